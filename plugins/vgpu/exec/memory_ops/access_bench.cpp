@@ -13,18 +13,11 @@ using isa::Op;
 constexpr int kRepeat = 16;
 
 void run(benchmark::State& state, Machine& m, const Instruction& instruction) {
-  TestEmitter out;
-  LoweringContext context;
-  context.target = m.target;
-  context.layout = m.wave.layout;
-  context.level = m.simd;
+  CollectingEmitter out;
   for (int i = 0; i < kRepeat; ++i) {
-    if (!lower(instruction, context, out).empty()) state.SkipWithError("refused");
+    if (!lower(instruction, m.context, out).empty()) state.SkipWithError("refused");
   }
-  out.emit([](const MicroOp* op, Wave* wave, std::byte*, uint64_t) {
-    wave->stop = Stop::kEnd;
-    leave_at(op, wave);
-  });
+  out.emit(stop_wave);
   const WaveMemory::Scope scope(m.memory);
   for (auto _ : state) {
     m.wave.op = out.ops.data();

@@ -307,8 +307,8 @@ TEST_P(Lds, AtomicsOfAllLanesAddUp) {
 TEST_P(Lds, FloatAdditionFollowsDenormalsOfModeAndRoundsToNearest) {
   for (const bool keep : {true, false}) {
     Machine m(GetParam());
-    m.mode.denorm32 = keep ? 3 : 0;
-    m.mode.round32 = 3;
+    m.context.mode.denorm32 = keep ? 3 : 0;
+    m.context.mode.round32 = 3;
     m.set_exec(1);
     m.lds_dwords()[0] = 1;  // the smallest denormal
     m.vgpr(kAddress)[0] = 0;
@@ -352,7 +352,7 @@ TEST_P(Lds, FloatAtomicsChooseAsTheManualsSay) {
   for (const Case& one : cases) {
     for (const bool keep : {true, false}) {
       Machine m(GetParam());
-      m.mode.denorm32 = keep ? 3 : 0;
+      m.context.mode.denorm32 = keep ? 3 : 0;
       m.set_exec(1);
       m.lds_dwords()[0] = one.memory;
       m.vgpr(kAddress)[0] = 0;
@@ -377,7 +377,7 @@ TEST_P(Lds, FloatCompareAndStoreTakesNumbersForEqual) {
   for (const Case& one : kCases) {
     for (const bool keep : {true, false}) {
       Machine m(GetParam());
-      m.mode.denorm32 = keep ? 3 : 0;
+      m.context.mode.denorm32 = keep ? 3 : 0;
       m.set_exec(1);
       m.lds_dwords()[0] = one.memory;
       m.vgpr(kAddress)[0] = 0;

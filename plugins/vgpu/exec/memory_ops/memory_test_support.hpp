@@ -13,6 +13,7 @@
 #include "plugins/vgpu/exec/core.hpp"
 #include "plugins/vgpu/exec/global_wave_sync.hpp"
 #include "plugins/vgpu/exec/lowering.hpp"
+#include "plugins/vgpu/exec/test_emitter.hpp"
 #include "plugins/vgpu/exec/wave.hpp"
 #include "plugins/vgpu/exec/wave_memory.hpp"
 
@@ -41,26 +42,6 @@ inline std::string level_name(const ::testing::TestParamInfo<Level>& info) {
          std::to_string(info.param.wave_size);
 }
 
-class TestEmitter final : public Emitter {
- public:
-  TestEmitter() { ops.reserve(64); }
-  MicroOp& emit(Handler handler) override {
-    ops.emplace_back().handler = handler;
-    return ops.back();
-  }
-  void* allocate(uint64_t bytes, uint64_t alignment) override {
-    memory_.emplace_back(std::aligned_alloc(64, (bytes + 63) / 64 * 64), &std::free);
-    EXPECT_LE(alignment, 64u);
-    return memory_.back().get();
-  }
-  Link* link(uint64_t) override { return nullptr; }
-
-  std::vector<MicroOp> ops;
-
- private:
-  std::vector<std::unique_ptr<void, decltype(&std::free)>> memory_;
-};
-
 class TestCore final : public Core {
  public:
   uint64_t reference_clock() override { return ++ticks; }
@@ -82,8 +63,11 @@ class Machine {
  public:
   static constexpr uint32_t kVgprs = 32;
 
-  explicit Machine(Level level, isa::Target on = {9, 0, 0}) : target(on), simd(level.simd) {
-    wave.layout = {level.wave_size, kVgprs};
+  explicit Machine(Level level, isa::Target on = {9, 0, 0}) {
+    context.target = on;
+    context.layout = {level.wave_size, kVgprs};
+    context.level = level.simd;
+    wave.layout = context.layout;
     registers_.reset(static_cast<std::byte*>(std::aligned_alloc(64, wave.layout.bytes())));
     std::memset(registers_.get(), 0, wave.layout.bytes());
     lds_.reset(static_cast<std::byte*>(std::aligned_alloc(64, kLdsBytes + kLdsMargin)));
@@ -120,30 +104,17 @@ class Machine {
   }
 
   std::string refusal(const isa::Instruction& instruction) {
-    TestEmitter out;
-    LoweringContext context;
-    context.target = target;
-    context.layout = wave.layout;
-    context.mode = mode;
-    context.level = simd;
+    CollectingEmitter out;
     return std::string(lower(instruction, context, out));
   }
 
   /// Executes one instruction; kEnd if it did not stop the wave.
   Stop run(const isa::Instruction& instruction) {
-    TestEmitter out;
-    LoweringContext context;
-    context.target = target;
-    context.layout = wave.layout;
-    context.mode = mode;
-    context.level = simd;
+    CollectingEmitter out;
     const Refusal refused = lower(instruction, context, out);
     EXPECT_EQ(refused, "") << isa::name(instruction.op);
     if (!refused.empty()) return Stop::kIllegal;
-    out.emit([](const MicroOp* op, Wave* stopped, std::byte*, uint64_t) {
-      stopped->stop = Stop::kEnd;
-      leave_at(op, stopped);
-    });
+    out.emit(stop_wave);
     const WaveMemory::Scope scope(memory);
     wave.op = out.ops.data();
     run_wave(&wave);
@@ -155,9 +126,7 @@ class Machine {
   TestCore core;
   WorkGroup group;
   Wave wave;
-  isa::Target target;
-  SimdLevel simd;
-  FloatMode mode;
+  LoweringContext context;
 
  private:
   std::unique_ptr<std::byte, decltype(&std::free)> registers_{nullptr, &std::free};

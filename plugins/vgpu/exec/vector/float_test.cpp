@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "plugins/vgpu/exec/float_environment.hpp"
-#include "plugins/vgpu/exec/vector/vector_machine.hpp"
+#include "plugins/vgpu/exec/vector/vector_test_support.hpp"
 
 namespace rigel::vgpu::exec {
 namespace {

@@ -1,7 +1,7 @@
 // Integer operations against plain expressions on one lane.
 #include <gtest/gtest.h>
 
-#include "plugins/vgpu/exec/vector/vector_machine.hpp"
+#include "plugins/vgpu/exec/vector/vector_test_support.hpp"
 
 namespace rigel::vgpu::exec {
 namespace {

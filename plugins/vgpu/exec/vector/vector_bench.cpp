@@ -1,7 +1,7 @@
 // What an instruction of a wave of 64 costs, dispatch included: runs of a thousand.
 #include <benchmark/benchmark.h>
 
-#include "plugins/vgpu/exec/vector/vector_machine.hpp"
+#include "plugins/vgpu/exec/vector/vector_test_support.hpp"
 
 namespace rigel::vgpu::exec {
 namespace {

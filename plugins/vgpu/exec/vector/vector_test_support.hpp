@@ -2,43 +2,16 @@
 #pragma once
 
 #include <algorithm>
-#include <cstring>
 #include <functional>
 #include <initializer_list>
-#include <memory>
 #include <random>
 #include <vector>
 
-#include "plugins/vgpu/exec/block.hpp"
 #include "plugins/vgpu/exec/lowering.hpp"
+#include "plugins/vgpu/exec/test_emitter.hpp"
 #include "plugins/vgpu/exec/wave.hpp"
 
 namespace rigel::vgpu::exec {
-
-inline void stop_wave(const MicroOp* op, Wave* wave, std::byte*, uint64_t) {
-  wave->stop = Stop::kEnd;
-  RIGEL_LEAVE(op, wave);
-}
-
-class CollectingEmitter : public Emitter {
- public:
-  MicroOp& emit(Handler handler) override {
-    ops.emplace_back();
-    ops.back().handler = handler;
-    return ops.back();
-  }
-  void* allocate(uint64_t bytes, uint64_t alignment) override {
-    memory_.emplace_back(new std::byte[bytes + alignment]);
-    const auto at = reinterpret_cast<uintptr_t>(memory_.back().get());
-    return reinterpret_cast<void*>((at + alignment - 1) / alignment * alignment);
-  }
-  Link* link(uint64_t) override { return nullptr; }
-
-  std::vector<MicroOp> ops;
-
- private:
-  std::vector<std::unique_ptr<std::byte[]>> memory_;
-};
 
 struct Machine {
   explicit Machine(SimdLevel simd_level, uint32_t wave_size = 64, isa::Target chip = {9, 0, 6}) {
