@@ -169,6 +169,10 @@ void Scheduler::start(const Dispatch& dispatch, Done done) {
 // There are work-groups of it to be started.
 void Scheduler::offer(const LaunchPointer& launch) {
   if (std::find(launches_.begin(), launches_.end(), launch) == launches_.end()) launches_.push_back(launch);
+  announce();
+}
+
+void Scheduler::announce() {
   news_.fetch_add(1);
   if (sleeping_ != 0) woken_.notify_one();
 }
@@ -452,10 +456,7 @@ void Scheduler::run_slice(Executor& executor, GroupPointer group, int64_t turn, 
       alone = aside_.empty();
       aside_.push_back(std::move(group));
       shortage = start_workers();  // in case that this is an inline dispatch
-      if (!alone || !executor.is_worker) {
-        news_.fetch_add(1);
-        if (sleeping_ != 0) woken_.notify_one();
-      }
+      if (!alone || !executor.is_worker) announce();
     }
   }
   if (!shortage.empty()) bus_.warn(shortage);
@@ -474,10 +475,7 @@ void Scheduler::let_go(Executor& executor, GroupPointer group) {
   const MutexLock lock(mutex_);
   --launch->resident;
   comes_to_rest();
-  if (!launch->all_taken()) {  // there is room for another
-    news_.fetch_add(1);
-    if (sleeping_ != 0) woken_.notify_one();
-  }
+  if (!launch->all_taken()) announce();  // there is room for another
 }
 
 // Looking at them

@@ -72,6 +72,8 @@ class Scheduler final : public DispatchSink {
   bool workers_sleep();
   void help(const LaunchPointer& launch);
   void offer(const LaunchPointer& launch) RIGEL_REQUIRES(mutex_);
+  /// A worker has something to pick.
+  void announce() RIGEL_REQUIRES(mutex_);
 
   /// What to warn of when the lock has been let go, if anything.
   [[nodiscard]] std::string start_workers() RIGEL_REQUIRES(mutex_);

@@ -13,8 +13,8 @@
 #include "plugins/vgpu/cp/host_fault.hpp"
 #include "plugins/vgpu/exec/core.hpp"
 #include "plugins/vgpu/exec/register_bounds.hpp"
+#include "plugins/vgpu/exec/report/place.hpp"
 #include "plugins/vgpu/isa/decoder.hpp"
-#include "plugins/vgpu/isa/disassembler.hpp"
 
 namespace rigel::vgpu::exec {
 namespace {
@@ -498,17 +498,12 @@ std::string TranslatedCode::why_not_compiled() {
 }
 
 std::string TranslatedCode::describe_beyond(const Translation& translation) const {
-  const uint32_t offset = translation.first_beyond;
-  uint32_t words[isa::kMaxInstructionDwords] = {};
-  const size_t bytes = std::min<size_t>(sizeof words, translation.block.bytes - offset);
-  std::memcpy(words, translation.block.image + offset, bytes);
-  isa::Instruction instruction;
-  isa::decode(key_.target, words, bytes / 4, instruction);
+  uint32_t bytes = 0;
   return fmt::format(
       "the kernel at {:#x} names registers that it has not been given: it has {} VGPRs and {} SGPRs, and at "
       "{:#x} is {}; such results are dropped, and v0 or s0 is read in place of such sources",
-      key_.entry_va, key_.layout.vgprs, key_.layout.sgprs, translation.block.pc + offset,
-      isa::disassemble(key_.target, instruction));
+      key_.entry_va, key_.layout.vgprs, key_.layout.sgprs, translation.block.pc + translation.first_beyond,
+      instruction_at(translation.block, translation.first_beyond, bytes));
 }
 
 // Whether anything that branches lead to from the entry on reads or writes TRAPSTS. Functions that are called
