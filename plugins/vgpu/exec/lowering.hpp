@@ -1,5 +1,5 @@
 // Lowering: one decoded instruction becomes micro-operations. The translator calls lower(); it asks, by
-// encoding, one of three parts, each with a folder-level file of its own:
+// encoding, one of three parts:
 //   scalar   SOP*, control flow, messages, registers of the hardware      lower_scalar()
 //   vector   VOP*, with SDWA, DPP, readlane and friends                   lower_vector()
 //   memory   SMEM, DS, FLAT, GLOBAL, SCRATCH, MUBUF, MTBUF, MIMG          lower_memory()
