@@ -11,204 +11,6 @@
 
 namespace rigel::vgpu::exec {
 
-using isa::Op;
-
-// Which operation raises what
-// ---------------------------------------------------------------------------------------------------
-
-namespace {
-
-constexpr ExceptionRule rule(Raises raises, FloatFormat format, uint8_t sources) {
-  return {raises, format, format, ExceptionRule::Operands::kPlain, sources, 0, false};
-}
-constexpr ExceptionRule conversion(FloatFormat from, FloatFormat to) {
-  ExceptionRule made = rule(Raises::kConversion, from, 1);
-  made.to = to;
-  return made;
-}
-constexpr ExceptionRule integer(Raises raises, FloatFormat format, uint8_t bits, bool is_signed) {
-  ExceptionRule made = rule(raises, format, 1);
-  made.bits = bits;
-  made.is_signed = is_signed;
-  return made;
-}
-constexpr ExceptionRule with(ExceptionRule::Operands operands, ExceptionRule made) {
-  made.operands = operands;
-  return made;
-}
-constexpr ExceptionRule mixed(Raises raises, FloatFormat to) {
-  ExceptionRule made = with(ExceptionRule::Operands::kMixed, rule(raises, FloatFormat::kSingle, 3));
-  made.to = to;
-  return made;
-}
-
-}  // namespace
-
-ExceptionRule exception_rule(Op op) {
-  using enum FloatFormat;
-  constexpr auto kPackedHalves = ExceptionRule::Operands::kPackedHalves;
-  constexpr auto kPairs = ExceptionRule::Operands::kPairs;
-  switch (op) {
-#define RIGEL_IN_ALL_FORMATS(name, raises, sources) \
-  case Op::name##_f16:                              \
-    return rule(Raises::raises, kHalf, sources);    \
-  case Op::name##_f32:                              \
-    return rule(Raises::raises, kSingle, sources);  \
-  case Op::name##_f64:                              \
-    return rule(Raises::raises, kDouble, sources);
-#define RIGEL_IN_SHORT_FORMATS(name, raises, sources) \
-  case Op::name##_f16:                                \
-    return rule(Raises::raises, kHalf, sources);      \
-  case Op::name##_f32:                                \
-    return rule(Raises::raises, kSingle, sources);
-#define RIGEL_IN_LONG_FORMATS(name, raises, sources) \
-  case Op::name##_f32:                               \
-    return rule(Raises::raises, kSingle, sources);   \
-  case Op::name##_f64:                               \
-    return rule(Raises::raises, kDouble, sources);
-    RIGEL_IN_ALL_FORMATS(v_add, kSum, 2)
-    RIGEL_IN_SHORT_FORMATS(v_sub, kDifference, 2)
-    RIGEL_IN_SHORT_FORMATS(v_subrev, kReverseDifference, 2)
-    RIGEL_IN_ALL_FORMATS(v_mul, kProduct, 2)
-    RIGEL_IN_ALL_FORMATS(v_fma, kFused, 3)
-    RIGEL_IN_ALL_FORMATS(v_fmac, kFused, 3)
-    RIGEL_IN_SHORT_FORMATS(v_fmaak, kFused, 3)
-    RIGEL_IN_SHORT_FORMATS(v_fmamk, kFused, 3)
-    RIGEL_IN_SHORT_FORMATS(v_mad, kMultiplyAdd, 3)
-    RIGEL_IN_SHORT_FORMATS(v_mac, kMultiplyAdd, 3)
-    RIGEL_IN_SHORT_FORMATS(v_madak, kMultiplyAdd, 3)
-    RIGEL_IN_SHORT_FORMATS(v_madmk, kMultiplyAdd, 3)
-    RIGEL_IN_ALL_FORMATS(v_min, kChoice, 2)
-    RIGEL_IN_ALL_FORMATS(v_max, kChoice, 2)
-    RIGEL_IN_SHORT_FORMATS(v_min3, kChoice, 3)
-    RIGEL_IN_SHORT_FORMATS(v_max3, kChoice, 3)
-    RIGEL_IN_SHORT_FORMATS(v_med3, kChoice, 3)
-    RIGEL_IN_ALL_FORMATS(v_floor, kChoice, 1)
-    RIGEL_IN_ALL_FORMATS(v_ceil, kChoice, 1)
-    RIGEL_IN_ALL_FORMATS(v_trunc, kChoice, 1)
-    RIGEL_IN_ALL_FORMATS(v_rndne, kChoice, 1)
-    RIGEL_IN_ALL_FORMATS(v_fract, kChoice, 1)
-    RIGEL_IN_ALL_FORMATS(v_ldexp, kScaled, 2)
-    RIGEL_IN_ALL_FORMATS(v_rcp, kReciprocal, 1)
-    RIGEL_IN_ALL_FORMATS(v_rsq, kReciprocalRoot, 1)
-    RIGEL_IN_ALL_FORMATS(v_sqrt, kRoot, 1)
-    RIGEL_IN_SHORT_FORMATS(v_log, kLogarithm, 1)
-    RIGEL_IN_SHORT_FORMATS(v_exp, kChoice, 1)
-    RIGEL_IN_SHORT_FORMATS(v_sin, kAngle, 1)
-    RIGEL_IN_SHORT_FORMATS(v_cos, kAngle, 1)
-    RIGEL_IN_ALL_FORMATS(v_div_fixup, kDivFixup, 3)
-    RIGEL_IN_LONG_FORMATS(v_div_fmas, kDivFmas, 3)
-#define RIGEL_COMPARISON(name)                   \
-  RIGEL_IN_ALL_FORMATS(v_cmp_##name, kChoice, 2) \
-  RIGEL_IN_ALL_FORMATS(v_cmpx_##name, kChoice, 2)
-    RIGEL_COMPARISON(lt)
-    RIGEL_COMPARISON(eq)
-    RIGEL_COMPARISON(le)
-    RIGEL_COMPARISON(gt)
-    RIGEL_COMPARISON(lg)
-    RIGEL_COMPARISON(ge)
-    RIGEL_COMPARISON(o)
-    RIGEL_COMPARISON(u)
-    RIGEL_COMPARISON(nge)
-    RIGEL_COMPARISON(nlg)
-    RIGEL_COMPARISON(ngt)
-    RIGEL_COMPARISON(nle)
-    RIGEL_COMPARISON(neq)
-    RIGEL_COMPARISON(nlt)
-#undef RIGEL_COMPARISON
-#undef RIGEL_IN_LONG_FORMATS
-#undef RIGEL_IN_SHORT_FORMATS
-#undef RIGEL_IN_ALL_FORMATS
-    case Op::v_fma_legacy_f16:
-      return rule(Raises::kFused, kHalf, 3);
-    case Op::v_mad_legacy_f16:
-      return rule(Raises::kMultiplyAdd, kHalf, 3);
-    case Op::v_div_fixup_legacy_f16:
-      return rule(Raises::kDivFixup, kHalf, 3);
-    case Op::v_mul_legacy_f32:
-      return rule(Raises::kLegacyProduct, kSingle, 2);
-    case Op::v_mad_legacy_f32:
-    case Op::v_mac_legacy_f32:
-      return rule(Raises::kLegacyMultiplyAdd, kSingle, 3);
-    case Op::v_fma_legacy_f32:
-    case Op::v_fmac_legacy_f32:
-      return rule(Raises::kLegacyFused, kSingle, 3);
-    case Op::v_rcp_iflag_f32:
-      return rule(Raises::kIntegerReciprocal, kSingle, 1);
-    case Op::v_log_legacy_f32:
-      return rule(Raises::kLogarithm, kSingle, 1);
-    case Op::v_exp_legacy_f32:
-      return rule(Raises::kChoice, kSingle, 1);
-
-    case Op::v_cvt_f16_f32:
-      return conversion(kSingle, kHalf);
-    case Op::v_cvt_f32_f16:
-      return conversion(kHalf, kSingle);
-    case Op::v_cvt_f32_f64:
-      return conversion(kDouble, kSingle);
-    case Op::v_cvt_f64_f32:
-      return conversion(kSingle, kDouble);
-    case Op::v_cvt_pkrtz_f16_f32: {
-      ExceptionRule made = rule(Raises::kConversionToZero, kSingle, 2);
-      made.to = kHalf;
-      return made;
-    }
-    case Op::v_cvt_i32_f32:
-      return integer(Raises::kTruncation, kSingle, 32, true);
-    case Op::v_cvt_u32_f32:
-      return integer(Raises::kTruncation, kSingle, 32, false);
-    case Op::v_cvt_i32_f64:
-      return integer(Raises::kTruncation, kDouble, 32, true);
-    case Op::v_cvt_u32_f64:
-      return integer(Raises::kTruncation, kDouble, 32, false);
-    case Op::v_cvt_i16_f16:
-      return integer(Raises::kTruncation, kHalf, 16, true);
-    case Op::v_cvt_u16_f16:
-      return integer(Raises::kTruncation, kHalf, 16, false);
-    case Op::v_cvt_flr_i32_f32:
-      return integer(Raises::kFloor, kSingle, 32, true);
-    case Op::v_cvt_rpi_i32_f32:
-      return integer(Raises::kNearestUp, kSingle, 32, true);
-    case Op::v_cvt_f32_i32:
-      return integer(Raises::kFromInteger, kSingle, 32, true);
-    case Op::v_cvt_f32_u32:
-      return integer(Raises::kFromInteger, kSingle, 32, false);
-    case Op::v_cvt_f16_i16:
-      return integer(Raises::kFromInteger, kHalf, 16, true);
-    case Op::v_cvt_f16_u16:
-      return integer(Raises::kFromInteger, kHalf, 16, false);
-
-    case Op::v_pk_add_f16:
-      return with(kPackedHalves, rule(Raises::kSum, kHalf, 2));
-    case Op::v_pk_mul_f16:
-      return with(kPackedHalves, rule(Raises::kProduct, kHalf, 2));
-    case Op::v_pk_fma_f16:
-    case Op::v_pk_fmac_f16:
-      return with(kPackedHalves, rule(Raises::kFused, kHalf, 3));
-    case Op::v_pk_min_f16:
-    case Op::v_pk_max_f16:
-      return with(kPackedHalves, rule(Raises::kChoice, kHalf, 2));
-    case Op::v_pk_add_f32:
-      return with(kPairs, rule(Raises::kSum, kSingle, 2));
-    case Op::v_pk_mul_f32:
-      return with(kPairs, rule(Raises::kProduct, kSingle, 2));
-    case Op::v_pk_fma_f32:
-      return with(kPairs, rule(Raises::kFused, kSingle, 3));
-    case Op::v_fma_mix_f32:
-      return mixed(Raises::kFused, kSingle);
-    case Op::v_fma_mixlo_f16:
-    case Op::v_fma_mixhi_f16:
-      return mixed(Raises::kFused, kHalf);
-    case Op::v_mad_mix_f32:
-      return mixed(Raises::kMultiplyAdd, kSingle);
-    case Op::v_mad_mixlo_f16:
-    case Op::v_mad_mixhi_f16:
-      return mixed(Raises::kMultiplyAdd, kHalf);
-    default:
-      return {};
-  }
-}
-
 // The host's flags
 // ---------------------------------------------------------------------------------------------------
 
@@ -276,6 +78,20 @@ float narrowed(double a) {
 
 // Numbers
 // ---------------------------------------------------------------------------------------------------
+
+enum class FloatFormat : uint8_t { kHalf, kSingle, kDouble };
+
+FloatFormat format_of(isa::Type type) {
+  return type == isa::Type::kF64   ? FloatFormat::kDouble
+         : type == isa::Type::kF32 ? FloatFormat::kSingle
+                                   : FloatFormat::kHalf;
+}
+bool is_short(isa::Type type) {
+  return type == isa::Type::kF16 || type == isa::Type::kI16 || type == isa::Type::kU16;
+}
+bool is_signed(isa::Type integer) {
+  return integer == isa::Type::kI16 || integer == isa::Type::kI32;
+}
 
 template <FloatFormat F>
 struct Traits;
@@ -428,12 +244,12 @@ uint32_t multiplied_and_added(typename Traits<F>::Number a, typename Traits<F>::
 }
 
 /// To an integer, and whether that is the number.
-uint32_t integer_raises(double x, Raises how, unsigned bits, bool is_signed) {
+uint32_t integer_raises(double x, Raises how, isa::Type to) {
   if (std::isinf(x)) return kInvalid;
   double whole = how == Raises::kTruncation ? std::trunc(x) : std::floor(x);
   if (how == Raises::kNearestUp && x - whole >= 0.5) whole += 1;
-  const double limit = std::ldexp(1.0, static_cast<int>(is_signed ? bits - 1 : bits));
-  if (whole >= limit || whole < (is_signed ? -limit : 0)) return kInvalid;
+  const double limit = std::ldexp(1.0, (is_short(to) ? 16 : 32) - (is_signed(to) ? 1 : 0));
+  if (whole >= limit || whole < (is_signed(to) ? -limit : 0)) return kInvalid;
   return whole != x ? kInexact : 0;
 }
 
@@ -544,17 +360,18 @@ uint32_t operation_raises(const ExceptionRule& rule, const Value<F> (&s)[3], con
     case Raises::kTruncation:
     case Raises::kFloor:
     case Raises::kNearestUp:
-      return integer_raises(static_cast<double>(s[0].number()), rule.raises, rule.bits, rule.is_signed);
+      return integer_raises(static_cast<double>(s[0].number()), rule.raises, rule.result);
     default:
       return 0;
   }
 }
 
-uint32_t conversion_raises(double x, FloatFormat to, uint32_t mode_bits, bool to_zero) {
-  Mode mode = mode_of(mode_bits, to);
+uint32_t conversion_raises(double x, isa::Type to, uint32_t mode_bits, bool to_zero = false) {
+  const FloatFormat format = format_of(to);
+  Mode mode = mode_of(mode_bits, format);
   if (to_zero) mode.round = 3;
-  if (to == FloatFormat::kHalf) return to_half(x, false, mode).raised;
-  if (to == FloatFormat::kDouble) return 0;
+  if (format == FloatFormat::kHalf) return to_half(x, false, mode).raised;
+  if (format == FloatFormat::kDouble) return 0;
   const Unit unit(mode.round, mode.keep_results);
   narrowed(x);
   return unit.raised();
@@ -593,7 +410,7 @@ uint32_t raised_by(const ExceptionRule& rule, const LaneSources& sources, uint32
   if (any_nan) return any_signaling || to_integer ? kInvalid : 0;
   uint32_t raised;
   if (rule.raises == Raises::kConversion) {
-    raised = conversion_raises(static_cast<double>(s[0].number()), rule.to, mode_bits, false);
+    raised = conversion_raises(static_cast<double>(s[0].number()), rule.result, mode_bits);
   } else {
     raised = operation_raises<F>(rule, s, sources, mode);
   }
@@ -602,7 +419,7 @@ uint32_t raised_by(const ExceptionRule& rule, const LaneSources& sources, uint32
 }
 
 uint32_t raised_by(const ExceptionRule& rule, const LaneSources& sources, uint32_t mode) {
-  switch (rule.format) {
+  switch (format_of(rule.type)) {
     case FloatFormat::kHalf:
       return raised_by<FloatFormat::kHalf>(rule, sources, mode);
     case FloatFormat::kSingle:
@@ -614,10 +431,11 @@ uint32_t raised_by(const ExceptionRule& rule, const LaneSources& sources, uint32
 }
 
 uint32_t from_integer_raises(const ExceptionRule& rule, uint64_t bits, uint32_t mode) {
-  const unsigned unused = 64 - rule.bits;
-  const double number = rule.is_signed ? static_cast<double>(static_cast<int64_t>(bits << unused) >> unused)
-                                       : static_cast<double>(bits << unused >> unused);
-  return conversion_raises(number, rule.format, mode, false);
+  const unsigned unused = is_short(rule.type) ? 48 : 32;
+  const double number = is_signed(rule.type)
+                            ? static_cast<double>(static_cast<int64_t>(bits << unused) >> unused)
+                            : static_cast<double>(bits << unused >> unused);
+  return conversion_raises(number, rule.result, mode);
 }
 
 // All lanes
@@ -646,10 +464,10 @@ class Sources {
     const bool is_number = rule.raises != Raises::kFromInteger && !(rule.raises == Raises::kScaled && i == 1);
     uint64_t bits = dword(i, lane, 0);
     unsigned width = 32;
-    if (rule.format == FloatFormat::kHalf) {
+    if (is_short(rule.type)) {
       bits = bits >> (from.is_high ? 16 : 0) & 0xffff;
       width = 16;
-    } else if (rule.format == FloatFormat::kDouble && is_number) {
+    } else if (rule.type == isa::Type::kF64 && is_number) {
       bits |= uint64_t{dword(i, lane, 1)} << 32;
       width = 64;
     }
@@ -713,7 +531,7 @@ uint32_t mixed_raises(const Examination& examination, const Sources& sources, un
   if (any_nan) return any_signaling ? kInvalid : 0;
   float result = 0;
   uint32_t raised = multiplied_and_added<FloatFormat::kSingle>(s[0], s[1], s[2], is_fused, singles, &result);
-  if (examination.rule.to == FloatFormat::kHalf && !std::isnan(result)) {
+  if (examination.rule.result == isa::Type::kF16 && !std::isnan(result)) {
     raised |= to_half(static_cast<double>(result), false, halves).raised;
   }
   if (any_denormal && (raised & kInvalid) == 0) raised |= kInputDenormal;
@@ -740,18 +558,17 @@ uint32_t lane_raises(const Examination& examination, const Sources& sources, uns
             raised |= value.is_signaling() ? kInvalid : 0;
             continue;
           }
-          raised |= conversion_raises(static_cast<double>(value.number()), rule.to, mode, true);
+          raised |= conversion_raises(static_cast<double>(value.number()), rule.result, mode, true);
           if (value.is_denormal()) raised |= kInputDenormal;
         }
         return raised;
       }
       return raised_by(rule, values, mode);
-    case ExceptionRule::Operands::kPackedHalves:
-    case ExceptionRule::Operands::kPairs:
+    case ExceptionRule::Operands::kPacked:
       for (const bool upper : {false, true}) {
         for (unsigned i = 0; i < rule.sources; ++i) {
-          values.bits[i] = rule.format == FloatFormat::kHalf ? sources.half(i, lane, upper)
-                                                             : sources.single(i, lane, upper);
+          values.bits[i] =
+              rule.type == isa::Type::kF32 ? sources.single(i, lane, upper) : sources.half(i, lane, upper);
         }
         raised |= raised_by(rule, values, mode);
       }

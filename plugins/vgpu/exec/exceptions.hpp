@@ -19,6 +19,7 @@
 #pragma once
 
 #include "plugins/vgpu/exec/lowering.hpp"
+#include "plugins/vgpu/exec/raises.hpp"
 
 namespace rigel::vgpu::exec {
 
@@ -33,57 +34,20 @@ constexpr uint32_t kExceptionEnableShift = 12;  ///< Of MODE.
 /// exception was.
 constexpr uint32_t kExceptionCycleShift = 16, kExceptionCycle = 0x3f << kExceptionCycleShift;
 
-/// Of which an operation is an instance, as far as exceptions go.
-enum class Raises : uint8_t {
-  kNothing,
-  kSum,
-  kDifference,
-  kReverseDifference,
-  kProduct,
-  kLegacyProduct,  ///< Zero times anything is zero.
-  kFused,
-  kLegacyFused,
-  kMultiplyAdd,  ///< Rounded twice, without denormals.
-  kLegacyMultiplyAdd,
-  kScaled,  ///< v_ldexp
-  kChoice,  ///< Signaling NaNs are invalid; that is all.
-  kReciprocal,
-  kIntegerReciprocal,
-  kReciprocalRoot,
-  kRoot,
-  kLogarithm,
-  kAngle,
-  kDivFmas,
-  kDivFixup,
-  kConversion,        ///< From one format to another.
-  kConversionToZero,  ///< Of two sources to halves.
-  kTruncation,        ///< To integers:
-  kFloor,
-  kNearestUp,
-  kFromInteger,
-};
-
-enum class FloatFormat : uint8_t { kHalf, kSingle, kDouble };
-
+/// What an operation can raise, and of which types it is.
 struct ExceptionRule {
   /// How the sources are found.
   enum class Operands : uint8_t {
     kPlain,
-    kPackedHalves,  ///< Two halves each, selected by op_sel and op_sel_hi,
-    kPairs,         ///< two singles each,
-    kMixed,         ///< single precision or halves.
+    kPacked,  ///< Two halves or singles each, selected by op_sel and op_sel_hi,
+    kMixed,   ///< single precision or halves.
   };
   Raises raises = Raises::kNothing;
-  FloatFormat format = FloatFormat::kSingle;  ///< Of the operation, or of what is converted.
-  FloatFormat to = FloatFormat::kSingle;      ///< Of the result, where that is another one.
   Operands operands = Operands::kPlain;
   uint8_t sources = 0;
-  uint8_t bits = 0;  ///< Of the integers.
-  bool is_signed = false;
+  isa::Type type = isa::Type::kNone;    ///< Of the first source,
+  isa::Type result = isa::Type::kNone;  ///< and of the result.
 };
-
-/// What an operation can raise; kNothing for most.
-ExceptionRule exception_rule(isa::Op op);
 
 /// A source of the operation below, as the instruction's own handler will find it.
 struct ExaminedSource {

@@ -7,6 +7,12 @@ namespace {
 
 using isa::Op;
 
+// Always or never true, whatever the sources.
+template <auto Fn, bool ToExec = false>
+constexpr Entry constant(Op op) {
+  return rare<Fn, ToExec>(op, Raises::kNothing);
+}
+
 #define RIGEL_COMPARE(how, name, type, test, expression)                    \
   how<([](type a, type b) { return test(expression); })>(Op::v_cmp_##name), \
       how<([](type a, type b) { return test(expression); }), true>(Op::v_cmpx_##name)
@@ -26,8 +32,8 @@ using isa::Op;
       RIGEL_COMPARE(rare, nle_##suffix, type, test, (~le(v(a), v(b)))),                    \
       RIGEL_COMPARE(how, neq_##suffix, type, test, ne(v(a), v(b))),                        \
       RIGEL_COMPARE(rare, nlt_##suffix, type, test, (~lt(v(a), v(b)))),                    \
-      RIGEL_COMPARE(rare, f_##suffix, type, test, (lt(v(a), v(b)) & lt(v(b), v(a)))),      \
-      RIGEL_COMPARE(rare, tru_##suffix, type, test, (~(lt(v(a), v(b)) & lt(v(b), v(a)))))
+      RIGEL_COMPARE(constant, f_##suffix, type, test, (lt(v(a), v(b)) & lt(v(b), v(a)))),  \
+      RIGEL_COMPARE(constant, tru_##suffix, type, test, (~(lt(v(a), v(b)) & lt(v(b), v(a)))))
 #define RIGEL_ITSELF(operand) operand
 #define RIGEL_INNER(operand) operand.v
 
@@ -45,12 +51,12 @@ constexpr Entry kTable[] = {
     RIGEL_COMPARISONS(hot, f32, F32, Test, RIGEL_ITSELF),
     RIGEL_COMPARISONS(rare, f64, F64, Test64, RIGEL_ITSELF),
     RIGEL_COMPARISONS(rare, f16, Half, Test, RIGEL_INNER),
-    rare<class32>(Op::v_cmp_class_f32),
-    rare<class32, true>(Op::v_cmpx_class_f32),
-    rare<class16>(Op::v_cmp_class_f16),
-    rare<class16, true>(Op::v_cmpx_class_f16),
-    rare<class64>(Op::v_cmp_class_f64),
-    rare<class64, true>(Op::v_cmpx_class_f64),
+    rare<class32>(Op::v_cmp_class_f32, Raises::kNothing),
+    rare<class32, true>(Op::v_cmpx_class_f32, Raises::kNothing),
+    rare<class16>(Op::v_cmp_class_f16, Raises::kNothing),
+    rare<class16, true>(Op::v_cmpx_class_f16, Raises::kNothing),
+    rare<class64>(Op::v_cmp_class_f64, Raises::kNothing),
+    rare<class64, true>(Op::v_cmpx_class_f64, Raises::kNothing),
 };
 
 }  // namespace

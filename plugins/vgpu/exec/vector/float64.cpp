@@ -33,12 +33,12 @@ F64 scaled(F64 a, I32h steps) {
 }
 
 constexpr Entry kTable[] = {
-    hot<([](F64 a, F64 b) { return sum(a, b); })>(Op::v_add_f64),
-    hot<([](F64 a, F64 b) { return product(a, b); })>(Op::v_mul_f64),
-    hot<([](F64 a, F64 b, F64 c) { return product_sum(a, b, c); })>(Op::v_fma_f64),
-    rare<([](F64 a, F64 b, F64 c) { return product_sum(a, b, c); })>(Op::v_fmac_f64),
-    rare<extreme64<false>>(Op::v_min_f64),
-    rare<extreme64<true>>(Op::v_max_f64),
+    hot<([](F64 a, F64 b) { return sum(a, b); })>(Op::v_add_f64, Raises::kSum),
+    hot<([](F64 a, F64 b) { return product(a, b); })>(Op::v_mul_f64, Raises::kProduct),
+    hot<([](F64 a, F64 b, F64 c) { return product_sum(a, b, c); })>(Op::v_fma_f64, Raises::kFused),
+    rare<([](F64 a, F64 b, F64 c) { return product_sum(a, b, c); })>(Op::v_fmac_f64, Raises::kFused),
+    rare<extreme64<false>>(Op::v_min_f64, Raises::kExtreme),
+    rare<extreme64<true>>(Op::v_max_f64, Raises::kExtreme),
     rare<rounded<Rounding::kDown>>(Op::v_floor_f64),
     rare<rounded<Rounding::kUp>>(Op::v_ceil_f64),
     rare<rounded<Rounding::kTowardZero>>(Op::v_trunc_f64),
@@ -49,8 +49,8 @@ constexpr Entry kTable[] = {
       return part >= 1 ? F64{} + 0x1.fffffffffffffp-1 : part;
     })>(Op::v_fract_f64),
     rare<([](F64 a) { return convert<I32h>(parts_of(a).exponent); })>(Op::v_frexp_exp_i32_f64),
-    rare<([](F64 a) { return parts_of(a).mantissa; })>(Op::v_frexp_mant_f64),
-    rare<scaled>(Op::v_ldexp_f64),
+    rare<([](F64 a) { return parts_of(a).mantissa; })>(Op::v_frexp_mant_f64, Raises::kNothing),
+    rare<scaled>(Op::v_ldexp_f64, Raises::kScaled),
 };
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <tuple>
 #include <utility>
 
+#include "plugins/vgpu/exec/raises.hpp"
 #include "plugins/vgpu/exec/vector/values.hpp"
 #include "plugins/vgpu/exec/wave.hpp"
 #include "plugins/vgpu/isa/instruction.hpp"
@@ -43,6 +44,7 @@ struct Entry {
   uint8_t sources = 0;
   uint8_t row_sources = 0;  ///< Without the lane masks, which come last.
   FloatUnit unit = FloatUnit::kNone;
+  Raises raises = Raises::kNothing;
   uint8_t half_sources = 0;    ///< Bit i: source i is 16 bits wide.
   bool half_result = false;    ///< 16 bits wide: the generation says what becomes of the other half.
   bool float_sources = false;  ///< abs and neg mean something.
@@ -256,9 +258,17 @@ template <auto Fn, bool Modified, int Uniform, bool ToExec>
   }
 }
 
+/// What an operation raises whose line says nothing else: one that gives or tests a floating-point number has looked
+/// at signaling NaNs.
+template <auto Fn>
+constexpr Raises usually_raises() {
+  using R = typename ValueOf<ResultOf<Fn>>::Type;
+  return ParametersOf<Fn>::kAnyFloat && (kIsFloat<R> || kIsTest<R>) ? Raises::kChoice : Raises::kNothing;
+}
+
 /// An operation with one handler for everything.
 template <auto Fn, bool ToExec = false>
-constexpr Entry rare(isa::Op op) {
+constexpr Entry rare(isa::Op op, Raises raises = usually_raises<Fn>()) {
   using P = ParametersOf<Fn>;
   using R = typename ValueOf<ResultOf<Fn>>::Type;
   Entry entry{op};
@@ -267,6 +277,7 @@ constexpr Entry rare(isa::Op op) {
   entry.unit = std::is_same_v<R, F64> || P::kAnyDouble ? FloatUnit::kDouble
                : std::is_same_v<R, Half>               ? FloatUnit::kNearest
                                                        : FloatUnit::kNone;
+  entry.raises = raises;
   entry.half_sources = P::kHalfSources;
   entry.half_result = kIsHalf<R>;
   entry.float_sources = P::kAnyFloat;
@@ -285,8 +296,8 @@ constexpr Entry rare(isa::Op op) {
 /// An operation with handlers for each combination of rows and uniform sources besides. The first level does
 /// without them: hardly a host needs it, and they are most of what there is to compile.
 template <auto Fn, bool ToExec = false>
-constexpr Entry hot(isa::Op op) {
-  Entry entry = rare<Fn, ToExec>(op);
+constexpr Entry hot(isa::Op op, Raises raises = usually_raises<Fn>()) {
+  Entry entry = rare<Fn, ToExec>(op, raises);
 #if RIGEL_SIMD_LEVEL > 0 && !defined(RIGEL_KERNEL_CODE)
   auto fill = [&]<int... Uniform>(std::integer_sequence<int, Uniform...>) {
     if constexpr (kIsTest<ResultOf<Fn>>) {

@@ -89,28 +89,6 @@ bool is_dot2_of_halves(Op op) {
   return op == Op::v_dot2_f32_f16 || op == Op::v_dot2c_f32_f16;
 }
 
-bool is_extreme(Op op) {
-  switch (op) {
-    case Op::v_min_f32:
-    case Op::v_max_f32:
-    case Op::v_min3_f32:
-    case Op::v_max3_f32:
-    case Op::v_med3_f32:
-    case Op::v_min_f16:
-    case Op::v_max_f16:
-    case Op::v_min3_f16:
-    case Op::v_max3_f16:
-    case Op::v_med3_f16:
-    case Op::v_pk_min_f16:
-    case Op::v_pk_max_f16:
-    case Op::v_min_f64:
-    case Op::v_max_f64:
-      return true;
-    default:
-      return false;
-  }
-}
-
 /// SDWA and op_sel of a source that is 16 bits wide anyway are a flag; other selections an extraction.
 void select_parts(Lowering& lowering, const Entry& entry) {
   const isa::Instruction& instruction = lowering.instruction;
@@ -210,14 +188,21 @@ Handler choose(const Lowering& lowering, const Entry& entry) {
   return fast != nullptr ? fast : entry.generic;
 }
 
+ExceptionRule exception_rule(const Entry& entry, const isa::Instruction& instruction) {
+  using Operands = ExceptionRule::Operands;
+  const Operands operands = entry.form == Form::kPacked ? Operands::kPacked
+                            : entry.form == Form::kMix  ? Operands::kMixed
+                                                        : Operands::kPlain;
+  return {entry.raises, operands, entry.row_sources, instruction.src[0].type, instruction.dst[0].type};
+}
+
 /// Emits what gathers the exceptions of the operation that comes next. False: it can have none.
 bool gather(Lowering& lowering, const Entry& entry) {
   const isa::Instruction& instruction = lowering.instruction;
-  const ExceptionRule rule = exception_rule(instruction.op);
-  if (rule.raises == Raises::kNothing || instruction.clamp) return false;
+  if (entry.raises == Raises::kNothing || instruction.clamp) return false;
   auto* const examination =
       new (lowering.out.allocate(sizeof(Examination), alignof(Examination))) Examination;
-  examination->rule = rule;
+  examination->rule = exception_rule(entry, instruction);
   examination->has_finite_halves = lowering.context.traits().has_finite_halves;
   examination->has_cycle = lowering.context.traits().has_exception_cycle;
   const bool packed = entry.form == Form::kPacked || entry.form == Form::kMix;
@@ -267,7 +252,7 @@ Refusal lower_lanes(Lowering& lowering, const Entry& entry) {
   const bool makes_rows = entry.form != Form::kCompare && !to_exec;
   const bool direct = !makes_rows || place_half_result(lowering, entry);
   if (!direct) lowering.dst = context.layout.temporary_offset(kResultRow);
-  if (is_extreme(entry.op)) {
+  if (entry.raises == Raises::kExtreme) {
     if (!context.traits().extremes_flush) {
       lowering.aux &= ~(aux::kFlushInputs32 | aux::kFlushInputs16);
     } else {

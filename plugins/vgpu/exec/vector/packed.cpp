@@ -102,28 +102,29 @@ template <auto Fn, Halves H>
 }
 
 template <auto Fn>
-constexpr Entry packed_entry(Op op, Handler handler, bool is_float) {
+constexpr Entry packed_entry(Op op, Handler handler, Raises raises) {
   Entry entry{op, Form::kPacked};
+  entry.raises = raises;
   entry.sources = entry.row_sources = ParametersOf<Fn>::kSources;
   entry.generic = handler;
-  entry.float_result = entry.float_sources = is_float;
+  entry.float_result = entry.float_sources = raises != Raises::kNothing;
   return entry;
 }
 
 template <auto Fn>
-constexpr Entry halves(Op op) {
-  Entry entry = packed_entry<Fn>(op, packed_halves_lanes<Fn, Halves::kAny>, true);
+constexpr Entry halves(Op op, Raises raises) {
+  Entry entry = packed_entry<Fn>(op, packed_halves_lanes<Fn, Halves::kAny>, raises);
   entry.fast[kInOrder] = packed_halves_lanes<Fn, Halves::kRowsInOrder>;
   entry.fast[kSelected] = packed_halves_lanes<Fn, Halves::kRows>;
   return with_unit(entry, FloatUnit::kNearest);
 }
 template <auto Fn>
-constexpr Entry half_bits_of(Op op) {
-  return packed_entry<Fn>(op, packed_bits_lanes<Fn>, true);
+constexpr Entry half_bits_of(Op op, Raises raises) {
+  return packed_entry<Fn>(op, packed_bits_lanes<Fn>, raises);
 }
 template <auto Fn>
 constexpr Entry integers(Op op) {
-  return packed_entry<Fn>(op, packed_integer_lanes<Fn>, false);
+  return packed_entry<Fn>(op, packed_integer_lanes<Fn>, Raises::kNothing);
 }
 template <auto Fn>
 constexpr Entry clamping(Entry entry) {
@@ -131,8 +132,8 @@ constexpr Entry clamping(Entry entry) {
   return entry;
 }
 template <auto Fn>
-constexpr Entry mix(Op op) {
-  Entry entry = packed_entry<Fn>(op, mix_lanes<Fn, Halves::kAny>, true);
+constexpr Entry mix(Op op, Raises raises) {
+  Entry entry = packed_entry<Fn>(op, mix_lanes<Fn, Halves::kAny>, raises);
   entry.form = Form::kMix;
   entry.fast[kSelected] = mix_lanes<Fn, Halves::kRows>;
   return entry;
@@ -195,12 +196,12 @@ U16x2 as_unsigned(I16x2 a) {
 
 constexpr Entry kTable[] = {
     halves<([](F32 a, F32 b, Control control) { return in_order(half_sum(a, b, control.round16()), a, b); })>(
-        Op::v_pk_add_f16),
-    halves<([](F32 a, F32 b, Control) { return product(a, b); })>(Op::v_pk_mul_f16),
-    halves<fma>(Op::v_pk_fma_f16),
-    halves<fma>(Op::v_pk_fmac_f16),
-    half_bits_of<extreme16<false>>(Op::v_pk_min_f16),
-    half_bits_of<extreme16<true>>(Op::v_pk_max_f16),
+        Op::v_pk_add_f16, Raises::kSum),
+    halves<([](F32 a, F32 b, Control) { return product(a, b); })>(Op::v_pk_mul_f16, Raises::kProduct),
+    halves<fma>(Op::v_pk_fma_f16, Raises::kFused),
+    halves<fma>(Op::v_pk_fmac_f16, Raises::kFused),
+    half_bits_of<extreme16<false>>(Op::v_pk_min_f16, Raises::kExtreme),
+    half_bits_of<extreme16<true>>(Op::v_pk_max_f16, Raises::kExtreme),
 
     clamping<add_clamped>(integers<([](U16x2 a, U16x2 b) { return a + b; })>(Op::v_pk_add_u16)),
     clamping<sub_clamped>(integers<([](U16x2 a, U16x2 b) { return a - b; })>(Op::v_pk_sub_u16)),
@@ -219,18 +220,19 @@ constexpr Entry kTable[] = {
     integers<([](I16x2 a, I16x2 b) { return min_of(a, b); })>(Op::v_pk_min_i16),
     integers<([](I16x2 a, I16x2 b) { return max_of(a, b); })>(Op::v_pk_max_i16),
 
-    mix<([](F32 a, F32 b, F32 c) { return product_sum(a, b, c); })>(Op::v_fma_mix_f32),
-    into(aux::kKeepHigh,
-         mix<([](F32 a, F32 b, F32 c) { return Half{product_sum(a, b, c)}; })>(Op::v_fma_mixlo_f16)),
-    into(aux::kHighResult,
-         mix<([](F32 a, F32 b, F32 c) { return Half{product_sum(a, b, c)}; })>(Op::v_fma_mixhi_f16)),
-    with_unit(mix<([](F32 a, F32 b, F32 c) { return sum(product(a, b), c); })>(Op::v_mad_mix_f32),
+    mix<([](F32 a, F32 b, F32 c) { return product_sum(a, b, c); })>(Op::v_fma_mix_f32, Raises::kFused),
+    into(aux::kKeepHigh, mix<([](F32 a, F32 b, F32 c) { return Half{product_sum(a, b, c)}; })>(
+                             Op::v_fma_mixlo_f16, Raises::kFused)),
+    into(aux::kHighResult, mix<([](F32 a, F32 b, F32 c) { return Half{product_sum(a, b, c)}; })>(
+                               Op::v_fma_mixhi_f16, Raises::kFused)),
+    with_unit(mix<([](F32 a, F32 b, F32 c) { return sum(product(a, b), c); })>(Op::v_mad_mix_f32,
+                                                                               Raises::kMultiplyAdd),
               FloatUnit::kFlushing),
     with_unit(into(aux::kKeepHigh, mix<([](F32 a, F32 b, F32 c) { return Half{sum(product(a, b), c)}; })>(
-                                       Op::v_mad_mixlo_f16)),
+                                       Op::v_mad_mixlo_f16, Raises::kMultiplyAdd)),
               FloatUnit::kFlushing),
     with_unit(into(aux::kHighResult, mix<([](F32 a, F32 b, F32 c) { return Half{sum(product(a, b), c)}; })>(
-                                         Op::v_mad_mixhi_f16)),
+                                         Op::v_mad_mixhi_f16, Raises::kMultiplyAdd)),
               FloatUnit::kFlushing),
 };
 

@@ -60,21 +60,24 @@ void move_dwords(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t e
   RIGEL_NEXT(op + 1, wave, registers, exec);
 }
 
-constexpr Entry entry(Op op, uint8_t sources, Handler handler, bool is_float) {
+constexpr Entry entry(Op op, Raises raises, uint8_t sources, Handler handler) {
   Entry made{op, Form::kPacked};
+  made.raises = raises;
   made.sources = made.row_sources = sources;
   made.result_rows = 2;
-  made.float_sources = made.float_result = is_float;
+  made.float_sources = made.float_result = raises != Raises::kNothing;
   made.generic = handler;
   return made;
 }
 
 constexpr Entry kTable[] = {
-    entry(Op::v_pk_add_f32, 2, packed_single_lanes<([](F32 a, F32 b, F32) { return sum(a, b); })>, true),
-    entry(Op::v_pk_mul_f32, 2, packed_single_lanes<([](F32 a, F32 b, F32) { return product(a, b); })>, true),
-    entry(Op::v_pk_fma_f32, 3,
-          packed_single_lanes<([](F32 a, F32 b, F32 c) { return product_sum(a, b, c); })>, true),
-    entry(Op::v_pk_mov_b32, 2, move_dwords, false),
+    entry(Op::v_pk_add_f32, Raises::kSum, 2,
+          packed_single_lanes<([](F32 a, F32 b, F32) { return sum(a, b); })>),
+    entry(Op::v_pk_mul_f32, Raises::kProduct, 2,
+          packed_single_lanes<([](F32 a, F32 b, F32) { return product(a, b); })>),
+    entry(Op::v_pk_fma_f32, Raises::kFused, 3,
+          packed_single_lanes<([](F32 a, F32 b, F32 c) { return product_sum(a, b, c); })>),
+    entry(Op::v_pk_mov_b32, Raises::kNothing, 2, move_dwords),
 };
 
 }  // namespace
