@@ -3,8 +3,8 @@
 #include <llvm/IR/Module.h>
 
 #include "plugins/vgpu/compiler/kernel_builder.hpp"
-#include "plugins/vgpu/compiler/lane_aux.hpp"
 #include "plugins/vgpu/compiler/lane_rules.hpp"
+#include "plugins/vgpu/exec/vector/operand_fields.hpp"
 
 namespace rigel::vgpu::exec::compiler {
 namespace {

@@ -6,7 +6,7 @@
 
 #include <cstddef>
 
-#include "plugins/vgpu/compiler/lane_aux.hpp"
+#include "plugins/vgpu/exec/vector/operand_fields.hpp"
 
 namespace rigel::vgpu::exec::compiler {
 namespace {

@@ -9,11 +9,11 @@
 
 #include <fmt/core.h>
 
-#include "plugins/vgpu/compiler/lane_aux.hpp"
 #include "plugins/vgpu/compiler/modes.hpp"
 #include "plugins/vgpu/compiler/shapes.hpp"
 #include "plugins/vgpu/exec/register_bounds.hpp"
 #include "plugins/vgpu/exec/scalar.hpp"
+#include "plugins/vgpu/exec/vector/operand_fields.hpp"
 #include "plugins/vgpu/exec/wave.hpp"
 #include "plugins/vgpu/exec/wave_memory.hpp"
 #include "plugins/vgpu/isa/op_class.hpp"

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "plugins/vgpu/exec/float_environment.hpp"
+#include "plugins/vgpu/exec/vector/operand_fields.hpp"
 #include "plugins/vgpu/exec/wave.hpp"
 
 namespace rigel::vgpu::exec {
@@ -441,56 +442,55 @@ uint32_t from_integer_raises(const ExceptionRule& rule, uint64_t bits, uint32_t 
 // All lanes
 // ---------------------------------------------------------------------------------------------------
 
-/// The sources of an instruction, lane by lane.
+/// The sources of an operation, lane by lane.
 class Sources {
  public:
-  Sources(const Examination& examination, const Wave& wave, const std::byte* registers)
-      : examination_(examination), registers_(registers), row_bytes_(wave.layout.row_bytes()) {}
-
-  /// Dword `part` of a source.
-  uint32_t dword(unsigned i, unsigned lane, unsigned part) const {
-    const ExaminedSource& from = examination_.source[i];
-    if (from.is_constant) return static_cast<uint32_t>(from.source.constant >> part * 32);
-    uint32_t value;
-    const size_t at = from.source.offset + (from.is_uniform ? part * 4 : part * row_bytes_ + lane * 4);
-    std::memcpy(&value, registers_ + at, sizeof value);
-    return value;
-  }
+  Sources(const ExceptionRule& rule, const MicroOp& op, const Wave& wave, const std::byte* registers)
+      : rule_(rule), op_(op), registers_(registers), row_bytes_(wave.layout.row_bytes()) {}
 
   /// With its modifiers, which are of floating point.
   uint64_t plain(unsigned i, unsigned lane) const {
-    const ExaminedSource& from = examination_.source[i];
-    const ExceptionRule& rule = examination_.rule;
-    const bool is_number = rule.raises != Raises::kFromInteger && !(rule.raises == Raises::kScaled && i == 1);
+    const bool is_number =
+        rule_.raises != Raises::kFromInteger && !(rule_.raises == Raises::kScaled && i == 1);
     uint64_t bits = dword(i, lane, 0);
     unsigned width = 32;
-    if (is_short(rule.type)) {
-      bits = bits >> (from.is_high ? 16 : 0) & 0xffff;
+    if (is_short(rule_.type)) {
+      bits = bits >> (has(aux::kHigh, i) ? 16 : 0) & 0xffff;
       width = 16;
-    } else if (rule.type == isa::Type::kF64 && is_number) {
+    } else if (rule_.type == isa::Type::kF64 && is_number) {
       bits |= uint64_t{dword(i, lane, 1)} << 32;
       width = 64;
     }
-    return is_number ? modified(bits, width, from.abs, from.neg) : bits;
+    return is_number ? modified(bits, width, has(aux::kAbs, i), has(aux::kNeg, i)) : bits;
   }
 
-  uint64_t half(unsigned i, unsigned lane, bool upper) const {
-    const unsigned select = upper ? examination_.select_high : examination_.select;
-    const bool neg = upper ? (examination_.neg_high >> i & 1) != 0 : examination_.source[i].neg;
-    return modified(dword(i, lane, 0) >> ((select >> i & 1) != 0 ? 16 : 0) & 0xffff, 16, false, neg);
+  /// For the lower or the upper result.
+  uint64_t packed(unsigned i, unsigned lane, bool upper) const {
+    const bool second = is_set(upper ? packed::kSelectHigh : packed::kSelect, i);
+    const bool neg = is_set(upper ? packed::kNegHigh : packed::kNeg, i);
+    if (rule_.type == isa::Type::kF32) return modified(dword(i, lane, second ? 1 : 0), 32, false, neg);
+    return modified(dword(i, lane, 0) >> (second ? 16 : 0) & 0xffff, 16, false, neg);
   }
 
-  uint64_t single(unsigned i, unsigned lane, bool upper) const {
-    const unsigned select = upper ? examination_.select_high : examination_.select;
-    const bool neg = upper ? (examination_.neg_high >> i & 1) != 0 : examination_.source[i].neg;
-    return modified(dword(i, lane, select >> i & 1), 32, false, neg);
-  }
-
-  bool is_half(unsigned i) const { return (examination_.select_high >> i & 1) != 0; }
-  /// Before abs and neg.
+  bool is_half(unsigned i) const { return is_set(packed::kSelectHigh, i); }
   uint64_t mixed(unsigned i, unsigned lane) const {
-    const uint32_t bits = dword(i, lane, 0);
-    return is_half(i) ? bits >> ((examination_.select >> i & 1) != 0 ? 16 : 0) & 0xffff : bits;
+    uint32_t bits = dword(i, lane, 0);
+    if (is_half(i)) bits = bits >> (is_set(packed::kSelect, i) ? 16 : 0) & 0xffff;
+    return modified(bits, is_half(i) ? 16 : 32, is_set(packed::kNegHigh, i), is_set(packed::kNeg, i));
+  }
+
+ private:
+  bool has(uint32_t field, unsigned i) const { return (op_.aux & field << i) != 0; }
+  bool is_set(uint64_t field, unsigned i) const { return (op_.imm & field << i) != 0; }
+
+  /// Dword `part` of a source.
+  uint32_t dword(unsigned i, unsigned lane, unsigned part) const {
+    const Source from = op_.src[i];
+    if (has(aux::kConstant, i)) return static_cast<uint32_t>(from.constant >> part * 32);
+    uint32_t value;
+    const size_t at = from.offset + (has(aux::kUniform, i) ? part * 4 : part * row_bytes_ + lane * 4);
+    std::memcpy(&value, registers_ + at, sizeof value);
+    return value;
   }
 
   static uint64_t modified(uint64_t bits, unsigned width, bool abs, bool neg) {
@@ -499,15 +499,15 @@ class Sources {
     return neg ? bits ^ sign : bits;
   }
 
- private:
-  const Examination& examination_;
+  const ExceptionRule& rule_;
+  const MicroOp& op_;
   const std::byte* const registers_;
   const size_t row_bytes_;
 };
 
 /// Sources are widened to single precision, the operation is that format's, and its result may be a half.
-uint32_t mixed_raises(const Examination& examination, const Sources& sources, unsigned lane, uint32_t mode) {
-  const bool is_fused = examination.rule.raises == Raises::kFused;
+uint32_t mixed_raises(const ExceptionRule& rule, const Sources& sources, unsigned lane, uint32_t mode) {
+  const bool is_fused = rule.raises == Raises::kFused;
   const Mode halves = mode_of(mode, FloatFormat::kHalf);
   Mode singles = mode_of(mode, FloatFormat::kSingle);
   if (!is_fused) singles.keep_inputs = singles.keep_results = false;
@@ -521,26 +521,22 @@ uint32_t mixed_raises(const Examination& examination, const Sources& sources, un
     return value.is_nan() ? 0.0f : static_cast<float>(value.number());
   };
   for (unsigned i = 0; i < 3; ++i) {
-    const ExaminedSource& from = examination.source[i];
-    const bool half = sources.is_half(i);
-    const uint64_t bits = Sources::modified(sources.mixed(i, lane), half ? 16 : 32,
-                                            (examination.neg_high >> i & 1) != 0, from.neg);
-    s[i] = half ? look_at(Value<FloatFormat::kHalf>{bits}, halves)
-                : look_at(Value<FloatFormat::kSingle>{bits}, singles);
+    const uint64_t bits = sources.mixed(i, lane);
+    s[i] = sources.is_half(i) ? look_at(Value<FloatFormat::kHalf>{bits}, halves)
+                              : look_at(Value<FloatFormat::kSingle>{bits}, singles);
   }
   if (any_nan) return any_signaling ? kInvalid : 0;
   float result = 0;
   uint32_t raised = multiplied_and_added<FloatFormat::kSingle>(s[0], s[1], s[2], is_fused, singles, &result);
-  if (examination.rule.result == isa::Type::kF16 && !std::isnan(result)) {
+  if (rule.result == isa::Type::kF16 && !std::isnan(result)) {
     raised |= to_half(static_cast<double>(result), false, halves).raised;
   }
   if (any_denormal && (raised & kInvalid) == 0) raised |= kInputDenormal;
   return raised;
 }
 
-uint32_t lane_raises(const Examination& examination, const Sources& sources, unsigned lane, uint64_t vcc,
+uint32_t lane_raises(const ExceptionRule& rule, const Sources& sources, unsigned lane, uint64_t vcc,
                      uint32_t mode) {
-  const ExceptionRule& rule = examination.rule;
   LaneSources values;
   uint32_t raised = 0;
   switch (rule.operands) {
@@ -566,15 +562,12 @@ uint32_t lane_raises(const Examination& examination, const Sources& sources, uns
       return raised_by(rule, values, mode);
     case ExceptionRule::Operands::kPacked:
       for (const bool upper : {false, true}) {
-        for (unsigned i = 0; i < rule.sources; ++i) {
-          values.bits[i] =
-              rule.type == isa::Type::kF32 ? sources.single(i, lane, upper) : sources.half(i, lane, upper);
-        }
+        for (unsigned i = 0; i < rule.sources; ++i) values.bits[i] = sources.packed(i, lane, upper);
         raised |= raised_by(rule, values, mode);
       }
       return raised;
     case ExceptionRule::Operands::kMixed:
-      return mixed_raises(examination, sources, lane, mode);
+      return mixed_raises(rule, sources, lane, mode);
   }
   return 0;
 }
@@ -582,26 +575,27 @@ uint32_t lane_raises(const Examination& examination, const Sources& sources, uns
 }  // namespace
 
 void gather_exceptions(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
-  const auto& examination = *reinterpret_cast<const Examination*>(op->imm);
-  const Sources sources(examination, *wave, registers);
+  ExceptionRule rule;
+  std::memcpy(&rule, &op->imm, sizeof rule);
+  const Sources sources(rule, op[1], *wave, registers);
   const uint64_t vcc = wave->pair(isa::code::kVccLo);
   const uint32_t enabled = wave->mode >> kExceptionEnableShift & kAll;
-  const uint32_t mode = wave->mode & (examination.has_finite_halves ? ~0u : ~kFiniteHalves);
-  const uint32_t single_mode = get_mxcsr();
+  const uint32_t mode = wave->mode & (rule.has_finite_halves ? ~0u : ~kFiniteHalves);
+  const uint32_t mode_before = get_mxcsr();
   set_mxcsr(kDefaultMxcsr);
   for (unsigned phase = 0; phase < wave->layout.wave_size / 16; ++phase) {
     uint32_t raised = 0;
     for (uint64_t left = exec >> phase * 16 & 0xffff; left != 0; left &= left - 1) {
       const unsigned lane = phase * 16 + static_cast<unsigned>(std::countr_zero(left));
-      raised |= lane_raises(examination, sources, lane, vcc, mode);
+      raised |= lane_raises(rule, sources, lane, vcc, mode);
     }
-    if (examination.has_cycle && (raised & enabled) != 0 && (wave->trap_status & enabled) == 0) {
+    if (rule.has_cycle && (raised & enabled) != 0 && (wave->trap_status & enabled) == 0) {
       wave->trap_status = (wave->trap_status & ~kExceptionCycle) | phase << kExceptionCycleShift;
     }
     wave->trap_status |= raised;
     wave->raised |= raised & enabled;
   }
-  set_mxcsr(single_mode);
+  set_mxcsr(mode_before);
   RIGEL_NEXT(op + 1, wave, registers, exec);
 }
 

@@ -34,7 +34,7 @@ constexpr uint32_t kExceptionEnableShift = 12;  ///< Of MODE.
 /// exception was.
 constexpr uint32_t kExceptionCycleShift = 16, kExceptionCycle = 0x3f << kExceptionCycleShift;
 
-/// What an operation can raise, and of which types it is.
+/// What gather_exceptions() is told, in MicroOp::imm, of the operation behind it.
 struct ExceptionRule {
   /// How the sources are found.
   enum class Operands : uint8_t {
@@ -42,31 +42,17 @@ struct ExceptionRule {
     kPacked,  ///< Two halves or singles each, selected by op_sel and op_sel_hi,
     kMixed,   ///< single precision or halves.
   };
-  Raises raises = Raises::kNothing;
-  Operands operands = Operands::kPlain;
-  uint8_t sources = 0;
-  isa::Type type = isa::Type::kNone;    ///< Of the first source,
-  isa::Type result = isa::Type::kNone;  ///< and of the result.
+  Raises raises;
+  Operands operands;
+  uint8_t sources;
+  isa::Type type;          ///< Of the first source,
+  isa::Type result;        ///< and of the result.
+  bool has_finite_halves;  ///< FP16_OVFL means something.
+  bool has_cycle;          ///< EXCP_CYCLE of TRAPSTS says in which phase it was.
 };
+static_assert(sizeof(ExceptionRule) <= sizeof(MicroOp::imm));
 
-/// A source of the operation below, as the instruction's own handler will find it.
-struct ExaminedSource {
-  Source source;
-  bool is_uniform = false, is_constant = false;
-  bool is_high = false, abs = false, neg = false;
-};
-
-/// What gather_exceptions() is told, by MicroOp::imm.
-struct Examination {
-  ExceptionRule rule;
-  ExaminedSource source[3];
-  uint8_t select = 0, select_high = 0,
-          neg_high = 0;            ///< VOP3P: bit i is of source i; of kMixed the last is abs.
-  bool has_finite_halves = false;  ///< FP16_OVFL means something.
-  bool has_cycle = false;          ///< EXCP_CYCLE of TRAPSTS says in which phase it was.
-};
-
-/// Handler: adds to TRAPSTS what the instruction will raise under this EXEC.
+/// Handler: adds to TRAPSTS what the next operation will raise under this EXEC.
 void gather_exceptions(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec);
 
 /// Emits what enters the trap handler after an instruction that has raised what MODE enables.

@@ -2,7 +2,7 @@
 #include "plugins/vgpu/exec/vector/lower.hpp"
 
 #include <array>
-#include <new>
+#include <cstring>
 #include <unordered_map>
 
 #include "plugins/vgpu/exec/exceptions.hpp"
@@ -188,39 +188,23 @@ Handler choose(const Lowering& lowering, const Entry& entry) {
   return fast != nullptr ? fast : entry.generic;
 }
 
-ExceptionRule exception_rule(const Entry& entry, const isa::Instruction& instruction) {
-  using Operands = ExceptionRule::Operands;
-  const Operands operands = entry.form == Form::kPacked ? Operands::kPacked
-                            : entry.form == Form::kMix  ? Operands::kMixed
-                                                        : Operands::kPlain;
-  return {entry.raises, operands, entry.row_sources, instruction.src[0].type, instruction.dst[0].type};
-}
-
 /// Emits what gathers the exceptions of the operation that comes next. False: it can have none.
 bool gather(Lowering& lowering, const Entry& entry) {
   const isa::Instruction& instruction = lowering.instruction;
   if (entry.raises == Raises::kNothing || instruction.clamp) return false;
-  auto* const examination =
-      new (lowering.out.allocate(sizeof(Examination), alignof(Examination))) Examination;
-  examination->rule = exception_rule(entry, instruction);
-  examination->has_finite_halves = lowering.context.traits().has_finite_halves;
-  examination->has_cycle = lowering.context.traits().has_exception_cycle;
-  const bool packed = entry.form == Form::kPacked || entry.form == Form::kMix;
-  const auto field = [&](uint64_t first) { return static_cast<uint8_t>(lowering.imm / first & 7); };
-  examination->select = field(packed::kSelect);
-  examination->select_high = field(packed::kSelectHigh);
-  examination->neg_high = field(packed::kNegHigh);
-  for (unsigned i = 0; i < 3; ++i) {
-    const Input32& source = lowering.src[i];
-    ExaminedSource& examined = examination->source[i];
-    examined.source = source.source;
-    examined.is_uniform = source.is_uniform;
-    examined.is_constant = source.is_constant;
-    examined.is_high = (lowering.aux & aux::kHigh << i) != 0;
-    examined.abs = !packed && (lowering.aux & aux::kAbs << i) != 0;
-    examined.neg = packed ? (field(packed::kNeg) >> i & 1) != 0 : (lowering.aux & aux::kNeg << i) != 0;
-  }
-  lowering.out.emit(gather_exceptions).imm = reinterpret_cast<uint64_t>(examination);
+  using Operands = ExceptionRule::Operands;
+  const Operands operands = entry.form == Form::kPacked ? Operands::kPacked
+                            : entry.form == Form::kMix  ? Operands::kMixed
+                                                        : Operands::kPlain;
+  const isa::Traits& traits = lowering.context.traits();
+  const ExceptionRule rule{entry.raises,
+                           operands,
+                           entry.row_sources,
+                           instruction.src[0].type,
+                           instruction.dst[0].type,
+                           traits.has_finite_halves,
+                           traits.has_exception_cycle};
+  std::memcpy(&lowering.out.emit(gather_exceptions).imm, &rule, sizeof rule);
   return true;
 }
 
@@ -273,8 +257,8 @@ Refusal lower_lanes(Lowering& lowering, const Entry& entry) {
     if (!direct) return "SDWA with an indexed destination";
     lowering.dst = begin_indexed_destination(lowering, destination, entry.result_rows);
   }
-  const bool gathers = context.gathers_exceptions && gather(lowering, entry);
   FloatUnitScope unit(lowering, entry.unit);
+  const bool gathers = context.gathers_exceptions && gather(lowering, entry);
   lowering.emit(choose(lowering, entry));
   unit.close();
   if (!direct) insert_sdwa(lowering, lowering.dst, destination);

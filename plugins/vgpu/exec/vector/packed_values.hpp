@@ -1,17 +1,9 @@
-// Operands of packed and mixed-precision operations (VOP3P). op_sel, op_sel_hi, neg and neg_hi are in
-// MicroOp::imm, three bits each; operations of other encodings have op_sel_hi set.
+// Operands of packed and mixed-precision operations (VOP3P).
 #pragma once
 
 #include "plugins/vgpu/exec/vector/handlers.hpp"
 
 namespace rigel::vgpu::exec::RIGEL_SIMD_NAMESPACE {
-
-namespace packed {
-constexpr uint64_t kSelect = 1;           ///< The low half is computed from the source's high half.
-constexpr uint64_t kSelectHigh = 1 << 3;  ///< The high half is computed from the source's high half.
-constexpr uint64_t kNeg = 1 << 6;
-constexpr uint64_t kNegHigh = 1 << 9;
-}  // namespace packed
 
 /// Entry::fast of kPacked, where a flush of halves matters to the sources alone: as kInOrder, with the flush.
 constexpr unsigned kFlushing = 2;

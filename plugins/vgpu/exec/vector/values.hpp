@@ -20,33 +20,9 @@
 #include "plugins/vgpu/exec/micro_op.hpp"
 #include "plugins/vgpu/exec/vector/half.hpp"
 #include "plugins/vgpu/exec/vector/lanes.hpp"
+#include "plugins/vgpu/exec/vector/operand_fields.hpp"
 
 namespace rigel::vgpu::exec::RIGEL_SIMD_NAMESPACE {
-
-/// Fields of MicroOp::aux in vector operations. Bit i of a field of three belongs to source i.
-namespace aux {
-constexpr uint32_t kUniform = 1u << 0;   ///< The source is a scalar or a constant, the same in all lanes.
-constexpr uint32_t kConstant = 1u << 3;  ///< It is a constant.
-constexpr uint32_t kWave64 = 1u << 6;
-constexpr uint32_t kHasSecond = 1u << 7;  ///< dst2 is there.
-constexpr uint32_t kAbs = 1u << 8;
-constexpr uint32_t kNeg = 1u << 11;
-constexpr uint32_t kOmodShift = 14;  ///< Two bits, as in Instruction::omod
-constexpr uint32_t kClamp = 1u << 16;
-constexpr uint32_t kDx10Clamp = 1u << 17;
-constexpr uint32_t kIeee = 1u << 18;
-constexpr uint32_t kRound16Shift = 19;  ///< Two bits
-constexpr uint32_t kFlushInputs16 = 1u << 21;
-constexpr uint32_t kFlushResults16 = 1u << 22;
-constexpr uint32_t kFlushInputs32 = 1u << 23;
-constexpr uint32_t kFlushResults32 = 1u << 24;
-constexpr uint32_t kHigh = 1u << 25;          ///< The source is the high half of its dword.
-constexpr uint32_t kHighResult = 1u << 28;    ///< The result goes to the high half; the low one stays.
-constexpr uint32_t kKeepHigh = 1u << 29;      ///< The result goes to the low half; the high one stays.
-constexpr uint32_t kFiniteHalves = 1u << 30;  ///< Half precision overflows to its largest number.
-constexpr uint32_t kFewTurns = 1u << 31;      ///< Sine and cosine know 256 turns either way.
-constexpr uint32_t kPost = kClamp | 3u << kOmodShift;
-}  // namespace aux
 
 /// The modes of an operation that depends on them.
 struct Control {
