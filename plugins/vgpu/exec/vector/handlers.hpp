@@ -88,7 +88,6 @@ struct Parameters {
     return bits;
   }();
   static constexpr bool kAnyDouble = (std::is_same_v<A, F64> || ...);
-  static constexpr bool kAnyHalf = (std::is_same_v<A, Half> || ...);
   static constexpr bool kAnyFloat = (kIsFloat<A> || ...);
   static constexpr int kChunk =
       ((std::is_same_v<A, Control> ? false : kLanesOf<A> < kLanes) || ...) ? kLanes / 2 : kLanes;

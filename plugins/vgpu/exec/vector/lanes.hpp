@@ -30,11 +30,9 @@ using F64 [[gnu::vector_size(kLanes * 4)]] = double;
 using U32h [[gnu::vector_size(kLanes * 2)]] = uint32_t;
 using I32h [[gnu::vector_size(kLanes * 2)]] = int32_t;
 using F32h [[gnu::vector_size(kLanes * 2)]] = float;
-// Two 16-bit values of each lane, four bytes of each lane.
+// Two 16-bit values of each lane.
 using U16x2 [[gnu::vector_size(kLanes * 4)]] = uint16_t;
 using I16x2 [[gnu::vector_size(kLanes * 4)]] = int16_t;
-using U8x4 [[gnu::vector_size(kLanes * 4)]] = uint8_t;
-using I8x4 [[gnu::vector_size(kLanes * 4)]] = int8_t;
 
 /// What a row's lanes look like: as many of them, as wide.
 template <class V>

@@ -33,7 +33,6 @@ struct Lowering {
   uint64_t imm = 0;
   bool reads_mix = false;  ///< Sources are single precision or half, by op_sel_hi.
 
-  bool wave64() const { return context.layout.wave_size == 64; }
   /// Finds the first `count` sources; false if one of them cannot be read.
   bool place_sources(unsigned count);
   /// Emits an operation with these sources, destinations, aux and imm.

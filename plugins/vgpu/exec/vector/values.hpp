@@ -44,7 +44,6 @@ struct Control {
     return (aux & kBoth) == kBoth;
   }
   constexpr bool knows_few_turns() const { return (aux & aux::kFewTurns) != 0; }
-  constexpr bool wave64() const { return (aux & aux::kWave64) != 0; }
 };
 
 // The halves of 64-bit operands, for what is less work on dwords.
