@@ -64,68 +64,39 @@ U32 permuted(U32 a, U32 b, U32 selectors) {
 
 /// Four sums, of b with the four bytes of a (eight of them) from each of its first four bytes on.
 template <bool Masked>
-void slide(U32 low, U32 high, U32 b, U32 (&sums)[4]) {
+Rows<4> slide(Rows<2> a, U32 b) {
+  Rows<4> sums;
   for (unsigned i = 0; i < 4; ++i)
-    sums[i] = byte_distances<Masked>(funnel_right(high, low, U32{} + i * 8), b);
+    sums.row[i] = byte_distances<Masked>(funnel_right(a.row[1], a.row[0], U32{} + i * 8), b);
+  return sums;
 }
 
-U32 shorts(U32 low, U32 high) {
-  return (low & 0xffff) | (high << 16);
-}
-U32 short_sum(U32 sum, U32 c, bool clamp) {
-  return clamp ? min_of(sum + c, U32{} + 0xffff) : sum + c;
-}
-
-// The sources of these have two rows, the last one and the result of mqsad_u32 four.
+// The sums, each with a short of c; with clamp they saturate.
 template <bool Masked>
-[[gnu::flatten]] void slide_to_shorts(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
-  {  // Sources have to be gone before the tail call.
-    const Lanes<U32, Kind::kAny> a0(op, registers, 0, 0), a1(op, registers, 0, 1), b(op, registers, 1, 0),
-        c0(op, registers, 2, 0), c1(op, registers, 2, 1);
-    std::byte* const to = registers + op->dst;
-    const bool clamp = (op->aux & aux::kClamp) != 0;
-    each_chunk<kLanes>(
-        op->aux, exec, [&](size_t lane, uint32_t bits) __attribute__((always_inline)) {
-          U32 sums[4];
-          slide<Masked>(a0.at(lane), a1.at(lane), b.at(lane), sums);
-          const U32 low = c0.at(lane), high = c1.at(lane);
-          const U32 first =
-              shorts(short_sum(sums[0], low & 0xffff, clamp), short_sum(sums[1], low >> 16, clamp));
-          const U32 second =
-              shorts(short_sum(sums[2], high & 0xffff, clamp), short_sum(sums[3], high >> 16, clamp));
-          put(to + lane * 4, first, bits);
-          put(to + row_bytes(op) + lane * 4, second, bits);
-        });
-  }
-  RIGEL_NEXT(op + 1, wave, registers, exec);
+Rows<2> slide_to_shorts(Rows<2> a, U32 b, Rows<2> c, Control control) {
+  const Rows<4> sums = slide<Masked>(a, b);
+  const bool clamp = (control.aux & aux::kClamp) != 0;
+  const auto sum = [&](unsigned i, U32 addend) {
+    return clamp ? min_of(sums.row[i] + addend, U32{} + 0xffff) : (sums.row[i] + addend) & 0xffff;
+  };
+  const auto pair = [&](unsigned i) {
+    const U32 addends = c.row[i];
+    return sum(i * 2, addends & 0xffff) | (sum(i * 2 + 1, addends >> 16) << 16);
+  };
+  return {{pair(0), pair(1)}};
 }
 
-void slide_to_words(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
-  {  // Sources have to be gone before the tail call.
-    const Lanes<U32, Kind::kAny> a0(op, registers, 0, 0), a1(op, registers, 0, 1), b(op, registers, 1, 0);
-    const Lanes<U32, Kind::kAny> c0(op, registers, 2, 0), c1(op, registers, 2, 1), c2(op, registers, 2, 2),
-        c3(op, registers, 2, 3);
-    std::byte* const to = registers + op->dst;
-    const bool clamp = (op->aux & aux::kClamp) != 0;
-    each_chunk<kLanes>(
-        op->aux, exec, [&](size_t lane, uint32_t bits) __attribute__((always_inline)) {
-          U32 sums[4];
-          slide<true>(a0.at(lane), a1.at(lane), b.at(lane), sums);
-          const U32 addends[4] = {c0.at(lane), c1.at(lane), c2.at(lane), c3.at(lane)};
-          for (unsigned i = 0; i < 4; ++i) {
-            const U32 sum = clamp ? saturating_add(sums[i], addends[i]) : sums[i] + addends[i];
-            put(to + row_bytes(op) * i + lane * 4, sum, bits);
-          }
-        });
+Rows<4> slide_to_words(Rows<2> a, U32 b, Rows<4> c, Control control) {
+  Rows<4> sums = slide<true>(a, b);
+  for (unsigned i = 0; i < 4; ++i) {
+    U32& sum = sums.row[i];
+    sum = (control.aux & aux::kClamp) != 0 ? saturating_add(sum, c.row[i]) : sum + c.row[i];
   }
-  RIGEL_NEXT(op + 1, wave, registers, exec);
+  return sums;
 }
 
-constexpr Entry wide(Op op, Handler handler, uint8_t rows) {
-  Entry entry{op};
-  entry.sources = entry.row_sources = 3;
-  entry.result_rows = rows;
-  entry.generic = handler;
+/// The function looks at clamp itself.
+constexpr Entry clamping(Entry entry) {
   entry.takes_clamp = true;
   return entry;
 }
@@ -138,9 +109,9 @@ constexpr Entry kTable[] = {
     accumulated<byte_distances<true>>(Op::v_msad_u8),
     rare<averaged>(Op::v_lerp_u8),
     hot<permuted>(Op::v_perm_b32),
-    wide(Op::v_qsad_pk_u16_u8, slide_to_shorts<false>, 2),
-    wide(Op::v_mqsad_pk_u16_u8, slide_to_shorts<true>, 2),
-    wide(Op::v_mqsad_u32_u8, slide_to_words, 4),
+    clamping(rare<slide_to_shorts<false>>(Op::v_qsad_pk_u16_u8)),
+    clamping(rare<slide_to_shorts<true>>(Op::v_mqsad_pk_u16_u8)),
+    clamping(rare<slide_to_words>(Op::v_mqsad_u32_u8)),
 };
 
 }  // namespace

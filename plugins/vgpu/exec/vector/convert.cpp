@@ -177,6 +177,7 @@ constexpr Entry kTable[] = {
     rare<([](U32 a, U32 b) { return pair(min_of(a, U32{} + 0xffff), min_of(b, U32{} + 0xffff)); })>(
         Op::v_cvt_pk_u16_u32),
     rare<with_byte>(Op::v_cvt_pk_u8_f32),
+    rare<([](F32 a, U32 byte, Old into) { return with_byte(a, byte, into.v); })>(Op::v_cvt_pkaccum_u8_f32),
     rare<([](HalfBits a, HalfBits b) { return pair(a.v, b.v); })>(Op::v_pack_b32_f16),
     rare<([](U32 a) {
       const U32 low = bits_as<U32>(limited(bits_as<I32>(a << 16) >> 16, 0, 255));
@@ -185,37 +186,10 @@ constexpr Entry kTable[] = {
     })>(Op::v_sat_pk_u8_i16),
 };
 
-// Replaces one byte of its destination; the others stay.
-void accumulate_byte(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
-  {  // Sources have to be gone before the tail call.
-    const Control control{op->aux};
-    const Input<F32, Kind::kAny, true> value(op, registers, 0);
-    const Input<U32, Kind::kAny, true> byte(op, registers, 1);
-    each_chunk<kLanes>(
-        op->aux, exec, [&](size_t lane, uint32_t bits) __attribute__((always_inline)) {
-          std::byte* const at = registers + op->dst + lane * 4;
-          put(at, with_byte(value.at(lane, control), byte.at(lane, control), load<U32>(at)), bits);
-        });
-  }
-  RIGEL_NEXT(op + 1, wave, registers, exec);
-}
-
-constexpr Entry kAccumulating[] = {[] {
-  Entry entry{Op::v_cvt_pkaccum_u8_f32};
-  entry.sources = entry.row_sources = 2;
-  entry.float_sources = true;
-  entry.reads_destination = true;
-  entry.generic = accumulate_byte;
-  return entry;
-}()};
-
 }  // namespace
 
 Table convert_operations() {
   return kTable;
-}
-Table accumulate_operations() {
-  return kAccumulating;
 }
 
 }  // namespace rigel::vgpu::exec::RIGEL_SIMD_NAMESPACE

@@ -79,7 +79,9 @@ struct Signature<R (*)(A...)> {
 template <class... A>
 struct Parameters {
   static constexpr bool kHasControl = (std::is_same_v<A, Control> || ...);
-  static constexpr uint8_t kSources = sizeof...(A) - (kHasControl ? 1 : 0);
+  static constexpr bool kReadsDestination = (std::is_same_v<A, Old> || ...);
+  static constexpr uint8_t kInputs = sizeof...(A) - (kHasControl ? 1 : 0);
+  static constexpr uint8_t kSources = kInputs - (kReadsDestination ? 1 : 0);
   static constexpr uint8_t kRowSources = kSources - ((kIsMask<A> ? 1 : 0) + ...);
   static constexpr uint8_t kHalfSources = [] {
     uint8_t bits = 0, bit = 1;
@@ -145,7 +147,7 @@ template <auto Fn, class... Inputs>
   }
 }
 
-/// Sources of Fn as inputs, then body(inputs...). Uniform is a mask of kinds, or -1: found at run time.
+/// What Fn takes as inputs, then body(inputs...). Uniform is a mask of kinds, or -1: found at run time.
 template <auto Fn, bool Modified, int Uniform, class Body>
 [[gnu::always_inline]] inline void with_inputs(const MicroOp* op, const std::byte* registers, Body body) {
   auto expand = [&]<class... A, size_t... I>(Parameters<A...>*, std::index_sequence<I...>)
@@ -157,7 +159,7 @@ template <auto Fn, bool Modified, int Uniform, class Body>
                                    : Kind::kRow,
          Modified > (op, registers, I)...);
   };
-  expand(static_cast<ParametersOf<Fn>*>(nullptr), std::make_index_sequence<ParametersOf<Fn>::kSources>());
+  expand(static_cast<ParametersOf<Fn>*>(nullptr), std::make_index_sequence<ParametersOf<Fn>::kInputs>());
 }
 
 /// Stores a lane mask; lanes that are not active must be 0 in it. In one piece, because that is how masks are
@@ -281,8 +283,9 @@ constexpr Entry rare(isa::Op op, Raises raises = usually_raises<Fn>()) {
   entry.half_result = kIsHalf<R>;
   entry.float_sources = P::kAnyFloat;
   entry.float_result = kIsFloat<R>;
-  entry.result_rows = kIs64<R> || std::is_same_v<R, Dwords> ? 2 : 1;
+  entry.result_rows = kRowsOf<R>;
   entry.has_test = ValueOf<ResultOf<Fn>>::kHasTest;
+  entry.reads_destination = P::kReadsDestination;
   if constexpr (kIsTest<R>) {
     entry.form = ToExec ? Form::kCompareToExec : Form::kCompare;
     entry.generic = compare_lanes<Fn, true, -1, ToExec>;
@@ -330,7 +333,6 @@ Table float64_operations();
 Table float16_operations();
 Table integer16_64_operations();
 Table convert_operations();
-Table accumulate_operations();
 Table carry_operations();
 Table packed_operations();
 Table packed32_operations();
@@ -338,7 +340,6 @@ Table dot_operations();
 Table division_operations();
 Table transcendental_operations();
 Table byte_operations();
-Table compare_integer_operations();
-Table compare_float_operations();
+Table compare_operations();
 
 }  // namespace rigel::vgpu::exec::RIGEL_SIMD_NAMESPACE

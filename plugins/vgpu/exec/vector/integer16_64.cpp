@@ -41,23 +41,24 @@ constexpr Entry sub_u16(Op op) {
 }
 
 // Of what crosses from one half to the other, one of the two amounts is beyond 31, and gives 0.
-Dwords shifted_left(U32 a, Dwords b) {
+Rows<2> shifted_left(U32 a, Rows<2> b) {
+  const auto& [low, high] = b.row;
   const U32 by = a & 63;
-  return {shift_left(b.low, by),
-          shift_left(b.high, by) | shift_right(b.low, 32 - by) | shift_left(b.low, by - 32)};
+  return {{shift_left(low, by), shift_left(high, by) | shift_right(low, 32 - by) | shift_left(low, by - 32)}};
 }
-Dwords shifted_right(U32 a, Dwords b) {
+Rows<2> shifted_right(U32 a, Rows<2> b) {
+  const auto& [low, high] = b.row;
   const U32 by = a & 63;
-  return {shift_right(b.low, by) | shift_left(b.high, 32 - by) | shift_right(b.high, by - 32),
-          shift_right(b.high, by)};
+  return {
+      {shift_right(low, by) | shift_left(high, 32 - by) | shift_right(high, by - 32), shift_right(high, by)}};
 }
-Dwords shifted_right_signed(U32 a, Dwords b) {
+Rows<2> shifted_right_signed(U32 a, Rows<2> b) {
   const U32 by = a & 63;
-  const Dwords positive = shifted_right(a, b);
-  const U32 sign = bits_as<U32>(bits_as<I32>(b.high) >> 31);
+  const auto [low, high] = shifted_right(a, b).row;
+  const U32 sign = bits_as<U32>(bits_as<I32>(b.row[1]) >> 31);
   // Ones from above, as many as the amount.
   const U32 ones = shift_left(sign, 32 - by), more = shift_left(sign, 64 - by);
-  return {positive.low | (by > 32 ? more : U32{}), positive.high | (by < 32 ? ones : sign)};
+  return {{low | (by > 32 ? more : U32{}), high | (by < 32 ? ones : sign)}};
 }
 
 constexpr Entry kTable[] = {

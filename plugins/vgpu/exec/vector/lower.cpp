@@ -23,10 +23,9 @@ const Entry* find_entry(Op op) {
     Entries all{};
     for (const Table table :
          {integer32_operations(), integer16_64_operations(), float32_operations(), float64_operations(),
-          float16_operations(), convert_operations(), accumulate_operations(), carry_operations(),
-          packed_operations(), packed32_operations(), dot_operations(), division_operations(),
-          transcendental_operations(), byte_operations(), compare_integer_operations(),
-          compare_float_operations()}) {
+          float16_operations(), convert_operations(), carry_operations(), packed_operations(),
+          packed32_operations(), dot_operations(), division_operations(), transcendental_operations(),
+          byte_operations(), compare_operations()}) {
       for (const Entry& entry : table) all[static_cast<size_t>(entry.op)] = &entry;
     }
     return all;

@@ -4,11 +4,12 @@
 //   U32 I32 F32      a row of 32-bit values
 //   U64 I64 F64      two rows; functions that have such a parameter see half as many lanes at a time, and
 //   U32h I32h F32h   their 32-bit operands are these
-//   Dwords           two rows as well, but as many lanes as of 32 bits
+//   Rows<N>          N rows, as many lanes of each as of 32 bits
 //   U16 I16 Half     the low or (op_sel) the high half of a row's dwords, extended to 32 bits; halves become
 //                    single precision, and results are rounded once: see half.hpp
 //   HalfBits         a half as it is
 //   Mask, Mask64     one bit of a scalar for each lane, of 32 or 64 bits
+//   Old              after the sources: what was in the destination
 //   Control          the last parameter: modes
 //
 // Modifiers are data (MicroOp::aux), so that one handler does for all of them. Handlers of operations that
@@ -46,9 +47,10 @@ struct Control {
   constexpr bool knows_few_turns() const { return (aux & aux::kFewTurns) != 0; }
 };
 
-// The halves of 64-bit operands, for what is less work on dwords.
-struct Dwords {
-  U32 low, high;
+/// The dwords of wide operands, for what is less work on them.
+template <size_t N>
+struct Rows {
+  U32 row[N];
 };
 
 // 16-bit operands, extended.
@@ -64,6 +66,11 @@ struct Half {
 
 /// A half whose bits are wanted: in the low 16.
 struct HalfBits {
+  U32 v;
+};
+
+/// What the destination had.
+struct Old {
   U32 v;
 };
 
@@ -129,6 +136,10 @@ constexpr bool kIs64 = std::is_same_v<T, U64> || std::is_same_v<T, I64> || std::
 template <class T>
 constexpr bool kIsFloat = std::is_same_v<T, Half> || std::is_same_v<T, HalfBits> || std::is_same_v<T, F32> ||
                           std::is_same_v<T, F64> || std::is_same_v<T, F32h>;
+template <class T>
+constexpr uint8_t kRowsOf = kIs64<T> ? 2 : 1;
+template <size_t N>
+constexpr uint8_t kRowsOf<Rows<N>> = N;
 template <class T>
 constexpr int kLanesOf = kIs64<T> || std::is_same_v<T, Mask64> || std::is_same_v<T, U32h> ||
                                  std::is_same_v<T, I32h> || std::is_same_v<T, F32h>
@@ -292,15 +303,37 @@ class Input<T, Kind::kUniform, Modified> {
   T value_;
 };
 
-template <Kind K, bool Modified>
-class Input<Dwords, K, Modified> {
+template <size_t N, Kind K, bool Modified>
+class Input<Rows<N>, K, Modified> {
  public:
   [[gnu::always_inline]] Input(const MicroOp* op, const std::byte* registers, unsigned index)
-      : low_(op, registers, index, 0), high_(op, registers, index, 1) {}
-  [[gnu::always_inline]] Dwords at(size_t lane, Control) const { return {low_.at(lane), high_.at(lane)}; }
+      : Input(op, registers, index, std::make_index_sequence<N>()) {}
+  [[gnu::always_inline]] Rows<N> at(size_t lane, Control) const {
+    return rows_at(lane, std::make_index_sequence<N>());
+  }
 
  private:
-  Lanes<U32, K> low_, high_;
+  template <size_t... I>
+  [[gnu::always_inline]] Input(const MicroOp* op, const std::byte* registers, unsigned index,
+                               std::index_sequence<I...>)
+      : lanes_{Lanes<U32, K>(op, registers, index, I)...} {}
+  template <size_t... I>
+  [[gnu::always_inline]] Rows<N> rows_at(size_t lane, std::index_sequence<I...>) const {
+    return {{lanes_[I].at(lane)...}};
+  }
+
+  Lanes<U32, K> lanes_[N];
+};
+
+template <Kind K, bool Modified>
+class Input<Old, K, Modified> {
+ public:
+  [[gnu::always_inline]] Input(const MicroOp* op, const std::byte* registers, unsigned)
+      : at_(registers + op->dst) {}
+  [[gnu::always_inline]] Old at(size_t lane, Control) const { return {load<U32>(at_ + lane * 4)}; }
+
+ private:
+  const std::byte* at_;
 };
 
 template <class T, Kind K, bool Modified>
@@ -404,7 +437,7 @@ template <class T, bool Modified>
 class Output {
  public:
   [[gnu::always_inline]] Output(const MicroOp* op, std::byte* registers) : at_(registers + op->dst) {
-    if constexpr (kIs64<T> || std::is_same_v<T, Dwords>) high_ = row_bytes(op);
+    if constexpr (kRowsOf < T >> 1) next_row_ = row_bytes(op);
     if constexpr (kIsHalf<T>) {
       shift_ = (op->aux & aux::kHighResult) != 0 ? 16 : 0;
       keep_ = (op->aux & aux::kHighResult) != 0 ? 0xffff : (op->aux & aux::kKeepHigh) != 0 ? 0xffff0000 : 0;
@@ -417,10 +450,12 @@ class Output {
       if constexpr (Modified && kIsFloat<T>) value = modified_result(value, control);
       const U64 whole = bits_as<U64>(value);
       put(at, low_dwords(whole), bits);
-      put(at + high_, low_dwords(whole >> 32), bits);
-    } else if constexpr (std::is_same_v<T, Dwords>) {
-      put(at, value.low, bits);
-      put(at + high_, value.high, bits);
+      put(at + next_row_, low_dwords(whole >> 32), bits);
+    } else if constexpr (kRowsOf<T> > 1) {
+      [&]<size_t... I>(std::index_sequence<I...>) __attribute__((always_inline)) {
+        (put(at + next_row_ * I, value.row[I], bits), ...);
+      }
+      (std::make_index_sequence<kRowsOf<T>>());
     } else if constexpr (kIsHalf<T>) {
       U32 low;
       if constexpr (std::is_same_v<T, HalfBits>) {
@@ -443,7 +478,7 @@ class Output {
 
  private:
   std::byte* at_;
-  uint32_t high_ = 0, shift_ = 0, keep_ = 0;
+  uint32_t next_row_ = 0, shift_ = 0, keep_ = 0;
 };
 
 }  // namespace rigel::vgpu::exec::RIGEL_SIMD_NAMESPACE

@@ -1,4 +1,4 @@
-// v_cmp and v_cmpx of floating point, and v_cmp_class. Denormals count as the mode says.
+// v_cmp and v_cmpx, and v_cmp_class. Denormals count as the mode says.
 #include "plugins/vgpu/exec/vector/float_math.hpp"
 #include "plugins/vgpu/exec/vector/handlers.hpp"
 
@@ -13,17 +13,28 @@ constexpr Entry constant(Op op) {
   return rare<Fn, ToExec>(op, Raises::kNothing);
 }
 
+// Both forms of a comparison.
 #define RIGEL_COMPARE(how, name, type, test, expression)                    \
   how<([](type a, type b) { return test(expression); })>(Op::v_cmp_##name), \
       how<([](type a, type b) { return test(expression); }), true>(Op::v_cmpx_##name)
 
-#define RIGEL_COMPARISONS(how, suffix, type, test, v)                                      \
-  RIGEL_COMPARE(how, lt_##suffix, type, test, lt(v(a), v(b))),                             \
-      RIGEL_COMPARE(how, eq_##suffix, type, test, eq(v(a), v(b))),                         \
-      RIGEL_COMPARE(how, le_##suffix, type, test, le(v(a), v(b))),                         \
-      RIGEL_COMPARE(how, gt_##suffix, type, test, lt(v(b), v(a))),                         \
+// What integers and floating point have in common. `v` gets the vector out of an operand.
+#define RIGEL_COMPARISONS(how, suffix, type, test, v)              \
+  RIGEL_COMPARE(how, lt_##suffix, type, test, lt(v(a), v(b))),     \
+      RIGEL_COMPARE(how, eq_##suffix, type, test, eq(v(a), v(b))), \
+      RIGEL_COMPARE(how, le_##suffix, type, test, le(v(a), v(b))), \
+      RIGEL_COMPARE(how, gt_##suffix, type, test, lt(v(b), v(a))), \
+      RIGEL_COMPARE(how, ge_##suffix, type, test, le(v(b), v(a)))
+
+#define RIGEL_OF_INTEGERS(how, suffix, type, test, v)                                     \
+  RIGEL_COMPARISONS(how, suffix, type, test, v),                                          \
+      RIGEL_COMPARE(how, ne_##suffix, type, test, ne(v(a), v(b))),                        \
+      RIGEL_COMPARE(constant, f_##suffix, type, test, (ne(v(a), v(a)) & ne(v(b), v(b)))), \
+      RIGEL_COMPARE(constant, t_##suffix, type, test, (eq(v(a), v(a)) | eq(v(b), v(b))))
+
+#define RIGEL_OF_FLOATS(how, suffix, type, test, v)                                        \
+  RIGEL_COMPARISONS(how, suffix, type, test, v),                                           \
       RIGEL_COMPARE(rare, lg_##suffix, type, test, (lt(v(a), v(b)) | lt(v(b), v(a)))),     \
-      RIGEL_COMPARE(how, ge_##suffix, type, test, le(v(b), v(a))),                         \
       RIGEL_COMPARE(rare, o_##suffix, type, test, (eq(v(a), v(a)) & eq(v(b), v(b)))),      \
       RIGEL_COMPARE(rare, u_##suffix, type, test, (ne(v(a), v(a)) | ne(v(b), v(b)))),      \
       RIGEL_COMPARE(rare, nge_##suffix, type, test, (~le(v(b), v(a)))),                    \
@@ -48,9 +59,15 @@ Test64 class64(F64 a, U32h classes) {
 }
 
 constexpr Entry kTable[] = {
-    RIGEL_COMPARISONS(hot, f32, F32, Test, RIGEL_ITSELF),
-    RIGEL_COMPARISONS(rare, f64, F64, Test64, RIGEL_ITSELF),
-    RIGEL_COMPARISONS(rare, f16, Half, Test, RIGEL_INNER),
+    RIGEL_OF_INTEGERS(hot, u32, U32, Test, RIGEL_ITSELF),
+    RIGEL_OF_INTEGERS(hot, i32, I32, Test, RIGEL_ITSELF),
+    RIGEL_OF_INTEGERS(hot, u64, U64, Test64, RIGEL_ITSELF),
+    RIGEL_OF_INTEGERS(hot, i64, I64, Test64, RIGEL_ITSELF),
+    RIGEL_OF_INTEGERS(rare, u16, U16, Test, RIGEL_INNER),
+    RIGEL_OF_INTEGERS(rare, i16, I16, Test, RIGEL_INNER),
+    RIGEL_OF_FLOATS(hot, f32, F32, Test, RIGEL_ITSELF),
+    RIGEL_OF_FLOATS(rare, f64, F64, Test64, RIGEL_ITSELF),
+    RIGEL_OF_FLOATS(rare, f16, Half, Test, RIGEL_INNER),
     rare<class32>(Op::v_cmp_class_f32, Raises::kNothing),
     rare<class32, true>(Op::v_cmpx_class_f32, Raises::kNothing),
     rare<class16>(Op::v_cmp_class_f16, Raises::kNothing),
@@ -61,7 +78,7 @@ constexpr Entry kTable[] = {
 
 }  // namespace
 
-Table compare_float_operations() {
+Table compare_operations() {
   return kTable;
 }
 
