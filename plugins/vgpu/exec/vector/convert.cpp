@@ -99,10 +99,6 @@ U32 with_byte(F32 a, U32 byte, U32 into) {
   return (into & ~((U32{} + 0xff) << shift)) | (to_byte(a) << shift);
 }
 
-F32 flushed(F32 a, Control control) {
-  return control.flush_inputs32() ? bits_as<F32>(flush_denormals<Format32>(bits_as<U32>(a))) : a;
-}
-
 U32 half_toward_zero(F32 a, Control control) {
   const U32 bits = single_to_half(flushed(a, control), 3);
   return control.flush_results16() ? flush_half(bits) : bits;
@@ -121,10 +117,8 @@ constexpr Entry narrowing(Entry entry) {
 constexpr Entry kTable[] = {
     rare<([](F32 a) { return to_signed(a); })>(Op::v_cvt_i32_f32, Raises::kTruncation),
     rare<([](F32 a) { return to_unsigned(a); })>(Op::v_cvt_u32_f32, Raises::kTruncation),
-    rare<([](F32 a, Control control) {
-      a = flushed(a, control);
-      return to_signed(round_to_integer<Rounding::kDown>(a));
-    })>(Op::v_cvt_flr_i32_f32, Raises::kFloor),
+    rare<([](F32 a, Control control) { return to_signed(rounded<Rounding::kDown>(a, control)); })>(
+        Op::v_cvt_flr_i32_f32, Raises::kFloor),
     rare<([](F32 a, Control control) {
       a = flushed(a, control);
       // floor(a + 1/2) without the rounding of the sum.
@@ -137,10 +131,8 @@ constexpr Entry kTable[] = {
     rare<([](F64 a) { return to_unsigned(a); })>(Op::v_cvt_u32_f64, Raises::kTruncation),
     to_nearest(rare<([](I32h a) { return convert<F64>(a); })>(Op::v_cvt_f64_i32)),
     to_nearest(rare<([](U32h a) { return from_unsigned(a); })>(Op::v_cvt_f64_u32)),
-    narrowing(rare<([](F64 a, Control control) {
-      if (control.flush_inputs16()) a = bits_as<F64>(flush_denormals<Format64>(bits_as<U64>(a)));
-      return convert<F32h>(a);
-    })>(Op::v_cvt_f32_f64, Raises::kConversion)),
+    narrowing(rare<([](F64 a, Control control) { return convert<F32h>(flushed(a, control)); })>(
+        Op::v_cvt_f32_f64, Raises::kConversion)),
     in_single_mode(rare<([](F32h a) { return convert<F64>(a); })>(Op::v_cvt_f64_f32, Raises::kConversion)),
     rare<from_byte<0>>(Op::v_cvt_f32_ubyte0),
     rare<from_byte<1>>(Op::v_cvt_f32_ubyte1),

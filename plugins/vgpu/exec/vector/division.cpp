@@ -18,10 +18,7 @@ template <class F>
 struct Traits;
 template <>
 struct Traits<F32> {
-  using Format = Format32;
-  using Bits = U32;
   using TestType = Test;
-  static constexpr int kBias = 126;   ///< of the exponents of parts_of()
   static constexpr int kTooFar = 96;  ///< a quotient near the largest number
   static constexpr int kTiny = 23;    ///< biased exponent of a numerator that loses digits
   static constexpr int kUnderflow = -150;
@@ -30,10 +27,7 @@ struct Traits<F32> {
 };
 template <>
 struct Traits<F64> {
-  using Format = Format64;
-  using Bits = U64;
   using TestType = Test64;
-  static constexpr int kBias = 1022;
   static constexpr int kTooFar = 768;
   static constexpr int kTiny = 53;
   static constexpr int kUnderflow = -1075;
@@ -42,17 +36,13 @@ struct Traits<F64> {
 };
 
 template <class F>
-using BitsOf = typename Traits<F>::Bits;
-
-template <class F>
 auto magnitude_bits(F x) {
-  return bits_as<BitsOf<F>>(x) & Traits<F>::Format::kMagnitude;
+  return bits_as<BitsOf<F>>(x) & FormatOf<F>::kMagnitude;
 }
 template <class F>
 auto biased_exponent(F x) {
-  constexpr int kDigits = sizeof(x[0]) == 4 ? 23 : 52;
   using Signed = decltype(x == x);
-  return bits_as<Signed>(magnitude_bits(x) >> kDigits);
+  return bits_as<Signed>(magnitude_bits(x) >> FormatOf<F>::kDigits);
 }
 
 template <class Lanes>
@@ -67,7 +57,7 @@ bool any_of(const Lanes& lanes) {
 template <class F>
 bool are_ordinary(F x, F y) {
   using T = Traits<F>;
-  constexpr int kOne = T::kBias + 1, kNear = T::kTooFar / 2 - 1;
+  constexpr int kOne = FormatOf<F>::kBias + 1, kNear = T::kTooFar / 2 - 1;
   const auto from_one = [](F value) { return biased_exponent(value) - kOne; };
   const auto is_far = [&](F value) { return (from_one(value) > kNear) | (from_one(value) < -kNear); };
   return !any_of(is_far(x) | is_far(y));
@@ -86,26 +76,25 @@ bool are_ordinary(F x, F y) {
 template <class F>
 WithTest<F, typename Traits<F>::TestType> scale(F value, F denominator, F numerator, Control control) {
   using T = Traits<F>;
-  if (sizeof(value[0]) == 4 ? control.flush_inputs32() : control.flush_inputs16()) {
-    for (F* x : {&value, &denominator, &numerator}) {
-      *x = bits_as<F>(flush_denormals<typename T::Format>(bits_as<BitsOf<F>>(*x)));
-    }
+  using Fm = FormatOf<F>;
+  if (flushes_inputs<F>(control)) {
+    for (F* x : {&value, &denominator, &numerator}) *x = without_denormals(*x);
   }
   if (are_ordinary(numerator, denominator)) return {value, {F{} != F{}}};
   const auto n = parts_of(numerator), d = parts_of(denominator);
   const auto n_magnitude = magnitude_bits(numerator), d_magnitude = magnitude_bits(denominator);
   const auto none = (numerator == 0) | (denominator == 0);
-  const auto finite = (n_magnitude < T::Format::kInfinity) & (d_magnitude < T::Format::kInfinity);
+  const auto finite = (n_magnitude < Fm::kInfinity) & (d_magnitude < Fm::kInfinity);
   const auto far = biased_exponent(numerator) - biased_exponent(denominator) >= T::kTooFar;
-  const auto d_denormal = (d_magnitude < T::Format::kDenormals) & (d_magnitude != 0);
+  const auto d_denormal = (d_magnitude < Fm::kDenormals) & (d_magnitude != 0);
   // 1 / d and n / d are denormal. The quotient's exponent is the difference, less one if its mantissa is
   // below 1.
   const F d_absolute = bits_as<F>(d_magnitude);
-  const auto inverse_denormal = (d_absolute > 1 / (F{} + T::kLeast)) & (d_magnitude < T::Format::kInfinity);
-  const auto smaller = (bits_as<BitsOf<F>>(n.mantissa) & T::Format::kMagnitude) <
-                       (bits_as<BitsOf<F>>(d.mantissa) & T::Format::kMagnitude);
+  const auto inverse_denormal = (d_absolute > 1 / (F{} + T::kLeast)) & (d_magnitude < Fm::kInfinity);
+  const auto smaller =
+      (bits_as<BitsOf<F>>(n.mantissa) & Fm::kMagnitude) < (bits_as<BitsOf<F>>(d.mantissa) & Fm::kMagnitude);
   const auto quotient_exponent = n.exponent - d.exponent + smaller;
-  const auto quotient_denormal = finite & ~none & (quotient_exponent < -T::kBias);
+  const auto quotient_denormal = finite & ~none & (quotient_exponent < -Fm::kBias);
   const auto numerator_tiny = biased_exponent(numerator) <= T::kTiny;
   const auto is_denominator = value == denominator, is_numerator = value == numerator;
 
@@ -117,7 +106,7 @@ WithTest<F, typename Traits<F>::TestType> scale(F value, F denominator, F numera
                   (~far & ~d_denormal & ~inverse_denormal & ~quotient_denormal & numerator_tiny);
   const auto down = ~far & ~d_denormal & ((inverse_denormal & ~quotient_denormal) | (both & is_denominator));
   F result = select(up, value * T::kUp, select(down, value * T::kDown, value));
-  const BitsOf<F> nan = BitsOf<F>{} + (T::Format::kInfinity | T::Format::kQuiet);
+  const BitsOf<F> nan = BitsOf<F>{} + (Fm::kInfinity | Fm::kQuiet);
   result = select(none, bits_as<F>(nan), result);
   return {result, {test & ~none}};
 }
@@ -127,7 +116,7 @@ F scaled_fma(F a, F b, F c, decltype(F{} == F{}) scales) {
   const F whole = product_sum(a, b, c);
   // Comparing fields: NaNs and infinities stay what they are.
   using T = Traits<F>;
-  const auto large = biased_exponent(c) > T::kBias + 1;
+  const auto large = biased_exponent(c) > FormatOf<F>::kBias + 1;
   F down = whole * T::kDown;
   if ((get_mxcsr() >> 13 & 3) == 0) {
     // A denormal quotient is rounded to nearest a second time. Where that was a tie, what the first rounding
@@ -144,7 +133,7 @@ F scaled_fma(F a, F b, F c, decltype(F{} == F{}) scales) {
 template <class F>
 F fixed_up(F quotient, F denominator, F numerator, bool can_underflow) {
   using T = Traits<F>;
-  using Fm = typename T::Format;
+  using Fm = FormatOf<F>;
   using B = BitsOf<F>;
   const B q = bits_as<B>(quotient), d = bits_as<B>(denominator), n = bits_as<B>(numerator);
   const B zero{}, sign = (d ^ n) & Fm::kSign;
@@ -156,7 +145,7 @@ F fixed_up(F quotient, F denominator, F numerator, bool can_underflow) {
     const auto underflow = biased_exponent(numerator) - biased_exponent(denominator) < T::kUnderflow;
     const F signed_least = bits_as<F>((zero + Fm::kDenormals) | sign);
     result = bits_as<B>(select(underflow, signed_least * T::kLeast, bits_as<F>(result)));
-    const auto overflow = biased_exponent(numerator) - biased_exponent(denominator) > T::kBias;
+    const auto overflow = biased_exponent(numerator) - biased_exponent(denominator) > Fm::kBias;
     const auto lost = overflow & (quotient != quotient);
     result = bits_as<B>(select(lost, bits_as<F>(sign | Fm::kInfinity), bits_as<F>(result)));
   }

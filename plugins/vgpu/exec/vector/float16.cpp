@@ -43,18 +43,6 @@ Half rounded(Half a) {
   return {round_to_integer<R>(a.v)};
 }
 
-struct Parts {
-  I32 exponent;
-  F32 mantissa;
-};
-// All halves are normal numbers in single precision.
-Parts parts_of(F32 a) {
-  const U32 bits = bits_as<U32>(a), magnitude = bits & 0x7fffffff;
-  const I32 special = (magnitude == 0) | (magnitude >= 0x7f800000);
-  const U32 half = (bits & 0x807fffff) | 0x3f000000;
-  return {special ? I32{} : bits_as<I32>(magnitude >> 23) - 126, bits_as<F32>(special ? bits : half)};
-}
-
 constexpr Entry kTable[] = {
     rare<add>(Op::v_add_f16, Raises::kSum),
     rare<subtract>(Op::v_sub_f16, Raises::kDifference),

@@ -10,29 +10,19 @@ namespace {
 using isa::Op;
 
 template <bool Max>
-F32 extreme32(F32 a, F32 b, Control control) {
-  return bits_as<F32>(
-      extreme<Format32, Max>(bits_as<U32>(a), bits_as<U32>(b), control.ieee(), control.flush_inputs32()));
-}
-template <bool Max>
 F32 extreme3_32(F32 a, F32 b, F32 c, Control control) {
   return bits_as<F32>(extreme3<Format32, Max>(bits_as<U32>(a), bits_as<U32>(b), bits_as<U32>(c),
                                               control.ieee(), control.flush_inputs32()));
-}
-
-F32 flushed(F32 a, Control control) {
-  return control.flush_inputs32() ? bits_as<F32>(flush_denormals<Format32>(bits_as<U32>(a))) : a;
-}
-
-template <Rounding R>
-F32 rounded(F32 a, Control control) {
-  return round_to_integer<R>(flushed(a, control));
 }
 
 // DX9: zero times anything is +0.
 F32 legacy_product(F32 a, F32 b) {
   const I32 zero = (a == 0) | (b == 0);
   return zero ? F32{} : product(a, b);
+}
+F32 legacy_product_sum(F32 a, F32 b, F32 c) {
+  const I32 zero = (a == 0) | (b == 0);
+  return zero ? F32{} + c : product_sum(a, b, c);
 }
 
 F32 magnitude_of(F32 a) {
@@ -42,10 +32,6 @@ F32 by_major_axis(F32 x, F32 y, F32 z, F32 if_x, F32 if_y, F32 if_z) {
   const F32 ax = magnitude_of(x), ay = magnitude_of(y), az = magnitude_of(z);
   const F32 other = ay >= ax ? if_y : if_x;
   return ((az >= ax) & (az >= ay)) ? if_z : other;
-}
-
-F32 without_denormals(F32 a) {
-  return bits_as<F32>(flush_denormals<Format32>(bits_as<U32>(a)));
 }
 
 // Not fused, and without denormals in any mode: where MXCSR keeps them, they go here.
@@ -74,14 +60,8 @@ constexpr Entry kTable[] = {
     hot<([](F32 a, F32 b, F32 c) { return product_sum(a, b, c); })>(Op::v_fmac_f32, Raises::kFused),
     rare<([](F32 a, F32 b, F32 c) { return product_sum(a, b, c); })>(Op::v_fmaak_f32, Raises::kFused),
     rare<([](F32 a, F32 b, F32 c) { return product_sum(a, b, c); })>(Op::v_fmamk_f32, Raises::kFused),
-    rare<([](F32 a, F32 b, F32 c) {
-      const I32 zero = (a == 0) | (b == 0);
-      return zero ? F32{} + c : product_sum(a, b, c);
-    })>(Op::v_fma_legacy_f32, Raises::kLegacyFused),
-    rare<([](F32 a, F32 b, F32 c) {
-      const I32 zero = (a == 0) | (b == 0);
-      return zero ? F32{} + c : product_sum(a, b, c);
-    })>(Op::v_fmac_legacy_f32, Raises::kLegacyFused),
+    rare<legacy_product_sum>(Op::v_fma_legacy_f32, Raises::kLegacyFused),
+    rare<legacy_product_sum>(Op::v_fmac_legacy_f32, Raises::kLegacyFused),
     hot<mad<false>>(Op::v_mad_f32, Raises::kMultiplyAdd),
     hot<mad<false>>(Op::v_mac_f32, Raises::kMultiplyAdd),
     rare<mad<false>>(Op::v_madak_f32, Raises::kMultiplyAdd),
@@ -95,8 +75,8 @@ constexpr Entry kTable[] = {
           (b == -kLargest) | (b == -__builtin_inff()) | (b != b) | (bits_as<I32>(c) <= 0) | (c != c);
       return unlit ? F32{} - kLargest : legacy_product(a, b);
     })>(Op::v_mullit_f32, Raises::kNothing),
-    hot<extreme32<false>>(Op::v_min_f32, Raises::kExtreme),
-    hot<extreme32<true>>(Op::v_max_f32, Raises::kExtreme),
+    hot<extreme_of<false, F32>>(Op::v_min_f32, Raises::kExtreme),
+    hot<extreme_of<true, F32>>(Op::v_max_f32, Raises::kExtreme),
     rare<extreme3_32<false>>(Op::v_min3_f32, Raises::kExtreme),
     rare<extreme3_32<true>>(Op::v_max3_f32, Raises::kExtreme),
     rare<([](F32 a, F32 b, F32 c, Control control) {
@@ -104,15 +84,11 @@ constexpr Entry kTable[] = {
                                            control.flush_inputs32()));
     })>(Op::v_med3_f32, Raises::kExtreme),
 
-    rare<rounded<Rounding::kDown>>(Op::v_floor_f32),
-    rare<rounded<Rounding::kUp>>(Op::v_ceil_f32),
-    rare<rounded<Rounding::kTowardZero>>(Op::v_trunc_f32),
-    rare<rounded<Rounding::kNearestEven>>(Op::v_rndne_f32),
-    rare<([](F32 a, Control control) {
-      a = flushed(a, control);
-      const F32 part = a - round_to_integer<Rounding::kDown>(a);
-      return part >= 1 ? F32{} + 0x1.fffffep-1f : part;  // Tiny negative numbers would round to 1.
-    })>(Op::v_fract_f32),
+    rare<rounded<Rounding::kDown, F32>>(Op::v_floor_f32),
+    rare<rounded<Rounding::kUp, F32>>(Op::v_ceil_f32),
+    rare<rounded<Rounding::kTowardZero, F32>>(Op::v_trunc_f32),
+    rare<rounded<Rounding::kNearestEven, F32>>(Op::v_rndne_f32),
+    rare<fraction<F32>>(Op::v_fract_f32),
     rare<([](F32 a) { return parts_of(a).exponent; })>(Op::v_frexp_exp_i32_f32),
     rare<([](F32 a) { return parts_of(a).mantissa; })>(Op::v_frexp_mant_f32, Raises::kNothing),
     // In double precision the product is exact.

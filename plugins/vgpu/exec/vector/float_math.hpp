@@ -2,20 +2,32 @@
 // bits, so that they do not depend on MXCSR.
 #pragma once
 
+#include <bit>
+#include <limits>
+
 #include "plugins/vgpu/exec/vector/values.hpp"
 
 namespace rigel::vgpu::exec::RIGEL_SIMD_NAMESPACE {
 
+template <class V>
+using ElementOf = std::remove_reference_t<decltype(std::declval<V&>()[0])>;
+
 template <class Bits, uint64_t Infinity, uint64_t Quiet, uint64_t Sign>
 struct Format {
   using Unsigned = Bits;
-  using Element = std::remove_reference_t<decltype(std::declval<Bits&>()[0])>;
+  using Element = ElementOf<Bits>;
   static constexpr Element kInfinity = Infinity, kQuiet = Quiet, kSign = Sign, kMagnitude = Sign - 1;
   static constexpr Element kDenormals = Infinity & (~Infinity + 1);  ///< The least normal number.
+  static constexpr int kDigits = std::countr_zero(kDenormals);       ///< Of the fraction.
+  static constexpr int kBias = (Infinity >> kDigits) / 2 - 1;        ///< Of the exponents of parts_of().
 };
 using Format16 = Format<U32, 0x7c00, 0x200, 0x8000>;
 using Format32 = Format<U32, 0x7f800000, 0x400000, 0x80000000>;
 using Format64 = Format<U64, 0x7ff0000000000000, 0x8000000000000, 0x8000000000000000>;
+template <class F>
+using FormatOf = std::conditional_t<std::is_same_v<F, F64>, Format64, Format32>;
+template <class F>
+using BitsOf = typename FormatOf<F>::Unsigned;
 
 template <class Fm, class V>
 [[gnu::always_inline]] inline auto is_nan(V x) {
@@ -29,6 +41,32 @@ template <class Fm, class V>
 [[gnu::always_inline]] inline V flush_denormals(V x) {
   return (x & Fm::kInfinity) == 0 ? x & (V{} + Fm::kSign) : x;
 }
+template <class F>
+[[gnu::always_inline]] inline F without_denormals(F a) {
+  return bits_as<F>(flush_denormals<FormatOf<F>>(bits_as<BitsOf<F>>(a)));
+}
+/// Whether MODE takes denormal sources for zeros. Doubles go with halves there.
+template <class F>
+[[gnu::always_inline]] inline bool flushes_inputs(Control control) {
+  return std::is_same_v<F, F64> ? control.flush_inputs16() : control.flush_inputs32();
+}
+template <class F>
+[[gnu::always_inline]] inline F flushed(F a, Control control) {
+  return flushes_inputs<F>(control) ? without_denormals(a) : a;
+}
+
+template <Rounding R, class F>
+[[gnu::always_inline]] inline F rounded(F a, Control control) {
+  return round_to_integer<R>(flushed(a, control));
+}
+template <class F>
+[[gnu::always_inline]] inline F fraction(F a, Control control) {
+  a = flushed(a, control);
+  const F part = a - round_to_integer<Rounding::kDown>(a);
+  constexpr ElementOf<F> kBelowOne = 1 - std::numeric_limits<ElementOf<F>>::epsilon() / 2;
+  return part >= 1 ? F{} + kBelowOne : part;  // Tiny negative numbers would round to 1.
+}
+
 /// Unsigned numbers in the order of the values; -0 is below +0.
 template <class Fm, class V>
 [[gnu::always_inline]] inline V order(V x) {
@@ -75,6 +113,12 @@ template <class Fm, bool Max, class V>
   return result;
 }
 
+template <bool Max, class F>
+[[gnu::always_inline]] inline F extreme_of(F a, F b, Control control) {
+  return bits_as<F>(extreme<FormatOf<F>, Max>(bits_as<BitsOf<F>>(a), bits_as<BitsOf<F>>(b), control.ieee(),
+                                              flushes_inputs<F>(control)));
+}
+
 template <class Fm, bool Max, class V>
 [[gnu::always_inline]] inline V extreme3(V a, V b, V c, bool ieee, bool flush) {
   return extreme<Fm, Max>(extreme<Fm, Max>(a, b, ieee, flush), c, ieee, flush);
@@ -119,40 +163,32 @@ template <class Fm, class V, class Classes>
 
 /// A number in parts: zeros, infinities and NaNs (quieted) are their own mantissa, with exponent 0. Denormals
 /// are kept as far as MXCSR keeps them.
-struct SingleParts {
-  I32 exponent;
-  F32 mantissa;  ///< At least 1/2, below 1.
+template <class F>
+struct Parts {
+  LaneMask<F> exponent;
+  F mantissa;  ///< At least 1/2, below 1.
 };
-inline SingleParts parts_of(F32 a) {
-  const I32 is_denormal = (bits_as<U32>(a) & 0x7f800000) == 0;
-  const F32 scaled = is_denormal ? a * 0x1p32f : a;  // A zero if denormals are not kept.
-  const U32 bits = bits_as<U32>(scaled);
-  const U32 magnitude = bits & 0x7fffffff;
-  const I32 exponent = bits_as<I32>(magnitude >> 23) - (is_denormal ? I32{} + 158 : I32{} + 126);
-  const U32 half = (bits & 0x807fffff) | 0x3f000000;
-  const U32 quiet = magnitude > 0x7f800000 ? bits | 0x400000 : bits;
-  const I32 special = (magnitude == 0) | (magnitude >= 0x7f800000);
-  return {special ? I32{} : exponent, bits_as<F32>(special ? quiet : half)};
+template <class F>
+Parts<F> parts_of(F a) {
+  using Fm = FormatOf<F>;
+  using Bits = BitsOf<F>;
+  using Exponent = LaneMask<F>;
+  constexpr int kUp = sizeof(ElementOf<F>) * 8;
+  constexpr ElementOf<F> kUpward = kUp == 32 ? 0x1p32 : 0x1p64;
+  const Exponent is_denormal = (bits_as<Bits>(a) & Fm::kInfinity) == 0;
+  const F scaled = is_denormal ? a * kUpward : a;  // A zero if denormals are not kept.
+  const Bits bits = bits_as<Bits>(scaled);
+  const Bits magnitude = bits & Fm::kMagnitude;
+  const Exponent exponent = bits_as<Exponent>(magnitude >> Fm::kDigits) -
+                            (is_denormal ? Exponent{} + (Fm::kBias + kUp) : Exponent{} + Fm::kBias);
+  const Bits half = (bits & ~Fm::kInfinity) | (ElementOf<Bits>{Fm::kBias} << Fm::kDigits);
+  const Bits quiet = magnitude > Fm::kInfinity ? bits | Fm::kQuiet : bits;
+  const Exponent special = (magnitude == 0) | (magnitude >= Fm::kInfinity);
+  return {special ? Exponent{} : exponent, bits_as<F>(special ? quiet : half)};
 }
 
 inline F64 power_of_two(I64 exponent) {
   return bits_as<F64>((exponent + 1023) << 52);
-}
-
-struct DoubleParts {
-  I64 exponent;
-  F64 mantissa;  ///< At least 1/2, below 1; zeros, infinities and NaNs are themselves, with exponent 0.
-};
-inline DoubleParts parts_of(F64 a) {
-  const I64 is_denormal = (bits_as<U64>(a) & 0x7ff0000000000000) == 0;
-  const F64 scaled = is_denormal ? a * 0x1p64 : a;  // A zero if denormals are not kept.
-  const U64 bits = bits_as<U64>(scaled);
-  const U64 magnitude = bits & 0x7fffffffffffffff;
-  const I64 exponent = bits_as<I64>(magnitude >> 52) - (is_denormal ? I64{} + 1086 : I64{} + 1022);
-  const U64 half = (bits & 0x800fffffffffffff) | 0x3fe0000000000000;
-  const U64 quiet = magnitude > 0x7ff0000000000000 ? bits | 0x8000000000000 : bits;
-  const I64 special = (magnitude == 0) | (magnitude >= 0x7ff0000000000000);
-  return {special ? I64{} : exponent, bits_as<F64>(special ? quiet : half)};
 }
 
 }  // namespace rigel::vgpu::exec::RIGEL_SIMD_NAMESPACE
