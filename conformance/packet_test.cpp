@@ -217,6 +217,34 @@ TEST_P(WrongPacket, TypesThatDoNotExistStopTheQueue) {
   }
 }
 
+TEST_P(WrongPacket, IsToldWhileAHandlerOfASignalWaitsForThat) {
+  struct Waiting {
+    const QueueErrors& errors;
+    std::atomic<bool> begun = false, over = false;
+    int told = 0;
+  };
+  ScopedQueue victim;
+  victim.create(agent(), queue()->size);
+  ASSERT_NE(victim.get(), nullptr);
+  Waiting waiting{victim.errors()};
+  const ScopedSignal signal(1);
+  const auto handler = [](hsa_signal_value_t, void* data) {
+    auto& self = *static_cast<Waiting*>(data);
+    self.begun = true;
+    const auto deadline = std::chrono::steady_clock::now() + kPatience;
+    while (self.errors.count == 0 && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
+    self.told = self.errors.count;
+    self.over = true;
+    return false;
+  };
+  ASSERT_HSA(hsa_amd_signal_async_handler(signal, HSA_SIGNAL_CONDITION_EQ, 0, handler, &waiting));
+  hsa_signal_store_screlease(signal, 0);
+  while (!waiting.begun) std::this_thread::yield();
+  submit(victim.get(), barrier_packet(200));
+  while (!waiting.over) std::this_thread::yield();
+  EXPECT_EQ(waiting.told, 1);
+}
+
 TEST_P(WrongPacket, VendorFormatsThatDoNotExistStopTheQueue) {
   for (const int format : {0, 7, 0x42, 0xff}) {
     hsa_amd_barrier_value_packet_t packet{};

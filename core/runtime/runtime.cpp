@@ -258,7 +258,7 @@ void Runtime::queue_failed(uint64_t cookie, Status status) {
     const std::unique_ptr<Failed> what(static_cast<Failed*>(argument));
     if (const auto queue = what->queues.find_cookie(what->cookie)) queue->raise(what->status);
   };
-  if (dispatcher_.post(raise, failed.get()) == HSA_STATUS_SUCCESS) {
+  if (fault_dispatcher_.post(raise, failed.get()) == HSA_STATUS_SUCCESS) {
     failed.release();  // NOLINT(bugprone-unused-return-value): the posted function owns it now
   } else {
     log_message(LogLevel::kError, LogTopic::kQueue,

@@ -86,7 +86,7 @@ class Runtime {
   void warn(Stage stage, std::string_view subject, std::string_view text) noexcept;
   SystemEvents& system_events() { return system_events_; }
 
-  /// A backend says that a queue has stopped: the application's callback is run by the dispatcher.
+  /// A backend says that a queue has stopped: the application's callback is run by the dispatcher of faults.
   void queue_failed(uint64_t cookie, Status status);
   /// A backend says what happens to the scratch memory of a queue.
   void tell_scratch(hsabe_scratch_event_t& event);
@@ -133,7 +133,7 @@ class Runtime {
   std::unique_ptr<ExecutableRegistry> executables_;
   std::unique_ptr<Queues> queues_;
   SystemEvents system_events_;
-  AsyncDispatcher fault_dispatcher_;
+  AsyncDispatcher fault_dispatcher_;  // a handler of a signal may wait for what a dead queue will never do
 };
 
 }  // namespace rigel
