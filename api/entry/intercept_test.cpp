@@ -347,6 +347,31 @@ TEST_F(Interception, RefusesWhatCannotBeIntercepted) {
             HSA_STATUS_ERROR_INVALID_ARGUMENT);
 }
 
+TEST(InterceptedQueue, MayEndWithTheRuntimeInItsErrorCallback) {
+  static std::atomic<bool> over;
+  over = false;
+  ToolChain chain{{.name = "tables", .more = R"("intercept": ["hsa_init"])"}};
+  ASSERT_EQ(chain.open(), HSA_STATUS_SUCCESS);
+  const auto end = [](hsa_status_t status, hsa_queue_t*, void*) {
+    EXPECT_NE(status, HSA_STATUS_SUCCESS);
+    EXPECT_EQ(hsa_shut_down(), HSA_STATUS_SUCCESS);
+    over = true;
+    over.notify_all();
+  };
+  hsa_queue_t* queue = nullptr;
+  ASSERT_EQ(static_cast<const HsaApiTable*>(chain.recorder.tables)
+                ->amd_ext_->hsa_amd_queue_intercept_create_fn(cpu_agent(), kSize, HSA_QUEUE_TYPE_MULTI, end,
+                                                              nullptr, UINT32_MAX, UINT32_MAX, &queue),
+            HSA_STATUS_SUCCESS);
+  Packet wrong{};
+  wrong.header = 200;  // no type of packets
+  submit(queue, wrong);
+  over.wait(false);
+  // Time for the thread that called back to let go of the queue.
+  EXPECT_EQ(chain.open(), HSA_STATUS_SUCCESS);
+  chain.close();
+}
+
 // --- Tools of the runtime's own ABI ------------------------------------------------------------------------
 
 TEST(Packets, PassTheToolsInTheOrderOfTheConfiguration) {

@@ -110,7 +110,6 @@ class ProxyQueue final : public InterceptQueue {
     signal_pool::destroy(doorbell_);
     if (room_ != nullptr) signal_pool::destroy(*room_);
     Bells::give_back(&bell_);
-    request_.release(request_.memory);
   }
 
   Status start(const Agent& agent, uint64_t cookie) override {
@@ -173,6 +172,7 @@ class ProxyQueue final : public InterceptQueue {
   bool faulted() const override { return behind_->faulted(); }
 
   void close() override {
+    if (request_.memory == nullptr) return;  // it is closed
     bell_.queue.store(nullptr);
     if (passing != nullptr && passing->queue == this) {
       log_message(LogLevel::kError, LogTopic::kQueue, "queue {} is destroyed by a handler of its packets",
@@ -182,6 +182,9 @@ class ProxyQueue final : public InterceptQueue {
       while (bell_.work.load() != Bell::Work::kNone) std::this_thread::yield();
     }
     if (behind_ != nullptr) behind_->close();
+    // Now, and not when this object goes: who still holds it, as the callback does that shuts the runtime down,
+    // may outlive the memory's owner.
+    request_.release(std::exchange(request_.memory, nullptr));
   }
 
   // The rest is done by one thread at a time: the one whose ring found no work under way.
@@ -350,7 +353,7 @@ class ProxyQueue final : public InterceptQueue {
     store(packet);
   }
 
-  const InterceptRequest request_;
+  InterceptRequest request_;  // its memory is null once the queue is closed
   Signal& doorbell_;
   Bell& bell_;
   const uint64_t size_;

@@ -41,10 +41,11 @@ struct PacketHandler {
 
 struct InterceptRequest {
   QueueRequest queue;
-  /// intercept_queue_bytes(size) zeroed bytes that the agents reach, and how they are given back.
+  /// intercept_queue_bytes(size) zeroed bytes that the agents reach, and how they are given back when the queue
+  /// is closed.
   void* memory = nullptr;
   std::function<void(void*)> release;
-  /// Runs the handler that says that there is room again. Outlives the queue.
+  /// Runs the handler that says that there is room again. Not used once the queue is closed.
   AsyncDispatcher* dispatcher = nullptr;
 };
 

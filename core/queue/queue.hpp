@@ -59,8 +59,8 @@ class Queue {
   virtual Status set_priority(uint32_t hsabe_priority) = 0;
   virtual Status set_cu_mask(uint32_t bits, const uint32_t* mask) = 0;
   virtual Status get_cu_mask(uint32_t bits, uint32_t* mask) const = 0;
-  /// Tells the application that the queue has stopped. Runs the callback on the calling thread, which is the
-  /// asynchronous handlers' own; not after `close` has returned.
+  /// Tells the application that the queue has stopped. Runs the callback on the calling thread, which is one of
+  /// the runtime's own and not that of the application's handlers; not after `close` has returned.
   virtual void raise(hsa_status_t) {}
   /// Ends it for its agent, by hsa_queue_destroy or the end of the runtime: its structure and its ring may be
   /// gone even if somebody holds this object. No callback starts after this returns, and none is running,
@@ -111,13 +111,13 @@ class QueueTable {
   /// Held by who looks for a cooperative queue and makes one if there is none.
   Mutex& cooperative_mutex() { return cooperative_mutex_; }
 
-  uint64_t next_cookie() { return next_cookie_.fetch_add(1, std::memory_order_relaxed); }
+  /// Unlike every other of the process, also of runtimes that have ended: it becomes the queue's id.
+  static uint64_t next_cookie() noexcept;
 
  private:
   Mutex cooperative_mutex_;
   mutable SharedMutex mutex_;
   Queues queues_ RIGEL_GUARDED_BY(mutex_);
-  std::atomic<uint64_t> next_cookie_{1};
 };
 
 /// A queue whose packets the agent's backend processes. The caller has checked that the agent has such queues

@@ -1,3 +1,4 @@
+#include <atomic>
 #include <utility>
 
 #include "api/support/mutex.hpp"
@@ -5,9 +6,14 @@
 
 namespace rigel {
 
+uint64_t QueueTable::next_cookie() noexcept {
+  static constinit std::atomic<uint64_t> next{1};
+  return next.fetch_add(1, std::memory_order_relaxed);
+}
+
 void QueueTable::insert(std::shared_ptr<Queue> queue, uint64_t cookie) {
   hsa_queue_t* handle = queue->handle();
-  handle->id = cookie;  // unique in the life of the process, as the manual asks
+  handle->id = cookie;  // which the manual wants to be unique in the life of the process
   const WriterLock lock(mutex_);
   queues_.emplace(handle, Entry{.queue = std::move(queue), .cookie = cookie});
 }

@@ -138,7 +138,7 @@ Status Queues::create(hsa_agent_t agent, const QueueRequest& request, const Trai
                 found->caps().queues_max);
   }
   if (const Status status = check_request(*found, request); status != HSA_STATUS_SUCCESS) return status;
-  const uint64_t cookie = table_.next_cookie();
+  const uint64_t cookie = QueueTable::next_cookie();
   auto created = make(*found, request, cookie, traits.intercepted);
   if (!created) return created.error();
   if (const Status status = apply(traits, **created); status != HSA_STATUS_SUCCESS) {
@@ -268,13 +268,18 @@ Status Queues::soft_create(hsa_region_t region, uint32_t size, hsa_queue_type32_
   if (Signal::from_handle(doorbell) == nullptr) {
     return fail(HSA_STATUS_ERROR_INVALID_SIGNAL, "the doorbell {:#x} is no signal", doorbell.handle);
   }
+  if (const Heap* const heap = memory_.find_heap(region.handle);
+      heap != nullptr && !heap->facts().host_accessible) {
+    return fail(HSA_STATUS_ERROR_INVALID_ALLOCATION,
+                "the host, which lays the queue out, cannot see the region");
+  }
   void* block = nullptr;
   const Status status = memory_.memory_allocate(region, soft_queue_bytes(size), &block);
   if (status != HSA_STATUS_SUCCESS) return status;
   auto created = create_soft_queue({block, size, type, features, doorbell},
                                    [this](void* pointer) { memory_.memory_free(pointer); });
   *queue = created->handle();
-  table_.insert(std::move(created), table_.next_cookie());
+  table_.insert(std::move(created), QueueTable::next_cookie());
   return HSA_STATUS_SUCCESS;
 }
 

@@ -4,6 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <cstdlib>
+#include <cstring>
+
+#include "core/signal/signal_pool.hpp"
 
 namespace rigel {
 namespace {
@@ -106,6 +110,64 @@ TEST_F(QueuesOfTheApi, AreAskedForByTheirHandle) {
   EXPECT_EQ(of.handle, agent.handle);
   EXPECT_EQ(queues_.get_info(queue, HSA_AMD_QUEUE_INFO_AGENT, nullptr), HSA_STATUS_ERROR_INVALID_ARGUMENT);
   EXPECT_EQ(queues_.cu_set_mask(queue, 7, nullptr), HSA_STATUS_ERROR_INVALID_ARGUMENT);
+}
+
+TEST_F(QueuesOfTheApi, HaveIdsThatNoEarlierRuntimeHasUsed) {
+  const hsa_agent_t agent = add_agent(HSABE_FEATURE_KERNEL_DISPATCH);
+  uint64_t last = 0;
+  for (int life = 0; life < 3; ++life) {
+    Queues queues{machine_, memory_, dispatcher_, tools_};
+    hsa_queue_t* queue = nullptr;
+    ASSERT_EQ(queues.create(agent, {.size = 64}, &queue), HSA_STATUS_SUCCESS);
+    EXPECT_GT(queue->id, last);
+    last = queue->id;
+    EXPECT_EQ(queues.destroy(queue), HSA_STATUS_SUCCESS);
+  }
+}
+
+TEST_F(QueuesOfTheApi, OfTheApplicationItselfAreNotWhereTheHostSeesNothing) {
+  HeapFacts facts;
+  facts.size = facts.allocation_limit = 1 << 20;
+  Signal* const doorbell = signal_pool::create(0);
+  ASSERT_NE(doorbell, nullptr);
+  for (const bool seen : {true, false}) {
+    facts.host_accessible = seen;
+    const Heap& heap = memory_.add_heap(facts, std::make_unique<HostProvider>(HostProvider::kAnyNode));
+    hsa_queue_t* queue = nullptr;
+    EXPECT_EQ(queues_.soft_create(heap.region(), 64, HSA_QUEUE_TYPE_MULTI, HSA_QUEUE_FEATURE_AGENT_DISPATCH,
+                                  doorbell->handle(), &queue),
+              seen ? HSA_STATUS_SUCCESS : HSA_STATUS_ERROR_INVALID_ALLOCATION);
+    if (queue != nullptr) {
+      EXPECT_EQ(queues_.destroy(queue), HSA_STATUS_SUCCESS);
+    }
+  }
+  EXPECT_TRUE(signal_pool::destroy(*doorbell));
+}
+
+// The callback may end the runtime, and with it who gets the memory back, while this queue is still held.
+TEST_F(QueuesOfTheApi, ThatAreInterceptedGiveTheirMemoryBackWhenTheirCallbackClosesThem) {
+  static Queue* raised;
+  static int given_back;
+  given_back = 0;
+  const Agent* const agent = machine_.find_agent(add_agent(HSABE_FEATURE_KERNEL_DISPATCH));
+  const QueueRequest request{.size = 64, .callback = [](hsa_status_t, hsa_queue_t*, void*) {
+                               raised->close();
+                               EXPECT_EQ(given_back, 1);
+                             }};
+  void* const memory = std::aligned_alloc(64, intercept_queue_bytes(request.size));
+  ASSERT_NE(memory, nullptr);
+  std::memset(memory, 0, intercept_queue_bytes(request.size));
+  const auto give_back = [](void* what) {
+    ++given_back;
+    std::free(what);
+  };
+  auto queue = create_intercept_queue({request, memory, give_back, &dispatcher_}, 1);
+  ASSERT_TRUE(queue);
+  ASSERT_EQ((*queue)->start(*agent, 1), HSA_STATUS_SUCCESS);
+  raised = queue->get();
+  raised->raise(HSA_STATUS_ERROR);
+  *queue = nullptr;
+  EXPECT_EQ(given_back, 1);
 }
 
 }  // namespace
