@@ -85,7 +85,7 @@ constexpr Maker kMakers[] = {
     {HSATOOL_ID_hsa_amd_vmem_import_shareable_handle, 1, Kind::kVmemHandle},
     {HSATOOL_ID_hsa_amd_vmem_retain_alloc_handle, 0, Kind::kVmemHandle},
     {HSATOOL_ID_hsa_ven_amd_pcs_create, 8, Kind::kPcSampling},
-    {HSATOOL_ID_hsa_ven_amd_pcs_create_from_id, 8, Kind::kPcSampling},
+    {HSATOOL_ID_hsa_ven_amd_pcs_create_from_id, 9, Kind::kPcSampling},
     {HSATOOL_ID_hsa_executable_get_symbol, 5, Kind::kSymbol, 0},
     {HSATOOL_ID_hsa_executable_get_symbol_by_name, 3, Kind::kSymbol, 0},
     {HSATOOL_ID_hsa_executable_load_agent_code_object, 4, Kind::kLoadedObject, 0},
