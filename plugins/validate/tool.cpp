@@ -1,5 +1,7 @@
 #include "plugins/validate/tool.hpp"
 
+#include <unistd.h>
+
 #include <array>
 #include <atomic>
 #include <exception>
@@ -19,6 +21,7 @@ struct alignas(64) Counter {
 };
 constinit std::array<Counter, 64> counters;
 constinit std::atomic<Validator*> current{nullptr};
+constinit pid_t process = 0;  // whose the current one is
 
 hsatool_status_t load(const hsatool_host_t* raw, void** tool) noexcept {
   const hsatool::Host host(raw);
@@ -26,9 +29,12 @@ hsatool_status_t load(const hsatool_host_t* raw, void** tool) noexcept {
     rigel::Diagnostics mistakes;
     const Options options = parse_options(host.config(), mistakes);
     if (mistakes.has_errors()) throw std::runtime_error(mistakes.entries().front().text);  // check tells all
+    if (current.load() != nullptr && process == ::getpid())
+      throw std::runtime_error("the process is validated already, by an entry of another name");
     // In a forked child the parent's is left behind, as nobody knows what its threads were doing.
     for (Counter& counter : counters) counter.uses.store(0, std::memory_order_relaxed);
     current.store(new Validator(host, options));
+    process = ::getpid();
     *tool = nullptr;
     return HSA_STATUS_SUCCESS;
   } catch (const std::exception& problem) {
@@ -50,7 +56,7 @@ void unload(void*) {
   for (const Counter& counter : counters) {
     while (counter.uses.load() != 0) std::this_thread::yield();
   }
-  validator->finish();
+  if (validator != nullptr) validator->finish();
 }
 
 int32_t wants(void*, const hsatool_function_t* function) {

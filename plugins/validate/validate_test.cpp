@@ -908,6 +908,16 @@ TEST(Options, ThatAreWrongKeepTheToolAwayAndAreNamed) {
       << "all of them, not the first";
 }
 
+TEST(TheTool, IsOnceInAProcess) {
+  ::testing::internal::CaptureStderr();
+  ::setenv("HSA_LOADER_DEBUG", "error,chain", 1);
+  EXPECT_NE(Program::try_to_begin({}, true), HSA_STATUS_SUCCESS);
+  ::setenv("HSA_LOADER_DEBUG", "none", 1);
+  EXPECT_THAT(::testing::internal::GetCapturedStderr(),
+              HasSubstr("the process is validated already, by an entry of another name"));
+  EXPECT_EQ(Program::try_to_begin({}), HSA_STATUS_SUCCESS);
+}
+
 TEST(Options, AbortEndsTheProcessWithTheFirstReport) {
   EXPECT_DEATH(
       {

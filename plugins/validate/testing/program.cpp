@@ -28,29 +28,32 @@ std::string text(hsatool_str_t str) {
 }
 
 // Returns its path. What the options do not say, the test says.
-std::string write_configuration(const std::string& options, bool traced) {
+constexpr const char* kTrace =
+    R"({"name": "trace", "library": ")" TRACE_LIBRARY
+    R"(", "on_error": "fail", "config": {"file": "/dev/null", "summary": "none"}}, )";
+constexpr const char* kItselfBefore =
+    R"({"name": "before", "library": ")" VALIDATE_LIBRARY R"(", "on_error": "fail"}, )";
+
+std::string write_configuration(const std::string& options, const char* other) {
   const auto path =
       std::filesystem::temp_directory_path() / ("rigel-validate-" + std::to_string(::getpid()) + ".json");
   const auto unless_given = [&](const std::string& name, const std::string& value) {
     return options.find('"' + name + '"') == std::string::npos ? '"' + name + "\": \"" + value + "\", "
                                                                : std::string();
   };
-  std::ofstream(path)
-      << R"({"config_version": "1.0", "plugins": [)"
-      << (traced ? R"({"name": "trace", "library": ")" TRACE_LIBRARY
-                   R"(", "on_error": "fail", "config": {"file": "/dev/null", "summary": "none"}}, )"
-                 : "")
-      << R"({"name": "validate", "library": ")" << VALIDATE_LIBRARY << R"(", "on_error": "fail", "config": {)"
-      << unless_given("callback", "note_report") << unless_given("file", "/dev/null") << options
-      << (options.empty() ? R"("limit": 10)" : "") << "}}]}";
+  std::ofstream(path) << R"({"config_version": "1.0", "plugins": [)" << other
+                      << R"({"name": "validate", "library": ")" << VALIDATE_LIBRARY
+                      << R"(", "on_error": "fail", "config": {)" << unless_given("callback", "note_report")
+                      << unless_given("file", "/dev/null") << options
+                      << (options.empty() ? R"("limit": 10)" : "") << "}}]}";
   ::setenv("HSA_PLUGIN_CONFIG", path.c_str(), 1);
   return path;
 }
 
 }  // namespace
 
-hsa_status_t Program::try_to_begin(const std::string& options) {
-  const std::string path = write_configuration(options, false);
+hsa_status_t Program::try_to_begin(const std::string& options, bool twice) {
+  const std::string path = write_configuration(options, twice ? kItselfBefore : "");
   const hsa_status_t status = hsa_init();
   if (status == HSA_STATUS_SUCCESS) hsa_shut_down();
   ::setenv("HSA_PLUGIN_CONFIG", "none", 1);
@@ -58,7 +61,8 @@ hsa_status_t Program::try_to_begin(const std::string& options) {
   return status;
 }
 
-Program::Program(const std::string& options, bool traced) : config_(write_configuration(options, traced)) {
+Program::Program(const std::string& options, bool traced)
+    : config_(write_configuration(options, traced ? kTrace : "")) {
   take();
   const hsa_status_t status = hsa_init();
   expect_success(status, "hsa_init");

@@ -36,8 +36,8 @@ class Program {
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
 
-  /// What hsa_init answers with these options; it is shut down again.
-  static hsa_status_t try_to_begin(const std::string& options);
+  /// What hsa_init answers with these options; it is shut down again. `twice`: behind another entry for the tool.
+  static hsa_status_t try_to_begin(const std::string& options, bool twice = false);
 
   /// hsa_shut_down, and the numbers of the rules that have been broken until then.
   std::vector<uint32_t> end();
