@@ -14,6 +14,29 @@ namespace {
 constexpr uint32_t kCount = 32;  // of one wave
 constexpr uint32_t kTable[kOutsideTable] = {100, 200, 300, 400};
 
+/// The host's code object with this addition to its name; empty if there is none, and `reason` says why.
+std::vector<char> find_host_code_object(std::string& reason, const char* variant) {
+  reason = "there is no CPU agent";
+  for (const hsa_agent_t agent : all_agents()) {
+    if (agent_info<hsa_device_type_t>(agent, HSA_AGENT_INFO_DEVICE) != HSA_DEVICE_TYPE_CPU) continue;
+    return find_code_object(agent, reason, variant);
+  }
+  return {};
+}
+
+/// Loads it for the program. The reader has to be destroyed after the executable.
+hsa_status_t load_for_program(hsa_executable_t executable, const std::vector<char>& code,
+                              hsa_code_object_reader_t& reader) {
+  EXPECT_HSA(hsa_code_object_reader_create_from_memory(code.data(), code.size(), &reader));
+  return hsa_executable_load_program_code_object(executable, reader, nullptr, nullptr);
+}
+
+uint32_t* address_of(hsa_executable_symbol_t variable) {
+  uint64_t address = 0;
+  EXPECT_HSA(hsa_executable_symbol_get_info(variable, HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_ADDRESS, &address));
+  return reinterpret_cast<uint32_t*>(address);
+}
+
 class ExternalVariable : public DispatchTest {
  protected:
   void SetUp() override {
@@ -45,9 +68,10 @@ class ExternalVariable : public DispatchTest {
     return value;
   }
 
-  /// Loads the kernel when `define` has defined its variables, and runs it twice: it reads the factor, which
-  /// is `first` in the beginning, reads the table, and changes the factor.
-  void expect_used(const std::function<void(hsa_executable_t)>& define, uint32_t* factor, uint32_t first) {
+  /// Loads the kernel when `define` has defined its variables, which may be when it is known where `factor` is, and runs
+  /// it twice: it reads the factor, which is `first` in the beginning, reads the table, and changes the factor.
+  void expect_used(const std::function<void(hsa_executable_t)>& define, uint32_t* const& factor,
+                   uint32_t first) {
     KernelSet kernels;
     kernels.load(agent(), code_, define);
     if (HasFatalFailure()) return;
@@ -101,6 +125,25 @@ TEST_P(ExternalVariable, OfTheProgramIsInTheHosts) {
       factor, 9);
 }
 
+TEST_P(ExternalVariable, OfTheProgramMayBeInAProgramCodeObject) {
+  std::string reason;
+  const std::vector<char> code = find_host_code_object(reason, "_program");
+  if (code.empty()) GTEST_SKIP() << reason;
+  uint32_t* const table = host(kTable);
+  uint32_t* factor = nullptr;
+  hsa_code_object_reader_t reader{};
+  expect_used(
+      [&](hsa_executable_t executable) {
+        EXPECT_HSA(load_for_program(executable, code, reader));
+        hsa_executable_symbol_t variable{};
+        ASSERT_HSA(hsa_executable_get_symbol_by_name(executable, "outside_factor", nullptr, &variable));
+        factor = address_of(variable);
+        EXPECT_HSA(hsa_executable_readonly_variable_define(executable, agent(), "outside_table", table));
+      },
+      factor, kProgramFactor);
+  EXPECT_HSA(hsa_code_object_reader_destroy(reader));
+}
+
 TEST_P(ExternalVariable, OfEachExecutableIsItsOwn) {
   uint32_t* const table = local(kTable);
   for (const uint32_t first : {20u, 30u}) {
@@ -121,6 +164,67 @@ TEST_P(ExternalVariable, ThatNobodyDefinesIsAnError) {
 }
 
 INSTANTIATE_FOR_AGENTS(ExternalVariable);
+
+class ProgramCodeObject : public HsaTest {
+ protected:
+  void SetUp() override {
+    HsaTest::SetUp();
+    if (IsSkipped()) return;
+    std::string reason;
+    code_ = find_host_code_object(reason, "_program");
+    if (code_.empty()) GTEST_SKIP() << reason;
+    ASSERT_HSA(hsa_executable_create_alt(HSA_PROFILE_FULL, HSA_DEFAULT_FLOAT_ROUNDING_MODE_DEFAULT, nullptr,
+                                         &executable_));
+  }
+  void TearDown() override {
+    if (executable_.handle != 0) {
+      EXPECT_HSA(hsa_executable_destroy(executable_));
+    }
+    for (const hsa_code_object_reader_t reader : readers_) EXPECT_HSA(hsa_code_object_reader_destroy(reader));
+  }
+
+  hsa_status_t load(const std::vector<char>& code) {
+    return load_for_program(executable_, code, readers_.emplace_back());
+  }
+
+  std::vector<char> code_;
+  hsa_executable_t executable_{};
+  std::vector<hsa_code_object_reader_t> readers_;
+};
+
+TEST_F(ProgramCodeObject, HasVariablesThatAreNoAgents) {
+  ASSERT_HSA(load(code_));
+  ASSERT_HSA(hsa_executable_freeze(executable_, nullptr));
+  std::vector<hsa_executable_symbol_t> symbols;
+  const auto collect = [](hsa_executable_t, hsa_executable_symbol_t symbol, void* data) {
+    static_cast<std::vector<hsa_executable_symbol_t>*>(data)->push_back(symbol);
+    return HSA_STATUS_SUCCESS;
+  };
+  ASSERT_HSA(hsa_executable_iterate_program_symbols(executable_, collect, &symbols));
+  ASSERT_EQ(symbols.size(), 1u);
+  hsa_executable_symbol_t variable{};
+  ASSERT_HSA(hsa_executable_get_symbol_by_name(executable_, "outside_factor", nullptr, &variable));
+  EXPECT_EQ(variable.handle, symbols[0].handle);
+  auto allocation = HSA_VARIABLE_ALLOCATION_AGENT;
+  EXPECT_HSA(
+      hsa_executable_symbol_get_info(variable, HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_ALLOCATION, &allocation));
+  EXPECT_EQ(allocation, HSA_VARIABLE_ALLOCATION_PROGRAM);
+  uint32_t* const factor = address_of(variable);
+  ASSERT_NE(factor, nullptr);
+  EXPECT_EQ(*factor, kProgramFactor);
+  *factor = 10;
+  EXPECT_EQ(*factor, 10u);
+}
+
+TEST_F(ProgramCodeObject, IsTheOnlyOneAndHasNoKernels) {
+  std::string reason;
+  const std::vector<char> kernels = find_host_code_object(reason, "");
+  if (!kernels.empty()) {
+    EXPECT_STATUS(HSA_STATUS_ERROR_INCOMPATIBLE_ARGUMENTS, load(kernels));
+  }
+  EXPECT_HSA(load(code_));
+  EXPECT_STATUS(HSA_STATUS_ERROR_INCOMPATIBLE_ARGUMENTS, load(code_));
+}
 
 }  // namespace
 }  // namespace conformance

@@ -69,6 +69,8 @@ struct EmptyArgs {
 /// scale_outside: out[i] = in[i] * outside_factor + outside_table[i % kOutsideTable], and then adds one to
 /// the factor. One work-group of at most a wave.
 constexpr uint32_t kOutsideTable = 4;
+/// What the factor is at first where a program code object defines it.
+constexpr uint32_t kProgramFactor = 9;
 
 // For GPUs whose waves can meet across work-groups (GWS):
 

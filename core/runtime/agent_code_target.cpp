@@ -194,20 +194,15 @@ Status AgentCodeTarget::finish(CodeMemory& memory, const FinishedCode& code) {
 
 AgentCodeTargets::AgentCodeTargets(Runtime& runtime) : runtime_(runtime) {
   for (const Agent& agent : runtime.machine().agents()) {
-    if (agent.dispatches_kernels()) targets_.emplace_back(runtime, agent);
+    if (!agent.dispatches_kernels()) continue;
+    targets_.emplace_back(runtime, agent, agent.handle());
+    if (agent.is_cpu() && !program_) program_.emplace(runtime, agent, hsa_agent_t{});
   }
 }
 
 CodeTarget* AgentCodeTargets::target_of(hsa_agent_t agent) {
   for (AgentCodeTarget& target : targets_) {
     if (target.agent().handle == agent.handle) return &target;
-  }
-  return nullptr;
-}
-
-CodeTarget* AgentCodeTargets::program_target() {
-  for (AgentCodeTarget& target : targets_) {
-    if (runtime_.machine().find_agent(target.agent())->is_cpu()) return &target;
   }
   return nullptr;
 }

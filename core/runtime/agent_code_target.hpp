@@ -2,6 +2,7 @@
 #pragma once
 
 #include <deque>
+#include <optional>
 
 #include "core/executable/code_target.hpp"
 #include "core/memory/heap.hpp"
@@ -13,10 +14,12 @@ class Runtime;
 
 class AgentCodeTarget final : public CodeTarget {
  public:
-  /// `runtime` and `agent` outlive the target.
-  AgentCodeTarget(Runtime& runtime, const Agent& agent) : runtime_(runtime), agent_(agent) {}
+  /// For the agent, or where that has its code, for another: handle 0 for the program. `runtime` and `agent` outlive
+  /// the target.
+  AgentCodeTarget(Runtime& runtime, const Agent& agent, hsa_agent_t serves)
+      : runtime_(runtime), agent_(agent), serves_(serves) {}
 
-  hsa_agent_t agent() const override { return agent_.handle(); }
+  hsa_agent_t agent() const override { return serves_; }
   uint32_t accepts(const CodeObject& object) override;
   Result<CodeMemory> allocate(uint64_t size, uint64_t alignment) override;
   void release(const CodeMemory& memory) noexcept override;
@@ -34,6 +37,7 @@ class AgentCodeTarget final : public CodeTarget {
 
   Runtime& runtime_;
   const Agent& agent_;
+  const hsa_agent_t serves_;
 };
 
 /// The runtime's agents as targets of executables.
@@ -42,13 +46,14 @@ class AgentCodeTargets final : public CodeTargets {
   explicit AgentCodeTargets(Runtime& runtime);
 
   CodeTarget* target_of(hsa_agent_t agent) override;
-  /// The variables that all agents share live where a CPU agent's code does.
-  CodeTarget* program_target() override;
+  CodeTarget* program_target() override { return program_ ? &*program_ : nullptr; }
   Result<hsa_isa_t> isa_from_name(std::string_view name) override;
 
  private:
   Runtime& runtime_;
   std::deque<AgentCodeTarget> targets_;
+  /// The variables that all agents share live where a CPU agent's code does: in memory that all of them reach.
+  std::optional<AgentCodeTarget> program_;
 };
 
 }  // namespace rigel
