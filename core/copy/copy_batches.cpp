@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <memory>
+#include <new>
 
 #include "core/signal/signal.hpp"
 #include "core/signal/signal_pool.hpp"
@@ -26,23 +27,64 @@ const void* source_of(const hsa_amd_memory_copy_op_t& op, uint32_t entry) {
   return has_lists(op) && op.type == HSA_AMD_MEMORY_COPY_OP_LINEAR ? op.src_list[entry] : op.src;
 }
 
-// Several copies that complete as one: `joint` counts them.
-struct Joint {
-  Signal* joint = nullptr;
-  Signal* completion = nullptr;
-  std::atomic<bool> refused{false};  // one of them was: the caller knows
-};
+// Several copies that complete as one, when the last of them has ended. Each has a signal of its own: one that fails
+// sets it to a negative value, which would end the count of the others. Owns itself: deleted when all have let go of it.
+class Joint {
+ public:
+  explicit Joint(Signal& completion)
+      : completion_(completion), generation_(completion.generation.load(std::memory_order_relaxed)) {}
 
-bool complete_joint(hsa_signal_value_t value, void* argument) {
-  const std::unique_ptr<Joint> all(static_cast<Joint*>(argument));
-  if (value < 0) {
-    all->completion->store<std::memory_order_release>(value);
-  } else if (!all->refused.load(std::memory_order_relaxed)) {
-    all->completion->subtract<std::memory_order_release>(1);
+  /// A signal for one more copy, which has to end. Null: there is no memory.
+  Signal* add(AsyncDispatcher& dispatcher) noexcept {
+    std::unique_ptr<Part> part(new (std::nothrow) Part{*this, signal_pool::create(1)});
+    if (part == nullptr || part->signal == nullptr) return nullptr;
+    held_.fetch_add(1, std::memory_order_relaxed);
+    if (dispatcher.watch(*part->signal, HSA_SIGNAL_CONDITION_LT, 1, &ended, part.get()) == HSA_STATUS_SUCCESS)
+      return part.release()->signal;
+    signal_pool::destroy(*part->signal);
+    held_.fetch_sub(1, std::memory_order_relaxed);  // not the last: the caller holds it
+    return nullptr;
   }
-  signal_pool::destroy(*all->joint);
-  return false;
-}
+  /// The caller is told that not all could begin, and so does not wait for the rest.
+  void refuse() noexcept { refused_.store(true, std::memory_order_relaxed); }
+  void let_go() noexcept {
+    if (held_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+    complete();
+    delete this;
+  }
+
+ private:
+  struct Part {
+    Joint& joint;
+    Signal* signal;
+  };
+
+  static bool ended(hsa_signal_value_t value, void* argument) {
+    const std::unique_ptr<Part> part(static_cast<Part*>(argument));
+    Joint& joint = part->joint;
+    hsa_signal_value_t none = 0;
+    if (value < 0) joint.failure_.compare_exchange_strong(none, value, std::memory_order_relaxed);
+    signal_pool::destroy(*part->signal);
+    joint.let_go();
+    return false;
+  }
+
+  void complete() noexcept {
+    // A signal that was destroyed under the copies is nobody's, or somebody else's by now.
+    if (completion_.generation.load(std::memory_order_relaxed) != generation_) return;
+    if (const hsa_signal_value_t failure = failure_.load(std::memory_order_relaxed); failure < 0) {
+      completion_.store<std::memory_order_release>(failure);
+    } else if (!refused_.load(std::memory_order_relaxed)) {
+      completion_.subtract<std::memory_order_release>(1);
+    }
+  }
+
+  Signal& completion_;
+  const uint32_t generation_;
+  std::atomic<uint32_t> held_{1};  // by copies that have not ended, and by who begins them
+  std::atomic<hsa_signal_value_t> failure_{0};
+  std::atomic<bool> refused_{false};
+};
 
 }  // namespace
 
@@ -83,22 +125,23 @@ Status CopyBatches::submit(const hsa_amd_memory_copy_op_t& op, uint32_t dependen
                   has_lists(op) ? op.dst_agent_list[0] : op.dst_agent, source_of(op, 0), op.src_agent,
                   bytes_of(op, 0), dependency_count, dependencies, op.completion_signal);
   }
-  auto made = std::make_unique<Joint>();
-  made->completion = &Signal::of_live(op.completion_signal);
-  Signal* const joint = made->joint = signal_pool::create(op.num_entries);
-  if (joint == nullptr) return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
-  Status status = dispatcher_.watch(*joint, HSA_SIGNAL_CONDITION_LT, 1, &complete_joint, made.get());
-  if (status != HSA_STATUS_SUCCESS) {
-    signal_pool::destroy(*joint);
-    return status;
-  }
-  Joint& all = *made.release();  // the handler's, which has not run while one copy is missing
+  struct LetGo {
+    void operator()(Joint* joint) const { joint->let_go(); }
+  };
+  const std::unique_ptr<Joint, LetGo> all(new Joint(Signal::of_live(op.completion_signal)));
   for (uint32_t entry = 0; entry < op.num_entries; ++entry) {
-    status = begin_(op.dst_list[entry], op.dst_agent_list[entry], source_of(op, entry), op.src_agent,
-                    bytes_of(op, entry), dependency_count, dependencies, joint->handle());
+    Signal* const ended = all->add(dispatcher_);
+    Status status = HSA_STATUS_ERROR_OUT_OF_RESOURCES;
+    try {
+      if (ended != nullptr) {
+        status = begin_(op.dst_list[entry], op.dst_agent_list[entry], source_of(op, entry), op.src_agent,
+                        bytes_of(op, entry), dependency_count, dependencies, ended->handle());
+      }
+    } catch (const std::bad_alloc&) {  // the status says so already
+    }
     if (status == HSA_STATUS_SUCCESS) continue;
-    all.refused.store(true, std::memory_order_relaxed);
-    joint->subtract<std::memory_order_release>(op.num_entries - entry);
+    all->refuse();
+    if (ended != nullptr) ended->store<std::memory_order_release>(0);
     return status;
   }
   return HSA_STATUS_SUCCESS;

@@ -18,7 +18,7 @@ class CopyBatches {
   /// How each copy begins: hsa_amd_memory_async_copy, as tools see it.
   using Begin = decltype(&hsa_amd_memory_async_copy);
 
-  /// `dispatcher` tells when copies that complete as one are all done.
+  /// `dispatcher` tells when copies that complete as one are all done. No handler of the application holds it up.
   CopyBatches(const AgentDirectory& agents, AsyncDispatcher& dispatcher, Begin begin)
       : agents_(agents), dispatcher_(dispatcher), begin_(begin) {}
 
