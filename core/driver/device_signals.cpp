@@ -31,53 +31,73 @@ constinit Slabs slabs;
 // Signals that somebody waits for: rings through their hook_data, {next, previous}, with a head that is no
 // signal. Linked and unlinked under the signal's own wake lock and this one.
 struct Ring {
-  uint64_t link[2];
+  uint64_t head[2];
+  uint64_t place[2];  // is linked while only the signals before it have been announced
+
+  uint64_t head_node() const noexcept { return reinterpret_cast<uint64_t>(head); }
+  uint64_t place_node() const noexcept { return reinterpret_cast<uint64_t>(place); }
 };
 constinit WakeLock ring_lock;
 constinit Ring usual_ring{}, alarm_ring{};
 
 uint64_t* links_of(uint64_t node) noexcept {
   for (Ring* ring : {&usual_ring, &alarm_ring}) {
-    if (node == reinterpret_cast<uint64_t>(ring)) return ring->link;
+    if (node == ring->head_node()) return ring->head;
+    if (node == ring->place_node()) return ring->place;
   }
   return reinterpret_cast<Signal*>(node)->hook_data;
 }
 
+void link_behind(uint64_t before, uint64_t node) noexcept {
+  uint64_t* const links = links_of(node);
+  links[0] = links_of(before)[0];
+  links[1] = before;
+  links_of(links[0])[1] = node;
+  links_of(before)[0] = node;
+}
+
+void unlink(uint64_t* links) noexcept {
+  links_of(links[1])[0] = links[0];
+  links_of(links[0])[1] = links[1];
+  links[0] = links[1] = 0;
+}
+
 void waiting_began(Signal& signal) noexcept {
   Ring& ring = signal.has_attribute(kSignalAlarm) ? alarm_ring : usual_ring;
-  const auto head = reinterpret_cast<uint64_t>(&ring);
-  const auto self = reinterpret_cast<uint64_t>(&signal);
   const std::lock_guard lock(ring_lock);
   if (signal.hook_data[0] != 0) return;
-  if (ring.link[0] == 0) ring.link[0] = ring.link[1] = head;
-  signal.hook_data[0] = ring.link[0];
-  signal.hook_data[1] = head;
-  links_of(ring.link[0])[1] = self;
-  ring.link[0] = self;
+  if (ring.head[0] == 0) ring.head[0] = ring.head[1] = ring.head_node();
+  link_behind(ring.head_node(), reinterpret_cast<uint64_t>(&signal));
 }
 
 void waiting_ended(Signal& signal) noexcept {
   const std::lock_guard lock(ring_lock);
-  if (signal.hook_data[0] == 0) return;
-  links_of(signal.hook_data[1])[0] = signal.hook_data[0];
-  links_of(signal.hook_data[0])[1] = signal.hook_data[1];
-  signal.hook_data[0] = signal.hook_data[1] = 0;
+  if (signal.hook_data[0] != 0) unlink(signal.hook_data);
 }
 
 constexpr SignalHooks kHooks{waiting_began,     waiting_ended,     event_duty::watch,
                              event_duty::sleep, event_duty::awake, event_duty::wake_in_driver};
 
-// Signals' memory stays, so it does not matter that some may have been destroyed since they were found.
-void notify_all(const Ring& ring, std::vector<Signal*>& found) {
-  found.clear();
-  {
-    const std::lock_guard lock(ring_lock);
-    const auto head = reinterpret_cast<uint64_t>(&ring);
-    for (uint64_t node = ring.link[0]; node != 0 && node != head; node = links_of(node)[0]) {
-      found.push_back(reinterpret_cast<Signal*>(node));
+// So many at a time, as there may be no memory for all. Signals' memory stays, so it does not matter that some may have
+// been destroyed since they were found; nor that those who came since are left out, who have looked for themselves.
+void notify_all(Ring& ring) noexcept {
+  for (bool more = true; more;) {
+    Signal* found[64];
+    size_t count = 0;
+    {
+      const std::lock_guard lock(ring_lock);
+      uint64_t node = ring.head[0];
+      if (ring.place[0] != 0) {
+        node = ring.place[0];
+        unlink(ring.place);
+      }
+      for (; node != 0 && node != ring.head_node() && count != std::size(found); node = links_of(node)[0])
+        found[count++] = reinterpret_cast<Signal*>(node);
+      more = node != 0 && node != ring.head_node();
+      if (more) link_behind(links_of(node)[1], ring.place_node());
     }
+    for (size_t i = 0; i < count; ++i) found[i]->notify();
   }
-  for (Signal* signal : found) signal->notify();
 }
 
 }  // namespace
@@ -180,15 +200,17 @@ DeviceSignals::~DeviceSignals() {
 
 bool DeviceSignals::anyone_waits() noexcept {
   const std::lock_guard lock(ring_lock);
-  return usual_ring.link[0] != 0 && usual_ring.link[0] != reinterpret_cast<uint64_t>(&usual_ring);
+  const uint64_t first =
+      usual_ring.head[0] == usual_ring.place_node() ? usual_ring.place[0] : usual_ring.head[0];
+  return first != 0 && first != usual_ring.head_node();
 }
 
-void DeviceSignals::announce() {
-  notify_all(usual_ring, waited_for_);
+void DeviceSignals::announce() noexcept {
+  notify_all(usual_ring);
 }
 
-void DeviceSignals::announce_alarms() {
-  notify_all(alarm_ring, alarms_);
+void DeviceSignals::announce_alarms() noexcept {
+  notify_all(alarm_ring);
 }
 
 void DeviceSignals::reset_after_fork() noexcept {

@@ -35,9 +35,9 @@ class DeviceSignals {
   static bool anyone_waits() noexcept;
 
   /// A device says that it has changed a signal: wakes whom it concerns. One thread at a time.
-  void announce();
+  static void announce() noexcept;
   /// The same for signals that are kSignalAlarm. One thread at a time, not necessarily the same.
-  void announce_alarms();
+  static void announce_alarms() noexcept;
 
   /// In a forked child, while it has one thread.
   static void reset_after_fork() noexcept;
@@ -48,9 +48,7 @@ class DeviceSignals {
   Status pin_slab(void* slab);
 
   Kfd& kfd_;
-  std::vector<uint64_t> handles_;          // of pinned slabs, under the slabs' mutex
-  std::vector<class Signal*> waited_for_;  // announce's own
-  std::vector<class Signal*> alarms_;      // and announce_alarms'
+  std::vector<uint64_t> handles_;  // of pinned slabs, under the slabs' mutex
 };
 
 }  // namespace rigel

@@ -157,6 +157,34 @@ TEST(EventDuty, HandlersAndLimitedWaitsHaveAThreadForIt) {
   signal_pool::destroy(*signal);
 }
 
+TEST(EventDuty, AnInterruptIsForAllSignalsThatAreWaitedFor) {
+  constexpr size_t kMany = 500;
+  std::atomic<size_t> called = 0;
+  const auto count = [](hsa_signal_value_t, void* argument) {
+    auto& calls = *static_cast<std::atomic<size_t>*>(argument);
+    ++calls;
+    calls.notify_all();
+    return false;
+  };
+  const WakingDevice device;
+  AsyncDispatcher dispatcher;
+  std::vector<Signal*> signals(kMany);
+  for (Signal*& signal : signals) {
+    signal = signal_pool::create(1);
+    ASSERT_EQ(dispatcher.watch(*signal, kEq, 0, count, &called), HSA_STATUS_SUCCESS);
+  }
+  // Those between stay in their place, and are found the next time.
+  for (const size_t first : {0u, 1u}) {
+    for (size_t i = first; i < kMany; i += 2)
+      std::atomic_ref(const_cast<int64_t&>(signals[i]->abi.value)).store(0);
+    device.interrupt();
+    const size_t all = (first + 1) * kMany / 2;
+    for (size_t now = called; now != all; now = called) called.wait(now);
+  }
+  dispatcher.quiesce();
+  for (Signal* const signal : signals) signal_pool::destroy(*signal);
+}
+
 TEST(EventDuty, AWaitForAnyOfSeveralLeavesNobodyOnDuty) {
   Takers takers;
   WakingDevice device([&] { takers.add(); });

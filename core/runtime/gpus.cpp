@@ -217,8 +217,8 @@ std::vector<Node> Gpus::visible_nodes(DiscoveryReport& report) const {
 }
 
 Status Gpus::begin(KfdEvents::Callbacks callbacks) {
-  callbacks.signalled = [this] { signals_->announce(); };
-  callbacks.alarmed = [this] { signals_->announce_alarms(); };
+  callbacks.signalled = DeviceSignals::announce;
+  callbacks.alarmed = DeviceSignals::announce_alarms;
   auto events = KfdEvents::create(*kfd_, std::move(callbacks));
   if (!events) return events.error();
   events_ = std::move(*events);

@@ -22,9 +22,9 @@ class WakingDevice {
     auto events = KfdEvents::create(*kfd_, {.signalled =
                                                 [this] {
                                                   on_signalled_();
-                                                  signals_->announce();
+                                                  DeviceSignals::announce();
                                                 },
-                                            .alarmed = [this] { signals_->announce_alarms(); },
+                                            .alarmed = DeviceSignals::announce_alarms,
                                             .memory_fault = [](const kfd_memory_exception&) {},
                                             .hardware_failed = [](const kfd_hw_exception&) {}});
     if (!events) std::abort();
