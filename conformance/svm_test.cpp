@@ -75,6 +75,25 @@ TEST_P(Svm, AKernelUsesMemoryOfThePrograms) {
   }
 }
 
+TEST_P(Svm, AnswersAListOfAnyLength) {
+  const Pages pages(64 << 10);
+  ASSERT_HSA(set(pages, {{HSA_AMD_SVM_ATTRIB_AGENT_ACCESSIBLE, agent().handle},
+                         {HSA_AMD_SVM_ATTRIB_MIGRATION_GRANULARITY, 5}}));
+  std::vector<Pair> list;
+  while (list.size() < 6000) {
+    list.push_back({HSA_AMD_SVM_ATTRIB_ACCESS_QUERY, agent().handle});
+    list.push_back({HSA_AMD_SVM_ATTRIB_MIGRATION_GRANULARITY, 0});
+    list.push_back({HSA_AMD_SVM_ATTRIB_READ_ONLY, 7});
+  }
+  ASSERT_HSA(hsa_amd_svm_attributes_get(pages.get(), pages.size(), list.data(), list.size()));
+  for (size_t i = 0; i < list.size(); i += 3) {
+    ASSERT_EQ(list[i].attribute, uint64_t{HSA_AMD_SVM_ATTRIB_AGENT_ACCESSIBLE}) << i;
+    ASSERT_EQ(list[i].value, agent().handle) << i;
+    ASSERT_EQ(list[i + 1].value, 5u) << i;
+    ASSERT_EQ(list[i + 2].value, 0u) << i;
+  }
+}
+
 TEST_P(Svm, RemembersAttributes) {
   const Pages pages(64 << 10);
   ASSERT_HSA(set(pages, {{HSA_AMD_SVM_ATTRIB_AGENT_ACCESSIBLE, agent().handle}}));

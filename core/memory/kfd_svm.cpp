@@ -1,6 +1,7 @@
 #include "core/memory/kfd_svm.hpp"
 
 #include <algorithm>
+#include <new>
 #include <optional>
 #include <set>
 #include <utility>
@@ -176,8 +177,12 @@ Status KfdSvm::attributes_get(void* ptr, size_t size, hsa_amd_svm_attribute_pair
       default:
         return unknown("read", attribute, value);
     }
-    answers[i] = asked.size();
-    asked.push_back(question);
+    // Once each, however long the list is: the driver takes no more than fit a request.
+    const auto known = std::find_if(asked.begin(), asked.end(), [&](const kfd_svm_attribute& one) {
+      return one.type == question.type && one.value == question.value;
+    });
+    answers[i] = static_cast<size_t>(known - asked.begin());
+    if (known == asked.end()) asked.push_back(question);
   }
   const Status status = gpus_.kfd().svm_get(pages->start, pages->size, asked);
   if (status != HSA_STATUS_SUCCESS) return status;
@@ -246,7 +251,12 @@ class KfdSvm::Prefetch {
       return;
     }
     const kfd_svm_attribute where{KFD_SVM_ATTR_PREFETCH_LOC, location_};
-    end(svm_.gpus_.kfd().svm_set(pages_.start, pages_.size, {&where, 1}));
+    Status status = HSA_STATUS_ERROR_OUT_OF_RESOURCES;
+    try {
+      status = svm_.gpus_.kfd().svm_set(pages_.start, pages_.size, {&where, 1});
+    } catch (const std::bad_alloc&) {  // the status says so already
+    }
+    end(status);
   }
 
  private:
