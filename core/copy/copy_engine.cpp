@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <new>
 #include <vector>
 
 #include "api/support/mutex.hpp"
@@ -168,7 +169,7 @@ class CopyEngine::Job final : public CopyTask {
     finish();
   }
 
-  void run(uint32_t index) noexcept override {
+  void run(uint32_t index) noexcept override try {
     if (profiled_) {
       uint64_t none = 0;
       start_ns_.compare_exchange_strong(none, system_time_ns(), std::memory_order_relaxed);
@@ -182,6 +183,8 @@ class CopyEngine::Job final : public CopyTask {
       status_ = box_.rows() == 1 ? device_->copy(box_.destination.start, box_.source.start, box_.width)
                                  : device_->copy_box(box_);
     }
+  } catch (const std::bad_alloc&) {
+    status_ = HSA_STATUS_ERROR_OUT_OF_RESOURCES;
   }
 
   void finish() noexcept override { complete(status_); }

@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 
 #include <cstring>
+#include <new>
 #include <random>
 #include <thread>
 #include <vector>
@@ -358,6 +359,7 @@ class FakeCopier final : public DeviceCopier {
  public:
   Status copy(void* to, const void* from, size_t size) override {
     ++copies;
+    if (throws) throw std::bad_alloc();
     if (fails) return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
     std::memmove(to, from, size);
     return HSA_STATUS_SUCCESS;
@@ -378,7 +380,7 @@ class FakeCopier final : public DeviceCopier {
   Engines engines(hsa_agent_t, hsa_agent_t) override { return {3, available, 2}; }
 
   std::atomic<int> copies{0}, fills{0}, submissions{0};
-  bool fails = false, takes_over = false;
+  bool fails = false, throws = false, takes_over = false;
   uint32_t engine = 0, available = 1;
 };
 
@@ -445,6 +447,15 @@ TEST_F(DeviceCopies, BetweenDevicesPassThroughTheHost) {
   EXPECT_EQ(std::memcmp(there, content.data(), size), 0);
   EXPECT_EQ(first.copies, 3);
   EXPECT_EQ(second.copies, 3);
+}
+
+TEST_F(DeviceCopies, ThatRunOutOfMemoryFail) {
+  unsigned char* here = allocate_on(kGpu0, 100);
+  unsigned char* there = allocate_on(kGpu1, 100);
+  second.throws = true;
+  Completion done;
+  EXPECT_EQ(engine.memory_async_copy(there, kGpu1, here, kGpu0, 100, 0, nullptr, done), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(done.wait(), -int64_t{HSA_STATUS_ERROR_OUT_OF_RESOURCES});
 }
 
 TEST_F(DeviceCopies, BetweenDevicesGoToTheOneThatWasLetIn) {
