@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
+#include <new>
 #include <random>
 #include <set>
 #include <thread>
@@ -103,10 +104,10 @@ TEST_F(Allocation, SaysOutOfResourcesWhenTheKernelDoes) {
             HSA_STATUS_ERROR_OUT_OF_RESOURCES);
 }
 
-/// Memory of which there is only so much.
+/// Memory of which there is only so much. While `throws`, none is left to let agents in.
 class ScarceProvider final : public MemoryProvider {
  public:
-  explicit ScarceProvider(size_t bytes) : left_(bytes) {}
+  explicit ScarceProvider(size_t bytes, const bool& throws) : left_(bytes), throws_(throws) {}
   Result<Backing> map(const BlockRequest& request) override {
     if (request.size > left_) return error(HSA_STATUS_ERROR_OUT_OF_RESOURCES);
     auto backing = host_.map(request);
@@ -117,12 +118,17 @@ class ScarceProvider final : public MemoryProvider {
     left_ += backing.size;
     host_.unmap(backing);
   }
-  Status set_access(const Backing&, const AgentSet&) override { return HSA_STATUS_SUCCESS; }
+  Status set_access(const Backing&, const AgentSet&) override {
+    if (throws_) throw std::bad_alloc();
+    return HSA_STATUS_SUCCESS;
+  }
 
  private:
   HostProvider host_{0};
   size_t left_;
+  const bool& throws_;
 };
+constexpr bool kNeverThrows = false;
 
 TEST_F(Allocation, TheLastPagesOfAHeapCanBeHad) {
   constexpr size_t kBytes = kUnitSize + 3 * kPageSize;  // a slab, and less than another
@@ -132,7 +138,7 @@ TEST_F(Allocation, TheLastPagesOfAHeapCanBeHad) {
                    .location = HSA_AMD_MEMORY_POOL_LOCATION_GPU,
                    .size = kBytes,
                    .allocation_limit = kBytes},
-                  std::make_unique<ScarceProvider>(kBytes));
+                  std::make_unique<ScarceProvider>(kBytes, kNeverThrows));
   const hsa_amd_memory_pool_t scarce_pool = testing::pool_of(scarce, kGpu0, 0);
   for (int round = 0; round < 2; ++round) {
     std::set<void*> pages;
@@ -144,6 +150,22 @@ TEST_F(Allocation, TheLastPagesOfAHeapCanBeHad) {
     EXPECT_EQ(pages.size(), kBytes / kPageSize);
     for (void* page : pages) EXPECT_EQ(scarce.memory_pool_free(page), HSA_STATUS_SUCCESS);
   }
+}
+
+TEST_F(Allocation, OfARegionIsTakenBackWhereTheDevicesCannotBeLetIn) {
+  constexpr size_t kBytes = 4 * kUnitSize;
+  bool throws = true;
+  MemoryManager scarce;
+  testing::add_agents(scarce);
+  const Heap& heap = scarce.add_heap({.owner = kCpu0, .size = kBytes, .allocation_limit = kBytes},
+                                     std::make_unique<ScarceProvider>(kBytes, throws));
+  void* ptr = nullptr;
+  for (const Status expected : {HSA_STATUS_ERROR_OUT_OF_RESOURCES, HSA_STATUS_SUCCESS}) {
+    EXPECT_EQ(scarce.memory_allocate(heap.region(), kBytes, &ptr), expected);
+    EXPECT_EQ(ptr != nullptr, expected == HSA_STATUS_SUCCESS);
+    throws = false;
+  }
+  EXPECT_EQ(scarce.memory_free(ptr), HSA_STATUS_SUCCESS);
 }
 
 TEST_F(Allocation, HonoursFlagsOrRefusesThem) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <new>
 #include <utility>
 
 #include "api/support/mutex.hpp"
@@ -170,12 +171,22 @@ Status MemoryManager::open_to_devices(HeapSlot& slot, void* ptr) {
   const auto address = reinterpret_cast<uintptr_t>(ptr);
   Extent* extent = extents_.find(address);
   const MutexLock changes(access_mutex_);
-  const Status status = slot.allocator->grant(*extent, address, devices);
-  if (status != HSA_STATUS_SUCCESS) return status;
+  Status status = HSA_STATUS_ERROR_OUT_OF_RESOURCES;
+  try {
+    {
+      const MutexLock lock(aside_mutex_);
+      aside_[address].access = devices;
+    }
+    status = slot.allocator->grant(*extent, address, devices);
+  } catch (const std::bad_alloc&) {  // the status says so already
+  }
   const MutexLock lock(aside_mutex_);
-  aside_[address].access = devices;
-  slot.allocator->change_marks(*extent, address, kHasAccessList, 0);
-  return HSA_STATUS_SUCCESS;
+  if (status == HSA_STATUS_SUCCESS) {
+    slot.allocator->change_marks(*extent, address, kHasAccessList, 0);
+  } else {
+    aside_.erase(address);
+  }
+  return status;
 }
 
 Status MemoryManager::memory_pool_allocate(hsa_amd_memory_pool_t pool, size_t size, uint32_t flags,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <new>
 #include <utility>
 
 #include "core/base/backend_report.hpp"
@@ -44,12 +45,14 @@ void log_write(void* self, uint32_t level, hsabe_str_t text) {
 
 // --- memory ----------------------------------------------------------------------------------------------
 
-hsabe_status_t memory_allocate(void* self, uint64_t size, void** out) {
+hsabe_status_t memory_allocate(void* self, uint64_t size, void** out) try {
   HostServices& host = services(self);
   const auto memory = host.runtime().memory().allocate_system(size, host.node());
   if (!memory) return memory.error();
   *out = *memory;
   return HSA_STATUS_SUCCESS;
+} catch (const std::bad_alloc&) {
+  return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
 }
 
 void memory_release(void* self, void* pointer) {
