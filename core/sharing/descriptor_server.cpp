@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <new>
 #include <system_error>
 #include <utility>
 
@@ -95,6 +96,14 @@ DescriptorServer::~DescriptorServer() {
   if (listener_ >= 0) close(listener_);
   if (stop_ >= 0) close(stop_);
   for (const auto& [key, offer] : offers_) close(offer.descriptor);
+}
+
+void DescriptorServer::reset_after_fork() noexcept {
+  new (&mutex_) Mutex;
+  const MutexLock lock(mutex_);
+  if (listener_ >= 0) close(std::exchange(listener_, -1));
+  if (stop_ >= 0) close(std::exchange(stop_, -1));
+  new (&thread_) std::thread;  // the parent's is not here
 }
 
 Status DescriptorServer::start() {

@@ -50,6 +50,10 @@ class DescriptorServer {
   /// OUT_OF_RESOURCES: no socket, or no answer in time.
   static Result<Parcel> fetch(const Ticket& ticket);
 
+  /// In a forked child, while it has one thread. Its copy of the socket would keep the address alive when the parent's
+  /// server has ended, and who asks there would wait for an answer.
+  void reset_after_fork() noexcept;
+
  private:
   struct Offer {
     int descriptor;

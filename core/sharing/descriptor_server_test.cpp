@@ -9,6 +9,7 @@
 
 #include <atomic>
 #include <filesystem>
+#include <memory>
 #include <thread>
 #include <vector>
 
@@ -67,6 +68,32 @@ TEST(DescriptorServer, GivesToAnotherProcess) {
   EXPECT_EQ(status, 0);
   close(pipe_ends[0]);
   close(pipe_ends[1]);
+}
+
+TEST(DescriptorServer, HasNoAddressInAForkedChild) {
+  auto server = std::make_unique<DescriptorServer>();
+  const auto ticket = server->offer(file_of('x'), {});
+  ASSERT_TRUE(ticket);
+  int asks[2], answers[2];
+  ASSERT_EQ(pipe(asks), 0);
+  ASSERT_EQ(pipe(answers), 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    server->reset_after_fork();
+    char byte = 0;
+    const bool told = write(answers[1], &byte, 1) == 1;
+    _exit(told && read(asks[0], &byte, 1) == 1 ? 0 : 1);
+  }
+  char byte = 0;
+  EXPECT_EQ(read(answers[0], &byte, 1), 1);
+  server.reset();
+  EXPECT_EQ(DescriptorServer::fetch(*ticket).error(), HSA_STATUS_ERROR_INVALID_ARGUMENT)
+      << "the child listens";
+  EXPECT_EQ(write(asks[1], &byte, 1), 1);
+  int status = 0;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+  for (const int end : {asks[0], asks[1], answers[0], answers[1]}) close(end);
 }
 
 TEST(DescriptorServer, RefusesAKeyThatIsWrongOrWithdrawn) {

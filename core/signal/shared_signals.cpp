@@ -279,6 +279,7 @@ void reset_after_fork() noexcept {
     books_of(i) = {};
   }
   if (books.free != nullptr) books.free->clear();
+  if (books.server != nullptr) books.server->reset_after_fork();
   books.server = nullptr;
 }
 
