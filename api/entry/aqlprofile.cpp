@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstring>
+#include <new>
 
 #include "api/support/mutex.hpp"
 #include "core/base/log.hpp"
@@ -60,12 +61,20 @@ bool fill(void* library, hsa_ven_amd_aqlprofile_pfn_t& table) {
   return false;
 }
 
+// Filled once, under the mutex, which is held while the library is loaded and code of it runs.
+constinit Mutex mutex;
+constinit hsa_ven_amd_aqlprofile_pfn_t table{};
+constinit Extension extension{};
+
 }  // namespace
 
+void abandon_aqlprofile() noexcept {
+  new (&mutex) Mutex;
+  const MutexLock lock(mutex);
+  extension = {};
+}
+
 const Extension* find_aqlprofile() {
-  static Mutex mutex;
-  static hsa_ven_amd_aqlprofile_pfn_t table;
-  static Extension extension{};
   const MutexLock lock(mutex);
   if (extension.table != nullptr) return &extension;
   void* const library = dlopen(kAqlProfileLib, RTLD_LAZY | RTLD_LOCAL);

@@ -10,4 +10,7 @@ namespace rigel::api {
 /// until it is found, as the dynamic linker looks for libraries, and stays loaded then. Any thread.
 const Extension* find_aqlprofile();
 
+/// In a forked child, while it has one thread: it is looked for anew.
+void abandon_aqlprofile() noexcept;
+
 }  // namespace rigel::api

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <hsa/hsa.h>
 #include <hsa/hsa_ven_amd_aqlprofile.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 namespace {
 
@@ -18,6 +20,17 @@ bool is_supported() {
   return supported;
 }
 
+int state_of_child = -1;
+
+void fork_and_ask_there() {
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(60);
+    _exit(hsa_init() == HSA_STATUS_SUCCESS && is_supported() ? 0 : 1);
+  }
+  waitpid(child, &state_of_child, 0);
+}
+
 TEST(Aqlprofile, IsThereWhenItsLibraryIs) {
   ASSERT_EQ(hsa_init(), HSA_STATUS_SUCCESS);
   hsa_ven_amd_aqlprofile_pfn_t table{};
@@ -30,8 +43,12 @@ TEST(Aqlprofile, IsThereWhenItsLibraryIs) {
   EXPECT_EQ(hsa_system_get_major_extension_table(kExtension, 1, sizeof table, &table), HSA_STATUS_ERROR);
 
   // The dynamic linker knows it by its name from now on.
-  ASSERT_NE(dlopen(RIGEL_TEST_AQLPROFILE, RTLD_LAZY | RTLD_LOCAL), nullptr) << dlerror();
+  void* const library = dlopen(RIGEL_TEST_AQLPROFILE, RTLD_LAZY | RTLD_LOCAL);
+  ASSERT_NE(library, nullptr) << dlerror();
+  // A process that is forked meanwhile finds it, too.
+  *static_cast<void (**)()>(dlsym(library, "rigel_test_when_asked")) = fork_and_ask_there;
   EXPECT_TRUE(is_supported());
+  EXPECT_EQ(state_of_child, 0) << "it was forked while the library was asked for its version";
   EXPECT_EQ(hsa_system_get_major_extension_table(kExtension, 2, sizeof table, &table), HSA_STATUS_ERROR);
   ASSERT_EQ(hsa_system_get_major_extension_table(kExtension, 1, sizeof table, &table), HSA_STATUS_SUCCESS);
   const char* text = nullptr;

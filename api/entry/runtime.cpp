@@ -3,6 +3,7 @@
 #include <cstring>
 #include <new>
 
+#include "api/entry/aqlprofile.hpp"
 #include "api/entry/extensions.hpp"
 #include "api/entry/tables.hpp"
 #include "api/entry/tool_events.hpp"
@@ -35,6 +36,7 @@ Status open_gate(Runtime& runtime) {
 void abandon_gate() {
   publish_closed_tables();
   abandon_tools();
+  abandon_aqlprofile();
 }
 
 constexpr ApiGate kGate{.open = open_gate,

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <new>
 #include <utility>
 
 #include <fmt/core.h>
@@ -60,6 +61,10 @@ std::unique_ptr<Kfd> take_kept() {
 }
 
 }  // namespace
+
+void Kfd::reset_after_fork() noexcept {
+  new (&kept_mutex) Mutex;
+}
 
 void Kfd::give_up(std::unique_ptr<Kfd> kfd) {
   if (kfd == nullptr || !kfd->transport_->is_system()) return;

@@ -79,6 +79,8 @@ class Kfd {
   static Result<std::unique_ptr<Kfd>> open(std::unique_ptr<Transport> transport, std::string& why);
   /// Ends a connection, or keeps it for the next `open`. Nothing that it has made is in use any more.
   static void give_up(std::unique_ptr<Kfd> kfd);
+  /// In a forked child, while it has one thread.
+  static void reset_after_fork() noexcept;
   ~Kfd();
   Kfd(const Kfd&) = delete;
   Kfd& operator=(const Kfd&) = delete;

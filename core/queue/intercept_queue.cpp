@@ -59,6 +59,11 @@ class Bells {
     bell->next_free = free;
     free = bell;
   }
+  static void reset_after_fork() noexcept {
+    new (&mutex) Mutex;
+    const MutexLock lock(mutex);
+    free = nullptr;  // a thread may have been in the midst of a change
+  }
 
  private:
   static constinit Mutex mutex;
@@ -397,6 +402,10 @@ void ring(void* context, uint64_t) noexcept {
 }
 
 }  // namespace
+
+void reset_intercept_queues_after_fork() noexcept {
+  Bells::reset_after_fork();
+}
 
 size_t intercept_queue_bytes(uint32_t packets) {
   return sizeof(amd_queue_t) + packets * sizeof(Packet);

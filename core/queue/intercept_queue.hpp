@@ -73,6 +73,9 @@ class QueueTools {
   ~QueueTools() = default;
 };
 
+/// In a forked child, while it has one thread.
+void reset_intercept_queues_after_fork() noexcept;
+
 size_t intercept_queue_bytes(uint32_t packets);
 
 /// A queue with a handle, an id and a doorbell, and no agent yet. Memory is given back also on failure.

@@ -69,9 +69,11 @@ void after_fork_in_child() RIGEL_RELEASE(process().mutex, debug_list_mutex(), lo
   self.opening = false;
   ++self.forks;
   DeviceClock::reset_after_fork();
+  Kfd::reset_after_fork();
   DeviceSignals::reset_after_fork();
   shared_signals::reset_after_fork();
   signal_pool::reset_after_fork();
+  reset_intercept_queues_after_fork();
   after_fork();
 }
 

@@ -1,8 +1,13 @@
 // Stands for AMD's libhsa-amd-aqlprofile64.so: the functions that every version has.
 #include <hsa/hsa_ven_amd_aqlprofile.h>
 
+#include <utility>
+
 extern "C" {
+void (*rigel_test_when_asked)() = nullptr;  // is called once
+
 uint32_t hsa_ven_amd_aqlprofile_version_major() {
+  if (auto* const call = std::exchange(rigel_test_when_asked, nullptr)) call();
   return HSA_AQLPROFILE_VERSION_MAJOR;
 }
 uint32_t hsa_ven_amd_aqlprofile_version_minor() {
