@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <charconv>
 #include <cstring>
+#include <new>
 #include <string>
 
 #include "api/support/mutex.hpp"
@@ -180,30 +181,43 @@ hsabe_status_t CodeStore::load(const hsabe_segment_t& segment, const hsabe_code_
   }
   __builtin___clear_cache(static_cast<char*>(segment.host_address),
                           static_cast<char*>(segment.host_address) + segment.size);
+  if (const auto status = add(*image)) {
+    make_writable(*image);
+    return status;
+  }
+  *out = image.release();
+  return HSA_STATUS_SUCCESS;
+}
 
+hsabe_status_t CodeStore::add(const Image& image) noexcept {
   const WriterLock lock(mutex_);
-  for (const auto& [type, function] : image->agent_functions) {
+  for (const auto& [type, function] : image.agent_functions) {
     if (agent_functions_.contains(type)) {
-      make_writable(*image);
       return refuse(host_, HSA_STATUS_ERROR_INVALID_CODE_OBJECT,
                     "another code object has already a function for agent dispatch packets of type 0x%x",
                     type);
     }
   }
-  kernels_.reserve(kernels_.size() + image->kernels.size());
-  agent_functions_.reserve(agent_functions_.size() + image->agent_functions.size());
-  for (const Kernel& kernel : image->kernels) kernels_.insert_or_assign(kernel.object, kernel);
-  for (const auto& [type, function] : image->agent_functions) agent_functions_.emplace(type, function);
-  *out = image.release();
+  try {
+    for (const Kernel& kernel : image.kernels) kernels_.insert_or_assign(kernel.object, kernel);
+    for (const auto& [type, function] : image.agent_functions) agent_functions_.emplace(type, function);
+  } catch (const std::bad_alloc&) {
+    remove(image);
+    return hsabe::fail(host_, HSA_STATUS_ERROR_OUT_OF_RESOURCES, "no memory for its kernels");
+  }
   return HSA_STATUS_SUCCESS;
+}
+
+void CodeStore::remove(const Image& image) noexcept {
+  for (const Kernel& kernel : image.kernels) kernels_.erase(kernel.object);
+  for (const auto& [type, function] : image.agent_functions) agent_functions_.erase(type);
 }
 
 void CodeStore::unload(void* opaque) noexcept {
   const std::unique_ptr<Image> image(static_cast<Image*>(opaque));
   {
     const WriterLock lock(mutex_);
-    for (const Kernel& kernel : image->kernels) kernels_.erase(kernel.object);
-    for (const auto& [type, function] : image->agent_functions) agent_functions_.erase(type);
+    remove(*image);
     generation_.fetch_add(1, std::memory_order_release);
   }
   // The memory goes back to the runtime as it came.

@@ -50,6 +50,9 @@ class CodeStore {
  private:
   hsabe_status_t read_symbols(const hsabe_segment_t& segment, const hsabe_code_symbol_t* symbols,
                               uint64_t symbol_count, Image* image) const;
+  /// All that the image has can be found, or nothing.
+  hsabe_status_t add(const Image& image) noexcept;
+  void remove(const Image& image) noexcept RIGEL_REQUIRES(mutex_);
 
   const hsabe_host_t* const host_;
   std::vector<void*> libraries_;  // what undefined symbols are looked up in

@@ -6,13 +6,34 @@
 #include <sys/mman.h>
 
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <new>
 #include <string>
 
 #include "backends/cpu/capabilities.hpp"
 #include "backends/cpu/features.hpp"
 #include "backends/cpu/testing/rig.hpp"
+
+namespace {
+
+// Of the requests for memory that this thread makes, the one that fails. Negative: none.
+thread_local int request_that_fails = -1;
+
+}  // namespace
+
+void* operator new(size_t size) {
+  if (request_that_fails >= 0 && request_that_fails-- == 0) throw std::bad_alloc();
+  if (void* const memory = std::malloc(size)) return memory;
+  throw std::bad_alloc();
+}
+void operator delete(void* memory) noexcept {
+  std::free(memory);
+}
+void operator delete(void* memory, size_t) noexcept {
+  std::free(memory);
+}
 
 namespace rigel::cpu {
 namespace {
@@ -181,6 +202,26 @@ TEST_F(CpuCode, ProtectsWhatItLoadsAndGivesItBackWritable) {
   EXPECT_EQ(protection(), "r-xp");
   rig.backend().code->unload(rig.device(), page.image);
   EXPECT_EQ(protection(), "rw-p");
+}
+
+TEST_F(CpuCode, LeavesNothingBehindThatItFoundNoMemoryFor) {
+  Page page;
+  const hsabe_code_symbol_t symbols[] = {
+      {hsabe::str("k.kd"), page.segment.device_address, 64},
+      {hsabe::str("hsa_cpu_agent_function_0x9000"), page.segment.device_address + 64, 1}};
+  std::memcpy(page.memory, &page.good, sizeof page.good);
+  int request = 0;
+  for (hsabe_status_t status = HSA_STATUS_ERROR; status != HSA_STATUS_SUCCESS; ++request) {
+    ASSERT_LT(request, 100);
+    request_that_fails = request;
+    status = rig.backend().code->load(rig.device(), &page.segment, symbols, 2, &page.image);
+    request_that_fails = -1;
+    if (status == HSA_STATUS_SUCCESS) continue;
+    ASSERT_EQ(status, HSA_STATUS_ERROR_OUT_OF_RESOURCES) << rig.host.take_report();
+    page.memory[4095] = 1;  // it is still writable
+  }
+  EXPECT_GT(request, 3);
+  rig.backend().code->unload(rig.device(), page.image);
 }
 
 TEST_F(CpuCode, RefusesToLoadDescriptorsThatLie) {
