@@ -3,12 +3,12 @@
 # What a user of vgpu-run asks of it besides a GPU: whose runtime, which boards, variables in place of the command.
 . "$(dirname "$0")/../checks/common.sh"
 run=$1 info=$2 recipes=$3
-unset VGPU_RUNTIME VGPU_GPUS LD_PRELOAD LD_LIBRARY_PATH HSA_DRIVER
+unset VGPU_RUNTIME VGPU_GPUS VGPU_LINK VGPU_BOARD_PATH LD_PRELOAD LD_LIBRARY_PATH HSA_DRIVER
 libdir=$(cd "$(dirname "$(ldd "$info" | sed -n 's/.*libhsa-runtime64\.so\.1 => \([^ ]*\).*/\1/p')")" && pwd -P)
 
 expect "$("$run" --version)" '^vgpu-run [0-9]+\.[0-9]+\.[0-9]+$' "the version"
 expect "$("$run" --list)" '^vega20 +gfx906 ' "the boards"
-for option in --gpu --link --log --log-file --runtime --list --env --version --fidelity; do
+for option in --gpu --link --log --log-file --runtime --watchdog --list --env --help --version --fidelity; do
   expect "$("$run" --help)" "^  $option " "the help"
 done
 refused() {  # <pattern> <argument>...
@@ -28,6 +28,41 @@ refused 'rigel, system or a path' --runtime rocr true
 refused 'no such file' --runtime /no/such/folder true
 refused 'needs a value' --runtime
 VGPU_RUNTIME=rocr refused 'rigel, system or a path' true
+VGPU_GPUS=gfx916 refused "VGPU_GPUS: .*did you mean 'gfx906'" true
+VGPU_LINK=xgm refused "VGPU_LINK: .*did you mean 'xgmi'" true
+refused '--log-file needs a path' --log-file '' true
+refused 'cannot be read: Is a directory' --gpu /tmp true
+
+# Files are found by children that have gone elsewhere.
+elsewhere=$(cd "$(mktemp -d)" && pwd -P)
+trap 'rm -rf "$elsewhere"' EXIT
+cp "$(dirname "$0")/../../plugins/vgpu/devices/fiji.json" "$elsewhere/mine.json"
+here() { (cd "$elsewhere" && "$@"); }
+shows() { "$@" sh -c 'cd / && echo "$VGPU_GPUS, $VGPU_LINK, $VGPU_BOARD_PATH"'; }
+expect "$(here shows "$run" --gpu ./mine.json:vram=1G,vega20)" "^$elsewhere/\./mine.json:vram=1G,vega20, pcie, $" "a board's file"
+expect "$(here shows env VGPU_BOARD_PATH=.:/none "$run")" "^gfx900, pcie, $elsewhere/\.:/none$" "folders of boards"
+variables=$(here env VGPU_BOARD_PATH=/none "$run" --env --gpu mine.json)
+expect "$variables" "^VGPU_GPUS=$elsewhere/mine.json$" "a board's variable"
+expect "$variables" "^VGPU_BOARD_PATH=/none$" "the variable of the folders of boards"
+
+# Variables are the defaults of options.
+expect "$(shows env VGPU_GPUS=fiji,vega20 VGPU_LINK=xgmi "$run")" '^fiji,vega20, xgmi, $' "variables"
+expect "$(shows env VGPU_GPUS=fiji VGPU_LINK=xgmi "$run" --gpu navi21 --link none)" '^navi21, none, $' "options before variables"
+
+# From a folder that the dynamic linker cannot be told of nothing runs, in place of a program without a GPU.
+libraries=${libdir#"$(cd "$(dirname "$run")/.." && pwd -P)/"}
+for name in 'a b' 'a:b'; do
+  tree=$elsewhere/$name
+  mkdir -p "$tree/bin" "$tree/$libraries"
+  cp "$run" "$tree/bin/"
+  ln -s "$libdir/libvgpu_preload.so" "$tree/$libraries/"
+  for option in true --env; do
+    code=0
+    said=$("$tree/bin/vgpu-run" --runtime system $option 2>&1) || code=$?
+    [ "$code" = 2 ] || complain "$name: exit code $code"
+    expect "$said" 'the dynamic linker ends a name in LD_PRELOAD at ' "$name"
+  done
+done
 
 # Which library a program gets is what the dynamic linker says of it.
 program=$(command -v rocminfo) || skip "rocminfo is not installed"
@@ -57,7 +92,7 @@ github=$(sed -n 's/^- run: \(vgpu-run --env .*\)$/\1/p' "$recipes")
 gitlab=$(sed -n "s/^before_script: \[ '\(.*\)' \]$/\1/p" "$recipes")
 [ -n "$github" ] && [ -n "$gitlab" ] || complain "$recipes has no recipe for GitHub or GitLab"
 job=$(mktemp -d)
-trap 'rm -rf "$job"' EXIT
+trap 'rm -rf "$elsewhere" "$job"' EXIT
 (cd "$job" && PATH=$(dirname "$run"):$PATH GITHUB_ENV=$job/variables bash -e -c "$github")
 mapfile -t variables <"$job/variables"
 expect "$(env "${variables[@]}" rocminfo 2>&1)" 'Name: +gfx1030' "GitHub's next step"

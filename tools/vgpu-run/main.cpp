@@ -39,19 +39,23 @@ constexpr const char* kHelp =
     "\n"
     "  --gpu LIST      boards, comma separated: a name (vega20), a gfx name (gfx906) or the path of a .json "
     "file,\n"
-    "                  each with options: :vram=SIZE (K, M, G), :bar=small. Default gfx900; none: no GPU\n"
-    "  --link KIND     how the GPUs reach each other: pcie (default), xgmi, none\n"
-    "  --log LIST      what to show: all, file, ioctl, memory, event, queue, doorbell, fault, aql, pm4, "
-    "sdma, dispatch\n"
+    "                  each with options: :vram=SIZE (K, M, G), :bar=large or small. Default: VGPU_GPUS, "
+    "else\n"
+    "                  gfx900; none: no GPU\n"
+    "  --link KIND     how the GPUs reach each other: pcie, xgmi, none. Default: VGPU_LINK, else pcie\n"
+    "  --log LIST      what to show: file, ioctl, memory, event, queue, doorbell, fault, aql, pm4, sdma, "
+    "dispatch,\n"
+    "                  warning (always shown); all; none: not even warnings\n"
     "  --log-file PATH where (default: stderr)\n"
-    "  --runtime WHICH whose libhsa-runtime64 the program gets: rigel (default: the one that came with\n"
-    "                  vgpu-run), system, or the path of one. The variable VGPU_RUNTIME sets the default\n"
+    "  --runtime WHICH whose libhsa-runtime64 the program gets: rigel (the one that came with vgpu-run),\n"
+    "                  system, or the path of one. Default: VGPU_RUNTIME, else rigel\n"
     "  --watchdog SECS end the program, with status 124 and a report of what runs where, when a kernel has "
     "not\n"
-    "                  ended after so many seconds\n"
+    "                  ended after so many seconds (0.5 is a number)\n"
     "  --list          list the boards (--boards does, too)\n"
     "  --env           instead of running a program, print the variables that make any program run like "
     "this\n"
+    "  --help          print this text (-h does, too)\n"
     "  --version       print the version\n"
     "  --fidelity      print what of the hardware's and driver's interfaces is exact, approximate and "
     "absent\n";
@@ -108,6 +112,21 @@ std::string find_libraries() {
   return std::filesystem::exists(folder / "libvgpu_preload.so", error) ? folder.string() : "";
 }
 
+// For children that have another working directory. Without one here, what is relative stays so.
+std::string absolute(std::string_view path) {
+  std::error_code error;
+  const auto whole = std::filesystem::absolute(path, error);
+  return error ? std::string(path) : whole.string();
+}
+
+std::string absolute_folders(std::string_view list) {
+  std::string folders;
+  for (const std::string_view folder : rigel::split(list, ':')) {
+    folders.append(folders.empty() ? "" : ":").append(absolute(folder));
+  }
+  return folders;
+}
+
 // `first`, and what the variable says already.
 void prepend(const char* variable, std::string first) {
   if (const char* others = std::getenv(variable); others != nullptr && *others != 0) {
@@ -118,14 +137,13 @@ void prepend(const char* variable, std::string first) {
 
 // Lines for a file of variables (docker run --env-file, GITHUB_ENV). The runtime is preloaded: that is one
 // variable less, and the linker takes what is loaded already for what a program needs.
-int print_environment(const std::string& libraries, const std::string& runtime, const std::string& gpus,
-                      const std::string& link) {
+int print_environment(const std::string& libraries, const std::string& runtime, const Settings& settings) {
   std::printf("LD_PRELOAD=%s/libvgpu_preload.so", libraries.c_str());
   if (!runtime.empty()) std::printf(":%s/libhsa-runtime64.so.1", runtime.c_str());
   std::printf("\n");
-  if (gpus != kDefaultGpus) std::printf("VGPU_GPUS=%s\n", gpus.c_str());
-  if (link != "pcie") std::printf("VGPU_LINK=%s\n", link.c_str());
-  for (const char* variable : {"VGPU_LOG", "VGPU_LOG_FILE", "VGPU_WATCHDOG"}) {
+  if (settings.gpus != kDefaultGpus) std::printf("VGPU_GPUS=%s\n", settings.gpus.c_str());
+  if (settings.link != "pcie") std::printf("VGPU_LINK=%s\n", settings.link.c_str());
+  for (const char* variable : {"VGPU_BOARD_PATH", "VGPU_LOG", "VGPU_LOG_FILE", "VGPU_WATCHDOG"}) {
     if (const char* value = std::getenv(variable)) std::printf("%s=%s\n", variable, value);
   }
   return 0;
@@ -134,8 +152,7 @@ int print_environment(const std::string& libraries, const std::string& runtime, 
 }  // namespace
 
 int main(int argc, char** argv) {
-  std::string gpus = kDefaultGpus;
-  std::string link = "pcie";
+  Settings settings = Settings::from_environment();
   const char* const chosen = std::getenv("VGPU_RUNTIME");
   std::string runtime = chosen == nullptr || *chosen == 0 ? "rigel" : chosen;
   bool environment = false;
@@ -168,8 +185,8 @@ int main(int argc, char** argv) {
     } else {
       return complain(std::string(name) + " needs a value");
     }
-    if (name == "--gpu") gpus = value;
-    if (name == "--link") link = value;
+    if (name == "--gpu") settings.gpus = value, settings.gpus_source = name;
+    if (name == "--link") settings.link = value, settings.link_source = name;
     if (name == "--runtime") runtime = value;
     if (name == "--watchdog") {
       if (!parse_watchdog(value))
@@ -181,13 +198,18 @@ int main(int argc, char** argv) {
         return complain("--log: " + wrong);
       setenv("VGPU_LOG", value.c_str(), 1);
     }
-    if (name == "--log-file") setenv("VGPU_LOG_FILE", std::filesystem::absolute(value).c_str(), 1);
+    if (name == "--log-file" && value.empty()) return complain("--log-file needs a path");
+    if (name == "--log-file") setenv("VGPU_LOG_FILE", absolute(value).c_str(), 1);
   }
-  const auto peers = parse_peer_link(link);
-  if (!peers) complain(peers.error());
-  const auto machine = parse_machine(gpus, peers.value_or(PeerLink::kPcie));
-  if (!machine) complain(machine.error());
-  if (!peers || !machine) return kUsage;
+  settings.gpus = with_absolute_paths(settings.gpus);
+  if (settings.link.empty()) settings.link = "pcie";
+  if (const char* const folders = std::getenv("VGPU_BOARD_PATH")) {
+    setenv("VGPU_BOARD_PATH", absolute_folders(folders).c_str(), 1);
+  }
+  rigel::Diagnostics diagnostics;
+  settings.make_machine(diagnostics);
+  for (const auto& entry : diagnostics.entries()) complain(entry.text);
+  if (diagnostics.has_errors()) return kUsage;
   if (at == argc && !environment) return std::fputs(kHelp, stderr), kUsage;
 
   const std::string libraries = find_libraries();
@@ -195,9 +217,14 @@ int main(int argc, char** argv) {
     return complain("libvgpu_preload.so is not where it belongs, in ../" VGPU_LIBDIR " of this program");
   const auto runtime_folder = vgpu_run::runtime_folder(runtime, libraries);
   if (!runtime_folder) return complain(runtime_folder.error());
-  if (environment) return print_environment(libraries, *runtime_folder, gpus, link);
-  setenv("VGPU_GPUS", gpus.c_str(), 1);
-  setenv("VGPU_LINK", link.c_str(), 1);
+  for (const std::string& why :
+       {vgpu_run::cannot_be_named(libraries, "LD_PRELOAD"),
+        vgpu_run::cannot_be_named(*runtime_folder, environment ? "LD_PRELOAD" : "LD_LIBRARY_PATH")}) {
+    if (!why.empty()) return complain(why);
+  }
+  if (environment) return print_environment(libraries, *runtime_folder, settings);
+  setenv("VGPU_GPUS", settings.gpus.c_str(), 1);
+  setenv("VGPU_LINK", settings.link.c_str(), 1);
   prepend("LD_PRELOAD", libraries + "/libvgpu_preload.so");
   if (!runtime_folder->empty()) prepend("LD_LIBRARY_PATH", *runtime_folder);
   execvp(argv[at], argv + at);

@@ -40,4 +40,13 @@ tl::expected<std::string, std::string> runtime_folder(std::string_view what, con
   return fs::canonical(library.parent_path(), error).string();
 }
 
+std::string cannot_be_named(std::string_view folder, std::string_view variable) {
+  const std::string_view separators = variable == "LD_PRELOAD" ? " :" : ":;";
+  const size_t at = folder.find_first_of(separators);
+  if (at == folder.npos) return {};
+  return fmt::format(
+      "{}: the dynamic linker ends a name in {} at '{}', so libraries cannot be taken from there", folder,
+      variable, folder[at]);
+}
+
 }  // namespace rigel::vgpu_run

@@ -1,4 +1,5 @@
-// Which libhsa-runtime64.so.1 the program gets: the Rigel that vgpu-run came with, the system's, or another.
+// Which libhsa-runtime64.so.1 the program gets: the Rigel that vgpu-run came with, the system's, or another; and whether
+// the dynamic linker can be told of a folder.
 #pragma once
 
 #include <string>
@@ -13,5 +14,9 @@ namespace rigel::vgpu_run {
 /// `own_folder` is where the libraries are that came with this program. An error says what is wrong with
 /// `what`.
 tl::expected<std::string, std::string> runtime_folder(std::string_view what, const std::string& own_folder);
+
+/// The dynamic linker ends a name in LD_PRELOAD and LD_LIBRARY_PATH at some characters, and nothing keeps it from that:
+/// why `folder` cannot be named in `variable`, or nothing if it can.
+std::string cannot_be_named(std::string_view folder, std::string_view variable);
 
 }  // namespace rigel::vgpu_run

@@ -57,5 +57,16 @@ TEST_F(RuntimeFolder, SaysWhatIsWrongWithAPath) {
   EXPECT_THAT(folder(root / "other/libhsa-runtime64.so.1.0.2").error(), HasSubstr("another file"));
 }
 
+TEST(CannotBeNamed, SaysWhichCharacterTheDynamicLinkerStopsAt) {
+  EXPECT_EQ(cannot_be_named("/usr/lib/rigel", "LD_PRELOAD"), "");
+  EXPECT_EQ(cannot_be_named("/my lib", "LD_LIBRARY_PATH"), "");
+  EXPECT_THAT(cannot_be_named("/my lib", "LD_PRELOAD"),
+              HasSubstr("/my lib: the dynamic linker ends a name in "
+                        "LD_PRELOAD at ' '"));
+  EXPECT_THAT(cannot_be_named("/a:b", "LD_PRELOAD"), HasSubstr("':'"));
+  EXPECT_THAT(cannot_be_named("/a:b", "LD_LIBRARY_PATH"), HasSubstr("':'"));
+  EXPECT_THAT(cannot_be_named("/a;b", "LD_LIBRARY_PATH"), HasSubstr("';'"));
+}
+
 }  // namespace
 }  // namespace rigel::vgpu_run

@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cerrno>
+#include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <iterator>
 #include <limits>
+#include <memory>
 #include <set>
 #include <utility>
 
@@ -183,9 +186,15 @@ Board::SaveArea Board::save_area() const {
 namespace {
 
 BoardOr read_board_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return tl::unexpected(fmt::format("{}: cannot be read", path));
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  const auto unreadable = [&] {
+    return tl::unexpected(fmt::format("{}: cannot be read: {}", path, std::strerror(errno)));
+  };
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rbe"), &std::fclose);
+  if (!file) return unreadable();
+  std::string text;
+  char piece[4096];
+  while (const size_t got = std::fread(piece, 1, sizeof piece, file.get())) text.append(piece, got);
+  if (std::ferror(file.get()) != 0) return unreadable();  // a folder, too
   return read_board(text, path);
 }
 
@@ -229,8 +238,12 @@ std::vector<BoardOr> boards_in_path() {
   return boards;
 }
 
+bool is_board_path(std::string_view what) {
+  return what.find('/') != what.npos || what.ends_with(".json");
+}
+
 BoardOr find_board(std::string_view what) {
-  if (what.find('/') != what.npos || what.ends_with(".json")) return read_board_file(std::string(what));
+  if (is_board_path(what)) return read_board_file(std::string(what));
   std::string listed;
   std::vector<std::string> names;
   const auto is_it = [&](const BoardOr& board) {

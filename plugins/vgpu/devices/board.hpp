@@ -123,8 +123,11 @@ std::vector<std::string_view> built_in_board_names();
 /// *.json what became of it.
 std::vector<BoardOr> boards_in_path();
 
+/// Whether a user means a file: anything with a slash or ending in .json.
+bool is_board_path(std::string_view what);
+
 /// A board by what a user calls it: its name, its gfx name (the first such board, those of VGPU_BOARD_PATH
-/// before those compiled in), or the path of a file (anything with a slash or ending in .json).
+/// before those compiled in), or the path of a file.
 BoardOr find_board(std::string_view what);
 
 }  // namespace rigel::vgpu

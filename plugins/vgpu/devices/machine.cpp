@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <charconv>
+#include <filesystem>
 #include <iterator>
+#include <system_error>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include "loader/text/words.hpp"
 
@@ -112,6 +114,17 @@ MachineOr parse_machine(std::string_view boards, PeerLink peers) {
   }
   if (!why.empty()) return tl::unexpected(std::move(why));
   return machine;
+}
+
+std::string with_absolute_paths(std::string_view boards) {
+  std::vector<std::string> absolute;
+  for (const std::string_view board : pieces(boards, ',')) {
+    const std::string_view what = board.substr(0, board.find(':'));
+    std::error_code error;  // no working directory: the file is not found
+    const auto path = is_board_path(what) ? std::filesystem::absolute(what, error) : std::filesystem::path();
+    absolute.push_back((path.empty() ? std::string(what) : path.string()).append(board.substr(what.size())));
+  }
+  return fmt::format("{}", fmt::join(absolute, ","));
 }
 
 tl::expected<PeerLink, std::string> parse_peer_link(std::string_view text) {

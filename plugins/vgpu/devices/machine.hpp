@@ -45,6 +45,9 @@ using MachineOr = tl::expected<Machine, std::string>;
 /// has several errors.
 MachineOr parse_machine(std::string_view boards, PeerLink peers);
 
+/// The same text with absolute paths of files, for processes that have another working directory.
+std::string with_absolute_paths(std::string_view boards);
+
 /// "none", "pcie", "xgmi"; an error names what was given.
 tl::expected<PeerLink, std::string> parse_peer_link(std::string_view text);
 

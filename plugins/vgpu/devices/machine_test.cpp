@@ -1,6 +1,8 @@
 #include "plugins/vgpu/devices/machine.hpp"
 
+#include <filesystem>
 #include <set>
+#include <string>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -59,7 +61,17 @@ TEST(Machine, ErrorsNameWhatIsWrong) {
   EXPECT_THAT(parse_machine("gfx900:colour=red", PeerLink::kPcie).error(), HasSubstr("colour=red"));
   EXPECT_THAT(parse_machine("gfx900,,gfx906", PeerLink::kPcie).error(), HasSubstr("no board ''"));
   EXPECT_THAT(parse_machine("gfx900:vram=99999999999G", PeerLink::kPcie).error(), HasSubstr("vram"));
-  EXPECT_THAT(parse_machine("./missing.json", PeerLink::kPcie).error(), HasSubstr("cannot be read"));
+  EXPECT_THAT(parse_machine("./missing.json", PeerLink::kPcie).error(),
+              HasSubstr("cannot be read: No such file or directory"));
+  EXPECT_THAT(parse_machine("/tmp", PeerLink::kPcie).error(), HasSubstr("cannot be read: Is a directory"));
+}
+
+TEST(Machine, PathsOfFilesBecomeAbsoluteAndNamesStay) {
+  const std::string here = std::filesystem::current_path().string();
+  EXPECT_EQ(with_absolute_paths("gfx906:vram=4G,./mine.json:bar=small,mine.json,/a/b.json,a/b,none,"),
+            "gfx906:vram=4G," + here + "/./mine.json:bar=small," + here + "/mine.json,/a/b.json," + here +
+                "/a/b,none,");
+  EXPECT_EQ(with_absolute_paths(""), "");
 }
 
 TEST(Machine, TellsOfAllBoardsThatCannotBeHad) {
