@@ -2,19 +2,7 @@
 //
 //   vgpu-exec [--gpu gfx900] [--threads N] [--trace FILE] [--repeat N] [--dump] run.json
 //
-// --dump shows the kernel's code as a graph of blocks, with what is live and which registers are wanted in inactive lanes,
-// and does not run it.
-//
-// The file says what to run (paths are relative to it):
-//   {"code": "kernels.co", "kernel": "vadd", "grid": [1024], "group": [64], "dynamic_lds": 0,
-//    "buffers": {"a": {"type": "f32", "values": [1, 2, 3]},      values, repeated up to "count" if that is
-//    there
-//                "b": {"file": "b.bin"},
-//                "c": {"bytes": 4096}},                           zeros
-//    "args": [{"buffer": "a"}, {"buffer": "b"}, {"buffer": "c"}, {"type": "i32", "value": 1024}],
-//    "dump": [{"buffer": "c", "type": "f32", "count": 16}, {"buffer": "c", "file": "c.bin"}]}
-// Types: i8 u8 i16 u16 i32 u32 i64 u64 f32 f64. Hidden arguments that say how the grid is shaped are filled
-// in.
+// docs/vgpu-kernels.md describes the file.
 #include <chrono>
 #include <cstdio>
 #include <cstring>
@@ -37,6 +25,21 @@ namespace rigel::vgpu::runner {
 namespace {
 
 using nlohmann::json;
+
+constexpr const char* kHelp =
+    "usage: vgpu-exec [options] run.json\n"
+    "\n"
+    "  --gpu BOARD   a name, a gfx name or the path of a .json file, as vgpu-run --list has them. Default "
+    "gfx900\n"
+    "  --threads N   how many threads execute the kernel. Default 1\n"
+    "  --repeat N    run it so many times, and print the mean time\n"
+    "  --trace FILE  write each instruction with the registers that it changed; -: to the output\n"
+    "  --dump        show the kernel's code as a graph of blocks, with what is live and which registers are\n"
+    "                wanted in inactive lanes, and do not run it\n"
+    "  --help        print this text (-h does, too)\n"
+    "\n"
+    "run.json says which kernel of which code object, with what arguments and buffers, and which of them to\n"
+    "show. vgpu-kernels.md among the documents describes it.\n";
 
 struct Options {
   std::string gpu = "gfx900";
@@ -89,9 +92,16 @@ std::vector<char> contents(const json& buffer, const std::filesystem::path& fold
 
 struct Grid {
   uint32_t size[3] = {1, 1, 1};
-  explicit Grid(const json& numbers) {
-    if (numbers.empty() || numbers.size() > 3) throw std::runtime_error("a grid has one to three sizes");
-    for (size_t i = 0; i < numbers.size(); ++i) size[i] = numbers[i];
+  Grid(std::string_view name, const json& numbers, uint32_t most) {
+    if (numbers.empty() || numbers.size() > 3)
+      throw std::runtime_error(fmt::format("\"{}\" has one to three sizes", name));
+    for (size_t i = 0; i < numbers.size(); ++i) {
+      const json& number = numbers[i];
+      if (!number.is_number_integer() || number < 1 || number > most)
+        throw std::runtime_error(
+            fmt::format("\"{}\": {} is no size from 1 to {}", name, number.dump(), most));
+      size[i] = number;
+    }
   }
 };
 
@@ -150,7 +160,9 @@ int run(const Options& options) {
   const std::filesystem::path folder = options.file.parent_path();
   const std::vector<char> text = read_file(options.file);
   const json wanted = json::parse(text.begin(), text.end());
-  const Grid grid(wanted.at("grid")), group(wanted.at("group"));
+  // As wide as in a packet.
+  const Grid grid("grid", wanted.at("grid"), UINT32_MAX);
+  const Grid group("group", wanted.at("group"), UINT16_MAX);
 
   MemoryBus memory(board->clocks.reference_khz);
   const Kernel kernel = load_kernel(read_file(folder / wanted.at("code").get<std::string>()),
@@ -249,7 +261,9 @@ int main(int argc, char** argv) {
   for (int i = 1; i < argc; ++i) {
     const std::string_view option = argv[i];
     const bool more = i + 1 < argc;
-    if (option == "--gpu" && more) {
+    if (option == "--help" || option == "-h") {
+      return std::fputs(rigel::vgpu::runner::kHelp, stdout) < 0 ? 1 : 0;
+    } else if (option == "--gpu" && more) {
       options.gpu = argv[++i];
     } else if (option == "--threads" && more) {
       options.threads = static_cast<uint32_t>(std::max(1, std::atoi(argv[++i])));
@@ -267,8 +281,7 @@ int main(int argc, char** argv) {
     }
   }
   if (options.file.empty()) {
-    std::fputs("usage: vgpu-exec [--gpu BOARD] [--threads N] [--trace FILE] [--repeat N] [--dump] run.json\n",
-               stderr);
+    std::fputs(rigel::vgpu::runner::kHelp, stderr);
     return 2;
   }
   try {

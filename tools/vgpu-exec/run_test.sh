@@ -14,3 +14,11 @@ grep -q '    v[0-9]* = ' "$5/trace"
 "$2" --gpu "$3" --dump "$5/test.json" > "$5/graph"
 grep -q '^block 0, the entry' "$5/graph"
 grep -q 's_endpgm' "$5/graph"
+for group in 0 65600 -64 1.5; do
+  sed "s/\"group\": \[64\]/\"group\": [$group]/" "$4/test.json" > "$5/wrong.json"
+  code=0
+  "$2" --gpu "$3" "$5/wrong.json" 2> "$5/error" || code=$?
+  [ "$code" = 1 ]
+  grep -q "^vgpu-exec: \"group\": $group is no size from 1 to 65535$" "$5/error"
+done
+"$2" --help | grep -q '^  --trace FILE '
