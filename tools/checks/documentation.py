@@ -120,7 +120,8 @@ def check_long(where, text, minutes, scratch, bin_folder):
         return check_commands(where, text, scratch, bin_folder, timeout=minutes * 180)
     made = set()  # by the block itself, in the folders of its builds
     for words in commands(text):
-        made.update(words[i + 1] for i, word in enumerate(words[:-1]) if word == "-B")
+        made.update(words[i + 1] for i, word in enumerate(words[:-1])
+                    if word == "-B" or word == "--build" and not (scratch / words[i + 1]).exists())
         program = words[0]
         found = scratch / program if "/" in program else shutil.which(program)
         if not found or not (os.access(found, os.X_OK) or program.split("/")[0] in made):
