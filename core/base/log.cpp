@@ -62,7 +62,7 @@ void write_log_line(LogLevel level, LogTopic topic, std::string_view text) noexc
 
 }  // namespace detail
 
-void configure_log(const char* words) noexcept {
+void configure_log(const char* words, std::string_view source) noexcept {
   if (words == nullptr) {
     detail::log_mask.store(kErrorsAndWarnings, std::memory_order_relaxed);
     return;
@@ -79,8 +79,7 @@ void configure_log(const char* words) noexcept {
     const auto word = rest.substr(0, comma);
     rest = comma == rest.npos ? std::string_view{} : rest.substr(comma + 1);
     if (!word.empty() && !mask_of_word(word, mask)) {
-      log_message(LogLevel::kWarn, LogTopic::kApi, "HSA_LOADER_DEBUG: '{}' is neither a level nor a topic",
-                  word);
+      log_message(LogLevel::kWarn, LogTopic::kApi, "{}: '{}' is neither a level nor a topic", source, word);
     }
   }
   detail::log_mask.store(mask, std::memory_order_relaxed);

@@ -46,9 +46,9 @@ void log_message(LogLevel level, LogTopic topic, fmt::format_string<Args...> for
   }
 }
 
-/// Sets what is shown from the text of HSA_LOADER_DEBUG (null: the default). Unknown words are ignored
-/// with a warning.
-void configure_log(const char* words) noexcept;
+/// Sets what is shown from the text of HSA_LOADER_DEBUG (null: the default), or of `source`, which names it in
+/// messages. Unknown words are ignored with a warning.
+void configure_log(const char* words, std::string_view source = "HSA_LOADER_DEBUG") noexcept;
 
 /// Sends the log to `path` (appended to, made if missing) instead of stderr. False if it cannot be opened.
 bool log_to_file(const char* path) noexcept;

@@ -44,7 +44,12 @@ TEST_F(Log, NoneSilencesEverything) {
 TEST_F(Log, NamesAWordItDoesNotKnow) {
   ::testing::internal::CaptureStderr();
   configure_log("manifest,bogus");
-  EXPECT_NE(::testing::internal::GetCapturedStderr().find("'bogus'"), std::string::npos);
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(),
+            "hsa: warn: api: HSA_LOADER_DEBUG: 'bogus' is neither a level nor a topic\n");
+  ::testing::internal::CaptureStderr();
+  configure_log("bogus", "/etc/hsa/runtime.json: /log/level");
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(),
+            "hsa: warn: api: /etc/hsa/runtime.json: /log/level: 'bogus' is neither a level nor a topic\n");
 }
 
 TEST_F(Log, CutsALongMessageInsteadOfOverflowing) {

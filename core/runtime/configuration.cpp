@@ -38,7 +38,7 @@ Status Runtime::configure() {
 
 void Runtime::apply_log_config() {
   if (environment("HSA_LOADER_DEBUG") == nullptr && !config_.log.level.empty()) {
-    configure_log(config_.log.level.c_str());
+    configure_log(config_.log.level.c_str(), config_.path + ": /log/level");
   }
   log_to_stderr();  // wherever an earlier life of the runtime sent it
   if (!config_.log.to.empty() && config_.log.to != "stderr") {

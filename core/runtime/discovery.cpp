@@ -71,10 +71,16 @@ Result<std::unique_ptr<const Machine>> Discovery::run() {
     return error(status);
   if (!machine_->agents().empty()) return std::unique_ptr<const Machine>(std::move(machine_));
   // Programs take for granted that there is an agent after hsa_init, as there is with ROCr, and crash for want of it.
-  const std::string why = support_.backends.backends().empty()
-                              ? fmt::format("no backend was found; those of this library belong in {}",
-                                            environment_.manifest_folder)
-                              : std::string("no backend could open a device");
+  std::string why = "no backend could open a device";
+  if (support_.backends.backends().empty()) {
+    const auto lines = report_.lines();
+    const auto left_out = std::find_if(lines.begin(), lines.end(),
+                                       [](const auto& line) { return line.stage == Stage::kPermitted; });
+    why = left_out == lines.end() ? fmt::format("no backend was found; those of this library belong in {}",
+                                                environment_.manifest_folder)
+                                  : fmt::format("all backends that were found are left out ({}: {})",
+                                                left_out->subject, left_out->text);
+  }
   report_.add(Stage::kDevice, Outcome::kFailed, "hsa_init",
               fmt::format("there is no agent: {}. HSA_LOADER_DEBUG=all shows each step", why));
   return error(HSA_STATUS_ERROR_OUT_OF_RESOURCES);

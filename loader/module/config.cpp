@@ -105,7 +105,7 @@ ModuleOptions BackendsConfig::options_of(std::string_view name) const {
 }
 
 std::string RuntimeConfig::folder() const {
-  return folder_of(path);
+  return path.empty() ? std::string() : folder_of(path);
 }
 
 RuntimeConfig parse_config(std::string_view text, Diagnostics& diagnostics) {

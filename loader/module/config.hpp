@@ -68,7 +68,7 @@ struct RuntimeConfig {
   BackendsConfig backends;
   std::vector<PluginConfig> plugins;  // the first is the outermost
 
-  /// The folder that relative paths of the file begin at.
+  /// The folder that relative paths of the file begin at; empty: there is no file.
   std::string folder() const;
 };
 

@@ -2,11 +2,13 @@
 
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <array>
 #include <cinttypes>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
+#include <vector>
 
 #include <fmt/core.h>
 
@@ -105,28 +107,22 @@ void LoaderEnvironment::report_ignored_variables(DiscoveryReport& report) const 
 Explained<std::string> LoaderEnvironment::find_library(
     const std::string& library, const std::string& folder,
     std::initializer_list<std::string_view> more_folders) const {
-  std::string path;
-  if (library.starts_with('/')) {
-    path = library;
-  } else {
-    path = join(folder, library);
-    if (library.find('/') == library.npos && !exists(path)) {
-      for (const auto other : more_folders) {
-        if (other.empty()) continue;
-        if (auto elsewhere = join(other, library); exists(elsewhere)) {
-          path = std::move(elsewhere);
-          break;
-        }
-      }
+  std::vector<std::string> paths;  // where it can be
+  if (library.find('/') == library.npos) {
+    if (!folder.empty()) paths.push_back(join(folder, library));
+    for (const auto other : more_folders) {
+      if (!other.empty()) paths.push_back(join(other, library));
     }
+  } else {
+    paths.push_back(library.starts_with('/') ? library : join(folder, library));
   }
-  const auto real = real_path(path);
+  if (paths.empty()) return tl::unexpected(std::string("there is no folder in which it could be"));
+  const auto found = std::find_if(paths.begin(), paths.end(), [](const auto& path) { return exists(path); });
+  const auto real = real_path(found == paths.end() ? paths.front() : *found);
   if (!real) {
     std::string also;
-    if (library.find('/') == library.npos) {
-      for (const auto other : more_folders) also += other.empty() ? "" : fmt::format(", nor in {}", other);
-    }
-    return tl::unexpected(fmt::format("{}: {}{}", path, real.error(), also));
+    for (size_t i = 1; i < paths.size(); ++i) also += ", nor in " + folder_of(paths[i]);
+    return tl::unexpected(fmt::format("{}: {}{}", paths.front(), real.error(), also));
   }
   if (auto permitted = check_permitted(*real); !permitted) return tl::unexpected(permitted.error());
   return *real;

@@ -97,6 +97,26 @@ TEST_F(FindLibrary, LooksForABareNameBesideTheManifestFirst) {
   EXPECT_EQ(find("libx.so"), installed_one);
 }
 
+// Whoever chose the working directory chose no library by that.
+TEST_F(FindLibrary, LooksInstalledOnesAloneForABareNameThatNoFileHas) {
+  const auto working_directory = std::filesystem::current_path();
+  write("prefix/work/libx.so", "");
+  std::filesystem::current_path(root / "prefix/work");
+  const auto find_without_file = [&](const std::string& library) {
+    return environment.find_library(library, "", {environment.driver_folder, ""});
+  };
+  const auto none = find_without_file("libx.so");
+  const auto relative = find_without_file("./libx.so");
+  const auto installed_one = write("prefix/lib/hsa/drivers/libx.so", "");
+  const auto one = find_without_file("libx.so");
+  std::filesystem::current_path(working_directory);
+  ASSERT_FALSE(none);
+  EXPECT_EQ(none.error(), environment.driver_folder + "/libx.so: No such file or directory");
+  EXPECT_EQ(relative, (root / "prefix/work/libx.so").string());
+  EXPECT_EQ(one, installed_one);
+  EXPECT_FALSE(environment.find_library("libx.so", "", {""}));
+}
+
 TEST_F(FindLibrary, NeverSearchesTheSystem) {
   const auto none = find("libc.so.6");
   ASSERT_FALSE(none);

@@ -61,4 +61,18 @@ alone=$(LD_LIBRARY_PATH=$work/alone "$info" --summary 2>&1) && complain "the lib
 expect "$alone" "there is no agent: no backend was found; those of this library belong in $work/share/hsa/backends.d" "the library alone"
 expect "$alone" 'hsa_init: HSA_STATUS_ERROR_OUT_OF_RESOURCES' "the library alone"
 refused "all backends disabled" 'no backend serves it' 'HSA_STATUS_ERROR_OUT_OF_RESOURCES' 'HSA_BACKENDS_DISABLE=*'
+left_out() { env "$1" "$info" --summary 2>&1 || true; }
+expect "$(left_out 'HSA_BACKENDS_DISABLE=*')" \
+  "there is no agent: all backends that were found are left out \(.*: disabled by '\*' in HSA_BACKENDS_DISABLE\)" "all backends disabled"
+expect "$(left_out HSA_BACKENDS_SELECT=none)" \
+  'there is no agent: all backends that were found are left out \(.*: not in HSA_BACKENDS_SELECT\)' "no backend selected"
+
+# What the configuration file says wrongly of the log is told of it.
+printf '{"config_version": "1.0", "log": {"level": "wran"}}' >"$work/c.json"
+expect "$(HSA_PLUGIN_CONFIG=$work/c.json "$info" --summary 2>&1)" "$work/c\.json: /log/level: 'wran' is neither a level nor a topic" "the log's level"
+
+# A library that lies in the working directory by chance is not the one that a bare name means.
+echo nothing >"$work/libhsa_driver_none.so"
+said=$(cd "$work" && HSA_DRIVER=libhsa_driver_none.so "$info" --summary 2>&1) && complain "a driver of the working directory is taken"
+expect "$said" 'hsa/drivers/libhsa_driver_none\.so: No such file' "a driver of the working directory"
 finish
