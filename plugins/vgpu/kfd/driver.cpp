@@ -73,7 +73,7 @@ int32_t open_driver(const hsadrv_host_t* host, hsadrv_str_t config, void** out) 
     Diagnostics diagnostics;
     settings.read_options({config.data, config.size}, diagnostics);
     // Nobody stands here between the program and sigaction or pthread_sigmask.
-    const char* const signals = std::getenv("VGPU_SIGNALS");
+    const char* const signals = secure_getenv("VGPU_SIGNALS");
     settings.options.stop_stores = signals != nullptr && std::strcmp(signals, "1") == 0;
     driver->system = make_system(settings, diagnostics);
     if (!driver->system) {
