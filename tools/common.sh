@@ -17,7 +17,7 @@ as_root() {
   fi
 }
 
-installed() { dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null | grep -qx installed; }
+installed() { dpkg-query -W -f '${db:Status-Status}\n' "$1" 2>/dev/null | grep -qx installed; }
 # No grep -q, which closes the pipe before apt-cache has written all: that fails, now and then.
 offered() { apt-cache policy "$1" 2>/dev/null | grep '^ *Candidate: *[^( ]' >/dev/null; }
 

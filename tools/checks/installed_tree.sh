@@ -47,6 +47,14 @@ CMAKE
     used=$(ldd "$scratch/by_pkg_config" | sed -n 's/.*libhsa-runtime64\.so\.1 => \(.*\) (.*/\1/p')
     [ "$used" -ef "$libdir/libhsa-runtime64.so.1" ] || complain "the program built with pkg-config finds $used"
     expect "$(pkg-config --modversion hsa-runtime64)" '^1\.' "the version"
+    for folder in backend tool; do
+      [ -d "$(pkg-config --variable "${folder}dir" hsa-runtime64)" ] || complain "pkg-config's folder of ${folder}s is not there"
+    done
+    # From a folder with a space, for those who heed what pkg-config escapes.
+    ln -s "$prefix" "$scratch/a place"
+    flags=$(PKG_CONFIG_PATH="$scratch/a place/${libdir#"$prefix/"}/pkgconfig" pkg-config --cflags --libs hsa-runtime64)
+    eval "cc -o '$scratch/from_a_place' '$scratch/source/list_agents.c' $flags"
+    expect "$("$scratch/from_a_place")" '^agent 0: CPU, ' "the program built with pkg-config from a folder with a space"
     for header in hsa/hsa.h hsa/hsa_ext_amd.h hsa_backend/hsa_backend.h hsa_plugin/hsa_driver.h hsa_plugin/hsa_tool.hpp hsa_plugin/hsa_tool_calls.h hsa_cpu/kernel.hpp \
       hsa_rigel/hsa_ven_rigel_report.h; do
       [ -f "$prefix/include/$header" ] || complain "$header is not installed"
