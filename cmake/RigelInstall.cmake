@@ -11,21 +11,24 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/api/include/ DESTINATION ${CMAKE_INSTALL
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR} FILES_MATCHING
   PATTERN "*.md" PATTERN "*.svg" PATTERN "*.png" PATTERN "schemas/*.json" PATTERN samples EXCLUDE PATTERN man EXCLUDE)
-install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs/samples DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT dev)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs/samples DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT dev
+  PATTERN "samples/CMakeLists.txt" EXCLUDE)  # no project, but part of this build
 
 # Manual pages are as Debian wants them: compressed, without a date.
 find_program(RIGEL_GZIP gzip REQUIRED)
-foreach(page rigel-info rigel-system vgpu-run)
+foreach(page rigel-info rigel-system vgpu-run vgpu-exec)
   set(source ${PROJECT_SOURCE_DIR}/docs/man/${page}.1)
   set(compressed ${PROJECT_BINARY_DIR}/man/${page}.1.gz)
   add_custom_command(OUTPUT ${compressed} COMMAND ${RIGEL_GZIP} -9nc ${source} > ${compressed} DEPENDS ${source} VERBATIM)
   list(APPEND manual ${compressed})
+  set(component runtime)
+  if(page MATCHES "^vgpu-")
+    set(component vgpu)
+  endif()
+  install(FILES ${compressed} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT ${component})
 endforeach()
 file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/man)
 add_custom_target(manual ALL DEPENDS ${manual})
-list(POP_BACK manual of_vgpu)
-install(FILES ${manual} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
-install(FILES ${of_vgpu} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT vgpu)
 
 if(NOT TARGET hsa-runtime64)
   return()

@@ -2,7 +2,7 @@
 #
 #   rigel        the runtime, its backends, tools (plugins), rigel-info, rigel-system, documents
 #   rigel-dev    headers, the CMake package, pkg-config's file, samples
-#   rigel-vgpu   the virtual GPU: vgpu-run, its driver, boards
+#   rigel-vgpu   the virtual GPU: vgpu-run, vgpu-exec, its driver, boards
 #   rigel-vgpu-compiler   its compiler of kernels, if there is an LLVM to build it with: the only one that needs LLVM
 #
 # All is below /usr/lib/rigel, a tree of its own as LLVM's versions are, so that the runtime stands beside ROCr's package

@@ -143,7 +143,7 @@ CMAKE
     expect "$("$prefix/bin/rigel-system" --version)" '^rigel-system [0-9]' "rigel-system"
     expect "$("$prefix/bin/rigel-system")" '^(none|system|rigel): ' "rigel-system"
     expect "$("$prefix/bin/rigel-system" nonsense 2>&1 || echo "code $?")" '^code 2$' "rigel-system, of nonsense"
-    for page in rigel-info rigel-system vgpu-run; do
+    for page in rigel-info rigel-system vgpu-run vgpu-exec; do
       [ "$page" = rigel-system ] || [ -x "$prefix/bin/$page" ] || continue
       text=$(gzip -dc "$prefix/share/man/man1/$page.1.gz")
       # Every option that the help lists is in the manual.

@@ -30,6 +30,10 @@ has dev 'include/hsa/hsa.h'
 has dev '*/pkgconfig/hsa-runtime64.pc'
 has vgpu 'bin/vgpu-run'
 has vgpu '*/libvgpu_preload.so'
+has vgpu 'share/man/man1/vgpu-run.1.gz'
+has vgpu 'share/man/man1/vgpu-exec.1.gz'
+has dev 'share/doc/rigel/samples/backend/CMakeLists.txt'
+[ -z "$(find "$scratch/dev" -path '*/samples/CMakeLists.txt')" ] || complain "the samples seem to be one project"
 has vgpu 'share/rigel/boards/vega20.json'
 [ -z "$(find "$scratch/dev" "$scratch/vgpu" -name 'libhsa-runtime64.so.1*')" ] || complain "the runtime is in another package, too"
 [ -z "$(find "$scratch/runtime" -name '*.h')" ] || complain "the runtime has headers"

@@ -35,9 +35,6 @@ make_system() {  # <folder>
   cp -aT /etc/apt/sources.list.d "$1/etc/apt/sources.list.d" 2>/dev/null || true
   find "$1/etc/apt/sources.list.d" -type f -not -name 'debian*' -delete
   cp /etc/resolv.conf "$1/etc/resolv.conf" 2>/dev/null || true
-  # rocminfo asks lsmod for the driver, of which there is none here.
-  printf '#!/bin/sh\necho "amdgpu 1 0 - Live"\n' >"$1/usr/local/bin/lsmod"
-  chmod +x "$1/usr/local/bin/lsmod"
 }
 run_in() {  # <folder> <variable or word>...
   chroot "$1" /usr/bin/env -i PATH=/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin DEBIAN_FRONTEND=noninteractive LC_ALL=C "${@:2}" 2>&1
@@ -67,7 +64,6 @@ rm -rf --one-file-system "$container"
 
 system=$scratch/system
 make_system "$system"
-rm "$system/usr/local/bin/lsmod"
 cp "$packages"/*.deb "$source" "$system/packages/"
 inside() { chroot "$system" /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin DEBIAN_FRONTEND=noninteractive LC_ALL=C "$@" 2>&1; }
 files() { (cd "$system" && find etc usr var/lib/dpkg/info -not -path '*/ld.so.cache' | sort); }
@@ -83,23 +79,22 @@ expect "$(inside rigel-info)" '/usr/lib/rigel/lib/libhsa-runtime64\.so\.1' "whos
 for document in rigel/README.md rigel/schemas/backend-manifest.json rigel-dev/examples/backend/sample.cpp; do
   [ -s "$system/usr/share/doc/$document" ] || complain "/usr/share/doc/$document is not there"
 done
-for command in rigel-info rigel-system vgpu-run; do
+expect "$(inside vgpu-exec --help)" '^usage: vgpu-exec ' "vgpu-exec"
+for command in rigel-info rigel-system vgpu-run vgpu-exec; do
   gzip -t "$system/usr/share/man/man1/$command.1.gz" || complain "$command has no manual page"
 done
 
-# On the virtual GPU, with either runtime. rocminfo asks lsmod for the driver, of which there is none here.
-printf '#!/bin/sh\necho "amdgpu 1 0 - Live"\n' >"$system/usr/local/bin/lsmod"
-chmod +x "$system/usr/local/bin/lsmod"
-on_path() { inside PATH=/usr/local/bin:/usr/bin:/bin "$@"; }
-shown=$(on_path vgpu-run --gpu gfx906,gfx1030 rocminfo) || true
+# On the virtual GPU, with either runtime.
+expect "$(inside vgpu-run --gpu gfx906,gfx1030 rigel-info --summary)" '^2 +GPU +gfx1030' "rigel-info on the virtual GPU"
+shown=$(inside vgpu-run --gpu gfx906,gfx1030 rocminfo) || true
 expect "$shown" 'Name: +gfx906' "rocminfo on the virtual GPU"
 expect "$shown" 'Name: +gfx1030' "rocminfo on the virtual GPU"
-expect "$(on_path vgpu-run --gpu gfx906 --runtime system rocminfo)" 'Name: +gfx906' "rocminfo on the virtual GPU and ROCr"
+expect "$(inside vgpu-run --gpu gfx906 --runtime system rocminfo)" 'Name: +gfx906' "rocminfo on the virtual GPU and ROCr"
 # With the variables of docs/packages.md in place of the command.
 variable=LD_PRELOAD=/usr/lib/rigel/lib/libvgpu_preload.so:/usr/lib/rigel/lib/libhsa-runtime64.so.1
 [ "$(inside vgpu-run --env)" = "$variable" ] || complain "the variables are: $(inside vgpu-run --env)"
-expect "$(on_path "$variable" rocminfo)" 'Name: +gfx900' "rocminfo with one variable"
-expect "$(on_path "$variable" VGPU_GPUS=gfx1030 rigel-info --summary)" 'GPU +gfx1030' "rigel-info with two"
+expect "$(inside "$variable" rocminfo)" 'Name: +gfx900' "rocminfo with one variable"
+expect "$(inside "$variable" VGPU_GPUS=gfx1030 rigel-info --summary)" 'GPU +gfx1030' "rigel-info with two"
 
 # The system uses Rigel, and goes back.
 program=/packages/list_agents
@@ -125,7 +120,6 @@ inside rigel-system on || complain "rigel-system on failed"
 inside apt-get -qq autoremove --purge -y rigel-vgpu-compiler rigel-vgpu rigel-dev rigel >"$scratch/remove.log" ||
   { cat "$scratch/remove.log"; exit 1; }
 expect "$(uses)" '^/(usr/)?lib/x86_64-linux-gnu/' "removed"
-rm "$system/usr/local/bin/lsmod"
 left=$(diff "$scratch/before" <(files) || true)
 [ -z "$left" ] || expect_not "$left" '^[<>]' "what is left of it"
 [ "$failures" != 0 ] || echo "Installed, used and removed in a clean system."
