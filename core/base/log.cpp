@@ -1,10 +1,11 @@
 #include "core/base/log.hpp"
 
 #include <fcntl.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <array>
-#include <cstring>
+#include <iterator>
 
 namespace rigel {
 namespace {
@@ -46,18 +47,21 @@ namespace detail {
 constinit std::atomic<uint32_t> log_mask{kErrorsAndWarnings};
 
 void write_log_line(LogLevel level, LogTopic topic, std::string_view text) noexcept {
-  char line[kLogLineBytes + 64];
-  const std::string_view parts[] = {"hsa: ", kLevelNames[static_cast<size_t>(level)],
-                                    ": ",    kTopicNames[static_cast<size_t>(topic)],
-                                    ": ",    text,
-                                    "\n"};
-  size_t size = 0;
-  for (const auto part : parts) {
-    std::memcpy(line + size, part.data(), part.size());
-    size += part.size();
-  }
+  const auto part = [](std::string_view of) { return iovec{const_cast<char*>(of.data()), of.size()}; };
+  const iovec parts[] = {part("hsa: "), part(kLevelNames[static_cast<size_t>(level)]),
+                         part(": "),    part(kTopicNames[static_cast<size_t>(topic)]),
+                         part(": "),    part(text),
+                         part("\n")};
   // A log that cannot be written has nowhere to say so.
-  [[maybe_unused]] const auto written = ::write(log_fd.load(std::memory_order_relaxed), line, size);
+  [[maybe_unused]] const auto written =
+      ::writev(log_fd.load(std::memory_order_relaxed), parts, static_cast<int>(std::size(parts)));
+}
+
+void write_long_log_line(LogLevel level, LogTopic topic, fmt::string_view format, fmt::format_args args,
+                         std::string_view beginning) noexcept try {
+  write_log_line(level, topic, fmt::vformat(format, args));
+} catch (...) {
+  write_log_line(level, topic, beginning);
 }
 
 }  // namespace detail

@@ -1,8 +1,9 @@
 // The runtime's log: one line a message, to stderr or a file, by level and topic.
 //
 // Any thread, any time, before hsa_init and after hsa_shut_down too: there is no state to construct or tear
-// down. A message is formatted on the stack and handed to the kernel in one write(2), so that lines of
-// different threads and processes do not mix. Messages longer than 2 KiB are cut.
+// down. A message is formatted on the stack and handed to the kernel in one system call, so that lines of
+// different threads and processes do not mix. One longer than 2 KiB, such as a report of the virtual GPU, takes
+// memory, and is cut where there is none.
 //
 // HSA_LOADER_DEBUG names what is shown: levels (error, warn, info, debug) and topics (manifest, module,
 // chain, api, queue, memory, signal), comma separated, or `all`. A topic alone shows all its levels. Errors
@@ -25,6 +26,9 @@ namespace detail {
 // Bit `level * 8 + topic`: one relaxed load and a test decide whether a message is formatted at all.
 extern std::atomic<uint32_t> log_mask;
 void write_log_line(LogLevel level, LogTopic topic, std::string_view text) noexcept;
+// The whole message, or its beginning if there is no memory.
+void write_long_log_line(LogLevel level, LogTopic topic, fmt::string_view format, fmt::format_args args,
+                         std::string_view beginning) noexcept;
 constexpr size_t kLogLineBytes = 2048;
 }  // namespace detail
 
@@ -40,7 +44,8 @@ void log_message(LogLevel level, LogTopic topic, fmt::format_string<Args...> for
   char line[detail::kLogLineBytes];
   try {
     const auto end = fmt::format_to_n(line, sizeof line, format, std::forward<Args>(args)...);
-    detail::write_log_line(level, topic, {line, end.size < sizeof line ? end.size : sizeof line});
+    if (end.size <= sizeof line) return detail::write_log_line(level, topic, {line, end.size});
+    detail::write_long_log_line(level, topic, format, fmt::make_format_args(args...), {line, sizeof line});
   } catch (...) {
     detail::write_log_line(level, topic, "(a message could not be formatted)");
   }
