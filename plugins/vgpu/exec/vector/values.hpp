@@ -437,7 +437,7 @@ template <class T, bool Modified>
 class Output {
  public:
   [[gnu::always_inline]] Output(const MicroOp* op, std::byte* registers) : at_(registers + op->dst) {
-    if constexpr (kRowsOf < T >> 1) next_row_ = row_bytes(op);
+    if constexpr (kRowsOf<T> != 1) next_row_ = row_bytes(op);
     if constexpr (kIsHalf<T>) {
       shift_ = (op->aux & aux::kHighResult) != 0 ? 16 : 0;
       keep_ = (op->aux & aux::kHighResult) != 0 ? 0xffff : (op->aux & aux::kKeepHigh) != 0 ? 0xffff0000 : 0;
@@ -451,11 +451,8 @@ class Output {
       const U64 whole = bits_as<U64>(value);
       put(at, low_dwords(whole), bits);
       put(at + next_row_, low_dwords(whole >> 32), bits);
-    } else if constexpr (kRowsOf<T> > 1) {
-      [&]<size_t... I>(std::index_sequence<I...>) __attribute__((always_inline)) {
-        (put(at + next_row_ * I, value.row[I], bits), ...);
-      }
-      (std::make_index_sequence<kRowsOf<T>>());
+    } else if constexpr (kRowsOf<T> != 1) {
+      put_rows(at, value, bits, std::make_index_sequence<kRowsOf<T>>());
     } else if constexpr (kIsHalf<T>) {
       U32 low;
       if constexpr (std::is_same_v<T, HalfBits>) {
@@ -477,6 +474,12 @@ class Output {
   }
 
  private:
+  template <size_t... I>
+  [[gnu::always_inline]] void put_rows(std::byte* at, const T& value, uint32_t bits,
+                                       std::index_sequence<I...>) const {
+    (put(at + next_row_ * I, value.row[I], bits), ...);
+  }
+
   std::byte* at_;
   uint32_t next_row_ = 0, shift_ = 0, keep_ = 0;
 };
