@@ -51,8 +51,9 @@ struct LoaderEnvironment {
 
   /// The real path of the library that a file calls `library`, whose own folder (symbolic links resolved) is
   /// `folder`. A bare name is looked for in `folder`, then in `more_folders`; a relative path begins at
-  /// `folder`. Without a file `folder` is empty: a bare name is looked for in `more_folders` alone, and a relative path
-  /// begins at the working directory. In an elevated process the library must be trusted. Never searches the system's library path.
+  /// `folder`. Without a file `folder` is empty: a bare name is looked for in `more_folders` alone, and a
+  /// relative path begins at the working directory. In an elevated process the library must be trusted. Never
+  /// searches the system's library path.
   Explained<std::string> find_library(const std::string& library, const std::string& folder,
                                       std::initializer_list<std::string_view> more_folders) const;
 

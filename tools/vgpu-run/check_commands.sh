@@ -48,6 +48,8 @@ expect "$variables" "^VGPU_BOARD_PATH=/none$" "the variable of the folders of bo
 # Variables are the defaults of options.
 expect "$(shows env VGPU_GPUS=fiji,vega20 VGPU_LINK=xgmi "$run")" '^fiji,vega20, xgmi, $' "variables"
 expect "$(shows env VGPU_GPUS=fiji VGPU_LINK=xgmi "$run" --gpu navi21 --link none)" '^navi21, none, $' "options before variables"
+expect "$(env VGPU_GPUS=fiji VGPU_LINK=xgmi "$run" --env --gpu gfx900 --link pcie)" '^VGPU_GPUS=gfx900$' "a default in place of a variable"
+expect "$(env VGPU_GPUS=fiji VGPU_LINK=xgmi "$run" --env --gpu gfx900 --link pcie)" '^VGPU_LINK=pcie$' "a default in place of a variable"
 
 # From a folder that the dynamic linker cannot be told of nothing runs, in place of a program without a GPU.
 libraries=${libdir#"$(cd "$(dirname "$run")/.." && pwd -P)/"}

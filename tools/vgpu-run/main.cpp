@@ -31,6 +31,7 @@ namespace {
 using namespace rigel::vgpu;
 namespace vgpu_run = rigel::vgpu_run;
 
+constexpr const char* kDefaultLink = "pcie";
 constexpr int kUsage = 2;
 constexpr int kNoProgram = 127;
 
@@ -141,8 +142,11 @@ int print_environment(const std::string& libraries, const std::string& runtime, 
   std::printf("LD_PRELOAD=%s/libvgpu_preload.so", libraries.c_str());
   if (!runtime.empty()) std::printf(":%s/libhsa-runtime64.so.1", runtime.c_str());
   std::printf("\n");
-  if (settings.gpus != kDefaultGpus) std::printf("VGPU_GPUS=%s\n", settings.gpus.c_str());
-  if (settings.link != "pcie") std::printf("VGPU_LINK=%s\n", settings.link.c_str());
+  // A default is printed too where it stands in place of something else.
+  if (settings.gpus != kDefaultGpus || std::getenv("VGPU_GPUS") != nullptr)
+    std::printf("VGPU_GPUS=%s\n", settings.gpus.c_str());
+  if (settings.link != kDefaultLink || std::getenv("VGPU_LINK") != nullptr)
+    std::printf("VGPU_LINK=%s\n", settings.link.c_str());
   for (const char* variable : {"VGPU_BOARD_PATH", "VGPU_LOG", "VGPU_LOG_FILE", "VGPU_WATCHDOG"}) {
     if (const char* value = std::getenv(variable)) std::printf("%s=%s\n", variable, value);
   }
@@ -202,7 +206,7 @@ int main(int argc, char** argv) {
     if (name == "--log-file") setenv("VGPU_LOG_FILE", absolute(value).c_str(), 1);
   }
   settings.gpus = with_absolute_paths(settings.gpus);
-  if (settings.link.empty()) settings.link = "pcie";
+  if (settings.link.empty()) settings.link = kDefaultLink;
   if (const char* const folders = std::getenv("VGPU_BOARD_PATH")) {
     setenv("VGPU_BOARD_PATH", absolute_folders(folders).c_str(), 1);
   }
