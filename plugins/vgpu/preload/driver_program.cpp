@@ -419,6 +419,26 @@ void check_exec() {
   EXPECT(answers(kfd));
 }
 
+// Forks while another thread opens the first file, with which the machine is made.
+void check_first() {
+  for (int i = 0; i < 60; ++i) {
+    EXPECT(in_child([] {
+             alarm(20);
+             std::atomic<bool> opened{false};
+             std::thread opener([&] {
+               close(open("/dev/kfd", O_RDWR | O_CLOEXEC));
+               opened = true;
+             });
+             while (!opened) {
+               if (in_child([] { return 0; }) != 0) return 1;
+             }
+             opener.join();
+             const int kfd = open("/dev/kfd", O_RDWR | O_CLOEXEC);
+             return answers(kfd) && close(kfd) == 0 ? 0 : 2;
+           }) == 0);
+  }
+}
+
 // A thread that has blocked all signals before there was a GPU rings a doorbell that is watched.
 void check_masks() {
   std::atomic<Gpu*> shared{nullptr};
@@ -649,10 +669,10 @@ struct Check {
   const char* name;
   void (*run)();
 };
-constexpr Check kChecks[] = {{"names", check_names}, {"fork", check_fork},     {"vfork", check_vfork},
-                             {"exec", check_exec},   {"masks", check_masks},   {"mappings", check_mappings},
-                             {"races", check_races}, {"limits", check_limits}, {"queues", check_queues},
-                             {"log", check_log}};
+constexpr Check kChecks[] = {{"names", check_names},       {"fork", check_fork},   {"vfork", check_vfork},
+                             {"first", check_first},       {"exec", check_exec},   {"masks", check_masks},
+                             {"mappings", check_mappings}, {"races", check_races}, {"limits", check_limits},
+                             {"queues", check_queues},     {"log", check_log}};
 
 }  // namespace
 

@@ -6,7 +6,6 @@
 
 #include <cstdlib>
 #include <cstring>
-#include <thread>
 #include <utility>
 
 #include "plugins/vgpu/cp/host_fault.hpp"
@@ -22,9 +21,10 @@ constinit std::atomic<System*> inherited{nullptr};
 
 namespace {
 
-// The state of this process: nothing yet, being made, made, or failed for good.
-enum : int { kNone, kMaking, kReady, kOff };
+// The state of this process: nothing yet, made, or failed for good.
+enum : int { kNone, kReady, kOff };
 constinit std::atomic<int> state{kNone};
+constinit Mutex making_mutex;               // while the system is made: no fork comes in between
 constinit std::atomic<pid_t> owner_pid{0};  // whose descriptors are the ones that we know
 
 void say(const char* text) {
@@ -51,8 +51,7 @@ void refuse_if_wanted(const char* path, LastLink last) {
   _exit(kRefusedStatus);
 }
 
-void make() {
-  const Inside guard;
+void make() RIGEL_REQUIRES(making_mutex) {
   use_sigaction(NEXT(sigaction));  // not our hook of it
   Settings settings = Settings::from_environment();
   // What runs here was made for real hardware, where that race is nearly never lost.
@@ -81,16 +80,12 @@ bool shares_descriptors() {
 
 System* system_for_path() {
   if (own_calls != 0) return nullptr;
-  for (;;) {
-    int seen = state.load(std::memory_order_acquire);
-    if (seen == kReady) return current.load(std::memory_order_acquire);
-    if (seen == kOff || !shares_descriptors()) return nullptr;
-    if (seen == kNone && state.compare_exchange_strong(seen, kMaking)) {
-      make();
-      continue;
-    }
-    std::this_thread::yield();
+  if (state.load(std::memory_order_acquire) == kNone && shares_descriptors()) {
+    const Inside guard;
+    const MutexLock lock(making_mutex);
+    if (state.load(std::memory_order_relaxed) == kNone) make();
   }
+  return state.load(std::memory_order_acquire) == kReady ? current.load(std::memory_order_acquire) : nullptr;
 }
 
 System* system_for_fd(int fd) {
@@ -162,28 +157,43 @@ namespace {
 
 // Processes -----------------------------------------------------------------------------------------------
 
-void before_fork() RIGEL_ACQUIRE(folders_mutex) {
-  if (System* system = current.load(std::memory_order_acquire)) system->before_fork();
+// The three locks keep the systems what they are until the fork is over.
+void before_fork() RIGEL_ACQUIRE(making_mutex, registered_mutex, folders_mutex) {
+  making_mutex.lock();
+  registered_mutex.lock();
   folders_mutex.lock();
+  for (const auto* known : {&current, &inherited}) {
+    if (System* const system = known->load(std::memory_order_acquire)) system->before_fork();
+  }
   host_faults_before_fork();
 }
 
-void after_fork_in_parent() RIGEL_RELEASE(folders_mutex) {
-  host_faults_after_fork(false);
+void after_fork() RIGEL_RELEASE(making_mutex, registered_mutex, folders_mutex) {
   folders_mutex.unlock();
-  if (System* system = current.load(std::memory_order_acquire)) system->after_fork_in_parent();
+  registered_mutex.unlock();
+  making_mutex.unlock();
 }
 
-void after_fork_in_child() RIGEL_RELEASE(folders_mutex) {
+void after_fork_in_parent() RIGEL_RELEASE(making_mutex, registered_mutex, folders_mutex) {
+  host_faults_after_fork(false);
+  for (const auto* known : {&current, &inherited}) {
+    if (System* const system = known->load(std::memory_order_acquire)) system->after_fork_in_parent();
+  }
+  after_fork();
+}
+
+void after_fork_in_child() RIGEL_RELEASE(making_mutex, registered_mutex, folders_mutex) {
   host_faults_after_fork(true);
   forget_shared_copies();
-  folders_mutex.unlock();
   owner_pid.store(getpid(), std::memory_order_relaxed);
+  for (const auto* known : {&current, &inherited}) {
+    if (System* const system = known->load(std::memory_order_acquire)) system->abandon_in_child();
+  }
   if (System* const system = current.exchange(nullptr); system != nullptr) {
-    system->abandon_in_child();
     inherited.store(system, std::memory_order_release);
   }
   if (state.load(std::memory_order_relaxed) != kOff) state.store(kNone, std::memory_order_release);
+  after_fork();
 }
 
 // A child of vfork cannot be told from its parent later.

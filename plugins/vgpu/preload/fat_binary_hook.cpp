@@ -7,11 +7,13 @@
 #include <cstring>
 #include <utility>
 
-#include "api/support/mutex.hpp"
 #include "plugins/vgpu/preload/face.hpp"
 #include "plugins/vgpu/preload/fat_binary.hpp"
 
 namespace rigel::vgpu {
+
+constinit Mutex registered_mutex;
+
 namespace {
 
 // Source: CGCUDANV.cpp of clang, __CudaFatBinaryWrapper for HIP.
@@ -30,7 +32,6 @@ struct Registered {
 
 // What has been registered before there was a machine. Leaked: programs register before main and until they
 // have ended.
-constinit Mutex registered_mutex;
 constinit std::vector<Registered>* registered RIGEL_GUARDED_BY(registered_mutex) = nullptr;
 constinit System* told RIGEL_GUARDED_BY(registered_mutex) = nullptr;
 

@@ -5,9 +5,13 @@
 // Threads: any.
 #pragma once
 
+#include "api/support/mutex.hpp"
+
 namespace rigel::vgpu {
 
 class System;
+
+extern constinit Mutex registered_mutex;  ///< Of what is registered: no fork comes in between.
 
 /// The program begins to use this machine: warns of what has been registered before, and later at once.
 void tell_of_fat_binaries(System& system);
