@@ -31,6 +31,8 @@
 
 #include "hsa_plugin/kfd_abi.h"
 
+extern __attribute__((visibility("default"))) int early_kfd;  // of early_library.cpp
+
 namespace {
 
 #define EXPECT(condition)                                                                             \
@@ -439,6 +441,21 @@ void check_first() {
   }
 }
 
+// A library of the program's has opened the first file before the preload face's constructors.
+void check_early() {
+  EXPECT(answers(early_kfd));
+  EXPECT(in_child([] {
+           if (answers(early_kfd) || errno != EBADF) return 1;
+           return answers(open("/dev/kfd", O_RDWR | O_CLOEXEC)) ? 0 : 2;
+         }) == 0);
+  EXPECT(close(early_kfd) == 0 && !answers(early_kfd));
+  sigset_t all, now;
+  sigfillset(&all);
+  EXPECT(pthread_sigmask(SIG_SETMASK, &all, nullptr) == 0 &&
+         pthread_sigmask(SIG_SETMASK, nullptr, &now) == 0);
+  EXPECT(sigismember(&now, SIGSEGV) == (std::getenv("VGPU_SIGNALS") == nullptr ? 0 : 1));
+}
+
 // A thread that has blocked all signals before there was a GPU rings a doorbell that is watched.
 void check_masks() {
   std::atomic<Gpu*> shared{nullptr};
@@ -669,10 +686,10 @@ struct Check {
   const char* name;
   void (*run)();
 };
-constexpr Check kChecks[] = {{"names", check_names},       {"fork", check_fork},   {"vfork", check_vfork},
-                             {"first", check_first},       {"exec", check_exec},   {"masks", check_masks},
-                             {"mappings", check_mappings}, {"races", check_races}, {"limits", check_limits},
-                             {"queues", check_queues},     {"log", check_log}};
+constexpr Check kChecks[] = {{"names", check_names},   {"fork", check_fork},         {"vfork", check_vfork},
+                             {"first", check_first},   {"early", check_early},       {"exec", check_exec},
+                             {"masks", check_masks},   {"mappings", check_mappings}, {"races", check_races},
+                             {"limits", check_limits}, {"queues", check_queues},     {"log", check_log}};
 
 }  // namespace
 

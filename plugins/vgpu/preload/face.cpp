@@ -25,7 +25,7 @@ namespace {
 enum : int { kNone, kReady, kOff };
 constinit std::atomic<int> state{kNone};
 constinit Mutex making_mutex;               // while the system is made: no fork comes in between
-constinit std::atomic<pid_t> owner_pid{0};  // whose descriptors are the ones that we know
+constinit std::atomic<pid_t> owner_pid{0};  // whose descriptors are the ones that we know; 0: this process's
 
 void say(const char* text) {
   [[maybe_unused]] const auto written = ::write(2, text, std::strlen(text));
@@ -52,7 +52,6 @@ void refuse_if_wanted(const char* path, LastLink last) {
 }
 
 void make() RIGEL_REQUIRES(making_mutex) {
-  use_sigaction(NEXT(sigaction));  // not our hook of it
   Settings settings = Settings::from_environment();
   // What runs here was made for real hardware, where that race is nearly never lost.
   const char* const events = std::getenv("VGPU_EVENTS");
@@ -73,10 +72,6 @@ void make() RIGEL_REQUIRES(making_mutex) {
 }
 
 }  // namespace
-
-bool shares_descriptors() {
-  return owner_pid.load(std::memory_order_relaxed) == getpid();
-}
 
 System* system_for_path() {
   if (own_calls != 0) return nullptr;
@@ -196,12 +191,25 @@ void after_fork_in_child() RIGEL_RELEASE(making_mutex, registered_mutex, folders
   after_fork();
 }
 
-// A child of vfork cannot be told from its parent later.
-__attribute__((constructor)) void begin() {
+// Libraries that the program needs begin before this one, and may be the first to look for a GPU.
+void begin() {
+  pid_t none = 0;
+  if (!owner_pid.compare_exchange_strong(none, getpid(), std::memory_order_relaxed)) return;
+  use_sigaction(NEXT(sigaction));  // not our hook of it
   keep_faults_unblocked();
-  owner_pid.store(getpid(), std::memory_order_relaxed);
   pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
 }
 
+// A child of vfork cannot be told from its parent later.
+__attribute__((constructor)) void begin_at_load() {
+  begin();
+}
+
 }  // namespace
+
+bool shares_descriptors() {
+  if (owner_pid.load(std::memory_order_relaxed) == 0) begin();
+  return owner_pid.load(std::memory_order_relaxed) == getpid();
+}
+
 }  // namespace rigel::vgpu
