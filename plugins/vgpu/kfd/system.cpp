@@ -87,8 +87,13 @@ std::shared_ptr<System::OpenFile> System::find(int fd) const {
 }
 
 bool System::has(int fd) const {
-  const ReaderLock lock(files_mutex_);
-  return files_.contains(fd);
+  const auto file = find(fd);
+  if (file == nullptr) return false;
+  const int saved_errno = errno;
+  struct stat status {};
+  const bool is_open = syscall(SYS_fstat, fd, &status) == 0;
+  errno = saved_errno;
+  return is_open && status.st_dev == file->device && status.st_ino == file->inode;
 }
 
 int System::open(std::string_view path, int flags) {
@@ -112,24 +117,30 @@ int System::open(std::string_view path, int flags) {
       return -ENOMEM;
     }
   }
-  // A plain file is what its descriptor says, and nobody tells us when stdio closes it.
+  struct stat status {};
+  if (const int error = errno_or(syscall(SYS_fstat, fd, &status)); error != 0) {
+    syscall(SYS_close, fd);
+    return error;
+  }
+  // A plain file is what its descriptor says.
   if (node->kind == FileNode::Kind::kFile) {
-    struct stat status {};
-    if (syscall(SYS_fstat, fd, &status) == 0)
-      plain_files_device_.store(status.st_dev, std::memory_order_relaxed);
+    plain_files_device_.store(status.st_dev, std::memory_order_relaxed);
     return fd;
   }
   auto file = std::make_shared<OpenFile>();
   file->kind = node->kind;
   file->path = path;
   file->minor = node->minor;
+  file->device = status.st_dev;
+  file->inode = status.st_ino;
+  std::shared_ptr<OpenFile> closed;  // one that had this number; released outside of the lock, see forget()
   {
     const WriterLock lock(files_mutex_);
     file->id = next_file_id_++;
     if (node->kind == FileNode::Kind::kDrmNode) {
       file->node = std::make_unique<vgpu::RenderNode>(process_, node->minor, file->id, *this);
     }
-    files_[fd] = file;
+    closed = std::exchange(files_[fd], file);
   }
   (*log_)(LogCategory::kFile, "open {} = {}", path, fd);
   return fd;
@@ -349,7 +360,7 @@ std::string System::folder_of(int fd) const {
 }
 
 ErrnoOr<OpenFiles::RenderNode> System::render_node(int fd) {
-  const auto file = find(fd);
+  const auto file = has(fd) ? find(fd) : nullptr;
   if (file == nullptr) return tl::unexpected(EBADF);
   if (file->node == nullptr) return tl::unexpected(EINVAL);
   return OpenFiles::RenderNode{file->id, file->node->gpu_index()};

@@ -53,7 +53,8 @@ class System final : public OpenFiles {
 
   /// Opens a canonical path that files().owns().
   int open(std::string_view path, int flags);
-  /// Whether `fd` is one of ours.
+  /// Whether `fd` is one of ours. The C library closes descriptors of its streams without telling anybody, so that
+  /// the number of one of ours can be another file's.
   bool has(int fd) const;
   /// close(2), of a descriptor of ours.
   int close(int fd);
@@ -105,6 +106,8 @@ class System final : public OpenFiles {
     std::string path;
     uint64_t id = 0;
     uint32_t minor = 0;
+    dev_t device = 0;  // of the file that backs it
+    ino_t inode = 0;
     std::unique_ptr<vgpu::RenderNode> node;
   };
   std::shared_ptr<OpenFile> find(int fd) const;

@@ -265,6 +265,18 @@ void check_names() {
   const int kfd = open("/dev/kfd", O_RDWR | O_CLOEXEC);
   std::memset(&extended, 0, sizeof extended);
   EXPECT(raw(kfd, "", AT_EMPTY_PATH, STATX_BASIC_STATS, &extended) == 0 && S_ISCHR(extended.stx_mode));
+  // What the C library closes by itself is free for anything.
+  EXPECT(std::ifstream("/dev/kfd").good());
+  stream = std::fopen("/dev/dri/renderD128", "r+e");
+  const int number = fileno(stream);
+  EXPECT(std::fclose(stream) == 0);
+  const int other = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+  EXPECT(other <= number);
+  EXPECT(fcntl(other, F_DUPFD_CLOEXEC, number) >= number);
+  EXPECT(fstat(number, &by_fd) == 0 && S_ISREG(by_fd.st_mode));
+  EXPECT(mmap(nullptr, 4096, PROT_READ, MAP_PRIVATE, number, 0) != MAP_FAILED);
+  kfd_acquire_vm acquire{static_cast<uint32_t>(number), gpu_id};
+  EXPECT(call(kfd, KFD_NR_ACQUIRE_VM, acquire) == -1);
   EXPECT(close_range(9, 3, 0) == -1 && errno == EINVAL);
   EXPECT(answers(kfd));
   // Requests that the kernel answers for every file.
