@@ -468,6 +468,19 @@ void check_early() {
   EXPECT(sigismember(&now, SIGSEGV) == (std::getenv("VGPU_SIGNALS") == nullptr ? 0 : 1));
 }
 
+// early_library.cpp has handlers of fork that use files.
+void check_handlers() {
+  const int kfd = open("/dev/kfd", O_RDWR | O_CLOEXEC);
+  EXPECT(answers(kfd));
+  alarm(20);
+  EXPECT(in_child([] {
+           alarm(20);
+           return answers(open("/dev/kfd", O_RDWR | O_CLOEXEC)) ? 0 : 1;
+         }) == 0);
+  alarm(0);
+  EXPECT(answers(kfd));
+}
+
 // A thread that has blocked all signals before there was a GPU rings a doorbell that is watched.
 void check_masks() {
   std::atomic<Gpu*> shared{nullptr};
@@ -698,10 +711,11 @@ struct Check {
   const char* name;
   void (*run)();
 };
-constexpr Check kChecks[] = {{"names", check_names},   {"fork", check_fork},         {"vfork", check_vfork},
-                             {"first", check_first},   {"early", check_early},       {"exec", check_exec},
-                             {"masks", check_masks},   {"mappings", check_mappings}, {"races", check_races},
-                             {"limits", check_limits}, {"queues", check_queues},     {"log", check_log}};
+constexpr Check kChecks[] = {{"names", check_names}, {"fork", check_fork},     {"vfork", check_vfork},
+                             {"first", check_first}, {"early", check_early},   {"handlers", check_handlers},
+                             {"exec", check_exec},   {"masks", check_masks},   {"mappings", check_mappings},
+                             {"races", check_races}, {"limits", check_limits}, {"queues", check_queues},
+                             {"log", check_log}};
 
 }  // namespace
 

@@ -152,8 +152,10 @@ namespace {
 
 // Processes -----------------------------------------------------------------------------------------------
 
-// The three locks keep the systems what they are until the fork is over.
+// The three locks keep the systems what they are until the fork is over. Until then all calls of this thread are
+// ours: it may be in handlers of others, who call what would wait for these locks.
 void before_fork() RIGEL_ACQUIRE(making_mutex, registered_mutex, folders_mutex) {
+  ++own_calls;
   making_mutex.lock();
   registered_mutex.lock();
   folders_mutex.lock();
@@ -167,6 +169,7 @@ void after_fork() RIGEL_RELEASE(making_mutex, registered_mutex, folders_mutex) {
   folders_mutex.unlock();
   registered_mutex.unlock();
   making_mutex.unlock();
+  --own_calls;
 }
 
 void after_fork_in_parent() RIGEL_RELEASE(making_mutex, registered_mutex, folders_mutex) {
