@@ -481,6 +481,41 @@ void check_handlers() {
   EXPECT(answers(kfd));
 }
 
+// Threads that are cancelled while they wait in a call: ioctl is no place where that happens, open of a pipe is one.
+void check_cancel() {
+  static int kfd;
+  static uint32_t event;
+  kfd = open("/dev/kfd", O_RDWR | O_CLOEXEC);
+  kfd_create_event e{};
+  EXPECT(call(kfd, KFD_NR_CREATE_EVENT, e) == 0);
+  event = e.event_id;
+  alarm(20);
+  const auto cancelled = [](void* (*body)(void*), bool comes_back) {
+    static std::atomic<bool> back;
+    back = false;
+    pthread_t thread{};
+    EXPECT(pthread_create(&thread, nullptr, body, &back) == 0);
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    EXPECT(pthread_cancel(thread) == 0);
+    void* result = nullptr;
+    EXPECT(pthread_join(thread, &result) == 0);
+    EXPECT(back == comes_back);
+    return result == PTHREAD_CANCELED;
+  };
+  EXPECT(cancelled(
+      [](void* back) -> void* {
+        kfd_event_data data{};
+        data.event_id = event;
+        kfd_wait_events w{reinterpret_cast<uint64_t>(&data), 1, 0, 200, 0};
+        EXPECT(call(kfd, KFD_NR_WAIT_EVENTS, w) == 0 && w.wait_result == KFD_WAIT_TIMEOUT);
+        *static_cast<std::atomic<bool>*>(back) = true;
+        pthread_testcancel();
+        return nullptr;
+      },
+      true));
+  EXPECT(answers(kfd));
+}
+
 // A thread that has blocked all signals before there was a GPU rings a doorbell that is watched.
 void check_masks() {
   std::atomic<Gpu*> shared{nullptr};
@@ -711,11 +746,12 @@ struct Check {
   const char* name;
   void (*run)();
 };
-constexpr Check kChecks[] = {{"names", check_names}, {"fork", check_fork},     {"vfork", check_vfork},
-                             {"first", check_first}, {"early", check_early},   {"handlers", check_handlers},
-                             {"exec", check_exec},   {"masks", check_masks},   {"mappings", check_mappings},
-                             {"races", check_races}, {"limits", check_limits}, {"queues", check_queues},
-                             {"log", check_log}};
+constexpr Check kChecks[] = {
+    {"names", check_names},       {"fork", check_fork},   {"vfork", check_vfork},
+    {"first", check_first},       {"early", check_early}, {"handlers", check_handlers},
+    {"cancel", check_cancel},     {"exec", check_exec},   {"masks", check_masks},
+    {"mappings", check_mappings}, {"races", check_races}, {"limits", check_limits},
+    {"queues", check_queues},     {"log", check_log}};
 
 }  // namespace
 

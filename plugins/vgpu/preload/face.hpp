@@ -5,6 +5,8 @@
 // vfork runs in its parent's memory with descriptors of its own, so what it opens and closes is not put down.
 #pragma once
 
+#include <pthread.h>
+
 #include <atomic>
 #include <cerrno>
 #include <string>
@@ -22,7 +24,19 @@ extern constinit std::atomic<System*> current;  ///< Null: none yet.
 extern constinit std::atomic<System*> inherited;
 extern constinit Mutex folders_mutex;  ///< Of folders.cpp: no fork comes in between.
 
-using Inside = OwnCalls;
+/// While one of these lives, the thread does the driver's work. It cannot be cancelled there, as it cannot in the
+/// kernel: what has locks and holds files is not made to be left at any place.
+class Inside {
+ public:
+  Inside() noexcept { pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancelable_); }
+  ~Inside() { pthread_setcancelstate(cancelable_, nullptr); }
+  Inside(const Inside&) = delete;
+  Inside& operator=(const Inside&) = delete;
+
+ private:
+  const OwnCalls ours_;
+  int cancelable_ = 0;
+};
 
 /// False in a child of vfork, which shares our memory: what it closes is still open here.
 bool shares_descriptors();

@@ -50,8 +50,8 @@ TEST_P(DriversFiles, StandItWhereSignalsMayNotBeUsed) {
 }
 
 INSTANTIATE_TEST_SUITE_P(, DriversFiles,
-                         ::testing::Values("names", "fork", "vfork", "first", "early", "handlers", "exec",
-                                           "masks", "mappings", "races", "limits", "queues"),
+                         ::testing::Values("names", "fork", "vfork", "first", "early", "handlers", "cancel",
+                                           "exec", "masks", "mappings", "races", "limits", "queues"),
                          [](const auto& row) { return std::string(row.param); });
 
 // What the device's threads free must not wait for locks that an ioctl holds while it waits for them.
