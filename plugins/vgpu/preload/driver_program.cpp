@@ -514,6 +514,32 @@ void check_cancel() {
       },
       true));
   EXPECT(answers(kfd));
+  static std::string pipe;
+  pipe = "/tmp/vgpu_driver_program_" + std::to_string(getpid());
+  EXPECT(mkfifo(pipe.c_str(), 0600) == 0);
+  EXPECT(cancelled(
+      [](void*) -> void* {
+        open(pipe.c_str(), O_RDONLY | O_CLOEXEC);
+        return nullptr;
+      },
+      false));
+  EXPECT(unlink(pipe.c_str()) == 0);
+  // At once, if that was asked for before.
+  for (void* (*body)(void*) : {+[](void* back) -> void* {
+                                 pthread_cancel(pthread_self());
+                                 close(1000);
+                                 *static_cast<std::atomic<bool>*>(back) = true;
+                                 return nullptr;
+                               },
+                               +[](void* back) -> void* {
+                                 pthread_cancel(pthread_self());
+                                 struct flock all {};
+                                 fcntl(1000, F_SETLKW, &all);
+                                 *static_cast<std::atomic<bool>*>(back) = true;
+                                 return nullptr;
+                               }}) {
+    EXPECT(cancelled(body, false));
+  }
 }
 
 // A thread that has blocked all signals before there was a GPU rings a doorbell that is watched.

@@ -5,6 +5,8 @@
 // done by System (plugins/vgpu/kfd/system.hpp). glibc does not call itself through these names, so every
 // entry point that programs use needs a hook of its own: fopen never reaches open, nor opendir openat.
 //
+// What is none of ours is libc's where threads can be cancelled in it; the rest are system calls by number.
+//
 // Nothing but the process's number is noted before the first call for one of our paths, and nothing is
 // destroyed at exit. Calls that come from within (the virtual GPU reads /proc/cpuinfo; an allocator that
 // unmaps) pass straight through.
@@ -38,7 +40,7 @@ int open_at(int folder, const char* path, int flags, mode_t mode) {
   if (const OurPath ours = our_path_at(folder, path)) {
     return to_libc(open_ours(ours, flags));
   }
-  return static_cast<int>(syscall(SYS_openat, folder, path, flags, mode));
+  return NEXT(openat)(folder, path, flags, mode);
 }
 
 FILE* open_stream(const OurPath& ours, const char* mode) {
@@ -336,7 +338,7 @@ HOOK int close(int fd) {
     const Inside guard;
     return to_libc(system->close(fd));
   }
-  return static_cast<int>(syscall(SYS_close, fd));
+  return NEXT(close)(fd);
 }
 HOOK int close_range(unsigned first, unsigned last, int flags) noexcept {
   constexpr unsigned kHighest = 65536;
@@ -388,14 +390,14 @@ HOOK int dup3(int fd, int to, int flags) noexcept {
 }
 
 static int do_fcntl(int fd, int command, long argument) {
-  const long result = syscall(SYS_fcntl, fd, command, argument);
+  const int result = NEXT(fcntl)(fd, command, argument);
   if (result >= 0 && (command == F_DUPFD || command == F_DUPFD_CLOEXEC)) {
     if (System* system = system_for_fd(fd); system != nullptr && shares_descriptors()) {
       const Inside guard;
-      system->note_duplicate(fd, static_cast<int>(result));
+      system->note_duplicate(fd, result);
     }
   }
-  return static_cast<int>(result);
+  return result;
 }
 HOOK int fcntl(int fd, int command, ...) {
   va_list list;
