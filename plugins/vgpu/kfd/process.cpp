@@ -381,6 +381,12 @@ void Process::before_munmap(void* address, uint64_t bytes) {
   forget_shared(begin / kPage, pages_up(end) / kPage);
 }
 
+void Process::memory_replaced(void* address, uint64_t bytes) {
+  const uint64_t begin = reinterpret_cast<uint64_t>(address);
+  const MutexLock lock(memory_mutex_);
+  forget_shared(begin / kPage, pages_up(begin + bytes) / kPage);
+}
+
 void Process::forget_shared(uint64_t first_page, uint64_t end_page) {
   if (!svm_.overlaps(first_page, end_page)) return;
   svm_.visit(first_page, end_page, [&](uint64_t first, uint64_t last, const SvmAttributes* attributes) {

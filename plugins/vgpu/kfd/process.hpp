@@ -120,6 +120,9 @@ class Process {
   /// Returns the doorbells that were there. Others of the same mapping stay.
   DoorbellMappings doorbells_unmapped(void* address, uint64_t bytes);
   void before_munmap(void* address, uint64_t bytes);
+  /// The program has mapped something else there: shared virtual memory is forgotten. A buffer of the program's memory
+  /// stays, and is what is there now.
+  void memory_replaced(void* address, uint64_t bytes);
 
   /// See hsadrv_doorbell_ops_t. EINVAL: no queue there. ENOSPC: no bells left. What is returned may be called
   /// for as long as the process lives.

@@ -80,7 +80,58 @@ TEST(KfdSvm, WhatIsTakenAwayIsGoneAndNothingElse) {
   EXPECT_EQ(t.look(va + 3 * kPage, kPage, Access::kWrite).bytes, kPage);
 }
 
-// Everything that may change and leaves the right to read and write, while copies read and write all of it.
+TEST(KfdSvm, WhatTheProgramPutsInItsPlaceIsNotShared) {
+  TestSystem t;
+  t.acquire();
+  const Pages pages(8 * kPage), others(8 * kPage);
+  std::byte* const p = pages.get();
+  const auto share = [&](const Pages& what) {
+    ASSERT_EQ(set(t, what.va(), 8 * kPage, KFD_SVM_ATTR_ACCESS, t.gpu_id()), 0);
+  };
+  const auto shared = [&](const std::byte* page) {
+    return t.look(reinterpret_cast<uint64_t>(page), kPage, Access::kRead).bytes == kPage;
+  };
+  void* out = nullptr;
+  share(pages);
+  constexpr int kFlags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED;
+  EXPECT_NE(t.system->mmap(p, kPage, PROT_READ, MAP_PRIVATE | MAP_FIXED, -1, 0, &out), 0);
+  EXPECT_TRUE(shared(p)) << "what is refused takes nothing away";
+  ASSERT_EQ(t.system->mmap(p, 2 * kPage, PROT_READ | PROT_WRITE, kFlags, -1, 0, &out), 0);
+  EXPECT_FALSE(shared(p) || shared(p + kPage));
+  EXPECT_TRUE(shared(p + 2 * kPage));
+
+  share(pages);
+  ASSERT_EQ(t.system->mremap(p, 8 * kPage, 6 * kPage, 0, nullptr, &out), 0);
+  EXPECT_EQ(out, p);
+  EXPECT_TRUE(shared(p) && shared(p + 5 * kPage));
+  EXPECT_FALSE(shared(p + 6 * kPage) || shared(p + 7 * kPage));
+
+  // It grows in place, or stays as it was; then it moves to where something else is shared.
+  ASSERT_EQ(::mmap(p + 6 * kPage, 2 * kPage, PROT_READ, kFlags, -1, 0), p + 6 * kPage);
+  EXPECT_EQ(t.system->mremap(p, 6 * kPage, 8 * kPage, 0, nullptr, &out), -ENOMEM);
+  EXPECT_TRUE(shared(p) && shared(p + 5 * kPage));
+  share(others);
+  ASSERT_EQ(
+      t.system->mremap(p, 6 * kPage, 6 * kPage, MREMAP_MAYMOVE | MREMAP_FIXED, others.get() + kPage, &out),
+      0);
+  EXPECT_FALSE(shared(p) || shared(p + 5 * kPage));
+  EXPECT_TRUE(shared(others.get()) && shared(others.get() + 7 * kPage));
+  EXPECT_FALSE(shared(others.get() + kPage) || shared(others.get() + 6 * kPage));
+}
+
+TEST(KfdSvm, ABufferOfTheProgramsMemoryIsWhatIsThere) {
+  TestSystem t;
+  t.acquire();
+  const auto shared = t.share(2 * kPage);
+  void* out = nullptr;
+  ASSERT_EQ(t.system->mmap(shared.address, 2 * kPage, PROT_READ | PROT_WRITE,
+                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0, &out),
+            0);
+  EXPECT_EQ(t.look(reinterpret_cast<uint64_t>(shared.address), 2 * kPage, Access::kWrite).bytes, 2 * kPage);
+  EXPECT_EQ(t.free(shared.handle), 0);
+  ASSERT_EQ(t.system->munmap(shared.address, 2 * kPage), 0);
+}
+
 // free() gives memory back without a word to the driver's library, and a runtime reserves the addresses for its own.
 TEST(KfdSvm, WhatTheProgramGaveBackIsNotInTheWay) {
   TestSystem t;
@@ -100,6 +151,7 @@ TEST(KfdSvm, WhatTheProgramGaveBackIsNotInTheWay) {
   EXPECT_EQ(t.look(va + 2 * kPage, 8, Access::kRead).host, pages.get() + 2 * kPage) << "and stays so";
 }
 
+// Everything that may change and leaves the right to read and write, while copies read and write all of it.
 TEST(KfdSvm, AQueueMayUseARangeWhoseAttributesChange) {
   constexpr uint64_t kHalf = 1 << 20, kPages = 2 * kHalf / kPage;
   Client client("gfx900:vram=64M");

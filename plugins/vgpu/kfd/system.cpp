@@ -46,6 +46,16 @@ std::string memfd_name(int fd) {
   return std::string(path);
 }
 
+uint64_t pages_up(uint64_t bytes) {
+  return (bytes + kPage - 1) & ~(kPage - 1);
+}
+
+// Whether that can be pages of the program.
+bool is_range(const void* address, uint64_t bytes) {
+  const auto begin = reinterpret_cast<uint64_t>(address);
+  return begin % kPage == 0 && bytes != 0 && bytes <= kProgramEnd && begin <= kProgramEnd - bytes;
+}
+
 // What the kernel does for every open file, before it asks who is behind it.
 bool is_for_every_file(uint64_t request) {
   return request == FIOCLEX || request == FIONCLEX || request == FIONBIO || request == FIOASYNC;
@@ -219,6 +229,8 @@ int System::mmap(void* address, uint64_t bytes, int protection, int flags, int f
       return -error;
     }
     *out = reinterpret_cast<void*>(result);
+    if ((flags & MAP_FIXED) != 0 && !abandoned_.load(std::memory_order_acquire))
+      process_.memory_replaced(address, bytes);
     return 0;
   };
   if (file == nullptr) return real(flags, fd, offset);
@@ -226,7 +238,7 @@ int System::mmap(void* address, uint64_t bytes, int protection, int flags, int f
   if (abandoned_.load(std::memory_order_acquire))
     return file->kind == FileNode::Kind::kKfd ? -EINVAL : -EBADF;
   if (bytes == 0 || offset % kPage != 0) return -EINVAL;
-  const uint64_t length = (bytes + kPage - 1) & ~(kPage - 1);
+  const uint64_t length = pages_up(bytes);
   if (file->kind == FileNode::Kind::kKfd) {
     auto object = process_.kfd_mmap(offset, length);
     if (!object) return -object.error();
@@ -255,37 +267,55 @@ int System::mmap(void* address, uint64_t bytes, int protection, int flags, int f
 
 int System::munmap(void* address, uint64_t bytes) {
   // What is refused takes nothing away.
-  const auto begin = reinterpret_cast<uint64_t>(address);
-  const bool is_range =
-      begin % kPage == 0 && bytes != 0 && bytes <= kProgramEnd && begin <= kProgramEnd - bytes;
-  if (is_range && !abandoned_.load(std::memory_order_acquire)) process_.before_munmap(address, bytes);
+  if (is_range(address, bytes) && !abandoned_.load(std::memory_order_acquire))
+    process_.before_munmap(address, bytes);
   return errno_or(syscall(SYS_munmap, address, bytes));
 }
 
 int System::mremap(void* address, uint64_t bytes, uint64_t new_bytes, int flags, void* fixed, void** out) {
-  const bool live = !abandoned_.load(std::memory_order_acquire);
-  Process::DoorbellMappings moved, replaced;
-  if (live) moved = process_.doorbells_unmapped(address, bytes);
-  if (live && (flags & MREMAP_FIXED) != 0) replaced = process_.doorbells_unmapped(fixed, new_bytes);
-  // Doorbells are of one size.
-  const long result = !moved.empty() && new_bytes > bytes
-                          ? (errno = EFAULT, -1L)
-                          : syscall(SYS_mremap, address, bytes, new_bytes, flags, fixed);
-  const int error = errno;
-  if (result == -1) {
+  const auto real = [&](int real_flags) {
+    const long result = syscall(SYS_mremap, address, bytes, new_bytes, real_flags, fixed);
+    if (result == -1) return -errno;
+    *out = reinterpret_cast<void*>(result);
+    return 0;
+  };
+  if (abandoned_.load(std::memory_order_acquire)) return real(flags);
+  const bool to_fixed = (flags & MREMAP_FIXED) != 0;
+  Process::DoorbellMappings moved = process_.doorbells_unmapped(address, bytes), replaced;
+  if (to_fixed) replaced = process_.doorbells_unmapped(fixed, new_bytes);
+  auto* const from = static_cast<std::byte*>(address);
+  const auto remap = [&] {
+    // Doorbells are of one size.
+    if (!moved.empty() && new_bytes > bytes) return -EFAULT;
+    // What is refused takes nothing away, and what is not mapped any more must be nobody's before another mapping of
+    // the program's can be there. So whether it moves has to be known before.
+    if (!is_range(address, std::max(bytes, kPage)) || new_bytes == 0) return real(flags);
+    if (to_fixed) {
+      if (!is_range(fixed, new_bytes)) return real(flags);
+      process_.before_munmap(address, bytes);
+      const int error = real(flags);
+      if (error == 0) process_.memory_replaced(fixed, new_bytes);
+      return error;
+    }
+    const uint64_t kept = pages_up(new_bytes);
+    if (kept < bytes) process_.before_munmap(from + kept, bytes - kept);
+    const bool always_moves = (flags & MREMAP_DONTUNMAP) != 0;
+    const int error = always_moves ? -ENOMEM : real(flags & ~MREMAP_MAYMOVE);
+    if (error != -ENOMEM || (flags & MREMAP_MAYMOVE) == 0) return error;
+    process_.before_munmap(address, bytes);
+    return real(flags);
+  };
+  if (const int error = remap(); error != 0) {
     for (const auto& mapping : moved) process_.doorbells_mapped(mapping);
     for (const auto& mapping : replaced) process_.doorbells_mapped(mapping);
-    return -error;
+    return error;
   }
-  *out = reinterpret_cast<void*>(result);
-  auto* const from = static_cast<std::byte*>(address);
   auto* const to = static_cast<std::byte*>(*out);
   for (Process::DoorbellMapping mapping : moved) {
     if (static_cast<uint64_t>(mapping.address - from) >= new_bytes) continue;
     mapping.address = to + (mapping.address - from);
     process_.doorbells_mapped(mapping);
   }
-  if (live && to != from) process_.before_munmap(address, bytes);
   return 0;
 }
 
