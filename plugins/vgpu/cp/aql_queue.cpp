@@ -104,6 +104,7 @@ Outcome AqlQueue::run(uint32_t budget) {
     outcome = run_packet();
     if (outcome != Outcome::kProgress) break;
     progress = true;
+    if (has_moved_a_piece()) break;
   }
   if (!stopped() && !retire()) return Outcome::kStopped;
   if (!published_) {

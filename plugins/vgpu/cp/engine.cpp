@@ -24,7 +24,9 @@ constexpr auto kShortestPoll = 20us;
 constexpr auto kLongestPoll = 1000us;
 constexpr auto kNap = 20us;
 constexpr uint32_t kRoundsOfPriority = 32;  // every so many rounds lower priorities get a turn even so
-constexpr uint32_t kRoundsOfLooks = 8;      // every so many rounds peers' doorbells are looked at
+// Every so many rounds peers' doorbells are looked at, and earlier if the rounds take long.
+constexpr uint32_t kRoundsOfLooks = 8;
+constexpr auto kBetweenLooks = 50us;
 
 void pause_cpu() noexcept {
 #if defined(__x86_64__)
@@ -130,14 +132,18 @@ void Engine::work() {
   prctl(PR_SET_TIMERSLACK, 1000, 0, 0, 0);  // ns: polls are short
   take_short_turns();
   MutexLock lock(mutex_);
-  Clock::time_point last_progress = Clock::now();
+  Clock::time_point last_progress = Clock::now(), last_look = last_progress;
   bool was_progress = true, was_woken = false;
   SpinTime spin;
   while (!stop_) {
     const uint32_t seen = alarm_.wakes();
     Round done = round();
     done.progress |= lend_thread();
-    if (rounds_ % kRoundsOfLooks == 0) look_at_peers();
+    const auto now = Clock::now();
+    if (rounds_ % kRoundsOfLooks == 0 || now - last_look > kBetweenLooks) {
+      look_at_peers();
+      last_look = now;
+    }
     if (done.progress) {
       was_woken = false;
       was_progress = true;
@@ -149,7 +155,6 @@ void Engine::work() {
       was_progress = true;
       continue;
     }
-    const auto now = Clock::now();
     if (was_progress) last_progress = now;
     was_progress = false;
     if (now - last_progress < spin.length(now)) {

@@ -74,6 +74,7 @@ bool GpuMemory::write(uint64_t va, const void* from, uint64_t bytes) {
 }
 
 bool GpuMemory::copy(uint64_t to, uint64_t from, uint64_t bytes) {
+  moved_ += bytes;
   if (to != runs_[0].end) std::swap(runs_[0], runs_[1]);
   if (to != runs_[0].end) runs_[0].bytes = 0;
   runs_[0].end = to + bytes;
@@ -94,6 +95,7 @@ bool GpuMemory::copy(uint64_t to, uint64_t from, uint64_t bytes) {
 }
 
 bool GpuMemory::fill(uint64_t va, uint32_t pattern, uint64_t bytes) {
+  moved_ += bytes;
   uint64_t done = 0;
   while (done != bytes) {
     const Translation target = run(va + done, bytes - done, Access::kWrite);

@@ -74,6 +74,9 @@ class GpuMemory {
            (guarded_subtract(reinterpret_cast<T*>(host), amount) || lost(aligned<T>(va), host));
   }
 
+  /// Bytes that copy() and fill() have been asked for in this scope.
+  uint64_t moved() const { return moved_; }
+
   /// What the last function that failed could not do.
   const VmFault& fault() const { return fault_; }
 
@@ -104,6 +107,7 @@ class GpuMemory {
   }
 
   void refresh() {
+    moved_ = 0;
     const uint64_t now = bus_.translation_epoch();
     if (now != epoch_) {
       tlb_.fill(Entry{});
@@ -125,6 +129,7 @@ class GpuMemory {
     uint64_t end = 0, bytes = 0;
   };
   std::array<Run, 2> runs_{};
+  uint64_t moved_ = 0;
   VmFault fault_;
 };
 

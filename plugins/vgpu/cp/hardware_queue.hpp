@@ -56,7 +56,10 @@ class HardwareQueue {
   HardwareQueue(const HardwareQueue&) = delete;
   HardwareQueue& operator=(const HardwareQueue&) = delete;
 
-  /// Does up to `budget` packets (or pieces of one) and tells what there is to tell.
+  /// Long copies and fills are done in pieces of so much.
+  static constexpr uint64_t kPieceBytes = uint64_t{1} << 20;
+
+  /// Does up to `budget` packets, or one piece of a long one, and tells what there is to tell.
   Outcome step(uint32_t budget);
 
   /// A doorbell write, with the value as it was written.
@@ -123,6 +126,10 @@ class HardwareQueue {
     stop_fault(memory_.fault(), what);
     return Outcome::kStopped;
   }
+
+  /// Whether a step ends before its budget: it has moved a piece, and others wait for the scope or the engine.
+  bool has_moved_a_piece() const { return memory_.moved() >= kPieceBytes; }
+  bool has_interrupts() const { return !interrupts_.empty(); }
 
   bool faulted() const { return faulted_; }
 

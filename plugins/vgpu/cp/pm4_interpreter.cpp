@@ -11,7 +11,6 @@
 namespace rigel::vgpu {
 namespace {
 
-constexpr uint64_t kPieceBytes = uint64_t{1} << 20;  // of a DMA_DATA, between looks at other queues
 // Launches that have not ended: a stream that loops would launch more than any memory holds.
 constexpr uint32_t kMostDispatches = 256;
 
@@ -405,7 +404,7 @@ Outcome Pm4Interpreter::dma_data(std::span<const uint32_t> body) {
     return fail(fmt::format("DMA_DATA with command {:#x}", command >> 26 & 0xf));
   const uint64_t bytes = command & byte_mask;
   copied_ = std::min(copied_, bytes);
-  const uint64_t piece = std::min(bytes - copied_, kPieceBytes);
+  const uint64_t piece = std::min(bytes - copied_, HardwareQueue::kPieceBytes);
   const uint64_t target = pm4::address(body[3], body[4]) + copied_;
   const bool done = from == 2 ? queue_.memory_.fill(target, body[1], piece)
                               : queue_.memory_.copy(target, pm4::address(body[1], body[2]) + copied_, piece);

@@ -67,6 +67,7 @@ Outcome Pm4Queue::run(uint32_t budget) {
     if (outcome == Outcome::kIdle) starved_ = true, starved_at_ = rung;
     if (outcome != Outcome::kProgress) break;
     progress = true;
+    if (has_moved_a_piece() || has_interrupts()) break;
   }
   if (const uint64_t now = interpreter_.ring_position(); now != reported_) {
     reported_ = now;

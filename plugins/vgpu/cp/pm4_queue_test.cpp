@@ -266,6 +266,20 @@ TEST_P(Pm4, StopsAtAPacketThatIsLargerThanTheRing) {
   expect_stop("NOP of 1025 dwords");
 }
 
+// On its worker, which does many short packets in a step.
+TEST_P(Pm4, EndsAStepWithAPieceOfATransfer) {
+  CommandProcessor worker{threaded(GetParam()), bus, shaders};
+  TestWordQueue transfers(bus, worker, GetParam(), QueueKind::kPm4, 2);
+  const Buffer from = bus.allocate(2 << 20), to = bus.allocate(2 << 20);
+  for (int i = 0; i < 4; ++i) {
+    transfers.write(
+        {header(pm4::kDmaData, 7), 0, low(from.va), high(from.va), low(to.va), high(to.va), 0x1ffffc});
+  }
+  transfers.ring();
+  EXPECT_TRUE(eventually([&] { return transfers.drained(); }));
+  EXPECT_GE(bus.scopes.load(), 8u);
+}
+
 TEST_P(Pm4, LeavesATransferWhosePacketHasBeenReplaced) {
   const Buffer from = bus.allocate(4 << 20), to = bus.allocate(4 << 20);
   for (const uint32_t other : {header(pm4::kNop, 7), header(pm4::kDmaData, 7)}) {

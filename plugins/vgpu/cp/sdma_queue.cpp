@@ -9,7 +9,6 @@
 namespace rigel::vgpu {
 namespace {
 
-constexpr uint64_t kPieceBytes = uint64_t{1} << 20;
 constexpr uint64_t kRowBytes = 256;  // what a row of a window costs at least
 
 uint64_t address(const std::array<uint32_t, sdma::kMaxFixedDwords>& words, size_t at) {
@@ -63,6 +62,7 @@ Outcome SdmaQueue::run(uint32_t budget) {
     if (outcome == Outcome::kIdle) starved_ = true, starved_at_ = rung;
     if (outcome != Outcome::kProgress) break;
     progress = true;
+    if (more_ || has_moved_a_piece() || has_interrupts()) break;
   }
   if (!report_read_pointer()) return fault_here("the read pointer");
   if (stopped()) return Outcome::kStopped;

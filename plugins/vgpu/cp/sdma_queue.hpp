@@ -1,8 +1,9 @@
 // A copy-engine queue: SDMA version 3, 4 or 5 after the GPU's generation.
 //
 // Indices are in bytes. Version 3: 32 bits, wrapped into the ring. Versions 4 and 5: 64 bits, counting up.
-// Long copies and fills are done in pieces of a megabyte, one a step, so that queues of one engine share it
-// and a queue can be stopped within a fraction of a millisecond.
+// Long copies and fills are done in pieces of a megabyte, one a step, so that queues of one engine share it, a queue
+// can be stopped within a fraction of a millisecond, and memory can be taken from the GPU in between. A step ends with an
+// interrupt, too, which is told when the step has ended.
 #pragma once
 
 #include <array>

@@ -312,6 +312,33 @@ TEST_P(Sdma, StopsBetweenPiecesOfACopy) {
   EXPECT_EQ(to.host[0x3ffff0 - 64], std::byte{0});
 }
 
+// On its worker, which does many short packets in a step. What has interrupted is told after the step.
+TEST_P(Sdma, EndsAStepWithAPieceOfACopyAndWithAnInterrupt) {
+  CommandProcessor worker{threaded(GetParam()), bus, none};
+  TestWordQueue copies(bus, worker, GetParam(), QueueKind::kSdma, 2);
+  const Buffer from = bus.allocate(4 << 20), to = bus.allocate(4 << 20);
+  const auto scopes = [&](int packets, const auto& write) {
+    const uint64_t before = bus.scopes.load();
+    target.at<uint32_t>()[0] = 0;
+    for (int i = 0; i < packets; ++i) write();
+    copies.submit({5, low(target.va), high(target.va), 1});
+    EXPECT_TRUE(eventually([&] {
+      return std::atomic_ref(*target.at<uint32_t>()).load(std::memory_order_acquire) == 1 && copies.drained();
+    }));
+    return bus.scopes.load() - before;
+  };
+  const auto copy_of = [&](uint32_t bytes) {
+    return [&, bytes] {
+      copies.write({1, count(bytes), 0, low(from.va), high(from.va), low(to.va), high(to.va)});
+    };
+  };
+  EXPECT_GE(scopes(3, copy_of(0x3fffe0)), 12u);
+  EXPECT_GE(scopes(8, copy_of(1 << 20)), 8u);
+  EXPECT_GE(scopes(8, copy_of(1 << 19)), 4u);
+  EXPECT_GE(scopes(8, [&] { copies.write({6, 7}); }), 8u);
+  EXPECT_LT(scopes(8, copy_of(64)), 8u);
+}
+
 TEST_P(Sdma, StopsBetweenRowsOfANarrowWindow) {
   constexpr uint32_t kRows = 16384;
   const Buffer from = bus.allocate(kRows * 4), to = bus.allocate(kRows * 4);
