@@ -4,8 +4,12 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
+#include <optional>
+#include <utility>
 
 #include "api/support/mutex.hpp"
+#include "plugins/vgpu/cp/bell.hpp"
+#include "plugins/vgpu/kfd/driver_call.hpp"
 
 namespace rigel::vgpu {
 namespace {
@@ -17,9 +21,18 @@ constexpr uint32_t kSlotsUnlessMapped = 256;  // what the oldest programs map
 
 }  // namespace
 
-// One call of wait(): what its waiters have in common.
-struct Wait {
-  Condition wake;
+// One call of wait(), and as long as it is in a list.
+struct Events::Wait {
+  Wait(Thread who, uint32_t count) : thread(who), waiters(count) {}
+  const Thread thread;
+  std::vector<Waiter> waiters;
+  Alarm alarm;
+  bool over = false;  // another wait of its thread has ended it
+
+  void wake() {
+    alarm.wake();
+    alarm.wake_up();  // once is enough
+  }
 };
 
 std::atomic<uint64_t>* Events::slot(uint32_t id) const {
@@ -91,7 +104,7 @@ Errno Events::destroy(uint32_t id) {
   event.destroyed = true;
   for (Waiter* waiter : event.waiters) {
     waiter->listed = false;
-    waiter->wait->wake.notify_one();
+    waiter->wait->wake();
   }
   event.waiters.clear();
   uint32_t& next = is_signal(event.type) ? next_signal_ : next_other_;
@@ -108,7 +121,7 @@ void Events::set_locked(Event& event) {
     note_heard(event, waiter->thread);
     waiter->activated = true;
     waiter->listed = false;
-    waiter->wait->wake.notify_one();
+    waiter->wait->wake();
   }
   event.waiters.clear();
 }
@@ -153,24 +166,51 @@ bool Events::hears_late(const Event& event, Thread thread) const {
          std::find(event.heard.begin(), event.heard.end(), thread) == event.heard.end();
 }
 
+// A thread that waits has left its other waits: a handler of a signal has interrupted one, and this is its call, or has
+// left it for good. The driver's wait has ended before such a handler runs, and what it had taken has been set again.
+// Where the handler returns, the wait begins anew.
+void Events::end_waits_of(Thread thread) {
+  const auto is_left = [&](const auto& wait) { return wait->thread == thread; };
+  for (auto it = waits_.begin();
+       (it = std::find_if(waits_.begin(), waits_.end(), is_left)) != waits_.end();) {
+    const std::shared_ptr<Wait> left = std::move(*it);
+    waits_.erase(it);
+    left->over = true;
+    for (Waiter& waiter : left->waiters) stop_waiting(waiter);
+    for (const Waiter& waiter : left->waiters) {
+      if (waiter.activated && waiter.event->auto_reset && !waiter.event->destroyed) set_locked(*waiter.event);
+    }
+  }
+}
+
 Errno Events::wait(kfd_event_data* events, uint32_t count, bool all, uint32_t timeout_ms, uint32_t& result,
                    std::vector<uint32_t>* told) {
+  const auto deadline = Clock::now() + std::chrono::milliseconds(timeout_ms);
+  Errno error = 0;
+  do {
+    error = wait_once(events, count, all, timeout_ms, deadline, result, told);
+  } while (error == ERESTART);
+  return error;
+}
+
+// ERESTART: the wait was ended by a handler that has returned.
+Errno Events::wait_once(kfd_event_data* events, uint32_t count, bool all, uint32_t timeout_ms,
+                        Clock::time_point deadline, uint32_t& result, std::vector<uint32_t>* told) {
   // A thread that has the address of one that is gone has looked at its signals later than that one has
   // waited.
   static constinit thread_local char this_thread = 0;
-  using Clock = std::chrono::steady_clock;
-  const auto deadline = Clock::now() + std::chrono::milliseconds(timeout_ms);
   result = KFD_WAIT_TIMEOUT;
-  Wait wait;
-  std::vector<Waiter> waiters(count);
+  const auto wait = std::make_shared<Wait>(&this_thread, count);
+  std::vector<Waiter>& waiters = wait->waiters;
   MutexLock lock(mutex_);
+  end_waits_of(&this_thread);
   for (uint32_t i = 0; i < count; ++i) {
     const auto it = events_.find(events[i].event_id);
     if (it == events_.end()) {
       result = KFD_WAIT_FAIL;
       return EINVAL;
     }
-    waiters[i].wait = &wait;
+    waiters[i].wait = wait.get();
     waiters[i].thread = &this_thread;
     waiters[i].event = it->second;
   }
@@ -203,26 +243,42 @@ Errno Events::wait(kfd_event_data* events, uint32_t count, bool all, uint32_t ti
     // Nobody is left in a list when this ends, by an exception neither: there may be no memory for the next.
     struct Listed {
       Events& all;
-      std::vector<Waiter>& waiters;
-      Wait& wait;
-      ~Listed() RIGEL_UNCHECKED_LOCKS {  // wait() holds the lock
-        std::erase(all.waits_, &wait);
-        for (Waiter& waiter : waiters) all.stop_waiting(waiter);
+      const std::shared_ptr<Wait>& wait;
+      bool here = true;
+      ~Listed() RIGEL_UNCHECKED_LOCKS {  // wait_once() holds the lock
+        if (!here) return;
+        std::erase(all.waits_, wait);
+        for (Waiter& waiter : wait->waiters) all.stop_waiting(waiter);
       }
-    } const listed{*this, waiters, wait};
+    } listed{*this, wait};
     for (Waiter& waiter : waiters) {
       if (waiter.activated) continue;
       waiter.event->waiters.push_back(&waiter);
       waiter.listed = true;
     }
-    waits_.push_back(&wait);
+    waits_.push_back(wait);
+    const uint32_t forks = InternalFd::forks();
     while (!finished() && !closing_) {
-      if (timeout_ms == UINT32_MAX) {
-        wait.wake.wait(lock);
-      } else if (wait.wake.wait_until(lock, deadline) == std::cv_status::timeout) {
-        finished();
-        break;
+      std::optional<std::chrono::nanoseconds> longest;
+      if (timeout_ms != UINT32_MAX) {
+        longest = deadline - Clock::now();
+        if (*longest <= std::chrono::nanoseconds::zero()) break;
       }
+      const uint32_t seen = wait->alarm.wakes();
+      wait->alarm.fall_asleep();
+      lock.unlock();
+      {
+        const ProgramTime handlers_run;
+        wait->alarm.sleep(seen, longest);
+      }
+      if (InternalFd::forks() !=
+          forks) {  // a handler has forked, and this is the child: the locks are its parent's
+        listed.here = false;
+        return EBADF;
+      }
+      lock.lock();
+      wait->alarm.wake_up();
+      if (wait->over) return ERESTART;
     }
   }
   if (result == KFD_WAIT_FAIL) return EIO;
@@ -307,7 +363,7 @@ void Events::signal(uint32_t id) noexcept {
 void Events::interrupt_all() noexcept {
   const MutexLock lock(mutex_);
   closing_ = true;
-  for (Wait* wait : waits_) wait->wake.notify_all();
+  for (const auto& wait : waits_) wait->wake();
 }
 
 }  // namespace rigel::vgpu

@@ -10,11 +10,13 @@
 //  - the event page: one 64-bit slot for each signal event, all ones while nothing happened. A processor
 //    stores to the slot and then interrupts; the interrupt looks for slots that changed.
 //
-// Threads: all functions from any thread; wait() sleeps without holding anything. The page's slots are
-// shared with processors and are only accessed atomically.
+// Threads: all functions from any thread. wait() sleeps without holding anything, and the program's handlers of
+// signals may run there (driver_call.hpp): they may use events, fork, and never come back. What others know of a wait
+// therefore does not lie on the stack. The page's slots are shared with processors and are only accessed atomically.
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -82,8 +84,10 @@ class Events {
 
  private:
   using Thread = const void*;  // what tells threads apart
+  using Clock = std::chrono::steady_clock;
 
   SmiEvents smi_;
+  struct Wait;
   struct Waiter;
   struct Event {
     uint32_t type = 0;
@@ -98,7 +102,7 @@ class Events {
   };
   // One event of one wait() call.
   struct Waiter {
-    struct Wait* wait = nullptr;
+    Wait* wait = nullptr;
     std::shared_ptr<Event> event;
     Thread thread = nullptr;
     bool activated = false;
@@ -106,6 +110,9 @@ class Events {
     bool has_age = false;
   };
 
+  Errno wait_once(kfd_event_data* events, uint32_t count, bool all, uint32_t timeout_ms,
+                  Clock::time_point deadline, uint32_t& result, std::vector<uint32_t>* told);
+  void end_waits_of(Thread thread) RIGEL_REQUIRES(mutex_);
   void stop_waiting(Waiter& waiter);
   bool hears_late(const Event& event, Thread thread) const;
   void note_heard(Event& event, Thread thread) const;
@@ -124,7 +131,7 @@ class Events {
   uint32_t slots_ RIGEL_GUARDED_BY(mutex_) = 0;  // that events may have
   bool page_from_program_ RIGEL_GUARDED_BY(mutex_) = false;
   bool closing_ RIGEL_GUARDED_BY(mutex_) = false;
-  std::vector<struct Wait*> waits_ RIGEL_GUARDED_BY(mutex_);
+  std::vector<std::shared_ptr<Wait>> waits_ RIGEL_GUARDED_BY(mutex_);
 };
 
 }  // namespace rigel::vgpu

@@ -30,7 +30,7 @@ constexpr int kHighFd = 700;  // descriptors of a program look natural if ours a
 // Which descriptors are the device's own; those beyond are not protected.
 constexpr int kMarkedFds = 65536;
 constinit std::array<std::atomic<uint64_t>, kMarkedFds / 64> marks{};
-constinit std::atomic<uint32_t> forks{0};
+constinit std::atomic<uint32_t> fork_count{0};
 
 void mark(int fd, bool on) noexcept {
   if (fd < 0 || fd >= kMarkedFds) return;
@@ -79,17 +79,21 @@ std::optional<MemoryObject::Description> parse_name(const char* name) noexcept {
 
 }  // namespace
 
-InternalFd::InternalFd(int fd) noexcept : fd_(fd), forks_(forks.load(std::memory_order_relaxed)) {
+InternalFd::InternalFd(int fd) noexcept : fd_(fd), forks_(forks()) {
   mark(fd, true);
 }
 
 void InternalFd::close_in_child() noexcept {
-  forks.fetch_add(1, std::memory_order_relaxed);
+  fork_count.fetch_add(1, std::memory_order_relaxed);
   for (int word = 0; word < kMarkedFds / 64; ++word) {
     for (uint64_t bits = marks[word].exchange(0, std::memory_order_relaxed); bits != 0; bits &= bits - 1) {
       syscall(SYS_close, word * 64 + std::countr_zero(bits));
     }
   }
+}
+
+uint32_t InternalFd::forks() noexcept {
+  return fork_count.load(std::memory_order_relaxed);
 }
 
 bool InternalFd::is_internal(int fd) noexcept {
@@ -103,7 +107,7 @@ InternalFd& InternalFd::operator=(InternalFd&& other) noexcept {
 }
 
 InternalFd::~InternalFd() {
-  if (fd_ < 0 || forks_ != forks.load(std::memory_order_relaxed)) return;
+  if (fd_ < 0 || forks_ != forks()) return;
   mark(fd_, false);
   syscall(SYS_close, fd_);
 }

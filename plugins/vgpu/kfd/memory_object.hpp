@@ -45,6 +45,8 @@ class InternalFd {
 
   /// In a child of fork: closes all that there are, which are its parent's. The objects do nothing any more.
   static void close_in_child() noexcept;
+  /// How often that was: tells a child from its parent, where code goes on in both.
+  static uint32_t forks() noexcept;
 
   /// Whether a descriptor of the process is one of these: the program must not close it by accident.
   static bool is_internal(int fd) noexcept;

@@ -96,6 +96,29 @@ std::shared_ptr<System::OpenFile> System::find(int fd) const {
   return it == files_.end() ? nullptr : it->second;
 }
 
+bool System::may_have(int fd) const noexcept {
+  const auto number = static_cast<size_t>(fd);
+  return number >= 64 * numbers_.size() ||
+         (numbers_[number / 64].load(std::memory_order_acquire) >> (number % 64) & 1) != 0;
+}
+
+std::shared_ptr<System::OpenFile> System::replace(int fd, std::shared_ptr<OpenFile> file) {
+  if (const auto number = static_cast<size_t>(fd); number < 64 * numbers_.size()) {
+    const uint64_t bit = uint64_t{1} << (number % 64);
+    if (file != nullptr) {
+      numbers_[number / 64].fetch_or(bit, std::memory_order_release);
+    } else {
+      numbers_[number / 64].fetch_and(~bit, std::memory_order_release);
+    }
+  }
+  if (file != nullptr) return std::exchange(files_[fd], std::move(file));
+  const auto it = files_.find(fd);
+  if (it == files_.end()) return nullptr;
+  auto replaced = std::move(it->second);
+  files_.erase(it);
+  return replaced;
+}
+
 bool System::has(int fd) const {
   const auto file = find(fd);
   if (file == nullptr) return false;
@@ -150,7 +173,7 @@ int System::open(std::string_view path, int flags) {
     if (node->kind == FileNode::Kind::kDrmNode) {
       file->node = std::make_unique<vgpu::RenderNode>(process_, node->minor, file->id, *this);
     }
-    closed = std::exchange(files_[fd], file);
+    closed = replace(fd, file);
   }
   (*log_)(LogCategory::kFile, "open {} = {}", path, fd);
   return fd;
@@ -163,16 +186,14 @@ std::string System::vram_in_use(const FileNode::VramUse& use) {
 
 // What a file stands for cannot be taken down where the threads are gone that used it.
 void System::leak_if_abandoned(std::shared_ptr<OpenFile>& file) {
-  if (abandoned_.load(std::memory_order_acquire)) new std::shared_ptr<OpenFile>(std::move(file));
+  if (file != nullptr && abandoned_.load(std::memory_order_acquire))
+    new std::shared_ptr<OpenFile>(std::move(file));
 }
 
 void System::forget(int fd) {
   std::shared_ptr<OpenFile> last;  // released outside of the lock: closing a render node takes others
   const WriterLock lock(files_mutex_);
-  const auto it = files_.find(fd);
-  if (it == files_.end()) return;
-  last = std::move(it->second);
-  files_.erase(it);
+  last = replace(fd, nullptr);
   leak_if_abandoned(last);
 }
 
@@ -185,12 +206,9 @@ void System::note_duplicate(int from, int to) {
   if (from == to) return;
   std::shared_ptr<OpenFile> replaced;
   const WriterLock lock(files_mutex_);
-  if (const auto old = files_.find(to); old != files_.end()) {
-    replaced = std::move(old->second);
-    files_.erase(old);
-    leak_if_abandoned(replaced);
-  }
-  if (const auto it = files_.find(from); it != files_.end()) files_[to] = it->second;
+  const auto it = files_.find(from);
+  replaced = replace(to, it == files_.end() ? nullptr : it->second);
+  leak_if_abandoned(replaced);
 }
 
 int System::duplicate(int fd, int minimum) {

@@ -12,6 +12,7 @@
 
 #include <sys/stat.h>
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <map>
@@ -56,6 +57,8 @@ class System final : public OpenFiles {
   /// Whether `fd` is one of ours. The C library closes descriptors of its streams without telling anybody, so that
   /// the number of one of ours can be another file's.
   bool has(int fd) const;
+  /// Whether that is worth asking: quickly, and without a lock.
+  bool may_have(int fd) const noexcept;
   /// close(2), of a descriptor of ours.
   int close(int fd);
   /// Forgets a descriptor that somebody else closes or replaces.
@@ -111,6 +114,8 @@ class System final : public OpenFiles {
     std::unique_ptr<vgpu::RenderNode> node;
   };
   std::shared_ptr<OpenFile> find(int fd) const;
+  /// Puts a file into the table, or nothing; returns what was there.
+  std::shared_ptr<OpenFile> replace(int fd, std::shared_ptr<OpenFile> file) RIGEL_REQUIRES(files_mutex_);
   void leak_if_abandoned(std::shared_ptr<OpenFile>& file);
   static void fill(const FileNode& node, struct stat& out);
   std::string vram_in_use(const FileNode::VramUse& use);
@@ -120,6 +125,8 @@ class System final : public OpenFiles {
   Process process_;
   mutable SharedMutex files_mutex_;
   std::map<int, std::shared_ptr<OpenFile>> files_ RIGEL_GUARDED_BY(files_mutex_);
+  std::array<std::atomic<uint64_t>, 1024>
+      numbers_{};  // a bit for each number in the table, but for very high ones
   uint64_t next_file_id_ RIGEL_GUARDED_BY(files_mutex_) = 1;
   std::atomic<dev_t> plain_files_device_{0};  // of the files that stand for them; 0: there were none yet
   std::atomic<bool> abandoned_{false};

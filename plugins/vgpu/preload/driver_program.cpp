@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <glob.h>
 #include <sched.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <spawn.h>
 #include <sys/ioctl.h>
@@ -12,6 +13,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -542,6 +544,123 @@ void check_cancel() {
   }
 }
 
+// Handlers of signals that interrupt a wait: in them everything is as in the program, and they may not come back.
+struct Interrupted {
+  static inline int kfd, other;
+  static inline uint32_t event;
+  static inline sigjmp_buf back;
+
+  static uint32_t wait(uint32_t timeout_ms) {
+    kfd_event_data data{};
+    data.event_id = event;
+    kfd_wait_events w{reinterpret_cast<uint64_t>(&data), 1, 0, timeout_ms, 0};
+    EXPECT(call(kfd, KFD_NR_WAIT_EVENTS, w) == 0);
+    return w.wait_result;
+  }
+  static void set() {
+    kfd_event_ref ref{event, 0};
+    EXPECT(call(kfd, KFD_NR_SET_EVENT, ref) == 0);
+  }
+  static void use_files(int) {
+    const int file = open(kProperties, O_RDONLY | O_CLOEXEC);
+    struct stat status {};
+    EXPECT(file >= 0 && close(file) == 0 && stat("/dev/kfd", &status) == 0);
+    EXPECT(answers(other) && close(other) == 0);
+    EXPECT(in_child([] { return answers(open("/dev/kfd", O_RDWR | O_CLOEXEC)) ? 0 : 1; }) == 0);
+  }
+  // A wait of its own, for what the other one waited for.
+  static void use_event(int) {
+    set();
+    EXPECT(wait(0) == KFD_WAIT_COMPLETE);
+    EXPECT(wait(0) == KFD_WAIT_TIMEOUT);
+  }
+  static void leave(int) { siglongjmp(back, 1); }
+  static void leave_in_child(int) {
+    if (const pid_t pid = fork(); pid != 0) {
+      int status = 0;
+      EXPECT(waitpid(pid, &status, 0) == pid && status == 0);
+    } else {
+      signal(SIGALRM, SIG_DFL);
+      alarm(20);
+    }
+  }
+
+  static void after(unsigned ms, void (*handler)(int)) {
+    signal(SIGALRM, handler);
+    const itimerval time{{0, 0}, {0, static_cast<suseconds_t>(ms) * 1000}};
+    setitimer(ITIMER_REAL, &time, nullptr);
+  }
+};
+
+void check_signals() {
+  using I = Interrupted;
+  I::kfd = open("/dev/kfd", O_RDWR | O_CLOEXEC);
+  I::other = open("/dev/kfd", O_RDWR | O_CLOEXEC);
+  kfd_create_event e{};
+  e.auto_reset = 1;
+  EXPECT(call(I::kfd, KFD_NR_CREATE_EVENT, e) == 0);
+  I::event = e.event_id;
+
+  I::after(50, I::use_files);
+  EXPECT(I::wait(300) == KFD_WAIT_TIMEOUT);
+  const int next = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+  struct stat status {};
+  EXPECT(next == I::other && fstat(next, &status) == 0 && S_ISREG(status.st_mode));
+
+  I::after(50, I::use_event);
+  EXPECT(I::wait(300) == KFD_WAIT_TIMEOUT);
+
+  for (int i = 0; i < 3; ++i) {
+    if (sigsetjmp(I::back, 1) == 0) {
+      I::after(20, I::leave);
+      I::wait(UINT32_MAX);
+      EXPECT(false);
+    }
+    EXPECT(answers(I::kfd));
+    // Nobody waits, so that it stays set for who waits next.
+    I::set();
+    EXPECT(I::wait(0) == KFD_WAIT_COMPLETE);
+    EXPECT(I::wait(0) == KFD_WAIT_TIMEOUT);
+  }
+  // A thread that can be cancelled still.
+  int cancelable = -1;
+  EXPECT(pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, &cancelable) == 0);
+  EXPECT(cancelable == PTHREAD_CANCEL_ENABLE);
+
+  // The child of a handler comes back from a wait that is its parent's.
+  const pid_t self = getpid();
+  I::after(50, I::leave_in_child);
+  kfd_event_data data{};
+  data.event_id = I::event;
+  kfd_wait_events w{reinterpret_cast<uint64_t>(&data), 1, 0, 300, 0};
+  const int result = call(I::kfd, KFD_NR_WAIT_EVENTS, w);
+  if (getpid() != self) _exit(result == -1 && errno == EBADF ? 0 : 1);
+  EXPECT(result == 0 && w.wait_result == KFD_WAIT_TIMEOUT);
+}
+
+// A handler that opens and closes, whatever it interrupts.
+void check_interrupts() {
+  const int kfd = open("/dev/kfd", O_RDWR | O_CLOEXEC);
+  EXPECT(answers(kfd));
+  struct sigaction action {};
+  action.sa_handler = [](int) {
+    const int own = open("/dev/kfd", O_RDWR | O_CLOEXEC);
+    EXPECT(answers(own) && close(own) == 0);
+  };
+  action.sa_flags = SA_RESTART;
+  EXPECT(sigaction(SIGALRM, &action, nullptr) == 0);
+  const itimerval time{{0, 97}, {0, 97}};
+  setitimer(ITIMER_REAL, &time, nullptr);
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(2);
+  while (std::chrono::steady_clock::now() < end) {
+    const int other = open("/dev/kfd", O_RDWR | O_CLOEXEC);
+    const int copy = dup(other);
+    EXPECT(answers(other) && answers(copy));
+    EXPECT(close(copy) == 0 && close(other) == 0);
+  }
+  signal(SIGALRM, SIG_IGN);
+}
+
 // A thread that has blocked all signals before there was a GPU rings a doorbell that is watched.
 void check_masks() {
   std::atomic<Gpu*> shared{nullptr};
@@ -773,11 +892,12 @@ struct Check {
   void (*run)();
 };
 constexpr Check kChecks[] = {
-    {"names", check_names},       {"fork", check_fork},   {"vfork", check_vfork},
-    {"first", check_first},       {"early", check_early}, {"handlers", check_handlers},
-    {"cancel", check_cancel},     {"exec", check_exec},   {"masks", check_masks},
-    {"mappings", check_mappings}, {"races", check_races}, {"limits", check_limits},
-    {"queues", check_queues},     {"log", check_log}};
+    {"names", check_names},   {"fork", check_fork},       {"vfork", check_vfork},
+    {"first", check_first},   {"early", check_early},     {"handlers", check_handlers},
+    {"cancel", check_cancel}, {"signals", check_signals}, {"interrupts", check_interrupts},
+    {"exec", check_exec},     {"masks", check_masks},     {"mappings", check_mappings},
+    {"races", check_races},   {"limits", check_limits},   {"queues", check_queues},
+    {"log", check_log}};
 
 }  // namespace
 

@@ -83,13 +83,21 @@ System* system_for_path() {
   return state.load(std::memory_order_acquire) == kReady ? current.load(std::memory_order_acquire) : nullptr;
 }
 
+FileCall::FileCall(int fd) {
+  if (fd < 0 || own_calls != 0) return;
+  for (const auto* known : {&current, &inherited}) {
+    System* const system = known->load(std::memory_order_acquire);
+    if (system == nullptr || !system->may_have(fd)) continue;
+    if (!inside_) inside_.emplace();
+    if (!system->has(fd)) continue;
+    system_ = system;
+    return;
+  }
+  inside_.reset();
+}
+
 System* system_for_fd(int fd) {
-  if (fd < 0 || own_calls != 0) return nullptr;
-  if (System* system = current.load(std::memory_order_acquire); system != nullptr && system->has(fd))
-    return system;
-  if (System* system = inherited.load(std::memory_order_acquire); system != nullptr && system->has(fd))
-    return system;
-  return nullptr;
+  return FileCall(fd).operator->();
 }
 
 bool could_be_ours(const char* path) {

@@ -5,14 +5,14 @@
 // vfork runs in its parent's memory with descriptors of its own, so what it opens and closes is not put down.
 #pragma once
 
-#include <pthread.h>
-
 #include <atomic>
 #include <cerrno>
+#include <optional>
 #include <string>
 
 #include "api/support/mutex.hpp"
 #include "plugins/vgpu/cp/own_calls.hpp"
+#include "plugins/vgpu/kfd/driver_call.hpp"
 #include "plugins/vgpu/kfd/system.hpp"
 
 #define HOOK extern "C" __attribute__((visibility("default")))
@@ -24,19 +24,7 @@ extern constinit std::atomic<System*> current;  ///< Null: none yet.
 extern constinit std::atomic<System*> inherited;
 extern constinit Mutex folders_mutex;  ///< Of folders.cpp: no fork comes in between.
 
-/// While one of these lives, the thread does the driver's work. It cannot be cancelled there, as it cannot in the
-/// kernel: what has locks and holds files is not made to be left at any place.
-class Inside {
- public:
-  Inside() noexcept { pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancelable_); }
-  ~Inside() { pthread_setcancelstate(cancelable_, nullptr); }
-  Inside(const Inside&) = delete;
-  Inside& operator=(const Inside&) = delete;
-
- private:
-  const OwnCalls ours_;
-  int cancelable_ = 0;
-};
+using Inside = DriverCall;
 
 /// False in a child of vfork, which shares our memory: what it closes is still open here.
 bool shares_descriptors();
@@ -46,6 +34,18 @@ System* system_for_path();
 
 /// The system that knows this descriptor, if any. Never makes one.
 System* system_for_fd(int fd);
+
+/// The same for a call on it: while one lives that is of ours, the thread does the driver's work.
+class FileCall {
+ public:
+  explicit FileCall(int fd);
+  explicit operator bool() const { return system_ != nullptr; }
+  System* operator->() const { return system_; }
+
+ private:
+  std::optional<Inside> inside_;
+  System* system_ = nullptr;
+};
 
 /// Whether it is worth asking.
 bool could_be_ours(const char* path);

@@ -56,10 +56,7 @@ FILE* open_stream(const OurPath& ours, const char* mode) {
 }
 
 int stat_fd(int fd, struct stat* out) {
-  if (System* system = system_for_fd(fd)) {
-    const Inside guard;
-    if (system->stat(fd, *out)) return 0;
-  }
+  if (const FileCall file{fd}; file && file->stat(fd, *out)) return 0;
   const long result = syscall(SYS_fstat, fd, out);
   if (result == 0 && own_calls == 0) {
     if (System* system = current.load(std::memory_order_acquire)) system->stat_plain_file(fd, *out);
@@ -334,10 +331,7 @@ int statx_hook(int folder, const char* path, int flags, unsigned mask, struct st
 HOOK int close(int fd) {
   // Programs that close every descriptor they don't know mean their own.
   if (own_calls == 0 && InternalFd::is_internal(fd) && shares_descriptors()) return to_libc(-EBADF);
-  if (System* system = system_for_fd(fd); system != nullptr && shares_descriptors()) {
-    const Inside guard;
-    return to_libc(system->close(fd));
-  }
+  if (const FileCall file{fd}; file && shares_descriptors()) return to_libc(file->close(fd));
   return NEXT(close)(fd);
 }
 HOOK int close_range(unsigned first, unsigned last, int flags) noexcept {
@@ -364,9 +358,8 @@ HOOK void closefrom(int first) noexcept {
 
 HOOK int dup(int fd) noexcept {
   const int copy = static_cast<int>(syscall(SYS_dup, fd));
-  if (System* system = system_for_fd(fd); copy >= 0 && system != nullptr && shares_descriptors()) {
-    const Inside guard;
-    system->note_duplicate(fd, copy);
+  if (copy >= 0 && shares_descriptors()) {
+    if (const FileCall file{fd}) file->note_duplicate(fd, copy);
   }
   return copy;
 }
@@ -391,11 +384,8 @@ HOOK int dup3(int fd, int to, int flags) noexcept {
 
 static int do_fcntl(int fd, int command, long argument) {
   const int result = NEXT(fcntl)(fd, command, argument);
-  if (result >= 0 && (command == F_DUPFD || command == F_DUPFD_CLOEXEC)) {
-    if (System* system = system_for_fd(fd); system != nullptr && shares_descriptors()) {
-      const Inside guard;
-      system->note_duplicate(fd, result);
-    }
+  if (result >= 0 && (command == F_DUPFD || command == F_DUPFD_CLOEXEC) && shares_descriptors()) {
+    if (const FileCall file{fd}) file->note_duplicate(fd, result);
   }
   return result;
 }
@@ -419,10 +409,7 @@ HOOK int ioctl(int fd, unsigned long request, ...) noexcept {
   va_start(list, request);
   void* const argument = va_arg(list, void*);
   va_end(list);
-  if (System* system = system_for_fd(fd)) {
-    const Inside guard;
-    return to_libc(system->ioctl(fd, request, argument));
-  }
+  if (const FileCall file{fd}) return to_libc(file->ioctl(fd, request, argument));
   const auto result = static_cast<int>(syscall(SYS_ioctl, fd, request, argument));
   // A file that does not know the request may be a device that somebody else has opened.
   if (result == -1 && errno == ENOTTY && own_calls == 0) {
