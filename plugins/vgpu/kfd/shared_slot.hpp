@@ -12,7 +12,7 @@ namespace rigel::vgpu {
 
 class SharedSlot {
  public:
-  /// Empty if somebody has it, or if there are no such names here.
+  /// Empty if somebody has it, or if there are no such names here. Names are of any length.
   static SharedSlot claim(const std::string& name);
 
   explicit operator bool() const { return static_cast<bool>(fd_); }

@@ -27,6 +27,13 @@ TEST(SharedSlot, IsOnesAtATime) {
   EXPECT_TRUE(SharedSlot::claim(name));
 }
 
+TEST(SharedSlot, HasANameOfAnyLength) {
+  const std::string name = own_name("vgpu-test-slot-") + std::string(200, 'x');
+  const SharedSlot first = SharedSlot::claim(name + "1"), second = SharedSlot::claim(name + "2");
+  EXPECT_TRUE(first && second);
+  EXPECT_FALSE(SharedSlot::claim(name + "2"));
+}
+
 TEST(SharedSlot, ComesBackFromAProcessThatIsKilled) {
   const std::string name = own_name("vgpu-test-killed-");
   int ready[2];
