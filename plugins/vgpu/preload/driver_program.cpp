@@ -267,6 +267,17 @@ void check_names() {
   const int kfd = open("/dev/kfd", O_RDWR | O_CLOEXEC);
   std::memset(&extended, 0, sizeof extended);
   EXPECT(raw(kfd, "", AT_EMPTY_PATH, STATX_BASIC_STATS, &extended) == 0 && S_ISCHR(extended.stx_mode));
+  // What cannot be a string.
+  for (const uint64_t address : {uint64_t{0x10}, uint64_t{1} << 63, ~uint64_t{0}}) {
+    const auto* const bad = reinterpret_cast<const char*>(address);
+    EXPECT(open(bad, O_RDONLY | O_CLOEXEC) == -1 && errno == EFAULT);
+    EXPECT(openat(kfd, bad, O_RDONLY | O_CLOEXEC) == -1 && errno == EFAULT);
+    EXPECT(access(bad, F_OK) == -1 && errno == EFAULT);
+    EXPECT(stat(bad, &by_fd) == -1 && errno == EFAULT);
+    EXPECT(fstatat(kfd, bad, &by_fd, AT_EMPTY_PATH) == -1 && errno == EFAULT);
+    EXPECT(raw(kfd, bad, AT_EMPTY_PATH, STATX_BASIC_STATS, &extended) == -1 && errno == EFAULT);
+    EXPECT(readlink(bad, target, sizeof target) == -1 && errno == EFAULT);
+  }
   // What the C library closes by itself is free for anything.
   EXPECT(std::ifstream("/dev/kfd").good());
   stream = std::fopen("/dev/dri/renderD128", "r+e");

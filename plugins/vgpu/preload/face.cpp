@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <unistd.h>
 
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <utility>
@@ -100,8 +101,14 @@ System* system_for_fd(int fd) {
   return FileCall(fd).operator->();
 }
 
+bool can_be_string(const char* path) {
+  constexpr uintptr_t kFirstPage = 4096, kProgramEnd = uintptr_t{1} << 47;
+  const auto at = reinterpret_cast<uintptr_t>(path);
+  return at >= kFirstPage && at < kProgramEnd;
+}
+
 bool could_be_ours(const char* path) {
-  if (path == nullptr || path[0] != '/') return false;
+  if (!can_be_string(path) || path[0] != '/') return false;
   while (path[1] == '/') ++path;
   return std::strncmp(path, "/dev", 4) == 0 || std::strncmp(path, "/sys", 4) == 0 ||
          std::strncmp(path, "/proc/modules", 13) == 0 || std::strstr(path, "..") != nullptr ||
@@ -130,7 +137,8 @@ OurPath our_path(const char* path, LastLink last) {
 }
 
 OurPath our_path_at(int folder, const char* path, LastLink last) {
-  if (path == nullptr || path[0] == '/' || folder == AT_FDCWD) return our_path(path, last);
+  if (!can_be_string(path)) return {};
+  if (path[0] == '/' || folder == AT_FDCWD) return our_path(path, last);
   System* const system = system_for_fd(folder);
   if (system == nullptr) return {};
   const Inside guard;
@@ -141,7 +149,7 @@ OurPath our_path_at(int folder, const char* path, LastLink last) {
 
 OurPath our_path_or_parent_at(int folder, const char* path, LastLink last) {
   OurPath ours = our_path_at(folder, path, last);
-  if (ours || path == nullptr) return ours;
+  if (ours || !can_be_string(path)) return ours;
   const std::string_view whole(path);
   if (whole != ".." && !whole.ends_with("/..")) return ours;
   ours = our_path_at(folder, std::string(whole.substr(0, whole.size() - 2)).append(".").c_str(), last);

@@ -46,6 +46,8 @@ class FileCall {
   std::optional<Inside> inside_;
   System* system_ = nullptr;
 };
+/// Whether the address may be a string's. Others are for the kernel to refuse: some programs ask with them what it knows.
+bool can_be_string(const char* path);
 
 /// Whether it is worth asking.
 bool could_be_ours(const char* path);

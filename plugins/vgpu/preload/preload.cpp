@@ -74,7 +74,7 @@ int stat_path(int folder, const char* path, struct stat* out, int flags) {
     errno = ENOENT;
     return -1;
   }
-  if ((flags & AT_EMPTY_PATH) != 0 && path != nullptr && *path == 0) return stat_fd(folder, out);
+  if ((flags & AT_EMPTY_PATH) != 0 && can_be_string(path) && *path == 0) return stat_fd(folder, out);
   return static_cast<int>(syscall(SYS_newfstatat, folder, path, out, flags));
 }
 
@@ -303,7 +303,7 @@ HOOK int statx_hook(int folder, const char* path, int flags, unsigned mask,
                     struct statx* out) __asm__("statx");
 int statx_hook(int folder, const char* path, int flags, unsigned mask, struct statx* out) {
   struct stat s {};
-  const bool of_fd = (flags & AT_EMPTY_PATH) != 0 && (path == nullptr || *path == 0);
+  const bool of_fd = (flags & AT_EMPTY_PATH) != 0 && (path == nullptr || (can_be_string(path) && *path == 0));
   const OurPath ours = of_fd ? OurPath{} : our_path_or_parent_at(folder, path, last_link(flags));
   if (ours) {
     if (!ours.system->stat(ours.path, s)) return to_libc(-ENOENT);
