@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <utility>
 
 #include "api/support/mutex.hpp"
 #include "plugins/vgpu/cp/command_processor.hpp"
@@ -44,9 +45,10 @@ class GpuContext final : public DeviceBus {
   GpuApertures apertures() const;
 
   // Memory, under the process's memory lock.
-  bool acquired() const { return drm_file_ != 0; }
-  uint64_t drm_file() const { return drm_file_; }
-  void set_drm_file(uint64_t id) { drm_file_ = id; }
+  bool acquired() const { return drm_file_ != nullptr; }
+  const std::shared_ptr<void>& drm_file() const { return drm_file_; }
+  /// The address space lives in the file that it was acquired with, which stays open when the program closes it.
+  void set_drm_file(std::shared_ptr<void> file) { drm_file_ = std::move(file); }
   PageTable& table() { return table_; }
   /// Whether [va, va + bytes) is pages of the GPU's address space.
   bool can_map(uint64_t va, uint64_t bytes) const;
@@ -115,7 +117,7 @@ class GpuContext final : public DeviceBus {
   const uint64_t seed_;
   Process* process_ = nullptr;
 
-  uint64_t drm_file_ = 0;
+  std::shared_ptr<void> drm_file_;
   PageTable table_;
   Scopes scopes_;
   std::atomic<uint64_t> epoch_{1};

@@ -83,8 +83,8 @@ Errno KfdIoctls::acquire_vm(Process& process, const IoctlCall& call) {
   const MutexLock lock(process.memory_mutex_);
   GpuContext* const gpu = process.gpu_by_id(a.gpu_id);
   if (gpu == nullptr || file->gpu_index != gpu->index()) return EINVAL;
-  if (gpu->acquired()) return gpu->drm_file() == file->file_id ? 0 : EBUSY;
-  gpu->set_drm_file(file->file_id);
+  if (gpu->acquired()) return gpu->drm_file() == file->file ? 0 : EBUSY;
+  gpu->set_drm_file(file->file);
   process.events_.smi().process_starts(gpu->index());
   return 0;
 }

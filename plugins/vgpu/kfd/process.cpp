@@ -73,6 +73,7 @@ Process::~Process() {
   }
   for (const auto& gpu : gpus_) {
     if (gpu->acquired()) events_.smi().process_ends(gpu->index());
+    gpu->set_drm_file(nullptr);  // uses the GPUs when it is closed
   }
   gpus_.clear();
 }
@@ -413,10 +414,6 @@ void Process::forget_given_back(uint64_t va, uint64_t bytes) {
     gone.emplace_back(first, last);
   });
   for (const auto& [first, last] : gone) forget_shared(first, last);
-}
-
-void Process::render_node_closed(uint64_t) {
-  // The address space outlives the file that it was acquired with: amdkfd holds a reference to the file.
 }
 
 ErrnoOr<Process::DoorbellHook> Process::attach_doorbell(void* address) {

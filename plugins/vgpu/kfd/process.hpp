@@ -38,7 +38,7 @@ class OpenFiles {
  public:
   virtual ~OpenFiles() = default;
   struct RenderNode {
-    uint64_t file_id;  ///< Tells open files apart; 0 is none.
+    std::shared_ptr<void> file;  ///< Tells open files apart, and keeps them open.
     uint32_t gpu_index;
   };
   /// EBADF or EINVAL if `fd` is not a render node of this machine.
@@ -137,9 +137,6 @@ class Process {
   /// What runs on every GPU, in each queue: lines. Without locks, and outside of translation scopes.
   std::string describe_activity();
   const void* code_objects() const noexcept { return code_objects_.load(std::memory_order_relaxed); }
-
-  /// A file was closed for the last time: what belongs to it goes.
-  void render_node_closed(uint64_t file_id);
 
   /// Maps [va, va + bytes) of a GPU to host memory, for the render nodes. EINVAL if
   /// something is there or the range is not the GPU's.

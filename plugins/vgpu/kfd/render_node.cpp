@@ -665,7 +665,6 @@ RenderNode::RenderNode(Process& process, uint32_t minor, uint64_t file_id, OpenF
 
 RenderNode::~RenderNode() {
   for (auto& [handle, gem] : gems_) close_gem(gem);
-  process_.render_node_closed(file_id_);
 }
 
 uint32_t RenderNode::add_gem(Gem gem) {

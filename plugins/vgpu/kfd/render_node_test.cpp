@@ -217,6 +217,31 @@ TEST_F(RenderNodeOf, ReplacingAndClearingARangeLeavesWhatIsBesideIt) {
   EXPECT_EQ(t.look(kVa + 12288, 4096, Access::kRead).reason, FaultReason::kNotPresent);
 }
 
+// amdkfd keeps the file.
+TEST_F(RenderNodeOf, WhatIsMappedStaysWhenTheFileOfTheAddressSpaceIsClosed) {
+  const auto make = [&](uint64_t va) {
+    drm_amdgpu_gem_create create{};
+    create.in.bo_size = 4096;
+    create.in.domains = AMDGPU_GEM_DOMAIN_VRAM;
+    EXPECT_EQ(drm(DRM_AMDGPU_GEM_CREATE, create), 0);
+    EXPECT_EQ(map(create.out.handle, va, 4096), 0);
+  };
+  const auto is_mapped = [&](uint64_t va) { return t.look(va, 4096, Access::kWrite).bytes == 4096; };
+  make(kVa);
+  const int acquired = t.render[0];
+  ASSERT_EQ(t.system->close(acquired), 0);
+  EXPECT_TRUE(is_mapped(kVa));
+  t.render[0] = t.system->open("/dev/dri/renderD128", O_RDWR | O_CLOEXEC);
+  make(2 * kVa);
+  EXPECT_TRUE(is_mapped(2 * kVa));
+  kfd_acquire_vm a{static_cast<uint32_t>(t.render[0]), t.gpu_id()};
+  EXPECT_EQ(t.call(KFD_NR_ACQUIRE_VM, a), -EBUSY);
+  ASSERT_EQ(t.system->close(t.render[0]), 0);
+  t.render.clear();
+  EXPECT_TRUE(is_mapped(kVa));
+  EXPECT_FALSE(is_mapped(2 * kVa));
+}
+
 TEST_F(RenderNodeOf, BuffersWithoutAccessOfTheHostCannotBeMappedByAnyName) {
   drm_amdgpu_gem_create create{};
   create.in.bo_size = 4096;

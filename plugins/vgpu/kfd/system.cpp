@@ -87,7 +87,7 @@ System::~System() {
     const WriterLock lock(files_mutex_);
     files.swap(files_);
   }
-  files.clear();  // render nodes use the process
+  files.clear();  // render nodes use the process, which closes those that it has acquired itself
 }
 
 std::shared_ptr<System::OpenFile> System::find(int fd) const {
@@ -411,7 +411,7 @@ ErrnoOr<OpenFiles::RenderNode> System::render_node(int fd) {
   const auto file = has(fd) ? find(fd) : nullptr;
   if (file == nullptr) return tl::unexpected(EBADF);
   if (file->node == nullptr) return tl::unexpected(EINVAL);
-  return OpenFiles::RenderNode{file->id, file->node->gpu_index()};
+  return OpenFiles::RenderNode{file, file->node->gpu_index()};
 }
 
 ErrnoOr<int> System::give_to_program(int fd, bool close_on_exec) {
