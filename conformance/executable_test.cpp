@@ -113,6 +113,15 @@ TEST_P(Executable, DescribesItsKernels) {
   EXPECT_NE(reverse.object, copy.object);
 }
 
+TEST_P(Executable, TellsTheAlignmentThatArgumentsNeed) {
+  if (agent_info<hsa_device_type_t>(agent(), HSA_AGENT_INFO_DEVICE) != HSA_DEVICE_TYPE_GPU)
+    GTEST_SKIP() << "host kernels get a copy of their arguments";
+  KernelSet kernels;
+  kernels.load(agent(), code_);
+  ASSERT_FALSE(HasFatalFailure());
+  EXPECT_EQ(kernels.kernel("aligned").kernarg_alignment, alignof(AlignedArgs));
+}
+
 TEST_P(Executable, SymbolsHaveNamesKindsAndAgents) {
   KernelSet kernels;
   kernels.load(agent(), code_);

@@ -106,6 +106,8 @@ KERNEL void scale(ScaleArgs args) {
 
 KERNEL void empty(EmptyArgs) {}
 
+KERNEL void aligned(AlignedArgs) {}
+
 KERNEL void illegal(EmptyArgs) {
   asm volatile(".long 0xbfff0000");  // of SOPP, an opcode that no generation has
 }

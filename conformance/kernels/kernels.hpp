@@ -64,6 +64,13 @@ struct EmptyArgs {
   uint64_t reserved;
 };
 
+// For GPUs only:
+
+/// aligned: nothing, with arguments that want to lie at a multiple of 128 bytes.
+struct alignas(128) AlignedArgs {
+  uint64_t reserved;
+};
+
 // For GPUs only, and in a code object of its own, as its variables are the program's:
 
 /// scale_outside: out[i] = in[i] * outside_factor + outside_table[i % kOutsideTable], and then adds one to

@@ -139,10 +139,11 @@ Status AgentCodeTarget::describe_kernel(std::span<const std::byte> descriptor, C
       agent_.backend().code.describe_kernel(agent_.device(), descriptor.data(), &info);
   if (status != HSA_STATUS_SUCCESS) return backend_report::refused("a kernel descriptor is refused", status);
   if (info.kernarg_size != 0) kernel.kernarg_size = info.kernarg_size;
-  if (info.kernarg_alignment != 0) kernel.kernarg_alignment = info.kernarg_alignment;
+  // What the metadata says of these, a descriptor does not.
+  kernel.kernarg_alignment = std::max(kernel.kernarg_alignment, info.kernarg_alignment);
+  kernel.dynamic_callstack |= info.dynamic_callstack != 0;
   kernel.group_size = info.group_size;
   kernel.private_size = info.private_size;
-  kernel.dynamic_callstack = info.dynamic_callstack != 0;
   if (info.wavefront_size != 0) kernel.wavefront_size = info.wavefront_size;
   return HSA_STATUS_SUCCESS;
 }

@@ -598,11 +598,14 @@ Result<void> CodeObjectParser::add_kernel(uint32_t index) {
 }
 
 void CodeObjectParser::add_metadata() {
-  const auto note = std::find_if(object_.notes_.begin(), object_.notes_.end(), [](const CodeNote& candidate) {
-    return candidate.type == kMetadataNoteType && candidate.name == kMetadataNoteName;
-  });
-  if (note == object_.notes_.end() || object_.kernels_.empty()) return;
-  const auto noted = read_kernel_metadata(note->description);
+  if (object_.kernels_.empty()) return;
+  // A linker leaves the note of each object that it has linked.
+  std::vector<KernelMetadata> noted;
+  for (const CodeNote& note : object_.notes_) {
+    if (note.type != kMetadataNoteType || note.name != kMetadataNoteName) continue;
+    const auto more = read_kernel_metadata(note.description);
+    noted.insert(noted.end(), more.begin(), more.end());
+  }
   std::unordered_map<std::string_view, const KernelMetadata*> by_symbol(noted.size());
   for (const KernelMetadata& facts : noted) by_symbol.emplace(facts.symbol, &facts);
   for (CodeKernel& kernel : object_.kernels_) {

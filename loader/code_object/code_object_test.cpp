@@ -123,6 +123,30 @@ TEST(CodeObject, TellsTheKernelsOfAFile) {
   EXPECT_TRUE(kernel.dynamic_callstack);
 }
 
+// As the compiler notes it: {"amdhsa.kernels": [{".symbol": …, ".kernarg_segment_align": …}]}.
+std::string alignment_note(std::string_view symbol, uint8_t alignment) {
+  const auto text = [](std::string_view what) {
+    return std::string(1, static_cast<char>(0xa0 | what.size())).append(what);
+  };
+  return "\x81" + text("amdhsa.kernels") + "\x91\x82" + text(".symbol") + text(symbol) +
+         text(".kernarg_segment_align") + "\xcc" + static_cast<char>(alignment);
+}
+
+TEST(CodeObject, TakesTheMetadataOfEveryObjectThatWasLinked) {
+  ElfBuilder elf = rich_elf();
+  elf.add_kernel("other", ElfBuilder::kConstants + 0x80, ElfBuilder::kCode + 0x200);
+  elf.notes = {{"AMDGPU", 32, alignment_note("work.kd", 64)},
+               {"AMDGPU", 32, alignment_note("other.kd", 128)}};
+  const Bytes bytes = elf.build();
+  const auto object = CodeObject::parse(bytes);
+  ASSERT_TRUE(object);
+  ASSERT_EQ(object->kernels().size(), 2u);
+  for (const CodeKernel& kernel : object->kernels()) {
+    const bool work = object->symbols()[kernel.symbol].name == "work.kd";
+    EXPECT_EQ(kernel.kernarg_alignment, work ? 64u : 128u);
+  }
+}
+
 TEST(CodeObject, TellsRelocationsOfBothTables) {
   const Bytes bytes = rich_elf().build();
   const auto object = CodeObject::parse(bytes);

@@ -532,7 +532,7 @@ HSABE_CHECK(hsabe_code_symbol_t, size);
 typedef struct hsabe_kernel_info {
   uint64_t struct_size;
   uint32_t kernarg_size;      /* bytes; 0: unknown, take the metadata's */
-  uint32_t kernarg_alignment; /* bytes */
+  uint32_t kernarg_alignment; /* bytes; the metadata's, if that is more */
   uint32_t group_size;        /* bytes, fixed part */
   uint32_t private_size;      /* bytes a work-item, fixed part */
   uint32_t dynamic_callstack; /* nonzero: private_size is only an estimate */
