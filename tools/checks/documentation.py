@@ -120,8 +120,7 @@ def check_long(where, text, minutes, scratch, bin_folder):
         return check_commands(where, text, scratch, bin_folder, timeout=minutes * 180)
     made = set()  # by the block itself, in the folders of its builds
     for words in commands(text):
-        made.update(words[i + 1] for i, word in enumerate(words[:-1])
-                    if word == "-B" or word == "--build" and not (scratch / words[i + 1]).exists())
+        made.update(words[i + 1] for i, word in enumerate(words[:-1]) if word == "-B")
         program = words[0]
         found = scratch / program if "/" in program else shutil.which(program)
         if not found or not (os.access(found, os.X_OK) or program.split("/")[0] in made):
@@ -215,7 +214,7 @@ def main():
         if not entry.name.startswith(("build", ".git")):
             (scratch / entry.name).symlink_to(entry)
     bin_folder = build / "bin"
-    for preset in ("dev", "release"):
+    for preset in ("dev", "release", "demo"):
         (scratch / f"build-{preset}").symlink_to(build)
     (scratch / "program").symlink_to(bin_folder / "rigel-info")  # the reader's
     help_texts = {name: run([name, "--help"], scratch, bin_folder).stdout for name in COMMANDS}
