@@ -127,8 +127,9 @@ class HardwareQueue {
     return Outcome::kStopped;
   }
 
-  /// Whether a step ends before its budget: it has moved a piece, and others wait for the scope or the engine.
-  bool has_moved_a_piece() const { return memory_.moved() >= kPieceBytes; }
+  /// Whether a step ends before its budget: it has moved a piece, or the rest of a copy that is nearly one, and others wait
+  /// for the scope or the engine.
+  bool has_moved_a_piece() const { return memory_.moved() >= kPieceBytes / 2; }
   bool has_interrupts() const { return !interrupts_.empty(); }
 
   bool faulted() const { return faulted_; }
