@@ -54,9 +54,8 @@ bool is_in_loop(const analysis::FlowGraph& graph, uint32_t block) {
 
 }  // namespace
 
-bool adds_scalar(const Plan& plan, const isa::Instruction& load) {
-  const bool is_null = plan.traits().has_null && load.soffset.code == isa::code::kNull;
-  return load.soffset.exists() && load.soffset.is_scalar_register() && !is_null;
+bool adds_scalar(const isa::Instruction& load) {
+  return load.soffset.exists() && load.soffset.is_scalar_register();
 }
 
 Arguments find_arguments(const Plan& plan) {
@@ -74,7 +73,7 @@ Arguments find_arguments(const Plan& plan) {
       const isa::Instruction& in = nodes[n].instruction;
       const MicroOp& op = *plan.sites[n].operations;
       const uint32_t pointer = op.src[0].offset / 4;
-      const bool is_same = plan.sites[n].what == Site::What::kScalarLoad && !adds_scalar(plan, in) &&
+      const bool is_same = plan.sites[n].what == Site::What::kScalarLoad && !adds_scalar(in) &&
                            unchanged[pointer] && unchanged[pointer + 1];
       unchanged &= ~nodes[n].effects.writes.scalars;
       if (!is_same) continue;

@@ -27,7 +27,7 @@ struct Arguments {
 };
 
 /// Whether a scalar load adds a register to its address.
-bool adds_scalar(const Plan& plan, const isa::Instruction& load);
+bool adds_scalar(const isa::Instruction& load);
 
 Arguments find_arguments(const Plan& plan);
 

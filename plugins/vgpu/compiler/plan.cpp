@@ -227,8 +227,9 @@ Site::What what_of(const isa::Instruction& in, const Plan& plan) {
     case Encoding::kSmem:
       if (shape->verb != isa::Verb::kLoad || shape->space != isa::Space::kGlobal || in.glc)
         return Site::What::kCall;
-      return in.vdst.code + in.vdst.dwords <= isa::code::kVccHi + 1 ? Site::What::kScalarLoad
-                                                                    : Site::What::kCall;
+      return in.vdst.is_scalar_register() && in.vdst.code + in.vdst.dwords <= isa::code::kVccHi + 1
+                 ? Site::What::kScalarLoad
+                 : Site::What::kCall;
     case Encoding::kFlat:
     case Encoding::kGlobal: {
       const bool has_base = in.saddr.exists() && in.saddr.code != isa::code::kNull;

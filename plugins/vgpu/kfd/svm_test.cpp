@@ -128,6 +128,7 @@ TEST(KfdSvm, ABufferOfTheProgramsMemoryIsWhatIsThere) {
                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0, &out),
             0);
   EXPECT_EQ(t.look(reinterpret_cast<uint64_t>(shared.address), 2 * kPage, Access::kWrite).bytes, 2 * kPage);
+  EXPECT_EQ(t.map(shared.handle, 0, false), 0);
   EXPECT_EQ(t.free(shared.handle), 0);
   ASSERT_EQ(t.system->munmap(shared.address, 2 * kPage), 0);
 }

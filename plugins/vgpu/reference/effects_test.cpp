@@ -108,8 +108,6 @@ void expect_no_contradiction(const std::set<Encoding>& encodings, bool memory) {
         if (before.indexes_vgprs()) before.mode &= ~(1u << 27);
         before.pc = 0x1000;
         if (memory && !aim(draw, in, before)) continue;
-        // Nothing says what the second register of a group is that begins with NULL.
-        if (in.vdst.code == isa::code::kNull && in.vdst.dwords > 1) continue;
         // Said to read and write everything.
         if (isa::effects_of(in, target, before.wave_size).reads == isa::Registers::all()) break;
         found = contradiction(draw, in, before);

@@ -8,15 +8,21 @@ namespace {
 using isa::Op;
 using Kind = Element::Kind;
 
-void put(State& state, unsigned code, uint32_t value) {
-  if (code == isa::code::kNull && state.target.family() == isa::Family::kGfx10) return;
-  state.scalar[code] = value;
+// A group of registers that begins with NULL is NULL: LLVM has a pair of it (SGPR_NULL64).
+bool is_null(const State& state, const isa::Operand& group) {
+  return group.code == isa::code::kNull && state.target.family() == isa::Family::kGfx10;
+}
+void put(State& state, const isa::Operand& group, unsigned n, uint32_t value) {
+  if (!is_null(state, group)) state.scalar[group.code + n] = value;
+}
+uint32_t get(const State& state, const isa::Operand& group, unsigned n) {
+  return is_null(state, group) ? 0 : state.scalar[group.code + n];
 }
 
 bool execute_special(const isa::Instruction& in, State& state) {
   const auto put_pair = [&](uint64_t value) {
-    put(state, in.vdst.code, static_cast<uint32_t>(value));
-    put(state, in.vdst.code + 1u, static_cast<uint32_t>(value >> 32));
+    put(state, in.vdst, 0, static_cast<uint32_t>(value));
+    put(state, in.vdst, 1, static_cast<uint32_t>(value >> 32));
   };
   switch (in.op) {
     case Op::s_memtime:
@@ -26,7 +32,7 @@ bool execute_special(const isa::Instruction& in, State& state) {
       put_pair(state.world.reference_clock);
       return true;
     case Op::s_get_waveid_in_workgroup:
-      put(state, in.vdst.code, state.world.id_in_group);
+      put(state, in.vdst, 0, state.world.id_in_group);
       return true;
     case Op::s_dcache_inv:  // caches: there are none
     case Op::s_dcache_inv_vol:
@@ -79,14 +85,14 @@ Outcome execute_scalar_memory(const isa::Instruction& in, State& state) {
   switch (element->kind) {
     case Kind::kLoad:
       for (unsigned n = 0; n < dwords; ++n) {
-        put(state, in.vdst.code + n,
+        put(state, in.vdst, n,
             in_range(n * 4, 4) ? static_cast<uint32_t>(world.read(Space::kGlobal, address + n * 4, 4)) : 0);
       }
       return Outcome::kDone;
     case Kind::kStore:
       for (unsigned n = 0; n < dwords; ++n) {
         if (in_range(n * 4, 4)) {
-          world.write(Space::kGlobal, address + n * 4, 4, before.scalar[in.vdata.code + n]);
+          world.write(Space::kGlobal, address + n * 4, 4, get(before, in.vdata, n));
         }
       }
       return Outcome::kDone;
@@ -97,7 +103,8 @@ Outcome execute_scalar_memory(const isa::Instruction& in, State& state) {
   if (in_range(0, element->bytes)) {
     if (address % element->bytes != 0) world.open = true;
     const auto operand = [&](unsigned n) -> uint64_t {
-      return dwords == 2 ? before.pair(in.vdata.code + n * 2u) : before.scalar[in.vdata.code + n];
+      if (dwords == 1) return get(before, in.vdata, n);
+      return get(before, in.vdata, n * 2) | uint64_t{get(before, in.vdata, n * 2 + 1)} << 32;
     };
     const uint64_t other = element->change == Change::kCompareSwap ? operand(1) : 0;
     old = world.read(Space::kGlobal, address, element->bytes);
@@ -105,7 +112,7 @@ Outcome execute_scalar_memory(const isa::Instruction& in, State& state) {
                  changed(element->change, element->bytes, old, operand(0), other, {}));
   }
   if (!in.glc) return Outcome::kDone;
-  for (unsigned n = 0; n < dwords; ++n) put(state, in.vdata.code + n, static_cast<uint32_t>(old >> 32 * n));
+  for (unsigned n = 0; n < dwords; ++n) put(state, in.vdata, n, static_cast<uint32_t>(old >> 32 * n));
   return Outcome::kDone;
 }
 

@@ -138,15 +138,24 @@ void wave_id_in_group(const MicroOp* op, Wave* wave, std::byte* registers, uint6
   RIGEL_NEXT(op + 1, wave, registers, exec);
 }
 
+// Where the handler finds what is loaded to, or sent. Of a group that begins with NULL, all is NULL.
+uint32_t place_of_data(const isa::Operand& data, bool is_read, Emitter& out) {
+  if (!data.is_null()) return scalar_offset(data.code);
+  if (!is_read) return scalar_offset(kSinkSlot);
+  for (uint32_t i = 0; i < data.dwords; i += 2) {
+    out.emit(scalar::put_constant).dst = scalar_offset(kScalarTemporary + i);
+  }
+  return scalar_offset(kScalarTemporary);
+}
+
 }  // namespace
 
 Refusal lower_scalar_memory(const isa::Instruction& instruction, LoweringContext& context, Emitter& out) {
   using isa::Op;
   const auto to_scalar = [&](Handler handler) {
-    out.emit(handler).dst = scalar_offset(instruction.vdst.code);
-    if (scalar::touches_exec(scalar_offset(instruction.vdst.code), instruction.vdst.dwords)) {
-      out.emit(scalar::take_exec);
-    }
+    const uint32_t dst = place_of_data(instruction.vdst, false, out);
+    out.emit(handler).dst = dst;
+    if (scalar::touches_exec(dst, instruction.vdst.dwords)) out.emit(scalar::take_exec);
   };
   switch (instruction.op) {
     case Op::s_dcache_inv:
@@ -180,8 +189,9 @@ Refusal lower_scalar_memory(const isa::Instruction& instruction, LoweringContext
   access.base = scalar_offset(instruction.saddr.code);
   const isa::Operand& data = shape->verb == Verb::kLoad ? instruction.vdst : instruction.vdata;
   const isa::Operand& where = data.exists() ? data : instruction.vdst;
-  if (!where.is_scalar_register() || !instruction.saddr.is_scalar_register()) return kRefuseRegister;
-  access.data = scalar_offset(where.code);
+  const bool is_there = where.is_scalar_register() || (where.is_null() && context.traits().has_null);
+  if (!is_there || !instruction.saddr.is_scalar_register()) return kRefuseRegister;
+  access.data = place_of_data(where, shape->verb != Verb::kLoad, out);
   access.buffer = shape->space == isa::Space::kBuffer;
   access.returns = instruction.glc;
   access.offset = instruction.offset;
