@@ -217,7 +217,7 @@ class EveryInstruction : InstructionWriter {
     }
     if (in.vdst.exists()) put(encoder_.sopp(op("s_waitcnt"), 0));
     for (const isa::Operand& operand : {in.dst[0], in.dst[1], in.vdst}) {
-      if (!operand.exists() || operand.code == kExecLo) continue;
+      if (!operand.exists() || operand.code == kExecLo || operand.code == isa::code::kNull) continue;
       const bool is_mask = operand.type == isa::Type::kMask;
       const uint32_t dwords = is_mask ? dwords_of_mask : std::max<uint32_t>(operand.dwords, 1);
       const uint32_t end = operand.is_vgpr() ? v(kVgprs) : 128;  // there may be none of that number

@@ -55,10 +55,18 @@ void InstructionWriter::v_add_co(uint32_t dst, uint32_t a, uint32_t b) {
 }
 
 void InstructionWriter::v_addc(uint32_t dst, uint32_t a, uint32_t b) {
+  if (is_gfx10() && draw_.one_in(2)) {  // as compilers do with the last carry
+    put(encoder_.vop3(op("v_addc_u32"), dst, a, v(b), isa::code::kVccLo, isa::code::kNull));
+    return;
+  }
   put(encoder_.vop2(op("v_addc_u32"), dst, a, b));
 }
 
 void InstructionWriter::v_add(uint32_t dst, uint32_t a, uint32_t b) {
+  if (is_gfx10() && draw_.one_in(8)) {
+    put(encoder_.vop3(op("v_add_co_u32"), dst, a, v(b), 0, isa::code::kNull));
+    return;
+  }
   if (is_gfx8() || draw_.one_in(4)) return v_add_co(dst, a, b);
   put(encoder_.vop2(op("v_add_u32"), dst, a, b));
 }

@@ -76,6 +76,10 @@ bool has_clamp(const isa::Instruction& in) {
 constexpr uint32_t kDpp8 = 233, kDpp8FetchInactive = 234;  // where SRC0 would be
 constexpr uint32_t kBeyond = 64;                           // VGPRs that no generated kernel is given
 
+bool has_null(const isa::Target& target) {
+  return target.family() == isa::Family::kGfx10;
+}
+
 bool reads_lanes(Op op) {
   const std::string_view name = isa::name(op);
   return name.find("readlane") != name.npos || name.find("readfirstlane") != name.npos ||
@@ -163,6 +167,7 @@ bool RandomAlu::attempt(uint16_t row, Draw& draw, const Registers& registers, Wo
     if (registers.sgprs < kFlatScratchSgpr && draw.one_in(32))
       return registers.sgprs + draw.below(kFlatScratchSgpr - registers.sgprs);
     if (draw.one_in(6)) return isa::code::kVccLo;
+    if (has_null(target_) && draw.one_in(16)) return isa::code::kNull;
     return registers.first_sgpr + draw.below(registers.end_sgpr - registers.first_sgpr);
   };
   const auto constant = [&]() -> uint32_t {
@@ -253,6 +258,7 @@ bool RandomAlu::is_allowed(const isa::Instruction& in, const Registers& register
     const uint32_t end = operand.code + std::max<uint32_t>(dwords, 1);
     return (operand.code >= registers.first_sgpr && end <= registers.end_sgpr) ||
            (operand.code >= registers.sgprs && end <= kFlatScratchSgpr) ||
+           (operand.code == isa::code::kNull && has_null(target_)) ||
            (operand.code >= isa::code::kVccLo && end <= isa::code::kVccHi + 1u);
   };
   for (const isa::Operand& operand : in.dst) {
