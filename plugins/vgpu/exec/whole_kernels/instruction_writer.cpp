@@ -1,5 +1,6 @@
 #include "plugins/vgpu/exec/whole_kernels/instruction_writer.hpp"
 
+#include <algorithm>
 #include <bit>
 
 #include "plugins/vgpu/isa/decoder.hpp"
@@ -136,8 +137,32 @@ void InstructionWriter::flat_scratch() {
 
 void InstructionWriter::wait() {
   if (draw_.one_in(24)) put(encoder_.sopp(op("s_sleep"), draw_.below(3)));
+  if (draw_.one_in(3)) wait_for_some();
   if (draw_.one_in(4)) return;  // nothing here needs it
-  put(encoder_.sopp(op("s_waitcnt"), draw_.one_in(2) ? 0 : 0xf70));
+  put(encoder_.sopp(op("s_waitcnt"), draw_.one_in(2) ? 0 : counters(0, 0)));
+}
+
+// One counter or more, each to any number.
+void InstructionWriter::wait_for_some() {
+  const uint32_t most = draw_.one_in(2) ? 0 : draw_.below(6);
+  if (is_gfx10() && draw_.one_in(4)) {
+    put(encoder_.sopk(op(one_of({"s_waitcnt_vmcnt", "s_waitcnt_lgkmcnt", "s_waitcnt_vscnt"})),
+                      isa::code::kNull, most));
+    return;
+  }
+  const uint32_t others = draw_.below(4);
+  const uint32_t which = draw_.below(3);
+  const uint32_t vector = which == 0 ? kNoWait : most;
+  const uint32_t rest = which == 0 ? most : which == 1 ? kNoWait : others;
+  put(encoder_.sopp(op("s_waitcnt"), counters(vector, rest)));
+}
+
+// SIMM16 of s_waitcnt: the counters of vector memory, and of LDS and scalar memory.
+uint32_t InstructionWriter::counters(uint32_t vector, uint32_t others) const {
+  vector = std::min(vector, is_gfx8() ? 15u : 63u);
+  others = std::min(others, is_gfx10() ? 63u : 15u);
+  constexpr uint32_t kNoExports = 7 << 4;
+  return (vector & 15) | kNoExports | others << 8 | vector >> 4 << 14;
 }
 
 }  // namespace rigel::vgpu::exec::whole

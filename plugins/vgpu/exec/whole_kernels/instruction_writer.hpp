@@ -59,9 +59,15 @@ class InstructionWriter {
   /// dst = source * factor, in one of the ways.
   void v_scale(uint32_t dst, int32_t factor, uint32_t source);
   void v_cmp(const char* op_name, uint32_t a, uint32_t b);
+  /// Some statement's loads have ended behind it, or what is read does not depend on them.
   void wait();
+  /// … or not all of them.
+  void wait_for_some();
   /// FLAT_SCRATCH, from what waves start with and sgpr::kScratchOffset.
   void flat_scratch();
+
+  static constexpr uint32_t kNoWait = ~0u;
+  uint32_t counters(uint32_t vector, uint32_t others) const;
 
   // Choice.
   template <class T>
