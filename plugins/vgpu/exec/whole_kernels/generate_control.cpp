@@ -1,7 +1,8 @@
 #include "plugins/vgpu/exec/whole_kernels/generator.hpp"
 
-#include <algorithm>
+#include <bit>
 #include <string>
+#include <utility>
 
 #include "plugins/vgpu/isa/hardware_register.hpp"
 
@@ -13,9 +14,19 @@ using isa::code::kVccLo;
 void Generator::barrier() {
   wait();
   put(encoder_.sopp(op("s_barrier"), 0));
-  lds_shared_ = !lds_shared_;
+  // A function is called between any barriers: what others read or write is not for it.
+  if (!function_) lds_shared_ = !lds_shared_;
   const uint32_t count = 1 + draw_.below(3);
   for (uint32_t i = 0; i < count; ++i) lds();
+}
+
+// One of the work-group's is not waited for by others at their barriers.
+void Generator::end_a_wave() {
+  const uint32_t wave = sgpr::kTemporary;
+  put(encoder_.vop1(op("v_readfirstlane_b32"), wave, v(item_)));
+  put(encoder_.sop2(op("s_lshr_b32"), wave, wave, inline_integer(std::countr_zero(kernel_.wave_size()))));
+  put(encoder_.sopc(op("s_cmp_eq_u32"), wave, inline_integer(static_cast<int32_t>(draw_.below(4)))));
+  branch("s_cbranch_scc1", end_);
 }
 
 // What is at hand is multiplied and added up behind a barrier, once or time after time, as of tiles.
@@ -50,18 +61,24 @@ void Generator::products() {
 }
 
 void Generator::call(uint32_t depth) {
-  if (in_function_ || depth > 2 || functions_.size() >= 2) return arithmetic(3);
-  if (functions_.empty() || draw_.one_in(2)) functions_.push_back(new_label());
-  const uint32_t function = functions_.back();
+  const uint32_t level = function_ ? function_->level + 1 : 1;
+  if (level > 2 || depth > level + 1) return arithmetic(3);
+  const Function function = function_to_call();
+  if (function.label == kNoLabel) return arithmetic(3);
   if (!is_gfx8() && draw_.one_in(2)) {
-    put(encoder_.sopk(op("s_call_b64"), sgpr::kReturn, 0));
-    kernel_.items.back().label = function;
+    put(encoder_.sopk(op("s_call_b64"), function.return_sgprs(), 0));
+    kernel_.items.back().label = function.label;
   } else {
-    put(encoder_.sop1(op("s_getpc_b64"), sgpr::kCall, 0));
-    put(encoder_.sop2(op("s_add_u32"), sgpr::kCall, sgpr::kCall, kLiteral, 0));
-    kernel_.items.back().label = function;
-    put(encoder_.sop2(op("s_addc_u32"), sgpr::kCall + 1, sgpr::kCall + 1, inline_integer(0)));
-    put(encoder_.sop1(op("s_swappc_b64"), sgpr::kReturn, sgpr::kCall));
+    address_of(function, sgpr::kCall);
+    if (draw_.one_in(2)) {  // a scalar says which
+      const Function other = function_to_call();
+      const uint32_t a = same_for_group_ ? kFirstGroupId : data_sgpr();
+      const uint32_t b = same_for_group_ ? inline_integer(static_cast<int32_t>(draw_.below(3))) : data_sgpr();
+      address_of(other, sgpr::kTemporary);
+      put(encoder_.sopc(op(one_of({"s_cmp_lt_u32", "s_cmp_gt_i32", "s_cmp_lg_u32"})), a, b));
+      put(encoder_.sop2(op("s_cselect_b64"), sgpr::kCall, sgpr::kCall, sgpr::kTemporary));
+    }
+    put(encoder_.sop1(op("s_swappc_b64"), function.return_sgprs(), sgpr::kCall));
   }
   places_.clear();
 }
@@ -69,18 +86,16 @@ void Generator::call(uint32_t depth) {
 // Control flow
 // ---------------------------------------------------------------------------------------------------
 
-// Addresses that are worked out inside are good for some lanes, or for one time round.
-void Generator::inside(uint32_t count, uint32_t depth) {
-  forget_written();
-  const std::vector<Place> before = places_;
-  statements(count, depth);
-  forget_written();
-  std::erase_if(places_, [&](const Place& place) {
-    return std::none_of(before.begin(), before.end(), [&](const Place& known) {
-      return known.vgpr == place.vgpr && known.form == place.form && known.out == place.out &&
-             known.bytes == place.bytes && known.constant == place.constant;
-    });
-  });
+void Generator::inside(uint32_t count, uint32_t depth, bool same_for_group) {
+  const bool was_same = std::exchange(same_for_group_, same_for_group_ && same_for_group);
+  const bool shared = lds_shared_;
+  with_places_of_before([&] { statements(count, depth); });
+  // Behind it LDS is what it was before.
+  if (lds_shared_ != shared) {
+    put(encoder_.sopp(op("s_barrier"), 0));
+    lds_shared_ = shared;
+  }
+  same_for_group_ = was_same;
 }
 
 // A mask that lanes have made: its registers.
@@ -134,34 +149,36 @@ void Generator::uniform_branch(uint32_t depth) {
   const uint32_t over = new_label(), end = new_label();
   const char* const conditions[] = {"s_cbranch_scc0", "s_cbranch_scc1", "s_cbranch_vccz", "s_cbranch_vccnz"};
   const uint32_t which = draw_.below(4);
+  const bool same = which < 2 && draw_.one_in(2);  // for all waves of a work-group
   if (which < 2) {
     static constexpr const char* kCompare[] = {"s_cmp_lt_u32", "s_cmp_gt_i32", "s_cmp_eq_u32",
                                                "s_cmp_lg_i32"};
     const char* const compare = kCompare[draw_.below(4)];
-    const uint32_t one = data_sgpr(), other = data_sgpr();
+    const uint32_t one = same ? one_of({sgpr::kLimit, kFirstGroupId, kFirstGroupId}) : data_sgpr();
+    const uint32_t other = same ? inline_integer(static_cast<int32_t>(draw_.below(5))) : data_sgpr();
     put(encoder_.sopc(op(compare), one, other));
   } else if (draw_.one_in(2)) {
     condition();
   }
   branch(conditions[which], over);
-  inside(1 + draw_.below(3), depth + 1);
+  inside(1 + draw_.below(3), depth + 1, same);
   if (draw_.one_in(2)) {
     put_label(over);
     return;
   }
   branch("s_branch", end);
   put_label(over);
-  inside(1 + draw_.below(2), depth + 1);
+  inside(1 + draw_.below(2), depth + 1, same);
   put_label(end);
 }
 
 void Generator::uniform_loop(uint32_t depth) {
-  if (depth >= 3 || in_function_) return arithmetic(2);
+  if (depth >= 3) return arithmetic(2);
   const uint32_t count = sgpr::kLoopCount + depth, again = new_label();
   s_mov(count, 1 + draw_.below(5));
   places_.clear();
   put_label(again);
-  inside(1 + draw_.below(3), depth + 1);
+  inside(1 + draw_.below(3), depth + 1, true);
   places_.clear();
   switch (draw_.below(3)) {
     case 0:
@@ -183,7 +200,7 @@ void Generator::uniform_loop(uint32_t depth) {
 
 // Lanes leave it one after the other.
 void Generator::lane_loop(uint32_t depth) {
-  if (depth >= 2 || in_function_) return arithmetic(2);
+  if (depth >= 2) return arithmetic(2);
   const uint32_t saved = saved_exec(depth + 1), exec = isa::code::kExecLo, count = loop_ + depth;
   const uint32_t again = new_label();
   const uint32_t most = one_of({1u, 3u, 7u});
@@ -223,7 +240,7 @@ void Generator::mode_game(uint32_t depth) {
   set(before ^ draw_.below(1u << width) << shift);
   const uint32_t count = 1 + draw_.below(3);
   for (uint32_t i = 0; i < count; ++i) arithmetic(3);
-  if (depth < 3 && draw_.one_in(2)) inside(1 + draw_.below(2), depth + 1);
+  if (depth < 3 && draw_.one_in(2)) inside(1 + draw_.below(2), depth + 1, true);
   if (depth != 0 || !draw_.one_in(6)) set(before);
 }
 

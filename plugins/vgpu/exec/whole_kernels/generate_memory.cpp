@@ -322,7 +322,7 @@ void Generator::lds() {
   const bool two = width >= 4 && width <= 8 && lds_own_ >= 2 * width && draw_.one_in(3);
   const uint32_t count = lds_own_ / width;
   const std::string bits = "b" + std::to_string(width * 8);
-  if (in_function_) {  // It is called between any barriers: what others read or write is not for it.
+  if (function_) {
     lds_load(slot_, width);
     return wait();
   }

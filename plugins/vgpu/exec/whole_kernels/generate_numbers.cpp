@@ -66,7 +66,7 @@ void Generator::wide_number(uint32_t to, uint32_t from) {
   if (draw_.one_in(2)) access(place(true), true, to);
 }
 
-void Generator::numbers(uint32_t depth) {
+void Generator::numbers() {
   const uint32_t parts[] = {data_vgpr(), data_vgpr(), data_vgpr()};
   for (const uint32_t part : parts) {
     if (draw_.one_in(3)) {
@@ -79,7 +79,7 @@ void Generator::numbers(uint32_t depth) {
   const uint32_t count = 2 + draw_.below(7);
   for (uint32_t i = 0; i < count; ++i) {
     // What is kept at one may have changed at the next.
-    if (depth == 0 && !in_function_ && draw_.one_in(4)) put(encoder_.sopp(op("s_barrier"), 0));
+    if (same_for_group_ && draw_.one_in(4)) put(encoder_.sopp(op("s_barrier"), 0));
     // One draw after the other: compilers evaluate arguments in any order, and a seed means one kernel.
     const uint32_t to = part(), a = part(), b = part();
     const uint32_t shift = inline_integer(static_cast<int32_t>(draw_.below(draw_.one_in(6) ? 32 : 10)));

@@ -229,13 +229,16 @@ void Generator::finish() {
   }
   put_label(end_);
   put(encoder_.sopp(op("s_endpgm"), 0));
-  in_function_ = true;
-  for (const uint32_t function : std::vector<uint32_t>(functions_)) {
-    put_label(function);
+  // Those that they call come behind them.
+  for (size_t i = 0; i < functions_.size(); ++i) {
+    const Function function = functions_[i];
+    function_ = function;
+    put_label(function.label);
     places_.clear();
     budget_ = 6;
-    statements(1 + draw_.below(4), 2);
-    put(encoder_.sop1(op("s_setpc_b64"), 0, sgpr::kReturn));
+    same_for_group_ = function.whole_group;
+    statements(1 + draw_.below(4), function.depth());
+    put(encoder_.sop1(op("s_setpc_b64"), 0, function.return_sgprs()));
   }
 }
 
@@ -256,8 +259,9 @@ void Generator::statement(uint32_t depth) {
   if (draw_.one_in(12)) return draw_.one_in(2) ? read_image() : draw_.one_in(2) ? write_image() : sum_image();
   if (draw_.one_in(20)) return mode_game(depth);
   if (draw_.one_in(30)) return indexed_moves();
-  if (draw_.one_in(6)) return numbers(depth);
-  if (branches && depth == 0 && !in_function_ && draw_.one_in(10)) return products();
+  if (draw_.one_in(6)) return numbers();
+  if (branches && !function_ && draw_.one_in(80)) return end_a_wave();
+  if (branches && depth == 0 && !function_ && draw_.one_in(10)) return products();
   const uint32_t what = draw_.below(branches ? 26 : 12);
   switch (what) {
     case 0:
@@ -291,7 +295,7 @@ void Generator::statement(uint32_t depth) {
       return arithmetic(4);
     case 15:
     case 16:
-      if (kernel_.lds_bytes != 0 && depth == 0 && !in_function_) return barrier();
+      if (kernel_.lds_bytes != 0 && same_for_group_) return barrier();
       return exchange();
     case 17:
     case 18:

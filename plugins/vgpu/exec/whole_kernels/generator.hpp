@@ -5,6 +5,7 @@
 // Threads: one generator belongs to one thread.
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <vector>
 
@@ -30,7 +31,19 @@ struct Place {
   uint32_t bytes = 0;     ///< That may be accessed from there on.
   uint32_t constant = 0;  ///< To be added to each access's own offset.
 
+  bool operator==(const Place&) const = default;
   uint32_t vgprs() const { return form == Form::kFlat || form == Form::kGlobal ? 2 : 1; }
+};
+
+/// A function that is called. Those of level 1 call those of level 2, which call nothing.
+struct Function {
+  uint32_t label = 0, level = 1;
+  bool whole_group = false;  ///< All waves of a work-group call it: it has barriers.
+
+  /// SGPRs: where it returns to.
+  uint32_t return_sgprs() const { return level == 1 ? sgpr::kReturn : sgpr::kReturnInner; }
+  /// Of its statements: EXEC and counters of loops are saved by depth.
+  uint32_t depth() const { return level + 1; }
 };
 
 class Generator : InstructionWriter {
@@ -59,7 +72,7 @@ class Generator : InstructionWriter {
   uint32_t close_scalar();
   uint32_t aligned_scalar();
   void wide_number(uint32_t to, uint32_t from);
-  void numbers(uint32_t depth);
+  void numbers();
   void indexed_moves();
   void indexed_arithmetic();
 
@@ -82,8 +95,11 @@ class Generator : InstructionWriter {
   void lds();
   void lds_load(uint32_t address, uint32_t width);
   void barrier();
+  void end_a_wave();
   void products();
   void scratch();
+  Function function_to_call();
+  void address_of(const Function& function, uint32_t to);
   void call(uint32_t depth);
 
   void region(uint32_t depth, bool with_else);
@@ -92,7 +108,9 @@ class Generator : InstructionWriter {
   void lane_loop(uint32_t depth);
   void mode_game(uint32_t depth);
   void exec_game();
-  void inside(uint32_t count, uint32_t depth);
+  template <class F>
+  void with_places_of_before(F draws);
+  void inside(uint32_t count, uint32_t depth, bool same_for_group = false);
 
   Registers registers() const {
     return {kernel_.vgprs, first_data_, sgpr::kData, sgpr::kDataEnd, false, true, layout_of(kernel_).sgprs};
@@ -118,12 +136,25 @@ class Generator : InstructionWriter {
   uint32_t slot_ = 5;   // its place in LDS
   uint32_t loop_ = 6;   // counters of loops that lanes leave, by depth
   uint32_t lds_stride_ = 0, lds_own_ = 0;
-  bool lds_shared_ = false;  // LDS may be read anywhere, and not be written
-  bool in_function_ = false;
+  bool same_for_group_ = true;        // All waves of a work-group come here, but for those that have ended
+  bool lds_shared_ = false;           // LDS may be read anywhere, and not be written
+  std::optional<Function> function_;  // in which statements are drawn
   uint32_t budget_ = 0;
   uint32_t mode_ = 0;  // MODE at present
-  std::vector<uint32_t> functions_;
+  std::vector<Function> functions_;
   uint32_t end_ = 0;
 };
+
+// Addresses that are worked out meanwhile are good for some lanes, or for one time round.
+template <class F>
+void Generator::with_places_of_before(F draws) {
+  forget_written();
+  const std::vector<Place> before = places_;
+  draws();
+  forget_written();
+  std::erase_if(places_, [&](const Place& place) {
+    return std::find(before.begin(), before.end(), place) == before.end();
+  });
+}
 
 }  // namespace rigel::vgpu::exec::whole

@@ -19,9 +19,10 @@ constexpr uint32_t kIn = 12, kOut = 14, kAtomics = 16, kLimit = 18;  ///< The ar
 constexpr uint32_t kInResource = 20, kOutResource = 24;
 constexpr uint32_t kData = 28, kDataEnd = 60;  ///< For whatever.
 constexpr uint32_t kCall = 60, kReturn = 62;
-constexpr uint32_t kSavedExec = 64;  ///< Pairs, by depth.
-constexpr uint32_t kLoopCount = 80;  ///< By depth.
-constexpr uint32_t kTemporary = 88;  ///< Four.
+constexpr uint32_t kSavedExec = 64;    ///< Pairs, by depth.
+constexpr uint32_t kReturnInner = 76;  ///< A pair.
+constexpr uint32_t kLoopCount = 80;    ///< By depth.
+constexpr uint32_t kTemporary = 88;    ///< Four.
 constexpr uint32_t kScratchOffset = 92, kEnd = 93;
 }  // namespace sgpr
 
