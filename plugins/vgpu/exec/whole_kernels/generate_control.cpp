@@ -12,6 +12,10 @@ using isa::code::kLiteral;
 using isa::code::kVccLo;
 
 void Generator::barrier() {
+  if (!function_ && !lds_shared_ && !draw_.one_in(4)) {  // so that there is something for others to read
+    for (uint32_t at = 0; at < lds_own_; at += 4)
+      put(encoder_.ds(op("ds_write_b32"), slot_, data_vgpr(), 0, at));
+  }
   wait();
   put(encoder_.sopp(op("s_barrier"), 0));
   // A function is called between any barriers: what others read or write is not for it.
@@ -57,7 +61,28 @@ void Generator::products() {
     branch("s_cbranch_scc1", again);
   }
   forget_written();
-  access(place(true), true, sum);
+  store_of(sum);
+}
+
+// One that there is, or a new one.
+Function Generator::function_to_call() {
+  const uint32_t level = function_ ? function_->level + 1 : 1;
+  std::vector<Function> known;
+  for (const Function& one : functions_) {
+    if (one.level == level && (same_for_group_ || !one.whole_group)) known.push_back(one);
+  }
+  if (known.size() < 2 && functions_.size() < 4 && (known.empty() || draw_.one_in(2))) {
+    known.assign(1, {new_label(), level, same_for_group_ && draw_.one_in(2)});
+    functions_.push_back(known.front());
+  }
+  return known.empty() ? Function{kNoLabel, level} : known[draw_.below(static_cast<uint32_t>(known.size()))];
+}
+
+void Generator::address_of(const Function& function, uint32_t to) {
+  put(encoder_.sop1(op("s_getpc_b64"), to, 0));
+  put(encoder_.sop2(op("s_add_u32"), to, to, kLiteral, 0));
+  kernel_.items.back().label = function.label;
+  put(encoder_.sop2(op("s_addc_u32"), to + 1, to + 1, inline_integer(0)));
 }
 
 void Generator::call(uint32_t depth) {
@@ -246,7 +271,7 @@ void Generator::mode_game(uint32_t depth) {
 
 // EXEC becomes something else for a while, also lanes that are not there: these must not store.
 void Generator::exec_game() {
-  const uint32_t saved = sgpr::kSavedExec + 14, exec = isa::code::kExecLo;
+  const uint32_t saved = sgpr::kOtherExec, exec = isa::code::kExecLo;
   forget_written();
   const std::vector<Place> before = places_;
   places_.clear();

@@ -63,7 +63,7 @@ void Generator::wide_number(uint32_t to, uint32_t from) {
   }
   put(encoder_.vop2(op("v_xor_b32"), to, v(low), high));
   forget_written();
-  if (draw_.one_in(2)) access(place(true), true, to);
+  if (draw_.one_in(2)) store_of(to);
 }
 
 void Generator::numbers() {
@@ -117,7 +117,7 @@ void Generator::numbers() {
   }
   const uint32_t seen = part();
   if (draw_.one_in(2)) v_cmp(one_of({"v_cmp_gt_u32", "v_cmp_eq_u32", "v_cmp_gt_i32"}), sgpr::kLimit, seen);
-  if (draw_.one_in(2)) access(place(true), true, seen);
+  if (draw_.one_in(2)) store_of(seen);
 }
 
 }  // namespace rigel::vgpu::exec::whole

@@ -261,6 +261,7 @@ void Generator::statement(uint32_t depth) {
   if (draw_.one_in(30)) return indexed_moves();
   if (draw_.one_in(6)) return numbers();
   if (branches && !function_ && draw_.one_in(80)) return end_a_wave();
+  if (draw_.one_in(30)) return pipeline();
   if (branches && depth == 0 && !function_ && draw_.one_in(10)) return products();
   const uint32_t what = draw_.below(branches ? 26 : 12);
   switch (what) {

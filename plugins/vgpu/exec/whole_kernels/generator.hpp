@@ -83,6 +83,10 @@ class Generator : InstructionWriter {
   void access(const Place& place, bool store, std::optional<uint32_t> wanted = {});
   void load() { access(place(draw_.one_in(8)), false); }
   void store() { access(place(true), true); }
+  void store_of(uint32_t vgpr) {
+    const Place to = place(true);
+    access(to, true, vgpr);
+  }
   void scalar_load();
   void scalar_store();
   uint32_t records(bool out, const Field& field, uint32_t count);
@@ -101,6 +105,15 @@ class Generator : InstructionWriter {
   Function function_to_call();
   void address_of(const Function& function, uint32_t to);
   void call(uint32_t depth);
+
+  template <class F>
+  void narrowed(F draws);
+  void meanwhile(uint32_t most);
+  void uses_of_loads();
+  void pipeline();
+  uint32_t lds_address(uint32_t width);
+  void lds_loads(uint32_t address, uint32_t width, uint32_t count, std::optional<uint32_t> wanted = {});
+  void tile();
 
   void region(uint32_t depth, bool with_else);
   void uniform_branch(uint32_t depth);

@@ -21,6 +21,7 @@ constexpr uint32_t kData = 28, kDataEnd = 60;  ///< For whatever.
 constexpr uint32_t kCall = 60, kReturn = 62;
 constexpr uint32_t kSavedExec = 64;    ///< Pairs, by depth.
 constexpr uint32_t kReturnInner = 76;  ///< A pair.
+constexpr uint32_t kOtherExec = 78;    ///< A pair: where nothing that saves EXEC is within.
 constexpr uint32_t kLoopCount = 80;    ///< By depth.
 constexpr uint32_t kTemporary = 88;    ///< Four.
 constexpr uint32_t kScratchOffset = 92, kEnd = 93;
