@@ -52,13 +52,18 @@ Place Generator::new_place(bool out) {
       }
     }
   }
-  const uint32_t base = out ? sgpr::kOut : sgpr::kIn;
   const uint32_t what = draw_.below(8);
   if (what == 0) {
     place.form = Place::Form::kBuffer;
     place.vgpr = offset;
     return place;
   }
+  place.base = out ? sgpr::kOut : sgpr::kIn;
+  if (odd_ != 0 && odd_out_ == out && draw_.one_in(2)) {
+    place.base = sgpr::kOddBase;
+    v_add_const(offset, static_cast<int32_t>(odd_), offset);
+  }
+  const uint32_t base = place.base;
   if (what <= 2 && !is_gfx8()) {
     place.form = Place::Form::kGlobalBase;
     place.vgpr = offset;
@@ -169,8 +174,7 @@ void Generator::access(const Place& place, bool is_store, std::optional<uint32_t
                           {.offen = true}));
       break;
     case Place::Form::kGlobalBase:
-      put(encoder_.flat(op("global" + what), place.vgpr, data, static_cast<int32_t>(offset),
-                        place.out ? sgpr::kOut : sgpr::kIn));
+      put(encoder_.flat(op("global" + what), place.vgpr, data, static_cast<int32_t>(offset), place.base));
       break;
     case Place::Form::kGlobal:
       put(encoder_.flat(op("global" + what), place.vgpr, data, static_cast<int32_t>(offset)));
@@ -296,6 +300,54 @@ void Generator::sum() {
   }
 }
 
+// Of the work-item's own number, which nobody else has: what comes back does not depend on others.
+void Generator::own_atomic() {
+  static constexpr const char* kKinds[] = {"add", "sub", "smin", "smax", "umin", "umax",    "and",
+                                           "or",  "xor", "inc",  "dec",  "swap", "cmpswap", "cmpswap"};
+  const std::string kind = kKinds[draw_.below(std::size(kKinds))];
+  const uint32_t dwords = draw_.one_in(3) ? 2 : 1, bytes = 4 * dwords;
+  const bool compares = kind == "cmpswap", returns = !draw_.one_in(3), odd = odd_out_ && odd_ != 0;
+  const uint32_t at = atomic_field_ + draw_.below(16 / bytes) * bytes;
+  const uint32_t data = data_vgpr(compares ? 2 * dwords : dwords), address = data_vgpr(2);
+  const std::string name = "_atomic_" + kind + (dwords == 2 ? "_x2" : "");
+  if (compares && draw_.one_in(2)) {  // with what is there: it is exchanged
+    v_scale(address, 16, index_);
+    v_add_const(address, static_cast<int32_t>(at), address);
+    put(encoder_.buffer(op(dwords == 2 ? "buffer_load_dwordx2" : "buffer_load_dword"), address, data + dwords,
+                        sgpr::kOutResource, 0, inline_integer(0), {.offen = true}));
+    wait();
+  }
+  v_scale(address, 16, index_);
+  v_add_const(address, static_cast<int32_t>(at), address);
+  const uint32_t way = draw_.below(4);
+  uint32_t result = data_vgpr(dwords);
+  if (way == 0) {
+    constexpr uint32_t kGlc = 1 << 14;
+    Words words = encoder_.buffer(op("buffer" + name), address, data, sgpr::kOutResource, 0,
+                                  inline_integer(0), {.offen = true});
+    if (returns) words[0] |= kGlc;
+    put(words);
+    result = data;
+  } else {
+    const bool by_base = way == 1 && !is_gfx8();
+    const uint32_t base = odd && draw_.one_in(2) ? sgpr::kOddBase : sgpr::kOut;
+    if (base == sgpr::kOddBase) v_add_const(address, static_cast<int32_t>(odd_), address);
+    if (!by_base) {
+      v_add_co(address, base, address);
+      v_mov(address + 1, base + 1);
+      v_addc(address + 1, inline_integer(0), address + 1);
+    }
+    constexpr uint32_t kGlc = 1 << 16;
+    const bool is_flat = is_gfx8() || (!by_base && draw_.one_in(3));
+    Words words = by_base ? encoder_.flat(op("global" + name), address, data, 0, base)
+                          : encoder_.flat(op((is_flat ? "flat" : "global") + name), address, data, 0);
+    if (returns) words[0] |= kGlc, words[1] |= result << 24;
+    put(words);
+  }
+  wait();
+  if (returns && draw_.one_in(2)) store_of(result);
+}
+
 void Generator::lds_load(uint32_t address, uint32_t width) {
   const uint32_t dwords = std::max(width / 4, 1u), count = lds_own_ / width;
   const std::string bits = "b" + std::to_string(width * 8);
@@ -361,11 +413,20 @@ void Generator::lds() {
   }
 }
 
+// SOFFSET of scratch: the wave's offset, if it is not in the descriptor.
+uint32_t Generator::scratch_wave() {
+  if (!scratch_in_resource_) return sgpr::kScratchOffset;
+  return is_gfx10() && draw_.one_in(2) ? isa::code::kNull : inline_integer(0);
+}
+
 void Generator::scratch() {
   const uint32_t width = one_of({4u, 4u, 8u, 16u, 1u, 2u});
   const uint32_t dwords = std::max(width / 4, 1u), data = data_vgpr(dwords);
   const uint32_t last = kernel_.private_bytes - std::max(width, 4u);
-  const uint32_t at = draw_.below(last / 4 + 1) * 4;
+  const uint32_t at = draw_.below(last / 4 + 1) * 4 + (width < 4 ? draw_.below(4 / width) * width : 0);
+  // Of the immediate offset, which may become negative or odd: the register has as much more.
+  const uint32_t less = draw_.one_in(2) ? 0 : draw_.one_in(2) ? draw_.below(4) : draw_.below(64);
+  const uint32_t wave = scratch_wave();
   const bool stores = draw_.one_in(2);
   constexpr const char* kWidths[] = {"dword", "dwordx2", "dwordx3", "dwordx4"};
   const std::string what =
@@ -375,12 +436,12 @@ void Generator::scratch() {
   const uint32_t way = draw_.below(is_gfx8() ? 3 : 5);
   if (way == 3) {  // scratch_*, by an offset in an SGPR
     const isa::Op scratch = op("scratch" + what);
-    s_mov(sgpr::kTemporary, at);
-    put(encoder_.flat(scratch, 0, data, 0, sgpr::kTemporary));
+    s_mov(sgpr::kTemporary, at + less);
+    put(encoder_.flat(scratch, 0, data, -static_cast<int32_t>(less), sgpr::kTemporary));
     return;
   }
   if (way == 0) {
-    put(encoder_.buffer(op("buffer" + what), 0, data, kScratchResource, at, sgpr::kScratchOffset, {}));
+    put(encoder_.buffer(op("buffer" + what), 0, data, kScratchResource, at, wave, {}));
     return;
   }
   const uint32_t address = data_vgpr(2);
@@ -390,12 +451,15 @@ void Generator::scratch() {
   if (kernel_.private_bytes < 32) v_const(address, 0);
   if (draw_.one_in(3)) v_const(address, at / 2 & ~(std::bit_ceil(width) - 1));
   if (way == 1) {
-    put(encoder_.buffer(op("buffer" + what), address, data, kScratchResource, small, sgpr::kScratchOffset,
+    const uint32_t least = std::min(less, small);
+    if (least != 0) v_add_const(address, static_cast<int32_t>(least), address);
+    put(encoder_.buffer(op("buffer" + what), address, data, kScratchResource, small - least, wave,
                         {.offen = true}));
     return;
   }
   if (way == 4) {
-    put(encoder_.flat(op("scratch" + what), address, data, static_cast<int32_t>(small)));
+    if (less != 0) v_add_const(address, static_cast<int32_t>(less), address);
+    put(encoder_.flat(op("scratch" + what), address, data, static_cast<int32_t>(small - less)));
     return;
   }
   if (address + 2 > data && data + dwords > address && stores) return;

@@ -83,7 +83,8 @@ void Generator::draw_fields() {
   scalar_field_ = static_cast<uint32_t>(at + 15) / 16 * 16;
   kernel_.out_bytes = scalar_field_;
   if (flavour_ == Flavour::kMoves) return;
-  image_field_ = (scalar_field_ + total_ * 16 + 255) / 256 * 256;
+  atomic_field_ = scalar_field_ + total_ * 16;
+  image_field_ = (atomic_field_ + total_ * 16 + 255) / 256 * 256;
   kernel_.out_bytes = image_field_ + (total_ + RandomImage::kRowTexels) * 16;
 }
 
@@ -138,11 +139,24 @@ void Generator::begin() {
   s_load("s_load_dwordx16", sgpr::kData, argument::kNumbers);
   s_load("s_load_dwordx16", sgpr::kData + 16, argument::kNumbers + 64);
   wait();
+  if (draw_.one_in(3)) {
+    odd_ = one_of({1u, 2u, 3u, 6u});
+    odd_out_ = draw_.one_in(2);
+    const uint32_t base = odd_out_ ? sgpr::kOut : sgpr::kIn;
+    put(encoder_.sop2(op("s_sub_u32"), sgpr::kOddBase, base, inline_integer(static_cast<int32_t>(odd_))));
+    put(encoder_.sop2(op("s_subb_u32"), sgpr::kOddBase + 1, base + 1, inline_integer(0)));
+  }
   const bool uses_scratch = flavour_ == Flavour::kEverything && draw_.one_in(4);
   if (uses_scratch) {
     k.private_bytes = one_of({16u, 32u, 64u, 128u});
     put(encoder_.sop1(op("s_mov_b32"), sgpr::kScratchOffset, kFirstGroupId + (dimensions ? 3 : 1)));
     flat_scratch();
+    scratch_in_resource_ = draw_.one_in(3);
+    if (scratch_in_resource_) {
+      const uint32_t r = kScratchResource;
+      put(encoder_.sop2(op("s_add_u32"), r, r, sgpr::kScratchOffset));
+      put(encoder_.sop2(op("s_addc_u32"), r + 1, r + 1, inline_integer(0)));
+    }
   }
   if (flavour_ == Flavour::kEverything && draw_.one_in(2)) {
     lds_own_ = one_of({4u, 8u, 16u, 16u, 32u});
@@ -262,6 +276,7 @@ void Generator::statement(uint32_t depth) {
   if (draw_.one_in(6)) return numbers();
   if (branches && !function_ && draw_.one_in(80)) return end_a_wave();
   if (draw_.one_in(30)) return pipeline();
+  if (draw_.one_in(40)) return own_atomic();
   if (branches && depth == 0 && !function_ && draw_.one_in(10)) return products();
   const uint32_t what = draw_.below(branches ? 26 : 12);
   switch (what) {

@@ -30,6 +30,7 @@ struct Place {
   uint32_t vgpr = 0;      ///< Of the address, or of the offset (kGlobalBase, kBuffer).
   uint32_t bytes = 0;     ///< That may be accessed from there on.
   uint32_t constant = 0;  ///< To be added to each access's own offset.
+  uint32_t base = 0;      ///< SGPRs (kGlobalBase).
 
   bool operator==(const Place&) const = default;
   uint32_t vgprs() const { return form == Form::kFlat || form == Form::kGlobal ? 2 : 1; }
@@ -92,6 +93,7 @@ class Generator : InstructionWriter {
   uint32_t records(bool out, const Field& field, uint32_t count);
   void record();
   void sum();
+  void own_atomic();
   uint32_t image_words(const ImageWords& words);
   void read_image();
   void write_image();
@@ -101,6 +103,7 @@ class Generator : InstructionWriter {
   void barrier();
   void end_a_wave();
   void products();
+  uint32_t scratch_wave();
   void scratch();
   Function function_to_call();
   void address_of(const Function& function, uint32_t to);
@@ -139,10 +142,14 @@ class Generator : InstructionWriter {
       false;  // elements of vectors, one behind the other: such work-groups are compiled as a whole
   std::vector<Field> fields_;
   uint32_t scalar_field_ = 0;  // 16 bytes of each work-item, for the first lanes of waves
+  uint32_t atomic_field_ = 0;  // likewise, for atomics of any order
   uint32_t image_field_ = 0;   // likewise, a texel in a plane
   // Of such texels: rows of others would overlap those of other waves.
   std::optional<uint32_t> image_dwords_;
   std::vector<Place> places_;
+  // The pointer to the output or to the input is kept that many bytes lower as well, in kOddBase; not if none.
+  uint32_t odd_ = 0;
+  bool odd_out_ = false;
   uint32_t total_ = 1;  // work-items, with those that are not there
   uint32_t index_ = 3;  // VGPR: the work-item's number in the grid …
   uint32_t item_ = 4;   // … and in its work-group
@@ -151,6 +158,7 @@ class Generator : InstructionWriter {
   uint32_t lds_stride_ = 0, lds_own_ = 0;
   bool same_for_group_ = true;        // All waves of a work-group come here, but for those that have ended
   bool lds_shared_ = false;           // LDS may be read anywhere, and not be written
+  bool scratch_in_resource_ = false;  // the wave's offset is
   std::optional<Function> function_;  // in which statements are drawn
   uint32_t budget_ = 0;
   uint32_t mode_ = 0;  // MODE at present

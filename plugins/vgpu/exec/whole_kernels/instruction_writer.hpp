@@ -24,7 +24,8 @@ constexpr uint32_t kReturnInner = 76;  ///< A pair.
 constexpr uint32_t kOtherExec = 78;    ///< A pair: where nothing that saves EXEC is within.
 constexpr uint32_t kLoopCount = 80;    ///< By depth.
 constexpr uint32_t kTemporary = 88;    ///< Four.
-constexpr uint32_t kScratchOffset = 92, kEnd = 93;
+constexpr uint32_t kScratchOffset = 92;
+constexpr uint32_t kOddBase = 94, kEnd = 96;  ///< A pair: a pointer that is not aligned.
 }  // namespace sgpr
 
 using reference::Draw;
