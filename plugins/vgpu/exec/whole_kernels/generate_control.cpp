@@ -266,7 +266,7 @@ void Generator::mode_game(uint32_t depth) {
   const uint32_t count = 1 + draw_.below(3);
   for (uint32_t i = 0; i < count; ++i) arithmetic(3);
   if (depth < 3 && draw_.one_in(2)) inside(1 + draw_.below(2), depth + 1, true);
-  if (depth != 0 || !draw_.one_in(6)) set(before);
+  if (!draw_.one_in(depth == 0 ? 6 : 40)) set(before);
 }
 
 // EXEC becomes something else for a while, also lanes that are not there: these must not store.
@@ -276,7 +276,10 @@ void Generator::exec_game() {
   const std::vector<Place> before = places_;
   places_.clear();
   put(encoder_.sop1(mask_op("s_mov"), saved, exec));
-  switch (draw_.below(6)) {
+  switch (draw_.below(7)) {
+    case 6:
+      change_half(exec);
+      break;
     case 0:
       put(encoder_.sop1(mask_op("s_mov"), exec, inline_integer(-1)));
       break;

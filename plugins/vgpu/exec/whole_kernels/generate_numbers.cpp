@@ -66,6 +66,29 @@ void Generator::wide_number(uint32_t to, uint32_t from) {
   if (draw_.one_in(2)) store_of(to);
 }
 
+// Sums of several registers, or what looks like them: carries go from one to the next, or nowhere, or come from elsewhere.
+void Generator::carries() {
+  const uint32_t masks[] = {isa::code::kVccLo, data_sgpr(2),
+                            is_gfx10() ? uint32_t{isa::code::kNull} : data_sgpr(2)};
+  const auto mask = [&] { return draw_.one_in(2) ? masks[0] : masks[draw_.below(3)]; };
+  const uint32_t count = 2 + draw_.below(4);
+  const uint32_t to = data_vgpr(6), from = data_vgpr(6);
+  for (uint32_t i = 0; i < count; ++i) {
+    const uint32_t part = draw_.one_in(8) ? data_vgpr() : to + i;
+    const uint32_t a = draw_.one_in(4) ? data_sgpr() : v(from + i);
+    const uint32_t b = draw_.one_in(2) ? to + i : data_vgpr();
+    const uint32_t in = mask(), out = mask();
+    if (i == 0 || draw_.one_in(4)) {
+      put(encoder_.vop3(op(one_of({"v_add_co_u32", "v_sub_co_u32"})), part, a, v(b), 0, out));
+    } else {
+      put(encoder_.vop3(op(one_of({"v_addc_u32", "v_addc_u32", "v_subb_u32"})), part, a, v(b), in, out));
+    }
+    if (draw_.one_in(6)) arithmetic(1);
+    if (out != isa::code::kNull && draw_.one_in(8)) change_half(out);
+  }
+  if (draw_.one_in(2)) store_of(to);
+}
+
 void Generator::numbers() {
   const uint32_t parts[] = {data_vgpr(), data_vgpr(), data_vgpr()};
   for (const uint32_t part : parts) {

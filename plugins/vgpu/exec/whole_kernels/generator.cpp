@@ -242,6 +242,11 @@ void Generator::finish() {
     }
   }
   put_label(end_);
+  // The next wave begins without.
+  if (draw_.one_in(16)) {
+    const uint32_t index = data_sgpr();
+    put(encoder_.sopc(op("s_set_gpr_idx_on"), index, draw_.below(16)));
+  }
   put(encoder_.sopp(op("s_endpgm"), 0));
   // Those that they call come behind them.
   for (size_t i = 0; i < functions_.size(); ++i) {
@@ -275,8 +280,10 @@ void Generator::statement(uint32_t depth) {
   if (draw_.one_in(30)) return indexed_moves();
   if (draw_.one_in(6)) return numbers();
   if (branches && !function_ && draw_.one_in(80)) return end_a_wave();
+  if (draw_.one_in(40)) return carries();
   if (draw_.one_in(30)) return pipeline();
   if (draw_.one_in(40)) return own_atomic();
+  if (branches && draw_.one_in(30)) return draw_.one_in(2) ? read_state() : changed_mask();
   if (branches && depth == 0 && !function_ && draw_.one_in(10)) return products();
   const uint32_t what = draw_.below(branches ? 26 : 12);
   switch (what) {

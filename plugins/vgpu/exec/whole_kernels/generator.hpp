@@ -1,6 +1,7 @@
 // Draws a kernel, statement by statement: generator.cpp has what it begins and ends with and what lies in registers,
 // generate_numbers.cpp what becomes of work-items' numbers, generate_memory.cpp and generate_images.cpp accesses,
-// generate_control.cpp branches, loops, calls and what is done to EXEC.
+// generate_pipelines.cpp loads that are under way, generate_control.cpp branches, loops, calls and what is done to EXEC,
+// generate_masks.cpp masks of which halves are changed.
 //
 // Threads: one generator belongs to one thread.
 #pragma once
@@ -73,6 +74,7 @@ class Generator : InstructionWriter {
   uint32_t close_scalar();
   uint32_t aligned_scalar();
   void wide_number(uint32_t to, uint32_t from);
+  void carries();
   void numbers();
   void indexed_moves();
   void indexed_arithmetic();
@@ -117,6 +119,10 @@ class Generator : InstructionWriter {
   uint32_t lds_address(uint32_t width);
   void lds_loads(uint32_t address, uint32_t width, uint32_t count, std::optional<uint32_t> wanted = {});
   void tile();
+
+  void change_half(uint32_t mask);
+  void changed_mask();
+  void read_state();
 
   void region(uint32_t depth, bool with_else);
   void uniform_branch(uint32_t depth);

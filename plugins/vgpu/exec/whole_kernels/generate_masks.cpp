@@ -1,0 +1,103 @@
+// Masks of which halves are changed, and what STATUS and MODE say.
+#include "plugins/vgpu/exec/whole_kernels/generator.hpp"
+
+#include <string>
+
+#include "plugins/vgpu/isa/hardware_register.hpp"
+
+namespace rigel::vgpu::exec::whole {
+
+using isa::code::kVccLo;
+
+// One of the registers of a mask.
+void Generator::change_half(uint32_t mask) {
+  const uint32_t half = mask + draw_.below(kernel_.wave_size() / 32), by = data_sgpr();
+  switch (draw_.below(6)) {
+    case 0:
+      return s_mov(half, draw_.value());
+    case 1:
+      put(encoder_.sop1(op(one_of({"s_mov_b32", "s_not_b32", "s_brev_b32"})), half, by));
+      return;
+    case 2:
+      put(encoder_.sop1(op(one_of({"s_bitset0_b32", "s_bitset1_b32"})), half, by));
+      return;
+    case 3: {
+      const uint32_t from = v(data_vgpr());
+      put(encoder_.vop3(op("v_readlane_b32"), half, from,
+                        inline_integer(static_cast<int32_t>(draw_.below(64)))));
+      return;
+    }
+    case 4:
+      put(encoder_.vop1(op("v_readfirstlane_b32"), half, v(data_vgpr())));
+      return;
+    default:
+      put(encoder_.sop2(op(one_of({"s_and_b32", "s_or_b32", "s_xor_b32", "s_andn2_b32"})), half, half, by));
+      return;
+  }
+}
+
+// A mask is made, one of its halves becomes another, and both are used.
+void Generator::changed_mask() {
+  uint32_t mask = kVccLo;
+  if (draw_.one_in(3)) {
+    const uint32_t to = data_vgpr(), a = data_vgpr(), b = data_vgpr();
+    v_add_co(to, v(a), b);
+  } else {
+    mask = condition();
+  }
+  if (draw_.one_in(3)) arithmetic(2);
+  change_half(mask);
+  if (draw_.one_in(3)) arithmetic(2);
+  const uint32_t to = data_vgpr(), from = data_vgpr(), other = v(data_vgpr());
+  switch (draw_.below(4)) {
+    case 0:
+      put(encoder_.vop3(op("v_addc_u32"), to, other, v(from), mask, kVccLo));
+      break;
+    case 1: {
+      const uint32_t exec = isa::code::kExecLo;
+      put(encoder_.sop1(mask_op("s_and_saveexec"), sgpr::kOtherExec, mask));
+      arithmetic(3);
+      put(encoder_.sop1(mask_op("s_mov"), exec, sgpr::kOtherExec));
+      break;
+    }
+    case 2: {
+      const uint32_t over = new_label();
+      branch(one_of({"s_cbranch_vccz", "s_cbranch_vccnz"}), over);
+      arithmetic(2);
+      put_label(over);
+      break;
+    }
+    default:
+      break;
+  }
+  if (mask == kVccLo && draw_.one_in(2)) {
+    put(encoder_.vop2(op("v_cndmask_b32"), to, other, from));
+  } else {
+    put(encoder_.vop3(op("v_cndmask_b32"), to, other, v(from), mask));
+  }
+  if (draw_.one_in(2)) store_of(to);
+}
+
+// SCC, EXECZ and VCCZ of STATUS, and MODE.
+void Generator::read_state() {
+  struct Bits {
+    uint32_t id, shift, width;
+  };
+  namespace hwreg = isa::hwreg;
+  const Bits field = one_of<Bits>({{hwreg::kStatus, 0, 1},
+                                   {hwreg::kStatus, 9, 1},
+                                   {hwreg::kStatus, 10, 1},
+                                   {hwreg::kStatus, 9, 2},
+                                   {hwreg::kMode, 0, 10},
+                                   {hwreg::kMode, 4, 4}});
+  if (draw_.one_in(2)) put(alu_.scalar(draw_, registers()));
+  if (draw_.one_in(4)) condition();
+  const uint32_t to = data_sgpr();
+  put(encoder_.sopk(op("s_getreg_b32"), to, (field.width - 1) << 11 | field.shift << 6 | field.id));
+  if (draw_.one_in(4)) return;
+  const uint32_t seen = data_vgpr();
+  v_mov(seen, to);
+  store_of(seen);
+}
+
+}  // namespace rigel::vgpu::exec::whole
