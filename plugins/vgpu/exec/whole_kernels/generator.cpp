@@ -15,6 +15,7 @@ void Generator::draw_shape() {
   Kernel& k = kernel_;
   const uint32_t what = draw_.below(8);
   flavour_ = what < 3 ? Flavour::kMoves : what < 4 ? Flavour::kArithmetic : Flavour::kEverything;
+  topic_ = static_cast<Topic>(draw_.below(kTopics));
   const uint32_t groups = 1 + draw_.below(9);
   if (flavour_ == Flavour::kMoves || !draw_.one_in(4)) {
     k.group[0] = draw_.one_in(3)    ? 1 + draw_.below(256)
@@ -109,7 +110,12 @@ void Generator::run() {
     const uint32_t loads = 2 + draw_.below(4);
     for (uint32_t i = 0; i < loads; ++i) load();
     wait();
-    statements(budget_, 0);
+    // Large kernels are compiled in another way.
+    const size_t least = draw_.one_in(60) ? 900 : 0;
+    do {
+      statements(budget_, 0);
+      budget_ = 8;
+    } while (kernel_.items.size() < least);
   }
   finish();
 }
@@ -146,7 +152,8 @@ void Generator::begin() {
     put(encoder_.sop2(op("s_sub_u32"), sgpr::kOddBase, base, inline_integer(static_cast<int32_t>(odd_))));
     put(encoder_.sop2(op("s_subb_u32"), sgpr::kOddBase + 1, base + 1, inline_integer(0)));
   }
-  const bool uses_scratch = flavour_ == Flavour::kEverything && draw_.one_in(4);
+  const bool uses_scratch =
+      flavour_ == Flavour::kEverything && (topic_ == Topic::kScratch || draw_.one_in(6));
   if (uses_scratch) {
     k.private_bytes = one_of({16u, 32u, 64u, 128u});
     put(encoder_.sop1(op("s_mov_b32"), sgpr::kScratchOffset, kFirstGroupId + (dimensions ? 3 : 1)));
@@ -158,7 +165,8 @@ void Generator::begin() {
       put(encoder_.sop2(op("s_addc_u32"), r + 1, r + 1, inline_integer(0)));
     }
   }
-  if (flavour_ == Flavour::kEverything && draw_.one_in(2)) {
+  const bool wants_lds = topic_ == Topic::kPipelines || topic_ == Topic::kTiles;
+  if (flavour_ == Flavour::kEverything && (wants_lds || draw_.one_in(3))) {
     lds_own_ = one_of({4u, 8u, 16u, 16u, 32u});
     lds_stride_ = lds_own_;
     k.lds_bytes = 256 + k.group[0] * k.group[1] * k.group[2] * lds_stride_;
@@ -279,6 +287,7 @@ void Generator::statement(uint32_t depth) {
   if (draw_.one_in(20)) return mode_game(depth);
   if (draw_.one_in(30)) return indexed_moves();
   if (draw_.one_in(6)) return numbers();
+  if (branches && topic_ != Topic::kNone && draw_.one_in(3)) return statement_of_topic(depth);
   if (branches && !function_ && draw_.one_in(80)) return end_a_wave();
   if (draw_.one_in(40)) return carries();
   if (draw_.one_in(30)) return pipeline();
@@ -337,6 +346,27 @@ void Generator::statement(uint32_t depth) {
       return uniform_loop(depth);
     default:
       return lane_loop(depth);
+  }
+}
+
+void Generator::statement_of_topic(uint32_t depth) {
+  switch (topic_) {
+    case Topic::kPipelines:
+      return pipeline();
+    case Topic::kTiles:
+      return tile();
+    case Topic::kMasks:
+      return draw_.one_in(3) ? read_state() : draw_.one_in(4) ? exec_game() : changed_mask();
+    case Topic::kAtomics:
+      return own_atomic();
+    case Topic::kCarries:
+      return carries();
+    case Topic::kCalls:
+      return call(depth);
+    case Topic::kScratch:
+      return scratch();
+    case Topic::kNone:
+      return;
   }
 }
 

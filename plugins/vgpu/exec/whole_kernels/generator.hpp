@@ -61,6 +61,10 @@ class Generator : InstructionWriter {
     kEverything,
   };
 
+  /// What a kernel does again and again, so that what belongs together meets.
+  enum class Topic : uint8_t { kNone, kPipelines, kTiles, kMasks, kAtomics, kCarries, kCalls, kScratch };
+  static constexpr uint32_t kTopics = 8;
+
   void draw_shape();
   void draw_fields();
   void begin();
@@ -68,6 +72,7 @@ class Generator : InstructionWriter {
 
   void statements(uint32_t count, uint32_t depth);
   void statement(uint32_t depth);
+  void statement_of_topic(uint32_t depth);
   void moves();
   void arithmetic(uint32_t most);
   void exchange();
@@ -144,6 +149,7 @@ class Generator : InstructionWriter {
   RandomAlu alu_;
   RandomImage image_;
   Flavour flavour_ = Flavour::kEverything;
+  Topic topic_ = Topic::kNone;
   bool streams_ =
       false;  // elements of vectors, one behind the other: such work-groups are compiled as a whole
   std::vector<Field> fields_;
