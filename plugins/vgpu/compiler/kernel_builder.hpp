@@ -614,7 +614,7 @@ class KernelBuilder {
     uint32_t aux = 0;
     uint32_t mxcsr = 0;  ///< 0: what there is
     uint32_t usual = 0;  ///< … which it is afterwards again
-    LaneOperation::Kind kind{};
+    KnownOperation::Kind kind{};
     bool has_test = false;
     bool is_float = false;  ///< And nothing that LLVM may look into.
     bool reads_old = false;

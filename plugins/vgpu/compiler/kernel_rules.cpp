@@ -144,7 +144,7 @@ Value* KernelBuilder::uniform_result(uint32_t node) {
   const Step& step = plan_.steps[plan_.sites[node].first_step];
   Wrapper key = key_of(step);
   std::vector<Value*> arguments;
-  for (unsigned i = 0; i < step.lanes.row_sources; ++i) {
+  for (unsigned i = 0; i < step.row_sources; ++i) {
     Value* value = number(node, i);
     if (in.src[i].is_vgpr()) {
       key.sources[i] = 1;

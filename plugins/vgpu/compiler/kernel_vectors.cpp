@@ -53,19 +53,22 @@ void KernelBuilder::build_steps(uint32_t node) {
   for (uint32_t i = 0; i < site.step_count; ++i) {
     const Step& step = plan_.steps[site.first_step + i];
     switch (step.kind) {
-      case Step::Kind::kTakeExec:
+      case KnownOperation::Kind::kOther:
+      case KnownOperation::Kind::kTakeExec:  // It is where it always is.
         break;
-      case Step::Kind::kMode:
+      case KnownOperation::Kind::kLoadsMode:
         mxcsr = step.micro->aux == usual ? 0 : step.micro->aux;
         break;
-      case Step::Kind::kAlu:
-      case Step::Kind::kSaveExec:
+      case KnownOperation::Kind::kAlu:
+      case KnownOperation::Kind::kSaveExec:
         build_scalar(node, step);
         break;
-      case Step::Kind::kLanes:
+      case KnownOperation::Kind::kComputes:
+      case KnownOperation::Kind::kCompare:
+      case KnownOperation::Kind::kCompareToExec:
         build_lanes(node, step, mxcsr);
         break;
-      case Step::Kind::kWave:
+      case KnownOperation::Kind::kWave:
         build_wave(step);
         break;
     }
@@ -76,8 +79,9 @@ void KernelBuilder::build_steps(uint32_t node) {
 void KernelBuilder::build_scalar(uint32_t node, const Step& step) {
   const isa::Effects& effects = plan_.graph.nodes[node].effects;
   if (((effects.reads.scalars | effects.writes.scalars) & unmade_).any()) flush();
-  llvm::Function* const function = step.kind == Step::Kind::kAlu ? operations_.alu(step.op, step.slot)
-                                                                 : operations_.save_exec(step.op, step.slot);
+  llvm::Function* const function = step.kind == KnownOperation::Kind::kAlu
+                                       ? operations_.alu(step.op, step.slot)
+                                       : operations_.save_exec(step.op, step.slot);
   if (function == nullptr) return fail("no bitcode of " + std::string(isa::name(step.op)));
   function->addFnAttr(llvm::Attribute::AlwaysInline);
   function->removeFnAttr(llvm::Attribute::NoInline);
@@ -144,14 +148,14 @@ void KernelBuilder::build_lanes(uint32_t node, const Step& step, uint32_t mxcsr)
     key.mxcsr = mxcsr;
     key.usual = mxcsr_of(plan_.modes[node]);
   }
-  for (unsigned i = 0; i < step.lanes.sources; ++i) {
+  for (unsigned i = 0; i < step.sources; ++i) {
     if (i == 3) {  // VCC
       inputs.push_back(mask_input(op.dst2));
       key.sources[i] = Wrapper::kMaskSource;
       continue;
     }
     const bool is_constant = (op.aux & aux::kConstant << i) != 0;
-    if (i >= step.lanes.row_sources) {
+    if (i >= step.row_sources) {
       Input input;
       if (is_constant) {
         input.kind = Input::Kind::kMask;
@@ -183,15 +187,15 @@ void KernelBuilder::build_lanes(uint32_t node, const Step& step, uint32_t mxcsr)
     }
     inputs.push_back(input);
   }
-  const bool makes_rows = step.lanes.kind == LaneOperation::Kind::kComputes;
-  const bool reads_old = makes_rows && step.lanes.reads_destination;
+  const bool makes_rows = step.kind == KnownOperation::Kind::kComputes;
+  const bool reads_old = makes_rows && step.reads_destination;
   key.reads_old = reads_old;
   llvm::Function* const wrapper = wrapper_of(key);
   if (wrapper == nullptr) return;
   const uint32_t dst = makes_rows ? row_index(op.dst) : 0;
-  const unsigned result_rows = step.lanes.result_rows;
+  const unsigned result_rows = step.result_rows;
   const uint32_t mask_offset = makes_rows ? op.dst2 : op.dst;
-  const bool makes_mask = !makes_rows || step.lanes.has_test;
+  const bool makes_mask = !makes_rows || step.has_test;
   const uint32_t code = mask_offset / 4;
   if (makes_mask && code < 128) {
     // What overlaps it and is not the same is made before.
@@ -252,7 +256,7 @@ void KernelBuilder::build_lanes(uint32_t node, const Step& step, uint32_t mxcsr)
     unmade_.set(code);
     if (wave_size_ == 64) unmade_.set(code + 1);
   }
-  if (step.lanes.kind == LaneOperation::Kind::kCompareToExec) {
+  if (step.kind == KnownOperation::Kind::kCompareToExec) {
     unmade_parts_[kExec * 4] = parts;
     flush();
   }
@@ -352,7 +356,7 @@ void KernelBuilder::flush() {
 
 bool KernelBuilder::is_one_instruction(const Step& step) {
   if ((step.micro->aux & aux::kPost) != 0) return false;
-  switch (step.lanes.op) {
+  switch (step.op) {
     case Op::v_add_f32:
     case Op::v_sub_f32:
     case Op::v_subrev_f32:
@@ -412,15 +416,15 @@ void KernelBuilder::load_mxcsr(llvm::IRBuilder<>& b, uint32_t mxcsr, llvm::Array
 
 KernelBuilder::Wrapper KernelBuilder::key_of(const Step& step) const {
   Wrapper key;
-  key.op = step.lanes.op;
-  key.named = step.lanes.named;
-  key.clamped = step.lanes.clamped;
+  key.op = step.op;
+  key.named = step.named;
+  key.clamped = step.clamped;
   key.imm = step.micro->imm;
   key.aux = step.micro->aux & ~(7 * aux::kConstant);
-  key.kind = step.lanes.kind;
-  key.has_test = step.lanes.has_test;
-  key.is_float = step.lanes.is_float && (plan_.changes_mode || !is_one_instruction(step));
-  key.result_rows = step.lanes.result_rows;
+  key.kind = step.kind;
+  key.has_test = step.has_test;
+  key.is_float = step.is_float && (plan_.changes_mode || !is_one_instruction(step));
+  key.result_rows = step.result_rows;
   return key;
 }
 
@@ -442,7 +446,7 @@ llvm::Function* KernelBuilder::wrapper_of(const Wrapper& key) {
     if (source < 0) parameters.push_back(i64());
   }
   if (key.reads_old) parameters.push_back(vector());
-  const bool makes_rows = key.kind == LaneOperation::Kind::kComputes;
+  const bool makes_rows = key.kind == KnownOperation::Kind::kComputes;
   std::vector<llvm::Type*> results;
   if (makes_rows) results.insert(results.end(), key.result_rows, vector());
   if (!makes_rows || key.has_test) results.push_back(i64());

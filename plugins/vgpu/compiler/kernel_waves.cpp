@@ -43,15 +43,15 @@ bool is_row(const Frame& frame, const MicroOp& op, unsigned i) {
 }  // namespace
 
 void KernelBuilder::build_wave(const Step& step) {
-  if (step.lanes.named == NamedOperation::kRestoreExec) {
+  if (step.named == NamedOperation::kRestoreExec) {
     narrowed_ = nullptr;
     return;
   }
   flush();
   const MicroOp& op = *step.micro;
-  const Frame frame = frame_of(step.lanes.named);
+  const Frame frame = frame_of(step.named);
   const uint32_t source_row = is_row(frame, op, 0) ? row_index(op.src[0].offset) : 256;
-  if (step.lanes.named == NamedOperation::kReadFirstLane && source_row < 256 &&
+  if (step.named == NamedOperation::kReadFirstLane && source_row < 256 &&
       before_.rows[source_row] != nullptr && before_.rows[source_row]->is_uniform(wave_size_)) {
     const auto offset = static_cast<int32_t>(before_.rows[source_row]->offsets[0]);
     return set_scalar(op.dst, plus(before_common_[source_row].base, offset));
@@ -74,12 +74,12 @@ void KernelBuilder::build_wave(const Step& step) {
                                                      : llvm::Constant::getNullValue(vector()));
     }
   }
-  llvm::Function* const wrapper = wave_wrapper(op, step.lanes.named);
+  llvm::Function* const wrapper = wave_wrapper(op, step.named);
   if (wrapper == nullptr) return;
   Value* const results = b_.CreateCall(wrapper, arguments);
   if (!frame.makes_row) return set_scalar(op.dst, b_.CreateExtractValue(results, 0));
   for (unsigned v = 0; v < vectors_; ++v) store_part(row_index(op.dst), v, b_.CreateExtractValue(results, v));
-  if (step.lanes.named == NamedOperation::kFetchDpp) narrowed_ = b_.CreateExtractValue(results, vectors_);
+  if (step.named == NamedOperation::kFetchDpp) narrowed_ = b_.CreateExtractValue(results, vectors_);
 }
 
 // (EXEC, sources, the row as it was) -> (the row or the scalar, and EXEC after DPP)

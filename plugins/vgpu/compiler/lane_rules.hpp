@@ -61,7 +61,7 @@ class Rules {
   /// Nothing is known where `low` has no shape.
   Results results() {
     if (step_ == nullptr) return {};
-    if (step_->kind == Step::Kind::kWave) return {count_below()};
+    if (step_->kind == KnownOperation::Kind::kWave) return {count_below()};
     switch (in_.op) {
       case Op::v_lshlrev_b64:
         return wide_shift_left();
@@ -72,7 +72,7 @@ class Rules {
       default:
         break;
     }
-    if (step_->lanes.result_rows != 1 || count() > 3) return {};
+    if (step_->result_rows != 1 || count() > 3) return {};
     for (unsigned i = 0; i < count(); ++i) {
       if (shape(i) == nullptr) return {};
     }
@@ -85,7 +85,7 @@ class Rules {
  private:
   // Sources
 
-  unsigned count() const { return step_->lanes.row_sources; }
+  unsigned count() const { return step_->row_sources; }
   ShapePointer shape(unsigned i, unsigned part = 0) const {
     const isa::Operand& operand = in_.src[i];
     if (operand.is_vgpr()) return shapes_.known(operand.vgpr() + part);
@@ -383,8 +383,7 @@ class Rules {
   }
 
   Known uniform() {
-    const LaneOperation& lanes = step_->lanes;
-    if (lanes.has_test || lanes.sources != count() || lanes.reads_destination) return {};
+    if (step_->has_test || step_->sources != count() || step_->reads_destination) return {};
     for (unsigned i = 0; i < count(); ++i) {
       if (!is_uniform(i) || in_.src[i].dwords > 1) return {};
     }

@@ -12,8 +12,6 @@
 #include "plugins/vgpu/compiler/modes.hpp"
 #include "plugins/vgpu/compiler/shapes.hpp"
 #include "plugins/vgpu/exec/register_bounds.hpp"
-#include "plugins/vgpu/exec/scalar.hpp"
-#include "plugins/vgpu/exec/vector/operand_fields.hpp"
 #include "plugins/vgpu/exec/wave.hpp"
 #include "plugins/vgpu/exec/wave_memory.hpp"
 #include "plugins/vgpu/isa/op_class.hpp"
@@ -30,8 +28,10 @@ struct Plan::Storage final : Emitter {
     op.handler = handler;
     op.code_offset = offset;
     op.block = &block;
+    known.emplace_back();
     return op;
   }
+  void identify(const KnownOperation& does) override { known.back() = does; }
   void* allocate(uint64_t bytes, uint64_t alignment) override {
     void* const made = arena.allocate(bytes, alignment);
     sizes[reinterpret_cast<uintptr_t>(made)] = bytes;
@@ -47,6 +47,7 @@ struct Plan::Storage final : Emitter {
   std::pmr::monotonic_buffer_resource arena;
   std::map<uint64_t, uint64_t> sizes;  // of what has been allocated
   std::vector<MicroOp> emitted;
+  std::vector<KnownOperation> known;  // of each of these
   uint32_t offset = 0;
   std::unique_ptr<MicroOp, decltype(&std::free)> operations{nullptr, std::free};
   Linkage linkage;
@@ -67,59 +68,13 @@ void enter(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t) {
                                  reinterpret_cast<const Linkage*>(op->src[0].constant));
 }
 
-LaneOperation identify(SimdLevel level, Handler handler) {
-  switch (level) {
-#if RIGEL_BUILDS_AVX512
-    case SimdLevel::kAvx512:
-      return simd_avx512::lower_identify(handler);
-#endif
-#if RIGEL_BUILDS_AVX2
-    case SimdLevel::kAvx2:
-      return simd_avx2::lower_identify(handler);
-#endif
-    default:
-      return simd_baseline::lower_identify(handler);
-  }
-}
-
-bool is_known(const MicroOp& op, Op name, SimdLevel level, Step& step) {
-  step.op = name;
-  if (op.handler == scalar::take_exec) return true;
-  if (const int slot = scalar::alu_slot(name, op.handler); slot >= 0) {
-    step.kind = Step::Kind::kAlu;
-    step.slot = static_cast<uint8_t>(slot);
-    return true;
-  }
-  if (const int slot = scalar::save_exec_slot(name, op.handler); slot >= 0) {
-    step.kind = Step::Kind::kSaveExec;
-    step.slot = static_cast<uint8_t>(slot);
-    return true;
-  }
-  step.lanes = identify(level, op.handler);
-  switch (step.lanes.kind) {
-    case LaneOperation::Kind::kOther:
-      return false;
-    case LaneOperation::Kind::kLoadsMode:
-      step.kind = Step::Kind::kMode;
-      return true;
-    case LaneOperation::Kind::kWave:
-      step.kind = Step::Kind::kWave;
-      return true;
-    default:
-      step.kind = Step::Kind::kLanes;
-      step.lanes.reads_destination |= (op.aux & (aux::kHighResult | aux::kKeepHigh)) != 0;
-      return true;
-  }
-}
-
 // Nobody can tell which of a barrier and such an instruction is executed first, and control does not leave there.
 bool may_pass_barrier(const Plan& plan, const Site& site) {
   if (site.what == Site::What::kNothing) return true;
   if (site.what != Site::What::kInline) return false;
   const std::span<const Step> steps(plan.steps.data() + site.first_step, site.step_count);
   return std::ranges::all_of(steps, [](const Step& step) {
-    return step.kind == Step::Kind::kLanes && step.lanes.kind == LaneOperation::Kind::kComputes &&
-           !step.lanes.has_test && step.lanes.is_float;
+    return step.kind == KnownOperation::Kind::kComputes && !step.has_test && step.is_float;
   });
 }
 
@@ -461,14 +416,13 @@ tl::expected<std::unique_ptr<Plan>, std::string> make_plan(const Request& reques
         site.first_step = static_cast<uint32_t>(plan->steps.size());
         bool known = !has_sign_to_keep(in, plan->modes[i]), narrowed = false;
         for (size_t s = 0; s < count && known; ++s) {
-          Step step;
-          step.operation = static_cast<uint32_t>(first + s);
-          known = is_known(storage.emitted[first + s], in.op, request.level, step);
+          const Step step{storage.known[first + s], static_cast<uint32_t>(first + s)};
+          known = step.kind != KnownOperation::Kind::kOther;
           // What becomes EXEC is the interpreter's to look at.
-          if (known && step.kind == Step::Kind::kWave) {
+          if (step.kind == KnownOperation::Kind::kWave) {
             known = !in.dst[0].is_scalar_register() || in.dst[0].code < isa::code::kExecLo;
-            narrowed |= step.lanes.named == NamedOperation::kFetchDpp;
-            known = known && (step.lanes.named != NamedOperation::kRestoreExec || narrowed);
+            narrowed |= step.named == NamedOperation::kFetchDpp;
+            known = known && (step.named != NamedOperation::kRestoreExec || narrowed);
           }
           if (known) plan->steps.push_back(step);
         }

@@ -46,19 +46,7 @@ enum class Compilation : uint8_t {
 namespace compiler {
 
 /// One of the interpreter's operations.
-struct Step {
-  enum class Kind : uint8_t {
-    kAlu,       ///< Slot of an Operation in scalar_alu.cpp
-    kSaveExec,  ///< … of a SavesExec in scalar_mask.cpp
-    kTakeExec,  ///< EXEC is where it always is: nothing to do
-    kMode,      ///< MXCSR becomes aux
-    kLanes,     ///< `lanes` says what
-    kWave,      ///< … of all lanes at once
-  };
-  Kind kind = Kind::kTakeExec;
-  uint8_t slot = 0;
-  isa::Op op{};  ///< Of scalar operations
-  LaneOperation lanes;
+struct Step : KnownOperation {
   uint32_t operation = 0;  ///< Of Plan::operations
   const MicroOp* micro = nullptr;
 };

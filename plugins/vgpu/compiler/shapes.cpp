@@ -167,8 +167,8 @@ const Step* rule_step(const Plan& plan, uint32_t node) {
       !in.dst[0].is_vgpr())
     return nullptr;
   const Step& only = plan.steps[site.first_step];
-  const bool computes = only.kind == Step::Kind::kLanes && only.lanes.kind == LaneOperation::Kind::kComputes;
-  const bool counts = only.kind == Step::Kind::kWave && only.lanes.named == NamedOperation::kCountBelow;
+  const bool computes = only.kind == KnownOperation::Kind::kComputes;
+  const bool counts = only.named == NamedOperation::kCountBelow;
   return computes || counts ? &only : nullptr;
 }
 

@@ -55,7 +55,8 @@ struct FloatMode {
   }
 };
 
-struct Link;  // block.hpp
+struct Link;            // block.hpp
+struct KnownOperation;  // below
 
 /// Takes the micro-operations of one instruction.
 class Emitter {
@@ -63,6 +64,8 @@ class Emitter {
   virtual ~Emitter() = default;
   /// Appends a zeroed operation; fill it in. Valid until the next call.
   virtual MicroOp& emit(Handler handler) = 0;
+  /// Which one it is that was emitted last, where the compiler has it too. Nobody else keeps that.
+  virtual void identify(const KnownOperation&) {}
   /// Memory that lives as long as the block, for what does not fit a MicroOp.
   virtual void* allocate(uint64_t bytes, uint64_t alignment) = 0;
   /// The way from this instruction to the one at `pc`, for a branch; its handler follows it.
@@ -136,10 +139,13 @@ struct NamedHandler {
   Handler handler;
 };
 
-/// What a handler does to the lanes, for the compiler, which has the same operations in its own form.
-struct LaneOperation {
+/// What an operation does, for the compiler, which has the same operations in its own form.
+struct KnownOperation {
   enum class Kind : uint8_t {
     kOther,          ///< Nothing that the compiler knows.
+    kTakeExec,       ///< EXEC becomes what it is in the scalar file.
+    kAlu,            ///< Handler `slot` of an Operation in scalar_alu.cpp
+    kSaveExec,       ///< … of a SavesExec in scalar_mask.cpp
     kLoadsMode,      ///< MXCSR becomes `aux`.
     kComputes,       ///< A row, or two; with a test, a lane mask as well.
     kCompare,        ///< A lane mask,
@@ -147,6 +153,7 @@ struct LaneOperation {
     kWave,           ///< All lanes at once: `named` says what.
   };
   Kind kind = Kind::kOther;
+  uint8_t slot = 0;
   bool clamped = false;  ///< The form of the operation that saturates.
   bool has_test = false;
   /// Computes with floating point, in the host's mode of rounding and denormals.
@@ -164,7 +171,6 @@ struct LaneOperation {
   namespace level {                                                                                  \
   Refusal lower_vector(const isa::Instruction& instruction, LoweringContext& context, Emitter& out); \
   Refusal lower_memory(const isa::Instruction& instruction, LoweringContext& context, Emitter& out); \
-  LaneOperation lower_identify(Handler handler);                                                     \
   }
 RIGEL_DECLARE_LOWERING(simd_baseline)
 RIGEL_DECLARE_LOWERING(simd_avx2)

@@ -18,10 +18,6 @@ Refusal lower_mask(const isa::Instruction& instruction, LoweringContext& context
 Refusal lower_control(const isa::Instruction& instruction, LoweringContext& context, Emitter& out);
 Refusal lower_state(const isa::Instruction& instruction, LoweringContext& context, Emitter& out);
 
-/// Which of the operation's handlers this is, in the order of the tables of scalar_alu.cpp and scalar_mask.cpp; -1: none.
-int alu_slot(isa::Op op, Handler handler);
-int save_exec_slot(isa::Op op, Handler handler);
-
 /// A value in the wave's registers: pairs begin at any register, and are seen as one here and as two
 /// elsewhere.
 template <class T>
@@ -58,7 +54,7 @@ void put_constant(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t 
 PlaceOf register_place(PlaceOf source, Emitter& out, uint32_t temporary);
 
 /// The travelling EXEC becomes what the scalar file says.
-void take_exec(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec);
+void emit_take_exec(Emitter& out);
 
 /// The next block is what the wave's variant says is at the address after this instruction.
 void change_variant(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec);

@@ -1,5 +1,4 @@
 // SOP1, SOP2, SOPC and SOPK that compute: one line for each operation, or for those that differ in a type alone.
-#include <algorithm>
 #include <array>
 #include <bit>
 #include <span>
@@ -368,24 +367,19 @@ Refusal lower_with(const Operation& operation, const PlaceOf& a, const PlaceOf& 
     }
   }
   const unsigned constants = (a.place.is_constant ? 1u : 0u) | (b.place.is_constant ? 2u : 0u);
-  MicroOp& op = out.emit(operation.handlers[constants][static_cast<size_t>(to_exec)]);
+  const Handler* const handler = &operation.handlers[constants][static_cast<size_t>(to_exec)];
+  MicroOp& op = out.emit(*handler);
+  out.identify({.kind = KnownOperation::Kind::kAlu,
+                .slot = static_cast<uint8_t>(handler - &operation.handlers[0][0]),
+                .op = operation.op});
   op.src[0] = a.place.source;
   op.src[1] = b.place.source;
   op.dst = dst;
-  if (refresh) out.emit(take_exec);
+  if (refresh) emit_take_exec(out);
   return {};
 }
 
 }  // namespace
-
-int alu_slot(isa::Op op, Handler handler) {
-  const Operation* const operation = find_operation(op);
-  if (operation == nullptr) return -1;
-  const Handler* const all = &operation->handlers[0][0];
-  constexpr int kSlots = sizeof operation->handlers / sizeof(Handler);
-  const int slot = static_cast<int>(std::find(all, all + kSlots, handler) - all);
-  return slot < kSlots ? slot : -1;
-}
 
 Refusal lower_alu(const isa::Instruction& instruction, LoweringContext& context, Emitter& out) {
   const Operation* const operation = find_operation(instruction.op);

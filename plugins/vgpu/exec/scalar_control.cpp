@@ -93,7 +93,7 @@ Refusal lower_address(const isa::Instruction& instruction, LoweringContext& cont
     MicroOp& op = out.emit(put_constant);
     op.dst = dst;
     op.src[0].constant = context.pc + instruction.bytes;
-    if (touches_exec(dst, 2)) out.emit(take_exec);
+    if (touches_exec(dst, 2)) emit_take_exec(out);
   }
   if (instruction.op == Op::s_call_b64) {
     MicroOp& op = out.emit(put_constant);

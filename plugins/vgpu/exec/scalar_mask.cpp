@@ -5,15 +5,15 @@
 
 namespace rigel::vgpu::exec::scalar {
 
-void take_exec(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t) {
-  RIGEL_NEXT(op + 1, wave, registers, wave->exec());
-}
-
 namespace {
 
 using isa::Op;
 using u32 = uint32_t;
 using u64 = uint64_t;
+
+void take_exec(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t) {
+  RIGEL_NEXT(op + 1, wave, registers, wave->exec());
+}
 
 // D = EXEC; EXEC = S0 op EXEC; SCC = EXEC != 0. The wrexec forms give the new EXEC to D as well.
 // ---------------------------------------------------------------------------------------------------
@@ -77,7 +77,9 @@ Refusal lower_save_exec(const SavesExec& saves, const isa::Instruction& instruct
   uint32_t dst = 0;
   if (!a.ok || !destination_offset(instruction.dst[0], context, dst)) return "an operand that does not exist";
   if (touches_exec(dst, saves.dwords)) return "EXEC as the place to save EXEC";
-  MicroOp& op = out.emit(saves.handlers[a.place.is_constant ? 1 : 0]);
+  const uint8_t slot = a.place.is_constant ? 1 : 0;
+  MicroOp& op = out.emit(saves.handlers[slot]);
+  out.identify({.kind = KnownOperation::Kind::kSaveExec, .slot = slot, .op = saves.op});
   op.src[0] = a.place.source;
   op.dst = dst;
   op.imm = context.layout.wave_size == 64 ? ~u64{0} : 0xffffffffu;
@@ -116,7 +118,7 @@ Refusal lower_in_place(const isa::Instruction& instruction, LoweringContext& con
   MicroOp& op = out.emit(handler);
   op.src[0] = a.place.source;
   op.dst = dst;
-  if (touches_exec(dst, dwords)) out.emit(take_exec);
+  if (touches_exec(dst, dwords)) emit_take_exec(out);
   return {};
 }
 
@@ -171,7 +173,7 @@ Refusal lower_move_relative(const isa::Instruction& instruction, LoweringContext
   op.dst = dst;
   // VCC lies behind the last of all SGPRs.
   op.aux = context.layout.sgprs < kFlatScratchSgpr ? context.layout.sgprs : kAllSgprs + 2;
-  if (touches_exec(dst, 2)) out.emit(take_exec);
+  if (touches_exec(dst, 2)) emit_take_exec(out);
   return {};
 }
 
@@ -215,10 +217,9 @@ Refusal lower_gpr_index(const isa::Instruction& instruction, LoweringContext& co
 
 }  // namespace
 
-int save_exec_slot(isa::Op op, Handler handler) {
-  const SavesExec* const saves = find_save_exec(op);
-  if (saves == nullptr) return -1;
-  return handler == saves->handlers[0] ? 0 : handler == saves->handlers[1] ? 1 : -1;
+void emit_take_exec(Emitter& out) {
+  out.emit(take_exec);
+  out.identify({.kind = KnownOperation::Kind::kTakeExec});
 }
 
 Refusal lower_mask(const isa::Instruction& instruction, LoweringContext& context, Emitter& out) {

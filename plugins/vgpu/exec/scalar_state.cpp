@@ -118,7 +118,7 @@ Refusal lower_register(const isa::Instruction& instruction, LoweringContext& con
     op.aux = id;
     op.src[1].constant = shift;
     op.src[2].constant = mask;
-    if (touches_exec(dst, 1)) out.emit(take_exec);
+    if (touches_exec(dst, 1)) emit_take_exec(out);
     return {};
   }
   PlaceOf a;

@@ -128,10 +128,6 @@ uint32_t swizzle_source(uint32_t lane, uint32_t pattern, bool has_rotation) {
 
 }  // namespace
 
-std::span<const NamedHandler> lane_exchange_handlers() {
-  return kHandlers;
-}
-
 Refusal lower_lane_exchange(const isa::Instruction& instruction, LoweringContext& context, Emitter& out) {
   const RegisterLayout& layout = context.layout;
   const bool wide = layout.wave_size == 64;
@@ -142,7 +138,7 @@ Refusal lower_lane_exchange(const isa::Instruction& instruction, LoweringContext
     if (!operand->is_vgpr() || !in_file(*operand, 1, layout)) return kRefuseRegister;
   }
   const bool halves = wide && context.traits().permutes_by_halves;
-  Handler handler = nullptr;
+  NamedOperation operation;
   uint64_t sources_at = 0;
   if (swizzles) {
     SwizzleSources sources{};
@@ -153,13 +149,17 @@ Refusal lower_lane_exchange(const isa::Instruction& instruction, LoweringContext
                          31);
     }
     sources_at = reinterpret_cast<uint64_t>(&allocate(out, sources));
-    handler = wide ? swizzle<64> : swizzle<32>;
+    operation = wide ? NamedOperation::kSwizzle64 : NamedOperation::kSwizzle32;
   } else if (instruction.op == isa::Op::ds_bpermute_b32) {
-    handler = !wide ? bpermute<32, false> : halves ? bpermute<64, true> : bpermute<64, false>;
+    operation = !wide    ? NamedOperation::kBpermute32
+                : halves ? NamedOperation::kBpermuteHalves
+                         : NamedOperation::kBpermute64;
   } else {
-    handler = !wide ? permute<32, false> : halves ? permute<64, true> : permute<64, false>;
+    operation = !wide    ? NamedOperation::kPermute32
+                : halves ? NamedOperation::kPermuteHalves
+                         : NamedOperation::kPermute64;
   }
-  MicroOp& op = out.emit(handler);
+  MicroOp& op = emit_named(out, kHandlers, operation);
   op.src[0].offset = layout.vgpr_offset(instruction.vaddr.vgpr());
   op.src[1].offset = layout.vgpr_offset(data.vgpr());
   op.dst = layout.vgpr_offset(instruction.vdst.vgpr());

@@ -155,7 +155,7 @@ Refusal lower_scalar_memory(const isa::Instruction& instruction, LoweringContext
   const auto to_scalar = [&](Handler handler) {
     const uint32_t dst = place_of_data(instruction.vdst, false, out);
     out.emit(handler).dst = dst;
-    if (scalar::touches_exec(dst, instruction.vdst.dwords)) out.emit(scalar::take_exec);
+    if (scalar::touches_exec(dst, instruction.vdst.dwords)) scalar::emit_take_exec(out);
   };
   switch (instruction.op) {
     case Op::s_dcache_inv:
@@ -217,7 +217,7 @@ Refusal lower_scalar_memory(const isa::Instruction& instruction, LoweringContext
   op.aux = static_cast<uint32_t>((access.offset & ~3) + static_cast<int32_t>(access.soffset.constant & ~3u));
   op.imm = reinterpret_cast<uint64_t>(&allocate(out, access));
   const bool writes = shape->verb == Verb::kLoad || (shape->verb == Verb::kAtomic && access.returns);
-  if (writes && scalar::touches_exec(access.data, shape->dwords())) out.emit(scalar::take_exec);
+  if (writes && scalar::touches_exec(access.data, shape->dwords())) scalar::emit_take_exec(out);
   return {};
 }
 

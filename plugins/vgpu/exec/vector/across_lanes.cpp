@@ -134,8 +134,15 @@ constexpr NamedHandler kHandlers[] = {
     {NamedOperation::kPermuteRows, permute_rows},
 };
 
+NamedHandler named(NamedOperation operation) {
+  return find_named(kHandlers, operation);
+}
+constexpr NamedHandler unnamed(Handler handler) {
+  return {NamedOperation::kNone, handler};
+}
+
 /// Emits `handler` with the first `count` sources and dst[0].
-Refusal emit_simple(Lowering& lowering, Handler handler, unsigned count) {
+Refusal emit_simple(Lowering& lowering, NamedHandler handler, unsigned count) {
   if (!lowering.place_sources(count)) return "a source that cannot be read";
   if (!destination_offset(lowering.instruction.dst[0], lowering.context, lowering.dst)) {
     return "a destination that cannot be written";
@@ -148,7 +155,7 @@ Refusal emit_simple(Lowering& lowering, Handler handler, unsigned count) {
   const bool indexed = lowering.instruction.dst[0].is_vgpr() && (lowering.context.gpr_index & 8) != 0;
   const uint32_t destination = lowering.dst;
   if (indexed) lowering.dst = begin_indexed_destination(lowering, destination, 1);
-  lowering.emit(handler);
+  lowering.emit(handler.handler, known(handler.operation));
   if (indexed) end_indexed_destination(lowering, destination, 1);
   if (dpp || writes_exec(lowering.instruction)) reload_exec(lowering);
   return {};
@@ -160,25 +167,21 @@ Refusal emit_relative(Lowering& lowering, Handler handler) {
   if (lowering.context.gpr_index != 0) return kRefuseIndexed;
   const RegisterLayout& layout = lowering.context.layout;
   lowering.imm = layout.vgpr_offset(0) | uint64_t{layout.vgprs} << 32;
-  return emit_simple(lowering, handler, 1);
+  return emit_simple(lowering, unnamed(handler), 1);
 }
 
 /// A lane is read from a vector register; a scalar is the same in all of them.
-Refusal emit_read(Lowering& lowering, Handler handler, unsigned count) {
+Refusal emit_read(Lowering& lowering, NamedOperation operation, unsigned count) {
   const bool vector = lowering.instruction.src[0].is_vgpr();
-  return emit_simple(lowering, vector ? handler : copy_scalar, count);
+  return emit_simple(lowering, vector ? named(operation) : unnamed(copy_scalar), count);
 }
 
 Refusal emit_permute(Lowering& lowering, unsigned other_row) {
   lowering.imm = (lowering.instruction.op_sel & 3u) | other_row;
-  return emit_simple(lowering, permute_rows, 3);
+  return emit_simple(lowering, named(NamedOperation::kPermuteRows), 3);
 }
 
 }  // namespace
-
-std::span<const NamedHandler> across_lanes_handlers() {
-  return kHandlers;
-}
 
 std::optional<Refusal> lower_across_lanes(Lowering& lowering) {
   switch (lowering.instruction.op) {
@@ -188,23 +191,23 @@ std::optional<Refusal> lower_across_lanes(Lowering& lowering) {
       lowering.out.emit(do_nothing);
       return Refusal{};
     case Op::v_readfirstlane_b32:
-      return emit_read(lowering, read_first_lane, 1);
+      return emit_read(lowering, NamedOperation::kReadFirstLane, 1);
     case Op::v_readlane_b32:
-      return emit_read(lowering, read_lane, 2);
+      return emit_read(lowering, NamedOperation::kReadLane, 2);
     case Op::v_writelane_b32:
-      return emit_simple(lowering, write_lane, 2);
+      return emit_simple(lowering, named(NamedOperation::kWriteLane), 2);
     case Op::v_permlane16_b32:
       return emit_permute(lowering, 0);
     case Op::v_permlanex16_b32:
       return emit_permute(lowering, 4);
     case Op::v_mbcnt_lo_u32_b32:
-      return emit_simple(lowering, count_below, 2);
+      return emit_simple(lowering, named(NamedOperation::kCountBelow), 2);
     case Op::v_mbcnt_hi_u32_b32:
       lowering.imm = 32;
-      return emit_simple(lowering, count_below, 2);
+      return emit_simple(lowering, named(NamedOperation::kCountBelow), 2);
     case Op::v_swap_b32:
       if (lowering.context.gpr_index != 0) return kRefuseIndexed;
-      return emit_simple(lowering, swap, 1);
+      return emit_simple(lowering, unnamed(swap), 1);
     case Op::v_movrels_b32:
       return emit_relative(lowering, move_relative<Relative::kSource>);
     case Op::v_movreld_b32:

@@ -175,10 +175,6 @@ void end_indexed_destination(Lowering& lowering, uint32_t dst, uint32_t rows) {
   emit_copy(lowering, copy_to_indexed, lowering.dst, dst, rows);
 }
 
-std::span<const NamedHandler> dpp_handlers() {
-  return kDppHandlers;
-}
-
 Refusal begin_dpp(Lowering& lowering) {
   const isa::Instruction& instruction = lowering.instruction;
   if (instruction.src[0].dwords == 2) return "DPP of a 64-bit operand";
@@ -198,7 +194,7 @@ Refusal begin_dpp(Lowering& lowering) {
   plan->zero_if_none = dpp8 || instruction.bound_ctrl;
   plan->fetch_inactive = instruction.fetch_inactive;
 
-  MicroOp& op = lowering.out.emit(fetch_dpp);
+  MicroOp& op = emit_named(lowering.out, kDppHandlers, NamedOperation::kFetchDpp);
   op.src[0] = lowering.src[0].source;
   op.dst = lowering.context.layout.temporary_offset(kScratchRow);
   op.aux = lowering.aux;
@@ -216,7 +212,7 @@ bool writes_exec(const isa::Instruction& instruction) {
 }
 
 void reload_exec(Lowering& lowering) {
-  lowering.out.emit(restore_exec);
+  emit_named(lowering.out, kDppHandlers, NamedOperation::kRestoreExec);
 }
 
 }  // namespace rigel::vgpu::exec::RIGEL_SIMD_NAMESPACE

@@ -1,9 +1,9 @@
 // lower_vector(): VOP1, VOP2, VOPC, VOP3 and VOP3P with all their modifiers.
 #include "plugins/vgpu/exec/vector/lower.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
-#include <unordered_map>
 
 #include "plugins/vgpu/exec/exceptions.hpp"
 #include "plugins/vgpu/exec/float_environment.hpp"
@@ -33,24 +33,6 @@ const Entry* find_entry(Op op) {
   return entries[static_cast<size_t>(op)];
 }
 
-/// The entries by their handlers.
-const std::unordered_map<Handler, const Entry*>& entries_by_handler() {
-  static const std::unordered_map<Handler, const Entry*> all = [] {
-    std::unordered_map<Handler, const Entry*> made;
-    for (size_t op = 0; op < isa::kOpCount; ++op) {
-      const Entry* const entry = find_entry(static_cast<Op>(op));
-      if (entry == nullptr) continue;
-      made.emplace(entry->generic, entry);
-      if (entry->clamped != nullptr) made.emplace(entry->clamped, entry);
-      for (const Handler fast : entry->fast) {
-        if (fast != nullptr) made.emplace(fast, entry);
-      }
-    }
-    return made;
-  }();
-  return all;
-}
-
 void load_mxcsr(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
   set_mxcsr(op->aux);
   RIGEL_NEXT(op + 1, wave, registers, exec);
@@ -71,15 +53,19 @@ class FloatUnitScope {
     if (unit == FloatUnit::kNearest) needed_ = mxcsr_with(0, mode.denorm32);
     if (unit == FloatUnit::kFlushing) needed_ = mxcsr_with(mode.round32, 0);
     if (unit == FloatUnit::kNarrowing && mode.denorm32 == 2) needed_ = mxcsr_with(mode.round32, 3);
-    if (needed_ != usual_) lowering_.out.emit(load_mxcsr).aux = needed_;
+    load(needed_);
   }
   FloatUnitScope(const FloatUnitScope&) = delete;
   FloatUnitScope& operator=(const FloatUnitScope&) = delete;
-  void close() {
-    if (needed_ != usual_) lowering_.out.emit(load_mxcsr).aux = usual_;
-  }
+  void close() { load(usual_); }
 
  private:
+  void load(uint32_t mxcsr) {
+    if (needed_ == usual_) return;
+    lowering_.out.emit(load_mxcsr).aux = mxcsr;
+    lowering_.out.identify({.kind = KnownOperation::Kind::kLoadsMode});
+  }
+
   Lowering& lowering_;
   uint32_t usual_, needed_;
 };
@@ -187,6 +173,23 @@ Handler choose(const Lowering& lowering, const Entry& entry) {
   return fast != nullptr ? fast : entry.generic;
 }
 
+KnownOperation known(const Lowering& lowering, const Entry& entry, bool clamped) {
+  KnownOperation does;
+  does.kind = entry.form == Form::kCompare         ? KnownOperation::Kind::kCompare
+              : entry.form == Form::kCompareToExec ? KnownOperation::Kind::kCompareToExec
+                                                   : KnownOperation::Kind::kComputes;
+  does.op = entry.op;
+  does.clamped = clamped;
+  does.sources = entry.sources;
+  does.row_sources = entry.row_sources;
+  does.result_rows = entry.result_rows;
+  does.has_test = entry.has_test;
+  does.reads_destination =
+      entry.reads_destination || (lowering.aux & (aux::kHighResult | aux::kKeepHigh)) != 0;
+  does.is_float = entry.float_sources || entry.float_result || entry.unit != FloatUnit::kNone;
+  return does;
+}
+
 /// Emits what gathers the exceptions of the operation that comes next. False: it can have none.
 bool gather(Lowering& lowering, const Entry& entry) {
   const isa::Instruction& instruction = lowering.instruction;
@@ -258,7 +261,8 @@ Refusal lower_lanes(Lowering& lowering, const Entry& entry) {
   }
   FloatUnitScope unit(lowering, entry.unit);
   const bool gathers = context.gathers_exceptions && gather(lowering, entry);
-  lowering.emit(choose(lowering, entry));
+  const Handler handler = choose(lowering, entry);
+  lowering.emit(handler, known(lowering, entry, handler == entry.clamped));
   unit.close();
   if (!direct) insert_sdwa(lowering, lowering.dst, destination);
   if (indexed) end_indexed_destination(lowering, destination, entry.result_rows);
@@ -294,8 +298,9 @@ bool Lowering::place_sources(unsigned count) {
   return true;
 }
 
-MicroOp& Lowering::emit(Handler handler) {
+MicroOp& Lowering::emit(Handler handler, const KnownOperation& does) {
   MicroOp& op = out.emit(handler);
+  out.identify(does);
   op.aux = aux;
   for (unsigned i = 0; i < 3; ++i) {
     op.src[i] = src[i].source;
@@ -308,40 +313,25 @@ MicroOp& Lowering::emit(Handler handler) {
   return op;
 }
 
-LaneOperation lower_identify(Handler handler) {
-  LaneOperation operation;
-  if (handler == load_mxcsr) {
-    operation.kind = LaneOperation::Kind::kLoadsMode;
-    return operation;
-  }
-  for (const auto& handlers :
-       {sdwa_handlers(), dpp_handlers(), across_lanes_handlers(), lane_exchange_handlers()}) {
-    for (const NamedHandler& entry : handlers) {
-      if (entry.handler != handler) continue;
-      const bool part = entry.operation <= NamedOperation::kInsert;
-      operation.kind = part ? LaneOperation::Kind::kComputes : LaneOperation::Kind::kWave;
-      operation.named = entry.operation;
-      operation.sources = operation.row_sources = part ? 1 : 0;
-      operation.reads_destination = entry.operation == NamedOperation::kInsert;
-      return operation;
-    }
-  }
-  const auto& all = entries_by_handler();
-  const auto found = all.find(handler);
-  if (found == all.end()) return operation;
-  const Entry& entry = *found->second;
-  operation.kind = entry.form == Form::kCompare         ? LaneOperation::Kind::kCompare
-                   : entry.form == Form::kCompareToExec ? LaneOperation::Kind::kCompareToExec
-                                                        : LaneOperation::Kind::kComputes;
-  operation.op = entry.op;
-  operation.clamped = handler == entry.clamped;
-  operation.sources = entry.sources;
-  operation.row_sources = entry.row_sources;
-  operation.result_rows = entry.result_rows;
-  operation.has_test = entry.has_test;
-  operation.reads_destination = entry.reads_destination;
-  operation.is_float = entry.float_sources || entry.float_result || entry.unit != FloatUnit::kNone;
-  return operation;
+NamedHandler find_named(std::span<const NamedHandler> table, NamedOperation operation) {
+  return *std::ranges::find(table, operation, &NamedHandler::operation);
+}
+
+KnownOperation known(NamedOperation operation) {
+  KnownOperation does;
+  if (operation == NamedOperation::kNone) return does;
+  const bool part = operation <= NamedOperation::kInsert;
+  does.kind = part ? KnownOperation::Kind::kComputes : KnownOperation::Kind::kWave;
+  does.named = operation;
+  does.sources = does.row_sources = part ? 1 : 0;
+  does.reads_destination = operation == NamedOperation::kInsert;
+  return does;
+}
+
+MicroOp& emit_named(Emitter& out, std::span<const NamedHandler> table, NamedOperation operation) {
+  MicroOp& op = out.emit(find_named(table, operation).handler);
+  out.identify(known(operation));
+  return op;
 }
 
 Refusal lower_vector(const isa::Instruction& instruction, LoweringContext& context, Emitter& out) {

@@ -36,7 +36,7 @@ struct Lowering {
   /// Finds the first `count` sources; false if one of them cannot be read.
   bool place_sources(unsigned count);
   /// Emits an operation with these sources, destinations, aux and imm.
-  MicroOp& emit(Handler handler);
+  MicroOp& emit(Handler handler, const KnownOperation& does);
 };
 
 /// aux of any vector operation: the modes and the width of the wave.
@@ -58,11 +58,10 @@ void extract_sdwa(Lowering& lowering, unsigned source);
 /// Puts the low bits of `from` into the selected part of the instruction's destination.
 void insert_sdwa(Lowering& lowering, uint32_t from, uint32_t to);
 
-/// Handlers of SDWA, of DPP, of lower_across_lanes(), and of ds_swizzle and its like.
-std::span<const NamedHandler> sdwa_handlers();
-std::span<const NamedHandler> dpp_handlers();
-std::span<const NamedHandler> across_lanes_handlers();
-std::span<const NamedHandler> lane_exchange_handlers();
+/// Operations that have a name of their own, from a table of such. The compiler reads the tables.
+NamedHandler find_named(std::span<const NamedHandler> table, NamedOperation operation);
+KnownOperation known(NamedOperation operation);
+MicroOp& emit_named(Emitter& out, std::span<const NamedHandler> table, NamedOperation operation);
 
 /// Operations that are not a function of one lane: readlane, permlane, movrel, swap and so on. Nothing if the
 /// operation is none of them.

@@ -73,15 +73,12 @@ constexpr NamedHandler kHandlers[] = {
 
 }  // namespace
 
-std::span<const NamedHandler> sdwa_handlers() {
-  return kHandlers;
-}
-
 void extract_sdwa(Lowering& lowering, unsigned source) {
   const isa::Instruction& instruction = lowering.instruction;
   const Part part = part_of(instruction.src_sel[source]);
   const bool extends = (instruction.sext >> source & 1) != 0;
-  MicroOp& op = lowering.out.emit(extends ? extract_part<I32> : extract_part<U32>);
+  MicroOp& op = emit_named(lowering.out, kHandlers,
+                           extends ? NamedOperation::kExtractSigned : NamedOperation::kExtract);
   Input32& input = lowering.src[source];
   op.src[0] = input.source;
   op.aux = (lowering.aux & aux::kWave64) | (input.is_uniform ? aux::kUniform : 0) |
@@ -95,7 +92,7 @@ void extract_sdwa(Lowering& lowering, unsigned source) {
 void insert_sdwa(Lowering& lowering, uint32_t from, uint32_t to) {
   const isa::Instruction& instruction = lowering.instruction;
   const Part part = part_of(instruction.dst_sel);
-  MicroOp& op = lowering.out.emit(insert_part);
+  MicroOp& op = emit_named(lowering.out, kHandlers, NamedOperation::kInsert);
   op.src[0].offset = from;
   op.dst = to;
   op.aux = lowering.aux;
