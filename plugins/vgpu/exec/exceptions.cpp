@@ -53,39 +53,37 @@ class Unit {
   const uint32_t before_, clear_;
 };
 
-template <class F>
-F sum_of(F a, F b) {
-  const volatile F x = a, y = b;
-  const volatile F result = x + y;
+double sum_of(double a, double b) {
+  const volatile double x = a, y = b;
+  const volatile double result = x + y;
   return result;
 }
-template <class F>
-F product_of(F a, F b) {
-  const volatile F x = a, y = b;
-  const volatile F result = x * y;
+double product_of(double a, double b) {
+  const volatile double x = a, y = b;
+  const volatile double result = x * y;
   return result;
 }
-template <class F>
-F fused_of(F a, F b, F c) {
-  const volatile F x = a, y = b, z = c;
-  const volatile F result = std::fma(x, y, z);
-  return result;
-}
-float narrowed(double a) {
-  const volatile double x = a;
-  const volatile float result = static_cast<float>(x);
+double fused_of(double a, double b, double c) {
+  const volatile double x = a, y = b, z = c;
+  const volatile double result = std::fma(x, y, z);
   return result;
 }
 
 // Numbers
 // ---------------------------------------------------------------------------------------------------
 
-enum class FloatFormat : uint8_t { kHalf, kSingle, kDouble };
+/// Halves and singles are computed with in doubles, whose products of them are exact; doubles by the host.
+struct Format {
+  int fraction, bits;
 
-FloatFormat format_of(isa::Type type) {
-  return type == isa::Type::kF64   ? FloatFormat::kDouble
-         : type == isa::Type::kF32 ? FloatFormat::kSingle
-                                   : FloatFormat::kHalf;
+  constexpr int bias() const { return (1 << (bits - fraction - 2)) - 1; }
+  double least_normal() const { return std::ldexp(1.0, 1 - bias()); }
+  friend bool operator==(Format, Format) = default;
+};
+constexpr Format kHalf{10, 16}, kSingle{23, 32}, kDouble{52, 64};
+
+Format format_of(isa::Type type) {
+  return type == isa::Type::kF64 ? kDouble : type == isa::Type::kF32 ? kSingle : kHalf;
 }
 bool is_short(isa::Type type) {
   return type == isa::Type::kF16 || type == isa::Type::kI16 || type == isa::Type::kU16;
@@ -94,61 +92,34 @@ bool is_signed(isa::Type integer) {
   return integer == isa::Type::kI16 || integer == isa::Type::kI32;
 }
 
-template <FloatFormat F>
-struct Traits;
-template <>
-struct Traits<FloatFormat::kHalf> {
-  using Number = double;  // Halves are computed with in doubles, exactly or nearly.
-  static constexpr int kFraction = 10, kBits = 16;
-};
-template <>
-struct Traits<FloatFormat::kSingle> {
-  using Number = float;
-  static constexpr int kFraction = 23, kBits = 32;
-};
-template <>
-struct Traits<FloatFormat::kDouble> {
-  using Number = double;
-  static constexpr int kFraction = 52, kBits = 64;
-};
-
 /// A source in the format that the operation has it in.
-template <FloatFormat F>
 struct Value {
-  using T = Traits<F>;
-  static constexpr uint64_t kSign = uint64_t{1} << (T::kBits - 1);
-  static constexpr uint64_t kNormal = uint64_t{1} << T::kFraction;  ///< The least one.
-  static constexpr uint64_t kInfinity = (kSign - 1) & ~(kNormal - 1);
-  static constexpr uint64_t kQuiet = kNormal >> 1;
-
+  Format format = kDouble;
   uint64_t bits = 0;
 
-  uint64_t magnitude() const { return bits & (kSign - 1); }
-  bool is_negative() const { return (bits & kSign) != 0; }
+  uint64_t sign() const { return uint64_t{1} << (format.bits - 1); }
+  uint64_t normal() const { return uint64_t{1} << format.fraction; }  ///< The least one.
+  uint64_t infinity() const { return (sign() - 1) & ~(normal() - 1); }
+
+  uint64_t magnitude() const { return bits & (sign() - 1); }
+  bool is_negative() const { return (bits & sign()) != 0; }
   bool is_zero() const { return magnitude() == 0; }
-  bool is_denormal() const { return !is_zero() && magnitude() < kNormal; }
-  bool is_infinite() const { return magnitude() == kInfinity; }
-  bool is_nan() const { return magnitude() > kInfinity; }
-  bool is_signaling() const { return is_nan() && (bits & kQuiet) == 0; }
-  int exponent() const { return static_cast<int>(magnitude() >> T::kFraction); }
+  bool is_denormal() const { return !is_zero() && magnitude() < normal(); }
+  bool is_infinite() const { return magnitude() == infinity(); }
+  bool is_nan() const { return magnitude() > infinity(); }
+  bool is_signaling() const { return is_nan() && (bits & normal() >> 1) == 0; }
   void flush() {
-    if (is_denormal()) bits &= kSign;
+    if (is_denormal()) bits &= sign();
   }
 
   /// Of what is no NaN.
-  typename T::Number number() const {
-    if constexpr (F == FloatFormat::kSingle) {
-      return std::bit_cast<float>(static_cast<uint32_t>(bits));
-    } else if constexpr (F == FloatFormat::kDouble) {
-      return std::bit_cast<double>(bits);
-    } else {
-      const int exponent_field = exponent();
-      const auto fraction = static_cast<double>(bits & (kNormal - 1));
-      const double size = is_infinite()         ? HUGE_VAL
-                          : exponent_field == 0 ? fraction * 0x1p-24
-                                                : std::ldexp(fraction + 1024, exponent_field - 25);
-      return is_negative() ? -size : size;
-    }
+  double number() const {
+    const auto exponent = static_cast<int>(magnitude() >> format.fraction);
+    const uint64_t digits = (magnitude() & (normal() - 1)) | (exponent != 0 ? normal() : 0);
+    const double size = is_infinite() ? HUGE_VAL
+                                      : std::ldexp(static_cast<double>(digits),
+                                                   std::max(exponent, 1) - format.bias() - format.fraction);
+    return is_negative() ? -size : size;
   }
 };
 
@@ -158,10 +129,10 @@ struct Mode {
   bool keep_inputs, keep_results;
   bool stays_finite;  ///< Halves that overflow become the largest.
 };
-Mode mode_of(uint32_t mode, FloatFormat format) {
-  const uint32_t denormals = mode >> (format == FloatFormat::kSingle ? 4 : 6);
-  return {mode >> (format == FloatFormat::kSingle ? 0 : 2) & 3, (denormals & 1) != 0, (denormals & 2) != 0,
-          (mode & kFiniteHalves) != 0};
+Mode mode_of(uint32_t mode, Format format) {
+  const uint32_t denormals = mode >> (format == kSingle ? 4 : 6);
+  return {mode >> (format == kSingle ? 0 : 2) & 3, (denormals & 1) != 0, (denormals & 2) != 0,
+          format == kHalf && (mode & kFiniteHalves) != 0};
 }
 
 struct Rounded {
@@ -169,10 +140,11 @@ struct Rounded {
   uint32_t raised;
 };
 
-/// x as a half. `more`: the exact value is a little further from zero.
-Rounded to_half(double x, bool more, const Mode& mode) {
+/// x as a half or a single. `more`: the exact value is a little further from zero.
+Rounded rounded(Format to, double x, bool more, const Mode& mode) {
   if (x == 0 || std::isinf(x)) return {x, 0};
   const bool negative = std::signbit(x);
+  const uint64_t normal = uint64_t{1} << to.fraction;
   int exponent = 0;
   const auto digits = static_cast<uint64_t>(std::ldexp(std::frexp(std::fabs(x), &exponent), 53));
   bool inexact = false;
@@ -185,34 +157,34 @@ Rounded to_half(double x, bool more, const Mode& mode) {
     return kept + (up ? 1 : 0);
   };
   const auto with_sign = [negative](double size) { return negative ? -size : size; };
-  uint64_t kept = without(42);
-  if (exponent + (kept == 2048 ? 1 : 0) < -13) {  // tiny: below 2^-14
-    kept = without(29 - exponent);
-    const double size = static_cast<double>(kept) * 0x1p-24;
-    if (!mode.keep_results && kept < 1024) return {with_sign(0), kUnderflow | kInexact};
-    return {with_sign(size), inexact ? kUnderflow | kInexact : 0};
+  uint64_t kept = without(52 - to.fraction);
+  const int least = 2 - to.bias();                        // of normal numbers
+  if (exponent + (kept == 2 * normal ? 1 : 0) < least) {  // tiny
+    kept = without(52 - to.fraction + least - exponent);
+    // Handlers flush halves when they have been rounded; the host flushes all singles that are tiny.
+    const bool flushes = !mode.keep_results && (kept < normal || to == kSingle);
+    if (flushes) return {with_sign(0), kUnderflow | kInexact};
+    return {with_sign(std::ldexp(static_cast<double>(kept), least - 1 - to.fraction)),
+            inexact ? kUnderflow | kInexact : 0};
   }
-  const double size = std::ldexp(static_cast<double>(kept), exponent - 11);
-  if (size > 65504) {
+  const double size = std::ldexp(static_cast<double>(kept), exponent - 1 - to.fraction);
+  const double largest = std::ldexp(static_cast<double>(2 * normal - 1), to.bias() - to.fraction);
+  if (size > largest) {
     const bool inward = mode.round == 3 || mode.round == (negative ? 1u : 2u);
-    return {with_sign(mode.stays_finite || inward ? 65504 : HUGE_VAL), kOverflow | kInexact};
+    return {with_sign(mode.stays_finite || inward ? largest : HUGE_VAL), kOverflow | kInexact};
   }
   return {with_sign(size), inexact ? kInexact : 0};
 }
 
-/// a + b of doubles, toward zero, as a half.
-Rounded sum_to_half(double a, double b, const Mode& mode) {
+/// a + b of doubles, as a half or a single.
+Rounded rounded_sum(Format to, double a, double b, const Mode& mode) {
   const double sum = sum_of(a, b);
   if (std::isinf(sum)) return {sum, 0};
   const double from_b = sum_of(sum, -a);
   const double error = sum_of(sum_of(a, -sum_of(sum, -from_b)), sum_of(b, -from_b));
-  if (error == 0) return to_half(sum, false, mode);
+  if (error == 0) return rounded(to, sum, false, mode);
   const bool inward = std::signbit(error) != std::signbit(sum);
-  return to_half(inward ? std::nextafter(sum, 0.0) : sum, true, mode);
-}
-
-bool is_invalid_sum(double a, double b) {
-  return std::isinf(a) && std::isinf(b) && std::signbit(a) != std::signbit(b);
+  return rounded(to, inward ? std::nextafter(sum, 0.0) : sum, true, mode);
 }
 
 // One lane
@@ -224,24 +196,20 @@ struct LaneSources {
 };
 
 /// a * b + c in one rounding or two, of what are no NaNs.
-template <FloatFormat F>
-uint32_t multiplied_and_added(typename Traits<F>::Number a, typename Traits<F>::Number b,
-                              typename Traits<F>::Number c, bool is_fused, const Mode& mode,
-                              typename Traits<F>::Number* result = nullptr) {
-  if constexpr (F == FloatFormat::kHalf) {
-    (void)result;
-    if ((std::isinf(a) && b == 0) || (std::isinf(b) && a == 0)) return kInvalid;
-    const double product = product_of(a, b);  // exact
-    if (is_fused) return is_invalid_sum(product, c) ? kInvalid : sum_to_half(product, c, mode).raised;
-    const Rounded first = to_half(product, false, mode);
-    return first.raised |
-           (is_invalid_sum(first.value, c) ? kInvalid : sum_to_half(first.value, c, mode).raised);
-  } else {
+Rounded multiplied_and_added(Format format, double a, double b, double c, bool is_fused, const Mode& mode) {
+  if (format == kDouble) {
     const Unit unit(mode.round, mode.keep_results);
-    const auto value = is_fused ? fused_of(a, b, c) : sum_of(product_of(a, b), c);
-    if (result != nullptr) *result = value;
-    return unit.raised();
+    const double result = is_fused ? fused_of(a, b, c) : sum_of(product_of(a, b), c);
+    return {result, unit.raised()};
   }
+  if ((std::isinf(a) && b == 0) || (std::isinf(b) && a == 0)) return {NAN, kInvalid};
+  Rounded product{product_of(a, b), 0};  // exact
+  if (!is_fused) product = rounded(format, product.value, false, mode);
+  if (std::isinf(product.value) && std::isinf(c) && std::signbit(product.value) != std::signbit(c)) {
+    return {NAN, product.raised | kInvalid};
+  }
+  const Rounded sum = rounded_sum(format, product.value, c, mode);
+  return {sum.value, product.raised | sum.raised};
 }
 
 /// To an integer, and whether that is the number.
@@ -255,137 +223,104 @@ uint32_t integer_raises(double x, Raises how, isa::Type to) {
 }
 
 /// The scaling of v_ldexp.
-template <FloatFormat F>
-uint32_t scaling_raises(Value<F> x, int64_t by, const Mode& mode) {
-  if (x.is_infinite() || x.is_zero()) return 0;
-  const auto steps = static_cast<int>(std::clamp<int64_t>(by, -4000, 4000));
-  if constexpr (F == FloatFormat::kHalf) {
-    return to_half(std::ldexp(x.number(), std::clamp(steps, -60, 60)), false, mode).raised;
-  } else if constexpr (F == FloatFormat::kSingle) {
-    const double scaled = std::ldexp(static_cast<double>(x.number()), std::clamp(steps, -300, 300));
-    const Unit unit(mode.round, mode.keep_results);
-    narrowed(scaled);
-    return unit.raised();
-  } else {
-    int exponent = 0;
-    const double mantissa = std::frexp(x.number(), &exponent);
-    const int total = std::clamp(exponent + steps, -1200, 1100), first = std::clamp(total, -1021, 1000);
-    const double part = std::ldexp(mantissa, first), rest = std::ldexp(1.0, total - first);
-    const Unit unit(mode.round, mode.keep_results);
-    product_of(part, rest);
-    return unit.raised();
+uint32_t scaling_raises(Format format, double x, int by, const Mode& mode) {
+  if (std::isinf(x) || x == 0) return 0;
+  if (format != kDouble) {
+    return rounded(format, std::ldexp(x, std::clamp(by, -300, 300)), false, mode).raised;
   }
+  int exponent = 0;
+  const double mantissa = std::frexp(x, &exponent);
+  const int total = std::clamp(exponent + std::clamp(by, -4000, 4000), -1200, 1100);
+  const int first = std::clamp(total, -1021, 1000);
+  const double part = std::ldexp(mantissa, first), rest = std::ldexp(1.0, total - first);
+  const Unit unit(mode.round, mode.keep_results);
+  product_of(part, rest);
+  return unit.raised();
 }
 
-template <FloatFormat F>
-uint32_t div_fmas_raises(const Value<F> (&s)[3], bool scales_back, const Mode& mode) {
-  if constexpr (F == FloatFormat::kHalf) {
-    return 0;  // There is none.
-  } else {
-    typename Traits<F>::Number whole{};
-    const uint32_t raised =
-        multiplied_and_added<F>(s[0].number(), s[1].number(), s[2].number(), true, mode, &whole);
-    if (!scales_back || std::isnan(whole)) return raised;
-    constexpr int kStep = F == FloatFormat::kSingle ? 64 : 128;
-    constexpr int kBias = F == FloatFormat::kSingle ? 127 : 1023;
-    Value<F> value;
-    if constexpr (F == FloatFormat::kSingle) {
-      value.bits = std::bit_cast<uint32_t>(whole);
-    } else {
-      value.bits = std::bit_cast<uint64_t>(whole);
-    }
-    if (!mode.keep_inputs) value.flush();
-    return raised | scaling_raises(value, s[2].exponent() > kBias ? kStep : -kStep, mode);
-  }
+uint32_t div_fmas_raises(const Value (&s)[3], bool scales_back, const Mode& mode) {
+  const Format format = s[0].format;
+  const Rounded whole = multiplied_and_added(format, s[0].number(), s[1].number(), s[2].number(), true, mode);
+  if (!scales_back || std::isnan(whole.value)) return whole.raised;
+  const bool is_flushed = !mode.keep_inputs && std::fabs(whole.value) < format.least_normal();
+  const int step = format == kSingle ? 64 : 128;
+  const bool is_large = std::fabs(s[2].number()) >= 2;
+  return whole.raised | scaling_raises(format, is_flushed ? 0 : whole.value, is_large ? step : -step, mode);
 }
 
 /// Of an operation whose sources are no NaNs and have been flushed if MODE flushes them.
-template <FloatFormat F>
-uint32_t operation_raises(const ExceptionRule& rule, const Value<F> (&s)[3], const LaneSources& sources,
-                          Mode mode) {
-  using Number = typename Traits<F>::Number;
-  const auto sum = [&](const Value<F>& a, const Value<F>& b, bool negates) {
-    const Number x = a.number(), y = negates ? -b.number() : b.number();
-    return multiplied_and_added<F>(x, Number{1}, y, true, mode);
+uint32_t operation_raises(const ExceptionRule& rule, const Value (&s)[3], const LaneSources& sources,
+                          const Mode& mode) {
+  const Format format = s[0].format;
+  const double a = s[0].number(), b = s[1].number(), c = s[2].number();
+  const auto fused = [&](double x, double y, double z) {
+    return multiplied_and_added(format, x, y, z, true, mode).raised;
   };
-  const bool product_is_zero = s[0].is_zero() || s[1].is_zero();
+  const bool product_is_zero = a == 0 || b == 0;
   switch (rule.raises) {
     case Raises::kSum:
-      return sum(s[0], s[1], false);
+      return fused(a, 1, b);
     case Raises::kDifference:
-      return sum(s[0], s[1], true);
+      return fused(a, 1, -b);
     case Raises::kReverseDifference:
-      return sum(s[1], s[0], true);
+      return fused(b, 1, -a);
     case Raises::kLegacyProduct:
-      if (product_is_zero) return 0;
-      [[fallthrough]];
-    case Raises::kProduct: {
-      const Number a = s[0].number(), b = s[1].number();
-      if constexpr (F == FloatFormat::kHalf) {
-        return multiplied_and_added<F>(a, b, 0, true, mode);
-      } else {
-        const Unit unit(mode.round, mode.keep_results);
-        product_of(a, b);
-        return unit.raised();
-      }
-    }
+      return product_is_zero ? 0 : fused(a, b, 0);
+    case Raises::kProduct:
+      return fused(a, b, 0);
     case Raises::kLegacyFused:
-      if (product_is_zero) return multiplied_and_added<F>(0, 0, s[2].number(), true, mode);
-      [[fallthrough]];
+      return product_is_zero ? fused(0, 0, c) : fused(a, b, c);
     case Raises::kFused:
-      return multiplied_and_added<F>(s[0].number(), s[1].number(), s[2].number(), true, mode);
+      return fused(a, b, c);
     case Raises::kLegacyMultiplyAdd:
-      if (product_is_zero) return multiplied_and_added<F>(0, 0, s[2].number(), false, mode);
+      if (product_is_zero) return fused(0, 0, c);
       [[fallthrough]];
     case Raises::kMultiplyAdd:
-      return multiplied_and_added<F>(s[0].number(), s[1].number(), s[2].number(), false, mode);
+      return multiplied_and_added(format, a, b, c, false, mode).raised;
     case Raises::kScaled:
-      return scaling_raises(s[0],
-                            F == FloatFormat::kHalf ? int64_t{static_cast<int16_t>(sources.bits[1])}
-                                                    : int64_t{static_cast<int32_t>(sources.bits[1])},
-                            mode);
+      return scaling_raises(
+          format, a,
+          format == kHalf ? static_cast<int16_t>(sources.bits[1]) : static_cast<int32_t>(sources.bits[1]),
+          mode);
     case Raises::kReciprocal:
-      return s[0].is_zero() ? kDivisionByZero : 0;
+      return a == 0 ? kDivisionByZero : 0;
     case Raises::kReciprocalRoot:
     case Raises::kLogarithm:
-      return s[0].is_zero() ? kDivisionByZero : s[0].is_negative() ? kInvalid : 0;
+      return a == 0 ? kDivisionByZero : a < 0 ? kInvalid : 0;
     case Raises::kRoot:
-      return !s[0].is_zero() && s[0].is_negative() ? kInvalid : 0;
+      return a < 0 ? kInvalid : 0;
     case Raises::kAngle:
-      return s[0].is_infinite() ? kInvalid : 0;
+      return std::isinf(a) ? kInvalid : 0;
     case Raises::kDivFmas:
       return div_fmas_raises(s, sources.scales_back, mode);
     case Raises::kDivFixup:
-      if ((s[1].is_zero() && s[2].is_zero()) || (s[1].is_infinite() && s[2].is_infinite())) return kInvalid;
-      return s[1].is_zero() && !s[2].is_infinite() ? kDivisionByZero : 0;
+      if ((b == 0 && c == 0) || (std::isinf(b) && std::isinf(c))) return kInvalid;
+      return b == 0 && !std::isinf(c) ? kDivisionByZero : 0;
     case Raises::kTruncation:
     case Raises::kFloor:
     case Raises::kNearestUp:
-      return integer_raises(static_cast<double>(s[0].number()), rule.raises, rule.result);
+      return integer_raises(a, rule.raises, rule.result);
     default:
       return 0;
   }
 }
 
 uint32_t conversion_raises(double x, isa::Type to, uint32_t mode_bits, bool to_zero = false) {
-  const FloatFormat format = format_of(to);
+  const Format format = format_of(to);
+  if (format == kDouble) return 0;
   Mode mode = mode_of(mode_bits, format);
   if (to_zero) mode.round = 3;
-  if (format == FloatFormat::kHalf) return to_half(x, false, mode).raised;
-  if (format == FloatFormat::kDouble) return 0;
-  const Unit unit(mode.round, mode.keep_results);
-  narrowed(x);
-  return unit.raised();
+  return rounded(format, x, false, mode).raised;
 }
 
 /// One operation on sources of one format.
-template <FloatFormat F>
 uint32_t raised_by(const ExceptionRule& rule, const LaneSources& sources, uint32_t mode_bits) {
-  Mode mode = mode_of(mode_bits, F);
+  const Format format = format_of(rule.type);
+  Mode mode = mode_of(mode_bits, format);
   const bool without_denormals =
       rule.raises == Raises::kMultiplyAdd || rule.raises == Raises::kLegacyMultiplyAdd;
   if (without_denormals) mode.keep_inputs = mode.keep_results = false;
-  Value<F> s[3];
+  Value s[3] = {{format}, {format}, {format}};
   const unsigned count = rule.raises == Raises::kScaled ? 1 : rule.sources;
   const unsigned first = rule.raises == Raises::kDivFixup ? 1 : 0;  // The quotient has been computed.
   bool any_nan = false, any_signaling = false, any_denormal = false;
@@ -409,26 +344,11 @@ uint32_t raised_by(const ExceptionRule& rule, const LaneSources& sources, uint32
   const bool to_integer = rule.raises == Raises::kTruncation || rule.raises == Raises::kFloor ||
                           rule.raises == Raises::kNearestUp;
   if (any_nan) return any_signaling || to_integer ? kInvalid : 0;
-  uint32_t raised;
-  if (rule.raises == Raises::kConversion) {
-    raised = conversion_raises(static_cast<double>(s[0].number()), rule.result, mode_bits);
-  } else {
-    raised = operation_raises<F>(rule, s, sources, mode);
-  }
+  uint32_t raised = rule.raises == Raises::kConversion
+                        ? conversion_raises(s[0].number(), rule.result, mode_bits)
+                        : operation_raises(rule, s, sources, mode);
   if (any_denormal && (raised & (kInvalid | kDivisionByZero)) == 0) raised |= kInputDenormal;
   return raised;
-}
-
-uint32_t raised_by(const ExceptionRule& rule, const LaneSources& sources, uint32_t mode) {
-  switch (format_of(rule.type)) {
-    case FloatFormat::kHalf:
-      return raised_by<FloatFormat::kHalf>(rule, sources, mode);
-    case FloatFormat::kSingle:
-      return raised_by<FloatFormat::kSingle>(rule, sources, mode);
-    case FloatFormat::kDouble:
-      return raised_by<FloatFormat::kDouble>(rule, sources, mode);
-  }
-  return 0;
 }
 
 uint32_t from_integer_raises(const ExceptionRule& rule, uint64_t bits, uint32_t mode) {
@@ -508,28 +428,24 @@ class Sources {
 /// Sources are widened to single precision, the operation is that format's, and its result may be a half.
 uint32_t mixed_raises(const ExceptionRule& rule, const Sources& sources, unsigned lane, uint32_t mode) {
   const bool is_fused = rule.raises == Raises::kFused;
-  const Mode halves = mode_of(mode, FloatFormat::kHalf);
-  Mode singles = mode_of(mode, FloatFormat::kSingle);
+  const Mode halves = mode_of(mode, kHalf);
+  Mode singles = mode_of(mode, kSingle);
   if (!is_fused) singles.keep_inputs = singles.keep_results = false;
-  float s[3];
+  double s[3];
   bool any_nan = false, any_signaling = false, any_denormal = false;
-  const auto look_at = [&](auto value, const Mode& rules) {
-    if (!rules.keep_inputs) value.flush();
+  for (unsigned i = 0; i < 3; ++i) {
+    Value value{sources.is_half(i) ? kHalf : kSingle, sources.mixed(i, lane)};
+    if (!(sources.is_half(i) ? halves : singles).keep_inputs) value.flush();
     any_nan = any_nan || value.is_nan();
     any_signaling = any_signaling || value.is_signaling();
     any_denormal = any_denormal || value.is_denormal();
-    return value.is_nan() ? 0.0f : static_cast<float>(value.number());
-  };
-  for (unsigned i = 0; i < 3; ++i) {
-    const uint64_t bits = sources.mixed(i, lane);
-    s[i] = sources.is_half(i) ? look_at(Value<FloatFormat::kHalf>{bits}, halves)
-                              : look_at(Value<FloatFormat::kSingle>{bits}, singles);
+    s[i] = value.number();
   }
   if (any_nan) return any_signaling ? kInvalid : 0;
-  float result = 0;
-  uint32_t raised = multiplied_and_added<FloatFormat::kSingle>(s[0], s[1], s[2], is_fused, singles, &result);
-  if (rule.result == isa::Type::kF16 && !std::isnan(result)) {
-    raised |= to_half(static_cast<double>(result), false, halves).raised;
+  const Rounded result = multiplied_and_added(kSingle, s[0], s[1], s[2], is_fused, singles);
+  uint32_t raised = result.raised;
+  if (rule.result == isa::Type::kF16 && !std::isnan(result.value)) {
+    raised |= rounded(kHalf, result.value, false, halves).raised;
   }
   if (any_denormal && (raised & kInvalid) == 0) raised |= kInputDenormal;
   return raised;
@@ -548,13 +464,13 @@ uint32_t lane_raises(const ExceptionRule& rule, const Sources& sources, unsigned
       values.scales_back = (vcc >> lane & 1) != 0;
       if (rule.raises == Raises::kConversionToZero) {
         for (const uint64_t bits : {values.bits[0], values.bits[1]}) {
-          Value<FloatFormat::kSingle> value{bits};
-          if (!mode_of(mode, FloatFormat::kSingle).keep_inputs) value.flush();
+          Value value{kSingle, bits};
+          if (!mode_of(mode, kSingle).keep_inputs) value.flush();
           if (value.is_nan()) {
             raised |= value.is_signaling() ? kInvalid : 0;
             continue;
           }
-          raised |= conversion_raises(static_cast<double>(value.number()), rule.result, mode, true);
+          raised |= conversion_raises(value.number(), rule.result, mode, true);
           if (value.is_denormal()) raised |= kInputDenormal;
         }
         return raised;
