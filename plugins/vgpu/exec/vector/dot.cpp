@@ -8,39 +8,13 @@ namespace {
 
 using isa::Op;
 
-/// Fn(U32, U32, C): two packed sources and an addend of type C. Without modifiers Aux is what there is of
-/// flags.
-template <auto Fn, class C, Halves H, uint32_t Aux = 0>
-[[gnu::flatten]] void dot_lanes(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
-  {  // Sources have to be gone before the tail call.
-    const Control control{H == Halves::kAny ? op->aux : Aux};
-    const PackedInput<H> a(op, registers, 0), b(op, registers, 1);
-    const Lanes<C, H == Halves::kAny ? Kind::kAny : Kind::kRow> c(op, registers, 2, 0);
-    const uint32_t flip = H == Halves::kAny && (op->imm & packed::kNeg << 2) != 0 ? 0x80000000 : 0;
-    const Output<C, true> output(op, registers);
-    each_chunk<kLanes>(
-        op->aux, exec, [&](size_t lane, uint32_t bits) __attribute__((always_inline)) {
-          C addend = c.at(lane);
-          if constexpr (std::is_same_v<C, F32>) addend = bits_as<F32>(bits_as<U32>(addend) ^ flip);
-          output.put_at(lane, Fn(a.at(lane), b.at(lane), addend, control), bits, control);
-        });
-  }
-  RIGEL_NEXT(op + 1, wave, registers, exec);
-}
-
-template <auto Fn, class C, auto Clamped = nullptr, bool Whole = false>
+template <auto Fn, auto Clamped = nullptr, bool Whole = false>
 constexpr Entry dot(Op op) {
-  Entry entry{op, Form::kPacked};
-  entry.sources = entry.row_sources = 3;
-  entry.generic = dot_lanes<Fn, C, Halves::kAny>;
-  entry.fast[kInOrder] = dot_lanes<Fn, C, Halves::kRowsInOrder>;
-  if constexpr (std::is_same_v<C, F32>) {
-    entry.fast[kFlushing] = dot_lanes<Fn, C, Halves::kRowsInOrder, aux::kFlushInputs16>;
-  }
+  Entry entry = packed_entry<Fn>(op);
+  entry.fast[kInOrder] = packed_rows<Fn, false>;
+  if (entry.float_result) entry.fast[kFlushing] = packed_rows<Fn, false, aux::kFlushInputs16>;
   entry.whole_sources = Whole;
-  entry.float_result = entry.float_sources = std::is_same_v<C, F32>;
-  if constexpr (!std::is_same_v<decltype(Clamped), std::nullptr_t>)
-    entry.clamped = dot_lanes<Clamped, C, Halves::kAny>;
+  if constexpr (!std::is_same_v<decltype(Clamped), std::nullptr_t>) entry = saturating<Clamped>(entry);
   return entry;
 }
 
@@ -52,43 +26,44 @@ U32 flush_halves(U32 halves) {
 
 // The products are exact; the sums round, in this order. Denormals of the addend count as zeros whatever the
 // mode (LLVM says so); sums of what is left are none.
-F32 dot2_f32(U32 a, U32 b, F32 c, Control control) {
-  const U32 addend = bits_as<U32>(c);
-  c = bits_as<F32>((addend & 0x7f800000) == 0 ? addend & 0x80000000 : addend);
+F32 dot2_f32(Packed packed_a, Packed packed_b, Addend c, Control control) {
+  U32 a = packed_a.bits, b = packed_b.bits, addend = bits_as<U32>(c.v);
+  addend = (addend & 0x7f800000) == 0 ? addend & 0x80000000 : addend;
   if (control.flush_inputs16()) a = flush_halves(a), b = flush_halves(b);
-  const F32 first = sum(c, product(half_to_single(a & 0xffff), half_to_single(b & 0xffff)));
+  const F32 first =
+      sum(bits_as<F32>(addend), product(half_to_single(a & 0xffff), half_to_single(b & 0xffff)));
   return sum(first, product(half_to_single(a >> 16), half_to_single(b >> 16)));
 }
 
 /// Part `index`, of `Bits` bits, extended.
 template <int Bits>
-I32 signed_part(U32 a, int index) {
-  return bits_as<I32>(a << (32 - Bits - Bits * index)) >> (32 - Bits);
+I32 signed_part(Packed a, int index) {
+  return bits_as<I32>(a.bits << (32 - Bits - Bits * index)) >> (32 - Bits);
 }
 template <int Bits>
-U32 unsigned_part(U32 a, int index) {
-  return (a >> (Bits * index)) & ((1u << Bits) - 1);
+U32 unsigned_part(Packed a, int index) {
+  return (a.bits >> (Bits * index)) & ((1u << Bits) - 1);
 }
 
 template <int Bits>
-I32 signed_products(U32 a, U32 b) {
+I32 signed_products(Packed a, Packed b) {
   I32 sum{};
   for (int i = 0; i < 32 / Bits; ++i) sum += signed_part<Bits>(a, i) * signed_part<Bits>(b, i);
   return sum;
 }
 template <int Bits>
-U32 unsigned_products(U32 a, U32 b) {
+U32 unsigned_products(Packed a, Packed b) {
   U32 sum{};
   for (int i = 0; i < 32 / Bits; ++i) sum += unsigned_part<Bits>(a, i) * unsigned_part<Bits>(b, i);
   return sum;
 }
 
 template <int Bits>
-I32 dot_signed(U32 a, U32 b, I32 c, Control) {
+I32 dot_signed(Packed a, Packed b, I32 c) {
   return bits_as<I32>(bits_as<U32>(signed_products<Bits>(a, b)) + bits_as<U32>(c));
 }
 template <int Bits>
-I32 dot_signed_clamped(U32 a, U32 b, I32 c, Control) {
+I32 dot_signed_clamped(Packed a, Packed b, I32 c) {
   if constexpr (Bits == 16) {  // The sum of the products alone can be 1 << 31.
     const I32 low = signed_part<16>(a, 0) * signed_part<16>(b, 0);
     const I32 high = signed_part<16>(a, 1) * signed_part<16>(b, 1);
@@ -105,11 +80,11 @@ I32 dot_signed_clamped(U32 a, U32 b, I32 c, Control) {
   }
 }
 template <int Bits>
-U32 dot_unsigned(U32 a, U32 b, U32 c, Control) {
+U32 dot_unsigned(Packed a, Packed b, U32 c) {
   return unsigned_products<Bits>(a, b) + c;
 }
 template <int Bits>
-U32 dot_unsigned_clamped(U32 a, U32 b, U32 c, Control) {
+U32 dot_unsigned_clamped(Packed a, Packed b, U32 c) {
   if constexpr (Bits == 16) {
     const U32 low = unsigned_part<16>(a, 0) * unsigned_part<16>(b, 0);
     const U32 high = unsigned_part<16>(a, 1) * unsigned_part<16>(b, 1);
@@ -120,17 +95,17 @@ U32 dot_unsigned_clamped(U32 a, U32 b, U32 c, Control) {
 }
 
 constexpr Entry kTable[] = {
-    dot<dot2_f32, F32>(Op::v_dot2_f32_f16),
-    dot<dot2_f32, F32>(Op::v_dot2c_f32_f16),
-    dot<dot_signed<16>, I32, dot_signed_clamped<16>>(Op::v_dot2_i32_i16),
-    dot<dot_signed<16>, I32, dot_signed_clamped<16>>(Op::v_dot2c_i32_i16),
-    dot<dot_unsigned<16>, U32, dot_unsigned_clamped<16>>(Op::v_dot2_u32_u16),
-    dot<dot_signed<8>, I32, dot_signed_clamped<8>, true>(Op::v_dot4_i32_i8),
-    dot<dot_signed<8>, I32, dot_signed_clamped<8>, true>(Op::v_dot4c_i32_i8),
-    dot<dot_unsigned<8>, U32, dot_unsigned_clamped<8>, true>(Op::v_dot4_u32_u8),
-    dot<dot_signed<4>, I32, dot_signed_clamped<4>, true>(Op::v_dot8_i32_i4),
-    dot<dot_signed<4>, I32, dot_signed_clamped<4>, true>(Op::v_dot8c_i32_i4),
-    dot<dot_unsigned<4>, U32, dot_unsigned_clamped<4>, true>(Op::v_dot8_u32_u4),
+    dot<dot2_f32>(Op::v_dot2_f32_f16),
+    dot<dot2_f32>(Op::v_dot2c_f32_f16),
+    dot<dot_signed<16>, dot_signed_clamped<16>>(Op::v_dot2_i32_i16),
+    dot<dot_signed<16>, dot_signed_clamped<16>>(Op::v_dot2c_i32_i16),
+    dot<dot_unsigned<16>, dot_unsigned_clamped<16>>(Op::v_dot2_u32_u16),
+    dot<dot_signed<8>, dot_signed_clamped<8>, true>(Op::v_dot4_i32_i8),
+    dot<dot_signed<8>, dot_signed_clamped<8>, true>(Op::v_dot4c_i32_i8),
+    dot<dot_unsigned<8>, dot_unsigned_clamped<8>, true>(Op::v_dot4_u32_u8),
+    dot<dot_signed<4>, dot_signed_clamped<4>, true>(Op::v_dot8_i32_i4),
+    dot<dot_signed<4>, dot_signed_clamped<4>, true>(Op::v_dot8c_i32_i4),
+    dot<dot_unsigned<4>, dot_unsigned_clamped<4>, true>(Op::v_dot8_u32_u4),
 };
 
 }  // namespace

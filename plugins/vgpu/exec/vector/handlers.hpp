@@ -184,9 +184,9 @@ struct ValueOf<WithTest<T, M>> {
 };
 
 template <auto Fn, bool Modified, int Uniform, bool Full>
-[[gnu::always_inline]] inline void run_lanes(const MicroOp* op, std::byte* registers, uint64_t exec) {
+[[gnu::always_inline]] inline void run_lanes(const MicroOp* op, std::byte* registers, uint64_t exec,
+                                             Control control) {
   using Value = ValueOf<ResultOf<Fn>>;
-  const Control control{op->aux};
   const Output<typename Value::Type, Modified> output(op, registers);
   uint64_t tested = 0;
   with_inputs<Fn, Modified, Uniform>(
@@ -211,7 +211,7 @@ template <auto Fn, bool Modified, int Uniform, bool Full>
 
 template <auto Fn>
 [[gnu::flatten]] void generic_lanes(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
-  run_lanes<Fn, true, -1, false>(op, registers, exec);
+  run_lanes<Fn, true, -1, false>(op, registers, exec, Control{op->aux});
   RIGEL_NEXT(op + 1, wave, registers, exec);
 }
 
@@ -219,7 +219,7 @@ template <auto Fn>
 template <auto Fn>
 [[gnu::noinline, gnu::flatten]] void masked_lanes(const MicroOp* op, Wave* wave, std::byte* registers,
                                                   uint64_t exec) {
-  run_lanes<Fn, false, -1, false>(op, registers, exec);
+  run_lanes<Fn, false, -1, false>(op, registers, exec, Control{op->aux});
   RIGEL_NEXT(op + 1, wave, registers, exec);
 }
 
@@ -229,7 +229,7 @@ template <auto Fn, int Uniform>
   if (__builtin_expect(!is_full(op->aux, exec), 0)) {
     RIGEL_BECOME(masked_lanes<Fn>, op, wave, registers, exec);
   }
-  run_lanes<Fn, false, Uniform, true>(op, registers, exec);
+  run_lanes<Fn, false, Uniform, true>(op, registers, exec, Control{op->aux});
   RIGEL_NEXT(op + 1, wave, registers, exec);
 }
 

@@ -133,7 +133,7 @@ bool place_half_result(Lowering& lowering, const Entry& entry) {
   return true;
 }
 
-/// What PackedInput and MixInput read.
+/// What sources of packed and mixed-precision operations read (packed_values.hpp).
 uint64_t packed_fields(const Entry& entry, const isa::Instruction& instruction) {
   if (entry.form != Form::kPacked && entry.form != Form::kMix) return 0;
   const uint64_t usual = 7 * packed::kSelectHigh;

@@ -8,35 +8,9 @@ namespace rigel::vgpu::exec::RIGEL_SIMD_NAMESPACE {
 /// Entry::fast of kPacked, where a flush of halves matters to the sources alone: as kInOrder, with the flush.
 constexpr unsigned kFlushing = 2;
 
-/// How a handler was specialised for its packed sources.
-enum class Halves : uint8_t {
-  kAny,
-  kRows,         ///< Vector rows, with op_sel.
-  kRowsInOrder,  ///< Vector rows, their halves as they are.
-};
-
-/// A source of two halves, each from where op_sel says, with its sign. Signs are for floating point only.
-template <Halves H>
-class PackedInput {
- public:
-  [[gnu::always_inline]] PackedInput(const MicroOp* op, const std::byte* registers, unsigned index)
-      : lanes_(op, registers, index, 0) {
-    if constexpr (H != Halves::kRowsInOrder) {
-      low_ = (op->imm & packed::kSelect << index) != 0 ? 16 : 0;
-      high_ = (op->imm & packed::kSelectHigh << index) != 0 ? 16 : 0;
-      flip_ = ((op->imm & packed::kNeg << index) != 0 ? 0x8000 : 0) |
-              ((op->imm & packed::kNegHigh << index) != 0 ? 0x80000000 : 0);
-    }
-  }
-  [[gnu::always_inline]] U32 at(size_t lane) const {
-    const U32 bits = lanes_.at(lane);
-    if constexpr (H == Halves::kRowsInOrder) return bits;
-    return (((bits >> low_) & 0xffff) | ((bits >> high_) << 16)) ^ flip_;
-  }
-
- private:
-  Lanes<U32, H == Halves::kAny ? Kind::kAny : Kind::kRow> lanes_;
-  uint32_t low_ = 0, high_ = 16, flip_ = 0;
+/// Two halves, or what else is packed, as it is.
+struct Packed {
+  U32 bits;
 };
 
 /// All halves of packed lanes, in two vectors; which is where does not matter as long as it goes back the
@@ -44,6 +18,28 @@ class PackedInput {
 struct Singles {
   F32 a, b;
 };
+
+/// Single precision, or a half.
+struct Mixed {
+  F32 v;
+};
+
+/// Single precision beside packed sources.
+struct Addend {
+  F32 v;
+};
+
+/// Two dwords of each lane, in two rows.
+template <class V>
+struct Pair {
+  V first, second;
+};
+template <class V>
+constexpr uint8_t kRowsOf<Pair<V>> = 2;
+
+template <class T>
+constexpr bool kIsPacked = std::is_same_v<T, Packed> || std::is_same_v<T, U16x2> ||
+                           std::is_same_v<T, I16x2> || std::is_same_v<T, Singles>;
 
 [[gnu::always_inline]] inline Singles unpacked(U32 bits, Control control) {
   if (control.flush_inputs16()) {
@@ -79,34 +75,150 @@ struct Singles {
   return bits;
 }
 
-/// A source of a mix operation: single precision, or the half that op_sel says. neg_hi stands for abs. Those
-/// of handlers for rows have no abs.
-template <Halves H>
-class MixInput {
+/// A source of two halves, each from where op_sel says, with its sign. Signs are for floating point only. Not
+/// Modified: the halves are as they are in the row.
+template <class T, Kind K, bool Modified>
+requires kIsPacked<T>
+class Input<T, K, Modified> {
  public:
-  [[gnu::always_inline]] MixInput(const MicroOp* op, const std::byte* registers, unsigned index)
+  [[gnu::always_inline]] Input(const MicroOp* op, const std::byte* registers, unsigned index)
+      : lanes_(op, registers, index, 0) {
+    if constexpr (Modified) {
+      low_ = (op->imm & packed::kSelect << index) != 0 ? 16 : 0;
+      high_ = (op->imm & packed::kSelectHigh << index) != 0 ? 16 : 0;
+      flip_ = ((op->imm & packed::kNeg << index) != 0 ? 0x8000 : 0) |
+              ((op->imm & packed::kNegHigh << index) != 0 ? 0x80000000 : 0);
+    }
+  }
+  [[gnu::always_inline]] T at(size_t lane, Control control) const {
+    U32 bits = lanes_.at(lane);
+    if constexpr (Modified) bits = (((bits >> low_) & 0xffff) | ((bits >> high_) << 16)) ^ flip_;
+    if constexpr (std::is_same_v<T, Singles>) {
+      return unpacked(bits, control);
+    } else {
+      return bits_as<T>(bits);
+    }
+  }
+
+ private:
+  Lanes<U32, K> lanes_;
+  uint32_t low_ = 0, high_ = 16, flip_ = 0;
+};
+
+/// The half that op_sel says, where op_sel_hi says that it is one. neg_hi stands for abs. Those of handlers for
+/// rows have no abs.
+template <Kind K, bool Modified>
+class Input<Mixed, K, Modified> {
+ public:
+  [[gnu::always_inline]] Input(const MicroOp* op, const std::byte* registers, unsigned index)
       : lanes_(op, registers, index, 0) {
     half_ = (op->imm & packed::kSelectHigh << index) != 0;
     shift_ = (op->imm & packed::kSelect << index) != 0 ? 16 : 0;
-    if constexpr (H == Halves::kAny)
+    if constexpr (K == Kind::kAny)
       clear_ = (op->imm & packed::kNegHigh << index) != 0 ? 0x7fffffff : 0xffffffff;
     flip_ = (op->imm & packed::kNeg << index) != 0 ? 0x80000000 : 0;
   }
-  [[gnu::always_inline]] F32 at(size_t lane, Control control) const {
+  [[gnu::always_inline]] Mixed at(size_t lane, Control control) const {
     U32 bits = lanes_.at(lane);
     if (half_) {
       bits = bits >> shift_;
       if (control.flush_inputs16()) bits = flush_half(bits);
       bits = bits_as<U32>(half_to_single(bits));
     }
-    if constexpr (H == Halves::kAny) bits = bits & clear_;
-    return bits_as<F32>(bits ^ flip_);
+    if constexpr (K == Kind::kAny) bits = bits & clear_;
+    return {bits_as<F32>(bits ^ flip_)};
   }
 
  private:
-  Lanes<U32, H == Halves::kAny ? Kind::kAny : Kind::kRow> lanes_;
+  Lanes<U32, K> lanes_;
   uint32_t shift_, clear_ = 0, flip_;
   bool half_;
 };
+
+template <Kind K, bool Modified>
+class Input<Addend, K, Modified> {
+ public:
+  [[gnu::always_inline]] Input(const MicroOp* op, const std::byte* registers, unsigned index)
+      : lanes_(op, registers, index, 0),
+        flip_(Modified && (op->imm & packed::kNeg << index) != 0 ? 0x80000000 : 0) {}
+  [[gnu::always_inline]] Addend at(size_t lane, Control) const {
+    return {bits_as<F32>(lanes_.at(lane) ^ flip_)};
+  }
+
+ private:
+  Lanes<U32, K> lanes_;
+  uint32_t flip_;
+};
+
+/// op_sel says which of its source's dwords the first result is computed from, op_sel_hi the second.
+template <class V, Kind K, bool Modified>
+class Input<Pair<V>, K, Modified> {
+ public:
+  [[gnu::always_inline]] Input(const MicroOp* op, const std::byte* registers, unsigned index)
+      : first_(op, registers, index, (op->imm & packed::kSelect << index) != 0 ? 1 : 0),
+        second_(op, registers, index, (op->imm & packed::kSelectHigh << index) != 0 ? 1 : 0) {
+    if constexpr (kIsFloat<V>) {
+      flip_first_ = (op->imm & packed::kNeg << index) != 0 ? 0x80000000 : 0;
+      flip_second_ = (op->imm & packed::kNegHigh << index) != 0 ? 0x80000000 : 0;
+    }
+  }
+  [[gnu::always_inline]] Pair<V> at(size_t lane, Control) const {
+    return {bits_as<V>(first_.at(lane) ^ flip_first_), bits_as<V>(second_.at(lane) ^ flip_second_)};
+  }
+
+ private:
+  Lanes<U32, K> first_, second_;
+  uint32_t flip_first_ = 0, flip_second_ = 0;
+};
+
+template <class T, bool Modified>
+requires kIsPacked<T>
+class Output<T, Modified> {
+ public:
+  [[gnu::always_inline]] Output(const MicroOp* op, std::byte* registers) : at_(registers + op->dst) {}
+  [[gnu::always_inline]] void put_at(size_t lane, T value, uint32_t bits, Control control) const {
+    if constexpr (std::is_same_v<T, Singles>) {
+      put(at_ + lane * 4, repacked(value, control), bits);
+    } else {
+      put(at_ + lane * 4, bits_as<U32>(value), bits);
+    }
+  }
+
+ private:
+  std::byte* at_;
+};
+
+template <class V, bool Modified>
+class Output<Pair<V>, Modified> {
+ public:
+  [[gnu::always_inline]] Output(const MicroOp* op, std::byte* registers)
+      : first_(registers + op->dst), second_(first_ + row_bytes(op)) {}
+  [[gnu::always_inline]] void put_at(size_t lane, Pair<V> value, uint32_t bits, Control control) const {
+    if constexpr (kIsFloat<V>) {
+      value = {modified_result(value.first, control), modified_result(value.second, control)};
+    }
+    put(first_ + lane * 4, value.first, bits);
+    put(second_ + lane * 4, value.second, bits);
+  }
+
+ private:
+  std::byte *first_, *second_;
+};
+
+/// For vector rows in the usual modes: nothing is flushed, clamped or rounded but to nearest, other than Aux says.
+template <auto Fn, bool Modified, uint32_t Aux = 0>
+[[gnu::flatten]] void packed_rows(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
+  run_lanes<Fn, Modified, 0, false>(op, registers, exec, Control{Aux});
+  RIGEL_NEXT(op + 1, wave, registers, exec);
+}
+
+template <auto Fn>
+constexpr Entry packed_entry(isa::Op op, Raises raises = Raises::kNothing) {
+  Entry entry = rare<Fn>(op, raises);
+  entry.form = Form::kPacked;
+  entry.unit = FloatUnit::kNone;
+  entry.float_sources = entry.float_result = raises != Raises::kNothing || std::is_same_v<ResultOf<Fn>, F32>;
+  return entry;
+}
 
 }  // namespace rigel::vgpu::exec::RIGEL_SIMD_NAMESPACE
