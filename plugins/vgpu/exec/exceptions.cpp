@@ -114,11 +114,13 @@ struct Value {
 
   /// Of what is no NaN.
   double number() const {
+    if (format == kDouble) return std::bit_cast<double>(bits);
+    if (format == kSingle) return static_cast<double>(std::bit_cast<float>(static_cast<uint32_t>(bits)));
     const auto exponent = static_cast<int>(magnitude() >> format.fraction);
-    const uint64_t digits = (magnitude() & (normal() - 1)) | (exponent != 0 ? normal() : 0);
-    const double size = is_infinite() ? HUGE_VAL
-                                      : std::ldexp(static_cast<double>(digits),
-                                                   std::max(exponent, 1) - format.bias() - format.fraction);
+    const auto fraction = static_cast<double>(bits & (normal() - 1));
+    const double size = is_infinite()   ? HUGE_VAL
+                        : exponent == 0 ? fraction * 0x1p-24
+                                        : std::ldexp(fraction + 1024, exponent - 25);
     return is_negative() ? -size : size;
   }
 };
@@ -145,8 +147,10 @@ Rounded rounded(Format to, double x, bool more, const Mode& mode) {
   if (x == 0 || std::isinf(x)) return {x, 0};
   const bool negative = std::signbit(x);
   const uint64_t normal = uint64_t{1} << to.fraction;
-  int exponent = 0;
-  const auto digits = static_cast<uint64_t>(std::ldexp(std::frexp(std::fabs(x), &exponent), 53));
+  const Value source{kDouble, std::bit_cast<uint64_t>(x)};
+  const auto field = static_cast<int>(source.magnitude() >> kDouble.fraction);
+  const uint64_t digits = (source.bits & (source.normal() - 1)) | (field != 0 ? source.normal() : 0);
+  const int exponent = std::max(field, 1) - kDouble.bias() + 1;  // x is below 2 to this.
   bool inexact = false;
   const auto without = [&](int drop) -> uint64_t {
     const uint64_t kept = drop > 63 ? 0 : digits >> drop, lost = drop > 63 ? digits : digits - (kept << drop);
@@ -158,8 +162,8 @@ Rounded rounded(Format to, double x, bool more, const Mode& mode) {
   };
   const auto with_sign = [negative](double size) { return negative ? -size : size; };
   uint64_t kept = without(52 - to.fraction);
-  const int least = 2 - to.bias();                        // of normal numbers
-  if (exponent + (kept == 2 * normal ? 1 : 0) < least) {  // tiny
+  const int rounded_exponent = exponent + (kept == 2 * normal ? 1 : 0), least = 2 - to.bias();
+  if (rounded_exponent < least) {  // tiny
     kept = without(52 - to.fraction + least - exponent);
     // Handlers flush halves when they have been rounded; the host flushes all singles that are tiny.
     const bool flushes = !mode.keep_results && (kept < normal || to == kSingle);
@@ -167,12 +171,12 @@ Rounded rounded(Format to, double x, bool more, const Mode& mode) {
     return {with_sign(std::ldexp(static_cast<double>(kept), least - 1 - to.fraction)),
             inexact ? kUnderflow | kInexact : 0};
   }
-  const double size = std::ldexp(static_cast<double>(kept), exponent - 1 - to.fraction);
-  const double largest = std::ldexp(static_cast<double>(2 * normal - 1), to.bias() - to.fraction);
-  if (size > largest) {
+  if (rounded_exponent > to.bias() + 1) {
+    const double largest = std::ldexp(static_cast<double>(2 * normal - 1), to.bias() - to.fraction);
     const bool inward = mode.round == 3 || mode.round == (negative ? 1u : 2u);
     return {with_sign(mode.stays_finite || inward ? largest : HUGE_VAL), kOverflow | kInexact};
   }
+  const double size = std::ldexp(static_cast<double>(kept), exponent - 1 - to.fraction);
   return {with_sign(size), inexact ? kInexact : 0};
 }
 
