@@ -10,8 +10,10 @@
 namespace rigel::vgpu {
 namespace {
 
+struct alignas(64) ProcessorsAlarm : Alarm {};  // each written by processors of its own
+
 constexpr size_t kAlarms = 1024;
-constinit Immortals<Alarm, kAlarms> alarms;
+constinit Immortals<ProcessorsAlarm, kAlarms> alarms;
 
 }  // namespace
 
@@ -31,13 +33,14 @@ void Alarm::wake_sleeper() noexcept {
 }
 
 Alarm& take_alarm() {
-  Alarm* const alarm = alarms.take();
-  return alarm != nullptr ? *alarm : *new Alarm;
+  ProcessorsAlarm* const alarm = alarms.take();
+  return alarm != nullptr ? *alarm : *new ProcessorsAlarm;
 }
 
 void give_alarm(Alarm& alarm) noexcept {
   alarm.wake_up();
-  if (alarms.has(&alarm)) alarms.give(&alarm);
+  const auto* const own = static_cast<ProcessorsAlarm*>(&alarm);  // take_alarm() has given it
+  if (alarms.has(own)) alarms.give(own);
 }
 
 }  // namespace rigel::vgpu

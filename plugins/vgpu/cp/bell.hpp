@@ -22,7 +22,7 @@
 
 namespace rigel::vgpu {
 
-class alignas(64) Alarm {
+class Alarm {
  public:
   /// Ends the sleep of the processor, or keeps it from the next if it has not seen this.
   void wake() noexcept {
@@ -109,7 +109,7 @@ class Immortals {
 constexpr size_t kBells = 4096;
 extern constinit Immortals<Bell, kBells> bells;
 
-/// One of the static ones, or, should a process have more than a thousand processors, one that is never
+/// A processor's own: one of the static ones, or, should a process have more than a thousand processors, one that is never
 /// freed.
 Alarm& take_alarm();
 void give_alarm(Alarm& alarm) noexcept;

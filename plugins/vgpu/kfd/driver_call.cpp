@@ -2,17 +2,23 @@
 
 #include <pthread.h>
 
+#include <atomic>
 #include <utility>
 
 namespace rigel::vgpu {
 namespace {
 
 constinit thread_local DriverCall* outermost = nullptr;
+constinit std::atomic<bool> has_handlers{false};
 
 }  // namespace
 
+void DriverCall::expect_handlers() noexcept {
+  has_handlers.store(true, std::memory_order_relaxed);
+}
+
 void DriverCall::begin() noexcept {
-  signals_.emplace();
+  if (has_handlers.load(std::memory_order_relaxed)) signals_.emplace();
   pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancelable_);
 }
 

@@ -119,7 +119,11 @@ std::shared_ptr<System::OpenFile> System::replace(int fd, std::shared_ptr<OpenFi
   return replaced;
 }
 
-bool System::has(int fd) const {
+bool System::has(int fd, bool is_sure) const {
+  if (is_sure) {
+    const ReaderLock lock(files_mutex_);
+    return files_.contains(fd);
+  }
   const auto file = find(fd);
   if (file == nullptr) return false;
   const int saved_errno = errno;

@@ -55,8 +55,8 @@ class System final : public OpenFiles {
   /// Opens a canonical path that files().owns().
   int open(std::string_view path, int flags);
   /// Whether `fd` is one of ours. The C library closes descriptors of its streams without telling anybody, so that
-  /// the number of one of ours can be another file's.
-  bool has(int fd) const;
+  /// the number of one of ours can be another file's; `is_sure`: whoever asks knows that it is not.
+  bool has(int fd, bool is_sure = false) const;
   /// Whether that is worth asking: quickly, and without a lock.
   bool may_have(int fd) const noexcept;
   /// close(2), of a descriptor of ours.

@@ -77,6 +77,7 @@ void make() RIGEL_REQUIRES(making_mutex) {
 System* system_for_path() {
   if (own_calls != 0) return nullptr;
   if (state.load(std::memory_order_acquire) == kNone && shares_descriptors()) {
+    look_for_handlers();
     const Inside guard;
     const MutexLock lock(making_mutex);
     if (state.load(std::memory_order_relaxed) == kNone) make();
@@ -84,13 +85,13 @@ System* system_for_path() {
   return state.load(std::memory_order_acquire) == kReady ? current.load(std::memory_order_acquire) : nullptr;
 }
 
-FileCall::FileCall(int fd) {
+FileCall::FileCall(int fd, bool is_sure) {
   if (fd < 0 || own_calls != 0) return;
   for (const auto* known : {&current, &inherited}) {
     System* const system = known->load(std::memory_order_acquire);
     if (system == nullptr || !system->may_have(fd)) continue;
     if (!inside_) inside_.emplace();
-    if (!system->has(fd)) continue;
+    if (!system->has(fd, is_sure)) continue;
     system_ = system;
     return;
   }

@@ -38,7 +38,8 @@ System* system_for_fd(int fd);
 /// The same for a call on it: while one lives that is of ours, the thread does the driver's work.
 class FileCall {
  public:
-  explicit FileCall(int fd);
+  /// `is_sure`: who calls knows that a number of ours still stands for our file.
+  explicit FileCall(int fd, bool is_sure = false);
   explicit operator bool() const { return system_ != nullptr; }
   System* operator->() const { return system_; }
 

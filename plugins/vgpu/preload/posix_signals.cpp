@@ -12,6 +12,7 @@
 #include <cstring>
 
 #include "plugins/vgpu/cp/host_fault.hpp"
+#include "plugins/vgpu/kfd/driver_call.hpp"
 #include "plugins/vgpu/preload/next.hpp"
 #include "plugins/vgpu/preload/posix_signals.hpp"
 
@@ -45,6 +46,12 @@ sigset_t without_faults(const sigset_t& set) {
   return without;
 }
 
+// Before it is set: from then on it may run.
+template <class Handler>
+void note_handler(Handler handler) {
+  if (handler != SIG_DFL && handler != SIG_IGN) DriverCall::expect_handlers();
+}
+
 int change_mask(decltype(&pthread_sigmask) next, int how, const sigset_t* set, sigset_t* old) {
   if (set == nullptr || how == SIG_UNBLOCK || !kept_unblocked) return next(how, set, old);
   const sigset_t without = without_faults(*set);
@@ -64,8 +71,16 @@ void keep_faults_unblocked() noexcept {
   NEXT(pthread_sigmask)(SIG_UNBLOCK, &faults, nullptr);  // whoever made this process may have blocked them
 }
 
+void look_for_handlers() noexcept {
+  for (int signal = 1; signal <= SIGRTMAX; ++signal) {
+    struct sigaction action {};
+    if (!is_fault(signal) && NEXT(sigaction)(signal, nullptr, &action) == 0) note_handler(action.sa_handler);
+  }
+}
+
 HOOK int sigaction(int signal, const struct sigaction* action, struct sigaction* old) noexcept {
   if (!is_fault(signal)) {
+    if (action != nullptr) note_handler(action->sa_handler);
     if (action == nullptr || !kept_unblocked) return NEXT(sigaction)(signal, action, old);
     // A store to a doorbell can be a fault, which ends a process that has blocked it, as a handler may.
     struct sigaction open = *action;
@@ -76,6 +91,7 @@ HOOK int sigaction(int signal, const struct sigaction* action, struct sigaction*
   return program_sigaction(signal, action, old);
 }
 HOOK sighandler_t signal(int signal, sighandler_t handler) noexcept {
+  if (!is_fault(signal)) note_handler(handler);
   if (!is_fault(signal) || !host_faults_wanted()) return NEXT(signal)(signal, handler);
   return set_handler(signal, handler, SA_RESTART);
 }
@@ -83,12 +99,21 @@ HOOK sighandler_t ssignal(int number, sighandler_t handler) noexcept {
   return ::signal(number, handler);
 }
 HOOK sighandler_t __sysv_signal(int signal, sighandler_t handler) noexcept {
+  if (!is_fault(signal)) note_handler(handler);
   if (!is_fault(signal) || !host_faults_wanted()) return NEXT(__sysv_signal)(signal, handler);
   return set_handler(signal, handler, static_cast<int>(SA_RESETHAND | SA_NODEFER));
 }
 HOOK sighandler_t sysv_signal(int signal, sighandler_t handler) noexcept {
   return __sysv_signal(signal, handler);
 }
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+HOOK sighandler_t sigset(int signal, sighandler_t handler) noexcept {
+  note_handler(handler);
+  return NEXT(sigset)(signal, handler);
+}
+#pragma GCC diagnostic pop
 
 HOOK int pthread_sigmask(int how, const sigset_t* set, sigset_t* old) noexcept {
   return change_mask(NEXT(pthread_sigmask), how, set, old);

@@ -27,6 +27,7 @@
 #include <cstring>
 #include <string>
 
+#include "hsa_plugin/kfd_abi.h"
 #include "plugins/vgpu/cp/shared_copy.hpp"
 #include "plugins/vgpu/kfd/memory_object.hpp"
 #include "plugins/vgpu/kfd/system.hpp"
@@ -409,7 +410,10 @@ HOOK int ioctl(int fd, unsigned long request, ...) noexcept {
   va_start(list, request);
   void* const argument = va_arg(list, void*);
   va_end(list);
-  if (const FileCall file{fd}) return to_libc(file->ioctl(fd, request, argument));
+  // Who sends a structure of the drivers means them. That saves a system call for WAIT_EVENTS.
+  const auto type = static_cast<unsigned char>(request >> 8);
+  const bool is_drivers = (type == KFD_ABI_IOCTL_TYPE || type == 'd') && (request >> 16 & 0x3fff) != 0;
+  if (const FileCall file{fd, is_drivers}) return to_libc(file->ioctl(fd, request, argument));
   const auto result = static_cast<int>(syscall(SYS_ioctl, fd, request, argument));
   // A file that does not know the request may be a device that somebody else has opened.
   if (result == -1 && errno == ENOTTY && own_calls == 0) {
