@@ -271,8 +271,8 @@ Errno Events::wait_once(kfd_event_data* events, uint32_t count, bool all, uint32
         const ProgramTime handlers_run;
         wait->alarm.sleep(seen, longest);
       }
-      if (InternalFd::forks() !=
-          forks) {  // a handler has forked, and this is the child: the locks are its parent's
+      // A handler may have forked, and this be the child: then the lists and their lock are its parent's.
+      if (InternalFd::forks() != forks) {
         listed.here = false;
         return EBADF;
       }

@@ -109,6 +109,8 @@ TEST(KfdSvm, WhatTheProgramPutsInItsPlaceIsNotShared) {
   // It grows in place, or stays as it was; then it moves to where something else is shared.
   ASSERT_EQ(::mmap(p + 6 * kPage, 2 * kPage, PROT_READ, kFlags, -1, 0), p + 6 * kPage);
   EXPECT_EQ(t.system->mremap(p, 6 * kPage, 8 * kPage, 0, nullptr, &out), -ENOMEM);
+  EXPECT_NE(t.system->mremap(p, 6 * kPage, ~uint64_t{0}, MREMAP_MAYMOVE, nullptr, &out), 0);
+  EXPECT_EQ(t.system->mremap(p, 6 * kPage, kPage, MREMAP_MAYMOVE | MREMAP_FIXED, p + kPage, &out), -EINVAL);
   EXPECT_TRUE(shared(p) && shared(p + 5 * kPage));
   share(others);
   ASSERT_EQ(

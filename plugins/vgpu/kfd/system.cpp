@@ -311,9 +311,12 @@ int System::mremap(void* address, uint64_t bytes, uint64_t new_bytes, int flags,
     if (!moved.empty() && new_bytes > bytes) return -EFAULT;
     // What is refused takes nothing away, and what is not mapped any more must be nobody's before another mapping of
     // the program's can be there. So whether it moves has to be known before.
-    if (!is_range(address, std::max(bytes, kPage)) || new_bytes == 0) return real(flags);
+    if (!is_range(address, std::max(bytes, kPage)) || new_bytes == 0 || new_bytes > kProgramEnd)
+      return real(flags);
     if (to_fixed) {
-      if (!is_range(fixed, new_bytes)) return real(flags);
+      auto* const target = static_cast<std::byte*>(fixed);
+      const bool apart = target + pages_up(new_bytes) <= from || from + pages_up(bytes) <= target;
+      if (!is_range(fixed, new_bytes) || !apart || (flags & MREMAP_MAYMOVE) == 0) return real(flags);
       process_.before_munmap(address, bytes);
       const int error = real(flags);
       if (error == 0) process_.memory_replaced(fixed, new_bytes);

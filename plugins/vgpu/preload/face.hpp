@@ -35,7 +35,7 @@ System* system_for_path();
 /// The system that knows this descriptor, if any. Never makes one.
 System* system_for_fd(int fd);
 
-/// The same for a call on it: while one lives that is of ours, the thread does the driver's work.
+/// The same for a call on it: if there is a system, the thread does the driver's work while this lives.
 class FileCall {
  public:
   /// `is_sure`: who calls knows that a number of ours still stands for our file.
@@ -47,6 +47,7 @@ class FileCall {
   std::optional<Inside> inside_;
   System* system_ = nullptr;
 };
+
 /// Whether the address may be a string's. Others are for the kernel to refuse: some programs ask with them what it knows.
 bool can_be_string(const char* path);
 
