@@ -80,8 +80,7 @@ void KernelBuilder::build_scalar_load_anew(uint32_t node) {
   const uint32_t dwords = in.vdst.dwords;
   note_place(node);
   Value* va = address_from(scalar64(op.src[0].offset), static_cast<int32_t>(op.aux));
-  if (adds_scalar(in))
-    va = b_.CreateAdd(va, wide(b_.CreateAnd(scalar(op.src[1].offset), b_.getInt32(~3u))));
+  if (adds_scalar(in)) va = b_.CreateAdd(va, wide(b_.CreateAnd(scalar(op.src[1].offset), b_.getInt32(~3u))));
   Value* const place = call("place_to_load", {memory_, linkage_, site_of(node), va, b_.getInt64(dwords * 4)});
   with_another_way(
       b_.CreateIsNotNull(place),
