@@ -3,6 +3,7 @@
 #include <elf.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <hsa_backend/sanitizer.h>
 #include <sys/mman.h>
 
 #include <cmath>
@@ -16,6 +17,7 @@
 #include "backends/cpu/features.hpp"
 #include "backends/cpu/testing/rig.hpp"
 
+#if HSABE_SANITIZER == HSABE_SANITIZER_NONE  // These have their own.
 namespace {
 
 // Of the requests for memory that this thread makes, the one that fails. Negative: none.
@@ -34,6 +36,7 @@ void operator delete(void* memory) noexcept {
 void operator delete(void* memory, size_t) noexcept {
   std::free(memory);
 }
+#endif
 
 namespace rigel::cpu {
 namespace {
@@ -204,6 +207,7 @@ TEST_F(CpuCode, ProtectsWhatItLoadsAndGivesItBackWritable) {
   EXPECT_EQ(protection(), "rw-p");
 }
 
+#if HSABE_SANITIZER == HSABE_SANITIZER_NONE
 TEST_F(CpuCode, LeavesNothingBehindThatItFoundNoMemoryFor) {
   Page page;
   const hsabe_code_symbol_t symbols[] = {
@@ -223,6 +227,7 @@ TEST_F(CpuCode, LeavesNothingBehindThatItFoundNoMemoryFor) {
   EXPECT_GT(request, 3);
   rig.backend().code->unload(rig.device(), page.image);
 }
+#endif
 
 TEST_F(CpuCode, RefusesToLoadDescriptorsThatLie) {
   const auto expect_refused = [this](auto change, const char* why) {
