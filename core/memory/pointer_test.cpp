@@ -300,14 +300,21 @@ TEST(Locking, AsksTheDriverWhenADeviceIsMeant) {
   EXPECT_TRUE(pins.empty()) << "the end of memory management undoes what is left";
 }
 
-// Two threads that copy from one buffer: the first to be done must not take it away from the other.
-TEST(Locking, SaysTheSameAddressUntilAsManyUnlocksAsLocks) {
+class Locks : public ::testing::Test {
+ protected:
+  Locks() {
+    testing::add_agents(memory);
+    testing::add_hosts(memory);
+    memory.set_pinner(std::make_unique<FakePinner>(pins));
+  }
+
   std::vector<std::pair<void*, size_t>> pins;
   MemoryManager memory;
-  testing::add_agents(memory);
-  testing::add_hosts(memory);
-  memory.set_pinner(std::make_unique<FakePinner>(pins));
   unsigned char own[64];
+};
+
+// Two threads that copy from one buffer: the first to be done must not take it away from the other.
+TEST_F(Locks, AreAtTheSameAddressUntilAsManyUnlocksAsLocks) {
   hsa_agent_t gpu = kGpu0, other = kGpu1;
   void *first = nullptr, *second = nullptr;
   ASSERT_EQ(memory.memory_lock(own, 64, &gpu, 1, &first), HSA_STATUS_SUCCESS);
@@ -327,13 +334,7 @@ TEST(Locking, SaysTheSameAddressUntilAsManyUnlocksAsLocks) {
 }
 
 // A copy of the runtime's own.
-TEST(Locking, IsNotWhatPinningIs) {
-  std::vector<std::pair<void*, size_t>> pins;
-  MemoryManager memory;
-  testing::add_agents(memory);
-  testing::add_hosts(memory);
-  memory.set_pinner(std::make_unique<FakePinner>(pins));
-  unsigned char own[64];
+TEST_F(Locks, AreNotWhatTheRuntimePins) {
   {
     const auto pinned = memory.pin(kGpu0, own, 64);
     ASSERT_TRUE(pinned);
