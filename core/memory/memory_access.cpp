@@ -399,7 +399,7 @@ std::optional<MemoryManager::Reached> MemoryManager::reach(hsa_agent_t agent, co
   const auto* entry = agents_.find(agent);
   if (entry == nullptr) return std::nullopt;
   const auto address = reinterpret_cast<uintptr_t>(ptr);
-  // Those of a view that begins at `base` and is of `length` bytes.
+  // In memory of `length` bytes from `base` on that these agents can access.
   const auto if_reached = [&](uintptr_t base, size_t length, const AgentSet& agents) {
     const bool reached = agents.has(entry->index) && size <= length - (address - base);
     return reached ? std::optional(Reached{const_cast<void*>(ptr), nullptr}) : std::nullopt;

@@ -100,8 +100,8 @@ TEST_F(FindLibrary, LooksForABareNameBesideTheManifestFirst) {
 // Whoever chose the working directory chose no library by that.
 TEST_F(FindLibrary, LooksInstalledOnesAloneForABareNameThatNoFileHas) {
   const auto working_directory = std::filesystem::current_path();
-  write("prefix/work/libx.so", "");
-  std::filesystem::current_path(root / "prefix/work");
+  write("prefix/elsewhere/libx.so", "");
+  std::filesystem::current_path(root / "prefix/elsewhere");
   const auto find_without_file = [&](const std::string& library) {
     return environment.find_library(library, "", {environment.driver_folder, ""});
   };
@@ -112,7 +112,7 @@ TEST_F(FindLibrary, LooksInstalledOnesAloneForABareNameThatNoFileHas) {
   std::filesystem::current_path(working_directory);
   ASSERT_FALSE(none);
   EXPECT_EQ(none.error(), environment.driver_folder + "/libx.so: No such file or directory");
-  EXPECT_EQ(relative, (root / "prefix/work/libx.so").string());
+  EXPECT_EQ(relative, (root / "prefix/elsewhere/libx.so").string());
   EXPECT_EQ(one, installed_one);
   EXPECT_FALSE(environment.find_library("libx.so", "", {""}));
 }

@@ -465,9 +465,10 @@ class KernelBuilder {
   // Where the interpreter's results are laid out. In bytes: 64 lanes of 16.
   static constexpr uint32_t kMostLanding = 1024;
   bool may_wait(uint32_t node, const Place& place, unsigned dwords) const;
-  // Between the places of two lanes, or of two that are not the same; nothing: all are.
+  // In bytes, from one lane's place to the next greater one, or of others than the same place alone; nothing: there is none.
   std::optional<uint32_t> least_distance(const Place& place, bool of_others) const;
-  // Some lanes have parts of what others have. Where one of two is not there, or is elsewhere, what each gets cannot be laid out.
+  // Elements of two lanes share bytes and are not the same. If one of them is out of range, or elsewhere, they differ in these
+  // bytes, and load_later() cannot lay out both.
   bool overlaps_in_part(const Place& place, unsigned dwords) const;
   PendingLoad pending_load(uint32_t node, const Place& place, uint32_t data, unsigned dwords);
   // `reached`: whether the places are memory; if not, the interpreter's handler is called now.
@@ -574,6 +575,7 @@ class KernelBuilder {
   // Makes all that is to be made, one vector of lanes after the other.
   void flush();
   // A loop costs the host some instructions for each vector, which must be few beside those of the run.
+  void keep_whole_masks(std::vector<RunStep>::iterator begin, std::vector<RunStep>::iterator end);
   bool is_worth_a_loop(std::vector<RunStep>::const_iterator begin,
                        std::vector<RunStep>::const_iterator end) const;
   void loop_over(std::vector<RunStep>::iterator begin, std::vector<RunStep>::iterator end);

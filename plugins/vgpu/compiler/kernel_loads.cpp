@@ -171,7 +171,7 @@ void KernelBuilder::do_due_loads(uint32_t node) {
            (load.lgkm != 0 && issued_lgkm_ - load.lgkm >= counts.lgkm);
   };
   if (std::none_of(pending_.begin(), pending_.end(), is_due)) return;
-  check_guard();  // It knows by their number those before it.
+  check_guard();  // It counts the loads before it from the first: their order must be the same as then.
   do_loads_in_run(std::stable_partition(pending_.begin(), pending_.end(), is_due));
 }
 

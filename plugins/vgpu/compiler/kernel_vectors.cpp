@@ -325,6 +325,15 @@ Value* KernelBuilder::whole_of(const MaskParts& mask) {
   return whole;
 }
 
+void KernelBuilder::keep_whole_masks(std::vector<RunStep>::iterator begin,
+                                     std::vector<RunStep>::iterator end) {
+  for (auto step = begin; step != end; ++step) {
+    if (step->mask == nullptr) continue;
+    step->mask->whole = whole_of(*step->mask);
+    step->mask->has_whole_alone = true;
+  }
+}
+
 void KernelBuilder::flush() {
   // What the guard found in rows has to be there if it fails.
   if (plan_.is_large) check_guard();
@@ -339,12 +348,8 @@ void KernelBuilder::flush() {
       for (unsigned v = 0; v < vectors_; ++v) {
         for (auto step = begin; step != end; ++step) step->build(v);
       }
-      // A loop cannot say by its number which vector's part it wants.
-      for (auto step = begin; plan_.is_large && end != run_.end() && step != end; ++step) {
-        if (step->mask == nullptr) continue;
-        step->mask->whole = whole_of(*step->mask);
-        step->mask->has_whole_alone = true;
-      }
+      // A loop that follows cannot name the part of a vector: it is the same code for all of them.
+      if (plan_.is_large && end != run_.end()) keep_whole_masks(begin, end);
     }
     begin = end;
   }
