@@ -11,6 +11,7 @@
 #include <cstring>
 #include <functional>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "api/entry/testing/tool_chain.hpp"
@@ -81,7 +82,11 @@ class Interception : public ::testing::Test {
                                                       nullptr, UINT32_MAX, UINT32_MAX, &queue_),
               HSA_STATUS_SUCCESS);
   }
-  void TearDown() override { EXPECT_EQ(hsa_queue_destroy(queue_), HSA_STATUS_SUCCESS); }
+  void TearDown() override {
+    if (queue_ != nullptr) destroy();
+  }
+
+  void destroy() { EXPECT_EQ(hsa_queue_destroy(std::exchange(queue_, nullptr)), HSA_STATUS_SUCCESS); }
 
   void add(Handler& handler) {
     const auto call = [](const void* packets, uint64_t count, uint64_t index, void* data,
@@ -288,6 +293,63 @@ TEST_F(Interception, TellsMarkersThePlaceOfTheNextPacket) {
   for (int i = 0; i < 4; ++i) submit(queue_, barrier(done));
   EXPECT_TRUE(wait_until(done, 0));
   EXPECT_THAT(places, ElementsAre(0, 1, 2, 3));
+  hsa_signal_destroy(done);
+}
+
+// A mistake that must not take the program with it. What else is in the queue is lost.
+TEST_F(Interception, EndsWhereAHandlerDestroysTheQueue) {
+  bool passed = false;
+  Handler behind = [&](const Packet*, uint64_t, uint64_t, const Writer&) { passed = true; };
+  Handler destroys = [&](const Packet* packets, uint64_t count, uint64_t, const Writer& write) {
+    destroy();
+    write(packets, count);
+  };
+  add(behind);
+  add(destroys);
+  const hsa_signal_t done = make_signal(1);
+  submit(queue_, barrier(done));
+  EXPECT_EQ(queue_, nullptr);
+  EXPECT_FALSE(passed);
+  EXPECT_EQ(hsa_signal_load_scacquire(done), 1);
+  hsa_signal_destroy(done);
+}
+
+TEST_F(Interception, EndsWhereAMarkerDestroysTheQueue) {
+  Handler mark = [&](const Packet* packets, uint64_t count, uint64_t, const Writer& write) {
+    amd_aql_intercept_marker_t marker{};
+    marker.header = HSA_PACKET_TYPE_VENDOR_SPECIFIC << HSA_PACKET_HEADER_TYPE;
+    marker.format = AMD_AQL_FORMAT_INTERCEPT_MARKER;
+    marker.user_data[0] = reinterpret_cast<uint64_t>(this);
+    marker.callback = [](const amd_aql_intercept_marker_s* packet, hsa_queue_t*, uint64_t) {
+      reinterpret_cast<Interception_EndsWhereAMarkerDestroysTheQueue_Test*>(packet->user_data[0])->destroy();
+    };
+    write(reinterpret_cast<const Packet*>(&marker), 1);
+    write(packets, count);
+  };
+  add(mark);
+  submit(queue_, barrier({0}));
+  EXPECT_EQ(queue_, nullptr);
+}
+
+// The handler of one queue submits to another, whose handler destroys the first.
+TEST_F(Interception, EndsWhereAHandlerOfAnotherQueueDestroysIt) {
+  hsa_queue_t* const outer = queue_;
+  Handler submits = [&](const Packet* packets, uint64_t count, uint64_t, const Writer& write) {
+    submit(queue_, *packets);
+    write(packets, count);
+  };
+  add(submits);
+  ASSERT_EQ(amd_->hsa_amd_queue_intercept_create_fn(cpu_agent(), kSize, HSA_QUEUE_TYPE_MULTI, nullptr,
+                                                    nullptr, UINT32_MAX, UINT32_MAX, &queue_),
+            HSA_STATUS_SUCCESS);
+  Handler destroys = [&](const Packet* packets, uint64_t count, uint64_t, const Writer& write) {
+    EXPECT_EQ(hsa_queue_destroy(outer), HSA_STATUS_SUCCESS);
+    write(packets, count);
+  };
+  add(destroys);
+  const hsa_signal_t done = make_signal(1);
+  submit(outer, barrier(done));
+  EXPECT_TRUE(wait_until(done, 0));  // of the inner queue
   hsa_signal_destroy(done);
 }
 

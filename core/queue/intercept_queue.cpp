@@ -88,7 +88,14 @@ struct Passing {
 };
 [[gnu::tls_model("initial-exec")]] constinit thread_local const Passing* passing = nullptr;
 
-class ProxyQueue final : public InterceptQueue {
+// The queues whose packets a thread is moving: a handler may submit to a queue that has handlers itself.
+struct Moving {
+  const ProxyQueue* queue;
+  const Moving* outer;
+};
+[[gnu::tls_model("initial-exec")]] constinit thread_local const Moving* moving = nullptr;
+
+class ProxyQueue final : public InterceptQueue, public std::enable_shared_from_this<ProxyQueue> {
  public:
   ProxyQueue(InterceptRequest request, Signal& doorbell, Bell& bell, uint64_t cookie)
       : request_(std::move(request)), doorbell_(doorbell), bell_(bell), size_(request_.queue.size) {
@@ -177,11 +184,12 @@ class ProxyQueue final : public InterceptQueue {
   bool faulted() const override { return behind_->faulted(); }
 
   void close() override {
-    if (request_.memory == nullptr) return;  // it is closed
+    if (is_closed()) return;
     bell_.queue.store(nullptr);
-    if (passing != nullptr && passing->queue == this) {
-      log_message(LogLevel::kError, LogTopic::kQueue, "queue {} is destroyed by a handler of its packets",
-                  handle()->id);
+    if (is_moved_here()) {
+      log_message(LogLevel::kError, LogTopic::kQueue,
+                  "queue {} is destroyed by a handler of its packets, which end here", handle()->id);
+      until_moved_ = shared_from_this();
     } else {
       // Whoever found the queue before is at work until there is none.
       while (bell_.work.load() != Bell::Work::kNone) std::this_thread::yield();
@@ -195,30 +203,17 @@ class ProxyQueue final : public InterceptQueue {
   // The rest is done by one thread at a time: the one whose ring found no work under way.
 
   void move() noexcept {
-    if (bell_.has_room.load(std::memory_order_relaxed) && bell_.has_room.exchange(false))
-      asked_for_room_ = false;
-    const uint64_t before = written_;
-    flush();
-    const Handlers& handlers = *handlers_.load(std::memory_order_acquire);
-    while (kept_.empty()) {
-      const uint64_t there = count_there(handlers.take_many);
-      if (there == 0) break;
-      const uint64_t fit = std::min(there, room());
-      if (fit == 0) {
-        ask_for_room();
-        break;
-      }
-      pass(handlers, handlers.list.size(), &ring_[taken_ & (size_ - 1)], fit, taken_);
-      give_slots_back(fit);
-      ask_for_room_early();
-    }
-    if (!kept_.empty()) ask_for_room();
-    if (written_ != before) tell_agent();
+    const Moving here{this, moving};
+    moving = &here;
+    move_packets();
+    moving = here.outer;
+    const auto last = std::move(until_moved_);  // nothing of the queue may be touched behind this
   }
 
   // Hands packets to the next handler, or to the agent.
   void pass(const Handlers& handlers, size_t left, const Packet* packets, uint64_t count,
             uint64_t index) noexcept {
+    if (is_closed()) return;
     if (left == 0) {
       for (uint64_t i = 0; i < count; ++i) write_or_keep(packets[i]);
       return;
@@ -231,6 +226,38 @@ class ProxyQueue final : public InterceptQueue {
   }
 
  private:
+  bool is_closed() const { return request_.memory == nullptr; }
+
+  bool is_moved_here() const {
+    const Moving* at = moving;
+    while (at != nullptr && at->queue != this) at = at->outer;
+    return at != nullptr;
+  }
+
+  void move_packets() {
+    if (bell_.has_room.load(std::memory_order_relaxed) && bell_.has_room.exchange(false))
+      asked_for_room_ = false;
+    const uint64_t before = written_;
+    flush();
+    if (is_closed()) return;
+    const Handlers& handlers = *handlers_.load(std::memory_order_acquire);
+    while (kept_.empty()) {
+      const uint64_t there = count_there(handlers.take_many);
+      if (there == 0) break;
+      const uint64_t fit = std::min(there, room());
+      if (fit == 0) {
+        ask_for_room();
+        break;
+      }
+      pass(handlers, handlers.list.size(), &ring_[taken_ & (size_ - 1)], fit, taken_);
+      if (is_closed()) return;
+      give_slots_back(fit);
+      ask_for_room_early();
+    }
+    if (!kept_.empty()) ask_for_room();
+    if (written_ != before) tell_agent();
+  }
+
   static void write_on(const void* packets, uint64_t count) {
     const Passing* const here = passing;
     if (here == nullptr || count == 0) return;  // called outside of a handler's call
@@ -277,8 +304,9 @@ class ProxyQueue final : public InterceptQueue {
            (packet.first >> 16 & 0xff) == AMD_AQL_FORMAT_INTERCEPT_MARKER;
   }
 
-  // A marker's packet takes no place: its callback is told the place of the next.
+  // A marker's packet takes no place: its callback is told the place of the next. False: there is no room.
   bool write(const Packet& packet) {
+    if (is_closed()) return true;  // by a handler or such a callback: nobody takes packets any more
     if (room() == 0) return false;
     if (is_marker(packet)) {
       amd_aql_intercept_marker_t marker;
@@ -378,6 +406,7 @@ class ProxyQueue final : public InterceptQueue {
   uint64_t read_ = 0;     // its read index, when it was last looked at
   std::vector<Packet> kept_;
   bool asked_for_room_ = false;
+  std::shared_ptr<ProxyQueue> until_moved_;  // itself, once a handler has destroyed it
 };
 
 void ring(void* context, uint64_t) noexcept {
