@@ -35,7 +35,8 @@ bool registers_fit(const Dialect& dialect, const KernelObject& object, uint32_t 
   if (!dialect.has_wgp_mode) return (waves + 3) / 4 * granules * 4 <= 256;
   const bool wgp_mode = (object.rsrc1 >> 29 & 1) != 0;
   const uint64_t simds = wgp_mode ? 4 : 2;
-  return (waves + simds - 1) / simds * granules * 8 <= (wave_size == 32 ? 1024u : 512u);
+  const uint32_t granule = wave_size == 32 ? 8 : 4, vgprs = wave_size == 32 ? 1024 : 512;
+  return (waves + simds - 1) / simds * granules * granule <= vgprs;
 }
 
 class UserSgprs {

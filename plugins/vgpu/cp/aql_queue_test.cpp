@@ -5,6 +5,12 @@
 namespace rigel::vgpu::testing {
 namespace {
 
+// Of 1,024 work-items, whose waves have all VGPRs of a compute unit, or of two in WGP mode, with so many granules each.
+constexpr struct FullGroup {
+  bool wave32, wgp_mode;
+  uint32_t granules;
+} kFullGroups[] = {{false, false, 16}, {false, true, 32}, {true, false, 8}, {true, true, 16}};
+
 class AqlQueue : public ::testing::TestWithParam<uint32_t> {
  protected:
   uint32_t gfx() const { return GetParam(); }
@@ -36,6 +42,15 @@ class AqlQueue : public ::testing::TestWithParam<uint32_t> {
     set_quad(packet, 8, object);
     set_quad(packet, 10, 0x1234567890);
     set_quad(packet, 14, completion);
+    return packet;
+  }
+  aql::Packet dispatch_of(const FullGroup& group, uint32_t granules) {
+    const Buffer object = bus.allocate(512);
+    *object.at<int64_t>(16) = 256;
+    *object.at<uint32_t>(48) = (granules - 1) | (group.wgp_mode ? 1u : 0u) << 29;
+    *object.at<uint16_t>(56) = group.wave32 ? AMD_KERNEL_CODE_PROPERTIES_ENABLE_WAVEFRONT_SIZE32 : 0;
+    aql::Packet packet = dispatch(object.va);
+    packet.words[1] = 1024 | 1u << 16;
     return packet;
   }
   void use_inactive_signal(size_t i) {
@@ -435,13 +450,18 @@ TEST_P(AqlQueue, RefusesATooLargeWorkGroup) {
   expect_error(packet, 0x40, "2048");
 }
 
+TEST_P(AqlQueue, LetsAWorkGroupHaveAllRegistersOfItsUnits) {
+  size_t count = 0;
+  for (const FullGroup& group : kFullGroups) {
+    if (gfx() < 100000 && (group.wave32 || group.wgp_mode)) continue;
+    queue.submit(dispatch_of(group, group.granules));
+    cp.run();
+    EXPECT_EQ(shaders.count(), ++count) << group.wave32 << group.wgp_mode;
+  }
+}
+
 TEST_P(AqlQueue, RefusesAWorkGroupThatNeedsMoreRegistersThanThereAre) {
-  const Buffer object = bus.allocate(512);
-  *object.at<int64_t>(16) = 256;
-  *object.at<uint32_t>(48) = 63;
-  aql::Packet packet = dispatch(object.va);
-  packet.words[1] = 1024 | 1u << 16;
-  expect_error(packet, 0x80, "VGPR");
+  expect_error(dispatch_of(kFullGroups[0], kFullGroups[0].granules + 1), 0x80, "VGPR");
 }
 
 TEST_P(AqlQueue, FaultsOnAKernelObjectThatIsNotMapped) {
