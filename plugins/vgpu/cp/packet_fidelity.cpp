@@ -3,7 +3,7 @@
 namespace rigel::vgpu {
 namespace {
 
-constexpr uint8_t k8 = 1, k10 = 4, kAll = 7, kFrom9 = 6;  // gfx9 is 2
+constexpr uint8_t k8 = 1, k9 = 2, k10 = 4, kAll = 7, kFrom9 = 6;
 constexpr auto kExact = Fidelity::kExact;
 constexpr auto kApprox = Fidelity::kApproximate;
 constexpr auto kAbsent = Fidelity::kAbsent;
@@ -103,7 +103,7 @@ constexpr FidelityRow kRows[] = {
     {kSdma, 0x020d, kAll, "TIMESTAMP_GET_GLOBAL", "", kExact, ""},
     {kSdma, 0x000e, kAll, "SRBM_WRITE", "", kAbsent, "privileged"},
     {kSdma, 0x000f, kAll, "PRE_EXE", "", kAbsent, "privileged"},
-    {kSdma, 0x0010, kFrom9, "DUMMY_TRAP", "", kExact, ""},
+    {kSdma, 0x0010, k9, "DUMMY_TRAP", "", kExact, ""},
     {kSdma, 0x0111, k10, "GCR", "", kApprox, "memory is coherent: only order is kept"},
 };
 
