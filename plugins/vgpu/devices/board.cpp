@@ -65,6 +65,9 @@ void check_shader(const Board& board, const ObjectReader& shader) {
   if (s.simd_count / s.simd_per_cu > s.array_count * s.cu_per_array) {
     complain(shader, "simd_count", "has more compute units than array_count * cu_per_array has room for");
   }
+  if (board.driver().has_unit_pairs && board.compute_units() % 2 != 0) {
+    complain(shader, "simd_count", "has an odd number of compute units, which this chip has in pairs");
+  }
 }
 
 Board read(ObjectReader root) {

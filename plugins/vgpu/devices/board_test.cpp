@@ -18,11 +18,15 @@ namespace {
 
 using ::testing::HasSubstr;
 
-nlohmann::json vega10() {
+nlohmann::json built_in(std::string_view name) {
   for (const auto& file : kBuiltInBoards) {
-    if (file.name == "vega10") return nlohmann::json::parse(file.json);
+    if (file.name == name) return nlohmann::json::parse(file.json);
   }
   return {};
+}
+
+nlohmann::json vega10() {
+  return built_in("vega10");
 }
 
 std::string error_of(const nlohmann::json& json) {
@@ -219,6 +223,9 @@ TEST(BoardSchema, NumbersThatContradictEachOtherAreRejected) {
   auto json = vega10();
   json["shader"]["cu_per_array"] = 2;
   EXPECT_THAT(error_of(json), HasSubstr("/shader/simd_count: has more compute units"));
+  json = built_in("raphael");
+  json["shader"]["simd_count"] = 2;
+  EXPECT_THAT(error_of(json), HasSubstr("/shader/simd_count: has an odd number of compute units"));
 }
 
 TEST(BoardSchema, TilingBelongsToOldChipsAndIsComplete) {
