@@ -13,6 +13,9 @@
 namespace rigel::vgpu::exec {
 namespace {
 
+// More than anybody waits for the end of, and so few that sums do not wrap.
+constexpr uint64_t kMostGroups = uint64_t{1} << 56;
+
 // MODE at launch, from COMPUTE_PGM_RSRC1 and 2.
 uint32_t initial_mode(const Dispatch& dispatch, const isa::Target& target) {
   const uint32_t rsrc1 = dispatch.pgm_rsrc1;
@@ -82,24 +85,25 @@ Launch::Launch(const Device& device, DeviceBus& bus, const Dispatch& dispatch, D
   for (int i = 0; i < 3; ++i) {
     group_count_[i] = static_cast<uint32_t>(
         (uint64_t{dispatch_.grid_size[i]} + dispatch_.work_group_size[i] - 1) / dispatch_.work_group_size[i]);
-    groups_ *= group_count_[i];
+    groups_ = groups_ > kMostGroups / group_count_[i] ? kMostGroups : groups_ * group_count_[i];
     ragged_ = ragged_ || dispatch_.grid_size[i] % dispatch_.work_group_size[i] != 0;
   }
   full_ = shape_of(dispatch_.work_group_size);
   starts_alike_ = (dispatch_.pgm_rsrc2 & (1 | 1u << 10)) == 0;
   waves_per_group_ = full_->waves;
 
-  uint64_t per_unit = std::max(device_.waves_per_compute_unit / waves_per_group_, 1u);
-  if (dispatch_.lds_bytes != 0) {
-    per_unit =
-        std::min<uint64_t>(per_unit, std::max(device_.lds_bytes_per_compute_unit / dispatch_.lds_bytes, 1u));
-  }
+  // What a work-group may be spread over: in WGP mode both units of a pair.
+  const uint32_t together = device_.has_unit_pairs && (dispatch_.pgm_rsrc1 >> 29 & 1) != 0 ? 2 : 1;
+  uint32_t room = std::max(together * device_.waves_per_compute_unit / waves_per_group_, 1u);
+  if (dispatch_.lds_bytes != 0)
+    room = std::min(room, std::max(together * device_.lds_bytes_per_compute_unit / dispatch_.lds_bytes, 1u));
   if (const auto& mask = dispatch_.cu_mask; mask != nullptr) {
     for (size_t i = 0; i < device_.compute_units.size() && i / 32 < mask->size(); ++i) {
       if (((*mask)[i / 32] >> i % 32 & 1) != 0) units_.push_back(static_cast<uint16_t>(i));
     }
   }
-  resident_limit_ = per_unit * (units_.empty() ? device_.compute_units.size() : units_.size());
+  const size_t units = units_.empty() ? device_.compute_units.size() : units_.size();
+  resident_limit_ = std::max<uint64_t>(units / together, 1) * room;
 }
 
 std::shared_ptr<const GroupShape> Launch::shape_of(const uint32_t (&size)[3]) const {

@@ -33,6 +33,7 @@ struct Device {
   std::vector<Board::ComputeUnit> compute_units{{0, 0, 0}};
   uint32_t waves_per_compute_unit = 40;
   uint32_t lds_bytes_per_compute_unit = 65536;
+  bool has_unit_pairs = false;  ///< In WGP mode a work-group has both compute units of a pair.
   SimdLevel level = SimdLevel::kBaseline;
   Tracer* tracer = nullptr;  ///< Sees every instruction, on the thread that executes it; or none.
   Compilation compilation = Compilation::kNone;  ///< Of whole kernels, where a compiler can be had.

@@ -403,6 +403,40 @@ TEST_P(SchedulerTest, NoMoreGroupsStartThanThereIsRoomFor) {
   }
 }
 
+// In WGP mode the waves of a work-group are on both units of a pair: two groups of three waves fill one, where
+// each unit alone has room for one of them.
+TEST_P(SchedulerTest, GroupsInWgpModeHaveTheRoomOfPairs) {
+  device_.target = *isa::target_of("gfx1030");
+  device_.compute_units.resize(4);
+  device_.waves_per_compute_unit = 5;
+  device_.has_unit_pairs = true;
+  make();
+  for (const bool wgp_mode : {false, true}) {
+    const uint32_t groups = wgp_mode ? 6 : 4;
+    Dispatch d = dispatch(kStoreId, groups);
+    d.work_group_size[0] = 3 * 64;
+    d.pgm_rsrc1 |= (wgp_mode ? 1u : 0u) << 29;
+    const Launch launch(
+        device_, bus_, d, [](DispatchResult) {}, nullptr);
+    EXPECT_EQ(launch.resident_limit(), groups);
+  }
+}
+
+// 2^64 work-groups, which is 0 to who multiplies.
+TEST_P(SchedulerTest, AGridThatNoCounterHoldsRunsUntilItIsCancelled) {
+  Dispatch d = dispatch(kStoreId, 1);
+  d.work_group_size[0] = 1;
+  d.pgm_rsrc2 = 0;  // all store to the same place
+  d.user_sgprs[2] = 0;
+  d.user_sgpr_count = 3;
+  d.grid_size[0] = 1u << 22;
+  d.grid_size[1] = d.grid_size[2] = 1u << 21;
+  auto result = start(d);
+  EXPECT_EQ(result.wait_for(std::chrono::milliseconds(5)), std::future_status::timeout);
+  scheduler_->cancel(1);
+  EXPECT_EQ(result.get().kind, Kind::kCancelled);
+}
+
 // Those that have started never fill all places while others that they wait for have not.
 TEST_P(SchedulerTest, GroupsThatWaitForEarlierOnesGetOnWithLittleRoom) {
   for (const uint32_t room : {1u, 2u, 3u}) {
