@@ -1,6 +1,7 @@
 #include "plugins/vgpu/kfd/system.hpp"
 
 #include <fcntl.h>
+#include <sys/auxv.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -19,6 +20,7 @@
 #include "api/support/mutex.hpp"
 #include "hsa_plugin/kfd_abi.h"
 #include "plugins/vgpu/kfd/driver_files.hpp"
+#include "plugins/vgpu/kfd/variables.hpp"
 
 // System calls are made by number where the preload face hooks the function.
 
@@ -433,6 +435,10 @@ std::unique_ptr<System> make_system(const Settings& settings, Diagnostics& diagn
   options.watchdog_seconds = settings.watchdog_seconds(diagnostics);
   if (diagnostics.has_errors()) return nullptr;
   auto log = std::make_unique<Log>(settings.log.c_str(), settings.log_file.c_str());
+  // The environment of an elevated process is somebody else's.
+  const bool is_elevated = getauxval(AT_SECURE) != 0;
+  for (const std::string& useless : useless_variables(is_elevated ? nullptr : environ))
+    (*log)(LogCategory::kWarning, "{}", useless);
   return std::make_unique<System>(std::move(machine), options, HostFacts::read(), std::move(log));
 }
 

@@ -1,0 +1,87 @@
+#include "plugins/vgpu/kfd/variables.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <iterator>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "loader/text/words.hpp"
+
+namespace rigel::vgpu {
+namespace {
+
+struct Variable {
+  std::string_view name;
+  std::string_view values = {};  // separated by ','; none: any text
+};
+
+constexpr std::string_view kPrefix = "VGPU_", kThreads = "VGPU_THREADS";
+constexpr unsigned kMostThreads = 1024;
+
+constexpr Variable kVariables[] = {
+    {"VGPU_GPUS"},
+    {"VGPU_LINK"},
+    {"VGPU_RUNTIME"},
+    {"VGPU_BOARD_PATH"},
+    {"VGPU_MACHINE"},
+    {"VGPU_LOG"},
+    {"VGPU_LOG_FILE"},
+    {"VGPU_WATCHDOG"},
+    {"VGPU_SIGNALS", "0,1"},
+    {"VGPU_EVENTS", "exact"},
+    {kThreads},
+    {"VGPU_SIMD", "baseline,avx2"},
+    {"VGPU_COMPILER", "beforehand,off"},
+    {"VGPU_CACHE"},
+    {"VGPU_COMPILER_DUMP"},
+    {"VGPU_THREAD_NAMES", "0,1"},
+    {"VGPU_PERF_MAP", "0,1"},
+};
+
+std::string wrong_name(std::string_view name) {
+  std::vector<std::string_view> known;
+  std::transform(std::begin(kVariables), std::end(kVariables), std::back_inserter(known),
+                 [](const Variable& variable) { return variable.name; });
+  const std::string guess = suggestion(name, known);
+  return guess.empty() ? "" : fmt::format("nobody reads the variable {}{}", in_quotes(name), guess);
+}
+
+std::string wrong_value(const Variable& variable, std::string_view value) {
+  if (variable.name == kThreads) {
+    unsigned count = 0;
+    const auto read = std::from_chars(value.begin(), value.end(), count);
+    if (read.ec == std::errc() && read.ptr == value.end() && count >= 1 && count <= kMostThreads) return {};
+    return fmt::format("{} should be a number from 1 to {} but is {}", kThreads, kMostThreads,
+                       in_quotes(value));
+  }
+  const auto values = split(variable.values, ',');
+  if (values.empty() || std::find(values.begin(), values.end(), value) != values.end()) return {};
+  return fmt::format("{} should be {} but is {}{}", variable.name, fmt::join(values, " or "),
+                     in_quotes(value), suggestion(value, values));
+}
+
+}  // namespace
+
+std::vector<std::string> useless_variables(const char* const* environment) {
+  std::vector<std::string> all;
+  for (; environment != nullptr && *environment != nullptr; ++environment) {
+    const std::string_view entry = *environment;
+    const size_t equals = entry.find('=');
+    if (!entry.starts_with(kPrefix) || equals == std::string_view::npos) continue;
+    const std::string_view name = entry.substr(0, equals), value = entry.substr(equals + 1);
+    const auto* const known = std::find_if(std::begin(kVariables), std::end(kVariables),
+                                           [&](const Variable& variable) { return variable.name == name; });
+    std::string wrong;
+    if (known == std::end(kVariables)) {
+      wrong = wrong_name(name);
+    } else if (!value.empty()) {
+      wrong = wrong_value(*known, value);
+    }
+    if (!wrong.empty()) all.push_back(std::move(wrong));
+  }
+  return all;
+}
+
+}  // namespace rigel::vgpu

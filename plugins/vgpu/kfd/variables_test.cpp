@@ -1,0 +1,49 @@
+#include "plugins/vgpu/kfd/variables.hpp"
+
+#include <gmock/gmock.h>
+
+#include <fstream>
+#include <string>
+
+namespace rigel::vgpu {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::EndsWith;
+using ::testing::IsEmpty;
+
+TEST(Variables, WhatIsInTheTableIsFine) {
+  const char* const environment[] = {
+      "HOME=/",         "VGPU_GPUS=gfx900", "VGPU_THREADS=1024", "VGPU_SIMD=avx2", "VGPU_SIGNALS=0",
+      "VGPU_COMPILER=", "VGPU_CACHE=avx2",  "VGPU_SLICES=7",     "VGPU_NOTHING",   "VGPU_EVENTS=exact",
+      nullptr};
+  EXPECT_THAT(useless_variables(environment), IsEmpty());
+  EXPECT_THAT(useless_variables(nullptr), IsEmpty());
+}
+
+TEST(Variables, WrongValuesAndNamesAreToldWithAGuess) {
+  const char* const environment[] = {"VGPU_THREADS=0",   "VGPU_THREADS=2x", "VGPU_SIMD=avx1",
+                                     "VGPU_COMPILER=on", "VGPU_THREAD=2",   nullptr};
+  EXPECT_THAT(useless_variables(environment),
+              ElementsAre("VGPU_THREADS should be a number from 1 to 1024 but is '0'",
+                          "VGPU_THREADS should be a number from 1 to 1024 but is '2x'",
+                          "VGPU_SIMD should be baseline or avx2 but is 'avx1', did you mean 'avx2'?",
+                          "VGPU_COMPILER should be beforehand or off but is 'on'",
+                          "nobody reads the variable 'VGPU_THREAD', did you mean 'VGPU_THREADS'?"));
+}
+
+TEST(Variables, TheTableOfTheDocumentsIsKnown) {
+  std::ifstream page(RIGEL_TEST_DOCS "/vgpu.md", std::ios::binary);
+  int rows = 0;
+  for (std::string line; std::getline(page, line);) {
+    if (!line.starts_with("| `VGPU_")) continue;
+    ++rows;
+    const std::string name = line.substr(3, line.find('`', 3) - 3), slip = name + "X=1";
+    const char* const environment[] = {slip.c_str(), nullptr};
+    EXPECT_THAT(useless_variables(environment), ElementsAre(EndsWith("did you mean '" + name + "'?")));
+  }
+  EXPECT_EQ(rows, 17);
+}
+
+}  // namespace
+}  // namespace rigel::vgpu
