@@ -8,17 +8,22 @@
 
 #include <atomic>
 #include <chrono>
-#include <cstring>
 #include <functional>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "api/entry/testing/packets.hpp"
 #include "api/entry/testing/tool_chain.hpp"
 
 namespace {
 
+using rigel::testing::barrier;
+using rigel::testing::cpu_agent;
+using rigel::testing::make_signal;
+using rigel::testing::submit;
 using rigel::testing::ToolChain;
+using rigel::testing::wait_until;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using Packet = hsa_barrier_and_packet_t;
@@ -26,52 +31,6 @@ using Writer = std::function<void(const Packet*, uint64_t)>;
 using Handler = std::function<void(const Packet*, uint64_t count, uint64_t index, const Writer&)>;
 
 constexpr uint32_t kSize = 512;  // the agent's ring behind it has twice as many
-
-hsa_agent_t cpu_agent() {
-  hsa_agent_t found{};
-  hsa_iterate_agents(
-      [](hsa_agent_t agent, void* out) {
-        hsa_device_type_t type{};
-        hsa_agent_get_info(agent, HSA_AGENT_INFO_DEVICE, &type);
-        if (type != HSA_DEVICE_TYPE_CPU) return HSA_STATUS_SUCCESS;
-        *static_cast<hsa_agent_t*>(out) = agent;
-        return HSA_STATUS_INFO_BREAK;
-      },
-      &found);
-  return found;
-}
-
-hsa_signal_t make_signal(hsa_signal_value_t value) {
-  hsa_signal_t signal{};
-  EXPECT_EQ(hsa_signal_create(value, 0, nullptr, &signal), HSA_STATUS_SUCCESS);
-  return signal;
-}
-
-Packet barrier(hsa_signal_t completion, hsa_signal_t dependency = {0}) {
-  Packet packet{};
-  packet.header = HSA_PACKET_TYPE_BARRIER_AND << HSA_PACKET_HEADER_TYPE;
-  packet.completion_signal = completion;
-  packet.dep_signal[0] = dependency;
-  return packet;
-}
-
-// As a program does: take a slot, wait until it is free, write the header last, ring.
-void submit(hsa_queue_t* queue, const Packet& packet) {
-  const uint64_t index = hsa_queue_add_write_index_relaxed(queue, 1);
-  while (index - hsa_queue_load_read_index_scacquire(queue) >= queue->size) std::this_thread::yield();
-  auto* const slot = static_cast<Packet*>(queue->base_address) + index % queue->size;
-  std::memcpy(reinterpret_cast<char*>(slot) + 4, reinterpret_cast<const char*>(&packet) + 4,
-              sizeof packet - 4);
-  uint32_t first = 0;
-  std::memcpy(&first, &packet, sizeof first);
-  std::atomic_ref(*reinterpret_cast<uint32_t*>(slot)).store(first, std::memory_order_release);
-  hsa_signal_store_screlease(queue->doorbell_signal, static_cast<hsa_signal_value_t>(index));
-}
-
-bool wait_until(hsa_signal_t signal, hsa_signal_value_t value) {
-  return hsa_signal_wait_scacquire(signal, HSA_SIGNAL_CONDITION_EQ, value, UINT64_MAX,
-                                   HSA_WAIT_STATE_BLOCKED) == value;
-}
 
 class Interception : public ::testing::Test {
  protected:
