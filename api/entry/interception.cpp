@@ -23,7 +23,7 @@ enum FunctionIndex : uint32_t {
   kFunctionCount
 };
 
-constinit CallChain chains[kMaxToolLayers][kFunctionCount];
+constinit CallChain chains[kMaxToolLayers][kFunctionCount];  // the innermost layer first
 constinit hsatool_function_t descriptions[kFunctionCount]{};
 constinit std::array<const hsatool_function_t*, kFunctionCount> all_functions{};
 
@@ -68,7 +68,7 @@ constexpr bool works_at_any_time(FunctionIndex function) {
     if (tool_thread.in_tool) return next_(__VA_ARGS__);                                                      \
     hsatool_##name##_args_t arguments_{__VA_ARGS__};                                                         \
     Returned<result> returned_;                                                                              \
-    CallFrame frame_(descriptions[k_##name], &arguments_, returned_.address());                              \
+    CallFrame frame_(descriptions[k_##name], kLayer, &arguments_, returned_.address());                      \
     if (frame_.enter(chain_, works_at_any_time(k_##name))) {                                                 \
       __VA_OPT__(auto& [__VA_ARGS__] = arguments_;)                                                          \
       returned_.of(next_ __VA_OPT__(, ) __VA_ARGS__);                                                        \

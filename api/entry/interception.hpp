@@ -23,7 +23,8 @@ constexpr uint32_t kMaxToolLayers = 4;
 std::span<const hsatool_function_t* const> tool_functions();
 
 /// Puts wrappers in front of what the slots hold: of each function that one of `tools` wants, for those that
-/// do. The first sees a call first. At most kMaxTools; each layer once before the next `prepare_open_tables`.
+/// do. The first sees a call first. At most kMaxTools; each layer once before the next `prepare_open_tables`,
+/// those of smaller numbers, which are further in, before.
 /// Returns the number of wrapped functions.
 uint32_t put_layer(ApiTables& tables, uint32_t layer, std::span<Tool* const> tools);
 

@@ -4,18 +4,29 @@
 #include <hsa/hsa_ext_amd.h>
 #include <sys/wait.h>
 
+#include <map>
+#include <sstream>
+#include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
+#include "api/entry/testing/hooks.hpp"
+#include "api/entry/testing/packets.hpp"
 #include "api/entry/testing/tool_chain.hpp"
 
 namespace {
 
+using rigel::testing::cpu_agent;
+using rigel::testing::Hooks;
+using rigel::testing::make_signal;
 using rigel::testing::ToolChain;
+using rigel::testing::wait_until;
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::IsSupersetOf;
 using ::testing::Not;
 
 // Makes calls that are not noted, and then one that is.
@@ -118,6 +129,85 @@ TEST(Tools, SeeCallsOfTheApplicationsCallbacks) {
       nullptr);
   EXPECT_THAT(chain.recorder.take(), ElementsAre("a > hsa_iterate_agents", "a > hsa_agent_get_info",
                                                  "a < hsa_agent_get_info", "a < hsa_iterate_agents"));
+}
+
+// With the ids of calls counted as they appear.
+std::vector<std::string> renumbered(const std::vector<std::string>& lines) {
+  std::map<std::string, size_t> numbers{{"0", 0}};
+  std::vector<std::string> out;
+  for (const std::string& line : lines) {
+    std::istringstream words(line);
+    std::string text;
+    for (std::string word; words >> word;) {
+      if (word.find_first_not_of("0123456789") == word.npos)
+        word = std::to_string(numbers.try_emplace(word, numbers.size()).first->second);
+      text += (text.empty() ? "" : " ") + word;
+    }
+    out.push_back(text);
+  }
+  return out;
+}
+
+// Between them is one of ROCr's ABI, through which a call comes to the inner one.
+class ToolsOnBothSides : public ::testing::Test {
+ protected:
+  static constexpr const char* kIds = R"("ids": true, "activities": true)";
+  Hooks hooks_;
+  ToolChain chain_{{.name = "outer", .options = kIds},
+                   {.name = "hooked", .more = R"("abi": "hsa_tools")", .library = RIGEL_TEST_HOOKED_TOOL},
+                   {.name = "inner", .options = kIds}};
+};
+
+TEST_F(ToolsOnBothSides, SeeOneCall) {
+  ASSERT_EQ(chain_.open(), HSA_STATUS_SUCCESS);
+  chain_.recorder.take();
+  hsa_iterate_agents(
+      [](hsa_agent_t, void*) {
+        return hsa_iterate_agents([](hsa_agent_t, void*) { return HSA_STATUS_INFO_BREAK; }, nullptr);
+      },
+      nullptr);
+  EXPECT_THAT(renumbered(chain_.recorder.take()),
+              ElementsAre("outer > hsa_iterate_agents 1 in 0", "inner > hsa_iterate_agents 1 in 0",
+                          "outer > hsa_iterate_agents 2 in 1", "inner > hsa_iterate_agents 2 in 1",
+                          "inner < hsa_iterate_agents", "outer < hsa_iterate_agents",
+                          "inner < hsa_iterate_agents", "outer < hsa_iterate_agents"));
+}
+
+TEST_F(ToolsOnBothSides, SeeCallsOfTheOneBetweenWithin) {
+  ASSERT_EQ(chain_.open(), HSA_STATUS_SUCCESS);
+  hsa_signal_t signal{};
+  ASSERT_EQ(hsa_signal_create(1, 0, nullptr, &signal), HSA_STATUS_SUCCESS);
+  chain_.recorder.take();
+  bool has_called = false;
+  hooks_.call = [&] {
+    if (!std::exchange(has_called, true)) hsa_signal_load_relaxed(signal);
+  };
+  hsa_signal_load_relaxed(signal);
+  EXPECT_THAT(renumbered(chain_.recorder.take()),
+              ElementsAre("outer > hsa_signal_load_relaxed 1 in 0", "outer > hsa_signal_load_relaxed 2 in 1",
+                          "inner > hsa_signal_load_relaxed 2 in 1", "inner < hsa_signal_load_relaxed",
+                          "outer < hsa_signal_load_relaxed", "inner > hsa_signal_load_relaxed 1 in 0",
+                          "inner < hsa_signal_load_relaxed", "outer < hsa_signal_load_relaxed"));
+  hsa_signal_destroy(signal);
+}
+
+TEST_F(ToolsOnBothSides, AreToldOfACopyByTheCallThatTheySaw) {
+  ASSERT_EQ(chain_.open(), HSA_STATUS_SUCCESS);
+  const hsa_agent_t agent = cpu_agent();
+  const hsa_signal_t done = make_signal(1);
+  chain_.recorder.take();
+  char from[100] = "what is copied";
+  char to[100] = {};
+  ASSERT_EQ(hsa_amd_memory_async_copy(to, agent, from, agent, sizeof from, 0, nullptr, done),
+            HSA_STATUS_SUCCESS);
+  EXPECT_TRUE(wait_until(done, 0));
+  const auto seen = chain_.recorder.take();
+  const std::string call = seen.front().substr(std::string("outer > hsa_amd_memory_async_copy ").size());
+  const std::string id = call.substr(0, call.find(' '));
+  EXPECT_THAT(seen, IsSupersetOf({"outer > hsa_amd_memory_async_copy " + id + " in 0",
+                                  "inner > hsa_amd_memory_async_copy " + id + " in 0",
+                                  "outer copy of 100 in " + id, "inner copy of 100 in " + id}));
+  hsa_signal_destroy(done);
 }
 
 TEST(Tools, ThatFailOrThrowAreLeftOutAndTheOthersStay) {

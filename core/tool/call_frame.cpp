@@ -57,6 +57,14 @@ bool CallFrame::enter(const CallChain& chain, bool at_any_time) noexcept {
   return call_tools_in(chain);
 }
 
+// A call of the application's begins at the outermost layer that sees the function. What comes to one further in is the
+// call that the outer one has let pass, and is the same to the tools of both.
+void CallFrame::begin_within(const CallFrame& outer) noexcept {
+  const bool is_passed_on = outer.call_.function == call_.function && layer_ < outer.layer_;
+  call_.id = is_passed_on ? outer.call_.id : next_id();
+  call_.parent = is_passed_on ? outer.call_.parent : outer.call_.id;
+}
+
 uint64_t CallFrame::new_block() noexcept {
   static constinit std::atomic<uint64_t> blocks{0};
   const uint64_t id = blocks.fetch_add(1, std::memory_order_relaxed) * kBlock + 1;

@@ -17,12 +17,14 @@
 
 namespace rigel {
 
+class CallFrame;
+
 /// What a thread is doing, as far as tools are concerned.
 struct ToolThread {
-  uint64_t next_id = 0;       ///< of this thread's block of ids; 0: none
-  uint64_t current_call = 0;  ///< the innermost call that tools see
-  bool in_tool = false;       ///< a callback is running: calls go past the tools
-  uint32_t keeping = 0;       ///< KeepTools that live on this thread
+  uint64_t next_id = 0;              ///< of this thread's block of ids; 0: none
+  const CallFrame* frame = nullptr;  ///< of the innermost call that tools see
+  bool in_tool = false;              ///< a callback is running: calls go past the tools
+  uint32_t keeping = 0;              ///< KeepTools that live on this thread
 };
 [[gnu::tls_model("initial-exec"),
   gnu::visibility("hidden")]] extern constinit thread_local ToolThread tool_thread;
@@ -78,13 +80,23 @@ struct CallChain {
 
 class CallFrame {
  public:
-  CallFrame(const hsatool_function_t& function, void* arguments, void* result) noexcept
-      : call_{sizeof call_, &function, next_id(), tool_thread.current_call, arguments, result, 0} {
-    tool_thread.current_call = call_.id;
+  CallFrame(const hsatool_function_t& function, uint32_t layer, void* arguments, void* result) noexcept
+      : call_{sizeof call_, &function, 0, 0, arguments, result, 0}, outer_(tool_thread.frame), layer_(layer) {
+    if (outer_ == nullptr) [[likely]] {
+      call_.id = next_id();
+    } else {
+      begin_within(*outer_);
+    }
+    tool_thread.frame = this;
   }
-  ~CallFrame() { tool_thread.current_call = call_.parent; }
+  ~CallFrame() { tool_thread.frame = outer_; }
   CallFrame(const CallFrame&) = delete;
   CallFrame& operator=(const CallFrame&) = delete;
+
+  /// The id of the call that the thread is in; 0: none that tools see.
+  static uint64_t current_call() noexcept {
+    return tool_thread.frame == nullptr ? 0 : tool_thread.frame->call_.id;
+  }
 
   /// Calls the tools on the way in. False: one of them has answered, and the function is not to be called.
   /// `at_any_time`: the function may be called while the tools are unloaded.
@@ -104,6 +116,8 @@ class CallFrame {
     uint64_t data;
     uint32_t life;
   };
+
+  void begin_within(const CallFrame& outer) noexcept;
 
   static bool keeps_tools(bool at_any_time) noexcept { return at_any_time || is_handler_thread(); }
 
@@ -135,7 +149,9 @@ class CallFrame {
   }
   static uint64_t new_block() noexcept;
 
-  hsatool_call_t call_;
+  hsatool_call_t call_;  // first: each tool gets its address
+  const CallFrame* const outer_;
+  const uint32_t layer_;
   uint32_t entered_ = 0;
   Visit visits_[kMaxTools];
 };

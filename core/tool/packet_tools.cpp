@@ -264,7 +264,7 @@ void observe(const void* packets, uint64_t count, uint64_t index, void* data,
       work->order = self.order;
       work->activity.struct_size = sizeof work->activity;
       work->activity.kind = kind;
-      work->activity.call = tool_thread.current_call;
+      work->activity.call = CallFrame::current_call();
       work->activity.agent = self.agent->handle();
       work->activity.queue_id = self.queue_id;
       work->activity.index = index + i;
@@ -359,7 +359,7 @@ PacketTools::Watched PacketTools::watch_copy(const CopyFacts& facts) noexcept tr
   work->times = facts.times;
   work->activity.struct_size = sizeof work->activity;
   work->activity.kind = HSATOOL_ACTIVITY_COPY;
-  work->activity.call = tool_thread.current_call;
+  work->activity.call = CallFrame::current_call();
   work->activity.source = facts.source;
   work->activity.destination = facts.destination;
   work->activity.bytes = facts.bytes;

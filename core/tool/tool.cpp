@@ -27,8 +27,8 @@ LogLevel level_of(uint32_t level) {
 
 }  // namespace
 
-const hsatool_services_t Tool::kServices{
-    sizeof kServices, log_enabled, log, report, system_time_ns, [] { return tool_thread.current_call; }};
+const hsatool_services_t Tool::kServices{sizeof kServices, log_enabled,    log,
+                                         report,           system_time_ns, CallFrame::current_call};
 
 Explained<void> Tool::load(LoadedTool loaded, const PluginConfig& config, const ToolFunctions& functions) {
   name_ = config.name;

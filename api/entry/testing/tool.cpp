@@ -36,6 +36,10 @@ std::string text(hsatool_str_t str) {
   return {str.data, str.size};
 }
 
+std::string ids(const hsatool_call_t& call) {
+  return " " + std::to_string(call.id) + " in " + std::to_string(call.parent);
+}
+
 hsatool_status_t load(const hsatool_host_t* host, void** out) {
   auto tool = std::unique_ptr<Tool>(new Tool{host, ToolNotes::of({host->config.data, host->config.size}),
                                              text(host->name), text(host->config)});
@@ -79,7 +83,7 @@ int32_t wants(void* tool, const hsatool_function_t* function) {
 int32_t enter(void* self, hsatool_call_t* call) {
   Tool& tool = of(self);
   if (tool.is("throw_in_enter")) throw std::runtime_error("in enter");
-  tool.recorder.note(tool.name + " > " + text(call->function->name));
+  tool.recorder.note(tool.name + " > " + text(call->function->name) + (tool.is("ids") ? ids(*call) : ""));
   call->data = ++tool.entered;
   if (tool.is("double") && call->function->id == HSATOOL_ID_hsa_signal_store_relaxed)
     static_cast<hsatool_hsa_signal_store_relaxed_args_t*>(call->arguments)->value *= 2;
@@ -133,7 +137,8 @@ void done(void* self, const hsatool_activity_t* activity) {
     tool.recorder.note("another signal");
   if (activity->kind == HSATOOL_ACTIVITY_COPY) {
     tool.recorder.note(tool.name + " copy of " + std::to_string(activity->bytes) +
-                       (activity->end != 0 ? "" : " without times"));
+                       (activity->end != 0 ? "" : " without times") +
+                       (tool.is("ids") ? " in " + std::to_string(activity->call) : ""));
   } else {
     tool.recorder.note(tool.name + " done " + std::to_string(activity->index));
   }

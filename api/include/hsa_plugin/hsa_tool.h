@@ -159,10 +159,13 @@ HSATOOL_CHECK(hsatool_host_t, function_count);
 typedef struct hsatool_call {
   uint64_t struct_size;
   const hsatool_function_t* function;
-  /* Differs from every other call's of the process that a tool sees, and grows within a thread. Calls that
-   * the application makes from within a callback of the API have ids of their own. */
+  /* The same for all tools that see the call, and another than that of every other call of the process; it grows
+   * within a thread. Calls that the application makes from within a callback of the API have ids of their own. A
+   * tool of ROCr's ABI may call what it has replaced more than once for a call, and other functions before: then
+   * those behind it see several calls of one id, or one whose id is less than the last. */
   uint64_t id;
-  /* The id of the call that this one is made from within, by a callback of the application; 0: none. */
+  /* The id of the call that this one is made from within, by a callback of the application or by a replaced entry
+   * of a tool of ROCr's ABI; 0: none. */
   uint64_t parent;
   /* hsatool_<function>_args_t of hsa_tool_calls.h. `enter` may change them, for the tools behind it and for
    * the runtime. What pointers among them point to is the application's. */
