@@ -9,6 +9,7 @@
 #include <atomic>
 #include <chrono>
 #include <functional>
+#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -20,7 +21,9 @@ namespace {
 
 using rigel::testing::barrier;
 using rigel::testing::cpu_agent;
+using rigel::testing::enqueue;
 using rigel::testing::make_signal;
+using rigel::testing::ring;
 using rigel::testing::submit;
 using rigel::testing::ToolChain;
 using rigel::testing::wait_until;
@@ -413,6 +416,50 @@ TEST(Packets, PassTheToolsInTheOrderOfTheConfiguration) {
   EXPECT_THAT(chain.recorder.take(), ElementsAre("a packet 0", "b packet 0", "a packet 1", "b packet 1"));
   hsa_queue_destroy(queue);
   hsa_signal_destroy(done);
+}
+
+// Four that are submitted at once, and what the tool behind the first sees of them.
+std::vector<std::string> seen_behind(const std::string& behaviour, hsa_signal_value_t to_be_done) {
+  ToolChain chain{
+      {.name = "a",
+       .options = R"("packets": true, ")" + behaviour + R"(": true)",
+       .more = R"("intercept": ["hsa_init"])"},
+      {.name = "b",
+       .options = R"("packets": true, "activities": true)",
+       .more = R"("intercept": ["hsa_init"])"},
+  };
+  EXPECT_EQ(chain.open(), HSA_STATUS_SUCCESS);
+  hsa_queue_t* queue = nullptr;
+  EXPECT_EQ(hsa_queue_create(cpu_agent(), kSize, HSA_QUEUE_TYPE_SINGLE, nullptr, nullptr, UINT32_MAX,
+                             UINT32_MAX, &queue),
+            HSA_STATUS_SUCCESS);
+  const hsa_signal_t done = make_signal(to_be_done);
+  chain.recorder.take();
+  uint64_t last = 0;
+  for (int i = 0; i < 4; ++i) last = enqueue(queue, barrier(done));
+  ring(queue, last);
+  EXPECT_TRUE(wait_until(done, 0));
+  hsa_queue_destroy(queue);
+  hsa_signal_destroy(done);
+  std::vector<std::string> packets, ends;
+  for (const std::string& line : chain.recorder.take()) {
+    if (line.starts_with("b packet")) packets.push_back(line);
+    if (line.starts_with("b done")) ends.push_back(line);
+  }
+  packets.insert(packets.end(), ends.begin(), ends.end());
+  return packets;
+}
+
+TEST(Packets, KeepTheirIndicesWhenTheyAreHandedOnOneByOne) {
+  EXPECT_THAT(seen_behind("one_by_one", 4),
+              ElementsAre("b packet 0", "b packet 1", "b packet 2", "b packet 3", "b done 0", "b done 1",
+                          "b done 2", "b done 3"));
+}
+
+TEST(Packets, ThatAToolAddsHaveTheIndexOfTheLast) {
+  EXPECT_THAT(seen_behind("half_more", 6),
+              ElementsAre("b packet 0", "b packet 1", "b packet 2", "b packet 3", "b packet 3", "b packet 3",
+                          "b done 0", "b done 1", "b done 2", "b done 3", "b done 3", "b done 3"));
 }
 
 TEST(Packets, GoOnWhenAToolThrows) {

@@ -83,10 +83,11 @@ struct Handlers {
 struct Passing {
   ProxyQueue* queue;
   const Handlers* handlers;
-  size_t left;  // handlers that packets have still to pass
-  uint64_t index;
+  size_t left;     // handlers that packets have still to pass
+  uint64_t index;  // of the packet that is handed on next, and
+  uint64_t count;  // how many the handler was given from there on
 };
-[[gnu::tls_model("initial-exec")]] constinit thread_local const Passing* passing = nullptr;
+[[gnu::tls_model("initial-exec")]] constinit thread_local Passing* passing = nullptr;
 
 // The queues whose packets a thread is moving: a handler may submit to a queue that has handlers itself.
 struct Moving {
@@ -219,8 +220,8 @@ class ProxyQueue final : public InterceptQueue, public std::enable_shared_from_t
       return;
     }
     const PacketHandler& handler = handlers.list[left - 1];
-    const Passing here{this, &handlers, left - 1, index};
-    const Passing* const outer = std::exchange(passing, &here);
+    Passing here{this, &handlers, left - 1, index, count};
+    Passing* const outer = std::exchange(passing, &here);
     handler.function(packets, count, index, handler.data, write_on);
     passing = outer;
   }
@@ -258,10 +259,20 @@ class ProxyQueue final : public InterceptQueue, public std::enable_shared_from_t
     if (written_ != before) tell_agent();
   }
 
+  // What is handed on has the indices of what was given, in turn; all that is more, the last of them.
   static void write_on(const void* packets, uint64_t count) {
-    const Passing* const here = passing;
-    if (here == nullptr || count == 0) return;  // called outside of a handler's call
-    here->queue->pass(*here->handlers, here->left, static_cast<const Packet*>(packets), count, here->index);
+    Passing* const here = passing;
+    if (here == nullptr) return;  // called outside of a handler's call
+    const auto* next = static_cast<const Packet*>(packets);
+    while (count != 0) {
+      const uint64_t together = std::min(count, here->count);
+      here->queue->pass(*here->handlers, here->left, next, together, here->index);
+      next += together;
+      count -= together;
+      const uint64_t on = std::min(together, here->count - 1);
+      here->index += on;
+      here->count -= on;
+    }
   }
 
   void tell_agent() noexcept {

@@ -8,6 +8,7 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "api/entry/testing/tool_notes.hpp"
 
@@ -114,10 +115,24 @@ int32_t wants_queue(void* tool, const hsatool_queue_t*) {
 void submit(void* self, const hsatool_queue_t* queue, const void* packets, uint64_t count, uint64_t index,
             const hsatool_writer_t* writer) {
   Tool& tool = of(self);
+  const auto write = [&](uint64_t from, uint64_t how_many) {
+    writer->write(writer->self, static_cast<const char*>(packets) + from * 64, how_many);
+  };
   if (tool.is("throw_in_submit")) throw std::runtime_error("in submit");
   if (queue->agent.handle == 0 || queue->queue->id != queue->id) tool.recorder.note("no queue");
   for (uint64_t i = 0; i < count; ++i) tool.recorder.note(tool.name + " packet " + std::to_string(index + i));
-  writer->write(writer->self, packets, count);
+  if (tool.is("one_by_one")) {
+    for (uint64_t i = 0; i < count; ++i) write(i, 1);
+    return;
+  }
+  if (tool.is("half_more")) {
+    const auto* const bytes = static_cast<const char*>(packets);
+    std::vector<char> more(bytes, bytes + count * 64);
+    more.insert(more.end(), bytes, bytes + count / 2 * 64);
+    writer->write(writer->self, more.data(), count + count / 2);
+    return;
+  }
+  write(0, count);
 }
 
 uint32_t activities(void* tool) {

@@ -233,7 +233,12 @@ typedef struct hsatool_packet_ops {
   int32_t (*wants)(void* tool, const hsatool_queue_t* queue);
   /* `count` packets, that the application (or the tool before) has written one after another; `index` is that
    * of the first in the application's queue. Hand on with `writer` whatever shall be executed: what is not
-   * handed on is dropped, and its completion signal is the tool's affair. */
+   * handed on is dropped, and its completion signal is the tool's affair.
+   *
+   * To the tools behind, and to `done`, what is handed on has the indices of what was given, in turn: the first
+   * packet of a submit has that of the first, and so forth; those beyond the last have the last's. That is right
+   * as long as packets are handed on one for one, at once or one by one. Behind one that is dropped, added or
+   * kept for later, an index may be that of another packet of the same submit. */
   void (*submit)(void* tool, const hsatool_queue_t* queue, const void* packets, uint64_t count,
                  uint64_t index, const hsatool_writer_t* writer);
 } hsatool_packet_ops_t;
