@@ -462,6 +462,12 @@ TEST(Packets, ThatAToolAddsHaveTheIndexOfTheLast) {
                           "b done 0", "b done 1", "b done 2", "b done 3", "b done 3", "b done 3"));
 }
 
+TEST(Packets, GoOnFromWhereAToolThrows) {
+  EXPECT_THAT(seen_behind("throw_at_second", 4),
+              ElementsAre("b packet 0", "b packet 1", "b packet 2", "b packet 3", "b done 0", "b done 1",
+                          "b done 2", "b done 3"));
+}
+
 TEST(Packets, GoOnWhenAToolThrows) {
   ToolChain chain{{.name = "a",
                    .options = R"("packets": true, "throw_in_submit": true)",

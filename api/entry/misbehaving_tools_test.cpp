@@ -11,21 +11,29 @@
 #include <atomic>
 #include <csignal>
 #include <cstdlib>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "api/entry/testing/hooks.hpp"
+#include "api/entry/testing/packets.hpp"
 #include "api/entry/testing/tool_chain.hpp"
 
 namespace {
 
+using rigel::testing::barrier;
+using rigel::testing::cpu_agent;
 using rigel::testing::Hooks;
+using rigel::testing::make_signal;
 using rigel::testing::PluginEntry;
+using rigel::testing::submit;
 using rigel::testing::ToolChain;
+using rigel::testing::wait_until;
 using ::testing::Contains;
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::KilledBySignal;
 
 class MisbehavingTool : public ::testing::TestWithParam<const char*> {
@@ -130,6 +138,61 @@ TEST_P(MisbehavingTool, IsNamedWhenItCrashesWhileItIsUnloaded) {
   EXPECT_EXIT(crash(), KilledBySignal(SIGABRT),
               "tool outer is being unloaded[^\n]*\n[^\n]*tool hooked is being unloaded[^\n]*\n$");
   ::setenv("HSA_LOADER_DEBUG", "none", 1);
+}
+
+// --- Throws, wherever it is --------------------------------------------------------------------------------
+
+class ThrowingTool : public ::testing::TestWithParam<std::string> {
+ protected:
+  // A life in which everything that tools see happens once at least. What fails is printed.
+  static void live(ToolChain& chain) {
+    ASSERT_EQ(chain.open(), HSA_STATUS_SUCCESS);
+    hsa_queue_t* queue = nullptr;
+    ASSERT_EQ(hsa_queue_create(cpu_agent(), 64, HSA_QUEUE_TYPE_SINGLE, nullptr, nullptr, UINT32_MAX,
+                               UINT32_MAX, &queue),
+              HSA_STATUS_SUCCESS);
+    const hsa_signal_t done = make_signal(3);
+    submit(queue, barrier(done));
+    submit(queue, barrier(done));
+    char from[100] = "what is copied";
+    char to[100] = {};
+    ASSERT_EQ(hsa_amd_memory_async_copy(to, cpu_agent(), from, cpu_agent(), sizeof from, 0, nullptr, done),
+              HSA_STATUS_SUCCESS);
+    EXPECT_TRUE(wait_until(done, 0));
+    EXPECT_STREQ(to, from);
+    hsa_queue_destroy(queue);
+    hsa_signal_destroy(done);
+    chain.close();
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(In, ThrowingTool,
+                         ::testing::Values("check", "load", "wants", "enter", "exit", "wants_queue", "submit",
+                                           "activities", "done", "unload"),
+                         [](const auto& member) { return member.param; });
+
+TEST_P(ThrowingTool, HasOneErrorInTheLogAndIsUnloaded) {
+  ToolChain chain{{.name = "thrower",
+                   .options = R"("throws_in": ")" + GetParam() + "\"",
+                   .library = RIGEL_TEST_THROWING_TOOL},
+                  {.name = "good", .options = R"("packets": true, "activities": true)"}};
+  ::testing::internal::CaptureStderr();
+  ::setenv("HSA_LOADER_DEBUG", "error", 1);
+  live(chain);
+  ::setenv("HSA_LOADER_DEBUG", "none", 1);
+  std::istringstream log(::testing::internal::GetCapturedStderr());
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(log, line);) lines.push_back(line);
+  const bool is_left_out = GetParam() == "check" || GetParam() == "load";
+  EXPECT_THAT(lines,
+              ElementsAre(HasSubstr(is_left_out              ? "(tool): failed: "
+                                    : GetParam() == "unload" ? "tool thrower: unload throws"
+                                                             : "tool thrower is not called any more: its ")));
+  const auto seen = chain.recorder.take();
+  for (const char* line :
+       {"good > hsa_queue_destroy", "good packet 1", "good done 1", "good copy of 100", "good unload"})
+    EXPECT_THAT(seen, Contains(line));
+  EXPECT_EQ(std::count(seen.begin(), seen.end(), "thrower unload"), is_left_out ? 0 : 1);
 }
 
 // --- Closes its library ------------------------------------------------------------------------------------

@@ -22,6 +22,8 @@ struct Listener {
 
 // --- Packets -----------------------------------------------------------------------------------------------
 
+constexpr size_t kPacketBytes = 64;
+
 struct ToolOnQueue {
   Listener listener;
   hsatool_queue_t queue;
@@ -35,10 +37,10 @@ void submit(const void* packets, uint64_t count, uint64_t index, void* data,
   if (!self.listener.is_there()) return write(packets, count);
   struct Way {
     hsa_amd_queue_intercept_packet_writer on;
-    bool taken;
-  } way{write, false};
+    uint64_t taken;
+  } way{write, 0};
   const hsatool_writer_t writer{sizeof writer, &way, [](void* self_, const void* what, uint64_t how_many) {
-                                  static_cast<Way*>(self_)->taken = true;
+                                  static_cast<Way*>(self_)->taken += how_many;
                                   static_cast<Way*>(self_)->on(what, how_many);
                                 }};
   const InTool in_tool;
@@ -46,7 +48,9 @@ void submit(const void* packets, uint64_t count, uint64_t index, void* data,
   const bool good = tool.guarded("submit", [&] {
     tool.loaded().packets.submit(tool.self(), &self.queue, packets, count, index, &writer);
   });
-  if (!good && !way.taken) write(packets, count);  // as if the tool were not there, which it is not any more
+  // The rest goes on as if the tool were not there, which it is not any more.
+  if (!good && way.taken < count)
+    write(static_cast<const unsigned char*>(packets) + way.taken * kPacketBytes, count - way.taken);
 }
 
 // --- Activities --------------------------------------------------------------------------------------------

@@ -46,8 +46,6 @@ Explained<void> Tool::load(LoadedTool loaded, const PluginConfig& config, const 
   hsatool_status_t status = HSA_STATUS_ERROR;
   try {
     status = loaded_.table.load(&host_, &self_);
-    if (status == HSA_STATUS_SUCCESS && loaded_.activities.wants != nullptr)
-      activities_ = loaded_.activities.wants(self_);
   } catch (const std::exception& problem) {
     failure_ = fmt::format("load throws: {}", problem.what());
     status = HSA_STATUS_ERROR;
@@ -63,6 +61,8 @@ Explained<void> Tool::load(LoadedTool loaded, const PluginConfig& config, const 
   }
   loaded_well_ = true;
   life_.fetch_add(1, std::memory_order_release);
+  if (loaded_.activities.wants != nullptr)
+    guarded("activities.wants", [this] { activities_ = loaded_.activities.wants(self_); });
   return {};
 }
 

@@ -119,6 +119,10 @@ void submit(void* self, const hsatool_queue_t* queue, const void* packets, uint6
     writer->write(writer->self, static_cast<const char*>(packets) + from * 64, how_many);
   };
   if (tool.is("throw_in_submit")) throw std::runtime_error("in submit");
+  if (tool.is("throw_at_second")) {
+    write(0, 1);
+    throw std::runtime_error("in submit");
+  }
   if (queue->agent.handle == 0 || queue->queue->id != queue->id) tool.recorder.note("no queue");
   for (uint64_t i = 0; i < count; ++i) tool.recorder.note(tool.name + " packet " + std::to_string(index + i));
   if (tool.is("one_by_one")) {

@@ -23,8 +23,9 @@
  *   Calls      A callback may call the API. Through `host->tables` such a call goes past all tools; a call of the
  *              exported functions from within a callback does too, as far as tools of this ABI are concerned. The
  *              calls of threads that the tool has started itself are like the application's: use `host->tables`.
- *   Exceptions must not cross the line. A callback that throws is logged, and nothing of that tool is called
- *              again but unload.
+ *   Exceptions must not cross the line. A load or check that throws has failed. Another callback that throws is
+ *              logged, and nothing of that tool is called again but unload; of the packets that a submit was
+ *              given, those go on that it has not handed on, as if it handed them on one for one.
  *   Fork       A forked child has no runtime, and so no callbacks. If it calls hsa_init, `load` is called again:
  *              keep state in what load makes, not in variables of the module.
  *   Changes    1.1: hsatool_activity_t.completion. 1.2: hsatool_plugin_t.check.

@@ -22,8 +22,8 @@
 //   static void check(std::string_view config, hsatool::Mistakes mistakes)
 // The constructor is `load`: what it throws is the reason for which the tool is not there. The destructor is
 // `unload`; a callback that another thread is in may go on while it runs and after it, as hsa_tool.h says, so what
-// callbacks use must not be the object's where that can happen. What any other throws ends the process, as it is not
-// allowed to cross the line.
+// callbacks use must not be the object's where that can happen. What any other throws is one error in the log, and
+// nothing of the object is called again but its destructor, which may throw if it says noexcept(false).
 #pragma once
 
 #include <hsa/hsa_api_trace.h>
@@ -139,13 +139,13 @@ struct Adapter {
     }
     return HSA_STATUS_ERROR;
   }
-  static void unload(void* tool) noexcept { delete static_cast<T*>(tool); }
+  static void unload(void* tool) { delete static_cast<T*>(tool); }
 
-  static int32_t wants(void* tool, const hsatool_function_t* function) noexcept {
+  static int32_t wants(void* tool, const hsatool_function_t* function) {
     if constexpr (requires(T & t) { t.wants(*function); }) return of(tool).wants(*function);
     return 1;
   }
-  static int32_t enter(void* tool, hsatool_call_t* call) noexcept {
+  static int32_t enter(void* tool, hsatool_call_t* call) {
     if constexpr (requires(T & t) { t.enter(*call); }) {
       if constexpr (std::is_void_v<decltype(of(tool).enter(*call))>) {
         of(tool).enter(*call);
@@ -155,28 +155,28 @@ struct Adapter {
     }
     return HSATOOL_GO_ON;
   }
-  static void exit(void* tool, hsatool_call_t* call) noexcept {
+  static void exit(void* tool, hsatool_call_t* call) {
     if constexpr (requires(T & t) { t.exit(*call); }) of(tool).exit(*call);
   }
-  static int32_t wants_queue(void* tool, const hsatool_queue_t* queue) noexcept {
+  static int32_t wants_queue(void* tool, const hsatool_queue_t* queue) {
     if constexpr (requires(T & t) { t.wants_queue(*queue); }) return of(tool).wants_queue(*queue);
     return 1;
   }
   static void submit(void* tool, const hsatool_queue_t* queue, const void* packets, uint64_t count,
-                     uint64_t index, const hsatool_writer_t* writer) noexcept {
+                     uint64_t index, const hsatool_writer_t* writer) {
     const std::span all(static_cast<const Packet*>(packets), static_cast<size_t>(count));
     if constexpr (requires(T & t) { t.submit(*queue, all, index, Writer(writer)); })
       of(tool).submit(*queue, all, index, Writer(writer));
   }
-  static uint32_t activities(void* tool) noexcept {
+  static uint32_t activities(void* tool) {
     if constexpr (requires(T & t) { t.activities(); }) return of(tool).activities();
     return 0;
   }
-  static void done(void* tool, const hsatool_activity_t* activity) noexcept {
+  static void done(void* tool, const hsatool_activity_t* activity) {
     if constexpr (requires(T & t) { t.done(*activity); }) of(tool).done(*activity);
   }
 
-  static void check(hsatool_str_t config, const hsatool_mistakes_t* mistakes) noexcept {
+  static void check(hsatool_str_t config, const hsatool_mistakes_t* mistakes) {
     if constexpr (requires { T::check(view(config), Mistakes(mistakes)); })
       T::check(view(config), Mistakes(mistakes));
   }
