@@ -488,6 +488,20 @@ TEST(Packets, GoOnWhenAToolThrows) {
   hsa_signal_destroy(done);
 }
 
+TEST(Packets, MayBeAskedForWithACopy) {
+  ToolChain chain{{.name = "a",
+                   .options = R"("activities": true, "copy_in_wants": true)",
+                   .more = R"("intercept": ["hsa_init"])"}};
+  ASSERT_EQ(chain.open(), HSA_STATUS_SUCCESS);
+  chain.recorder.take();
+  hsa_queue_t* queue = nullptr;
+  ASSERT_EQ(hsa_queue_create(cpu_agent(), kSize, HSA_QUEUE_TYPE_SINGLE, nullptr, nullptr, UINT32_MAX,
+                             UINT32_MAX, &queue),
+            HSA_STATUS_SUCCESS);
+  EXPECT_THAT(chain.recorder.take(), ElementsAre("a copy of 100"));
+  hsa_queue_destroy(queue);
+}
+
 TEST(Activities, AreToldBeforeTheApplicationLearnsOfThem) {
   ToolChain chain{{.name = "a", .options = R"("activities": true)", .more = R"("intercept": ["hsa_init"])"}};
   ASSERT_EQ(chain.open(), HSA_STATUS_SUCCESS);

@@ -319,20 +319,29 @@ void PacketTools::abandon() noexcept {
 }
 
 Result<bool> PacketTools::add_to(InterceptQueue& queue, const Agent& agent) {
-  const MutexLock lock(mutex_);
+  std::optional<KeepTools> keep;
+  if (is_handler_thread()) keep.emplace();
+  std::vector<Tool*> tools;
+  uint32_t kinds = 0;
+  AsyncDispatcher* dispatcher = nullptr;
+  {
+    const MutexLock lock(mutex_);  // not while a tool is asked, which may make copies
+    tools = tools_;
+    kinds = activities_.load(std::memory_order_relaxed) & kPackets;
+    dispatcher = dispatcher_.load(std::memory_order_relaxed);
+  }
   bool wanted = false;
-  const uint32_t kinds = activities_.load(std::memory_order_relaxed) & kPackets;
   if (kinds != 0) {
     auto observer =
-        std::make_shared<Observer>(Observer{listeners_of(tools_, kinds), kinds, &agent, queue.handle()->id,
-                                            dispatcher_.load(), std::make_shared<Order>()});
+        std::make_shared<Observer>(Observer{listeners_of(tools, kinds), kinds, &agent, queue.handle()->id,
+                                            dispatcher, std::make_shared<Order>()});
     queue.profile_always();
     queue.add_handler({observe, observer.get(), true, observer});
     wanted = true;
   }
   const hsatool_queue_t facts{sizeof facts, queue.handle(), agent.handle(), queue.handle()->id};
-  for (size_t i = tools_.size(); i-- > 0;) {
-    Tool& tool = *tools_[i];
+  for (size_t i = tools.size(); i-- > 0;) {
+    Tool& tool = *tools[i];
     const uint32_t life = tool.life();
     if (!tool.has_packets() || !Tool::is_alive(life)) continue;
     bool wants = true;

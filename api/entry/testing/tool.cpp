@@ -108,8 +108,23 @@ void exit(void* self, hsatool_call_t* call) {
     *static_cast<hsa_signal_value_t*>(call->result) *= -1;
 }
 
-int32_t wants_queue(void* tool, const hsatool_queue_t*) {
-  return of(tool).is("packets");
+// By the runtime's own functions.
+void copy_something(const HsaApiTable& tables, hsa_agent_t agent) {
+  char from[100] = {};
+  char to[100];
+  hsa_signal_t done{};
+  tables.core_->hsa_signal_create_fn(1, 0, nullptr, &done);
+  tables.amd_ext_->hsa_amd_memory_async_copy_fn(to, agent, from, agent, sizeof from, 0, nullptr, done);
+  while (tables.core_->hsa_signal_wait_scacquire_fn(done, HSA_SIGNAL_CONDITION_LT, 1, UINT64_MAX,
+                                                    HSA_WAIT_STATE_BLOCKED) >= 1) {
+  }
+  tables.core_->hsa_signal_destroy_fn(done);
+}
+
+int32_t wants_queue(void* self, const hsatool_queue_t* queue) {
+  Tool& tool = of(self);
+  if (tool.is("copy_in_wants")) copy_something(tool.tables(), queue->agent);
+  return tool.is("packets");
 }
 
 void submit(void* self, const hsatool_queue_t* queue, const void* packets, uint64_t count, uint64_t index,
