@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -16,19 +17,23 @@ OutputFile::~OutputFile() {
 
 void OutputFile::open(const std::string& path, bool goes_on) {
   close();
-  const auto complain = [&path](const char* what) {
-    throw std::system_error(errno, std::generic_category(), what + path);
+  const auto fail = [&](const char* what) {
+    const int error = errno;
+    close();
+    throw std::system_error(error, std::generic_category(), what + path);
   };
   descriptor_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-  if (descriptor_ < 0) complain("cannot open ");
-  if (::flock(descriptor_, LOCK_EX | LOCK_NB) != 0) {
-    if (errno != EWOULDBLOCK) return;  // a file system without locks
+  if (descriptor_ < 0) fail("cannot open ");
+  // A pipe, a terminal or a device may have many writers, and has nothing to empty.
+  struct stat facts {};
+  if (::fstat(descriptor_, &facts) == 0 && !S_ISREG(facts.st_mode)) return;
+  // Any other error is that of a file system without locks.
+  if (::flock(descriptor_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
     close();
     throw std::runtime_error(path +
                              " is being written by another process: %p in option 'file' is the process id");
   }
-  // Not of a pipe or a terminal, which have nothing to empty.
-  if (!goes_on && ::ftruncate(descriptor_, 0) != 0 && errno != EINVAL) complain("cannot empty ");
+  if (!goes_on && ::ftruncate(descriptor_, 0) != 0) fail("cannot empty ");
 }
 
 int OutputFile::write(std::string_view bytes) noexcept {

@@ -1,4 +1,4 @@
-// The file of a trace: appended to, and nobody else's while it is.
+// The file of a trace: appended to, and nobody else's while it is. What is no regular file has no such owner.
 #pragma once
 
 #include <string>
@@ -14,7 +14,7 @@ class OutputFile {
   OutputFile& operator=(const OutputFile&) = delete;
 
   /// Opens the file, and empties it unless `goes_on`. Throws std::system_error, or std::runtime_error if
-  /// another process writes to it.
+  /// another process writes to it, as far as the file system can tell.
   void open(const std::string& path, bool goes_on);
   /// Writes it all, or returns the number of the error (errno).
   int write(std::string_view bytes) noexcept;

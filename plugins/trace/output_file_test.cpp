@@ -1,0 +1,84 @@
+// Who may write to the file of a trace, and what becomes of what was in it.
+#include "plugins/trace/output_file.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <stdexcept>
+#include <string>
+
+namespace {
+bool file_system_has_locks = true;
+}  // namespace
+
+// In the place of the C library's.
+extern "C" int flock(int descriptor, int operation) noexcept {
+  if (file_system_has_locks) return static_cast<int>(::syscall(SYS_flock, descriptor, operation));
+  errno = ENOLCK;
+  return -1;
+}
+
+namespace trace {
+namespace {
+
+class OutputFileTest : public ::testing::Test {
+ protected:
+  ~OutputFileTest() override {
+    file_system_has_locks = true;
+    std::filesystem::remove(path_);
+  }
+  void write(std::string_view text, bool goes_on) const {
+    OutputFile file;
+    file.open(path_, goes_on);
+    EXPECT_EQ(file.write(text), 0);
+  }
+  std::string content() const {
+    std::ifstream file(path_);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+
+  const std::string path_ =
+      std::filesystem::temp_directory_path() / ("output-file-test-" + std::to_string(::getpid()));
+};
+
+TEST_F(OutputFileTest, IsEmptiedUnlessItGoesOn) {
+  for (const bool locks : {true, false}) {
+    file_system_has_locks = locks;
+    write("of an earlier process", false);
+    write("one,", false);
+    write("two", true);
+    EXPECT_EQ(content(), "one,two") << (locks ? "with locks" : "without locks");
+  }
+}
+
+TEST_F(OutputFileTest, HasOneWriter) {
+  OutputFile first, second;
+  first.open(path_, false);
+  EXPECT_THROW(second.open(path_, false), std::runtime_error);
+  first.close();
+  EXPECT_NO_THROW(second.open(path_, false));
+}
+
+TEST_F(OutputFileTest, MayHaveManyWhereItIsADevice) {
+  OutputFile first, second;
+  first.open("/dev/null", false);
+  EXPECT_NO_THROW(second.open("/dev/null", false));
+}
+
+TEST_F(OutputFileTest, MayHaveManyWhereItIsAPipe) {
+  ASSERT_EQ(::mkfifo(path_.c_str(), 0600), 0);
+  std::fstream reader(path_);  // for both directions, so that nobody waits
+  OutputFile first, second;
+  first.open(path_, false);
+  EXPECT_NO_THROW(second.open(path_, false));
+}
+
+}  // namespace
+}  // namespace trace
