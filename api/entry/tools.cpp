@@ -16,6 +16,7 @@
 #include "api/support/mutex.hpp"
 #include "core/base/log.hpp"
 #include "core/tool/packet_tools.hpp"
+#include "loader/text/words.hpp"
 
 namespace rigel::api {
 namespace {
@@ -67,6 +68,19 @@ ToolFacts facts_of(const PluginConfig& plugin, hsa_ven_rigel_tool_state_t state,
 
 void say(Runtime& runtime, Outcome outcome, const std::string& name, std::string_view text) {
   runtime.report().add(Stage::kTool, outcome, name, text);
+}
+
+// A mistyped name would go unnoticed.
+void warn_of_unused_patterns(const PluginConfig& plugin, Runtime& runtime) {
+  const auto functions = tool_functions();
+  for (const std::string& pattern : plugin.intercept) {
+    const auto fits = [&pattern](const hsatool_function_t* function) {
+      return glob_matches(pattern, function->name.data);
+    };
+    if (std::any_of(functions.begin(), functions.end(), fits)) continue;
+    say(runtime, Outcome::kWarning, plugin.name,
+        fmt::format("intercept: {} matches no function", in_quotes(pattern)));
+  }
 }
 
 std::vector<ToolFacts> ToolSet::facts() const {
@@ -124,6 +138,7 @@ bool ToolSet::load_one(const PluginConfig& plugin, OpenedPlugin& opened, ApiTabl
   const auto begun =
       tool.load(std::move(opened.tool), plugin, {&own_tables(), functions.data(), functions.size()});
   if (!begun) return refuse(begun.error());
+  warn_of_unused_patterns(plugin, runtime);
   ++used_;
   is_hsa_tool_.push_back(false);
   layer_.push_back(&tool);

@@ -259,6 +259,15 @@ TEST(Tools, WithWrongOptionsAreNotLoadedAndEachMistakeIsTold) {
   EXPECT_THAT(said, Not(HasSubstr("/plugins/2"))) << "which is not used";
 }
 
+TEST(Tools, HaveAWarningOfPatternsThatMatchNoFunction) {
+  ToolChain chain{{.name = "a", .more = R"("intercept": ["hsa_que_*", "hsa_queue_*"])"}};
+  hsa_status_t status = HSA_STATUS_ERROR;
+  const std::string said = log_of(chain, status);
+  EXPECT_EQ(status, HSA_STATUS_SUCCESS);
+  EXPECT_THAT(said, HasSubstr("a (tool): warning: intercept: 'hsa_que_*' matches no function\n"));
+  EXPECT_THAT(said, Not(HasSubstr("hsa_queue_")));
+}
+
 TEST(Tools, ThatMustNotFailAndHaveWrongOptionsKeepTheRuntimeClosed) {
   ToolChain chain{{.name = "a", .options = R"("mistaken": true)", .more = R"("on_error": "fail")"}};
   EXPECT_EQ(chain.open(), HSA_STATUS_ERROR_INVALID_FILE);
