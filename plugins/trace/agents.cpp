@@ -29,6 +29,7 @@ Agents::Agents(const HsaApiTable& tables, const Patterns& wanted) {
     const char* const kind = type == HSA_DEVICE_TYPE_CPU   ? "CPU"
                              : type == HSA_DEVICE_TYPE_GPU ? "GPU"
                                                            : "agent";
+    names_.insert(names_.end(), {name, kind, position});
     std::string text = std::string(kind) + " " + position;
     if (type != HSA_DEVICE_TYPE_CPU) text += std::string(" ") + name;
     agents_[all[i].handle] = {std::move(text), wanted.mean({name, kind, position}),

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 #include "plugins/trace/pattern.hpp"
 
@@ -17,6 +18,8 @@ class Agents {
   /// Asks the runtime. `wanted` is compared to names ("gfx906"), to kinds ("GPU") and to positions ("1").
   Agents(const HsaApiTable& tables, const Patterns& wanted);
 
+  /// All that patterns are compared to.
+  const std::vector<std::string>& names() const { return names_; }
   /// "GPU 1 gfx906", "CPU 0", or the handle of an agent that is not known.
   std::string name(hsa_agent_t agent) const;
   bool is_wanted(hsa_agent_t agent) const;
@@ -30,6 +33,7 @@ class Agents {
     bool wanted;
     bool gpu;
   };
+  std::vector<std::string> names_;
   std::unordered_map<uint64_t, Facts> agents_;
   std::unordered_map<uint64_t, uint64_t> pools_;
 };

@@ -2,6 +2,7 @@
 // any one. A name is meant if one of them matches, or there is none, and if none that begins with `!` does.
 #pragma once
 
+#include <algorithm>
 #include <initializer_list>
 #include <string>
 #include <string_view>
@@ -51,6 +52,20 @@ class Patterns {
       wanted = wanted || any(wanted_, name);
     }
     return wanted;
+  }
+
+  /// Those by which none of the names is meant or not meant, as they were given.
+  std::vector<std::string> that_match_none(const std::vector<std::string>& names) const {
+    std::vector<std::string> out;
+    const auto add = [&](const std::vector<std::string>& patterns, const char* mark) {
+      for (const std::string& pattern : patterns) {
+        const auto fits = [&pattern](const std::string& name) { return matches(pattern, name); };
+        if (std::none_of(names.begin(), names.end(), fits)) out.push_back(mark + pattern);
+      }
+    };
+    add(wanted_, "");
+    add(unwanted_, "!");
+    return out;
   }
 
  private:

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "api/support/mutex.hpp"
+#include "loader/text/words.hpp"
 #include "plugins/trace/markers.hpp"
 
 namespace trace {
@@ -68,6 +69,7 @@ void Tracer::start(const hsatool::Host& host) {
   options_ = Options::parse(host.config(), mistakes);
   if (mistakes.has_errors()) throw std::invalid_argument(mistakes.entries().front().text);  // check tells all
   agents_ = Agents(host.tables(), options_.agents);
+  warn_of_unused_patterns(host);
   const std::string path = expand_path(options_.file, static_cast<uint64_t>(process_));
   file_.open(path, path == path_);  // a trace goes on where the runtime has been started again
   path_ = path;
@@ -91,6 +93,21 @@ void Tracer::start(const hsatool::Host& host) {
   }
   if (options_.markers) take_markers(&recorder_);
   is_started_ = true;
+}
+
+// A mistyped name would go unnoticed. The names of kernels are not known yet.
+void Tracer::warn_of_unused_patterns(const hsatool::Host& host) const {
+  const auto warn = [&host](std::string_view option, const std::string& pattern, std::string_view what) {
+    host.log(HSATOOL_LOG_WARN,
+             std::string(option) + ": " + rigel::in_quotes(pattern) + " matches no " + std::string(what));
+  };
+  std::vector<std::string> functions;
+  for (const hsatool_function_t* const function : host.functions())
+    functions.emplace_back(hsatool::view(function->name));
+  for (const std::string& pattern : options_.functions.that_match_none(functions))
+    warn("functions", pattern, "function");
+  for (const std::string& pattern : options_.agents.that_match_none(agents_.names()))
+    warn("agents", pattern, "agent");
 }
 
 void Tracer::stop() noexcept {

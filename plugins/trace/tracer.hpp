@@ -42,6 +42,7 @@ class Tracer {
  private:
   explicit Tracer(const hsatool::Host& host);
   void start(const hsatool::Host& host);
+  void warn_of_unused_patterns(const hsatool::Host& host) const;
   void write_until_stopped() noexcept;
   void flush() noexcept;
   void complain(const std::string& what) noexcept;

@@ -11,9 +11,11 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <mutex>
 #include <sstream>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace trace {
@@ -37,6 +39,17 @@ struct FakeRuntime {
 
   static constexpr hsatool_str_t text(std::string_view words) { return {words.data(), words.size()}; }
 
+  void log(std::string line) {
+    const std::lock_guard lock(mutex);
+    lines.push_back(std::move(line));
+  }
+  std::vector<std::string> logged() {
+    const std::lock_guard lock(mutex);
+    return lines;
+  }
+
+  std::mutex mutex;
+  std::vector<std::string> lines;  // of the log
   CoreApiTable core{};
   HsaApiTable tables{};
   std::string config;
@@ -46,11 +59,13 @@ struct FakeRuntime {
   const hsatool_function_t* functions[1] = {&load};
   hsatool_services_t services{sizeof services,
                               [](void*, uint32_t) { return int32_t{0}; },
-                              [](void*, uint32_t, hsatool_str_t) {},
+                              [](void* self, uint32_t, hsatool_str_t line) {
+                                static_cast<FakeRuntime*>(self)->log({line.data, line.size});
+                              },
                               [](void*, hsatool_str_t) {},
                               now,
                               [] { return uint64_t{0}; }};
-  hsatool_host_t host{sizeof host, 1, 1, nullptr, &services, text("trace"), {}, nullptr, functions, 1};
+  hsatool_host_t host{sizeof host, 1, 1, this, &services, text("trace"), {}, nullptr, functions, 1};
 };
 
 // Never freed, for late threads, as the tools of a runtime are.
@@ -63,11 +78,16 @@ class TracerTest : public ::testing::Test {
  protected:
   TracerTest()
       : folder_(std::filesystem::temp_directory_path() / ("trace-test-" + std::to_string(::getpid()))),
-        runtime_(kept_runtime(R"({"file": ")" + (folder_ / "trace").string() + R"(", "summary": ")" +
-                              (folder_ / "table").string() + R"(", "flush_ms": 1, "buffer_kb": 16})")) {
+        runtime_(runtime("")) {
     std::filesystem::create_directories(folder_);
   }
   ~TracerTest() override { std::filesystem::remove_all(folder_); }
+
+  FakeRuntime& runtime(const std::string& options, std::string file = {}) const {
+    if (file.empty()) file = folder_ / "trace";
+    return kept_runtime(R"({"file": ")" + file + R"(", "summary": ")" + (folder_ / "table").string() +
+                        R"(", "flush_ms": 1, "buffer_kb": 16)" + options + "}");
+  }
 
   Tracer& start() { return Tracer::start_here(hsatool::Host(&runtime_.host)); }
 
@@ -174,6 +194,15 @@ TEST_F(TracerTest, TakesNothingBetweenSessions) {
   start();
   tracer.stop();
   EXPECT_EQ(counted().first, 0u);
+}
+
+TEST_F(TracerTest, WarnsOfPatternsThatMatchNothing) {
+  FakeRuntime& mistaken = runtime(
+      R"(, "functions": ["hsasignal*", "hsa_signal_*", "!*_index_*"], "agents": ["gfx9999"], "kernels": ["x"])");
+  Tracer::start_here(hsatool::Host(&mistaken.host)).stop();
+  EXPECT_THAT(mistaken.logged(), ::testing::ElementsAre("functions: 'hsasignal*' matches no function",
+                                                        "functions: '!*_index_*' matches no function",
+                                                        "agents: 'gfx9999' matches no agent"));
 }
 
 TEST(KernelNames, HoldFromWhenTheyAreKnown) {
