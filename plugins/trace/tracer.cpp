@@ -74,7 +74,8 @@ void Tracer::start(const hsatool::Host& host) {
   file_.open(path, path == path_);  // a trace goes on where the runtime has been started again
   path_ = path;
   out_.clear();
-  is_broken_ = false;
+  file_failed_ = false;
+  writer_failed_ = false;
   stopping_ = false;
   const std::span functions = host.functions();
   std::vector<bool> shown(functions.size());
@@ -89,6 +90,7 @@ void Tracer::start(const hsatool::Host& host) {
     thread_ = std::thread([this] { write_until_stopped(); });
   } catch (...) {
     recorder_.stop();
+    file_.close();
     throw;
   }
   if (options_.markers) take_markers(&recorder_);
@@ -110,6 +112,17 @@ void Tracer::warn_of_unused_patterns(const hsatool::Host& host) const {
     warn("agents", pattern, "agent");
 }
 
+template <class Step>
+bool Tracer::attempt(Step&& step) noexcept {
+  try {
+    step();
+    return true;
+  } catch (const std::exception& problem) {
+    complain(problem.what());
+    return false;
+  }
+}
+
 void Tracer::stop() noexcept {
   const rigel::MutexLock lock(mutex_);
   if (!is_started_) return;
@@ -119,50 +132,43 @@ void Tracer::stop() noexcept {
   stopping_ = true;
   recorder_.wake();
   thread_.join();
-  try {
-    finish();
-  } catch (const std::exception& problem) {
-    complain(problem.what());
-  }
+  attempt([this] { write_the_rest(); });
+  attempt([this] { summarise(); });  // also of a trace that could not be written
   file_.close();
 }
 
-void Tracer::finish() {
-  if (is_broken_) return;
+void Tracer::write_the_rest() {
+  if (writer_failed_) return;
   writer_->cycle([this] { flush(); });
   writer_->close_calls_of(static_cast<uint32_t>(::syscall(SYS_gettid)), recorder_.host().services->now());
   flush();
-  summarise();
 }
 
 void Tracer::write_until_stopped() noexcept {
   pthread_setname_np(pthread_self(), "trace");
   // Where nothing happens, a look now and then is enough.
   bool any = true;
-  try {
+  writer_failed_ = !attempt([&] {
     while (!stopping_) {
       recorder_.sleep(any ? options_.flush_ms : 5 * options_.flush_ms);
       any = writer_->cycle([this] { flush(); });
       flush();
     }
-  } catch (const std::exception& problem) {
-    complain(problem.what());
-    is_broken_ = true;
-  }
+  });
 }
 
 // Whole packets: whatever becomes of the process, they can be read.
 void Tracer::flush() noexcept {
-  if (!is_broken_ && !out_.empty()) {
+  if (!file_failed_ && !out_.empty()) {
     if (const int error = file_.write(out_); error != 0) {
-      is_broken_ = true;
+      file_failed_ = true;
       complain(std::string("cannot write to ") + path_ + ": " + std::strerror(error));
     }
   }
   out_.clear();
 }
 
-void Tracer::complain(const std::string& what) noexcept {
+void Tracer::complain(std::string_view what) noexcept {
   const hsatool_host_t& host = recorder_.host();
   host.services->log(host.self, HSATOOL_LOG_ERROR, hsatool::str(what));
 }
@@ -187,7 +193,10 @@ void Tracer::summarise() {
   }
   OutputFile file;
   const std::string path = expand_path(options_.summary, static_cast<uint64_t>(process_));
-  file.open(path, false);
+  const bool goes_on = path == summary_path_;
+  file.open(path, goes_on);
+  summary_path_ = path;
+  if (goes_on) text.insert(0, "\n");
   if (const int error = file.write(text); error != 0)
     throw std::system_error(error, std::generic_category(), path);
 }

@@ -10,6 +10,7 @@
 #include <atomic>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <thread>
 
 #include "api/support/mutex.hpp"
@@ -44,10 +45,13 @@ class Tracer {
   void start(const hsatool::Host& host);
   void warn_of_unused_patterns(const hsatool::Host& host) const;
   void write_until_stopped() noexcept;
+  void write_the_rest();
   void flush() noexcept;
-  void complain(const std::string& what) noexcept;
-  void finish();
   void summarise();
+  /// What the step throws is an error in the log; then false.
+  template <class Step>
+  bool attempt(Step&& step) noexcept;
+  void complain(std::string_view what) noexcept;
 
   const pid_t process_;
   Recorder recorder_;
@@ -58,9 +62,11 @@ class Tracer {
   Options options_;
   Agents agents_;
   std::string path_;
+  std::string summary_path_;  // of a table that an earlier session has written
   OutputFile file_;
   std::string out_;
-  bool is_broken_ = false;  // the file, or for want of memory the writer
+  bool file_failed_ = false;    // nothing more is written to it, and all is counted
+  bool writer_failed_ = false;  // for want of memory
   std::unique_ptr<Writer> writer_;
   std::thread thread_;
   std::atomic<bool> stopping_{false};

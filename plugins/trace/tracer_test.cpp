@@ -119,6 +119,14 @@ class TracerTest : public ::testing::Test {
     return count;
   }
 
+  // Words, in all rings.
+  static uint64_t recorded(Tracer& tracer) {
+    uint64_t words = 0;
+    for (const ThreadRing* ring = tracer.recorder().rings(); ring != nullptr; ring = ring->next)
+      words += ring->ring.end();
+    return words;
+  }
+
   const std::filesystem::path folder_;
   FakeRuntime& runtime_;
 };
@@ -164,16 +172,13 @@ TEST_F(TracerTest, EndsAndBeginsWhileThreadsRecord) {
     });
   }
   for (int life = 0; life < 10; ++life) {
-    uint64_t from = 0;
-    while (from == 0) {  // until one of them is seen to record
-      for (const ThreadRing* ring = tracer.recorder().rings(); ring != nullptr; ring = ring->next)
-        from += ring->ring.end();
-      std::this_thread::yield();
-    }
+    const uint64_t before = recorded(tracer);
+    while (recorded(tracer) < before + 1000) std::this_thread::yield();  // whole calls, in this life
     tracer.stop();
     tracer.stop();  // once is enough, and twice no harm
     const auto [calls, lost] = counted();
     EXPECT_GT(calls + lost, 0u) << "what was recorded in life " << life << " is in its table";
+    std::filesystem::remove(folder_ / "table");  // the next would be behind it
     start();
   }
   over = true;
@@ -194,6 +199,31 @@ TEST_F(TracerTest, TakesNothingBetweenSessions) {
   start();
   tracer.stop();
   EXPECT_EQ(counted().first, 0u);
+}
+
+TEST_F(TracerTest, HasTheTablesOfAllSessionsInOneFile) {
+  for (const uint64_t calls : {1, 2, 3}) {
+    Tracer& tracer = start();
+    for (uint64_t id = 1; id <= calls; ++id) call(tracer, runtime_, id, 0);
+    tracer.stop();
+  }
+  std::ifstream file(folder_ / "table");
+  std::vector<uint64_t> counts;
+  for (std::string line; std::getline(file, line);) {
+    if (line.ends_with("hsa_signal_load_relaxed")) counts.push_back(std::stoull(line));
+  }
+  EXPECT_THAT(counts, ::testing::ElementsAre(1, 2, 3));
+}
+
+TEST_F(TracerTest, HasATableWhereTheDiskIsFull) {
+  FakeRuntime& full = runtime("", "/dev/full");
+  Tracer& tracer = Tracer::start_here(hsatool::Host(&full.host));
+  call(tracer, full, 1);
+  while (full.logged().empty()) std::this_thread::yield();
+  call(tracer, full, 3);
+  tracer.stop();
+  EXPECT_THAT(full.logged(), ::testing::ElementsAre("cannot write to /dev/full: No space left on device"));
+  EXPECT_EQ(counted(), std::pair(uint64_t{4}, uint64_t{0}));
 }
 
 TEST_F(TracerTest, WarnsOfPatternsThatMatchNothing) {
