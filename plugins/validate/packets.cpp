@@ -359,10 +359,11 @@ void check_packet(Validator& validator, Queue& queue, const hsatool::Packet& byt
   }
   check_reserved(subject, bytes);
   if (!ends_with_news || queue.stopped.load(std::memory_order_acquire)) return;
+  packet.dependencies = dependencies_of(bytes);
   const InFlightPacket named = packet;
   const std::string who = packet.name();
   validator.check_handle(Kind::kSignal, packet.completion_signal(), who);
-  for (const uint64_t signal : packet.dependencies()) validator.check_handle(Kind::kSignal, signal, who);
+  for (const uint64_t signal : packet.dependencies) validator.check_handle(Kind::kSignal, signal, who);
   check_signals(subject, named, validator.in_flight.add(std::move(packet)));
 }
 

@@ -141,6 +141,19 @@ TEST_F(DeviceRules, V403IsKeptByKernelsOneAfterTheOther) {
   EXPECT_THAT(program.end(), IsEmpty());
 }
 
+TEST_F(DeviceRules, V403IsKeptByAKernelForWhichTheOtherHasWaitedFromTheBeginning) {
+  void* const block = device_memory(gpus[0]);
+  allow(block, program.agent());
+  const hsa_signal_t over = program.signal();
+  submit(gpu_queue, barrier({0}, {over}));
+  submit(gpu_queue, given(block));
+  EXPECT_THAT(Program::take_numbers(), ElementsAre(207));
+  submit(queue, given(block, over));
+  hsa_signal_destroy(over);
+  EXPECT_THAT(Program::take_numbers(), ElementsAre(304)) << "which they still name";
+  EXPECT_THAT(end(), IsEmpty());
+}
+
 TEST_F(DeviceRules, V212IsBrokenByNoPrivateSegmentAndV212IsKeptByWhatTheKernelDeclares) {
   std::ifstream file(VALIDATE_GPU_KERNELS, std::ios::binary);
   if (!file) GTEST_SKIP() << "there is no " << VALIDATE_GPU_KERNELS;

@@ -6,7 +6,9 @@
 #include <atomic>
 #include <chrono>
 #include <cstring>
+#include <string>
 #include <thread>
+#include <vector>
 
 #include "plugins/validate/testing/program.hpp"
 
@@ -648,6 +650,62 @@ TEST(V302IsKept, ByAnOrBarrierOneOfWhoseSignalsIsNotInTheCircle) {
   hsa_queue_destroy(one);
   hsa_queue_destroy(other);
   for (const hsa_signal_t signal : {a, b, c}) hsa_signal_destroy(signal);
+  EXPECT_THAT(program.end(), IsEmpty());
+}
+
+TEST(V302IsBroken, ByAnOrBarrierBothOfWhoseSignalsHangOnOnePacket) {
+  Program program;
+  std::vector<hsa_queue_t*> queues;
+  const auto submit_apart = [&](const hsa_barrier_and_packet_t& packet) {
+    submit(queues.emplace_back(program.queue()), packet);
+  };
+  const hsa_signal_t a = program.signal(), b = program.signal(), c = program.signal(), d = program.signal(),
+                     e = program.signal();
+  submit_apart(barrier(a, {b, c}, HSA_PACKET_TYPE_BARRIER_OR));
+  submit_apart(barrier(b, {d}));
+  submit_apart(barrier(c, {d}));
+  submit_apart(barrier(d, {e}));
+  EXPECT_THAT(Program::take_numbers(), IsEmpty());
+  submit_apart(barrier(e, {a}));
+  const auto reports = Program::take();
+  ASSERT_EQ(reports.size(), 1u);
+  EXPECT_EQ(reports[0].rule, 302u);
+  for (const hsa_queue_t* const queue : queues)
+    EXPECT_THAT(reports[0].text, HasSubstr("(packet 0 of queue " + std::to_string(queue->id) + ")"));
+  for (hsa_queue_t* const queue : queues) hsa_queue_destroy(queue);
+  for (const hsa_signal_t signal : {a, b, c, d, e}) hsa_signal_destroy(signal);
+  EXPECT_THAT(program.end(), IsEmpty());
+}
+
+// The tool's one lock is held while it searches, and no packet of the process moves meanwhile.
+TEST(V302IsSoughtInLittleTime, WithThousandsOfPacketsInFlight) {
+  constexpr int kPackets = 8000;
+  Program program;
+  hsa_queue_t* const deep = program.queue(16384);
+  hsa_queue_t* const other = program.queue();
+  const hsa_signal_t gate = program.signal(), last = program.signal(), end = program.signal();
+  const auto with_the_bit = [](hsa_signal_t completion, std::initializer_list<hsa_signal_t> dependencies) {
+    auto packet = barrier(completion, dependencies);
+    packet.header |= 1 << HSA_PACKET_HEADER_BARRIER;
+    return packet;
+  };
+  const auto seconds_for = [](hsa_queue_t* queue, const hsa_barrier_and_packet_t& packet) {
+    const auto begin = std::chrono::steady_clock::now();
+    submit(queue, packet);
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  };
+  submit(deep, barrier({0}, {gate}));
+  for (int i = 0; i < kPackets; ++i) submit(deep, with_the_bit({0}, {}));
+  submit(deep, with_the_bit(last, {}));
+  EXPECT_LT(seconds_for(other, with_the_bit(end, {last})), 1.) << "it waits for all of them";
+  EXPECT_THAT(Program::take_numbers(), IsEmpty());
+  EXPECT_LT(seconds_for(other, with_the_bit(gate, {})), 1.) << "all of them wait for it";
+  EXPECT_THAT(Program::take_numbers(), ElementsAre(302));
+  hsa_signal_store_screlease(gate, 0);
+  wait(end);
+  hsa_queue_destroy(deep);
+  hsa_queue_destroy(other);
+  for (const hsa_signal_t signal : {gate, last, end}) hsa_signal_destroy(signal);
   EXPECT_THAT(program.end(), IsEmpty());
 }
 

@@ -124,8 +124,8 @@ void Validator::done(const hsatool_activity_t& activity) {
     in_flight.copy_done(activity.call);
     return;
   }
-  for (const std::string& packet : in_flight.done(activity.queue_id, activity.index))
-    report(Rule::kKernargChanged, packet, "its arguments are not what they were when it was submitted");
+  if (const auto packet = in_flight.done(activity.queue_id, activity.index))
+    report(Rule::kKernargChanged, *packet, "its arguments are not what they were when it was submitted");
 }
 
 }  // namespace validate
