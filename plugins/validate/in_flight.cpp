@@ -48,14 +48,24 @@ std::vector<InFlight::Shared> InFlight::shared_at_once(Node& packet) {
   return out;
 }
 
+// A packet is taken out before its signal is told, so that under the lock the value counts at least those that are here.
+void InFlight::check_count(const Node& packet, Findings& findings) const {
+  const uint64_t signal = packet.completion_signal();
+  const uint32_t completers = signal == 0 ? 0 : graph_.completers_of(signal);
+  if (completers < 2) return;
+  const int64_t value = value_of_(signal);
+  if (value <= 0 || value >= completers) return;
+  findings.same_signal = completers - 1;
+  findings.value_of_signal = value;
+}
+
 InFlight::Findings InFlight::add(InFlightPacket packet) {
   Findings out;
   const rigel::MutexLock lock(mutex_);
   Node& added = graph_.add(std::move(packet));
   for (const Block& block : added.blocks) blocks_[block.base][added.agent].emplace(added.place, &added);
 
-  if (const uint64_t completion = added.completion_signal(); completion != 0)
-    out.same_signal = graph_.completers_of(completion) - 1;
+  check_count(added, out);
   graph_.find_those_after(added);
   if (graph_.is_found(added)) {
     for (const Node* const part : graph_.circle_of(added)) out.circle.push_back(part->name());

@@ -33,10 +33,13 @@ uint64_t hash_of_bytes(uint64_t address, uint64_t bytes);
 class InFlight {
  public:
   /// What a signal's value is; 0 if it does not live.
-  explicit InFlight(std::function<int64_t(uint64_t signal)> value_of) : graph_(std::move(value_of)) {}
+  explicit InFlight(const std::function<int64_t(uint64_t signal)>& value_of)
+      : value_of_(value_of), graph_(value_of) {}
 
   struct Findings {
-    uint32_t same_signal = 0;  ///< packets that will complete the new one's completion signal, before it
+    // Packets that will complete the new one's completion signal, before it, if the signal does not count them all.
+    uint32_t same_signal = 0;
+    int64_t value_of_signal = 0;
     std::vector<std::string> circle;  ///< the packets of a circle
     std::vector<std::string> coarse;  ///< blocks that another agent uses at the same time, and what uses them
   };
@@ -71,6 +74,9 @@ class InFlight {
   /// Those that neither wait for the packet nor are waited for.
   std::vector<Shared> shared_at_once(Node& packet) RIGEL_REQUIRES(mutex_);
 
+  void check_count(const Node& packet, Findings& findings) const RIGEL_REQUIRES(mutex_);
+
+  const std::function<int64_t(uint64_t)> value_of_;
   mutable rigel::Mutex mutex_;
   PacketGraph graph_ RIGEL_GUARDED_BY(mutex_);
   // Packets, by the base of a block that they use, and their agent.

@@ -158,7 +158,7 @@ void PacketGraph::find_waiters(Node& node) {
   const uint64_t signal = node.completion_signal();
   const auto entry = signals_.find(signal);
   if (entry == signals_.end() || std::exchange(entry->second.search, search_) == search_) return;
-  if (value_of_(signal) == 0) return;
+  if (entry->second.waiters.empty() || value_of_(signal) == 0) return;
   for (const auto& [place, waiter] : entry->second.waiters) found_by_signal(*waiter, signal, node);
 }
 

@@ -187,21 +187,17 @@ void check_dispatch(const Subject& subject, InFlightPacket& packet) {
   check_kernarg(subject, dispatch, packet);
 }
 
-void check_signals(const Subject& subject, const InFlightPacket& packet, const InFlight::Findings& findings) {
+void report(const Subject& subject, uint64_t completion, const InFlight::Findings& findings) {
   if (!findings.circle.empty()) {
     std::string text = "these wait for each other:";
     for (const std::string& part : findings.circle) text += "\n  " + part;
     subject.report(Rule::kCircle, text);
   }
-  const uint64_t completion = packet.completion_signal();
-  if (completion != 0 && findings.same_signal > 0) {
-    const int64_t value = subject.validator.value_of_signal(completion);
-    if (value > 0 && value < static_cast<int64_t>(findings.same_signal) + 1) {
-      subject.report(
-          Rule::kSignalReused,
-          fmt::format("{} packets before it will complete the same signal, whose value is {}\n{}",
-                      findings.same_signal, value, subject.validator.describe(Kind::kSignal, completion)));
-    }
+  if (findings.same_signal > 0) {
+    subject.report(Rule::kSignalReused,
+                   fmt::format("{} packets before it will complete the same signal, whose value is {}\n{}",
+                               findings.same_signal, findings.value_of_signal,
+                               subject.validator.describe(Kind::kSignal, completion)));
   }
   for (const std::string& block : findings.coarse) subject.report(Rule::kCoarseShared, block);
 }
@@ -360,11 +356,11 @@ void check_packet(Validator& validator, Queue& queue, const hsatool::Packet& byt
   check_reserved(subject, bytes);
   if (!ends_with_news || queue.stopped.load(std::memory_order_acquire)) return;
   packet.dependencies = dependencies_of(bytes);
-  const InFlightPacket named = packet;
   const std::string who = packet.name();
-  validator.check_handle(Kind::kSignal, packet.completion_signal(), who);
+  const uint64_t completion = packet.completion_signal();
+  validator.check_handle(Kind::kSignal, completion, who);
   for (const uint64_t signal : packet.dependencies) validator.check_handle(Kind::kSignal, signal, who);
-  check_signals(subject, named, validator.in_flight.add(std::move(packet)));
+  report(subject, completion, validator.in_flight.add(std::move(packet)));
 }
 
 std::span<const Hooks> packet_hooks() {
