@@ -53,7 +53,7 @@ void InFlight::check_count(const Node& packet, Findings& findings) const {
   const uint64_t signal = packet.completion_signal();
   const uint32_t completers = signal == 0 ? 0 : graph_.completers_of(signal);
   if (completers < 2) return;
-  const int64_t value = value_of_(signal);
+  const int64_t value = value_of_(signal).value_or(0);
   if (value <= 0 || value >= completers) return;
   findings.same_signal = completers - 1;
   findings.value_of_signal = value;

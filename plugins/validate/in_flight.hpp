@@ -9,7 +9,6 @@
 #include <hsa_plugin/hsa_tool.hpp>
 
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -32,9 +31,7 @@ uint64_t hash_of_bytes(uint64_t address, uint64_t bytes);
 
 class InFlight {
  public:
-  /// What a signal's value is; 0 if it does not live.
-  explicit InFlight(const std::function<int64_t(uint64_t signal)>& value_of)
-      : value_of_(value_of), graph_(value_of) {}
+  explicit InFlight(const ValueOfSignal& value_of) : value_of_(value_of), graph_(value_of) {}
 
   struct Findings {
     // Packets that will complete the new one's completion signal, before it, if the signal does not count them all.
@@ -76,7 +73,7 @@ class InFlight {
 
   void check_count(const Node& packet, Findings& findings) const RIGEL_REQUIRES(mutex_);
 
-  const std::function<int64_t(uint64_t)> value_of_;
+  const ValueOfSignal value_of_;
   mutable rigel::Mutex mutex_;
   PacketGraph graph_ RIGEL_GUARDED_BY(mutex_);
   // Packets, by the base of a block that they use, and their agent.

@@ -43,5 +43,69 @@ TEST(InFlight, CountsNoPacketThatEndsBeforeTheValueOfItsSignalIsRead) {
   end.join();
 }
 
+InFlightPacket barrier_value(uint64_t index, hsa_signal_condition_t condition, int64_t value, int64_t mask) {
+  InFlightPacket packet;
+  auto& bytes = reinterpret_cast<hsa_amd_barrier_value_packet_t&>(packet.packet);
+  bytes.header.header = HSA_PACKET_TYPE_VENDOR_SPECIFIC << HSA_PACKET_HEADER_TYPE;
+  bytes.header.AmdFormat = HSA_AMD_PACKET_TYPE_BARRIER_VALUE;
+  bytes.signal.handle = kSignal;
+  bytes.cond = condition;
+  bytes.value = value;
+  bytes.mask = mask;
+  packet.queue = kQueue;
+  packet.index = index;
+  packet.dependencies = dependencies_of(packet.packet);
+  return packet;
+}
+
+TEST(InFlight, ABarrierValuePacketGoesOnWhenItsConditionHolds) {
+  const struct {
+    hsa_signal_condition_t condition;
+    int64_t value, mask;
+    bool goes_on;  // with the signal at 0x15
+  } rows[] = {
+      {HSA_SIGNAL_CONDITION_EQ, 0x15, -1, true},   {HSA_SIGNAL_CONDITION_EQ, 0, -1, false},
+      {HSA_SIGNAL_CONDITION_EQ, 5, 0xf, true},     {HSA_SIGNAL_CONDITION_NE, 5, 0xf, false},
+      {HSA_SIGNAL_CONDITION_NE, 0, -1, true},      {HSA_SIGNAL_CONDITION_LT, 0x16, -1, true},
+      {HSA_SIGNAL_CONDITION_LT, 0x15, -1, false},  {HSA_SIGNAL_CONDITION_LT, 6, 0xf, true},
+      {HSA_SIGNAL_CONDITION_GTE, 0x15, -1, true},  {HSA_SIGNAL_CONDITION_GTE, 6, 0xf, false},
+      {HSA_SIGNAL_CONDITION_GTE, 0x16, -1, false}, {HSA_SIGNAL_CONDITION_EQ, 0, 0, true},
+  };
+  for (const auto& row : rows) {
+    InFlight in_flight([](uint64_t) { return 0x15; });
+    in_flight.add(barrier_value(0, row.condition, row.value, row.mask));
+    EXPECT_EQ(in_flight.may_progress(), row.goes_on) << row.condition << ' ' << row.value << ' ' << row.mask;
+  }
+}
+
+TEST(InFlight, ABarrierValuePacketIsInACircleIfItNeedsThePacketsBehindIt) {
+  const struct {
+    int64_t now;
+    hsa_signal_condition_t condition;
+    int64_t value, mask;
+    bool circle;
+  } rows[] = {
+      {1, HSA_SIGNAL_CONDITION_EQ, 0, -1, true},   {3, HSA_SIGNAL_CONDITION_EQ, 0, -1, true},
+      {0, HSA_SIGNAL_CONDITION_EQ, 5, -1, false},  // only a store can do it
+      {0, HSA_SIGNAL_CONDITION_GTE, 5, -1, false}, {5, HSA_SIGNAL_CONDITION_LT, 5, -1, true},
+      {5, HSA_SIGNAL_CONDITION_NE, 5, -1, true},   {0x11, HSA_SIGNAL_CONDITION_EQ, 0, 0xf, true},
+  };
+  for (const auto& row : rows) {
+    InFlight in_flight([&](uint64_t) { return row.now; });
+    EXPECT_TRUE(in_flight.add(barrier_value(0, row.condition, row.value, row.mask)).circle.empty());
+    EXPECT_EQ(!in_flight.add(barrier(1, kSignal)).circle.empty(), row.circle)
+        << row.now << ' ' << row.condition << ' ' << row.value << ' ' << row.mask;
+  }
+}
+
+TEST(InFlight, ABarrierValuePacketIsInNoCircleIfAnotherPacketWillDo) {
+  InFlight in_flight([](uint64_t) { return 5; });
+  auto elsewhere = barrier(0, kSignal);
+  elsewhere.queue = kQueue + 1;
+  in_flight.add(elsewhere);
+  in_flight.add(barrier_value(0, HSA_SIGNAL_CONDITION_LT, 5, -1));
+  EXPECT_TRUE(in_flight.add(barrier(1, kSignal)).circle.empty());
+}
+
 }  // namespace
 }  // namespace validate

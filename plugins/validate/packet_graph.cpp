@@ -1,6 +1,7 @@
 #include "plugins/validate/packet_graph.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <utility>
 
 #include <fmt/core.h>
@@ -44,11 +45,62 @@ std::string InFlightPacket::name() const {
   return fmt::format("{} (packet {} of queue {})", what, index, queue);
 }
 
-std::vector<uint64_t> dependencies_of(const hsatool::Packet& packet) {
-  std::vector<uint64_t> out;
-  if (packet.type() != HSA_PACKET_TYPE_BARRIER_AND && packet.type() != HSA_PACKET_TYPE_BARRIER_OR) return out;
-  for (const hsa_signal_t signal : packet.as<hsa_barrier_and_packet_t>().dep_signal) {
-    if (signal.handle != 0) out.push_back(signal.handle);
+// --- What packets wait for ---------------------------------------------------------------------------------
+
+bool Dependency::holds(int64_t now) const {
+  now &= mask;
+  switch (condition) {
+    case HSA_SIGNAL_CONDITION_EQ:
+      return now == value;
+    case HSA_SIGNAL_CONDITION_NE:
+      return now != value;
+    case HSA_SIGNAL_CONDITION_LT:
+      return now < value;
+    case HSA_SIGNAL_CONDITION_GTE:
+      return now >= value;
+    default:
+      return true;  // there is no such condition, and the packet ends its queue
+  }
+}
+
+uint64_t Dependency::completions(int64_t now) const {
+  if (holds(now)) return 0;
+  const auto above = static_cast<uint64_t>(now & mask) - static_cast<uint64_t>(value);
+  uint64_t count = 0;
+  switch (condition) {
+    case HSA_SIGNAL_CONDITION_EQ:
+      if ((now & mask) > value) count = above;
+      break;
+    case HSA_SIGNAL_CONDITION_NE:
+      count = 1;
+      break;
+    case HSA_SIGNAL_CONDITION_LT:
+      count = above + 1;
+      break;
+    default:
+      break;
+  }
+  // Of some of the bits nobody says how they change with the second.
+  return mask == -1 ? count : std::min<uint64_t>(count, 1);
+}
+
+std::vector<Dependency> dependencies_of(const hsatool::Packet& packet) {
+  std::vector<Dependency> out;
+  switch (packet.type()) {
+    case HSA_PACKET_TYPE_BARRIER_AND:
+    case HSA_PACKET_TYPE_BARRIER_OR:
+      for (const hsa_signal_t signal : packet.as<hsa_barrier_and_packet_t>().dep_signal) {
+        if (signal.handle != 0) out.push_back({signal.handle});
+      }
+      break;
+    case HSA_PACKET_TYPE_VENDOR_SPECIFIC: {
+      const auto& barrier = packet.as<hsa_amd_barrier_value_packet_t>();
+      if (barrier.header.AmdFormat == HSA_AMD_PACKET_TYPE_BARRIER_VALUE && barrier.signal.handle != 0)
+        out.push_back({barrier.signal.handle, barrier.cond, barrier.value, barrier.mask});
+      break;
+    }
+    default:
+      break;
   }
   return out;
 }
@@ -60,7 +112,8 @@ PacketGraph::Node& PacketGraph::add(InFlightPacket&& packet) {
   auto& nodes = queues_[packet.queue].nodes;
   Node& node = nodes.try_emplace(nodes.end(), place, std::move(packet), place)->second;
   if (node.completion_signal() != 0) signals_[node.completion_signal()].completers.emplace(place, &node);
-  for (const uint64_t signal : node.dependencies) signals_[signal].waiters.emplace(place, &node);
+  for (const Dependency& dependency : node.dependencies)
+    signals_[dependency.signal].waiters.emplace(place, &node);
   return node;
 }
 
@@ -72,7 +125,7 @@ void PacketGraph::remove(const Node& node) {
     if (entry->second.completers.empty() && entry->second.waiters.empty()) signals_.erase(entry);
   };
   forget(node.completion_signal(), &Signal::completers);
-  for (const uint64_t signal : node.dependencies) forget(signal, &Signal::waiters);
+  for (const Dependency& dependency : node.dependencies) forget(dependency.signal, &Signal::waiters);
   const auto queue = queues_.find(node.queue);
   auto& nodes = queue->second.nodes;
   nodes.erase(nodes.find(node.place));
@@ -109,11 +162,16 @@ const PacketGraph::Node* PacketGraph::user_of(uint64_t signal) const {
   return oldest;
 }
 
+bool PacketGraph::holds(const Dependency& dependency) const {
+  const auto now = value_of_(dependency.signal);
+  return !now || dependency.holds(*now);
+}
+
 bool PacketGraph::is_blocked(const Node& node) const {
-  const auto is_held = [&](uint64_t signal) { return value_of_(signal) != 0; };
-  const auto& signals = node.dependencies;
-  return is_or(node) ? !signals.empty() && std::all_of(signals.begin(), signals.end(), is_held)
-                     : std::any_of(signals.begin(), signals.end(), is_held);
+  const auto is_fulfilled = [&](const Dependency& dependency) { return holds(dependency); };
+  const auto& all = node.dependencies;
+  return is_or(node) ? !all.empty() && std::none_of(all.begin(), all.end(), is_fulfilled)
+                     : !std::all_of(all.begin(), all.end(), is_fulfilled);
 }
 
 bool PacketGraph::may_progress() const {
@@ -143,29 +201,36 @@ void PacketGraph::found(Node& node, Node& holds_it) {
   found_.push_back(&node);
 }
 
-void PacketGraph::found_by_signal(Node& node, uint64_t signal, Node& holds_it) {
+void PacketGraph::is_held(Node& node, size_t dependency, Node& holds_it) {
   if (!is_or(node)) return found(node, holds_it);
   come_to(node);
-  bool by_all = true;
-  for (size_t i = 0; i < node.dependencies.size(); ++i) {
-    if (node.dependencies[i] == signal) node.held_by[i] = &holds_it;
-    by_all &= node.held_by[i] != nullptr;
-  }
-  if (by_all) found(node, *node.held_by[0]);
+  node.held_by[dependency] = &holds_it;
+  const auto end = node.held_by.begin() + static_cast<std::ptrdiff_t>(node.dependencies.size());
+  if (std::find(node.held_by.begin(), end, nullptr) == end) found(node, *node.held_by[0]);
 }
 
+// A packet waits for one of several that complete a signal if it needs all of them.
 void PacketGraph::find_waiters(Node& node) {
-  const uint64_t signal = node.completion_signal();
-  const auto entry = signals_.find(signal);
-  if (entry == signals_.end() || std::exchange(entry->second.search, search_) == search_) return;
-  if (entry->second.waiters.empty() || value_of_(signal) == 0) return;
-  for (const auto& [place, waiter] : entry->second.waiters) found_by_signal(*waiter, signal, node);
+  const uint64_t handle = node.completion_signal();
+  const auto entry = signals_.find(handle);
+  if (entry == signals_.end()) return;
+  Signal& signal = entry->second;
+  if (signal.waiters.empty() || std::exchange(signal.search, search_) == search_) return;
+  const auto now = value_of_(handle);
+  if (!now) return;
+  for (const auto& [place, waiter] : signal.waiters) {
+    for (size_t i = 0; i < waiter->dependencies.size(); ++i) {
+      const Dependency& dependency = waiter->dependencies[i];
+      if (dependency.signal == handle && dependency.completions(*now) >= signal.completers.size())
+        is_held(*waiter, i, node);
+    }
+  }
 }
 
 void PacketGraph::find_completers(Node& node) {
-  for (const uint64_t handle : node.dependencies) {
-    Signal& signal = signals_.at(handle);
-    if (signal.search == search_ || value_of_(handle) == 0) continue;
+  for (const Dependency& dependency : node.dependencies) {
+    Signal& signal = signals_.at(dependency.signal);
+    if (signal.search == search_ || holds(dependency)) continue;
     signal.search = search_;
     for (const auto& [place, completer] : signal.completers) found(*completer, node);
   }

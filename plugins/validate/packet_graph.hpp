@@ -12,6 +12,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -20,13 +21,28 @@
 
 namespace validate {
 
+/// What a packet waits for: (value of the signal & mask) condition value.
+struct Dependency {
+  uint64_t signal = 0;
+  hsa_signal_condition32_t condition = HSA_SIGNAL_CONDITION_EQ;
+  int64_t value = 0;
+  int64_t mask = -1;
+
+  bool holds(int64_t now) const;
+  /// How many packets have to complete the signal until it holds, one after another, each of which takes 1 from its
+  /// value; 0: none, or it never comes of that.
+  uint64_t completions(int64_t now) const;
+};
+/// All of them, or any if it is a barrier-OR packet.
+std::vector<Dependency> dependencies_of(const hsatool::Packet& packet);
+
 struct InFlightPacket {
   hsatool::Packet packet{};
   uint64_t queue = 0;  ///< its id
   uint64_t index = 0;
   uint64_t agent = 0;
   std::shared_ptr<const Kernel> kernel;  ///< null: no dispatch, or of a kernel that is not known
-  std::vector<uint64_t> dependencies;    ///< signals that it waits for: see dependencies_of
+  std::vector<Dependency> dependencies;
   std::vector<Block> blocks;  ///< of memory whose addresses it is given, that of its arguments first
   uint64_t kernarg = 0;       ///< 0: the tool does not look at it
   uint64_t kernarg_hash = 0;
@@ -38,8 +54,8 @@ struct InFlightPacket {
   std::string name() const;
 };
 
-/// Signals that a packet waits for: all, or any of them if it is a barrier-OR packet.
-std::vector<uint64_t> dependencies_of(const hsatool::Packet& packet);
+/// What a signal's value is; nothing if it does not live.
+using ValueOfSignal = std::function<std::optional<int64_t>(uint64_t signal)>;
 
 class PacketGraph {
  public:
@@ -58,8 +74,7 @@ class PacketGraph {
   };
   using Nodes = std::map<uint64_t, Node*>;  ///< by place: the oldest first
 
-  /// What a signal's value is; 0 if it does not live.
-  explicit PacketGraph(std::function<int64_t(uint64_t signal)> value_of) : value_of_(std::move(value_of)) {}
+  explicit PacketGraph(ValueOfSignal value_of) : value_of_(std::move(value_of)) {}
 
   /// Behind all others of its queue.
   Node& add(InFlightPacket&& packet);
@@ -102,14 +117,15 @@ class PacketGraph {
   void come_to(Node& node) const;
   Queue& queue_of(const Node& node, uint64_t nothing);
   void found(Node& node, Node& holds_it);
-  void found_by_signal(Node& node, uint64_t signal, Node& holds_it);
+  void is_held(Node& node, size_t dependency, Node& holds_it);
   void find_waiters(Node& node);
   void find_completers(Node& node);
   void find_behind_in_queue(Node& node);
   void find_before_in_queue(Node& node);
+  bool holds(const Dependency& dependency) const;
   bool is_blocked(const Node& node) const;
 
-  const std::function<int64_t(uint64_t)> value_of_;
+  const ValueOfSignal value_of_;
   uint64_t places_ = 0;
   uint64_t search_ = 0;
   std::vector<Node*> found_;  // by the last search, with where it began at first

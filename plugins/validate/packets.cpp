@@ -359,7 +359,8 @@ void check_packet(Validator& validator, Queue& queue, const hsatool::Packet& byt
   const std::string who = packet.name();
   const uint64_t completion = packet.completion_signal();
   validator.check_handle(Kind::kSignal, completion, who);
-  for (const uint64_t signal : packet.dependencies) validator.check_handle(Kind::kSignal, signal, who);
+  for (const Dependency& dependency : packet.dependencies)
+    validator.check_handle(Kind::kSignal, dependency.signal, who);
   report(subject, completion, validator.in_flight.add(std::move(packet)));
 }
 

@@ -23,6 +23,17 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 
+hsa_amd_barrier_value_packet_t barrier_value(hsa_signal_t signal, hsa_signal_t completion = {0}) {
+  hsa_amd_barrier_value_packet_t packet{};
+  packet.header.header = HSA_PACKET_TYPE_VENDOR_SPECIFIC << HSA_PACKET_HEADER_TYPE;
+  packet.header.AmdFormat = HSA_AMD_PACKET_TYPE_BARRIER_VALUE;
+  packet.signal = signal;
+  packet.cond = HSA_SIGNAL_CONDITION_EQ;
+  packet.mask = -1;
+  packet.completion_signal = completion;
+  return packet;
+}
+
 // A kernel that runs until it is told to end, and so keeps what it uses in use.
 class HeldKernel {
  public:
@@ -93,6 +104,19 @@ TEST(V102IsBroken, ByASymbolOfADestroyedExecutable) {
   uint32_t length = 0;
   hsa_executable_symbol_get_info(symbol, HSA_EXECUTABLE_SYMBOL_INFO_NAME_LENGTH, &length);
   EXPECT_THAT(program.end(), ElementsAre(102));
+}
+
+TEST(V102IsBroken, ByADestroyedSignalThatABarrierValuePacketWaitsFor) {
+  Program program;
+  hsa_queue_t* const queue = program.queue();
+  const hsa_signal_t gate = program.signal(), gone = program.signal();
+  submit(queue, barrier({0}, {gate}));  // so that the device does not come to it
+  hsa_signal_destroy(gone);
+  submit(queue, barrier_value(gone));
+  EXPECT_THAT(Program::take_numbers(), ElementsAre(102));
+  hsa_queue_destroy(queue);
+  hsa_signal_destroy(gate);
+  EXPECT_THAT(program.end(), IsEmpty());
 }
 
 TEST(V102IsKept, ByAHandleThatIsGivenOutAgain) {
@@ -311,11 +335,7 @@ TEST_F(PacketRules, V204IsKeptByEachTypeThatTheQueueTakes) {
   submit(queue, good());
   submit(queue, barrier(done));
   submit(queue, barrier(done, {}, HSA_PACKET_TYPE_BARRIER_OR));
-  hsa_amd_barrier_value_packet_t value{};
-  value.header.header = HSA_PACKET_TYPE_VENDOR_SPECIFIC << HSA_PACKET_HEADER_TYPE;
-  value.header.AmdFormat = HSA_AMD_PACKET_TYPE_BARRIER_VALUE;
-  value.completion_signal = done;
-  submit(queue, value);
+  submit(queue, barrier_value({0}, done));
   wait(done);
   EXPECT_THAT(end(), IsEmpty());
 }
@@ -638,6 +658,19 @@ TEST(V302IsBroken, ByAWaitForALaterPacketOfTheQueue) {
   EXPECT_THAT(program.end(), IsEmpty());
 }
 
+TEST(V302IsBroken, ByABarrierValuePacketThatWaitsForALaterOne) {
+  Program program;
+  hsa_queue_t* const queue = program.queue();
+  const hsa_signal_t a = program.signal();
+  submit(queue, barrier_value(a));
+  submit(queue, barrier(a));
+  EXPECT_THAT(Program::take_numbers(), ElementsAre(302));
+  hsa_signal_store_screlease(a, 0);
+  hsa_queue_destroy(queue);
+  hsa_signal_destroy(a);
+  EXPECT_THAT(program.end(), IsEmpty());
+}
+
 TEST(V302IsKept, ByAnOrBarrierOneOfWhoseSignalsIsNotInTheCircle) {
   Program program;
   hsa_queue_t* const one = program.queue();
@@ -744,6 +777,20 @@ TEST(V304IsBroken, ByDestroyingTheSignalOfAPacketOnItsWay) {
   // The call does not reach the runtime with a handle that it would have to give back.
   EXPECT_THAT(Program::take_numbers(), IsEmpty());
   hsa_signal_destroy(done);
+  EXPECT_THAT(Program::take_numbers(), ElementsAre(304));
+  hsa_queue_destroy(queue);
+  hsa_signal_destroy(gate);
+  EXPECT_THAT(program.end(), IsEmpty());
+}
+
+TEST(V304IsBroken, ByDestroyingTheSignalThatABarrierValuePacketWaitsFor) {
+  Program program;
+  hsa_queue_t* const queue = program.queue();
+  const hsa_signal_t gate = program.signal(), watched = program.signal();
+  submit(queue, barrier({0}, {gate}));  // so that the device does not come to it
+  submit(queue, barrier_value(watched));
+  EXPECT_THAT(Program::take_numbers(), IsEmpty());
+  hsa_signal_destroy(watched);
   EXPECT_THAT(Program::take_numbers(), ElementsAre(304));
   hsa_queue_destroy(queue);
   hsa_signal_destroy(gate);

@@ -97,8 +97,8 @@ std::string Validator::describe(Kind kind, uint64_t handle) {
   return out;
 }
 
-int64_t Validator::value_of_signal(uint64_t signal) {
-  if (registry.state(Kind::kSignal, signal) != State::kLive) return 0;
+std::optional<int64_t> Validator::value_of_signal(uint64_t signal) {
+  if (registry.state(Kind::kSignal, signal) != State::kLive) return std::nullopt;
   return host.tables().core_->hsa_signal_load_relaxed_fn({signal});
 }
 

@@ -6,6 +6,7 @@
 
 #include <hsa_plugin/hsa_tool.hpp>
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -69,7 +70,8 @@ class Validator {
   std::string describe(const Event& event, std::string_view verb) const;
   Event event(const hsatool_call_t& call) { return {call.function, places.here()}; }
 
-  int64_t value_of_signal(uint64_t signal);
+  /// Nothing: it does not live.
+  std::optional<int64_t> value_of_signal(uint64_t signal);
 
   const hsatool::Host host;
   const Options options;
