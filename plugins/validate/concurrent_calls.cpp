@@ -12,10 +12,13 @@ Queue* single_queue(Validator& validator, uint64_t handle) {
   return queue->type == HSA_QUEUE_TYPE_SINGLE ? validator.queues.of(queue) : nullptr;
 }
 
-void begin(Validator& validator, const hsatool_call_t& call, Queue* queue) {
+// The queue is kept in the call until its end, if this call is the one that produces.
+void begin(Validator& validator, hsatool_call_t& call, Queue* queue) {
   if (queue == nullptr) return;
   uint64_t other = 0;
-  if (!queue->producer.compare_exchange_strong(other, thread_number()) && other != thread_number()) {
+  if (queue->producer.compare_exchange_strong(other, thread_number())) {
+    call.data = reinterpret_cast<uint64_t>(queue);
+  } else if (other != thread_number()) {
     validator.report(Rule::kTwoProducers, call,
                      fmt::format("thread {} is producing packets of queue {} and so is thread {}: {}", other,
                                  queue->id, thread_number(),
@@ -23,17 +26,12 @@ void begin(Validator& validator, const hsatool_call_t& call, Queue* queue) {
   }
 }
 
-void end(Queue* queue) {
-  uint64_t self = thread_number();
-  if (queue != nullptr) queue->producer.compare_exchange_strong(self, 0);
+void end(Validator&, hsatool_call_t& call) {
+  if (auto* const queue = reinterpret_cast<Queue*>(call.data)) queue->producer.store(0);
 }
 
 void reserving(Validator& validator, hsatool_call_t& call) {
   begin(validator, call, single_queue(validator, word(call, 0)));
-}
-
-void reserved(Validator& validator, hsatool_call_t& call) {
-  end(single_queue(validator, word(call, 0)));
 }
 
 Queue* single_queue_of_doorbell(Validator& validator, uint64_t signal) {
@@ -45,26 +43,22 @@ void ringing(Validator& validator, hsatool_call_t& call) {
   begin(validator, call, single_queue_of_doorbell(validator, word(call, 0)));
 }
 
-void rung(Validator& validator, hsatool_call_t& call) {
-  end(single_queue_of_doorbell(validator, word(call, 0)));
-}
-
 }  // namespace
 
 std::span<const Hooks> thread_hooks() {
   static constexpr Hooks kHooks[] = {
-      {HSATOOL_ID_hsa_queue_store_write_index_relaxed, reserving, reserved},
-      {HSATOOL_ID_hsa_queue_store_write_index_screlease, reserving, reserved},
-      {HSATOOL_ID_hsa_queue_cas_write_index_relaxed, reserving, reserved},
-      {HSATOOL_ID_hsa_queue_cas_write_index_scacquire, reserving, reserved},
-      {HSATOOL_ID_hsa_queue_cas_write_index_screlease, reserving, reserved},
-      {HSATOOL_ID_hsa_queue_cas_write_index_scacq_screl, reserving, reserved},
-      {HSATOOL_ID_hsa_queue_add_write_index_relaxed, reserving, reserved},
-      {HSATOOL_ID_hsa_queue_add_write_index_scacquire, reserving, reserved},
-      {HSATOOL_ID_hsa_queue_add_write_index_screlease, reserving, reserved},
-      {HSATOOL_ID_hsa_queue_add_write_index_scacq_screl, reserving, reserved},
-      {HSATOOL_ID_hsa_signal_store_relaxed, ringing, rung},
-      {HSATOOL_ID_hsa_signal_store_screlease, ringing, rung},
+      {HSATOOL_ID_hsa_queue_store_write_index_relaxed, reserving, end},
+      {HSATOOL_ID_hsa_queue_store_write_index_screlease, reserving, end},
+      {HSATOOL_ID_hsa_queue_cas_write_index_relaxed, reserving, end},
+      {HSATOOL_ID_hsa_queue_cas_write_index_scacquire, reserving, end},
+      {HSATOOL_ID_hsa_queue_cas_write_index_screlease, reserving, end},
+      {HSATOOL_ID_hsa_queue_cas_write_index_scacq_screl, reserving, end},
+      {HSATOOL_ID_hsa_queue_add_write_index_relaxed, reserving, end},
+      {HSATOOL_ID_hsa_queue_add_write_index_scacquire, reserving, end},
+      {HSATOOL_ID_hsa_queue_add_write_index_screlease, reserving, end},
+      {HSATOOL_ID_hsa_queue_add_write_index_scacq_screl, reserving, end},
+      {HSATOOL_ID_hsa_signal_store_relaxed, ringing, end},
+      {HSATOOL_ID_hsa_signal_store_screlease, ringing, end},
   };
   return kHooks;
 }

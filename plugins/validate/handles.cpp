@@ -164,6 +164,22 @@ void described_queues_made(Validator& validator, hsatool_call_t& call) {
 
 constexpr Kind kWithChildren[] = {Kind::kSymbol, Kind::kLoadedObject};
 
+// What a call that destroys keeps from its beginning to its end (hsatool_call_t.data): 0 if it destroys nothing, and
+// the queue, if it is one that the tool sees packets of. Its handle may be another's by the end.
+constexpr uint64_t kGivenBack = 1;
+
+Queue* queue_of(const hsatool_call_t& call) {
+  return call.data <= kGivenBack ? nullptr : reinterpret_cast<Queue*>(call.data);
+}
+
+void destroying_queue(Validator& validator, hsatool_call_t& call, uint64_t handle, const Event& event) {
+  validator.registry.remove_children(Kind::kSignal, handle, event);
+  Queue* const queue = validator.queues.of(reinterpret_cast<const hsa_queue_t*>(handle));
+  if (queue == nullptr) return;
+  validator.queues.hide(*queue);
+  call.data = reinterpret_cast<uint64_t>(queue);
+}
+
 void destroying(Validator& validator, hsatool_call_t& call) {
   const Destroyer& destroyer = *entry_of(kDestroyers, call.function->id);
   const Kind kind = destroyer.kind;
@@ -177,12 +193,12 @@ void destroying(Validator& validator, hsatool_call_t& call) {
   const auto before = validator.registry.find(kind, handle);
   const Event event = validator.event(call);
   if (validator.registry.remove(kind, handle, event)) {
-    call.data = 1;
+    call.data = kGivenBack;
     if (kind == Kind::kExecutable) {
       for (const Kind child : kWithChildren) validator.registry.remove_children(child, handle, event);
       validator.kernels.remove(handle, event);
     } else if (kind == Kind::kQueue && validator.registry.state(kind, handle) != State::kLive) {
-      validator.registry.remove_children(Kind::kSignal, handle, event);
+      destroying_queue(validator, call, handle, event);
     } else if (kind == Kind::kMemory) {
       validator.memory.remove(handle, event);
     }
@@ -199,10 +215,11 @@ void destroyed(Validator& validator, hsatool_call_t& call) {
   if (call.data == 0) return;
   const Destroyer& destroyer = *entry_of(kDestroyers, call.function->id);
   const uint64_t handle = word(call, destroyer.parameter);
+  Queue* const queue = queue_of(call);
   if (succeeded(call)) {
-    if (destroyer.kind == Kind::kQueue && validator.registry.state(Kind::kQueue, handle) != State::kLive)
-      validator.queues.remove(reinterpret_cast<const hsa_queue_t*>(handle));
-    return;
+    if (queue == nullptr) return;
+    validator.stop(*queue);
+    return Queues::end(*queue);
   }
   validator.registry.restore(destroyer.kind, handle);
   if (destroyer.kind == Kind::kExecutable) {
@@ -210,6 +227,7 @@ void destroyed(Validator& validator, hsatool_call_t& call) {
     validator.kernels.restore(handle);
   } else if (destroyer.kind == Kind::kQueue) {
     validator.registry.restore_children(Kind::kSignal, handle);
+    if (queue != nullptr) validator.queues.show(*queue);
   } else if (destroyer.kind == Kind::kMemory) {
     validator.memory.restore(handle);
   }

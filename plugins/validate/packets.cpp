@@ -277,14 +277,9 @@ struct ErrorCallback {
   void* data;
 };
 
-void stop(Validator& validator, Queue& queue) {
-  queue.stopped.store(true, std::memory_order_release);
-  validator.in_flight.drop_queue(queue.id);
-}
-
 void queue_failed(hsa_status_t status, hsa_queue_t* queue, void* data) {
   if (const Use use; use) {
-    if (Queue* const found = use->queues.of(queue)) stop(*use.operator->(), *found);
+    if (Queue* const found = use->queues.of_id(queue->id)) use->stop(*found);
   }
   const auto& callback = *static_cast<const ErrorCallback*>(data);
   callback.function(status, queue, callback.data);
@@ -302,24 +297,22 @@ void creating(Validator&, hsatool_call_t& call) {
   arguments.callback = queue_failed;
 }
 
-// What is in a queue that ends is never done.
-void ended(Validator& validator, hsatool_call_t& call) {
-  if (call.data == 0) return;  // nothing has been destroyed
-  const auto* const queue = reinterpret_cast<const hsa_queue_t*>(word(call, 0));
-  if (validator.registry.state(Kind::kQueue, word(call, 0)) == State::kLive) return;
-  if (Queue* const found = validator.queues.last_at(queue)) stop(validator, *found);
+Queue* live_queue(Validator& validator, const hsatool_call_t& call) {
+  if (validator.registry.state(Kind::kQueue, word(call, 0)) != State::kLive) return nullptr;
+  return validator.queues.of(reinterpret_cast<const hsa_queue_t*>(word(call, 0)));
 }
 
 void ending(Validator& validator, hsatool_call_t& call) {
-  const auto* const handle = reinterpret_cast<const hsa_queue_t*>(word(call, 0));
-  if (validator.registry.state(Kind::kQueue, word(call, 0)) != State::kLive) return;
-  if (Queue* const queue = validator.queues.of(handle)) check_taken(validator, *queue);
+  if (Queue* const queue = live_queue(validator, call)) check_taken(validator, *queue);
+}
+
+void inactivating(Validator& validator, hsatool_call_t& call) {
+  call.data = reinterpret_cast<uint64_t>(live_queue(validator, call));
 }
 
 void inactivated(Validator& validator, hsatool_call_t& call) {
-  if (!succeeded(call)) return;
-  if (Queue* const queue = validator.queues.last_at(reinterpret_cast<const hsa_queue_t*>(word(call, 0))))
-    stop(validator, *queue);
+  auto* const queue = reinterpret_cast<Queue*>(call.data);
+  if (queue != nullptr && succeeded(call)) validator.stop(*queue);
 }
 
 }  // namespace
@@ -373,9 +366,9 @@ std::span<const Hooks> packet_hooks() {
       {HSATOOL_ID_hsa_queue_create, creating<hsatool_hsa_queue_create_args_t>, nullptr},
       {HSATOOL_ID_hsa_amd_queue_intercept_create, creating<hsatool_hsa_amd_queue_intercept_create_args_t>,
        nullptr},
-      {HSATOOL_ID_hsa_queue_destroy, ending, ended},
-      {HSATOOL_ID_hsa_amd_counted_queue_release, ending, ended},
-      {HSATOOL_ID_hsa_queue_inactivate, nullptr, inactivated},
+      {HSATOOL_ID_hsa_queue_destroy, ending, nullptr},
+      {HSATOOL_ID_hsa_amd_counted_queue_release, ending, nullptr},
+      {HSATOOL_ID_hsa_queue_inactivate, inactivating, inactivated},
   };
   return kHooks;
 }

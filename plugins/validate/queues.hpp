@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <unordered_map>
 #include <vector>
 
 #include "api/support/mutex.hpp"
@@ -18,8 +19,8 @@ namespace validate {
 struct Queue {
   const hsa_queue_t* queue = nullptr;
   uint64_t id = 0;
+  uint64_t doorbell = 0;
   const Agent* agent = nullptr;
-  std::atomic<bool> destroyed{false};
   std::atomic<bool> stopped{false};   ///< it takes no packets any more, and has given up those that it had
   std::atomic<uint64_t> producer{0};  ///< the thread that is in a call of a producer's; 0: none
 
@@ -30,17 +31,24 @@ struct Queue {
   const hsatool::Packet* ring() const { return static_cast<const hsatool::Packet*>(queue->base_address); }
 };
 
+/// While a call destroys a queue, its memory and its doorbell may become those of another queue, or of a signal, before
+/// the tool sees the call's end. From the call's beginning on the queue is therefore not found by them any more.
 class Queues {
  public:
   Queue& add(const hsatool_queue_t& facts, const Agent* agent);
-  void remove(const hsa_queue_t* queue);
+  /// A call is going to destroy it.
+  void hide(Queue& queue);
+  /// The call has failed.
+  void show(Queue& queue);
+  /// The call has destroyed it.
+  static void end(Queue& queue);
 
   /// The queue that a signal is the doorbell of; null: of none. Takes no lock.
   Queue* of_doorbell(uint64_t signal) const;
   /// The same for a queue that lives.
   Queue* of(const hsa_queue_t* queue) const { return of_doorbell(queue->doorbell_signal.handle); }
-  /// The queue that lives at this address, or was the last that did; null: there was none.
-  Queue* last_at(const hsa_queue_t* queue);
+  /// Null: there has never been one.
+  Queue* of_id(uint64_t id) const;
 
  private:
   // By the handle of the doorbell: open addressing, with a slot that is left never becoming empty again.
@@ -52,9 +60,11 @@ class Queues {
   static constexpr uint64_t kLeft = 1;
   static size_t first_slot(uint64_t doorbell) { return (doorbell * 0x9e3779b97f4a7c15ull) >> 51; }
 
+  void list(Queue& queue) RIGEL_REQUIRES(mutex_);
+
   std::array<Slot, kSlots> slots_;
-  rigel::Mutex mutex_;
-  std::vector<std::unique_ptr<Queue>> all_ RIGEL_GUARDED_BY(mutex_);
+  mutable rigel::SharedMutex mutex_;
+  std::unordered_map<uint64_t, std::unique_ptr<Queue>> all_ RIGEL_GUARDED_BY(mutex_);  // by id
 };
 
 }  // namespace validate

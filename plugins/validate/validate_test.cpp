@@ -797,6 +797,21 @@ TEST(V304IsBroken, ByDestroyingTheSignalThatABarrierValuePacketWaitsFor) {
   EXPECT_THAT(program.end(), IsEmpty());
 }
 
+TEST(V304IsBroken, AlsoInAQueueThatCouldNotBeDestroyed) {
+  Program program;
+  hsa_queue_t* const queue = program.queue();
+  const hsa_signal_t gate = program.signal(), done = program.signal();
+  submit(queue, barrier(done, {gate}));
+  EXPECT_NE(hsa_amd_counted_queue_release(queue), HSA_STATUS_SUCCESS);
+  hsa_signal_destroy(done);
+  EXPECT_THAT(Program::take_numbers(), ElementsAre(304));
+  ring(queue, 1);
+  EXPECT_THAT(Program::take_numbers(), ElementsAre(205));
+  hsa_queue_destroy(queue);
+  hsa_signal_destroy(gate);
+  EXPECT_THAT(program.end(), IsEmpty());
+}
+
 TEST(V304IsKept, ByDestroyingTheSignalOfAPacketThatIsOver) {
   Program program;
   hsa_queue_t* const queue = program.queue();
@@ -1031,6 +1046,30 @@ TEST(Options, AbortEndsTheProcessWithTheFirstReport) {
         hsa_agent_get_info({0x1234567890}, HSA_AGENT_INFO_NAME, name);
       },
       "");
+}
+
+// A thread's new queue has the address and the doorbell of one that another thread is still destroying.
+TEST(ManyThreads, HearNothingIfTheyMakeAndDestroyQueues) {
+  Program program;
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 3; ++t) {
+    threads.emplace_back([&] {
+      const hsa_signal_t signals[] = {program.signal(), program.signal(), program.signal()};
+      for (int i = 0; i < 1000; ++i) {
+        hsa_queue_t* const queue = program.queue();
+        for (int j = 0; j < 3; ++j) {
+          const hsa_signal_t done = signals[(i + j) % 3];
+          hsa_signal_store_relaxed(done, 1);
+          submit(queue, barrier(done));
+          wait(done);
+        }
+        hsa_queue_destroy(queue);
+      }
+      for (const hsa_signal_t signal : signals) hsa_signal_destroy(signal);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_THAT(program.end(), IsEmpty());
 }
 
 TEST(ManyThreads, HearNothingIfTheyAreCorrect) {

@@ -106,9 +106,14 @@ void Validator::queue_created(const hsatool_queue_t& facts) {
   queues.add(facts, topology.agent(facts.agent.handle));
 }
 
+void Validator::stop(Queue& queue) {
+  queue.stopped.store(true, std::memory_order_release);
+  in_flight.drop_queue(queue.id);
+}
+
 void Validator::submit(const hsatool_queue_t& facts, std::span<const hsatool::Packet> packets,
                        uint64_t index) {
-  Queue* const queue = queues.of(facts.queue);
+  Queue* const queue = queues.of_id(facts.id);
   if (queue == nullptr) return;
   for (size_t i = 0; i < packets.size(); ++i) check_packet(*this, *queue, packets[i], index + i);
   // What lies in the ring now is what a later look at these slots must find.

@@ -59,6 +59,9 @@ class Validator {
   void submit(const hsatool_queue_t& queue, std::span<const hsatool::Packet> packets, uint64_t index);
   void done(const hsatool_activity_t& activity);
 
+  /// A queue takes no packets any more, and what is in it will never be done.
+  void stop(Queue& queue);
+
   /// A rule is broken by a call, or by what `who` says.
   void report(Rule rule, const hsatool_call_t& call, std::string_view text);
   void report(Rule rule, std::string_view who, std::string_view text) { reporter.report(rule, who, text); }
