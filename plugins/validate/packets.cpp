@@ -3,6 +3,8 @@
 #include <atomic>
 #include <cstring>
 #include <list>
+#include <memory>
+#include <vector>
 
 #include <fmt/core.h>
 
@@ -285,16 +287,44 @@ void queue_failed(hsa_status_t status, hsa_queue_t* queue, void* data) {
   callback.function(status, queue, callback.data);
 }
 
-template <class Arguments>
-void creating(Validator&, hsatool_call_t& call) {
-  auto& arguments = hsatool::arguments<Arguments>(call);
-  if (arguments.callback == nullptr) return;
+// Without a callback the runtime says itself that a queue has failed, and tells nobody else.
+void hear_errors(void (*&function)(hsa_status_t, hsa_queue_t*, void*), void*& data) {
+  if (function == nullptr) return;
   // Never freed: nobody says when a callback is not called any more.
   static auto* const callbacks = new std::list<ErrorCallback>;
   static rigel::Mutex mutex;
   const rigel::MutexLock lock(mutex);
-  arguments.data = &callbacks->emplace_back(ErrorCallback{arguments.callback, arguments.data});
-  arguments.callback = queue_failed;
+  data = &callbacks->emplace_back(ErrorCallback{function, data});
+  function = queue_failed;
+}
+
+template <class Arguments>
+void creating(Validator&, hsatool_call_t& call) {
+  auto& arguments = hsatool::arguments<Arguments>(call);
+  hear_errors(arguments.callback, arguments.data);
+}
+
+// The descriptors are the program's: the runtime gets copies, and the program the queues that it has written there.
+struct Descriptors {
+  hsa_amd_queue_create_desc_t* programs;
+  std::vector<hsa_amd_queue_create_desc_t> copies;
+};
+
+void creating_described(Validator&, hsatool_call_t& call) {
+  auto& arguments = hsatool::arguments<hsatool_hsa_amd_queue_create_args_t>(call);
+  if (arguments.descs == nullptr || arguments.num_descs == 0) return;
+  auto all = std::make_unique<Descriptors>(
+      Descriptors{arguments.descs, {arguments.descs, arguments.descs + arguments.num_descs}});
+  for (auto& descriptor : all->copies) hear_errors(descriptor.callback, descriptor.callback_data);
+  arguments.descs = all->copies.data();
+  call.data = reinterpret_cast<uint64_t>(all.release());
+}
+
+void created_described(Validator&, hsatool_call_t& call) {
+  const std::unique_ptr<Descriptors> all(reinterpret_cast<Descriptors*>(call.data));
+  if (all == nullptr) return;
+  hsatool::arguments<hsatool_hsa_amd_queue_create_args_t>(call).descs = all->programs;
+  for (size_t i = 0; i < all->copies.size(); ++i) all->programs[i].queue = all->copies[i].queue;
 }
 
 Queue* live_queue(Validator& validator, const hsatool_call_t& call) {
@@ -366,6 +396,9 @@ std::span<const Hooks> packet_hooks() {
       {HSATOOL_ID_hsa_queue_create, creating<hsatool_hsa_queue_create_args_t>, nullptr},
       {HSATOOL_ID_hsa_amd_queue_intercept_create, creating<hsatool_hsa_amd_queue_intercept_create_args_t>,
        nullptr},
+      {HSATOOL_ID_hsa_amd_counted_queue_acquire, creating<hsatool_hsa_amd_counted_queue_acquire_args_t>,
+       nullptr},
+      {HSATOOL_ID_hsa_amd_queue_create, creating_described, created_described},
       {HSATOOL_ID_hsa_queue_destroy, ending, nullptr},
       {HSATOOL_ID_hsa_amd_counted_queue_release, ending, nullptr},
       {HSATOOL_ID_hsa_queue_inactivate, inactivating, inactivated},

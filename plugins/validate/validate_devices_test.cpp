@@ -3,8 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <fstream>
 #include <iterator>
+#include <thread>
 #include <vector>
 
 #include "plugins/validate/testing/program.hpp"
@@ -82,6 +84,27 @@ class DeviceRules : public ::testing::Test {
   hsa_signal_t gate{};
   std::vector<void*> blocks;
 };
+
+TEST_F(DeviceRules, V304IsKeptIfACountedQueueHasFailed) {
+  std::atomic<bool> failed{false};
+  hsa_queue_t* counted = nullptr;
+  ASSERT_EQ(hsa_amd_counted_queue_acquire(
+                gpus[0], HSA_QUEUE_TYPE_MULTI, HSA_AMD_QUEUE_PRIORITY_NORMAL,
+                [](hsa_status_t, hsa_queue_t*, void* data) { *static_cast<std::atomic<bool>*>(data) = true; },
+                &failed, 0, &counted),
+            HSA_STATUS_SUCCESS);
+  const hsa_signal_t before = program.signal(), done = program.signal();
+  submit(counted, barrier({0}, {before}));
+  fail(counted);
+  submit(counted, barrier(done));
+  EXPECT_THAT(Program::take_numbers(), UnorderedElementsAre(207, 213)) << "which is how it fails";
+  hsa_signal_store_screlease(before, 0);
+  while (!failed) std::this_thread::yield();
+  hsa_signal_destroy(done);
+  EXPECT_EQ(hsa_amd_counted_queue_release(counted), HSA_STATUS_SUCCESS);
+  hsa_signal_destroy(before);
+  EXPECT_THAT(end(), IsEmpty());
+}
 
 TEST_F(DeviceRules, V402IsBrokenByAKernelThatIsGivenMemoryOfAnotherAgent) {
   void* const block = device_memory(gpus[0]);

@@ -827,6 +827,64 @@ TEST(V304IsKept, ByDestroyingTheSignalOfAPacketThatIsOver) {
   EXPECT_THAT(program.end(), IsEmpty());
 }
 
+// Each call that makes queues, and how it does that with an error callback.
+struct MakesQueues {
+  const char* name;
+  hsa_queue_t* (*make)(Program&, void (*)(hsa_status_t, hsa_queue_t*, void*), void*);
+};
+
+class QueuesThatFail : public ::testing::TestWithParam<MakesQueues> {};
+
+TEST_P(QueuesThatFail, UseNothingAnyMoreSoThatV304IsKept) {
+  Program program(R"("off": ["207", "213"])");
+  std::atomic<hsa_queue_t*> failed{nullptr};
+  hsa_queue_t* const queue = GetParam().make(
+      program,
+      [](hsa_status_t, hsa_queue_t* which, void* data) {
+        *static_cast<std::atomic<hsa_queue_t*>*>(data) = which;
+      },
+      &failed);
+  ASSERT_NE(queue, nullptr);
+  const hsa_signal_t gate = program.signal(), done = program.signal();
+  submit(queue, barrier({0}, {gate}));
+  fail(queue);
+  submit(queue, barrier(done));
+  hsa_signal_store_screlease(gate, 0);
+  while (failed == nullptr) std::this_thread::yield();
+  EXPECT_EQ(failed, queue);
+  hsa_signal_destroy(done);
+  hsa_queue_destroy(queue);
+  hsa_signal_destroy(gate);
+  EXPECT_THAT(program.end(), IsEmpty());
+}
+
+INSTANTIATE_TEST_SUITE_P(, QueuesThatFail,
+                         ::testing::Values(MakesQueues{"ByQueueCreate",
+                                                       [](Program& program, auto* callback, void* data) {
+                                                         hsa_queue_t* queue = nullptr;
+                                                         hsa_queue_create(
+                                                             program.agent(), 64, HSA_QUEUE_TYPE_MULTI,
+                                                             callback, data, UINT32_MAX, UINT32_MAX, &queue);
+                                                         return queue;
+                                                       }},
+                                           MakesQueues{"ByDescriptors",
+                                                       [](Program& program, auto* callback, void* data) {
+                                                         hsa_amd_queue_create_desc_t wanted[2]{};
+                                                         wanted[1].version =
+                                                             HSA_AMD_QUEUE_CREATE_DESC_VERSION;
+                                                         wanted[1].queue_size_bytes = 64 * 64;
+                                                         wanted[1].callback = callback;
+                                                         wanted[1].callback_data = data;
+                                                         wanted[0].queue = reinterpret_cast<hsa_queue_t*>(1);
+                                                         hsa_amd_queue_create(program.agent(), wanted, 2);
+                                                         EXPECT_EQ(wanted[0].queue, nullptr)
+                                                             << "it has no version";
+                                                         EXPECT_EQ(wanted[1].callback, callback);
+                                                         EXPECT_EQ(wanted[1].callback_data, data);
+                                                         return wanted[1].queue;
+                                                       }}),
+                         [](const auto& test) { return test.param.name; });
+
 // --- 4xx ---------------------------------------------------------------------------------------------------
 
 TEST(V401IsBroken, ByFreeingMemoryOfARunningKernel) {

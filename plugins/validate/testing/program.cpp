@@ -219,6 +219,12 @@ hsa_barrier_and_packet_t barrier(hsa_signal_t completion, std::initializer_list<
   return packet;
 }
 
+void fail(hsa_queue_t* queue) {
+  hsa_kernel_dispatch_packet_t packet{};
+  packet.header = HSA_PACKET_TYPE_KERNEL_DISPATCH << HSA_PACKET_HEADER_TYPE;
+  submit(queue, packet);
+}
+
 void wait(hsa_signal_t signal) {
   hsa_signal_wait_scacquire(signal, HSA_SIGNAL_CONDITION_LT, 1, UINT64_MAX, HSA_WAIT_STATE_BLOCKED);
 }

@@ -84,6 +84,8 @@ uint64_t submit(hsa_queue_t* queue, const Packet& packet) {
 hsa_barrier_and_packet_t barrier(hsa_signal_t completion,
                                  std::initializer_list<hsa_signal_t> dependencies = {},
                                  int type = HSA_PACKET_TYPE_BARRIER_AND);
+/// Has the queue stop, which calls its error callback: a dispatch of no kernel.
+void fail(hsa_queue_t* queue);
 /// Until the value is 0.
 void wait(hsa_signal_t signal);
 
