@@ -110,12 +110,18 @@ void InFlight::drop_queue(uint64_t queue) {
   while (const Node* const packet = graph_.oldest(queue)) remove(*packet);
 }
 
-void InFlight::add_copy(uint64_t call, Copy copy) {
+void InFlight::add_copies(uint64_t call, Copies copies) {
   const rigel::MutexLock lock(mutex_);
-  copies_[call] = std::move(copy);
+  copies_[call] = std::move(copies);
 }
 
 void InFlight::copy_done(uint64_t call) {
+  const rigel::MutexLock lock(mutex_);
+  const auto copies = copies_.find(call);
+  if (copies != copies_.end() && ++copies->second.over == copies->second.ways.size()) copies_.erase(copies);
+}
+
+void InFlight::drop_copies(uint64_t call) {
   const rigel::MutexLock lock(mutex_);
   copies_.erase(call);
 }
@@ -123,9 +129,9 @@ void InFlight::copy_done(uint64_t call) {
 std::string InFlight::user_of_signal(uint64_t signal) const {
   const rigel::MutexLock lock(mutex_);
   if (const Node* const user = graph_.user_of(signal)) return user->name();
-  for (const auto& [call, copy] : copies_) {
-    if (std::find(copy.signals.begin(), copy.signals.end(), signal) != copy.signals.end())
-      return fmt::format("a copy of {}", hsatool::view(copy.function->name));
+  for (const auto& [call, copies] : copies_) {
+    if (std::find(copies.signals.begin(), copies.signals.end(), signal) != copies.signals.end())
+      return fmt::format("a copy of {}", hsatool::view(copies.function->name));
   }
   return {};
 }
@@ -139,9 +145,12 @@ std::string InFlight::user_of_block(uint64_t base, uint64_t size) const {
     return fmt::format("{}, {}", packet.name(),
                        kernarg - base < size ? "whose arguments are in it" : "which is given its address");
   }
-  for (const auto& [call, copy] : copies_) {
-    if (copy.destination - base < size || copy.source - base < size)
-      return fmt::format("a copy of {}", hsatool::view(copy.function->name));
+  const auto is_in_block = [&](const auto& way) {
+    return way.first - base < size || way.second - base < size;
+  };
+  for (const auto& [call, copies] : copies_) {
+    if (std::any_of(copies.ways.begin(), copies.ways.end(), is_in_block))
+      return fmt::format("a copy of {}", hsatool::view(copies.function->name));
   }
   return {};
 }

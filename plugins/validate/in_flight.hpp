@@ -13,6 +13,7 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "api/support/mutex.hpp"
@@ -20,11 +21,12 @@
 
 namespace validate {
 
-struct Copy {
+/// The copies of one call.
+struct Copies {
   const hsatool_function_t* function = nullptr;
-  uint64_t destination = 0;
-  uint64_t source = 0;
+  std::vector<std::pair<uint64_t, uint64_t>> ways;  ///< of each: the addresses of destination and source
   std::vector<uint64_t> signals;
+  size_t over = 0;  ///< how many have ended: which, nobody says
 };
 
 uint64_t hash_of_bytes(uint64_t address, uint64_t bytes);
@@ -48,8 +50,10 @@ class InFlight {
   /// A queue takes no packets any more.
   void drop_queue(uint64_t queue);
 
-  void add_copy(uint64_t call, Copy copy);
+  void add_copies(uint64_t call, Copies copies);
   void copy_done(uint64_t call);
+  /// The call has failed.
+  void drop_copies(uint64_t call);
 
   /// What uses a signal or a block of memory; "": nothing.
   std::string user_of_signal(uint64_t signal) const;
@@ -78,7 +82,7 @@ class InFlight {
   PacketGraph graph_ RIGEL_GUARDED_BY(mutex_);
   // Packets, by the base of a block that they use, and their agent.
   std::map<uint64_t, std::map<uint64_t, PacketGraph::Nodes>> blocks_ RIGEL_GUARDED_BY(mutex_);
-  std::unordered_map<uint64_t, Copy> copies_ RIGEL_GUARDED_BY(mutex_);  // by call
+  std::unordered_map<uint64_t, Copies> copies_ RIGEL_GUARDED_BY(mutex_);  // by call
 };
 
 }  // namespace validate

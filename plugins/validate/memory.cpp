@@ -2,6 +2,10 @@
 // name is in packets.cpp.
 #include "plugins/validate/memory.hpp"
 
+#include <span>
+#include <utility>
+#include <vector>
+
 #include <fmt/core.h>
 
 #include "plugins/validate/validator.hpp"
@@ -97,14 +101,16 @@ void check_access(Validator& validator, const hsatool_call_t& call, const void* 
                                validator.describe(from->made, "made")));
 }
 
-void begin_copy(Validator& validator, const hsatool_call_t& call, const void* destination, const void* source,
-                uint32_t count, const hsa_signal_t* signals, hsa_signal_t completion) {
-  Copy copy{call.function,
-            reinterpret_cast<uint64_t>(destination),
-            reinterpret_cast<uint64_t>(source),
-            {completion.handle}};
-  for (uint32_t i = 0; signals != nullptr && i < count; ++i) copy.signals.push_back(signals[i].handle);
-  validator.in_flight.add_copy(call.id, std::move(copy));
+std::pair<uint64_t, uint64_t> way(const void* destination, const void* source) {
+  return {reinterpret_cast<uint64_t>(destination), reinterpret_cast<uint64_t>(source)};
+}
+
+void begin_copies(Validator& validator, const hsatool_call_t& call,
+                  std::vector<std::pair<uint64_t, uint64_t>> ways, uint32_t count,
+                  const hsa_signal_t* signals, hsa_signal_t completion) {
+  Copies copies{call.function, std::move(ways), {completion.handle}};
+  for (uint32_t i = 0; signals != nullptr && i < count; ++i) copies.signals.push_back(signals[i].handle);
+  validator.in_flight.add_copies(call.id, std::move(copies));
 }
 
 template <class Arguments>
@@ -114,8 +120,8 @@ void copying_later(Validator& validator, hsatool_call_t& call) {
   check_range(validator, call, arguments.src, arguments.size, "source");
   check_access(validator, call, arguments.dst, arguments.src, arguments.dst_agent, arguments.src_agent);
   if (arguments.size == 0) return;  // nothing comes of it
-  begin_copy(validator, call, arguments.dst, arguments.src, arguments.num_dep_signals, arguments.dep_signals,
-             arguments.completion_signal);
+  begin_copies(validator, call, {way(arguments.dst, arguments.src)}, arguments.num_dep_signals,
+               arguments.dep_signals, arguments.completion_signal);
 }
 
 void copying_rectangle_later(Validator& validator, hsatool_call_t& call) {
@@ -132,12 +138,61 @@ void copying_rectangle_later(Validator& validator, hsatool_call_t& call) {
   };
   check(*arguments.dst, arguments.dst_offset, "destination");
   check(*arguments.src, arguments.src_offset, "source");
-  begin_copy(validator, call, arguments.dst->base, arguments.src->base, arguments.num_dep_signals,
-             arguments.dep_signals, arguments.completion_signal);
+  begin_copies(validator, call, {way(arguments.dst->base, arguments.src->base)}, arguments.num_dep_signals,
+               arguments.dep_signals, arguments.completion_signal);
 }
 
+// One copy of an operation of a batch, which the runtime tells of by itself.
+struct Part {
+  const void* destination;
+  hsa_agent_t destination_agent;
+  const void* source;
+  uint64_t size;
+};
+
+// None: the runtime refuses the batch.
+std::vector<Part> parts_of(const hsa_amd_memory_copy_op_t& op) {
+  const bool broadcast = op.type == HSA_AMD_MEMORY_COPY_OP_LINEAR_BROADCAST;
+  if (op.version != HSA_AMD_MEMORY_COPY_OP_VERSION ||
+      (!broadcast && op.type != HSA_AMD_MEMORY_COPY_OP_LINEAR))
+    return {};
+  if (op.num_entries == 0 && !broadcast) return {{op.dst, op.dst_agent, op.src, op.size}};
+  if (op.dst_list == nullptr || op.dst_agent_list == nullptr) return {};
+  if (!broadcast && (op.src_list == nullptr || op.size_list == nullptr)) return {};
+  std::vector<Part> out;
+  for (uint32_t i = 0; i < op.num_entries; ++i) {
+    out.push_back({op.dst_list[i], op.dst_agent_list[i], broadcast ? op.src : op.src_list[i],
+                   broadcast ? op.size : op.size_list[i]});
+  }
+  return out;
+}
+
+void copying_batch_later(Validator& validator, hsatool_call_t& call) {
+  const auto& arguments = hsatool::arguments<hsatool_hsa_amd_memory_async_batch_copy_args_t>(call);
+  const std::string_view name = hsatool::view(call.function->name);
+  if (arguments.copy_ops == nullptr || arguments.num_copy_ops == 0) return;
+  const hsa_signal_t completion = arguments.copy_ops[0].completion_signal;  // all have the same
+  validator.check_handle(Kind::kSignal, completion.handle, name);
+  std::vector<std::pair<uint64_t, uint64_t>> ways;
+  for (const auto& op : std::span(arguments.copy_ops, arguments.num_copy_ops)) {
+    const std::vector<Part> parts = parts_of(op);
+    if (parts.empty()) return;
+    validator.check_handle(Kind::kAgent, op.src_agent.handle, name);
+    for (const Part& part : parts) {
+      validator.check_handle(Kind::kAgent, part.destination_agent.handle, name);
+      check_range(validator, call, part.destination, part.size, "destination");
+      check_range(validator, call, part.source, part.size, "source");
+      check_access(validator, call, part.destination, part.source, part.destination_agent, op.src_agent);
+      ways.push_back(way(part.destination, part.source));
+    }
+  }
+  begin_copies(validator, call, std::move(ways), arguments.num_dep_signals, arguments.dep_signals,
+               completion);
+}
+
+// What a batch has begun before it failed goes on, and nobody says how much that is.
 void refused(Validator& validator, hsatool_call_t& call) {
-  if (!succeeded(call)) validator.in_flight.copy_done(call.id);
+  if (!succeeded(call)) validator.in_flight.drop_copies(call.id);
 }
 
 }  // namespace
@@ -158,6 +213,7 @@ std::span<const Hooks> memory_hooks() {
       {HSATOOL_ID_hsa_amd_memory_async_copy_on_engine,
        copying_later<hsatool_hsa_amd_memory_async_copy_on_engine_args_t>, refused},
       {HSATOOL_ID_hsa_amd_memory_async_copy_rect, copying_rectangle_later, refused},
+      {HSATOOL_ID_hsa_amd_memory_async_batch_copy, copying_batch_later, refused},
   };
   return kHooks;
 }

@@ -926,6 +926,89 @@ TEST(V401IsKept, ByFreeingMemoryWhenTheCopyIsOver) {
   EXPECT_THAT(program.end(), IsEmpty());
 }
 
+// An operation of one copy, and one of two.
+struct Batch {
+  Batch(Program& program, hsa_signal_t done)
+      : from(static_cast<char*>(program.memory(4096))),
+        to(static_cast<char*>(program.memory(4096))),
+        agents{program.agent(), program.agent()} {
+    for (auto& op : ops) {
+      op.version = HSA_AMD_MEMORY_COPY_OP_VERSION;
+      op.completion_signal = done;
+      op.src_agent = program.agent();
+    }
+    ops[0].src = from;
+    ops[0].dst = to;
+    ops[0].dst_agent = program.agent();
+    ops[0].size = 1024;
+    ops[1].num_entries = 2;
+    ops[1].src_list = sources;
+    ops[1].dst_list = destinations;
+    ops[1].dst_agent_list = agents;
+    ops[1].size_list = sizes;
+  }
+  hsa_status_t copy(const hsa_signal_t& after) const {
+    return hsa_amd_memory_async_batch_copy(ops, 2, 1, &after);
+  }
+
+  char* from;
+  char* to;
+  hsa_agent_t agents[2];
+  void* sources[2] = {from + 1024, from + 2048};
+  void* destinations[2] = {to + 1024, to + 2048};
+  size_t sizes[2] = {1024, 2048};
+  hsa_amd_memory_copy_op_t ops[2] = {};
+};
+
+TEST(V401IsBroken, ByFreeingMemoryOfABatchOfCopies) {
+  Program program;
+  const hsa_signal_t gate = program.signal(), done = program.signal(2);
+  const Batch batch(program, done);
+  ASSERT_EQ(batch.copy(gate), HSA_STATUS_SUCCESS);
+  hsa_signal_destroy(done);
+  EXPECT_THAT(Program::take_numbers(), ElementsAre(304));
+  // Held for ever by its signal: nothing is copied to where there is no memory any more.
+  hsa_amd_memory_pool_free(batch.to);
+  const auto reports = Program::take();
+  ASSERT_EQ(reports.size(), 1u);
+  EXPECT_EQ(reports[0].rule, 401u);
+  EXPECT_THAT(reports[0].text, HasSubstr("a copy of hsa_amd_memory_async_batch_copy"));
+}
+
+TEST(V401IsKept, ByFreeingMemoryWhenAllCopiesOfABatchAreOver) {
+  Program program;
+  for (int i = 0; i < 100; ++i) {
+    const hsa_signal_t gate = program.signal(), done = program.signal(2);
+    const Batch batch(program, done);
+    ASSERT_EQ(batch.copy(gate), HSA_STATUS_SUCCESS);
+    hsa_signal_store_screlease(gate, 0);
+    wait(done);
+    for (void* const block : {batch.from, batch.to}) hsa_amd_memory_pool_free(block);
+    for (const hsa_signal_t signal : {gate, done}) hsa_signal_destroy(signal);
+  }
+  EXPECT_THAT(program.end(), IsEmpty());
+}
+
+TEST(V401IsKept, ByFreeingMemoryOfABatchThatIsRefused) {
+  Program program;
+  const hsa_signal_t gate = program.signal(), done = program.signal(2);
+  Batch batch(program, done);
+  batch.ops[1].reserved1[0] = 1;
+  ASSERT_NE(batch.copy(gate), HSA_STATUS_SUCCESS);
+  for (void* const block : {batch.from, batch.to}) hsa_amd_memory_pool_free(block);
+  for (const hsa_signal_t signal : {gate, done}) hsa_signal_destroy(signal);
+  EXPECT_THAT(program.end(), IsEmpty());
+}
+
+TEST(V404IsBroken, ByACopyOfABatchBeyondItsBlock) {
+  Program program;
+  const hsa_signal_t gate = program.signal(), done = program.signal(2);
+  Batch batch(program, done);
+  batch.sizes[1] = 2049;
+  batch.copy(gate);  // held for ever by its signal, if it is not refused: nothing is overwritten
+  EXPECT_THAT(Program::take_numbers(), ElementsAre(404, 404));
+}
+
 TEST(V404IsBroken, ByACopyBeyondItsBlock) {
   Program program;
   auto* const from = static_cast<char*>(program.memory(8192));

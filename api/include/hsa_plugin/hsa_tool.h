@@ -251,7 +251,7 @@ HSATOOL_CHECK(hsatool_packet_ops_t, submit);
 enum {
   HSATOOL_ACTIVITY_DISPATCH = 1u << 0, /* a kernel dispatch packet of any queue */
   HSATOOL_ACTIVITY_BARRIER = 1u << 1,  /* a barrier-AND, -OR or -value packet */
-  HSATOOL_ACTIVITY_COPY = 1u << 2      /* hsa_amd_memory_async_copy, _on_engine and _rect */
+  HSATOOL_ACTIVITY_COPY = 1u << 2 /* hsa_amd_memory_async_copy, _on_engine, _rect; each copy of _batch_copy */
 };
 
 typedef struct hsatool_activity {
