@@ -298,14 +298,20 @@ std::span<const Hooks> handle_hooks() {
     hooks.push_back({HSATOOL_ID_hsa_executable_freeze, nullptr, frozen});
     hooks.push_back({HSATOOL_ID_hsa_amd_queue_create, nullptr, described_queues_made});
     for (const uint32_t function :
-         {HSATOOL_ID_hsa_signal_exchange_relaxed, HSATOOL_ID_hsa_signal_exchange_scacquire,
+         {HSATOOL_ID_hsa_signal_exchange_relaxed,   HSATOOL_ID_hsa_signal_exchange_scacquire,
           HSATOOL_ID_hsa_signal_exchange_screlease, HSATOOL_ID_hsa_signal_exchange_scacq_screl,
-          HSATOOL_ID_hsa_signal_cas_relaxed, HSATOOL_ID_hsa_signal_cas_scacquire,
-          HSATOOL_ID_hsa_signal_cas_screlease, HSATOOL_ID_hsa_signal_cas_scacq_screl,
-          HSATOOL_ID_hsa_signal_add_relaxed, HSATOOL_ID_hsa_signal_add_scacquire,
-          HSATOOL_ID_hsa_signal_add_screlease, HSATOOL_ID_hsa_signal_add_scacq_screl,
-          HSATOOL_ID_hsa_signal_subtract_relaxed, HSATOOL_ID_hsa_signal_subtract_scacquire,
-          HSATOOL_ID_hsa_signal_subtract_screlease, HSATOOL_ID_hsa_signal_subtract_scacq_screl})
+          HSATOOL_ID_hsa_signal_cas_relaxed,        HSATOOL_ID_hsa_signal_cas_scacquire,
+          HSATOOL_ID_hsa_signal_cas_screlease,      HSATOOL_ID_hsa_signal_cas_scacq_screl,
+          HSATOOL_ID_hsa_signal_add_relaxed,        HSATOOL_ID_hsa_signal_add_scacquire,
+          HSATOOL_ID_hsa_signal_add_screlease,      HSATOOL_ID_hsa_signal_add_scacq_screl,
+          HSATOOL_ID_hsa_signal_subtract_relaxed,   HSATOOL_ID_hsa_signal_subtract_scacquire,
+          HSATOOL_ID_hsa_signal_subtract_screlease, HSATOOL_ID_hsa_signal_subtract_scacq_screl,
+          HSATOOL_ID_hsa_signal_and_relaxed,        HSATOOL_ID_hsa_signal_and_scacquire,
+          HSATOOL_ID_hsa_signal_and_screlease,      HSATOOL_ID_hsa_signal_and_scacq_screl,
+          HSATOOL_ID_hsa_signal_or_relaxed,         HSATOOL_ID_hsa_signal_or_scacquire,
+          HSATOOL_ID_hsa_signal_or_screlease,       HSATOOL_ID_hsa_signal_or_scacq_screl,
+          HSATOOL_ID_hsa_signal_xor_relaxed,        HSATOOL_ID_hsa_signal_xor_scacquire,
+          HSATOOL_ID_hsa_signal_xor_screlease,      HSATOOL_ID_hsa_signal_xor_scacq_screl})
       hooks.push_back({static_cast<uint32_t>(function), changed_otherwise, nullptr});
     return hooks;
   }();

@@ -22,6 +22,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
+using ::testing::SizeIs;
 
 hsa_amd_barrier_value_packet_t barrier_value(hsa_signal_t signal, hsa_signal_t completion = {0}) {
   hsa_amd_barrier_value_packet_t packet{};
@@ -183,6 +184,28 @@ TEST(V105IsBroken, ByDestroyingADoorbell) {
   hsa_queue_t* const queue = program.queue();
   hsa_signal_destroy(queue->doorbell_signal);
   EXPECT_THAT(Program::take_numbers(), ElementsAre(105));
+  hsa_queue_destroy(queue);
+  EXPECT_THAT(program.end(), IsEmpty());
+}
+
+TEST(V105IsBroken, ByChangingADoorbellOtherwiseThanByAStore) {
+  Program program(R"("limit": 0)");
+  hsa_queue_t* const queue = program.queue();
+  const hsa_signal_t doorbell = queue->doorbell_signal;
+  // None of which changes its value.
+  using Change = void (*)(hsa_signal_t, hsa_signal_value_t);
+  for (const Change change : {hsa_signal_and_relaxed, hsa_signal_and_scacquire, hsa_signal_and_screlease,
+                              hsa_signal_and_scacq_screl})
+    change(doorbell, -1);
+  for (const Change change :
+       {hsa_signal_or_relaxed, hsa_signal_or_scacquire, hsa_signal_or_screlease, hsa_signal_or_scacq_screl,
+        hsa_signal_xor_relaxed, hsa_signal_xor_scacquire, hsa_signal_xor_screlease,
+        hsa_signal_xor_scacq_screl, hsa_signal_add_relaxed, hsa_signal_add_scacquire,
+        hsa_signal_add_screlease, hsa_signal_add_scacq_screl, hsa_signal_subtract_relaxed,
+        hsa_signal_subtract_scacquire, hsa_signal_subtract_screlease, hsa_signal_subtract_scacq_screl})
+    change(doorbell, 0);
+  hsa_signal_cas_relaxed(doorbell, 1000, 1000);
+  EXPECT_THAT(Program::take_numbers(), AllOf(SizeIs(21), Each(105)));
   hsa_queue_destroy(queue);
   EXPECT_THAT(program.end(), IsEmpty());
 }
