@@ -46,6 +46,7 @@ constexpr Known kKnown[] = {
     DOES(kCopies, hsa_amd_memory_async_copy),
     DOES(kCopies, hsa_amd_memory_async_copy_on_engine),
     DOES(kCopies, hsa_amd_memory_async_copy_rect),
+    DOES(kCopies, hsa_amd_memory_async_batch_copy),
     DOES(kWaits, hsa_signal_wait_relaxed),
     DOES(kWaits, hsa_signal_wait_scacquire),
     MAKES(kWaitsForAny, hsa_amd_signal_wait_any, signals),

@@ -18,6 +18,8 @@
 #include <utility>
 #include <vector>
 
+#include "plugins/trace/functions.hpp"
+
 namespace trace {
 namespace {
 
@@ -243,6 +245,17 @@ TEST(KernelNames, HoldFromWhenTheyAreKnown) {
   EXPECT_EQ(names.name(0x40, 9), "kernel 0x40");
   EXPECT_EQ(names.name(0x40, 10), "first");
   EXPECT_EQ(names.name(0x40, 25), "second");
+}
+
+TEST(Functions, ThatCopyLeadToTheirCopies) {
+  for (const uint32_t id :
+       {HSATOOL_ID_hsa_amd_memory_async_copy, HSATOOL_ID_hsa_amd_memory_async_copy_on_engine,
+        HSATOOL_ID_hsa_amd_memory_async_copy_rect, HSATOOL_ID_hsa_amd_memory_async_batch_copy}) {
+    hsatool_function_t function{};
+    function.id = id;
+    const hsatool_function_t* const all[] = {&function};
+    EXPECT_EQ(describe_functions(all).at(0).role, FunctionRole::kCopies) << id;
+  }
 }
 
 TEST(KernelNames, AreDemangled) {
