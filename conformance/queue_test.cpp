@@ -69,6 +69,15 @@ TEST_P(Queue, ComesInEverySizeThatTheAgentHas) {
   }
 }
 
+TEST_P(Queue, SizesBelowTheLeastAreRaisedToIt) {
+  for (uint32_t size = 1; size < smallest_; size *= 2) {
+    hsa_queue_t* queue = nullptr;
+    ASSERT_HSA(create(agent(), size, HSA_QUEUE_TYPE_MULTI, &queue)) << size;
+    EXPECT_EQ(queue->size, smallest_);
+    EXPECT_HSA(hsa_queue_destroy(queue));
+  }
+}
+
 TEST_P(Queue, SizesThatAreNoneAreRefused) {
   hsa_queue_t* queue = nullptr;
   for (const uint32_t size : {uint32_t{0}, uint32_t{3}, smallest_ + 1, largest_ - 1, UINT32_MAX}) {

@@ -23,8 +23,8 @@ struct Queues::Traits {
 
 namespace {
 
-/// Whether the agent has such queues.
-Status check_request(const Agent& agent, const QueueRequest& request) {
+/// The request as the agent can fulfil it: a size below its least is raised to that.
+Result<QueueRequest> fitted(const Agent& agent, QueueRequest request) {
   const hsabe_caps_t& caps = agent.caps();
   if (!agent.dispatches_kernels() && (caps.features & HSABE_FEATURE_AGENT_DISPATCH) == 0) {
     return fail(HSA_STATUS_ERROR_INVALID_QUEUE_CREATION, "this agent has no queues");
@@ -32,9 +32,9 @@ Status check_request(const Agent& agent, const QueueRequest& request) {
   if (!std::has_single_bit(request.size)) {
     return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "queue size {} is not a power of two", request.size);
   }
-  if (request.size < caps.queue_min_size || request.size > caps.queue_max_size) {
-    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "queue size {} is not between {} and {} packets",
-                request.size, caps.queue_min_size, caps.queue_max_size);
+  if (request.size > caps.queue_max_size) {
+    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "queue size {} is more than {} packets", request.size,
+                caps.queue_max_size);
   }
   if (request.type > HSA_QUEUE_TYPE_COOPERATIVE) {
     return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "there is no queue type {}", request.type);
@@ -42,7 +42,8 @@ Status check_request(const Agent& agent, const QueueRequest& request) {
   if ((caps.queue_types & 1u << request.type) == 0) {
     return fail(HSA_STATUS_ERROR_INVALID_QUEUE_CREATION, "this agent has no queues of type {}", request.type);
   }
-  return HSA_STATUS_SUCCESS;
+  request.size = std::max(request.size, caps.queue_min_size);
+  return request;
 }
 
 Status check_cu_mask(uint32_t bits, const uint32_t* mask) {
@@ -120,13 +121,15 @@ Result<std::shared_ptr<Queue>> Queues::make(const Agent& agent, const QueueReque
   return create_agent_queue(agent, request, cookie);
 }
 
-Status Queues::create(hsa_agent_t agent, const QueueRequest& request, const Traits& traits,
+Status Queues::create(hsa_agent_t agent, const QueueRequest& asked, const Traits& traits,
                       hsa_queue_t** queue) {
   if (queue == nullptr) return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "hsa_queue_create: queue is NULL");
   const Agent* found = machine_.find_agent(agent);
   if (found == nullptr) return no_such_agent(agent);
+  const auto request = fitted(*found, asked);
+  if (!request) return request.error();
   std::unique_lock<Mutex> one_at_a_time;
-  if (request.type == HSA_QUEUE_TYPE_COOPERATIVE) {
+  if (request->type == HSA_QUEUE_TYPE_COOPERATIVE) {
     one_at_a_time = std::unique_lock(table_.cooperative_mutex());
     if (hsa_queue_t* const shared = table_.share_cooperative(*found)) {
       *queue = shared;
@@ -137,9 +140,8 @@ Status Queues::create(hsa_agent_t agent, const QueueRequest& request, const Trai
     return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "the agent's {} queues are all in use",
                 found->caps().queues_max);
   }
-  if (const Status status = check_request(*found, request); status != HSA_STATUS_SUCCESS) return status;
   const uint64_t cookie = QueueTable::next_cookie();
-  auto created = make(*found, request, cookie, traits.intercepted);
+  auto created = make(*found, *request, cookie, traits.intercepted);
   if (!created) return created.error();
   if (const Status status = apply(traits, **created); status != HSA_STATUS_SUCCESS) {
     (*created)->close();

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
@@ -13,13 +14,15 @@ namespace rigel {
 namespace {
 
 std::atomic<int> made;
+std::atomic<uint32_t> packets_of_last;
 amd_queue_t queue_memory;
 
 LoadedBackend backend() {
   LoadedBackend table;
   table.queue.struct_size = sizeof table.queue;
-  table.queue.create = [](void*, const hsabe_queue_desc_t*, hsabe_queue_info_t* info) -> hsabe_status_t {
+  table.queue.create = [](void*, const hsabe_queue_desc_t* desc, hsabe_queue_info_t* info) -> hsabe_status_t {
     ++made;
+    packets_of_last = desc->packets;
     info->queue = info->amd_queue = &queue_memory;
     return HSA_STATUS_SUCCESS;
   };
@@ -73,12 +76,32 @@ TEST_F(QueuesOfTheApi, AreRefusedBeforeTheirBackendHearsOfThem) {
   EXPECT_EQ(queues_.create(agent, right, nullptr), HSA_STATUS_ERROR_INVALID_ARGUMENT);
   EXPECT_EQ(create({1}, right), HSA_STATUS_ERROR_INVALID_AGENT);
   EXPECT_EQ(create(mute, right), HSA_STATUS_ERROR_INVALID_QUEUE_CREATION);
-  for (const uint32_t size : {0u, 32u, 96u, 2048u})
+  for (const uint32_t size : {0u, 48u, 96u, 2048u})
     EXPECT_EQ(create(agent, {.size = size}), HSA_STATUS_ERROR_INVALID_ARGUMENT) << size;
   EXPECT_EQ(create(agent, {.size = 64, .type = 9}), HSA_STATUS_ERROR_INVALID_ARGUMENT);
   EXPECT_EQ(create(agent, {.size = 64, .type = HSA_QUEUE_TYPE_SINGLE}),
             HSA_STATUS_ERROR_INVALID_QUEUE_CREATION);
   EXPECT_EQ(made, 0);
+}
+
+TEST_F(QueuesOfTheApi, HaveAtLeastTheAgentsLeastSize) {
+  const hsa_agent_t agent = add_agent(HSABE_FEATURE_KERNEL_DISPATCH);
+  hsa_amd_queue_create_desc_t described{};
+  described.version = HSA_AMD_QUEUE_CREATE_DESC_VERSION;
+  described.queue_size_bytes = 2 * sizeof(hsa_kernel_dispatch_packet_t);
+  described.priority = HSA_AMD_QUEUE_PRIORITY_NORMAL;
+  const auto make = [&](uint32_t size, hsa_queue_t*& queue) {
+    if (size != 2) return queues_.create(agent, {.size = size}, &queue);
+    const Status status = queues_.create_described(agent, &described, 1);
+    queue = described.queue;
+    return status;
+  };
+  for (const uint32_t size : {1u, 2u, 32u, 128u}) {
+    hsa_queue_t* queue = nullptr;
+    ASSERT_EQ(make(size, queue), HSA_STATUS_SUCCESS) << size;
+    EXPECT_EQ(packets_of_last, std::max(size, 64u));
+    EXPECT_EQ(queues_.destroy(queue), HSA_STATUS_SUCCESS);
+  }
 }
 
 TEST_F(QueuesOfTheApi, AreAsManyAsTheAgentHas) {
