@@ -170,7 +170,7 @@ TEST_P(VirtualMemory, RemembersAccess) {
   hsa_amd_pointer_info_t info{};
   info.size = sizeof info;
   ASSERT_HSA(hsa_amd_pointer_info(address + 100, &info, nullptr, nullptr, nullptr));
-  EXPECT_EQ(info.type, HSA_EXT_POINTER_TYPE_HSA);
+  EXPECT_EQ(info.type, HSA_EXT_POINTER_TYPE_HSA_VMEM);
   EXPECT_EQ(info.agentBaseAddress, address);
   EXPECT_EQ(info.agentOwner.handle, agent().handle);
   hsa_amd_memory_pool_t pool{};

@@ -307,18 +307,21 @@ Status MemoryManager::pointer_info(const void* ptr, hsa_amd_pointer_info_t* info
 
   hsa_amd_pointer_info_t answer{};
   AgentSet reachable;
+  bool host_accessible = false;
   if (const auto view = extents_.view(address)) {
     const HeapFacts& facts = view->heap->facts();
     answer.type = HSA_EXT_POINTER_TYPE_HSA;
     answer.agentBaseAddress = reinterpret_cast<void*>(view->base);
-    answer.hostBaseAddress = facts.host_accessible ? answer.agentBaseAddress : nullptr;
+    host_accessible = facts.host_accessible;
+    answer.hostBaseAddress = host_accessible ? answer.agentBaseAddress : nullptr;
     answer.sizeInBytes = view->size;
     answer.userData = view->user_data;
     answer.agentOwner = facts.owner;
     answer.global_flags = facts.global_flags;
     if (list_wanted) reachable = accessible_agents(*view);
   } else if (const auto mapped = virtual_memory_.view(address)) {
-    answer.type = mapped->type;
+    answer.type = mapped->mapped() ? HSA_EXT_POINTER_TYPE_HSA_VMEM : HSA_EXT_POINTER_TYPE_RESERVED_ADDR;
+    host_accessible = mapped->host_accessible;
     answer.agentBaseAddress = answer.hostBaseAddress = reinterpret_cast<void*>(mapped->base);
     answer.sizeInBytes = mapped->size;
     answer.userData = mapped->user_data;
@@ -330,7 +333,8 @@ Status MemoryManager::pointer_info(const void* ptr, hsa_amd_pointer_info_t* info
   } else if (const auto imported = imported_.view(address)) {
     answer.type = imported->type;
     answer.agentBaseAddress = reinterpret_cast<void*>(imported->base);
-    answer.hostBaseAddress = imported->host_accessible ? answer.agentBaseAddress : nullptr;
+    host_accessible = imported->host_accessible;
+    answer.hostBaseAddress = host_accessible ? answer.agentBaseAddress : nullptr;
     answer.sizeInBytes = imported->size;
     answer.userData = imported->user_data;
     if (const Heap* heap = heap_of_imported(imported->owner)) {
@@ -340,6 +344,7 @@ Status MemoryManager::pointer_info(const void* ptr, hsa_amd_pointer_info_t* info
     reachable = imported->agents;
   } else if (const auto locked = locked_around(address)) {
     answer.type = HSA_EXT_POINTER_TYPE_LOCKED;
+    host_accessible = true;
     answer.agentBaseAddress = locked->value.agent_address;
     answer.hostBaseAddress = reinterpret_cast<void*>(locked->start);
     answer.sizeInBytes = locked->size;
@@ -353,7 +358,15 @@ Status MemoryManager::pointer_info(const void* ptr, hsa_amd_pointer_info_t* info
   // Only drivers map what devices, or others than the host alone, can reach.
   answer.registered =
       answer.type != HSA_EXT_POINTER_TYPE_UNKNOWN && agents_.hosts().count() != agents_.size();
-  if (answer.hostBaseAddress != nullptr) answer.alloc_flags = HSA_AMD_POINTER_INFO_ALLOC_FLAG_HOST_ACCESS;
+  if (answer.type == HSA_EXT_POINTER_TYPE_UNKNOWN) {
+    // Last, as parts of it may be locked like any host memory.
+    if (const auto plain = virtual_memory_.plain_reservation(address)) {
+      answer.type = HSA_EXT_POINTER_TYPE_RESERVED_ADDR;
+      answer.agentBaseAddress = answer.hostBaseAddress = reinterpret_cast<void*>(plain->base);
+      answer.sizeInBytes = plain->size;
+    }
+  }
+  if (host_accessible) answer.alloc_flags = HSA_AMD_POINTER_INFO_ALLOC_FLAG_HOST_ACCESS;
 
   // The caller's structure may be an older, shorter one.
   answer.size = std::min<uint32_t>(info->size, sizeof answer);
@@ -444,7 +457,7 @@ Placement MemoryManager::locate_elsewhere(uintptr_t address) const {
     found.host_accessible = facts.host_accessible;
     found.in_host = facts.location == HSA_AMD_MEMORY_POOL_LOCATION_CPU;
   } else if (const auto mapped = virtual_memory_.view(address)) {
-    found.type = mapped->type;
+    found.type = mapped->mapped() ? HSA_EXT_POINTER_TYPE_HSA : HSA_EXT_POINTER_TYPE_RESERVED_ADDR;
     found.base = mapped->run_base;  // a copy may run over mappings that adjoin
     found.size = mapped->run_size;
     found.host_accessible = mapped->host_accessible;

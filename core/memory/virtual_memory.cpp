@@ -470,22 +470,28 @@ bool VirtualMemory::set_user_data(uintptr_t address, void* user_data) {
   return true;
 }
 
+std::optional<VirtualView> VirtualMemory::view_of_reservation(uintptr_t address, bool plain) const {
+  const auto found = reservation_around(address, 1);
+  if (found == reservations_.end() || found->second.plain != plain) return std::nullopt;
+  VirtualView view;
+  view.base = view.run_base = found->first;
+  view.size = view.run_size = found->second.size;
+  return view;
+}
+
+std::optional<VirtualView> VirtualMemory::plain_reservation(uintptr_t address) const {
+  const ReaderLock lock(mutex_);
+  return view_of_reservation(address, true);
+}
+
 std::optional<VirtualView> VirtualMemory::view(uintptr_t address) const {
   const ReaderLock lock(mutex_);
-  const auto reservation = reservation_around(address, 1);
-  if (reservation == reservations_.end()) return std::nullopt;
-  VirtualView view;
   auto after = mappings_.upper_bound(address);
-  if (after == mappings_.begin() || address - std::prev(after)->first >= std::prev(after)->second.size) {
-    if (reservation->second.plain) return std::nullopt;
-    view.type = HSA_EXT_POINTER_TYPE_RESERVED_ADDR;
-    view.base = view.run_base = reservation->first;
-    view.size = view.run_size = reservation->second.size;
-    return view;
-  }
+  if (after == mappings_.begin() || address - std::prev(after)->first >= std::prev(after)->second.size)
+    return view_of_reservation(address, false);
   auto at = std::prev(after);
   const Mapping& mapping = at->second;
-  view.type = HSA_EXT_POINTER_TYPE_HSA;
+  VirtualView view;
   view.base = at->first;
   view.size = mapping.size;
   view.heap = mapping.memory->heap;

@@ -24,9 +24,10 @@
 
 namespace rigel {
 
-/// What is at an address, in the eyes of virtual memory.
+/// What is at an address, in the eyes of virtual memory: memory that is mapped, or a reservation.
 struct VirtualView {
-  hsa_amd_pointer_type_t type = HSA_EXT_POINTER_TYPE_UNKNOWN;  ///< HSA if mapped, else RESERVED_ADDR
+  bool mapped() const { return heap != nullptr; }
+
   uintptr_t base = 0;
   size_t size = 0;             ///< in bytes; of the one mapping, or the reservation
   uintptr_t run_base = 0;      ///< of all mappings that adjoin
@@ -87,7 +88,10 @@ class VirtualMemory {
 
   // For the memory manager.
 
+  /// Not for reservations that are plain host memory, where nothing is mapped: they are the host's.
   std::optional<VirtualView> view(uintptr_t address) const;
+  /// Those.
+  std::optional<VirtualView> plain_reservation(uintptr_t address) const;
   /// hsa_amd_agents_allow_access on a mapped address. Empty if nothing is mapped there.
   std::optional<Status> allow_access(uintptr_t address, const hsa_agent_t* agents, uint32_t count);
   /// False if no mapping starts at `address`.
@@ -126,6 +130,9 @@ class VirtualMemory {
   void unmap_one(Mappings::iterator mapping) noexcept RIGEL_REQUIRES(mutex_);
   Mappings::iterator mapping_around(uintptr_t address) RIGEL_REQUIRES_SHARED(mutex_);
   Reservations::const_iterator reservation_around(uintptr_t address, size_t size) const
+      RIGEL_REQUIRES_SHARED(mutex_);
+  /// Of the reservation around the address, if it is plain or not, as asked for.
+  std::optional<VirtualView> view_of_reservation(uintptr_t address, bool plain) const
       RIGEL_REQUIRES_SHARED(mutex_);
   /// The mappings that make up exactly [start, start + size), or why they do not.
   Result<std::vector<Mappings::iterator>> mappings_of(uintptr_t start, size_t size)

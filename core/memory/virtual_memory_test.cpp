@@ -108,7 +108,12 @@ TEST_F(Virtual, APlainReservationIsOrdinaryMemory) {
   ASSERT_EQ(vmem.address_reserve(&va, 2 * kPage, 0, HSA_AMD_VMEM_ADDRESS_NO_REGISTER), HSA_STATUS_SUCCESS);
   auto* bytes = static_cast<unsigned char*>(va);
   bytes[0] = bytes[2 * kPage - 1] = 7;
-  EXPECT_EQ(info(va).type, HSA_EXT_POINTER_TYPE_UNKNOWN);
+  const auto plain = info(bytes + kPage);
+  EXPECT_EQ(plain.type, HSA_EXT_POINTER_TYPE_RESERVED_ADDR);
+  EXPECT_EQ(plain.hostBaseAddress, va);
+  EXPECT_EQ(plain.sizeInBytes, 2 * kPage);
+  EXPECT_FALSE(plain.registered) << "it is the host's alone";
+  EXPECT_EQ(memory.locate(va).type, HSA_EXT_POINTER_TYPE_UNKNOWN) << "copies take it for host memory";
   const auto handle = create(kPage);
   EXPECT_EQ(vmem.map(va, kPage, 0, handle, 0), HSA_STATUS_SUCCESS);
   EXPECT_EQ(vmem.unmap(va, kPage), HSA_STATUS_SUCCESS);
@@ -374,9 +379,12 @@ TEST_F(Virtual, PointersKnowWhatIsMapped) {
   EXPECT_EQ(answer.type, HSA_EXT_POINTER_TYPE_RESERVED_ADDR);
   EXPECT_EQ(answer.agentBaseAddress, va);
   EXPECT_EQ(answer.sizeInBytes, 4 * kPage);
+  EXPECT_EQ(answer.alloc_flags, 0u);
+  EXPECT_TRUE(answer.registered);
   ASSERT_EQ(vmem.map(va + kPage, kPage, 0, handle, 0), HSA_STATUS_SUCCESS);
   answer = info(va + kPage + 100);
-  EXPECT_EQ(answer.type, HSA_EXT_POINTER_TYPE_HSA);
+  EXPECT_EQ(answer.type, HSA_EXT_POINTER_TYPE_HSA_VMEM);
+  EXPECT_EQ(answer.alloc_flags, 0u) << "the host may not use it yet";
   EXPECT_EQ(answer.agentBaseAddress, va + kPage);
   EXPECT_EQ(answer.sizeInBytes, kPage);
   EXPECT_EQ(answer.agentOwner.handle, kCpu0.handle);
@@ -389,7 +397,9 @@ TEST_F(Virtual, PointersKnowWhatIsMapped) {
   ASSERT_EQ(vmem.map(va + 2 * kPage, kPage, 0, handle, 0), HSA_STATUS_SUCCESS);
   EXPECT_FALSE(memory.locate(va + kPage).host_accessible);
   ASSERT_EQ(allow(va + kPage, 2 * kPage, HSA_ACCESS_PERMISSION_RW), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(info(va + kPage).alloc_flags, uint32_t{HSA_AMD_POINTER_INFO_ALLOC_FLAG_HOST_ACCESS});
   const Placement placement = memory.locate(va + 2 * kPage + 7);
+  EXPECT_EQ(placement.type, HSA_EXT_POINTER_TYPE_HSA) << "the type that copies know";
   EXPECT_EQ(placement.base, reinterpret_cast<uintptr_t>(va + kPage)) << "copies may span mappings";
   EXPECT_EQ(placement.size, 2 * kPage);
   EXPECT_TRUE(placement.host_accessible);
@@ -496,7 +506,7 @@ TEST_F(Virtual, BehavesLikeAModelUnderRandomUse) {
     }
     const size_t probe = random() % kPages;
     ASSERT_EQ(info(va + probe * kPage).type,
-              model[probe] == 0 ? HSA_EXT_POINTER_TYPE_RESERVED_ADDR : HSA_EXT_POINTER_TYPE_HSA);
+              model[probe] == 0 ? HSA_EXT_POINTER_TYPE_RESERVED_ADDR : HSA_EXT_POINTER_TYPE_HSA_VMEM);
   }
 }
 
