@@ -103,6 +103,22 @@ class AgentDirectory {
     return found == links_.end() ? nullptr : &found->second;
   }
 
+  /// The CPU agent at the least NUMA distance from a node, the first of several; where no way is known, the
+  /// first of all. Null: there is none.
+  const AgentFacts* nearest_host(uint32_t node) const noexcept {
+    const AgentFacts* nearest = nullptr;
+    uint32_t least = UINT32_MAX;
+    hosts_.for_each([&](size_t index) {
+      const AgentFacts& host = entries_[index].facts;
+      const LinkFacts* const way = link(node, host.node);
+      const uint32_t distance = way == nullptr ? UINT32_MAX : way->info.numa_distance;
+      if (nearest != nullptr && distance >= least) return;
+      nearest = &host;
+      least = distance;
+    });
+    return nearest;
+  }
+
   size_t size() const noexcept { return entries_.size(); }
   const AgentFacts& operator[](size_t index) const noexcept { return entries_[index].facts; }
   /// Every CPU agent.

@@ -249,6 +249,27 @@ TEST_F(Heaps, TheWayToAPoolIsReportedAsOneHop) {
   EXPECT_EQ(link.numa_distance, 12345u) << "the caller has room for as many elements as there are hops";
 }
 
+TEST(Agents, HaveANearestHost) {
+  AgentDirectory agents;
+  EXPECT_EQ(agents.nearest_host(2), nullptr);
+  const auto connect = [&](uint32_t host, uint32_t distance) {
+    LinkFacts link{.hops = 1, .info = {}};
+    link.info.numa_distance = distance;
+    agents.add_link(2, host, link);
+  };
+  const auto nearest = [&] { return agents.nearest_host(2)->handle.handle; };
+  agents.add({.handle = kGpu0, .type = HSA_DEVICE_TYPE_GPU, .node = 2});
+  agents.add({.handle = kCpu0, .type = HSA_DEVICE_TYPE_CPU, .node = 0});
+  agents.add({.handle = kCpu1, .type = HSA_DEVICE_TYPE_CPU, .node = 1});
+  EXPECT_EQ(nearest(), kCpu0.handle) << "no way is known";
+  connect(1, 40);
+  EXPECT_EQ(nearest(), kCpu1.handle) << "to the other, no way is known";
+  connect(0, 40);
+  EXPECT_EQ(nearest(), kCpu0.handle) << "the first of two that are as near";
+  connect(1, 20);
+  EXPECT_EQ(nearest(), kCpu1.handle);
+}
+
 TEST_F(Heaps, AgentQueriesCheckTheirArguments) {
   const auto pool = testing::fine_pool(memory);
   uint64_t value = 0;
