@@ -149,7 +149,8 @@ TEST(Flag64, SettingABitKeepsTheOthers) {
   for (uint8_t byte : flags) EXPECT_EQ(byte, 0xff);
 }
 
-TEST(MemoryProperties, ApuIsBitZero) {
-  uint8_t flags[8] = {HSA_AMD_MEMORY_PROPERTY_AGENT_IS_APU};
-  EXPECT_TRUE(hsa_flag_isset64(flags, 0));
+TEST(MemoryProperties, AreNumbersOfBits) {
+  uint8_t flags[8] = {};
+  hsa_flag_set64(flags, HSA_AMD_MEMORY_PROPERTY_AGENT_IS_APU);
+  EXPECT_EQ(flags[0], 2);
 }

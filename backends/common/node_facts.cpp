@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
+#include <hsa_plugin/kfd_abi.h>
+
 namespace rigel::gfx {
 namespace {
-
-constexpr uint64_t kFirmwareVersionMask = 0x3ff;
 
 class Properties {
  public:
@@ -44,8 +44,8 @@ NodeFacts read_node_facts(const hsabe_node_t& node) {
   facts.lds_bytes_per_cu = std::min(property("lds_size_in_kb"), 1u << 20) * 1024;
   facts.wave_size = property("wave_front_size");
   facts.max_clock_mhz = property("max_engine_clk_fcompute");
-  facts.mec_firmware = static_cast<uint32_t>(property.wide("fw_version") & kFirmwareVersionMask);
-  facts.sdma_firmware = static_cast<uint32_t>(property.wide("sdma_fw_version") & kFirmwareVersionMask);
+  facts.mec_firmware = static_cast<uint32_t>(property.wide("fw_version") & KFD_FIRMWARE_VERSION_MASK);
+  facts.sdma_firmware = static_cast<uint32_t>(property.wide("sdma_fw_version") & KFD_FIRMWARE_VERSION_MASK);
   facts.xcc_count = property.at_least_one("num_xcc");
   facts.sdma_engines = property("num_sdma_engines");
   facts.sdma_xgmi_engines = property("num_sdma_xgmi_engines");

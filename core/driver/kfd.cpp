@@ -1,5 +1,6 @@
 #include "core/driver/kfd.hpp"
 
+#include <amdgpu_drm.h>
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -293,6 +294,17 @@ Result<uint64_t> Kfd::available_memory(const KfdGpu& gpu) const {
     return fail(HSA_STATUS_ERROR, "AVAILABLE_MEMORY: {}", text_of(problem));
   }
   return arguments.available;
+}
+
+// The render node knows it; in the topology, an APU's GPU has had a node of its own for years.
+bool Kfd::is_apu(const KfdGpu& gpu) const {
+  drm_amdgpu_info_device device{};
+  drm_amdgpu_info arguments{};
+  arguments.return_pointer = reinterpret_cast<uint64_t>(&device);
+  arguments.return_size = sizeof device;
+  arguments.query = AMDGPU_INFO_DEV_INFO;
+  const int problem = transport_->ioctl(gpu.render_fd, DRM_IOCTL_AMDGPU_INFO, &arguments);
+  return problem == 0 && (device.ids_flags & AMDGPU_IDS_FLAGS_FUSION) != 0;
 }
 
 bool Kfd::xnack_enabled() const {

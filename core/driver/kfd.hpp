@@ -131,6 +131,8 @@ class Kfd {
   Result<kfd_get_clock_counters> clocks(const KfdGpu* gpu) const;
   /// Bytes of its memory that are free, as far as the kernel tells.
   Result<uint64_t> available_memory(const KfdGpu& gpu) const;
+  /// Whether it is on one chip with the CPU. False where the kernel does not say.
+  bool is_apu(const KfdGpu& gpu) const;
   /// Whether this process's GPU code may fault and go on. False where the kernel does not know the question.
   bool xnack_enabled() const;
   /// Has it so, before the first queue: 0 or a negated errno.

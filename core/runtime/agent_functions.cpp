@@ -65,14 +65,14 @@ Status Runtime::agent_get_info(hsa_agent_t handle, uint32_t attribute, void* val
   std::string product_name;
   if (agent->node().bus == HSABE_BUS_KFD) {
     const KfdNode* node = gpus()->find_node(agent->node().node_id);
+    KfdGpu& gpu = *gpus()->kfd().gpu_of_node(node->number);
+    if (attribute == HSA_AMD_AGENT_INFO_MEMORY_PROPERTIES) surroundings.is_apu = gpus()->kfd().is_apu(gpu);
     if (attribute == HSA_AMD_AGENT_INFO_PRODUCT_NAME) {
       product_name = board_name(gpus()->kfd().transport(), *node);
       surroundings.product_name = product_name;
     }
-    if (attribute == HSA_AMD_AGENT_INFO_HDP_FLUSH) {
-      surroundings.registers =
-          static_cast<uint32_t*>(gpus()->kfd().registers(*gpus()->kfd().gpu_of_node(node->number)));
-    }
+    if (attribute == HSA_AMD_AGENT_INFO_HDP_FLUSH)
+      surroundings.registers = static_cast<uint32_t*>(gpus()->kfd().registers(gpu));
   }
   return agent->info(attribute, value, surroundings);
 }

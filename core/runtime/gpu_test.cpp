@@ -320,6 +320,22 @@ TEST(Gpus, MayLoseTheirRuntimeInAFaultsHandler) {
   EXPECT_TRUE(runs_a_barrier(next.gpus[0]));
 }
 
+TEST(Gpus, SayWhetherTheyAreOnOneChipWithTheCpu) {
+  const TestMachine machine("gfx902:vram=64M,gfx906:vram=64M,gfx1036:vram=64M");
+  ASSERT_EQ(machine.gpus.size(), 3u);
+  const bool expected[] = {true, false, true};
+  for (size_t i = 0; i < 3; ++i) {
+    uint8_t properties[8];
+    std::memset(properties, 0xff, sizeof properties);
+    ASSERT_EQ(
+        hsa_agent_get_info(machine.gpus[i],
+                           static_cast<hsa_agent_info_t>(HSA_AMD_AGENT_INFO_MEMORY_PROPERTIES), properties),
+        HSA_STATUS_SUCCESS);
+    EXPECT_EQ(hsa_flag_isset64(properties, HSA_AMD_MEMORY_PROPERTY_AGENT_IS_APU), expected[i]);
+    EXPECT_EQ(properties[0], expected[i] ? 2 : 0) << "nothing else is known";
+  }
+}
+
 TEST(Gpus, AreThereForAForkedChildAndStillForItsParent) {
   // The child would wait for ever for a lock of the allocator that a thread of its parent held.
   if (kAddressSanitizer) GTEST_SKIP() << "AddressSanitizer does not guard its allocator when it forks";

@@ -36,6 +36,7 @@ struct AgentSurroundings {
   hsa_agent_t nearest_cpu{};
   uint64_t memory_available = 0;  ///< bytes
   std::string_view product_name;  ///< empty: the backend's
+  bool is_apu = false;            ///< it is on one chip with the CPU
   uint32_t* registers = nullptr;  ///< the page of registers that user mode may write
 };
 

@@ -11,6 +11,7 @@
 
 #include <hsa/hsa_ext_amd.h>
 #include <hsa/hsa_ext_image.h>
+#include <hsa_plugin/kfd_abi.h>
 
 namespace rigel {
 namespace {
@@ -163,7 +164,7 @@ Status Agent::amd_info(uint32_t attribute, void* value, const AgentSurroundings&
     case HSA_AMD_AGENT_INFO_ASIC_REVISION:
       return answer(value, caps().asic_revision);
     case HSA_AMD_AGENT_INFO_SVM_DIRECT_HOST_ACCESS:
-      return answer(value, is_cpu());
+      return answer(value, is_cpu() || (property32(node_, "capability") & KFD_CAP_COHERENT_HOST_ACCESS) != 0);
     case HSA_AMD_AGENT_INFO_COOPERATIVE_COMPUTE_UNIT_COUNT:
       // Whether or not it has cooperative queues: HIP takes the size of a device from here.
       return answer(value, is_cpu() ? 0u : limits_.cooperative_units.value_or(caps().compute_units));
@@ -178,22 +179,27 @@ Status Agent::amd_info(uint32_t attribute, void* value, const AgentSurroundings&
     case HSA_AMD_AGENT_INFO_ASIC_FAMILY_ID:
       return answer(value, property32(node_, "family_id"));
     case HSA_AMD_AGENT_INFO_UCODE_VERSION:
-      return answer(value, property32(node_, "fw_version"));
+      return answer(value, property32(node_, "fw_version") & KFD_FIRMWARE_VERSION_MASK);
     case HSA_AMD_AGENT_INFO_SDMA_UCODE_VERSION:
-      return answer(value, property32(node_, "sdma_fw_version"));
+      return answer(value, property32(node_, "sdma_fw_version") & KFD_FIRMWARE_VERSION_MASK);
     case HSA_AMD_AGENT_INFO_NUM_SDMA_ENG:
       return answer(value, property32(node_, "num_sdma_engines"));
     case HSA_AMD_AGENT_INFO_NUM_SDMA_XGMI_ENG:
       return answer(value, property32(node_, "num_sdma_xgmi_engines"));
     case HSA_AMD_AGENT_INFO_IOMMU_SUPPORT:
-      return answer(value, HSA_IOMMU_SUPPORT_NONE);
+      return answer(value, (property32(node_, "capability") & KFD_CAP_ATS) != 0 ? HSA_IOMMU_SUPPORT_V2
+                                                                                : HSA_IOMMU_SUPPORT_NONE);
     case HSA_AMD_AGENT_INFO_NUM_XCC:
       return answer(value, is_cpu() ? 0u : std::max(1u, property32(node_, "num_xcc")));
     case HSA_AMD_AGENT_INFO_DRIVER_UID:
       return answer(value, property32(node_, "gpu_id"));
     case HSA_AMD_AGENT_INFO_NEAREST_CPU:
       return answer(value, is_cpu() ? handle() : surroundings.nearest_cpu);
-    case HSA_AMD_AGENT_INFO_MEMORY_PROPERTIES:
+    case HSA_AMD_AGENT_INFO_MEMORY_PROPERTIES: {
+      uint8_t properties[8] = {};
+      if (surroundings.is_apu) hsa_flag_set64(properties, HSA_AMD_MEMORY_PROPERTY_AGENT_IS_APU);
+      return answer(value, properties);
+    }
     case HSA_AMD_AGENT_INFO_AQL_EXTENSIONS: {
       const uint8_t none[8] = {};
       return answer(value, none);

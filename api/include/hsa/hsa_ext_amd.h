@@ -458,14 +458,14 @@ typedef enum hsa_amd_agent_info_s {
   HSA_AMD_AGENT_INFO_HOST_ALLOC_DMABUF_SUPPORTED = 0xA124
 } hsa_amd_agent_info_t;
 
-/** Bits of ::HSA_AMD_AGENT_INFO_AQL_EXTENSIONS and ::HSA_AMD_QUEUE_INFO_PROPERTIES, as masks of the first byte.
- * Facts: H. */
+/** Bits of ::HSA_AMD_AGENT_INFO_AQL_EXTENSIONS and ::HSA_AMD_QUEUE_INFO_PROPERTIES: numbers for
+ * ::hsa_flag_isset64, though they are written as masks. Facts: H C. */
 typedef enum hsa_amd_agent_aql_properties_s {
   HSA_AMD_AQL_PROPERTY_EXT_DISPATCH = (1 << 0), /**< Takes ::hsa_amd_ext_kernel_dispatch_packet_t. */
 } hsa_amd_agent_aql_properties_t;
 
-/** Bits of ::HSA_AMD_AGENT_INFO_MEMORY_PROPERTIES, as masks of its first byte. The bit number for
- * ::hsa_flag_isset64 is the position (0 for 1 << 0). Facts: H. */
+/** Bits of ::HSA_AMD_AGENT_INFO_MEMORY_PROPERTIES: numbers for ::hsa_flag_isset64, though they are written as masks.
+ * Facts: H C. */
 typedef enum hsa_amd_agent_memory_properties_s {
   HSA_AMD_MEMORY_PROPERTY_AGENT_IS_APU = (1 << 0), /**< Shares its memory with the host. */
 } hsa_amd_agent_memory_properties_t;

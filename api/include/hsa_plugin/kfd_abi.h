@@ -425,6 +425,10 @@ KFD_ABI_SIZE(struct kfd_dbg_trap_old, 32);
 #define KFD_CAP_DOORBELL_TYPE_SHIFT 12
 #define KFD_CAP_SRAM_EDC (1u << 26)
 #define KFD_CAP_SVM (1u << 27)
+#define KFD_CAP_COHERENT_HOST_ACCESS (1u << 28)
+
+/* The version in the topology's `fw_version` and `sdma_fw_version`. */
+#define KFD_FIRMWARE_VERSION_MASK 0x3ffu
 
 #ifdef __cplusplus
 }

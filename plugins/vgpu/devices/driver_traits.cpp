@@ -4,6 +4,7 @@ namespace rigel::vgpu {
 namespace {
 
 constexpr DriverTraits kVolcanicIslands{
+    .is_apu = false,
     .doorbell_bytes = 4,
     .end_of_pipe_bytes = 0x1000,
     .maps_aql_rings_twice = true,
@@ -35,6 +36,7 @@ constexpr DriverTraits kTonga = [] {
 }();
 
 constexpr DriverTraits kVega{
+    .is_apu = false,
     .doorbell_bytes = 8,
     .end_of_pipe_bytes = 0x1000,
     .maps_aql_rings_twice = false,
@@ -75,36 +77,42 @@ constexpr DriverTraits kRdna = [] {
   return traits;
 }();
 
+/// The same as an APU.
+constexpr DriverTraits apu(DriverTraits traits) {
+  traits.is_apu = true;
+  return traits;
+}
+
 struct Row {
   uint32_t version;
-  const DriverTraits& traits;
+  DriverTraits traits;
 };
 
 constexpr Row kRows[] = {
-    {80001, kVolcanicIslands},
+    {80001, apu(kVolcanicIslands)},
     {80002, kTonga},
     {80003, kVolcanicIslands},
     {80005, kVolcanicIslands},
-    {80100, kVolcanicIslands},
+    {80100, apu(kVolcanicIslands)},
     {90000, kVega},
-    {90002, kVega},
+    {90002, apu(kVega)},
     {90004, kVega},
     {90006, kVega},
     {90008, kVega},
-    {90009, kVega},
+    {90009, apu(kVega)},
     {90010, kVega},
-    {90012, kVega},
+    {90012, apu(kVega)},
     {100100, kRdna},
     {100101, kRdna},
     {100102, kRdna},
-    {100103, kRdna},
+    {100103, apu(kRdna)},
     {100300, kRdna2},
     {100301, kRdna2},
     {100302, kRdna2},
-    {100303, kRdna2},
+    {100303, apu(kRdna2)},
     {100304, kRdna2},
-    {100305, kRdna2},
-    {100306, kRdna2},
+    {100305, apu(kRdna2)},
+    {100306, apu(kRdna2)},
 };
 
 }  // namespace

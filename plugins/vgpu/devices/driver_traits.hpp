@@ -13,6 +13,7 @@
 namespace rigel::vgpu {
 
 struct DriverTraits {
+  bool is_apu;  ///< On one chip with the CPU.
   // Queues.
   uint32_t doorbell_bytes;
   uint32_t end_of_pipe_bytes;    ///< That a compute queue's end-of-pipe buffer must have.

@@ -432,6 +432,7 @@ Errno DrmIoctls::device_info(const GpuContext& gpu, const drm_amdgpu_info& a) {
   d.external_rev = b.external_revision;
   d.pci_rev = b.pci.revision;
   d.family = b.family_id;
+  if (b.driver().is_apu) d.ids_flags |= AMDGPU_IDS_FLAGS_FUSION;
   d.num_shader_engines = b.shader_engines();
   d.num_shader_arrays_per_engine = b.shader.arrays_per_engine;
   d.gpu_counter_freq = b.clocks.reference_khz;
