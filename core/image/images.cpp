@@ -302,8 +302,11 @@ Status Images::copy(hsa_agent_t agent, hsa_ext_image_t source, const hsa_dim3_t*
   if (!from_range) return from_range.error();
   const auto to_range = check_region(to_steps, *destination_offset, *from_range);
   if (!to_range) return to_range.error();
-  return copies_.memory_copy_box(box_between(to_steps, to->data, *destination_offset, from_steps, from->data,
-                                             *source_offset, *to_range));
+  // Where the destination has fewer dimensions, a range of none in the others has become one.
+  const auto both = check_region(from_steps, *source_offset, *to_range);
+  if (!both) return both.error();
+  return copies_.memory_copy_box(
+      box_between(to_steps, to->data, *destination_offset, from_steps, from->data, *source_offset, *both));
 }
 
 Status Images::clear(hsa_agent_t agent, hsa_ext_image_t handle, const void* value,

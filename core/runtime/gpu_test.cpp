@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <hsa/hsa.h>
 #include <hsa/hsa_ext_amd.h>
+#include <hsa/hsa_ext_image.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -318,6 +319,34 @@ TEST(Gpus, MayLoseTheirRuntimeInAFaultsHandler) {
   const TestMachine next("gfx900:vram=128M");
   ASSERT_FALSE(next.gpus.empty());
   EXPECT_TRUE(runs_a_barrier(next.gpus[0]));
+}
+
+// A range of no planes is one plane for an image that has but one: then the other image has to have it, too.
+TEST(Gpus, CopyNoPlaneOfAnImageThatIsBehindItsLast) {
+  const TestMachine machine("gfx906:vram=64M");
+  ASSERT_EQ(machine.gpus.size(), 1u);
+  const hsa_agent_t gpu = machine.gpus[0];
+  const auto make = [&](hsa_ext_image_geometry_t geometry, size_t depth, void*& data) {
+    const hsa_ext_image_descriptor_t shape{
+        geometry, 16, 16,
+        depth,    0,  {HSA_EXT_IMAGE_CHANNEL_TYPE_UNORM_INT8, HSA_EXT_IMAGE_CHANNEL_ORDER_RGBA}};
+    hsa_ext_image_data_info_t needs{};
+    EXPECT_EQ(hsa_ext_image_data_get_info(gpu, &shape, HSA_ACCESS_PERMISSION_RW, &needs), HSA_STATUS_SUCCESS);
+    EXPECT_EQ(hsa_amd_memory_pool_allocate(coarse_pool(gpu), needs.size, 0, &data), HSA_STATUS_SUCCESS);
+    hsa_ext_image_t image{};
+    EXPECT_EQ(hsa_ext_image_create(gpu, &shape, data, HSA_ACCESS_PERMISSION_RW, &image), HSA_STATUS_SUCCESS);
+    return image;
+  };
+  void *planes = nullptr, *plane = nullptr;
+  const hsa_ext_image_t from = make(HSA_EXT_IMAGE_GEOMETRY_3D, 3, planes);
+  const hsa_ext_image_t to = make(HSA_EXT_IMAGE_GEOMETRY_2D, 0, plane);
+  const hsa_dim3_t origin{0, 0, 0}, last{0, 0, 2}, behind{0, 0, 3}, range{16, 16, 0};
+  EXPECT_EQ(hsa_ext_image_copy(gpu, from, &last, to, &origin, &range), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(hsa_ext_image_copy(gpu, from, &behind, to, &origin, &range), HSA_STATUS_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(hsa_ext_image_destroy(gpu, from), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(hsa_ext_image_destroy(gpu, to), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(hsa_amd_memory_pool_free(planes), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(hsa_amd_memory_pool_free(plane), HSA_STATUS_SUCCESS);
 }
 
 TEST(Gpus, SayWhetherTheyAreOnOneChipWithTheCpu) {
