@@ -57,34 +57,34 @@ enum {
 
 /**
  * Attributes that the extension adds to ::hsa_agent_info_t. Limits are in image elements; the least that an
- * agent with images must support is given in brackets.
+ * agent with images must support is in brackets. ROCr and its callers have 32 bits where the manual has size_t.
  */
 enum {
-  /** Largest 1D image [16384]. Type size_t. */
+  /** Largest 1D image [16384]. Type uint32_t. */
   HSA_EXT_AGENT_INFO_IMAGE_1D_MAX_ELEMENTS = 0x3000,
-  /** Largest layer of a 1DA image [16384]. Type size_t. */
+  /** Largest layer of a 1DA image [16384]. Type uint32_t. */
   HSA_EXT_AGENT_INFO_IMAGE_1DA_MAX_ELEMENTS = 0x3001,
-  /** Largest 1DB image [65536]. Type size_t. */
+  /** Largest 1DB image [65536]. Type uint32_t. */
   HSA_EXT_AGENT_INFO_IMAGE_1DB_MAX_ELEMENTS = 0x3002,
-  /** Largest width and height of a 2D image [16384 each]. Type size_t[2]. */
+  /** Largest width and height of a 2D image [16384 each]. Type uint32_t[2]. */
   HSA_EXT_AGENT_INFO_IMAGE_2D_MAX_ELEMENTS = 0x3003,
-  /** Largest width and height of a 2DA image [16384 each]. Type size_t[2]. */
+  /** Largest width and height of a 2DA image [16384 each]. Type uint32_t[2]. */
   HSA_EXT_AGENT_INFO_IMAGE_2DA_MAX_ELEMENTS = 0x3004,
-  /** Largest width and height of a 2DDEPTH image [16384 each]. Type size_t[2]. */
+  /** Largest width and height of a 2DDEPTH image [16384 each]. Type uint32_t[2]. */
   HSA_EXT_AGENT_INFO_IMAGE_2DDEPTH_MAX_ELEMENTS = 0x3005,
-  /** Largest width and height of a 2DADEPTH image [16384 each]. Type size_t[2]. */
+  /** Largest width and height of a 2DADEPTH image [16384 each]. Type uint32_t[2]. */
   HSA_EXT_AGENT_INFO_IMAGE_2DADEPTH_MAX_ELEMENTS = 0x3006,
-  /** Largest width, height and depth of a 3D image [2048 each]. Type size_t[3]. */
+  /** Largest width, height and depth of a 3D image [2048 each]. Type uint32_t[3]. */
   HSA_EXT_AGENT_INFO_IMAGE_3D_MAX_ELEMENTS = 0x3007,
-  /** Most layers of an array [2048]. Type size_t. */
+  /** Most layers of an array [2048]. Type uint32_t. */
   HSA_EXT_AGENT_INFO_IMAGE_ARRAY_MAX_LAYERS = 0x3008,
-  /** Most read-only image handles that can exist at a time [128]. Type size_t. */
+  /** Most read-only image handles that can exist at a time [128]. Type uint32_t. */
   HSA_EXT_AGENT_INFO_MAX_IMAGE_RD_HANDLES = 0x3009,
-  /** Most write-only and read-write image handles together that can exist at a time [64]. Type size_t. */
+  /** Most write-only and read-write image handles together that can exist at a time [64]. Type uint32_t. */
   HSA_EXT_AGENT_INFO_MAX_IMAGE_RORW_HANDLES = 0x300A,
-  /** Most sampler handles that can exist at a time [16]. Type size_t. */
+  /** Most sampler handles that can exist at a time [16]. Type uint32_t. */
   HSA_EXT_AGENT_INFO_MAX_SAMPLER_HANDLERS = 0x300B,
-  /** Row pitches of linear images are multiples of this, a power of two, in bytes. Type size_t. */
+  /** Row pitches of linear images are multiples of this, a power of two, in bytes. Type uint32_t. */
   HSA_EXT_AGENT_INFO_IMAGE_LINEAR_ROW_PITCH_ALIGNMENT = 0x300C,
   /** Kernels have instructions for images. Type bool. */
   HSA_EXT_AGENT_INFO_IMAGE_SUPPORT = 0x300D
