@@ -111,7 +111,7 @@ class MemoryFile final : public PhysicalMemory {
 
 }  // namespace
 
-Result<std::unique_ptr<PhysicalMemory>> HostProvider::create_physical(size_t size) {
+Result<std::unique_ptr<PhysicalMemory>> HostProvider::create_physical(size_t size, uint32_t) {
   const int descriptor = memfd_create("hsa-memory", MFD_CLOEXEC | MFD_ALLOW_SEALING);
   if (descriptor < 0)
     return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "a memory file: {}", std::strerror(errno));

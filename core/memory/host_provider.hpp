@@ -26,7 +26,7 @@ class HostProvider : public MemoryProvider {
   Status set_access(const Backing& backing, const AgentSet& agents) override;
 
   /// Memory files (memfd_create(2)), which can be mapped more than once and handed to another process.
-  Result<std::unique_ptr<PhysicalMemory>> create_physical(size_t size) override;
+  Result<std::unique_ptr<PhysicalMemory>> create_physical(size_t size, uint32_t flags) override;
   Result<Imported> import_physical(int descriptor) override;
 
  private:

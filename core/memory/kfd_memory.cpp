@@ -33,6 +33,16 @@ uint32_t kfd_attributes_of(uint32_t global_flags) {
   return global_flags & HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_COARSE_GRAINED ? 0 : KFD_MEM_COHERENT;
 }
 
+// As AMD's thunk makes them: uncached memory is coherent, whatever its pool says.
+uint32_t kfd_attributes_with(uint32_t flags, uint32_t attributes) {
+  if (flags & HSA_AMD_MEMORY_POOL_UNCACHED_FLAG) {
+    attributes = KFD_MEM_COHERENT | KFD_MEM_UNCACHED;
+  } else if ((flags & HSA_AMD_MEMORY_POOL_PCIE_FLAG) && attributes == 0) {
+    attributes = KFD_MEM_COHERENT;
+  }
+  return flags & HSA_AMD_MEMORY_POOL_CONTIGUOUS_FLAG ? attributes | KFD_MEM_CONTIGUOUS : attributes;
+}
+
 std::vector<uint32_t> KfdAgents::gpus_of(const AgentSet& agents) const {
   std::vector<uint32_t> gpus;
   for (const auto& [index, gpu] : gpus_) {
@@ -74,6 +84,20 @@ KfdHostProvider::KfdHostProvider(const KfdAgents& agents, uint32_t attributes, i
       agents_(agents),
       attributes_(attributes) {}
 
+Result<Backing> KfdHostProvider::map(const BlockRequest& request) {
+  auto block = HostProvider::map(request);
+  const uint32_t attributes = kfd_attributes_with(request.flags, attributes_);
+  if (!block || attributes == attributes_) return block;
+  try {
+    const MutexLock lock(mutex_);
+    known_[block->address].attributes = attributes;  // for when the first agent is let in
+  } catch (...) {
+    HostProvider::unmap(*block);
+    throw;
+  }
+  return block;
+}
+
 void KfdHostProvider::unmap(const Backing& backing) noexcept {
   uint64_t handle = 0;
   {
@@ -92,14 +116,15 @@ Status KfdHostProvider::set_access(const Backing& backing, const AgentSet& agent
   const Kfd& kfd = agents_.kfd();
   // The calls for one block come one at a time; the lock keeps the others' books apart.
   Known known;
+  known.attributes = attributes_;
   {
     const MutexLock lock(mutex_);
     if (const auto found = known_.find(backing.address); found != known_.end()) known = found->second;
   }
   if (known.handle == 0) {
     if (gpus.empty()) return HSA_STATUS_SUCCESS;
-    const auto handle = kfd.pin(*kfd.gpus().front(), backing.address, backing.size, kEveryRight | attributes_,
-                                reinterpret_cast<uint64_t>(backing.address));
+    const auto handle = kfd.pin(*kfd.gpus().front(), backing.address, backing.size,
+                                kEveryRight | known.attributes, reinterpret_cast<uint64_t>(backing.address));
     if (!handle) return handle.error();
     known.handle = *handle;
   }
@@ -109,11 +134,11 @@ Status KfdHostProvider::set_access(const Backing& backing, const AgentSet& agent
   return status;
 }
 
-Result<std::unique_ptr<PhysicalMemory>> KfdHostProvider::create_physical(size_t size) {
-  auto file = HostProvider::create_physical(size);
+Result<std::unique_ptr<PhysicalMemory>> KfdHostProvider::create_physical(size_t size, uint32_t flags) {
+  auto file = HostProvider::create_physical(size, flags);
   if (!file) return file;
-  return Result<std::unique_ptr<PhysicalMemory>>(
-      std::make_unique<KfdHostPhysicalMemory>(agents_, attributes_, std::move(*file), size));
+  return Result<std::unique_ptr<PhysicalMemory>>(std::make_unique<KfdHostPhysicalMemory>(
+      agents_, kfd_attributes_with(flags, attributes_), std::move(*file), size));
 }
 
 Result<MemoryProvider::Imported> KfdHostProvider::import_physical(int descriptor) {
@@ -126,10 +151,13 @@ Result<MemoryProvider::Imported> KfdHostProvider::import_physical(int descriptor
 
 // A GPU's memory -----------------------------------------------------------------------------------------
 
+uint32_t KfdLocalProvider::flags_with(uint32_t pool_flags) const {
+  return KFD_MEM_VRAM | kEveryRight | kfd_attributes_with(pool_flags, attributes_) |
+         (gpu_.host_sees_all ? KFD_MEM_PUBLIC : 0);
+}
+
 Result<Backing> KfdLocalProvider::map(const BlockRequest& request) {
-  uint32_t flags = KFD_MEM_VRAM | kEveryRight | attributes_;
-  if (gpu_.host_sees_all) flags |= KFD_MEM_PUBLIC;
-  if (request.flags & HSA_AMD_MEMORY_POOL_CONTIGUOUS_FLAG) flags |= KFD_MEM_CONTIGUOUS;
+  const uint32_t flags = flags_with(request.flags);
   const Kfd& kfd = agents_.kfd();
   const auto allocate = [&] {
     return kfd.allocate(gpu_, {.flags = flags,
@@ -185,10 +213,8 @@ Result<MemoryProvider::NamedBlock> KfdLocalProvider::name_block(const Backing& b
   return NamedBlock{*name, gpu_.gpu_id};
 }
 
-Result<std::unique_ptr<PhysicalMemory>> KfdLocalProvider::create_physical(size_t size) {
-  uint32_t flags = KFD_MEM_VRAM | kEveryRight | attributes_;
-  if (gpu_.host_sees_all) flags |= KFD_MEM_PUBLIC;
-  return KfdPhysicalMemory::create(agents_, gpu_, flags, size);
+Result<std::unique_ptr<PhysicalMemory>> KfdLocalProvider::create_physical(size_t size, uint32_t flags) {
+  return KfdPhysicalMemory::create(agents_, gpu_, flags_with(flags), size);
 }
 
 Result<MemoryProvider::Imported> KfdLocalProvider::import_physical(int descriptor) {

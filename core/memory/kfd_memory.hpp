@@ -54,17 +54,19 @@ class KfdMapping {
 /// Host memory in a system with GPUs.
 class KfdHostProvider final : public HostProvider {
  public:
-  /// `attributes`: KFD_MEM_COHERENT or KFD_MEM_UNCACHED, or neither.
+  /// `attributes`: kfd_attributes_of.
   KfdHostProvider(const KfdAgents& agents, uint32_t attributes, int numa_node);
 
+  Result<Backing> map(const BlockRequest& request) override;
   void unmap(const Backing& backing) noexcept override;
   Status set_access(const Backing& backing, const AgentSet& agents) override;
-  Result<std::unique_ptr<PhysicalMemory>> create_physical(size_t size) override;
+  Result<std::unique_ptr<PhysicalMemory>> create_physical(size_t size, uint32_t flags) override;
   Result<Imported> import_physical(int descriptor) override;
 
  private:
   struct Known {
-    uint64_t handle = 0;
+    uint64_t handle = 0;  // 0: the driver does not know it yet
+    uint32_t attributes = 0;
     KfdMapping mapping;
   };
   const KfdAgents& agents_;
@@ -87,10 +89,12 @@ class KfdLocalProvider final : public MemoryProvider {
   Result<int> export_block(const Backing& backing) override;
   Result<NamedBlock> name_block(const Backing& backing) override;
   bool is_shareable() const override { return true; }
-  Result<std::unique_ptr<PhysicalMemory>> create_physical(size_t size) override;
+  Result<std::unique_ptr<PhysicalMemory>> create_physical(size_t size, uint32_t flags) override;
   Result<Imported> import_physical(int descriptor) override;
 
  private:
+  uint32_t flags_with(uint32_t pool_flags) const;
+
   const KfdAgents& agents_;
   const KfdGpu& gpu_;
   const uint32_t attributes_;
@@ -123,5 +127,7 @@ class KfdPinner final : public HostPinner {
 
 /// The driver's attributes for memory of a pool.
 uint32_t kfd_attributes_of(uint32_t global_flags);
+/// Those of an allocation that is asked for with flags (hsa_amd_memory_pool_flag_t), in a pool of such attributes.
+uint32_t kfd_attributes_with(uint32_t flags, uint32_t attributes);
 
 }  // namespace rigel

@@ -10,7 +10,8 @@
 namespace rigel {
 namespace {
 
-constexpr uint32_t kHostAllocationFlags = HSA_AMD_MEMORY_POOL_PCIE_FLAG | HSA_AMD_MEMORY_POOL_EXECUTABLE_FLAG;
+constexpr uint32_t kHostAllocationFlags =
+    HSA_AMD_MEMORY_POOL_PCIE_FLAG | HSA_AMD_MEMORY_POOL_EXECUTABLE_FLAG | HSA_AMD_MEMORY_POOL_UNCACHED_FLAG;
 
 }  // namespace
 

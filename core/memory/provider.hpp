@@ -89,7 +89,8 @@ class MemoryProvider {
 
   // Virtual memory, for providers that have it.
 
-  virtual Result<std::unique_ptr<PhysicalMemory>> create_physical(size_t size) {
+  /// `flags` as in BlockRequest.
+  virtual Result<std::unique_ptr<PhysicalMemory>> create_physical(size_t size, uint32_t) {
     return fail(Status(HSA_STATUS_ERROR_NOT_SUPPORTED), "no {} bytes without an address in this pool", size);
   }
 

@@ -154,7 +154,8 @@ void VirtualMemory::drop_if_unused(Memory* memory) noexcept {
 Status VirtualMemory::handle_create(hsa_amd_memory_pool_t pool, size_t size, hsa_amd_memory_type_t type,
                                     uint64_t flags, hsa_amd_vmem_alloc_handle_t* memory_handle) {
   const auto [heap, provider] = heaps_.heap(pool.handle);
-  if (heap == nullptr || memory_handle == nullptr || flags != 0 ||
+  if (heap == nullptr || memory_handle == nullptr ||
+      (flags & ~uint64_t{HSA_AMD_MEMORY_POOL_UNCACHED_FLAG}) != 0 ||
       (type != MEMORY_TYPE_NONE && type != MEMORY_TYPE_PINNED)) {
     return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   }
@@ -168,7 +169,7 @@ Status VirtualMemory::handle_create(hsa_amd_memory_pool_t pool, size_t size, hsa
     return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "{} bytes are more than the pool's limit of {}", size,
                 heap->facts().allocation_limit);
   }
-  auto physical = provider->create_physical(size);
+  auto physical = provider->create_physical(size, static_cast<uint32_t>(flags));
   if (!physical) return physical.error();
   const WriterLock lock(mutex_);
   memory_handle->handle = add(*heap, size, type, std::move(*physical)).id;

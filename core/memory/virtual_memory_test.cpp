@@ -143,7 +143,10 @@ TEST_F(Virtual, CreatingAHandleChecksItsArguments) {
   EXPECT_EQ(vmem.handle_create(pool, 100, MEMORY_TYPE_NONE, 0, &handle), HSA_STATUS_ERROR_INVALID_ARGUMENT);
   EXPECT_EQ(vmem.handle_create(pool, kPage, static_cast<hsa_amd_memory_type_t>(7), 0, &handle),
             HSA_STATUS_ERROR_INVALID_ARGUMENT);
-  EXPECT_EQ(vmem.handle_create(pool, kPage, MEMORY_TYPE_NONE, 1, &handle), HSA_STATUS_ERROR_INVALID_ARGUMENT);
+  for (const uint64_t flags : {HSA_AMD_MEMORY_POOL_PCIE_FLAG, HSA_AMD_MEMORY_POOL_CONTIGUOUS_FLAG}) {
+    EXPECT_EQ(vmem.handle_create(pool, kPage, MEMORY_TYPE_NONE, flags, &handle),
+              HSA_STATUS_ERROR_INVALID_ARGUMENT);
+  }
   EXPECT_EQ(vmem.handle_create(pool, kPage, MEMORY_TYPE_NONE, 0, nullptr), HSA_STATUS_ERROR_INVALID_ARGUMENT);
   EXPECT_EQ(vmem.handle_create(pool, size_t{1} << 62, MEMORY_TYPE_NONE, 0, &handle),
             HSA_STATUS_ERROR_OUT_OF_RESOURCES);
@@ -446,7 +449,7 @@ class RefusingProvider final : public MemoryProvider {
   Result<Backing> map(const BlockRequest&) override { return error(HSA_STATUS_ERROR_OUT_OF_RESOURCES); }
   void unmap(const Backing&) noexcept override {}
   Status set_access(const Backing&, const AgentSet&) override { return HSA_STATUS_SUCCESS; }
-  Result<std::unique_ptr<PhysicalMemory>> create_physical(size_t) override {
+  Result<std::unique_ptr<PhysicalMemory>> create_physical(size_t, uint32_t) override {
     return Result<std::unique_ptr<PhysicalMemory>>(std::make_unique<Refusing>(refuses_));
   }
 

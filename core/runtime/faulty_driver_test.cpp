@@ -199,6 +199,48 @@ TEST_P(FaultyMachine, CopiesWithKernelsWhereAtomicsDoNotReachTheHost) {
   }
 }
 
+TEST_P(FaultyMachine, IsAskedForMemoryOfTheKindThatAnAllocationIs) {
+  const TestMachine machine(GetParam());
+  ASSERT_FALSE(machine.gpus.empty());
+  const hsa_agent_t gpu = machine.gpus[0];
+  const hsa_amd_memory_pool_t pool = coarse_pool(gpu), host = coarse_pool(machine.hosts.at(0));
+  constexpr uint32_t kKinds = KFD_MEM_COHERENT | KFD_MEM_UNCACHED | KFD_MEM_CONTIGUOUS;
+  const auto kind_of_last = [&] { return driver_->memory_flags.exchange(0) & kKinds; };
+  const struct {
+    uint32_t flags, kind;
+  } expected[] = {
+      {HSA_AMD_MEMORY_POOL_CONTIGUOUS_FLAG, KFD_MEM_CONTIGUOUS},
+      {HSA_AMD_MEMORY_POOL_PCIE_FLAG, KFD_MEM_COHERENT},
+      {HSA_AMD_MEMORY_POOL_UNCACHED_FLAG, KFD_MEM_COHERENT | KFD_MEM_UNCACHED},
+      {HSA_AMD_MEMORY_POOL_UNCACHED_FLAG | HSA_AMD_MEMORY_POOL_CONTIGUOUS_FLAG, kKinds},
+  };
+  for (const auto& [flags, kind] : expected) {
+    void* memory = nullptr;
+    ASSERT_EQ(hsa_amd_memory_pool_allocate(pool, 4096, flags, &memory), HSA_STATUS_SUCCESS);
+    EXPECT_EQ(kind_of_last(), kind) << "for flags " << flags;
+    EXPECT_EQ(hsa_amd_memory_pool_free(memory), HSA_STATUS_SUCCESS);
+  }
+
+  // The driver hears of the host's when the first GPU is let in.
+  void* memory = nullptr;
+  ASSERT_EQ(hsa_amd_memory_pool_allocate(host, 4096, HSA_AMD_MEMORY_POOL_UNCACHED_FLAG, &memory),
+            HSA_STATUS_SUCCESS);
+  EXPECT_EQ(hsa_amd_agents_allow_access(1, &gpu, nullptr, memory), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(kind_of_last(), KFD_MEM_COHERENT | KFD_MEM_UNCACHED);
+  EXPECT_EQ(hsa_amd_memory_pool_free(memory), HSA_STATUS_SUCCESS);
+  ASSERT_EQ(hsa_amd_memory_pool_allocate(host, 2 << 20, 0, &memory), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(hsa_amd_agents_allow_access(1, &gpu, nullptr, memory), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(kind_of_last(), 0u) << "what was uncached is not used again for others";
+  EXPECT_EQ(hsa_amd_memory_pool_free(memory), HSA_STATUS_SUCCESS);
+
+  hsa_amd_vmem_alloc_handle_t handle{};
+  ASSERT_EQ(
+      hsa_amd_vmem_handle_create(pool, 2 << 20, MEMORY_TYPE_NONE, HSA_AMD_MEMORY_POOL_UNCACHED_FLAG, &handle),
+      HSA_STATUS_SUCCESS);
+  EXPECT_EQ(kind_of_last(), KFD_MEM_COHERENT | KFD_MEM_UNCACHED);
+  EXPECT_EQ(hsa_amd_vmem_handle_release(handle), HSA_STATUS_SUCCESS);
+}
+
 TEST_P(FaultyMachine, RetriesFaultsAsTheEnvironmentSays) {
   const auto check = [&](const char* wanted, bool is_on) {
     SCOPED_TRACE(wanted);

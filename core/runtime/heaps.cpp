@@ -98,7 +98,7 @@ void Runtime::add_gpu_heaps(const Agent& agent) {
   facts.owner = agent.handle();
   facts.location = HSA_AMD_MEMORY_POOL_LOCATION_GPU;
   facts.allocation_flags = HSA_AMD_MEMORY_POOL_PCIE_FLAG | HSA_AMD_MEMORY_POOL_CONTIGUOUS_FLAG |
-                           HSA_AMD_MEMORY_POOL_EXECUTABLE_FLAG;
+                           HSA_AMD_MEMORY_POOL_EXECUTABLE_FLAG | HSA_AMD_MEMORY_POOL_UNCACHED_FLAG;
   facts.host_accessible = gpu.host_sees_all;
   facts.size = facts.allocation_limit = node.local_bytes();
   facts.granule = 4096;

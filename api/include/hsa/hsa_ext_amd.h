@@ -930,7 +930,7 @@ typedef enum hsa_amd_memory_pool_flag_s {
   HSA_AMD_MEMORY_POOL_CONTIGUOUS_FLAG = (1 << 1),
   /** Code may run from it. */
   HSA_AMD_MEMORY_POOL_EXECUTABLE_FLAG = (1 << 2),
-  /** No device keeps it in a cache. */
+  /** No GPU keeps it in a cache. It is fine-grained, whatever the pool says. */
   HSA_AMD_MEMORY_POOL_UNCACHED_FLAG = (1 << 3),
 } hsa_amd_memory_pool_flag_t;
 
@@ -965,13 +965,13 @@ hsa_status_t HSA_API hsa_amd_agent_iterate_memory_pools(
  *
  * @param[in] memory_pool A pool with RUNTIME_ALLOC_ALLOWED.
  * @param[in] size Bytes, not 0; rounded up to RUNTIME_ALLOC_GRANULE.
- * @param[in] flags Any of ::hsa_amd_memory_pool_flag_t.
+ * @param[in] flags Any of ::hsa_amd_memory_pool_flag_t; CONTIGUOUS for pools of GPUs only.
  * @param[out] ptr Receives the address, aligned to RUNTIME_ALLOC_ALIGNMENT.
  * @retval INVALID_MEMORY_POOL @p memory_pool is not valid.
  * @retval INVALID_ALLOCATION The pool doesn't allocate, or not that much (ALLOC_MAX_SIZE).
- * @retval INVALID_ARGUMENT @p size is 0, @p ptr is NULL, or @p flags has an unknown bit.
+ * @retval INVALID_ARGUMENT @p size is 0, @p ptr is NULL, or @p flags has a bit that the pool doesn't have.
  * @retval OUT_OF_RESOURCES None left.
- * @remark Facts: H C (H still asks for flags of 0); unknown bits: R. */
+ * @remark Facts: H C (H still asks for flags of 0); bits that are refused: R (C ignores them). */
 hsa_status_t HSA_API hsa_amd_memory_pool_allocate(hsa_amd_memory_pool_t memory_pool, size_t size,
                                                   uint32_t flags, void** ptr);
 
@@ -2098,10 +2098,10 @@ typedef enum {
  * @param[in] size Bytes, a multiple of RUNTIME_ALLOC_GRANULE and not 0; of RUNTIME_ALLOC_REC_GRANULE wastes
  *   least.
  * @param[in] type Kind.
- * @param[in] flags Reserved; 0.
+ * @param[in] flags ::HSA_AMD_MEMORY_POOL_UNCACHED_FLAG, or 0.
  * @param[out] memory_handle Receives the handle.
  * @retval INVALID_ARGUMENT @p pool is not valid, @p size is 0 or no multiple, @p type is unknown, @p flags
- *   isn't 0, or @p memory_handle is NULL.
+ *   has another bit, or @p memory_handle is NULL.
  * @retval INVALID_ALLOCATION The pool doesn't allocate.
  * @retval NOT_SUPPORTED The system has no virtual memory management (ROCr: INVALID_ARGUMENT).
  * @retval OUT_OF_RESOURCES Not that much is left.

@@ -51,6 +51,8 @@ int32_t control(void* driver, int32_t fd, uint64_t request, void* argument) {
   if (_IOC_TYPE(request) == 'K' && number == KFD_NR_CREATE_QUEUE &&
       static_cast<kfd_create_queue*>(argument)->queue_type == KFD_QUEUE_SDMA)
     ++faulty_driver.copy_queues;
+  if (_IOC_TYPE(request) == 'K' && number == KFD_NR_ALLOC_MEMORY)
+    faulty_driver.memory_flags = static_cast<kfd_alloc_memory*>(argument)->flags;
   if (_IOC_TYPE(request) == 'K' && may_fail(number) && faulty_driver.fails(number))
     return -faulty_driver.problem;
   if (_IOC_TYPE(request) == 'K' && number == KFD_NR_SET_XNACK_MODE && faulty_driver.can_retry != 0) {

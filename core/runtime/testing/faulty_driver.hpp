@@ -30,6 +30,8 @@ struct FaultyDriver {
   std::atomic<int> lacks_atomics;
   /// Queues of copy engines that were asked for.
   std::atomic<uint32_t> copy_queues;
+  /// Of the memory object that was asked for last, KFD_MEM_.
+  std::atomic<uint32_t> memory_flags;
 
   bool fails(uint32_t what) {
     if (only != 0 && only != what) return false;
