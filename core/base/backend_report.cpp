@@ -13,6 +13,10 @@ constexpr size_t kMost = 1024;
 constinit thread_local char report_text[kMost];
 constinit thread_local size_t report_size = 0;
 
+std::string_view kept() noexcept {
+  return {report_text, report_size};
+}
+
 }  // namespace
 
 void keep(std::string_view text) noexcept {
@@ -21,7 +25,7 @@ void keep(std::string_view text) noexcept {
 }
 
 std::string take() {
-  std::string text(report_text, report_size);
+  std::string text(kept());
   report_size = 0;
   return text;
 }
@@ -30,15 +34,16 @@ void drop() noexcept {
   report_size = 0;
 }
 
-Status refused(std::string_view what, int32_t status) {
-  return fail(static_cast<Status>(status), "{}: {}", what, take());
+Status refused(std::string_view what, int32_t status) noexcept {
+  const Failure failure = fail(static_cast<Status>(status), "{}: {}", what, kept());
+  report_size = 0;
+  return failure;
 }
 
 void settle() noexcept {
   if (report_size == 0) return;
   log_message(LogLevel::kWarn, LogTopic::kModule,
-              "a backend says, of work whose failure is returned to nobody: {}",
-              std::string_view(report_text, report_size));
+              "a backend says, of work whose failure is returned to nobody: {}", kept());
   report_size = 0;
 }
 

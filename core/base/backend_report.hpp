@@ -20,8 +20,8 @@ void keep(std::string_view text) noexcept;
 std::string take();
 void drop() noexcept;
 
-/// A backend's failure on its way up: logs what the backend has said of it, and hands it on.
-Status refused(std::string_view what, int32_t status);
+/// A backend's failure on its way up: logs what the backend has said of it, and hands it on. Needs no memory.
+Status refused(std::string_view what, int32_t status) noexcept;
 
 /// The end of a call that returns its failure to nobody, as a handler's: what was said of it goes to the log.
 void settle() noexcept;

@@ -38,6 +38,9 @@ TEST(BackendReport, IsCut) {
   EXPECT_EQ(backend_report::take(), std::string(1024, 'x'));
 }
 
+// Those who hand it on where nothing may be thrown, as what starts a copy does.
+static_assert(noexcept(backend_report::refused("", 0)));
+
 TEST(BackendReport, GoesToTheLogWithItsFailureAndWithNoOther) {
   configure_log("debug");
   ::testing::internal::CaptureStderr();
