@@ -1,6 +1,7 @@
 // Agents, their caches, ISAs and wavefronts. The work is in core/topology/machine.hpp.
 #include "api/entry/extensions.hpp"
 #include "api/entry/functions.hpp"
+#include "core/base/query.hpp"
 #include "core/runtime/runtime.hpp"
 
 namespace rigel::api {
@@ -11,8 +12,13 @@ const Machine& machine() {
 }
 
 /// Images are the one extension that some agents have and others have not.
+bool has(const Agent& agent, const Extension& extension) {
+  return extension.number != HSA_EXTENSION_IMAGES || agent.backend().has_image();
+}
+
 const Extension* find_extension_of(const Agent& agent, uint16_t number) {
-  return number == HSA_EXTENSION_IMAGES && !agent.backend().has_image() ? nullptr : find_extension(number);
+  const Extension* const found = find_extension(number);
+  return found != nullptr && has(agent, *found) ? found : nullptr;
 }
 
 }  // namespace
@@ -22,7 +28,12 @@ hsa_status_t hsa_iterate_agents(hsa_status_t (*callback)(hsa_agent_t, void*), vo
 }
 
 hsa_status_t hsa_agent_get_info(hsa_agent_t agent, hsa_agent_info_t attribute, void* value) {
-  return Runtime::current().agent_get_info(agent, static_cast<uint32_t>(attribute), value);
+  if (attribute != HSA_AGENT_INFO_EXTENSIONS)
+    return Runtime::current().agent_get_info(agent, static_cast<uint32_t>(attribute), value);
+  const Agent* const of = machine().find_agent(agent);
+  if (of == nullptr) return no_such_agent(agent);
+  if (value == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  return answer(value, extension_mask([&](const Extension& extension) { return has(*of, extension); }));
 }
 
 hsa_status_t hsa_agent_get_exception_policies(hsa_agent_t agent, hsa_profile_t profile, uint16_t* mask) {

@@ -10,6 +10,27 @@ namespace {
 
 constexpr uint16_t kExtension = HSA_EXTENSION_AMD_AQLPROFILE;
 
+/// Whether an agent has it, by both ways to ask.
+bool has(hsa_agent_t agent, uint16_t extension) {
+  bool supported = false;
+  EXPECT_EQ(hsa_agent_extension_supported(extension, agent, 1, 0, &supported), HSA_STATUS_SUCCESS);
+  uint8_t extensions[128] = {};
+  EXPECT_EQ(hsa_agent_get_info(agent, HSA_AGENT_INFO_EXTENSIONS, extensions), HSA_STATUS_SUCCESS);
+  EXPECT_EQ((extensions[extension / 8] >> extension % 8 & 1) != 0, supported) << extension;
+  return supported;
+}
+
+hsa_agent_t first_agent() {
+  hsa_agent_t agent{};
+  hsa_iterate_agents(
+      [](hsa_agent_t one, void* first) {
+        *static_cast<hsa_agent_t*>(first) = one;
+        return HSA_STATUS_INFO_BREAK;
+      },
+      &agent);
+  return agent;
+}
+
 bool is_supported() {
   bool supported = false, listed = false;
   EXPECT_EQ(hsa_system_extension_supported(kExtension, 1, 0, &supported), HSA_STATUS_SUCCESS);
@@ -17,7 +38,18 @@ bool is_supported() {
   EXPECT_EQ(hsa_system_get_info(HSA_SYSTEM_INFO_EXTENSIONS, extensions), HSA_STATUS_SUCCESS);
   listed = (extensions[kExtension / 8] >> kExtension % 8 & 1) != 0;
   EXPECT_EQ(listed, supported);
+  EXPECT_EQ(has(first_agent(), kExtension), supported);
   return supported;
+}
+
+TEST(Extensions, AreTheSameByBothWaysToAskAnAgent) {
+  ASSERT_EQ(hsa_init(), HSA_STATUS_SUCCESS);
+  const hsa_agent_t agent = first_agent();
+  EXPECT_TRUE(has(agent, HSA_EXTENSION_AMD_LOADER));
+  EXPECT_FALSE(has(agent, HSA_EXTENSION_FINALIZER));
+  has(agent, HSA_EXTENSION_IMAGES);
+  EXPECT_EQ(hsa_agent_get_info(agent, HSA_AGENT_INFO_EXTENSIONS, nullptr), HSA_STATUS_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(hsa_shut_down(), HSA_STATUS_SUCCESS);
 }
 
 int state_of_child = -1;

@@ -145,9 +145,15 @@ constexpr Extension kSupported[] = {
 
 }  // namespace
 
-void for_each_extension(const std::function<void(const Extension&)>& visit) {
-  for (const Extension& extension : kSupported) visit(extension);
-  if (const Extension* const aqlprofile = find_aqlprofile()) visit(*aqlprofile);
+ExtensionMask extension_mask(const std::function<bool(const Extension&)>& has) {
+  ExtensionMask mask;
+  const auto add = [&](const Extension& extension) {
+    if (extension.number / 8 >= sizeof mask.bytes || !has(extension)) return;
+    mask.bytes[extension.number / 8] |= static_cast<uint8_t>(1u << extension.number % 8);
+  };
+  for (const Extension& extension : kSupported) add(extension);
+  if (const Extension* const aqlprofile = find_aqlprofile()) add(*aqlprofile);
+  return mask;
 }
 
 const Extension* find_extension(uint16_t number) {

@@ -16,7 +16,13 @@ struct Extension {
   size_t (*size_of_minor)(uint16_t minor);  ///< bytes of the table as it was in an earlier minor version
 };
 
-void for_each_extension(const std::function<void(const Extension&)>& visit);
+/// A bit for each of the first 1,024 numbers, all of the standard's and AMD's among them.
+struct ExtensionMask {
+  uint8_t bytes[128] = {};
+};
+
+/// Those that are supported, of which `has` says that they count.
+ExtensionMask extension_mask(const std::function<bool(const Extension&)>& has);
 
 /// The extension of a number, if it is supported.
 const Extension* find_extension(uint16_t number);

@@ -19,7 +19,6 @@ namespace {
 
 constexpr uint16_t kSpecificationMajor = 1;
 constexpr uint16_t kSpecificationMinor = 1;
-constexpr size_t kExtensionMaskBytes = 128;
 
 // Tools may call the API while they are loaded, and while they are unloaded.
 Status open_gate(Runtime& runtime) {
@@ -72,16 +71,8 @@ hsa_status_t hsa_system_get_info(hsa_system_info_t attribute, void* value) {
       return answer(value, HSA_ENDIANNESS_LITTLE);
     case HSA_SYSTEM_INFO_MACHINE_MODEL:
       return answer(value, HSA_MACHINE_MODEL_LARGE);
-    case HSA_SYSTEM_INFO_EXTENSIONS: {
-      uint8_t mask[kExtensionMaskBytes] = {};
-      for_each_extension([&mask](const Extension& extension) {
-        // The mask has a bit for each of the first 1,024 numbers: all of the standard's and AMD's.
-        if (extension.number / 8 < sizeof mask) {
-          mask[extension.number / 8] |= static_cast<uint8_t>(1u << extension.number % 8);
-        }
-      });
-      return answer(value, mask);
-    }
+    case HSA_SYSTEM_INFO_EXTENSIONS:
+      return answer(value, extension_mask([](const Extension&) { return true; }));
     case HSA_AMD_SYSTEM_INFO_BUILD_VERSION:
       return answer(value, static_cast<const char*>("rigel " RIGEL_VERSION));
     // Of GPUs. CPU agents share all memory anyway.

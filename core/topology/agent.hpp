@@ -64,7 +64,8 @@ class Agent {
   bool is_cpu() const { return caps().device_type == HSA_DEVICE_TYPE_CPU; }
   bool dispatches_kernels() const { return capabilities_.has(HSABE_FEATURE_KERNEL_DISPATCH); }
 
-  /// hsa_agent_get_info, AMD's attributes included. INVALID_ARGUMENT: unknown attribute or null.
+  /// hsa_agent_get_info, AMD's attributes included, but not the mask of extensions, whose list is the entry's
+  /// (api/entry/agent.cpp). INVALID_ARGUMENT: unknown attribute or null.
   Status info(uint32_t attribute, void* value, const AgentSurroundings& surroundings) const;
 
   /// The attributes of hsa_ext_image.h, which hsa_agent_get_info answers too: all 0 for want of images.

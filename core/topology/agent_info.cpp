@@ -18,7 +18,6 @@ namespace {
 
 constexpr size_t kNameBytes = 64;
 constexpr size_t kUuidBytes = 21;  // "GPU-" and sixteen digits
-constexpr size_t kExtensionMaskBytes = 128;
 
 std::string_view view(hsabe_str_t text) {
   return {text.data, static_cast<size_t>(text.size)};
@@ -95,11 +94,6 @@ Status Agent::info(uint32_t attribute, void* value, const AgentSurroundings& sur
     }
     case HSA_AGENT_INFO_ISA:
       return answer(value, isas_.empty() ? hsa_isa_t{0} : isas_.front()->handle());
-    case HSA_AGENT_INFO_EXTENSIONS: {
-      uint8_t mask[kExtensionMaskBytes] = {};  // bit n: extension n is supported, for the first 1,024
-      if (backend_.has_image()) mask[HSA_EXTENSION_IMAGES / 8] |= 1u << HSA_EXTENSION_IMAGES % 8;
-      return answer(value, mask);
-    }
     case HSA_AGENT_INFO_VERSION_MAJOR:
       return answer(value, uint16_t{1});
     case HSA_AGENT_INFO_VERSION_MINOR:
