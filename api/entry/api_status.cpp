@@ -56,6 +56,7 @@ int main() {
 #define RIGEL_API_UNAVAILABLE(table, result, name, parameters, arguments, status, reason) \
   printer.unavailable_row(#table, #name, #status, reason);
 #define RIGEL_API_TABLE_ONLY_UNAVAILABLE RIGEL_API_UNAVAILABLE
+#define RIGEL_API_EXPORT_ONLY_UNAVAILABLE RIGEL_API_UNAVAILABLE
 #define RIGEL_API_ALIAS(target, result, name, parameters, arguments) \
   printer.row("alias", #name, "the same as `" #target "`");
 #include "api/entry/functions.inc"

@@ -89,12 +89,6 @@ hsa_status_t hsa_ext_image_destroy_v2(hsa_agent_t agent, hsa_ext_image_t image) 
   return images().destroy(agent, image);
 }
 
-hsa_status_t hsa_ext_image_mipmap_array_get_level(hsa_agent_t agent, const hsa_ext_image_t* mipmapped_array,
-                                                  uint32_t, const hsa_ext_image_descriptor_v2_t*,
-                                                  hsa_ext_image_t* level_image_out) {
-  return images().mipmap_array_get_level(agent, mipmapped_array, level_image_out);
-}
-
 hsa_status_t hsa_ext_image_import(hsa_agent_t agent, const void* src_memory, size_t src_row_pitch,
                                   size_t src_slice_pitch, hsa_ext_image_t dst_image,
                                   const hsa_ext_image_region_t* image_region) {

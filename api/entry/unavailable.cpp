@@ -11,6 +11,7 @@ namespace rigel::api {
     return fail(static_cast<result>(status), #name ": " reason);                          \
   }
 #define RIGEL_API_TABLE_ONLY_UNAVAILABLE RIGEL_API_UNAVAILABLE
+#define RIGEL_API_EXPORT_ONLY_UNAVAILABLE RIGEL_API_UNAVAILABLE
 #include "api/entry/functions.inc"
 
 }  // namespace rigel::api

@@ -202,14 +202,6 @@ Status Images::create_foreign_v2(hsa_agent_t agent, const hsa_ext_image_descript
   return plain ? create_foreign(agent, &*plain, layout, data, permission, handle) : plain.error();
 }
 
-// No image has more than one level, so none is an array of them.
-Status Images::mipmap_array_get_level(hsa_agent_t agent, const hsa_ext_image_t* array,
-                                      hsa_ext_image_t* level) const {
-  if (machine_.find_agent(agent) == nullptr) return no_such_agent(agent);
-  if (array == nullptr || level == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
-  return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "the image {:#x} has no levels", array->handle);
-}
-
 Status Images::publish(const Image& image, const uint32_t* words, hsa_ext_image_t* handle) {
   const auto slot = take(words, HSABE_IMAGE_WORDS);
   if (!slot) return slot.error();

@@ -67,8 +67,6 @@ class Images {
   Status create_foreign_v2(hsa_agent_t agent, const hsa_ext_image_descriptor_v2_t* image,
                            const hsa_amd_image_descriptor_t* layout, const void* data,
                            hsa_access_permission_t permission, hsa_ext_image_t* handle);
-  Status mipmap_array_get_level(hsa_agent_t agent, const hsa_ext_image_t* array,
-                                hsa_ext_image_t* level) const;
 
   Status import(hsa_agent_t agent, const void* memory, size_t row_pitch, size_t slice_pitch,
                 hsa_ext_image_t handle, const hsa_ext_image_region_t* region);

@@ -13,7 +13,7 @@ names=$(sed 's/@.*//' <<<"$exported" | grep -vx ROCR_1 | sort)
 unversioned=$(grep -v @ <<<"$exported" | grep -vx ROCR_1 || true)
 [ -z "$unversioned" ] || complain "without a version: $unversioned"
 
-wanted=$(tr '\n' ' ' <"$list" | grep -oE 'RIGEL_API(_UNAVAILABLE|_EXPORT_ONLY|_ALIAS)?\( *[a-z_0-9]+, *[a-z0-9_]+, *hsa_[a-z0-9_]+' |
+wanted=$(tr '\n' ' ' <"$list" | grep -oE 'RIGEL_API(_UNAVAILABLE|_EXPORT_ONLY|_EXPORT_ONLY_UNAVAILABLE|_ALIAS)?\( *[a-z_0-9]+, *[a-z0-9_]+, *hsa_[a-z0-9_]+' |
   sed 's/.*[, ]//' | sort)
 difference=$(diff <(grep -v '^#' "$(dirname "$0")/rocr_exports.txt" | sort) <(printf '%s\n_amdgpu_r_debug\n' "$wanted" | sort) || true)
 [ -z "$difference" ] || complain "ROCr's exports (<) and the API's list (>) differ:"$'\n'"$difference"
