@@ -1,6 +1,7 @@
 #include "core/image/handle_memory.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "api/support/mutex.hpp"
@@ -19,27 +20,51 @@ HandleMemory::~HandleMemory() {
   for (void* page : pages_) source_.release(page);
 }
 
+uint32_t* HandleMemory::next_of(const uint32_t* slot) noexcept {
+  uint32_t* next = nullptr;
+  std::memcpy(&next, slot + kMostWords, sizeof next);
+  return next;
+}
+
+void HandleMemory::set_next(uint32_t* slot, uint32_t* next) noexcept {
+  std::memcpy(slot + kMostWords, &next, sizeof next);
+}
+
+void HandleMemory::append(uint32_t* slot) noexcept {
+  set_next(slot, nullptr);
+  if (oldest_ == nullptr) {
+    oldest_ = slot;
+  } else {
+    set_next(latest_, slot);
+  }
+  latest_ = slot;
+  ++free_;
+}
+
+Status HandleMemory::add_page() {
+  pages_.reserve(pages_.size() + 1);
+  const auto page = source_.allocate(kPageBytes);
+  if (!page) return page.error();
+  pages_.push_back(*page);
+  for (size_t i = 0; i < kSlots; ++i) append(static_cast<uint32_t*>(*page) + i * kSlotWords);
+  return HSA_STATUS_SUCCESS;
+}
+
 Result<uint32_t*> HandleMemory::take() {
   const MutexLock lock(mutex_);
   // Some are left to rest.
-  if (free_.size() <= kSlots / 2) {
-    const auto page = source_.allocate(kPageBytes);
-    if (page) {
-      pages_.push_back(*page);
-      for (size_t i = 0; i < kSlots; ++i) free_.push_back(static_cast<uint32_t*>(*page) + i * kSlotWords);
-    } else if (free_.empty()) {
-      return error(page.error());
-    }
-  }
-  uint32_t* const slot = free_.front();
-  free_.pop_front();
+  const Status status = free_ > kSlots / 2 ? HSA_STATUS_SUCCESS : add_page();
+  if (oldest_ == nullptr) return error(status);
+  uint32_t* const slot = oldest_;
+  oldest_ = next_of(slot);
+  --free_;
   std::fill_n(slot, kSlotWords, 0u);
   return slot;
 }
 
-void HandleMemory::give(uint32_t* slot) {
+void HandleMemory::give(uint32_t* slot) noexcept {
   const MutexLock lock(mutex_);
-  free_.push_back(slot);
+  append(slot);
 }
 
 }  // namespace rigel

@@ -2,6 +2,8 @@
 
 #include <cstdlib>
 #include <set>
+#include <utility>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -10,11 +12,11 @@ namespace {
 
 struct Pages {
   int held = 0;
-  bool exhausted = false;
+  int limit = 1000;
 
   HandleMemory::Source source() {
     return {[this](size_t size) -> Result<void*> {
-              if (exhausted) return error(HSA_STATUS_ERROR_OUT_OF_RESOURCES);
+              if (held == limit) return error(HSA_STATUS_ERROR_OUT_OF_RESOURCES);
               ++held;
               return std::aligned_alloc(4096, size);
             },
@@ -49,6 +51,7 @@ TEST(HandleMemory, LetsASlotRestBeforeItIsUsedAgain) {
   uint32_t* const first = *memory.take();
   first[3] = 7;
   memory.give(first);
+  EXPECT_EQ(first[3], 7u) << "who uses it too late finds what was there";
   for (int i = 0; i < 32; ++i) {
     const auto slot = memory.take();
     EXPECT_NE(*slot, first) << i;
@@ -57,11 +60,25 @@ TEST(HandleMemory, LetsASlotRestBeforeItIsUsedAgain) {
   EXPECT_EQ(pages.held, 1) << "and needs no more memory for that";
 }
 
+static_assert(noexcept(std::declval<HandleMemory&>().give(nullptr)));
+
+TEST(HandleMemory, GivesSlotsAgainInTheOrderInWhichTheyCameBack) {
+  Pages pages;
+  HandleMemory memory(pages.source());
+  std::vector<uint32_t*> slots;
+  pages.limit = 1;
+  while (const auto slot = memory.take()) slots.push_back(*slot);
+  std::swap(slots.front(), slots.back());
+  for (uint32_t* const slot : slots) memory.give(slot);
+  for (uint32_t* const slot : slots) EXPECT_EQ(*memory.take(), slot);
+  EXPECT_FALSE(memory.take());
+}
+
 TEST(HandleMemory, UsesWhatIsLeftWhenThereIsNoMore) {
   Pages pages;
   HandleMemory memory(pages.source());
   ASSERT_TRUE(memory.take());
-  pages.exhausted = true;
+  pages.limit = 1;
   int taken = 1;
   while (memory.take()) ++taken;
   EXPECT_EQ(taken, 64);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <functional>
+#include <memory>
 #include <utility>
 
 #include "api/support/mutex.hpp"
@@ -203,20 +205,21 @@ Status Images::create_foreign_v2(hsa_agent_t agent, const hsa_ext_image_descript
 }
 
 Status Images::publish(const Image& image, const uint32_t* words, hsa_ext_image_t* handle) {
-  const auto slot = take(words, HSABE_IMAGE_WORDS);
+  auto slot = take(words, HSABE_IMAGE_WORDS);
   if (!slot) return slot.error();
-  handle->handle = reinterpret_cast<uint64_t>(*slot);
   const MutexLock lock(mutex_);
-  images_.emplace(handle->handle, image);
+  images_.emplace(reinterpret_cast<uint64_t>(slot->get()), image);
+  handle->handle = reinterpret_cast<uint64_t>(slot->release());
   return HSA_STATUS_SUCCESS;
 }
 
-Result<uint32_t*> Images::take(const uint32_t* words, size_t count) {
-  static_assert(HSABE_IMAGE_WORDS <= HandleMemory::kSlotWords &&
-                HSABE_SAMPLER_WORDS <= HandleMemory::kSlotWords);
+Result<Images::Slot> Images::take(const uint32_t* words, size_t count) {
+  static_assert(HSABE_IMAGE_WORDS <= HandleMemory::kMostWords &&
+                HSABE_SAMPLER_WORDS <= HandleMemory::kMostWords);
   const auto slot = memory_.take();
-  if (slot) std::copy_n(words, count, *slot);
-  return slot;
+  if (!slot) return error(slot.error());
+  std::copy_n(words, count, *slot);
+  return Slot(*slot, GiveBack{memory_});
 }
 
 Result<Images::Image> Images::find(hsa_ext_image_t handle) const {
@@ -323,10 +326,11 @@ Status Images::clear(hsa_agent_t agent, hsa_ext_image_t handle, const void* valu
       range->y, std::max<uint32_t>(1, static_cast<uint32_t>(kClearBytes / (band.x * to.element))));
   band.z = 1;
   const size_t elements = size_t{band.x} * band.y;
-  const auto stage = source_.allocate(elements * to.element);
-  if (!stage) return stage.error();
+  const auto block = source_.allocate(elements * to.element);
+  if (!block) return block.error();
+  const std::unique_ptr<void, const std::function<void(void*)>&> stage(*block, source_.release);
   for (size_t i = 0; i < elements; ++i)
-    std::memcpy(static_cast<std::byte*>(*stage) + i * to.element, texel->bytes.data(), to.element);
+    std::memcpy(static_cast<std::byte*>(stage.get()) + i * to.element, texel->bytes.data(), to.element);
   Status status = HSA_STATUS_SUCCESS;
   for (uint32_t z = 0; z < range->z; ++z) {
     for (uint32_t y = 0; y < range->y; y += band.y) {
@@ -338,11 +342,11 @@ Status Images::clear(hsa_agent_t agent, hsa_ext_image_t handle, const void* valu
         const auto from = memory_steps(image->descriptor, to.element, part, 0, 0);
         if (!from) status = from.error();
         if (status == HSA_STATUS_SUCCESS)
-          status = copies_.memory_copy_box(box_between(to, image->data, at, *from, *stage, kOrigin, part));
+          status =
+              copies_.memory_copy_box(box_between(to, image->data, at, *from, stage.get(), kOrigin, part));
       }
     }
   }
-  source_.release(*stage);
   return status;
 }
 
@@ -383,11 +387,11 @@ Status Images::make_sampler(const Agent& agent, const hsa_ext_sampler_descriptor
   uint32_t words[HSABE_SAMPLER_WORDS] = {};
   const hsabe_status_t status = agent.backend().image.describe_sampler(agent.device(), &sampler, words);
   if (status != HSA_STATUS_SUCCESS) return backend_report::refused("no sampler has those modes", status);
-  const auto slot = take(words, HSABE_SAMPLER_WORDS);
+  auto slot = take(words, HSABE_SAMPLER_WORDS);
   if (!slot) return slot.error();
-  handle->handle = reinterpret_cast<uint64_t>(*slot);
   const MutexLock lock(mutex_);
-  samplers_.insert(handle->handle);
+  samplers_.insert(reinterpret_cast<uint64_t>(slot->get()));
+  handle->handle = reinterpret_cast<uint64_t>(slot->release());
   return HSA_STATUS_SUCCESS;
 }
 

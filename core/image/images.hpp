@@ -93,7 +93,13 @@ class Images {
   Status make_sampler(const Agent& agent, const hsa_ext_sampler_descriptor_v2_t& sampler,
                       hsa_ext_sampler_t* handle);
   Status publish(const Image& image, const uint32_t* words, hsa_ext_image_t* handle);
-  Result<uint32_t*> take(const uint32_t* words, size_t count);
+  struct GiveBack {
+    HandleMemory& memory;
+    void operator()(uint32_t* slot) const noexcept { memory.give(slot); }
+  };
+  /// A handle that is nobody's yet.
+  using Slot = std::unique_ptr<uint32_t, GiveBack>;
+  Result<Slot> take(const uint32_t* words, size_t count);
   /// One that lies in rows. INVALID_ARGUMENT: no live image.
   Result<Image> find(hsa_ext_image_t handle) const;
   static Box box_between(const ImageSteps& destination, void* destination_data,

@@ -1,5 +1,6 @@
 // A queue whose packets a backend processes.
 #include <algorithm>
+#include <memory>
 #include <span>
 #include <thread>
 #include <utility>
@@ -14,24 +15,26 @@
 namespace rigel {
 namespace {
 
+struct DestroySignal {
+  void operator()(Signal* signal) const noexcept { signal_pool::destroy(*signal); }
+};
+using OwnedSignal = std::unique_ptr<Signal, DestroySignal>;
+
 class AgentQueue final : public Queue {
  public:
-  AgentQueue(const Agent& agent, const QueueRequest& request, Signal& doorbell)
+  AgentQueue(const Agent& agent, const QueueRequest& request, OwnedSignal doorbell)
       : agent_(agent),
         callback_(request.callback),
         data_(request.data),
-        doorbell_(doorbell),
+        doorbell_(std::move(doorbell)),
         cu_mask_(grant_units({}, {}, agent.caps().compute_units).words) {}
 
-  ~AgentQueue() override {
-    end();
-    signal_pool::destroy(doorbell_);
-  }
+  ~AgentQueue() override { end(); }
 
   Status start(const QueueRequest& request, uint64_t cookie) {
     const hsabe_queue_desc_t desc{sizeof desc,
                                   cookie,
-                                  doorbell_.handle().handle,
+                                  doorbell_->handle().handle,
                                   request.size,
                                   request.type,
                                   request.private_segment_size,
@@ -43,10 +46,10 @@ class AgentQueue final : public Queue {
       return backend_report::refused("no queue", status);
     }
     amd_queue_ = static_cast<amd_queue_t*>(info_.amd_queue);
-    if (doorbell_.kind() != AMD_SIGNAL_KIND_USER) {
-      doorbell_.abi.hardware_doorbell_ptr = static_cast<volatile uint64_t*>(info_.doorbell);
-      doorbell_.abi.queue_ptr = reinterpret_cast<amd_queue_v2_t*>(amd_queue_);
-      if (info_.bell.ring != nullptr) doorbell_.call_doorbell(info_.bell.ring, info_.bell.context);
+    if (doorbell_->kind() != AMD_SIGNAL_KIND_USER) {
+      doorbell_->abi.hardware_doorbell_ptr = static_cast<volatile uint64_t*>(info_.doorbell);
+      doorbell_->abi.queue_ptr = reinterpret_cast<amd_queue_v2_t*>(amd_queue_);
+      if (info_.bell.ring != nullptr) doorbell_->call_doorbell(info_.bell.ring, info_.bell.context);
     }
     if (agent_.limits().units.empty() || !agent_.limits().units_at_first) return HSA_STATUS_SUCCESS;
     const Status bound = set_cu_mask(0, nullptr);
@@ -58,7 +61,8 @@ class AgentQueue final : public Queue {
   const Agent* agent() const override { return &agent_; }
 
   uint64_t doorbell_id() const override {
-    return info_.doorbell != nullptr ? reinterpret_cast<uint64_t>(info_.doorbell) : doorbell_.handle().handle;
+    return info_.doorbell != nullptr ? reinterpret_cast<uint64_t>(info_.doorbell)
+                                     : doorbell_->handle().handle;
   }
 
   Status inactivate() override {
@@ -159,7 +163,7 @@ class AgentQueue final : public Queue {
   const Agent& agent_;
   const QueueErrorCallback callback_;
   void* const data_;
-  Signal& doorbell_;
+  const OwnedSignal doorbell_;
   hsabe_queue_info_t info_{};
   std::atomic<bool> failed_{false};
   std::atomic<bool> faulted_{false};  // by memory
@@ -190,9 +194,9 @@ Result<std::shared_ptr<Queue>> create_agent_queue(const Agent& agent, const Queu
                                                   uint64_t cookie) {
   uint32_t attributes = kSignalOfQueue;
   if (agent.caps().doorbell == HSABE_DOORBELL_DWORDS32_LEGACY) attributes |= kSignalDoorbellInDwords;
-  Signal* doorbell = signal_pool::create(-1, attributes, doorbell_kind(agent.caps().doorbell));
+  OwnedSignal doorbell(signal_pool::create(-1, attributes, doorbell_kind(agent.caps().doorbell)));
   if (doorbell == nullptr) return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "no memory for a doorbell");
-  auto queue = std::make_shared<AgentQueue>(agent, request, *doorbell);
+  auto queue = std::make_shared<AgentQueue>(agent, request, std::move(doorbell));
   if (const Status status = queue->start(request, cookie); status != HSA_STATUS_SUCCESS) return error(status);
   return queue;
 }

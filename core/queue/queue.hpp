@@ -82,8 +82,8 @@ class Queue {
 /// The live queues of a runtime.
 class QueueTable {
  public:
-  /// Registers the queue and gives it its id.
-  void insert(std::shared_ptr<Queue> queue, uint64_t cookie);
+  /// Registers the queue and gives it its id: the handle, by which it is found from now on.
+  hsa_queue_t* insert(std::shared_ptr<Queue> queue, uint64_t cookie);
   std::shared_ptr<Queue> find(const hsa_queue_t* queue) const;
   std::shared_ptr<Queue> find_cookie(uint64_t cookie) const;
   /// For who knows that the queue is not destroyed now. Null: there is none.
@@ -128,7 +128,8 @@ Result<std::shared_ptr<Queue>> create_agent_queue(const Agent& agent, const Queu
 /// The memory that a soft queue needs: its structure and its ring.
 size_t soft_queue_bytes(uint32_t packets);
 
-/// A queue whose packets the application processes. `release` gets the memory back when the queue ends.
+/// A queue whose packets the application processes. `release` gets the memory back when the queue ends, or if none
+/// can be made.
 std::shared_ptr<Queue> create_soft_queue(const SoftQueueRequest& request, std::function<void(void*)> release);
 
 }  // namespace rigel

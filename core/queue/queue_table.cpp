@@ -11,11 +11,12 @@ uint64_t QueueTable::next_cookie() noexcept {
   return next.fetch_add(1, std::memory_order_relaxed);
 }
 
-void QueueTable::insert(std::shared_ptr<Queue> queue, uint64_t cookie) {
+hsa_queue_t* QueueTable::insert(std::shared_ptr<Queue> queue, uint64_t cookie) {
   hsa_queue_t* handle = queue->handle();
   handle->id = cookie;  // which the manual wants to be unique in the life of the process
   const WriterLock lock(mutex_);
   queues_.emplace(handle, Entry{.queue = std::move(queue), .cookie = cookie});
+  return handle;
 }
 
 std::shared_ptr<Queue> QueueTable::find(const hsa_queue_t* queue) const {

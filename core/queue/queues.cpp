@@ -147,8 +147,7 @@ Status Queues::create(hsa_agent_t agent, const QueueRequest& asked, const Traits
     (*created)->close();
     return status;
   }
-  *queue = (*created)->handle();
-  table_.insert(std::move(*created), cookie);
+  *queue = table_.insert(std::move(*created), cookie);
   return HSA_STATUS_SUCCESS;
 }
 
@@ -280,8 +279,7 @@ Status Queues::soft_create(hsa_region_t region, uint32_t size, hsa_queue_type32_
   if (status != HSA_STATUS_SUCCESS) return status;
   auto created = create_soft_queue({block, size, type, features, doorbell},
                                    [this](void* pointer) { memory_.memory_free(pointer); });
-  *queue = created->handle();
-  table_.insert(std::move(created), QueueTable::next_cookie());
+  *queue = table_.insert(std::move(created), QueueTable::next_cookie());
   return HSA_STATUS_SUCCESS;
 }
 

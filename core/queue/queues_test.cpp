@@ -2,13 +2,36 @@
 #include "core/queue/queues.hpp"
 
 #include <gtest/gtest.h>
+#include <hsa_backend/sanitizer.h>
 
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
+#include <new>
 
 #include "core/signal/signal_pool.hpp"
+
+#if HSABE_SANITIZER == HSABE_SANITIZER_NONE  // These have their own.
+namespace {
+
+// Of the requests for memory that this thread makes, the one that fails. Negative: none.
+thread_local int request_that_fails = -1;
+
+}  // namespace
+
+void* operator new(size_t size) {
+  if (request_that_fails >= 0 && request_that_fails-- == 0) throw std::bad_alloc();
+  if (void* const memory = std::malloc(size)) return memory;
+  throw std::bad_alloc();
+}
+void operator delete(void* memory) noexcept {
+  std::free(memory);
+}
+void operator delete(void* memory, size_t) noexcept {
+  std::free(memory);
+}
+#endif
 
 namespace rigel {
 namespace {
@@ -134,6 +157,46 @@ TEST_F(QueuesOfTheApi, AreAskedForByTheirHandle) {
   EXPECT_EQ(queues_.get_info(queue, HSA_AMD_QUEUE_INFO_AGENT, nullptr), HSA_STATUS_ERROR_INVALID_ARGUMENT);
   EXPECT_EQ(queues_.cu_set_mask(queue, 7, nullptr), HSA_STATUS_ERROR_INVALID_ARGUMENT);
 }
+
+#if HSABE_SANITIZER == HSABE_SANITIZER_NONE
+TEST_F(QueuesOfTheApi, ThatThereIsNoMemoryForLeaveNothingBehind) {
+  const hsa_agent_t agent = add_agent(HSABE_FEATURE_KERNEL_DISPATCH);
+  const size_t signals = signal_pool::capacity();
+  hsa_queue_t* queue = nullptr;
+  int request = 0;
+  for (; queue == nullptr; ++request) {
+    request_that_fails = request;
+    try {
+      EXPECT_EQ(queues_.create(agent, {.size = 64}, &queue), HSA_STATUS_SUCCESS);
+    } catch (const std::bad_alloc&) {
+      EXPECT_EQ(queue, nullptr) << "request " << request;
+      EXPECT_EQ(made, 0);
+    }
+    request_that_fails = -1;
+    ASSERT_LT(request, 100);
+  }
+  EXPECT_GT(request, 3);
+  EXPECT_EQ(queues_.destroy(queue), HSA_STATUS_SUCCESS);
+  // So many that doorbells which are lost would not go unseen.
+  for (size_t i = 0; i < 2 * signal_pool::kSignalsPerSlab; ++i) {
+    request_that_fails = 0;
+    EXPECT_THROW(static_cast<void>(queues_.create(agent, {.size = 64}, &queue)), std::bad_alloc);
+    request_that_fails = -1;
+  }
+  EXPECT_LE(signal_pool::capacity(), signals + signal_pool::kSignalsPerSlab);
+}
+
+TEST_F(QueuesOfTheApi, OfTheApplicationItselfGiveTheirMemoryBackWhenTheyCannotBeMade) {
+  alignas(64) unsigned char memory[4096];
+  int given_back = 0;
+  request_that_fails = 0;
+  EXPECT_THROW(create_soft_queue({.memory = memory, .size = 4, .features = 1, .doorbell = {}},
+                                 [&](void* block) { given_back += block == memory; }),
+               std::bad_alloc);
+  request_that_fails = -1;
+  EXPECT_EQ(given_back, 1);
+}
+#endif
 
 TEST_F(QueuesOfTheApi, HaveIdsThatNoEarlierRuntimeHasUsed) {
   const hsa_agent_t agent = add_agent(HSABE_FEATURE_KERNEL_DISPATCH);

@@ -1,6 +1,8 @@
 // A queue whose packets the application processes: a ring, two indices and a doorbell that it brought itself.
 #include <cstddef>
 #include <cstring>
+#include <functional>
+#include <memory>
 #include <new>
 #include <utility>
 
@@ -11,10 +13,11 @@ namespace {
 
 constexpr size_t kPacketBytes = 64;
 
+using Block = std::unique_ptr<void, std::function<void(void*)>>;
+
 class SoftQueue final : public Queue {
  public:
-  SoftQueue(const SoftQueueRequest& request, std::function<void(void*)> release)
-      : memory_(request.memory), release_(std::move(release)) {
+  SoftQueue(const SoftQueueRequest& request, Block memory) : memory_(std::move(memory)) {
     amd_queue_ = new (request.memory) amd_queue_t{};
     auto* ring = static_cast<std::byte*>(request.memory) + sizeof(amd_queue_t);
     hsa_queue_t& queue = amd_queue_->hsa_queue;
@@ -30,8 +33,6 @@ class SoftQueue final : public Queue {
     for (uint32_t i = 0; i < request.size; ++i)
       std::memcpy(ring + i * kPacketBytes, &kInvalid, sizeof kInvalid);
   }
-
-  ~SoftQueue() override { release_(memory_); }
 
   // Whoever consumes the packets is the application: there is nothing here to stop, stamp or bind.
   Status inactivate() override { return HSA_STATUS_SUCCESS; }
@@ -49,8 +50,7 @@ class SoftQueue final : public Queue {
   }
 
  private:
-  void* const memory_;
-  const std::function<void(void*)> release_;
+  const Block memory_;
 };
 
 }  // namespace
@@ -61,7 +61,8 @@ size_t soft_queue_bytes(uint32_t packets) {
 
 std::shared_ptr<Queue> create_soft_queue(const SoftQueueRequest& request,
                                          std::function<void(void*)> release) {
-  return std::make_shared<SoftQueue>(request, std::move(release));
+  Block memory(request.memory, std::move(release));
+  return std::make_shared<SoftQueue>(request, std::move(memory));
 }
 
 }  // namespace rigel
