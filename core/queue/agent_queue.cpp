@@ -141,6 +141,16 @@ class AgentQueue final : public Queue {
     end();
   }
 
+  bool try_close() override {
+    {
+      const MutexLock lock(mutex_);
+      if (raising_ != std::thread::id{}) return false;
+      closed_ = true;
+    }
+    end();
+    return true;
+  }
+
  private:
   // Gives back what the backend has of it, and not only when this object goes: who still holds it, as the
   // callback does that shuts the runtime down, may outlive the device.

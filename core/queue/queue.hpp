@@ -66,6 +66,8 @@ class Queue {
   /// gone even if somebody holds this object. No callback starts after this returns, and none is running,
   /// unless this is called from within it.
   virtual void close() {}
+  /// The same if there is no callback to wait for. False: nothing has happened.
+  virtual bool try_close() { return false; }
   /// Whether it has stopped with an error.
   virtual bool failed() const { return false; }
   /// Whether a memory fault was that error.
@@ -73,6 +75,8 @@ class Queue {
 
   /// Of hsa_amd_counted_queue_acquire. Constant once the application has the queue.
   bool counted = false;
+  /// Of that type. Likewise.
+  bool cooperative = false;
 
  protected:
   Queue() = default;
@@ -108,7 +112,8 @@ class QueueTable {
   /// How many queues the agent has.
   uint32_t count(const Agent& agent) const;
 
-  /// Held by who looks for a cooperative queue and makes one if there is none.
+  /// Held by who looks for a cooperative queue and makes one if there is none, and by who ends one: devices may
+  /// have one at a time.
   Mutex& cooperative_mutex() { return cooperative_mutex_; }
 
   /// Unlike every other of the process, also of runtimes that have ended: it becomes the queue's id.

@@ -44,8 +44,7 @@ const hsa_queue_t* QueueTable::handle_of_cookie(uint64_t cookie) const {
 hsa_queue_t* QueueTable::share_cooperative(const Agent& agent) {
   const WriterLock lock(mutex_);
   for (auto& [handle, entry] : queues_) {
-    if (handle->type != HSA_QUEUE_TYPE_COOPERATIVE || entry.queue->agent() != &agent || entry.queue->failed())
-      continue;
+    if (!entry.queue->cooperative || entry.queue->agent() != &agent || entry.queue->failed()) continue;
     ++entry.owners;
     return entry.queue->handle();
   }

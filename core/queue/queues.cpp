@@ -147,6 +147,7 @@ Status Queues::create(hsa_agent_t agent, const QueueRequest& asked, const Traits
     (*created)->close();
     return status;
   }
+  (*created)->cooperative = request->type == HSA_QUEUE_TYPE_COOPERATIVE;
   *queue = table_.insert(std::move(*created), cookie);
   return HSA_STATUS_SUCCESS;
 }
@@ -286,9 +287,17 @@ Status Queues::soft_create(hsa_region_t region, uint32_t size, hsa_queue_type32_
 Status Queues::destroy(hsa_queue_t* queue) {
   const auto found = live(queue);
   if (!found) return found.error();
+  std::unique_lock<Mutex> one_at_a_time;
+  if ((*found)->cooperative) one_at_a_time = std::unique_lock(table_.cooperative_mutex());
   const auto removed = table_.remove(queue);  // of two threads that destroy it, one gets it
   if (!removed.found) return HSA_STATUS_ERROR_INVALID_QUEUE;
-  if (removed.queue != nullptr) removed.queue->close();
+  if (removed.queue == nullptr) return HSA_STATUS_SUCCESS;
+  if (one_at_a_time.owns_lock()) {
+    // Another that is being made comes after it. A callback is waited for without the lock: it may make one itself.
+    if (removed.queue->try_close()) return HSA_STATUS_SUCCESS;
+    one_at_a_time.unlock();
+  }
+  removed.queue->close();
   return HSA_STATUS_SUCCESS;
 }
 

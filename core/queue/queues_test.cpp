@@ -6,9 +6,11 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <new>
+#include <thread>
 
 #include "core/signal/signal_pool.hpp"
 
@@ -38,25 +40,36 @@ namespace {
 
 std::atomic<int> made;
 std::atomic<uint32_t> packets_of_last;
+// Of the device's only cooperative queue.
+std::atomic<bool> cooperative_is_there, cooperative_is_ending;
 amd_queue_t queue_memory;
 
 LoadedBackend backend() {
   LoadedBackend table;
   table.queue.struct_size = sizeof table.queue;
   table.queue.create = [](void*, const hsabe_queue_desc_t* desc, hsabe_queue_info_t* info) -> hsabe_status_t {
+    if (desc->type == HSA_QUEUE_TYPE_COOPERATIVE && cooperative_is_there.exchange(true))
+      return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
     ++made;
     packets_of_last = desc->packets;
     info->queue = info->amd_queue = &queue_memory;
     return HSA_STATUS_SUCCESS;
   };
-  table.queue.destroy = [](void*) { --made; };
+  table.queue.destroy = [](void*) {
+    if (cooperative_is_there) {
+      cooperative_is_ending = true;
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      cooperative_is_there = false;
+    }
+    --made;
+  };
   return table;
 }
 
 Capabilities capabilities(uint32_t features) {
   Capabilities can;
   can.caps.features = features;
-  can.caps.queue_types = 1u << HSA_QUEUE_TYPE_MULTI;
+  can.caps.queue_types = 1u << HSA_QUEUE_TYPE_MULTI | 1u << HSA_QUEUE_TYPE_COOPERATIVE;
   can.caps.queue_min_size = 64;
   can.caps.queue_max_size = 1024;
   can.caps.queues_max = 1;
@@ -71,7 +84,10 @@ struct NoTools final : QueueTools {
 
 class QueuesOfTheApi : public ::testing::Test {
  protected:
-  QueuesOfTheApi() { made = 0; }
+  QueuesOfTheApi() {
+    made = 0;
+    cooperative_is_there = false;
+  }
 
   hsa_agent_t add_agent(uint32_t features) {
     return machine_.add_agent(Node{}, backend_, host_, capabilities(features), std::vector<const Isa*>{})
@@ -136,6 +152,51 @@ TEST_F(QueuesOfTheApi, AreAsManyAsTheAgentHas) {
   EXPECT_EQ(queues_.destroy(queue), HSA_STATUS_ERROR_INVALID_QUEUE);
   EXPECT_EQ(made, 0);
   EXPECT_EQ(create(agent, {.size = 64}), HSA_STATUS_SUCCESS);
+}
+
+constexpr QueueRequest kCooperative{.size = 64, .type = HSA_QUEUE_TYPE_COOPERATIVE};
+
+TEST_F(QueuesOfTheApi, ThatCooperateAreMadeWhenTheLastOneIsGone) {
+  const hsa_agent_t agent = add_agent(HSABE_FEATURE_KERNEL_DISPATCH);
+  hsa_queue_t *first = nullptr, *second = nullptr;
+  ASSERT_EQ(queues_.create(agent, kCooperative, &first), HSA_STATUS_SUCCESS);
+  cooperative_is_ending = false;
+  std::thread destroyer([&] { EXPECT_EQ(queues_.destroy(first), HSA_STATUS_SUCCESS); });
+  while (!cooperative_is_ending) std::this_thread::yield();
+  EXPECT_EQ(queues_.create(agent, kCooperative, &second), HSA_STATUS_SUCCESS);
+  destroyer.join();
+  EXPECT_EQ(queues_.destroy(second), HSA_STATUS_SUCCESS);
+}
+
+TEST_F(QueuesOfTheApi, ThatCooperateWaitForACallbackThatAsksForOne) {
+  const hsa_agent_t agent = add_agent(HSABE_FEATURE_KERNEL_DISPATCH);
+  static std::atomic<bool> in_callback, asks;
+  in_callback = asks = false;
+  QueueRequest request = kCooperative;
+  struct Other {
+    Queues& queues;
+    hsa_agent_t agent;
+  } other{queues_, agent};
+  request.data = &other;
+  request.callback = [](hsa_status_t, hsa_queue_t*, void* data) {
+    in_callback = true;
+    while (!asks) std::this_thread::yield();
+    const Other& wanted = *static_cast<Other*>(data);
+    hsa_queue_t* none = nullptr;
+    EXPECT_EQ(wanted.queues.create(wanted.agent, kCooperative, &none), HSA_STATUS_ERROR_OUT_OF_RESOURCES)
+        << "the device still has the one that failed";
+  };
+  hsa_queue_t* queue = nullptr;
+  ASSERT_EQ(queues_.create(agent, request, &queue), HSA_STATUS_SUCCESS);
+  const auto failing = queues_.table().find(queue);
+  std::thread driver([&] { failing->raise(HSA_STATUS_ERROR); });
+  while (!in_callback) std::this_thread::yield();
+  std::thread destroyer([&] { EXPECT_EQ(queues_.destroy(queue), HSA_STATUS_SUCCESS); });
+  while (queues_.table().find(queue) != nullptr) std::this_thread::yield();
+  asks = true;
+  driver.join();
+  destroyer.join();
+  EXPECT_EQ(made, 0);
 }
 
 TEST_F(QueuesOfTheApi, AreAskedForByTheirHandle) {
