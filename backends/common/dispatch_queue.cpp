@@ -131,10 +131,21 @@ void DispatchQueue::fill_in(const hsabe_queue_desc_t& desc) {
   if (device_.traps() != nullptr) queue_->queue_properties |= AMD_QUEUE_PROPERTIES_ENABLE_TRAP_HANDLER;
   queue_->queue_inactive_signal.handle = inactive_;
   take_scratch();
-  // A hint: kernels of this much will come, so the first of them need not ask.
-  if (desc.private_segment_size != UINT32_MAX && desc.private_segment_size != 0) {
-    give_scratch({.private_bytes = desc.private_segment_size});
-  }
+  if (desc.private_segment_size != UINT32_MAX && desc.private_segment_size != 0)
+    take_hint(desc.private_segment_size);
+}
+
+// Kernels of this much will come, so the first of them need not ask. It would not ask either where there is
+// scratch for a few waves only, and run with those: so there is enough for every slot, or none.
+void DispatchQueue::take_hint(uint32_t private_bytes) {
+  const auto need = scratch_need(scratch_device(device_.facts), {.private_bytes = private_bytes});
+  if (!need || need->device_bytes > device_.scratch().limit()) return;
+  Block block;
+  if (device_.allocate_scratch(need->device_bytes, block) != HSA_STATUS_SUCCESS) return;
+  const MutexLock lock(mutex_);
+  scratch_ = std::move(block);
+  scratch_waves_ = need->device_waves;
+  put_scratch(need->wave_bytes, need->device_bytes, 64, false);
 }
 
 DispatchQueue::~DispatchQueue() {

@@ -57,6 +57,7 @@ class DispatchQueue {
       : device_(device), cookie_(cookie), when_stopped_(std::move(when_stopped)) {}
   hsabe_status_t start(const hsabe_queue_desc_t& desc, void** doorbell);
   void fill_in(const hsabe_queue_desc_t& desc);
+  void take_hint(uint32_t private_bytes);
   hsabe_status_t update(uint32_t percentage) RIGEL_REQUIRES(mutex_);
   static bool on_inactive(hsa_signal_value_t value, void* self);
   static bool on_exceptions(hsa_signal_value_t bits, void* self);

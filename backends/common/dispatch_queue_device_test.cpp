@@ -10,6 +10,8 @@
 
 #include "backends/common/generation.hpp"
 #include "backends/common/queue_error.hpp"
+#include "backends/common/scratch_keeper.hpp"
+#include "backends/common/scratch_need.hpp"
 #include "backends/common/testing/backend_host.hpp"
 #include "backends/common/testing/every_board.hpp"
 #include "backends/common/trap_handler.hpp"
@@ -38,12 +40,14 @@ class Queues : public testing::EveryBoard {
     device_.reset();
     host_.reset();
   }
-  void create(uint64_t cookie, std::unique_ptr<DispatchQueue>& queue, hsabe_queue_info_t& info) {
+  void create(uint64_t cookie, std::unique_ptr<DispatchQueue>& queue, hsabe_queue_info_t& info,
+              uint32_t private_bytes = UINT32_MAX) {
     hsabe_queue_desc_t desc{};
     desc.struct_size = sizeof(desc);
     desc.cookie = cookie;
     desc.packets = 64;
-    desc.private_segment_size = desc.group_segment_size = UINT32_MAX;
+    desc.private_segment_size = private_bytes;
+    desc.group_segment_size = UINT32_MAX;
     info = {};
     info.struct_size = sizeof(info);
     ASSERT_EQ(DispatchQueue::create(*device_, desc, &info), HSA_STATUS_SUCCESS) << host_->last_report();
@@ -136,6 +140,22 @@ TEST_P(Queues, TellOfScratch) {
   EXPECT_EQ(events[1].use_once, 0);
   EXPECT_EQ(events[1].bytes, amd().scratch_backing_memory_byte_size);
   EXPECT_GE(events[1].bytes, events[1].waves * device_->family.wave_size * 100);
+}
+
+TEST_P(Queues, KeepScratchOfAHintForAllSlotsOrNone) {
+  const auto device = scratch_device(device_->facts);
+  for (const uint32_t hint : {16u, 2048u, 300'000u}) {
+    std::unique_ptr<DispatchQueue> queue;
+    hsabe_queue_info_t info{};
+    create(kCookie + 1, queue, info, hint);
+    const auto& hinted = *static_cast<const amd_queue_t*>(info.amd_queue);
+    const auto need = scratch_need(device, {.private_bytes = hint});
+    const bool kept = need && need->device_bytes <= kScratchLimitAtFirst;
+    EXPECT_EQ(queue->scratch_bytes() != 0, kept) << hint;
+    EXPECT_EQ(hinted.scratch_wave64_lane_byte_size, kept ? need->lane_bytes : 0) << hint;
+    EXPECT_EQ(hinted.compute_tmpring_size & 0xfff, kept ? need->device_waves : 0) << hint;
+    EXPECT_EQ(hinted.queue_properties & AMD_QUEUE_PROPERTIES_USE_SCRATCH_ONCE, 0u) << hint;
+  }
 }
 
 TEST_P(Queues, AreStoppedWhenThereIsNoScratch) {
