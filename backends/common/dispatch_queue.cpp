@@ -130,7 +130,10 @@ void DispatchQueue::fill_in(const hsabe_queue_desc_t& desc) {
   queue_->queue_properties = AMD_QUEUE_PROPERTIES_IS_PTR64;
   if (device_.traps() != nullptr) queue_->queue_properties |= AMD_QUEUE_PROPERTIES_ENABLE_TRAP_HANDLER;
   queue_->queue_inactive_signal.handle = inactive_;
-  take_scratch();
+  {
+    const MutexLock lock(mutex_);
+    drop_scratch();
+  }
   if (desc.private_segment_size != UINT32_MAX && desc.private_segment_size != 0)
     take_hint(desc.private_segment_size);
 }
@@ -303,7 +306,8 @@ bool DispatchQueue::serve(uint64_t reason) {
     }
   } else if ((reason & kInactiveScratchReturned) != 0) {
     const ScratchEvent event(*this, HSABE_SCRATCH_RETURNED);
-    take_scratch();
+    const MutexLock lock(mutex_);
+    drop_scratch();
   } else {
     const QueueError problem = error_of_inactive_code(reason);
     stop_with(problem.status == HSA_STATUS_SUCCESS ? HSA_STATUS_ERROR : problem.status);
@@ -388,6 +392,14 @@ uint64_t DispatchQueue::scratch_bytes() const {
   return scratch_ ? scratch_.size() : 0;
 }
 
+uint64_t DispatchQueue::returnable_scratch() const {
+  const MutexLock lock(mutex_);
+  if (!scratch_) return 0;
+  const bool once = (queue_->queue_properties & AMD_QUEUE_PROPERTIES_USE_SCRATCH_ONCE) != 0;
+  const bool returns_it = ending_ || !stays_on_device_ || (once && !stopped_);
+  return returns_it ? scratch_.size() : 0;
+}
+
 bool DispatchQueue::has_packets() const {
   const auto load = [](const volatile uint64_t& index) {
     return std::atomic_ref(const_cast<uint64_t&>(index)).load(std::memory_order_acquire);
@@ -409,28 +421,27 @@ bool DispatchQueue::give_up_scratch(uint64_t more_than) {
   return take_idle_scratch(more_than);
 }
 
-// The processor reads the queue's structure when it is put back on the device.
+// The processor reads the queue's structure when it is put back on the device, as one that has been stopped is not.
 bool DispatchQueue::take_idle_scratch(uint64_t more_than) {
-  Block freed;
+  bool idle = false, lost = false;
   {
     const MutexLock lock(mutex_);
-    if (!scratch_ || scratch_.size() <= more_than || stopped_) return false;
-    if (update(0) != HSA_STATUS_SUCCESS) return false;
-    if (has_packets() || has_waves()) {
-      std::atomic_ref(queue_->queue_properties).fetch_or(AMD_QUEUE_PROPERTIES_USE_SCRATCH_ONCE);
+    if (!scratch_ || scratch_.size() <= more_than) return false;
+    stays_on_device_ = update(0) != HSA_STATUS_SUCCESS;
+    if (stays_on_device_) return false;
+    idle = stopped_ || (!has_packets() && !has_waves());
+    if (idle) {
+      drop_scratch();
     } else {
-      freed = std::move(scratch_);
-      put_scratch(0, 0, 64, false);
+      std::atomic_ref(queue_->queue_properties).fetch_or(AMD_QUEUE_PROPERTIES_USE_SCRATCH_ONCE);
     }
-    update(KFD_QUEUE_PERCENTAGE_MAX);
+    lost = !stopped_ && update(KFD_QUEUE_PERCENTAGE_MAX) != HSA_STATUS_SUCCESS;
   }
-  const bool any = static_cast<bool>(freed);
-  device_.free_scratch(std::move(freed));
-  return any;
+  if (lost) stop_with(HSA_STATUS_ERROR);
+  return idle;
 }
 
-void DispatchQueue::take_scratch() {
-  const MutexLock lock(mutex_);
+void DispatchQueue::drop_scratch() {
   device_.free_scratch(std::move(scratch_));
   put_scratch(0, 0, 64, false);
 }

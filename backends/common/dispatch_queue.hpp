@@ -40,10 +40,12 @@ class DispatchQueue {
   hsabe_status_t set_cu_mask(uint32_t bits, const uint32_t* mask);
   /// Stops it and tells the program of an error, once. Any thread.
   void stop_with(hsa_status_t status);
-  /// For ScratchKeeper. Takes back more than `more_than` bytes of scratch, if the queue runs nothing: whether
-  /// it did. Of a queue that does, the next dispatch gives it back when it ends.
+  /// For ScratchKeeper. Takes back more than `more_than` bytes of scratch, if the queue runs nothing or has been
+  /// stopped: whether it did. Of a queue that runs something, the next dispatch gives it back when it ends.
   bool give_up_scratch(uint64_t more_than);
   uint64_t scratch_bytes() const;
+  /// The same, without what it keeps until it is destroyed, as the driver does not take it off the device.
+  uint64_t returnable_scratch() const;
   /// Serves the processor, which waits for scratch: whether that is settled. Not by two threads at once.
   bool retry_scratch();
   /// Whether it has been stopped, by the program or by an error.
@@ -75,7 +77,7 @@ class DispatchQueue {
   bool has_packets() const;
   /// Of a queue that the driver has taken off the device.
   bool has_waves() const;
-  void take_scratch();
+  void drop_scratch() RIGEL_REQUIRES(mutex_);
   bool take_idle_scratch(uint64_t more_than);
   void put_scratch(uint64_t wave_bytes, uint64_t bytes, uint32_t lanes, bool once) RIGEL_REQUIRES(mutex_);
   /// The packet that the processor is at.
@@ -103,6 +105,7 @@ class DispatchQueue {
   bool stopped_ RIGEL_GUARDED_BY(mutex_) = false;
   bool error_told_ RIGEL_GUARDED_BY(mutex_) = false;
   bool ending_ RIGEL_GUARDED_BY(mutex_) = false;  // the driver's queue and the inactive signal may be no more
+  bool stays_on_device_ RIGEL_GUARDED_BY(mutex_) = false;  // the driver last refused to take it off
   Block scratch_ RIGEL_GUARDED_BY(mutex_);
   uint32_t scratch_waves_ RIGEL_GUARDED_BY(mutex_) = 0;  // that it is enough for at a time
 };

@@ -1,7 +1,9 @@
 // Queues of an open device: what the processor asks for, and what it and waves complain of.
 #include "backends/common/dispatch_queue.hpp"
 
+#include <atomic>
 #include <cstring>
+#include <thread>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -65,6 +67,18 @@ class Queues : public testing::EveryBoard {
     words[14] = (words[14] & ~0xffu) | 1u << 2;  // s[0:1] is the queue, as code that traps has it
     std::copy(instructions.begin(), instructions.end(), words + 64);
     return words;
+  }
+  /// False if it does not end.
+  bool limit_is_set(uint64_t bytes) {
+    std::atomic<bool> set{false};
+    std::thread setter([&] {
+      device_->scratch().set_limit(bytes);
+      set = true;
+    });
+    const bool ended = eventually([&] { return set.load(); });
+    if (!ended) queue_.reset();  // which has what is waited for
+    setter.join();
+    return ended;
   }
   bool has_trap_handler() const { return !device_->has_quirk(kQuirkNoWaveSave); }
   void launch(void* kernel, uint32_t private_bytes, const testing::VirtualSignal& done) {
@@ -156,6 +170,44 @@ TEST_P(Queues, KeepScratchOfAHintForAllSlotsOrNone) {
     EXPECT_EQ(hinted.compute_tmpring_size & 0xfff, kept ? need->device_waves : 0) << hint;
     EXPECT_EQ(hinted.queue_properties & AMD_QUEUE_PROPERTIES_USE_SCRATCH_ONCE, 0u) << hint;
   }
+}
+
+TEST_P(Queues, GiveUpTheirScratchWhenTheyHaveBeenStopped) {
+  const testing::VirtualSignal done(gpu(), 1);
+  void* const code = kernel({kEnd});
+  launch(code, 100, done);
+  ASSERT_TRUE(eventually([&] { return done.value() == 0; }));
+  // A packet that will never run: the queue does not become idle by itself.
+  EXPECT_EQ(queue_->inactivate(), HSA_STATUS_SUCCESS);
+  launch(code, 0, done);
+  ASSERT_NE(queue_->scratch_bytes(), 0u);
+  ASSERT_TRUE(limit_is_set(0));
+  EXPECT_EQ(queue_->scratch_bytes(), 0u);
+  EXPECT_EQ(done.value(), 0);
+}
+
+TEST_P(Queues, KeepTheirScratchWhereTheDriverLeavesThemOnTheDevice) {
+  const testing::VirtualSignal done(gpu(), 1);
+  launch(kernel({kEnd}), 100, done);
+  ASSERT_TRUE(eventually([&] { return done.value() == 0; }));
+  std::unique_ptr<DispatchQueue> other;
+  hsabe_queue_info_t info{};
+  create(kCookie + 1, other, info);
+  EXPECT_TRUE(device_->scratch().others_hold(*other));
+  host_->refuse_updates();
+  ASSERT_TRUE(limit_is_set(0));
+  EXPECT_NE(queue_->scratch_bytes(), 0u);
+  EXPECT_FALSE(device_->scratch().others_hold(*other));
+  EXPECT_THAT(host_->queue_errors(), IsEmpty());
+}
+
+TEST_P(Queues, AreStoppedWhereTheDriverDoesNotPutThemBack) {
+  const testing::VirtualSignal done(gpu(), 1);
+  launch(kernel({kEnd}), 100, done);
+  ASSERT_TRUE(eventually([&] { return done.value() == 0; }));
+  host_->refuse_updates(2);
+  ASSERT_TRUE(limit_is_set(0));
+  EXPECT_THAT(host_->queue_errors(), ElementsAre(Pair(kCookie, HSA_STATUS_ERROR)));
 }
 
 TEST_P(Queues, AreStoppedWhenThereIsNoScratch) {

@@ -62,7 +62,7 @@ bool ScratchKeeper::reclaim(const DispatchQueue* except, uint64_t more_than) {
 
 bool ScratchKeeper::holds(const DispatchQueue* except, uint64_t more_than) const {
   return std::any_of(queues_.begin(), queues_.end(), [&](const DispatchQueue* queue) {
-    return queue != except && queue->scratch_bytes() > more_than;
+    return queue != except && queue->returnable_scratch() > more_than;
   });
 }
 

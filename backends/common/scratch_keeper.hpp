@@ -51,7 +51,8 @@ class ScratchKeeper {
 
   /// Bytes that one queue may keep.
   uint64_t limit() const { return limit_.load(std::memory_order_relaxed); }
-  /// INVALID_ARGUMENT: more than there can be. Returns when no queue has more.
+  /// INVALID_ARGUMENT: more than there can be. Returns when no queue has more, but those that the driver does not
+  /// take off the device.
   hsabe_status_t set_limit(uint64_t bytes);
 
  private:

@@ -1,6 +1,7 @@
 #include "backends/common/testing/backend_host.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <cstring>
 #include <utility>
@@ -131,6 +132,7 @@ struct BackendHostServices {
           ++host.engine_requests_;
           if (host.no_engines_) return -ENOMEM;
         }
+        if (number == KFD_NR_UPDATE_QUEUE && host.updates_left_-- <= 0) return -EFAULT;
         if (number == KFD_NR_SET_CU_MASK) {
           const auto& mask = *static_cast<const kfd_set_cu_mask*>(argument);
           const auto* const words = reinterpret_cast<const uint32_t*>(mask.cu_mask_ptr);

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <atomic>
+#include <climits>
 #include <functional>
 #include <string>
 #include <thread>
@@ -47,6 +48,8 @@ class BackendHost {
   void set_after_destroying(std::function<void()> call) { after_destroying_ = std::move(call); }
   /// From now on CREATE_QUEUE fails for copy engines.
   void refuse_engines() { no_engines_ = true; }
+  /// From the `nth` next one on UPDATE_QUEUE fails.
+  void refuse_updates(int nth = 1) { updates_left_ = nth - 1; }
   /// CREATE_QUEUEs of copy engines so far.
   int engine_requests() const { return engine_requests_; }
 
@@ -67,6 +70,7 @@ class BackendHost {
   std::function<void()> after_destroying_;
   std::atomic<bool> no_engines_{false};
   std::atomic<int> engine_requests_{0};
+  std::atomic<int> updates_left_{INT_MAX};
   std::atomic<bool> ending_{false};
   mutable Mutex mutex_;
   Mutex handling_;  // held while a handler runs
