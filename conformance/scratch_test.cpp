@@ -111,13 +111,14 @@ TEST_P(Scratch, OfIdleQueuesIsThereForAllocations) {
 }
 
 TEST_P(Scratch, IsWaitedForWhileAnotherQueueIsAtWork) {
-  constexpr uint32_t kMuch = 100'000;  // a work-item: eight waves need 48 MiB
+  constexpr uint32_t kMuch =
+      100'000;  // a work-item: a work-group on each of eight shader arrays needs 48 MiB
   ASSERT_TRUE(keep(other_));
   const ScopedSignal gate(1), done(1);
   auto busy = barrier_packet(HSA_PACKET_TYPE_BARRIER_AND);
   busy.dep_signal[0] = gate;
   submit(other_.get(), busy);
-  PoolUsedUp used(local_, kMuch * 64 * 8);
+  PoolUsedUp used(local_, kMuch * 64 * 12);
   ASSERT_GT(kept_by(other_), 0u) << "it is at work";
   auto dispatch = packet(kMuch);
   dispatch.completion_signal = done;

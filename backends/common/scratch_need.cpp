@@ -92,10 +92,10 @@ uint32_t fewer_scratch_waves(const ScratchDevice& device, const ScratchNeed& nee
     const uint64_t groups = (per_cu - 1) / group;
     return static_cast<uint32_t>(groups * group * device.compute_units);
   }
-  // Not even one on each: the most work-groups that fit in rounds of the engines.
-  const uint64_t round = device.engines;
-  uint64_t next = (uint64_t{waves} - 1) / round * round;
-  return next >= group ? static_cast<uint32_t>(next) : 0;
+  // Not even one on each: a wave less on every engine, as long as it has the slots of a work-group. A work-group is on
+  // one engine, and the processor says which.
+  const uint32_t per_engine = (waves - 1) / device.engines;
+  return per_engine >= group ? per_engine * device.engines : 0;
 }
 
 ScratchResource scratch_resource_gfx8(const ScratchMemory& memory, bool host_page_tables) {

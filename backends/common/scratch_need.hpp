@@ -53,8 +53,8 @@ struct ScratchNeed {
 std::optional<ScratchNeed> scratch_need(const ScratchDevice& device, const ScratchDispatch& dispatch);
 
 /// With less memory fewer waves run at a time: the next smaller number of waves below `waves` with which this
-/// dispatch still makes progress, or 0. Whole work-groups on each compute unit as long as possible, then,
-/// when a work-group does not fit, whole rounds of the engines.
+/// dispatch still makes progress, or 0. Whole work-groups on each compute unit as long as possible, then fewer
+/// on each engine, down to one work-group there: every engine has the same share of the slots.
 uint32_t fewer_scratch_waves(const ScratchDevice& device, const ScratchNeed& need, uint32_t waves);
 
 /// Memory that a queue is given.

@@ -64,19 +64,20 @@ TEST(ScratchNeed, TakesAnyGrid) {
 }
 
 TEST(ScratchLimit, GoesDownByWorkGroupsThenByEngines) {
-  const ScratchDevice device{.compute_units = 4, .engines = 4, .slots_per_cu = 32};
+  const ScratchDevice device{.compute_units = 8, .engines = 4, .slots_per_cu = 32};
   ScratchNeed need;
   need.waves_per_group = 8;
   std::vector<uint32_t> steps;
-  for (uint32_t waves = 128; (waves = fewer_scratch_waves(device, need, waves)) != 0;) steps.push_back(waves);
-  EXPECT_THAT(steps, ElementsAre(96, 64, 32, 28, 24, 20, 16, 12, 8));
+  for (uint32_t waves = 256; (waves = fewer_scratch_waves(device, need, waves)) != 0;) steps.push_back(waves);
+  EXPECT_THAT(steps, ElementsAre(192, 128, 64, 60, 56, 52, 48, 44, 40, 36, 32));
 }
 
-TEST(ScratchLimit, EndsWhenNotOneWorkGroupFits) {
+TEST(ScratchLimit, EndsWhereAnEngineHasNotTheSlotsOfAWorkGroup) {
   const ScratchDevice device{.compute_units = 2, .engines = 2, .slots_per_cu = 32};
   ScratchNeed need;
   need.waves_per_group = 16;
-  EXPECT_EQ(fewer_scratch_waves(device, need, 16), 0u);
+  EXPECT_EQ(fewer_scratch_waves(device, need, 34), 32u);
+  EXPECT_EQ(fewer_scratch_waves(device, need, 32), 0u);
   EXPECT_EQ(fewer_scratch_waves(device, need, 0), 0u);
 }
 
