@@ -356,8 +356,10 @@ DispatchQueue::Scratch DispatchQueue::give_scratch(const ScratchDispatch& dispat
   // For every slot of the device, if that is not too much to keep; else for this dispatch alone.
   const bool once = need->device_bytes > device_.scratch().limit();
   const uint32_t wanted = once ? need->dispatch_waves : need->device_waves;
+  // Work-groups that wait for each other must all be there.
+  const uint32_t least = queue_->hsa_queue.type == HSA_QUEUE_TYPE_COOPERATIVE ? need->dispatch_waves : 0;
   Block given;
-  const uint32_t waves = device_.scratch().allocate(*this, *need, wanted, given);
+  const uint32_t waves = device_.scratch().allocate(*this, *need, wanted, least, given);
   if (waves == 0 && device_.scratch().others_hold(*this)) return Scratch::kLater;
   // What does not serve every slot would slow down what comes after.
   const bool give_back = once || waves < need->device_waves;

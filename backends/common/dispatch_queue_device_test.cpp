@@ -24,6 +24,7 @@ namespace {
 using ::testing::ElementsAre;
 using testing::eventually;
 using ::testing::IsEmpty;
+using ::testing::Lt;
 using ::testing::Pair;
 
 constexpr uint64_t kCookie = 42;
@@ -43,11 +44,12 @@ class Queues : public testing::EveryBoard {
     host_.reset();
   }
   void create(uint64_t cookie, std::unique_ptr<DispatchQueue>& queue, hsabe_queue_info_t& info,
-              uint32_t private_bytes = UINT32_MAX) {
+              uint32_t private_bytes = UINT32_MAX, hsa_queue_type32_t type = HSA_QUEUE_TYPE_MULTI) {
     hsabe_queue_desc_t desc{};
     desc.struct_size = sizeof(desc);
     desc.cookie = cookie;
     desc.packets = 64;
+    desc.type = type;
     desc.private_segment_size = private_bytes;
     desc.group_segment_size = UINT32_MAX;
     info = {};
@@ -81,12 +83,12 @@ class Queues : public testing::EveryBoard {
     return ended;
   }
   bool has_trap_handler() const { return !device_->has_quirk(kQuirkNoWaveSave); }
-  void launch(void* kernel, uint32_t private_bytes, const testing::VirtualSignal& done) {
+  void launch(void* kernel, uint32_t private_bytes, const testing::VirtualSignal& done, uint32_t groups = 1) {
     hsa_kernel_dispatch_packet_t packet{};
     packet.setup = 1;
     packet.workgroup_size_x = 64;
     packet.workgroup_size_y = packet.workgroup_size_z = 1;
-    packet.grid_size_x = 64;
+    packet.grid_size_x = 64 * groups;
     packet.grid_size_y = packet.grid_size_z = 1;
     packet.private_segment_size = private_bytes;
     packet.kernel_object = reinterpret_cast<uint64_t>(kernel);
@@ -170,6 +172,36 @@ TEST_P(Queues, KeepScratchOfAHintForAllSlotsOrNone) {
     EXPECT_EQ(hinted.compute_tmpring_size & 0xfff, kept ? need->device_waves : 0) << hint;
     EXPECT_EQ(hinted.queue_properties & AMD_QUEUE_PROPERTIES_USE_SCRATCH_ONCE, 0u) << hint;
   }
+}
+
+TEST_P(Queues, RunCooperativeKernelsWithEveryWaveThatTheyNeedOrNotAtAll) {
+  if (device_->facts.gws_count == 0) GTEST_SKIP() << "the chip has no cooperative queues";
+  constexpr uint32_t kGroups = 40, kPrivateBytes = 2000;
+  const auto need =
+      scratch_need(scratch_device(device_->facts),
+                   {{64 * kGroups, 1, 1}, {64, 1, 1}, kPrivateBytes, device_->family.wave_size});
+  ASSERT_LT(need->dispatch_waves, need->device_waves);
+  void* const code = kernel({kEnd});
+  const testing::VirtualSignal done(gpu(), 3);
+  host_->set_largest_block(need->dispatch_bytes * 3 / 4);
+  launch(code, kPrivateBytes, done, kGroups);
+  ASSERT_TRUE(eventually([&] { return done.value() == 2; })) << "others run with fewer";
+
+  for (const bool enough : {true, false}) {
+    queue_.reset();
+    index_ = 0;
+    create(kCookie, queue_, info_, UINT32_MAX, HSA_QUEUE_TYPE_COOPERATIVE);
+    host_->set_largest_block(enough ? (need->dispatch_bytes + 0xffff) & ~uint64_t{0xffff}
+                                    : need->dispatch_bytes * 3 / 4);
+    launch(code, kPrivateBytes, done, kGroups);
+    ASSERT_TRUE(eventually([&] { return done.value() == 1 && (enough || !host_->queue_errors().empty()); }));
+    EXPECT_EQ(queue_->stopped(), !enough);
+  }
+  EXPECT_THAT(host_->queue_errors(), ElementsAre(Pair(kCookie, HSA_STATUS_ERROR_OUT_OF_RESOURCES)));
+  std::vector<uint64_t> waves;
+  for (const hsabe_scratch_event_t& event : host_->scratch_events())
+    if (event.what == HSABE_SCRATCH_GIVEN && event.ended != 0) waves.push_back(event.waves);
+  EXPECT_THAT(waves, ElementsAre(Lt(need->dispatch_waves), need->dispatch_waves, 0));
 }
 
 TEST_P(Queues, GiveUpTheirScratchWhenTheyHaveBeenStopped) {

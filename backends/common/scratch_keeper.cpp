@@ -39,7 +39,7 @@ void ScratchKeeper::remove(DispatchQueue& queue) {
 }
 
 uint32_t ScratchKeeper::allocate(const DispatchQueue& asking, const ScratchNeed& need, uint32_t waves,
-                                 Block& out) {
+                                 uint32_t least, Block& out) {
   const auto get = [&](uint32_t count) {
     return device_.allocate_scratch(count * need.wave_bytes, out) == HSA_STATUS_SUCCESS;
   };
@@ -48,7 +48,7 @@ uint32_t ScratchKeeper::allocate(const DispatchQueue& asking, const ScratchNeed&
   // Fewer waves at a time, which is slower and not wrong.
   const ScratchDevice slots = scratch_device(device_.facts);
   do {
-    waves = fewer_scratch_waves(slots, need, waves);
+    waves = waves > least ? std::max(fewer_scratch_waves(slots, need, waves), least) : 0;
   } while (waves != 0 && !get(waves));
   return waves;
 }

@@ -39,9 +39,10 @@ class ScratchKeeper {
   /// Nothing here touches the queue any more when this returns.
   void remove(DispatchQueue& queue);
 
-  /// Memory for `waves` waves; else, when there is none to take back either, for fewer. Returns for how many,
-  /// 0: there is none.
-  uint32_t allocate(const DispatchQueue& asking, const ScratchNeed& need, uint32_t waves, Block& out);
+  /// Memory for `waves` waves; else, when there is none to take back either, for fewer, but not for fewer than
+  /// `least`. Returns for how many, 0: there is none.
+  uint32_t allocate(const DispatchQueue& asking, const ScratchNeed& need, uint32_t waves, uint32_t least,
+                    Block& out);
   /// Takes back what idle queues have, those that have more than `more_than` bytes: whether it was anything.
   bool reclaim(const DispatchQueue* except = nullptr, uint64_t more_than = 0);
   /// Whether another queue has some, which it will not need for ever.

@@ -98,6 +98,10 @@ struct BackendHostServices {
                                                  of(self).scratch_events_.push_back(*event);
                                                }};
 
+  static bool has_memory(const BackendHost& host, uint32_t kind, uint64_t size) {
+    return kind != HSABE_BLOCK_LOCAL || size <= host.largest_block_;
+  }
+
   static hsabe_status_t allocate(BackendHost& host, uint32_t flags, uint64_t size, hsabe_block_t* out) {
     const bool twice = (flags & HSABE_BLOCK_TWICE) != 0;
     void* const memory = twice ? host.gpu_.share(size, size / 2, KFD_MEM_AQL_QUEUE) : host.gpu_.share(size);
@@ -144,9 +148,14 @@ struct BackendHostServices {
           std::exchange(host.after_destroying_, {})();
         return result;
       },
-      [](void* self, uint32_t, uint32_t flags, uint64_t size, uint64_t,
-         hsabe_block_t* out) -> hsabe_status_t { return allocate(of(self), flags, size, out); },
-      [](void* self, uint32_t, uint32_t, void* address, uint64_t size, hsabe_block_t* out) -> hsabe_status_t {
+      [](void* self, uint32_t kind, uint32_t flags, uint64_t size, uint64_t,
+         hsabe_block_t* out) -> hsabe_status_t {
+        if (!has_memory(of(self), kind, size)) return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
+        return allocate(of(self), flags, size, out);
+      },
+      [](void* self, uint32_t kind, uint32_t, void* address, uint64_t size,
+         hsabe_block_t* out) -> hsabe_status_t {
+        if (!has_memory(of(self), kind, size)) return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
         *out = {sizeof(*out), address, size, of(self).gpu_.share_at(address, size, size, 0), 1};
         return HSA_STATUS_SUCCESS;
       },

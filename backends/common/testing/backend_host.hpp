@@ -48,6 +48,8 @@ class BackendHost {
   void set_after_destroying(std::function<void()> call) { after_destroying_ = std::move(call); }
   /// From now on CREATE_QUEUE fails for copy engines.
   void refuse_engines() { no_engines_ = true; }
+  /// From now on there is no local memory for more than that at a time.
+  void set_largest_block(uint64_t bytes) { largest_block_ = bytes; }
   /// From the `nth` next one on UPDATE_QUEUE fails.
   void refuse_updates(int nth = 1) { updates_left_ = nth - 1; }
   /// CREATE_QUEUEs of copy engines so far.
@@ -71,6 +73,7 @@ class BackendHost {
   std::atomic<bool> no_engines_{false};
   std::atomic<int> engine_requests_{0};
   std::atomic<int> updates_left_{INT_MAX};
+  std::atomic<uint64_t> largest_block_{UINT64_MAX};
   std::atomic<bool> ending_{false};
   mutable Mutex mutex_;
   Mutex handling_;  // held while a handler runs
