@@ -250,7 +250,7 @@ hsabe_status_t CopyEngines::make_service(std::shared_ptr<ServiceQueue>* out) {
                                                                                const hsabe_copy_t& copy) {
   CopyQueue& queue = *engine.queue;
   if (copy.width > queue.encoder().copy_max()) return Result::kNotThisWay;
-  if (!queue.plain_copy(copy.destination, copy.source, static_cast<uint32_t>(copy.width), copy.from_host != 0,
+  if (!queue.plain_copy(copy.destination, copy.source, static_cast<uint32_t>(copy.width),
                         completion_of(copy)))
     return Result::kNoRoom;
   note(engine, copy);
@@ -333,7 +333,6 @@ CopyEngines::Result CopyEngines::by_engine(Engine& engine, const hsabe_copy_t& c
   CopyQueue& queue = *engine.queue;
   const SdmaEncoder& encoder = queue.encoder();
   const bool row = is_row(copy);
-  const bool flush = copy.from_host != 0;
   const SdmaCompletion completion = completion_of(copy);
 
   const auto narrow = [&] {
@@ -347,14 +346,14 @@ CopyEngines::Result CopyEngines::by_engine(Engine& engine, const hsabe_copy_t& c
   size_t waiting = 0;
   for (const Wait& wait : waits.signals) waiting += encoder.wait_zero_dwords(wait.value);
   const size_t stamps = (copy.start_time != 0 ? 1 : 0) + (copy.end_time != 0 ? 1 : 0);
-  const size_t dwords = waiting + encoder.begin_dwords(flush) + body + encoder.end_dwords() +
+  const size_t dwords = waiting + encoder.begin_dwords() + body + encoder.end_dwords() +
                         stamps * SdmaEncoder::kTimestampDwords + encoder.completion_dwords(completion);
   if (dwords > CopyQueue::kDwordsMax) return Result::kNotThisWay;
   uint32_t* to = queue.begin(dwords);
   if (to == nullptr) return Result::kNoRoom;
   for (const Wait& wait : waits.signals)
     to = encoder.wait_zero(to, reinterpret_cast<uint64_t>(&signal_of(wait.signal).value), wait.value);
-  to = encoder.begin(to, flush);
+  to = encoder.begin(to);
   if (copy.start_time != 0) to = encoder.timestamp(to, copy.start_time);
   to = row ? encoder.copy(to, copy.destination, copy.source, copy.width) : encoder.rect(to, rect_of(copy));
   to = encoder.end(to);

@@ -15,8 +15,7 @@ constexpr uint32_t kPriority = 7;
 CopyQueue::CopyQueue(Device& device)
     : device_(device),
       encoder_(device.family.sdma, device.chip.sdma_copy_max, device.quirks),
-      plain_{SdmaPlainCopy(encoder_, false, false), SdmaPlainCopy(encoder_, false, true),
-             SdmaPlainCopy(encoder_, true, false), SdmaPlainCopy(encoder_, true, true)},
+      plain_{SdmaPlainCopy(encoder_, false), SdmaPlainCopy(encoder_, true)},
       indices_{device.family.sdma, kRingBytes} {}
 
 std::unique_ptr<CopyQueue> CopyQueue::create(Device& device) {

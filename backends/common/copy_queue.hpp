@@ -35,11 +35,10 @@ class CopyQueue {
   /// Has the engine read the dwords that were put there. Returns where they begin.
   uint64_t submit(size_t dwords);
 
-  /// Copies a row of encoder().copy_max() bytes at most. False if there is no room now. `hdp_flush` as for
-  /// SdmaEncoder::begin; `completion` has a value.
+  /// Copies a row of encoder().copy_max() bytes at most. False if there is no room now. `completion` has a value.
   [[gnu::always_inline]] bool plain_copy(uint64_t destination, uint64_t source, uint32_t bytes,
-                                         bool hdp_flush, const SdmaCompletion& completion) {
-    const SdmaPlainCopy& plain = plain_[(hdp_flush ? 2 : 0) + (completion.mailbox_va != 0 ? 1 : 0)];
+                                         const SdmaCompletion& completion) {
+    const SdmaPlainCopy& plain = plain_[completion.mailbox_va != 0 ? 1 : 0];
     const uint64_t length = plain.dwords() * 4;
     uint32_t* const to = room_for(length);
     if (to == nullptr) return false;
@@ -98,8 +97,7 @@ class CopyQueue {
 
   Device& device_;
   const SdmaEncoder encoder_;
-  const std::array<SdmaPlainCopy, 4>
-      plain_;  // without and with a flush; of each, without and with interrupts
+  const std::array<SdmaPlainCopy, 2> plain_;  // without and with interrupts
   const SdmaRing indices_;
   Block ring_;
   Block pointers_;  // the read index, and kWriteIndexAt further the write index

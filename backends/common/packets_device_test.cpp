@@ -77,12 +77,12 @@ TEST_P(Packets, CopyFillAndAnnounce) {
   const testing::VirtualSignal before(gpu(), 0x1'0000'0001), after(gpu(), 1);
   SdmaCompletion completion{.value_va = after.value_va()};
 
-  std::vector<uint32_t> words(encoder.wait_zero_dwords(before.value()) + encoder.begin_dwords(true) +
+  std::vector<uint32_t> words(encoder.wait_zero_dwords(before.value()) + encoder.begin_dwords() +
                               2 * SdmaEncoder::kTimestampDwords + encoder.copy_dwords(kBytes) +
                               encoder.fill_dwords(32) + encoder.end_dwords() +
                               encoder.completion_dwords(completion));
   uint32_t* at = encoder.wait_zero(words.data(), before.value_va(), before.value());
-  at = encoder.begin(at, true);
+  at = encoder.begin(at);
   at = encoder.timestamp(at, reinterpret_cast<uint64_t>(times));
   at = encoder.copy(at, reinterpret_cast<uint64_t>(to) + 1, reinterpret_cast<uint64_t>(from), kBytes);
   at = encoder.fill(at, reinterpret_cast<uint64_t>(to) + 128, 0x01020304, 32);

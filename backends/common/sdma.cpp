@@ -269,8 +269,8 @@ uint32_t* SdmaEncoder::completion(uint32_t* to, const SdmaCompletion& completion
   return to;
 }
 
-uint32_t* SdmaEncoder::begin(uint32_t* to, bool flush) const {
-  if (flushes(flush)) {  // a register poll that the engine knows to mean this
+uint32_t* SdmaEncoder::begin(uint32_t* to) const {
+  if (flushes()) {  // a register poll that the engine knows to mean this
     *to++ = kPollRegmem;
     *to++ = 0;
     *to++ = 0x80000000;
@@ -311,14 +311,13 @@ uint32_t* SdmaEncoder::nop(uint32_t* to, size_t dwords) const {
   return to;
 }
 
-SdmaPlainCopy::SdmaPlainCopy(const SdmaEncoder& encoder, bool hdp_flush, bool interrupts)
-    : interrupts_(interrupts) {
+SdmaPlainCopy::SdmaPlainCopy(const SdmaEncoder& encoder, bool interrupts) : interrupts_(interrupts) {
   static_assert(SdmaEncoder::kPollDwords + 2 * SdmaEncoder::kCacheDwords + SdmaEncoder::kCopyDwords +
                     SdmaEncoder::kAtomicDwords + SdmaEncoder::kFenceDwords + SdmaEncoder::kTrapDwords <=
                 SdmaEncoder::kSmallestSubmission);
   uint32_t* const words = words_.data();
   const auto position = [words](const uint32_t* at) { return static_cast<uint32_t>(at - words); };
-  uint32_t* to = encoder.begin(words, hdp_flush);
+  uint32_t* to = encoder.begin(words);
   copy_ = position(to);
   to = encoder.copy(to, 0, 0, 1);
   bias_ = 1 - words[copy_ + 1];

@@ -121,10 +121,10 @@ class SdmaEncoder {
   // ---------------------------------------------------------------------------------------------------
 
   /// What goes before the first copy and after the last, to see what others wrote and to be seen by them:
-  /// cache requests on v5, flushes of the host data path where the chip has them. `hdp_flush`: the device's
-  /// memory is written over PCIe.
-  size_t begin_dwords(bool hdp_flush) const { return (flushes(hdp_flush) ? kPollDwords : 0) + end_dwords(); }
-  uint32_t* begin(uint32_t* to, bool hdp_flush) const;
+  /// cache requests on v5, flushes of the host data path where the chip has them. What the program has
+  /// written to the device's memory may still be on that path.
+  size_t begin_dwords() const { return (flushes() ? kPollDwords : 0) + end_dwords(); }
+  uint32_t* begin(uint32_t* to) const;
   size_t end_dwords() const { return version_ == SdmaVersion::kV5 ? kCacheDwords : 0; }
   uint32_t* end(uint32_t* to) const;
 
@@ -150,9 +150,7 @@ class SdmaEncoder {
   }
   size_t copy_packets(uint64_t bytes) const;
   size_t polls() const { return (quirks_ & kQuirkSdmaPollTwice) != 0 ? 2 : 1; }
-  bool flushes(bool wanted) const {
-    return wanted && version_ != SdmaVersion::kV3 && (quirks_ & kQuirkNoSdmaHdpFlush) == 0;
-  }
+  bool flushes() const { return version_ != SdmaVersion::kV3 && (quirks_ & kQuirkNoSdmaHdpFlush) == 0; }
   uint32_t count(uint32_t bytes) const { return version_ == SdmaVersion::kV3 ? bytes : bytes - 1; }
 
   static constexpr uint32_t kPageBytes = 4096;
@@ -167,8 +165,8 @@ class SdmaEncoder {
 /// in.
 class SdmaPlainCopy {
  public:
-  /// `hdp_flush` as for SdmaEncoder::begin; `interrupts`: completions have a mailbox.
-  SdmaPlainCopy(const SdmaEncoder& encoder, bool hdp_flush, bool interrupts);
+  /// `interrupts`: completions have a mailbox.
+  SdmaPlainCopy(const SdmaEncoder& encoder, bool interrupts);
 
   size_t dwords() const { return dwords_; }
   /// How many of them are written: what a NOP skips is left as it is. A line of the ring that is not touched

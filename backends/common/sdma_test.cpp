@@ -158,19 +158,19 @@ TEST(SdmaClock, IsWrittenWhereItIsAsked) {
 }
 
 TEST(SdmaCaches, AreAskedForFromV5On) {
-  EXPECT_EQ(kV4.begin_dwords(false) + kV4.end_dwords(), 0u);
-  EXPECT_THAT(words(kV5.begin_dwords(false), [](uint32_t* to) { return kV5.begin(to, false); }),
-              ElementsAre(0x111, 0, 0xc3c00000, 0, 0));
+  EXPECT_EQ(kV4.end_dwords(), 0u);
+  EXPECT_THAT(words(kV5.begin_dwords(), [](uint32_t* to) { return kV5.begin(to); }),
+              ElementsAre(8, 0, 0x80000000, 0, 0, 0, 0x111, 0, 0xc3c00000, 0, 0));
   EXPECT_THAT(words(kV5.end_dwords(), [](uint32_t* to) { return kV5.end(to); }),
               ElementsAre(0x111, 0, 0x80400000, 0, 0));
 }
 
 TEST(SdmaCaches, FlushTheHostDataPathWhereThatWorks) {
-  EXPECT_THAT(words(kV4.begin_dwords(true), [](uint32_t* to) { return kV4.begin(to, true); }),
+  EXPECT_THAT(words(kV4.begin_dwords(), [](uint32_t* to) { return kV4.begin(to); }),
               ElementsAre(8, 0, 0x80000000, 0, 0, 0));
-  EXPECT_EQ(kV3.begin_dwords(true), 0u);
+  EXPECT_EQ(kV3.begin_dwords(), 0u);
   const SdmaEncoder navi10(SdmaVersion::kV5, 1 << 22, kQuirkNoSdmaHdpFlush);
-  EXPECT_EQ(navi10.begin_dwords(true), SdmaEncoder::kCacheDwords);
+  EXPECT_EQ(navi10.begin_dwords(), SdmaEncoder::kCacheDwords);
 }
 
 TEST(SdmaNop, IsCountedFromV4On) {
@@ -185,29 +185,27 @@ TEST(SdmaNop, IsCountedFromV4On) {
 TEST(SdmaPlainCopy, IsWhatItsPartsAre) {
   const SdmaEncoder small(SdmaVersion::kV4, 1 << 22, kQuirkSdmaSmallSubmission);
   for (const SdmaEncoder& encoder : {kV3, kV4, kV5, small}) {
-    for (const bool flush : {false, true}) {
-      for (const uint64_t mailbox : {uint64_t{0}, kTo + 64}) {
-        const SdmaPlainCopy plain(encoder, flush, mailbox != 0);
-        for (const uint32_t bytes : {1u, 4096u, encoder.copy_max()}) {
-          const SdmaCompletion completion{
-              .value_va = kTo + bytes, .mailbox_va = mailbox, .event_id = 0xf000'0000 + bytes};
-          std::vector<uint32_t> parts(2 * SdmaEncoder::kSmallestSubmission);
-          uint32_t* end = encoder.begin(parts.data(), flush);
-          end = encoder.copy(end, kTo, kFrom + bytes, bytes);
-          end = encoder.completion(encoder.end(end), completion);
-          end = encoder.nop(end, encoder.padding_dwords(static_cast<size_t>(end - parts.data())));
-          EXPECT_EQ(plain.dwords(), static_cast<size_t>(end - parts.data()));
-          // What a NOP skips need not be written.
-          const size_t written = plain.written_dwords();
-          if (written != plain.dwords()) {
-            EXPECT_EQ(parts[written - 1], (plain.dwords() - written) << 16);
-          }
-          parts.resize(written);
-          EXPECT_EQ(parts, words(written, [&](uint32_t* to) {
-                      plain.write(to, kTo, kFrom + bytes, bytes, completion);
-                      return to + written;
-                    }));
+    for (const uint64_t mailbox : {uint64_t{0}, kTo + 64}) {
+      const SdmaPlainCopy plain(encoder, mailbox != 0);
+      for (const uint32_t bytes : {1u, 4096u, encoder.copy_max()}) {
+        const SdmaCompletion completion{
+            .value_va = kTo + bytes, .mailbox_va = mailbox, .event_id = 0xf000'0000 + bytes};
+        std::vector<uint32_t> parts(2 * SdmaEncoder::kSmallestSubmission);
+        uint32_t* end = encoder.begin(parts.data());
+        end = encoder.copy(end, kTo, kFrom + bytes, bytes);
+        end = encoder.completion(encoder.end(end), completion);
+        end = encoder.nop(end, encoder.padding_dwords(static_cast<size_t>(end - parts.data())));
+        EXPECT_EQ(plain.dwords(), static_cast<size_t>(end - parts.data()));
+        // What a NOP skips need not be written.
+        const size_t written = plain.written_dwords();
+        if (written != plain.dwords()) {
+          EXPECT_EQ(parts[written - 1], (plain.dwords() - written) << 16);
         }
+        parts.resize(written);
+        EXPECT_EQ(parts, words(written, [&](uint32_t* to) {
+                    plain.write(to, kTo, kFrom + bytes, bytes, completion);
+                    return to + written;
+                  }));
       }
     }
   }
