@@ -297,6 +297,10 @@ TEST_P(Executable, LoaderExtensionFindsWhatIsLoaded) {
   const void* host = nullptr;
   EXPECT_HSA(loader.hsa_ven_amd_loader_query_host_address(descriptor, &host));
   EXPECT_NE(host, nullptr);
+  if (agent_info<hsa_device_type_t>(agent(), HSA_AGENT_INFO_DEVICE) == HSA_DEVICE_TYPE_GPU) {
+    EXPECT_NE(host, descriptor)
+        << "the host writes no code into a device's memory, even where it reaches that";
+  }
   hsa_executable_t found{};
   EXPECT_HSA(loader.hsa_ven_amd_loader_query_executable(descriptor, &found));
   EXPECT_EQ(found.handle, kernels.executable().handle);

@@ -3,7 +3,6 @@
 #include <hsa/amd_hsa_kernel_code.h>
 
 #include <algorithm>
-#include <cstring>
 #include <memory>
 #include <vector>
 
@@ -92,10 +91,9 @@ Status AgentCodeTarget::allocate_pool(const Heap& pool, uint64_t size, uint64_t 
   const uint64_t slack = alignment > granule ? alignment - granule : 0;
   const Status status = runtime_.memory().memory_pool_allocate(pool.pool(), size + slack, 0, &block.host);
   if (status != HSA_STATUS_SUCCESS) return status;
+  // The host does not write it even where it could: its stores to a device's memory may still be on their way when
+  // instructions are fetched. The device copies what the host has made elsewhere.
   memory.device_address = (reinterpret_cast<uint64_t>(block.host) + slack) & ~(alignment - 1);
-  if (!pool.facts().host_accessible) return HSA_STATUS_SUCCESS;
-  memory.host_address = reinterpret_cast<std::byte*>(memory.device_address);
-  std::memset(memory.host_address, 0, size);
   return HSA_STATUS_SUCCESS;
 }
 
