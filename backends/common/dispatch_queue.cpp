@@ -99,10 +99,7 @@ hsabe_status_t DispatchQueue::start(const hsabe_queue_desc_t& desc, void** doorb
   }
   const hsabe_wait_t stopped{inactive_, 0, HSA_SIGNAL_CONDITION_NE, 0};
   status = host->signal->watch(host->self, &stopped, on_inactive, this);
-  if (status == HSA_STATUS_SUCCESS && exceptions_ != 0) {
-    const hsabe_wait_t any{exceptions_, 0, HSA_SIGNAL_CONDITION_NE, 0};
-    status = host->signal->watch(host->self, &any, on_exceptions, this);
-  }
+  if (status == HSA_STATUS_SUCCESS && exceptions_ != 0) status = watch_exceptions(0);
   if (status != HSA_STATUS_SUCCESS) return refuse(host, status, "the queue cannot be watched");
   device_.scratch().add(*this);
   return HSA_STATUS_SUCCESS;
@@ -231,13 +228,24 @@ bool DispatchQueue::on_inactive(hsa_signal_value_t value, void* self) {
   return static_cast<DispatchQueue*>(self)->serve(static_cast<uint64_t>(value));
 }
 
-// Page faults come to the runtime by an event of their own, with the address.
 bool DispatchQueue::on_exceptions(hsa_signal_value_t bits, void* self) {
   auto& queue = *static_cast<DispatchQueue*>(self);
   const QueueError problem = error_of_exceptions(static_cast<uint64_t>(bits));
-  if (problem.status != static_cast<hsa_status_t>(HSA_STATUS_ERROR_MEMORY_FAULT))
-    queue.stop_with(problem.status == HSA_STATUS_SUCCESS ? HSA_STATUS_ERROR : problem.status);
+  // Page faults come to the runtime by an event of their own, with the address.
+  if (problem.status == static_cast<hsa_status_t>(HSA_STATUS_ERROR_MEMORY_FAULT)) return false;
+  if (problem.status != HSA_STATUS_SUCCESS) {
+    queue.stop_with(problem.status);
+  } else if (queue.watch_exceptions(bits) != HSA_STATUS_SUCCESS) {
+    queue.stop_with(HSA_STATUS_ERROR_OUT_OF_RESOURCES);
+  }
   return false;
+}
+
+hsabe_status_t DispatchQueue::watch_exceptions(hsa_signal_value_t seen) {
+  const MutexLock lock(mutex_);
+  if (ending_) return HSA_STATUS_SUCCESS;  // the signal may be no more
+  const hsabe_wait_t others{exceptions_, seen, HSA_SIGNAL_CONDITION_NE, 0};
+  return device_.host->signal->watch(device_.host->self, &others, on_exceptions, this);
 }
 
 uint64_t DispatchQueue::current_index() const {

@@ -63,6 +63,8 @@ class DispatchQueue {
   hsabe_status_t update(uint32_t percentage) RIGEL_REQUIRES(mutex_);
   static bool on_inactive(hsa_signal_value_t value, void* self);
   static bool on_exceptions(hsa_signal_value_t bits, void* self);
+  /// Until there are others than those that have been seen.
+  hsabe_status_t watch_exceptions(hsa_signal_value_t seen);
   bool serve(uint64_t reason);
   /// kLater: other queues have it all. kNever: there is not enough, however few waves may run at a time.
   enum class Scratch { kGiven, kLater, kNever };

@@ -281,6 +281,26 @@ TEST_P(Queues, AreStoppedByAnIllegalInstruction) {
               ElementsAre(Pair(kCookie, static_cast<hsabe_status_t>(HSA_STATUS_ERROR_ILLEGAL_INSTRUCTION))));
 }
 
+TEST_P(Queues, AreStoppedByWhatTheDriverReports) {
+  queue_.reset();
+  device_.reset();
+  host_->report_exceptions();
+  ASSERT_EQ(Device::open(gpu().family(), host_->get(), gpu().node(), device_), HSA_STATUS_SUCCESS);
+  create(kCookie, queue_, info_);
+  const uint64_t signal = host_->watched().back();
+  const auto report = [&](uint32_t exception) {
+    host_->get()->signal->subtract(host_->get()->self, signal, -(int64_t{1} << (exception - 1)));
+  };
+  report(31);  // a new queue is no error
+  const testing::VirtualSignal done(gpu(), 1);
+  launch(kernel({kEnd}), 0, done);
+  EXPECT_TRUE(eventually([&] { return done.value() == 0; }));
+  EXPECT_FALSE(queue_->stopped());
+  report(30);
+  ASSERT_TRUE(eventually([&] { return !host_->queue_errors().empty(); }));
+  EXPECT_THAT(host_->queue_errors(), ElementsAre(Pair(kCookie, HSA_STATUS_ERROR)));
+}
+
 // The driver gives the number of a queue that it has destroyed to the next one.
 TEST_P(Queues, AreNotStoppedByErrorsOfOneThatHadTheirNumber) {
   const uint64_t before = amd().queue_inactive_signal.handle;

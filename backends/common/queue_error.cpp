@@ -50,9 +50,9 @@ constexpr Row kExceptions[] = {
     {exception(21), HSA_STATUS_ERROR_INVALID_ARGUMENT, "a dispatch's work-groups are too large"},
     {exception(22), HSA_STATUS_ERROR_INVALID_ISA,
      "a dispatch's work-groups need more registers than there are"},
-    {exception(31), HSA_STATUS_ERROR, "the queue could not be preempted"},
+    {exception(30), HSA_STATUS_ERROR, "the queue could not be preempted"},
     {exception(34) | exception(35), HSA_STATUS_ERROR, "the device has a hardware error"},
-    {exception(50), HSA_STATUS_ERROR, "the device is gone"},
+    {exception(49), HSA_STATUS_ERROR, "the device is gone"},
 };
 
 template <size_t kRows>
@@ -72,7 +72,8 @@ QueueError error_of_inactive_code(uint64_t code) {
 }
 
 QueueError error_of_exceptions(uint64_t bits) {
-  constexpr uint64_t kNoErrors = exception(36);  // a new queue, for debuggers
+  constexpr uint64_t kNoErrors =
+      exception(31) | exception(36);  // a new queue and a new device, for debuggers
   return find(kExceptions, bits & ~kNoErrors);
 }
 

@@ -38,7 +38,7 @@ constexpr uint32_t scratch_asked_for(uint64_t code) {
 /// Of a code of the inactive signal. Scratch is no error.
 QueueError error_of_inactive_code(uint64_t code);
 
-/// Of the bits that the driver sets at SaveAreaHeader::error_reason_va: 1 << (exception - 1).
+/// Of the bits that the driver sets at SaveAreaHeader::error_reason_va: 1 << (exception - 1). Some are no errors.
 QueueError error_of_exceptions(uint64_t bits);
 
 }  // namespace rigel::gfx

@@ -79,7 +79,7 @@ struct BackendHostServices {
       [](void* self, const hsabe_wait_t* wait, hsa_amd_signal_handler handler,
          void* argument) -> hsabe_status_t {
         const MutexLock lock(of(self).mutex_);
-        of(self).watches_.push_back({*wait, handler, argument});
+        of(self).watches_.push_back({*wait, handler, argument, of(self).watches_made_++});
         return HSA_STATUS_SUCCESS;
       },
       [](void* self) { const MutexLock lock(of(self).handling_); }};
@@ -124,7 +124,7 @@ struct BackendHostServices {
                                        uint64_t{1} << 48,
                                        uint64_t{2} << 48,
                                        (uint64_t{1} << 40) - 1,
-                                       0,
+                                       of(self).exceptions_,
                                        units.data(),
                                        units.size() * 32};
         std::memcpy(facts, &own, size);
@@ -216,7 +216,7 @@ void BackendHost::look() {
         const bool again = watch.handler(value_of(watch.wait.signal).load(), watch.argument);
         if (again) continue;
         const MutexLock lock(mutex_);
-        std::erase_if(watches_, [&](const Watch& other) { return other.argument == watch.argument; });
+        std::erase_if(watches_, [&](const Watch& other) { return other.number == watch.number; });
       }
     }
     std::this_thread::sleep_for(std::chrono::microseconds(100));
@@ -246,6 +246,13 @@ void BackendHost::stop_queue(uint64_t inactive_signal, int64_t value) {
 void BackendHost::stop_queues(int64_t value) {
   const MutexLock lock(mutex_);
   for (const Watch& watch : watches_) value_of(watch.wait.signal).store(value, std::memory_order_release);
+}
+
+std::vector<uint64_t> BackendHost::watched() const {
+  const MutexLock lock(mutex_);
+  std::vector<uint64_t> signals;
+  for (const Watch& watch : watches_) signals.push_back(watch.wait.signal);
+  return signals;
 }
 
 std::vector<uint32_t> BackendHost::cu_mask() const {

@@ -34,6 +34,10 @@ class BackendHost {
   void forget_own_units() { knows_own_units_ = false; }
   /// What SET_CU_MASK was last asked for; empty: nothing.
   std::vector<uint32_t> cu_mask() const;
+  /// Queues have a signal for what the driver reports of them, before the backend is opened.
+  void report_exceptions() { exceptions_ = 1; }
+  /// Signals that are watched, in the order of that.
+  std::vector<uint64_t> watched() const;
   /// Options of the backend, before it is opened.
   void set_option(const std::string& key, const std::string& value) { options_.emplace_back(key, value); }
 
@@ -60,6 +64,7 @@ class BackendHost {
     hsabe_wait_t wait;
     hsa_amd_signal_handler handler;
     void* argument;
+    uint64_t number;
   };
   static BackendHost& of(void* self) { return *static_cast<BackendHost*>(self); }
   void look();
@@ -68,6 +73,7 @@ class BackendHost {
   hsabe_host_t host_;
   std::vector<std::pair<std::string, std::string>> options_;
   std::vector<uint32_t> own_units_;
+  uint64_t exceptions_ = 0;
   bool knows_own_units_ = true;
   std::function<void()> after_destroying_;
   std::atomic<bool> no_engines_{false};
@@ -77,6 +83,7 @@ class BackendHost {
   std::atomic<bool> ending_{false};
   mutable Mutex mutex_;
   Mutex handling_;  // held while a handler runs
+  uint64_t watches_made_ RIGEL_GUARDED_BY(mutex_) = 0;
   std::vector<Watch> watches_ RIGEL_GUARDED_BY(mutex_);
   std::vector<std::pair<uint64_t, hsabe_status_t>> errors_ RIGEL_GUARDED_BY(mutex_);
   std::vector<hsabe_scratch_event_t> scratch_events_ RIGEL_GUARDED_BY(mutex_);
