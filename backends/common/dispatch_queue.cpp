@@ -150,7 +150,7 @@ void DispatchQueue::take_hint(uint32_t private_bytes) {
 
 DispatchQueue::~DispatchQueue() {
   const hsabe_host_t* const host = device_.host;
-  device_.scratch().remove(*this);
+  device_.scratch().leave(*this);
   {
     // The driver gives its number to the next queue. A handler that is under way must ask for nothing more by that number.
     const MutexLock lock(mutex_);
@@ -167,6 +167,7 @@ DispatchQueue::~DispatchQueue() {
     host->signal->settle(host->self);
   }
   device_.free_scratch(std::move(scratch_));
+  device_.scratch().remove(*this);
   if (memory_.control) device_.give_queue_memory(std::move(memory_));
 }
 
@@ -290,8 +291,10 @@ class DispatchQueue::ScratchEvent {
   void tell() {
     const hsabe_host_t* const host = queue_.device_.host;
     const bool is_applications = queue_.when_stopped_ == nullptr;
-    if (is_applications && HSABE_HAS(host->events, hsabe_host_events_t, scratch))
-      host->events->scratch(host->self, &event_);
+    if (!is_applications || !HSABE_HAS(host->events, hsabe_host_events_t, scratch)) return;
+    const bool before = std::exchange(telling_of_scratch, true);
+    host->events->scratch(host->self, &event_);
+    telling_of_scratch = before;
   }
 
   const DispatchQueue& queue_;
@@ -306,7 +309,7 @@ bool DispatchQueue::serve(uint64_t reason) {
         break;
       case Scratch::kLater:
         asked_lanes_ = lanes;
-        device_.scratch().retry_later(*this);
+        if (!device_.scratch().retry_later(*this)) stop_with(HSA_STATUS_ERROR_OUT_OF_RESOURCES);
         return false;  // watched again when it has been served
       case Scratch::kNever:
         stop_with(HSA_STATUS_ERROR_OUT_OF_RESOURCES);
@@ -366,9 +369,11 @@ DispatchQueue::Scratch DispatchQueue::give_scratch(const ScratchDispatch& dispat
   const uint32_t wanted = once ? need->dispatch_waves : need->device_waves;
   // Work-groups that wait for each other must all be there.
   const uint32_t least = queue_->hsa_queue.type == HSA_QUEUE_TYPE_COOPERATIVE ? need->dispatch_waves : 0;
+  // Before it is tried, too: what comes back meanwhile is for the next try.
+  const bool held = device_.scratch().others_hold(*this);
   Block given;
   const uint32_t waves = device_.scratch().allocate(*this, *need, wanted, least, given);
-  if (waves == 0 && device_.scratch().others_hold(*this)) return Scratch::kLater;
+  if (waves == 0 && (held || device_.scratch().others_hold(*this))) return Scratch::kLater;
   // What does not serve every slot would slow down what comes after.
   const bool give_back = once || waves < need->device_waves;
   const MutexLock lock(mutex_);

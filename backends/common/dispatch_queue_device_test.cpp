@@ -218,6 +218,27 @@ TEST_P(Queues, GiveUpTheirScratchWhenTheyHaveBeenStopped) {
   EXPECT_EQ(done.value(), 0);
 }
 
+TEST_P(Queues, LetToolsAllocateAndSetTheLimitWhenTheyAreTold) {
+  const testing::VirtualSignal done(gpu(), 1);
+  launch(kernel({kEnd}), 100, done);
+  ASSERT_TRUE(eventually([&] { return done.value() == 0; }));
+  std::unique_ptr<DispatchQueue> other;
+  hsabe_queue_info_t info{};
+  create(kCookie + 1, other, info, 16);
+  ASSERT_NE(other->scratch_bytes(), 0u);
+  std::atomic<int> told{0};
+  host_->set_on_scratch([&](const hsabe_scratch_event_t& event) {
+    EXPECT_EQ(event.what, HSABE_SCRATCH_RECLAIMED);
+    ++told;
+    EXPECT_FALSE(device_->scratch().reclaim()) << "what an allocation would ask for";
+    EXPECT_EQ(device_->scratch().set_limit(0), HSA_STATUS_SUCCESS);
+  });
+  ASSERT_TRUE(limit_is_set(1));
+  EXPECT_EQ(told, 4);
+  EXPECT_EQ(queue_->scratch_bytes() + other->scratch_bytes(), 0u);
+  EXPECT_EQ(device_->scratch().limit(), 0u);
+}
+
 TEST_P(Queues, KeepTheirScratchWhereTheDriverLeavesThemOnTheDevice) {
   const testing::VirtualSignal done(gpu(), 1);
   launch(kernel({kEnd}), 100, done);

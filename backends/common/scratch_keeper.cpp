@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <exception>
 
 #include "api/support/mutex.hpp"
 #include "backends/common/dispatch_queue.hpp"
@@ -27,15 +28,25 @@ ScratchKeeper::~ScratchKeeper() {
 
 void ScratchKeeper::add(DispatchQueue& queue) {
   const MutexLock lock(mutex_);
-  queues_.push_back(&queue);
+  queues_.push_back({&queue});
+}
+
+ScratchKeeper::Entry* ScratchKeeper::find(const DispatchQueue& queue) {
+  const auto found = std::ranges::find(queues_, &queue, &Entry::queue);
+  return found == queues_.end() ? nullptr : &*found;
+}
+
+void ScratchKeeper::leave(DispatchQueue& queue) {
+  MutexLock lock(mutex_);
+  Entry* const entry = find(queue);
+  if (entry == nullptr) return;
+  entry->leaving = true;
+  while (entry->users != 0) changed_.wait(lock);
 }
 
 void ScratchKeeper::remove(DispatchQueue& queue) {
-  MutexLock lock(mutex_);
-  std::erase(queues_, &queue);
-  std::erase(waiting_, &queue);
-  while (serving_ == &queue) changed_.wait(lock);
-  std::erase(waiting_, &queue);
+  const MutexLock lock(mutex_);
+  std::erase_if(queues_, [&](const Entry& entry) { return entry.queue == &queue; });
 }
 
 uint32_t ScratchKeeper::allocate(const DispatchQueue& asking, const ScratchNeed& need, uint32_t waves,
@@ -54,15 +65,24 @@ uint32_t ScratchKeeper::allocate(const DispatchQueue& asking, const ScratchNeed&
 }
 
 bool ScratchKeeper::reclaim(const DispatchQueue* except, uint64_t more_than) {
-  const MutexLock lock(mutex_);
+  if (telling_of_scratch) return false;
   bool any = false;
-  for (DispatchQueue* queue : queues_) any |= queue != except && queue->give_up_scratch(more_than);
+  MutexLock lock(mutex_);
+  for (Entry& entry : queues_) {
+    if (entry.queue == except || entry.leaving) continue;
+    ++entry.users;
+    lock.unlock();
+    any |= entry.queue->give_up_scratch(more_than);
+    lock.lock();
+    --entry.users;
+    changed_.notify_all();
+  }
   return any;
 }
 
 bool ScratchKeeper::holds(const DispatchQueue* except, uint64_t more_than) const {
-  return std::any_of(queues_.begin(), queues_.end(), [&](const DispatchQueue* queue) {
-    return queue != except && queue->returnable_scratch() > more_than;
+  return std::ranges::any_of(queues_, [&](const Entry& entry) {
+    return entry.queue != except && entry.queue->returnable_scratch() > more_than;
   });
 }
 
@@ -71,46 +91,56 @@ bool ScratchKeeper::others_hold(const DispatchQueue& asking) const {
   return holds(&asking, 0);
 }
 
-void ScratchKeeper::retry_later(DispatchQueue& queue) {
+bool ScratchKeeper::retry_later(DispatchQueue& queue) {
   const MutexLock lock(mutex_);
-  // The queue's handler may get here when the queue has been removed and waits for it to end.
-  if (std::find(queues_.begin(), queues_.end(), &queue) == queues_.end()) return;
-  waiting_.push_back(&queue);
-  if (!thread_.joinable()) thread_ = std::thread([this] { work(); });
+  Entry* const entry = find(queue);
+  if (entry == nullptr) return true;
+  try {
+    if (!thread_.joinable()) thread_ = std::thread([this] { work(); });
+  } catch (const std::exception&) {
+    return false;
+  }
+  entry->waits = true;
   changed_.notify_all();
+  return true;
 }
 
 hsabe_status_t ScratchKeeper::set_limit(uint64_t bytes) {
   if (bytes > kScratchLimitMost) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   limit_.store(bytes, std::memory_order_relaxed);
-  for (;;) {
+  while (!telling_of_scratch) {
     reclaim(nullptr, bytes);
     {
       const MutexLock lock(mutex_);
-      if (!holds(nullptr, bytes)) return HSA_STATUS_SUCCESS;
+      if (!holds(nullptr, bytes)) break;
     }
     std::this_thread::sleep_for(kPause);
   }
+  return HSA_STATUS_SUCCESS;
 }
 
 void ScratchKeeper::work() {
   MutexLock lock(mutex_);
   while (!ending_) {
-    if (waiting_.empty()) {
-      changed_.wait(lock);
-      continue;
-    }
-    for (DispatchQueue* queue : std::vector<DispatchQueue*>(waiting_)) {
-      if (std::find(waiting_.begin(), waiting_.end(), queue) == waiting_.end()) continue;  // removed since
-      serving_ = queue;
+    bool any = false;
+    for (Entry& entry : queues_) {
+      if (!entry.waits || entry.leaving) continue;
+      entry.waits = false;  // it may ask again as soon as it has been served
+      ++entry.users;
       lock.unlock();
-      const bool done = queue->retry_scratch();
+      const bool done = entry.queue->retry_scratch();
       lock.lock();
-      serving_ = nullptr;
-      if (done) std::erase(waiting_, queue);
+      --entry.users;
+      entry.waits |= !done;
+      any |= entry.waits;
       changed_.notify_all();
     }
-    if (!waiting_.empty() && !ending_) changed_.wait_for(lock, kPause);
+    if (ending_) return;
+    if (any) {
+      changed_.wait_for(lock, kPause);
+    } else {
+      changed_.wait(lock);
+    }
   }
 }
 

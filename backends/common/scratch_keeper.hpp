@@ -5,14 +5,15 @@
 // queue's need comes before that: memory is taken back from queues that run nothing, and a queue that finds
 // all of it in use waits for it. While one waits, a thread looks once in a millisecond.
 //
-// Any thread. Functions of queues are called with the lock here held, never the other way round: a queue
-// holds no lock of its own when it calls. Ended by close, when the queues are gone.
+// Any thread. No lock is held while a queue is asked to give something up, as tools are told of it: they may
+// allocate memory then, or set the limit, and find what is there; nothing is taken back for that. Ended by close,
+// when the queues are gone.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
+#include <list>
 #include <thread>
-#include <vector>
 
 #include <hsa_backend/hsa_backend.h>
 
@@ -25,6 +26,9 @@ class DispatchQueue;
 class Block;
 class Device;
 
+/// Whether this thread is in a tool's function that is told of scratch.
+inline thread_local bool telling_of_scratch = false;
+
 constexpr uint64_t kScratchLimitMost = uint64_t{4} << 30;       ///< what the aperture has
 constexpr uint64_t kScratchLimitAtFirst = uint64_t{140} << 20;  ///< as ROCr's
 
@@ -36,7 +40,9 @@ class ScratchKeeper {
   ScratchKeeper& operator=(const ScratchKeeper&) = delete;
 
   void add(DispatchQueue& queue);
-  /// Nothing here touches the queue any more when this returns.
+  /// Nothing here asks the queue for anything any more when this returns, but others wait for what it has.
+  void leave(DispatchQueue& queue);
+  /// And they don't any more: it has given its scratch back.
   void remove(DispatchQueue& queue);
 
   /// Memory for `waves` waves; else, when there is none to take back either, for fewer, but not for fewer than
@@ -47,16 +53,23 @@ class ScratchKeeper {
   bool reclaim(const DispatchQueue* except = nullptr, uint64_t more_than = 0);
   /// Whether another queue has some, which it will not need for ever.
   bool others_hold(const DispatchQueue& asking) const;
-  /// Calls queue.retry_scratch() until that returns true, or the queue is removed (or has been).
-  void retry_later(DispatchQueue& queue);
+  /// Calls queue.retry_scratch() until that returns true, or the queue leaves (or has left). False if it can't.
+  bool retry_later(DispatchQueue& queue);
 
   /// Bytes that one queue may keep.
   uint64_t limit() const { return limit_.load(std::memory_order_relaxed); }
   /// INVALID_ARGUMENT: more than there can be. Returns when no queue has more, but those that the driver does not
-  /// take off the device.
+  /// take off the device; at once if a tool asks that is being told of scratch.
   hsabe_status_t set_limit(uint64_t bytes);
 
  private:
+  struct Entry {
+    DispatchQueue* queue;
+    uint32_t users = 0;    // threads that have it do something, without the lock: it stays
+    bool waits = false;    // for scratch: the thread has it try again
+    bool leaving = false;  // nobody begins with it any more
+  };
+  Entry* find(const DispatchQueue& queue) RIGEL_REQUIRES(mutex_);
   bool holds(const DispatchQueue* except, uint64_t more_than) const RIGEL_REQUIRES(mutex_);
   void work();
 
@@ -65,9 +78,7 @@ class ScratchKeeper {
 
   mutable Mutex mutex_;
   Condition changed_;
-  std::vector<DispatchQueue*> queues_ RIGEL_GUARDED_BY(mutex_);
-  std::vector<DispatchQueue*> waiting_ RIGEL_GUARDED_BY(mutex_);
-  const DispatchQueue* serving_ RIGEL_GUARDED_BY(mutex_) = nullptr;  // by the thread, without the lock
+  std::list<Entry> queues_ RIGEL_GUARDED_BY(mutex_);
   bool ending_ RIGEL_GUARDED_BY(mutex_) = false;
   std::thread thread_ RIGEL_GUARDED_BY(mutex_);  // from the first wait on
 };

@@ -94,6 +94,7 @@ struct BackendHostServices {
                                                  of(self).report_ = hsabe::view(text);
                                                },
                                                [](void* self, hsabe_scratch_event_t* event) {
+                                                 if (of(self).on_scratch_) of(self).on_scratch_(*event);
                                                  const MutexLock lock(of(self).mutex_);
                                                  of(self).scratch_events_.push_back(*event);
                                                }};

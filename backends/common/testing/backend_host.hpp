@@ -48,6 +48,10 @@ class BackendHost {
   void stop_queues(int64_t value);
   /// Stores it in one of them, and returns when its handler has been called.
   void stop_queue(uint64_t inactive_signal, int64_t value);
+  /// Is called with what happens to scratch, by who is at it, as tools are.
+  void set_on_scratch(std::function<void(const hsabe_scratch_event_t&)> call) {
+    on_scratch_ = std::move(call);
+  }
   /// Is called when the driver has destroyed the next queue, by who asked for that.
   void set_after_destroying(std::function<void()> call) { after_destroying_ = std::move(call); }
   /// From now on CREATE_QUEUE fails for copy engines.
@@ -76,6 +80,7 @@ class BackendHost {
   uint64_t exceptions_ = 0;
   bool knows_own_units_ = true;
   std::function<void()> after_destroying_;
+  std::function<void(const hsabe_scratch_event_t&)> on_scratch_;
   std::atomic<bool> no_engines_{false};
   std::atomic<int> engine_requests_{0};
   std::atomic<int> updates_left_{INT_MAX};
