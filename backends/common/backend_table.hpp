@@ -86,7 +86,10 @@ struct BackendTable {
       },
       .resolve = nullptr,
       .load = [](void* device, const hsabe_segment_t* segment, const hsabe_code_symbol_t*, uint64_t,
-                 void** image) -> hsabe_status_t { return load_code(as_device(device), *segment, image); },
+                 void** image) -> hsabe_status_t {
+        return hsabe::guarded(as_device(device).host,
+                              [&] { return load_code(as_device(device), *segment, image); });
+      },
       .unload = [](void*, void*) {},
       .describe_kernel = [](void*, const void* descriptor, hsabe_kernel_info_t* info) -> hsabe_status_t {
         return describe_kernel(kFamily, descriptor, info);

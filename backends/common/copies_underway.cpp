@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <utility>
 
 #include <hsa/amd_hsa_signal.h>
 
@@ -58,10 +59,10 @@ CopiesUnderway::Promise CopiesUnderway::promised(uint64_t signal) const {
   return promise;
 }
 
-void CopiesUnderway::open_wait(uint64_t begin, uint64_t end, std::span<const uint64_t> signals) {
+void CopiesUnderway::open_wait(uint64_t begin, uint64_t end, std::vector<uint64_t> signals) noexcept {
   open_begin_ = begin;
   open_end_ = end;
-  open_signals_.assign(signals.begin(), signals.end());
+  open_signals_ = std::move(signals);
 }
 
 bool CopiesUnderway::wait_is_lost() const {

@@ -10,7 +10,6 @@
 
 #include <atomic>
 #include <cstdint>
-#include <span>
 #include <vector>
 
 #include <hsa/amd_hsa_signal.h>
@@ -44,6 +43,10 @@ class CopiesUnderway {
   /// Copies are forgotten when the queue has read `lag` further than where they end.
   explicit CopiesUnderway(uint64_t lag = 0) : lag_(lag) {}
 
+  /// Takes what the next add() needs: it then cannot fail, when the copy has been handed over.
+  void make_room() {
+    if (copies_.size() == copies_.capacity()) copies_.reserve(2 * copies_.size() + 64);
+  }
   /// A copy that ends at `end` and then subtracts one from a signal. Ends never decrease.
   void add(uint64_t completion, uint64_t end) {
     if (completion != 0) copies_.push_back({{completion, signal_life(completion)}, end});
@@ -67,7 +70,7 @@ class CopiesUnderway {
 
   /// The queue's next copy begins at `begin` and waits, until `end`, for signals that nothing it knows
   /// fulfils.
-  void open_wait(uint64_t begin, uint64_t end, std::span<const uint64_t> signals);
+  void open_wait(uint64_t begin, uint64_t end, std::vector<uint64_t> signals) noexcept;
   /// Whether the queue has not got past that.
   bool open() const { return open_end_ > read_; }
   /// Whether the queue is at it, and one of the signals is negative: it will never get past it.

@@ -48,7 +48,7 @@ TEST(CopiesUnderway, AreBehindAnOpenWaitUntilItIsOver) {
   Signals signals;
   CopiesUnderway copies;
   copies.add(signals[0], 10);
-  copies.open_wait(10, 14, std::array{signals[3]});
+  copies.open_wait(10, 14, {signals[3]});
   copies.add(signals[1], 20);
   EXPECT_TRUE(copies.open());
   EXPECT_FALSE(copies.promised(signals[0]).open);
@@ -65,7 +65,7 @@ TEST(CopiesUnderway, AreLostWhenTheQueueIsAtAWaitForANegativeSignal) {
   Signals signals;
   CopiesUnderway copies;
   copies.add(signals[0], 10);
-  copies.open_wait(10, 14, std::array{signals[2], signals[3]});
+  copies.open_wait(10, 14, {signals[2], signals[3]});
   signals.set(3, -1);
   EXPECT_FALSE(copies.wait_is_lost()) << "copies before it go on";
   copies.read(10);

@@ -10,6 +10,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <system_error>
 #include <utility>
 
 #include <hsa/amd_hsa_signal.h>
@@ -122,6 +123,23 @@ void put_kernel(pm4::Slot& slot, std::byte* place, const BlitLaunch& launch, uin
   put(slot, packet);
 }
 
+/// Of the thread that makes it, and of threads that it starts meanwhile: signals of the process are for the
+/// program's threads.
+class BlockedSignals {
+ public:
+  BlockedSignals() {
+    sigset_t all;
+    sigfillset(&all);
+    for (const int own : {SIGSEGV, SIGBUS, SIGFPE, SIGILL}) sigdelset(&all, own);  // of the thread itself
+    pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  ~BlockedSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  BlockedSignals(const BlockedSignals&) = delete;
+
+ private:
+  sigset_t before_;
+};
+
 bool engines_wanted(const Device& device) {
   const hsabe_host_t* const host = device.host;
   auto wanted = hsabe::view(host->config->get_string(host->self, hsabe::str("sdma"), hsabe::str("auto")));
@@ -209,6 +227,7 @@ ServiceQueue* CopyEngines::service() {
 hsabe_status_t CopyEngines::make_service(std::shared_ptr<ServiceQueue>* out) {
   const MutexLock making(making_);
   std::vector<std::shared_ptr<ServiceQueue>> stopped;
+  stopped.reserve(1);  // for the next one that stops: who tells of that has nowhere to fail
   std::shared_ptr<ServiceQueue> queue;
   {
     const std::lock_guard lock(mutex_);
@@ -239,9 +258,14 @@ hsabe_status_t CopyEngines::make_service(std::shared_ptr<ServiceQueue>* out) {
 // Copies
 // -----------------------------------------------------------------------------------------------------
 
+/// Before a copy is handed over: note() then cannot fail.
+[[gnu::always_inline]] inline void CopyEngines::make_room(Engine& engine) {
+  if (engine.copies.size() >= kKeptMost) engine.copies.read(engine.queue->read());
+  engine.copies.make_room();
+}
+
 [[gnu::always_inline]] inline void CopyEngines::note(Engine& engine, const hsabe_copy_t& copy) {
   CopyQueue& queue = *engine.queue;
-  if (engine.copies.size() >= kKeptMost) engine.copies.read(queue.read());
   engine.copies.add(copy.completion, queue.written());
   if (copy.width * copy.height * copy.depth > kEngineBytesWithin) engine.large_end = queue.written();
 }
@@ -250,6 +274,7 @@ hsabe_status_t CopyEngines::make_service(std::shared_ptr<ServiceQueue>* out) {
                                                                                const hsabe_copy_t& copy) {
   CopyQueue& queue = *engine.queue;
   if (copy.width > queue.encoder().copy_max()) return Result::kNotThisWay;
+  make_room(engine);
   if (!queue.plain_copy(copy.destination, copy.source, static_cast<uint32_t>(copy.width),
                         completion_of(copy)))
     return Result::kNoRoom;
@@ -349,6 +374,13 @@ CopyEngines::Result CopyEngines::by_engine(Engine& engine, const hsabe_copy_t& c
   const size_t dwords = waiting + encoder.begin_dwords() + body + encoder.end_dwords() +
                         stamps * SdmaEncoder::kTimestampDwords + encoder.completion_dwords(completion);
   if (dwords > CopyQueue::kDwordsMax) return Result::kNotThisWay;
+  const bool opens = (waits.open || waits.behind != 0) && !engine.copies.open();
+  std::vector<uint64_t> signals;
+  if (opens) {
+    if (!start_watcher()) return Result::kNotThisWay;
+    for (const Wait& wait : waits.signals) signals.push_back(wait.signal);
+  }
+  make_room(engine);
   uint32_t* to = queue.begin(dwords);
   if (to == nullptr) return Result::kNoRoom;
   for (const Wait& wait : waits.signals)
@@ -360,10 +392,8 @@ CopyEngines::Result CopyEngines::by_engine(Engine& engine, const hsabe_copy_t& c
   if (copy.end_time != 0) to = encoder.timestamp(to, copy.end_time);
   encoder.completion(to, completion);
   const uint64_t begin = queue.submit(dwords);
-  if ((waits.open || waits.behind != 0) && !engine.copies.open()) {
-    std::vector<uint64_t> signals;
-    for (const Wait& wait : waits.signals) signals.push_back(wait.signal);
-    engine.copies.open_wait(begin, begin + waiting * 4, signals);
+  if (opens) {
+    engine.copies.open_wait(begin, begin + waiting * 4, std::move(signals));
     look_after_open_waits();
   }
   note(engine, copy);
@@ -420,9 +450,9 @@ CopyEngines::Result CopyEngines::by_kernel(const hsabe_copy_t& copy, const Waits
     put_barrier(entry.slot, {}, copy.completion);
   };
   const CompletionBefore completion = CompletionBefore::of(copy.completion);
+  make_room(*queue);
   uint64_t position = 0;
   if (queue->submit(slots, fill, &position) != HSA_STATUS_SUCCESS) return Result::kNotThisWay;
-  if (service_copies_.size() >= kKeptMost) service_copies_.read(queue->read_index());
   service_copies_.add(completion, position);
   return Result::kDone;
 }
@@ -438,6 +468,11 @@ void CopyEngines::drop(Engine& engine, hsa_status_t status) {
   engine.queue.reset();
   engine.large_end = 0;
   engine.copies.fail(device_.host, status);
+}
+
+void CopyEngines::make_room(const ServiceQueue& queue) {
+  if (service_copies_.size() >= kKeptMost) service_copies_.read(queue.read_index());
+  service_copies_.make_room();
 }
 
 void CopyEngines::end_service(hsa_status_t status) {
@@ -464,17 +499,20 @@ void CopyEngines::abandon(hsa_status_t status) {
   service_copies_.fail(device_.host, status);
 }
 
-void CopyEngines::look_after_open_waits() {
-  if (!watcher_.joinable()) {
-    // Signals of the process are for the program's threads.
-    sigset_t all, before;
-    sigfillset(&all);
-    for (const int own : {SIGSEGV, SIGBUS, SIGFPE, SIGILL}) sigdelset(&all, own);  // of the thread itself
-    pthread_sigmask(SIG_SETMASK, &all, &before);
+/// False if there is no thread for it.
+bool CopyEngines::start_watcher() {
+  if (watcher_.joinable()) return true;
+  const BlockedSignals blocked;
+  try {
     watcher_ = std::thread([this] { look_after(Lock(mutex_)); });
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
-    pthread_setname_np(watcher_.native_handle(), "hsa-copy-waits");
+  } catch (const std::system_error&) {
+    return false;
   }
+  pthread_setname_np(watcher_.native_handle(), "hsa-copy-waits");
+  return true;
+}
+
+void CopyEngines::look_after_open_waits() {
   // Most waits are over soon, and others follow: to wake the watcher for each would cost more than all else.
   if (!std::exchange(looking_, true)) look_.notify_one();
 }
@@ -522,8 +560,8 @@ hsabe_status_t CopyEngines::fill(uint64_t destination, uint32_t value, uint64_t 
           put_kernel(entry.slot, entry.place, launch, blit_code_.address(), false, completion);
         };
         const CompletionBefore before = CompletionBefore::of(completion);
+        make_room(*queue);
         const hsabe_status_t status = queue->submit(1, put, &position);
-        if (service_copies_.size() >= kKeptMost) service_copies_.read(queue->read_index());
         if (status == HSA_STATUS_SUCCESS) service_copies_.add(before, position);
         return status;
       }

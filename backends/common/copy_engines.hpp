@@ -17,6 +17,9 @@
 // shows also when the program has stored to it again since. A signal that an engine waits for and that turns
 // negative ends what is behind it the same way; a thread, which there is from the first open wait on, looks
 // after that every few milliseconds.
+//
+// Memory. What a submission needs is taken before anything is handed to a queue: a submission that fails has not
+// happened.
 #pragma once
 
 #include <array>
@@ -84,10 +87,13 @@ class CopyEngines {
   Engine* engine_for(const hsabe_copy_t& copy, const Waits& waits);
   bool may_take(size_t number, const Waits& waits);
   ServiceQueue* service();
-  void note(Engine& engine, const hsabe_copy_t& copy);
+  static void make_room(Engine& engine);
+  void make_room(const ServiceQueue& queue);
+  static void note(Engine& engine, const hsabe_copy_t& copy);
   Result plain_by_engine(Engine& engine, const hsabe_copy_t& copy);
   Result by_engine(Engine& engine, const hsabe_copy_t& copy, const Waits& waits);
   Result by_kernel(const hsabe_copy_t& copy, const Waits& waits);
+  bool start_watcher();
   void look_after_open_waits();
   void drop(Engine& engine, hsa_status_t status);
   void end_service(hsa_status_t status);

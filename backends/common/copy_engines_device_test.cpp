@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdlib>
 #include <cstring>
+#include <new>
 #include <random>
 #include <thread>
 
@@ -13,6 +15,27 @@
 #include "backends/common/queue_error.hpp"
 #include "backends/common/testing/backend_host.hpp"
 #include "backends/common/testing/every_board.hpp"
+
+#if HSABE_SANITIZER == HSABE_SANITIZER_NONE  // These have their own.
+namespace {
+
+// Of the requests for memory that this thread makes, the one that fails. Negative: none.
+thread_local int request_that_fails = -1;
+
+}  // namespace
+
+void* operator new(size_t size) {
+  if (request_that_fails >= 0 && request_that_fails-- == 0) throw std::bad_alloc();
+  if (void* const memory = std::malloc(size)) return memory;
+  throw std::bad_alloc();
+}
+void operator delete(void* memory) noexcept {
+  std::free(memory);
+}
+void operator delete(void* memory, size_t) noexcept {
+  std::free(memory);
+}
+#endif
 
 namespace rigel::gfx {
 namespace {
@@ -379,6 +402,38 @@ TEST_P(Copies, ThatWaitOpenlyHoldUpOnlyWhatDependsOnThem) {
   ASSERT_TRUE(eventually([&] { return second.value() == 0; }));
   EXPECT_EQ(memory[2 * 4096], 5);
 }
+
+#if HSABE_SANITIZER == HSABE_SANITIZER_NONE
+TEST_P(Copies, ThatRunOutOfMemoryAreDoneOnceOrNotAtAll) {
+  for (int request = 0, left = -1; left < 0; ++request) {
+    SCOPED_TRACE(request);
+    TearDown();
+    open("on");
+    CopyEngines& copies = device_->copies();
+    uint8_t* const memory = bytes(4 * 4096);
+    // Queues are there: they are not what this is about.
+    const testing::VirtualSignal made(gpu(), 2), before(gpu(), 1), behind(gpu(), 1), filled(gpu(), 1);
+    ASSERT_EQ(copies.submit(copy(memory, memory + 4096, 0x1000, made)), HSA_STATUS_SUCCESS);
+    ASSERT_EQ(copies.fill(reinterpret_cast<uint64_t>(memory), 1, 1, made.handle()), HSA_STATUS_SUCCESS);
+    ASSERT_TRUE(eventually([&] { return made.value() == 0; }));
+    const uint64_t handle = before.handle();
+    hsabe_copy_t waits = copy(memory, memory + 4096, 4096, behind);
+    waits.dependencies = &handle;
+    waits.dependency_count = 1;
+    const auto attempt = [&](auto&& submit) {
+      return hsabe::guarded(host_->get(), [&]() -> hsabe_status_t { return submit(); }) == HSA_STATUS_SUCCESS;
+    };
+    request_that_fails = request;
+    const bool waited = attempt([&] { return copies.submit(waits); });
+    const bool fills =
+        attempt([&] { return copies.fill(reinterpret_cast<uint64_t>(memory), 1, 1, filled.handle()); });
+    left = std::exchange(request_that_fails, -1);
+    before.set(0);
+    EXPECT_TRUE(eventually([&] { return behind.value() == !waited && filled.value() == !fills; }));
+    EXPECT_TRUE(left < 0 || (waited && fills));
+  }
+}
+#endif
 
 TEST_P(Copies, BehindWhatGoesWrongGoWrong) {
   open("on");

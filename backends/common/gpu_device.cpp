@@ -246,7 +246,11 @@ hsabe_status_t Device::allocate_scratch(uint64_t size, Block& out) {
       begin = next->begin + next->size;
     }
     if (size > kScratchPoolBytes - begin) return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
-    scratch_used_.insert(next, {begin, size});
+    try {
+      scratch_used_.insert(next, {begin, size});
+    } catch (const std::bad_alloc&) {
+      return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
+    }
   }
   const hsabe_status_t status = Block::allocate_at(host, HSABE_BLOCK_LOCAL, HSABE_BLOCK_EXECUTABLE,
                                                    static_cast<std::byte*>(scratch_pool_) + begin, size, out);
