@@ -306,6 +306,8 @@ hsabe_status_t CopyEngines::submit_folded(const hsabe_copy_t& copy) {
       if (waits.failed) return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
       Engine* const engine = engine_for(copy, waits);
       if (engine != nullptr) result = by_engine(*engine, copy, waits);
+      // Behind an open wait there may be no room before the caller has done something for that.
+      if (result == Result::kNoRoom && engine->copies.open()) result = Result::kNotThisWay;
       if (result == Result::kNotThisWay && copy.engines == 0) result = by_kernel(copy, waits);
     }
     if (result == Result::kDone) return HSA_STATUS_SUCCESS;

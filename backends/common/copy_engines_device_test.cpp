@@ -435,6 +435,40 @@ TEST_P(Copies, ThatRunOutOfMemoryAreDoneOnceOrNotAtAll) {
 }
 #endif
 
+TEST_P(Copies, BehindAnOpenWaitAreRefusedWhenTheRingIsFull) {
+  open("on");
+  constexpr size_t kMost = CopyQueue::kRingBytes / 64;  // more than there is room for
+  uint8_t* const memory = bytes(2 * 4096);
+  auto* const signals = static_cast<amd_signal_t*>(gpu().share(kMost * sizeof(amd_signal_t)));
+  for (size_t i = 0; i < kMost; ++i) {
+    signals[i].kind = AMD_SIGNAL_KIND_USER;
+    std::atomic_ref(const_cast<int64_t&>(signals[i].value)).store(1);
+  }
+  const testing::VirtualSignal before(gpu(), 1);
+  std::atomic<size_t> taken{0};
+  std::atomic<bool> refused{false};
+  std::thread submitter([&] {
+    while (taken < kMost && !refused) {
+      const uint64_t handle = taken == 0 ? before.handle() : reinterpret_cast<uint64_t>(&signals[taken - 1]);
+      hsabe_copy_t one = copy(memory, memory + 4096, 16, before);
+      one.completion = reinterpret_cast<uint64_t>(&signals[taken]);
+      one.dependencies = &handle;
+      one.dependency_count = 1;
+      if (device_->copies().submit(one) == HSA_STATUS_SUCCESS) {
+        ++taken;
+      } else {
+        refused = true;
+      }
+    }
+  });
+  EXPECT_TRUE(eventually([&] { return refused.load(); })) << taken;
+  EXPECT_GT(taken, 100u);
+  before.set(0);
+  submitter.join();
+  const auto& last = const_cast<int64_t&>(signals[taken - 1].value);
+  EXPECT_TRUE(eventually([&] { return std::atomic_ref(const_cast<int64_t&>(last)).load() == 0; }));
+}
+
 TEST_P(Copies, BehindWhatGoesWrongGoWrong) {
   open("on");
   uint8_t* const memory = bytes(4 * 4096);
