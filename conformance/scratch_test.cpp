@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <ostream>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -38,6 +39,11 @@ class Scratch : public DispatchTest {
     sums_ = shared<uint32_t>(kItems);
   }
 
+  /// Drivers from Linux 6.12 on cannot take a queue of gfx8 off the device and put it back.
+  bool keeps_for_good() const {
+    const auto name = agent_info<std::array<char, 64>>(agent(), HSA_AGENT_INFO_NAME);
+    return std::string_view(name.data()).starts_with("gfx8");
+  }
   hsa_kernel_dispatch_packet_t packet(uint32_t private_bytes = 0) {
     auto packet = dispatch_packet(kernels_.kernel("keep"), kernarg(KeepArgs{sums_, kItems, 0}), kItems, 64);
     packet.private_segment_size = std::max(packet.private_segment_size, private_bytes);
@@ -83,6 +89,7 @@ TEST_P(Scratch, StaysWithAQueueWhileThereIsEnough) {
 }
 
 TEST_P(Scratch, IsTakenFromAQueueThatIsIdle) {
+  if (keeps_for_good()) GTEST_SKIP() << "its queues keep their scratch";
   ASSERT_TRUE(keep(one_));
   ASSERT_GT(kept_by(one_), 0u);
   PoolUsedUp used(local_, kept_by(one_));
@@ -95,6 +102,7 @@ TEST_P(Scratch, IsTakenFromAQueueThatIsIdle) {
 }
 
 TEST_P(Scratch, OfIdleQueuesIsThereForAllocations) {
+  if (keeps_for_good()) GTEST_SKIP() << "its queues keep their scratch";
   size_t before = 0;
   {
     const PoolUsedUp used(local_);
@@ -110,7 +118,27 @@ TEST_P(Scratch, OfIdleQueuesIsThereForAllocations) {
   EXPECT_TRUE(keep(one_));
 }
 
+TEST_P(Scratch, OfAStoppedQueueIsThereForAllocationsAndLimits) {
+  REQUIRE_HSA(hsa_amd_agent_set_async_scratch_limit);
+  for (const bool limit : {false, true}) {
+    ScopedQueue queue;
+    queue.create(agent(), 64);
+    ASSERT_TRUE(keep(queue));
+    ASSERT_GT(kept_by(queue), 0u);
+    ASSERT_HSA(hsa_queue_inactivate(queue.get()));
+    if (limit) {
+      const auto first = agent_info<uint64_t>(agent(), HSA_AMD_AGENT_INFO_SCRATCH_LIMIT_CURRENT);
+      EXPECT_HSA(hsa_amd_agent_set_async_scratch_limit(agent(), 0));
+      EXPECT_HSA(hsa_amd_agent_set_async_scratch_limit(agent(), first));
+    } else {
+      const PoolUsedUp used(local_);
+    }
+    EXPECT_EQ(kept_by(queue), 0u);
+  }
+}
+
 TEST_P(Scratch, IsWaitedForWhileAnotherQueueIsAtWork) {
+  if (keeps_for_good()) GTEST_SKIP() << "its queues keep their scratch";
   constexpr uint32_t kMuch =
       100'000;  // a work-item: a work-group on each of eight shader arrays needs 48 MiB
   ASSERT_TRUE(keep(other_));
@@ -137,6 +165,7 @@ TEST_P(Scratch, IsWaitedForWhileAnotherQueueIsAtWork) {
 }
 
 TEST_P(Scratch, AQueueMayEndWhileItWaits) {
+  if (keeps_for_good()) GTEST_SKIP() << "its queues keep their scratch";
   ASSERT_TRUE(keep(other_));
   const ScopedSignal gate(1);
   auto busy = barrier_packet(HSA_PACKET_TYPE_BARRIER_AND);
@@ -173,18 +202,20 @@ TEST_P(Scratch, BeyondTheLimitServesOneDispatch) {
   EXPECT_EQ(kept_by(one_), kept);
   EXPECT_HSA(set(kept / 2));
   EXPECT_EQ(agent_info<uint64_t>(agent(), HSA_AMD_AGENT_INFO_SCRATCH_LIMIT_CURRENT), kept / 2);
-  EXPECT_EQ(kept_by(one_), 0u) << "it is taken back at once";
+  EXPECT_EQ(kept_by(one_), keeps_for_good() ? kept : 0) << "it is taken back at once";
+  ScopedQueue& queue = keeps_for_good() ? other_ : one_;
   for (int i = 0; i < 3; ++i) {
-    ASSERT_TRUE(keep(one_));
-    EXPECT_TRUE(keeps_nothing_soon(one_));
+    ASSERT_TRUE(keep(queue));
+    EXPECT_TRUE(keeps_nothing_soon(queue));
   }
   EXPECT_HSA(set(first));
-  ASSERT_TRUE(keep(one_));
-  EXPECT_EQ(kept_by(one_), kept);
+  ASSERT_TRUE(keep(queue));
+  EXPECT_TRUE(keeps_for_good() || kept_by(queue) == kept);
 }
 
 TEST_P(Scratch, ALowerLimitWaitsForDispatches) {
   REQUIRE_HSA(hsa_amd_agent_set_async_scratch_limit);
+  if (keeps_for_good()) GTEST_SKIP() << "its queues keep their scratch";
   ASSERT_TRUE(keep(one_));
   const ScopedSignal gate(1);
   auto busy = barrier_packet(HSA_PACKET_TYPE_BARRIER_AND);

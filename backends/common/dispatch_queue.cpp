@@ -173,10 +173,19 @@ DispatchQueue::~DispatchQueue() {
 
 // What can be set ----------------------------------------------------------------------------------------
 
+// From the interface of Linux 6.12 on the driver looks for one mapping of the announced size, where a doubled ring
+// has two. Before Linux 6.19, and what of it was ported back, its refusal leaves the address space locked: so it is
+// not asked.
+bool DispatchQueue::can_be_updated() const {
+  constexpr uint32_t kMinorOfLinux612 = 17;
+  return !ring_.doubled || device_.driver.version_minor < kMinorOfLinux612;
+}
+
 hsabe_status_t DispatchQueue::update(uint32_t percentage) {
-  if (ending_) return HSA_STATUS_ERROR;
-  kfd_update_queue arguments{memory_.ring.address(), queue_id_, static_cast<uint32_t>(ring_.announced_bytes),
-                             percentage, priority_};
+  if (ending_ || (!stopped_ && !can_be_updated())) return HSA_STATUS_ERROR;
+  // No ring stops a queue, whatever ring it has.
+  kfd_update_queue arguments{stopped_ ? 0 : memory_.ring.address(), queue_id_,
+                             static_cast<uint32_t>(ring_.announced_bytes), percentage, priority_};
   const int32_t problem = device_.ioctl(KFD_NR_UPDATE_QUEUE, arguments);
   if (problem == 0) return HSA_STATUS_SUCCESS;
   return refuse(device_.host, HSA_STATUS_ERROR, "UPDATE_QUEUE: %s", std::strerror(-problem));
@@ -202,6 +211,7 @@ hsabe_status_t DispatchQueue::set_priority(uint32_t priority) {
   if (priority > HSABE_PRIORITY_HIGH) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   const MutexLock lock(mutex_);
   const uint32_t before = std::exchange(priority_, kPriorities[priority]);
+  if (!can_be_updated()) return HSA_STATUS_SUCCESS;  // a priority is a wish
   const hsabe_status_t status = update(stopped_ ? 0 : KFD_QUEUE_PERCENTAGE_MAX);
   if (status != HSA_STATUS_SUCCESS) priority_ = before;
   return status;

@@ -60,6 +60,8 @@ class DispatchQueue {
   hsabe_status_t start(const hsabe_queue_desc_t& desc, void** doorbell);
   void fill_in(const hsabe_queue_desc_t& desc);
   void take_hint(uint32_t private_bytes);
+  /// Whether the driver can be told of anything but its end.
+  bool can_be_updated() const;
   hsabe_status_t update(uint32_t percentage) RIGEL_REQUIRES(mutex_);
   static bool on_inactive(hsa_signal_value_t value, void* self);
   static bool on_exceptions(hsa_signal_value_t bits, void* self);

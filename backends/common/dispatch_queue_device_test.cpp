@@ -254,6 +254,30 @@ TEST_P(Queues, KeepTheirScratchWhereTheDriverLeavesThemOnTheDevice) {
   EXPECT_THAT(host_->queue_errors(), IsEmpty());
 }
 
+TEST_P(Queues, AskNothingThatANewerDriverRefuses) {
+  queue_.reset();
+  device_.reset();
+  host_->set_interface(17);
+  ASSERT_EQ(Device::open(gpu().family(), host_->get(), gpu().node(), device_), HSA_STATUS_SUCCESS);
+  create(kCookie, queue_, info_);
+  const bool doubled = device_->has_quirk(kQuirkRingDoubled);
+  const testing::VirtualSignal done(gpu(), 2);
+  void* const code = kernel({kEnd});
+  launch(code, 100, done);
+  ASSERT_TRUE(eventually([&] { return done.value() == 1; }));
+  EXPECT_EQ(queue_->set_priority(HSABE_PRIORITY_HIGH), HSA_STATUS_SUCCESS);
+  ASSERT_TRUE(limit_is_set(0));
+  EXPECT_EQ(queue_->scratch_bytes() != 0, doubled) << "it cannot be taken from a ring that is mapped twice";
+  EXPECT_EQ(host_->updates() == 0, doubled);
+  // But it can be stopped.
+  EXPECT_EQ(queue_->inactivate(), HSA_STATUS_SUCCESS);
+  launch(code, 0, done);
+  ASSERT_TRUE(limit_is_set(0));
+  EXPECT_EQ(queue_->scratch_bytes(), 0u);
+  EXPECT_EQ(host_->failed_updates(), 0);
+  EXPECT_EQ(done.value(), 1);
+}
+
 TEST_P(Queues, AreStoppedWhereTheDriverDoesNotPutThemBack) {
   const testing::VirtualSignal done(gpu(), 1);
   launch(kernel({kEnd}), 100, done);

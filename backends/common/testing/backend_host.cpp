@@ -107,6 +107,8 @@ struct BackendHostServices {
     const bool twice = (flags & HSABE_BLOCK_TWICE) != 0;
     void* const memory = twice ? host.gpu_.share(size, size / 2, KFD_MEM_AQL_QUEUE) : host.gpu_.share(size);
     *out = {sizeof(*out), memory, size, 0, 0};
+    const MutexLock lock(host.mutex_);
+    if (twice) host.mapped_twice_.push_back(reinterpret_cast<uint64_t>(memory));
     return HSA_STATUS_SUCCESS;
   }
 
@@ -119,7 +121,7 @@ struct BackendHostServices {
         const uint64_t size = std::min<uint64_t>(facts->struct_size, known);
         const hsabe_driver_facts_t own{size,
                                        KFD_ABI_VERSION_MAJOR,
-                                       12,
+                                       of(self).interface_,
                                        of(self).gpu_.gpu_id(),
                                        1,
                                        uint64_t{1} << 48,
@@ -137,7 +139,7 @@ struct BackendHostServices {
           ++host.engine_requests_;
           if (host.no_engines_) return -ENOMEM;
         }
-        if (number == KFD_NR_UPDATE_QUEUE && host.updates_left_-- <= 0) return -EFAULT;
+        if (number == KFD_NR_UPDATE_QUEUE) return host.update_queue(argument, size);
         if (number == KFD_NR_SET_CU_MASK) {
           const auto& mask = *static_cast<const kfd_set_cu_mask*>(argument);
           const auto* const words = reinterpret_cast<const uint32_t*>(mask.cu_mask_ptr);
@@ -201,6 +203,19 @@ BackendHost::BackendHost(VirtualGpu& gpu) : gpu_(gpu), host_{} {
 BackendHost::~BackendHost() {
   ending_ = true;
   thread_.join();
+}
+
+int32_t BackendHost::update_queue(void* argument, uint64_t size) {
+  ++updates_;
+  const auto refused = [&] {
+    if (updates_left_-- <= 0) return true;
+    const MutexLock lock(mutex_);
+    const uint64_t ring = static_cast<const kfd_update_queue*>(argument)->ring_base_address;
+    return interface_ >= 17 && std::ranges::find(mapped_twice_, ring) != mapped_twice_.end();
+  };
+  const int32_t result = refused() ? -EFAULT : gpu_.call(KFD_NR_UPDATE_QUEUE, argument, size);
+  if (result != 0) ++failed_updates_;
+  return result;
 }
 
 void BackendHost::look() {

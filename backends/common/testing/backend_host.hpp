@@ -38,6 +38,12 @@ class BackendHost {
   void report_exceptions() { exceptions_ = 1; }
   /// Signals that are watched, in the order of that.
   std::vector<uint64_t> watched() const;
+  /// The driver's interface, before the backend is opened. From 17 on UPDATE_QUEUE is refused with rings that are
+  /// mapped twice.
+  void set_interface(uint32_t minor) { interface_ = minor; }
+  /// UPDATE_QUEUEs so far, and of these the ones that failed.
+  int updates() const { return updates_; }
+  int failed_updates() const { return failed_updates_; }
   /// Options of the backend, before it is opened.
   void set_option(const std::string& key, const std::string& value) { options_.emplace_back(key, value); }
 
@@ -72,12 +78,15 @@ class BackendHost {
   };
   static BackendHost& of(void* self) { return *static_cast<BackendHost*>(self); }
   void look();
+  int32_t update_queue(void* argument, uint64_t size);
 
   VirtualGpu& gpu_;
   hsabe_host_t host_;
   std::vector<std::pair<std::string, std::string>> options_;
   std::vector<uint32_t> own_units_;
   uint64_t exceptions_ = 0;
+  uint32_t interface_ = 12;
+  std::atomic<int> updates_{0}, failed_updates_{0};
   bool knows_own_units_ = true;
   std::function<void()> after_destroying_;
   std::function<void(const hsabe_scratch_event_t&)> on_scratch_;
@@ -89,6 +98,7 @@ class BackendHost {
   mutable Mutex mutex_;
   Mutex handling_;  // held while a handler runs
   uint64_t watches_made_ RIGEL_GUARDED_BY(mutex_) = 0;
+  std::vector<uint64_t> mapped_twice_ RIGEL_GUARDED_BY(mutex_);
   std::vector<Watch> watches_ RIGEL_GUARDED_BY(mutex_);
   std::vector<std::pair<uint64_t, hsabe_status_t>> errors_ RIGEL_GUARDED_BY(mutex_);
   std::vector<hsabe_scratch_event_t> scratch_events_ RIGEL_GUARDED_BY(mutex_);
