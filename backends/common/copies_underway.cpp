@@ -49,10 +49,11 @@ void CopiesUnderway::read(uint64_t index) {
 
 CopiesUnderway::Promise CopiesUnderway::promised(uint64_t signal) const {
   Promise promise;
+  const uint32_t life = signal_life(signal);
   size_t left = kLookedAt;
   for (auto copy = copies_.rbegin(); copy != copies_.rend() && copy->end > read_ && left != 0;
        ++copy, --left) {
-    if (copy->completion.signal != signal) continue;
+    if (copy->completion.signal != signal || copy->completion.life != life) continue;
     ++promise.count;
     promise.open |= open() && copy->end > open_begin_;
   }

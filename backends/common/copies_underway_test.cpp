@@ -44,6 +44,16 @@ TEST(CopiesUnderway, PromiseUntilTheyAreRead) {
   EXPECT_EQ(copies.promised(signals[1]).count, 0);
 }
 
+TEST(CopiesUnderway, PromiseNothingToASignalThatWasMadeAnew) {
+  Signals signals;
+  CopiesUnderway copies;
+  copies.add(signals[0], 10);
+  ++signals.all[0].reserved3[0];  // destroyed, and another one is there
+  EXPECT_EQ(copies.promised(signals[0]).count, 0);
+  copies.add(signals[0], 20);
+  EXPECT_EQ(copies.promised(signals[0]).count, 1);
+}
+
 TEST(CopiesUnderway, AreBehindAnOpenWaitUntilItIsOver) {
   Signals signals;
   CopiesUnderway copies;
