@@ -40,8 +40,9 @@ CompletionBefore CompletionBefore::of(uint64_t signal) {
   return {signal, signal_life(signal), signal_value(signal) == 1, signal_stamp(signal)};
 }
 
-void CopiesUnderway::read(uint64_t index) {
+void CopiesUnderway::read(uint64_t index, uint64_t completed) {
   read_ = std::max(read_, index);
+  completed_ = std::max({completed_, read_, completed});
   const auto kept =
       std::find_if(copies_.begin(), copies_.end(), [&](const Copy& copy) { return copy.end + lag_ > read_; });
   copies_.erase(copies_.begin(), kept);
@@ -51,7 +52,7 @@ CopiesUnderway::Promise CopiesUnderway::promised(uint64_t signal) const {
   Promise promise;
   const uint32_t life = signal_life(signal);
   size_t left = kLookedAt;
-  for (auto copy = copies_.rbegin(); copy != copies_.rend() && copy->end > read_ && left != 0;
+  for (auto copy = copies_.rbegin(); copy != copies_.rend() && copy->end > completed_ && left != 0;
        ++copy, --left) {
     if (copy->completion.signal != signal || copy->completion.life != life) continue;
     ++promise.count;
@@ -82,7 +83,7 @@ void CopiesUnderway::fail(const hsabe_host_t* host, hsa_status_t status) {
   }
   copies_.clear();
   open_begin_ = open_end_ = 0;
-  read_ = 0;
+  read_ = completed_ = 0;
 }
 
 }  // namespace rigel::gfx

@@ -2,8 +2,10 @@
 // whom to tell when the queue fails.
 //
 // Positions are the queue's own indices, and the owner says how far the queue has read. A copy engine has
-// done what it has read. A processor begins kernels when it reads them, so of a queue of kernels the latest
-// are not forgotten, and only those that it has not read are certain to be on their way.
+// done what it has read, and says before each completion that it comes: who sees a signal changed and stores
+// to it again is promised nothing by what changed it. A processor begins kernels when it reads them, so of a
+// queue of kernels the latest are not forgotten, and only those that it has not read are certain to be on
+// their way.
 //
 // Not safe for threads: its owner's lock guards it.
 #pragma once
@@ -56,12 +58,13 @@ class CopiesUnderway {
     if (completion.signal != 0) copies_.push_back({completion, end});
   }
 
-  /// How far the queue has read.
-  void read(uint64_t index);
+  /// How far the queue has read, and where the last copy ends that has been done, or is at this moment.
+  void read(uint64_t index, uint64_t completed);
+  void read(uint64_t index) { read(index, index); }
   /// How many are not forgotten. To be kept small by telling how far the queue has read.
   size_t size() const { return copies_.size(); }
 
-  /// How many copies, of those that the queue has not read, subtract from a signal.
+  /// How many copies, of those that the queue has not done, subtract from a signal.
   struct Promise {
     int64_t count = 0;
     bool open = false;  ///< one of them is behind an open wait
@@ -89,7 +92,7 @@ class CopiesUnderway {
 
   const uint64_t lag_;
   std::vector<Copy> copies_;  // the oldest first
-  uint64_t read_ = 0;
+  uint64_t read_ = 0, completed_ = 0;
   uint64_t open_begin_ = 0, open_end_ = 0;
   std::vector<uint64_t> open_signals_;
 };

@@ -44,6 +44,18 @@ TEST(CopiesUnderway, PromiseUntilTheyAreRead) {
   EXPECT_EQ(copies.promised(signals[1]).count, 0);
 }
 
+TEST(CopiesUnderway, PromiseNothingWhenTheirCompletionHasCome) {
+  Signals signals;
+  Host host;
+  CopiesUnderway copies;
+  for (size_t i = 0; i < 3; ++i) signals.set(i, 1), copies.add(signals[i], 10 * (i + 1));
+  copies.read(5, 20);
+  EXPECT_EQ(copies.promised(signals[0]).count, 0);
+  EXPECT_EQ(copies.promised(signals[1]).count, 0);
+  EXPECT_EQ(copies.promised(signals[2]).count, 1);
+  EXPECT_EQ(copies.size(), 3u) << "it may have come no further than that";
+}
+
 TEST(CopiesUnderway, PromiseNothingToASignalThatWasMadeAnew) {
   Signals signals;
   CopiesUnderway copies;

@@ -323,7 +323,9 @@ CopyEngines::Waits CopyEngines::waits_of(const hsabe_copy_t& copy) {
   // Only then does it matter how far they are: looking is not for nothing.
   if (copy.dependency_count != 0 || engines_[0].copies.open() || engines_[1].copies.open()) {
     for (Engine& engine : engines_) {
-      if (engine.queue != nullptr) engine.copies.read(engine.queue->read());
+      if (engine.queue == nullptr) continue;
+      const uint64_t completed = engine.queue->completed();
+      engine.copies.read(engine.queue->known_read(), completed);
     }
     if (service_ != nullptr) service_copies_.read(service_->read_index());
   }
@@ -360,7 +362,8 @@ CopyEngines::Result CopyEngines::by_engine(Engine& engine, const hsabe_copy_t& c
   CopyQueue& queue = *engine.queue;
   const SdmaEncoder& encoder = queue.encoder();
   const bool row = is_row(copy);
-  const SdmaCompletion completion = completion_of(copy);
+  SdmaCompletion completion = completion_of(copy);
+  completion.position_va = queue.position_va();
 
   const auto narrow = [&] {
     return copy.width <= UINT32_MAX && copy.height <= UINT32_MAX && copy.depth <= UINT32_MAX;
@@ -392,6 +395,7 @@ CopyEngines::Result CopyEngines::by_engine(Engine& engine, const hsabe_copy_t& c
   to = row ? encoder.copy(to, copy.destination, copy.source, copy.width) : encoder.rect(to, rect_of(copy));
   to = encoder.end(to);
   if (copy.end_time != 0) to = encoder.timestamp(to, copy.end_time);
+  completion.position = queue.position_behind(dwords);
   encoder.completion(to, completion);
   const uint64_t begin = queue.submit(dwords);
   if (opens) {

@@ -435,6 +435,29 @@ TEST_P(Copies, ThatRunOutOfMemoryAreDoneOnceOrNotAtAll) {
 }
 #endif
 
+TEST_P(Copies, PromiseNothingAnyMoreWhenTheyHaveSignalled) {
+  open("on");
+  uint8_t* const memory = bytes(4 * 4096);
+  const testing::VirtualSignal done(gpu(), 1), never(gpu(), 1), last(gpu(), 1);
+  const uint64_t handles[] = {done.handle(), never.handle()};
+  const auto behind = [&](const uint64_t& handle) {
+    hsabe_copy_t one = copy(memory + 4096, memory, 16, last);
+    one.dependencies = &handle;
+    one.dependency_count = 1;
+    return device_->copies().submit(one);
+  };
+  for (int i = 0; i < 300; ++i) {
+    done.set(1), last.set(1);
+    ASSERT_EQ(device_->copies().submit(copy(memory + 4096, memory, 16, done)), HSA_STATUS_SUCCESS);
+    while (done.value() != 0) continue;  // without a pause: the engine has not said yet how far it is
+    done.set(1);
+    ASSERT_EQ(behind(handles[0]), HSA_STATUS_SUCCESS);
+    ASSERT_EQ(behind(handles[1]), HSA_STATUS_ERROR_OUT_OF_RESOURCES) << "that was an open wait; " << i;
+    done.set(0);
+    ASSERT_TRUE(eventually([&] { return last.value() == 0; }));
+  }
+}
+
 TEST_P(Copies, BehindAnOpenWaitAreRefusedWhenTheRingIsFull) {
   open("on");
   constexpr size_t kMost = CopyQueue::kRingBytes / 64;  // more than there is room for

@@ -61,6 +61,15 @@ uint64_t CopyQueue::read() {
   return read_;
 }
 
+uint64_t CopyQueue::completed() {
+  auto& position = *reinterpret_cast<uint32_t*>(pointers_.data() + kPositionAt);
+  // Its lower half; it is less than a ring away from what is read.
+  const uint32_t low = std::atomic_ref(position).load(std::memory_order_acquire);
+  const uint64_t index = read();
+  const auto ahead = static_cast<int32_t>(low - static_cast<uint32_t>(index));
+  return ahead > 0 ? index + static_cast<uint32_t>(ahead) : index;
+}
+
 uint32_t* CopyQueue::begin(size_t dwords) {
   return room_for((dwords + encoder_.padding_dwords(dwords)) * 4);
 }

@@ -37,19 +37,31 @@ class CopyQueue {
 
   /// Copies a row of encoder().copy_max() bytes at most. False if there is no room now. `completion` has a value.
   [[gnu::always_inline]] bool plain_copy(uint64_t destination, uint64_t source, uint32_t bytes,
-                                         const SdmaCompletion& completion) {
+                                         SdmaCompletion completion) {
     const SdmaPlainCopy& plain = plain_[completion.mailbox_va != 0 ? 1 : 0];
     const uint64_t length = plain.dwords() * 4;
     uint32_t* const to = room_for(length);
     if (to == nullptr) return false;
+    completion.position_va = position_va();
+    completion.position = static_cast<uint32_t>(written_ + length);
     plain.write(to, destination, source, bytes, completion);
     publish(length);
     return true;
   }
 
+  /// Where completions say that they come, and what the one does that ends the submission of `dwords` dwords that has
+  /// begun.
+  uint64_t position_va() const { return pointers_.address() + kPositionAt; }
+  uint32_t position_behind(size_t dwords) const {
+    return static_cast<uint32_t>(written_ + (dwords + encoder_.padding_dwords(dwords)) * 4);
+  }
+
   /// Where the last submission ends, and how far the engine has read. In bytes; both only grow.
   uint64_t written() const { return written_; }
   uint64_t read();
+  /// Where the last submission ends whose completion the engine has come to. It says so before the completion, and how
+  /// far it has read some time after.
+  uint64_t completed();
   /// As far as is known without looking: the engine writes that memory all the time.
   uint64_t known_read() const { return read_; }
 
@@ -60,6 +72,7 @@ class CopyQueue {
   bool idle() { return read() == written_; }
 
  private:
+  static constexpr uint64_t kPositionAt = 8;
   /// Apart from the read index: the engine and the host write one each.
   static constexpr uint64_t kWriteIndexAt = 128;
 
@@ -100,7 +113,7 @@ class CopyQueue {
   const std::array<SdmaPlainCopy, 2> plain_;  // without and with interrupts
   const SdmaRing indices_;
   Block ring_;
-  Block pointers_;  // the read index, and kWriteIndexAt further the write index
+  Block pointers_;  // the read index, and so much further the position and the write index
   Doorbell doorbell_;
   uint32_t queue_id_ = 0;
   bool created_ = false;

@@ -252,6 +252,7 @@ uint32_t* SdmaEncoder::timestamp(uint32_t* to, uint64_t va) const {
 }
 
 uint32_t* SdmaEncoder::completion(uint32_t* to, const SdmaCompletion& completion) const {
+  if (completion.position_va != 0) to = fence(to, completion.position_va, completion.position);
   if (completion.value_va != 0) {
     if (completion.atomics) {
       to = atomic_add64(to, completion.value_va, -1);
@@ -313,7 +314,7 @@ uint32_t* SdmaEncoder::nop(uint32_t* to, size_t dwords) const {
 
 SdmaPlainCopy::SdmaPlainCopy(const SdmaEncoder& encoder, bool interrupts) : interrupts_(interrupts) {
   static_assert(SdmaEncoder::kPollDwords + 2 * SdmaEncoder::kCacheDwords + SdmaEncoder::kCopyDwords +
-                    SdmaEncoder::kAtomicDwords + SdmaEncoder::kFenceDwords + SdmaEncoder::kTrapDwords <=
+                    SdmaEncoder::kAtomicDwords + 2 * SdmaEncoder::kFenceDwords + SdmaEncoder::kTrapDwords <=
                 SdmaEncoder::kSmallestSubmission);
   uint32_t* const words = words_.data();
   const auto position = [words](const uint32_t* at) { return static_cast<uint32_t>(at - words); };
@@ -322,9 +323,10 @@ SdmaPlainCopy::SdmaPlainCopy(const SdmaEncoder& encoder, bool interrupts) : inte
   to = encoder.copy(to, 0, 0, 1);
   bias_ = 1 - words[copy_ + 1];
   to = encoder.end(to);
-  completion_ = position(to);
+  position_ = position(to);
+  completion_ = position_ + SdmaEncoder::kFenceDwords;
   mailbox_ = completion_ + SdmaEncoder::kAtomicDwords;
-  to = encoder.completion(to, {.value_va = 1, .mailbox_va = interrupts ? 1u : 0u});
+  to = encoder.completion(to, {.value_va = 1, .position_va = 1, .mailbox_va = interrupts ? 1u : 0u});
   const uint32_t body = position(to);
   dwords_ = position(encoder.nop(to, encoder.padding_dwords(body)));
   written_ = dwords_ != body && encoder.nop_skips() ? body + 1 : dwords_;

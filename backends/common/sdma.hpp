@@ -35,6 +35,8 @@ struct SdmaCompletion {
   uint64_t value_va = 0;  ///< 64 bits, decremented by one; 0: nothing is told
   bool atomics = true;    ///< the link carries atomics; else `plain_value` is stored
   int64_t plain_value = 0;
+  uint64_t position_va = 0;  ///< gets `position` before that; 0: nowhere
+  uint32_t position = 0;
   uint64_t mailbox_va = 0;  ///< gets `event_id`, and an interrupt follows; 0: none
   uint32_t event_id = 0;
 };
@@ -112,7 +114,7 @@ class SdmaEncoder {
 
   size_t completion_dwords(const SdmaCompletion& completion) const {
     const size_t value = completion.atomics ? kAtomicDwords : 2 * kFenceDwords;
-    return (completion.value_va != 0 ? value : 0) +
+    return (completion.position_va != 0 ? kFenceDwords : 0) + (completion.value_va != 0 ? value : 0) +
            (completion.mailbox_va != 0 ? kFenceDwords + kTrapDwords : 0);
   }
   uint32_t* completion(uint32_t* to, const SdmaCompletion& completion) const;
@@ -172,7 +174,8 @@ class SdmaPlainCopy {
   /// How many of them are written: what a NOP skips is left as it is. A line of the ring that is not touched
   /// does not have to come from the engine, either.
   size_t written_dwords() const { return written_; }
-  /// `bytes` is not 0, and `completion` has a value, which is decremented, and a mailbox if it was said so.
+  /// `bytes` is not 0, and `completion` has a position, a value, which is decremented, and a mailbox if it was
+  /// said so.
   void write(uint32_t* to, uint64_t destination, uint64_t source, uint32_t bytes,
              const SdmaCompletion& completion) const {
     std::memcpy(to, words_.data(), size_t{written_} * 4);
@@ -180,6 +183,8 @@ class SdmaPlainCopy {
     to[copy_ + 1] = bytes - bias_;
     put(copy_ + 3, source);
     put(copy_ + 5, destination);
+    put(position_ + 1, completion.position_va);
+    to[position_ + 3] = completion.position;
     put(completion_ + 1, completion.value_va);
     if (!interrupts_) return;
     put(mailbox_ + 1, completion.mailbox_va);
@@ -191,7 +196,7 @@ class SdmaPlainCopy {
   std::array<uint32_t, SdmaEncoder::kSmallestSubmission> words_{};
   uint32_t dwords_, written_;
   uint32_t bias_;  ///< of the number of bytes
-  uint32_t copy_, completion_, mailbox_;
+  uint32_t copy_, position_, completion_, mailbox_;
   bool interrupts_;
 };
 

@@ -144,6 +144,14 @@ TEST(SdmaCompletion, DecrementsWithAnAtomicAndInterrupts) {
                   6, 12));                                                          // interrupt
 }
 
+TEST(SdmaCompletion, SaysThatItComesBeforeItDoes) {
+  const SdmaCompletion completion{.value_va = kTo, .position_va = kTo + 64, .position = 12};
+  EXPECT_THAT(
+      words(kV4.completion_dwords(completion), [&](uint32_t* to) { return kV4.completion(to, completion); }),
+      ElementsAre(5, 0x20000040, 0x7f01, 12, 0x5e00000a, 0x20000000, 0x7f01, 0xffffffff, 0xffffffff, 0, 0,
+                  0));
+}
+
 TEST(SdmaCompletion, StoresWhereTheLinkHasNoAtomics) {
   const SdmaCompletion completion{.value_va = kTo, .atomics = false, .plain_value = 0x1'0000'0002};
   EXPECT_THAT(
@@ -188,8 +196,11 @@ TEST(SdmaPlainCopy, IsWhatItsPartsAre) {
     for (const uint64_t mailbox : {uint64_t{0}, kTo + 64}) {
       const SdmaPlainCopy plain(encoder, mailbox != 0);
       for (const uint32_t bytes : {1u, 4096u, encoder.copy_max()}) {
-        const SdmaCompletion completion{
-            .value_va = kTo + bytes, .mailbox_va = mailbox, .event_id = 0xf000'0000 + bytes};
+        const SdmaCompletion completion{.value_va = kTo + bytes,
+                                        .position_va = kFrom + 8,
+                                        .position = 3 * bytes,
+                                        .mailbox_va = mailbox,
+                                        .event_id = 0xf000'0000 + bytes};
         std::vector<uint32_t> parts(2 * SdmaEncoder::kSmallestSubmission);
         uint32_t* end = encoder.begin(parts.data());
         end = encoder.copy(end, kTo, kFrom + bytes, bytes);
