@@ -29,6 +29,7 @@ constexpr uint32_t kSkipVector = 1u << 28;      ///< VSKIP of MODE (gfx8, gfx9)
 constexpr uint32_t kSkipVectorVariant = 1u << 14;
 constexpr uint32_t kFiniteHalvesVariant = 1u << 15;
 constexpr uint32_t kExceptionsVariant = 1u << 16;   ///< Arithmetic exceptions are gathered: exceptions.hpp.
+constexpr uint32_t kIndexingVariant = 1u << 17;     ///< GPR_IDX_EN: what writes M0 changes the variant.
 constexpr uint32_t kExceptionEnables = 0x7f << 12;  ///< Of MODE: those of arithmetic.
 
 /// What MODE alone says of the variant, but for indexing and skipping; and MODE's bits that a variant stands
@@ -44,7 +45,8 @@ constexpr uint32_t mode_of_variant(uint32_t variant) {
 /// The variant of code that a wave executes at present.
 inline uint32_t variant_of(Wave& wave) {
   uint32_t variant = variant_of_mode(wave.mode);
-  if ((wave.mode & kGprIndexEnable) != 0) variant |= (wave.scalars()[124] >> 12 & 0xf) << kGprIndexShift;
+  if ((wave.mode & kGprIndexEnable) != 0)
+    variant |= kIndexingVariant | (wave.scalars()[124] >> 12 & 0xf) << kGprIndexShift;
   if ((wave.mode & kSkipVector) != 0) variant |= kSkipVectorVariant;
   return variant;
 }

@@ -210,6 +210,7 @@ void Launch::start_waves(WorkGroup& group, const GroupShape& shape, uint64_t fol
     wave.status = status;
     wave.trap_status = 0;
     wave.stop = Stop::kRunning;
+    wave.left_in_handler = false;
     wave.launched_exec = shape.lanes[w];
     wave.start_ids = shape.row(w, 0);
     if (!begin.fills_registers) fill_registers(wave, next, w);

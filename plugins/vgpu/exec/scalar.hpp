@@ -56,6 +56,13 @@ PlaceOf register_place(PlaceOf source, Emitter& out, uint32_t temporary);
 /// The travelling EXEC becomes what the scalar file says.
 void emit_take_exec(Emitter& out);
 
+/// Whether the wave has had its turn, and has been stopped for that: asked by whatever may close a loop.
+inline bool turn_is_over(Wave* wave) {
+  const bool over = wave->budget < 0;
+  if (over) wave->stop = Stop::kBudget;
+  return over;
+}
+
 /// The next block is what the wave's variant says is at the address after this instruction.
 void change_variant(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec);
 void emit_change_variant(const isa::Instruction& instruction, LoweringContext& context, Emitter& out);

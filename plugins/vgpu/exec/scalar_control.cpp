@@ -10,12 +10,6 @@ using isa::Op;
 using u32 = uint32_t;
 using u64 = uint64_t;
 
-bool turn_is_over(Wave* wave) {
-  const bool over = wave->budget < 0;
-  if (over) wave->stop = Stop::kBudget;
-  return over;
-}
-
 // Following a link
 // ---------------------------------------------------------------------------------------------------
 
@@ -141,6 +135,7 @@ void fork(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
   }
   wave->budget -= static_cast<int64_t>(op->imm);
   const MicroOp* const next = find_code(wave, op, pc & ~u64{3});
+  if (turn_is_over(wave)) RIGEL_LEAVE(next, wave);
   RIGEL_NEXT_BLOCK(next, wave, registers, wave->exec());
 }
 

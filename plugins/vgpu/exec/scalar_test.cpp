@@ -267,9 +267,26 @@ TEST(Scalar, VgprIndexingIsPartOfMode) {
   t.s(0) = 0x103;
   EXPECT_EQ(t.run({0xbf110900}), Stop::kEnd);
   EXPECT_EQ(t.s(124), 0x9003u);
-  EXPECT_EQ(variant_of(t.wave) >> kGprIndexShift, 9u);
+  EXPECT_EQ(variant_of(t.wave) >> kGprIndexShift & 15, 9u);
+  EXPECT_EQ(variant_of(t.wave) & kIndexingVariant, kIndexingVariant);
   EXPECT_EQ(t.run({0xbf110900, 0xbf9c0000}), Stop::kEnd);
   EXPECT_EQ(variant_of(t.wave) >> kGprIndexShift, 0u);
+}
+
+TEST(Scalar, VgprIndexingIsWhatM0SaysAtAnyTime) {
+  TestWave t(gfx(9, 0, 0));
+  t.s(20) = 1;
+  t.v(12, 0) = 12;
+  t.v(13, 0) = t.v(14, 0) = 0x8001;
+  // Without anything indexed; then M0 says that destinations are, by 2.
+  EXPECT_EQ(t.run({0xbf110014, 0xbefc00ff, 0x8002, 0x7e14030c, 0xbf9c0000}), Stop::kEnd);
+  EXPECT_EQ(t.v(10, 0), 0u);
+  EXPECT_EQ(t.v(12, 0), 12u);
+  // Sources, by 1; then a lane that is read says that destinations are.
+  EXPECT_EQ(t.run({0xbf110114, 0x7ef8050d, 0x7e16030c, 0xbf9c0000}), Stop::kEnd);
+  EXPECT_EQ(t.s(124), 0x8001u);
+  EXPECT_EQ(t.v(12, 0), 12u);
+  EXPECT_EQ(t.v(11, 0), 0u);
 }
 
 TEST(Scalar, SubvectorLoopsRunTheHalvesOneAfterTheOther) {

@@ -89,7 +89,8 @@ Scheduler::Scheduler(const Device& device, DeviceBus& bus, const SchedulerOption
     : device_(device),
       bus_(bus),
       worker_count_(options.workers != 0 ? options.workers : default_workers()),
-      inline_(options.inline_dispatches) {}
+      inline_(options.inline_dispatches),
+      names_threads_(thread_names_wanted()) {}
 
 Scheduler::~Scheduler() {
   cancel_all([](const Launch&) { return true; });
@@ -105,14 +106,14 @@ Scheduler::~Scheduler() {
 // Taking dispatches
 // ---------------------------------------------------------------------------------------------------
 
-std::shared_ptr<ScratchSlots> Scheduler::slots_for(const Dispatch& dispatch, uint32_t waves_per_group) {
+std::shared_ptr<ScratchSlots> Scheduler::slots_for(const Dispatch& dispatch) {
   if (dispatch.scratch_va == 0 || dispatch.private_bytes == 0 || dispatch.scratch_waves == 0) return nullptr;
   const MutexLock lock(code_mutex_);
   std::erase_if(slots_, [](const auto& entry) { return entry.second.expired(); });
   std::weak_ptr<ScratchSlots>& known = slots_[{dispatch.scratch_va, dispatch.scratch_waves}];
   std::shared_ptr<ScratchSlots> slots = known.lock();
   if (slots == nullptr) {
-    slots = std::make_shared<ScratchSlots>(std::max(dispatch.scratch_waves, waves_per_group));
+    slots = std::make_shared<ScratchSlots>(dispatch.scratch_waves);
     known = slots;
   }
   return slots;
@@ -145,8 +146,17 @@ void Scheduler::start(const Dispatch& dispatch, Done done) {
   uint64_t items = 1;
   for (const uint32_t size : dispatch.work_group_size) items *= size;
   const uint32_t waves = static_cast<uint32_t>((items + dispatch.wave_size - 1) / dispatch.wave_size);
-  const auto launch =
-      std::make_shared<Launch>(device_, bus_, dispatch, std::move(done), slots_for(dispatch, waves));
+  auto slots = slots_for(dispatch);
+  if (slots != nullptr && dispatch.scratch_waves < waves) {
+    // Hardware would wait for ever.
+    DispatchResult result;
+    result.kind = DispatchResult::Kind::kError;
+    result.error = QueueError::kBadPacket;
+    result.reason =
+        fmt::format("there is scratch for {} waves, and a work-group has {}", dispatch.scratch_waves, waves);
+    return done(std::move(result));
+  }
+  const auto launch = std::make_shared<Launch>(device_, bus_, dispatch, std::move(done), std::move(slots));
   launch->set_code(code_for(*launch));
   {
     const MutexLock lock(mutex_);
@@ -282,7 +292,6 @@ void Scheduler::finish(const LaunchPointer& launch) {
 std::string Scheduler::start_workers() {
   if (!workers_.empty() || stop_) return {};
   std::string shortage;
-  names_threads_ = thread_names_wanted();
   const WorkerSignals signals;
   try {
     while (workers_.size() < worker_count_) {

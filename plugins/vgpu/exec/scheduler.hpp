@@ -65,7 +65,7 @@ class Scheduler final : public DispatchSink {
   using GroupPointer = std::unique_ptr<Group>;
 
   std::shared_ptr<TranslatedCode> code_for(const Launch& launch);
-  std::shared_ptr<ScratchSlots> slots_for(const Dispatch& dispatch, uint32_t waves_per_group);
+  std::shared_ptr<ScratchSlots> slots_for(const Dispatch& dispatch);
   enum class Inline : uint8_t { kNothing, kSome, kAll };
   /// Runs work-groups of a dispatch on this thread. kAll: there is none left to be started.
   Inline run_inline(const LaunchPointer& launch);
@@ -100,7 +100,7 @@ class Scheduler final : public DispatchSink {
   DeviceBus& bus_;
   const uint32_t worker_count_;
   const bool inline_;
-  bool names_threads_ = false;  // set before the workers are made
+  const bool names_threads_;
 
   Mutex mutex_;
   Condition woken_;

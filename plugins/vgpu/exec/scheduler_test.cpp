@@ -403,6 +403,18 @@ TEST_P(SchedulerTest, NoMoreGroupsStartThanThereIsRoomFor) {
   }
 }
 
+TEST_P(SchedulerTest, AWorkGroupOfMoreWavesThanThereIsScratchForIsRefused) {
+  Dispatch d = dispatch(kStoreId, 1);
+  d.work_group_size[0] = 128;
+  d.private_bytes = 4;
+  d.scratch_va = buffer_.va;
+  d.scratch_wave_bytes = 1024;
+  d.scratch_waves = 1;
+  const DispatchResult result = run(d);
+  EXPECT_EQ(result.kind, Kind::kError);
+  EXPECT_THAT(result.reason, HasSubstr("scratch for 1 waves, and a work-group has 2"));
+}
+
 // In WGP mode the waves of a work-group are on both units of a pair: two groups of three waves fill one, where
 // each unit alone has room for one of them.
 TEST_P(SchedulerTest, GroupsInWgpModeHaveTheRoomOfPairs) {

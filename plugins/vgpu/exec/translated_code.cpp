@@ -14,7 +14,9 @@
 #include "plugins/vgpu/exec/core.hpp"
 #include "plugins/vgpu/exec/register_bounds.hpp"
 #include "plugins/vgpu/exec/report/place.hpp"
+#include "plugins/vgpu/exec/scalar.hpp"
 #include "plugins/vgpu/isa/decoder.hpp"
+#include "plugins/vgpu/isa/effects.hpp"
 
 namespace rigel::vgpu::exec {
 namespace {
@@ -132,6 +134,7 @@ struct TranslatedCode::Translation final : Emitter {
     context.mode = FloatMode::from_mode(mode_of_variant(block.variant));
     context.gathers_exceptions = (block.variant & kExceptionsVariant) != 0;
     context.gpr_index = static_cast<uint8_t>(block.variant >> kGprIndexShift & 0xf);
+    indexes = (block.variant & kIndexingVariant) != 0;
     context.skip_vector = (block.variant & kSkipVectorVariant) != 0;
     do {
       if (position == kMaxInstructions) {
@@ -153,17 +156,15 @@ struct TranslatedCode::Translation final : Emitter {
     forward.erase(block.pc + offset);
     places.emplace(offset, Place{static_cast<uint32_t>(emitted.size()), position});
     const size_t available = fetcher.fetch(offset, isa::kMaxInstructionDwords * 4);
-    if (available < 4) {
-      MicroOp& op = emit(unfetchable);
-      op.imm = block.pc + offset + available;
-      op.aux = static_cast<uint32_t>(fetcher.reason());
-      complete = false;
-      return skip_to_next_path();
-    }
+    if (available < 4) return end_of_memory(available);
     uint32_t words[isa::kMaxInstructionDwords] = {};
     std::memcpy(words, fetcher.at(offset), available);
     isa::Instruction instruction;
     const isa::DecodeStatus status = isa::decode(key.target, words, available / 4, instruction);
+    if (status == isa::DecodeStatus::kTruncated) {
+      end = std::max(end, offset + static_cast<uint32_t>(available));
+      return end_of_memory(available);
+    }
     if (status != isa::DecodeStatus::kOk) {
       end = std::max(end, offset + 4);
       return refuse(isa::reason(status));
@@ -181,9 +182,26 @@ struct TranslatedCode::Translation final : Emitter {
       emitted.resize(before);
       return refuse(refusal);
     }
+    if (indexes && !context.ends_block && changes_what_is_indexed(instruction))
+      scalar::emit_change_variant(instruction, context, *this);
     offset += instruction.bytes;
     ++position;
     return !context.ends_block || skip_to_next_path();
+  }
+
+  // Memory ends within the instruction, or before it.
+  bool end_of_memory(size_t available) {
+    MicroOp& op = emit(unfetchable);
+    op.imm = block.pc + offset + available;
+    op.aux = static_cast<uint32_t>(fetcher.reason());
+    complete = false;
+    return skip_to_next_path();
+  }
+
+  // M0[15:12] say what is indexed, for as long as that is on, whoever writes them.
+  bool changes_what_is_indexed(const isa::Instruction& instruction) const {
+    if (instruction.op == isa::Op::s_set_gpr_idx_idx) return false;
+    return isa::effects_of(instruction, key.target, key.layout.wave_size).writes.scalars[isa::code::kM0];
   }
 
   bool refuse(std::string_view why) {
@@ -241,6 +259,7 @@ struct TranslatedCode::Translation final : Emitter {
  private:
   Fetcher fetcher;
   LoweringContext context;
+  bool indexes = false;  // while waves execute this, GPR_IDX_EN is on
   std::pmr::monotonic_buffer_resource arena;
   std::vector<MicroOp> emitted;
   std::vector<Link*> links;
@@ -483,6 +502,7 @@ tl::expected<std::shared_ptr<TranslatedCode::Compiled>, std::string> TranslatedC
   made->plan = std::move(*plan);
   made->request = std::move(request);
   made->request.read = nullptr;
+  planned_.push_back(made);
   return made;
 }
 
@@ -571,14 +591,18 @@ bool TranslatedCode::touches_trap_status() const {
 }
 
 bool TranslatedCode::is_current() {
+  if (successor_.load(std::memory_order_acquire) != nullptr) return false;  // which waves would go on in
   const MutexLock lock(mutex_);
   for (const auto& translation : translations_) {
     const Block& block = translation->block;
     if (!translation->complete) return false;  // what was missing may be there now
     if (!is_in_memory(block.pc, {block.image, block.bytes})) return false;
   }
-  for (const auto& compiled : all_compiled_) {
-    for (const compiler::Image& image : compiled->images) {
+  std::erase_if(planned_, [](const auto& planned) { return planned.expired(); });
+  for (const auto& planned : planned_) {
+    const auto alive = planned.lock();
+    if (alive == nullptr) continue;
+    for (const compiler::Image& image : alive->images) {
       if (!is_in_memory(image.va, image.bytes)) return false;
     }
   }

@@ -75,8 +75,12 @@ class TranslatedCode {
   /// … of `variant`, of a work-group of this shape: in compiled code, if there is some. `alike`: waves start with the same
   /// scalars.
   Beginning begin(uint32_t variant, const GroupShape& shape, bool alike) {
-    const Compiled* const compiled = compiled_.load(std::memory_order_acquire);
-    if (compiled == nullptr || compiled->variant != variant) return {find(key_.entry_va, variant)};
+    const Compiled* compiled = compiled_.load(std::memory_order_acquire);
+    if (compiled == nullptr || compiled->variant != variant) {
+      const MicroOp* const interpreted = find(key_.entry_va, variant);
+      compiled = compiled_.load(std::memory_order_acquire);  // which that may have done, or found on disk
+      if (compiled == nullptr || compiled->variant != variant) return {interpreted};
+    }
     if (alike && compiled->shape.get() == &shape && compiled->expected != nullptr)
       return {compiled->expected, true};
     return {compiled->entry};
@@ -176,6 +180,7 @@ class TranslatedCode {
   };
   std::shared_ptr<const GroupShape> shape_ RIGEL_GUARDED_BY(mutex_);
   std::vector<std::shared_ptr<Compiled>> all_compiled_ RIGEL_GUARDED_BY(mutex_);  // the kernel and functions
+  std::vector<std::weak_ptr<Compiled>> planned_ RIGEL_GUARDED_BY(mutex_);  // those, and what is under way
   std::unordered_map<BlockKey, const MicroOp*, Hash> ways_in_ RIGEL_GUARDED_BY(mutex_);
   bool is_planned_ RIGEL_GUARDED_BY(mutex_) = false;          // Somebody compiles the kernel, or has.
   std::vector<BlockKey> functions_ RIGEL_GUARDED_BY(mutex_);  // that have been called, and are to be compiled

@@ -208,12 +208,24 @@ TEST(TranslatedCode, MayRunOffTheEndOfItsMemory) {
   EXPECT_EQ(t.s(0), 3u);
 }
 
-TEST(TranslatedCode, SpinningWavesLeaveWhenTheirTurnIsOver) {
+TEST(TranslatedCode, ThatEndsWithinAnInstructionFaultsWhereItGoesOn) {
   TestWave t(gfx(9, 0, 0));
-  t.put({0xbf82ffff});
-  EXPECT_EQ(t.run_at(t.code_buffer.va, 1000), Stop::kBudget);
-  EXPECT_EQ(t.executed, 1001);
-  EXPECT_EQ(t.go_on(10), Stop::kBudget) << "and go on";
+  t.put({0xbe9400ff}, t.code_buffer.bytes - 4);  // a literal would follow
+  EXPECT_EQ(t.run_at(t.code_buffer.va + t.code_buffer.bytes - 4), Stop::kFault);
+  EXPECT_EQ(t.wave.fault_va, t.code_buffer.va + t.code_buffer.bytes);
+  EXPECT_FALSE(t.code->is_current()) << "it may be there by now";
+}
+
+TEST(TranslatedCode, SpinningWavesLeaveWhenTheirTurnIsOver) {
+  // s_branch; s_cbranch_i_fork exec; s_rfe_b64 s[2:3], which are its own address.
+  for (const uint32_t loop : {0xbf82ffffu, 0xb87effffu, 0xbe801f02u}) {
+    TestWave t(gfx(9, 0, 0));
+    t.set_s64(2, t.code_buffer.va);
+    t.put({loop});
+    EXPECT_EQ(t.run_at(t.code_buffer.va, 1000), Stop::kBudget) << std::hex << loop;
+    EXPECT_EQ(t.executed, 1001);
+    EXPECT_EQ(t.go_on(10), Stop::kBudget) << "and go on";
+  }
 }
 
 TEST(TranslatedCode, BlocksAreLinkedWherePathsAreLong) {
@@ -235,6 +247,16 @@ TEST(TranslatedCode, ThatChangesIsNoticed) {
   EXPECT_TRUE(t.code->is_current());
   t.put({kEnd}, 8);
   EXPECT_TRUE(t.code->is_current()) << "what lies behind the end does not matter";
+}
+
+TEST(TranslatedCode, ThatHasASuccessorIsNotCurrent) {
+  TestWave t(gfx(9, 0, 0));
+  EXPECT_EQ(t.run({0xbe800083}), Stop::kEnd);
+  t.put({0xbe800084});
+  t.code->renew();
+  t.put({0xbe800083});
+  EXPECT_FALSE(t.code->is_current())
+      << "waves would go on in the successor, which has what was there meanwhile";
 }
 
 TEST(TranslatedCode, ThatAWaveHasReplacedIsSeenAfterAnInvalidation) {
