@@ -23,8 +23,10 @@ uint64_t u32(int64_t x) {
 
 // The number of an SGPR plus an index of M0, as s_movrel* have it; none if the wave has not that register.
 std::optional<unsigned> relative(const isa::Operand& operand, uint32_t index, const State& state) {
+  constexpr unsigned kAll = 108;  // with VCC, which lies behind the last
   const unsigned number = operand.code + index;
-  if (state.sgprs < 102 && number + std::max<unsigned>(operand.dwords, 1) > state.sgprs) return std::nullopt;
+  const unsigned there = state.sgprs < 102 ? state.sgprs : kAll;
+  if (number + std::max<unsigned>(operand.dwords, 1) > there) return std::nullopt;
   return number;
 }
 
@@ -394,8 +396,8 @@ Outcome execute_scalar(const isa::Instruction& in, State& state) {
       if (const auto to = relative(in.dst[0], m0 & 0xffff, state)) state.set_pair(*to, a);
       return Outcome::kDone;
     case Op::s_movrelsd_2_b32: {
-      const uint32_t value = state.scalar[(in.src[0].code + (m0 & 0x3ff)) & 0x7f];
-      state.scalar[(in.dst[0].code + (m0 >> 16 & 0x3ff)) & 0x7f] = value;
+      const uint32_t value = state.scalar[relative(in.src[0], m0 & 0x3ff, state).value_or(0)];
+      if (const auto to = relative(in.dst[0], m0 >> 16 & 0x3ff, state)) state.scalar[*to] = value;
       return Outcome::kDone;
     }
     case Op::s_and_saveexec_b32:
