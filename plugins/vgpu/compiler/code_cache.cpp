@@ -83,6 +83,13 @@ bool write_all(int file, std::span<const std::byte> bytes) {
   return true;
 }
 
+// As entries are called, and what becomes one: the folder may have other files.
+bool is_entry_name(std::string_view name) {
+  constexpr size_t kDigits = 32;
+  return name.size() >= kDigits && (name.size() == kDigits || name[kDigits] == '.') &&
+         name.find_first_not_of("0123456789abcdef") >= kDigits;
+}
+
 bool make_folders(const std::string& path) {
   for (size_t end = path.find('/', 1);; end = path.find('/', end + 1)) {
     if (mkdir(path.substr(0, end).c_str(), S_IRWXU) != 0 && errno != EEXIST) return false;
@@ -195,6 +202,7 @@ void CodeCache::make_room(int folder) const {
     }
     while (const dirent* const entry = readdir(listing.get())) {
       struct stat is {};
+      if (!is_entry_name(entry->d_name)) continue;
       if (fstatat(folder, entry->d_name, &is, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(is.st_mode)) continue;
       entries.push_back({is.st_mtim, static_cast<uint64_t>(is.st_size), entry->d_name});
       bytes += entries.back().bytes;

@@ -159,6 +159,23 @@ TEST_F(CodeCacheTest, WhatWasUsedLongestAgoMakesRoom) {
   EXPECT_TRUE(cache.has(used_name)) << "nothing that is larger than all may be drives the others out";
 }
 
+// VGPU_CACHE may be anything's folder.
+TEST_F(CodeCacheTest, NothingElseInTheFolderMakesRoom) {
+  const CodeCache cache(folder_, 16 << 10);
+  keep(cache, request_at(0x1000, 1), answer());  // which makes the folder
+  const std::string others[] = {"film.mkv", ".hidden", "0123456789abcdef0123456789abcdef0",
+                                "0123456789ABCDEF0123456789abcdef"};
+  for (const std::string& name : others) {
+    std::ofstream(folder_ + "/" + name) << "mine";
+    fs::resize_file(folder_ + "/" + name, 64 << 10);
+    fs::last_write_time(folder_ + "/" + name, fs::file_time_type::clock::now() - std::chrono::hours(1));
+  }
+  std::string last;
+  for (uint8_t i = 2; i < 20; ++i) last = keep(cache, request_at(0x1000, i), answer(2000));
+  for (const std::string& name : others) EXPECT_TRUE(fs::exists(folder_ + "/" + name)) << name;
+  EXPECT_TRUE(cache.has(last)) << "theirs does not count";
+}
+
 TEST_F(CodeCacheTest, WithoutAFolderNothingIsKept) {
   const CodeCache none("");
   EXPECT_EQ(none.name_of(request_at(0x1000, 1), kMaker), "");
