@@ -52,10 +52,8 @@ std::bitset<128> full_behind(const analysis::Node& node, std::bitset<128> full, 
     default:
       break;
   }
-  for (unsigned code = 0; code < 127; ++code) {
-    if (node.effects.writes.scalars[code] || (wide && node.effects.writes.scalars[code + 1]))
-      full.reset(code);
-  }
+  full &= ~node.effects.writes.scalars;
+  if (wide) full &= ~(node.effects.writes.scalars >> 1);  // upper halves
   if (exec) full[isa::code::kExecLo] = *exec;
   if (result && in.dst[0].is_scalar_register()) full[in.dst[0].code] = *result;
   return full;
@@ -187,7 +185,11 @@ bool apply(const Plan& plan, uint32_t node, Shapes& shapes) {
   shapes.uniform_masks &= ~what.effects.writes.scalars;
   if (plan.layout.wave_size == 64)
     shapes.uniform_masks &= ~(what.effects.writes.scalars >> 1);  // upper halves
-  if (what.effects.writes.scalars[isa::code::kExecLo] || site.comes_back()) shapes.uniform_masks.reset();
+  // Lanes that wake up have 0 in every carry.
+  const bool writes_exec =
+      what.effects.writes.scalars[isa::code::kExecLo] ||
+      (plan.layout.wave_size == 64 && what.effects.writes.scalars[isa::code::kExecLo + 1]);
+  if (writes_exec || site.comes_back()) shapes.uniform_masks.reset();
   shapes.full = full_behind(what, shapes.full, plan.layout.wave_size);
   shapes.scalar_zeros = zeros_behind(what, shapes.scalar_zeros);
   if (results.low.shape == nullptr) return false;
