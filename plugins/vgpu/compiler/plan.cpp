@@ -320,6 +320,8 @@ tl::expected<std::unique_ptr<Plan>, std::string> make_plan(const Request& reques
                          : isa::effects_of(node.instruction, request.target, request.layout.wave_size);
     }
     if (indexed != 0 && !is_ignored[i]) add_indexed(node, indexed);
+    // The variant of whoever goes on behind this has M0's bits, also while nothing is indexed.
+    if ((plan->modes[i] & kGprIndexEnable) != 0) node.effects.reads.scalars.set(isa::code::kM0);
   }
   // Some instructions, and functions, may have any register: those that waves have.
   const std::bitset<256> vgprs = ~std::bitset<256>() >> (256 - std::min(request.layout.vgprs, 256u));
