@@ -584,8 +584,14 @@ void KernelBuilder::build_block(uint32_t index) {
         shapes_.uniform_masks.reset();
         break;
       case Site::What::kMode:
-        indexes_registers(what.instruction.op) ? set_index(what.instruction)
-                                               : set_mode(plan_.modes[node + 1]);
+        if (indexes_registers(what.instruction.op)) {
+          set_index(what.instruction);
+        } else {
+          // Of the block behind where this is the last: the next node may be within its literal.
+          const bool is_last = node + 1 == block.end;
+          const auto& blocks = plan_.graph.blocks;
+          set_mode(plan_.modes[is_last ? blocks[block.successors.front()].first : node + 1]);
+        }
         break;
       case Site::What::kLeaves:
         count(node - counted);
