@@ -49,6 +49,8 @@ Next next_of(const Node& node) {
     case Op::s_trap:
     case Op::s_setkill:
       return {true, false, true};  // a handler may look at everything
+    case Op::s_icache_inv:
+      return {true, false, true};  // what follows may be other code by now
     case Op::s_swappc_b64:
     case Op::s_call_b64:
       return {false, false, true, true};
@@ -78,7 +80,7 @@ class Sums {
   bool add(const Node& node) {
     const isa::Instruction& in = node.instruction;
     if (in.op == Op::s_getpc_b64) {
-      put(in.dst[0].code, node.pc + in.bytes);
+      if (!in.dst[0].is_null()) put(in.dst[0].code, node.pc + in.bytes);
       return true;
     }
     const bool with_carry = in.op == Op::s_addc_u32, is_signed = in.op == Op::s_add_i32;
@@ -86,7 +88,7 @@ class Sums {
     const auto a = value(in, 0), b = value(in, 1);
     if (!a || !b || (with_carry && !carry_)) return false;
     const uint64_t sum = uint64_t{*a} + *b + (with_carry ? *carry_ : 0u);
-    known_[in.dst[0].code] = static_cast<uint32_t>(sum);
+    if (!in.dst[0].is_null()) known_[in.dst[0].code] = static_cast<uint32_t>(sum);
     carry_ = is_signed ? std::nullopt : std::optional(static_cast<uint32_t>(sum >> 32));
     return true;
   }
@@ -105,6 +107,7 @@ class Sums {
 
   std::optional<uint32_t> value(const isa::Instruction& in, size_t index) const {
     constexpr uint16_t kMostInline = isa::code::kZero + 64;
+    if (in.src[index].is_null()) return 0;
     const uint16_t code = in.src[index].code;
     if (code == isa::code::kLiteral) return in.literal;
     if (code >= isa::code::kZero && code <= kMostInline) return code - isa::code::kZero;

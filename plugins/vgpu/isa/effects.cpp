@@ -180,6 +180,7 @@ bool goes_elsewhere(Op op) {
                         Op::s_subvector_loop_end,
                         Op::s_trap,
                         Op::s_setkill,
+                        Op::s_icache_inv,  // code may have changed
                         Op::s_code_end});
 }
 
