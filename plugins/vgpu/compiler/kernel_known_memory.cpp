@@ -341,8 +341,8 @@ bool KernelBuilder::build_global_known(uint32_t node) {
   if (!has_pitches_of_vectors(place)) return false;
   if (stores && !can_store_known(place, dwords)) return false;
   note_place(node);
-  // Of those that overlap, one would be 4 GiB away.
-  if (!stores && has_base && overlaps_in_part(place, dwords)) {
+  // Of lanes whose elements overlap in what is laid out, one would be 4 GiB away from the others.
+  if (!stores && may_wait(node, place, dwords) && overlaps_in_part(place, dwords)) {
     guard(node, does_not_wrap(common, *low));
     check_guard();
   }
