@@ -395,6 +395,9 @@ class KernelBuilder {
   // Whether the vectors differ in nothing but in how far they are from the first, by the same for each.
   bool is_same_for_all(const Place& place) const;
 
+  // The dwords of one place, by pairs that are not torn: another wave may store them meanwhile.
+  std::vector<Value*> load_element(Value* from, unsigned dwords);
+
   // Of one vector (of_vector())
   std::vector<Value*> load_known(const Place& place, unsigned dwords);
   Value* concatenated(Value* low, Value* high, unsigned each);

@@ -56,15 +56,8 @@ std::vector<Value*> KernelBuilder::load_known(const Place& place, unsigned dword
   std::vector<Value*> values;
   const bool same = std::all_of(offsets, offsets + lanes_, [&](uint32_t o) { return o == offsets[0]; });
   if (same) {
-    // Pairs in one piece, so that they are not torn.
-    std::vector<Value*> parts;
-    for (unsigned d = 0; d + 1 < dwords; d += 2) {
-      Value* const pair = b_.CreateAlignedLoad(i64(), at(place.begin, offsets[0] + d * 4), llvm::Align(4));
-      parts.push_back(b_.CreateTrunc(pair, i32()));
-      parts.push_back(b_.CreateTrunc(b_.CreateLShr(pair, b_.getInt64(32)), i32()));
-    }
-    if (dwords % 2 != 0) parts.push_back(load(i32(), offsets[0] + (dwords - 1) * 4));
-    for (Value* const part : parts) values.push_back(b_.CreateVectorSplat(lanes_, part));
+    for (Value* const one : load_element(at(place.begin, offsets[0]), dwords))
+      values.push_back(b_.CreateVectorSplat(lanes_, one));
     return values;
   }
   if (follow_each_other(place, 0, dwords * 4)) {
@@ -88,6 +81,18 @@ std::vector<Value*> KernelBuilder::load_known(const Place& place, unsigned dword
   }
   if (dwords == 2) return halves_of(load_apart(place, offsets, 0, 8));
   for (unsigned d = 0; d < dwords; ++d) values.push_back(load_apart(place, offsets, d * 4, 4));
+  return values;
+}
+
+std::vector<Value*> KernelBuilder::load_element(Value* from, unsigned dwords) {
+  std::vector<Value*> values;
+  for (unsigned d = 0; d + 1 < dwords; d += 2) {
+    Value* const pair = b_.CreateAlignedLoad(i64(), at(from, uint64_t{d} * 4), llvm::Align(4));
+    values.push_back(b_.CreateTrunc(pair, i32()));
+    values.push_back(b_.CreateTrunc(b_.CreateLShr(pair, b_.getInt64(32)), i32()));
+  }
+  if (dwords % 2 != 0)
+    values.push_back(b_.CreateAlignedLoad(i32(), at(from, uint64_t{dwords - 1} * 4), llvm::Align(4)));
   return values;
 }
 

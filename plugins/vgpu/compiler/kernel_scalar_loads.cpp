@@ -43,10 +43,10 @@ void KernelBuilder::load_arguments(Value* way, BasicBlock* next) {
     for (const auto& [node, of] : arguments_.loads) {
       if (of != i) continue;
       const auto offset = static_cast<int32_t>(plan_.sites[node].operations->aux) - region.begin;
-      for (size_t d = 0; d < argument_variables_[node].size(); ++d) {
-        Value* const from = at(place, static_cast<uint64_t>(offset) + d * 4);
-        b_.CreateStore(b_.CreateAlignedLoad(i32(), from, llvm::Align(4)), argument_variables_[node][d]);
-      }
+      const auto& variables = argument_variables_[node];
+      const std::vector<Value*> values =
+          load_element(at(place, static_cast<uint64_t>(offset)), static_cast<unsigned>(variables.size()));
+      for (size_t d = 0; d < variables.size(); ++d) b_.CreateStore(values[d], variables[d]);
     }
     b_.CreateStore(b_.getTrue(), arguments_known_[i]);
     b_.CreateBr(behind);
@@ -85,8 +85,8 @@ void KernelBuilder::build_scalar_load_anew(uint32_t node) {
   with_another_way(
       b_.CreateIsNotNull(place),
       [&] {
-        for (uint32_t d = 0; d < dwords; ++d)
-          set_scalar(op.dst + d * 4, b_.CreateAlignedLoad(i32(), at(place, d * 4), llvm::Align(4)));
+        const std::vector<Value*> values = load_element(place, dwords);
+        for (uint32_t d = 0; d < dwords; ++d) set_scalar(op.dst + d * 4, values[d]);
       },
       [&] { build_call(node); });
 }
