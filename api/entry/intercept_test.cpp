@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "api/entry/testing/packets.hpp"
+#include "api/entry/testing/submission.hpp"
 #include "api/entry/testing/tool_chain.hpp"
 
 namespace {

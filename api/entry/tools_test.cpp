@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "api/entry/testing/hooks.hpp"
-#include "api/entry/testing/packets.hpp"
+#include "api/entry/testing/submission.hpp"
 #include "api/entry/testing/tool_chain.hpp"
 
 namespace {

@@ -1,6 +1,7 @@
 // For each rule a program that breaks it, which is told so and nothing else, and one that keeps it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <hsa_backend/sanitizer.h>
 
 #include <algorithm>
 #include <atomic>
@@ -984,6 +985,9 @@ struct Batch {
 };
 
 TEST(V401IsBroken, ByFreeingMemoryOfABatchOfCopies) {
+#if HSABE_SANITIZER == HSABE_SANITIZER_ADDRESS
+  GTEST_SKIP() << "a batch that is held for ever loses some bytes when the runtime ends";
+#endif
   Program program;
   const hsa_signal_t gate = program.signal(), done = program.signal(2);
   const Batch batch(program, done);
@@ -1028,8 +1032,11 @@ TEST(V404IsBroken, ByACopyOfABatchBeyondItsBlock) {
   const hsa_signal_t gate = program.signal(), done = program.signal(2);
   Batch batch(program, done);
   batch.sizes[1] = 2049;
-  batch.copy(gate);  // held for ever by its signal, if it is not refused: nothing is overwritten
+  const hsa_status_t status = batch.copy(gate);
   EXPECT_THAT(Program::take_numbers(), ElementsAre(404, 404));
+  if (status != HSA_STATUS_SUCCESS) return;
+  hsa_signal_store_screlease(gate, 0);  // what is beyond the blocks is nobody's
+  wait(done);
 }
 
 TEST(V404IsBroken, ByACopyBeyondItsBlock) {
