@@ -984,10 +984,10 @@ struct Batch {
   hsa_amd_memory_copy_op_t ops[2] = {};
 };
 
+constexpr bool kTellsLostBytes = HSABE_SANITIZER == HSABE_SANITIZER_ADDRESS;
+
 TEST(V401IsBroken, ByFreeingMemoryOfABatchOfCopies) {
-#if HSABE_SANITIZER == HSABE_SANITIZER_ADDRESS
-  GTEST_SKIP() << "a batch that is held for ever loses some bytes when the runtime ends";
-#endif
+  if (kTellsLostBytes) GTEST_SKIP() << "a batch that is held for ever loses some bytes when the runtime ends";
   Program program;
   const hsa_signal_t gate = program.signal(), done = program.signal(2);
   const Batch batch(program, done);
@@ -1028,15 +1028,13 @@ TEST(V401IsKept, ByFreeingMemoryOfABatchThatIsRefused) {
 }
 
 TEST(V404IsBroken, ByACopyOfABatchBeyondItsBlock) {
+  if (kTellsLostBytes) GTEST_SKIP() << "a batch that is held for ever loses some bytes when the runtime ends";
   Program program;
   const hsa_signal_t gate = program.signal(), done = program.signal(2);
   Batch batch(program, done);
   batch.sizes[1] = 2049;
-  const hsa_status_t status = batch.copy(gate);
+  batch.copy(gate);  // held for ever by its signal, if it is not refused: nothing is overwritten
   EXPECT_THAT(Program::take_numbers(), ElementsAre(404, 404));
-  if (status != HSA_STATUS_SUCCESS) return;
-  hsa_signal_store_screlease(gate, 0);  // what is beyond the blocks is nobody's
-  wait(done);
 }
 
 TEST(V404IsBroken, ByACopyBeyondItsBlock) {
