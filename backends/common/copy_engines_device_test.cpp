@@ -12,30 +12,10 @@
 #include <gtest/gtest.h>
 #include <hsa/hsa.h>
 
+#include "api/support/testing/failing_requests.hpp"
 #include "backends/common/queue_error.hpp"
 #include "backends/common/testing/backend_host.hpp"
 #include "backends/common/testing/every_board.hpp"
-
-#if HSABE_SANITIZER == HSABE_SANITIZER_NONE  // These have their own.
-namespace {
-
-// Of the requests for memory that this thread makes, the one that fails. Negative: none.
-thread_local int request_that_fails = -1;
-
-}  // namespace
-
-void* operator new(size_t size) {
-  if (request_that_fails >= 0 && request_that_fails-- == 0) throw std::bad_alloc();
-  if (void* const memory = std::malloc(size)) return memory;
-  throw std::bad_alloc();
-}
-void operator delete(void* memory) noexcept {
-  std::free(memory);
-}
-void operator delete(void* memory, size_t) noexcept {
-  std::free(memory);
-}
-#endif
 
 namespace rigel::gfx {
 namespace {

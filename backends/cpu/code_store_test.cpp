@@ -3,7 +3,6 @@
 #include <elf.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <hsa_backend/sanitizer.h>
 #include <sys/mman.h>
 
 #include <cmath>
@@ -13,30 +12,10 @@
 #include <new>
 #include <string>
 
+#include "api/support/testing/failing_requests.hpp"
 #include "backends/cpu/capabilities.hpp"
 #include "backends/cpu/features.hpp"
 #include "backends/cpu/testing/rig.hpp"
-
-#if HSABE_SANITIZER == HSABE_SANITIZER_NONE  // These have their own.
-namespace {
-
-// Of the requests for memory that this thread makes, the one that fails. Negative: none.
-thread_local int request_that_fails = -1;
-
-}  // namespace
-
-void* operator new(size_t size) {
-  if (request_that_fails >= 0 && request_that_fails-- == 0) throw std::bad_alloc();
-  if (void* const memory = std::malloc(size)) return memory;
-  throw std::bad_alloc();
-}
-void operator delete(void* memory) noexcept {
-  std::free(memory);
-}
-void operator delete(void* memory, size_t) noexcept {
-  std::free(memory);
-}
-#endif
 
 namespace rigel::cpu {
 namespace {
