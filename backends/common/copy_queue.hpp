@@ -49,8 +49,8 @@ class CopyQueue {
     return true;
   }
 
-  /// Where completions say that they come, and what the one does that ends the submission of `dwords` dwords that has
-  /// begun.
+  /// Where the engine writes how far it has come, before each completion; and what it writes for a submission of
+  /// `dwords` dwords that begins here.
   uint64_t position_va() const { return pointers_.address() + kPositionAt; }
   uint32_t position_behind(size_t dwords) const {
     return static_cast<uint32_t>(written_ + (dwords + encoder_.padding_dwords(dwords)) * 4);
@@ -59,8 +59,8 @@ class CopyQueue {
   /// Where the last submission ends, and how far the engine has read. In bytes; both only grow.
   uint64_t written() const { return written_; }
   uint64_t read();
-  /// Where the last submission ends whose completion the engine has come to. It says so before the completion, and how
-  /// far it has read some time after.
+  /// Where the last submission ends that the engine has completed, or is about to: it writes that before the
+  /// completion. The read index follows some time after.
   uint64_t completed();
   /// As far as is known without looking: the engine writes that memory all the time.
   uint64_t known_read() const { return read_; }

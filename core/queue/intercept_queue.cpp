@@ -84,8 +84,8 @@ struct Passing {
   ProxyQueue* queue;
   const Handlers* handlers;
   size_t left;     // handlers that packets have still to pass
-  uint64_t index;  // of the packet that is handed on next, and
-  uint64_t count;  // how many the handler was given from there on
+  uint64_t index;  // of the packet that is handed on next
+  uint64_t count;  // of the packets that the handler was given, from that one on
 };
 [[gnu::tls_model("initial-exec")]] constinit thread_local Passing* passing = nullptr;
 
