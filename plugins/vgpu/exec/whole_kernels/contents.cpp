@@ -53,6 +53,10 @@ void fill_out(const Kernel& kernel, std::span<std::byte> to) {
   fill(kernel.data_seed + 1, to);
 }
 
+void fill_in_end(const Kernel& kernel, std::span<std::byte> to) {
+  fill(kernel.data_seed + 3, to);
+}
+
 void fill_arguments(const Kernel& kernel, std::span<std::byte> to) {
   std::byte* const at = to.data();
   fill(kernel.data_seed + 2, to);

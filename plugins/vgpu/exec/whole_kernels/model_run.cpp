@@ -28,13 +28,15 @@ std::vector<std::byte> bytes_of(const World::Region& region) {
 ModelRun run_on_model(const Kernel& kernel, const std::vector<uint32_t>& code,
                       const std::vector<std::byte>& out) {
   std::vector<std::byte> in(size_t{kernel.in_bytes} + kInSlack), arguments(argument::kBytes),
-      atomics(kAtomicsBytes);
+      atomics(kAtomicsBytes), in_end(kInEndBytes);
   fill_in(kernel, in);
+  fill_in_end(kernel, in_end);
   fill_arguments(kernel, arguments);
   World world;
   map(world, kOutVa - kGuardBytes, out.data(), out.size());
   map(world, kAtomicsVa, atomics.data(), atomics.size());
   map(world, kInVa, in.data(), in.size());
+  map(world, kInEndVa, in_end.data(), in_end.size());
   map(world, kKernargVa, arguments.data(), arguments.size());
   map(world, kCodeVa, code.data(), code.size() * 4);
   const reference::DispatchRun run = reference::run_dispatch(kernel.target, dispatch_of(kernel), world);

@@ -58,7 +58,7 @@ struct Runner::State {
 
 struct Runner::Memories {
   vgpu::testing::FakeBus bus;
-  vgpu::testing::Buffer in, out, atomics, kernarg, code, scratch;
+  vgpu::testing::Buffer in, in_end, out, atomics, kernarg, code, scratch;
   std::vector<std::byte> out_before;
   Dispatch dispatch;
   State expected, actual;
@@ -67,6 +67,7 @@ struct Runner::Memories {
 Runner::Runner() : memories_(std::make_unique<Memories>()) {
   Memories& m = *memories_;
   m.in = m.bus.map_at(kInVa, kMostInBytes + kInSlack);
+  m.in_end = m.bus.map_at(kInEndVa, kInEndBytes);
   m.out = m.bus.map_at(kOutVa - kGuardBytes, kMostOutBytes + 2 * kGuardBytes);
   m.atomics = m.bus.map_at(kAtomicsVa, kAtomicsBytes);
   m.kernarg = m.bus.map_at(kKernargVa, argument::kBytes);
@@ -81,6 +82,7 @@ void Runner::prepare(const Kernel& kernel, const std::vector<uint32_t>& code) {
   std::memset(m.code.host, 0, kMostCodeBytes);
   std::memcpy(m.code.host, code.data(), code.size() * 4);
   fill_in(kernel, {m.in.host, size_t{kernel.in_bytes} + kInSlack});
+  fill_in_end(kernel, {m.in_end.host, kInEndBytes});
   fill_arguments(kernel, {m.kernarg.host, argument::kBytes});
   m.out_before.resize(size_t{kernel.out_bytes} + 2 * kGuardBytes);
   fill_out(kernel, m.out_before);
