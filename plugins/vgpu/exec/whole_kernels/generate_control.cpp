@@ -269,6 +269,63 @@ void Generator::mode_game(uint32_t depth) {
   if (!draw_.one_in(depth == 0 ? 6 : 40)) set(before);
 }
 
+// An instruction at which compiled code may be left.
+void Generator::leave() {
+  switch (draw_.below(5)) {
+    case 0:
+    case 1:
+      put(encoder_.sopp(op("s_icache_inv"), 0));
+      return;
+    case 2:
+      put(encoder_.sopp(op("s_sleep"), draw_.below(3)));
+      return;
+    case 3:
+      put(encoder_.sopp(op("s_setprio"), draw_.below(4)));
+      return;
+    default:
+      put(encoder_.sopp(op(one_of({"s_ttracedata", "s_ttracedata_imm"})), 0));
+      return;
+  }
+}
+
+// Such instructions in a branch, with registers that are wanted no more behind them, or not there.
+void Generator::leaving() {
+  const uint32_t exec = isa::code::kExecLo, over = new_label();
+  const uint32_t kept = data_vgpr(), dead = data_vgpr(), scalar = data_sgpr(), other = data_sgpr();
+  const bool of_lanes = draw_.one_in(2), loops = draw_.one_in(3);
+  v_mov(dead, v(data_vgpr()));
+  put(encoder_.sop2(op("s_xor_b32"), scalar, scalar, other));
+  if (of_lanes) {
+    const uint32_t mask = condition();
+    put(encoder_.sop1(mask_op("s_and_saveexec"), sgpr::kOtherExec, mask));
+    if (draw_.one_in(2)) branch("s_cbranch_execz", over);
+  } else {
+    put(encoder_.sopc(op(one_of({"s_cmp_lt_u32", "s_cmp_gt_i32", "s_cmp_lg_u32"})), scalar, other));
+    branch(one_of({"s_cbranch_scc0", "s_cbranch_scc1"}), over);
+  }
+  const uint32_t again = new_label(), count = sgpr::kTemporary;
+  if (loops) {
+    s_mov(count, 1 + draw_.below(3));
+    put_label(again);
+  }
+  if (draw_.one_in(2)) v_add(kept, scalar, dead);
+  leave();
+  if (draw_.one_in(2)) put(encoder_.vop2(op("v_xor_b32"), kept, v(dead), kept));
+  if (draw_.one_in(2)) v_mov(dead, scalar);
+  if (draw_.one_in(4)) leave();
+  if (loops) {
+    put(encoder_.sop2(op("s_sub_u32"), count, count, inline_integer(1)));
+    put(encoder_.sopc(op("s_cmp_lg_u32"), count, inline_integer(0)));
+    branch("s_cbranch_scc1", again);
+  }
+  put_label(over);
+  if (of_lanes) put(encoder_.sop1(mask_op("s_mov"), exec, sgpr::kOtherExec));
+  if (draw_.one_in(2)) v_mov(dead, inline_integer(static_cast<int32_t>(draw_.below(65))));
+  if (draw_.one_in(2)) s_mov(scalar, draw_.value());
+  store_of(kept);
+  if (draw_.one_in(2)) store_of(dead);
+}
+
 // EXEC becomes something else for a while, also lanes that are not there: these must not store.
 void Generator::exec_game() {
   const uint32_t saved = sgpr::kOtherExec, exec = isa::code::kExecLo;

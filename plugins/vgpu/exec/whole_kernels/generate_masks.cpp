@@ -2,6 +2,7 @@
 #include "plugins/vgpu/exec/whole_kernels/generator.hpp"
 
 #include <string>
+#include <vector>
 
 #include "plugins/vgpu/isa/hardware_register.hpp"
 
@@ -76,6 +77,66 @@ void Generator::changed_mask() {
     put(encoder_.vop3(op("v_cndmask_b32"), to, other, v(from), mask));
   }
   if (draw_.one_in(2)) store_of(to);
+}
+
+// In waves of 32 lanes EXEC_HI and VCC_HI are registers like others; one of them becomes EXEC for a while.
+void Generator::upper_halves() {
+  constexpr uint32_t kExecLo = isa::code::kExecLo, kExecHi = isa::code::kExecHi, kVccHi = isa::code::kVccHi;
+  const auto half = [&] { return one_of({kExecHi, kExecHi, kVccHi}); };
+  const uint32_t saved = sgpr::kOtherExec, seen = data_vgpr();
+  forget_written();
+  const std::vector<Place> before = places_;
+  put(encoder_.sop1(op("s_mov_b32"), saved, kExecLo));
+  for (const uint32_t to : {kExecHi, kVccHi}) s_mov(to, draw_.one_in(2) ? ~0u : draw_.value());
+  const uint32_t count = 1 + draw_.below(5);
+  for (uint32_t i = 0; i < count; ++i) {
+    const uint32_t to = half(), by = draw_.one_in(3) ? half() : data_sgpr(), number = data_vgpr();
+    switch (draw_.below(9)) {
+      case 0:
+        put(encoder_.sop1(op("s_mov_b32"), to, inline_integer(-1)));
+        break;
+      case 1:
+        put(encoder_.sop1(op(one_of({"s_mov_b32", "s_not_b32", "s_brev_b32"})), to, by));
+        break;
+      case 2:
+        put(encoder_.sop2(op(one_of({"s_add_u32", "s_sub_u32"})), to, by, inline_integer(0)));
+        break;
+      case 3:
+        put(encoder_.sop2(op(one_of({"s_and_b32", "s_or_b32", "s_xor_b32", "s_add_u32"})), to, to, by));
+        break;
+      case 4:
+        put(encoder_.vop3(op(one_of({"v_cmp_gt_u32", "v_cmp_lg_u32"})), to, v(number), by));
+        break;
+      case 5:
+        put(encoder_.vop1(op("v_readfirstlane_b32"), to, v(number)));
+        break;
+      case 6:
+        put(encoder_.sop2(op("s_xor_b32"), by == to ? data_sgpr() : to, by, to));
+        break;
+      case 7:
+        put(encoder_.vop3(op("v_cndmask_b32"), seen, v(seen), v(number), to));
+        break;
+      default:
+        put(encoder_.vop2(op("v_xor_b32"), seen, to, number));
+        break;
+    }
+  }
+  const uint32_t as_exec = half();
+  if (draw_.one_in(3)) {
+    // None is saved to EXEC_HI, which the virtual GPU takes for a half of EXEC here.
+    const uint32_t to = kVccHi, by = data_sgpr();
+    put(encoder_.sop1(op(one_of({"s_and_saveexec_b32", "s_or_saveexec_b32"})), to, by));
+  } else {
+    put(encoder_.sop1(op("s_mov_b32"), kExecLo, as_exec));
+  }
+  v_mov(seen, draw_.one_in(2) ? half() : inline_integer(static_cast<int32_t>(draw_.below(65))));
+  if (draw_.one_in(2)) arithmetic(2);
+  put(encoder_.sop1(op("s_mov_b32"), kExecLo, saved));
+  places_ = before;
+  store_of(seen);
+  const uint32_t last = data_vgpr();
+  v_mov(last, half());
+  if (draw_.one_in(2)) store_of(last);
 }
 
 // SCC, EXECZ and VCCZ of STATUS, and MODE.

@@ -286,6 +286,7 @@ void Generator::statement(uint32_t depth) {
   if (draw_.one_in(12)) return draw_.one_in(2) ? read_image() : draw_.one_in(2) ? write_image() : sum_image();
   if (draw_.one_in(20)) return mode_game(depth);
   if (draw_.one_in(30)) return indexed_moves();
+  if (draw_.one_in(12)) return rarity();
   if (draw_.one_in(6)) return numbers();
   if (branches && topic_ != Topic::kNone && draw_.one_in(3)) return statement_of_topic(depth);
   if (branches && !function_ && draw_.one_in(80)) return end_a_wave();
@@ -346,6 +347,26 @@ void Generator::statement(uint32_t depth) {
       return uniform_loop(depth);
     default:
       return lane_loop(depth);
+  }
+}
+
+// What compilers seldom write, and their writers by hand do.
+void Generator::rarity() {
+  switch (draw_.below(10)) {
+    case 0:
+    case 1:
+      return common_carry();
+    case 2:
+    case 3:
+      return loads_where_lanes_wrap();
+    case 4:
+    case 5:
+      return leaving();
+    case 6:
+      return relative_registers();
+    default:
+      if (encoder_.target().wave32) return upper_halves();
+      return is_gfx10() || draw_.one_in(3) ? relative_registers() : indexing();
   }
 }
 

@@ -1,7 +1,8 @@
 // Draws a kernel, statement by statement: generator.cpp has what it begins and ends with and what lies in registers,
 // generate_numbers.cpp what becomes of work-items' numbers, generate_memory.cpp and generate_images.cpp accesses,
 // generate_pipelines.cpp loads that are under way, generate_control.cpp branches, loops, calls and what is done to EXEC,
-// generate_masks.cpp masks of which halves are changed.
+// generate_masks.cpp masks of which halves are changed, generate_indexed.cpp registers by an index, generate_wrapping.cpp sums that
+// wrap.
 //
 // Threads: one generator belongs to one thread.
 #pragma once
@@ -83,6 +84,15 @@ class Generator : InstructionWriter {
   void numbers();
   void indexed_moves();
   void indexed_arithmetic();
+  void move_indexed();
+  uint32_t write_index(uint32_t bits);
+  void call_indexed(uint32_t bits);
+  void indexing();
+  uint32_t relative_number(uint32_t is, uint32_t behind_last);
+  void relative_registers();
+  void wake_or_put_to_sleep(bool wake);
+  void common_carry();
+  void loads_where_lanes_wrap();
 
   Place new_place(bool out);
   Place new_stream(bool out, int32_t bytes, int32_t base);
@@ -128,6 +138,7 @@ class Generator : InstructionWriter {
   void change_half(uint32_t mask);
   void changed_mask();
   void read_state();
+  void upper_halves();
 
   void region(uint32_t depth, bool with_else);
   void uniform_branch(uint32_t depth);
@@ -135,6 +146,9 @@ class Generator : InstructionWriter {
   void lane_loop(uint32_t depth);
   void mode_game(uint32_t depth);
   void exec_game();
+  void leave();
+  void leaving();
+  void rarity();
   template <class F>
   void with_places_of_before(F draws);
   void inside(uint32_t count, uint32_t depth, bool same_for_group = false);
