@@ -83,6 +83,11 @@ void Generator::call_indexed(uint32_t bits) {
 // instructions at which compiled code is left are in between.
 void Generator::indexing() {
   if (is_gfx10()) return relative_registers();
+  if (draw_.one_in(2)) {  // M0 would index, and is seen by somebody before it does not
+    const uint32_t to = data_sgpr(), from = data_sgpr();
+    s_mov(isa::code::kM0, draw_.below(16) << 12 | draw_.below(kMostIndex + 1));
+    put(encoder_.sop1(op("s_movrels_b32"), to, from));
+  }
   const uint32_t index = data_sgpr();
   uint32_t bits = draw_.one_in(4) ? draw_.below(16) : 0;
   s_mov(index, draw_.below(kMostIndex + 1));

@@ -9,10 +9,9 @@
 namespace rigel::vgpu::exec::whole {
 
 // Half of EXEC, or some of its lanes, is set or cleared. What is stored must be so under the one of before.
-void Generator::wake_or_put_to_sleep(bool wake) {
+void Generator::wake_or_put_to_sleep(uint32_t half, bool wake) {
   const uint32_t exec = isa::code::kExecLo, saved = sgpr::kOtherExec;
-  const uint32_t half = draw_.below(kernel_.wave_size() / 32);
-  switch (draw_.below(4)) {
+  switch (draw_.below(6)) {
     case 0:
       if (wake) {
         put(encoder_.sop1(mask_op("s_mov"), exec, draw_.one_in(2) ? inline_integer(-1) : saved));
@@ -46,8 +45,9 @@ void Generator::common_carry() {
   // With these all wrap, none does, or those behind the 32nd do.
   const uint32_t by = data_sgpr();
   s_mov(by, one_of({0xffffff00u, 0xffffff00u, 0xffffffc0u, 0xfffffec0u, 0x10u, 0xfffffee0u}));
-  const uint32_t asleep = draw_.below(3);
-  if (asleep == 0) wake_or_put_to_sleep(false);
+  const uint32_t half = draw_.below(kernel_.wave_size() / 32);
+  const bool asleep = draw_.one_in(2);
+  if (asleep) wake_or_put_to_sleep(half, false);
   if (draw_.one_in(3)) put(encoder_.sopp(op("s_nop"), 0));
   const uint32_t mask = draw_.one_in(2) ? uint32_t{isa::code::kVccLo} : data_sgpr(2);
   const uint32_t way = draw_.below(6);
@@ -59,11 +59,11 @@ void Generator::common_carry() {
     put(encoder_.vop3(op("v_add_co_u32"), sum, by, v(low), 0, mask));
   }
   if (draw_.one_in(4)) arithmetic(1);
-  if (!draw_.one_in(3)) wake_or_put_to_sleep(asleep == 0 ? !draw_.one_in(6) : draw_.one_in(4));
+  if (!draw_.one_in(4)) wake_or_put_to_sleep(half, asleep || draw_.one_in(4));
   if (draw_.one_in(3)) {
-    const uint32_t half = mask + draw_.below(kernel_.wave_size() / 32);
     if (draw_.one_in(2)) {
-      put(encoder_.sop1(op("s_mov_b32"), half, inline_integer(draw_.one_in(2) ? 0 : -1)));
+      const uint32_t of_mask = mask + draw_.below(kernel_.wave_size() / 32);
+      put(encoder_.sop1(op("s_mov_b32"), of_mask, inline_integer(draw_.one_in(2) ? 0 : -1)));
     } else {
       change_half(mask);
     }
@@ -77,7 +77,7 @@ void Generator::common_carry() {
     const char* const name = one_of({"v_addc_u32", "v_addc_u32", "v_subb_u32"});
     put(encoder_.vop3(op(name), result, more, v(high), mask, mask));
   }
-  if (draw_.one_in(3)) wake_or_put_to_sleep(true);
+  if (draw_.one_in(3)) wake_or_put_to_sleep(half, true);
   put(encoder_.sop1(mask_op("s_mov"), exec, saved));
   places_ = before;
   store_of(result);

@@ -90,7 +90,7 @@ class Generator : InstructionWriter {
   void indexing();
   uint32_t relative_number(uint32_t is, uint32_t behind_last);
   void relative_registers();
-  void wake_or_put_to_sleep(bool wake);
+  void wake_or_put_to_sleep(uint32_t half, bool wake);
   void common_carry();
   void loads_where_lanes_wrap();
 
