@@ -322,8 +322,8 @@ void Generator::leaving() {
   if (of_lanes) put(encoder_.sop1(mask_op("s_mov"), exec, sgpr::kOtherExec));
   if (draw_.one_in(2)) v_mov(dead, inline_integer(static_cast<int32_t>(draw_.below(65))));
   if (draw_.one_in(2)) s_mov(scalar, draw_.value());
-  store_of(kept);
-  if (draw_.one_in(2)) store_of(dead);
+  keep(kept);
+  if (draw_.one_in(2)) keep(dead);
 }
 
 // EXEC becomes something else for a while, also lanes that are not there: these must not store.

@@ -2,9 +2,9 @@
 // that all are the kernel's, or a few beyond its last where that is asked for.
 #include "plugins/vgpu/exec/whole_kernels/generator.hpp"
 
-namespace rigel::vgpu::exec::whole {
+#include <algorithm>
 
-using isa::code::kLiteral;
+namespace rigel::vgpu::exec::whole {
 
 namespace {
 constexpr uint32_t kMostIndex = 7;
@@ -12,7 +12,7 @@ constexpr uint32_t kIndexesSource0 = 1, kIndexesTarget = 8;
 }  // namespace
 
 // Of instructions that M0 indexes: as many registers as there can be indices are behind each of theirs.
-void Generator::move_indexed() {
+uint32_t Generator::move_indexed() {
   const auto vgpr = [&] { return data_vgpr(kMostIndex + 1); };
   const uint32_t to = vgpr(), one = v(vgpr()), other = vgpr();
   if (draw_.one_in(2)) {
@@ -20,6 +20,7 @@ void Generator::move_indexed() {
   } else {
     put(encoder_.vop2(op(one_of({"v_xor_b32", "v_max_u32", "v_lshrrev_b32"})), to, one, other));
   }
+  return to;
 }
 
 // M0 in one of the ways that there are, `bits` being what is indexed until then: what is indexed from then on.
@@ -95,6 +96,7 @@ void Generator::indexing() {
   // Kernels that have either of these are not compiled.
   const bool calls = draw_.one_in(4), writes_index = draw_.one_in(3);
   const uint32_t steps = 1 + draw_.below(4);
+  uint32_t moved = data_vgpr();
   for (uint32_t i = 0; i < steps; ++i) {
     if (calls && draw_.one_in(2)) call_indexed(bits);
     if (writes_index && draw_.one_in(2)) bits = write_index(bits);
@@ -125,11 +127,12 @@ void Generator::indexing() {
       default:
         break;
     }
-    if (!draw_.one_in(4)) move_indexed();
+    if (!draw_.one_in(4)) moved = move_indexed();
   }
   put(encoder_.sopp(op("s_set_gpr_idx_off"), 0));
   s_mov(isa::code::kM0, ~0u);
   places_.clear();
+  keep(moved);
 }
 
 // A number of a register of the wave's, or of one that it does not have. Registers that are there and that nobody has written are left
@@ -171,6 +174,7 @@ void Generator::relative_registers() {
   }
   s_mov(isa::code::kM0, ~0u);
   places_.clear();
+  if (draw_.one_in(2)) keep(data_vgpr());
 }
 
 }  // namespace rigel::vgpu::exec::whole

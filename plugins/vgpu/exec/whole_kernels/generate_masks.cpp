@@ -133,10 +133,10 @@ void Generator::upper_halves() {
   if (draw_.one_in(2)) arithmetic(2);
   put(encoder_.sop1(op("s_mov_b32"), kExecLo, saved));
   places_ = before;
-  store_of(seen);
+  keep(seen);
   const uint32_t last = data_vgpr();
   v_mov(last, half());
-  if (draw_.one_in(2)) store_of(last);
+  if (draw_.one_in(2)) keep(last);
 }
 
 // SCC, EXECZ and VCCZ of STATUS, and MODE.

@@ -300,6 +300,22 @@ void Generator::sum() {
   }
 }
 
+// Stores a result, or adds it to those of others: what is stored is often overwritten before the kernel ends, and sums are not.
+void Generator::keep(uint32_t vgpr) {
+  if (draw_.one_in(4)) return store_of(vgpr);
+  uint32_t address = data_vgpr(2);
+  while (vgpr == address || vgpr == address + 1) address = data_vgpr(2);
+  v_and_const(address, 63, item_);
+  v_scale(address, 4, address);
+  if (!is_gfx8()) {
+    put(encoder_.flat(op("global_atomic_add"), address, vgpr, 0, sgpr::kAtomics));
+    return;
+  }
+  v_add_co(address, sgpr::kAtomics, address);
+  v_mov(address + 1, sgpr::kAtomics + 1);
+  put(encoder_.flat(op("flat_atomic_add"), address, vgpr, 0));
+}
+
 // Of the work-item's own number, which nobody else has: what comes back does not depend on others.
 void Generator::own_atomic() {
   static constexpr const char* kKinds[] = {"add", "sub", "smin", "smax", "umin", "umax",    "and",

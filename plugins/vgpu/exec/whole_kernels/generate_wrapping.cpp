@@ -11,7 +11,7 @@ namespace rigel::vgpu::exec::whole {
 // Half of EXEC, or some of its lanes, is set or cleared. What is stored must be so under the one of before.
 void Generator::wake_or_put_to_sleep(uint32_t half, bool wake) {
   const uint32_t exec = isa::code::kExecLo, saved = sgpr::kOtherExec;
-  switch (draw_.below(6)) {
+  switch (draw_.below(10)) {
     case 0:
       if (wake) {
         put(encoder_.sop1(mask_op("s_mov"), exec, draw_.one_in(2) ? inline_integer(-1) : saved));
@@ -37,15 +37,15 @@ void Generator::common_carry() {
   forget_written();
   const std::vector<Place> before = places_;
   put(encoder_.sop1(mask_op("s_mov"), saved, exec));
-  if (draw_.one_in(2)) put(encoder_.sop1(mask_op("s_mov"), exec, inline_integer(-1)));
+  if (!draw_.one_in(4)) put(encoder_.sop1(mask_op("s_mov"), exec, inline_integer(-1)));
   v_and_const(low, 63, item_);
   v_add_const(low, 0x100, low);
   v_mov(high, draw_.one_in(2) ? data_sgpr() : inline_integer(static_cast<int32_t>(draw_.below(65))));
   v_mov(result, v(data_vgpr()));
   // With these all wrap, none does, or those behind the 32nd do.
   const uint32_t by = data_sgpr();
-  s_mov(by, one_of({0xffffff00u, 0xffffff00u, 0xffffffc0u, 0xfffffec0u, 0x10u, 0xfffffee0u}));
-  const uint32_t half = draw_.below(kernel_.wave_size() / 32);
+  s_mov(by, one_of({0xffffff00u, 0xffffff00u, 0xffffff00u, 0xffffffc0u, 0xfffffec0u, 0xfffffee0u}));
+  const uint32_t half = draw_.one_in(4) ? 0 : kernel_.wave_size() / 32 - 1;
   const bool asleep = draw_.one_in(2);
   if (asleep) wake_or_put_to_sleep(half, false);
   if (draw_.one_in(3)) put(encoder_.sopp(op("s_nop"), 0));
@@ -58,9 +58,9 @@ void Generator::common_carry() {
   } else {
     put(encoder_.vop3(op("v_add_co_u32"), sum, by, v(low), 0, mask));
   }
-  if (draw_.one_in(4)) arithmetic(1);
-  if (!draw_.one_in(4)) wake_or_put_to_sleep(half, asleep || draw_.one_in(4));
-  if (draw_.one_in(3)) {
+  if (draw_.one_in(8)) arithmetic(1);
+  if (asleep || draw_.one_in(2)) wake_or_put_to_sleep(half, asleep || draw_.one_in(4));
+  if (draw_.one_in(asleep ? 6 : 2)) {
     if (draw_.one_in(2)) {
       const uint32_t of_mask = mask + draw_.below(kernel_.wave_size() / 32);
       put(encoder_.sop1(op("s_mov_b32"), of_mask, inline_integer(draw_.one_in(2) ? 0 : -1)));
@@ -80,8 +80,8 @@ void Generator::common_carry() {
   if (draw_.one_in(3)) wake_or_put_to_sleep(half, true);
   put(encoder_.sop1(mask_op("s_mov"), exec, saved));
   places_ = before;
-  store_of(result);
-  if (draw_.one_in(3)) store_of(sum);
+  keep(result);
+  if (draw_.one_in(3)) keep(sum);
 }
 
 // Loads of elements that overlap, mostly. The lower half of their addresses wraps in the middle of a wave and nothing is carried:
@@ -129,7 +129,7 @@ void Generator::loads_where_lanes_wrap() {
   if (draw_.one_in(3)) arithmetic(2);
   wait();
   for (const uint32_t vgpr : loaded) put(encoder_.vop2(op("v_xor_b32"), sum, v(vgpr), sum));
-  store_of(sum);
+  keep(sum);
 }
 
 }  // namespace rigel::vgpu::exec::whole

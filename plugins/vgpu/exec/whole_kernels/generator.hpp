@@ -84,7 +84,7 @@ class Generator : InstructionWriter {
   void numbers();
   void indexed_moves();
   void indexed_arithmetic();
-  void move_indexed();
+  uint32_t move_indexed();
   uint32_t write_index(uint32_t bits);
   void call_indexed(uint32_t bits);
   void indexing();
@@ -110,6 +110,7 @@ class Generator : InstructionWriter {
   uint32_t records(bool out, const Field& field, uint32_t count);
   void record();
   void sum();
+  void keep(uint32_t vgpr);
   void own_atomic();
   uint32_t image_words(const ImageWords& words);
   void read_image();
