@@ -400,6 +400,8 @@ class KernelBuilder {
 
   // Of one vector (of_vector())
   std::vector<Value*> load_known(const Place& place, unsigned dwords);
+  // Of one, two or four dwords, one lane's behind the other's.
+  std::vector<Value*> load_full_vectors(const Place& place, unsigned dwords);
   Value* concatenated(Value* low, Value* high, unsigned each);
   // Where the lanes of a vector are: the least and the greatest offset, how many there are, and how many vectors it takes
   // to reach them all. 0: not all are whole units apart.
@@ -409,16 +411,33 @@ class KernelBuilder {
     uint32_t pieces = 0;
   };
   static constexpr uint32_t kMostPieces = 4;
+  // As many are loaded one by one rather than with more than two vectors.
+  static constexpr uint32_t kFew = 4;
   Extent extent_of(const uint32_t* offsets, uint32_t unit) const;
   // Dwords (unit 4), or pairs of them that are not torn (8): of lanes that are near each other by loads of vectors; of
   // others by a gather.
   Value* load_apart(const Place& place, const uint32_t* offsets, uint32_t further, uint32_t unit);
   Value* load_pieces(const Place& place, const uint32_t* offsets, uint32_t further, uint32_t unit,
                      const Extent& extent);
+  // Of up to kMostPieces vectors that follow each other.
+  Value* picked(std::vector<Value*> pieces, const std::vector<int>& picks);
+  // How many dwords of an element, from its first, are loaded and stored as pairs.
+  unsigned paired_dwords(const Place& place, unsigned dwords) const;
+  // `has_pairs`: what lies there is not to be torn.
+  Value* load_vector(const Place& place, llvm::Type* type, uint32_t offset, bool has_pairs);
+  // Pairs that are whole dwords from each other and not whole pairs, as those of elements of three dwords: where vectors begin that
+  // have each pair as a whole in one of them. Empty: these are other places, or too far from each other.
+  std::vector<uint32_t> pieces_with_pairs(const uint32_t* offsets) const;
+  // Where a pair is in them.
+  unsigned dword_in_pieces(const std::vector<uint32_t>& begins, uint32_t offset) const;
+  // The first dword of each pair and the second.
+  std::vector<Value*> load_pairs(const Place& place, const uint32_t* offsets, uint32_t further);
   std::vector<Value*> halves_of(Value* pairs);
-  Value* pairs_of(const std::vector<Value*>& halves);
+  Value* pairs_of(Value* low, Value* high);
 
   void store_known(const Place& place, bool are_full_vectors, const std::vector<Value*>& values, Value* mask);
+  void store_pairs(const Place& place, const uint32_t* offsets, uint32_t further, Value* low, Value* high,
+                   Value* mask);
   void store_apart(const Place& place, const uint32_t* offsets, uint32_t further, uint32_t unit, Value* value,
                    Value* mask);
   // Whether stores of so many dwords are of vectors without gaps, for which all lanes have to be active.

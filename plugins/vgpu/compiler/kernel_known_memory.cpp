@@ -50,9 +50,6 @@ uint32_t KernelBuilder::span_of(const Place& place, uint32_t bytes) const {
 
 std::vector<Value*> KernelBuilder::load_known(const Place& place, unsigned dwords) {
   const uint32_t* const offsets = place.offsets.data();
-  const auto load = [&](llvm::Type* type, uint32_t offset) {
-    return b_.CreateAlignedLoad(type, at(place.begin, offset), llvm::Align(4));
-  };
   std::vector<Value*> values;
   const bool same = std::all_of(offsets, offsets + lanes_, [&](uint32_t o) { return o == offsets[0]; });
   if (same) {
@@ -60,28 +57,74 @@ std::vector<Value*> KernelBuilder::load_known(const Place& place, unsigned dword
       values.push_back(b_.CreateVectorSplat(lanes_, one));
     return values;
   }
-  if (follow_each_other(place, 0, dwords * 4)) {
-    std::vector<Value*> loaded;
-    for (unsigned d = 0; d < dwords; ++d) loaded.push_back(load(vector(), offsets[0] + d * lanes_ * 4));
-    if (dwords == 1) return loaded;
-    Value* all = loaded[0];
-    if (dwords == 2) all = concatenated(loaded[0], loaded[1], lanes_);
-    if (dwords == 4) {
-      all = concatenated(concatenated(loaded[0], loaded[1], lanes_),
-                         concatenated(loaded[2], loaded[3], lanes_), 2 * lanes_);
-    }
-    if (dwords != 3) {
-      for (unsigned d = 0; d < dwords; ++d) {
-        std::vector<int> picks;
-        for (unsigned i = 0; i < lanes_; ++i) picks.push_back(static_cast<int>(i * dwords + d));
-        values.push_back(b_.CreateShuffleVector(all, picks));
-      }
-      return values;
-    }
+  if (dwords != 3 && follow_each_other(place, 0, dwords * 4)) return load_full_vectors(place, dwords);
+  const unsigned paired = paired_dwords(place, dwords);
+  for (unsigned d = 0; d < paired; d += 2) {
+    for (Value* const half : load_pairs(place, offsets, d * 4)) values.push_back(half);
   }
-  if (dwords == 2) return halves_of(load_apart(place, offsets, 0, 8));
-  for (unsigned d = 0; d < dwords; ++d) values.push_back(load_apart(place, offsets, d * 4, 4));
+  for (unsigned d = paired; d < dwords; ++d) values.push_back(load_apart(place, offsets, d * 4, 4));
   return values;
+}
+
+std::vector<Value*> KernelBuilder::load_full_vectors(const Place& place, unsigned dwords) {
+  std::vector<Value*> loaded, values;
+  for (unsigned d = 0; d < dwords; ++d)
+    loaded.push_back(load_vector(place, vector(), place.offsets[0] + d * lanes_ * 4, dwords != 1));
+  if (dwords == 1) return loaded;
+  for (unsigned d = 0; d < dwords; ++d) {
+    std::vector<int> picks;
+    for (unsigned i = 0; i < lanes_; ++i) picks.push_back(static_cast<int>(i * dwords + d));
+    values.push_back(picked(loaded, picks));
+  }
+  return values;
+}
+
+unsigned KernelBuilder::paired_dwords(const Place& place, unsigned dwords) const {
+  // LDS is one thread's, so what nobody could see torn is taken as it is fastest.
+  return place.is_lds && dwords != 2 ? 0 : dwords / 2 * 2;
+}
+
+Value* KernelBuilder::load_vector(const Place& place, llvm::Type* type, uint32_t offset, bool has_pairs) {
+  llvm::LoadInst* const load = b_.CreateAlignedLoad(type, at(place.begin, offset), llvm::Align(4));
+  // Where a shuffle wants a part of a vector, LLVM would load that part alone, or a second time.
+  load->setVolatile(has_pairs && !place.is_lds);
+  return load;
+}
+
+std::vector<Value*> KernelBuilder::load_pairs(const Place& place, const uint32_t* offsets, uint32_t further) {
+  const std::vector<uint32_t> begins = pieces_with_pairs(offsets);
+  if (begins.empty()) return halves_of(load_apart(place, offsets, further, 8));
+  std::vector<Value*> pieces;
+  for (const uint32_t begin : begins) pieces.push_back(load_vector(place, vector(), begin + further, true));
+  std::vector<Value*> halves;
+  for (unsigned half = 0; half < 2; ++half) {
+    std::vector<int> picks;
+    for (unsigned i = 0; i < lanes_; ++i)
+      picks.push_back(static_cast<int>(dword_in_pieces(begins, offsets[i]) + half));
+    halves.push_back(picked(pieces, picks));
+  }
+  return halves;
+}
+
+std::vector<uint32_t> KernelBuilder::pieces_with_pairs(const uint32_t* offsets) const {
+  const Extent extent = extent_of(offsets, 8);
+  const uint32_t piece_bytes = lanes_ * 4, end = extent.last + 8;
+  if (extent.pieces != 0 || end - extent.first < piece_bytes) return {};
+  std::vector<uint32_t> begins;
+  for (const uint32_t place : std::set<uint32_t>(offsets, offsets + lanes_)) {
+    if ((place - extent.first) % 4 != 0) return {};
+    if (!begins.empty() && place + 8 <= begins.back() + piece_bytes) continue;
+    // The last one ends where the last lane's pair does: nothing behind it is anybody's business.
+    begins.push_back(std::min(place, end - piece_bytes));
+  }
+  if (begins.size() > (extent.different <= kFew ? 2 : kMostPieces)) return {};
+  return begins;
+}
+
+unsigned KernelBuilder::dword_in_pieces(const std::vector<uint32_t>& begins, uint32_t offset) const {
+  unsigned piece = 0;
+  while (offset + 8 > begins[piece] + lanes_ * 4) ++piece;
+  return piece * lanes_ + (offset - begins[piece]) / 4;
 }
 
 std::vector<Value*> KernelBuilder::load_element(Value* from, unsigned dwords) {
@@ -131,7 +174,6 @@ Value* KernelBuilder::load_apart(const Place& place, const uint32_t* offsets, ui
   const Extent extent = extent_of(offsets, unit);
   llvm::Type* const element = unit == 8 ? i64() : i32();
   auto* const elements = llvm::FixedVectorType::get(element, static_cast<unsigned>(lanes_));
-  constexpr uint32_t kFew = 4;
   if (extent.pieces != 0 && extent.pieces <= (extent.different <= kFew ? 2 : kMostPieces)) {
     return load_pieces(place, offsets, further, unit, extent);
   }
@@ -163,12 +205,12 @@ Value* KernelBuilder::load_pieces(const Place& place, const uint32_t* offsets, u
   for (uint32_t piece = 0; piece < extent.pieces; ++piece) {
     // The last one ends where the last lane does: nothing behind it is anybody's business.
     const uint32_t begin = piece == 0 ? 0 : std::min(piece * piece_bytes, bytes - piece_bytes);
-    Value* const from = at(place.begin, extent.first + begin + further);
     if (bytes >= piece_bytes) {
-      pieces.push_back(b_.CreateAlignedLoad(elements, from, llvm::Align(4)));
+      pieces.push_back(load_vector(place, elements, extent.first + begin + further, unit == 8));
     } else {
       std::vector<llvm::Constant*> there;
       for (uint32_t i = 0; i < lanes_; ++i) there.push_back(b_.getInt1(i * unit < bytes));
+      Value* const from = at(place.begin, extent.first + begin + further);
       pieces.push_back(b_.CreateMaskedLoad(elements, from, llvm::Align(4), llvm::ConstantVector::get(there)));
     }
     begins.push_back(begin);
@@ -179,7 +221,11 @@ Value* KernelBuilder::load_pieces(const Place& place, const uint32_t* offsets, u
     const uint32_t piece = from / piece_bytes;
     picks.push_back(static_cast<int>(piece * lanes_ + (from - begins[piece]) / unit));
   }
-  while (pieces.size() == 3) pieces.push_back(llvm::PoisonValue::get(elements));
+  return picked(std::move(pieces), picks);
+}
+
+Value* KernelBuilder::picked(std::vector<Value*> pieces, const std::vector<int>& picks) {
+  if (pieces.size() == 3) pieces.push_back(llvm::PoisonValue::get(pieces[0]->getType()));
   if (pieces.size() == 1) return b_.CreateShuffleVector(pieces[0], picks);
   if (pieces.size() == 2) return b_.CreateShuffleVector(pieces[0], pieces[1], picks);
   return b_.CreateShuffleVector(concatenated(pieces[0], pieces[1], lanes_),
@@ -195,8 +241,10 @@ void KernelBuilder::store_known(const Place& place, bool are_full_vectors, const
     return;
   }
   if (!are_full_vectors) {
-    if (dwords == 2) return store_apart(place, offsets, 0, 8, pairs_of(values), mask);
-    for (unsigned d = 0; d < dwords; ++d) store_apart(place, offsets, d * 4, 4, values[d], mask);
+    const unsigned paired = paired_dwords(place, dwords);
+    for (unsigned d = 0; d < paired; d += 2)
+      store_pairs(place, offsets, d * 4, values[d], values[d + 1], mask);
+    for (unsigned d = paired; d < dwords; ++d) store_apart(place, offsets, d * 4, 4, values[d], mask);
     return;
   }
   Value* all = concatenated(values[0], values[1], lanes_);
@@ -212,14 +260,34 @@ void KernelBuilder::store_known(const Place& place, bool are_full_vectors, const
   }
 }
 
-Value* KernelBuilder::pairs_of(const std::vector<Value*>& halves) {
+Value* KernelBuilder::pairs_of(Value* low, Value* high) {
   std::vector<int> picks;
   for (unsigned i = 0; i < lanes_; ++i) {
     picks.push_back(static_cast<int>(i));
     picks.push_back(static_cast<int>(lanes_ + i));
   }
-  return b_.CreateBitCast(b_.CreateShuffleVector(halves[0], halves[1], picks),
+  return b_.CreateBitCast(b_.CreateShuffleVector(low, high, picks),
                           llvm::FixedVectorType::get(i64(), static_cast<unsigned>(lanes_)));
+}
+
+void KernelBuilder::store_pairs(const Place& place, const uint32_t* offsets, uint32_t further, Value* low,
+                                Value* high, Value* mask) {
+  const std::vector<uint32_t> begins = pieces_with_pairs(offsets);
+  if (begins.empty() || plan_.level != SimdLevel::kAvx512 || extent_of(offsets, 8).different != lanes_)
+    return store_apart(place, offsets, further, 8, pairs_of(low, high), mask);
+  for (unsigned piece = 0; piece < begins.size(); ++piece) {
+    std::vector<int> lanes_stored(lanes_, static_cast<int>(lanes_)), picks(lanes_, llvm::PoisonMaskElem);
+    for (unsigned i = 0; i < lanes_; ++i) {
+      const unsigned dword = dword_in_pieces(begins, offsets[i]);
+      if (dword / lanes_ != piece) continue;
+      lanes_stored[dword % lanes_] = lanes_stored[dword % lanes_ + 1] = static_cast<int>(i);
+      picks[dword % lanes_] = static_cast<int>(i);
+      picks[dword % lanes_ + 1] = static_cast<int>(lanes_ + i);
+    }
+    b_.CreateMaskedStore(
+        b_.CreateShuffleVector(low, high, picks), at(place.begin, begins[piece] + further), llvm::Align(4),
+        b_.CreateShuffleVector(mask, llvm::Constant::getNullValue(mask->getType()), lanes_stored));
+  }
 }
 
 // Scatters are slow on many a host; vectors with some of their lanes are not, where those are registers of masks.

@@ -181,8 +181,14 @@ template <size_t... I, class F>
   (f(std::integral_constant<size_t, I>()), ...);
 }
 
+// Pairs in it are not torn: LLVM neither loads a part alone nor one a second time, as shuffles would have it.
+[[gnu::always_inline]] inline U32 load_at_once(const std::byte* from) {
+  using Anywhere [[gnu::vector_size(sizeof(U32)), gnu::aligned(1), gnu::may_alias]] = uint32_t;
+  return *reinterpret_cast<const volatile Anywhere*>(from);
+}
+
 // Lanes one after the other from `at` on, where lane 0 is or would be.
-template <unsigned W, unsigned N>
+template <unsigned W, unsigned N, bool kInLds>
 [[gnu::always_inline]] inline void load_following(const std::byte* at, uint64_t exec, uint32_t* const* rows,
                                                   bool keeps) {
   RIGEL_UNROLL
@@ -193,7 +199,10 @@ template <unsigned W, unsigned N>
     } else {
       U32 loaded[N];
       RIGEL_UNROLL
-      for (unsigned d = 0; d < N; ++d) loaded[d] = load<U32>(from + d * kLanes * 4);
+      for (unsigned d = 0; d < N; ++d) {
+        const std::byte* const part = from + d * kLanes * 4;
+        loaded[d] = kInLds ? load<U32>(part) : load_at_once(part);
+      }
       with_each(std::make_index_sequence<N>(), [&](auto d) {
         put(rows[d], v, every<N, d>(joined(loaded), Numbers()), Active(exec, v), keeps);
       });
@@ -222,7 +231,16 @@ template <unsigned W, unsigned N>
 [[gnu::always_inline]] inline void load_one(const std::byte* at, uint64_t exec, uint32_t* const* rows,
                                             bool keeps) {
   uint32_t values[N];
-  std::memcpy(values, at, sizeof values);
+  RIGEL_UNROLL
+  for (unsigned d = 0; d < N; d += 2) {
+    if (d + 1 == N) {
+      values[d] = load_as<uint32_t>(at + d * 4);
+      break;
+    }
+    const auto both = load_as<uint64_t>(at + d * 4);
+    values[d] = static_cast<uint32_t>(both);
+    values[d + 1] = static_cast<uint32_t>(both >> 32);
+  }
   RIGEL_UNROLL
   for (unsigned d = 0; d < N; ++d) {
     RIGEL_UNROLL
@@ -335,7 +353,7 @@ template <unsigned W, unsigned N, bool kInLds>
                                              bool keeps) {
   if (how == Arrangement::kSame) return load_one<W, N>(at, exec, rows, keeps);
   if constexpr (N == 1) {
-    if (how == Arrangement::kFollowing) return load_following<W, N>(at, exec, rows, keeps);
+    if (how == Arrangement::kFollowing) return load_following<W, N, kInLds>(at, exec, rows, keeps);
     RIGEL_UNROLL
     for (unsigned v = 0; v < W / kLanes; ++v) {
       const U32 offsets = vector_of(places, v) - less;
@@ -347,7 +365,7 @@ template <unsigned W, unsigned N, bool kInLds>
     alignas(64) std::byte elements[W * N * 4];
     const bool apart = how == Arrangement::kApart;
     if (apart) collect<W, N * 4>(elements, at, places, less, exec);
-    load_following<W, N>(apart ? elements : at, exec, rows, keeps);
+    load_following<W, N, kInLds>(apart ? elements : at, exec, rows, keeps);
   }
 }
 
@@ -461,6 +479,12 @@ template <unsigned W, class T, bool kStores>
   return true;
 }
 
+// Whether vectors of elements that follow each other begin in the middle of an aligned pair, as some do of three dwords each.
+template <unsigned N>
+[[gnu::always_inline]] inline bool has_pairs_across_vectors(const std::byte* at) {
+  return N == 3 && reinterpret_cast<uintptr_t>(at) % 8 != 0;
+}
+
 template <unsigned W, unsigned N, bool kStores>
 [[gnu::always_inline]] inline bool reach_global(Wave* wave, const Linkage* linkage, const MicroOp* site,
                                                 const uint32_t* low, const uint32_t* high, uint64_t base,
@@ -471,7 +495,7 @@ template <unsigned W, unsigned N, bool kStores>
   const auto first = static_cast<unsigned>(__builtin_ctzll(exec));
   const unsigned last = 63 - static_cast<unsigned>(__builtin_clzll(exec));
   const uint32_t start = value_of<W>(low, first);
-  const Arrangement how = arrangement_of<W, N, kStores>(low, start, first, exec);
+  Arrangement how = arrangement_of<W, N, kStores>(low, start, first, exec);
   uint32_t less = 0;
   std::byte* at = nullptr;
   if (how == Arrangement::kApart) {
@@ -483,6 +507,10 @@ template <unsigned W, unsigned N, bool kStores>
     at = place_of(wave->memory, linkage, site, base + start, bytes, access_of(kStores));
     if (at == nullptr) return false;
     if (how == Arrangement::kFollowing) at -= first * kStep;
+  }
+  if (how == Arrangement::kFollowing && has_pairs_across_vectors<N>(at)) {
+    how = Arrangement::kApart;
+    less = start - first * kStep;
   }
   if constexpr (kStores) {
     store_rows<W, N>(how, at, low, less, exec, rows);
