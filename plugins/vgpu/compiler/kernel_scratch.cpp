@@ -111,13 +111,13 @@ void KernelBuilder::build_scratch_rows(uint32_t node, const Scratch& scratch, Va
         for (unsigned v = 0; v < vectors_; ++v) {
           for (unsigned d = 0; d < dwords; ++d) {
             Value* const to = at(begin, uint64_t{d} * row_bytes + uint64_t{v} * lanes_ * 4);
-            Value* value = value_of(data + d, v);
-            // Scratch is this wave's alone: what other lanes have there can be stored again.
-            if (!before_.all_active()) {
-              value = b_.CreateSelect(lanes_of(exec, v), value,
-                                      b_.CreateAlignedLoad(vector(), to, llvm::Align(4)));
+            Value* const value = value_of(data + d, v);
+            // A descriptor may be one of memory that several waves share: nothing of other lanes is stored again.
+            if (before_.all_active()) {
+              b_.CreateAlignedStore(value, to, llvm::Align(4));
+            } else {
+              b_.CreateMaskedStore(value, to, llvm::Align(4), lanes_of(exec, v));
             }
-            b_.CreateAlignedStore(value, to, llvm::Align(4));
           }
         }
       },
