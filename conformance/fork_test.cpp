@@ -4,7 +4,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
+#include <cstring>
 #include <functional>
 #include <string>
 #include <thread>
@@ -129,6 +131,49 @@ TEST(Fork, ChildrenWorkWhateverTheParentsThreadsWereDoing) {
   stop = true;
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(refused, 0) << "in the parent";
+}
+
+// Whether this process has memory there: the system reads it, so nothing crashes.
+bool is_there(const void* address) {
+  int ends[2];
+  if (pipe(ends) != 0) return false;
+  const bool there = write(ends[1], address, 1) == 1;
+  close(ends[0]);
+  close(ends[1]);
+  return there;
+}
+
+// A child that had the memory would keep it from being freed, and each page that its parent stores to would be copied and taken from
+// the GPUs.
+TEST(Fork, ChildrenDoNotHaveTheMemoryOfGpus) {
+  const Session session;
+  ASSERT_HSA(session.status());
+  std::vector<PoolMemory> of_gpus;
+  for (const hsa_agent_t agent : all_agents()) {
+    if (agent_info<hsa_device_type_t>(agent, HSA_AGENT_INFO_DEVICE) != HSA_DEVICE_TYPE_GPU) continue;
+    for (const uint32_t flag :
+         {HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_COARSE_GRAINED, HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_FINE_GRAINED}) {
+      const auto pool = find_pool(agent, flag);
+      if (!pool || !host_reaches(*pool)) continue;
+      of_gpus.push_back(allocate(*pool, size_t{4} << 20, agent));
+      ASSERT_NE(of_gpus.back(), nullptr);
+      std::memset(of_gpus.back().get(), 1, 1);
+      ASSERT_TRUE(is_there(of_gpus.back().get()));
+    }
+  }
+  if (of_gpus.empty()) GTEST_SKIP() << "there is no GPU";
+  std::vector<char> of_program(1, 1);
+  const pid_t child = fork();
+  if (child == 0) {
+    const auto seen = std::count_if(of_gpus.begin(), of_gpus.end(),
+                                    [](const auto& memory) { return is_there(memory.get()); });
+    _exit(static_cast<int>(seen) + (is_there(of_program.data()) ? 0 : 100));
+  }
+  int state = 0;
+  EXPECT_EQ(waitpid(child, &state, 0), child);
+  ASSERT_TRUE(WIFEXITED(state));
+  EXPECT_EQ(WEXITSTATUS(state), 0) << "pieces of memory are in the child";
+  for (const auto& memory : of_gpus) EXPECT_TRUE(is_there(memory.get()));
 }
 
 }  // namespace

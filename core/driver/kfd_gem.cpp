@@ -85,8 +85,7 @@ bool Kfd::gem_show(const KfdGpu& gpu, uint32_t gem, void* address, uint64_t size
   drm_amdgpu_gem_mmap arguments{};
   arguments.in.handle = gem;
   if (drm(*this, gpu, DRM_IOCTL_AMDGPU_GEM_MMAP, arguments) != 0) return false;
-  return transport_->mmap(address, size, protection, MAP_SHARED | MAP_FIXED, gpu.render_fd,
-                          arguments.out.addr_ptr) != nullptr;
+  return transport_->mmap_buffer(address, size, protection, gpu.render_fd, arguments.out.addr_ptr) != nullptr;
 }
 
 }  // namespace rigel

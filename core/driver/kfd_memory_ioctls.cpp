@@ -94,8 +94,8 @@ Result<KfdBlock> Kfd::allocate(const KfdGpu& gpu, const KfdBlockRequest& request
   const uint64_t seen = (request.flags & KFD_MEM_AQL_QUEUE) != 0 ? request.size / 2 : request.size;
   const bool visible = request.host == HostAccess::kReadWrite;
   int problem = 0;
-  if (visible && transport_->mmap(block.address, seen, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
-                                  gpu.render_fd, arguments.mmap_offset, &problem) == nullptr) {
+  if (visible && transport_->mmap_buffer(block.address, seen, PROT_READ | PROT_WRITE, gpu.render_fd,
+                                         arguments.mmap_offset, &problem) == nullptr) {
     free(block);
     return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "{} bytes cannot be mapped for the host: {}", request.size,
                 std::strerror(-problem));

@@ -94,6 +94,13 @@ void* Transport::mmap(void* address, uint64_t size, int protection, int flags, i
   return result < 0 ? nullptr : mapped;
 }
 
+void* Transport::mmap_buffer(void* address, uint64_t size, int protection, int fd, uint64_t offset,
+                             int* problem) const {
+  void* const mapped = mmap(address, size, protection, MAP_SHARED | MAP_FIXED, fd, offset, problem);
+  if (mapped != nullptr) madvise(mapped, size, MADV_DONTFORK);
+  return mapped;
+}
+
 bool Transport::attach(void* doorbell, hsadrv_doorbell_t& bell) const {
   bell = {sizeof bell, nullptr, nullptr};
   return doorbell_.attach != nullptr && doorbell_.attach(driver_, doorbell, &bell) == 0 &&

@@ -44,6 +44,10 @@ class Transport {
   /// Null and the negated errno in *problem (if it is wanted) on failure.
   void* mmap(void* address, uint64_t size, int protection, int flags, int fd, uint64_t offset,
              int* problem = nullptr) const;
+  /// A buffer, at `address`, as the host is to see it. A child of fork does not have it: it would keep memory that its parent
+  /// frees, and what it stores there would be its parent's.
+  void* mmap_buffer(void* address, uint64_t size, int protection, int fd, uint64_t offset,
+                    int* problem = nullptr) const;
   int munmap(void* address, uint64_t size) const { return ops_.munmap(driver_, address, size); }
   /// How to ring the doorbell at an address of the doorbell page by a call. False: it is stored to.
   bool attach(void* doorbell, hsadrv_doorbell_t& bell) const;

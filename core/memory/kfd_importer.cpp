@@ -49,8 +49,9 @@ Result<ImportedBlock> KfdImporter::open(int descriptor, const AgentSet& wanted) 
   }
   block.cookie = *handle;
   const bool visible = (info->flags & (KFD_MEM_GTT | KFD_MEM_PUBLIC)) != 0;
-  const bool mapped = visible && kfd.transport().mmap(block.address, block.size, PROT_READ | PROT_WRITE,
-                                                      MAP_SHARED | MAP_FIXED, descriptor, 0) != nullptr;
+  const bool mapped =
+      visible && kfd.transport().mmap_buffer(block.address, block.size, PROT_READ | PROT_WRITE, descriptor,
+                                             0) != nullptr;
   block = finish(std::move(block), *gpu, mapped);
   if (foreign) block.owner = ImportedBlock::kNobody;
   return block;
@@ -74,9 +75,9 @@ Result<ImportedBlock> KfdImporter::open(const MemoryProvider::NamedBlock& named,
     return error(shared.error());
   }
   block.cookie = shared->handle;
-  const bool mapped = gpu->host_sees_all && kfd.transport().mmap(block.address, size, PROT_READ | PROT_WRITE,
-                                                                 MAP_SHARED | MAP_FIXED, gpu->render_fd,
-                                                                 shared->mmap_offset) != nullptr;
+  const bool mapped =
+      gpu->host_sees_all && kfd.transport().mmap_buffer(block.address, size, PROT_READ | PROT_WRITE,
+                                                        gpu->render_fd, shared->mmap_offset) != nullptr;
   return finish(std::move(block), *gpu, mapped);
 }
 

@@ -127,6 +127,8 @@ Status KfdHostProvider::set_access(const Backing& backing, const AgentSet& agent
                                 kEveryRight | known.attributes, reinterpret_cast<uint64_t>(backing.address));
     if (!handle) return handle.error();
     known.handle = *handle;
+    // While a child of fork had the pages, too, each would be copied when it is written next, and taken from the GPUs for that.
+    madvise(backing.address, backing.size, MADV_DONTFORK);
   }
   const Status status = known.mapping.change(kfd, known.handle, gpus);
   const MutexLock lock(mutex_);

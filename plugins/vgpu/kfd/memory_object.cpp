@@ -152,6 +152,8 @@ ErrnoOr<Mapping> Mapping::of_file(int fd, uint64_t bytes, uint64_t offset) noexc
   if (address == -1) return tl::unexpected(errno);
   // First touches are faster in pages of 2 MiB, on hosts whose shmem_enabled leaves that to programs; others refuse, which is no error.
   if (bytes >= kHugePage) syscall(SYS_madvise, address, bytes, MADV_HUGEPAGE);
+  // A child of fork has no use for the device's own view, and would keep what its parent frees.
+  syscall(SYS_madvise, address, bytes, MADV_DONTFORK);
   return Mapping(reinterpret_cast<std::byte*>(address), bytes);
 }
 
