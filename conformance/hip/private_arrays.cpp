@@ -94,6 +94,34 @@ static void check_mixed_widths() {
   expect_equal("private memory in all widths", expected, out.read());
 }
 
+// Compilers fold the constant part of an index into the instruction's offset, so that what is left in the register is negative.
+__global__ void negative_indices(const int* places, unsigned* out) {
+  const unsigned t = threadIdx.x;
+  unsigned mine[160];
+#pragma unroll 1
+  for (int i = 0; i < 160; ++i) mine[i] = t * 1000 + i;
+  const int place = places[t];
+  mine[place + 80] ^= 0x50000;
+  out[t] = mine[place + 100] * 3 + mine[place + 60] + mine[t + 80 - 50];
+}
+
+static void check_negative_indices() {
+  std::vector<int> places(64);
+  std::vector<unsigned> expected(64);
+  for (int t = 0; t < 64; ++t) {
+    places[t] = t * 7 % 64 - 50;
+    std::vector<unsigned> mine(160);
+    for (int i = 0; i < 160; ++i) mine[i] = t * 1000 + i;
+    mine[places[t] + 80] ^= 0x50000;
+    expected[t] = mine[places[t] + 100] * 3 + mine[places[t] + 60] + mine[t + 80 - 50];
+  }
+  const DeviceArray<int> din(places);
+  const DeviceArray<unsigned> out(64, 0xff);
+  negative_indices<<<1, 64>>>(din.data(), out.data());
+  HIP_FINISH();
+  expect_equal("negative indices", expected, out.read());
+}
+
 // One generic pointer, that is private, LDS or memory, decided lane by lane.
 __device__ __attribute__((noinline)) unsigned sum_of(const unsigned* values, unsigned count) {
   unsigned sum = 0;
@@ -137,6 +165,7 @@ static void check_generic_pointers() {
 int main() {
   check_walk();
   check_mixed_widths();
+  check_negative_indices();
   check_generic_pointers();
   return verdict("private_arrays");
 }

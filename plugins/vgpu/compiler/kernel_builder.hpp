@@ -332,8 +332,10 @@ class KernelBuilder {
     Value* is_scratch = nullptr;  // Whether the descriptor is one of scratch.
     Value* base = nullptr;        // where lane 0 has offset 0
     Value* bytes = nullptr;       // offsets that a lane has
+    bool offsets_wrap = false;    // The sum of the register's and the instruction's has 32 bits.
   };
   Scratch scratch_of(const isa::Instruction& in);
+  Value* offset_in(const Scratch& scratch, const isa::Instruction& in, Value* of_register);
   // By way of FLAT, if all active lanes name private memory.
   Scratch private_of(const isa::Instruction& in);
   void build_scratch(uint32_t node);

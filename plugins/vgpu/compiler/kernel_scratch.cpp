@@ -6,6 +6,8 @@
 
 #include <llvm/IR/Constants.h>
 
+#include <utility>
+
 namespace rigel::vgpu::exec::compiler {
 
 KernelBuilder::Scratch KernelBuilder::scratch_of(const isa::Instruction& in) {
@@ -21,6 +23,7 @@ KernelBuilder::Scratch KernelBuilder::scratch_of(const isa::Instruction& in) {
   uint32_t mask = kAddTid | kIndexStride, expected = kAddTid | (wave_size_ == 64 ? 3u : 2u) << 21;
   if (rules == isa::BufferRules::kBySwizzle) mask |= kElementSize, expected |= 1 << 19;
   Scratch scratch;
+  scratch.offsets_wrap = rules != isa::BufferRules::kBySwizzle;  // BufferResource::offsets_wrap()
   scratch.is_scratch =
       b_.CreateAnd(b_.CreateICmpSLT(low, b_.getInt64(0)),
                    b_.CreateICmpEQ(b_.CreateAnd(word3, b_.getInt32(mask)), b_.getInt32(expected)));
@@ -51,10 +54,15 @@ void KernelBuilder::build_scratch(uint32_t node) {
     const uint32_t row = in.vaddr.vgpr();
     const ShapePointer& known = before_.known(row);
     if (known == nullptr || !known->is_uniform(wave_size_)) return build_scratch_anywhere(node, scratch);
-    offset =
-        b_.CreateAdd(offset, wide(plus(before_common_[row].base, static_cast<int32_t>(known->offsets[0]))));
+    offset = offset_in(scratch, in, plus(before_common_[row].base, static_cast<int32_t>(known->offsets[0])));
   }
   build_scratch_rows(node, scratch, offset, Loads::kLater);
+}
+
+Value* KernelBuilder::offset_in(const Scratch& scratch, const isa::Instruction& in, Value* of_register) {
+  const auto further = static_cast<uint32_t>(in.offset);
+  if (scratch.offsets_wrap) return wide(b_.CreateAdd(of_register, b_.getInt32(further)));
+  return b_.CreateAdd(wide(of_register), b_.getInt64(further));
 }
 
 void KernelBuilder::build_private(uint32_t node, const Scratch& scratch) {
@@ -62,8 +70,7 @@ void KernelBuilder::build_private(uint32_t node, const Scratch& scratch) {
   const ShapePointer& known = before_.known(in.vaddr.vgpr());
   if (known == nullptr || !known->is_uniform(wave_size_)) return build_scratch_anywhere(node, scratch);
   Value* const base = before_common_[in.vaddr.vgpr()].base;
-  Value* const offset = b_.CreateAdd(wide(plus(base, static_cast<int32_t>(known->offsets[0]))),
-                                     b_.getInt64(static_cast<uint32_t>(in.offset)));
+  Value* const offset = offset_in(scratch, in, plus(base, static_cast<int32_t>(known->offsets[0])));
   build_scratch_rows(node, scratch, offset, Loads::kNow);
 }
 
@@ -164,20 +171,23 @@ void KernelBuilder::build_scratch_anywhere(uint32_t node, const Scratch& scratch
   const auto place = [&](unsigned row, unsigned v) {
     return at(outside_rows(), uint64_t{row} * wave_size_ * 4 + uint64_t{v} * lanes_ * 4);
   };
-  const auto pass = [&](unsigned row, uint32_t index) {
+  const auto pass = [&](unsigned row, uint32_t index, uint32_t further = 0) {
     for (unsigned v = 0; v < vectors_; ++v)
-      b_.CreateAlignedStore(value_of(index, v), place(row, v), llvm::Align(lanes_ * 4));
+      b_.CreateAlignedStore(
+          b_.CreateAdd(value_of(index, v), b_.CreateVectorSplat(lanes_, b_.getInt32(further))), place(row, v),
+          llvm::Align(lanes_ * 4));
   };
-  pass(0, in.vaddr.vgpr());
+  auto further = static_cast<uint32_t>(in.offset);
+  pass(0, in.vaddr.vgpr(), scratch.offsets_wrap ? std::exchange(further, 0) : 0);
   for (unsigned d = 0; d < dwords && stores; ++d) pass(1 + d, data + d);
   Value* const exec = mask_at(kExec * 4);
   llvm::Function* const function =
       operations_.named((stores ? "store_scratch_" : "load_scratch_") + std::to_string(wave_size_));
   if (function == nullptr) return fail("no function for scratch");
   Value* const bytes = b_.CreateSelect(scratch.is_scratch, scratch.bytes, b_.getInt64(0));
-  Value* const done = b_.CreateCall(
-      function, {wave(), linkage_, scratch_site(), scratch.base, bytes,
-                 b_.getInt32(static_cast<uint32_t>(in.offset)), exec, outside_rows(), b_.getInt32(dwords)});
+  Value* const done =
+      b_.CreateCall(function, {wave(), linkage_, scratch_site(), scratch.base, bytes, b_.getInt32(further),
+                               exec, outside_rows(), b_.getInt32(dwords)});
   if (stores) return or_call(node, done);
   with_another_way(
       done,

@@ -63,6 +63,8 @@ class Buffer {
     if (d_.add_tid) index_ += lane;
     offset_ = static_cast<uint64_t>(in.offset);
     if (in.offen) offset_ += vaddr();
+    // LLVM's SelectMUBUFScratchOffen has VGPRs of scratch be negative from gfx9 on, where the range check does not see that.
+    if (is_scratch() && family_ != Family::kGfx8) offset_ &= 0xffffffff;
   }
 
   const Descriptor& descriptor() const { return d_; }
@@ -94,14 +96,16 @@ class Buffer {
     // Where the last dword begins counts.
     const uint64_t last = begin + (bytes <= 4 ? 0 : bytes - 4);
     // Scratch: each lane has the record of its number, and the limit is one of bytes.
-    const bool scratch = d_.swizzle && d_.add_tid && !in_.idxen;
-    const bool structured = d_.stride != 0 && !scratch && (family_ == Family::kGfx8 ? d_.swizzle : in_.idxen);
+    const bool structured =
+        d_.stride != 0 && !is_scratch() && (family_ == Family::kGfx8 ? d_.swizzle : in_.idxen);
     if (structured) return index_ < d_.records && (!d_.swizzle || last < d_.stride);
     const uint64_t buffer_offset = last + (d_.swizzle ? 0 : index_ * d_.stride);
     return buffer_offset + sgpr_offset_ < d_.records;
   }
 
  private:
+  bool is_scratch() const { return d_.swizzle && d_.add_tid && !in_.idxen; }
+
   const isa::Instruction& in_;
   const Family family_;
   const Descriptor d_;

@@ -44,8 +44,10 @@ bool access_buffer(const MicroOp* op, Wave* wave, const BufferAccess& access, co
   // Whatever has no part in it counts for nothing, so that the loop is one of vectors.
   const uint64_t offset = access.offset, lanes_count = resource.add_tid ? 1 : 0;
   const uint32_t has_offset = access.has_offset ? ~0u : 0, has_index = access.has_index ? ~0u : 0;
+  const uint64_t offset_bits =
+      resource.offsets_wrap(access.has_index, access.rules) ? 0xffffffff : ~uint64_t{0};
   for (unsigned lane = 0; lane < W; ++lane) {
-    offsets[lane] = offset + (own_offset[lane] & has_offset);
+    offsets[lane] = (offset + (own_offset[lane] & has_offset)) & offset_bits;
     indices[lane] = (own_index[lane] & has_index) + lanes_count * lane;
   }
   uint64_t active[4] = {};

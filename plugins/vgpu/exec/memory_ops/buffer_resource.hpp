@@ -50,6 +50,16 @@ struct BufferResource {
     return r;
   }
 
+  /// The lanes' own memory: the lane's number is its record, and no register has another.
+  constexpr bool is_scratch(bool has_index) const { return swizzled && add_tid && !has_index; }
+
+  /// The sum of the register's offset and the instruction's. That of scratch has 32 bits from gfx9 on: compilers fold the
+  /// constant part of an index into the instruction, and what is left in the register may be negative
+  /// (SelectMUBUFScratchOffen in LLVM's AMDGPUISelDAGToDAG.cpp). On gfx8 such a sum is out of range.
+  constexpr bool offsets_wrap(bool has_index, isa::BufferRules rules) const {
+    return is_scratch(has_index) && rules != isa::BufferRules::kBySwizzle;
+  }
+
   /// How many bytes of an access at `offset` of record `index` are in range, from its first on; whoever
   /// accesses in whole compares with the size. `scalar` is the scalar offset.
   constexpr uint64_t in_range(uint64_t index, uint64_t offset, uint64_t scalar, bool has_index,
@@ -58,9 +68,8 @@ struct BufferResource {
     constexpr uint64_t kAll = 16;
     if (rules != isa::BufferRules::kSelected) {
       // Scratch has a stride by accident: bits of a data format, which no lane's number makes count.
-      const bool scratch = swizzled && add_tid && !has_index;
-      const bool structured =
-          stride != 0 && !scratch && (rules == isa::BufferRules::kBySwizzle ? swizzled : has_index);
+      const bool structured = stride != 0 && !is_scratch(has_index) &&
+                              (rules == isa::BufferRules::kBySwizzle ? swizzled : has_index);
       // Any dword that begins in range counts.
       const uint64_t of_record = swizzled ? 0 : index * stride;
       if (!structured) return dwords_up(left(records, offset + of_record + scalar));

@@ -467,10 +467,12 @@ void Generator::scratch() {
   if (kernel_.private_bytes < 32) v_const(address, 0);
   if (draw_.one_in(3)) v_const(address, at / 2 & ~(std::bit_ceil(width) - 1));
   if (way == 1) {
-    const uint32_t least = std::min(less, small);
-    if (least != 0) v_add_const(address, static_cast<int32_t>(least), address);
-    put(encoder_.buffer(op("buffer" + what), address, data, kScratchResource, small - least, wave,
-                        {.offen = true}));
+    // As much more in the register as less in the instruction, or the other way round, where the register may become negative.
+    const auto least = draw_.one_in(3) ? -static_cast<int32_t>(draw_.below(600))
+                                       : static_cast<int32_t>(std::min(less, small));
+    if (least != 0) v_add_const(address, least, address);
+    put(encoder_.buffer(op("buffer" + what), address, data, kScratchResource,
+                        small - static_cast<uint32_t>(least), wave, {.offen = true}));
     return;
   }
   if (way == 4) {
