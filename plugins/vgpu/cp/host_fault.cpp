@@ -83,6 +83,12 @@ int real_sigaction(int signal, const struct sigaction* action, struct sigaction*
 
 #if defined(__x86_64__)
 
+void on_fault(int signal, siginfo_t* info, void* context);
+
+bool is_ours(const struct sigaction& action) {
+  return (action.sa_flags & SA_SIGINFO) != 0 && action.sa_sigaction == on_fault;
+}
+
 void set_real_action(int signal, const struct sigaction& action) {
   real_sigaction(signal, &action, nullptr);
 }
@@ -207,6 +213,12 @@ void on_fault(int signal, siginfo_t* info, void* context) {
   errno = error;
 }
 
+#else
+
+bool is_ours(const struct sigaction&) {
+  return false;
+}
+
 #endif
 
 }  // namespace
@@ -244,14 +256,9 @@ void use_sigaction(Sigaction function) noexcept {
 }
 
 bool host_faults_are_caught() noexcept {
-#if defined(__x86_64__)
   if (!installed.load(std::memory_order_acquire)) return false;
   struct sigaction now {};
-  return real_sigaction(SIGSEGV, nullptr, &now) == 0 && (now.sa_flags & SA_SIGINFO) != 0 &&
-         now.sa_sigaction == on_fault;
-#else
-  return false;
-#endif
+  return real_sigaction(SIGSEGV, nullptr, &now) == 0 && is_ours(now);
 }
 
 int program_sigaction(int signal, const struct sigaction* action, struct sigaction* old) noexcept {
@@ -263,6 +270,13 @@ int program_sigaction(int signal, const struct sigaction* action, struct sigacti
   if (action != nullptr) set_program_action(signal, *action);
   if (old != nullptr) *old = before;
   return 0;
+}
+
+int vfork_child_sigaction(int signal, const struct sigaction* action, struct sigaction* old) noexcept {
+  struct sigaction before {};
+  const int result = real_sigaction(signal, action, &before);
+  if (result == 0 && old != nullptr) *old = is_ours(before) ? program_action(signal) : before;
+  return result;
 }
 
 WorkerSignals::WorkerSignals() noexcept {

@@ -62,6 +62,9 @@ void use_sigaction(Sigaction function) noexcept;
 /// is called for faults that are none of ours. 0 or -1 with errno.
 int program_sigaction(int signal, const struct sigaction* action, struct sigaction* old) noexcept;
 
+/// The same in a child of vfork, which shares what the program wants with its parent and sets handlers of its own.
+int vfork_child_sigaction(int signal, const struct sigaction* action, struct sigaction* old) noexcept;
+
 /// What the device's threads do with signals: the program's handlers must not run there, so all are blocked
 /// but those of faults. While one lives, threads that are made inherit that.
 class WorkerSignals {

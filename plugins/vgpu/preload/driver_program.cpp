@@ -390,6 +390,22 @@ void check_vfork() {
   close(kfd);
   EXPECT(answers(copy));
   close(copy);
+
+  // Its handlers are its own, too: the GPU has one of SIGSEGV, in front of the program's.
+  Gpu gpu;
+  gpu.make_queue();
+  const sighandler_t handler = [](int) { _exit(3); };
+  signal(SIGSEGV, handler);
+  EXPECT(in_vfork([=] { return int{signal(SIGSEGV, SIG_DFL) == handler}; }) == 1);
+  EXPECT(in_vfork([] {
+           signal(SIGSEGV, SIG_IGN);
+           struct sigaction now {};
+           return sigaction(SIGSEGV, nullptr, &now) == 0 && now.sa_handler == SIG_IGN ? 0 : 1;
+         }) == 0);
+  struct sigaction now {};
+  EXPECT(sigaction(SIGSEGV, nullptr, &now) == 0 && now.sa_handler == handler);
+  gpu.wait_until_watched();
+  gpu.fence(1);
 }
 
 // What a program finds that has inherited the descriptors `kfd` and `kfd + 1`, of a render node.

@@ -76,7 +76,7 @@ void make() RIGEL_REQUIRES(making_mutex) {
 
 System* system_for_path() {
   if (own_calls != 0) return nullptr;
-  if (state.load(std::memory_order_acquire) == kNone && shares_descriptors()) {
+  if (state.load(std::memory_order_acquire) == kNone && !in_vfork_child()) {
     look_for_handlers();
     const Inside guard;
     const MutexLock lock(making_mutex);
@@ -161,7 +161,7 @@ OurPath our_path_or_parent_at(int folder, const char* path, LastLink last) {
 int open_ours(const OurPath& ours, int flags) {
   const Inside guard;
   const int fd = ours.system->open(ours.path, flags);
-  if (fd >= 0 && !shares_descriptors()) ours.system->forget(fd);
+  if (fd >= 0 && in_vfork_child()) ours.system->forget(fd);
   return fd;
 }
 
@@ -227,9 +227,9 @@ __attribute__((constructor)) void begin_at_load() {
 
 }  // namespace
 
-bool shares_descriptors() {
+bool in_vfork_child() {
   if (owner_pid.load(std::memory_order_relaxed) == 0) begin();
-  return owner_pid.load(std::memory_order_relaxed) == getpid();
+  return owner_pid.load(std::memory_order_relaxed) != getpid();
 }
 
 }  // namespace rigel::vgpu

@@ -2,7 +2,8 @@
 // which paths and descriptors are ours to answer.
 //
 // Threads: all from any thread. Children: one of fork has none of what its parent had open (System); one of
-// vfork runs in its parent's memory with descriptors of its own, so what it opens and closes is not put down.
+// vfork runs in its parent's memory with descriptors and signal handlers of its own, so what it opens, closes and
+// sets is not put down.
 #pragma once
 
 #include <atomic>
@@ -26,8 +27,8 @@ extern constinit Mutex folders_mutex;  ///< Of folders.cpp: no fork comes in bet
 
 using Inside = DriverCall;
 
-/// False in a child of vfork, which shares our memory: what it closes is still open here.
-bool shares_descriptors();
+/// Such a child shares our memory, and has descriptors and signal handlers of its own.
+bool in_vfork_child();
 
 /// The system, made if this is the first call that needs it. Null: the call is not ours.
 System* system_for_path();

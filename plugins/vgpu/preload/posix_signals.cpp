@@ -13,10 +13,9 @@
 
 #include "plugins/vgpu/cp/host_fault.hpp"
 #include "plugins/vgpu/kfd/driver_call.hpp"
+#include "plugins/vgpu/preload/face.hpp"
 #include "plugins/vgpu/preload/next.hpp"
 #include "plugins/vgpu/preload/posix_signals.hpp"
-
-#define HOOK extern "C" __attribute__((visibility("default")))
 
 using namespace rigel::vgpu;
 
@@ -24,6 +23,12 @@ namespace {
 
 bool is_fault(int signal) {
   return signal == SIGSEGV || signal == SIGBUS;
+}
+
+int change_fault_action(int signal, const struct sigaction* action, struct sigaction* old) {
+  use_sigaction(NEXT(sigaction));
+  return in_vfork_child() ? vfork_child_sigaction(signal, action, old)
+                          : program_sigaction(signal, action, old);
 }
 
 // What signal(3) and its kind do, by sigaction.
@@ -34,7 +39,7 @@ sighandler_t set_handler(int signal, sighandler_t handler, int flags) {
   action.sa_flags = flags;
   sigemptyset(&action.sa_mask);
   if ((flags & static_cast<int>(SA_NODEFER)) == 0) sigaddset(&action.sa_mask, signal);
-  return program_sigaction(signal, &action, &old) == 0 ? old.sa_handler : SIG_ERR;
+  return change_fault_action(signal, &action, &old) == 0 ? old.sa_handler : SIG_ERR;
 }
 
 constinit bool kept_unblocked = false;  // constant once threads are there
@@ -87,8 +92,7 @@ HOOK int sigaction(int signal, const struct sigaction* action, struct sigaction*
     open.sa_mask = without_faults(action->sa_mask);
     return NEXT(sigaction)(signal, &open, old);
   }
-  use_sigaction(NEXT(sigaction));
-  return program_sigaction(signal, action, old);
+  return change_fault_action(signal, action, old);
 }
 HOOK sighandler_t signal(int signal, sighandler_t handler) noexcept {
   if (!is_fault(signal)) note_handler(handler);

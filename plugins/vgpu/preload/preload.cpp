@@ -331,15 +331,15 @@ int statx_hook(int folder, const char* path, int flags, unsigned mask, struct st
 
 HOOK int close(int fd) {
   // Programs that close every descriptor they don't know mean their own.
-  if (own_calls == 0 && InternalFd::is_internal(fd) && shares_descriptors()) return to_libc(-EBADF);
-  if (const FileCall file{fd}; file && shares_descriptors()) return to_libc(file->close(fd));
+  if (own_calls == 0 && InternalFd::is_internal(fd) && !in_vfork_child()) return to_libc(-EBADF);
+  if (const FileCall file{fd}; file && !in_vfork_child()) return to_libc(file->close(fd));
   return NEXT(close)(fd);
 }
 HOOK int close_range(unsigned first, unsigned last, int flags) noexcept {
   constexpr unsigned kHighest = 65536;
   const bool knows_some = current.load(std::memory_order_acquire) != nullptr ||
                           inherited.load(std::memory_order_acquire) != nullptr;
-  if (!knows_some || !shares_descriptors() || first > last || (flags & CLOSE_RANGE_CLOEXEC) != 0) {
+  if (!knows_some || in_vfork_child() || first > last || (flags & CLOSE_RANGE_CLOEXEC) != 0) {
     return static_cast<int>(syscall(SYS_close_range, first, last, flags));
   }
   unsigned begin = first;
@@ -359,17 +359,17 @@ HOOK void closefrom(int first) noexcept {
 
 HOOK int dup(int fd) noexcept {
   const int copy = static_cast<int>(syscall(SYS_dup, fd));
-  if (copy >= 0 && shares_descriptors()) {
+  if (copy >= 0 && !in_vfork_child()) {
     if (const FileCall file{fd}) file->note_duplicate(fd, copy);
   }
   return copy;
 }
 static int dup_to(int fd, int to, int flags) {
-  if (own_calls == 0 && InternalFd::is_internal(to) && shares_descriptors()) return to_libc(-EBADF);
+  if (own_calls == 0 && InternalFd::is_internal(to) && !in_vfork_child()) return to_libc(-EBADF);
   System* const from = system_for_fd(fd);
   System* const over = system_for_fd(to);
   const int copy = static_cast<int>(flags < 0 ? syscall(SYS_dup2, fd, to) : syscall(SYS_dup3, fd, to, flags));
-  if (copy >= 0 && fd != to && shares_descriptors()) {
+  if (copy >= 0 && fd != to && !in_vfork_child()) {
     const Inside guard;
     if (over != nullptr) over->forget(to);
     if (from != nullptr) from->note_duplicate(fd, to);
@@ -385,7 +385,7 @@ HOOK int dup3(int fd, int to, int flags) noexcept {
 
 static int do_fcntl(int fd, int command, long argument) {
   const int result = NEXT(fcntl)(fd, command, argument);
-  if (result >= 0 && (command == F_DUPFD || command == F_DUPFD_CLOEXEC) && shares_descriptors()) {
+  if (result >= 0 && (command == F_DUPFD || command == F_DUPFD_CLOEXEC) && !in_vfork_child()) {
     if (const FileCall file{fd}) file->note_duplicate(fd, result);
   }
   return result;
