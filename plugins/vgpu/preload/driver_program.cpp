@@ -29,11 +29,13 @@
 #include <random>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "hsa_plugin/kfd_abi.h"
 
-extern __attribute__((visibility("default"))) int early_kfd;  // of early_library.cpp
+extern __attribute__((visibility("default"))) int early_kfd;                    // of early_library.cpp
+extern "C" sighandler_t bsd_signal(int signal, sighandler_t handler) noexcept;  // headers hide it
 
 namespace {
 
@@ -688,6 +690,49 @@ void check_interrupts() {
   signal(SIGALRM, SIG_IGN);
 }
 
+// The functions that POSIX has replaced.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+void check_old_masks(Gpu& gpu) {
+  using Block = void (*)();
+  constexpr Block kBlock[] = {[] { sighold(SIGSEGV); }, [] { sigset(SIGSEGV, SIG_HOLD); },
+                              [] { sigblock(-1); }, [] { sigsetmask(-1); }};
+  for (const Block block : kBlock) {
+    gpu.wait_until_watched();
+    std::thread([&] {
+      block();
+      gpu.fence(gpu.result() + 1);
+    }).join();
+  }
+}
+
+void check_old_handlers(Gpu& gpu) {
+  static int called;
+  const sighandler_t handler = [](int) { ++called; };
+  const auto set = [](sighandler_t wanted) {
+    struct sigaction action {
+    }, old{};
+    action.sa_handler = wanted;
+    EXPECT(sigaction(SIGSEGV, &action, &old) == 0);
+    return old.sa_handler;
+  };
+  using Set = sighandler_t (*)(int, sighandler_t);
+  for (const Set old_set : {Set{sigset}, Set{bsd_signal}}) {
+    EXPECT(old_set(SIGSEGV, handler) == SIG_DFL);
+    gpu.wait_until_watched();
+    gpu.fence(gpu.result() + 1);
+    EXPECT(called == 0);
+    raise(SIGSEGV);
+    EXPECT(std::exchange(called, 0) == 1);
+    EXPECT(set(SIG_DFL) == handler);
+  }
+  EXPECT(sigignore(SIGSEGV) == 0);
+  gpu.wait_until_watched();
+  gpu.fence(gpu.result() + 1);
+  EXPECT(set(SIG_DFL) == SIG_IGN);
+}
+#pragma GCC diagnostic pop
+
 // A thread that has blocked all signals before there was a GPU rings a doorbell that is watched.
 void check_masks() {
   std::atomic<Gpu*> shared{nullptr};
@@ -723,6 +768,8 @@ void check_masks() {
   gpu.put_fence(4);
   raise(SIGUSR1);
   gpu.await(4);
+  check_old_masks(gpu);
+  check_old_handlers(gpu);
 }
 
 // Doorbells that other mappings take the place of, that move, and of which a part goes.

@@ -57,6 +57,9 @@ void note_handler(Handler handler) {
   if (handler != SIG_DFL && handler != SIG_IGN) DriverCall::expect_handlers();
 }
 
+// As sigblock and sigsetmask have it.
+constexpr int kFaultsOfMask = 1 << (SIGSEGV - 1) | 1 << (SIGBUS - 1);
+
 int change_mask(decltype(&pthread_sigmask) next, int how, const sigset_t* set, sigset_t* old) {
   if (set == nullptr || how == SIG_UNBLOCK || !kept_unblocked) return next(how, set, old);
   const sigset_t without = without_faults(*set);
@@ -111,11 +114,35 @@ HOOK sighandler_t sysv_signal(int signal, sighandler_t handler) noexcept {
   return __sysv_signal(signal, handler);
 }
 
+HOOK sighandler_t bsd_signal(int signal, sighandler_t handler) noexcept {
+  return ::signal(signal, handler);
+}
+
+// The functions of System V and BSD that POSIX has replaced: libc's own do not come by the hooks.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 HOOK sighandler_t sigset(int signal, sighandler_t handler) noexcept {
-  note_handler(handler);
-  return NEXT(sigset)(signal, handler);
+  if (!is_fault(signal) || !kept_unblocked) {
+    note_handler(handler);
+    return NEXT(sigset)(signal, handler);
+  }
+  if (handler != SIG_HOLD) return set_handler(signal, handler, 0);
+  struct sigaction now {};  // it is not held
+  return sigaction(signal, nullptr, &now) == 0 ? now.sa_handler : SIG_ERR;
+}
+HOOK int sigignore(int signal) noexcept {
+  struct sigaction ignored {};
+  ignored.sa_handler = SIG_IGN;
+  return sigaction(signal, &ignored, nullptr);
+}
+HOOK int sighold(int signal) noexcept {
+  return is_fault(signal) && kept_unblocked ? 0 : NEXT(sighold)(signal);
+}
+HOOK int sigblock(int mask) noexcept {
+  return NEXT(sigblock)(kept_unblocked ? mask & ~kFaultsOfMask : mask);
+}
+HOOK int sigsetmask(int mask) noexcept {
+  return NEXT(sigsetmask)(kept_unblocked ? mask & ~kFaultsOfMask : mask);
 }
 #pragma GCC diagnostic pop
 
