@@ -1,6 +1,7 @@
 #include "plugins/vgpu/kfd/vgpu_log.hpp"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -9,6 +10,7 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
+#include <ctime>
 #include <iterator>
 #include <new>
 #include <vector>
@@ -24,24 +26,39 @@ constexpr std::string_view kNames[] = {"warning",  "file",  "ioctl", "memory", "
                                        "doorbell", "fault", "aql",   "pm4",    "sdma",  "dispatch"};
 static_assert(std::size(kNames) == static_cast<size_t>(LogCategory::kCount));
 
+// A raw system call: the preload face has open() hooked. A pipe that nobody reads is an error, not a wait; lines wait
+// for a reader that is slow.
+ErrnoOr<InternalFd> open_file(const char* path) noexcept {
+  constexpr int kFlags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY;
+  const InternalFd low(static_cast<int>(syscall(SYS_openat, AT_FDCWD, path, kFlags | O_NONBLOCK, 0644)));
+  if (!low || fcntl(low.get(), F_SETFL, O_APPEND) != 0) return tl::unexpected(errno);
+  return InternalFd::duplicate(low.get());
+}
+
+// A write to a pipe whose reader has gone raises SIGPIPE, which must not end the program.
+void write_without_signal(int fd, const iovec* parts, int count) noexcept {
+  sigset_t pipe, before, pending;
+  sigemptyset(&pipe);
+  sigaddset(&pipe, SIGPIPE);
+  pthread_sigmask(SIG_BLOCK, &pipe, &before);
+  sigpending(&pending);
+  constexpr timespec kNow{};
+  const bool raised = writev(fd, parts, count) < 0 && errno == EPIPE;
+  if (raised && sigismember(&pending, SIGPIPE) == 0) sigtimedwait(&pipe, nullptr, &kNow);
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
 }  // namespace
 
 Log::Log(const char* words, const char* path) noexcept {
   const std::string_view text = words == nullptr ? "" : words;
   mask_ = 1u << static_cast<unsigned>(LogCategory::kWarning);
   Errno error = 0;
-  // A raw system call: the preload face has open() hooked.
   if (path != nullptr && *path != 0) {
-    const InternalFd low(static_cast<int>(
-        syscall(SYS_openat, AT_FDCWD, path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644)));
-    if (!low) {
-      error = errno;
+    if (auto file = open_file(path)) {
+      file_ = std::move(*file);
     } else {
-      if (auto high = InternalFd::duplicate(low.get())) {
-        file_ = std::move(*high);
-      } else {
-        error = high.error();
-      }
+      error = file.error();
     }
   }
   for (size_t at = 0; at < text.size();) {
@@ -85,7 +102,8 @@ void Log::write(LogCategory category, std::string_view text) noexcept {
   const iovec parts[] = {{head, std::min<size_t>(end.size, sizeof head)},
                          {const_cast<char*>(text.data()), text.size()},
                          {&newline, 1}};
-  [[maybe_unused]] const auto written = writev(file_ ? file_.get() : STDERR_FILENO, parts, 3);
+  if (file_) return write_without_signal(file_.get(), parts, 3);
+  [[maybe_unused]] const auto written = writev(STDERR_FILENO, parts, 3);
 }
 
 }  // namespace rigel::vgpu

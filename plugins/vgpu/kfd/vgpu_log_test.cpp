@@ -1,6 +1,15 @@
 #include "plugins/vgpu/kfd/vgpu_log.hpp"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstring>
+#include <string>
+#include <thread>
 
 namespace rigel::vgpu {
 namespace {
@@ -20,6 +29,51 @@ TEST(Log, SaysThatItsFileCannotBeOpened) {
 
 TEST(Log, SaysNothingWhereNoWarningsAreWanted) {
   EXPECT_EQ(said_by("none", kNowhere), "");
+}
+
+// A pipe with a name. Whoever reads it does not wait for the log.
+class LogToPipe : public ::testing::Test {
+ protected:
+  LogToPipe() { EXPECT_EQ(mkfifo(path_.c_str(), 0600), 0); }
+  ~LogToPipe() override { ::unlink(path_.c_str()); }
+  int open_reader() const { return ::open(path_.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC); }
+  const std::string path_ = "/tmp/vgpu_log_test_" + std::to_string(getpid());
+};
+
+TEST_F(LogToPipe, DoesNotWaitForAReader) {
+  EXPECT_NE(said_by("", path_.c_str()).find(": ENXIO"), std::string::npos);
+}
+
+TEST_F(LogToPipe, OutlivesItsReader) {
+  const sighandler_t before = std::signal(SIGPIPE, SIG_DFL);
+  const int reader = open_reader();
+  Log log("", path_.c_str());
+  log(LogCategory::kWarning, "first");
+  char text[64] = "";
+  EXPECT_GT(::read(reader, text, sizeof text - 1), 0);
+  EXPECT_NE(std::strstr(text, "warning: first\n"), nullptr) << text;
+  ::close(reader);
+  log(LogCategory::kWarning, "second");
+  std::signal(SIGPIPE, before);
+}
+
+TEST_F(LogToPipe, WaitsForASlowReaderRatherThanLoseLines) {
+  const int reader = open_reader();
+  constexpr int kLines = 4000, kText = 64;  // more than a pipe has room for
+  std::thread writer([&] {
+    Log log("", path_.c_str());
+    for (int i = 0; i < kLines; ++i) log(LogCategory::kWarning, "{}", std::string(kText, 'x'));
+  });
+  ::fcntl(reader, F_SETFL, 0);
+  long lines = 0;
+  char text[4096];
+  while (lines < kLines) {
+    const auto bytes = ::read(reader, text, sizeof text);
+    if (bytes > 0) lines += std::count(text, text + bytes, '\n');
+  }
+  writer.join();
+  ::close(reader);
+  EXPECT_EQ(lines, kLines);
 }
 
 }  // namespace
