@@ -22,7 +22,7 @@ refused "did you mean 'gfx906'" --gpu gfx916 true
 refused "no board is named .'none'" --gpu '' true
 refused "did you mean 'xgmi'" --gpu gfx916 --link xgm true  # all mistakes,
 refused "did you mean 'gfx906'" --gpu gfx916 --link xgm true  # in one go
-refused 'soon: is no number of seconds' --watchdog soon true
+refused "--watchdog: 'soon' is no number of seconds" --watchdog soon true
 refused "no board is named .'none'" --gpu= true
 refused 'rigel, system or a path' --runtime rocr true
 refused 'no such file' --runtime /no/such/folder true
@@ -30,6 +30,9 @@ refused 'needs a value' --runtime
 VGPU_RUNTIME=rocr refused 'rigel, system or a path' true
 VGPU_GPUS=gfx916 refused "VGPU_GPUS: .*did you mean 'gfx906'" true
 VGPU_LINK=xgm refused "VGPU_LINK: .*did you mean 'xgmi'" true
+VGPU_WATCHDOG=soon refused "VGPU_WATCHDOG: 'soon' is no number of seconds" true
+VGPU_WATCHDOG=-1 refused "VGPU_WATCHDOG: '-1' is no number of seconds" --env
+refused '--watchdog needs a number' --watchdog= true
 refused '--log-file needs a path' --log-file '' true
 refused 'cannot be read: Is a directory' --gpu /tmp true
 

@@ -193,8 +193,7 @@ int main(int argc, char** argv) {
     if (name == "--link") settings.link = value, settings.link_source = name;
     if (name == "--runtime") runtime = value;
     if (name == "--watchdog") {
-      if (!parse_watchdog(value))
-        return complain("--watchdog " + value + ": is no number of seconds above 0");
+      settings.watchdog = value, settings.watchdog_source = name;
       setenv("VGPU_WATCHDOG", value.c_str(), 1);
     }
     if (name == "--log") {
@@ -203,6 +202,7 @@ int main(int argc, char** argv) {
       setenv("VGPU_LOG", value.c_str(), 1);
     }
     if (name == "--log-file" && value.empty()) return complain("--log-file needs a path");
+    if (name == "--watchdog" && value.empty()) return complain("--watchdog needs a number of seconds");
     if (name == "--log-file") setenv("VGPU_LOG_FILE", absolute(value).c_str(), 1);
   }
   settings.gpus = with_absolute_paths(settings.gpus);
@@ -212,6 +212,7 @@ int main(int argc, char** argv) {
   }
   rigel::Diagnostics diagnostics;
   settings.make_machine(diagnostics);
+  settings.watchdog_seconds(diagnostics);
   for (const auto& entry : diagnostics.entries()) complain(entry.text);
   if (diagnostics.has_errors()) return kUsage;
   if (at == argc && !environment) return std::fputs(kHelp, stderr), kUsage;

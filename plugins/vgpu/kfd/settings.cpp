@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <limits>
+#include <optional>
 
 #include "loader/text/json_reader.hpp"
 #include "loader/text/words.hpp"
@@ -57,8 +58,7 @@ std::string variable(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-}  // namespace
-
+// A number of seconds above 0 that a kernel may run.
 std::optional<double> parse_watchdog(const std::string& text) {
   constexpr double kLongest = 1e9;
   char* end = nullptr;
@@ -66,6 +66,8 @@ std::optional<double> parse_watchdog(const std::string& text) {
   if (text.empty() || *end != 0 || !(seconds > 0) || seconds > kLongest) return std::nullopt;
   return seconds;
 }
+
+}  // namespace
 
 Settings Settings::from_environment() {
   Settings settings;
@@ -91,7 +93,7 @@ void Settings::read_options(std::string_view json, Diagnostics& diagnostics) {
 double Settings::watchdog_seconds(Diagnostics& diagnostics) const {
   if (watchdog.empty() || watchdog == "0") return 0;
   const auto seconds = parse_watchdog(watchdog);
-  if (!seconds) diagnostics.error("VGPU_WATCHDOG", "'" + watchdog + "' is no number of seconds");
+  if (!seconds) diagnostics.error(watchdog_source, in_quotes(watchdog) + " is no number of seconds");
   return seconds.value_or(0);
 }
 

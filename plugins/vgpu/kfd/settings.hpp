@@ -2,7 +2,6 @@
 // the options of its configuration file, which go before them. Pure but for the environment; any thread.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,9 +11,6 @@
 #include "plugins/vgpu/kfd/process.hpp"
 
 namespace rigel::vgpu {
-
-/// The text of a number of seconds above 0 that a kernel may run; none if it is something else.
-std::optional<double> parse_watchdog(const std::string& text);
 
 struct Settings {
   /// VGPU_GPUS, VGPU_LINK, VGPU_SIGNALS, VGPU_MACHINE, VGPU_LOG, VGPU_LOG_FILE and VGPU_WATCHDOG; kDefaultGpus where
@@ -39,6 +35,7 @@ struct Settings {
   ProcessOptions options;
   std::string gpus_source = "VGPU_GPUS";
   std::string link_source = "VGPU_LINK";
+  std::string watchdog_source = "VGPU_WATCHDOG";
 };
 
 }  // namespace rigel::vgpu
