@@ -1,14 +1,12 @@
 #include "loader/module/files.hpp"
 
 #include <dirent.h>
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
-#include <cstring>
 #include <memory>
 
 #include <fmt/core.h>
@@ -33,15 +31,6 @@ Explained<void> check_one(const std::string& path, uid_t owner, bool may_be_stic
 
 }  // namespace
 
-std::string error_text(int code) {
-  char buffer[128];
-  return strerror_r(code, buffer, sizeof buffer);
-}
-
-Descriptor::~Descriptor() {
-  if (fd_ >= 0) ::close(fd_);
-}
-
 Explained<std::string> real_path(const std::string& path) {
   const std::unique_ptr<char, decltype(&std::free)> resolved(::realpath(path.c_str(), nullptr), &std::free);
   if (!resolved) return tl::unexpected(error_text(errno));
@@ -57,37 +46,6 @@ std::string folder_of(std::string_view path) {
 std::string_view file_name_of(std::string_view path) {
   const size_t slash = path.rfind('/');
   return slash == path.npos ? path : path.substr(slash + 1);
-}
-
-Explained<std::string> read_small_file(const std::string& path, size_t limit) {
-  // Without O_NONBLOCK, opening a pipe would wait for its writer.
-  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
-  if (file.get() < 0) return tl::unexpected(error_text(errno));
-  struct stat status {};
-  if (::fstat(file.get(), &status) != 0) return tl::unexpected(error_text(errno));
-  if (!S_ISREG(status.st_mode)) return tl::unexpected(std::string("not a regular file"));
-  const auto too_big = [&] {
-    return tl::unexpected(fmt::format("{} bytes; at most {} are read", status.st_size, limit));
-  };
-  if (static_cast<uint64_t>(status.st_size) > limit) return too_big();
-
-  // One byte more than it should have, to see the end even if the file grows meanwhile.
-  std::string content(static_cast<size_t>(status.st_size) + 1, '\0');
-  size_t size = 0;
-  for (;;) {
-    const ssize_t got = ::read(file.get(), content.data() + size, content.size() - size);
-    if (got < 0) {
-      if (errno == EINTR) continue;
-      return tl::unexpected(error_text(errno));
-    }
-    size += static_cast<size_t>(got);
-    if (size > limit) return too_big();
-    // A short read is the end, unless the kernel makes the content up and says that its size is 0.
-    if (got == 0 || (size < content.size() && status.st_size != 0)) break;
-    if (size == content.size()) content.resize(size * 2);
-  }
-  content.resize(size);
-  return content;
 }
 
 Explained<std::vector<std::string>> list_folder(const std::string& path, std::string_view suffix) {

@@ -1,4 +1,4 @@
-// Reading small files that somebody else wrote, and judging whether they may be believed.
+// Finding files that somebody else wrote, and judging whether they may be believed.
 //
 // Stateless; any thread.
 #pragma once
@@ -9,25 +9,10 @@
 #include <string_view>
 #include <vector>
 
+#include "loader/text/small_file.hpp"
 #include "loader/text/words.hpp"
 
 namespace rigel {
-
-/// What the C library says about an error number.
-std::string error_text(int code);
-
-/// Closes a file descriptor at the end of its scope.
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  ~Descriptor();
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  int get() const { return fd_; }
-
- private:
-  const int fd_;
-};
 
 /// The absolute path without symbolic links, or why there is none.
 Explained<std::string> real_path(const std::string& path);
@@ -35,9 +20,6 @@ Explained<std::string> real_path(const std::string& path);
 /// Everything before the last slash; "/" for a file of the root.
 std::string folder_of(std::string_view path);
 std::string_view file_name_of(std::string_view path);
-
-/// The content of a regular file of at most `limit` bytes. Never waits: a pipe or a device is refused.
-Explained<std::string> read_small_file(const std::string& path, size_t limit);
 
 /// The names in a folder that end in `suffix` and do not begin with a dot, sorted by bytes.
 Explained<std::vector<std::string>> list_folder(const std::string& path, std::string_view suffix);

@@ -13,31 +13,6 @@ using ::testing::HasSubstr;
 
 class Files : public ScratchWorld {};
 
-TEST_F(Files, ReadsAFileUpToItsLimit) {
-  const auto file = write("a", "0123456789");
-  EXPECT_EQ(read_small_file(file, 10), "0123456789");
-  EXPECT_EQ(read_small_file(file, 9).error(), "10 bytes; at most 9 are read");
-  EXPECT_EQ(read_small_file(write("empty", ""), 10), "");
-}
-
-TEST_F(Files, ReadsAFileWhoseSizeTheKernelDoesNotKnow) {
-  const auto text = read_small_file("/proc/self/status", 1 << 20);
-  ASSERT_TRUE(text);
-  EXPECT_THAT(*text, HasSubstr("Name:"));
-}
-
-TEST_F(Files, NeverWaitsForAPipe) {
-  const std::string pipe = root / "pipe";
-  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
-  EXPECT_EQ(read_small_file(pipe, 10).error(), "not a regular file");
-  EXPECT_EQ(read_small_file("/dev/zero", 10).error(), "not a regular file");
-  EXPECT_EQ(read_small_file(root, 10).error(), "not a regular file");
-}
-
-TEST_F(Files, SaysWhyAFileCannotBeRead) {
-  EXPECT_EQ(read_small_file(root / "none", 10).error(), "No such file or directory");
-}
-
 TEST_F(Files, ListsAFolderSortedByBytes) {
   for (const char* name : {"b.json", "a.json", "B.json", ".hidden.json", "c.json~", "10.json", "9.json"}) {
     write(std::string("folder/") + name, "");

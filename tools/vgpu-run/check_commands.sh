@@ -34,7 +34,7 @@ VGPU_WATCHDOG=soon refused "VGPU_WATCHDOG: 'soon' is no number of seconds" true
 VGPU_WATCHDOG=-1 refused "VGPU_WATCHDOG: '-1' is no number of seconds" --env
 refused '--watchdog needs a number' --watchdog= true
 refused '--log-file needs a path' --log-file '' true
-refused 'cannot be read: Is a directory' --gpu /tmp true
+refused 'cannot be read: not a regular file' --gpu /tmp true
 
 # Files are found by children that have gone elsewhere.
 elsewhere=$(cd "$(mktemp -d)" && pwd -P)

@@ -2,20 +2,17 @@
 
 #include <algorithm>
 #include <cctype>
-#include <cerrno>
-#include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <iterator>
 #include <limits>
-#include <memory>
 #include <set>
 #include <utility>
 
 #include <fmt/core.h>
 
 #include "loader/text/json_reader.hpp"
+#include "loader/text/small_file.hpp"
 #include "loader/text/words.hpp"
 #include "plugins/vgpu/devices/built_in_boards.hpp"
 
@@ -189,16 +186,9 @@ Board::SaveArea Board::save_area() const {
 namespace {
 
 BoardOr read_board_file(const std::string& path) {
-  const auto unreadable = [&] {
-    return tl::unexpected(fmt::format("{}: cannot be read: {}", path, std::strerror(errno)));
-  };
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rbe"), &std::fclose);
-  if (!file) return unreadable();
-  std::string text;
-  char piece[4096];
-  while (const size_t got = std::fread(piece, 1, sizeof piece, file.get())) text.append(piece, got);
-  if (std::ferror(file.get()) != 0) return unreadable();  // a folder, too
-  return read_board(text, path);
+  const auto text = read_small_file(path, kMaxJsonBytes);
+  if (!text) return tl::unexpected(fmt::format("{}: cannot be read: {}", path, text.error()));
+  return read_board(*text, path);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <nlohmann/json.hpp>
 #include <set>
@@ -79,6 +80,13 @@ TEST(Board, IsFoundInTheFoldersOfTheSearchPath) {
   EXPECT_THAT(find_board("aurora").error(), HasSubstr("broken.json"));
   ::unsetenv("VGPU_BOARD_PATH");
   std::filesystem::remove_all(folder);
+}
+
+TEST(Board, IsNotReadFromAPipeThatNobodyWrites) {
+  const auto pipe = std::filesystem::path(::testing::TempDir()) / "vgpu_board.json";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_EQ(find_board(pipe.string()).error(), pipe.string() + ": cannot be read: not a regular file");
+  std::filesystem::remove(pipe);
 }
 
 TEST(BoardSchema, OnlyAChipThatIsMadeUpHasAnyVersion) {

@@ -63,7 +63,7 @@ TEST(Machine, ErrorsNameWhatIsWrong) {
   EXPECT_THAT(parse_machine("gfx900:vram=99999999999G", PeerLink::kPcie).error(), HasSubstr("vram"));
   EXPECT_THAT(parse_machine("./missing.json", PeerLink::kPcie).error(),
               HasSubstr("cannot be read: No such file or directory"));
-  EXPECT_THAT(parse_machine("/tmp", PeerLink::kPcie).error(), HasSubstr("cannot be read: Is a directory"));
+  EXPECT_THAT(parse_machine("/tmp", PeerLink::kPcie).error(), HasSubstr("cannot be read: not a regular file"));
 }
 
 TEST(Machine, PathsOfFilesBecomeAbsoluteAndNamesStay) {
