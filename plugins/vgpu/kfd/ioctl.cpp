@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <memory>
@@ -216,6 +217,17 @@ const IoctlEntry* find_kfd_ioctl(uint32_t number) {
   return it != kTable.end() && it->number == number ? &*it : nullptr;
 }
 
+void explain_limit(Log& log, Errno error) {
+  const char* const why =
+      error == EMFILE   ? "each buffer needs a descriptor, of which the process may have no more (ulimit -n)"
+      : error == ENFILE ? "each buffer is an open file, of which the system has no more (sysctl fs.file-max)"
+      : error == EFBIG  ? "each buffer is a file, and may not be so large (ulimit -f)"
+                        : nullptr;
+  static constinit std::atomic<bool> explained{false};
+  if (why == nullptr || explained.exchange(true)) return;
+  log(LogCategory::kWarning, "{}: {}", strerrorname_np(error), why);
+}
+
 int Process::ioctl(uint64_t request, void* argument) {
   // The kernel looks at the number alone, not at the type that stands before it.
   const auto number = static_cast<uint32_t>(request & 0xff);
@@ -245,6 +257,7 @@ int Process::ioctl(uint64_t request, void* argument) {
   } catch (const std::bad_alloc&) {
     error = ENOMEM;
   }
+  explain_limit(log_, error);
   // Results go back even with an error: how far a call came is one of them.
   if ((entry->directions & kOut) != 0 && copy_to_program(program, copy, bytes) != 0) error = EFAULT;
   if (log_.enabled(LogCategory::kIoctl)) {

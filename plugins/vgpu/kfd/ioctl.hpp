@@ -44,6 +44,10 @@ struct IoctlEntry {
 std::span<const IoctlEntry> kfd_ioctls();
 const IoctlEntry* find_kfd_ioctl(uint32_t number);
 
+/// Errors that no driver of hardware has: its buffers are files here, which limits of the process may be too low for. Says
+/// in the log, once in a process, which limit it is.
+void explain_limit(Log& log, Errno error);
+
 /// The functions by chapter; each in the file ioctl_<chapter>.cpp.
 struct KfdIoctls {
   // misc

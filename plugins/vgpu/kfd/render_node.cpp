@@ -15,6 +15,7 @@
 #include "api/support/mutex.hpp"
 #include "hsa_plugin/kfd_abi.h"
 #include "plugins/vgpu/kfd/driver_files.hpp"
+#include "plugins/vgpu/kfd/ioctl.hpp"
 #include "plugins/vgpu/kfd/user_copy.hpp"
 
 namespace rigel::vgpu {
@@ -706,6 +707,7 @@ int RenderNode::ioctl(uint64_t request, void* argument) {
   } catch (const std::bad_alloc&) {
     error = ENOMEM;
   }
+  explain_limit(process_.log(), error);
   if ((direction & 2) != 0 && copy_to_program(program, copy, shared) != 0) error = EFAULT;
   process_.log()(LogCategory::kIoctl, "drm {} = {}{}{}", it->name, -error, error == 0 ? "" : " ",
                  error == 0 ? "" : strerrorname_np(error));

@@ -917,6 +917,10 @@ void check_limits() {
   for (int fd; (fd = open("/dev/null", O_RDONLY | O_CLOEXEC)) >= 0;) taken.push_back(fd);
   const int kfd = open("/dev/kfd", O_RDWR | O_CLOEXEC);
   EXPECT(kfd == -1 && errno == EMFILE);
+  for (int i = 0; i < 2; ++i) {
+    kfd_alloc_memory a{0x100000000000, 4096, 0, 0, gpu.id, KFD_MEM_GTT | KFD_MEM_WRITABLE};
+    EXPECT(call(gpu.kfd, KFD_NR_ALLOC_MEMORY, a) == -1 && errno == EMFILE);
+  }
   for (const int fd : taken) close(fd);
   setrlimit(RLIMIT_NOFILE, &before);
   EXPECT(in_child([] {

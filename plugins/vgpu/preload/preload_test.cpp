@@ -54,6 +54,13 @@ INSTANTIATE_TEST_SUITE_P(, DriversFiles,
                                            "exec", "masks", "mappings", "races", "limits", "queues"),
                          [](const auto& row) { return std::string(row.param); });
 
+TEST(Limits, AreExplainedOnce) {
+  const ProgramResult result =
+      run_program({vgpu_run(), "--gpu", "gfx900:vram=256M", DRIVER_PROGRAM, "limits"});
+  EXPECT_EQ(result.status, 0) << result.out;
+  EXPECT_THAT(result.out, MatchesRegex("vgpu\\[[0-9]+\\] warning: EMFILE: .* \\(ulimit -n\\)\n"));
+}
+
 // What the device's threads free must not wait for locks that an ioctl holds while it waits for them.
 TEST(Allocator, ThatGivesPagesBackAtOnceStopsNothing) {
   for (const char* check : {"queues", "races"}) {
