@@ -107,11 +107,13 @@ DispatchPlan plan_dispatch(GpuMemory& memory, const QueueContext& context, uint6
                                                              work_items, context.config.max_work_group_size));
   }
   d.private_bytes = packet.words[6];
-  d.lds_bytes = packet.words[7];
-  if (d.lds_bytes > context.config.max_lds_bytes) {
+  const uint32_t group_bytes = packet.words[7];
+  if (group_bytes > context.config.max_lds_bytes) {
     return error(QueueError::kGroupMemory, fmt::format("group segment of {} bytes, at most {} fit",
-                                                       d.lds_bytes, context.config.max_lds_bytes));
+                                                       group_bytes, context.config.max_lds_bytes));
   }
+  const uint32_t lds_granules = (group_bytes + kLdsGranule - 1) / kLdsGranule;
+  d.lds_bytes = lds_granules * kLdsGranule;
 
   // Kernel
   // ---------------------------------------------------------------------------------------------------
@@ -169,7 +171,6 @@ DispatchPlan plan_dispatch(GpuMemory& memory, const QueueContext& context, uint6
   d.pgm_rsrc2 = object.rsrc2;
   d.pgm_rsrc3 = object.rsrc3;
   d.code_properties = object.properties;
-  const uint32_t lds_granules = (d.lds_bytes + 511) / 512;
   d.pgm_rsrc2 = (d.pgm_rsrc2 & ~(0x1ffu << 15)) | lds_granules << 15;
   d.trap_handler = (plan.queue_properties & aql::kPropertyTrapHandler) != 0;
   if (d.trap_handler) d.pgm_rsrc2 |= 1u << 6;

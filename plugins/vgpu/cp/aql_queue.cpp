@@ -333,7 +333,7 @@ Outcome AqlQueue::dispatch(const aql::Packet& packet) {
         "packet {} kernel {:#x} entry {:#x} grid {}x{}x{} group {}x{}x{} lds {} private {}", next_id_,
         plan.dispatch.kernel_object_va, plan.dispatch.entry_va, plan.dispatch.grid_size[0],
         plan.dispatch.grid_size[1], plan.dispatch.grid_size[2], plan.dispatch.work_group_size[0],
-        plan.dispatch.work_group_size[1], plan.dispatch.work_group_size[2], plan.dispatch.lds_bytes,
+        plan.dispatch.work_group_size[1], plan.dispatch.work_group_size[2], packet.words[7],
         plan.dispatch.private_bytes);
   start_dispatch(plan.dispatch, next_id_);
   ++next_id_;

@@ -322,7 +322,7 @@ TEST_P(AqlQueue, LoadsUserSgprsInOrder) {
   EXPECT_EQ(d.user_sgprs[12], 0x00001000u);
   EXPECT_EQ(d.user_sgprs[13], gfx8() ? 64u : 0x55u);
   EXPECT_EQ(d.pgm_rsrc2 >> 15 & 0x1ff, 2u);
-  EXPECT_EQ(d.lds_bytes, 1000u);
+  EXPECT_EQ(d.lds_bytes, 1024u) << "two granules";
   EXPECT_EQ(d.scratch_va, gfx8() ? 0x5e00001000u : 0x5500001000u);
   EXPECT_EQ(d.scratch_waves, 32u);
   EXPECT_EQ(d.scratch_wave_bytes, 4096u);

@@ -19,6 +19,8 @@ namespace rigel::vgpu {
 
 /// Most user SGPRs that hardware can load.
 constexpr uint32_t kMaxUserSgprs = 32;
+/// Bytes of LDS that are given out together; LDS_SIZE of COMPUTE_PGM_RSRC2 counts them.
+constexpr uint32_t kLdsGranule = 512;
 
 struct Dispatch {
   uint32_t queue_id = 0;
@@ -32,7 +34,7 @@ struct Dispatch {
   uint32_t work_group_size[3] = {1, 1, 1};  ///< In work-items.
   uint32_t grid_size[3] = {1, 1, 1};        ///< In work-items; the last work-group may be partial.
   uint32_t wave_size = 64;
-  uint32_t lds_bytes = 0;      ///< Group segment of one work-group.
+  uint32_t lds_bytes = 0;      ///< Of one work-group, in whole granules: where accesses are out of bounds.
   uint32_t private_bytes = 0;  ///< Scratch of one lane.
 
   // Registers, as the kernel object gives them, with what the command processor adds (LDS granules, trap).

@@ -479,7 +479,7 @@ Outcome Pm4Interpreter::dispatch(const uint32_t (&dims)[3], uint32_t initiator) 
   if (work_items > queue_.context_.config.max_work_group_size) {
     return fail(fmt::format("dispatch with work-groups of {} work-items", work_items));
   }
-  launch.lds_bytes = (launch.pgm_rsrc2 >> 15 & 0x1ff) * 512;
+  launch.lds_bytes = (launch.pgm_rsrc2 >> 15 & 0x1ff) * kLdsGranule;
   launch.user_sgpr_count = std::min<uint32_t>(launch.pgm_rsrc2 >> 1 & 0x1f, 16);
   for (uint32_t i = 0; i < launch.user_sgpr_count; ++i) {
     launch.user_sgprs[i] = compute_register(pm4::kUserData0 + i);
