@@ -17,6 +17,7 @@ constexpr uint64_t kMiB = 1 << 20;
 constexpr uint32_t kFirstRenderMinor = 128;
 constexpr size_t kMaxGpus = 64;
 constexpr std::string_view kBoardOptions[] = {"vram", "bar"};
+constexpr std::string_view kBars[] = {"large", "small"};
 constexpr std::string_view kLinks[] = {"none", "pcie", "xgmi"};  // PeerLink
 
 // Also the empty pieces, which name no board.
@@ -52,6 +53,34 @@ uint32_t make_gpu_id(const Gpu& gpu) {
   return id == 0 ? 1 : id;
 }
 
+Explained<void> set_vram(Gpu& gpu, std::string_view value) {
+  const auto size = parse_size(value);
+  if (!size) return tl::unexpected(fmt::format("vram: {}", size.error()));
+  if (*size < 16 * kMiB) return tl::unexpected(std::string("vram: at least 16M"));
+  gpu.vram_bytes = *size / 4096 * 4096;
+  return {};
+}
+
+Explained<void> set_bar(Gpu& gpu, std::string_view value) {
+  if (std::find(std::begin(kBars), std::end(kBars), value) == std::end(kBars)) {
+    return tl::unexpected(
+        fmt::format("bar: should be large or small but is {}{}", in_quotes(value), suggestion(value, kBars)));
+  }
+  gpu.large_bar = value == "large";
+  return {};
+}
+
+// NAME=VALUE
+Explained<void> set_option(Gpu& gpu, std::string_view option) {
+  const size_t equals = std::min(option.find('='), option.size());
+  const std::string_view name = option.substr(0, equals);
+  const std::string_view value = equals == option.size() ? "" : option.substr(equals + 1);
+  if (name == "vram") return set_vram(gpu, value);
+  if (name == "bar") return set_bar(gpu, value);
+  return tl::unexpected(fmt::format("unknown option {}{} (vram=<size>, bar=large|small)", in_quotes(option),
+                                    suggestion(name, kBoardOptions)));
+}
+
 tl::expected<Gpu, std::string> parse_gpu(std::string_view text) {
   const auto parts = pieces(text, ':');
   BoardOr board = find_board(parts[0]);
@@ -60,18 +89,8 @@ tl::expected<Gpu, std::string> parse_gpu(std::string_view text) {
   gpu.board = std::move(*board);
   gpu.vram_bytes = gpu.board.memory.vram_mb * kMiB;
   for (size_t i = 1; i < parts.size(); ++i) {
-    const std::string_view option = parts[i];
-    if (option.starts_with("vram=")) {
-      const auto size = parse_size(option.substr(5));
-      if (!size) return tl::unexpected(fmt::format("{}: vram: {}", parts[0], size.error()));
-      if (*size < 16 * kMiB) return tl::unexpected(fmt::format("{}: vram: at least 16M", parts[0]));
-      gpu.vram_bytes = *size / 4096 * 4096;
-    } else if (option == "bar=large" || option == "bar=small") {
-      gpu.large_bar = option == "bar=large";
-    } else {
-      return tl::unexpected(fmt::format("{}: unknown option {}{} (vram=<size>, bar=large|small)", parts[0],
-                                        in_quotes(option),
-                                        suggestion(option.substr(0, option.find('=')), kBoardOptions)));
+    if (const auto set = set_option(gpu, parts[i]); !set) {
+      return tl::unexpected(fmt::format("{}: {}", parts[0], set.error()));
     }
   }
   return gpu;

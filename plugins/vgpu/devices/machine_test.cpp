@@ -58,12 +58,17 @@ TEST(Machine, MemoryAndBarAreOptionsOfABoard) {
 
 TEST(Machine, ErrorsNameWhatIsWrong) {
   EXPECT_THAT(parse_machine("gfx900:vram=lots", PeerLink::kPcie).error(), HasSubstr("vram: 'lots'"));
+  EXPECT_EQ(parse_machine("gfx900:bar=huge", PeerLink::kPcie).error(),
+            "gfx900: bar: should be large or small but is 'huge'");
+  EXPECT_EQ(parse_machine("gfx900:bar", PeerLink::kPcie).error(),
+            "gfx900: bar: should be large or small but is ''");
   EXPECT_THAT(parse_machine("gfx900:colour=red", PeerLink::kPcie).error(), HasSubstr("colour=red"));
   EXPECT_THAT(parse_machine("gfx900,,gfx906", PeerLink::kPcie).error(), HasSubstr("no board ''"));
   EXPECT_THAT(parse_machine("gfx900:vram=99999999999G", PeerLink::kPcie).error(), HasSubstr("vram"));
   EXPECT_THAT(parse_machine("./missing.json", PeerLink::kPcie).error(),
               HasSubstr("cannot be read: No such file or directory"));
-  EXPECT_THAT(parse_machine("/tmp", PeerLink::kPcie).error(), HasSubstr("cannot be read: not a regular file"));
+  EXPECT_THAT(parse_machine("/tmp", PeerLink::kPcie).error(),
+              HasSubstr("cannot be read: not a regular file"));
 }
 
 TEST(Machine, PathsOfFilesBecomeAbsoluteAndNamesStay) {
