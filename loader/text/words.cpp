@@ -72,7 +72,8 @@ std::string_view closest(std::string_view word, std::span<const std::string_view
   for (const auto candidate : known) {
     if (candidate.size() > kLongestWord) continue;
     const size_t distance = edit_distance(word, candidate);
-    if (distance < best_distance) {
+    const bool has_nothing_of_it = distance == std::max(word.size(), candidate.size());
+    if (distance < best_distance && !has_nothing_of_it) {
       best = candidate;
       best_distance = distance;
     }

@@ -52,6 +52,8 @@ TEST(Closest, FindsWhatWasMeant) {
   EXPECT_EQ(closest("hcra", known), "");
   EXPECT_EQ(closest("acrh", known), "arch");
   EXPECT_EQ(closest("colour", known), "");
+  constexpr std::string_view kDigits[] = {"0", "1"};
+  EXPECT_EQ(closest("2", kDigits), "");
   EXPECT_EQ(closest(std::string(10'000, 'x'), known), "");
 }
 
