@@ -35,6 +35,16 @@ VGPU_WATCHDOG=-1 refused "VGPU_WATCHDOG: '-1' is no number of seconds" --env
 refused '--watchdog needs a number' --watchdog= true
 refused '--log-file needs a path' --log-file '' true
 refused 'cannot be read: not a regular file' --gpu /tmp true
+for option in --help --version --list --fidelity --env; do
+  code=0
+  said=$("$run" $option 2>&1 >/dev/full) || code=$?
+  [ "$code" = 1 ] || complain "vgpu-run $option into what is full: exit code $code"
+  expect "$said" '^vgpu-run: the output cannot be written: No space left' "$option into what is full"
+done
+if unshare -rm true 2>/dev/null; then  # a place without /proc
+  said=$(unshare -rm sh -c 'mount -t tmpfs none /proc && exec "$0" true' "$run" 2>&1) || true
+  expect "$said" '^vgpu-run: /proc/self/exe cannot be read: ' "without /proc"
+fi
 
 # Files are found by children that have gone elsewhere.
 elsewhere=$(cd "$(mktemp -d)" && pwd -P)

@@ -32,6 +32,7 @@ using namespace rigel::vgpu;
 namespace vgpu_run = rigel::vgpu_run;
 
 constexpr const char* kDefaultLink = "pcie";
+constexpr int kNotWritten = 1;
 constexpr int kUsage = 2;
 constexpr int kNoProgram = 127;
 
@@ -68,6 +69,18 @@ int complain(const std::string& text) {
   return kUsage;
 }
 
+// Ends a command that prints: the text may still be on its way, to a disk that is full.
+int end_output() {
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return 0;
+  complain(std::string("the output cannot be written: ") + std::strerror(errno));
+  return kNotWritten;
+}
+
+int print(const char* text) {
+  std::fputs(text, stdout);
+  return end_output();
+}
+
 int list_boards() {
   std::vector<BoardOr> boards = boards_in_path();
   for (const std::string_view name : built_in_board_names()) boards.push_back(find_board(name));
@@ -77,7 +90,7 @@ int list_boards() {
                 board->gfx_name().c_str(), board->compute_units(),
                 static_cast<unsigned long long>(board->memory.vram_mb), board->marketing_name.c_str());
   }
-  return 0;
+  return end_output();
 }
 
 void print_row(std::string_view set, std::string_view name, int fidelity, std::string_view note) {
@@ -101,16 +114,18 @@ int print_fidelity() {
   constexpr isa::Target kTargets[] = {{8, 0, 3}, {9, 0, 0}, {9, 0, 6}, {10, 1, 0}, {10, 3, 0}};
   for (const isa::OperationFidelity& row : exec::instruction_fidelity(kTargets))
     print_row("isa", isa::name(row.op), static_cast<int>(row.fidelity), row.note);
-  return 0;
+  return end_output();
 }
 
 // Beside us in the build tree and when installed: bin/vgpu-run, lib/libvgpu_preload.so.
-std::string find_libraries() {
+rigel::Explained<std::string> find_libraries() {
   std::error_code error;
   const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
-  if (error) return "";
+  if (error) return tl::unexpected("/proc/self/exe cannot be read: " + error.message());
   const auto folder = self.parent_path().parent_path() / VGPU_LIBDIR;
-  return std::filesystem::exists(folder / "libvgpu_preload.so", error) ? folder.string() : "";
+  if (std::filesystem::exists(folder / "libvgpu_preload.so", error)) return folder.string();
+  return tl::unexpected(
+      std::string("libvgpu_preload.so is not where it belongs, in ../" VGPU_LIBDIR " of this program"));
 }
 
 // For children that have another working directory. Without one here, what is relative stays so.
@@ -150,7 +165,7 @@ int print_environment(const std::string& libraries, const std::string& runtime, 
   for (const char* variable : {"VGPU_BOARD_PATH", "VGPU_LOG", "VGPU_LOG_FILE", "VGPU_WATCHDOG"}) {
     if (const char* value = std::getenv(variable)) std::printf("%s=%s\n", variable, value);
   }
-  return 0;
+  return end_output();
 }
 
 }  // namespace
@@ -167,8 +182,8 @@ int main(int argc, char** argv) {
       ++at;
       break;
     }
-    if (option == "--help" || option == "-h") return std::fputs(kHelp, stdout) < 0 ? 1 : 0;
-    if (option == "--version") return std::puts("vgpu-run " VGPU_VERSION) < 0 ? 1 : 0;
+    if (option == "--help" || option == "-h") return print(kHelp);
+    if (option == "--version") return print("vgpu-run " VGPU_VERSION "\n");
     if (option == "--list" || option == "--boards") return list_boards();
     if (option == "--env") {
       environment = true;
@@ -217,9 +232,9 @@ int main(int argc, char** argv) {
   if (diagnostics.has_errors()) return kUsage;
   if (at == argc && !environment) return std::fputs(kHelp, stderr), kUsage;
 
-  const std::string libraries = find_libraries();
-  if (libraries.empty())
-    return complain("libvgpu_preload.so is not where it belongs, in ../" VGPU_LIBDIR " of this program");
+  const auto found = find_libraries();
+  if (!found) return complain(found.error());
+  const std::string& libraries = *found;
   const auto runtime_folder = vgpu_run::runtime_folder(runtime, libraries);
   if (!runtime_folder) return complain(runtime_folder.error());
   for (const std::string& why :
