@@ -58,6 +58,14 @@ class Generator {
   uint32_t n(uint32_t end) { return draw_.below(end); }
   static std::string number(uint32_t value) { return fmt::format("{:#x}u", value); }
 
+  // An index that is less by as much as the expression around it adds: what is left of it may be negative where the addition
+  // becomes part of an instruction.
+  std::string displaced(const std::string& index) {
+    if (!draw_.one_in(3)) return index;
+    const uint32_t by = one_of({1u, 4u, 16u, 60u, 256u, 1000u, 3000u});
+    return fmt::format("(opaque((int)({}) - {}) + {})", index, by, by);
+  }
+
   // Expressions: of uint, int, ulong, float, double, half.
   std::string u(int depth) {
     if (depth <= 0 || draw_.one_in(4)) {
@@ -81,7 +89,8 @@ class Generator {
         case 8:
           return "(uint)s->b0";
         case 9:
-          return fmt::format("s->a[({}) & 7]", depth > -2 ? u(depth - 2) : "lid");
+          return fmt::format("s->a[{}]",
+                             displaced(fmt::format("({}) & 7", depth > -2 ? u(depth - 2) : "lid")));
         case 10:
           return fmt::format("f_bits(s->f{})", n(3));
         case 11:
@@ -303,7 +312,8 @@ class Generator {
       case 10:
         return vectors();
       case 11:
-        return simple(fmt::format("s->a[{} & 7] {} {}", u(1), one_of({"=", "+=", "^="}), u(2)));
+        return simple(
+            fmt::format("s->a[{}] {} {}", displaced(u(1) + " & 7"), one_of({"=", "+=", "^="}), u(2)));
       case 12:
       case 13:
         return load();
@@ -431,12 +441,12 @@ class Generator {
     const uint32_t mask = (bytes - 1) & ~(a.alignment - 1);
     const uint32_t half = a.alignment < a.bytes ? mask >> 1 & ~(a.alignment - 1) : mask;
     if (draw_.one_in(6)) {
-      return simple(fmt::format(
-          "s->f{} = clean_f(bits_f(*(GLOBAL const uint *)((GLOBAL const uchar *)in + (({}) & {}u))))", n(3),
-          at, (bytes - 1) & ~3u));
+      return simple(
+          fmt::format("s->f{} = clean_f(bits_f(*(GLOBAL const uint *)((GLOBAL const uchar *)in + ({}))))",
+                      n(3), displaced(fmt::format("({}) & {}u", at, (bytes - 1) & ~3u))));
     }
-    return simple(fmt::format("s->{} = *(GLOBAL const {} *)((GLOBAL const uchar *)in + (({}) & {}u))",
-                              a.variable, a.type, at, half));
+    return simple(fmt::format("s->{} = *(GLOBAL const {} *)((GLOBAL const uchar *)in + ({}))", a.variable,
+                              a.type, displaced(fmt::format("({}) & {}u", at, half))));
   }
 
   // In one's own part of the output.
@@ -470,7 +480,7 @@ class Generator {
               : fmt::format("(lid ^ {}u) * {}u + {}u", one_of({1, 2, 4, 16, 31, 63}), 16 / a.alignment, n(3));
       at = fmt::format("(({}) % {}u) * {}u", who, places, a.alignment);
     }
-    const std::string place = fmt::format("*(LOCAL {} *)((LOCAL uchar *)lds + {})", type, at);
+    const std::string place = fmt::format("*(LOCAL {} *)((LOCAL uchar *)lds + {})", type, displaced(at));
     if (owns_local_ && !draw_.one_in(4)) return simple(fmt::format("{} = s->{}", place, a.variable));
     if (!owns_local_ && draw_.one_in(6)) {
       return simple(fmt::format("s->u{} += lds[{}u + ({} & {}u)]", n(4), words, u(1), kLocalSums - 1));
@@ -629,6 +639,11 @@ static inline float4 clean_f4(float4 x) {
 static inline half half_f(float x) { __asm__("" : "+v"(x)); return (half)x; }
 #else
 static inline half half_f(float x) { return (half)x; }
+#endif
+#ifdef HOST
+static inline int opaque(int x) { return x; }
+#else
+static inline int opaque(int x) { __asm__("" : "+v"(x)); return x; }
 #endif
 static inline int whole_f(float x) { return x > -2e9f && x < 2e9f ? (int)x : 7; }
 static inline uint lesser(uint a, uint b) { return a < b ? a : b; }
