@@ -264,18 +264,30 @@ void* Kfd::registers(KfdGpu& gpu) {
   return gpu.registers;
 }
 
-Result<KfdBlock> Kfd::event_page(bool& is_new) {
-  is_new = event_page_.address == nullptr;
-  if (is_new) {
+Result<void*> Kfd::event_page() {
+  if (event_page_.address == nullptr) {
     const auto page = allocate(
         *gpus_.front(), {.flags = KFD_MEM_GTT | KFD_MEM_WRITABLE | KFD_MEM_COHERENT | KFD_MEM_NO_SUBSTITUTE,
                          .size = KFD_EVENT_PAGE_BYTES});
-    if (!page) return page;
+    if (!page) return error(page.error());
     event_page_ = *page;
   }
   const Status status = map(event_page_.handle, all_gpu_ids());
   if (status != HSA_STATUS_SUCCESS) return error(status);
-  return event_page_;
+  return event_page_.address;
+}
+
+Result<uint32_t> Kfd::create_event(uint32_t type) {
+  kfd_create_event arguments{};
+  if (!event_page_is_known_) arguments.event_page_offset = event_page_.handle;
+  arguments.event_type = type;
+  arguments.auto_reset = 1;
+  const int problem = call(KFD_NR_CREATE_EVENT, arguments);
+  if (problem != 0) {
+    return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "CREATE_EVENT of type {}: {}", type, text_of(problem));
+  }
+  event_page_is_known_ = true;
+  return arguments.event_id;
 }
 
 Result<kfd_get_clock_counters> Kfd::clocks(const KfdGpu* gpu) const {

@@ -115,9 +115,11 @@ class Kfd {
   /// The page of registers that user mode may write (cache flushes over PCIe): null if there is none.
   void* registers(KfdGpu& gpu);
 
-  /// The page of the process's events, which all GPUs reach. `is_new`: the kernel does not know it yet. Not
-  /// before the last GPU has been added.
-  Result<KfdBlock> event_page(bool& is_new);
+  /// The page of the process's events, which all GPUs reach. Not before the last GPU has been added.
+  Result<void*> event_page();
+  /// An event that resets itself, of a type (KFD_EVENT_). After event_page, which the first one that is made gives to the
+  /// kernel.
+  Result<uint32_t> create_event(uint32_t type);
 
   /// Tells the driver, from interface 1.13 on, that a runtime is here whose loaded code a debugger finds at
   /// `r_debug`: from then on it reports errors of queues as exceptions. Before the first queue; once for each
@@ -223,6 +225,7 @@ class Kfd {
   std::vector<KfdGpu*> gpus_;    // in use
   bool runtime_enabled_ = false;
   KfdBlock event_page_;
+  bool event_page_is_known_ = false;  // to the kernel, for the life of the process
   uint64_t address_limit_ = (uint64_t{1} << 47) - 1;
   mutable std::atomic<uint64_t> low_hint_{0};  // where to look for addresses below 40 bits
 };

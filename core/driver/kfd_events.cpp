@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cstring>
 #include <system_error>
+#include <utility>
 
 #include "api/support/mutex.hpp"
 #include "core/base/program_signals.hpp"
@@ -14,26 +15,17 @@ namespace rigel {
 
 Result<std::unique_ptr<KfdEvents>> KfdEvents::create(Kfd& kfd, Callbacks callbacks) {
   std::unique_ptr<KfdEvents> events(new KfdEvents(kfd, std::move(callbacks)));
-  bool is_new = false;
-  const auto page = kfd.event_page(is_new);
+  const auto page = kfd.event_page();
   if (!page) return error(page.error());
-  const auto signal = events->create_event(KFD_EVENT_SIGNAL, is_new ? page->handle : 0);
-  if (!signal) return error(signal.error());
-  events->signal_event_ = *signal;
-  events->mailboxes_ = reinterpret_cast<uint64_t>(page->address);
-  const auto alarm = events->create_event(KFD_EVENT_SIGNAL, 0);
-  if (!alarm) return error(alarm.error());
-  events->alarm_event_ = *alarm;
-  const auto memory = events->create_event(KFD_EVENT_MEMORY, 0);
-  if (!memory) return error(memory.error());
-  events->memory_event_ = *memory;
-  const auto hardware = events->create_event(KFD_EVENT_HW_EXCEPTION, 0);
-  if (!hardware) return error(hardware.error());
-  events->hardware_event_ = *hardware;
-  for (uint32_t* const control : {&events->thread_event_, &events->leader_event_}) {
-    const auto event = events->create_event(KFD_EVENT_SIGNAL, 0);
+  events->mailboxes_ = reinterpret_cast<uint64_t>(*page);
+  const std::pair<uint32_t*, uint32_t> wanted[] = {
+      {&events->signal_event_, KFD_EVENT_SIGNAL}, {&events->alarm_event_, KFD_EVENT_SIGNAL},
+      {&events->memory_event_, KFD_EVENT_MEMORY}, {&events->hardware_event_, KFD_EVENT_HW_EXCEPTION},
+      {&events->thread_event_, KFD_EVENT_SIGNAL}, {&events->leader_event_, KFD_EVENT_SIGNAL}};
+  for (const auto& [id, type] : wanted) {
+    const auto event = kfd.create_event(type);
     if (!event) return error(event.error());
-    *control = *event;
+    *id = *event;
   }
   return events;
 }
@@ -45,17 +37,6 @@ KfdEvents::~KfdEvents() {
     kfd_event_ref gone{id, 0};
     if (id != 0) kfd_.call(KFD_NR_DESTROY_EVENT, gone);
   }
-}
-
-Result<uint32_t> KfdEvents::create_event(uint32_t type, uint64_t page_handle) {
-  kfd_create_event arguments{};
-  arguments.event_page_offset = page_handle;
-  arguments.event_type = type;
-  arguments.auto_reset = 1;
-  const int problem = kfd_.call(KFD_NR_CREATE_EVENT, arguments);
-  if (problem == 0) return arguments.event_id;
-  return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "CREATE_EVENT of type {}: {}", type,
-              std::strerror(-problem));
 }
 
 Status KfdEvents::start() {

@@ -65,7 +65,6 @@ class KfdEvents {
 
  private:
   KfdEvents(Kfd& kfd, Callbacks callbacks) : kfd_(kfd), callbacks_(std::move(callbacks)) {}
-  Result<uint32_t> create_event(uint32_t type, uint64_t page_handle);
   void work();
   void set(uint32_t event) noexcept;
   /// 0, or a negative errno, which is in the log then.

@@ -2,6 +2,7 @@
 #include "core/driver/kfd.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -10,6 +11,7 @@
 
 #include "core/driver/board_name.hpp"
 #include "core/driver/device_signals.hpp"
+#include "core/driver/kfd_events.hpp"
 #include "core/driver/testing/boards.hpp"
 #include "core/driver/testing/vgpu.hpp"
 #include "core/signal/signal_pool.hpp"
@@ -250,6 +252,39 @@ TEST(KfdSharing, WhatIsNoDmabufIsRefused) {
     EXPECT_EQ(kfd->dmabuf_info(descriptor).error(), HSA_STATUS_ERROR_INVALID_ARGUMENT);
   }
   EXPECT_EQ(kfd->export_dmabuf(12345).error(), HSA_STATUS_ERROR_INVALID_ARGUMENT);
+}
+
+/// One ioctl of /dev/kfd fails, once. Counts the pages of events that the driver has taken.
+struct FailsOnce {
+  static inline uint32_t number = 0;
+  static inline int pages = 0;
+
+  static int32_t ioctl(void* driver, int32_t fd, uint64_t request, void* argument) {
+    if (_IOC_TYPE(request) != KFD_ABI_IOCTL_TYPE) return testing::vgpu_ioctl(driver, fd, request, argument);
+    if (_IOC_NR(request) == number) return number = 0, -ENOMEM;
+    const bool has_page = _IOC_NR(request) == KFD_NR_CREATE_EVENT &&
+                          static_cast<const kfd_create_event*>(argument)->event_page_offset != 0;
+    const int32_t result = testing::vgpu_ioctl(driver, fd, request, argument);
+    pages += has_page && result == 0;
+    return result;
+  }
+};
+
+// A connection to the kernel is kept when its GPUs are left out, and found again by the next life of the runtime.
+TEST(KfdEvents, GiveTheirPageToADriverThatHasNotTakenIt) {
+  for (const uint32_t number : {KFD_NR_ALLOC_MEMORY, KFD_NR_MAP_MEMORY, KFD_NR_CREATE_EVENT}) {
+    SCOPED_TRACE(number);
+    const auto kfd = open_vgpu("gfx900:vram=64M", FailsOnce::ioctl);
+    ASSERT_NE(kfd, nullptr);
+    FailsOnce::number = number;
+    FailsOnce::pages = 0;
+    EXPECT_FALSE(KfdEvents::create(*kfd, {}));
+    EXPECT_EQ(FailsOnce::number, 0u) << "it has failed";
+    for (int life = 0; life < 2; ++life) {
+      EXPECT_TRUE(KfdEvents::create(*kfd, {}));
+      EXPECT_EQ(FailsOnce::pages, 1);
+    }
+  }
 }
 
 TEST(DeviceSignals, AreSeenAnewByEachLifeOfTheRuntime) {

@@ -13,21 +13,27 @@
 
 namespace rigel::testing {
 
-/// Null if it does not start. `gpus` as of the option of this name.
-inline std::unique_ptr<Transport> start_vgpu(const std::string& gpus) {
+using Ioctl = decltype(hsadrv_ops_t::ioctl);
+/// Its own ioctl, once it has been started, for the one that stands in its place.
+inline Ioctl vgpu_ioctl = nullptr;
+
+/// Null if it does not start. `gpus` as of the option of this name. `instead` is called for every ioctl, if it is there.
+inline std::unique_ptr<Transport> start_vgpu(const std::string& gpus, Ioctl instead = nullptr) {
   const auto table = query_module<hsadrv_driver_t>(RIGEL_VGPU_DRIVER, HSADRV_ENTRY_SYMBOL, HSADRV_ABI_MAJOR,
                                                    HSADRV_ABI_MINOR);
   if (!table) return nullptr;
-  const auto driver = read_driver_table(*table, RIGEL_VGPU_DRIVER);
+  auto driver = read_driver_table(*table, RIGEL_VGPU_DRIVER);
   if (!driver) return nullptr;
+  vgpu_ioctl = driver->ops.ioctl;
+  if (instead != nullptr) driver->ops.ioctl = instead;
   std::vector<std::string> errors;
   auto transport = Transport::start(*driver, R"({"gpus": ")" + boards(gpus) + R"("})", errors);
   return transport ? std::move(*transport) : nullptr;
 }
 
 /// The connection to it, with all of its GPUs.
-inline std::unique_ptr<Kfd> open_vgpu(const std::string& gpus) {
-  auto transport = start_vgpu(gpus);
+inline std::unique_ptr<Kfd> open_vgpu(const std::string& gpus, Ioctl instead = nullptr) {
+  auto transport = start_vgpu(gpus, instead);
   if (transport == nullptr) return nullptr;
   std::string why;
   auto kfd = Kfd::open(std::move(transport), why);
