@@ -296,12 +296,12 @@ Status VirtualMemory::map(void* va, size_t size, size_t in_offset, hsa_amd_vmem_
   if (mapping_around(start) != mappings_.end() || (next != mappings_.end() && next->first - start < size)) {
     return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "something is mapped in {} bytes at {} already", size, va);
   }
-  const auto mapping = mappings_.emplace(start, Mapping{size, memory, {}, nullptr}).first;
+  // Known to others once it is there; that takes no more memory.
+  Mappings made;
+  made.emplace(start, Mapping{size, memory, {}, nullptr});
   const Status status = memory->physical->map(va, size);
-  if (status != HSA_STATUS_SUCCESS) {
-    mappings_.erase(mapping);
-    return status;
-  }
+  if (status != HSA_STATUS_SUCCESS) return status;
+  mappings_.merge(made);
   ++memory->mappings;
   return HSA_STATUS_SUCCESS;
 }

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <cstring>
+#include <new>
 #include <random>
 
 #include "core/memory/memory_fixture.hpp"
@@ -23,6 +24,41 @@ using testing::kNobody;
 
 constexpr size_t kPage = 4096;
 
+// A device whose virtual memory can be made to refuse, or to run out of memory itself.
+enum class Mood { kObliges, kRefuses, kThrows };
+
+class Moody final : public PhysicalMemory {
+ public:
+  explicit Moody(const Mood& mood) : mood_(mood) {}
+  Status map(void*, size_t) override {
+    if (mood_ == Mood::kThrows) throw std::bad_alloc();
+    return mood_ == Mood::kRefuses ? HSA_STATUS_ERROR_OUT_OF_RESOURCES : HSA_STATUS_SUCCESS;
+  }
+  void unmap(void*, size_t) noexcept override {}
+  Status set_access(void*, size_t, const MappingAccess&) override {
+    if (mood_ == Mood::kThrows) throw std::bad_alloc();
+    return mood_ == Mood::kRefuses ? HSA_STATUS_ERROR_OUT_OF_RESOURCES : HSA_STATUS_SUCCESS;
+  }
+  Result<int> export_descriptor() override { return error(HSA_STATUS_ERROR_OUT_OF_RESOURCES); }
+
+ private:
+  const Mood& mood_;
+};
+
+class MoodyProvider final : public MemoryProvider {
+ public:
+  explicit MoodyProvider(const Mood& mood) : mood_(mood) {}
+  Result<Backing> map(const BlockRequest&) override { return error(HSA_STATUS_ERROR_OUT_OF_RESOURCES); }
+  void unmap(const Backing&) noexcept override {}
+  Status set_access(const Backing&, const AgentSet&) override { return HSA_STATUS_SUCCESS; }
+  Result<std::unique_ptr<PhysicalMemory>> create_physical(size_t, uint32_t) override {
+    return Result<std::unique_ptr<PhysicalMemory>>(std::make_unique<Moody>(mood_));
+  }
+
+ private:
+  const Mood& mood_;
+};
+
 class Virtual : public ::testing::Test {
  protected:
   Virtual() {
@@ -36,11 +72,20 @@ class Virtual : public ::testing::Test {
     return static_cast<unsigned char*>(va);
   }
 
-  hsa_amd_vmem_alloc_handle_t create(size_t size) {
+  hsa_amd_vmem_alloc_handle_t create(size_t size) { return create(size, testing::fine_pool(memory)); }
+  hsa_amd_vmem_alloc_handle_t create(size_t size, hsa_amd_memory_pool_t pool) {
     hsa_amd_vmem_alloc_handle_t handle{};
-    EXPECT_EQ(vmem.handle_create(testing::fine_pool(memory), size, MEMORY_TYPE_NONE, 0, &handle),
-              HSA_STATUS_SUCCESS);
+    EXPECT_EQ(vmem.handle_create(pool, size, MEMORY_TYPE_NONE, 0, &handle), HSA_STATUS_SUCCESS);
     return handle;
+  }
+
+  hsa_amd_memory_pool_t moody_pool(const Mood& mood) {
+    HeapFacts facts;
+    facts.owner = kGpu0;
+    facts.location = HSA_AMD_MEMORY_POOL_LOCATION_GPU;
+    facts.global_flags = HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_COARSE_GRAINED;
+    facts.size = facts.allocation_limit = 1 << 30;
+    return memory.add_heap(facts, std::make_unique<MoodyProvider>(mood)).pool();
   }
 
   Status allow(void* va, size_t size, hsa_access_permission_t permission, hsa_agent_t agent = kCpu0) {
@@ -426,59 +471,31 @@ TEST_F(Virtual, AgentsAreAllowedAccessTheOldWayToo) {
             HSA_STATUS_ERROR_INVALID_ALLOCATION);
 }
 
-// A device whose virtual memory can be made to refuse.
-class Refusing final : public PhysicalMemory {
- public:
-  explicit Refusing(bool& refuses) : refuses_(refuses) {}
-  Status map(void*, size_t) override {
-    return refuses_ ? HSA_STATUS_ERROR_OUT_OF_RESOURCES : HSA_STATUS_SUCCESS;
-  }
-  void unmap(void*, size_t) noexcept override {}
-  Status set_access(void*, size_t, const MappingAccess&) override {
-    return refuses_ ? HSA_STATUS_ERROR_OUT_OF_RESOURCES : HSA_STATUS_SUCCESS;
-  }
-  Result<int> export_descriptor() override { return error(HSA_STATUS_ERROR_OUT_OF_RESOURCES); }
-
- private:
-  bool& refuses_;
-};
-
-class RefusingProvider final : public MemoryProvider {
- public:
-  explicit RefusingProvider(bool& refuses) : refuses_(refuses) {}
-  Result<Backing> map(const BlockRequest&) override { return error(HSA_STATUS_ERROR_OUT_OF_RESOURCES); }
-  void unmap(const Backing&) noexcept override {}
-  Status set_access(const Backing&, const AgentSet&) override { return HSA_STATUS_SUCCESS; }
-  Result<std::unique_ptr<PhysicalMemory>> create_physical(size_t, uint32_t) override {
-    return Result<std::unique_ptr<PhysicalMemory>>(std::make_unique<Refusing>(refuses_));
-  }
-
- private:
-  bool& refuses_;
-};
-
 TEST_F(Virtual, AccessIsSetForAllMappingsOrNone) {
-  bool refuses = false;
-  HeapFacts facts;
-  facts.owner = kGpu0;
-  facts.location = HSA_AMD_MEMORY_POOL_LOCATION_GPU;
-  facts.global_flags = HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_COARSE_GRAINED;
-  facts.size = facts.allocation_limit = 1 << 30;
-  const auto pool = memory.add_heap(facts, std::make_unique<RefusingProvider>(refuses)).pool();
-  hsa_amd_vmem_alloc_handle_t device{};
-  ASSERT_EQ(vmem.handle_create(pool, kPage, MEMORY_TYPE_NONE, 0, &device), HSA_STATUS_SUCCESS);
+  Mood mood = Mood::kObliges;
+  const auto device = create(kPage, moody_pool(mood));
   const auto host = create(kPage);
   unsigned char* va = reserve(3 * kPage);
   ASSERT_EQ(vmem.map(va, kPage, 0, host, 0), HSA_STATUS_SUCCESS);
   ASSERT_EQ(vmem.map(va + kPage, kPage, 0, device, 0), HSA_STATUS_SUCCESS);
-  refuses = true;
+  mood = Mood::kRefuses;
   EXPECT_EQ(allow(va, 2 * kPage, HSA_ACCESS_PERMISSION_RW), HSA_STATUS_ERROR_OUT_OF_RESOURCES);
   EXPECT_EQ(permission_of(va, kCpu0), HSA_ACCESS_PERMISSION_NONE);
   EXPECT_DEATH(va[0] = 1, "");
   EXPECT_EQ(vmem.map(va + 2 * kPage, kPage, 0, device, 0), HSA_STATUS_ERROR_OUT_OF_RESOURCES);
-  refuses = false;
+  mood = Mood::kObliges;
   EXPECT_EQ(vmem.map(va + 2 * kPage, kPage, 0, device, 0), HSA_STATUS_SUCCESS)
       << "a failed mapping leaves no trace";
+}
+
+TEST_F(Virtual, AMappingThatThereIsNoMemoryForLeavesNoTrace) {
+  Mood mood = Mood::kThrows;
+  const auto device = create(kPage, moody_pool(mood));
+  unsigned char* va = reserve(kPage);
+  EXPECT_THROW(static_cast<void>(vmem.map(va, kPage, 0, device, 0)), std::bad_alloc);
+  EXPECT_EQ(info(va).type, HSA_EXT_POINTER_TYPE_RESERVED_ADDR);
+  EXPECT_EQ(vmem.handle_release(device), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(vmem.address_free(va, kPage), HSA_STATUS_SUCCESS) << "nothing is mapped there";
 }
 
 TEST_F(Virtual, BehavesLikeAModelUnderRandomUse) {
