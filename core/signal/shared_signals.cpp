@@ -9,7 +9,6 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
-#include <deque>
 #include <memory>
 #include <new>
 #include <optional>
@@ -36,30 +35,34 @@ struct SharedPage {
 };
 static_assert(sizeof(SharedPage) <= kPage);
 
-struct Slab {
-  std::byte* base = nullptr;
-  std::array<std::atomic<Signal*>, kPlacesPerSlab> halves{};  // made when a place is first used, and kept
+// Free places are in a queue, those longest empty first: late comers find them empty. It goes through the places
+// themselves, so that to give one back takes no memory.
+struct Books {
+  Mutex mutex;
+  uint32_t first_free RIGEL_GUARDED_BY(mutex) = 0;
+  uint32_t last_free RIGEL_GUARDED_BY(mutex) = 0;
+  size_t free_count RIGEL_GUARDED_BY(mutex) = 0;
+  uint32_t epoch RIGEL_GUARDED_BY(mutex) = 0;  // of the pool's allocator, whose slabs the free places are in
+  DescriptorServer* server RIGEL_GUARDED_BY(mutex) = nullptr;
 };
+constinit Books books;
 
 struct Place {
   int descriptor = -1;  // of the page; -1: nothing is there
   std::optional<Ticket> ticket;
+  uint32_t next_free = 0;
+};
+
+struct Slab {
+  std::byte* base = nullptr;
+  std::array<std::atomic<Signal*>, kPlacesPerSlab> halves{};  // made when a place is first used, and kept
+  std::array<Place, kPlacesPerSlab> places RIGEL_GUARDED_BY(books.mutex){};
 };
 
 // Slabs are found without the lock: entries are only added. Leaked, as signals live to the end of the
 // process.
 constinit std::array<std::atomic<Slab*>, kMaxSlabs> slabs{};
 constinit std::atomic<uint32_t> slab_count{0};
-
-struct Books {
-  Mutex mutex;
-  std::array<std::array<Place, kPlacesPerSlab>, kMaxSlabs>* places RIGEL_GUARDED_BY(mutex) = nullptr;
-  std::deque<uint32_t>* free RIGEL_GUARDED_BY(mutex) =
-      nullptr;  // places, those longest empty first: late comers find them empty
-  uint32_t epoch RIGEL_GUARDED_BY(mutex) = 0;  // of the pool's allocator, whose slabs the free places are in
-  DescriptorServer* server RIGEL_GUARDED_BY(mutex) = nullptr;
-};
-constinit Books books;
 
 // The place around an address, or none.
 std::optional<uint32_t> place_of(const void* address) noexcept {
@@ -72,72 +75,78 @@ std::optional<uint32_t> place_of(const void* address) noexcept {
   return std::nullopt;
 }
 
+Slab& slab_of(uint32_t place) noexcept {
+  return *slabs[place / kPlacesPerSlab].load(std::memory_order_relaxed);
+}
+
 std::byte* address_of(uint32_t place) noexcept {
-  return slabs[place / kPlacesPerSlab].load(std::memory_order_relaxed)->base + place % kPlacesPerSlab * kPage;
+  return slab_of(place).base + place % kPlacesPerSlab * kPage;
 }
 
 std::atomic<Signal*>& half_of(uint32_t place) noexcept {
-  return slabs[place / kPlacesPerSlab].load(std::memory_order_relaxed)->halves[place % kPlacesPerSlab];
+  return slab_of(place).halves[place % kPlacesPerSlab];
 }
 
-Place& books_of(uint32_t place) RIGEL_REQUIRES(books.mutex) {
-  return (*books.places)[place / kPlacesPerSlab][place % kPlacesPerSlab];
+Place& books_of(uint32_t place) noexcept RIGEL_REQUIRES(books.mutex) {
+  return slab_of(place).places[place % kPlacesPerSlab];
 }
 
-bool add_slab() RIGEL_REQUIRES(books.mutex) {
+void give_back(uint32_t place) noexcept RIGEL_REQUIRES(books.mutex) {
+  (books.free_count == 0 ? books.first_free : books_of(books.last_free).next_free) = place;
+  books.last_free = place;
+  ++books.free_count;
+}
+
+bool add_slab() noexcept RIGEL_REQUIRES(books.mutex) {
   const uint32_t count = slab_count.load(std::memory_order_relaxed);
   if (count == kMaxSlabs) return false;
-  auto slab = std::make_unique<Slab>();
+  std::unique_ptr<Slab> slab(new (std::nothrow) Slab);
+  if (slab == nullptr) return false;
   slab->base = static_cast<std::byte*>(signal_pool::take_slab());
   if (slab->base == nullptr) return false;
-  for (uint32_t i = 0; i < kPlacesPerSlab; ++i) books.free->push_back(count * kPlacesPerSlab + i);
   slabs[count].store(slab.release(), std::memory_order_relaxed);
   slab_count.store(count + 1, std::memory_order_release);
+  for (uint32_t i = 0; i < kPlacesPerSlab; ++i) give_back(count * kPlacesPerSlab + i);
   return true;
 }
 
-std::optional<uint32_t> take_place() RIGEL_REQUIRES(books.mutex) {
-  if (books.places == nullptr) {
-    books.places = new std::array<std::array<Place, kPlacesPerSlab>, kMaxSlabs>;
-    books.free = new std::deque<uint32_t>;
-  }
+std::optional<uint32_t> take_place() noexcept RIGEL_REQUIRES(books.mutex) {
   // Devices may not see the slabs of an earlier allocator.
   if (const uint32_t epoch = signal_pool::allocator_epoch(); epoch != books.epoch) {
-    books.free->clear();
+    books.free_count = 0;
     books.epoch = epoch;
   }
   // Half of a slab stays empty, so that a place is not used again at once.
-  if (books.free->size() <= kPlacesPerSlab / 2 && !add_slab() && books.free->empty()) return std::nullopt;
-  const uint32_t place = books.free->front();
+  if (books.free_count <= kPlacesPerSlab / 2 && !add_slab() && books.free_count == 0) return std::nullopt;
+  const uint32_t place = books.first_free;
   if (half_of(place).load(std::memory_order_relaxed) == nullptr) {
     Signal* const half = signal_pool::create(0, kSignalSilent);
     if (half == nullptr) return std::nullopt;
     half_of(place).store(half, std::memory_order_release);
   }
-  books.free->pop_front();
+  books.first_free = books_of(place).next_free;
+  --books.free_count;
   return place;
 }
 
 // Puts the page of a descriptor, which is the place's from here on, at a place. Null if it does not go.
-SharedPage* put(uint32_t place, int descriptor) RIGEL_REQUIRES(books.mutex) {
+SharedPage* put(uint32_t place, int descriptor) noexcept RIGEL_REQUIRES(books.mutex) {
   void* const page =
       mmap(address_of(place), kPage, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, descriptor, 0);
   if (page == MAP_FAILED) {
-    books.free->push_back(place);
+    give_back(place);
     return nullptr;
   }
   books_of(place).descriptor = descriptor;
   return static_cast<SharedPage*>(page);
 }
 
-void clear(uint32_t place) RIGEL_REQUIRES(books.mutex) {
+void clear(uint32_t place) noexcept RIGEL_REQUIRES(books.mutex) {
   // Who comes late, or wakes, may look at the signal meanwhile: there is a page throughout. ThreadSanitizer would take mmap() for a
   // write of that page, but does not see the system call. If there is no memory for the mapping that is split, the page stays and
   // is nobody's.
   constexpr long kProtection = PROT_READ | PROT_WRITE, kFlags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED;
-  if (syscall(SYS_mmap, address_of(place), kPage, kProtection, kFlags, -1L, 0L) != -1) {
-    books.free->push_back(place);
-  }
+  if (syscall(SYS_mmap, address_of(place), kPage, kProtection, kFlags, -1L, 0L) != -1) give_back(place);
   Place& entry = books_of(place);
   close(entry.descriptor);
   entry.descriptor = -1;
@@ -175,7 +184,7 @@ ChangeBell* bell_of(Signal& signal) noexcept {
   return &reinterpret_cast<SharedPage*>(&signal)->bell;
 }
 
-Signal* create(int64_t initial_value, uint32_t attributes) noexcept try {
+Signal* create(int64_t initial_value, uint32_t attributes) noexcept {
   const int descriptor = memfd_create("hsa-signal", MFD_CLOEXEC | MFD_ALLOW_SEALING);
   if (descriptor < 0 || ftruncate(descriptor, kPage) != 0 || fcntl(descriptor, F_ADD_SEALS, kSeals) != 0) {
     static_cast<void>(no_memory("no file"));
@@ -199,11 +208,9 @@ Signal* create(int64_t initial_value, uint32_t attributes) noexcept try {
   page->magic = SharedPage::kMagic;
   signal.generation.store(1, std::memory_order_release);
   return &signal;
-} catch (const std::bad_alloc&) {
-  return nullptr;
 }
 
-bool destroy(Signal& signal) noexcept try {
+bool destroy(Signal& signal) noexcept {
   const auto place = place_of(&signal);
   if (!place) return false;
   const MutexLock lock(books.mutex);
@@ -214,8 +221,6 @@ bool destroy(Signal& signal) noexcept try {
   clear(*place);
   release_waiters(half);
   return true;
-} catch (const std::bad_alloc&) {
-  return true;  // the place is lost
 }
 
 void use_server(DescriptorServer* server) noexcept {
@@ -278,7 +283,7 @@ void reset_after_fork() noexcept {
     if (books_of(i).descriptor >= 0) close(books_of(i).descriptor);
     books_of(i) = {};
   }
-  if (books.free != nullptr) books.free->clear();
+  books.free_count = 0;
   if (books.server != nullptr) books.server->reset_after_fork();
   books.server = nullptr;
 }

@@ -8,9 +8,11 @@
 #include <atomic>
 #include <chrono>
 #include <filesystem>
+#include <set>
 #include <thread>
 #include <vector>
 
+#include "api/support/testing/failing_requests.hpp"
 #include "core/base/clock.hpp"
 #include "core/signal/async_dispatcher.hpp"
 #include "core/signal/signal_api.hpp"
@@ -68,6 +70,30 @@ TEST_F(SharedSignals, HaveOneValueAndTwoHandles) {
   EXPECT_EQ(of(other).load(), 1) << "the others keep it";
   EXPECT_EQ(signal_api::destroy(other), HSA_STATUS_SUCCESS);
 }
+
+#if HSABE_SANITIZER == HSABE_SANITIZER_NONE
+TEST_F(SharedSignals, HaveAPlaceEachWhereThereWasNoMemoryForMorePlaces) {
+  const size_t descriptors = open_descriptors();
+  std::vector<Signal*> all;
+  std::set<Signal*> places;
+  while (all.size() < 600) {  // one slab has 512 places
+    Signal* signal = nullptr;
+    for (int request = 0; signal == nullptr; ++request) {
+      ASSERT_LT(request, 100);
+      request_that_fails = request;
+      signal = shared_signals::create(static_cast<int64_t>(all.size()), 0);
+      request_that_fails = -1;
+    }
+    all.push_back(signal);
+    ASSERT_TRUE(places.insert(signal).second) << "it has the place of another";
+  }
+  for (size_t i = 0; i < all.size(); ++i) {
+    EXPECT_EQ(all[i]->load(), static_cast<int64_t>(i));
+    EXPECT_TRUE(shared_signals::destroy(*all[i]));
+  }
+  EXPECT_TRUE(descriptors_come_down_to(descriptors));
+}
+#endif
 
 TEST_F(SharedSignals, WakeWhoWaitsOnEitherSide) {
   const hsa_signal_t one = create(1);
