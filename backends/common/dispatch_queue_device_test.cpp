@@ -4,12 +4,14 @@
 #include <atomic>
 #include <cstring>
 #include <thread>
+#include <utility>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <hsa/hsa.h>
 #include <hsa/hsa_ext_amd.h>
 
+#include "api/support/testing/failing_requests.hpp"
 #include "backends/common/generation.hpp"
 #include "backends/common/queue_error.hpp"
 #include "backends/common/scratch_keeper.hpp"
@@ -392,6 +394,22 @@ TEST_P(Queues, AreFoundByTheTrapHandler) {
   EXPECT_THAT(host_->queue_errors(), ElementsAre(Pair(kCookie, kIllegal), Pair(kCookie + 1, kIllegal)));
   EXPECT_TRUE(queue_->stopped() && other->stopped());
 }
+
+#if HSABE_SANITIZER == HSABE_SANITIZER_NONE
+TEST_P(Queues, EndWithoutMemory) {
+  int left = -1;
+  for (int request = 0; left < 0; ++request) {
+    SCOPED_TRACE(request);
+    queue_.reset();
+    device_.reset();  // with the memory of ended queues
+    ASSERT_EQ(Device::open(gpu().family(), host_->get(), gpu().node(), device_), HSA_STATUS_SUCCESS);
+    create(kCookie, queue_, info_);
+    request_that_fails = request;
+    queue_.reset();
+    left = std::exchange(request_that_fails, -1);
+  }
+}
+#endif
 
 TEST_P(Queues, TakeMasksOfComputeUnits) {
   const uint32_t pair = 0x3, single = 0x1;

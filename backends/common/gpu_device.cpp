@@ -94,7 +94,9 @@ Device::Device(const Family& device_family, const hsabe_host_t* device_host, con
       chip(device_chip),
       facts(node_facts),
       quirks(find_quirks(device_family.quirks, node_facts)),
-      driver(facts_of(device_host)) {}
+      driver(facts_of(device_host)) {
+  spare_.reserve(kSpareQueues);
+}
 
 hsabe_status_t Device::open(const Family& family, const hsabe_host_t* host, const hsabe_node_t& node,
                             std::unique_ptr<Device>& out) {
@@ -226,7 +228,7 @@ hsabe_status_t Device::take_queue_memory(uint64_t ring_bytes, QueueMemory& out) 
   return status;
 }
 
-void Device::give_queue_memory(QueueMemory memory) {
+void Device::give_queue_memory(QueueMemory memory) noexcept {
   const MutexLock lock(mutex_);
   if (spare_.size() < kSpareQueues) spare_.push_back(std::move(memory));
 }

@@ -86,7 +86,7 @@ class Device {
 
   /// Memory for a queue whose ring has `ring_bytes`: used before, or new.
   hsabe_status_t take_queue_memory(uint64_t ring_bytes, QueueMemory& out);
-  void give_queue_memory(QueueMemory memory);
+  void give_queue_memory(QueueMemory memory) noexcept;
 
   /// Scratch of `size` bytes. On gfx8 it lies in the device's pool of addresses, from whose begin the
   /// hardware counts.
@@ -108,7 +108,7 @@ class Device {
   hsabe_status_t reserve_scratch_pool();
 
   Mutex mutex_;
-  std::vector<QueueMemory> spare_ RIGEL_GUARDED_BY(mutex_);
+  std::vector<QueueMemory> spare_ RIGEL_GUARDED_BY(mutex_);  // has room for all that are kept
 
   int32_t read_clocks_together(kfd_get_clock_counters& clocks) const;
   uint64_t measure_frequency() const;

@@ -1,5 +1,5 @@
 // For tests of what happens when memory runs out: of the requests that a thread makes, one fails. Replaces operator new
-// of the test's program, so one of its sources includes this. Not under sanitizers, which have their own.
+// of the test's program, whose sources may each include this. Not under sanitizers, which have their own.
 #pragma once
 
 #include <hsa_backend/sanitizer.h>
@@ -8,22 +8,19 @@
 #include <new>
 
 #if HSABE_SANITIZER == HSABE_SANITIZER_NONE
-namespace {
-
 // Which of the thread's next requests fails, from 0 on. Negative: none.
-[[maybe_unused]] thread_local int request_that_fails = -1;
+inline thread_local int request_that_fails = -1;
 
-}  // namespace
-
-void* operator new(size_t size) {
+// Weak, as they may not be inline.
+[[gnu::weak]] void* operator new(size_t size) {
   if (request_that_fails >= 0 && request_that_fails-- == 0) throw std::bad_alloc();
   if (void* const memory = std::malloc(size)) return memory;
   throw std::bad_alloc();
 }
-void operator delete(void* memory) noexcept {
+[[gnu::weak]] void operator delete(void* memory) noexcept {
   std::free(memory);
 }
-void operator delete(void* memory, size_t) noexcept {
+[[gnu::weak]] void operator delete(void* memory, size_t) noexcept {
   std::free(memory);
 }
 #endif
