@@ -29,12 +29,9 @@ ObjectOr make_object(Process& process, GpuContext& gpu, const kfd_alloc_memory& 
     RIGEL_REQUIRES(process.memory_mutex()) {
   // Of several kinds the driver takes the first, in the order of the bits.
   switch (a.flags & KFD_MEM_KINDS & (0 - a.flags)) {
-    case KFD_MEM_VRAM: {
-      if (const Errno error = process.take_vram(gpu, bytes); error != 0) return tl::unexpected(error);
-      auto object = MemoryObject::allocate(Kind::kVram, bytes, a.flags, gpu.index(), gpu.gpu().gpu_id);
-      if (!object) gpu.vram_used -= bytes;
-      return object;
-    }
+    case KFD_MEM_VRAM:
+      if (!Process::vram_has_room(gpu, bytes)) return tl::unexpected(ENOMEM);
+      return MemoryObject::allocate(Kind::kVram, bytes, a.flags, gpu.index(), gpu.gpu().gpu_id);
     case KFD_MEM_GTT:
       if (!process.host_has_room(Kind::kGtt, bytes)) return tl::unexpected(ENOMEM);
       return MemoryObject::allocate(Kind::kGtt, bytes, a.flags, gpu.index(), gpu.gpu().gpu_id);
@@ -93,10 +90,6 @@ Errno KfdIoctls::alloc_memory(Process& process, const IoctlCall& call) {
   buffer.object = std::move(*object);
 
   switch (buffer.object->kind()) {
-    case Kind::kVram:
-    case Kind::kGtt:
-      buffer.mmap_offset = process.make_mmap_offset(buffer.object);
-      break;
     case Kind::kDoorbell:
       // Of the render node, as for other memory, where there is nothing to map: doorbells are mapped by what
       // CREATE_QUEUE returns.
@@ -106,13 +99,12 @@ Errno KfdIoctls::alloc_memory(Process& process, const IoctlCall& call) {
     case Kind::kMmio:
       a.mmap_offset = KFD_MMAP_TYPE_MMIO | KFD_MMAP_GPU_ID(a.gpu_id);
       break;
-    case Kind::kUserptr:
+    default:
       break;
   }
-  if (buffer.mmap_offset != 0) a.mmap_offset = buffer.mmap_offset;
-  const auto handle = process.add_buffer(std::move(buffer));
-  if (!handle) return handle.error();
-  a.handle = *handle;
+  const Buffer& added = process.add_buffer(std::move(buffer));
+  if (added.mmap_offset != 0) a.mmap_offset = added.mmap_offset;
+  a.handle = added.handle;
   return 0;
 }
 

@@ -57,11 +57,7 @@ Errno KfdIoctls::import_dmabuf(Process& process, const IoctlCall& call) {
   if (!gpu->acquired()) return ENODEV;
   auto object = MemoryObject::import(static_cast<int>(a.dmabuf_fd));
   if (!object) return object.error();
-  Buffer buffer = imported_buffer(std::move(*object), a.va_addr, *gpu);
-  buffer.mmap_offset = process.make_mmap_offset(buffer.object);
-  const auto handle = process.add_buffer(std::move(buffer));
-  if (!handle) return handle.error();
-  a.handle = *handle;
+  a.handle = process.add_buffer(imported_buffer(std::move(*object), a.va_addr, *gpu)).handle;
   return 0;
 }
 
@@ -106,12 +102,9 @@ Errno KfdIoctls::ipc_import(Process& process, const IoctlCall& call) {
   auto object = MemoryObject::import(file->get());
   if (!object || (*object)->nonce() != handle.nonce) return EINVAL;
   a.flags = (*object)->flags();
-  Buffer buffer = imported_buffer(std::move(*object), a.va_addr, *gpu);
-  buffer.mmap_offset = process.make_mmap_offset(buffer.object);
-  a.mmap_offset = buffer.mmap_offset;
-  const auto added = process.add_buffer(std::move(buffer));
-  if (!added) return added.error();
-  a.handle = *added;
+  const Buffer& added = process.add_buffer(imported_buffer(std::move(*object), a.va_addr, *gpu));
+  a.mmap_offset = added.mmap_offset;
+  a.handle = added.handle;
   return 0;
 }
 

@@ -123,25 +123,35 @@ void Process::expect_host_faults() const {
   if (options_.signals) catch_host_faults();
 }
 
-ErrnoOr<uint64_t> Process::add_buffer(Buffer buffer) {
+// What needs memory comes before the first of the books is changed.
+const Buffer& Process::add_buffer(Buffer buffer) {
   const uint32_t number = next_handle_++;
   const uint64_t handle = uint64_t{gpus_[buffer.gpu_index]->gpu().gpu_id} << 32 | number;
+  const MemoryObject& object = *buffer.object;
   buffer.handle = handle;
-  buffers_by_va_.emplace(buffer.va, handle);
-  if (buffer.object->kind() == MemoryObject::Kind::kUserptr) {
+  std::multimap<uint64_t, uint64_t> by_va{{buffer.va, handle}}, userptrs;
+  Offsets offsets;
+  if (object.kind() == MemoryObject::Kind::kUserptr) {
     expect_host_faults();
-    userptrs_.emplace(reinterpret_cast<uint64_t>(buffer.object->host()), handle);
-    longest_userptr_ = std::max(longest_userptr_, buffer.object->bytes());
+    userptrs.emplace(reinterpret_cast<uint64_t>(object.host()), handle);
+  } else if (object.kind() <= MemoryObject::Kind::kGtt) {
+    offsets = next_offset(buffer.object);
+    buffer.mmap_offset = offsets.begin()->first;
   }
-  if (uint64_t* const bytes = host_bytes_of(buffer); bytes != nullptr) *bytes += buffer.object->bytes();
-  buffers_.emplace(handle, std::move(buffer));
-  return handle;
+  const Buffer& added = buffers_.emplace(handle, std::move(buffer)).first->second;
+  buffers_by_va_.merge(by_va);
+  if (!userptrs.empty()) longest_userptr_ = std::max(longest_userptr_, object.bytes());
+  userptrs_.merge(userptrs);
+  offsets_.merge(offsets);
+  if (uint64_t* const bytes = bytes_of_kind(added); bytes != nullptr) *bytes += object.bytes();
+  return added;
 }
 
-// How much of the host's memory there is of a buffer's kind; null if it is not the host's.
-uint64_t* Process::host_bytes_of(const Buffer& buffer) {
+uint64_t* Process::bytes_of_kind(const Buffer& buffer) {
   if (buffer.object->imported()) return nullptr;
   switch (buffer.object->kind()) {
+    case MemoryObject::Kind::kVram:
+      return &gpus_[buffer.gpu_index]->vram_used;
     case MemoryObject::Kind::kGtt:
       return &gtt_bytes_;
     case MemoryObject::Kind::kUserptr:
@@ -163,10 +173,8 @@ bool Process::host_has_room(MemoryObject::Kind kind, uint64_t bytes) const {
   return kind != MemoryObject::Kind::kGtt || (gtt_bytes_ <= all / 2 && bytes <= all / 2 - gtt_bytes_);
 }
 
-Errno Process::take_vram(GpuContext& gpu, uint64_t bytes) {
-  if (bytes > gpu.gpu().vram_bytes - gpu.vram_used) return ENOMEM;
-  gpu.vram_used += bytes;
-  return 0;
+bool Process::vram_has_room(const GpuContext& gpu, uint64_t bytes) {
+  return bytes <= gpu.gpu().vram_bytes - gpu.vram_used;
 }
 
 Errno Process::map_range(GpuContext& gpu, uint64_t va, uint64_t bytes, std::byte* host,
@@ -225,10 +233,7 @@ Errno Process::release_buffer(Buffer& buffer) {
   if (!buffer.queue_uses.empty()) return EBUSY;
   for (auto& gpu : gpus_) unmap_buffer(buffer, *gpu);
   if (buffer.mmap_offset != 0) drop_mmap_offset(buffer.mmap_offset);
-  if (buffer.object->kind() == MemoryObject::Kind::kVram && !buffer.object->imported()) {
-    gpus_[buffer.gpu_index]->vram_used -= buffer.object->bytes();
-  }
-  if (uint64_t* const bytes = host_bytes_of(buffer); bytes != nullptr) *bytes -= buffer.object->bytes();
+  if (uint64_t* const bytes = bytes_of_kind(buffer); bytes != nullptr) *bytes -= buffer.object->bytes();
   const MemoryObject::Kind kind = buffer.object->kind();
   if (kind != MemoryObject::Kind::kDoorbell && kind != MemoryObject::Kind::kMmio) {
     freed_.push_front({buffer.va, buffer.va_bytes, kind == MemoryObject::Kind::kVram, false, true});
@@ -264,10 +269,16 @@ std::string Process::describe_address(const GpuContext& gpu, uint64_t va) {
 
 // mmap ---------------------------------------------------------------------------------------------------
 
-uint64_t Process::make_mmap_offset(const std::shared_ptr<MemoryObject>& object) {
-  const uint64_t offset = next_offset_;
+Process::Offsets Process::next_offset(const std::shared_ptr<MemoryObject>& object) {
+  Offsets one{{next_offset_, object}};
   next_offset_ += pages_up(object->bytes()) + kPage;  // a gap, so that no mapping runs into the next
-  offsets_.emplace(offset, object);
+  return one;
+}
+
+uint64_t Process::make_mmap_offset(const std::shared_ptr<MemoryObject>& object) {
+  Offsets one = next_offset(object);
+  const uint64_t offset = one.begin()->first;
+  offsets_.merge(one);
   return offset;
 }
 

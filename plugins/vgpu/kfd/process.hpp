@@ -149,8 +149,8 @@ class Process {
   /// The device is about to use memory of the program, which may go away without a word.
   void expect_host_faults() const;
 
-  /// VRAM of a GPU: takes `bytes`, or ENOMEM.
-  Errno take_vram(GpuContext& gpu, uint64_t bytes) RIGEL_REQUIRES(memory_mutex_);
+  /// Whether `bytes` more of a GPU's memory are free.
+  static bool vram_has_room(const GpuContext& gpu, uint64_t bytes);
   /// Whether GPUs may have `bytes` more of the host's memory, as buffers of the driver or as the program's
   /// own memory.
   bool host_has_room(MemoryObject::Kind kind, uint64_t bytes) const RIGEL_REQUIRES(memory_mutex_);
@@ -180,7 +180,8 @@ class Process {
   Buffer* find_buffer(uint64_t handle) RIGEL_REQUIRES(memory_mutex_);
   /// The buffer that is mapped to `gpu` at exactly [va, va + bytes).
   Buffer* buffer_at(const GpuContext& gpu, uint64_t va, uint64_t bytes) RIGEL_REQUIRES(memory_mutex_);
-  ErrnoOr<uint64_t> add_buffer(Buffer buffer) RIGEL_REQUIRES(memory_mutex_);
+  /// Gives it a handle, and an mmap offset if it is memory of the driver's. All of the books have it afterwards, or none.
+  const Buffer& add_buffer(Buffer buffer) RIGEL_REQUIRES(memory_mutex_);
   /// Forgets the shared virtual memory in a range of pages. Under the memory lock.
   void forget_shared(uint64_t first_page, uint64_t end_page);
   /// The same where the program can read nothing any more, before something else is put there. The C library gives memory
@@ -189,7 +190,8 @@ class Process {
   Errno map_buffer(Buffer& buffer, GpuContext& gpu) RIGEL_REQUIRES(memory_mutex_);
   void unmap_buffer(Buffer& buffer, GpuContext& gpu);
   Errno release_buffer(Buffer& buffer) RIGEL_REQUIRES(memory_mutex_);
-  uint64_t* host_bytes_of(const Buffer& buffer);
+  /// How much there is of a buffer's kind; null where that is not counted.
+  uint64_t* bytes_of_kind(const Buffer& buffer);
   void add_doorbells(const DoorbellMapping& mapping) RIGEL_REQUIRES(queue_mutex_);
   /// Keeps a buffer where it is for as long as a queue needs it, and lets it go. Both locks are held.
   static void hold(Queue& queue, Buffer& buffer);
@@ -217,9 +219,11 @@ class Process {
       0;  // the handle of the buffer that the program brought for events: it cannot be freed
   std::multimap<uint64_t, uint64_t> userptrs_ RIGEL_GUARDED_BY(memory_mutex_);  // program's address → handle
   uint64_t longest_userptr_ RIGEL_GUARDED_BY(memory_mutex_) = 0;
-  uint64_t gtt_bytes_ = 0, userptr_bytes_ = 0;  // of the buffers
-  std::map<uint64_t, std::weak_ptr<MemoryObject>> offsets_
-      RIGEL_GUARDED_BY(memory_mutex_);  // mmap offset → object
+  uint64_t gtt_bytes_ = 0, userptr_bytes_ = 0;                      // of the buffers
+  using Offsets = std::map<uint64_t, std::weak_ptr<MemoryObject>>;  // mmap offset → object
+  /// What becomes one of `offsets_`.
+  Offsets next_offset(const std::shared_ptr<MemoryObject>& object) RIGEL_REQUIRES(memory_mutex_);
+  Offsets offsets_ RIGEL_GUARDED_BY(memory_mutex_);
   uint64_t next_offset_ RIGEL_GUARDED_BY(memory_mutex_) = uint64_t{1} << 32;
   SvmRanges svm_;
 

@@ -231,26 +231,21 @@ struct DrmIoctls {
     gem.domains = in.domains;
     gem.domain_flags = in.domain_flags;
     gem.alignment = in.alignment;
-    if (vram) {
-      const MutexLock lock(node.process_.memory_mutex());
-      if (const Errno error = node.process_.take_vram(gpu, bytes); error != 0) return error;
-      gem.counted = true;
-    }
+    const MutexLock lock(node.mutex_);
+    const MutexLock memory_lock(node.process_.memory_mutex());
+    if (vram && !Process::vram_has_room(gpu, bytes)) return ENOMEM;
+    gem.counted = vram;
     const uint32_t flags =
         (vram ? KFD_MEM_VRAM : KFD_MEM_GTT) | KFD_MEM_WRITABLE | KFD_MEM_EXECUTABLE |
         ((in.domain_flags & AMDGPU_GEM_CREATE_NO_CPU_ACCESS) != 0 ? MemoryObject::kNoHostAccess
                                                                   : KFD_MEM_PUBLIC);
     auto object = MemoryObject::allocate(vram ? MemoryObject::Kind::kVram : MemoryObject::Kind::kGtt, bytes,
                                          flags, node.gpu_index_, gpu.gpu().gpu_id);
-    if (!object) {
-      const MutexLock lock(node.process_.memory_mutex());
-      if (gem.counted) gpu.vram_used -= bytes;
-      return object.error();
-    }
+    if (!object) return object.error();
     gem.object = std::move(*object);
-    const MutexLock lock(node.mutex_);
     a = {};
     a.out.handle = node.add_gem(std::move(gem));
+    if (vram) gpu.vram_used += bytes;
     return 0;
   }
 

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "api/support/testing/failing_requests.hpp"
 #include "plugins/vgpu/cp/gpu_memory.hpp"
 #include "plugins/vgpu/cp/host_fault.hpp"
 #include "plugins/vgpu/kfd/test_system.hpp"
@@ -252,6 +253,24 @@ TEST_F(RenderNodeOf, BuffersWithoutAccessOfTheHostCannotBeMappedByAnyName) {
   show.in.handle = create.out.handle;
   EXPECT_EQ(drm(DRM_AMDGPU_GEM_MMAP, show), -EPERM);
 }
+
+#if HSABE_SANITIZER == HSABE_SANITIZER_NONE
+TEST_F(RenderNodeOf, ABufferThatThereIsNoMemoryForIsNotCounted) {
+  int error = -ENOMEM;
+  for (int request = 0; error == -ENOMEM; ++request) {
+    EXPECT_EQ(t.system->process().gpu(0).vram_used, 0u);
+    ASSERT_LT(request, 100);
+    drm_amdgpu_gem_create create{};
+    create.in.bo_size = 1 << 20;
+    create.in.domains = AMDGPU_GEM_DOMAIN_VRAM;
+    request_that_fails = request;
+    error = drm(DRM_AMDGPU_GEM_CREATE, create);
+    request_that_fails = -1;
+  }
+  EXPECT_EQ(error, 0);
+  EXPECT_EQ(t.system->process().gpu(0).vram_used, uint64_t{1} << 20);
+}
+#endif
 
 TEST_F(RenderNodeOf, RangesThatALiarAsksForAreRefused) {
   drm_amdgpu_gem_create create{};

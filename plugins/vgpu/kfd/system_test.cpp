@@ -10,6 +10,7 @@
 
 #include <gmock/gmock.h>
 
+#include "api/support/testing/failing_requests.hpp"
 #include "plugins/vgpu/kfd/test_system.hpp"
 
 namespace rigel::vgpu {
@@ -293,6 +294,33 @@ TEST(KfdMemory, VramInUseIsToldToTools) {
   t.free(a.handle);
   EXPECT_EQ(used("card0/device/mem_info_vram_used"), "0\n");
 }
+
+#if HSABE_SANITIZER == HSABE_SANITIZER_NONE
+TEST(KfdMemory, WithoutMemoryForTheBooksIsInNone) {
+  constexpr uint64_t kBytes = 1 << 20;
+  TestSystem t;
+  t.acquire();
+  for (const uint32_t kind : {KFD_MEM_VRAM, KFD_MEM_GTT, KFD_MEM_USERPTR}) {
+    int error = -ENOMEM;
+    for (int request = 0; error == -ENOMEM; ++request) {
+      SCOPED_TRACE(request);
+      ASSERT_LT(request, 100);
+      void* const p = ::mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+      const uint64_t program = kind == KFD_MEM_USERPTR ? reinterpret_cast<uint64_t>(p) : 0;
+      request_that_fails = request;
+      const auto memory = t.allocate(kind | kRw, kBytes, kVa, program);
+      request_that_fails = -1;
+      error = memory.error;
+      EXPECT_EQ(t.system->munmap(p, kBytes), 0);
+      if (error == 0) {
+        EXPECT_EQ(t.free(memory.handle), 0);
+      }
+      EXPECT_EQ(t.system->process().gpu(0).vram_used, 0u);
+    }
+    EXPECT_EQ(error, 0);
+  }
+}
+#endif
 
 TEST(KfdMemory, OfTheHostEnds) {
   TestSystem t;  // on a host with 1 GiB, half of which is the driver's to give
