@@ -150,7 +150,10 @@ Result<KfdGpu*> Kfd::add_gpu(const KfdNode& node, std::string& why) {
   gpu.apertures = *apertures;
   gpu.host_sees_all = node.local_bytes() != 0 && node.public_bytes() == node.local_bytes();
   gpu.has_svm = at_least(1, 5) && (node.property("capability") & KFD_CAP_SVM) != 0;
+  gpus_.reserve(gpus_.size() + 1);
+  gpu_ids_.reserve(gpu_ids_.size() + 1);
   gpus_.push_back(&gpu);
+  gpu_ids_.push_back(gpu.gpu_id);
   address_limit_ = std::min(address_limit_, apertures->gpuvm_limit);
 
   // Coarse-grained memory may be cached, what lies in the alternate aperture (none of ours does) may not.
@@ -174,6 +177,7 @@ void Kfd::close_gpu(KfdGpu& gpu) {
 
 void Kfd::drop_last_gpu() {
   gpus_.pop_back();
+  gpu_ids_.pop_back();
   address_limit_ = kNaturalLimit;
   for (const KfdGpu* gpu : gpus_) address_limit_ = std::min(address_limit_, gpu->apertures.gpuvm_limit);
 }
@@ -207,12 +211,6 @@ KfdGpu* Kfd::gpu_of_node(uint32_t node) {
     if (gpu->node == node) return gpu;
   }
   return nullptr;
-}
-
-std::vector<uint32_t> Kfd::all_gpu_ids() const {
-  std::vector<uint32_t> ids;
-  for (const KfdGpu* gpu : gpus_) ids.push_back(gpu->gpu_id);
-  return ids;
 }
 
 // Maps a page that KFD shows at `offset` of /dev/kfd, for the host and, as a memory object, for the GPU.

@@ -106,7 +106,7 @@ class Kfd {
   const std::vector<KfdGpu*>& gpus() const { return gpus_; }
   KfdGpu* find_gpu(uint32_t gpu_id);
   KfdGpu* gpu_of_node(uint32_t node);
-  std::vector<uint32_t> all_gpu_ids() const;
+  const std::vector<uint32_t>& all_gpu_ids() const { return gpu_ids_; }
 
   /// Where the doorbell lies that CREATE_QUEUE gave an offset for. Null if the page cannot be mapped.
   void* doorbell(KfdGpu& gpu, uint64_t offset, uint32_t queue_id);
@@ -221,8 +221,9 @@ class Kfd {
   const std::unique_ptr<Transport> transport_;
   const int fd_;
   kfd_get_version version_{};
-  std::deque<KfdGpu> acquired_;  // once and for all
-  std::vector<KfdGpu*> gpus_;    // in use
+  std::deque<KfdGpu> acquired_;    // once and for all
+  std::vector<KfdGpu*> gpus_;      // in use
+  std::vector<uint32_t> gpu_ids_;  // theirs, for those who have no memory to make the list
   bool runtime_enabled_ = false;
   KfdBlock event_page_;
   bool event_page_is_known_ = false;  // to the kernel, for the life of the process

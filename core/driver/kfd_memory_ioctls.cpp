@@ -2,7 +2,6 @@
 #include <sys/mman.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstring>
 
@@ -146,14 +145,10 @@ void Kfd::free(const KfdBlock& block) const {
 
 void Kfd::free_handle(uint64_t handle) const {
   // The kernel frees nothing that a GPU still has (EBUSY). One that does not have it ends the call (EINVAL):
-  // it is passed over. So many at a time as need no memory: this is called by destructors.
-  std::array<uint32_t, 32> ids;
-  for (size_t begin = 0; begin < gpus_.size(); begin += ids.size()) {
-    const size_t count = std::min(ids.size(), gpus_.size() - begin);
-    for (size_t i = 0; i < count; ++i) ids[i] = gpus_[begin + i]->gpu_id;
-    kfd_map_memory mapped{handle, reinterpret_cast<uint64_t>(ids.data()), static_cast<uint32_t>(count), 0};
-    while (mapped.n_success < mapped.n_devices && call(KFD_NR_UNMAP_MEMORY, mapped) != 0) ++mapped.n_success;
-  }
+  // it is passed over.
+  kfd_map_memory mapped{handle, reinterpret_cast<uint64_t>(gpu_ids_.data()),
+                        static_cast<uint32_t>(gpu_ids_.size()), 0};
+  while (mapped.n_success < mapped.n_devices && call(KFD_NR_UNMAP_MEMORY, mapped) != 0) ++mapped.n_success;
   kfd_free_memory arguments{handle};
   if (const int problem = call(KFD_NR_FREE_MEMORY, arguments); problem != 0) {
     log_message(LogLevel::kError, LogTopic::kMemory, "FREE_MEMORY_OF_GPU {:#x}: {}", handle,

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "api/support/testing/failing_requests.hpp"
 #include "core/driver/board_name.hpp"
 #include "core/driver/device_signals.hpp"
 #include "core/driver/kfd_events.hpp"
@@ -286,6 +287,22 @@ TEST(KfdEvents, GiveTheirPageToADriverThatHasNotTakenIt) {
     }
   }
 }
+
+#if HSABE_SANITIZER == HSABE_SANITIZER_NONE
+TEST(DeviceSignals, HaveNoMoreMemoryWhereThereIsNone) {
+  const auto kfd = open_vgpu("gfx900:vram=64M");
+  ASSERT_NE(kfd, nullptr);
+  const auto signals = DeviceSignals::begin(*kfd, {0x1000, 7}, {0x1008, 8});
+  ASSERT_TRUE(signals);
+  void* slab = nullptr;
+  for (int request = 0; slab == nullptr; ++request) {
+    ASSERT_LT(request, 100);
+    request_that_fails = request;
+    slab = signal_pool::take_slab();
+    request_that_fails = -1;
+  }
+}
+#endif
 
 TEST(DeviceSignals, AreSeenAnewByEachLifeOfTheRuntime) {
   for (int life = 0; life < 3; ++life) {
