@@ -203,16 +203,20 @@ Status MemoryManager::lock_range(void* host_ptr, size_t size, const hsa_agent_t*
   return HSA_STATUS_SUCCESS;
 }
 
+bool MemoryManager::is_mapped(const void* ptr, size_t size) noexcept {
+  const uintptr_t start = reinterpret_cast<uintptr_t>(ptr);
+  const uintptr_t first_page = start & ~(kPageSize - 1);
+  const size_t span = (start + size - first_page + kPageSize - 1) & ~(kPageSize - 1);
+  // This asks the kernel for every mapping of the range and does nothing else.
+  return msync(reinterpret_cast<void*>(first_page), span, MS_ASYNC) == 0;
+}
+
 /// Null where no agent is meant that has to be let in.
 Result<std::shared_ptr<const PinnedMemory>> MemoryManager::pin_range(void* host_ptr, size_t size,
                                                                      const AgentSet& agents,
                                                                      const Heap& heap) const {
-  // Locking what is not there would only be found out when an agent touches it. This asks the kernel for
-  // every mapping of the range and does nothing else.
-  const uintptr_t start = reinterpret_cast<uintptr_t>(host_ptr);
-  const uintptr_t first_page = start & ~(kPageSize - 1);
-  const size_t span = (start + size - first_page + kPageSize - 1) & ~(kPageSize - 1);
-  if (msync(reinterpret_cast<void*>(first_page), span, MS_ASYNC) != 0) {
+  // Locking what is not there would only be found out when an agent touches it.
+  if (!is_mapped(host_ptr, size)) {
     return fail(Status(HSA_STATUS_ERROR_OUT_OF_RESOURCES), "{} bytes at {} cannot be locked: {}", size,
                 host_ptr, std::strerror(errno));
   }

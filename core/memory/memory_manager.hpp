@@ -196,6 +196,8 @@ class MemoryManager final : private VirtualMemory::HeapSource {
   };
   /// Where the agent, no host, can access `size` bytes from `ptr` on now; nothing if it cannot access all of them.
   std::optional<Reached> reach(hsa_agent_t agent, const void* ptr, size_t size) const;
+  /// Whether the process has memory at all of these addresses.
+  static bool is_mapped(const void* ptr, size_t size) noexcept;
   /// Lets an agent, no host, reach the application's memory for as long as the result lives, and unlike a lock
   /// tells nobody else. Statuses are those of `memory_lock`.
   Result<Reached> pin(hsa_agent_t agent, void* host_ptr, size_t size);

@@ -113,17 +113,25 @@ Status AgentCopier::copy(void* destination, const void* source, size_t size) {
     return copy_staged(copy, to, from, written.has_value());
   if (!read) {
     const auto pinned = memory_.pin(agent_.handle(), from, size);
-    if (!pinned) return pinned.error();
+    if (!pinned) return written ? copy_unpinned(pinned.error(), copy, to, from, true) : pinned.error();
     read = *pinned;
     copy.source = reinterpret_cast<uint64_t>(read->address);
   }
   if (!written) {
     const auto pinned = memory_.pin(agent_.handle(), to, size);
-    if (!pinned) return pinned.error();
+    if (!pinned) return copy_unpinned(pinned.error(), copy, to, from, false);
     written = *pinned;
     copy.destination = reinterpret_cast<uint64_t>(written->address);
   }
   return run(copy);
+}
+
+// Not all that the host has can be pinned: ranges of the SVM API are the driver's already, and it would write to
+// what the program only reads, as to files that it has mapped.
+Status AgentCopier::copy_unpinned(Status why, hsabe_copy_t& copy, void* destination, const void* source,
+                                  bool to_device) {
+  if (!MemoryManager::is_mapped(to_device ? source : destination, copy.width)) return why;
+  return copy_staged(copy, destination, source, to_device);
 }
 
 Status AgentCopier::copy_staged(hsabe_copy_t& copy, void* destination, const void* source, bool to_device) {

@@ -14,7 +14,7 @@ namespace rigel {
 class AgentCopier final : public DeviceCopier {
  public:
   /// `make_stage` gives host memory of that many bytes which the device reaches, or null; called once, when
-  /// it is needed. Small pieces of memory that the device does not reach go through it.
+  /// it is needed. Memory that the device does not reach goes through it if it is little, or cannot be pinned.
   AgentCopier(const Agent& agent, MemoryManager& memory, std::function<void*(size_t)> make_stage)
       : agent_(agent), memory_(memory), make_stage_(std::move(make_stage)) {}
 
@@ -36,6 +36,7 @@ class AgentCopier final : public DeviceCopier {
   Status begin(hsabe_copy_t& copy, Signal& completion);
   Result<bool> hand_over(const hsabe_copy_t& copy);
   Status run(hsabe_copy_t& copy);
+  Status copy_unpinned(Status why, hsabe_copy_t& copy, void* destination, const void* source, bool to_device);
   Status copy_staged(hsabe_copy_t& copy, void* destination, const void* source, bool to_device);
 
   const Agent& agent_;

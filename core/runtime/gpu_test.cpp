@@ -6,6 +6,7 @@
 #include <hsa/hsa.h>
 #include <hsa/hsa_ext_amd.h>
 #include <hsa/hsa_ext_image.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -273,6 +274,43 @@ TEST(Gpus, LockedMemoryIsElsewhereForThem) {
   EXPECT_EQ(hsa_memory_copy(back.data(), local, mine.size()), HSA_STATUS_SUCCESS);
   EXPECT_EQ(mine, back);
   EXPECT_EQ(hsa_amd_memory_unlock(mine.data()), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(hsa_amd_memory_pool_free(local), HSA_STATUS_SUCCESS);
+}
+
+// What is too much for the stage is pinned, and what the driver does not pin goes through the stage all the same.
+TEST(Gpus, CopyWhatCannotBePinned) {
+  const TestMachine machine("gfx1030:vram=128M");
+  ASSERT_FALSE(machine.gpus.empty());
+  constexpr size_t kBytes = 3 << 20;
+  std::vector<unsigned char> data(kBytes), back(kBytes);
+  for (size_t i = 0; i < kBytes; ++i) data[i] = static_cast<unsigned char>(i * 7 + (i >> 9));
+  void* local = nullptr;
+  ASSERT_EQ(hsa_amd_memory_pool_allocate(coarse_pool(machine.gpus[0]), kBytes, 0, &local),
+            HSA_STATUS_SUCCESS);
+
+  const int file = memfd_create("read-only", MFD_CLOEXEC);
+  ASSERT_EQ(write(file, data.data(), kBytes), ssize_t{kBytes});
+  void* const read_only = mmap(nullptr, kBytes, PROT_READ, MAP_SHARED, file, 0);
+  ASSERT_NE(read_only, MAP_FAILED);
+  EXPECT_EQ(hsa_memory_copy(local, read_only, kBytes), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(hsa_memory_copy(back.data(), local, kBytes), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(back, data);
+  munmap(read_only, kBytes);
+  close(file);
+
+  void* const range = mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(range, MAP_FAILED);
+  hsa_amd_svm_attribute_pair_t for_gpu{HSA_AMD_SVM_ATTRIB_AGENT_ACCESSIBLE, machine.gpus[0].handle};
+  ASSERT_EQ(hsa_amd_svm_attributes_set(range, kBytes, &for_gpu, 1), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(hsa_memory_copy(range, local, kBytes), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(std::memcmp(range, data.data(), kBytes), 0);
+  std::memset(range, 7, kBytes);
+  EXPECT_EQ(hsa_memory_copy(local, range, kBytes), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(hsa_memory_copy(back.data(), local, kBytes), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(std::memcmp(back.data(), range, kBytes), 0);
+
+  munmap(range, kBytes);
+  EXPECT_EQ(hsa_memory_copy(local, range, kBytes), HSA_STATUS_ERROR_OUT_OF_RESOURCES) << "nothing is there";
   EXPECT_EQ(hsa_amd_memory_pool_free(local), HSA_STATUS_SUCCESS);
 }
 
