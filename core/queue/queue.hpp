@@ -14,10 +14,12 @@
 #include <functional>
 #include <memory>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "api/support/mutex.hpp"
 #include "core/base/status.hpp"
+#include "core/signal/handler_thread.hpp"
 #include "core/topology/agent.hpp"
 
 namespace rigel {
@@ -83,6 +85,23 @@ class Queue {
   amd_queue_t* amd_queue_ = nullptr;
 };
 
+/// While one lives, the thread is in a function of a tool's that who makes or ends a queue waits for: it must not
+/// wait for either. Handlers of signals are such functions, too, without one.
+class InQueueCallback {
+ public:
+  InQueueCallback() noexcept : before_(std::exchange(on_this_thread, true)) {}
+  ~InQueueCallback() { on_this_thread = before_; }
+  InQueueCallback(const InQueueCallback&) = delete;
+  InQueueCallback& operator=(const InQueueCallback&) = delete;
+
+  static bool is_here() noexcept { return on_this_thread || is_handler_thread(); }
+
+ private:
+  [[gnu::tls_model("initial-exec"),
+    gnu::visibility("hidden")]] static constinit thread_local bool on_this_thread;
+  const bool before_;
+};
+
 /// The live queues of a runtime.
 class QueueTable {
  public:
@@ -92,15 +111,33 @@ class QueueTable {
   std::shared_ptr<Queue> find_cookie(uint64_t cookie) const;
   /// For who knows that the queue is not destroyed now. Null: there is none.
   const hsa_queue_t* handle_of_cookie(uint64_t cookie) const;
-  /// The agent's cooperative queue, if it has one that has not failed, for one more owner; else null. Agents
-  /// have few: the manual lets creation hand out the same one again.
-  hsa_queue_t* share_cooperative(const Agent& agent);
+  /// While it is of an agent, its thread makes or ends a cooperative queue of that agent, which may have one at a
+  /// time. Nobody holds a lock meanwhile.
+  class CooperativeChange {
+   public:
+    explicit CooperativeChange(QueueTable& table) : table_(table) {}
+    ~CooperativeChange() { end(); }
+    CooperativeChange(const CooperativeChange&) = delete;
+    CooperativeChange& operator=(const CooperativeChange&) = delete;
+
+    void end() noexcept;
+
+   private:
+    friend class QueueTable;
+    QueueTable& table_;
+    const Agent* agent_ = nullptr;
+    CooperativeChange* next_ = nullptr;
+  };
+  /// The agent's cooperative queue, if it has one that has not failed, for one more owner. Agents have few: the
+  /// manual lets creation hand out the same one again. Null: the caller makes one, and `change` says so. Waits for
+  /// other threads' changes of the agent, but not in a callback, where it fails.
+  Result<hsa_queue_t*> share_cooperative(const Agent& agent, CooperativeChange& change);
   struct Removal {
     bool found = false;
     std::shared_ptr<Queue> queue;  ///< null: others still own it
   };
-  /// Takes one owner away, the queue with the last.
-  Removal remove(const hsa_queue_t* queue);
+  /// Takes one owner away, the queue with the last. If that is a cooperative one, `change` says so.
+  Removal remove(const hsa_queue_t* queue, CooperativeChange& change);
   struct Entry {
     std::shared_ptr<Queue> queue;
     uint64_t cookie = 0;
@@ -112,15 +149,17 @@ class QueueTable {
   /// How many queues the agent has.
   uint32_t count(const Agent& agent) const;
 
-  /// Held by who looks for a cooperative queue and makes one if there is none, and by who ends one: devices may
-  /// have one at a time.
-  Mutex& cooperative_mutex() { return cooperative_mutex_; }
-
   /// Unlike every other of the process, also of runtimes that have ended: it becomes the queue's id.
   static uint64_t next_cookie() noexcept;
 
  private:
-  Mutex cooperative_mutex_;
+  hsa_queue_t* find_cooperative(const Agent& agent);
+  bool is_changing(const Agent& agent) const RIGEL_REQUIRES(changes_mutex_);
+  void begin(CooperativeChange& change, const Agent& agent) RIGEL_REQUIRES(changes_mutex_);
+
+  Mutex changes_mutex_;  // before mutex_
+  Condition change_over_;
+  CooperativeChange* changes_ RIGEL_GUARDED_BY(changes_mutex_) = nullptr;  // those that are under way
   mutable SharedMutex mutex_;
   Queues queues_ RIGEL_GUARDED_BY(mutex_);
 };

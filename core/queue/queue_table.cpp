@@ -6,6 +6,8 @@
 
 namespace rigel {
 
+constinit thread_local bool InQueueCallback::on_this_thread = false;
+
 uint64_t QueueTable::next_cookie() noexcept {
   static constinit std::atomic<uint64_t> next{1};
   return next.fetch_add(1, std::memory_order_relaxed);
@@ -41,7 +43,43 @@ const hsa_queue_t* QueueTable::handle_of_cookie(uint64_t cookie) const {
   return nullptr;
 }
 
-hsa_queue_t* QueueTable::share_cooperative(const Agent& agent) {
+bool QueueTable::is_changing(const Agent& agent) const {
+  const CooperativeChange* change = changes_;
+  while (change != nullptr && change->agent_ != &agent) change = change->next_;
+  return change != nullptr;
+}
+
+void QueueTable::begin(CooperativeChange& change, const Agent& agent) {
+  change.agent_ = &agent;
+  change.next_ = std::exchange(changes_, &change);
+}
+
+void QueueTable::CooperativeChange::end() noexcept {
+  if (agent_ == nullptr) return;
+  const MutexLock lock(table_.changes_mutex_);
+  CooperativeChange** link = &table_.changes_;
+  while (*link != this) link = &(*link)->next_;
+  *link = next_;
+  agent_ = nullptr;
+  table_.change_over_.notify_all();
+}
+
+Result<hsa_queue_t*> QueueTable::share_cooperative(const Agent& agent, CooperativeChange& change) {
+  MutexLock lock(changes_mutex_);
+  for (;;) {
+    if (hsa_queue_t* const shared = find_cooperative(agent)) return shared;
+    if (!is_changing(agent)) break;
+    if (InQueueCallback::is_here()) {
+      return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES,
+                  "a cooperative queue in a callback, while the agent's is being made or destroyed");
+    }
+    change_over_.wait(lock);
+  }
+  begin(change, agent);
+  return nullptr;
+}
+
+hsa_queue_t* QueueTable::find_cooperative(const Agent& agent) {
   const WriterLock lock(mutex_);
   for (auto& [handle, entry] : queues_) {
     if (!entry.queue->cooperative || entry.queue->agent() != &agent || entry.queue->failed()) continue;
@@ -51,13 +89,15 @@ hsa_queue_t* QueueTable::share_cooperative(const Agent& agent) {
   return nullptr;
 }
 
-QueueTable::Removal QueueTable::remove(const hsa_queue_t* queue) {
+QueueTable::Removal QueueTable::remove(const hsa_queue_t* queue, CooperativeChange& change) {
+  const MutexLock changes(changes_mutex_);  // nobody finds neither the queue nor that it is ending
   const WriterLock lock(mutex_);
   const auto found = queues_.find(queue);
   if (found == queues_.end()) return {};
   if (--found->second.owners != 0) return {.found = true, .queue = nullptr};
   Removal removal{.found = true, .queue = std::move(found->second.queue)};
   queues_.erase(found);
+  if (removal.queue->cooperative) begin(change, *removal.queue->agent());
   return removal;
 }
 

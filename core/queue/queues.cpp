@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <bit>
 #include <iterator>
-#include <mutex>
 #include <optional>
 #include <utility>
 
@@ -106,7 +105,10 @@ Result<std::shared_ptr<Queue>> Queues::make_intercepted(const Agent& agent, cons
   if (!created) return error(created.error());
   if (const Status status = (*created)->start(agent, cookie); status != HSA_STATUS_SUCCESS)
     return error(status);
-  const auto wanted = tools_.add_to(**created, agent);
+  const auto wanted = [&] {
+    const InQueueCallback tools_are_asked;
+    return tools_.add_to(**created, agent);
+  }();
   if (!wanted) return error(wanted.error());
   if (!*wanted && !asked_for) return std::shared_ptr<Queue>();
   return std::shared_ptr<Queue>(std::move(*created));
@@ -128,11 +130,12 @@ Status Queues::create(hsa_agent_t agent, const QueueRequest& asked, const Traits
   if (found == nullptr) return no_such_agent(agent);
   const auto request = fitted(*found, asked);
   if (!request) return request.error();
-  std::unique_lock<Mutex> one_at_a_time;
+  QueueTable::CooperativeChange change(table_);
   if (request->type == HSA_QUEUE_TYPE_COOPERATIVE) {
-    one_at_a_time = std::unique_lock(table_.cooperative_mutex());
-    if (hsa_queue_t* const shared = table_.share_cooperative(*found)) {
-      *queue = shared;
+    const auto shared = table_.share_cooperative(*found, change);
+    if (!shared) return shared.error();
+    if (*shared != nullptr) {
+      *queue = *shared;
       return HSA_STATUS_SUCCESS;
     }
   }
@@ -287,16 +290,12 @@ Status Queues::soft_create(hsa_region_t region, uint32_t size, hsa_queue_type32_
 Status Queues::destroy(hsa_queue_t* queue) {
   const auto found = live(queue);
   if (!found) return found.error();
-  std::unique_lock<Mutex> one_at_a_time;
-  if ((*found)->cooperative) one_at_a_time = std::unique_lock(table_.cooperative_mutex());
-  const auto removed = table_.remove(queue);  // of two threads that destroy it, one gets it
+  QueueTable::CooperativeChange change(table_);
+  const auto removed = table_.remove(queue, change);  // of two threads that destroy it, one gets it
   if (!removed.found) return HSA_STATUS_ERROR_INVALID_QUEUE;
-  if (removed.queue == nullptr) return HSA_STATUS_SUCCESS;
-  if (one_at_a_time.owns_lock()) {
-    // Another that is being made comes after it. A callback is waited for without the lock: it may make one itself.
-    if (removed.queue->try_close()) return HSA_STATUS_SUCCESS;
-    one_at_a_time.unlock();
-  }
+  if (removed.queue == nullptr || removed.queue->try_close()) return HSA_STATUS_SUCCESS;
+  // A callback is waited for, which may make a cooperative queue itself: it is refused, and does not wait for this.
+  change.end();
   removed.queue->close();
   return HSA_STATUS_SUCCESS;
 }

@@ -8,8 +8,10 @@
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <new>
 #include <thread>
+#include <utility>
 
 #include "api/support/testing/failing_requests.hpp"
 #include "core/signal/signal_pool.hpp"
@@ -21,6 +23,7 @@ std::atomic<int> made;
 std::atomic<uint32_t> packets_of_last;
 // Of the device's only cooperative queue.
 std::atomic<bool> cooperative_is_there, cooperative_is_ending;
+std::function<void()> while_it_ends;
 amd_queue_t queue_memory;
 
 LoadedBackend backend() {
@@ -37,6 +40,7 @@ LoadedBackend backend() {
   table.queue.destroy = [](void*) {
     if (cooperative_is_there) {
       cooperative_is_ending = true;
+      if (while_it_ends) while_it_ends();
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
       cooperative_is_there = false;
     }
@@ -175,6 +179,58 @@ TEST_F(QueuesOfTheApi, ThatCooperateWaitForACallbackThatAsksForOne) {
   asks = true;
   driver.join();
   destroyer.join();
+  EXPECT_EQ(made, 0);
+}
+
+// A device waits for the functions that it calls before a queue has ended.
+TEST_F(QueuesOfTheApi, ThatCooperateAreRefusedInACallbackThatTheLastOneWaitsFor) {
+  const hsa_agent_t agent = add_agent(HSABE_FEATURE_KERNEL_DISPATCH);
+  hsa_queue_t* queue = nullptr;
+  ASSERT_EQ(queues_.create(agent, kCooperative, &queue), HSA_STATUS_SUCCESS);
+  Status in_callback = HSA_STATUS_SUCCESS;
+  while_it_ends = [&] {
+    std::thread device([&] {
+      const InQueueCallback callback;
+      in_callback = create(agent, kCooperative);
+    });
+    device.join();
+  };
+  EXPECT_EQ(queues_.destroy(queue), HSA_STATUS_SUCCESS);
+  while_it_ends = nullptr;
+  EXPECT_EQ(in_callback, HSA_STATUS_ERROR_OUT_OF_RESOURCES);
+  EXPECT_EQ(made, 0);
+}
+
+// Tools that do something when they are asked whether they want a queue.
+struct MakingTools final : QueueTools {
+  std::function<void()> make;
+  bool wants_queues() const noexcept override { return make != nullptr; }
+  Result<bool> add_to(InterceptQueue&, const Agent&) override {
+    std::exchange(make, nullptr)();
+    return false;
+  }
+};
+
+TEST_F(QueuesOfTheApi, ThatCooperateAreRefusedToAToolThatIsAskedAboutOne) {
+  constexpr hsa_agent_t kHost{1};
+  memory_.agents().add({.handle = kHost, .type = HSA_DEVICE_TYPE_CPU, .node = 0});
+  memory_.add_host_heaps({{.agent = kHost, .numa_node = 0, .size = 1 << 30}});
+  const hsa_agent_t agent = add_agent(HSABE_FEATURE_KERNEL_DISPATCH);
+  MakingTools tools;
+  Queues queues{machine_, memory_, dispatcher_, tools};
+  Status in_tool = HSA_STATUS_SUCCESS;
+  hsa_queue_t *asked = nullptr, *none = nullptr, *others = nullptr;
+  std::thread other;
+  tools.make = [&] {
+    in_tool = queues.create(agent, kCooperative, &none);
+    other = std::thread([&] { EXPECT_EQ(queues.create(agent, kCooperative, &others), HSA_STATUS_SUCCESS); });
+  };
+  EXPECT_EQ(queues.create(agent, kCooperative, &asked), HSA_STATUS_SUCCESS);
+  other.join();
+  EXPECT_EQ(in_tool, HSA_STATUS_ERROR_OUT_OF_RESOURCES);
+  EXPECT_EQ(others, asked) << "who waits shares it";
+  EXPECT_EQ(queues.destroy(others), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(queues.destroy(asked), HSA_STATUS_SUCCESS);
   EXPECT_EQ(made, 0);
 }
 

@@ -274,7 +274,9 @@ void Runtime::tell_scratch(hsabe_scratch_event_t& event) {
   if (event.ended == 0)
     event.host = reinterpret_cast<uint64_t>(queues_->table().handle_of_cookie(event.queue_cookie));
   const auto* const queue = reinterpret_cast<const hsa_queue_t*>(event.host);
-  if (queue != nullptr) process().gate->tell_scratch(*queue, event);
+  if (queue == nullptr) return;
+  const InQueueCallback in_callback;  // a queue does not end before this has returned
+  process().gate->tell_scratch(*queue, event);
 }
 
 }  // namespace rigel
