@@ -40,18 +40,10 @@ Box row(void* destination, const void* source, size_t size) {
 }
 
 // Allocations reach to the end of their last page.
-bool ends_within(const void* ptr, size_t size, const Placement& placement) {
+bool ends_in_page(const void* ptr, size_t size, const Placement& placement) {
   const size_t offset = reinterpret_cast<uintptr_t>(ptr) - placement.base;
   const size_t usable = (placement.size + kPageSize - 1) & ~(kPageSize - 1);
   return size <= usable - offset;
-}
-
-[[gnu::cold]] Status out_of_bounds(const void* ptr, size_t size, const Placement& placement) {
-  if (size > PTRDIFF_MAX) {
-    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "{} bytes at {} are more than there can be", size, ptr);
-  }
-  return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "{} bytes at {} run past an allocation of {} bytes", size,
-              ptr, placement.size);
 }
 
 uint32_t pieces_of(const Box& box) {
@@ -266,11 +258,21 @@ DeviceCopier* CopyEngine::device_of(hsa_agent_t agent) const noexcept {
 
 /// What runs past the end of an allocation is refused. Of memory that is no allocation all that is known is
 /// that it is less than half of the address space.
-inline Status CopyEngine::check_bounds(const void* ptr, size_t size, const Placement& placement) {
+inline Status CopyEngine::check_bounds(const void* ptr, size_t size, const Placement& placement) const {
   const bool known = placement.type == HSA_EXT_POINTER_TYPE_HSA;
-  if (size <= PTRDIFF_MAX && (!known || ends_within(ptr, size, placement))) [[likely]]
+  if (size <= PTRDIFF_MAX && (!known || ends_in_page(ptr, size, placement))) [[likely]]
     return HSA_STATUS_SUCCESS;
-  return out_of_bounds(ptr, size, placement);
+  return check_bounds_closely(ptr, size, placement);
+}
+
+[[gnu::cold]] Status CopyEngine::check_bounds_closely(const void* ptr, size_t size,
+                                                      const Placement& placement) const {
+  if (size > PTRDIFF_MAX) {
+    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "{} bytes at {} are more than there can be", size, ptr);
+  }
+  if (memory_.ends_within(ptr, size, placement)) return HSA_STATUS_SUCCESS;
+  return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "{} bytes at {} run past an allocation of {} bytes", size,
+              ptr, placement.size);
 }
 
 /// Who copies a row, and whether it may be copied.
@@ -402,8 +404,8 @@ Status CopyEngine::memory_fill(void* ptr, uint32_t value, size_t count) {
   }
   if (count == 0) return HSA_STATUS_SUCCESS;
   const Placement placement = memory_.locate(ptr);
-  const size_t offset = reinterpret_cast<uintptr_t>(ptr) - placement.base;
-  if (placement.type == HSA_EXT_POINTER_TYPE_UNKNOWN || count > (placement.size - offset) / sizeof value) {
+  if (placement.type == HSA_EXT_POINTER_TYPE_UNKNOWN || count > PTRDIFF_MAX / sizeof value ||
+      !memory_.ends_within(ptr, count * sizeof value, placement)) {
     return fail(HSA_STATUS_ERROR_INVALID_ALLOCATION, "{} words at {} are not within one allocation", count,
                 ptr);
   }

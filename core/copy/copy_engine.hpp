@@ -89,7 +89,8 @@ class CopyEngine {
   Result<Route> route(const void* dst, hsa_agent_t dst_agent, const void* src, hsa_agent_t src_agent,
                       size_t size) const;
   Result<DeviceCopier*> copier_between(hsa_agent_t dst_agent, hsa_agent_t src_agent) const;
-  static Status check_bounds(const void* ptr, size_t size, const Placement& placement);
+  Status check_bounds(const void* ptr, size_t size, const Placement& placement) const;
+  Status check_bounds_closely(const void* ptr, size_t size, const Placement& placement) const;
 
   /// The signals of an asynchronous copy, as its caller gives them and as what they are.
   struct Signals {

@@ -449,6 +449,11 @@ void* MemoryManager::host_address(const void* ptr) const {
   return const_cast<void*>(ptr);
 }
 
+bool MemoryManager::ends_within(const void* ptr, size_t size, const Placement& placement) const {
+  const auto address = reinterpret_cast<uintptr_t>(ptr);
+  return size <= placement.size - (address - placement.base) || virtual_memory_.is_mapped(address, size);
+}
+
 /// For `locate`: what is no allocation, or was being changed.
 Placement MemoryManager::locate_elsewhere(uintptr_t address) const {
   Placement found;
@@ -462,8 +467,8 @@ Placement MemoryManager::locate_elsewhere(uintptr_t address) const {
     found.in_host = facts.location == HSA_AMD_MEMORY_POOL_LOCATION_CPU;
   } else if (const auto mapped = virtual_memory_.view(address)) {
     found.type = mapped->mapped() ? HSA_EXT_POINTER_TYPE_HSA : HSA_EXT_POINTER_TYPE_RESERVED_ADDR;
-    found.base = mapped->run_base;  // a copy may run over mappings that adjoin
-    found.size = mapped->run_size;
+    found.base = mapped->base;
+    found.size = mapped->size;
     found.host_accessible = mapped->host_accessible;
     if (mapped->heap != nullptr) {
       found.owner = mapped->heap->facts().owner;

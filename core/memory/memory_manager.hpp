@@ -53,7 +53,7 @@ struct HostNode {
 struct Placement {
   hsa_amd_pointer_type_t type = HSA_EXT_POINTER_TYPE_UNKNOWN;
   uintptr_t base = 0;
-  size_t size = 0;      ///< in bytes, from `base`
+  size_t size = 0;      ///< in bytes, from `base`; in virtual memory, of one mapping
   hsa_agent_t owner{};  ///< 0 if unknown
   bool host_accessible = true;
   bool in_host = true;  ///< the host's memory, not a device's
@@ -187,6 +187,8 @@ class MemoryManager final : private VirtualMemory::HeapSource {
             .host_accessible = facts.host_accessible,
             .in_host = facts.location == HSA_AMD_MEMORY_POOL_LOCATION_CPU};
   }
+  /// Whether what was located at `ptr` has that many bytes from there on: in virtual memory, that are mapped there.
+  bool ends_within(const void* ptr, size_t size, const Placement& placement) const;
   /// Where the host has what `ptr` is to an agent: elsewhere only in locked memory.
   void* host_address(const void* ptr) const;
   /// Memory as an agent addresses it, and what keeps that so.

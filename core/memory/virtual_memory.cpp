@@ -62,6 +62,15 @@ void* reserve_aligned(size_t size, size_t alignment, bool plain) {
   return pointer_to(start);
 }
 
+/// The mapping or reservation that has the address, or the end.
+template <class Map>
+auto around(Map& map, uintptr_t address) {
+  auto after = map.upper_bound(address);
+  if (after == map.begin()) return map.end();
+  --after;
+  return address - after->first < after->second.size ? after : map.end();
+}
+
 }  // namespace
 
 VirtualMemory::~VirtualMemory() {
@@ -261,19 +270,14 @@ Status VirtualMemory::import_shareable_handle(int dmabuf_fd, hsa_amd_vmem_alloc_
 }
 
 VirtualMemory::Mappings::iterator VirtualMemory::mapping_around(uintptr_t address) {
-  auto after = mappings_.upper_bound(address);
-  if (after == mappings_.begin()) return mappings_.end();
-  --after;
-  return address - after->first < after->second.size ? after : mappings_.end();
+  return around(mappings_, address);
 }
 
 VirtualMemory::Reservations::const_iterator VirtualMemory::reservation_around(uintptr_t address,
                                                                               size_t size) const {
-  auto after = reservations_.upper_bound(address);
-  if (after == reservations_.begin()) return reservations_.end();
-  --after;
-  const size_t offset = address - after->first;
-  return offset < after->second.size && size <= after->second.size - offset ? after : reservations_.end();
+  const auto found = around(reservations_, address);
+  const bool in_one = found != reservations_.end() && size <= found->second.size - (address - found->first);
+  return in_one ? found : reservations_.end();
 }
 
 Status VirtualMemory::map(void* va, size_t size, size_t in_offset, hsa_amd_vmem_alloc_handle_t memory_handle,
@@ -475,8 +479,8 @@ std::optional<VirtualView> VirtualMemory::view_of_reservation(uintptr_t address,
   const auto found = reservation_around(address, 1);
   if (found == reservations_.end() || found->second.plain != plain) return std::nullopt;
   VirtualView view;
-  view.base = view.run_base = found->first;
-  view.size = view.run_size = found->second.size;
+  view.base = found->first;
+  view.size = found->second.size;
   return view;
 }
 
@@ -487,10 +491,8 @@ std::optional<VirtualView> VirtualMemory::plain_reservation(uintptr_t address) c
 
 std::optional<VirtualView> VirtualMemory::view(uintptr_t address) const {
   const ReaderLock lock(mutex_);
-  auto after = mappings_.upper_bound(address);
-  if (after == mappings_.begin() || address - std::prev(after)->first >= std::prev(after)->second.size)
-    return view_of_reservation(address, false);
-  auto at = std::prev(after);
+  const auto at = around(mappings_, address);
+  if (at == mappings_.end()) return view_of_reservation(address, false);
   const Mapping& mapping = at->second;
   VirtualView view;
   view.base = at->first;
@@ -502,12 +504,16 @@ std::optional<VirtualView> VirtualMemory::view(uintptr_t address) const {
     view.agents.add(agent);
     view.host_accessible |= agents_[agent].type == HSA_DEVICE_TYPE_CPU;
   }
-  uintptr_t end = at->first + mapping.size;
-  for (; after != mappings_.end() && after->first == end; ++after) end += after->second.size;
-  while (at != mappings_.begin() && std::prev(at)->first + std::prev(at)->second.size == at->first) --at;
-  view.run_base = at->first;
-  view.run_size = end - at->first;
   return view;
+}
+
+bool VirtualMemory::is_mapped(uintptr_t address, size_t size) const {
+  const ReaderLock lock(mutex_);
+  auto at = around(mappings_, address);
+  if (at == mappings_.end()) return false;
+  size_t mapped = at->second.size - (address - at->first);  // from the address on
+  while (mapped < size && ++at != mappings_.end() && at->first == address + mapped) mapped += at->second.size;
+  return mapped >= size;
 }
 
 }  // namespace rigel

@@ -30,8 +30,6 @@ struct VirtualView {
 
   uintptr_t base = 0;
   size_t size = 0;             ///< in bytes; of the one mapping, or the reservation
-  uintptr_t run_base = 0;      ///< of all mappings that adjoin
-  size_t run_size = 0;         ///< in bytes
   const Heap* heap = nullptr;  ///< null if not mapped
   AgentSet agents;             ///< who may do something
   bool host_accessible = false;
@@ -92,6 +90,8 @@ class VirtualMemory {
   std::optional<VirtualView> view(uintptr_t address) const;
   /// Those.
   std::optional<VirtualView> plain_reservation(uintptr_t address) const;
+  /// Whether memory is mapped at all of these addresses.
+  bool is_mapped(uintptr_t address, size_t size) const;
   /// hsa_amd_agents_allow_access on a mapped address. Empty if nothing is mapped there.
   std::optional<Status> allow_access(uintptr_t address, const hsa_agent_t* agents, uint32_t count);
   /// False if no mapping starts at `address`.

@@ -448,9 +448,27 @@ TEST_F(Virtual, PointersKnowWhatIsMapped) {
   EXPECT_EQ(info(va + kPage).alloc_flags, uint32_t{HSA_AMD_POINTER_INFO_ALLOC_FLAG_HOST_ACCESS});
   const Placement placement = memory.locate(va + 2 * kPage + 7);
   EXPECT_EQ(placement.type, HSA_EXT_POINTER_TYPE_HSA) << "the type that copies know";
-  EXPECT_EQ(placement.base, reinterpret_cast<uintptr_t>(va + kPage)) << "copies may span mappings";
-  EXPECT_EQ(placement.size, 2 * kPage);
+  EXPECT_EQ(placement.base, reinterpret_cast<uintptr_t>(va + 2 * kPage));
+  EXPECT_EQ(placement.size, kPage) << "those around it are not looked at";
   EXPECT_TRUE(placement.host_accessible);
+}
+
+TEST_F(Virtual, CopiesMaySpanMappingsThatAdjoin) {
+  unsigned char* va = reserve(5 * kPage);
+  const auto handle = create(2 * kPage);
+  ASSERT_EQ(vmem.map(va, kPage, 0, handle, 0), HSA_STATUS_SUCCESS);
+  ASSERT_EQ(vmem.map(va + kPage, 2 * kPage, 0, handle, 0), HSA_STATUS_SUCCESS);
+  ASSERT_EQ(vmem.map(va + 4 * kPage, kPage, 0, handle, 0), HSA_STATUS_SUCCESS);
+  const auto ends_within = [&](size_t from, size_t to) {
+    return memory.ends_within(va + from, to - from, memory.locate(va + from));
+  };
+  EXPECT_TRUE(ends_within(0, kPage));
+  EXPECT_TRUE(ends_within(7, 3 * kPage));
+  EXPECT_TRUE(ends_within(2 * kPage, 3 * kPage));
+  EXPECT_FALSE(ends_within(7, 3 * kPage + 1));
+  EXPECT_FALSE(ends_within(2 * kPage, 5 * kPage));
+  EXPECT_TRUE(ends_within(4 * kPage, 5 * kPage));
+  EXPECT_FALSE(ends_within(4 * kPage, 5 * kPage + 1));
 }
 
 TEST_F(Virtual, AgentsAreAllowedAccessTheOldWayToo) {
