@@ -15,21 +15,11 @@ constexpr uint64_t kPieceBytes = uint64_t{1} << 20;
 
 }  // namespace
 
-// Whether all of it lies in one allocation.
-bool FileCopies::is_allocated(const void* pointer, uint64_t size) {
-  hsa_amd_pointer_info_t about{};
-  about.size = sizeof about;
-  if (memory_.pointer_info(pointer, &about, nullptr, nullptr, nullptr) != HSA_STATUS_SUCCESS) return false;
-  if (about.type == HSA_EXT_POINTER_TYPE_UNKNOWN || about.type == HSA_EXT_POINTER_TYPE_RESERVED_ADDR)
-    return false;
-  // Locked memory has two addresses.
-  const auto at = reinterpret_cast<uint64_t>(pointer);
-  const auto lies_at = [&](const void* base) {
-    const auto start = reinterpret_cast<uint64_t>(base);
-    return base != nullptr && at >= start && at - start <= about.sizeInBytes &&
-           size <= about.sizeInBytes - (at - start);
-  };
-  return lies_at(about.agentBaseAddress) || lies_at(about.hostBaseAddress);
+bool FileCopies::is_allocated(const void* pointer, uint64_t size) const {
+  const Placement placement = memory_.locate(pointer);
+  return placement.type != HSA_EXT_POINTER_TYPE_UNKNOWN &&
+         placement.type != HSA_EXT_POINTER_TYPE_RESERVED_ADDR &&
+         memory_.ends_within(pointer, size, placement);
 }
 
 /// Moves pieces until all are moved, the file ends, or `move` fails: it moves that many bytes between the buffer and the

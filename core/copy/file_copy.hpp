@@ -16,7 +16,7 @@ namespace rigel {
 
 class FileCopies {
  public:
-  FileCopies(MemoryManager& memory, CopyEngine& copies) : memory_(memory), copies_(copies) {}
+  FileCopies(const MemoryManager& memory, CopyEngine& copies) : memory_(memory), copies_(copies) {}
 
   Status write(hsa_amd_ais_file_handle_t file, void* memory, uint64_t size, int64_t offset, uint64_t* copied,
                int32_t* problem);
@@ -24,12 +24,12 @@ class FileCopies {
               int32_t* problem);
 
  private:
-  bool is_allocated(const void* pointer, uint64_t size);
+  bool is_allocated(const void* pointer, uint64_t size) const;
   template <class Move>
   Status in_pieces(const char* name, hsa_amd_ais_file_handle_t file, void* memory, uint64_t size,
                    int64_t offset, uint64_t* copied, int32_t* problem, Move&& move);
 
-  MemoryManager& memory_;
+  const MemoryManager& memory_;
   CopyEngine& copies_;
 };
 
