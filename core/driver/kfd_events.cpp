@@ -3,6 +3,7 @@
 #include <pthread.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <system_error>
 #include <utility>
@@ -12,6 +13,11 @@
 #include "core/driver/event_duty.hpp"
 
 namespace rigel {
+namespace {
+
+constexpr std::chrono::milliseconds kPauseWithoutMemory{1};
+
+}  // namespace
 
 Result<std::unique_ptr<KfdEvents>> KfdEvents::create(Kfd& kfd, Callbacks callbacks) {
   std::unique_ptr<KfdEvents> events(new KfdEvents(kfd, std::move(callbacks)));
@@ -67,23 +73,26 @@ void KfdEvents::set(uint32_t event) noexcept {
   kfd_.call(KFD_NR_SET_EVENT, of_this_process);  // stays set until somebody waits for it
 }
 
-int KfdEvents::wait(std::span<kfd_event_data> events) noexcept {
+bool KfdEvents::wait(std::span<kfd_event_data> events) noexcept {
   kfd_wait_events wait{reinterpret_cast<uint64_t>(events.data()), static_cast<uint32_t>(events.size()), 0,
                        UINT32_MAX, 0};
   const int problem = kfd_.call(KFD_NR_WAIT_EVENTS, wait);
-  // In a forked child, or when the device is gone: nothing will ever come.
-  if (problem != 0) {
-    log_message(LogLevel::kError, LogTopic::kSignal, "the kernel's events cannot be waited for: {}",
-                std::strerror(-problem));
+  if (problem == 0) return true;
+  if (problem == -ENOMEM) {  // which passes, and meanwhile whoever waits looks itself
+    std::this_thread::sleep_for(kPauseWithoutMemory);
+    return true;
   }
-  return problem;
+  // In a forked child, or when the device is gone: nothing will ever come.
+  log_message(LogLevel::kError, LogTopic::kSignal, "the kernel's events cannot be waited for: {}",
+              std::strerror(-problem));
+  return false;
 }
 
 bool KfdEvents::wait_for_signals() noexcept {
   kfd_event_data events[2]{};
   events[0].event_id = leader_event_;
   events[1].event_id = signal_event_;
-  return wait(events) == 0;
+  return wait(events);
 }
 
 void KfdEvents::work() {
@@ -95,7 +104,7 @@ void KfdEvents::work() {
     events[3].event_id = alarm_event_;
     events[4].event_id = signal_event_;
     const bool on_duty = event_duty::is_of_thread();
-    if (wait({events, on_duty ? 5u : 4u}) != 0) return;
+    if (!wait({events, on_duty ? 5u : 4u})) return;
     // Which of them it was is seen by what it left; looking at signals in vain is cheap.
     callbacks_.alarmed();
     if (on_duty) callbacks_.signalled();

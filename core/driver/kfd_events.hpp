@@ -67,8 +67,9 @@ class KfdEvents {
   KfdEvents(Kfd& kfd, Callbacks callbacks) : kfd_(kfd), callbacks_(std::move(callbacks)) {}
   void work();
   void set(uint32_t event) noexcept;
-  /// 0, or a negative errno, which is in the log then.
-  int wait(std::span<kfd_event_data> events) noexcept;
+  /// Returns at times though nothing has happened, as while the kernel has no memory to wait with. False if nothing
+  /// ever will; the reason is in the log then.
+  bool wait(std::span<kfd_event_data> events) noexcept;
 
   Kfd& kfd_;
   const Callbacks callbacks_;

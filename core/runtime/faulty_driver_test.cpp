@@ -6,10 +6,12 @@
 #include <hsa/hsa_ext_amd.h>
 #include <hsa_plugin/kfd_abi.h>
 
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <iterator>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "core/runtime/testing/faulty_driver.hpp"
@@ -164,6 +166,34 @@ TEST_P(FaultyMachine, WithoutEventsHasNoGpus) {
     EXPECT_FALSE(machine.hosts.empty());
   }
   expect_healthy(gpus);
+}
+
+// Who is woken by nobody any more hangs, which the time limit of the test reports.
+TEST_P(FaultyMachine, WaitsOnWhereThereWasNoMemoryToWaitWith) {
+  const TestMachine machine(GetParam());
+  ASSERT_FALSE(machine.gpus.empty());
+  hsa_queue_t* const queue = rigel::testing::make_queue(machine.gpus[0]);
+  hsa_signal_t gate{}, done{};
+  ASSERT_EQ(hsa_signal_create(1, 0, nullptr, &gate), HSA_STATUS_SUCCESS);
+  ASSERT_EQ(hsa_signal_create(1, 0, nullptr, &done), HSA_STATUS_SUCCESS);
+  for (int turn = 0; turn < 3; ++turn) {
+    hsa_signal_store_relaxed(gate, 1);
+    hsa_signal_store_relaxed(done, 1);
+    driver_->fail(1, 4, KFD_NR_WAIT_EVENTS);
+    rigel::testing::submit_barrier(queue, gate, done);
+    std::thread opener([&] {
+      // Somebody sleeps by then, and has asked the driver in vain.
+      while (driver_->operations <= 4) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      hsa_signal_store_screlease(gate, 0);
+    });
+    EXPECT_EQ(hsa_signal_wait_scacquire(done, HSA_SIGNAL_CONDITION_LT, 1, UINT64_MAX, HSA_WAIT_STATE_BLOCKED),
+              0);
+    opener.join();
+    EXPECT_EQ(driver_->failed, uint32_t{KFD_NR_WAIT_EVENTS});
+  }
+  EXPECT_EQ(hsa_queue_destroy(queue), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(hsa_signal_destroy(gate), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(hsa_signal_destroy(done), HSA_STATUS_SUCCESS);
 }
 
 TEST_P(FaultyMachine, WithoutQueuesSaysSoAndCopies) {

@@ -12,7 +12,7 @@ namespace rigel::testing {
 
 struct FaultyDriver {
   /// Operations that may fail, counted since the test set it to 0: open, mmap, and ioctls but those that give
-  /// something back or wait.
+  /// something back, and those that wait but where only they count.
   std::atomic<uint32_t> operations;
   /// The first that fails, counted from 1, and how many do; 0: none.
   std::atomic<uint32_t> first;
