@@ -51,9 +51,11 @@ void before_fork() RIGEL_ACQUIRE(process().mutex, debug_list_mutex(), loaded_fil
   process().mutex.lock();
   debug_list_mutex().lock();
   loaded_files_mutex().lock();
+  shared_signals::before_fork();
 }
 
 void after_fork() RIGEL_RELEASE(process().mutex, debug_list_mutex(), loaded_files_mutex()) {
+  shared_signals::after_fork();
   loaded_files_mutex().unlock();
   debug_list_mutex().unlock();
   process().mutex.unlock();

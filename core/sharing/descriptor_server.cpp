@@ -99,10 +99,10 @@ DescriptorServer::~DescriptorServer() {
 }
 
 void DescriptorServer::reset_after_fork() noexcept {
-  new (&mutex_) Mutex;
-  const MutexLock lock(mutex_);
   if (listener_ >= 0) close(std::exchange(listener_, -1));
   if (stop_ >= 0) close(std::exchange(stop_, -1));
+  for (const auto& [key, offer] : offers_) close(offer.descriptor);
+  offers_.clear();
   new (&thread_) std::thread;  // the parent's is not here
 }
 

@@ -50,9 +50,13 @@ class DescriptorServer {
   /// OUT_OF_RESOURCES: no socket, or no answer in time.
   static Result<Parcel> fetch(const Ticket& ticket);
 
-  /// In a forked child, while it has one thread. Its copy of the socket would keep the address alive when the parent's
-  /// server has ended, and who asks there would wait for an answer.
-  void reset_after_fork() noexcept;
+  // Around a fork, by the thread that forks, so that the child has the books whole.
+
+  void before_fork() noexcept RIGEL_ACQUIRE(mutex_) { mutex_.lock(); }
+  void after_fork() noexcept RIGEL_RELEASE(mutex_) { mutex_.unlock(); }
+  /// Between the two, in the child. Its copies of the descriptors would keep what they are of when the parent has given
+  /// it back, and that of the socket the address, where who asks would wait for an answer.
+  void reset_after_fork() noexcept RIGEL_REQUIRES(mutex_);
 
  private:
   struct Offer {

@@ -275,16 +275,28 @@ Result<Signal*> attach(const hsa_amd_ipc_signal_t& name) {
   return &page->signal;
 }
 
-void reset_after_fork() noexcept {
-  new (&books.mutex) Mutex;
-  const MutexLock lock(books.mutex);
+// Unchecked: the locks are held from one function to the other.
+
+void before_fork() noexcept RIGEL_UNCHECKED_LOCKS {
+  books.mutex.lock();
+  if (books.server != nullptr) books.server->before_fork();
+}
+
+void after_fork() noexcept RIGEL_UNCHECKED_LOCKS {
+  if (books.server != nullptr) books.server->after_fork();
+  books.mutex.unlock();
+}
+
+void reset_after_fork() noexcept RIGEL_UNCHECKED_LOCKS {
   // The pages stay where they are; the descriptors are the child's to close.
   for (uint32_t i = 0; i < slab_count.load(std::memory_order_relaxed) * kPlacesPerSlab; ++i) {
     if (books_of(i).descriptor >= 0) close(books_of(i).descriptor);
     books_of(i) = {};
   }
   books.free_count = 0;
-  if (books.server != nullptr) books.server->reset_after_fork();
+  if (books.server == nullptr) return;
+  books.server->reset_after_fork();
+  books.server->after_fork();
   books.server = nullptr;
 }
 

@@ -53,7 +53,11 @@ Result<hsa_amd_ipc_signal_t> name_of(Signal& signal);
 /// of nothing that is there.
 Result<Signal*> attach(const hsa_amd_ipc_signal_t& name);
 
-/// In a forked child, while it has one thread: the signals are the parent's.
+// Around a fork, by the thread that forks, so that the child has the books whole.
+
+void before_fork() noexcept;
+void after_fork() noexcept;
+/// Between the two, in the child: the signals are the parent's, and what its server offers.
 void reset_after_fork() noexcept;
 
 }  // namespace rigel::shared_signals
