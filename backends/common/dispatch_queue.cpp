@@ -166,7 +166,11 @@ DispatchQueue::~DispatchQueue() {
     if (exceptions_ != 0) host->signal->destroy(host->self, exceptions_);
     host->signal->settle(host->self);
   }
-  device_.free_scratch(std::move(scratch_));
+  {
+    // Others that are short of scratch still ask what this queue has, until it is free.
+    const MutexLock lock(mutex_);
+    device_.free_scratch(std::move(scratch_));
+  }
   device_.scratch().remove(*this);
   if (memory_.control) device_.give_queue_memory(std::move(memory_));
 }

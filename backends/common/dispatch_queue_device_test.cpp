@@ -2,6 +2,7 @@
 #include "backends/common/dispatch_queue.hpp"
 
 #include <atomic>
+#include <chrono>
 #include <cstring>
 #include <thread>
 #include <utility>
@@ -239,6 +240,25 @@ TEST_P(Queues, LetToolsAllocateAndSetTheLimitWhenTheyAreTold) {
   EXPECT_EQ(told, 4);
   EXPECT_EQ(queue_->scratch_bytes() + other->scratch_bytes(), 0u);
   EXPECT_EQ(device_->scratch().limit(), 0u);
+}
+
+// Who is told that nobody has scratch gives up.
+TEST_P(Queues, HaveTheirScratchUntilItIsFree) {
+  std::unique_ptr<DispatchQueue> other;
+  hsabe_queue_info_t info{};
+  create(kCookie + 1, other, info, 16);
+  ASSERT_NE(other->scratch_bytes(), 0u);
+  std::thread asker;
+  std::atomic<bool> nobody_has_any{false};
+  host_->set_before_freeing([&] {
+    asker = std::thread([&] { nobody_has_any = !device_->scratch().others_hold(*queue_); });
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    EXPECT_FALSE(nobody_has_any);
+  });
+  other.reset();
+  ASSERT_TRUE(asker.joinable());
+  asker.join();
+  EXPECT_TRUE(nobody_has_any);
 }
 
 TEST_P(Queues, KeepTheirScratchWhereTheDriverLeavesThemOnTheDevice) {

@@ -163,6 +163,7 @@ struct BackendHostServices {
         return HSA_STATUS_SUCCESS;
       },
       [](void* self, const hsabe_block_t* block) {
+        if (of(self).before_freeing_) std::exchange(of(self).before_freeing_, {})();
         if (block->at_reserved != 0) of(self).gpu_.take_back(block->handle);
       },
       [](void* self, uint64_t size, uint64_t, void** address) -> hsabe_status_t {

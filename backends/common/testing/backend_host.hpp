@@ -60,6 +60,8 @@ class BackendHost {
   }
   /// Is called when the driver has destroyed the next queue, by who asked for that.
   void set_after_destroying(std::function<void()> call) { after_destroying_ = std::move(call); }
+  /// Is called when the next block is about to be freed, by who asked for that.
+  void set_before_freeing(std::function<void()> call) { before_freeing_ = std::move(call); }
   /// From now on CREATE_QUEUE fails for copy engines.
   void refuse_engines() { no_engines_ = true; }
   /// From now on there is no local memory for more than that at a time.
@@ -89,6 +91,7 @@ class BackendHost {
   std::atomic<int> updates_{0}, failed_updates_{0};
   bool knows_own_units_ = true;
   std::function<void()> after_destroying_;
+  std::function<void()> before_freeing_;
   std::function<void(const hsabe_scratch_event_t&)> on_scratch_;
   std::atomic<bool> no_engines_{false};
   std::atomic<int> engine_requests_{0};
