@@ -353,22 +353,28 @@ struct DrmIoctls {
       }
       return found;
     };
-    // Takes [begin, end) out of what is noted; what lies beside it stays mapped.
-    const auto forget = [&]() RIGEL_REQUIRES(node.mutex_) {
+    // What is noted but [begin, end), by buffer; and how it becomes all that is noted.
+    using Notes = std::map<RenderNode::Gem*, std::vector<RenderNode::VaMapping>>;
+    const auto notes_beside = [&]() RIGEL_REQUIRES(node.mutex_) {
+      Notes notes;
       for (auto& [handle, gem] : node.gems_) {
-        std::vector<RenderNode::VaMapping> kept;
+        std::vector<RenderNode::VaMapping>& kept = notes[&gem];
         for (const RenderNode::VaMapping& m : gem.mappings) {
           const uint64_t m_end = m.va + m.bytes;
           const uint64_t before = std::min(begin, m_end), after = std::max(end, m.va);
           if (m.va < before) kept.push_back({m.va, before - m.va});
           if (after < m_end) kept.push_back({after, m_end - after});
         }
-        gem.mappings = std::move(kept);
       }
+      return notes;
+    };
+    const auto note = [](Notes& notes) noexcept {
+      for (auto& [gem, mappings] : notes) gem->mappings.swap(mappings);
     };
     if (a.operation == AMDGPU_VA_OP_CLEAR) {
+      auto notes = notes_beside();
       for (const auto& [from, to] : pieces()) gpu.unmap(from, to - from);
-      forget();
+      note(notes);
       return 0;
     }
     const auto it = node.gems_.find(a.handle);
@@ -392,6 +398,8 @@ struct DrmIoctls {
         const PageTable::Rights rights{.write = (a.flags & AMDGPU_VM_PAGE_WRITEABLE) != 0,
                                        .execute = (a.flags & AMDGPU_VM_PAGE_EXECUTABLE) != 0};
         std::byte* const host = gem.object->host() + a.offset_in_bo;
+        auto notes = notes_beside();
+        notes[&gem].push_back({begin, a.map_size});
         if (a.operation == AMDGPU_VA_OP_MAP) {
           if (const Errno error = node.process_.map_range(gpu, begin, a.map_size, host, rights); error != 0)
             return error;
@@ -405,9 +413,8 @@ struct DrmIoctls {
           if (gpu.table().any_mapped(at, end - at)) return EINVAL;
           if (const Errno error = node.process_.remap_range(gpu, begin, a.map_size, host, rights); error != 0)
             return error;
-          forget();
         }
-        gem.mappings.push_back({begin, a.map_size});
+        note(notes);
         return 0;
       }
       default:

@@ -270,6 +270,31 @@ TEST_F(RenderNodeOf, ABufferThatThereIsNoMemoryForIsNotCounted) {
   EXPECT_EQ(error, 0);
   EXPECT_EQ(t.system->process().gpu(0).vram_used, uint64_t{1} << 20);
 }
+
+TEST_F(RenderNodeOf, WhatThereIsNoMemoryToMapIsNotMapped) {
+  drm_amdgpu_gem_create create{};
+  create.in.bo_size = 8192;
+  create.in.domains = AMDGPU_GEM_DOMAIN_GTT;
+  ASSERT_EQ(drm(DRM_AMDGPU_GEM_CREATE, create), 0);
+  for (const uint32_t operation : {AMDGPU_VA_OP_MAP, AMDGPU_VA_OP_REPLACE}) {
+    drm_amdgpu_gem_va a{};
+    a.handle = create.out.handle;
+    a.operation = operation;
+    a.flags = AMDGPU_VM_PAGE_READABLE;
+    a.va_address = kVa + operation * 8192;
+    a.map_size = 8192;
+    int error = -ENOMEM;
+    for (int request = 0; error == -ENOMEM; ++request) {
+      EXPECT_EQ(t.look(a.va_address, 8192, Access::kRead).bytes, 0u);
+      ASSERT_LT(request, 100);
+      request_that_fails = request;
+      error = drm(DRM_AMDGPU_GEM_VA, a);
+      request_that_fails = -1;
+    }
+    EXPECT_EQ(error, 0);
+    EXPECT_EQ(t.look(a.va_address, 8192, Access::kRead).bytes, 8192u);
+  }
+}
 #endif
 
 TEST_F(RenderNodeOf, RangesThatALiarAsksForAreRefused) {
