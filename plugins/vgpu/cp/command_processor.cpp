@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "api/support/mutex.hpp"
+#include "api/support/undo.hpp"
 #include "plugins/vgpu/cp/aql_queue.hpp"
 #include "plugins/vgpu/cp/engine.hpp"
 #include "plugins/vgpu/cp/pm4_queue.hpp"
@@ -105,8 +106,13 @@ QueueRequestError CommandProcessor::create_queue(const QueueConfig& config) {
       return QueueRequestError::kIdInUse;
     }
   }
+  Undo forget([&] {
+    const WriterLock lock(impl_->mutex);
+    impl_->queues.erase(config.queue_id);
+  });
   if (queue->bell() != nullptr) queue->bell()->begin(engine->alarm());
   engine->add(std::move(queue), config.percentage == 0);
+  forget.cancel();
   return QueueRequestError::kNone;
 }
 

@@ -6,6 +6,7 @@
 
 #include <fmt/core.h>
 #include "api/support/mutex.hpp"
+#include "api/support/undo.hpp"
 #include "hsa_plugin/kfd_abi.h"
 
 #include "plugins/vgpu/kfd/ioctl.hpp"
@@ -104,7 +105,7 @@ Errno KfdIoctls::create_queue(Process& process, const IoctlCall& call) {
 
   // The buffers that hardware will read and write on its own must be there, and stay there.
   std::vector<Buffer*> held;
-  const MutexLock memory_lock(process.memory_mutex_);
+  MutexLock memory_lock(process.memory_mutex_);
   if (!gpu->acquired()) return ESRCH;
   const bool doubled = board.driver().maps_aql_rings_twice && a.queue_type == KFD_QUEUE_AQL;
   const auto hold = [&](uint64_t va, uint64_t bytes) RIGEL_REQUIRES(process.memory_mutex_) {
@@ -214,27 +215,34 @@ Errno KfdIoctls::create_queue(Process& process, const IoctlCall& call) {
   config.percentage = queue->percentage;
   config.doorbell = queue->doorbell_slot;
   config.doorbell_in_dwords = config.kind == QueueKind::kAql && board.doorbell_in_dwords();
-  gpu->note_queue(queue->id, {queue->save_area_va, process.runtime_enabled_, queue->doorbell_index()});
-  if (const Errno error = errno_of(gpu->processor().create_queue(config)); error != 0) {
-    gpu->forget_queue(queue->id);
-    return error;
-  }
-  for (Buffer* buffer : held) Process::hold(*queue, *buffer);
-  queue->ring = ring->handle;
-  taken.set(queue->doorbell);
-  if (queue->sdma) sdma_taken.set(queue->sdma_slot);
-  process.watch_.add_slot(gpu->index(), CommandProcessor::engine_of(config.kind, engine),
-                          queue->doorbell_slot, uint64_t{queue->doorbell} * doorbell_bytes, doorbell_bytes);
 
-  a.queue_id = queue->id;
+  Process::Queue& made = *queue;
+  decltype(process.queues_) entry;
+  entry.emplace(made.id, std::move(queue));
+  made.ring = ring->handle;
+  Undo let_go([&]() RIGEL_REQUIRES(process.memory_mutex_) { process.let_go_of_all(made); });
+  for (Buffer* buffer : held) Process::hold(made, *buffer);
+  let_go.cancel();
+  memory_lock.unlock();
+  Undo destroy([&]() RIGEL_REQUIRES(process.queue_mutex_) { process.destroy_queue(made); });
+  gpu->note_queue(made.id, {made.save_area_va, process.runtime_enabled_, made.doorbell_index()});
+  if (const Errno error = errno_of(gpu->processor().create_queue(config)); error != 0) return error;
+  process.watch_.add_slot(gpu->index(), CommandProcessor::engine_of(config.kind, engine), made.doorbell_slot,
+                          uint64_t{made.doorbell} * doorbell_bytes, doorbell_bytes);
+  destroy.cancel();
+  taken.set(made.doorbell);
+  if (made.sdma) sdma_taken.set(made.sdma_slot);
+  process.queues_.merge(entry);
+
+  a.queue_id = made.id;
   a.doorbell_offset = KFD_MMAP_TYPE_DOORBELL | KFD_MMAP_GPU_ID(a.gpu_id);
-  if (doorbell_bytes == 8) a.doorbell_offset |= uint64_t{queue->doorbell} * doorbell_bytes;
-  process.queues_.emplace(queue->id, std::move(queue));
+  if (doorbell_bytes == 8) a.doorbell_offset |= uint64_t{made.doorbell} * doorbell_bytes;
   process.reporter_->start();
   return 0;
 }
 
 void Process::hold(Queue& queue, Buffer& buffer) {
+  queue.buffers.reserve(queue.buffers.size() + 1);
   ++buffer.queue_uses[queue.gpu->index()];
   queue.buffers.push_back(buffer.handle);
 }
@@ -247,7 +255,11 @@ void Process::let_go(Queue& queue, uint64_t handle) {
   if (--uses->second == 0) buffer->queue_uses.erase(uses);
 }
 
-// Takes the memory lock for what the queue held. The queue is gone afterwards.
+void Process::let_go_of_all(Queue& queue) {
+  while (!queue.buffers.empty()) let_go(queue, queue.buffers.back());
+}
+
+// Takes the memory lock for what the queue held. The queue is gone afterwards, if it had come so far that it was known.
 void Process::destroy_queue(Queue& queue) {
   GpuContext& gpu = *queue.gpu;
   watch_.remove_slot(gpu.index(), queue.doorbell_slot);
@@ -257,7 +269,7 @@ void Process::destroy_queue(Queue& queue) {
   if (queue.sdma) sdma_taken_[gpu.index()].reset(queue.sdma_slot);
   {
     const MutexLock lock(memory_mutex_);
-    while (!queue.buffers.empty()) let_go(queue, queue.buffers.back());
+    let_go_of_all(queue);
   }
   queues_.erase(queue.id);
 }

@@ -196,6 +196,7 @@ class Process {
   /// Keeps a buffer where it is for as long as a queue needs it, and lets it go. Both locks are held.
   static void hold(Queue& queue, Buffer& buffer);
   void let_go(Queue& queue, uint64_t handle) RIGEL_REQUIRES(memory_mutex_);
+  void let_go_of_all(Queue& queue) RIGEL_REQUIRES(memory_mutex_);
   void destroy_queue(Queue& queue) RIGEL_REQUIRES(queue_mutex_);
   void apply_svm(uint64_t first_page, uint64_t end_page);  // under the memory lock
   void note_migration(SvmAttributes& range, uint64_t first_page, uint64_t end_page);

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstring>
 #include <thread>
+#include <utility>
 
 #include <gmock/gmock.h>
 
@@ -467,6 +468,30 @@ class KfdQueue : public ::testing::Test {
   std::byte *pointers{}, *ring{}, *eop{}, *save{};
   kfd_create_queue a{};
 };
+
+#if HSABE_SANITIZER == HSABE_SANITIZER_NONE
+TEST_F(KfdQueue, ThatThereIsNoMemoryForLeavesNothingBehind) {
+  const auto shared = t.share(65536);
+  a.ring_base_address = at(shared.address);
+  const kfd_create_queue wanted = a;
+  const auto create_and_destroy = [&] {
+    a = wanted;
+    const int error = create();
+    const int left = std::exchange(request_that_fails, -1);
+    kfd_destroy_queue gone{a.queue_id, 0};
+    if (error == 0) {
+      EXPECT_EQ(t.call(KFD_NR_DESTROY_QUEUE, gone), 0);
+    }
+    EXPECT_TRUE(error == 0 || error == -ENOMEM) << strerrorname_np(-error);
+    return left;
+  };
+  create_and_destroy();  // with the processor, which is made once
+  for (int request = 0; request_that_fails = request, create_and_destroy() < 0; ++request) {
+    ASSERT_FALSE(HasFailure()) << request;
+  }
+  EXPECT_EQ(t.map(shared.handle, 0, false), 0) << "nobody uses it";
+}
+#endif
 
 TEST_F(KfdQueue, IsCreatedAndDestroyed) {
   ASSERT_EQ(create(), 0);
