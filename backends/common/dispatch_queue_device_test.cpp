@@ -416,6 +416,31 @@ TEST_P(Queues, AreFoundByTheTrapHandler) {
 }
 
 #if HSABE_SANITIZER == HSABE_SANITIZER_NONE
+TEST_P(Queues, AreNotFoundByTheTrapHandlerIfTheyCouldNotBeMade) {
+  if (!has_trap_handler() || !gpu().family().generation->waves_know_queues) GTEST_SKIP();
+  hsabe_queue_desc_t desc{};
+  desc.struct_size = sizeof(desc);
+  desc.packets = 64;
+  desc.private_segment_size = desc.group_segment_size = UINT32_MAX;
+  int left = -1;
+  for (int request = 0; left < 0; ++request) {
+    SCOPED_TRACE(request);
+    queue_.reset();
+    device_.reset();  // which has had a queue, and so has room to know one
+    ASSERT_EQ(Device::open(gpu().family(), host_->get(), gpu().node(), device_), HSA_STATUS_SUCCESS);
+    const auto& table = *static_cast<const TrapData*>(device_->traps()->data());
+    hsabe_queue_info_t info{};
+    info.struct_size = sizeof(info);
+    request_that_fails = request;
+    const auto status =
+        hsabe::guarded(host_->get(), [&] { return DispatchQueue::create(*device_, desc, &info); });
+    left = std::exchange(request_that_fails, -1);
+    if (status == HSA_STATUS_SUCCESS) queue_.reset(static_cast<DispatchQueue*>(info.queue));
+    EXPECT_EQ(std::count(std::begin(table.queues), std::end(table.queues), nullptr),
+              kTrapDoorbells - (queue_ != nullptr));
+  }
+}
+
 TEST_P(Queues, EndWithoutMemory) {
   int left = -1;
   for (int request = 0; left < 0; ++request) {

@@ -70,13 +70,14 @@ hsabe_status_t TrapHandler::watch_unattributed() {
 hsabe_status_t TrapHandler::add(DispatchQueue& queue, amd_queue_t* amd_queue, uint64_t doorbell_offset) {
   const MutexLock lock(mutex_);
   const uint32_t doorbell = trap_doorbell_index(doorbell_offset);
-  if (waves_know_queues()) {
-    auto& table = *reinterpret_cast<TrapData*>(data_.data());
-    std::atomic_ref(table.queues[doorbell]).store(amd_queue, std::memory_order_release);
-  } else if (unattributed_ == 0) {
+  if (!waves_know_queues() && unattributed_ == 0) {
     if (const hsabe_status_t status = watch_unattributed(); status != HSA_STATUS_SUCCESS) return status;
   }
   queues_.push_back({&queue, doorbell});
+  if (waves_know_queues()) {
+    auto& table = *reinterpret_cast<TrapData*>(data_.data());
+    std::atomic_ref(table.queues[doorbell]).store(amd_queue, std::memory_order_release);
+  }
   return HSA_STATUS_SUCCESS;
 }
 

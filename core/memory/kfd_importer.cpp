@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "api/support/mutex.hpp"
+#include "api/support/undo.hpp"
 
 namespace rigel {
 namespace {
@@ -42,11 +43,10 @@ Result<ImportedBlock> KfdImporter::open(int descriptor, const AgentSet& wanted) 
   if (block.address == nullptr) {
     return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "no addresses for {} bytes of a dmabuf", block.size);
   }
+  Undo release([&, size = block.size, address = block.address] { kfd.release_addresses(address, size); });
   const auto handle = kfd.import_dmabuf(*gpu, descriptor, block.address);
-  if (!handle) {
-    kfd.release_addresses(block.address, block.size);
-    return error(handle.error());
-  }
+  if (!handle) return error(handle.error());
+  Undo free([&] { kfd.free_handle(*handle); });
   block.cookie = *handle;
   const bool visible = (info->flags & (KFD_MEM_GTT | KFD_MEM_PUBLIC)) != 0;
   const bool mapped =
@@ -54,6 +54,8 @@ Result<ImportedBlock> KfdImporter::open(int descriptor, const AgentSet& wanted) 
                                              0) != nullptr;
   block = finish(std::move(block), *gpu, mapped);
   if (foreign) block.owner = ImportedBlock::kNobody;
+  free.cancel();
+  release.cancel();
   return block;
 }
 
@@ -69,29 +71,27 @@ Result<ImportedBlock> KfdImporter::open(const MemoryProvider::NamedBlock& named,
   if (block.address == nullptr) {
     return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "no addresses for {} bytes of another process", size);
   }
+  Undo release([&, address = block.address] { kfd.release_addresses(address, size); });
   const auto shared = kfd.import_shared(*gpu, named.name, block.address);
-  if (!shared) {
-    kfd.release_addresses(block.address, size);
-    return error(shared.error());
-  }
+  if (!shared) return error(shared.error());
+  Undo free([&] { kfd.free_handle(shared->handle); });
   block.cookie = shared->handle;
   const bool mapped =
       gpu->host_sees_all && kfd.transport().mmap_buffer(block.address, size, PROT_READ | PROT_WRITE,
                                                         gpu->render_fd, shared->mmap_offset) != nullptr;
-  return finish(std::move(block), *gpu, mapped);
+  block = finish(std::move(block), *gpu, mapped);
+  free.cancel();
+  release.cancel();
+  return block;
 }
 
 Status KfdImporter::set_access(const ImportedBlock& block, const AgentSet& agents) {
-  KfdMapping mapping;
+  KfdMapping* mapping = nullptr;  // it stays where it is
   {
     const MutexLock lock(mutex_);
-    mapping = mappings_[block.cookie];
+    mapping = &mappings_[block.cookie];
   }
-  const Status status = mapping.change(agents_.kfd(), block.cookie, agents_.gpus_of(agents));
-  if (status != HSA_STATUS_SUCCESS) return status;
-  const MutexLock lock(mutex_);
-  mappings_[block.cookie] = std::move(mapping);
-  return status;
+  return mapping->change(agents_.kfd(), block.cookie, agents_.gpus_of(agents));
 }
 
 void KfdImporter::close(const ImportedBlock& block) noexcept {

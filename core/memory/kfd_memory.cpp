@@ -7,6 +7,7 @@
 #include <hsa/hsa_ext_amd.h>
 
 #include "api/support/mutex.hpp"
+#include "api/support/undo.hpp"
 #include "core/base/log.hpp"
 #include "core/memory/kfd_physical.hpp"
 
@@ -65,13 +66,13 @@ KfdGpu* KfdAgents::gpu_of(size_t agent) const {
 }
 
 Status KfdMapping::change(const Kfd& kfd, uint64_t handle, const std::vector<uint32_t>& gpus) {
-  const auto more = without(gpus, mapped_);
+  const auto more = without(gpus, mapped_), gone = without(mapped_, gpus);
+  auto mapped = gpus;
   if (const Status status = kfd.map(handle, more); status != HSA_STATUS_SUCCESS) {
     static_cast<void>(kfd.unmap(handle, more));  // some may have been mapped
     return status;
   }
-  const auto gone = without(mapped_, gpus);
-  mapped_ = gpus;
+  mapped_ = std::move(mapped);
   return kfd.unmap(handle, gone);
 }
 
@@ -88,13 +89,10 @@ Result<Backing> KfdHostProvider::map(const BlockRequest& request) {
   auto block = HostProvider::map(request);
   const uint32_t attributes = kfd_attributes_with(request.flags, attributes_);
   if (!block || attributes == attributes_) return block;
-  try {
-    const MutexLock lock(mutex_);
-    known_[block->address].attributes = attributes;  // for when the first agent is let in
-  } catch (...) {
-    HostProvider::unmap(*block);
-    throw;
-  }
+  Undo unmap([&] { HostProvider::unmap(*block); });
+  const MutexLock lock(mutex_);
+  known_[block->address].attributes = attributes;  // for when the first agent is let in
+  unmap.cancel();
   return block;
 }
 
@@ -114,26 +112,23 @@ void KfdHostProvider::unmap(const Backing& backing) noexcept {
 Status KfdHostProvider::set_access(const Backing& backing, const AgentSet& agents) {
   const auto gpus = agents_.gpus_of(agents);
   const Kfd& kfd = agents_.kfd();
-  // The calls for one block come one at a time; the lock keeps the others' books apart.
-  Known known;
-  known.attributes = attributes_;
+  // The calls for one block come one at a time, and its entry stays where it is; the lock keeps the others' apart.
+  Known* known = nullptr;
   {
     const MutexLock lock(mutex_);
-    if (const auto found = known_.find(backing.address); found != known_.end()) known = found->second;
+    if (gpus.empty() && !known_.contains(backing.address)) return HSA_STATUS_SUCCESS;
+    known = &known_.try_emplace(backing.address, Known{0, attributes_, {}}).first->second;
   }
-  if (known.handle == 0) {
+  if (known->handle == 0) {
     if (gpus.empty()) return HSA_STATUS_SUCCESS;
     const auto handle = kfd.pin(*kfd.gpus().front(), backing.address, backing.size,
-                                kEveryRight | known.attributes, reinterpret_cast<uint64_t>(backing.address));
+                                kEveryRight | known->attributes, reinterpret_cast<uint64_t>(backing.address));
     if (!handle) return handle.error();
-    known.handle = *handle;
+    known->handle = *handle;
     // While a child of fork had the pages, too, each would be copied when it is written next, and taken from the GPUs for that.
     madvise(backing.address, backing.size, MADV_DONTFORK);
   }
-  const Status status = known.mapping.change(kfd, known.handle, gpus);
-  const MutexLock lock(mutex_);
-  known_[backing.address] = std::move(known);
-  return status;
+  return known->mapping.change(kfd, known->handle, gpus);
 }
 
 Result<std::unique_ptr<PhysicalMemory>> KfdHostProvider::create_physical(size_t size, uint32_t flags) {
@@ -170,15 +165,14 @@ Result<Backing> KfdLocalProvider::map(const BlockRequest& request) {
   auto block = allocate();
   if (!block && reclaim_ && reclaim_()) block = allocate();
   if (!block) return error(block.error());
+  Undo free([&] { kfd.free(*block); });
   KfdMapping mapping;
-  Status status = mapping.change(kfd, block->handle, {gpu_.gpu_id});
-  if (status == HSA_STATUS_SUCCESS) {
-    const MutexLock lock(mutex_);
-    mappings_.emplace(block->handle, std::move(mapping));
-    return Backing{block->address, block->size, block->handle};
-  }
-  kfd.free(*block);
-  return error(status);
+  const Status status = mapping.change(kfd, block->handle, {gpu_.gpu_id});
+  if (status != HSA_STATUS_SUCCESS) return error(status);
+  const MutexLock lock(mutex_);
+  mappings_.emplace(block->handle, std::move(mapping));
+  free.cancel();
+  return Backing{block->address, block->size, block->handle};
 }
 
 void KfdLocalProvider::unmap(const Backing& backing) noexcept {
@@ -194,15 +188,12 @@ Status KfdLocalProvider::set_access(const Backing& backing, const AgentSet& agen
   if (!std::binary_search(gpus.begin(), gpus.end(), gpu_.gpu_id)) {
     gpus.insert(std::upper_bound(gpus.begin(), gpus.end(), gpu_.gpu_id), gpu_.gpu_id);
   }
-  KfdMapping mapping;
+  KfdMapping* mapping = nullptr;  // as the host's, above
   {
     const MutexLock lock(mutex_);
-    mapping = mappings_[backing.cookie];
+    mapping = &mappings_[backing.cookie];
   }
-  const Status status = mapping.change(agents_.kfd(), backing.cookie, gpus);
-  const MutexLock lock(mutex_);
-  mappings_[backing.cookie] = std::move(mapping);
-  return status;
+  return mapping->change(agents_.kfd(), backing.cookie, gpus);
 }
 
 Result<int> KfdLocalProvider::export_block(const Backing& backing) {
@@ -225,18 +216,6 @@ Result<MemoryProvider::Imported> KfdLocalProvider::import_physical(int descripto
 
 // The application's memory -------------------------------------------------------------------------------
 
-Result<uint64_t> KfdPinner::pin_at(uint64_t page, uint64_t span, uint64_t gpu_address, uint32_t flags,
-                                   const std::vector<uint32_t>& gpus) const {
-  const Kfd& kfd = agents_.kfd();
-  const auto handle = kfd.pin(*kfd.gpus().front(), reinterpret_cast<void*>(page), span, flags, gpu_address);
-  if (!handle) return handle;
-  KfdMapping mapping;
-  const Status status = mapping.change(kfd, *handle, gpus);
-  if (status == HSA_STATUS_SUCCESS) return handle;
-  kfd.free_handle(*handle);
-  return error(status);
-}
-
 Result<void*> KfdPinner::pin(void* host, size_t size, const AgentSet& agents, uint32_t global_flags) {
   const auto gpus = agents_.gpus_of(agents);
   if (gpus.empty()) return host;
@@ -248,19 +227,19 @@ Result<void*> KfdPinner::pin(void* host, size_t size, const AgentSet& agents, ui
   const uint32_t flags = kEveryRight | kfd_attributes_of(global_flags);
   // Elsewhere than the host sees it: the application can unmap its memory without unlocking it, and the
   // addresses would then be given to somebody else while GPUs still have them.
-  Pin pin;
-  pin.span = span;
-  pin.addresses = kfd.reserve(span, kPage);
-  if (pin.addresses == nullptr) return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "no addresses to lock at");
-  const auto handle = pin_at(page, span, reinterpret_cast<uint64_t>(pin.addresses), flags, gpus);
-  if (!handle) {
-    kfd.release_addresses(pin.addresses, span);
-    return error(handle.error());
-  }
-  pin.handle = *handle;
-  const uint64_t seen = reinterpret_cast<uint64_t>(pin.addresses) + (start - page);
+  void* const addresses = kfd.reserve(span, kPage);
+  if (addresses == nullptr) return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "no addresses to lock at");
+  Undo release([&] { kfd.release_addresses(addresses, span); });
+  const auto first = reinterpret_cast<uint64_t>(addresses);
+  const auto handle = kfd.pin(*kfd.gpus().front(), reinterpret_cast<void*>(page), span, flags, first);
+  if (!handle) return error(handle.error());
+  Undo free([&] { kfd.free_handle(*handle); });
+  if (const Status status = kfd.map(*handle, gpus); status != HSA_STATUS_SUCCESS) return error(status);
+  const uint64_t seen = first + (start - page);
   const MutexLock lock(mutex_);
-  pins_.emplace(seen, pin);
+  pins_.emplace(seen, Pin{*handle, addresses, span});
+  free.cancel();
+  release.cancel();
   return reinterpret_cast<void*>(seen);
 }
 

@@ -43,7 +43,7 @@ class KfdAgents {
 /// Which GPUs a memory object is mapped to. Not thread safe.
 class KfdMapping {
  public:
-  /// Maps it to exactly these GPUs. On failure those that were mapped before still are.
+  /// Maps it to exactly these GPUs. On failure, or if it throws, those that were mapped before still are.
   Status change(const Kfd& kfd, uint64_t handle, const std::vector<uint32_t>& gpus);
   const std::vector<uint32_t>& mapped() const { return mapped_; }
 
@@ -117,8 +117,6 @@ class KfdPinner final : public HostPinner {
     void* addresses = nullptr;  // where GPUs see it
     uint64_t span = 0;
   };
-  Result<uint64_t> pin_at(uint64_t page, uint64_t span, uint64_t gpu_address, uint32_t flags,
-                          const std::vector<uint32_t>& gpus) const;
 
   const KfdAgents& agents_;
   Mutex mutex_;

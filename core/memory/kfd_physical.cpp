@@ -25,17 +25,17 @@ Result<std::unique_ptr<PhysicalMemory>> KfdPhysicalMemory::create(const KfdAgent
   if (!kfd.manages_virtual_memory()) {
     return fail(Status(HSA_STATUS_ERROR_NOT_SUPPORTED), "the driver maps no memory of GPUs at will");
   }
+  std::unique_ptr<KfdPhysicalMemory> memory(new KfdPhysicalMemory(agents, gpu));
   const auto handle = kfd.allocate_unplaced(gpu, flags, size);
   if (!handle) return error(handle.error());
+  memory->handle_ = *handle;
   const auto dmabuf = kfd.export_dmabuf(*handle);
-  const auto gem = dmabuf ? kfd.gem_import(gpu, *dmabuf) : Result<uint32_t>(error(dmabuf.error()));
-  if (dmabuf) close(*dmabuf);
-  if (!gem) {
-    kfd.free_handle(*handle);
-    return error(gem.error());
-  }
-  return Result<std::unique_ptr<PhysicalMemory>>(
-      std::unique_ptr<PhysicalMemory>(new KfdPhysicalMemory(agents, gpu, *handle, *gem)));
+  if (!dmabuf) return error(dmabuf.error());
+  const auto gem = kfd.gem_import(gpu, *dmabuf);
+  close(*dmabuf);
+  if (!gem) return error(gem.error());
+  memory->gems_.at(gpu.gpu_id) = *gem;
+  return Result<std::unique_ptr<PhysicalMemory>>(std::move(memory));
 }
 
 Result<MemoryProvider::Imported> KfdPhysicalMemory::import(const KfdAgents& agents, const KfdGpu& gpu,
@@ -46,27 +46,29 @@ Result<MemoryProvider::Imported> KfdPhysicalMemory::import(const KfdAgents& agen
     return fail(HSA_STATUS_ERROR_INVALID_ALLOCATION, "descriptor {} is of no memory of GPU {}", descriptor,
                 gpu.gpu_id);
   }
+  std::unique_ptr<KfdPhysicalMemory> memory(new KfdPhysicalMemory(agents, gpu));
   const auto gem = kfd.gem_import(gpu, descriptor);
   if (!gem) return error(gem.error());
-  MemoryProvider::Imported imported;
-  imported.memory.reset(new KfdPhysicalMemory(agents, gpu, 0, *gem));
-  imported.size = info->size;
-  return imported;
+  memory->gems_.at(gpu.gpu_id) = *gem;
+  return MemoryProvider::Imported{std::move(memory), info->size};
 }
 
 KfdPhysicalMemory::~KfdPhysicalMemory() {
   Kfd& kfd = agents_.kfd();
-  for (const auto& [gpu, gem] : gems_) kfd.gem_close(*kfd.find_gpu(gpu), gem);
+  for (const auto& [gpu, gem] : gems_) {
+    if (gem != 0) kfd.gem_close(*kfd.find_gpu(gpu), gem);
+  }
   if (handle_ != 0) kfd.free_handle(handle_);
 }
 
 Result<uint32_t> KfdPhysicalMemory::gem_of(const KfdGpu& gpu) {
-  if (const auto known = gems_.find(gpu.gpu_id); known != gems_.end()) return known->second;
+  uint32_t& own = gems_[gpu.gpu_id];  // there while nothing is lost if it cannot be made
+  if (own != 0) return own;
   const auto dmabuf = export_descriptor();
   if (!dmabuf) return error(dmabuf.error());
   const auto gem = agents_.kfd().gem_import(gpu, *dmabuf);
   close(*dmabuf);
-  if (gem) gems_.emplace(gpu.gpu_id, *gem);
+  if (gem) own = *gem;
   return gem;
 }
 
@@ -93,9 +95,13 @@ Status KfdPhysicalMemory::set_rights(void* address, size_t size, Rights& now, co
     if (known != now.end() && known->second == writes) continue;
     const auto gem = gem_of(*kfd.find_gpu(gpu));
     if (!gem) return gem.error();
+    const auto [right, is_new] = now.try_emplace(gpu, writes);
     const Status status = kfd.gem_map(*kfd.find_gpu(gpu), *gem, address, size, writes);
-    if (status != HSA_STATUS_SUCCESS) return status;
-    now[gpu] = writes;
+    if (status != HSA_STATUS_SUCCESS) {
+      if (is_new) now.erase(right);
+      return status;
+    }
+    right->second = writes;
   }
   std::erase_if(now, [&](const auto& entry) {
     if (wanted.contains(entry.first)) return false;

@@ -32,16 +32,16 @@ class KfdPhysicalMemory final : public PhysicalMemory {
     int protection = 0;  // the host's
   };
 
-  KfdPhysicalMemory(const KfdAgents& agents, const KfdGpu& gpu, uint64_t handle, uint32_t gem)
-      : agents_(agents), gpu_(gpu), handle_(handle), gems_{{gpu.gpu_id, gem}} {}
+  KfdPhysicalMemory(const KfdAgents& agents, const KfdGpu& gpu)
+      : agents_(agents), gpu_(gpu), gems_{{gpu.gpu_id, 0}} {}
   Result<uint32_t> gem_of(const KfdGpu& gpu);
   Status set_rights(void* address, size_t size, Rights& now, const Rights& wanted);
   Status show_host(void* address, size_t size, Mapping& mapping, int protection);
 
   const KfdAgents& agents_;
   const KfdGpu& gpu_;
-  const uint64_t handle_;              // the driver's; 0: imported
-  std::map<uint32_t, uint32_t> gems_;  // by GPU
+  uint64_t handle_ = 0;                // the driver's; 0: imported
+  std::map<uint32_t, uint32_t> gems_;  // by GPU; 0: not imported there
   std::map<void*, Mapping> mappings_;
 };
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "api/support/mutex.hpp"
+#include "api/support/undo.hpp"
 #include "core/queue/aql_index.hpp"
 #include "core/signal/signal_pool.hpp"
 
@@ -454,12 +455,15 @@ size_t intercept_queue_bytes(uint32_t packets) {
 Result<std::shared_ptr<InterceptQueue>> create_intercept_queue(InterceptRequest request, uint64_t cookie) {
   Signal* const doorbell = signal_pool::create(-1, kSignalOfQueue, AMD_SIGNAL_KIND_DOORBELL);
   Bell* const bell = doorbell == nullptr ? nullptr : Bells::take();
-  if (bell == nullptr) {
+  Undo give_back([&] {
+    if (bell != nullptr) Bells::give_back(bell);
     if (doorbell != nullptr) signal_pool::destroy(*doorbell);
     request.release(request.memory);
-    return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "no memory for a doorbell");
-  }
-  return std::make_shared<ProxyQueue>(std::move(request), *doorbell, *bell, cookie);
+  });
+  if (bell == nullptr) return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "no memory for a doorbell");
+  auto queue = std::make_shared<ProxyQueue>(request, *doorbell, *bell, cookie);
+  give_back.cancel();
+  return queue;
 }
 
 }  // namespace rigel

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "api/support/testing/failing_requests.hpp"
+#include "core/queue/intercept_queue.hpp"
 #include "core/signal/signal_pool.hpp"
 
 namespace rigel {
@@ -291,6 +292,29 @@ TEST_F(QueuesOfTheApi, OfTheApplicationItselfGiveTheirMemoryBackWhenTheyCannotBe
                std::bad_alloc);
   request_that_fails = -1;
   EXPECT_EQ(given_back, 1);
+}
+
+TEST_F(QueuesOfTheApi, InFrontOfOthersGiveBackWhatTheyAreMadeOfWhenTheyCannotBeMade) {
+  alignas(64) unsigned char memory[4096];
+  int given_back = 0;
+  const auto create_one = [&] {
+    const auto release = [&](void* block) { given_back += block == memory; };
+    static_cast<void>(create_intercept_queue({{.size = 4}, memory, release, nullptr}, 1));
+  };
+  create_one();
+  EXPECT_EQ(std::exchange(given_back, 0), 1) << "when it ends";
+  const size_t signals = signal_pool::capacity();
+  // So many that doorbells which are lost would not go unseen.
+  for (size_t i = 0; i < 2 * signal_pool::kSignalsPerSlab; ++i) {
+    request_that_fails = static_cast<int>(i % 3);  // the queue itself, its list of handlers
+    try {
+      create_one();
+    } catch (const std::bad_alloc&) {
+    }
+    request_that_fails = -1;
+    ASSERT_EQ(std::exchange(given_back, 0), 1);
+  }
+  EXPECT_LE(signal_pool::capacity(), signals + signal_pool::kSignalsPerSlab);
 }
 #endif
 

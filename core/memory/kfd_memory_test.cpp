@@ -1,0 +1,183 @@
+// Memory of GPUs, against the virtual GPU as an in-process transport: what the driver keeps for this process when the
+// runtime has no memory to know it by.
+#include "core/memory/kfd_memory.hpp"
+
+#include <amdgpu_drm.h>
+#include <drm.h>
+#include <gtest/gtest.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+
+#include <memory>
+#include <new>
+
+#include "api/support/testing/failing_requests.hpp"
+#include "core/driver/testing/vgpu.hpp"
+#include "core/memory/kfd_importer.hpp"
+
+namespace rigel {
+namespace {
+
+#if HSABE_SANITIZER == HSABE_SANITIZER_NONE
+constexpr size_t kBytes = 2 << 20;
+
+/// What the driver has of this process: counted as it comes and goes.
+struct Driver {
+  static inline int objects = 0;      // of memory
+  static inline int buffers = 0;      // of render nodes
+  static inline bool mapped = false;  // a buffer, by a render node
+
+  static int32_t ioctl(void* driver, int32_t fd, uint64_t request, void* argument) {
+    const int32_t result = testing::vgpu_ioctl(driver, fd, request, argument);
+    if (result != 0) return result;
+    if (_IOC_TYPE(request) == KFD_ABI_IOCTL_TYPE) {
+      objects += _IOC_NR(request) == KFD_NR_ALLOC_MEMORY || _IOC_NR(request) == KFD_NR_IMPORT_DMABUF;
+      objects -= _IOC_NR(request) == KFD_NR_FREE_MEMORY;
+    } else {
+      buffers += request == DRM_IOCTL_PRIME_FD_TO_HANDLE;
+      buffers -= request == DRM_IOCTL_GEM_CLOSE;
+      if (request == DRM_IOCTL_AMDGPU_GEM_VA)
+        mapped = static_cast<const drm_amdgpu_gem_va*>(argument)->operation == AMDGPU_VA_OP_REPLACE;
+    }
+    return result;
+  }
+};
+
+class KfdWithoutMemory : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    Driver::objects = Driver::buffers = 0;
+    Driver::mapped = false;
+    kfd_ = testing::open_vgpu("gfx900:vram=64M", Driver::ioctl);
+    ASSERT_NE(kfd_, nullptr);
+    agents_ = std::make_unique<KfdAgents>(*kfd_);
+    agents_->add(1, *kfd_->gpus().front());
+    gpu_.add(1);
+  }
+
+  /// Tries it with each of its requests for memory failing, until none is left that could. `check` is called in between.
+  template <class Try, class Check>
+  static void try_without_memory(Try&& attempt, Check&& check) {
+    bool done = false;
+    for (int request = 0; !done; ++request) {
+      SCOPED_TRACE(request);
+      ASSERT_LT(request, 100);
+      request_that_fails = request;
+      try {
+        done = attempt();
+      } catch (const std::bad_alloc&) {
+      }
+      request_that_fails = -1;
+      if (!done) check();
+    }
+  }
+  static void nothing_is_left() {
+    EXPECT_EQ(Driver::objects, 0);
+    EXPECT_EQ(Driver::buffers, 0);
+    EXPECT_FALSE(Driver::mapped);
+  }
+
+  std::unique_ptr<Kfd> kfd_;
+  std::unique_ptr<KfdAgents> agents_;
+  AgentSet gpu_;
+};
+
+TEST_F(KfdWithoutMemory, LocalMemoryIsGivenBack) {
+  KfdLocalProvider local(*agents_, *kfd_->gpus().front(), 0);
+  Result<Backing> block = error(HSA_STATUS_ERROR);
+  try_without_memory(
+      [&] {
+        block = local.map({.size = kBytes, .alignment = kBytes});
+        return block.has_value();
+      },
+      nothing_is_left);
+  ASSERT_TRUE(block);
+  try_without_memory([&] { return local.set_access(*block, {}) == HSA_STATUS_SUCCESS; },
+                     [] { EXPECT_EQ(Driver::objects, 1); });
+  local.unmap(*block);
+  nothing_is_left();
+}
+
+TEST_F(KfdWithoutMemory, MemoryOfTheHostIsKnownOnce) {
+  KfdHostProvider host(*agents_, 0, 0);
+  for (const uint32_t flags : {0u, uint32_t{HSA_AMD_MEMORY_POOL_UNCACHED_FLAG}}) {
+    const auto block = host.map({.size = kBytes, .alignment = kBytes, .flags = flags});
+    ASSERT_TRUE(block);
+    try_without_memory([&] { return host.set_access(*block, gpu_) == HSA_STATUS_SUCCESS; },
+                       [] { EXPECT_LE(Driver::objects, 1); });
+    EXPECT_EQ(Driver::objects, 1);
+    host.unmap(*block);
+    nothing_is_left();
+  }
+}
+
+TEST_F(KfdWithoutMemory, MemoryWithoutAnAddressIsGivenBack) {
+  KfdLocalProvider local(*agents_, *kfd_->gpus().front(), 0);
+  std::unique_ptr<PhysicalMemory> memory;
+  try_without_memory(
+      [&] {
+        auto made = local.create_physical(kBytes, 0);
+        if (made) memory = std::move(*made);
+        return made.has_value();
+      },
+      nothing_is_left);
+  ASSERT_NE(memory, nullptr);
+  void* const place = kfd_->reserve(kBytes, kBytes);
+  try_without_memory(
+      [&] {
+        if (memory->map(place, kBytes) != HSA_STATUS_SUCCESS) return false;
+        return memory->set_access(place, kBytes, {.readers = gpu_, .writers = gpu_}) == HSA_STATUS_SUCCESS;
+      },
+      [&] {
+        memory->unmap(place, kBytes);
+        EXPECT_FALSE(Driver::mapped);
+      });
+  EXPECT_TRUE(Driver::mapped);
+  memory->unmap(place, kBytes);
+  memory.reset();
+  nothing_is_left();
+  kfd_->release_addresses(place, kBytes);
+}
+
+TEST_F(KfdWithoutMemory, MemoryOfTheApplicationIsUnlocked) {
+  KfdPinner pinner(*agents_);
+  void* const memory = ::mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  Result<void*> seen = error(HSA_STATUS_ERROR);
+  try_without_memory(
+      [&] {
+        seen = pinner.pin(memory, kBytes, gpu_, 0);
+        return seen.has_value();
+      },
+      nothing_is_left);
+  ASSERT_TRUE(seen);
+  pinner.unpin(memory, kBytes, *seen);
+  nothing_is_left();
+  ::munmap(memory, kBytes);
+}
+
+TEST_F(KfdWithoutMemory, MemoryOfOthersIsGivenBack) {
+  KfdLocalProvider local(*agents_, *kfd_->gpus().front(), 0);
+  const auto block = local.map({.size = kBytes, .alignment = kBytes});
+  ASSERT_TRUE(block);
+  const auto descriptor = local.export_block(*block);
+  ASSERT_TRUE(descriptor);
+  KfdImporter importer(*agents_);
+  Result<ImportedBlock> imported = error(HSA_STATUS_ERROR);
+  try_without_memory(
+      [&] {
+        imported = importer.open(*descriptor, gpu_);
+        return imported.has_value();
+      },
+      [] { EXPECT_EQ(Driver::objects, 1); });
+  ASSERT_TRUE(imported);
+  try_without_memory([&] { return importer.set_access(*imported, gpu_) == HSA_STATUS_SUCCESS; }, [] {});
+  importer.close(*imported);
+  EXPECT_EQ(Driver::objects, 1);
+  kfd_->transport().close(*descriptor);
+  local.unmap(*block);
+  nothing_is_left();
+}
+#endif
+
+}  // namespace
+}  // namespace rigel
