@@ -113,7 +113,7 @@ Errno Events::destroy(uint32_t id) {
   return 0;
 }
 
-void Events::set_locked(Event& event) {
+void Events::set_locked(Event& event) noexcept {
   event.signalled = !event.auto_reset || event.waiters.empty();
   if (++event.age == 0) event.age = 2;  // 0 means "no age"
   event.heard.clear();
@@ -154,9 +154,16 @@ Errno Events::reset(uint32_t id) {
 }
 
 // Remembers that a thread knows of the event's last set, so that it is not woken for that set as a latecomer.
-void Events::note_heard(Event& event, Thread thread) const {
+void Events::note_heard(Event& event, Thread thread) const noexcept {
   if (latecomers_ != Latecomers::kHear) return;
   if (event.heard.empty() || event.heard.back() != thread) event.heard.push_back(thread);
+}
+
+// For those that a set wakes and for one that comes late: neither finds that there is no memory.
+void Events::make_room(Event& event) const {
+  if (latecomers_ != Latecomers::kHear) return;
+  const size_t most = std::max(event.waiters.size(), event.heard.size() + 1);
+  if (most > event.heard.capacity()) event.heard.reserve(2 * most);
 }
 
 // A set that has been had by others before this thread has waited. One that has come and gone before the
@@ -213,6 +220,7 @@ Errno Events::wait_once(kfd_event_data* events, uint32_t count, bool all, uint32
     waiters[i].wait = wait.get();
     waiters[i].thread = &this_thread;
     waiters[i].event = it->second;
+    make_room(*it->second);
   }
   for (uint32_t i = 0; i < count; ++i) {
     Event& event = *waiters[i].event;
@@ -255,6 +263,7 @@ Errno Events::wait_once(kfd_event_data* events, uint32_t count, bool all, uint32
       if (waiter.activated) continue;
       waiter.event->waiters.push_back(&waiter);
       waiter.listed = true;
+      make_room(*waiter.event);
     }
     waits_.push_back(wait);
     const uint32_t forks = InternalFd::forks();

@@ -115,11 +115,12 @@ class Events {
   void end_waits_of(Thread thread) RIGEL_REQUIRES(mutex_);
   void stop_waiting(Waiter& waiter);
   bool hears_late(const Event& event, Thread thread) const;
-  void note_heard(Event& event, Thread thread) const;
+  void make_room(Event& event) const;
+  void note_heard(Event& event, Thread thread) const noexcept;  // there is room
   static bool is_signal(uint32_t type) { return type == KFD_EVENT_SIGNAL || type == KFD_EVENT_DEBUG_EVENT; }
   std::atomic<uint64_t>* slot(uint32_t id) const RIGEL_REQUIRES(mutex_);
   Errno make_page() RIGEL_REQUIRES(mutex_);
-  void set_locked(Event& event) RIGEL_REQUIRES(mutex_);
+  void set_locked(Event& event) noexcept RIGEL_REQUIRES(mutex_);
   void interrupt_slot(uint32_t id, Event& event) RIGEL_REQUIRES(mutex_);
 
   const Latecomers latecomers_;

@@ -4,12 +4,15 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <fstream>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
+
+#include "api/support/testing/failing_requests.hpp"
 
 namespace rigel::vgpu {
 namespace {
@@ -144,6 +147,19 @@ TEST(Events, ALatecomerHearsOfASetThatWokeOthers) {
   EXPECT_EQ(wait_for(events, id, 0).result, KFD_WAIT_COMPLETE);
   EXPECT_EQ(wait_for(events, id, 0).result, KFD_WAIT_TIMEOUT);
 }
+
+#if HSABE_SANITIZER == HSABE_SANITIZER_NONE
+TEST(Events, WhoWaitsIsWokenWithoutMemory) {
+  Events events(Latecomers::kHear);
+  const uint32_t id = events.create(KFD_EVENT_SIGNAL, true)->id;
+  std::thread waiter([&] { EXPECT_EQ(wait_for(events, id, 10000).result, KFD_WAIT_COMPLETE); });
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));  // it waits, most probably
+  request_that_fails = 0;
+  EXPECT_NO_THROW(EXPECT_EQ(events.set(id), 0));
+  request_that_fails = -1;
+  waiter.join();
+}
+#endif
 
 TEST(Events, AThreadThatBroughtAnAgeIsNotWokenAgainForThatSet) {
   Events events(Latecomers::kHear);
