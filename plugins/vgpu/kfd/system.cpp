@@ -13,6 +13,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
+#include <span>
+#include <string_view>
 #include <utility>
 
 #include <fmt/core.h>
@@ -35,17 +37,20 @@ int errno_or(long result) {
   return result == -1 ? -errno : static_cast<int>(result);
 }
 
-// The name that a memory file was made with; empty: it is none.
-std::string memfd_name(int fd) {
-  char link[64], name[512];
+constexpr size_t kLongestName = 512;
+
+// The name that a memory file was made with, in `name`; empty: it is none. Without memory, as programs call fstat in
+// handlers of signals too.
+std::string_view memfd_name(int fd, std::span<char> name) {
+  char link[64];
   std::snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
-  const long length = syscall(SYS_readlink, link, name, sizeof name);
+  const long length = syscall(SYS_readlink, link, name.data(), name.size());
   constexpr std::string_view kPrefix = "/memfd:", kSuffix = " (deleted)";
-  std::string_view path(name, static_cast<size_t>(std::max(length, 0L)));
+  std::string_view path(name.data(), static_cast<size_t>(std::max(length, 0L)));
   if (!path.starts_with(kPrefix) || !path.ends_with(kSuffix)) return "";
   path.remove_prefix(kPrefix.size());
   path.remove_suffix(kSuffix.size());
-  return std::string(path);
+  return path;
 }
 
 uint64_t pages_up(uint64_t bytes) {
@@ -401,12 +406,14 @@ bool System::stat(int fd, struct stat& out) const {
 bool System::stat_plain_file(int fd, struct stat& out) const {
   if (!S_ISREG(out.st_mode) || out.st_dev != plain_files_device_.load(std::memory_order_relaxed))
     return false;
-  const std::string path = memfd_name(fd);
+  char name[kLongestName];
+  const std::string_view path = memfd_name(fd, name);
   return !path.empty() && stat(path, out);
 }
 
 System::Stranger System::stranger(int fd) {
-  const std::string path = memfd_name(fd);
+  char name[kLongestName];
+  const std::string_view path = memfd_name(fd, name);
   if (path == "/dev/kfd") return Stranger::kKfd;
   return path.starts_with("/dev/dri/") ? Stranger::kDrmNode : Stranger::kNone;
 }

@@ -1,6 +1,7 @@
 #include "plugins/vgpu/kfd/system.hpp"
 
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -705,6 +706,24 @@ TEST(KfdSmi, WhoAsksForFaultsReadsThem) {
   for (const auto& file : {of_first, of_second, silent}) ::close(static_cast<int>(file.anon_fd));
   t.system->process().gpu(0).report_fault({0x1000, Access::kRead, FaultReason::kNotPresent, 1});
 }
+
+#if HSABE_SANITIZER == HSABE_SANITIZER_NONE
+TEST(KfdFiles, AreLookedAtWithoutMemory) {
+  TestSystem t;
+  const int fd = t.system->open("/sys/devices/virtual/kfd/kfd/topology/system_properties", O_RDONLY);
+  ASSERT_GE(fd, 0);
+  struct stat status {};
+  ASSERT_EQ(fstat(fd, &status), 0);
+  request_that_fails = 0;
+  EXPECT_NO_THROW({
+    EXPECT_TRUE(t.system->stat_plain_file(fd, status));
+    EXPECT_EQ(System::stranger(fd), System::Stranger::kNone);
+  });
+  request_that_fails = -1;
+  EXPECT_EQ(status.st_dev, System::files_device());
+  ::close(fd);
+}
+#endif
 
 TEST(KfdFork, DescriptorsOfTheParentAreDeadInTheChild) {
   TestSystem t;
