@@ -389,6 +389,38 @@ TEST_F(Allocation, DeallocationCallbacksRunOnceWhenTheMemoryGoes) {
   EXPECT_EQ(notes.seen.size(), 2u) << "the next allocation at the address has no callbacks";
 }
 
+TEST_F(Allocation, MemoryIsWhatItWasWhileItsDeallocationCallbacksRun) {
+  using testing::kGpu1;
+  unsigned char* ptr = allocate(8192);
+  ASSERT_EQ(memory.agents_allow_access(1, &kGpu0, nullptr, ptr), HSA_STATUS_SUCCESS);
+  struct Context {
+    MemoryManager& manager;
+    bool ran = false;
+  } context{memory};
+  const auto look = [](void* address, void* data) {
+    auto& [manager, ran] = *static_cast<Context*>(data);
+    const Placement placement = manager.locate(address);
+    EXPECT_EQ(placement.type, HSA_EXT_POINTER_TYPE_HSA);
+    EXPECT_EQ(placement.size, 8192u);
+    EXPECT_TRUE(manager.reach(kGpu0, address, 8192));
+    EXPECT_EQ(manager.agents_allow_access(1, &kGpu1, nullptr, address), HSA_STATUS_SUCCESS);
+    EXPECT_TRUE(manager.reach(kGpu1, address, 8192));
+    EXPECT_EQ(manager.register_deallocation_callback(address, note, nullptr),
+              HSA_STATUS_ERROR_INVALID_ALLOCATION)
+        << "nobody would call it";
+    ran = true;
+  };
+  ASSERT_EQ(memory.register_deallocation_callback(ptr, look, &context), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(memory.memory_free(ptr), HSA_STATUS_SUCCESS);
+  EXPECT_TRUE(context.ran);
+  EXPECT_EQ(info(ptr).type, HSA_EXT_POINTER_TYPE_UNKNOWN);
+
+  unsigned char* next = allocate(8192);
+  EXPECT_EQ(next, ptr);
+  EXPECT_FALSE(memory.reach(kGpu1, next, 8192)) << "nobody was let in to the next allocation there";
+  EXPECT_EQ(memory.memory_free(next), HSA_STATUS_SUCCESS);
+}
+
 TEST_F(Allocation, DeallocationCallbacksMayAllocateAndFree) {
   unsigned char* ptr = allocate(8192);
   struct Context {

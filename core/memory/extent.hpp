@@ -40,7 +40,8 @@ constexpr size_t kPagesPerUnit = kUnitSize / kPageSize;
 enum AllocationMark : uint32_t {
   kHasCallbacks = 1u << 0,
   kHasAccessList = 1u << 1,
-  kHasName = 1u << 2,  ///< other processes were given a name for it
+  kHasName = 1u << 2,     ///< other processes were given a name for it
+  kBeingFreed = 1u << 3,  ///< its deallocation callbacks run; it can't be freed a second time
 };
 
 /// Slabs' records come as zero pages from the kernel, so they are plain integers, every one of them accessed

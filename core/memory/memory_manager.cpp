@@ -209,7 +209,7 @@ Status MemoryManager::memory_free(void* ptr) {
   Extent* extent = extents_.find(address);
   PageAllocator* allocator =
       extent == nullptr ? nullptr : extent->published.owner.load(std::memory_order_acquire);
-  const auto marks = allocator == nullptr ? std::nullopt : allocator->retire(*extent, address);
+  const auto marks = allocator == nullptr ? std::nullopt : allocator->claim(*extent, address);
   if (!marks) {
     if (locked_around(address) || virtual_memory_.view(address) || imported_.view(address)) {
       return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT,
@@ -219,22 +219,36 @@ Status MemoryManager::memory_free(void* ptr) {
   }
   if (*marks == 0) return HSA_STATUS_SUCCESS;
 
-  // The allocation is out of sight, so the callbacks cannot free it again, and nobody else gets its addresses
-  // yet.
-  Aside aside;
-  {
-    const MutexLock lock(aside_mutex_);
-    if (auto found = aside_.extract(address)) aside = std::move(found.mapped());
-  }
-  if (aside.name) withdraw_name(*aside.name);
-  struct Reclaim {
+  // Callbacks find the memory as it was, less that they cannot free it again, and may throw.
+  struct Ending {
+    MemoryManager& manager;
     PageAllocator& allocator;
     Extent& extent;
     uintptr_t address;
-    ~Reclaim() { allocator.reclaim(extent, address); }
-  } const reclaim{*allocator, *extent, address};
-  for (const Callback& callback : aside.callbacks) callback.function(callback.ptr, callback.user_data);
+    ~Ending() { manager.end_allocation(allocator, extent, address); }
+  } const ending{*this, *allocator, *extent, address};
+  if ((*marks & kHasCallbacks) == 0) return HSA_STATUS_SUCCESS;
+  for (const Callback& callback : take_callbacks(address))
+    callback.function(callback.ptr, callback.user_data);
   return HSA_STATUS_SUCCESS;
+}
+
+std::vector<MemoryManager::Callback> MemoryManager::take_callbacks(uintptr_t address) {
+  const MutexLock lock(aside_mutex_);
+  const auto found = aside_.find(address);
+  return found == aside_.end() ? std::vector<Callback>() : std::exchange(found->second.callbacks, {});
+}
+
+void MemoryManager::end_allocation(PageAllocator& allocator, Extent& extent, uintptr_t address) {
+  Aside aside;
+  {
+    const MutexLock lock(aside_mutex_);
+    // First out of sight, so that nothing more is put aside for it.
+    allocator.retire(extent, address);
+    if (auto found = aside_.extract(address)) aside = std::move(found.mapped());
+  }
+  if (aside.name) withdraw_name(*aside.name);
+  allocator.reclaim(extent, address);
 }
 
 Status MemoryManager::register_deallocation_callback(void* ptr, hsa_amd_deallocation_callback_t callback,
@@ -242,14 +256,17 @@ Status MemoryManager::register_deallocation_callback(void* ptr, hsa_amd_dealloca
   if (ptr == nullptr || callback == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   const auto address = reinterpret_cast<uintptr_t>(ptr);
   Extent* extent = extents_.find(address);
+  const MutexLock lock(aside_mutex_);
   const auto view = extent == nullptr ? std::nullopt : extent->view(address);
   if (!view) {
     if (imported_.add_callback({ptr, callback, user_data})) return HSA_STATUS_SUCCESS;
     return fail(HSA_STATUS_ERROR_INVALID_ALLOCATION, "{} is in no allocation", ptr);
   }
+  // The callbacks that run were taken under this lock, and no more will be.
+  if ((view->marks & kBeingFreed) != 0) {
+    return fail(HSA_STATUS_ERROR_INVALID_ALLOCATION, "the allocation around {} is being freed", ptr);
+  }
   PageAllocator* allocator = extent->published.owner.load(std::memory_order_acquire);
-
-  const MutexLock lock(aside_mutex_);
   auto& callbacks = aside_[view->base].callbacks;
   callbacks.push_back({ptr, callback, user_data});
   if (allocator != nullptr && allocator->change_marks(*extent, view->base, kHasCallbacks, 0)) {

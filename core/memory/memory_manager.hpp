@@ -246,6 +246,9 @@ class MemoryManager final : private VirtualMemory::HeapSource {
   HeapSlot* find_slot(uint64_t handle) noexcept;
   Status allocate(HeapSlot& slot, size_t size, uint32_t flags, void** ptr);
   Status open_to_devices(HeapSlot& slot, void* ptr);
+  std::vector<Callback> take_callbacks(uintptr_t address);
+  /// Of an allocation that was claimed.
+  void end_allocation(PageAllocator& allocator, Extent& extent, uintptr_t address);
   /// Without a pool, accesses are as in the first host's coarse-grained memory.
   const Heap* heap_of_locks() const noexcept;
   Status lock_range(void* host_ptr, size_t size, const hsa_agent_t* agents, int num_agent, const Heap& heap,

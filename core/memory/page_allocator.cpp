@@ -228,15 +228,16 @@ ObjectRecord* PageAllocator::record_at(const Extent& extent, uintptr_t base, uin
   return record.size() != 0 && offset == size_t{index} * pages * kPageSize ? &record : nullptr;
 }
 
-std::optional<uint32_t> PageAllocator::retire(Extent& extent, uintptr_t base) {
+std::optional<uint32_t> PageAllocator::claim(Extent& extent, uintptr_t base) {
   MutexLock lock(mutex_);
   uint32_t index = 0;
   ObjectRecord* record = record_at(extent, base, index);
   if (record == nullptr) return std::nullopt;
   const uint32_t marks = record->marks();
+  if ((marks & kBeingFreed) != 0) return std::nullopt;
   {
     const Extent::Change change(extent);
-    record->set_size(0);
+    marks == 0 ? record->set_size(0) : record->set_marks(marks | kBeingFreed);
   }
   if (marks != 0) return marks;
   put_back(&extent, index);
@@ -244,6 +245,14 @@ std::optional<uint32_t> PageAllocator::retire(Extent& extent, uintptr_t base) {
   lock.unlock();
   if (surplus != nullptr) release(surplus);
   return marks;
+}
+
+void PageAllocator::retire(Extent& extent, uintptr_t base) {
+  const MutexLock lock(mutex_);
+  uint32_t index = 0;
+  ObjectRecord* record = record_at(extent, base, index);
+  const Extent::Change change(extent);
+  record->set_size(0);
 }
 
 void PageAllocator::reclaim(Extent& extent, uintptr_t base) {

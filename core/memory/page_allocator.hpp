@@ -36,11 +36,12 @@ class PageAllocator {
   /// `size` bytes, at least 1 and at most the heap's limit; `flags` as in BlockRequest.
   Result<void*> allocate(size_t size, uint32_t flags);
 
-  /// Ends the allocation that starts at `base`, which lies in `extent` (found in the map a moment ago; it may
-  /// have changed since). The result is empty if there is none. Otherwise it is the allocation's marks: with
-  /// none its memory is free already; with some it is no longer visible, and stays out of reach until
-  /// `reclaim`.
-  std::optional<uint32_t> retire(Extent& extent, uintptr_t base);
+  /// Begins to free the allocation that starts at `base`, which lies in `extent` (found in the map a moment ago;
+  /// it may have changed since). The result is empty if there is none, or somebody has begun already. Otherwise it
+  /// is the allocation's marks: with none its memory is free now; with some it is as visible as before until
+  /// `retire`, and its addresses are nobody else's until `reclaim`.
+  std::optional<uint32_t> claim(Extent& extent, uintptr_t base);
+  void retire(Extent& extent, uintptr_t base);
   void reclaim(Extent& extent, uintptr_t base);
 
   /// False if no allocation starts at `base`.

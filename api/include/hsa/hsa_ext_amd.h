@@ -1801,7 +1801,7 @@ typedef void (*hsa_amd_deallocation_callback_t)(void* ptr, void* user_data);
  * @param[in] ptr Any address in an allocation.
  * @param[in] callback The handler. The memory still exists while it runs; it may call this API.
  * @param[in] user_data Passed on; may be NULL.
- * @retval INVALID_ALLOCATION @p ptr lies in no allocation.
+ * @retval INVALID_ALLOCATION @p ptr lies in no allocation, or in one whose handlers run already.
  * @retval INVALID_ARGUMENT @p ptr or @p callback is NULL.
  * @remark Facts: H C. */
 hsa_status_t HSA_API hsa_amd_register_deallocation_callback(void* ptr,
