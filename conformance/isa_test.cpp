@@ -188,6 +188,15 @@ TEST_F(IsaNames, UnknownOnesAreRefused) {
   EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_ARGUMENT, hsa_isa_from_name("x", nullptr));
 }
 
+TEST_F(IsaNames, AreKnownWithoutAnAgentThatHasThem) {
+  for (const char* target : {"gfx803", "gfx900", "gfx900:xnack+", "gfx906:sramecc+:xnack-", "gfx1030"}) {
+    const std::string name = std::string("amdgcn-amd-amdhsa--") + target;
+    hsa_isa_t isa{};
+    ASSERT_HSA(hsa_isa_from_name(name.c_str(), &isa)) << name;
+    EXPECT_EQ(name_of(isa), name);
+  }
+}
+
 TEST_F(IsaNames, ForeignHandlesAreRefused) {
   uint64_t value[32];
   int local = 0;

@@ -84,7 +84,7 @@ class CodeTargets {
   virtual CodeTarget* target_of(hsa_agent_t agent) = 0;
   /// Memory for program code objects, which hold the variables that all agents share. Null: not supported.
   virtual CodeTarget* program_target() = 0;
-  /// INVALID_ISA_NAME if no agent has it.
+  /// INVALID_ISA_NAME if there is none; no agent needs to have it.
   virtual Result<hsa_isa_t> isa_from_name(std::string_view name) = 0;
 };
 

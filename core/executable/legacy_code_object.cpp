@@ -31,8 +31,7 @@ Status LegacyCodeObject::get_info(hsa_code_object_info_t attribute, CodeTargets&
       return answer(value, HSA_CODE_OBJECT_TYPE_PROGRAM);
     case HSA_CODE_OBJECT_INFO_ISA: {
       const auto isa = targets.isa_from_name(identity.isa_name);
-      if (!isa)
-        return fail(HSA_STATUS_ERROR_INVALID_CODE_OBJECT, "no agent has the ISA {}", identity.isa_name);
+      if (!isa) return fail(HSA_STATUS_ERROR_INVALID_CODE_OBJECT, "there is no ISA {}", identity.isa_name);
       return answer(value, *isa);
     }
     case HSA_CODE_OBJECT_INFO_MACHINE_MODEL:

@@ -208,7 +208,7 @@ CodeTarget* AgentCodeTargets::target_of(hsa_agent_t agent) {
 
 Result<hsa_isa_t> AgentCodeTargets::isa_from_name(std::string_view name) {
   const Isa* isa = runtime_.machine().find_isa(name);
-  if (isa == nullptr) return fail(HSA_STATUS_ERROR_INVALID_ISA_NAME, "no agent has the ISA '{}'", name);
+  if (isa == nullptr) return fail(HSA_STATUS_ERROR_INVALID_ISA_NAME, "there is no ISA '{}'", name);
   return isa->handle();
 }
 

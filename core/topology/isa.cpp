@@ -1,6 +1,7 @@
 #include "core/topology/isa.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <utility>
 
 #include "core/base/query.hpp"
@@ -12,10 +13,39 @@ namespace {
 // none of HSA's agents here offers one, so no policy is supported beyond the default of not detecting.
 constexpr uint16_t kNoExceptionPolicies = 0;
 
+/// 9 of gfx90a and gfx9-generic, 10 of gfx1030: what precedes the dash, or the digits of minor version and stepping.
+uint32_t major_version(std::string_view processor) {
+  processor.remove_prefix(std::string_view("gfx").size());
+  const std::string_view digits = processor.substr(0, std::min(processor.find('-'), processor.size() - 2));
+  uint32_t version = 0;
+  std::from_chars(digits.data(), digits.data() + digits.size(), version);
+  return version;
+}
+
+/// What ROCr says of the ISA, whoever has it.
+hsabe_caps_t limits_of(std::string_view processor) {
+  const uint32_t version = major_version(processor);
+  hsabe_caps_t limits{};
+  limits.profile = HSA_PROFILE_BASE;
+  limits.float_rounding = HSA_DEFAULT_FLOAT_ROUNDING_MODE_NEAR;
+  limits.fast_f16 = version >= 8 ? 1 : 0;
+  limits.wavefront_size = version >= 10 ? 32 : 64;
+  std::fill(std::begin(limits.workgroup_max_dim), std::end(limits.workgroup_max_dim), 1024);
+  limits.workgroup_max_size = 1024;
+  std::fill(std::begin(limits.grid_max_dim), std::end(limits.grid_max_dim), UINT32_MAX);
+  limits.grid_max_size = UINT64_MAX;
+  limits.fbarrier_max_size = 32;
+  return limits;
+}
+
 }  // namespace
+
+Isa::Isa(const TargetId& target)
+    : Isa(std::string(kAmdIsaPrefix) + to_string(target), limits_of(target.processor)) {}
 
 Isa::Isa(std::string name, const hsabe_caps_t& agent)
     : name_(std::move(name)),
+      target_(parse_isa_name(name_)),
       profile_(agent.profile),
       float_rounding_(agent.float_rounding),
       fast_f16_(agent.fast_f16 != 0),
@@ -74,6 +104,11 @@ Status Isa::info(hsa_isa_info_t attribute, void* value) const {
       return answer(value, fbarrier_max_size_);
   }
   return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+}
+
+bool Isa::runs_on(const Isa& other) const {
+  if (this == &other) return true;
+  return target_ && other.target_ && rigel::runs_on(*target_, *other.target_);
 }
 
 Status Isa::exception_policies(hsa_profile_t profile, uint16_t* mask) const {

@@ -1,21 +1,24 @@
 // Instruction sets: what an agent's kernels are compiled for, and the wavefronts they run in.
 //
-// ISAs of the same name are one object, whichever agents have them. Made at start-up and constant afterwards;
-// the object's address is its handle.
+// ISAs of the same name are one object, whichever agents have them. Constant; the object's address is its handle.
 #pragma once
 
 #include <hsa_backend/hsa_backend.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "core/base/status.hpp"
+#include "loader/code_object/target_id.hpp"
 
 namespace rigel {
 
 class Isa {
  public:
   Isa(std::string name, const hsabe_caps_t& agent);
+  /// Of a processor that no agent here is.
+  explicit Isa(const TargetId& target);
   Isa(const Isa&) = delete;
   Isa& operator=(const Isa&) = delete;
 
@@ -30,10 +33,11 @@ class Isa {
   Status wavefront_info(hsa_wavefront_info_t attribute, void* value) const;
 
   /// Whether code for this ISA runs on an agent with the other one.
-  bool runs_on(const Isa& other) const { return this == &other; }
+  bool runs_on(const Isa& other) const;
 
  private:
   const std::string name_;
+  const std::optional<TargetId> target_;  // of an AMD GPU; refers to name_
   const uint32_t profile_;
   const uint32_t float_rounding_;
   const bool fast_f16_;

@@ -1,5 +1,6 @@
 #include "core/topology/machine.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace rigel {
@@ -11,8 +12,15 @@ Failure no_such_isa(hsa_isa_t isa) {
 
 }  // namespace
 
+template <class Predicate>
+const Isa* Machine::first_isa(const Predicate& is_it) const {
+  const auto found = std::find_if(isas_.begin(), isas_.end(), is_it);
+  return found == isas_.end() ? nullptr : &*found;
+}
+
 const Isa* Machine::intern_isa(std::string name, const hsabe_caps_t& caps) {
-  if (const Isa* known = find_isa(name)) return known;
+  const MutexLock lock(isas_mutex_);
+  if (const Isa* known = first_isa([&](const Isa& isa) { return isa.name() == name; })) return known;
   return &isas_.emplace_back(std::move(name), caps);
 }
 
@@ -24,17 +32,15 @@ const Agent* Machine::find_agent(hsa_agent_t handle) const {
 }
 
 const Isa* Machine::find_isa(hsa_isa_t handle) const {
-  for (const Isa& isa : isas_) {
-    if (isa.handle().handle == handle.handle) return &isa;
-  }
-  return nullptr;
+  const MutexLock lock(isas_mutex_);
+  return first_isa([&](const Isa& isa) { return isa.handle().handle == handle.handle; });
 }
 
 const Isa* Machine::find_isa(std::string_view name) const {
-  for (const Isa& isa : isas_) {
-    if (isa.name() == name) return &isa;
-  }
-  return nullptr;
+  const MutexLock lock(isas_mutex_);
+  if (const Isa* known = first_isa([&](const Isa& isa) { return isa.name() == name; })) return known;
+  const auto target = parse_isa_name(name);
+  return target ? &isas_.emplace_back(*target) : nullptr;
 }
 
 Status Machine::iterate_agents(hsa_status_t (*callback)(hsa_agent_t, void*), void* data) const {
@@ -97,7 +103,7 @@ Status Machine::profiling_convert_tick_to_system_domain(hsa_agent_t agent, uint6
 Status Machine::isa_from_name(const char* name, hsa_isa_t* isa) const {
   if (name == nullptr || isa == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   const Isa* found = find_isa(name);
-  if (found == nullptr) return fail(HSA_STATUS_ERROR_INVALID_ISA_NAME, "no agent has the ISA '{}'", name);
+  if (found == nullptr) return fail(HSA_STATUS_ERROR_INVALID_ISA_NAME, "there is no ISA '{}'", name);
   *isa = found->handle();
   return HSA_STATUS_SUCCESS;
 }
@@ -147,9 +153,9 @@ Status Machine::isa_iterate_wavefronts(hsa_isa_t isa, hsa_status_t (*callback)(h
 
 Status Machine::wavefront_get_info(hsa_wavefront_t wavefront, hsa_wavefront_info_t attribute,
                                    void* value) const {
-  for (const Isa& isa : isas_) {
-    if (isa.wavefront().handle == wavefront.handle) return isa.wavefront_info(attribute, value);
-  }
+  const MutexLock lock(isas_mutex_);
+  const Isa* isa = first_isa([&](const Isa& one) { return one.wavefront().handle == wavefront.handle; });
+  if (isa != nullptr) return isa->wavefront_info(attribute, value);
   return fail(HSA_STATUS_ERROR_INVALID_WAVEFRONT, "{:#x} is no wavefront", wavefront.handle);
 }
 

@@ -1,9 +1,9 @@
 // The machine: its agents, their ISAs and caches, and what programs ask about them.
 //
-// Discovery builds it, by one thread; from then on it is constant, and every function may be called from any
-// thread. A function with the name of the API's is that function, with its checks of arguments, but without
-// the check that the runtime is open and the catching of exceptions, which the exported function does.
-// Callbacks run on the calling thread, and may call back.
+// Discovery builds it, by one thread; from then on it is constant, but for ISAs that no agent has, which are made as
+// programs ask for them. Every function may be called from any thread. A function with the name of the API's is that
+// function, with its checks of arguments, but without the check that the runtime is open and the catching of
+// exceptions, which the exported function does. Callbacks run on the calling thread, and may call back.
 #pragma once
 
 #include <hsa/hsa.h>
@@ -13,6 +13,7 @@
 #include <string>
 #include <string_view>
 
+#include "api/support/mutex.hpp"
 #include "core/base/status.hpp"
 #include "core/topology/agent.hpp"
 #include "core/topology/isa.hpp"
@@ -40,6 +41,7 @@ class Machine {
   const std::deque<Agent>& agents() const { return agents_; }
   const Agent* find_agent(hsa_agent_t handle) const;
   const Isa* find_isa(hsa_isa_t handle) const;
+  /// An agent's, or that of any other AMD processor that the loader knows.
   const Isa* find_isa(std::string_view name) const;
 
   // The API's.
@@ -66,7 +68,13 @@ class Machine {
   Status isa_compatible(hsa_isa_t code_object_isa, hsa_isa_t agent_isa, bool* result) const;
 
  private:
-  std::deque<Isa> isas_;  // deques: addresses are handles
+  /// The first that is so, or null.
+  template <class Predicate>
+  const Isa* first_isa(const Predicate& is_it) const RIGEL_REQUIRES(isas_mutex_);
+
+  // Deques: addresses are handles.
+  mutable Mutex isas_mutex_;
+  mutable std::deque<Isa> isas_ RIGEL_GUARDED_BY(isas_mutex_);
   std::deque<Agent> agents_;
 };
 

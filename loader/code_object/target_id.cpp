@@ -88,6 +88,12 @@ const AmdProcessor* find_amd_processor(uint32_t mach) {
   return found != std::end(kProcessors) && found->mach == mach ? found : nullptr;
 }
 
+const AmdProcessor* find_amd_processor(std::string_view name) {
+  const auto found = std::find_if(std::begin(kProcessors), std::end(kProcessors),
+                                  [name](const AmdProcessor& entry) { return entry.name == name; });
+  return found == std::end(kProcessors) ? nullptr : found;
+}
+
 std::optional<TargetId> parse_target_id(std::string_view text) {
   if (text.starts_with(kAmdIsaPrefix)) text.remove_prefix(kAmdIsaPrefix.size());
   bool more = true;
@@ -124,6 +130,16 @@ std::string to_string(const TargetId& target) {
   append(kSramecc, target.sramecc);
   append(kXnack, target.xnack);
   return text;
+}
+
+std::optional<TargetId> parse_isa_name(std::string_view name) {
+  const auto target = parse_target_id(name);
+  const AmdProcessor* processor = target ? find_amd_processor(target->processor) : nullptr;
+  if (processor == nullptr) return std::nullopt;
+  const bool features_are_its_own = (processor->has_sramecc || target->sramecc == TargetFeature::kAny) &&
+                                    (processor->has_xnack || target->xnack == TargetFeature::kAny);
+  if (!features_are_its_own || name != std::string(kAmdIsaPrefix) + to_string(*target)) return std::nullopt;
+  return target;
 }
 
 bool runs_on(const TargetId& code, const TargetId& agent) {

@@ -40,12 +40,17 @@ struct AmdProcessor {
 
 /// The processor with that number, or null: a file may be newer than this table.
 const AmdProcessor* find_amd_processor(uint32_t mach);
+const AmdProcessor* find_amd_processor(std::string_view name);
 
 /// `text` is a target id with or without kAmdIsaPrefix. The result refers to it. None if it is neither.
 std::optional<TargetId> parse_target_id(std::string_view text);
 
 /// The canonical spelling, without prefix.
 std::string to_string(const TargetId& target);
+
+/// `name` is that of an ISA, of which there is one spelling: with the prefix, of a processor in the table, with no
+/// features but its own, in the canonical order. The result refers to it. None if it is not.
+std::optional<TargetId> parse_isa_name(std::string_view name);
 
 /// Whether code for `code` runs where `agent` says what is on and off: same processor, and nothing insisted
 /// on that is otherwise. Which generic processors an agent serves is for its backend to know.

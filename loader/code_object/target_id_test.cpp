@@ -39,10 +39,23 @@ TEST(TargetId, EveryProcessorIsFoundByItsNumber) {
     ++known;
     EXPECT_EQ(processor->mach, mach);
     EXPECT_EQ(to_string(*parse_target_id(processor->name)), processor->name);
+    EXPECT_EQ(find_amd_processor(processor->name), processor);
   }
   EXPECT_EQ(known, 56u);
   EXPECT_EQ(find_amd_processor(0), nullptr);
   EXPECT_EQ(find_amd_processor(0x27), nullptr);
+  EXPECT_EQ(find_amd_processor("gfx9"), nullptr);
+}
+
+TEST(TargetId, AnIsaHasOneNameAndTheFeaturesOfItsProcessor) {
+  EXPECT_EQ(parse_isa_name("amdgcn-amd-amdhsa--gfx906:sramecc+:xnack-"), (TargetId{"gfx906", kOn, kOff}));
+  EXPECT_EQ(parse_isa_name("amdgcn-amd-amdhsa--gfx906:xnack+"), (TargetId{"gfx906", kAny, kOn}));
+  EXPECT_EQ(parse_isa_name("amdgcn-amd-amdhsa--gfx1030"), (TargetId{"gfx1030"}));
+  for (const char* name : {"gfx906", "amdgcn-amd-amdhsa--gfx906:xnack-:sramecc+", "amdgcn-amd-amdhsa--gfx000",
+                           "amdgcn-amd-amdhsa--gfx900:sramecc+", "amdgcn-amd-amdhsa--gfx1030:xnack-",
+                           "x86_64-unknown-linux-gnu--x86-64", ""}) {
+    EXPECT_FALSE(parse_isa_name(name)) << name;
+  }
 }
 
 TEST(TargetId, CodeRunsWhereNothingItInsistsOnIsOtherwise) {

@@ -1636,7 +1636,7 @@ hsa_status_t HSA_API hsa_isa_iterate_wavefronts(
  * Tells whether code for one instruction set runs on an agent that has another.
  *
  * @deprecated Loading reports what does not fit.
- * @param code_object_isa [in] instruction set of the code.
+ * @param code_object_isa [in] instruction set of the code; a generic processor's fits only itself.
  * @param agent_isa [in] instruction set of the agent.
  * @param result [out] true if it runs. Not NULL.
  * @retval INVALID_ISA either is not valid.
