@@ -275,6 +275,15 @@ inline Status CopyEngine::check_bounds(const void* ptr, size_t size, const Place
               ptr, placement.size);
 }
 
+/// Of the application's own memory only faults tell.
+bool CopyEngine::may_be_reached(hsa_agent_t agent, const void* ptr, size_t size,
+                                const Placement& placement) const {
+  if (placement.type == HSA_EXT_POINTER_TYPE_UNKNOWN) return true;
+  // The rest of an allocation's last page is its, too.
+  const size_t known = placement.base + placement.size - reinterpret_cast<uintptr_t>(ptr);
+  return memory_.reach(agent, ptr, std::min(size, known)).has_value();
+}
+
 /// Who copies a row, and whether it may be copied.
 inline Result<CopyEngine::Route> CopyEngine::route(const void* dst, hsa_agent_t dst_agent, const void* src,
                                                    hsa_agent_t src_agent, size_t size) const {
@@ -517,7 +526,14 @@ Status CopyEngine::memory_async_copy_rect(const hsa_pitched_ptr_t* dst, const hs
       (side == &box->destination ? way.destination_to_host : way.source_to_host) = placement.to_host;
       const Status status = check_bounds(side->start, side->extent, placement);
       if (status != HSA_STATUS_SUCCESS) return status;
-      if (device == nullptr && !placement.host_accessible) return HSA_STATUS_ERROR_INVALID_AGENT;
+      const bool reached = device == nullptr
+                               ? placement.host_accessible
+                               : may_be_reached(copy_agent, side->start, side->extent, placement);
+      if (!reached) {
+        return fail(HSA_STATUS_ERROR_INVALID_AGENT,
+                    "the agent that is to copy cannot access all of {} bytes at {}", side->extent,
+                    static_cast<const void*>(side->start));
+      }
     }
   }
   Signals signals{num_dep_signals, dep_signals, completion_signal};

@@ -91,6 +91,7 @@ class CopyEngine {
   Result<DeviceCopier*> copier_between(hsa_agent_t dst_agent, hsa_agent_t src_agent) const;
   Status check_bounds(const void* ptr, size_t size, const Placement& placement) const;
   Status check_bounds_closely(const void* ptr, size_t size, const Placement& placement) const;
+  bool may_be_reached(hsa_agent_t agent, const void* ptr, size_t size, const Placement& placement) const;
 
   /// The signals of an asynchronous copy, as its caller gives them and as what they are.
   struct Signals {

@@ -618,6 +618,28 @@ TEST_F(DeviceCopies, BoxesStayWithinAllocations) {
   EXPECT_EQ(rigel::wait(*done.operator->(), HSA_SIGNAL_CONDITION_LT, 2), 1);
 }
 
+TEST_F(DeviceCopies, ABoxThatTheDeviceCannotAccessIsRefused) {
+  unsigned char* there = allocate_on(kGpu0, 4000);
+  unsigned char* elsewhere = allocate_on(kGpu1, 4000);
+  const auto copy = [&](unsigned char* to, unsigned char* from, hsa_agent_t agent) {
+    const hsa_pitched_ptr_t source{from, 64, 0}, target{to, 64, 0};
+    const hsa_dim3_t zero{0, 0, 0}, all_of_its_page{64, 64, 1};
+    Completion done;
+    const Status status = engine.memory_async_copy_rect(&target, &zero, &source, &zero, &all_of_its_page,
+                                                        agent, hsaDeviceToDevice, 0, nullptr, done);
+    if (status == HSA_STATUS_SUCCESS) {
+      EXPECT_EQ(done.wait(), 0);
+    }
+    return status;
+  };
+  EXPECT_EQ(copy(elsewhere, there, kGpu0), HSA_STATUS_ERROR_INVALID_AGENT);
+  EXPECT_EQ(copy(there, elsewhere, kGpu0), HSA_STATUS_ERROR_INVALID_AGENT);
+  ASSERT_EQ(memory.agents_allow_access(1, &kGpu0, nullptr, elsewhere), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(copy(elsewhere, there, kGpu0), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(copy(there, elsewhere, kGpu0), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(copy(there, elsewhere, kGpu1), HSA_STATUS_ERROR_INVALID_AGENT);
+}
+
 TEST_F(DeviceCopies, MemoryThatNobodyReachesIsRefused) {
   memory.agents().add({.handle = kNobody, .type = HSA_DEVICE_TYPE_GPU, .node = 9});
   HeapFacts facts;

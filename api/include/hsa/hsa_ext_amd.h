@@ -1195,8 +1195,8 @@ typedef enum {
  * @param[in] num_dep_signals Length of @p dep_signals.
  * @param[in] dep_signals Signals to wait for; ignored when the length is 0.
  * @param[in] completion_signal The signal to decrement.
- * @retval INVALID_AGENT @p copy_agent is no agent, is a GPU whose SDMA can't do boxes (gfx8), or can't access
- * a box. (ROCr refuses CPU agents.)
+ * @retval INVALID_AGENT @p copy_agent is no agent, or can't access a box. (ROCr refuses CPU agents, and GPUs
+ * whose SDMA can't do boxes (gfx8).)
  * @retval INVALID_SIGNAL A signal is not valid.
  * @retval INVALID_ARGUMENT A pointer is NULL, something is no multiple of 4, or @p dir is ::hsaHostToHost for
  * a GPU.
