@@ -140,7 +140,7 @@ void Tracer::stop() noexcept {
 void Tracer::write_the_rest() {
   if (writer_failed_) return;
   writer_->cycle([this] { flush(); });
-  writer_->close_calls_of(static_cast<uint32_t>(::syscall(SYS_gettid)), recorder_.host().services->now());
+  writer_->finish(static_cast<uint32_t>(::syscall(SYS_gettid)), recorder_.host().services->now());
   flush();
 }
 

@@ -255,7 +255,7 @@ void Writer::call_begins(Thread& thread, const uint64_t* words) {
   events_.begin(thread.track, time, event);
   thread.open.push_back({id, time, head.function, facts.argument_bytes >= 8 ? arguments[0] : 0,
                          facts.argument_bytes >= 16 ? arguments[1] : 0});
-  if (facts.role == FunctionRole::kFrees && options_.memory) freed(arguments[0], time);
+  if (facts.role == FunctionRole::kFrees && options_.memory) memory_.freed(time, arguments[0]);
   if (facts.role == FunctionRole::kDestroysSignal) completed_.erase(arguments[0]);
 }
 
@@ -311,13 +311,12 @@ void Writer::call_ends(Thread& thread, const uint64_t* words) {
   if (durations == nullptr) durations = &statistics_.of(Statistics::kCalls, view(facts.function->name));
   durations->add(time - call.begin);
   if (facts.role == FunctionRole::kAllocates && head.count == 1 && options_.memory) {
-    freed(outputs[0], time);  // if that is not in the trace
-    allocations_[outputs[0]] = {call.second, time, call.first};
-    count_memory(call.first, static_cast<int64_t>(call.second), time);
+    memory_.allocated(time, outputs[0], call.second, call.first);
   }
 }
 
-void Writer::close_calls_of(uint32_t tid, uint64_t time) {
+void Writer::finish(uint32_t tid, uint64_t time) {
+  count_memory_until(UINT64_MAX);
   for (auto& [ring, thread] : threads_) {
     if (thread->tid != tid) continue;
     for (; !thread->open.empty(); thread->open.pop_back()) {
@@ -331,13 +330,9 @@ void Writer::close_calls_of(uint32_t tid, uint64_t time) {
 
 // --- Memory ------------------------------------------------------------------------------------------------
 
-void Writer::freed(uint64_t address, uint64_t time) {
-  const auto found = allocations_.find(address);
-  // Freed before it was allocated: an earlier one at this address, that another thread has freed.
-  if (found == allocations_.end() || found->second.time > time) return;
-  const Allocation allocation = found->second;
-  allocations_.erase(found);
-  count_memory(allocation.pool, -static_cast<int64_t>(allocation.bytes), time);
+void Writer::count_memory_until(uint64_t until) {
+  memory_.tell_until(
+      until, [this](uint64_t time, uint64_t pool, int64_t bytes) { count_memory(pool, bytes, time); });
 }
 
 void Writer::count_memory(uint64_t pool, int64_t bytes, uint64_t time) {

@@ -9,6 +9,10 @@
 // the last the writer keeps which activity has completed a signal. What an application can only do when it has
 // seen an activity end is recorded after it; so a cycle first looks how far all rings have come, then reads those
 // with activities, as far as they have come by then, and then the others as far as it has seen.
+//
+// What is allocated is counted in the order of time, so a change waits until all threads' records of that time have
+// been read: to the end of the cycle after the one that it is in, by when a thread that was stopped between a
+// look at the clock and its record will have gone on.
 #pragma once
 
 #include <hsa_plugin/hsa_tool.h>
@@ -24,6 +28,7 @@
 #include <vector>
 
 #include "plugins/trace/agents.hpp"
+#include "plugins/trace/allocated_memory.hpp"
 #include "plugins/trace/options.hpp"
 #include "plugins/trace/recorder.hpp"
 #include "plugins/trace/statistics.hpp"
@@ -42,8 +47,8 @@ class Writer {
   template <class Flush>
   bool cycle(Flush&& flush);
 
-  /// Ends what the calling thread has not returned from, as it ends the session.
-  void close_calls_of(uint32_t tid, uint64_t time);
+  /// Tells of what was kept back, and ends what the calling thread has not returned from, as it ends the session.
+  void finish(uint32_t tid, uint64_t time);
 
   const Statistics& statistics() const { return statistics_; }
   uint64_t lost() const { return lost_; }
@@ -73,11 +78,6 @@ class Writer {
     uint64_t flow;
     uint64_t time;  // when it was recorded
   };
-  struct Allocation {
-    uint64_t bytes;
-    uint64_t time;
-    uint64_t pool;
-  };
 
   static constexpr size_t kLongOutput = size_t{1} << 18;
 
@@ -93,7 +93,7 @@ class Writer {
   void copy_done(const uint64_t* words);
   void marker(Thread& thread, const uint64_t* words);
   void count_memory(uint64_t pool, int64_t bytes, uint64_t time);
-  void freed(uint64_t address, uint64_t time);
+  void count_memory_until(uint64_t until);
   void note(const hsatool_value_t& value, std::string_view name, const uint64_t* from, std::string_view text);
   std::string_view keep(std::string text);
   std::string_view status_name(int32_t status);
@@ -119,8 +119,9 @@ class Writer {
   Lanes ranges_;
   std::unordered_map<uint64_t, uint64_t> open_ranges_;              // track, by number
   std::unordered_map<uint64_t, std::deque<Completion>> completed_;  // by signal
-  std::unordered_map<uint64_t, Allocation> allocations_;
-  std::unordered_map<uint64_t, int64_t> allocated_;  // bytes, by pool
+  AllocatedMemory memory_;
+  uint64_t last_cycle_ = 0;                          // when it began
+  std::unordered_map<uint64_t, int64_t> allocated_;  // bytes, by agent
   std::unordered_map<int32_t, std::string> statuses_;
   std::vector<Annotation> annotations_;  // of the event that is being made, with
   std::deque<std::string> texts_;        // the texts that they need
@@ -130,6 +131,7 @@ class Writer {
 
 template <class Flush>
 bool Writer::cycle(Flush&& flush) {
+  const uint64_t settled = std::exchange(last_cycle_, recorder_.host().services->now());
   seen_.clear();
   bool any = false;
   for (ThreadRing* ring = recorder_.rings(); ring != nullptr; ring = ring->next) {
@@ -156,6 +158,7 @@ bool Writer::cycle(Flush&& flush) {
   for (const auto& [ring, end] : seen_) {
     if (!ring->has_activities.load(std::memory_order_relaxed)) read_some(*ring, end);
   }
+  count_memory_until(settled);
   return any;
 }
 

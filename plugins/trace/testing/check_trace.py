@@ -215,6 +215,13 @@ def threads():
     assert rows(done.stderr, "calls")["hsa_signal_add_relaxed"] == len(added)
 
 
+def memory():
+    _, path = run("memory")
+    (counter,) = Trace(path).counters.values()
+    megabytes = [value / (1 << 20) for _, value in sorted(counter)]
+    assert megabytes == [1, 2, 3, 4, 3, 2, 1, 0], counter
+
+
 def again():
     done, path = run("again")
     trace = Trace(path)

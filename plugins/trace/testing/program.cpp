@@ -2,6 +2,7 @@
 //
 //   program work <agent> <code object> <kernel>   kernels on two queues from two threads, copies, and waits
 //   program calls <threads> <calls>               calls from as many threads, of which the first waits for all
+//   program memory                                four threads each allocate 1 MiB, and in turn free another's
 //   program again                                 the runtime three times
 //   program leaves                                returns from main while two threads call, without hsa_shut_down
 //   program forks                                 a child that uses the runtime, and then the parent
@@ -14,6 +15,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <barrier>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -230,6 +232,28 @@ int calls(unsigned long threads, unsigned long count) {
   return 0;
 }
 
+int memory() {
+  constexpr size_t kThreads = 4;
+  CHECK(hsa_init());
+  const hsa_amd_memory_pool_t pool = host_pool(agents().front());
+  void* held[kThreads] = {};
+  std::barrier all_hold(kThreads);
+  std::atomic<size_t> turn{0};
+  std::vector<std::thread> all;
+  for (size_t t = 0; t < kThreads; ++t) {
+    all.emplace_back([&, t] {
+      CHECK(hsa_amd_memory_pool_allocate(pool, 1 << 20, 0, &held[t]));
+      all_hold.arrive_and_wait();
+      while (turn != t) std::this_thread::yield();
+      CHECK(hsa_amd_memory_pool_free(held[(t + 1) % kThreads]));
+      ++turn;
+    });
+  }
+  for (std::thread& thread : all) thread.join();
+  CHECK(hsa_shut_down());
+  return 0;
+}
+
 int again() {
   for (int life = 0; life < 3; ++life) {
     CHECK(hsa_init());
@@ -306,6 +330,7 @@ int main(int argc, char** argv) {
   if (what == "work") return work(argc, argv);
   if (what == "calls" && argc > 3)
     return calls(std::strtoul(argv[2], nullptr, 10), std::strtoul(argv[3], nullptr, 10));
+  if (what == "memory") return memory();
   if (what == "again") return again();
   if (what == "leaves") return leaves();
   if (what == "forks") return forks();
