@@ -1,11 +1,17 @@
 // Chapter 3: waits, and signals that are destroyed while something uses them. What packets do with signals is in
 // in_flight.cpp.
+#include <list>
+
 #include <fmt/core.h>
 
+#include "api/support/mutex.hpp"
+#include "plugins/validate/tool.hpp"
 #include "plugins/validate/validator.hpp"
 
 namespace validate {
 namespace {
+
+// --- Waits -------------------------------------------------------------------------------------------------
 
 void begin_wait(Validator& validator, const hsatool_call_t& call, std::vector<uint64_t> signals,
                 uint64_t timeout) {
@@ -34,6 +40,100 @@ void waited(Validator& validator, hsatool_call_t&) {
   for (const uint64_t signal : validator.waits.end()) validator.registry.count_waiter(signal, -1);
 }
 
+// --- Handlers ----------------------------------------------------------------------------------------------
+
+// A handler that runs may change what threads wait for, so the tool's own are registered, which know when that is.
+struct Handler {
+  hsa_amd_signal_handler of_signal = nullptr;
+  void (*function)(void*) = nullptr;
+  void* argument = nullptr;
+  std::list<Handler>::iterator place = {};
+};
+
+// Those that may yet be called. Some never are, as their signals are destroyed; nobody says so, and they stay.
+class Handlers {
+ public:
+  static Handlers& all() {  // also for a thread of the runtime's that is late
+    static auto* const handlers = new Handlers;
+    return *handlers;
+  }
+  Handler* add(const Handler& handler) {
+    const rigel::MutexLock lock(mutex_);
+    handlers_.push_back(handler);
+    handlers_.back().place = std::prev(handlers_.end());
+    return &handlers_.back();
+  }
+  void remove(const Handler& handler) {
+    const rigel::MutexLock lock(mutex_);
+    handlers_.erase(handler.place);
+  }
+
+ private:
+  rigel::Mutex mutex_;
+  std::list<Handler> handlers_ RIGEL_GUARDED_BY(mutex_);
+};
+
+// The tool may be unloaded while a handler runs.
+class AtWork {
+ public:
+  AtWork() {
+    if (const Use use; use) begun_ = use->waits.begin_handler();
+  }
+  ~AtWork() {
+    if (!begun_) return;
+    if (const Use use; use) use->waits.end_handler(use->host.now());
+  }
+  AtWork(const AtWork&) = delete;
+  AtWork& operator=(const AtWork&) = delete;
+
+ private:
+  bool begun_ = false;
+};
+
+bool handle_signal(hsa_signal_value_t value, void* data) {
+  const auto& handler = *static_cast<const Handler*>(data);
+  const AtWork at_work;
+  const bool again = handler.of_signal(value, handler.argument);
+  if (!again) Handlers::all().remove(handler);
+  return again;
+}
+
+void call_function(void* data) {
+  const auto& handler = *static_cast<const Handler*>(data);
+  const AtWork at_work;
+  handler.function(handler.argument);
+  Handlers::all().remove(handler);
+}
+
+void adding_handler(Validator&, hsatool_call_t& call) {
+  auto& arguments = hsatool::arguments<hsatool_hsa_amd_signal_async_handler_args_t>(call);
+  if (arguments.handler == nullptr) return;
+  arguments.arg = Handlers::all().add({.of_signal = arguments.handler, .argument = arguments.arg});
+  arguments.handler = handle_signal;
+}
+
+void adding_function(Validator&, hsatool_call_t& call) {
+  auto& arguments = hsatool::arguments<hsatool_hsa_amd_async_function_args_t>(call);
+  if (arguments.callback == nullptr) return;
+  arguments.arg = Handlers::all().add({.function = arguments.callback, .argument = arguments.arg});
+  arguments.callback = call_function;
+}
+
+// One that was refused is never called; one that was not may be over and gone by now.
+void added_handler(Validator&, hsatool_call_t& call) {
+  const auto& arguments = hsatool::arguments<hsatool_hsa_amd_signal_async_handler_args_t>(call);
+  if (!succeeded(call) && arguments.handler == handle_signal)
+    Handlers::all().remove(*static_cast<const Handler*>(arguments.arg));
+}
+
+void added_function(Validator&, hsatool_call_t& call) {
+  const auto& arguments = hsatool::arguments<hsatool_hsa_amd_async_function_args_t>(call);
+  if (!succeeded(call) && arguments.callback == call_function)
+    Handlers::all().remove(*static_cast<const Handler*>(arguments.arg));
+}
+
+// --- Destruction -------------------------------------------------------------------------------------------
+
 void destroying(Validator& validator, hsatool_call_t& call) {
   const uint64_t signal = word(call, 0);
   const auto object = validator.registry.find(Kind::kSignal, signal);
@@ -59,6 +159,8 @@ std::span<const Hooks> signal_hooks() {
        waited},
       {HSATOOL_ID_hsa_amd_signal_wait_all, waiting_for_several<hsatool_hsa_amd_signal_wait_all_args_t>,
        waited},
+      {HSATOOL_ID_hsa_amd_signal_async_handler, adding_handler, added_handler},
+      {HSATOOL_ID_hsa_amd_async_function, adding_function, added_function},
       {HSATOOL_ID_hsa_signal_destroy, destroying, nullptr},
   };
   return kHooks;

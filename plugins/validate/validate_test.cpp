@@ -651,6 +651,62 @@ TEST(V301IsKept, ByWaitsThatThreadsAndKernelsEnd) {
   EXPECT_THAT(program.end(), IsEmpty());
 }
 
+TEST(V301IsKept, ByWaitsThatHandlersEnd) {
+  Program program(R"("stall_seconds": 1)");
+  const hsa_signal_t signal = program.signal(), due = program.signal();
+  // Longer than it takes to be called stalled.
+  static constexpr auto kLong = std::chrono::milliseconds(1600);
+  const auto handler = [](hsa_signal_value_t, void* data) {
+    std::this_thread::sleep_for(kLong);
+    hsa_signal_store_screlease({reinterpret_cast<uint64_t>(data)}, 0);
+    return false;
+  };
+  const auto function = [](void* data) {
+    std::this_thread::sleep_for(kLong);
+    hsa_signal_store_screlease({reinterpret_cast<uint64_t>(data)}, 0);
+  };
+  auto* const data = reinterpret_cast<void*>(signal.handle);
+  ASSERT_EQ(hsa_amd_signal_async_handler(due, HSA_SIGNAL_CONDITION_EQ, 0, handler, data), HSA_STATUS_SUCCESS);
+  hsa_signal_store_screlease(due, 0);
+  wait(signal);
+  hsa_signal_store_relaxed(signal, 1);
+  ASSERT_EQ(hsa_amd_async_function(function, data), HSA_STATUS_SUCCESS);
+  wait(signal);
+  EXPECT_EQ(hsa_amd_signal_async_handler({1}, HSA_SIGNAL_CONDITION_EQ, 0, handler, data),
+            HSA_STATUS_ERROR_INVALID_SIGNAL);
+  EXPECT_THAT(Program::take_numbers(), ElementsAre(104));
+  hsa_signal_destroy(signal);
+  hsa_signal_destroy(due);
+  EXPECT_THAT(program.end(), IsEmpty());
+}
+
+TEST(V301IsBroken, ByAWaitForWhatAHandlerHasNotDone) {
+  Program program(R"("stall_seconds": 1)");
+  const hsa_signal_t signal = program.signal();
+  static std::atomic<bool> called{false};
+  called = false;
+  const auto function = [](void* data) {
+    hsa_signal_load_relaxed({reinterpret_cast<uint64_t>(data)});
+    called = true;
+  };
+  ASSERT_EQ(hsa_amd_async_function(function, reinterpret_cast<void*>(signal.handle)), HSA_STATUS_SUCCESS);
+  std::vector<uint32_t> heard;
+  std::thread helper([&] {  // which has not called the API, and so is not known to be able to
+    while (heard.empty()) {
+      heard = Program::take_numbers();
+      std::this_thread::yield();
+    }
+    hsa_signal_store_screlease(signal, 0);
+  });
+  wait(signal);
+  helper.join();
+  EXPECT_TRUE(called);
+  EXPECT_THAT(heard, Each(301));
+  hsa_signal_destroy(signal);
+  Program::take();
+  EXPECT_THAT(program.end(), IsEmpty());
+}
+
 TEST(V302IsBroken, ByBarriersThatWaitForEachOther) {
   Program program;
   hsa_queue_t* const one = program.queue();

@@ -34,6 +34,17 @@ void Waits::note_thread() {
   noted = number_;
 }
 
+bool Waits::begin_handler() {
+  const rigel::MutexLock lock(mutex_);
+  return threads_.insert(thread_number()).second;
+}
+
+void Waits::end_handler(uint64_t now) {
+  const rigel::MutexLock lock(mutex_);
+  threads_.erase(thread_number());
+  last_end_ = now;
+}
+
 void Waits::begin(Wait wait) {
   wait.thread = thread_number();
   const rigel::MutexLock lock(mutex_);
@@ -93,6 +104,7 @@ void Waits::look(uint64_t stall_ns, uint64_t now, const std::function<bool()>& m
       std::error_code error;
       if (!std::filesystem::exists(fmt::format("/proc/self/task/{}", *thread), error)) {
         thread = threads_.erase(thread);
+        last_end_ = now;
         continue;
       }
       const bool waits = std::any_of(waits_.begin(), waits_.end(), [&](const Wait& wait) {
@@ -101,6 +113,7 @@ void Waits::look(uint64_t stall_ns, uint64_t now, const std::function<bool()>& m
       if (!waits) return;
       ++thread;
     }
+    if (last_end_ + stall_ns > now) return;
     for (const Wait& wait : waits_) {
       if (is_stalled(wait) && !wait.reported) endless.push_back(wait);
     }

@@ -1,8 +1,8 @@
 // Threads that wait for signals, and a watch on those that wait for nothing.
 //
 // That nobody will change a signal can be known of a program that has stopped altogether: all threads that have
-// ever called the API wait in it without an end, nothing that a device has been given can go on, and it has been
-// so for a while.
+// ever called the API wait in it without an end, as does each handler that the runtime has called, nothing that a
+// device has been given can go on, and it has been so for a while.
 #pragma once
 
 #include <cstdint>
@@ -36,6 +36,10 @@ class Waits {
 
   /// The calling thread uses the API.
   void note_thread();
+  /// A thread of the runtime's calls a handler of the program's, and is one of the program's until `end_handler`.
+  /// False if it is one anyway.
+  bool begin_handler();
+  void end_handler(uint64_t now);
   /// The calling thread waits, until `end`.
   void begin(Wait wait);
   /// Returns the signals that it has waited for.
@@ -56,6 +60,8 @@ class Waits {
   bool stop_ RIGEL_GUARDED_BY(mutex_) = false;
   std::set<uint64_t> threads_ RIGEL_GUARDED_BY(mutex_);
   std::list<Wait> waits_ RIGEL_GUARDED_BY(mutex_);
+  uint64_t last_end_ RIGEL_GUARDED_BY(mutex_) =
+      0;  // of a thread or a handler: what it has changed may be on its way
   std::thread watcher_;
 };
 
