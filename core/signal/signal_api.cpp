@@ -154,6 +154,10 @@ Status watch(AsyncDispatcher& dispatcher, hsa_signal_t signal, const hsa_signal_
     return fail(HSA_STATUS_ERROR_INVALID_SIGNAL, "asynchronous handler: {:#x} is {}", signal.handle,
                 found == nullptr ? "no signal" : "a doorbell");
   }
+  if (found->has_attribute(kSignalGpuOnly)) {
+    return fail(HSA_STATUS_ERROR_INVALID_SIGNAL, "asynchronous handler: {:#x} is for GPUs only",
+                signal.handle);
+  }
   if (wanted > HSA_SIGNAL_CONDITION_GTE) {
     return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "asynchronous handler: condition {} is none", wanted);
   }

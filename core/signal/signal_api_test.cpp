@@ -162,6 +162,10 @@ TEST(SignalApi, WatchChecksItsArguments) {
   EXPECT_EQ(signal_api::watch(dispatcher, doorbell->handle(), kEq, 0, handler, nullptr),
             HSA_STATUS_ERROR_INVALID_SIGNAL);
   signal_pool::destroy(*doorbell);
+  const hsa_signal_t gpu_only = make(1, HSA_AMD_SIGNAL_AMD_GPU_ONLY);
+  EXPECT_EQ(signal_api::watch(dispatcher, gpu_only, kEq, 0, handler, nullptr),
+            HSA_STATUS_ERROR_INVALID_SIGNAL);
+  signal_api::destroy(gpu_only);
   EXPECT_EQ(signal_api::watch(dispatcher, signal, kEq, 0, handler, nullptr), HSA_STATUS_SUCCESS);
   dispatcher.stop();
   signal_api::destroy(signal);
