@@ -39,6 +39,13 @@ void check_reserved(const Subject& subject, const hsatool::Packet& packet) {
       is_zero(Rule::kReservedBits, dispatch.setup >> HSA_KERNEL_DISPATCH_PACKET_SETUP_WIDTH_DIMENSIONS,
               "what follows the dimensions in setup");
       is_zero(Rule::kReservedBits, dispatch.reserved0, "reserved0");
+      is_zero(Rule::kReservedBits, dispatch.reserved2, "reserved2");
+      break;
+    }
+    case HSA_PACKET_TYPE_AGENT_DISPATCH: {
+      const auto& dispatch = packet.as<hsa_agent_dispatch_packet_t>();
+      is_zero(Rule::kReservedBits, dispatch.reserved0, "reserved0");
+      is_zero(Rule::kReservedBits, dispatch.reserved2, "reserved2");
       break;
     }
     case HSA_PACKET_TYPE_BARRIER_AND:
@@ -46,6 +53,7 @@ void check_reserved(const Subject& subject, const hsatool::Packet& packet) {
       const auto& barrier = packet.as<hsa_barrier_and_packet_t>();
       is_zero(Rule::kReservedBits, barrier.reserved0, "reserved0");
       is_zero(Rule::kReservedBits, barrier.reserved1, "reserved1");
+      is_zero(Rule::kReservedBits, barrier.reserved2, "reserved2");
       break;
     }
     default:

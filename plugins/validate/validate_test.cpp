@@ -328,7 +328,25 @@ TEST_F(PacketRules, V203IsBrokenByReservedFields) {
   fence.reserved1 = 5;
   submit(queue, fence);
   wait(done);
-  EXPECT_THAT(end(), ElementsAre(203, 203));
+  EXPECT_THAT(Program::take_numbers(), ElementsAre(203, 203));
+
+  // Those at the end of the packets, and of a call of an agent's function.
+  hsa_signal_store_relaxed(done, 2);
+  packet.reserved0 = 0;
+  packet.reserved2 = 1;
+  submit(queue, packet);
+  fence = barrier(done);
+  fence.reserved2 = 1;
+  submit(queue, fence);
+  wait(done);
+  EXPECT_THAT(Program::take_numbers(), ElementsAre(203, 203));
+  hsa_agent_dispatch_packet_t call{};
+  call.header = HSA_PACKET_TYPE_AGENT_DISPATCH;
+  call.reserved0 = 1;
+  call.reserved2 = 1;
+  submit(queue, call);
+  EXPECT_THAT(Program::take_numbers(), ElementsAre(203, 203));
+  EXPECT_THAT(end(), IsEmpty());
 }
 
 TEST_F(PacketRules, V203IsKeptByBitsThatHaveAMeaning) {
