@@ -1698,9 +1698,9 @@ typedef struct hsa_executable_s {
 
 /** State of an executable; it changes once, by ::hsa_executable_freeze. */
 typedef enum {
-  /** Can be loaded into; addresses and kernel objects of symbols read as 0. */
+  /** Can be loaded into; symbols of loaded code objects may have addresses and kernel objects already. */
   HSA_EXECUTABLE_STATE_UNFROZEN = 0,
-  /** Cannot be changed; symbols have addresses and kernel objects. */
+  /** Cannot be changed; symbols have addresses and kernel objects, and kernels can run. */
   HSA_EXECUTABLE_STATE_FROZEN = 1
 } hsa_executable_state_t;
 

@@ -980,6 +980,7 @@ hsa_status_t HSA_API hsa_amd_memory_pool_allocate(hsa_amd_memory_pool_t memory_p
  *
  * @param[in] ptr The start of an allocation, or NULL for nothing to do.
  * @retval INVALID_ALLOCATION @p ptr is no such start, or already freed.
+ * @retval INVALID_ARGUMENT @p ptr is in memory that is locked, reserved, mapped or attached, not allocated.
  * @remark Facts: H C (H leaves the last undefined). */
 hsa_status_t HSA_API hsa_amd_memory_pool_free(void* ptr);
 
@@ -1320,7 +1321,7 @@ hsa_status_t HSA_API hsa_amd_memory_migrate(const void* ptr, hsa_amd_memory_pool
  * @retval INVALID_AGENT An entry is not valid.
  * @retval INVALID_ARGUMENT @p size is 0, a pointer is NULL, or the list doesn't fit its length.
  * @retval OUT_OF_RESOURCES It could not be pinned or mapped.
- * @retval ERROR The driver refuses this memory, for one because it is HSA memory already.
+ * @retval ERROR The driver refuses this memory. (HSA memory is locked as any other.)
  * @remark Facts: H C. */
 hsa_status_t HSA_API hsa_amd_memory_lock(void* host_ptr, size_t size, hsa_agent_t* agents, int num_agent,
                                          void** agent_ptr);
