@@ -46,6 +46,23 @@ bool ends_in_page(const void* ptr, size_t size, const Placement& placement) {
   return size <= usable - offset;
 }
 
+[[gnu::cold]] Status refuse_bounds(const void* ptr, size_t size, const Placement& placement) {
+  if (size > PTRDIFF_MAX) {
+    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "{} bytes at {} are more than there can be", size, ptr);
+  }
+  return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "{} bytes at {} run past an allocation of {} bytes", size,
+              ptr, placement.size);
+}
+
+// What runs past the end of an allocation is refused. Of memory that is no allocation all that is known is
+// that it is less than half of the address space.
+inline Status check_bounds(const void* ptr, size_t size, const Placement& placement) {
+  const bool known = placement.type == HSA_EXT_POINTER_TYPE_HSA;
+  if (size <= PTRDIFF_MAX && (!known || ends_in_page(ptr, size, placement))) [[likely]]
+    return HSA_STATUS_SUCCESS;
+  return refuse_bounds(ptr, size, placement);
+}
+
 uint32_t pieces_of(const Box& box) {
   const size_t bytes = box.width * box.rows();
   // Contents are undefined if the sides overlap, but a memmove in one piece is the best answer there is.
@@ -256,25 +273,6 @@ DeviceCopier* CopyEngine::device_of(hsa_agent_t agent) const noexcept {
   return nullptr;
 }
 
-/// What runs past the end of an allocation is refused. Of memory that is no allocation all that is known is
-/// that it is less than half of the address space.
-inline Status CopyEngine::check_bounds(const void* ptr, size_t size, const Placement& placement) const {
-  const bool known = placement.type == HSA_EXT_POINTER_TYPE_HSA;
-  if (size <= PTRDIFF_MAX && (!known || ends_in_page(ptr, size, placement))) [[likely]]
-    return HSA_STATUS_SUCCESS;
-  return check_bounds_closely(ptr, size, placement);
-}
-
-[[gnu::cold]] Status CopyEngine::check_bounds_closely(const void* ptr, size_t size,
-                                                      const Placement& placement) const {
-  if (size > PTRDIFF_MAX) {
-    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "{} bytes at {} are more than there can be", size, ptr);
-  }
-  if (memory_.ends_within(ptr, size, placement)) return HSA_STATUS_SUCCESS;
-  return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "{} bytes at {} run past an allocation of {} bytes", size,
-              ptr, placement.size);
-}
-
 /// Of the application's own memory only faults tell.
 bool CopyEngine::may_be_reached(hsa_agent_t agent, const void* ptr, size_t size,
                                 const Placement& placement) const {
@@ -287,8 +285,8 @@ bool CopyEngine::may_be_reached(hsa_agent_t agent, const void* ptr, size_t size,
 /// Who copies a row, and whether it may be copied.
 inline Result<CopyEngine::Route> CopyEngine::route(const void* dst, hsa_agent_t dst_agent, const void* src,
                                                    hsa_agent_t src_agent, size_t size) const {
-  const Placement to = memory_.locate(dst);
-  const Placement from = memory_.locate(src);
+  const Placement to = memory_.locate(dst, size);
+  const Placement from = memory_.locate(src, size);
   if (!is_agent(dst_agent, to.owner) || !is_agent(src_agent, from.owner)) {
     return error(HSA_STATUS_ERROR_INVALID_AGENT);
   }
@@ -317,7 +315,7 @@ inline Result<CopyEngine::Route> CopyEngine::route(const void* dst, hsa_agent_t 
     return Route{device, {true, from.in_host, to.in_host, direct(from) && direct(to)}};
   }
   if (peers) return Route{.device = writer, .reader = reader};
-  if (to.host_accessible && from.host_accessible)
+  if (to.host_writes && from.host_reads)
     return Route{.destination_to_host = to.to_host, .source_to_host = from.to_host};
   return fail(HSA_STATUS_ERROR_INVALID_AGENT, "no agent reaches both {} and {}", dst, src);
 }
@@ -325,8 +323,8 @@ inline Result<CopyEngine::Route> CopyEngine::route(const void* dst, hsa_agent_t 
 Status CopyEngine::memory_copy(void* dst, const void* src, size_t size) {
   if (dst == nullptr || src == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   if (size == 0) return HSA_STATUS_SUCCESS;
-  const Placement to = memory_.locate(dst);
-  const Placement from = memory_.locate(src);
+  const Placement to = memory_.locate(dst, size);
+  const Placement from = memory_.locate(src, size);
   Status status = check_bounds(dst, size, to);
   if (status == HSA_STATUS_SUCCESS) status = check_bounds(src, size, from);
   if (status != HSA_STATUS_SUCCESS) return status;
@@ -338,7 +336,7 @@ Status CopyEngine::memory_copy(void* dst, const void* src, size_t size) {
   }
   if (DeviceCopier* device = from_device != nullptr ? from_device : to_device)
     return device->copy(dst, src, size);
-  if (!to.host_accessible || !from.host_accessible) {
+  if (!to.host_writes || !from.host_reads) {
     return fail(HSA_STATUS_ERROR_INVALID_ALLOCATION, "no agent copies between {} and {}", dst, src);
   }
   dst = static_cast<unsigned char*>(dst) + to.to_host;
@@ -361,8 +359,8 @@ Status CopyEngine::memory_copy_box(const Box& box) {
   };
   if (dense(box.destination) && dense(box.source))
     return memory_copy(box.destination.start, box.source.start, box.width * box.rows());
-  const Placement to = memory_.locate(box.destination.start);
-  const Placement from = memory_.locate(box.source.start);
+  const Placement to = memory_.locate(box.destination.start, box.destination.extent);
+  const Placement from = memory_.locate(box.source.start, box.source.extent);
   Status status = check_bounds(box.destination.start, box.destination.extent, to);
   if (status == HSA_STATUS_SUCCESS) status = check_bounds(box.source.start, box.source.extent, from);
   if (status != HSA_STATUS_SUCCESS) return status;
@@ -374,7 +372,7 @@ Status CopyEngine::memory_copy_box(const Box& box) {
     const auto written = memory_.reach(agent, box.destination.start, box.destination.extent);
     const auto read = memory_.reach(agent, box.source.start, box.source.extent);
     if (written && read) return device->copy_box(box);
-  } else if (to.host_accessible && from.host_accessible) {
+  } else if (to.host_writes && from.host_reads) {
     Box of_host = box;
     of_host.destination.start += to.to_host;
     of_host.source.start += from.to_host;
@@ -412,14 +410,14 @@ Status CopyEngine::memory_fill(void* ptr, uint32_t value, size_t count) {
     return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   }
   if (count == 0) return HSA_STATUS_SUCCESS;
-  const Placement placement = memory_.locate(ptr);
+  const Placement placement = memory_.locate(ptr, count * sizeof value);
   if (placement.type == HSA_EXT_POINTER_TYPE_UNKNOWN || count > PTRDIFF_MAX / sizeof value ||
-      !memory_.ends_within(ptr, count * sizeof value, placement)) {
+      !placement.has(ptr, count * sizeof value)) {
     return fail(HSA_STATUS_ERROR_INVALID_ALLOCATION, "{} words at {} are not within one allocation", count,
                 ptr);
   }
   if (DeviceCopier* device = device_of(placement.owner)) return device->fill(ptr, value, count);
-  if (!placement.host_accessible) {
+  if (!placement.host_writes) {
     return fail(HSA_STATUS_ERROR_INVALID_ALLOCATION, "no agent fills memory at {}", ptr);
   }
   fill_words(static_cast<unsigned char*>(ptr) + placement.to_host, value, count);
@@ -521,20 +519,21 @@ Status CopyEngine::memory_async_copy_rect(const hsa_pitched_ptr_t* dst, const hs
   if (!box) return box.error();
   Route way{.device = device};
   if (!box->empty()) {
-    for (const BoxSide* side : {&box->destination, &box->source}) {
-      const Placement placement = memory_.locate(side->start);
-      (side == &box->destination ? way.destination_to_host : way.source_to_host) = placement.to_host;
-      const Status status = check_bounds(side->start, side->extent, placement);
-      if (status != HSA_STATUS_SUCCESS) return status;
-      const bool reached = device == nullptr
-                               ? placement.host_accessible
-                               : may_be_reached(copy_agent, side->start, side->extent, placement);
-      if (!reached) {
-        return fail(HSA_STATUS_ERROR_INVALID_AGENT,
-                    "the agent that is to copy cannot access all of {} bytes at {}", side->extent,
-                    static_cast<const void*>(side->start));
-      }
+    const Placement to = memory_.locate(box->destination.start, box->destination.extent);
+    const Placement from = memory_.locate(box->source.start, box->source.extent);
+    Status status = check_bounds(box->destination.start, box->destination.extent, to);
+    if (status == HSA_STATUS_SUCCESS) status = check_bounds(box->source.start, box->source.extent, from);
+    if (status != HSA_STATUS_SUCCESS) return status;
+    const auto reaches = [&](const BoxSide& side, const Placement& placement) {
+      return may_be_reached(copy_agent, side.start, side.extent, placement);
+    };
+    const bool reached = device == nullptr ? to.host_writes && from.host_reads
+                                           : reaches(box->destination, to) && reaches(box->source, from);
+    if (!reached) {
+      return fail(HSA_STATUS_ERROR_INVALID_AGENT, "the agent that is to copy cannot access all of the boxes");
     }
+    way.destination_to_host = to.to_host;
+    way.source_to_host = from.to_host;
   }
   Signals signals{num_dep_signals, dep_signals, completion_signal};
   const Status status = find(signals);

@@ -7,8 +7,9 @@
 // Who copies: the device that the agents or the memory name, if one does; otherwise the host. Of two devices
 // it is the one that reaches both sides, and if neither does, each copies its side to or from the host. The
 // host copies small blocks at once, in less time than it takes to wake a thread, and leaves others to a few
-// threads of its own, so that asynchronous functions never wait for memory. A copy that still has to wait for
-// signals costs no thread either: one dispatcher is told by the signals.
+// threads of its own, so that asynchronous functions never wait for memory. What it may not read or write is
+// refused: virtual memory has permissions. A copy that still has to wait for signals costs no thread either: one
+// dispatcher is told by the signals.
 //
 // Order: a copy sees what happened before its dependencies became 0 and before its submission, and happens
 // before what sees its completion. Copies are ordered by signals only. A dependency that is negative is an
@@ -89,8 +90,6 @@ class CopyEngine {
   Result<Route> route(const void* dst, hsa_agent_t dst_agent, const void* src, hsa_agent_t src_agent,
                       size_t size) const;
   Result<DeviceCopier*> copier_between(hsa_agent_t dst_agent, hsa_agent_t src_agent) const;
-  Status check_bounds(const void* ptr, size_t size, const Placement& placement) const;
-  Status check_bounds_closely(const void* ptr, size_t size, const Placement& placement) const;
   bool may_be_reached(hsa_agent_t agent, const void* ptr, size_t size, const Placement& placement) const;
 
   /// The signals of an asynchronous copy, as its caller gives them and as what they are.

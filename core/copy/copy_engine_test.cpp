@@ -297,6 +297,88 @@ TEST_F(Copies, FillsCheckTheirArguments) {
   EXPECT_EQ(memory.memory_unlock(own), HSA_STATUS_SUCCESS);
 }
 
+// Two mappings that adjoin, of which the host has all access to the first.
+class CopiesOfVirtualMemory : public Copies {
+ protected:
+  static constexpr size_t kPart = 64 << 10;
+
+  CopiesOfVirtualMemory() {
+    void* va = nullptr;
+    EXPECT_EQ(vmem.address_reserve(&va, 2 * kPart, 0, 0), HSA_STATUS_SUCCESS);
+    first = static_cast<unsigned char*>(va);
+    second = first + kPart;
+    hsa_amd_vmem_alloc_handle_t handle{};
+    EXPECT_EQ(vmem.handle_create(testing::fine_pool(memory), kPart, MEMORY_TYPE_NONE, 0, &handle),
+              HSA_STATUS_SUCCESS);
+    for (unsigned char* part : {first, second})
+      EXPECT_EQ(vmem.map(part, kPart, 0, handle, 0), HSA_STATUS_SUCCESS);
+    allow(first, HSA_ACCESS_PERMISSION_RW);
+  }
+
+  void allow(void* part, hsa_access_permission_t permission) {
+    const hsa_amd_memory_access_desc_t desc{permission, kCpu0};
+    EXPECT_EQ(vmem.set_access(part, kPart, &desc, 1), HSA_STATUS_SUCCESS);
+  }
+
+  /// A box with a row in each mapping, and one of memory that the program has.
+  Status copy_box(bool out) {
+    const hsa_pitched_ptr_t there{first, kPart, 0}, here{own.data(), 64, 0};
+    const hsa_dim3_t origin{0, 0, 0}, range{32, 2, 1};
+    const Status status =
+        engine.memory_async_copy_rect(out ? &here : &there, &origin, out ? &there : &here, &origin, &range,
+                                      kCpu0, hsaHostToHost, 0, nullptr, done);
+    if (status == HSA_STATUS_SUCCESS) {
+      EXPECT_EQ(done.wait(), 0);
+      done->store(1);
+    }
+    return status;
+  }
+
+  void expect_reads(Status sync, Status asynchronous) {
+    unsigned char* const from = second - 50;
+    EXPECT_EQ(engine.memory_copy(own.data(), from, 100), sync);
+    EXPECT_EQ(async(own.data(), from, 100, done), asynchronous);
+    if (asynchronous == HSA_STATUS_SUCCESS) done->store(1);
+    EXPECT_EQ(copy_box(true), asynchronous);
+    EXPECT_EQ(engine.memory_copy_box({{own.data(), 64, 0, 96}, {first, kPart, 0, kPart + 32}, 32, 2, 1}),
+              sync);
+  }
+  void expect_writes(Status sync, Status asynchronous) {
+    unsigned char* const to = second - 52;
+    EXPECT_EQ(engine.memory_copy(to, own.data(), 100), sync);
+    EXPECT_EQ(engine.memory_fill(to, 5, 25), sync);
+    EXPECT_EQ(async(to, own.data(), 100, done), asynchronous);
+    if (asynchronous == HSA_STATUS_SUCCESS) done->store(1);
+    EXPECT_EQ(copy_box(false), asynchronous);
+    EXPECT_EQ(engine.memory_copy_box({{first, kPart, 0, kPart + 32}, {own.data(), 64, 0, 96}, 32, 2, 1}),
+              sync);
+  }
+
+  VirtualMemory& vmem = memory.virtual_memory();
+  unsigned char* first = nullptr;
+  unsigned char* second = nullptr;
+  std::vector<unsigned char> own = noise(4096);
+  Completion done;
+};
+
+TEST_F(CopiesOfVirtualMemory, AreMadeByTheHostWhereItMayDoThat) {
+  for (const auto permission : {HSA_ACCESS_PERMISSION_NONE, HSA_ACCESS_PERMISSION_RO,
+                                HSA_ACCESS_PERMISSION_WO, HSA_ACCESS_PERMISSION_RW}) {
+    SCOPED_TRACE(permission);
+    allow(second, permission);
+    const auto answer = [&](hsa_access_permission_t needed, Status refusal) {
+      return (permission & needed) != 0 ? HSA_STATUS_SUCCESS : refusal;
+    };
+    expect_reads(answer(HSA_ACCESS_PERMISSION_RO, HSA_STATUS_ERROR_INVALID_ALLOCATION),
+                 answer(HSA_ACCESS_PERMISSION_RO, HSA_STATUS_ERROR_INVALID_AGENT));
+    expect_writes(answer(HSA_ACCESS_PERMISSION_WO, HSA_STATUS_ERROR_INVALID_ALLOCATION),
+                  answer(HSA_ACCESS_PERMISSION_WO, HSA_STATUS_ERROR_INVALID_AGENT));
+    EXPECT_EQ(engine.memory_copy(own.data(), second - 100, 100), HSA_STATUS_SUCCESS)
+        << "what is not copied does not matter";
+    EXPECT_EQ(done->load(), 1);
+  }
+}
+
 // Devices see pinned memory where the host sees nothing.
 class ElsewherePinner final : public HostPinner {
  public:

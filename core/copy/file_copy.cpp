@@ -16,10 +16,9 @@ constexpr uint64_t kPieceBytes = uint64_t{1} << 20;
 }  // namespace
 
 bool FileCopies::is_allocated(const void* pointer, uint64_t size) const {
-  const Placement placement = memory_.locate(pointer);
+  const Placement placement = memory_.locate(pointer, size);
   return placement.type != HSA_EXT_POINTER_TYPE_UNKNOWN &&
-         placement.type != HSA_EXT_POINTER_TYPE_RESERVED_ADDR &&
-         memory_.ends_within(pointer, size, placement);
+         placement.type != HSA_EXT_POINTER_TYPE_RESERVED_ADDR && placement.has(pointer, size);
 }
 
 /// Moves pieces until all are moved, the file ends, or `move` fails: it moves that many bytes between the buffer and the

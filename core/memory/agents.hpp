@@ -30,6 +30,10 @@ class AgentSet {
     for (size_t i = 0; i < words_.size(); ++i) words_[i] |= other.words_[i];
     return *this;
   }
+  AgentSet& operator&=(const AgentSet& other) noexcept {
+    for (size_t i = 0; i < words_.size(); ++i) words_[i] &= other.words_[i];
+    return *this;
+  }
   friend bool operator==(const AgentSet&, const AgentSet&) = default;
 
   size_t count() const noexcept {

@@ -325,7 +325,7 @@ Status MemoryManager::pointer_info(const void* ptr, hsa_amd_pointer_info_t* info
     if (list_wanted) reachable = accessible_agents(*view);
   } else if (const auto mapped = virtual_memory_.view(address)) {
     answer.type = mapped->mapped() ? HSA_EXT_POINTER_TYPE_HSA_VMEM : HSA_EXT_POINTER_TYPE_RESERVED_ADDR;
-    host_accessible = mapped->host_accessible;
+    host_accessible = mapped->host_reads || mapped->host_writes;
     answer.agentBaseAddress = answer.hostBaseAddress = reinterpret_cast<void*>(mapped->base);
     answer.sizeInBytes = mapped->size;
     answer.userData = mapped->user_data;
@@ -423,16 +423,8 @@ std::optional<MemoryManager::Reached> MemoryManager::reach(hsa_agent_t agent, co
   };
   if (const auto view = extents_.view(address))
     return if_reached(view->base, view->size, accessible_agents(*view));
-  if (const auto first = virtual_memory_.view(address)) {
-    // Each mapping has its own agents.
-    size_t length = 0;
-    for (auto mapped = first; mapped && mapped->agents.has(entry->index);) {
-      length = mapped->base + mapped->size - first->base;
-      if (size <= length - (address - first->base)) break;
-      mapped = virtual_memory_.view(first->base + length);
-    }
-    return length == 0 ? std::nullopt : if_reached(first->base, length, first->agents);
-  }
+  if (const auto mapped = virtual_memory_.view(address, size))
+    return if_reached(mapped->base, mapped->size, mapped->agents);
   if (const auto imported = imported_.view(address))
     return if_reached(imported->base, imported->size, imported->agents);
   const auto locked = locked_around(address, size, entry->index);
@@ -449,13 +441,8 @@ void* MemoryManager::host_address(const void* ptr) const {
   return const_cast<void*>(ptr);
 }
 
-bool MemoryManager::ends_within(const void* ptr, size_t size, const Placement& placement) const {
-  const auto address = reinterpret_cast<uintptr_t>(ptr);
-  return size <= placement.size - (address - placement.base) || virtual_memory_.is_mapped(address, size);
-}
-
 /// For `locate`: what is no allocation, or was being changed.
-Placement MemoryManager::locate_elsewhere(uintptr_t address) const {
+Placement MemoryManager::locate_elsewhere(uintptr_t address, size_t size) const {
   Placement found;
   if (const auto view = extents_.view(address)) {
     const HeapFacts& facts = view->heap->facts();
@@ -463,13 +450,14 @@ Placement MemoryManager::locate_elsewhere(uintptr_t address) const {
     found.base = view->base;
     found.size = view->size;
     found.owner = facts.owner;
-    found.host_accessible = facts.host_accessible;
+    found.host_reads = found.host_writes = facts.host_accessible;
     found.in_host = facts.location == HSA_AMD_MEMORY_POOL_LOCATION_CPU;
-  } else if (const auto mapped = virtual_memory_.view(address)) {
+  } else if (const auto mapped = virtual_memory_.view(address, size)) {
     found.type = mapped->mapped() ? HSA_EXT_POINTER_TYPE_HSA : HSA_EXT_POINTER_TYPE_RESERVED_ADDR;
     found.base = mapped->base;
     found.size = mapped->size;
-    found.host_accessible = mapped->host_accessible;
+    found.host_reads = mapped->host_reads;
+    found.host_writes = mapped->host_writes;
     if (mapped->heap != nullptr) {
       found.owner = mapped->heap->facts().owner;
       found.in_host = mapped->heap->is_system();
@@ -478,7 +466,7 @@ Placement MemoryManager::locate_elsewhere(uintptr_t address) const {
     found.type = imported->type;
     found.base = imported->base;
     found.size = imported->size;
-    found.host_accessible = imported->host_accessible;
+    found.host_reads = found.host_writes = imported->host_accessible;
     if (imported->owner != ImportedBlock::kNobody) {
       found.owner = agents_[imported->owner].handle;
       found.in_host = agents_[imported->owner].type == HSA_DEVICE_TYPE_CPU;

@@ -53,12 +53,18 @@ struct HostNode {
 struct Placement {
   hsa_amd_pointer_type_t type = HSA_EXT_POINTER_TYPE_UNKNOWN;
   uintptr_t base = 0;
-  size_t size = 0;      ///< in bytes, from `base`; in virtual memory, of one mapping
+  size_t size = 0;      ///< in bytes, from `base`
   hsa_agent_t owner{};  ///< 0 if unknown
-  bool host_accessible = true;
+  bool host_reads = true;
+  bool host_writes = true;
   bool in_host = true;  ///< the host's memory, not a device's
   /// From the address to where the host has it: elsewhere only if agents address locked memory differently.
   ptrdiff_t to_host = 0;
+
+  /// Whether it has as many bytes from `ptr`, which is in it, on.
+  bool has(const void* ptr, size_t bytes) const noexcept {
+    return bytes <= size - (reinterpret_cast<uintptr_t>(ptr) - base);
+  }
 };
 
 class MemoryManager final : private VirtualMemory::HeapSource {
@@ -171,24 +177,24 @@ class MemoryManager final : private VirtualMemory::HeapSource {
   DescriptorServer& server() noexcept { return server_; }
   /// The heap that a handle names, or null. Handles are never dereferenced before they are found here.
   const Heap* find_heap(uint64_t handle) const noexcept;
-  /// What is known of an address; type UNKNOWN (the application's own host memory) if nothing is.
-  [[gnu::always_inline]] Placement locate(const void* ptr) const {
+  /// What is known of an address; type UNKNOWN (the application's own host memory) if nothing is. In virtual memory,
+  /// where mappings may adjoin, it is what holds for all that `size` bytes from there on are in.
+  [[gnu::always_inline]] Placement locate(const void* ptr, size_t size = 1) const {
     // Looked up for both sides of every copy, which take no longer than a few of these.
     const auto address = reinterpret_cast<uintptr_t>(ptr);
     const Extent* const extent = extents_.find(address);
     AllocationSpan found;
     if (extent == nullptr || !extent->find(address, found)) [[unlikely]]
-      return locate_elsewhere(address);
+      return locate_elsewhere(address, size);
     const HeapFacts& facts = found.heap->facts();
     return {.type = HSA_EXT_POINTER_TYPE_HSA,
             .base = found.base,
             .size = found.size,
             .owner = facts.owner,
-            .host_accessible = facts.host_accessible,
+            .host_reads = facts.host_accessible,
+            .host_writes = facts.host_accessible,
             .in_host = facts.location == HSA_AMD_MEMORY_POOL_LOCATION_CPU};
   }
-  /// Whether what was located at `ptr` has that many bytes from there on: in virtual memory, that are mapped there.
-  bool ends_within(const void* ptr, size_t size, const Placement& placement) const;
   /// Where the host has what `ptr` is to an agent: elsewhere only in locked memory.
   void* host_address(const void* ptr) const;
   /// Memory as an agent addresses it, and what keeps that so.
@@ -265,7 +271,7 @@ class MemoryManager final : private VirtualMemory::HeapSource {
   /// the bytes and, if it is given, are for the agent.
   std::optional<LockedView> locked_around(uintptr_t address, size_t size = 1,
                                           std::optional<size_t> agent = std::nullopt) const;
-  [[gnu::cold]] Placement locate_elsewhere(uintptr_t address) const;
+  [[gnu::cold]] Placement locate_elsewhere(uintptr_t address, size_t size) const;
   AgentSet accessible_agents(const AllocationView& view) const;
   Result<Exposed> expose(uintptr_t address);
   Result<hsa_amd_ipc_memory_t> name_of(const Exposed& exposed);

@@ -450,7 +450,8 @@ TEST_F(Pointers, LocateTellsCopiesWhereMemoryIs) {
   EXPECT_EQ(placement.base, reinterpret_cast<uintptr_t>(ptr));
   EXPECT_EQ(placement.size, 100u);
   EXPECT_EQ(placement.owner.handle, kCpu1.handle);
-  EXPECT_TRUE(placement.host_accessible);
+  EXPECT_TRUE(placement.host_reads);
+  EXPECT_TRUE(placement.host_writes);
   EXPECT_EQ(memory.locate(&placement).type, HSA_EXT_POINTER_TYPE_UNKNOWN);
 }
 

@@ -489,31 +489,36 @@ std::optional<VirtualView> VirtualMemory::plain_reservation(uintptr_t address) c
   return view_of_reservation(address, true);
 }
 
-std::optional<VirtualView> VirtualMemory::view(uintptr_t address) const {
-  const ReaderLock lock(mutex_);
-  const auto at = around(mappings_, address);
-  if (at == mappings_.end()) return view_of_reservation(address, false);
-  const Mapping& mapping = at->second;
+VirtualView VirtualMemory::view_of(uintptr_t start, const Mapping& mapping) const {
   VirtualView view;
-  view.base = at->first;
+  view.base = start;
   view.size = mapping.size;
   view.heap = mapping.memory->heap;
   view.user_data = mapping.user_data;
   for (const auto& [agent, permission] : mapping.permissions) {
     if (permission == HSA_ACCESS_PERMISSION_NONE) continue;
     view.agents.add(agent);
-    view.host_accessible |= agents_[agent].type == HSA_DEVICE_TYPE_CPU;
+    if (agents_[agent].type != HSA_DEVICE_TYPE_CPU) continue;
+    view.host_reads |= may_read(permission);
+    view.host_writes |= may_write(permission);
   }
   return view;
 }
 
-bool VirtualMemory::is_mapped(uintptr_t address, size_t size) const {
+std::optional<VirtualView> VirtualMemory::view(uintptr_t address, size_t size) const {
   const ReaderLock lock(mutex_);
   auto at = around(mappings_, address);
-  if (at == mappings_.end()) return false;
-  size_t mapped = at->second.size - (address - at->first);  // from the address on
-  while (mapped < size && ++at != mappings_.end() && at->first == address + mapped) mapped += at->second.size;
-  return mapped >= size;
+  if (at == mappings_.end()) return view_of_reservation(address, false);
+  VirtualView view = view_of(at->first, at->second);
+  while (size > view.size - (address - view.base) && ++at != mappings_.end() &&
+         at->first == view.base + view.size) {
+    const VirtualView next = view_of(at->first, at->second);
+    view.size += next.size;
+    view.agents &= next.agents;
+    view.host_reads &= next.host_reads;
+    view.host_writes &= next.host_writes;
+  }
+  return view;
 }
 
 }  // namespace rigel

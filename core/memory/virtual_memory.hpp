@@ -29,10 +29,11 @@ struct VirtualView {
   bool mapped() const { return heap != nullptr; }
 
   uintptr_t base = 0;
-  size_t size = 0;             ///< in bytes; of the one mapping, or the reservation
-  const Heap* heap = nullptr;  ///< null if not mapped
+  size_t size = 0;             ///< in bytes
+  const Heap* heap = nullptr;  ///< of the first byte; null if not mapped
   AgentSet agents;             ///< who may do something
-  bool host_accessible = false;
+  bool host_reads = false;
+  bool host_writes = false;
   void* user_data = nullptr;
 };
 
@@ -86,12 +87,12 @@ class VirtualMemory {
 
   // For the memory manager.
 
-  /// Not for reservations that are plain host memory, where nothing is mapped: they are the host's.
-  std::optional<VirtualView> view(uintptr_t address) const;
+  /// The mapping at the address, with as many of those that adjoin behind it as `size` bytes take, if there are so many:
+  /// who may use it may use all of them. Not for reservations that are plain host memory, where nothing is mapped: they
+  /// are the host's.
+  std::optional<VirtualView> view(uintptr_t address, size_t size = 1) const;
   /// Those.
   std::optional<VirtualView> plain_reservation(uintptr_t address) const;
-  /// Whether memory is mapped at all of these addresses.
-  bool is_mapped(uintptr_t address, size_t size) const;
   /// hsa_amd_agents_allow_access on a mapped address. Empty if nothing is mapped there.
   std::optional<Status> allow_access(uintptr_t address, const hsa_agent_t* agents, uint32_t count);
   /// False if no mapping starts at `address`.
@@ -131,6 +132,7 @@ class VirtualMemory {
   Mappings::iterator mapping_around(uintptr_t address) RIGEL_REQUIRES_SHARED(mutex_);
   Reservations::const_iterator reservation_around(uintptr_t address, size_t size) const
       RIGEL_REQUIRES_SHARED(mutex_);
+  VirtualView view_of(uintptr_t start, const Mapping& mapping) const RIGEL_REQUIRES_SHARED(mutex_);
   /// Of the reservation around the address, if it is plain or not, as asked for.
   std::optional<VirtualView> view_of_reservation(uintptr_t address, bool plain) const
       RIGEL_REQUIRES_SHARED(mutex_);

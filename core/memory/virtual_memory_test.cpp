@@ -443,24 +443,25 @@ TEST_F(Virtual, PointersKnowWhatIsMapped) {
   EXPECT_EQ(memory.memory_free(va + kPage), HSA_STATUS_ERROR_INVALID_ARGUMENT);
 
   ASSERT_EQ(vmem.map(va + 2 * kPage, kPage, 0, handle, 0), HSA_STATUS_SUCCESS);
-  EXPECT_FALSE(memory.locate(va + kPage).host_accessible);
+  EXPECT_FALSE(memory.locate(va + kPage).host_reads);
   ASSERT_EQ(allow(va + kPage, 2 * kPage, HSA_ACCESS_PERMISSION_RW), HSA_STATUS_SUCCESS);
   EXPECT_EQ(info(va + kPage).alloc_flags, uint32_t{HSA_AMD_POINTER_INFO_ALLOC_FLAG_HOST_ACCESS});
   const Placement placement = memory.locate(va + 2 * kPage + 7);
   EXPECT_EQ(placement.type, HSA_EXT_POINTER_TYPE_HSA) << "the type that copies know";
   EXPECT_EQ(placement.base, reinterpret_cast<uintptr_t>(va + 2 * kPage));
   EXPECT_EQ(placement.size, kPage) << "those around it are not looked at";
-  EXPECT_TRUE(placement.host_accessible);
+  EXPECT_TRUE(placement.host_reads);
+  EXPECT_TRUE(placement.host_writes);
 }
 
-TEST_F(Virtual, CopiesMaySpanMappingsThatAdjoin) {
+TEST_F(Virtual, MappingsThatAdjoinAreLocatedAsFarAsBytesGo) {
   unsigned char* va = reserve(5 * kPage);
   const auto handle = create(2 * kPage);
   ASSERT_EQ(vmem.map(va, kPage, 0, handle, 0), HSA_STATUS_SUCCESS);
   ASSERT_EQ(vmem.map(va + kPage, 2 * kPage, 0, handle, 0), HSA_STATUS_SUCCESS);
   ASSERT_EQ(vmem.map(va + 4 * kPage, kPage, 0, handle, 0), HSA_STATUS_SUCCESS);
   const auto ends_within = [&](size_t from, size_t to) {
-    return memory.ends_within(va + from, to - from, memory.locate(va + from));
+    return memory.locate(va + from, to - from).has(va + from, to - from);
   };
   EXPECT_TRUE(ends_within(0, kPage));
   EXPECT_TRUE(ends_within(7, 3 * kPage));
@@ -469,6 +470,34 @@ TEST_F(Virtual, CopiesMaySpanMappingsThatAdjoin) {
   EXPECT_FALSE(ends_within(2 * kPage, 5 * kPage));
   EXPECT_TRUE(ends_within(4 * kPage, 5 * kPage));
   EXPECT_FALSE(ends_within(4 * kPage, 5 * kPage + 1));
+}
+
+TEST_F(Virtual, WhatSpansMappingsMayBeUsedByWhoMayUseAllOfThem) {
+  unsigned char* va = reserve(4 * kPage);
+  const auto handle = create(kPage);
+  const hsa_access_permission_t permissions[] = {HSA_ACCESS_PERMISSION_RW, HSA_ACCESS_PERMISSION_RO,
+                                                 HSA_ACCESS_PERMISSION_WO, HSA_ACCESS_PERMISSION_NONE};
+  for (size_t page = 0; page < 4; ++page) {
+    unsigned char* const at = va + page * kPage;
+    ASSERT_EQ(vmem.map(at, kPage, 0, handle, 0), HSA_STATUS_SUCCESS);
+    ASSERT_EQ(allow(at, kPage, permissions[page]), HSA_STATUS_SUCCESS);
+    if (page != 2) {
+      ASSERT_EQ(allow(at, kPage, HSA_ACCESS_PERMISSION_RW, kGpu0), HSA_STATUS_SUCCESS);
+    }
+  }
+  const auto host_may = [&](size_t from, size_t to, bool read, bool write) {
+    const Placement placement = memory.locate(va + from, to - from);
+    return placement.host_reads == read && placement.host_writes == write;
+  };
+  EXPECT_TRUE(host_may(0, kPage, true, true)) << "what is behind it is not looked at";
+  EXPECT_TRUE(host_may(0, kPage + 1, true, false));
+  EXPECT_TRUE(host_may(2 * kPage, 3 * kPage, false, true));
+  EXPECT_TRUE(host_may(kPage, 2 * kPage + 1, false, false)) << "one may be read, and the other written";
+  EXPECT_TRUE(host_may(3 * kPage, 4 * kPage, false, false));
+  EXPECT_TRUE(memory.reach(kGpu0, va, 2 * kPage));
+  EXPECT_FALSE(memory.reach(kGpu0, va, 2 * kPage + 1));
+  EXPECT_TRUE(memory.reach(kGpu0, va + 3 * kPage, kPage));
+  EXPECT_FALSE(memory.reach(kGpu0, va + 3 * kPage, kPage + 1));
 }
 
 TEST_F(Virtual, AgentsAreAllowedAccessTheOldWayToo) {

@@ -96,7 +96,8 @@ Status AgentCopier::copy_box(const Box& box) {
   return half == HSA_STATUS_SUCCESS ? copy_box(second) : half;
 }
 
-// The application's own memory may be in a pool that the device was not let into, or in none.
+// The application's own memory may be in a pool that the device was not let into, or in none: the host then has its
+// part in the copy.
 Status AgentCopier::copy(void* destination, const void* source, size_t size) {
   auto* to = static_cast<unsigned char*>(destination);
   auto* from = static_cast<unsigned char*>(const_cast<void*>(source));
@@ -105,7 +106,12 @@ Status AgentCopier::copy(void* destination, const void* source, size_t size) {
   // Locked for other agents, and named as they see it.
   if (!read) from = static_cast<unsigned char*>(memory_.host_address(from));
   if (!written) to = static_cast<unsigned char*>(memory_.host_address(to));
-  const CopySides sides{true, memory_.locate(from).in_host, memory_.locate(to).in_host, true};
+  const Placement at_source = memory_.locate(from, size), at_destination = memory_.locate(to, size);
+  if ((!read && !at_source.host_reads) || (!written && !at_destination.host_writes)) {
+    return fail(HSA_STATUS_ERROR_INVALID_ALLOCATION,
+                "neither the device nor the host copies between {} and {}", destination, source);
+  }
+  const CopySides sides{true, at_source.in_host, at_destination.in_host, true};
   hsabe_copy_t copy = plan({{to, size, 0, size}, {from, size, 0, size}, size, 1, 1}, sides);
   if (read) copy.source = reinterpret_cast<uint64_t>(read->address);
   if (written) copy.destination = reinterpret_cast<uint64_t>(written->address);

@@ -314,6 +314,46 @@ TEST(Gpus, CopyWhatCannotBePinned) {
   EXPECT_EQ(hsa_amd_memory_pool_free(local), HSA_STATUS_SUCCESS);
 }
 
+// Where they were not let in, the host has its part in their copies, if it may.
+TEST(Gpus, CopyVirtualMemoryThatTheyOrTheHostMayUse) {
+  const TestMachine machine("gfx1030:vram=128M");
+  ASSERT_FALSE(machine.gpus.empty());
+  const hsa_agent_t gpu = machine.gpus[0], host = machine.hosts[0];
+  constexpr size_t kBytes = 4 << 20;
+  void *local = nullptr, *va = nullptr;
+  ASSERT_EQ(hsa_amd_memory_pool_allocate(coarse_pool(gpu), kBytes, 0, &local), HSA_STATUS_SUCCESS);
+  hsa_amd_vmem_alloc_handle_t handle{};
+  ASSERT_EQ(hsa_amd_vmem_address_reserve(&va, kBytes, 0, 0), HSA_STATUS_SUCCESS);
+  ASSERT_EQ(hsa_amd_vmem_handle_create(coarse_pool(host), kBytes, MEMORY_TYPE_NONE, 0, &handle),
+            HSA_STATUS_SUCCESS);
+  ASSERT_EQ(hsa_amd_vmem_map(va, kBytes, 0, handle, 0), HSA_STATUS_SUCCESS);
+
+  const struct {
+    hsa_access_permission_t of_host, of_gpu;
+    hsa_status_t from, to;
+  } cases[] = {
+      {HSA_ACCESS_PERMISSION_NONE, HSA_ACCESS_PERMISSION_NONE, HSA_STATUS_ERROR_INVALID_ALLOCATION,
+       HSA_STATUS_ERROR_INVALID_ALLOCATION},
+      {HSA_ACCESS_PERMISSION_RO, HSA_ACCESS_PERMISSION_NONE, HSA_STATUS_SUCCESS,
+       HSA_STATUS_ERROR_INVALID_ALLOCATION},
+      {HSA_ACCESS_PERMISSION_RW, HSA_ACCESS_PERMISSION_NONE, HSA_STATUS_SUCCESS, HSA_STATUS_SUCCESS},
+      {HSA_ACCESS_PERMISSION_NONE, HSA_ACCESS_PERMISSION_RW, HSA_STATUS_SUCCESS, HSA_STATUS_SUCCESS},
+  };
+  for (const auto& [of_host, of_gpu, from, to] : cases) {
+    SCOPED_TRACE(::testing::Message() << "host " << of_host << ", GPU " << of_gpu);
+    const hsa_amd_memory_access_desc_t access[] = {{of_host, host}, {of_gpu, gpu}};
+    ASSERT_EQ(hsa_amd_vmem_set_access(va, kBytes, access, 2), HSA_STATUS_SUCCESS);
+    for (const size_t size : {size_t{1000}, kBytes}) {  // through the stage, and pinned
+      EXPECT_EQ(hsa_memory_copy(local, va, size), from);
+      EXPECT_EQ(hsa_memory_copy(va, local, size), to);
+    }
+  }
+  EXPECT_EQ(hsa_amd_vmem_unmap(va, kBytes), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(hsa_amd_vmem_handle_release(handle), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(hsa_amd_vmem_address_free(va, kBytes), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(hsa_amd_memory_pool_free(local), HSA_STATUS_SUCCESS);
+}
+
 TEST(Gpus, AFaultGoesToWhoAskedToBeTold) {
   const TestMachine machine("gfx900:vram=128M");
   ASSERT_FALSE(machine.gpus.empty());
