@@ -60,6 +60,10 @@ constinit std::atomic<size_t> watched_end{0};
 constinit Mutex watched_mutex;
 constinit std::atomic<uint32_t> asking{0};  // threads that are looking for a watcher, or in one
 
+bool is_handled(const struct sigaction& action) {
+  return action.sa_handler != SIG_DFL && action.sa_handler != SIG_IGN;
+}
+
 constexpr size_t kSystemSignalBytes = 8;  // _NSIG / 8 of Linux; glibc's sets are larger
 
 const struct sigaction& program_action(int signal) {
@@ -89,30 +93,40 @@ bool is_ours(const struct sigaction& action) {
   return (action.sa_flags & SA_SIGINFO) != 0 && action.sa_sigaction == on_fault;
 }
 
-void set_real_action(int signal, const struct sigaction& action) {
-  real_sigaction(signal, &action, nullptr);
+// Our handler calls the program's where it stands, so it stands on the stack that the program has chosen for its
+// handler. Where the program has none, ours spares the thread's own stack if there is another.
+void set_our_action(int signal, const struct sigaction& programs) {
+  struct sigaction ours {};
+  ours.sa_sigaction = on_fault;
+  // No handler of the program interrupts ours, which may hold the lock that a store of its own would need.
+  sigfillset(&ours.sa_mask);
+  for (const int fault_signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL}) sigdelset(&ours.sa_mask, fault_signal);
+  ours.sa_flags = SA_SIGINFO | SA_NODEFER | SA_RESTART;
+  ours.sa_flags |= is_handled(programs) ? programs.sa_flags & SA_ONSTACK : SA_ONSTACK;
+  real_sigaction(signal, &ours, nullptr);
+}
+
+void set_default_action(int signal) {
+  struct sigaction end {};
+  end.sa_handler = SIG_DFL;
+  real_sigaction(signal, &end, nullptr);
 }
 
 // As the system would have called it.
 void chain(int signal, siginfo_t* info, void* context) {
-  struct sigaction action = program_action(signal);
-  const bool handled = (action.sa_flags & SA_SIGINFO) != 0
-                           ? action.sa_sigaction != nullptr
-                           : action.sa_handler != SIG_DFL && action.sa_handler != SIG_IGN;
+  const struct sigaction action = program_action(signal);
   const bool sent = info->si_code <= 0;
-  if (!handled && sent && action.sa_handler == SIG_IGN) return;
-  if (!handled) {
+  if (sent && action.sa_handler == SIG_IGN) return;
+  if (!is_handled(action)) {
     // The end of the process, at the place of the fault.
-    struct sigaction end {};
-    end.sa_handler = SIG_DFL;
-    set_real_action(signal, end);
+    set_default_action(signal);
     if (sent) raise(signal);
     return;
   }
   if ((action.sa_flags & static_cast<int>(SA_RESETHAND)) != 0) {
-    struct sigaction end {};
-    end.sa_handler = SIG_DFL;
-    set_program_action(signal, end);
+    struct sigaction reset = action;
+    reset.sa_handler = SIG_DFL;
+    set_program_action(signal, reset);
   }
   // What was blocked at the fault, of which the system saves as much as it knows, and what the handler wants.
   sigset_t mask;
@@ -218,6 +232,7 @@ void on_fault(int signal, siginfo_t* info, void* context) {
 bool is_ours(const struct sigaction&) {
   return false;
 }
+void set_our_action(int, const struct sigaction&) {}
 
 #endif
 
@@ -229,16 +244,10 @@ bool catch_host_faults() noexcept {
   const MutexLock lock(install_mutex);
   if (installed.load(std::memory_order_relaxed)) return true;
   for (const int signal : kSignals) {
-    struct sigaction ours {
-    }, before{};
+    struct sigaction before {};
     real_sigaction(signal, nullptr, &before);
     set_program_action(signal, before);
-    ours.sa_sigaction = on_fault;
-    // No handler of the program interrupts ours, which may hold the lock that a store of its own would need.
-    sigfillset(&ours.sa_mask);
-    for (const int fault_signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL}) sigdelset(&ours.sa_mask, fault_signal);
-    ours.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER | SA_RESTART;
-    set_real_action(signal, ours);
+    set_our_action(signal, before);
   }
   installed.store(true, std::memory_order_release);
   return true;
@@ -267,7 +276,10 @@ int program_sigaction(int signal, const struct sigaction* action, struct sigacti
   }
   const MutexLock lock(install_mutex);
   const struct sigaction before = program_action(signal);
-  if (action != nullptr) set_program_action(signal, *action);
+  if (action != nullptr) {
+    set_program_action(signal, *action);
+    set_our_action(signal, *action);
+  }
   if (old != nullptr) *old = before;
   return 0;
 }

@@ -7,6 +7,7 @@
 #include <array>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "plugins/vgpu/cp/fake_bus.hpp"
 #include "plugins/vgpu/cp/gpu_memory.hpp"
@@ -238,6 +239,84 @@ TEST_F(HostFaultTest, TheProgramsHandlerRunsWithTheMaskThatItAskedFor) {
   EXPECT_TRUE(sigismember(&now, SIGUSR2));
   EXPECT_FALSE(sigismember(&now, SIGUSR1));
   ASSERT_EQ(program_sigaction(SIGSEGV, &before, nullptr), 0);
+}
+
+// An alternate stack of this thread while it lives.
+class AlternateStack {
+ public:
+  AlternateStack() : memory_(kBytes) {
+    const stack_t mine{memory_.data(), 0, kBytes};
+    sigaltstack(&mine, &before_);
+  }
+  ~AlternateStack() { sigaltstack(&before_, nullptr); }
+  static bool is_in_use() {
+    stack_t now{};
+    sigaltstack(nullptr, &now);
+    return (now.ss_flags & SS_ONSTACK) != 0;
+  }
+
+ private:
+  static constexpr size_t kBytes = 128 * 1024;
+  std::vector<std::byte> memory_;
+  stack_t before_{};
+};
+
+volatile bool handler_was_on_alternate_stack = false;
+
+void handler_that_looks_at_its_stack(int) {
+  handler_was_on_alternate_stack = AlternateStack::is_in_use();
+  siglongjmp(programs_way_out, 1);
+}
+
+TEST_F(HostFaultTest, TheProgramsHandlerRunsOnTheStackThatItAskedFor) {
+  take_away();
+  const AlternateStack stack;
+  struct sigaction action {
+  }, before{};
+  action.sa_handler = handler_that_looks_at_its_stack;
+  ASSERT_EQ(program_sigaction(SIGSEGV, nullptr, &before), 0);
+  for (const int flags : {0, SA_ONSTACK, 0}) {
+    action.sa_flags = flags;
+    ASSERT_EQ(program_sigaction(SIGSEGV, &action, nullptr), 0);
+    handler_was_on_alternate_stack = flags == 0;
+    if (sigsetjmp(programs_way_out, 1) == 0) *word<volatile int>(kPage) = 1;
+    EXPECT_EQ(handler_was_on_alternate_stack, flags == SA_ONSTACK);
+    uint32_t value = 0;
+    EXPECT_FALSE(guarded_load(word<uint32_t>(kPage), value)) << "and ours are still ours";
+  }
+  ASSERT_EQ(program_sigaction(SIGSEGV, &before, nullptr), 0);
+}
+
+TEST_F(HostFaultTest, AnActionThatIsResetKeepsItsFlags) {
+  take_away();
+  struct sigaction action {
+  }, before{}, now{};
+  action.sa_sigaction = programs_handler;
+  action.sa_flags = static_cast<int>(SA_SIGINFO | SA_RESETHAND);
+  ASSERT_EQ(program_sigaction(SIGSEGV, &action, &before), 0);
+  if (sigsetjmp(programs_way_out, 1) == 0) *word<volatile int>(kPage) = 1;
+  ASSERT_EQ(program_sigaction(SIGSEGV, &before, &now), 0);
+  EXPECT_EQ(now.sa_handler, SIG_DFL);
+  EXPECT_EQ(now.sa_flags, action.sa_flags);
+}
+
+[[gnu::noinline]] int use_up_the_stack(int depth) {  // NOLINT(misc-no-recursion)
+  volatile std::byte frame[4096];
+  frame[0] = std::byte{1};
+  return depth < 0 ? 0 : use_up_the_stack(depth + 1) + static_cast<int>(frame[0]);
+}
+
+TEST_F(HostFaultTest, AStackThatIsUsedUpIsSeenOnTheAlternateStack) {
+  struct sigaction action {};
+  action.sa_handler = [](int) { _exit(AlternateStack::is_in_use() ? 3 : 4); };
+  const auto overflow_with = [&](int flags) {
+    action.sa_flags = flags;
+    program_sigaction(SIGSEGV, &action, nullptr);
+    const AlternateStack stack;
+    use_up_the_stack(0);
+  };
+  EXPECT_EXIT(overflow_with(SA_ONSTACK), ::testing::ExitedWithCode(3), "");
+  EXPECT_DEATH(overflow_with(0), "") << "there is no stack for the handler";
 }
 
 TEST_F(HostFaultTest, AFaultThatNobodyExpectsEndsTheProcess) {
