@@ -17,6 +17,7 @@
 #endif
 
 #include "api/support/mutex.hpp"
+#include "plugins/vgpu/cp/fault_mark.hpp"
 
 namespace rigel::vgpu {
 namespace {
@@ -79,6 +80,7 @@ void set_program_action(int signal, const struct sigaction& action) {
 }
 
 constinit std::atomic<Sigaction> system_sigaction{nullptr};
+constinit std::atomic<bool> marks_handlers{false};
 
 int real_sigaction(int signal, const struct sigaction* action, struct sigaction* old) {
   const Sigaction function = system_sigaction.load(std::memory_order_acquire);
@@ -112,12 +114,37 @@ void set_default_action(int signal) {
   real_sigaction(signal, &end, nullptr);
 }
 
+// What was blocked at the fault: the system saves as much of a set as it knows.
+sigset_t mask_at(const void* context) {
+  sigset_t mask;
+  sigemptyset(&mask);
+  std::memcpy(&mask, &static_cast<const ucontext_t*>(context)->uc_sigmask, kSystemSignalBytes);
+  return mask;
+}
+
+sigset_t mask_in_handler(int signal, const struct sigaction& action, const sigset_t& before) {
+  sigset_t mask = action.sa_mask;
+  if ((action.sa_flags & SA_NODEFER) == 0) sigaddset(&mask, signal);
+  if (marks_handlers.load(std::memory_order_relaxed)) {
+    const bool blocks = sigismember(&mask, SIGSEGV) == 1;
+    blocks ? sigaddset(&mask, kInFaultHandler) : sigdelset(&mask, kInFaultHandler);
+  }
+  sigorset(&mask, &mask, &before);
+  // A handler that is left by a jump may never come back for the mask, and blocked faults are the end of a
+  // thread that rings a watched doorbell.
+  for (const int fault_signal : kSignals) sigdelset(&mask, fault_signal);
+  return mask;
+}
+
 // As the system would have called it.
 void chain(int signal, siginfo_t* info, void* context) {
   const struct sigaction action = program_action(signal);
   const bool sent = info->si_code <= 0;
   if (sent && action.sa_handler == SIG_IGN) return;
-  if (!is_handled(action)) {
+  const sigset_t before = mask_at(context);
+  const bool in_handler = signal == SIGSEGV && !sent && marks_handlers.load(std::memory_order_relaxed) &&
+                          sigismember(&before, kInFaultHandler) == 1;
+  if (!is_handled(action) || in_handler) {
     // The end of the process, at the place of the fault.
     set_default_action(signal);
     if (sent) raise(signal);
@@ -128,15 +155,9 @@ void chain(int signal, siginfo_t* info, void* context) {
     reset.sa_handler = SIG_DFL;
     set_program_action(signal, reset);
   }
-  // What was blocked at the fault, of which the system saves as much as it knows, and what the handler wants.
-  sigset_t mask;
-  sigemptyset(&mask);
-  std::memcpy(&mask, &static_cast<ucontext_t*>(context)->uc_sigmask, kSystemSignalBytes);
-  sigorset(&mask, &mask, &action.sa_mask);
-  // A handler that is left by a jump may never come back for the mask, and blocked faults are the end of a
-  // thread that rings a watched doorbell. One that faults itself ends the process either way.
-  for (const int fault_signal : kSignals) sigdelset(&mask, fault_signal);
-  pthread_sigmask(SIG_SETMASK, &mask, nullptr);
+  const sigset_t mask = mask_in_handler(signal, action, before);
+  // Past our hook, which keeps the program's hands off the mark.
+  syscall(SYS_rt_sigprocmask, SIG_SETMASK, &mask, nullptr, kSystemSignalBytes);
   if ((action.sa_flags & SA_SIGINFO) != 0) {
     action.sa_sigaction(signal, info, context);
   } else {
@@ -262,6 +283,10 @@ bool host_faults_wanted() noexcept {
 
 void use_sigaction(Sigaction function) noexcept {
   system_sigaction.store(function, std::memory_order_release);
+}
+
+void mark_fault_handlers() noexcept {
+  marks_handlers.store(true, std::memory_order_relaxed);
 }
 
 bool host_faults_are_caught() noexcept {

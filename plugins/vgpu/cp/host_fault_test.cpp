@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "plugins/vgpu/cp/fake_bus.hpp"
+#include "plugins/vgpu/cp/fault_mark.hpp"
 #include "plugins/vgpu/cp/gpu_memory.hpp"
 
 namespace rigel::vgpu::testing {
@@ -298,6 +299,29 @@ TEST_F(HostFaultTest, AnActionThatIsResetKeepsItsFlags) {
   ASSERT_EQ(program_sigaction(SIGSEGV, &before, &now), 0);
   EXPECT_EQ(now.sa_handler, SIG_DFL);
   EXPECT_EQ(now.sa_flags, action.sa_flags);
+}
+
+volatile int* volatile word_that_is_gone = nullptr;
+
+TEST_F(HostFaultTest, AHandlerThatFaultsItselfIsCalledAgainOnlyWhereItAskedForThat) {
+  take_away();
+  word_that_is_gone = word<volatile int>(kPage);
+  struct sigaction action {};
+  action.sa_handler = [](int) {
+    static int calls = 0;
+    if (++calls == 3) _exit(3);
+    *word_that_is_gone = 1;
+  };
+  const auto fault_with = [&](int flags) {
+    mark_fault_handlers();
+    sigfillset(&action.sa_mask);
+    sigdelset(&action.sa_mask, SIGSEGV);
+    action.sa_flags = flags;
+    program_sigaction(SIGSEGV, &action, nullptr);
+    *word_that_is_gone = 1;
+  };
+  EXPECT_EXIT(fault_with(0), ::testing::KilledBySignal(SIGSEGV), "");
+  EXPECT_EXIT(fault_with(SA_NODEFER), ::testing::ExitedWithCode(3), "");
 }
 
 [[gnu::noinline]] int use_up_the_stack(int depth) {  // NOLINT(misc-no-recursion)

@@ -731,6 +731,73 @@ void check_old_handlers(Gpu& gpu) {
   gpu.fence(gpu.result() + 1);
   EXPECT(set(SIG_DFL) == SIG_IGN);
 }
+
+sigjmp_buf way_out;
+volatile int* volatile nowhere = nullptr;
+
+[[gnu::noinline]] int fault_at(int depth) {  // NOLINT(misc-no-recursion)
+  volatile char room[4096];
+  room[0] = 0;
+  if (depth != 0) return fault_at(depth - 1) + room[0];
+  *nowhere = 1;
+  return room[0];
+}
+
+// The status of a child that has two faults, of which the second is deeper in the stack.
+int after_two_faults(sighandler_t handler, bool keeps_mask) {
+  return in_child([&] {
+    struct sigaction action {};
+    action.sa_handler = handler;
+    sigaction(SIGSEGV, &action, nullptr);
+    for (const int depth : {0, 30}) {
+      if (sigsetjmp(way_out, keeps_mask ? 1 : 0) == 0) fault_at(depth);
+    }
+    return 0;
+  });
+}
+
+// A handler that faults itself, or that is left with SIGSEGV blocked, is not called again.
+void check_faults_of_handlers() {
+  constexpr int kEnded = 128 + SIGSEGV;
+  const sighandler_t faults = [](int) {
+    static int calls = 0;
+    if (++calls == 2) _exit(9);
+    *nowhere = 1;
+  };
+  const sighandler_t leaves = [](int) { siglongjmp(way_out, 1); };
+  EXPECT(after_two_faults(faults, true) == kEnded);
+  EXPECT(after_two_faults(leaves, false) == kEnded);
+  EXPECT(after_two_faults(leaves, true) == 0);
+  const sighandler_t unblock_and_leave[] = {[](int signal) {
+                                              sigset_t one;
+                                              sigemptyset(&one);
+                                              sigaddset(&one, signal);
+                                              sigprocmask(SIG_UNBLOCK, &one, nullptr);
+                                              siglongjmp(way_out, 1);
+                                            },
+                                            [](int) {
+                                              sigset_t none;
+                                              sigemptyset(&none);
+                                              sigprocmask(SIG_SETMASK, &none, nullptr);
+                                              siglongjmp(way_out, 1);
+                                            },
+                                            [](int signal) {
+                                              sigrelse(signal);
+                                              siglongjmp(way_out, 1);
+                                            },
+                                            [](int) {
+                                              sigsetmask(0);
+                                              siglongjmp(way_out, 1);
+                                            }};
+  for (const sighandler_t handler : unblock_and_leave) EXPECT(after_two_faults(handler, false) == 0);
+  // What blocks everything else does not block faults.
+  sigset_t others, before;
+  sigfillset(&others);
+  sigdelset(&others, SIGSEGV);
+  sigprocmask(SIG_SETMASK, &others, &before);
+  EXPECT(after_two_faults(leaves, true) == 0);
+  sigprocmask(SIG_SETMASK, &before, nullptr);
+}
 #pragma GCC diagnostic pop
 
 // A thread that has blocked all signals before there was a GPU rings a doorbell that is watched.
@@ -770,6 +837,7 @@ void check_masks() {
   gpu.await(4);
   check_old_masks(gpu);
   check_old_handlers(gpu);
+  check_faults_of_handlers();
 }
 
 // Doorbells that other mappings take the place of, that move, and of which a part goes.

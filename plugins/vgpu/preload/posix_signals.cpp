@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "plugins/vgpu/cp/fault_mark.hpp"
 #include "plugins/vgpu/cp/host_fault.hpp"
 #include "plugins/vgpu/kfd/driver_call.hpp"
 #include "plugins/vgpu/preload/face.hpp"
@@ -46,9 +47,15 @@ constinit bool kept_unblocked = false;  // constant once threads are there
 
 sigset_t without_faults(const sigset_t& set) {
   sigset_t without = set;
-  sigdelset(&without, SIGSEGV);
-  sigdelset(&without, SIGBUS);
+  for (const int signal : {SIGSEGV, SIGBUS, kInFaultHandler}) sigdelset(&without, signal);
   return without;
+}
+
+// What unblocks SIGSEGV in its handler wants the handler called again.
+sigset_t with_mark_of_handlers(const sigset_t& set) {
+  sigset_t with = set;
+  if (sigismember(&set, SIGSEGV) == 1) sigaddset(&with, kInFaultHandler);
+  return with;
 }
 
 // Before it is set: from then on it may run.
@@ -58,12 +65,12 @@ void note_handler(Handler handler) {
 }
 
 // As sigblock and sigsetmask have it.
-constexpr int kFaultsOfMask = 1 << (SIGSEGV - 1) | 1 << (SIGBUS - 1);
+constexpr int kFaultsOfMask = 1 << (SIGSEGV - 1) | 1 << (SIGBUS - 1) | 1 << (kInFaultHandler - 1);
 
 int change_mask(decltype(&pthread_sigmask) next, int how, const sigset_t* set, sigset_t* old) {
-  if (set == nullptr || how == SIG_UNBLOCK || !kept_unblocked) return next(how, set, old);
-  const sigset_t without = without_faults(*set);
-  return next(how, &without, old);
+  if (set == nullptr || !kept_unblocked) return next(how, set, old);
+  const sigset_t meant = how == SIG_UNBLOCK ? with_mark_of_handlers(*set) : without_faults(*set);
+  return next(how, &meant, old);
 }
 
 }  // namespace
@@ -74,9 +81,9 @@ void keep_faults_unblocked() noexcept {
   kept_unblocked = true;
   sigset_t faults;
   sigemptyset(&faults);
-  sigaddset(&faults, SIGSEGV);
-  sigaddset(&faults, SIGBUS);
+  for (const int signal : {SIGSEGV, SIGBUS, kInFaultHandler}) sigaddset(&faults, signal);
   NEXT(pthread_sigmask)(SIG_UNBLOCK, &faults, nullptr);  // whoever made this process may have blocked them
+  mark_fault_handlers();
 }
 
 void look_for_handlers() noexcept {
@@ -126,7 +133,10 @@ HOOK sighandler_t sigset(int signal, sighandler_t handler) noexcept {
     note_handler(handler);
     return NEXT(sigset)(signal, handler);
   }
-  if (handler != SIG_HOLD) return set_handler(signal, handler, 0);
+  if (handler != SIG_HOLD) {
+    sigrelse(signal);
+    return set_handler(signal, handler, 0);
+  }
   struct sigaction now {};  // it is not held
   return sigaction(signal, nullptr, &now) == 0 ? now.sa_handler : SIG_ERR;
 }
@@ -137,6 +147,11 @@ HOOK int sigignore(int signal) noexcept {
 }
 HOOK int sighold(int signal) noexcept {
   return is_fault(signal) && kept_unblocked ? 0 : NEXT(sighold)(signal);
+}
+HOOK int sigrelse(int signal) noexcept {
+  sigset_t one;
+  sigemptyset(&one);
+  return sigaddset(&one, signal) != 0 ? -1 : sigprocmask(SIG_UNBLOCK, &one, nullptr);
 }
 HOOK int sigblock(int mask) noexcept {
   return NEXT(sigblock)(kept_unblocked ? mask & ~kFaultsOfMask : mask);
