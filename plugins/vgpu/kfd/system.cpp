@@ -9,9 +9,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <functional>
 #include <span>
 #include <string_view>
@@ -35,6 +37,18 @@ constexpr uint64_t kProgramEnd = uint64_t{1} << 47;
 
 int errno_or(long result) {
   return result == -1 ? -errno : static_cast<int>(result);
+}
+
+// A program that was told EPERM or EACCES would look for its rights to a device that there is not.
+int explain_refusal(Log& log, int error) {
+  static constinit std::atomic<bool> explained{false};
+  if (!explained.exchange(true)) {
+    log(LogCategory::kWarning,
+        "memfd_create: {}: every file of the driver is a memfd, and this process may make none (a filter of "
+        "system calls, as of a container, or sysctl vm.memfd_noexec=2)",
+        strerrorname_np(error));
+  }
+  return -ENOSYS;
 }
 
 constexpr size_t kLongestName = 512;
@@ -140,6 +154,13 @@ bool System::has(int fd, bool is_sure) const {
   return is_open && status.st_dev == file->device && status.st_ino == file->inode;
 }
 
+int System::make_file(const std::string& name, int flags) {
+  const int fd =
+      errno_or(syscall(SYS_memfd_create, name.c_str(), (flags & O_CLOEXEC) != 0 ? MFD_CLOEXEC : 0));
+  const bool is_refused = fd == -EPERM || fd == -EACCES || fd == -ENOSYS;
+  return is_refused ? explain_refusal(*log_, -fd) : fd;
+}
+
 int System::open(std::string_view path, int flags) {
   if (abandoned_.load(std::memory_order_acquire)) return -EBADF;
   const FileNode* const node = files().find(path);
@@ -149,9 +170,7 @@ int System::open(std::string_view path, int flags) {
   if (node->kind == FileNode::Kind::kFile && writes) return -EACCES;
   if (node->kind != FileNode::Kind::kFolder && (flags & O_DIRECTORY) != 0) return -ENOTDIR;
 
-  const std::string name(path);
-  const int fd =
-      errno_or(syscall(SYS_memfd_create, name.c_str(), (flags & O_CLOEXEC) != 0 ? MFD_CLOEXEC : 0));
+  const int fd = make_file(std::string(path), flags);
   if (fd < 0) return fd;
   if (node->kind == FileNode::Kind::kFile) {
     const std::string content = node->vram_use ? vram_in_use(*node->vram_use) : node->content;

@@ -117,6 +117,7 @@ class System final : public OpenFiles {
   /// Puts a file into the table, or nothing; returns what was there.
   std::shared_ptr<OpenFile> replace(int fd, std::shared_ptr<OpenFile> file) RIGEL_REQUIRES(files_mutex_);
   void leak_if_abandoned(std::shared_ptr<OpenFile>& file);
+  int make_file(const std::string& name, int flags);
   static void fill(const FileNode& node, struct stat& out);
   std::string vram_in_use(const FileNode::VramUse& use);
 

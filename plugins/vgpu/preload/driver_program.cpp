@@ -4,14 +4,18 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <glob.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <spawn.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <sys/time.h>
 #include <sys/wait.h>
@@ -20,6 +24,7 @@
 #include <atomic>
 #include <cerrno>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -974,6 +979,18 @@ void check_races() {
   for (std::thread& thread : threads) thread.join();
 }
 
+// A filter of system calls that refuses memfd_create.
+void check_no_memfds() {
+  sock_filter steps[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+                         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_memfd_create, 0, 1),
+                         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+                         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+  const sock_fprog filter{std::size(steps), steps};
+  EXPECT(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+         prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0);
+  for (int i = 0; i < 2; ++i) EXPECT(open("/dev/kfd", O_RDWR | O_CLOEXEC) == -1 && errno == ENOSYS);
+}
+
 // No more threads, no more descriptors: an error, and a device that goes on.
 void check_limits() {
   Gpu gpu;
@@ -1038,12 +1055,12 @@ struct Check {
   void (*run)();
 };
 constexpr Check kChecks[] = {
-    {"names", check_names},   {"fork", check_fork},       {"vfork", check_vfork},
-    {"first", check_first},   {"early", check_early},     {"handlers", check_handlers},
-    {"cancel", check_cancel}, {"signals", check_signals}, {"interrupts", check_interrupts},
-    {"exec", check_exec},     {"masks", check_masks},     {"mappings", check_mappings},
-    {"races", check_races},   {"limits", check_limits},   {"queues", check_queues},
-    {"log", check_log}};
+    {"names", check_names},   {"fork", check_fork},          {"vfork", check_vfork},
+    {"first", check_first},   {"early", check_early},        {"handlers", check_handlers},
+    {"cancel", check_cancel}, {"signals", check_signals},    {"interrupts", check_interrupts},
+    {"exec", check_exec},     {"masks", check_masks},        {"mappings", check_mappings},
+    {"races", check_races},   {"limits", check_limits},      {"queues", check_queues},
+    {"log", check_log},       {"no_memfds", check_no_memfds}};
 
 }  // namespace
 

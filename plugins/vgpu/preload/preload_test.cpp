@@ -61,6 +61,13 @@ TEST(Limits, AreExplainedOnce) {
   EXPECT_THAT(result.out, MatchesRegex("vgpu\\[[0-9]+\\] warning: EMFILE: .* \\(ulimit -n\\)\n"));
 }
 
+TEST(Memfds, ThatMayNotBeMadeAreExplainedOnce) {
+  const ProgramResult result =
+      run_program({vgpu_run(), "--gpu", "gfx900:vram=256M", DRIVER_PROGRAM, "no_memfds"});
+  EXPECT_EQ(result.status, 0) << result.out;
+  EXPECT_THAT(result.out, MatchesRegex("vgpu\\[[0-9]+\\] warning: memfd_create: EPERM: .*\n"));
+}
+
 // What the device's threads free must not wait for locks that an ioctl holds while it waits for them.
 TEST(Allocator, ThatGivesPagesBackAtOnceStopsNothing) {
   for (const char* check : {"queues", "races"}) {
