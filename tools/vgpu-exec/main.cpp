@@ -106,8 +106,11 @@ struct Grid {
 };
 
 // What the compiler passes besides the kernel's own arguments: all of it that needs no runtime.
-void fill_hidden(const Kernel::Argument& argument, const Grid& grid, const Grid& group, std::byte* to) {
+void fill_hidden(const Kernel::Argument& argument, const Grid& grid, const Grid& group,
+                 const Apertures& apertures, std::byte* to) {
   uint64_t value = 0;
+  if (argument.kind == "hidden_private_base") value = apertures.private_high;
+  if (argument.kind == "hidden_shared_base") value = apertures.group_high;
   for (size_t i = 0; i < 3; ++i) {
     const std::string axis(1, "xyz"[i]);
     if (argument.kind == "hidden_block_count_" + axis) value = grid.size[i] / group.size[i];
@@ -193,7 +196,7 @@ int run(const Options& options) {
     if (uint64_t{argument.offset} + argument.bytes > kernarg.bytes)
       throw std::runtime_error("a bad argument");
     if (argument.kind.starts_with("hidden_")) {
-      fill_hidden(argument, grid, group, kernarg.host);
+      fill_hidden(argument, grid, group, apertures_of(*board), kernarg.host);
       continue;
     }
     if (next == arguments.size()) throw std::runtime_error("too few arguments");

@@ -8,15 +8,15 @@
 namespace rigel::vgpu::runner {
 namespace {
 
-constexpr uint64_t kGroupAperture = uint64_t{1} << 48, kPrivateAperture = uint64_t{2} << 48;
-constexpr uint64_t kGroupApertureGfx8 = uint64_t{1} << 61;
-
 // A queue's structure with scratch for `private_bytes` of each lane. On gfx8 scratch has a place relative to
 // a base, which is where it begins here.
 Region make_queue(MemoryBus& memory, const Board& board, uint32_t private_bytes, uint64_t& scratch_base) {
   constexpr uint32_t kWaves = 1024, kWaveGranule = 1024;
   const Region region = memory.allocate(sizeof(amd_queue_t));
   auto* const queue = reinterpret_cast<amd_queue_t*>(region.host);
+  const Apertures apertures = apertures_of(board);
+  queue->group_segment_aperture_base_hi = apertures.group_high;
+  queue->private_segment_aperture_base_hi = apertures.private_high;
   if (private_bytes == 0) return region;
   const uint32_t wave_bytes = (private_bytes * 64 + kWaveGranule - 1) / kWaveGranule * kWaveGranule;
   const Region scratch = memory.allocate(uint64_t{wave_bytes} * kWaves);
@@ -42,6 +42,11 @@ Region make_queue(MemoryBus& memory, const Board& board, uint32_t private_bytes,
 
 }  // namespace
 
+Apertures apertures_of(const Board& board) {
+  if (board.gfx_major() == 8) return {.private_high = (1u << 29) + 1, .group_high = 1u << 29};
+  return {.private_high = 2u << 16, .group_high = 1u << 16};
+}
+
 Dispatch make_dispatch(const Board& board, MemoryBus& memory, const Kernel& kernel, const Shape& shape) {
   uint64_t scratch_base = 0;
   const Region queue = make_queue(memory, board, kernel.private_bytes, scratch_base);
@@ -66,9 +71,9 @@ Dispatch make_dispatch(const Board& board, MemoryBus& memory, const Kernel& kern
   DeviceConfig config;
   config.gfx_target_version = board.gfx_target_version;
   config.max_lds_bytes = board.shader.lds_kb * 1024;
-  const bool gfx8 = board.gfx_major() == 8;
-  config.flat_group_base = gfx8 ? kGroupApertureGfx8 : kGroupAperture;
-  config.flat_private_base = gfx8 ? kGroupApertureGfx8 + (uint64_t{1} << 32) : kPrivateAperture;
+  const Apertures apertures = apertures_of(board);
+  config.flat_group_base = uint64_t{apertures.group_high} << 32;
+  config.flat_private_base = uint64_t{apertures.private_high} << 32;
   NoShaderCores nobody;
   QueueContext context(config, memory, nobody);
   context.scratch_base = scratch_base;

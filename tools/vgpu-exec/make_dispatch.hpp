@@ -14,6 +14,12 @@ struct Shape {
   uint32_t dynamic_lds = 0;  ///< Bytes beside what the kernel itself has.
 };
 
+/// Where private memory and LDS are for generic pointers: the upper halves of their addresses.
+struct Apertures {
+  uint32_t private_high = 0, group_high = 0;
+};
+Apertures apertures_of(const Board& board);
+
 /// Makes a queue with scratch for the kernel and has the packet checked and read, as for any other. Throws
 /// std::runtime_error that says why the dispatch cannot be started.
 Dispatch make_dispatch(const Board& board, MemoryBus& memory, const Kernel& kernel, const Shape& shape);

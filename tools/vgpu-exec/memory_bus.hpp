@@ -2,9 +2,9 @@
 // while no waves run; the rest on any.
 #pragma once
 
+#include <sys/mman.h>
+
 #include <cstdio>
-#include <cstdlib>
-#include <cstring>
 #include <ctime>
 #include <memory>
 #include <new>
@@ -31,10 +31,8 @@ class MemoryBus final : public DeviceBus {
     constexpr uint64_t kPage = PageTable::kPageBytes;
     bytes = (bytes + kPage - 1) / kPage * kPage;
     if (bytes == 0) bytes = kPage;
-    auto* const host = static_cast<std::byte*>(std::aligned_alloc(kPage, bytes));
-    if (host == nullptr) throw std::bad_alloc();
-    memory_.emplace_back(host, &std::free);
-    std::memset(host, 0, bytes);
+    memory_.push_back(map_zeros(bytes));
+    std::byte* const host = memory_.back().get();
     table_.map(next_, bytes, host, {true, true});
     const Region region{next_, host, bytes};
     next_ += (bytes + 2 * kGap - 1) / kGap * kGap;
@@ -63,10 +61,24 @@ class MemoryBus final : public DeviceBus {
 
  private:
   static constexpr uint64_t kGap = uint64_t{1} << 20;
+
+  struct Unmap {
+    uint64_t bytes;
+    void operator()(std::byte* host) const { munmap(host, bytes); }
+  };
+  using Zeros = std::unique_ptr<std::byte, Unmap>;
+  // Scratch is for as many waves as a GPU may have at once, of which a small grid touches few.
+  static Zeros map_zeros(uint64_t bytes) {
+    void* const host =
+        mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (host == MAP_FAILED) throw std::bad_alloc();
+    return Zeros(static_cast<std::byte*>(host), Unmap{bytes});
+  }
+
   const uint64_t reference_khz_;
   PageTable table_;
   uint64_t next_ = uint64_t{1} << 32;
-  std::vector<std::unique_ptr<std::byte, void (*)(void*)>> memory_;
+  std::vector<Zeros> memory_;
 };
 
 }  // namespace rigel::vgpu::runner

@@ -2,7 +2,7 @@
 # usage: run_test.sh clang vgpu-exec gfx source-folder work-folder
 set -eu
 mkdir -p "$5"
-"$1" -x cl -cl-std=CL1.2 -target amdgcn-amd-amdhsa -mcpu="$3" -nogpulib -O2 -mcode-object-version=4 \
+"$1" -x cl -cl-std=CL2.0 -target amdgcn-amd-amdhsa -mcpu="$3" -nogpulib -O2 -mcode-object-version=4 \
   -o "$5/test.co" "$4/test.cl"
 cp "$4/test.json" "$5/test.json"
 "$2" --gpu "$3" --trace "$5/trace" "$5/test.json" > "$5/output"
