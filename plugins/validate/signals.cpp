@@ -51,12 +51,10 @@ struct Handler {
 };
 
 // Those that may yet be called. Some never are, as their signals are destroyed; nobody says so, and they stay.
+// They outlive the tool, for a thread of the runtime's that is late.
 class Handlers {
  public:
-  static Handlers& all() {  // also for a thread of the runtime's that is late
-    static auto* const handlers = new Handlers;
-    return *handlers;
-  }
+  explicit Handlers(const Handlers* of_parent) : of_parent_(of_parent) {}
   Handler* add(const Handler& handler) {
     const rigel::MutexLock lock(mutex_);
     handlers_.push_back(handler);
@@ -71,7 +69,10 @@ class Handlers {
  private:
   rigel::Mutex mutex_;
   std::list<Handler> handlers_ RIGEL_GUARDED_BY(mutex_);
+  [[maybe_unused]] const Handlers* const of_parent_;  // left behind, and in reach of who looks for leaks
 };
+
+constinit Handlers* handlers = nullptr;
 
 // The tool may be unloaded while a handler runs.
 class AtWork {
@@ -94,7 +95,7 @@ bool handle_signal(hsa_signal_value_t value, void* data) {
   const auto& handler = *static_cast<const Handler*>(data);
   const AtWork at_work;
   const bool again = handler.of_signal(value, handler.argument);
-  if (!again) Handlers::all().remove(handler);
+  if (!again) handlers->remove(handler);
   return again;
 }
 
@@ -102,20 +103,20 @@ void call_function(void* data) {
   const auto& handler = *static_cast<const Handler*>(data);
   const AtWork at_work;
   handler.function(handler.argument);
-  Handlers::all().remove(handler);
+  handlers->remove(handler);
 }
 
 void adding_handler(Validator&, hsatool_call_t& call) {
   auto& arguments = hsatool::arguments<hsatool_hsa_amd_signal_async_handler_args_t>(call);
   if (arguments.handler == nullptr) return;
-  arguments.arg = Handlers::all().add({.of_signal = arguments.handler, .argument = arguments.arg});
+  arguments.arg = handlers->add({.of_signal = arguments.handler, .argument = arguments.arg});
   arguments.handler = handle_signal;
 }
 
 void adding_function(Validator&, hsatool_call_t& call) {
   auto& arguments = hsatool::arguments<hsatool_hsa_amd_async_function_args_t>(call);
   if (arguments.callback == nullptr) return;
-  arguments.arg = Handlers::all().add({.function = arguments.callback, .argument = arguments.arg});
+  arguments.arg = handlers->add({.function = arguments.callback, .argument = arguments.arg});
   arguments.callback = call_function;
 }
 
@@ -123,13 +124,13 @@ void adding_function(Validator&, hsatool_call_t& call) {
 void added_handler(Validator&, hsatool_call_t& call) {
   const auto& arguments = hsatool::arguments<hsatool_hsa_amd_signal_async_handler_args_t>(call);
   if (!succeeded(call) && arguments.handler == handle_signal)
-    Handlers::all().remove(*static_cast<const Handler*>(arguments.arg));
+    handlers->remove(*static_cast<const Handler*>(arguments.arg));
 }
 
 void added_function(Validator&, hsatool_call_t& call) {
   const auto& arguments = hsatool::arguments<hsatool_hsa_amd_async_function_args_t>(call);
   if (!succeeded(call) && arguments.callback == call_function)
-    Handlers::all().remove(*static_cast<const Handler*>(arguments.arg));
+    handlers->remove(*static_cast<const Handler*>(arguments.arg));
 }
 
 // --- Destruction -------------------------------------------------------------------------------------------
@@ -150,6 +151,11 @@ void destroying(Validator& validator, hsatool_call_t& call) {
 }
 
 }  // namespace
+
+void prepare_handlers(bool in_forked_child) {
+  // A thread of the parent's may have been in the midst of a change.
+  if (handlers == nullptr || in_forked_child) handlers = new Handlers(handlers);
+}
 
 std::span<const Hooks> signal_hooks() {
   static constexpr Hooks kHooks[] = {

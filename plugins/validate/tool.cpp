@@ -32,6 +32,7 @@ hsatool_status_t load(const hsatool_host_t* raw, void** tool) noexcept {
     if (current.load() != nullptr && process == ::getpid())
       throw std::runtime_error("the process is validated already, by an entry of another name");
     // In a forked child the parent's is left behind, as nobody knows what its threads were doing.
+    prepare_handlers(process != 0 && process != ::getpid());
     for (Counter& counter : counters) counter.uses.store(0, std::memory_order_relaxed);
     current.store(new Validator(host, options));
     process = ::getpid();

@@ -34,6 +34,8 @@ struct Hooks {
 std::span<const Hooks> handle_hooks();
 std::span<const Hooks> packet_hooks();
 std::span<const Hooks> signal_hooks();
+/// Before there is a validator whose hooks are called.
+void prepare_handlers(bool in_forked_child);
 std::span<const Hooks> memory_hooks();
 std::span<const Hooks> thread_hooks();
 std::span<const Hooks> shutdown_hooks();
