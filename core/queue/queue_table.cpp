@@ -90,7 +90,7 @@ hsa_queue_t* QueueTable::find_cooperative(const Agent& agent) {
 }
 
 QueueTable::Removal QueueTable::remove(const hsa_queue_t* queue, CooperativeChange& change) {
-  const MutexLock changes(changes_mutex_);  // nobody finds neither the queue nor that it is ending
+  const MutexLock changes(changes_mutex_);  // whoever finds no queue finds that one is ending
   const WriterLock lock(mutex_);
   const auto found = queues_.find(queue);
   if (found == queues_.end()) return {};
