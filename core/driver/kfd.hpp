@@ -183,7 +183,6 @@ class Kfd {
   struct Shared {
     uint64_t handle = 0;
     uint64_t mmap_offset = 0;  ///< of the GPU's render node
-    uint32_t flags = 0;        ///< as those of an allocation, as far as the driver tells
   };
   Result<Shared> import_shared(const KfdGpu& gpu, const ShareName& name, const void* address) const;
 

@@ -86,7 +86,7 @@ Result<Kfd::Shared> Kfd::import_shared(const KfdGpu& gpu, const ShareName& name,
   std::copy_n(name.begin(), name.size(), arguments.share_handle);
   const int problem = call(KFD_NR_IPC_IMPORT_HANDLE, arguments);
   if (problem != 0) return refused(problem, "IPC_IMPORT_HANDLE");
-  return Shared{arguments.handle, arguments.mmap_offset, arguments.flags};
+  return Shared{arguments.handle, arguments.mmap_offset};
 }
 
 }  // namespace rigel

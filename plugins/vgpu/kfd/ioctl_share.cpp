@@ -17,11 +17,12 @@ T& args(const IoctlCall& call) {
   return *static_cast<T*>(call.arguments);
 }
 
-// What is in the four words of an IPC handle: where another process finds the file, and how it knows the
-// file.
+// What is in the four words of an IPC handle: where another process finds the file, how it knows the file, and what the
+// exporter says of it, which is handed to importers as it is: thunks of today put HsaMemFlags there, earlier ones KFD_MEM_.
 struct ShareHandle {
   uint32_t pid, fd;
-  uint64_t nonce;
+  uint32_t nonce;  // its lower half
+  uint32_t flags;
 };
 static_assert(sizeof(ShareHandle) == 16);
 
@@ -45,8 +46,10 @@ Errno KfdIoctls::get_dmabuf_info(Process& process, const IoctlCall& call) {
   a.size = description->bytes;
   a.gpu_id = process.gpu_by_id(description->gpu_id) != nullptr ? description->gpu_id : 0;
   a.flags = description->flags & (KFD_MEM_KINDS | KFD_MEM_PUBLIC);
-  a.metadata_size = 0;
-  return 0;
+  const std::vector<std::byte> metadata = process.metadata().find(description->nonce).bytes;
+  if (a.metadata_ptr != 0 && a.metadata_size < metadata.size()) return EINVAL;
+  a.metadata_size = static_cast<uint32_t>(metadata.size());
+  return a.metadata_ptr != 0 ? copy_to_program(a.metadata_ptr, metadata.data(), metadata.size()) : 0;
 }
 
 Errno KfdIoctls::import_dmabuf(Process& process, const IoctlCall& call) {
@@ -85,7 +88,7 @@ Errno KfdIoctls::ipc_export(Process& process, const IoctlCall& call) {
   if (buffer == nullptr || process.gpu_by_id(a.gpu_id) == nullptr) return EINVAL;
   if (buffer->object->fd() < 0 || buffer->object->kind() > MemoryObject::Kind::kGtt) return EINVAL;
   const ShareHandle handle{static_cast<uint32_t>(getpid()), static_cast<uint32_t>(buffer->object->fd()),
-                           buffer->object->nonce()};
+                           static_cast<uint32_t>(buffer->object->nonce()), a.flags};
   std::copy_n(reinterpret_cast<const uint32_t*>(&handle), 4, a.share_handle);
   return 0;
 }
@@ -100,8 +103,8 @@ Errno KfdIoctls::ipc_import(Process& process, const IoctlCall& call) {
   const auto file = MemoryObject::open_of_process(handle.pid, handle.fd, handle.nonce);
   if (!file) return file.error();
   auto object = MemoryObject::import(file->get());
-  if (!object || (*object)->nonce() != handle.nonce) return EINVAL;
-  a.flags = (*object)->flags();
+  if (!object || static_cast<uint32_t>((*object)->nonce()) != handle.nonce) return EINVAL;
+  a.flags = handle.flags;
   const Buffer& added = process.add_buffer(imported_buffer(std::move(*object), a.va_addr, *gpu));
   a.mmap_offset = added.mmap_offset;
   a.handle = added.handle;

@@ -205,7 +205,7 @@ ErrnoOr<MemoryObject::Description> MemoryObject::describe(int fd) {
   return d;
 }
 
-ErrnoOr<InternalFd> MemoryObject::open_of_process(uint32_t pid, uint32_t fd, uint64_t nonce) {
+ErrnoOr<InternalFd> MemoryObject::open_of_process(uint32_t pid, uint32_t fd, uint32_t nonce) {
   // Whatever the words of a handle name is looked at before it is opened: by a descriptor that only names the
   // file, so that it cannot become another one in between. Opening a device or a pipe could do anything.
   char path[64], name[256];
@@ -221,7 +221,8 @@ ErrnoOr<InternalFd> MemoryObject::open_of_process(uint32_t pid, uint32_t fd, uin
   if (length <= 0) return tl::unexpected(EINVAL);
   name[length] = 0;
   const auto said = parse_name(name);
-  if (!said || said->nonce != nonce || said->bytes != static_cast<uint64_t>(status.st_size)) {
+  if (!said || static_cast<uint32_t>(said->nonce) != nonce ||
+      said->bytes != static_cast<uint64_t>(status.st_size)) {
     return tl::unexpected(EINVAL);
   }
   const int flags = O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;

@@ -102,9 +102,9 @@ class MemoryObject {
                                                   uint32_t gpu_index, uint32_t gpu_id);
   /// What another object, perhaps of another process, exported. EINVAL: not such a descriptor.
   static ErrnoOr<std::shared_ptr<MemoryObject>> import(int fd);
-  /// Opens the file that descriptor `fd` of process `pid` stands for, if it is a buffer with this nonce;
+  /// Opens the file that descriptor `fd` of process `pid` stands for, if it is a buffer whose nonce ends so;
   /// never blocks, and opens nothing else. EINVAL: it is not.
-  static ErrnoOr<InternalFd> open_of_process(uint32_t pid, uint32_t fd, uint64_t nonce);
+  static ErrnoOr<InternalFd> open_of_process(uint32_t pid, uint32_t fd, uint32_t nonce);
   /// Reads what a descriptor says of itself, without importing it.
   static ErrnoOr<Description> describe(int fd);
 

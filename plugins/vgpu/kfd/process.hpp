@@ -22,6 +22,7 @@
 #include "api/support/mutex.hpp"
 #include "plugins/vgpu/devices/machine.hpp"
 #include "plugins/vgpu/kfd/activity_reporter.hpp"
+#include "plugins/vgpu/kfd/buffer_metadata.hpp"
 #include "plugins/vgpu/kfd/doorbell_watch.hpp"
 #include "plugins/vgpu/kfd/events.hpp"
 #include "plugins/vgpu/kfd/gpu_context.hpp"
@@ -92,6 +93,7 @@ class Process {
   size_t gpu_count() const { return gpus_.size(); }
   GpuContext* gpu_by_id(uint32_t gpu_id);
   Events& events() { return events_; }
+  BufferMetadataTable& metadata() { return metadata_; }
   Log& log() { return log_; }
   const Machine& machine() const { return machine_; }
   Mutex& memory_mutex() RIGEL_RETURNS_LOCK(memory_mutex_) { return memory_mutex_; }
@@ -208,6 +210,7 @@ class Process {
   OpenFiles& files_;
   Log& log_;
   Events events_;
+  BufferMetadataTable metadata_;
   DoorbellWatch watch_;
   std::vector<std::unique_ptr<GpuContext>> gpus_;
   std::unique_ptr<ActivityReporter> reporter_;  // looks at the GPUs, and so goes first

@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <cstring>
 #include <optional>
+#include <span>
 
 #include "api/support/mutex.hpp"
 #include "hsa_plugin/kfd_abi.h"
@@ -295,19 +296,19 @@ struct DrmIoctls {
     const MutexLock lock(node.mutex_);
     const auto it = node.gems_.find(a.handle);
     if (it == node.gems_.end()) return ENOENT;
-    RenderNode::Gem& gem = it->second;
+    BufferMetadataTable::Entry& metadata = *it->second.metadata;
     if (a.op == AMDGPU_GEM_METADATA_OP_GET_METADATA) {
-      a.data.flags = gem.metadata_flags;
-      a.data.tiling_info = gem.tiling;
-      a.data.data_size_bytes = static_cast<uint32_t>(gem.metadata.size() * 4);
-      std::copy(gem.metadata.begin(), gem.metadata.end(), a.data.data);
+      const BufferMetadata now = metadata.get();
+      a.data.flags = now.flags;
+      a.data.tiling_info = now.tiling;
+      a.data.data_size_bytes = static_cast<uint32_t>(now.bytes.size());
+      std::memcpy(a.data.data, now.bytes.data(), now.bytes.size());
       return 0;
     }
     if (a.op != AMDGPU_GEM_METADATA_OP_SET_METADATA) return EINVAL;
     if (a.data.data_size_bytes > sizeof a.data.data) return EINVAL;
-    gem.metadata_flags = a.data.flags;
-    gem.tiling = a.data.tiling_info;
-    gem.metadata.assign(a.data.data, a.data.data + (a.data.data_size_bytes + 3) / 4);
+    const auto bytes = std::as_bytes(std::span(a.data.data)).first(a.data.data_size_bytes);
+    metadata.set({a.data.flags, a.data.tiling_info, {bytes.begin(), bytes.end()}});
     return 0;
   }
 
@@ -609,7 +610,8 @@ constexpr auto kTable = std::to_array<DrmIoctlEntry>({
     {kDriverBase + DRM_AMDGPU_INFO, "AMDGPU_INFO", sizeof(drm_amdgpu_info), kApproximate,
      "what compute asks for; EINVAL for the rest", D::info},
     {kDriverBase + DRM_AMDGPU_GEM_METADATA, "AMDGPU_GEM_METADATA", sizeof(drm_amdgpu_gem_metadata),
-     kApproximate, "does not travel with an exported buffer", D::gem_metadata},
+     kApproximate, "this process sees it by every descriptor of the buffer, another one does not",
+     D::gem_metadata},
     {kDriverBase + DRM_AMDGPU_GEM_WAIT_IDLE, "AMDGPU_GEM_WAIT_IDLE", sizeof(drm_amdgpu_gem_wait_idle), kExact,
      "", D::gem_wait_idle},
     {kDriverBase + DRM_AMDGPU_GEM_VA, "AMDGPU_GEM_VA", sizeof(drm_amdgpu_gem_va), kApproximate,
@@ -672,6 +674,7 @@ RenderNode::~RenderNode() {
 }
 
 uint32_t RenderNode::add_gem(Gem gem) {
+  gem.metadata = process_.metadata().open(gem.object->nonce());
   uint32_t handle = 1;
   while (gems_.contains(handle)) ++handle;
   gems_.emplace(handle, std::move(gem));
@@ -684,6 +687,8 @@ void RenderNode::close_gem(Gem& gem) {
   for (const VaMapping& m : gem.mappings) gpu.unmap(m.va, m.bytes);
   if (gem.mmap_offset != 0) process_.drop_mmap_offset(gem.mmap_offset);
   if (gem.counted) gpu.vram_used -= gem.object->bytes();
+  gem.metadata.reset();
+  process_.metadata().forget(gem.object->nonce());
 }
 
 int RenderNode::ioctl(uint64_t request, void* argument) {

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "api/support/mutex.hpp"
+#include "plugins/vgpu/kfd/buffer_metadata.hpp"
 #include "plugins/vgpu/kfd/ioctl.hpp"
 #include "plugins/vgpu/kfd/process.hpp"
 
@@ -58,9 +59,7 @@ class RenderNode {
     uint64_t domain_flags = 0;
     uint64_t alignment = 0;
     uint64_t mmap_offset = 0;
-    uint64_t metadata_flags = 0;
-    uint64_t tiling = 0;
-    std::vector<uint32_t> metadata;
+    std::shared_ptr<BufferMetadataTable::Entry> metadata;
     std::vector<VaMapping> mappings;
     bool counted = false;  // its VRAM is taken from the GPU's
   };

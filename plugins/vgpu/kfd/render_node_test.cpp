@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "api/support/testing/failing_requests.hpp"
@@ -322,6 +323,55 @@ TEST_F(RenderNodeOf, RangesThatALiarAsksForAreRefused) {
   create.in.bo_size = uint64_t{1} << 40;
   create.in.domains = AMDGPU_GEM_DOMAIN_VRAM;
   EXPECT_EQ(drm(DRM_AMDGPU_GEM_CREATE, create), -ENOMEM);
+}
+
+// How an image's layout comes from OpenGL to OpenCL, say.
+TEST_F(RenderNodeOf, WhatIsSaidOfABufferIsReadByEveryDescriptorOfIt) {
+  const int acquired = std::exchange(t.render[0], t.system->open("/dev/dri/renderD128", O_RDWR | O_CLOEXEC));
+  drm_amdgpu_gem_create create{};
+  create.in.bo_size = 4096;
+  create.in.domains = AMDGPU_GEM_DOMAIN_VRAM;
+  ASSERT_EQ(drm(DRM_AMDGPU_GEM_CREATE, create), 0);
+  drm_amdgpu_gem_metadata said{};
+  said.handle = create.out.handle;
+  said.op = AMDGPU_GEM_METADATA_OP_SET_METADATA;
+  said.data.flags = 5;
+  said.data.tiling_info = 9;
+  said.data.data_size_bytes = 26;
+  std::memcpy(said.data.data, "all work and no play makes", 26);
+  ASSERT_EQ(drm(DRM_AMDGPU_GEM_METADATA, said), 0);
+  drm_prime_handle exported{create.out.handle, O_CLOEXEC | O_RDWR, -1};
+  ASSERT_EQ(t.system->ioctl(t.render[0], DRM_IOCTL_PRIME_HANDLE_TO_FD, &exported), 0);
+
+  char text[64] = {};
+  kfd_get_dmabuf_info info{};
+  info.dmabuf_fd = static_cast<uint32_t>(exported.fd);
+  ASSERT_EQ(t.call(KFD_NR_GET_DMABUF_INFO, info), 0);
+  EXPECT_EQ(info.metadata_size, 26u) << "nothing is copied without a place for it";
+  info.metadata_ptr = reinterpret_cast<uint64_t>(text);
+  info.metadata_size = 25;
+  EXPECT_EQ(t.call(KFD_NR_GET_DMABUF_INFO, info), -EINVAL);
+  info.metadata_size = sizeof text;
+  ASSERT_EQ(t.call(KFD_NR_GET_DMABUF_INFO, info), 0);
+  EXPECT_EQ(info.metadata_size, 26u);
+  EXPECT_STREQ(text, "all work and no play makes");
+
+  const int other = t.system->open("/dev/dri/renderD128", O_RDWR | O_CLOEXEC);
+  drm_prime_handle imported{0, 0, exported.fd};
+  ASSERT_EQ(t.system->ioctl(other, DRM_IOCTL_PRIME_FD_TO_HANDLE, &imported), 0);
+  t.system->close(t.render[0]);
+  drm_amdgpu_gem_metadata read{};
+  read.handle = imported.handle;
+  read.op = AMDGPU_GEM_METADATA_OP_GET_METADATA;
+  ASSERT_EQ(t.system->ioctl(other, DRM_IOCTL_AMDGPU_GEM_METADATA, &read), 0);
+  EXPECT_EQ(read.data.flags, 5u);
+  EXPECT_EQ(read.data.tiling_info, 9u);
+  EXPECT_EQ(std::string(reinterpret_cast<const char*>(read.data.data), read.data.data_size_bytes), text);
+  t.system->close(other);
+  ASSERT_EQ(t.call(KFD_NR_GET_DMABUF_INFO, info), 0);
+  EXPECT_EQ(info.metadata_size, 0u);
+  ::close(exported.fd);
+  t.system->close(acquired);
 }
 
 }  // namespace

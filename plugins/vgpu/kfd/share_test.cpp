@@ -17,6 +17,8 @@ namespace {
 
 constexpr uint64_t kVa = 0x10000000;
 constexpr uint32_t kRw = KFD_MEM_WRITABLE;
+constexpr uint32_t kExportersFlags =
+    0x2001;  // of the exporter and the importer: the driver does not know what they mean
 
 // A byte and a descriptor, on their way through a socket.
 struct FdMessage {
@@ -68,6 +70,7 @@ int child(int socket) {
   ipc.gpu_id = t.gpu_id();
   ipc.va_addr = kVa + 0x100000;
   if (t.call(KFD_NR_IPC_IMPORT_HANDLE, ipc) != 0 || t.map(ipc.handle) != 0) return 14;
+  if (ipc.flags != kExportersFlags) return 17;
   if (std::memcmp(t.look(kVa + 0x100000, 6, Access::kRead).host, "child", 6) != 0) return 15;
   ipc.share_handle[2] ^= 1;
   if (t.call(KFD_NR_IPC_IMPORT_HANDLE, ipc) != -EINVAL) return 16;
@@ -93,7 +96,7 @@ TEST(KfdShare, ABufferCrossesProcesses) {
   EXPECT_EQ(lseek(static_cast<int>(exported.dmabuf_fd), 0, SEEK_END), 8192) << "libdrm asks so for the size";
   ASSERT_EQ(send_fd(ends[0], static_cast<int>(exported.dmabuf_fd)), 1);
   ::close(static_cast<int>(exported.dmabuf_fd));
-  kfd_ipc_export_handle ipc{a.handle, {}, t.gpu_id(), 0};
+  kfd_ipc_export_handle ipc{a.handle, {}, t.gpu_id(), kExportersFlags};
   ASSERT_EQ(t.call(KFD_NR_IPC_EXPORT_HANDLE, ipc), 0);
   ASSERT_EQ(write(ends[0], ipc.share_handle, 16), 16);
   int status = -1;
