@@ -160,7 +160,7 @@ void access_typed(const isa::Instruction& in, const Typed& typed, const Buffer& 
   const auto selector = [&](unsigned i) { return own_format ? 4 + i : d.dst_sel[i]; };
 
   if (typed.store) {
-    uint32_t values[4] = {};
+    uint32_t values[4] = {}, given[4] = {};
     for (unsigned i = 0; i < typed.components; ++i) {
       uint32_t value = before.vgpr[first + (typed.d16 && packed ? i / 2 : i)][lane];
       if (typed.d16) {
@@ -171,7 +171,11 @@ void access_typed(const isa::Instruction& in, const Typed& typed, const Buffer& 
           value |= 0xffff0000;
         }
       }
-      if (selector(i) >= 4) values[selector(i) - 4] = value;
+      given[i] = value;
+    }
+    for (unsigned i = typed.components;
+         i-- > 0;) {  // the first, where several are the same component of memory
+      if (selector(i) >= 4) values[selector(i) - 4] = given[i];
     }
     if (!in_range) return;
     unsigned bit = 0;

@@ -308,7 +308,7 @@ class Lane {
       ++n;
     }
     uint32_t memory[4] = {};
-    for (unsigned i = 0; i < 4; ++i) {
+    for (unsigned i : {3, 2, 1, 0}) {  // red, where several are the same component of memory
       if (w_.dst_sel[i] >= 4) memory[w_.dst_sel[i] - 4] = given[i];
     }
     const uint64_t va = texel_address(w_, before_, place.level, place.x, place.y, place.z);
@@ -743,7 +743,7 @@ bool image_form(const isa::Instruction& in, const State& state, ImageForm& form)
   }
   if (!name.empty()) return false;
   form.half_body = in.a16;
-  if (in.a16 && !is_gfx10_3(state)) form.half_gradients = true;
+  if (in.a16 && state.target.family() != Family::kGfx10) form.half_gradients = true;
   if (state.target.family() == Family::kGfx10) {
     static constexpr unsigned kSpace[] = {1, 2, 3, 2, 1, 2, 2, 2};
     form.space = kSpace[in.dim];

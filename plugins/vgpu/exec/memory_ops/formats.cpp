@@ -56,10 +56,15 @@ void to_registers(const FormatAccess& access, const uint32_t (&components)[4], u
 void pack(const FormatAccess& access, const uint32_t (&values)[4], uint32_t (&element)[4]) {
   uint32_t components[4] = {}, memory[4] = {};
   from_registers(access, values, components);
-  for (unsigned i = 0; i < access.components; ++i) {
-    if (access.select[i] >= 4) memory[access.select[i] - 4] = components[i];
-  }
+  to_memory(access.select, components, access.components, memory);
   images::pack(access.format, memory, element);
+}
+
+void to_memory(const uint8_t (&select)[4], const uint32_t (&components)[4], unsigned count,
+               uint32_t (&memory)[4]) {
+  for (unsigned i = count; i-- > 0;) {
+    if (select[i] >= 4) memory[select[i] - 4] = components[i];
+  }
 }
 
 void from_registers(const FormatAccess& access, const uint32_t (&values)[4], uint32_t (&components)[4]) {

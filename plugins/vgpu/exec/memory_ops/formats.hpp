@@ -39,4 +39,9 @@ void to_registers(const FormatAccess& access, const uint32_t (&components)[4], u
 /// Takes the components of a store out of them.
 void from_registers(const FormatAccess& access, const uint32_t (&values)[4], uint32_t (&components)[4]);
 
+/// What a store's first `count` components are in memory. Of several that are the same component of memory, as red and
+/// alpha of INTENSITY, the first is stored: OpenCL stores red.
+void to_memory(const uint8_t (&select)[4], const uint32_t (&components)[4], unsigned count,
+               uint32_t (&memory)[4]);
+
 }  // namespace rigel::vgpu::exec

@@ -284,15 +284,15 @@ struct ImageRun {
     const uint32_t* const data = row(wave->registers, access.rows.data);
     uint32_t* const to = raw_rows();
     for (const unsigned lane : lanes_of(span.active[0])) {
-      uint32_t values[4] = {}, given[4] = {}, memory[4] = {}, element[4];
+      uint32_t values[4] = {}, given[4] = {}, components[4] = {}, memory[4] = {}, element[4];
       for (unsigned i = 0; i < registers_of(form); ++i) values[i] = data[i * width + lane];
       from_registers(form, values, given);
       // Components that DMASK does not name are zero.
       unsigned next = 0;
       for (unsigned i = 0; i < 4; ++i) {
-        const uint32_t value = (access.dmask >> i & 1) != 0 ? given[next++] : 0;
-        if (resource.select[i] >= 4) memory[resource.select[i] - 4] = value;
+        if ((access.dmask >> i & 1) != 0) components[i] = given[next++];
       }
+      to_memory(resource.select, components, 4, memory);
       images::pack(resource.format, memory, element);
       for (unsigned d = 0; d < raw.dwords(); ++d) to[d * width + lane] = element[d];
     }
@@ -584,9 +584,9 @@ Refusal lower_image(const isa::Instruction& instruction, LoweringContext& contex
   access.array = instruction.da;
   access.unnormalized = instruction.unorm;
   access.half_addresses = instruction.a16;
-  // Where there are no instructions with 16-bit gradients, 16-bit addresses mean these as well.
+  // Where there are no instructions with 16-bit gradients, as from gfx10 on, 16-bit addresses mean these as well.
   access.half_gradients =
-      shape->half_gradients || (instruction.a16 && traits.image != isa::ImageGeneration::kGfx10_3);
+      shape->half_gradients || (instruction.a16 && traits.image == isa::ImageGeneration::kGfx9);
   access.status = instruction.tfe || instruction.lwe;
   access.dmask = instruction.dmask == 0 ? 1 : instruction.dmask;
   const bool stores = shape->verb == ImageVerb::kStore;
