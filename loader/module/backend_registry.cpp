@@ -22,17 +22,13 @@ std::vector<std::string_view> names_of(const std::vector<const Backend*>& backen
   return names;
 }
 
-// A mistyped option would be ignored in silence by a backend that asks only for what it knows. Options that
-// the manifest does not list may still be good, so only near misses are mentioned.
-void warn_about_options(const Manifest& manifest, const ModuleOptions& given, DiscoveryReport& report) {
-  const auto known = manifest.config.keys();
-  for (const auto key : given.keys()) {
-    if (manifest.config.has(key)) continue;
-    if (const auto hint = suggestion(key, known); !hint.empty()) {
-      report.add(Stage::kConfig, Outcome::kWarning, manifest.name,
-                 fmt::format("option {} is not in its manifest{}", in_quotes(key), hint));
-    }
-  }
+// A backend asks only for options that it knows, so a mistyped one would be ignored in silence. Its manifest lists them.
+void warn_about_options(const Manifest& manifest, const ModuleOptions& given, const std::string& file,
+                        DiscoveryReport& report) {
+  Diagnostics diagnostics;
+  given.warn_about_keys_beyond(manifest.config, "/backends/" + manifest.name, diagnostics);
+  for (const auto& entry : diagnostics.entries())
+    report.add(Stage::kConfig, Outcome::kWarning, file, entry.text);
 }
 
 }  // namespace
@@ -56,7 +52,7 @@ void BackendRegistry::discover(const LoaderEnvironment& environment, const Runti
   required_ = config.backends.required;
   for (auto& found : find_manifests(environment, config.backends, report)) {
     const ModuleOptions given = config.backends.options_of(found.manifest.name);
-    warn_about_options(found.manifest, given, report);
+    warn_about_options(found.manifest, given, config.path, report);
     auto entry = std::make_unique<Entry>();
     entry->backend.options = found.manifest.config.overlaid_by(given);
     entry->backend.manifest = std::move(found.manifest);

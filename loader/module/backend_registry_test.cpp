@@ -258,15 +258,27 @@ TEST_F(Registry, AModuleIsLoadedOnceForAllLivesOfTheRuntime) {
 TEST_F(Registry, OptionsOfTheConfigurationGoOverThoseOfTheManifest) {
   install("a.json", manifest_text("test", "x.so", R"(, "config": {"sdma": "auto", "max_queues": 128})"));
   variables["HSA_PLUGIN_CONFIG"] = write("runtime.json", R"({"config_version": "1.0", "backends": {
-    "test": {"sdma": "off", "max_queue": 4}, "tset": {}}})");
+    "test": {"sdma": "off", "max_queue": 4, "colour": "blue"}, "tset": {}}})");
   registry.discover(environment, *load_config(environment, report), report);
   const auto& options = registry.backends().at(0)->options;
   EXPECT_EQ(options.string("sdma", ""), "off");
   EXPECT_EQ(options.integer("max_queues", 0), 128);
+  EXPECT_THAT(
+      warnings(),
+      ElementsAre("config ~/runtime.json: /backends/test/colour: unknown key (there are max_queues, sdma)",
+                  "config ~/runtime.json: /backends/test/max_queue: unknown key, did you mean "
+                  "'max_queues'?",
+                  "config ~/runtime.json: /backends/tset: no such backend, did you mean 'test'?"));
+}
+
+TEST_F(Registry, AnOptionOfABackendThatListsNoneReachesItWithAWarning) {
+  install("a.json", manifest_text("test", "x.so"));
+  variables["HSA_PLUGIN_CONFIG"] =
+      write("runtime.json", R"({"config_version": "1.0", "backends": {"test": {"a/b": "off"}}})");
+  registry.discover(environment, *load_config(environment, report), report);
+  EXPECT_EQ(registry.backends().at(0)->options.string("a/b", ""), "off");
   EXPECT_THAT(warnings(),
-              ElementsAre("config test: option 'max_queue' is not in its manifest, did you mean "
-                          "'max_queues'?",
-                          "config ~/runtime.json: /backends/tset: no such backend, did you mean 'test'?"));
+              ElementsAre("config ~/runtime.json: /backends/test/a~1b: unknown key (there are none)"));
 }
 
 TEST_F(Registry, ARequiredBackendMustHaveOpenedADevice) {

@@ -1,5 +1,7 @@
 #include "loader/module/module_options.hpp"
 
+#include <utility>
+
 #include <fmt/core.h>
 
 #include "loader/module/module_options_data.hpp"
@@ -76,15 +78,19 @@ std::vector<std::string_view> ModuleOptions::strings(std::string_view key, std::
   return {};
 }
 
-bool ModuleOptions::has(std::string_view key) const {
-  return member(data_, key) != nullptr;
-}
-
 std::vector<std::string_view> ModuleOptions::keys() const {
   std::vector<std::string_view> out;
   if (!data_) return out;
   for (auto it = data_->object->begin(); it != data_->object->end(); ++it) out.push_back(it.key());
   return out;
+}
+
+void ModuleOptions::warn_about_keys_beyond(const ModuleOptions& known, std::string pointer,
+                                           Diagnostics& diagnostics) const {
+  if (!data_) return;
+  ObjectReader reader(&*data_->object, std::move(pointer), diagnostics);
+  for (const auto key : known.keys()) reader.know(key);
+  reader.warn_about_unknown_keys();
 }
 
 std::string_view ModuleOptions::json() const {

@@ -10,6 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include "loader/text/diagnostics.hpp"
+
 namespace rigel {
 
 class ModuleOptions {
@@ -27,8 +29,11 @@ class ModuleOptions {
   /// The members of an array of strings; a lone string is an array of one.
   std::vector<std::string_view> strings(std::string_view key, std::string* wrong = nullptr) const;
 
-  bool has(std::string_view key) const;
   std::vector<std::string_view> keys() const;
+
+  /// Warns of the members that `known` does not have, each by its JSON pointer, which begins with `pointer`.
+  void warn_about_keys_beyond(const ModuleOptions& known, std::string pointer,
+                              Diagnostics& diagnostics) const;
 
   /// The whole object as JSON text, "{}" if there are none.
   std::string_view json() const;

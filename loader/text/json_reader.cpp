@@ -202,7 +202,7 @@ bool ObjectReader::is_known(std::string_view key) const {
 }
 
 const json* ObjectReader::member(std::string_view key, Presence presence) {
-  known_.push_back(key);
+  know(key);
   if (object_ == nullptr) return nullptr;  // said already
   const auto found = object_->find(key);
   if (found != object_->end()) return &*found;
@@ -325,6 +325,7 @@ std::span<const json> ObjectReader::array(std::string_view key, Presence presenc
 }
 
 std::string ObjectReader::unknown(std::string_view key) const {
+  if (known_.empty()) return "unknown key (there are none)";
   const std::string guess = suggestion(key, known_);
   return "unknown key" + (guess.empty() ? fmt::format(" (there are {})", fmt::join(known_, ", ")) : guess);
 }

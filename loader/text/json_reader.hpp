@@ -59,6 +59,8 @@ class ObjectReader {
     }
   }
 
+  /// Takes a key for known that somebody else asks for. It outlives the reader.
+  void know(std::string_view key) { known_.push_back(key); }
   /// Members that have not been asked for, each with the known one that is most like it, or with all if none is. For
   /// formats that may grow, and for those that do not.
   void warn_about_unknown_keys() const;
