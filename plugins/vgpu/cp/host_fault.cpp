@@ -122,17 +122,23 @@ sigset_t mask_at(const void* context) {
   return mask;
 }
 
+bool stores_are_watched() {
+  return std::any_of(watched.begin(), watched.end(),
+                     [](const Watched& w) { return w.begin.load(std::memory_order_relaxed) != nullptr; });
+}
+
 sigset_t mask_in_handler(int signal, const struct sigaction& action, const sigset_t& before) {
   sigset_t mask = action.sa_mask;
   if ((action.sa_flags & SA_NODEFER) == 0) sigaddset(&mask, signal);
-  if (marks_handlers.load(std::memory_order_relaxed)) {
+  const bool marks = marks_handlers.load(std::memory_order_relaxed);
+  if (marks) {
     const bool blocks = sigismember(&mask, SIGSEGV) == 1;
     blocks ? sigaddset(&mask, kInFaultHandler) : sigdelset(&mask, kInFaultHandler);
   }
   sigorset(&mask, &mask, &before);
-  // A handler that is left by a jump may never come back for the mask, and blocked faults are the end of a
-  // thread that rings a watched doorbell.
-  for (const int fault_signal : kSignals) sigdelset(&mask, fault_signal);
+  // The handler may ring a watched doorbell, and so may its thread once it has left it by a jump, which may not
+  // bring the mask back: a blocked fault is the end of them.
+  if (marks || stores_are_watched()) sigdelset(&mask, SIGSEGV);
   return mask;
 }
 

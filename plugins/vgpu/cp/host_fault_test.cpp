@@ -235,7 +235,7 @@ TEST_F(HostFaultTest, TheProgramsHandlerRunsWithTheMaskThatItAskedFor) {
   EXPECT_TRUE(sigismember(&mask_in_handler, SIGUSR1));
   EXPECT_TRUE(sigismember(&mask_in_handler, SIGUSR2));
   EXPECT_FALSE(sigismember(&mask_in_handler, SIGALRM));
-  EXPECT_FALSE(sigismember(&mask_in_handler, SIGSEGV));
+  EXPECT_FALSE(sigismember(&mask_in_handler, SIGBUS));
   pthread_sigmask(SIG_SETMASK, &old, &now);
   EXPECT_TRUE(sigismember(&now, SIGUSR2));
   EXPECT_FALSE(sigismember(&now, SIGUSR1));
@@ -303,25 +303,36 @@ TEST_F(HostFaultTest, AnActionThatIsResetKeepsItsFlags) {
 
 volatile int* volatile word_that_is_gone = nullptr;
 
+// Memory whose use is a SIGBUS.
+void* beyond_the_end_of_a_file() {
+  const int empty = memfd_create("empty", MFD_CLOEXEC);
+  return mmap(nullptr, kPage, PROT_READ | PROT_WRITE, MAP_SHARED, empty, 0);
+}
+
 TEST_F(HostFaultTest, AHandlerThatFaultsItselfIsCalledAgainOnlyWhereItAskedForThat) {
   take_away();
-  word_that_is_gone = word<volatile int>(kPage);
   struct sigaction action {};
   action.sa_handler = [](int) {
     static int calls = 0;
     if (++calls == 3) _exit(3);
     *word_that_is_gone = 1;
   };
-  const auto fault_with = [&](int flags) {
-    mark_fault_handlers();
+  const auto fault_with = [&](int signal, int flags, bool marked) {
+    if (marked) mark_fault_handlers();
+    word_that_is_gone = word<volatile int>(kPage);
+    if (signal == SIGBUS) word_that_is_gone = static_cast<volatile int*>(beyond_the_end_of_a_file());
     sigfillset(&action.sa_mask);
-    sigdelset(&action.sa_mask, SIGSEGV);
+    sigdelset(&action.sa_mask, signal);
     action.sa_flags = flags;
-    program_sigaction(SIGSEGV, &action, nullptr);
+    program_sigaction(signal, &action, nullptr);
     *word_that_is_gone = 1;
   };
-  EXPECT_EXIT(fault_with(0), ::testing::KilledBySignal(SIGSEGV), "");
-  EXPECT_EXIT(fault_with(SA_NODEFER), ::testing::ExitedWithCode(3), "");
+  for (const int signal : {SIGSEGV, SIGBUS}) {
+    for (const bool marked : {false, true}) {
+      EXPECT_EXIT(fault_with(signal, 0, marked), ::testing::KilledBySignal(signal), "");
+      EXPECT_EXIT(fault_with(signal, SA_NODEFER, marked), ::testing::ExitedWithCode(3), "");
+    }
+  }
 }
 
 [[gnu::noinline]] int use_up_the_stack(int depth) {  // NOLINT(misc-no-recursion)

@@ -748,12 +748,20 @@ volatile int* volatile nowhere = nullptr;
   return room[0];
 }
 
+// A place whose use is this signal.
+volatile int* place_of(int signal) {
+  if (signal == SIGSEGV) return nullptr;
+  const int empty = memfd_create("empty", MFD_CLOEXEC);
+  return static_cast<volatile int*>(mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, empty, 0));
+}
+
 // The status of a child that has two faults, of which the second is deeper in the stack.
-int after_two_faults(sighandler_t handler, bool keeps_mask) {
+int after_two_faults(int signal, sighandler_t handler, bool keeps_mask) {
   return in_child([&] {
+    nowhere = place_of(signal);
     struct sigaction action {};
     action.sa_handler = handler;
-    sigaction(SIGSEGV, &action, nullptr);
+    sigaction(signal, &action, nullptr);
     for (const int depth : {0, 30}) {
       if (sigsetjmp(way_out, keeps_mask ? 1 : 0) == 0) fault_at(depth);
     }
@@ -761,22 +769,22 @@ int after_two_faults(sighandler_t handler, bool keeps_mask) {
   });
 }
 
-// A handler that faults itself, or that is left with SIGSEGV blocked, is not called again.
-void check_faults_of_handlers() {
-  constexpr int kEnded = 128 + SIGSEGV;
+// A handler that faults itself, or that is left with its signal blocked, is not called again.
+void check_faults_of_handlers(int signal) {
+  const int ended = 128 + signal;
   const sighandler_t faults = [](int) {
     static int calls = 0;
     if (++calls == 2) _exit(9);
     *nowhere = 1;
   };
   const sighandler_t leaves = [](int) { siglongjmp(way_out, 1); };
-  EXPECT(after_two_faults(faults, true) == kEnded);
-  EXPECT(after_two_faults(leaves, false) == kEnded);
-  EXPECT(after_two_faults(leaves, true) == 0);
-  const sighandler_t unblock_and_leave[] = {[](int signal) {
+  EXPECT(after_two_faults(signal, faults, true) == ended);
+  EXPECT(after_two_faults(signal, leaves, false) == ended);
+  EXPECT(after_two_faults(signal, leaves, true) == 0);
+  const sighandler_t unblock_and_leave[] = {[](int its_own) {
                                               sigset_t one;
                                               sigemptyset(&one);
-                                              sigaddset(&one, signal);
+                                              sigaddset(&one, its_own);
                                               sigprocmask(SIG_UNBLOCK, &one, nullptr);
                                               siglongjmp(way_out, 1);
                                             },
@@ -786,21 +794,21 @@ void check_faults_of_handlers() {
                                               sigprocmask(SIG_SETMASK, &none, nullptr);
                                               siglongjmp(way_out, 1);
                                             },
-                                            [](int signal) {
-                                              sigrelse(signal);
+                                            [](int its_own) {
+                                              sigrelse(its_own);
                                               siglongjmp(way_out, 1);
                                             },
                                             [](int) {
                                               sigsetmask(0);
                                               siglongjmp(way_out, 1);
                                             }};
-  for (const sighandler_t handler : unblock_and_leave) EXPECT(after_two_faults(handler, false) == 0);
+  for (const sighandler_t handler : unblock_and_leave) EXPECT(after_two_faults(signal, handler, false) == 0);
   // What blocks everything else does not block faults.
   sigset_t others, before;
   sigfillset(&others);
-  sigdelset(&others, SIGSEGV);
+  sigdelset(&others, signal);
   sigprocmask(SIG_SETMASK, &others, &before);
-  EXPECT(after_two_faults(leaves, true) == 0);
+  EXPECT(after_two_faults(signal, leaves, true) == 0);
   sigprocmask(SIG_SETMASK, &before, nullptr);
 }
 #pragma GCC diagnostic pop
@@ -842,7 +850,7 @@ void check_masks() {
   gpu.await(4);
   check_old_masks(gpu);
   check_old_handlers(gpu);
-  check_faults_of_handlers();
+  for (const int signal : {SIGSEGV, SIGBUS}) check_faults_of_handlers(signal);
 }
 
 // Doorbells that other mappings take the place of, that move, and of which a part goes.
