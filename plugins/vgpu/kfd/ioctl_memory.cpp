@@ -114,7 +114,9 @@ Errno KfdIoctls::free_memory(Process& process, const IoctlCall& call) {
   if (handle != 0 && handle == process.event_page_) return EPERM;
   Buffer* const buffer = process.find_buffer(handle);
   if (buffer == nullptr) return EINVAL;
-  return buffer->mapped.any() ? EBUSY : process.release_buffer(*buffer);
+  if (buffer->mapped.any()) return EBUSY;
+  process.release_buffer(*buffer);
+  return 0;
 }
 
 Errno KfdIoctls::change_mapping(Process& process, kfd_map_memory& a, bool map) {

@@ -43,6 +43,7 @@ Process::Process(const Machine& machine, const ProcessOptions& options, OpenFile
             }
           },
           options.signals && options.stop_stores) {
+  freed_.reserve(kFreedRemembered);
   const MakeShaderCores cores =
       options.make_shader_cores == nullptr ? exec::make_shader_cores : options.make_shader_cores;
   for (const Gpu& gpu : machine.gpus) {
@@ -229,15 +230,14 @@ void Process::unmap_buffer(Buffer& buffer, GpuContext& gpu) {
   buffer.mapped.reset(gpu.index());
 }
 
-Errno Process::release_buffer(Buffer& buffer) {
-  if (!buffer.queue_uses.empty()) return EBUSY;
-  for (auto& gpu : gpus_) unmap_buffer(buffer, *gpu);
+void Process::release_buffer(Buffer& buffer) noexcept {
   if (buffer.mmap_offset != 0) drop_mmap_offset(buffer.mmap_offset);
   if (uint64_t* const bytes = bytes_of_kind(buffer); bytes != nullptr) *bytes -= buffer.object->bytes();
   const MemoryObject::Kind kind = buffer.object->kind();
   if (kind != MemoryObject::Kind::kDoorbell && kind != MemoryObject::Kind::kMmio) {
-    freed_.push_front({buffer.va, buffer.va_bytes, kind == MemoryObject::Kind::kVram, false, true});
-    if (freed_.size() > kFreedRemembered) freed_.pop_back();
+    if (freed_.size() == kFreedRemembered) freed_.pop_back();
+    freed_.insert(freed_.begin(),
+                  {buffer.va, buffer.va_bytes, kind == MemoryObject::Kind::kVram, false, true});
   }
   const auto forget = [&](std::multimap<uint64_t, uint64_t>& index, uint64_t key) {
     auto [it, end] = index.equal_range(key);
@@ -249,7 +249,6 @@ Errno Process::release_buffer(Buffer& buffer) {
     forget(userptrs_, reinterpret_cast<uint64_t>(buffer.object->host()));
   }
   buffers_.erase(buffer.handle);
-  return 0;
 }
 
 std::string Process::describe_address(const GpuContext& gpu, uint64_t va) {

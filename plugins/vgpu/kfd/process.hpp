@@ -11,7 +11,6 @@
 #include <atomic>
 #include <bitset>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -191,7 +190,8 @@ class Process {
   void forget_given_back(uint64_t va, uint64_t bytes);
   Errno map_buffer(Buffer& buffer, GpuContext& gpu) RIGEL_REQUIRES(memory_mutex_);
   void unmap_buffer(Buffer& buffer, GpuContext& gpu);
-  Errno release_buffer(Buffer& buffer) RIGEL_REQUIRES(memory_mutex_);
+  /// Takes a buffer that is mapped nowhere out of the books. Needs no memory, so that it is never left halfway.
+  void release_buffer(Buffer& buffer) noexcept RIGEL_REQUIRES(memory_mutex_);
   /// How much there is of a buffer's kind; null where that is not counted.
   uint64_t* bytes_of_kind(const Buffer& buffer);
   void add_doorbells(const DoorbellMapping& mapping) RIGEL_REQUIRES(queue_mutex_);
@@ -242,8 +242,8 @@ class Process {
   DoorbellMappings doorbell_mappings_ RIGEL_GUARDED_BY(queue_mutex_);
 
   static constexpr size_t kFreedRemembered = 256;
-  std::deque<NearbyBuffer> freed_ RIGEL_GUARDED_BY(memory_mutex_);  // the latest first
-  std::atomic<const void*> code_objects_{nullptr};                  // the runtime's r_debug
+  std::vector<NearbyBuffer> freed_ RIGEL_GUARDED_BY(memory_mutex_);  // the latest first; has room for as many
+  std::atomic<const void*> code_objects_{nullptr};                   // the runtime's r_debug
 };
 
 }  // namespace rigel::vgpu

@@ -322,6 +322,21 @@ TEST(KfdMemory, WithoutMemoryForTheBooksIsInNone) {
     EXPECT_EQ(error, 0);
   }
 }
+
+TEST(KfdMemory, IsFreedWithoutMemory) {
+  TestSystem t;
+  t.acquire();
+  for (int i = 0; i < 600; ++i) {
+    const auto memory = t.allocate(KFD_MEM_VRAM | kRw, 4096, kVa);
+    ASSERT_EQ(memory.error, 0) << i;
+    request_that_fails = 0;
+    const int freed = t.free(memory.handle);
+    request_that_fails = -1;
+    ASSERT_EQ(freed, 0) << i;
+    ASSERT_EQ(t.free(memory.handle), -EINVAL) << i;
+    ASSERT_EQ(t.system->process().gpu(0).vram_used, 0u) << i;
+  }
+}
 #endif
 
 TEST(KfdMemory, OfTheHostEnds) {
