@@ -51,7 +51,8 @@ TEST_P(DriversFiles, StandItWhereSignalsMayNotBeUsed) {
 
 INSTANTIATE_TEST_SUITE_P(, DriversFiles,
                          ::testing::Values("names", "fork", "vfork", "first", "early", "handlers", "cancel",
-                                           "exec", "masks", "mappings", "races", "limits", "queues"),
+                                           "signals", "interrupts", "exec", "masks", "mappings", "races",
+                                           "limits", "queues"),
                          [](const auto& row) { return std::string(row.param); });
 
 TEST(Limits, AreExplainedOnce) {
