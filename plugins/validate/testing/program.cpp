@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <thread>
 
 #include "api/support/mutex.hpp"
 
@@ -227,6 +228,30 @@ void fail(hsa_queue_t* queue) {
 
 void wait(hsa_signal_t signal) {
   hsa_signal_wait_scacquire(signal, HSA_SIGNAL_CONDITION_LT, 1, UINT64_MAX, HSA_WAIT_STATE_BLOCKED);
+}
+
+hsa_amd_barrier_value_packet_t barrier_value(hsa_signal_t signal, hsa_signal_t completion) {
+  hsa_amd_barrier_value_packet_t packet{};
+  packet.header.header = HSA_PACKET_TYPE_VENDOR_SPECIFIC << HSA_PACKET_HEADER_TYPE;
+  packet.header.AmdFormat = HSA_AMD_PACKET_TYPE_BARRIER_VALUE;
+  packet.signal = signal;
+  packet.cond = HSA_SIGNAL_CONDITION_EQ;
+  packet.mask = -1;
+  packet.completion_signal = completion;
+  return packet;
+}
+
+HeldKernel::HeldKernel(Program& program, hsa_queue_t* queue, hsa_signal_t completion)
+    : words_(static_cast<uint32_t*>(program.memory(8))), args_(static_cast<HoldArgs*>(program.memory(64))) {
+  *args_ = {&words_[0], &words_[1]};
+  auto packet = program.dispatch(program.kernel("hold"), args_, completion);
+  packet.grid_size_x = packet.workgroup_size_x = 1;
+  submit(queue, packet);
+  while (__atomic_load_n(&words_[0], __ATOMIC_ACQUIRE) == 0) std::this_thread::yield();
+}
+
+void HeldKernel::let_go() {
+  __atomic_store_n(&words_[1], 1, __ATOMIC_RELEASE);
 }
 
 }  // namespace validate::testing

@@ -84,9 +84,24 @@ uint64_t submit(hsa_queue_t* queue, const Packet& packet) {
 hsa_barrier_and_packet_t barrier(hsa_signal_t completion,
                                  std::initializer_list<hsa_signal_t> dependencies = {},
                                  int type = HSA_PACKET_TYPE_BARRIER_AND);
+/// One that is over when the signal has the value 0.
+hsa_amd_barrier_value_packet_t barrier_value(hsa_signal_t signal, hsa_signal_t completion = {0});
 /// Has the queue stop, which calls its error callback: a dispatch of no kernel.
 void fail(hsa_queue_t* queue);
 /// Until the value is 0.
 void wait(hsa_signal_t signal);
+
+/// A kernel that runs until it is told to end, and so keeps what it uses in use.
+class HeldKernel {
+ public:
+  HeldKernel(Program& program, hsa_queue_t* queue, hsa_signal_t completion);
+  void let_go();
+  void* args() const { return args_; }
+  void* words() const { return words_; }
+
+ private:
+  uint32_t* words_;
+  HoldArgs* args_;
+};
 
 }  // namespace validate::testing

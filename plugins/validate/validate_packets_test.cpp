@@ -1,0 +1,404 @@
+// Programs that break and keep the rules of packets (2xx): see validate_test.cpp.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <thread>
+#include <vector>
+
+#include "plugins/validate/testing/program.hpp"
+
+namespace validate::testing {
+namespace {
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+class PacketRules : public ::testing::Test {
+ protected:
+  Program program;
+  hsa_queue_t* const queue = program.queue(64);
+  const hsa_signal_t done = program.signal();
+  uint32_t* const words = static_cast<uint32_t*>(program.memory((kWords + 1) * 4));
+  AddUpArgs* const args = [this] {
+    auto* const made = static_cast<AddUpArgs*>(program.memory(sizeof(AddUpArgs)));
+    *made = {words, words + kWords};
+    return made;
+  }();
+  const TestKernel add_up = program.kernel("add_up");
+
+  hsa_kernel_dispatch_packet_t good() { return program.dispatch(add_up, args, done); }
+  // Ends the program well, and returns what has been said.
+  std::vector<uint32_t> end() {
+    hsa_queue_destroy(queue);
+    hsa_signal_destroy(done);
+    hsa_amd_memory_pool_free(words);
+    hsa_amd_memory_pool_free(args);
+    return program.end();
+  }
+};
+
+TEST_F(PacketRules, ACorrectProgramHearsNothing) {
+  for (int i = 0; i < 200; ++i) {
+    hsa_signal_store_relaxed(done, 1);
+    submit(queue, good());
+    wait(done);
+    hsa_signal_store_relaxed(done, 1);
+    submit(queue, barrier(done));
+    wait(done);
+  }
+  EXPECT_THAT(end(), IsEmpty());
+}
+
+TEST_F(PacketRules, V201IsBrokenByRingingBeforeTheHeader) {
+  const uint64_t index = reserve(queue);
+  ring(queue, index);
+  const auto packet = good();
+  write_packet(queue, index, &packet);
+  ring(queue, index);
+  wait(done);
+  EXPECT_THAT(end(), ElementsAre(201));
+}
+
+TEST_F(PacketRules, V201IsKeptByOneRingForSeveralPackets) {
+  hsa_signal_store_relaxed(done, 3);
+  uint64_t index = 0;
+  for (int i = 0; i < 3; ++i) {
+    index = reserve(queue);
+    const auto packet = good();
+    write_packet(queue, index, &packet);
+  }
+  ring(queue, index);
+  wait(done);
+  EXPECT_THAT(end(), IsEmpty());
+}
+
+TEST_F(PacketRules, V202IsBrokenByWhatIsWrittenAfterTheHeader) {
+  const uint64_t index = reserve(queue);
+  auto packet = good();
+  write_packet(queue, index, &packet);
+  ring(queue, index);
+  auto* const slot = static_cast<hsa_kernel_dispatch_packet_t*>(queue->base_address) + index;
+  slot->grid_size_x = 2 * kWords;
+  wait(done);
+  hsa_signal_store_relaxed(done, 1);
+  submit(queue, barrier(done));
+  wait(done);
+  EXPECT_THAT(end(), ElementsAre(202));
+}
+
+TEST_F(PacketRules, V202IsKeptByWritingToReservedSlots) {
+  for (uint32_t i = 0; i < 3 * queue->size; ++i) {
+    hsa_signal_store_relaxed(done, 1);
+    const uint64_t index = reserve(queue);
+    auto packet = barrier(done);
+    packet.reserved0 = 0;
+    write_packet(queue, index, &packet);
+    ring(queue, index);
+    wait(done);
+    // The next one's, of which another has been made before the header.
+    auto* const slot =
+        static_cast<hsa_barrier_and_packet_t*>(queue->base_address) + (index + 1) % queue->size;
+    if (hsa_queue_load_write_index_relaxed(queue) > index + 1) slot->reserved1 = 0;
+  }
+  EXPECT_THAT(end(), IsEmpty());
+}
+
+TEST_F(PacketRules, V203IsBrokenByReservedFields) {
+  auto packet = good();
+  packet.reserved0 = 1;
+  submit(queue, packet);
+  wait(done);
+  hsa_signal_store_relaxed(done, 1);
+  auto fence = barrier(done);
+  fence.reserved1 = 5;
+  submit(queue, fence);
+  wait(done);
+  EXPECT_THAT(Program::take_numbers(), ElementsAre(203, 203));
+
+  // Those at the end of the packets, and of a call of an agent's function.
+  hsa_signal_store_relaxed(done, 2);
+  packet.reserved0 = 0;
+  packet.reserved2 = 1;
+  submit(queue, packet);
+  fence = barrier(done);
+  fence.reserved2 = 1;
+  submit(queue, fence);
+  wait(done);
+  EXPECT_THAT(Program::take_numbers(), ElementsAre(203, 203));
+  hsa_agent_dispatch_packet_t call{};
+  call.header = HSA_PACKET_TYPE_AGENT_DISPATCH;
+  call.reserved0 = 1;
+  call.reserved2 = 1;
+  submit(queue, call);
+  EXPECT_THAT(Program::take_numbers(), ElementsAre(203, 203));
+  EXPECT_THAT(end(), IsEmpty());
+}
+
+TEST_F(PacketRules, V203IsKeptByBitsThatHaveAMeaning) {
+  constexpr auto kAll = static_cast<uint16_t>(
+      1 << HSA_PACKET_HEADER_BARRIER | HSA_FENCE_SCOPE_SYSTEM << HSA_PACKET_HEADER_SCACQUIRE_FENCE_SCOPE |
+      HSA_FENCE_SCOPE_SYSTEM << HSA_PACKET_HEADER_SCRELEASE_FENCE_SCOPE);
+  hsa_signal_store_relaxed(done, 2);
+  auto packet = good();
+  packet.header |= kAll;
+  packet.setup = 3;
+  submit(queue, packet);
+  auto fence = barrier(done);
+  fence.header |= kAll;
+  submit(queue, fence);
+  wait(done);
+  EXPECT_THAT(end(), IsEmpty());
+}
+
+TEST_F(PacketRules, V204IsBrokenByATypeThatThereIsNot) {
+  hsa_agent_dispatch_packet_t packet{};
+  packet.header = 77 << HSA_PACKET_HEADER_TYPE;
+  submit(queue, packet);
+  EXPECT_THAT(end(), ElementsAre(204));
+}
+
+TEST_F(PacketRules, V204IsKeptByEachTypeThatTheQueueTakes) {
+  hsa_signal_store_relaxed(done, 4);
+  submit(queue, good());
+  submit(queue, barrier(done));
+  submit(queue, barrier(done, {}, HSA_PACKET_TYPE_BARRIER_OR));
+  submit(queue, barrier_value({0}, done));
+  wait(done);
+  EXPECT_THAT(end(), IsEmpty());
+}
+
+TEST_F(PacketRules, V205IsBrokenByRingingForTheNextPacket) {
+  const uint64_t index = reserve(queue);
+  const auto packet = good();
+  write_packet(queue, index, &packet);
+  ring(queue, index + 1);
+  wait(done);
+  EXPECT_THAT(end(), ElementsAre(205));
+}
+
+TEST_F(PacketRules, V205IsKeptByReservingSeveralSlotsAtOnce) {
+  hsa_signal_store_relaxed(done, 2);
+  const uint64_t index = hsa_queue_add_write_index_relaxed(queue, 2);
+  const auto packet = good();
+  write_packet(queue, index, &packet);
+  ring(queue, index);
+  write_packet(queue, index + 1, &packet);
+  ring(queue, index + 1);
+  wait(done);
+  EXPECT_THAT(end(), IsEmpty());
+}
+
+TEST_F(PacketRules, V206IsBrokenByOnePacketMoreThanTheRingHolds) {
+  const hsa_signal_t held = program.signal();
+  HeldKernel kernel(program, queue, held);
+  // The packets are not rung for, so that none is taken.
+  const auto packet = barrier({0});
+  uint64_t index = 0;
+  for (uint32_t i = 0; i < queue->size + 1; ++i) {
+    index = reserve(queue);
+    write_packet(queue, index, &packet);
+  }
+  ring(queue, index);
+  EXPECT_THAT(Program::take_numbers(), ElementsAre(206));
+  kernel.let_go();
+  wait(held);
+  hsa_signal_destroy(held);
+  hsa_amd_memory_pool_free(kernel.args());
+  hsa_amd_memory_pool_free(kernel.words());
+  EXPECT_THAT(end(), IsEmpty());
+}
+
+TEST_F(PacketRules, V206IsKeptByAFullRing) {
+  const hsa_signal_t held = program.signal();
+  HeldKernel kernel(program, queue, held);
+  hsa_signal_store_relaxed(done, queue->size);
+  const auto packet = barrier(done);
+  uint64_t index = 0;
+  for (uint32_t i = 0; i < queue->size; ++i) {
+    index = reserve(queue);
+    while (index >= hsa_queue_load_read_index_scacquire(queue) + queue->size) std::this_thread::yield();
+    write_packet(queue, index, &packet);
+  }
+  ring(queue, index);
+  kernel.let_go();
+  wait(done);
+  wait(held);
+  hsa_signal_destroy(held);
+  hsa_amd_memory_pool_free(kernel.args());
+  hsa_amd_memory_pool_free(kernel.words());
+  EXPECT_THAT(end(), IsEmpty());
+}
+
+TEST_F(PacketRules, V207IsBrokenByKernelsOfNoLivingExecutable) {
+  auto packet = good();
+  program.unload_kernels();
+  submit(queue, packet);
+  EXPECT_THAT(Program::take_numbers(), ElementsAre(207));
+  packet.kernel_object = 0x1000;
+  submit(queue, packet);
+  EXPECT_THAT(Program::take_numbers(), Contains(207));
+}
+
+TEST_F(PacketRules, V207IsKeptByAKernelThatIsLoadedAgain) {
+  submit(queue, good());
+  wait(done);
+  program.unload_kernels();
+  const TestKernel again = program.kernel("add_up");
+  hsa_signal_store_relaxed(done, 1);
+  submit(queue, program.dispatch(again, args, done));
+  wait(done);
+  EXPECT_THAT(end(), IsEmpty());
+}
+
+TEST_F(PacketRules, V208IsBrokenByTooFewBytesOfArguments) {
+  auto* const block = static_cast<char*>(program.memory(4096));
+  auto packet = good();
+  // The last bytes of a block, where only half of the arguments fit.
+  packet.kernarg_address = block + 4096 - add_up.kernarg_size / 2;
+  program.unload_kernels();  // so that it does not run
+  submit(queue, packet);
+  EXPECT_THAT(Program::take_numbers(), Contains(208));
+  packet.kernarg_address = nullptr;
+  submit(queue, packet);
+  EXPECT_THAT(Program::take_numbers(), Contains(208));
+}
+
+TEST_F(PacketRules, V208IsKeptByArgumentsThatEndWithTheirBlock) {
+  auto* const block = static_cast<char*>(program.memory(4096));
+  auto packet = good();
+  packet.kernarg_address = block + 4096 - add_up.kernarg_size;
+  std::memcpy(packet.kernarg_address, args, sizeof *args);
+  submit(queue, packet);
+  wait(done);
+  hsa_amd_memory_pool_free(block);
+  EXPECT_THAT(end(), IsEmpty());
+}
+
+TEST_F(PacketRules, V209IsBrokenByArgumentsAtEightBytes) {
+  auto* const block = static_cast<char*>(program.memory(4096));
+  auto packet = good();
+  packet.kernarg_address = block + 8;
+  program.unload_kernels();  // so that it does not run
+  submit(queue, packet);
+  EXPECT_THAT(Program::take_numbers(), Contains(209));
+}
+
+TEST_F(PacketRules, V209IsKeptByArgumentsAtSixteenBytes) {
+  auto* const block = static_cast<char*>(program.memory(4096));
+  auto packet = good();
+  packet.kernarg_address = block + 16;
+  std::memcpy(packet.kernarg_address, args, sizeof *args);
+  submit(queue, packet);
+  wait(done);
+  hsa_amd_memory_pool_free(block);
+  EXPECT_THAT(end(), IsEmpty());
+}
+
+TEST_F(PacketRules, V210IsBrokenByChangingArgumentsOfARunningKernel) {
+  HeldKernel kernel(program, queue, done);
+  static_cast<HoldArgs*>(kernel.args())->begun = words;
+  kernel.let_go();
+  wait(done);
+  hsa_amd_memory_pool_free(kernel.args());
+  hsa_amd_memory_pool_free(kernel.words());
+  EXPECT_THAT(end(), ElementsAre(210));
+}
+
+TEST_F(PacketRules, V210IsKeptByChangingArgumentsWhenTheDispatchIsOver) {
+  for (int i = 0; i < 100; ++i) {
+    submit(queue, program.dispatch(add_up, args));
+    auto fence = barrier(done);
+    fence.header |= 1 << HSA_PACKET_HEADER_BARRIER;
+    submit(queue, fence);
+    wait(done);
+    args->words = words + i % 2;
+    hsa_signal_store_relaxed(done, 1);
+  }
+  EXPECT_THAT(end(), IsEmpty());
+}
+
+TEST_F(PacketRules, V211IsBrokenByNoGroupSegment) {
+  auto packet = good();
+  ASSERT_GT(packet.group_segment_size, 0u);
+  packet.group_segment_size = 0;
+  program.unload_kernels();  // so that it does not run
+  submit(queue, packet);
+  EXPECT_THAT(Program::take_numbers(), Contains(211));
+}
+
+TEST_F(PacketRules, V211IsKeptByMoreThanTheKernelDeclares) {
+  auto packet = good();
+  packet.group_segment_size += 1024;
+  submit(queue, packet);
+  wait(done);
+  EXPECT_THAT(end(), IsEmpty());
+}
+
+TEST_F(PacketRules, V213IsBrokenByDimensionsAndSizesThatDoNotFit) {
+  auto packet = good();
+  packet.setup = 1;
+  packet.grid_size_y = 2;
+  program.unload_kernels();  // so that none of these runs
+  submit(queue, packet);
+  EXPECT_THAT(Program::take_numbers(), Contains(213));
+  packet = good();
+  packet.setup = 0;
+  submit(queue, packet);
+  EXPECT_THAT(Program::take_numbers(), Contains(213));
+  packet = good();
+  packet.workgroup_size_x = 0;
+  submit(queue, packet);
+  EXPECT_THAT(Program::take_numbers(), Contains(213));
+}
+
+TEST_F(PacketRules, V213IsKeptByOneToThreeDimensions) {
+  words[1] = 1;
+  auto* const hold = static_cast<HoldArgs*>(program.memory(sizeof(HoldArgs)));
+  *hold = {&words[0], &words[1]};
+  hsa_signal_store_relaxed(done, 3);
+  for (uint16_t dimensions = 1; dimensions <= 3; ++dimensions) {
+    auto packet = program.dispatch(program.kernel("hold"), hold, done);
+    packet.setup = dimensions;
+    packet.workgroup_size_x = 2;
+    packet.grid_size_x = 3;  // the last work-group is not whole
+    if (dimensions >= 2) packet.workgroup_size_y = 2, packet.grid_size_y = 2;
+    if (dimensions >= 3) packet.workgroup_size_z = 2, packet.grid_size_z = 4;
+    submit(queue, packet);
+  }
+  wait(done);
+  hsa_amd_memory_pool_free(hold);
+  EXPECT_THAT(end(), IsEmpty());
+}
+
+TEST_F(PacketRules, V214IsBrokenByAWorkGroupThatIsTooLarge) {
+  auto packet = good();
+  packet.setup = 3;
+  packet.workgroup_size_x = packet.workgroup_size_y = packet.workgroup_size_z = 1024;
+  packet.grid_size_x = packet.grid_size_y = packet.grid_size_z = 1024;
+  program.unload_kernels();  // so that it does not run
+  submit(queue, packet);
+  EXPECT_THAT(Program::take_numbers(), Contains(214));
+}
+
+TEST_F(PacketRules, V214IsKeptByTheLargestWorkGroup) {
+  uint16_t most[3]{};
+  uint32_t size = 0;
+  hsa_agent_get_info(program.agent(), HSA_AGENT_INFO_WORKGROUP_MAX_DIM, most);
+  hsa_agent_get_info(program.agent(), HSA_AGENT_INFO_WORKGROUP_MAX_SIZE, &size);
+  words[1] = 1;
+  auto* const hold = static_cast<HoldArgs*>(program.memory(sizeof(HoldArgs)));
+  *hold = {&words[0], &words[1]};
+  auto packet = program.dispatch(program.kernel("hold"), hold, done);
+  packet.workgroup_size_x = static_cast<uint16_t>(std::min<uint32_t>(most[0], size));
+  packet.grid_size_x = packet.workgroup_size_x;
+  submit(queue, packet);
+  wait(done);
+  hsa_amd_memory_pool_free(hold);
+  EXPECT_THAT(end(), IsEmpty());
+}
+
+}  // namespace
+}  // namespace validate::testing
