@@ -65,6 +65,15 @@ void say(const hsadrv_host_t* host, uint32_t level, std::string_view text) {
   if (host != nullptr && host->log != nullptr) host->log(host->self, level, {text.data(), text.size()});
 }
 
+LogSink log_of(const hsadrv_host_t* host) {
+  if (host == nullptr || host->log == nullptr) return {};
+  return {[](void* self, LogCategory category, std::string_view line) {
+            const bool loud = category == LogCategory::kWarning || category == LogCategory::kFault;
+            say(static_cast<const hsadrv_host_t*>(self), loud ? HSADRV_LOG_WARN : HSADRV_LOG_DEBUG, line);
+          },
+          const_cast<hsadrv_host_t*>(host)};
+}
+
 int32_t open_driver(const hsadrv_host_t* host, hsadrv_str_t config, void** out) {
   try {
     auto driver = std::make_unique<Driver>();
@@ -75,18 +84,10 @@ int32_t open_driver(const hsadrv_host_t* host, hsadrv_str_t config, void** out) 
     // Nobody stands here between the program and sigaction or pthread_sigmask.
     const char* const signals = secure_getenv("VGPU_SIGNALS");
     settings.options.stop_stores = signals != nullptr && std::strcmp(signals, "1") == 0;
-    driver->system = make_system(settings, diagnostics);
+    driver->system = make_system(settings, diagnostics, log_of(host));
     if (!driver->system) {
       for (const auto& entry : diagnostics.entries()) say(host, HSADRV_LOG_ERROR, entry.text);
       return -EINVAL;
-    }
-    if (settings.log_file.empty() && host != nullptr && host->log != nullptr) {
-      driver->system->log().set_sink(
-          [](void* self, LogCategory category, std::string_view line) {
-            const bool loud = category == LogCategory::kWarning || category == LogCategory::kFault;
-            say(static_cast<const hsadrv_host_t*>(self), loud ? HSADRV_LOG_WARN : HSADRV_LOG_DEBUG, line);
-          },
-          const_cast<hsadrv_host_t*>(host));
     }
     watch_fork(driver.get());
     *out = driver.release();

@@ -455,12 +455,12 @@ ErrnoOr<int> System::give_to_program(int fd, bool close_on_exec) {
   return static_cast<int>(copy);
 }
 
-std::unique_ptr<System> make_system(const Settings& settings, Diagnostics& diagnostics) {
+std::unique_ptr<System> make_system(const Settings& settings, Diagnostics& diagnostics, LogSink sink) {
   Machine machine = settings.make_machine(diagnostics);
   ProcessOptions options = settings.options;
   options.watchdog_seconds = settings.watchdog_seconds(diagnostics);
   if (diagnostics.has_errors()) return nullptr;
-  auto log = std::make_unique<Log>(settings.log.c_str(), settings.log_file.c_str());
+  auto log = std::make_unique<Log>(settings.log.c_str(), settings.log_file.c_str(), sink);
   // The environment of an elevated process is somebody else's.
   const bool is_elevated = getauxval(AT_SECURE) != 0;
   for (const std::string& useless : useless_variables(is_elevated ? nullptr : environ))

@@ -133,7 +133,7 @@ class System final : public OpenFiles {
   std::atomic<bool> abandoned_{false};
 };
 
-/// The system that the settings ask for; null if they have errors, which are told.
-std::unique_ptr<System> make_system(const Settings& settings, Diagnostics& diagnostics);
+/// The system that the settings ask for; null if they have errors, which are told. `sink`: of its log.
+std::unique_ptr<System> make_system(const Settings& settings, Diagnostics& diagnostics, LogSink sink = {});
 
 }  // namespace rigel::vgpu

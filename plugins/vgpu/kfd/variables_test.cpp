@@ -2,8 +2,11 @@
 
 #include <gmock/gmock.h>
 
+#include <cstdlib>
 #include <fstream>
 #include <string>
+
+#include "plugins/vgpu/kfd/system.hpp"
 
 namespace rigel::vgpu {
 namespace {
@@ -30,6 +33,18 @@ TEST(Variables, WrongValuesAndNamesAreToldWithAGuess) {
                           "VGPU_SIMD should be baseline or avx2 but is 'avx1', did you mean 'avx2'?",
                           "VGPU_COMPILER should be beforehand or off but is 'on'",
                           "nobody reads the variable 'VGPU_THREAD', did you mean 'VGPU_THREADS'?"));
+}
+
+TEST(Variables, AreLookedAtWhereAMachineIsMade) {
+  std::string told;
+  const auto write = [](void* self, LogCategory, std::string_view line) {
+    static_cast<std::string*>(self)->append(line).append("\n");
+  };
+  ::setenv("VGPU_SIMD", "avx1", 1);
+  Diagnostics diagnostics;
+  EXPECT_NE(make_system({}, diagnostics, {write, &told}), nullptr);
+  ::unsetenv("VGPU_SIMD");
+  EXPECT_EQ(told, "VGPU_SIMD should be baseline or avx2 but is 'avx1', did you mean 'avx2'?\n");
 }
 
 TEST(Variables, TheTableOfTheDocumentsIsKnown) {

@@ -50,7 +50,7 @@ void write_without_signal(int fd, const iovec* parts, int count) noexcept {
 
 }  // namespace
 
-Log::Log(const char* words, const char* path) noexcept {
+Log::Log(const char* words, const char* path, LogSink sink) noexcept : sink_(sink) {
   const std::string_view text = words == nullptr ? "" : words;
   mask_ = 1u << static_cast<unsigned>(LogCategory::kWarning);
   Errno error = 0;
@@ -94,7 +94,7 @@ std::string Log::wrong_words(std::string_view words) {
 }
 
 void Log::write(LogCategory category, std::string_view text) noexcept {
-  if (sink_ != nullptr) return sink_(sink_self_, category, text);
+  if (!file_ && sink_.write != nullptr) return sink_.write(sink_.self, category, text);
   char head[64];
   const auto end = fmt::format_to_n(head, sizeof head, "vgpu[{}] {}: ", syscall(SYS_gettid),
                                     kNames[static_cast<size_t>(category)]);

@@ -4,7 +4,7 @@
 // Warnings (a queue stopped, a fault, a request that real hardware would refuse loudly) are shown unless
 // VGPU_LOG is `none`. Any thread; a line is one write(2). Created before the threads that use it and
 // destroyed after them. A file has a descriptor that the program cannot close or replace by accident, and
-// that a child of fork does not have. Where it cannot be opened a warning says so, and lines go to stderr.
+// that a child of fork does not have. Where it cannot be opened a warning says so, and lines go where they would without.
 #pragma once
 
 #include <atomic>
@@ -35,20 +35,21 @@ enum class LogCategory : uint8_t {
   kCount
 };
 
+/// Where lines go without a file; by default to stderr.
+struct LogSink {
+  void (*write)(void* self, LogCategory category, std::string_view line) = nullptr;
+  void* self = nullptr;
+};
+
 class Log {
  public:
-  using Sink = void (*)(void* self, LogCategory category, std::string_view line);
-
   /// `words` as in VGPU_LOG; null is as good as empty. `path` may be null. Words that are no category are
   /// answered with a warning that lists the categories.
-  Log(const char* words, const char* path) noexcept;
+  Log(const char* words, const char* path, LogSink sink = {}) noexcept;
   /// What of `words` is no category, with a guess and the categories that there are; empty: all of it is.
   static std::string wrong_words(std::string_view words);
   Log(const Log&) = delete;
   Log& operator=(const Log&) = delete;
-
-  /// Lines go to `sink` from now on. Before other threads use the log.
-  void set_sink(Sink sink, void* self) noexcept { sink_ = sink, sink_self_ = self; }
 
   bool enabled(LogCategory category) const noexcept {
     return (mask_ >> static_cast<unsigned>(category) & 1) != 0;
@@ -75,9 +76,8 @@ class Log {
 
  private:
   uint32_t mask_ = 0;
-  InternalFd file_;  // none: stderr
-  Sink sink_ = nullptr;
-  void* sink_self_ = nullptr;
+  InternalFd file_;  // none: the sink
+  const LogSink sink_;
 };
 
 }  // namespace rigel::vgpu

@@ -31,6 +31,18 @@ TEST(Log, SaysNothingWhereNoWarningsAreWanted) {
   EXPECT_EQ(said_by("none", kNowhere), "");
 }
 
+TEST(Log, TellsItsHostWhatIsWrongFromTheBeginning) {
+  std::string told;
+  const auto write = [](void* self, LogCategory, std::string_view line) {
+    static_cast<std::string*>(self)->append(line).append("\n");
+  };
+  ::testing::internal::CaptureStderr();
+  const Log log("quue", kNowhere, {write, &told});
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
+  EXPECT_NE(told.find("VGPU_LOG_FILE=/dev/null/log: ENOTDIR\n"), std::string::npos) << told;
+  EXPECT_NE(told.find("did you mean 'queue'?"), std::string::npos) << told;
+}
+
 // A pipe with a name. Whoever reads it does not wait for the log.
 class LogToPipe : public ::testing::Test {
  protected:
