@@ -60,6 +60,9 @@ TEST_F(IsasOfMachine, AreThoseOfCodeThatRunsOnAnAgentOrDoesNot) {
   EXPECT_TRUE(runs_on_agent("amdgcn-amd-amdhsa--gfx906:xnack-"));
   EXPECT_FALSE(runs_on_agent("amdgcn-amd-amdhsa--gfx906:xnack+"));
   EXPECT_FALSE(runs_on_agent("amdgcn-amd-amdhsa--gfx900"));
+  EXPECT_TRUE(runs_on_agent("amdgcn-amd-amdhsa--gfx9-generic"));
+  EXPECT_FALSE(runs_on_agent("amdgcn-amd-amdhsa--gfx9-generic:xnack+"));
+  EXPECT_FALSE(runs_on_agent("amdgcn-amd-amdhsa--gfx9-4-generic"));
 }
 
 TEST_F(IsasOfMachine, AnswerAsTheirGenerationDoesWithoutAnAgent) {

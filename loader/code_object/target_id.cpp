@@ -8,7 +8,8 @@ namespace {
 constexpr bool kYes = true;
 constexpr bool kNo = false;
 
-// Sorted by mach. Source: LLVM AMDGPU user guide, "EF_AMDGPU_MACH Values" and "AMDGPU Processors".
+// Sorted by mach. Source: LLVM AMDGPU user guide, "EF_AMDGPU_MACH Values", "AMDGPU Processors", "AMDGPU Generic
+// Processors".
 constexpr AmdProcessor kProcessors[] = {
     // clang-format off
     {0x20, kNo,  kNo,  "gfx600"},
@@ -22,49 +23,49 @@ constexpr AmdProcessor kProcessors[] = {
     {0x29, kNo,  kNo,  "gfx802"},
     {0x2a, kNo,  kNo,  "gfx803"},
     {0x2b, kNo,  kYes, "gfx810"},
-    {0x2c, kNo,  kYes, "gfx900"},
-    {0x2d, kNo,  kYes, "gfx902"},
-    {0x2e, kNo,  kYes, "gfx904"},
-    {0x2f, kYes, kYes, "gfx906"},
+    {0x2c, kNo,  kYes, "gfx900",  "gfx9-generic"},
+    {0x2d, kNo,  kYes, "gfx902",  "gfx9-generic"},
+    {0x2e, kNo,  kYes, "gfx904",  "gfx9-generic"},
+    {0x2f, kYes, kYes, "gfx906",  "gfx9-generic"},
     {0x30, kYes, kYes, "gfx908"},
-    {0x31, kNo,  kYes, "gfx909"},
-    {0x32, kNo,  kYes, "gfx90c"},
-    {0x33, kNo,  kYes, "gfx1010"},
-    {0x34, kNo,  kYes, "gfx1011"},
-    {0x35, kNo,  kYes, "gfx1012"},
-    {0x36, kNo,  kNo,  "gfx1030"},
-    {0x37, kNo,  kNo,  "gfx1031"},
-    {0x38, kNo,  kNo,  "gfx1032"},
-    {0x39, kNo,  kNo,  "gfx1033"},
+    {0x31, kNo,  kYes, "gfx909",  "gfx9-generic"},
+    {0x32, kNo,  kYes, "gfx90c",  "gfx9-generic"},
+    {0x33, kNo,  kYes, "gfx1010", "gfx10-1-generic"},
+    {0x34, kNo,  kYes, "gfx1011", "gfx10-1-generic"},
+    {0x35, kNo,  kYes, "gfx1012", "gfx10-1-generic"},
+    {0x36, kNo,  kNo,  "gfx1030", "gfx10-3-generic"},
+    {0x37, kNo,  kNo,  "gfx1031", "gfx10-3-generic"},
+    {0x38, kNo,  kNo,  "gfx1032", "gfx10-3-generic"},
+    {0x39, kNo,  kNo,  "gfx1033", "gfx10-3-generic"},
     {0x3a, kNo,  kNo,  "gfx602"},
     {0x3b, kNo,  kNo,  "gfx705"},
     {0x3c, kNo,  kNo,  "gfx805"},
-    {0x3d, kNo,  kNo,  "gfx1035"},
-    {0x3e, kNo,  kNo,  "gfx1034"},
+    {0x3d, kNo,  kNo,  "gfx1035", "gfx10-3-generic"},
+    {0x3e, kNo,  kNo,  "gfx1034", "gfx10-3-generic"},
     {0x3f, kYes, kYes, "gfx90a"},
-    {0x40, kYes, kYes, "gfx940"},
-    {0x41, kNo,  kNo,  "gfx1100"},
-    {0x42, kNo,  kYes, "gfx1013"},
-    {0x43, kNo,  kNo,  "gfx1150"},
-    {0x44, kNo,  kNo,  "gfx1103"},
-    {0x45, kNo,  kNo,  "gfx1036"},
-    {0x46, kNo,  kNo,  "gfx1101"},
-    {0x47, kNo,  kNo,  "gfx1102"},
-    {0x48, kNo,  kNo,  "gfx1200"},
-    {0x49, kYes, kYes, "gfx1250"},
-    {0x4a, kNo,  kNo,  "gfx1151"},
-    {0x4b, kYes, kYes, "gfx941"},
-    {0x4c, kYes, kYes, "gfx942"},
-    {0x4e, kNo,  kNo,  "gfx1201"},
-    {0x4f, kYes, kYes, "gfx950"},
+    {0x40, kYes, kYes, "gfx940",  "gfx9-4-generic"},
+    {0x41, kNo,  kNo,  "gfx1100", "gfx11-generic"},
+    {0x42, kNo,  kYes, "gfx1013", "gfx10-1-generic"},
+    {0x43, kNo,  kNo,  "gfx1150", "gfx11-generic"},
+    {0x44, kNo,  kNo,  "gfx1103", "gfx11-generic"},
+    {0x45, kNo,  kNo,  "gfx1036", "gfx10-3-generic"},
+    {0x46, kNo,  kNo,  "gfx1101", "gfx11-generic"},
+    {0x47, kNo,  kNo,  "gfx1102", "gfx11-generic"},
+    {0x48, kNo,  kNo,  "gfx1200", "gfx12-generic"},
+    {0x49, kYes, kYes, "gfx1250", "gfx12-5-generic"},
+    {0x4a, kNo,  kNo,  "gfx1151", "gfx11-generic"},
+    {0x4b, kYes, kYes, "gfx941",  "gfx9-4-generic"},
+    {0x4c, kYes, kYes, "gfx942",  "gfx9-4-generic"},
+    {0x4e, kNo,  kNo,  "gfx1201", "gfx12-generic"},
+    {0x4f, kYes, kYes, "gfx950",  "gfx9-4-generic"},
     {0x51, kNo,  kYes, "gfx9-generic"},
     {0x52, kNo,  kYes, "gfx10-1-generic"},
     {0x53, kNo,  kNo,  "gfx10-3-generic"},
     {0x54, kNo,  kNo,  "gfx11-generic"},
-    {0x55, kNo,  kNo,  "gfx1152"},
-    {0x58, kNo,  kNo,  "gfx1153"},
+    {0x55, kNo,  kNo,  "gfx1152", "gfx11-generic"},
+    {0x58, kNo,  kNo,  "gfx1153", "gfx11-generic"},
     {0x59, kNo,  kNo,  "gfx12-generic"},
-    {0x5a, kYes, kYes, "gfx1251"},
+    {0x5a, kYes, kYes, "gfx1251", "gfx12-5-generic"},
     {0x5b, kYes, kYes, "gfx12-5-generic"},
     {0x5f, kYes, kYes, "gfx9-4-generic"},
     // clang-format on
@@ -77,6 +78,12 @@ constexpr std::string_view kXnack = "xnack";
 
 bool satisfies(TargetFeature code, TargetFeature agent) {
   return code == TargetFeature::kAny || code == agent;
+}
+
+bool runs_on_processor(std::string_view code, std::string_view agent) {
+  if (code == agent) return true;
+  const AmdProcessor* processor = find_amd_processor(agent);
+  return processor != nullptr && !code.empty() && code == processor->generic;
 }
 
 }  // namespace
@@ -143,7 +150,7 @@ std::optional<TargetId> parse_isa_name(std::string_view name) {
 }
 
 bool runs_on(const TargetId& code, const TargetId& agent) {
-  return code.processor == agent.processor && satisfies(code.sramecc, agent.sramecc) &&
+  return runs_on_processor(code.processor, agent.processor) && satisfies(code.sramecc, agent.sramecc) &&
          satisfies(code.xnack, agent.xnack);
 }
 

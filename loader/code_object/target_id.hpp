@@ -36,6 +36,7 @@ struct AmdProcessor {
   bool has_sramecc;  ///< the processor has the setting
   bool has_xnack;
   std::string_view name;
+  std::string_view generic = {};  ///< the name of the generic processor whose code it runs; empty: none
 };
 
 /// The processor with that number, or null: a file may be newer than this table.
@@ -52,8 +53,8 @@ std::string to_string(const TargetId& target);
 /// features but its own, in the canonical order. The result refers to it. None if it is not.
 std::optional<TargetId> parse_isa_name(std::string_view name);
 
-/// Whether code for `code` runs where `agent` says what is on and off: same processor, and nothing insisted
-/// on that is otherwise. Which generic processors an agent serves is for its backend to know.
+/// Whether code for `code` runs where `agent` says what is on and off: the same processor, or the generic one that
+/// it belongs to, and nothing insisted on that is otherwise.
 bool runs_on(const TargetId& code, const TargetId& agent);
 
 }  // namespace rigel

@@ -40,6 +40,7 @@ TEST(TargetId, EveryProcessorIsFoundByItsNumber) {
     EXPECT_EQ(processor->mach, mach);
     EXPECT_EQ(to_string(*parse_target_id(processor->name)), processor->name);
     EXPECT_EQ(find_amd_processor(processor->name), processor);
+    EXPECT_TRUE(processor->generic.empty() || find_amd_processor(processor->generic) != nullptr);
   }
   EXPECT_EQ(known, 56u);
   EXPECT_EQ(find_amd_processor(0), nullptr);
@@ -65,6 +66,14 @@ TEST(TargetId, CodeRunsWhereNothingItInsistsOnIsOtherwise) {
   EXPECT_FALSE(runs_on({"gfx90a", kOff, kAny}, agent));
   EXPECT_FALSE(runs_on({"gfx90a", kAny, kOn}, agent));
   EXPECT_FALSE(runs_on({"gfx908", kAny, kAny}, agent));
+  EXPECT_TRUE(runs_on({"gfx9-generic"}, {"gfx906", kOn, kOff}));
+  EXPECT_TRUE(runs_on({"gfx9-generic", kAny, kOff}, {"gfx900", kAny, kOff}));
+  EXPECT_TRUE(runs_on({"gfx10-3-generic"}, {"gfx1036"}));
+  EXPECT_TRUE(runs_on({"gfx9-generic"}, {"gfx9-generic"}));
+  EXPECT_FALSE(runs_on({"gfx9-generic", kAny, kOn}, {"gfx900", kAny, kOff}));
+  EXPECT_FALSE(runs_on({"gfx10-1-generic"}, {"gfx1030"}));
+  EXPECT_FALSE(runs_on({"gfx9-generic"}, {"gfx90a", kOn, kOff})) << "it is of no generic processor";
+  EXPECT_FALSE(runs_on({"gfx900"}, {"gfx9-generic"})) << "what only one chip has is not what all have";
   // An agent without the setting cannot meet a demand for it.
   EXPECT_FALSE(runs_on({"gfx1030", kAny, kOn}, {"gfx1030", kAny, kAny}));
 }
