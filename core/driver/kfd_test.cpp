@@ -8,6 +8,8 @@
 
 #include <cerrno>
 #include <cstring>
+#include <memory>
+#include <new>
 
 #include "api/support/testing/failing_requests.hpp"
 #include "core/driver/board_name.hpp"
@@ -289,6 +291,36 @@ TEST(KfdEvents, GiveTheirPageToADriverThatHasNotTakenIt) {
 }
 
 #if HSABE_SANITIZER == HSABE_SANITIZER_NONE
+/// Does it with each of its requests for memory failing, until none is left that could.
+template <class Prepare, class Function>
+void without_memory(Prepare prepare, Function function) {
+  for (int request = 0, failed = true; failed; ++request) {
+    ASSERT_LT(request, 1000);
+    auto prepared = prepare();
+    ASSERT_NE(prepared, nullptr);
+    request_that_fails = request;
+    try {
+      function(prepared);
+    } catch (const std::bad_alloc&) {
+    }
+    failed = request_that_fails < 0;
+    request_that_fails = -1;
+  }
+}
+
+TEST(Kfd, EndsWhereThereIsNoMemory) {
+  const auto with_pages = [] {
+    auto kfd = open_vgpu("gfx900:vram=64M");
+    if (kfd == nullptr) return kfd;
+    KfdGpu& gpu = *kfd->gpus().front();
+    EXPECT_NE(kfd->doorbell(gpu, KFD_MMAP_TYPE_DOORBELL | KFD_MMAP_GPU_ID(gpu.gpu_id), 0), nullptr);
+    EXPECT_NE(kfd->registers(gpu), nullptr);
+    EXPECT_TRUE(kfd->event_page());
+    return kfd;
+  };
+  without_memory(with_pages, [](std::unique_ptr<Kfd>& kfd) { kfd.reset(); });
+}
+
 TEST(DeviceSignals, HaveNoMoreMemoryWhereThereIsNone) {
   const auto kfd = open_vgpu("gfx900:vram=64M");
   ASSERT_NE(kfd, nullptr);

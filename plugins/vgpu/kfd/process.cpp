@@ -326,15 +326,19 @@ void Process::add_doorbells(const DoorbellMapping& m) {
   }
 }
 
+// What needs memory comes before the first mapping is forgotten.
 Process::DoorbellMappings Process::doorbells_unmapped(void* address, uint64_t bytes) {
   auto* const begin = static_cast<std::byte*>(address);
   std::byte* const end = begin + pages_up(bytes);
   DoorbellMappings gone, left;
   const MutexLock lock(queue_mutex_);
-  std::erase_if(doorbell_mappings_, [&](const DoorbellMapping& m) {
+  const auto is_touched = [&](const DoorbellMapping& m) {
+    return begin < m.address + m.bytes && m.address < end;
+  };
+  for (const DoorbellMapping& m : doorbell_mappings_) {
+    if (!is_touched(m)) continue;
     std::byte* const from = std::max(begin, m.address);
     std::byte* const to = std::min(end, m.address + m.bytes);
-    if (from >= to) return false;
     const auto part = [&](std::byte* first, std::byte* last, DoorbellMappings& parts) {
       if (first == last) return;
       parts.push_back({m.gpu_index, first, static_cast<uint64_t>(last - first),
@@ -343,9 +347,10 @@ Process::DoorbellMappings Process::doorbells_unmapped(void* address, uint64_t by
     part(m.address, from, left);
     part(from, to, gone);
     part(to, m.address + m.bytes, left);
-    return true;
-  });
+  }
   if (gone.empty()) return gone;
+  doorbell_mappings_.reserve(doorbell_mappings_.size() + left.size());
+  std::erase_if(doorbell_mappings_, is_touched);
   watch_.remove_mapping(address, pages_up(bytes));
   for (const DoorbellMapping& m : left) add_doorbells(m);
   return gone;

@@ -314,9 +314,13 @@ int System::mmap(void* address, uint64_t bytes, int protection, int flags, int f
 }
 
 int System::munmap(void* address, uint64_t bytes) {
-  // What is refused takes nothing away.
-  if (is_range(address, bytes) && !abandoned_.load(std::memory_order_acquire))
-    process_.before_munmap(address, bytes);
+  // What is refused takes nothing away. The kernel, too, may need memory to take a part of a mapping away.
+  try {
+    if (is_range(address, bytes) && !abandoned_.load(std::memory_order_acquire))
+      process_.before_munmap(address, bytes);
+  } catch (const std::bad_alloc&) {
+    return -ENOMEM;
+  }
   return errno_or(syscall(SYS_munmap, address, bytes));
 }
 
