@@ -14,6 +14,7 @@
 #include <fmt/core.h>
 
 #include "api/support/mutex.hpp"
+#include "api/support/undo.hpp"
 
 namespace rigel {
 namespace {
@@ -136,12 +137,12 @@ Result<KfdGpu*> Kfd::add_gpu(const KfdNode& node, std::string& why) {
     const std::string path = fmt::format("/dev/dri/renderD{}", node.property("drm_render_minor"));
     const int fd = transport_->open(path, O_RDWR | O_CLOEXEC);
     if (fd < 0) return refuse(fmt::format("{}: {}", path, why_not_open(fd)));
+    Undo close([&] { transport_->close(fd); });
     kfd_acquire_vm acquire{static_cast<uint32_t>(fd), node.gpu_id};
-    if (const int problem = call(KFD_NR_ACQUIRE_VM, acquire); problem != 0) {
-      transport_->close(fd);
+    if (const int problem = call(KFD_NR_ACQUIRE_VM, acquire); problem != 0)
       return refuse("its address space cannot be acquired: " + text_of(problem));
-    }
     acquired_.emplace_back().render_fd = fd;
+    close.cancel();
   }
   KfdGpu& gpu = known == acquired_.end() ? acquired_.back() : *known;
   gpu.gpu_id = node.gpu_id;

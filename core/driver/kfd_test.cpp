@@ -8,6 +8,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <memory>
 #include <new>
 
@@ -319,6 +320,25 @@ TEST(Kfd, EndsWhereThereIsNoMemory) {
     return kfd;
   };
   without_memory(with_pages, [](std::unique_ptr<Kfd>& kfd) { kfd.reset(); });
+}
+
+TEST(Kfd, LosesNoDescriptorWhereThereIsNoMemoryForAGpu) {
+  const auto open_files = [] {
+    const std::filesystem::directory_iterator files("/proc/self/fd");
+    return std::distance(begin(files), end(files));
+  };
+  const auto before = open_files();
+  const auto without_gpus = [] {
+    auto kfd = Kfd::open(start_vgpu("gfx900:vram=64M"), *std::make_unique<std::string>());
+    return kfd ? std::move(*kfd) : nullptr;
+  };
+  const auto topology = read_kfd_topology(without_gpus()->transport());
+  ASSERT_TRUE(topology);
+  without_memory(without_gpus, [&](std::unique_ptr<Kfd>& kfd) {
+    std::string why;
+    static_cast<void>(kfd->add_gpu(topology->nodes[1], why));
+  });
+  EXPECT_EQ(open_files(), before);
 }
 
 TEST(DeviceSignals, HaveNoMoreMemoryWhereThereIsNone) {

@@ -22,6 +22,7 @@
 #include <fmt/core.h>
 
 #include "api/support/mutex.hpp"
+#include "api/support/undo.hpp"
 #include "hsa_plugin/kfd_abi.h"
 #include "plugins/vgpu/kfd/driver_files.hpp"
 #include "plugins/vgpu/kfd/variables.hpp"
@@ -172,22 +173,18 @@ int System::open(std::string_view path, int flags) {
 
   const int fd = make_file(std::string(path), flags);
   if (fd < 0) return fd;
+  Undo close([&] { syscall(SYS_close, fd); });
   if (node->kind == FileNode::Kind::kFile) {
     const std::string content = node->vram_use ? vram_in_use(*node->vram_use) : node->content;
     const auto written = pwrite(fd, content.data(), content.size(), 0);
-    if (written != static_cast<ssize_t>(content.size())) {
-      syscall(SYS_close, fd);
-      return -ENOMEM;
-    }
+    if (written != static_cast<ssize_t>(content.size())) return -ENOMEM;
   }
   struct stat status {};
-  if (const int error = errno_or(syscall(SYS_fstat, fd, &status)); error != 0) {
-    syscall(SYS_close, fd);
-    return error;
-  }
+  if (const int error = errno_or(syscall(SYS_fstat, fd, &status)); error != 0) return error;
   // A plain file is what its descriptor says.
   if (node->kind == FileNode::Kind::kFile) {
     plain_files_device_.store(status.st_dev, std::memory_order_relaxed);
+    close.cancel();
     return fd;
   }
   auto file = std::make_shared<OpenFile>();
@@ -205,6 +202,7 @@ int System::open(std::string_view path, int flags) {
     }
     closed = replace(fd, file);
   }
+  close.cancel();
   (*log_)(LogCategory::kFile, "open {} = {}", path, fd);
   return fd;
 }
