@@ -197,9 +197,16 @@ class ProxyQueue final : public InterceptQueue, public std::enable_shared_from_t
       while (bell_.work.load() != Bell::Work::kNone) std::this_thread::yield();
     }
     if (behind_ != nullptr) behind_->close();
-    // Now, and not when this object goes: who still holds it, as the callback does that shuts the runtime down,
-    // may outlive the memory's owner.
-    request_.release(std::exchange(request_.memory, nullptr));
+    release_memory();
+  }
+
+  // Handlers of packets are waited for like callbacks.
+  bool try_close() override {
+    bell_.queue.store(nullptr);
+    const bool is_at_rest = bell_.work.load() == Bell::Work::kNone;
+    if (!is_at_rest || !behind_->try_close()) return false;
+    release_memory();
+    return true;
   }
 
   // The rest is done by one thread at a time: the one whose ring found no work under way.
@@ -229,6 +236,10 @@ class ProxyQueue final : public InterceptQueue, public std::enable_shared_from_t
 
  private:
   bool is_closed() const { return request_.memory == nullptr; }
+
+  // When the queue ends, and not when this object goes: who still holds it, as the callback does that shuts the runtime
+  // down, may outlive the memory's owner.
+  void release_memory() { request_.release(std::exchange(request_.memory, nullptr)); }
 
   bool is_moved_here() const {
     const Moving* at = moving;

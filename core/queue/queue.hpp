@@ -68,7 +68,7 @@ class Queue {
   /// gone even if somebody holds this object. No callback starts after this returns, and none is running,
   /// unless this is called from within it.
   virtual void close() {}
-  /// The same if there is no callback to wait for. False: nothing has happened.
+  /// The same if there is no callback to wait for. False: it is still to be closed.
   virtual bool try_close() { return false; }
   /// Whether it has stopped with an error.
   virtual bool failed() const { return false; }

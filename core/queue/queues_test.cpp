@@ -77,6 +77,12 @@ class QueuesOfTheApi : public ::testing::Test {
     return machine_.add_agent(Node{}, backend_, host_, capabilities(features), std::vector<const Isa*>{})
         .handle();
   }
+  /// Intercepted queues lie in its memory.
+  void add_host() {
+    constexpr hsa_agent_t kHost{1};
+    memory_.agents().add({.handle = kHost, .type = HSA_DEVICE_TYPE_CPU, .node = 0});
+    memory_.add_host_heaps({{.agent = kHost, .numa_node = 0, .size = 1 << 30}});
+  }
   Status create(hsa_agent_t agent, const QueueRequest& request) {
     hsa_queue_t* queue = nullptr;
     const Status status = queues_.create(agent, request, &queue);
@@ -141,15 +147,21 @@ TEST_F(QueuesOfTheApi, AreAsManyAsTheAgentHas) {
 constexpr QueueRequest kCooperative{.size = 64, .type = HSA_QUEUE_TYPE_COOPERATIVE};
 
 TEST_F(QueuesOfTheApi, ThatCooperateAreMadeWhenTheLastOneIsGone) {
+  add_host();
   const hsa_agent_t agent = add_agent(HSABE_FEATURE_KERNEL_DISPATCH);
-  hsa_queue_t *first = nullptr, *second = nullptr;
-  ASSERT_EQ(queues_.create(agent, kCooperative, &first), HSA_STATUS_SUCCESS);
-  cooperative_is_ending = false;
-  std::thread destroyer([&] { EXPECT_EQ(queues_.destroy(first), HSA_STATUS_SUCCESS); });
-  while (!cooperative_is_ending) std::this_thread::yield();
-  EXPECT_EQ(queues_.create(agent, kCooperative, &second), HSA_STATUS_SUCCESS);
-  destroyer.join();
-  EXPECT_EQ(queues_.destroy(second), HSA_STATUS_SUCCESS);
+  for (const bool intercepted : {false, true}) {
+    SCOPED_TRACE(intercepted);
+    hsa_queue_t *first = nullptr, *second = nullptr;
+    ASSERT_EQ(intercepted ? queues_.intercept_create(agent, kCooperative, &first)
+                          : queues_.create(agent, kCooperative, &first),
+              HSA_STATUS_SUCCESS);
+    cooperative_is_ending = false;
+    std::thread destroyer([&] { EXPECT_EQ(queues_.destroy(first), HSA_STATUS_SUCCESS); });
+    while (!cooperative_is_ending) std::this_thread::yield();
+    EXPECT_EQ(queues_.create(agent, kCooperative, &second), HSA_STATUS_SUCCESS);
+    destroyer.join();
+    EXPECT_EQ(queues_.destroy(second), HSA_STATUS_SUCCESS);
+  }
 }
 
 TEST_F(QueuesOfTheApi, ThatCooperateWaitForACallbackThatAsksForOne) {
@@ -213,9 +225,7 @@ struct MakingTools final : QueueTools {
 };
 
 TEST_F(QueuesOfTheApi, ThatCooperateAreRefusedToAToolThatIsAskedAboutOne) {
-  constexpr hsa_agent_t kHost{1};
-  memory_.agents().add({.handle = kHost, .type = HSA_DEVICE_TYPE_CPU, .node = 0});
-  memory_.add_host_heaps({{.agent = kHost, .numa_node = 0, .size = 1 << 30}});
+  add_host();
   const hsa_agent_t agent = add_agent(HSABE_FEATURE_KERNEL_DISPATCH);
   MakingTools tools;
   Queues queues{machine_, memory_, dispatcher_, tools};
