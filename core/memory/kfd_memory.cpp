@@ -68,12 +68,15 @@ KfdGpu* KfdAgents::gpu_of(size_t agent) const {
 Status KfdMapping::change(const Kfd& kfd, uint64_t handle, const std::vector<uint32_t>& gpus) {
   const auto more = without(gpus, mapped_), gone = without(mapped_, gpus);
   auto mapped = gpus;
-  if (const Status status = kfd.map(handle, more); status != HSA_STATUS_SUCCESS) {
-    static_cast<void>(kfd.unmap(handle, more));  // some may have been mapped
-    return status;
+  Status status = kfd.map(handle, more);
+  if (status == HSA_STATUS_SUCCESS) status = kfd.unmap(handle, gone);
+  if (status == HSA_STATUS_SUCCESS) {
+    mapped_ = std::move(mapped);
+  } else {  // some of it may have been done
+    static_cast<void>(kfd.map(handle, gone));
+    static_cast<void>(kfd.unmap(handle, more));
   }
-  mapped_ = std::move(mapped);
-  return kfd.unmap(handle, gone);
+  return status;
 }
 
 // Host memory --------------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 
+#include <array>
 #include <memory>
 #include <new>
 
@@ -23,9 +24,11 @@ constexpr size_t kBytes = 2 << 20;
 
 /// What the driver has of this process: counted as it comes and goes.
 struct Driver {
-  static inline int objects = 0;      // of memory
-  static inline int buffers = 0;      // of render nodes
-  static inline bool mapped = false;  // a buffer, by a render node
+  static inline int objects = 0;                      // of memory
+  static inline int buffers = 0;                      // of render nodes
+  static inline std::array<bool, 1 << 16> reach{};    // by GPU: it has an object mapped
+  static inline bool mapped = false;                  // a buffer, by a render node
+  static inline std::array<uint32_t, 1024> rights{};  // to the one that was mapped last, by render node
 
   static int32_t ioctl(void* driver, int32_t fd, uint64_t request, void* argument) {
     const int32_t result = testing::vgpu_ioctl(driver, fd, request, argument);
@@ -33,11 +36,20 @@ struct Driver {
     if (_IOC_TYPE(request) == KFD_ABI_IOCTL_TYPE) {
       objects += _IOC_NR(request) == KFD_NR_ALLOC_MEMORY || _IOC_NR(request) == KFD_NR_IMPORT_DMABUF;
       objects -= _IOC_NR(request) == KFD_NR_FREE_MEMORY;
+      const uint64_t number = _IOC_NR(request);
+      if (number == KFD_NR_MAP_MEMORY || number == KFD_NR_UNMAP_MEMORY) {
+        const auto& change = *static_cast<const kfd_map_memory*>(argument);
+        const auto* const gpus = reinterpret_cast<const uint32_t*>(change.device_ids_array_ptr);
+        for (uint32_t i = 0; i < change.n_devices; ++i) reach.at(gpus[i]) = number == KFD_NR_MAP_MEMORY;
+      }
     } else {
       buffers += request == DRM_IOCTL_PRIME_FD_TO_HANDLE;
       buffers -= request == DRM_IOCTL_GEM_CLOSE;
-      if (request == DRM_IOCTL_AMDGPU_GEM_VA)
-        mapped = static_cast<const drm_amdgpu_gem_va*>(argument)->operation == AMDGPU_VA_OP_REPLACE;
+      if (request == DRM_IOCTL_AMDGPU_GEM_VA) {
+        const auto& change = *static_cast<const drm_amdgpu_gem_va*>(argument);
+        mapped = change.operation == AMDGPU_VA_OP_REPLACE;
+        rights.at(static_cast<size_t>(fd)) = mapped ? change.flags : 0;
+      }
     }
     return result;
   }
@@ -48,10 +60,11 @@ class KfdWithoutMemory : public ::testing::Test {
   void SetUp() override {
     Driver::objects = Driver::buffers = 0;
     Driver::mapped = false;
-    kfd_ = testing::open_vgpu("gfx900:vram=64M", Driver::ioctl);
+    kfd_ = testing::open_vgpu("gfx900:vram=64M,gfx900:vram=64M", Driver::ioctl);
     ASSERT_NE(kfd_, nullptr);
     agents_ = std::make_unique<KfdAgents>(*kfd_);
     agents_->add(1, *kfd_->gpus().front());
+    agents_->add(2, *kfd_->gpus().back());
     gpu_.add(1);
   }
 
@@ -136,6 +149,50 @@ TEST_F(KfdWithoutMemory, MemoryWithoutAnAddressIsGivenBack) {
   memory->unmap(place, kBytes);
   memory.reset();
   nothing_is_left();
+  kfd_->release_addresses(place, kBytes);
+}
+
+TEST_F(KfdWithoutMemory, RightsChangeForEveryGpuOrForNone) {
+  AgentSet both = gpu_;
+  both.add(2);
+  for (const uint32_t owner : {1u, 2u}) {  // of two, the one that comes second has no right yet
+    AgentSet own;
+    own.add(owner);
+    KfdLocalProvider local(*agents_, *kfd_->gpus()[owner - 1], 0);
+    const auto memory = local.create_physical(kBytes, 0);
+    ASSERT_TRUE(memory);
+    void* const place = kfd_->reserve(kBytes, kBytes);
+    ASSERT_EQ((*memory)->map(place, kBytes), HSA_STATUS_SUCCESS);
+    ASSERT_EQ((*memory)->set_access(place, kBytes, {.readers = own, .writers = own}), HSA_STATUS_SUCCESS);
+    const auto before = Driver::rights;
+    try_without_memory(
+        [&] {
+          return (*memory)->set_access(place, kBytes, {.readers = both, .writers = {}}) == HSA_STATUS_SUCCESS;
+        },
+        [&] { EXPECT_EQ(Driver::rights, before); });
+    EXPECT_NE(Driver::rights, before);
+    (*memory)->unmap(place, kBytes);
+    kfd_->release_addresses(place, kBytes);
+  }
+}
+
+TEST_F(KfdWithoutMemory, RightsToMemoryOfTheHostChangeForEveryGpuOrForNone) {
+  AgentSet both = gpu_;
+  both.add(2);
+  KfdHostProvider host(*agents_, 0, 0);
+  const auto memory = host.create_physical(kBytes, 0);
+  ASSERT_TRUE(memory);
+  void* const place = kfd_->reserve(kBytes, kBytes);
+  ASSERT_EQ((*memory)->map(place, kBytes), HSA_STATUS_SUCCESS);
+  ASSERT_EQ((*memory)->set_access(place, kBytes, {.readers = gpu_, .writers = gpu_}), HSA_STATUS_SUCCESS);
+  const auto before = Driver::reach;
+  try_without_memory(
+      [&] {
+        return (*memory)->set_access(place, kBytes, {.readers = both, .writers = {}}) == HSA_STATUS_SUCCESS;
+      },
+      [&] { EXPECT_EQ(Driver::reach, before); });
+  EXPECT_NE(Driver::reach, before);
+  (*memory)->unmap(place, kBytes);
   kfd_->release_addresses(place, kBytes);
 }
 

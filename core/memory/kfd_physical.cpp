@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstring>
 #include <iterator>
+#include <new>
 
 namespace rigel {
 namespace {
@@ -88,7 +89,7 @@ void KfdPhysicalMemory::unmap(void* address, size_t size) noexcept {
   mappings_.erase(found);  // the caller puts a reservation in the place of the host's mapping
 }
 
-Status KfdPhysicalMemory::set_rights(void* address, size_t size, Rights& now, const Rights& wanted) {
+Status KfdPhysicalMemory::set_rights(void* address, size_t size, Rights& now, const Rights& wanted) try {
   Kfd& kfd = agents_.kfd();
   for (const auto& [gpu, writes] : wanted) {
     const auto known = now.find(gpu);
@@ -109,6 +110,8 @@ Status KfdPhysicalMemory::set_rights(void* address, size_t size, Rights& now, co
     return true;
   });
   return HSA_STATUS_SUCCESS;
+} catch (const std::bad_alloc&) {
+  return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
 }
 
 Status KfdPhysicalMemory::show_host(void* address, size_t size, Mapping& mapping, int protection) {
@@ -174,7 +177,7 @@ Status KfdHostPhysicalMemory::pin(Pinned& pinned, void* address, size_t size, bo
 }
 
 Status KfdHostPhysicalMemory::let_in(Mapping& mapping, void* address, size_t size, const Gpus& writers,
-                                     const Gpus& readers) {
+                                     const Gpus& readers) try {
   const Kfd& kfd = agents_.kfd();
   const auto change = [&](Pinned& pinned, const Gpus& gpus, bool writable) -> Status {
     if (gpus.empty() && pinned.handle == 0) return HSA_STATUS_SUCCESS;
@@ -190,6 +193,8 @@ Status KfdHostPhysicalMemory::let_in(Mapping& mapping, void* address, size_t siz
   if (status == HSA_STATUS_SUCCESS) status = change(mapping.writers, writers, true);
   if (status == HSA_STATUS_SUCCESS) status = change(mapping.readers, readers, false);
   return status;
+} catch (const std::bad_alloc&) {
+  return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
 }
 
 Status KfdHostPhysicalMemory::set_access(void* address, size_t size, const MappingAccess& access) {
