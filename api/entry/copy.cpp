@@ -1,6 +1,5 @@
 // Copies and fills. The work is in core/copy.
 #include "api/entry/functions.hpp"
-#include "core/copy/copy_batches.hpp"
 #include "core/copy/file_copy.hpp"
 #include "core/runtime/runtime.hpp"
 #include "core/tool/packet_tools.hpp"
@@ -67,9 +66,8 @@ hsa_status_t hsa_amd_memory_async_copy_on_engine(void* dst, hsa_agent_t dst_agen
 
 hsa_status_t hsa_amd_memory_async_batch_copy(const hsa_amd_memory_copy_op_t* copy_ops, uint32_t num_copy_ops,
                                              uint32_t num_dep_signals, const hsa_signal_t* dep_signals) {
-  Runtime& runtime = Runtime::current();
-  return CopyBatches(runtime.memory().agents(), runtime.driver_dispatcher(), api::hsa_amd_memory_async_copy)
-      .copy(copy_ops, num_copy_ops, num_dep_signals, dep_signals);
+  return Runtime::current().copy_batches().copy(api::hsa_amd_memory_async_copy, copy_ops, num_copy_ops,
+                                                num_dep_signals, dep_signals);
 }
 
 hsa_status_t hsa_amd_ais_file_write(hsa_amd_ais_file_handle_t handle, void* devicePtr, uint64_t size,

@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <atomic>
+#include <iterator>
 #include <memory>
 #include <new>
+#include <utility>
+#include <vector>
 
 #include "core/signal/signal.hpp"
 #include "core/signal/signal_pool.hpp"
@@ -27,21 +30,34 @@ const void* source_of(const hsa_amd_memory_copy_op_t& op, uint32_t entry) {
   return has_lists(op) && op.type == HSA_AMD_MEMORY_COPY_OP_LINEAR ? op.src_list[entry] : op.src;
 }
 
+}  // namespace
+
 // Several copies that complete as one, when the last of them has ended. Each has a signal of its own: one that fails
-// sets it to a negative value, which would end the count of the others. Owns itself: deleted when all have let go of it.
-class Joint {
+// sets it to a negative value, which would end the count of the others. Gone when all have let go of it.
+class CopyBatches::Joint {
  public:
-  explicit Joint(Signal& completion)
-      : completion_(completion), generation_(completion.generation.load(std::memory_order_relaxed)) {}
+  Joint(CopyBatches& batches, Signal& completion, uint32_t copies)
+      : batches_(batches),
+        completion_(completion),
+        generation_(completion.generation.load(std::memory_order_relaxed)) {
+    parts_.reserve(copies);
+  }
+  ~Joint() {
+    for (const Part& part : parts_) {
+      if (part.signal != nullptr) signal_pool::destroy(*part.signal);
+    }
+  }
+  Joint(const Joint&) = delete;
+  Joint& operator=(const Joint&) = delete;
 
   /// A signal for one more copy, which has to end. Null: there is no memory.
-  Signal* add(AsyncDispatcher& dispatcher) noexcept {
-    std::unique_ptr<Part> part(new (std::nothrow) Part{*this, signal_pool::create(1)});
-    if (part == nullptr || part->signal == nullptr) return nullptr;
+  Signal* add() noexcept {
+    Signal* const signal = signal_pool::create(1);
+    if (signal == nullptr) return nullptr;
+    Part& part = parts_.emplace_back(Part{*this, signal});
     held_.fetch_add(1, std::memory_order_relaxed);
-    if (dispatcher.watch(*part->signal, HSA_SIGNAL_CONDITION_LT, 1, &ended, part.get()) == HSA_STATUS_SUCCESS)
-      return part.release()->signal;
-    signal_pool::destroy(*part->signal);
+    if (batches_.dispatcher_.watch(*signal, HSA_SIGNAL_CONDITION_LT, 1, &ended, &part) == HSA_STATUS_SUCCESS)
+      return signal;
     held_.fetch_sub(1, std::memory_order_relaxed);  // not the last: the caller holds it
     return nullptr;
   }
@@ -50,21 +66,22 @@ class Joint {
   void let_go() noexcept {
     if (held_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
     complete();
-    delete this;
+    batches_.forget(*this);
   }
 
  private:
+  friend CopyBatches;
   struct Part {
     Joint& joint;
-    Signal* signal;
+    Signal* signal;  // null: it has ended
   };
 
   static bool ended(hsa_signal_value_t value, void* argument) {
-    const std::unique_ptr<Part> part(static_cast<Part*>(argument));
-    Joint& joint = part->joint;
+    Part& part = *static_cast<Part*>(argument);
+    Joint& joint = part.joint;
     hsa_signal_value_t none = 0;
     if (value < 0) joint.failure_.compare_exchange_strong(none, value, std::memory_order_relaxed);
-    signal_pool::destroy(*part->signal);
+    signal_pool::destroy(*std::exchange(part.signal, nullptr));
     joint.let_go();
     return false;
   }
@@ -79,14 +96,32 @@ class Joint {
     }
   }
 
+  CopyBatches& batches_;
+  std::list<Joint>::iterator place_;  // among the batches'
   Signal& completion_;
   const uint32_t generation_;
+  std::vector<Part> parts_;
   std::atomic<uint32_t> held_{1};  // by copies that have not ended, and by who begins them
   std::atomic<hsa_signal_value_t> failure_{0};
   std::atomic<bool> refused_{false};
 };
 
-}  // namespace
+CopyBatches::CopyBatches(const AgentDirectory& agents, AsyncDispatcher& dispatcher)
+    : agents_(agents), dispatcher_(dispatcher) {}
+
+CopyBatches::~CopyBatches() = default;
+
+CopyBatches::Joint& CopyBatches::remember(Signal& completion, uint32_t copies) {
+  const MutexLock lock(mutex_);
+  Joint& joint = joints_.emplace_back(*this, completion, copies);
+  joint.place_ = std::prev(joints_.end());
+  return joint;
+}
+
+void CopyBatches::forget(Joint& joint) noexcept {
+  const MutexLock lock(mutex_);
+  joints_.erase(joint.place_);
+}
 
 Status CopyBatches::check(const hsa_amd_memory_copy_op_t& op, uint32_t index) const {
   if (op.version != HSA_AMD_MEMORY_COPY_OP_VERSION) return refuse(index, "its version is unknown");
@@ -118,24 +153,24 @@ Status CopyBatches::check(const hsa_amd_memory_copy_op_t& op, uint32_t index) co
   return HSA_STATUS_SUCCESS;
 }
 
-Status CopyBatches::submit(const hsa_amd_memory_copy_op_t& op, uint32_t dependency_count,
+Status CopyBatches::submit(Begin begin, const hsa_amd_memory_copy_op_t& op, uint32_t dependency_count,
                            const hsa_signal_t* dependencies) {
   if (op.num_entries <= 1) {
-    return begin_(has_lists(op) ? op.dst_list[0] : op.dst,
-                  has_lists(op) ? op.dst_agent_list[0] : op.dst_agent, source_of(op, 0), op.src_agent,
-                  bytes_of(op, 0), dependency_count, dependencies, op.completion_signal);
+    return begin(has_lists(op) ? op.dst_list[0] : op.dst, has_lists(op) ? op.dst_agent_list[0] : op.dst_agent,
+                 source_of(op, 0), op.src_agent, bytes_of(op, 0), dependency_count, dependencies,
+                 op.completion_signal);
   }
   struct LetGo {
     void operator()(Joint* joint) const { joint->let_go(); }
   };
-  const std::unique_ptr<Joint, LetGo> all(new Joint(Signal::of_live(op.completion_signal)));
+  const std::unique_ptr<Joint, LetGo> all(&remember(Signal::of_live(op.completion_signal), op.num_entries));
   for (uint32_t entry = 0; entry < op.num_entries; ++entry) {
-    Signal* const ended = all->add(dispatcher_);
+    Signal* const ended = all->add();
     Status status = HSA_STATUS_ERROR_OUT_OF_RESOURCES;
     try {
       if (ended != nullptr) {
-        status = begin_(op.dst_list[entry], op.dst_agent_list[entry], source_of(op, entry), op.src_agent,
-                        bytes_of(op, entry), dependency_count, dependencies, ended->handle());
+        status = begin(op.dst_list[entry], op.dst_agent_list[entry], source_of(op, entry), op.src_agent,
+                       bytes_of(op, entry), dependency_count, dependencies, ended->handle());
       }
     } catch (const std::bad_alloc&) {  // the status says so already
     }
@@ -147,8 +182,8 @@ Status CopyBatches::submit(const hsa_amd_memory_copy_op_t& op, uint32_t dependen
   return HSA_STATUS_SUCCESS;
 }
 
-Status CopyBatches::copy(const hsa_amd_memory_copy_op_t* ops, uint32_t count, uint32_t dependency_count,
-                         const hsa_signal_t* dependencies) {
+Status CopyBatches::copy(Begin begin, const hsa_amd_memory_copy_op_t* ops, uint32_t count,
+                         uint32_t dependency_count, const hsa_signal_t* dependencies) {
   if (ops == nullptr || count == 0 || (dependency_count != 0 && dependencies == nullptr))
     return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   for (uint32_t i = 0; i < count; ++i) {
@@ -159,7 +194,7 @@ Status CopyBatches::copy(const hsa_amd_memory_copy_op_t* ops, uint32_t count, ui
   if (Signal::from_handle(ops[0].completion_signal) == nullptr)
     return fail(HSA_STATUS_ERROR_INVALID_SIGNAL, "the completion signal is not a signal");
   for (uint32_t i = 0; i < count; ++i) {
-    const Status status = submit(ops[i], dependency_count, dependencies);
+    const Status status = submit(begin, ops[i], dependency_count, dependencies);
     if (status != HSA_STATUS_SUCCESS) return status;
   }
   return HSA_STATUS_SUCCESS;

@@ -6,7 +6,9 @@
 #include <hsa/hsa_ext_amd.h>
 
 #include <cstdint>
+#include <list>
 
+#include "api/support/mutex.hpp"
 #include "core/base/status.hpp"
 #include "core/memory/agents.hpp"
 #include "core/signal/async_dispatcher.hpp"
@@ -19,20 +21,26 @@ class CopyBatches {
   using Begin = decltype(&hsa_amd_memory_async_copy);
 
   /// `dispatcher` tells when copies that complete as one are all done. No handler of the application holds it up.
-  CopyBatches(const AgentDirectory& agents, AsyncDispatcher& dispatcher, Begin begin)
-      : agents_(agents), dispatcher_(dispatcher), begin_(begin) {}
+  CopyBatches(const AgentDirectory& agents, AsyncDispatcher& dispatcher);
+  /// The dispatcher has stopped, and no device copies any more. What has not ended never does.
+  ~CopyBatches();
 
-  Status copy(const hsa_amd_memory_copy_op_t* ops, uint32_t count, uint32_t dependency_count,
+  Status copy(Begin begin, const hsa_amd_memory_copy_op_t* ops, uint32_t count, uint32_t dependency_count,
               const hsa_signal_t* dependencies);
 
  private:
+  class Joint;
+
   Status check(const hsa_amd_memory_copy_op_t& op, uint32_t index) const;
-  Status submit(const hsa_amd_memory_copy_op_t& op, uint32_t dependency_count,
+  Status submit(Begin begin, const hsa_amd_memory_copy_op_t& op, uint32_t dependency_count,
                 const hsa_signal_t* dependencies);
+  Joint& remember(Signal& completion, uint32_t copies);
+  void forget(Joint& joint) noexcept;
 
   const AgentDirectory& agents_;
   AsyncDispatcher& dispatcher_;
-  const Begin begin_;
+  Mutex mutex_;
+  std::list<Joint> joints_ RIGEL_GUARDED_BY(mutex_);  // that have not ended
 };
 
 }  // namespace rigel

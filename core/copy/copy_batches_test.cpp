@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <new>
 #include <set>
 #include <vector>
@@ -52,7 +53,7 @@ class Batches : public ::testing::Test {
     op.dst_list = everywhere_;
     op.dst_agent_list = agents_;
     op.size = sizeof bytes_;
-    return CopyBatches(memory_.agents(), dispatcher_, begin).copy(&op, 1, 0, nullptr);
+    return batches_->copy(begin, &op, 1, 0, nullptr);
   }
   int64_t completion_after_handlers() {
     dispatcher_.quiesce();
@@ -65,6 +66,7 @@ class Batches : public ::testing::Test {
   hsa_agent_t agents_[kEntries] = {testing::kCpu0, testing::kCpu0, testing::kCpu0};
   MemoryManager memory_;
   AsyncDispatcher dispatcher_;
+  std::unique_ptr<CopyBatches> batches_ = std::make_unique<CopyBatches>(memory_.agents(), dispatcher_);
   Signal* completion_ = signal_pool::create(1);
 };
 
@@ -100,6 +102,17 @@ TEST_F(Batches, ThatCannotAllBeginAreTheCallersToUndo) {
     begun[0]->subtract<std::memory_order_release>(1);
     EXPECT_EQ(completion_after_handlers(), 1);
   }
+}
+
+TEST_F(Batches, ThatNeverEndLeaveNothingBehind) {
+  ASSERT_EQ(copy(), HSA_STATUS_SUCCESS);
+  begun[0]->subtract<std::memory_order_release>(1);
+  EXPECT_EQ(completion_after_handlers(), 1);
+  const hsa_signal_t held = begun[1]->handle();
+  EXPECT_NE(Signal::from_handle(held), nullptr);
+  dispatcher_.stop();
+  batches_.reset();
+  EXPECT_EQ(Signal::from_handle(held), nullptr);
 }
 
 TEST_F(Batches, LeaveASignalAloneThatWasDestroyedUnderThem) {

@@ -209,6 +209,7 @@ void Runtime::start_services() {
   shared_signals::use_server(&memory_.server());
   copies_ = std::make_unique<CopyEngine>(memory_);
   add_copiers();
+  copy_batches_ = std::make_unique<CopyBatches>(memory_.agents(), driver_dispatcher_);
   images_ = std::make_unique<Images>(
       *machine_, *copies_,
       HandleMemory::Source{[this](size_t size) { return memory_.allocate_system(size); },

@@ -17,6 +17,7 @@
 
 #include "api/support/mutex.hpp"
 #include "core/base/backend_report.hpp"
+#include "core/copy/copy_batches.hpp"
 #include "core/copy/copy_engine.hpp"
 #include "core/executable/executable_registry.hpp"
 #include "core/image/images.hpp"
@@ -65,6 +66,7 @@ class Runtime {
   const Machine& machine() const { return *machine_; }
   MemoryManager& memory() { return memory_; }
   CopyEngine& copies() { return *copies_; }
+  CopyBatches& copy_batches() { return *copy_batches_; }
   Images& images() { return *images_; }
   /// Null if no GPU takes part in shared virtual memory.
   KfdSvm* svm() { return svm_.get(); }
@@ -121,6 +123,7 @@ class Runtime {
   RuntimeConfig config_;
   Discovery::Support support_;  // outlives the agents and the memory
   AsyncDispatcher driver_dispatcher_{backend_report::settle};
+  std::unique_ptr<CopyBatches> copy_batches_;  // outlives the devices, which change its signals
   std::unique_ptr<const Machine> machine_;
   ClockKeeper clocks_;
   MemoryManager memory_;
