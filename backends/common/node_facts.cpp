@@ -52,7 +52,7 @@ NodeFacts read_node_facts(const hsabe_node_t& node) {
   facts.gws_count = property("num_gws");
   facts.unique_id = property.wide("unique_id");
   facts.hive_id = property.wide("hive_id");
-  facts.apu = property("cpu_cores_count") != 0;
+  facts.on_host_node = property("cpu_cores_count") != 0;
   facts.xnack = property("xnack_enabled", (facts.capability & kCapabilityAts) != 0 ? 1 : 0) != 0;
   facts.host_atomics = property("host_atomics", 1) != 0;
   facts.control_stack_bytes = property("ctl_stack_size");

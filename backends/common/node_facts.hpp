@@ -52,7 +52,9 @@ struct NodeFacts {
   uint32_t gws_count = 0;
   uint64_t unique_id = 0;
   uint64_t hive_id = 0;
-  bool apu = false;    ///< shares its node with processors
+  /// Its node is the host's: an APU behind the IOMMU, as Linux has them up to 6.5. Since then, and before on newer chips,
+  /// an APU has a node of its own and is driven like any GPU.
+  bool on_host_node = false;
   bool xnack = false;  ///< page faults are retried; see read_node_facts
   /// The device's 64-bit atomics reach host memory; see read_node_facts.
   bool host_atomics = true;

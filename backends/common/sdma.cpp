@@ -95,7 +95,7 @@ uint32_t smallest_element(const SdmaRect& rect) {
 bool sdma_serves(const NodeFacts& facts, Quirks quirks, std::string_view wanted) {
   if (wanted == "off" || (quirks & kQuirkNoSdma) != 0 || facts.sdma_engines == 0) return false;
   if (!facts.host_atomics) return false;
-  return wanted == "on" || ((quirks & kQuirkSdmaUnstable) == 0 && !facts.apu);
+  return wanted == "on" || ((quirks & kQuirkSdmaUnstable) == 0 && !facts.on_host_node);
 }
 
 size_t SdmaEncoder::copy_packets(uint64_t bytes) const {

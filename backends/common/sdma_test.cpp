@@ -44,7 +44,8 @@ TEST(SdmaServes, WhereThereAreEnginesThatWork) {
   EXPECT_TRUE(serves(testing::fiji(), gfx8::kFamily, "on"));
   const auto skillfish = testing::make_node({10, 1, 3}, {0x13fe, 8, 2, 2, 1, 20, 32, 2});
   EXPECT_FALSE(serves(skillfish, gfx10::kFamily, "on")) << "for the kernel only";
-  EXPECT_FALSE(serves(testing::vega10().set("cpu_cores_count", 8), gfx9::kFamily, "auto")) << "an APU";
+  EXPECT_FALSE(serves(testing::vega10().set("cpu_cores_count", 8), gfx9::kFamily, "auto"))
+      << "it is on the host's node";
   EXPECT_TRUE(serves(testing::vega10().set("cpu_cores_count", 8), gfx9::kFamily, "on"));
   EXPECT_FALSE(sdma_serves(testing::vega10().facts(), 0, "on")) << "no engines";
 }
