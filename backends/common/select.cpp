@@ -44,7 +44,7 @@ hsabe_status_t select(const Family& family, const hsabe_node_t& node, hsabe_caps
   caps->float_rounding = HSA_DEFAULT_FLOAT_ROUNDING_MODE_NEAR;
   caps->fast_f16 = 1;
   caps->isa_names = &isa_name(*chip, facts);
-  caps->isa_count = 1;  // HIP refuses agents with more
+  caps->isa_count = 1;  // that of the generic target is the runtime's to add
   caps->heaps = kHeaps;
   caps->heap_count = std::size(kHeaps);
   caps->quirks = find_quirks(family.quirks, facts);

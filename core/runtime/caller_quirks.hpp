@@ -10,4 +10,9 @@ namespace rigel {
 /// where there is no driver, they answer with an error.
 bool has_hip_that_needs_a_gpu() noexcept;
 
+/// Whether the ISAs of an agent are asked for by one who means all of them: LLVM's OpenMP from 20 on takes code for any,
+/// as for the generic target of a GPU. Before, it took the last for the agent's own, and HIP of ROCm 6.2 refuses GPUs with
+/// more than one.
+bool has_openmp_that_reads_all_isas() noexcept;
+
 }  // namespace rigel

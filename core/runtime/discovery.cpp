@@ -3,11 +3,14 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "core/base/backend_report.hpp"
 #include "core/base/clock.hpp"
+#include "core/runtime/caller_quirks.hpp"
 #include "core/topology/host_nodes.hpp"
+#include "loader/code_object/target_id.hpp"
 
 namespace rigel {
 namespace {
@@ -170,6 +173,18 @@ void Discovery::add_device(const Node& node) {
   report_.add(Stage::kDevice, Outcome::kFailed, subject, "no backend serves it");
 }
 
+// The backend's, and behind them that of the generic target if somebody reads it.
+std::vector<const Isa*> Discovery::isas_of(const Capabilities& can) {
+  std::vector<const Isa*> isas;
+  const auto add = [&](std::string name) { isas.push_back(machine_->intern_isa(std::move(name), can.caps)); };
+  for (const auto name : can.isa_names) add(std::string(name));
+  if (isas.empty() || !has_openmp_that_reads_all_isas()) return isas;
+  const auto own = parse_isa_name(isas.front()->name());
+  if (const auto generic = own ? generic_of(*own) : std::nullopt)
+    add(std::string(kAmdIsaPrefix) + to_string(*generic));
+  return isas;
+}
+
 bool Discovery::open_device(const Node& node, const Backend& backend, const LoadedBackend& loaded,
                             KfdGpu* gpu) {
   const std::string subject = subject_of(node);
@@ -198,8 +213,7 @@ bool Discovery::open_device(const Node& node, const Backend& backend, const Load
                                                 loaded.queue.set_cu_mask != nullptr, subject, report_);
     if (limits.units_at_first) services.set_own_units(limits.units);
   }
-  std::vector<const Isa*> isas;
-  for (const auto isa : capabilities->isa_names) isas.push_back(machine_->intern_isa(std::string(isa), caps));
+  auto isas = isas_of(*capabilities);
   Agent& agent = machine_->add_agent(node, loaded, *services.host(), std::move(*capabilities),
                                      std::move(isas), std::move(limits));
   if (const Status opened = agent.open(); opened != HSA_STATUS_SUCCESS) {

@@ -53,6 +53,7 @@ class Discovery {
   void find_own_devices();
   /// Finds the backend of a device and opens it: at most one agent, the reasons in the report.
   void add_device(const Node& node);
+  std::vector<const Isa*> isas_of(const Capabilities& can);
   bool open_device(const Node& node, const Backend& backend, const LoadedBackend& loaded,
                    KfdGpu* gpu = nullptr);
   bool open_gpu(const Node& node, const Backend& backend, const LoadedBackend& loaded);

@@ -1,6 +1,7 @@
 // GPUs through the public API, in this process: the library opens the virtual GPU as its driver transport.
 // What an agent of any kind must do is in conformance/; here is what only GPUs do, and what their driver can
 // do to one.
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <hsa/hsa.h>
@@ -648,6 +649,42 @@ TEST(Gpus, AreTakenToHaveEccAsTheEnvironmentSays) {
   EXPECT_EQ(isa("1"), "amdgcn-amd-amdhsa--gfx906:sramecc+:xnack-");
   EXPECT_EQ(isa("0"), "amdgcn-amd-amdhsa--gfx906:sramecc-:xnack-");
   EXPECT_EQ(isa("yes"), as_it_is);
+}
+
+std::vector<std::string> isa_names(hsa_agent_t agent) {
+  std::vector<std::string> names;
+  hsa_agent_iterate_isas(
+      agent,
+      [](hsa_isa_t isa, void* list) {
+        char name[64] = {};
+        hsa_isa_get_info_alt(isa, HSA_ISA_INFO_NAME, name);
+        static_cast<std::vector<std::string>*>(list)->emplace_back(name);
+        return HSA_STATUS_SUCCESS;
+      },
+      &names);
+  return names;
+}
+
+TEST(Gpus, ListTheirGenericTargetToWhoReadsMoreThanOne) {
+  constexpr const char* kBoards = "gfx906:vram=64M,gfx1030:vram=64M";
+  using Names = std::vector<std::string>;
+  const std::string prefix = "amdgcn-amd-amdhsa--";
+  const Names vega20{prefix + "gfx906:sramecc+:xnack-"}, navi21{prefix + "gfx1030"};
+  {
+    const TestMachine machine(kBoards);
+    ASSERT_EQ(machine.gpus.size(), 2u);
+    EXPECT_EQ(isa_names(machine.gpus[0]), vega20);
+    EXPECT_EQ(isa_names(machine.gpus[1]), navi21);
+  }
+  void* const openmp = dlopen(RIGEL_TEST_OPENMP, RTLD_NOW | RTLD_LOCAL);
+  ASSERT_NE(openmp, nullptr) << dlerror();
+  {
+    const TestMachine machine(kBoards);
+    ASSERT_EQ(machine.gpus.size(), 2u);
+    EXPECT_EQ(isa_names(machine.gpus[0]), (Names{vega20[0], prefix + "gfx9-generic:xnack-"}));
+    EXPECT_EQ(isa_names(machine.gpus[1]), (Names{navi21[0], prefix + "gfx10-3-generic"}));
+  }
+  dlclose(openmp);
 }
 
 TEST(Gpus, DoNotRetryFaultsWhereTheDriverRefuses) {

@@ -80,12 +80,6 @@ bool satisfies(TargetFeature code, TargetFeature agent) {
   return code == TargetFeature::kAny || code == agent;
 }
 
-bool runs_on_processor(std::string_view code, std::string_view agent) {
-  if (code == agent) return true;
-  const AmdProcessor* processor = find_amd_processor(agent);
-  return processor != nullptr && !code.empty() && code == processor->generic;
-}
-
 }  // namespace
 
 const AmdProcessor* find_amd_processor(uint32_t mach) {
@@ -149,9 +143,18 @@ std::optional<TargetId> parse_isa_name(std::string_view name) {
   return target;
 }
 
+std::optional<TargetId> generic_of(const TargetId& agent) {
+  const AmdProcessor* const processor = find_amd_processor(agent.processor);
+  const AmdProcessor* const generic = processor == nullptr ? nullptr : find_amd_processor(processor->generic);
+  if (generic == nullptr) return std::nullopt;
+  return TargetId{generic->name, generic->has_sramecc ? agent.sramecc : TargetFeature::kAny,
+                  generic->has_xnack ? agent.xnack : TargetFeature::kAny};
+}
+
 bool runs_on(const TargetId& code, const TargetId& agent) {
-  return runs_on_processor(code.processor, agent.processor) && satisfies(code.sramecc, agent.sramecc) &&
-         satisfies(code.xnack, agent.xnack);
+  const auto generic = generic_of(agent);
+  const bool serves = code.processor == agent.processor || (generic && code.processor == generic->processor);
+  return serves && satisfies(code.sramecc, agent.sramecc) && satisfies(code.xnack, agent.xnack);
 }
 
 }  // namespace rigel

@@ -53,6 +53,10 @@ std::string to_string(const TargetId& target);
 /// features but its own, in the canonical order. The result refers to it. None if it is not.
 std::optional<TargetId> parse_isa_name(std::string_view name);
 
+/// The generic target whose code `agent` runs, with its settings. The result does not refer to `agent`. None if there is
+/// none.
+std::optional<TargetId> generic_of(const TargetId& agent);
+
 /// Whether code for `code` runs where `agent` says what is on and off: the same processor, or the generic one that
 /// it belongs to, and nothing insisted on that is otherwise.
 bool runs_on(const TargetId& code, const TargetId& agent);

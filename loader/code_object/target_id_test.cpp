@@ -59,6 +59,14 @@ TEST(TargetId, AnIsaHasOneNameAndTheFeaturesOfItsProcessor) {
   }
 }
 
+TEST(TargetId, AGenericOneHasTheSettingsThatItKnows) {
+  EXPECT_EQ(generic_of({"gfx906", kOn, kOff}), (TargetId{"gfx9-generic", kAny, kOff}));
+  EXPECT_EQ(generic_of({"gfx942", kOn, kOff}), (TargetId{"gfx9-4-generic", kOn, kOff}));
+  EXPECT_EQ(generic_of({"gfx1030"}), (TargetId{"gfx10-3-generic"}));
+  for (const char* processor : {"gfx803", "gfx90a", "gfx9-generic", "gfx000", ""})
+    EXPECT_FALSE(generic_of({processor})) << processor;
+}
+
 TEST(TargetId, CodeRunsWhereNothingItInsistsOnIsOtherwise) {
   const TargetId agent{"gfx90a", kOn, kOff};
   EXPECT_TRUE(runs_on({"gfx90a", kAny, kAny}, agent));
