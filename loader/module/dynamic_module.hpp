@@ -13,7 +13,7 @@ namespace rigel {
 class DynamicModule {
  public:
   /// Opens the library at `path`, which must be absolute, with all its symbols bound now and none of them
-  /// shown to others. Checks the ELF headers first. On failure the text is the dynamic linker's.
+  /// shown to others. Looks at the file first (elf_check.hpp). On failure the text is the dynamic linker's.
   static Explained<DynamicModule> open(const std::string& path);
 
   /// The address of an exported symbol, or null.

@@ -111,6 +111,14 @@ TEST_F(Module, MustBeWhole) {
               HasSubstr("truncated before its program headers end"));
 }
 
+// The runtime of a sanitizer that comes late refuses by ending the process.
+TEST_F(Module, MustNotBringASanitizerThatTheProcessHasNot) {
+  EXPECT_THAT(
+      failure(fmt::format("{}/module_sanitized.so", RIGEL_TEST_MODULES)),
+      HasSubstr("module_sanitized.so: built with a sanitizer that the process was not started with (it "
+                "needs lib"));
+}
+
 TEST_F(Module, TellsWhatTheDynamicLinkerSaid) {
   EXPECT_THAT(failure(fmt::format("{}/module_undefined.so", RIGEL_TEST_MODULES)),
               HasSubstr("undefined symbol: rigel_test_function_that_nobody_defines"));

@@ -1,14 +1,19 @@
 #include "loader/module/elf_check.hpp"
 
+#include <dlfcn.h>
 #include <elf.h>
 #include <fcntl.h>
 #include <link.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <bit>
 #include <cerrno>
+#include <climits>
 #include <cstring>
+#include <optional>
 #include <vector>
 
 #include <fmt/core.h>
@@ -37,23 +42,33 @@ constexpr std::string_view kHostArch = "ppc64le";
 constexpr uint8_t kHostClass = sizeof(void*) == 8 ? ELFCLASS64 : ELFCLASS32;
 constexpr uint8_t kHostData = std::endian::native == std::endian::little ? ELFDATA2LSB : ELFDATA2MSB;
 constexpr size_t kMaxSegments = 256;
+constexpr uint64_t kMaxEntries = 4096;  // of the dynamic section that are looked at; a library has some 30
 
 auto no(std::string why) {
   return tl::unexpected(std::move(why));
 }
 
-bool read_at(int fd, void* out, size_t size, uint64_t offset) {
-  auto* to = static_cast<char*>(out);
-  while (size != 0) {
-    const ssize_t got = ::pread(fd, to, size, static_cast<off_t>(offset));
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) return false;
-    to += got;
-    size -= static_cast<size_t>(got);
-    offset += static_cast<uint64_t>(got);
+// The file that is looked at.
+struct Image {
+  bool read(void* out, uint64_t count, uint64_t offset) const {
+    if (offset > size || count > size - offset) return false;
+    auto* to = static_cast<char*>(out);
+    while (count != 0) {
+      const ssize_t got = ::pread(fd, to, count, static_cast<off_t>(offset));
+      if (got < 0 && errno == EINTR) continue;
+      if (got <= 0) return false;
+      to += got;
+      count -= static_cast<uint64_t>(got);
+      offset += static_cast<uint64_t>(got);
+    }
+    return true;
   }
-  return true;
-}
+
+  int fd;
+  uint64_t size;
+};
+
+using Segments = std::vector<ElfW(Phdr)>;
 
 Explained<void> check_header(const ElfW(Ehdr) & header) {
   if (header.e_ident[EI_CLASS] != kHostClass) {
@@ -72,6 +87,93 @@ Explained<void> check_header(const ElfW(Ehdr) & header) {
   return {};
 }
 
+Explained<ElfW(Ehdr)> read_header(const Image& image) {
+  ElfW(Ehdr) header{};
+  if (!image.read(&header, SELFMAG, 0) || std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) {
+    return no("not an ELF file");
+  }
+  if (!image.read(&header, sizeof header, 0)) return no("truncated in its ELF header");
+  if (auto good = check_header(header); !good) return no(good.error());
+  return header;
+}
+
+Explained<Segments> read_segments(const Image& image, const ElfW(Ehdr) & header) {
+  Segments segments(header.e_phnum);
+  if (!image.read(segments.data(), segments.size() * sizeof(ElfW(Phdr)), header.e_phoff)) {
+    return no("truncated before its program headers end");
+  }
+  for (const auto& segment : segments) {
+    if (segment.p_type != PT_LOAD && segment.p_type != PT_DYNAMIC) continue;
+    if (segment.p_offset > image.size || segment.p_filesz > image.size - segment.p_offset) {
+      return no(fmt::format("truncated: a segment ends at byte {} of {}", segment.p_offset + segment.p_filesz,
+                            image.size));
+    }
+  }
+  return segments;
+}
+
+// Where in the file is what the process will have at `address`?
+std::optional<uint64_t> offset_of(const Segments& segments, uint64_t address) {
+  for (const auto& segment : segments) {
+    if (segment.p_type != PT_LOAD || address < segment.p_vaddr) continue;
+    const uint64_t within = address - segment.p_vaddr;
+    if (within < segment.p_filesz) return segment.p_offset + within;
+  }
+  return std::nullopt;
+}
+
+std::string read_text(const Image& image, uint64_t offset) {
+  std::array<char, NAME_MAX + 1> text{};
+  if (offset >= image.size) return {};
+  if (!image.read(text.data(), std::min<uint64_t>(text.size() - 1, image.size - offset), offset)) return {};
+  return text.data();
+}
+
+// The libraries that the dynamic linker will look for. What cannot be read is left to it.
+std::vector<std::string> needed_libraries(const Image& image, const Segments& segments,
+                                          const ElfW(Phdr) & dynamic) {
+  std::vector<ElfW(Dyn)> entries(std::min<uint64_t>(dynamic.p_filesz / sizeof(ElfW(Dyn)), kMaxEntries));
+  if (!image.read(entries.data(), entries.size() * sizeof(ElfW(Dyn)), dynamic.p_offset)) return {};
+  entries.erase(std::find_if(entries.begin(), entries.end(), [](auto& e) { return e.d_tag == DT_NULL; }),
+                entries.end());
+  const auto strings =
+      std::find_if(entries.begin(), entries.end(), [](auto& e) { return e.d_tag == DT_STRTAB; });
+  if (strings == entries.end()) return {};
+  const auto table = offset_of(segments, strings->d_un.d_ptr);
+  if (!table) return {};
+  std::vector<std::string> names;
+  for (const auto& entry : entries) {
+    if (entry.d_tag == DT_NEEDED && entry.d_un.d_val < image.size)
+      names.push_back(read_text(image, *table + entry.d_un.d_val));
+  }
+  return names;
+}
+
+// The runtimes of sanitizers that must be in a process from its beginning. UndefinedBehaviorSanitizer's need not.
+bool is_sanitizer(std::string_view library) {
+  constexpr std::array<std::string_view, 7> kBeginnings{
+      "libasan.so",       "libhwasan.so",       "liblsan.so",      "libtsan.so",
+      "libclang_rt.asan", "libclang_rt.hwasan", "libclang_rt.tsan"};
+  return std::any_of(kBeginnings.begin(), kBeginnings.end(),
+                     [&](std::string_view beginning) { return library.starts_with(beginning); });
+}
+
+bool is_in_process(const std::string& library) {
+  void* const handle = ::dlopen(library.c_str(), RTLD_LAZY | RTLD_NOLOAD);
+  if (handle != nullptr) ::dlclose(handle);
+  return handle != nullptr;
+}
+
+Explained<void> check_needed(const std::vector<std::string>& libraries) {
+  for (const std::string& library : libraries) {
+    if (is_sanitizer(library) && !is_in_process(library)) {
+      return no(
+          fmt::format("built with a sanitizer that the process was not started with (it needs {})", library));
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 std::string_view host_arch() {
@@ -84,33 +186,16 @@ Explained<void> check_shared_library(const std::string& path) {
   struct stat status {};
   if (::fstat(file.get(), &status) != 0) return no(error_text(errno));
   if (!S_ISREG(status.st_mode)) return no("not a regular file");
-  const auto size = static_cast<uint64_t>(status.st_size);
+  const Image image{file.get(), static_cast<uint64_t>(status.st_size)};
 
-  ElfW(Ehdr) header{};
-  if (size < SELFMAG || !read_at(file.get(), &header, SELFMAG, 0) ||
-      std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) {
-    return no("not an ELF file");
-  }
-  if (size < sizeof header || !read_at(file.get(), &header, sizeof header, 0))
-    return no("truncated in its ELF header");
-  if (auto good = check_header(header); !good) return good;
-
-  std::vector<ElfW(Phdr)> segments(header.e_phnum);
-  const uint64_t table_size = uint64_t{header.e_phnum} * sizeof(ElfW(Phdr));
-  if (header.e_phoff > size || table_size > size - header.e_phoff ||
-      !read_at(file.get(), segments.data(), table_size, header.e_phoff)) {
-    return no("truncated before its program headers end");
-  }
-  bool is_dynamic = false;
-  for (const auto& segment : segments) {
-    is_dynamic |= segment.p_type == PT_DYNAMIC;
-    if (segment.p_type != PT_LOAD && segment.p_type != PT_DYNAMIC) continue;
-    if (segment.p_offset > size || segment.p_filesz > size - segment.p_offset) {
-      return no(fmt::format("truncated: a segment ends at byte {} of {}", segment.p_offset + segment.p_filesz,
-                            size));
-    }
-  }
-  return is_dynamic ? Explained<void>{} : no("not a shared library (no dynamic section)");
+  const auto header = read_header(image);
+  if (!header) return no(header.error());
+  const auto segments = read_segments(image, *header);
+  if (!segments) return no(segments.error());
+  const auto dynamic = std::find_if(segments->begin(), segments->end(),
+                                    [](auto& segment) { return segment.p_type == PT_DYNAMIC; });
+  if (dynamic == segments->end()) return no("not a shared library (no dynamic section)");
+  return check_needed(needed_libraries(image, *segments, *dynamic));
 }
 
 }  // namespace rigel
