@@ -57,3 +57,6 @@ configure_file(${PROJECT_SOURCE_DIR}/cmake/install/hsa-runtime64.pc.in
   ${PROJECT_BINARY_DIR}/package/hsa-runtime64.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/package/hsa-runtime64.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig
   COMPONENT dev)
+# Programs that were linked by it look for the library in <here>/../../lib, which is a folder as long as this one is: also
+# where they run without the component dev.
+install(DIRECTORY DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

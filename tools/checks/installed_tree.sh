@@ -26,6 +26,8 @@ configure() {  # <source> <build>
   grep -q "hsa-runtime64_DIR:PATH=$prefix" "$2/CMakeCache.txt" || complain "another hsa-runtime64 was found than ours"
 }
 
+library_of() { ldd "$1" | sed -n 's/.*libhsa-runtime64\.so\.1 => \(.*\) (.*/\1/p'; }  # <program>
+
 case $what in
   program)
     mkdir "$scratch/source"
@@ -44,7 +46,7 @@ CMAKE
     # shellcheck disable=SC2046  # words are meant
     cc -o "$scratch/by_pkg_config" "$scratch/source/list_agents.c" $(pkg-config --cflags --libs hsa-runtime64)
     expect "$("$scratch/by_pkg_config")" '^agent 0: CPU, ' "the program built with pkg-config"
-    used=$(ldd "$scratch/by_pkg_config" | sed -n 's/.*libhsa-runtime64\.so\.1 => \(.*\) (.*/\1/p')
+    used=$(library_of "$scratch/by_pkg_config")
     [ "$used" -ef "$libdir/libhsa-runtime64.so.1" ] || complain "the program built with pkg-config finds $used"
     expect "$(pkg-config --modversion hsa-runtime64)" '^1\.' "the version"
     for folder in backend tool; do
@@ -55,6 +57,13 @@ CMAKE
     flags=$(PKG_CONFIG_PATH="$scratch/a place/${libdir#"$prefix/"}/pkgconfig" pkg-config --cflags --libs hsa-runtime64)
     eval "cc -o '$scratch/from_a_place' '$scratch/source/list_agents.c' $flags"
     expect "$("$scratch/from_a_place")" '^agent 0: CPU, ' "the program built with pkg-config from a folder with a space"
+    # Where the runtime alone is installed, in the same place.
+    mv "$prefix" "$scratch/whole"
+    cmake --install "$build" --component runtime --prefix "$prefix" >"$scratch/install_runtime.log" || { cat "$scratch/install_runtime.log"; exit 1; }
+    used=$(library_of "$scratch/by_pkg_config")
+    [ "$used" -ef "$libdir/libhsa-runtime64.so.1" ] || complain "without the component dev, the program built with pkg-config finds $used"
+    rm -rf "$prefix"
+    mv "$scratch/whole" "$prefix"
     for header in hsa/hsa.h hsa/hsa_ext_amd.h hsa_backend/hsa_backend.h hsa_plugin/hsa_driver.h hsa_plugin/hsa_tool.hpp hsa_plugin/hsa_tool_calls.h hsa_cpu/kernel.hpp \
       hsa_rigel/hsa_ven_rigel_report.h; do
       [ -f "$prefix/include/$header" ] || complain "$header is not installed"
