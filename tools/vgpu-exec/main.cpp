@@ -3,20 +3,25 @@
 //   vgpu-exec [--gpu gfx900] [--threads N] [--trace FILE] [--repeat N] [--dump] run.json
 //
 // docs/vgpu-kernels.md describes the file.
+#include <charconv>
 #include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <future>
+#include <optional>
+#include <span>
 #include <stdexcept>
 
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
+#include "loader/text/words.hpp"
 #include "plugins/vgpu/analysis/text.hpp"
 #include "plugins/vgpu/exec/scheduler.hpp"
 #include "plugins/vgpu/exec/shader_cores.hpp"
+#include "plugins/vgpu/kfd/variables.hpp"
 #include "tools/vgpu-exec/instruction_tracer.hpp"
 #include "tools/vgpu-exec/load_kernel.hpp"
 #include "tools/vgpu-exec/make_dispatch.hpp"
@@ -31,7 +36,7 @@ constexpr const char* kHelp =
     "\n"
     "  --gpu BOARD   a name, a gfx name or the path of a .json file, as vgpu-run --list has them. Default "
     "gfx900\n"
-    "  --threads N   how many threads execute the kernel. Default 1\n"
+    "  --threads N   how many threads execute the kernel, 1 to 1024. Default 1\n"
     "  --repeat N    run it so many times, and print the mean time\n"
     "  --trace FILE  write each instruction with the registers that it changed; -: to the output\n"
     "  --dump        show the kernel's code as a graph of blocks, with what is live and which registers are\n"
@@ -42,7 +47,7 @@ constexpr const char* kHelp =
     "show. vgpu-kernels.md among the documents describes it.\n";
 
 struct Options {
-  std::string gpu = "gfx900";
+  Board board;
   uint32_t threads = 1;
   std::string trace;
   uint32_t repeat = 1;
@@ -50,9 +55,62 @@ struct Options {
   std::filesystem::path file;
 };
 
+// Of the command line; nothing has been done yet.
+struct Mistake : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+uint32_t number(std::string_view option, std::string_view text, uint32_t most) {
+  uint32_t value = 0;
+  const auto read = std::from_chars(text.begin(), text.end(), value);
+  if (read.ec == std::errc() && read.ptr == text.end() && value >= 1 && value <= most) return value;
+  throw Mistake(fmt::format("{} should be a number from 1 to {} but is {}", option, most, in_quotes(text)));
+}
+
+Board board_named(std::string_view name) {
+  BoardOr board = find_board(name);
+  if (!board) throw Mistake(board.error());
+  return *std::move(board);
+}
+
+// Nothing: the help is wanted.
+std::optional<Options> parse(std::span<const char* const> words) {
+  Options options;
+  std::string_view gpu = "gfx900";
+  for (size_t i = 0; i < words.size(); ++i) {
+    const std::string_view option = words[i];
+    const auto value = [&] {
+      if (i + 1 == words.size()) throw Mistake(fmt::format("{} needs a value", option));
+      return words[++i];
+    };
+    if (option == "--help" || option == "-h") {
+      return std::nullopt;
+    } else if (option == "--gpu") {
+      gpu = value();
+    } else if (option == "--threads") {
+      options.threads = number(option, value(), kMostThreads);
+    } else if (option == "--repeat") {
+      options.repeat = number(option, value(), UINT32_MAX);
+    } else if (option == "--dump") {
+      options.dump_code = true;
+    } else if (option == "--trace") {
+      options.trace = value();
+    } else if (option.starts_with("-")) {
+      throw Mistake(fmt::format("unknown option {} (--help lists them)", in_quotes(option)));
+    } else if (!options.file.empty()) {
+      throw Mistake(fmt::format("one file is enough, and {} is another", in_quotes(option)));
+    } else {
+      options.file = option;
+    }
+  }
+  if (options.file.empty()) throw Mistake("a file is needed (--help says of what kind)");
+  options.board = board_named(gpu);
+  return options;
+}
+
 std::vector<char> read_file(const std::filesystem::path& path) {
   std::ifstream in(path, std::ios::binary);
-  if (!in) throw std::runtime_error("cannot read " + path.string());
+  if (!in || std::filesystem::is_directory(path)) throw std::runtime_error("cannot read " + path.string());
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
@@ -158,8 +216,7 @@ void dump_code(isa::Target target, const Dispatch& dispatch, MemoryBus& memory) 
 }
 
 int run(const Options& options) {
-  const BoardOr board = find_board(options.gpu);
-  if (!board) throw std::runtime_error(board.error());
+  const Board& board = options.board;
   const std::filesystem::path folder = options.file.parent_path();
   const std::vector<char> text = read_file(options.file);
   const json wanted = json::parse(text.begin(), text.end());
@@ -167,7 +224,7 @@ int run(const Options& options) {
   const Grid grid("grid", wanted.at("grid"), UINT32_MAX);
   const Grid group("group", wanted.at("group"), UINT16_MAX);
 
-  MemoryBus memory(board->clocks.reference_khz);
+  MemoryBus memory(board.clocks.reference_khz);
   const Kernel kernel = load_kernel(read_file(folder / wanted.at("code").get<std::string>()),
                                     wanted.value("kernel", ""), memory);
 
@@ -196,7 +253,7 @@ int run(const Options& options) {
     if (uint64_t{argument.offset} + argument.bytes > kernarg.bytes)
       throw std::runtime_error("a bad argument");
     if (argument.kind.starts_with("hidden_")) {
-      fill_hidden(argument, grid, group, apertures_of(*board), kernarg.host);
+      fill_hidden(argument, grid, group, apertures_of(board), kernarg.host);
       continue;
     }
     if (next == arguments.size()) throw std::runtime_error("too few arguments");
@@ -212,12 +269,12 @@ int run(const Options& options) {
   }
   if (next != arguments.size()) throw std::runtime_error("too many arguments");
 
-  const Dispatch dispatch = make_dispatch(*board, memory, kernel,
+  const Dispatch dispatch = make_dispatch(board, memory, kernel,
                                           {.grid = {grid.size[0], grid.size[1], grid.size[2]},
                                            .group = {group.size[0], group.size[1], group.size[2]},
                                            .kernarg_va = kernarg.va,
                                            .dynamic_lds = wanted.value("dynamic_lds", 0u)});
-  exec::Device device = exec::device_of(*board);
+  exec::Device device = exec::device_of(board);
   if (options.dump_code) {
     dump_code(device.target, dispatch, memory);
     return 0;
@@ -260,35 +317,14 @@ int run(const Options& options) {
 }  // namespace rigel::vgpu::runner
 
 int main(int argc, char** argv) {
-  rigel::vgpu::runner::Options options;
-  for (int i = 1; i < argc; ++i) {
-    const std::string_view option = argv[i];
-    const bool more = i + 1 < argc;
-    if (option == "--help" || option == "-h") {
-      return std::fputs(rigel::vgpu::runner::kHelp, stdout) < 0 ? 1 : 0;
-    } else if (option == "--gpu" && more) {
-      options.gpu = argv[++i];
-    } else if (option == "--threads" && more) {
-      options.threads = static_cast<uint32_t>(std::max(1, std::atoi(argv[++i])));
-    } else if (option == "--repeat" && more) {
-      options.repeat = static_cast<uint32_t>(std::max(1, std::atoi(argv[++i])));
-    } else if (option == "--dump") {
-      options.dump_code = true;
-    } else if (option == "--trace" && more) {
-      options.trace = argv[++i];
-    } else if (!option.starts_with("-") && options.file.empty()) {
-      options.file = option;
-    } else {
-      options.file.clear();
-      break;
-    }
-  }
-  if (options.file.empty()) {
-    std::fputs(rigel::vgpu::runner::kHelp, stderr);
-    return 2;
-  }
+  using namespace rigel::vgpu::runner;
   try {
-    return rigel::vgpu::runner::run(options);
+    const std::optional<Options> options = parse({argv + 1, argv + std::max(argc, 1)});
+    if (!options) return std::fputs(kHelp, stdout) < 0 ? 1 : 0;
+    return run(*options);
+  } catch (const Mistake& mistake) {
+    std::fprintf(stderr, "vgpu-exec: %s\n", mistake.what());
+    return 2;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "vgpu-exec: %s\n", error.what());
     return 1;

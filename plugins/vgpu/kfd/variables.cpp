@@ -18,7 +18,6 @@ struct Variable {
 };
 
 constexpr std::string_view kPrefix = "VGPU_", kThreads = "VGPU_THREADS";
-constexpr unsigned kMostThreads = 1024;
 
 constexpr Variable kVariables[] = {
     {"VGPU_GPUS"},

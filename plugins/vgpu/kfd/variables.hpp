@@ -7,6 +7,9 @@
 
 namespace rigel::vgpu {
 
+/// How many threads may execute kernels, at most.
+constexpr unsigned kMostThreads = 1024;
+
 /// What of `environment` (as environ, NAME=value) has no effect although it was meant to: a value that is none of a
 /// variable's, and a name that is nearly a variable's. A sentence each, with what there is. Of VGPU_GPUS, VGPU_LINK,
 /// VGPU_LOG and VGPU_WATCHDOG nothing: settings.hpp and the log look at their values.
