@@ -10,6 +10,14 @@ export CCACHE_BASEDIR="$root" CCACHE_NOHASHDIR=1
 step() { printf '\n\033[1m== %s\033[0m\n' "$*"; }
 fail() { printf '%s: %s\n' "$(basename "$0")" "$*" >&2; exit 1; }
 
+# What a command does, and with which words, is said by the comment that it begins with.
+usage() { sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$0"; }
+# A word that means nothing ends a command before it does anything.
+wrong_word() { { printf '%s: %s\n\n' "$(basename "$0")" "$*"; usage; } >&2; exit 2; }
+want_at_most() { [ "$2" -le "$1" ] || wrong_word "more words than it takes"; }  # <words> <words given>
+want_number() { case $2 in '' | 0* | *[!0-9]*) wrong_word "'$2' is no number of $1" ;; esac; }  # <unit> <word>
+case "${1-}" in -h | --help) usage; exit ;; esac
+
 as_root() {
   if [ "$(id -u)" = 0 ]; then "$@"
   elif command -v sudo >/dev/null; then sudo "$@"
