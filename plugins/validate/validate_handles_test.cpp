@@ -23,6 +23,15 @@ TEST(V101IsBroken, ByAQueueInThePlaceOfASignal) {
   EXPECT_THAT(program.end(), IsEmpty());
 }
 
+TEST(V101IsBroken, ByAnAgentInThePlaceOfASignal) {
+  Program program;
+  hsa_signal_destroy({program.agent().handle});
+  const auto reports = Program::take();
+  ASSERT_EQ(reports.size(), 1u);
+  EXPECT_THAT(reports[0].text, HasSubstr("this is no signal, but agent 0x"));
+  EXPECT_THAT(program.end(), IsEmpty());
+}
+
 TEST(V101IsKept, ByHandlesOfTheirKind) {
   Program program;
   char name[64];
