@@ -7,6 +7,7 @@
 #include <hsa/hsa.h>
 #include <hsa/hsa_ext_amd.h>
 #include <hsa/hsa_ext_image.h>
+#include <hsa_rigel/hsa_ven_rigel_report.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -705,6 +706,31 @@ TEST(Gpus, ThatNoBackendKnowsTakeNobodyDown) {
   ::unsetenv("HSA_OVERRIDE_GFX_VERSION_1");
   EXPECT_EQ(machine.status, HSA_STATUS_SUCCESS);
   EXPECT_EQ(machine.gpus.size(), 1u) << "the other one is left out";
+}
+
+TEST(Gpus, ThatAVersionIsMeantForAndThatAreNotThereAreInTheReport) {
+  const Variable mine("HSA_OVERRIDE_GFX_VERSION_1", "9.0.0"), host("HSA_OVERRIDE_GFX_VERSION_0", "9.0.0"),
+      none("HSA_OVERRIDE_GFX_VERSION_9", "9.0.0"), empty("HSA_OVERRIDE_GFX_VERSION_8", "");
+  const TestMachine machine("gfx900:vram=64M,gfx906:vram=64M");
+  ASSERT_EQ(machine.gpus.size(), 2u);
+  hsa_ven_rigel_report_1_pfn_t table{};
+  ASSERT_EQ(hsa_system_get_major_extension_table(HSA_EXTENSION_RIGEL_REPORT, 1, sizeof table, &table),
+            HSA_STATUS_SUCCESS);
+  std::string report;
+  table.hsa_ven_rigel_discovery_report(
+      HSA_VEN_RIGEL_REPORT_TEXT,
+      [](const char* text, size_t size, void* out) {
+        static_cast<std::string*>(out)->assign(text, size);
+        return HSA_STATUS_SUCCESS;
+      },
+      &report);
+  for (const char* line : {"HSA_OVERRIDE_GFX_VERSION_0: no GPU is node '0' (there are 1, 2)",
+                           "HSA_OVERRIDE_GFX_VERSION_9: no GPU is node '9' (there are 1, 2)"}) {
+    EXPECT_NE(report.find(line), report.npos) << line << report;
+  }
+  for (const char* name : {"HSA_OVERRIDE_GFX_VERSION_1: no", "HSA_OVERRIDE_GFX_VERSION_8"}) {
+    EXPECT_EQ(report.find(name), report.npos) << name << report;
+  }
 }
 
 }  // namespace

@@ -1,11 +1,13 @@
 #include "core/runtime/gpus.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include "core/base/environment.hpp"
 #include "core/base/log.hpp"
@@ -15,6 +17,8 @@
 
 namespace rigel {
 namespace {
+
+constexpr std::string_view kVersionOfNode = "HSA_OVERRIDE_GFX_VERSION_";  // and the number of a node
 
 // The transport that stands in the kernel's place: HSA_DRIVER names a library, or `kfd` for none.
 Result<std::unique_ptr<Transport>> open_transport(const RuntimeConfig& config,
@@ -49,6 +53,45 @@ std::string_view trimmed(std::string_view text) {
   while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
   while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
   return text;
+}
+
+// What the driver says of a GPU, unless the environment says otherwise.
+TargetVersion version_of(const KfdNode& node, DiscoveryReport& report) {
+  const std::string one = fmt::format("{}{}", kVersionOfNode, node.number);
+  for (const char* name : {one.c_str(), "HSA_OVERRIDE_GFX_VERSION"}) {
+    const char* text = environment(name);
+    if (text == nullptr || *text == '\0') continue;
+    if (const auto wanted = parse_target_version(text)) {
+      report.add(Stage::kNode, Outcome::kWarning, fmt::format("kfd node {}", node.number),
+                 fmt::format("{}: taken for a gfx version {}", name, text));
+      return *wanted;
+    }
+    report.add(Stage::kConfig, Outcome::kWarning, name,
+               fmt::format("'{}' is no version like 9.0.6: ignored", text));
+    break;
+  }
+  const auto packed = static_cast<uint32_t>(node.property("gfx_target_version"));
+  return {packed / 10000, packed / 100 % 100, packed % 100};
+}
+
+// Versions that are meant for GPUs which are not there.
+void report_useless_versions(const KfdTopology& topology, DiscoveryReport& report) {
+  std::vector<std::string> numbers;
+  for (const KfdNode& node : topology.nodes) {
+    if (node.is_gpu()) numbers.push_back(std::to_string(node.number));
+  }
+  for (const char* const* variable = environ; variable != nullptr && *variable != nullptr; ++variable) {
+    const std::string_view entry = *variable;
+    const size_t equals = entry.find('=');
+    if (!entry.starts_with(kVersionOfNode) || equals + 1 >= entry.size()) continue;
+    const std::string_view name = entry.substr(0, equals);
+    const std::string_view number = name.substr(kVersionOfNode.size());
+    if (std::find(numbers.begin(), numbers.end(), number) != numbers.end()) continue;
+    report.add(Stage::kConfig, Outcome::kWarning, name,
+               numbers.empty() ? "there is no GPU: ignored"
+                               : fmt::format("no GPU is node {} (there are {}): ignored", in_quotes(number),
+                                             fmt::join(numbers, ", ")));
+  }
 }
 
 }  // namespace
@@ -171,6 +214,7 @@ std::vector<Node> Gpus::visible_nodes(DiscoveryReport& report) const {
                fmt::format("'{}' shows {} of {} GPUs", list, chosen.size(), nodes.size()));
     nodes = std::move(chosen);
   }
+  report_useless_versions(topology_, report);
   std::vector<Node> result;
   for (const KfdNode* node : nodes) {
     Node facts;
@@ -192,22 +236,7 @@ std::vector<Node> Gpus::visible_nodes(DiscoveryReport& report) const {
       }
       capability = wanted;
     }
-    const auto packed = static_cast<uint32_t>(node->property("gfx_target_version"));
-    TargetVersion version{packed / 10000, packed / 100 % 100, packed % 100};
-    const std::string one = fmt::format("HSA_OVERRIDE_GFX_VERSION_{}", node->number);
-    for (const char* name : {one.c_str(), "HSA_OVERRIDE_GFX_VERSION"}) {
-      const char* text = environment(name);
-      if (text == nullptr || *text == '\0') continue;
-      if (const auto wanted = parse_target_version(text)) {
-        version = *wanted;
-        report.add(Stage::kNode, Outcome::kWarning, fmt::format("kfd node {}", node->number),
-                   fmt::format("{}: taken for a gfx version {}", name, text));
-      } else {
-        report.add(Stage::kConfig, Outcome::kWarning, name,
-                   fmt::format("'{}' is no version like 9.0.6: ignored", text));
-      }
-      break;
-    }
+    const TargetVersion version = version_of(*node, report);
     facts.gfx_major = version.major;
     facts.gfx_minor = version.minor;
     facts.gfx_stepping = version.stepping;
