@@ -26,6 +26,17 @@ configure() {  # <source> <build>
   grep -q "hsa-runtime64_DIR:PATH=$prefix" "$2/CMakeCache.txt" || complain "another hsa-runtime64 was found than ours"
 }
 
+# Where another runtime's package is found, as where ROCr is installed and nothing says where Rigel is.
+refuses_another_runtime() {  # <source>
+  local package=$scratch/other/lib/cmake/hsa-runtime64 said
+  mkdir -p "$package"
+  : >"$package/hsa-runtime64-config.cmake"
+  echo 'set(PACKAGE_VERSION_COMPATIBLE TRUE)' >"$package/hsa-runtime64-config-version.cmake"
+  said=$(cmake -S "$1" -B "$scratch/with_other" -G Ninja -DCMAKE_PREFIX_PATH="$scratch/other" 2>&1 | tr -s ' \n' ' ') &&
+    complain "$1 is configured with another runtime"
+  expect "$said" 'is of another runtime than Rigel: -DCMAKE_PREFIX_PATH=<prefix> says where' "$1 with another runtime"
+}
+
 library_of() { ldd "$1" | sed -n 's/.*libhsa-runtime64\.so\.1 => \(.*\) (.*/\1/p'; }  # <program>
 
 case $what in
@@ -70,6 +81,7 @@ CMAKE
     done
     ;;
   backend)
+    refuses_another_runtime "$root/docs/samples/backend"
     configure "$root/docs/samples/backend" "$scratch/build"
     export LD_LIBRARY_PATH=$libdir
     info=$prefix/bin/rigel-info
@@ -87,6 +99,7 @@ CMAKE
   gfx11)
     [ -x "$build/bin/conformance_dispatch" ] && [ -f "$build/bin/conformance_gfx1030.hsaco" ] || skip "conformance_dispatch or its kernels are not built"
     cp -r "$root/docs/samples/gfx11" "$scratch/source"
+    refuses_another_runtime "$scratch/source"
     configure "$scratch/source" "$scratch/build"
     mkdir "$scratch/kernels"
     cp "$build/bin/conformance_gfx1030.hsaco" "$scratch/kernels/conformance_gfx1190.hsaco"
@@ -110,10 +123,12 @@ CMAKE
     expect "$(cat "$scratch/dispatch.log")" 'OK \] Dispatch.CopiesAVector/Gpu0' "a kernel"
     ;;
   samples)
+    refuses_another_runtime "$root/docs/samples/vector_copy"
     configure "$root/docs/samples/vector_copy" "$scratch/build"
     expect "$("$scratch/build/vector_copy" 100000)" 'the copy is right' "vector_copy"
     ;;
   tool)
+    refuses_another_runtime "$root/docs/samples/tool"
     configure "$root/docs/samples/tool" "$scratch/build"
     configure "$root/docs/samples/vector_copy" "$scratch/program"
     # Beside the configuration file.
