@@ -22,8 +22,10 @@ configure() { printf '{"config_version": "1.0", "driver": {"library": "libhsa_dr
 
 if [ -e "$libdir/hsa/drivers/libhsa_driver_vgpu.so" ]; then
   configure '{"gpus": ["gfx803", "gfx906"], "link": "xgm", "gpsu": ""}'
-  refused "options" '/c\.json .*/driver/config/gpus: should be a string but is array, did you mean "gfx803,gfx906"\?' \
+  refused "options" '^hsa: warn: module: .*/c\.json \(driver\): failed: /driver/config/gpus: should be a string but is array, did you mean "gfx803,gfx906"\?' \
     'HSA_STATUS_ERROR_INVALID_FILE' "HSA_PLUGIN_CONFIG=$work/c.json"
+  said=$(HSA_LOADER_DEBUG=none HSA_PLUGIN_CONFIG=$work/c.json "$info" --report 2>&1) && complain "a report, with options that are wrong"
+  expect_not "$said" 'driver/config' "the log is off"
   said=$(HSA_PLUGIN_CONFIG=$work/c.json "$info" 2>&1) || true
   expect "$said" "/driver/config/gpsu: unknown key, did you mean 'gpus'\?" "the other errors"
   expect "$said" "/driver/config/link: unknown link 'xgm', did you mean 'xgmi'\?" "the other errors"
