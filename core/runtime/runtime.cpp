@@ -15,6 +15,7 @@
 #include "core/executable/fork.hpp"
 #include "core/runtime/agent_copier.hpp"
 #include "core/runtime/caller_quirks.hpp"
+#include "core/runtime/memory_copier.hpp"
 #include "core/signal/handler_thread.hpp"
 #include "core/signal/shared_signals.hpp"
 #include "core/signal/signal_pool.hpp"
@@ -220,13 +221,17 @@ void Runtime::start_services() {
 }
 
 void Runtime::add_copiers() {
+  const auto make_stage = [this](size_t size) {
+    const auto stage = memory_.allocate_system(size);
+    return stage ? *stage : nullptr;
+  };
   for (const Agent& agent : machine_->agents()) {
-    if (!agent.backend().has_copy() || agent.is_cpu()) continue;
-    const auto make_stage = [this](size_t size) {
-      const auto stage = memory_.allocate_system(size);
-      return stage ? *stage : nullptr;
-    };
-    copies_->add_device(agent.handle(), std::make_unique<AgentCopier>(agent, memory_, make_stage));
+    if (agent.is_cpu()) continue;
+    if (agent.backend().has_copy()) {
+      copies_->add_device(agent.handle(), std::make_unique<AgentCopier>(agent, memory_, make_stage));
+    } else if (agent.backend().memory.copy != nullptr) {
+      copies_->add_device(agent.handle(), std::make_unique<MemoryCopier>(agent, memory_));
+    }
   }
 }
 

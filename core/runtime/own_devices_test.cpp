@@ -1,0 +1,197 @@
+// Devices that only their backend finds, through the public API: what a program can do with their memory, which
+// the host does not see, and what becomes of those that break the rules.
+#include <gtest/gtest.h>
+#include <hsa/hsa.h>
+#include <hsa/hsa_ext_amd.h>
+#include <hsa_rigel/hsa_ven_rigel_report.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "core/runtime/testing/test_machine.hpp"
+#include "loader/module/testing/manifests.hpp"
+
+namespace {
+
+using Bytes = std::vector<unsigned char>;
+using rigel::testing::coarse_pool;
+
+Bytes noise(size_t size) {
+  Bytes bytes(size);
+  uint32_t state = 1;
+  for (auto& byte : bytes) byte = static_cast<unsigned char>((state = state * 1664525 + 1013904223) >> 24);
+  return bytes;
+}
+
+/// The runtime with the test's backend, whose options are members of a JSON object.
+class OwnDevices : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = std::filesystem::temp_directory_path() / "rigel-own-XXXXXX";
+    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
+    folder_ = pattern;
+    ::setenv("HSA_ADD_BACKEND_MANIFESTS", folder_.c_str(), 1);
+  }
+  void TearDown() override {
+    if (running_) {
+      EXPECT_EQ(hsa_shut_down(), HSA_STATUS_SUCCESS);
+    }
+    ::unsetenv("HSA_ADD_BACKEND_MANIFESTS");
+    std::filesystem::remove_all(folder_);
+  }
+
+  void start(const std::string& options) {
+    std::ofstream(folder_ / "own.json") << rigel::manifest_text(
+        "own", RIGEL_OWN_BACKEND, R"(, "config": {)" + options + "}", R"({"bus": "own"})");
+    ASSERT_EQ(hsa_init(), HSA_STATUS_SUCCESS);
+    running_ = true;
+    hsa_iterate_agents(
+        [](hsa_agent_t agent, void* self) {
+          hsa_device_type_t type{};
+          hsa_agent_get_info(agent, HSA_AGENT_INFO_DEVICE, &type);
+          auto& test = *static_cast<OwnDevices*>(self);
+          (type == HSA_DEVICE_TYPE_CPU ? test.hosts : test.devices).push_back(agent);
+          return HSA_STATUS_SUCCESS;
+        },
+        this);
+    ASSERT_FALSE(hosts.empty());
+  }
+
+  static unsigned char* allocate(hsa_agent_t agent, size_t size) {
+    void* block = nullptr;
+    EXPECT_EQ(hsa_amd_memory_pool_allocate(coarse_pool(agent), size, 0, &block), HSA_STATUS_SUCCESS);
+    return static_cast<unsigned char*>(block);
+  }
+
+  static Bytes contents(const unsigned char* block, size_t size) {
+    Bytes bytes(size);
+    EXPECT_EQ(hsa_memory_copy(bytes.data(), block, size), HSA_STATUS_SUCCESS);
+    return bytes;
+  }
+
+  static hsa_amd_memory_pool_access_t access(hsa_agent_t agent, hsa_agent_t owner) {
+    hsa_amd_memory_pool_access_t value{};
+    EXPECT_EQ(hsa_amd_agent_memory_pool_get_info(agent, coarse_pool(owner),
+                                                 HSA_AMD_AGENT_MEMORY_POOL_INFO_ACCESS, &value),
+              HSA_STATUS_SUCCESS);
+    return value;
+  }
+
+  std::vector<hsa_agent_t> hosts, devices;
+
+ private:
+  std::filesystem::path folder_;
+  bool running_ = false;
+};
+
+TEST_F(OwnDevices, HaveTheirMemoryCopiedByTheirBackend) {
+  constexpr size_t kSize = (9 << 20) + 5;
+  start(R"("devices": 2)");
+  ASSERT_EQ(devices.size(), 2u);
+  const Bytes written = noise(kSize);
+  unsigned char* const first = allocate(devices[0], kSize);
+  unsigned char* const second = allocate(devices[0], kSize);
+  unsigned char* const elsewhere = allocate(devices[1], kSize);
+  ASSERT_EQ(hsa_memory_copy(first, written.data(), kSize), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(contents(first, kSize), written);
+  EXPECT_EQ(hsa_memory_copy(second, first, kSize), HSA_STATUS_SUCCESS) << "within the device";
+  EXPECT_EQ(contents(second, kSize), written);
+  EXPECT_EQ(hsa_memory_copy(elsewhere, second, kSize), HSA_STATUS_SUCCESS) << "to another";
+  EXPECT_EQ(contents(elsewhere, kSize), written);
+}
+
+TEST_F(OwnDevices, HaveTheirMemoryCopiedWhenSignalsSaySo) {
+  constexpr size_t kSize = 1 << 20;
+  start("");
+  ASSERT_EQ(devices.size(), 1u);
+  const Bytes written = noise(kSize);
+  Bytes back(kSize);
+  unsigned char* const block = allocate(devices[0], kSize);
+  hsa_signal_t go{}, there{}, done{};
+  for (hsa_signal_t* const signal : {&go, &there, &done})
+    ASSERT_EQ(hsa_signal_create(1, 0, nullptr, signal), HSA_STATUS_SUCCESS);
+  ASSERT_EQ(hsa_amd_memory_async_copy(block, devices[0], written.data(), hosts[0], kSize, 1, &go, there),
+            HSA_STATUS_SUCCESS);
+  ASSERT_EQ(hsa_amd_memory_async_copy(back.data(), hosts[0], block, devices[0], kSize, 1, &there, done),
+            HSA_STATUS_SUCCESS);
+  std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  EXPECT_EQ(hsa_signal_load_scacquire(there), 1);
+  hsa_signal_store_screlease(go, 0);
+  EXPECT_EQ(hsa_signal_wait_scacquire(done, HSA_SIGNAL_CONDITION_LT, 1, UINT64_MAX, HSA_WAIT_STATE_BLOCKED),
+            0);
+  EXPECT_EQ(back, written);
+  for (const hsa_signal_t signal : {go, there, done}) hsa_signal_destroy(signal);
+}
+
+TEST_F(OwnDevices, HaveTheirMemoryFilled) {
+  constexpr size_t kWords = 100'000;
+  start("");
+  ASSERT_EQ(devices.size(), 1u);
+  unsigned char* const block = allocate(devices[0], 4 * kWords);
+  ASSERT_EQ(hsa_amd_memory_fill(block, 0x07070707, kWords), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(hsa_amd_memory_fill(block + 4, 0x05050505, kWords - 2), HSA_STATUS_SUCCESS);
+  Bytes expected(4 * kWords, 5);
+  for (size_t i = 0; i < 4; ++i) expected[i] = expected[4 * kWords - 1 - i] = 7;
+  EXPECT_EQ(contents(block, 4 * kWords), expected);
+}
+
+TEST_F(OwnDevices, CopyBoxes) {
+  start("");
+  ASSERT_EQ(devices.size(), 1u);
+  constexpr size_t kWidth = 48, kHeight = 10, kDepth = 2, kTargetPitch = 128, kSourcePitch = 64;
+  constexpr size_t kTargetSlice = 16 * kTargetPitch, kSourceSlice = 12 * kSourcePitch;
+  Bytes from = noise(kDepth * kSourceSlice);
+  unsigned char* const block = allocate(devices[0], kDepth * kTargetSlice);
+  ASSERT_EQ(hsa_amd_memory_fill(block, 0, kDepth * kTargetSlice / 4), HSA_STATUS_SUCCESS);
+  const hsa_pitched_ptr_t target{block, kTargetPitch, kTargetSlice},
+      source{from.data(), kSourcePitch, kSourceSlice};
+  const hsa_dim3_t origin{0, 0, 0}, range{kWidth, kHeight, kDepth};
+  hsa_signal_t done{};
+  ASSERT_EQ(hsa_signal_create(1, 0, nullptr, &done), HSA_STATUS_SUCCESS);
+  ASSERT_EQ(hsa_amd_memory_async_copy_rect(&target, &origin, &source, &origin, &range, devices[0],
+                                           hsaHostToDevice, 0, nullptr, done),
+            HSA_STATUS_SUCCESS);
+  EXPECT_EQ(hsa_signal_wait_scacquire(done, HSA_SIGNAL_CONDITION_LT, 1, UINT64_MAX, HSA_WAIT_STATE_BLOCKED),
+            0);
+  hsa_signal_destroy(done);
+  Bytes expected(kDepth * kTargetSlice);
+  for (size_t z = 0; z < kDepth; ++z) {
+    for (size_t y = 0; y < kHeight; ++y)
+      std::copy_n(&from[z * kSourceSlice + y * kSourcePitch], kWidth,
+                  &expected[z * kTargetSlice + y * kTargetPitch]);
+  }
+  EXPECT_EQ(contents(block, expected.size()), expected);
+}
+
+TEST_F(OwnDevices, CopyHostMemoryTooAndOnlyWhatTheHostMayAccess) {
+  constexpr size_t kSize = 64 << 10;
+  start("");
+  ASSERT_EQ(devices.size(), 1u);
+  const Bytes written = noise(kSize);
+  Bytes back(kSize);
+  hsa_signal_t done{};
+  ASSERT_EQ(hsa_signal_create(1, 0, nullptr, &done), HSA_STATUS_SUCCESS);
+  ASSERT_EQ(
+      hsa_amd_memory_async_copy(back.data(), hosts[0], written.data(), devices[0], kSize, 0, nullptr, done),
+      HSA_STATUS_SUCCESS);
+  EXPECT_EQ(hsa_signal_wait_scacquire(done, HSA_SIGNAL_CONDITION_LT, 1, UINT64_MAX, HSA_WAIT_STATE_BLOCKED),
+            0);
+  EXPECT_EQ(back, written);
+  hsa_signal_destroy(done);
+
+  void* nobodys = nullptr;
+  ASSERT_EQ(hsa_amd_vmem_address_reserve(&nobodys, kSize, 0, 0), HSA_STATUS_SUCCESS);
+  unsigned char* const block = allocate(devices[0], kSize);
+  EXPECT_EQ(hsa_memory_copy(block, nobodys, kSize), HSA_STATUS_ERROR_INVALID_ALLOCATION);
+  EXPECT_EQ(hsa_memory_copy(nobodys, block, kSize), HSA_STATUS_ERROR_INVALID_ALLOCATION);
+  EXPECT_EQ(hsa_amd_vmem_address_free(nobodys, kSize), HSA_STATUS_SUCCESS);
+}
+
+}  // namespace

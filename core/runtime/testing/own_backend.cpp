@@ -1,0 +1,123 @@
+// A backend whose devices nobody else can find, with memory that the host cannot touch: where devices have it no
+// access is allowed, and `copy` goes to where its bytes are. Its options say how many devices there are and what is
+// wrong with them.
+#include <hsa_backend/hsa_backend.hpp>
+
+#include <sys/mman.h>
+
+#include <atomic>
+#include <cstring>
+#include <stdexcept>
+
+namespace {
+
+using hsabe::str;
+
+constexpr uint64_t kBytes = 64 << 20;
+
+struct Device {
+  const hsabe_host_t* host;
+  std::byte* window;  // as the device addresses its memory
+  std::byte* store;   // what is in it
+  std::atomic<uint64_t> used;
+};
+
+std::byte* map(int protection) {
+  return static_cast<std::byte*>(
+      ::mmap(nullptr, kBytes, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
+}
+
+void throw_if_told(const hsabe_host_t* host, std::string_view function) {
+  if (hsabe::view(host->config->get_string(host->self, str("throws"), str(""))) == function)
+    throw std::runtime_error("as it was told");
+}
+
+hsabe_status_t enumerate(const hsabe_host_t* host, const hsabe_node_sink_t* sink) {
+  throw_if_told(host, "enumerate");
+  for (uint32_t i = 0; i < host->config->get_integer(host->self, str("devices"), 1); ++i) {
+    hsabe_node_t node{};
+    node.struct_size = sizeof node;
+    node.bus = HSABE_BUS_OWN;
+    node.node_id = i;
+    node.name = str("own");
+    sink->add(sink->self, &node);
+  }
+  return HSA_STATUS_SUCCESS;
+}
+
+hsabe_status_t select(const hsabe_host_t* host, const hsabe_node_t* node, hsabe_caps_t* caps) {
+  static constexpr auto heap = [](uint32_t flags) {
+    return hsabe_heap_t{sizeof(hsabe_heap_t), HSABE_HEAP_LOCAL, HSABE_HEAP_COARSE_GRAINED | flags, kBytes, 0};
+  };
+  static constexpr hsabe_heap_t kHidden = heap(0), kVisible = heap(HSABE_HEAP_HOST_VISIBLE);
+  if (node->node_id == 0) throw_if_told(host, "select");
+  caps->name = str("own");
+  caps->device_type = HSA_DEVICE_TYPE_DSP;
+  caps->heaps = host->config->get_boolean(host->self, str("visible"), 0) != 0 ? &kVisible : &kHidden;
+  caps->heap_count = 1;
+  return HSA_STATUS_SUCCESS;
+}
+
+hsabe_status_t open(const hsabe_host_t* host, const hsabe_node_t* node, void** device) {
+  if (node->node_id == 0) throw_if_told(host, "open");
+  *device = new Device{host, map(PROT_NONE), map(PROT_READ | PROT_WRITE), 0};
+  return HSA_STATUS_SUCCESS;
+}
+
+void close(void* device) {
+  auto* const closed = static_cast<Device*>(device);
+  ::munmap(closed->window, kBytes);
+  ::munmap(closed->store, kBytes);
+  delete closed;
+}
+
+// Nothing is used twice: what is released stays as it is.
+hsabe_status_t allocate(void* device, uint32_t, uint64_t size, uint64_t alignment, uint64_t* address) {
+  auto& of = *static_cast<Device*>(device);
+  const uint64_t taken = size + alignment;
+  const uint64_t at = of.used.fetch_add(taken);
+  if (at + taken > kBytes)
+    return hsabe::fail(of.host, HSA_STATUS_ERROR_OUT_OF_RESOURCES, "no memory is left");
+  *address = (reinterpret_cast<uint64_t>(of.window) + at + alignment - 1) & ~(alignment - 1);
+  return HSA_STATUS_SUCCESS;
+}
+
+hsabe_status_t release(void*, uint32_t, uint64_t, uint64_t) {
+  return HSA_STATUS_SUCCESS;
+}
+
+hsabe_status_t copy(void* device, uint64_t destination, uint64_t source, uint64_t size) {
+  const auto& of = *static_cast<Device*>(device);
+  const auto bytes = [&](uint64_t address) {
+    const uint64_t offset = address - reinterpret_cast<uint64_t>(of.window);
+    return offset < kBytes ? of.store + offset : reinterpret_cast<std::byte*>(address);
+  };
+  std::memmove(bytes(destination), bytes(source), size);
+  return HSA_STATUS_SUCCESS;
+}
+
+constexpr hsabe_device_ops_t kDevice{
+    sizeof(hsabe_device_ops_t), enumerate, select, open, close, nullptr, nullptr, nullptr, nullptr};
+constexpr hsabe_memory_ops_t kMemory{sizeof(hsabe_memory_ops_t), allocate, release, copy};
+constexpr hsabe_backend_t kBackend{sizeof(hsabe_backend_t),
+                                   HSABE_ABI_MAJOR,
+                                   HSABE_ABI_MINOR,
+                                   str("own"),
+                                   str("1.0"),
+                                   str(""),
+                                   HSABE_SANITIZER,
+                                   0,
+                                   &kDevice,
+                                   nullptr,
+                                   nullptr,
+                                   &kMemory,
+                                   nullptr,
+                                   0,
+                                   nullptr,
+                                   nullptr};
+
+}  // namespace
+
+HSABE_EXPORT const hsabe_backend_t* hsa_backend_query_v1(uint32_t, uint32_t) {
+  return &kBackend;
+}
