@@ -83,6 +83,8 @@ hsa_amd_memory_pool_access_t Heap::access(const AgentDirectory& agents, const Ag
   if (agent.handle.handle == facts_.owner.handle) return HSA_AMD_MEMORY_POOL_ACCESS_ALLOWED_BY_DEFAULT;
   if (facts_.segment != HSA_AMD_SEGMENT_GLOBAL) return HSA_AMD_MEMORY_POOL_ACCESS_NEVER_ALLOWED;
   if (is_system() && agent.type == HSA_DEVICE_TYPE_CPU) return HSA_AMD_MEMORY_POOL_ACCESS_ALLOWED_BY_DEFAULT;
+  if (agent.type == HSA_DEVICE_TYPE_CPU && !facts_.host_accessible)
+    return HSA_AMD_MEMORY_POOL_ACCESS_NEVER_ALLOWED;
 
   const auto* owner = agents.find(facts_.owner);
   const LinkFacts* link = owner == nullptr ? nullptr : agents.link(agent.node, owner->facts.node);

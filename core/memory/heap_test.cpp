@@ -207,11 +207,9 @@ TEST_F(Heaps, ADevicesFineGrainedMemoryIsForItsHiveOnly) {
   const auto coarse = add_device_heap(kGpu0, HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_COARSE_GRAINED);
   const auto extended = add_device_heap(kGpu0, HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_EXTENDED_SCOPE_FINE_GRAINED);
   const auto fine = add_device_heap(kGpu0, HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_FINE_GRAINED);
-  for (const hsa_agent_t agent : {kGpu1, kCpu0}) {
-    EXPECT_EQ(access(agent, coarse), HSA_AMD_MEMORY_POOL_ACCESS_DISALLOWED_BY_DEFAULT);
-    EXPECT_EQ(access(agent, extended), HSA_AMD_MEMORY_POOL_ACCESS_DISALLOWED_BY_DEFAULT);
-    EXPECT_EQ(access(agent, fine), HSA_AMD_MEMORY_POOL_ACCESS_NEVER_ALLOWED);
-  }
+  EXPECT_EQ(access(kGpu1, coarse), HSA_AMD_MEMORY_POOL_ACCESS_DISALLOWED_BY_DEFAULT);
+  EXPECT_EQ(access(kGpu1, extended), HSA_AMD_MEMORY_POOL_ACCESS_DISALLOWED_BY_DEFAULT);
+  EXPECT_EQ(access(kGpu1, fine), HSA_AMD_MEMORY_POOL_ACCESS_NEVER_ALLOWED);
 
   MemoryManager hive;
   hive.agents().add({.handle = kGpu0, .type = HSA_DEVICE_TYPE_GPU, .node = 2, .hive = 7});
@@ -224,6 +222,17 @@ TEST_F(Heaps, ADevicesFineGrainedMemoryIsForItsHiveOnly) {
   const Heap& heap = hive.add_heap(facts, nullptr);
   EXPECT_EQ(heap.access(hive.agents(), hive.agents().find(kGpu1)->facts),
             HSA_AMD_MEMORY_POOL_ACCESS_DISALLOWED_BY_DEFAULT);
+}
+
+TEST_F(Heaps, ADevicesMemoryIsForCpuAgentsIfTheHostSeesIt) {
+  HeapFacts facts;
+  facts.global_flags = HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_COARSE_GRAINED;
+  facts.owner = kGpu0;
+  facts.location = HSA_AMD_MEMORY_POOL_LOCATION_GPU;
+  EXPECT_EQ(access(kCpu0, memory.add_heap(facts, nullptr).pool()),
+            HSA_AMD_MEMORY_POOL_ACCESS_DISALLOWED_BY_DEFAULT);
+  facts.host_accessible = false;
+  EXPECT_EQ(access(kCpu0, memory.add_heap(facts, nullptr).pool()), HSA_AMD_MEMORY_POOL_ACCESS_NEVER_ALLOWED);
 }
 
 TEST_F(Heaps, TheWayToAPoolIsReportedAsOneHop) {

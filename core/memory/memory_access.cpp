@@ -43,8 +43,8 @@ Status MemoryManager::agents_allow_access(uint32_t num_agents, const hsa_agent_t
     const auto* agent = agents_.find(agents[i]);
     if (agent == nullptr) return HSA_STATUS_ERROR_INVALID_AGENT;
     if (view->heap->access(agents_, agent->facts) == HSA_AMD_MEMORY_POOL_ACCESS_NEVER_ALLOWED) {
-      return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "an agent on node {} can never reach this pool",
-                  agent->facts.node);
+      return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "agent {:#x} can never reach this pool",
+                  agents[i].handle);
     }
     allowed.add(agent->index);
   }

@@ -28,7 +28,7 @@ class BackendMemoryProvider final : public MemoryProvider {
     agent_.backend().memory.release(agent_.device(), heap_, backing.cookie, backing.size);
   }
 
-  // What is shared with whom is up to the device: its memory is at one address for all who can reach it.
+  // Nobody is let in but the host, where it sees the memory, and then it always does.
   Status set_access(const Backing&, const AgentSet&) override { return HSA_STATUS_SUCCESS; }
 
  private:
@@ -63,6 +63,19 @@ HeapFacts facts_of(const Agent& agent, const hsabe_heap_t& heap) {
     facts.host_accessible = (heap.flags & HSABE_HEAP_HOST_VISIBLE) != 0;
   }
   return facts;
+}
+
+// Node numbers of a backend's own devices are the backend's affair: the topology's begin below, and end there.
+constexpr uint32_t kFirstOwnNode = 1u << 31;
+
+// A device that only its backend knows is a node by itself. Hosts reach it, where they see its memory, and are
+// reached; of other devices nobody says so.
+void connect_with_hosts(AgentDirectory& agents, uint32_t node) {
+  const LinkFacts way{.hops = 1, .info = {}};
+  agents.hosts().for_each([&](size_t index) {
+    agents.add_link(node, agents[index].node, way);
+    agents.add_link(agents[index].node, node, way);
+  });
 }
 
 }  // namespace
@@ -127,13 +140,16 @@ void Runtime::add_gpu_heaps(const Agent& agent) {
 void Runtime::add_heaps() {
   std::vector<HostNode> hosts;
   for (const Agent& agent : machine_->agents()) {
-    memory_.agents().add(
-        {agent.handle(), static_cast<hsa_device_type_t>(agent.caps().device_type), agent.node().node_id,
-         agent.node().bus == HSABE_BUS_KFD ? gpus()->find_node(agent.node().node_id)->property("hive_id")
-                                           : 0});
+    AgentFacts facts{agent.handle(), static_cast<hsa_device_type_t>(agent.caps().device_type),
+                     agent.node().node_id, 0};
     if (agent.node().bus == HSABE_BUS_KFD) {
-      gpus()->agents().add(memory_.agents().size() - 1, *gpus()->kfd().gpu_of_node(agent.node().node_id));
+      facts.hive = gpus()->find_node(facts.node)->property("hive_id");
+      gpus()->agents().add(memory_.agents().size(), *gpus()->kfd().gpu_of_node(facts.node));
+    } else if (agent.node().bus == HSABE_BUS_OWN) {
+      facts.node = kFirstOwnNode + static_cast<uint32_t>(memory_.agents().size());
+      connect_with_hosts(memory_.agents(), facts.node);
     }
+    memory_.agents().add(facts);
     if (agent.is_cpu()) {
       const auto size = agent.node().properties.find("memory_bytes");
       hosts.push_back({agent.handle(), agent.node().node_id,

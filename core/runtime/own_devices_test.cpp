@@ -170,6 +170,35 @@ TEST_F(OwnDevices, CopyBoxes) {
   EXPECT_EQ(contents(block, expected.size()), expected);
 }
 
+TEST_F(OwnDevices, ShareMemoryThatTheHostDoesNotSeeWithNobody) {
+  start(R"("devices": 2)");
+  ASSERT_EQ(devices.size(), 2u);
+  unsigned char* const block = allocate(devices[0], 4096);
+  EXPECT_EQ(access(devices[0], devices[0]), HSA_AMD_MEMORY_POOL_ACCESS_ALLOWED_BY_DEFAULT);
+  for (const hsa_agent_t other : {hosts[0], devices[1]}) {
+    EXPECT_EQ(access(other, devices[0]), HSA_AMD_MEMORY_POOL_ACCESS_NEVER_ALLOWED);
+    EXPECT_EQ(hsa_amd_agents_allow_access(1, &other, nullptr, block), HSA_STATUS_ERROR_INVALID_ARGUMENT);
+  }
+}
+
+TEST_F(OwnDevices, ShareWithTheHostWhatBothSee) {
+  start(R"("devices": 2, "visible": true)");
+  ASSERT_EQ(devices.size(), 2u);
+  EXPECT_EQ(access(hosts[0], devices[0]), HSA_AMD_MEMORY_POOL_ACCESS_DISALLOWED_BY_DEFAULT);
+  unsigned char* const theirs = allocate(devices[0], 4096);
+  EXPECT_EQ(hsa_amd_agents_allow_access(1, hosts.data(), nullptr, theirs), HSA_STATUS_SUCCESS);
+  unsigned char* const ours = allocate(hosts[0], 4096);
+  for (const hsa_agent_t device : devices) {
+    EXPECT_EQ(access(device, hosts[0]), HSA_AMD_MEMORY_POOL_ACCESS_DISALLOWED_BY_DEFAULT);
+    EXPECT_EQ(hsa_amd_agents_allow_access(1, &device, nullptr, ours), HSA_STATUS_SUCCESS);
+    hsa_agent_t nearest{};
+    EXPECT_EQ(
+        hsa_agent_get_info(device, static_cast<hsa_agent_info_t>(HSA_AMD_AGENT_INFO_NEAREST_CPU), &nearest),
+        HSA_STATUS_SUCCESS);
+    EXPECT_EQ(nearest.handle, hosts[0].handle);
+  }
+}
+
 TEST_F(OwnDevices, CopyHostMemoryTooAndOnlyWhatTheHostMayAccess) {
   constexpr size_t kSize = 64 << 10;
   start("");
