@@ -3,6 +3,8 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <exception>
+#include <new>
 #include <optional>
 #include <utility>
 
@@ -36,6 +38,22 @@ std::function<bool(ClockReading&)> clock_reader(const Kfd& kfd, const KfdGpu& gp
     reading.latest_ns = clocks->system_clock_counter;
     return true;
   };
+}
+
+// A call into a backend that may not keep to the rules yet: what it throws is a failure like others, unless memory has run
+// out, which is the whole runtime's.
+template <class Call>
+hsabe_status_t guarded(Call&& call) {
+  try {
+    return call();
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (const std::exception& problem) {
+    backend_report::keep(fmt::format("it throws: {}", problem.what()));
+  } catch (...) {
+    backend_report::keep("it throws");
+  }
+  return HSA_STATUS_ERROR;
 }
 
 // A failed call into a backend, in the words of the backend if it gave any.
@@ -151,7 +169,8 @@ void Discovery::find_own_devices() {
                                    static_cast<std::vector<Node>*>(self)->push_back(std::move(copy));
                                  }};
     support_.services.emplace_back(runtime_, backend->manifest.name, backend->options, 0);
-    const hsabe_status_t status = (*loaded)->device.enumerate(support_.services.back().host(), &sink);
+    const hsabe_status_t status =
+        guarded([&] { return (*loaded)->device.enumerate(support_.services.back().host(), &sink); });
     if (status != HSA_STATUS_SUCCESS) {
       report_.add(Stage::kNode, Outcome::kFailed, backend->manifest.name, explain("enumerate", status));
       continue;
@@ -194,7 +213,8 @@ bool Discovery::open_device(const Node& node, const Backend& backend, const Load
   const NodeView view(node);
   hsabe_caps_t caps{};
   caps.struct_size = sizeof caps;
-  const hsabe_status_t status = loaded.device.select(services.host(), view.get(), &caps);
+  const hsabe_status_t status =
+      guarded([&] { return loaded.device.select(services.host(), view.get(), &caps); });
   if (status != HSA_STATUS_SUCCESS) {
     report_.add(Stage::kSelected, Outcome::kFailed, subject, name + ": " + explain("select", status));
     return false;
@@ -216,7 +236,8 @@ bool Discovery::open_device(const Node& node, const Backend& backend, const Load
   auto isas = isas_of(*capabilities);
   Agent& agent = machine_->add_agent(node, loaded, *services.host(), std::move(*capabilities),
                                      std::move(isas), std::move(limits));
-  if (const Status opened = agent.open(); opened != HSA_STATUS_SUCCESS) {
+  if (const hsabe_status_t opened = guarded([&] { return hsabe_status_t{agent.open()}; });
+      opened != HSA_STATUS_SUCCESS) {
     report_.add(Stage::kDevice, Outcome::kFailed, subject, name + ": " + explain("open", opened));
     machine_->drop_last_agent();
     return false;

@@ -1,5 +1,6 @@
 // Devices that only their backend finds, through the public API: what a program can do with their memory, which
 // the host does not see, and what becomes of those that break the rules.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <hsa/hsa.h>
 #include <hsa/hsa_ext_amd.h>
@@ -40,9 +41,7 @@ class OwnDevices : public testing::Test {
     ::setenv("HSA_ADD_BACKEND_MANIFESTS", folder_.c_str(), 1);
   }
   void TearDown() override {
-    if (running_) {
-      EXPECT_EQ(hsa_shut_down(), HSA_STATUS_SUCCESS);
-    }
+    if (running_) stop();
     ::unsetenv("HSA_ADD_BACKEND_MANIFESTS");
     std::filesystem::remove_all(folder_);
   }
@@ -52,6 +51,8 @@ class OwnDevices : public testing::Test {
         "own", RIGEL_OWN_BACKEND, R"(, "config": {)" + options + "}", R"({"bus": "own"})");
     ASSERT_EQ(hsa_init(), HSA_STATUS_SUCCESS);
     running_ = true;
+    hosts.clear();
+    devices.clear();
     hsa_iterate_agents(
         [](hsa_agent_t agent, void* self) {
           hsa_device_type_t type{};
@@ -62,6 +63,11 @@ class OwnDevices : public testing::Test {
         },
         this);
     ASSERT_FALSE(hosts.empty());
+  }
+
+  void stop() {
+    running_ = false;
+    EXPECT_EQ(hsa_shut_down(), HSA_STATUS_SUCCESS);
   }
 
   static unsigned char* allocate(hsa_agent_t agent, size_t size) {
@@ -82,6 +88,20 @@ class OwnDevices : public testing::Test {
                                                  HSA_AMD_AGENT_MEMORY_POOL_INFO_ACCESS, &value),
               HSA_STATUS_SUCCESS);
     return value;
+  }
+
+  static std::string report() {
+    hsa_ven_rigel_report_1_pfn_t table{};
+    EXPECT_EQ(hsa_system_get_major_extension_table(HSA_EXTENSION_RIGEL_REPORT, 1, sizeof table, &table),
+              HSA_STATUS_SUCCESS);
+    std::string lines;
+    const auto take = [](const char* text, size_t, void* data) {
+      *static_cast<std::string*>(data) = text;
+      return HSA_STATUS_SUCCESS;
+    };
+    EXPECT_EQ(table.hsa_ven_rigel_discovery_report(HSA_VEN_RIGEL_REPORT_TEXT, take, &lines),
+              HSA_STATUS_SUCCESS);
+    return lines;
   }
 
   std::vector<hsa_agent_t> hosts, devices;
@@ -221,6 +241,16 @@ TEST_F(OwnDevices, CopyHostMemoryTooAndOnlyWhatTheHostMayAccess) {
   EXPECT_EQ(hsa_memory_copy(block, nobodys, kSize), HSA_STATUS_ERROR_INVALID_ALLOCATION);
   EXPECT_EQ(hsa_memory_copy(nobodys, block, kSize), HSA_STATUS_ERROR_INVALID_ALLOCATION);
   EXPECT_EQ(hsa_amd_vmem_address_free(nobodys, kSize), HSA_STATUS_SUCCESS);
+}
+
+TEST_F(OwnDevices, AreLeftOutIfTheirBackendThrows) {
+  for (const std::string function : {"enumerate", "select", "open"}) {
+    ASSERT_NO_FATAL_FAILURE(start(R"("devices": 2, "throws": ")" + function + '"'));
+    EXPECT_EQ(devices.size(), function == "enumerate" ? 0u : 1u) << function;
+    EXPECT_THAT(report(), testing::HasSubstr("own: " + function +
+                                             " failed with status 0x1000: it throws: as it was told"));
+    stop();
+  }
 }
 
 }  // namespace
