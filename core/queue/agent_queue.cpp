@@ -1,5 +1,6 @@
 // A queue whose packets a backend processes.
 #include <algorithm>
+#include <bit>
 #include <memory>
 #include <span>
 #include <thread>
@@ -19,6 +20,19 @@ struct DestroySignal {
   void operator()(Signal* signal) const noexcept { signal_pool::destroy(*signal); }
 };
 using OwnedSignal = std::unique_ptr<Signal, DestroySignal>;
+
+// What the runtime and programs could not do with a queue as its backend describes it; null: nothing.
+const char* fault_of(const hsabe_queue_info_t& info, uint64_t doorbell_signal, bool has_register) {
+  const auto* const queue = static_cast<const amd_queue_t*>(info.amd_queue);
+  if (info.queue == nullptr) return "the queue is null";
+  if (queue == nullptr) return "its amd_queue is null";
+  if (queue->hsa_queue.base_address == nullptr) return "its ring is null";
+  if (!std::has_single_bit(queue->hsa_queue.size)) return "its size is no power of two";
+  if (queue->hsa_queue.doorbell_signal.handle != doorbell_signal)
+    return "its doorbell_signal is not the one that was given";
+  if (has_register && info.doorbell == nullptr) return "its doorbell is null";
+  return nullptr;
+}
 
 class AgentQueue final : public Queue {
  public:
@@ -45,8 +59,14 @@ class AgentQueue final : public Queue {
       info_ = {};
       return backend_report::refused("no queue", status);
     }
+    const bool has_register = doorbell_->kind() != AMD_SIGNAL_KIND_USER;
+    if (const char* const fault = fault_of(info_, desc.doorbell_signal, has_register)) {
+      log_message(LogLevel::kError, LogTopic::kQueue, "backend {} makes a queue wrongly: {}",
+                  agent_.backend().name, fault);
+      return HSA_STATUS_ERROR;
+    }
     amd_queue_ = static_cast<amd_queue_t*>(info_.amd_queue);
-    if (doorbell_->kind() != AMD_SIGNAL_KIND_USER) {
+    if (has_register) {
       doorbell_->abi.hardware_doorbell_ptr = static_cast<volatile uint64_t*>(info_.doorbell);
       doorbell_->abi.queue_ptr = reinterpret_cast<amd_queue_v2_t*>(amd_queue_);
       if (info_.bell.ring != nullptr) doorbell_->call_doorbell(info_.bell.ring, info_.bell.context);

@@ -1,8 +1,10 @@
 // What the runtime does between a program's calls on a queue and those of the queue's backend, which here
 // refuses what it is told to and notes who is in it.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <functional>
 #include <thread>
 #include <vector>
 
@@ -18,6 +20,8 @@ std::atomic<int> inside, most_inside, destroyed;
 std::atomic<uint32_t> mask_in_force;
 std::atomic<hsabe_status_t> answer;
 amd_queue_t queue_memory;
+uint64_t ring, doorbell;
+std::function<void(hsabe_queue_info_t&)> mistake;
 
 // Long enough that another thread would be seen in it.
 hsabe_status_t be_inside() {
@@ -31,9 +35,16 @@ hsabe_status_t be_inside() {
 LoadedBackend backend() {
   LoadedBackend table;
   table.queue.struct_size = sizeof table.queue;
-  table.queue.create = [](void*, const hsabe_queue_desc_t*, hsabe_queue_info_t* info) -> hsabe_status_t {
+  table.name = "mistaken";
+  table.queue.create = [](void*, const hsabe_queue_desc_t* desc, hsabe_queue_info_t* info) -> hsabe_status_t {
     if (answer != HSA_STATUS_SUCCESS) return answer;
+    queue_memory.hsa_queue = {};
+    queue_memory.hsa_queue.base_address = &ring;
+    queue_memory.hsa_queue.size = desc->packets;
+    queue_memory.hsa_queue.doorbell_signal.handle = desc->doorbell_signal;
     info->queue = info->amd_queue = &queue_memory;
+    info->doorbell = &doorbell;
+    mistake(*info);
     return HSA_STATUS_SUCCESS;
   };
   table.queue.destroy = [](void*) { ++destroyed; };
@@ -48,12 +59,12 @@ LoadedBackend backend() {
   return table;
 }
 
-Capabilities capabilities() {
+Capabilities capabilities(uint32_t kind = HSABE_DOORBELL_SIGNAL) {
   Capabilities can;
   can.caps.features = HSABE_FEATURE_KERNEL_DISPATCH;
   can.caps.queue_types = 1u << HSA_QUEUE_TYPE_MULTI;
   can.caps.queue_min_size = can.caps.queue_max_size = 64;
-  can.caps.doorbell = HSABE_DOORBELL_SIGNAL;
+  can.caps.doorbell = kind;
   can.caps.compute_units = kUnits;
   return can;
 }
@@ -63,6 +74,7 @@ class AgentQueues : public ::testing::Test {
   AgentQueues() : agent_(Node{}, backend_, host_, capabilities(), {}) {
     inside = most_inside = destroyed = 0;
     answer = HSA_STATUS_SUCCESS;
+    mistake = [](hsabe_queue_info_t&) {};
   }
 
   Result<std::shared_ptr<Queue>> create() {
@@ -156,6 +168,33 @@ TEST_F(AgentQueues, KeepTheirMaskWhenAnotherIsRefused) {
   uint32_t told[2] = {};
   EXPECT_EQ((*queue)->get_cu_mask(kUnits, told), HSA_STATUS_SUCCESS);
   EXPECT_EQ(told[0], 1u);
+}
+
+TEST_F(AgentQueues, AreNotThereIfTheirBackendDescribesThemWrongly) {
+  const Agent with_register(Node{}, backend_, host_, capabilities(HSABE_DOORBELL_INDEX64), {});
+  const struct {
+    const char* what;
+    std::function<void(hsabe_queue_info_t&)> make;
+  } mistakes[] = {
+      {"the queue is null", [](hsabe_queue_info_t& info) { info.queue = nullptr; }},
+      {"its amd_queue is null", [](hsabe_queue_info_t& info) { info.amd_queue = nullptr; }},
+      {"its ring is null", [](hsabe_queue_info_t&) { queue_memory.hsa_queue.base_address = nullptr; }},
+      {"its size is no power of two", [](hsabe_queue_info_t&) { queue_memory.hsa_queue.size = 0; }},
+      {"its doorbell_signal is", [](hsabe_queue_info_t&) { queue_memory.hsa_queue.doorbell_signal = {0}; }},
+      {"its doorbell is null", [](hsabe_queue_info_t& info) { info.doorbell = nullptr; }}};
+  int made = 0;
+  for (const auto& [what, make] : mistakes) {
+    mistake = make;
+    ::testing::internal::CaptureStderr();
+    const auto queue = create_agent_queue(with_register, {.size = 64}, 1);
+    EXPECT_THAT(::testing::internal::GetCapturedStderr(),
+                ::testing::HasSubstr(std::string("backend mistaken makes a queue wrongly: ") + what));
+    ASSERT_FALSE(queue);
+    EXPECT_EQ(queue.error(), HSA_STATUS_ERROR);
+    made += std::string(what) == "the queue is null" ? 0 : 1;
+    EXPECT_EQ(destroyed, made) << what;
+  }
+  EXPECT_TRUE(create()) << "without a register there is none to name";
 }
 
 }  // namespace

@@ -35,6 +35,9 @@ LoadedBackend backend() {
       return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
     ++made;
     packets_of_last = desc->packets;
+    queue_memory.hsa_queue.base_address = &queue_memory;
+    queue_memory.hsa_queue.size = desc->packets;
+    queue_memory.hsa_queue.doorbell_signal.handle = desc->doorbell_signal;
     info->queue = info->amd_queue = &queue_memory;
     return HSA_STATUS_SUCCESS;
   };
