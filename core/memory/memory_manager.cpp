@@ -293,6 +293,17 @@ Status MemoryManager::deregister_deallocation_callback(void* ptr, hsa_amd_deallo
                                                               : HSA_STATUS_SUCCESS;
 }
 
+size_t MemoryManager::available(hsa_agent_t agent) const {
+  size_t bytes = 0;
+  for (const HeapSlot& slot : heaps_) {
+    if (slot.allocator == nullptr || slot.heap.facts().owner.handle != agent.handle) continue;
+    const auto footprint = slot.allocator->footprint();
+    const size_t used = footprint.mapped_bytes - footprint.reserved_bytes;
+    bytes += slot.heap.facts().size - std::min(slot.heap.facts().size, used);
+  }
+  return bytes;
+}
+
 Result<void*> MemoryManager::allocate_system(size_t size, uint32_t node) {
   const Heap* heap = nullptr;
   for (size_t i = 0; i < agents_.size(); ++i) {

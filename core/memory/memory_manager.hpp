@@ -211,6 +211,8 @@ class MemoryManager final : private VirtualMemory::HeapSource {
   Result<Reached> pin(hsa_agent_t agent, void* host_ptr, size_t size);
   /// The first visible heap of `agent` with all of `global_flags`, or null.
   const Heap* find_heap_of(hsa_agent_t agent, uint32_t global_flags) const noexcept;
+  /// Bytes of the agent's heaps that nothing has been allocated of.
+  size_t available(hsa_agent_t agent) const;
   /// Zeroed memory of the host that all agents reach, on a CPU agent's node if it is one; for memory_free.
   Result<void*> allocate_system(size_t size, uint32_t node = 0);
   /// Gives unused memory back to the system.

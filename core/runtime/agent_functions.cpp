@@ -8,22 +8,15 @@
 namespace rigel {
 namespace {
 
-uint64_t available_memory(const Agent& agent, Gpus* gpus) {
-  if (KfdGpu* gpu = gpus == nullptr ? nullptr : gpus->kfd().gpu_of_node(agent.node().node_id);
-      gpu != nullptr && !agent.is_cpu()) {
-    if (const auto available = gpus->kfd().available_memory(*gpu)) return *available;
-    const KfdNode* node = gpus->find_node(agent.node().node_id);  // an older kernel
-    return node == nullptr ? 0 : node->local_bytes();
-  }
+uint64_t available_memory(const Agent& agent, Gpus* gpus, const MemoryManager& memory) {
   if (agent.is_cpu()) {
     return static_cast<uint64_t>(::sysconf(_SC_AVPHYS_PAGES)) *
            static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
   }
-  uint64_t size = 0;
-  for (const hsabe_heap_t& heap : agent.heaps()) {
-    if (heap.kind == HSABE_HEAP_LOCAL) size += heap.size;
-  }
-  return size;
+  if (agent.node().bus != HSABE_BUS_KFD) return memory.available(agent.handle());
+  const KfdNode* node = gpus->find_node(agent.node().node_id);
+  const auto available = gpus->kfd().available_memory(*gpus->kfd().gpu_of_node(node->number));
+  return available ? *available : node->local_bytes();  // an older kernel
 }
 
 /// Makes the agent's queue for copies and fills work, by a fill of memory of its own.
@@ -61,7 +54,7 @@ Status Runtime::agent_get_info(hsa_agent_t handle, uint32_t attribute, void* val
   if (const AgentFacts* const host = memory_.agents().nearest_host(memory_.agents().find(handle)->facts.node))
     surroundings.nearest_cpu = host->handle;
   if (attribute == HSA_AMD_AGENT_INFO_MEMORY_AVAIL)
-    surroundings.memory_available = available_memory(*agent, gpus());
+    surroundings.memory_available = available_memory(*agent, gpus(), memory_);
   std::string product_name;
   if (agent->node().bus == HSABE_BUS_KFD) {
     const KfdNode* node = gpus()->find_node(agent->node().node_id);

@@ -243,6 +243,24 @@ TEST_F(OwnDevices, CopyHostMemoryTooAndOnlyWhatTheHostMayAccess) {
   EXPECT_EQ(hsa_amd_vmem_address_free(nobodys, kSize), HSA_STATUS_SUCCESS);
 }
 
+TEST_F(OwnDevices, SayHowMuchOfTheirMemoryIsLeft) {
+  constexpr uint64_t kAll = 64 << 20, kSize = 40 << 20;
+  start("");
+  ASSERT_EQ(devices.size(), 1u);
+  const auto left = [&] {
+    uint64_t bytes = 0;
+    EXPECT_EQ(hsa_agent_get_info(devices[0], static_cast<hsa_agent_info_t>(HSA_AMD_AGENT_INFO_MEMORY_AVAIL),
+                                 &bytes),
+              HSA_STATUS_SUCCESS);
+    return bytes;
+  };
+  EXPECT_EQ(left(), kAll);
+  unsigned char* const block = allocate(devices[0], kSize);
+  EXPECT_EQ(left(), kAll - kSize);
+  EXPECT_EQ(hsa_amd_memory_pool_free(block), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(left(), kAll);
+}
+
 TEST_F(OwnDevices, AreLeftOutIfTheirBackendThrows) {
   for (const std::string function : {"enumerate", "select", "open"}) {
     ASSERT_NO_FATAL_FAILURE(start(R"("devices": 2, "throws": ")" + function + '"'));
