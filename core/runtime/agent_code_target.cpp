@@ -12,10 +12,7 @@
 namespace rigel {
 
 struct AgentCodeTarget::Block {
-  void* host = nullptr;  // from a pool of the runtime's, or
-  uint64_t local = 0;    // from the device's own
-  uint64_t local_size = 0;
-  uint32_t heap = 0;
+  void* start = nullptr;  // of the allocation
   void* image = nullptr;  // the backend's, once loaded
 };
 
@@ -48,52 +45,28 @@ Result<CodeMemory> AgentCodeTarget::allocate(uint64_t size, uint64_t alignment) 
   auto block = std::make_unique<Block>();
   CodeMemory memory;
   memory.size = size;
-  Status status = HSA_STATUS_SUCCESS;
-  const auto& heaps = agent_.heaps();
-  const auto local = std::find_if(heaps.begin(), heaps.end(),
-                                  [](const hsabe_heap_t& heap) { return heap.kind == HSABE_HEAP_LOCAL; });
-  if (const Heap* pool = driver_pool(); pool != nullptr) {
-    status = allocate_pool(*pool, size, alignment, *block, memory);
-  } else if (local != heaps.end()) {
-    status = allocate_local(static_cast<uint32_t>(local - heaps.begin()), size, alignment, *block, memory);
-  } else {
-    status = allocate_host(size, alignment, *block, memory);
-  }
+  const Heap* const pool = own_pool();
+  const Status status = pool != nullptr ? allocate_pool(*pool, size, alignment, *block, memory)
+                                        : allocate_host(size, alignment, *block, memory);
   if (status != HSA_STATUS_SUCCESS) return error(status);
   memory.cookie = block.release();
   return memory;
 }
 
-Status AgentCodeTarget::allocate_local(uint32_t heap, uint64_t size, uint64_t alignment, Block& block,
-                                       CodeMemory& memory) {
-  const hsabe_heap_t& facts = agent_.heaps()[heap];
-  const uint64_t granule = facts.granule == 0 ? 4096 : facts.granule;
-  block.heap = heap;
-  block.local_size = (size + granule - 1) / granule * granule;
-  const hsabe_status_t status = agent_.backend().memory.allocate(agent_.device(), heap, block.local_size,
-                                                                 std::max(alignment, granule), &block.local);
-  if (status != HSA_STATUS_SUCCESS) return backend_report::refused("no memory for code", status);
-  memory.device_address = block.local;
-  if (facts.flags & HSABE_HEAP_HOST_VISIBLE) memory.host_address = reinterpret_cast<std::byte*>(block.local);
-  return HSA_STATUS_SUCCESS;
-}
-
-// A GPU of amdkfd runs code from its own memory, which the runtime allocates. Null for other devices, and
-// where there is none.
-const Heap* AgentCodeTarget::driver_pool() const {
-  if (agent_.node().bus != HSABE_BUS_KFD) return nullptr;
-  return runtime_.memory().find_heap_of(agent_.handle(), HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_COARSE_GRAINED);
+// A device with memory of its own runs code from there. Null: it has none, or is a CPU agent.
+const Heap* AgentCodeTarget::own_pool() const {
+  return agent_.is_cpu() ? nullptr : runtime_.memory().find_heap_of(agent_.handle(), 0);
 }
 
 Status AgentCodeTarget::allocate_pool(const Heap& pool, uint64_t size, uint64_t alignment, Block& block,
                                       CodeMemory& memory) {
   const uint64_t granule = pool.facts().granule;
   const uint64_t slack = alignment > granule ? alignment - granule : 0;
-  const Status status = runtime_.memory().memory_pool_allocate(pool.pool(), size + slack, 0, &block.host);
+  const Status status = runtime_.memory().memory_pool_allocate(pool.pool(), size + slack, 0, &block.start);
   if (status != HSA_STATUS_SUCCESS) return status;
   // The host does not write it even where it could: its stores to a device's memory may still be on their way when
   // instructions are fetched. The device copies what the host has made elsewhere.
-  memory.device_address = (reinterpret_cast<uint64_t>(block.host) + slack) & ~(alignment - 1);
+  memory.device_address = (reinterpret_cast<uint64_t>(block.start) + slack) & ~(alignment - 1);
   return HSA_STATUS_SUCCESS;
 }
 
@@ -102,7 +75,7 @@ Status AgentCodeTarget::allocate_host(uint64_t size, uint64_t alignment, Block& 
   const uint64_t slack = alignment > kPage ? alignment - kPage : 0;
   const auto allocated = runtime_.memory().allocate_system(size + slack, agent_.node().node_id);
   if (!allocated) return allocated.error();
-  block.host = *allocated;
+  block.start = *allocated;
   memory.device_address = (reinterpret_cast<uint64_t>(*allocated) + slack) & ~(alignment - 1);
   memory.host_address = reinterpret_cast<std::byte*>(memory.device_address);
   return HSA_STATUS_SUCCESS;
@@ -111,11 +84,7 @@ Status AgentCodeTarget::allocate_host(uint64_t size, uint64_t alignment, Block& 
 void AgentCodeTarget::release(const CodeMemory& memory) noexcept {
   const std::unique_ptr<Block> block(static_cast<Block*>(memory.cookie));
   if (block->image != nullptr) agent_.backend().code.unload(agent_.device(), block->image);
-  if (block->host != nullptr) {
-    runtime_.memory().memory_free(block->host);
-  } else {
-    agent_.backend().memory.release(agent_.device(), block->heap, block->local, block->local_size);
-  }
+  runtime_.memory().memory_free(block->start);
 }
 
 std::optional<uint64_t> AgentCodeTarget::resolve(std::string_view name) {
@@ -147,16 +116,10 @@ Status AgentCodeTarget::describe_kernel(std::span<const std::byte> descriptor, C
 }
 
 Status AgentCodeTarget::finish(CodeMemory& memory, const FinishedCode& code) {
-  if (memory.host_address == nullptr && driver_pool() != nullptr) {
+  if (memory.host_address == nullptr) {
     const Status copied = runtime_.copies().memory_copy(reinterpret_cast<void*>(memory.device_address),
                                                         code.contents.data(), code.contents.size());
     if (copied != HSA_STATUS_SUCCESS) return copied;
-  } else if (memory.host_address == nullptr) {
-    const hsabe_status_t copied =
-        agent_.backend().memory.copy(agent_.device(), memory.device_address,
-                                     reinterpret_cast<uint64_t>(code.contents.data()), code.contents.size());
-    if (copied != HSA_STATUS_SUCCESS)
-      return backend_report::refused("code cannot be copied to the device", copied);
   }
   std::vector<hsabe_segment_part_t> parts;
   parts.reserve(2 * code.segments.size());

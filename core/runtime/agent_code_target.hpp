@@ -30,8 +30,7 @@ class AgentCodeTarget final : public CodeTarget {
  private:
   struct Block;  // what CodeMemory::cookie points to
 
-  Status allocate_local(uint32_t heap, uint64_t size, uint64_t alignment, Block& block, CodeMemory& memory);
-  const Heap* driver_pool() const;
+  const Heap* own_pool() const;
   Status allocate_pool(const Heap& pool, uint64_t size, uint64_t alignment, Block& block, CodeMemory& memory);
   Status allocate_host(uint64_t size, uint64_t alignment, Block& block, CodeMemory& memory);
 

@@ -1,5 +1,6 @@
 // Devices that only their backend finds, through the public API: what a program can do with their memory, which
 // the host does not see, and what becomes of those that break the rules.
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <hsa/hsa.h>
@@ -102,6 +103,16 @@ class OwnDevices : public testing::Test {
     EXPECT_EQ(table.hsa_ven_rigel_discovery_report(HSA_VEN_RIGEL_REPORT_TEXT, take, &lines),
               HSA_STATUS_SUCCESS);
     return lines;
+  }
+
+  static constexpr uint64_t kAll = 64 << 20;  // bytes of a device
+
+  static uint64_t left(hsa_agent_t device) {
+    uint64_t bytes = 0;
+    EXPECT_EQ(
+        hsa_agent_get_info(device, static_cast<hsa_agent_info_t>(HSA_AMD_AGENT_INFO_MEMORY_AVAIL), &bytes),
+        HSA_STATUS_SUCCESS);
+    return bytes;
   }
 
   std::vector<hsa_agent_t> hosts, devices;
@@ -244,21 +255,37 @@ TEST_F(OwnDevices, CopyHostMemoryTooAndOnlyWhatTheHostMayAccess) {
 }
 
 TEST_F(OwnDevices, SayHowMuchOfTheirMemoryIsLeft) {
-  constexpr uint64_t kAll = 64 << 20, kSize = 40 << 20;
+  constexpr uint64_t kSize = 40 << 20;
   start("");
   ASSERT_EQ(devices.size(), 1u);
-  const auto left = [&] {
-    uint64_t bytes = 0;
-    EXPECT_EQ(hsa_agent_get_info(devices[0], static_cast<hsa_agent_info_t>(HSA_AMD_AGENT_INFO_MEMORY_AVAIL),
-                                 &bytes),
-              HSA_STATUS_SUCCESS);
-    return bytes;
-  };
-  EXPECT_EQ(left(), kAll);
+  EXPECT_EQ(left(devices[0]), kAll);
   unsigned char* const block = allocate(devices[0], kSize);
-  EXPECT_EQ(left(), kAll - kSize);
+  EXPECT_EQ(left(devices[0]), kAll - kSize);
   EXPECT_EQ(hsa_amd_memory_pool_free(block), HSA_STATUS_SUCCESS);
-  EXPECT_EQ(left(), kAll);
+  EXPECT_EQ(left(devices[0]), kAll);
+}
+
+TEST_F(OwnDevices, HaveCodeInTheirMemoryAsProgramsHaveData) {
+  for (const char* const options : {R"("kernels": true)", R"("kernels": true, "visible": true)"}) {
+    ASSERT_NO_FATAL_FAILURE(start(options));
+    ASSERT_EQ(devices.size(), 1u);
+    const int file = ::open(RIGEL_TEST_KERNELS, O_RDONLY | O_CLOEXEC);
+    ASSERT_GE(file, 0);
+    hsa_code_object_reader_t reader{};
+    hsa_executable_t executable{};
+    ASSERT_EQ(hsa_code_object_reader_create_from_file(file, &reader), HSA_STATUS_SUCCESS);
+    ASSERT_EQ(hsa_executable_create_alt(HSA_PROFILE_FULL, HSA_DEFAULT_FLOAT_ROUNDING_MODE_DEFAULT, nullptr,
+                                        &executable),
+              HSA_STATUS_SUCCESS);
+    EXPECT_EQ(hsa_executable_load_agent_code_object(executable, devices[0], reader, nullptr, nullptr),
+              HSA_STATUS_SUCCESS);
+    EXPECT_LT(left(devices[0]), kAll);
+    EXPECT_EQ(hsa_executable_destroy(executable), HSA_STATUS_SUCCESS);
+    EXPECT_EQ(left(devices[0]), kAll);
+    EXPECT_EQ(hsa_code_object_reader_destroy(reader), HSA_STATUS_SUCCESS);
+    ::close(file);
+    stop();
+  }
 }
 
 TEST_F(OwnDevices, AreLeftOutIfTheirBackendThrows) {

@@ -1,6 +1,6 @@
 // A backend whose devices nobody else can find, with memory that the host cannot touch: where devices have it no
-// access is allowed, and `copy` goes to where its bytes are. Its options say how many devices there are and what is
-// wrong with them.
+// access is allowed, and `copy` goes to where its bytes are. Its options say how many `devices` there are, that they
+// say the host sees their memory (`visible`), that they take `kernels`, and which function `throws`.
 #include <hsa_backend/hsa_backend.hpp>
 
 #include <sys/mman.h>
@@ -45,6 +45,22 @@ hsabe_status_t enumerate(const hsabe_host_t* host, const hsabe_node_sink_t* sink
   return HSA_STATUS_SUCCESS;
 }
 
+// Kernels are loaded and never run: there are no queues for them.
+void claim_kernels(hsabe_caps_t& caps) {
+  static constexpr hsabe_str_t kIsa = str("x86_64-unknown-linux-gnu--x86-64");
+  caps.features = HSABE_FEATURE_KERNEL_DISPATCH;
+  caps.profile = HSA_PROFILE_FULL;
+  caps.isa_names = &kIsa;
+  caps.isa_count = 1;
+  caps.wavefront_size = 1;
+  caps.doorbell = HSABE_DOORBELL_SIGNAL;
+  caps.queues_max = caps.queue_min_size = caps.queue_max_size = 1;
+  caps.queue_types = 1u << HSA_QUEUE_TYPE_MULTI;
+  caps.workgroup_max_size = caps.workgroup_max_dim[0] = caps.workgroup_max_dim[1] =
+      caps.workgroup_max_dim[2] = 1;
+  caps.grid_max_size = caps.grid_max_dim[0] = caps.grid_max_dim[1] = caps.grid_max_dim[2] = 1;
+}
+
 hsabe_status_t select(const hsabe_host_t* host, const hsabe_node_t* node, hsabe_caps_t* caps) {
   static constexpr auto heap = [](uint32_t flags) {
     return hsabe_heap_t{sizeof(hsabe_heap_t), HSABE_HEAP_LOCAL, HSABE_HEAP_COARSE_GRAINED | flags, kBytes, 0};
@@ -55,6 +71,7 @@ hsabe_status_t select(const hsabe_host_t* host, const hsabe_node_t* node, hsabe_
   caps->device_type = HSA_DEVICE_TYPE_DSP;
   caps->heaps = host->config->get_boolean(host->self, str("visible"), 0) != 0 ? &kVisible : &kHidden;
   caps->heap_count = 1;
+  if (host->config->get_boolean(host->self, str("kernels"), 0) != 0) claim_kernels(*caps);
   return HSA_STATUS_SUCCESS;
 }
 
@@ -96,8 +113,47 @@ hsabe_status_t copy(void* device, uint64_t destination, uint64_t source, uint64_
   return HSA_STATUS_SUCCESS;
 }
 
+hsabe_status_t create(void*, const hsabe_queue_desc_t*, hsabe_queue_info_t*) {
+  return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
+}
+void destroy(void*) {}
+hsabe_status_t inactivate(void*) {
+  return HSA_STATUS_SUCCESS;
+}
+
+uint32_t accepts(void*, const hsabe_code_target_t*) {
+  return 1;
+}
+
+hsabe_status_t resolve(void*, hsabe_str_t, uint64_t* address) {
+  *address = 1;
+  return HSA_STATUS_SUCCESS;
+}
+
+// The device has to have been given the bytes by now.
+hsabe_status_t load(void* device, const hsabe_segment_t* segment, const hsabe_code_symbol_t*, uint64_t,
+                    void** image) {
+  const auto& of = *static_cast<Device*>(device);
+  *image = device;
+  const uint64_t offset = segment->device_address - reinterpret_cast<uint64_t>(of.window);
+  if (offset >= kBytes)
+    return hsabe::fail(of.host, HSA_STATUS_ERROR, "the code is not in the device's memory");
+  if (std::memcmp(of.store + offset, segment->host_address, segment->size) != 0)
+    return hsabe::fail(of.host, HSA_STATUS_ERROR, "the code is not there yet");
+  return HSA_STATUS_SUCCESS;
+}
+
+void unload(void*, void*) {}
+
+hsabe_status_t describe_kernel(void*, const void*, hsabe_kernel_info_t*) {
+  return HSA_STATUS_SUCCESS;
+}
+
 constexpr hsabe_device_ops_t kDevice{
     sizeof(hsabe_device_ops_t), enumerate, select, open, close, nullptr, nullptr, nullptr, nullptr};
+constexpr hsabe_queue_ops_t kQueue{
+    sizeof(hsabe_queue_ops_t), create, destroy, inactivate, nullptr, nullptr, nullptr};
+constexpr hsabe_code_ops_t kCode{sizeof(hsabe_code_ops_t), accepts, resolve, load, unload, describe_kernel};
 constexpr hsabe_memory_ops_t kMemory{sizeof(hsabe_memory_ops_t), allocate, release, copy};
 constexpr hsabe_backend_t kBackend{sizeof(hsabe_backend_t),
                                    HSABE_ABI_MAJOR,
@@ -108,8 +164,8 @@ constexpr hsabe_backend_t kBackend{sizeof(hsabe_backend_t),
                                    HSABE_SANITIZER,
                                    0,
                                    &kDevice,
-                                   nullptr,
-                                   nullptr,
+                                   &kQueue,
+                                   &kCode,
                                    &kMemory,
                                    nullptr,
                                    0,
