@@ -21,10 +21,15 @@ T& args(const IoctlCall& call) {
 // exporter says of it, which is handed to importers as it is: thunks of today put HsaMemFlags there, earlier ones KFD_MEM_.
 struct ShareHandle {
   uint32_t pid, fd;
-  uint32_t nonce;  // its lower half
   uint32_t flags;
+  uint32_t seal;  // the lower half of the file's nonce, made so that with other flags it is no file's
 };
 static_assert(sizeof(ShareHandle) == 16);
+
+/// Of a nonce, and the nonce of it.
+uint32_t sealed(uint32_t word, uint32_t flags) {
+  return word ^ flags * 0x9e3779b1u;
+}
 
 // An import: its VRAM belongs to whoever made it, and where that GPU is not here, to the one that asks.
 Buffer imported_buffer(std::shared_ptr<MemoryObject> object, uint64_t va, const GpuContext& gpu) {
@@ -87,8 +92,9 @@ Errno KfdIoctls::ipc_export(Process& process, const IoctlCall& call) {
   const Buffer* const buffer = process.find_buffer(a.handle);
   if (buffer == nullptr || process.gpu_by_id(a.gpu_id) == nullptr) return EINVAL;
   if (buffer->object->fd() < 0 || buffer->object->kind() > MemoryObject::Kind::kGtt) return EINVAL;
-  const ShareHandle handle{static_cast<uint32_t>(getpid()), static_cast<uint32_t>(buffer->object->fd()),
-                           static_cast<uint32_t>(buffer->object->nonce()), a.flags};
+  const MemoryObject& object = *buffer->object;
+  const ShareHandle handle{static_cast<uint32_t>(getpid()), static_cast<uint32_t>(object.fd()), a.flags,
+                           sealed(static_cast<uint32_t>(object.nonce()), a.flags)};
   std::copy_n(reinterpret_cast<const uint32_t*>(&handle), 4, a.share_handle);
   return 0;
 }
@@ -100,10 +106,11 @@ Errno KfdIoctls::ipc_import(Process& process, const IoctlCall& call) {
   const MutexLock lock(process.memory_mutex_);
   GpuContext* const gpu = process.gpu_by_id(a.gpu_id);
   if (gpu == nullptr || !gpu->acquired()) return EINVAL;
-  const auto file = MemoryObject::open_of_process(handle.pid, handle.fd, handle.nonce);
+  const uint32_t nonce = sealed(handle.seal, handle.flags);
+  const auto file = MemoryObject::open_of_process(handle.pid, handle.fd, nonce);
   if (!file) return file.error();
   auto object = MemoryObject::import(file->get());
-  if (!object || static_cast<uint32_t>((*object)->nonce()) != handle.nonce) return EINVAL;
+  if (!object || static_cast<uint32_t>((*object)->nonce()) != nonce) return EINVAL;
   a.flags = handle.flags;
   const Buffer& added = process.add_buffer(imported_buffer(std::move(*object), a.va_addr, *gpu));
   a.mmap_offset = added.mmap_offset;

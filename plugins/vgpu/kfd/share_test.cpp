@@ -72,8 +72,11 @@ int child(int socket) {
   if (t.call(KFD_NR_IPC_IMPORT_HANDLE, ipc) != 0 || t.map(ipc.handle) != 0) return 14;
   if (ipc.flags != kExportersFlags) return 17;
   if (std::memcmp(t.look(kVa + 0x100000, 6, Access::kRead).host, "child", 6) != 0) return 15;
-  ipc.share_handle[2] ^= 1;
-  if (t.call(KFD_NR_IPC_IMPORT_HANDLE, ipc) != -EINVAL) return 16;
+  for (uint32_t& word : ipc.share_handle) {
+    word ^= 1;
+    if (t.call(KFD_NR_IPC_IMPORT_HANDLE, ipc) != -EINVAL) return 16;
+    word ^= 1;
+  }
   return 0;
 }
 
