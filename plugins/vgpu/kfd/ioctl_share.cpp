@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <utility>
 
 #include "api/support/mutex.hpp"
 #include "hsa_plugin/kfd_abi.h"
@@ -26,7 +27,7 @@ struct ShareHandle {
 };
 static_assert(sizeof(ShareHandle) == 16);
 
-/// Of a nonce, and the nonce of it.
+/// Half a nonce sealed with the flags; its own inverse.
 uint32_t sealed(uint32_t word, uint32_t flags) {
   return word ^ flags * 0x9e3779b1u;
 }
@@ -51,10 +52,12 @@ Errno KfdIoctls::get_dmabuf_info(Process& process, const IoctlCall& call) {
   a.size = description->bytes;
   a.gpu_id = process.gpu_by_id(description->gpu_id) != nullptr ? description->gpu_id : 0;
   a.flags = description->flags & (KFD_MEM_KINDS | KFD_MEM_PUBLIC);
+  if (a.metadata_ptr == 0) return 0;
   const std::vector<std::byte> metadata = process.metadata().find(description->nonce).bytes;
-  if (a.metadata_ptr != 0 && a.metadata_size < metadata.size()) return EINVAL;
-  a.metadata_size = static_cast<uint32_t>(metadata.size());
-  return a.metadata_ptr != 0 ? copy_to_program(a.metadata_ptr, metadata.data(), metadata.size()) : 0;
+  // Who has too little room learns how much is wanted.
+  const uint32_t room = std::exchange(a.metadata_size, static_cast<uint32_t>(metadata.size()));
+  if (room < metadata.size()) return EINVAL;
+  return metadata.empty() ? 0 : copy_to_program(a.metadata_ptr, metadata.data(), metadata.size());
 }
 
 Errno KfdIoctls::import_dmabuf(Process& process, const IoctlCall& call) {

@@ -302,7 +302,7 @@ struct DrmIoctls {
       a.data.flags = now.flags;
       a.data.tiling_info = now.tiling;
       a.data.data_size_bytes = static_cast<uint32_t>(now.bytes.size());
-      std::memcpy(a.data.data, now.bytes.data(), now.bytes.size());
+      std::copy(now.bytes.begin(), now.bytes.end(), reinterpret_cast<std::byte*>(a.data.data));
       return 0;
     }
     if (a.op != AMDGPU_GEM_METADATA_OP_SET_METADATA) return EINVAL;

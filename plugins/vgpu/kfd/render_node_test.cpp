@@ -334,6 +334,9 @@ TEST_F(RenderNodeOf, WhatIsSaidOfABufferIsReadByEveryDescriptorOfIt) {
   ASSERT_EQ(drm(DRM_AMDGPU_GEM_CREATE, create), 0);
   drm_amdgpu_gem_metadata said{};
   said.handle = create.out.handle;
+  said.op = AMDGPU_GEM_METADATA_OP_GET_METADATA;
+  ASSERT_EQ(drm(DRM_AMDGPU_GEM_METADATA, said), 0);
+  EXPECT_EQ(said.data.data_size_bytes, 0u);
   said.op = AMDGPU_GEM_METADATA_OP_SET_METADATA;
   said.data.flags = 5;
   said.data.tiling_info = 9;
@@ -347,10 +350,11 @@ TEST_F(RenderNodeOf, WhatIsSaidOfABufferIsReadByEveryDescriptorOfIt) {
   kfd_get_dmabuf_info info{};
   info.dmabuf_fd = static_cast<uint32_t>(exported.fd);
   ASSERT_EQ(t.call(KFD_NR_GET_DMABUF_INFO, info), 0);
-  EXPECT_EQ(info.metadata_size, 26u) << "nothing is copied without a place for it";
+  EXPECT_EQ(info.metadata_size, 0u) << "nothing is said without a place for it";
   info.metadata_ptr = reinterpret_cast<uint64_t>(text);
   info.metadata_size = 25;
   EXPECT_EQ(t.call(KFD_NR_GET_DMABUF_INFO, info), -EINVAL);
+  EXPECT_EQ(info.metadata_size, 26u) << "how much is wanted";
   info.metadata_size = sizeof text;
   ASSERT_EQ(t.call(KFD_NR_GET_DMABUF_INFO, info), 0);
   EXPECT_EQ(info.metadata_size, 26u);
