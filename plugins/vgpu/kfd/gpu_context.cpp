@@ -6,6 +6,7 @@
 #include <ctime>
 
 #include "api/support/mutex.hpp"
+#include "api/support/undo.hpp"
 #include "plugins/vgpu/cp/host_fault.hpp"
 #include "plugins/vgpu/kfd/doorbell_watch.hpp"
 #include "plugins/vgpu/kfd/process.hpp"
@@ -116,8 +117,9 @@ void GpuContext::flush_translations() noexcept {
 }
 
 void GpuContext::unmap(uint64_t va, uint64_t bytes) {
+  // Also where the table wants memory for a part of a large page and there is none: a part may have gone.
+  const Undo flush([this] { flush_translations(); });
   table_.unmap(va, bytes);
-  flush_translations();
 }
 
 void GpuContext::remap(uint64_t va, uint64_t bytes, std::byte* host, PageTable::Rights rights) {

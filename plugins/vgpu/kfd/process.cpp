@@ -357,9 +357,17 @@ Process::DoorbellMappings Process::doorbells_unmapped(void* address, uint64_t by
 }
 
 void Process::before_munmap(void* address, uint64_t bytes) {
-  doorbells_unmapped(address, bytes);
-  const uint64_t begin = reinterpret_cast<uint64_t>(address);
-  const uint64_t end = begin + bytes;
+  const DoorbellMappings gone = doorbells_unmapped(address, bytes);
+  try {
+    const uint64_t begin = reinterpret_cast<uint64_t>(address);
+    take_from_gpus(begin, begin + bytes);
+  } catch (const std::bad_alloc&) {  // the program keeps what it has mapped
+    for (const DoorbellMapping& mapping : gone) doorbells_mapped(mapping);
+    throw;
+  }
+}
+
+void Process::take_from_gpus(uint64_t begin, uint64_t end) {
   // Memory of the program that GPUs were given: what the kernel's notifier does. A GPU that still uses it
   // faults.
   const MutexLock lock(memory_mutex_);

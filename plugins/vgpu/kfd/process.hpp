@@ -183,6 +183,8 @@ class Process {
   Buffer* buffer_at(const GpuContext& gpu, uint64_t va, uint64_t bytes) RIGEL_REQUIRES(memory_mutex_);
   /// Gives it a handle, and an mmap offset if it is memory of the driver's. All of the books have it afterwards, or none.
   const Buffer& add_buffer(Buffer buffer) RIGEL_REQUIRES(memory_mutex_);
+  /// Before the program's memory in [begin, end) goes.
+  void take_from_gpus(uint64_t begin, uint64_t end);
   /// Forgets the shared virtual memory in a range of pages. Under the memory lock.
   void forget_shared(uint64_t first_page, uint64_t end_page);
   /// The same where the program can read nothing any more, before something else is put there. The C library gives memory

@@ -312,7 +312,8 @@ int System::mmap(void* address, uint64_t bytes, int protection, int flags, int f
 }
 
 int System::munmap(void* address, uint64_t bytes) {
-  // What is refused takes nothing away. The kernel, too, may need memory to take a part of a mapping away.
+  // The kernel, too, may need memory to take a part of a mapping away. Of what is refused the program has all, and of its own
+  // memory a GPU may have lost some.
   try {
     if (is_range(address, bytes) && !abandoned_.load(std::memory_order_acquire))
       process_.before_munmap(address, bytes);
