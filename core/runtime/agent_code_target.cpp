@@ -64,9 +64,11 @@ Status AgentCodeTarget::allocate_pool(const Heap& pool, uint64_t size, uint64_t 
   const uint64_t slack = alignment > granule ? alignment - granule : 0;
   const Status status = runtime_.memory().memory_pool_allocate(pool.pool(), size + slack, 0, &block.start);
   if (status != HSA_STATUS_SUCCESS) return status;
-  // The host does not write it even where it could: its stores to a device's memory may still be on their way when
-  // instructions are fetched. The device copies what the host has made elsewhere.
   memory.device_address = (reinterpret_cast<uint64_t>(block.start) + slack) & ~(alignment - 1);
+  // The host does not write a GPU's memory even where it could: its stores may still be on their way when instructions
+  // are fetched. The device copies what the host has made elsewhere.
+  if (agent_.node().bus != HSABE_BUS_KFD && pool.facts().host_accessible)
+    memory.host_address = reinterpret_cast<std::byte*>(memory.device_address);
   return HSA_STATUS_SUCCESS;
 }
 

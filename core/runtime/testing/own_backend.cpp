@@ -18,7 +18,7 @@ constexpr uint64_t kBytes = 64 << 20;
 struct Device {
   const hsabe_host_t* host;
   std::byte* window;  // as the device addresses its memory
-  std::byte* store;   // what is in it
+  std::byte* store;   // what is in it: elsewhere where the host does not see it
   std::atomic<uint64_t> used;
 };
 
@@ -30,6 +30,10 @@ std::byte* map(int protection) {
 void throw_if_told(const hsabe_host_t* host, std::string_view function) {
   if (hsabe::view(host->config->get_string(host->self, str("throws"), str(""))) == function)
     throw std::runtime_error("as it was told");
+}
+
+bool is_visible(const hsabe_host_t* host) {
+  return host->config->get_boolean(host->self, str("visible"), 0) != 0;
 }
 
 hsabe_status_t enumerate(const hsabe_host_t* host, const hsabe_node_sink_t* sink) {
@@ -69,7 +73,7 @@ hsabe_status_t select(const hsabe_host_t* host, const hsabe_node_t* node, hsabe_
   if (node->node_id == 0) throw_if_told(host, "select");
   caps->name = str("own");
   caps->device_type = HSA_DEVICE_TYPE_DSP;
-  caps->heaps = host->config->get_boolean(host->self, str("visible"), 0) != 0 ? &kVisible : &kHidden;
+  caps->heaps = is_visible(host) ? &kVisible : &kHidden;
   caps->heap_count = 1;
   if (host->config->get_boolean(host->self, str("kernels"), 0) != 0) claim_kernels(*caps);
   return HSA_STATUS_SUCCESS;
@@ -77,13 +81,14 @@ hsabe_status_t select(const hsabe_host_t* host, const hsabe_node_t* node, hsabe_
 
 hsabe_status_t open(const hsabe_host_t* host, const hsabe_node_t* node, void** device) {
   if (node->node_id == 0) throw_if_told(host, "open");
-  *device = new Device{host, map(PROT_NONE), map(PROT_READ | PROT_WRITE), 0};
+  std::byte* const store = map(PROT_READ | PROT_WRITE);
+  *device = new Device{host, is_visible(host) ? store : map(PROT_NONE), store, 0};
   return HSA_STATUS_SUCCESS;
 }
 
 void close(void* device) {
   auto* const closed = static_cast<Device*>(device);
-  ::munmap(closed->window, kBytes);
+  if (closed->window != closed->store) ::munmap(closed->window, kBytes);
   ::munmap(closed->store, kBytes);
   delete closed;
 }
@@ -138,6 +143,9 @@ hsabe_status_t load(void* device, const hsabe_segment_t* segment, const hsabe_co
   const uint64_t offset = segment->device_address - reinterpret_cast<uint64_t>(of.window);
   if (offset >= kBytes)
     return hsabe::fail(of.host, HSA_STATUS_ERROR, "the code is not in the device's memory");
+  const bool in_place = segment->host_address == of.window + offset;
+  if (in_place != (of.window == of.store))
+    return hsabe::fail(of.host, HSA_STATUS_ERROR, "the host's address is not that of memory which it sees");
   if (std::memcmp(of.store + offset, segment->host_address, segment->size) != 0)
     return hsabe::fail(of.host, HSA_STATUS_ERROR, "the code is not there yet");
   return HSA_STATUS_SUCCESS;
