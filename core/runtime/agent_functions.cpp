@@ -51,7 +51,8 @@ Status Runtime::agent_get_info(hsa_agent_t handle, uint32_t attribute, void* val
   const Agent* agent = machine_->find_agent(handle);
   if (agent == nullptr) return no_such_agent(handle);
   AgentSurroundings surroundings;
-  if (const AgentFacts* const host = memory_.agents().nearest_host(memory_.agents().find(handle)->facts.node))
+  const AgentDirectory& directory = memory_.agents();
+  if (const AgentFacts* const host = directory.nearest_host(directory.find(handle)->facts.node))
     surroundings.nearest_cpu = host->handle;
   if (attribute == HSA_AMD_AGENT_INFO_MEMORY_AVAIL)
     surroundings.memory_available = available_memory(*agent, gpus(), memory_);

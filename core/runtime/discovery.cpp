@@ -10,6 +10,7 @@
 
 #include "core/base/backend_report.hpp"
 #include "core/base/clock.hpp"
+#include "core/memory/agents.hpp"
 #include "core/runtime/caller_quirks.hpp"
 #include "core/topology/host_nodes.hpp"
 #include "loader/code_object/target_id.hpp"
@@ -195,7 +196,10 @@ void Discovery::add_device(const Node& node) {
 // The backend's, and behind them that of the generic target if somebody reads it.
 std::vector<const Isa*> Discovery::isas_of(const Capabilities& can) {
   std::vector<const Isa*> isas;
-  const auto add = [&](std::string name) { isas.push_back(machine_->intern_isa(std::move(name), can.caps)); };
+  const auto add = [&](std::string name) {
+    const Isa* const isa = machine_->intern_isa(std::move(name), can.caps);
+    if (std::find(isas.begin(), isas.end(), isa) == isas.end()) isas.push_back(isa);
+  };
   for (const auto name : can.isa_names) add(std::string(name));
   if (isas.empty() || !has_openmp_that_reads_all_isas()) return isas;
   const auto own = parse_isa_name(isas.front()->name());
@@ -208,6 +212,11 @@ bool Discovery::open_device(const Node& node, const Backend& backend, const Load
                             KfdGpu* gpu) {
   const std::string subject = subject_of(node);
   const std::string& name = backend.manifest.name;
+  if (const size_t count = machine_->agents().size(); count == AgentSet::kCapacity) {
+    report_.add(Stage::kDevice, Outcome::kFailed, subject,
+                fmt::format("{}: there are {} agents, and cannot be more", name, count));
+    return false;
+  }
   HostServices& services = support_.services.emplace_back(runtime_, name, backend.options,
                                                           node.bus == HSABE_BUS_CPU ? node.node_id : 0, gpu);
   const NodeView view(node);

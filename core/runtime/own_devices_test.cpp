@@ -254,6 +254,12 @@ TEST_F(OwnDevices, CopyHostMemoryTooAndOnlyWhatTheHostMayAccess) {
   EXPECT_EQ(hsa_amd_vmem_address_free(nobodys, kSize), HSA_STATUS_SUCCESS);
 }
 
+TEST_F(OwnDevices, AreLeftOutWhereThereAreTooMany) {
+  start(R"("devices": 300)");
+  EXPECT_EQ(hosts.size() + devices.size(), 256u);
+  EXPECT_EQ(left(devices.back()), kAll);
+}
+
 TEST_F(OwnDevices, SayHowMuchOfTheirMemoryIsLeft) {
   constexpr uint64_t kSize = 40 << 20;
   start("");
