@@ -19,6 +19,9 @@ constexpr uint64_t kVa = 0x10000000;
 constexpr uint32_t kRw = KFD_MEM_WRITABLE;
 constexpr uint32_t kExportersFlags =
     0x2001;  // of the exporter and the importer: the driver does not know what they mean
+// Makes of a process's number one beyond all that there are. The number beside it may be this child's, which has the
+// buffer too, and by the same descriptor.
+constexpr uint32_t kNobodys = 1u << 30;
 
 // A byte and a descriptor, on their way through a socket.
 struct FdMessage {
@@ -73,9 +76,9 @@ int child(int socket) {
   if (ipc.flags != kExportersFlags) return 17;
   if (std::memcmp(t.look(kVa + 0x100000, 6, Access::kRead).host, "child", 6) != 0) return 15;
   for (uint32_t& word : ipc.share_handle) {
-    word ^= 1;
+    word ^= kNobodys;
     if (t.call(KFD_NR_IPC_IMPORT_HANDLE, ipc) != -EINVAL) return 16;
-    word ^= 1;
+    word ^= kNobodys;
   }
   return 0;
 }
