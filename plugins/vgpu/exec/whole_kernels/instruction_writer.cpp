@@ -10,13 +10,17 @@ namespace rigel::vgpu::exec::whole {
 using isa::Encoding;
 using isa::code::kLiteral;
 
+// Registers that an image instruction writes at most, with TFE's. One that lacks_registers writes more than it says.
+constexpr uint32_t kMostOfImage = 5;
+
 bool InstructionWriter::put(Words words) {
   if (words.empty()) return false;
   isa::Instruction in;
   if (isa::decode(encoder_.target(), words.data(), words.size(), in) == isa::DecodeStatus::kOk) {
     for (const isa::Operand* operand : {&in.dst[0], &in.dst[1], &in.vdst}) {
       if (!operand->is_vgpr()) continue;
-      for (uint32_t i = operand->vgpr(); i < operand->vgpr() + operand->dwords && i < 256; ++i) {
+      const uint32_t dwords = in.lacks_registers ? kMostOfImage : operand->dwords;
+      for (uint32_t i = operand->vgpr(); i < operand->vgpr() + dwords && i < 256; ++i) {
         written_[i / 64] |= uint64_t{1} << i % 64;
       }
     }
