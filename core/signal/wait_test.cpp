@@ -216,10 +216,11 @@ TEST_F(WaitForSoftware, DoesItsWork) {
 }
 
 TEST_F(WaitForSoftware, GoesOnHelpingForLongerThanItWouldLook) {
-  EXPECT_EQ(wait_for_device(Spin::active(), 10,
+  // Looks for ten milliseconds and lends for a minute, since to be woken may take long where processors are busy.
+  EXPECT_EQ(wait_for_device(Spin{100'000'000, 60'000'000'000}, 10,
                             []() -> int32_t {
                               // The work takes longer than the wait would look by itself.
-                              std::this_thread::sleep_for(1ms);
+                              std::this_thread::sleep_for(15ms);
                               work();
                               return 1;
                             }),

@@ -58,8 +58,9 @@ TEST(Board, IsFoundByNameAndByGfxName) {
 }
 
 TEST(Board, IsFoundInTheFoldersOfTheSearchPath) {
-  const auto folder = std::filesystem::path(::testing::TempDir()) / "vgpu_boards";
-  std::filesystem::create_directories(folder);
+  std::string pattern = ::testing::TempDir() + "vgpu_boards-XXXXXX";
+  ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
+  const std::filesystem::path folder = pattern;
   auto json = vega10();
   json["name"] = "aurora";
   json["gfx_target_version"] = 110900;
@@ -83,10 +84,12 @@ TEST(Board, IsFoundInTheFoldersOfTheSearchPath) {
 }
 
 TEST(Board, IsNotReadFromAPipeThatNobodyWrites) {
-  const auto pipe = std::filesystem::path(::testing::TempDir()) / "vgpu_board.json";
+  std::string folder = ::testing::TempDir() + "vgpu_board-XXXXXX";
+  ASSERT_NE(::mkdtemp(folder.data()), nullptr);
+  const auto pipe = std::filesystem::path(folder) / "board.json";
   ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
   EXPECT_EQ(find_board(pipe.string()).error(), pipe.string() + ": cannot be read: not a regular file");
-  std::filesystem::remove(pipe);
+  std::filesystem::remove_all(folder);
 }
 
 TEST(BoardSchema, OnlyAChipThatIsMadeUpHasAnyVersion) {
