@@ -109,6 +109,7 @@ void DoorbellWatch::add_mapping(uint32_t gpu, void* address, uint64_t bytes, uin
   {
     const MutexLock lock(mutex_);
     Page& page = pages_[gpu];
+    page.mappings.reserve(page.mappings.size() + 1);  // a watch of stores that no mapping has would never end
     const auto stop = [](void* watch, std::byte* where, StoppedStore store) {
       return static_cast<DoorbellWatch*>(watch)->stored(where, store);
     };

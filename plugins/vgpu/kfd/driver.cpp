@@ -140,11 +140,7 @@ int32_t op_ioctl(void* driver, int32_t fd, uint64_t request, void* argument) {
 
 int32_t op_mmap(void* driver, void* address, uint64_t size, int32_t protection, int32_t flags, int32_t fd,
                 uint64_t offset, void** out) {
-  try {
-    return system_of(driver).mmap(address, size, protection, flags, fd, offset, out);
-  } catch (const std::bad_alloc&) {
-    return -ENOMEM;
-  }
+  return system_of(driver).mmap(address, size, protection, flags, fd, offset, out);
 }
 
 int32_t op_munmap(void* driver, void* address, uint64_t size) {

@@ -50,13 +50,15 @@ Errno KfdIoctls::get_dmabuf_info(Process& process, const IoctlCall& call) {
   const auto description = MemoryObject::describe(static_cast<int>(a.dmabuf_fd));
   if (!description) return description.error();
   a.size = description->bytes;
+  std::vector<std::byte> metadata;
+  if (a.metadata_ptr != 0) {
+    metadata = process.metadata().find(description->nonce).bytes;
+    // Who has too little room learns how much is wanted, and nothing else.
+    const uint32_t room = std::exchange(a.metadata_size, static_cast<uint32_t>(metadata.size()));
+    if (room < metadata.size()) return EINVAL;
+  }
   a.gpu_id = process.gpu_by_id(description->gpu_id) != nullptr ? description->gpu_id : 0;
   a.flags = description->flags & (KFD_MEM_KINDS | KFD_MEM_PUBLIC);
-  if (a.metadata_ptr == 0) return 0;
-  const std::vector<std::byte> metadata = process.metadata().find(description->nonce).bytes;
-  // Who has too little room learns how much is wanted.
-  const uint32_t room = std::exchange(a.metadata_size, static_cast<uint32_t>(metadata.size()));
-  if (room < metadata.size()) return EINVAL;
   return metadata.empty() ? 0 : copy_to_program(a.metadata_ptr, metadata.data(), metadata.size());
 }
 

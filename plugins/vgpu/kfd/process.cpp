@@ -333,7 +333,7 @@ Process::DoorbellMappings Process::doorbells_unmapped(void* address, uint64_t by
   DoorbellMappings gone, left;
   const MutexLock lock(queue_mutex_);
   const auto is_touched = [&](const DoorbellMapping& m) {
-    return begin < m.address + m.bytes && m.address < end;
+    return std::max(begin, m.address) < std::min(end, m.address + m.bytes);
   };
   for (const DoorbellMapping& m : doorbell_mappings_) {
     if (!is_touched(m)) continue;
@@ -356,8 +356,8 @@ Process::DoorbellMappings Process::doorbells_unmapped(void* address, uint64_t by
   return gone;
 }
 
-void Process::before_munmap(void* address, uint64_t bytes) {
-  const DoorbellMappings gone = doorbells_unmapped(address, bytes);
+Process::DoorbellMappings Process::before_munmap(void* address, uint64_t bytes) {
+  DoorbellMappings gone = doorbells_unmapped(address, bytes);
   try {
     const uint64_t begin = reinterpret_cast<uint64_t>(address);
     take_from_gpus(begin, begin + bytes);
@@ -365,6 +365,7 @@ void Process::before_munmap(void* address, uint64_t bytes) {
     for (const DoorbellMapping& mapping : gone) doorbells_mapped(mapping);
     throw;
   }
+  return gone;
 }
 
 void Process::take_from_gpus(uint64_t begin, uint64_t end) {

@@ -120,7 +120,8 @@ class Process {
   void doorbells_mapped(const DoorbellMapping& mapping);
   /// Returns the doorbells that were there. Others of the same mapping stay.
   DoorbellMappings doorbells_unmapped(void* address, uint64_t bytes);
-  void before_munmap(void* address, uint64_t bytes);
+  /// What GPUs were given of it is taken from them. Returns the doorbells that were there.
+  DoorbellMappings before_munmap(void* address, uint64_t bytes);
   /// The program has mapped something else there: shared virtual memory is forgotten. A buffer of the program's memory
   /// stays, and is what is there now.
   void memory_replaced(void* address, uint64_t bytes);

@@ -14,6 +14,7 @@
 #include <span>
 
 #include "api/support/mutex.hpp"
+#include "api/support/undo.hpp"
 #include "hsa_plugin/kfd_abi.h"
 #include "plugins/vgpu/kfd/driver_files.hpp"
 #include "plugins/vgpu/kfd/ioctl.hpp"
@@ -308,7 +309,9 @@ struct DrmIoctls {
     if (a.op != AMDGPU_GEM_METADATA_OP_SET_METADATA) return EINVAL;
     if (a.data.data_size_bytes > sizeof a.data.data) return EINVAL;
     const auto bytes = std::as_bytes(std::span(a.data.data)).first(a.data.data_size_bytes);
-    metadata.set({a.data.flags, a.data.tiling_info, {bytes.begin(), bytes.end()}});
+    // amdgpu_bo_set_metadata: without bytes there are none any more, and flags stay.
+    const uint64_t flags = bytes.empty() ? metadata.get().flags : a.data.flags;
+    metadata.set({flags, a.data.tiling_info, {bytes.begin(), bytes.end()}});
     return 0;
   }
 
@@ -610,7 +613,8 @@ constexpr auto kTable = std::to_array<DrmIoctlEntry>({
     {kDriverBase + DRM_AMDGPU_INFO, "AMDGPU_INFO", sizeof(drm_amdgpu_info), kApproximate,
      "what compute asks for; EINVAL for the rest", D::info},
     {kDriverBase + DRM_AMDGPU_GEM_METADATA, "AMDGPU_GEM_METADATA", sizeof(drm_amdgpu_gem_metadata),
-     kApproximate, "this process sees it by every descriptor of the buffer, another one does not",
+     kApproximate,
+     "this process sees it by every descriptor while a render node has a handle, another one does not",
      D::gem_metadata},
     {kDriverBase + DRM_AMDGPU_GEM_WAIT_IDLE, "AMDGPU_GEM_WAIT_IDLE", sizeof(drm_amdgpu_gem_wait_idle), kExact,
      "", D::gem_wait_idle},
@@ -674,10 +678,12 @@ RenderNode::~RenderNode() {
 }
 
 uint32_t RenderNode::add_gem(Gem gem) {
-  gem.metadata = process_.metadata().open(gem.object->nonce());
   uint32_t handle = 1;
   while (gems_.contains(handle)) ++handle;
-  gems_.emplace(handle, std::move(gem));
+  Gem& added = gems_.emplace(handle, std::move(gem)).first->second;
+  Undo remove([&]() RIGEL_REQUIRES(mutex_) { gems_.erase(handle); });
+  added.metadata = process_.metadata().open(added.object->nonce());
+  remove.cancel();
   return handle;
 }
 

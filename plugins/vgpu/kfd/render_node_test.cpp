@@ -353,12 +353,15 @@ TEST_F(RenderNodeOf, WhatIsSaidOfABufferIsReadByEveryDescriptorOfIt) {
   EXPECT_EQ(info.metadata_size, 0u) << "nothing is said without a place for it";
   info.metadata_ptr = reinterpret_cast<uint64_t>(text);
   info.metadata_size = 25;
+  info.gpu_id = 77;
   EXPECT_EQ(t.call(KFD_NR_GET_DMABUF_INFO, info), -EINVAL);
   EXPECT_EQ(info.metadata_size, 26u) << "how much is wanted";
+  EXPECT_EQ(info.gpu_id, 77u) << "as it was";
   info.metadata_size = sizeof text;
   ASSERT_EQ(t.call(KFD_NR_GET_DMABUF_INFO, info), 0);
   EXPECT_EQ(info.metadata_size, 26u);
   EXPECT_STREQ(text, "all work and no play makes");
+  EXPECT_EQ(info.gpu_id, t.gpu_id());
 
   const int other = t.system->open("/dev/dri/renderD128", O_RDWR | O_CLOEXEC);
   drm_prime_handle imported{0, 0, exported.fd};
@@ -371,6 +374,16 @@ TEST_F(RenderNodeOf, WhatIsSaidOfABufferIsReadByEveryDescriptorOfIt) {
   EXPECT_EQ(read.data.flags, 5u);
   EXPECT_EQ(read.data.tiling_info, 9u);
   EXPECT_EQ(std::string(reinterpret_cast<const char*>(read.data.data), read.data.data_size_bytes), text);
+  read.op = AMDGPU_GEM_METADATA_OP_SET_METADATA;
+  read.data.flags = 6;
+  read.data.tiling_info = 10;
+  read.data.data_size_bytes = 0;
+  ASSERT_EQ(t.system->ioctl(other, DRM_IOCTL_AMDGPU_GEM_METADATA, &read), 0);
+  read.op = AMDGPU_GEM_METADATA_OP_GET_METADATA;
+  ASSERT_EQ(t.system->ioctl(other, DRM_IOCTL_AMDGPU_GEM_METADATA, &read), 0);
+  EXPECT_EQ(read.data.flags, 5u) << "flags are those of bytes";
+  EXPECT_EQ(read.data.tiling_info, 10u);
+  EXPECT_EQ(read.data.data_size_bytes, 0u);
   t.system->close(other);
   ASSERT_EQ(t.call(KFD_NR_GET_DMABUF_INFO, info), 0);
   EXPECT_EQ(info.metadata_size, 0u);

@@ -7,9 +7,8 @@ void SvmRanges::split(uint64_t page) {
   if (it == ranges_.begin()) return;
   --it;
   if (it->first == page || it->second.end_page <= page) return;
-  Range tail = it->second;
+  ranges_.emplace(page, it->second);  // first, since there may be no memory for it
   it->second.end_page = page;
-  ranges_.emplace(page, tail);
 }
 
 void SvmRanges::merge(uint64_t first, uint64_t end) {

@@ -34,7 +34,7 @@ namespace {
 
 constexpr uint32_t kKfdMajor = 240;
 constexpr uint64_t kPage = PageTable::kPageBytes;
-constexpr uint64_t kProgramEnd = uint64_t{1} << 47;
+constexpr uint64_t kProgramEnd = (uint64_t{1} << 47) - kPage;  // TASK_SIZE of x86-64
 
 int errno_or(long result) {
   return result == -1 ? -errno : static_cast<int>(result);
@@ -242,7 +242,10 @@ void System::note_duplicate(int from, int to) {
 int System::duplicate(int fd, int minimum) {
   if (!has(fd)) return -EBADF;
   const int copy = errno_or(syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, minimum));
-  if (copy >= 0) note_duplicate(fd, copy);
+  if (copy < 0) return copy;
+  Undo close([&] { syscall(SYS_close, copy); });
+  note_duplicate(fd, copy);
+  close.cancel();
   return copy;
 }
 
@@ -263,6 +266,15 @@ int System::ioctl(int fd, uint64_t request, void* argument) {
 
 int System::mmap(void* address, uint64_t bytes, int protection, int flags, int fd, uint64_t offset,
                  void** out) {
+  try {
+    return map(address, bytes, protection, flags, fd, offset, out);
+  } catch (const std::bad_alloc&) {
+    return -ENOMEM;
+  }
+}
+
+int System::map(void* address, uint64_t bytes, int protection, int flags, int fd, uint64_t offset,
+                void** out) {
   const auto file = fd < 0 || (flags & MAP_ANONYMOUS) != 0 ? nullptr : find(fd);
   const auto real = [&](int real_flags, int real_fd, uint64_t real_offset) {
     Process::DoorbellMappings replaced;
@@ -275,8 +287,10 @@ int System::mmap(void* address, uint64_t bytes, int protection, int flags, int f
       return -error;
     }
     *out = reinterpret_cast<void*>(result);
+    Undo unmap([&] { syscall(SYS_munmap, *out, bytes); });
     if ((flags & MAP_FIXED) != 0 && !abandoned_.load(std::memory_order_acquire))
       process_.memory_replaced(address, bytes);
+    unmap.cancel();
     return 0;
   };
   if (file == nullptr) return real(flags, fd, offset);
@@ -293,7 +307,9 @@ int System::mmap(void* address, uint64_t bytes, int protection, int flags, int f
     // As in the driver: doorbells that a child of fork rang would be its parent's.
     madvise(*out, length, MADV_DONTFORK);
     if ((*object)->kind() == MemoryObject::Kind::kDoorbell) {
+      Undo unmap([&] { syscall(SYS_munmap, *out, length); });
       process_.doorbells_mapped({(*object)->gpu_index(), static_cast<std::byte*>(*out), length, 0});
+      unmap.cancel();
     }
     return 0;
   }
@@ -314,13 +330,18 @@ int System::mmap(void* address, uint64_t bytes, int protection, int flags, int f
 int System::munmap(void* address, uint64_t bytes) {
   // The kernel, too, may need memory to take a part of a mapping away. Of what is refused the program has all, and of its own
   // memory a GPU may have lost some.
+  Process::DoorbellMappings gone;
   try {
     if (is_range(address, bytes) && !abandoned_.load(std::memory_order_acquire))
-      process_.before_munmap(address, bytes);
+      gone = process_.before_munmap(address, bytes);
   } catch (const std::bad_alloc&) {
     return -ENOMEM;
   }
-  return errno_or(syscall(SYS_munmap, address, bytes));
+  const int error = errno_or(syscall(SYS_munmap, address, bytes));
+  if (error != 0) {
+    for (const auto& mapping : gone) process_.doorbells_mapped(mapping);
+  }
+  return error;
 }
 
 int System::mremap(void* address, uint64_t bytes, uint64_t new_bytes, int flags, void* fixed, void** out) {
@@ -347,9 +368,8 @@ int System::mremap(void* address, uint64_t bytes, uint64_t new_bytes, int flags,
       const bool apart = target + pages_up(new_bytes) <= from || from + pages_up(bytes) <= target;
       if (!is_range(fixed, new_bytes) || !apart || (flags & MREMAP_MAYMOVE) == 0) return real(flags);
       process_.before_munmap(address, bytes);
-      const int error = real(flags);
-      if (error == 0) process_.memory_replaced(fixed, new_bytes);
-      return error;
+      process_.memory_replaced(fixed, new_bytes);  // the kernel, too, takes that away before it is sure
+      return real(flags);
     }
     const uint64_t kept = pages_up(new_bytes);
     if (kept < bytes) process_.before_munmap(from + kept, bytes - kept);
@@ -359,7 +379,14 @@ int System::mremap(void* address, uint64_t bytes, uint64_t new_bytes, int flags,
     process_.before_munmap(address, bytes);
     return real(flags);
   };
-  if (const int error = remap(); error != 0) {
+  const auto remap_with_memory = [&] {
+    try {
+      return remap();
+    } catch (const std::bad_alloc&) {
+      return -ENOMEM;
+    }
+  };
+  if (const int error = remap_with_memory(); error != 0) {
     for (const auto& mapping : moved) process_.doorbells_mapped(mapping);
     for (const auto& mapping : replaced) process_.doorbells_mapped(mapping);
     return error;

@@ -63,7 +63,7 @@ class System final : public OpenFiles {
   int close(int fd);
   /// Forgets a descriptor that somebody else closes or replaces.
   void forget(int fd);
-  /// `to` has become a duplicate of `from`, if that is ours.
+  /// `to` has become a duplicate of `from`, if that is ours. Throws std::bad_alloc: nobody knows it then.
   void note_duplicate(int from, int to);
   int duplicate(int fd, int minimum);
   int ioctl(int fd, uint64_t request, void* argument);
@@ -117,6 +117,8 @@ class System final : public OpenFiles {
   /// Puts a file into the table, or nothing; returns what was there.
   std::shared_ptr<OpenFile> replace(int fd, std::shared_ptr<OpenFile> file) RIGEL_REQUIRES(files_mutex_);
   void leak_if_abandoned(std::shared_ptr<OpenFile>& file);
+  /// mmap(); throws std::bad_alloc where what it mapped is taken away again.
+  int map(void* address, uint64_t bytes, int protection, int flags, int fd, uint64_t offset, void** out);
   int make_file(const std::string& name, int flags);
   static void fill(const FileNode& node, struct stat& out);
   std::string vram_in_use(const FileNode::VramUse& use);

@@ -147,6 +147,8 @@ void check_mappings() {
   // Nothing changes, and they are watched still.
   EXPECT(mmap(old, 4096, PROT_READ, MAP_PRIVATE | MAP_FIXED, -1, 0) == MAP_FAILED);
   EXPECT(munmap(old + 1, 4096) == -1 && errno == EINVAL);
+  constexpr size_t kAround = ~size_t{4095};  // it ends below where it begins
+  EXPECT(mmap(old + 4097, kAround, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED);
   gpu.fence(2);
 
   EXPECT(mmap(old, Gpu::kDoorbellBytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == old);

@@ -43,6 +43,7 @@ class FileCall {
   explicit FileCall(int fd, bool is_sure = false);
   explicit operator bool() const { return system_ != nullptr; }
   System* operator->() const { return system_; }
+  System& operator*() const { return *system_; }
 
  private:
   std::optional<Inside> inside_;

@@ -357,10 +357,21 @@ HOOK void closefrom(int first) noexcept {
   close_range(static_cast<unsigned>(std::max(first, 0)), ~0u, 0);
 }
 
+// A duplicate that there is no memory to note would be a file that nobody knows.
+static int noted(System& system, int fd, int copy) {
+  try {
+    system.note_duplicate(fd, copy);
+    return copy;
+  } catch (const std::bad_alloc&) {
+    syscall(SYS_close, copy);
+    return to_libc(-ENOMEM);
+  }
+}
+
 HOOK int dup(int fd) noexcept {
   const int copy = static_cast<int>(syscall(SYS_dup, fd));
   if (copy >= 0 && !in_vfork_child()) {
-    if (const FileCall file{fd}) file->note_duplicate(fd, copy);
+    if (const FileCall file{fd}) return noted(*file, fd, copy);
   }
   return copy;
 }
@@ -372,7 +383,7 @@ static int dup_to(int fd, int to, int flags) {
   if (copy >= 0 && fd != to && !in_vfork_child()) {
     const Inside guard;
     if (over != nullptr) over->forget(to);
-    if (from != nullptr) from->note_duplicate(fd, to);
+    if (from != nullptr) return noted(*from, fd, to);
   }
   return copy;
 }
@@ -386,7 +397,7 @@ HOOK int dup3(int fd, int to, int flags) noexcept {
 static int do_fcntl(int fd, int command, long argument) {
   const int result = NEXT(fcntl)(fd, command, argument);
   if (result >= 0 && (command == F_DUPFD || command == F_DUPFD_CLOEXEC) && !in_vfork_child()) {
-    if (const FileCall file{fd}) file->note_duplicate(fd, result);
+    if (const FileCall file{fd}) return noted(*file, fd, result);
   }
   return result;
 }
