@@ -191,7 +191,8 @@ Status CopyBatches::copy(Begin begin, const hsa_amd_memory_copy_op_t* ops, uint3
     if (ops[i].completion_signal.handle != ops[0].completion_signal.handle)
       return refuse(i, "its completion signal is another");
   }
-  if (Signal::from_handle(ops[0].completion_signal) == nullptr)
+  const Signal* const completion = Signal::from_handle(ops[0].completion_signal);
+  if (completion == nullptr || completion->kind() != AMD_SIGNAL_KIND_USER)  // doorbells count nothing
     return fail(HSA_STATUS_ERROR_INVALID_SIGNAL, "the completion signal is not a signal");
   for (uint32_t i = 0; i < count; ++i) {
     const Status status = submit(begin, ops[i], dependency_count, dependencies);

@@ -6,6 +6,7 @@
 #include <memory>
 #include <new>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "core/memory/memory_fixture.hpp"
@@ -113,6 +114,13 @@ TEST_F(Batches, ThatNeverEndLeaveNothingBehind) {
   dispatcher_.stop();
   batches_.reset();
   EXPECT_EQ(Signal::from_handle(held), nullptr);
+}
+
+TEST_F(Batches, DoNotCompleteDoorbells) {
+  signal_pool::destroy(
+      *std::exchange(completion_, signal_pool::create(1, {}, AMD_SIGNAL_KIND_LEGACY_DOORBELL)));
+  EXPECT_EQ(copy(), HSA_STATUS_ERROR_INVALID_SIGNAL);
+  EXPECT_TRUE(begun.empty());
 }
 
 TEST_F(Batches, LeaveASignalAloneThatWasDestroyedUnderThem) {

@@ -92,11 +92,12 @@ hsa_amd_memory_pool_access_t Heap::access(const AgentDirectory& agents, const Ag
   if (!same_node && (link == nullptr || link->hops == 0)) return HSA_AMD_MEMORY_POOL_ACCESS_NEVER_ALLOWED;
   if (is_system()) return HSA_AMD_MEMORY_POOL_ACCESS_DISALLOWED_BY_DEFAULT;
 
-  // Fine-grained memory of a device keeps its promises to another device over a coherent fabric only.
+  // Fine-grained memory of a device keeps its promises to another one over a coherent fabric only.
   const bool fine = (facts_.global_flags & HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_FINE_GRAINED) != 0;
   const bool same_hive = agent.hive != 0 && owner != nullptr && agent.hive == owner->facts.hive;
-  return !fine || same_hive ? HSA_AMD_MEMORY_POOL_ACCESS_DISALLOWED_BY_DEFAULT
-                            : HSA_AMD_MEMORY_POOL_ACCESS_NEVER_ALLOWED;
+  const bool is_coherent = same_hive || (agent.type == HSA_DEVICE_TYPE_CPU && facts_.host_coherent);
+  return !fine || is_coherent ? HSA_AMD_MEMORY_POOL_ACCESS_DISALLOWED_BY_DEFAULT
+                              : HSA_AMD_MEMORY_POOL_ACCESS_NEVER_ALLOWED;
 }
 
 Status Heap::agent_info(const AgentDirectory& agents, const AgentFacts& agent,

@@ -24,8 +24,9 @@ struct HeapFacts {
   hsa_amd_memory_pool_location_t location = HSA_AMD_MEMORY_POOL_LOCATION_CPU;
   bool allocatable = true;
   bool host_accessible = true;
-  bool visible = true;  ///< false: kept for the runtime's own use, not listed to the application
-  size_t size = 0;      ///< in bytes, as are the next three
+  bool host_coherent = false;  ///< of a device: what is fine-grained keeps its promises to the host
+  bool visible = true;         ///< false: kept for the runtime's own use, not listed to the application
+  size_t size = 0;             ///< in bytes, as are the next three
   size_t allocation_limit = 0;
   size_t granule = 4096;  ///< also the alignment of every allocation
   size_t recommended_granule = 4096;

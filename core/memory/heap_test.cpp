@@ -235,6 +235,17 @@ TEST_F(Heaps, ADevicesMemoryIsForCpuAgentsIfTheHostSeesIt) {
   EXPECT_EQ(access(kCpu0, memory.add_heap(facts, nullptr).pool()), HSA_AMD_MEMORY_POOL_ACCESS_NEVER_ALLOWED);
 }
 
+TEST_F(Heaps, ADevicesFineMemoryIsForCpuAgentsIfItIsCoherentWithTheHost) {
+  HeapFacts facts;
+  facts.global_flags = HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_FINE_GRAINED;
+  facts.owner = kGpu0;
+  facts.location = HSA_AMD_MEMORY_POOL_LOCATION_GPU;
+  EXPECT_EQ(access(kCpu0, memory.add_heap(facts, nullptr).pool()), HSA_AMD_MEMORY_POOL_ACCESS_NEVER_ALLOWED);
+  facts.host_coherent = true;
+  EXPECT_EQ(access(kCpu0, memory.add_heap(facts, nullptr).pool()),
+            HSA_AMD_MEMORY_POOL_ACCESS_DISALLOWED_BY_DEFAULT);
+}
+
 TEST_F(Heaps, TheWayToAPoolIsReportedAsOneHop) {
   const auto pool = testing::fine_pool(memory, kCpu0);
   uint32_t hops = 99;

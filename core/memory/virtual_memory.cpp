@@ -363,7 +363,7 @@ Status VirtualMemory::unmap(void* va, size_t size) {
   return HSA_STATUS_SUCCESS;
 }
 
-Status VirtualMemory::apply(Mappings::iterator mapping, const Permissions& permissions) const {
+Status VirtualMemory::apply(Mappings::iterator mapping, const Permissions& permissions) const try {
   MappingAccess access;
   for (const auto& [agent, permission] : permissions) {
     if (may_read(permission)) access.readers.add(agent);
@@ -374,6 +374,8 @@ Status VirtualMemory::apply(Mappings::iterator mapping, const Permissions& permi
   }
   return mapping->second.memory->physical->set_access(pointer_to(mapping->first), mapping->second.size,
                                                       access);
+} catch (const std::bad_alloc&) {
+  return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
 }
 
 /// All or nothing.

@@ -35,11 +35,15 @@ class Moody final : public PhysicalMemory {
     return mood_ == Mood::kRefuses ? HSA_STATUS_ERROR_OUT_OF_RESOURCES : HSA_STATUS_SUCCESS;
   }
   void unmap(void*, size_t) noexcept override {}
-  Status set_access(void*, size_t, const MappingAccess&) override {
+  Status set_access(void*, size_t, const MappingAccess& access) override {
     if (mood_ == Mood::kThrows) throw std::bad_alloc();
-    return mood_ == Mood::kRefuses ? HSA_STATUS_ERROR_OUT_OF_RESOURCES : HSA_STATUS_SUCCESS;
+    if (mood_ == Mood::kRefuses) return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
+    host_reads = access.host_reads;
+    return HSA_STATUS_SUCCESS;
   }
   Result<int> export_descriptor() override { return error(HSA_STATUS_ERROR_OUT_OF_RESOURCES); }
+
+  static inline bool host_reads = false;  // what was last granted
 
  private:
   const Mood& mood_;
@@ -269,6 +273,24 @@ TEST_F(Virtual, AccessIsKeptForEachAgentAndMapping) {
   EXPECT_EQ(allow(va, 2 * kPage, HSA_ACCESS_PERMISSION_RW), HSA_STATUS_SUCCESS);
   EXPECT_EQ(permission_of(va + kPage, kCpu0), HSA_ACCESS_PERMISSION_RW);
   EXPECT_EQ(permission_of(va, kGpu0), HSA_ACCESS_PERMISSION_RO);
+}
+
+TEST_F(Virtual, AccessOfSeveralMappingsIsOfAllOrOfNone) {
+  Mood mood = Mood::kObliges;
+  const Mood obliges = Mood::kObliges;
+  unsigned char* va = reserve(2 * kPage);
+  ASSERT_EQ(vmem.map(va, kPage, 0, create(kPage, moody_pool(obliges)), 0), HSA_STATUS_SUCCESS);
+  ASSERT_EQ(vmem.map(va + kPage, kPage, 0, create(kPage, moody_pool(mood)), 0), HSA_STATUS_SUCCESS);
+  for (const Mood fails : {Mood::kRefuses, Mood::kThrows}) {
+    mood = fails;
+    Moody::host_reads = false;
+    EXPECT_EQ(allow(va, 2 * kPage, HSA_ACCESS_PERMISSION_RO), HSA_STATUS_ERROR_OUT_OF_RESOURCES);
+    EXPECT_FALSE(Moody::host_reads) << "the first has been taken back";
+    EXPECT_EQ(permission_of(va, kCpu0), HSA_ACCESS_PERMISSION_NONE);
+  }
+  mood = Mood::kObliges;
+  EXPECT_EQ(allow(va, 2 * kPage, HSA_ACCESS_PERMISSION_RO), HSA_STATUS_SUCCESS);
+  EXPECT_TRUE(Moody::host_reads);
 }
 
 TEST_F(Virtual, AccessChecksItsArguments) {

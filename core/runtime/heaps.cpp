@@ -61,6 +61,7 @@ HeapFacts facts_of(const Agent& agent, const hsabe_heap_t& heap) {
   } else {
     facts.global_flags = global_flags(heap.flags);
     facts.host_accessible = (heap.flags & HSABE_HEAP_HOST_VISIBLE) != 0;
+    facts.host_coherent = agent.node().bus == HSABE_BUS_OWN;  // a backend says what holds of its own devices
   }
   return facts;
 }

@@ -230,6 +230,20 @@ TEST_F(OwnDevices, ShareWithTheHostWhatBothSee) {
   }
 }
 
+TEST_F(OwnDevices, ShareFineGrainedMemoryWithTheHostAsTheirBackendSays) {
+  start(R"("visible": true, "fine": true)");
+  ASSERT_EQ(devices.size(), 1u);
+  const auto take = [](hsa_amd_memory_pool_t found, void* pool) {
+    *static_cast<hsa_amd_memory_pool_t*>(pool) = found;
+    return HSA_STATUS_INFO_BREAK;
+  };
+  hsa_amd_memory_pool_t pool{};
+  ASSERT_EQ(hsa_amd_agent_iterate_memory_pools(devices[0], take, &pool), HSA_STATUS_INFO_BREAK);
+  void* block = nullptr;
+  ASSERT_EQ(hsa_amd_memory_pool_allocate(pool, 4096, 0, &block), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(hsa_amd_agents_allow_access(1, hosts.data(), nullptr, block), HSA_STATUS_SUCCESS);
+}
+
 TEST_F(OwnDevices, CopyHostMemoryTooAndOnlyWhatTheHostMayAccess) {
   constexpr size_t kSize = 64 << 10;
   start("");

@@ -45,8 +45,9 @@ Agent::~Agent() {
 
 Status Agent::open() {
   const NodeView view(node_);
-  const auto status = static_cast<Status>(backend_.device.open(&host_, view.get(), &device_));
-  if (status != HSA_STATUS_SUCCESS) device_ = nullptr;
+  void* device = nullptr;  // of a backend that fails, or throws, it is nothing to close
+  const auto status = static_cast<Status>(backend_.device.open(&host_, view.get(), &device));
+  if (status == HSA_STATUS_SUCCESS) device_ = device;
   return status;
 }
 

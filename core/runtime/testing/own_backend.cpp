@@ -1,6 +1,6 @@
 // A backend whose devices nobody else can find, with memory that the host cannot touch: where devices have it no
 // access is allowed, and `copy` goes to where its bytes are. Its options say how many `devices` there are, that they
-// say the host sees their memory (`visible`), that they take `kernels`, and which function `throws`.
+// say the host sees their memory (`visible`), which is then fine-grained (`fine`), that they take `kernels`, and which function `throws`.
 #include <hsa_backend/hsa_backend.hpp>
 
 #include <sys/mman.h>
@@ -67,19 +67,23 @@ void claim_kernels(hsabe_caps_t& caps) {
 
 hsabe_status_t select(const hsabe_host_t* host, const hsabe_node_t* node, hsabe_caps_t* caps) {
   static constexpr auto heap = [](uint32_t flags) {
-    return hsabe_heap_t{sizeof(hsabe_heap_t), HSABE_HEAP_LOCAL, HSABE_HEAP_COARSE_GRAINED | flags, kBytes, 0};
+    return hsabe_heap_t{sizeof(hsabe_heap_t), HSABE_HEAP_LOCAL, flags, kBytes, 0};
   };
-  static constexpr hsabe_heap_t kHidden = heap(0), kVisible = heap(HSABE_HEAP_HOST_VISIBLE);
+  static constexpr hsabe_heap_t kHidden = heap(HSABE_HEAP_COARSE_GRAINED),
+                                kVisible = heap(HSABE_HEAP_COARSE_GRAINED | HSABE_HEAP_HOST_VISIBLE),
+                                kFine = heap(HSABE_HEAP_FINE_GRAINED | HSABE_HEAP_HOST_VISIBLE);
   if (node->node_id == 0) throw_if_told(host, "select");
   caps->name = str("own");
   caps->device_type = HSA_DEVICE_TYPE_DSP;
-  caps->heaps = is_visible(host) ? &kVisible : &kHidden;
+  const bool is_fine = host->config->get_boolean(host->self, str("fine"), 0) != 0;
+  caps->heaps = is_fine ? &kFine : is_visible(host) ? &kVisible : &kHidden;
   caps->heap_count = 1;
   if (host->config->get_boolean(host->self, str("kernels"), 0) != 0) claim_kernels(*caps);
   return HSA_STATUS_SUCCESS;
 }
 
 hsabe_status_t open(const hsabe_host_t* host, const hsabe_node_t* node, void** device) {
+  *device = reinterpret_cast<void*>(1);  // what it says before it throws is no device
   if (node->node_id == 0) throw_if_told(host, "open");
   std::byte* const store = map(PROT_READ | PROT_WRITE);
   *device = new Device{host, is_visible(host) ? store : map(PROT_NONE), store, 0};
