@@ -22,7 +22,7 @@ F32 legacy_product(F32 a, F32 b) {
 }
 F32 legacy_product_sum(F32 a, F32 b, F32 c) {
   const I32 zero = (a == 0) | (b == 0);
-  return zero ? F32{} + c : product_sum(a, b, c);
+  return zero ? sum(F32{}, c) : product_sum(a, b, c);
 }
 
 F32 magnitude_of(F32 a) {
