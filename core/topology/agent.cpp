@@ -45,7 +45,7 @@ Agent::~Agent() {
 
 Status Agent::open() {
   const NodeView view(node_);
-  void* device = nullptr;  // of a backend that fails, or throws, it is nothing to close
+  void* device = nullptr;  // a backend that fails or throws may have written here what cannot be closed
   const auto status = static_cast<Status>(backend_.device.open(&host_, view.get(), &device));
   if (status == HSA_STATUS_SUCCESS) device_ = device;
   return status;

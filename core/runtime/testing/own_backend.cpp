@@ -1,6 +1,7 @@
 // A backend whose devices nobody else can find, with memory that the host cannot touch: where devices have it no
 // access is allowed, and `copy` goes to where its bytes are. Its options say how many `devices` there are, that they
-// say the host sees their memory (`visible`), which is then fine-grained (`fine`), that they take `kernels`, and which function `throws`.
+// say the host sees their memory (`visible`), which is fine-grained (`fine` as well), that they take `kernels`, and
+// which function `throws`.
 #include <hsa_backend/hsa_backend.hpp>
 
 #include <sys/mman.h>

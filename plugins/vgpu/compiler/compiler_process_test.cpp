@@ -100,8 +100,8 @@ TEST_F(CompilerProcess, IsReplacedWhenSomebodyEndsIt) {
   EXPECT_NE(compilers()[0], first);
 }
 
-// Its timer's signal comes while a kernel is waited for. A thread has started it that has no signals, as those that
-// compile aside.
+// Its timer's signal comes while a kernel is waited for. The thread that starts it blocks all signals, as those that
+// compile aside do.
 TEST_F(CompilerProcess, SaysWhenItTakesTooLong) {
   sigset_t all, before;
   sigfillset(&all);

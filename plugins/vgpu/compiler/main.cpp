@@ -95,7 +95,7 @@ int main() {
   late.error = "the compiler takes too long";
   too_long = to_message(late);
   signal(SIGPROF, give_up);
-  sigset_t timers;  // which who has started this may have blocked, as threads of the virtual GPU do
+  sigset_t timers;  // blocked if the thread that starts this takes no signals, as those of the virtual GPU
   sigemptyset(&timers);
   sigaddset(&timers, SIGPROF);
   sigprocmask(SIG_UNBLOCK, &timers, nullptr);

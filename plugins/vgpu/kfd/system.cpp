@@ -330,18 +330,18 @@ int System::map(void* address, uint64_t bytes, int protection, int flags, int fd
 int System::munmap(void* address, uint64_t bytes) {
   // The kernel, too, may need memory to take a part of a mapping away. Of what is refused the program has all, and of its own
   // memory a GPU may have lost some.
-  Process::DoorbellMappings gone;
   try {
+    Process::DoorbellMappings gone;
     if (is_range(address, bytes) && !abandoned_.load(std::memory_order_acquire))
       gone = process_.before_munmap(address, bytes);
+    const int error = errno_or(syscall(SYS_munmap, address, bytes));
+    if (error != 0) {
+      for (const auto& mapping : gone) process_.doorbells_mapped(mapping);
+    }
+    return error;
   } catch (const std::bad_alloc&) {
     return -ENOMEM;
   }
-  const int error = errno_or(syscall(SYS_munmap, address, bytes));
-  if (error != 0) {
-    for (const auto& mapping : gone) process_.doorbells_mapped(mapping);
-  }
-  return error;
 }
 
 int System::mremap(void* address, uint64_t bytes, uint64_t new_bytes, int flags, void* fixed, void** out) {
