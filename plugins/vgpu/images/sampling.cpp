@@ -121,8 +121,8 @@ Axes axes_of(const Resource& resource, const Sampler& sampler, const Lookup& loo
   Axes axes;
   axes.folds = linear && is_seamless(resource, sampler, level);
   const auto axis = [&](unsigned i, uint32_t size, bool is_linear) {
-    std::optional<Clamp> clamp = cube && sampler.seamless ? Clamp::kLastTexel : sampler.clamp[i];
-    if (axes.folds) clamp.reset();
+    std::optional<Clamp> clamp;
+    if (!axes.folds) clamp = cube && sampler.seamless ? Clamp::kLastTexel : sampler.clamp[i];
     return axis_of(texels(i, size), lookup.offset[i], size, clamp, sampler.truncates, is_linear);
   };
   axes.x = axis(0, resource.width(level), linear);
