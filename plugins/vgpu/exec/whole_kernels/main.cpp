@@ -76,7 +76,8 @@ int run_file(const Options& options) {
   in_all_ways.by_turns = false;
   const Verdict verdict = runner.run(kernel, in_all_ways);
   if (verdict.kind == Verdict::Kind::kSame) {
-    std::printf("no difference\n");
+    std::printf("no difference%s%s%s\n", verdict.judged ? "" : ", not judged by the reference model",
+                verdict.not_compiled.empty() ? "" : ", not compiled: ", verdict.not_compiled.c_str());
     return 0;
   }
   if (verdict.kind == Verdict::Kind::kInvalid) {
