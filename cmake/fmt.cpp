@@ -12,7 +12,9 @@ namespace detail {
 
 template struct buffer<char>;
 template void buffer<char>::append(const char*, const char*);
+#if FMT_VERSION < 120000  // no template since then, and part of format-inl.h
 template void vformat_to(buffer<char>&, string_view, basic_format_args<format_context>, locale_ref);
+#endif
 template dragonbox::decimal_fp<float> dragonbox::to_decimal(float) noexcept;
 template dragonbox::decimal_fp<double> dragonbox::to_decimal(double) noexcept;
 template thousands_sep_result<char> thousands_sep_impl(locale_ref);
