@@ -139,6 +139,8 @@ bool AqlQueue::take_results() {
     if (finished.token == UINT64_MAX || result.kind == DispatchResult::Kind::kCancelled) continue;
     Started& packet = started_[finished.token - read_id_];
     packet.done = true;
+    packet.start_ts = finished.begun;
+    packet.end_ts = finished.ended;
     reclaim_ = reclaim_ || packet.scratch_once;
     trace(TraceTopic::kAql, "{}: KERNEL_DISPATCH ended", finished.token);
     if (!complete(packet)) return false;
@@ -335,7 +337,7 @@ Outcome AqlQueue::dispatch(const aql::Packet& packet) {
         plan.dispatch.grid_size[1], plan.dispatch.grid_size[2], plan.dispatch.work_group_size[0],
         plan.dispatch.work_group_size[1], plan.dispatch.work_group_size[2], packet.words[7],
         plan.dispatch.private_bytes);
-  start_dispatch(plan.dispatch, next_id_);
+  start_dispatch(plan.dispatch, next_id_, start_ts_ != 0 ? Timing::kTimed : Timing::kUntimed);
   ++next_id_;
   begun_ = false;
   return Outcome::kProgress;
@@ -361,6 +363,7 @@ void AqlQueue::start_packet(const aql::Packet& packet) {
 Outcome AqlQueue::end_packet() {
   Started& started = started_.back();
   started.done = true;
+  if (started.start_ts != 0) started.end_ts = context_.bus.gpu_clock();
   ++next_id_;
   begun_ = false;
   return complete(started) ? Outcome::kProgress : Outcome::kStopped;
@@ -379,7 +382,7 @@ bool AqlQueue::complete(const Started& packet) {
                  memory_.load(signal + aql::kSignalEventId, event_id);
   if (reached && packet.start_ts != 0) {
     reached = memory_.store<uint64_t>(signal + aql::kSignalStart, packet.start_ts) &&
-              memory_.store<uint64_t>(signal + aql::kSignalEnd, context_.bus.gpu_clock());
+              memory_.store<uint64_t>(signal + aql::kSignalEnd, packet.end_ts);
   }
   reached = reached && memory_.fetch_sub<uint64_t>(signal + aql::kSignalValue, 1) &&
             (mailbox == 0 || memory_.store<uint64_t>(mailbox, event_id));

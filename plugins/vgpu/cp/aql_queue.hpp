@@ -35,7 +35,7 @@ class AqlQueue final : public ComputeQueue {
     bool done = false;
     bool scratch_once = false;
     uint64_t completion_signal = 0;
-    uint64_t start_ts = 0;
+    uint64_t start_ts = 0, end_ts = 0;  // 0: not timed
   };
 
   bool ready() const override;

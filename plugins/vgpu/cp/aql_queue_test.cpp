@@ -404,6 +404,28 @@ TEST_P(AqlQueue, RunsDispatchesTogetherUnlessTheBarrierBitSaysOtherwise) {
   EXPECT_EQ(shaders.get(0).packet_id, 2u);
 }
 
+TEST_P(AqlQueue, ADispatchEndsWhenItsKernelDoesAndNotWhenThatIsSeen) {
+  queue.amd().queue_properties = aql::kPropertyProfiling;
+  const uint64_t object = kernel();
+  signals.set(0, 1), signals.set(1, 1);
+  queue.submit(dispatch(object, signals.handle(0)));
+  queue.submit(dispatch(object, signals.handle(1)));
+  cp.run();
+  ASSERT_EQ(shaders.count(), 2u);
+  shaders.end(0);
+  const uint64_t between = bus.gpu_clock();
+  shaders.end(0);
+  const uint64_t behind = bus.gpu_clock();
+  cp.run();
+  ASSERT_EQ(signals.value(0), 0);
+  ASSERT_EQ(signals.value(1), 0);
+  EXPECT_GT(signals[0].end_ts, signals[0].start_ts);
+  EXPECT_LT(signals[0].end_ts, between);
+  EXPECT_GT(signals[1].start_ts, signals[0].start_ts);
+  EXPECT_GT(signals[1].end_ts, between);
+  EXPECT_LT(signals[1].end_ts, behind);
+}
+
 TEST_P(AqlQueue, GivesSlotsBackInOrder) {
   const uint64_t object = kernel();
   signals.set(0, 1), signals.set(1, 1), signals.set(2, 1);

@@ -4,10 +4,10 @@
 
 namespace rigel::vgpu {
 
-void ComputeQueue::start_dispatch(Dispatch dispatch, uint64_t token) {
+void ComputeQueue::start_dispatch(Dispatch dispatch, uint64_t token, Timing timing) {
   ++running_;
   dispatch.cu_mask = cu_mask_;
-  starts_.push_back({std::move(dispatch), token});
+  starts_.push_back({std::move(dispatch), token, timing});
 }
 
 void ComputeQueue::deliver() {
@@ -19,10 +19,13 @@ void ComputeQueue::deliver() {
       ++outstanding_;
     }
     auto self = shared_from_this();
-    context_.sink.start(start.dispatch, [self, token = start.token](DispatchResult result) {
+    // One dispatch may run after the other here, before any result is taken.
+    const uint64_t begun = start.timing == Timing::kTimed ? context_.bus.gpu_clock() : 0;
+    context_.sink.start(start.dispatch, [self, token = start.token, begun](DispatchResult result) {
+      const uint64_t ended = begun != 0 ? self->context_.bus.gpu_clock() : 0;
       {
         const MutexLock lock(self->mutex_);
-        self->finished_.push_back({token, std::move(result)});
+        self->finished_.push_back({token, std::move(result), begun, ended});
         self->finished_count_.fetch_add(1, std::memory_order_release);
       }
       self->wake_();

@@ -18,8 +18,9 @@ class ComputeQueue : public HardwareQueue, public std::enable_shared_from_this<C
 
   void drain() override;
 
-  /// Starts a dispatch when the step ends. `token` comes back with its result.
-  void start_dispatch(Dispatch dispatch, uint64_t token);
+  enum class Timing : uint8_t { kUntimed, kTimed };
+  /// Starts a dispatch when the step ends. `token` comes back with its result, and the times of a timed one.
+  void start_dispatch(Dispatch dispatch, uint64_t token, Timing timing = Timing::kUntimed);
   /// Which compute units dispatches may have from now on. The queue is not being stepped.
   void set_cu_mask(std::shared_ptr<const std::vector<uint32_t>> mask) override { cu_mask_ = std::move(mask); }
   uint32_t running_dispatches() const { return running_; }
@@ -29,6 +30,7 @@ class ComputeQueue : public HardwareQueue, public std::enable_shared_from_this<C
   struct Finished {
     uint64_t token;
     DispatchResult result;
+    uint64_t begun, ended;  // ticks of the GPU's clock; 0: not timed
   };
 
   bool has_finished() const { return finished_count_.load(std::memory_order_acquire) != 0; }
@@ -43,6 +45,7 @@ class ComputeQueue : public HardwareQueue, public std::enable_shared_from_this<C
   struct Start {
     Dispatch dispatch;
     uint64_t token;
+    Timing timing;
   };
 
   const std::function<void()> wake_;

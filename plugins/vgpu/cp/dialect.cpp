@@ -24,6 +24,8 @@ constexpr Dialect kVolcanicIslands{
     .sdma_has_cache_policies = false,
     .sdma_has_wide_pitch = false,
     .sdma_count_mask = kNarrowCount,
+    .sdma_depth_mask = 0x7ff,
+    .sdma_copies_backwards = false,
 };
 
 constexpr Dialect kVega{
@@ -45,6 +47,8 @@ constexpr Dialect kVega{
     .sdma_has_cache_policies = false,
     .sdma_has_wide_pitch = true,
     .sdma_count_mask = kNarrowCount,
+    .sdma_depth_mask = 0x7ff,
+    .sdma_copies_backwards = false,
 };
 
 constexpr Dialect kAldebaran = [] {
@@ -63,6 +67,8 @@ constexpr Dialect kRdna = [] {
   dialect.sdma_has_dummy_trap =
       false;  // its number is another packet's since Navi 10 (navi10_sdma_pkt_open.h)
   dialect.sdma_has_cache_policies = true;
+  dialect.sdma_depth_mask = 0x1fff;
+  dialect.sdma_copies_backwards = true;
   return dialect;
 }();
 

@@ -35,6 +35,8 @@ struct Dialect {
   bool sdma_has_cache_policies;  ///< GCR, and cache policies where others have endian swaps.
   bool sdma_has_wide_pitch;      ///< Pitches of windows have 19 bits, not 14.
   uint32_t sdma_count_mask;      ///< Of COPY_LINEAR and CONST_FILL.
+  uint32_t sdma_depth_mask;      ///< Of z and depths of windows.
+  bool sdma_copies_backwards;    ///< COPY_LINEAR has a bit for it.
 };
 
 /// The dialect of a chip by its version, as in KFD's topology (90006 is gfx906); nullptr for one that is not

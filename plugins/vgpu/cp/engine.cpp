@@ -83,7 +83,7 @@ void Engine::stop() {
 
 void Engine::add(std::shared_ptr<HardwareQueue> queue, bool suspended) {
   MutexLock lock(mutex_);
-  entries_.push_back(std::make_shared<Entry>(Entry{std::move(queue), suspended, false, Outcome::kIdle}));
+  entries_.push_back(std::make_shared<Entry>(Entry{std::move(queue), suspended}));
   sort();
   lock.unlock();
   wake();
@@ -113,10 +113,20 @@ void Engine::remove(const HardwareQueue& queue) {
   wait_until_not_running(lock, *entry);
 }
 
-void Engine::wait_until_not_running(MutexLock& lock, const Entry& entry) {
-  ++waiting_;
+void Engine::wait_until_not_running(MutexLock& lock, Entry& entry) {
+  ++entry.wanted_by;
   while (running_ == &entry) stepped_.wait(lock);
-  --waiting_;
+  --entry.wanted_by;
+}
+
+// Other threads may add and remove queues while this one waits.
+std::shared_ptr<Engine::Entry> Engine::at_rest(MutexLock& lock, const HardwareQueue& queue) {
+  const auto found = std::find_if(entries_.begin(), entries_.end(),
+                                  [&](const auto& entry) { return entry->queue.get() == &queue; });
+  if (found == entries_.end()) return nullptr;
+  const std::shared_ptr<Entry> entry = *found;
+  wait_until_not_running(lock, *entry);
+  return entry->removed ? nullptr : entry;
 }
 
 void Engine::sort() {
@@ -219,7 +229,7 @@ bool Engine::any_rung() const noexcept {
 // A suspended queue's doorbell is looked at as well: one that stayed rung would keep whoever watches the
 // doorbells of sleeping workers from its own sleep, and wake them over and over.
 bool Engine::has_turn(Entry& entry) {
-  return !entry.removed && entry.queue->has_work() && !entry.suspended;
+  return !entry.removed && entry.queue->has_work() && !entry.suspended && entry.wanted_by == 0;
 }
 
 Engine::Round Engine::round() {
@@ -254,7 +264,7 @@ Outcome Engine::step_entry(Entry& entry, uint32_t budget) {
   }
   running_ = nullptr;
   entry.last = outcome;
-  if (waiting_ != 0) stepped_.notify_all();
+  if (entry.wanted_by != 0) stepped_.notify_all();
   return outcome;
 }
 

@@ -50,14 +50,11 @@ class Engine {
   template <class Change>
   void change(const HardwareQueue& queue, bool suspended, Change&& change) {
     MutexLock lock(mutex_);
-    for (const auto& entry : entries_) {
-      if (entry->queue.get() != &queue) continue;
-      wait_until_not_running(lock, *entry);
+    if (const std::shared_ptr<Entry> entry = at_rest(lock, queue)) {
       change(*entry->queue);
       if (entry->suspended && !suspended) entry->queue->remap();
       entry->suspended = suspended;
       sort();
-      break;
     }
     lock.unlock();
     wake();
@@ -67,12 +64,11 @@ class Engine {
   template <class Look>
   void look(const HardwareQueue& queue, Look&& look) {
     MutexLock lock(mutex_);
-    for (const auto& entry : entries_) {
-      if (entry->queue.get() != &queue) continue;
-      wait_until_not_running(lock, *entry);
-      look(*entry->queue, entry->suspended, entry->last);
-      break;
-    }
+    const std::shared_ptr<Entry> entry = at_rest(lock, queue);
+    if (entry == nullptr) return;
+    look(*entry->queue, entry->suspended, entry->last);
+    lock.unlock();
+    wake();  // it may have passed over the queue
   }
 
   void wake() noexcept { alarm_.wake(); }
@@ -86,7 +82,8 @@ class Engine {
   struct Entry {
     std::shared_ptr<HardwareQueue> queue;
     bool suspended = false;
-    bool removed = false;  // for a round that goes over an older list
+    bool removed = false;    // for a round that goes over an older list
+    uint32_t wanted_by = 0;  // threads that wait until it is not being stepped: it gets no turn before them
     Outcome last = Outcome::kIdle;
   };
   using Entries = std::vector<std::shared_ptr<Entry>>;
@@ -108,7 +105,9 @@ class Engine {
   Outcome step_entry(Entry& entry, uint32_t budget) RIGEL_REQUIRES(mutex_);
   void sleep(uint32_t seen, bool polling, Clock::duration quiet) RIGEL_REQUIRES(mutex_);
   void nap(uint32_t seen) RIGEL_REQUIRES(mutex_);
-  void wait_until_not_running(MutexLock& lock, const Entry& entry) RIGEL_REQUIRES(mutex_);
+  void wait_until_not_running(MutexLock& lock, Entry& entry) RIGEL_REQUIRES(mutex_);
+  /// The queue's entry; the queue is not being stepped until the lock is given back. Null: it is none of the engine's.
+  std::shared_ptr<Entry> at_rest(MutexLock& lock, const HardwareQueue& queue) RIGEL_REQUIRES(mutex_);
   void sort() RIGEL_REQUIRES(mutex_);
 
   const std::string name_;
@@ -119,7 +118,6 @@ class Engine {
   Condition stepped_;
   Entries entries_ RIGEL_GUARDED_BY(mutex_);  // replaced whole, so that a round can go on over the old one
   const Entry* running_ RIGEL_GUARDED_BY(mutex_) = nullptr;
-  uint32_t waiting_ RIGEL_GUARDED_BY(mutex_) = 0;  // threads in wait_until_not_running()
   bool stop_ RIGEL_GUARDED_BY(mutex_) = false;
   uint32_t rounds_ = 0;  // the worker's
   std::thread worker_;   // under mutex_ until it runs

@@ -78,11 +78,9 @@ void HardwareQueue::stop_fault(const VmFault& fault, std::string_view what) {
 void HardwareQueue::tell() {
   for (const auto& [topic, line] : lines_) context_.bus.trace(topic, line);
   lines_.clear();
+  raise_interrupts();  // before the next kernels, which may run here: somebody sleeps until it is told
   deliver();
-  for (const Interrupt& raised : interrupts_) {
-    context_.bus.raise_interrupt(raised.source, raised.context_id, id());
-  }
-  interrupts_.clear();
+  raise_interrupts();
   if (stopped_ && !stop_told_) {
     stop_told_ = true;
     if (tracing(TraceTopic::kQueue)) {
@@ -91,6 +89,13 @@ void HardwareQueue::tell() {
     context_.bus.queue_stopped(id(), reason_);
     if (faulted_) context_.bus.report_fault(fault_);
   }
+}
+
+void HardwareQueue::raise_interrupts() {
+  for (const Interrupt& raised : interrupts_) {
+    context_.bus.raise_interrupt(raised.source, raised.context_id, id());
+  }
+  interrupts_.clear();
 }
 
 void HardwareQueue::deliver() {}

@@ -158,6 +158,7 @@ class HardwareQueue {
   void take_doorbell() noexcept;
   void trace_line(TraceTopic topic, std::string line);
   void tell();
+  void raise_interrupts();
 
   bool look_at_write_pointer_ = true;
   bool stopped_ = false;

@@ -38,6 +38,7 @@ enum Packet : uint32_t {
   kGcr = 0x0111,
 };
 
+constexpr uint32_t kBackwards = 1u << 25;   ///< COPY_LINEAR: from the end. (navi10_sdma_pkt_open.h)
 constexpr uint32_t kBroadcast = 1u << 27;   ///< COPY_LINEAR: a second destination follows.
 constexpr uint32_t kAtomicLoop = 1u << 16;  ///< ATOMIC: compare-and-swap until it swaps.
 constexpr uint32_t kMemPoll = 1u << 31;     ///< POLL_REGMEM: memory, not a register.

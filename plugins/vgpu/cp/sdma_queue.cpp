@@ -235,6 +235,9 @@ Outcome SdmaQueue::copy_linear(const Words& words) {
   if (!dialect().sdma_has_cache_policies && (words[2] & 0x03030000) != 0) {
     return fail(fmt::format("COPY_LINEAR with endian swap {:#010x}", words[2]));
   }
+  if (dialect().sdma_copies_backwards && (words[0] & sdma::kBackwards) != 0) {
+    return fail("COPY_LINEAR that copies backwards");
+  }
   const uint64_t bytes = copied_bytes(words);
   const uint64_t piece = std::min(bytes - done_, kPieceBytes);
   const uint64_t from = address(words, 3) + done_;
@@ -257,7 +260,8 @@ Outcome SdmaQueue::copy_sub_window(const Words& words) {
     uint64_t start, pitch, slice;
   };
   const auto side = [&](size_t at) {
-    const uint64_t x = words[at + 2] & 0x3fff, y = words[at + 2] >> 16 & 0x3fff, z = words[at + 3] & 0x7ff;
+    const uint64_t x = words[at + 2] & 0x3fff, y = words[at + 2] >> 16 & 0x3fff,
+                   z = words[at + 3] & dialect().sdma_depth_mask;
     const uint64_t pitch =
         uint64_t{dialect().sdma_has_wide_pitch ? words[at + 3] >> 13 : words[at + 3] >> 16 & 0x3fff} + 1;
     const uint64_t slice = uint64_t{words[at + 4] & 0xfffffff} + 1;
@@ -266,7 +270,7 @@ Outcome SdmaQueue::copy_sub_window(const Words& words) {
   };
   const Side from = side(1), to = side(6);
   const uint64_t row_bytes = (uint64_t{words[11] & 0x3fff} + 1) << element;
-  const uint64_t height = (words[11] >> 16 & 0x3fff) + 1, depth = (words[12] & 0x7ff) + 1;
+  const uint64_t height = (words[11] >> 16 & 0x3fff) + 1, depth = (words[12] & dialect().sdma_depth_mask) + 1;
   for (uint64_t copied = 0; done_ < height * depth && copied < kPieceBytes;
        ++done_, copied += std::max(row_bytes, kRowBytes)) {
     const uint64_t y = done_ % height, z = done_ / height;

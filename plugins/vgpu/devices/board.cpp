@@ -105,7 +105,7 @@ Board read(ObjectReader root) {
   s.cu_per_array = number(shader, "cu_per_array", 1, 32);
   s.max_waves_per_simd = number(shader, "max_waves_per_simd", 1, 32);
   s.wave_front_size = number(shader, "wave_front_size", 32, 64);
-  s.lds_kb = number(shader, "lds_kb", 32, 1024);
+  s.lds_kb = number(shader, "lds_kb", 32, 255);
   s.max_scratch_slots_per_cu = number(shader, "max_scratch_slots_per_cu", 1, 64);
   if (!diagnostics.has_errors()) check_shader(board, shader);
   shader.refuse_unknown_keys();

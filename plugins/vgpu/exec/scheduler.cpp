@@ -484,7 +484,8 @@ void Scheduler::let_go(Executor& executor, GroupPointer group) {
   const MutexLock lock(mutex_);
   --launch->resident;
   comes_to_rest();
-  if (!launch->all_taken()) announce();  // there is room for another
+  // There is room for another group: of this launch, or of any that has its scratch from the same place.
+  if (!launch->all_taken() || launch->scratch() != nullptr) announce();
 }
 
 // Looking at them

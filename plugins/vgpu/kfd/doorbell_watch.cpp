@@ -312,6 +312,8 @@ void DoorbellWatch::tell_thread() noexcept {
 
 // For stores that userfaultfd has stopped, kicks, or the end of the time.
 void DoorbellWatch::wait(Clock::duration longest) {
+  if (!kick_)
+    longest = std::min<Clock::duration>(longest, kLongestIdleInterval);  // there was no file number for it
   pollfd what[] = {{kick_.get(), POLLIN, 0}, {userfaults_.get(), POLLIN, 0}};
   const bool for_ever = longest == Clock::duration::max();
   const auto ns = std::chrono::duration_cast<std::chrono::nanoseconds>(longest).count();
