@@ -2,7 +2,11 @@
 
 #include <hsa/amd_hsa_kernel_code.h>
 
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cstring>
 #include <memory>
 #include <vector>
 
@@ -13,6 +17,7 @@ namespace rigel {
 
 struct AgentCodeTarget::Block {
   void* start = nullptr;  // of the allocation
+  size_t own_bytes = 0;   // of pages that are no allocation of the memory manager's
   void* image = nullptr;  // the backend's, once loaded
 };
 
@@ -46,8 +51,9 @@ Result<CodeMemory> AgentCodeTarget::allocate(uint64_t size, uint64_t alignment) 
   CodeMemory memory;
   memory.size = size;
   const Heap* const pool = own_pool();
-  const Status status = pool != nullptr ? allocate_pool(*pool, size, alignment, *block, memory)
-                                        : allocate_host(size, alignment, *block, memory);
+  const Status status = pool != nullptr    ? allocate_pool(*pool, size, alignment, *block, memory)
+                        : is_for_program() ? allocate_host(size, alignment, *block, memory)
+                                           : allocate_pages(size, alignment, *block, memory);
   if (status != HSA_STATUS_SUCCESS) return error(status);
   memory.cookie = block.release();
   return memory;
@@ -69,6 +75,26 @@ Status AgentCodeTarget::allocate_pool(const Heap& pool, uint64_t size, uint64_t 
   // are fetched. The device copies what the host has made elsewhere.
   if (agent_.node().bus != HSABE_BUS_KFD && pool.facts().host_accessible)
     memory.host_address = reinterpret_cast<std::byte*>(memory.device_address);
+  // It may have been somebody's before.
+  if (memory.host_address != nullptr) std::memset(memory.host_address, 0, size);
+  return HSA_STATUS_SUCCESS;
+}
+
+// Code that the host runs lies in pages of its own, of which some may not be written once it is loaded. The memory manager's are pinned
+// for the GPUs with every right: amdkfd keeps the queues of a process evicted while it cannot pin such a page again.
+Status AgentCodeTarget::allocate_pages(uint64_t size, uint64_t alignment, Block& block, CodeMemory& memory) {
+  const auto page = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+  const uint64_t slack = alignment > page ? alignment - page : 0;
+  const uint64_t bytes = (size + slack + page - 1) / page * page;
+  void* const pages = bytes < size
+                          ? MAP_FAILED
+                          : mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (pages == MAP_FAILED)
+    return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "{} bytes for code cannot be mapped", size);
+  block.start = pages;
+  block.own_bytes = bytes;
+  memory.device_address = (reinterpret_cast<uint64_t>(pages) + slack) & ~(alignment - 1);
+  memory.host_address = reinterpret_cast<std::byte*>(memory.device_address);
   return HSA_STATUS_SUCCESS;
 }
 
@@ -86,7 +112,11 @@ Status AgentCodeTarget::allocate_host(uint64_t size, uint64_t alignment, Block& 
 void AgentCodeTarget::release(const CodeMemory& memory) noexcept {
   const std::unique_ptr<Block> block(static_cast<Block*>(memory.cookie));
   if (block->image != nullptr) agent_.backend().code.unload(agent_.device(), block->image);
-  runtime_.memory().memory_free(block->start);
+  if (block->own_bytes != 0) {
+    munmap(block->start, block->own_bytes);
+  } else {
+    runtime_.memory().memory_free(block->start);
+  }
 }
 
 std::optional<uint64_t> AgentCodeTarget::resolve(std::string_view name) {
@@ -118,6 +148,7 @@ Status AgentCodeTarget::describe_kernel(std::span<const std::byte> descriptor, C
 }
 
 Status AgentCodeTarget::finish(CodeMemory& memory, const FinishedCode& code) {
+  if (is_for_program()) return HSA_STATUS_SUCCESS;  // variables: there is nothing to run
   if (memory.host_address == nullptr) {
     const Status copied = runtime_.copies().memory_copy(reinterpret_cast<void*>(memory.device_address),
                                                         code.contents.data(), code.contents.size());

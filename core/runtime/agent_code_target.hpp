@@ -31,7 +31,10 @@ class AgentCodeTarget final : public CodeTarget {
   struct Block;  // what CodeMemory::cookie points to
 
   const Heap* own_pool() const;
+  /// Whether it has the variables that all agents share.
+  bool is_for_program() const { return serves_.handle == 0; }
   Status allocate_pool(const Heap& pool, uint64_t size, uint64_t alignment, Block& block, CodeMemory& memory);
+  Status allocate_pages(uint64_t size, uint64_t alignment, Block& block, CodeMemory& memory);
   Status allocate_host(uint64_t size, uint64_t alignment, Block& block, CodeMemory& memory);
 
   Runtime& runtime_;
