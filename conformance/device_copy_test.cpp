@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstring>
 #include <random>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -324,6 +325,10 @@ TEST_P(DeviceCopy, AnEngineThatWaitsIsNotFree) {
   uint32_t engines = 0;
   if (hsa_amd_memory_copy_engine_status(agent(), host_, &engines) != HSA_STATUS_SUCCESS) {
     GTEST_SKIP() << "no engine";
+  }
+  const auto name = agent_info<std::array<char, 64>>(agent(), HSA_AGENT_INFO_NAME);
+  if (std::string_view(name.data()).starts_with("gfx8")) {
+    GTEST_SKIP() << "kernels copy on gfx8: its engines are a name that is always free";
   }
   const PoolMemory host = on_host(4096), device = on_device(4096);
   const ScopedSignal before(1), done(1);

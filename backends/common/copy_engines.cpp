@@ -308,7 +308,8 @@ hsabe_status_t CopyEngines::submit_folded(const hsabe_copy_t& copy) {
       if (engine != nullptr) result = by_engine(*engine, copy, waits);
       // Behind an open wait there may be no room before the caller has done something for that.
       if (result == Result::kNoRoom && engine->copies.open()) result = Result::kNotThisWay;
-      if (result == Result::kNotThisWay && copy.engines == 0) result = by_kernel(copy, waits);
+      const bool may_be_kernel = copy.engines == 0 || !engines_usable_;
+      if (result == Result::kNotThisWay && may_be_kernel) result = by_kernel(copy, waits);
     }
     if (result == Result::kDone) return HSA_STATUS_SUCCESS;
     if (result == Result::kNotThisWay) return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
@@ -582,10 +583,10 @@ hsabe_status_t CopyEngines::fill(uint64_t destination, uint32_t value, uint64_t 
 
 void CopyEngines::engines(uint32_t* all, uint32_t* idle) {
   *all = *idle = 0;
-  if (!engines_usable_) return;
   const std::lock_guard lock(mutex_);
   for (size_t i = 0; i < kEngines; ++i) {
     *all |= 1u << i;
+    // Where kernels copy there are engines by name, as with ROCr: HIP 6 refuses a device without. They are always free.
     if (engines_[i].queue == nullptr || engines_[i].queue->idle()) *idle |= 1u << i;
   }
 }
