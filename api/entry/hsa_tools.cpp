@@ -171,6 +171,7 @@ Explained<std::string> HsaTools::load(const std::string& name, const std::string
   void* const on_load = ::dlsym(handle, "OnLoad");
   if (on_load == nullptr) return refuse("it exports no OnLoad");
 
+  guard_entries(tables);
   auto one = std::make_unique<Loaded>(
       Loaded{name, handle, &tables, tables, reinterpret_cast<void (*)()>(::dlsym(handle, "OnUnload"))});
   bool good = false;
@@ -223,6 +224,7 @@ bool HsaTools::hand_to_register(ApiTables& tables, Runtime& runtime, std::vector
     say(Outcome::kFailed, "it exports no rocprofiler_register_library_api_table");
     return false;
   }
+  guard_entries(tables);
   auto one = std::make_unique<Loaded>(Loaded{kLibrary, handle, &tables, tables, nullptr});
   void* table = &tables.root;
   uint64_t id = 0;

@@ -57,6 +57,24 @@ TEST_F(HsaTools, ReplaceEntriesFromOnLoadToOnUnload) {
   hsa_shut_down();
 }
 
+TEST_F(HsaTools, MayCallWhatTheyHaveKeptWhenTheRuntimeIsClosed) {
+  ::setenv("HSA_TOOLS_LIB", "libhsa_tool.so", 1);
+  ASSERT_EQ(hsa_init(), HSA_STATUS_SUCCESS);
+  void* const tool = ::dlopen("libhsa_tool.so", RTLD_NOW | RTLD_NOLOAD);
+  ASSERT_NE(tool, nullptr);
+  const auto free_as_kept = reinterpret_cast<hsa_status_t (*)(void*)>(::dlsym(tool, "free_as_kept"));
+  const auto load_as_kept =
+      reinterpret_cast<hsa_signal_value_t (*)(hsa_signal_t)>(::dlsym(tool, "load_as_kept"));
+  ASSERT_NE(free_as_kept, nullptr);
+  ASSERT_NE(load_as_kept, nullptr);
+  int nothing = 0;
+  EXPECT_EQ(free_as_kept(&nothing), HSA_STATUS_ERROR_INVALID_ALLOCATION);
+  ASSERT_EQ(hsa_shut_down(), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(free_as_kept(&nothing), HSA_STATUS_ERROR_NOT_INITIALIZED);
+  EXPECT_EQ(load_as_kept({}), 0);
+  ::dlclose(tool);
+}
+
 TEST_F(HsaTools, AreToldOfThoseThatCouldNotBeLoaded) {
   ::setenv("HSA_TOOLS_LIB", "libnowhere.so \"lib of two words.so\" libhsa_tool.so libhsa_tool.so", 1);
   ASSERT_EQ(hsa_init(), HSA_STATUS_SUCCESS);

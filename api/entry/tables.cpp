@@ -101,6 +101,22 @@ ApiTables& prepare_open_tables() noexcept {
   return open_tables;
 }
 
+void guard_entries(ApiTables& tables) noexcept {
+#define RIGEL_API(table, result, name, parameters, arguments)                                       \
+  {                                                                                                 \
+    using Function = result(*) parameters;                                                          \
+    if (load_slot(tables.table.name##_fn) == static_cast<Function>(Fenced<&name>::call)) {          \
+      store_slot<Function>(tables.table.name##_fn, [] parameters -> result {                        \
+        return is_open() ? Fenced<&name>::call arguments : closed_tables.table.name##_fn arguments; \
+      });                                                                                           \
+    }                                                                                               \
+  }
+#define RIGEL_API_TABLE_ONLY RIGEL_API
+#define RIGEL_API_EXPORT_ONLY(group, result, name, parameters, arguments) \
+  RIGEL_API(unlisted, result, name, parameters, arguments)
+#include "api/entry/functions.inc"
+}
+
 const HsaApiTable& own_tables() noexcept {
   return tables_of_tools.root;
 }

@@ -64,6 +64,9 @@ constexpr uint32_t tool_function_id(size_t offset) {
 
 /// The open set, freshly filled with the runtime's own functions, for tools to change before it is published.
 ApiTables& prepare_open_tables() noexcept;
+/// Has those of the runtime's own functions that stand in `tables` look whether the runtime is open: tools of ROCr's ABI keep them, and
+/// call them behind the last hsa_shut_down as well. (rocprofiler-sdk frees memory so when the process ends.)
+void guard_entries(ApiTables& tables) noexcept;
 /// The runtime's own functions, for tools: the same address for ever, NOT_INITIALIZED while the runtime is
 /// closed.
 const HsaApiTable& own_tables() noexcept;

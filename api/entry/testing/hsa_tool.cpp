@@ -11,6 +11,7 @@ namespace {
 
 decltype(hsa_signal_load_relaxed)* next_load = nullptr;
 decltype(hsa_amd_agent_memory_pool_get_info)* next_pool_info = nullptr;
+decltype(hsa_amd_memory_pool_free)* kept_free = nullptr;
 
 bool is(const char* behaviour) {
   const char* const wanted = std::getenv("RIGEL_TEST_TOOL");
@@ -67,6 +68,7 @@ EXPORT bool OnLoad(HsaApiTable* table, uint64_t version, uint64_t failed, const 
   for (uint64_t i = 0; i < failed; ++i) note(std::string("failed ") + names[i]);
   next_load = table->core_->hsa_signal_load_relaxed_fn;
   next_pool_info = table->amd_ext_->hsa_amd_agent_memory_pool_get_info_fn;
+  kept_free = table->amd_ext_->hsa_amd_memory_pool_free_fn;
   table->core_->hsa_signal_load_relaxed_fn = load_and_note;
   table->amd_ext_->hsa_amd_agent_memory_pool_get_info_fn = pool_info_and_note;
   if (is("throws")) throw std::runtime_error("no");
@@ -81,6 +83,14 @@ EXPORT bool OnLoad(HsaApiTable* table, uint64_t version, uint64_t failed, const 
       },
       &agents);
   return agents != 0;
+}
+
+// As tools do that end with the process: by what they have kept of the tables.
+EXPORT hsa_status_t free_as_kept(void* memory) {
+  return kept_free(memory);
+}
+EXPORT hsa_signal_value_t load_as_kept(hsa_signal_t signal) {
+  return next_load(signal);
 }
 
 EXPORT void OnUnload() {
