@@ -282,6 +282,8 @@ TEST_P(Svm, RefusesStrangersAndNulls) {
   EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_ARGUMENT, hsa_amd_svm_attributes_set(nullptr, 4096, &pair, 1));
   EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_ARGUMENT, hsa_amd_svm_attributes_set(pages.get(), 4096, nullptr, 1));
   EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_ARGUMENT, hsa_amd_svm_attributes_get(nullptr, 4096, &pair, 1));
+  EXPECT_HSA(hsa_amd_svm_attributes_set(pages.get(), 4096, nullptr, 0));
+  EXPECT_HSA(hsa_amd_svm_attributes_get(pages.get(), 4096, nullptr, 0));
 }
 
 INSTANTIATE_FOR_AGENTS(Svm);

@@ -81,6 +81,29 @@ TEST_F(Heaps, ACpuAgentListsFineKernargAndCoarsePools) {
   EXPECT_THAT(pool_flags(kCpu1), ElementsAre(2u, 3u, 4u));
 }
 
+TEST(HeapsOfExtendedScope, AreListedWhereThatIsAskedFor) {
+  MemoryManager memory;
+  testing::add_agents(memory);
+  memory.list_extended_scope();
+  testing::add_hosts(memory);
+  std::vector<uint32_t> flags;
+  const auto visit = [&](hsa_amd_memory_pool_t pool) {
+    uint32_t value = 0;
+    EXPECT_EQ(memory.memory_pool_get_info(pool, HSA_AMD_MEMORY_POOL_INFO_GLOBAL_FLAGS, &value),
+              HSA_STATUS_SUCCESS);
+    flags.push_back(value);
+  };
+  EXPECT_EQ(memory.agent_iterate_memory_pools(
+                kCpu0,
+                [](hsa_amd_memory_pool_t pool, void* call) {
+                  (*static_cast<decltype(visit)*>(call))(pool);
+                  return HSA_STATUS_SUCCESS;
+                },
+                const_cast<void*>(static_cast<const void*>(&visit))),
+            HSA_STATUS_SUCCESS);
+  EXPECT_THAT(flags, ElementsAre(2u, 8u, 3u, 4u));
+}
+
 TEST_F(Heaps, AnAgentWithoutMemoryHasNoPools) {
   EXPECT_THAT(pool_flags(kGpu0), ElementsAre());
 }

@@ -86,7 +86,8 @@ uint64_t KfdSvm::agent_at(uint32_t location) const {
 Status KfdSvm::attributes_set(void* ptr, size_t size, const hsa_amd_svm_attribute_pair_t* list,
                               size_t count) const {
   const auto pages = pages_of(ptr, size);
-  if (!pages || list == nullptr || count == 0) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  if (!pages || (list == nullptr && count != 0)) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  if (count == 0) return HSA_STATUS_SUCCESS;
   std::vector<kfd_svm_attribute> wanted;
   uint32_t set = 0, clear = 0;
   std::set<uint64_t> seen, agents_seen;
@@ -145,7 +146,8 @@ Status KfdSvm::attributes_set(void* ptr, size_t size, const hsa_amd_svm_attribut
 Status KfdSvm::attributes_get(void* ptr, size_t size, hsa_amd_svm_attribute_pair_t* list,
                               size_t count) const {
   const auto pages = pages_of(ptr, size);
-  if (!pages || list == nullptr || count == 0) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  if (!pages || (list == nullptr && count != 0)) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  if (count == 0) return HSA_STATUS_SUCCESS;  // HIP asks for none of memory that is not shared
   // Flags are asked for in any case; what else is, in the order of the list.
   std::vector<kfd_svm_attribute> asked{{KFD_SVM_ATTR_SET_FLAGS, 0}, {KFD_SVM_ATTR_CLR_FLAGS, 0}};
   std::vector<size_t> answers(count);  // where in `asked`; 0: in the flags

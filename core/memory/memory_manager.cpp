@@ -43,7 +43,8 @@ void MemoryManager::add_host_heaps(const std::vector<HostNode>& nodes,
                                  kFine | HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_KERNARG_INIT,
                                  uint32_t{HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_COARSE_GRAINED}}) {
       facts.global_flags = flags;
-      facts.visible = flags != HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_EXTENDED_SCOPE_FINE_GRAINED;
+      facts.visible =
+          flags != HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_EXTENDED_SCOPE_FINE_GRAINED || lists_extended_scope_;
       add_heap(facts, make_provider(flags, numa_node));
     }
   }

@@ -81,10 +81,11 @@ class MemoryManager final : private VirtualMemory::HeapSource {
   /// A heap without a provider is only described: nothing can be allocated in it.
   const Heap& add_heap(const HeapFacts& facts, std::unique_ptr<MemoryProvider> provider);
 
+  void list_extended_scope() { lists_extended_scope_ = true; }
   /// Adds the heaps that every CPU agent has: fine-grained, extended-scope fine-grained, kernarg and
   /// coarse-grained, in this order, with providers of the caller's, made for global flags and a NUMA node (or
-  /// kAnyNode). With one node, the kernel chooses where pages are. The heap of extended scope is not listed:
-  /// HIP up to 5.x ends the process when it meets one, with GPUs and without.
+  /// kAnyNode). With one node, the kernel chooses where pages are. The heap of extended scope is not listed, unless
+  /// list_extended_scope() said so before: HIP up to 5.x ends the process when it meets one, with GPUs and without.
   using MakeHostProvider = std::function<std::unique_ptr<MemoryProvider>(uint32_t, int)>;
   void add_host_heaps(const std::vector<HostNode>& nodes, const MakeHostProvider& make_provider);
   /// The same, of ordinary memory.
@@ -285,6 +286,7 @@ class MemoryManager final : private VirtualMemory::HeapSource {
   AgentDirectory agents_;
   ExtentMap extents_;
   std::deque<HeapSlot> heaps_;  // addresses are handles
+  bool lists_extended_scope_ = false;
   std::unique_ptr<HostPinner> pinner_;
 
   mutable Mutex aside_mutex_;

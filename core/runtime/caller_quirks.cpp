@@ -38,6 +38,10 @@ bool has_hip_that_needs_a_gpu() noexcept {
   return has({.stem = "libamdhip64.so.", .first = 1, .last = 5});
 }
 
+bool has_hip_that_knows_extended_scope() noexcept {
+  return has({.stem = "libamdhip64.so.", .first = 6});
+}
+
 bool has_openmp_that_reads_all_isas() noexcept {
   return has({.stem = "libomptarget.so.", .first = 20});
 }

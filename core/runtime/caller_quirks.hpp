@@ -10,6 +10,10 @@ namespace rigel {
 /// where there is no driver, they answer with an error.
 bool has_hip_that_needs_a_gpu() noexcept;
 
+/// Whether a HIP of 6.0 or later is in the process, which tells pools of extended scope from others, and ends the process where
+/// memory that is not cached is asked for and there is none. Before, it took such a pool for the ordinary one.
+bool has_hip_that_knows_extended_scope() noexcept;
+
 /// Whether the ISAs of an agent are asked for by one who means all of them: LLVM's OpenMP from 20 on takes code for any,
 /// as for the generic target of a GPU. Before, it took the last for the agent's own, and HIP of ROCm 6.2 refuses GPUs with
 /// more than one.

@@ -4,6 +4,7 @@
 #include "core/base/backend_report.hpp"
 #include "core/base/environment.hpp"
 #include "core/memory/kfd_importer.hpp"
+#include "core/runtime/caller_quirks.hpp"
 #include "core/runtime/runtime.hpp"
 
 namespace rigel {
@@ -103,7 +104,7 @@ void Runtime::add_links() {
   }
 }
 
-// A GPU's own memory, as ROCr lists it. The pool of extended scope stays unlisted: HIP up to 5.x takes any
+// A GPU's own memory, as ROCr lists it. The pool of extended scope is listed to who knows it: HIP up to 5.x takes any
 // pool that is not fine-grained for the ordinary one.
 void Runtime::add_gpu_heaps(const Agent& agent) {
   const KfdNode& node = *gpus()->find_node(agent.node().node_id);
@@ -125,9 +126,10 @@ void Runtime::add_gpu_heaps(const Agent& agent) {
   const struct {
     uint32_t flags;
     bool visible;
-  } pools[] = {{HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_COARSE_GRAINED, true},
-               {HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_EXTENDED_SCOPE_FINE_GRAINED, false},
-               {HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_FINE_GRAINED, fine_listed}};
+  } pools[] = {
+      {HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_COARSE_GRAINED, true},
+      {HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_EXTENDED_SCOPE_FINE_GRAINED, has_hip_that_knows_extended_scope()},
+      {HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_FINE_GRAINED, fine_listed}};
   for (const auto& pool : pools) {
     if (facts.size == 0) break;  // it lives in the host's memory
     facts.global_flags = pool.flags;
@@ -139,6 +141,7 @@ void Runtime::add_gpu_heaps(const Agent& agent) {
 }
 
 void Runtime::add_heaps() {
+  if (has_hip_that_knows_extended_scope()) memory_.list_extended_scope();
   std::vector<HostNode> hosts;
   for (const Agent& agent : machine_->agents()) {
     AgentFacts facts{agent.handle(), static_cast<hsa_device_type_t>(agent.caps().device_type),
