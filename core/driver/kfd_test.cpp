@@ -118,6 +118,36 @@ TEST(KfdTopology, TellsWhetherAtomicsReachTheHost) {
   EXPECT_FALSE(has_atomics_to_host(topology, gpu));
 }
 
+// Two sockets with a GPU each, whose memory the first one's host sees.
+TEST(KfdTopology, HasWaysByAnotherHost) {
+  KfdTopology topology;
+  topology.nodes.resize(4);
+  for (uint32_t i = 0; i < 4; ++i) topology.nodes[i].number = i;
+  topology.nodes[2].gpu_id = 11;
+  topology.nodes[3].gpu_id = 12;
+  const auto link = [&](uint32_t from, uint32_t to, uint32_t weight, uint32_t bandwidth, uint32_t flags) {
+    topology.nodes[from].links.push_back(
+        {.type = 2, .from = from, .to = to, .weight = weight, .max_bandwidth = bandwidth, .flags = flags});
+  };
+  link(0, 1, 20, 9000, 1), link(1, 0, 20, 9000, 1);
+  link(2, 0, 10, 16000, 1 | 8), link(3, 1, 10, 16000, 1);
+  link(0, 2, 10, 16000, 1);
+  add_links_by_hosts(topology);
+  const KfdNode& gpu = topology.nodes[2];
+  ASSERT_EQ(gpu.links.size(), 2u);
+  EXPECT_EQ(gpu.links[1].from, 2u);
+  EXPECT_EQ(gpu.links[1].to, 1u);
+  EXPECT_EQ(gpu.links[1].weight, 30u);
+  EXPECT_EQ(gpu.links[1].max_bandwidth, 9000u);
+  EXPECT_EQ(gpu.links[1].flags, 1u | 8u) << "what either of them cannot do";
+  ASSERT_EQ(topology.nodes[3].links.size(), 2u);
+  EXPECT_EQ(topology.nodes[3].links[1].to, 0u);
+  ASSERT_EQ(topology.nodes[1].links.size(), 2u)
+      << "the other socket's GPU, and not its own, which it does not see";
+  EXPECT_EQ(topology.nodes[1].links[1].to, 2u);
+  EXPECT_EQ(topology.nodes[0].links.size(), 2u);
+}
+
 class KfdBoards : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(KfdBoards, HostAndGpuShareOneAddress) {

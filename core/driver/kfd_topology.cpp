@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <optional>
+#include <utility>
 
 namespace rigel {
 namespace {
@@ -67,7 +68,7 @@ void read_caches(const Transport& transport, const std::string& folder, std::vec
   }
 }
 
-std::optional<KfdNode> read_node(const Transport& transport, uint32_t node_number) {
+std::optional<KfdNode> read_node(const Transport& transport, uint32_t node_number, bool& has_peers) {
   const std::string folder = std::string(kFolder) + "/nodes/" + std::to_string(node_number);
   KfdNode node;
   node.number = node_number;
@@ -86,7 +87,9 @@ std::optional<KfdNode> read_node(const Transport& transport, uint32_t node_numbe
   }
   if (node.is_gpu()) read_caches(transport, folder + "/caches", node.caches);
   read_links(transport, folder + "/io_links", node.links);
+  const size_t own = node.links.size();
   read_links(transport, folder + "/p2p_links", node.links);
+  has_peers |= node.links.size() != own;
   return node;
 }
 
@@ -122,6 +125,41 @@ bool has_atomics_to_host(const KfdTopology& topology, const KfdNode& gpu) {
   });
 }
 
+void add_links_by_hosts(KfdTopology& topology) {
+  const auto find = [](const KfdNode& node, uint32_t to) {
+    const auto found = std::find_if(node.links.begin(), node.links.end(), [&](const KfdLink& link) {
+      return link.from == node.number && link.to == to;
+    });
+    return found == node.links.end() ? nullptr : &*found;
+  };
+  const auto joined = [](const KfdLink& first, const KfdLink& second) {
+    KfdLink link = first;
+    link.to = second.to;
+    link.weight += second.weight;
+    link.min_latency += second.min_latency;
+    link.max_latency += second.max_latency;
+    link.min_bandwidth = std::min(first.min_bandwidth, second.min_bandwidth);
+    link.max_bandwidth = std::min(first.max_bandwidth, second.max_bandwidth);
+    link.flags |= second.flags;
+    return link;
+  };
+  std::vector<std::pair<KfdNode*, KfdLink>> more;
+  for (KfdNode& gpu : topology.nodes) {
+    for (KfdNode& own : topology.nodes) {
+      const KfdLink* const out = gpu.is_gpu() && !own.is_gpu() ? find(gpu, own.number) : nullptr;
+      if (out == nullptr) continue;
+      for (KfdNode& other : topology.nodes) {
+        if (other.is_gpu() || find(gpu, other.number) != nullptr) continue;
+        const KfdLink *const across = find(own, other.number), *const back = find(other, own.number),
+                             *const in = find(own, gpu.number);
+        if (across != nullptr) more.emplace_back(&gpu, joined(*out, *across));
+        if (back != nullptr && in != nullptr) more.emplace_back(&other, joined(*back, *in));
+      }
+    }
+  }
+  for (auto& [node, link] : more) node->links.push_back(link);
+}
+
 KfdProperties parse_kfd_properties(std::string_view text) {
   KfdProperties properties;
   while (!text.empty()) {
@@ -145,14 +183,17 @@ Result<KfdTopology> read_kfd_topology(const Transport& transport) {
       return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "{}: no topology", kFolder);
     }
     KfdTopology topology;
+    bool has_peers = false;
     for (const std::string& name : transport.list_dir(std::string(kFolder) + "/nodes")) {
       const auto node_number = number(name);
       if (!node_number) continue;
-      if (auto node = read_node(transport, static_cast<uint32_t>(*node_number))) {
+      if (auto node = read_node(transport, static_cast<uint32_t>(*node_number), has_peers)) {
         topology.nodes.push_back(std::move(*node));
       }
     }
-    if (number(transport.read_file(generation_file)) == before) return topology;
+    if (number(transport.read_file(generation_file)) != before) continue;
+    if (!has_peers) add_links_by_hosts(topology);
+    return topology;
   }
   return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "{}: changes all the time", kFolder);
 }

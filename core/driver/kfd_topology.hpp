@@ -67,6 +67,10 @@ struct KfdTopology {
 /// Whether 64-bit atomics of a GPU reach the memory of every CPU that it is linked to.
 bool has_atomics_to_host(const KfdTopology& topology, const KfdNode& gpu);
 
+/// Adds the ways between GPUs and the CPUs that they are linked to by another CPU. Linux lists them since 6.0, among the links
+/// of peers; before, libhsakmt added them as well.
+void add_links_by_hosts(KfdTopology& topology);
+
 /// Reads "name value" lines; stops at the first that is none.
 KfdProperties parse_kfd_properties(std::string_view text);
 
