@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <memory>
@@ -184,6 +185,18 @@ ChangeBell* bell_of(Signal& signal) noexcept {
   return &reinterpret_cast<SharedPage*>(&signal)->bell;
 }
 
+namespace {
+
+// By which backends tell a signal from another that lay in its place before (amd_hsa_signal.h). Signals of several processes come to
+// lie in one place, so each process counts from somewhere else.
+uint32_t next_life() noexcept {
+  static std::atomic<uint32_t> lives{
+      static_cast<uint32_t>(static_cast<uint64_t>(getpid()) * 0x9e3779b97f4a7c15 >> 32)};
+  return lives.fetch_add(1, std::memory_order_relaxed);
+}
+
+}  // namespace
+
 Signal* create(int64_t initial_value, uint32_t attributes) noexcept {
   const int descriptor = memfd_create("hsa-signal", MFD_CLOEXEC | MFD_ALLOW_SEALING);
   if (descriptor < 0 || ftruncate(descriptor, kPage) != 0 || fcntl(descriptor, F_ADD_SEALS, kSeals) != 0) {
@@ -204,6 +217,7 @@ Signal* create(int64_t initial_value, uint32_t attributes) noexcept {
   std::atomic_ref(const_cast<int64_t&>(signal.abi.value)).store(initial_value, std::memory_order_relaxed);
   signal.attributes.store(attributes | kSignalIpc | kSignalSilent, std::memory_order_relaxed);
   signal.attention.store(Signal::kFence, std::memory_order_relaxed);
+  signal.abi.reserved3[0] = next_life();
   std::atomic_ref(signal.abi.kind).store(AMD_SIGNAL_KIND_USER, std::memory_order_relaxed);
   page->magic = SharedPage::kMagic;
   signal.generation.store(1, std::memory_order_release);
