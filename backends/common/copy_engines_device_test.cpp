@@ -134,7 +134,19 @@ TEST_P(Copies, SayWhichEnginesThereAre) {
   device_.reset();
   open("off");
   device_->copies().engines(&all, &idle);
-  EXPECT_EQ(all, 0u);
+  EXPECT_EQ(all, 3u) << "by name";
+  EXPECT_EQ(idle, 3u);
+  const auto data = noise(4096);
+  uint8_t* const from = bytes(4096);
+  uint8_t* const to = bytes(4096);
+  std::memcpy(from, data.data(), data.size());
+  const testing::VirtualSignal done(gpu(), 1);
+  hsabe_copy_t named = copy(to, from, 4096, done);
+  named.engines = 2;
+  ASSERT_EQ(device_->copies().submit(named), HSA_STATUS_SUCCESS);
+  ASSERT_TRUE(eventually([&] { return done.value() == 0; }));
+  EXPECT_EQ(std::memcmp(to, data.data(), data.size()), 0);
+  EXPECT_EQ(host_->engine_requests(), 0);
 }
 
 TEST_P(Copies, OfBoxesAreFoldedOrTiled) {
