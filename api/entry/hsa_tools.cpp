@@ -171,7 +171,6 @@ Explained<std::string> HsaTools::load(const std::string& name, const std::string
   void* const on_load = ::dlsym(handle, "OnLoad");
   if (on_load == nullptr) return refuse("it exports no OnLoad");
 
-  guard_entries(tables);
   auto one = std::make_unique<Loaded>(
       Loaded{name, handle, &tables, tables, reinterpret_cast<void (*)()>(::dlsym(handle, "OnUnload"))});
   bool good = false;
@@ -224,6 +223,7 @@ bool HsaTools::hand_to_register(ApiTables& tables, Runtime& runtime, std::vector
     say(Outcome::kFailed, "it exports no rocprofiler_register_library_api_table");
     return false;
   }
+  const auto without_guards = std::make_unique<const ApiTables>(tables);
   guard_entries(tables);
   auto one = std::make_unique<Loaded>(Loaded{kLibrary, handle, &tables, tables, nullptr});
   void* table = &tables.root;
@@ -240,7 +240,7 @@ bool HsaTools::hand_to_register(ApiTables& tables, Runtime& runtime, std::vector
   } catch (...) {
   }
   if (answer != kSuccess) {
-    store_entries(tables, one->before);
+    store_entries(tables, *without_guards);
     if (answer == kNoTools) {
       register_has_tools_ = false;
       say(Outcome::kSkipped, "no tool is asked for");
@@ -269,6 +269,7 @@ void HsaTools::load_from_environment(ApiTables& tables, Runtime& runtime, std::v
   const auto outcome_of_failure =
       reported != nullptr && std::string_view(reported) == "0" ? Outcome::kSkipped : Outcome::kFailed;
   const auto load_and_say = [&](const std::string& name, const char* whence) {
+    guard_entries(tables);
     const auto before = std::make_unique<const ApiTables>(tables);
     // In an elevated process only what root owns, also of what is there already.
     const LoaderEnvironment& environment = runtime.loader_environment();

@@ -4,17 +4,20 @@
 #include <gtest/gtest.h>
 #include <hsa/hsa.h>
 #include <hsa/hsa_ext_amd.h>
+#include <hsa_rigel/hsa_ven_rigel_report.h>
 #include <unistd.h>
 
 #include <cstdlib>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace {
 
 using ::testing::ExitedWithCode;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::UnorderedElementsAre;
 
 class HsaTools : public ::testing::Test {
  protected:
@@ -73,6 +76,24 @@ TEST_F(HsaTools, MayCallWhatTheyHaveKeptWhenTheRuntimeIsClosed) {
   EXPECT_EQ(free_as_kept(&nothing), HSA_STATUS_ERROR_NOT_INITIALIZED);
   EXPECT_EQ(load_as_kept({}), 0);
   ::dlclose(tool);
+}
+
+TEST_F(HsaTools, AreSaidToHaveReplacedWhatTheyReplace) {
+  ::setenv("HSA_TOOLS_LIB", "libhsa_tool.so", 1);
+  ASSERT_EQ(hsa_init(), HSA_STATUS_SUCCESS);
+  hsa_ven_rigel_report_1_pfn_t report{};
+  ASSERT_EQ(hsa_system_get_major_extension_table(HSA_EXTENSION_RIGEL_REPORT, 1, sizeof report, &report),
+            HSA_STATUS_SUCCESS);
+  std::vector<std::string> functions;
+  const auto note = [](const hsa_ven_rigel_tool_t* tool, void* data) {
+    auto& all = *static_cast<std::vector<std::string>*>(data);
+    for (uint64_t i = 0; i < tool->function_count; ++i) all.emplace_back(tool->functions[i]);
+    return HSA_STATUS_SUCCESS;
+  };
+  EXPECT_EQ(report.hsa_ven_rigel_iterate_tools(note, &functions), HSA_STATUS_SUCCESS);
+  EXPECT_THAT(functions,
+              UnorderedElementsAre("hsa_signal_load_relaxed", "hsa_amd_agent_memory_pool_get_info"));
+  hsa_shut_down();
 }
 
 TEST_F(HsaTools, AreToldOfThoseThatCouldNotBeLoaded) {

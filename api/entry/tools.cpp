@@ -185,6 +185,12 @@ Status ToolSet::load(ApiTables& tables, Runtime& runtime) {
   layer_.clear();
   facts_of_layer_.clear();
   is_hsa_tool_.clear();
+  const auto& plugins = runtime.config().plugins;
+  // Before the first layer, whose wrappers keep what they find.
+  if (std::any_of(plugins.begin(), plugins.end(), [](const PluginConfig& plugin) {
+        return plugin.enabled && plugin.abi == PluginAbi::kHsaTools;
+      }))
+    guard_entries(tables);
   std::vector<ToolFacts> of_environment;
   hsa_tools_.load_from_environment(tables, runtime, of_environment);
   {
@@ -192,7 +198,6 @@ Status ToolSet::load(ApiTables& tables, Runtime& runtime) {
     facts_ = std::move(of_environment);
   }
   note_hsa_tools();
-  const auto& plugins = runtime.config().plugins;
   auto opened = open_plugins(runtime.config(), runtime.loader_environment(), runtime.report());
   for (size_t i = plugins.size(); i-- > 0 && !abandoned_;) {
     const PluginConfig& plugin = plugins[i];

@@ -380,14 +380,16 @@ DispatchQueue::Scratch DispatchQueue::give_scratch(const ScratchDispatch& dispat
   if (!need) return Scratch::kNever;
   // For every slot of the device, if that is not too much to keep; else for this dispatch alone.
   const bool once = need->device_bytes > device_.scratch().limit();
-  const uint32_t wanted = once ? need->dispatch_waves : need->device_waves;
+  const uint32_t wanted = reachable_scratch_waves(scratch_device(device_.facts), *need,
+                                                  once ? need->dispatch_waves : need->device_waves);
   // Work-groups that wait for each other must all be there.
   const uint32_t least = queue_->hsa_queue.type == HSA_QUEUE_TYPE_COOPERATIVE ? need->dispatch_waves : 0;
+  const bool can_be = wanted != 0 && wanted >= least;
   // Before it is tried, too: what comes back meanwhile is for the next try.
   const bool held = device_.scratch().others_hold(*this);
   Block given;
-  const uint32_t waves = device_.scratch().allocate(*this, *need, wanted, least, given);
-  if (waves == 0 && (held || device_.scratch().others_hold(*this))) return Scratch::kLater;
+  const uint32_t waves = can_be ? device_.scratch().allocate(*this, *need, wanted, least, given) : 0;
+  if (can_be && waves == 0 && (held || device_.scratch().others_hold(*this))) return Scratch::kLater;
   // What does not serve every slot would slow down what comes after.
   const bool give_back = once || waves < need->device_waves;
   const MutexLock lock(mutex_);

@@ -12,8 +12,6 @@ namespace rigel::gfx {
 namespace {
 
 constexpr std::chrono::milliseconds kPause{1};
-// Waves find their scratch by 32 bits: the offset in a scalar register, and the records of the descriptor.
-constexpr uint64_t kMostOfOneDispatch = uint64_t{1} << 32;
 
 }  // namespace
 
@@ -53,12 +51,11 @@ void ScratchKeeper::remove(DispatchQueue& queue) {
 
 uint32_t ScratchKeeper::allocate(const DispatchQueue& asking, const ScratchNeed& need, uint32_t waves,
                                  uint32_t least, Block& out) {
-  const auto is_reached = [&](uint32_t count) { return count * need.wave_bytes <= kMostOfOneDispatch; };
   const auto get = [&](uint32_t count) {
-    return is_reached(count) && device_.allocate_scratch(count * need.wave_bytes, out) == HSA_STATUS_SUCCESS;
+    return device_.allocate_scratch(count * need.wave_bytes, out) == HSA_STATUS_SUCCESS;
   };
   if (waves == 0 || get(waves)) return waves;
-  if (is_reached(waves) && reclaim(&asking) && get(waves)) return waves;
+  if (reclaim(&asking) && get(waves)) return waves;
   // Fewer waves at a time, which is slower and not wrong.
   const ScratchDevice slots = scratch_device(device_.facts);
   do {

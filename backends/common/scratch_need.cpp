@@ -98,6 +98,12 @@ uint32_t fewer_scratch_waves(const ScratchDevice& device, const ScratchNeed& nee
   return per_engine >= group ? per_engine * device.engines : 0;
 }
 
+uint32_t reachable_scratch_waves(const ScratchDevice& device, const ScratchNeed& need, uint32_t waves) {
+  constexpr uint64_t kMost = uint64_t{1} << 32;
+  while (waves * need.wave_bytes > kMost) waves = fewer_scratch_waves(device, need, waves);
+  return waves;
+}
+
 ScratchResource scratch_resource_gfx8(const ScratchMemory& memory, bool host_page_tables) {
   return {static_cast<uint32_t>(memory.va),
           (static_cast<uint32_t>(memory.va >> 32) & kAddressHighMask) | kSwizzle,

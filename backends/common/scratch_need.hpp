@@ -57,6 +57,10 @@ std::optional<ScratchNeed> scratch_need(const ScratchDevice& device, const Scrat
 /// on each engine, down to one work-group there: every engine has the same share of the slots.
 uint32_t fewer_scratch_waves(const ScratchDevice& device, const ScratchNeed& need, uint32_t waves);
 
+/// As many of `waves` as find their scratch: they do so by 32 bits, the offset in a scalar register and the records of the
+/// descriptor. 0: with so few, the dispatch makes no progress.
+uint32_t reachable_scratch_waves(const ScratchDevice& device, const ScratchNeed& need, uint32_t waves);
+
 /// Memory that a queue is given.
 struct ScratchMemory {
   uint64_t va = 0;  ///< 0: none

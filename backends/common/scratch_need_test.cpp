@@ -56,6 +56,25 @@ TEST(ScratchNeed, HasTheLimitOfTheRegister) {
   EXPECT_TRUE(scratch_need(vega, dispatch(64, 64, 131072, 32)));
 }
 
+TEST(ScratchNeed, IsReachedByThirtyTwoBits) {
+  const auto vega = scratch_device(testing::vega10().facts());
+  const auto small = scratch_need(vega, dispatch(1 << 20, 256, 1024));
+  EXPECT_EQ(reachable_scratch_waves(vega, *small, small->device_waves), small->device_waves);
+  // 4 MiB for each of 2048 waves: 16 of 32 on each compute unit are within 4 GiB.
+  const auto large = scratch_need(vega, dispatch(1 << 20, 256, 65536));
+  ASSERT_TRUE(large);
+  EXPECT_EQ(large->device_bytes, uint64_t{8} << 30);
+  const uint32_t waves = reachable_scratch_waves(vega, *large, large->device_waves);
+  EXPECT_EQ(waves, 64u * 16);
+  EXPECT_EQ(waves * large->wave_bytes, uint64_t{4} << 30) << "the last one begins below";
+  const auto more = scratch_need(vega, dispatch(1 << 20, 256, 65552));
+  EXPECT_EQ(reachable_scratch_waves(vega, *more, more->device_waves), 64u * 12)
+      << "whole work-groups of four";
+  // Work-groups of 16 waves, of nearly 8 MiB each.
+  const auto groups = scratch_need(vega, dispatch(1 << 20, 1024, 131056));
+  EXPECT_EQ(reachable_scratch_waves(vega, *groups, groups->device_waves), 4u * 128);
+}
+
 TEST(ScratchNeed, TakesAnyGrid) {
   const auto vega = scratch_device(testing::vega10().facts());
   const ScratchDispatch huge{{UINT32_MAX, UINT32_MAX, UINT32_MAX}, {1, 1, 1}, 16, 64};

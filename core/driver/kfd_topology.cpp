@@ -152,6 +152,7 @@ void add_links_by_hosts(KfdTopology& topology) {
         if (other.is_gpu() || find(gpu, other.number) != nullptr) continue;
         const KfdLink *const across = find(own, other.number), *const back = find(other, own.number),
                              *const in = find(own, gpu.number);
+        if (across == nullptr && back == nullptr) continue;
         if (across != nullptr) more.emplace_back(&gpu, joined(*out, *across));
         if (back != nullptr && in != nullptr) more.emplace_back(&other, joined(*back, *in));
       }

@@ -51,9 +51,9 @@ Result<CodeMemory> AgentCodeTarget::allocate(uint64_t size, uint64_t alignment) 
   CodeMemory memory;
   memory.size = size;
   const Heap* const pool = own_pool();
-  const Status status = pool != nullptr    ? allocate_pool(*pool, size, alignment, *block, memory)
-                        : is_for_program() ? allocate_host(size, alignment, *block, memory)
-                                           : allocate_pages(size, alignment, *block, memory);
+  const Status status = pool != nullptr  ? allocate_pool(*pool, size, alignment, *block, memory)
+                        : runs_on_host() ? allocate_pages(size, alignment, *block, memory)
+                                         : allocate_host(size, alignment, *block, memory);
   if (status != HSA_STATUS_SUCCESS) return error(status);
   memory.cookie = block.release();
   return memory;

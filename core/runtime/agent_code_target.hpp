@@ -33,6 +33,7 @@ class AgentCodeTarget final : public CodeTarget {
   const Heap* own_pool() const;
   /// Whether it has the variables that all agents share.
   bool is_for_program() const { return serves_.handle == 0; }
+  bool runs_on_host() const { return agent_.is_cpu() && !is_for_program(); }
   Status allocate_pool(const Heap& pool, uint64_t size, uint64_t alignment, Block& block, CodeMemory& memory);
   Status allocate_pages(uint64_t size, uint64_t alignment, Block& block, CodeMemory& memory);
   Status allocate_host(uint64_t size, uint64_t alignment, Block& block, CodeMemory& memory);
@@ -54,7 +55,7 @@ class AgentCodeTargets final : public CodeTargets {
  private:
   Runtime& runtime_;
   std::deque<AgentCodeTarget> targets_;
-  /// The variables that all agents share live where a CPU agent's code does: in memory that all of them reach.
+  /// The variables that all agents share live in memory that all of them reach, a CPU agent's.
   std::optional<AgentCodeTarget> program_;
 };
 

@@ -190,9 +190,9 @@ namespace {
 // By which backends tell a signal from another that lay in its place before (amd_hsa_signal.h). Signals of several processes come to
 // lie in one place, so each process counts from somewhere else.
 uint32_t next_life() noexcept {
-  static std::atomic<uint32_t> lives{
-      static_cast<uint32_t>(static_cast<uint64_t>(getpid()) * 0x9e3779b97f4a7c15 >> 32)};
-  return lives.fetch_add(1, std::memory_order_relaxed);
+  static constinit std::atomic<uint32_t> lives{0};
+  const auto of_process = static_cast<uint32_t>(static_cast<uint64_t>(getpid()) * 0x9e3779b97f4a7c15 >> 32);
+  return lives.fetch_add(1, std::memory_order_relaxed) + of_process;
 }
 
 }  // namespace
