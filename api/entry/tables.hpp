@@ -2,10 +2,10 @@
 //
 // There are three sets. The closed one is constant and answers NOT_INITIALIZED (or 0) to everything but the
 // few functions that work at any time; it is current before hsa_init and after the last hsa_shut_down. So no
-// call before hsa_init can crash, and no call after it pays for the check (unless a tool of ROCr's ABI has the tables:
-// guard_entries()). The open one holds the runtime's own functions, and whatever tools put in their place. The tools' own is not current at any time: it holds
-// the runtime's functions while the runtime is open, and is what tools call in order not to be called
-// themselves.
+// call before hsa_init can crash, and no call after it pays for the check (unless a tool of ROCr's ABI has the
+// tables: guard_entries()). The open one holds the runtime's own functions, and whatever tools put in their
+// place. The tools' own is not current at any time: it holds the runtime's functions while the runtime is open,
+// and is what tools call in order not to be called themselves.
 //
 // Publishing is a release store, reading an acquire load. Slots are written only while the closed set is
 // current; they are written and read with relaxed atomics, because a thread that entered through the open set
