@@ -61,10 +61,6 @@ constinit std::atomic<size_t> watched_end{0};
 constinit Mutex watched_mutex;
 constinit std::atomic<uint32_t> asking{0};  // threads that are looking for a watcher, or in one
 
-bool is_handled(const struct sigaction& action) {
-  return action.sa_handler != SIG_DFL && action.sa_handler != SIG_IGN;
-}
-
 constexpr size_t kSystemSignalBytes = 8;  // _NSIG / 8 of Linux; glibc's sets are larger
 
 const struct sigaction& program_action(int signal) {
@@ -88,6 +84,10 @@ int real_sigaction(int signal, const struct sigaction* action, struct sigaction*
 }
 
 #if defined(__x86_64__)
+
+bool is_handled(const struct sigaction& action) {
+  return action.sa_handler != SIG_DFL && action.sa_handler != SIG_IGN;
+}
 
 void on_fault(int signal, siginfo_t* info, void* context);
 
