@@ -127,9 +127,8 @@ bool has_atomics_to_host(const KfdTopology& topology, const KfdNode& gpu) {
 
 void add_links_by_hosts(KfdTopology& topology) {
   const auto find = [](const KfdNode& node, uint32_t to) {
-    const auto found = std::find_if(node.links.begin(), node.links.end(), [&](const KfdLink& link) {
-      return link.from == node.number && link.to == to;
-    });
+    const auto found = std::find_if(node.links.begin(), node.links.end(),
+                                    [&](const KfdLink& link) { return link.to == to; });
     return found == node.links.end() ? nullptr : &*found;
   };
   const auto joined = [](const KfdLink& first, const KfdLink& second) {
@@ -152,7 +151,6 @@ void add_links_by_hosts(KfdTopology& topology) {
         if (other.is_gpu() || find(gpu, other.number) != nullptr) continue;
         const KfdLink *const across = find(own, other.number), *const back = find(other, own.number),
                              *const in = find(own, gpu.number);
-        if (across == nullptr && back == nullptr) continue;
         if (across != nullptr) more.emplace_back(&gpu, joined(*out, *across));
         if (back != nullptr && in != nullptr) more.emplace_back(&other, joined(*back, *in));
       }

@@ -15,6 +15,24 @@ using testing::kGpu0;
 using testing::kGpu1;
 using testing::kNobody;
 
+std::vector<uint32_t> flags_of_pools(MemoryManager& memory, hsa_agent_t agent) {
+  std::vector<hsa_amd_memory_pool_t> pools;
+  EXPECT_EQ(memory.agent_iterate_memory_pools(
+                agent,
+                [](hsa_amd_memory_pool_t pool, void* data) {
+                  static_cast<std::vector<hsa_amd_memory_pool_t>*>(data)->push_back(pool);
+                  return HSA_STATUS_SUCCESS;
+                },
+                &pools),
+            HSA_STATUS_SUCCESS);
+  std::vector<uint32_t> flags(pools.size());
+  for (size_t i = 0; i < pools.size(); ++i) {
+    EXPECT_EQ(memory.memory_pool_get_info(pools[i], HSA_AMD_MEMORY_POOL_INFO_GLOBAL_FLAGS, &flags[i]),
+              HSA_STATUS_SUCCESS);
+  }
+  return flags;
+}
+
 class Heaps : public ::testing::Test {
  protected:
   Heaps() {
@@ -22,20 +40,7 @@ class Heaps : public ::testing::Test {
     testing::add_hosts(memory);
   }
 
-  std::vector<uint32_t> pool_flags(hsa_agent_t agent) {
-    std::vector<hsa_amd_memory_pool_t> pools;
-    EXPECT_EQ(memory.agent_iterate_memory_pools(
-                  agent,
-                  [](hsa_amd_memory_pool_t pool, void* data) {
-                    static_cast<std::vector<hsa_amd_memory_pool_t>*>(data)->push_back(pool);
-                    return HSA_STATUS_SUCCESS;
-                  },
-                  &pools),
-              HSA_STATUS_SUCCESS);
-    std::vector<uint32_t> flags;
-    for (const auto pool : pools) flags.push_back(ask<uint32_t>(pool, HSA_AMD_MEMORY_POOL_INFO_GLOBAL_FLAGS));
-    return flags;
-  }
+  std::vector<uint32_t> pool_flags(hsa_agent_t agent) { return flags_of_pools(memory, agent); }
 
   template <class T>
   T ask(hsa_amd_memory_pool_t pool, hsa_amd_memory_pool_info_t attribute) {
@@ -86,22 +91,7 @@ TEST(HeapsOfExtendedScope, AreListedWhereThatIsAskedFor) {
   testing::add_agents(memory);
   memory.list_extended_scope();
   testing::add_hosts(memory);
-  std::vector<uint32_t> flags;
-  const auto visit = [&](hsa_amd_memory_pool_t pool) {
-    uint32_t value = 0;
-    EXPECT_EQ(memory.memory_pool_get_info(pool, HSA_AMD_MEMORY_POOL_INFO_GLOBAL_FLAGS, &value),
-              HSA_STATUS_SUCCESS);
-    flags.push_back(value);
-  };
-  EXPECT_EQ(memory.agent_iterate_memory_pools(
-                kCpu0,
-                [](hsa_amd_memory_pool_t pool, void* call) {
-                  (*static_cast<decltype(visit)*>(call))(pool);
-                  return HSA_STATUS_SUCCESS;
-                },
-                const_cast<void*>(static_cast<const void*>(&visit))),
-            HSA_STATUS_SUCCESS);
-  EXPECT_THAT(flags, ElementsAre(2u, 8u, 3u, 4u));
+  EXPECT_THAT(flags_of_pools(memory, kCpu0), ElementsAre(2u, 8u, 3u, 4u));
 }
 
 TEST_F(Heaps, AnAgentWithoutMemoryHasNoPools) {
