@@ -19,28 +19,35 @@ constexpr uint64_t kFirstPauseNs = 1'000'000;  // doubled until it is the usual 
 constexpr uint64_t kUsualPauseNs = 1'000'000'000;
 constexpr uint64_t kLongestPauseNs = TickMap::kPromisedNs / 2;
 
-// The maps of all devices that there have been. Never freed: ticks may be asked for until the process ends.
+// The maps of all devices that there have been, a list that only grows. A clock holds its map for as long as it
+// lives; a held map belongs to no other clock and does not move.
 struct KeptMap {
   std::string name;
   std::unique_ptr<TickMap> map;
+  const DeviceClock* holder;  // null: the clock has ended
   KeptMap* next;
 };
 constinit Mutex kept_mutex;
 constinit KeptMap* kept_maps = nullptr;
 
-TickMap* keep(const std::string& name, const ClockReading& first, const std::vector<ClockReading>& now,
-              const std::function<uint64_t()>& ticks_per_second) {
+// A free map of that name that fits the clock, or a new one.
+TickMap* hold_map(const DeviceClock& clock, const std::string& name, const ClockReading& first,
+                  const std::vector<ClockReading>& now, const std::function<uint64_t()>& ticks_per_second) {
   const MutexLock lock(kept_mutex);
-  KeptMap* kept = kept_maps;
-  while (kept != nullptr && kept->name != name) kept = kept->next;
-  if (kept != nullptr && kept->map->fits(now)) {
+  KeptMap* free = nullptr;
+  for (KeptMap* kept = kept_maps; kept != nullptr; kept = kept->next) {
+    if (kept->holder != nullptr || kept->name != name) continue;
+    free = kept;
+    if (!kept->map->fits(now)) continue;
     kept->map->calibrate(now);
+    kept->holder = &clock;
     return kept->map.get();
   }
   auto map = std::make_unique<TickMap>(first, now, ticks_per_second());
-  if (kept == nullptr) kept = kept_maps = new KeptMap{name, nullptr, kept_maps};
-  kept->map = std::move(map);  // of one that is gone, or was reset
-  return kept->map.get();
+  if (free == nullptr) free = kept_maps = new KeptMap{name, nullptr, nullptr, kept_maps};
+  free->map = std::move(map);  // the old one is of a device that is gone, or was reset
+  free->holder = &clock;
+  return free->map.get();
 }
 
 }  // namespace
@@ -51,6 +58,13 @@ DeviceClock::DeviceClock(Source source, ClockKeeper* keeper) : source_(std::move
   if (!readable_) return;
   first_ = *std::ranges::min_element(looks, {},
                                      [](const ClockReading& one) { return one.latest_ns - one.earliest_ns; });
+}
+
+DeviceClock::~DeviceClock() {
+  const MutexLock lock(kept_mutex);
+  for (KeptMap* kept = kept_maps; kept != nullptr; kept = kept->next) {
+    if (kept->holder == this) kept->holder = nullptr;
+  }
 }
 
 std::vector<ClockReading> DeviceClock::look() const {
@@ -68,7 +82,7 @@ TickMap* DeviceClock::begin() {
   if (TickMap* const map = map_.load(std::memory_order_relaxed)) return map;
   const auto looks = look();
   if (!readable_ || looks.empty()) return nullptr;
-  TickMap* const map = keep(source_.name, first_, looks, source_.ticks_per_second);
+  TickMap* const map = hold_map(*this, source_.name, first_, looks, source_.ticks_per_second);
   map_.store(map, std::memory_order_release);
   if (keeper_ != nullptr) keeper_->watch(*this);
   return map;

@@ -4,8 +4,8 @@
 // thread starts, with the first tick that somebody wants to know the time of. From then on the clocks are
 // compared every second while times are asked for, and the less often the longer nobody asks.
 //
-// Maps live as long as the process. A runtime that is started again goes on with the map of a device whose
-// clock has gone on, so that ticks keep their times.
+// Maps outlive their clocks. A runtime that starts again takes the map of the same device if its clock has
+// gone on, so that ticks keep their times. Each clock has a map of its own.
 #pragma once
 
 #include <atomic>
@@ -25,12 +25,13 @@ class ClockKeeper;
 class DeviceClock {
  public:
   struct Source {
-    std::string name;                            ///< of the device, the same in every life of the runtime
+    std::string name;  ///< of the device, the same in every life of the runtime; several may share it
     std::function<bool(ClockReading&)> read;     ///< both clocks; false: they cannot be read. Any thread
     std::function<uint64_t()> ticks_per_second;  ///< what the clock is said to run at; 0: unknown
   };
   /// Reads the clocks for the first time. `keeper`, if any, ends before this object.
   DeviceClock(Source source, ClockKeeper* keeper);
+  ~DeviceClock();
   DeviceClock(const DeviceClock&) = delete;
   DeviceClock& operator=(const DeviceClock&) = delete;
 

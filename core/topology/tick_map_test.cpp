@@ -281,6 +281,35 @@ TEST(DeviceClock, KeepsTheTimesOfTicksInTheNextLifeOfTheRuntime) {
   EXPECT_NEAR(static_cast<double>(reset.to_ns(clock.ticks())), now, 500);
 }
 
+TEST(DeviceClock, KeepsItsMapWhileAnotherOfItsNameBegins) {
+  Simulation clock(100e6);
+  Simulation faster(1e9, 3);
+  const auto source_of = [](Simulation& simulation, uint64_t ticks_per_second) {
+    const auto read = [&simulation](ClockReading& reading) {
+      reading = simulation.look();
+      return true;
+    };
+    return DeviceClock::Source{"two equal devices", read, [ticks_per_second] { return ticks_per_second; }};
+  };
+  const auto both_tell_the_time = [&](DeviceClock& one, DeviceClock& other) {
+    for (Simulation* const simulation : {&clock, &faster}) simulation->pass(kSecond);
+    EXPECT_NEAR(static_cast<double>(one.to_ns(clock.ticks())), clock.now_ns(), 500);
+    EXPECT_NEAR(static_cast<double>(other.to_ns(faster.ticks())), faster.now_ns(), 500);
+  };
+  uint64_t tick = 0, ns = 0;
+  {
+    DeviceClock one(source_of(clock, 100'000'000), nullptr);
+    DeviceClock other(source_of(faster, 1'000'000'000), nullptr);
+    for (int i = 0; i < 3; ++i) both_tell_the_time(one, other);
+    tick = clock.ticks();
+    ns = one.to_ns(tick);
+  }
+  DeviceClock other(source_of(faster, 1'000'000'000), nullptr);
+  DeviceClock one(source_of(clock, 100'000'000), nullptr);
+  both_tell_the_time(one, other);
+  EXPECT_EQ(one.to_ns(tick), ns) << "in its next life, too";
+}
+
 TEST(DeviceClock, TellsNoTimeOfAClockThatCannotBeRead) {
   DeviceClock clock({"none", [](ClockReading&) { return false; }, [] { return uint64_t{0}; }}, nullptr);
   EXPECT_EQ(clock.to_ns(5), 0u);
