@@ -1,12 +1,9 @@
-// The fence at the edge of the runtime: no exception passes it.
+// The fence around the exported functions: no exception passes it.
 #pragma once
 
 #include <hsa/hsa.h>
 
-#include <exception>
-#include <new>
-
-#include "core/base/log.hpp"
+#include "core/base/fence.hpp"
 
 namespace rigel::api {
 
@@ -22,15 +19,8 @@ struct Fenced<kFunction, hsa_status_t (*)(Args...)> {
   static hsa_status_t call(Args... args) noexcept {
     try {
       return kFunction(args...);
-    } catch (const std::bad_alloc&) {
-      log_message(LogLevel::kError, LogTopic::kApi, "out of host memory");
-      return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
-    } catch (const std::exception& problem) {
-      log_message(LogLevel::kError, LogTopic::kApi, "internal error: {}", problem.what());
-      return HSA_STATUS_ERROR;
     } catch (...) {
-      log_message(LogLevel::kError, LogTopic::kApi, "internal error of unknown kind");
-      return HSA_STATUS_ERROR;
+      return status_of_exception(LogTopic::kApi);
     }
   }
 };

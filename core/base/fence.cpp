@@ -1,0 +1,23 @@
+#include "core/base/fence.hpp"
+
+#include <new>
+
+#include "core/base/log.hpp"
+
+namespace rigel {
+
+Status status_of_exception(LogTopic topic) noexcept {
+  try {
+    throw;
+  } catch (const std::bad_alloc&) {
+    log_message(LogLevel::kError, topic, "out of host memory");
+    return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
+  } catch (const std::exception& problem) {
+    log_message(LogLevel::kError, topic, "internal error: {}", problem.what());
+  } catch (...) {
+    log_message(LogLevel::kError, topic, "internal error of unknown kind");
+  }
+  return HSA_STATUS_ERROR;
+}
+
+}  // namespace rigel
