@@ -145,7 +145,7 @@ Result<hsa_loaded_code_object_t> Executable::load(CodeTarget& target,
   if (by_name_.empty()) by_name_.reserve(added.size());
   for (ExecutableSymbol& symbol : added) {
     std::string name = symbol.facts.full_name();
-    if (find(name, agent) == nullptr) add(std::move(name), std::move(symbol));
+    add(std::move(name), std::move(symbol));
   }
   return hsa_loaded_code_object_t{(*loaded)->handle};
 }
@@ -155,7 +155,7 @@ Status Executable::define_variable(hsa_agent_t agent, hsa_variable_segment_t seg
   if (name.empty()) return fail(HSA_STATUS_ERROR_INVALID_SYMBOL_NAME, "a variable without a name");
   const WriterLock lock(mutex_);
   if (const Status status = check_changeable(); status != HSA_STATUS_SUCCESS) return status;
-  if (find(name, agent) != nullptr) {
+  if (const Entry* known = find(name, agent); known != nullptr && !known->symbol.weak) {
     return fail(HSA_STATUS_ERROR_VARIABLE_ALREADY_DEFINED, "{} has a definition already", name);
   }
   ExecutableSymbol symbol{
@@ -217,9 +217,10 @@ Executable::Entry* Executable::find(std::string_view name, hsa_agent_t agent) co
 }
 
 void Executable::add(std::string full_name, ExecutableSymbol symbol) {
-  entries_.push_back({std::move(full_name), std::move(symbol)});
-  Entry& entry = entries_.back();
-  by_name_.emplace(Key{entry.symbol.agent.handle, entry.full_name}, &entry);
+  Entry* const known = find(full_name, symbol.agent);
+  if (known != nullptr && (!known->symbol.weak || symbol.weak)) return;
+  Entry& entry = entries_.emplace_back(Entry{std::move(full_name), std::move(symbol)});
+  by_name_[Key{entry.symbol.agent.handle, entry.full_name}] = &entry;
 }
 
 hsa_executable_symbol_t Executable::handle_of(ExecutableSymbol& symbol) {
@@ -255,7 +256,8 @@ Result<std::vector<hsa_executable_symbol_t>> Executable::symbols(Which which, hs
     const bool wanted =
         which == Which::kAll || (which == Which::kOfProgram ? is_program(entry.symbol.agent)
                                                             : entry.symbol.agent.handle == agent.handle);
-    if (wanted) handles.push_back(handle_of(entry.symbol));
+    const bool has_yielded = find(entry.full_name, entry.symbol.agent) != &entry;
+    if (wanted && !has_yielded) handles.push_back(handle_of(entry.symbol));
   }
   return handles;
 }

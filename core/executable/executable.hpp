@@ -118,6 +118,8 @@ class Executable : public std::enable_shared_from_this<Executable> {
   Entry* find(std::string_view name, hsa_agent_t agent) const RIGEL_REQUIRES_SHARED(mutex_);
   Status check_changeable() const RIGEL_REQUIRES_SHARED(mutex_);
   Status check_fits(const CodeTarget& target, const CodeObject& object) const RIGEL_REQUIRES_SHARED(mutex_);
+  /// A name that is known keeps its definition, unless that is weak and the new one is not. A handle of a
+  /// definition that yields stays valid and goes on to describe it.
   void add(std::string full_name, ExecutableSymbol symbol) RIGEL_REQUIRES(mutex_);
   Status check_new_names(const std::vector<DescribedSymbol>& described, const CodeObject& object,
                          hsa_agent_t agent) const RIGEL_REQUIRES_SHARED(mutex_);
@@ -134,7 +136,8 @@ class Executable : public std::enable_shared_from_this<Executable> {
   std::atomic<bool> frozen_{false};
   bool retired_ RIGEL_GUARDED_BY(mutex_) = false;
   std::vector<std::shared_ptr<LoadedCodeObject>> loaded_ RIGEL_GUARDED_BY(mutex_);
-  std::deque<Entry> entries_ RIGEL_GUARDED_BY(mutex_);  // does not move what it holds
+  std::deque<Entry> entries_
+      RIGEL_GUARDED_BY(mutex_);  // does not move what it holds; those that yielded, too
   std::unordered_map<Key, Entry*, Hash> by_name_ RIGEL_GUARDED_BY(mutex_);
 
   Mutex handles_mutex_;

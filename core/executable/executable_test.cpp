@@ -398,6 +398,57 @@ TEST_F(ExecutableApi, LetsAWeakDefinitionYieldToTheApplications) {
   EXPECT_EQ(address_of(executable, "yielding", targets_.cpu), reinterpret_cast<uintptr_t>(&yielding));
 }
 
+TEST_F(ExecutableApi, LetsTheApplicationsDefinitionReplaceAWeakOne) {
+  const Bytes bytes = host_kernels();
+  const hsa_executable_t executable = make_executable();
+  int strong = 31;
+  const auto define = [&] {
+    return registry_.executable_agent_global_variable_define(executable, targets_.cpu.agent(), "yielding",
+                                                             &strong);
+  };
+  ASSERT_EQ(define_external(executable, targets_.cpu), HSA_STATUS_SUCCESS);
+  ASSERT_EQ(load(executable, targets_.cpu, bytes), HSA_STATUS_SUCCESS);
+  const hsa_executable_symbol_t weak = symbol(executable, "yielding", targets_.cpu);
+  const auto weak_address = info<uint64_t>(weak, HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_ADDRESS);
+  EXPECT_EQ(define(), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(define(), HSA_STATUS_ERROR_VARIABLE_ALREADY_DEFINED);
+  ASSERT_EQ(freeze(executable), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(address_of(executable, "yielding", targets_.cpu), reinterpret_cast<uintptr_t>(&strong));
+  EXPECT_EQ(info<uint64_t>(weak, HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_ADDRESS), weak_address);
+}
+
+TEST_F(ExecutableApi, LetsAStrongDefinitionOfCodeReplaceAWeakOne) {
+  if (kHostMachine != CodeMachine::kX86_64) GTEST_SKIP() << "the objects are for x86-64";
+  ElfBuilder weak, strong, user;
+  weak.symbols = {{.name = "both", .value = ElfBuilder::kData, .size = 8, .binding = STB_WEAK}};
+  strong.symbols = {{.name = "both", .value = ElfBuilder::kData + 8, .size = 8}};
+  user.symbols = {{.name = "both", .type = STT_NOTYPE, .section = SHN_UNDEF},
+                  {.name = "pointer", .value = ElfBuilder::kData + 8, .size = 8}};
+  user.relocations = {{.place = ElfBuilder::kData + 8, .type = R_X86_64_64, .symbol = 1}};
+  const Bytes weak_bytes = chars(weak.build()), strong_bytes = chars(strong.build()),
+              user_bytes = chars(user.build());
+  const hsa_executable_t executable = make_executable();
+  ASSERT_EQ(load(executable, targets_.cpu, weak_bytes), HSA_STATUS_SUCCESS);
+  const uint64_t weak_address = address_of(executable, "both", targets_.cpu);
+  ASSERT_EQ(load(executable, targets_.cpu, strong_bytes), HSA_STATUS_SUCCESS);
+  const uint64_t strong_address = address_of(executable, "both", targets_.cpu);
+  EXPECT_NE(strong_address, weak_address);
+  EXPECT_EQ(load(executable, targets_.cpu, weak_bytes), HSA_STATUS_SUCCESS) << "which yields";
+  EXPECT_EQ(load(executable, targets_.cpu, strong_bytes), HSA_STATUS_ERROR_VARIABLE_ALREADY_DEFINED);
+  ASSERT_EQ(load(executable, targets_.cpu, user_bytes), HSA_STATUS_SUCCESS);
+  ASSERT_EQ(freeze(executable), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(address_of(executable, "both", targets_.cpu), strong_address);
+  EXPECT_EQ(*reinterpret_cast<uint64_t*>(address_of(executable, "pointer", targets_.cpu)), strong_address);
+  size_t count = 0;
+  const auto add_one = [](hsa_executable_t, hsa_agent_t, hsa_executable_symbol_t, void* data) {
+    ++*static_cast<size_t*>(data);
+    return HSA_STATUS_SUCCESS;
+  };
+  ASSERT_EQ(registry_.executable_iterate_agent_symbols(executable, targets_.cpu.agent(), add_one, &count),
+            HSA_STATUS_SUCCESS);
+  EXPECT_EQ(count, 2u) << "`both` and `pointer`";
+}
+
 TEST_F(ExecutableApi, TakesSeveralCodeObjectsForAnAgentThatDefineDifferentThings) {
   ElfBuilder one;
   one.symbols = {{.name = "first", .value = ElfBuilder::kData, .size = 8}};
