@@ -55,7 +55,7 @@ Status SignalGroups::wait_any(hsa_signal_group_t group, const hsa_signal_conditi
                   condition);
     }
     const bool alive = member.signal->generation.load(std::memory_order_acquire) == member.generation;
-    terms.push_back({alive ? member.signal : nullptr, condition, compare_values[i]});
+    terms.push_back({alive ? member.signal : nullptr, condition, compare_values[i], member.generation});
   }
   const uint32_t index = rigel::wait_any(terms.data(), static_cast<uint32_t>(terms.size()), kWaitForever,
                                          Spin::hinted(hint), value);

@@ -47,7 +47,8 @@ struct Entry {
 
   Entry(const WaitTerm& term, uint32_t index_of_term) noexcept
       : signal(term.signal),
-        generation(term.signal->generation.load(std::memory_order_acquire)),
+        generation(term.generation != 0 ? term.generation
+                                        : term.signal->generation.load(std::memory_order_acquire)),
         index(index_of_term) {
     node.condition = term.condition;
     node.compare = term.compare;
@@ -305,7 +306,9 @@ bool wait_by_polling(uint64_t timeout_ns, Look look) noexcept {
 
 bool term_holds(const WaitTerm& term, int64_t& value) noexcept {
   value = term.signal->load<std::memory_order_acquire>();
-  return holds(term.condition, value, term.compare);
+  return holds(term.condition, value, term.compare) &&
+         // After the value, which may be a younger signal's.
+         (term.generation == 0 || term.signal->generation.load(std::memory_order_relaxed) == term.generation);
 }
 
 }  // namespace

@@ -48,6 +48,7 @@ struct WaitTerm {
   Signal* signal;  ///< alive, or null
   SignalCondition condition;
   int64_t compare;
+  uint32_t generation = 0;  ///< in which the caller found the signal; a signal of another is gone. 0: any
 };
 
 /// Returns the value that satisfied the condition, or, after `timeout_ns`, the last one seen. 0 if the signal

@@ -360,6 +360,13 @@ TEST(WaitAny, IgnoresNullSignals) {
   EXPECT_EQ(any({}), kWaitTimedOut);
 }
 
+TEST(WaitAny, IgnoresAYoungerSignalInThePlaceOfItsOwn) {
+  Signals signals(1, 0);
+  const uint32_t before = signals[0].generation.load() - 2;
+  EXPECT_EQ(any({{&signals[0], kEq, 0, before}}), kWaitTimedOut) << "at once, though the timeout is infinite";
+  EXPECT_EQ(any({{&signals[0], kEq, 0, before}, {&signals[0], kEq, 0, before + 2}}), 1u);
+}
+
 TEST(WaitAny, GoesOnWithTheRestWhenASignalIsDestroyed) {
   Signals signals(2, 1);
   Signal* doomed = signal_pool::create(1);
