@@ -1,14 +1,16 @@
 // How a queue of the backend's own is rung: by a store to its register, or, where the device is software that
 // takes calls, by a call.
 //
-// Any thread. Release order: what was written before is visible to who sees the ring. A store costs one
-// branch that is always taken the same way.
+// Any thread. What was written before is visible to the device, or the function, that is rung. A store costs
+// one branch that is always taken the same way.
 #pragma once
 
 #include <hsa_backend/hsa_backend.h>
 
 #include <atomic>
 #include <cstdint>
+
+#include "api/support/device_barrier.hpp"
 
 namespace rigel::gfx {
 
@@ -25,13 +27,14 @@ class Doorbell {
         context_(bell.context) {}
 
   void ring(uint64_t value) const {
+    order_stores_before_register();
     if (how_ == How::kStore64) [[likely]] {
-      std::atomic_ref(*static_cast<uint64_t*>(address_)).store(value, std::memory_order_release);
+      std::atomic_ref(*static_cast<uint64_t*>(address_)).store(value, std::memory_order_relaxed);
     } else if (how_ == How::kCall) {
       ring_(context_, value);
     } else {
       std::atomic_ref(*static_cast<uint32_t*>(address_))
-          .store(static_cast<uint32_t>(value), std::memory_order_release);
+          .store(static_cast<uint32_t>(value), std::memory_order_relaxed);
     }
   }
 

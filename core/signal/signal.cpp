@@ -118,7 +118,7 @@ void ring_legacy_doorbell(Signal& signal, uint64_t packet_index) {
     if (signal.has_attribute(kSignalDoorbellIsCalled)) {
       signal.call_bell(rung);
     } else {
-      std::atomic_thread_fence(std::memory_order_seq_cst);
+      order_write_combined_stores_before_register();
       *signal.abi.legacy_hardware_doorbell_ptr = rung;
     }
   }
@@ -147,13 +147,7 @@ void Signal::ring_elsewhere(uint64_t packet_index) noexcept {
     call_bell(packet_index);
     return;
   }
-#if defined(__x86_64__)
-  asm volatile("sfence" ::: "memory");  // stores to such memory are reordered
-#elif defined(__aarch64__)
-  asm volatile("dmb oshst" ::: "memory");
-#else
-  std::atomic_thread_fence(std::memory_order_seq_cst);
-#endif
+  order_write_combined_stores_before_register();
   *abi.hardware_doorbell_ptr = packet_index;
 }
 

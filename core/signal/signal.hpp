@@ -54,6 +54,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "api/support/device_barrier.hpp"
 #include "core/signal/asymmetric_fence.hpp"
 #include "core/signal/wake_lock.hpp"
 
@@ -281,14 +282,7 @@ class alignas(128) Signal {
     constexpr uint32_t kNotPlain = kSignalDoorbellIsCalled | kSignalRingIsWriteCombined;
     if ((attributes.load(std::memory_order_relaxed) & kNotPlain) != 0) [[unlikely]]
       return ring_elsewhere(packet_index);
-      // What the packets hold, write-back memory, has to be visible before the bell, device memory.
-#if defined(__x86_64__)
-    std::atomic_signal_fence(std::memory_order_release);  // such stores are not reordered by the CPU
-#elif defined(__aarch64__)
-    asm volatile("dmb oshst" ::: "memory");
-#else
-    std::atomic_thread_fence(std::memory_order_seq_cst);
-#endif
+    order_stores_before_register();
     *abi.hardware_doorbell_ptr = packet_index;
   }
 
