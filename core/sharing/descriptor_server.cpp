@@ -24,6 +24,7 @@ namespace rigel {
 namespace {
 
 constexpr timeval kPatienceWithServer{5, 0};
+constexpr int kPauseMs = 50;  // of a server that has no descriptor or memory for a client
 constexpr timeval kPatienceWithClient{0, 500'000};
 constexpr int kBacklog = 128;
 
@@ -177,8 +178,9 @@ void DescriptorServer::work(int listener, int stop) noexcept {
     if ((waited[0].revents & POLLIN) == 0) continue;
     const Socket client(accept4(listener, nullptr, nullptr, SOCK_CLOEXEC));
     if (client.get() < 0) {
-      // No descriptors left: the client stays in line, and is not to cost a processor meanwhile.
-      if (errno == EMFILE || errno == ENFILE) poll(&waited[1], 1, 50);
+      // Without descriptors or memory the client stays in line; it must not cost a processor meanwhile. A
+      // client that has gone left the line.
+      if (errno != EINTR && errno != ECONNABORTED) poll(&waited[1], 1, kPauseMs);
       continue;
     }
     client.be_patient(kPatienceWithClient);

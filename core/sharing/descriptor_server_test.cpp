@@ -2,13 +2,22 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <cstddef>
+#include <ctime>
 #include <filesystem>
+#include <iterator>
 #include <memory>
 #include <thread>
 #include <vector>
@@ -168,6 +177,40 @@ TEST(IpcName, KeepsAPlaceOrSaysThatItDoesNotFit) {
   EXPECT_TRUE(name.in_slab());
   EXPECT_FALSE(name.set_place(uint64_t{1} << 40, 0, false));
   EXPECT_FALSE(name.set_place(1, 100, true));
+}
+
+// Has every later accept4() of this process fail.
+bool forbid_accept(int problem) {
+  sock_filter program[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_accept4, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | static_cast<unsigned>(problem)),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  };
+  const sock_fprog filter{std::size(program), program};
+  return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+         prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0;
+}
+
+TEST(DescriptorServer, RestsWhileItCannotTakeAClient) {
+  constexpr int kNoFilter = 2, kNoServer = 3;
+  for (const int problem : {EPERM, ENOMEM, EMFILE}) {
+    const pid_t child = fork();
+    if (child == 0) {
+      if (!forbid_accept(problem)) _exit(kNoFilter);
+      DescriptorServer server;  // whose thread has the filter too
+      const auto ticket = server.offer(file_of('x'), {});
+      if (!ticket) _exit(kNoServer);
+      std::thread([&ticket] { static_cast<void>(DescriptorServer::fetch(*ticket)); }).detach();
+      const std::clock_t before = std::clock();  // of processor time
+      std::this_thread::sleep_for(std::chrono::milliseconds(200));
+      _exit(std::clock() - before < CLOCKS_PER_SEC / 20 ? 0 : 1);
+    }
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == kNoFilter) GTEST_SKIP() << "no filter for system calls";
+    EXPECT_EQ(status, 0) << problem;
+  }
 }
 
 }  // namespace
