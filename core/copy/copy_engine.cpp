@@ -621,7 +621,10 @@ Status CopyEngine::profiling_get_async_copy_time(hsa_signal_t signal,
                                                  hsa_amd_profiling_async_copy_time_t* time) {
   if (time == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   const Signal* completed = Signal::from_handle(signal);
-  if (completed == nullptr) return HSA_STATUS_ERROR_INVALID_SIGNAL;
+  if (completed == nullptr || completed->kind() != AMD_SIGNAL_KIND_USER) {
+    return fail(HSA_STATUS_ERROR_INVALID_SIGNAL, "times of a copy: {:#x} is {}", signal.handle,
+                completed == nullptr ? "no signal" : "a doorbell");
+  }
   if (completed->copy_end_ts == 0) {
     return fail(HSA_STATUS_ERROR, "the signal has ended no copy that was profiled");
   }

@@ -271,6 +271,17 @@ TEST_F(Copies, ProfiledCopiesLeaveTheirTimes) {
   EXPECT_EQ(engine.profiling_get_async_copy_time(kNone, &time), HSA_STATUS_ERROR_INVALID_SIGNAL);
 }
 
+TEST_F(Copies, ADoorbellHasNoTimesOfACopy) {
+  Signal* const bell = signal_pool::create(0, 0, AMD_SIGNAL_KIND_DOORBELL);
+  ASSERT_NE(bell, nullptr);
+  bell->call_doorbell([](void*, uint64_t) {}, this);  // what it has in the place of times
+  hsa_amd_profiling_async_copy_time_t time{};
+  EXPECT_EQ(engine.profiling_get_async_copy_time(bell->handle(), &time), HSA_STATUS_ERROR_INVALID_SIGNAL);
+  EXPECT_EQ(time.start, 0u);
+  EXPECT_EQ(time.end, 0u);
+  EXPECT_TRUE(signal_pool::destroy(*bell));
+}
+
 TEST_F(Copies, FillsReachEveryWordOfTheRangeOnly) {
   auto* words = static_cast<uint32_t*>(allocate(4096));
   EXPECT_EQ(engine.memory_fill(words + 1, 0xdeadbeef, 1000), HSA_STATUS_SUCCESS);
