@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "api/support/undo.hpp"
 #include "core/base/log.hpp"
 
 namespace rigel {
@@ -115,7 +116,9 @@ Result<std::unique_ptr<PhysicalMemory>> HostProvider::create_physical(size_t siz
   const int descriptor = memfd_create("hsa-memory", MFD_CLOEXEC | MFD_ALLOW_SEALING);
   if (descriptor < 0)
     return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "a memory file: {}", std::strerror(errno));
+  Undo close_it([&] { close(descriptor); });
   auto memory = std::make_unique<MemoryFile>(descriptor, numa_node_);
+  close_it.cancel();
   if (ftruncate(descriptor, static_cast<off_t>(size)) != 0 ||
       fcntl(descriptor, F_ADD_SEALS, kFixedSize) != 0) {
     return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "a memory file of {} bytes: {}", size,
@@ -134,8 +137,10 @@ Result<MemoryProvider::Imported> HostProvider::import_physical(int descriptor) {
   const int copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
   if (copy < 0)
     return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "a descriptor for memory: {}", std::strerror(errno));
+  Undo close_it([&] { close(copy); });
   Imported imported;
   imported.memory = std::make_unique<MemoryFile>(copy, numa_node_);
+  close_it.cancel();
   imported.size = static_cast<size_t>(about.st_size);
   return imported;
 }

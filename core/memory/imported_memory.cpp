@@ -4,24 +4,13 @@
 
 namespace rigel {
 
-ImportedMemory::~ImportedMemory() {
-  for (const auto& [base, entry] : entries_) importer_->close(entry.block);
-}
-
 Result<const std::vector<std::byte>*> ImportedMemory::add(Entry entry) {
-  const Status status = importer_->set_access(entry.block, entry.agents);
-  if (status != HSA_STATUS_SUCCESS) {
-    importer_->close(entry.block);
-    return error(status);
-  }
-  const ImportedBlock block = entry.block;
-  try {
-    const WriterLock lock(mutex_);
-    return &entries_.emplace(entry.base, std::move(entry)).first->second.block.metadata;
-  } catch (...) {
-    importer_->close(block);
-    throw;
-  }
+  const Status status = importer_->set_access(**entry.block, entry.agents);
+  if (status != HSA_STATUS_SUCCESS) return error(status);
+  const std::vector<std::byte>* const metadata = &(*entry.block)->metadata;
+  const WriterLock lock(mutex_);
+  entries_.emplace(entry.base, std::move(entry));
+  return metadata;
 }
 
 bool ImportedMemory::remove(uintptr_t address, hsa_amd_pointer_type_t type) {
@@ -33,11 +22,6 @@ bool ImportedMemory::remove(uintptr_t address, hsa_amd_pointer_type_t type) {
     entry = std::move(found->second);
     entries_.erase(found);
   }
-  struct Close {
-    MemoryImporter& importer;
-    const ImportedBlock& block;
-    ~Close() { importer.close(block); }
-  } const close{*importer_, entry.block};
   for (const Callback& callback : entry.callbacks) callback.function(callback.ptr, callback.user_data);
   return true;
 }
@@ -59,22 +43,23 @@ std::optional<ImportedMemory::View> ImportedMemory::view(uintptr_t address) cons
               entry.size,
               entry.agents,
               entry.user_data,
-              entry.block.owner,
-              entry.block.host_accessible};
+              (*entry.block)->owner,
+              (*entry.block)->host_accessible};
 }
 
 std::optional<Status> ImportedMemory::set_access(uintptr_t address, const AgentSet& agents) {
-  ImportedBlock block;
+  std::shared_ptr<const OpenBlock> block;
   {
     const ReaderLock lock(mutex_);
     const auto found = entries_.find(address);
     if (found == entries_.end()) return std::nullopt;
     block = found->second.block;
   }
-  const Status status = importer_->set_access(block, agents);
+  const Status status = importer_->set_access(**block, agents);
   if (status != HSA_STATUS_SUCCESS) return status;
   const WriterLock lock(mutex_);
-  if (const auto found = entries_.find(address); found != entries_.end()) found->second.agents = agents;
+  const auto found = entries_.find(address);
+  if (found != entries_.end() && found->second.block == block) found->second.agents = agents;
   return status;
 }
 

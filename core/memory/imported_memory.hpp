@@ -25,6 +25,27 @@
 
 namespace rigel {
 
+/// A block of an importer, which is closed with its last owner. It is made empty, so that a block has an
+/// owner as soon as it is open.
+class OpenBlock {
+ public:
+  explicit OpenBlock(MemoryImporter& importer) : importer_(importer) {}
+  ~OpenBlock() {
+    if (block_) importer_.close(*block_);
+  }
+  OpenBlock(const OpenBlock&) = delete;
+  OpenBlock& operator=(const OpenBlock&) = delete;
+
+  /// Once.
+  void adopt(ImportedBlock block) noexcept { block_.emplace(std::move(block)); }
+  const ImportedBlock& operator*() const { return *block_; }
+  const ImportedBlock* operator->() const { return &*block_; }
+
+ private:
+  MemoryImporter& importer_;
+  std::optional<ImportedBlock> block_;
+};
+
 class ImportedMemory {
  public:
   /// Who wants to know when memory goes, and for what address.
@@ -41,7 +62,7 @@ class ImportedMemory {
     AgentSet agents;
     void* user_data = nullptr;
     std::vector<Callback> callbacks;
-    ImportedBlock block;
+    std::shared_ptr<const OpenBlock> block;
   };
   /// What a pointer query wants of an entry.
   struct View {
@@ -55,8 +76,6 @@ class ImportedMemory {
   };
 
   ImportedMemory() = default;
-  /// Closes what is still there.
-  ~ImportedMemory();
   ImportedMemory(const ImportedMemory&) = delete;
   ImportedMemory& operator=(const ImportedMemory&) = delete;
 
@@ -65,11 +84,11 @@ class ImportedMemory {
   /// Null: nothing can be imported.
   MemoryImporter* importer() noexcept { return importer_.get(); }
 
-  /// Lets the entry's agents in and adds it. Closes the block on failure. The result is where the maker's
+  /// Lets the entry's agents in and adds it. The result is where the maker's
   /// metadata is until the entry goes.
   Result<const std::vector<std::byte>*> add(Entry entry);
-  /// Takes out the entry of this type that starts at `address`, tells who wants to know, and closes it. False
-  /// if there is none.
+  /// Takes out the entry of this type that starts at `address` and calls its callbacks. The block is closed
+  /// then, or when a `set_access` that another thread is in has ended. False if there is none.
   bool remove(uintptr_t address, hsa_amd_pointer_type_t type);
 
   std::optional<View> view(uintptr_t address) const;

@@ -7,13 +7,17 @@
 #include <gtest/gtest.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <array>
+#include <filesystem>
+#include <iterator>
 #include <memory>
 #include <new>
 
 #include "api/support/testing/failing_requests.hpp"
 #include "core/driver/testing/vgpu.hpp"
+#include "core/memory/host_provider.hpp"
 #include "core/memory/kfd_importer.hpp"
 
 namespace rigel {
@@ -233,6 +237,31 @@ TEST_F(KfdWithoutMemory, MemoryOfOthersIsGivenBack) {
   kfd_->transport().close(*descriptor);
   local.unmap(*block);
   nothing_is_left();
+}
+
+TEST_F(KfdWithoutMemory, MemoryFilesOfTheHostAreClosed) {
+  const auto open_files = [] {
+    const std::filesystem::directory_iterator files("/proc/self/fd");
+    return std::distance(begin(files), end(files));
+  };
+  HostProvider host;
+  std::unique_ptr<PhysicalMemory> memory;
+  auto before = open_files();
+  try_without_memory(
+      [&] {
+        auto made = host.create_physical(kBytes, 0);
+        if (made) memory = std::move(*made);
+        return made.has_value();
+      },
+      [&] { EXPECT_EQ(open_files(), before); });
+  ASSERT_NE(memory, nullptr);
+  const auto descriptor = memory->export_descriptor();
+  ASSERT_TRUE(descriptor);
+  before = open_files();
+  try_without_memory([&] { return host.import_physical(*descriptor).has_value(); },
+                     [&] { EXPECT_EQ(open_files(), before); });
+  EXPECT_EQ(open_files(), before);
+  ::close(*descriptor);
 }
 #endif
 

@@ -1,9 +1,10 @@
 // Memory as the HSA API shows it: regions and pools, allocations, who may reach them, and what a pointer is.
 //
 // Each function is the API function of the same name, without the check that the runtime is open and without
-// the catching of exceptions, which the exported function does (std::bad_alloc:
-// HSA_STATUS_ERROR_OUT_OF_RESOURCES; a callback's own exception passes through). Statuses are those of the
-// manual; where the manual leaves the behaviour undefined, the function says what happens here.
+// the catching of exceptions, which the exported function does: std::bad_alloc becomes
+// HSA_STATUS_ERROR_OUT_OF_RESOURCES, any other exception HSA_STATUS_ERROR, also one that a callback of the
+// application throws. Statuses are those of the manual; where the manual leaves the behaviour undefined, the
+// function says what happens here.
 //
 // The runtime owns one manager. While it starts it adds agents, links and heaps; from then on those never
 // change and every function may be called from any thread. Callbacks of the application run on the calling

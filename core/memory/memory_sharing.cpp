@@ -40,27 +40,6 @@ class Descriptor {
   const int fd_;
 };
 
-/// A block that is closed unless it is taken.
-class OpenBlock {
- public:
-  OpenBlock(MemoryImporter& importer, ImportedBlock block) : importer_(&importer), block_(std::move(block)) {}
-  ~OpenBlock() {
-    if (importer_ != nullptr) importer_->close(block_);
-  }
-  OpenBlock(const OpenBlock&) = delete;
-  OpenBlock& operator=(const OpenBlock&) = delete;
-  const ImportedBlock& operator*() const { return block_; }
-  const ImportedBlock* operator->() const { return &block_; }
-  ImportedBlock take() {
-    importer_ = nullptr;
-    return std::move(block_);
-  }
-
- private:
-  MemoryImporter* importer_;
-  ImportedBlock block_;
-};
-
 }  // namespace
 
 Result<MemoryManager::Exposed> MemoryManager::expose(uintptr_t address) {
@@ -162,23 +141,22 @@ Status MemoryManager::interop_map_buffer(uint32_t num_agents, const hsa_agent_t*
     return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "descriptor {} is of no memory that an agent can use",
                 interop_handle);
   }
+  const auto block = std::make_shared<OpenBlock>(*importer);
   auto opened = importer->open(interop_handle, *named);
   if (!opened) return opened.error();
-  OpenBlock block(*importer, std::move(*opened));
-  const auto allowed = who_may_reach(*block, *named, false);
+  block->adopt(std::move(*opened));
+  const auto allowed = who_may_reach(**block, *named, false);
   if (!allowed) return allowed.error();
   ImportedMemory::Entry entry;
   entry.type = HSA_EXT_POINTER_TYPE_GRAPHICS;
-  entry.base = reinterpret_cast<uintptr_t>(block->address);
-  entry.size = block->size;
+  entry.base = reinterpret_cast<uintptr_t>((*block)->address);
+  entry.size = (*block)->size;
   entry.agents = *allowed;
-  entry.block = block.take();
-  void* const address = entry.block.address;
-  const size_t bytes = entry.size;
+  entry.block = block;
   const auto kept = imported_.add(std::move(entry));
   if (!kept) return kept.error();
-  *ptr = address;
-  *size = bytes;
+  *ptr = (*block)->address;
+  *size = (*block)->size;
   if (metadata_size != nullptr) *metadata_size = (*kept)->size();
   if (metadata != nullptr) *metadata = (*kept)->empty() ? nullptr : (*kept)->data();
   return HSA_STATUS_SUCCESS;
@@ -285,6 +263,7 @@ Status MemoryManager::ipc_memory_attach(const hsa_amd_ipc_memory_t* handle, size
   }
 
   uint64_t offset = 0, length = 0;
+  const auto block = std::make_shared<OpenBlock>(*importer);
   Result<ImportedBlock> opened = error(HSA_STATUS_ERROR_INVALID_ARGUMENT);
   if (const auto by_ticket = ipc_name::decode<ipc_name::ByTicket>(Kind::kMemoryTicket, *handle)) {
     length = by_ticket->length;
@@ -304,20 +283,21 @@ Status MemoryManager::ipc_memory_attach(const hsa_amd_ipc_memory_t* handle, size
     return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "this is no name of memory");
   }
   if (!opened) return opened.error();
-  OpenBlock block(*importer, std::move(*opened));
+  block->adopt(std::move(*opened));
+  const size_t size = (*block)->size;
   // The other side may be anybody.
-  if (offset % kPageSize != 0 || offset > block->size || length > block->size - offset) {
+  if (offset % kPageSize != 0 || offset > size || length > size - offset) {
     return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "{} bytes at {} are not in a buffer of {}", length, offset,
-                block->size);
+                size);
   }
-  const auto allowed = who_may_reach(*block, *wanted, num_agents == 0);
+  const auto allowed = who_may_reach(**block, *wanted, num_agents == 0);
   if (!allowed) return allowed.error();
   ImportedMemory::Entry entry;
   entry.type = HSA_EXT_POINTER_TYPE_IPC;
-  entry.base = reinterpret_cast<uintptr_t>(block->address) + offset;
+  entry.base = reinterpret_cast<uintptr_t>((*block)->address) + offset;
   entry.size = length;
   entry.agents = *allowed;
-  entry.block = block.take();
+  entry.block = block;
   auto* const address = reinterpret_cast<void*>(entry.base);
   const auto kept = imported_.add(std::move(entry));
   if (!kept) return kept.error();
