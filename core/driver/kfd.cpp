@@ -85,7 +85,9 @@ Result<std::unique_ptr<Kfd>> Kfd::open(std::unique_ptr<Transport> transport, std
     why = why_not_open(fd);
     return error(HSA_STATUS_ERROR_OUT_OF_RESOURCES);
   }
+  Undo close([&] { transport->close(fd); });
   std::unique_ptr<Kfd> kfd(new Kfd(std::move(transport), fd));
+  close.cancel();
   if (const int problem = kfd->call(KFD_NR_GET_VERSION, kfd->version_); problem != 0) {
     why = "is not an amdkfd device: asked for its version, it says: " + text_of(problem);
     return error(HSA_STATUS_ERROR_OUT_OF_RESOURCES);
@@ -133,7 +135,8 @@ Result<KfdGpu*> Kfd::add_gpu(const KfdNode& node, std::string& why) {
   if (!apertures) return refuse("the kernel gives this process no address space on it");
   const auto known = std::find_if(acquired_.begin(), acquired_.end(),
                                   [&](const KfdGpu& one) { return one.gpu_id == node.gpu_id; });
-  if (known == acquired_.end()) {
+  KfdGpu* gpu = known == acquired_.end() ? nullptr : &*known;
+  if (gpu == nullptr) {
     const std::string path = fmt::format("/dev/dri/renderD{}", node.property("drm_render_minor"));
     const int fd = transport_->open(path, O_RDWR | O_CLOEXEC);
     if (fd < 0) return refuse(fmt::format("{}: {}", path, why_not_open(fd)));
@@ -141,32 +144,32 @@ Result<KfdGpu*> Kfd::add_gpu(const KfdNode& node, std::string& why) {
     kfd_acquire_vm acquire{static_cast<uint32_t>(fd), node.gpu_id};
     if (const int problem = call(KFD_NR_ACQUIRE_VM, acquire); problem != 0)
       return refuse("its address space cannot be acquired: " + text_of(problem));
-    acquired_.emplace_back().render_fd = fd;
+    gpu = &acquired_.emplace_back();
+    gpu->render_fd = fd;
     close.cancel();
   }
-  KfdGpu& gpu = known == acquired_.end() ? acquired_.back() : *known;
-  gpu.gpu_id = node.gpu_id;
-  gpu.node = node.number;
-  gpu.doorbell_bytes = (node.property("capability") >> KFD_CAP_DOORBELL_TYPE_SHIFT & 3) == 2 ? 8 : 4;
-  gpu.apertures = *apertures;
-  gpu.host_sees_all = node.local_bytes() != 0 && node.public_bytes() == node.local_bytes();
-  gpu.has_svm = at_least(1, 5) && (node.property("capability") & KFD_CAP_SVM) != 0;
+  gpu->gpu_id = node.gpu_id;
+  gpu->node = node.number;
+  gpu->doorbell_bytes = (node.property("capability") >> KFD_CAP_DOORBELL_TYPE_SHIFT & 3) == 2 ? 8 : 4;
+  gpu->apertures = *apertures;
+  gpu->host_sees_all = node.local_bytes() != 0 && node.public_bytes() == node.local_bytes();
+  gpu->has_svm = at_least(1, 5) && (node.property("capability") & KFD_CAP_SVM) != 0;
   gpus_.reserve(gpus_.size() + 1);
   gpu_ids_.reserve(gpu_ids_.size() + 1);
-  gpus_.push_back(&gpu);
-  gpu_ids_.push_back(gpu.gpu_id);
+  gpus_.push_back(gpu);
+  gpu_ids_.push_back(gpu->gpu_id);
   address_limit_ = std::min(address_limit_, apertures->gpuvm_limit);
 
   // Coarse-grained memory may be cached, what lies in the alternate aperture (none of ours does) may not.
   kfd_set_memory_policy policy{};
-  policy.gpu_id = gpu.gpu_id;
+  policy.gpu_id = gpu->gpu_id;
   policy.default_policy = KFD_CACHE_POLICY_NONCOHERENT;
   policy.alternate_policy = KFD_CACHE_POLICY_COHERENT;
   if (const int problem = call(KFD_NR_SET_MEMORY_POLICY, policy); problem != 0) {
     drop_last_gpu();
     return refuse("its memory policy cannot be set: " + text_of(problem));
   }
-  return &gpu;
+  return gpu;
 }
 
 void Kfd::close_gpu(KfdGpu& gpu) {

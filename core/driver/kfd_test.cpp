@@ -362,6 +362,12 @@ TEST(Kfd, LosesNoDescriptorWhereThereIsNoMemoryForAGpu) {
     auto kfd = Kfd::open(start_vgpu("gfx900:vram=64M"), *std::make_unique<std::string>());
     return kfd ? std::move(*kfd) : nullptr;
   };
+  without_memory([] { return std::make_unique<std::unique_ptr<Transport>>(start_vgpu("gfx900:vram=64M")); },
+                 [](auto& transport) {
+                   std::string why;
+                   static_cast<void>(Kfd::open(std::move(*transport), why));
+                 });
+  EXPECT_EQ(open_files(), before) << "without memory for the connection";
   const auto topology = read_kfd_topology(without_gpus()->transport());
   ASSERT_TRUE(topology);
   without_memory(without_gpus, [&](std::unique_ptr<Kfd>& kfd) {
