@@ -321,4 +321,15 @@ TEST(NoMemory, FromThenOnIsAnAnswerToo) {
   EXPECT_GT(fail_each_request(LONG_MAX), 300);
 }
 
+TEST(NoMemory, OnceIsAnAnswerWhileAToolWatchesCopies) {
+  const std::filesystem::path file =
+      std::filesystem::temp_directory_path() / ("rigel-no-memory-" + std::to_string(::getpid()) + ".json");
+  std::ofstream(file) << R"({"config_version": "1.0", "plugins": [{"name": "watcher", "library": ")"
+                      << RIGEL_COPY_WATCHER << R"("}]})";
+  ::setenv("HSA_PLUGIN_CONFIG", file.c_str(), 1);
+  EXPECT_GT(fail_each_request(1), 300);
+  ::setenv("HSA_PLUGIN_CONFIG", "none", 1);
+  std::filesystem::remove(file);
+}
+
 }  // namespace

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "api/support/mutex.hpp"
+#include "api/support/undo.hpp"
 #include "core/queue/intercept_queue.hpp"
 #include "core/signal/async_dispatcher.hpp"
 #include "core/tool/tool.hpp"
@@ -44,12 +45,16 @@ class PacketTools final : public QueueTools {
     void (*times)(hsa_signal_t signal, uint64_t& begin, uint64_t& end);
   };
   /// Calls `submit(signal)` for an asynchronous copy, with a signal whose end the tools are told of before
-  /// the application's follows; with the application's own if there is no memory. Returns what it returns.
+  /// the application's follows; with the application's own if there is no memory. Returns what it returns,
+  /// and throws what it throws.
   template <class Submit>
-  hsa_status_t copy(const CopyFacts& facts, Submit&& submit) noexcept {
-    Watched watched = watch_copy(facts);
+  hsa_status_t copy(const CopyFacts& facts, Submit&& submit) {
+    const Watched watched = watch_copy(facts);
+    Undo forget_it([&] {
+      if (watched.work != nullptr) forget(watched);
+    });
     const hsa_status_t status = submit(watched.signal);
-    if (status != HSA_STATUS_SUCCESS && watched.work != nullptr) forget(watched);
+    if (status == HSA_STATUS_SUCCESS) forget_it.cancel();
     return status;
   }
 
