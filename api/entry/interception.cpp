@@ -180,6 +180,7 @@ void describe(FunctionIndex index, uint32_t id, const char* name, const char* re
   // For the life of the process, like the descriptions that point to them.
   static auto* const texts = new std::deque<ParameterText>;
   static auto* const values = new std::deque<std::vector<hsatool_value_t>>;
+  if (all_functions[index] != nullptr) return;  // before memory ran out
   hsatool_function_t& description = descriptions[index];
   auto& own = values->emplace_back();
   for (ParameterText& text : parse_parameters(parameters)) {
@@ -201,7 +202,8 @@ void describe(FunctionIndex index, uint32_t id, const char* name, const char* re
 }  // namespace
 
 std::span<const hsatool_function_t* const> tool_functions() {
-  if (all_functions[0] == nullptr) {
+  static constinit bool complete = false;
+  if (!complete) {
 #define RIGEL_API(table, result, name, parameters, arguments)                                             \
   describe<result(*) parameters>(k_##name, tool_function_id(offsetof(ApiTables, table.name##_fn)), #name, \
                                  #result, #parameters);
@@ -209,6 +211,7 @@ std::span<const hsatool_function_t* const> tool_functions() {
 #define RIGEL_API_EXPORT_ONLY(group, result, name, parameters, arguments) \
   RIGEL_API(unlisted, result, name, parameters, arguments)
 #include "api/entry/functions.inc"
+    complete = true;
   }
   return all_functions;
 }

@@ -135,10 +135,13 @@ bool ToolSet::load_one(const PluginConfig& plugin, OpenedPlugin& opened, ApiTabl
   if (used_ == tools_.size()) tools_.push_back(std::make_unique<Tool>());
   Tool& tool = *tools_[used_];
   const auto functions = tool_functions();
+  // A tool that is loaded is in these lists whatever fails after that: it has to be unloaded.
+  is_hsa_tool_.reserve(is_hsa_tool_.size() + 1);
+  layer_.reserve(layer_.size() + 1);
+  facts_of_layer_.reserve(facts_of_layer_.size() + 1);
   const auto begun =
       tool.load(std::move(opened.tool), plugin, {&own_tables(), functions.data(), functions.size()});
   if (!begun) return refuse(begun.error());
-  warn_of_unused_patterns(plugin, runtime);
   ++used_;
   is_hsa_tool_.push_back(false);
   layer_.push_back(&tool);
@@ -146,6 +149,7 @@ bool ToolSet::load_one(const PluginConfig& plugin, OpenedPlugin& opened, ApiTabl
     const MutexLock lock(facts_mutex_);
     facts_of_layer_.push_back(facts_.size());
   }
+  warn_of_unused_patterns(plugin, runtime);
   const LoadedTool& module = tool.loaded();
   ToolFacts facts = facts_of(plugin, HSA_VEN_RIGEL_TOOL_LOADED);
   facts.library = module.path;

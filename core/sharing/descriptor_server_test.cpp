@@ -202,9 +202,10 @@ TEST(DescriptorServer, RestsWhileItCannotTakeAClient) {
       const auto ticket = server.offer(file_of('x'), {});
       if (!ticket) _exit(kNoServer);
       std::thread([&ticket] { static_cast<void>(DescriptorServer::fetch(*ticket)); }).detach();
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
       const std::clock_t before = std::clock();  // of processor time
-      std::this_thread::sleep_for(std::chrono::milliseconds(200));
-      _exit(std::clock() - before < CLOCKS_PER_SEC / 20 ? 0 : 1);
+      std::this_thread::sleep_for(std::chrono::milliseconds(300));
+      _exit(std::clock() - before < CLOCKS_PER_SEC / 200 ? 0 : 1);
     }
     int status = 0;
     ASSERT_EQ(waitpid(child, &status, 0), child);
