@@ -266,6 +266,8 @@ class KernelBuilder {
 
   // Where the next wave of the row goes on, if there is one (wave_row.hpp); else control leaves.
   void go_on_with_next(const char* next, BasicBlock* to);
+  // Ends the wave's part of the pass at a barrier, yield or sleep. It goes on at the site's `behind`.
+  void leave_to_others(uint32_t node);
 
   // To a block, from the end of another. Loops end a wave's turn where it is over.
   void go_to(uint32_t from, uint32_t to);

@@ -466,6 +466,17 @@ void KernelBuilder::leave(Stop stop, Value* op) {
   b_.CreateRetVoid();
 }
 
+// The next wave goes on, if there is one in the row and it has this MODE.
+void KernelBuilder::leave_to_others(uint32_t node) {
+  const Site& site = plan_.sites[node];
+  const bool is_barrier = site.what == Site::What::kBarrier, yields = site.what == Site::What::kYield;
+  if ((is_barrier || yields) && plan_.modes[node] == plan_.mode) {
+    b_.CreateStore(entry_at(site.behind), wave_field(offsetof(Wave, op)));
+    go_on_with_next(is_barrier ? "after_barrier" : "after_yield", ways_);
+  }
+  leave(is_barrier ? Stop::kBarrier : yields ? Stop::kYield : Stop::kSleep, entry_at(site.behind));
+}
+
 void KernelBuilder::go_on_with_next(const char* next, BasicBlock* to) {
   if (beginning_ == nullptr) return;
   auto* const on = BasicBlock::Create(context_, "next", function_);
@@ -523,7 +534,7 @@ void KernelBuilder::build_block(uint32_t index) {
   guarded_lds_.clear();
   kept_scalars_.reset();
   kept_rows_.reset();
-  const bool has_barriers = !behind_.empty();
+  const bool waves_take_turns = !behind_.empty();
   bool ended = false;
   uint32_t counted = block.first;
   for (uint32_t node = block.first; node < block.end; ++node) {
@@ -561,15 +572,12 @@ void KernelBuilder::build_block(uint32_t index) {
         build_lds_atomic(node);
         break;
       case Site::What::kBarrier:
+      case Site::What::kYield:
       case Site::What::kSleep:
         count(node + 1 - counted);
         counted = node + 1;
         store_live(plan_.live.before[node + 1], plan_.live.inactive_before[node + 1], For::kLoading);
-        if (site.what == Site::What::kBarrier) {
-          b_.CreateStore(entry_at(site.behind), wave_field(offsetof(Wave, op)));
-          go_on_with_next("after_barrier", ways_);
-        }
-        leave(site.what == Site::What::kBarrier ? Stop::kBarrier : Stop::kSleep, entry_at(site.behind));
+        leave_to_others(node);
         b_.SetInsertPoint(behind_[node]);
         load_live(plan_.live.before[node + 1], plan_.live.inactive_before[node + 1]);
         kept_scalars_ = plan_.live.before[node + 1].scalars;
@@ -601,7 +609,7 @@ void KernelBuilder::build_block(uint32_t index) {
         count(node + 1 - counted);
         if (plan_.modes[node] != plan_.mode) set_mode(plan_.mode);
         if ((plan_.modes[node] & kGprIndexEnable) != 0) enable_index(false);
-        go_on_with_next("after_end", has_barriers ? ways_ : beginning_);
+        go_on_with_next("after_end", waves_take_turns ? ways_ : beginning_);
         leave(Stop::kEnd, operations_at(node));
         ended = true;
         break;

@@ -501,7 +501,7 @@ std::vector<uint32_t> KernelBuilder::lds_loads_from(uint32_t node) const {
   std::vector<uint32_t> loads;
   for (uint32_t next = node; next < block.end; ++next) {
     const Site::What what = plan_.sites[next].what;
-    if (what == Site::What::kBarrier || what == Site::What::kSleep || what == Site::What::kLeaves) break;
+    if (plan_.sites[next].comes_back() || what == Site::What::kLeaves) break;
     const analysis::Node& other = plan_.graph.nodes[next];
     if (what == Site::What::kLds && other.instruction.vaddr.vgpr() == address && is_waiting_lds_load(next))
       loads.push_back(next);

@@ -161,7 +161,7 @@ void KernelBuilder::do_loads_now(size_t count) {
 void KernelBuilder::do_due_loads(uint32_t node) {
   if (pending_.empty()) return;
   const isa::Instruction& in = plan_.graph.nodes[node].instruction;
-  if (in.op != Op::s_waitcnt) {
+  if (in.op != Op::s_waitcnt || plan_.sites[node].comes_back()) {
     if (waits_for_loads(node)) do_loads_in_run();
     return;
   }

@@ -74,6 +74,7 @@ std::vector<std::byte> to_message(const Request& request, std::span<const Image>
   writer.value(request.variant);
   writer.value(uint8_t{request.as_large});
   writer.value(uint8_t{request.is_function});
+  writer.value(static_cast<uint8_t>(request.yields));
   writer.value(request.entry_va);
   writer.value(uint8_t{request.shape != nullptr});
   if (request.shape != nullptr) {
@@ -107,6 +108,9 @@ std::optional<ReceivedRequest> request_from(std::span<const std::byte> message) 
   request.variant = reader.value<uint32_t>();
   request.as_large = reader.value<uint8_t>() != 0;
   request.is_function = reader.value<uint8_t>() != 0;
+  const auto yields = reader.value<uint8_t>();
+  if (yields > static_cast<uint8_t>(analysis::Yields::kAtWaits)) return std::nullopt;
+  request.yields = static_cast<analysis::Yields>(yields);
   request.entry_va = reader.value<uint64_t>();
   if (reader.value<uint8_t>() != 0) {
     GroupShape::Key key;

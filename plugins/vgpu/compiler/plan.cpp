@@ -68,8 +68,9 @@ void enter(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t) {
                                  reinterpret_cast<const Linkage*>(op->src[0].constant));
 }
 
-// Nobody can tell which of a barrier and such an instruction is executed first, and control does not leave there.
-bool may_pass_barrier(const Plan& plan, const Site& site) {
+// Whether a barrier or yield may come behind such an instruction instead of before it: no other wave sees the
+// difference, and control does not leave there.
+bool may_be_passed(const Plan& plan, const Site& site) {
   if (site.what == Site::What::kNothing) return true;
   if (site.what != Site::What::kInline) return false;
   const std::span<const Step> steps(plan.steps.data() + site.first_step, site.step_count);
@@ -78,26 +79,28 @@ bool may_pass_barrier(const Plan& plan, const Site& site) {
   });
 }
 
-// Compilers for RDNA load from LDS, wait, and have a barrier before they compute with all of what has been loaded. What compiled code
-// keeps at a barrier goes to memory and back; so the barrier comes when the arithmetic behind it has left the fewest registers. In a
-// block's beginning it stays: there waves come in from the interpreter. True: the order of nodes has changed.
-bool put_off_barriers(Plan& plan) {
+// Compilers for RDNA load from LDS, wait, and have a barrier before they compute with all of what has been loaded. The
+// registers that are live at a barrier or yield go to memory and back; so it is put off until the arithmetic behind it has
+// left the fewest. In a block's beginning it stays: there waves come in from the interpreter. True: the order of nodes has
+// changed.
+bool put_off_switches(Plan& plan) {
   const auto kept = [&](uint32_t node) {
     return (plan.live.before[node].vgprs | plan.live.inactive_before[node]).count();
   };
   bool any = false;
   for (const analysis::Block& block : plan.graph.blocks) {
-    for (uint32_t barrier = block.first + 1; barrier + 1 < block.end; ++barrier) {
-      if (plan.sites[barrier].what != Site::What::kBarrier) continue;
-      uint32_t best = barrier + 1;
-      for (uint32_t next = best; next + 1 < block.end && may_pass_barrier(plan, plan.sites[next]); ++next) {
+    for (uint32_t node = block.first + 1; node + 1 < block.end; ++node) {
+      const Site::What what = plan.sites[node].what;
+      if (what != Site::What::kBarrier && what != Site::What::kYield) continue;
+      uint32_t best = node + 1;
+      for (uint32_t next = best; next + 1 < block.end && may_be_passed(plan, plan.sites[next]); ++next) {
         if (kept(next + 1) < kept(best)) best = next + 1;
       }
-      if (best == barrier + 1) continue;
-      std::rotate(&plan.graph.nodes[barrier], &plan.graph.nodes[barrier + 1], &plan.graph.nodes[best]);
-      std::rotate(&plan.sites[barrier], &plan.sites[barrier + 1], &plan.sites[best]);
+      if (best == node + 1) continue;
+      std::rotate(&plan.graph.nodes[node], &plan.graph.nodes[node + 1], &plan.graph.nodes[best]);
+      std::rotate(&plan.sites[node], &plan.sites[node + 1], &plan.sites[best]);
       any = true;
-      barrier = best - 1;
+      node = best - 1;
     }
   }
   return any;
@@ -372,6 +375,7 @@ tl::expected<std::unique_ptr<Plan>, std::string> make_plan(const Request& reques
   context.layout = request.layout;
   context.level = request.level;
   const auto& nodes = plan->graph.nodes;
+  const std::vector<bool> yields_behind = analysis::yield_points(plan->graph, request.yields);
   plan->sites.resize(nodes.size());
   for (uint32_t i = 0; i < nodes.size(); ++i) {
     const isa::Instruction& in = nodes[i].instruction;
@@ -408,6 +412,8 @@ tl::expected<std::unique_ptr<Plan>, std::string> make_plan(const Request& reques
       site.what = Site::What::kBranch;
     } else if (nodes[i].effects.goes_elsewhere) {
       leave("it goes elsewhere");
+    } else if (yields_behind[i]) {
+      site.what = Site::What::kYield;
     } else if (count == 0) {
       site.what = Site::What::kNothing;
     } else if (may_leave(in)) {
@@ -451,7 +457,7 @@ tl::expected<std::unique_ptr<Plan>, std::string> make_plan(const Request& reques
     const bool is_worth_it = request.is_function ? i != first_block.first : first_block.back.has_value();
     if (plan->sites[i].what == Site::What::kLeaves && !is_worth_it) return tl::unexpected(plan->left.front());
   }
-  if (put_off_barriers(*plan)) find_liveness();
+  if (put_off_switches(*plan)) find_liveness();
   if (!keep_operations(*plan)) return tl::unexpected(std::string("no memory"));
 
   // Ways in: the beginning, behind barriers and calls, heads of loops.

@@ -28,6 +28,7 @@
 #include <tl/expected.hpp>
 
 #include "plugins/vgpu/analysis/liveness.hpp"
+#include "plugins/vgpu/analysis/yield_points.hpp"
 #include "plugins/vgpu/compiler/linkage.hpp"
 #include "plugins/vgpu/exec/block.hpp"
 #include "plugins/vgpu/exec/group_shape.hpp"
@@ -64,6 +65,7 @@ struct Site {
     kCall,     ///< The interpreter's handlers do it.
     kBranch,   ///< The last of its block
     kBarrier,  ///< Control leaves, and comes back to `behind`.
+    kYield,    ///< Likewise: a wait at which the wave lets others go on.
     kSleep,    ///< Likewise.
     kMode,     ///< MODE becomes what it is for the next node.
     kLeaves,   ///< The interpreter goes on with it. Control may come back to Plan::ways_in.
@@ -79,13 +81,13 @@ struct Site {
   /// The way in to before it for waves that the interpreter has had: it compares their registers with what is known of them there.
   int32_t from_interpreter = -1;
 
-  bool comes_back() const { return what == What::kBarrier || what == What::kSleep; }
+  bool comes_back() const { return what == What::kBarrier || what == What::kYield || what == What::kSleep; }
 };
 
 struct Shape;  // lane_shape.hpp
 
 struct Plan {
-  analysis::FlowGraph graph;  ///< Its nodes are executed in their order: some barriers are put off.
+  analysis::FlowGraph graph;  ///< Its nodes are executed in their order: some barriers and yields are put off.
   analysis::Liveness live;
   RegisterLayout layout;
   SimdLevel level = SimdLevel::kBaseline;
@@ -148,6 +150,7 @@ struct Request {
   bool as_large = false;  ///< Compiled as large kernels are, whatever its size: for tests.
   /// Which a kernel of that layout calls: waves come to it with any registers. It has no `shape`.
   bool is_function = false;
+  analysis::Yields yields = analysis::Yields::kNone;
   analysis::ReadCode read;
   /// Of the work-groups that most waves will be of; null if that is not known.
   std::shared_ptr<const GroupShape> shape;

@@ -1,10 +1,12 @@
 #include "plugins/vgpu/exec/group.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 #include <new>
 #include <utility>
 
 #include "plugins/vgpu/cp/host_fault.hpp"
+#include "plugins/vgpu/exec/wave_row.hpp"
 
 namespace rigel::vgpu::exec {
 namespace {
@@ -32,7 +34,6 @@ Group::Group(const Launch& launch)
   if (memory_ == nullptr) throw std::bad_alloc();
   std::memset(memory_, 0, rounded(bytes_));
   waves_.resize(waves);
-  states_.resize(waves);
   slots_.resize(waves);
   for (uint32_t i = 0; i < waves; ++i) waves_[i].registers = memory_ + wave_bytes * i;
   std::byte* const lds_room = memory_ + wave_bytes * waves;
@@ -70,7 +71,7 @@ void Group::start(uint64_t index, uint64_t end) {
   failed_ = nullptr;
   instructions_ = 0;
   launch_->start_group(work_group_, index, end);
-  for (State& state : states_) state = State::kReady;
+  random_state_ = launch_->schedule().seed ^ index * 0x9e3779b97f4a7c15u;
 }
 
 void Group::end() {
@@ -110,11 +111,13 @@ Group::Outcome Group::run(WaveMemory& memory, FloatEnvironment& environment, int
 
 void Group::note_waves(std::vector<WaveAt>& to) const {
   for (uint32_t i = 0; i < work_group_.wave_count; ++i) {
-    if (states_[i] == State::kEnded) continue;
+    const uint32_t bit = 1u << i;
+    const bool can_run = ((work_group_.ready | work_group_.yielded) & bit) != 0;
+    if (!can_run && ((work_group_.at_barrier | work_group_.halted) & bit) == 0) continue;
     WaveAt at{waves_[i].op, {work_group_.id[0], work_group_.id[1], work_group_.id[2]}, i};
-    if (states_[i] == State::kAtBarrier) at.state = WaveAt::State::kAtBarrier;
-    if (states_[i] == State::kHalted) at.state = WaveAt::State::kHalted;
-    if (states_[i] == State::kReady && waves_[i].stop == Stop::kSleep) at.state = WaveAt::State::kSleeps;
+    if ((work_group_.at_barrier & bit) != 0) at.state = WaveAt::State::kAtBarrier;
+    if ((work_group_.halted & bit) != 0) at.state = WaveAt::State::kHalted;
+    if (can_run && waves_[i].stop == Stop::kSleep) at.state = WaveAt::State::kSleeps;
     to.push_back(at);
   }
 }
@@ -126,7 +129,7 @@ void Group::run_row(WaveMemory& memory, FloatEnvironment& environment, int64_t t
   }
   work_group_.row.turn = turn;
   work_group_.row.left = kTurnsOfRow * turn;
-  Wave* const first = work_group_.running = waves_.data();
+  Wave* const first = next_in_row(work_group_);
   environment.enter(first->mode);
   first->stop = Stop::kRunning;
   first->op->handler(first->op, first, first->registers, first->launched_exec);
@@ -143,29 +146,26 @@ void Group::leave_row() {
   index_ += ended;
   ended_ += ended;
   row.end = 0;
-  const uint32_t before = work_group_.running->id_in_group;
-  for (uint32_t i = 0; i < before; ++i) {
-    states_[i] = work_group_.waves_at_barrier != 0 ? State::kAtBarrier : State::kEnded;
-  }
 }
 
-void Group::take_stop(const Wave& wave) {
-  State& state = states_[wave.id_in_group];
+void Group::take_stop(const Wave& wave, uint32_t& again) {
+  const uint32_t bit = 1u << wave.id_in_group;
   switch (wave.stop) {
     case Stop::kBarrier:
-      state = State::kAtBarrier;
-      ++work_group_.waves_at_barrier;
+      work_group_.at_barrier |= bit;
+      break;
+    case Stop::kYield:
+      work_group_.yielded |= bit;
       break;
     case Stop::kEnd:
-      state = State::kEnded;
-      ++work_group_.waves_ended;
       break;
     case Stop::kRunning:
     case Stop::kBudget:
     case Stop::kSleep:
+      again |= bit;
       break;
     case Stop::kHalt:
-      state = State::kHalted;
+      work_group_.halted |= bit;
       break;
     case Stop::kFault:
     case Stop::kIllegal:
@@ -175,61 +175,77 @@ void Group::take_stop(const Wave& wave) {
   }
 }
 
+// SplitMix64 (Steele, Lea and Flood, 2014).
+uint64_t Group::random() {
+  uint64_t z = random_state_ += 0x9e3779b97f4a7c15u;
+  z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+  z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+  return z ^ z >> 31;
+}
+
+void Group::run_pass(WaveMemory& memory, FloatEnvironment& environment, int64_t turn) {
+  const bool is_random = launch_->schedule().order == Schedule::Order::kRandom;
+  uint32_t again = 0;
+  const int64_t most = is_random ? turn * work_group_.wave_count : INT64_MAX;
+  for (uint32_t& ready = work_group_.ready; ready != 0 && failed_ == nullptr && executed_ < most;) {
+    uint32_t candidates = ready;
+    int64_t budget = turn;
+    if (is_random) {
+      constexpr uint64_t kLongestTurn = 256;
+      budget = std::min<int64_t>(turn, static_cast<int64_t>(random() % kLongestTurn));
+      const auto count = static_cast<uint64_t>(__builtin_popcount(ready));
+      for (uint64_t skipped = random() % count; skipped != 0; --skipped) candidates &= candidates - 1;
+    }
+    const auto i = static_cast<uint32_t>(__builtin_ctz(candidates));
+    ready &= ~(1u << i);
+    Wave& wave = waves_[i];
+    wave.memory = &memory;
+    wave.budget = budget;
+    environment.enter(wave.mode);
+    work_group_.running = &wave;
+    if (wave.stop == Stop::kBudget) go_on_compiled(wave);
+    run_wave(&wave);
+    environment.now_is(wave.mode);
+    executed_ += budget - wave.budget;
+    take_stop(wave, again);
+    if (is_random) {  // There is no next pass to wait for, but for waves that sleep.
+      ready |= std::exchange(work_group_.yielded, 0);
+      if (wave.stop == Stop::kBudget) ready |= std::exchange(again, 0);
+    }
+  }
+  work_group_.ready |= again;
+}
+
 Group::Outcome Group::run_waves(WaveMemory& memory, FloatEnvironment& environment, int64_t turn) {
-  const uint32_t count = work_group_.wave_count;
-  if (work_group_.row.end != 0) {
+  WorkGroup& group = work_group_;
+  if (group.row.end != 0) {
     run_row(memory, environment, turn);
-    if (work_group_.waves_ended != count) take_stop(*work_group_.running);
+    take_stop(*group.running, group.ready);
     if (failed_ != nullptr) return Outcome::kFailed;
-    if (work_group_.running->stop == Stop::kBudget) return Outcome::kTurnOver;
-    if (work_group_.waves_ended == count) {
+    if (group.running->stop == Stop::kBudget) return Outcome::kTurnOver;
+  }
+  const int64_t most = turn * group.wave_count;
+  do {
+    run_pass(memory, environment, turn);
+    if (failed_ != nullptr) return Outcome::kFailed;
+    if (group.yielded != 0) {
+      group.ready |= std::exchange(group.yielded, 0);
+      continue;
+    }
+    if (group.ready != 0) {
+      for (uint32_t waves = group.ready; waves != 0; waves &= waves - 1) {
+        if (waves_[static_cast<size_t>(__builtin_ctz(waves))].stop != Stop::kSleep) return Outcome::kTurnOver;
+      }
+      return Outcome::kSleeping;
+    }
+    if (group.halted != 0) return Outcome::kHalted;
+    if (group.at_barrier == 0) {
       ++ended_;
       return Outcome::kEnded;
     }
-  }
-  Outcome outcome = Outcome::kHalted;
-  for (bool again = true; again;) {
-    again = false;
-    bool turn_over = false, sleeping = false;
-    State* const states = states_.data();
-    for (uint32_t i = 0; i < count; ++i) {
-      if (states[i] != State::kReady) continue;
-      Wave& wave = waves_[i];
-      wave.memory = &memory;
-      wave.budget = turn;
-      environment.enter(wave.mode);
-      work_group_.running = &wave;
-      if (wave.stop == Stop::kBudget) go_on_compiled(wave);
-      run_wave(&wave);
-      environment.now_is(wave.mode);
-      executed_ += turn - wave.budget;
-      take_stop(wave);
-      if (failed_ != nullptr) break;
-      turn_over |= wave.stop == Stop::kBudget || wave.stop == Stop::kRunning;
-      sleeping |= wave.stop == Stop::kSleep;
-    }
-    if (failed_ != nullptr) {
-      outcome = Outcome::kFailed;
-    } else if (work_group_.waves_ended == count) {
-      outcome = Outcome::kEnded;
-      ++ended_;
-    } else if (work_group_.waves_at_barrier != 0 &&
-               work_group_.waves_at_barrier + work_group_.waves_ended == count) {
-      for (State& state : states_) {
-        if (state == State::kAtBarrier) state = State::kReady;
-      }
-      work_group_.waves_at_barrier = 0;
-      again = executed_ < turn * count;
-      outcome = Outcome::kTurnOver;
-    } else if (turn_over) {
-      outcome = Outcome::kTurnOver;
-    } else if (sleeping) {
-      outcome = Outcome::kSleeping;
-    } else {
-      outcome = Outcome::kHalted;
-    }
-  }
-  return outcome;
+    group.ready = std::exchange(group.at_barrier, 0);
+  } while (executed_ < most);
+  return Outcome::kTurnOver;
 }
 
 }  // namespace rigel::vgpu::exec

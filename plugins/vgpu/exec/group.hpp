@@ -72,17 +72,17 @@ class Group {
   void run_row(WaveMemory& memory, FloatEnvironment& environment, int64_t turn);
   void leave_row();
   Outcome run_waves(WaveMemory& memory, FloatEnvironment& environment, int64_t turn);
-  /// What has become of a wave that has stopped.
-  void take_stop(const Wave& wave);
-
-  enum class State : uint8_t { kReady, kAtBarrier, kEnded, kHalted };
+  /// Puts a wave that has stopped into the set for its reason. Waves that go on in the next pass go into `again`.
+  void take_stop(const Wave& wave, uint32_t& again);
+  /// Runs each ready wave once, or with Schedule::kRandom any of them.
+  void run_pass(WaveMemory& memory, FloatEnvironment& environment, int64_t turn);
+  uint64_t random();
 
   size_t bytes_ = 0;
   std::byte* memory_ = nullptr;
   RegisterLayout layout_;
   uint32_t lds_room_ = 0;
   std::vector<Wave> waves_;
-  std::vector<State> states_;
   std::vector<uint32_t> slots_;
   WorkGroup work_group_;
   std::shared_ptr<Launch> launch_;
@@ -91,6 +91,7 @@ class Group {
   bool has_slots_ = false;
   bool started_ = false;
   const Wave* failed_ = nullptr;
+  uint64_t random_state_ = 0;
   int64_t executed_ = 0;  // in this run()
   uint64_t instructions_ = 0;
   uint64_t last_instructions_ = 0;

@@ -89,7 +89,8 @@ Launch::Launch(const Device& device, DeviceBus& bus, const Dispatch& dispatch, D
     ragged_ = ragged_ || dispatch_.grid_size[i] % dispatch_.work_group_size[i] != 0;
   }
   full_ = shape_of(dispatch_.work_group_size);
-  starts_alike_ = (dispatch_.pgm_rsrc2 & (1 | 1u << 10)) == 0;
+  const bool runs_in_rows = device_.schedule.order != Schedule::Order::kRandom;
+  starts_alike_ = runs_in_rows && (dispatch_.pgm_rsrc2 & (1 | 1u << 10)) == 0;
   waves_per_group_ = full_->waves;
 
   // What a work-group may be spread over: in WGP mode both units of a pair.
@@ -150,6 +151,19 @@ uint32_t Launch::group_size(const WorkGroup& group, int dimension) const {
   return static_cast<uint32_t>(std::min<uint64_t>(whole, dispatch_.grid_size[dimension] - first));
 }
 
+analysis::Yields Launch::yields() const {
+  if (waves_per_group_ == 1) return analysis::Yields::kNone;
+  switch (device_.schedule.order) {
+    case Schedule::Order::kWaits:
+      return analysis::Yields::kBeforeStores;
+    case Schedule::Order::kBarriers:
+      return analysis::Yields::kNone;
+    case Schedule::Order::kRandom:
+      return analysis::Yields::kAtWaits;
+  }
+  return analysis::Yields::kNone;
+}
+
 WorkItems Launch::work_items(const WorkGroup& group, uint32_t wave) const {
   WorkItems items;
   for (int i = 0; i < 3; ++i) {
@@ -183,8 +197,8 @@ void Launch::start_group(WorkGroup& group, uint64_t index, uint64_t end) {
 // followers: how many work-groups behind this one may follow in a row, as far as they are of the same shape.
 void Launch::start_waves(WorkGroup& group, const GroupShape& shape, uint64_t followers) {
   group.wave_count = shape.waves;
-  group.waves_at_barrier = 0;
-  group.waves_ended = 0;
+  group.ready = group.all_waves();
+  group.yielded = group.at_barrier = group.halted = 0;
 
   const uint32_t rsrc2 = dispatch_.pgm_rsrc2;
   const TranslatedCode::Beginning begin = code_->begin(variant_of_mode(mode_), shape, starts_alike_);

@@ -13,6 +13,7 @@
 
 #include "api/support/mutex.hpp"
 #include "plugins/vgpu/cp/dispatch.hpp"
+#include "plugins/vgpu/cp/schedule.hpp"
 #include "plugins/vgpu/devices/board.hpp"
 #include "plugins/vgpu/exec/core.hpp"
 #include "plugins/vgpu/exec/global_data_share.hpp"
@@ -26,6 +27,9 @@
 
 namespace rigel::vgpu::exec {
 
+/// Waves of a work-group: a bit for each in sets of WorkGroup. It is 1,024 work-items in waves of 32.
+constexpr uint32_t kMostWaves = 32;
+
 /// What launches need to know of the GPU.
 struct Device {
   isa::Target target;
@@ -37,6 +41,7 @@ struct Device {
   SimdLevel level = SimdLevel::kBaseline;
   Tracer* tracer = nullptr;  ///< Sees every instruction, on the thread that executes it; or none.
   Compilation compilation = Compilation::kNone;  ///< Of whole kernels, where a compiler can be had.
+  Schedule schedule;
   images::TilingConfig tiling;
   /// Shared by copies of this description, and so by all dispatches.
   std::shared_ptr<GlobalWaveSync> sync = std::make_shared<GlobalWaveSync>();
@@ -54,6 +59,9 @@ class Launch final : public Core {
   const RegisterLayout& layout() const { return layout_; }
   uint64_t groups() const { return groups_; }
   uint32_t waves_per_group() const { return waves_per_group_; }
+  const Schedule& schedule() const { return device_.schedule; }
+  /// Where its waves yield. A wave that is alone in its work-group never does.
+  analysis::Yields yields() const;
   /// How many work-groups the GPU has room for at once.
   uint64_t resident_limit() const { return resident_limit_; }
   ScratchSlots* scratch() { return scratch_.get(); }

@@ -123,6 +123,7 @@ std::shared_ptr<TranslatedCode> Scheduler::code_for(const Launch& launch) {
   CodeKey key{launch.dispatch().entry_va, device_.target,     launch.layout(), device_.level,
               device_.tracer != nullptr,  device_.compilation};
   key.target.wave32 = launch.layout().wave_size == 32;
+  key.yields = launch.yields();
   const std::string name = compiler::perf_map_wanted() ? kernel_of(launch.dispatch(), bus_) : "";
   const TranslationScope scope(bus_);
   const MutexLock lock(code_mutex_);
@@ -146,15 +147,20 @@ void Scheduler::start(const Dispatch& dispatch, Done done) {
   uint64_t items = 1;
   for (const uint32_t size : dispatch.work_group_size) items *= size;
   const uint32_t waves = static_cast<uint32_t>((items + dispatch.wave_size - 1) / dispatch.wave_size);
-  auto slots = slots_for(dispatch);
-  if (slots != nullptr && dispatch.scratch_waves < waves) {
-    // Hardware would wait for ever.
+  const auto refuse = [&](std::string reason) {
     DispatchResult result;
     result.kind = DispatchResult::Kind::kError;
     result.error = QueueError::kBadPacket;
-    result.reason =
-        fmt::format("there is scratch for {} waves, and a work-group has {}", dispatch.scratch_waves, waves);
-    return done(std::move(result));
+    result.reason = std::move(reason);
+    done(std::move(result));
+  };
+  if (waves > kMostWaves)
+    return refuse(fmt::format("a work-group has {} waves; at most {} are supported", waves, kMostWaves));
+  auto slots = slots_for(dispatch);
+  if (slots != nullptr && dispatch.scratch_waves < waves) {
+    // Hardware would wait for ever.
+    return refuse(
+        fmt::format("there is scratch for {} waves, and a work-group has {}", dispatch.scratch_waves, waves));
   }
   const auto launch = std::make_shared<Launch>(device_, bus_, dispatch, std::move(done), std::move(slots));
   launch->set_code(code_for(*launch));

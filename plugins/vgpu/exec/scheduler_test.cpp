@@ -91,6 +91,12 @@ const Words kStoreItemIds32 = {0xd7650003, 0x000100c1, 0x34060684, 0xdc7c8000, 0
 const Words kStoreSystemRegisters = {0xbe8a0081, 0xc20b0280, 0x00000000, 0xbf8cc07f, 0x8e0a850a,
                                      0x800ac00a, 0x800c0a00, 0x820d8001, 0xc04a0106, 0x00000000,
                                      0xc0420206, 0x00000010, 0xbf810000};
+// LDS[0] = 7; behind a barrier all work-items load it, and item 0 stores one more in its place, with no barrier in
+// between. buffer[item] = the loaded value + 1.
+const Words kStoreBehindSharedLoad = {
+    0x7e020280, 0x7e040287, 0xbefc00c1, 0x7d940080, 0xbe84206a, 0xd81a0000, 0x00000201, 0xbefe0104, 0xbf8cc07f,
+    0xbf8a0000, 0xd86c0000, 0x03000001, 0xbf8cc07f, 0x68080681, 0xbe84206a, 0xbf880002, 0xd81a0000, 0x00000401,
+    0xbefe0104, 0x240a0082, 0x7e0e0201, 0x320c0a00, 0x380e0e80, 0xdc708000, 0x007f0406, 0xbf810000};
 
 struct Parameter {
   SimdLevel level;
@@ -331,6 +337,57 @@ TEST_P(SchedulerTest, WavesOfAGroupMeetAtBarriers) {
   EXPECT_EQ(word(0), 0u) << "waves that went through too early";
   for (uint32_t i = 0; i < 50; ++i) EXPECT_EQ(word(16 + i), 8u);
   EXPECT_EQ(word(16 + 50), 2u);
+}
+
+class ScheduleTest : public SchedulerTest {
+ protected:
+  /// The values that work-items 0, 64, 128, … have stored.
+  std::vector<uint32_t> values_of_waves(const Schedule& schedule, Compilation compilation) {
+    constexpr uint32_t kWaves = 16;
+    scheduler_.reset();
+    device_.schedule = schedule;
+    device_.compilation = compilation;
+    make();
+    std::memset(buffer_.host, 0, buffer_.bytes);
+    Dispatch d = dispatch(kStoreBehindSharedLoad, 1);
+    d.work_group_size[0] = d.grid_size[0] = kWaves * 64;
+    d.pgm_rsrc1 |= 1;  // eight VGPRs
+    d.lds_bytes = 512;
+    EXPECT_EQ(run(d).kind, Kind::kDone);
+    std::vector<uint32_t> values;
+    for (uint32_t wave = 0; wave < kWaves; ++wave) values.push_back(word(wave * 64));
+    return values;
+  }
+  static std::vector<Compilation> compilations() {
+    if (!compiler::why_no_compiler().empty()) return {Compilation::kNone};
+    return {Compilation::kNone, Compilation::kBeforehand};
+  }
+};
+
+TEST_P(ScheduleTest, LoadsOfAllWavesPrecedeTheStoreThatFollowsThem) {
+  for (const Compilation compilation : compilations()) {
+    EXPECT_EQ(values_of_waves({}, compilation), std::vector<uint32_t>(16, 8));
+  }
+}
+
+TEST_P(ScheduleTest, AWaveRunsUntilItsBarrierIfAskedTo) {
+  std::vector<uint32_t> wanted(16, 9);
+  wanted[0] = 8;
+  for (const Compilation compilation : compilations()) {
+    EXPECT_EQ(values_of_waves({Schedule::Order::kBarriers, 0}, compilation), wanted);
+  }
+}
+
+TEST_P(ScheduleTest, ARandomOrderShowsTheRaceAndIsThatOfItsSeed) {
+  for (const Compilation compilation : compilations()) {
+    std::set<std::vector<uint32_t>> seen;
+    for (uint64_t seed = 0; seed < 20; ++seed) {
+      const auto values = values_of_waves({Schedule::Order::kRandom, seed}, compilation);
+      EXPECT_EQ(values, values_of_waves({Schedule::Order::kRandom, seed}, compilation)) << seed;
+      seen.insert(values);
+    }
+    EXPECT_GT(seen.size(), 2u);
+  }
 }
 
 TEST_P(SchedulerTest, CompiledAndInterpretedWorkGroupsAreTheSame) {
@@ -835,6 +892,7 @@ TEST_P(SchedulerTest, FewerThreadsThanWantedDo) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Workers, SchedulerTest, ::testing::ValuesIn(parameters()), name_of);
+INSTANTIATE_TEST_SUITE_P(Workers, ScheduleTest, ::testing::ValuesIn(parameters()), name_of);
 
 }  // namespace
 }  // namespace rigel::vgpu::exec

@@ -1,5 +1,7 @@
 #include "plugins/vgpu/exec/shader_cores.hpp"
 
+#include <cstdlib>
+
 #include "plugins/vgpu/compiler/compiler_process.hpp"
 #include "plugins/vgpu/exec/scheduler.hpp"
 
@@ -16,6 +18,9 @@ Device device_of(const Board& board) {
                    board.tiling.macro_modes};
   device.level = best_simd_level();
   device.compilation = compiler::asked_for();
+  // A text that is none of the schedules is reported with the other variables.
+  if (const char* const text = std::getenv("VGPU_SCHEDULE"))
+    device.schedule = Schedule::from_text(text).value_or(Schedule{});
   return device;
 }
 

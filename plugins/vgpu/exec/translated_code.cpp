@@ -23,7 +23,7 @@ namespace {
 
 constexpr uint32_t kMaxInstructions = 2048;  // of a block; then another begins
 
-// What stands for code that cannot be executed
+// Operations of no instruction
 // ---------------------------------------------------------------------------------------------------
 
 void illegal(const MicroOp* op, Wave* wave, std::byte*, uint64_t) {
@@ -46,6 +46,11 @@ void go_to(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
   if (next == nullptr) next = follow(op, link);
   wave->budget -= link->cost;
   RIGEL_NEXT_BLOCK(next, wave, registers, exec);
+}
+
+void yield(const MicroOp* op, Wave* wave, std::byte*, uint64_t) {
+  wave->stop = Stop::kYield;
+  RIGEL_LEAVE(op + 1, wave);
 }
 
 void trace_instruction(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
@@ -95,8 +100,10 @@ class Fetcher {
 // ---------------------------------------------------------------------------------------------------
 
 struct TranslatedCode::Translation final : Emitter {
-  Translation(const CodeKey& code_key, DeviceBus& bus, uint64_t pc, uint32_t variant)
-      : key(code_key), fetcher(bus, pc) {
+  /// yields_behind: as TranslatedCode::yields_behind_; used until run() returns.
+  Translation(const CodeKey& code_key, DeviceBus& bus, uint64_t pc, uint32_t variant,
+              const std::unordered_map<uint64_t, bool>& yields_behind)
+      : key(code_key), yields(yields_behind), fetcher(bus, pc) {
     block.pc = pc;
     block.variant = variant;
   }
@@ -184,6 +191,8 @@ struct TranslatedCode::Translation final : Emitter {
     }
     if (indexes && !context.ends_block && changes_what_is_indexed(instruction))
       scalar::emit_change_variant(instruction, context, *this);
+    const auto waits = yields.find(block.pc + offset);
+    if (waits != yields.end() && waits->second) emit(yield);
     offset += instruction.bytes;
     ++position;
     return !context.ends_block || skip_to_next_path();
@@ -257,6 +266,7 @@ struct TranslatedCode::Translation final : Emitter {
   uint32_t first_beyond = kNone;
 
  private:
+  const std::unordered_map<uint64_t, bool>& yields;
   Fetcher fetcher;
   LoweringContext context;
   bool indexes = false;  // while waves execute this, GPR_IDX_EN is on
@@ -329,12 +339,16 @@ const Block* TranslatedCode::find_or_translate(uint64_t pc, uint32_t variant) {
   const MutexLock lock(mutex_);
   if (!is_searched_) {
     is_searched_ = true;
-    if (touches_trap_status()) every_variant_.store(kExceptionsVariant, std::memory_order_relaxed);
+    const Survey found = survey();
+    if (found.touches_trap_status) every_variant_.store(kExceptionsVariant, std::memory_order_relaxed);
+    may_yield_ = key_.yields != analysis::Yields::kNone &&
+                 (found.has_barrier || found.calls || key_.yields == analysis::Yields::kAtWaits);
   }
   variant |= every_variant_.load(std::memory_order_relaxed);
   const auto found = blocks_.find({pc, variant});
   if (found != blocks_.end()) return found->second;
-  auto translation = std::make_unique<Translation>(key_, bus_, pc, variant);
+  if (may_yield_) find_yields(pc);
+  auto translation = std::make_unique<Translation>(key_, bus_, pc, variant, yields_behind_);
   translation->block.code = this;
   translation->run();
   if (translation->first_beyond != Translation::kNone && !std::exchange(warned_of_registers_, true)) {
@@ -465,15 +479,8 @@ compiler::Request TranslatedCode::request(uint64_t pc, uint32_t variant) {
   request.as_large = key_.as_large;
   request.entry_va = pc;
   request.is_function = pc != key_.entry_va;
-  request.read = [this](uint64_t va, std::span<std::byte> to) -> size_t {
-    size_t done = 0;
-    while (done < to.size()) {
-      const vgpu::Translation found = bus_.translate(va + done, to.size() - done, Access::kExecute);
-      if (found.host == nullptr || !guarded_read(to.data() + done, found.host, found.bytes)) break;
-      done += found.bytes;
-    }
-    return done;
-  };
+  if (may_yield_) request.yields = key_.yields;
+  request.read = [this](uint64_t va, std::span<std::byte> to) { return read_code(va, to); };
   if (!request.is_function) request.shape = shape_;
   return request;
 }
@@ -526,13 +533,32 @@ std::string TranslatedCode::describe_beyond(const Translation& translation) cons
       instruction_at(translation.block, translation.first_beyond, bytes));
 }
 
-// Whether anything that branches lead to from the entry on reads or writes TRAPSTS. Functions that are called
-// by their address are not looked into.
-bool TranslatedCode::touches_trap_status() const {
+size_t TranslatedCode::read_code(uint64_t va, std::span<std::byte> to) const {
+  size_t done = 0;
+  while (done < to.size()) {
+    const vgpu::Translation found = bus_.translate(va + done, to.size() - done, Access::kExecute);
+    if (found.host == nullptr || !guarded_read(to.data() + done, found.host, found.bytes)) break;
+    done += found.bytes;
+  }
+  return done;
+}
+
+void TranslatedCode::find_yields(uint64_t pc) {
+  if (!yields_behind_.emplace(pc, false).second) return;
+  const auto graph =
+      analysis::read_flow_graph(key_.target, key_.layout.wave_size, pc,
+                                [this](uint64_t va, std::span<std::byte> to) { return read_code(va, to); });
+  if (!graph) return;  // A wave reports it if it comes to what cannot be decoded.
+  const std::vector<bool> points = analysis::yield_points(*graph, key_.yields);
+  for (size_t i = 0; i < points.size(); ++i) yields_behind_[graph->nodes[i].pc] = points[i];
+}
+
+TranslatedCode::Survey TranslatedCode::survey() const {
   using isa::Op;
   constexpr uint16_t kRegister = 0x3f, kTrapStatus = 3;
   constexpr uint32_t kMostSearched = 1 << 18;  // instructions: what never ends is no kernel
   uint32_t searched = 0;
+  Survey found;
   Fetcher fetcher(bus_, key_.entry_va);
   std::vector<bool> seen;
   std::vector<uint64_t> starts{0};
@@ -559,7 +585,10 @@ bool TranslatedCode::touches_trap_status() const {
         case Op::s_getreg_b32:
         case Op::s_setreg_b32:
         case Op::s_setreg_imm32_b32:
-          if ((instruction.simm16 & kRegister) == kTrapStatus) return true;
+          found.touches_trap_status |= (instruction.simm16 & kRegister) == kTrapStatus;
+          break;
+        case Op::s_barrier:
+          found.has_barrier = true;
           break;
         case Op::s_branch:
           branches();
@@ -573,13 +602,21 @@ bool TranslatedCode::touches_trap_status() const {
         case Op::s_cbranch_execnz:
         case Op::s_cbranch_i_fork:
         case Op::s_subvector_loop_begin:
-        case Op::s_call_b64:
           branches();
           break;
+        case Op::s_call_b64:
+          branches();
+          found.calls = true;
+          break;
+        case Op::s_swappc_b64:
+          found.calls = true;
+          break;
         case Op::s_endpgm:
-        case Op::s_setpc_b64:
         case Op::s_rfe_b64:
           ends = true;
+          break;
+        case Op::s_setpc_b64:
+          found.calls = ends = true;
           break;
         default:
           break;
@@ -587,7 +624,7 @@ bool TranslatedCode::touches_trap_status() const {
       offset += instruction.bytes;
     }
   }
-  return false;
+  return found;
 }
 
 bool TranslatedCode::is_current() {

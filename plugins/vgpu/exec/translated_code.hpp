@@ -22,6 +22,7 @@
 #include <tl/expected.hpp>
 
 #include "api/support/mutex.hpp"
+#include "plugins/vgpu/analysis/yield_points.hpp"
 #include "plugins/vgpu/compiler/compiler_process.hpp"
 #include "plugins/vgpu/compiler/plan.hpp"
 #include "plugins/vgpu/cp/device_bus.hpp"
@@ -42,6 +43,7 @@ struct CodeKey {
   /// The whole kernel is compiled (plugins/vgpu/compiler).
   Compilation compilation = Compilation::kNone;
   bool as_large = false;  ///< As large kernels are (compiler::Request).
+  analysis::Yields yields = analysis::Yields::kNone;
 
   friend bool operator==(const CodeKey&, const CodeKey&) = default;
 };
@@ -147,9 +149,18 @@ class TranslatedCode {
   void tell(const Compiled& compiled) RIGEL_REQUIRES(mutex_);
   void tell(uint64_t pc, std::string_view what) RIGEL_REQUIRES(mutex_);
   bool is_in_memory(uint64_t pc, std::span<const std::byte> image);
-  bool touches_trap_status() const;
+  /// What branches lead to from the entry on. Functions that are called by their address are not looked into.
+  struct Survey {
+    bool touches_trap_status = false;  ///< It reads or writes TRAPSTS.
+    bool has_barrier = false;
+    bool calls = false;
+  };
+  Survey survey() const;
   /// For the log: the first instruction of a translation that names a VGPR which waves do not have.
   std::string describe_beyond(const Translation& translation) const;
+  /// Finds where waves yield in the code that can be reached from `pc`, if that has not been looked into before.
+  void find_yields(uint64_t pc) RIGEL_REQUIRES(mutex_);
+  size_t read_code(uint64_t va, std::span<std::byte> to) const;
 
   const CodeKey key_;
   const std::string kernel_;
@@ -162,6 +173,9 @@ class TranslatedCode {
   std::unordered_map<BlockKey, const Block*, Hash> blocks_ RIGEL_GUARDED_BY(mutex_);
   std::vector<std::unique_ptr<Translation>> translations_ RIGEL_GUARDED_BY(mutex_);
   bool is_searched_ RIGEL_GUARDED_BY(mutex_) = false;
+  bool may_yield_ RIGEL_GUARDED_BY(mutex_) = false;
+  /// The instructions of the code that has been looked into, and whether waves yield behind them.
+  std::unordered_map<uint64_t, bool> yields_behind_ RIGEL_GUARDED_BY(mutex_);
   bool warned_of_registers_ RIGEL_GUARDED_BY(mutex_) = false;
   std::unique_ptr<TranslatedCode> successor_owner_ RIGEL_GUARDED_BY(mutex_);
   std::atomic<TranslatedCode*> successor_{nullptr};

@@ -20,6 +20,7 @@ enum class Stop : uint8_t {
   kRunning,
   kBudget,   ///< Its turn is over; it goes on later.
   kBarrier,  ///< s_barrier
+  kYield,    ///< It lets the other waves of its work-group go on (analysis/yield_points.hpp).
   kSleep,    ///< s_sleep, or a wait that another wave has to end
   kEnd,      ///< s_endpgm
   kFault,    ///< A memory access that failed: Wave::fault_*
@@ -100,9 +101,24 @@ struct WorkGroup {
   uint32_t scalars[kMostStartScalars + 1] = {};
   Wave* waves = nullptr;
   uint32_t wave_count = 0;
-  uint32_t waves_at_barrier = 0;
-  uint32_t waves_ended = 0;
   Wave* running = nullptr;  ///< Or the one that ran last.
+
+  // The waves by what they do: bit i stands for wave i. The wave that runs, and waves that have ended, are in none of
+  // the sets. A pass runs each ready wave once; waves that have yielded are ready for the next pass.
+  uint32_t ready = 0;
+  uint32_t yielded = 0;
+  uint32_t at_barrier = 0;
+  uint32_t halted = 0;
+
+  uint32_t all_waves() const { return ~0u >> (32 - wave_count); }
+  /// The waves of the next pass if there is no ready wave: those that have yielded, else all at the barrier, which
+  /// every wave has reached that has not ended.
+  uint32_t take_next_pass() {
+    uint32_t& next = yielded != 0 ? yielded : at_barrier;
+    const uint32_t pass = next;
+    next = 0;
+    return pass;
+  }
 
   /// For compiled code, which goes from wave to wave by itself (wave_row.hpp).
   struct Row {

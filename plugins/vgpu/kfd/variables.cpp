@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "loader/text/words.hpp"
+#include "plugins/vgpu/cp/schedule.hpp"
 
 namespace rigel::vgpu {
 namespace {
@@ -17,7 +18,7 @@ struct Variable {
   std::string_view values = {};  // separated by ','; none: any text
 };
 
-constexpr std::string_view kPrefix = "VGPU_", kThreads = "VGPU_THREADS";
+constexpr std::string_view kPrefix = "VGPU_", kThreads = "VGPU_THREADS", kSchedule = "VGPU_SCHEDULE";
 
 constexpr Variable kVariables[] = {
     {"VGPU_GPUS"},
@@ -31,6 +32,7 @@ constexpr Variable kVariables[] = {
     {"VGPU_SIGNALS", "0,1"},
     {"VGPU_EVENTS", "exact"},
     {kThreads},
+    {kSchedule},
     {"VGPU_SIMD", "baseline,avx2"},
     {"VGPU_COMPILER", "beforehand,off"},
     {"VGPU_CACHE"},
@@ -53,6 +55,10 @@ std::string wrong_value(const Variable& variable, std::string_view value) {
     const auto read = std::from_chars(value.begin(), value.end(), count);
     if (read.ec == std::errc() && read.ptr == value.end() && count >= 1 && count <= kMostThreads) return {};
     return fmt::format("{} should be a number from 1 to {} but is {}", kThreads, kMostThreads,
+                       in_quotes(value));
+  }
+  if (variable.name == kSchedule && !Schedule::from_text(value)) {
+    return fmt::format("{} should be barriers, random or random:<number> but is {}", kSchedule,
                        in_quotes(value));
   }
   const auto values = split(variable.values, ',');

@@ -9,5 +9,8 @@ extern "C" [[gnu::used]] Wave* after_end(Wave* wave, int64_t* budget) {
 extern "C" [[gnu::used]] Wave* after_barrier(Wave* wave, int64_t* budget) {
   return next_after_barrier(wave, *budget);
 }
+extern "C" [[gnu::used]] Wave* after_yield(Wave* wave, int64_t* budget) {
+  return next_after_yield(wave, *budget);
+}
 
 }  // namespace rigel::vgpu::exec

@@ -42,6 +42,8 @@ std::string describe_activity(const Activity& activity, DeviceBus& bus) {
   text += line("dispatch", fmt::format("packet {}, running for {:.1f} s: of {} work-groups {} have ended{}",
                                        dispatch.packet_id, activity.seconds, launch.groups(),
                                        launch.groups_done(), launch.stopped() ? ", being stopped" : ""));
+  if (const std::string schedule = launch.schedule().text(); !schedule.empty())
+    text += line("schedule", schedule);
   if (activity.restless != 0) {
     text += line(
         "", fmt::format("{} work-groups are being executed and could not be looked at", activity.restless));

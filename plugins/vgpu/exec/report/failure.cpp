@@ -209,6 +209,7 @@ Failure examine_failure(const Group& group, WaveMemory& memory) {
   failure.pc = pc_of(wave.op);
   failure.entry = dispatch.entry_va;
   failure.wave = StoppedWave(wave, block.code->key().target, const_cast<Wave&>(wave).exec());
+  failure.schedule = launch.schedule().text();
   failure.pc_is_late = wave.left_in_handler;
   failure.code = code_around(wave.op);
   failure.registers = registers_read(wave, lanes);
@@ -223,6 +224,7 @@ DispatchResult describe_failure(Failure failure, DeviceBus& bus) {
   text += line("work-group", fmt::format("{}, wave {}, {}{}", text_of(failure.items.group),
                                          failure.items.wave, text_of_pc(failure.pc, failure.entry),
                                          failure.pc_is_late ? " or a little later" : ""));
+  if (!failure.schedule.empty()) text += line("schedule", failure.schedule);
   for (const std::string& item : failure.work_items) text += line("work-item", item);
   if (failure.result.kind == DispatchResult::Kind::kFault) {
     if (failure.address.empty()) failure.address = bus.describe_address(failure.result.fault.va);
@@ -240,6 +242,8 @@ std::string describe_trap(const Trap& trap, const Launch& launch, DeviceBus& bus
   text += place_and_calls(trap.pc, launch.dispatch().entry_va, trap.wave, bus);
   text += line("work-group", fmt::format("{}, wave {}, {}", text_of(trap.items.group), trap.items.wave,
                                          text_of_pc(trap.pc, launch.dispatch().entry_va)));
+  if (const std::string schedule = launch.schedule().text(); !schedule.empty())
+    text += line("schedule", schedule);
   for (const std::string& item : work_items(trap.items, trap.wave.exec, nullptr))
     text += line("work-item", item);
   return text;

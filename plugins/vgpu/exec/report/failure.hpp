@@ -28,6 +28,7 @@ struct Failure {
   uint64_t pc = 0;
   uint64_t entry = 0;
   StoppedWave wave;
+  std::string schedule;                 ///< VGPU_SCHEDULE, if it is not the default.
   bool pc_is_late = false;              ///< It may have been a little before `pc`.
   std::vector<std::string> work_items;  ///< A line for each that failed.
   std::string address;                  ///< What is known of the address without asking anybody.

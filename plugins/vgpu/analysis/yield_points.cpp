@@ -1,0 +1,154 @@
+#include "plugins/vgpu/analysis/yield_points.hpp"
+
+#include <algorithm>
+
+#include "plugins/vgpu/isa/memory_shape.hpp"
+#include "plugins/vgpu/isa/wait_counts.hpp"
+
+namespace rigel::vgpu::analysis {
+namespace {
+
+using isa::Op;
+
+/// A set of kinds of memory.
+using Spaces = uint8_t;
+constexpr Spaces kLds = 1, kGlobal = 2;
+
+/// What a node means for the order of waves.
+struct Role {
+  Spaces loads = 0;
+  Spaces stores = 0;
+  Spaces waits = 0;      ///< It waits for loads of these, perhaps not for all.
+  Spaces waits_all = 0;  ///< It waits until no load of these is outstanding.
+  bool is_barrier = false;
+};
+
+Spaces spaces_of(const isa::Instruction& in, isa::Space space) {
+  switch (space) {
+    case isa::Space::kLds:
+      return in.gds ? 0 : kLds;
+    case isa::Space::kFlat:
+      return kLds | kGlobal;
+    case isa::Space::kGlobal:
+    case isa::Space::kBuffer:
+      return kGlobal;
+    case isa::Space::kScratch:
+      return 0;
+  }
+  return 0;
+}
+
+Role wait_of(const FlowGraph& graph, const isa::Instruction& in) {
+  Role role;
+  const auto counter = [&](Spaces spaces, unsigned count, unsigned most) {
+    if (count < most) role.waits |= spaces;
+    if (count == 0) role.waits_all |= spaces;
+  };
+  constexpr unsigned kMostOfOne = 63;  // of s_waitcnt_vmcnt and s_waitcnt_lgkmcnt
+  switch (in.op) {
+    case Op::s_waitcnt: {
+      const isa::WaitCounts counts = isa::wait_counts(graph.target.family(), in.simm16);
+      counter(kGlobal, counts.vm, counts.most_vm);
+      counter(kLds, counts.lgkm, counts.most_lgkm);
+      break;
+    }
+    case Op::s_waitcnt_vmcnt:
+      counter(kGlobal, in.simm16, kMostOfOne);
+      break;
+    case Op::s_waitcnt_lgkmcnt:
+      counter(kLds, in.simm16, kMostOfOne);
+      break;
+    default:
+      break;
+  }
+  return role;
+}
+
+Role role_of(const FlowGraph& graph, const isa::Instruction& in) {
+  if (in.op == Op::s_barrier) {
+    Role role;
+    role.is_barrier = true;
+    return role;
+  }
+  const isa::MemoryShape* const shape = isa::memory_shape(in.op);
+  if (shape == nullptr) return wait_of(graph, in);
+  Role role;
+  if (in.encoding == isa::Encoding::kSmem) return role;
+  const Spaces spaces = spaces_of(in, shape->space);
+  const bool returns = shape->verb == isa::Verb::kAtomic && (shape->returns || in.glc);
+  if (shape->verb == isa::Verb::kLoad || returns) role.loads = spaces;
+  if (shape->verb == isa::Verb::kStore) role.stores = spaces;
+  return role;
+}
+
+// Forward: of which memory loads may be outstanding.
+Spaces behind(const Role& role, Spaces loading) {
+  if (role.is_barrier) return 0;
+  return static_cast<Spaces>((loading & ~role.waits_all) | role.loads);
+}
+
+}  // namespace
+
+std::vector<bool> yield_points(const FlowGraph& graph, Yields yields) {
+  std::vector<bool> points(graph.nodes.size());
+  if (yields == Yields::kNone) return points;
+  std::vector<Role> roles;
+  roles.reserve(graph.nodes.size());
+  for (const Node& node : graph.nodes) roles.push_back(role_of(graph, node.instruction));
+  if (yields == Yields::kAtWaits) {
+    for (size_t n = 0; n < roles.size(); ++n) points[n] = roles[n].waits != 0;
+    return points;
+  }
+
+  // Functions have their barriers in callers, perhaps.
+  const bool has_barrier = std::ranges::any_of(roles, &Role::is_barrier);
+  const Spaces shared = has_barrier ? kLds | kGlobal : kLds;
+
+  const auto& blocks = graph.blocks;
+  std::vector<Spaces> loading(blocks.size());  // where the block begins
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (const Block& block : blocks) {
+      Spaces now = loading[static_cast<size_t>(&block - blocks.data())];
+      for (uint32_t n = block.first; n < block.end; ++n) now = behind(roles[n], now);
+      for (const uint32_t next : block.followers()) {
+        changed |= (now & ~loading[next]) != 0;
+        loading[next] |= now;
+      }
+    }
+  }
+  // Which waits end a load.
+  std::vector<Spaces> ended(graph.nodes.size());
+  for (size_t b = 0; b < blocks.size(); ++b) {
+    Spaces now = loading[b];
+    for (uint32_t n = blocks[b].first; n < blocks[b].end; ++n) {
+      ended[n] = now & roles[n].waits & shared;
+      now = behind(roles[n], now);
+    }
+  }
+
+  // Backward: to which memory a store may follow before a barrier, and before another wait that ends a load of it.
+  std::vector<Spaces> storing(blocks.size());  // where the block begins
+  const auto walk = [&](size_t b, bool marks) {
+    Spaces now = 0;
+    for (const uint32_t next : blocks[b].followers()) now |= storing[next];
+    for (uint32_t n = blocks[b].end; n-- > blocks[b].first;) {
+      if (marks) points[n] = (ended[n] & now) != 0;
+      now = static_cast<Spaces>((now & ~ended[n]) | roles[n].stores);
+      if (roles[n].is_barrier) now = 0;
+    }
+    return now;
+  };
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (size_t b = blocks.size(); b-- > 0;) {
+      const Spaces now = walk(b, false);
+      changed |= now != storing[b];
+      storing[b] = now;
+    }
+  }
+  for (size_t b = 0; b < blocks.size(); ++b) walk(b, true);
+  return points;
+}
+
+}  // namespace rigel::vgpu::analysis
