@@ -7,6 +7,8 @@
 #include <array>
 #include <iterator>
 
+#include "api/support/file_signals.hpp"
+
 namespace rigel {
 namespace {
 
@@ -53,8 +55,9 @@ void write_log_line(LogLevel level, LogTopic topic, std::string_view text) noexc
                          part(": "),    part(text),
                          part("\n")};
   // A log that cannot be written has nowhere to say so.
-  [[maybe_unused]] const auto written =
-      ::writev(log_fd.load(std::memory_order_relaxed), parts, static_cast<int>(std::size(parts)));
+  without_file_signals([&] {
+    return ::writev(log_fd.load(std::memory_order_relaxed), parts, static_cast<int>(std::size(parts)));
+  });
 }
 
 void write_long_log_line(LogLevel level, LogTopic topic, fmt::string_view format, fmt::format_args args,

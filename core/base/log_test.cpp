@@ -8,6 +8,8 @@
 #include <fstream>
 #include <string>
 
+#include "api/support/testing/file_limit.hpp"
+
 namespace rigel {
 namespace {
 
@@ -82,6 +84,31 @@ TEST_F(Log, GoesToTheFileThatWasNamedLastAndBack) {
     EXPECT_FALSE(std::getline(file, line)) << "one line each";
     ::unlink(name.c_str());
   }
+}
+
+TEST_F(Log, OutlivesTheLimitOfItsFileAndTheReaderOfItsPipe) {
+  std::string name = ::testing::TempDir() + "rigel-log-XXXXXX";
+  ::close(::mkstemp(name.data()));
+  ASSERT_TRUE(log_to_file(name.c_str()));
+  {
+    const FileLimit limit(0);
+    log_message(LogLevel::kError, LogTopic::kApi, "lost");
+  }
+  log_message(LogLevel::kError, LogTopic::kApi, "kept");
+  std::ifstream file(name);
+  std::string line;
+  std::getline(file, line);
+  EXPECT_EQ(line, "hsa: error: api: kept");
+  ::unlink(name.c_str());
+
+  const std::string pipe = ::testing::TempDir() + "rigel-log-pipe-" + std::to_string(::getpid());
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  const int reader = ::open(pipe.c_str(), O_RDONLY | O_NONBLOCK);
+  ASSERT_TRUE(log_to_file(pipe.c_str()));
+  ::close(reader);
+  log_message(LogLevel::kError, LogTopic::kApi, "to nobody");
+  log_to_stderr();
+  ::unlink(pipe.c_str());
 }
 
 TEST_F(Log, NeverWaitsForAPipe) {

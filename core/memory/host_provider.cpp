@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "api/support/file_signals.hpp"
 #include "api/support/undo.hpp"
 #include "core/base/log.hpp"
 
@@ -119,7 +120,7 @@ Result<std::unique_ptr<PhysicalMemory>> HostProvider::create_physical(size_t siz
   Undo close_it([&] { close(descriptor); });
   auto memory = std::make_unique<MemoryFile>(descriptor, numa_node_);
   close_it.cancel();
-  if (ftruncate(descriptor, static_cast<off_t>(size)) != 0 ||
+  if (without_file_signals([&] { return ftruncate(descriptor, static_cast<off_t>(size)); }) != 0 ||
       fcntl(descriptor, F_ADD_SEALS, kFixedSize) != 0) {
     return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "a memory file of {} bytes: {}", size,
                 std::strerror(errno));

@@ -14,6 +14,7 @@
 #include <new>
 #include <optional>
 
+#include "api/support/file_signals.hpp"
 #include "api/support/mutex.hpp"
 #include "core/base/log.hpp"
 #include "core/signal/signal_pool.hpp"
@@ -199,7 +200,8 @@ uint32_t next_life() noexcept {
 
 Signal* create(int64_t initial_value, uint32_t attributes) noexcept {
   const int descriptor = memfd_create("hsa-signal", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-  if (descriptor < 0 || ftruncate(descriptor, kPage) != 0 || fcntl(descriptor, F_ADD_SEALS, kSeals) != 0) {
+  if (descriptor < 0 || without_file_signals([&] { return ftruncate(descriptor, kPage); }) != 0 ||
+      fcntl(descriptor, F_ADD_SEALS, kSeals) != 0) {
     static_cast<void>(no_memory("no file"));
     if (descriptor >= 0) close(descriptor);
     return nullptr;

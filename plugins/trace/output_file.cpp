@@ -9,6 +9,8 @@
 #include <stdexcept>
 #include <system_error>
 
+#include "api/support/file_signals.hpp"
+
 namespace trace {
 
 OutputFile::~OutputFile() {
@@ -38,7 +40,8 @@ void OutputFile::open(const std::string& path, bool goes_on) {
 
 int OutputFile::write(std::string_view bytes) noexcept {
   while (!bytes.empty()) {
-    const ssize_t written = ::write(descriptor_, bytes.data(), bytes.size());
+    const ssize_t written =
+        rigel::without_file_signals([&] { return ::write(descriptor_, bytes.data(), bytes.size()); });
     if (written < 0) {
       if (errno == EINTR) continue;
       return errno;

@@ -14,6 +14,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "api/support/testing/file_limit.hpp"
+
 namespace {
 bool file_system_has_locks = true;
 }  // namespace
@@ -56,6 +58,15 @@ TEST_F(OutputFileTest, IsEmptiedUnlessItGoesOn) {
     write("two", true);
     EXPECT_EQ(content(), "one,two") << (locks ? "with locks" : "without locks");
   }
+}
+
+TEST_F(OutputFileTest, BeyondItsLimitIsAnError) {
+  OutputFile file;
+  file.open(path_, false);
+  EXPECT_EQ(file.write("1234"), 0);
+  const rigel::FileLimit limit(6);
+  EXPECT_EQ(file.write("5678"), EFBIG);
+  EXPECT_EQ(content(), "123456");
 }
 
 TEST_F(OutputFileTest, HasOneWriter) {

@@ -9,6 +9,7 @@
 
 #include <fmt/core.h>
 
+#include "api/support/file_signals.hpp"
 #include "api/support/mutex.hpp"
 
 namespace validate {
@@ -64,11 +65,13 @@ void Reporter::write(std::string_view text) {
     if (file_ == nullptr) {
       host_.log(HSATOOL_LOG_ERROR, line);
     } else {
-      std::fwrite(line.data(), 1, line.size(), file_.get());
-      std::fputc('\n', file_.get());
+      rigel::without_file_signals([&] {
+        const bool written = std::fwrite(line.data(), 1, line.size(), file_.get()) == line.size() &&
+                             std::fputc('\n', file_.get()) != EOF && std::fflush(file_.get()) == 0;
+        return written ? 0 : -1;
+      });
     }
   }
-  if (file_ != nullptr) std::fflush(file_.get());
 }
 
 void Reporter::say_what_was_left_out() {

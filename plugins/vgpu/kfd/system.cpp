@@ -21,6 +21,7 @@
 
 #include <fmt/core.h>
 
+#include "api/support/file_signals.hpp"
 #include "api/support/mutex.hpp"
 #include "api/support/undo.hpp"
 #include "hsa_plugin/kfd_abi.h"
@@ -176,7 +177,12 @@ int System::open(std::string_view path, int flags) {
   Undo close([&] { syscall(SYS_close, fd); });
   if (node->kind == FileNode::Kind::kFile) {
     const std::string content = node->vram_use ? vram_in_use(*node->vram_use) : node->content;
-    const auto written = pwrite(fd, content.data(), content.size(), 0);
+    const auto written = without_file_signals([&] { return pwrite(fd, content.data(), content.size(), 0); });
+    if (written < 0) {
+      const int error = errno;
+      explain_limit(*log_, error);
+      return -error;
+    }
     if (written != static_cast<ssize_t>(content.size())) return -ENOMEM;
   }
   struct stat status {};

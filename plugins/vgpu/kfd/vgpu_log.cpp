@@ -1,7 +1,6 @@
 #include "plugins/vgpu/kfd/vgpu_log.hpp"
 
 #include <fcntl.h>
-#include <signal.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -10,13 +9,13 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
-#include <ctime>
 #include <iterator>
 #include <new>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "api/support/file_signals.hpp"
 #include "loader/text/words.hpp"
 
 namespace rigel::vgpu {
@@ -33,19 +32,6 @@ ErrnoOr<InternalFd> open_file(const char* path) noexcept {
   const InternalFd low(static_cast<int>(syscall(SYS_openat, AT_FDCWD, path, kFlags | O_NONBLOCK, 0644)));
   if (!low || fcntl(low.get(), F_SETFL, O_APPEND) != 0) return tl::unexpected(errno);
   return InternalFd::duplicate(low.get());
-}
-
-// A write to a pipe whose reader has gone raises SIGPIPE, which must not end the program.
-void write_without_signal(int fd, const iovec* parts, int count) noexcept {
-  sigset_t pipe, before, pending;
-  sigemptyset(&pipe);
-  sigaddset(&pipe, SIGPIPE);
-  pthread_sigmask(SIG_BLOCK, &pipe, &before);
-  sigpending(&pending);
-  constexpr timespec kNow{};
-  const bool raised = writev(fd, parts, count) < 0 && errno == EPIPE;
-  if (raised && sigismember(&pending, SIGPIPE) == 0) sigtimedwait(&pipe, nullptr, &kNow);
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 }  // namespace
@@ -102,8 +88,8 @@ void Log::write(LogCategory category, std::string_view text) noexcept {
   const iovec parts[] = {{head, std::min<size_t>(end.size, sizeof head)},
                          {const_cast<char*>(text.data()), text.size()},
                          {&newline, 1}};
-  if (file_) return write_without_signal(file_.get(), parts, 3);
-  [[maybe_unused]] const auto written = writev(STDERR_FILENO, parts, 3);
+  const int fd = file_ ? file_.get() : STDERR_FILENO;
+  without_file_signals([&] { return writev(fd, parts, 3); });
 }
 
 }  // namespace rigel::vgpu

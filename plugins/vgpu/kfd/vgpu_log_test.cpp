@@ -7,9 +7,14 @@
 
 #include <algorithm>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
+#include <fstream>
+#include <iterator>
 #include <string>
 #include <thread>
+
+#include "api/support/testing/file_limit.hpp"
 
 namespace rigel::vgpu {
 namespace {
@@ -67,6 +72,26 @@ TEST_F(LogToPipe, OutlivesItsReader) {
   ::close(reader);
   log(LogCategory::kWarning, "second");
   std::signal(SIGPIPE, before);
+}
+
+TEST(LogToFile, OutlivesItsLimit) {
+  char path[] = "/tmp/vgpu_log_test_XXXXXX";
+  ::close(mkstemp(path));
+  Log log("", path);
+  log(LogCategory::kWarning, "first");
+  struct stat full {};
+  ASSERT_EQ(::stat(path, &full), 0);
+  {
+    const FileLimit limit(static_cast<rlim_t>(full.st_size));
+    log(LogCategory::kWarning, "second");
+  }
+  log(LogCategory::kWarning, "third");
+  std::ifstream file(path);
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  EXPECT_NE(text.find("first\n"), text.npos);
+  EXPECT_EQ(text.find("second\n"), text.npos);
+  EXPECT_NE(text.find("third\n"), text.npos);
+  ::unlink(path);
 }
 
 TEST_F(LogToPipe, WaitsForASlowReaderRatherThanLoseLines) {
