@@ -42,8 +42,8 @@ class MemoryBus final : public DeviceBus {
   Translation translate(uint64_t va, uint64_t bytes, Access access) noexcept override {
     return table_.translate(va, bytes, access);
   }
-  void begin_translations() noexcept override {}
-  void end_translations() noexcept override {}
+  uint32_t begin_translations() noexcept override { return 0; }
+  void end_translations(uint32_t) noexcept override {}
   uint64_t translation_epoch() const noexcept override { return 1; }
   void report_fault(const VmFault&) noexcept override {}
   void raise_interrupt(InterruptSource, uint32_t, uint32_t) noexcept override {}

@@ -90,10 +90,11 @@ class DeviceBus {
 
   /// Between these two, pointers from translate() stay valid: taking a mapping away (unmap, free, destroy)
   /// waits until every scope that began before has ended, as a TLB flush does. Scopes are short (one packet,
-  /// or a megabyte of a copy), do not nest on one thread, and their holder waits for nothing but for
-  /// those who help it with its copy (shared_copy.hpp), who wait for nothing. Use TranslationScope.
-  virtual void begin_translations() noexcept = 0;
-  virtual void end_translations() noexcept = 0;
+  /// or a megabyte of a copy). Their holder waits for nothing but for those who help it with its copy
+  /// (shared_copy.hpp), who wait for nothing. The first returns what names the scope to the second. Use
+  /// TranslationScope.
+  virtual uint32_t begin_translations() noexcept = 0;
+  virtual void end_translations(uint32_t scope) noexcept = 0;
 
   /// Changes whenever a mapping is taken away or loses a right. A processor that keeps translations over
   /// several scopes (a TLB) must compare this inside the new scope before it uses them.
@@ -164,13 +165,14 @@ class DeviceBus {
 /// Holds translations valid; see DeviceBus::begin_translations().
 class TranslationScope {
  public:
-  explicit TranslationScope(DeviceBus& bus) noexcept : bus_(bus) { bus_.begin_translations(); }
-  ~TranslationScope() { bus_.end_translations(); }
+  explicit TranslationScope(DeviceBus& bus) noexcept : bus_(bus), scope_(bus.begin_translations()) {}
+  ~TranslationScope() { bus_.end_translations(scope_); }
   TranslationScope(const TranslationScope&) = delete;
   TranslationScope& operator=(const TranslationScope&) = delete;
 
  private:
   DeviceBus& bus_;
+  const uint32_t scope_;
 };
 
 }  // namespace rigel::vgpu

@@ -85,11 +85,12 @@ class FakeBus : public DeviceBus {
     const uint64_t left = found->second.bytes - offset;
     return {found->second.host + offset, bytes < left ? bytes : left, FaultReason::kNone};
   }
-  void begin_translations() noexcept override {
+  uint32_t begin_translations() noexcept override {
     mutex_.lock_shared();
     scopes.fetch_add(1, std::memory_order_relaxed);
+    return 0;
   }
-  void end_translations() noexcept override { mutex_.unlock_shared(); }
+  void end_translations(uint32_t) noexcept override { mutex_.unlock_shared(); }
   uint64_t translation_epoch() const noexcept override { return epoch_.load(); }
 
   void report_fault(const VmFault& fault) noexcept override {

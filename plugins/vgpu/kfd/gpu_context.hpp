@@ -84,8 +84,8 @@ class GpuContext final : public DeviceBus {
   Translation translate(uint64_t va, uint64_t bytes, Access access) noexcept override {
     return table_.translate(va, bytes, access);
   }
-  void begin_translations() noexcept override { scopes_.enter(); }
-  void end_translations() noexcept override { scopes_.leave(); }
+  uint32_t begin_translations() noexcept override { return scopes_.enter(); }
+  void end_translations(uint32_t scope) noexcept override { scopes_.leave(scope); }
   uint64_t translation_epoch() const noexcept override { return epoch_.load(std::memory_order_acquire); }
   void report_fault(const VmFault& fault) noexcept override;
   void raise_interrupt(InterruptSource source, uint32_t context_id, uint32_t queue_id) noexcept override;

@@ -1,6 +1,7 @@
 #include "plugins/vgpu/kfd/page_table.hpp"
 
 #include <atomic>
+#include <barrier>
 #include <map>
 #include <random>
 #include <thread>
@@ -197,13 +198,13 @@ TEST(Scopes, NoReaderIsLeftAfterTheWait) {
   for (int i = 0; i < 3; ++i) {
     readers.emplace_back([&] {
       while (!stop.load(std::memory_order_relaxed)) {
-        scopes.enter();
+        const uint32_t scope = scopes.enter();
         const Translation t = table.translate(0x1000, 8, Access::kRead);
         if (t.host != nullptr) {
           EXPECT_EQ(*reinterpret_cast<volatile uint64_t*>(t.host), 1u);  // a plain read: TSan watches
           seen.fetch_add(1, std::memory_order_relaxed);
         }
-        scopes.leave();
+        scopes.leave(scope);
       }
     });
   }
@@ -217,6 +218,41 @@ TEST(Scopes, NoReaderIsLeftAfterTheWait) {
   }
   stop = true;
   for (auto& reader : readers) reader.join();
+}
+
+TEST(Scopes, ManyAtOnceDoNotTakeTurns) {
+  Scopes scopes;
+  constexpr uint32_t kProcessors = 384;
+  std::barrier all_are_in(kProcessors);
+  std::vector<std::thread> workers;
+  for (uint32_t i = 0; i < kProcessors; ++i) {
+    workers.emplace_back([&] {
+      const uint32_t scope = scopes.enter();
+      all_are_in.arrive_and_wait();
+      scopes.leave(scope);
+    });
+  }
+  for (auto& worker : workers) worker.join();
+  scopes.wait_until_quiet();
+}
+
+TEST(Scopes, OfTwoGpusEndApartOnOneThread) {
+  Scopes one, other;
+  const uint32_t first = one.enter();
+  uint32_t second = other.enter();
+  other.leave(second);
+  second = other.enter();
+  one.leave(first);
+  one.wait_until_quiet();
+  std::atomic<bool> quiet{false};
+  std::thread waiter([&] {
+    other.wait_until_quiet();
+    quiet = true;
+  });
+  for (int i = 0; i < 1000; ++i) std::this_thread::yield();
+  EXPECT_FALSE(quiet) << "the second GPU's scope has not ended";
+  other.leave(second);
+  waiter.join();
 }
 
 }  // namespace
