@@ -17,6 +17,8 @@
 
 #include <fmt/format.h>
 
+#include "api/support/file_signals.hpp"
+
 namespace rigel::vgpu::exec::compiler {
 namespace {
 
@@ -75,7 +77,7 @@ bool read_all(int file, std::vector<std::byte>& to) {
 
 bool write_all(int file, std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
-    const ssize_t put = write(file, bytes.data(), bytes.size());
+    const ssize_t put = without_file_signals([&] { return write(file, bytes.data(), bytes.size()); });
     if (put < 0 && errno == EINTR) continue;
     if (put <= 0) return false;
     bytes = bytes.subspan(static_cast<size_t>(put));
@@ -111,14 +113,12 @@ int CodeCache::open_folder(bool make) const {
   return -1;
 }
 
-std::string CodeCache::name_of(const Request& request, std::span<const std::byte> maker) const {
+std::string CodeCache::name_of(const Request& request) const {
   if (folder_.empty()) return {};
   std::byte begin[kNamedBytes];
   const size_t size = request.read(request.entry_va, begin);
   const std::vector<std::byte> asked = as_asked(request, {});
-  const auto hash = [&](uint64_t first) {
-    return hash_of({begin, size}, hash_of(asked, hash_of(maker, first)));
-  };
+  const auto hash = [&](uint64_t first) { return hash_of({begin, size}, hash_of(asked, first)); };
   return fmt::format("{:016x}{:016x}", hash(kFirstHash), hash(kOtherHash));
 }
 

@@ -2,9 +2,10 @@
 // that come after.
 //
 // An entry is a file of the user's own folder: what the compiler was asked, and what it answered. It is believed if it is whole
-// (a checksum), if exactly the same was asked (the code of the kernel, byte for byte), and if the plan that the code was made
-// from is the same (its digest, which the caller compares). What the request does not say is part of the file's name: which
-// compiler and which library. Code of kernels may lie anywhere: requests are compared as if their kernels began at address 0.
+// (a checksum), if the same build asked exactly the same (the code of the kernel, byte for byte), and if the plan that the code
+// was made from is the same (its digest, which the caller compares). Nothing in an entry depends on where Rigel lies, so that
+// processes in other containers and on other machines can use it. Code of kernels may lie anywhere: requests are compared as
+// if their kernels began at address 0.
 //
 // Folders and files that others can write to, or that belong to others, are not looked at.
 //
@@ -28,8 +29,8 @@ class CodeCache {
   /// than `most_bytes`.
   explicit CodeCache(std::string folder, uint64_t most_bytes = kMostBytes);
 
-  /// The name of the entry, for a request whose code can be read; empty: nothing is kept of it. `maker` says who compiles.
-  std::string name_of(const Request& request, std::span<const std::byte> maker) const;
+  /// The name of the entry, for a request whose code can be read; empty: nothing is kept of it.
+  std::string name_of(const Request& request) const;
   /// Whether there is an entry of that name.
   bool has(const std::string& name) const;
   std::optional<Answer> find(const std::string& name, const Request& request,

@@ -10,14 +10,13 @@
 #include <filesystem>
 #include <fstream>
 
+#include "api/support/testing/file_limit.hpp"
 #include "plugins/vgpu/compiler/compiler_process.hpp"
 
 namespace rigel::vgpu::exec::compiler {
 namespace {
 
 namespace fs = std::filesystem;
-
-const std::vector<std::byte> kMaker(8, std::byte{7});
 
 class CodeCacheTest : public ::testing::Test {
  protected:
@@ -54,7 +53,7 @@ class CodeCacheTest : public ::testing::Test {
 
   // The name that a kernel was kept by.
   std::string keep(const CodeCache& cache, const Request& request, const Answer& what) {
-    const std::string name = cache.name_of(request, kMaker);
+    const std::string name = cache.name_of(request);
     const Image image = image_of(request);
     cache.keep(name, request, {&image, 1}, what);
     return name;
@@ -72,7 +71,7 @@ TEST_F(CodeCacheTest, GivesBackWhatWasKeptWhereverTheKernelLies) {
   const Request request = request_at(0x1000, 1), elsewhere = request_at(0x7000'0000, 1);
   const std::string name = keep(cache, request, answer());
   EXPECT_TRUE(cache.has(name));
-  EXPECT_EQ(cache.name_of(elsewhere, kMaker), name);
+  EXPECT_EQ(cache.name_of(elsewhere), name);
   const std::optional<Answer> found = find(CodeCache(folder_), name, elsewhere);
   ASSERT_TRUE(found);
   EXPECT_EQ(found->digest, 42u);
@@ -81,18 +80,17 @@ TEST_F(CodeCacheTest, GivesBackWhatWasKeptWhereverTheKernelLies) {
   EXPECT_EQ(fs::status(folder_).permissions() & fs::perms::all, fs::perms::owner_all);
 }
 
-TEST_F(CodeCacheTest, OtherCodeOtherMakersAndOtherShapesAreOthers) {
+TEST_F(CodeCacheTest, OtherCodeAndOtherShapesAreOthers) {
   const CodeCache cache(folder_);
   const Request request = request_at(0x1000, 1);
   const std::string name = keep(cache, request, answer());
-  EXPECT_NE(cache.name_of(request_at(0x1000, 2), kMaker), name);
-  EXPECT_NE(cache.name_of(request, std::vector<std::byte>(8, std::byte{8})), name);
+  EXPECT_NE(cache.name_of(request_at(0x1000, 2)), name);
   Request wider = request;
   wider.level = SimdLevel::kAvx512;
-  EXPECT_NE(cache.name_of(wider, kMaker), name);
+  EXPECT_NE(cache.name_of(wider), name);
   wider = request;
   wider.shape = std::make_shared<GroupShape>(GroupShape::Key{{256, 1, 1}, 64, 1, false});
-  EXPECT_NE(cache.name_of(wider, kMaker), name);
+  EXPECT_NE(cache.name_of(wider), name);
   // The same beginning, and so the same name.
   Image image = image_of(request);
   image.bytes.back() = std::byte{9};
@@ -180,13 +178,26 @@ TEST_F(CodeCacheTest, NothingElseInTheFolderMakesRoom) {
 
 TEST_F(CodeCacheTest, WithoutAFolderNothingIsKept) {
   const CodeCache none("");
-  EXPECT_EQ(none.name_of(request_at(0x1000, 1), kMaker), "");
+  EXPECT_EQ(none.name_of(request_at(0x1000, 1)), "");
   std::ofstream(fs::path(folder_).parent_path().parent_path() / "of") << "a file";
   const CodeCache impossible(folder_);
   const Request request = request_at(0x1000, 1);
   const std::string name = keep(impossible, request, answer());
   EXPECT_FALSE(impossible.has(name));
   EXPECT_FALSE(find(impossible, name, request));
+}
+
+TEST_F(CodeCacheTest, WhatFilesMayNotHoldIsNotKept) {
+  const CodeCache cache(folder_);
+  const Request request = request_at(0x1000, 1);
+  std::string name;
+  {
+    const FileLimit limit(1000);
+    name = keep(cache, request, answer(2000));
+  }
+  EXPECT_FALSE(cache.has(name));
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder_), {}), 0) << "half an entry";
+  EXPECT_TRUE(cache.has(keep(cache, request, answer(2000))));
 }
 
 TEST_F(CodeCacheTest, FailuresAreNotKept) {

@@ -18,9 +18,11 @@
 #include <cstdlib>
 #include <cstring>
 #include <optional>
+#include <utility>
 
 #include "api/support/mutex.hpp"
 #include "plugins/vgpu/compiler/code_cache.hpp"
+#include "plugins/vgpu/cp/internal_fd.hpp"
 #include "plugins/vgpu/cp/own_calls.hpp"
 #include "plugins/vgpu/exec/lowering.hpp"
 
@@ -104,8 +106,11 @@ int start_compiler(void* start_pointer) {
 
 class Process {
  public:
-  explicit Process(int socket) : socket_(socket) {}
-  ~Process() { close(socket_); }  // which ends it
+  explicit Process(InternalFd socket) : socket_(std::move(socket)), file_(file_of(socket_.get())) {}
+  // The end of the socket is the end of the compiler.
+  ~Process() {
+    if (!is_ours()) socket_.release();
+  }
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
 
@@ -116,14 +121,21 @@ class Process {
       why = std::string("no socket: ") + std::strerror(errno);
       return nullptr;
     }
-    auto process = std::make_unique<Process>(ends[0]);
+    // The low numbers are the program's.
+    const InternalFd low[2] = {InternalFd(ends[0]), InternalFd(ends[1])};
+    ErrnoOr<InternalFd> ours = InternalFd::duplicate(ends[0]), theirs = InternalFd::duplicate(ends[1]);
+    if (!ours || !theirs) {
+      why = std::string("no socket: ") + std::strerror(ours ? theirs.error() : ours.error());
+      return nullptr;
+    }
+    auto process = std::make_unique<Process>(std::move(*ours));
     std::string program = kProgram, pid = std::to_string(getpid()), dump = "VGPU_COMPILER_DUMP=";
     const char* const file = std::getenv("VGPU_COMPILER_DUMP");
     if (file != nullptr) dump += file;
     constexpr size_t kStack = 16 << 10;
     alignas(64) static std::byte stacks[2][kStack];
     Start start{path.c_str(),
-                ends[1],
+                theirs->get(),
                 {program.data(), pid.data(), nullptr},
                 {file == nullptr ? nullptr : dump.data(), nullptr},
                 stacks[1] + kStack,
@@ -131,7 +143,6 @@ class Process {
     const pid_t between = clone(start_compiler, stacks[0] + kStack, CLONE_VM | CLONE_VFORK, &start);
     const int failed = errno;
     while (between > 0 && waitpid(between, nullptr, __WALL) < 0 && errno == EINTR) continue;
-    close(ends[1]);
     if (between > 0 && start.started) return process;
     why = std::string("no process: ") + (between > 0 ? "none can be started" : std::strerror(failed));
     return nullptr;
@@ -139,27 +150,37 @@ class Process {
 
   bool send(std::span<const std::byte> message, Clock::time_point until) {
     const uint64_t size = message.size();
-    return move(POLLOUT, std::as_bytes(std::span(&size, 1)), until) && move(POLLOUT, message, until);
+    return is_ours() && move(POLLOUT, std::as_bytes(std::span(&size, 1)), until) &&
+           move(POLLOUT, message, until);
   }
   bool receive(std::vector<std::byte>& message, Clock::time_point until) {
     uint64_t size = 0;
-    if (!move(POLLIN, std::as_bytes(std::span(&size, 1)), until) || size > kMostMessageBytes) return false;
+    if (!is_ours() || !move(POLLIN, std::as_bytes(std::span(&size, 1)), until) || size > kMostMessageBytes)
+      return false;
     message.resize(size);
     return move(POLLIN, message, until);
   }
 
  private:
+  using File = std::pair<dev_t, ino_t>;
+  static File file_of(int fd) {
+    struct stat is {};
+    return fstat(fd, &is) == 0 ? File(is.st_dev, is.st_ino) : File();
+  }
+  // A program that closes descriptors by system calls of its own may have given the number to a file of its own.
+  bool is_ours() const { return file_of(socket_.get()) == file_; }
+
   bool move(short direction, std::span<const std::byte> bytes, Clock::time_point until) {
     while (!bytes.empty()) {
       const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - Clock::now()).count();
-      pollfd ready{socket_, direction, 0};
+      pollfd ready{socket_.get(), direction, 0};
       const int count = left <= 0 ? 0 : poll(&ready, 1, static_cast<int>(left));
       if (count < 0 && errno == EINTR) continue;
       if (count <= 0) return false;
       const ssize_t moved =
           direction == POLLIN
-              ? recv(socket_, const_cast<std::byte*>(bytes.data()), bytes.size(), MSG_DONTWAIT)
-              : ::send(socket_, bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+              ? recv(socket_.get(), const_cast<std::byte*>(bytes.data()), bytes.size(), MSG_DONTWAIT)
+              : ::send(socket_.get(), bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
       if (moved < 0 && (errno == EINTR || errno == EAGAIN)) continue;
       if (moved <= 0) return false;
       bytes = bytes.subspan(static_cast<size_t>(moved));
@@ -167,7 +188,8 @@ class Process {
     return true;
   }
 
-  const int socket_;
+  InternalFd socket_;
+  const File file_;
 };
 
 std::shared_ptr<std::byte> executable(const std::vector<std::byte>& code) {
@@ -182,31 +204,9 @@ std::shared_ptr<std::byte> executable(const std::vector<std::byte>& code) {
   return {static_cast<std::byte*>(memory), [size](std::byte* at) { munmap(at, size); }};
 }
 
-// Who makes the code: which compiler, and which library it is for. Another build is another file, or has changed it.
-std::vector<std::byte> maker_of(const Found& found) {
-  std::vector<std::byte> maker;
-  Dl_info self{};
-  dladdr(reinterpret_cast<const void*>(&compile), &self);
-  for (const char* const path : {found.path.c_str(), self.dli_fname}) {
-    struct stat is {};
-    if (path == nullptr || stat(path, &is) != 0) continue;
-    const int64_t facts[] = {static_cast<int64_t>(is.st_dev),
-                             static_cast<int64_t>(is.st_ino),
-                             is.st_size,
-                             is.st_mtim.tv_sec,
-                             is.st_mtim.tv_nsec,
-                             is.st_ctim.tv_sec,
-                             is.st_ctim.tv_nsec};
-    const auto bytes = std::as_bytes(std::span(facts));
-    maker.insert(maker.end(), bytes.begin(), bytes.end());
-  }
-  return maker;
-}
-
 // For threads that outlive static objects.
 struct State {
   const Found found = find();
-  const std::vector<std::byte> maker = maker_of(found);
   const CodeCache cache{found.why.empty() ? code_cache_folder() : std::string()};
   const pid_t owner = getpid();
   Mutex mutex;
@@ -214,6 +214,7 @@ struct State {
 };
 
 // A child after fork() has a compiler of its own: its copy of the lock may be taken, and the socket is its parent's.
+// The child's copy of the socket is closed with the driver's other descriptors (InternalFd::close_in_child).
 State& state() {
   static std::atomic<State*> current{new State};
   State* is = current.load();
@@ -250,7 +251,7 @@ Compiled placed(const Plan& plan, const Answer& answer) {
   made.error = answer.error;
   if (!made.error.empty()) return made;
   if (answer.digest != plan.digest()) {
-    made.error = "the compiler is of another build";
+    made.error = "the compiler has made another plan of the same code";
     return made;
   }
   made.memory = executable(answer.code);
@@ -281,8 +282,7 @@ Compiled compile(const Plan& plan, const Request& request, std::span<const Image
 
 std::string cache_name(const Request& request) {
   const OwnCalls ours;
-  const State& of = state();
-  return of.cache.name_of(request, of.maker);
+  return state().cache.name_of(request);
 }
 
 bool is_cached(const std::string& name) {

@@ -2,9 +2,12 @@
 
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstdlib>
@@ -12,6 +15,8 @@
 #include <filesystem>
 #include <fstream>
 #include <thread>
+
+#include "plugins/vgpu/cp/internal_fd.hpp"
 
 namespace rigel::vgpu::exec::compiler {
 namespace {
@@ -154,6 +159,97 @@ TEST_F(CompilerProcess, OfAChildIsItsOwnAndEndsWithIt) {
   EXPECT_NE(compile_kernel().run, nullptr) << "the parent's serves on";
   close(pipes[0]);
   close(pipes[1]);
+}
+
+// As a child of the faces: what the parent's device has is closed.
+TEST_F(CompilerProcess, EndsWithItsProgramThoughAForkedChildLivesOn) {
+  int to_test[2], to_child[2];
+  ASSERT_EQ(pipe(to_test), 0);
+  ASSERT_EQ(pipe(to_child), 0);
+  const pid_t program = fork();
+  if (program == 0) {
+    const bool compiled = compile_kernel().run != nullptr;
+    const std::vector<pid_t> own = compilers();
+    const pid_t pid = compiled && own.size() == 1 ? own[0] : 0;
+    if (fork() == 0) {
+      InternalFd::close_in_child();
+      close(to_child[1]);
+      char end;
+      _exit(static_cast<int>(read(to_child[0], &end, 1)));
+    }
+    _exit(write(to_test[1], &pid, sizeof pid) == sizeof pid ? 0 : 1);
+  }
+  pid_t compiler = 0;
+  ASSERT_EQ(read(to_test[0], &compiler, sizeof compiler), static_cast<ssize_t>(sizeof compiler));
+  ASSERT_EQ(waitpid(program, nullptr, 0), program);
+  ASSERT_NE(compiler, 0);
+  EXPECT_TRUE(ends(compiler));
+  for (const int fd : {to_test[0], to_test[1], to_child[0], to_child[1]}) close(fd);
+}
+
+// Numbers of this process's sockets.
+std::vector<int> sockets() {
+  std::vector<int> found;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+    struct stat is {};
+    const int fd = std::stoi(entry.path().filename());
+    if (fstat(fd, &is) == 0 && S_ISSOCK(is.st_mode)) found.push_back(fd);
+  }
+  return found;
+}
+
+TEST_F(CompilerProcess, HasNoLowNumberAndOneThatThePreloadFaceKnows) {
+  const std::vector<int> before = sockets();
+  ASSERT_NE(compile_kernel().run, nullptr);
+  int count = 0;
+  for (const int fd : sockets()) {
+    if (std::ranges::count(before, fd) != 0) continue;
+    ++count;
+    EXPECT_GE(fd, 700);
+    EXPECT_TRUE(InternalFd::is_internal(fd));
+  }
+  EXPECT_LE(count, 1);
+}
+
+TEST_F(CompilerProcess, NeverWritesToAFileOfTheProgramThatHasItsNumber) {
+  // A process of its own: the number stays the program's.
+  const pid_t child = fork();
+  if (child == 0) {
+    if (compile_kernel().run == nullptr) _exit(1);
+    const std::vector<int> open = sockets();
+    int ends[2];
+    if (open.empty() || socketpair(AF_UNIX, SOCK_STREAM, 0, ends) != 0) _exit(2);
+    const int number = open.back();
+    if (dup2(ends[0], number) != number) _exit(3);
+    if (compile_kernel().run == nullptr) _exit(4);
+    char byte = 0;
+    if (recv(ends[1], &byte, 1, MSG_DONTWAIT) != -1 || errno != EAGAIN) _exit(5);
+    struct stat own {
+    }, at_number{};
+    if (fstat(ends[0], &own) != 0 || fstat(number, &at_number) != 0) _exit(6);
+    _exit(own.st_ino == at_number.st_ino ? 0 : 7);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0) << WEXITSTATUS(status);
+}
+
+TEST_F(CompilerProcess, HasLimitsAndGetsNoNewRights) {
+  ASSERT_NE(compile_kernel().run, nullptr);
+  ASSERT_EQ(compilers().size(), 1u);
+  const std::string folder = "/proc/" + std::to_string(compilers()[0]);
+  const auto text_of = [&](const char* name) {
+    std::ifstream file(folder + "/" + name);
+    return std::string{std::istreambuf_iterator<char>(file), {}};
+  };
+  EXPECT_NE(text_of("status").find("NoNewPrivs:\t1\n"), std::string::npos);
+  const std::string limits = text_of("limits");
+  const size_t address_space = limits.find("Max address space");
+  ASSERT_NE(address_space, std::string::npos);
+  EXPECT_NE(limits.substr(address_space, limits.find('\n', address_space) - address_space)
+                .find_first_of("123456789"),
+            std::string::npos)
+      << limits;
 }
 
 TEST_F(CompilerProcess, IsNotNeededForWhatIsOnDisk) {

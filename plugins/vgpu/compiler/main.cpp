@@ -2,12 +2,16 @@
 // to on its standard input, a socket. Not for use by hand.
 #include <poll.h>
 #include <signal.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "plugins/vgpu/compiler/llvm_compiler.hpp"
@@ -61,7 +65,7 @@ Answer answer_to(std::span<const std::byte> message) {
   Answer answer;
   const auto received = request_from(message);
   if (!received) {
-    answer.error = "a request that is none";
+    answer.error = received.error();
     return answer;
   }
   const auto plan = make_plan(received->request);
@@ -77,9 +81,26 @@ Answer answer_to(std::span<const std::byte> message) {
   return answer;
 }
 
+// What LLVM may take for one kernel, mappings of files included. Most take less than 200 MiB; a program's memory is not
+// to go to one that LLVM does badly with. Code comes from outside and is read here: no file of the user's that is set
+// to run as somebody else helps it to more rights.
+void give_up_rights() {
+  constexpr rlim_t kMostMemory = rlim_t{8} << 30;
+  for (const auto& [resource, most] :
+       {std::pair{RLIMIT_AS, kMostMemory}, std::pair{RLIMIT_CORE, rlim_t{0}}}) {
+    rlimit limit{};
+    if (getrlimit(resource, &limit) != 0) continue;
+    limit.rlim_cur = std::min(limit.rlim_max, std::min(limit.rlim_cur, most));
+    limit.rlim_max = limit.rlim_cur;
+    setrlimit(resource, &limit);
+  }
+  prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+}
+
 }  // namespace
 
 int main() {
+  give_up_rights();
   signal(SIGPIPE, SIG_IGN);
   if (isatty(STDIN_FILENO) != 0) {
     std::fputs("vgpu-compiler: started by the virtual GPU, not by hand\n", stderr);

@@ -5,6 +5,8 @@
 #include <type_traits>
 #include <utility>
 
+#include "plugins/vgpu/compiler/build_identity.hpp"
+
 namespace rigel::vgpu::exec::compiler {
 namespace {
 
@@ -68,6 +70,7 @@ void write(Writer& writer, const isa::Target& target) {
 
 std::vector<std::byte> to_message(const Request& request, std::span<const Image> images) {
   Writer writer;
+  writer.bytes(kBuildIdentity.data(), kBuildIdentity.size());
   write(writer, request.target);
   writer.value(request.layout);
   writer.value(static_cast<uint8_t>(request.level));
@@ -92,9 +95,12 @@ std::vector<std::byte> to_message(const Request& request, std::span<const Image>
   return writer.take();
 }
 
-std::optional<ReceivedRequest> request_from(std::span<const std::byte> message) {
+tl::expected<ReceivedRequest, std::string> request_from(std::span<const std::byte> message) {
   constexpr uint32_t kMostItems = 1 << 16;
+  const auto invalid = tl::unexpected(std::string("the request is invalid"));
   Reader reader(message);
+  if (!std::ranges::equal(reader.bytes(), std::as_bytes(std::span(kBuildIdentity))))
+    return tl::unexpected(std::string(kOfAnotherBuild));
   ReceivedRequest received;
   Request& request = received.request;
   request.target.major = reader.value<uint8_t>();
@@ -103,7 +109,7 @@ std::optional<ReceivedRequest> request_from(std::span<const std::byte> message) 
   request.target.wave32 = reader.value<uint8_t>() != 0;
   request.layout = reader.value<RegisterLayout>();
   const auto level = reader.value<uint8_t>();
-  if (level > static_cast<uint8_t>(SimdLevel::kAvx512)) return std::nullopt;
+  if (level > static_cast<uint8_t>(SimdLevel::kAvx512)) return invalid;
   request.level = static_cast<SimdLevel>(level);
   request.variant = reader.value<uint32_t>();
   request.as_large = reader.value<uint8_t>() != 0;
@@ -120,13 +126,13 @@ std::optional<ReceivedRequest> request_from(std::span<const std::byte> message) 
     key.packed_ids = reader.value<uint8_t>() != 0;
     uint64_t items = 1;
     for (const uint32_t size : key.size) items = std::min<uint64_t>(items * size, kMostItems + 1);
-    if (items == 0 || items > kMostItems || key.id_rows == 0 || key.id_rows > 3) return std::nullopt;
-    if (key.wave_size != request.layout.wave_size) return std::nullopt;
+    if (items == 0 || items > kMostItems || key.id_rows == 0 || key.id_rows > 3) return invalid;
+    if (key.wave_size != request.layout.wave_size) return invalid;
     request.shape = std::make_shared<const GroupShape>(key);
   }
-  if (request.layout.wave_size != 32 && request.layout.wave_size != 64) return std::nullopt;
+  if (request.layout.wave_size != 32 && request.layout.wave_size != 64) return invalid;
   if (request.layout.vgprs > 256 || request.layout.sgprs > kAllSgprs || isa::chip_bit(request.target) == 0)
-    return std::nullopt;
+    return invalid;
   auto images = std::make_shared<std::vector<Image>>();
   for (uint64_t left = reader.value<uint64_t>(); left != 0 && !reader.is_short(); --left) {
     Image image{reader.value<uint64_t>(), {}};
@@ -134,7 +140,7 @@ std::optional<ReceivedRequest> request_from(std::span<const std::byte> message) 
     image.bytes.assign(bytes.begin(), bytes.end());
     images->push_back(std::move(image));
   }
-  if (!reader.is_whole()) return std::nullopt;
+  if (!reader.is_whole()) return invalid;
   request.read = [images](uint64_t va, std::span<std::byte> to) -> size_t {
     for (const Image& image : *images) {
       const uint64_t into = va - image.va;

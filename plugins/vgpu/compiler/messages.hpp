@@ -1,5 +1,5 @@
-// What the virtual GPU and the process that compiles its kernels say to each other. Both are of one build, on one machine;
-// an answer is checked all the same before it is believed.
+// What the virtual GPU and the process that compiles its kernels say to each other. Both are of one build, which a request
+// begins with, on one machine; an answer is checked all the same before it is believed.
 //
 // A message is its length in bytes (64 bits), and so many bytes.
 #pragma once
@@ -32,8 +32,12 @@ struct ReceivedRequest {
   Request request;
   std::shared_ptr<const std::vector<Image>> images;  ///< What request.read reads.
 };
-/// Nothing: it is no such message.
-std::optional<ReceivedRequest> request_from(std::span<const std::byte> message);
+/// Why a request is refused whose build is not this one's: a package was replaced, and the program runs on.
+constexpr const char* kOfAnotherBuild =
+    "vgpu-compiler is of another build than the library that this program has loaded; start the program "
+    "again";
+/// An error says why the message is refused.
+tl::expected<ReceivedRequest, std::string> request_from(std::span<const std::byte> message);
 
 struct Answer {
   uint64_t digest = 0;  ///< Of the plan that the code was made from.

@@ -4,6 +4,8 @@
 
 #include <cstring>
 
+#include "plugins/vgpu/compiler/build_identity.hpp"
+
 namespace rigel::vgpu::exec::compiler {
 namespace {
 
@@ -52,6 +54,17 @@ TEST(CompilerMessages, CarryARequest) {
       << "as far as the code goes";
   EXPECT_EQ(request.read(0x2002, std::as_writable_bytes(std::span(read, 4))), 0u);
   EXPECT_EQ(request.read(0xfff, std::as_writable_bytes(std::span(read, 4))), 0u);
+}
+
+TEST(CompilerMessages, OfAnotherBuildAreRefused) {
+  std::vector<std::byte> message = to_message(some_request(), {});
+  const std::string_view text(reinterpret_cast<const char*>(message.data()), message.size());
+  const size_t digits = text.find(kBuildIdentity);
+  ASSERT_NE(digits, text.npos);
+  message[digits + 7] = std::byte{'x'};
+  const auto received = request_from(message);
+  ASSERT_FALSE(received);
+  EXPECT_EQ(received.error(), kOfAnotherBuild);
 }
 
 TEST(CompilerMessages, CarryAnAnswer) {

@@ -1,13 +1,17 @@
 #include "plugins/vgpu/compiler/perf_map.hpp"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdlib>
 #include <cstring>
 
 #include <fmt/core.h>
+
+#include "api/support/file_signals.hpp"
 
 namespace rigel::vgpu::exec::compiler {
 
@@ -23,11 +27,18 @@ void write_perf_map(std::span<const std::byte> code, const std::string& kernel, 
   const std::string text = fmt::format("{:x} {:x} vgpu:{}\n", reinterpret_cast<uintptr_t>(code.data()),
                                        code.size(), kernel.empty() ? fmt::format("{:#x}", entry) : kernel);
   const std::string path = fmt::format("/tmp/perf-{}.map", getpid());
-  // By number: the preload face stands in front of libc.
-  const auto file = static_cast<int>(syscall(SYS_openat, AT_FDCWD, path.c_str(),
-                                             O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600));
+  // By number: the preload face stands in front of libc. Others can make files of that name in /tmp: an earlier one
+  // has to be this user's own. The program may write to it, too.
+  const auto open = [&](int flags) {
+    constexpr int kAlways = O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
+    return static_cast<int>(syscall(SYS_openat, AT_FDCWD, path.c_str(), kAlways | flags, 0600));
+  };
+  int file = open(O_CREAT | O_EXCL);
+  if (file < 0 && errno == EEXIST) file = open(0);
   if (file < 0) return;
-  [[maybe_unused]] const ssize_t written = ::write(file, text.data(), text.size());
+  struct stat is {};
+  if (syscall(SYS_fstat, file, &is) == 0 && S_ISREG(is.st_mode) && is.st_uid == geteuid() && is.st_nlink == 1)
+    without_file_signals([&] { return ::write(file, text.data(), text.size()); });
   syscall(SYS_close, file);
 }
 

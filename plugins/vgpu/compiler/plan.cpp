@@ -262,9 +262,6 @@ uint64_t Plan::digest() const {
   for (const uint32_t at : modes) add(at);
   add(entry_count);
   add(static_cast<uint64_t>(expected_entry));
-  for (const size_t size :
-       {sizeof(Wave), sizeof(WorkGroup), sizeof(MicroOp), sizeof(WaveMemory), sizeof(Linkage)})
-    add(size);
   return hash;
 }
 
