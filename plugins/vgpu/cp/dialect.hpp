@@ -29,6 +29,10 @@ struct Dialect {
   uint8_t acquire_mem_dwords;  ///< Behind the header.
   uint8_t release_mem_dwords;  ///< Behind the header; the seventh is an interrupt's context id of its own.
   uint32_t dma_data_byte_mask;
+  /// The register that asks for a flush of the host's writes (GPU_HDP_FLUSH_REQ), by dword address. Behind it is the
+  /// one that tells what is done (GPU_HDP_FLUSH_DONE). Sources: oss_3_0_d.h's and nbio_*_offset.h's numbers, the
+  /// latter from NBIO's base 0xd20.
+  uint32_t hdp_flush_request;
   // SDMA.
   bool sdma_counts_less_one;  ///< Fields of counts hold one less than what they mean.
   bool sdma_has_dummy_trap;

@@ -74,8 +74,6 @@ std::vector<Asking> askings() {
       {kPm4, "DISPATCH_DIRECT", "COMPUTE_START_*", start({kStart, 0, 0, 1, 64, 1, 1})},
       {kPm4, "ATOMIC_MEM", "float operations", packet(pm4::kAtomicMem, {kFloatAdd, low, 0, 1, 0, 0, 0, 0})},
       {kPm4, "WRITE_DATA", "GDS destination", packet(pm4::kWriteData, {3 << 8, 0, 0, 1})},
-      {kPm4, "WAIT_REG_MEM", "write-wait-write",
-       packet(pm4::kWaitRegMem, {3 | 1 << 4 | 1 << 6, low, 0, 0, 0, 4})},
       {kPm4, "COPY_DATA", "GDS", packet(pm4::kCopyData, {3 | 1 << 8, 0, 0, low, 0})},
       {kPm4, "COPY_DATA", "GDS", packet(pm4::kCopyData, {1 | 3 << 8, low, 0, 0, 0})},
       {kPm4, "RELEASE_MEM", "conditional interrupts",

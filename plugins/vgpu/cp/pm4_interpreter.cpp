@@ -1,6 +1,7 @@
 #include "plugins/vgpu/cp/pm4_interpreter.hpp"
 
 #include <algorithm>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -168,10 +169,10 @@ Outcome Pm4Interpreter::execute(uint32_t header, std::span<const uint32_t> body)
       [[fallthrough]];
     case pm4::kSetShReg:
       if (!takes(2, 0x400)) return wrong_size();
-      return set_registers("SET_SH_REG", pm4::kShStart, pm4::kComputeStart, pm4::kComputeEnd, body);
+      return set_sh_registers(body);
     case pm4::kSetUconfigReg:
       if (!takes(2, 0x4000)) return wrong_size();
-      return set_registers("SET_UCONFIG_REG", pm4::kUconfigStart, pm4::kUconfigStart, pm4::kUconfigEnd, body);
+      return set_uconfig_registers(body);
     case pm4::kDispatchDirect: {
       if (!takes(4, 4)) return wrong_size();
       const uint32_t dims[3] = {body[0], body[1], body[2]};
@@ -288,14 +289,17 @@ Outcome Pm4Interpreter::wait_reg_mem(std::span<const uint32_t> body, bool wide) 
     if (!wide) value = narrow;
     return pm4::compare(function, value & mask, reference) ? Outcome::kProgress : Outcome::kPolling;
   }
-  if (space == 0 && operation == 0 && !wide) {
+  if (space == 0 && operation <= 1 && !wide) {
+    const bool writes = operation == 1;  // `reference`, before it waits for another register
+    const uint32_t written = body[1] & 0x3ffff, waited = body[writes ? 2 : 1] & 0x3ffff;
     uint32_t value = 0;
-    if (!read_register(body[1] & 0x3ffff, value)) {
-      return fail(fmt::format("{} on register {:#x}, which is not modelled", name, body[1] & 0x3ffff));
-    }
+    if (writes && !write_register(written, static_cast<uint32_t>(reference)))
+      return fail(fmt::format("{} writes register {:#x}, which is not modelled", name, written));
+    if (!read_register(waited, value))
+      return fail(fmt::format("{} on register {:#x}, which is not modelled", name, waited));
     if (pm4::compare(function, value & mask, reference)) return Outcome::kProgress;
-    return fail(fmt::format("{} on register {:#x} can never pass: nothing but this queue changes it", name,
-                            body[1] & 0x3ffff));
+    return fail(
+        fmt::format("{} on register {:#x} can never pass: nothing but this queue changes it", name, waited));
   }
   return fail(fmt::format("{} with memory space {} and operation {}", name, space, operation));
 }
@@ -441,14 +445,33 @@ Outcome Pm4Interpreter::cond_exec(std::span<const uint32_t> body) {
   return Outcome::kProgress;
 }
 
-Outcome Pm4Interpreter::set_registers(std::string_view packet, uint32_t space_start, uint32_t first,
-                                      uint32_t end, std::span<const uint32_t> body) {
-  const uint32_t start = space_start + (body[0] & 0xffff);
+// Streams set registers of graphics, and some that the packet does not reach. Hardware runs on, and so does the queue.
+Outcome Pm4Interpreter::set_sh_registers(std::span<const uint32_t> body) {
+  std::optional<uint32_t> ignored;  // the first that has not been told of
+  for (uint32_t i = 1; i < body.size(); ++i) {
+    const uint32_t number = (body[0] + i - 1) & 0xffff, address = pm4::kShStart + number;
+    if (address >= pm4::kComputeStart && address < pm4::kComputeEnd) {
+      write_register(address, body[i]);
+      continue;
+    }
+    if (!ignored_.test(number) && !ignored) ignored = address;
+    ignored_.set(number);
+  }
+  if (ignored) {
+    queue_.context_.bus.warn(
+        fmt::format("queue {}: PM4 SET_SH_REG of register {:#x} is ignored: it is no compute register",
+                    queue_.id(), *ignored));
+  }
+  return Outcome::kProgress;
+}
+
+Outcome Pm4Interpreter::set_uconfig_registers(std::span<const uint32_t> body) {
+  const uint32_t start = pm4::kUconfigStart + (body[0] & 0xffff);
   for (uint32_t i = 1; i < body.size(); ++i) {
     const uint32_t address = start + i - 1;
-    if (address < first || address >= end || !write_register(address, body[i])) {
-      return fail(fmt::format("{} of register {:#x}, which is not modelled", packet, address));
-    }
+    if (address >= pm4::kUconfigEnd)
+      return fail(fmt::format("SET_UCONFIG_REG of register {:#x}, which is not modelled", address));
+    write_register(address, body[i]);
   }
   return Outcome::kProgress;
 }
@@ -518,6 +541,10 @@ bool Pm4Interpreter::read_register(uint32_t address, uint32_t& value) const {
     value = found == uconfig_.end() ? 0 : found->second;
     return true;
   }
+  if (address == queue_.dialect().hdp_flush_request + 1) {
+    value = hdp_flushed_;
+    return true;
+  }
   return false;
 }
 
@@ -528,6 +555,12 @@ bool Pm4Interpreter::write_register(uint32_t address, uint32_t value) {
   }
   if (address >= pm4::kUconfigStart && address < pm4::kUconfigEnd) {
     uconfig_[address] = value;
+    return true;
+  }
+  // What the host writes is in memory already.
+  if (address == queue_.dialect().hdp_flush_request) {
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+    hdp_flushed_ = value;
     return true;
   }
   return false;

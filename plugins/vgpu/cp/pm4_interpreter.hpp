@@ -7,6 +7,7 @@
 #pragma once
 
 #include <array>
+#include <bitset>
 #include <span>
 #include <unordered_map>
 
@@ -67,8 +68,8 @@ class Pm4Interpreter {
   Outcome dma_data(std::span<const uint32_t> body);
   Outcome atomic_mem(std::span<const uint32_t> body);
   Outcome cond_exec(std::span<const uint32_t> body);
-  Outcome set_registers(std::string_view packet, uint32_t space_start, uint32_t first, uint32_t end,
-                        std::span<const uint32_t> body);
+  Outcome set_sh_registers(std::span<const uint32_t> body);
+  Outcome set_uconfig_registers(std::span<const uint32_t> body);
   Outcome dispatch(const uint32_t (&dims)[3], uint32_t initiator);
 
   bool read_register(uint32_t address, uint32_t& value) const;
@@ -82,6 +83,8 @@ class Pm4Interpreter {
   std::vector<uint32_t> body_;
   std::array<uint32_t, 0x80> compute_{};
   std::unordered_map<uint32_t, uint32_t> uconfig_;
+  uint32_t hdp_flushed_ = 0;      // GPU_HDP_FLUSH_DONE: what has been asked for
+  std::bitset<0x10000> ignored_;  // registers that SET_SH_REG wanted, by the number in the packet
   uint64_t atomic_return_ = 0;
   uint64_t copied_ = 0;  // bytes of the DMA_DATA that runs
   uint32_t skip_ = 0;    // dwords after the packet that runs, by COND_EXEC or PRED_EXEC

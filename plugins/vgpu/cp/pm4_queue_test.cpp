@@ -378,8 +378,36 @@ TEST_P(Pm4, StopsAtTypeZeroHeaders) {
 }
 
 TEST_P(Pm4, StopsAtRegistersItDoesNotModel) {
-  queue.submit({header(pm4::kSetShReg, 3), 0x10, 1});
+  queue.submit({header(pm4::kWriteData, 5), 0, 0x2c10, 0, 1});
   expect_stop("register 0x2c10");
+}
+
+// tinygrad sets CP_COHER_START_DELAY so, which the packet does not reach on gfx10.
+TEST_P(Pm4, WarnsOnceOfRegistersThatSetShRegDoesNotReach) {
+  for (int i = 0; i < 2; ++i) queue.submit({header(pm4::kSetShReg, 3), 0x32db - pm4::kShStart, 0x20});
+  queue.submit({header(pm4::kSetShReg, 5), 0x10, 1, 2, 3});
+  queue.submit({header(pm4::kSetShReg, 4), pm4::kComputeStart - 1 - pm4::kShStart, 1, 2});
+  queue.submit({header(pm4::kCopyData, 6), 0 | 1u << 8, pm4::kComputeStart, 0, lo(), hi()});
+  run();
+  EXPECT_EQ(word(), 2u) << "compute registers are set beside others";
+  ASSERT_EQ(bus.warnings().size(), 3u);
+  EXPECT_NE(bus.warnings()[0].find("0x32db"), std::string::npos);
+  EXPECT_NE(bus.warnings()[1].find("0x2c10"), std::string::npos);
+}
+
+TEST_P(Pm4, FlushesTheHostsWritesAsPartOfAWait) {
+  const uint32_t request = gfx8() ? 0x1537 : 0xe26, done = request + 1;
+  constexpr uint32_t kWriteWaitWrite = 1u << 6, kNotLess = 5;
+  queue.submit({header(pm4::kWaitRegMem, 7), kNotLess | kWriteWaitWrite, request, done, ~0u, ~0u, 4});
+  queue.submit({header(pm4::kWaitRegMem, 7), 3 | kWriteWaitWrite, request, done, 4, 4, 32});
+  queue.submit({header(pm4::kWriteData, 5), 5u << 8, lo(), hi(), 1});
+  run();
+  EXPECT_EQ(word(), 1u);
+}
+
+TEST_P(Pm4, NamesTheRegisterThatAWaitCannotWrite) {
+  queue.submit({header(pm4::kWaitRegMem, 7), 3 | 1u << 6, 0x123, 0x124, 1, 1, 4});
+  expect_stop("writes register 0x123");
 }
 
 TEST_P(Pm4, FaultsWhereAWriteGoesWrong) {

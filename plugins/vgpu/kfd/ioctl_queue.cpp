@@ -133,7 +133,14 @@ Errno KfdIoctls::create_queue(Process& process, const IoctlCall& call) {
       }
     }
     const Board::SaveArea area = board.save_area();
-    if (a.ctl_stack_size != area.control_stack_bytes) return warn("ctl_stack_size is not the chip's");
+    if (a.ctl_stack_size < area.control_stack_bytes) return warn("ctl_stack_size is too small");
+    // Before 6.12 kernels took any. tinygrad, which runs on those, does not know of gfx10's limit.
+    if (a.ctl_stack_size != area.control_stack_bytes) {
+      process.log_(
+          LogCategory::kWarning,
+          "CREATE_QUEUE: ctl_stack_size is {:#x} and the chip's {:#x}; Linux 6.12 and later refuse that",
+          a.ctl_stack_size, area.control_stack_bytes);
+    }
     if (a.ctx_save_restore_size < area.context_bytes) return warn("ctx_save_restore_size is too small");
     const uint64_t bytes = (uint64_t{a.ctx_save_restore_size} + area.debug_bytes + kPage - 1) & ~(kPage - 1);
     if (!hold(a.ctx_save_restore_address, bytes) &&

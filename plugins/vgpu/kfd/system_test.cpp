@@ -530,7 +530,7 @@ TEST_F(KfdQueue, BuffersThatAreNotAsTheyShouldBeAreRefused) {
   EXPECT_EQ(refused([&] { a.ring_base_address = 0x10; }), -EINVAL);
   EXPECT_EQ(refused([&] { a.ring_base_address = ~0ull; }), -EFAULT);
   EXPECT_EQ(refused([&] { a.eop_buffer_size = 8192; }), -EINVAL);
-  EXPECT_EQ(refused([&] { a.ctl_stack_size += 4096; }), -EINVAL);
+  EXPECT_EQ(refused([&] { a.ctl_stack_size -= 4096; }), -EINVAL);
   EXPECT_EQ(refused([&] { a.ctx_save_restore_size -= 4096; }), -EINVAL);
   EXPECT_EQ(refused([&] { a.queue_percentage = 101; }), -EINVAL);
   EXPECT_EQ(refused([&] { a.queue_priority = 16; }), -EINVAL);
