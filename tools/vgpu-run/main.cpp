@@ -24,6 +24,7 @@
 #include "plugins/vgpu/kfd/render_node.hpp"
 #include "plugins/vgpu/kfd/settings.hpp"
 #include "plugins/vgpu/kfd/vgpu_log.hpp"
+#include "program_file.hpp"
 #include "runtime_library.hpp"
 
 namespace {
@@ -243,6 +244,9 @@ int main(int argc, char** argv) {
     if (!why.empty()) return complain(why);
   }
   if (environment) return print_environment(libraries, *runtime_folder, settings);
+  if (const std::string why = vgpu_run::cannot_be_preloaded(argv[at]);
+      settings.gpus != "none" && !why.empty())
+    complain(why);
   setenv("VGPU_GPUS", settings.gpus.c_str(), 1);
   setenv("VGPU_LINK", settings.link.c_str(), 1);
   prepend("LD_PRELOAD", libraries + "/libvgpu_preload.so");

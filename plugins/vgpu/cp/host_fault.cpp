@@ -17,6 +17,7 @@
 #endif
 
 #include "api/support/mutex.hpp"
+#include "plugins/vgpu/cp/bus_error.hpp"
 #include "plugins/vgpu/cp/fault_mark.hpp"
 
 namespace rigel::vgpu {
@@ -77,6 +78,7 @@ void set_program_action(int signal, const struct sigaction& action) {
 
 constinit std::atomic<Sigaction> system_sigaction{nullptr};
 constinit std::atomic<bool> marks_handlers{false};
+constinit std::atomic<BusErrorWatcher> bus_error_watcher{nullptr};
 
 int real_sigaction(int signal, const struct sigaction* action, struct sigaction* old) {
   const Sigaction function = system_sigaction.load(std::memory_order_acquire);
@@ -250,6 +252,8 @@ void on_fault(int signal, siginfo_t* info, void* context) {
       return;
     }
   }
+  const BusErrorWatcher watcher = bus_error_watcher.load(std::memory_order_acquire);
+  if (signal == SIGBUS && info->si_code > 0 && watcher != nullptr) watcher(address);
   chain(signal, info, context);
   errno = error;
 }
@@ -285,6 +289,10 @@ bool catch_host_faults() noexcept {
 
 bool host_faults_wanted() noexcept {
   return installed.load(std::memory_order_acquire);
+}
+
+void watch_bus_errors(BusErrorWatcher watcher) noexcept {
+  bus_error_watcher.store(watcher, std::memory_order_release);
 }
 
 void use_sigaction(Sigaction function) noexcept {

@@ -315,6 +315,40 @@ void check_limits() {
   gpu.fence(1);
 }
 
+// The number of a render node that was closed without a call of ours is another file's, whose requests are its own.
+void check_stale_numbers() {
+  const int render = open("/dev/dri/renderD128", O_RDWR | O_CLOEXEC);
+  alignas(8) char version[64] = {};
+  const unsigned long get_version = 3ul << 30 | sizeof version << 16 | 'd' << 8;
+  EXPECT(ioctl(render, get_version, version) == 0);
+  EXPECT(syscall(SYS_close, render) == 0);
+  EXPECT(open("/dev/null", O_RDWR | O_CLOEXEC) == render);
+  EXPECT(ioctl(render, get_version, version) == -1 && errno == ENOTTY);
+  EXPECT(close(render) == 0);
+}
+
+// Files may be small: buffers and the topology are errors, which are explained, and the program goes on.
+void check_file_limit() {
+  Gpu gpu;
+  const auto allocate = [&](uint64_t bytes) {
+    kfd_alloc_memory a{0x100000000000, bytes, 0, 0, gpu.id, KFD_MEM_GTT | KFD_MEM_WRITABLE};
+    return call(gpu.kfd, KFD_NR_ALLOC_MEMORY, a) == 0 ? 0 : errno;
+  };
+  rlimit before{};
+  getrlimit(RLIMIT_FSIZE, &before);
+  const rlimit small{1 << 20, before.rlim_max};
+  setrlimit(RLIMIT_FSIZE, &small);
+  for (int i = 0; i < 2; ++i) EXPECT(allocate(4 << 20) == EFBIG);
+  const rlimit none{0, before.rlim_max};
+  setrlimit(RLIMIT_FSIZE, &none);
+  const int properties = open(kProperties, O_RDONLY | O_CLOEXEC);
+  EXPECT(properties == -1 && errno == EFBIG);
+  setrlimit(RLIMIT_FSIZE, &before);
+  EXPECT(allocate(4 << 20) == 0);
+  gpu.make_queue();
+  gpu.fence(1);
+}
+
 // Queues that come and go while their processor is at work.
 void check_queues() {
   Gpu gpu;
@@ -351,13 +385,27 @@ struct Check {
   const char* name;
   void (*run)();
 };
-constexpr Check kChecks[] = {
-    {"names", check_names},   {"fork", check_fork},          {"vfork", check_vfork},
-    {"first", check_first},   {"early", check_early},        {"handlers", check_handlers},
-    {"cancel", check_cancel}, {"signals", check_signals},    {"interrupts", check_interrupts},
-    {"exec", check_exec},     {"masks", check_masks},        {"mappings", check_mappings},
-    {"races", check_races},   {"limits", check_limits},      {"queues", check_queues},
-    {"log", check_log},       {"no_memfds", check_no_memfds}};
+constexpr Check kChecks[] = {{"names", check_names},
+                             {"fork", check_fork},
+                             {"vfork", check_vfork},
+                             {"first", check_first},
+                             {"early", check_early},
+                             {"handlers", check_handlers},
+                             {"cancel", check_cancel},
+                             {"signals", check_signals},
+                             {"interrupts", check_interrupts},
+                             {"exec", check_exec},
+                             {"masks", check_masks},
+                             {"mappings", check_mappings},
+                             {"races", check_races},
+                             {"limits", check_limits},
+                             {"queues", check_queues},
+                             {"log", check_log},
+                             {"no_memfds", check_no_memfds},
+                             {"handles", check_handles},
+                             {"bypassed_mmap", check_bypassed_mmap},
+                             {"file_limit", check_file_limit},
+                             {"stale", check_stale_numbers}};
 
 }  // namespace
 }  // namespace driver_program

@@ -46,6 +46,8 @@ void check_cancel();
 void check_signals();
 void check_interrupts();
 void check_masks();
+void check_handles();
+void check_bypassed_mmap();
 
 constexpr const char* kNodes = "/sys/class/kfd/kfd/topology/nodes";
 constexpr const char* kProperties = "/sys/class/kfd/kfd/topology/nodes/1/properties";

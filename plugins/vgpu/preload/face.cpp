@@ -9,8 +9,10 @@
 #include <cstring>
 #include <utility>
 
+#include "plugins/vgpu/cp/bus_error.hpp"
 #include "plugins/vgpu/cp/host_fault.hpp"
 #include "plugins/vgpu/cp/shared_copy.hpp"
+#include "plugins/vgpu/preload/bypass.hpp"
 #include "plugins/vgpu/preload/fat_binary_hook.hpp"
 #include "plugins/vgpu/preload/next.hpp"
 #include "plugins/vgpu/preload/posix_signals.hpp"
@@ -69,6 +71,7 @@ void make() RIGEL_REQUIRES(making_mutex) {
   System* const system = made.release();
   current.store(system, std::memory_order_release);
   tell_of_fat_binaries(*system);
+  watch_bus_errors(explain_bus_error);
   state.store(kReady, std::memory_order_release);
 }
 
@@ -161,7 +164,11 @@ OurPath our_path_or_parent_at(int folder, const char* path, LastLink last) {
 int open_ours(const OurPath& ours, int flags) {
   const Inside guard;
   const int fd = ours.system->open(ours.path, flags);
-  if (fd >= 0 && in_vfork_child()) ours.system->forget(fd);
+  if (fd >= 0 && in_vfork_child()) {
+    ours.system->forget(fd);
+  } else if (fd >= 0 && ours.path.starts_with("/dev/")) {
+    ours.system->process().expect_host_faults();
+  }
   return fd;
 }
 

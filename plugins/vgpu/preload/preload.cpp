@@ -421,10 +421,11 @@ HOOK int ioctl(int fd, unsigned long request, ...) noexcept {
   va_start(list, request);
   void* const argument = va_arg(list, void*);
   va_end(list);
-  // Who sends a structure of the drivers means them. That saves a system call for WAIT_EVENTS.
+  // A structure of amdkfd is only sent to amdkfd. That saves a system call for WAIT_EVENTS. One of DRM may be for a
+  // real GPU that has the number of a file of ours, which the C library has closed without a call of ours.
   const auto type = static_cast<unsigned char>(request >> 8);
-  const bool is_drivers = (type == KFD_ABI_IOCTL_TYPE || type == 'd') && (request >> 16 & 0x3fff) != 0;
-  if (const FileCall file{fd, is_drivers}) return to_libc(file->ioctl(fd, request, argument));
+  const bool is_kfds = type == KFD_ABI_IOCTL_TYPE && (request >> 16 & 0x3fff) != 0;
+  if (const FileCall file{fd, is_kfds}) return to_libc(file->ioctl(fd, request, argument));
   const auto result = static_cast<int>(syscall(SYS_ioctl, fd, request, argument));
   // A file that does not know the request may be a device that somebody else has opened.
   if (result == -1 && errno == ENOTTY && own_calls == 0) {

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
 #include <cstdlib>
 #include <fstream>
 #include <string>
@@ -52,7 +53,7 @@ TEST_P(DriversFiles, StandItWhereSignalsMayNotBeUsed) {
 INSTANTIATE_TEST_SUITE_P(, DriversFiles,
                          ::testing::Values("names", "fork", "vfork", "first", "early", "handlers", "cancel",
                                            "signals", "interrupts", "exec", "masks", "mappings", "races",
-                                           "limits", "queues"),
+                                           "limits", "queues", "handles", "stale"),
                          [](const auto& row) { return std::string(row.param); });
 
 TEST(Limits, AreExplainedOnce) {
@@ -62,11 +63,53 @@ TEST(Limits, AreExplainedOnce) {
   EXPECT_THAT(result.out, MatchesRegex("vgpu\\[[0-9]+\\] warning: EMFILE: .* \\(ulimit -n\\)\n"));
 }
 
+TEST(Limits, OfFilesAreExplainedAndNoEnd) {
+  const ProgramResult result =
+      run_program({vgpu_run(), "--gpu", "gfx900:vram=256M", DRIVER_PROGRAM, "file_limit"});
+  EXPECT_EQ(result.status, 0) << result.out;
+  EXPECT_THAT(result.out, MatchesRegex("vgpu\\[[0-9]+\\] warning: EFBIG: .* \\(ulimit -f\\)\n"));
+}
+
 TEST(Memfds, ThatMayNotBeMadeAreExplainedOnce) {
   const ProgramResult result =
       run_program({vgpu_run(), "--gpu", "gfx900:vram=256M", DRIVER_PROGRAM, "no_memfds"});
   EXPECT_EQ(result.status, 0) << result.out;
   EXPECT_THAT(result.out, MatchesRegex("vgpu\\[[0-9]+\\] warning: memfd_create: EPERM: .*\n"));
+}
+
+TEST(Bypasses, OfMmapAloneAreExplained) {
+  const ProgramResult result =
+      run_program({vgpu_run(), "--gpu", "gfx900:vram=256M", DRIVER_PROGRAM, "bypassed_mmap"});
+  EXPECT_EQ(result.status, 128 + SIGBUS);
+  EXPECT_THAT(result.out, MatchesRegex("vgpu: SIGBUS: the program has mapped /dev/kfd by .*\n"));
+}
+
+// ctypes asks libc's handle for each function.
+TEST(Bypasses, OfPythonsCtypesAreNone) {
+  if (!has_program("python3")) GTEST_SKIP() << "no python3";
+  constexpr const char* kScript = R"(
+import ctypes, os
+libc = ctypes.CDLL('libc.so.6', use_errno=True)
+kfd = libc.open(b'/dev/kfd', os.O_RDWR)
+version = (ctypes.c_uint32 * 2)()
+assert libc.ioctl(kfd, ctypes.c_ulong(0x80084b01), version) == 0, ctypes.get_errno()
+assert version[0] == 1
+libc.mmap.restype = ctypes.c_void_p
+libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t] + [ctypes.c_int] * 3 + [ctypes.c_long]
+gpu = int(open('/sys/class/kfd/kfd/topology/nodes/1/gpu_id').read())
+render = libc.open(b'/dev/dri/renderD128', os.O_RDWR)
+acquire = (ctypes.c_uint32 * 2)(render, gpu)
+assert libc.ioctl(kfd, ctypes.c_ulong(0x40084b15), acquire) == 0, ctypes.get_errno()
+offset = (3 << 62 | (gpu & 0xffff) << 46) - (1 << 64)
+page = libc.mmap(None, 8192, 3, 1, kfd, offset)
+assert page != 2 ** 64 - 1, ctypes.get_errno()
+ctypes.c_uint64.from_address(page + 4096).value = 0
+print('served')
+)";
+  const ProgramResult result =
+      run_program({vgpu_run(), "--gpu", "gfx900:vram=256M", "python3", "-c", kScript});
+  EXPECT_EQ(result.status, 0) << result.out;
+  EXPECT_EQ(result.out, "served\n");
 }
 
 // What the device's threads free must not wait for locks that an ioctl holds while it waits for them.
@@ -76,6 +119,16 @@ TEST(Allocator, ThatGivesPagesBackAtOnceStopsNothing) {
         run_program({vgpu_run(), "--gpu", "gfx900:vram=256M", ALLOCATOR_PROGRAM, check});
     EXPECT_EQ(result.status, 0) << check << ": " << result.out;
   }
+}
+
+// packet_program.cpp is what tinygrad does, and gets a warning for each of two things that hardware and older kernels let pass.
+TEST(Packets, OfAProgramWithoutARuntimeAreExecuted) {
+  const ProgramResult result = run_program({vgpu_run(), "--gpu", "gfx1030:vram=1G", PACKET_PROGRAM});
+  EXPECT_EQ(result.status, 0) << result.out;
+  EXPECT_THAT(result.out,
+              MatchesRegex("vgpu\\[[0-9]+\\] warning: CREATE_QUEUE: ctl_stack_size .*\n"
+                           "vgpu\\[[0-9]+\\] warning: .*SET_SH_REG of register 0x32db is ignored.*\n"
+                           "right\n"));
 }
 
 // What libdrm_program.cpp checks, with libdrm's own functions.

@@ -1,0 +1,76 @@
+#include "plugins/vgpu/preload/bypass.hpp"
+
+#include <fcntl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <string_view>
+
+// The explanation is made in a handler: of system calls by number and memory of the stack.
+
+namespace rigel::vgpu {
+namespace {
+
+// The lines of /proc/self/maps, as much of each as says where it is and whose.
+template <class Line>
+void for_each_mapping(Line line) {
+  const auto file = static_cast<int>(syscall(SYS_openat, AT_FDCWD, "/proc/self/maps", O_RDONLY | O_CLOEXEC));
+  if (file < 0) return;
+  char part[1024], whole[256];
+  size_t length = 0;
+  for (long got; (got = syscall(SYS_read, file, part, sizeof part)) > 0;) {
+    for (const char c : std::string_view(part, static_cast<size_t>(got))) {
+      if (c != '\n') {
+        if (length < sizeof whole) whole[length++] = c;
+        continue;
+      }
+      line(std::string_view(whole, length));
+      length = 0;
+    }
+  }
+  syscall(SYS_close, file);
+}
+
+uint64_t take_number(std::string_view& text) {
+  uint64_t number = 0;
+  for (; !text.empty(); text.remove_prefix(1)) {
+    const char c = text.front();
+    const int digit = c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+    if (digit < 0) break;
+    number = number * 16 + static_cast<uint64_t>(digit);
+  }
+  return number;
+}
+
+}  // namespace
+
+void explain_bus_error(const std::byte* address) {
+  static constinit std::atomic<bool> explained{false};
+  const auto at = reinterpret_cast<uint64_t>(address);
+  for_each_mapping([&](std::string_view line) {
+    const uint64_t begin = take_number(line);
+    if (!line.starts_with('-')) return;
+    line.remove_prefix(1);
+    if (at < begin || at >= take_number(line)) return;
+    constexpr std::string_view kPrefix = "/memfd:";
+    const size_t name = line.find(kPrefix);
+    if (name == line.npos) return;
+    const std::string_view path =
+        line.substr(name + kPrefix.size(), line.rfind(" (deleted)") - name - kPrefix.size());
+    if (path != "/dev/kfd" && !path.starts_with("/dev/dri/")) return;
+    if (explained.exchange(true)) return;
+    constexpr std::string_view kBegin = "vgpu: SIGBUS: the program has mapped ";
+    constexpr std::string_view kEnd =
+        " by a system call of its own, which vgpu-run does not see; it has to call mmap() of the C library "
+        "(docs/vgpu.md, Limits of preloading)\n";
+    char text[kBegin.size() + 256 + kEnd.size()];
+    char* to = text;
+    for (const std::string_view piece : {kBegin, path, kEnd}) to = std::copy(piece.begin(), piece.end(), to);
+    syscall(SYS_write, STDERR_FILENO, text, to - text);
+  });
+}
+
+}  // namespace rigel::vgpu

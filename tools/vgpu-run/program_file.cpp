@@ -1,0 +1,95 @@
+#include "program_file.hpp"
+
+#include <elf.h>
+#include <unistd.h>
+
+#include <climits>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <vector>
+
+#include <fmt/core.h>
+
+#include "loader/text/words.hpp"
+
+namespace rigel::vgpu_run {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string in_path(const std::string& program) {
+  if (program.find('/') != program.npos) return program;
+  const char* const folders = std::getenv("PATH");
+  for (const std::string_view folder : split(folders == nullptr ? "/bin:/usr/bin" : folders, ':')) {
+    const fs::path path = fs::path(folder.empty() ? "." : folder) / program;
+    std::error_code error;
+    if (access(path.c_str(), X_OK) == 0 && fs::is_regular_file(path, error)) return path;
+  }
+  return {};
+}
+
+template <class T>
+bool read_at(std::ifstream& file, uint64_t at, T* to, size_t count = 1) {
+  file.seekg(static_cast<std::streamoff>(at));
+  return static_cast<bool>(
+      file.read(reinterpret_cast<char*>(to), static_cast<std::streamsize>(count * sizeof(T))));
+}
+
+// The first word behind "#!" of a script; empty: it is none.
+std::string interpreter_of_script(std::ifstream& file) {
+  std::string line;
+  file.seekg(0);
+  if (!std::getline(file, line) || !line.starts_with("#!")) return {};
+  const size_t begin = line.find_first_not_of(" \t", 2);
+  if (begin == line.npos) return {};
+  return line.substr(begin, line.find_first_of(" \t\r", begin) - begin);
+}
+
+}  // namespace
+
+std::string cannot_be_preloaded(const std::string& program) {
+  constexpr int kMostScripts = 4;  // as the kernel follows
+  constexpr size_t kMostHeaders = 512;
+  std::string path = in_path(program);
+  for (int i = 0; i <= kMostScripts; ++i) {
+    std::error_code error;
+    if (path.empty() || !fs::is_regular_file(path, error)) return {};
+    std::ifstream file(path, std::ios::binary);
+    if (const std::string interpreter = interpreter_of_script(file); !interpreter.empty()) {
+      path = interpreter;
+      continue;
+    }
+    file.clear();
+    Elf64_Ehdr header;
+    if (!read_at(file, 0, &header) || std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) return {};
+    constexpr const char* kNoGpu = "it will find no GPU (docs/vgpu.md, Limits of preloading)";
+    if (header.e_ident[EI_CLASS] != ELFCLASS64)
+      return fmt::format("{}: is a program of 32 bits, into which the virtual GPU cannot be preloaded; {}",
+                         path, kNoGpu);
+    if (header.e_phentsize != sizeof(Elf64_Phdr) || header.e_phnum > kMostHeaders) return {};
+    std::vector<Elf64_Phdr> segments(header.e_phnum);
+    if (!read_at(file, header.e_phoff, segments.data(), segments.size())) return {};
+    std::string linker;
+    for (const Elf64_Phdr& segment : segments) {
+      if (segment.p_type != PT_INTERP || segment.p_filesz == 0 || segment.p_filesz > PATH_MAX) continue;
+      linker.resize(segment.p_filesz);
+      if (!read_at(file, segment.p_offset, linker.data(), linker.size())) return {};
+      linker.resize(std::strlen(linker.c_str()));
+    }
+    if (linker.empty()) {
+      return fmt::format("{}: is linked statically, so that the virtual GPU cannot be preloaded into it; {}",
+                         path, kNoGpu);
+    }
+    if (fs::path(linker).filename().string().starts_with("ld-musl")) {
+      return fmt::format(
+          "{}: is linked with musl, and the virtual GPU with glibc, so that it cannot be preloaded; {}", path,
+          kNoGpu);
+    }
+    return {};
+  }
+  return {};
+}
+
+}  // namespace rigel::vgpu_run
