@@ -11,6 +11,7 @@
 #include <system_error>
 #include <vector>
 
+#include "api/support/file_signals.hpp"
 #include "api/support/mutex.hpp"
 #include "loader/text/words.hpp"
 #include "plugins/trace/markers.hpp"
@@ -185,7 +186,8 @@ void Tracer::summarise() {
   if (options_.summary == "stderr") {
     text = "trace of process " + std::to_string(process_) + ": " + path_ + "\n" + text;
     while (!text.empty()) {
-      const ssize_t written = ::write(STDERR_FILENO, text.data(), text.size());
+      const ssize_t written =
+          rigel::without_file_signals([&] { return ::write(STDERR_FILENO, text.data(), text.size()); });
       if (written < 0 && errno != EINTR) return;
       if (written > 0) text.erase(0, static_cast<size_t>(written));
     }
