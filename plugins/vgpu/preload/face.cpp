@@ -9,6 +9,7 @@
 #include <cstring>
 #include <utility>
 
+#include "api/support/file_signals.hpp"
 #include "plugins/vgpu/cp/bus_error.hpp"
 #include "plugins/vgpu/cp/host_fault.hpp"
 #include "plugins/vgpu/cp/shared_copy.hpp"
@@ -31,7 +32,7 @@ constinit Mutex making_mutex;               // while the system is made: no fork
 constinit std::atomic<pid_t> owner_pid{0};  // whose descriptors are the ones that we know; 0: this process's
 
 void say(const char* text) {
-  [[maybe_unused]] const auto written = ::write(2, text, std::strlen(text));
+  without_file_signals([&] { return ::write(2, text, std::strlen(text)); });
 }
 
 // Why there is no machine, and the files that there would be of one. Leaked on purpose.

@@ -1,8 +1,5 @@
 #include "plugins/vgpu/preload/loaded_library.hpp"
 
-#include <dlfcn.h>
-#include <elf.h>
-
 #include <cstdint>
 #include <cstring>
 
@@ -15,31 +12,65 @@ uint32_t gnu_hash(const char* name) noexcept {
   return hash;
 }
 
+// Calls `body` with each library, in the order in which the dynamic linker looks, until it returns true.
+template <class Body>
+void for_each_library(Body body) noexcept {
+  dl_iterate_phdr(
+      [](dl_phdr_info* info, size_t, void* context) { return (*static_cast<Body*>(context))(*info) ? 1 : 0; },
+      &body);
+}
+
 }  // namespace
 
+LoadedLibrary::LoadedLibrary(const dl_phdr_info& info) noexcept
+    : base_(info.dlpi_addr), segments_(info.dlpi_phdr), segment_count_(info.dlpi_phnum) {
+  for (uint16_t i = 0; i < segment_count_; ++i) {
+    if (segments_[i].p_type == PT_DYNAMIC)
+      dynamic_ = reinterpret_cast<const ElfW(Dyn)*>(base_ + segments_[i].p_vaddr);
+  }
+}
+
+bool LoadedLibrary::holds(uint64_t address) const noexcept {
+  for (uint16_t i = 0; i < segment_count_; ++i) {
+    const ElfW(Phdr)& segment = segments_[i];
+    if (segment.p_type == PT_LOAD && address - base_ - segment.p_vaddr < segment.p_memsz) return true;
+  }
+  return false;
+}
+
 LoadedLibrary LoadedLibrary::of(const void* address) noexcept {
-  Dl_info info{};
-  link_map* map = nullptr;
-  if (dladdr1(address, &info, reinterpret_cast<void**>(&map), RTLD_DL_LINKMAP) == 0) map = nullptr;
-  return LoadedLibrary(map);
+  LoadedLibrary found;
+  for_each_library([&](const dl_phdr_info& info) {
+    const LoadedLibrary library(info);
+    if (!library.holds(reinterpret_cast<uint64_t>(address))) return false;
+    found = library;
+    return true;
+  });
+  return found;
 }
 
 LoadedLibrary LoadedLibrary::next_with(const char* name) const noexcept {
-  for (const link_map* map = map_ == nullptr ? nullptr : map_->l_next; map != nullptr; map = map->l_next) {
-    if (LoadedLibrary(map).find(name) != nullptr) return LoadedLibrary(map);
-  }
-  return LoadedLibrary(nullptr);
+  LoadedLibrary found;
+  bool is_behind = false;
+  for_each_library([&](const dl_phdr_info& info) {
+    const LoadedLibrary library(info);
+    const bool is_next = is_behind && library.find(name) != nullptr;
+    if (is_next) found = library;
+    is_behind = is_behind || library == *this;
+    return is_next;
+  });
+  return found;
 }
 
 void* LoadedLibrary::find(const char* name) const noexcept {
-  if (map_ == nullptr || map_->l_ld == nullptr) return nullptr;
+  if (dynamic_ == nullptr) return nullptr;
   // The dynamic linker has made addresses of these, but for those of the vDSO.
-  const auto at = [&](uint64_t value) { return value < map_->l_addr ? value + map_->l_addr : value; };
+  const auto at = [&](uint64_t value) { return value < base_ ? value + base_ : value; };
   const Elf64_Sym* symbols = nullptr;
   const char* strings = nullptr;
   const uint32_t* table = nullptr;
   const uint16_t* versions = nullptr;
-  for (const Elf64_Dyn* entry = map_->l_ld; entry->d_tag != DT_NULL; ++entry) {
+  for (const Elf64_Dyn* entry = dynamic_; entry->d_tag != DT_NULL; ++entry) {
     const uint64_t address = at(entry->d_un.d_ptr);
     if (entry->d_tag == DT_SYMTAB) symbols = reinterpret_cast<const Elf64_Sym*>(address);
     if (entry->d_tag == DT_STRTAB) strings = reinterpret_cast<const char*>(address);
@@ -62,7 +93,7 @@ void* LoadedLibrary::find(const char* name) const noexcept {
     const bool is_default = versions == nullptr || (versions[symbol] & kHidden) == 0;
     if ((seen | 1) == (hash | 1) && is_default && is.st_shndx != SHN_UNDEF &&
         std::strcmp(strings + is.st_name, name) == 0) {
-      return reinterpret_cast<void*>(map_->l_addr + is.st_value);
+      return reinterpret_cast<void*>(base_ + is.st_value);
     }
     if ((seen & 1) != 0) return nullptr;
   }

@@ -6,6 +6,8 @@
 
 #include <link.h>
 
+#include <cstdint>
+
 namespace rigel::vgpu {
 
 class LoadedLibrary {
@@ -18,12 +20,18 @@ class LoadedLibrary {
   /// The function or object that the library exports by this name, in its default version; null: it exports none.
   void* find(const char* name) const noexcept;
 
-  explicit operator bool() const noexcept { return map_ != nullptr; }
+  LoadedLibrary() = default;  ///< None.
+  explicit operator bool() const noexcept { return segments_ != nullptr; }
   bool operator==(const LoadedLibrary&) const = default;
 
  private:
-  explicit LoadedLibrary(const link_map* map) noexcept : map_(map) {}
-  const link_map* map_;
+  explicit LoadedLibrary(const dl_phdr_info& info) noexcept;
+  bool holds(uint64_t address) const noexcept;
+
+  uint64_t base_ = 0;
+  const ElfW(Phdr) * segments_ = nullptr;
+  uint16_t segment_count_ = 0;
+  const ElfW(Dyn) * dynamic_ = nullptr;
 };
 
 }  // namespace rigel::vgpu
