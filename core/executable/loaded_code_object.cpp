@@ -42,7 +42,7 @@ LoadedCodeObject::LoadedCodeObject(hsa_executable_t executable, CodeTarget& targ
   segments_.assign(object.segments().begin(), object.segments().end());
   exports_.reserve(object.symbols().size());
   for (const CodeSymbol& symbol : object.symbols()) {
-    if (!symbol.exported) continue;
+    if (!symbol.exported || symbol.place != CodeSymbol::Place::kSegment) continue;
     exports_.push_back({std::string(symbol.name), device_address_of(symbol.value), symbol.size});
   }
 }

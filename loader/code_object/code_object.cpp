@@ -24,7 +24,7 @@ namespace {
 constexpr uint16_t kMaxProgramHeaders = 128;
 // Larger than the memory of the largest board's single allocation; keeps sums of sizes far from overflow.
 constexpr uint64_t kMaxImageSize = uint64_t{1} << 36;
-// Linkers use the largest page, 2 MiB on x86-64.
+// The largest page of a host. Linkers can be told to align segments more than that, for no code's sake.
 constexpr uint64_t kMaxSegmentAlignment = uint64_t{1} << 21;
 // Instruction fetch of AMD GPUs starts at multiples of this.
 constexpr uint64_t kAmdCodeAlignment = 256;
@@ -114,15 +114,16 @@ class CodeObjectParser {
   Result<void> read_header();
   Result<void> read_program_headers();
   Result<void> add_segment(const Elf64_Phdr& header);
-  Result<void> add_notes(const Elf64_Phdr& header);
+  Result<void> read_notes(const Elf64_Phdr& header);
   Result<void> lay_out();
   Result<void> identify();
   Result<void> read_dynamic();
   Result<void> read_symbols();
   Result<uint64_t> count_symbols();
   Result<void> add_symbol(const Elf64_Sym& symbol);
-  Result<void> place_symbol(const Elf64_Sym& symbol, CodeSymbol& placed);
-  Result<CodeSymbol::Kind> kind_of(const Elf64_Sym& symbol, std::string_view name);
+  void place_symbol(const Elf64_Sym& symbol, CodeSymbol& placed) const;
+  CodeSymbol::Kind kind_of(const Elf64_Sym& symbol) const;
+  bool has_address(const Elf64_Sym& symbol) const;
   Result<void> read_needed();
   Result<void> read_relocations();
   Result<void> add_relocations(DynamicEntry table, DynamicEntry size, std::string_view what);
@@ -179,7 +180,7 @@ Result<void> CodeObjectParser::read_program_headers() {
         done = add_segment(entry);
         break;
       case PT_NOTE:
-        done = add_notes(entry);
+        done = read_notes(entry);
         break;
       case PT_DYNAMIC:
         if (dynamic_header_) return reject_("two dynamic sections");
@@ -187,9 +188,6 @@ Result<void> CodeObjectParser::read_program_headers() {
         break;
       case PT_GNU_RELRO:
         relro_header_ = entry;
-        break;
-      case PT_TLS:
-        if (entry.p_memsz != 0) return reject_("thread-local variables, which kernels have not");
         break;
       default:
         break;
@@ -211,15 +209,11 @@ Result<void> CodeObjectParser::add_segment(const Elf64_Phdr& header) {
   }
   if (!checked_add(header.p_vaddr, header.p_memsz))
     return reject_("segment {} wraps around the address space", index);
-  const uint64_t alignment = std::max<uint64_t>(header.p_align, 1);
-  if (!is_power_of_two(alignment) || alignment > kMaxSegmentAlignment) {
-    return reject_("segment {} is aligned to {}", index, header.p_align);
-  }
-  if ((header.p_vaddr - header.p_offset) % alignment != 0) {
-    return reject_("segment {}: address {:#x} and offset {:#x} differ modulo the alignment {}", index,
-                   header.p_vaddr, header.p_offset, alignment);
-  }
   if (header.p_memsz == 0) return {};
+  // Segments are copied, not mapped: their offsets in the file need not be congruent to their addresses.
+  const uint64_t wanted = std::max<uint64_t>(header.p_align, 1);
+  if (!is_power_of_two(wanted)) return reject_("segment {} is aligned to {}", index, wanted);
+  const uint64_t alignment = std::min(wanted, kMaxSegmentAlignment);
   if (!object_.segments_.empty()) {
     const CodeSegment& last = object_.segments_.back();
     if (header.p_vaddr < last.address + last.memory_size) {
@@ -237,7 +231,7 @@ Result<void> CodeObjectParser::add_segment(const Elf64_Phdr& header) {
   return {};
 }
 
-Result<void> CodeObjectParser::add_notes(const Elf64_Phdr& header) {
+Result<void> CodeObjectParser::read_notes(const Elf64_Phdr& header) {
   if (!lies_within(header.p_offset, header.p_filesz, file_->size())) {
     return reject_("notes run past the end of the file");
   }
@@ -249,7 +243,13 @@ Result<void> CodeObjectParser::add_notes(const Elf64_Phdr& header) {
     // The sizes have 32 bits: these sums cannot overflow.
     const uint64_t description = padded(sizeof note + uint64_t{note.n_namesz});
     const uint64_t end = description + note.n_descsz;
-    if (end > rest.size()) return reject_("note {} runs past the end of its segment", object_.notes_.size());
+    // Version 2 alone needs a note, and says which is missing. Other versions load without them.
+    if (end > rest.size()) {
+      log_message(LogLevel::kDebug, LogTopic::kApi,
+                  "code object: note {} runs past the end of its segment; it is not read",
+                  object_.notes_.size());
+      break;
+    }
     std::string_view name(reinterpret_cast<const char*>(rest.data()) + sizeof note, note.n_namesz);
     while (!name.empty() && name.back() == '\0') name.remove_suffix(1);
     object_.notes_.push_back(
@@ -381,7 +381,7 @@ Result<void> CodeObjectParser::read_symbols() {
   return {};
 }
 
-Result<CodeSymbol::Kind> CodeObjectParser::kind_of(const Elf64_Sym& symbol, std::string_view name) {
+CodeSymbol::Kind CodeObjectParser::kind_of(const Elf64_Sym& symbol) const {
   using Kind = CodeSymbol::Kind;
   const bool version2 = object_.identity_.version == 2;
   switch (ELF64_ST_TYPE(symbol.st_info)) {
@@ -392,11 +392,8 @@ Result<CodeSymbol::Kind> CodeObjectParser::kind_of(const Elf64_Sym& symbol, std:
       return Kind::kVariable;
     case STT_FUNC:
       return Kind::kFunction;
-    case STT_TLS:
-      return reject_("symbol {} is thread-local", name);
-    case STT_AMDGPU_HSA_KERNEL:  // the number of STT_GNU_IFUNC
-      if (version2) return Kind::kKernelObject;
-      return reject_("symbol {} is an indirect function, whose resolver would have to be called", name);
+    case STT_AMDGPU_HSA_KERNEL:
+      return version2 ? Kind::kKernelObject : Kind::kOther;
     case STT_AMDGPU_HSA_INDIRECT_FUNCTION:
       return version2 ? Kind::kIndirectFunction : Kind::kOther;
     default:
@@ -404,55 +401,60 @@ Result<CodeSymbol::Kind> CodeObjectParser::kind_of(const Elf64_Sym& symbol, std:
   }
 }
 
-Result<void> CodeObjectParser::place_symbol(const Elf64_Sym& symbol, CodeSymbol& placed) {
-  using Kind = CodeSymbol::Kind;
+/// False for a thread-local variable, whose value is an offset, and for an indirect function (STT_GNU_IFUNC has
+/// the number of version 2's kernels), whose resolver would have to be called. Such symbols do no harm as long
+/// as no relocation needs their address.
+bool CodeObjectParser::has_address(const Elf64_Sym& symbol) const {
+  const auto type = ELF64_ST_TYPE(symbol.st_info);
+  return type != STT_TLS && (type != STT_GNU_IFUNC || object_.identity_.version == 2);
+}
+
+void CodeObjectParser::place_symbol(const Elf64_Sym& symbol, CodeSymbol& placed) const {
   using Place = CodeSymbol::Place;
   if (symbol.st_shndx == SHN_UNDEF) {
     placed.place = Place::kUndefined;
-    return {};
-  }
-  if (symbol.st_shndx == SHN_ABS) {
+  } else if (!has_address(symbol)) {
+    placed.place = Place::kNoAddress;
+  } else if (symbol.st_shndx == SHN_ABS) {
     placed.place = Place::kAbsolute;
-    return {};
-  }
-  if (symbol.st_shndx >= SHN_LORESERVE && symbol.st_shndx != SHN_XINDEX) {
-    placed.place = Place::kReserved;
-    return {};
-  }
-  if (const CodeSegment* segment = find_segment(symbol.st_value, symbol.st_size)) {
+  } else if (symbol.st_shndx >= SHN_LORESERVE && symbol.st_shndx != SHN_XINDEX) {
+    placed.place = Place::kNoAddress;
+  } else if (const CodeSegment* segment =
+                 find_segment(symbol.st_value, std::min(symbol.st_size, uint64_t{1}))) {
     placed.place = Place::kSegment;
     placed.segment = static_cast<uint32_t>(segment - object_.segments_.data());
-    return {};
+    placed.size = std::min(symbol.st_size, segment->address + segment->memory_size - symbol.st_value);
+  } else {
+    placed.place = Place::kOutside;
   }
-  if (placed.kind != Kind::kNone && placed.kind != Kind::kOther) {
-    return reject_("symbol {} ({} bytes at {:#x}) lies outside of the segments", placed.name, symbol.st_size,
-                   symbol.st_value);
-  }
-  placed.place = Place::kNowhere;
-  return {};
+  if (placed.size == symbol.st_size && (placed.place != Place::kOutside || placed.size == 0)) return;
+  log_message(LogLevel::kWarn, LogTopic::kApi,
+              "code object: symbol {} ({} bytes at {:#x}) does not lie in a segment; {}", placed.name,
+              symbol.st_size, symbol.st_value,
+              placed.place == Place::kOutside ? "it cannot be used" : "its size is cut");
 }
 
 Result<void> CodeObjectParser::add_symbol(const Elf64_Sym& symbol) {
   const auto name = symbol.st_name == 0 ? std::string_view("") : name_at(symbol.st_name);
   if (!name)
     return reject_("the name of symbol {} lies outside of the string table", object_.symbols_.size());
-  const auto kind = kind_of(symbol, *name);
-  if (!kind) return tl::unexpected(kind.error());
-
   CodeSymbol added{};
   added.name = *name;
   added.value = symbol.st_value;
   added.size = symbol.st_size;
-  added.kind = *kind;
+  added.kind = kind_of(symbol);
   const auto binding = ELF64_ST_BIND(symbol.st_info);
   added.binding = binding == STB_LOCAL  ? CodeSymbol::Binding::kLocal
                   : binding == STB_WEAK ? CodeSymbol::Binding::kWeak
                                         : CodeSymbol::Binding::kGlobal;
-  const auto done = place_symbol(symbol, added);
-  if (!done) return done;
+  place_symbol(symbol, added);
+  // A variable of no bytes may mark an empty section, which linkers leave out of the segments. A program that
+  // asks for it wants to read nothing there.
+  const bool is_empty_section = added.place == CodeSymbol::Place::kOutside && added.size == 0 &&
+                                added.kind == CodeSymbol::Kind::kVariable;
   const auto visibility = ELF64_ST_VISIBILITY(symbol.st_other);
   const bool visible = visibility == STV_DEFAULT || visibility == STV_PROTECTED;
-  added.exported = visible && added.place == CodeSymbol::Place::kSegment &&
+  added.exported = visible && (added.place == CodeSymbol::Place::kSegment || is_empty_section) &&
                    added.binding != CodeSymbol::Binding::kLocal && !added.name.empty();
   added.preemptible = added.exported && visibility == STV_DEFAULT;
   object_.symbols_.push_back(added);
@@ -503,9 +505,12 @@ Result<void> CodeObjectParser::add_relocation(const Elf64_Rela& relocation) {
   if (symbol != 0) {
     if (symbol >= object_.symbols_.size())
       return reject_("relocation {} names symbol {}, which is not there", index, symbol);
-    if (object_.symbols_[symbol].place == CodeSymbol::Place::kReserved) {
-      return reject_("relocation {} needs an address of {}, which has none", index,
-                     object_.symbols_[symbol].name);
+    const CodeSymbol& named = object_.symbols_[symbol];
+    const bool is_outside = named.place == CodeSymbol::Place::kOutside && named.size != 0;
+    if (named.place == CodeSymbol::Place::kNoAddress || is_outside) {
+      return reject_("relocation {} needs the address of {}, which {}", index, named.name,
+                     is_outside ? "lies outside of the segments"
+                                : "has none: it is thread-local, an indirect function or in group memory");
     }
   }
   if (*kind.rule != RelocationRule::kNothing) {
@@ -531,7 +536,8 @@ Result<void> CodeObjectParser::read_kernels() {
         symbol.kind == CodeSymbol::Kind::kVariable || symbol.kind == CodeSymbol::Kind::kNone;
     const bool is_kernel = object_.identity_.version == 2
                                ? symbol.kind == CodeSymbol::Kind::kKernelObject
-                               : has_descriptor && symbol.name.ends_with(kDescriptorSuffix);
+                               : has_descriptor && symbol.name.ends_with(kDescriptorSuffix) &&
+                                     (symbol.size == 0 || symbol.size == sizeof(KernelDescriptor));
     if (!is_kernel) continue;
     const auto done = add_kernel(i);
     if (!done) return done;
@@ -567,7 +573,7 @@ Result<void> CodeObjectParser::add_kernel(uint32_t index) {
   } else {
     kernel.descriptor_size = sizeof(KernelDescriptor);
     const auto bytes = object_.file_bytes(symbol.value, kernel.descriptor_size);
-    if (bytes.empty() || (symbol.size != 0 && symbol.size != kernel.descriptor_size)) {
+    if (bytes.empty()) {
       return reject_("{} is not a kernel descriptor of {} bytes", symbol.name, kernel.descriptor_size);
     }
     const auto descriptor = read_unaligned<KernelDescriptor>(bytes.data());
@@ -585,7 +591,8 @@ Result<void> CodeObjectParser::add_kernel(uint32_t index) {
   // Modulo 2^64, as an address may well lie below its descriptor; the segment decides.
   kernel.entry = symbol.value + static_cast<uint64_t>(entry_offset);
   const CodeSegment* segment = find_segment(kernel.entry, 1);
-  if (segment == nullptr || !segment->executable) {
+  // A GPU executes all memory that it can read.
+  if (segment == nullptr || (is_host_code() && !segment->executable)) {
     return reject_("kernel {} begins at {:#x}, which is not in an executable segment", symbol.name,
                    kernel.entry);
   }

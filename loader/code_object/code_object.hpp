@@ -6,9 +6,11 @@
 //
 // Addresses here are link-time addresses, the ones that the file was linked for, until code_image.hpp says
 // otherwise. Files are the ones that a linker makes with -shared: AMD GPU code objects of versions 2 to 6,
-// and x86-64 and AArch64 shared objects. Refused, with the reason, is what this loader would have to get
-// wrong: thread-local storage, indirect functions, copy relocations, relocations of host code that is not
-// writable.
+// and x86-64 and AArch64 shared objects.
+//
+// A file is refused, with the reason, if it is damaged or if this loader would get it wrong: relocations for
+// thread-local storage or indirect functions, copy relocations, relocations of read-only host code. A part that
+// no kernel may need does not refuse the file. It fails where it is used.
 #pragma once
 
 #include <cstddef>
@@ -81,15 +83,15 @@ struct CodeSymbol {
   enum class Binding : uint8_t { kLocal, kGlobal, kWeak };
   enum class Place : uint8_t {
     kUndefined,
-    kSegment,   ///< `value` is an address in segments()[segment]
-    kNowhere,   ///< an address outside of all segments, as linkers give to marks such as _end
-    kAbsolute,  ///< `value` is a number, not an address
-    kReserved,  ///< a section index with a meaning of its own, such as group memory
+    kSegment,    ///< `value` is an address in segments()[segment]
+    kOutside,    ///< an address outside of all segments, as linkers give to _end and to empty sections
+    kAbsolute,   ///< `value` is a number, not an address
+    kNoAddress,  ///< `value` is an offset in group memory or thread-local storage, or a resolver's address
   };
 
   std::string_view name;
   uint64_t value;
-  uint64_t size;
+  uint64_t size;  ///< bytes; a symbol in a segment ends with it at the latest
   Kind kind;
   Binding binding;
   Place place;

@@ -102,7 +102,7 @@ TEST(CodeObject, TellsTheSymbolsOfAFile) {
   EXPECT_EQ(find(*object, "function")->kind, Kind::kFunction);
   EXPECT_FALSE(find(*object, "hidden")->exported);
   EXPECT_EQ(find(*object, "number")->place, Place::kAbsolute);
-  EXPECT_EQ(find(*object, "_end")->place, Place::kNowhere);
+  EXPECT_EQ(find(*object, "_end")->place, Place::kOutside);
   EXPECT_TRUE(find(*object, "work.kd")->exported);
   EXPECT_FALSE(find(*object, "work.kd")->preemptible) << "its visibility is protected";
 }
@@ -416,14 +416,12 @@ INSTANTIATE_TEST_SUITE_P(
         Damage{"Descending", segment(1, [](auto& s) { s.p_vaddr = 0x1000; }),
                "before the end of the one before"},
         Damage{"OddAlignment", segment(0, [](auto& s) { s.p_align = 0x1001; }), "aligned to"},
-        Damage{"HugeAlignment", segment(0, [](auto& s) { s.p_align = uint64_t{1} << 30; }), "aligned to"},
-        Damage{"Incongruent", segment(1, [](auto& s) { s.p_vaddr += 8; }), "differ modulo"},
-        Damage{"ThreadLocal", segment(4, [](auto& s) { s.p_type = PT_TLS; }), "thread-local"},
+        Damage{"HugeOddAlignment", segment(0, [](auto& s) { s.p_align = (uint64_t{1} << 30) + 1; }),
+               "aligned to"},
         Damage{"TwoDynamicSections", segment(4, [](auto& s) { s.p_type = PT_DYNAMIC; }), "two dynamic"},
         Damage{"NoDynamicSection", segment(3, [](auto& s) { s.p_type = PT_NULL; }), "no dynamic section"},
         Damage{"DynamicPastTheFile", segment(3, [](auto& s) { s.p_offset = 0x3ff8; }), "dynamic section"},
-        Damage{"NotesPastTheFile", segment(4, [](auto& s) { s.p_filesz = 0x4000; }), "notes run past"},
-        Damage{"NoteLongerThanItsSegment", segment(4, [](auto& s) { s.p_filesz -= 6; }), "note 1 runs past"}),
+        Damage{"NotesPastTheFile", segment(4, [](auto& s) { s.p_filesz = 0x4000; }), "notes run past"}),
     [](const auto& test) { return test.param.name; });
 
 INSTANTIATE_TEST_SUITE_P(
@@ -459,23 +457,105 @@ INSTANTIATE_TEST_SUITE_P(
                "packed"}),
     [](const auto& test) { return test.param.name; });
 
-TEST(CodeObject, RefusesSymbolsOutsideOfTheSegments) {
-  for (const auto& [value, size] : {std::pair<uint64_t, uint64_t>{ElfBuilder::kEnd - 4, 8},
-                                    {0x2800, 8},
-                                    {ElfBuilder::kData, ~uint64_t{0}},
-                                    {~uint64_t{0}, 1}}) {
-    ElfBuilder elf;
-    elf.symbols = {{.name = "astray", .value = value, .size = size}};
-    EXPECT_THAT(why_refused(elf.build()), HasSubstr("astray")) << std::hex << value;
+// --- Files of linkers that look damaged but are not, and damage that concerns no kernel
+
+TEST(CodeObject, LoadsIfSegmentsAreOnlyUnusual) {
+  const std::pair<const char*, std::function<void(Bytes&)>> changes[] = {
+      {"aligned to 1 GiB", segment(0, [](auto& s) { s.p_align = uint64_t{1} << 30; })},
+      {"alignment 0", segment(0, [](auto& s) { s.p_align = 0; })},
+      {"offset and address not congruent", segment(1, [](auto& s) { s.p_align = 0x4000; })},
+      {"an empty segment of odd alignment", segment(4,
+                                                    [](auto& s) {
+                                                      s.p_type = PT_LOAD;
+                                                      s.p_align = 3;
+                                                      s.p_filesz = s.p_memsz = 0;
+                                                    })},
+      {"thread-local variables that no relocation needs", segment(4, [](auto& s) { s.p_type = PT_TLS; })},
+      {"a note longer than its segment", segment(4, [](auto& s) { s.p_filesz -= 6; })},
+  };
+  for (const auto& [what, apply] : changes) {
+    Bytes bytes = rich_elf().build();
+    apply(bytes);
+    std::string reason;
+    EXPECT_TRUE(CodeObject::parse(bytes, &reason)) << what << ": " << reason;
   }
 }
 
-TEST(CodeObject, RefusesSymbolsThatNeedMoreThanALoader) {
+TEST(CodeObject, KeepsTheNotesBeforeADamagedOne) {
+  Bytes bytes = rich_elf().build();
+  ElfBuilder::program_header(bytes, 4).p_filesz -= 6;
+  const auto object = CodeObject::parse(bytes);
+  ASSERT_TRUE(object);
+  ASSERT_EQ(object->notes().size(), 1u);
+  EXPECT_EQ(object->notes()[0].name, "GNU");
+}
+
+TEST(CodeObject, ExportsAnEmptyVariableOutsideOfTheSegments) {
+  // Linkers give an empty section an address, but no place in a segment.
+  for (const uint64_t value : {uint64_t{0x2800}, ElfBuilder::kEnd + 0x12e8}) {
+    ElfBuilder elf = ElfBuilder::amd_gpu(2, kGfx900);
+    elf.symbols = {{.name = "table", .value = value}, {.name = "_end", .value = value, .type = STT_NOTYPE}};
+    elf.relocations = {{.place = ElfBuilder::kData, .type = 3, .symbol = 1}};
+    std::string reason;
+    const Bytes bytes = elf.build();
+    const auto object = CodeObject::parse(bytes, &reason);
+    ASSERT_TRUE(object) << reason;
+    const CodeSymbol* table = find(*object, "table");
+    EXPECT_EQ(table->place, CodeSymbol::Place::kOutside);
+    EXPECT_EQ(table->value, value);
+    EXPECT_TRUE(table->exported);
+    EXPECT_FALSE(find(*object, "_end")->exported) << "it is no variable";
+  }
+}
+
+TEST(CodeObject, DoesNotExportSymbolsWithBytesOutsideOfTheSegments) {
+  for (const uint64_t value : {uint64_t{0x2800}, ~uint64_t{0}}) {
+    ElfBuilder elf = ElfBuilder::amd_gpu(2, kGfx900);
+    elf.symbols = {{.name = "astray", .value = value, .size = 8},
+                   {.name = "k.kd", .value = value, .size = 64}};
+    const Bytes bytes = elf.build();
+    const auto object = CodeObject::parse(bytes);
+    ASSERT_TRUE(object);
+    EXPECT_FALSE(find(*object, "astray")->exported);
+    EXPECT_TRUE(object->kernels().empty());
+
+    elf.relocations = {{.place = ElfBuilder::kData, .type = 3, .symbol = 1}};
+    EXPECT_THAT(why_refused(elf.build()), HasSubstr("astray, which lies outside"));
+  }
+}
+
+TEST(CodeObject, CutsSymbolsAtTheEndOfTheirSegment) {
   ElfBuilder elf;
-  elf.symbols = {{.name = "local", .value = ElfBuilder::kData, .size = 8, .type = STT_TLS}};
-  EXPECT_THAT(why_refused(elf.build()), HasSubstr("thread-local"));
-  elf.symbols = {{.name = "chosen", .value = ElfBuilder::kCode, .size = 8, .type = STT_GNU_IFUNC}};
-  EXPECT_THAT(why_refused(elf.build()), HasSubstr("indirect function"));
+  elf.symbols = {{.name = "long", .value = ElfBuilder::kEnd - 4, .size = 8},
+                 {.name = "endless", .value = ElfBuilder::kData, .size = ~uint64_t{0}}};
+  const Bytes bytes = elf.build();
+  const auto object = CodeObject::parse(bytes);
+  ASSERT_TRUE(object);
+  EXPECT_EQ(find(*object, "long")->size, 4u);
+  EXPECT_EQ(find(*object, "endless")->size, ElfBuilder::kEnd - ElfBuilder::kData);
+}
+
+TEST(CodeObject, RefusesSymbolsThatNeedMoreThanALoaderIfTheyAreNeeded) {
+  for (const uint8_t type : {STT_TLS, STT_GNU_IFUNC}) {
+    ElfBuilder elf;
+    elf.symbols = {{.name = "special", .value = ElfBuilder::kCode, .size = 8, .type = type}};
+    const Bytes bytes = elf.build();
+    const auto object = CodeObject::parse(bytes);
+    ASSERT_TRUE(object);
+    EXPECT_EQ(find(*object, "special")->place, CodeSymbol::Place::kNoAddress);
+    EXPECT_FALSE(find(*object, "special")->exported);
+
+    elf.relocations = {{.place = ElfBuilder::kData, .type = R_X86_64_64, .symbol = 1}};
+    EXPECT_THAT(why_refused(elf.build()), HasSubstr("special, which has none"));
+  }
+}
+
+TEST(CodeObject, LogsTheReasonOfARefusalAsAWarning) {
+  configure_log(nullptr);
+  ::testing::internal::CaptureStderr();
+  EXPECT_FALSE(CodeObject::parse({}));
+  EXPECT_THAT(::testing::internal::GetCapturedStderr(),
+              HasSubstr("code object: refused: 0 bytes are too few"));
 }
 
 TEST(CodeObject, RefusesRelocationsItCannotApply) {
@@ -525,8 +605,22 @@ TEST(CodeObject, RefusesKernelsThatCannotRun) {
   elf.symbols = {{.name = "k.kd", .value = ElfBuilder::kZeros, .size = 64}};
   EXPECT_THAT(why_refused(elf.build()), HasSubstr("not a kernel descriptor"))
       << "its bytes are not in the file";
-  elf.symbols = {{.name = "k.kd", .value = ElfBuilder::kConstants, .size = 32}};
-  EXPECT_THAT(why_refused(elf.build()), HasSubstr("not a kernel descriptor"));
+}
+
+TEST(CodeObject, TakesNoVariableOfAnotherSizeForAKernelDescriptor) {
+  ElfBuilder elf;
+  elf.symbols = {{.name = "setting.kd", .value = ElfBuilder::kConstants, .size = 32}};
+  const Bytes bytes = elf.build();
+  const auto object = CodeObject::parse(bytes);
+  ASSERT_TRUE(object);
+  EXPECT_TRUE(object->kernels().empty());
+  EXPECT_TRUE(find(*object, "setting.kd")->exported);
+}
+
+TEST(CodeObject, AcceptsGpuKernelsInAnySegment) {
+  ElfBuilder elf = ElfBuilder::amd_gpu(2, kGfx900);
+  elf.add_kernel("k", ElfBuilder::kConstants, ElfBuilder::kData + 0x100);
+  EXPECT_TRUE(CodeObject::parse(elf.build()));
 }
 
 TEST(CodeObject, SurvivesAnyByteChangedInItsTables) {

@@ -1,4 +1,4 @@
-// Why a code object is refused: the text goes to the log and to whoever asked `parse` for it.
+// The reason why a code object is refused. It goes to the log, as a warning, and to the caller of `parse`.
 #pragma once
 
 #include <string>
@@ -15,9 +15,9 @@ class Rejection {
   template <class... Args>
   [[nodiscard]] Failure operator()(fmt::format_string<Args...> format, Args&&... args) const {
     auto text = fmt::format(format, std::forward<Args>(args)...);
-    const Failure failure = fail(HSA_STATUS_ERROR_INVALID_CODE_OBJECT, "code object refused: {}", text);
+    log_message(LogLevel::kWarn, LogTopic::kApi, "code object: refused: {}", text);
     if (reason_ != nullptr) *reason_ = std::move(text);
-    return failure;
+    return Failure(HSA_STATUS_ERROR_INVALID_CODE_OBJECT);
   }
 
  private:
