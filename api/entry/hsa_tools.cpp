@@ -12,6 +12,7 @@
 #include <fmt/core.h>
 
 #include "api/entry/interception.hpp"
+#include "api/entry/tool_layout.hpp"
 #include "core/base/environment.hpp"
 #include "core/base/log.hpp"
 #include "loader/module/dynamic_module.hpp"
@@ -49,18 +50,27 @@ void store_entries(ApiTables& to, const ApiTables& from) noexcept {
   store_entries_of(to.pc_sampling_ext, from.pc_sampling_ext);
 }
 
-// Which of today's entries those of ROCm 5's AmdExtTable are: all of then, in their order, but others lie
-// between.
+// AmdExtTable has grown in its middle, twice. ROCm 5.0 to 5.4 have 48 entries. 5.5 added three of streaming performance
+// monitors before the last. 5.6 added hsa_amd_memory_async_copy_on_engine and _copy_engine_status before the 17th, and
+// later releases appended to that.
 constexpr size_t kAmdSlots5 = 48;
-constexpr size_t amd_slot(size_t slot5) {
-  if (slot5 < 16) return slot5;  // then hsa_amd_memory_async_copy_on_engine and _copy_engine_status came
-  if (slot5 < 47) return slot5 + 2;
-  return slot5 + 5;  // and three of streaming performance monitors
+constexpr size_t kAmdSlots55 = 51;
+constexpr size_t amd_slots(TableLayout layout) {
+  return layout == TableLayout::kRocm5 ? kAmdSlots5 : kAmdSlots55;
+}
+/// Which of today's entries is the one of ROCm 5 in `slot`.
+constexpr size_t amd_slot(TableLayout layout, size_t slot) {
+  if (slot < 16) return slot;
+  return slot + 2 + (layout == TableLayout::kRocm5 && slot == kAmdSlots5 - 1 ? 3 : 0);
 }
 static_assert(offsetof(AmdExtTable, hsa_amd_agent_memory_pool_get_info_fn) ==
-              sizeof(ApiTableVersion) + amd_slot(16) * sizeof(Slot));
+              sizeof(ApiTableVersion) + amd_slot(TableLayout::kRocm5, 16) * sizeof(Slot));
+static_assert(offsetof(AmdExtTable, hsa_amd_spm_acquire_fn) ==
+              sizeof(ApiTableVersion) + amd_slot(TableLayout::kRocm55, 47) * sizeof(Slot));
 static_assert(offsetof(AmdExtTable, hsa_amd_queue_cu_get_mask_fn) ==
-              sizeof(ApiTableVersion) + amd_slot(47) * sizeof(Slot));
+              sizeof(ApiTableVersion) + amd_slot(TableLayout::kRocm5, 47) * sizeof(Slot));
+static_assert(offsetof(AmdExtTable, hsa_amd_queue_cu_get_mask_fn) ==
+              sizeof(ApiTableVersion) + amd_slot(TableLayout::kRocm55, 50) * sizeof(Slot));
 constexpr size_t kImageSlots5 = 13;
 
 }  // namespace
@@ -88,7 +98,7 @@ std::vector<std::string> split_tool_list(std::string_view list) {
   return out;
 }
 
-// The tables as they were laid out in ROCm 5.
+// The tables as they were laid out in ROCm 5.0 to 5.5.
 struct HsaTools::Rocm5Tables {
   struct Root {
     ApiTableVersion version;
@@ -100,7 +110,7 @@ struct HsaTools::Rocm5Tables {
   CoreApiTable core;
   struct {
     ApiTableVersion version;
-    Slot slots[kAmdSlots5];
+    Slot slots[kAmdSlots55];  // as many of them as the layout has
   } amd_ext;
   FinalizerExtTable finalizer_ext;
   struct {
@@ -108,22 +118,30 @@ struct HsaTools::Rocm5Tables {
     Slot slots[kImageSlots5];
   } image_ext;
 
-  explicit Rocm5Tables(ApiTables& tables)
+  const TableLayout layout;
+
+  Rocm5Tables(ApiTables& tables, TableLayout wanted)
       : root{{1, sizeof(Root), 0, 0}, &core, &amd_ext, &finalizer_ext, &image_ext},
         core(tables.core),
-        finalizer_ext(tables.finalizer_ext) {
+        amd_ext{},
+        finalizer_ext(tables.finalizer_ext),
+        image_ext{},
+        layout(wanted) {
     core.version = {1, sizeof core, 0, 0};
-    amd_ext.version = {1, sizeof amd_ext, 0, 0};
+    const size_t amd_bytes = sizeof amd_ext.version + amd_slots(layout) * sizeof(Slot);
+    amd_ext.version = {1, static_cast<uint32_t>(amd_bytes), 0, 0};
     finalizer_ext.version = {1, sizeof finalizer_ext, 0, 0};
     image_ext.version = {1, sizeof image_ext, 0, 0};
-    for (size_t i = 0; i < kAmdSlots5; ++i) amd_ext.slots[i] = slots(tables.amd_ext)[amd_slot(i)];
+    for (size_t i = 0; i < amd_slots(layout); ++i)
+      amd_ext.slots[i] = slots(tables.amd_ext)[amd_slot(layout, i)];
     for (size_t i = 0; i < kImageSlots5; ++i) image_ext.slots[i] = slots(tables.image_ext)[i];
   }
 
   // Every entry, changed or not: nobody else has stored to the tables in between.
   void store_to(ApiTables& tables) {
     for (size_t i = 0; i < slots_of(sizeof core); ++i) store_slot(slots(tables.core)[i], slots(core)[i]);
-    for (size_t i = 0; i < kAmdSlots5; ++i) store_slot(slots(tables.amd_ext)[amd_slot(i)], amd_ext.slots[i]);
+    for (size_t i = 0; i < amd_slots(layout); ++i)
+      store_slot(slots(tables.amd_ext)[amd_slot(layout, i)], amd_ext.slots[i]);
     for (size_t i = 0; i < slots_of(sizeof finalizer_ext); ++i)
       store_slot(slots(tables.finalizer_ext)[i], slots(finalizer_ext)[i]);
     for (size_t i = 0; i < kImageSlots5; ++i) store_slot(slots(tables.image_ext)[i], image_ext.slots[i]);
@@ -137,10 +155,9 @@ bool HsaTools::offer(void* on_load, ApiTables& tables, TableLayout layout) {
     return reinterpret_cast<OnLoad>(on_load)(reinterpret_cast<HsaApiTable*>(table), version, failed.size(),
                                              failed.data());
   };
-  if (layout != TableLayout::kRocm5 && call(&tables.root, tables.root.version.major_id)) return true;
-  if (layout == TableLayout::kCurrent) return false;
+  if (layout == TableLayout::kCurrent) return call(&tables.root, tables.root.version.major_id);
   // The tool may keep it for as long as the process lives.
-  auto older = std::make_unique<Rocm5Tables>(tables);
+  auto older = std::make_unique<Rocm5Tables>(tables, layout);
   if (!call(&older->root, older->root.version.major_id)) return false;
   older->store_to(tables);
   static auto* const kept = new std::vector<std::unique_ptr<Rocm5Tables>>;
@@ -175,8 +192,23 @@ Explained<std::string> HsaTools::load(const std::string& name, const std::string
       Loaded{name, handle, &tables, tables, reinterpret_cast<void (*)()>(::dlsym(handle, "OnUnload"))});
   bool good = false;
   std::string why = "its OnLoad returns false";
+  // A tool that looks at versions refuses the tables that it was not built for, and gets the others.
+  std::vector<TableLayout> offers{layout};
+  if (layout == TableLayout::kEither) {
+    const ToolLayout likely = find_tool_layout(handle);
+    if (!likely.reason.empty()) {
+      log_message(LogLevel::kDebug, LogTopic::kChain, "tool {}: its tables are {}: {}", name,
+                  kTableLayouts[static_cast<size_t>(likely.layout)], likely.reason);
+    }
+    offers = likely.layout == TableLayout::kEither || likely.layout == TableLayout::kCurrent
+                 ? std::vector{TableLayout::kCurrent, TableLayout::kRocm5}
+                 : std::vector{likely.layout, TableLayout::kCurrent};
+  }
   try {
-    good = offer(on_load, tables, layout);
+    for (size_t i = 0; i < offers.size() && !good; ++i) {
+      if (i != 0) store_entries(tables, one->before);
+      good = offer(on_load, tables, offers[i]);
+    }
   } catch (const std::exception& problem) {
     why = fmt::format("its OnLoad throws: {}", problem.what());
   } catch (...) {
@@ -265,6 +297,7 @@ void HsaTools::load_from_environment(ApiTables& tables, Runtime& runtime, std::v
   failed_.clear();
   abandoned_ = false;
   if (hand_to_register(tables, runtime, facts)) return;
+  const TableLayout layout = tool_layout_of_environment();
   const char* const reported = environment("HSA_TOOLS_REPORT_LOAD_FAILURE");
   const auto outcome_of_failure =
       reported != nullptr && std::string_view(reported) == "0" ? Outcome::kSkipped : Outcome::kFailed;
@@ -274,7 +307,7 @@ void HsaTools::load_from_environment(ApiTables& tables, Runtime& runtime, std::v
     // In an elevated process only what root owns, also of what is there already.
     const LoaderEnvironment& environment = runtime.loader_environment();
     auto done = environment.elevated ? environment.find_library(name, {}, {}) : Explained<std::string>(name);
-    if (done) done = load(name, name, TableLayout::kEither, tables);
+    if (done) done = load(name, name, layout, tables);
     facts.push_back({.state = done ? HSA_VEN_RIGEL_TOOL_LOADED : HSA_VEN_RIGEL_TOOL_FAILED,
                      .name = name.substr(name.rfind('/') + 1),
                      .library = name,

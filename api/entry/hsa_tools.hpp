@@ -1,10 +1,10 @@
 // Tools of ROCr's ABI: libraries with OnLoad and OnUnload, which read and replace the entries of the API
 // tables (<hsa/hsa_api_trace.h>).
 //
-// Such a tool gets the open tables themselves, as it does from ROCr. One that refuses them, because it was
-// built for the layout of ROCm 5, is offered a copy in that layout, whose changed entries are taken over when
-// it has loaded. What a tool has stored is undone when it fails and when it is unloaded. Libraries are never
-// closed. One thread at a time.
+// Such a tool gets the open tables themselves, as it does from ROCr. A tool that was built for the layout of
+// ROCm 5 (tool_layout.hpp) gets a copy in that layout, whose changed entries are taken over when it has loaded.
+// A tool that refuses one layout is offered another. What a tool has stored is undone when it fails and when it
+// is unloaded. Libraries are never closed. One thread at a time.
 #pragma once
 
 #include <string>
@@ -24,8 +24,8 @@ std::vector<std::string> split_tool_list(std::string_view list);
 
 class HsaTools {
  public:
-  /// Opens the library and calls its OnLoad. `path` is absolute, or a name for the dynamic linker. Returns
-  /// what there is to say about it.
+  /// Opens the library and calls its OnLoad. `path` is absolute, or a name for the dynamic linker. Layout kEither
+  /// is the one that the tool was probably built for. Returns what there is to say about it.
   Explained<std::string> load(const std::string& name, const std::string& path, TableLayout layout,
                               ApiTables& tables);
   /// What the environment asks for, in ROCr's order: rocprofiler-register, and if that has no tools
@@ -53,6 +53,7 @@ class HsaTools {
   };
   /// True: there are its tools, and no others are wanted.
   bool hand_to_register(ApiTables& tables, Runtime& runtime, std::vector<ToolFacts>& facts);
+  /// Calls OnLoad with tables of one layout, which is not kEither. False if it refuses them.
   bool offer(void* on_load, ApiTables& tables, TableLayout layout);
 
   std::vector<Loaded> loaded_;

@@ -22,8 +22,9 @@ using ::testing::UnorderedElementsAre;
 class HsaTools : public ::testing::Test {
  protected:
   void TearDown() override {
-    for (const char* name : {"HSA_TOOLS_LIB", "HSA_TOOLS_REPORT_LOAD_FAILURE",
-                             "HSA_TOOLS_ROCPROFILER_V1_TOOLS", "RIGEL_TEST_TOOL", "RIGEL_TEST_REGISTER"})
+    for (const char* name :
+         {"HSA_TOOLS_LIB", "HSA_TOOLS_REPORT_LOAD_FAILURE", "HSA_TOOLS_ROCPROFILER_V1_TOOLS",
+          "HSA_TOOLS_TABLE", "RIGEL_TEST_TOOL", "RIGEL_TEST_REGISTER"})
       ::unsetenv(name);
     ::setenv("HSA_TOOLS_DISABLE_REGISTER", "1", 1);
     take_notes();
@@ -201,6 +202,36 @@ TEST_F(HsaTools, Of2025TakeTheTablesAsFarAsTheyKnowThem) {
   EXPECT_EQ(take_notes(), "of 2025;OnLoad;");
   EXPECT_EQ(loaded(), 2);
   hsa_shut_down();
+}
+
+// What a tool of ROCm 5 notes of two calls whose slots have moved since.
+std::string seen_by(const char* library, const char* table) {
+  ::setenv("HSA_TOOLS_LIB", library, 1);
+  table == nullptr ? ::unsetenv("HSA_TOOLS_TABLE") : ::setenv("HSA_TOOLS_TABLE", table, 1);
+  EXPECT_EQ(hsa_init(), HSA_STATUS_SUCCESS);
+  uint32_t value = 0;
+  hsa_amd_agent_memory_pool_get_info({0}, {0}, HSA_AMD_AGENT_MEMORY_POOL_INFO_ACCESS, &value);
+  hsa_amd_queue_cu_get_mask(nullptr, 32, &value);
+  hsa_shut_down();
+  const std::string notes = std::getenv("RIGEL_TEST_NOTES");
+  ::unsetenv("RIGEL_TEST_NOTES");
+  return notes;
+}
+
+TEST_F(HsaTools, GetTheTablesOfRocm5IfTheyNeedItsRoctracer) {
+  EXPECT_EQ(seen_by("libtool_of_48.so", nullptr), "OnLoad;pool info;queue mask;");
+  EXPECT_EQ(seen_by("libtool_of_48.so", "either"), "OnLoad;pool info;queue mask;");
+  EXPECT_EQ(seen_by("libtool_of_48.so", "current"), "OnLoad;") << "the user knows better";
+}
+
+TEST_F(HsaTools, GetTheTablesThatTheEnvironmentNames) {
+  EXPECT_EQ(seen_by("libtool_of_51.so", "rocm5.5"), "OnLoad;pool info;queue mask;");
+  EXPECT_EQ(seen_by("libtool_of_48.so", "rocm5"), "OnLoad;pool info;queue mask;");
+  ::unsetenv("HSA_LOADER_DEBUG");
+  ::testing::internal::CaptureStderr();
+  EXPECT_EQ(seen_by("libtool_of_48.so", "rocm4"), "OnLoad;pool info;queue mask;");
+  EXPECT_THAT(::testing::internal::GetCapturedStderr(), HasSubstr("HSA_TOOLS_TABLE: 'rocm4'"));
+  ::setenv("HSA_LOADER_DEBUG", "none", 1);
 }
 
 TEST_F(HsaTools, GetTheirTablesByTheRegisterFirst) {

@@ -3,7 +3,19 @@
 // Threads: any.
 #pragma once
 
+#include <cstdint>
+#include <optional>
+
 namespace rigel {
+
+struct HipVersion {
+  uint32_t major;
+  uint32_t minor;
+};
+
+/// The version of HIP (libamdhip64.so.5) that is in the process. The minor number is that of the library's file,
+/// libamdhip64.so.5.2.21153, or 0 if the file's name has none.
+std::optional<HipVersion> hip_in_process() noexcept;
 
 /// Whether a HIP up to 5.x (libamdhip64.so.5 and before) is in the process. Its functions that need a GPU, hipMalloc and
 /// others, crash behind an hsa_init that succeeds without one, at least in 5.2. Behind one that fails, as ROCr's does

@@ -62,8 +62,7 @@ BackendsConfig read_backends(ObjectReader reader) {
 
 // Tools of ROCr's ABI have no options. What is there says how the runtime treats one.
 TableLayout read_table(ObjectReader reader) {
-  static constexpr std::string_view kTables[] = {"either", "rocm5", "current"};
-  const auto table = static_cast<TableLayout>(choice(reader, "table", kTables));
+  const auto table = static_cast<TableLayout>(choice(reader, "table", kTableLayouts));
   reader.warn_about_unknown_keys();
   return table;
 }
@@ -106,6 +105,12 @@ ModuleOptions BackendsConfig::options_of(std::string_view name) const {
 
 std::string RuntimeConfig::folder() const {
   return path.empty() ? std::string() : folder_of(path);
+}
+
+std::optional<TableLayout> table_layout_of(std::string_view name) {
+  const auto* const found = std::find(std::begin(kTableLayouts), std::end(kTableLayouts), name);
+  if (found == std::end(kTableLayouts)) return std::nullopt;
+  return static_cast<TableLayout>(found - std::begin(kTableLayouts));
 }
 
 RuntimeConfig parse_config(std::string_view text, Diagnostics& diagnostics) {

@@ -48,7 +48,16 @@ enum class PluginAbi : uint8_t {
 };
 
 /// The layout of AmdExtTable and its likes that a tool of abi hsa_tools expects.
-enum class TableLayout : uint8_t { kEither, kRocm5, kCurrent };
+enum class TableLayout : uint8_t {
+  kEither,   // by what is known of the tool
+  kRocm5,    // of ROCm 5.0 to 5.4
+  kRocm55,   // of ROCm 5.5
+  kCurrent,  // of ROCm 5.6 and later
+};
+
+/// Their names in the configuration and in HSA_TOOLS_TABLE.
+inline constexpr std::string_view kTableLayouts[] = {"either", "rocm5", "rocm5.5", "current"};
+std::optional<TableLayout> table_layout_of(std::string_view name);
 
 struct PluginConfig {
   std::string name;

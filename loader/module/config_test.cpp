@@ -108,7 +108,8 @@ TEST(Config, NamesTheMemberThatIsWrong) {
       {"/plugins/0/enabled", "no",
        "/plugins/0/enabled: should be true or false but is string, did you mean false?"},
       {"/plugins/1/config", json{{"table", "rocm6"}},
-       "/plugins/1/config/table: should be 'either' or 'rocm5' or 'current' but is 'rocm6', did you mean "
+       "/plugins/1/config/table: should be 'either' or 'rocm5' or 'rocm5.5' or 'current' but is 'rocm6', did "
+       "you mean "
        "'rocm5'?"},
       {"/plugins/1/config", json{{"table", 5}},
        "/plugins/1/config/table: should be a string but is number, did you mean \"5\"?"},
