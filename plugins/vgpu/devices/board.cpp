@@ -15,6 +15,7 @@
 #include "loader/text/small_file.hpp"
 #include "loader/text/words.hpp"
 #include "plugins/vgpu/devices/built_in_boards.hpp"
+#include "plugins/vgpu/devices/product_names.hpp"
 
 namespace rigel::vgpu {
 namespace {
@@ -252,6 +253,10 @@ BoardOr find_board(std::string_view what) {
   for (const auto& file : kBuiltInBoards) {
     BoardOr board = read_board(file.json, fmt::format("{}.json", file.name));
     if (is_it(board)) return board;
+  }
+  if (const std::string_view named = board_of_product(what); !named.empty()) return find_board(named);
+  for (const ProductNames& board : all_product_names()) {
+    names.insert(names.end(), board.products.begin(), board.products.end());
   }
   std::string word(what);
   for (char& c : word) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));

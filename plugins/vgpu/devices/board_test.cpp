@@ -13,6 +13,7 @@
 #include <fstream>
 
 #include "plugins/vgpu/devices/built_in_boards.hpp"
+#include "plugins/vgpu/devices/product_names.hpp"
 
 namespace rigel::vgpu {
 namespace {
@@ -107,6 +108,45 @@ TEST(Board, WhatIsNotThereIsNamedWithWhatIs) {
   ASSERT_FALSE(board);
   EXPECT_THAT(board.error(), HasSubstr("gfx9999"));
   EXPECT_THAT(board.error(), HasSubstr("vega20 (gfx906)"));
+}
+
+TEST(Board, AnswersToTheNamesOfItsProducts) {
+  for (const auto& [word, board] : {std::pair{"rx580", "polaris10"},
+                                    {"RX 580", "polaris10"},
+                                    {"580", "polaris10"},
+                                    {"Radeon RX 580", "polaris10"},
+                                    {"rx570", "rx570"},
+                                    {"rx6800xt", "rx6800xt"},
+                                    {"6800xt", "rx6800xt"},
+                                    {"rx-6800", "rx6800"},
+                                    {"rx6900xt", "navi21"},
+                                    {"radeonvii", "vega20"},
+                                    {"Radeon VII", "vega20"},
+                                    {"mi25", "vega10"},
+                                    {"Instinct MI50", "vega20"},
+                                    {"vega64", "vega10"},
+                                    {"5700xt", "navi10"},
+                                    {"AMD Radeon RX 5700 XT", "navi10"}}) {
+    const BoardOr found = find_board(word);
+    ASSERT_TRUE(found) << word << ": " << found.error();
+    EXPECT_EQ(found->name, board) << word;
+  }
+  EXPECT_FALSE(find_board("radeon"));
+  EXPECT_FALSE(find_board("rx"));
+  EXPECT_THAT(find_board("rx5800xt").error(), HasSubstr("did you mean"));
+}
+
+TEST(Board, HasProductNamesThatNoOtherBoardHas) {
+  std::set<std::string_view> seen;
+  for (const std::string_view board : built_in_board_names()) {
+    const ProductNames* const names = find_product_names(board);
+    ASSERT_NE(names, nullptr) << board;
+    EXPECT_TRUE(find_board(names->chip)) << board;
+    for (const std::string_view product : names->products) {
+      EXPECT_TRUE(seen.insert(product).second) << product;
+      EXPECT_EQ(find_board(product)->name, board) << product;
+    }
+  }
 }
 
 TEST(Board, AMistypedNameIsAnsweredWithTheOneThatIsMeant) {
