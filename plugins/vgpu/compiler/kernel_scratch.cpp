@@ -8,10 +8,12 @@
 
 #include <utility>
 
+#include "plugins/vgpu/exec/memory_ops/buffer_resource.hpp"
+
 namespace rigel::vgpu::exec::compiler {
 
 KernelBuilder::Scratch KernelBuilder::scratch_of(const isa::Instruction& in) {
-  // As BufferResource::in_range(), of a descriptor with swizzle and the lanes' numbers as indices.
+  // As BufferResource::byte_range(), of a descriptor with swizzle and the lanes' numbers as indices.
   const isa::BufferRules rules = plan_.traits().buffer;
   const uint32_t resource = in.saddr.code * 4u;
   Value* const low = scalar64(resource);
@@ -23,24 +25,32 @@ KernelBuilder::Scratch KernelBuilder::scratch_of(const isa::Instruction& in) {
   uint32_t mask = kAddTid | kIndexStride, expected = kAddTid | (wave_size_ == 64 ? 3u : 2u) << 21;
   if (rules == isa::BufferRules::kBySwizzle) mask |= kElementSize, expected |= 1 << 19;
   Scratch scratch;
-  scratch.offsets_wrap = rules != isa::BufferRules::kBySwizzle;  // BufferResource::offsets_wrap()
+  scratch.offsets_wrap = BufferResource::offsets_wrap(rules);
   scratch.is_scratch =
       b_.CreateAnd(b_.CreateICmpSLT(low, b_.getInt64(0)),
                    b_.CreateICmpEQ(b_.CreateAnd(word3, b_.getInt32(mask)), b_.getInt32(expected)));
   scratch.base = b_.CreateAdd(b_.CreateAnd(low, b_.getInt64(0xffffffffffff)), soffset);
   scratch.bytes = wide(scalar(resource + 8));
-  if (rules == isa::BufferRules::kSelected) {
-    // OOB_SELECT 2: nothing is out of range, unless all is; 3: a range of bytes, if there is no stride.
-    Value* const select = b_.CreateLShr(b_.CreateShl(word3, b_.getInt32(2)), b_.getInt32(30));
-    Value* const is_any = b_.CreateICmpEQ(select, b_.getInt32(2));
-    Value* const is_range =
-        b_.CreateAnd(b_.CreateICmpEQ(select, b_.getInt32(3)),
-                     b_.CreateICmpEQ(b_.CreateAnd(low, b_.getInt64(uint64_t{0x3fff} << 48)), b_.getInt64(0)));
-    scratch.is_scratch = b_.CreateAnd(scratch.is_scratch, b_.CreateOr(is_any, is_range));
-    scratch.bytes = b_.CreateSelect(b_.CreateAnd(is_any, b_.CreateICmpNE(scratch.bytes, b_.getInt64(0))),
-                                    b_.getInt64(uint64_t{1} << 33), scratch.bytes);
-  } else {
-    scratch.bytes = b_.CreateBinaryIntrinsic(llvm::Intrinsic::usub_sat, scratch.bytes, soffset);
+  Value* const unlimited = b_.getInt64(uint64_t{1} << 33);
+  Value* const bytes = b_.CreateBinaryIntrinsic(llvm::Intrinsic::usub_sat, scratch.bytes, soffset);
+  switch (rules) {
+    case isa::BufferRules::kBySwizzle:
+      scratch.bytes = bytes;
+      break;
+    case isa::BufferRules::kByIndex:
+      scratch.bytes = unlimited;
+      break;
+    case isa::BufferRules::kSelected: {
+      Value* const select = b_.CreateLShr(b_.CreateShl(word3, b_.getInt32(2)), b_.getInt32(30));
+      Value* const is_any = b_.CreateICmpEQ(select, b_.getInt32(2));
+      Value* const has_stride =
+          b_.CreateICmpNE(b_.CreateAnd(low, b_.getInt64(uint64_t{0x3fff} << 48)), b_.getInt64(0));
+      Value* const is_range = b_.CreateAnd(b_.CreateICmpEQ(select, b_.getInt32(3)), b_.CreateNot(has_stride));
+      scratch.is_scratch = b_.CreateAnd(scratch.is_scratch, b_.CreateOr(is_any, is_range));
+      Value* const is_empty = b_.CreateICmpEQ(scratch.bytes, b_.getInt64(0));
+      scratch.bytes = b_.CreateSelect(is_any, b_.CreateSelect(is_empty, b_.getInt64(0), unlimited), bytes);
+      break;
+    }
   }
   return scratch;
 }

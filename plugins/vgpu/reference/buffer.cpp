@@ -6,6 +6,8 @@
 //   linear:   buffer_offset = offset + stride * index
 //   swizzled: buffer_offset = (index_msb * stride + offset_msb * element_size) * index_stride +
 //                             index_lsb * element_size + offset_lsb
+#include <algorithm>
+
 #include "plugins/vgpu/reference/buffer_format.hpp"
 #include "plugins/vgpu/reference/lane_access.hpp"
 
@@ -63,8 +65,8 @@ class Buffer {
     if (d_.add_tid) index_ += lane;
     offset_ = static_cast<uint64_t>(in.offset);
     if (in.offen) offset_ += vaddr();
-    // LLVM's SelectMUBUFScratchOffen has VGPRs of scratch be negative from gfx9 on, where the range check does not see that.
-    if (is_scratch() && family_ != Family::kGfx8) offset_ &= 0xffffffff;
+    // Measured on gfx950: this sum has 32 bits, no other has. LLVM's SelectMUBUFScratchOffen: not on gfx8.
+    if (family_ != Family::kGfx8) offset_ &= 0xffffffff;
   }
 
   const Descriptor& descriptor() const { return d_; }
@@ -81,26 +83,32 @@ class Buffer {
   /// Aligned if the access is: of swizzled memory each part has to be.
   uint64_t own_address() const { return d_.swizzle ? (d_.base + sgpr_offset_) | offset_ : address(0); }
 
-  /// Whether `bytes` from byte `first` of the element on are in range.
+  /// Whether `bytes` from byte `first` of the element on are in range. The sources of the rules are in the
+  /// manuals' "Range Checking", as measured on gfx950 and gfx12 (rocjitsu in ROCm/rocm-systems).
   bool in_range(unsigned first, unsigned bytes) const {
-    const uint64_t begin = offset_ + first;
-    if (family_ == Family::kGfx10) {
-      const uint64_t end = begin + bytes;
-      const bool structured = d_.oob_select == 0 || (d_.oob_select == 3 && d_.swizzle && d_.stride != 0);
-      if (structured) return index_ < d_.records && end <= d_.stride;
-      if (d_.oob_select == 1) return index_ < d_.records;
-      if (d_.oob_select == 2) return d_.records != 0;
-      const uint64_t of_record = d_.swizzle || !in_.idxen ? 0 : index_ * d_.stride;
-      return end + of_record <= d_.records;
+    const uint64_t end = offset_ + first + bytes;
+    const bool in_record = index_ < d_.records && end <= d_.stride;
+    if (family_ == Family::kGfx8) {
+      // Scratch: each lane has the record of its number, and the limit is one of bytes.
+      if (d_.stride != 0 && d_.swizzle && !is_scratch()) return in_record;
+      return end + sgpr_offset_ + (d_.swizzle ? 0 : index_ * d_.stride) <= d_.records;
     }
-    // Where the last dword begins counts.
-    const uint64_t last = begin + (bytes <= 4 ? 0 : bytes - 4);
-    // Scratch: each lane has the record of its number, and the limit is one of bytes.
-    const bool structured =
-        d_.stride != 0 && !is_scratch() && (family_ == Family::kGfx8 ? d_.swizzle : in_.idxen);
-    if (structured) return index_ < d_.records && (!d_.swizzle || last < d_.stride);
-    const uint64_t buffer_offset = last + (d_.swizzle ? 0 : index_ * d_.stride);
-    return buffer_offset + sgpr_offset_ < d_.records;
+    if (family_ == Family::kGfx9) {
+      if (d_.add_tid && !in_.idxen) return true;
+      if (in_.idxen && d_.stride != 0) return index_ < d_.records;
+      return end + sgpr_offset_ <= d_.records;
+    }
+    const uint64_t reduced = d_.records - std::min<uint64_t>(d_.records, sgpr_offset_);
+    switch (d_.oob_select) {
+      case 0:
+        return in_record;
+      case 1:
+        return index_ < d_.records;
+      case 2:
+        return d_.records != 0;
+      default:
+        return d_.swizzle && d_.stride != 0 ? index_ < reduced && end <= d_.stride : end <= reduced;
+    }
   }
 
  private:

@@ -44,8 +44,7 @@ bool access_buffer(const MicroOp* op, Wave* wave, const BufferAccess& access, co
   // Whatever has no part in it counts for nothing, so that the loop is one of vectors.
   const uint64_t offset = access.offset, lanes_count = resource.add_tid ? 1 : 0;
   const uint32_t has_offset = access.has_offset ? ~0u : 0, has_index = access.has_index ? ~0u : 0;
-  const uint64_t offset_bits =
-      resource.offsets_wrap(access.has_index, access.rules) ? 0xffffffff : ~uint64_t{0};
+  const uint64_t offset_bits = BufferResource::offsets_wrap(access.rules) ? 0xffffffff : ~uint64_t{0};
   for (unsigned lane = 0; lane < W; ++lane) {
     offsets[lane] = (offset + (own_offset[lane] & has_offset)) & offset_bits;
     indices[lane] = (own_index[lane] & has_index) + lanes_count * lane;
@@ -54,10 +53,9 @@ bool access_buffer(const MicroOp* op, Wave* wave, const BufferAccess& access, co
   const auto end_of = [&](unsigned d) -> uint64_t {
     return access.in_whole || shape.bytes < 4 ? shape.bytes : d * 4 + 4;
   };
-  if (resource.is_range_of_bytes(access.has_index, access.rules)) {
+  if (const auto limit = resource.byte_range(scalar_offset, access.has_index, access.rules)) {
     for (unsigned d = 0; d < shape.dwords(); ++d) {
-      const uint64_t count = resource.offsets_with(end_of(d), scalar_offset, access.rules);
-      if (count != 0) active[d] = exec & lanes_up_to<W>(offsets, 0, count - 1);
+      if (*limit >= end_of(d)) active[d] = exec & lanes_up_to<W>(offsets, 0, *limit - end_of(d));
     }
   } else {
     for (const unsigned lane : lanes_of(exec)) {

@@ -1,15 +1,42 @@
-// Buffer descriptors (V#): four scalar registers that say where a buffer is, how its records lie and what of
-// it may be accessed. The layout differs between generations, and more so what is out of range:
+// Buffer descriptors (V#): four scalar registers that say where a buffer is, how its records lie and which
+// part of it may be accessed. Loads out of range give 0; stores and atomics out of range do nothing.
 //
-//  gfx8    bytes if there is no stride or no swizzle, else records and the stride
-//  gfx9    bytes unless the instruction has an index and there is a stride; then records
-//          Both count the scalar offset when they count bytes, and look at where a dword begins.
-//  gfx10   OOB_SELECT says; the scalar offset does not count, and a dword must fit in whole.
+// The range check. `offset` is the sum of VOFFSET and the instruction's offset. An access must end within the
+// range. Plain loads and stores are checked dword by dword, formats and atomics in whole.
 //
-// Plain loads and stores are checked dword by dword, formats and atomics in whole.
+//  gfx8    Swizzled with a stride: index < NUM_RECORDS, and the access ends within STRIDE.
+//          Else the access, at offset + index * STRIDE + SOFFSET, ends within NUM_RECORDS bytes.
+//  gfx9    ADD_TID_ENABLE without IDXEN: no check.
+//          IDXEN and a stride: index < NUM_RECORDS.
+//          Else the access, at offset + SOFFSET, ends within NUM_RECORDS bytes.
+//  gfx10   OOB_SELECT 0: index < NUM_RECORDS, and the access ends within STRIDE.
+//          OOB_SELECT 1: index < NUM_RECORDS.
+//          OOB_SELECT 2: NUM_RECORDS is not 0.
+//          OOB_SELECT 3: SOFFSET is subtracted from NUM_RECORDS, which becomes 0 if SOFFSET is greater.
+//            Swizzled with a stride: then as OOB_SELECT 0. Else the access, at offset, ends within
+//            NUM_RECORDS bytes: index and stride do not count.
+//
+// From gfx9 on, VOFFSET and the instruction's offset are added in 32 bits. On gfx8 a sum of 33 bits is out of
+// range. The sum with SOFFSET never wraps.
+//
+// Sources:
+//  * The ISA manuals' "Range Checking". GCN 3 and Vega: `buffer_offset >= num_records - sgpr_offset`. RDNA 4,
+//    table 56: OOB_SELECT as above ('In this mode, "num_records" is reduced by "sgpr_offset"'); its 9.4.1.2:
+//    the check "includes the payload", "the stride field is ignored".
+//  * ROCm/rocm-systems pull request 10928 measured gfx950: SOFFSET counts, accesses must end in range, which
+//    checks there are, and what wraps. Its rules for RDNA 3 and 4 (addr_calc_buffer.h) are table 56.
+//  * ROCm/rocMLIR pull request 678 has OOB_SELECT 3 of the chips up to gfx1030:
+//    `offset + lengthOfOp > numRecords - sgproffset`.
+//  * rocBLAS's kernels depend on it: SOFFSET has the row of a tile; rows beyond the matrix must read as 0.
+//  * LLVM's SelectMUBUFScratchOffen, Mesa's aco_optimizer.cpp (vaddr_prevent_overflow): gfx8 does not wrap.
+//
+// Uncertain are cases without a measurement. The manuals up to RDNA 2 compare where an access begins, as they
+// do for gfx950. Mesa's ac_descriptors.c gives other rules for gfx10 (`offset >= STRIDE` for OOB_SELECT 0,
+// `swizzle_address >= NUM_RECORDS` for 3 with a swizzle). Aligned accesses to whole records are alike.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "plugins/vgpu/isa/traits.hpp"
 
@@ -50,63 +77,57 @@ struct BufferResource {
     return r;
   }
 
-  /// The lanes' own memory: the lane's number is its record, and no register has another.
+  /// Memory of lanes by their numbers: no register has another index.
   constexpr bool is_scratch(bool has_index) const { return swizzled && add_tid && !has_index; }
 
-  /// The sum of the register's offset and the instruction's. That of scratch has 32 bits from gfx9 on: compilers fold the
-  /// constant part of an index into the instruction, and what is left in the register may be negative
-  /// (SelectMUBUFScratchOffen in LLVM's AMDGPUISelDAGToDAG.cpp). On gfx8 such a sum is out of range.
-  constexpr bool offsets_wrap(bool has_index, isa::BufferRules rules) const {
-    return is_scratch(has_index) && rules != isa::BufferRules::kBySwizzle;
+  /// Whether VOFFSET and the instruction's offset are added in 32 bits.
+  static constexpr bool offsets_wrap(isa::BufferRules rules) { return rules != isa::BufferRules::kBySwizzle; }
+
+  /// The number of bytes from offset 0 on that are in range; nothing if the check needs the index. `scalar`
+  /// is SOFFSET.
+  constexpr std::optional<uint64_t> byte_range(uint64_t scalar, bool has_index,
+                                               isa::BufferRules rules) const {
+    const uint64_t bytes = left(records, scalar);
+    switch (rules) {
+      case isa::BufferRules::kBySwizzle:
+        // The stride of scratch is the bits of a data format (decode()). It does not count.
+        if (is_scratch(has_index) || stride == 0 || (!swizzled && !has_index && !add_tid)) return bytes;
+        return std::nullopt;
+      case isa::BufferRules::kByIndex:
+        if (!has_index && add_tid) return kUnlimited;
+        if (!has_index || stride == 0) return bytes;
+        return std::nullopt;
+      case isa::BufferRules::kSelected:
+        if (out_of_bounds == 2) return records == 0 ? 0 : kUnlimited;
+        if (out_of_bounds == 3 && (!swizzled || stride == 0)) return bytes;
+        return std::nullopt;
+    }
+    return std::nullopt;
   }
 
-  /// How many bytes of an access at `offset` of record `index` are in range, from its first on; whoever
-  /// accesses in whole compares with the size. `scalar` is the scalar offset.
+  /// How many bytes of an access at `offset` of record `index` are in range, from its first on. An access
+  /// that is checked in whole compares this with its size.
   constexpr uint64_t in_range(uint64_t index, uint64_t offset, uint64_t scalar, bool has_index,
                               isa::BufferRules rules) const {
-    const auto left = [](uint64_t limit, uint64_t at) { return at < limit ? limit - at : 0; };
-    constexpr uint64_t kAll = 16;
-    if (rules != isa::BufferRules::kSelected) {
-      // Scratch has a stride by accident: bits of a data format, which no lane's number makes count.
-      const bool structured = stride != 0 && !is_scratch(has_index) &&
-                              (rules == isa::BufferRules::kBySwizzle ? swizzled : has_index);
-      // Any dword that begins in range counts.
-      const uint64_t of_record = swizzled ? 0 : index * stride;
-      if (!structured) return dwords_up(left(records, offset + of_record + scalar));
-      if (index >= records) return 0;
-      return swizzled ? dwords_up(left(stride, offset)) : kAll;
+    if (const auto bytes = byte_range(scalar, has_index, rules)) return left(*bytes, offset);
+    const uint64_t of_record = index < records ? left(stride, offset) : 0;
+    switch (rules) {
+      case isa::BufferRules::kBySwizzle:
+        return swizzled ? of_record : left(records, scalar + offset + index * stride);
+      case isa::BufferRules::kByIndex:
+        break;
+      case isa::BufferRules::kSelected:
+        if (out_of_bounds == 0) return of_record;
+        if (out_of_bounds == 3) return index < left(records, scalar) ? of_record : 0;
+        break;
     }
-    switch (out_of_bounds) {
-      case 0:
-        return index >= records ? 0 : left(stride, offset);
-      case 1:
-        return index >= records ? 0 : kAll;
-      case 2:
-        return records == 0 ? 0 : kAll;
-      default:
-        if (swizzled && stride != 0) return index >= records ? 0 : left(stride, offset);
-        return left(records, offset + (has_index ? index * stride : 0));
-    }
+    return index < records ? kUnlimited : 0;
   }
 
-  /// Whether offsets alone decide, for instructions without an index.
-  constexpr bool is_range_of_bytes(bool has_index, isa::BufferRules rules) const {
-    if (has_index || swizzled != add_tid) return false;  // Where both are, it is scratch.
-    if (rules != isa::BufferRules::kSelected) return true;
-    return out_of_bounds == 2 || (out_of_bounds == 3 && (!swizzled || stride == 0));
-  }
+ private:
+  static constexpr uint64_t kUnlimited = ~uint64_t{0};
 
-  /// Of such: how many offsets, from 0 on, have at least `size` bytes in range.
-  constexpr uint64_t offsets_with(uint64_t size, uint64_t scalar, isa::BufferRules rules) const {
-    if (rules == isa::BufferRules::kSelected) {
-      if (out_of_bounds == 2) return records == 0 ? 0 : ~uint64_t{0};
-      return records < size ? 0 : records - size + 1;
-    }
-    const uint64_t before = scalar + dwords_up(size) - 4;  // of the last dword
-    return records < before ? 0 : records - before;
-  }
-
-  static constexpr uint64_t dwords_up(uint64_t bytes) { return (bytes + 3) & ~uint64_t{3}; }
+  static constexpr uint64_t left(uint64_t limit, uint64_t at) { return at < limit ? limit - at : 0; }
 };
 
 }  // namespace rigel::vgpu::exec

@@ -281,6 +281,24 @@ void Generator::record() {
   wait();
 }
 
+// Untyped loads by a range of bytes. Some end beyond it: by the lane's offset, the instruction's, or SOFFSET.
+void Generator::range_of_bytes() {
+  constexpr const char* kWidths[] = {"ubyte", "sshort", "dword", "dwordx2", "dwordx3", "dwordx4"};
+  const uint32_t t = sgpr::kTemporary;
+  for (uint32_t i = 0; i < 4; ++i) put(encoder_.sop1(op("s_mov_b32"), t + i, sgpr::kInResource + i));
+  const uint32_t records = draw_.below(draw_.one_in(2) ? 256 : kernel_.in_bytes + 1);
+  s_mov(t + 2, records);
+  const uint32_t soffset = data_sgpr(1), address = data_vgpr(), data = data_vgpr(4);
+  s_mov(soffset, draw_.one_in(8) ? 0u - draw_.below(64) : draw_.below(records + 16) & ~3u);
+  v_and_const(address, std::bit_ceil(records + 4) - 1, data_vgpr());
+  const uint32_t offset = draw_.below(64);
+  if (draw_.one_in(2)) v_add_const(address, -static_cast<int32_t>(draw_.below(96)), address);
+  const bool has_soffset = draw_.one_in(2);
+  put(encoder_.buffer(op(std::string("buffer_load_") + kWidths[draw_.below(6)]), address, data, t, offset,
+                      has_soffset ? soffset : inline_integer(0), {.offen = true}));
+  wait();
+}
+
 // Sums of all work-items: each operation has a place of its own, so that their order does not matter.
 void Generator::sum() {
   static constexpr const char* kKinds[] = {"add", "smin", "smax", "umin", "umax", "and", "or", "xor"};

@@ -283,6 +283,7 @@ void Generator::statement(uint32_t depth) {
   forget_written();
   const bool branches = flavour_ == Flavour::kEverything;
   if (draw_.one_in(16)) return draw_.one_in(2) ? scalar_store() : record();
+  if (draw_.one_in(24)) return range_of_bytes();
   if (draw_.one_in(12)) return draw_.one_in(2) ? read_image() : draw_.one_in(2) ? write_image() : sum_image();
   if (draw_.one_in(20)) return mode_game(depth);
   if (draw_.one_in(30)) return indexed_moves();

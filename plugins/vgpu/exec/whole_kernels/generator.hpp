@@ -109,6 +109,7 @@ class Generator : InstructionWriter {
   void scalar_store();
   uint32_t records(bool out, const Field& field, uint32_t count);
   void record();
+  void range_of_bytes();
   void sum();
   void keep(uint32_t vgpr);
   void own_atomic();
