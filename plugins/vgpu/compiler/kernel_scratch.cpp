@@ -52,6 +52,13 @@ KernelBuilder::Scratch KernelBuilder::scratch_of(const isa::Instruction& in) {
       break;
     }
   }
+  // Beyond the lane's own memory, the interpreter's handler reports it.
+  Value* const private_va = b_.CreateLoad(i64(), wave_field(offsetof(Wave, private_va)));
+  Value* const before = b_.CreateLShr(b_.CreateSub(scratch.base, private_va), wave_size_ == 64 ? 6 : 5);
+  Value* const lane_bytes = wide(b_.CreateLoad(i32(), wave_field(offsetof(Wave, scratch_lane_bytes))));
+  scratch.bytes =
+      b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, scratch.bytes,
+                               b_.CreateBinaryIntrinsic(llvm::Intrinsic::usub_sat, lane_bytes, before));
   return scratch;
 }
 

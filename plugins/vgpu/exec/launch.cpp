@@ -127,6 +127,7 @@ void Launch::prepare_group(WorkGroup& group, const uint32_t* slots) {
     wave.private_aperture_hi = static_cast<uint32_t>(dispatch_.flat_private_base >> 32);
     wave.id_in_group = w;
     wave.scratch_offset = slots == nullptr ? 0 : slots[w] * dispatch_.scratch_wave_bytes;
+    wave.private_va = slots == nullptr ? 0 : dispatch_.scratch_va + wave.scratch_offset;
     wave.scratch_base = dispatch_.scratch_base;
     wave.scratch_lane_bytes = dispatch_.scratch_wave_bytes / layout_.wave_size;
   }

@@ -553,6 +553,35 @@ TEST_P(SchedulerTest, ScratchIsSharedByTheWavesInFlight) {
   for (uint32_t i = 0; i < 1000; ++i) EXPECT_TRUE(word(i) % 2048 == 0 && word(i) < 3 * 2048) << word(i);
 }
 
+TEST_P(SchedulerTest, AccessesBeyondPrivateMemoryAreReported) {
+  // buffer_store_dword v0, off, s[4:7], s9 offset:28; buffer_load_dword v1, off, s[4:7], s9 offset:32
+  const Words program = {0xe070001c, 0x09010000, 0xe0500020, 0x09010100, 0xbf8c0f70, 0xbf810000};
+  const vgpu::testing::Buffer scratch = bus_.allocate(65536);
+  for (const Compilation compilation : {Compilation::kNone, Compilation::kBeforehand}) {
+    if (compilation != Compilation::kNone && !compiler::why_no_compiler().empty()) continue;
+    scheduler_.reset();
+    device_.compilation = compilation;
+    make();
+    Dispatch d = dispatch(program, 3);
+    d.pgm_rsrc2 |= 1;
+    d.scratch_va = scratch.va;
+    d.private_bytes = 32;
+    d.scratch_wave_bytes = 2048;
+    d.scratch_waves = 8;
+    d.flat_private_base = uint64_t{0x20000} << 32;
+    const uint32_t words[] = {static_cast<uint32_t>(scratch.va),
+                              static_cast<uint32_t>(scratch.va >> 32) | 1u << 31, 65536, 3u << 21 | 1u << 23};
+    std::copy_n(words, 4, d.user_sgprs.begin() + 4);
+    d.user_sgpr_count = 8;
+    const DispatchResult result = run(d);
+    EXPECT_EQ(result.kind, Kind::kFault);
+    EXPECT_EQ(result.fault.va, (uint64_t{0x20000} << 32) + 32);
+    EXPECT_THAT(result.reason,
+                HasSubstr("byte 32 of a work-item's private memory (its stack), which has 32"));
+    EXPECT_THAT(result.reason, HasSubstr("buffer_load_dword"));
+  }
+}
+
 TEST_P(SchedulerTest, FaultsSayWhatWhereAndWho) {
   const Dispatch d = dispatch(kReadUnmapped, 20);
   const DispatchResult result = run(d);

@@ -56,6 +56,7 @@ struct Wave {
   uint64_t scratch_base = 0;
   uint32_t scratch_lane_bytes = 0;  ///< Of scratch, that a lane may access.
   uint32_t scratch_offset = 0;      ///< Of this wave in its queue's scratch, which it starts with in an SGPR.
+  uint64_t private_va = 0;          ///< Where that is. 0: the wave has no scratch.
 
   // Who it is: registers of the hardware and reports.
   uint32_t id_in_group = 0;

@@ -276,6 +276,13 @@ bool aim_buffer(Draw& draw, isa::Instruction& in, State& state) {
   state.scalar[code + 2] = records;
   state.scalar[code + 3] = word3;
 
+  if (kind == 3 && draw.one_in(2)) {  // the queue's scratch, some of which is the wave's
+    uint64_t soffset = constant;
+    if (in.soffset.is_scalar_register()) soffset = state.scalar[in.soffset.code];
+    world.private_va = base + soffset - draw.below(4) * uint64_t{4} * state.wave_size;
+    world.scratch_lane_bytes = 4 + draw.below(24) * 4;
+  }
+
   uint32_t offsets[64], indices[64];
   draw_offsets(draw, span, unit, offsets);
   draw_offsets(draw, 64, 1, indices);

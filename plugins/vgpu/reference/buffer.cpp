@@ -57,7 +57,7 @@ Descriptor descriptor_of(const isa::Instruction& in, const State& state) {
 class Buffer {
  public:
   Buffer(const isa::Instruction& in, const State& state, unsigned lane)
-      : in_(in), family_(state.target.family()), d_(descriptor_of(in, state)) {
+      : in_(in), family_(state.target.family()), wave_size_(state.wave_size), d_(descriptor_of(in, state)) {
     sgpr_offset_ = in.soffset.exists() ? static_cast<uint32_t>(scalar_value(in.soffset, in, state)) : 0;
     unsigned next = 0;
     const auto vaddr = [&] { return uint64_t{state.vgpr[in.vaddr.vgpr() + next++][lane]}; };
@@ -111,11 +111,25 @@ class Buffer {
     }
   }
 
+  /// The queue's scratch, from the wave's own part on: an access that is in range and ends beyond the lane's
+  /// own memory is reported, as those of FLAT are. Hardware would access the memory of another wave.
+  bool is_reported(unsigned bytes, World& world) const {
+    if (!is_scratch() || d_.element_size != 4 || d_.index_stride != wave_size_ || !in_range(0, bytes))
+      return false;
+    const uint64_t distance = d_.base + sgpr_offset_ - world.private_va;
+    if (distance >= uint64_t{world.scratch_lane_bytes} * wave_size_) return false;
+    const uint64_t own = distance / wave_size_ + offset_;
+    if (own + bytes <= world.scratch_lane_bytes) return false;
+    world.faults.insert(uint64_t{world.private_aperture_hi} << 32 | static_cast<uint32_t>(own));
+    return true;
+  }
+
  private:
   bool is_scratch() const { return d_.swizzle && d_.add_tid && !in_.idxen; }
 
   const isa::Instruction& in_;
   const Family family_;
+  const uint32_t wave_size_;
   const Descriptor d_;
   uint64_t sgpr_offset_ = 0, index_ = 0, offset_ = 0;
 };
@@ -161,6 +175,7 @@ void access_typed(const isa::Instruction& in, const Typed& typed, const Buffer& 
   const bool packed = before.target.major != 8 || before.target.minor != 0;
   const unsigned size = format.bytes();
   const bool in_range = buffer.in_range(0, size);
+  if (buffer.is_reported(size, world)) return;
   const bool integer =
       format.number == TypedFormat::Number::kUint || format.number == TypedFormat::Number::kSint;
   const uint32_t one = integer ? 1 : 0x3f800000;
@@ -240,6 +255,7 @@ void access_with_lds(const isa::Instruction& in, const Element& element, const B
       (state.scalar[isa::code::kM0] & 0xffff) + static_cast<uint64_t>(in.offset) + lane * uint64_t{4};
   const bool in_lds = lds + 4 <= world.lds.size();
   const bool in_range = buffer.in_range(0, element.bytes);
+  if (buffer.is_reported(element.bytes, world)) return;
   uint32_t value = 0;
   if (in.op == Op::buffer_store_lds_dword) {
     if (in_lds) value = static_cast<uint32_t>(world.read(Space::kLds, lds, 4));
@@ -283,7 +299,7 @@ Outcome execute_buffer(const isa::Instruction& in, State& state) {
       registers = typed.d16 && packed ? (typed.components + 1) / 2 : typed.components;
     } else if (with_lds) {
       access_with_lds(in, *element, buffer, lane, state);
-    } else {
+    } else if (!buffer.is_reported(element->bytes, state.world)) {
       Placed placed;
       placed.own_address = buffer.own_address();
       placed.address = [&](unsigned byte) { return buffer.address(byte); };

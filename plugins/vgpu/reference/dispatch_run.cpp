@@ -182,6 +182,7 @@ class Model {
       if (memory) {
         state.world = renewed();
         state.world.id_in_group = w;
+        state.world.private_va = dispatch_.scratch_va + w * uint64_t{dispatch_.scratch_wave_bytes};
         std::copy_n(wave.hardware.flat_scratch, 2, state.world.flat_scratch);
       }
       const Outcome outcome = execute(in, state);

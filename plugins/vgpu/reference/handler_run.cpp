@@ -97,6 +97,7 @@ class Device final : public Core {
     wave.scratch_base = world_.scratch_base;
     std::memcpy(wave.scalars() + kFlatScratchSlot, world_.flat_scratch, sizeof world_.flat_scratch);
     wave.scratch_lane_bytes = world_.scratch_lane_bytes;
+    wave.private_va = world_.private_va;
     wave.id_in_group = world_.id_in_group;
   }
 

@@ -34,6 +34,7 @@ struct World {
   uint64_t scratch_base = 0;      ///< gfx8: where FLAT_SCRATCH counts from.
   uint32_t flat_scratch[2] = {};  ///< gfx10, where it is no scalar register.
   uint32_t scratch_lane_bytes = 0;
+  uint64_t private_va = 0;  ///< The wave's part of its queue's scratch; 0: it has none.
   uint64_t shader_clock = 0, reference_clock = 0;
   uint32_t id_in_group = 0;
   Tiling tiling;

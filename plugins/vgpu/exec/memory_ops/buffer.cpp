@@ -5,6 +5,7 @@
 #include "plugins/vgpu/exec/memory_ops/buffer_resource.hpp"
 #include "plugins/vgpu/exec/memory_ops/formats.hpp"
 #include "plugins/vgpu/exec/memory_ops/memory_handlers.hpp"
+#include "plugins/vgpu/exec/memory_ops/private_memory.hpp"
 #include "plugins/vgpu/exec/memory_ops/rows.hpp"
 
 namespace rigel::vgpu::exec::RIGEL_SIMD_NAMESPACE {
@@ -80,6 +81,12 @@ bool access_buffer(const MicroOp* op, Wave* wave, const BufferAccess& access, co
     }
     std::copy_n(active, 4, span.active);
     return access_span(op, wave, shape, span, rows);
+  }
+  // The descriptor of the queue's scratch, from the wave's own part on.
+  const uint64_t before = (base - wave->private_va) / W;
+  if (resource.is_scratch(access.has_index) && resource.element_bytes == 4 && resource.index_stride == W &&
+      before < wave->scratch_lane_bytes && !ends_in_private(wave, shape, before, offsets, active[3])) {
+    return false;
   }
   SwizzledSpan span;
   span.element_bytes = resource.element_bytes;

@@ -309,6 +309,35 @@ TEST_P(BufferMemory, Scratch) {
   }
 }
 
+// The queue's scratch has the memory of other waves, which are in range of its descriptor.
+TEST_P(BufferMemory, AccessesBeyondPrivateMemoryAreReported) {
+  for (const uint8_t major : {8, 9, 10}) {
+    if (width() == 32 && major != 10) continue;
+    Machine m(GetParam(), chip_of(major));
+    const Buffer a = m.bus.allocate(8 * kPage);
+    const uint32_t generation = major == 10 ? 2u << 28 : major == 8 ? 1u << 19 : 0;
+    set_resource(m, {a.va, 8 * kPage, 0, (width() == 64 ? 3u : 2u) << 21 | 1u << 23 | generation, true});
+    m.wave.private_va = a.va + 4096;
+    m.wave.scratch_lane_bytes = 64;
+    m.wave.private_aperture_hi = 0x20000;
+    // A stack that grows from the wave's own memory on, with 16 bytes in use.
+    m.set_scalar(kScalar, 4096 + 16 * width());
+    Instruction i = mubuf(Op::buffer_store_dwordx2);
+    i.soffset = sgpr_operand(kScalar);
+    i.offen = true;
+    i.vaddr = vgpr_operand(kAddress);
+    for (unsigned lane = 0; lane < width(); ++lane) m.vgpr(kAddress)[lane] = lane == 5 ? 44 : 40;
+    EXPECT_EQ(m.run(i), Stop::kFault);
+    EXPECT_EQ(m.wave.fault_va, (uint64_t{0x20000} << 32) + 60);
+    EXPECT_EQ(m.memory.lane_faults().lanes, uint64_t{1} << 5);
+    m.set_exec(~(uint64_t{1} << 5));
+    EXPECT_EQ(m.run(i), Stop::kEnd);
+    m.set_exec(~uint64_t{0});
+    m.wave.private_va = 0;  // The wave has no scratch: this is any other memory.
+    EXPECT_EQ(m.run(i), Stop::kEnd);
+  }
+}
+
 TEST_P(BufferMemory, Atomics) {
   Machine m(GetParam(), target());
   const Buffer a = m.bus.allocate(kPage);

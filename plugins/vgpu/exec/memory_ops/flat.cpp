@@ -1,5 +1,6 @@
 // FLAT, GLOBAL and SCRATCH.
 #include "plugins/vgpu/exec/memory_ops/memory_handlers.hpp"
+#include "plugins/vgpu/exec/memory_ops/private_memory.hpp"
 #include "plugins/vgpu/exec/memory_ops/rows.hpp"
 
 namespace rigel::vgpu::exec::RIGEL_SIMD_NAMESPACE {
@@ -26,28 +27,11 @@ uint64_t private_memory(const FlatAccess& access, const Wave* wave) {
   return access.from_base ? wave->scratch_base + (flat_scratch >> 32 << 8) : flat_scratch;
 }
 
-// Lanes whose offset is beyond their private memory.
-bool stop_beyond_private(Wave* wave, const Shape& shape, const uint32_t* offsets, uint64_t exec) {
-  LaneFaults& faults = wave->memory->lane_faults();
-  faults.clear();
-  faults.bytes = shape.bytes;
-  for (const unsigned lane : lanes_of(exec)) {
-    if (uint64_t{offsets[lane]} + shape.bytes <= wave->scratch_lane_bytes) continue;
-    faults.add(lane, uint64_t{wave->private_aperture_hi} << 32 | offsets[lane]);
-  }
-  const Access access = shape.verb == Verb::kLoad ? Access::kRead : Access::kWrite;
-  return stop_with(wave, {faults.va[first_lane(faults.lanes)], access, FaultReason::kNotPresent, 0});
-}
-
 bool access_private(const MicroOp* op, Wave* wave, const FlatAccess& access, const uint32_t* offsets,
                     uint64_t exec) {
   SwizzledSpan span;
   const uint64_t base = private_memory(access, wave);
-  for (const unsigned lane : lanes_of(exec)) {
-    if (uint64_t{offsets[lane]} + access.shape.bytes > wave->scratch_lane_bytes) {
-      return stop_beyond_private(wave, access.shape, offsets, exec);
-    }
-  }
+  if (!ends_in_private(wave, access.shape, 0, offsets, exec)) return false;
   for (unsigned lane = 0; lane < wave->layout.wave_size; ++lane) {
     span.base[lane] = base + lane * uint64_t{4};
     span.offset[lane] = offsets[lane];
