@@ -28,8 +28,8 @@ uint32_t initial_mode(const Dispatch& dispatch, const isa::Target& target) {
 }
 
 uint32_t allocated_vgprs(const Dispatch& dispatch, const isa::Target& target) {
-  const bool eights = dispatch.wave_size == 32 || isa::traits_of(target).packs_work_item_ids;
-  return std::min(((dispatch.pgm_rsrc1 & 0x3f) + 1) * (eights ? 8 : 4), 256u);
+  const uint32_t granule = dispatch.wave_size == 32 ? 8 : isa::traits_of(target).vgpr_granule;
+  return std::min(((dispatch.pgm_rsrc1 & 0x3f) + 1) * granule, 256u);
 }
 
 uint32_t allocated_sgprs(const Dispatch& dispatch, const isa::Target& target) {

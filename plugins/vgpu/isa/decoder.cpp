@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "plugins/vgpu/isa/instruction_tables.hpp"
+#include "plugins/vgpu/isa/traits.hpp"
 
 namespace rigel::vgpu::isa {
 
@@ -31,7 +32,7 @@ class Reader {
          uint64_t bits, Instruction& out)
       : target_(target),
         family_(target.family()),
-        gfx90a_(target.major == 9 && target.minor == 0 && target.stepping == 10),
+        unified_(traits_of(target).has_unified_vgprs),
         row_(row),
         shape_(shape),
         words_(words),
@@ -80,7 +81,7 @@ class Reader {
 
   const Target& target_;
   const Family family_;
-  const bool gfx90a_;
+  const bool unified_;  // VGPRs and AGPRs
   const Row& row_;
   const Shape& shape_;
   const uint32_t* const words_;
@@ -289,7 +290,7 @@ bool Reader::knows_lane_permutation(unsigned control) const {
   if (is_double(shape_.dst[0]) || is_double(shape_.src[0]) || is_double(shape_.src[1])) return to_all;
   if (control <= 0xff || control == 0x140 || control == 0x141) return true;
   if (control >= 0x101 && control <= 0x12f) return (control & 15) != 0;
-  if (to_all) return gfx10() || gfx90a_;
+  if (to_all) return gfx10() || unified_;
   if (control >= 0x160 && control <= 0x16f) return gfx10();
   return !gfx10() && (control == 0x130 || control == 0x134 || control == 0x138 || control == 0x13c ||
                       control == 0x142 || control == 0x143);
@@ -434,8 +435,8 @@ bool Reader::ds() {
   } else {
     out_.offset = static_cast<int32_t>(field(0, 16));
   }
-  out_.gds = shape_.has(flag::kAlwaysGds) || (!gfx90a_ && bit(gfx10() ? 17 : 16));
-  const bool acc = gfx90a_ && bit(25);
+  out_.gds = shape_.has(flag::kAlwaysGds) || (!unified_ && bit(gfx10() ? 17 : 16));
+  const bool acc = unified_ && bit(25);
   const auto data = [&](Operand& out, const OperandShape& shape, unsigned number) {
     if (shape.file == File::kNone) return true;
     out.type = shape.type;
@@ -452,10 +453,10 @@ bool Reader::flat() {
   out_.glc = bit(16) || (shape_.has(flag::kAtomic) && (row_.value & shape_.mask & 0x10000) != 0);
   out_.slc = bit(17);
   out_.dlc = gfx10() && bit(12);
-  out_.scc = gfx90a_ && bit(25);
+  out_.scc = unified_ && bit(25);
   out_.lds = shape_.has(flag::kLds);
-  const bool acc = gfx90a_ && bit(55);
-  out_.nv = family_ == Family::kGfx9 && !gfx90a_ && bit(55);
+  const bool acc = unified_ && bit(55);
+  out_.nv = family_ == Family::kGfx9 && !unified_ && bit(55);
   const unsigned offset_bits = gfx10() ? 12 : 13;
   out_.offset = static_cast<int32_t>(field(0, offset_bits));
   if (out_.encoding != Encoding::kFlat) {
@@ -517,7 +518,7 @@ bool Reader::mubuf() {
   if (((shape_.live >> 56) & 0xff) == 0) {  // cache control: no operands
     out_.glc = bit(14);
     out_.slc = gfx10() ? bit(54) : bit(17);
-    out_.scc = gfx90a_ && bit(15);
+    out_.scc = unified_ && bit(15);
     return true;
   }
   if (!buffer_address()) return false;
@@ -525,12 +526,12 @@ bool Reader::mubuf() {
   out_.lds = shape_.has(flag::kLds);
   out_.slc = gfx10() ? bit(54) : bit(17);
   out_.dlc = gfx10() && bit(15);
-  out_.scc = gfx90a_ && bit(15);
-  out_.tfe = !gfx90a_ && bit(55);
+  out_.scc = unified_ && bit(15);
+  out_.tfe = !unified_ && bit(55);
   if (shape.file == File::kNone) return true;
   Operand data;
   data.type = shape.type;
-  if (!vector(data, field(40, 8), shape.dwords + (out_.tfe ? 1u : 0u), gfx90a_ && bit(55))) return false;
+  if (!vector(data, field(40, 8), shape.dwords + (out_.tfe ? 1u : 0u), unified_ && bit(55))) return false;
   const bool atomic = shape_.has(flag::kAtomic);
   if (atomic || shape_.has(flag::kStore)) out_.vdata = data;
   if (atomic ? out_.glc : !shape_.has(flag::kStore)) out_.vdst = data;
@@ -542,7 +543,7 @@ bool Reader::mtbuf() {
   if (!buffer_address()) return false;
   out_.slc = bit(54);
   out_.dlc = gfx10() && bit(15);
-  out_.scc = gfx90a_ && bit(53);
+  out_.scc = unified_ && bit(53);
   out_.format = static_cast<uint8_t>(field(19, 7));
   if (!gfx10()) {
     out_.dfmt = static_cast<uint8_t>(field(19, 4));
@@ -551,7 +552,7 @@ bool Reader::mtbuf() {
   const OperandShape& shape = shape_.src[1];
   Operand& data = shape_.has(flag::kStore) ? out_.vdata : out_.vdst;
   data.type = shape.type;
-  return vector(data, field(40, 8), shape.dwords, gfx90a_ && bit(55));
+  return vector(data, field(40, 8), shape.dwords, unified_ && bit(55));
 }
 
 bool Reader::mimg() {
@@ -559,10 +560,10 @@ bool Reader::mimg() {
   out_.unorm = bit(12);
   out_.glc = bit(13);
   out_.dlc = gfx10() && bit(7);
-  out_.scc = gfx90a_ && bit(7);
+  out_.scc = unified_ && bit(7);
   out_.da = bit(14);
   (family_ == Family::kGfx9 ? out_.a16 : out_.r128) = bit(15);
-  out_.tfe = !gfx90a_ && bit(16);
+  out_.tfe = !unified_ && bit(16);
   out_.lwe = bit(17);
   out_.slc = bit(25);
   out_.dim = static_cast<uint8_t>(field(3, 3));
@@ -583,7 +584,7 @@ bool Reader::mimg() {
     return false;
   size_image_registers();
   out_.vdst.type = Type::kB32;
-  if (!vector(out_.vdst, field(40, 8), out_.vdst.dwords, gfx90a_ && bit(16))) return false;
+  if (!vector(out_.vdst, field(40, 8), out_.vdst.dwords, unified_ && bit(16))) return false;
   if (shape_.has(flag::kStore | flag::kAtomic)) out_.vdata = out_.vdst;
   if (shape_.has(flag::kAtomic) ? !out_.glc : shape_.has(flag::kStore)) out_.vdst = Operand{};
   out_.vaddr.type = Type::kB32;
@@ -617,7 +618,7 @@ void Reader::size_image_registers() {
   const bool unpacked = family_ == Family::kGfx8 && target_.minor == 0;
   if (out_.d16 && !unpacked) data = (data + 1) / 2;
   if (out_.tfe) ++data;
-  const uint32_t sizes = gfx10() ? image->data_gfx10 : gfx90a_ ? image->data_gfx90a : image->data_gfx8;
+  const uint32_t sizes = gfx10() ? image->data_gfx10 : unified_ ? image->data_gfx90a : image->data_gfx8;
   if (((sizes >> data) & 1) == 0) return;
   if (shape_.has(flag::kAtomic) && data == 4 && (sizes & 2) != 0) data = 5;  // as LLVM has it
   if (field(40, 8) + data > 256) return;

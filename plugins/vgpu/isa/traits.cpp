@@ -38,6 +38,8 @@ constexpr Traits kVolcanicIslands{
     .flat_scratch_counts_from_base = true,
     .flat_drops_offset = false,
     .packs_work_item_ids = false,
+    .vgpr_granule = 4,
+    .has_unified_vgprs = false,
     .allocates_sgprs = true,
     .has_wave_placement_ids = false,
     .has_get_doorbell = false,
@@ -73,6 +75,8 @@ constexpr Traits kVega = [] {
 constexpr Traits kAldebaran = [] {
   Traits traits = kVega;
   traits.packs_work_item_ids = true;
+  traits.vgpr_granule = 8;
+  traits.has_unified_vgprs = true;
   return traits;
 }();
 

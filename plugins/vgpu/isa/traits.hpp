@@ -73,7 +73,9 @@ struct Traits {
   bool flat_scratch_counts_from_base;  ///< It holds an offset in units of 256 bytes and the bytes of a lane.
   bool flat_drops_offset;  ///< A FLAT access to global memory leaves its offset out: a bug of gfx10.1.
   // Waves.
-  bool packs_work_item_ids;     ///< The three ids share v0; VGPRs are allocated by eights.
+  bool packs_work_item_ids;     ///< The three ids share v0.
+  uint8_t vgpr_granule;         ///< What COMPUTE_PGM_RSRC1 counts VGPRs by, of waves of 64.
+  bool has_unified_vgprs;       ///< VGPRs and AGPRs are one file. Memory instructions may name either.
   bool allocates_sgprs;         ///< Kernels are given SGPRs by sixteens, in place of all of them.
   bool has_wave_placement_ids;  ///< HW_ID1 and HW_ID2 in place of HW_ID's layout.
   bool has_get_doorbell;        ///< s_sendmsg(MSG_GET_DOORBELL)
