@@ -399,11 +399,17 @@ class KernelBuilder {
   // Whether the vectors differ in nothing but in how far they are from the first, by the same for each.
   bool is_same_for_all(const Place& place) const;
 
-  // The dwords of one place, by pairs that are not torn: another wave may store them meanwhile.
+  // The dwords of one place, by fours and pairs that are not torn: another wave may store them meanwhile.
   std::vector<Value*> load_element(Value* from, unsigned dwords);
 
   // Of one vector (of_vector())
   std::vector<Value*> load_known(const Place& place, unsigned dwords);
+  // Whether elements are of four dwords, which go in one piece.
+  static bool has_quads(const Place& place, unsigned dwords);
+  std::vector<Value*> load_quads(const Place& place);
+  void store_quads(const Place& place, const std::vector<Value*>& values);
+  // Between four rows of a vector and the elements of its lanes: [i] has those of lanes i, i + 4 and so on, one after the other.
+  std::vector<Value*> transposed(const std::vector<Value*>& rows);
   // Of one, two or four dwords, one lane's behind the other's.
   std::vector<Value*> load_full_vectors(const Place& place, unsigned dwords);
   Value* concatenated(Value* low, Value* high, unsigned each);

@@ -6,6 +6,7 @@
 #include <llvm/IR/Module.h>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <set>
 
@@ -58,6 +59,7 @@ std::vector<Value*> KernelBuilder::load_known(const Place& place, unsigned dword
     return values;
   }
   if (dwords != 3 && follow_each_other(place, 0, dwords * 4)) return load_full_vectors(place, dwords);
+  if (has_quads(place, dwords)) return load_quads(place);
   const unsigned paired = paired_dwords(place, dwords);
   for (unsigned d = 0; d < paired; d += 2) {
     for (Value* const half : load_pairs(place, offsets, d * 4)) values.push_back(half);
@@ -77,6 +79,59 @@ std::vector<Value*> KernelBuilder::load_full_vectors(const Place& place, unsigne
     values.push_back(picked(loaded, picks));
   }
   return values;
+}
+
+bool KernelBuilder::has_quads(const Place& place, unsigned dwords) {
+  return dwords == 4 && !place.is_lds;
+}
+
+std::vector<Value*> KernelBuilder::load_quads(const Place& place) {
+  std::map<uint32_t, Value*> loaded;
+  std::vector<Value*> groups;
+  for (unsigned row = 0; row < 4; ++row) {
+    std::vector<Value*> quads;
+    for (unsigned lane = row; lane < lanes_; lane += 4) {
+      Value*& quad = loaded[place.offsets[lane]];
+      if (quad == nullptr)
+        quad = load_vector(place, llvm::FixedVectorType::get(i32(), 4U), place.offsets[lane], true);
+      quads.push_back(quad);
+    }
+    for (unsigned each = 4; quads.size() > 1; each *= 2) {
+      for (size_t i = 0; i < quads.size() / 2; ++i)
+        quads[i] = concatenated(quads[2 * i], quads[2 * i + 1], each);
+      quads.resize(quads.size() / 2);
+    }
+    groups.push_back(quads[0]);
+  }
+  return transposed(groups);
+}
+
+void KernelBuilder::store_quads(const Place& place, const std::vector<Value*>& values) {
+  const std::vector<Value*> groups = transposed(values);
+  for (unsigned lane = 0; lane < lanes_; ++lane) {
+    std::vector<int> picks;
+    for (unsigned d = 0; d < 4; ++d) picks.push_back(static_cast<int>(lane / 4 * 4 + d));
+    Value* const quad = b_.CreateShuffleVector(groups[lane % 4], picks);
+    b_.CreateAlignedStore(quad, at(place.begin, place.offsets[lane]), llvm::Align(4), true);
+  }
+}
+
+std::vector<Value*> KernelBuilder::transposed(const std::vector<Value*>& rows) {
+  // Within each four dwords, as the host's unpacking instructions are.
+  const auto woven = [&](Value* a, Value* b, std::array<int, 4> from) {
+    std::vector<int> picks;
+    for (int i = 0; i < static_cast<int>(lanes_); ++i) {
+      const int pick = from[static_cast<size_t>(i % 4)];
+      picks.push_back(i / 4 * 4 + pick % 4 + (pick < 4 ? 0 : static_cast<int>(lanes_)));
+    }
+    return b_.CreateShuffleVector(a, b, picks);
+  };
+  Value* const low01 = woven(rows[0], rows[1], {0, 4, 1, 5});
+  Value* const low23 = woven(rows[2], rows[3], {0, 4, 1, 5});
+  Value* const high01 = woven(rows[0], rows[1], {2, 6, 3, 7});
+  Value* const high23 = woven(rows[2], rows[3], {2, 6, 3, 7});
+  return {woven(low01, low23, {0, 1, 4, 5}), woven(low01, low23, {2, 3, 6, 7}),
+          woven(high01, high23, {0, 1, 4, 5}), woven(high01, high23, {2, 3, 6, 7})};
 }
 
 unsigned KernelBuilder::paired_dwords(const Place& place, unsigned dwords) const {
@@ -129,13 +184,20 @@ unsigned KernelBuilder::dword_in_pieces(const std::vector<uint32_t>& begins, uin
 
 std::vector<Value*> KernelBuilder::load_element(Value* from, unsigned dwords) {
   std::vector<Value*> values;
-  for (unsigned d = 0; d + 1 < dwords; d += 2) {
-    Value* const pair = b_.CreateAlignedLoad(i64(), at(from, uint64_t{d} * 4), llvm::Align(4));
+  const auto push_pair = [&](Value* pair) {
     values.push_back(b_.CreateTrunc(pair, i32()));
     values.push_back(b_.CreateTrunc(b_.CreateLShr(pair, b_.getInt64(32)), i32()));
+  };
+  unsigned d = 0;
+  for (; d + 4 <= dwords; d += 4) {
+    // Where only a part is wanted, LLVM would load that part alone, or a second time.
+    Value* const quad = b_.CreateAlignedLoad(llvm::FixedVectorType::get(i64(), 2U), at(from, uint64_t{d} * 4),
+                                             llvm::Align(4), true);
+    for (unsigned half = 0; half < 2; ++half) push_pair(b_.CreateExtractElement(quad, half));
   }
-  if (dwords % 2 != 0)
-    values.push_back(b_.CreateAlignedLoad(i32(), at(from, uint64_t{dwords - 1} * 4), llvm::Align(4)));
+  for (; d + 2 <= dwords; d += 2)
+    push_pair(b_.CreateAlignedLoad(i64(), at(from, uint64_t{d} * 4), llvm::Align(4)));
+  if (d < dwords) values.push_back(b_.CreateAlignedLoad(i32(), at(from, uint64_t{d} * 4), llvm::Align(4)));
   return values;
 }
 
@@ -240,6 +302,7 @@ void KernelBuilder::store_known(const Place& place, bool are_full_vectors, const
     b_.CreateMaskedStore(values[0], at(place.begin, offsets[0]), llvm::Align(4), mask);
     return;
   }
+  if (!are_full_vectors && has_quads(place, dwords)) return store_quads(place, values);
   if (!are_full_vectors) {
     const unsigned paired = paired_dwords(place, dwords);
     for (unsigned d = 0; d < paired; d += 2)
@@ -256,7 +319,7 @@ void KernelBuilder::store_known(const Place& place, bool are_full_vectors, const
       picks.push_back(static_cast<int>(dword % dwords * lanes_ + dword / dwords));
     }
     b_.CreateAlignedStore(b_.CreateShuffleVector(all, picks), at(place.begin, offsets[0] + part * lanes_ * 4),
-                          llvm::Align(4));
+                          llvm::Align(4), !place.is_lds);
   }
 }
 
@@ -338,7 +401,7 @@ bool KernelBuilder::stores_full_vectors(const Place& place, unsigned dwords) con
 
 // Without registers of masks, stores of some lanes are slow on many a host, or a branch for each lane.
 bool KernelBuilder::needs_all_lanes(const Place& place, unsigned dwords) const {
-  return plan_.level != SimdLevel::kAvx512 || stores_full_vectors(place, dwords);
+  return plan_.level != SimdLevel::kAvx512 || stores_full_vectors(place, dwords) || has_quads(place, dwords);
 }
 
 bool KernelBuilder::can_store_known(const Place& place, unsigned dwords) const {

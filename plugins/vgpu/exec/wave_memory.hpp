@@ -1,27 +1,27 @@
 // Memory as the waves of one worker see it: GPU addresses to host pointers, over a DeviceBus.
 //
-// One object belongs to one worker thread, which uses it inside a WaveMemory::Scope (a turn of a wave, or a few).
-// Only the worker's own thread touches it; what keeps pointers valid is the scope, and what other threads
-// unmap shows as a new epoch when the next scope begins, which empties the tables.
+// One worker thread owns the object and uses it inside a WaveMemory::Scope: a turn of a wave, or a few. The
+// scope keeps pointers valid. What other threads unmap shows as a new epoch when the next scope begins.
 //
-// Two tables. The first is indexed by who asks: an instruction of a kernel walks one object, so the extent
-// that it used last is nearly always the one it needs, and a hit costs two comparisons, whatever the number
-// of buffers. Behind it lies a list of extents, searched in full. Extents are as large as what was asked for
-// so far lies in one piece: they start with 2 MiB and grow when neighbours turn out to be contiguous, so that
-// one lookup serves all lanes of a gather over a large buffer.
+// The first table is indexed by the instruction that asks. It walks one object, so the extent that it used last
+// is nearly always the one it needs, for two comparisons. Behind it lies a list of extents, which grow from 2 MiB
+// on where neighbours are contiguous: one lookup serves a gather over a large buffer.
 //
-// Memory order. Waves access memory by ordinary x86 loads and stores; read-modify-writes are host atomics. So
-// all that the memory model of AMDGPU orders by waiting (s_waitcnt before a release, after an acquire) holds
-// already: x86 keeps loads in order, stores in order, and a store after every earlier load; waits and
-// write-backs do nothing. What x86 does let pass is a load before an earlier store to another place. Programs
-// that rely on that order have sequentially consistent operations, and code generators make of these
-//  - read-modify-writes: lock-prefixed here, which is a full fence;
-//  - a wait and then a load with GLC, as all loads of agent or system scope are: those fence before they
-//  load;
+// Elements. A naturally aligned element of 2, 4, 8 or 16 bytes of one lane is accessed in one piece; of 12 bytes
+// each dword is. x86-64 warrants 8 bytes. With AVX it warrants 16: Intel SDM 3A, Guaranteed Atomic Operations, for
+// aligned moves; AMD APM 2, Access Atomicity, for others too. These are not in the manuals, but hold on all known
+// processors: MOVDQU at an aligned address, moves without AVX, and the aligned parts of wider moves. A gather
+// reads each of its elements whole. AArch64 needs LSE2 for 16 bytes. Elements that are not aligned are promised
+// nothing. What does this: load_element() and store_element() (memory_ops/rows.hpp), and in compiled code
+// KernelBuilder::load_quads() and store_quads() (compiler/kernel_known_memory.cpp).
+//
+// Order. Waves use ordinary loads, stores and atomics of the host. x86-64 keeps loads in order, stores in order,
+// and a store behind each earlier load. So waits and write-backs do nothing there; on other hosts a wait is a
+// fence. A load may still pass an earlier store to another place. Sequentially consistent code rules it out by
+//  - read-modify-writes: full fences here;
+//  - a wait and then a load with GLC, as all loads of agent or system scope are: these fence before they load;
 //  - a fence, which ends in an invalidation of caches (buffer_wbinvl1*, buffer_gl1_inv): a full fence here.
-// Work-groups run on one thread, so nothing narrower than that can be out of order. Naturally aligned dwords
-// and pairs of dwords are accessed by instructions that don't tear them: vector loads and stores, gathers of
-// elements as wide as the access.
+// A work-group runs on one thread, so nothing narrower can be out of order.
 #pragma once
 
 #include <array>

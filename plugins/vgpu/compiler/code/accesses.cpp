@@ -181,12 +181,6 @@ template <size_t... I, class F>
   (f(std::integral_constant<size_t, I>()), ...);
 }
 
-// Pairs in it are not torn: LLVM neither loads a part alone nor one a second time, as shuffles would have it.
-[[gnu::always_inline]] inline U32 load_at_once(const std::byte* from) {
-  using Anywhere [[gnu::vector_size(sizeof(U32)), gnu::aligned(1), gnu::may_alias]] = uint32_t;
-  return *reinterpret_cast<const volatile Anywhere*>(from);
-}
-
 // Lanes one after the other from `at` on, where lane 0 is or would be.
 template <unsigned W, unsigned N, bool kInLds>
 [[gnu::always_inline]] inline void load_following(const std::byte* at, uint64_t exec, uint32_t* const* rows,
@@ -201,7 +195,8 @@ template <unsigned W, unsigned N, bool kInLds>
       RIGEL_UNROLL
       for (unsigned d = 0; d < N; ++d) {
         const std::byte* const part = from + d * kLanes * 4;
-        loaded[d] = kInLds ? load<U32>(part) : load_at_once(part);
+        // As shuffles would have it, LLVM loads a part alone, or one a second time.
+        loaded[d] = kInLds ? load<U32>(part) : load_at_once<U32>(part);
       }
       with_each(std::make_index_sequence<N>(), [&](auto d) {
         put(rows[d], v, every<N, d>(joined(loaded), Numbers()), Active(exec, v), keeps);
@@ -226,21 +221,12 @@ template <unsigned W, unsigned N>
   }
 }
 
-// Of one element: pairs are not torn.
+// Of one element.
 template <unsigned W, unsigned N>
 [[gnu::always_inline]] inline void load_one(const std::byte* at, uint64_t exec, uint32_t* const* rows,
                                             bool keeps) {
   uint32_t values[N];
-  RIGEL_UNROLL
-  for (unsigned d = 0; d < N; d += 2) {
-    if (d + 1 == N) {
-      values[d] = load_as<uint32_t>(at + d * 4);
-      break;
-    }
-    const auto both = load_as<uint64_t>(at + d * 4);
-    values[d] = static_cast<uint32_t>(both);
-    values[d + 1] = static_cast<uint32_t>(both >> 32);
-  }
+  load_element<N>(values, at);
   RIGEL_UNROLL
   for (unsigned d = 0; d < N; ++d) {
     RIGEL_UNROLL
@@ -303,23 +289,45 @@ template <unsigned W, class Do>
   }
 }
 
-// Elements at `base` plus each lane's number, less `less`: one lane after the other, and pairs of dwords are not torn, as another
-// wave may store them meanwhile. `elements` has them as if lanes followed each other.
+// An element between memory and a copy of it that is this thread's own.
+template <size_t kBytes>
+[[gnu::always_inline]] inline void load_own(std::byte* own, const std::byte* host) {
+  if constexpr (kBytes < 4) {
+    std::memcpy(own, host, kBytes);
+  } else {
+    uint32_t element[kBytes / 4];
+    load_element<kBytes / 4>(element, host);
+    std::memcpy(own, element, kBytes);
+  }
+}
+template <size_t kBytes>
+[[gnu::always_inline]] inline void store_own(std::byte* host, const std::byte* own) {
+  if constexpr (kBytes < 4) {
+    std::memcpy(host, own, kBytes);
+  } else {
+    uint32_t element[kBytes / 4];
+    std::memcpy(element, own, kBytes);
+    store_element<kBytes / 4>(host, element);
+  }
+}
+
+// Elements at `base` plus each lane's number, less `less`: one lane after the other, and in whole, as another wave may store them
+// meanwhile. `elements` has them as if lanes followed each other.
 template <unsigned W, size_t kBytes>
 [[gnu::always_inline]] inline void collect(std::byte* elements, const std::byte* base, const uint32_t* places,
                                            uint32_t less, uint64_t exec) {
   alignas(64) uint32_t offsets[W];
   copy_row<W>(offsets, places, less);
-  for_each_lane<W>(
-      exec, [&](unsigned lane) { std::memcpy(elements + lane * kBytes, base + offsets[lane], kBytes); });
+  for_each_lane<W>(exec,
+                   [&](unsigned lane) { load_own<kBytes>(elements + lane * kBytes, base + offsets[lane]); });
 }
 template <unsigned W, size_t kBytes>
 [[gnu::always_inline]] inline void distribute(const std::byte* elements, std::byte* base,
                                               const uint32_t* places, uint32_t less, uint64_t exec) {
   alignas(64) uint32_t offsets[W];
   copy_row<W>(offsets, places, less);
-  for_each_lane<W>(
-      exec, [&](unsigned lane) { std::memcpy(base + offsets[lane], elements + lane * kBytes, kBytes); });
+  for_each_lane<W>(exec,
+                   [&](unsigned lane) { store_own<kBytes>(base + offsets[lane], elements + lane * kBytes); });
 }
 
 // How the elements of lanes that are active lie to each other.

@@ -99,31 +99,98 @@ TEST_P(Flat, LoadsOfEveryWidthAndPattern) {
 TEST_P(Flat, LoadsThatAreNotAlignedAndCrossPages) {
   check_loads(GetParam(), Base::kVector, 17, 1);
 }
-// Another thread stores pairs of dwords that are equal, all lanes load the same pair or each its own.
-TEST_P(Flat, LoadsOfPairsAreInOnePiece) {
-  for (const uint32_t apart : {0u, 8u, 24u}) {
-    Machine m(GetParam());
-    const Buffer buffer = m.bus.allocate(kPage);
-    for (unsigned lane = 0; lane < GetParam().wave_size; ++lane)
-      m.set_address(kAddress, lane, buffer.va + lane * apart);
+// Elements of equal dwords that this thread moves between memory and the wave, while another one moves them by vectors of the host.
+struct SharedElements {
+  using Quad [[gnu::vector_size(16)]] = uint32_t;
+
+  SharedElements(Level level, uint32_t element_dwords, uint32_t bytes_apart, uint64_t exec)
+      : m(level), lanes(level.wave_size), dwords(element_dwords), apart(bytes_apart) {
+    m.set_exec(exec);
+    for (unsigned lane = 0; lane < lanes; ++lane) m.set_address(kAddress, lane, buffer.va + lane * apart);
+  }
+  // Does `ours` until it and `theirs` have been done often enough.
+  template <class Ours, class Theirs>
+  void race(Ours ours, Theirs theirs) {
     std::atomic<bool> stop = false;
-    std::atomic<uint64_t> rounds = 0;
-    std::thread writer([&] {
-      for (uint64_t value = 0; !stop; value = ~value, ++rounds) {
-        for (unsigned lane = 0; lane < 64; ++lane)
-          __atomic_store_n(reinterpret_cast<uint64_t*>(buffer.host + lane * apart), value, __ATOMIC_RELAXED);
+    std::atomic<uint32_t> rounds = 0;
+    std::thread other([&] {
+      for (; !stop; ++rounds) {
+        for (unsigned lane = 0; lane < lanes; ++lane) theirs(buffer.host + lane * apart, rounds);
       }
     });
-    unsigned torn = 0;
-    for (int time = 0; time < 2000 || rounds < 20000; ++time) {
-      ASSERT_EQ(m.run(global(Op::global_load_dwordx2)), Stop::kEnd);
-      for (unsigned lane = 0; lane < GetParam().wave_size; ++lane)
-        torn += m.vgpr(kResult)[lane] != m.vgpr(kResult + 1)[lane] ? 1 : 0;
-    }
+    for (uint32_t time = 0; time < 2000 || rounds < 5000; ++time) ours(time);
     stop = true;
-    writer.join();
-    EXPECT_EQ(torn, 0u) << apart << " bytes apart";
+    other.join();
   }
+  void store(std::byte* to, uint32_t value) const {
+    if (dwords == 2) {
+      *reinterpret_cast<volatile uint64_t*>(to) = value | uint64_t{value} << 32;
+    } else {
+      *reinterpret_cast<volatile Quad*>(to) = Quad{value, value, value, value};
+    }
+  }
+  bool is_torn(const std::byte* from) const {
+    uint32_t parts[4];
+    if (dwords == 2) {
+      const uint64_t pair = *reinterpret_cast<const volatile uint64_t*>(from);
+      std::memcpy(parts, &pair, sizeof pair);
+    } else {
+      const Quad quad = *reinterpret_cast<const volatile Quad*>(from);
+      std::memcpy(parts, &quad, sizeof quad);
+    }
+    return std::any_of(parts, parts + dwords, [&](uint32_t part) { return part != parts[0]; });
+  }
+
+  Machine m;
+  const unsigned lanes;
+  const uint32_t dwords, apart;
+  const Buffer buffer = m.bus.allocate(kPage);
+};
+
+template <class Check>
+void with_shared_elements(Level level, Check check) {
+  for (const uint32_t dwords : {2u, 4u}) {
+    for (const uint32_t apart : {0u, dwords * 4, dwords * 12}) {
+      for (const uint64_t exec : {~uint64_t{0}, uint64_t{0x5555'5555'aaaa'aaaa}}) {
+        SCOPED_TRACE(::testing::Message() << dwords << " dwords, " << apart << " bytes apart, " << exec);
+        SharedElements shared(level, dwords, apart, exec);
+        check(shared);
+      }
+    }
+  }
+}
+
+TEST_P(Flat, LoadsOfElementsAreInOnePiece) {
+  with_shared_elements(GetParam(), [](SharedElements& shared) {
+    Machine& m = shared.m;
+    const Instruction load = global(shared.dwords == 2 ? Op::global_load_dwordx2 : Op::global_load_dwordx4);
+    unsigned torn = 0;
+    shared.race(
+        [&](uint32_t) {
+          ASSERT_EQ(m.run(load), Stop::kEnd);
+          for (unsigned lane = 0; lane < shared.lanes; ++lane) {
+            for (unsigned d = 1; d < shared.dwords && m.active(lane); ++d)
+              torn += m.vgpr(kResult + d)[lane] != m.vgpr(kResult)[lane] ? 1 : 0;
+          }
+        },
+        [&](std::byte* element, uint32_t round) { shared.store(element, round); });
+    EXPECT_EQ(torn, 0u);
+  });
+}
+TEST_P(Flat, StoresOfElementsAreInOnePiece) {
+  with_shared_elements(GetParam(), [](SharedElements& shared) {
+    Machine& m = shared.m;
+    const Instruction store =
+        global(shared.dwords == 2 ? Op::global_store_dwordx2 : Op::global_store_dwordx4);
+    unsigned torn = 0;
+    shared.race(
+        [&](uint32_t time) {
+          for (unsigned d = 0; d < shared.dwords; ++d) std::fill_n(m.vgpr(kData + d), shared.lanes, time);
+          ASSERT_EQ(m.run(store), Stop::kEnd);
+        },
+        [&](const std::byte* element, uint32_t) { torn += shared.is_torn(element) ? 1 : 0; });
+    EXPECT_EQ(torn, 0u);
+  });
 }
 TEST_P(Flat, LoadsFromAScalarBase) {
   check_loads(GetParam(), Base::kScalar, 0, 0);

@@ -184,23 +184,20 @@ void find_offsets(const PlaneLayout& layout, bool tiled, unsigned count, const A
   }
 }
 
-// The texels of all lanes, a number of memory's components each.
+// The texels of all lanes, a number of memory's components each. A texel is loaded in one piece.
 template <unsigned W>
 struct Texels {
   alignas(64)
-      uint32_t words[4][4][W];  // by component and texel; bytes: all components of a texel are in the first
+      uint32_t words[4][4][W];  // by texel and component; bytes: all components of a texel are in the first
 
-  void load(Kind kind, unsigned bytes, unsigned count, const std::byte* host, const Offsets<W>& offsets) {
+  void load(unsigned bytes, unsigned count, const std::byte* host, const Offsets<W>& offsets) {
     for (unsigned n = 0; n < count; ++n) {
-      const uint32_t* const offset = offsets.of[n];
+      const auto place = [&](unsigned lane) { return host + offsets.of[n][lane]; };
       if (bytes == 1) {
-        for (unsigned lane = 0; lane < W; ++lane)
-          words[0][n][lane] = static_cast<uint32_t>(host[offset[lane]]);
-        continue;
-      }
-      for (unsigned c = 0; c < (kind == Kind::kBytes ? 1 : bytes / 4); ++c) {
-        for (unsigned lane = 0; lane < W; ++lane)
-          words[c][n][lane] = load_as<uint32_t>(host + offset[lane] + c * 4);
+        for (unsigned lane = 0; lane < W; ++lane) words[n][0][lane] = static_cast<uint32_t>(*place(lane));
+      } else {
+        with_dwords(bytes / 4,
+                    [&](auto dwords) { load_each<W, dwords.value>(words[n][0], kAllLanes<W>, place); });
       }
     }
   }
@@ -226,9 +223,9 @@ float unorm(uint32_t word, unsigned component) {
 template <unsigned W>
 void blend_bytes(const Texels<W>& texels, unsigned component, const Axis<W>& x, const Axis<W>& y,
                  uint32_t* result) {
-  const auto& words = texels.words[0];
+  const auto& words = texels.words;
   for (unsigned lane = 0; lane < W; ++lane) {
-    const auto number = [&](unsigned n) { return static_cast<double>(unorm(words[n][lane], component)); };
+    const auto number = [&](unsigned n) { return static_cast<double>(unorm(words[n][0][lane], component)); };
     const double right = x.fraction[lane] / 256.0, below = y.fraction[lane] / 256.0;
     const double first = number(0) + (number(1) - number(0)) * right;
     const double second = number(2) + (number(3) - number(2)) * right;
@@ -240,13 +237,13 @@ template <unsigned W>
 void blend_floats(const Texels<W>& texels, unsigned component, const Axis<W>& x, const Axis<W>& y,
                   uint32_t* result) {
   alignas(64) double sum[W] = {};
-  const auto& words = texels.words[component];
+  const auto& words = texels.words;
   for (unsigned n = 0; n < 4; ++n) {
     for (unsigned lane = 0; lane < W; ++lane) {
       const int32_t right = x.fraction[lane], below = y.fraction[lane];
       const double weight =
           ((n & 1) != 0 ? right : 256 - right) * ((n >> 1) != 0 ? below : 256 - below) / 65536.0;
-      const double part = weight * static_cast<double>(std::bit_cast<float>(words[n][lane]));
+      const double part = weight * static_cast<double>(std::bit_cast<float>(words[n][component][lane]));
       // What does not count is not looked at: it may be infinite.
       sum[lane] += weight == 0 ? 0 : part;
     }
@@ -254,7 +251,8 @@ void blend_floats(const Texels<W>& texels, unsigned component, const Axis<W>& x,
   for (unsigned lane = 0; lane < W; ++lane) {
     // A single texel is what it is.
     const bool single = (x.fraction[lane] | y.fraction[lane]) == 0;
-    result[lane] = single ? words[0][lane] : std::bit_cast<uint32_t>(static_cast<float>(sum[lane]));
+    result[lane] =
+        single ? words[0][component][lane] : std::bit_cast<uint32_t>(static_cast<float>(sum[lane]));
   }
 }
 
@@ -268,7 +266,7 @@ void find_component(Kind kind, bool linear, const Texels<W>& texels, unsigned co
     for (unsigned lane = 0; lane < W; ++lane)
       result[lane] = std::bit_cast<uint32_t>(unorm(texels.words[0][0][lane], component));
   } else {
-    std::copy_n(texels.words[component][0], W, result);
+    std::copy_n(texels.words[0][component], W, result);
   }
 }
 
@@ -292,7 +290,7 @@ bool sample(const void* site, Wave* wave, const PlaneSample& sample, uint64_t ex
   Offsets<W> offsets;
   find_offsets<W>(layout, resource.tiled.has_value(), count, x, y, offsets);
   Texels<W> texels;
-  texels.load(kind, resource.surface.element_bytes, count, host, offsets);
+  texels.load(resource.surface.element_bytes, count, host, offsets);
   alignas(64) uint32_t values[W];
   for (unsigned i = 0; i < 4; ++i) {
     uint32_t* const to = sample.results[i];

@@ -60,6 +60,40 @@ inline void store_as(std::byte* host, T value) {
   std::memcpy(host, &value, sizeof value);
 }
 
+/// Four dwords that go between registers and memory as one.
+using Quad [[gnu::vector_size(16)]] = uint32_t;
+
+/// The same by one instruction of the host: neither split nor done twice. So other threads see an aligned value whole.
+template <class T>
+[[gnu::always_inline]] inline T load_at_once(const std::byte* host) {
+  using Anywhere [[gnu::aligned(1), gnu::may_alias]] = T;
+  return *reinterpret_cast<const volatile Anywhere*>(host);
+}
+template <class T>
+[[gnu::always_inline]] inline void store_at_once(std::byte* host, T value) {
+  using Anywhere [[gnu::aligned(1), gnu::may_alias]] = T;
+  *reinterpret_cast<volatile Anywhere*>(host) = value;
+}
+
+/// An element of N dwords, as wave_memory.hpp promises it: in pieces of four or two dwords, and then one.
+template <unsigned N>
+[[gnu::always_inline]] inline void load_element(uint32_t* to, const std::byte* host) {
+  constexpr unsigned kPiece = N >= 4 ? 4 : N >= 2 ? 2 : 1;
+  using Piece = std::conditional_t<kPiece == 4, Quad, std::conditional_t<kPiece == 2, uint64_t, uint32_t>>;
+  const auto piece = load_at_once<Piece>(host);
+  std::memcpy(to, &piece, sizeof piece);
+  if constexpr (N > kPiece) load_element<N - kPiece>(to + kPiece, host + sizeof piece);
+}
+template <unsigned N>
+[[gnu::always_inline]] inline void store_element(std::byte* host, const uint32_t* from) {
+  constexpr unsigned kPiece = N >= 4 ? 4 : N >= 2 ? 2 : 1;
+  using Piece = std::conditional_t<kPiece == 4, Quad, std::conditional_t<kPiece == 2, uint64_t, uint32_t>>;
+  Piece piece;
+  std::memcpy(&piece, from, sizeof piece);
+  store_at_once(host, piece);
+  if constexpr (N > kPiece) store_element<N - kPiece>(host + sizeof piece, from + kPiece);
+}
+
 constexpr unsigned first_lane(uint64_t exec) {
   return static_cast<unsigned>(std::countr_zero(exec));
 }
@@ -180,31 +214,72 @@ template <unsigned W>
   return ne(wrong, U64{}) == 0;
 }
 
-/// Loads N dwords of each lane, by pairs that are not torn, from where `place(lane)` says. One lane after the
-/// other: on many processors that is faster than their gathers are.
+/// Four lanes' elements of four dwords, or four dwords of four lanes: each is made of the other.
+[[gnu::always_inline]] inline void transpose(Quad (&rows)[4]) {
+  const Quad low01 = __builtin_shufflevector(rows[0], rows[1], 0, 4, 1, 5);
+  const Quad low23 = __builtin_shufflevector(rows[2], rows[3], 0, 4, 1, 5);
+  const Quad high01 = __builtin_shufflevector(rows[0], rows[1], 2, 6, 3, 7);
+  const Quad high23 = __builtin_shufflevector(rows[2], rows[3], 2, 6, 3, 7);
+  rows[0] = __builtin_shufflevector(low01, low23, 0, 1, 4, 5);
+  rows[1] = __builtin_shufflevector(low01, low23, 2, 3, 6, 7);
+  rows[2] = __builtin_shufflevector(high01, high23, 0, 1, 4, 5);
+  rows[3] = __builtin_shufflevector(high01, high23, 2, 3, 6, 7);
+}
+
+/// Calls `four(lane)` for four neighbours that are all active, and `one(lane)` for other active lanes; lowest first.
+template <unsigned W, class Four, class One>
+[[gnu::always_inline]] inline void for_quads(uint64_t exec, Four four, One one) {
+  for (unsigned lane = 0; lane < W; lane += 4) {
+    const uint64_t active = exec >> lane & 15;
+    if (active == 15) [[likely]] {
+      four(lane);
+    } else {
+      for (const unsigned i : lanes_of(active)) one(lane + i);
+    }
+  }
+}
+
+/// Loads an element of N dwords of each lane from where `place(lane)` says. One lane after the other: on many
+/// processors that is faster than their gathers are.
 template <unsigned W, unsigned N, class Place>
 [[gnu::always_inline]] inline void load_each(uint32_t* to, uint64_t exec, Place place) {
-  for_lanes<W>(exec, [&](unsigned lane) {
-    const std::byte* const from = place(lane);
-    for (unsigned d = 0; d + 1 < N; d += 2) {
-      const auto both = load_as<uint64_t>(from + d * 4);
-      to[d * W + lane] = static_cast<uint32_t>(both);
-      to[(d + 1) * W + lane] = static_cast<uint32_t>(both >> 32);
-    }
-    if constexpr (N % 2 == 1) to[(N - 1) * W + lane] = load_as<uint32_t>(from + (N - 1) * 4);
-  });
+  const auto one = [&](unsigned lane) {
+    uint32_t element[N];
+    load_element<N>(element, place(lane));
+    for (unsigned d = 0; d < N; ++d) to[d * W + lane] = element[d];
+  };
+  if constexpr (N == 4) {
+    const auto four = [&](unsigned lane) {
+      Quad rows[4];
+      for (unsigned i = 0; i < 4; ++i) rows[i] = load_at_once<Quad>(place(lane + i));
+      transpose(rows);
+      for (unsigned d = 0; d < 4; ++d) std::memcpy(to + d * W + lane, &rows[d], sizeof rows[d]);
+    };
+    for_quads<W>(exec, four, one);
+  } else {
+    for_lanes<W>(exec, one);
+  }
 }
 
 /// Stores likewise; where lanes overlap, the highest wins.
 template <unsigned W, unsigned N, class Place>
 [[gnu::always_inline]] inline void store_each(const uint32_t* from, uint64_t exec, Place place) {
-  for_lanes<W>(exec, [&](unsigned lane) {
-    std::byte* const to = place(lane);
-    for (unsigned d = 0; d + 1 < N; d += 2) {
-      store_as<uint64_t>(to + d * 4, from[d * W + lane] | uint64_t{from[(d + 1) * W + lane]} << 32);
-    }
-    if constexpr (N % 2 == 1) store_as<uint32_t>(to + (N - 1) * 4, from[(N - 1) * W + lane]);
-  });
+  const auto one = [&](unsigned lane) {
+    uint32_t element[N];
+    for (unsigned d = 0; d < N; ++d) element[d] = from[d * W + lane];
+    store_element<N>(place(lane), element);
+  };
+  if constexpr (N == 4) {
+    const auto four = [&](unsigned lane) {
+      Quad rows[4];
+      for (unsigned d = 0; d < 4; ++d) std::memcpy(&rows[d], from + d * W + lane, sizeof rows[d]);
+      transpose(rows);
+      for (unsigned i = 0; i < 4; ++i) store_at_once(place(lane + i), rows[i]);
+    };
+    for_quads<W>(exec, four, one);
+  } else {
+    for_lanes<W>(exec, one);
+  }
 }
 
 /// Calls `with(std::integral_constant<unsigned, N>)` for 1 … 4.

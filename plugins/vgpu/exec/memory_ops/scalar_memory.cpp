@@ -60,7 +60,9 @@ void load(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
                 static_cast<uint64_t>(int64_t{static_cast<int32_t>(op->aux)});
   if constexpr (kRegisterOffset) va += scalar(registers, op->src[1].offset) & ~3u;
   if (const std::byte* host = wave->memory->find(op, va, N * 4, Access::kRead)) [[likely]] {
-    std::memcpy(registers + op->dst, host, N * 4);
+    uint32_t values[N];
+    load_element<N>(values, host);
+    std::memcpy(registers + op->dst, values, sizeof values);
   } else if (!load_general(op, wave)) {
     RIGEL_LEAVE(op, wave);
   }

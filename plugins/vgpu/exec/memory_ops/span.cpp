@@ -42,9 +42,9 @@ bool all_at_one_place(const Span& span) {
   return is_ramp<W>(span.va, span.active[0], span.va[first_lane(span.active[0])], 0);
 }
 
-// What a lane accesses is all in one piece, and so is every other's.
-bool all_the_same(const Span& span, unsigned dwords) {
-  return span.dword_stride == 4 && span.active[dwords - 1] == span.active[0];
+// The lanes that access an element of so many dwords in one piece.
+uint64_t lanes_with_elements(const Span& span, unsigned dwords) {
+  return dwords == 1 || span.dword_stride == 4 ? span.active[dwords - 1] : 0;
 }
 
 template <unsigned W>
@@ -59,19 +59,23 @@ void load_all(const Shape& shape, const Span& span, uint64_t distance, std::byte
       load_consecutive<W>(row(to, d * W * 4), place(first) - first * size_t{4} + d * span.dword_stride,
                           span.active[d]);
     }
-  } else if (all_the_same(span, dwords)) {
-    with_dwords(dwords, [&](auto count) {
-      if (!all_at_one_place<W>(span)) return load_each<W, count.value>(row(to, 0), span.active[0], place);
-      uint32_t values[count.value];
-      std::memcpy(values, place(first), sizeof values);  // pairs in one piece
-      for (unsigned d = 0; d < count.value; ++d) fill_row<W>(row(to, d * W * 4), values[d], span.active[0]);
-    });
-  } else {
-    for (unsigned d = 0; d < dwords; ++d) {
-      load_each<W, 1>(row(to, d * W * 4), span.active[d],
+    return;
+  }
+  with_dwords(dwords, [&](auto count) {
+    constexpr unsigned N = count.value;
+    const uint64_t whole = lanes_with_elements(span, N);
+    if (whole == span.active[0] && all_at_one_place<W>(span)) {
+      uint32_t element[N];
+      load_element<N>(element, place(first));
+      for (unsigned d = 0; d < N; ++d) fill_row<W>(row(to, d * W * 4), element[d], whole);
+      return;
+    }
+    load_each<W, N>(row(to, 0), whole, place);
+    for (unsigned d = 0; whole != span.active[0] && d < N; ++d) {
+      load_each<W, 1>(row(to, d * W * 4), span.active[d] & ~whole,
                       [&](unsigned lane) { return place(lane) + d * span.dword_stride; });
     }
-  }
+  });
 }
 
 template <unsigned W>
@@ -86,14 +90,17 @@ void store_all(const Shape& shape, const Span& span, uint64_t distance, std::byt
       store_consecutive<W>(row(from, d * W * 4), place(first) - first * size_t{4} + d * span.dword_stride,
                            span.active[d]);
     }
-  } else if (all_the_same(span, dwords)) {
-    with_dwords(dwords, [&](auto count) { store_each<W, count.value>(row(from, 0), span.active[0], place); });
-  } else {
-    for (unsigned d = 0; d < dwords; ++d) {
-      store_each<W, 1>(row(from, d * W * 4), span.active[d],
+    return;
+  }
+  with_dwords(dwords, [&](auto count) {
+    constexpr unsigned N = count.value;
+    const uint64_t whole = lanes_with_elements(span, N);
+    store_each<W, N>(row(from, 0), whole, place);
+    for (unsigned d = 0; whole != span.active[0] && d < N; ++d) {
+      store_each<W, 1>(row(from, d * W * 4), span.active[d] & ~whole,
                        [&](unsigned lane) { return place(lane) + d * span.dword_stride; });
     }
-  }
+  });
 }
 
 // Between memory and one lane's `data`: a piece that may cross pages.
@@ -104,8 +111,10 @@ bool move_piece(const void* site, Wave* wave, uint64_t va, void* data, uint64_t 
     auto* const own = static_cast<std::byte*>(data);
     std::byte* const to = kStores ? host : own;
     const std::byte* const from = kStores ? own : host;
-    bytes == 8   ? store_as(to, load_as<uint64_t>(from))
-    : bytes == 4 ? store_as(to, load_as<uint32_t>(from))
+    bytes == 16  ? store_at_once(to, load_at_once<Quad>(from))
+    : bytes == 8 ? store_at_once(to, load_at_once<uint64_t>(from))
+    : bytes == 4 ? store_at_once(to, load_at_once<uint32_t>(from))
+    : bytes == 2 ? store_at_once(to, load_at_once<uint16_t>(from))
                  : static_cast<void>(std::memcpy(to, from, bytes));
     return true;
   }
@@ -123,9 +132,11 @@ uint32_t from_register(const Shape& shape, uint32_t value) {
   return shape.bytes < 4 ? narrow_from_register(shape, value) : value;
 }
 
-// How many dwords from `d` on one lane moves at once: two where they are neighbours.
+// How many dwords from `d` on one lane moves at once: all that are active where they are neighbours.
 unsigned piece_dwords(const Shape& shape, const Span& span, unsigned d, unsigned lane) {
-  return d + 1 < shape.dwords() && span.dword_stride == 4 && (span.active[d + 1] >> lane & 1) != 0 ? 2 : 1;
+  unsigned end = d + 1;
+  while (span.dword_stride == 4 && end < shape.dwords() && (span.active[end] >> lane & 1) != 0) ++end;
+  return end - d;
 }
 
 // A lane could not do its access: which of them all cannot. False, as the access is.
@@ -160,7 +171,7 @@ bool move_scattered(const void* site, Wave* wave, const Shape& shape, const Span
       const unsigned count = piece_dwords(shape, span, d, lane);
       const uint64_t va = span.va[lane] + d * span.dword_stride;
       uint32_t* const own = rows + d * width + lane;
-      uint32_t values[2] = {};
+      uint32_t values[4] = {};
       if constexpr (kStores) {
         for (unsigned i = 0; i < count; ++i) values[i] = from_register(shape, own[i * width]);
       }
@@ -313,18 +324,26 @@ bool access_elements(const void* site, Wave* wave, const Shape& shape, const Swi
     const bool small = swizzled.element_bytes < 4;
     straddling = swizzled.active[0] & (small ? ~uint64_t{0} : ~lanes_up_to<W>(in_dword, 0, 4 - piece));
   }
+  alignas(64) uint64_t in_element[W];
+  for (unsigned lane = 0; lane < W; ++lane)
+    in_element[lane] = swizzled.offset[lane] & (swizzled.element_bytes - 1);
+  const bool in_one =
+      shape.bytes <= swizzled.element_bytes &&
+      (swizzled.active[0] & ~lanes_up_to<W>(in_element, 0, swizzled.element_bytes - shape.bytes)) == 0;
   // All dwords at once if they are equally far apart, else one after the other.
-  const bool even = shape.dwords() == 1 || swizzled.element_bytes == 4 || shape.verb == Verb::kAtomic;
+  const bool even =
+      in_one || shape.dwords() == 1 || swizzled.element_bytes == 4 || shape.verb == Verb::kAtomic;
   Shape part = shape;
   if (!even) part.bytes = 4;
   const uint64_t whole = shape.verb == Verb::kAtomic ? ~uint64_t{3} : ~uint64_t{0};
-  const uint64_t stride = swizzled.element_stride, in_element = swizzled.element_bytes - 1;
+  const uint64_t stride = swizzled.element_stride;
   const int element_bits = std::countr_zero(swizzled.element_bytes);
   for (unsigned d = 0; d < (even ? 1 : shape.dwords()); ++d) {
     Span span;
     for (unsigned lane = 0; lane < W; ++lane) {
       const uint64_t offset = (swizzled.offset[lane] + d * 4) & whole;
-      span.va[lane] = swizzled.base[lane] + (offset >> element_bits) * stride + (offset & in_element);
+      span.va[lane] =
+          swizzled.base[lane] + (offset >> element_bits) * stride + (offset & (swizzled.element_bytes - 1));
     }
     span.dword_stride = even && swizzled.element_bytes == 4 ? swizzled.element_stride : 4;
     for (unsigned i = 0; i < 4; ++i) {
