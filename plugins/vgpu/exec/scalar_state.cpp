@@ -297,6 +297,19 @@ void return_from_trap(const MicroOp* op, Wave* wave, std::byte* registers, uint6
   RIGEL_NEXT_BLOCK(next, wave, registers, exec);
 }
 
+// Whether the host needs an instruction to keep a wave's loads and stores in order. x86-64 needs none (wave_memory.hpp).
+#if defined(__x86_64__)
+constexpr bool kWaitsAreFences = false;
+#else
+constexpr bool kWaitsAreFences = true;
+#endif
+
+// Each access has happened by then in this thread's own order; now it has in every other thread's.
+void wait_for_accesses(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
+  __atomic_thread_fence(__ATOMIC_ACQ_REL);
+  RIGEL_NEXT(op + 1, wave, registers, exec);
+}
+
 }  // namespace
 
 Refusal lower_state(const isa::Instruction& instruction, LoweringContext& context, Emitter& out) {
@@ -315,14 +328,16 @@ Refusal lower_state(const isa::Instruction& instruction, LoweringContext& contex
       return {};
     }
 
-    // Memory operations have happened when the next instruction begins: there is nothing to wait for.
+    // Memory operations have happened when the next instruction begins. A wait orders them for other threads.
     case Op::s_waitcnt:
     case Op::s_waitcnt_vscnt:
     case Op::s_waitcnt_vmcnt:
-    case Op::s_waitcnt_expcnt:
     case Op::s_waitcnt_lgkmcnt:
-    case Op::s_waitcnt_depctr:
     case Op::s_wait_idle:
+      if constexpr (kWaitsAreFences) out.emit(wait_for_accesses);
+      return {};
+    case Op::s_waitcnt_expcnt:
+    case Op::s_waitcnt_depctr:
     case Op::s_nop:
     case Op::s_clause:
     case Op::s_inst_prefetch:
