@@ -9,6 +9,7 @@
 #include "api/support/undo.hpp"
 #include "plugins/vgpu/cp/host_fault.hpp"
 #include "plugins/vgpu/kfd/doorbell_watch.hpp"
+#include "plugins/vgpu/kfd/pages.hpp"
 #include "plugins/vgpu/kfd/process.hpp"
 
 namespace rigel::vgpu {
@@ -105,7 +106,6 @@ GpuApertures GpuContext::apertures() const {
 }
 
 bool GpuContext::can_map(uint64_t va, uint64_t bytes) const {
-  constexpr uint64_t kPage = PageTable::kPageBytes;
   const uint64_t limit = apertures().gpuvm_limit;
   return bytes != 0 && va % kPage == 0 && bytes % kPage == 0 && va >= kPage && va <= limit &&
          bytes - 1 <= limit - va;

@@ -27,6 +27,12 @@ struct IoctlCall {
   uint32_t program_bytes;
 };
 
+/// The arguments as the structure `T` of this call.
+template <class T>
+T& args(const IoctlCall& call) {
+  return *static_cast<T*>(call.arguments);
+}
+
 struct IoctlEntry {
   static constexpr uint8_t kIn = 1, kOut = 2;
   uint32_t number;

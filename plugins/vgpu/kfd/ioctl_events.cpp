@@ -10,11 +10,6 @@
 namespace rigel::vgpu {
 namespace {
 
-template <class T>
-T& args(const IoctlCall& call) {
-  return *static_cast<T*>(call.arguments);
-}
-
 constexpr uint32_t kMaxWaits = 1u << 16;  // about what kmalloc gives
 
 }  // namespace

@@ -5,24 +5,14 @@
 #include "api/support/mutex.hpp"
 #include "hsa_plugin/kfd_abi.h"
 #include "plugins/vgpu/kfd/ioctl.hpp"
+#include "plugins/vgpu/kfd/pages.hpp"
 #include "plugins/vgpu/kfd/user_copy.hpp"
 
 namespace rigel::vgpu {
 namespace {
 
-template <class T>
-T& args(const IoctlCall& call) {
-  return *static_cast<T*>(call.arguments);
-}
-
-constexpr uint64_t kPage = PageTable::kPageBytes;
-
 using Kind = MemoryObject::Kind;
 using ObjectOr = ErrnoOr<std::shared_ptr<MemoryObject>>;
-
-uint64_t pages_up(uint64_t bytes) {
-  return bytes / kPage * kPage + (bytes % kPage == 0 ? 0 : kPage);
-}
 
 // The memory behind a new buffer.
 ObjectOr make_object(Process& process, GpuContext& gpu, const kfd_alloc_memory& a, uint64_t bytes)

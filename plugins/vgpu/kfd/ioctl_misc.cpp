@@ -13,11 +13,6 @@
 namespace rigel::vgpu {
 namespace {
 
-template <class T>
-T& args(const IoctlCall& call) {
-  return *static_cast<T*>(call.arguments);
-}
-
 uint64_t nanoseconds(clockid_t clock) {
   timespec now{};
   clock_gettime(clock, &now);

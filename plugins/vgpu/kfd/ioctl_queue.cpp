@@ -10,17 +10,12 @@
 #include "hsa_plugin/kfd_abi.h"
 
 #include "plugins/vgpu/kfd/ioctl.hpp"
+#include "plugins/vgpu/kfd/pages.hpp"
 #include "plugins/vgpu/kfd/user_copy.hpp"
 
 namespace rigel::vgpu {
 namespace {
 
-template <class T>
-T& args(const IoctlCall& call) {
-  return *static_cast<T*>(call.arguments);
-}
-
-constexpr uint64_t kPage = PageTable::kPageBytes;
 constexpr uint32_t kMaxQueues = 1024;       // of one process
 constexpr ptrdiff_t kMaxQueuesOfGpu = 127;  // of one process: what the hardware's scheduler takes
 

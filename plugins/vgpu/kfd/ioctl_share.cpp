@@ -13,11 +13,6 @@
 namespace rigel::vgpu {
 namespace {
 
-template <class T>
-T& args(const IoctlCall& call) {
-  return *static_cast<T*>(call.arguments);
-}
-
 // What is in the four words of an IPC handle: where another process finds the file, how it knows the file, and what the
 // exporter says of it, which is handed to importers as it is: thunks of today put HsaMemFlags there, earlier ones KFD_MEM_.
 struct ShareHandle {

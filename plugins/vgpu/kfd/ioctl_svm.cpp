@@ -5,12 +5,11 @@
 
 #include "hsa_plugin/kfd_abi.h"
 #include "plugins/vgpu/kfd/ioctl.hpp"
+#include "plugins/vgpu/kfd/pages.hpp"
 #include "plugins/vgpu/kfd/user_copy.hpp"
 
 namespace rigel::vgpu {
 namespace {
-
-constexpr uint64_t kPage = PageTable::kPageBytes;
 
 bool has_svm(const GpuContext& gpu) {
   return (gpu.gpu().board.capability & KFD_CAP_SVM) != 0;

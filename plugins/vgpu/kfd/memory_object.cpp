@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "hsa_plugin/kfd_abi.h"
+#include "plugins/vgpu/kfd/pages.hpp"
 
 // System calls that the preload face hooks are made by number here: the device's files are none of its
 // business.
@@ -22,7 +23,6 @@
 namespace rigel::vgpu {
 namespace {
 
-constexpr uint64_t kPage = 4096;
 constexpr uint64_t kHugePage = uint64_t{2} << 20;
 
 uint64_t make_nonce() noexcept {

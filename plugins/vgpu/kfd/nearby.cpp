@@ -14,10 +14,11 @@
 
 #include "hsa/hsa_ext_amd.h"
 
+#include "plugins/vgpu/kfd/pages.hpp"
+
 namespace rigel::vgpu {
 namespace {
 
-constexpr uint64_t kPage = 4096;
 constexpr uint64_t kNear = uint64_t{64} << 30;
 constexpr int kMostQuestions = 4096;  // to the runtime
 
@@ -32,13 +33,13 @@ std::string count(uint64_t number) {
   return text;
 }
 
-std::string bytes_of(uint64_t number) {
+std::string size_text(uint64_t number) {
   return number == 1 ? "1 byte" : count(number) + " bytes";
 }
 
 // "4 bytes after ", or "right after "
 std::string distance(uint64_t number, std::string_view where) {
-  return number == 0 ? fmt::format("right {} ", where) : fmt::format("{} {} ", bytes_of(number), where);
+  return number == 0 ? fmt::format("right {} ", where) : fmt::format("{} {} ", size_text(number), where);
 }
 
 struct Allocation {
@@ -87,7 +88,7 @@ Allocation nearest_allocation(const NearbyBuffer& buffer, bool from_the_end) {
 }
 
 std::string text_of(const Allocation& allocation) {
-  return fmt::format("the {} at {:#x} {}", bytes_of(allocation.bytes), allocation.va, allocation.whose);
+  return fmt::format("the {} at {:#x} {}", size_text(allocation.bytes), allocation.va, allocation.whose);
 }
 
 // What the program has mapped there that can be read, as /proc/self/maps names it.
@@ -132,7 +133,7 @@ std::string describe_address(uint64_t va, const std::vector<NearbyBuffer>& buffe
     }
     if (inside) {
       const Allocation found = ask_runtime(va).value_or(nearest_allocation(buffer, false));
-      return fmt::format("{:#x} is {} into {}{}", va, bytes_of(va - found.va), text_of(found),
+      return fmt::format("{:#x} is {} into {}{}", va, size_text(va - found.va), text_of(found),
                          buffer.mapped ? "" : ", to which this GPU has no access");
     }
     if (buffer.va <= va && (below == nullptr || buffer.va + buffer.bytes > below->va + below->bytes)) {
@@ -142,7 +143,7 @@ std::string describe_address(uint64_t va, const std::vector<NearbyBuffer>& buffe
   }
   if (freed != nullptr) {
     return fmt::format("{:#x} is {} into the {} at {:#x}, which have been freed", va,
-                       bytes_of(va - freed->va), bytes_of(freed->bytes), freed->va);
+                       size_text(va - freed->va), size_text(freed->bytes), freed->va);
   }
   if (const auto mapping = mapping_at(va); mapping && !mapping->starts_with("/memfd:")) {
     return fmt::format(

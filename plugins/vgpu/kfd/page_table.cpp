@@ -11,7 +11,7 @@ namespace {
 constexpr uint64_t kPresent = 1;  // a leaf
 constexpr uint64_t kWrite = 2;
 constexpr uint64_t kExecute = 4;
-constexpr uint64_t kTable = 8;  // the address is that of the next table
+constexpr uint64_t kIsTable = 8;  // the address is that of the next table
 constexpr uint64_t kFlags = 0xfff;
 
 constexpr uint64_t kLimit = uint64_t{1} << PageTable::kAddressBits;
@@ -49,7 +49,7 @@ void PageTable::free(Table* table, unsigned level) {
   if (level > 0) {
     for (auto& entry : table->entries) {
       const uint64_t e = entry.load(std::memory_order_relaxed);
-      if ((e & kTable) != 0) free(reinterpret_cast<Table*>(e & ~kFlags), level - 1);
+      if ((e & kIsTable) != 0) free(reinterpret_cast<Table*>(e & ~kFlags), level - 1);
     }
   }
   delete table;
@@ -59,7 +59,7 @@ void PageTable::free(Table* table, unsigned level) {
 PageTable::Table* PageTable::child(Table& table, unsigned level, uint64_t va) {
   auto& slot = table.at(va, level);
   const uint64_t entry = slot.load(std::memory_order_relaxed);
-  if ((entry & kTable) != 0) return reinterpret_cast<Table*>(entry & ~kFlags);
+  if ((entry & kIsTable) != 0) return reinterpret_cast<Table*>(entry & ~kFlags);
   auto made = std::make_unique<Table>();
   if ((entry & kPresent) != 0) {
     const uint64_t step = uint64_t{1} << shift_of(level - 1);
@@ -68,7 +68,7 @@ PageTable::Table* PageTable::child(Table& table, unsigned level, uint64_t va) {
     }
   }
   Table* const raw = made.release();
-  slot.store(reinterpret_cast<uint64_t>(raw) | kTable, std::memory_order_release);
+  slot.store(reinterpret_cast<uint64_t>(raw) | kIsTable, std::memory_order_release);
   return raw;
 }
 
@@ -86,7 +86,7 @@ PageTable::Kept PageTable::set(Table& table, unsigned level, uint64_t va, uint64
     if (before != entry) {
       const bool whole = next - va == span;
       // A table that is there is kept and filled: a reader may be in it.
-      if (level == 0 || (level < kLevels - 1 && whole && (old & kTable) == 0)) {
+      if (level == 0 || (level < kLevels - 1 && whole && (old & kIsTable) == 0)) {
         slot.store(entry, std::memory_order_release);
         if (takes_away(before, entry)) kept = Kept::kStale;
       } else if (set(*child(table, level, va), level - 1, va, next, entry) == Kept::kStale) {
@@ -131,7 +131,7 @@ PageTable::Found PageTable::find(uint64_t va) const noexcept {
   if (table == nullptr) return {0, uint64_t{1} << shift_of(kLevels - 1)};
   for (unsigned level = kLevels - 1;; --level) {
     const uint64_t entry = table->at(va, level).load(std::memory_order_acquire);
-    if ((entry & kTable) == 0) return {entry, uint64_t{1} << shift_of(level)};
+    if ((entry & kIsTable) == 0) return {entry, uint64_t{1} << shift_of(level)};
     table = reinterpret_cast<Table*>(entry & ~kFlags);
   }
 }

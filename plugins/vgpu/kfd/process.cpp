@@ -8,18 +8,10 @@
 #include "hsa_plugin/kfd_abi.h"
 #include "plugins/vgpu/cp/host_fault.hpp"
 #include "plugins/vgpu/exec/shader_cores.hpp"
+#include "plugins/vgpu/kfd/pages.hpp"
 #include "plugins/vgpu/kfd/user_copy.hpp"
 
 namespace rigel::vgpu {
-namespace {
-
-constexpr uint64_t kPage = PageTable::kPageBytes;
-
-uint64_t pages_up(uint64_t bytes) {
-  return (bytes + kPage - 1) & ~(kPage - 1);
-}
-
-}  // namespace
 
 bool Buffer::double_mapped() const {
   return (flags & KFD_MEM_AQL_QUEUE) != 0;

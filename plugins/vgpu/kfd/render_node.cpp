@@ -18,20 +18,16 @@
 #include "hsa_plugin/kfd_abi.h"
 #include "plugins/vgpu/kfd/driver_files.hpp"
 #include "plugins/vgpu/kfd/ioctl.hpp"
+#include "plugins/vgpu/kfd/pages.hpp"
 #include "plugins/vgpu/kfd/user_copy.hpp"
 
 namespace rigel::vgpu {
 namespace {
 
-constexpr uint64_t kPage = PageTable::kPageBytes;
 constexpr uint32_t kDriverBase = 0x40;  // amdgpu's own requests begin here
 constexpr int kDriverMajor = 3, kDriverMinor = 57;
 constexpr uint32_t kMaxBytes = 512;
 constexpr uint32_t kVmPageNoAlloc = 1u << 9;  // newer than some distributions' header
-
-uint64_t pages_up(uint64_t bytes) {
-  return (bytes + kPage - 1) & ~(kPage - 1);
-}
 
 // Copies as much of a result as the program has room for, as AMDGPU_INFO does.
 Errno give(const drm_amdgpu_info& a, const void* result, size_t bytes) {

@@ -26,6 +26,7 @@
 #include "api/support/undo.hpp"
 #include "hsa_plugin/kfd_abi.h"
 #include "plugins/vgpu/kfd/driver_files.hpp"
+#include "plugins/vgpu/kfd/pages.hpp"
 #include "plugins/vgpu/kfd/variables.hpp"
 
 // System calls are made by number where the preload face hooks the function.
@@ -34,7 +35,6 @@ namespace rigel::vgpu {
 namespace {
 
 constexpr uint32_t kKfdMajor = 240;
-constexpr uint64_t kPage = PageTable::kPageBytes;
 constexpr uint64_t kProgramEnd = (uint64_t{1} << 47) - kPage;  // TASK_SIZE of x86-64
 
 int errno_or(long result) {
@@ -67,10 +67,6 @@ std::string_view memfd_name(int fd, std::span<char> name) {
   path.remove_prefix(kPrefix.size());
   path.remove_suffix(kSuffix.size());
   return path;
-}
-
-uint64_t pages_up(uint64_t bytes) {
-  return (bytes + kPage - 1) & ~(kPage - 1);
 }
 
 // Whether that can be pages of the program.
