@@ -9,8 +9,12 @@
 
 #include "api/entry/parameter_text.hpp"
 
-// What tools have made of the arguments goes by the same names, in an inner scope.
+// The arguments as tools changed them have the same names, in an inner scope.
 #pragma GCC diagnostic ignored "-Wshadow"
+#ifndef __clang__
+#pragma GCC diagnostic ignored "-Wshadow=local"
+#pragma GCC diagnostic ignored "-Wshadow=compatible-local"
+#endif
 
 namespace rigel::api {
 namespace {
@@ -86,24 +90,28 @@ struct Wrappers {
 #include "api/entry/functions.inc"
 };
 
+// Notes which tools want the function. `slot` is what a wrapper is put in front of. True: a wrapper is wanted. Not inline:
+// it is called for each function of each layer.
+[[gnu::noinline]] bool prepare(uint32_t layer, FunctionIndex index, void (*slot)(),
+                               std::span<Tool* const> tools) {
+  CallChain& chain = chains[layer][index];
+  uint32_t count = 0;
+  for (Tool* const tool : tools) {
+    if (tool->wants(descriptions[index])) chain.tools[count++].store(tool, std::memory_order_relaxed);
+  }
+  chain.next.store(slot, std::memory_order_relaxed);
+  chain.count.store(count, std::memory_order_relaxed);
+  return count != 0;
+}
+
 template <uint32_t kLayer>
 uint32_t put(ApiTables& tables, std::span<Tool* const> tools) {
   uint32_t wrapped = 0;
-  // Whether a wrapper is wanted, and by whom; `slot` is what it is put in front of.
-  const auto prepare = [&](FunctionIndex index, void (*slot)()) {
-    CallChain& chain = chains[kLayer][index];
-    uint32_t count = 0;
-    for (Tool* const tool : tools) {
-      if (tool->wants(descriptions[index])) chain.tools[count++].store(tool, std::memory_order_relaxed);
-    }
-    chain.next.store(slot, std::memory_order_relaxed);
-    chain.count.store(count, std::memory_order_relaxed);
-    wrapped += count != 0;
-    return count != 0;
-  };
-#define RIGEL_API(table, result, name, parameters, arguments)                             \
-  if (prepare(k_##name, reinterpret_cast<void (*)()>(load_slot(tables.table.name##_fn)))) \
-    std::atomic_ref(tables.table.name##_fn).store(&Wrappers<kLayer>::name, std::memory_order_release);
+#define RIGEL_API(table, result, name, parameters, arguments)                                              \
+  if (prepare(kLayer, k_##name, reinterpret_cast<void (*)()>(load_slot(tables.table.name##_fn)), tools)) { \
+    std::atomic_ref(tables.table.name##_fn).store(&Wrappers<kLayer>::name, std::memory_order_release);     \
+    ++wrapped;                                                                                             \
+  }
 #define RIGEL_API_TABLE_ONLY RIGEL_API
 #define RIGEL_API_EXPORT_ONLY(group, result, name, parameters, arguments) \
   RIGEL_API(unlisted, result, name, parameters, arguments)
@@ -174,9 +182,17 @@ hsatool_str_t str(std::string_view text) {
   return {text.data(), text.size()};
 }
 
+struct SignatureFacts {
+  void (*describe)(hsatool_value_t* values);
+  uint32_t result_kind, result_size;
+};
+
 template <class Function>
-void describe(FunctionIndex index, uint32_t id, const char* name, const char* result,
-              const char* parameters) {
+constexpr SignatureFacts kFacts{Signature<Function>::describe, Signature<Function>::kResultKind,
+                                Signature<Function>::kResultSize};
+
+void describe(const SignatureFacts& signature, FunctionIndex index, uint32_t id, const char* name,
+              const char* result, const char* parameters) {
   // For the life of the process, like the descriptions that point to them.
   static auto* const texts = new std::deque<ParameterText>;
   static auto* const values = new std::deque<std::vector<hsatool_value_t>>;
@@ -187,15 +203,14 @@ void describe(FunctionIndex index, uint32_t id, const char* name, const char* re
     const auto& kept = texts->emplace_back(std::move(text));
     own.push_back({str(kept.name), str(kept.type), 0, 0, 0, 0});
   }
-  Signature<Function>::describe(own.data());
-  description = {
-      sizeof description,
-      id,
-      index,
-      str(name),
-      {str(""), str(result), Signature<Function>::kResultKind, 0, Signature<Function>::kResultSize, 0},
-      own.data(),
-      own.size()};
+  signature.describe(own.data());
+  description = {sizeof description,
+                 id,
+                 index,
+                 str(name),
+                 {str(""), str(result), signature.result_kind, 0, signature.result_size, 0},
+                 own.data(),
+                 own.size()};
   all_functions[index] = &description;
 }
 
@@ -204,9 +219,9 @@ void describe(FunctionIndex index, uint32_t id, const char* name, const char* re
 std::span<const hsatool_function_t* const> tool_functions() {
   static constinit bool complete = false;
   if (!complete) {
-#define RIGEL_API(table, result, name, parameters, arguments)                                             \
-  describe<result(*) parameters>(k_##name, tool_function_id(offsetof(ApiTables, table.name##_fn)), #name, \
-                                 #result, #parameters);
+#define RIGEL_API(table, result, name, parameters, arguments)                                              \
+  describe(kFacts<result(*) parameters>, k_##name, tool_function_id(offsetof(ApiTables, table.name##_fn)), \
+           #name, #result, #parameters);
 #define RIGEL_API_TABLE_ONLY RIGEL_API
 #define RIGEL_API_EXPORT_ONLY(group, result, name, parameters, arguments) \
   RIGEL_API(unlisted, result, name, parameters, arguments)
