@@ -57,7 +57,7 @@ std::unique_ptr<Transport> start(OneDoorbell& driver, uint32_t abi_minor, bool w
   to_open = &driver;
   std::vector<std::string> why;
   auto transport = Transport::start(*loaded, "", why);
-  EXPECT_TRUE(transport) << testing::PrintToString(why);
+  EXPECT_TRUE(transport) << ::testing::PrintToString(why);
   return transport ? std::move(*transport) : nullptr;
 }
 

@@ -9,7 +9,7 @@
 namespace rigel {
 namespace {
 
-class SignalGroupTest : public testing::Test {
+class SignalGroupTest : public ::testing::Test {
  protected:
   SignalGroupTest() {
     for (auto& signal : signals_) signal = signal_pool::create(1)->handle();

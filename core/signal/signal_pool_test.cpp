@@ -91,12 +91,12 @@ TEST(SignalPool, GivesAUsedSignalBackAsNew) {
 TEST(SignalPool, LeavesADeadSignalAlone) {
   Signal* signal = signal_pool::create(3);
   signal_pool::destroy(*signal);
-  testing::internal::CaptureStderr();
+  ::testing::internal::CaptureStderr();
   signal->store(4);
   signal->add(1);
   EXPECT_EQ(signal->exchange(5), 0);
   signal->notify();
-  EXPECT_NE(testing::internal::GetCapturedStderr().find("destroyed"), std::string::npos);
+  EXPECT_NE(::testing::internal::GetCapturedStderr().find("destroyed"), std::string::npos);
   EXPECT_EQ(signal->load(), 3);
 }
 
@@ -262,9 +262,9 @@ TEST(SignalPool, SaysWhenThereIsNoMemory) {
   slabs.empty = true;
   const signal_pool::SlabAllocator allocator{TestSlabs::allocate, nullptr, &slabs, false};
   signal_pool::install_allocator(&allocator);
-  testing::internal::CaptureStderr();
+  ::testing::internal::CaptureStderr();
   EXPECT_EQ(signal_pool::create(1), nullptr);
-  EXPECT_NE(testing::internal::GetCapturedStderr().find("no memory for signals"), std::string::npos);
+  EXPECT_NE(::testing::internal::GetCapturedStderr().find("no memory for signals"), std::string::npos);
   slabs.empty = false;
   Signal* signal = signal_pool::create(1);
   EXPECT_NE(signal, nullptr) << "a failure is not for ever";

@@ -10,7 +10,7 @@
 namespace rigel {
 namespace {
 
-class SignalTest : public testing::Test {
+class SignalTest : public ::testing::Test {
  protected:
   ~SignalTest() override { signal_pool::destroy(*signal_); }
   Signal* const signal_ = signal_pool::create(5);
@@ -110,7 +110,7 @@ TEST(Doorbell, KeepsItsRegisterWhenOperatedOnLikeAValue) {
   volatile uint64_t bell = 7;
   Signal* signal = signal_pool::create(-1, 0, AMD_SIGNAL_KIND_DOORBELL);
   signal->abi.hardware_doorbell_ptr = &bell;
-  testing::internal::CaptureStderr();
+  ::testing::internal::CaptureStderr();
   signal->add(1);
   signal->subtract(1);
   signal->bit_and(0);
@@ -118,13 +118,13 @@ TEST(Doorbell, KeepsItsRegisterWhenOperatedOnLikeAValue) {
   signal->bit_xor(1);
   EXPECT_EQ(signal->exchange(1), 0);
   EXPECT_EQ(signal->compare_exchange(0, 1), 0);
-  EXPECT_NE(testing::internal::GetCapturedStderr().find("on a doorbell"), std::string::npos);
+  EXPECT_NE(::testing::internal::GetCapturedStderr().find("on a doorbell"), std::string::npos);
   EXPECT_EQ(signal->abi.hardware_doorbell_ptr, &bell);
   EXPECT_EQ(bell, 7u);
   signal_pool::destroy(*signal);
 }
 
-class LegacyDoorbell : public testing::Test {
+class LegacyDoorbell : public ::testing::Test {
  protected:
   explicit LegacyDoorbell(uint32_t attributes = 0)
       : signal_(signal_pool::create(-1, attributes, AMD_SIGNAL_KIND_LEGACY_DOORBELL)) {
