@@ -7,6 +7,8 @@ unset VGPU_RUNTIME VGPU_GPUS VGPU_LINK VGPU_BOARD_PATH LD_PRELOAD LD_LIBRARY_PAT
 libdir=$(cd "$(dirname "$(ldd "$info" | sed -n 's/.*libhsa-runtime64\.so\.1 => \([^ ]*\).*/\1/p')")" && pwd -P)
 
 expect "$("$run" --version)" '^vgpu-run [0-9]+\.[0-9]+\.[0-9]+$' "the version"
+expect "$("$run" --version)" '^(kernel compiler: LLVM [0-9.]+|kernels are interpreted: .*install rigel-vgpu-compiler, or clang-19.*)$' "the kernel compiler"
+expect "$(VGPU_COMPILER=off "$run" --version)" '^kernels are interpreted: VGPU_COMPILER=off$' "no kernel compiler"
 expect "$("$run" --list)" '^vega20 +gfx906 ' "the boards"
 for option in --gpu --link --log --log-file --runtime --watchdog --list --env --help --version --fidelity; do
   expect "$("$run" --help)" "^  $option " "the help"

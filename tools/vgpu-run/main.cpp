@@ -5,6 +5,9 @@
 // It checks what was asked for, so that a mistake is a message and not a program without GPUs, then sets the
 // environment of the preload library and of the dynamic linker, which finds the runtime, and becomes the
 // program.
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -17,6 +20,7 @@
 #include <vector>
 
 #include "loader/text/words.hpp"
+#include "plugins/vgpu/compiler/compiler_process.hpp"
 #include "plugins/vgpu/cp/packet_fidelity.hpp"
 #include "plugins/vgpu/devices/machine.hpp"
 #include "plugins/vgpu/exec/operation_fidelity.hpp"
@@ -59,7 +63,7 @@ constexpr const char* kHelp =
     "  --env           instead of running a program, print the variables that make any program run like "
     "this\n"
     "  --help          print this text (-h does, too)\n"
-    "  --version       print the version\n"
+    "  --version       print the version, and that of the kernel compiler\n"
     "  --fidelity      print what of the hardware's and driver's interfaces is exact, approximate and "
     "absent\n";
 
@@ -129,6 +133,44 @@ rigel::Explained<std::string> find_libraries() {
       std::string("libvgpu_preload.so is not where it belongs, in ../" VGPU_LIBDIR " of this program"));
 }
 
+// What `program --version` prints, without the end of the line; empty: it does not run.
+std::string version_of(const std::string& program) {
+  std::string said;
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) return said;
+  posix_spawn_file_actions_t files;
+  posix_spawn_file_actions_init(&files);
+  posix_spawn_file_actions_adddup2(&files, ends[1], STDOUT_FILENO);
+  std::string name = program, option = "--version";
+  char* const arguments[] = {name.data(), option.data(), nullptr};
+  pid_t child = -1;
+  const int failed = posix_spawn(&child, program.c_str(), &files, nullptr, arguments, environ);
+  posix_spawn_file_actions_destroy(&files);
+  close(ends[1]);
+  char text[256];
+  for (ssize_t count; (count = read(ends[0], text, sizeof text)) > 0;)
+    said.append(text, static_cast<size_t>(count));
+  close(ends[0]);
+  int status = 0;
+  if (failed != 0 || waitpid(child, &status, 0) != child || status != 0) return {};
+  return said.substr(0, said.find('\n'));
+}
+
+// The version, and that of the kernel compiler's LLVM, or why there is no such compiler.
+int print_version() {
+  std::string text = "vgpu-run " VGPU_VERSION "\n";
+  if (const auto libraries = find_libraries()) {
+    namespace compiler = exec::compiler;
+    auto found = compiler::find_compiler((*libraries + "/libvgpu_preload.so").c_str());
+    const std::string version = found.why_none.empty() ? version_of(found.path) : std::string();
+    if (found.why_none.empty() && version.empty()) found.why_none = found.path + " does not run";
+    text +=
+        version.empty() ? compiler::kernels_are_interpreted(found.why_none) : "kernel compiler: " + version;
+    text += "\n";
+  }
+  return print(text.c_str());
+}
+
 // For children that have another working directory. Without one here, what is relative stays so.
 std::string absolute(std::string_view path) {
   std::error_code error;
@@ -184,7 +226,7 @@ int main(int argc, char** argv) {
       break;
     }
     if (option == "--help" || option == "-h") return print(kHelp);
-    if (option == "--version") return print("vgpu-run " VGPU_VERSION "\n");
+    if (option == "--version") return print_version();
     if (option == "--list" || option == "--boards") return list_boards();
     if (option == "--env") {
       environment = true;

@@ -40,39 +40,6 @@ std::string wish() {
   return value == nullptr ? std::string() : value;
 }
 
-struct Found {
-  std::string path;
-  std::string why;
-};
-
-// It lies beside the program that this is part of, or in the folder of programs beside the library's, or above.
-Found find() {
-  if (getauxval(AT_SECURE) != 0) return {{}, "an elevated process starts no compiler"};
-  if (wish() == "off") return {{}, "VGPU_COMPILER=off"};
-  Dl_info self{};
-  if (dladdr(reinterpret_cast<const void*>(&compile), &self) == 0 || self.dli_fname == nullptr) {
-    return {{}, "it is not known where this library lies"};
-  }
-  std::string folder = self.dli_fname;
-  folder.resize(folder.rfind('/') == std::string::npos ? 0 : folder.rfind('/') + 1);
-  struct stat library {};
-  if (stat(self.dli_fname, &library) != 0) return {{}, std::string("nothing is known of ") + self.dli_fname};
-  // Folders above may be anybody's: it is to belong to whom the library does, or to root.
-  const auto is_there = [&](const std::string& path) {
-    struct stat found {};
-    return access(path.c_str(), X_OK) == 0 && stat(path.c_str(), &found) == 0 && S_ISREG(found.st_mode) &&
-           (found.st_uid == library.st_uid || found.st_uid == 0);
-  };
-  if (is_there(folder + kProgram)) return {folder + kProgram, {}};
-  constexpr int kDeepest = 4;  // lib/x86_64-linux-gnu/hsa/drivers
-  std::string above = folder;
-  for (int i = 0; i < kDeepest; ++i) {
-    above += "../";
-    if (is_there(above + "bin/" + kProgram)) return {above + "bin/" + kProgram, {}};
-  }
-  return {{}, std::string("there is no ") + kProgram + " beside " + self.dli_fname};
-}
-
 struct Start {
   const char* path;
   int socket;
@@ -204,10 +171,18 @@ std::shared_ptr<std::byte> executable(const std::vector<std::byte>& code) {
   return {static_cast<std::byte*>(memory), [size](std::byte* at) { munmap(at, size); }};
 }
 
+// The compiler of the library that this is part of.
+CompilerProgram own_compiler() {
+  Dl_info self{};
+  const bool known = dladdr(reinterpret_cast<const void*>(&compile), &self) != 0 && self.dli_fname != nullptr;
+  return known ? find_compiler(self.dli_fname)
+               : CompilerProgram{{}, "the folder of this library is not known"};
+}
+
 // For threads that outlive static objects.
 struct State {
-  const Found found = find();
-  const CodeCache cache{found.why.empty() ? code_cache_folder() : std::string()};
+  const CompilerProgram found = own_compiler();
+  const CodeCache cache{found.why_none.empty() ? code_cache_folder() : std::string()};
   const pid_t owner = getpid();
   Mutex mutex;
   std::unique_ptr<Process> process RIGEL_GUARDED_BY(mutex);
@@ -271,7 +246,7 @@ Compiled compile(const Plan& plan, const Request& request, std::span<const Image
   Compiled made = find_cached(plan, request, images);
   if (made.run != nullptr) return made;
   State& to = state();
-  made.error = to.found.why;
+  made.error = to.found.why_none;
   if (!made.error.empty()) return made;
   const std::optional<Answer> answer = ask(to, to_message(request, images), made.error);
   if (!answer) return made;
@@ -308,8 +283,39 @@ Compilation asked_for() {
 }
 
 std::string why_no_compiler() {
-  if (best_simd_level() == SimdLevel::kBaseline) return std::string(why_absent(SimdLevel::kAvx2));
-  return state().found.why;
+  return state().found.why_none;
+}
+
+CompilerProgram find_compiler(const char* library_path) {
+  if (getauxval(AT_SECURE) != 0) return {{}, "an elevated process starts no compiler"};
+  if (wish() == "off") return {{}, "VGPU_COMPILER=off"};
+  if (best_simd_level() == SimdLevel::kBaseline) return {{}, std::string(why_absent(SimdLevel::kAvx2))};
+  std::string folder = library_path;
+  folder.resize(folder.rfind('/') == std::string::npos ? 0 : folder.rfind('/') + 1);
+  struct stat library {};
+  if (stat(library_path, &library) != 0) return {{}, std::string(library_path) + ": " + std::strerror(errno)};
+  // A folder above may belong to anybody: the program must belong to the library's owner, or to root.
+  const auto is_there = [&](const std::string& path) {
+    struct stat found {};
+    return access(path.c_str(), X_OK) == 0 && stat(path.c_str(), &found) == 0 && S_ISREG(found.st_mode) &&
+           (found.st_uid == library.st_uid || found.st_uid == 0);
+  };
+  if (is_there(folder + kProgram)) return {folder + kProgram, {}};
+  constexpr int kDeepest = 4;  // lib/x86_64-linux-gnu/hsa/drivers
+  std::string above = folder;
+  for (int i = 0; i < kDeepest; ++i) {
+    above += "../";
+    if (is_there(above + "bin/" + kProgram)) return {above + "bin/" + kProgram, {}};
+  }
+  return {{}, std::string("there is no ") + kProgram + " beside " + library_path};
+}
+
+std::string kernels_are_interpreted(std::string_view why) {
+  std::string text = "kernels are interpreted: ";
+  text += why;
+  if (why.find(kProgram) != why.npos)
+    text += "; install rigel-vgpu-compiler, or clang-19, llvm-19 and llvm-19-dev and build again";
+  return text;
 }
 
 }  // namespace rigel::vgpu::exec::compiler

@@ -6,6 +6,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "plugins/vgpu/compiler/messages.hpp"
 #include "plugins/vgpu/compiler/plan.hpp"
@@ -35,5 +36,16 @@ Compilation asked_for();
 
 /// Why there is no compiler; empty if there is one, as far as is known before the first kernel.
 std::string why_no_compiler();
+
+/// The program that compiles kernels.
+struct CompilerProgram {
+  std::string path;
+  std::string why_none;  ///< Not empty: there is no such program, and `path` is empty.
+};
+/// The program for the virtual GPU whose library is the file `library`: it is in the same folder, or in a folder `bin` above.
+CompilerProgram find_compiler(const char* library);
+
+/// The message for a user whose kernels are interpreted for the reason `why`, with the packages that are missing.
+std::string kernels_are_interpreted(std::string_view why);
 
 }  // namespace rigel::vgpu::exec::compiler

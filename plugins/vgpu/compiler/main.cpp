@@ -1,5 +1,5 @@
 // vgpu-compiler: compiles kernels for the virtual GPU of the process that has started it (compiler_process.hpp), which it talks
-// to on its standard input, a socket. Not for use by hand.
+// to on its standard input, a socket. Not for use by hand, except for `vgpu-compiler --version`, which prints LLVM's version.
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -10,9 +10,12 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
+
+#include <llvm/Config/llvm-config.h>
 
 #include "plugins/vgpu/compiler/llvm_compiler.hpp"
 #include "plugins/vgpu/compiler/messages.hpp"
@@ -99,7 +102,11 @@ void give_up_rights() {
 
 }  // namespace
 
-int main() {
+int main(int count, char** arguments) {
+  if (count == 2 && std::string_view(arguments[1]) == "--version") {
+    std::puts("LLVM " LLVM_VERSION_STRING);
+    return std::fflush(stdout) == 0 ? 0 : 1;
+  }
   give_up_rights();
   signal(SIGPIPE, SIG_IGN);
   if (isatty(STDIN_FILENO) != 0) {

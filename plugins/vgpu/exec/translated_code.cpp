@@ -411,6 +411,10 @@ bool TranslatedCode::is_to_be_compiled() {
 }
 
 void TranslatedCode::compile_aside(const std::shared_ptr<TranslatedCode>& code, uint32_t variant) {
+  if (const std::string why = compiler::why_no_compiler(); !why.empty()) {
+    static std::atomic<bool> is_told{false};
+    if (!is_told.exchange(true)) code->bus_.warn(compiler::kernels_are_interpreted(why));
+  }
   std::vector<std::shared_ptr<Compiled>> all;
   {
     const MutexLock lock(code->mutex_);
