@@ -18,6 +18,14 @@ want_at_most() { [ "$2" -le "$1" ] || wrong_word "more words than it takes"; }  
 want_number() { case $2 in '' | 0* | *[!0-9]*) wrong_word "'$2' is no number of $1" ;; esac; }  # <unit> <word>
 case "${1-}" in -h | --help) usage; exit ;; esac
 
+# --no-install, anywhere among the words: missing packages are named and not installed.
+no_install= words=()
+for word in "$@"; do
+  if [ "$word" = --no-install ]; then no_install=yes; else words+=("$word"); fi
+done
+set -- ${words[@]+"${words[@]}"}
+unset words word
+
 as_root() {
   if [ "$(id -u)" = 0 ]; then "$@"
   elif command -v sudo >/dev/null; then sudo "$@"
@@ -38,28 +46,36 @@ first() {
   return 1
 }
 
-# need <purpose>...: installs the packages that tools/dependencies lists for these purposes and that are missing.
+# need <purpose>...: installs the packages that tools/dependencies lists for these purposes and that are missing. The
+# command that does so is printed before it runs.
 need() {
-  local purposes=" $* " purpose package why missing=()
-  local all=()
+  local purposes=" $* " purpose package why missing=() all=() command
   while read -r purpose package why; do
     case "$purposes" in *" $purpose "*) all+=("$package") ;; esac
   done < <(grep -v '^#' "$root/tools/dependencies")
   if ! command -v dpkg-query >/dev/null; then
-    echo "This is no Debian, so nothing is installed. What Debian calls these must be there: ${all[*]}"
+    echo "This system is not Debian; nothing is installed. Required, by Debian's names: ${all[*]}"
     return
   fi
   for package in "${all[@]}"; do
     first installed "$package" >/dev/null || missing+=("$package")
   done
   [ ${#missing[@]} = 0 ] && return
-  command -v apt-get >/dev/null || fail "missing, and there is no apt-get to install them: ${missing[*]}"
-  step "Installing ${missing[*]}"
-  as_root apt-get -qq update || echo "apt-get update failed; trying with the lists that are there"
-  # Of several names, one that there is.
+  if [ -z "$no_install" ]; then
+    command -v apt-get >/dev/null || fail "apt-get: not found; install ${missing[*]}"
+    step "Installing packages (--no-install skips this)"
+    as_root apt-get -qq update || echo "apt-get update failed; the lists that are there are used"
+  fi
+  # Of several names, one that the system offers.
   for package in "${!missing[@]}"; do missing[package]=$(first offered "${missing[package]}" || echo "${missing[package]%%|*}"); done
-  as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends "${missing[@]}" ||
-    fail "could not install: ${missing[*]} (listed, with reasons, in tools/dependencies)"
+  command=(apt-get install -y --no-install-recommends "${missing[@]}")
+  if [ -n "$no_install" ]; then
+    echo "Packages are missing (--no-install). This command installs them: ${command[*]}"
+    return
+  fi
+  echo "${command[*]}"
+  as_root env DEBIAN_FRONTEND=noninteractive "${command[0]}" -qq "${command[@]:1}" ||
+    fail "could not install ${missing[*]}; tools/dependencies lists the packages and their purposes"
 }
 
 # Address-space randomisation of recent kernels is more than the sanitizers of GCC 12 and clang 14 know.

@@ -31,7 +31,8 @@ for command in bench check demo lint package seeds stress; do
   says 2 err "$command" --nonsense
 done
 says 2 err bench nothing_has_this_in_its_name
-says 2 err check --fast more
+says 2 err check --all more
+says 2 err check --fast
 says 2 err demo foo
 says 2 err demo 0
 says 2 err demo 100 more
