@@ -24,7 +24,7 @@ function(rigel_add_cpu_kernels name)
     target_compile_features(${name} PRIVATE cxx_std_20)
   endif()
   set_target_properties(${name} PROPERTIES PREFIX "" OUTPUT_NAME ${ARG_OUTPUT} SUFFIX ".hsaco"
-    LIBRARY_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR})
+    LIBRARY_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR} UNITY_BUILD OFF)
   target_compile_options(${name} PRIVATE -march=${ARG_ARCH} -O3 -fno-sanitize=all
     # No unwinding, no guards of statics, no canaries: nothing of what a host program does around functions.
     $<$<COMPILE_LANGUAGE:CXX>:-fno-exceptions -fno-rtti -fno-threadsafe-statics>

@@ -18,6 +18,7 @@ function(rigel_add_gpu_code test)
     -DWORK=${CMAKE_CURRENT_BINARY_DIR}/${test})
   add_test(NAME ${RIGEL_TEST_PREFIX}gpu_code.${test}_is_what_the_source_says
     COMMAND ${command} -P ${PROJECT_SOURCE_DIR}/cmake/gpu_code.cmake)
+  set_tests_properties(${RIGEL_TEST_PREFIX}gpu_code.${test}_is_what_the_source_says PROPERTIES LABELS quick)
   add_custom_target(update_${test} COMMAND ${command} -DUPDATE=ON -P ${PROJECT_SOURCE_DIR}/cmake/gpu_code.cmake)
   if(NOT TARGET update_gpu_code)
     add_custom_target(update_gpu_code)

@@ -17,6 +17,9 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs/samples DESTINATION ${CMAKE_INSTALL
 # Manual pages are as Debian wants them: compressed, without a date.
 find_program(RIGEL_GZIP gzip REQUIRED)
 foreach(page rigel-info rigel-system vgpu-run vgpu-exec)
+  if(page MATCHES "^vgpu-" AND NOT TARGET ${page})
+    continue()
+  endif()
   set(source ${PROJECT_SOURCE_DIR}/docs/man/${page}.1)
   set(compressed ${PROJECT_BINARY_DIR}/man/${page}.1.gz)
   add_custom_command(OUTPUT ${compressed} COMMAND ${RIGEL_GZIP} -9nc ${source} > ${compressed} DEPENDS ${source} VERBATIM)

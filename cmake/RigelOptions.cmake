@@ -2,18 +2,47 @@
 option(RIGEL_TESTS "Build the tests" ON)
 option(RIGEL_BENCHMARKS "Build the benchmarks" ON)
 option(RIGEL_FUZZ "Build libFuzzer targets (clang only); otherwise their corpora are replayed as tests" OFF)
-option(RIGEL_WERROR "Treat warnings as errors" ON)
+option(RIGEL_WERROR "Treat warnings as errors" OFF)
 set(RIGEL_SANITIZE "" CACHE STRING "Sanitizers: empty, 'address,undefined' or 'thread'")
+
+# rigel_choose(<variable> <purpose> <name>...)
+# A list in the cache that names some of these parts; all of them by default.
+function(rigel_choose variable purpose)
+  set(${variable} "${ARGN}" CACHE STRING "${purpose}: some of ${ARGN}")
+  foreach(part IN LISTS ${variable})
+    if(NOT part IN_LIST ARGN)
+      list(JOIN ARGN ", " known)
+      message(FATAL_ERROR "${variable}: unknown name '${part}'; choose from ${known}")
+    endif()
+  endforeach()
+endfunction()
+rigel_choose(RIGEL_BACKENDS "Backends to build" cpu gfx8 gfx9 gfx10)
+rigel_choose(RIGEL_PLUGINS "Plugins to build" trace validate vgpu)
+
+if(RIGEL_TESTS AND NOT "cpu" IN_LIST RIGEL_BACKENDS)
+  message(FATAL_ERROR "RIGEL_TESTS needs the backend 'cpu': add it to RIGEL_BACKENDS or set RIGEL_TESTS=OFF")
+endif()
+
+# Tests that run on virtual GPUs need the virtual GPU and the backend of each of its generations. ThreadSanitizer takes
+# the device's mappings of memory for other memory.
+set(RIGEL_GPU_TESTS OFF)
+if(RIGEL_TESTS AND "vgpu" IN_LIST RIGEL_PLUGINS AND "gfx8" IN_LIST RIGEL_BACKENDS AND "gfx9" IN_LIST RIGEL_BACKENDS AND
+    "gfx10" IN_LIST RIGEL_BACKENDS AND NOT RIGEL_SANITIZE MATCHES "thread")
+  set(RIGEL_GPU_TESTS ON)
+endif()
 
 if(NOT CMAKE_BUILD_TYPE)
   set(CMAKE_BUILD_TYPE RelWithDebInfo CACHE STRING "Build type" FORCE)
 endif()
 
-# Lines are enough for stack traces of sanitizers and profilers, at half the cost of full debug information.
-set(CMAKE_C_FLAGS_RELWITHDEBINFO "-O2 -g1")
-set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O2 -g1")
-if(RIGEL_SANITIZE)  # whose code is several times as large, and as long in the compiler
-  set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O1 -g1")
+# A compiler cache, where there is one. It has to be told that precompiled headers are compared by their contents.
+find_program(RIGEL_CCACHE ccache DOC "Caches what was compiled")
+if(RIGEL_CCACHE)
+  foreach(language C CXX)
+    if(NOT DEFINED CMAKE_${language}_COMPILER_LAUNCHER)
+      set(CMAKE_${language}_COMPILER_LAUNCHER env CCACHE_SLOPPINESS=pch_defines,time_macros ${RIGEL_CCACHE})
+    endif()
+  endforeach()
 endif()
 
 set(CMAKE_CXX_STANDARD 20)
@@ -34,7 +63,13 @@ set(RIGEL_MANIFEST_DIR ${CMAKE_INSTALL_DATADIR}/hsa/backends.d)
 set(RIGEL_TOOL_LIBDIR ${CMAKE_INSTALL_LIBDIR}/hsa/plugins)
 set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME runtime)
 
-add_compile_options(-Wall -Wextra -Wpedantic -Wshadow -fno-semantic-interposition)
+add_compile_options(-Wall -Wextra -Wpedantic -fno-semantic-interposition)
+# In a unity build the globals of a source's neighbours are none of its business.
+if(NOT CMAKE_UNITY_BUILD)
+  add_compile_options(-Wshadow)
+else()
+  add_compile_options($<$<CXX_COMPILER_ID:GNU>:-Wshadow=local>)
+endif()
 add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor>)
 if(RIGEL_WERROR)
   add_compile_options(-Werror)

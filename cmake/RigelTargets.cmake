@@ -1,51 +1,34 @@
 # The few shapes that a target of this project has.
 include(GoogleTest)
 
-# Headers that are parsed once for many targets: half of what a test takes to compile is GoogleTest, and of what
-# a library takes, the standard library's. Sources include all they need themselves. To notice when they don't,
-# libraries are compiled without where nothing is sanitized.
-function(rigel_precompile_headers headers target_type)
-  # Programs and libraries are compiled differently: this is of the kind that uses them.
-  cmake_language(CALL add_${target_type} ${headers} ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/no_code.cpp)
-  set_target_properties(${headers} PROPERTIES EXCLUDE_FROM_ALL ON)
-  rigel_set_header_options(${headers})
-endfunction()
-
-# For ccache, which wants to be told of precompiled headers, and compares contents and not times.
-function(rigel_set_header_options name)
-  target_compile_options(${name} PRIVATE
-    $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess> "$<$<CXX_COMPILER_ID:Clang>:SHELL:-Xclang -fno-pch-timestamp>")
-endfunction()
-
-function(rigel_use_headers name headers)
-  if(NOT TARGET ${headers})
-    return()
-  endif()
-  rigel_set_header_options(${name})
-  target_precompile_headers(${name} REUSE_FROM ${headers})
-  get_target_property(sources ${name} SOURCES)
-  list(FILTER sources INCLUDE REGEX "\\.c$")
-  set_source_files_properties(${sources} PROPERTIES SKIP_PRECOMPILE_HEADERS ON)
-endfunction()
-
-if(RIGEL_SANITIZE)
-  rigel_precompile_headers(rigel_library_headers library)
-  target_link_libraries(rigel_library_headers PRIVATE rigel_fmt)
-  target_precompile_headers(rigel_library_headers PRIVATE <algorithm> <array> <atomic> <functional> <map> <memory>
-    <mutex> <optional> <span> <string> <thread> <vector> <fmt/core.h>)
-endif()
+# GoogleTest's headers are half of what a test takes to compile. They are parsed once for all tests.
+#
+# Presets of developers set CMAKE_UNITY_BUILD: the sources of a target are compiled together, in batches. That takes a
+# third of the time. Names in anonymous namespaces must then differ within a target. A test whose names are those of
+# its neighbours is listed as ALONE.
 if(RIGEL_TESTS)
-  rigel_precompile_headers(rigel_test_headers executable)
+  add_executable(rigel_test_headers EXCLUDE_FROM_ALL ${CMAKE_CURRENT_LIST_DIR}/no_code.cpp)
+  set_target_properties(rigel_test_headers PROPERTIES UNITY_BUILD OFF)
   target_compile_options(rigel_test_headers PRIVATE -O0)
   target_link_libraries(rigel_test_headers PRIVATE GTest::gmock)
   target_precompile_headers(rigel_test_headers PRIVATE <gmock/gmock.h> <gtest/gtest.h>)
+  # ccache needs the names of precompiled headers, and compares contents instead of times.
+  set(header_options $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>
+    "$<$<CXX_COMPILER_ID:Clang>:SHELL:-Xclang -fno-pch-timestamp>")
+  target_compile_options(rigel_test_headers PUBLIC ${header_options})
 endif()
 
 # rigel_compile_as_test(<target>)
 # Compiles a GoogleTest program soon: what its macros expand to takes long to optimise and runs in no time.
 function(rigel_compile_as_test name)
-  target_compile_options(${name} PRIVATE -O0)
-  rigel_use_headers(${name} rigel_test_headers)
+  target_compile_options(${name} PRIVATE -O0 $<TARGET_PROPERTY:rigel_test_headers,INTERFACE_COMPILE_OPTIONS>)
+  target_precompile_headers(${name} REUSE_FROM rigel_test_headers)
+  get_target_property(sources ${name} SOURCES)
+  list(FILTER sources INCLUDE REGEX "\\.c$")
+  if(sources)
+    set_source_files_properties(${sources} PROPERTIES SKIP_PRECOMPILE_HEADERS ON)
+    set_target_properties(${name} PROPERTIES UNITY_BUILD OFF)
+  endif()
 endfunction()
 
 # rigel_add_library(<name> SOURCES <file>... [LIBS <target>...])
@@ -53,18 +36,67 @@ endfunction()
 function(rigel_add_library name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LIBS" ${ARGN})
   add_library(${name} STATIC ${ARG_SOURCES})
-  rigel_use_headers(${name} rigel_library_headers)
   target_include_directories(${name} PUBLIC ${PROJECT_SOURCE_DIR})
   target_link_libraries(${name} PUBLIC rigel_api Threads::Threads ${ARG_LIBS})
 endfunction()
 
-# rigel_add_test(<name> SOURCES <file>... [LIBS <target>...] [ENVIRONMENT <VAR=value>...])
-# A GoogleTest program; each of its tests is a ctest of its own.
+# Labels of tests: quick (tools/check runs them) or slow, and vgpu in the folders of the virtual GPU. The tests of programs
+# that HIP's and OpenMP's compilers made have the labels hip and openmp instead.
+function(rigel_labels variable speed)
+  set(labels ${speed})
+  if(CMAKE_CURRENT_SOURCE_DIR MATCHES "^${PROJECT_SOURCE_DIR}/(plugins/vgpu|tools/vgpu-)")
+    list(APPEND labels vgpu)
+  endif()
+  set(${variable} "${labels}" PARENT_SCOPE)
+endfunction()
+
+# rigel_label_tests()
+# Called once in a folder: its tests that add_test() adds, and that have no labels, are quick.
+function(rigel_label_tests)
+  cmake_language(DEFER CALL rigel_label_tests_of_folder)
+endfunction()
+function(rigel_label_tests_of_folder)
+  rigel_labels(labels quick)
+  get_property(tests DIRECTORY PROPERTY TESTS)
+  foreach(test IN LISTS tests)
+    get_property(has_labels TEST "${test}" PROPERTY LABELS SET)
+    if(NOT has_labels)
+      set_property(TEST "${test}" PROPERTY LABELS ${labels})
+    endif()
+  endforeach()
+endfunction()
+
+# rigel_discover_tests(<program> [SLOW <regular expression>] [PROPERTIES <property> <value>...])
+# Each test of a GoogleTest program is a ctest of its own; those whose names match are slow, the others quick.
+function(rigel_discover_tests name)
+  cmake_parse_arguments(ARG "" "SLOW" "PROPERTIES" ${ARGN})
+  gtest_discover_tests(${name} ${RIGEL_DISCOVERED} NO_PRETTY_VALUES DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
+    PROPERTIES TIMEOUT 300 ${ARG_PROPERTIES})
+  # ctest reads this after the list of the tests.
+  rigel_labels(quick quick)
+  rigel_labels(slow slow)
+  set(lines "set_tests_properties(\${${name}_TESTS} PROPERTIES LABELS \"${quick}\")")
+  if(ARG_SLOW)
+    set(lines "foreach(test IN LISTS ${name}_TESTS)
+  if(test MATCHES [==[${ARG_SLOW}]==])
+    set_tests_properties(\${test} PROPERTIES LABELS \"${slow}\")
+  else()
+    set_tests_properties(\${test} PROPERTIES LABELS \"${quick}\")
+  endif()
+endforeach()")
+  endif()
+  set(file ${CMAKE_CURRENT_BINARY_DIR}/${name}_labels.cmake)
+  file(WRITE ${file} "if(${name}_TESTS)\n${lines}\nendif()\n")
+  set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES ${file})
+endfunction()
+
+# rigel_add_test(<name> SOURCES <file>... [LIBS <target>...] [ENVIRONMENT <VAR=value>...] [SLOW <regular expression>])
+# A GoogleTest program; each of its tests is a ctest of its own, which is slow if its name matches.
 function(rigel_add_test name)
   if(NOT RIGEL_TESTS)
     return()
   endif()
-  cmake_parse_arguments(ARG "" "" "SOURCES;LIBS;ENVIRONMENT" ${ARGN})
+  cmake_parse_arguments(ARG "" "SLOW" "SOURCES;LIBS;ENVIRONMENT" ${ARGN})
   if(RIGEL_SANITIZE MATCHES "thread")  # tests that fork go on in the child, which TSan does not do by itself
     list(APPEND ARG_ENVIRONMENT TSAN_OPTIONS=die_after_fork=0)
   endif()
@@ -76,8 +108,7 @@ function(rigel_add_test name)
   if(ARG_ENVIRONMENT)
     set_property(TARGET ${name} PROPERTY CROSSCOMPILING_EMULATOR ${CMAKE_COMMAND} -E env ${ARG_ENVIRONMENT})
   endif()
-  gtest_discover_tests(${name} ${RIGEL_DISCOVERED} NO_PRETTY_VALUES DISCOVERY_MODE PRE_TEST
-    DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 300)
+  rigel_discover_tests(${name} SLOW "${ARG_SLOW}")
 endfunction()
 
 # rigel_add_benchmark(<name> SOURCES <file>... [LIBS <target>...])
@@ -107,7 +138,8 @@ function(rigel_add_fuzzer name)
   elseif(RIGEL_TESTS)
     add_executable(${name} ${ARG_SOURCES} ${PROJECT_SOURCE_DIR}/cmake/replay_seeds.cpp)
     add_test(NAME ${RIGEL_TEST_PREFIX}${name}.replays_seeds COMMAND ${name} ${seeds})
-    set_tests_properties(${RIGEL_TEST_PREFIX}${name}.replays_seeds PROPERTIES TIMEOUT 300)
+    rigel_labels(labels quick)
+    set_tests_properties(${RIGEL_TEST_PREFIX}${name}.replays_seeds PROPERTIES TIMEOUT 300 LABELS "${labels}")
   else()
     return()
   endif()
