@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "core/base/fence.hpp"
 #include "core/base/log.hpp"
 #include "loader/module/loaded_driver.hpp"
 
@@ -36,8 +37,12 @@ void Transport::log_line(void* self, uint32_t level, hsadrv_str_t text) {
   if (level == HSADRV_LOG_ERROR) {
     const MutexLock lock(transport.mutex_);
     if (transport.errors_ != nullptr) {
-      transport.errors_->emplace_back(line);
-      return;
+      try {
+        transport.errors_->emplace_back(line);
+        return;
+      } catch (...) {  // the driver that calls may be C
+        status_of_exception(LogTopic::kModule);
+      }
     }
   }
   log_message(level_of(level), LogTopic::kModule, "driver {}: {}", transport.name_, line);
@@ -121,12 +126,18 @@ std::string Transport::read_file(const std::string& path) const {
 }
 
 std::vector<std::string> Transport::list_dir(const std::string& path) const {
-  std::vector<std::string> names;
-  const hsadrv_dir_sink_t sink{&names, [](void* self, hsadrv_str_t name) {
-                                 static_cast<std::vector<std::string>*>(self)->emplace_back(
-                                     name.data, static_cast<size_t>(name.size));
-                               }};
+  struct Found {
+    std::vector<std::string> names;
+    ExceptionCarrier carrier;
+  } found;
+  const hsadrv_dir_sink_t sink{
+      &found, [](void* self, hsadrv_str_t name) {
+        auto& own = *static_cast<Found*>(self);
+        own.carrier.run([&own, name] { own.names.emplace_back(name.data, static_cast<size_t>(name.size)); });
+      }};
+  auto& names = found.names;
   if (ops_.list_dir(driver_, path.c_str(), &sink) != 0) names.clear();
+  found.carrier.rethrow();
   std::sort(names.begin(), names.end(), [](const std::string& a, const std::string& b) {
     return a.size() != b.size() ? a.size() < b.size() : a < b;
   });

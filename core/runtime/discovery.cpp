@@ -10,6 +10,7 @@
 
 #include "core/base/backend_report.hpp"
 #include "core/base/clock.hpp"
+#include "core/base/fence.hpp"
 #include "core/memory/agents.hpp"
 #include "core/runtime/caller_quirks.hpp"
 #include "core/topology/host_nodes.hpp"
@@ -163,22 +164,28 @@ void Discovery::find_own_devices() {
   for (const Backend* backend : support_.backends.enumerators()) {
     const auto loaded = support_.backends.open(*backend, report_);
     if (!loaded || (*loaded)->device.enumerate == nullptr) continue;
-    std::vector<Node> found;
+    struct Found {
+      std::vector<Node> nodes;
+      ExceptionCarrier carrier;
+    } found;
     const hsabe_node_sink_t sink{&found, [](void* self, const hsabe_node_t* node) {
-                                   Node copy = copy_node(*node);
-                                   copy.bus = HSABE_BUS_OWN;
-                                   static_cast<std::vector<Node>*>(self)->push_back(std::move(copy));
+                                   auto& own = *static_cast<Found*>(self);
+                                   own.carrier.run([&own, node] {
+                                     own.nodes.push_back(copy_node(*node));
+                                     own.nodes.back().bus = HSABE_BUS_OWN;
+                                   });
                                  }};
     support_.services.emplace_back(runtime_, backend->manifest.name, backend->options, 0);
     const hsabe_status_t status =
         guarded([&] { return (*loaded)->device.enumerate(support_.services.back().host(), &sink); });
+    found.carrier.rethrow();
     if (status != HSA_STATUS_SUCCESS) {
       report_.add(Stage::kNode, Outcome::kFailed, backend->manifest.name, explain("enumerate", status));
       continue;
     }
     report_.add(Stage::kNode, Outcome::kOk, backend->manifest.name,
-                fmt::format("found {} devices", found.size()));
-    for (const Node& node : found) open_device(node, *backend, **loaded);
+                fmt::format("found {} devices", found.nodes.size()));
+    for (const Node& node : found.nodes) open_device(node, *backend, **loaded);
   }
 }
 

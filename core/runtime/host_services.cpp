@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cstring>
-#include <new>
+#include <type_traits>
 #include <utility>
 
+#include "api/support/undo.hpp"
 #include "core/base/backend_report.hpp"
+#include "core/base/fence.hpp"
 #include "core/base/log.hpp"
 #include "core/runtime/gpus.hpp"
 #include "core/runtime/runtime.hpp"
@@ -14,6 +16,23 @@
 
 namespace rigel {
 namespace {
+
+// A service as the table has it: no exception passes through the frames of a backend, which may be C. One
+// becomes a line of the log and a status, a null pointer or nothing. The other services throw nothing.
+template <auto kFunction, class Type = decltype(kFunction)>
+struct Service;
+template <auto kFunction, class R, class... Args>
+struct Service<kFunction, R (*)(Args...)> {
+  static R call(Args... args) noexcept {
+    try {
+      return kFunction(args...);
+    } catch (...) {
+      [[maybe_unused]] const Status status = status_of_exception(LogTopic::kModule);
+      if constexpr (std::is_same_v<R, hsabe_status_t>) return status;
+      if constexpr (std::is_pointer_v<R>) return nullptr;
+    }
+  }
+};
 
 HostServices& services(void* self) {
   return *static_cast<HostServices*>(self);
@@ -45,14 +64,12 @@ void log_write(void* self, uint32_t level, hsabe_str_t text) {
 
 // --- memory ----------------------------------------------------------------------------------------------
 
-hsabe_status_t memory_allocate(void* self, uint64_t size, void** out) try {
+hsabe_status_t memory_allocate(void* self, uint64_t size, void** out) {
   HostServices& host = services(self);
   const auto memory = host.runtime().memory().allocate_system(size, host.node());
   if (!memory) return memory.error();
   *out = *memory;
   return HSA_STATUS_SUCCESS;
-} catch (const std::bad_alloc&) {
-  return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
 }
 
 void memory_release(void* self, void* pointer) {
@@ -76,8 +93,8 @@ void signal_settle(void* self) {
 
 hsabe_host_signal_t signal_services() {
   hsabe_host_signal_t group = host_signal_services();
-  group.watch = signal_watch;
-  group.settle = signal_settle;
+  group.watch = Service<&signal_watch>::call;
+  group.settle = Service<&signal_settle>::call;
   return group;
 }
 
@@ -134,11 +151,10 @@ hsabe_status_t allocate_block(void* self, uint32_t kind, uint32_t flags, void* a
                                               .host = seen ? HostAccess::kReadWrite : HostAccess::kNone,
                                               .address = address});
   if (!block) return block.error();
+  Undo free([&] { kfd(self).free(*block); });
   const Status status = kfd(self).map(block->handle, {&gpu.gpu_id, 1});
-  if (status != HSA_STATUS_SUCCESS) {
-    kfd(self).free(*block);
-    return status;
-  }
+  if (status != HSA_STATUS_SUCCESS) return status;
+  free.cancel();
   *out = {sizeof *out, block->address, block->size, block->handle, block->at_reserved};
   return HSA_STATUS_SUCCESS;
 }
@@ -199,39 +215,50 @@ void report(void*, hsabe_str_t text) {
   backend_report::keep(view(text));
 }
 
-/// What `read` gives of the options; what it finds wrong with them is told.
-template <class Read>
-auto read_option(void* self, Read&& read) {
+/// What `read` gives of the options, or `fallback` if it throws. What it finds wrong with them is told.
+template <class Value, class Read>
+Value read_option(void* self, Value fallback, Read&& read) noexcept try {
   HostServices& host = services(self);
   std::string wrong;
   const auto value = read(host.options(), &wrong);
   if (!wrong.empty()) host.runtime().warn(Stage::kConfig, host.backend(), wrong);
   return value;
+} catch (...) {
+  status_of_exception(LogTopic::kModule);
+  return fallback;
 }
 
 int64_t get_integer(void* self, hsabe_str_t key, int64_t fallback) {
-  return read_option(self, [&](const ModuleOptions& options, std::string* wrong) {
+  return read_option(self, fallback, [&](const ModuleOptions& options, std::string* wrong) {
     return options.integer(view(key), fallback, wrong);
   });
 }
 int32_t get_boolean(void* self, hsabe_str_t key, int32_t fallback) {
-  return read_option(self, [&](const ModuleOptions& options, std::string* wrong) {
-    return options.boolean(view(key), fallback != 0, wrong);
+  return read_option(self, fallback, [&](const ModuleOptions& options, std::string* wrong) {
+    return int32_t{options.boolean(view(key), fallback != 0, wrong)};
   });
 }
 hsabe_str_t get_string(void* self, hsabe_str_t key, hsabe_str_t fallback) {
-  return str(read_option(self, [&](const ModuleOptions& options, std::string* wrong) {
-    return options.string(view(key), view(fallback), wrong);
-  }));
+  return read_option(self, fallback, [&](const ModuleOptions& options, std::string* wrong) {
+    return str(options.string(view(key), view(fallback), wrong));
+  });
 }
 
 constexpr hsabe_host_log_t kLog{sizeof kLog, log_enabled_service, log_write};
-constexpr hsabe_host_memory_t kMemory{sizeof kMemory, memory_allocate, memory_release};
-constexpr hsabe_host_events_t kEvents{sizeof kEvents, queue_error, report, scratch};
-constexpr hsabe_host_driver_t kDriver{
-    sizeof kDriver,     driver_facts,     driver_ioctl,   driver_allocate,
-    driver_allocate_at, driver_release,   driver_reserve, driver_release_addresses,
-    driver_doorbell,    driver_registers, driver_bell};
+constexpr hsabe_host_memory_t kMemory{sizeof kMemory, Service<&memory_allocate>::call,
+                                      Service<&memory_release>::call};
+constexpr hsabe_host_events_t kEvents{sizeof kEvents, queue_error, report, Service<&scratch>::call};
+constexpr hsabe_host_driver_t kDriver{.struct_size = sizeof kDriver,
+                                      .facts = driver_facts,
+                                      .ioctl = driver_ioctl,
+                                      .allocate = Service<&driver_allocate>::call,
+                                      .allocate_at = Service<&driver_allocate_at>::call,
+                                      .release = Service<&driver_release>::call,
+                                      .reserve = Service<&driver_reserve>::call,
+                                      .release_addresses = driver_release_addresses,
+                                      .doorbell = Service<&driver_doorbell>::call,
+                                      .registers = Service<&driver_registers>::call,
+                                      .bell = driver_bell};
 constexpr hsabe_host_config_t kConfig{sizeof kConfig, get_integer, get_boolean, get_string};
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include "core/base/fence.hpp"
 #include "core/base/log.hpp"
 #include "loader/module/module_query.hpp"
 
@@ -75,20 +76,26 @@ Explained<LoadedTool> read_tool_table(const hsatool_plugin_t* table, std::string
 }
 
 std::vector<std::string> mistakes_in(const ModuleOptions& options, const LoadedTool& tool) {
-  std::vector<std::string> found;
-  if (tool.table.check == nullptr) return found;
+  if (tool.table.check == nullptr) return {};
+  struct Found {
+    std::vector<std::string> mistakes;
+    ExceptionCarrier carrier;
+  } found;
   const auto add = [](void* self, hsatool_str_t text) {
-    auto& mistakes = *static_cast<std::vector<std::string>*>(self);
-    if (mistakes.size() < kMaxMistakes) mistakes.emplace_back(text.data, text.size);
+    auto& own = *static_cast<Found*>(self);
+    own.carrier.run([&own, text] {
+      if (own.mistakes.size() < kMaxMistakes) own.mistakes.emplace_back(text.data, text.size);
+    });
   };
   const hsatool_mistakes_t mistakes{sizeof mistakes, &found, add};
   const std::string_view json = options.json();
   try {
     tool.table.check({json.data(), json.size()}, &mistakes);
   } catch (...) {
-    found.emplace_back("the tool's check throws");
+    found.mistakes.emplace_back("the tool's check throws");
   }
-  return found;
+  found.carrier.rethrow();
+  return std::move(found.mistakes);
 }
 
 std::vector<OpenedPlugin> open_plugins(const RuntimeConfig& config, const LoaderEnvironment& environment,
