@@ -1,13 +1,13 @@
 // Initialisation, the system's attributes, and extensions.
 #include <algorithm>
 #include <cstring>
-#include <new>
 
 #include "api/entry/aqlprofile.hpp"
 #include "api/entry/extensions.hpp"
 #include "api/entry/tables.hpp"
 #include "api/entry/tool_events.hpp"
 #include "api/entry/tools.hpp"
+#include "api/support/undo.hpp"
 #include "core/base/clock.hpp"
 #include "core/base/query.hpp"
 #include "core/runtime/runtime.hpp"
@@ -24,12 +24,10 @@ constexpr uint16_t kSpecificationMinor = 1;
 Status open_gate(Runtime& runtime) {
   ApiTables& tables = prepare_open_tables();
   publish_open_tables();
-  try {
-    return load_tools(tables, runtime);
-  } catch (const std::bad_alloc&) {
-    unload_tools();
-    return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "no memory for tools");
-  }
+  Undo unload(unload_tools);
+  const Status status = load_tools(tables, runtime);
+  unload.cancel();
+  return status;
 }
 
 void abandon_gate() {

@@ -385,7 +385,10 @@ Status Queues::profiling_get_dispatch_time(hsa_agent_t agent, hsa_signal_t signa
     return fail(HSA_STATUS_ERROR_INVALID_AGENT, "{:#x} is no agent that dispatches", agent.handle);
   }
   const Signal* completed = Signal::from_handle(signal);
-  if (completed == nullptr) return fail(HSA_STATUS_ERROR_INVALID_SIGNAL, "{:#x} is no signal", signal.handle);
+  if (completed == nullptr || completed->kind() != AMD_SIGNAL_KIND_USER) {
+    return fail(HSA_STATUS_ERROR_INVALID_SIGNAL, "times of a dispatch: {:#x} is {}", signal.handle,
+                completed == nullptr ? "no signal" : "a doorbell");
+  }
   if (time == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   time->start = found->to_system_time(completed->abi.start_ts);
   time->end = found->to_system_time(completed->abi.end_ts);

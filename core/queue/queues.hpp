@@ -23,9 +23,11 @@ namespace rigel {
 
 class Queues {
  public:
-  /// All outlive the queues. `dispatcher` is never held up by a handler of the application.
-  Queues(const Machine& machine, MemoryManager& memory, AsyncDispatcher& dispatcher, QueueTools& tools)
-      : machine_(machine), memory_(memory), dispatcher_(dispatcher), tools_(tools) {}
+  /// All outlive the queues, which are in `table`. `dispatcher` is never held up by a handler of the
+  /// application.
+  Queues(const Machine& machine, MemoryManager& memory, AsyncDispatcher& dispatcher, QueueTools& tools,
+         QueueTable& table)
+      : machine_(machine), memory_(memory), dispatcher_(dispatcher), tools_(tools), table_(table) {}
 
   Status create(hsa_agent_t agent, const QueueRequest& request, hsa_queue_t** queue);
   /// hsa_amd_queue_create: a queue for each descriptor, and the first status that is no success.
@@ -51,7 +53,6 @@ class Queues {
                                      hsa_amd_profiling_dispatch_time_t* time);
 
   /// For the runtime's other parts.
-  QueueTable& table() { return table_; }
 
  private:
   struct Traits;
@@ -70,7 +71,7 @@ class Queues {
   MemoryManager& memory_;
   AsyncDispatcher& dispatcher_;
   QueueTools& tools_;
-  QueueTable table_;
+  QueueTable& table_;
 };
 
 }  // namespace rigel

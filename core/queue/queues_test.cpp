@@ -99,7 +99,8 @@ class QueuesOfTheApi : public ::testing::Test {
   MemoryManager memory_;
   AsyncDispatcher dispatcher_;
   NoTools tools_;
-  Queues queues_{machine_, memory_, dispatcher_, tools_};
+  QueueTable table_;
+  Queues queues_{machine_, memory_, dispatcher_, tools_, table_};
 };
 
 TEST_F(QueuesOfTheApi, AreRefusedBeforeTheirBackendHearsOfThem) {
@@ -187,11 +188,11 @@ TEST_F(QueuesOfTheApi, ThatCooperateWaitForACallbackThatAsksForOne) {
   };
   hsa_queue_t* queue = nullptr;
   ASSERT_EQ(queues_.create(agent, request, &queue), HSA_STATUS_SUCCESS);
-  const auto failing = queues_.table().find(queue);
+  const auto failing = table_.find(queue);
   std::thread driver([&] { failing->raise(HSA_STATUS_ERROR); });
   while (!in_callback) std::this_thread::yield();
   std::thread destroyer([&] { EXPECT_EQ(queues_.destroy(queue), HSA_STATUS_SUCCESS); });
-  while (queues_.table().find(queue) != nullptr) std::this_thread::yield();
+  while (table_.find(queue) != nullptr) std::this_thread::yield();
   asks = true;
   driver.join();
   destroyer.join();
@@ -231,7 +232,7 @@ TEST_F(QueuesOfTheApi, ThatCooperateAreRefusedToAToolThatIsAskedAboutOne) {
   add_host();
   const hsa_agent_t agent = add_agent(HSABE_FEATURE_KERNEL_DISPATCH);
   MakingTools tools;
-  Queues queues{machine_, memory_, dispatcher_, tools};
+  Queues queues{machine_, memory_, dispatcher_, tools, table_};
   Status in_tool = HSA_STATUS_SUCCESS;
   hsa_queue_t *asked = nullptr, *none = nullptr, *others = nullptr;
   std::thread other;
@@ -335,12 +336,24 @@ TEST_F(QueuesOfTheApi, HaveIdsThatNoEarlierRuntimeHasUsed) {
   const hsa_agent_t agent = add_agent(HSABE_FEATURE_KERNEL_DISPATCH);
   uint64_t last = 0;
   for (int life = 0; life < 3; ++life) {
-    Queues queues{machine_, memory_, dispatcher_, tools_};
+    Queues queues{machine_, memory_, dispatcher_, tools_, table_};
     hsa_queue_t* queue = nullptr;
     ASSERT_EQ(queues.create(agent, {.size = 64}, &queue), HSA_STATUS_SUCCESS);
     EXPECT_GT(queue->id, last);
     last = queue->id;
     EXPECT_EQ(queues.destroy(queue), HSA_STATUS_SUCCESS);
+  }
+}
+
+TEST_F(QueuesOfTheApi, HaveDoorbellsWithoutTimesOfADispatch) {
+  const hsa_agent_t agent = add_agent(HSABE_FEATURE_KERNEL_DISPATCH);
+  hsa_amd_profiling_dispatch_time_t time{};
+  for (const auto& [kind, status] : {std::pair{AMD_SIGNAL_KIND_DOORBELL, HSA_STATUS_ERROR_INVALID_SIGNAL},
+                                     std::pair{AMD_SIGNAL_KIND_USER, HSA_STATUS_SUCCESS}}) {
+    Signal* const signal = signal_pool::create(0, 0, kind);
+    ASSERT_NE(signal, nullptr);
+    EXPECT_EQ(queues_.profiling_get_dispatch_time(agent, signal->handle(), &time), status);
+    EXPECT_TRUE(signal_pool::destroy(*signal));
   }
 }
 

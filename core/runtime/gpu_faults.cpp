@@ -6,10 +6,14 @@
 #include <utility>
 
 #include "core/base/environment.hpp"
+#include "core/base/log.hpp"
 #include "core/runtime/runtime.hpp"
 
 namespace rigel {
 namespace {
+
+constexpr const char* kNoMemory =
+    "A GPU has failed: there is no memory to call the handlers of the application.";
 
 const Agent* agent_of(const Machine& machine, Gpus& gpus, uint32_t gpu_id) {
   const KfdGpu* gpu = gpus.kfd().find_gpu(gpu_id);
@@ -27,16 +31,17 @@ void abandon_copies(const Agent* agent) {
   agent->backend().copy.abandon(agent->device(), HSA_STATUS_ERROR);
 }
 
-// A wait for the GPU would never end: without somebody who deals with it, the process does, as with ROCr.
-[[noreturn]] void give_up(const std::string& text) {
+// A wait for the GPU would never end: without a handler that deals with the failure the process ends, as with
+// ROCr.
+[[noreturn]] void give_up(const char* text) {
   const char* silent = environment("HSA_ENABLE_VM_FAULT_MESSAGE");
-  if (silent == nullptr || std::string_view(silent) != "0") std::fprintf(stderr, "%s\n", text.c_str());
+  if (silent == nullptr || std::string_view(silent) != "0") std::fprintf(stderr, "%s\n", text);
   std::abort();
 }
 
 }  // namespace
 
-void Runtime::memory_fault(const kfd_memory_exception& fault) {
+void Runtime::memory_fault(const kfd_memory_exception& fault) noexcept try {
   const Agent* agent = agent_of(*machine_, *gpus(), fault.gpu_id);
   hsa_amd_event_t event{};
   event.event_type = HSA_AMD_GPU_MEMORY_FAULT_EVENT;
@@ -60,9 +65,11 @@ void Runtime::memory_fault(const kfd_memory_exception& fault) {
       fmt::format("Memory access fault by GPU node-{} (Agent handle: {:#x}) on address {:#x}. Reason: {}.",
                   agent == nullptr ? 0 : agent->node().node_id, event.memory_fault.agent.handle, fault.va,
                   text.empty() ? "Unknown" : text));
+} catch (...) {
+  give_up(kNoMemory);
 }
 
-void Runtime::hardware_failed(const kfd_hw_exception& failure) {
+void Runtime::hardware_failed(const kfd_hw_exception& failure) noexcept try {
   const Agent* agent = agent_of(*machine_, *gpus(), failure.gpu_id);
   hsa_amd_event_t event{};
   event.event_type = HSA_AMD_GPU_HW_EXCEPTION_EVENT;
@@ -74,6 +81,8 @@ void Runtime::hardware_failed(const kfd_hw_exception& failure) {
           fmt::format("HW exception by GPU node-{} (Agent handle: {:#x}): reset cause {}.",
                       agent == nullptr ? 0 : agent->node().node_id, event.hw_exception.agent.handle,
                       failure.reset_cause));
+} catch (...) {
+  give_up(kNoMemory);
 }
 
 // Not on the thread that listens to the driver: a handler may end the runtime, as one does that calls exit(),
@@ -89,13 +98,13 @@ void Runtime::tell_of(const hsa_amd_event_t& event, const Agent* agent, std::str
   const auto tell = [](void* argument) {
     const std::unique_ptr<Told> what(static_cast<Told*>(argument));
     abandon_copies(what->agent);  // first: after a handler that ends the runtime there is no agent
-    if (!what->handlers.raise(what->event)) give_up(what->otherwise);
+    if (!what->handlers.raise(what->event)) give_up(what->otherwise.c_str());
   };
-  if (fault_dispatcher_.post(tell, told.get()) == HSA_STATUS_SUCCESS) {
-    told.release();  // NOLINT(bugprone-unused-return-value): the posted function owns it now
-  } else {
-    tell(told.release());
+  if (fault_dispatcher_.post(tell, told.get()) != HSA_STATUS_SUCCESS) {
+    log_message(LogLevel::kError, LogTopic::kSignal, "{}", kNoMemory);
+    give_up(told->otherwise.c_str());
   }
+  told.release();  // NOLINT(bugprone-unused-return-value): the posted function owns it now
 }
 
 }  // namespace rigel

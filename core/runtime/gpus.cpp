@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "api/support/mutex.hpp"
 #include "core/base/environment.hpp"
 #include "core/base/log.hpp"
 #include "core/executable/debug_rendezvous.hpp"
@@ -255,6 +256,18 @@ Status Gpus::begin(KfdEvents::Callbacks callbacks) {
   if (!signals) return signals.error();
   signals_ = std::move(*signals);
   return HSA_STATUS_SUCCESS;
+}
+
+Status Gpus::listen() {
+  const MutexLock lock(mutex_);
+  shall_listen_ = true;
+  return delivers_ ? events_->start() : HSA_STATUS_SUCCESS;
+}
+
+Status Gpus::deliver() {
+  const MutexLock lock(mutex_);
+  delivers_ = true;
+  return shall_listen_ ? events_->start() : HSA_STATUS_SUCCESS;
 }
 
 }  // namespace rigel

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "api/support/mutex.hpp"
 #include "core/base/status.hpp"
 #include "core/driver/device_signals.hpp"
 #include "core/driver/kfd.hpp"
@@ -52,8 +53,11 @@ class Gpus {
 
   /// When all GPUs that will be used have been added: makes events, and signals visible to devices.
   Status begin(KfdEvents::Callbacks callbacks);
-  /// Begins to listen to the kernel, at the latest when the first queue is made.
-  Status listen() { return events_->start(); }
+  /// Begins to listen to the kernel, at the latest when the first queue is made. Before `deliver` this only
+  /// says that it shall: a device may make a queue while it is opened.
+  Status listen();
+  /// When all is there that the callbacks use: the fault of a GPU waits until then.
+  Status deliver();
   /// Nothing is called back after this.
   void stop_listening() {
     if (events_ != nullptr) events_->stop();
@@ -71,6 +75,10 @@ class Gpus {
   KfdAgents agents_;
   std::unique_ptr<KfdEvents> events_;
   std::unique_ptr<DeviceSignals> signals_;
+
+  Mutex mutex_;
+  bool delivers_ RIGEL_GUARDED_BY(mutex_) = false;
+  bool shall_listen_ RIGEL_GUARDED_BY(mutex_) = false;
 };
 
 /// "9.0.6" as three numbers; nothing else will do.

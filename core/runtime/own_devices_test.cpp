@@ -5,10 +5,14 @@
 #include <gtest/gtest.h>
 #include <hsa/hsa.h>
 #include <hsa/hsa_ext_amd.h>
+#include <hsa_backend/hsa_backend.h>
+#include <hsa_plugin/kfd_abi.h>
 #include <hsa_rigel/hsa_ven_rigel_report.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
@@ -47,9 +51,13 @@ class OwnDevices : public testing::Test {
     std::filesystem::remove_all(folder_);
   }
 
-  void start(const std::string& options) {
+  void configure(const std::string& options, const std::string& claims = R"({"bus": "own"})") {
     std::ofstream(folder_ / "own.json") << rigel::manifest_text(
-        "own", RIGEL_OWN_BACKEND, R"(, "config": {)" + options + "}", R"({"bus": "own"})");
+        "own", RIGEL_OWN_BACKEND, R"(, "priority": 200, "config": {)" + options + "}", claims);
+  }
+
+  void start(const std::string& options) {
+    configure(options);
     ASSERT_EQ(hsa_init(), HSA_STATUS_SUCCESS);
     running_ = true;
     hosts.clear();
@@ -115,9 +123,15 @@ class OwnDevices : public testing::Test {
     return bytes;
   }
 
+  // An option by which the backend calls a function of the test.
+  using Hook = void (*)(const hsabe_host_t* host);
+  static std::string hook(const std::string& name, Hook function) {
+    return '"' + name + "\": " + std::to_string(reinterpret_cast<uintptr_t>(function));
+  }
+
   std::vector<hsa_agent_t> hosts, devices;
 
- private:
+ protected:
   std::filesystem::path folder_;
   bool running_ = false;
 };
@@ -317,5 +331,105 @@ TEST_F(OwnDevices, AreLeftOutIfTheirBackendThrows) {
     stop();
   }
 }
+
+// --- What a backend may do while it opens a device ---------------------------------------------------------
+
+TEST_F(OwnDevices, MayUseServicesWhileTheyAreOpened) {
+  static std::atomic<int> opened;
+  opened = 0;
+  start(hook("on_open", [](const hsabe_host_t* host) {
+    host->events->queue_error(host->self, 1, HSA_STATUS_ERROR);
+    hsabe_scratch_event_t event{};
+    event.struct_size = sizeof event;
+    event.queue_cookie = 1;
+    host->events->scratch(host->self, &event);
+    EXPECT_EQ(event.host, 0u);
+    void* memory = nullptr;
+    EXPECT_EQ(host->memory->allocate(host->self, 4096, &memory), HSA_STATUS_ERROR_OUT_OF_RESOURCES);
+    uint64_t signal = 0;
+    EXPECT_EQ(host->signal->create(host->self, 1, &signal), HSA_STATUS_SUCCESS);
+    const hsabe_wait_t wait{signal, 0, HSA_SIGNAL_CONDITION_EQ, 0};
+    static std::atomic<bool> told;
+    told = false;
+    const auto tell = [](hsa_signal_value_t, void*) {
+      told = true;
+      return false;
+    };
+    EXPECT_EQ(host->signal->watch(host->self, &wait, tell, nullptr), HSA_STATUS_SUCCESS);
+    host->signal->store(host->self, signal, 0);
+    while (!told) std::this_thread::yield();
+    host->signal->destroy(host->self, signal);
+    host->signal->settle(host->self);
+    ++opened;
+  }));
+  EXPECT_EQ(opened, 1);
+  EXPECT_EQ(devices.size(), 1u);
+}
+
+TEST_F(OwnDevices, MayCallTheApiAndForkWhileTheyAreOpened) {
+  static hsa_status_t status;
+  static int child_status;
+  start(hook("on_open", [](const hsabe_host_t*) {
+    status = hsa_init();
+    EXPECT_EQ(hsa_shut_down(), HSA_STATUS_ERROR_NOT_INITIALIZED);
+    child_status = std::system("exit 7");
+  }));
+  EXPECT_EQ(status, HSA_STATUS_ERROR_OUT_OF_RESOURCES);
+  EXPECT_EQ(WEXITSTATUS(child_status), 7);
+  EXPECT_EQ(devices.size(), 1u);
+}
+
+// The first hsa_init fails for want of a backend that is required, after it has opened a device. While it
+// closes that device another thread initialises, without the requirement.
+TEST_F(OwnDevices, LeaveARuntimeAloneThatBeginsWhileTheirsFails) {
+  static std::atomic<bool> closing, has_begun;
+  closing = has_begun = false;
+  configure(hook("on_close", [](const hsabe_host_t*) {
+    if (closing.exchange(true)) return;
+    // The other thread would be done by then, if it did not have to wait for this.
+    for (int i = 0; i < 200 && !has_begun; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    EXPECT_FALSE(has_begun);
+  }));
+  const auto config = folder_ / "config.json";
+  std::ofstream(config) << R"({"config_version": "1.0", "backends": {"required": ["nobody"]}})";
+  ::setenv("HSA_PLUGIN_CONFIG", config.c_str(), 1);
+  std::thread failing([] { EXPECT_EQ(hsa_init(), HSA_STATUS_ERROR); });
+  while (!closing) std::this_thread::yield();
+  ::setenv("HSA_PLUGIN_CONFIG", "none", 1);
+  ASSERT_EQ(hsa_init(), HSA_STATUS_SUCCESS);
+  has_begun = running_ = true;
+  failing.join();
+  hsa_signal_t signal{};
+  hsa_amd_ipc_signal_t name{};
+  ASSERT_EQ(hsa_amd_signal_create(0, 0, nullptr, HSA_AMD_SIGNAL_IPC, &signal), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(hsa_amd_ipc_signal_create(signal, &name), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(hsa_signal_destroy(signal), HSA_STATUS_SUCCESS);
+}
+
+#ifdef RIGEL_HAS_VGPU
+// With a queue of its own a backend listens to the driver; a fault may follow before there is a runtime to
+// tell.
+TEST_F(OwnDevices, OfTheDriverMayHaveADoorbellWhileTheyAreOpened) {
+  static void* doorbell;
+  doorbell = nullptr;
+  ::setenv("HSA_DRIVER", "libhsa_driver_vgpu.so", 1);
+  ::setenv("VGPU_GPUS", "gfx906", 1);
+  configure(hook("on_open",
+                 [](const hsabe_host_t* host) {
+                   ASSERT_NE(host->driver, nullptr);
+                   hsabe_driver_facts_t facts{};
+                   facts.struct_size = sizeof facts;
+                   host->driver->facts(host->self, &facts);
+                   doorbell = host->driver->doorbell(
+                       host->self, KFD_MMAP_TYPE_DOORBELL | KFD_MMAP_GPU_ID(facts.gpu_id), 0);
+                 }),
+            R"({"bus": "kfd"})");
+  EXPECT_EQ(hsa_init(), HSA_STATUS_SUCCESS);
+  running_ = true;
+  EXPECT_NE(doorbell, nullptr);
+  ::unsetenv("HSA_DRIVER");
+  ::unsetenv("VGPU_GPUS");
+}
+#endif
 
 }  // namespace

@@ -11,6 +11,7 @@
 
 #include "api/support/mutex.hpp"
 #include "core/base/environment.hpp"
+#include "core/base/fence.hpp"
 #include "core/base/log.hpp"
 #include "core/executable/fork.hpp"
 #include "core/runtime/agent_copier.hpp"
@@ -25,14 +26,20 @@
 namespace rigel {
 namespace {
 
+// What one thread is doing to the runtime, without a lock, while others wait.
+enum class Change : uint32_t {
+  kNone,
+  kStarting,  // there is none yet, or one that has failed is ending
+  kOpening,   // it is there; tools are loaded
+  kEnding     // the last reference is gone: tools are unloaded and the destructor is at work
+};
+
 // The process's runtime and its references. Constant-initialised: hsa_init may be called by a constructor
 // that runs before ours would, and hsa_shut_down by a destructor that runs after.
 struct Process {
   Mutex mutex;
   Runtime* runtime = nullptr;  // owned
-  // The runtime comes or goes: tools are loaded, or the last reference is gone and the destructor is at work.
-  std::atomic<bool> changing = false;
-  bool opening = false;       // it comes
+  std::atomic<Change> change = Change::kNone;
   pid_t changing_thread = 0;  // whose calls are not held up until it has come or gone
   uint32_t forks = 0;         // this process was made by that many
   int32_t references = 0;
@@ -68,8 +75,7 @@ void after_fork_in_child() RIGEL_RELEASE(process().mutex, debug_list_mutex(), lo
   // The parent's runtime is left where it is: the threads that hold its locks are not in this process.
   self.runtime = nullptr;
   self.references = 0;
-  self.changing = false;
-  self.opening = false;
+  self.change = Change::kNone;
   ++self.forks;
   DeviceClock::reset_after_fork();
   Kfd::reset_after_fork();
@@ -80,16 +86,20 @@ void after_fork_in_child() RIGEL_RELEASE(process().mutex, debug_list_mutex(), lo
   after_fork();
 }
 
-void begin_change(Process& self, bool opening) {
-  self.opening = opening;
+void begin_change(Process& self, Change change) {
   self.changing_thread = ::gettid();
-  self.changing = true;
+  self.change = change;
 }
 
 void end_change(Process& self) {
-  self.opening = false;
-  self.changing = false;
-  self.changing.notify_all();
+  self.change = Change::kNone;
+  self.change.notify_all();
+}
+
+Status open_gate(const ApiGate& gate, Runtime& runtime) noexcept try {
+  return gate.open(runtime);
+} catch (...) {
+  return status_of_exception(LogTopic::kApi);
 }
 
 }  // namespace
@@ -99,17 +109,19 @@ Runtime* Runtime::current_ = nullptr;
 Status Runtime::acquire(const ApiGate& gate) {
   Process& self = process();
   MutexLock lock(self.mutex);
-  while (self.changing) {
+  for (Change change; (change = self.change) != Change::kNone;) {
     if (self.changing_thread == ::gettid()) {
-      if (self.opening) break;  // a tool that is being loaded
-      return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "hsa_init in a tool of a runtime that is ending");
+      if (change == Change::kOpening) break;  // a tool that is being loaded
+      return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES,
+                  "hsa_init in a backend or a tool of a runtime that starts or ends");
     }
     // The destructor waits for the handler that calls this, or is below us on this very stack.
     if (is_handler_thread()) {
-      return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "hsa_init in a handler of a runtime that is ending");
+      return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES,
+                  "hsa_init in a handler of a runtime that starts or ends");
     }
     lock.unlock();
-    self.changing.wait(true);
+    self.change.wait(change);
     lock.lock();
   }
   if (self.references > 0) {
@@ -124,32 +136,51 @@ Status Runtime::acquire(const ApiGate& gate) {
     }
     self.forks_handled = true;
   }
-  std::unique_ptr<Runtime> runtime(new Runtime);
-  if (const Status status = runtime->start(); status != HSA_STATUS_SUCCESS) {
-    lock.unlock();  // the constructors of tools' libraries may call in
-    open_plugins(runtime->config_, runtime->environment_, runtime->report_);  // for its lines in the report
-    return status;
+  const uint32_t forks = self.forks;
+  const auto in_forked_child = [&] {
+    return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "hsa_init in a process that was forked from within it");
+  };
+  begin_change(self, Change::kStarting);
+  lock.unlock();
+  auto made = make();
+  lock.lock();
+  if (self.forks != forks) {  // a backend has forked, and this is the child: the runtime is the parent's
+    if (made) static_cast<void>(made->release());
+    return in_forked_child();
   }
-  self.runtime = current_ = runtime.release();
+  if (!made) {
+    end_change(self);
+    return made.error();
+  }
+  self.runtime = current_ = made->release();
   self.gate = &gate;
   self.references = 1;
-  const uint32_t forks = self.forks;
-  begin_change(self, true);
+  begin_change(self, Change::kOpening);
   lock.unlock();
-  const Status opened = gate.open(*current_);
+  const Status opened = open_gate(gate, *current_);
   lock.lock();
   if (self.forks != forks) {  // a tool has forked, and this is the child
     gate.abandon();           // what has been loaded since
-    return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "hsa_init in a process that was forked from within it");
+    return in_forked_child();
   }
   if (opened != HSA_STATUS_SUCCESS) end(self.mutex);
   end_change(self);
   return opened;
 }
 
+Result<std::unique_ptr<Runtime>> Runtime::make() noexcept try {
+  std::unique_ptr<Runtime> runtime(new Runtime);
+  const Status status = runtime->start();
+  if (status == HSA_STATUS_SUCCESS) return runtime;
+  open_plugins(runtime->config_, runtime->environment_, runtime->report_);  // for its lines in the report
+  return error(status);
+} catch (...) {
+  return error(status_of_exception(LogTopic::kApi));
+}
+
 void Runtime::end(Mutex& mutex) {
   Process& self = process();
-  self.opening = false;
+  begin_change(self, Change::kEnding);
   self.references = 0;
   self.gate->close();
   {
@@ -168,9 +199,9 @@ Status Runtime::release() {
     --self.references;
     return HSA_STATUS_SUCCESS;
   }
-  if (self.changing)
+  if (self.change != Change::kNone)
     return HSA_STATUS_ERROR_NOT_INITIALIZED;  // the reference is hsa_init's, which is not over
-  begin_change(self, false);
+  begin_change(self, Change::kEnding);
   lock.unlock();
   self.gate->leave();
   lock.lock();
@@ -194,7 +225,7 @@ Status Runtime::start() {
   if (const Status status = suits_callers(); status != HSA_STATUS_SUCCESS) return status;
   add_heaps();
   start_services();
-  return HSA_STATUS_SUCCESS;
+  return gpus() == nullptr ? HSA_STATUS_SUCCESS : gpus()->deliver();
 }
 
 Status Runtime::suits_callers() const {
@@ -217,7 +248,7 @@ void Runtime::start_services() {
                            [this](void* pointer) { memory_.memory_free(pointer); }});
   code_targets_ = std::make_unique<AgentCodeTargets>(*this);
   executables_ = std::make_unique<ExecutableRegistry>(*code_targets_);
-  queues_ = std::make_unique<Queues>(*machine_, memory_, driver_dispatcher_, packet_tools());
+  queues_ = std::make_unique<Queues>(*machine_, memory_, driver_dispatcher_, packet_tools(), queue_table_);
 }
 
 void Runtime::add_copiers() {
@@ -237,9 +268,7 @@ void Runtime::add_copiers() {
 
 Runtime::~Runtime() {
   // Nothing of the application's runs from here on: first who calls it back, then what it may still use.
-  if (queues_ != nullptr) {
-    for (const auto& [handle, entry] : queues_->table().clear()) entry.queue->close();
-  }
+  for (const auto& [handle, entry] : queue_table_.clear()) entry.queue->close();
   dispatcher_.stop();
   images_.reset();
   copies_.reset();
@@ -263,7 +292,7 @@ void Runtime::queue_failed(uint64_t cookie, Status status) {
     log_message(LogLevel::kWarn, LogTopic::kQueue, "a queue has stopped with status {:#x}: {}",
                 static_cast<uint32_t>(status), why);
   }
-  auto failed = std::make_unique<Failed>(Failed{queues_->table(), cookie, status});
+  auto failed = std::make_unique<Failed>(Failed{queue_table_, cookie, status});
   const auto raise = [](void* argument) {
     const std::unique_ptr<Failed> what(static_cast<Failed*>(argument));
     if (const auto queue = what->queues.find_cookie(what->cookie)) queue->raise(what->status);
@@ -280,7 +309,7 @@ void Runtime::queue_failed(uint64_t cookie, Status status) {
 void Runtime::tell_scratch(hsabe_scratch_event_t& event) {
   // At the end the queue may be on its way out.
   if (event.ended == 0)
-    event.host = reinterpret_cast<uint64_t>(queues_->table().handle_of_cookie(event.queue_cookie));
+    event.host = reinterpret_cast<uint64_t>(queue_table_.handle_of_cookie(event.queue_cookie));
   const auto* const queue = reinterpret_cast<const hsa_queue_t*>(event.host);
   if (queue == nullptr) return;
   const InQueueCallback in_callback;  // a queue does not end before this has returned

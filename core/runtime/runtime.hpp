@@ -23,6 +23,7 @@
 #include "core/image/images.hpp"
 #include "core/memory/kfd_svm.hpp"
 #include "core/memory/memory_manager.hpp"
+#include "core/queue/queue.hpp"
 #include "core/queue/queues.hpp"
 #include "core/runtime/agent_code_target.hpp"
 #include "core/runtime/discovery.hpp"
@@ -37,6 +38,7 @@ class Runtime;
 /// The API tables, as far as the runtime is concerned: when calls may come in. No lock is held while `open`
 /// and `leave` run: tools are loaded and unloaded there, and call the API.
 struct ApiGate {
+  /// What it throws makes hsa_init fail.
   Status (*open)(Runtime& runtime);
   void (*leave)();    ///< the last reference is gone: who was told of `open` goes, with the API still there
   void (*close)();    ///< calls come in no more; also after an `open` that failed
@@ -96,6 +98,9 @@ class Runtime {
  private:
   Runtime() = default;
 
+  /// A runtime that has started. No lock is held: backends and constructors of libraries run, which may fork.
+  /// One thread at a time.
+  static Result<std::unique_ptr<Runtime>> make() noexcept;
   /// Everything but the tools, which the gate loads: reads the configuration, has the machine discovered, and
   /// starts the services.
   Status start();
@@ -106,10 +111,11 @@ class Runtime {
   void add_heaps();
   void add_links();
   void add_gpu_heaps(const Agent& agent);
-  void memory_fault(const kfd_memory_exception& fault);
+  // On the thread of the driver's events: an application that cannot be told ends.
+  void memory_fault(const kfd_memory_exception& fault) noexcept;
   /// Has the application's handlers called; ends the process with the text if none deals with it.
   void tell_of(const hsa_amd_event_t& event, const Agent* agent, std::string otherwise);
-  void hardware_failed(const kfd_hw_exception& failure);
+  void hardware_failed(const kfd_hw_exception& failure) noexcept;
   /// Not, without a GPU, callers that cannot do without (caller_quirks.hpp).
   Status suits_callers() const;
   void start_services();
@@ -121,8 +127,12 @@ class Runtime {
   std::atomic<bool> discovering_{true};
   LoaderEnvironment environment_;
   RuntimeConfig config_;
-  Discovery::Support support_;  // outlives the agents and the memory
+  // What the services of backends use: it is there before the first device and after the last.
+  QueueTable queue_table_;
+  SystemEvents system_events_;
+  AsyncDispatcher fault_dispatcher_;  // a handler of a signal may wait for what a dead queue will never do
   AsyncDispatcher driver_dispatcher_{backend_report::settle};
+  Discovery::Support support_;                 // outlives the agents and the memory
   std::unique_ptr<CopyBatches> copy_batches_;  // outlives the devices, which change its signals
   std::unique_ptr<const Machine> machine_;
   ClockKeeper clocks_;
@@ -135,8 +145,6 @@ class Runtime {
   std::unique_ptr<AgentCodeTargets> code_targets_;
   std::unique_ptr<ExecutableRegistry> executables_;
   std::unique_ptr<Queues> queues_;
-  SystemEvents system_events_;
-  AsyncDispatcher fault_dispatcher_;  // a handler of a signal may wait for what a dead queue will never do
 };
 
 }  // namespace rigel

@@ -82,8 +82,8 @@ HSABE_CHECK(hsabe_host_log_t, write);
 
 typedef struct hsabe_host_memory {
   uint64_t struct_size;
-  /* `size` bytes of zeroed host memory on the device's nearest NUMA node, page aligned, readable and writable
-   * by every agent: for rings and queue structures. OUT_OF_RESOURCES when there is none. */
+  /* `size` bytes of zeroed memory on the device's nearest NUMA node, page aligned, for all agents to read
+   * and write. OUT_OF_RESOURCES when there is none, as while devices are still being opened. */
   hsabe_status_t (*allocate)(void* self, uint64_t size, void** out);
   /* Frees what allocate returned. Null is allowed. */
   void (*release)(void* self, void* pointer);
@@ -243,7 +243,7 @@ typedef struct hsabe_host_driver {
   hsabe_status_t (*reserve)(void* self, uint64_t size, uint64_t alignment, void** address);
   void (*release_addresses)(void* self, void* address, uint64_t size);
   /* The doorbell of a queue of this device, by what CREATE_QUEUE has returned. Null if it cannot be mapped.
-   * The first call begins to listen to the driver's events: call it before a packet is submitted. */
+   * The first call has the runtime listen to the driver's events, once all devices are open. */
   void* (*doorbell)(void* self, uint64_t doorbell_offset, uint32_t queue_id);
   /* The page of registers that user mode may write, or null: at 0 the one that flushes the host data path's
    * memory accesses, at 4 the one for its registers. */

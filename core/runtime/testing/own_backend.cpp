@@ -1,7 +1,9 @@
-// A backend whose devices nobody else can find, with memory that the host cannot touch: where devices have it no
-// access is allowed, and `copy` goes to where its bytes are. Its options say how many `devices` there are, that they
-// say the host sees their memory (`visible`), which is fine-grained (`fine` as well), that they take `kernels`, and
-// which function `throws`.
+// A backend whose devices nobody else can find, with memory that the host cannot touch: where devices have it
+// no access is allowed, and `copy` goes to where its bytes are. Its options say how many `devices` there are,
+// that they say the host sees their memory (`visible`), which is fine-grained (`fine` as well), that they
+// take `kernels`, and which function `throws`. Options `on_open` and `on_close` are addresses of functions of
+// the test (Hook) that the functions of these names call. Devices of amdkfd it takes, too, if a manifest says
+// so.
 #include <hsa_backend/hsa_backend.hpp>
 
 #include <sys/mman.h>
@@ -31,6 +33,12 @@ std::byte* map(int protection) {
 void throw_if_told(const hsabe_host_t* host, std::string_view function) {
   if (hsabe::view(host->config->get_string(host->self, str("throws"), str(""))) == function)
     throw std::runtime_error("as it was told");
+}
+
+using Hook = void (*)(const hsabe_host_t* host);
+void call_hook(const hsabe_host_t* host, std::string_view name) {
+  if (const int64_t address = host->config->get_integer(host->self, str(name), 0); address != 0)
+    reinterpret_cast<Hook>(address)(host);
 }
 
 bool is_visible(const hsabe_host_t* host) {
@@ -86,6 +94,7 @@ hsabe_status_t select(const hsabe_host_t* host, const hsabe_node_t* node, hsabe_
 hsabe_status_t open(const hsabe_host_t* host, const hsabe_node_t* node, void** device) {
   *device = reinterpret_cast<void*>(1);  // what it says before it throws is no device
   if (node->node_id == 0) throw_if_told(host, "open");
+  call_hook(host, "on_open");
   std::byte* const store = map(PROT_READ | PROT_WRITE);
   *device = new Device{host, is_visible(host) ? store : map(PROT_NONE), store, 0};
   return HSA_STATUS_SUCCESS;
@@ -93,6 +102,7 @@ hsabe_status_t open(const hsabe_host_t* host, const hsabe_node_t* node, void** d
 
 void close(void* device) {
   auto* const closed = static_cast<Device*>(device);
+  call_hook(closed->host, "on_close");
   if (closed->window != closed->store) ::munmap(closed->window, kBytes);
   ::munmap(closed->store, kBytes);
   delete closed;

@@ -1,0 +1,55 @@
+// The references of the process to its runtime, with a gate of the test in the place of the API tables.
+#include "core/runtime/runtime.hpp"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <system_error>
+#include <thread>
+
+#include "loader/module/testing/manifests.hpp"
+
+namespace rigel {
+namespace {
+
+struct Gate {
+  static inline std::atomic<bool> throws{false};
+  static inline std::atomic<int> closed{0};
+
+  static Status open(Runtime&) {
+    if (throws) throw std::system_error(EAGAIN, std::generic_category(), "no thread");
+    return HSA_STATUS_SUCCESS;
+  }
+  static constexpr ApiGate kGate{.open = open,
+                                 .leave = [] {},
+                                 .close = [] { ++closed; },
+                                 .abandon = [] {},
+                                 .tell_scratch = [](const hsa_queue_t&, const hsabe_scratch_event_t&) {}};
+};
+
+TEST(Runtime, FailsOneInitialisationWhereItsGateThrows) {
+  std::string folder = std::filesystem::temp_directory_path() / "rigel-runtime-XXXXXX";
+  ASSERT_NE(::mkdtemp(folder.data()), nullptr);
+  std::ofstream(folder + "/own.json") << manifest_text("own", RIGEL_OWN_BACKEND, "", R"({"bus": "own"})");
+  ::setenv("HSA_ADD_BACKEND_MANIFESTS", folder.c_str(), 1);
+  Gate::throws = true;
+  EXPECT_EQ(Runtime::acquire(Gate::kGate), HSA_STATUS_ERROR);
+  EXPECT_EQ(Gate::closed, 1);
+  EXPECT_EQ(Runtime::release(), HSA_STATUS_ERROR_NOT_INITIALIZED);
+  Gate::throws = false;
+  // Another thread waits for what this one does to the runtime.
+  std::thread([] {
+    EXPECT_EQ(Runtime::acquire(Gate::kGate), HSA_STATUS_SUCCESS);
+    EXPECT_EQ(Runtime::release(), HSA_STATUS_SUCCESS);
+  }).join();
+  EXPECT_EQ(Gate::closed, 2);
+  ::unsetenv("HSA_ADD_BACKEND_MANIFESTS");
+  std::filesystem::remove_all(folder);
+}
+
+}  // namespace
+}  // namespace rigel
