@@ -1,7 +1,6 @@
 #include "backends/common/copy_engines.hpp"
 
 #include <pthread.h>
-#include <signal.h>
 
 #include <algorithm>
 #include <bit>
@@ -18,6 +17,7 @@
 
 #include "api/support/mutex.hpp"
 #include "backends/common/blit.hpp"
+#include "backends/common/blocked_signals.hpp"
 
 namespace rigel::gfx {
 namespace {
@@ -32,6 +32,9 @@ constexpr size_t kKeptMost = 64;  // copies that are not looked at whether they 
 constexpr auto kLookEvery = std::chrono::milliseconds(3);
 constexpr int kLooksInVain = 30;
 constexpr auto kRoomAfter = std::chrono::microseconds(20);
+/// So long pauses, after that many short ones.
+constexpr auto kRoomAfterLong = std::chrono::milliseconds(1);
+constexpr uint32_t kShortPauses = 500;
 
 constexpr uint32_t kSystemFences = HSA_FENCE_SCOPE_SYSTEM << HSA_PACKET_HEADER_SCACQUIRE_FENCE_SCOPE |
                                    HSA_FENCE_SCOPE_SYSTEM << HSA_PACKET_HEADER_SCRELEASE_FENCE_SCOPE;
@@ -122,23 +125,6 @@ void put_kernel(pm4::Slot& slot, std::byte* place, const BlitLaunch& launch, uin
   packet.completion_signal.handle = completion;
   put(slot, packet);
 }
-
-/// Of the thread that makes it, and of threads that it starts meanwhile: signals of the process are for the
-/// program's threads.
-class BlockedSignals {
- public:
-  BlockedSignals() {
-    sigset_t all;
-    sigfillset(&all);
-    for (const int own : {SIGSEGV, SIGBUS, SIGFPE, SIGILL}) sigdelset(&all, own);  // of the thread itself
-    pthread_sigmask(SIG_SETMASK, &all, &before_);
-  }
-  ~BlockedSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  BlockedSignals(const BlockedSignals&) = delete;
-
- private:
-  sigset_t before_;
-};
 
 bool engines_wanted(const Device& device) {
   const hsabe_host_t* const host = device.host;
@@ -298,6 +284,9 @@ hsabe_status_t CopyEngines::submit(const hsabe_copy_t& asked) {
 }
 
 hsabe_status_t CopyEngines::submit_folded(const hsabe_copy_t& copy) {
+  const CopyQueue* full = nullptr;
+  uint64_t read = 0;
+  uint32_t pauses = 0;  // since `full` had read so far
   for (;;) {
     Result result = Result::kNotThisWay;
     {
@@ -306,6 +295,16 @@ hsabe_status_t CopyEngines::submit_folded(const hsabe_copy_t& copy) {
       if (waits.failed) return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
       Engine* const engine = engine_for(copy, waits);
       if (engine != nullptr) result = by_engine(*engine, copy, waits);
+      if (result == Result::kNoRoom && (full != engine->queue.get() || read != engine->queue->known_read())) {
+        full = engine->queue.get();
+        read = full->known_read();
+        pauses = 0;
+      }
+      if (result == Result::kNoRoom && pauses >= pauses_until_hung_) {
+        hsabe::warn(device_.host, "a copy engine stands still with a full ring: its copies fail");
+        drop(*engine, HSA_STATUS_ERROR);
+        continue;
+      }
       // Behind an open wait there may be no room before the caller has done something for that.
       if (result == Result::kNoRoom && engine->copies.open()) result = Result::kNotThisWay;
       const bool may_be_kernel = copy.engines == 0 || !engines_usable_;
@@ -313,7 +312,10 @@ hsabe_status_t CopyEngines::submit_folded(const hsabe_copy_t& copy) {
     }
     if (result == Result::kDone) return HSA_STATUS_SUCCESS;
     if (result == Result::kNotThisWay) return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
-    if (result == Result::kNoRoom) std::this_thread::sleep_for(kRoomAfter);
+    if (result == Result::kNoRoom) {
+      std::this_thread::sleep_for(pauses++ < kShortPauses ? std::chrono::nanoseconds(kRoomAfter)
+                                                          : kRoomAfterLong);
+    }
     if (result == Result::kNoService && make_service() != HSA_STATUS_SUCCESS)
       return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
   }

@@ -50,6 +50,10 @@ class CopyEngines {
   void engines(uint32_t* all, uint32_t* idle);
   void abandon(hsa_status_t status);
 
+  /// Of a submission that finds a ring full: after so many pauses without a move of the engine it is taken
+  /// for hung, and its copies fail. For tests.
+  void set_pauses_until_hung(uint32_t pauses) { pauses_until_hung_ = pauses; }
+
   /// Drops what processors have cached of code; returns when that is done.
   hsabe_status_t invalidate_code();
 
@@ -102,8 +106,13 @@ class CopyEngines {
   hsabe_status_t make_service(std::shared_ptr<ServiceQueue>* out = nullptr);
   void service_stopped(hsa_status_t status);
 
+  /// Half a minute, in which the thread runs: a debugger may stop it and the engine together. Long after the
+  /// kernel would have reset an engine (amdgpu's lockup_timeout, 10 s).
+  static constexpr uint32_t kPausesUntilHung = 30'000;
+
   Device& device_;
   const bool engines_usable_;
+  uint32_t pauses_until_hung_ = kPausesUntilHung;
 
   Mutex making_;  // held while the queue for kernels is made or destroyed; guards blit_code_
   Block blit_code_;

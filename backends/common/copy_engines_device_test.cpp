@@ -485,6 +485,38 @@ TEST_P(Copies, BehindAnOpenWaitAreRefusedWhenTheRingIsFull) {
   EXPECT_TRUE(eventually([&] { return std::atomic_ref(const_cast<int64_t&>(last)).load() == 0; }));
 }
 
+// A program that sets a signal anew, to which a copy in another engine is about to write, has an engine wait
+// for ever.
+TEST_P(Copies, FailWhenTheirEngineHangsWithAFullRing) {
+  open("on");
+  constexpr size_t kLong = 16 << 20;
+  uint8_t* const memory = bytes(2 * kLong);
+  device_->copies().set_pauses_until_hung(50);
+  const testing::VirtualSignal promised(gpu(), 1), hung(gpu(), 1);
+  const auto submit = [&](hsabe_copy_t one) { return device_->copies().submit(one); };
+  hsabe_copy_t slow = copy(memory, memory + kLong, kLong, promised);
+  ASSERT_EQ(submit(slow), HSA_STATUS_SUCCESS);
+  const uint64_t handle = promised.handle();
+  hsabe_copy_t waiting = copy(memory, memory + 64, 16, hung);
+  waiting.from_host = 0;
+  waiting.to_host = 1;
+  waiting.width = 1 << 20;  // longer than what goes behind the other copy
+  waiting.dependencies = &handle;
+  waiting.dependency_count = 1;
+  ASSERT_EQ(submit(waiting), HSA_STATUS_SUCCESS);
+  std::atomic_ref(const_cast<int64_t&>(promised.get().value)).fetch_add(1);
+  if (promised.value() == 1) GTEST_SKIP() << "the first copy was done before";
+  constexpr size_t kMost = CopyQueue::kRingBytes / 32;  // more than there is room for
+  const testing::VirtualSignal done(gpu(), kMost);
+  hsabe_copy_t following = copy(memory, memory + 64, 16, done);
+  following.from_host = 0;
+  following.to_host = 1;
+  size_t taken = 0;
+  while (taken < kMost && submit(following) == HSA_STATUS_SUCCESS) ++taken;
+  EXPECT_EQ(taken, kMost) << "a new queue takes the rest";
+  EXPECT_LT(hung.value(), 0);
+}
+
 TEST_P(Copies, BehindWhatGoesWrongGoWrong) {
   open("on");
   uint8_t* const memory = bytes(4 * 4096);

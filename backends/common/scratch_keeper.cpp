@@ -5,6 +5,7 @@
 #include <exception>
 
 #include "api/support/mutex.hpp"
+#include "backends/common/blocked_signals.hpp"
 #include "backends/common/dispatch_queue.hpp"
 #include "backends/common/gpu_device.hpp"
 
@@ -96,7 +97,10 @@ bool ScratchKeeper::retry_later(DispatchQueue& queue) {
   Entry* const entry = find(queue);
   if (entry == nullptr) return true;
   try {
-    if (!thread_.joinable()) thread_ = std::thread([this] { work(); });
+    if (!thread_.joinable()) {
+      const BlockedSignals blocked;
+      thread_ = std::thread([this] { work(); });
+    }
   } catch (const std::exception&) {
     return false;
   }
