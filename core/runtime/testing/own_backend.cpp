@@ -1,9 +1,8 @@
 // A backend whose devices nobody else can find, with memory that the host cannot touch: where devices have it
 // no access is allowed, and `copy` goes to where its bytes are. Its options say how many `devices` there are,
 // that they say the host sees their memory (`visible`), which is fine-grained (`fine` as well), that they
-// take `kernels`, and which function `throws`. Options `on_open` and `on_close` are addresses of functions of
-// the test (Hook) that the functions of these names call. Devices of amdkfd it takes, too, if a manifest says
-// so.
+// take `kernels`, and which function `throws`. The option `on_open` is the address of a function of the test
+// (Hook), which `open` calls. It takes devices of amdkfd, too, if a manifest says so.
 #include <hsa_backend/hsa_backend.hpp>
 
 #include <sys/mman.h>
@@ -102,7 +101,6 @@ hsabe_status_t open(const hsabe_host_t* host, const hsabe_node_t* node, void** d
 
 void close(void* device) {
   auto* const closed = static_cast<Device*>(device);
-  call_hook(closed->host, "on_close");
   if (closed->window != closed->store) ::munmap(closed->window, kBytes);
   ::munmap(closed->store, kBytes);
   delete closed;
