@@ -84,9 +84,8 @@ Answer answer_to(std::span<const std::byte> message) {
   return answer;
 }
 
-// What LLVM may take for one kernel, mappings of files included. Most take less than 200 MiB; a program's memory is not
-// to go to one that LLVM does badly with. Code comes from outside and is read here: no file of the user's that is set
-// to run as somebody else helps it to more rights.
+// Limits addresses, mapped files included: kernels take up to 300 MiB, but a large one that LLVM does badly with must not
+// take the program's memory. Forbids new rights: the kernels that are read here come from outside.
 void give_up_rights() {
   constexpr rlim_t kMostMemory = rlim_t{8} << 30;
   for (const auto& [resource, most] :

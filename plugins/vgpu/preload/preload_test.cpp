@@ -77,12 +77,15 @@ TEST(Memfds, ThatMayNotBeMadeAreExplainedOnce) {
   EXPECT_THAT(result.out, MatchesRegex("vgpu\\[[0-9]+\\] warning: memfd_create: EPERM: .*\n"));
 }
 
+#if defined(__x86_64__)  // which faults can be caught on
 TEST(Bypasses, OfMmapAloneAreExplained) {
   const ProgramResult result =
       run_program({vgpu_run(), "--gpu", "gfx900:vram=256M", DRIVER_PROGRAM, "bypassed_mmap"});
   EXPECT_EQ(result.status, 128 + SIGBUS);
   EXPECT_THAT(result.out, MatchesRegex("vgpu: SIGBUS: the program has mapped /dev/kfd by .*\n"));
 }
+
+#endif
 
 // ctypes asks libc's handle for each function.
 TEST(Bypasses, OfPythonsCtypesAreNone) {
