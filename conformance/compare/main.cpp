@@ -5,14 +5,17 @@
 //
 // Prints the least time of each, and how many times as fast the first is; then the least processor time of a
 // call, which is an average over a child and depends less on what else the machine does. What stands after
-// --with, up to --, runs this program's children (to give them a virtual GPU).
+// --with, up to --, runs this program's children (to give them a virtual GPU). Below a measurement stands the
+// reason of each library that has no time.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -25,6 +28,8 @@
 namespace {
 
 constexpr const char* kChild = "--measure";
+constexpr const char* kResult = "ns ";  // how the child's line begins
+constexpr int kNotStarted = 127;
 
 int usage() {
   std::fprintf(stderr,
@@ -54,24 +59,44 @@ int measure(const std::string& name) {
 struct Times {
   double ns = INFINITY;
   double cpu = INFINITY;
+  std::string failure;  // of the last child that measured nothing
 
   void take(const Times& other) {
     ns = std::min(ns, other.ns);
     cpu = std::min(cpu, other.cpu);
+    if (!other.failure.empty()) failure = other.failure;
   }
 };
 
-// Infinite times if the child could not.
+constexpr unsigned kSecondsAChild = 60;
+
+// How a child ended that measured nothing, and the last line that it printed.
+std::string explain(int status, std::string output) {
+  std::string text;
+  if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM) {
+    text = "not done after " + std::to_string(kSecondsAChild) + " seconds";
+  } else if (WIFSIGNALED(status)) {
+    text = std::string("ended by signal ") + strsignal(WTERMSIG(status));
+  } else if (WEXITSTATUS(status) == kNotStarted) {
+    text = "the command cannot be started";
+  } else if (WEXITSTATUS(status) == 0) {
+    text = "it is not supported there";
+  } else {
+    text = "ended with status " + std::to_string(WEXITSTATUS(status));
+  }
+  while (!output.empty() && output.back() == '\n') output.pop_back();
+  const std::string last = output.substr(output.rfind('\n') + 1);
+  return last.empty() || last.starts_with(kResult) ? text : text + ": " + last;
+}
+
+// Infinite times and the reason if the child could not.
 Times run_child(const std::vector<std::string>& wrapper, const std::string& folder, const std::string& name) {
   int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) return {};
+  if (pipe2(ends, O_CLOEXEC) != 0) return {.failure = std::string("no pipe: ") + std::strerror(errno)};
   const pid_t child = fork();
   if (child == 0) {
     dup2(ends[1], STDOUT_FILENO);
-    if (std::getenv("HSA_COMPARE_VERBOSE") == nullptr) {
-      const int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
-      dup2(null, STDERR_FILENO);
-    }
+    if (std::getenv("HSA_COMPARE_VERBOSE") == nullptr) dup2(ends[1], STDERR_FILENO);
     setenv("LD_LIBRARY_PATH", folder.c_str(), 1);
     setenv("VGPU_RUNTIME", "system", 1);  // to vgpu-run: the one that the line above says
     std::vector<std::string> words = wrapper;
@@ -79,9 +104,9 @@ Times run_child(const std::vector<std::string>& wrapper, const std::string& fold
     std::vector<char*> arguments;
     for (std::string& word : words) arguments.push_back(word.data());
     arguments.push_back(nullptr);
-    alarm(60);
+    alarm(kSecondsAChild);
     execvp(arguments[0], arguments.data());
-    _exit(127);
+    _exit(kNotStarted);
   }
   close(ends[1]);
   std::string text;
@@ -92,12 +117,12 @@ Times run_child(const std::vector<std::string>& wrapper, const std::string& fold
   int status = 0;
   waitpid(child, &status, 0);
   double ns = -1, cpu = -1;
-  const size_t at = text.find("ns ");
   Times times;
-  if (at == std::string::npos) return times;
-  const int found = std::sscanf(text.c_str() + at, "ns %lf cpu %lf", &ns, &cpu);
+  const size_t at = ("\n" + text).find(std::string("\n") + kResult);
+  const int found = at == std::string::npos ? 0 : std::sscanf(text.c_str() + at, "ns %lf cpu %lf", &ns, &cpu);
   if (found >= 1 && ns >= 0) times.ns = ns;
   if (found >= 2 && cpu >= 0) times.cpu = cpu;
+  if (!std::isfinite(times.ns)) times.failure = explain(status, std::move(text));
   return times;
 }
 
@@ -155,6 +180,10 @@ int main(int argc, char** argv) {
     std::printf("%-42s %12s %12s %8s %12s %12s %8s\n", measurement.name.c_str(), show(best[0].ns).c_str(),
                 show(best[1].ns).c_str(), ratio(best[0].ns, best[1].ns).c_str(), show(best[0].cpu).c_str(),
                 show(best[1].cpu).c_str(), ratio(best[0].cpu, best[1].cpu).c_str());
+    for (size_t side = 0; side < 2; ++side) {
+      if (!best[side].failure.empty())
+        std::printf("  %s: %s\n", folders[side].c_str(), best[side].failure.c_str());
+    }
     std::fflush(stdout);
   }
   if (count > 0) std::printf("geometric mean of %d: %.2f\n", count, std::exp(log_sum / count));
