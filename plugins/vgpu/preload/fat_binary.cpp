@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdio>
 #include <cstring>
 #include <initializer_list>
 #include <set>
@@ -55,6 +56,22 @@ bool fits(std::string_view target, std::string_view gfx) {
          is_one_of("gfx10-1-generic", {"gfx1010", "gfx1011", "gfx1012", "gfx1013"}) ||
          is_one_of("gfx10-3-generic",
                    {"gfx1030", "gfx1031", "gfx1032", "gfx1033", "gfx1034", "gfx1035", "gfx1036"});
+}
+
+std::string gfx_by_environment(std::string gfx, uint32_t node,
+                               const std::function<const char*(const char*)>& variable) {
+  const std::string of_node = fmt::format("HSA_OVERRIDE_GFX_VERSION_{}", node);
+  for (const char* name : {of_node.c_str(), "HSA_OVERRIDE_GFX_VERSION"}) {
+    const char* const text = variable(name);
+    if (text == nullptr || *text == '\0') continue;
+    unsigned major = 0, minor = 0, stepping = 0;
+    int length = 0;
+    if (std::sscanf(text, "%u.%u.%u%n", &major, &minor, &stepping, &length) == 3 && text[length] == '\0') {
+      return fmt::format("gfx{}{}{:x}", major, minor, stepping);
+    }
+    break;  // the runtime reports it and takes the GPU for what it is
+  }
+  return gfx;
 }
 
 std::string missing_code(const std::string& file, const std::vector<std::string>& targets,

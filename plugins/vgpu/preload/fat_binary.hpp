@@ -4,6 +4,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,6 +19,11 @@ std::vector<std::string> bundle_targets(const std::byte* bundle);
 
 /// Whether code for `target` may run on `gfx`, "gfx906". Settings of XNACK and ECC are not looked at.
 bool fits(std::string_view target, std::string_view gfx);
+
+/// The gfx name that a GPU is taken for: `gfx`, unless HSA_OVERRIDE_GFX_VERSION_<node> or HSA_OVERRIDE_GFX_VERSION,
+/// "10.3.0", says otherwise. Both runtimes read these. `variable` returns the value of a variable, or null.
+std::string gfx_by_environment(std::string gfx, uint32_t node,
+                               const std::function<const char*(const char*)>& variable);
 
 /// A warning about the GPUs that a file has no code for; empty: it has code for all, or none at all. A GPU's
 /// `name` is its board's.

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -63,6 +64,24 @@ TEST(FatBinary, MissesGpusThatNoneOfItsCodeFits) {
       "has: compile it with --offload-arch=gfx900, or choose another machine with vgpu-run --gpu");
 }
 
+TEST(FatBinary, IsComparedWithTheVersionsOfTheEnvironment) {
+  std::map<std::string, std::string> variables;
+  const auto variable = [&variables](const char* name) {
+    const auto found = variables.find(name);
+    return found == variables.end() ? nullptr : found->second.c_str();
+  };
+  EXPECT_EQ(gfx_by_environment("gfx1032", 1, variable), "gfx1032");
+  variables["HSA_OVERRIDE_GFX_VERSION"] = "10.3.0";
+  EXPECT_EQ(gfx_by_environment("gfx1032", 1, variable), "gfx1030");
+  variables["HSA_OVERRIDE_GFX_VERSION_2"] = "9.0.12";
+  EXPECT_EQ(gfx_by_environment("gfx1032", 1, variable), "gfx1030");
+  EXPECT_EQ(gfx_by_environment("gfx1032", 2, variable), "gfx90c");
+  for (const char* wrong : {"10.3", "10.3.0x", "gfx1030"}) {
+    variables["HSA_OVERRIDE_GFX_VERSION"] = wrong;
+    EXPECT_EQ(gfx_by_environment("gfx1032", 1, variable), "gfx1032") << wrong;
+  }
+}
+
 TEST(FatBinary, IsWarnedOfAsThePageSays) {
   std::ifstream page(REPORTS_PAGE);
   const std::string text(std::istreambuf_iterator<char>(page), {});
@@ -86,6 +105,9 @@ TEST(HipProgram, IsToldThatItsCodeIsForOtherGpus) {
 TEST(HipProgram, IsToldNothingWhereItsCodeFits) {
   EXPECT_THAT(run("gfx906", {"gfx906", "gfx1030"}).out, Not(HasSubstr("its GPU code")));
   EXPECT_THAT(run("none", {"gfx906"}).out, Not(HasSubstr("its GPU code")));
+  ::setenv("HSA_OVERRIDE_GFX_VERSION", "10.3.0", 1);
+  EXPECT_THAT(run("navi23", {"gfx1030"}).out, Not(HasSubstr("its GPU code")));
+  ::unsetenv("HSA_OVERRIDE_GFX_VERSION");
 }
 
 }  // namespace
