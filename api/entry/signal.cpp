@@ -1,19 +1,37 @@
 // Signals: making and ending them, waiting, groups and asynchronous handlers. The work is in core/signal.
 #include "core/signal/signal_api.hpp"
 
+#include <algorithm>
+
 #include "api/entry/functions.hpp"
 #include "core/runtime/runtime.hpp"
 
 namespace rigel::api {
+namespace {
+
+/// Adds GPU_ONLY if there are consumers, none of which is a CPU agent, as ROCr does.
+uint64_t with_gpu_only(uint64_t attributes, uint32_t count, const hsa_agent_t* consumers) {
+  if (count == 0 || consumers == nullptr || (attributes & HSA_AMD_SIGNAL_IPC) != 0) return attributes;
+  const Machine& machine = Runtime::current().machine();
+  const bool has_host = std::any_of(consumers, consumers + count, [&machine](hsa_agent_t handle) {
+    const Agent* const agent = machine.find_agent(handle);
+    return agent != nullptr && agent->is_cpu();
+  });
+  return has_host ? attributes : attributes | HSA_AMD_SIGNAL_AMD_GPU_ONLY;
+}
+
+}  // namespace
 
 hsa_status_t hsa_signal_create(hsa_signal_value_t initial_value, uint32_t num_consumers,
                                const hsa_agent_t* consumers, hsa_signal_t* signal) {
-  return signal_api::create(initial_value, num_consumers, consumers, 0, signal);
+  return signal_api::create(initial_value, num_consumers, consumers,
+                            with_gpu_only(0, num_consumers, consumers), signal);
 }
 
 hsa_status_t hsa_amd_signal_create(hsa_signal_value_t initial_value, uint32_t num_consumers,
                                    const hsa_agent_t* consumers, uint64_t attributes, hsa_signal_t* signal) {
-  return signal_api::create(initial_value, num_consumers, consumers, attributes, signal);
+  return signal_api::create(initial_value, num_consumers, consumers,
+                            with_gpu_only(attributes, num_consumers, consumers), signal);
 }
 
 hsa_status_t hsa_signal_destroy(hsa_signal_t signal) {

@@ -41,7 +41,6 @@ Status create(hsa_signal_value_t initial_value, uint32_t consumer_count, const h
       return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "create a signal: {} consumers, {}", consumer_count,
                   consumers == nullptr ? "null" : "one of them twice");
     }
-    attributes &= ~uint64_t{kSignalGpuOnly};
   }
   const auto wanted = static_cast<uint32_t>(attributes);
   const Signal* created = (wanted & kSignalIpc) != 0 ? shared_signals::create(initial_value, wanted)

@@ -15,7 +15,7 @@ namespace rigel::signal_api {
 
 /// hsa_signal_create and hsa_amd_signal_create. INVALID_ARGUMENT for a null `signal`, consumers that are null
 /// though there are some, a consumer named twice, or attributes that do not exist; OUT_OF_RESOURCES.
-/// HSA_AMD_SIGNAL_AMD_GPU_ONLY counts only if no consumers are named, as its description says.
+/// HSA_AMD_SIGNAL_AMD_GPU_ONLY counts with any consumers, as in ROCr's code; its description says otherwise.
 Status create(hsa_signal_value_t initial_value, uint32_t consumer_count, const hsa_agent_t* consumers,
               uint64_t attributes, hsa_signal_t* signal) noexcept;
 
@@ -56,8 +56,9 @@ uint32_t wait_all(uint32_t count, const hsa_signal_t* signals, const hsa_signal_
                   const hsa_signal_value_t* values, uint64_t timeout_hint, hsa_wait_state_t hint,
                   hsa_signal_value_t* satisfying_values) noexcept;
 
-/// hsa_amd_signal_async_handler. INVALID_ARGUMENT if the handler is null or the condition is none;
-/// INVALID_SIGNAL if the signal is none or a doorbell; otherwise as AsyncDispatcher::watch.
+/// hsa_amd_signal_async_handler. INVALID_ARGUMENT if the handler is null or the condition unknown;
+/// INVALID_SIGNAL for no signal, a doorbell, and a signal for GPUs only; otherwise as AsyncDispatcher::watch.
+/// Signals for several processes are accepted, as by ROCr since 2025.
 Status watch(AsyncDispatcher& dispatcher, hsa_signal_t signal, const hsa_signal_condition_t& condition,
              hsa_signal_value_t value, hsa_amd_signal_handler handler, void* argument) noexcept;
 

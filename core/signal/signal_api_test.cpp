@@ -51,15 +51,15 @@ TEST(SignalApi, CreateChecksItsArguments) {
   EXPECT_EQ(signal_api::destroy(signal), HSA_STATUS_SUCCESS);
 }
 
-TEST(SignalApi, GpuOnlyCountsOnlyWithoutConsumers) {
+TEST(SignalApi, GpuOnlyCountsWithAnyConsumers) {
   const hsa_signal_t gpu_only = make(1, HSA_AMD_SIGNAL_AMD_GPU_ONLY);
   EXPECT_TRUE(Signal::of_live(gpu_only).has_attribute(kSignalGpuOnly));
   EXPECT_TRUE(Signal::of_live(gpu_only).has_attribute(kSignalSilent));
   const hsa_agent_t agent{5};
   hsa_signal_t shared{};
   ASSERT_EQ(signal_api::create(1, 1, &agent, HSA_AMD_SIGNAL_AMD_GPU_ONLY, &shared), HSA_STATUS_SUCCESS);
-  EXPECT_FALSE(Signal::of_live(shared).has_attribute(kSignalGpuOnly));
-  EXPECT_FALSE(Signal::of_live(shared).has_attribute(kSignalSilent));
+  EXPECT_TRUE(Signal::of_live(shared).has_attribute(kSignalGpuOnly));
+  EXPECT_TRUE(Signal::of_live(shared).has_attribute(kSignalSilent));
   signal_api::destroy(gpu_only);
   signal_api::destroy(shared);
 }
@@ -166,8 +166,11 @@ TEST(SignalApi, WatchChecksItsArguments) {
   EXPECT_EQ(signal_api::watch(dispatcher, gpu_only, kEq, 0, handler, nullptr),
             HSA_STATUS_ERROR_INVALID_SIGNAL);
   signal_api::destroy(gpu_only);
+  const hsa_signal_t ipc = make(1, HSA_AMD_SIGNAL_IPC);
+  EXPECT_EQ(signal_api::watch(dispatcher, ipc, kEq, 0, handler, nullptr), HSA_STATUS_SUCCESS);
   EXPECT_EQ(signal_api::watch(dispatcher, signal, kEq, 0, handler, nullptr), HSA_STATUS_SUCCESS);
   dispatcher.stop();
+  signal_api::destroy(ipc);
   signal_api::destroy(signal);
 }
 
