@@ -58,7 +58,7 @@ constexpr StatusText kTexts[] = {
      "HSA_STATUS_ERROR_INVALID_CODE_SYMBOL: The code object symbol does not exist."},
     {HSA_STATUS_ERROR_INVALID_EXECUTABLE_SYMBOL,
      "HSA_STATUS_ERROR_INVALID_EXECUTABLE_SYMBOL: The executable symbol does not exist."},
-    {HSA_STATUS_ERROR_INVALID_FILE, "HSA_STATUS_ERROR_INVALID_FILE: The file descriptor cannot be read."},
+    {HSA_STATUS_ERROR_INVALID_FILE, "HSA_STATUS_ERROR_INVALID_FILE: A file cannot be read or used."},
     {HSA_STATUS_ERROR_INVALID_CODE_OBJECT_READER,
      "HSA_STATUS_ERROR_INVALID_CODE_OBJECT_READER: The code object reader does not exist."},
     {HSA_STATUS_ERROR_INVALID_CACHE, "HSA_STATUS_ERROR_INVALID_CACHE: The cache is not one of this runtime."},

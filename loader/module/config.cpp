@@ -159,11 +159,16 @@ Result<RuntimeConfig> load_config(const LoaderEnvironment& environment, Discover
     report.add(Stage::kConfig, Outcome::kFailed, path, why);
     return error(HSA_STATUS_ERROR_INVALID_FILE);
   };
+  const auto refuse_to_read = [&](const std::string& why) {
+    return refuse(
+        fmt::format("the configuration file cannot be read: {}; {}", why,
+                    named != nullptr ? "HSA_PLUGIN_CONFIG names it" : "HSA_PLUGIN_CONFIG=none skips it"));
+  };
   const auto real = real_path(path);
-  if (!real) return refuse(real.error());
+  if (!real) return refuse_to_read(real.error());
   if (const auto permitted = environment.check_permitted(*real); !permitted) return refuse(permitted.error());
   const auto text = read_small_file(*real, kMaxJsonBytes);
-  if (!text) return refuse(text.error());
+  if (!text) return refuse_to_read(text.error());
 
   Diagnostics diagnostics;
   RuntimeConfig config = parse_config(*text, diagnostics);

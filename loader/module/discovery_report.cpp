@@ -18,22 +18,24 @@ static_assert(kStageNames.size() == static_cast<size_t>(Stage::kTool) + 1);
 constexpr std::array<std::string_view, 4> kOutcomeNames{"ok", "skipped", "warning", "failed"};
 
 LogTopic topic_of(Stage stage) {
+  if (stage == Stage::kConfig) return LogTopic::kApi;  // it is no manifest, nor a module
   if (stage <= Stage::kParsed) return LogTopic::kManifest;
   return stage == Stage::kTool ? LogTopic::kChain : LogTopic::kModule;
 }
 
-LogLevel level_of(Outcome outcome) {
+LogLevel level_of(Stage stage, Outcome outcome) {
   switch (outcome) {
     case Outcome::kOk:
       return LogLevel::kDebug;
     case Outcome::kSkipped:
       return LogLevel::kInfo;
     case Outcome::kWarning:
+      return LogLevel::kWarn;
     case Outcome::kFailed:
       break;
   }
-  // A backend that fails is no error of the process as long as another one works.
-  return LogLevel::kWarn;
+  // hsa_init fails with the configuration. A backend that fails is no error as long as another one works.
+  return stage == Stage::kConfig ? LogLevel::kError : LogLevel::kWarn;
 }
 
 }  // namespace
@@ -46,7 +48,7 @@ std::string_view name_of(Outcome outcome) noexcept {
 }
 
 void DiscoveryReport::add(Stage stage, Outcome outcome, std::string_view subject, std::string_view text) {
-  log_message(level_of(outcome), topic_of(stage), "{} ({}): {}{}{}", subject, name_of(stage),
+  log_message(level_of(stage, outcome), topic_of(stage), "{} ({}): {}{}{}", subject, name_of(stage),
               name_of(outcome), text.empty() ? "" : ": ", text);
   const MutexLock lock(mutex_);
   lines_.push_back({stage, outcome, std::string(subject), std::string(text)});
