@@ -10,6 +10,7 @@ expect "$("$run" --version)" '^vgpu-run [0-9]+\.[0-9]+\.[0-9]+$' "the version"
 expect "$("$run" --version)" '^(kernel compiler: LLVM [0-9.]+|kernels are interpreted: .*install rigel-vgpu-compiler, or clang-19.*)$' "the kernel compiler"
 expect "$(VGPU_COMPILER=off "$run" --version)" '^kernels are interpreted: VGPU_COMPILER=off$' "no kernel compiler"
 expect "$("$run" --list)" '^vega20 +gfx906 ' "the boards"
+expect "$("$run" --list)" '^rx6800 +gfx1030 +navi21 .*\(rx6800\)$' "the boards' chips and products"
 for option in --gpu --link --log --log-file --runtime --watchdog --list --env --help --version --fidelity; do
   expect "$("$run" --help)" "^  $option " "the help"
 done

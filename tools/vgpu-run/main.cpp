@@ -23,6 +23,7 @@
 #include "plugins/vgpu/compiler/compiler_process.hpp"
 #include "plugins/vgpu/cp/packet_fidelity.hpp"
 #include "plugins/vgpu/devices/machine.hpp"
+#include "plugins/vgpu/devices/product_names.hpp"
 #include "plugins/vgpu/exec/operation_fidelity.hpp"
 #include "plugins/vgpu/kfd/ioctl.hpp"
 #include "plugins/vgpu/kfd/render_node.hpp"
@@ -91,9 +92,16 @@ int list_boards() {
   for (const std::string_view name : built_in_board_names()) boards.push_back(find_board(name));
   for (const BoardOr& board : boards) {
     if (!board) return complain(board.error());
-    std::printf("%-10s %-8s %3u compute units  %6llu MiB  %s\n", board->name.c_str(),
-                board->gfx_name().c_str(), board->compute_units(),
-                static_cast<unsigned long long>(board->memory.vram_mb), board->marketing_name.c_str());
+    const rigel::vgpu::ProductNames* const names = rigel::vgpu::find_product_names(board->name);
+    const std::string_view chip = names == nullptr ? std::string_view(board->name) : names->chip;
+    std::string products;
+    for (const std::string_view product : names == nullptr ? decltype(names->products){} : names->products)
+      products.append(products.empty() ? "  (" : ", ").append(product);
+    if (!products.empty()) products += ')';
+    std::printf("%-10s %-8s %-10.*s %3u compute units  %6llu MiB  %s%s\n", board->name.c_str(),
+                board->gfx_name().c_str(), static_cast<int>(chip.size()), chip.data(), board->compute_units(),
+                static_cast<unsigned long long>(board->memory.vram_mb), board->marketing_name.c_str(),
+                products.c_str());
   }
   return end_output();
 }
