@@ -8,6 +8,7 @@
 #include <array>
 #include <cstring>
 #include <unordered_map>
+#include <utility>
 
 #include "loader/code_object/bounds.hpp"
 #include "loader/code_object/code_identity.hpp"
@@ -98,10 +99,15 @@ class CodeObjectParser {
     if (!file) return tl::unexpected(file.error());
     file_ = &*file;
     using Step = Result<void> (CodeObjectParser::*)();
-    constexpr Step kSteps[] = {&CodeObjectParser::read_header,  &CodeObjectParser::read_program_headers,
-                               &CodeObjectParser::lay_out,      &CodeObjectParser::identify,
-                               &CodeObjectParser::read_dynamic, &CodeObjectParser::read_symbols,
-                               &CodeObjectParser::read_needed,  &CodeObjectParser::read_relocations,
+    constexpr Step kSteps[] = {&CodeObjectParser::read_header,
+                               &CodeObjectParser::read_program_headers,
+                               &CodeObjectParser::lay_out,
+                               &CodeObjectParser::identify,
+                               &CodeObjectParser::read_dynamic,
+                               &CodeObjectParser::read_symbols,
+                               &CodeObjectParser::read_section_symbols,
+                               &CodeObjectParser::read_needed,
+                               &CodeObjectParser::read_relocations,
                                &CodeObjectParser::read_kernels};
     for (const Step step : kSteps) {
       const auto done = (this->*step)();
@@ -119,6 +125,7 @@ class CodeObjectParser {
   Result<void> identify();
   Result<void> read_dynamic();
   Result<void> read_symbols();
+  Result<void> read_section_symbols();
   Result<uint64_t> count_symbols();
   Result<void> add_symbol(const Elf64_Sym& symbol);
   void place_symbol(const Elf64_Sym& symbol, CodeSymbol& placed) const;
@@ -137,6 +144,7 @@ class CodeObjectParser {
   /// `count` elements of a table that a dynamic entry puts at `address`.
   template <class T>
   Result<std::span<const T>> table_at(uint64_t address, uint64_t count, std::string_view what);
+  Result<std::span<const Elf64_Shdr>> sections() const;
   std::optional<std::string_view> name_at(uint64_t offset) const;
 
   const Rejection reject_;
@@ -146,7 +154,8 @@ class CodeObjectParser {
   std::optional<Elf64_Phdr> relro_header_;
   std::array<std::optional<uint64_t>, kDynamicEntryCount> dynamic_;
   std::vector<uint64_t> needed_offsets_;
-  std::string_view strings_;
+  std::string_view strings_;    // of the symbols that are being read
+  size_t dynamic_symbols_ = 0;  // they come first, and relocations name them alone
 };
 
 Result<void> CodeObjectParser::read_header() {
@@ -337,6 +346,12 @@ std::optional<std::string_view> CodeObjectParser::name_at(uint64_t offset) const
   return std::string_view(strings_.data() + offset);
 }
 
+Result<std::span<const Elf64_Shdr>> CodeObjectParser::sections() const {
+  const Elf64_Ehdr& header = file_->header();
+  if (header.e_shoff == 0 || header.e_shnum == 0) return {};
+  return file_->array<Elf64_Shdr>(header.e_shoff, header.e_shnum, "section headers", reject_);
+}
+
 Result<uint64_t> CodeObjectParser::count_symbols() {
   // The classic hash table has one chain entry for each symbol: its second word is their number.
   if (dynamic_[kHash]) {
@@ -344,15 +359,11 @@ Result<uint64_t> CodeObjectParser::count_symbols() {
     if (!words) return tl::unexpected(words.error());
     return (*words)[1];
   }
-  const Elf64_Ehdr& header = file_->header();
-  if (header.e_shoff != 0 && header.e_shnum != 0) {
-    const auto sections =
-        file_->array<Elf64_Shdr>(header.e_shoff, header.e_shnum, "section headers", reject_);
-    if (!sections) return tl::unexpected(sections.error());
-    for (const Elf64_Shdr& section : *sections) {
-      if (section.sh_type == SHT_DYNSYM && section.sh_addr == *dynamic_[kSymbolTable]) {
-        return section.sh_size / sizeof(Elf64_Sym);
-      }
+  const auto all = sections();
+  if (!all) return tl::unexpected(all.error());
+  for (const Elf64_Shdr& section : *all) {
+    if (section.sh_type == SHT_DYNSYM && section.sh_addr == *dynamic_[kSymbolTable]) {
+      return section.sh_size / sizeof(Elf64_Sym);
     }
   }
   return reject_("neither a hash table nor a section tells the number of symbols");
@@ -379,6 +390,38 @@ Result<void> CodeObjectParser::read_symbols() {
     if (!done) return done;
   }
   return {};
+}
+
+/// Global symbols of the section .symtab, if the dynamic symbol table defines none, as in a position-independent
+/// executable. ROCr reads .symtab always.
+Result<void> CodeObjectParser::read_section_symbols() {
+  dynamic_symbols_ = object_.symbols_.size();
+  const auto is_exported = [](const CodeSymbol& symbol) { return symbol.exported; };
+  if (std::any_of(object_.symbols_.begin(), object_.symbols_.end(), is_exported)) return {};
+  const auto all = sections();
+  if (!all) return tl::unexpected(all.error());
+  const auto table = std::find_if(all->begin(), all->end(),
+                                  [](const Elf64_Shdr& section) { return section.sh_type == SHT_SYMTAB; });
+  if (table == all->end()) return {};
+  if (table->sh_link >= all->size()) return reject_("section .symtab has no string table");
+  const Elf64_Shdr& names = (*all)[table->sh_link];
+  if (!lies_within(names.sh_offset, names.sh_size, file_->size()) || names.sh_size == 0 ||
+      object_.bytes_[names.sh_offset + names.sh_size - 1] != std::byte{0}) {
+    return reject_("the string table of .symtab is broken");
+  }
+  const auto symbols = file_->array<Elf64_Sym>(table->sh_offset, table->sh_size / sizeof(Elf64_Sym),
+                                               "section .symtab", reject_);
+  if (!symbols) return tl::unexpected(symbols.error());
+  const std::string_view dynamic_strings = std::exchange(
+      strings_, {reinterpret_cast<const char*>(object_.bytes_.data()) + names.sh_offset, names.sh_size});
+  Result<void> done;
+  for (const Elf64_Sym& symbol : *symbols) {
+    if (ELF64_ST_BIND(symbol.st_info) == STB_LOCAL || symbol.st_shndx == SHN_UNDEF) continue;
+    done = add_symbol(symbol);
+    if (!done) break;
+  }
+  strings_ = dynamic_strings;
+  return done;
 }
 
 CodeSymbol::Kind CodeObjectParser::kind_of(const Elf64_Sym& symbol) const {
@@ -503,7 +546,7 @@ Result<void> CodeObjectParser::add_relocation(const Elf64_Rela& relocation) {
   const RelocationKind kind = relocation_kind(object_.identity_.machine, type);
   if (!kind.rule) return reject_("relocation {}: type {} {}", index, type, kind.why_not);
   if (symbol != 0) {
-    if (symbol >= object_.symbols_.size())
+    if (symbol >= dynamic_symbols_)
       return reject_("relocation {} names symbol {}, which is not there", index, symbol);
     const CodeSymbol& named = object_.symbols_[symbol];
     const bool is_outside = named.place == CodeSymbol::Place::kOutside && named.size != 0;

@@ -70,7 +70,7 @@ struct CodeLayout {
   uint64_t alignment;  ///< a power of two
 };
 
-/// An entry of the dynamic symbol table.
+/// An entry of the dynamic symbol table, or of .symtab if that defines none.
 struct CodeSymbol {
   enum class Kind : uint8_t {
     kNone,  ///< untyped, as undefined symbols are

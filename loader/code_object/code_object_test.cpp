@@ -481,6 +481,29 @@ TEST(CodeObject, LoadsIfSegmentsAreOnlyUnusual) {
   }
 }
 
+TEST(CodeObject, TakesGlobalSymbolsOfTheSectionIfNoneIsDynamic) {
+  ElfBuilder elf = ElfBuilder::amd_gpu(2, kGfx900);
+  elf.add_kernel("k", ElfBuilder::kConstants, ElfBuilder::kCode);
+  elf.symbols.push_back({.name = "variable", .value = ElfBuilder::kData, .size = 8});
+  elf.symbols.push_back({.name = "local", .value = ElfBuilder::kData, .size = 8, .binding = STB_LOCAL});
+  elf.symbols_in_section = true;
+  const Bytes bytes = elf.build();
+  std::string reason;
+  const auto object = CodeObject::parse(bytes, &reason);
+  ASSERT_TRUE(object) << reason;
+  EXPECT_EQ(object->kernels().size(), 1u);
+  ASSERT_NE(find(*object, "variable"), nullptr);
+  EXPECT_TRUE(find(*object, "variable")->exported);
+  EXPECT_EQ(find(*object, "local"), nullptr);
+
+  elf.relocations = {{.place = ElfBuilder::kData, .type = 3, .symbol = 2}};
+  EXPECT_THAT(why_refused(elf.build()), HasSubstr("names symbol 2, which is not there"));
+  for (size_t size = 0; size < bytes.size(); ++size) {
+    const Bytes cut(bytes.begin(), bytes.begin() + static_cast<ptrdiff_t>(size));
+    ASSERT_FALSE(CodeObject::parse(cut)) << "cut to " << size;
+  }
+}
+
 TEST(CodeObject, KeepsTheNotesBeforeADamagedOne) {
   Bytes bytes = rich_elf().build();
   ElfBuilder::program_header(bytes, 4).p_filesz -= 6;

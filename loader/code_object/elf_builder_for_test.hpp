@@ -67,6 +67,7 @@ struct ElfBuilder {
   std::vector<std::pair<uint64_t, std::string>> contents;  // bytes at an address
   bool with_hash_table = true;
   bool with_sections = false;
+  bool symbols_in_section = false;  // in .symtab alone, as in a position-independent executable
 
   static ElfBuilder amd_gpu(uint8_t abi_version, uint32_t flags) {
     ElfBuilder elf;
@@ -134,6 +135,11 @@ struct ElfBuilder {
                        .st_value = symbol.value,
                        .st_size = symbol.size});
       strings += symbol.name + '\0';
+    }
+    std::vector<Elf64_Sym> section_table;
+    if (symbols_in_section) {
+      section_table = table;
+      table.resize(1);
     }
     align(8);
     const uint64_t symbols_at = at;
@@ -205,6 +211,20 @@ struct ElfBuilder {
       header.e_shoff = file.size();
       header.e_shentsize = sizeof sections[0];
       header.e_shnum = 2;
+      put(header.e_shoff, sections, sizeof sections);
+    }
+    if (symbols_in_section) {
+      Elf64_Shdr sections[3] = {};
+      sections[1].sh_type = SHT_SYMTAB;
+      sections[1].sh_link = 2;
+      sections[1].sh_offset = (file.size() + 7) / 8 * 8;
+      sections[1].sh_size = section_table.size() * sizeof section_table[0];
+      sections[2].sh_type = SHT_STRTAB;
+      sections[2].sh_offset = put(sections[1].sh_offset, section_table.data(), sections[1].sh_size);
+      sections[2].sh_size = strings.size();
+      header.e_shoff = (put(sections[2].sh_offset, strings.data(), strings.size()) + 7) / 8 * 8;
+      header.e_shentsize = sizeof sections[0];
+      header.e_shnum = 3;
       put(header.e_shoff, sections, sizeof sections);
     }
     put(0, &header, sizeof header);
