@@ -408,7 +408,7 @@ class KernelBuilder {
   static bool has_quads(const Place& place, unsigned dwords);
   std::vector<Value*> load_quads(const Place& place);
   void store_quads(const Place& place, const std::vector<Value*>& values);
-  // Between four rows of a vector and the elements of its lanes: [i] has those of lanes i, i + 4 and so on, one after the other.
+  // Between four rows of a vector and the elements of its lanes: [i] has those of lanes i, i + 4 and so on.
   std::vector<Value*> transposed(const std::vector<Value*>& rows);
   // Of one, two or four dwords, one lane's behind the other's.
   std::vector<Value*> load_full_vectors(const Place& place, unsigned dwords);

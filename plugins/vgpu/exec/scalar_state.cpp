@@ -297,7 +297,8 @@ void return_from_trap(const MicroOp* op, Wave* wave, std::byte* registers, uint6
   RIGEL_NEXT_BLOCK(next, wave, registers, exec);
 }
 
-// Whether the host needs an instruction to keep a wave's loads and stores in order. x86-64 needs none (wave_memory.hpp).
+// Whether the host needs an instruction to keep a wave's loads and stores in order. x86-64 needs none
+// (wave_memory.hpp).
 #if defined(__x86_64__)
 constexpr bool kWaitsAreFences = false;
 #else

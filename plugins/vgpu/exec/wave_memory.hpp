@@ -1,26 +1,33 @@
 // Memory as the waves of one worker see it: GPU addresses to host pointers, over a DeviceBus.
 //
-// One worker thread owns the object and uses it inside a WaveMemory::Scope: a turn of a wave, or a few. The
-// scope keeps pointers valid. What other threads unmap shows as a new epoch when the next scope begins.
+// One worker thread owns the object and uses it inside a WaveMemory::Scope: a turn of a wave, or a few.
+// The scope keeps pointers valid. What other threads unmap shows as a new epoch when the next scope
+// begins.
 //
-// The first table is indexed by the instruction that asks. It walks one object, so the extent that it used last
-// is nearly always the one it needs, for two comparisons. Behind it lies a list of extents, which grow from 2 MiB
-// on where neighbours are contiguous: one lookup serves a gather over a large buffer.
+// The first table is indexed by the instruction that asks. It walks one object, so the extent that it used
+// last is nearly always the one it needs, for two comparisons. Behind it lies a list of extents, which
+// grow from 2 MiB on where neighbours are contiguous: one lookup serves a gather over a large buffer.
 //
-// Elements. A naturally aligned element of 2, 4, 8 or 16 bytes of one lane is accessed in one piece; of 12 bytes
-// each dword is. x86-64 warrants 8 bytes. With AVX it warrants 16: Intel SDM 3A, Guaranteed Atomic Operations, for
-// aligned moves; AMD APM 2, Access Atomicity, for others too. These are not in the manuals, but hold on all known
-// processors: MOVDQU at an aligned address, moves without AVX, and the aligned parts of wider moves. A gather
-// reads each of its elements whole. AArch64 needs LSE2 for 16 bytes. Elements that are not aligned are promised
-// nothing. What does this: load_element() and store_element() (memory_ops/rows.hpp), and in compiled code
-// KernelBuilder::load_quads() and store_quads() (compiler/kernel_known_memory.cpp).
+// Elements. A naturally aligned element of 2, 4, 8 or 16 bytes of one lane is accessed in one piece; of 12
+// bytes each dword is. Other elements are promised nothing. load_element() and store_element() do it
+// (memory_ops/rows.hpp), and in compiled code KernelBuilder::load_quads() and store_quads(). They rely on:
+//  - x86-64 keeps aligned 8 bytes whole. With AVX it keeps 16 bytes whole: Intel SDM 3A, Guaranteed Atomic
+//    Operations, of aligned moves; AMD APM 2, Access Atomicity, of others too.
+//  - No manual says so of MOVDQU at an aligned address at Intel's, of the aligned parts of moves of 32 and 64
+//    bytes, and of the elements of a gather. Measurements of hosts with AVX show it (rigtorp.se/isatomic).
+//  - Without AVX nothing is promised for 16 bytes. Most such hosts keep them whole; AMD's family 10h tears
+//    them between sockets.
+//  - AArch64 keeps 16 bytes whole with LSE2.
 //
-// Order. Waves use ordinary loads, stores and atomics of the host. x86-64 keeps loads in order, stores in order,
-// and a store behind each earlier load. So waits and write-backs do nothing there; on other hosts a wait is a
-// fence. A load may still pass an earlier store to another place. Sequentially consistent code rules it out by
+// Order. Waves use ordinary loads, stores and atomics of the host. x86-64 keeps loads in order, stores in
+// order, and a store behind each earlier load. So waits and write-backs do nothing there; on other hosts a
+// wait is a fence. A load may still pass an earlier store to another place. Sequentially consistent code
+// rules it out by
 //  - read-modify-writes: full fences here;
-//  - a wait and then a load with GLC, as all loads of agent or system scope are: these fence before they load;
-//  - a fence, which ends in an invalidation of caches (buffer_wbinvl1*, buffer_gl1_inv): a full fence here.
+//  - a wait and then a load with GLC, as all loads of agent or system scope are: these fence before they
+//    load;
+//  - a fence, which ends in an invalidation of caches (buffer_wbinvl1*, buffer_gl1_inv): a full fence
+//    here.
 // A work-group runs on one thread, so nothing narrower can be out of order.
 #pragma once
 

@@ -311,7 +311,7 @@ template <size_t kBytes>
   }
 }
 
-// Elements at `base` plus each lane's number, less `less`: one lane after the other, and in whole, as another wave may store them
+// Elements at `base` plus each lane's number, less `less`. Each goes as a whole, since another wave may store it
 // meanwhile. `elements` has them as if lanes followed each other.
 template <unsigned W, size_t kBytes>
 [[gnu::always_inline]] inline void collect(std::byte* elements, const std::byte* base, const uint32_t* places,

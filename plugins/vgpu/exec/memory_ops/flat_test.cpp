@@ -99,7 +99,8 @@ TEST_P(Flat, LoadsOfEveryWidthAndPattern) {
 TEST_P(Flat, LoadsThatAreNotAlignedAndCrossPages) {
   check_loads(GetParam(), Base::kVector, 17, 1);
 }
-// Elements of equal dwords that this thread moves between memory and the wave, while another one moves them by vectors of the host.
+// Elements of equal dwords. This thread moves them between memory and the wave, and another one by vectors of the
+// host.
 struct SharedElements {
   using Quad [[gnu::vector_size(16)]] = uint32_t;
 

@@ -63,7 +63,8 @@ inline void store_as(std::byte* host, T value) {
 /// Four dwords that go between registers and memory as one.
 using Quad [[gnu::vector_size(16)]] = uint32_t;
 
-/// The same by one instruction of the host: neither split nor done twice. So other threads see an aligned value whole.
+/// The same by one instruction of the host, neither split nor done twice: other threads see an aligned value
+/// whole.
 template <class T>
 [[gnu::always_inline]] inline T load_at_once(const std::byte* host) {
   using Anywhere [[gnu::aligned(1), gnu::may_alias]] = T;
@@ -226,7 +227,8 @@ template <unsigned W>
   rows[3] = __builtin_shufflevector(high01, high23, 2, 3, 6, 7);
 }
 
-/// Calls `four(lane)` for four neighbours that are all active, and `one(lane)` for other active lanes; lowest first.
+/// Calls `four(lane)` for four neighbours that are all active, and `one(lane)` for other active lanes. The lowest
+/// lanes go first.
 template <unsigned W, class Four, class One>
 [[gnu::always_inline]] inline void for_quads(uint64_t exec, Four four, One one) {
   for (unsigned lane = 0; lane < W; lane += 4) {
