@@ -31,5 +31,12 @@ installs() {
 }
 expect "$(installs 'there' 'plain old new')" '^plain old nowhere$' "a system that offers both names"
 expect "$(installs 'here plain neverheard' 'new')" '^new$' "a system that offers the second name"
+# --no-install: the command is printed, and nothing is called.
+: >"$scratch/calls"
+said=$(INSTALLED='here' OFFERED='plain new' CALLS=$scratch/calls PATH=$scratch/bin:$PATH \
+  bash -c '. "$0" word --no-install; need build; echo "words: $*"' "$scratch/tools/common.sh")
+expect "$said" ': apt-get install -y --no-install-recommends plain new nowhere$' "the command with --no-install"
+expect "$said" '^words: word$' "the words beside --no-install"
+[ ! -s "$scratch/calls" ] || complain "--no-install calls apt-get $(cat "$scratch/calls")"
 expect "$(installs 'plain new there nowhere' '')." '^\.$' "a system that has everything"
 finish
