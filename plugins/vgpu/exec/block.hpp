@@ -87,7 +87,8 @@ const MicroOp* follow(const MicroOp* from, Link* link);
 
 /// The code at `pc` for the wave's present variant: compiled, if there is a way in.
 const MicroOp* find_code(Wave* wave, const MicroOp* from, uint64_t pc);
-/// … of a function that is called, which is compiled when its kernel is.
+/// … of a function that is called, which is compiled when its kernel is. Where the wave is to leave for that,
+/// Wave::stop is kBudget.
 const MicroOp* find_function(Wave* wave, const MicroOp* from, uint64_t pc);
 /// … and not compiled.
 const MicroOp* find_interpreted(Wave* wave, const MicroOp* from, uint64_t pc);

@@ -169,6 +169,7 @@ void Group::take_stop(const Wave& wave, uint32_t& again) {
       break;
     case Stop::kFault:
     case Stop::kIllegal:
+    case Stop::kNoMemory:
     case Stop::kTrap:
       failed_ = &wave;
       break;

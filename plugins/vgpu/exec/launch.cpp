@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <ctime>
+#include <new>
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -60,12 +61,11 @@ void copy_lines(std::byte* to, const std::byte* from, uint32_t lines) {
 
 }  // namespace
 
-Launch::Launch(const Device& device, DeviceBus& bus, const Dispatch& dispatch, DispatchSink::Done done,
+Launch::Launch(const Device& device, DeviceBus& bus, const Dispatch& dispatch,
                std::shared_ptr<ScratchSlots> scratch)
     : device_(device),
       bus_(bus),
       dispatch_(dispatch),
-      done_(std::move(done)),
       scratch_(std::move(scratch)),
       begin_ns_(coarse_time_ns()) {
   layout_.wave_size = dispatch_.wave_size;
@@ -314,7 +314,10 @@ void Launch::work_group_waits() noexcept {
 }
 
 void Launch::set_code(std::shared_ptr<TranslatedCode> code) {
-  if (device_.compilation != Compilation::kNone) code->expect(full_);
+  if (device_.compilation != Compilation::kNone) {
+    code->expect(full_);
+    code->prepare(variant_of_mode(mode_));
+  }
   code_ = std::move(code);
 }
 
@@ -372,8 +375,13 @@ bool Launch::trap_taken(Wave& wave, uint32_t id, uint64_t pc, uint64_t exec) {
   if (id == kDebugTrap || trap_state_.load(std::memory_order_acquire) == kTrapTold) return false;
   const MutexLock lock(mutex_);
   if (trap_state_.load(std::memory_order_relaxed) == kNoTrap) {
-    trap_ =
-        Trap{id, pc, work_items(*wave.group, wave.id_in_group), StoppedWave(wave, code_->key().target, exec)};
+    try {
+      trap_ = Trap{id, pc, work_items(*wave.group, wave.id_in_group),
+                   StoppedWave(wave, code_->key().target, exec)};
+    } catch (const std::bad_alloc&) {  // The handler runs without a report.
+      trap_state_.store(kTrapTold, std::memory_order_release);
+      return false;
+    }
     trap_state_.store(kTrapNoted, std::memory_order_release);
   }
   return true;

@@ -52,8 +52,11 @@ struct Device {
 class Launch final : public Core {
  public:
   /// `device` and `bus` outlive it.
-  Launch(const Device& device, DeviceBus& bus, const Dispatch& dispatch, DispatchSink::Done done,
+  Launch(const Device& device, DeviceBus& bus, const Dispatch& dispatch,
          std::shared_ptr<ScratchSlots> scratch);
+
+  /// Whom finish() tells. Set before others know of the launch.
+  void set_done(DispatchSink::Done done) noexcept { done_ = std::move(done); }
 
   const Dispatch& dispatch() const { return dispatch_; }
   const RegisterLayout& layout() const { return layout_; }
@@ -66,7 +69,8 @@ class Launch final : public Core {
   uint64_t resident_limit() const { return resident_limit_; }
   ScratchSlots* scratch() { return scratch_.get(); }
 
-  /// The code, checked against memory. Set once, before others know of the launch.
+  /// The code, checked against memory. Set once, before others know of the launch. May wait for a compiler:
+  /// outside of scopes.
   void set_code(std::shared_ptr<TranslatedCode> code);
 
   /// Work-groups one after the other.
@@ -105,6 +109,10 @@ class Launch final : public Core {
   /// Waves of it have executed so many instructions: their kernel is compiled once there have been enough. Inside a scope.
   void executed(uint64_t instructions) {
     if (code_->becomes_hot(instructions)) TranslatedCode::compile_aside(code_, variant_of_mode(mode_));
+  }
+  /// Functions that its waves have called for the first time come from disk, or are compiled. Outside of scopes.
+  void supply_code() {
+    if (code_->has_to_supply()) code_->supply();
   }
 
   /// Ends it early: no other work-group starts. The first result counts. True: there was no work-group left

@@ -57,7 +57,7 @@ void jump_to(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec)
   const u64 pc = at<u64>(registers, op->src[0].offset) & ~u64{3};
   const MicroOp* const next = kCalls ? find_function(wave, op, pc) : find_code(wave, op, pc);
   wave->budget -= static_cast<int64_t>(op->imm);
-  if (turn_is_over(wave)) RIGEL_LEAVE(next, wave);
+  if (turn_is_over(wave) || (kCalls && wave->stop == Stop::kBudget)) RIGEL_LEAVE(next, wave);
   RIGEL_NEXT_BLOCK(next, wave, registers, exec);
 }
 

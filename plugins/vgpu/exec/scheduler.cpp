@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <new>
 #include <system_error>
 #include <utility>
 
@@ -27,8 +28,7 @@ constexpr uint64_t kSlice = 1 << 16;  // instructions of one scope
 constexpr uint64_t kGroupCost = 16;   // of one work-group, if it did nothing, in the time of instructions
 constexpr auto kSpin = 30us;          // before a worker sleeps
 constexpr size_t kSpareGroups = 4;    // that a worker keeps
-constexpr size_t kCachedCodes = 256;
-constexpr auto kPatience = 2s;  // of a pause, with slices that do not end
+constexpr auto kPatience = 2s;        // of a pause, with slices that do not end
 
 // On the thread of the caller of start().
 constexpr uint64_t kInlineWaves = 8;        // a dispatch of no more is worth no worker
@@ -49,6 +49,31 @@ uint32_t default_workers() {
   return std::max(1u, std::thread::hardware_concurrency());
 }
 
+// The reason is left out where there is no memory for it either.
+DispatchResult no_memory() noexcept {
+  DispatchResult result;
+  result.kind = DispatchResult::Kind::kError;
+  result.error = QueueError::kGroupMemory;
+  try {
+    result.reason = "the host has no memory for this dispatch's work-groups or code";
+  } catch (const std::bad_alloc&) {
+  }
+  return result;
+}
+
+// Without its text where there is no memory for that.
+DispatchResult described(Failure failure, DeviceBus& bus) noexcept {
+  DispatchResult result;
+  result.kind = failure.result.kind;
+  result.error = failure.result.error;
+  result.fault = failure.result.fault;
+  try {
+    return describe_failure(std::move(failure), bus);
+  } catch (const std::bad_alloc&) {
+    return result;
+  }
+}
+
 void pause_cpu() noexcept {
 #if defined(__x86_64__)
   __builtin_ia32_pause();
@@ -60,7 +85,7 @@ void pause_cpu() noexcept {
 }  // namespace
 
 struct Scheduler::Executor {
-  Executor(DeviceBus& bus, bool worker) : memory(bus), is_worker(worker) {}
+  Executor(DeviceBus& bus, bool worker) : memory(bus), is_worker(worker) { spare.reserve(kSpareGroups); }
 
   GroupPointer room_for(const Launch& launch) {
     for (auto it = spare.begin(); it != spare.end(); ++it) {
@@ -90,6 +115,7 @@ Scheduler::Scheduler(const Device& device, DeviceBus& bus, const SchedulerOption
       bus_(bus),
       worker_count_(options.workers != 0 ? options.workers : default_workers()),
       inline_(options.inline_dispatches),
+      codes_(bus),
       names_threads_(thread_names_wanted()) {}
 
 Scheduler::~Scheduler() {
@@ -108,7 +134,7 @@ Scheduler::~Scheduler() {
 
 std::shared_ptr<ScratchSlots> Scheduler::slots_for(const Dispatch& dispatch) {
   if (dispatch.scratch_va == 0 || dispatch.private_bytes == 0 || dispatch.scratch_waves == 0) return nullptr;
-  const MutexLock lock(code_mutex_);
+  const MutexLock lock(slots_mutex_);
   std::erase_if(slots_, [](const auto& entry) { return entry.second.expired(); });
   std::weak_ptr<ScratchSlots>& known = slots_[{dispatch.scratch_va, dispatch.scratch_waves}];
   std::shared_ptr<ScratchSlots> slots = known.lock();
@@ -124,26 +150,11 @@ std::shared_ptr<TranslatedCode> Scheduler::code_for(const Launch& launch) {
               device_.tracer != nullptr,  device_.compilation};
   key.target.wave32 = launch.layout().wave_size == 32;
   key.yields = launch.yields();
-  const std::string name = compiler::perf_map_wanted() ? kernel_of(launch.dispatch(), bus_) : "";
-  const TranslationScope scope(bus_);
-  const MutexLock lock(code_mutex_);
-  ++code_clock_;
-  for (Cached& cached : codes_) {
-    if (!(cached.code->key() == key)) continue;
-    if (!cached.code->is_current()) cached.code = std::make_shared<TranslatedCode>(key, bus_, name);
-    cached.used = code_clock_;
-    return cached.code;
-  }
-  if (codes_.size() == kCachedCodes) {
-    const auto oldest = std::min_element(codes_.begin(), codes_.end(),
-                                         [](const Cached& a, const Cached& b) { return a.used < b.used; });
-    codes_.erase(oldest);
-  }
-  codes_.push_back({std::make_shared<TranslatedCode>(key, bus_, name), code_clock_});
-  return codes_.back().code;
+  return codes_.get(key, compiler::perf_map_wanted() ? kernel_of(launch.dispatch(), bus_) : "");
 }
 
-void Scheduler::start(const Dispatch& dispatch, Done done) {
+// Null: `done` has been told why.
+std::shared_ptr<Launch> Scheduler::make_launch(const Dispatch& dispatch, Done& done) {
   uint64_t items = 1;
   for (const uint32_t size : dispatch.work_group_size) items *= size;
   const uint32_t waves = static_cast<uint32_t>((items + dispatch.wave_size - 1) / dispatch.wave_size);
@@ -153,6 +164,7 @@ void Scheduler::start(const Dispatch& dispatch, Done done) {
     result.error = QueueError::kBadPacket;
     result.reason = std::move(reason);
     done(std::move(result));
+    return nullptr;
   };
   if (waves > kMostWaves)
     return refuse(fmt::format("a work-group has {} waves; at most {} are supported", waves, kMostWaves));
@@ -162,12 +174,30 @@ void Scheduler::start(const Dispatch& dispatch, Done done) {
     return refuse(
         fmt::format("there is scratch for {} waves, and a work-group has {}", dispatch.scratch_waves, waves));
   }
-  const auto launch = std::make_shared<Launch>(device_, bus_, dispatch, std::move(done), std::move(slots));
+  const auto launch = std::make_shared<Launch>(device_, bus_, dispatch, std::move(slots));
   launch->set_code(code_for(*launch));
-  {
-    const MutexLock lock(mutex_);
-    live_.push_back(launch);
+  const MutexLock lock(mutex_);
+  live_.push_back(launch);
+  launch->set_done(std::move(done));
+  return launch;
+}
+
+void Scheduler::start(const Dispatch& dispatch, Done done) {
+  LaunchPointer launch;
+  try {
+    launch = make_launch(dispatch, done);
+  } catch (const std::bad_alloc&) {
+    return done(no_memory());
   }
+  if (launch == nullptr) return;
+  try {
+    begin(launch);
+  } catch (const std::bad_alloc&) {
+    stop_launch(launch, no_memory());
+  }
+}
+
+void Scheduler::begin(const LaunchPointer& launch) {
   const uint64_t size = launch->groups() * launch->waves_per_group();
   const bool begin = inline_ && (size <= kInlineWaves || (size <= kFirstInlineWaves && workers_sleep()));
   if (begin && run_inline(launch) == Inline::kAll) return;
@@ -221,7 +251,11 @@ void Scheduler::help(const LaunchPointer& launch) {
 bool Scheduler::lend_thread() {
   if (!inline_mutex_.try_lock()) return false;
   const MutexLock mine(inline_mutex_, std::adopt_lock);
-  if (inline_executor_ == nullptr) inline_executor_ = std::make_unique<Executor>(bus_, false);
+  try {
+    if (inline_executor_ == nullptr) inline_executor_ = std::make_unique<Executor>(bus_, false);
+  } catch (const std::bad_alloc&) {
+    return false;  // The next call tries again.
+  }
   GroupPointer group;
   {
     MutexLock lock(mutex_);
@@ -257,28 +291,28 @@ void Scheduler::cancel_all(const std::function<bool(const Launch&)>& which) {
 
 void Scheduler::stop_launch(const LaunchPointer& launch, DispatchResult result) {
   bool last = launch->fail(std::move(result));
-  std::vector<GroupPointer> dropped;
-  {
-    const MutexLock lock(mutex_);
-    const auto take = [&](auto& list) {
-      for (auto it = list.begin(); it != list.end();) {
-        if (&(*it)->launch() != launch.get()) {
-          ++it;
-          continue;
-        }
-        dropped.push_back(std::move(*it));
-        it = list.erase(it);
-      }
-    };
-    take(aside_);
-    take(halted_);
-    launch->resident -= dropped.size();
-  }
-  for (const GroupPointer& group : dropped) {
+  while (const GroupPointer group = take_parked(*launch)) {
     last |= launch->groups_ended(1, group->instructions());
     group->end();
   }
   if (last) finish(launch);
+}
+
+// One of its groups that no thread has.
+Scheduler::GroupPointer Scheduler::take_parked(Launch& launch) {
+  const MutexLock lock(mutex_);
+  const auto take = [&](auto& groups) {
+    GroupPointer group;
+    const auto found = std::find_if(groups.begin(), groups.end(),
+                                    [&](const GroupPointer& one) { return &one->launch() == &launch; });
+    if (found == groups.end()) return group;
+    group = std::move(*found);
+    groups.erase(found);
+    --launch.resident;
+    return group;
+  };
+  GroupPointer group = take(aside_);
+  return group != nullptr ? std::move(group) : take(halted_);
 }
 
 void Scheduler::finish(const LaunchPointer& launch) {
@@ -305,6 +339,7 @@ std::string Scheduler::start_workers() {
       workers_.emplace_back([this, executor = executors_.back().get()] { work(*executor); });
       pthread_setname_np(workers_.back().native_handle(), kIdleThreadName);
     }
+  } catch (const std::bad_alloc&) {
   } catch (const std::system_error& error) {
     if (!std::exchange(warned_of_shortage_, true)) {
       const std::string where =
@@ -360,10 +395,12 @@ Scheduler::GroupPointer Scheduler::pick(Executor& executor) {
 
 Scheduler::GroupPointer Scheduler::pick_new(Executor& executor) {
   for (size_t tries = launches_.size(); tries > 0 && !launches_.empty(); --tries) {
-    const LaunchPointer launch = std::move(launches_.front());
-    launches_.pop_front();
-    if (launch->all_taken()) continue;
-    launches_.push_back(launch);  // dispatches take turns
+    const LaunchPointer launch = launches_.front();
+    if (launch->all_taken()) {
+      launches_.pop_front();
+      continue;
+    }
+    launches_.splice(launches_.end(), launches_, launches_.begin());  // dispatches take turns
     if (GroupPointer group = reserve_group(executor, launch)) return group;
   }
   return nullptr;
@@ -377,13 +414,17 @@ Scheduler::GroupPointer Scheduler::reserve_group(Executor& executor, const Launc
   bool reserved = false;
   {
     const MutexUnlock meanwhile(mutex_);
-    group = executor.room_for(*launch);
-    reserved = group->reserve(launch);
+    try {
+      group = executor.room_for(*launch);
+      reserved = group->reserve(launch);
+      if (!reserved) executor.keep(std::move(group));
+    } catch (const std::bad_alloc&) {
+      stop_launch(launch, no_memory());
+    }
   }
   if (reserved) return group;
   --launch->resident;
   comes_to_rest();
-  executor.keep(std::move(group));
   return nullptr;
 }
 
@@ -395,55 +436,81 @@ void Scheduler::name_thread(Executor& executor, const Launch& launch, uint64_t g
   set_thread_name(thread_name(executor.kernel, group));
 }
 
-void Scheduler::run_slice(Executor& executor, GroupPointer group, int64_t turn, uint64_t slice) {
-  const LaunchPointer launch = group->shared_launch();
+struct Scheduler::Slice {
   Group::Outcome outcome = Group::Outcome::kEnded;
   uint64_t ended = 0, ended_instructions = 0, executed = 0;
-  Failure failure;
   Launch::Range range;  // work-groups that this worker is about to start
+  Failure failure;
+};
+
+void Scheduler::run_groups(Executor& executor, Group& group, int64_t turn, uint64_t slice, Slice& result) {
+  Launch& launch = group.launch();
+  FloatEnvironment environment(device_.level != SimdLevel::kBaseline);
+  uint64_t most = 1;  // to be taken at once: as many as go into the slice
+  Launch::Range& range = result.range;
+  // What has been taken is run, unless it costs far more than those before it did.
+  for (uint64_t spent = 0; spent < slice || (!range.empty() && spent < 2 * slice);) {
+    const bool starts = !group.started();
+    if (starts) {
+      if (range.empty()) range = launch.take(most, worker_count_);
+      if (range.empty() || launch.stopped()) break;
+      group.start(range.begin, names_threads_ ? range.begin + 1 : range.end);
+    }
+    if (names_threads_) name_thread(executor, launch, group.index());
+    result.outcome = group.run(executor.memory, environment, turn);
+    if (starts) range.begin = group.index() + 1;
+    result.executed += group.last_instructions() + kGroupCost * group.ended();
+    result.ended += group.ended();
+    if (result.outcome != Group::Outcome::kEnded) {
+      launch.work_group_waits();
+      break;
+    }
+    if (range.empty() && most > 1) launch.run_went_through();
+    result.ended_instructions += group.instructions();
+    group.set_unstarted();
+    const uint64_t cost = group.last_instructions() / group.ended() + kGroupCost;
+    spent += cost * group.ended();
+    most = spent < slice ? std::clamp<uint64_t>((slice - spent) / cost, 1, launch.run_length()) : 1;
+  }
+  launch.executed(result.executed);
+  if (result.outcome == Group::Outcome::kFailed && group.failed_wave().stop != Stop::kNoMemory)
+    result.failure = examine_failure(group, executor.memory);
+}
+
+void Scheduler::run_slice(Executor& executor, GroupPointer group, int64_t turn, uint64_t slice) {
+  const LaunchPointer launch = group->shared_launch();
+  Slice run;
+  bool has_memory = true;
   {
     const WaveMemory::Scope scope(executor.memory);
-    FloatEnvironment environment(device_.level != SimdLevel::kBaseline);
-    uint64_t most = 1;  // to be taken at once: as many as go into the slice
-    // What has been taken is run, unless it costs far more than those before it did.
-    for (uint64_t spent = 0; spent < slice || (!range.empty() && spent < 2 * slice);) {
-      const bool starts = !group->started();
-      if (starts) {
-        if (range.empty()) range = launch->take(most, worker_count_);
-        if (range.empty() || launch->stopped()) break;
-        group->start(range.begin, names_threads_ ? range.begin + 1 : range.end);
-      }
-      if (names_threads_) name_thread(executor, *launch, group->index());
-      outcome = group->run(executor.memory, environment, turn);
-      if (starts) range.begin = group->index() + 1;
-      executed += group->last_instructions() + kGroupCost * group->ended();
-      ended += group->ended();
-      if (outcome != Group::Outcome::kEnded) {
-        launch->work_group_waits();
-        break;
-      }
-      if (range.empty() && most > 1) launch->run_went_through();
-      ended_instructions += group->instructions();
-      group->set_unstarted();
-      const uint64_t cost = group->last_instructions() / group->ended() + kGroupCost;
-      spent += cost * group->ended();
-      most = spent < slice ? std::clamp<uint64_t>((slice - spent) / cost, 1, launch->run_length()) : 1;
+    try {
+      run_groups(executor, *group, turn, slice, run);
+    } catch (const std::bad_alloc&) {
+      has_memory = false;
+      // A group that could not be started counts as the first of those that were taken.
+      if (group->started() && !run.range.empty() && group->index() == run.range.begin) ++run.range.begin;
     }
-    launch->executed(executed);
-    if (outcome == Group::Outcome::kFailed) failure = examine_failure(*group, executor.memory);
   }
+  auto& [outcome, ended, ended_instructions, executed, range, failure] = run;
+  if (outcome == Group::Outcome::kFailed) has_memory &= group->failed_wave().stop != Stop::kNoMemory;
+  if (!has_memory) outcome = Group::Outcome::kFailed;
 
-  launch->tell_trap([&](const Trap& trap) { bus_.warn(describe_trap(trap, *launch, bus_)); });
   bool last = launch->groups_ended(ended, ended_instructions);
-  if (outcome == Group::Outcome::kFailed) stop_launch(launch, describe_failure(std::move(failure), bus_));
-  if (!range.empty()) {
-    if (launch->give_back(range)) {
+  if (outcome == Group::Outcome::kFailed) {
+    stop_launch(launch, has_memory ? described(std::move(failure), bus_) : no_memory());
+  }
+  try {
+    launch->tell_trap([&](const Trap& trap) { bus_.warn(describe_trap(trap, *launch, bus_)); });
+    launch->supply_code();
+    if (!range.empty() && launch->give_back(range)) {
+      range = {};
       const MutexLock lock(mutex_);
       offer(launch);
-    } else {
-      last |= launch->groups_ended(range.size(), 0);
     }
+  } catch (const std::bad_alloc&) {
+    stop_launch(launch, no_memory());
   }
+  if (!range.empty()) last |= launch->groups_ended(range.size(), 0);
   if (!group->started() || outcome == Group::Outcome::kFailed || launch->stopped()) {
     if (group->started()) last |= launch->groups_ended(1, group->instructions());
     let_go(executor, std::move(group));
@@ -465,15 +532,27 @@ void Scheduler::run_slice(Executor& executor, GroupPointer group, int64_t turn, 
       last |= launch->groups_ended(1, group->instructions());
       group->end();
       --launch->resident;
-    } else if (outcome == Group::Outcome::kHalted) {
-      halted_.push_back(std::move(group));
     } else {
-      alone = aside_.empty();
-      aside_.push_back(std::move(group));
-      shortage = start_workers();  // in case that this is an inline dispatch
-      if (!alone || !executor.is_worker) announce();
+      try {
+        alone = outcome != Group::Outcome::kHalted && aside_.empty();
+        if (outcome == Group::Outcome::kHalted) {
+          halted_.push_back(std::move(group));
+        } else {
+          aside_.push_back(std::move(group));
+          shortage = start_workers();  // in case that this is an inline dispatch
+          if (!alone || !executor.is_worker) announce();
+        }
+      } catch (const std::bad_alloc&) {
+        if (group != nullptr) {
+          last |= launch->groups_ended(1, group->instructions());
+          group->end();
+          --launch->resident;
+        }
+        has_memory = false;
+      }
     }
   }
+  if (!has_memory) stop_launch(launch, no_memory());
   if (!shortage.empty()) bus_.warn(shortage);
   if (last) finish(launch);
   if (!executor.is_worker) return;

@@ -17,6 +17,8 @@
 //
 // A pause stops the workers at the end of their slices, so that somebody can look where the waves are.
 //
+// Host memory. A launch for which there is none ends with an error of its queue (QueueError::kGroupMemory).
+//
 // Memory order. What happened before start() is seen by the waves; what waves wrote is seen by whoever `done`
 // tells. Scopes last for a turn or a few, and nobody here waits for anything in a scope but for the
 // translation of code.
@@ -25,6 +27,7 @@
 #include <atomic>
 #include <deque>
 #include <functional>
+#include <list>
 #include <map>
 #include <memory>
 #include <string>
@@ -35,6 +38,7 @@
 #include "plugins/vgpu/cp/dispatch.hpp"
 #include "plugins/vgpu/exec/group.hpp"
 #include "plugins/vgpu/exec/launch.hpp"
+#include "plugins/vgpu/exec/translated_codes.hpp"
 
 namespace rigel::vgpu::exec {
 
@@ -85,10 +89,16 @@ class Scheduler final : public DispatchSink {
   GroupPointer reserve_group(Executor& executor, const LaunchPointer& launch) RIGEL_REQUIRES(mutex_);
   /// Runs a group and, when it ends, those after it, until a slice is over; then puts it where it belongs.
   void run_slice(Executor& executor, GroupPointer group, int64_t turn, uint64_t slice);
+  struct Slice;
+  /// Runs them. Inside a scope.
+  void run_groups(Executor& executor, Group& group, int64_t turn, uint64_t slice, Slice& result);
+  void begin(const LaunchPointer& launch);
+  std::shared_ptr<Launch> make_launch(const Dispatch& dispatch, Done& done);
   void let_go(Executor& executor, GroupPointer group);
   void cancel_all(const std::function<bool(const Launch&)>& which);
   /// Ends a launch early, with the groups of it that are not running.
   void stop_launch(const LaunchPointer& launch, DispatchResult result);
+  GroupPointer take_parked(Launch& launch);
   void finish(const LaunchPointer& launch);
   /// What this worker's thread is called from now on, if threads have such names. Inside a scope.
   void name_thread(Executor& executor, const Launch& launch, uint64_t group);
@@ -100,12 +110,13 @@ class Scheduler final : public DispatchSink {
   DeviceBus& bus_;
   const uint32_t worker_count_;
   const bool inline_;
+  TranslatedCodes codes_;
   const bool names_threads_;
 
   Mutex mutex_;
   Condition woken_;
-  std::deque<LaunchPointer> launches_ RIGEL_GUARDED_BY(mutex_);  // with work-groups to be started
-  std::vector<LaunchPointer> live_ RIGEL_GUARDED_BY(mutex_);     // all that have not ended
+  std::list<LaunchPointer> launches_ RIGEL_GUARDED_BY(mutex_);  // with work-groups to be started
+  std::vector<LaunchPointer> live_ RIGEL_GUARDED_BY(mutex_);    // all that have not ended
   std::deque<GroupPointer> aside_ RIGEL_GUARDED_BY(mutex_);
   std::vector<GroupPointer> halted_ RIGEL_GUARDED_BY(mutex_);
   bool stop_ RIGEL_GUARDED_BY(mutex_) = false;
@@ -120,14 +131,8 @@ class Scheduler final : public DispatchSink {
   std::atomic<bool> wants_thread_{false};  // there could be no worker
   std::atomic<uint64_t> news_{0};          // changes when there may be something to pick
 
-  Mutex code_mutex_;
-  struct Cached {
-    std::shared_ptr<TranslatedCode> code;
-    uint64_t used = 0;
-  };
-  std::vector<Cached> codes_ RIGEL_GUARDED_BY(code_mutex_);
-  uint64_t code_clock_ RIGEL_GUARDED_BY(code_mutex_) = 0;
-  std::map<std::pair<uint64_t, uint32_t>, std::weak_ptr<ScratchSlots>> slots_ RIGEL_GUARDED_BY(code_mutex_);
+  Mutex slots_mutex_;
+  std::map<std::pair<uint64_t, uint32_t>, std::weak_ptr<ScratchSlots>> slots_ RIGEL_GUARDED_BY(slots_mutex_);
 
   Mutex inline_mutex_;
   std::unique_ptr<Executor> inline_executor_ RIGEL_GUARDED_BY(inline_mutex_);

@@ -121,6 +121,38 @@ std::string name_of(const ::testing::TestParamInfo<Parameter>& choice) {
          kNames[static_cast<size_t>(choice.param.level)];
 }
 
+// Notes on which side of a scope lines of the trace are written, and changes a word of memory when code has been
+// looked up so many times.
+class WatchingBus : public vgpu::testing::FakeBus {
+ public:
+  void begin_translations() noexcept override {
+    FakeBus::begin_translations();
+    ++depth_;
+  }
+  void end_translations() noexcept override {
+    --depth_;
+    FakeBus::end_translations();
+  }
+  void trace(TraceTopic topic, std::string_view line) noexcept override {
+    if (line.find("is compiled") != line.npos) ++(depth_ == 0 ? compiled_outside : compiled_inside);
+    FakeBus::trace(topic, line);
+  }
+  Translation translate(uint64_t va, uint64_t bytes, Access access) noexcept override {
+    if (access == Access::kExecute && changed != nullptr && countdown.fetch_sub(1) == 0)
+      std::atomic_ref(*changed).store(changed_to);
+    return FakeBus::translate(va, bytes, access);
+  }
+
+  std::atomic<int> compiled_inside{0}, compiled_outside{0};
+  std::atomic<int> countdown{-1};
+  uint32_t* changed = nullptr;
+  uint32_t changed_to = 0;
+
+ private:
+  static thread_local int depth_;
+};
+thread_local int WatchingBus::depth_ = 0;
+
 class SchedulerTest : public ::testing::TestWithParam<Parameter> {
  protected:
   SchedulerTest() {
@@ -191,7 +223,7 @@ class SchedulerTest : public ::testing::TestWithParam<Parameter> {
     std::atomic_ref(buffer_.at<uint32_t>()[index]).store(value, std::memory_order_release);
   }
 
-  vgpu::testing::FakeBus bus_;
+  WatchingBus bus_;
   Device device_;
   vgpu::testing::Buffer buffer_;
   std::unique_ptr<Scheduler> scheduler_;
@@ -418,6 +450,52 @@ TEST_P(SchedulerTest, CompiledAndInterpretedWorkGroupsAreTheSame) {
   }
 }
 
+// What unmaps memory waits for scopes, and a compiler takes seconds.
+TEST_P(SchedulerTest, KernelsAndFunctionsAreCompiledOutsideOfScopes) {
+  if (!compiler::why_no_compiler().empty()) GTEST_SKIP() << compiler::why_no_compiler();
+  if (GetParam().level == SimdLevel::kBaseline) return;  // It has no compiled code.
+  scheduler_.reset();
+  device_.compilation = Compilation::kBeforehand;
+  bus_.traces = true;
+  make();
+  // Calls what is 64 bytes behind its beginning, which stores 0x55.
+  Words program = {0xbe841c00, 0x8004bc04, 0x82058005, 0xbe9e1e04, 0xbf810000};
+  program.resize(16, 0xbf810000);
+  for (const uint32_t word : {0xb0060055u, 0xc0420180u, 0u, 0xbe801d1eu}) program.push_back(word);
+  EXPECT_EQ(run(dispatch(program, 10)).kind, Kind::kDone);
+  EXPECT_EQ(word(0), 0x55u);
+  EXPECT_EQ(bus_.compiled_inside, 0);
+  EXPECT_EQ(bus_.compiled_outside, 2) << "the kernel and its function";
+}
+
+// At whatever moment the program stores to it.
+TEST_P(SchedulerTest, CodeThatChangesWhileItIsCompiledIsNotTakenForWhatItWas) {
+  if (!compiler::why_no_compiler().empty()) GTEST_SKIP() << compiler::why_no_compiler();
+  if (GetParam().level == SimdLevel::kBaseline) return;
+  if (GetParam().workers != 1 || !GetParam().inline_dispatches) return;
+  scheduler_.reset();
+  device_.compilation = Compilation::kBeforehand;
+  bus_.traces = true;
+  make();
+  // s_mov_b32 s4, 77; s_store_dword s4, s[0:1], 0; s_endpgm
+  const Words program = {0xbe8400ff, 77, 0xc0420100, 0, 0xbf810000};
+  bool changes_later = false;
+  for (int moment = 0; !changes_later && moment < 60; ++moment) {
+    const Dispatch d = dispatch(program, 1);
+    bus_.changed = reinterpret_cast<uint32_t*>(bus_.translate(d.entry_va + 4, 4, Access::kRead).host);
+    bus_.changed_to = 78;
+    bus_.countdown = moment;
+    EXPECT_EQ(run(d).kind, Kind::kDone);
+    changes_later = bus_.countdown >= 0;
+    bus_.countdown = -1;
+    std::atomic_ref(*bus_.changed).store(78);
+    EXPECT_EQ(run(d).kind, Kind::kDone);
+    EXPECT_EQ(word(0), 78u) << moment;
+  }
+  EXPECT_TRUE(changes_later);
+  EXPECT_THAT(bus_.lines(), Not(::testing::Contains(HasSubstr(" is interpreted: "))));
+}
+
 TEST_P(SchedulerTest, AGroupMayWaitForALaterOne) {
   EXPECT_EQ(run(dispatch(kConsumeWhatTheNextProduces, 2)).kind, Kind::kDone);
   EXPECT_EQ(word(2), 77u);
@@ -485,8 +563,7 @@ TEST_P(SchedulerTest, GroupsInWgpModeHaveTheRoomOfPairs) {
     Dispatch d = dispatch(kStoreId, groups);
     d.work_group_size[0] = 3 * 64;
     d.pgm_rsrc1 |= (wgp_mode ? 1u : 0u) << 29;
-    const Launch launch(
-        device_, bus_, d, [](DispatchResult) {}, nullptr);
+    const Launch launch(device_, bus_, d, nullptr);
     EXPECT_EQ(launch.resident_limit(), groups);
   }
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <memory_resource>
+#include <new>
 #include <set>
 #include <utility>
 
@@ -29,6 +30,11 @@ constexpr uint32_t kMaxInstructions = 2048;  // of a block; then another begins
 void illegal(const MicroOp* op, Wave* wave, std::byte*, uint64_t) {
   wave->stop = Stop::kIllegal;
   wave->illegal_reason = reinterpret_cast<const char*>(op->imm);
+  RIGEL_LEAVE(op, wave);
+}
+
+void without_memory(const MicroOp* op, Wave* wave, std::byte*, uint64_t) {
+  wave->stop = Stop::kNoMemory;
   RIGEL_LEAVE(op, wave);
 }
 
@@ -94,6 +100,50 @@ class Fetcher {
   FaultReason reason_ = FaultReason::kNotPresent;
 };
 
+// Code as one plan sees it: each byte is read once, however often it is asked for. A program may store to code
+// at any time.
+class CodeSnapshot {
+ public:
+  explicit CodeSnapshot(DeviceBus& bus) : bus_(bus) {}
+
+  /// How many bytes there are from `va` on, of those that are asked for.
+  size_t read(uint64_t va, std::span<std::byte> to) {
+    size_t done = 0;
+    while (done < to.size()) {
+      const uint64_t at = va + done;
+      const Line& line = line_of(at);
+      const size_t before = at % kLineBytes;
+      if (before >= line.bytes) break;
+      const size_t count = std::min(to.size() - done, line.bytes - before);
+      std::memcpy(to.data() + done, line.data + before, count);
+      done += count;
+    }
+    return done;
+  }
+
+ private:
+  static constexpr size_t kLineBytes = 64;
+  struct Line {
+    size_t bytes = 0;
+    std::byte data[kLineBytes];
+  };
+
+  const Line& line_of(uint64_t va) {
+    const auto [found, is_new] = lines_.try_emplace(va / kLineBytes);
+    Line& line = found->second;
+    while (is_new && line.bytes < kLineBytes) {
+      const uint64_t at = va / kLineBytes * kLineBytes + line.bytes;
+      const Translation memory = bus_.translate(at, kLineBytes - line.bytes, Access::kExecute);
+      if (memory.host == nullptr || !guarded_read(line.data + line.bytes, memory.host, memory.bytes)) break;
+      line.bytes += memory.bytes;
+    }
+    return line;
+  }
+
+  DeviceBus& bus_;
+  std::unordered_map<uint64_t, Line> lines_;
+};
+
 }  // namespace
 
 // One translation
@@ -116,7 +166,10 @@ struct TranslatedCode::Translation final : Emitter {
     return op;
   }
 
-  void* allocate(uint64_t bytes, uint64_t alignment) override { return arena.allocate(bytes, alignment); }
+  void* allocate(uint64_t bytes, uint64_t alignment) override {
+    allocated += bytes;
+    return arena.allocate(bytes, alignment);
+  }
 
   Link* link(uint64_t pc) override {
     Link* const made = new (arena.allocate(sizeof(Link), alignof(Link))) Link;
@@ -265,9 +318,15 @@ struct TranslatedCode::Translation final : Emitter {
   // Where the first instruction is that names a register which waves do not have.
   uint32_t first_beyond = kNone;
 
+  size_t bytes() const {
+    return sizeof *this + allocated + block.op_count * sizeof(MicroOp) + links.size() * sizeof(Link) +
+           2 * size_t{block.bytes};  // the fetcher has them, too
+  }
+
  private:
   const std::unordered_map<uint64_t, bool>& yields;
   Fetcher fetcher;
+  size_t allocated = 0;
   LoweringContext context;
   bool indexes = false;  // while waves execute this, GPR_IDX_EN is on
   std::pmr::monotonic_buffer_resource arena;
@@ -285,7 +344,13 @@ struct TranslatedCode::Translation final : Emitter {
 // ---------------------------------------------------------------------------------------------------
 
 TranslatedCode::TranslatedCode(const CodeKey& key, DeviceBus& bus, std::string kernel)
-    : key_(key), kernel_(std::move(kernel)), bus_(bus) {}
+    : key_(key), kernel_(std::move(kernel)), bus_(bus) {
+  no_memory_op_.handler = without_memory;
+  no_memory_op_.block = &no_memory_;
+  no_memory_.code = this;
+  no_memory_.pc = key.entry_va;
+  no_memory_.ops = &no_memory_op_;
+}
 
 TranslatedCode::~TranslatedCode() = default;
 
@@ -294,7 +359,11 @@ const Block& TranslatedCode::block_at(uint64_t pc, uint32_t variant) {
   std::atomic<const Block*>& cached = cache_[hash(pc, variant) % kCached];
   const Block* block = cached.load(std::memory_order_acquire);
   if (block == nullptr || block->pc != pc || block->variant != variant) {
-    block = find_or_translate(pc, variant);
+    try {
+      block = find_or_translate(pc, variant);
+    } catch (const std::bad_alloc&) {
+      return no_memory_;
+    }
     cached.store(block, std::memory_order_release);
   }
   return *block;
@@ -314,19 +383,21 @@ const MicroOp* TranslatedCode::find_function(uint64_t pc, uint32_t variant) {
   const Block& block = block_at(pc, variant);
   if (const MicroOp* const compiled = block.compiled.load(std::memory_order_acquire)) return compiled;
   const bool is_no_function = key_.compilation == Compilation::kNone || key_.traced || pc == key_.entry_va;
-  if (is_no_function || block.is_called.exchange(true, std::memory_order_relaxed)) return block.ops;
-  add_function(block);
-  return find_best(pc, variant);
+  if (is_no_function || is_missing(block.ops)) return block.ops;
+  if (!block.is_called.exchange(true, std::memory_order_relaxed)) add_function(block);
+  return block.ops;
 }
 
 void TranslatedCode::add_function(const Block& block) {
   if (!compiler::why_no_compiler().empty()) return;
   const MutexLock lock(mutex_);
-  if (key_.compilation == Compilation::kBeforehand) return compile(block.pc, block.variant);
-  take_cached(block.pc, block.variant);
-  if (block.compiled.load(std::memory_order_relaxed) != nullptr) return;
-  functions_.push_back({block.pc, block.variant});
+  try {
+    functions_.push_back({block.pc, block.variant});
+    news_.push_back({block.pc, block.variant});
+  } catch (const std::bad_alloc&) {  // The interpreter goes on with it.
+  }
   calls_others_.store(true, std::memory_order_relaxed);
+  has_news_.store(true, std::memory_order_relaxed);
 }
 
 const MicroOp* TranslatedCode::way_in(uint64_t pc, uint32_t variant) {
@@ -337,13 +408,7 @@ const MicroOp* TranslatedCode::way_in(uint64_t pc, uint32_t variant) {
 
 const Block* TranslatedCode::find_or_translate(uint64_t pc, uint32_t variant) {
   const MutexLock lock(mutex_);
-  if (!is_searched_) {
-    is_searched_ = true;
-    const Survey found = survey();
-    if (found.touches_trap_status) every_variant_.store(kExceptionsVariant, std::memory_order_relaxed);
-    may_yield_ = key_.yields != analysis::Yields::kNone &&
-                 (found.has_barrier || found.calls || key_.yields == analysis::Yields::kAtWaits);
-  }
+  search();
   variant |= every_variant_.load(std::memory_order_relaxed);
   const auto found = blocks_.find({pc, variant});
   if (found != blocks_.end()) return found->second;
@@ -354,37 +419,92 @@ const Block* TranslatedCode::find_or_translate(uint64_t pc, uint32_t variant) {
   if (translation->first_beyond != Translation::kNone && !std::exchange(warned_of_registers_, true)) {
     bus_.warn(describe_beyond(*translation));
   }
-  if (pc == key_.entry_va && key_.compilation == Compilation::kBeforehand) compile(pc, variant);
-  if (pc == key_.entry_va && key_.compilation == Compilation::kWhenHot) take_cached(pc, variant);
   const Block* const block = &translation->block;
-  blocks_.emplace(BlockKey{pc, variant}, block);
   const auto way = ways_in_.find({pc, variant});
   if (way != ways_in_.end()) block->compiled.store(way->second, std::memory_order_release);
+  bytes_.fetch_add(translation->bytes(), std::memory_order_relaxed);
   translations_.push_back(std::move(translation));
+  blocks_.emplace(BlockKey{pc, variant}, block);
   return block;
 }
 
-void TranslatedCode::compile(uint64_t pc, uint32_t variant) {
-  if (key_.traced || (pc == key_.entry_va && std::exchange(is_planned_, true))) return;
-  auto planned = plan(pc, variant);
-  if (!planned) return refuse(pc, std::move(planned.error()));
-  compiler::Compiled made = compiler::compile(*(*planned)->plan, (*planned)->request, (*planned)->images);
-  if (made.run == nullptr) return refuse(pc, std::move(made.error));
-  take(*planned, std::move(made));
-  tell(**planned);
+void TranslatedCode::search() {
+  if (is_searched_) return;
+  const Survey found = survey();
+  if (found.touches_trap_status) every_variant_.store(kExceptionsVariant, std::memory_order_relaxed);
+  may_yield_ = key_.yields != analysis::Yields::kNone &&
+               (found.has_barrier || found.calls || key_.yields == analysis::Yields::kAtWaits);
+  is_searched_ = true;
 }
 
-// Kernels of which nothing is on disk must not take longer for it: their code is looked into only if there may be some.
-void TranslatedCode::take_cached(uint64_t pc, uint32_t variant) {
-  if (key_.traced || (pc == key_.entry_va && is_planned_)) return;
-  if (!compiler::is_cached(compiler::cache_name(request(pc, variant)))) return;
-  auto planned = plan(pc, variant);
-  if (!planned) return;
-  compiler::Compiled made = compiler::find_cached(*(*planned)->plan, (*planned)->request, (*planned)->images);
-  if (made.run == nullptr) return;
-  if (pc == key_.entry_va) is_planned_ = true;
-  take(*planned, std::move(made));
-  tell(**planned);
+void TranslatedCode::prepare(uint32_t variant) {
+  if (key_.compilation == Compilation::kNone || key_.traced) return;
+  if (prepared_last_.load(std::memory_order_acquire) == variant) return;
+  const MutexLock turn(supplying_);
+  uint32_t whole = variant;
+  {
+    const TranslationScope scope(bus_);
+    const MutexLock lock(mutex_);
+    search();
+    whole |= every_variant_.load(std::memory_order_relaxed);
+    if (std::find(prepared_.begin(), prepared_.end(), whole) != prepared_.end()) return;
+    prepared_.push_back(whole);
+  }
+  supply({key_.entry_va, whole});
+  prepared_last_.store(variant, std::memory_order_release);
+}
+
+void TranslatedCode::supply() {
+  const MutexLock turn(supplying_);
+  std::vector<BlockKey> wanted;
+  {
+    const MutexLock lock(mutex_);
+    wanted.swap(news_);
+    has_news_.store(false, std::memory_order_relaxed);
+  }
+  for (const BlockKey& one : wanted) supply(one);
+}
+
+void TranslatedCode::supply(const BlockKey& wanted) {
+  const bool beforehand = key_.compilation == Compilation::kBeforehand;
+  const bool is_kernel = wanted.pc == key_.entry_va;
+  if (!beforehand) {
+    // Kernels of which nothing is on disk must not take longer for it: they are planned only if there may be some.
+    std::string name;
+    {
+      const TranslationScope scope(bus_);
+      const MutexLock lock(mutex_);
+      if (is_kernel && is_planned_) return;
+      name = compiler::cache_name(request(wanted.pc, wanted.variant));
+    }
+    if (!compiler::is_cached(name)) return;
+  }
+  std::shared_ptr<Compiled> planned;
+  {
+    const TranslationScope scope(bus_);
+    const MutexLock lock(mutex_);
+    if (is_kernel && is_planned_) return;
+    if (beforehand && is_kernel) is_planned_ = true;
+    auto made = plan(wanted.pc, wanted.variant);
+    if (!made) {
+      if (beforehand) refuse(wanted.pc, std::move(made.error()));
+      return;
+    }
+    planned = std::move(*made);
+  }
+  compiler::Compiled made = beforehand
+                                ? compiler::compile(*planned->plan, planned->request, planned->images)
+                                : compiler::find_cached(*planned->plan, planned->request, planned->images);
+  const MutexLock lock(mutex_);
+  if (made.run == nullptr) {
+    if (beforehand) refuse(wanted.pc, std::move(made.error));
+    return;
+  }
+  if (is_kernel) is_planned_ = true;
+  std::erase(functions_, wanted);
+  calls_others_.store(!functions_.empty(), std::memory_order_relaxed);
+  take(planned, std::move(made));
+  tell(*planned);
 }
 
 void TranslatedCode::tell(const Compiled& compiled) {
@@ -462,6 +582,7 @@ void TranslatedCode::take(std::shared_ptr<Compiled> planned, compiler::Compiled 
     compiler::write_perf_map({made.memory.get(), made.bytes}, is_function ? std::string() : kernel_,
                              planned->request.entry_va);
   }
+  bytes_.fetch_add(made.bytes, std::memory_order_relaxed);
   planned->memory = std::move(made.memory);
   for (const compiler::Plan::WayIn& way : planned->plan->ways_in) {
     const BlockKey key{way.pc, way.variant};
@@ -484,7 +605,9 @@ compiler::Request TranslatedCode::request(uint64_t pc, uint32_t variant) {
   request.entry_va = pc;
   request.is_function = pc != key_.entry_va;
   if (may_yield_) request.yields = key_.yields;
-  request.read = [this](uint64_t va, std::span<std::byte> to) { return read_code(va, to); };
+  request.read = [snapshot = std::make_shared<CodeSnapshot>(bus_)](uint64_t va, std::span<std::byte> to) {
+    return snapshot->read(va, to);
+  };
   if (!request.is_function) request.shape = shape_;
   return request;
 }
@@ -511,6 +634,8 @@ tl::expected<std::shared_ptr<TranslatedCode::Compiled>, std::string> TranslatedC
     made->images.push_back(std::move(image));
   }
   made->plan = std::move(*plan);
+  bytes_.fetch_add(made->plan->graph.nodes.size() * (sizeof(analysis::Node) + sizeof(MicroOp)),
+                   std::memory_order_relaxed);
   made->request = std::move(request);
   made->request.read = nullptr;
   planned_.push_back(made);
@@ -537,24 +662,17 @@ std::string TranslatedCode::describe_beyond(const Translation& translation) cons
       instruction_at(translation.block, translation.first_beyond, bytes));
 }
 
-size_t TranslatedCode::read_code(uint64_t va, std::span<std::byte> to) const {
-  size_t done = 0;
-  while (done < to.size()) {
-    const vgpu::Translation found = bus_.translate(va + done, to.size() - done, Access::kExecute);
-    if (found.host == nullptr || !guarded_read(to.data() + done, found.host, found.bytes)) break;
-    done += found.bytes;
-  }
-  return done;
-}
-
 void TranslatedCode::find_yields(uint64_t pc) {
-  if (!yields_behind_.emplace(pc, false).second) return;
+  if (yields_behind_.contains(pc)) return;
+  CodeSnapshot snapshot(bus_);
   const auto graph =
       analysis::read_flow_graph(key_.target, key_.layout.wave_size, pc,
-                                [this](uint64_t va, std::span<std::byte> to) { return read_code(va, to); });
-  if (!graph) return;  // A wave reports it if it comes to what cannot be decoded.
-  const std::vector<bool> points = analysis::yield_points(*graph, key_.yields);
-  for (size_t i = 0; i < points.size(); ++i) yields_behind_[graph->nodes[i].pc] = points[i];
+                                [&](uint64_t va, std::span<std::byte> to) { return snapshot.read(va, to); });
+  if (graph) {  // Otherwise a wave reports the instruction that cannot be decoded, if it comes there.
+    const std::vector<bool> points = analysis::yield_points(*graph, key_.yields);
+    for (size_t i = 0; i < points.size(); ++i) yields_behind_[graph->nodes[i].pc] = points[i];
+  }
+  yields_behind_.try_emplace(pc, false);
 }
 
 TranslatedCode::Survey TranslatedCode::survey() const {
@@ -683,7 +801,7 @@ void TranslatedCode::renew() {
 const MicroOp* follow(const MicroOp* from, Link* link) {
   const Block& block = block_of(from);
   const MicroOp* const target = block.code->find(link->pc, block.variant);
-  link->target.store(target, std::memory_order_release);
+  if (!block.code->is_missing(target)) link->target.store(target, std::memory_order_release);
   return target;
 }
 
@@ -692,7 +810,10 @@ const MicroOp* find_code(Wave* wave, const MicroOp* from, uint64_t pc) {
 }
 
 const MicroOp* find_function(Wave* wave, const MicroOp* from, uint64_t pc) {
-  return block_of(from).code->newest().find_function(pc, variant_of(*wave));
+  TranslatedCode& code = block_of(from).code->newest();
+  const MicroOp* const found = code.find_function(pc, variant_of(*wave));
+  if (code.waits_for_supply()) wave->stop = Stop::kBudget;
+  return found;
 }
 
 void go_on_compiled(Wave& wave) {

@@ -7,8 +7,13 @@
 // Stale code. A program may free a kernel and load another one to the same address. So what was translated is
 // compared with memory before each dispatch (is_current()); it is a few cache lines for most kernels.
 //
-// Threads: functions that find code, and follow(), from any worker inside a translation scope; they take a lock when something
-// has to be translated. Blocks live as long as the TranslatedCode, which its dispatches keep.
+// Threads: functions that find code, and follow(), from any worker inside a translation scope; they take a lock
+// when something has to be translated. They neither compile nor read files: prepare() and supply() do, outside
+// of scopes and without that lock. Blocks live as long as the TranslatedCode, which its dispatches keep.
+//
+// Host memory. Where there is none to translate code, functions that find code return an operation that stops
+// the wave (Stop::kNoMemory). They throw nothing: compiled code, through which they are called, has no tables
+// for exceptions.
 #pragma once
 
 #include <array>
@@ -68,27 +73,38 @@ class TranslatedCode {
   /// Where a wave that the interpreter has had comes to compiled code at `pc`; null: there is no such way.
   const MicroOp* way_in(uint64_t pc, uint32_t variant);
 
+  /// Whether it is what the above return where there is no memory to translate the code.
+  bool is_missing(const MicroOp* op) const { return op == &no_memory_op_; }
+
   /// Where waves begin.
   struct Beginning {
     const MicroOp* op = nullptr;
     /// The code does by itself: from WorkGroup::scalars and Wave::start_ids.
     bool fills_registers = false;
   };
-  /// … of `variant`, of a work-group of this shape: in compiled code, if there is some. `alike`: waves start with the same
-  /// scalars.
+  /// … of `variant`, of a work-group of this shape: in compiled code, if there is some. `alike`: waves start
+  /// with the same scalars.
   Beginning begin(uint32_t variant, const GroupShape& shape, bool alike) {
     const Compiled* compiled = compiled_.load(std::memory_order_acquire);
     if (compiled == nullptr || compiled->variant != variant) {
       const MicroOp* const interpreted = find(key_.entry_va, variant);
-      compiled = compiled_.load(std::memory_order_acquire);  // which that may have done, or found on disk
+      compiled = compiled_.load(std::memory_order_acquire);  // by another thread meanwhile
       if (compiled == nullptr || compiled->variant != variant) return {interpreted};
     }
-    if (alike && compiled->shape.get() == &shape && compiled->expected != nullptr)
+    if (alike && compiled->expected != nullptr && compiled->shape->key == shape.key)
       return {compiled->expected, true};
     return {compiled->entry};
   }
   /// The shape that most work-groups will have: before the first begin(), for code that is compiled.
   void expect(std::shared_ptr<const GroupShape> shape);
+  /// Before waves begin in `variant`: compiles the kernel if that is to be done beforehand, or takes what is on
+  /// disk. Waits for a compiler and for files: outside of translation scopes. Any thread.
+  void prepare(uint32_t variant);
+  /// The same for functions that waves have called for the first time.
+  void supply();
+  bool has_to_supply() const { return has_news_.load(std::memory_order_relaxed); }
+  /// Whether a wave is to leave, so that supply() is called before it goes on.
+  bool waits_for_supply() const { return key_.compilation == Compilation::kBeforehand && has_to_supply(); }
   /// Of instructions of waves, what the interpreter executes in about the time that a kernel takes to be compiled.
   static constexpr uint64_t kHot = 1'000'000;
   /// Waves have executed so many instructions more. True: the kernel is hot now, for the first time, or has called functions
@@ -111,6 +127,9 @@ class TranslatedCode {
   bool is_to_be_compiled();
   /// Why the kernel has not been compiled; empty if it has, or nobody has tried.
   std::string why_not_compiled();
+
+  /// The host's memory that it has, roughly. Any thread.
+  size_t bytes() const { return sizeof *this + bytes_.load(std::memory_order_relaxed); }
 
   /// Whether memory still has the code that was translated.
   bool is_current();
@@ -137,9 +156,9 @@ class TranslatedCode {
   const Block* find_or_translate(uint64_t pc, uint32_t variant);
   const Block& block_at(uint64_t pc, uint32_t variant);
   void add_function(const Block& block);
-  // The kernel, or a function: what begins at `pc`.
-  void compile(uint64_t pc, uint32_t variant) RIGEL_REQUIRES(mutex_);
-  void take_cached(uint64_t pc, uint32_t variant) RIGEL_REQUIRES(mutex_);
+  void search() RIGEL_REQUIRES(mutex_);
+  // The kernel, or a function: what begins at `pc`. Outside of scopes.
+  void supply(const BlockKey& wanted) RIGEL_REQUIRES(supplying_);
   compiler::Request request(uint64_t pc, uint32_t variant) RIGEL_REQUIRES(mutex_);
   // What a compiler needs, or why it cannot be had.
   tl::expected<std::shared_ptr<Compiled>, std::string> plan(uint64_t pc, uint32_t variant)
@@ -160,7 +179,6 @@ class TranslatedCode {
   std::string describe_beyond(const Translation& translation) const;
   /// Finds where waves yield in the code that can be reached from `pc`, if that has not been looked into before.
   void find_yields(uint64_t pc) RIGEL_REQUIRES(mutex_);
-  size_t read_code(uint64_t va, std::span<std::byte> to) const;
 
   const CodeKey key_;
   const std::string kernel_;
@@ -169,6 +187,11 @@ class TranslatedCode {
   static constexpr size_t kCached = 256;
   std::array<std::atomic<const Block*>, kCached> cache_{};  // by hash: what was looked up last
 
+  // What waves find where there is no memory for a block.
+  Block no_memory_;
+  MicroOp no_memory_op_;
+
+  Mutex supplying_;  // For all of supply(): locked outside of scopes, before mutex_.
   Mutex mutex_;
   std::unordered_map<BlockKey, const Block*, Hash> blocks_ RIGEL_GUARDED_BY(mutex_);
   std::vector<std::unique_ptr<Translation>> translations_ RIGEL_GUARDED_BY(mutex_);
@@ -198,12 +221,18 @@ class TranslatedCode {
   std::unordered_map<BlockKey, const MicroOp*, Hash> ways_in_ RIGEL_GUARDED_BY(mutex_);
   bool is_planned_ RIGEL_GUARDED_BY(mutex_) = false;          // Somebody compiles the kernel, or has.
   std::vector<BlockKey> functions_ RIGEL_GUARDED_BY(mutex_);  // that have been called, and are to be compiled
+  std::vector<BlockKey> news_ RIGEL_GUARDED_BY(mutex_);       // What supply() has not seen.
+  std::vector<uint32_t> prepared_ RIGEL_GUARDED_BY(mutex_);   // variants
   std::string why_not_compiled_ RIGEL_GUARDED_BY(mutex_);
   std::atomic<const Compiled*> compiled_{nullptr};  // the kernel
   std::atomic<bool> has_compiled_{false};           // That, or a function
   std::atomic<uint32_t> underway_{0};
   std::atomic<bool> calls_others_{false};  // There are some of functions_.
-  std::atomic<uint64_t> executed_{0};      // instructions of waves
+  std::atomic<bool> has_news_{false};
+  static constexpr uint32_t kNoVariant = ~0u;
+  std::atomic<uint32_t> prepared_last_{kNoVariant};
+  std::atomic<size_t> bytes_{0};
+  std::atomic<uint64_t> executed_{0};  // instructions of waves
 };
 
 /// For a wave of the interpreter whose turn is over: it goes on in compiled code, if there is some by now and a way in where it is.

@@ -79,12 +79,26 @@ TEST_F(HotCode, HasAWayBackBehindCalls) {
   key.compilation = Compilation::kBeforehand;
   TranslatedCode code(key, bus_);
   EXPECT_EQ(code.way_in(memory_.va + 4, 0), nullptr) << "nothing is compiled";
-  code.find(memory_.va, 0);
+  code.prepare(0);
   ASSERT_EQ(code.why_not_compiled(), "");
   EXPECT_NE(code.way_in(memory_.va + 4, 0), nullptr);
   EXPECT_EQ(code.way_in(memory_.va + 4, 1), nullptr) << "it rounds otherwise";
   EXPECT_EQ(code.way_in(memory_.va, 0), nullptr);
   EXPECT_EQ(code.way_in(memory_.va + 8, 0), nullptr);
+}
+
+TEST_F(HotCode, IsForWorkGroupsOfItsShapeWhereverThatIsDescribed) {
+  const GroupShape::Key shape{.size = {64, 1, 1}, .wave_size = 64, .id_rows = 1, .packed_ids = false};
+  CodeKey key = code_->key();
+  key.compilation = Compilation::kBeforehand;
+  TranslatedCode code(key, bus_);
+  code.expect(std::make_shared<const GroupShape>(shape));
+  code.prepare(0);
+  ASSERT_EQ(code.why_not_compiled(), "");
+  EXPECT_TRUE(code.begin(0, GroupShape(shape), true).fills_registers);
+  GroupShape::Key other = shape;
+  other.size[0] = 128;
+  EXPECT_FALSE(code.begin(0, GroupShape(other), true).fills_registers);
 }
 
 TEST_F(HotCode, HasAWayInAtHeadsOfLoops) {

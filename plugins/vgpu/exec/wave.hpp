@@ -18,15 +18,16 @@ struct WorkGroup;
 /// Why a wave gave control back.
 enum class Stop : uint8_t {
   kRunning,
-  kBudget,   ///< Its turn is over; it goes on later.
-  kBarrier,  ///< s_barrier
-  kYield,    ///< It lets the other waves of its work-group go on (analysis/yield_points.hpp).
-  kSleep,    ///< s_sleep, or a wait that another wave has to end
-  kEnd,      ///< s_endpgm
-  kFault,    ///< A memory access that failed: Wave::fault_*
-  kIllegal,  ///< An instruction that cannot be executed
-  kTrap,     ///< s_trap in the trap handler
-  kHalt,     ///< s_sethalt: it goes on when a debugger says so, that is, not before it is cancelled
+  kBudget,    ///< Its turn is over; it goes on later.
+  kBarrier,   ///< s_barrier
+  kYield,     ///< It lets the other waves of its work-group go on (analysis/yield_points.hpp).
+  kSleep,     ///< s_sleep, or a wait that another wave has to end
+  kEnd,       ///< s_endpgm
+  kFault,     ///< A memory access that failed: Wave::fault_*
+  kIllegal,   ///< An instruction that cannot be executed
+  kNoMemory,  ///< The host has no memory to translate the code.
+  kTrap,      ///< s_trap in the trap handler
+  kHalt,      ///< s_sethalt: it goes on when a debugger says so, that is, not before it is cancelled
 };
 
 struct Wave {

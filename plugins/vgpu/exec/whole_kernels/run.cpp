@@ -224,8 +224,7 @@ std::string Runner::run_in(const Kernel& kernel, const Way& way, const RunOption
       kernel.private_bytes == 0 ? nullptr : std::make_shared<ScratchSlots>(m.dispatch.scratch_waves);
   for (uint32_t round = 0; round < (way.compiled ? options.dispatches : 1); ++round) {
     reset(kernel);
-    const auto launch = std::make_shared<Launch>(
-        device, m.bus, m.dispatch, [](DispatchResult) {}, slots);
+    const auto launch = std::make_shared<Launch>(device, m.bus, m.dispatch, slots);
     launch->set_code(code);
     const bool in_a_row = reads_only_what_is_written(kernel, *launch, {m.code.host, kMostCodeBytes});
     Group group(*launch);

@@ -1,0 +1,46 @@
+// The translated code of the kernels that were launched last. Frameworks launch thousands of kernels in turns, so
+// what is kept is limited by the memory that it takes, not by the number of kernels.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <unordered_map>
+
+#include "api/support/mutex.hpp"
+#include "plugins/vgpu/exec/translated_code.hpp"
+
+namespace rigel::vgpu::exec {
+
+/// Any thread. Code that is dropped lives on as long as launches use it.
+class TranslatedCodes {
+ public:
+  static constexpr size_t kMostBytes = size_t{256} << 20;
+
+  /// `bus` outlives it.
+  explicit TranslatedCodes(DeviceBus& bus, size_t most_bytes = kMostBytes)
+      : bus_(bus), most_bytes_(most_bytes) {}
+
+  /// The code of a kernel as memory has it now. `kernel` is its name, for maps. Opens a translation scope.
+  std::shared_ptr<TranslatedCode> get(const CodeKey& key, const std::string& kernel);
+
+ private:
+  struct Hash {
+    size_t operator()(const CodeKey& key) const { return key.entry_va * 0x9e3779b97f4a7c15u >> 20; }
+  };
+  struct Kept {
+    std::shared_ptr<TranslatedCode> code;
+    uint64_t used = 0;
+  };
+
+  void make_room() RIGEL_REQUIRES(mutex_);
+
+  DeviceBus& bus_;
+  const size_t most_bytes_;
+  Mutex mutex_;
+  std::unordered_map<CodeKey, Kept, Hash> kept_ RIGEL_GUARDED_BY(mutex_);
+  uint64_t clock_ RIGEL_GUARDED_BY(mutex_) = 0;
+};
+
+}  // namespace rigel::vgpu::exec
