@@ -121,7 +121,8 @@ bool aim_image(Draw& draw, isa::Instruction& in, State& state) {
     return false;  // numbers are compared, not bits
 
   static constexpr unsigned kTypes[] = {8, 9, 10, 11, 12, 13};
-  unsigned type = kTypes[gfx10 ? in.dim : draw.below(6)];
+  // Instructions of gfx10 say a dimension. The resource may have another.
+  unsigned type = kTypes[gfx10 && !draw.one_in(8) ? in.dim : draw.below(6)];
   if (plain && draw.one_in(2)) {
     in.tfe = in.lwe = in.d16 = in.da = in.a16 = false;
     if (!gfx10) type = 9;

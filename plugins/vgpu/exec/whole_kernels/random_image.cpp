@@ -16,7 +16,6 @@ using isa::Family;
 using reference::Draw;
 
 constexpr uint32_t k1D = 8, k2D = 9, k3D = 10, kCube = 11, k2DArray = 13;  // TYPE
-constexpr uint8_t kDim3D = 2;                                              // DIM of gfx10
 constexpr uint32_t kLinearGfx8 = 8;                                        // TILING_INDEX of rows
 
 /// Bits of words, numbered as in the manuals.
@@ -175,8 +174,6 @@ Words RandomImage::attempt(uint16_t row, Draw& draw, const Registers& registers,
   if (isa::decode(target_, words.data(), words.size(), in) != isa::DecodeStatus::kOk || in.row != row)
     return {};
   if (in.lacks_registers && !draw.one_in(16)) return {};
-  // There is no gather of a volume: no compiler makes one, and no manual says what it would be.
-  if (in.dim == kDim3D && isa::image_shape(in.op)->verb == isa::ImageVerb::kGather) return {};
   words.resize(in.bytes / 4);
   const auto fits = [&](const isa::Operand& operand, unsigned further) {
     return operand.vgpr() + operand.dwords + further <= registers.vgprs;
