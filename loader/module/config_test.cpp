@@ -216,7 +216,9 @@ TEST_F(LoadConfig, RefusesAFileThatWasAskedForAndIsNotThere) {
   const auto config = load_config(environment, report);
   ASSERT_FALSE(config);
   EXPECT_EQ(config.error(), HSA_STATUS_ERROR_INVALID_FILE);
-  EXPECT_THAT(failures(), ElementsAre("config ~/none.json: No such file or directory"));
+  EXPECT_THAT(failures(),
+              ElementsAre("config ~/none.json: the configuration file cannot be read: No such file or "
+                          "directory; HSA_PLUGIN_CONFIG names it"));
 }
 
 TEST_F(LoadConfig, RefusesABrokenFileWithEachOfItsFaults) {

@@ -45,10 +45,12 @@ TEST(DiscoveryReport, ShowsFailuresInTheLogByDefaultAndSuccessesOnRequest) {
   report.add(Stage::kFound, Outcome::kOk, "quiet.json");
   report.add(Stage::kOpened, Outcome::kFailed, "gfx9", "no such file");
   report.add(Stage::kConfig, Outcome::kWarning, "runtime.json", "unknown key");
+  report.add(Stage::kConfig, Outcome::kFailed, "other.json", "it cannot be read");
   const auto log = ::testing::internal::GetCapturedStderr();
   EXPECT_THAT(log, Not(HasSubstr("quiet.json")));
   EXPECT_THAT(log, HasSubstr("gfx9 (opened): failed: no such file"));
-  EXPECT_THAT(log, HasSubstr("runtime.json (config): warning: unknown key"));
+  EXPECT_THAT(log, HasSubstr("warn: api: runtime.json (config): warning: unknown key"));
+  EXPECT_THAT(log, HasSubstr("error: api: other.json (config): failed: it cannot be read"));
 }
 
 TEST(DiscoveryReport, TakesLinesFromAnyThread) {
