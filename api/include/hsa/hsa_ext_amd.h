@@ -642,7 +642,7 @@ hsa_status_t HSA_API hsa_amd_profiling_convert_tick_to_system_domain(hsa_agent_t
 
 /** Flags of ::hsa_amd_signal_create. Facts: H. */
 typedef enum {
-  /** Only AMD GPUs will wait on it, so that no interrupt is needed. Needs an empty list of consumers. */
+  /** Only AMD GPUs will wait on it: no interrupt is needed. Implied by consumers without a CPU agent. */
   HSA_AMD_SIGNAL_AMD_GPU_ONLY = 1,
   /** Other processes may attach, read, write and wait. Profile with it in one process at a time. */
   HSA_AMD_SIGNAL_IPC = 2,

@@ -126,8 +126,8 @@ std::vector<BoardOr> boards_in_path();
 /// Whether a user means a file: anything with a slash or ending in .json.
 bool is_board_path(std::string_view what);
 
-/// A board by what a user calls it: its name, its gfx name (the first such board, those of VGPU_BOARD_PATH
-/// before those compiled in), or the path of a file.
+/// A board by its name, its gfx name (the first such board, those of VGPU_BOARD_PATH before those compiled in),
+/// a product's name (product_names.hpp), or the path of a file.
 BoardOr find_board(std::string_view what);
 
 }  // namespace rigel::vgpu
