@@ -108,7 +108,7 @@ class Machine {
   std::deque<Gpu> gpus_;
 };
 
-/// A fixture over the one machine. LITMUS_TIMES=n repeats each test so often; it is once without.
+/// A fixture over the one machine. LITMUS_TIMES=n repeats each test so often.
 class LitmusTest : public testing::Test {
  protected:
   static void SetUpTestSuite() { machine_ = std::make_unique<Machine>(); }
@@ -119,7 +119,7 @@ class LitmusTest : public testing::Test {
   static Machine& machine() { return *machine_; }
   static unsigned times() {
     const char* const times = std::getenv("LITMUS_TIMES");
-    return times == nullptr ? 1 : static_cast<unsigned>(std::max(1, std::atoi(times)));
+    return times == nullptr ? 4 : static_cast<unsigned>(std::max(1, std::atoi(times)));
   }
 
  private:

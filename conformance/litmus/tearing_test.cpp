@@ -81,8 +81,8 @@ class Tearing : public TearingTest, public testing::WithParamInterface<Row> {};
 // As long as loads have seen few stores of other work-groups, there was nothing to tear: it goes on, for a
 // while.
 TEST_P(Tearing, LeavesElementsWhole) {
-  constexpr uint32_t kEnough = 20'000;
-  const auto end_of_patience = std::chrono::steady_clock::now() + std::chrono::milliseconds(400) * times();
+  constexpr uint32_t kEnough = 5'000;
+  const auto end_of_patience = std::chrono::steady_clock::now() + std::chrono::milliseconds(100) * times();
   uint32_t rounds = 10'000;
   do {
     const Words elements(machine(), kMostLanes * kSparseBytes / 4, 0);
