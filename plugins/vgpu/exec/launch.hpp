@@ -110,7 +110,8 @@ class Launch final : public Core {
   void executed(uint64_t instructions) {
     if (code_->becomes_hot(instructions)) TranslatedCode::compile_aside(code_, variant_of_mode(mode_));
   }
-  /// Functions that its waves have called for the first time come from disk, or are compiled. Outside of scopes.
+  /// Functions that its waves have called for the first time come from disk, or are compiled. Outside of
+  /// scopes.
   void supply_code() {
     if (code_->has_to_supply()) code_->supply();
   }

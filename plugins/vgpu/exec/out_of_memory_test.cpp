@@ -1,5 +1,5 @@
-// Dispatches while the host has no memory: from the nth allocation on, or for the nth alone, for each n. They end
-// with an error of their queue, never the program; and the next dispatch runs.
+// Dispatches while the host has no memory: from the nth allocation on, or for the nth alone, for each n. A
+// dispatch that cannot run ends with an error of its queue. The program goes on, and the next dispatch runs.
 #include <gtest/gtest.h>
 #include <malloc.h>
 

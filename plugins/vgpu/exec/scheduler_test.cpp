@@ -121,8 +121,8 @@ std::string name_of(const ::testing::TestParamInfo<Parameter>& choice) {
          kNames[static_cast<size_t>(choice.param.level)];
 }
 
-// Notes on which side of a scope lines of the trace are written, and changes a word of memory when code has been
-// looked up so many times.
+// Counts what is compiled inside and outside of scopes. Changes a word of memory when code has been looked up
+// so many times.
 class WatchingBus : public vgpu::testing::FakeBus {
  public:
   void begin_translations() noexcept override {

@@ -100,8 +100,8 @@ class Fetcher {
   FaultReason reason_ = FaultReason::kNotPresent;
 };
 
-// Code as one plan sees it: each byte is read once, however often it is asked for. A program may store to code
-// at any time.
+// Code as one plan sees it: each byte is read once, however often the plan asks for it. A program may store to
+// its code at any time.
 class CodeSnapshot {
  public:
   explicit CodeSnapshot(DeviceBus& bus) : bus_(bus) {}
@@ -469,7 +469,7 @@ void TranslatedCode::supply(const BlockKey& wanted) {
   const bool beforehand = key_.compilation == Compilation::kBeforehand;
   const bool is_kernel = wanted.pc == key_.entry_va;
   if (!beforehand) {
-    // Kernels of which nothing is on disk must not take longer for it: they are planned only if there may be some.
+    // A kernel of which nothing is on disk must not take longer for it: it is not planned.
     std::string name;
     {
       const TranslationScope scope(bus_);

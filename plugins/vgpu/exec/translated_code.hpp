@@ -97,8 +97,8 @@ class TranslatedCode {
   }
   /// The shape that most work-groups will have: before the first begin(), for code that is compiled.
   void expect(std::shared_ptr<const GroupShape> shape);
-  /// Before waves begin in `variant`: compiles the kernel if that is to be done beforehand, or takes what is on
-  /// disk. Waits for a compiler and for files: outside of translation scopes. Any thread.
+  /// Before waves begin in `variant`: compiles the kernel if that is to be done beforehand, or takes what is
+  /// on disk. Waits for a compiler and for files: outside of translation scopes. Any thread.
   void prepare(uint32_t variant);
   /// The same for functions that waves have called for the first time.
   void supply();

@@ -1,5 +1,5 @@
-// The translated code of the kernels that were launched last. Frameworks launch thousands of kernels in turns, so
-// what is kept is limited by the memory that it takes, not by the number of kernels.
+// The translated code of the kernels that were launched last. Frameworks launch thousands of kernels in turns.
+// So the limit is one of memory, not of kernels.
 #pragma once
 
 #include <cstddef>

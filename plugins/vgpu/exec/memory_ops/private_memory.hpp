@@ -1,6 +1,6 @@
-// The end of a lane's private memory. FLAT and SCRATCH instructions address private memory by itself; buffer
-// instructions address it by a descriptor of the queue's scratch, which has the memory of other waves as well.
-// Hardware checks neither. Here an access beyond the lane's own memory is a fault, which names its offset.
+// The end of a lane's private memory. FLAT and SCRATCH instructions address private memory by itself. Buffer
+// instructions have a descriptor of the queue's scratch, where the memory of other waves is as well. Hardware
+// checks neither. Here an access beyond the lane's own memory is a fault, which names its offset.
 #pragma once
 
 #include <cstdint>
