@@ -86,7 +86,7 @@ cpu_set_t processors_of_node(uint32_t node) noexcept {
   const int file = open(path, O_RDONLY | O_CLOEXEC);
   if (file < 0) return permitted;
   char text[4096];
-  const ssize_t size = read(file, text, sizeof text - 1);
+  const ssize_t size = ::read(file, text, sizeof text - 1);
   close(file);
   text[size > 0 ? size : 0] = '\0';
   const cpu_set_t own = parse_list(text);
