@@ -125,13 +125,13 @@ std::string name_of(const ::testing::TestParamInfo<Parameter>& choice) {
 // so many times.
 class WatchingBus : public vgpu::testing::FakeBus {
  public:
-  void begin_translations() noexcept override {
-    FakeBus::begin_translations();
+  uint32_t begin_translations() noexcept override {
     ++depth_;
+    return FakeBus::begin_translations();
   }
-  void end_translations() noexcept override {
+  void end_translations(uint32_t scope) noexcept override {
+    FakeBus::end_translations(scope);
     --depth_;
-    FakeBus::end_translations();
   }
   void trace(TraceTopic topic, std::string_view line) noexcept override {
     if (line.find("is compiled") != line.npos) ++(depth_ == 0 ? compiled_outside : compiled_inside);
