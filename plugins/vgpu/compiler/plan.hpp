@@ -87,7 +87,8 @@ struct Site {
 struct Shape;  // lane_shape.hpp
 
 struct Plan {
-  analysis::FlowGraph graph;  ///< Its nodes are executed in their order: some barriers and yields are put off.
+  analysis::FlowGraph
+      graph;  ///< Its nodes are executed in their order: some barriers and yields are put off.
   analysis::Liveness live;
   RegisterLayout layout;
   SimdLevel level = SimdLevel::kBaseline;

@@ -15,8 +15,8 @@ TEST(Schedule, IsReadFromItsText) {
 }
 
 TEST(Schedule, IsNoneIfTheTextIsInvalid) {
-  for (const char* const text : {"barrier", "Random", "random:", "random:-1", "random:7 ", "random:18446744073709551616",
-                                 "random7", "waits "}) {
+  for (const char* const text : {"barrier", "Random", "random:", "random:-1", "random:7 ",
+                                 "random:18446744073709551616", "random7", "waits "}) {
     EXPECT_FALSE(Schedule::from_text(text)) << text;
   }
 }

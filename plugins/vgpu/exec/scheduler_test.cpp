@@ -93,10 +93,11 @@ const Words kStoreSystemRegisters = {0xbe8a0081, 0xc20b0280, 0x00000000, 0xbf8cc
                                      0xc0420206, 0x00000010, 0xbf810000};
 // LDS[0] = 7; behind a barrier all work-items load it, and item 0 stores one more in its place, with no barrier in
 // between. buffer[item] = the loaded value + 1.
-const Words kStoreBehindSharedLoad = {
-    0x7e020280, 0x7e040287, 0xbefc00c1, 0x7d940080, 0xbe84206a, 0xd81a0000, 0x00000201, 0xbefe0104, 0xbf8cc07f,
-    0xbf8a0000, 0xd86c0000, 0x03000001, 0xbf8cc07f, 0x68080681, 0xbe84206a, 0xbf880002, 0xd81a0000, 0x00000401,
-    0xbefe0104, 0x240a0082, 0x7e0e0201, 0x320c0a00, 0x380e0e80, 0xdc708000, 0x007f0406, 0xbf810000};
+const Words kStoreBehindSharedLoad = {0x7e020280, 0x7e040287, 0xbefc00c1, 0x7d940080, 0xbe84206a, 0xd81a0000,
+                                      0x00000201, 0xbefe0104, 0xbf8cc07f, 0xbf8a0000, 0xd86c0000, 0x03000001,
+                                      0xbf8cc07f, 0x68080681, 0xbe84206a, 0xbf880002, 0xd81a0000, 0x00000401,
+                                      0xbefe0104, 0x240a0082, 0x7e0e0201, 0x320c0a00, 0x380e0e80, 0xdc708000,
+                                      0x007f0406, 0xbf810000};
 
 struct Parameter {
   SimdLevel level;
