@@ -9,7 +9,7 @@
 #include "api/support/undo.hpp"
 #include "plugins/vgpu/cp/host_fault.hpp"
 #include "plugins/vgpu/kfd/doorbell_watch.hpp"
-#include "plugins/vgpu/kfd/pages.hpp"
+#include "plugins/vgpu/kfd/page_size.hpp"
 #include "plugins/vgpu/kfd/process.hpp"
 
 namespace rigel::vgpu {

@@ -10,7 +10,7 @@
 #include "hsa_plugin/kfd_abi.h"
 
 #include "plugins/vgpu/kfd/ioctl.hpp"
-#include "plugins/vgpu/kfd/pages.hpp"
+#include "plugins/vgpu/kfd/page_size.hpp"
 #include "plugins/vgpu/kfd/user_copy.hpp"
 
 namespace rigel::vgpu {

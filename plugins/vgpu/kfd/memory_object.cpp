@@ -15,7 +15,7 @@
 #include <utility>
 
 #include "hsa_plugin/kfd_abi.h"
-#include "plugins/vgpu/kfd/pages.hpp"
+#include "plugins/vgpu/kfd/page_size.hpp"
 
 // System calls that the preload face hooks are made by number here: the device's files are none of its
 // business.

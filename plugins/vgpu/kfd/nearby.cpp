@@ -14,7 +14,7 @@
 
 #include "hsa/hsa_ext_amd.h"
 
-#include "plugins/vgpu/kfd/pages.hpp"
+#include "plugins/vgpu/kfd/page_size.hpp"
 
 namespace rigel::vgpu {
 namespace {

@@ -26,7 +26,7 @@
 #include "api/support/undo.hpp"
 #include "hsa_plugin/kfd_abi.h"
 #include "plugins/vgpu/kfd/driver_files.hpp"
-#include "plugins/vgpu/kfd/pages.hpp"
+#include "plugins/vgpu/kfd/page_size.hpp"
 #include "plugins/vgpu/kfd/variables.hpp"
 
 // System calls are made by number where the preload face hooks the function.
