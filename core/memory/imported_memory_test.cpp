@@ -35,7 +35,7 @@ class Importer final : public MemoryImporter {
   }
 };
 
-class ImportedMemoryTest : public testing::Test {
+class ImportedMemoryTest : public ::testing::Test {
  protected:
   ImportedMemoryTest() {
     auto importer = std::make_unique<Importer>();

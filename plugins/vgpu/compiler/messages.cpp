@@ -115,7 +115,7 @@ tl::expected<ReceivedRequest, std::string> request_from(std::span<const std::byt
   request.as_large = reader.value<uint8_t>() != 0;
   request.is_function = reader.value<uint8_t>() != 0;
   const auto yields = reader.value<uint8_t>();
-  if (yields > static_cast<uint8_t>(analysis::Yields::kAtWaits)) return std::nullopt;
+  if (yields > static_cast<uint8_t>(analysis::Yields::kAtWaits)) return invalid;
   request.yields = static_cast<analysis::Yields>(yields);
   request.entry_va = reader.value<uint64_t>();
   if (reader.value<uint8_t>() != 0) {
