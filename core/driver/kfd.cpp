@@ -80,14 +80,12 @@ Result<std::unique_ptr<Kfd>> Kfd::open(std::unique_ptr<Transport> transport, std
   if (transport->is_system()) {
     if (auto known = take_kept()) return known;
   }
-  const int fd = transport->open("/dev/kfd", O_RDWR | O_CLOEXEC);
-  if (fd < 0) {
-    why = why_not_open(fd);
+  std::unique_ptr<Kfd> kfd(new Kfd(std::move(transport)));
+  kfd->fd_ = kfd->transport_->open("/dev/kfd", O_RDWR | O_CLOEXEC);
+  if (kfd->fd_ < 0) {
+    why = why_not_open(kfd->fd_);
     return error(HSA_STATUS_ERROR_OUT_OF_RESOURCES);
   }
-  Undo close([&] { transport->close(fd); });
-  std::unique_ptr<Kfd> kfd(new Kfd(std::move(transport), fd));
-  close.cancel();
   if (const int problem = kfd->call(KFD_NR_GET_VERSION, kfd->version_); problem != 0) {
     why = "is not an amdkfd device: asked for its version, it says: " + text_of(problem);
     return error(HSA_STATUS_ERROR_OUT_OF_RESOURCES);
@@ -117,7 +115,7 @@ Kfd::~Kfd() {
   // The object itself goes with the process: the kernel does not let it be freed (EPERM).
   if (event_page_.address != nullptr) release_addresses(event_page_.address, event_page_.size);
   for (KfdGpu& gpu : acquired_) close_gpu(gpu);
-  transport_->close(fd_);
+  if (fd_ >= 0) transport_->close(fd_);
 }
 
 int Kfd::call(uint32_t number, void* argument, size_t size) const {

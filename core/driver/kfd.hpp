@@ -211,14 +211,14 @@ class Kfd {
  private:
   Status svm(uint32_t operation, uint64_t address, uint64_t size,
              std::span<kfd_svm_attribute> attributes) const;
-  Kfd(std::unique_ptr<Transport> transport, int fd) : transport_(std::move(transport)), fd_(fd) {}
+  explicit Kfd(std::unique_ptr<Transport> transport) : transport_(std::move(transport)) {}
   Result<kfd_apertures> apertures_of(uint32_t gpu_id) const;
   Result<uint64_t> alloc_object(kfd_alloc_memory& arguments) const;
   void* map_special(const KfdGpu& gpu, uint32_t kind, uint64_t size, uint64_t offset, uint64_t& handle);
   void close_gpu(KfdGpu& gpu);
 
   const std::unique_ptr<Transport> transport_;
-  const int fd_;
+  int fd_ = -1;  // constant once open() has returned
   kfd_get_version version_{};
   std::deque<KfdGpu> acquired_;    // once and for all
   std::vector<KfdGpu*> gpus_;      // in use
