@@ -21,7 +21,7 @@ expect "$said" '^  address +0x[0-9a-f]+ is .* the 16,777,216 bytes at 0x[0-9a-f]
 tree=$(mktemp -d)
 trap 'rm -rf "$tree"' EXIT
 libdir=$(cd "$(dirname "$run")/.." && pwd -P)
-library=$(find "$libdir" -name libvgpu_preload.so | head -n 1)
+library=$(find "$libdir"/lib* -maxdepth 2 -name libvgpu_preload.so | head -n 1)
 mkdir -p "$tree/bin" "$tree/$(dirname "${library#"$libdir"/}")"
 cp "$run" "$tree/bin/"
 cp "$library" "$tree/${library#"$libdir"/}"
