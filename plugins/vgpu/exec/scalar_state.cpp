@@ -306,7 +306,7 @@ constexpr bool kWaitsAreFences = true;
 #endif
 
 // Each access has happened by then in this thread's own order; now it has in every other thread's.
-void wait_for_accesses(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
+[[maybe_unused]] void wait_for_accesses(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
   __atomic_thread_fence(__ATOMIC_ACQ_REL);
   RIGEL_NEXT(op + 1, wave, registers, exec);
 }
