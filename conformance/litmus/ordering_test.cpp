@@ -131,11 +131,11 @@ class Litmus : public LitmusTest, public testing::WithParamInterface<Case> {
 
     std::deque<Machine::Words> kernargs;
     std::deque<ScopedSignal> ends;
+    const std::string name = std::string(row->name) + "_" + kPlaces[static_cast<size_t>(place)].scope;
     const auto dispatch = [&](Machine::Gpu& on, size_t queue, uint32_t role, uint32_t waves,
                               uint32_t of_group) {
       args.role = role;
       kernargs.push_back(machine().kernarg(args));
-      const std::string name = std::string(row->name) + "_" + kPlaces[static_cast<size_t>(place)].scope;
       auto packet = dispatch_packet(on.kernels.kernel(name), kernargs.back().get(), waves * lanes,
                                     static_cast<uint16_t>(of_group * lanes));
       packet.completion_signal = ends.emplace_back(1);
