@@ -30,22 +30,18 @@ Group::Group(const Launch& launch)
   // Rows of several waves on the same lines of a cache that is indexed by address would fight for them.
   const size_t wave_bytes = rounded(layout_.bytes()) + kAlignment * 5;
   bytes_ = wave_bytes * waves + lds_room_;
-  memory_ = static_cast<std::byte*>(std::aligned_alloc(kAlignment, rounded(bytes_)));
+  memory_.reset(static_cast<std::byte*>(std::aligned_alloc(kAlignment, rounded(bytes_))));
   if (memory_ == nullptr) throw std::bad_alloc();
-  std::memset(memory_, 0, rounded(bytes_));
+  std::memset(memory_.get(), 0, rounded(bytes_));
   waves_.resize(waves);
   slots_.resize(waves);
-  for (uint32_t i = 0; i < waves; ++i) waves_[i].registers = memory_ + wave_bytes * i;
-  std::byte* const lds_room = memory_ + wave_bytes * waves;
+  for (uint32_t i = 0; i < waves; ++i) waves_[i].registers = memory_.get() + wave_bytes * i;
+  std::byte* const lds_room = memory_.get() + wave_bytes * waves;
   work_group_.lds = lds_room + kLdsMargin;
   // What is read outside is 0, and not because 0 is there.
   std::memset(lds_room, 0xa5, lds_room_);
   std::memset(work_group_.lds, 0, launch.dispatch().lds_bytes);
   work_group_.waves = waves_.data();
-}
-
-Group::~Group() {
-  std::free(memory_);
 }
 
 bool Group::fits(const Launch& launch) const {

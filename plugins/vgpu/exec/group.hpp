@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <memory>
 #include <vector>
 
@@ -25,7 +26,6 @@ class Group {
  public:
   /// Room for work-groups like the launch's.
   explicit Group(const Launch& launch);
-  ~Group();
   Group(const Group&) = delete;
   Group& operator=(const Group&) = delete;
 
@@ -79,7 +79,7 @@ class Group {
   uint64_t random();
 
   size_t bytes_ = 0;
-  std::byte* memory_ = nullptr;
+  std::unique_ptr<std::byte, decltype(&std::free)> memory_{nullptr, std::free};
   RegisterLayout layout_;
   uint32_t lds_room_ = 0;
   std::vector<Wave> waves_;
