@@ -100,6 +100,10 @@ std::vector<bool> yield_points(const FlowGraph& graph, Yields yields) {
     return points;
   }
 
+  // The waves of such code wait for each other in loops.
+  const auto sleeps = [](const Node& node) { return node.instruction.op == Op::s_sleep; };
+  if (std::ranges::any_of(graph.nodes, sleeps)) return points;
+
   // Functions have their barriers in callers, perhaps.
   const bool has_barrier = std::ranges::any_of(roles, &Role::is_barrier);
   const Spaces shared = has_barrier ? kLds | kGlobal : kLds;

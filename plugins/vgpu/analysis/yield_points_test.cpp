@@ -100,6 +100,11 @@ TEST(YieldPoints, AreFoundAroundALoop) {
   EXPECT_EQ(points_of({kLdsStore, kLdsLoad, kWaitForLds, kBarrier, back_while_lanes(7), kEnd}), Points{});
 }
 
+TEST(YieldPoints, AreNoneInCodeThatSleeps) {
+  const Words sleep{0xbf8e0001};  // s_sleep 1
+  EXPECT_EQ(points_of({kLdsLoad, kWaitForLds, kLdsStore, sleep, kEnd}), Points{});
+}
+
 TEST(YieldPoints, AreAllWaitsIfAsked) {
   EXPECT_EQ(points_of({kLoad, kWait, kScalarLoad, kWaitForLds, kEnd}, Yields::kAtWaits), (Points{1, 3}));
   EXPECT_EQ(points_of({kLdsLoad, kWaitForLds, kLdsStore, kEnd}, Yields::kNone), Points{});
