@@ -186,7 +186,9 @@ void Group::run_pass(WaveMemory& memory, FloatEnvironment& environment, int64_t 
   const int64_t most = is_random ? turn * work_group_.wave_count : INT64_MAX;
   for (uint32_t& ready = work_group_.ready; ready != 0 && failed_ == nullptr && executed_ < most;) {
     uint32_t candidates = ready;
-    int64_t budget = turn;
+    // A wave that has yielded waits for a load, which takes no whole turn of waves that spin.
+    constexpr int64_t kLoad = 512;
+    int64_t budget = work_group_.yielded == 0 ? turn : std::min(turn, kLoad);
     if (is_random) {
       constexpr uint64_t kLongestTurn = 256;
       budget = std::min<int64_t>(turn, static_cast<int64_t>(random() % kLongestTurn));

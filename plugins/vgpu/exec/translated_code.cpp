@@ -432,8 +432,9 @@ void TranslatedCode::search() {
   if (is_searched_) return;
   const Survey found = survey();
   if (found.touches_trap_status) every_variant_.store(kExceptionsVariant, std::memory_order_relaxed);
-  may_yield_ = key_.yields != analysis::Yields::kNone &&
-               (found.has_barrier || found.calls || key_.yields == analysis::Yields::kAtWaits);
+  // Where a kernel calls functions, other waves may spin in one until this wave stores: GCC's OpenMP does that.
+  may_yield_ = key_.yields == analysis::Yields::kAtWaits ||
+               (key_.yields == analysis::Yields::kBeforeStores && found.has_barrier && !found.calls);
   is_searched_ = true;
 }
 
