@@ -39,7 +39,7 @@ if [ -e "$libdir/hsa/drivers/libhsa_driver_vgpu.so" ]; then
     '/plugins/0/config/file: should be a string but is array, did you mean "a"\?' \
     "/plugins/0/config/flush_m: unknown key, did you mean 'flush_ms'\?" \
     '/plugins/1/config/off: should be an array but is string, did you mean \["203"\]\?' \
-    "/plugins/2/config/table: should be 'either' or 'rocm5' or 'current' but is 'rocm6'" \
+    "/plugins/2/config/table: should be 'either' or 'rocm5' or 'rocm5.5' or 'current' but is 'rocm6'" \
     "/driver/config/gpus: no board 'gfx90O', did you mean 'gfx900'\?" HSA_STATUS_ERROR_INVALID_FILE; do
     expect "$said" "$mistake" "mistakes of all kinds"
   done
