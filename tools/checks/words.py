@@ -1,0 +1,154 @@
+#!/usr/bin/env python3
+"""words.py [--strict] [--list] <root of the sources> [<file>...]
+
+Checks the mechanical rules of docs/style.md. Documents, man pages, public headers, messages and help texts must pass.
+Comments of other sources are counted by directory; --list prints each finding there too, and --strict fails for them.
+A line that quotes a rejected word on purpose ends with a comment that contains "words: quoted".
+"""
+
+import collections
+import pathlib
+import re
+import subprocess
+import sys
+
+RULES = [(re.compile(pattern), advice) for pattern, advice in (
+    (r"\b[Nn]obody\b|\b[Ss]omebody\b|\b[Ww]hoever\b", "name the thread, caller, process or user"),
+    (r"(?:^|[.:;] )Who (?!is|are|was|should)\w", "name the thread, caller, process or user"),
+    (r"\b(?:is|are|was|were) (?:no|none)\b(?! (?:longer|more|less|later|earlier|matter|effect))(?<!there is no)"
+     r"(?<!there are no)(?<!There is no)(?<!There are no)(?<!there was no)(?<!there were no)(?<!there are none)"
+     r"(?<!there is none)", "say 'is not', 'invalid' or 'unknown'"),
+    (r"\b(?:is|are|was|were|be|been) told\b|\b(?:tells|told)\b", "say reports, returns, logs"),
+    (r"\b[Bb]y turns\b|\bin turns\b", "say alternately"),
+    (r"\b[Ss]ince then\b|\buntil now\b|\bno longer\b", "describe today"),
+    (r"\b(?:so|as) many(?! as)\b|\bfor so long\b", "name the quantity"),
+    (r"\bmend(?:s|ed|ing)?\b", "say fix"),
+    (r"\bof (?:its|their|our|one's|his) own\b", "say separate, dedicated or custom"),
+    (r"\b[Mm]oreover\b|\blikewise\b|\bwherein\b|\bthereof\b|\bin so many words\b", "use plain words"),
+    (r"\bas good as\b|\bby chance\b", "use plain words"),
+    (r"\bhas [\w`-]+ (?:fail|run|look|do|wait|start|end|stop)\b", "say makes, causes or lets"),
+    (r"\bdevices? of software\b|\bof silicon\b", "say software device, physical GPU"),
+    (r"\bprocessor time\b", "say CPU time"),
+    (r"\b[Rr]efus(?:e|es|ed|ing)\b", "say reject"),
+    (r"\bthe least of\b", "say minimum"),
+)]
+LONG_SENTENCE = 35
+LONG_ROW = 400
+
+
+def files(root, named):
+    listed = subprocess.run(["git", "-c", f"safe.directory={root}", "-C", root, "ls-files", "--cached", "--others",
+                             "--exclude-standard"], capture_output=True, text=True, check=True).stdout.split("\n")
+    return [pathlib.Path(root, name) for name in listed if name and (not named or name in named)]
+
+
+def words_of(line):
+    """The line without code: spans in backticks, links' targets and quoted text in a table of words."""
+    line = re.sub(r"`[^`]*`", "X", line)
+    return re.sub(r"\]\([^)]*\)", "]", line)
+
+
+def check_line(line):
+    if "words: quoted" in line:
+        return
+    for pattern, advice in RULES:
+        found = pattern.search(line)
+        if found:
+            yield f"'{found[0].strip()}': {advice}"
+
+
+def check_document(path):
+    """(line, finding); paragraphs are joined to measure their sentences."""
+    fenced, paragraph, start = False, [], 0
+
+    def sentences():
+        text = words_of(" ".join(paragraph))
+        for sentence in re.split(r"(?<=[.!?:;])\s+(?=[A-Z*`(\[])", text):
+            count = len(re.findall(r"[\w'’-]+", sentence))
+            if count > LONG_SENTENCE:
+                yield start, f"a sentence of {count} words: {' '.join(sentence.split()[:8])} …"
+
+    for number, line in enumerate(path.read_text().split("\n"), 1):
+        if re.match(r"^\s*```", line):
+            fenced = not fenced
+        if fenced:
+            continue
+        row = line.startswith("|")
+        if row and len(line) > LONG_ROW:
+            yield number, f"a table row of {len(line)} characters"
+        if re.match(r"^\|(?: *\|)+ *$", line) and not re.match(r"^\|[ -:|]*-", line):
+            yield number, "a table header without names"
+        for finding in check_line(words_of(line)):
+            yield number, finding
+        if row or not line.strip() or re.match(r"^\s*(?:[*-]|\d+\.|#|```|!\[)", line):
+            yield from sentences()
+            paragraph, start = [], number
+            if not row and line.strip() and not line.startswith("#"):
+                paragraph.append(line)
+        else:
+            if not paragraph:
+                start = number
+            paragraph.append(line)
+    yield from sentences()
+
+
+STRING = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
+
+
+def split_source(path):
+    """(line, comment text, string literals) of each line of a source in C or C++."""
+    block = False
+    for number, line in enumerate(path.read_text(errors="replace").split("\n"), 1):
+        comment, code = "", line
+        if block:
+            comment, code = line, ""
+            if "*/" in line:
+                block = False
+                comment, code = line.split("*/", 1)
+        bare = STRING.sub(lambda found: '"' + "_" * len(found[1]) + '"', code)
+        if "//" in bare:
+            at = bare.index("//")
+            comment, code = comment + code[at + 2:], code[:at]
+        elif "/*" in bare:
+            at = bare.index("/*")
+            comment, rest = comment + code[at + 2:].split("*/")[0], code[at:]
+            block = "*/" not in rest
+            code = code[:at]
+        yield number, comment, [found[1] for found in STRING.finditer(code)] if not code.startswith("#include") else []
+
+
+def is_message(text):
+    return len(re.findall(r"[A-Za-z]{2,}", text)) >= 3 and " " in text
+
+
+def main():
+    arguments = [a for a in sys.argv[1:] if not a.startswith("--")]
+    options = {a for a in sys.argv[1:] if a.startswith("--")}
+    root, named = arguments[0], set(arguments[1:])
+    errors, comments, by_directory = [], [], collections.Counter()
+    for path in files(root, named):
+        name = str(path.relative_to(root))
+        if not path.is_file() or name in ("docs/style.md", "tools/checks/words.py") or "/hsa/" in name:
+            continue
+        if path.suffix == ".md" or "/man/" in name:
+            errors += [f"{name}:{line}: {finding}" for line, finding in check_document(path)]
+        elif path.suffix in (".h", ".hpp", ".cpp", ".c", ".inc"):
+            public = name.startswith("api/include/") or name.startswith("docs/samples/")
+            test = name.endswith("_test.cpp") or "/testing/" in name or name.startswith("conformance/")
+            for number, comment, strings in split_source(path):
+                for finding in check_line(comment):
+                    (errors if public else comments).append(f"{name}:{number}: {finding}")
+                    if not public:
+                        by_directory["/".join(name.split("/")[:2])] += 1
+                for text in strings:
+                    if not test and is_message(text):
+                        errors += [f"{name}:{number}: message: {finding}" for finding in check_line(text)]
+    for finding in errors + (comments if "--list" in options or "--strict" in options else []):
+        print(finding)
+    if by_directory:
+        print("Comments:", ", ".join(f"{directory} {count}" for directory, count in sorted(by_directory.items())))
+    print(f"{len(errors)} findings in documents, public headers, messages and help texts; {len(comments)} in comments")
+    sys.exit(1 if errors or ("--strict" in options and comments) else 0)
+
+
+main()
