@@ -100,7 +100,7 @@ std::vector<bool> yield_points(const FlowGraph& graph, Yields yields) {
     return points;
   }
 
-  // The waves of such code wait for each other in loops.
+  // Waves of such code wait for each other in loops (see the header).
   const auto sleeps = [](const Node& node) { return node.instruction.op == Op::s_sleep; };
   if (std::ranges::any_of(graph.nodes, sleeps)) return points;
 

@@ -33,8 +33,9 @@ enum class Yields : uint8_t {
 /// kBeforeStores: the memory is LDS, or global memory in code that has barriers. Code without a barrier does not
 /// exchange data between waves through global memory. Atomic operations that return a value are loads; none is a
 /// store, since programs expect others to execute theirs at any time. Scalar loads and private memory do not count.
-/// Code with s_sleep has no such point: its waves wait for each other in loops, and some of it depends on a wave that
-/// stores soon after its load. clang 14's OpenMP reductions are such code: with yields their sums are wrong.
+/// Code with s_sleep has no such point, because its waves wait for each other in loops. One program depends on that:
+/// clang 14 at -O2 moves the load of libomptarget's flag for SPMD mode above the barrier after the store by wave 0
+/// (OpenMP reductions). The other waves read the right value only if wave 0 has stored before they start.
 std::vector<bool> yield_points(const FlowGraph& graph, Yields yields);
 
 }  // namespace rigel::vgpu::analysis
