@@ -3,7 +3,7 @@
 // Arithmetic. A coordinate becomes a fixed-point number with eight fractional bits of a texel, rounded to the nearest
 // (TRUNC_COORD: down). A filter's weights are the fractions, so that those of one axis add up to 256, and levels of
 // detail have eight fractional bits as well. That is what the manuals document; how the hardware rounds sums is not, so
-// a sum here is exact up to one rounding, to single precision. docs/vgpu-isa.md lists what is approximate.
+// a sum here is exact up to one rounding, to single precision. docs/internals/images.md lists what is approximate.
 //
 // Anisotropic filters: as the Vulkan specification has them ("Scale Factor Operation", "Texel Anisotropic Filtering"): a
 // sample is the mean of several probes along the longer gradient, each of them a sample of its own at a finer level.

@@ -104,8 +104,8 @@ std::string_view approximation(Op op) {
   if (op_class(op) == OpClass::kTranscendental) return "within one unit in the last place";
   if (op == Op::s_setreg_b32 || op == Op::s_setreg_imm32_b32) return "DEBUG of MODE does nothing";
   if (op == Op::s_getreg_b32) {
-    return "TRAPSTS: what the manuals leave open of arithmetic exceptions is as docs/vgpu-isa.md says; "
-           "EXCP_CYCLE has its lower two bits, on gfx10 none. HW_ID: places that nothing depends on";
+    return "TRAPSTS: what the manuals leave open of arithmetic exceptions is as docs/internals/numerics.md "
+           "says; EXCP_CYCLE has its lower two bits, on gfx10 none. HW_ID: places that nothing depends on";
   }
   if (op == Op::s_sendmsg || op == Op::s_sendmsghalt) {
     return "interrupts, save wave, get doorbell; messages of graphics and debuggers stop the queue";

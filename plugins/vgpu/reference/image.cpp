@@ -2,7 +2,7 @@
 // numbered as in the tables of the ISA manuals ("Image Resource Definition", "Sampler Resource Definition").
 //
 // Sums of a filter are those of doubles, in the order x, y, z, levels, samples of an anisotropic filter, as
-// docs/vgpu-isa.md says; so they are not compared where a texel is no number.
+// docs/internals/images.md says; so they are not compared where a texel is no number.
 #include "plugins/vgpu/reference/image.hpp"
 
 #include <algorithm>

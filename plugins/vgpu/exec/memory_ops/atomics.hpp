@@ -7,7 +7,7 @@
 // minimum or maximum gives a signaling NaN, quieted, or else one of the two as it is: a quiet NaN loses, -0
 // is less than +0, and if neither is less, memory stays. Denormals that are flushed are so for the
 // comparison. Compare-and-swap takes zeros for equal and no NaNs, and stores a flushed denormal as zero.
-// docs/vgpu-isa.md has where that is from.
+// docs/internals/numerics.md has where that is from.
 #pragma once
 
 #include <bit>
