@@ -2,7 +2,7 @@
 //
 //   vgpu-exec [--gpu gfx900] [--threads N] [--trace FILE] [--repeat N] [--dump] run.json
 //
-// docs/vgpu-kernels.md describes the file.
+// docs/guide/diagnosing.md describes the file.
 #include <charconv>
 #include <chrono>
 #include <cstdio>
@@ -44,7 +44,7 @@ constexpr const char* kHelp =
     "  --help        print this text (-h does, too)\n"
     "\n"
     "run.json says which kernel of which code object, with what arguments and buffers, and which of them to\n"
-    "show. vgpu-kernels.md among the documents describes it.\n";
+    "show. docs/guide/diagnosing.md describes it.\n";
 
 struct Options {
   Board board;
