@@ -1,24 +1,24 @@
 #!/usr/bin/env bash
 # architecture.sh <root of the sources>
-# docs/architecture.md has each folder of the sources in its table, and each module in its picture, and no others.
+# The table of docs/internals/architecture.md has each directory of the sources, its picture each module, and no others.
 . "$(dirname "$0")/common.sh"
 cd "$1"
-page=docs/architecture.md
+page=docs/internals/architecture.md
 
-# Folders with sources of their own, one level below the parts that are divided into folders.
-folders() {
+# Directories with sources, one level below the parts that are divided into directories.
+directories() {
   find api backends core loader plugins conformance tools -name '*.[ch]' -o -name '*.cpp' -o -name '*.hpp' |
     sed -E 's,^((api|backends|core|loader|plugins)/[^/]+|conformance|tools)/.*,\1,' | sort -u
 }
-# The first column of the table: `backends/gfx8`, `gfx9` are two folders of backends.
+# The first column of the table: `backends/gfx8`, `gfx9` are two directories of backends.
 listed() {
-  sed -nE '/^\| folder \|/,/^$/s/^\| (`[^|]*`) \|.*/\1/p' "$page" | tr -d '` ' |
+  sed -nE '/^\| directory \|/,/^$/s/^\| (`[^|]*`) \|.*/\1/p' "$page" | tr -d '` ' |
     awk -F, '{ part = $1; sub("/.*", "", part); print $1; for (i = 2; i <= NF; ++i) print part "/" $i }' | sort
 }
-difference=$(diff <(folders) <(listed)) || complain "$page's table (>) is not what there is (<):"$'\n'"$difference"
+difference=$(diff <(directories) <(listed)) || complain "$page's table (>) is not what there is (<):"$'\n'"$difference"
 
 # Every part has a line of the picture, which begins with its name; of backends and plugins it names each.
-picture=$(sed -n '/^```/,/^```/p' "$page" | head -n 30)
+picture=$(awk '/^```/ && ++fences == 2 { exit } fences == 1' "$page")
 for part in api/entry core loader backends; do
   expect "$picture" "^ +$part/? " "the picture"
 done
