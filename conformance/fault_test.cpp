@@ -1,5 +1,5 @@
 // What goes wrong on a GPU, and what runs out: who is told, with which status, and that nothing hangs or is
-// lost. docs/gfx.md has the statuses. Boards with little memory make this quick (CMakeLists.txt).
+// lost. docs/internals/gfx-backends.md has the statuses. Boards with little memory make this quick (CMakeLists.txt).
 #include <hsa/amd_hsa_queue.h>
 #include <signal.h>
 #include <unistd.h>
