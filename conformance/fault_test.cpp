@@ -88,7 +88,7 @@ class Fault : public DispatchTest {
   };
 };
 
-// Devices may be told of packets in ways that raise signals (docs/vgpu.md); programs need not know.
+// Devices may be told of packets in ways that raise signals (docs/internals/driver.md); programs need not know.
 TEST_P(Fault, IsNoneForAThreadThatBlocksAllSignalsAndHasAHandlerOfItsOwn) {
   static std::atomic<int> caught{0};
   struct sigaction own {
