@@ -4,8 +4,8 @@ include(GoogleTest)
 # GoogleTest's headers are half of what a test takes to compile. They are parsed once for all tests.
 #
 # Presets of developers set CMAKE_UNITY_BUILD: the sources of a target are compiled together, in batches. That takes a
-# third of the time. Names in anonymous namespaces must then differ within a target. A test whose names are those of
-# its neighbours is listed as ALONE.
+# third of the time. Names in anonymous namespaces must then differ within a target, or a source gets the
+# property SKIP_UNITY_BUILD_INCLUSION.
 if(RIGEL_TESTS)
   add_executable(rigel_test_headers EXCLUDE_FROM_ALL ${CMAKE_CURRENT_LIST_DIR}/no_code.cpp)
   set_target_properties(rigel_test_headers PROPERTIES UNITY_BUILD OFF)

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """documentation.py <root of the sources> <build folder> <scratch folder>
 
-What the documents show is so: every block of code in README.md and docs/ says in its fence what it is, every JSON block is
-read by the loader (and options of drivers and tools by them), every command line is run, and options of our commands that
-are named in the text exist. The info string of a fence decides:
+What the documents show is so: every block of code in README.md, CONTRIBUTING.md and docs/ says in its fence what it is,
+every JSON block is read by the loader (and options of drivers and tools by them), every command line is run, and options
+of our commands that are named in the text exist. The info string of a fence decides:
 
   ```json            a configuration file, or the manifest of a backend
   ```sh                    commands, run by a shell in a folder that looks like the root of the sources, with ./program
@@ -226,7 +226,7 @@ def main():
     (scratch / "program").symlink_to(bin_folder / "rigel-info")  # the reader's
     help_texts = {name: run([name, "--help"], scratch, bin_folder).stdout for name in COMMANDS}
     counts = collections.Counter()
-    for path in [root / "README.md", *sorted((root / "docs").rglob("*.md"))]:
+    for path in [root / "README.md", root / "CONTRIBUTING.md", *sorted((root / "docs").rglob("*.md"))]:
         check_options(path, help_texts)
         for line, info, text in blocks(path):
             where = f"{path.relative_to(root)}:{line}"
