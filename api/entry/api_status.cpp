@@ -1,65 +1,108 @@
-// Prints docs/api-status.md: what each function of the API does in this version, from the list of functions.
+// Prints docs/reference/api-status.md from the list of functions: what differs from "works", and the aliases.
 #include <cstdio>
-#include <cstring>
-#include <map>
 #include <string>
+#include <vector>
 
 namespace {
 
-const std::map<std::string, const char*> kTitles{
-    {"core", "Core (`hsa.h`)"},
-    {"amd_ext", "AMD extension (`hsa_ext_amd.h`)"},
-    {"finalizer_ext", "Finalizer (`hsa_ext_finalize.h`)"},
-    {"image_ext", "Images (`hsa_ext_image.h`)"},
-    {"pc_sampling_ext", "PC sampling (`hsa_ven_amd_pc_sampling.h`)"},
+/// Functions of one group that return the same status for the same reason.
+struct Unsupported {
+  std::string header;
+  std::string status;
+  std::string reason;
+  std::string functions;
 };
 
-struct Printer {
-  std::string group;
-  int available = 0;
-  int unavailable = 0;
+struct Alias {
+  const char* name;
+  const char* target;
+};
 
-  void begin(const char* name_of_group) {
-    if (group == name_of_group) return;
-    group = name_of_group;
-    const auto title = kTitles.find(group);
-    std::printf("\n## %s\n\n| function | in this version |\n| --- | --- |\n",
-                title == kTitles.end() ? "Second names" : title->second);
+std::string header_of(const std::string& group) {
+  if (group == "core") return "hsa.h";
+  if (group == "amd_ext") return "hsa_ext_amd.h";
+  if (group == "finalizer_ext") return "hsa_ext_finalize.h";
+  if (group == "image_ext") return "hsa_ext_image.h";
+  return group == "pc_sampling_ext" ? "hsa_ven_amd_pc_sampling.h" : group;
+}
+
+struct Page {
+  int working = 0;
+  int unsupported_functions = 0;
+  std::vector<const char*> table_only;
+  std::vector<Unsupported> unsupported;
+  std::vector<Alias> aliases;
+
+  void add_unsupported(const char* group, const char* name, const char* status, const char* reason) {
+    const std::string header = header_of(group), function = std::string("`") + name + "`";
+    ++unsupported_functions;
+    for (Unsupported& row : unsupported) {
+      if (row.header == header && row.status == status && row.reason == reason) {
+        row.functions += ", " + function;
+        return;
+      }
+    }
+    unsupported.push_back({header, status, reason, function});
   }
 
-  void row(const char* name_of_group, const char* name, const char* what) {
-    begin(name_of_group);
-    std::printf("| `%s` | %s |\n", name, what);
-    ++available;
-  }
-
-  void unavailable_row(const char* name_of_group, const char* name, const char* status, const char* reason) {
-    begin(name_of_group);
-    std::printf("| `%s` | **not available**: %s; answers `%s` |\n", name, reason, status);
-    ++unavailable;
+  void print() const {
+    std::printf(
+        "# API status\n"
+        "\n"
+        "The functions of the HSA API and AMD's extensions that this version does not support, and the "
+        "aliases.\n"
+        "`api_status` generates this page from `api/entry/functions.inc`.\n"
+        "\n"
+        "| functions | number |\n"
+        "| --- | --- |\n"
+        "| exported and working | %d |\n"
+        "| working, for tools only | %zu |\n"
+        "| aliases of exported functions | %zu |\n"
+        "| not supported | %d |\n",
+        working, table_only.size(), aliases.size(), unsupported_functions);
+    std::puts(
+        "\n"
+        "## Functions that are not supported\n"
+        "\n"
+        "Each returns the status that its documentation gives for an agent or a system without the feature.\n"
+        "\n"
+        "| header | functions | status | reason |\n"
+        "| --- | --- | --- | --- |");
+    for (const Unsupported& row : unsupported) {
+      std::printf("| `%s` | %s | `%s` | %s |\n", row.header.c_str(), row.functions.c_str(),
+                  row.status.c_str(), row.reason.c_str());
+    }
+    std::puts(
+        "\n"
+        "## Functions for tools only\n"
+        "\n"
+        "These are not exported. Tools call them through the API table:\n");
+    for (const char* name : table_only) std::printf("- `%s`\n", name);
+    std::puts(
+        "\n"
+        "## Aliases\n"
+        "\n"
+        "These names are deprecated in `hsa.h`.\n"
+        "\n"
+        "| alias | function |\n"
+        "| --- | --- |");
+    for (const Alias& alias : aliases) std::printf("| `%s` | `%s` |\n", alias.name, alias.target);
   }
 };
 
 }  // namespace
 
 int main() {
-  Printer printer;
-  std::puts("# Status of the API\n");
-  std::puts(
-      "Generated from `api/entry/functions.inc` by `api_status`; do not edit. A function that is not "
-      "available");
-  std::puts("answers the status that its documentation gives for an agent or a system without the feature.");
-#define RIGEL_API(table, result, name, parameters, arguments) printer.row(#table, #name, "works");
-#define RIGEL_API_TABLE_ONLY(table, result, name, parameters, arguments) \
-  printer.row(#table, #name, "works (for tools, through the API table)");
+  Page page;
+#define RIGEL_API(table, result, name, parameters, arguments) ++page.working;
+#define RIGEL_API_TABLE_ONLY(table, result, name, parameters, arguments) page.table_only.push_back(#name);
 #define RIGEL_API_EXPORT_ONLY RIGEL_API
 #define RIGEL_API_UNAVAILABLE(table, result, name, parameters, arguments, status, reason) \
-  printer.unavailable_row(#table, #name, #status, reason);
+  page.add_unsupported(#table, #name, #status, reason);
 #define RIGEL_API_TABLE_ONLY_UNAVAILABLE RIGEL_API_UNAVAILABLE
 #define RIGEL_API_EXPORT_ONLY_UNAVAILABLE RIGEL_API_UNAVAILABLE
-#define RIGEL_API_ALIAS(target, result, name, parameters, arguments) \
-  printer.row("alias", #name, "the same as `" #target "`");
+#define RIGEL_API_ALIAS(target, result, name, parameters, arguments) page.aliases.push_back({#name, #target});
 #include "api/entry/functions.inc"
-  std::printf("\n%d functions work, %d are not available.\n", printer.available, printer.unavailable);
+  page.print();
   return 0;
 }
