@@ -1,5 +1,5 @@
 // The runtime's configuration file: log, driver transport, backends and tool plugins.
-// The format is described in docs/configuration.md and docs/schemas/runtime-config.json.
+// The format is described in docs/reference/configuration.md and docs/schemas/runtime-config.json.
 #pragma once
 
 #include <functional>

@@ -1,4 +1,4 @@
-// What docs/configuration.md and the schemas say is what the parsers do.
+// What docs/reference/configuration.md and the schemas say is what the parsers do.
 #include <gmock/gmock.h>
 
 #include <fstream>
@@ -58,7 +58,7 @@ void collect_keys(const json& object, std::set<std::string>& keys) {
 }
 
 TEST(Documentation, TheParserAndThePageKnowEveryKeyOfTheSchemas) {
-  const std::string page = read("configuration.md");
+  const std::string page = read("reference/configuration.md");
   for (const char* name : {"backend-manifest", "runtime-config"}) {
     json document = skeleton(json::parse(read(std::string("schemas/") + name + ".json")));
     std::set<std::string> keys;

@@ -1,5 +1,5 @@
 // A backend's manifest: what it is called, where its library is and which devices it claims.
-// The format is described in docs/configuration.md and docs/schemas/backend-manifest.json.
+// The format is described in docs/reference/configuration.md and docs/schemas/backend-manifest.json.
 #pragma once
 
 #include <compare>

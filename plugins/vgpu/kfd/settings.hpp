@@ -17,8 +17,8 @@ struct Settings {
   /// there is no VGPU_GPUS. An elevated process does not ask its environment.
   static Settings from_environment();
 
-  /// Takes over the options of a JSON object (docs/configuration.md lists them); empty text is an object without any.
-  /// What is wrong is an error, by its JSON pointer: a type, a key that is no option, a word of the log that is none.
+  /// Reads the options of a JSON object (docs/reference/configuration.md). Empty text is an object without members.
+  /// Adds an error with its JSON pointer for a wrong type, an unknown option and an unknown category of the log.
   void read_options(std::string_view json, Diagnostics& diagnostics);
   static std::vector<std::string_view> option_names();
 

@@ -84,10 +84,10 @@ TEST(Settings, AnErrorOfTheEnvironmentNamesTheVariable) {
   EXPECT_THAT(errors_of("", empty), ElementsAre(StartsWith("VGPU_GPUS: no board is named")));
 }
 
-// The table of docs/configuration.md: what each option is called there, and of which type it is.
+// The table of docs/reference/configuration.md: what each option is called there, and of which type it is.
 std::map<std::string, std::string, std::less<>> documented() {
   std::stringstream page;
-  page << std::ifstream(RIGEL_TEST_DOCS "/configuration.md", std::ios::binary).rdbuf();
+  page << std::ifstream(RIGEL_TEST_DOCS "/reference/configuration.md", std::ios::binary).rdbuf();
   const std::string text = page.str();
   const size_t begin = text.find("\n### The options of the virtual GPU\n");
   EXPECT_NE(begin, text.npos);
@@ -108,7 +108,7 @@ TEST(Settings, TheDocumentationListsEveryOptionWithItsType) {
                                                                {"boolean", "should be true or false"},
                                                                {"integer", "should be an integer"}};
   for (const std::string_view name : Settings::option_names()) {
-    ASSERT_TRUE(options.contains(name)) << name << " is not in docs/configuration.md";
+    ASSERT_TRUE(options.contains(name)) << name << " is not in docs/reference/configuration.md";
     const std::string type = options.find(name)->second;
     ASSERT_TRUE(wanted.contains(type)) << name << ": " << type;
     EXPECT_THAT(errors_of("{\"" + std::string(name) + "\": null}"), ElementsAre(HasSubstr(wanted.at(type))))
