@@ -1563,7 +1563,7 @@ typedef enum hsa_amd_event_type_s {
   HSA_AMD_GPU_MEMORY_FAULT_EVENT = 0, /**< It touched memory that it may not. */
   HSA_AMD_GPU_HW_EXCEPTION_EVENT,     /**< It hung or failed, and was reset. */
   HSA_AMD_GPU_MEMORY_ERROR_EVENT,     /**< Something is wrong with its memory. */
-  HSA_AMD_SYSTEM_SHUTDOWN_EVENT,      /**< The runtime ends. Not raised here: see docs/differences.md. */
+  HSA_AMD_SYSTEM_SHUTDOWN_EVENT,      /**< The runtime ends. Not raised by this runtime. */
 } hsa_amd_event_type_t;
 
 /** Bits of hsa_amd_gpu_memory_fault_info_s::fault_reason_mask. Facts: H. */
@@ -1755,7 +1755,7 @@ hsa_status_t HSA_API hsa_amd_queue_create(hsa_agent_t agent, hsa_amd_queue_creat
                                           uint32_t num_descs);
 
 /** Acquires a queue for kernels, of default size. ROCr has hardware queues shared among those who acquire more than
- * GPU_MAX_HW_QUEUES of a priority. Here each has its own: see docs/differences.md. Ended with
+ * GPU_MAX_HW_QUEUES of a priority. Here each has its own: see docs/reference/differences.md. Ended with
  * ::hsa_amd_counted_queue_release. ::hsa_amd_queue_set_priority and ::hsa_amd_queue_cu_set_mask refuse it.
  *
  * @param[in] agent A GPU.
