@@ -4,7 +4,7 @@
 // A worker that is needed right after it has gone to sleep may have been in the way before: the thread that was about
 // to ring may have been waiting for the host's processor on which the worker spun. Then the worker moves to another
 // processor, and if that does not help, it stops spinning for a while. Without the move, a HIP program of 10,000 launches
-// (conformance/hip/many_launches) takes half as long again on two processors (docs/performance.md).
+// (conformance/hip/many_launches) takes 1.5 times as much CPU time on two cores.
 //
 // Threads: the worker's own. Nothing here asks for the time or calls the system: its user does.
 #pragma once
