@@ -2,13 +2,21 @@
 find_package(PkgConfig REQUIRED)
 find_package(Threads REQUIRED)
 find_package(nlohmann_json 3.11 REQUIRED)
+set(Boost_USE_STATIC_LIBS ${RIGEL_PORTABLE})
 find_package(Boost 1.74 REQUIRED COMPONENTS program_options)
 pkg_check_modules(libelf REQUIRED IMPORTED_TARGET libelf)
 find_package(tl-expected REQUIRED)
 find_package(fmt REQUIRED)
 add_library(rigel_fmt STATIC ${CMAKE_CURRENT_LIST_DIR}/fmt.cpp)
 target_compile_options(rigel_fmt PRIVATE -Wno-shadow)
-if(RIGEL_TESTS OR RIGEL_BENCHMARKS)  # fixtures serve both
+if(RIGEL_CHECK_CONTAINERS)
+  # Checked containers are other types, and GoogleTest's interface has containers.
+  add_subdirectory(/usr/src/googletest ${CMAKE_BINARY_DIR}/googletest EXCLUDE_FROM_ALL SYSTEM)
+  set_target_properties(gtest gtest_main gmock gmock_main PROPERTIES UNITY_BUILD OFF)
+  foreach(library gtest gtest_main gmock gmock_main)
+    target_compile_options(${library} PRIVATE -w)
+  endforeach()
+elseif(RIGEL_TESTS OR RIGEL_BENCHMARKS)  # fixtures serve both
   find_package(GTest REQUIRED)
 endif()
 if(RIGEL_BENCHMARKS)
