@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -53,8 +54,18 @@ uint64_t hash_of(std::span<const std::byte> bytes, uint64_t hash) {
 }
 constexpr uint64_t kFirstHash = 0xcbf29ce484222325u, kOtherHash = 0x9ae16a3b2f90404fu;
 
-bool is_own(const struct stat& is) {
-  return is.st_uid == geteuid() && (is.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+// Whether only this user, or root if it is read-only, can have written it.
+bool is_trusted(const struct stat& is, bool is_read_only) {
+  return (is.st_uid == geteuid() || (is_read_only && is.st_uid == 0)) &&
+         (is.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+}
+
+int open_directory(const std::string& path, bool is_read_only) {
+  const int directory = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  struct stat is {};
+  if (directory < 0 || (fstat(directory, &is) == 0 && is_trusted(is, is_read_only))) return directory;
+  close(directory);
+  return -1;
 }
 
 // As if the kernel began at address 0.
@@ -101,20 +112,16 @@ bool make_folders(const std::string& path) {
 
 }  // namespace
 
-CodeCache::CodeCache(std::string folder, uint64_t most_bytes)
-    : folder_(std::move(folder)), most_bytes_(most_bytes) {}
+CodeCache::CodeCache(std::string folder, std::vector<std::string> read_only, uint64_t most_bytes)
+    : folder_(std::move(folder)), read_only_(std::move(read_only)), most_bytes_(most_bytes) {}
 
 int CodeCache::open_folder(bool make) const {
   if (folder_.empty() || (make && !make_folders(folder_))) return -1;
-  const int folder = open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  struct stat is {};
-  if (folder < 0 || (fstat(folder, &is) == 0 && is_own(is))) return folder;
-  close(folder);
-  return -1;
+  return open_directory(folder_, false);
 }
 
 std::string CodeCache::name_of(const Request& request) const {
-  if (folder_.empty()) return {};
+  if (folder_.empty() && read_only_.empty()) return {};
   std::byte begin[kNamedBytes];
   const size_t size = request.read(request.entry_va, begin);
   const std::vector<std::byte> asked = as_asked(request, {});
@@ -123,17 +130,33 @@ std::string CodeCache::name_of(const Request& request) const {
 }
 
 bool CodeCache::has(const std::string& name) const {
-  return !name.empty() && access((folder_ + "/" + name).c_str(), R_OK) == 0;
+  const auto has_it = [&](const std::string& directory) {
+    return !directory.empty() && access((directory + "/" + name).c_str(), R_OK) == 0;
+  };
+  return !name.empty() && (has_it(folder_) || std::ranges::any_of(read_only_, has_it));
 }
 
 std::optional<Answer> CodeCache::find(const std::string& name, const Request& request,
                                       std::span<const Image> images) const {
   if (name.empty()) return std::nullopt;
-  const Descriptor folder(open_folder(false));
-  if (!folder.is_open()) return std::nullopt;
-  const Descriptor file(openat(folder.get(), name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  if (const Descriptor folder(open_folder(false)); folder.is_open()) {
+    std::optional<Answer> answer = find_in(folder.get(), false, name, request, images);
+    if (answer) return answer;
+  }
+  for (const std::string& path : read_only_) {
+    const Descriptor directory(open_directory(path, true));
+    if (!directory.is_open()) continue;
+    std::optional<Answer> answer = find_in(directory.get(), true, name, request, images);
+    if (answer) return answer;
+  }
+  return std::nullopt;
+}
+
+std::optional<Answer> CodeCache::find_in(int directory, bool is_read_only, const std::string& name,
+                                         const Request& request, std::span<const Image> images) {
+  const Descriptor file(openat(directory, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   struct stat is {};
-  if (!file.is_open() || fstat(file.get(), &is) != 0 || !S_ISREG(is.st_mode) || !is_own(is))
+  if (!file.is_open() || fstat(file.get(), &is) != 0 || !S_ISREG(is.st_mode) || !is_trusted(is, is_read_only))
     return std::nullopt;
   const auto size = static_cast<uint64_t>(is.st_size);
   if (size < sizeof(Header) || size > kMostEntryBytes) return std::nullopt;
@@ -151,7 +174,7 @@ std::optional<Answer> CodeCache::find(const std::string& name, const Request& re
   if (!std::ranges::equal(rest.first(header.request_bytes), asked)) return std::nullopt;
   std::optional<Answer> answer = answer_from(rest.subspan(header.request_bytes));
   if (!answer || !answer->error.empty()) return std::nullopt;
-  futimens(file.get(), nullptr);  // What is used stays.
+  if (!is_read_only) futimens(file.get(), nullptr);  // What is used stays.
   return answer;
 }
 
@@ -217,6 +240,17 @@ void CodeCache::make_room(int folder) const {
     if (bytes <= most_bytes_ / 4 * 3) return;
     if (unlinkat(folder, entry.name.c_str(), 0) == 0) bytes -= entry.bytes;
   }
+}
+
+std::vector<std::string> read_only_cache_directories() {
+  std::vector<std::string> directories;
+  const char* const value = getauxval(AT_SECURE) != 0 ? nullptr : std::getenv("VGPU_CACHE_READONLY");
+  for (std::string_view rest = value == nullptr ? "" : value; !rest.empty();) {
+    const std::string_view path = rest.substr(0, rest.find(':'));
+    if (!path.empty()) directories.emplace_back(path);
+    rest.remove_prefix(std::min(path.size() + 1, rest.size()));
+  }
+  return directories;
 }
 
 std::string code_cache_folder() {

@@ -135,8 +135,37 @@ TEST_F(CodeCacheTest, DoesNotLookAtWhatOthersCanWrite) {
   EXPECT_FALSE(find(cache, name, request)) << "a link may lead to anybody's";
 }
 
+TEST_F(CodeCacheTest, FindsEntriesOfReadOnlyDirectoriesAndLeavesThemAsTheyAre) {
+  const std::string image = folder_ + "/image", own = folder_ + "/own";
+  const Request request = request_at(0x1000, 1), other = request_at(0x1000, 2);
+  const std::string name = keep(CodeCache(image), request, answer());
+  const fs::file_time_type long_ago = fs::file_time_type::clock::now() - std::chrono::hours(1);
+  fs::last_write_time(image + "/" + name, long_ago);
+
+  const CodeCache cache(own, {folder_ + "/missing", image});
+  EXPECT_TRUE(cache.has(name));
+  EXPECT_TRUE(find(cache, name, request));
+  EXPECT_EQ(fs::last_write_time(image + "/" + name), long_ago);
+  const std::string other_name = keep(cache, other, answer());
+  EXPECT_TRUE(fs::exists(own + "/" + other_name));
+  EXPECT_FALSE(fs::exists(image + "/" + other_name));
+
+  const CodeCache read_only_alone("", {image});
+  EXPECT_TRUE(find(read_only_alone, read_only_alone.name_of(request), request));
+  keep(read_only_alone, other, answer());
+  EXPECT_FALSE(fs::exists(image + "/" + other_name));
+}
+
+TEST_F(CodeCacheTest, IgnoresReadOnlyDirectoriesThatOthersCanWriteTo) {
+  const std::string image = folder_ + "/image";
+  const Request request = request_at(0x1000, 1);
+  const std::string name = keep(CodeCache(image), request, answer());
+  fs::permissions(image, fs::perms::others_write, fs::perm_options::add);
+  EXPECT_FALSE(find(CodeCache("", {image}), name, request));
+}
+
 TEST_F(CodeCacheTest, WhatWasUsedLongestAgoMakesRoom) {
-  const CodeCache cache(folder_, 16 << 10);
+  const CodeCache cache(folder_, {}, 16 << 10);
   const Request used = request_at(0x1000, 1), unused = request_at(0x1000, 2);
   const std::string used_name = keep(cache, used, answer(2000)),
                     unused_name = keep(cache, unused, answer(2000));
@@ -161,7 +190,7 @@ TEST_F(CodeCacheTest, WhatWasUsedLongestAgoMakesRoom) {
 
 // VGPU_CACHE may be anything's folder.
 TEST_F(CodeCacheTest, NothingElseInTheFolderMakesRoom) {
-  const CodeCache cache(folder_, 16 << 10);
+  const CodeCache cache(folder_, {}, 16 << 10);
   keep(cache, request_at(0x1000, 1), answer());  // which makes the folder
   const std::string others[] = {"film.mkv", ".hidden", "0123456789abcdef0123456789abcdef0",
                                 "0123456789ABCDEF0123456789abcdef"};
@@ -224,6 +253,13 @@ TEST(CodeCacheFolder, IsWhereTheEnvironmentSays) {
       << "as XDG's specification has it";
   EXPECT_EQ(with("", nullptr, "/home/me"), "/home/me/.cache/rigel/vgpu");
   EXPECT_EQ(with(nullptr, nullptr, nullptr), "");
+}
+
+TEST(CodeCacheFolder, ReadOnlyDirectoriesAreSeparatedByColons) {
+  setenv("VGPU_CACHE_READONLY", ":/a::/b b:", 1);
+  EXPECT_EQ(read_only_cache_directories(), (std::vector<std::string>{"/a", "/b b"}));
+  unsetenv("VGPU_CACHE_READONLY");
+  EXPECT_TRUE(read_only_cache_directories().empty());
 }
 
 }  // namespace

@@ -182,7 +182,8 @@ CompilerProgram own_compiler() {
 // For threads that outlive static objects.
 struct State {
   const CompilerProgram found = own_compiler();
-  const CodeCache cache{found.why_none.empty() ? code_cache_folder() : std::string()};
+  const CodeCache cache{found.why_none.empty() ? code_cache_folder() : std::string(),
+                        found.why_none.empty() ? read_only_cache_directories() : std::vector<std::string>()};
   const pid_t owner = getpid();
   Mutex mutex;
   std::unique_ptr<Process> process RIGEL_GUARDED_BY(mutex);

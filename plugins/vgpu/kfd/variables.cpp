@@ -36,6 +36,7 @@ constexpr Variable kVariables[] = {
     {"VGPU_SIMD", "baseline,avx2"},
     {"VGPU_COMPILER", "beforehand,off"},
     {"VGPU_CACHE"},
+    {"VGPU_CACHE_READONLY"},
     {"VGPU_COMPILER_DUMP"},
     {"VGPU_THREAD_NAMES", "0,1"},
     {"VGPU_PERF_MAP", "0,1"},
