@@ -88,7 +88,7 @@ class Fault : public DispatchTest {
   };
 };
 
-// Devices may be told of packets in ways that raise signals (docs/internals/driver.md); programs need not know.
+// A doorbell store can raise SIGSEGV on the storing thread (docs/internals/driver.md). Programs do not notice.
 TEST_P(Fault, IsNoneForAThreadThatBlocksAllSignalsAndHasAHandlerOfItsOwn) {
   static std::atomic<int> caught{0};
   struct sigaction own {
