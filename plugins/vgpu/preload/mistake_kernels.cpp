@@ -1,4 +1,4 @@
-// Kernels with the mistakes that docs/vgpu-reports.md shows. Free-standing C++ for AMD GPUs, compiled with -g.
+// Kernels with the mistakes that docs/guide/diagnosing.md shows. Free-standing C++ for AMD GPUs, compiled with -g.
 #include "mistakes.hpp"
 
 #define KERNEL __attribute__((amdgpu_kernel, visibility("protected")))

@@ -1,4 +1,4 @@
-// What the virtual GPU says of mistakes is what docs/vgpu-reports.md shows: each of the page's reports is
+// What the virtual GPU says of mistakes is what docs/guide/diagnosing.md shows: each of the page's reports is
 // printed by a program that makes the mistake, and compared but for addresses, numbers of threads and times.
 #include <fcntl.h>
 #include <signal.h>
