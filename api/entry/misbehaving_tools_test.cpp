@@ -1,4 +1,4 @@
-// What becomes of tools that misbehave, and of the tools beside them (docs/tools.md). Of both ABIs: the tool
+// What becomes of tools that misbehave, and of the tools beside them (docs/extend/tool.md). Of both ABIs: the tool
 // stands between two others, which must not notice.
 #include <dlfcn.h>
 #include <gmock/gmock.h>

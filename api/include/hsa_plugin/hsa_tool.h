@@ -1,7 +1,7 @@
 /* The tool ABI: what a tool plugin of Rigel provides, and what the runtime provides to it.
  *
  * A tool is a shared library that sees calls of the API, packets on their way to a device, and what devices
- * have done. The configuration file names it (docs/tools.md). It exports one function, `hsa_tool_query_v1`,
+ * have done. The configuration file names it (docs/guide/tools.md). It exports one function, `hsa_tool_query_v1`,
  * which returns a constant table of functions in groups; a group that is null is a thing that the tool does
  * not do, and costs nothing. The libraries that ROCr's tools are made of, with OnLoad and OnUnload, are
  * another matter: see <hsa/hsa_api_trace.h>.
