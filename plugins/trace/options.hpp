@@ -1,5 +1,5 @@
 // The options of the trace tool: the JSON object `config` of its entry in the configuration file. Their
-// meaning is in docs/trace.md.
+// meaning is in docs/guide/trace.md.
 #pragma once
 
 #include <cstddef>
