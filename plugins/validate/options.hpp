@@ -1,4 +1,4 @@
-// What the configuration may say of this tool (docs/validate.md).
+// What the configuration may say of this tool (docs/guide/validate.md).
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
-/* What the tool "validate" (docs/validate.md) tells a function of the program, which its option `callback` names.
+/* The reports of the tool "validate" (docs/guide/validate.md), as the function that its option `callback` names receives
+ * them.
  *
  * The header is C11 and C++20.
  */

@@ -1,4 +1,4 @@
-// validate_rules [--check] <docs/validate.md>
+// validate_rules [--check] <docs/guide/validate.md>
 // Writes the table of the rules between the two marks of the document, or says whether it is there as it should be.
 // validate_rules --tests <file>...
 // Says which rules the files have no program of that breaks it, or none that keeps it: tests with V101IsBroken or
