@@ -1,5 +1,5 @@
-/* The reports of the tool "validate" (docs/guide/validate.md), as the function that its option `callback` names receives
- * them.
+/* The reports of the tool "validate" (docs/guide/validate.md), as they are passed to the function of the program that
+ * its option `callback` names.
  *
  * The header is C11 and C++20.
  */
