@@ -57,9 +57,25 @@ def check_line(line):
             yield f"'{found[0].strip()}': {advice}"
 
 
+def text_of_manual(lines):
+    """The lines of a manual page without requests of roff: those that set fonts leave their text, others end a paragraph."""
+    literal = False
+    for line in lines:
+        request = re.match(r"^[.'](\w*)\s*(.*)$", line)
+        if request and request[1] in ("nf", "fi"):
+            literal = request[1] == "nf"
+        if request and request[1] in ("B", "I", "BR", "RB", "BI", "IB", "IR", "RI"):
+            yield request[2].replace('"', "")
+        else:
+            yield "" if request or literal else line
+
+
 def check_document(path):
     """(line, finding); paragraphs are joined to measure their sentences."""
     fenced, paragraph, start = False, [], 0
+    lines = path.read_text().split("\n")
+    if path.parent.name == "man":
+        lines = text_of_manual(lines)
 
     def sentences():
         text = words_of(" ".join(paragraph))
@@ -68,7 +84,7 @@ def check_document(path):
             if count > LONG_SENTENCE:
                 yield start, f"a sentence of {count} words: {' '.join(sentence.split()[:8])} …"
 
-    for number, line in enumerate(path.read_text().split("\n"), 1):
+    for number, line in enumerate(lines, 1):
         if re.match(r"^\s*```", line):
             fenced = not fenced
         if fenced:
