@@ -1,6 +1,6 @@
-// A backend for devices that do not exist: each has some memory of its own, which is really the host's, and
-// takes no packets. It is the smallest backend that shows the parts: finding devices, saying what they can
-// do, opening them, and memory. docs/backends.md explains the parts that it lacks.
+// A backend for devices that do not exist: each has some local memory, which is really the host's, and takes
+// no packets. It is the smallest backend that shows the parts: finding devices, reporting their capabilities,
+// opening them, and memory. docs/extend/backend.md explains the parts that it lacks.
 #include <hsa_backend/hsa_backend.hpp>
 
 #include <algorithm>
@@ -30,8 +30,8 @@ uint64_t memory_bytes(const hsabe_host_t* host) {
 
 // --- Devices ---------------------------------------------------------------------------------------------
 
-// Nobody else can know of these devices, so the backend lists them. Any facts that `select` needs go with the
-// node.
+// Only the backend can find these devices, so it lists them. Any facts that `select` needs are properties of
+// the node.
 hsabe_status_t enumerate(const hsabe_host_t* host, const hsabe_node_sink_t* sink) {
   const int64_t count = host->config->get_integer(host->self, str("devices"), 1);
   for (int64_t i = 0; i < count; ++i) {
@@ -130,7 +130,7 @@ constexpr hsabe_backend_t kBackend{sizeof(hsabe_backend_t),
                                    &kMemory,
                                    nullptr,
                                    0,
-                                   nullptr,   // no copies of its own
+                                   nullptr,   // no copy engine
                                    nullptr};  // no images
 
 }  // namespace

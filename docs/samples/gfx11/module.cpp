@@ -18,7 +18,7 @@ const hsabe_backend_t kBackend{sizeof(hsabe_backend_t),
                                nullptr,  // memory of a device of amdkfd is the runtime's affair
                                nullptr,
                                0,
-                               nullptr,   // no copies of its own
+                               nullptr,   // no copy engine
                                nullptr};  // no images
 
 }  // namespace
