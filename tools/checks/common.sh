@@ -10,5 +10,15 @@ skip() { printf 'skipped: %s\n' "$*"; exit 77; }
 
 # expect <text> <pattern> <what it is about>
 expect() { grep -qE -- "$2" <<<"$1" || complain "$3: no '$2' in:"$'\n'"$1"; }
+# expect_file <text> <file> <what it is about>: the text is that of the file, in which <word> stands for any text within a line.
+expect_file() {
+  local -a lines wanted
+  local i
+  mapfile -t lines <<<"$1"
+  mapfile -t wanted < <(sed -E 's/[][\\.^$*+?(){}|]/\\&/g; s/<[a-z]+>/.*/g' "$2")
+  for ((i = 0; i < ${#lines[@]} || i < ${#wanted[@]}; i++)); do
+    grep -qxE -- "${wanted[i]-}" <<<"${lines[i]-}" || { complain "$3: line $((i + 1)) of $2 is not in:"$'\n'"$1"; return; }
+  done
+}
 # expect_not <text> <pattern> <what it is about>
 expect_not() { ! grep -qE -- "$2" <<<"$1" || complain "$3: '$2' in:"$'\n'"$1"; }

@@ -3,8 +3,11 @@
 # Installs the build, moves the tree to another place, and there
 #   program   builds a program with find_package and one with pkg-config, and runs both
 #   backend   builds the sample backend, drops its manifest in, and sees its device
+#   backend-queue  builds the sample backend with queues, and runs its program and the conformance tests on it
 #   gfx11     builds, out of the tree, the sample backend for a GPU that does not exist, and runs kernels on it
 #   tool      builds the sample tools, in C11 and C++20, and runs a program under them; and under the trace tool
+#   tool-activities  builds the sample tool that receives activities, and runs a program under it
+#   tool-packets     builds the sample tool that changes packets, and runs a program under it
 #   samples   builds the sample vector_copy and runs it
 #   tools     runs rigel-info
 . "$(dirname "$0")/common.sh"
@@ -96,6 +99,28 @@ CMAKE
     expect "$(HSA_BACKENDS_DISABLE=sample "$info" --report)" 'sample' "disabled"
     expect_not "$(HSA_BACKENDS_DISABLE=sample "$info")" 'Sample accelerator' "disabled"
     ;;
+  backend-queue)
+    refuses_another_runtime "$root/docs/samples/backend-queue"
+    configure "$root/docs/samples/backend-queue" "$scratch/build"
+    export LD_LIBRARY_PATH=$libdir HSA_PLUGIN_CONFIG=none
+    said=$("$scratch/build/checksum" 2>&1) && complain "checksum without its backend: $said"
+    expect "$said" 'finding the accelerator failed' "without its backend"
+    # By the environment.
+    export HSA_ADD_BACKEND_MANIFESTS=$scratch/build
+    said=$("$scratch/build/checksum" 2>"$scratch/log") || complain "checksum failed: $said"
+    expect_file "$said" "$root/docs/samples/backend-queue/expected.txt" "checksum"
+    expect "$(cat "$scratch/log")" 'unknown function 32769' "the log"
+    for program in queries queues; do
+      [ -x "$build/bin/conformance_$program" ] || continue
+      "$build/bin/conformance_$program" --gtest_filter='*/Device0' >"$scratch/$program.log" 2>&1 ||
+        { tail -n 40 "$scratch/$program.log"; complain "conformance_$program failed"; }
+      expect "$(cat "$scratch/$program.log")" 'OK \] .*/Device0' "conformance_$program"
+    done
+    # Dropped in.
+    unset HSA_ADD_BACKEND_MANIFESTS
+    cmake --install "$scratch/build" >"$scratch/install_backend.log" || { cat "$scratch/install_backend.log"; exit 1; }
+    expect "$("$scratch/build/checksum" 2>/dev/null)" '= cbf43926$' "checksum, with the backend dropped in"
+    ;;
   gfx11)
     [ -x "$build/bin/conformance_dispatch" ] && [ -f "$build/bin/conformance_gfx1030.hsaco" ] || skip "conformance_dispatch or its kernels are not built"
     cp -r "$root/docs/samples/gfx11" "$scratch/source"
@@ -160,6 +185,27 @@ CMAKE
     expect "$said" '^ +1 .* vector_copy$' "the trace tool's table"
     [ -s "$(echo trace-*.pftrace)" ] || complain "the trace tool leaves no file: $(ls)"
     cd - >/dev/null
+    ;;
+  tool-packets)
+    refuses_another_runtime "$root/docs/samples/tool-packets"
+    configure "$root/docs/samples/tool-packets" "$scratch/build"
+    configure "$root/docs/samples/vector_copy" "$scratch/program"
+    said=$(HSA_PLUGIN_CONFIG=$scratch/build/runtime.json "$scratch/program/vector_copy" 1000) || complain "vector_copy failed: $said"
+    expect_file "$(grep -v '^agent: ' <<<"$said")" "$root/docs/samples/tool-packets/expected.txt" "vector_copy under the tool"
+    # The kernel does not run, and the program goes on.
+    said=$(HSA_PLUGIN_CONFIG=$scratch/build/skip.json "$scratch/program/vector_copy" 1000) && complain "the kernel ran: $said"
+    expect "$said" 'kernel vector_copy, 1000 work-items, skipped' "with the option"
+    expect "$said" 'the copy is WRONG' "with the option"
+    sed 's/"skip"/"skp"/' "$scratch/build/skip.json" >"$scratch/build/wrong.json"
+    said=$(HSA_PLUGIN_CONFIG=$scratch/build/wrong.json "$scratch/program/vector_copy" 1000 2>&1) && complain "a wrong option is taken"
+    expect "$said" '/plugins/0/config: the only option is "skip"' "a wrong option"
+    ;;
+  tool-activities)
+    refuses_another_runtime "$root/docs/samples/tool-activities"
+    configure "$root/docs/samples/tool-activities" "$scratch/build"
+    expect "$("$scratch/build/pipeline")" '^pipeline: number 999 became 3996$' "pipeline"
+    said=$(HSA_PLUGIN_CONFIG=$scratch/build/runtime.json "$scratch/build/pipeline") || complain "pipeline failed: $said"
+    expect_file "$said" "$root/docs/samples/tool-activities/expected.txt" "pipeline under the tool"
     ;;
   tools)
     expect "$("$prefix/bin/rigel-info")" '^Agent 0: CPU' "rigel-info"
