@@ -222,7 +222,7 @@ Status Queues::create_described(hsa_agent_t agent, hsa_amd_queue_create_desc_t* 
 Status Queues::counted_acquire(hsa_agent_t agent, hsa_queue_type_t type, hsa_amd_queue_priority_t priority,
                                QueueErrorCallback callback, void* data, hsa_queue_t** queue) {
   const Agent* found = machine_.find_agent(agent);
-  if (found == nullptr || found->is_cpu())
+  if (found == nullptr || found->caps().device_type != HSA_DEVICE_TYPE_GPU)
     return fail(HSA_STATUS_ERROR_INVALID_AGENT, "{:#x} is no GPU", agent.handle);
   if (type != HSA_QUEUE_TYPE_MULTI) {
     return fail(HSA_STATUS_ERROR_INVALID_QUEUE_CREATION, "counted queues have no type {}",
