@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "support/agents.hpp"
+#include "support/optional_function.hpp"
 #include "support/queries.hpp"
 
 namespace conformance {
@@ -295,6 +296,13 @@ TEST_P(Agent, StopsIteratingCachesWhenTold) {
   const auto stop = [](hsa_cache_t, void*) { return HSA_STATUS_INFO_BREAK; };
   EXPECT_STATUS(HSA_STATUS_INFO_BREAK, hsa_agent_iterate_caches(agent(), stop, nullptr));
   EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_ARGUMENT, hsa_agent_iterate_caches(agent(), nullptr, nullptr));
+}
+
+TEST_P(Agent, PreloadsIfItIsAGpu) {
+  REQUIRE_HSA(hsa_amd_agent_preload);
+  const bool is_gpu = agent_info<hsa_device_type_t>(agent(), HSA_AGENT_INFO_DEVICE) == HSA_DEVICE_TYPE_GPU;
+  EXPECT_STATUS(is_gpu ? HSA_STATUS_SUCCESS : HSA_STATUS_ERROR_INVALID_AGENT,
+                hsa_amd_agent_preload(agent(), 0));
 }
 
 INSTANTIATE_FOR_AGENTS(Agent);
