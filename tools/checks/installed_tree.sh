@@ -162,7 +162,7 @@ CMAKE
     expect "$said" 'the copy is right' "vector_copy under the tools"
     expect "$said" 'count: [0-9]{2,} calls' "what the tool in C++ says"
     said=$("$scratch/program/vector_copy" 1000000 2>&1) && complain "the tool in C refuses nothing: $said"
-    expect "$said" 'refuse: refused more than a mebibyte' "what the tool in C says"
+    expect "$said" 'refuse: rejected more than 1 MiB' "what the tool in C says"
     expect "$said" 'hsa_amd_memory_pool_allocate.* failed: HSA_STATUS_ERROR_OUT_OF_RESOURCES' "what the program makes of it"
     info=$prefix/bin/rigel-info
     expect "$("$info" --tools 2>/dev/null)" '^refuse: loaded' "rigel-info --tools"

@@ -1,4 +1,4 @@
-/* A tool in C, by the ABI itself: it answers requests for more than a mebibyte of memory with OUT_OF_RESOURCES, so that
+/* A tool in C, by the ABI itself: it answers requests for more than 1 MiB of memory with OUT_OF_RESOURCES, so that
  * one sees what a program makes of that. */
 #include <hsa_plugin/hsa_tool.h>
 #include <hsa_plugin/hsa_tool_calls.h>
@@ -22,7 +22,7 @@ static int32_t enter(void* tool, hsatool_call_t* call) {
                           ? ((hsatool_hsa_memory_allocate_args_t*)call->arguments)->size
                           : ((hsatool_hsa_amd_memory_pool_allocate_args_t*)call->arguments)->size;
   if (size <= kLimit) return HSATOOL_GO_ON;
-  static const char kText[] = "refused more than a mebibyte";
+  static const char kText[] = "rejected more than 1 MiB";
   const hsatool_str_t text = {kText, sizeof kText - 1};
   host->services->log(host->self, HSATOOL_LOG_WARN, text);
   *(hsa_status_t*)call->result = HSA_STATUS_ERROR_OUT_OF_RESOURCES;
