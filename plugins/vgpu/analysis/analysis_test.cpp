@@ -21,9 +21,10 @@ tl::expected<FlowGraph, std::string> graph_of(std::vector<uint32_t> code, size_t
       most);
 }
 
-// The inner loop of a sparse product, as clang makes it of
+// The inner loop of a sparse matrix-vector product, as compiled by clang:
 //   for (i = starts[row]; i < starts[row + 1]; ++i) sum += values[i] * x[columns[i]];
-// Lanes leave it one by one. v8 is the sum, v2 and v7 are the bounds, v3 to v6 addresses, v9 to v11 only of one round.
+// Lanes leave it one by one. v8 is the sum, v2 and v7 the bounds, v3 to v6 addresses. v9 lives within an
+// iteration.
 const std::vector<uint32_t> kLoop = {
     0x7d820f02,              //      v_cmp_lt_i32_e32 vcc, v2, v7
     0xbe82206a,              //      s_and_saveexec_b64 s[2:3], vcc
@@ -53,7 +54,7 @@ uint32_t node_at(const FlowGraph& graph, size_t dword) {
   return 0;
 }
 
-TEST(FlowGraph, HasABlockForEachPlaceThatControlComesTo) {
+TEST(FlowGraph, StartsBlocksAtBranchTargetsAndAfterBranches) {
   const auto graph = graph_of(kLoop);
   ASSERT_TRUE(graph) << graph.error();
   ASSERT_EQ(graph->blocks.size(), 5u) << text_of(*graph, liveness_of(*graph));
@@ -65,7 +66,7 @@ TEST(FlowGraph, HasABlockForEachPlaceThatControlComesTo) {
   EXPECT_EQ(graph->block_of(node_at(*graph, 7)), 2u);
 }
 
-TEST(FlowGraph, GoesOnBehindAnInstructionThatOthersBranchInto) {
+TEST(FlowGraph, ContinuesAfterInstructionThatContainsBranchTarget) {
   const auto graph = graph_of({0xbf060404,              // s_cmp_eq_u32 s4, s4
                                0xbf850001,              // s_cbranch_scc1 1
                                0xbe9400ff, 0xbf800001,  // s_mov_b32 s20, 0xbf800001, which is s_nop 1
@@ -78,17 +79,17 @@ TEST(FlowGraph, GoesOnBehindAnInstructionThatOthersBranchInto) {
   EXPECT_EQ(graph->blocks[inside].successors, (std::vector<uint32_t>{end}));
 }
 
-TEST(FlowGraph, ReadsNothingBehindTheEnd) {
+TEST(FlowGraph, DoesNotReadPastEndOfProgram) {
   std::vector<uint32_t> code = kLoop;
-  code.push_back(0xffffffff);  // no instruction
+  code.push_back(0xffffffff);  // invalid
   EXPECT_TRUE(graph_of(code));
 }
 
-TEST(FlowGraph, SaysWhereCodeCannotBeRead) {
+TEST(FlowGraph, ReportsAddressOfUnreadableCode) {
   const auto illegal = graph_of({0x7e100280, 0xffffffff});
   ASSERT_FALSE(illegal);
   EXPECT_NE(illegal.error().find("0x1004"), std::string::npos) << illegal.error();
-  const auto cut_off = graph_of({0x7e100280});  // nothing behind it
+  const auto cut_off = graph_of({0x7e100280});  // memory ends after it
   ASSERT_FALSE(cut_off);
   EXPECT_NE(cut_off.error().find("0x1004"), std::string::npos) << cut_off.error();
   const auto long_one = graph_of(kLoop, 5);
@@ -96,7 +97,7 @@ TEST(FlowGraph, SaysWhereCodeCannotBeRead) {
   EXPECT_NE(long_one.error().find("5 instructions"), std::string::npos) << long_one.error();
 }
 
-TEST(FlowGraph, LeavesWhereNobodyKnowsWhatIsNext) {
+TEST(FlowGraph, LeavesAtIndirectJump) {
   const auto graph = graph_of({0xbe801d1e});  // s_setpc_b64 s[30:31]
   ASSERT_TRUE(graph) << graph.error();
   EXPECT_TRUE(graph->blocks[0].leaves);
@@ -105,7 +106,7 @@ TEST(FlowGraph, LeavesWhereNobodyKnowsWhatIsNext) {
   EXPECT_TRUE(liveness.inactive_before[0].all());
 }
 
-// A long branch as Tensile writes it, over what is no instruction.
+// A long branch as Tensile writes it, over an invalid instruction.
 const std::vector<uint32_t> kLongBranch = {
     0xbe841c00,              // s_getpc_b64 s[4:5]
     0x810684ff, 0x00000014,  // s_add_i32 s6, 20, 4
@@ -116,7 +117,7 @@ const std::vector<uint32_t> kLongBranch = {
     0xbf810000,  // s_endpgm
 };
 
-TEST(FlowGraph, FollowsALongBranch) {
+TEST(FlowGraph, FollowsLongBranch) {
   const auto graph = graph_of(kLongBranch);
   ASSERT_TRUE(graph) << graph.error();
   ASSERT_EQ(graph->blocks.size(), 2u);
@@ -126,7 +127,7 @@ TEST(FlowGraph, FollowsALongBranch) {
   EXPECT_FALSE(liveness_of(*graph).before[0].vgprs.any());
 }
 
-TEST(FlowGraph, FollowsNoLongBranchThatSomethingElseComesIntoTheMiddleOf) {
+TEST(FlowGraph, IgnoresLongBranchThatIsEnteredInTheMiddle) {
   std::vector<uint32_t> code = kLongBranch;
   code.insert(code.begin(), 0xbf840003);  // s_cbranch_scc0: to s_add_u32
   const auto graph = graph_of(code);
@@ -134,7 +135,7 @@ TEST(FlowGraph, FollowsNoLongBranchThatSomethingElseComesIntoTheMiddleOf) {
   EXPECT_TRUE(graph->blocks[graph->block_of(node_at(*graph, 6))].leaves);
 }
 
-TEST(FlowGraph, FollowsNoLongBranchOfOtherNumbers) {
+TEST(FlowGraph, IgnoresLongBranchWithUnknownOperand) {
   std::vector<uint32_t> code = kLongBranch;
   code[3] = 0x80040704;  // s_add_u32 s4, s4, s7
   const auto graph = graph_of(code);
@@ -144,7 +145,7 @@ TEST(FlowGraph, FollowsNoLongBranchOfOtherNumbers) {
 
 constexpr uint32_t kCall = 0xbe9e1e04;  // s_swappc_b64 s[30:31], s[4:5]
 
-TEST(FlowGraph, ComesBackToBehindCalls) {
+TEST(FlowGraph, ContinuesAfterCall) {
   const auto graph = graph_of({0x7e100280, kCall, 0x7e120308, 0xbf810000});  // v8, the call, v9 = v8
   ASSERT_TRUE(graph) << graph.error();
   ASSERT_EQ(graph->blocks.size(), 2u);
@@ -156,7 +157,7 @@ TEST(FlowGraph, ComesBackToBehindCalls) {
   EXPECT_NE(text_of(*graph, liveness_of(*graph)).find("anywhere, back to 1"), std::string::npos);
 }
 
-TEST(FlowGraph, ComesBackFromCallsBehindCalls) {
+TEST(FlowGraph, ContinuesAfterConsecutiveCalls) {
   const auto graph = graph_of({kCall, kCall, 0xbf810000});
   ASSERT_TRUE(graph) << graph.error();
   ASSERT_EQ(graph->blocks.size(), 3u);
@@ -164,8 +165,8 @@ TEST(FlowGraph, ComesBackFromCallsBehindCalls) {
   EXPECT_EQ(graph->blocks[1].back, 2u);
 }
 
-// Functions that do not return have anything behind them: data, or nothing.
-TEST(FlowGraph, DoesNotComeBackWhereThereIsNoCode) {
+// Data, or unmapped memory, may follow the call of a function that does not return.
+TEST(FlowGraph, EndsAtCallIfNoCodeFollows) {
   for (const std::vector<uint32_t>& code : {std::vector<uint32_t>{kCall, 0xffffffff}, {kCall}}) {
     const auto graph = graph_of(code);
     ASSERT_TRUE(graph) << graph.error();
@@ -174,7 +175,7 @@ TEST(FlowGraph, DoesNotComeBackWhereThereIsNoCode) {
   }
 }
 
-TEST(Liveness, EndsWithTheLastReader) {
+TEST(Liveness, EndsAtLastRead) {
   const auto graph = graph_of(kLoop);
   ASSERT_TRUE(graph) << graph.error();
   const Liveness liveness = liveness_of(*graph);
@@ -185,7 +186,7 @@ TEST(Liveness, EndsWithTheLastReader) {
   EXPECT_TRUE(liveness.before[node_at(*graph, 19)].empty());
 }
 
-TEST(Liveness, OfInactiveLanesIsOfWhatIsReadWhenTheyAreBack) {
+TEST(Liveness, KeepsInactiveLanesThatAreReadAfterReactivation) {
   const auto graph = graph_of(kLoop);
   ASSERT_TRUE(graph) << graph.error();
   const Liveness liveness = liveness_of(*graph);
@@ -199,7 +200,7 @@ TEST(Liveness, OfInactiveLanesIsOfWhatIsReadWhenTheyAreBack) {
   EXPECT_TRUE(kept(15, 0)) << "half of an address that all lanes store at";
 }
 
-TEST(Liveness, KnowsWhatMakesLanesActive) {
+TEST(Liveness, FindsInstructionsThatWidenExec) {
   const auto widens = [](std::vector<uint32_t> instruction) {
     instruction.push_back(0xbf810000);  // s_endpgm
     const auto graph = graph_of(instruction);
@@ -215,7 +216,7 @@ TEST(Liveness, KnowsWhatMakesLanesActive) {
   EXPECT_TRUE(widens({0x87fe027e})) << "s_or_b64 exec, exec, s[2:3]";
 }
 
-// A coordinate under an `if`, and a sample of it there.
+// Narrows EXEC between writing coordinates and sampling an image at them.
 std::vector<uint32_t> sample_under_if(uint32_t sample) {
   return {0x7e0002f2,              // v_mov_b32 v0, 1.0
           0x7e020280,              // v_mov_b32 v1, 0
@@ -224,7 +225,7 @@ std::vector<uint32_t> sample_under_if(uint32_t sample) {
           0xbf810000};             // s_endpgm
 }
 
-TEST(Liveness, OfInactiveLanesIsOfSamplesThatLookAtTheLanesBeside) {
+TEST(Liveness, KeepsInactiveLanesForSamplesWithDerivatives) {
   const auto graph = graph_of(sample_under_if(0xf0800f00));  // image_sample
   ASSERT_TRUE(graph) << graph.error();
   EXPECT_TRUE(liveness_of(*graph).inactive_behind[0][0]);
@@ -233,7 +234,7 @@ TEST(Liveness, OfInactiveLanesIsOfSamplesThatLookAtTheLanesBeside) {
   EXPECT_FALSE(liveness_of(*of_level_zero).inactive_behind[0][0]);
 }
 
-TEST(AnalysisText, SaysWhatIsKept) {
+TEST(AnalysisText, MarksVgprsKeptInInactiveLanes) {
   const auto graph = graph_of(kLoop);
   ASSERT_TRUE(graph) << graph.error();
   const std::string text = text_of(*graph, liveness_of(*graph));

@@ -17,7 +17,7 @@ using isa::Op;
 
 using Nodes = std::map<uint64_t, Node>;
 
-/// Where control goes behind an instruction.
+/// Where control goes after an instruction.
 struct Next {
   bool falls_through = true;
   bool branches = false;
@@ -48,9 +48,9 @@ Next next_of(const Node& node) {
       return {true, true, false};
     case Op::s_trap:
     case Op::s_setkill:
-      return {true, false, true};  // a handler may look at everything
+      return {true, false, true};  // a trap handler may read any register
     case Op::s_icache_inv:
-      return {true, false, true};  // what follows may be other code by now
+      return {true, false, true};  // the code that follows may have been replaced
     case Op::s_swappc_b64:
     case Op::s_call_b64:
       return {false, false, true, true};
@@ -59,7 +59,7 @@ Next next_of(const Node& node) {
   }
 }
 
-uint64_t behind(const Node& node) {
+uint64_t address_after(const Node& node) {
   return node.pc + node.instruction.bytes;
 }
 
@@ -68,14 +68,14 @@ uint64_t branch_target(const Node& node) {
   return node.pc + node.instruction.bytes + static_cast<uint64_t>(int64_t{dwords} * 4);
 }
 
-/// A branch that SIMM16 is too narrow for: s_getpc, sums of what it gave and of constants, and s_setpc.
+/// A branch whose distance exceeds SIMM16: s_getpc, additions of constants to its result, and s_setpc.
 struct LongBranch {
-  uint64_t getpc;   ///< Where it begins.
-  uint64_t target;  ///< Holds if nothing else comes to what is behind that.
+  uint64_t getpc;   ///< Address of its s_getpc
+  uint64_t target;  ///< Valid if no branch enters the sequence after s_getpc
 };
 
-// The scalars that sums have made of constants.
-class Sums {
+// Evaluates additions of constants and of the program counter in scalar registers.
+class ConstantSums {
  public:
   bool add(const Node& node) {
     const isa::Instruction& in = node.instruction;
@@ -88,21 +88,21 @@ class Sums {
     const auto a = value(in, 0), b = value(in, 1);
     if (!a || !b || (with_carry && !carry_)) return false;
     const uint64_t sum = uint64_t{*a} + *b + (with_carry ? *carry_ : 0u);
-    if (!in.dst[0].is_null()) known_[in.dst[0].code] = static_cast<uint32_t>(sum);
+    if (!in.dst[0].is_null()) values_[in.dst[0].code] = static_cast<uint32_t>(sum);
     carry_ = is_signed ? std::nullopt : std::optional(static_cast<uint32_t>(sum >> 32));
     return true;
   }
 
-  std::optional<uint64_t> address(const isa::Operand& of) const {
-    const auto low = known_.find(of.code), high = known_.find(static_cast<uint16_t>(of.code + 1));
-    if (low == known_.end() || high == known_.end()) return std::nullopt;
+  std::optional<uint64_t> address(const isa::Operand& pair) const {
+    const auto low = values_.find(pair.code), high = values_.find(static_cast<uint16_t>(pair.code + 1));
+    if (low == values_.end() || high == values_.end()) return std::nullopt;
     return (uint64_t{high->second} << 32 | low->second) & ~uint64_t{3};
   }
 
  private:
   void put(uint16_t code, uint64_t pair) {
-    known_[code] = static_cast<uint32_t>(pair);
-    known_[static_cast<uint16_t>(code + 1)] = static_cast<uint32_t>(pair >> 32);
+    values_[code] = static_cast<uint32_t>(pair);
+    values_[static_cast<uint16_t>(code + 1)] = static_cast<uint32_t>(pair >> 32);
   }
 
   std::optional<uint32_t> value(const isa::Instruction& in, size_t index) const {
@@ -111,25 +111,25 @@ class Sums {
     const uint16_t code = in.src[index].code;
     if (code == isa::code::kLiteral) return in.literal;
     if (code >= isa::code::kZero && code <= kMostInline) return code - isa::code::kZero;
-    const auto found = known_.find(code);
-    return found == known_.end() ? std::nullopt : std::optional(found->second);
+    const auto found = values_.find(code);
+    return found == values_.end() ? std::nullopt : std::optional(found->second);
   }
 
-  std::map<uint16_t, uint32_t> known_;
+  std::map<uint16_t, uint32_t> values_;
   std::optional<uint32_t> carry_;
 };
 
-// Of an s_setpc behind what has been read.
+// Returns the long branch that ends with the s_setpc `jump`, if `found` has its other instructions.
 std::optional<LongBranch> long_branch_of(const Nodes& found, const Node& jump) {
   constexpr int kMostSums = 3;
   auto at = found.lower_bound(jump.pc);
-  uint64_t behind = jump.pc;
+  uint64_t next_pc = jump.pc;
   for (int i = 0; i <= kMostSums && at != found.begin(); ++i) {
     --at;
-    if (at->first + at->second.instruction.bytes != behind) return std::nullopt;
-    behind = at->first;
+    if (at->first + at->second.instruction.bytes != next_pc) return std::nullopt;
+    next_pc = at->first;
     if (at->second.instruction.op != Op::s_getpc_b64) continue;
-    Sums sums;
+    ConstantSums sums;
     for (auto next = at; next != found.end() && next->first < jump.pc; ++next) {
       if (!sums.add(next->second)) return std::nullopt;
     }
@@ -144,7 +144,7 @@ class Reader {
   Reader(const isa::Target& target, unsigned wave_size, const ReadCode& read, size_t most_instructions)
       : target_(target), wave_size_(wave_size), read_(read), most_(most_instructions) {}
 
-  // What can be reached from there. An error: nothing has been added.
+  // Adds the instructions that are reachable from `entry_va`. Adds nothing if it returns an error.
   tl::expected<void, std::string> add(uint64_t entry_va) {
     Nodes added;
     std::vector<uint64_t> to_read{entry_va};
@@ -165,7 +165,7 @@ class Reader {
             to_read.push_back(branch->target);
           }
         }
-        pc = behind(*node);
+        pc = address_after(*node);
         added.emplace(node->pc, std::move(*node));
         if (!next.falls_through) break;
       }
@@ -175,10 +175,10 @@ class Reader {
     return {};
   }
 
-  // The address behind a call from which nothing has been tried to be read; nothing: there is none.
-  std::optional<uint64_t> next_way_back() {
+  // Returns the address after a call for which this function has not been called, if there is such a call.
+  std::optional<uint64_t> next_return_address() {
     for (const auto& [pc, node] : found_) {
-      if (next_of(node).comes_back && tried_.insert(pc).second) return behind(node);
+      if (next_of(node).comes_back && tried_.insert(pc).second) return address_after(node);
     }
     return {};
   }
@@ -189,10 +189,11 @@ class Reader {
     for (const auto& [pc, node] : found_) {
       const Next next = next_of(node);
       if (next.branches) leaders.insert(branch_target(node));
-      // Where somebody has branched into the middle of an instruction, what is behind it need not be what follows.
+      // If a branch enters the middle of an instruction, the next node is not the one that is executed next.
       const auto following = found_.upper_bound(pc);
-      const bool is_followed = following != found_.end() && following->first == behind(node);
-      if (next.branches || next.leaves || !next.falls_through || !is_followed) leaders.insert(behind(node));
+      const bool is_followed = following != found_.end() && following->first == address_after(node);
+      if (next.branches || next.leaves || !next.falls_through || !is_followed)
+        leaders.insert(address_after(node));
     }
     FlowGraph graph;
     graph.target = target_;
@@ -201,7 +202,7 @@ class Reader {
     graph.nodes.reserve(found_.size());
     for (auto& [pc, node] : found_) {
       const auto index = static_cast<uint32_t>(graph.nodes.size());
-      const bool follows = index != 0 && behind(graph.nodes.back()) == pc;
+      const bool follows = index != 0 && address_after(graph.nodes.back()) == pc;
       if (!follows || leaders.contains(pc)) {
         block_at[pc] = static_cast<uint32_t>(graph.blocks.size());
         graph.blocks.push_back({index, index, {}, false, {}});
@@ -218,9 +219,10 @@ class Reader {
         continue;
       }
       block.leaves = next.leaves;
-      if (next.falls_through) block.successors.push_back(block_at.at(behind(last)));
+      if (next.falls_through) block.successors.push_back(block_at.at(address_after(last)));
       if (next.branches) block.successors.push_back(block_at.at(branch_target(last)));
-      if (next.comes_back && entries_.contains(behind(last))) block.back = block_at.at(behind(last));
+      if (next.comes_back && entries_.contains(address_after(last)))
+        block.back = block_at.at(address_after(last));
     }
     graph.entry = block_at.at(entry_va);
     return graph;
@@ -245,7 +247,7 @@ class Reader {
   const ReadCode& read_;
   const size_t most_;
   Nodes found_;
-  std::map<uint64_t, LongBranch> long_branches_;  // by the address of their s_setpc
+  std::map<uint64_t, LongBranch> long_branches_;  // by address of the s_setpc
   std::set<uint64_t> entries_, tried_;
 };
 
@@ -262,8 +264,8 @@ tl::expected<FlowGraph, std::string> read_flow_graph(const isa::Target& target, 
                                                      size_t most_instructions) {
   Reader reader(target, wave_size, read, most_instructions);
   if (const auto added = reader.add(entry_va); !added) return tl::unexpected(added.error());
-  // Behind a call that does not come back there may be anything.
-  while (const auto back = reader.next_way_back()) (void)reader.add(*back);
+  // Errors are ignored: a call that does not return may be followed by data.
+  while (const auto return_va = reader.next_return_address()) (void)reader.add(*return_va);
   return reader.graph(entry_va);
 }
 

@@ -14,40 +14,40 @@ bool writes_exec(const Node& node) {
   return written[isa::code::kExecLo] || written[isa::code::kExecHi];
 }
 
-/// What is wanted at one place.
-struct Wanted {
+/// Registers that are live at one point of the code.
+struct Live {
   isa::Registers registers;
   std::bitset<256> inactive;
 
-  Wanted& operator|=(const Wanted& other) {
+  Live& operator|=(const Live& other) {
     registers |= other.registers;
     inactive |= other.inactive;
     return *this;
   }
-  friend bool operator==(const Wanted&, const Wanted&) = default;
+  friend bool operator==(const Live&, const Live&) = default;
 };
 
-// What is wanted before the node, from what is wanted behind it.
-Wanted before(const Node& node, Wanted after) {
+Live live_before(const Node& node, Live after) {
   const isa::Effects& effects = node.effects;
   if (writes_exec(node)) {
-    // A lane that falls asleep keeps what is wanted of it then, one that wakes up brings what is wanted of it now.
+    // A lane that becomes inactive keeps its live registers. One that becomes active contributes its
+    // registers.
     const std::bitset<256> active = after.registers.vgprs;
     after.registers.vgprs |= after.inactive;
     if (widens_exec(node)) after.inactive |= active;
   }
   after.registers -= effects.replaces;
   after.registers |= effects.reads;
-  // Some instructions look at lanes whatever EXEC is.
+  // Such instructions also read inactive lanes.
   if (effects.lanes == isa::LaneUse::kAcross) after.inactive |= effects.reads.vgprs;
   return after;
 }
 
-Wanted behind(const Block& block, const std::vector<Wanted>& at_block, const isa::Registers& elsewhere) {
-  Wanted wanted;
-  if (block.leaves) wanted = {elsewhere, elsewhere.vgprs};
-  for (const uint32_t successor : block.successors) wanted |= at_block[successor];
-  return wanted;
+Live live_after(const Block& block, const std::vector<Live>& at_block, const isa::Registers& elsewhere) {
+  Live live;
+  if (block.leaves) live = {elsewhere, elsewhere.vgprs};
+  for (const uint32_t successor : block.successors) live |= at_block[successor];
+  return live;
 }
 
 }  // namespace
@@ -60,7 +60,7 @@ bool widens_exec(const Node& node) {
     case Op::s_and_saveexec_b64:
     case Op::s_andn1_saveexec_b32:
     case Op::s_andn1_saveexec_b64:
-      // The saved copy may be EXEC itself, which is then what it was.
+      // If the saved copy goes to EXEC itself, EXEC keeps its value.
       return names_exec(in.dst[0]);
     case Op::s_and_b32:
     case Op::s_and_b64:
@@ -68,22 +68,22 @@ bool widens_exec(const Node& node) {
     case Op::s_andn2_b32:
     case Op::s_andn2_b64:
       return in.src[0].code != in.dst[0].code;
-    default:  // What compares gives active lanes alone a bit.
+    default:  // Comparisons set bits of active lanes only.
       return in.encoding != isa::Encoding::kVopc &&
              !(in.encoding == isa::Encoding::kVop3 && in.dst[0].type == isa::Type::kMask);
   }
 }
 
 Liveness liveness_of(const FlowGraph& graph, const isa::Registers& elsewhere) {
-  std::vector<Wanted> at_block(graph.blocks.size());
+  std::vector<Live> at_block(graph.blocks.size());
   for (bool changed = true; changed;) {
     changed = false;
     for (size_t b = graph.blocks.size(); b-- > 0;) {
       const Block& block = graph.blocks[b];
-      Wanted wanted = behind(block, at_block, elsewhere);
-      for (uint32_t n = block.end; n-- > block.first;) wanted = before(graph.nodes[n], std::move(wanted));
-      if (wanted == at_block[b]) continue;
-      at_block[b] = std::move(wanted);
+      Live live = live_after(block, at_block, elsewhere);
+      for (uint32_t n = block.end; n-- > block.first;) live = live_before(graph.nodes[n], std::move(live));
+      if (live == at_block[b]) continue;
+      at_block[b] = std::move(live);
       changed = true;
     }
   }
@@ -92,13 +92,13 @@ Liveness liveness_of(const FlowGraph& graph, const isa::Registers& elsewhere) {
   liveness.inactive_before.resize(graph.nodes.size());
   liveness.inactive_behind.resize(graph.nodes.size());
   for (const Block& block : graph.blocks) {
-    Wanted wanted = behind(block, at_block, elsewhere);
+    Live live = live_after(block, at_block, elsewhere);
     for (uint32_t n = block.end; n-- > block.first;) {
-      const Wanted behind_node = wanted;
-      wanted = before(graph.nodes[n], std::move(wanted));
-      liveness.inactive_behind[n] = behind_node.inactive;
-      liveness.before[n] = wanted.registers;
-      liveness.inactive_before[n] = wanted.inactive;
+      const Live after_node = live;
+      live = live_before(graph.nodes[n], std::move(live));
+      liveness.inactive_behind[n] = after_node.inactive;
+      liveness.before[n] = live.registers;
+      liveness.inactive_before[n] = live.inactive;
     }
   }
   return liveness;

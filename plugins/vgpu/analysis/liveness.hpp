@@ -1,14 +1,13 @@
-// Which registers hold something that is still wanted, and in which lanes.
+// Liveness of registers, separately for active and inactive lanes.
 //
-// A register is live where some path leads to an instruction that reads it before it has been replaced. Vector registers
-// are written in active lanes only, so a write under a narrowed EXEC leaves the other lanes as they were. These are
-// wanted only if the register is read after EXEC has become wider again: that is worked out besides, since most
-// registers of a branch or a loop that lanes leave one by one are not.
+// Instructions write VGPRs in active lanes only, so a write under a narrowed EXEC keeps the other lanes.
+// Those lanes are live only if the register is read after EXEC has been widened. In branches and in loops
+// that lanes leave at different times, most registers are dead in inactive lanes.
 //
-// EXEC narrows by s_and_saveexec, s_andn1_saveexec, s_and and s_andn2 of itself, and v_cmpx; whatever else writes it is
-// taken to widen it.
+// EXEC is narrowed by s_and_saveexec, s_andn1_saveexec, s_and and s_andn2 of EXEC itself, and v_cmpx. Every
+// other write to EXEC counts as widening it.
 //
-// Threads: constant once it is made; any.
+// Threads: a Liveness is immutable.
 #pragma once
 
 #include <bitset>
@@ -19,18 +18,19 @@
 namespace rigel::vgpu::analysis {
 
 struct Liveness {
-  /// For each node: the registers that are wanted when it begins. Of vector registers, in lanes that are active there …
+  /// By node: registers that are live before it; VGPRs in the lanes that are active there
   std::vector<isa::Registers> before;
-  /// … and the VGPRs that are wanted in lanes that are not, …
+  /// By node: VGPRs that are live before it in inactive lanes
   std::vector<std::bitset<256>> inactive_before;
-  /// … also when it has ended: what it writes of these must leave inactive lanes alone.
+  /// By node: VGPRs that are live after it in inactive lanes. If the node writes one, it must keep these
+  /// lanes.
   std::vector<std::bitset<256>> inactive_behind;
 };
 
-/// `elsewhere`: what may be wanted where control goes that the graph does not have.
+/// `elsewhere`: registers that code outside of the graph may read.
 Liveness liveness_of(const FlowGraph& graph, const isa::Registers& elsewhere = isa::Registers::all());
 
-/// Whether lanes that were not active may be active behind the node.
+/// Whether lanes that are inactive before the node may be active after it.
 bool widens_exec(const Node& node);
 
 }  // namespace rigel::vgpu::analysis

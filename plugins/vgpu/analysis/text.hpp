@@ -1,4 +1,4 @@
-// A graph in words, for people: vgpu-exec --dump.
+// Flow graphs as text, for vgpu-exec --dump.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace rigel::vgpu::analysis {
 
-/// Blocks with their edges, and behind each instruction which VGPRs it writes must keep in inactive lanes, and how many are
-/// live before it.
+/// Prints the blocks with their edges and live VGPRs. After an instruction are the VGPRs that it writes and
+/// that must keep the values of inactive lanes.
 std::string text_of(const FlowGraph& graph, const Liveness& liveness);
 
 /// "v0-v3 v7", in ascending order.

@@ -14,12 +14,12 @@ using isa::Op;
 using Spaces = uint8_t;
 constexpr Spaces kLds = 1, kGlobal = 2;
 
-/// What a node means for the order of waves.
+/// The accesses and waits of one node.
 struct Role {
   Spaces loads = 0;
   Spaces stores = 0;
-  Spaces waits = 0;      ///< It waits for loads of these, perhaps not for all.
-  Spaces waits_all = 0;  ///< It waits until no load of these is outstanding.
+  Spaces waits = 0;      ///< Memory for some of whose loads it waits
+  Spaces waits_all = 0;  ///< Memory for all of whose loads it waits
   bool is_barrier = false;
 };
 
@@ -81,8 +81,8 @@ Role role_of(const FlowGraph& graph, const isa::Instruction& in) {
   return role;
 }
 
-// Forward: of which memory loads may be outstanding.
-Spaces behind(const Role& role, Spaces loading) {
+// Memory of which loads may be outstanding after the node, from that before it.
+Spaces loading_after(const Role& role, Spaces loading) {
   if (role.is_barrier) return 0;
   return static_cast<Spaces>((loading & ~role.waits_all) | role.loads);
 }
@@ -100,45 +100,45 @@ std::vector<bool> yield_points(const FlowGraph& graph, Yields yields) {
     return points;
   }
 
-  // Waves of such code wait for each other in loops (see the header).
+  // See the header for s_sleep.
   const auto sleeps = [](const Node& node) { return node.instruction.op == Op::s_sleep; };
   if (std::ranges::any_of(graph.nodes, sleeps)) return points;
 
-  // Functions have their barriers in callers, perhaps.
+  // A function without a barrier may have one in its caller; LDS always counts.
   const bool has_barrier = std::ranges::any_of(roles, &Role::is_barrier);
   const Spaces shared = has_barrier ? kLds | kGlobal : kLds;
 
   const auto& blocks = graph.blocks;
-  std::vector<Spaces> loading(blocks.size());  // where the block begins
+  std::vector<Spaces> loading(blocks.size());  // at the start of the block
   for (bool changed = true; changed;) {
     changed = false;
     for (const Block& block : blocks) {
       Spaces now = loading[static_cast<size_t>(&block - blocks.data())];
-      for (uint32_t n = block.first; n < block.end; ++n) now = behind(roles[n], now);
+      for (uint32_t n = block.first; n < block.end; ++n) now = loading_after(roles[n], now);
       for (const uint32_t next : block.followers()) {
         changed |= (now & ~loading[next]) != 0;
         loading[next] |= now;
       }
     }
   }
-  // Which waits end a load.
-  std::vector<Spaces> ended(graph.nodes.size());
+  std::vector<Spaces> completed(graph.nodes.size());  // by wait: memory with loads that it completes
   for (size_t b = 0; b < blocks.size(); ++b) {
     Spaces now = loading[b];
     for (uint32_t n = blocks[b].first; n < blocks[b].end; ++n) {
-      ended[n] = now & roles[n].waits & shared;
-      now = behind(roles[n], now);
+      completed[n] = now & roles[n].waits & shared;
+      now = loading_after(roles[n], now);
     }
   }
 
-  // Backward: to which memory a store may follow before a barrier, and before another wait that ends a load of it.
-  std::vector<Spaces> storing(blocks.size());  // where the block begins
+  // Backward: memory to which a store may follow before a barrier, and before another wait that completes a
+  // load.
+  std::vector<Spaces> storing(blocks.size());  // at the start of the block
   const auto walk = [&](size_t b, bool marks) {
     Spaces now = 0;
     for (const uint32_t next : blocks[b].followers()) now |= storing[next];
     for (uint32_t n = blocks[b].end; n-- > blocks[b].first;) {
-      if (marks) points[n] = (ended[n] & now) != 0;
-      now = static_cast<Spaces>((now & ~ended[n]) | roles[n].stores);
+      if (marks) points[n] = (completed[n] & now) != 0;
+      now = static_cast<Spaces>((now & ~completed[n]) | roles[n].stores);
       if (roles[n].is_barrier) now = 0;
     }
     return now;

@@ -1,18 +1,19 @@
-// Where a wave lets the other waves of its work-group run before it goes on.
+// The places at which a wave yields: it lets the other waves of its work-group run before it continues.
 //
-// On hardware the waves of a work-group run side by side: a wave that waits for a load stands still for hundreds of
-// cycles, and the others issue their own loads meanwhile. Programs rely on that, often without knowing it:
+// On hardware a wave waits hundreds of cycles for a load, and the other waves issue their loads meanwhile.
+// Programs depend on that, often by mistake:
 //
 //   barrier; every wave loads x; every wave computes with x; wave 0 stores to x
 //
-// There is no barrier between the loads and the store, but on hardware all loads are issued long before the store.
-// Executed one wave after the other, wave 0 would store before wave 1 has loaded. rocSOLVER's dpotrf is such a
-// program (rocSOLVER 6.4, potf2_kernel_small: each thread takes the root of the diagonal element, thread 0 stores it).
+// No barrier separates the loads from the store, but hardware issues all loads long before the store. If
+// waves ran one after the other, wave 0 would store before wave 1 has loaded. rocSOLVER's dpotrf is such a
+// program (rocSOLVER 6.4, potf2_kernel_small: each thread takes the root of the diagonal element, thread 0
+// stores it).
 //
-// A yield costs compiled code as much as a barrier. So waves yield only where it can matter: at the last wait for
-// loads before a store to the same kind of memory, with no barrier in between.
+// A yield costs compiled code as much as a barrier. Therefore waves yield only at the last wait for loads
+// before a store to the same kind of memory, and only if no barrier is in between.
 //
-// Threads: functions without state; any.
+// Threads: functions without state; any thread.
 #pragma once
 
 #include <cstdint>
@@ -23,19 +24,22 @@
 namespace rigel::vgpu::analysis {
 
 enum class Yields : uint8_t {
-  kNone,          ///< A wave runs until its next barrier, or its end.
-  kBeforeStores,  ///< At waits for loads that a store may follow before the next barrier.
-  kAtWaits,       ///< At every wait for memory.
+  kNone,          ///< Nowhere: a wave runs to its next barrier or its end.
+  kBeforeStores,  ///< At waits for loads if a store may follow before the next barrier
+  kAtWaits,       ///< At every wait for memory
 };
 
-/// For each node whether a wave yields behind it. Such nodes are waits (s_waitcnt and those of single counters).
+/// Returns by node whether a wave yields after it. Such nodes are waits (s_waitcnt, s_waitcnt_vmcnt, ...).
 ///
-/// kBeforeStores: the memory is LDS, or global memory in code that has barriers. Code without a barrier does not
-/// exchange data between waves through global memory. Atomic operations that return a value are loads; none is a
-/// store, since programs expect others to execute theirs at any time. Scalar loads and private memory do not count.
-/// Code with s_sleep has no such point, because its waves wait for each other in loops. One program depends on that:
-/// clang 14 at -O2 moves the load of libomptarget's flag for SPMD mode above the barrier after the store by wave 0
-/// (OpenMP reductions). The other waves read the right value only if wave 0 has stored before they start.
+/// kBeforeStores: the memory is LDS, or global memory if the code has barriers. Code without a barrier does
+/// not exchange data between waves through global memory. Atomics that return a value count as loads. No
+/// atomic counts as a store, since programs expect other waves' atomics at any time. Scalar loads and private
+/// memory do not count.
+///
+/// Code with s_sleep has no yield points, because its waves wait for each other in loops. One program depends
+/// on that: clang 14 at -O2 moves the load of libomptarget's flag for SPMD mode above the barrier after the
+/// store by wave 0 (OpenMP reductions). The other waves read the right value only if wave 0 has stored before
+/// they start.
 std::vector<bool> yield_points(const FlowGraph& graph, Yields yields);
 
 }  // namespace rigel::vgpu::analysis

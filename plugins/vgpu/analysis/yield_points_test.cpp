@@ -31,7 +31,7 @@ Words back_while_lanes(uint32_t dwords) {
   return {0xbf890000 | (0x10000 - dwords)};
 }  // s_cbranch_execnz
 
-/// The numbers of the instructions behind which waves yield.
+/// Returns the indices of the instructions after which waves yield.
 std::vector<size_t> points_of(const std::vector<Words>& instructions, Yields yields = Yields::kBeforeStores) {
   constexpr uint64_t kEntry = 0x1000;
   Words code;
@@ -56,56 +56,56 @@ std::vector<size_t> points_of(const std::vector<Words>& instructions, Yields yie
 
 using Points = std::vector<size_t>;
 
-TEST(YieldPoints, AreAtTheWaitBetweenALoadFromLdsAndAStore) {
+TEST(YieldPoints, AreAtWaitBetweenLdsLoadAndStore) {
   EXPECT_EQ(points_of({kLdsLoad, kWaitForLds, kMove, kLdsStore, kEnd}), Points{1});
   EXPECT_EQ(points_of({kLdsFetchAdd, kWaitForLds, kLdsStore, kEnd}), Points{1});
 }
 
-TEST(YieldPoints, AreNoneIfABarrierIsInBetween) {
+TEST(YieldPoints, AreAbsentIfBarrierIsBetween) {
   EXPECT_EQ(points_of({kLdsLoad, kWaitForLds, kBarrier, kLdsStore, kEnd}), Points{});
 }
 
-TEST(YieldPoints, AreNoneIfNoStoreFollows) {
+TEST(YieldPoints, AreAbsentIfNoStoreFollows) {
   EXPECT_EQ(points_of({kLdsStore, kLdsLoad, kWaitForLds, kEnd}), Points{});
   EXPECT_EQ(points_of({kLdsLoad, kWaitForLds, kLdsAdd, kEnd}), Points{}) << "atomics are no stores";
 }
 
-TEST(YieldPoints, AreNoneIfTheWaitIsForAnotherLoad) {
+TEST(YieldPoints, AreAbsentIfWaitIsForOtherMemory) {
   EXPECT_EQ(points_of({kScalarLoad, kWaitForLds, kLdsStore, kEnd}), Points{});
   EXPECT_EQ(points_of({kLdsLoad, kWait, kLdsStore, kEnd}), Points{});
 }
 
-TEST(YieldPoints, AreAtTheLastWaitOnly) {
+TEST(YieldPoints, AreAtLastWaitOnly) {
   EXPECT_EQ(points_of({kLdsLoad, kLdsLoad, kWaitForLdsButOne, kMove, kWaitForLds, kLdsStore, kEnd}),
             Points{4});
   EXPECT_EQ(points_of({kLdsLoad, kWaitForLds, kLdsLoad, kWaitForLds, kLdsStore, kEnd}), Points{3});
 }
 
-TEST(YieldPoints, AreAtTheWaitBetweenGlobalAccessesInCodeWithABarrier) {
+TEST(YieldPoints, AreAtWaitBetweenGlobalAccessesIfCodeHasBarrier) {
   EXPECT_EQ(points_of({kBarrier, kLoad, kWait, kStore, kEnd}), Points{2});
   EXPECT_EQ(points_of({kLoad, kWait, kStore, kEnd}), Points{}) << "without a barrier";
   EXPECT_EQ(points_of({kBarrier, kLoad, kWait, kLdsStore, kEnd}), Points{}) << "other memory";
 }
 
-TEST(YieldPoints, AreFoundOnEachWayThroughABranch) {
+TEST(YieldPoints, AreFoundOnEachPathThroughBranch) {
   // The store is skipped if no lane is active.
   EXPECT_EQ(points_of({kLdsLoad, kWaitForLds, skip_if_no_lane(2), kLdsStore, kBarrier, kEnd}), Points{1});
   // The load is skipped.
   EXPECT_EQ(points_of({skip_if_no_lane(2), kLdsLoad, kWaitForLds, kLdsStore, kBarrier, kEnd}), Points{2});
 }
 
-TEST(YieldPoints, AreFoundAroundALoop) {
-  // The store comes before the load, and behind it in the next round.
+TEST(YieldPoints, AreFoundAcrossLoopIterations) {
+  // The store precedes the load, and follows it in the next iteration.
   EXPECT_EQ(points_of({kLdsStore, kLdsLoad, kWaitForLds, back_while_lanes(6), kEnd}), Points{2});
   EXPECT_EQ(points_of({kLdsStore, kLdsLoad, kWaitForLds, kBarrier, back_while_lanes(7), kEnd}), Points{});
 }
 
-TEST(YieldPoints, AreNoneInCodeThatSleeps) {
+TEST(YieldPoints, AreAbsentIfCodeSleeps) {
   const Words sleep{0xbf8e0001};  // s_sleep 1
   EXPECT_EQ(points_of({kLdsLoad, kWaitForLds, kLdsStore, sleep, kEnd}), Points{});
 }
 
-TEST(YieldPoints, AreAllWaitsIfAsked) {
+TEST(YieldPoints, AreAllWaitsWithAtWaits) {
   EXPECT_EQ(points_of({kLoad, kWait, kScalarLoad, kWaitForLds, kEnd}, Yields::kAtWaits), (Points{1, 3}));
   EXPECT_EQ(points_of({kLdsLoad, kWaitForLds, kLdsStore, kEnd}, Yields::kNone), Points{});
 }
