@@ -1,12 +1,19 @@
-// Translated code as handlers see it: blocks of micro-operations and the links between them.
+// Translated code as handlers see it: blocks of micro-operations, and links between them.
 //
-// A block is what was translated in one go from one address on: a stretch of code with everything in it that
-// branches inside it reach. Its micro-operations lie one after the other. Branches within a block have their
-// links filled in when it is made; a link that leaves it is filled in when it is first followed, and where compiled code
-// begins once there is some. Blocks are immutable otherwise, and live as long as their code (translated_code.hpp).
+// A *block* is the code that is translated from one address for one variant in one pass: at most 2,048
+// instructions, including those that near branches reach. Its micro-operations are contiguous. It is larger
+// than a basic block.
 //
-// Threads: any number of waves on any threads. A link's target, and compiled code, are stored with release and loaded with
-// acquire.
+// A *link* is the edge of a branch. Links within a block are resolved when the block is translated, other
+// links when they are first followed.
+//
+// A *variant* is the state for which a block is specialised (see below). Two variants of one address are two
+// blocks. An instruction that changes the state ends the block.
+//
+// Threads: any.
+// Memory order: Link::target and Block::compiled are stored with release and loaded with acquire. All else is
+// immutable after translation.
+// Lifetime: a block lives as long as its TranslatedCode.
 #pragma once
 
 #include <atomic>
@@ -20,29 +27,29 @@ namespace rigel::vgpu::exec {
 
 class TranslatedCode;
 
-/// What code is translated for: FloatMode's bits of MODE, what s_set_gpr_idx_on has switched on, and whether
-/// vector instructions are skipped.
+// Bits of a variant: bits 0 to 9 of MODE (FloatMode), the operands that s_set_gpr_idx_on indexes, VSKIP,
+// FP16_OVFL, and whether exceptions are gathered.
 constexpr uint32_t kFloatModeBits = 0x3ff;
 constexpr uint32_t kGprIndexEnable = 1u << 27;  ///< GPR_IDX_EN of MODE
-constexpr uint32_t kGprIndexShift = 10;         ///< Where M0[15:12] stand in Block::variant.
+constexpr uint32_t kGprIndexShift = 10;         ///< Position of M0[15:12] in a variant
 constexpr uint32_t kSkipVector = 1u << 28;      ///< VSKIP of MODE (gfx8, gfx9)
 constexpr uint32_t kSkipVectorVariant = 1u << 14;
 constexpr uint32_t kFiniteHalvesVariant = 1u << 15;
-constexpr uint32_t kExceptionsVariant = 1u << 16;   ///< Arithmetic exceptions are gathered: exceptions.hpp.
-constexpr uint32_t kIndexingVariant = 1u << 17;     ///< GPR_IDX_EN: what writes M0 changes the variant.
-constexpr uint32_t kExceptionEnables = 0x7f << 12;  ///< Of MODE: those of arithmetic.
+constexpr uint32_t kExceptionsVariant = 1u << 16;   ///< Arithmetic exceptions are gathered (exceptions.hpp).
+constexpr uint32_t kIndexingVariant = 1u << 17;     ///< GPR_IDX_EN is set: writes to M0 change the variant.
+constexpr uint32_t kExceptionEnables = 0x7f << 12;  ///< EXCP_EN of MODE, arithmetic exceptions only
 
-/// What MODE alone says of the variant, but for indexing and skipping; and MODE's bits that a variant stands
-/// for.
+/// Returns the part of a variant that follows from MODE alone: all but register indexing and VSKIP.
 constexpr uint32_t variant_of_mode(uint32_t mode) {
   return (mode & kFloatModeBits) | ((mode & kFiniteHalves) != 0 ? kFiniteHalvesVariant : 0) |
          ((mode & kExceptionEnables) != 0 ? kExceptionsVariant : 0);
 }
+/// Returns the bits of MODE that a variant determines.
 constexpr uint32_t mode_of_variant(uint32_t variant) {
   return (variant & kFloatModeBits) | ((variant & kFiniteHalvesVariant) != 0 ? kFiniteHalves : 0);
 }
 
-/// The variant of code that a wave executes at present.
+/// Returns the variant of code that the wave's present state requires.
 inline uint32_t variant_of(Wave& wave) {
   uint32_t variant = variant_of_mode(wave.mode);
   if ((wave.mode & kGprIndexEnable) != 0)
@@ -53,22 +60,22 @@ inline uint32_t variant_of(Wave& wave) {
 
 struct Block {
   TranslatedCode* code = nullptr;
-  uint64_t pc = 0;       ///< Of the first instruction.
-  uint32_t bytes = 0;    ///< From the first to the end of the last instruction.
-  uint32_t variant = 0;  ///< See variant_of().
+  uint64_t pc = 0;     ///< GPU address of the first instruction
+  uint32_t bytes = 0;  ///< From the first instruction to the end of the last one
+  uint32_t variant = 0;
   const MicroOp* ops = nullptr;
   uint32_t op_count = 0;
-  const std::byte* image = nullptr;  ///< The bytes that were translated.
-  /// Where a wave that the interpreter has had goes on instead; null: there is no such compiled code.
+  const std::byte* image = nullptr;  ///< The bytes that were translated
+  /// Compiled entry for waves that arrive from the interpreter, or null.
   mutable std::atomic<const MicroOp*> compiled{nullptr};
-  mutable std::atomic<bool> is_called{false};  ///< As a function, by a wave that was interpreted.
+  mutable std::atomic<bool> is_called{false};  ///< An interpreted wave has called it as a function.
 };
 
 struct Link {
   std::atomic<const MicroOp*> target{nullptr};
   uint64_t pc = 0;
-  /// What following it takes off Wave::budget: how far the block has come, less where the target stands in
-  /// it. So budgets count executed instructions exactly, without a count in each operation.
+  /// Instructions charged to Wave::budget when the branch is taken: index of the branch + 1 - index of its
+  /// target in the block (0 in another block). Budgets are exact although micro-operations do not count.
   int64_t cost = 0;
 };
 
@@ -76,21 +83,23 @@ inline const Block& block_of(const MicroOp* op) {
   return *static_cast<const Block*>(op->block);
 }
 
-/// Address of the instruction that an operation belongs to.
+/// Returns the address of the instruction to which a micro-operation belongs.
 inline uint64_t pc_of(const MicroOp* op) {
   return block_of(op).pc + op->code_offset;
 }
 
-/// The code that a link of `from`'s block leads to, translated if it has to be; the link remembers it. Code
-/// that cannot be fetched is an operation that says so when it is executed: never null.
+// Functions that find code. `from` is a micro-operation of the calling code. They never return null: code
+// that cannot be fetched or decoded is a micro-operation that stops the wave.
+
+/// Returns the target of a link of `from`'s block. Translates it if necessary, and resolves the link.
 const MicroOp* follow(const MicroOp* from, Link* link);
 
-/// The code at `pc` for the wave's present variant: compiled, if there is a way in.
+/// Returns the code at `pc` for the wave's variant: compiled if it has an entry point there.
 const MicroOp* find_code(Wave* wave, const MicroOp* from, uint64_t pc);
-/// … of a function that is called, which is compiled when its kernel is. Where the wave is to leave for that,
-/// Wave::stop is kBudget.
+/// As find_code(), for a function call. Registers the function to be compiled with its kernel. Sets
+/// Wave::stop to kBudget if the wave must leave first, so that the function can be compiled.
 const MicroOp* find_function(Wave* wave, const MicroOp* from, uint64_t pc);
-/// … and not compiled.
+/// As find_code(), always interpreted.
 const MicroOp* find_interpreted(Wave* wave, const MicroOp* from, uint64_t pc);
 
 }  // namespace rigel::vgpu::exec

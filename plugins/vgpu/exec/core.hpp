@@ -1,7 +1,7 @@
-// What handlers ask of the device beyond memory: its clocks, its messages, its trap handler. The scheduler
-// implements it, one object for each dispatch; tests implement what they need.
+// Services of the device that handlers use besides memory: clocks, messages, the trap handler. Launch
+// implements it, one object per dispatch.
 //
-// Threads: any worker, while one of the dispatch's waves runs on it, inside a translation scope.
+// Threads: any worker that runs a wave of the dispatch, inside a translation scope.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ class GlobalDataShare;
 class GlobalWaveSync;
 struct Wave;
 
-/// Sees each instruction before it is executed, where code is translated to be traced.
+/// Receives each instruction before it is executed (CodeKey::traced).
 class Tracer {
  public:
   virtual ~Tracer() = default;
@@ -29,34 +29,34 @@ class Core {
  public:
   virtual ~Core() = default;
 
-  /// s_memrealtime: ticks of the reference clock, as GET_CLOCK_COUNTERS reports them.
+  /// s_memrealtime: ticks of the reference clock that GET_CLOCK_COUNTERS reports.
   virtual uint64_t reference_clock() = 0;
 
   /// s_memtime and SHADER_CYCLES: cycles of the shader clock. Never goes backwards.
   virtual uint64_t shader_clock() = 0;
 
-  /// s_sendmsg with an interrupt for the host: `payload` is M0's.
+  /// s_sendmsg(MSG_INTERRUPT): interrupts the host. `payload` is M0.
   virtual void send_interrupt(Wave& wave, uint32_t payload) = 0;
 
-  /// s_icache_inv: from here on, code that was written since the dispatch began is seen.
+  /// s_icache_inv: waves execute code that has been stored since the dispatch started.
   virtual void invalidate_instructions(Wave& wave) = 0;
 
-  /// What TBA and TMA have: zeros if the process has no handler.
+  /// Returns TBA and TMA: zeros if the process has no trap handler.
   using TrapHandler = DeviceBus::TrapHandler;
   virtual TrapHandler trap_handler() = 0;
 
-  /// A wave takes trap `id` at `pc`, with these lanes: it is in the hands of that handler now. True: its turn
-  /// ends before the handler begins, so that what the handler tells the program is not heard first.
+  /// A wave has taken trap `id` at `pc` and will run the trap handler. Returns true if its time slice must
+  /// end first, so that the trap is reported before the handler notifies the program.
   virtual bool trap_taken(Wave&, uint32_t /*id*/, uint64_t /*pc*/, uint64_t /*exec*/) { return false; }
 
-  /// s_sendmsg(MSG_GET_DOORBELL): which doorbell the wave's queue has.
+  /// s_sendmsg(MSG_GET_DOORBELL): the doorbell index of the wave's queue.
   virtual uint32_t doorbell_index(Wave&) { return 0; }
 
-  /// HW_ID or HW_ID1, and HW_ID2: where the wave runs.
+  /// HW_ID or HW_ID1, and HW_ID2: compute unit and wave slot.
   virtual uint32_t hardware_id(const Wave&) { return 0; }
   virtual uint32_t hardware_id2(const Wave&) { return 0; }
 
-  /// What tiled images are laid out by; null if the GPU does not say.
+  /// The layout parameters of tiled images; null if the GPU does not define them.
   virtual const images::TilingConfig* tiling() { return nullptr; }
 
   /// ds_gws_*; null if the GPU has none.
@@ -65,12 +65,12 @@ class Core {
   /// DS instructions with GDS; null if the GPU has none.
   virtual GlobalDataShare* global_data_share() { return nullptr; }
 
-  /// ds_ordered_count: whether the work-groups that were started before the wave's have had their turn.
+  /// ds_ordered_count: whether all earlier work-groups have completed their ordered count.
   virtual bool is_ordered_turn(Wave&) { return true; }
-  /// The wave's work-group has had its turn.
+  /// The wave's work-group has completed its ordered count.
   virtual void end_ordered_turn(Wave&) {}
 
-  /// Before each instruction of code that is translated to be traced.
+  /// Called before each instruction of traced code.
   virtual void trace(Wave&, uint64_t /*pc*/) {}
 };
 

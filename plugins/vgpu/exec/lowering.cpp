@@ -8,7 +8,6 @@
 namespace rigel::vgpu::exec {
 namespace {
 
-// The best that the host has.
 SimdLevel host_level() {
 #if defined(__x86_64__)
   __builtin_cpu_init();
@@ -24,12 +23,12 @@ SimdLevel host_level() {
   return SimdLevel::kBaseline;
 }
 
-// The best that is wanted.
-SimdLevel asked_level() {
+// The limit that VGPU_SIMD sets.
+SimdLevel level_limit() {
   const char* const text = std::getenv("VGPU_SIMD");
-  const std::string_view asked = text == nullptr ? "" : text;
-  if (asked == "baseline") return SimdLevel::kBaseline;
-  return asked == "avx2" ? SimdLevel::kAvx2 : SimdLevel::kAvx512;
+  const std::string_view name = text == nullptr ? "" : text;
+  if (name == "baseline") return SimdLevel::kBaseline;
+  return name == "avx2" ? SimdLevel::kAvx2 : SimdLevel::kAvx512;
 }
 
 Refusal lower_scalar(const isa::Instruction& instruction, LoweringContext& context, Emitter& out) {
@@ -50,7 +49,7 @@ struct Level {
   std::string_view why_not = {};
 };
 
-// By SimdLevel. Which are built is CMakeLists.txt's choice.
+// By SimdLevel. CMakeLists.txt chooses which are built.
 constexpr Level kLevels[] = {
     {true, simd_baseline::lower_vector, simd_baseline::lower_memory},
 #if RIGEL_BUILDS_AVX2
@@ -68,7 +67,7 @@ constexpr Level kLevels[] = {
 std::vector<SimdLevel> find_simd_levels() {
   std::vector<SimdLevel> levels;
   for (const SimdLevel level : {SimdLevel::kBaseline, SimdLevel::kAvx2, SimdLevel::kAvx512}) {
-    const bool usable = level <= host_level() && level <= asked_level();
+    const bool usable = level <= host_level() && level <= level_limit();
     if (usable && kLevels[static_cast<size_t>(level)].built) levels.push_back(level);
   }
   return levels;
@@ -89,7 +88,7 @@ std::string_view why_absent(SimdLevel level) {
   const Level& built = kLevels[static_cast<size_t>(level)];
   if (!built.built) return built.why_not;
   if (level > host_level()) return "this processor does not have the instructions of the level";
-  return level > asked_level() ? "VGPU_SIMD names a lower level" : "";
+  return level > level_limit() ? "VGPU_SIMD names a lower level" : "";
 }
 
 Refusal lower(const isa::Instruction& instruction, LoweringContext& context, Emitter& out) {

@@ -1,19 +1,18 @@
-// Lowering: one decoded instruction becomes micro-operations. The translator calls lower(); it asks, by
-// encoding, one of three parts:
+// Lowering: the translation of one decoded instruction to micro-operations. lower() selects by encoding:
 //   scalar   SOP*, control flow, messages, registers of the hardware      lower_scalar()
 //   vector   VOP*, with SDWA, DPP, readlane and friends                   lower_vector()
 //   memory   SMEM, DS, FLAT, GLOBAL, SCRATCH, MUBUF, MTBUF, MIMG          lower_memory()
 //
-// The last two are compiled once for each SIMD level, in the namespace of the level, together with the
-// handlers that they choose from: see simd.hpp. Operands are resolved with operands.hpp.
+// lower_vector() and lower_memory() and their handlers are compiled once for each SIMD level (simd.hpp).
+// operands.hpp resolves operands.
 //
 // Code is translated for one float mode: FP_ROUND, FP_DENORM, DX10_CLAMP, IEEE and FP16_OVFL of MODE are
-// known here, and whoever changes them at run time (s_setreg, s_round_mode, s_denorm_mode) ends the block, so
-// that the next one is looked up under the new mode. Handlers never ask.
+// constants here. Instructions that change them (s_setreg, s_round_mode, s_denorm_mode) end the block; the
+// next block is found by the new mode. Handlers do not read MODE.
 //
-// MXCSR. While a wave runs, MXCSR has the rounding and the denormal mode (FTZ and DAZ) of its *single
-// precision*; the scheduler and whoever changes the mode see to it. Handlers of double and half precision
-// whose mode differs from that set it and put it back: a variant chosen here, not a test at run time.
+// MXCSR: while a wave runs, MXCSR has the rounding and denormal mode (FTZ and DAZ) of its *single precision*.
+// The scheduler and the handlers that change MODE maintain it. If double or half precision has another mode,
+// lowering chooses handlers that set MXCSR and restore it.
 #pragma once
 
 #include <cstdint>
@@ -28,21 +27,22 @@
 
 namespace rigel::vgpu::exec {
 
-/// The widest vectors of the machine, found once; each level has its own build of the handlers.
+/// A set of host vector instructions. The handlers are compiled for each level.
 enum class SimdLevel : uint8_t { kBaseline, kAvx2, kAvx512 };
 
-/// FP16_OVFL of MODE; means nothing on gfx8.
+/// FP16_OVFL of MODE; ignored on gfx8.
 constexpr uint32_t kFiniteHalves = 1u << 23;
 
-/// Bits of MODE that code is translated for.
+/// Bits of MODE for which code is translated.
 struct FloatMode {
   uint8_t round32 = 0;   ///< 0 nearest even, 1 +inf, 2 -inf, 3 zero
-  uint8_t round64 = 0;   ///< of double and half
-  uint8_t denorm32 = 3;  ///< Bit 0: inputs are kept, bit 1: results are kept; 0: flushed.
-  uint8_t denorm64 = 3;  ///< of double and half
+  uint8_t round64 = 0;   ///< of double and half precision
+  uint8_t denorm32 = 3;  ///< Bit 0: keep denormal inputs, bit 1: keep denormal results; 0: flush
+  uint8_t denorm64 = 3;  ///< of double and half precision
   bool dx10_clamp = true;
   bool ieee = true;
-  bool finite_halves = false;  ///< FP16_OVFL (gfx9 on): half precision overflows to its largest number.
+  bool finite_halves =
+      false;  ///< FP16_OVFL (gfx9 and later): half precision overflows to its largest number.
 
   static constexpr FloatMode from_mode(uint32_t mode) {
     return {static_cast<uint8_t>(mode & 3),
@@ -58,17 +58,17 @@ struct FloatMode {
 struct Link;            // block.hpp
 struct KnownOperation;  // below
 
-/// Takes the micro-operations of one instruction.
+/// Receives the micro-operations of one instruction.
 class Emitter {
  public:
   virtual ~Emitter() = default;
-  /// Appends a zeroed operation; fill it in. Valid until the next call.
+  /// Appends a zeroed micro-operation, which the caller fills in. The reference is valid until the next call.
   virtual MicroOp& emit(Handler handler) = 0;
-  /// Which one it is that was emitted last, where the compiler has it too. Nobody else keeps that.
+  /// Describes the last micro-operation to the kernel compiler. Other emitters ignore it.
   virtual void identify(const KnownOperation&) {}
-  /// Memory that lives as long as the block, for what does not fit a MicroOp.
+  /// Allocates memory with the block's lifetime, for data that does not fit a MicroOp.
   virtual void* allocate(uint64_t bytes, uint64_t alignment) = 0;
-  /// The way from this instruction to the one at `pc`, for a branch; its handler follows it.
+  /// Creates the link of a branch from this instruction to `pc`.
   virtual Link* link(uint64_t pc) = 0;
 };
 
@@ -77,48 +77,48 @@ struct LoweringContext {
   RegisterLayout layout;
   FloatMode mode;
   SimdLevel level = SimdLevel::kBaseline;
-  uint64_t pc = 0;        ///< Address of the instruction.
-  uint32_t position = 0;  ///< Its number in the block.
-  /// s_set_gpr_idx_on: bits 0 … 2 say that VGPRs read as src[0 … 2], bit 3 that VGPRs written as dst[0] of
-  /// vector instructions are M0[7:0] registers further on.
+  uint64_t pc = 0;        ///< Address of the instruction
+  uint32_t position = 0;  ///< Index of the instruction in the block
+  /// s_set_gpr_idx_on: M0[7:0] is added to the numbers of VGPRs in src[0] to src[2] (bits 0 to 2) and in
+  /// dst[0] of vector instructions (bit 3).
   uint8_t gpr_index = 0;
-  /// Arithmetic exceptions are gathered, and raised if MODE enables them: exceptions.hpp.
+  /// Arithmetic exceptions are gathered, and raised if MODE enables them (exceptions.hpp).
   bool gathers_exceptions = false;
-  /// s_setvskip: instructions of VALU and vector memory do nothing.
+  /// s_setvskip: VALU and vector memory instructions do nothing.
   bool skip_vector = false;
-  /// Nothing is executed after this instruction other than by a link or find_code(): lower_scalar() sets it
-  /// for what always branches, ends the wave, or changes what code is translated for.
+  /// Set by lower_scalar() for instructions that always branch, end the wave or change the variant.
   bool ends_block = false;
 
   const isa::Traits& traits() const { return isa::traits_of(target); }
 };
 
-/// Empty, or why the instruction cannot be executed: it becomes an illegal-instruction report that says so.
+/// Empty, or the reason for which the instruction cannot be executed. The report of the illegal instruction
+/// quotes it.
 using Refusal = std::string_view;
 
-/// Hands the instruction to the part that its encoding belongs to, of the level that the context names.
+/// Lowers an instruction for the level context.level.
 Refusal lower(const isa::Instruction& instruction, LoweringContext& context, Emitter& out);
 
-/// The levels that are built and that this machine has, the lowest first; with VGPU_SIMD (baseline, avx2,
-/// avx512) none above the one it names. Found once; there is always one.
+/// Returns the levels that are built and that the CPU supports, lowest first. VGPU_SIMD (baseline, avx2,
+/// avx512) sets an upper limit. The result is constant and never empty.
 std::span<const SimdLevel> simd_levels();
 
-/// The last of them.
+/// Returns the highest of simd_levels().
 SimdLevel best_simd_level();
 
-/// Why a level is none of them: left out by the build (CMakeLists.txt says why), not this processor's, or
-/// above the one that VGPU_SIMD names. Empty: it is one, or the build left it out without a word.
+/// Returns why simd_levels() does not contain a level: not built (CMakeLists.txt has the reason), not
+/// supported by the CPU, or above VGPU_SIMD. Empty if it contains the level, or if the build gives no reason.
 std::string_view why_absent(SimdLevel level);
 
-/// Operations that no instruction has to itself, or that are not a function of a lane.
+/// Micro-operations without a corresponding instruction (SDWA), or that combine lanes.
 enum class NamedOperation : uint8_t {
   kNone,
-  // SDWA: a part of a row becomes all of another, and back.
+  // SDWA: a byte or word of each lane to a whole dword, and back.
   kExtract,
   kExtractSigned,
   kInsert,
-  // All lanes at once. They know of nothing but rows, scalars and EXEC.
-  kFetchDpp,  ///< Narrows EXEC, until kRestoreExec.
+  // Operations on all lanes. They access only rows, scalars and EXEC.
+  kFetchDpp,  ///< Narrows EXEC until kRestoreExec
   kRestoreExec,
   kReadFirstLane,
   kReadLane,
@@ -139,32 +139,32 @@ struct NamedHandler {
   Handler handler;
 };
 
-/// What an operation does, for the compiler, which has the same operations in its own form.
+/// Describes a micro-operation to the kernel compiler, which has the same operations as bitcode.
 struct KnownOperation {
   enum class Kind : uint8_t {
-    kOther,          ///< Nothing that the compiler knows.
-    kTakeExec,       ///< EXEC becomes what it is in the scalar file.
+    kOther,          ///< Not supported by the compiler
+    kTakeExec,       ///< Loads EXEC from the scalar file
     kAlu,            ///< Handler `slot` of an Operation in scalar_alu.cpp
-    kSaveExec,       ///< … of a SavesExec in scalar_mask.cpp
-    kLoadsMode,      ///< MXCSR becomes `aux`.
-    kComputes,       ///< A row, or two; with a test, a lane mask as well.
-    kCompare,        ///< A lane mask,
-    kCompareToExec,  ///< which EXEC becomes too.
-    kWave,           ///< All lanes at once: `named` says what.
+    kSaveExec,       ///< Handler `slot` of a SavesExec in scalar_mask.cpp
+    kLoadsMode,      ///< Sets MXCSR to `aux`
+    kComputes,       ///< Computes one or two rows; with `has_test`, a lane mask as well
+    kCompare,        ///< Computes a lane mask
+    kCompareToExec,  ///< Computes a lane mask, and writes it to EXEC too
+    kWave,           ///< Operation `named` on all lanes
   };
   Kind kind = Kind::kOther;
   uint8_t slot = 0;
-  bool clamped = false;  ///< The form of the operation that saturates.
+  bool clamped = false;  ///< The saturating form
   bool has_test = false;
-  /// Computes with floating point, in the host's mode of rounding and denormals.
+  /// Floating point in the host's rounding and denormal mode.
   bool is_float = false;
-  /// Its result has something of what was in the row before.
+  /// The result depends on the previous value of the destination.
   bool reads_destination = false;
   uint8_t sources = 0;
-  uint8_t row_sources = 0;  ///< Without lane masks, which come last.
+  uint8_t row_sources = 0;  ///< Number of leading sources that are rows; the rest are lane masks.
   uint8_t result_rows = 1;
   isa::Op op{};
-  NamedOperation named = NamedOperation::kNone;  ///< If it is another there is no `op`.
+  NamedOperation named = NamedOperation::kNone;  ///< If it is not kNone, `op` is not set.
 };
 
 #define RIGEL_DECLARE_LOWERING(level)                                                                \

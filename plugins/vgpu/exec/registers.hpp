@@ -1,33 +1,32 @@
-// Where a wave's registers lie: one block of memory, aligned to 64 bytes. First the scalar file, indexed by
-// the source codes of the hardware, so that an operand's code is its place; then temporaries; then one row of
-// wave_size dwords for each VGPR, then temporary rows. Offsets are in bytes and fit MicroOp's fields.
+// The layout of a wave's registers: one allocation, aligned to 64 bytes. It starts with the scalar file,
+// indexed by the hardware's source codes, and scalar temporaries. A *row* of wave_size dwords for each VGPR
+// follows, then temporary rows. Offsets are in bytes and fit MicroOp's fields.
 #pragma once
 
 #include <cstdint>
 
 namespace rigel::vgpu::exec {
 
-/// Scalar slots 0 … 127 are the source codes of the hardware: SGPRs, FLAT_SCRATCH and XNACK_MASK where the
-/// generation has them, VCC (106), TTMPs, M0 (124), EXEC (126).
-/// gfx10's NULL (125) reads zero: the lowering makes it the constant 0 and, as a destination, kSinkSlot.
-constexpr uint32_t kScalarTemporary = 128;  ///< 128 … 143: for the lowering of one instruction.
-constexpr uint32_t kSinkSlot = 144;         ///< 144 … 159: written, never read.
-constexpr uint32_t kAllSgprs = 106;         ///< Those behind 101 are special ones on gfx8 and gfx9.
-constexpr uint32_t kFlatScratchSgpr = 102;  ///< 102, 103: FLAT_SCRATCH of gfx8 and gfx9.
-constexpr uint32_t kFlatScratchSlot = 160;  ///< 160, 161: FLAT_SCRATCH of gfx10, a hardware register there.
-constexpr uint32_t kScalarSlots = 256;      ///< The rest is reserved.
+// Scalar slots 0 to 127 are the hardware's source codes: SGPRs, FLAT_SCRATCH and XNACK_MASK (gfx8, gfx9), VCC
+// (106), TTMPs, M0 (124), EXEC (126). gfx10's NULL (125) is lowered to the constant 0 or, as a destination,
+// to kSinkSlot.
+constexpr uint32_t kScalarTemporary = 128;  ///< 128 to 143: temporaries within one instruction
+constexpr uint32_t kSinkSlot = 144;         ///< 144 to 159: written, never read
+constexpr uint32_t kAllSgprs = 106;         ///< Those past 101 are special registers on gfx8 and gfx9.
+constexpr uint32_t kFlatScratchSgpr = 102;  ///< 102, 103: FLAT_SCRATCH of gfx8 and gfx9
+constexpr uint32_t kFlatScratchSlot = 160;  ///< 160, 161: FLAT_SCRATCH of gfx10, a hardware register there
+constexpr uint32_t kScalarSlots = 256;      ///< Higher slots are reserved.
 constexpr uint32_t kScalarBytes = kScalarSlots * 4;
-constexpr uint32_t kTemporaryRows = 16;  ///< After the wave's VGPRs, for the lowering of one instruction.
+constexpr uint32_t kTemporaryRows = 16;  ///< After the wave's VGPRs: temporaries within one instruction
 
 constexpr uint32_t scalar_offset(uint32_t code) {
   return code * 4;
 }
 
-/// Rows are as wide as the wave: 64-bit values have their low halves in one row and the high ones in the
-/// next.
+/// A 64-bit value has its lower half in one row and its upper half in the next.
 struct RegisterLayout {
   uint32_t wave_size = 64;
-  uint32_t vgprs = 256;  ///< As allocated; what becomes of higher ones: register_bounds.hpp.
+  uint32_t vgprs = 256;  ///< Allocated VGPRs; register_bounds.hpp handles higher numbers
   uint32_t sgprs = kAllSgprs;
 
   constexpr uint32_t row_bytes() const { return wave_size * 4; }

@@ -1,5 +1,6 @@
-// A wave and its work-group, as the handlers see them. A work-group runs on one worker thread at a time, its
-// waves in turns; so nothing here is shared between threads while a handler runs.
+// The state of a wave and of its work-group, as handlers see it.
+//
+// Threads: a work-group and all its waves run on one worker thread at a time.
 #pragma once
 
 #include <cstddef>
@@ -11,74 +12,74 @@
 
 namespace rigel::vgpu::exec {
 
-class WaveMemory;  // wave_memory.hpp: GPU addresses to host pointers, one for each worker
-class Core;        // what handlers ask of the device: blocks, messages, clocks
+class WaveMemory;
+class Core;
 struct WorkGroup;
 
-/// Why a wave gave control back.
+/// Why a wave has stopped running.
 enum class Stop : uint8_t {
   kRunning,
-  kBudget,    ///< Its turn is over; it goes on later.
+  kBudget,    ///< End of its time slice
   kBarrier,   ///< s_barrier
-  kYield,     ///< It lets the other waves of its work-group go on (analysis/yield_points.hpp).
-  kSleep,     ///< s_sleep, or a wait that another wave has to end
+  kYield,     ///< It lets the other waves of its work-group run (analysis/yield_points.hpp).
+  kSleep,     ///< s_sleep, or a wait that another wave ends
   kEnd,       ///< s_endpgm
-  kFault,     ///< A memory access that failed: Wave::fault_*
+  kFault,     ///< A failed memory access; see Wave::fault_va and the fields after it
   kIllegal,   ///< An instruction that cannot be executed
   kNoMemory,  ///< The host has no memory to translate the code.
   kTrap,      ///< s_trap in the trap handler
-  kHalt,      ///< s_sethalt: it goes on when a debugger says so, that is, not before it is cancelled
+  kHalt,      ///< s_sethalt: it stays halted until it is cancelled, because there is no debugger.
 };
 
 struct Wave {
-  const MicroOp* op = nullptr;   ///< Where to go on.
-  uint64_t travelling_exec = 0;  ///< EXEC on its way from one handler to the next where both return.
+  const MicroOp* op = nullptr;   ///< The micro-operation at which it continues
+  uint64_t travelling_exec = 0;  ///< EXEC for the next handler, in builds in which handlers return
   std::byte* registers = nullptr;
-  WaveMemory* memory = nullptr;  ///< Of the worker that runs it; set before each turn.
+  WaveMemory* memory = nullptr;  ///< That of the present worker; set before each time slice
   WorkGroup* group = nullptr;
   Core* core = nullptr;
   uint32_t scc = 0;          ///< 0 or 1
-  uint32_t mode = 0;         ///< MODE, as the hardware lays it out
+  uint32_t mode = 0;         ///< MODE, in the hardware's layout
   uint32_t status = 0;       ///< STATUS, without the bits that follow from other state
   uint32_t trap_status = 0;  ///< TRAPSTS
-  uint32_t raised = 0;       ///< Enabled exceptions of the instruction under way: exceptions.hpp.
-  /// Instructions until the end of its turn. Counted down at the end of each block; below zero the wave
-  /// leaves with kBudget at the next branch that goes back, call or return.
+  uint32_t raised = 0;       ///< Enabled exceptions of the present instruction (exceptions.hpp)
+  /// Instructions until the end of the time slice, updated at the end of each block. If it is negative, the
+  /// wave leaves with kBudget at the next backward branch, call or return.
   int64_t budget = 0;
   Stop stop = Stop::kRunning;
   RegisterLayout layout;
 
-  // Flat addressing. Apertures are 4 GiB each: an address whose high half equals these is LDS or scratch.
+  // Flat addressing. Apertures have 4 GiB: an address with one of these upper halves is in LDS or scratch.
   uint32_t shared_aperture_hi = 0;
   uint32_t private_aperture_hi = 0;
-  /// gfx8: SH_HIDDEN_PRIVATE_BASE_VMID, from where FLAT_SCRATCH_HI counts in units of 256 bytes. Later chips
-  /// have an address in FLAT_SCRATCH. Flat and scratch accesses are swizzled from there: dword i of lane l
-  /// lies at i * wave_size * 4 + l * 4.
+  /// gfx8: SH_HIDDEN_PRIVATE_BASE_VMID, the base from which FLAT_SCRATCH_HI counts in units of 256 bytes. On
+  /// later chips FLAT_SCRATCH holds an address. Scratch is swizzled: dword i of lane l is at i * wave_size *
+  /// 4 + l * 4.
   uint64_t scratch_base = 0;
-  uint32_t scratch_lane_bytes = 0;  ///< Of scratch, that a lane may access.
-  uint32_t scratch_offset = 0;      ///< Of this wave in its queue's scratch, which it starts with in an SGPR.
-  uint64_t private_va = 0;          ///< Where that is. 0: the wave has no scratch.
+  uint32_t scratch_lane_bytes = 0;  ///< Bytes of scratch per lane
+  uint32_t scratch_offset = 0;      ///< Offset in the queue's scratch; the initial value of an SGPR
+  uint64_t private_va = 0;          ///< Address of the wave's scratch; 0: it has none
 
-  // Who it is: registers of the hardware and reports.
+  // Identity, for hardware registers and reports.
   uint32_t id_in_group = 0;
-  uint64_t launched_exec = 0;  ///< EXEC at the start: lanes that exist.
-  /// Rows of the ids that its lanes start with: for waves that start in compiled code.
+  uint64_t launched_exec = 0;  ///< EXEC at the start: the lanes that exist
+  /// Initial rows of v0 (v1, v2): the work-items' ids. Read by compiled code that fills the registers itself.
   const uint32_t* start_ids = nullptr;
 
-  /// ds_gws_barrier: it has arrived, and waits for this round's end. ds_gws_sema_p: not 0 if it waits.
+  /// ds_gws_barrier: the round in which it has arrived. ds_gws_sema_p: not 0 while it waits.
   uint64_t sync_round = 0;
 
-  // Why it stopped.
+  // Details of the reason for which it has stopped.
   uint64_t fault_va = 0;
   uint8_t fault_access = 0;  ///< vgpu::Access
   uint8_t fault_reason = 0;  ///< vgpu::FaultReason
   uint8_t trap_id = 0;
-  const char* illegal_reason = nullptr;  ///< Lives as long as the block.
-  bool left_in_handler = false;          ///< `op` is one that it came by before.
+  const char* illegal_reason = nullptr;  ///< Lives as long as the block
+  bool left_in_handler = false;          ///< A host fault ended a handler: the wave may have gone past `op`.
 
   uint32_t* scalars() { return reinterpret_cast<uint32_t*>(registers); }
   uint64_t exec() { return pair(126) & mask(); }
-  /// One access of 64 bits, as pairs are written: two halves would wait for each other.
+  /// Reads a register pair in one access. Pairs are written so, and two reads would defeat store forwarding.
   uint64_t pair(uint32_t code) {
     uint64_t value;
     std::memcpy(&value, scalars() + code, sizeof value);
@@ -87,34 +88,35 @@ struct Wave {
   uint64_t mask() const { return layout.wave_size == 64 ? ~uint64_t{0} : 0xffffffffu; }
 };
 
-/// Bytes before and behind the LDS that can be read, though no wave sees them: compiled code does, for lanes that are not active.
+/// Readable bytes on both sides of a work-group's LDS. Compiled code may load them in inactive lanes; the
+/// values are not used.
 constexpr uint32_t kLdsMargin = 4096;
 
-/// User SGPRs, and the ids of the work-group behind them.
+/// User SGPRs, then work-group ids.
 constexpr uint32_t kMostStartScalars = 32 + 3;
 
 struct WorkGroup {
-  std::byte* lds = nullptr;  ///< Aligned to 64 bytes, with kLdsMargin around it.
-  uint32_t lds_bytes = 0;    ///< As allocated: accesses beyond read 0 and write nothing.
+  std::byte* lds = nullptr;  ///< Aligned to 64 bytes, with kLdsMargin on both sides
+  uint32_t lds_bytes = 0;    ///< Allocated size; reads past it return 0, writes do nothing
   uint32_t id[3] = {};
-  uint32_t place = 0;  ///< Its number in the grid, or what is left of it in 32 bits.
-  /// s0 … that all its waves start with, where they have those in common: for waves that start in compiled code. Behind
-  /// the last one, room for an id that no register has.
+  uint32_t place = 0;  ///< The lower 32 bits of its index in the grid
+  /// Initial SGPRs that all its waves share: user SGPRs, then work-group ids. The last element is a dummy for
+  /// an id that the kernel does not request.
   uint32_t scalars[kMostStartScalars + 1] = {};
   Wave* waves = nullptr;
   uint32_t wave_count = 0;
-  Wave* running = nullptr;  ///< Or the one that ran last.
+  Wave* running = nullptr;  ///< The present wave, or the last one
 
-  // The waves by what they do: bit i stands for wave i. The wave that runs, and waves that have ended, are in none of
-  // the sets. A pass runs each ready wave once; waves that have yielded are ready for the next pass.
+  // Waves by state: bit i is wave i. The running wave and waves that have ended are in none of the sets. A
+  // *pass* runs each ready wave once. Waves that have yielded are ready for the next pass.
   uint32_t ready = 0;
   uint32_t yielded = 0;
   uint32_t at_barrier = 0;
   uint32_t halted = 0;
 
   uint32_t all_waves() const { return ~0u >> (32 - wave_count); }
-  /// The waves of the next pass if there is no ready wave: those that have yielded, else all at the barrier, which
-  /// every wave has reached that has not ended.
+  /// Removes and returns the waves of the next pass, if no wave is ready: those that have yielded. If there
+  /// are none, every wave that has not ended is at the barrier.
   uint32_t take_next_pass() {
     uint32_t& next = yielded != 0 ? yielded : at_barrier;
     const uint32_t pass = next;
@@ -122,13 +124,13 @@ struct WorkGroup {
     return pass;
   }
 
-  /// For compiled code, which goes from wave to wave by itself (wave_row.hpp).
+  /// A wave batch (wave_row.hpp).
   struct Row {
-    uint32_t first = 0, end = 0;     ///< id[0] of its work-groups; `end` 0: there is none.
-    uint32_t id_scalar = 0;          ///< Which of `scalars` is id[0].
-    const MicroOp* begin = nullptr;  ///< Where waves begin.
-    int64_t turn = 0;                ///< Wave::budget, with which each begins
-    int64_t left = 0;                ///< Instructions until the worker has other things to do.
+    uint32_t first = 0, end = 0;     ///< Range of id[0] of its work-groups; `end` is 0 if there is no batch
+    uint32_t id_scalar = 0;          ///< Index of id[0] in `scalars`
+    const MicroOp* begin = nullptr;  ///< Entry point of each wave
+    int64_t turn = 0;                ///< Initial Wave::budget of each wave
+    int64_t left = 0;                ///< Instructions until the batch returns to the worker
   };
   Row row;
 };
@@ -144,7 +146,7 @@ inline void leave_at(const MicroOp* op, Wave* wave) {
   wave->op = op;
 }
 
-/// Runs a wave until it stops; why is in Wave::stop.
+/// Runs a wave until it stops. Wave::stop has the reason.
 inline void run_wave(Wave* wave) {
   wave->stop = Stop::kRunning;
   wave->travelling_exec = wave->exec();
