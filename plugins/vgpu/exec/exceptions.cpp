@@ -12,31 +12,32 @@
 
 namespace rigel::vgpu::exec {
 
-// The host's flags
+// Host floating-point flags
 // ---------------------------------------------------------------------------------------------------
 
 namespace {
 
 using namespace exception;
 
-/// Operations of the host in a rounding mode, with what they raise. Results that are denormal are kept or
-/// flushed; sources are as they are. The compiler moves nothing past it that is volatile.
-class Unit {
+/// Sets the host's rounding mode during its lifetime and records the exceptions. Denormal results are kept or
+/// flushed, denormal sources are kept. Operations must be volatile, so that the compiler does not move them
+/// out of the scope.
+class HostRounding {
  public:
-  Unit(uint32_t round, bool keep_results)
+  HostRounding(uint32_t round, bool keep_results)
       : before_(get_mxcsr()), clear_(mxcsr_of(round | 0x10 | (keep_results ? 0x20 : 0))) {
     set_mxcsr(clear_);
 #if !defined(__x86_64__)
     std::feclearexcept(FE_ALL_EXCEPT);
 #endif
   }
-  ~Unit() {
+  ~HostRounding() {
     set_mxcsr(before_);
   }
-  Unit(const Unit&) = delete;
-  Unit& operator=(const Unit&) = delete;
+  HostRounding(const HostRounding&) = delete;
+  HostRounding& operator=(const HostRounding&) = delete;
 
-  /// Since it was made. MXCSR has them in the same order.
+  /// Returns the exceptions since construction. MXCSR has them in the same order.
   uint32_t raised() const {
 #if defined(__x86_64__)
     return get_mxcsr() & (kInvalid | kDivisionByZero | kOverflow | kUnderflow | kInexact);
@@ -69,10 +70,11 @@ double fused_of(double a, double b, double c) {
   return result;
 }
 
-// Numbers
+// Floating-point values
 // ---------------------------------------------------------------------------------------------------
 
-/// Halves and singles are computed with in doubles, whose products of them are exact; doubles by the host.
+/// A floating-point format. Operations on halves and singles are computed in double precision, in which
+/// products are exact. Operations on doubles use the host's flags.
 struct Format {
   int fraction, bits;
 
@@ -92,13 +94,13 @@ bool is_signed(isa::Type integer) {
   return integer == isa::Type::kI16 || integer == isa::Type::kI32;
 }
 
-/// A source in the format that the operation has it in.
+/// A source in the operation's format.
 struct Value {
   Format format = kDouble;
   uint64_t bits = 0;
 
   uint64_t sign() const { return uint64_t{1} << (format.bits - 1); }
-  uint64_t normal() const { return uint64_t{1} << format.fraction; }  ///< The least one.
+  uint64_t normal() const { return uint64_t{1} << format.fraction; }  ///< Bits of the smallest normal number
   uint64_t infinity() const { return (sign() - 1) & ~(normal() - 1); }
 
   uint64_t magnitude() const { return bits & (sign() - 1); }
@@ -112,7 +114,7 @@ struct Value {
     if (is_denormal()) bits &= sign();
   }
 
-  /// Of what is no NaN.
+  /// Returns the value; not for NaNs.
   double number() const {
     if (format == kDouble) return std::bit_cast<double>(bits);
     if (format == kSingle) return static_cast<double>(std::bit_cast<float>(static_cast<uint32_t>(bits)));
@@ -125,11 +127,11 @@ struct Value {
   }
 };
 
-/// What MODE says of a format.
+/// MODE's settings for one format.
 struct Mode {
   uint32_t round;
   bool keep_inputs, keep_results;
-  bool stays_finite;  ///< Halves that overflow become the largest.
+  bool stays_finite;  ///< FP16_OVFL: halves overflow to the largest number.
 };
 Mode mode_of(uint32_t mode, Format format) {
   const uint32_t denormals = mode >> (format == kSingle ? 4 : 6);
@@ -142,22 +144,22 @@ struct Rounded {
   uint32_t raised;
 };
 
-/// x as a half or a single. `more`: the exact value is a little further from zero.
-Rounded rounded(Format to, double x, bool more, const Mode& mode) {
+/// Rounds x to a half or a single. `is_truncated`: the exact value is slightly further from zero than x.
+Rounded rounded(Format to, double x, bool is_truncated, const Mode& mode) {
   if (x == 0 || std::isinf(x)) return {x, 0};
   const bool negative = std::signbit(x);
   const uint64_t normal = uint64_t{1} << to.fraction;
   const Value source{kDouble, std::bit_cast<uint64_t>(x)};
   const auto field = static_cast<int>(source.magnitude() >> kDouble.fraction);
   const uint64_t digits = (source.bits & (source.normal() - 1)) | (field != 0 ? source.normal() : 0);
-  const int exponent = std::max(field, 1) - kDouble.bias() + 1;  // x is below 2 to this.
+  const int exponent = std::max(field, 1) - kDouble.bias() + 1;  // |x| < 2^exponent
   bool inexact = false;
   const auto without = [&](int drop) -> uint64_t {
     const uint64_t kept = drop > 63 ? 0 : digits >> drop, lost = drop > 63 ? digits : digits - (kept << drop);
     const uint64_t middle = drop > 63 ? ~uint64_t{0} : uint64_t{1} << (drop - 1);
-    inexact = lost != 0 || more;
+    inexact = lost != 0 || is_truncated;
     bool up = (mode.round == 1 && !negative && inexact) || (mode.round == 2 && negative && inexact);
-    if (mode.round == 0) up = lost > middle || (lost == middle && (more || (kept & 1) != 0));
+    if (mode.round == 0) up = lost > middle || (lost == middle && (is_truncated || (kept & 1) != 0));
     return kept + (up ? 1 : 0);
   };
   const auto with_sign = [negative](double size) { return negative ? -size : size; };
@@ -165,7 +167,7 @@ Rounded rounded(Format to, double x, bool more, const Mode& mode) {
   const int rounded_exponent = exponent + (kept == 2 * normal ? 1 : 0), least = 2 - to.bias();
   if (rounded_exponent < least) {  // tiny
     kept = without(52 - to.fraction + least - exponent);
-    // Handlers flush halves when they have been rounded; the host flushes all singles that are tiny.
+    // Handlers flush halves after rounding; the host flushes all tiny singles.
     const bool flushes = !mode.keep_results && (kept < normal || to == kSingle);
     if (flushes) return {with_sign(0), kUnderflow | kInexact};
     return {with_sign(std::ldexp(static_cast<double>(kept), least - 1 - to.fraction)),
@@ -180,7 +182,7 @@ Rounded rounded(Format to, double x, bool more, const Mode& mode) {
   return {with_sign(size), inexact ? kInexact : 0};
 }
 
-/// a + b of doubles, as a half or a single.
+/// Rounds the sum of two doubles to a half or a single, without double rounding.
 Rounded rounded_sum(Format to, double a, double b, const Mode& mode) {
   const double sum = sum_of(a, b);
   if (std::isinf(sum)) return {sum, 0};
@@ -196,15 +198,15 @@ Rounded rounded_sum(Format to, double a, double b, const Mode& mode) {
 
 struct LaneSources {
   uint64_t bits[3] = {};
-  bool scales_back = false;  ///< v_div_fmas: its bit of VCC.
+  bool scales_back = false;  ///< v_div_fmas: the lane's bit of VCC
 };
 
-/// a * b + c in one rounding or two, of what are no NaNs.
+/// a * b + c with one rounding (`is_fused`) or two. No source is a NaN.
 Rounded multiplied_and_added(Format format, double a, double b, double c, bool is_fused, const Mode& mode) {
   if (format == kDouble) {
-    const Unit unit(mode.round, mode.keep_results);
+    const HostRounding host(mode.round, mode.keep_results);
     const double result = is_fused ? fused_of(a, b, c) : sum_of(product_of(a, b), c);
-    return {result, unit.raised()};
+    return {result, host.raised()};
   }
   if ((std::isinf(a) && b == 0) || (std::isinf(b) && a == 0)) return {NAN, kInvalid};
   Rounded product{product_of(a, b), 0};  // exact
@@ -216,7 +218,7 @@ Rounded multiplied_and_added(Format format, double a, double b, double c, bool i
   return {sum.value, product.raised | sum.raised};
 }
 
-/// To an integer, and whether that is the number.
+/// Exceptions of a conversion to an integer.
 uint32_t integer_raises(double x, Raises how, isa::Type to) {
   if (std::isinf(x)) return kInvalid;
   double whole = how == Raises::kTruncation ? std::trunc(x) : std::floor(x);
@@ -226,7 +228,7 @@ uint32_t integer_raises(double x, Raises how, isa::Type to) {
   return whole != x ? kInexact : 0;
 }
 
-/// The scaling of v_ldexp.
+/// Exceptions of v_ldexp.
 uint32_t scaling_raises(Format format, double x, int by, const Mode& mode) {
   if (std::isinf(x) || x == 0) return 0;
   if (format != kDouble) {
@@ -237,9 +239,9 @@ uint32_t scaling_raises(Format format, double x, int by, const Mode& mode) {
   const int total = std::clamp(exponent + std::clamp(by, -4000, 4000), -1200, 1100);
   const int first = std::clamp(total, -1021, 1000);
   const double part = std::ldexp(mantissa, first), rest = std::ldexp(1.0, total - first);
-  const Unit unit(mode.round, mode.keep_results);
+  const HostRounding host(mode.round, mode.keep_results);
   product_of(part, rest);
-  return unit.raised();
+  return host.raised();
 }
 
 uint32_t div_fmas_raises(const Value (&s)[3], bool scales_back, const Mode& mode) {
@@ -252,7 +254,7 @@ uint32_t div_fmas_raises(const Value (&s)[3], bool scales_back, const Mode& mode
   return whole.raised | scaling_raises(format, is_flushed ? 0 : whole.value, is_large ? step : -step, mode);
 }
 
-/// Of an operation whose sources are no NaNs and have been flushed if MODE flushes them.
+/// Exceptions of an operation without NaN sources. Denormal sources have been flushed if MODE flushes them.
 uint32_t operation_raises(const ExceptionRule& rule, const Value (&s)[3], const LaneSources& sources,
                           const Mode& mode) {
   const Format format = s[0].format;
@@ -317,7 +319,7 @@ uint32_t conversion_raises(double x, isa::Type to, uint32_t mode_bits, bool to_z
   return rounded(format, x, false, mode).raised;
 }
 
-/// One operation on sources of one format.
+/// Exceptions of one operation on sources of one format.
 uint32_t raised_by(const ExceptionRule& rule, const LaneSources& sources, uint32_t mode_bits) {
   const Format format = format_of(rule.type);
   Mode mode = mode_of(mode_bits, format);
@@ -326,7 +328,7 @@ uint32_t raised_by(const ExceptionRule& rule, const LaneSources& sources, uint32
   if (without_denormals) mode.keep_inputs = mode.keep_results = false;
   Value s[3] = {{format}, {format}, {format}};
   const unsigned count = rule.raises == Raises::kScaled ? 1 : rule.sources;
-  const unsigned first = rule.raises == Raises::kDivFixup ? 1 : 0;  // The quotient has been computed.
+  const unsigned first = rule.raises == Raises::kDivFixup ? 1 : 0;  // src[0] is the quotient.
   bool any_nan = false, any_signaling = false, any_denormal = false;
   for (unsigned i = 0; i < count; ++i) {
     s[i].bits = sources.bits[i];
@@ -340,7 +342,7 @@ uint32_t raised_by(const ExceptionRule& rule, const LaneSources& sources, uint32
   const bool is_legacy = rule.raises == Raises::kLegacyProduct || rule.raises == Raises::kLegacyFused ||
                          rule.raises == Raises::kLegacyMultiplyAdd;
   if (is_legacy && (s[0].is_zero() || s[1].is_zero())) {
-    // The factors do not count.
+    // Only the addend counts.
     any_nan = count == 3 && s[2].is_nan();
     any_signaling = count == 3 && s[2].is_signaling();
     any_denormal = count == 3 && s[2].is_denormal();
@@ -366,13 +368,13 @@ uint32_t from_integer_raises(const ExceptionRule& rule, uint64_t bits, uint32_t 
 // All lanes
 // ---------------------------------------------------------------------------------------------------
 
-/// The sources of an operation, lane by lane.
+/// Reads the sources of an operation.
 class Sources {
  public:
   Sources(const ExceptionRule& rule, const MicroOp& op, const Wave& wave, const std::byte* registers)
       : rule_(rule), op_(op), registers_(registers), row_bytes_(wave.layout.row_bytes()) {}
 
-  /// With its modifiers, which are of floating point.
+  /// Returns source `i`, with the floating-point modifiers applied.
   uint64_t plain(unsigned i, unsigned lane) const {
     const bool is_number =
         rule_.raises != Raises::kFromInteger && !(rule_.raises == Raises::kScaled && i == 1);
@@ -388,7 +390,7 @@ class Sources {
     return is_number ? modified(bits, width, has(aux::kAbs, i), has(aux::kNeg, i)) : bits;
   }
 
-  /// For the lower or the upper result.
+  /// Returns source `i` for the lower or the upper result of a packed operation.
   uint64_t packed(unsigned i, unsigned lane, bool upper) const {
     const bool second = is_set(upper ? packed::kSelectHigh : packed::kSelect, i);
     const bool neg = is_set(upper ? packed::kNegHigh : packed::kNeg, i);
@@ -429,7 +431,7 @@ class Sources {
   const size_t row_bytes_;
 };
 
-/// Sources are widened to single precision, the operation is that format's, and its result may be a half.
+/// Exceptions of mixed precision: sources are converted to single precision, the result may be a half.
 uint32_t mixed_raises(const ExceptionRule& rule, const Sources& sources, unsigned lane, uint32_t mode) {
   const bool is_fused = rule.raises == Raises::kFused;
   const Mode halves = mode_of(mode, kHalf);

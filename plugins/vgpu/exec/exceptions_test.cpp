@@ -1,5 +1,5 @@
-// Arithmetic exceptions of whole waves: what TRAPSTS gathers, when the trap handler is entered, and that
-// nothing of it is there where nobody looks. Which operation raises what is compared in reference/.
+// Arithmetic exceptions: contents of TRAPSTS, entry of the trap handler, and no overhead if they are not
+// used. Tests in reference/ compare the exceptions of each operation.
 #include "plugins/vgpu/exec/exceptions.hpp"
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@ namespace {
 using testing::gfx;
 using testing::TestWave;
 
-constexpr uint32_t kTrapEnable = 1u << 6;  // of STATUS
+constexpr uint32_t kTrapEnable = 1u << 6;  // in STATUS
 constexpr uint32_t kOne = 0x3f800000, kInfinity = 0x7f800000;
 constexpr uint64_t kHandlerAt = 4096;
 
@@ -22,10 +22,10 @@ struct Chip {
   uint32_t rcp_v1_v0, rcp_v2_v0;
   uint64_t rcp_v1_abs_v0, rcp_v1_v0_clamp;
   uint32_t get_trap_status;                      // to s0
-  uint32_t set_mode_enables, clear_trap_status;  // and a literal
+  uint32_t set_mode_enables, clear_trap_status;  // each with a literal
   uint32_t get_ttmp0, get_ttmp1;                 // to s8 and s9
   uint32_t get_trap_status_again;                // to s10
-  uint32_t clear_upper, return_from_trap;        // of TTMP1: 0xffff follows
+  uint32_t clear_upper, return_from_trap;        // clear_upper masks TTMP1 with the literal 0xffff
 };
 
 const Chip kChips[] = {
@@ -57,7 +57,7 @@ class Exceptions : public ::testing::TestWithParam<Chip> {
   TestWave t;
 };
 
-TEST_P(Exceptions, GatherWhatActiveLanesRaise) {
+TEST_P(Exceptions, AreGatheredFromActiveLanes) {
   t.v(0, 17) = 0;
   EXPECT_EQ(t.run({chip().rcp_v1_v0, chip().get_trap_status}), Stop::kEnd);
   EXPECT_EQ(t.s(0), exception::kDivisionByZero);
@@ -69,7 +69,7 @@ TEST_P(Exceptions, GatherWhatActiveLanesRaise) {
   EXPECT_EQ(t.s(0), 0u) << "of a lane that is switched off";
 }
 
-TEST_P(Exceptions, StayInTrapStatusUntilTheyAreCleared) {
+TEST_P(Exceptions, StayInTrapStatusUntilCleared) {
   t.v(0, 3) = 0;
   EXPECT_EQ(t.run({chip().rcp_v1_v0, 0x7e000280 /* v_mov_b32 v0, 0 */, chip().get_trap_status,
                    chip().clear_trap_status, 0, chip().get_trap_status_again}),
@@ -78,7 +78,7 @@ TEST_P(Exceptions, StayInTrapStatusUntilTheyAreCleared) {
   EXPECT_EQ(t.s(10), 0u);
 }
 
-TEST_P(Exceptions, EnterTheHandlerBehindTheInstruction) {
+TEST_P(Exceptions, EnterHandlerAfterInstruction) {
   install_handler();
   t.v(0, 17) = 0;
   EXPECT_EQ(t.run({chip().set_mode_enables, exception::kDivisionByZero, chip().rcp_v1_v0, chip().rcp_v2_v0}),
@@ -93,7 +93,7 @@ TEST_P(Exceptions, EnterTheHandlerBehindTheInstruction) {
   EXPECT_EQ(t.s(10) >> 16, chip().target.major == 10 ? 0u : 1u) << "the quarter of the wave";
 }
 
-TEST_P(Exceptions, SayHowLongTheInstructionIs) {
+TEST_P(Exceptions, ReportLengthOfInstruction) {
   install_handler();
   t.v(0, 0) = 0;
   EXPECT_EQ(t.run({chip().set_mode_enables, exception::kDivisionByZero, low(chip().rcp_v1_abs_v0),
@@ -103,7 +103,7 @@ TEST_P(Exceptions, SayHowLongTheInstructionIs) {
   EXPECT_EQ(t.s(9) >> 25, 2u);
 }
 
-TEST_P(Exceptions, ThatAreNotEnabledEnterNoHandler) {
+TEST_P(Exceptions, DoNotEnterHandlerIfDisabled) {
   install_handler();
   t.v(0, 0) = 0;
   EXPECT_EQ(t.run({chip().set_mode_enables, exception::kInvalid | exception::kInexact, chip().rcp_v1_v0,
@@ -113,7 +113,7 @@ TEST_P(Exceptions, ThatAreNotEnabledEnterNoHandler) {
   EXPECT_EQ(t.s(0), exception::kDivisionByZero);
 }
 
-TEST_P(Exceptions, AreIgnoredWithoutAHandler) {
+TEST_P(Exceptions, AreIgnoredWithoutHandler) {
   t.v(0, 0) = 0;
   t.wave.status = 0;
   EXPECT_EQ(t.run({chip().set_mode_enables, exception::kDivisionByZero, chip().rcp_v1_v0, chip().rcp_v2_v0}),
@@ -131,8 +131,8 @@ TEST_P(Exceptions, AreNotRaisedWithClamp) {
   EXPECT_EQ(t.s(11), 0u);
 }
 
-// The trap handler's own arithmetic raises nothing while it runs.
-TEST_P(Exceptions, DoNotInterruptTheHandler) {
+// Arithmetic in the trap handler does not enter it again.
+TEST_P(Exceptions, DoNotInterruptHandler) {
   t.trap.code_va = t.code_buffer.va + kHandlerAt;
   t.put({chip().rcp_v2_v0, 0x800b810b, chip().clear_upper, 0xffff, chip().return_from_trap}, kHandlerAt);
   t.v(0, 0) = 0;
@@ -140,9 +140,9 @@ TEST_P(Exceptions, DoNotInterruptTheHandler) {
   EXPECT_EQ(t.s(11), 1u);
 }
 
-TEST_P(Exceptions, AreGatheredWhereverTheKernelLooksAtThem) {
+TEST_P(Exceptions, AreGatheredIfDistantCodeReadsTrapStatus) {
   t.v(0, 0) = 0;
-  // Over a stretch that is too long for one block, and back again.
+  // A branch over more instructions than one block holds.
   std::vector<uint32_t> far{chip().rcp_v1_v0, 0xbf820fff};
   far.resize(2 + 4095, 0xbf810000);
   far.push_back(chip().get_trap_status);
@@ -150,7 +150,7 @@ TEST_P(Exceptions, AreGatheredWhereverTheKernelLooksAtThem) {
   EXPECT_EQ(t.s(0), exception::kDivisionByZero);
 }
 
-TEST_P(Exceptions, CostNothingWhereNobodyLooks) {
+TEST_P(Exceptions, AddNoOperationsIfUnused) {
   t.v(0, 0) = 0;
   EXPECT_EQ(t.run({chip().rcp_v1_v0, chip().rcp_v2_v0}), Stop::kEnd);
   const auto ops = block_of(t.code->find(t.code_buffer.va, variant_of(t.wave))).op_count;

@@ -1,6 +1,6 @@
 // Any bytes as code: a wave runs them until it ends, stops for a reason, or its turn is over. Never may it
-// crash, hang, or stop without saying why. A second wave runs by the handlers of another SIMD level, where there is
-// one: both have to come to the same place with the same registers and memory.
+// crash, hang, or stop without saying why. A second wave runs by the handlers of another SIMD level, where
+// there is one: both have to come to the same place with the same registers and memory.
 //
 //   byte 0      the target and the width of the wave
 //   byte 1      what of EXEC is active
@@ -63,7 +63,7 @@ struct Run {
     std::memcpy(wave.code_buffer.host, code, size);
   }
 
-  void turn(bool first) { first ? wave.run_at(wave.code_buffer.va, kTurn) : wave.go_on(kTurn); }
+  void turn(bool first) { first ? wave.run_at(wave.code_buffer.va, kTurn) : wave.resume(kTurn); }
 
   static constexpr uint64_t kBufferBytes = 16384;
   TestWave wave;

@@ -1,8 +1,8 @@
-// MXCSR for a wave's MODE: the rounding and denormal mode of its single precision. See lowering.hpp.
+// MXCSR for a wave's MODE: the rounding and denormal mode of its single precision (lowering.hpp).
 //
-// Hosts of other kinds have a register to the same effect, and MXCSR's layout is what the rest of the executor knows. AArch64:
-// FPCR has one bit for denormal operands and results, so of modes that keep only one of the two it keeps neither, and FPSR
-// has what was raised (Arm Architecture Reference Manual, FPCR.FZ and FPSR; FEAT_AFP has a bit for each).
+// On AArch64 these functions convert between MXCSR's layout and FPCR and FPSR. FPCR.FZ is one bit for
+// denormal operands and results, so a mode that keeps only one of the two keeps neither (Arm Architecture
+// Reference Manual; FEAT_AFP has a bit for each, and is not used).
 #pragma once
 
 #include <cstdint>
@@ -13,21 +13,21 @@
 
 namespace rigel::vgpu::exec {
 
-/// Whether denormal operands and denormal results can be flushed each without the other, and what was raised is told apart as
-/// MXCSR does it: AArch64 detects tininess before rounding, and says nothing of what it flushes but that it did.
+/// Whether the host can flush denormal operands and results separately, and reports exceptions as MXCSR does.
+/// AArch64 detects tininess before rounding, and reports of a flushed operand only that it was flushed.
 #if defined(__aarch64__)
 constexpr bool kHasDenormalModes = false;
 #else
 constexpr bool kHasDenormalModes = true;
 #endif
 
-/// All exceptions masked, to nearest even, denormals kept: as MXCSR is when a thread starts.
+/// MXCSR of a new thread: all exceptions masked, rounding to nearest even, denormals kept.
 constexpr uint32_t kDefaultMxcsr = 0x1f80;
-/// The same, but denormal operands and results are zero.
+/// As kDefaultMxcsr, with denormal operands and results flushed to zero.
 constexpr uint32_t kFlushingMxcsr = kDefaultMxcsr | 1u << 6 | 1u << 15;
 
 constexpr uint32_t mxcsr_of(uint32_t mode) {
-  constexpr uint32_t kRounding[] = {0, 2, 1, 3};  // nearest, +inf, -inf, zero as MXCSR counts them
+  constexpr uint32_t kRounding[] = {0, 2, 1, 3};  // MXCSR's codes of nearest, +inf, -inf, zero
   uint32_t value = kDefaultMxcsr | kRounding[mode & 3] << 13;
   if ((mode >> 4 & 1) == 0) value |= 1u << 6;   // denormal inputs are zero
   if ((mode >> 5 & 1) == 0) value |= 1u << 15;  // denormal results are zero
@@ -38,7 +38,7 @@ inline void set_mxcsr(uint32_t value) {
 #if defined(__x86_64__)
   _mm_setcsr(value);
 #elif defined(__aarch64__)
-  constexpr uint64_t kRounding[] = {0, 2, 1, 3};  // as FPCR counts what MXCSR counts
+  constexpr uint64_t kRounding[] = {0, 2, 1, 3};  // FPCR's codes, by those of MXCSR
   uint64_t control = kRounding[value >> 13 & 3] << 22;
   if ((value & (1u << 6 | 1u << 15)) != 0) control |= 1u << 24;
   asm volatile("msr fpcr, %0" ::"r"(control));
@@ -66,23 +66,23 @@ inline uint32_t get_mxcsr() {
 #endif
 }
 
-/// MXCSR of an operation that does not follow the wave's MODE; puts the wave's back.
+/// Sets MXCSR for an operation that does not follow the wave's MODE; restores it at the end of the scope.
 class MxcsrScope {
  public:
-  explicit MxcsrScope(uint32_t wanted) : before_(get_mxcsr()) { set_mxcsr(wanted); }
-  ~MxcsrScope() { set_mxcsr(before_); }
+  explicit MxcsrScope(uint32_t value) : previous_(get_mxcsr()) { set_mxcsr(value); }
+  ~MxcsrScope() { set_mxcsr(previous_); }
   MxcsrScope(const MxcsrScope&) = delete;
   MxcsrScope& operator=(const MxcsrScope&) = delete;
 
  private:
-  const uint32_t before_;
+  const uint32_t previous_;
 };
 
-/// While one lives, its thread runs waves: MXCSR is theirs, and vector registers may be left as handlers
-/// leave them. Both are put right when it goes.
+/// During its lifetime its thread runs waves: MXCSR follows their MODE, and the upper halves of vector
+/// registers may be in use. The destructor restores MXCSR and clears the upper halves.
 class FloatEnvironment {
  public:
-  /// `wide`: handlers use registers that older code has to wait for if their upper halves are not zero.
+  /// `wide`: handlers use AVX, so the upper halves must be cleared before code that uses SSE.
   explicit FloatEnvironment(bool wide) : host_(get_mxcsr()), present_(host_), wide_(wide) {}
   ~FloatEnvironment() {
     if (present_ != host_) set_mxcsr(host_);
@@ -91,30 +91,31 @@ class FloatEnvironment {
   FloatEnvironment(const FloatEnvironment&) = delete;
   FloatEnvironment& operator=(const FloatEnvironment&) = delete;
 
-  /// A wave with this MODE is about to run.
+  /// Call before a wave with this MODE runs.
   void enter(uint32_t mode) {
     if (mode == mode_) return;
     mode_ = mode;
-    if (const uint32_t wanted = mxcsr_of(mode); wanted != present_) {
-      set_mxcsr(wanted);
-      present_ = wanted;
+    if (const uint32_t value = mxcsr_of(mode); value != present_) {
+      set_mxcsr(value);
+      present_ = value;
     }
   }
-  /// Waves have run. The scheduler's own code is for every x86-64: with the upper halves in use, its first
-  /// instruction on a vector register may wait for longer than it takes to start a wave.
+  /// Call after waves have run. The scheduler is SSE code: with the upper halves in use, its first vector
+  /// instruction may stall for longer than it takes to start a wave.
   void clear_upper_halves() {
 #if defined(__x86_64__)
     if (wide_) asm volatile("vzeroupper" ::: "memory");
 #endif
   }
-  /// A wave with this MODE was left in the middle of an operation, which may have changed MXCSR for itself.
-  void put_right(uint32_t mode) {
+  /// Call after a host fault in a handler, which may have changed MXCSR temporarily. `mode`: MODE of the
+  /// wave.
+  void restore(uint32_t mode) {
     mode_ = mode;
     present_ = mxcsr_of(mode);
     set_mxcsr(present_);
   }
-  /// A wave has run, and may have changed its MODE.
-  void now_is(uint32_t mode) {
+  /// Call after a wave has run. `mode`: its MODE, which it may have changed.
+  void leave(uint32_t mode) {
     clear_upper_halves();
     if (mode == mode_) return;
     mode_ = mode;
@@ -124,7 +125,7 @@ class FloatEnvironment {
  private:
   const uint32_t host_;
   uint32_t present_;
-  uint32_t mode_ = ~0u;  // the last wave's; none has this one
+  uint32_t mode_ = ~0u;  // of the last wave; initially a value that no wave has
   const bool wide_;
 };
 

@@ -1,8 +1,8 @@
-// The global data share (GDS): 64 KiB that all waves of a GPU share, with the operations of LDS. One object
-// for each GPU as a process sees it. What lies in it outlives dispatches; nobody clears it.
+// The global data share (GDS): 64 KiB that all waves of a GPU share, with the operations of LDS. There is one
+// object per GPU and process. Its contents outlive dispatches and are never cleared.
 //
-// Threads: any worker. An instruction of a wave has the whole share for itself, so its lanes' operations are
-// atomic: see Held. Nobody waits for anything while holding it.
+// Threads: any worker. An instruction locks the whole share (Held), so the operations of its lanes are
+// atomic. A thread that holds the lock does not wait for anything.
 #pragma once
 
 #include <array>
@@ -17,11 +17,11 @@ class GlobalDataShare {
  public:
   static constexpr uint32_t kBytes = 65536;
 
-  /// The share, for one instruction.
+  /// Locks the share for one instruction.
   class Held {
    public:
     explicit Held(GlobalDataShare& share) : share_(share), lock_(share.mutex_) {}
-    /// kBytes, aligned to 64, and as many readable ones behind them.
+    /// Returns kBytes bytes, aligned to 64 bytes and followed by 64 readable bytes.
     std::byte* bytes() { return share_.bytes_.data(); }
 
    private:

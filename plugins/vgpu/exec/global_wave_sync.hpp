@@ -1,9 +1,9 @@
-// Global wave sync (GWS): the counters that waves of all work-groups meet at, and that cooperative launches
-// are made of. One object for each GPU as a process sees it; its state outlives dispatches, as a small kernel
-// sets a resource up before the one that uses it.
+// Global wave sync (GWS): barriers and semaphores for waves of all work-groups. Cooperative launches use
+// them. There is one object per GPU and process. Its state outlives dispatches, because one kernel
+// initialises a resource and another uses it.
 //
-// Threads: any worker. Nothing waits in here: who has to, gives its turn up and asks again. What a wave wrote
-// before it arrived is seen by all that pass the barrier after it.
+// Threads: any worker. No function blocks: a wave that must wait gives up its time slice and asks again.
+// Memory order: a wave that passes a barrier sees all stores that precede the arrivals.
 #pragma once
 
 #include <array>
@@ -17,15 +17,14 @@ class GlobalWaveSync {
  public:
   static constexpr uint32_t kResources = 64;
 
-  /// ds_gws_init: so many waves may arrive before the one that lets all go; or so many may pass the
-  /// semaphore.
+  /// ds_gws_init: sets the number of arrivals before the last one of a barrier, or the value of a semaphore.
   void init(uint32_t resource, uint32_t count) {
     const MutexLock lock(mutex_);
     at(resource).count = count;
   }
 
-  /// ds_gws_barrier: arrives. 0: this was the last one, and the next round begins with `count`. Else what to
-  /// ask passed() with.
+  /// ds_gws_barrier: arrives. Returns 0 for the last arrival, which starts the next round with `count`.
+  /// Otherwise returns the round for passed().
   uint64_t arrive(uint32_t resource, uint32_t count) {
     const MutexLock lock(mutex_);
     Resource& r = at(resource);
@@ -38,7 +37,7 @@ class GlobalWaveSync {
     return 0;
   }
 
-  /// Whether the round that a wave arrived in is over.
+  /// Whether the round in which a wave has arrived is complete.
   bool passed(uint32_t resource, uint64_t round) {
     const MutexLock lock(mutex_);
     return at(resource).round != round;
@@ -50,8 +49,8 @@ class GlobalWaveSync {
     at(resource).count += count;
   }
 
-  /// ds_gws_sema_p: takes one, if there is one; else the wave is one of those that wait, until it gets one.
-  /// `waits` is the caller's note of that.
+  /// ds_gws_sema_p: decrements the semaphore and returns true, or returns false if it is 0. `waits` is the
+  /// caller's record of whether the wave is counted as waiting.
   bool take(uint32_t resource, bool& waits) {
     const MutexLock lock(mutex_);
     Resource& r = at(resource);
@@ -62,7 +61,7 @@ class GlobalWaveSync {
     return taken;
   }
 
-  /// ds_gws_sema_release_all: one for each wave that waits.
+  /// ds_gws_sema_release_all: sets the semaphore to the number of waiting waves.
   void release_all(uint32_t resource) {
     const MutexLock lock(mutex_);
     Resource& r = at(resource);

@@ -71,7 +71,7 @@ void Group::start(uint64_t index, uint64_t end) {
 }
 
 void Group::end() {
-  if (has_slots_) launch_->scratch()->give_back(static_cast<uint32_t>(waves_.size()), slots_.data());
+  if (has_slots_) launch_->scratch()->release(static_cast<uint32_t>(waves_.size()), slots_.data());
   has_slots_ = false;
   launch_.reset();
 }
@@ -84,10 +84,10 @@ Group::Outcome Group::run(WaveMemory& memory, FloatEnvironment& environment, int
   // Memory of the program may go away while a wave uses it. That ends its turn in the middle of an
   // instruction; handlers own nothing, nor does what is called here.
   if (!guarded([&] { outcome = run_waves(memory, environment, turn); },
-               [&](std::byte* host) { return memory.knows(host); })) {
+               [&](std::byte* host) { return memory.is_gpu_memory(host); })) {
     const HostFault& lost = last_host_fault();
     Wave& wave = *work_group_.running;
-    environment.put_right(wave.mode);
+    environment.restore(wave.mode);
     if (work_group_.row.end != 0) leave_row();
     executed_ += turn - wave.budget;
     wave.stop = Stop::kFault;
@@ -129,7 +129,7 @@ void Group::run_row(WaveMemory& memory, FloatEnvironment& environment, int64_t t
   environment.enter(first->mode);
   first->stop = Stop::kRunning;
   first->op->handler(first->op, first, first->registers, first->launched_exec);
-  environment.now_is(work_group_.running->mode);
+  environment.leave(work_group_.running->mode);
   leave_row();
   executed_ += turn - work_group_.running->budget;
 }
@@ -204,7 +204,7 @@ void Group::run_pass(WaveMemory& memory, FloatEnvironment& environment, int64_t 
     work_group_.running = &wave;
     if (wave.stop == Stop::kBudget) go_on_compiled(wave);
     run_wave(&wave);
-    environment.now_is(wave.mode);
+    environment.leave(wave.mode);
     executed_ += budget - wave.budget;
     take_stop(wave, again);
     if (is_random) {  // There is no next pass to wait for, but for waves that sleep.

@@ -1,5 +1,5 @@
-// Accesses that waves ask for may race with each other and with the host: that is the program's business.
-// Where code that ThreadSanitizer looks at does them, this tells it not to.
+// Accesses that waves request may race with each other and with the host; such races are the program's.
+// GuestAccess excludes them from ThreadSanitizer's checks in instrumented code.
 #pragma once
 
 #include <hsa_backend/sanitizer.h>
@@ -15,7 +15,7 @@ void AnnotateIgnoreWritesEnd(const char* file, int line);
 
 namespace rigel::vgpu::exec {
 
-/// While one lives, this thread's accesses are the waves'.
+/// During its lifetime, ThreadSanitizer ignores this thread's accesses.
 class GuestAccess {
  public:
 #if HSABE_SANITIZER == HSABE_SANITIZER_THREAD
@@ -28,7 +28,7 @@ class GuestAccess {
     AnnotateIgnoreReadsEnd(__FILE__, __LINE__);
   }
 #else
-  GuestAccess() {}  // not trivial, so that an unused one is not worth a warning
+  GuestAccess() {}  // not trivial, so that compilers do not warn of unused variables
   ~GuestAccess() {}
 #endif
   GuestAccess(const GuestAccess&) = delete;

@@ -1,4 +1,4 @@
-// Tests for each SIMD level: where there is no such level they are skipped, and say why.
+// Parameters of tests for each SIMD level.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@ namespace rigel::vgpu::exec::testing {
 
 inline constexpr SimdLevel kLevels[] = {SimdLevel::kBaseline, SimdLevel::kAvx2, SimdLevel::kAvx512};
 
-/// Names the tests of a suite of levels.
+/// Names of the instances.
 struct LevelName {
   template <class Info>
   std::string operator()(const Info& info) const {

@@ -8,7 +8,7 @@ namespace {
 using isa::Type;
 namespace code = isa::code;
 
-// 0.5 -0.5 1 -1 2 -2 4 -4 1/(2 pi), in the three precisions.
+// 0.5 -0.5 1 -1 2 -2 4 -4 1/(2 pi)
 constexpr uint16_t kHalf[] = {0x3800, 0xb800, 0x3c00, 0xbc00, 0x4000, 0xc000, 0x4400, 0xc400, 0x3118};
 constexpr uint32_t kSingle[] = {0x3f000000, 0xbf000000, 0x3f800000, 0xbf800000, 0x40000000,
                                 0xc0000000, 0x40800000, 0xc0800000, 0x3e22f983};
@@ -36,7 +36,7 @@ bool is_packed(Type type) {
   return type == Type::kV2B16 || type == Type::kV2I16 || type == Type::kV2U16 || type == Type::kV2F16;
 }
 
-// aux: which. Apertures are 4 GiB each, aligned to that: bases end in 32 zeros, limits in 32 ones.
+// aux: code of the source. Apertures have 4 GiB and are aligned: bases end in 32 zeros, limits in 32 ones.
 void copy_special(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
   uint32_t value[2] = {};
   switch (op->aux) {
@@ -72,7 +72,8 @@ bool constant_of(const isa::Operand& operand, const isa::Instruction& instructio
     integer = 192 - int64_t{c};
   } else if (c >= code::kHalf && c <= code::kInv2Pi) {
     const unsigned i = c - code::kHalf;
-    // Packed integers read it as 32 bits: LLVM's getInlineEncodingV216 says what hardware does, and the manuals do not.
+    // Packed integers read it as single precision (LLVM's getInlineEncodingV216; the manuals do not specify
+    // it).
     const bool half = is_half(operand.type) && (!is_packed(operand.type) || operand.type == Type::kV2F16);
     bits = half ? kHalf[i] : wide ? kDouble[i] : kSingle[i];
     return true;

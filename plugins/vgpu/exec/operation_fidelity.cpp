@@ -10,7 +10,7 @@ namespace rigel::vgpu::exec {
 
 namespace {
 
-/// Takes operations that nobody will run.
+/// Discards micro-operations.
 class Discard final : public Emitter {
  public:
   MicroOp& emit(Handler) override { return operations_.emplace_back(); }

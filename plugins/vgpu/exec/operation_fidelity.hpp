@@ -1,5 +1,5 @@
-// Which instructions the shader cores execute, for the fidelity report. Found by asking the lowering about
-// every line of the instruction tables, so that it cannot say anything else than what happens.
+// Which instructions the shader cores execute, for the fidelity report. The lowering is tried with every row
+// of the instruction tables, so the report always agrees with execution.
 #pragma once
 
 #include <span>
@@ -9,7 +9,7 @@
 
 namespace rigel::vgpu::exec {
 
-/// A row an operation that one of the targets has. Takes some milliseconds.
+/// Returns one row per operation that any of the targets has. Takes some milliseconds.
 std::vector<isa::OperationFidelity> instruction_fidelity(std::span<const isa::Target> targets);
 
 }  // namespace rigel::vgpu::exec

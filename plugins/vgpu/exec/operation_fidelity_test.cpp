@@ -7,7 +7,7 @@ namespace {
 
 constexpr isa::Target kTargets[] = {{8, 0, 3}, {9, 0, 0}, {9, 0, 6}, {10, 1, 0}, {10, 3, 0}};
 
-TEST(InstructionFidelity, HasEverythingThatComputeNeeds) {
+TEST(InstructionFidelity, HasAllComputeInstructions) {
   for (const isa::OperationFidelity& row : instruction_fidelity(kTargets)) {
     const bool compute = row.domain == isa::Domain::kScalar || row.domain == isa::Domain::kVector ||
                          row.domain == isa::Domain::kMemory;
@@ -16,7 +16,7 @@ TEST(InstructionFidelity, HasEverythingThatComputeNeeds) {
   }
 }
 
-TEST(InstructionFidelity, SaysWhyWhatIsAbsentIs) {
+TEST(InstructionFidelity, HasNotesUnlessExact) {
   for (const isa::OperationFidelity& row : instruction_fidelity(kTargets)) {
     EXPECT_EQ(row.note.empty(), row.fidelity == isa::Fidelity::kExact) << isa::name(row.op);
   }

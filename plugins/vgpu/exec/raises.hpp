@@ -1,11 +1,12 @@
-// What an operation can raise: a column of the tables of vector operations. exceptions.hpp says what comes of it.
+// Which arithmetic exceptions an operation can raise: a column of the tables of vector operations
+// (exceptions.hpp).
 #pragma once
 
 #include <cstdint>
 
 namespace rigel::vgpu::exec {
 
-/// Of which an operation is an instance, as far as exceptions go.
+/// Class of operations with the same exceptions.
 enum class Raises : uint8_t {
   kNothing,
   kSum,
@@ -15,11 +16,11 @@ enum class Raises : uint8_t {
   kLegacyProduct,  ///< Zero times anything is zero.
   kFused,
   kLegacyFused,
-  kMultiplyAdd,  ///< Rounded twice, without denormals.
+  kMultiplyAdd,  ///< Rounded twice, denormals flushed
   kLegacyMultiplyAdd,
   kScaled,   ///< v_ldexp
-  kChoice,   ///< Signaling NaNs are invalid; that is all.
-  kExtreme,  ///< The same, and the result is one of the sources.
+  kChoice,   ///< Signaling NaNs are invalid.
+  kExtreme,  ///< As kChoice; the result is one of the sources.
   kReciprocal,
   kIntegerReciprocal,
   kReciprocalRoot,
@@ -28,11 +29,11 @@ enum class Raises : uint8_t {
   kAngle,
   kDivFmas,
   kDivFixup,
-  kConversion,        ///< From one format to another.
-  kConversionToZero,  ///< Of two sources to halves.
-  kTruncation,        ///< To integers:
-  kFloor,
-  kNearestUp,
+  kConversion,        ///< Between floating-point formats
+  kConversionToZero,  ///< Of two sources to halves, rounding toward zero
+  kTruncation,        ///< To an integer, toward zero
+  kFloor,             ///< To an integer, downwards
+  kNearestUp,         ///< To the nearest integer, halves upwards
   kFromInteger,
 };
 

@@ -9,13 +9,13 @@ bool is_beyond_vgprs(const isa::Operand& operand, const RegisterLayout& layout) 
   return operand.is_vgpr() && operand.vgpr() + std::max<uint32_t>(operand.dwords, 1) > layout.vgprs;
 }
 
-// Codes behind the ordinary SGPRs name registers that every wave has.
+// Every wave has the registers past the ordinary SGPRs.
 bool is_beyond_sgprs(const isa::Operand& operand, const RegisterLayout& layout) {
   return layout.sgprs < kFlatScratchSgpr && operand.exists() && operand.code < kFlatScratchSgpr &&
          operand.code + std::max<uint32_t>(operand.dwords, 1) > layout.sgprs;
 }
 
-bool counts_from_m0(isa::Op op) {
+bool is_indexed_by_m0(isa::Op op) {
   using isa::Op;
   return op == Op::v_movrels_b32 || op == Op::v_movrelsd_b32 || op == Op::v_movrelsd_2_b32 ||
          op == Op::s_movrels_b32 || op == Op::s_movrels_b64;
@@ -29,13 +29,13 @@ Bounds bound_registers(isa::Instruction& instruction, const RegisterLayout& layo
     if (is_beyond_vgprs(*result, layout)) return Bounds::kIgnored;
     if (is_beyond_sgprs(*result, layout)) bounds = Bounds::kBeyond;
   }
-  // With an index they are beyond, too, which is found out when it is known.
-  const bool counts = counts_from_m0(instruction.op);
+  // The handler checks these when it adds the index.
+  const bool has_m0_index = is_indexed_by_m0(instruction.op);
   const auto bound = [&](isa::Operand& source, bool is_indexed) {
     const bool vgpr = is_beyond_vgprs(source, layout);
     if (!vgpr && !is_beyond_sgprs(source, layout)) return;
     bounds = Bounds::kBeyond;
-    if (!counts && !(vgpr && is_indexed)) source.code = vgpr ? isa::code::kVgpr : 0;
+    if (!has_m0_index && !(vgpr && is_indexed)) source.code = vgpr ? isa::code::kVgpr : 0;
   };
   for (unsigned i = 0; i < 3; ++i) bound(instruction.src[i], (gpr_index >> i & 1) != 0);
   for (isa::Operand* const source : {&instruction.vaddr, &instruction.vdata, &instruction.vdata2,

@@ -1,15 +1,14 @@
-// What becomes of instructions that name registers which the wave does not have. Section 3.6.1 of the manuals of
-// GCN 3, Vega, RDNA and RDNA 2 has it:
+// Instructions that name registers past those that the wave has allocated. The manuals of GCN 3, Vega, RDNA
+// and RDNA 2 (section 3.6.1) define:
 //
-//   a source:            v0 or s0 is read in its place
-//   a VGPR as a result:  the instruction does nothing, whatever else it would write; one that accesses memory or
-//                        LDS is issued for no lanes
-//   an SGPR as a result: it is not written; the rest of the instruction is done
+//   source:           v0 or s0 is read instead
+//   VGPR destination: the instruction does nothing; memory and LDS instructions are issued for no lanes
+//   SGPR destination: it is not written; other results are
 //
-// The rules are applied to the decoded instruction, so that whoever executes it meets registers that exist. An
-// SGPR that the wave does not have has its place in the scalar file and may be written: nothing reads it.
-// Of what is stored or sent by instructions that access memory the manuals say that it is undefined; v0 it is,
-// as in LDS. An operand of several registers of which one is beyond is beyond as a whole.
+// bound_registers() rewrites the decoded instruction, so handlers access only registers that exist. A missing
+// SGPR has a slot in the scalar file: handlers may write it, because no instruction reads it. The data of
+// stores is undefined by the manuals; here it is v0, as in LDS. An operand of several registers is missing if
+// one of them is.
 #pragma once
 
 #include "plugins/vgpu/exec/registers.hpp"
@@ -19,12 +18,12 @@ namespace rigel::vgpu::exec {
 
 enum class Bounds : uint8_t {
   kWithin,
-  kBeyond,   ///< It names some. Sources of the instruction are v0 or s0 now.
+  kBeyond,   ///< It names missing registers. Missing sources have been replaced by v0 or s0.
   kIgnored,  ///< It does nothing.
 };
 
-/// Sources whose number is counted on at run time (`gpr_index`, LoweringContext's, and v_movrels*) stay as they
-/// are: with any index they are beyond, too.
+/// `gpr_index`: as in LoweringContext. Sources with a run-time index (`gpr_index`, v_movrels*) are not
+/// replaced: they are missing with every index, which the handler detects.
 Bounds bound_registers(isa::Instruction& instruction, const RegisterLayout& layout, uint8_t gpr_index);
 
 }  // namespace rigel::vgpu::exec

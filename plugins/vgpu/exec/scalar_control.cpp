@@ -19,7 +19,7 @@ using u64 = uint64_t;
   const MicroOp* next = link->target.load(std::memory_order_acquire);
   if (next == nullptr) next = follow(op, link);
   wave->budget -= link->cost;
-  if (turn_is_over(wave)) RIGEL_LEAVE(next, wave);
+  if (slice_is_over(wave)) RIGEL_LEAVE(next, wave);
   RIGEL_NEXT_BLOCK(next, wave, registers, exec);
 }
 
@@ -57,7 +57,7 @@ void jump_to(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec)
   const u64 pc = at<u64>(registers, op->src[0].offset) & ~u64{3};
   const MicroOp* const next = kCalls ? find_function(wave, op, pc) : find_code(wave, op, pc);
   wave->budget -= static_cast<int64_t>(op->imm);
-  if (turn_is_over(wave) || (kCalls && wave->stop == Stop::kBudget)) RIGEL_LEAVE(next, wave);
+  if (slice_is_over(wave) || (kCalls && wave->stop == Stop::kBudget)) RIGEL_LEAVE(next, wave);
   RIGEL_NEXT_BLOCK(next, wave, registers, exec);
 }
 
@@ -135,7 +135,7 @@ void fork(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
   }
   wave->budget -= static_cast<int64_t>(op->imm);
   const MicroOp* const next = find_code(wave, op, pc & ~u64{3});
-  if (turn_is_over(wave)) RIGEL_LEAVE(next, wave);
+  if (slice_is_over(wave)) RIGEL_LEAVE(next, wave);
   RIGEL_NEXT_BLOCK(next, wave, registers, wave->exec());
 }
 
@@ -150,7 +150,7 @@ void join(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
   at<u64>(registers, scalar_offset(kExec)) = later[0];
   wave->budget -= static_cast<int64_t>(op->imm);
   const MicroOp* const next = find_code(wave, op, later[1] & ~u64{3});
-  if (turn_is_over(wave)) RIGEL_LEAVE(next, wave);
+  if (slice_is_over(wave)) RIGEL_LEAVE(next, wave);
   RIGEL_NEXT_BLOCK(next, wave, registers, wave->exec());
 }
 

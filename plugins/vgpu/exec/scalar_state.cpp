@@ -293,7 +293,7 @@ void return_from_trap(const MicroOp* op, Wave* wave, std::byte* registers, uint6
     wave->stop = Stop::kHalt;
     RIGEL_LEAVE(next, wave);
   }
-  if (turn_is_over(wave)) RIGEL_LEAVE(next, wave);  // a handler may go back to what has trapped
+  if (slice_is_over(wave)) RIGEL_LEAVE(next, wave);  // a handler may go back to what has trapped
   RIGEL_NEXT_BLOCK(next, wave, registers, exec);
 }
 

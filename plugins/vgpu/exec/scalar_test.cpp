@@ -249,8 +249,8 @@ TEST(Scalar, TrapHandlersLearnWhoAskedAndCanHaltTheWave) {
 TEST(Scalar, SleepsHaltsAndSendsMessages) {
   TestWave t(gfx(9, 0, 0));
   EXPECT_EQ(t.run({0xbf8e0001, 0xbf8d0001, 0xbefc0087, 0xbf900001}), Stop::kSleep);
-  EXPECT_EQ(t.go_on(), Stop::kHalt);
-  EXPECT_EQ(t.go_on(), Stop::kEnd);
+  EXPECT_EQ(t.resume(), Stop::kHalt);
+  EXPECT_EQ(t.resume(), Stop::kEnd);
   EXPECT_EQ(t.messages, std::vector<uint32_t>{7});
 }
 

@@ -1,5 +1,6 @@
-// The scratch memory of one queue: a ring of slots, one for each wave in flight. All dispatches of the queue
-// share it. Any thread.
+// The scratch slots of one queue, one per resident wave. All dispatches of the queue share them.
+//
+// Threads: any.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +17,7 @@ class ScratchSlots {
     for (uint32_t i = count; i > 0; --i) free_.push_back(i - 1);
   }
 
-  /// Takes `count` slots, or none.
+  /// Takes `count` slots and returns true, or takes none and returns false.
   bool take(uint32_t count, uint32_t* slots) {
     const MutexLock lock(mutex_);
     if (free_.size() < count) return false;
@@ -27,7 +28,7 @@ class ScratchSlots {
     return true;
   }
 
-  void give_back(uint32_t count, const uint32_t* slots) {
+  void release(uint32_t count, const uint32_t* slots) {
     const MutexLock lock(mutex_);
     for (uint32_t i = count; i > 0; --i) free_.push_back(slots[i - 1]);
   }

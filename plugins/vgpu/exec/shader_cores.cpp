@@ -18,7 +18,7 @@ Device device_of(const Board& board) {
                    board.tiling.macro_modes};
   device.level = best_simd_level();
   device.compilation = compiler::asked_for();
-  // A text that is none of the schedules is reported with the other variables.
+  // Invalid values are reported with those of the other variables.
   if (const char* const text = std::getenv("VGPU_SCHEDULE"))
     device.schedule = Schedule::from_text(text).value_or(Schedule{});
   return device;

@@ -1,4 +1,4 @@
-// The shader cores of a board: what a process has unless it is told otherwise.
+// The default shader cores of a process: Scheduler, with the properties of a board.
 #pragma once
 
 #include <memory>
@@ -9,10 +9,10 @@
 
 namespace rigel::vgpu::exec {
 
-/// What launches need to know of a board.
+/// Returns the properties of a board that launches need.
 Device device_of(const Board& board);
 
-/// Shader cores for a GPU, as MakeShaderCores (plugins/vgpu/kfd) wants them. The bus outlives them.
+/// Creates the shader cores of a GPU; a MakeShaderCores function (plugins/vgpu/kfd). `bus` outlives them.
 std::unique_ptr<DispatchSink> make_shader_cores(const Gpu& gpu, DeviceBus& bus);
 
 }  // namespace rigel::vgpu::exec

@@ -1,15 +1,14 @@
-// SIMD levels. Files that hold handlers or lower to them are compiled once for each level of vector
-// instructions (rigel_add_simd_sources in CMakeLists.txt), with RIGEL_SIMD_LEVEL 0 (what every x86-64 has), 1
-// (x86-64-v3: AVX2, FMA, F16C) or 2 (x86-64-v4: AVX-512 F, BW, DQ, VL). Everything that they define belongs
-// into the namespace of the level:
+// SIMD levels. Files with vector and memory handlers are compiled once for each level (rigel_add_simd_sources
+// in CMakeLists.txt). RIGEL_SIMD_LEVEL is 0 (baseline x86-64), 1 (x86-64-v3: AVX2, FMA, F16C) or 2
+// (x86-64-v4: AVX-512 F, BW, DQ, VL). All their definitions are in the level's namespace:
 //
 //   namespace rigel::vgpu::exec::RIGEL_SIMD_NAMESPACE { … }
 //
-// so that the linker never takes one level's function for another's. What inlined functions of shared headers
-// (the standard library's as well) leave behind is made local to the level when its objects are put together,
-// except in sanitized builds.
+// Thus the linker cannot merge functions of different levels. Copies of inline functions from shared headers,
+// for example the standard library's, become local symbols when the level's objects are linked. Sanitized
+// builds skip that step.
 //
-// Only such files include this header.
+// Only these files include this header.
 #pragma once
 
 #if !defined(RIGEL_SIMD_LEVEL)
@@ -22,7 +21,7 @@
 #define RIGEL_SIMD_NAMESPACE simd_avx512
 #endif
 
-// Loops over the vectors of a row, and over the lanes of one, are to be straight code.
+// For loops over the vectors of a row and over the lanes of a vector.
 #if defined(__clang__)
 #define RIGEL_UNROLL _Pragma("unroll")
 #else

@@ -1,4 +1,4 @@
-// Instructions lowered one by one, without a block around them: for tests and measurements of single handlers.
+// Lowering of single instructions without a block, for tests and benchmarks of handlers.
 #pragma once
 
 #include <cstddef>
@@ -32,7 +32,7 @@ class CollectingEmitter final : public Emitter {
   std::vector<std::unique_ptr<std::byte[]>> memory_;
 };
 
-/// Stands behind the last of them.
+/// Handler: ends the wave after the last micro-operation.
 inline void stop_wave(const MicroOp* op, Wave* wave, std::byte*, uint64_t) {
   wave->stop = Stop::kEnd;
   RIGEL_LEAVE(op, wave);

@@ -1,4 +1,4 @@
-// One wave for tests: code in a buffer, run to its end on the test's thread.
+// A single wave for tests. It runs code from a buffer on the test's thread.
 #pragma once
 
 #include <cstring>
@@ -59,15 +59,15 @@ class TestWave final : public Core {
     set_exec(wave.mask());
   }
 
-  /// What is translated from here on is of a wave that has so many SGPRs.
-  void give_sgprs(uint32_t count) { key_.layout.sgprs = wave.layout.sgprs = count; }
+  /// Sets the number of SGPRs; affects code that is translated later.
+  void set_sgprs(uint32_t count) { key_.layout.sgprs = wave.layout.sgprs = count; }
 
-  /// Puts code at an offset of the code buffer.
+  /// Writes code to the code buffer. `offset` is in bytes.
   void put(const std::vector<uint32_t>& words, uint64_t offset = 0) {
     std::memcpy(code_buffer.host + offset, words.data(), words.size() * 4);
   }
 
-  /// Runs `words` and an s_endpgm behind them. Says why the wave stopped.
+  /// Runs `words` and an s_endpgm after them. Returns why the wave stopped.
   Stop run(std::vector<uint32_t> words) {
     words.push_back(0xbf810000);
     put(words);
@@ -79,10 +79,10 @@ class TestWave final : public Core {
     if (code == nullptr) code = std::make_unique<TranslatedCode>(key_, bus);
     const WaveMemory::Scope scope(memory_);
     wave.op = code->find(pc, variant_of(wave));
-    return go_on(budget);
+    return resume(budget);
   }
 
-  Stop go_on(int64_t budget = 1 << 20) {
+  Stop resume(int64_t budget = 1 << 20) {
     const uint32_t mxcsr = get_mxcsr();
     set_mxcsr(mxcsr_of(wave.mode));
     wave.budget = budget;
@@ -100,7 +100,7 @@ class TestWave final : public Core {
     return reinterpret_cast<uint32_t*>(registers_.get() + key_.layout.vgpr_offset(index))[lane];
   }
 
-  /// What instructions can read: scalars by their codes, and the rows of the VGPRs.
+  /// State that instructions can read: scalars by hardware code, and the rows of the VGPRs.
   std::span<const std::byte> scalars() const { return {registers_.get(), scalar_offset(kScalarTemporary)}; }
   std::span<const std::byte> rows() const {
     return {registers_.get() + key_.layout.vgpr_offset(0),

@@ -176,7 +176,7 @@ TEST_F(HotCode, HoldsUpNoProgramThatEnds) {
 TEST(TranslatedCode, NamesSgprsThatTheWaveDoesNotHave) {
   for (const SimdLevel level : simd_levels()) {
     TestWave t(gfx(9, 0, 0), 64, 8, level);
-    t.give_sgprs(16);
+    t.set_sgprs(16);
     t.s(0) = 100, t.s(1) = 1, t.s(15) = 15;
     // s_mov_b32 s20, 5; s_mov_b32 s4, s20; s_mov_b32 s5, s15; s_mov_b64 s[6:7], s[16:17]
     // v_mov_b32 v1, s30; s_add_u32 s16, s0, -1; s_cselect_b32 s2, 7, 9
@@ -238,7 +238,7 @@ TEST(TranslatedCode, SpinningWavesLeaveWhenTheirTurnIsOver) {
     t.put({loop});
     EXPECT_EQ(t.run_at(t.code_buffer.va, 1000), Stop::kBudget) << std::hex << loop;
     EXPECT_EQ(t.executed, 1001);
-    EXPECT_EQ(t.go_on(10), Stop::kBudget) << "and go on";
+    EXPECT_EQ(t.resume(10), Stop::kBudget) << "and go on";
   }
 }
 
@@ -279,7 +279,7 @@ TEST(TranslatedCode, ThatAWaveHasReplacedIsSeenAfterAnInvalidation) {
   t.put({0xbf8e0001, 0xbf930000, 0xbe800083, kEnd});
   EXPECT_EQ(t.run_at(t.code_buffer.va), Stop::kSleep);
   t.put({0xbe800084}, 8);
-  EXPECT_EQ(t.go_on(), Stop::kEnd);
+  EXPECT_EQ(t.resume(), Stop::kEnd);
   EXPECT_EQ(t.s(0), 4u);
 }
 

@@ -22,7 +22,7 @@ std::shared_ptr<TranslatedCode> TranslatedCodes::get(const CodeKey& key, const s
   return code;
 }
 
-// Codes grow while they are executed, so that their sizes are added up anew.
+// Code grows while it is executed, so the sizes are computed anew each time.
 void TranslatedCodes::make_room() {
   size_t bytes = 0;
   for (const auto& [key, kept] : kept_) bytes += kept.code->bytes();

@@ -1,5 +1,8 @@
-// The translated code of the kernels that were launched last. Frameworks launch thousands of kernels in turns.
-// So the limit is one of memory, not of kernels.
+// The cache of translated kernels. Frameworks launch thousands of kernels alternately, so the limit is
+// memory, not the number of kernels.
+//
+// Threads: any.
+// Lifetime: code that is dropped from the cache lives as long as launches use it.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +16,6 @@
 
 namespace rigel::vgpu::exec {
 
-/// Any thread. Code that is dropped lives on as long as launches use it.
 class TranslatedCodes {
  public:
   static constexpr size_t kMostBytes = size_t{256} << 20;
@@ -22,7 +24,8 @@ class TranslatedCodes {
   explicit TranslatedCodes(DeviceBus& bus, size_t most_bytes = kMostBytes)
       : bus_(bus), most_bytes_(most_bytes) {}
 
-  /// The code of a kernel as memory has it now. `kernel` is its name, for maps. Opens a translation scope.
+  /// Returns the translation of the code that is now in memory. `kernel`: its name for perf maps; may be
+  /// empty. Opens a translation scope.
   std::shared_ptr<TranslatedCode> get(const CodeKey& key, const std::string& kernel);
 
  private:

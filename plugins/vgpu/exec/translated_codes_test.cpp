@@ -9,13 +9,13 @@
 namespace rigel::vgpu::exec {
 namespace {
 
-class Codes : public ::testing::Test {
+class TranslatedCodesTest : public ::testing::Test {
  protected:
-  Codes() {
+  TranslatedCodesTest() {
     for (uint32_t i = 0; i < kKernels; ++i) put(i, 0xbf810000);  // s_endpgm
   }
   void put(uint32_t kernel, uint32_t word) { std::memcpy(memory_.host + kernel * 4, &word, sizeof word); }
-  /// The code of a kernel that has been executed.
+  /// Returns the code of a kernel, with its entry block translated.
   std::shared_ptr<TranslatedCode> get(TranslatedCodes& codes, uint32_t kernel) {
     CodeKey key;
     key.entry_va = memory_.va + kernel * 4;
@@ -31,14 +31,14 @@ class Codes : public ::testing::Test {
   const vgpu::testing::Buffer memory_ = bus_.allocate(kKernels * 4);
 };
 
-TEST_F(Codes, OfManyKernelsAreKept) {
+TEST_F(TranslatedCodesTest, KeepsManyKernels) {
   TranslatedCodes codes(bus_);
   std::vector<std::shared_ptr<TranslatedCode>> first;
   for (uint32_t i = 0; i < kKernels; ++i) first.push_back(get(codes, i));
   for (uint32_t i = 0; i < kKernels; ++i) EXPECT_EQ(get(codes, i), first[i]) << i;
 }
 
-TEST_F(Codes, BeyondTheirMemoryAreDroppedOldestFirst) {
+TEST_F(TranslatedCodesTest, DropsLeastRecentlyUsedAboveMemoryLimit) {
   TranslatedCodes measured(bus_);
   const size_t bytes = get(measured, 0)->bytes();
   ASSERT_GT(bytes, sizeof(TranslatedCode));
@@ -52,7 +52,7 @@ TEST_F(Codes, BeyondTheirMemoryAreDroppedOldestFirst) {
   EXPECT_NE(get(codes, 1), first[1]);
 }
 
-TEST_F(Codes, ThatWereReplacedAreTranslatedAnew) {
+TEST_F(TranslatedCodesTest, TranslatesReplacedCodeAgain) {
   TranslatedCodes codes(bus_);
   const auto before = get(codes, 3);
   EXPECT_EQ(get(codes, 3), before);

@@ -79,7 +79,8 @@ struct Wave {
 
   uint32_t* scalars() { return reinterpret_cast<uint32_t*>(registers); }
   uint64_t exec() { return pair(126) & mask(); }
-  /// Reads a register pair in one access. Pairs are written so, and two reads would defeat store forwarding.
+  /// Reads a register pair in one access of 64 bits, as pairs are written. Two accesses would wait for each
+  /// other.
   uint64_t pair(uint32_t code) {
     uint64_t value;
     std::memcpy(&value, scalars() + code, sizeof value);
@@ -115,8 +116,8 @@ struct WorkGroup {
   uint32_t halted = 0;
 
   uint32_t all_waves() const { return ~0u >> (32 - wave_count); }
-  /// Removes and returns the waves of the next pass, if no wave is ready: those that have yielded. If there
-  /// are none, every wave that has not ended is at the barrier.
+  /// Removes and returns the waves of the next pass if no wave is ready: those that have yielded, else those
+  /// at the barrier, which every wave that has not ended has reached.
   uint32_t take_next_pass() {
     uint32_t& next = yielded != 0 ? yielded : at_barrier;
     const uint32_t pass = next;

@@ -7,19 +7,19 @@
 
 namespace rigel::vgpu::exec {
 
-void WaveMemory::forget() {
+void WaveMemory::clear_caches() {
   sites_.fill(Extent{});
   extents_.fill(Extents{});
 }
 
-// The extent that has `va`, made if it has to be; null if it cannot be accessed.
+// Returns the extent that contains `va`. Adds it if necessary. Null: `va` is inaccessible.
 WaveMemory::Extent* WaveMemory::cover(uint64_t va, Access access) {
   Extents& extents = extents_[static_cast<size_t>(access)];
   for (Extent& extent : extents.list) {
     if (va - extent.begin < extent.bytes) return &extent;
   }
-  // The region as a whole first, so that walking downwards finds large extents as well; if it does not begin
-  // accessible, what there is from this page on.
+  // First the whole region, so that descending accesses get large extents as well. If its start is
+  // inaccessible, the memory from this page on.
   const uint64_t region = va & ~(kRegionBytes - 1);
   uint64_t begin = region;
   Translation found = bus_.translate(begin, kRegionBytes, access);
@@ -31,12 +31,12 @@ WaveMemory::Extent* WaveMemory::cover(uint64_t va, Access access) {
   return merge(extents, Extent{begin, found.bytes, found.host});
 }
 
-// From GPU address to host address.
+// Host address minus GPU address.
 uint64_t WaveMemory::distance(const Extent& extent) {
   return reinterpret_cast<uintptr_t>(extent.host) - extent.begin;
 }
 
-// Puts an extent into the list, together with what is contiguous with it there.
+// Adds an extent to the list and merges it with contiguous ones.
 WaveMemory::Extent* WaveMemory::merge(Extents& extents, const Extent& found) {
   Extent whole = found;
   Extent* place = nullptr;
@@ -44,7 +44,7 @@ WaveMemory::Extent* WaveMemory::merge(Extents& extents, const Extent& found) {
     if (other.bytes == 0 || distance(other) != distance(whole)) continue;
     const uint64_t end = std::max(other.begin + other.bytes, whole.begin + whole.bytes);
     const uint64_t begin = std::min(other.begin, whole.begin);
-    if (end - begin > other.bytes + whole.bytes) continue;  // a gap between them
+    if (end - begin > other.bytes + whole.bytes) continue;  // not contiguous
     whole.host -= whole.begin - begin;
     whole.begin = begin;
     whole.bytes = end - begin;
@@ -62,7 +62,7 @@ std::byte* WaveMemory::find_slow(const void* site, uint64_t va, uint64_t bytes, 
   while (extent != nullptr && bytes > extent->bytes - (va - extent->begin)) {
     const uint64_t end = extent->begin + extent->bytes;
     if (cover(end, access) == nullptr) return nullptr;
-    extent = cover(va, access);  // merging moves extents, and may have pushed this one out
+    extent = cover(va, access);  // merging moves extents, and may have replaced this one
     if (extent == nullptr || extent->begin + extent->bytes <= end) return nullptr;
   }
   if (extent == nullptr) return nullptr;
@@ -85,9 +85,9 @@ const WaveMemory::Extent* WaveMemory::extent_with(const std::byte* host) const {
   return nullptr;
 }
 
-bool WaveMemory::knows(const std::byte* host) {
+bool WaveMemory::is_gpu_memory(const std::byte* host) {
   if (extent_with(host) != nullptr) return true;
-  // The program's own memory is nearly always at the same address for both.
+  // Memory of the program usually has the same GPU and host address.
   return bus_.translate(reinterpret_cast<uintptr_t>(host), 1, Access::kRead).host == host;
 }
 

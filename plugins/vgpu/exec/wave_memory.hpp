@@ -1,34 +1,34 @@
-// Memory as the waves of one worker see it: GPU addresses to host pointers, over a DeviceBus.
+// Translation of GPU addresses to host pointers for the waves of one worker, through a DeviceBus.
 //
-// One worker thread owns the object and uses it inside a WaveMemory::Scope: a turn of a wave, or a few.
-// The scope keeps pointers valid. What other threads unmap shows as a new epoch when the next scope
-// begins.
+// There are two caches. A *site* is the instruction that makes an access, identified by a pointer, usually
+// its MicroOp. The first cache holds the extent that each site used last. An instruction mostly walks one
+// allocation, so a hit costs two comparisons. The second is a list of extents. They start with 2 MiB and are
+// merged with contiguous ones, so one lookup serves a gather from a large buffer.
 //
-// The first table is indexed by the instruction that asks. It walks one object, so the extent that it used
-// last is nearly always the one it needs, for two comparisons. Behind it lies a list of extents, which
-// grow from 2 MiB on where neighbours are contiguous: one lookup serves a gather over a large buffer.
+// Threads: one worker thread owns the object.
 //
-// Elements. A naturally aligned element of 2, 4, 8 or 16 bytes of one lane is accessed in one piece; of 12
-// bytes each dword is. Other elements are promised nothing. load_element() and store_element() do it
-// (memory_ops/rows.hpp), and in compiled code KernelBuilder::load_quads() and store_quads(). They rely on:
-//  - x86-64 keeps aligned 8 bytes whole. With AVX it keeps 16 bytes whole: Intel SDM 3A, Guaranteed Atomic
-//    Operations, of aligned moves; AMD APM 2, Access Atomicity, of others too.
-//  - No manual says so of MOVDQU at an aligned address at Intel's, of the aligned parts of moves of 32 and 64
-//    bytes, and of the elements of a gather. Measurements of hosts with AVX show it (rigtorp.se/isatomic).
-//  - Without AVX nothing is promised for 16 bytes. Most such hosts keep them whole; AMD's family 10h tears
-//    them between sockets.
-//  - AArch64 keeps 16 bytes whole with LSE2.
+// Lifetime: pointers are valid inside a WaveMemory::Scope, which lasts for one time slice or a few. Mappings
+// that other threads remove change the bus's epoch; the next scope then empties the caches.
 //
-// Order. Waves use ordinary loads, stores and atomics of the host. x86-64 keeps loads in order, stores in
-// order, and a store behind each earlier load. So waits and write-backs do nothing there; on other hosts a
-// wait is a fence. A load may still pass an earlier store to another place. Sequentially consistent code
-// rules it out by
+// Atomicity: a naturally aligned element of 2, 4, 8 or 16 bytes of one lane is accessed in one piece. Of a
+// 12-byte element each dword is. Other elements have no guarantee. load_element() and store_element()
+// (memory_ops/rows.hpp) and KernelBuilder::load_quads() and store_quads() implement this. They rely on:
+//  - x86-64: aligned 8 bytes are atomic. With AVX, 16 bytes are: Intel SDM 3A, Guaranteed Atomic Operations (aligned
+//    moves); AMD APM 2, Access Atomicity (other moves too).
+//  - No Intel manual guarantees it for MOVDQU at an aligned address. No manual does for the aligned parts of moves of
+//    32 and 64 bytes, and for elements of a gather. Measurements of hosts with AVX show it (rigtorp.se/isatomic).
+//  - Without AVX, 16 bytes have no guarantee. Most such hosts access them in one piece; AMD family 10h tears them
+//    between sockets.
+//  - AArch64: 16 bytes are atomic with LSE2.
+//
+// Memory order: waves use plain loads, stores and atomics of the host. x86-64 keeps loads in order, stores in
+// order, and a store after each earlier load. Therefore waits and write-backs do nothing there; on other
+// hosts a wait is a fence. A load may still pass an earlier store to another address. Sequentially consistent
+// programs prevent that with
 //  - read-modify-writes: full fences here;
-//  - a wait and then a load with GLC, as all loads of agent or system scope are: these fence before they
-//    load;
-//  - a fence, which ends in an invalidation of caches (buffer_wbinvl1*, buffer_gl1_inv): a full fence
-//    here.
-// A work-group runs on one thread, so nothing narrower can be out of order.
+//  - a wait, then a load with GLC (all loads of agent or system scope): a full fence before the load;
+//  - a fence, which ends with a cache invalidation (buffer_wbinvl1*, buffer_gl1_inv): a full fence.
+// Narrower scopes need nothing, because a work-group runs on one thread.
 #pragma once
 
 #include <array>
@@ -40,11 +40,11 @@
 
 namespace rigel::vgpu::exec {
 
-/// Which lanes of a wave could not do a vector access, and at which address each.
+/// The lanes in which a vector access failed.
 struct LaneFaults {
   uint64_t lanes = 0;
-  uint32_t bytes = 0;  ///< Of each lane's access; 0: unknown.
-  uint64_t va[64];     ///< The first byte that could not be accessed; only those of `lanes` count.
+  uint32_t bytes = 0;  ///< Size of each lane's access; 0: unknown
+  uint64_t va[64];     ///< By lane in `lanes`: the first inaccessible byte
 
   void clear() { lanes = 0, bytes = 0; }
   void add(unsigned lane, uint64_t address) {
@@ -55,7 +55,7 @@ struct LaneFaults {
 
 class WaveMemory {
  public:
-  explicit WaveMemory(DeviceBus& bus) : bus_(bus) { forget(); }
+  explicit WaveMemory(DeviceBus& bus) : bus_(bus) { clear_caches(); }
   WaveMemory(const WaveMemory&) = delete;
   WaveMemory& operator=(const WaveMemory&) = delete;
 
@@ -67,8 +67,8 @@ class WaveMemory {
     TranslationScope scope_;
   };
 
-  /// Host address of [va, va + bytes) if all of it may be accessed and lies in one piece; else null, which is
-  /// not yet a fault: ask run(). `site` tells instructions apart; any pointer will do, or none.
+  /// Returns the host address of [va, va + bytes), or null if it is not in one extent. Null is not always a
+  /// fault: call run(). `site`: see above; may be null.
   [[gnu::always_inline]] std::byte* find(const void* site, uint64_t va, uint64_t bytes, Access access) {
     const Extent& extent = sites_[slot(site, access)];
     const uint64_t into = va - extent.begin;
@@ -78,51 +78,52 @@ class WaveMemory {
     return find_slow(site, va, bytes, access);
   }
 
-  /// A piece of memory: GPU addresses from `begin` on are host addresses from `host` on.
+  /// Contiguous memory: GPU address `begin` + i is host address `host` + i.
   struct Extent {
     uint64_t begin = 0;
     uint64_t bytes = 0;
     std::byte* host = nullptr;
   };
 
-  /// The extent that an instruction used last.
+  /// Returns the cached extent of a site.
   const Extent& last_extent(const void* site, Access access) const { return sites_[slot(site, access)]; }
 
-  static constexpr size_t kSites = 256;  ///< for each kind of access
+  static constexpr size_t kSites = 256;  ///< Cache entries for each kind of access; sites may share one
 
   static size_t slot(const void* site, Access access) {
     return reinterpret_cast<uintptr_t>(site) / 64 % kSites + static_cast<size_t>(access) * kSites;
   }
 
-  /// The extent that [va, va + bytes) lies in, as far as it is known; `host` is null where find()'s would be.
+  /// As find(), but returns the whole cached extent that contains [va, va + bytes). `host` is null if find()
+  /// fails.
   [[gnu::always_inline]] Extent find_extent(const void* site, uint64_t va, uint64_t bytes, Access access) {
     if (find(site, va, bytes, access) == nullptr) return {};
     return sites_[slot(site, access)];
   }
 
-  /// What lies at `va` in one piece, `bytes` of it at most, or why it cannot be accessed.
+  /// Returns the contiguous memory at `va`, at most `bytes`, or the reason of a fault.
   Translation run(uint64_t va, uint64_t bytes, Access access) {
     Translation found = bus_.translate(va, bytes, access);
     if (found.host == nullptr && found.reason == FaultReason::kNone) found.reason = FaultReason::kNotPresent;
     return found;
   }
 
-  /// Copies, of any length and alignment, across objects. False: `fault` has the first byte that cannot be
-  /// accessed; what lies before it has been copied.
+  /// Copies of any length and alignment, across allocations. False: `fault` has the first inaccessible byte;
+  /// the bytes below it have been copied.
   bool read(uint64_t va, void* to, uint64_t bytes, VmFault& fault);
   bool write(uint64_t va, const void* from, uint64_t bytes, VmFault& fault);
 
-  /// Whether a host address is one that find() gave, and which address of the GPU it is: for faults of the
-  /// host (plugins/vgpu/cp/host_fault.hpp). knows() may be called by the handler of a signal.
-  bool knows(const std::byte* host);
+  /// Whether a host address belongs to memory of the GPU, for host faults (plugins/vgpu/cp/host_fault.hpp).
+  /// May be called in a signal handler.
+  bool is_gpu_memory(const std::byte* host);
+  /// Returns the GPU address of a host address.
   uint64_t address_of(const std::byte* host) const;
 
-  /// Of this worker's waves.
   images::DecodedResources& decoded_resources() { return *decoded_resources_; }
 
-  /// Of the wave that ran last, if an access of its lanes failed: whoever stops a wave for that fills it in.
+  /// The failed lanes of the last access. Handlers that stop a wave for such a fault fill it in.
   LaneFaults& lane_faults() { return lane_faults_; }
-  /// The first byte of [va, va + bytes) that cannot be accessed; nothing if all can.
+  /// Returns the first inaccessible byte of [va, va + bytes), if there is one.
   std::optional<uint64_t> first_fault(uint64_t va, uint64_t bytes, Access access);
 
  private:
@@ -132,16 +133,16 @@ class WaveMemory {
 
   struct Extents {
     std::array<Extent, kExtents> list;
-    size_t next = 0;  // the one that gives way
+    size_t next = 0;  // to be replaced
   };
 
   void refresh() {
     const uint64_t now = bus_.translation_epoch();
     if (now == epoch_) return;
-    forget();
+    clear_caches();
     epoch_ = now;
   }
-  void forget();
+  void clear_caches();
   const Extent* extent_with(const std::byte* host) const;
   std::byte* find_slow(const void* site, uint64_t va, uint64_t bytes, Access access);
   Extent* cover(uint64_t va, Access access);

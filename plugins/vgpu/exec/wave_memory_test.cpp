@@ -11,7 +11,7 @@ using vgpu::testing::Buffer;
 using vgpu::testing::FakeBus;
 using vgpu::testing::kPage;
 
-// Counts the questions.
+// Counts calls of translate().
 class CountingBus final : public FakeBus {
  public:
   Translation translate(uint64_t va, uint64_t bytes, Access access) noexcept override {
@@ -21,7 +21,7 @@ class CountingBus final : public FakeBus {
   int translations = 0;
 };
 
-TEST(WaveMemory, FindsWhatIsMapped) {
+TEST(WaveMemory, FindsMappedRanges) {
   FakeBus bus;
   WaveMemory memory(bus);
   const Buffer a = bus.allocate(3 * kPage);
@@ -33,7 +33,7 @@ TEST(WaveMemory, FindsWhatIsMapped) {
   EXPECT_EQ(memory.find(nullptr, ~uint64_t{0}, 2, Access::kRead), nullptr);
 }
 
-TEST(WaveMemory, RightsAreOfTheAccess) {
+TEST(WaveMemory, ChecksAccessRights) {
   FakeBus bus;
   WaveMemory memory(bus);
   const Buffer a = bus.allocate(kPage, false);
@@ -43,19 +43,19 @@ TEST(WaveMemory, RightsAreOfTheAccess) {
   EXPECT_EQ(memory.run(a.va, 4, Access::kWrite).reason, FaultReason::kReadOnly);
 }
 
-TEST(WaveMemory, ExtentsGrowAsTheyAreUsed) {
+TEST(WaveMemory, MergesContiguousExtents) {
   CountingBus bus;
   WaveMemory memory(bus);
   const Buffer a = bus.allocate(16 << 20);
   const WaveMemory::Scope scope(memory);
-  for (uint64_t at = a.bytes; at != 0; at -= kPage) {  // downwards, which is harder
+  for (uint64_t at = a.bytes; at != 0; at -= kPage) {  // downwards: the harder case
     ASSERT_EQ(memory.find(nullptr, a.va + at - kPage, kPage, Access::kRead), a.host + at - kPage);
   }
   EXPECT_LT(bus.translations, 40);
   EXPECT_EQ(memory.find_extent(nullptr, a.va, a.bytes, Access::kRead).bytes, a.bytes);
 }
 
-TEST(WaveMemory, ManyObjectsEachInTurn) {
+TEST(WaveMemory, FindsMoreAllocationsThanExtents) {
   FakeBus bus;
   WaveMemory memory(bus);
   std::vector<Buffer> buffers;
@@ -69,7 +69,7 @@ TEST(WaveMemory, ManyObjectsEachInTurn) {
   }
 }
 
-TEST(WaveMemory, NothingIsKeptWhenAMappingGoes) {
+TEST(WaveMemory, ForgetsUnmappedMemory) {
   FakeBus bus;
   WaveMemory memory(bus);
   const Buffer a = bus.allocate(kPage);
@@ -82,7 +82,7 @@ TEST(WaveMemory, NothingIsKeptWhenAMappingGoes) {
   EXPECT_EQ(memory.find(nullptr, a.va, 4, Access::kRead), nullptr);
 }
 
-TEST(WaveMemory, CopiesGoAcrossObjectsUpToTheFirstHole) {
+TEST(WaveMemory, CopiesAcrossAllocationsUpToFirstHole) {
   FakeBus bus;
   WaveMemory memory(bus);
   const Buffer a = bus.map_at(0x100000, kPage), b = bus.map_at(0x100000 + kPage, kPage);
