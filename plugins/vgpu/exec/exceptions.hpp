@@ -8,15 +8,16 @@
 // TTMP1 holds its length in dwords.
 //
 // Exceptions by operation:
-//  - additions, multiplications, fused operations, v_ldexp, conversions between formats and to and from integers: IEEE
-//    754, with the denormals and rounding of MODE. Underflow: the result is tiny after rounding and inexact, or flushed.
-//    v_mad and similar operations round twice.
+//  - additions, multiplications, fused operations, v_ldexp, conversions between formats and to and from
+//    integers: IEEE 754, with the denormals and rounding of MODE. Underflow: the result is tiny after
+//    rounding and inexact, or flushed. v_mad and similar operations round twice.
 //  - min, max, comparisons, rounding to integral values: invalid for signaling NaNs.
-//  - v_rcp, v_rsq, v_sqrt, v_exp, v_log, v_sin, v_cos: invalid, and division by zero (also the logarithm of 0); none
-//    for the approximation.
-//  - v_div_fixup: invalid and division by zero of the whole division. v_rcp_iflag: integer division by zero only.
-//  - input denormal: a source is a denormal that MODE keeps, no source is a NaN, and the operation is neither invalid
-//    nor a division by zero.
+//  - v_rcp, v_rsq, v_sqrt, v_exp, v_log, v_sin, v_cos: invalid, and division by zero (also the logarithm of
+//    0); none for the approximation.
+//  - v_div_fixup: invalid and division by zero of the whole division. v_rcp_iflag: integer division by zero
+//    only.
+//  - input denormal: a source is a denormal that MODE keeps, no source is a NaN, and the operation is neither
+//    invalid nor a division by zero.
 //  - none with clamp, as measured on later hardware. Output modifiers raise none.
 //  - none for v_frexp, v_div_scale, v_trig_preop, cube maps, dot products, normalised integers and memory.
 #pragma once

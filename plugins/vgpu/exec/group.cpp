@@ -27,7 +27,7 @@ size_t lds_bytes(const Launch& launch) {
 Group::Group(const Launch& launch)
     : layout_(launch.layout()), lds_room_(static_cast<uint32_t>(lds_bytes(launch))) {
   const uint32_t waves = launch.waves_per_group();
-  // Rows of several waves on the same lines of a cache that is indexed by address would fight for them.
+  // Five extra lines per wave, so that the same rows of different waves do not map to the same cache set.
   const size_t wave_bytes = rounded(layout_.bytes()) + kAlignment * 5;
   bytes_ = wave_bytes * waves + lds_room_;
   memory_.reset(static_cast<std::byte*>(std::aligned_alloc(kAlignment, rounded(bytes_))));
@@ -38,7 +38,7 @@ Group::Group(const Launch& launch)
   for (uint32_t i = 0; i < waves; ++i) waves_[i].registers = memory_.get() + wave_bytes * i;
   std::byte* const lds_room = memory_.get() + wave_bytes * waves;
   work_group_.lds = lds_room + kLdsMargin;
-  // What is read outside is 0, and not because 0 is there.
+  // Poison the margins: reads past LDS return 0 by the range check, not because the memory holds 0.
   std::memset(lds_room, 0xa5, lds_room_);
   std::memset(work_group_.lds, 0, launch.dispatch().lds_bytes);
   work_group_.waves = waves_.data();
@@ -81,14 +81,14 @@ Group::Outcome Group::run(WaveMemory& memory, FloatEnvironment& environment, int
   ended_ = 0;
   Outcome outcome = Outcome::kFailed;
   memory.lane_faults().clear();
-  // Memory of the program may go away while a wave uses it. That ends its turn in the middle of an
-  // instruction; handlers own nothing, nor does what is called here.
+  // The program may unmap memory that a wave uses. The fault then leaves the handler with longjmp. This is
+  // safe because handlers and their callers here own no resources.
   if (!guarded([&] { outcome = run_waves(memory, environment, turn); },
                [&](std::byte* host) { return memory.is_gpu_memory(host); })) {
     const HostFault& lost = last_host_fault();
     Wave& wave = *work_group_.running;
     environment.restore(wave.mode);
-    if (work_group_.row.end != 0) leave_row();
+    if (work_group_.row.end != 0) end_batch();
     executed_ += turn - wave.budget;
     wave.stop = Stop::kFault;
     wave.fault_va = memory.address_of(lost.address);
@@ -98,14 +98,15 @@ Group::Outcome Group::run(WaveMemory& memory, FloatEnvironment& environment, int
     failed_ = &wave;
     outcome = Outcome::kFailed;
   }
-  // A wave that stops within a block may have less than nothing to its account: a branch ahead in the block
-  // gives back what it skips, and what it skipped to is counted when the block is left.
+  // executed_ may be negative if a wave stops within a block: a forward branch in the block has a negative
+  // cost for the skipped instructions, and the instructions after its target are charged at the end of the
+  // block.
   instructions_ += static_cast<uint64_t>(executed_);
   last_instructions_ = executed_ > 0 ? static_cast<uint64_t>(executed_) : 0;
   return outcome;
 }
 
-void Group::note_waves(std::vector<WaveAt>& to) const {
+void Group::append_waves(std::vector<WaveAt>& to) const {
   for (uint32_t i = 0; i < work_group_.wave_count; ++i) {
     const uint32_t bit = 1u << i;
     const bool can_run = ((work_group_.ready | work_group_.yielded) & bit) != 0;
@@ -118,33 +119,33 @@ void Group::note_waves(std::vector<WaveAt>& to) const {
   }
 }
 
-void Group::run_row(WaveMemory& memory, FloatEnvironment& environment, int64_t turn) {
+void Group::run_batch(WaveMemory& memory, FloatEnvironment& environment, int64_t turn) {
   for (uint32_t i = 0; i < work_group_.wave_count; ++i) {
     waves_[i].memory = &memory;
     waves_[i].budget = turn;
   }
   work_group_.row.turn = turn;
-  work_group_.row.left = kTurnsOfRow * turn;
+  work_group_.row.left = kSlicesPerBatch * turn;
   Wave* const first = next_in_row(work_group_);
   environment.enter(first->mode);
   first->stop = Stop::kRunning;
   first->op->handler(first->op, first, first->registers, first->launched_exec);
   environment.leave(work_group_.running->mode);
-  leave_row();
+  end_batch();
   executed_ += turn - work_group_.running->budget;
 }
 
-// From here on each wave of the work-group goes on by itself.
-void Group::leave_row() {
+// The waves of the last work-group continue one by one.
+void Group::end_batch() {
   WorkGroup::Row& row = work_group_.row;
-  executed_ += kTurnsOfRow * row.turn - row.left;
+  executed_ += kSlicesPerBatch * row.turn - row.left;
   const uint64_t ended = work_group_.id[0] - row.first;
   index_ += ended;
   ended_ += ended;
   row.end = 0;
 }
 
-void Group::take_stop(const Wave& wave, uint32_t& again) {
+void Group::sort_stopped(const Wave& wave, uint32_t& next_pass) {
   const uint32_t bit = 1u << wave.id_in_group;
   switch (wave.stop) {
     case Stop::kBarrier:
@@ -158,7 +159,7 @@ void Group::take_stop(const Wave& wave, uint32_t& again) {
     case Stop::kRunning:
     case Stop::kBudget:
     case Stop::kSleep:
-      again |= bit;
+      next_pass |= bit;
       break;
     case Stop::kHalt:
       work_group_.halted |= bit;
@@ -182,16 +183,17 @@ uint64_t Group::random() {
 
 void Group::run_pass(WaveMemory& memory, FloatEnvironment& environment, int64_t turn) {
   const bool is_random = launch_->schedule().order == Schedule::Order::kRandom;
-  uint32_t again = 0;
+  uint32_t next_pass = 0;
   const int64_t most = is_random ? turn * work_group_.wave_count : INT64_MAX;
   for (uint32_t& ready = work_group_.ready; ready != 0 && failed_ == nullptr && executed_ < most;) {
     uint32_t candidates = ready;
-    // A wave that has yielded waits for a load, which takes no whole turn of waves that spin.
-    constexpr int64_t kLoad = 512;
-    int64_t budget = work_group_.yielded == 0 ? turn : std::min(turn, kLoad);
+    // A wave that has yielded waits for a load, which takes less time than the whole slice of a wave that
+    // spins.
+    constexpr int64_t kLoadSlice = 512;
+    int64_t budget = work_group_.yielded == 0 ? turn : std::min(turn, kLoadSlice);
     if (is_random) {
-      constexpr uint64_t kLongestTurn = 256;
-      budget = std::min<int64_t>(turn, static_cast<int64_t>(random() % kLongestTurn));
+      constexpr uint64_t kLongestRandomSlice = 256;
+      budget = std::min<int64_t>(turn, static_cast<int64_t>(random() % kLongestRandomSlice));
       const auto count = static_cast<uint64_t>(__builtin_popcount(ready));
       for (uint64_t skipped = random() % count; skipped != 0; --skipped) candidates &= candidates - 1;
     }
@@ -206,20 +208,20 @@ void Group::run_pass(WaveMemory& memory, FloatEnvironment& environment, int64_t 
     run_wave(&wave);
     environment.leave(wave.mode);
     executed_ += budget - wave.budget;
-    take_stop(wave, again);
-    if (is_random) {  // There is no next pass to wait for, but for waves that sleep.
+    sort_stopped(wave, next_pass);
+    if (is_random) {  // Only waves that sleep wait for the next pass.
       ready |= std::exchange(work_group_.yielded, 0);
-      if (wave.stop == Stop::kBudget) ready |= std::exchange(again, 0);
+      if (wave.stop == Stop::kBudget) ready |= std::exchange(next_pass, 0);
     }
   }
-  work_group_.ready |= again;
+  work_group_.ready |= next_pass;
 }
 
 Group::Outcome Group::run_waves(WaveMemory& memory, FloatEnvironment& environment, int64_t turn) {
   WorkGroup& group = work_group_;
   if (group.row.end != 0) {
-    run_row(memory, environment, turn);
-    take_stop(*group.running, group.ready);
+    run_batch(memory, environment, turn);
+    sort_stopped(*group.running, group.ready);
     if (failed_ != nullptr) return Outcome::kFailed;
     if (group.running->stop == Stop::kBudget) return Outcome::kTurnOver;
   }

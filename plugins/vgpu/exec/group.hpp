@@ -1,6 +1,8 @@
-// A resident work-group: its waves, their registers, its LDS; and how it is run.
+// A resident work-group: the memory of its waves, registers and LDS, and the loop that runs its waves.
 //
-// One worker at a time has a group; the scheduler's lock orders one worker's turn before the next one's.
+// Threads: one worker at a time. The scheduler's lock orders the accesses of successive workers.
+//
+// Errors: std::bad_alloc from the constructor.
 #pragma once
 
 #include <cstddef>
@@ -17,73 +19,75 @@
 
 namespace rigel::vgpu::exec {
 
-/// Instructions that a wave executes before the others get a turn.
+/// Time slice of a wave, in instructions.
 constexpr int64_t kTurn = 1 << 14;
-/// So many turns' instructions after which waves in a row give control back.
-constexpr int64_t kTurnsOfRow = 4;
+/// Time slices after which a wave batch returns to the worker.
+constexpr int64_t kSlicesPerBatch = 4;
 
 class Group {
  public:
-  /// Room for work-groups like the launch's.
+  /// Allocates memory for work-groups of the launch's size.
   explicit Group(const Launch& launch);
   Group(const Group&) = delete;
   Group& operator=(const Group&) = delete;
 
-  /// Whether this has the room that the launch's work-groups need.
+  /// Whether its memory has the size that the launch's work-groups need.
   bool fits(const Launch& launch) const;
 
-  /// Takes what a work-group of the launch needs. False: there is no scratch for its waves now.
+  /// Assigns the group to a launch and takes its scratch slots. Returns false if there are not enough free
+  /// slots.
   bool reserve(std::shared_ptr<Launch> launch);
 
-  /// Takes on work-group `index` of the launch. Once it has ended, run() may go on with those behind it that are less than
-  /// `end`, where compiled code does that by itself. On a worker, inside a scope: code may have to be translated.
+  /// Starts work-group `index` of the launch. A wave batch in run() may continue with the next ones, up to
+  /// `end` (exclusive). Call inside a translation scope, because it may translate code.
   void start(uint64_t index, uint64_t end);
   bool started() const { return started_; }
   void set_unstarted() { started_ = false; }
 
   enum class Outcome : uint8_t {
-    kEnded,     ///< All waves have ended, of all work-groups up to index().
-    kTurnOver,  ///< A wave has had its turn; there is more to do.
-    kSleeping,  ///< All waves that could go on wait for something (s_sleep).
-    kHalted,    ///< The waves that are left have been halted: only cancelling helps.
-    kFailed     ///< A wave failed: `failed_wave()`.
+    kEnded,     ///< All waves of all work-groups up to index() have ended.
+    kTurnOver,  ///< The time slice has ended.
+    kSleeping,  ///< All waves that could run wait for something (s_sleep).
+    kHalted,    ///< The remaining waves are halted until the launch is cancelled.
+    kFailed     ///< A wave has failed: failed_wave().
   };
-  /// A turn of at most about `turn` instructions a wave, on this thread. Inside a scope of `memory`.
+  /// Runs its waves for about `turn` instructions each. Call inside a scope of `memory`.
   Outcome run(WaveMemory& memory, FloatEnvironment& environment, int64_t turn = kTurn);
 
-  /// Gives up what it holds for its launch.
+  /// Releases the scratch slots and the launch.
   void end();
 
   Launch& launch() const { return *launch_; }
   const std::shared_ptr<Launch>& shared_launch() const { return launch_; }
-  /// The work-group that it is, or was last.
+  /// Index of the present or last work-group in the grid.
   uint64_t index() const { return index_; }
-  /// How many have ended in the last run().
+  /// Number of work-groups that ended in the last run().
   uint64_t ended() const { return ended_; }
   WorkGroup& work_group() { return work_group_; }
   const Wave& failed_wave() const { return *failed_; }
-  /// Adds where those of its waves are that have not ended. While nobody runs it.
-  void note_waves(std::vector<WaveAt>& to) const;
-  /// Instructions that its waves have executed since start(), and those of the last run().
+  /// Appends the positions of the waves that have not ended. Not during run().
+  void append_waves(std::vector<WaveAt>& to) const;
+  /// Instructions of its waves since start(), and in the last run().
   uint64_t instructions() const { return instructions_; }
   uint64_t last_instructions() const { return last_instructions_; }
 
  private:
-  void run_row(WaveMemory& memory, FloatEnvironment& environment, int64_t turn);
-  void leave_row();
+  void run_batch(WaveMemory& memory, FloatEnvironment& environment, int64_t turn);
+  void end_batch();
   Outcome run_waves(WaveMemory& memory, FloatEnvironment& environment, int64_t turn);
-  /// Puts a wave that has stopped into the set for its reason. Waves that go on in the next pass go into `again`.
-  void take_stop(const Wave& wave, uint32_t& again);
-  /// Runs each ready wave once, or with Schedule::kRandom any of them.
+  /// Adds a stopped wave to the set for its reason. Waves that continue in the next pass are added to
+  /// `next_pass`.
+  void sort_stopped(const Wave& wave, uint32_t& next_pass);
+  /// Runs each ready wave once; with Schedule::Order::kRandom, waves in random order.
   void run_pass(WaveMemory& memory, FloatEnvironment& environment, int64_t turn);
   uint64_t random();
 
-  size_t bytes_ = 0;
+  size_t bytes_ = 0;  // of memory_
   std::unique_ptr<std::byte, decltype(&std::free)> memory_{nullptr, std::free};
   RegisterLayout layout_;
-  uint32_t lds_room_ = 0;
+  uint32_t lds_room_ = 0;  // bytes of LDS with margins
   std::vector<Wave> waves_;
-  std::vector<uint32_t> slots_;
+  std::vector<uint32_t> slots_;  // scratch slots by wave
   WorkGroup work_group_;
   std::shared_ptr<Launch> launch_;
   uint64_t index_ = 0;
@@ -92,7 +96,7 @@ class Group {
   bool started_ = false;
   const Wave* failed_ = nullptr;
   uint64_t random_state_ = 0;
-  int64_t executed_ = 0;  // in this run()
+  int64_t executed_ = 0;  // instructions in this run()
   uint64_t instructions_ = 0;
   uint64_t last_instructions_ = 0;
 };

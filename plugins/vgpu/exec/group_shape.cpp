@@ -7,37 +7,37 @@ namespace rigel::vgpu::exec {
 
 GroupShape::GroupShape(const Key& shape_key) : key(shape_key) {
   const auto& [x, y, z] = key.size;
-  const uint32_t items = x * y * z, of_wave = key.wave_size;
-  waves = (items + of_wave - 1) / of_wave;
-  ids.resize(size_t{waves} * key.id_rows * of_wave);
+  const uint32_t items = x * y * z, wave_size = key.wave_size;
+  waves = (items + wave_size - 1) / wave_size;
+  ids.resize(size_t{waves} * key.id_rows * wave_size);
   uint32_t id[3] = {};
   for (uint32_t item = 0; item < items; ++item) {
-    uint32_t* const rows = ids.data() + size_t{item / of_wave} * key.id_rows * of_wave + item % of_wave;
+    uint32_t* const rows = ids.data() + size_t{item / wave_size} * key.id_rows * wave_size + item % wave_size;
     if (key.packed_ids) {
       rows[0] = id[0] | id[1] << 10 | id[2] << 20;
     } else {
-      for (uint32_t row = 0; row < key.id_rows; ++row) rows[size_t{row} * of_wave] = id[row];
+      for (uint32_t row = 0; row < key.id_rows; ++row) rows[size_t{row} * wave_size] = id[row];
     }
     if (++id[0] == x) {
       id[0] = 0;
       if (++id[1] == y) id[1] = 0, ++id[2];
     }
   }
-  const uint64_t all = of_wave == 64 ? ~uint64_t{0} : 0xffffffffu;
-  lanes.assign(waves, all);
-  if (items % of_wave != 0) lanes.back() = (uint64_t{1} << items % of_wave) - 1;
-  waves_are_alike = items % of_wave == 0;
+  const uint64_t all_lanes = wave_size == 64 ? ~uint64_t{0} : 0xffffffffu;
+  lanes.assign(waves, all_lanes);
+  if (items % wave_size != 0) lanes.back() = (uint64_t{1} << items % wave_size) - 1;
+  waves_are_alike = items % wave_size == 0;
   for (uint32_t r = 0; r < key.id_rows; ++r) {
-    unsigned least = 32;
+    unsigned common_zeros = 32;
     for (uint32_t w = 0; w < waves; ++w) {
-      const uint32_t* const is = row(w, r);
-      least = std::min(least, static_cast<unsigned>(std::countr_zero(*is)));
+      const uint32_t* const lane_ids = row(w, r);
+      common_zeros = std::min(common_zeros, static_cast<unsigned>(std::countr_zero(*lane_ids)));
       const auto differs = [&, first = row(0, r)](uint32_t lane) {
-        return is[lane] - *is != first[lane] - *first;
+        return lane_ids[lane] - *lane_ids != first[lane] - *first;
       };
-      for (uint32_t lane = 1; lane < of_wave && waves_are_alike; ++lane) waves_are_alike = !differs(lane);
+      for (uint32_t lane = 1; lane < wave_size && waves_are_alike; ++lane) waves_are_alike = !differs(lane);
     }
-    zeros.push_back(least);
+    zeros.push_back(common_zeros);
   }
 }
 

@@ -1,5 +1,5 @@
-// What work-groups of one size have in common: how many waves they have, which lanes of each are there, and
-// the ids that work-items start with.
+// The shape of a work-group: the number of waves, the lanes of each, and the initial ids of the work-items.
+// It depends only on the size of the work-group and the format of the ids.
 #pragma once
 
 #include <array>
@@ -17,7 +17,7 @@ struct GroupShape {
     uint32_t size[3] = {1, 1, 1};  ///< in work-items
     uint32_t wave_size = 64;
     uint32_t id_rows = 1;     ///< VGPRs that hold ids
-    bool packed_ids = false;  ///< all three in one VGPR
+    bool packed_ids = false;  ///< all three ids in one VGPR
 
     bool operator==(const Key&) const = default;
   };
@@ -26,20 +26,20 @@ struct GroupShape {
 
   Key key;
   uint32_t waves = 0;
-  std::vector<uint64_t> lanes;  ///< EXEC of each wave
-  std::vector<uint32_t> ids;    ///< rows of v0 (v1, v2) of each wave
-  /// All waves have all lanes, and their rows differ by a number that is the same for all lanes of a wave.
+  std::vector<uint64_t> lanes;  ///< initial EXEC of each wave
+  std::vector<uint32_t> ids;    ///< initial v0 (v1, v2) of each wave
+  /// All waves have all lanes, and each row equals that of wave 0 plus a constant per wave.
   bool waves_are_alike = true;
-  /// For each row, how many low bits of its first lane are 0 in every wave.
+  /// By row: number of low bits of the first lane that are 0 in every wave.
   std::vector<unsigned> zeros;
 
-  /// The first lane of a row of a wave, and those behind it.
+  /// Returns row `row` of the initial ids of a wave, by lane.
   const uint32_t* row(uint32_t wave, uint32_t row) const {
     return ids.data() + (size_t{wave} * key.id_rows + row) * key.wave_size;
   }
 };
 
-/// The latest few. Any thread.
+/// A cache of the last eight shapes. Threads: any.
 class GroupShapes {
  public:
   std::shared_ptr<const GroupShape> get(const GroupShape::Key& key);

@@ -5,7 +5,7 @@
 namespace rigel::vgpu::exec {
 namespace {
 
-TEST(GroupShape, HasTheIdsOfItsWorkItems) {
+TEST(GroupShape, HasIdsOfItsWorkItems) {
   for (const uint32_t wave_size : {32u, 64u}) {
     for (const bool packed : {false, true}) {
       const GroupShape::Key key{{7, 5, 3}, wave_size, packed ? 1u : 3u, packed};
@@ -30,13 +30,13 @@ TEST(GroupShape, HasTheIdsOfItsWorkItems) {
   }
 }
 
-TEST(GroupShape, HasAllLanesOfWavesThatAreFull) {
+TEST(GroupShape, HasAllLanesOfFullWaves) {
   EXPECT_EQ(GroupShape({{128, 1, 1}, 64, 1, false}).lanes,
             (std::vector<uint64_t>{~uint64_t{0}, ~uint64_t{0}}));
   EXPECT_EQ(GroupShape({{32, 1, 1}, 32, 1, false}).lanes, (std::vector<uint64_t>{0xffffffff}));
 }
 
-TEST(GroupShape, SaysWhetherItsWavesAreAlike) {
+TEST(GroupShape, WavesAreAlikeIfFullAndEquallySpaced) {
   EXPECT_TRUE(GroupShape({{256, 1, 1}, 64, 1, false}).waves_are_alike);
   EXPECT_TRUE(GroupShape({{16, 16, 1}, 64, 2, false}).waves_are_alike);
   EXPECT_TRUE(GroupShape({{16, 16, 1}, 64, 1, true}).waves_are_alike);
@@ -45,13 +45,13 @@ TEST(GroupShape, SaysWhetherItsWavesAreAlike) {
   EXPECT_FALSE(GroupShape({{32, 1, 1}, 64, 1, false}).waves_are_alike);
 }
 
-TEST(GroupShape, KnowsWhichLowBitsAreZero) {
+TEST(GroupShape, CountsCommonZeroBits) {
   EXPECT_EQ(GroupShape({{256, 1, 1}, 64, 1, false}).zeros, std::vector<unsigned>{6});
   EXPECT_EQ(GroupShape({{16, 16, 1}, 64, 2, false}).zeros, (std::vector<unsigned>{32, 2}));
   EXPECT_EQ(GroupShape({{64, 1, 1}, 64, 1, false}).zeros, std::vector<unsigned>{32});
 }
 
-TEST(GroupShapes, AreKeptForAWhile) {
+TEST(GroupShapes, CachesRecentShapes) {
   GroupShapes shapes;
   const GroupShape::Key first{{256, 1, 1}, 64, 1, false};
   const auto shape = shapes.get(first);

@@ -14,7 +14,8 @@
 namespace rigel::vgpu::exec {
 namespace {
 
-// More than anybody waits for the end of, and so few that sums do not wrap.
+// Limit of the number of work-groups, so that sums do not overflow. No program waits for the end of this
+// many.
 constexpr uint64_t kMostGroups = uint64_t{1} << 56;
 
 // MODE at launch, from COMPUTE_PGM_RSRC1 and 2.
@@ -39,14 +40,14 @@ uint32_t allocated_sgprs(const Dispatch& dispatch, const isa::Target& target) {
   return std::min((eights + 1) / 2 * 16, kAllSgprs);
 }
 
-// Of some milliseconds' grain, which costs a few nanoseconds.
+// Has a resolution of some milliseconds and costs a few nanoseconds.
 int64_t coarse_time_ns() {
   timespec now{};
   clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
   return int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
 }
 
-// Lines of 64 bytes to where they are aligned to that.
+// Copies lines of 64 bytes; `to` is aligned to 64 bytes.
 void copy_lines(std::byte* to, const std::byte* from, uint32_t lines) {
   std::memcpy(to, from, lines * size_t{64});
 }
@@ -79,7 +80,7 @@ Launch::Launch(const Device& device, DeviceBus& bus, const Dispatch& dispatch,
 #if defined(__x86_64__)
   if (device_.level == SimdLevel::kAvx512) copy_lines_ = copy_wide_lines;
 #endif
-  // A handler that has been installed is there for all queues.
+  // An installed trap handler applies to all queues.
   traps_ = dispatch_.trap_handler || bus_.trap_handler().code_va != 0;
   groups_ = 1;
   for (int i = 0; i < 3; ++i) {
@@ -89,22 +90,22 @@ Launch::Launch(const Device& device, DeviceBus& bus, const Dispatch& dispatch,
     ragged_ = ragged_ || dispatch_.grid_size[i] % dispatch_.work_group_size[i] != 0;
   }
   full_ = shape_of(dispatch_.work_group_size);
-  const bool runs_in_rows = device_.schedule.order != Schedule::Order::kRandom;
-  starts_alike_ = runs_in_rows && (dispatch_.pgm_rsrc2 & (1 | 1u << 10)) == 0;
+  const bool has_batches = device_.schedule.order != Schedule::Order::kRandom;
+  starts_alike_ = has_batches && (dispatch_.pgm_rsrc2 & (1 | 1u << 10)) == 0;
   waves_per_group_ = full_->waves;
 
-  // What a work-group may be spread over: in WGP mode both units of a pair.
-  const uint32_t together = device_.has_unit_pairs && (dispatch_.pgm_rsrc1 >> 29 & 1) != 0 ? 2 : 1;
-  uint32_t room = std::max(together * device_.waves_per_compute_unit / waves_per_group_, 1u);
+  // In WGP mode a work-group may use both compute units of a pair.
+  const uint32_t unit_span = device_.has_unit_pairs && (dispatch_.pgm_rsrc1 >> 29 & 1) != 0 ? 2 : 1;
+  uint32_t room = std::max(unit_span * device_.waves_per_compute_unit / waves_per_group_, 1u);
   if (dispatch_.lds_bytes != 0)
-    room = std::min(room, std::max(together * device_.lds_bytes_per_compute_unit / dispatch_.lds_bytes, 1u));
+    room = std::min(room, std::max(unit_span * device_.lds_bytes_per_compute_unit / dispatch_.lds_bytes, 1u));
   if (const auto& mask = dispatch_.cu_mask; mask != nullptr) {
     for (size_t i = 0; i < device_.compute_units.size() && i / 32 < mask->size(); ++i) {
       if (((*mask)[i / 32] >> i % 32 & 1) != 0) units_.push_back(static_cast<uint16_t>(i));
     }
   }
   const size_t units = units_.empty() ? device_.compute_units.size() : units_.size();
-  resident_limit_ = std::max<uint64_t>(units / together, 1) * room;
+  resident_limit_ = std::max<uint64_t>(units / unit_span, 1) * room;
 }
 
 std::shared_ptr<const GroupShape> Launch::shape_of(const uint32_t (&size)[3]) const {
@@ -114,7 +115,6 @@ std::shared_ptr<const GroupShape> Launch::shape_of(const uint32_t (&size)[3]) co
                               .packed_ids = isa::traits_of(device_.target).packs_work_item_ids});
 }
 
-// What is the same for all work-groups that this memory will be.
 void Launch::prepare_group(WorkGroup& group, const uint32_t* slots) {
   group.lds_bytes = dispatch_.lds_bytes;
   std::copy(dispatch_.user_sgprs.begin(), dispatch_.user_sgprs.end(), group.scalars);
@@ -135,7 +135,7 @@ void Launch::prepare_group(WorkGroup& group, const uint32_t* slots) {
 
 void Launch::place_group(WorkGroup& group, uint64_t index) const {
   group.place = static_cast<uint32_t>(index);
-  if (index < group_count_[0]) {  // as in grids of one dimension always
+  if (index < group_count_[0]) {  // always in one-dimensional grids
     group.id[0] = static_cast<uint32_t>(index);
     group.id[1] = group.id[2] = 0;
   } else {
@@ -147,9 +147,9 @@ void Launch::place_group(WorkGroup& group, uint64_t index) const {
 }
 
 uint32_t Launch::group_size(const WorkGroup& group, int dimension) const {
-  const uint32_t whole = dispatch_.work_group_size[dimension];
-  const uint64_t first = uint64_t{group.id[dimension]} * whole;
-  return static_cast<uint32_t>(std::min<uint64_t>(whole, dispatch_.grid_size[dimension] - first));
+  const uint32_t full_size = dispatch_.work_group_size[dimension];
+  const uint64_t first = uint64_t{group.id[dimension]} * full_size;
+  return static_cast<uint32_t>(std::min<uint64_t>(full_size, dispatch_.grid_size[dimension] - first));
 }
 
 analysis::Yields Launch::yields() const {
@@ -180,7 +180,7 @@ WorkItems Launch::work_items(const WorkGroup& group, uint32_t wave) const {
 
 void Launch::start_group(WorkGroup& group, uint64_t index, uint64_t end) {
   place_group(group, index);
-  // At the far ends of the grid work-groups are smaller.
+  // At the ends of the grid work-groups may be smaller.
   std::shared_ptr<const GroupShape> smaller;
   const GroupShape* shape = full_.get();
   if (ragged_ && (group.id[0] + 1 == group_count_[0] || group.id[1] + 1 == group_count_[1] ||
@@ -195,7 +195,7 @@ void Launch::start_group(WorkGroup& group, uint64_t index, uint64_t end) {
   start_waves(group, *shape, smaller == nullptr ? end - index - 1 : 0);
 }
 
-// followers: how many work-groups behind this one may follow in a row, as far as they are of the same shape.
+// followers: number of work-groups after this one that a wave batch may run if they have the same shape.
 void Launch::start_waves(WorkGroup& group, const GroupShape& shape, uint64_t followers) {
   group.wave_count = shape.waves;
   group.ready = group.all_waves();
@@ -232,13 +232,14 @@ void Launch::start_waves(WorkGroup& group, const GroupShape& shape, uint64_t fol
   }
 }
 
-void Launch::fill_registers(Wave& wave, uint32_t scalar_count, uint32_t number) const {
+void Launch::fill_registers(Wave& wave, uint32_t scalar_count, uint32_t index) const {
   const uint32_t rsrc2 = dispatch_.pgm_rsrc2;
   uint32_t* const s = wave.scalars();
-  // All of them, of which the ones behind the last are overwritten or mean nothing: no length to look at.
+  // Copies the whole array: a constant size is faster, and scalars past the last one are overwritten or
+  // undefined.
   std::memcpy(s, wave.group->scalars, sizeof wave.group->scalars);
   uint32_t next = scalar_count;
-  if ((rsrc2 >> 10 & 1) != 0) s[next++] = wave.group->wave_count | (number == 0 ? 1u << 31 : 0);
+  if ((rsrc2 >> 10 & 1) != 0) s[next++] = wave.group->wave_count | (index == 0 ? 1u << 31 : 0);
   if ((rsrc2 & 1) != 0) s[next++] = wave.scratch_offset;
   const uint64_t zero = 0;
   std::memcpy(s + isa::code::kVccLo, &zero, 8);
@@ -247,7 +248,8 @@ void Launch::fill_registers(Wave& wave, uint32_t scalar_count, uint32_t number) 
               layout_.row_bytes() * id_rows_ / 64);
 }
 
-// Work-groups go to one unit after the other. A place in the grid stays on its unit, whatever others do.
+// Work-groups are assigned to units round robin by their place in the grid. The assignment does not depend on
+// timing.
 const Board::ComputeUnit& Launch::unit_of(const WorkGroup& group) const {
   const std::vector<Board::ComputeUnit>& all = device_.compute_units;
   return units_.empty() ? all[group.place % all.size()] : all[units_[group.place % units_.size()]];
@@ -257,7 +259,7 @@ uint32_t Launch::hardware_id(const Wave& wave) {
   const uint32_t w = wave.id_in_group, place = wave.group->place;
   const Board::ComputeUnit& at = unit_of(*wave.group);
   if (isa::traits_of(device_.target).has_wave_placement_ids) {
-    // Two units of two SIMDs are a work-group processor, all of which a work-group has in its mode.
+    // A work-group processor has two units of two SIMDs. In WGP mode a work-group uses all four.
     const bool both_units = (dispatch_.pgm_rsrc1 >> 29 & 1) != 0;
     const uint32_t simd = both_units ? w & 3 : (w & 1) | (at.unit & 1u) << 1;
     return (w & 31) | simd << 8 | (at.unit / 2 & 15u) << 10 | (at.array & 1u) << 16 | (at.engine & 3u) << 18;
@@ -271,45 +273,46 @@ uint32_t Launch::hardware_id2(const Wave& wave) {
 }
 
 Launch::Range Launch::take(uint64_t most, uint32_t sharers) {
-  if (has_returned_.load(std::memory_order_relaxed)) [[unlikely]] {
+  if (has_untaken_.load(std::memory_order_relaxed)) [[unlikely]] {
     const MutexLock lock(mutex_);
-    if (!returned_.empty()) {
-      // The first of all, and of those that wait no more than one: others may wait for it.
-      const auto range = std::min_element(returned_.begin(), returned_.end(),
+    if (!untaken_.empty()) {
+      // The lowest range first, because other work-groups may wait for it. Only one of it if work-groups
+      // wait.
+      const auto range = std::min_element(untaken_.begin(), untaken_.end(),
                                           [](const Range& a, const Range& b) { return a.begin < b.begin; });
       const bool waits = waits_.load(std::memory_order_relaxed);
       const uint64_t count = waits ? 1 : std::min(most, range->size() / (4 * uint64_t{sharers}) + 1);
       const Range first{range->begin, range->begin + count};
       range->begin = first.end;
-      if (range->empty()) returned_.erase(range);
-      has_returned_.store(!returned_.empty(), std::memory_order_relaxed);
+      if (range->empty()) untaken_.erase(range);
+      has_untaken_.store(!untaken_.empty(), std::memory_order_relaxed);
       return first;
     }
   }
   const uint64_t taken = next_.load(std::memory_order_relaxed);
   if (taken >= groups_) return {};
-  // Not so many that others are out of work in the end.
+  // Leaves some for the other workers at the end.
   const uint64_t count = std::min(most, (groups_ - taken) / (4 * uint64_t{sharers}) + 1);
   const uint64_t begin = next_.fetch_add(count, std::memory_order_relaxed);
   return {begin, std::min(begin + count, groups_)};
 }
 
-bool Launch::give_back(Range range) {
+bool Launch::untake(Range range) {
   const MutexLock lock(mutex_);
   if (stopped_.load(std::memory_order_relaxed)) return false;
-  returned_.push_back(range);
-  has_returned_.store(true, std::memory_order_relaxed);
+  untaken_.push_back(range);
+  has_untaken_.store(true, std::memory_order_relaxed);
   return true;
 }
 
-// Workers that do this at once lose a step.
+// If two workers call this at once, one doubling may be lost.
 void Launch::run_went_through() noexcept {
   const uint32_t length = run_length_.load(std::memory_order_relaxed);
   if (length < kLongestRun) run_length_.store(2 * length, std::memory_order_relaxed);
 }
 
 void Launch::work_group_waits() noexcept {
-  // Where they all do, the line stays every worker's.
+  // The test avoids writes to a cache line that all workers read.
   if (!waits_.load(std::memory_order_relaxed)) waits_.store(true, std::memory_order_relaxed);
 }
 
@@ -328,11 +331,11 @@ bool Launch::fail(DispatchResult result) {
     if (stopped_.load(std::memory_order_relaxed)) return false;
     result_ = std::move(result);
     stopped_.store(true, std::memory_order_relaxed);
-    for (const Range& range : returned_) dropped += range.size();
-    returned_.clear();
-    has_returned_.store(false, std::memory_order_relaxed);
+    for (const Range& range : untaken_) dropped += range.size();
+    untaken_.clear();
+    has_untaken_.store(false, std::memory_order_relaxed);
   }
-  // Those that never start have ended.
+  // Work-groups that never start count as ended.
   const uint64_t started = std::min(next_.exchange(groups_, std::memory_order_relaxed), groups_);
   dropped += groups_ - started;
   return dropped != 0 && ended_.fetch_add(dropped, std::memory_order_acq_rel) + dropped == groups_;
@@ -368,18 +371,18 @@ void Launch::send_interrupt(Wave&, uint32_t payload) {
   bus_.raise_interrupt(InterruptSource::kWaveMessage, payload, dispatch_.queue_id);
 }
 
-// A kernel that traps does so in many waves, of which one is enough to be told of. Trap 3 is a debugger's
-// (llvm.debugtrap): without one the wave goes on. Until the trap has been told all waves that trap wait.
+// Many waves of a kernel may trap; only the first is reported. Trap 3 (llvm.debugtrap) is for debuggers and
+// is not reported. Until the trap has been reported, all waves that trap wait.
 bool Launch::trap_taken(Wave& wave, uint32_t id, uint64_t pc, uint64_t exec) {
   constexpr uint32_t kDebugTrap = 3;
-  if (id == kDebugTrap || trap_state_.load(std::memory_order_acquire) == kTrapTold) return false;
+  if (id == kDebugTrap || trap_state_.load(std::memory_order_acquire) == kTrapReported) return false;
   const MutexLock lock(mutex_);
   if (trap_state_.load(std::memory_order_relaxed) == kNoTrap) {
     try {
       trap_ = Trap{id, pc, work_items(*wave.group, wave.id_in_group),
                    StoppedWave(wave, code_->key().target, exec)};
     } catch (const std::bad_alloc&) {  // The handler runs without a report.
-      trap_state_.store(kTrapTold, std::memory_order_release);
+      trap_state_.store(kTrapReported, std::memory_order_release);
       return false;
     }
     trap_state_.store(kTrapNoted, std::memory_order_release);
@@ -387,12 +390,12 @@ bool Launch::trap_taken(Wave& wave, uint32_t id, uint64_t pc, uint64_t exec) {
   return true;
 }
 
-void Launch::tell_trap(const std::function<void(const Trap&)>& tell) {
+void Launch::report_trap(const std::function<void(const Trap&)>& report) {
   if (trap_state_.load(std::memory_order_acquire) != kTrapNoted) return;
-  const MutexLock lock(telling_);
+  const MutexLock lock(report_mutex_);
   if (trap_state_.load(std::memory_order_relaxed) != kTrapNoted) return;
-  tell(*trap_);
-  trap_state_.store(kTrapTold, std::memory_order_release);
+  report(*trap_);
+  trap_state_.store(kTrapReported, std::memory_order_release);
 }
 
 uint64_t Launch::index_of(const WorkGroup& group) const {

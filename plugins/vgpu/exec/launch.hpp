@@ -1,8 +1,9 @@
-// A dispatch on its way through the shader cores: what its waves start with, how far it has come, what became
-// of it.
+// A dispatch in the shader cores: the initial state of its waves, its progress, its result.
 //
-// Threads. A Launch is made by the processor's thread and then shared: take() and the rest by any worker.
-// What waves start with does not change. The first failure is kept; others are dropped.
+// Threads: the command processor's thread creates a Launch and calls the set_ functions. All other functions:
+// any worker. The initial state of waves is constant.
+//
+// Errors: the result of the first fail() counts; later ones are dropped.
 #pragma once
 
 #include <atomic>
@@ -27,23 +28,24 @@
 
 namespace rigel::vgpu::exec {
 
-/// Waves of a work-group: a bit for each in sets of WorkGroup. It is 1,024 work-items in waves of 32.
+/// Maximum number of waves in a work-group: 1,024 work-items in waves of 32. Sets in WorkGroup have one bit
+/// per wave.
 constexpr uint32_t kMostWaves = 32;
 
-/// What launches need to know of the GPU.
+/// Properties of the GPU that launches need.
 struct Device {
   isa::Target target;
-  /// In the order of a mask's bits.
+  /// In the order of the bits of a compute unit mask.
   std::vector<Board::ComputeUnit> compute_units{{0, 0, 0}};
   uint32_t waves_per_compute_unit = 40;
   uint32_t lds_bytes_per_compute_unit = 65536;
   bool has_unit_pairs = false;  ///< In WGP mode a work-group has both compute units of a pair.
   SimdLevel level = SimdLevel::kBaseline;
-  Tracer* tracer = nullptr;  ///< Sees every instruction, on the thread that executes it; or none.
-  Compilation compilation = Compilation::kNone;  ///< Of whole kernels, where a compiler can be had.
+  Tracer* tracer = nullptr;  ///< Receives every instruction, on the thread that executes it; may be null
+  Compilation compilation = Compilation::kNone;  ///< When whole kernels are compiled
   Schedule schedule;
   images::TilingConfig tiling;
-  /// Shared by copies of this description, and so by all dispatches.
+  // Shared by copies of Device, hence by all dispatches.
   std::shared_ptr<GlobalWaveSync> sync = std::make_shared<GlobalWaveSync>();
   std::shared_ptr<GlobalDataShare> share = std::make_shared<GlobalDataShare>();
   std::shared_ptr<GroupShapes> shapes = std::make_shared<GroupShapes>();
@@ -51,11 +53,11 @@ struct Device {
 
 class Launch final : public Core {
  public:
-  /// `device` and `bus` outlive it.
+  /// `device` and `bus` must outlive the launch.
   Launch(const Device& device, DeviceBus& bus, const Dispatch& dispatch,
          std::shared_ptr<ScratchSlots> scratch);
 
-  /// Whom finish() tells. Set before others know of the launch.
+  /// Sets the function that finish() calls. Call before the launch is shared.
   void set_done(DispatchSink::Done done) noexcept { done_ = std::move(done); }
 
   const Dispatch& dispatch() const { return dispatch_; }
@@ -63,73 +65,79 @@ class Launch final : public Core {
   uint64_t groups() const { return groups_; }
   uint32_t waves_per_group() const { return waves_per_group_; }
   const Schedule& schedule() const { return device_.schedule; }
-  /// Where its waves yield. A wave that is alone in its work-group never does.
+  /// Where its waves yield. Waves of work-groups with one wave never yield.
   analysis::Yields yields() const;
-  /// How many work-groups the GPU has room for at once.
+  /// Number of its work-groups that can be resident on the GPU at once.
   uint64_t resident_limit() const { return resident_limit_; }
   ScratchSlots* scratch() { return scratch_.get(); }
 
-  /// The code, checked against memory. Set once, before others know of the launch. May wait for a compiler:
-  /// outside of scopes.
+  /// Sets the code, which must match memory. Call once, before the launch is shared, outside of translation
+  /// scopes, because it may wait for a compiler.
   void set_code(std::shared_ptr<TranslatedCode> code);
 
-  /// Work-groups one after the other.
+  /// Consecutive work-groups [begin, end).
   struct Range {
     uint64_t begin = 0;
     uint64_t end = 0;
     bool empty() const { return begin >= end; }
     uint64_t size() const { return empty() ? 0 : end - begin; }
   };
-  /// The next work-groups, in order, `most` of them at most and a part of what there is for
-  /// each of `sharers`; empty when all have started.
+  /// Takes the next work-groups in order, at most `most`, and fewer near the end, so that each of `sharers`
+  /// workers gets some. Empty if all have been taken.
   Range take(uint64_t most, uint32_t sharers);
-  /// Those that were taken and could not be started: they are the next ones. False if the launch has been
-  /// stopped and they count as ended.
-  bool give_back(Range range);
+  /// Returns work-groups that were taken and have not started; they are taken next. Returns false if the
+  /// launch has been stopped: the caller then counts them as ended.
+  bool untake(Range range);
   bool all_taken() const {
-    return next_.load(std::memory_order_relaxed) >= groups_ && !has_returned_.load(std::memory_order_relaxed);
+    return next_.load(std::memory_order_relaxed) >= groups_ && !has_untaken_.load(std::memory_order_relaxed);
   }
 
-  /// How many work-groups a worker should take at once. Runs become longer as long as they go through:
-  /// workers that take turns at a stream of memory are in each other's way. Once a work-group has had to
-  /// wait, perhaps for one of another worker's run, they are short again, and stay so.
+  /// Number of work-groups that a worker should take at once. It doubles whenever a run of work-groups ends
+  /// without waiting, because interleaved workers slow down streams of memory. After a work-group has waited,
+  /// perhaps for one in another worker's run, it stays short.
   uint64_t run_length() const {
     return waits_.load(std::memory_order_relaxed) ? kShortRun : run_length_.load(std::memory_order_relaxed);
   }
+  /// Reports that a run of work-groups has ended without waiting.
   void run_went_through() noexcept;
+  /// Reports that a work-group waits.
   void work_group_waits() noexcept;
 
-  /// Makes a work-group's memory one of this launch. `group.lds` and the waves' registers are set; `slots`
-  /// are their slots of scratch, or null.
+  /// Initialises the state that all work-groups of the launch share. `group.lds` and the waves' registers
+  /// must be set. `slots`: the waves' scratch slots, or null.
   void prepare_group(WorkGroup& group, const uint32_t* slots);
-  /// Who the lanes of a wave of such a work-group are.
+  /// Returns the work-items of a wave's lanes.
   WorkItems work_items(const WorkGroup& group, uint32_t wave) const;
-  /// Gives a work-group's waves their initial registers. Those behind it, less than `end`, may follow in a row.
+  /// Initialises the waves of work-group `index`. A wave batch may continue with the next ones, up to `end`
+  /// (exclusive).
   void start_group(WorkGroup& group, uint64_t index, uint64_t end);
-  /// Waves of it have executed so many instructions: their kernel is compiled once there have been enough. Inside a scope.
+  /// Counts executed instructions; starts compiling the kernel when it becomes hot. Call inside a translation
+  /// scope.
   void executed(uint64_t instructions) {
     if (code_->becomes_hot(instructions)) TranslatedCode::compile_aside(code_, variant_of_mode(mode_));
   }
-  /// Functions that its waves have called for the first time come from disk, or are compiled. Outside of
-  /// scopes.
+  /// Loads from disk, or compiles, the functions that its waves have called for the first time. Call outside
+  /// of translation scopes.
   void supply_code() {
     if (code_->has_to_supply()) code_->supply();
   }
 
-  /// Ends it early: no other work-group starts. The first result counts. True: there was no work-group left
-  /// that has not ended, and the caller calls finish().
+  /// Stops the launch: no more work-groups start. Returns true if all work-groups have ended; the caller then
+  /// calls finish().
   bool fail(DispatchResult result);
   bool stopped() const { return stopped_.load(std::memory_order_relaxed); }
 
-  /// Has the first trap that a wave of it took told, once. Returns when that is done, whoever does it.
-  void tell_trap(const std::function<void(const Trap&)>& tell);
+  /// Calls `report` for the first trap that a wave has taken, once per launch. Returns after the report, also
+  /// if another thread makes it.
+  void report_trap(const std::function<void(const Trap&)>& report);
 
-  /// Work-groups are through. True if the last one is among them: the caller then calls finish().
+  /// Counts work-groups that have ended. Returns true if all have; the caller then calls finish().
   bool groups_ended(uint64_t count, uint64_t instructions);
+  /// Passes the result to the function of set_done().
   void finish();
   uint64_t instructions() const { return instructions_.load(std::memory_order_relaxed); }
   uint64_t groups_done() const { return ended_.load(std::memory_order_relaxed); }
-  /// Since it was made, to some milliseconds.
+  /// Time since construction, with a resolution of some milliseconds.
   double seconds() const;
 
   // Core
@@ -149,7 +157,7 @@ class Launch final : public Core {
   bool is_ordered_turn(Wave& wave) override;
   void end_ordered_turn(Wave& wave) override;
 
-  /// Work-groups that have started and not ended. Under the scheduler's lock.
+  /// Number of resident work-groups. Guarded by the scheduler's lock.
   uint64_t resident = 0;
 
  private:
@@ -157,14 +165,15 @@ class Launch final : public Core {
 
   std::shared_ptr<const GroupShape> shape_of(const uint32_t (&size)[3]) const;
   uint64_t index_of(const WorkGroup& group) const;
-  /// Where a work-group runs.
+  /// Returns the compute unit of a work-group.
   const Board::ComputeUnit& unit_of(const WorkGroup& group) const;
-  /// At the far ends of the grid less than elsewhere.
+  /// Returns the size of a work-group, which may be smaller at the ends of the grid.
   uint32_t group_size(const WorkGroup& group, int dimension) const;
   void place_group(WorkGroup& group, uint64_t index) const;
   void start_waves(WorkGroup& group, const GroupShape& shape, uint64_t followers);
-  /// The registers that a wave starts with; `scalar_count` of the scalars are all waves'.
-  void fill_registers(Wave& wave, uint32_t scalar_count, uint32_t number) const;
+  /// Initialises a wave's registers. `scalar_count`: number of SGPRs that all waves share; `index`: of the
+  /// wave.
+  void fill_registers(Wave& wave, uint32_t scalar_count, uint32_t index) const;
 
   const Device& device_;
   DeviceBus& bus_;
@@ -175,43 +184,43 @@ class Launch final : public Core {
   uint32_t id_rows_ = 1;  // VGPRs that hold work-item ids
   uint32_t mode_ = 0;
   bool traps_ = false;
-  bool starts_alike_ = false;  // no SGPR tells a wave which one it is
+  bool starts_alike_ = false;  // all waves of a work-group have the same initial SGPRs
   uint32_t group_count_[3] = {};
-  bool ragged_ = false;  // work-groups at the far ends of the grid may be smaller
+  bool ragged_ = false;  // work-groups at the ends of the grid are smaller
   uint64_t groups_ = 0;
   uint32_t waves_per_group_ = 0;
   uint64_t resident_limit_ = 0;
-  std::vector<uint16_t> units_;  // of the device's, if it may not have all
+  std::vector<uint16_t> units_;  // compute units in the mask; empty: all
   const int64_t begin_ns_;
-  std::shared_ptr<const GroupShape> full_;  // of work-groups that are not at the far ends of the grid
+  std::shared_ptr<const GroupShape> full_;  // shape of work-groups that are not at the ends of the grid
   std::shared_ptr<TranslatedCode> code_;
   void (*copy_lines_)(std::byte* to, const std::byte* from, uint32_t lines) = nullptr;
 
   Mutex mutex_;
   DispatchResult result_ RIGEL_GUARDED_BY(mutex_);
 
-  std::vector<Range> returned_ RIGEL_GUARDED_BY(mutex_);  // see give_back()
-  Mutex telling_;                                         // held while the trap is told
-  std::optional<Trap> trap_;                              // under mutex_ until it is noted; the first
+  std::vector<Range> untaken_ RIGEL_GUARDED_BY(mutex_);  // see untake()
+  Mutex report_mutex_;                                   // held during the report of the trap
+  std::optional<Trap> trap_;                             // the first; guarded by mutex_ until kTrapNoted
 
-  // What workers write all the time, a line of the cache apart from what they only read. (Not aligned to
-  // lines: the allocator takes several times as long for memory that is.)
-  struct Apart {
+  // Members that workers write often are on separate cache lines. Padding is used because aligned allocation
+  // takes several times as long.
+  struct Padding {
     std::byte line[64];
   };
-  [[maybe_unused]] Apart before_next_;
+  [[maybe_unused]] Padding before_next_;
   std::atomic<uint64_t> next_{0};
-  [[maybe_unused]] Apart before_ended_;
+  [[maybe_unused]] Padding before_ended_;
   std::atomic<uint64_t> ended_{0};
-  std::atomic<uint64_t> ordered_turn_{0};  // the work-group whose turn it is
+  std::atomic<uint64_t> ordered_turn_{0};  // the next work-group for ds_ordered_count
   std::atomic<uint64_t> instructions_{0};
-  [[maybe_unused]] Apart before_stopped_;
+  [[maybe_unused]] Padding before_stopped_;
   std::atomic<bool> stopped_{false};
-  enum : uint8_t { kNoTrap, kTrapNoted, kTrapTold };
+  enum : uint8_t { kNoTrap, kTrapNoted, kTrapReported };
   std::atomic<uint8_t> trap_state_{kNoTrap};
   std::atomic<bool> waits_{false};
   std::atomic<uint32_t> run_length_{kShortRun};
-  std::atomic<bool> has_returned_{false};
+  std::atomic<bool> has_untaken_{false};
 };
 
 }  // namespace rigel::vgpu::exec

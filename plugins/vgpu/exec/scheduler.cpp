@@ -24,19 +24,19 @@ namespace {
 using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 
-constexpr uint64_t kSlice = 1 << 16;  // instructions of one scope
-constexpr uint64_t kGroupCost = 16;   // of one work-group, if it did nothing, in the time of instructions
-constexpr auto kSpin = 30us;          // before a worker sleeps
-constexpr size_t kSpareGroups = 4;    // that a worker keeps
-constexpr auto kPatience = 2s;        // of a pause, with slices that do not end
+constexpr uint64_t kSlice = 1 << 16;  // instructions in one translation scope
+constexpr uint64_t kGroupCost = 16;   // overhead of a work-group, in instructions
+constexpr auto kSpin = 30us;          // before an idle worker sleeps
+constexpr size_t kSpareGroups = 4;    // cached by each worker
+constexpr auto kPauseTimeout = 2s;
 
-// On the thread of the caller of start().
-constexpr uint64_t kInlineWaves = 8;        // a dispatch of no more is worth no worker
-constexpr uint64_t kFirstInlineWaves = 64;  // one of no more is begun before workers are woken, if they sleep
-constexpr uint64_t kInlineSlice = 1 << 12;  // instructions, of all work-groups that it begins
-constexpr uint64_t kInlineGroup = 1 << 13;  // instructions of one work-group, at most
-constexpr int64_t kInlineTurn = 1 << 11;    // of each of its waves
-constexpr auto kHelp = 50us;                // while workers wake up; then it begins no other turn
+// Limits of the caller of start().
+constexpr uint64_t kInlineWaves = 8;        // up to this many waves, it starts the dispatch
+constexpr uint64_t kFirstInlineWaves = 64;  // the same, if all workers sleep
+constexpr uint64_t kInlineSlice = 1 << 12;  // instructions of all work-groups in a slice
+constexpr uint64_t kInlineGroup = 1 << 13;  // instructions of one work-group
+constexpr int64_t kInlineTurn = 1 << 11;    // instructions of one wave
+constexpr auto kWakeUpTime = 50us;          // maximum time in bridge_wake_up()
 
 uint32_t default_workers() {
   if (const char* const text = std::getenv("VGPU_THREADS")) {
@@ -49,7 +49,7 @@ uint32_t default_workers() {
   return std::max(1u, std::thread::hardware_concurrency());
 }
 
-// The reason is left out where there is no memory for it either.
+// The result has no text if there is no memory for it.
 DispatchResult no_memory() noexcept {
   DispatchResult result;
   result.kind = DispatchResult::Kind::kError;
@@ -61,8 +61,8 @@ DispatchResult no_memory() noexcept {
   return result;
 }
 
-// Without its text where there is no memory for that.
-DispatchResult described(Failure failure, DeviceBus& bus) noexcept {
+// The result has no text if there is no memory for it.
+DispatchResult result_of(Failure failure, DeviceBus& bus) noexcept {
   DispatchResult result;
   result.kind = failure.result.kind;
   result.error = failure.result.error;
@@ -87,7 +87,7 @@ void pause_cpu() noexcept {
 struct Scheduler::Executor {
   Executor(DeviceBus& bus, bool worker) : memory(bus), is_worker(worker) { spare.reserve(kSpareGroups); }
 
-  GroupPointer room_for(const Launch& launch) {
+  GroupPointer take_group(const Launch& launch) {
     for (auto it = spare.begin(); it != spare.end(); ++it) {
       if (!(*it)->fits(launch)) continue;
       GroupPointer found = std::move(*it);
@@ -96,16 +96,16 @@ struct Scheduler::Executor {
     }
     return std::make_unique<Group>(launch);
   }
-  void keep(GroupPointer group) {
+  void recycle(GroupPointer group) {
     if (spare.size() == kSpareGroups) spare.erase(spare.begin());
     spare.push_back(std::move(group));
   }
 
   WaveMemory memory;
-  const bool is_worker;  // or the thread of a caller
+  const bool is_worker;  // otherwise it belongs to callers of start() and lend_thread()
   std::vector<GroupPointer> spare;
-  uint32_t idle_slices = 0;  // in a row in which waves only waited
-  // For its thread's name.
+  uint32_t idle_slices = 0;  // consecutive slices in which waves only waited
+  // The thread's name.
   const Launch* named_launch = nullptr;
   std::string kernel;
 };
@@ -119,17 +119,17 @@ Scheduler::Scheduler(const Device& device, DeviceBus& bus, const SchedulerOption
       names_threads_(thread_names_wanted()) {}
 
 Scheduler::~Scheduler() {
-  cancel_all([](const Launch&) { return true; });
+  cancel_if([](const Launch&) { return true; });
   MutexLock lock(mutex_);
   stop_ = true;
-  news_.fetch_add(1);
+  work_epoch_.fetch_add(1);
   woken_.notify_all();
   std::vector<std::thread> workers = std::move(workers_);
   lock.unlock();
   for (std::thread& worker : workers) worker.join();
 }
 
-// Taking dispatches
+// Starting dispatches
 // ---------------------------------------------------------------------------------------------------
 
 std::shared_ptr<ScratchSlots> Scheduler::slots_for(const Dispatch& dispatch) {
@@ -153,12 +153,11 @@ std::shared_ptr<TranslatedCode> Scheduler::code_for(const Launch& launch) {
   return codes_.get(key, compiler::perf_map_wanted() ? kernel_of(launch.dispatch(), bus_) : "");
 }
 
-// Null: `done` has been told why.
 std::shared_ptr<Launch> Scheduler::make_launch(const Dispatch& dispatch, Done& done) {
   uint64_t items = 1;
   for (const uint32_t size : dispatch.work_group_size) items *= size;
   const uint32_t waves = static_cast<uint32_t>((items + dispatch.wave_size - 1) / dispatch.wave_size);
-  const auto refuse = [&](std::string reason) {
+  const auto reject = [&](std::string reason) {
     DispatchResult result;
     result.kind = DispatchResult::Kind::kError;
     result.error = QueueError::kBadPacket;
@@ -167,11 +166,11 @@ std::shared_ptr<Launch> Scheduler::make_launch(const Dispatch& dispatch, Done& d
     return nullptr;
   };
   if (waves > kMostWaves)
-    return refuse(fmt::format("a work-group has {} waves; at most {} are supported", waves, kMostWaves));
+    return reject(fmt::format("a work-group has {} waves; at most {} are supported", waves, kMostWaves));
   auto slots = slots_for(dispatch);
   if (slots != nullptr && dispatch.scratch_waves < waves) {
-    // Hardware would wait for ever.
-    return refuse(
+    // Hardware would wait forever.
+    return reject(
         fmt::format("there is scratch for {} waves, and a work-group has {}", dispatch.scratch_waves, waves));
   }
   const auto launch = std::make_shared<Launch>(device_, bus_, dispatch, std::move(slots));
@@ -209,23 +208,22 @@ void Scheduler::begin(const LaunchPointer& launch) {
     for (uint64_t i = 1; i < launch->groups() && i < sleeping_; ++i) woken_.notify_one();
   }
   if (!shortage.empty()) bus_.warn(shortage);
-  if (inline_) help(launch);
+  if (inline_) bridge_wake_up(launch);
 }
 
-// There are work-groups of it to be started.
 void Scheduler::offer(const LaunchPointer& launch) {
   if (std::find(launches_.begin(), launches_.end(), launch) == launches_.end()) launches_.push_back(launch);
-  announce();
+  notify_worker();
 }
 
-void Scheduler::announce() {
-  news_.fetch_add(1);
+void Scheduler::notify_worker() {
+  work_epoch_.fetch_add(1);
   if (sleeping_ != 0) woken_.notify_one();
 }
 
 Scheduler::Inline Scheduler::run_inline(const LaunchPointer& launch) {
   if (!inline_mutex_.try_lock()) return Inline::kNothing;
-  const MutexLock mine(inline_mutex_, std::adopt_lock);
+  const MutexLock inline_lock(inline_mutex_, std::adopt_lock);
   if (inline_executor_ == nullptr) inline_executor_ = std::make_unique<Executor>(bus_, false);
   Executor& executor = *inline_executor_;
   MutexLock lock(mutex_);
@@ -242,15 +240,15 @@ bool Scheduler::workers_sleep() {
   return sleeping_ == workers_.size();
 }
 
-// Workers take a while to wake up, longer than many a dispatch takes: until one has, this thread goes on.
-void Scheduler::help(const LaunchPointer& launch) {
-  const auto until = Clock::now() + kHelp;
-  while (workers_sleep() && run_inline(launch) == Inline::kSome && Clock::now() < until) continue;
+// Many dispatches take less time than a worker needs to wake up.
+void Scheduler::bridge_wake_up(const LaunchPointer& launch) {
+  const auto deadline = Clock::now() + kWakeUpTime;
+  while (workers_sleep() && run_inline(launch) == Inline::kSome && Clock::now() < deadline) continue;
 }
 
 bool Scheduler::lend_thread() {
   if (!inline_mutex_.try_lock()) return false;
-  const MutexLock mine(inline_mutex_, std::adopt_lock);
+  const MutexLock inline_lock(inline_mutex_, std::adopt_lock);
   try {
     if (inline_executor_ == nullptr) inline_executor_ = std::make_unique<Executor>(bus_, false);
   } catch (const std::bad_alloc&) {
@@ -268,18 +266,18 @@ bool Scheduler::lend_thread() {
 }
 
 void Scheduler::cancel(uint32_t queue_id) {
-  cancel_all([&](const Launch& launch) { return launch.dispatch().queue_id == queue_id; });
+  cancel_if([&](const Launch& launch) { return launch.dispatch().queue_id == queue_id; });
 }
 
-// Ending them
+// Ending dispatches
 // ---------------------------------------------------------------------------------------------------
 
-void Scheduler::cancel_all(const std::function<bool(const Launch&)>& which) {
+void Scheduler::cancel_if(const std::function<bool(const Launch&)>& matches) {
   std::vector<LaunchPointer> found;
   {
     const MutexLock lock(mutex_);
     for (const LaunchPointer& launch : live_) {
-      if (which(*launch)) found.push_back(launch);
+      if (matches(*launch)) found.push_back(launch);
     }
   }
   for (const LaunchPointer& launch : found) {
@@ -298,20 +296,19 @@ void Scheduler::stop_launch(const LaunchPointer& launch, DispatchResult result) 
   if (last) finish(launch);
 }
 
-// One of its groups that no thread has.
 Scheduler::GroupPointer Scheduler::take_parked(Launch& launch) {
   const MutexLock lock(mutex_);
   const auto take = [&](auto& groups) {
     GroupPointer group;
     const auto found = std::find_if(groups.begin(), groups.end(),
-                                    [&](const GroupPointer& one) { return &one->launch() == &launch; });
+                                    [&](const GroupPointer& parked) { return &parked->launch() == &launch; });
     if (found == groups.end()) return group;
     group = std::move(*found);
     groups.erase(found);
     --launch.resident;
     return group;
   };
-  GroupPointer group = take(aside_);
+  GroupPointer group = take(suspended_);
   return group != nullptr ? std::move(group) : take(halted_);
 }
 
@@ -328,7 +325,7 @@ void Scheduler::finish(const LaunchPointer& launch) {
 // Workers
 // ---------------------------------------------------------------------------------------------------
 
-// As many as there may be; where there is none, the next call tries again.
+// Creates as many workers as the process may have. If it has none, the next call tries again.
 std::string Scheduler::start_workers() {
   if (!workers_.empty() || stop_) return {};
   std::string shortage;
@@ -356,7 +353,7 @@ void Scheduler::work(Executor& executor) {
   const OwnCalls ours;
   MutexLock lock(mutex_);
   while (!stop_) {
-    const uint64_t seen = news_.load();
+    const uint64_t seen = work_epoch_.load();
     GroupPointer group = pick(executor);
     if (group != nullptr) {
       lock.unlock();
@@ -364,31 +361,31 @@ void Scheduler::work(Executor& executor) {
       lock.lock();
       continue;
     }
-    if (news_.load() != seen) continue;
+    if (work_epoch_.load() != seen) continue;
     lock.unlock();
-    const auto until = Clock::now() + kSpin;
-    while (news_.load(std::memory_order_relaxed) == seen && Clock::now() < until) {
+    const auto deadline = Clock::now() + kSpin;
+    while (work_epoch_.load(std::memory_order_relaxed) == seen && Clock::now() < deadline) {
       for (int i = 0; i < 16; ++i) pause_cpu();
     }
     lock.lock();
-    if (news_.load() != seen || stop_) continue;
+    if (work_epoch_.load() != seen || stop_) continue;
     if (std::exchange(executor.named_launch, nullptr) != nullptr) set_thread_name(kIdleThreadName);
     ++sleeping_;
-    while (!stop_ && news_.load() == seen) woken_.wait(lock);
+    while (!stop_ && work_epoch_.load() == seen) woken_.wait(lock);
     --sleeping_;
   }
 }
 
 Scheduler::GroupPointer Scheduler::pick(Executor& executor) {
   if (pauses_ != 0) return nullptr;
-  // In turns, so that neither those that wait for others nor those that others wait for are left behind.
+  // Alternates, so that waiting work-groups cannot starve those that they wait for.
   resume_next_ = !resume_next_;
-  if (!resume_next_ || aside_.empty()) {
+  if (!resume_next_ || suspended_.empty()) {
     if (GroupPointer group = pick_new(executor)) return group;
   }
-  if (aside_.empty()) return nullptr;
-  GroupPointer group = std::move(aside_.front());
-  aside_.pop_front();
+  if (suspended_.empty()) return nullptr;
+  GroupPointer group = std::move(suspended_.front());
+  suspended_.pop_front();
   ++executing_;
   return group;
 }
@@ -400,7 +397,7 @@ Scheduler::GroupPointer Scheduler::pick_new(Executor& executor) {
       launches_.pop_front();
       continue;
     }
-    launches_.splice(launches_.end(), launches_, launches_.begin());  // dispatches take turns
+    launches_.splice(launches_.end(), launches_, launches_.begin());  // round robin
     if (GroupPointer group = reserve_group(executor, launch)) return group;
   }
   return nullptr;
@@ -415,21 +412,21 @@ Scheduler::GroupPointer Scheduler::reserve_group(Executor& executor, const Launc
   {
     const MutexUnlock meanwhile(mutex_);
     try {
-      group = executor.room_for(*launch);
+      group = executor.take_group(*launch);
       reserved = group->reserve(launch);
-      if (!reserved) executor.keep(std::move(group));
+      if (!reserved) executor.recycle(std::move(group));
     } catch (const std::bad_alloc&) {
       stop_launch(launch, no_memory());
     }
   }
   if (reserved) return group;
   --launch->resident;
-  comes_to_rest();
+  end_execution();
   return nullptr;
 }
 
 void Scheduler::name_thread(Executor& executor, const Launch& launch, uint64_t group) {
-  if (!executor.is_worker) return;  // the thread is another's
+  if (!executor.is_worker) return;  // the thread belongs to the caller
   if (std::exchange(executor.named_launch, &launch) != &launch) {
     executor.kernel = kernel_of(launch.dispatch(), executor.memory);
   }
@@ -439,20 +436,20 @@ void Scheduler::name_thread(Executor& executor, const Launch& launch, uint64_t g
 struct Scheduler::Slice {
   Group::Outcome outcome = Group::Outcome::kEnded;
   uint64_t ended = 0, ended_instructions = 0, executed = 0;
-  Launch::Range range;  // work-groups that this worker is about to start
+  Launch::Range range;  // work-groups that have been taken and not started
   Failure failure;
 };
 
 void Scheduler::run_groups(Executor& executor, Group& group, int64_t turn, uint64_t slice, Slice& result) {
   Launch& launch = group.launch();
   FloatEnvironment environment(device_.level != SimdLevel::kBaseline);
-  uint64_t most = 1;  // to be taken at once: as many as go into the slice
+  uint64_t max_taken = 1;  // work-groups to take at once: the number that fits the slice
   Launch::Range& range = result.range;
-  // What has been taken is run, unless it costs far more than those before it did.
+  // Runs all that has been taken, unless that takes more than two slices.
   for (uint64_t spent = 0; spent < slice || (!range.empty() && spent < 2 * slice);) {
     const bool starts = !group.started();
     if (starts) {
-      if (range.empty()) range = launch.take(most, worker_count_);
+      if (range.empty()) range = launch.take(max_taken, worker_count_);
       if (range.empty() || launch.stopped()) break;
       group.start(range.begin, names_threads_ ? range.begin + 1 : range.end);
     }
@@ -465,12 +462,12 @@ void Scheduler::run_groups(Executor& executor, Group& group, int64_t turn, uint6
       launch.work_group_waits();
       break;
     }
-    if (range.empty() && most > 1) launch.run_went_through();
+    if (range.empty() && max_taken > 1) launch.run_went_through();
     result.ended_instructions += group.instructions();
     group.set_unstarted();
     const uint64_t cost = group.last_instructions() / group.ended() + kGroupCost;
     spent += cost * group.ended();
-    most = spent < slice ? std::clamp<uint64_t>((slice - spent) / cost, 1, launch.run_length()) : 1;
+    max_taken = spent < slice ? std::clamp<uint64_t>((slice - spent) / cost, 1, launch.run_length()) : 1;
   }
   launch.executed(result.executed);
   if (result.outcome == Group::Outcome::kFailed && group.failed_wave().stop != Stop::kNoMemory)
@@ -487,7 +484,7 @@ void Scheduler::run_slice(Executor& executor, GroupPointer group, int64_t turn, 
       run_groups(executor, *group, turn, slice, run);
     } catch (const std::bad_alloc&) {
       has_memory = false;
-      // A group that could not be started counts as the first of those that were taken.
+      // The group that failed to start is the first of the range; it is counted as started.
       if (group->started() && !run.range.empty() && group->index() == run.range.begin) ++run.range.begin;
     }
   }
@@ -497,12 +494,12 @@ void Scheduler::run_slice(Executor& executor, GroupPointer group, int64_t turn, 
 
   bool last = launch->groups_ended(ended, ended_instructions);
   if (outcome == Group::Outcome::kFailed) {
-    stop_launch(launch, has_memory ? described(std::move(failure), bus_) : no_memory());
+    stop_launch(launch, has_memory ? result_of(std::move(failure), bus_) : no_memory());
   }
   try {
-    launch->tell_trap([&](const Trap& trap) { bus_.warn(describe_trap(trap, *launch, bus_)); });
+    launch->report_trap([&](const Trap& trap) { bus_.warn(describe_trap(trap, *launch, bus_)); });
     launch->supply_code();
-    if (!range.empty() && launch->give_back(range)) {
+    if (!range.empty() && launch->untake(range)) {
       range = {};
       const MutexLock lock(mutex_);
       offer(launch);
@@ -513,7 +510,7 @@ void Scheduler::run_slice(Executor& executor, GroupPointer group, int64_t turn, 
   if (!range.empty()) last |= launch->groups_ended(range.size(), 0);
   if (!group->started() || outcome == Group::Outcome::kFailed || launch->stopped()) {
     if (group->started()) last |= launch->groups_ended(1, group->instructions());
-    let_go(executor, std::move(group));
+    release_group(executor, std::move(group));
     executor.idle_slices = 0;
     if (last) finish(launch);
     return;
@@ -526,21 +523,21 @@ void Scheduler::run_slice(Executor& executor, GroupPointer group, int64_t turn, 
   std::string shortage;
   {
     const MutexLock lock(mutex_);
-    comes_to_rest();
-    // Under the lock, so that whoever stops the launch either sees the group here or is seen.
+    end_execution();
+    // Under the lock: stop_launch() on another thread either finds the group in a list, or is noticed here.
     if (launch->stopped()) {
       last |= launch->groups_ended(1, group->instructions());
       group->end();
       --launch->resident;
     } else {
       try {
-        alone = outcome != Group::Outcome::kHalted && aside_.empty();
+        alone = outcome != Group::Outcome::kHalted && suspended_.empty();
         if (outcome == Group::Outcome::kHalted) {
           halted_.push_back(std::move(group));
         } else {
-          aside_.push_back(std::move(group));
-          shortage = start_workers();  // in case that this is an inline dispatch
-          if (!alone || !executor.is_worker) announce();
+          suspended_.push_back(std::move(group));
+          shortage = start_workers();  // needed after an inline dispatch
+          if (!alone || !executor.is_worker) notify_worker();
         }
       } catch (const std::bad_alloc&) {
         if (group != nullptr) {
@@ -556,28 +553,28 @@ void Scheduler::run_slice(Executor& executor, GroupPointer group, int64_t turn, 
   if (!shortage.empty()) bus_.warn(shortage);
   if (last) finish(launch);
   if (!executor.is_worker) return;
-  // Waves that only wait, for the host perhaps, leave the processor to those that they wait for.
+  // If waves only wait, the worker yields the CPU to the threads that they may wait for.
   executor.idle_slices = alone ? executor.idle_slices + 1 : 0;
   if (executor.idle_slices > (waits ? 64 : 16)) sched_yield();
   if (waits && executor.idle_slices > 1024) std::this_thread::sleep_for(20us);
 }
 
-void Scheduler::let_go(Executor& executor, GroupPointer group) {
+void Scheduler::release_group(Executor& executor, GroupPointer group) {
   const LaunchPointer launch = group->shared_launch();
   group->end();
-  executor.keep(std::move(group));
+  executor.recycle(std::move(group));
   const MutexLock lock(mutex_);
   --launch->resident;
-  comes_to_rest();
-  // There is room for another group: of this launch, or of any that has its scratch from the same place.
-  if (!launch->all_taken() || launch->scratch() != nullptr) announce();
+  end_execution();
+  // Another group may start now: of this launch, or of one that shares its scratch.
+  if (!launch->all_taken() || launch->scratch() != nullptr) notify_worker();
 }
 
-// Looking at them
+// Inspection
 // ---------------------------------------------------------------------------------------------------
 
-void Scheduler::comes_to_rest() {
-  if (--executing_ == 0 && pauses_ != 0) at_rest_.notify_all();
+void Scheduler::end_execution() {
+  if (--executing_ == 0 && pauses_ != 0) all_paused_.notify_all();
 }
 
 double Scheduler::longest_running() {
@@ -590,26 +587,26 @@ double Scheduler::longest_running() {
 std::vector<DispatchSink::Running> Scheduler::describe_running() {
   std::vector<Activity> activities;
   {
-    // Before the lock, for which workers that wait for something stand in line all the time.
+    // Set before taking the lock, because spinning workers contend for it.
     ++pauses_;
     MutexLock lock(mutex_);
-    const auto until = Clock::now() + kPatience;
-    while (executing_ != 0 && at_rest_.wait_until(lock, until) != std::cv_status::timeout) continue;
+    const auto deadline = Clock::now() + kPauseTimeout;
+    while (executing_ != 0 && all_paused_.wait_until(lock, deadline) != std::cv_status::timeout) continue;
     for (const LaunchPointer& launch : live_) {
       Activity activity{launch, launch->seconds(), {}, launch->resident};
       const auto note = [&](const auto& groups) {
         for (const GroupPointer& group : groups) {
           if (&group->launch() != launch.get()) continue;
-          group->note_waves(activity.waves);
+          group->append_waves(activity.waves);
           --activity.restless;
         }
       };
-      note(aside_);
+      note(suspended_);
       note(halted_);
       activities.push_back(std::move(activity));
     }
     --pauses_;
-    news_.fetch_add(1);
+    work_epoch_.fetch_add(1);
     woken_.notify_all();
   }
   std::vector<Running> all;

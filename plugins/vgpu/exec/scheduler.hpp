@@ -1,27 +1,25 @@
-// The shader cores of one GPU: workers that run the waves of dispatches.
+// The shader cores of one GPU: worker threads that run the waves of dispatches.
 //
-// Order. Work-groups of a dispatch start in order, but for runs of them that a worker has taken to go through
-// one after the other; what it cannot start at once it gives back, and they are the next ones. A work-group
-// runs on one worker until its waves have had their turn; what is not done by then is set aside and goes on
-// later, on any worker, so that waves that spin (for another work-group, another dispatch, the host) never
-// keep others from running. As many work-groups as the board has room for are resident; workers alternate
-// between starting one and resuming one.
+// Order: the work-groups of a dispatch start in order. Workers take runs of consecutive work-groups; those
+// that a worker cannot start are taken next. A work-group runs on one worker for a slice. If it has not
+// ended, it is suspended and continues later on any worker. Thus waves that spin, for another work-group,
+// another dispatch or the host, do not block others. The board limits the number of resident work-groups.
+// Workers alternate between starting and resuming.
 //
-// Threads. A dispatch that is small is begun by the caller of start(), who has the time for a short turn;
-// what is left of it, and all others, are the workers'. As long as these sleep the caller goes on, for some
-// 50 us. Workers are made with the first dispatch that needs them, spin for a moment when there is nothing to
-// do, then sleep. Where the process may not have as many threads there are fewer, and where it may have none
-// the processors lend theirs; a warning says so. start(), cancel(), lend_thread(): any thread, outside of
-// translation scopes. `done` is called outside of scopes and with no lock that anybody waits for; it does not
+// Threads: start(), cancel() and lend_thread(): any thread, outside of translation scopes. The caller of
+// start() runs the first slice of a small dispatch; while the workers wake up it continues for up to 50 us.
+// Workers run the rest, and all other dispatches. They are created for the first dispatch that needs them,
+// spin briefly when idle, then sleep. If the process cannot create enough threads, there are fewer workers.
+// If it can create none, the queues' threads run the waves through lend_thread(). A warning reports both.
+// `done` is called outside of translation scopes and without locks that other threads wait for; it must not
 // call start().
 //
-// A pause stops the workers at the end of their slices, so that somebody can look where the waves are.
+// A pause stops the workers at the end of their slices, so that describe_running() can inspect the waves.
 //
-// Host memory. A launch for which there is none ends with an error of its queue (QueueError::kGroupMemory).
+// Memory order: waves see all stores that precede start(). The receiver of `done` sees all stores of the
+// waves.
 //
-// Memory order. What happened before start() is seen by the waves; what waves wrote is seen by whoever `done`
-// tells. Scopes last for a turn or a few, and nobody here waits for anything in a scope but for the
-// translation of code.
+// Errors: if the host has no memory for a launch, it ends with QueueError::kGroupMemory.
 #pragma once
 
 #include <atomic>
@@ -43,8 +41,7 @@
 namespace rigel::vgpu::exec {
 
 struct SchedulerOptions {
-  /// Threads that run waves; 0: one for each processor of the machine, or VGPU_THREADS of the
-  /// environment.
+  /// Number of workers; 0: VGPU_THREADS, or one per CPU that the process may use.
   uint32_t workers = 0;
   /// Whether the caller of start() may run waves.
   bool inline_dispatches = true;
@@ -53,7 +50,7 @@ struct SchedulerOptions {
 class Scheduler final : public DispatchSink {
  public:
   Scheduler(const Device& device, DeviceBus& bus, const SchedulerOptions& options = {});
-  /// Cancels what runs.
+  /// Cancels all dispatches.
   ~Scheduler() override;
 
   void start(const Dispatch& dispatch, Done done) override;
@@ -71,40 +68,45 @@ class Scheduler final : public DispatchSink {
   std::shared_ptr<TranslatedCode> code_for(const Launch& launch);
   std::shared_ptr<ScratchSlots> slots_for(const Dispatch& dispatch);
   enum class Inline : uint8_t { kNothing, kSome, kAll };
-  /// Runs work-groups of a dispatch on this thread. kAll: there is none left to be started.
+  /// Runs work-groups of a dispatch on this thread. kAll: all have started.
   Inline run_inline(const LaunchPointer& launch);
   bool workers_sleep();
-  void help(const LaunchPointer& launch);
+  /// Runs work-groups of a dispatch on this thread while the workers wake up.
+  void bridge_wake_up(const LaunchPointer& launch);
+  /// Adds a launch to those with work-groups to start.
   void offer(const LaunchPointer& launch) RIGEL_REQUIRES(mutex_);
-  /// A worker has something to pick.
-  void announce() RIGEL_REQUIRES(mutex_);
+  /// Wakes a worker, because pick() may return a group.
+  void notify_worker() RIGEL_REQUIRES(mutex_);
 
-  /// What to warn of when the lock has been let go, if anything.
+  /// Returns a warning to be reported after the lock has been released, or an empty string.
   [[nodiscard]] std::string start_workers() RIGEL_REQUIRES(mutex_);
   void work(Executor& executor);
-  /// The next group to run, to be started or set aside before; null if there is none.
+  /// Returns the next group to run, new or suspended, or null.
   GroupPointer pick(Executor& executor) RIGEL_REQUIRES(mutex_);
   GroupPointer pick_new(Executor& executor) RIGEL_REQUIRES(mutex_);
-  /// Room for one of a launch's groups, to be started; null if there is none. Lets the lock go for a while.
+  /// Returns a group that is reserved for a launch, or null. Releases the lock temporarily.
   GroupPointer reserve_group(Executor& executor, const LaunchPointer& launch) RIGEL_REQUIRES(mutex_);
-  /// Runs a group and, when it ends, those after it, until a slice is over; then puts it where it belongs.
+  /// Runs a group, and work-groups after it when it ends, for `slice` instructions. Then suspends, parks or
+  /// releases it.
   void run_slice(Executor& executor, GroupPointer group, int64_t turn, uint64_t slice);
   struct Slice;
-  /// Runs them. Inside a scope.
+  /// The part of run_slice() inside the translation scope.
   void run_groups(Executor& executor, Group& group, int64_t turn, uint64_t slice, Slice& result);
   void begin(const LaunchPointer& launch);
+  /// Returns null after calling `done` if the dispatch is rejected.
   std::shared_ptr<Launch> make_launch(const Dispatch& dispatch, Done& done);
-  void let_go(Executor& executor, GroupPointer group);
-  void cancel_all(const std::function<bool(const Launch&)>& which);
-  /// Ends a launch early, with the groups of it that are not running.
+  void release_group(Executor& executor, GroupPointer group);
+  void cancel_if(const std::function<bool(const Launch&)>& matches);
+  /// Ends a launch early, and those of its groups that are not running.
   void stop_launch(const LaunchPointer& launch, DispatchResult result);
+  /// Removes and returns a suspended or halted group of a launch, or null.
   GroupPointer take_parked(Launch& launch);
   void finish(const LaunchPointer& launch);
-  /// What this worker's thread is called from now on, if threads have such names. Inside a scope.
+  /// Names the worker's thread after the kernel and work-group. Call inside a translation scope.
   void name_thread(Executor& executor, const Launch& launch, uint64_t group);
 
-  /// A group is not executed any more, until it is picked again.
-  void comes_to_rest() RIGEL_REQUIRES(mutex_);
+  /// Counts a group that a thread has stopped executing.
+  void end_execution() RIGEL_REQUIRES(mutex_);
 
   const Device device_;
   DeviceBus& bus_;
@@ -115,21 +117,21 @@ class Scheduler final : public DispatchSink {
 
   Mutex mutex_;
   Condition woken_;
-  std::list<LaunchPointer> launches_ RIGEL_GUARDED_BY(mutex_);  // with work-groups to be started
+  std::list<LaunchPointer> launches_ RIGEL_GUARDED_BY(mutex_);  // those with work-groups to start
   std::vector<LaunchPointer> live_ RIGEL_GUARDED_BY(mutex_);    // all that have not ended
-  std::deque<GroupPointer> aside_ RIGEL_GUARDED_BY(mutex_);
+  std::deque<GroupPointer> suspended_ RIGEL_GUARDED_BY(mutex_);
   std::vector<GroupPointer> halted_ RIGEL_GUARDED_BY(mutex_);
   bool stop_ RIGEL_GUARDED_BY(mutex_) = false;
-  uint32_t sleeping_ RIGEL_GUARDED_BY(mutex_) = 0;
-  uint32_t executing_ RIGEL_GUARDED_BY(mutex_) = 0;    // groups that a thread has
-  std::atomic<uint32_t> pauses_{0};                    // not 0: none is picked
-  Condition at_rest_;                                  // executing_ is 0 in a pause
-  bool resume_next_ RIGEL_GUARDED_BY(mutex_) = false;  // whose turn it is: start a group or resume one
+  uint32_t sleeping_ RIGEL_GUARDED_BY(mutex_) = 0;     // workers
+  uint32_t executing_ RIGEL_GUARDED_BY(mutex_) = 0;    // groups that threads execute
+  std::atomic<uint32_t> pauses_{0};                    // if not 0, pick() returns null
+  Condition all_paused_;                               // executing_ is 0 in a pause
+  bool resume_next_ RIGEL_GUARDED_BY(mutex_) = false;  // pick() resumes a group next, or starts one
   std::vector<std::unique_ptr<Executor>> executors_ RIGEL_GUARDED_BY(mutex_);
   std::vector<std::thread> workers_ RIGEL_GUARDED_BY(mutex_);
   bool warned_of_shortage_ RIGEL_GUARDED_BY(mutex_) = false;
-  std::atomic<bool> wants_thread_{false};  // there could be no worker
-  std::atomic<uint64_t> news_{0};          // changes when there may be something to pick
+  std::atomic<bool> wants_thread_{false};  // no worker could be created
+  std::atomic<uint64_t> work_epoch_{0};    // changes when pick() may have a new result
 
   Mutex slots_mutex_;
   std::map<std::pair<uint64_t, uint32_t>, std::weak_ptr<ScratchSlots>> slots_ RIGEL_GUARDED_BY(slots_mutex_);

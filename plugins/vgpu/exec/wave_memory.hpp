@@ -13,12 +13,13 @@
 // Atomicity: a naturally aligned element of 2, 4, 8 or 16 bytes of one lane is accessed in one piece. Of a
 // 12-byte element each dword is. Other elements have no guarantee. load_element() and store_element()
 // (memory_ops/rows.hpp) and KernelBuilder::load_quads() and store_quads() implement this. They rely on:
-//  - x86-64: aligned 8 bytes are atomic. With AVX, 16 bytes are: Intel SDM 3A, Guaranteed Atomic Operations (aligned
-//    moves); AMD APM 2, Access Atomicity (other moves too).
-//  - No Intel manual guarantees it for MOVDQU at an aligned address. No manual does for the aligned parts of moves of
-//    32 and 64 bytes, and for elements of a gather. Measurements of hosts with AVX show it (rigtorp.se/isatomic).
-//  - Without AVX, 16 bytes have no guarantee. Most such hosts access them in one piece; AMD family 10h tears them
-//    between sockets.
+//  - x86-64: aligned 8 bytes are atomic. With AVX, 16 bytes are: Intel SDM 3A, Guaranteed Atomic Operations
+//    (aligned moves); AMD APM 2, Access Atomicity (other moves too).
+//  - No Intel manual guarantees it for MOVDQU at an aligned address. No manual does for the aligned parts of
+//    moves of 32 and 64 bytes, and for elements of a gather. Measurements of hosts with AVX show it
+//    (rigtorp.se/isatomic).
+//  - Without AVX, 16 bytes have no guarantee. Most such hosts access them in one piece; AMD family 10h tears
+//    them between sockets.
 //  - AArch64: 16 bytes are atomic with LSE2.
 //
 // Memory order: waves use plain loads, stores and atomics of the host. x86-64 keeps loads in order, stores in
