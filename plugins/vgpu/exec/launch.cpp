@@ -202,7 +202,7 @@ void Launch::start_waves(WorkGroup& group, const GroupShape& shape, uint64_t fol
   group.yielded = group.at_barrier = group.halted = 0;
 
   const uint32_t rsrc2 = dispatch_.pgm_rsrc2;
-  const TranslatedCode::Beginning begin = code_->begin(variant_of_mode(mode_), shape, starts_alike_);
+  const TranslatedCode::StartPoint begin = code_->begin(variant_of_mode(mode_), shape, starts_alike_);
   const uint32_t status = (shape.waves > 1 ? 1u << 11 : 0) | (traps_ ? 1u << 6 : 0);
   uint32_t next = dispatch_.user_sgpr_count;
   const bool has_first_id = (rsrc2 >> 7 & 1) != 0;

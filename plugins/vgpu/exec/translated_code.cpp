@@ -22,9 +22,9 @@
 namespace rigel::vgpu::exec {
 namespace {
 
-constexpr uint32_t kMaxInstructions = 2048;  // of a block; then another begins
+constexpr uint32_t kMaxInstructions = 2048;  // of a block
 
-// Operations of no instruction
+// Micro-operations that do not belong to an instruction
 // ---------------------------------------------------------------------------------------------------
 
 void illegal(const MicroOp* op, Wave* wave, std::byte*, uint64_t) {
@@ -64,18 +64,18 @@ void trace_instruction(const MicroOp* op, Wave* wave, std::byte* registers, uint
   RIGEL_NEXT(op + 1, wave, registers, exec);
 }
 
-// Bytes of code
+// Reading code
 // ---------------------------------------------------------------------------------------------------
 
-// Reads code from memory as far as it is needed, and remembers what it read.
+// Reads code on demand and keeps what it has read.
 class Fetcher {
  public:
   Fetcher(DeviceBus& bus, uint64_t pc) : bus_(bus), pc_(pc) {}
 
-  /// Makes [offset, offset + bytes) readable as far as memory goes; says how much of it is.
+  /// Reads [offset, offset + bytes) if necessary. Returns how many of these bytes are readable.
   size_t fetch(size_t offset, size_t bytes) {
     while (image_.size() < offset + bytes) {
-      // A line at a time, so that little more is read than is executed.
+      // One cache line at a time, so that little more is read than is executed.
       const Translation found = bus_.translate(pc_ + image_.size(), 64, Access::kExecute);
       if (found.host == nullptr) {
         reason_ = found.reason == FaultReason::kNone ? FaultReason::kNotPresent : found.reason;
@@ -100,13 +100,13 @@ class Fetcher {
   FaultReason reason_ = FaultReason::kNotPresent;
 };
 
-// Code as one plan sees it: each byte is read once, however often the plan asks for it. A program may store to
-// its code at any time.
+// A consistent view of code for one plan: each byte is read from memory only once. A program may store to its
+// code at any time.
 class CodeSnapshot {
  public:
   explicit CodeSnapshot(DeviceBus& bus) : bus_(bus) {}
 
-  /// How many bytes there are from `va` on, of those that are asked for.
+  /// Copies code at `va`. Returns how many bytes are readable.
   size_t read(uint64_t va, std::span<std::byte> to) {
     size_t done = 0;
     while (done < to.size()) {
@@ -146,14 +146,14 @@ class CodeSnapshot {
 
 }  // namespace
 
-// One translation
+// Translation of a block
 // ---------------------------------------------------------------------------------------------------
 
 struct TranslatedCode::Translation final : Emitter {
-  /// yields_behind: as TranslatedCode::yields_behind_; used until run() returns.
+  /// yields_after: see TranslatedCode::yields_after_; must live until run() returns.
   Translation(const CodeKey& code_key, DeviceBus& bus, uint64_t pc, uint32_t variant,
-              const std::unordered_map<uint64_t, bool>& yields_behind)
-      : key(code_key), yields(yields_behind), fetcher(bus, pc) {
+              const std::unordered_map<uint64_t, bool>& yields_after)
+      : key(code_key), yields(yields_after), fetcher(bus, pc) {
     block.pc = pc;
     block.variant = variant;
   }
@@ -172,12 +172,12 @@ struct TranslatedCode::Translation final : Emitter {
   }
 
   Link* link(uint64_t pc) override {
-    Link* const made = new (arena.allocate(sizeof(Link), alignof(Link))) Link;
-    made->pc = pc;
-    made->cost = int64_t{position} + 1;
-    links.push_back(made);
+    Link* const new_link = new (arena.allocate(sizeof(Link), alignof(Link))) Link;
+    new_link->pc = pc;
+    new_link->cost = int64_t{position} + 1;
+    links.push_back(new_link);
     if (pc > block.pc + offset) forward.insert(pc);
-    return made;
+    return new_link;
   }
 
   const char* keep(std::string_view text) {
@@ -211,7 +211,7 @@ struct TranslatedCode::Translation final : Emitter {
     uint32_t position = 0;
   };
 
-  /// One instruction. False: the block ends here.
+  /// Translates one instruction. Returns false at the end of the block.
   bool step() {
     forward.erase(block.pc + offset);
     places.emplace(offset, Place{static_cast<uint32_t>(emitted.size()), position});
@@ -227,7 +227,7 @@ struct TranslatedCode::Translation final : Emitter {
     }
     if (status != isa::DecodeStatus::kOk) {
       end = std::max(end, offset + 4);
-      return refuse(isa::reason(status));
+      return reject(isa::reason(status));
     }
     end = std::max(end, offset + instruction.bytes);
     if (key.traced) emit(trace_instruction);
@@ -236,13 +236,13 @@ struct TranslatedCode::Translation final : Emitter {
     context.position = position;
     context.ends_block = false;
     const Bounds bounds = bound_registers(instruction, key.layout, context.gpr_index);
-    if (bounds != Bounds::kWithin && first_beyond == kNone) first_beyond = offset;
+    if (bounds != Bounds::kWithin && first_missing_register == kNone) first_missing_register = offset;
     const Refusal refusal = bounds == Bounds::kIgnored ? Refusal() : lower(instruction, context, *this);
     if (!refusal.empty()) {
       emitted.resize(before);
-      return refuse(refusal);
+      return reject(refusal);
     }
-    if (indexes && !context.ends_block && changes_what_is_indexed(instruction))
+    if (indexes && !context.ends_block && changes_indexed_operands(instruction))
       scalar::emit_change_variant(instruction, context, *this);
     const auto waits = yields.find(block.pc + offset);
     if (waits != yields.end() && waits->second) emit(yield);
@@ -251,7 +251,7 @@ struct TranslatedCode::Translation final : Emitter {
     return !context.ends_block || skip_to_next_path();
   }
 
-  // Memory ends within the instruction, or before it.
+  // Ends a path because memory ends within the instruction or before it.
   bool end_of_memory(size_t available) {
     MicroOp& op = emit(unfetchable);
     op.imm = block.pc + offset + available;
@@ -260,18 +260,18 @@ struct TranslatedCode::Translation final : Emitter {
     return skip_to_next_path();
   }
 
-  // M0[15:12] say what is indexed, for as long as that is on, whoever writes them.
-  bool changes_what_is_indexed(const isa::Instruction& instruction) const {
+  // While GPR_IDX_EN is on, M0[15:12] select the indexed operands. Any instruction may write them.
+  bool changes_indexed_operands(const isa::Instruction& instruction) const {
     if (instruction.op == isa::Op::s_set_gpr_idx_idx) return false;
     return isa::effects_of(instruction, key.target, key.layout.wave_size).writes.scalars[isa::code::kM0];
   }
 
-  bool refuse(std::string_view why) {
+  bool reject(std::string_view why) {
     emit(illegal).imm = reinterpret_cast<uint64_t>(keep(why));
     return skip_to_next_path();
   }
 
-  // After a way out: goes on where the nearest branch over it leads, if that is near.
+  // After the end of a path: continues at the next target of a forward branch, if it is near.
   bool skip_to_next_path() {
     constexpr uint64_t kNear = 256;
     const auto next = forward.lower_bound(block.pc + offset);
@@ -299,11 +299,11 @@ struct TranslatedCode::Translation final : Emitter {
     if (fetched != 0) std::memcpy(image, fetcher.at(0), fetched);
     block.bytes = static_cast<uint32_t>(fetched);
     block.image = image;
-    for (Link* const way : links) {
-      const auto place = places.find(static_cast<uint32_t>(way->pc - block.pc));
-      if (way->pc < block.pc || way->pc - block.pc > UINT32_MAX || place == places.end()) continue;
-      way->target.store(ops + place->second.op, std::memory_order_relaxed);
-      way->cost -= place->second.position;
+    for (Link* const edge : links) {
+      const auto place = places.find(static_cast<uint32_t>(edge->pc - block.pc));
+      if (edge->pc < block.pc || edge->pc - block.pc > UINT32_MAX || place == places.end()) continue;
+      edge->target.store(ops + place->second.op, std::memory_order_relaxed);
+      edge->cost -= place->second.position;
     }
     emitted = {};
     places = {};
@@ -313,14 +313,14 @@ struct TranslatedCode::Translation final : Emitter {
  public:
   const CodeKey& key;
   Block block;
-  bool complete = true;  // all of it could be fetched
+  bool complete = true;  // all of its code could be fetched
   static constexpr uint32_t kNone = ~0u;
-  // Where the first instruction is that names a register which waves do not have.
-  uint32_t first_beyond = kNone;
+  // Offset of the first instruction that names a register which waves do not have.
+  uint32_t first_missing_register = kNone;
 
   size_t bytes() const {
     return sizeof *this + allocated + block.op_count * sizeof(MicroOp) + links.size() * sizeof(Link) +
-           2 * size_t{block.bytes};  // the fetcher has them, too
+           2 * size_t{block.bytes};  // image and fetcher
   }
 
  private:
@@ -328,12 +328,12 @@ struct TranslatedCode::Translation final : Emitter {
   Fetcher fetcher;
   size_t allocated = 0;
   LoweringContext context;
-  bool indexes = false;  // while waves execute this, GPR_IDX_EN is on
+  bool indexes = false;  // GPR_IDX_EN is on
   std::pmr::monotonic_buffer_resource arena;
   std::vector<MicroOp> emitted;
   std::vector<Link*> links;
   std::unordered_map<uint32_t, Place> places;  // by offset
-  std::set<uint64_t> forward;                  // targets of branches that lie ahead
+  std::set<uint64_t> forward;                  // targets of forward branches
   MicroOp* ops = nullptr;
   uint32_t offset = 0;
   uint32_t position = 0;
@@ -355,7 +355,7 @@ TranslatedCode::TranslatedCode(const CodeKey& key, DeviceBus& bus, std::string k
 TranslatedCode::~TranslatedCode() = default;
 
 const Block& TranslatedCode::block_at(uint64_t pc, uint32_t variant) {
-  variant |= every_variant_.load(std::memory_order_relaxed);
+  variant |= common_variant_.load(std::memory_order_relaxed);
   std::atomic<const Block*>& cached = cache_[hash(pc, variant) % kCached];
   const Block* block = cached.load(std::memory_order_acquire);
   if (block == nullptr || block->pc != pc || block->variant != variant) {
@@ -393,90 +393,91 @@ void TranslatedCode::add_function(const Block& block) {
   const MutexLock lock(mutex_);
   try {
     functions_.push_back({block.pc, block.variant});
-    news_.push_back({block.pc, block.variant});
-  } catch (const std::bad_alloc&) {  // The interpreter goes on with it.
+    new_functions_.push_back({block.pc, block.variant});
+  } catch (const std::bad_alloc&) {  // It stays interpreted.
   }
-  calls_others_.store(true, std::memory_order_relaxed);
-  has_news_.store(true, std::memory_order_relaxed);
+  has_functions_.store(true, std::memory_order_relaxed);
+  has_new_functions_.store(true, std::memory_order_relaxed);
 }
 
-const MicroOp* TranslatedCode::way_in(uint64_t pc, uint32_t variant) {
+const MicroOp* TranslatedCode::compiled_entry(uint64_t pc, uint32_t variant) {
   const MutexLock lock(mutex_);
-  const auto way = ways_in_.find({pc, variant});
-  return way == ways_in_.end() ? nullptr : way->second;
+  const auto entry = compiled_entries_.find({pc, variant});
+  return entry == compiled_entries_.end() ? nullptr : entry->second;
 }
 
 const Block* TranslatedCode::find_or_translate(uint64_t pc, uint32_t variant) {
   const MutexLock lock(mutex_);
-  search();
-  variant |= every_variant_.load(std::memory_order_relaxed);
+  ensure_surveyed();
+  variant |= common_variant_.load(std::memory_order_relaxed);
   const auto found = blocks_.find({pc, variant});
   if (found != blocks_.end()) return found->second;
   if (may_yield_) find_yields(pc);
-  auto translation = std::make_unique<Translation>(key_, bus_, pc, variant, yields_behind_);
+  auto translation = std::make_unique<Translation>(key_, bus_, pc, variant, yields_after_);
   translation->block.code = this;
   translation->run();
-  if (translation->first_beyond != Translation::kNone && !std::exchange(warned_of_registers_, true)) {
-    bus_.warn(describe_beyond(*translation));
+  if (translation->first_missing_register != Translation::kNone &&
+      !std::exchange(warned_of_registers_, true)) {
+    bus_.warn(describe_missing_register(*translation));
   }
   const Block* const block = &translation->block;
-  const auto way = ways_in_.find({pc, variant});
-  if (way != ways_in_.end()) block->compiled.store(way->second, std::memory_order_release);
+  const auto entry = compiled_entries_.find({pc, variant});
+  if (entry != compiled_entries_.end()) block->compiled.store(entry->second, std::memory_order_release);
   bytes_.fetch_add(translation->bytes(), std::memory_order_relaxed);
   translations_.push_back(std::move(translation));
   blocks_.emplace(BlockKey{pc, variant}, block);
   return block;
 }
 
-void TranslatedCode::search() {
-  if (is_searched_) return;
+void TranslatedCode::ensure_surveyed() {
+  if (is_surveyed_) return;
   const Survey found = survey();
-  if (found.touches_trap_status) every_variant_.store(kExceptionsVariant, std::memory_order_relaxed);
-  // Where a kernel calls functions, other waves may spin in one until this wave stores: GCC's OpenMP does that.
+  if (found.touches_trap_status) common_variant_.store(kExceptionsVariant, std::memory_order_relaxed);
+  // If a kernel calls functions, other waves may spin in one until this wave stores. GCC's OpenMP does that.
   may_yield_ = key_.yields == analysis::Yields::kAtWaits ||
                (key_.yields == analysis::Yields::kBeforeStores && found.has_barrier && !found.calls);
-  is_searched_ = true;
+  is_surveyed_ = true;
 }
 
 void TranslatedCode::prepare(uint32_t variant) {
   if (key_.compilation == Compilation::kNone || key_.traced) return;
   if (prepared_last_.load(std::memory_order_acquire) == variant) return;
-  const MutexLock turn(supplying_);
-  uint32_t whole = variant;
+  const MutexLock supply_lock(supplying_);
+  uint32_t full_variant = variant;
   {
     const TranslationScope scope(bus_);
     const MutexLock lock(mutex_);
-    search();
-    whole |= every_variant_.load(std::memory_order_relaxed);
-    if (std::find(prepared_.begin(), prepared_.end(), whole) != prepared_.end()) return;
-    prepared_.push_back(whole);
+    ensure_surveyed();
+    full_variant |= common_variant_.load(std::memory_order_relaxed);
+    if (std::find(prepared_.begin(), prepared_.end(), full_variant) != prepared_.end()) return;
+    prepared_.push_back(full_variant);
   }
-  supply({key_.entry_va, whole});
+  supply({key_.entry_va, full_variant});
   prepared_last_.store(variant, std::memory_order_release);
 }
 
 void TranslatedCode::supply() {
-  const MutexLock turn(supplying_);
-  std::vector<BlockKey> wanted;
+  const MutexLock supply_lock(supplying_);
+  std::vector<BlockKey> targets;
   {
     const MutexLock lock(mutex_);
-    wanted.swap(news_);
-    has_news_.store(false, std::memory_order_relaxed);
+    targets.swap(new_functions_);
+    has_new_functions_.store(false, std::memory_order_relaxed);
   }
-  for (const BlockKey& one : wanted) supply(one);
+  for (const BlockKey& target : targets) supply(target);
 }
 
-void TranslatedCode::supply(const BlockKey& wanted) {
+void TranslatedCode::supply(const BlockKey& target) {
   const bool beforehand = key_.compilation == Compilation::kBeforehand;
-  const bool is_kernel = wanted.pc == key_.entry_va;
+  const bool is_kernel = target.pc == key_.entry_va;
   if (!beforehand) {
-    // A kernel of which nothing is on disk must not take longer for it: it is not planned.
+    // Planning takes time, so it is skipped if the disk cache does not have the code.
     std::string name;
     {
       const TranslationScope scope(bus_);
       const MutexLock lock(mutex_);
       if (is_kernel && is_planned_) return;
-      name = compiler::cache_name(request(wanted.pc, wanted.variant));
+      name = compiler::cache_name(request(target.pc, target.variant));
     }
     if (!compiler::is_cached(name)) return;
   }
@@ -486,43 +487,43 @@ void TranslatedCode::supply(const BlockKey& wanted) {
     const MutexLock lock(mutex_);
     if (is_kernel && is_planned_) return;
     if (beforehand && is_kernel) is_planned_ = true;
-    auto made = plan(wanted.pc, wanted.variant);
-    if (!made) {
-      if (beforehand) refuse(wanted.pc, std::move(made.error()));
+    auto plan_or_reason = plan(target.pc, target.variant);
+    if (!plan_or_reason) {
+      if (beforehand) note_failure(target.pc, std::move(plan_or_reason.error()));
       return;
     }
-    planned = std::move(*made);
+    planned = std::move(*plan_or_reason);
   }
-  compiler::Compiled made = beforehand
-                                ? compiler::compile(*planned->plan, planned->request, planned->images)
-                                : compiler::find_cached(*planned->plan, planned->request, planned->images);
+  compiler::Compiled result = beforehand
+                                  ? compiler::compile(*planned->plan, planned->request, planned->images)
+                                  : compiler::find_cached(*planned->plan, planned->request, planned->images);
   const MutexLock lock(mutex_);
-  if (made.run == nullptr) {
-    if (beforehand) refuse(wanted.pc, std::move(made.error));
+  if (result.run == nullptr) {
+    if (beforehand) note_failure(target.pc, std::move(result.error));
     return;
   }
   if (is_kernel) is_planned_ = true;
-  std::erase(functions_, wanted);
-  calls_others_.store(!functions_.empty(), std::memory_order_relaxed);
-  take(planned, std::move(made));
-  tell(*planned);
+  std::erase(functions_, target);
+  has_functions_.store(!functions_.empty(), std::memory_order_relaxed);
+  publish(planned, std::move(result));
+  log_compiled(*planned);
 }
 
-void TranslatedCode::tell(const Compiled& compiled) {
-  std::string what = "compiled";
+void TranslatedCode::log_compiled(const Compiled& compiled) {
+  std::string state = "compiled";
   if (!compiled.plan->left.empty())
-    what += fmt::format(", and interpreted from {} on", fmt::join(compiled.plan->left, "; "));
-  tell(compiled.request.entry_va, what);
+    state += fmt::format(", and interpreted from {} on", fmt::join(compiled.plan->left, "; "));
+  log_state(compiled.request.entry_va, state);
 }
 
-void TranslatedCode::tell(uint64_t pc, std::string_view what) {
+void TranslatedCode::log_state(uint64_t pc, std::string_view state) {
   if (!bus_.trace_enabled(TraceTopic::kDispatch)) return;
-  const char* const which = pc == key_.entry_va ? "kernel" : "function";
-  bus_.trace(TraceTopic::kDispatch, fmt::format("the {} at {:#x} is {}", which, pc, what));
+  const char* const kind = pc == key_.entry_va ? "kernel" : "function";
+  bus_.trace(TraceTopic::kDispatch, fmt::format("the {} at {:#x} is {}", kind, pc, state));
 }
 
-void TranslatedCode::refuse(uint64_t pc, std::string why) {
-  tell(pc, "interpreted: " + why);
+void TranslatedCode::note_failure(uint64_t pc, std::string why) {
+  log_state(pc, "interpreted: " + why);
   if (pc == key_.entry_va) why_not_compiled_ = std::move(why);
 }
 
@@ -533,61 +534,61 @@ bool TranslatedCode::is_to_be_compiled() {
 
 void TranslatedCode::compile_aside(const std::shared_ptr<TranslatedCode>& code, uint32_t variant) {
   if (const std::string why = compiler::why_no_compiler(); !why.empty()) {
-    static std::atomic<bool> is_told{false};
-    if (!is_told.exchange(true)) code->bus_.warn(compiler::kernels_are_interpreted(why));
+    static std::atomic<bool> has_warned{false};
+    if (!has_warned.exchange(true)) code->bus_.warn(compiler::kernels_are_interpreted(why));
   }
   std::vector<std::shared_ptr<Compiled>> all;
   {
     const MutexLock lock(code->mutex_);
     if (code->key_.traced) return;
-    std::vector<BlockKey> wanted = std::exchange(code->functions_, {});
-    code->calls_others_.store(false, std::memory_order_relaxed);
+    std::vector<BlockKey> targets = std::exchange(code->functions_, {});
+    code->has_functions_.store(false, std::memory_order_relaxed);
     if (!std::exchange(code->is_planned_, true)) {
-      variant |= code->every_variant_.load(std::memory_order_relaxed);
-      wanted.insert(wanted.begin(), {code->key_.entry_va, variant});
+      variant |= code->common_variant_.load(std::memory_order_relaxed);
+      targets.insert(targets.begin(), {code->key_.entry_va, variant});
     }
-    for (const BlockKey& one : wanted) {
-      auto planned = code->plan(one.pc, one.variant);
+    for (const BlockKey& target : targets) {
+      auto planned = code->plan(target.pc, target.variant);
       if (planned) {
         all.push_back(std::move(*planned));
         code->underway_.fetch_add(1, std::memory_order_relaxed);
       } else {
-        code->refuse(one.pc, std::move(planned.error()));
+        code->note_failure(target.pc, std::move(planned.error()));
       }
     }
   }
   for (const std::shared_ptr<Compiled>& planned : all) {
-    // The device may go before this is done: it is not for the job to use.
+    // The device may be destroyed before the job ends, so the job must not use it.
     const bool begun = compiler::do_aside([code, planned] {
-      compiler::Compiled made = compiler::compile(*planned->plan, planned->request, planned->images);
+      compiler::Compiled result = compiler::compile(*planned->plan, planned->request, planned->images);
       const MutexLock lock(code->mutex_);
-      code->take(planned, std::move(made));
+      code->publish(planned, std::move(result));
       code->underway_.fetch_sub(1, std::memory_order_release);
     });
     if (begun) continue;
     const MutexLock lock(code->mutex_);
-    code->refuse(planned->request.entry_va, "there is no thread to compile it");
+    code->note_failure(planned->request.entry_va, "there is no thread to compile it");
     code->underway_.fetch_sub(1, std::memory_order_release);
   }
 }
 
-// By any thread, also when the device has gone.
-void TranslatedCode::take(std::shared_ptr<Compiled> planned, compiler::Compiled made) {
+// Called by any thread, possibly after the device has been destroyed.
+void TranslatedCode::publish(std::shared_ptr<Compiled> planned, compiler::Compiled result) {
   const bool is_function = planned->request.is_function;
-  if (made.run == nullptr) {
-    if (!is_function) why_not_compiled_ = std::move(made.error);
+  if (result.run == nullptr) {
+    if (!is_function) why_not_compiled_ = std::move(result.error);
     return;
   }
-  compiler::attach(*planned->plan, *this, made.run);
+  compiler::attach(*planned->plan, *this, result.run);
   if (compiler::perf_map_wanted()) {
-    compiler::write_perf_map({made.memory.get(), made.bytes}, is_function ? std::string() : kernel_,
+    compiler::write_perf_map({result.memory.get(), result.bytes}, is_function ? std::string() : kernel_,
                              planned->request.entry_va);
   }
-  bytes_.fetch_add(made.bytes, std::memory_order_relaxed);
-  planned->memory = std::move(made.memory);
-  for (const compiler::Plan::WayIn& way : planned->plan->ways_in) {
-    const BlockKey key{way.pc, way.variant};
-    const MicroOp* const op = ways_in_.try_emplace(key, planned->entry + way.entry).first->second;
+  bytes_.fetch_add(result.bytes, std::memory_order_relaxed);
+  planned->memory = std::move(result.memory);
+  for (const compiler::Plan::WayIn& way_in : planned->plan->ways_in) {
+    const BlockKey key{way_in.pc, way_in.variant};
+    const MicroOp* const op = compiled_entries_.try_emplace(key, planned->entry + way_in.entry).first->second;
     const auto block = blocks_.find(key);
     if (block != blocks_.end()) block->second->compiled.store(op, std::memory_order_release);
   }
@@ -619,12 +620,12 @@ tl::expected<std::shared_ptr<TranslatedCode::Compiled>, std::string> TranslatedC
   request.cache_name = compiler::cache_name(request);
   auto plan = compiler::make_plan(request);
   if (!plan) return tl::unexpected(std::move(plan.error()));
-  auto made = std::make_shared<Compiled>();
-  made->variant = variant;
-  made->entry = (*plan)->entries.data();
-  made->shape = request.shape;
+  auto result = std::make_shared<Compiled>();
+  result->variant = variant;
+  result->entry = (*plan)->entries.data();
+  result->shape = request.shape;
   if (const int32_t expected = (*plan)->expected_entry; expected >= 0)
-    made->expected = made->entry + expected;
+    result->expected = result->entry + expected;
   for (const analysis::Block& block : (*plan)->graph.blocks) {
     const analysis::Node& first = (*plan)->graph.nodes[block.first];
     const analysis::Node& last = (*plan)->graph.nodes[block.end - 1];
@@ -632,15 +633,15 @@ tl::expected<std::shared_ptr<TranslatedCode::Compiled>, std::string> TranslatedC
     if (request.read(image.va, image.bytes) != image.bytes.size()) {
       return tl::unexpected(std::string("its code has gone"));
     }
-    made->images.push_back(std::move(image));
+    result->images.push_back(std::move(image));
   }
-  made->plan = std::move(*plan);
-  bytes_.fetch_add(made->plan->graph.nodes.size() * (sizeof(analysis::Node) + sizeof(MicroOp)),
+  result->plan = std::move(*plan);
+  bytes_.fetch_add(result->plan->graph.nodes.size() * (sizeof(analysis::Node) + sizeof(MicroOp)),
                    std::memory_order_relaxed);
-  made->request = std::move(request);
-  made->request.read = nullptr;
-  planned_.push_back(made);
-  return made;
+  result->request = std::move(request);
+  result->request.read = nullptr;
+  planned_.push_back(result);
+  return result;
 }
 
 void TranslatedCode::expect(std::shared_ptr<const GroupShape> shape) {
@@ -654,33 +655,34 @@ std::string TranslatedCode::why_not_compiled() {
   return why_not_compiled_;
 }
 
-std::string TranslatedCode::describe_beyond(const Translation& translation) const {
+std::string TranslatedCode::describe_missing_register(const Translation& translation) const {
   uint32_t bytes = 0;
   return fmt::format(
       "the kernel at {:#x} names registers that it has not been given: it has {} VGPRs and {} SGPRs, and at "
       "{:#x} is {}; such results are dropped, and v0 or s0 is read in place of such sources",
-      key_.entry_va, key_.layout.vgprs, key_.layout.sgprs, translation.block.pc + translation.first_beyond,
-      instruction_at(translation.block, translation.first_beyond, bytes));
+      key_.entry_va, key_.layout.vgprs, key_.layout.sgprs,
+      translation.block.pc + translation.first_missing_register,
+      instruction_at(translation.block, translation.first_missing_register, bytes));
 }
 
 void TranslatedCode::find_yields(uint64_t pc) {
-  if (yields_behind_.contains(pc)) return;
+  if (yields_after_.contains(pc)) return;
   CodeSnapshot snapshot(bus_);
   const auto graph =
       analysis::read_flow_graph(key_.target, key_.layout.wave_size, pc,
                                 [&](uint64_t va, std::span<std::byte> to) { return snapshot.read(va, to); });
-  if (graph) {  // Otherwise a wave reports the instruction that cannot be decoded, if it comes there.
+  if (graph) {  // Otherwise a wave reports the instruction that cannot be decoded when it is executed.
     const std::vector<bool> points = analysis::yield_points(*graph, key_.yields);
-    for (size_t i = 0; i < points.size(); ++i) yields_behind_[graph->nodes[i].pc] = points[i];
+    for (size_t i = 0; i < points.size(); ++i) yields_after_[graph->nodes[i].pc] = points[i];
   }
-  yields_behind_.try_emplace(pc, false);
+  yields_after_.try_emplace(pc, false);
 }
 
 TranslatedCode::Survey TranslatedCode::survey() const {
   using isa::Op;
   constexpr uint16_t kRegister = 0x3f, kTrapStatus = 3;
-  constexpr uint32_t kMostSearched = 1 << 18;  // instructions: what never ends is no kernel
-  uint32_t searched = 0;
+  constexpr uint32_t kMaxSurveyed = 1 << 18;  // instructions
+  uint32_t surveyed = 0;
   Survey found;
   Fetcher fetcher(bus_, key_.entry_va);
   std::vector<bool> seen;
@@ -688,7 +690,7 @@ TranslatedCode::Survey TranslatedCode::survey() const {
   while (!starts.empty()) {
     uint64_t offset = starts.back();
     starts.pop_back();
-    for (bool ends = false; !ends && searched != kMostSearched; ++searched) {
+    for (bool ends = false; !ends && surveyed != kMaxSurveyed; ++surveyed) {
       const size_t dword = offset / 4;
       if (dword >= seen.size()) seen.resize(dword + 1024);
       if (seen[dword]) break;
@@ -751,11 +753,12 @@ TranslatedCode::Survey TranslatedCode::survey() const {
 }
 
 bool TranslatedCode::is_current() {
-  if (successor_.load(std::memory_order_acquire) != nullptr) return false;  // which waves would go on in
+  if (successor_.load(std::memory_order_acquire) != nullptr)
+    return false;  // Waves would continue in the successor.
   const MutexLock lock(mutex_);
   for (const auto& translation : translations_) {
     const Block& block = translation->block;
-    if (!translation->complete) return false;  // what was missing may be there now
+    if (!translation->complete) return false;  // The missing code may be readable now.
     if (!is_in_memory(block.pc, {block.image, block.bytes})) return false;
   }
   std::erase_if(planned_, [](const auto& planned) { return planned.expired(); });
@@ -821,7 +824,7 @@ void go_on_compiled(Wave& wave) {
   const Block& block = block_of(wave.op);
   const bool is_interpreted = block.ops != nullptr;
   if (!is_interpreted || !block.code->has_compiled()) return;
-  const MicroOp* const compiled = block.code->way_in(pc_of(wave.op), variant_of(wave));
+  const MicroOp* const compiled = block.code->compiled_entry(pc_of(wave.op), variant_of(wave));
   if (compiled != nullptr) wave.op = compiled;
 }
 

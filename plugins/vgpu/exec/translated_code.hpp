@@ -1,19 +1,20 @@
-// The translated code of one kernel: its blocks, found from the entry on as they are executed.
+// The translated and compiled code of one kernel. Blocks are translated when waves first execute them.
 //
-// Code is decoded along the paths that it takes, never past an unconditional branch that nothing jumps
-// behind: what lies between functions is not code. An instruction that cannot be decoded or executed is
-// translated to an operation that says so when a wave gets there.
+// Only reachable code is decoded: bytes after an unconditional branch may be data. An instruction that cannot
+// be decoded or executed becomes a micro-operation that stops the wave when it is executed.
 //
-// Stale code. A program may free a kernel and load another one to the same address. So what was translated is
-// compared with memory before each dispatch (is_current()); it is a few cache lines for most kernels.
+// Stale code: a program may free a kernel and load another one to the same address. Therefore the translated
+// bytes are compared with memory before each dispatch (is_current()). For most kernels they are a few cache
+// lines.
 //
-// Threads: functions that find code, and follow(), from any worker inside a translation scope; they take a lock
-// when something has to be translated. They neither compile nor read files: prepare() and supply() do, outside
-// of scopes and without that lock. Blocks live as long as the TranslatedCode, which its dispatches keep.
+// Threads: find functions and follow(): any worker inside a translation scope. They take a lock if code must
+// be translated. They do not compile or read files; prepare() and supply() do, outside of translation scopes
+// and without that lock.
 //
-// Host memory. Where there is none to translate code, functions that find code return an operation that stops
-// the wave (Stop::kNoMemory). They throw nothing: compiled code, through which they are called, has no tables
-// for exceptions.
+// Lifetime: blocks live as long as the TranslatedCode. Launches own it.
+//
+// Errors: if the host has no memory to translate code, find functions return a micro-operation that stops the
+// wave (Stop::kNoMemory). They do not throw, because compiled code calls them and has no unwind tables.
 #pragma once
 
 #include <array>
@@ -37,17 +38,17 @@
 
 namespace rigel::vgpu::exec {
 
-/// What translations of one kernel have in common.
+/// All that the translation of a kernel depends on besides its code.
 struct CodeKey {
   uint64_t entry_va = 0;
   isa::Target target;
   RegisterLayout layout;
   SimdLevel level = SimdLevel::kBaseline;
-  /// Each instruction is preceded by a call of the tracer.
+  /// Each instruction calls the tracer before it is executed.
   bool traced = false;
-  /// The whole kernel is compiled (plugins/vgpu/compiler).
+  /// When the whole kernel is compiled (plugins/vgpu/compiler).
   Compilation compilation = Compilation::kNone;
-  bool as_large = false;  ///< As large kernels are (compiler::Request).
+  bool as_large = false;  ///< See compiler::Request::as_large
   analysis::Yields yields = analysis::Yields::kNone;
 
   friend bool operator==(const CodeKey&, const CodeKey&) = default;
@@ -57,86 +58,92 @@ class TranslatedCode {
   struct Compiled;
 
  public:
-  /// `kernel`: its name, for maps; may be empty.
+  /// `kernel`: its name, for perf maps; may be empty.
   TranslatedCode(const CodeKey& key, DeviceBus& bus, std::string kernel = {});
   ~TranslatedCode();
 
   const CodeKey& key() const { return key_; }
   const std::string& kernel() const { return kernel_; }
 
-  /// The first operation of the block at `pc`; never null.
+  /// Returns the interpreted code of the block at `pc`; never null.
   const MicroOp* find(uint64_t pc, uint32_t variant);
-  /// The same for a wave that comes from elsewhere; compiled, if there is a way in.
+  /// Returns compiled code if it has an entry point at `pc`, otherwise find().
   const MicroOp* find_best(uint64_t pc, uint32_t variant);
-  /// … to a function that it calls, which becomes one of those to be compiled.
+  /// As find_best(), for a function call. Registers the function to be compiled.
   const MicroOp* find_function(uint64_t pc, uint32_t variant);
-  /// Where a wave that the interpreter has had comes to compiled code at `pc`; null: there is no such way.
-  const MicroOp* way_in(uint64_t pc, uint32_t variant);
+  /// Returns the entry point of compiled code for an interpreted wave at `pc` (loop header, return address,
+  /// function), or null.
+  const MicroOp* compiled_entry(uint64_t pc, uint32_t variant);
 
-  /// Whether it is what the above return where there is no memory to translate the code.
+  /// Whether a find function has returned `op` because there is no memory to translate the code.
   bool is_missing(const MicroOp* op) const { return op == &no_memory_op_; }
 
-  /// Where waves begin.
-  struct Beginning {
+  /// The start of a kernel's code.
+  struct StartPoint {
     const MicroOp* op = nullptr;
-    /// The code does by itself: from WorkGroup::scalars and Wave::start_ids.
+    /// The code initialises the registers from WorkGroup::scalars and Wave::start_ids; the caller must not.
     bool fills_registers = false;
   };
-  /// … of `variant`, of a work-group of this shape: in compiled code, if there is some. `alike`: waves start
-  /// with the same scalars.
-  Beginning begin(uint32_t variant, const GroupShape& shape, bool alike) {
+  /// Returns the start for waves of a work-group of this shape, compiled if possible. `has_common_scalars`:
+  /// all waves have the same initial SGPRs.
+  StartPoint begin(uint32_t variant, const GroupShape& shape, bool has_common_scalars) {
     const Compiled* compiled = compiled_.load(std::memory_order_acquire);
     if (compiled == nullptr || compiled->variant != variant) {
       const MicroOp* const interpreted = find(key_.entry_va, variant);
-      compiled = compiled_.load(std::memory_order_acquire);  // by another thread meanwhile
+      compiled =
+          compiled_.load(std::memory_order_acquire);  // Another thread may have published it meanwhile.
       if (compiled == nullptr || compiled->variant != variant) return {interpreted};
     }
-    if (alike && compiled->expected != nullptr && compiled->shape->key == shape.key)
+    if (has_common_scalars && compiled->expected != nullptr && compiled->shape->key == shape.key)
       return {compiled->expected, true};
     return {compiled->entry};
   }
-  /// The shape that most work-groups will have: before the first begin(), for code that is compiled.
+  /// Sets the shape of most work-groups, for which compiled code has a fast entry point. Call before the
+  /// first begin().
   void expect(std::shared_ptr<const GroupShape> shape);
-  /// Before waves begin in `variant`: compiles the kernel if that is to be done beforehand, or takes what is
-  /// on disk. Waits for a compiler and for files: outside of translation scopes. Any thread.
+  /// Provides compiled code for `variant` before waves start: compiles the kernel with
+  /// Compilation::kBeforehand, otherwise loads it if it is cached on disk. Waits for compiler and files: call
+  /// outside of translation scopes. Threads: any.
   void prepare(uint32_t variant);
-  /// The same for functions that waves have called for the first time.
+  /// As prepare(), for functions that waves have called for the first time.
   void supply();
-  bool has_to_supply() const { return has_news_.load(std::memory_order_relaxed); }
-  /// Whether a wave is to leave, so that supply() is called before it goes on.
+  bool has_to_supply() const { return has_new_functions_.load(std::memory_order_relaxed); }
+  /// Whether a wave must leave, so that supply() can be called before it continues.
   bool waits_for_supply() const { return key_.compilation == Compilation::kBeforehand && has_to_supply(); }
-  /// Of instructions of waves, what the interpreter executes in about the time that a kernel takes to be compiled.
+  /// Wave instructions after which a kernel is hot. Interpreting them takes about as long as compiling a
+  /// kernel.
   static constexpr uint64_t kHot = 1'000'000;
-  /// Waves have executed so many instructions more. True: the kernel is hot now, for the first time, or has called functions
-  /// for the first time since it is: compile_aside() is due. Any thread.
+  /// Counts executed instructions. Returns true if compile_aside() is due: the kernel has just become hot, or
+  /// a hot kernel has called a function for the first time. Threads: any.
   bool becomes_hot(uint64_t instructions) {
     if (key_.compilation != Compilation::kWhenHot) return false;
     const uint64_t before = executed_.fetch_add(instructions, std::memory_order_relaxed);
-    return before + instructions >= kHot && (before < kHot || calls_others_.load(std::memory_order_relaxed));
+    return before + instructions >= kHot && (before < kHot || has_functions_.load(std::memory_order_relaxed));
   }
-  /// Compiles it, and the functions that it has called, on another thread. Waves go on as before until that is done; afterwards
-  /// they come to compiled code where they start, where they call and return, and at the head of a loop after each turn
-  /// (go_on_compiled()). Inside a translation scope.
+  /// Compiles the kernel, and the functions that it has called, on another thread. Then waves enter compiled
+  /// code where they start, call and return, and at a loop header after each time slice (go_on_compiled()).
+  /// Call inside a translation scope.
   static void compile_aside(const std::shared_ptr<TranslatedCode>& code, uint32_t variant);
+  /// Whether the kernel is compiled.
   bool is_compiled() const { return compiled_.load(std::memory_order_acquire) != nullptr; }
-  /// … or a function that it calls.
+  /// Whether the kernel or a function that it calls is compiled.
   bool has_compiled() const { return has_compiled_.load(std::memory_order_acquire); }
-  /// Whether compile_aside() has begun what is not done.
+  /// Whether a compilation is in progress.
   bool is_being_compiled() const { return underway_.load(std::memory_order_acquire) != 0; }
-  /// Whether compile_aside() would have something to do.
+  /// Whether compile_aside() would compile anything.
   bool is_to_be_compiled();
-  /// Why the kernel has not been compiled; empty if it has, or nobody has tried.
+  /// Returns why the kernel is not compiled. Empty if it is, or if compiling it has not been tried.
   std::string why_not_compiled();
 
-  /// The host's memory that it has, roughly. Any thread.
+  /// Returns the approximate host memory that it uses. Threads: any.
   size_t bytes() const { return sizeof *this + bytes_.load(std::memory_order_relaxed); }
 
-  /// Whether memory still has the code that was translated.
+  /// Whether memory still contains the code that was translated.
   bool is_current();
 
-  /// For s_icache_inv: if memory has other code by now, find_code() goes on with that.
+  /// For s_icache_inv: if the code in memory has changed, find_code() translates the new code from now on.
   void renew();
-  /// This, or what renew() replaced it with.
+  /// Returns the last successor that renew() has created, or this object.
   TranslatedCode& newest();
 
  private:
@@ -156,28 +163,32 @@ class TranslatedCode {
   const Block* find_or_translate(uint64_t pc, uint32_t variant);
   const Block& block_at(uint64_t pc, uint32_t variant);
   void add_function(const Block& block);
-  void search() RIGEL_REQUIRES(mutex_);
-  // The kernel, or a function: what begins at `pc`. Outside of scopes.
-  void supply(const BlockKey& wanted) RIGEL_REQUIRES(supplying_);
+  /// Calls survey() once and sets what follows from it.
+  void ensure_surveyed() RIGEL_REQUIRES(mutex_);
+  // Compiles or loads the kernel or function at target.pc. Call outside of translation scopes.
+  void supply(const BlockKey& target) RIGEL_REQUIRES(supplying_);
   compiler::Request request(uint64_t pc, uint32_t variant) RIGEL_REQUIRES(mutex_);
-  // What a compiler needs, or why it cannot be had.
+  // Returns the input of a compiler, or why the code cannot be compiled.
   tl::expected<std::shared_ptr<Compiled>, std::string> plan(uint64_t pc, uint32_t variant)
       RIGEL_REQUIRES(mutex_);
-  void take(std::shared_ptr<Compiled> planned, compiler::Compiled made) RIGEL_REQUIRES(mutex_);
-  void refuse(uint64_t pc, std::string why) RIGEL_REQUIRES(mutex_);
-  void tell(const Compiled& compiled) RIGEL_REQUIRES(mutex_);
-  void tell(uint64_t pc, std::string_view what) RIGEL_REQUIRES(mutex_);
+  // Makes the compiler's result available to waves.
+  void publish(std::shared_ptr<Compiled> planned, compiler::Compiled result) RIGEL_REQUIRES(mutex_);
+  void note_failure(uint64_t pc, std::string why) RIGEL_REQUIRES(mutex_);
+  void log_compiled(const Compiled& compiled) RIGEL_REQUIRES(mutex_);
+  void log_state(uint64_t pc, std::string_view state) RIGEL_REQUIRES(mutex_);
   bool is_in_memory(uint64_t pc, std::span<const std::byte> image);
-  /// What branches lead to from the entry on. Functions that are called by their address are not looked into.
+  /// Properties of the code that branches reach from the entry. It does not include functions that are called
+  /// by address.
   struct Survey {
     bool touches_trap_status = false;  ///< It reads or writes TRAPSTS.
     bool has_barrier = false;
     bool calls = false;
   };
   Survey survey() const;
-  /// For the log: the first instruction of a translation that names a VGPR which waves do not have.
-  std::string describe_beyond(const Translation& translation) const;
-  /// Finds where waves yield in the code that can be reached from `pc`, if that has not been looked into before.
+  /// Returns a warning about the first instruction of a translation that names a register which waves do not
+  /// have.
+  std::string describe_missing_register(const Translation& translation) const;
+  /// Finds the yield points in the code that is reachable from `pc`, once for each `pc`.
   void find_yields(uint64_t pc) RIGEL_REQUIRES(mutex_);
 
   const CodeKey key_;
@@ -185,57 +196,59 @@ class TranslatedCode {
   DeviceBus& bus_;
 
   static constexpr size_t kCached = 256;
-  std::array<std::atomic<const Block*>, kCached> cache_{};  // by hash: what was looked up last
+  std::array<std::atomic<const Block*>, kCached> cache_{};  // by hash: the block that was found last
 
-  // What waves find where there is no memory for a block.
+  // Returned if there is no memory for a block.
   Block no_memory_;
   MicroOp no_memory_op_;
 
-  Mutex supplying_;  // For all of supply(): locked outside of scopes, before mutex_.
+  Mutex
+      supplying_;  // Serialises prepare() and supply(). Locked outside of translation scopes, before mutex_.
   Mutex mutex_;
   std::unordered_map<BlockKey, const Block*, Hash> blocks_ RIGEL_GUARDED_BY(mutex_);
   std::vector<std::unique_ptr<Translation>> translations_ RIGEL_GUARDED_BY(mutex_);
-  bool is_searched_ RIGEL_GUARDED_BY(mutex_) = false;
+  bool is_surveyed_ RIGEL_GUARDED_BY(mutex_) = false;
   bool may_yield_ RIGEL_GUARDED_BY(mutex_) = false;
-  /// The instructions of the code that has been looked into, and whether waves yield behind them.
-  std::unordered_map<uint64_t, bool> yields_behind_ RIGEL_GUARDED_BY(mutex_);
+  /// By address of an instruction: whether waves yield after it.
+  std::unordered_map<uint64_t, bool> yields_after_ RIGEL_GUARDED_BY(mutex_);
   bool warned_of_registers_ RIGEL_GUARDED_BY(mutex_) = false;
   std::unique_ptr<TranslatedCode> successor_owner_ RIGEL_GUARDED_BY(mutex_);
   std::atomic<TranslatedCode*> successor_{nullptr};
-  /// What all variants have: kExceptionsVariant if the kernel reads or writes TRAPSTS.
-  std::atomic<uint32_t> every_variant_{0};
+  /// Bits that are set in all variants: kExceptionsVariant if the kernel reads or writes TRAPSTS.
+  std::atomic<uint32_t> common_variant_{0};
   struct Compiled {
     uint32_t variant = 0;
     const MicroOp* entry = nullptr;
-    /// Waves of such work-groups begin at `expected`, if that is not null.
+    /// Shape of the work-groups whose waves start at `expected`, if that is not null.
     std::shared_ptr<const GroupShape> shape;
     const MicroOp* expected = nullptr;
     std::unique_ptr<compiler::Plan> plan;
     compiler::Request request;
-    std::vector<compiler::Image> images;  ///< The code that it was made of.
-    std::shared_ptr<std::byte> memory;
+    std::vector<compiler::Image> images;  ///< The GPU code from which it was compiled
+    std::shared_ptr<std::byte> memory;    ///< The machine code
   };
   std::shared_ptr<const GroupShape> shape_ RIGEL_GUARDED_BY(mutex_);
   std::vector<std::shared_ptr<Compiled>> all_compiled_ RIGEL_GUARDED_BY(mutex_);  // the kernel and functions
-  std::vector<std::weak_ptr<Compiled>> planned_ RIGEL_GUARDED_BY(mutex_);  // those, and what is under way
-  std::unordered_map<BlockKey, const MicroOp*, Hash> ways_in_ RIGEL_GUARDED_BY(mutex_);
-  bool is_planned_ RIGEL_GUARDED_BY(mutex_) = false;          // Somebody compiles the kernel, or has.
-  std::vector<BlockKey> functions_ RIGEL_GUARDED_BY(mutex_);  // that have been called, and are to be compiled
-  std::vector<BlockKey> news_ RIGEL_GUARDED_BY(mutex_);       // What supply() has not seen.
-  std::vector<uint32_t> prepared_ RIGEL_GUARDED_BY(mutex_);   // variants
+  std::vector<std::weak_ptr<Compiled>> planned_ RIGEL_GUARDED_BY(mutex_);  // those, and those in progress
+  std::unordered_map<BlockKey, const MicroOp*, Hash> compiled_entries_ RIGEL_GUARDED_BY(mutex_);
+  bool is_planned_ RIGEL_GUARDED_BY(mutex_) = false;              // Compiling the kernel has started.
+  std::vector<BlockKey> functions_ RIGEL_GUARDED_BY(mutex_);      // called, to be compiled
+  std::vector<BlockKey> new_functions_ RIGEL_GUARDED_BY(mutex_);  // called since the last supply()
+  std::vector<uint32_t> prepared_ RIGEL_GUARDED_BY(mutex_);       // variants
   std::string why_not_compiled_ RIGEL_GUARDED_BY(mutex_);
   std::atomic<const Compiled*> compiled_{nullptr};  // the kernel
-  std::atomic<bool> has_compiled_{false};           // That, or a function
-  std::atomic<uint32_t> underway_{0};
-  std::atomic<bool> calls_others_{false};  // There are some of functions_.
-  std::atomic<bool> has_news_{false};
+  std::atomic<bool> has_compiled_{false};           // the kernel or a function
+  std::atomic<uint32_t> underway_{0};               // compilations in progress
+  std::atomic<bool> has_functions_{false};          // functions_ is not empty
+  std::atomic<bool> has_new_functions_{false};      // new_functions_ is not empty
   static constexpr uint32_t kNoVariant = ~0u;
   std::atomic<uint32_t> prepared_last_{kNoVariant};
   std::atomic<size_t> bytes_{0};
   std::atomic<uint64_t> executed_{0};  // instructions of waves
 };
 
-/// For a wave of the interpreter whose turn is over: it goes on in compiled code, if there is some by now and a way in where it is.
+/// Moves a wave whose time slice has ended from the interpreter to compiled code, if that has an entry point
+/// at its position.
 void go_on_compiled(Wave& wave);
 
 }  // namespace rigel::vgpu::exec

@@ -1,4 +1,4 @@
-// The translator: paths through code, links, what happens to code that is not there or changes.
+// The translator: control flow, links, and code that is missing or changes.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -16,14 +16,14 @@ using testing::TestWave;
 
 constexpr uint32_t kEnd = 0xbf810000;
 
-TEST(TranslatedCode, IsNotDecodedWhereNothingLeads) {
+TEST(TranslatedCode, DoesNotDecodeUnreachableCode) {
   TestWave t(gfx(9, 0, 0));
-  // A branch over a word that is no instruction.
+  // A branch over an invalid instruction.
   EXPECT_EQ(t.run({0xbf068080, 0xbf850001, 0xffffffff, 0xbe800083}), Stop::kEnd);
   EXPECT_EQ(t.s(0), 3u);
 }
 
-TEST(TranslatedCode, IllegalInstructionsStopTheWaveWhereTheyStand) {
+TEST(TranslatedCode, IllegalInstructionStopsWaveWhenExecuted) {
   TestWave t(gfx(9, 0, 0));
   EXPECT_EQ(t.run({0xbe800083, 0xffffffff}), Stop::kIllegal);
   EXPECT_EQ(t.s(0), 3u) << "what came before was executed";
@@ -31,8 +31,8 @@ TEST(TranslatedCode, IllegalInstructionsStopTheWaveWhereTheyStand) {
   EXPECT_NE(t.wave.illegal_reason, nullptr);
 }
 
-// Section 3.6.1 of the manuals: the write is ignored, and v0 is read.
-TEST(TranslatedCode, NamesRegistersThatTheWaveDoesNotHave) {
+// Manuals, section 3.6.1: the write is ignored, and v0 is read.
+TEST(TranslatedCode, ReplacesMissingVgprs) {
   for (const SimdLevel level : simd_levels()) {
     TestWave t(gfx(9, 0, 0), 64, 8, level);
     for (uint32_t lane = 0; lane < 64; ++lane) t.v(0, lane) = 100 + lane, t.v(7, lane) = 7;
@@ -71,23 +71,23 @@ class HotCode : public ::testing::Test {
   std::shared_ptr<TranslatedCode> code_;
 };
 
-TEST_F(HotCode, HasAWayBackBehindCalls) {
+TEST_F(HotCode, HasEntryAfterCall) {
   const uint32_t words[] = {0xbe9e1e04, 0x7e0a0300,
                             kEnd};  // s_swappc_b64 s[30:31], s[4:5]; v_mov_b32_e32 v5, v0
   std::memcpy(memory_.host, words, sizeof words);
   CodeKey key = code_->key();
   key.compilation = Compilation::kBeforehand;
   TranslatedCode code(key, bus_);
-  EXPECT_EQ(code.way_in(memory_.va + 4, 0), nullptr) << "nothing is compiled";
+  EXPECT_EQ(code.compiled_entry(memory_.va + 4, 0), nullptr) << "nothing is compiled";
   code.prepare(0);
   ASSERT_EQ(code.why_not_compiled(), "");
-  EXPECT_NE(code.way_in(memory_.va + 4, 0), nullptr);
-  EXPECT_EQ(code.way_in(memory_.va + 4, 1), nullptr) << "it rounds otherwise";
-  EXPECT_EQ(code.way_in(memory_.va, 0), nullptr);
-  EXPECT_EQ(code.way_in(memory_.va + 8, 0), nullptr);
+  EXPECT_NE(code.compiled_entry(memory_.va + 4, 0), nullptr);
+  EXPECT_EQ(code.compiled_entry(memory_.va + 4, 1), nullptr) << "it rounds otherwise";
+  EXPECT_EQ(code.compiled_entry(memory_.va, 0), nullptr);
+  EXPECT_EQ(code.compiled_entry(memory_.va + 8, 0), nullptr);
 }
 
-TEST_F(HotCode, IsForWorkGroupsOfItsShapeWhereverThatIsDescribed) {
+TEST_F(HotCode, FastEntryRequiresEqualGroupShape) {
   const GroupShape::Key shape{.size = {64, 1, 1}, .wave_size = 64, .id_rows = 1, .packed_ids = false};
   CodeKey key = code_->key();
   key.compilation = Compilation::kBeforehand;
@@ -101,7 +101,7 @@ TEST_F(HotCode, IsForWorkGroupsOfItsShapeWhereverThatIsDescribed) {
   EXPECT_FALSE(code.begin(0, GroupShape(other), true).fills_registers);
 }
 
-TEST_F(HotCode, HasAWayInAtHeadsOfLoops) {
+TEST_F(HotCode, HasEntryAtLoopHeader) {
   const uint32_t words[] = {
       0xbe800085, 0x80808100, 0xbf078000, 0xbf85fffd,
       kEnd};  // s_mov_b32 s0, 5; s_sub_u32 s0, s0, 1; s_cmp_lg_u32 s0, 0; s_cbranch_scc1 -3
@@ -117,7 +117,7 @@ TEST_F(HotCode, HasAWayInAtHeadsOfLoops) {
   ASSERT_TRUE(code_->is_compiled()) << code_->why_not_compiled();
   go_on_compiled(wave);
   EXPECT_NE(wave.op, interpreted);
-  EXPECT_EQ(wave.op, code_->way_in(head, 0));
+  EXPECT_EQ(wave.op, code_->compiled_entry(head, 0));
   const MicroOp* const compiled = wave.op;
   go_on_compiled(wave);
   EXPECT_EQ(wave.op, compiled) << "it is there already";
@@ -127,17 +127,17 @@ TEST_F(HotCode, HasAWayInAtHeadsOfLoops) {
   EXPECT_EQ(wave.op, within) << "that is no head of a loop";
 }
 
-TEST_F(HotCode, IsCompiledAside) {
+TEST_F(HotCode, CompilesOnAnotherThread) {
   EXPECT_FALSE(code_->becomes_hot(TranslatedCode::kHot - 1));
   EXPECT_TRUE(code_->becomes_hot(2));
   EXPECT_FALSE(code_->becomes_hot(TranslatedCode::kHot)) << "that is said once";
   TranslatedCode::compile_aside(code_, 0);
-  // Whoever compiles tells nobody: the next wave looks.
+  // The compiler thread does not notify anyone, so the test polls.
   for (int i = 0; i < 6000 && !code_->is_compiled() && code_->why_not_compiled().empty(); ++i) usleep(10'000);
   EXPECT_TRUE(code_->is_compiled()) << code_->why_not_compiled();
 }
 
-TEST_F(HotCode, HasFunctionsOfItsOwn) {
+TEST_F(HotCode, CompilesCalledFunctions) {
   const uint64_t function = memory_.va + 64;
   const uint32_t words[] = {0x7e0a0300, 0xbe801d1e};  // v_mov_b32_e32 v5, v0; s_setpc_b64 s[30:31]
   std::memcpy(memory_.host + 64, words, sizeof words);
@@ -160,12 +160,12 @@ TEST_F(HotCode, HasFunctionsOfItsOwn) {
   EXPECT_FALSE(code_->is_current()) << "its code is the kernel's";
 }
 
-TEST_F(HotCode, HoldsUpNoProgramThatEnds) {
+TEST_F(HotCode, DoesNotDelayExitOfProcess) {
   for (int i = 0; i < 5; ++i) {
     EXPECT_EXIT(
         {
           TranslatedCode::compile_aside(code_, 0);
-          // It ends at another point of the compilation each time; nothing tells how far that is.
+          // The process exits at different points of the compilation.
           usleep(static_cast<useconds_t>(10'000 * i));
           std::exit(7);
         },
@@ -173,7 +173,7 @@ TEST_F(HotCode, HoldsUpNoProgramThatEnds) {
   }
 }
 
-TEST(TranslatedCode, NamesSgprsThatTheWaveDoesNotHave) {
+TEST(TranslatedCode, ReplacesMissingSgprs) {
   for (const SimdLevel level : simd_levels()) {
     TestWave t(gfx(9, 0, 0), 64, 8, level);
     t.set_sgprs(16);
@@ -198,8 +198,8 @@ TEST(TranslatedCode, NamesSgprsThatTheWaveDoesNotHave) {
   }
 }
 
-// A load whose result has no place is issued for no lanes: it does not fault.
-TEST(TranslatedCode, LoadsNothingToRegistersThatTheWaveDoesNotHave) {
+// A load to a missing VGPR is issued for no lanes, so it does not fault.
+TEST(TranslatedCode, LoadToMissingVgprDoesNothing) {
   TestWave t(gfx(9, 0, 0), 64, 8);
   for (uint32_t lane = 0; lane < 64; ++lane) t.v(7, lane) = 7;
   // global_load_dwordx2 v[7:8], v[0:1], off, at address 0
@@ -207,14 +207,14 @@ TEST(TranslatedCode, LoadsNothingToRegistersThatTheWaveDoesNotHave) {
   for (uint32_t lane = 0; lane < 64; ++lane) EXPECT_EQ(t.v(7, lane), 7u);
 }
 
-TEST(TranslatedCode, ThatCannotBeFetchedIsAFault) {
+TEST(TranslatedCode, UnmappedCodeFaults) {
   TestWave t(gfx(9, 0, 0));
   EXPECT_EQ(t.run_at(0x10), Stop::kFault);
   EXPECT_EQ(t.wave.fault_va, 0x10u);
   EXPECT_EQ(static_cast<Access>(t.wave.fault_access), Access::kExecute);
 }
 
-TEST(TranslatedCode, MayRunOffTheEndOfItsMemory) {
+TEST(TranslatedCode, FaultsAtEndOfMemory) {
   TestWave t(gfx(9, 0, 0));
   t.put({0xbe800083}, t.code_buffer.bytes - 4);
   EXPECT_EQ(t.run_at(t.code_buffer.va + t.code_buffer.bytes - 4), Stop::kFault);
@@ -222,16 +222,16 @@ TEST(TranslatedCode, MayRunOffTheEndOfItsMemory) {
   EXPECT_EQ(t.s(0), 3u);
 }
 
-TEST(TranslatedCode, ThatEndsWithinAnInstructionFaultsWhereItGoesOn) {
+TEST(TranslatedCode, TruncatedInstructionFaultsAtItsMissingPart) {
   TestWave t(gfx(9, 0, 0));
-  t.put({0xbe9400ff}, t.code_buffer.bytes - 4);  // a literal would follow
+  t.put({0xbe9400ff}, t.code_buffer.bytes - 4);  // its literal is missing
   EXPECT_EQ(t.run_at(t.code_buffer.va + t.code_buffer.bytes - 4), Stop::kFault);
   EXPECT_EQ(t.wave.fault_va, t.code_buffer.va + t.code_buffer.bytes);
   EXPECT_FALSE(t.code->is_current()) << "it may be there by now";
 }
 
-TEST(TranslatedCode, SpinningWavesLeaveWhenTheirTurnIsOver) {
-  // s_branch; s_cbranch_i_fork exec; s_rfe_b64 s[2:3], which are its own address.
+TEST(TranslatedCode, SpinningWaveLeavesAtEndOfTimeSlice) {
+  // s_branch; s_cbranch_i_fork exec; s_rfe_b64 s[2:3]. Each goes to itself.
   for (const uint32_t loop : {0xbf82ffffu, 0xb87effffu, 0xbe801f02u}) {
     TestWave t(gfx(9, 0, 0));
     t.set_s64(2, t.code_buffer.va);
@@ -242,16 +242,16 @@ TEST(TranslatedCode, SpinningWavesLeaveWhenTheirTurnIsOver) {
   }
 }
 
-TEST(TranslatedCode, BlocksAreLinkedWherePathsAreLong) {
+TEST(TranslatedCode, LinksBlocksOfLongPaths) {
   TestWave t(gfx(9, 0, 0));
-  // 5000 times s_add_u32 s0, s0, 1: more than a block holds.
+  // 5000 times s_add_u32 s0, s0, 1: more than one block.
   std::vector<uint32_t> words(5000, 0x80008100);
   EXPECT_EQ(t.run(words), Stop::kEnd);
   EXPECT_EQ(t.s(0), 5000u);
   EXPECT_EQ(t.executed, 5001);
 }
 
-TEST(TranslatedCode, ThatChangesIsNoticed) {
+TEST(TranslatedCode, DetectsChangedCode) {
   TestWave t(gfx(9, 0, 0));
   EXPECT_EQ(t.run({0xbe800083}), Stop::kEnd);
   EXPECT_TRUE(t.code->is_current());
@@ -263,7 +263,7 @@ TEST(TranslatedCode, ThatChangesIsNoticed) {
   EXPECT_TRUE(t.code->is_current()) << "what lies behind the end does not matter";
 }
 
-TEST(TranslatedCode, ThatHasASuccessorIsNotCurrent) {
+TEST(TranslatedCode, IsNotCurrentIfItHasSuccessor) {
   TestWave t(gfx(9, 0, 0));
   EXPECT_EQ(t.run({0xbe800083}), Stop::kEnd);
   t.put({0xbe800084});
@@ -273,7 +273,7 @@ TEST(TranslatedCode, ThatHasASuccessorIsNotCurrent) {
       << "waves would go on in the successor, which has what was there meanwhile";
 }
 
-TEST(TranslatedCode, ThatAWaveHasReplacedIsSeenAfterAnInvalidation) {
+TEST(TranslatedCode, ExecutesReplacedCodeAfterInvalidation) {
   TestWave t(gfx(9, 0, 0));
   // s_sleep; s_icache_inv; s_mov_b32 s0, 3
   t.put({0xbf8e0001, 0xbf930000, 0xbe800083, kEnd});
@@ -283,12 +283,12 @@ TEST(TranslatedCode, ThatAWaveHasReplacedIsSeenAfterAnInvalidation) {
   EXPECT_EQ(t.s(0), 4u);
 }
 
-TEST(TranslatedCode, IsTranslatedForEachFloatMode) {
+TEST(TranslatedCode, TranslatesForEachFloatMode) {
   TestWave t(gfx(9, 0, 0));
   EXPECT_EQ(t.run({0xbe800083}), Stop::kEnd);
-  const MicroOp* const one = t.code->find(t.code_buffer.va, 0x3f0);
-  EXPECT_EQ(t.code->find(t.code_buffer.va, 0x3f0), one);
-  EXPECT_NE(t.code->find(t.code_buffer.va, 0x300), one);
+  const MicroOp* const block = t.code->find(t.code_buffer.va, 0x3f0);
+  EXPECT_EQ(t.code->find(t.code_buffer.va, 0x3f0), block);
+  EXPECT_NE(t.code->find(t.code_buffer.va, 0x300), block);
 }
 
 }  // namespace

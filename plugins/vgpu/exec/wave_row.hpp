@@ -2,7 +2,7 @@
 // the grid's first dimension, without returning to its caller.
 //
 // All waves of a batch start in the same code with all lanes. Their initial registers are the work-group's
-// scalars and the work-items' ids (TranslatedCode::Beginning::fills_registers), so starting the next wave
+// scalars and the work-items' ids (TranslatedCode::StartPoint::fills_registers), so starting the next wave
 // needs no setup. At a barrier, a yield and its end a wave is followed by the next wave of the pass
 // (WorkGroup::ready). The batch ends if a wave must be interpreted, fails or exceeds the budget. Group::run()
 // then runs the waves of that work-group.
