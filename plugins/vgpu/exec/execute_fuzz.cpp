@@ -1,13 +1,13 @@
-// Any bytes as code: a wave runs them until it ends, stops for a reason, or its turn is over. Never may it
-// crash, hang, or stop without saying why. A second wave runs by the handlers of another SIMD level, where
-// there is one: both have to come to the same place with the same registers and memory.
+// Fuzzer of the executor: runs arbitrary bytes as code until the wave stops or has used its time slices. The
+// wave must not crash, hang, or stop without a reason. If the CPU has several SIMD levels, a second wave runs
+// on another level. Both must stop at the same instruction with the same registers and memory.
 //
-//   byte 0      the target and the width of the wave
-//   byte 1      what of EXEC is active
-//   from 2 on   the code
+//   byte 0      target and wave size
+//   byte 1      pattern of EXEC
+//   from 2 on   code
 //
-// Pairs of scalars from s0 on and lanes of v0 … v7 begin with addresses of a buffer, descriptors of it, LDS
-// and scratch, so that what the code accesses is often there.
+// Initial scalars from s0 on and lanes of v0 to v7 contain addresses of a buffer, descriptors of it, LDS and
+// scratch, so that accesses often succeed.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -36,7 +36,7 @@ constexpr Choice kChoices[] = {{8, 0, 3, 64},  {9, 0, 0, 64},  {9, 0, 6, 64}, {1
 
 void fill_registers(TestWave& wave, const rigel::vgpu::testing::Buffer& buffer, uint32_t wave_size) {
   for (uint32_t i = 0; i < 32; i += 2) wave.set_s64(i, buffer.va + i * 64);
-  // A descriptor of the buffer as bytes, in both layouts of its format.
+  // A descriptor of the buffer as bytes, valid in both layouts of the format field.
   wave.set_s64(8, buffer.va);
   wave.set_s64(10, 4096 | uint64_t{0x31027fac} << 32);
   for (uint32_t lane = 0; lane < wave_size; ++lane) {
@@ -53,7 +53,7 @@ void fill_registers(TestWave& wave, const rigel::vgpu::testing::Buffer& buffer, 
   wave.wave.scratch_lane_bytes = 64;
 }
 
-/// A wave and the memory that it was given.
+/// A wave and its memory.
 struct Run {
   Run(const Choice& choice, uint8_t active, const uint8_t* code, size_t size, SimdLevel level)
       : wave(gfx(choice.major, choice.minor, choice.stepping), choice.wave_size, kVgprs, level),
@@ -107,7 +107,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     first->turn(turn == 0);
     expect_same(run, *first);
   }
-  // It did something and says why it does no more.
+  // The wave has a reason for stopping.
   if (wave.stop == Stop::kRunning) std::abort();
   if (wave.stop == Stop::kIllegal && wave.illegal_reason == nullptr) std::abort();
   return 0;

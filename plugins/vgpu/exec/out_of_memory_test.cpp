@@ -1,5 +1,5 @@
-// Dispatches while the host has no memory: from the nth allocation on, or for the nth alone, for each n. A
-// dispatch that cannot run ends with an error of its queue. The program goes on, and the next dispatch runs.
+// Dispatches while host allocations fail: from the nth on, or only the nth, for each n. A dispatch that
+// cannot run ends with an error of its queue, and the next dispatch runs.
 #include <gtest/gtest.h>
 #include <malloc.h>
 
@@ -96,16 +96,17 @@ class OutOfMemory : public ::testing::TestWithParam<bool> {
     };
     failing = armed_;
     scheduler.start(dispatch_, std::move(done));
-    // Where no worker could be made, waves have the threads that are lent.
+    // If no worker could be created, this thread runs the waves.
     while (result.wait_for(std::chrono::milliseconds(1)) != std::future_status::ready) {
       if (scheduler.wants_thread()) scheduler.lend_thread();
     }
     return result.get();
   }
 
-  /// How many allocations were asked for.
+  /// Runs a dispatch while allocations [first, last] fail, and another one after it. Returns the number of
+  /// allocations.
   uint64_t run_without(uint64_t first, uint64_t last) {
-    device_.shapes = std::make_shared<GroupShapes>();  // Nothing is kept of the dispatch before.
+    device_.shapes = std::make_shared<GroupShapes>();  // drops shapes that the last dispatch has cached
     Scheduler scheduler(device_, bus_, {.workers = 2, .inline_dispatches = GetParam()});
     first_failing = first;
     last_failing = last;
@@ -117,9 +118,9 @@ class OutOfMemory : public ::testing::TestWithParam<bool> {
       EXPECT_EQ(result.kind, Kind::kError) << first;
       EXPECT_EQ(result.error, QueueError::kGroupMemory) << first;
     }
-    const uint64_t asked = allocations;
+    const uint64_t count = allocations;
     EXPECT_EQ(run(scheduler).kind, Kind::kDone) << first;
-    return asked;
+    return count;
   }
 
   vgpu::testing::FakeBus bus_;
@@ -130,11 +131,11 @@ class OutOfMemory : public ::testing::TestWithParam<bool> {
 };
 INSTANTIATE_TEST_SUITE_P(Inline, OutOfMemory, ::testing::Bool());
 
-TEST_P(OutOfMemory, ADispatchEndsWithAnErrorAndTheNextRuns) {
+TEST_P(OutOfMemory, DispatchFailsAndNextRunsIfAllLaterAllocationsFail) {
   for (uint64_t n = 0; run_without(n, UINT64_MAX) > n && n < 2000; ++n) continue;
 }
 
-TEST_P(OutOfMemory, OneAllocationThatFailsIsAnErrorAtMost) {
+TEST_P(OutOfMemory, DispatchFailsAndNextRunsIfOneAllocationFails) {
   for (uint64_t n = 0; run_without(n, n) > n && n < 2000; ++n) continue;
 }
 

@@ -1,4 +1,5 @@
-// SOP1, SOP2, SOPC and SOPK that compute: one line for each operation, or for those that differ in a type alone.
+// Scalar arithmetic (SOP1, SOP2, SOPC, SOPK): one table line for each operation, or for operations that
+// differ only in type.
 #include <array>
 #include <bit>
 #include <span>
@@ -16,15 +17,15 @@ using u64 = uint64_t;
 using i32 = int32_t;
 using i64 = int64_t;
 
-// From a function of the sources to an operation
+// Handlers from functions of the sources
 // ---------------------------------------------------------------------------------------------------
 
-/// What becomes of SCC.
+/// How an operation sets SCC.
 enum Scc : uint8_t {
   kStays,
-  kNonzero,  ///< Whether the result is not zero.
-  kResult,   ///< The result, which goes nowhere else.
-  kOwn,      ///< The function's last parameter comes in as SCC is and goes out as it becomes.
+  kNonzero,  ///< Whether the result is not zero
+  kResult,   ///< The result is SCC; there is no other destination.
+  kOwn,      ///< The function's last parameter is SCC, by reference.
 };
 
 template <class F>
@@ -57,7 +58,7 @@ template <Scc kScc, auto Fn, bool kConstant0, bool kConstant1>
   }
 }
 
-enum class ToExec : uint8_t { kNo, kAll, kLow };  // the destination is EXEC, or EXEC_LO of a wave of 32
+enum class ToExec : uint8_t { kNo, kAll, kLow };  // destination: other, EXEC, EXEC_LO of a wave of 32
 
 template <Scc kScc, auto Fn, bool kConstant0, bool kConstant1, ToExec kToExec>
 void alu(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
@@ -70,17 +71,17 @@ void alu(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
   RIGEL_NEXT(op + 1, wave, registers, exec);
 }
 
-/// The immediate of SOPK, which stands for the second source.
+/// The immediate of SOPK, which is the second source.
 enum class Immediate : uint8_t { kNone, kSigned, kUnsigned };
 
-/// An operation: how it is lowered, and its handlers.
+/// An operation: its properties and handlers. The kernel compiler finds this type by name.
 struct Operation {
   Op op;
   Immediate immediate = Immediate::kNone;
   uint8_t dst_dwords = 0;
   bool has_src1 = false;
   bool makes_masks = false;
-  Handler handlers[4][3] = {};  // bits of the first index: which sources are constants; ToExec
+  Handler handlers[4][3] = {};  // by bit mask of constant sources, and ToExec
 };
 
 template <Scc kScc, auto Fn, ToExec kToExec>
@@ -94,29 +95,29 @@ constexpr void add_handlers(Operation& to) {
 
 template <Scc kScc, auto Fn>
 constexpr Operation operation(Op op, Immediate immediate = Immediate::kNone) {
-  Operation made{op, immediate};
-  if constexpr (kScc != kResult) made.dst_dwords = sizeof(typename SignatureOf<Fn>::Result) / 4;
-  made.has_src1 = kHasSrc1<Fn>;
-  add_handlers<kScc, Fn, ToExec::kNo>(made);
-  return made;
+  Operation result{op, immediate};
+  if constexpr (kScc != kResult) result.dst_dwords = sizeof(typename SignatureOf<Fn>::Result) / 4;
+  result.has_src1 = kHasSrc1<Fn>;
+  add_handlers<kScc, Fn, ToExec::kNo>(result);
+  return result;
 }
 
 /// An operation whose result is often EXEC.
 template <Scc kScc, auto Fn>
 constexpr Operation makes_masks(Op op, Immediate immediate = Immediate::kNone) {
-  Operation made = operation<kScc, Fn>(op, immediate);
-  made.makes_masks = true;
-  add_handlers<kScc, Fn, ToExec::kAll>(made);
-  add_handlers<kScc, Fn, ToExec::kLow>(made);
-  return made;
+  Operation result = operation<kScc, Fn>(op, immediate);
+  result.makes_masks = true;
+  add_handlers<kScc, Fn, ToExec::kAll>(result);
+  add_handlers<kScc, Fn, ToExec::kLow>(result);
+  return result;
 }
 
-// The operations
+// Operations
 // ---------------------------------------------------------------------------------------------------
 
 template <class T>
 constexpr u32 kBits = sizeof(T) * 8;
-// What counts of a number of bits to shift by.
+// Reduces a shift count modulo the operand size.
 template <class T>
 constexpr u32 places(u32 count) {
   return count & (kBits<T> - 1);
@@ -157,7 +158,7 @@ inline u32 sub_signed(u32 a, u32 b, u32& scc) {
   return difference;
 }
 
-// SCC says that it is the first one.
+// SCC: the result is the first source.
 template <class T>
 inline T lesser(T a, T b, u32& scc) {
   scc = a < b;
@@ -173,7 +174,7 @@ inline u32 magnitude(u32 a) {
   return static_cast<i32>(a) < 0 ? 0 - a : a;
 }
 
-// Bit fields: the offset in the low bits of S1, the width in bits 22 … 16.
+// Bit fields: S1 has the offset in its low bits and the width in bits 22 to 16.
 template <class T>
 inline T field(T value, u32 shape) {
   using Unsigned = std::make_unsigned_t<T>;
@@ -186,12 +187,12 @@ inline T field(T value, u32 shape) {
 }
 
 template <class T>
-inline T whole_quads(T a) {  // a quad with any bit gets all four
+inline T whole_quads(T a) {  // a quad with any bit set gets all four
   constexpr T kLowest = static_cast<T>(0x1111111111111111u);
   return ((a | a >> 1 | a >> 2 | a >> 3) & kLowest) * 15;
 }
 template <class T>
-inline T quadmask(T a) {  // one bit for each quad with any bit
+inline T quadmask(T a) {  // one bit for each quad with any bit set
   T result = 0;
   for (unsigned i = 0; i < sizeof(T) * 2; ++i) result |= static_cast<T>((a >> (i * 4) & 15) != 0) << i;
   return result;
@@ -208,7 +209,7 @@ inline u64 bits_twice(u32 a) {
   return result;
 }
 
-// Positions; all ones if there is no such bit.
+// Bit positions; all ones if there is no such bit.
 template <class T>
 inline u32 lowest_one(T a) {
   return a == 0 ? ~0u : static_cast<u32>(std::countr_zero(a));
@@ -253,7 +254,7 @@ constexpr Operation kOperations[] = {
     operation<kResult, ([](u64 a, u64 b) { return a != b; })>(Op::s_cmp_lg_u64),
 };
 
-// Of 32 and of 64 bits.
+// Operations on 32 and on 64 bits.
 template <class T>
 constexpr Operation kBothSizes[] = {
     makes_masks<kStays, ([](T a) { return a; })>(by_size<T>(Op::s_mov_b32, Op::s_mov_b64)),
@@ -306,7 +307,7 @@ constexpr Operation comparison(Op of_i32, Op of_u32, Op with_signed, Op with_uns
   return operation<kResult, Fn>(kImmediate == Immediate::kNone ? plain : immediate, kImmediate);
 }
 
-// SOPC and SOPK, of i32 and of u32.
+// SOPC and SOPK, for i32 and u32.
 template <class T, Immediate kImmediate>
 constexpr Operation kComparisons[] = {
     comparison<kImmediate, ([](T a, T b) { return a == b; })>(Op::s_cmp_eq_i32, Op::s_cmp_eq_u32,
@@ -338,11 +339,11 @@ constexpr std::span<const Operation> kTables[] = {
 
 const Operation* find_operation(Op op) {
   static const std::array<const Operation*, isa::kOpCount> all = [] {
-    std::array<const Operation*, isa::kOpCount> made{};
+    std::array<const Operation*, isa::kOpCount> result{};
     for (const std::span<const Operation> table : kTables) {
-      for (const Operation& operation : table) made[static_cast<size_t>(operation.op)] = &operation;
+      for (const Operation& operation : table) result[static_cast<size_t>(operation.op)] = &operation;
     }
-    return made;
+    return result;
   }();
   return all[static_cast<size_t>(op)];
 }
@@ -391,7 +392,7 @@ Refusal lower_alu(const isa::Instruction& instruction, LoweringContext& context,
     if (operation->has_src1) b = source_place(instruction.src[1], instruction, context, out, 2);
     return lower_with(*operation, a, b, instruction, context, out);
   }
-  // SOPK: the register, which is read and perhaps written, and the immediate.
+  // SOPK has one register, as source or destination or both, and the immediate.
   const isa::Operand& reg = instruction.src[0].exists() && !instruction.src[0].is_literal()
                                 ? instruction.src[0]
                                 : instruction.dst[0];

@@ -10,10 +10,10 @@ using isa::Op;
 using u32 = uint32_t;
 using u64 = uint64_t;
 
-// Following a link
+// Branches
 // ---------------------------------------------------------------------------------------------------
 
-// The rare half of a branch: the first time, or the end of the wave's turn.
+// The slow path of a branch: an unresolved link, or the end of the time slice.
 [[gnu::noinline]] void branch_slowly(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
   Link* const link = reinterpret_cast<Link*>(op->imm);
   const MicroOp* next = link->target.load(std::memory_order_acquire);
@@ -23,7 +23,7 @@ using u64 = uint64_t;
   RIGEL_NEXT_BLOCK(next, wave, registers, exec);
 }
 
-// src[0]: the lanes that there are.
+// src[0]: mask of the wave's lanes.
 template <auto kTaken>
 void branch(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
   const u64 vcc = at<u64>(registers, scalar_offset(kVcc)) & op->src[0].constant;
@@ -48,10 +48,10 @@ uint64_t branch_target(const isa::Instruction& instruction, const LoweringContex
   return context.pc + 4 + static_cast<u64>(int64_t{static_cast<int16_t>(instruction.simm16)} * 4);
 }
 
-// Addresses from registers
+// Jumps to addresses in registers
 // ---------------------------------------------------------------------------------------------------
 
-// imm: instructions executed since the block began.
+// imm: instructions since the start of the block.
 template <bool kCalls>
 void jump_to(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
   const u64 pc = at<u64>(registers, op->src[0].offset) & ~u64{3};
@@ -73,7 +73,7 @@ Refusal lower_address(const isa::Instruction& instruction, LoweringContext& cont
   if (reads) {
     const PlaceOf a = source_place(instruction.src[0], instruction, context, out, 0);
     if (!a.ok || a.place.is_constant) return "a program counter that is not in registers";
-    if (instruction.op == Op::s_swappc_b64) {  // which may write the registers that it reads
+    if (instruction.op == Op::s_swappc_b64) {  // The destination may overlap the source.
       MicroOp& copy = out.emit(copy_address);
       copy.src[0] = a.place.source;
       copy.dst = target;
@@ -106,32 +106,32 @@ Refusal lower_address(const isa::Instruction& instruction, LoweringContext& cont
 // gfx8, gfx9: forks and joins
 // ---------------------------------------------------------------------------------------------------
 
-// A fork goes one way with some of the lanes and leaves the other way, with the others, in four SGPRs: the
-// lanes and, above them, the address. MODE's CSP counts such entries.
+// A fork continues on one path with some lanes. It pushes the other lanes and their address to a stack of
+// entries of four SGPRs. CSP in MODE is the number of entries.
 constexpr u32 kCspShift = 29;
 
 uint32_t* top_entry(Wave* wave) {
   return wave->scalars() + (wave->mode >> kCspShift) * 4;
 }
 
-// src[0] the lanes that branch, src[1] where to, src[2] the instruction behind; imm: instructions since the
-// block began.
+// src[0]: lanes that branch; src[1]: target; src[2]: address of the next instruction; imm: instructions since
+// the start of the block.
 void fork(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
   const u64 mask = at<u64>(registers, op->src[0].offset);
   const u64 target = at<u64>(registers, op->src[1].offset);
-  const u64 behind = op->src[2].constant;
+  const u64 next_pc = op->src[2].constant;
   const u64 pass = exec & mask, fail = exec & ~mask;
   u64 pc = target;
   if (pass != exec && fail == exec) {
-    pc = behind;
+    pc = next_pc;
   } else if (pass != exec) {
-    // The smaller part goes first, so that the stack stays small.
+    // The smaller part runs first, which limits the depth of the stack.
     const bool fails_first = std::popcount(fail) < std::popcount(pass);
-    const u64 later[2] = {fails_first ? pass : fail, fails_first ? target : behind};
+    const u64 later[2] = {fails_first ? pass : fail, fails_first ? target : next_pc};
     std::memcpy(top_entry(wave), later, sizeof later);
     wave->mode += 1u << kCspShift;
     at<u64>(registers, scalar_offset(kExec)) = fails_first ? fail : pass;
-    pc = fails_first ? behind : target;
+    pc = fails_first ? next_pc : target;
   }
   wave->budget -= static_cast<int64_t>(op->imm);
   const MicroOp* const next = find_code(wave, op, pc & ~u64{3});
@@ -139,7 +139,7 @@ void fork(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
   RIGEL_NEXT_BLOCK(next, wave, registers, wave->exec());
 }
 
-// src[0] where the stack was before the fork.
+// src[0]: CSP before the fork; imm: as in fork().
 void join(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
   if (wave->mode >> kCspShift == (at<u32>(registers, op->src[0].offset) & 7)) {
     RIGEL_NEXT(op + 1, wave, registers, exec);
@@ -183,7 +183,7 @@ Refusal lower_join(const isa::Instruction& instruction, LoweringContext& context
   return {};
 }
 
-// gfx10: the two halves of a wave of 64, one after the other
+// gfx10: subvector loops run the two halves of a wave of 64 one after the other
 // ---------------------------------------------------------------------------------------------------
 
 void subvector_begin(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
@@ -214,7 +214,7 @@ void subvector_end(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t
   RIGEL_NEXT(op + 1, wave, registers, wave->exec());
 }
 
-// Giving control back
+// Returning to the scheduler
 // ---------------------------------------------------------------------------------------------------
 
 void end_program(const MicroOp* op, Wave* wave, std::byte*, uint64_t) {
@@ -230,7 +230,7 @@ void barrier(const MicroOp* op, Wave* wave, std::byte*, uint64_t) {
 
 }  // namespace
 
-// State
+// Changes of the variant
 // ---------------------------------------------------------------------------------------------------
 
 void change_variant(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
@@ -294,7 +294,7 @@ Refusal lower_control(const isa::Instruction& instruction, LoweringContext& cont
       op.dst = dst;
       return {};
     }
-    case Op::s_setkill:  // the wave ends, whether or not it is at its end
+    case Op::s_setkill:
       if ((instruction.simm16 & 1) == 0) return {};
       [[fallthrough]];
     case Op::s_endpgm:

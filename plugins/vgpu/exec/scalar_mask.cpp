@@ -1,4 +1,4 @@
-// Scalar operations that work on EXEC, or whose destination is a source as well, or is chosen at run time.
+// Scalar operations that modify EXEC, that read their destination, or that select registers at run time.
 #include <span>
 
 #include "plugins/vgpu/exec/scalar.hpp"
@@ -15,33 +15,34 @@ void take_exec(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t) {
   RIGEL_NEXT(op + 1, wave, registers, wave->exec());
 }
 
-// D = EXEC; EXEC = S0 op EXEC; SCC = EXEC != 0. The wrexec forms give the new EXEC to D as well.
+// D = EXEC; EXEC = S0 op EXEC; SCC = EXEC != 0. The wrexec forms write the new EXEC to D.
 // ---------------------------------------------------------------------------------------------------
 
-template <class T, auto Fn, bool kConstant, bool kKeepNew>
+template <class T, auto Fn, bool kConstant, bool kReturnsNew>
 void save_exec(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t) {
   T& slot = at<T>(registers, scalar_offset(kExec));
-  const T old = slot;
-  const T now = Fn(read<T, kConstant>(op, 0, registers), old);
-  slot = now;
-  at<T>(registers, op->dst) = kKeepNew ? now : old;
-  wave->scc = now != 0;
-  // 32 bits written in a wave of 64 leave the upper lanes as they are.
-  RIGEL_NEXT(op + 1, wave, registers, sizeof(T) == 8 ? u64{now} & op->imm : wave->exec());
+  const T old_exec = slot;
+  const T new_exec = Fn(read<T, kConstant>(op, 0, registers), old_exec);
+  slot = new_exec;
+  at<T>(registers, op->dst) = kReturnsNew ? new_exec : old_exec;
+  wave->scc = new_exec != 0;
+  // A write of 32 bits in a wave of 64 keeps the upper lanes.
+  RIGEL_NEXT(op + 1, wave, registers, sizeof(T) == 8 ? u64{new_exec} & op->imm : wave->exec());
 }
 
+// The kernel compiler finds this type by name.
 struct SavesExec {
   Op op;
   uint8_t dwords = 1;
-  Handler handlers[2] = {};  // of a source in registers, and of a constant
+  Handler handlers[2] = {};  // for a source in registers, for a constant
 };
 
-template <auto Fn, bool kKeepNew = false>
+template <auto Fn, bool kReturnsNew = false>
 constexpr SavesExec saves_exec(Op b32, Op b64) {
   using T = decltype(Fn(0, 0));
   return {by_size<T>(b32, b64),
           sizeof(T) / 4,
-          {save_exec<T, Fn, false, kKeepNew>, save_exec<T, Fn, true, kKeepNew>}};
+          {save_exec<T, Fn, false, kReturnsNew>, save_exec<T, Fn, true, kReturnsNew>}};
 }
 
 template <class T>  // u32, u64
@@ -86,7 +87,7 @@ Refusal lower_save_exec(const SavesExec& saves, const isa::Instruction& instruct
   return {};
 }
 
-// The destination as a source
+// Operations that read their destination
 // ---------------------------------------------------------------------------------------------------
 
 template <class T>
@@ -122,21 +123,21 @@ Refusal lower_in_place(const isa::Instruction& instruction, LoweringContext& con
   return {};
 }
 
-// Registers that M0 chooses. With an index outside of the wave's registers s0 is read, and nothing written.
+// Registers selected by M0. An index past the wave's registers reads s0 and writes nothing.
 // ---------------------------------------------------------------------------------------------------
 
 template <class T>
-u32 relative(const MicroOp* op, u32 offset, u32 index, u32 otherwise) {
+u32 indexed_offset(const MicroOp* op, u32 offset, u32 index, u32 fallback) {
   const u64 code = u64{offset} / 4 + index;
-  return code + sizeof(T) / 4 > op->aux ? otherwise : static_cast<u32>(code) * 4;
+  return code + sizeof(T) / 4 > op->aux ? fallback : static_cast<u32>(code) * 4;
 }
 template <class T>
 u32 relative_source(const MicroOp* op, u32 index) {
-  return relative<T>(op, op->src[0].offset, index, 0);
+  return indexed_offset<T>(op, op->src[0].offset, index, 0);
 }
 template <class T>
 u32 relative_destination(const MicroOp* op, u32 index) {
-  return relative<T>(op, op->dst, index, scalar_offset(kSinkSlot));
+  return indexed_offset<T>(op, op->dst, index, scalar_offset(kSinkSlot));
 }
 
 template <class T>
@@ -171,16 +172,16 @@ Refusal lower_move_relative(const isa::Instruction& instruction, LoweringContext
   MicroOp& op = out.emit(handler);
   op.src[0] = a.place.source;
   op.dst = dst;
-  // VCC lies behind the last of all SGPRs.
+  // If a wave has all SGPRs, VCC follows them and is in range.
   op.aux = context.layout.sgprs < kFlatScratchSgpr ? context.layout.sgprs : kAllSgprs + 2;
   if (touches_exec(dst, 2)) emit_take_exec(out);
   return {};
 }
 
-// VGPR indexing (gfx8, gfx9): M0[7:0] is the index, M0[15:12] what it applies to.
+// VGPR indexing (gfx8, gfx9): M0[7:0] is the index, M0[15:12] selects the operands.
 // ---------------------------------------------------------------------------------------------------
 
-// M0's bits that src[1] has become those of src[0], the index, and of src[2]; aux: what MODE gets.
+// src[0]: index; src[1]: bits of M0 to replace; src[2]: operand selection for M0; aux: bits to set in MODE.
 void gpr_index(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
   const u32 mask = static_cast<u32>(op->src[1].constant);
   const u32 index = at<u32>(registers, op->src[0].offset) & mask & 0xff;

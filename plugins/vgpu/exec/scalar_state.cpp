@@ -1,4 +1,4 @@
-// Registers of the hardware, modes, messages, traps, and what only waits or hints.
+// Hardware registers, modes, messages, traps, waits and hints.
 #include "plugins/vgpu/exec/core.hpp"
 #include "plugins/vgpu/exec/exceptions.hpp"
 #include "plugins/vgpu/exec/float_environment.hpp"
@@ -64,11 +64,11 @@ u32 read_register(u32 id, Wave* wave, uint64_t exec) {
     case hwreg::kShaderCycles:
       return static_cast<u32>(wave->core->shader_clock()) & 0xfffff;
     default:
-      return 0;  // IB_STS, XNACK_MASK: nothing is outstanding
+      return 0;  // IB_STS, XNACK_MASK: no operation is outstanding
   }
 }
 
-// aux: the register; src[1].constant: offset; src[2].constant: mask of its width.
+// aux: the register; src[1].constant: bit offset; src[2].constant: mask of the field's width.
 void get_register(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
   at<u32>(registers, op->dst) =
       read_register(op->aux, wave, exec) >> op->src[1].constant & static_cast<u32>(op->src[2].constant);
@@ -96,7 +96,7 @@ void put_register(u32 id, Wave* wave, u32 value, u32 mask) {
       break;
     }
     default:
-      break;  // the others are read-only outside of trap handlers
+      break;  // The others are read-only outside of trap handlers.
   }
 }
 
@@ -140,7 +140,7 @@ Refusal lower_register(const isa::Instruction& instruction, LoweringContext& con
   return {};
 }
 
-// s_round_mode, s_denorm_mode. src[0].constant: the bits; src[1].constant: which.
+// s_round_mode, s_denorm_mode. src[0].constant: bits; src[1].constant: their mask.
 void set_mode_bits(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
   put_register(hwreg::kMode, wave, static_cast<u32>(op->src[0].constant),
                static_cast<u32>(op->src[1].constant));
@@ -173,7 +173,7 @@ void send_message(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t 
   RIGEL_NEXT(op + 1, wave, registers, exec);
 }
 
-// The answer comes in EXEC.
+// The result is returned in EXEC_LO.
 void get_doorbell(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t) {
   at<u32>(registers, scalar_offset(kExec)) = wave->core->doorbell_index(*wave) & 0x3ff;
   RIGEL_NEXT(op + 1, wave, registers, wave->exec());
@@ -197,12 +197,12 @@ Refusal lower_message(const isa::Instruction& instruction, const LoweringContext
   return "a message that compute waves do not send";
 }
 
-void give_way(const MicroOp* op, Wave* wave, std::byte*, uint64_t) {
+void sleep_wave(const MicroOp* op, Wave* wave, std::byte*, uint64_t) {
   wave->stop = Stop::kSleep;
   RIGEL_LEAVE(op + 1, wave);
 }
 
-// In a trap handler the wave stops when it leaves that.
+// In a trap handler the wave halts when the handler returns.
 void halt(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
   if ((wave->status & kPrivileged) != 0) {
     wave->status |= kHalted;
@@ -220,18 +220,18 @@ void invalidate_instructions(const MicroOp* op, Wave* wave, std::byte* registers
 // Traps
 // ---------------------------------------------------------------------------------------------------
 
-/// Whether a trap would be taken.
+/// Whether the wave takes traps in its present state.
 bool takes_traps(const Wave& wave, const Core::TrapHandler& handler) {
   return handler.code_va != 0 && (wave.status & (kTrapEnable | kPrivileged)) == kTrapEnable;
 }
 
-// imm: instructions since the block began; dst: TTMP0; dst2: where STATUS and src[0].constant: where the
-// data's address go. amdkfd's own handler comes before the program's on hardware, and leaves these there.
-// Says where to go on. `why`: what TTMP1 has besides the address.
+// imm: instructions since the start of the block. TTMP registers to write: dst: TTMP0; dst2: STATUS;
+// src[0].constant: address of the handler's data. On hardware, amdkfd's first-level handler leaves them there
+// for the program's handler. `flags`: bits of TTMP1 besides the address. Returns the handler's code.
 const MicroOp* enter_trap_handler(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec,
-                                  const Core::TrapHandler& handler, u64 pc, u32 why) {
+                                  const Core::TrapHandler& handler, u64 pc, u32 flags) {
   at<u32>(registers, op->dst) = static_cast<u32>(pc);
-  at<u32>(registers, op->dst + 4) = static_cast<u32>(pc >> 32 & 0xffff) | why;
+  at<u32>(registers, op->dst + 4) = static_cast<u32>(pc >> 32 & 0xffff) | flags;
   at<u32>(registers, op->dst2) = read_register(hwreg::kStatus, wave, exec);
   at<u64>(registers, static_cast<u32>(op->src[0].constant)) = handler.data_va;
   wave->status |= kPrivileged;
@@ -247,9 +247,9 @@ void place_trap_registers(MicroOp& op, const LoweringContext& context) {
   op.src[0].constant = op.dst + trap.data * 4u;
 }
 
-// aux: the trap's number. Where no traps are taken it does nothing, by the manuals of RDNA3 and later; the
-// older ones say as much of STATUS. Without a handler of the program's, amdkfd's own goes on behind it. What
-// becomes of one in a trap handler nobody says.
+// aux: trap number. If traps are disabled it does nothing (manuals of RDNA3 and later; the older ones imply
+// it for STATUS). Without a handler of the program it does nothing either, as amdkfd's handler continues
+// after it. The manuals do not define a trap in a trap handler.
 void trap(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
   const Core::TrapHandler handler = wave->core->trap_handler();
   if ((wave->status & kPrivileged) != 0) {
@@ -270,8 +270,8 @@ void trap(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
   RIGEL_NEXT_BLOCK(next, wave, registers, exec);
 }
 
-// aux: bytes of the instruction that was executed. Its trap has no number; the address is that of the next
-// one, and PC_REWIND how far back it began.
+// aux: bytes of the instruction that was executed. The trap has no number. The saved address is that of the
+// next instruction; PC_REWIND is the length of this one.
 void exception_trap(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
   if (wave->raised != 0) [[unlikely]] {
     wave->raised = 0;
@@ -293,19 +293,19 @@ void return_from_trap(const MicroOp* op, Wave* wave, std::byte* registers, uint6
     wave->stop = Stop::kHalt;
     RIGEL_LEAVE(next, wave);
   }
-  if (slice_is_over(wave)) RIGEL_LEAVE(next, wave);  // a handler may go back to what has trapped
+  if (slice_is_over(wave))
+    RIGEL_LEAVE(next, wave);  // A handler may return to the instruction that has trapped.
   RIGEL_NEXT_BLOCK(next, wave, registers, exec);
 }
 
-// Whether the host needs an instruction to keep a wave's loads and stores in order. x86-64 needs none
-// (wave_memory.hpp).
+// Whether waits need a fence to keep a wave's loads and stores in order (wave_memory.hpp).
 #if defined(__x86_64__)
 constexpr bool kWaitsAreFences = false;
 #else
 constexpr bool kWaitsAreFences = true;
 #endif
 
-// Each access has happened by then in this thread's own order; now it has in every other thread's.
+// Accesses are complete in this thread; the fence orders them for other threads.
 [[maybe_unused]] void wait_for_accesses(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
   __atomic_thread_fence(__ATOMIC_ACQ_REL);
   RIGEL_NEXT(op + 1, wave, registers, exec);
@@ -329,7 +329,7 @@ Refusal lower_state(const isa::Instruction& instruction, LoweringContext& contex
       return {};
     }
 
-    // Memory operations have happened when the next instruction begins. A wait orders them for other threads.
+    // Memory operations complete before the next instruction. A wait orders them for other threads.
     case Op::s_waitcnt:
     case Op::s_waitcnt_vscnt:
     case Op::s_waitcnt_vmcnt:
@@ -355,7 +355,7 @@ Refusal lower_state(const isa::Instruction& instruction, LoweringContext& contex
       emit_change_variant(instruction, context, out);
       return {};
     case Op::s_sleep:
-      out.emit(give_way);
+      out.emit(sleep_wave);
       return {};
     case Op::s_sethalt:
       if ((instruction.simm16 & 1) != 0) out.emit(halt);
@@ -375,7 +375,8 @@ Refusal lower_state(const isa::Instruction& instruction, LoweringContext& contex
     }
     case Op::s_setvskip:
       return lower_skip_vector(instruction, context, out);
-    case Op::s_rfe_restore_b64:  // its second operand is of address translation, which has one kind here
+    case Op::
+        s_rfe_restore_b64:  // The second operand restores a mode of address translation; there is only one mode.
     case Op::s_rfe_b64: {
       const PlaceOf a = source_place(instruction.src[0], instruction, context, out, 0);
       if (!a.ok || a.place.is_constant) return "a program counter that is not in registers";

@@ -1,4 +1,4 @@
-// Scalar instructions, as the assembler encodes them.
+// Tests of scalar instructions.
 #include <gtest/gtest.h>
 
 #include "plugins/vgpu/exec/test_wave.hpp"
@@ -9,7 +9,7 @@ namespace {
 using testing::gfx;
 using testing::TestWave;
 
-TEST(Scalar, LoopsUntilTheConditionFails) {
+TEST(Scalar, LoopsUntilConditionFails) {
   TestWave t(gfx(9, 0, 0));
   // s0 = 5; s1 = 0; do { s1 += s0; s0 -= 1; } while (s0 != 0)
   EXPECT_EQ(t.run({0xbe800085, 0xbe810080, 0x80010001, 0x80808100, 0xbf078000, 0xbf85fffc}), Stop::kEnd);
@@ -18,10 +18,9 @@ TEST(Scalar, LoopsUntilTheConditionFails) {
   EXPECT_EQ(t.executed, 2 + 5 * 4 + 1);
 }
 
-// A fork: s[10:11] are the lanes that branch, s14 where the stack was. Those that branch write 2 to v0, the
-// others
-// 1. Behind the join EXEC is that of the way that came last; s[16:17] has what it was, and all add 1 to v1.
-void expect_both_ways(TestWave& t, const std::vector<uint32_t>& words, uint64_t exec, uint64_t branch) {
+// Runs a fork: s[10:11] are the lanes that branch, s14 is the initial CSP. Lanes that branch write 2 to v0,
+// the others 1. After the join the program restores EXEC from s[16:17], and all lanes add 1 to v1.
+void expect_both_paths(TestWave& t, const std::vector<uint32_t>& words, uint64_t exec, uint64_t branch) {
   t.set_exec(exec);
   t.set_s64(10, branch);
   t.set_s64(16, exec);
@@ -36,7 +35,7 @@ void expect_both_ways(TestWave& t, const std::vector<uint32_t>& words, uint64_t 
   }
 }
 
-TEST(Scalar, ForksGoBothWaysAndJoin) {
+TEST(Scalar, ForkRunsBothPathsAndJoins) {
   const std::vector<uint32_t> from_registers = {0xbe8c1c00, 0x800c980c, 0x820d800d, 0xbe8e0080,
                                                 0x94800c0a, 0x7e000281, 0xbf820001, 0x7e000282,
                                                 0xbe802e0e, 0xbefe0110, 0x68020281};
@@ -46,13 +45,13 @@ TEST(Scalar, ForksGoBothWaysAndJoin) {
     for (const uint64_t branch :
          {uint64_t{0}, ~uint64_t{0}, uint64_t{3}, ~uint64_t{3}, uint64_t{0x0f000f00}}) {
       TestWave a(gfx(9, 0, 0)), b(gfx(9, 0, 0));
-      expect_both_ways(a, from_registers, exec, branch);
-      expect_both_ways(b, immediate, exec, branch);
+      expect_both_paths(a, from_registers, exec, branch);
+      expect_both_paths(b, immediate, exec, branch);
     }
   }
 }
 
-TEST(Scalar, SkipsVectorInstructions) {
+TEST(Scalar, VskipSkipsVectorInstructions) {
   TestWave t(gfx(9, 0, 0));
   t.s(10) = 8;
   t.s(11) = ~8u;
@@ -62,20 +61,20 @@ TEST(Scalar, SkipsVectorInstructions) {
   EXPECT_EQ(t.v(1, 0), 9u);
 }
 
-TEST(Scalar, KillsTheWave) {
+TEST(Scalar, SetkillEndsWave) {
   TestWave t(gfx(9, 0, 0));
   EXPECT_EQ(t.run({0xbf8b0000, 0xbe940085, 0xbf8b0001, 0xbe940086}), Stop::kEnd);
   EXPECT_EQ(t.s(20), 5u);
 }
 
-TEST(Scalar, TheEndOfTheCodeIsAnIllegalInstruction) {
+TEST(Scalar, CodeEndIsIllegalInstruction) {
   TestWave t(gfx(10, 3, 0));
   EXPECT_EQ(t.run({0xbe940385, 0xbf9f0000, 0xbe940386}), Stop::kIllegal);
   EXPECT_EQ(t.s(20), 5u);
   EXPECT_EQ(pc_of(t.wave.op), t.code_buffer.va + 4);
 }
 
-TEST(Scalar, IndexedDestinationsOfInstructionsAcrossLanes) {
+TEST(Scalar, IndexesDestinationsOfLaneOperations) {
   TestWave t(gfx(9, 0, 0));
   t.s(2) = 5;
   t.s(3) = 77;
@@ -87,7 +86,7 @@ TEST(Scalar, IndexedDestinationsOfInstructionsAcrossLanes) {
   EXPECT_EQ(t.run({0xbf110802, 0x7e00a301}), Stop::kIllegal) << "v_swap";
 }
 
-TEST(Scalar, ComputesAsTheManualSays) {
+TEST(Scalar, ArithmeticMatchesManual) {
   TestWave t(gfx(9, 0, 0));
   t.s(0) = 0xffffffff;
   t.s(1) = 2;
@@ -134,7 +133,7 @@ TEST(Scalar, ComputesAsTheManualSays) {
   EXPECT_EQ(t.s64(44), (uint64_t{0x20000} << 32) + 0xffffffff) << "the end of the scratch aperture";
 }
 
-TEST(Scalar, SavesAndRestoresExec) {
+TEST(Scalar, SaveexecSavesExec) {
   TestWave t(gfx(9, 0, 0));
   const std::vector<uint32_t> program = {0xbe8001ff, 0x000000ff, 0xbe822000,
                                          0xbf880001, 0xbe840081, 0x87fe027e};
@@ -152,7 +151,7 @@ TEST(Scalar, SavesAndRestoresExec) {
   EXPECT_EQ(t.s64(126), 0xff00u);
 }
 
-TEST(Scalar, WavesOf32UseTheLowHalfOfExec) {
+TEST(Scalar, Wave32UsesLowHalfOfExec) {
   TestWave t(gfx(10, 1, 0), 32);
   EXPECT_EQ(t.run({0xbe8003ff, 0x000000ff, 0xbe823c00, 0xbe83037e, 0xbefe0302}), Stop::kEnd);
   EXPECT_EQ(t.s(2), 0xffffffffu);
@@ -160,7 +159,7 @@ TEST(Scalar, WavesOf32UseTheLowHalfOfExec) {
   EXPECT_EQ(t.s64(126), 0xffffffffu);
 }
 
-TEST(Scalar, CallsAndReturnsThroughRegisters) {
+TEST(Scalar, CallsAndReturnsByRegisters) {
   TestWave t(gfx(9, 0, 0));
   EXPECT_EQ(t.run({0xbe841c00, 0x80049804, 0x82058005, 0xbe9e1e04, 0x8000ff00, 0x00000100, 0xbf810000,
                    0xbf800000, 0xbe800087, 0xbe801d1e}),
@@ -176,7 +175,7 @@ TEST(Scalar, CallsByOffset) {
   EXPECT_EQ(t.s(0), 42u);
 }
 
-TEST(Scalar, ModeIsReadAndWrittenByFields) {
+TEST(Scalar, ReadsAndWritesFieldsOfMode) {
   TestWave t(gfx(9, 0, 0));
   EXPECT_EQ(t.run({0xb880f801, 0xba001801, 0x0000000f, 0xb8813801}), Stop::kEnd);
   EXPECT_EQ(t.s(0), 0x3f0u);
@@ -185,7 +184,7 @@ TEST(Scalar, ModeIsReadAndWrittenByFields) {
 }
 
 // s_setreg_imm32_b32 hwreg(HW_REG_MODE, 23, 1), 0 or 1, and v_cvt_f16_f32 v1, v0 after each.
-TEST(Scalar, HalvesStayFiniteFromWhereModeSaysSo) {
+TEST(Scalar, Fp16OvflTakesEffectAtOnce) {
   constexpr uint32_t kConvert = 0x7e021500;
   struct Chip {
     isa::Target target;
@@ -202,7 +201,7 @@ TEST(Scalar, HalvesStayFiniteFromWhereModeSaysSo) {
   }
 }
 
-TEST(Scalar, TrapsThatAreNotTakenDoNothing) {
+TEST(Scalar, DisabledTrapsDoNothing) {
   for (const uint32_t enabled : {0u, 1u}) {
     TestWave t(gfx(9, 0, 0));
     t.wave.status = enabled << 6;
@@ -212,7 +211,7 @@ TEST(Scalar, TrapsThatAreNotTakenDoNothing) {
   }
 }
 
-TEST(Scalar, TrapsInTheHandlerStopTheWave) {
+TEST(Scalar, TrapInHandlerStopsWave) {
   TestWave t(gfx(9, 0, 0));
   t.wave.status = 1u << 6;
   t.trap.code_va = t.code_buffer.va + 4096;
@@ -223,7 +222,7 @@ TEST(Scalar, TrapsInTheHandlerStopTheWave) {
   EXPECT_EQ(t.s(1), 0u);
 }
 
-TEST(Scalar, TrapsGoToTheHandlerAndReturn) {
+TEST(Scalar, TrapEntersHandlerAndReturns) {
   TestWave t(gfx(9, 0, 0));
   t.wave.status = 1u << 6;
   t.trap.code_va = t.code_buffer.va + 4096;
@@ -233,7 +232,7 @@ TEST(Scalar, TrapsGoToTheHandlerAndReturn) {
   EXPECT_EQ(t.s(1), 1u) << "went on behind the trap";
 }
 
-TEST(Scalar, TrapHandlersLearnWhoAskedAndCanHaltTheWave) {
+TEST(Scalar, TrapHandlerReadsDoorbellAndHaltsWave) {
   TestWave t(gfx(9, 0, 0));
   t.wave.status = 1u << 6;
   t.trap = {t.code_buffer.va + 4096, 0x123456789000};
@@ -262,7 +261,7 @@ TEST(Scalar, MovesRelativeToM0) {
   EXPECT_EQ(t.s(22), 9u);
 }
 
-TEST(Scalar, VgprIndexingIsPartOfMode) {
+TEST(Scalar, VgprIndexingIsPartOfVariant) {
   TestWave t(gfx(9, 0, 0));
   t.s(0) = 0x103;
   EXPECT_EQ(t.run({0xbf110900}), Stop::kEnd);
@@ -273,23 +272,23 @@ TEST(Scalar, VgprIndexingIsPartOfMode) {
   EXPECT_EQ(variant_of(t.wave) >> kGprIndexShift, 0u);
 }
 
-TEST(Scalar, VgprIndexingIsWhatM0SaysAtAnyTime) {
+TEST(Scalar, VgprIndexingFollowsWritesToM0) {
   TestWave t(gfx(9, 0, 0));
   t.s(20) = 1;
   t.v(12, 0) = 12;
   t.v(13, 0) = t.v(14, 0) = 0x8001;
-  // Without anything indexed; then M0 says that destinations are, by 2.
+  // No operand is indexed; then a write to M0 selects destinations, with index 2.
   EXPECT_EQ(t.run({0xbf110014, 0xbefc00ff, 0x8002, 0x7e14030c, 0xbf9c0000}), Stop::kEnd);
   EXPECT_EQ(t.v(10, 0), 0u);
   EXPECT_EQ(t.v(12, 0), 12u);
-  // Sources, by 1; then a lane that is read says that destinations are.
+  // Sources with index 1; then v_readfirstlane to M0 selects destinations.
   EXPECT_EQ(t.run({0xbf110114, 0x7ef8050d, 0x7e16030c, 0xbf9c0000}), Stop::kEnd);
   EXPECT_EQ(t.s(124), 0x8001u);
   EXPECT_EQ(t.v(12, 0), 12u);
   EXPECT_EQ(t.v(11, 0), 0u);
 }
 
-TEST(Scalar, SubvectorLoopsRunTheHalvesOneAfterTheOther) {
+TEST(Scalar, SubvectorLoopRunsEachHalf) {
   TestWave t(gfx(10, 1, 0));
   const std::vector<uint32_t> program = {0xbd800003, 0x80018101, 0xbe82047e, 0xbe00fffd, 0xbe84047e};
   t.set_exec(0x1234567800000001);

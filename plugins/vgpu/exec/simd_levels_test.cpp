@@ -1,4 +1,4 @@
-// Every SIMD level is tested, or it is said why not: one kind of machine must not hide what another shows.
+// Every SIMD level is either available or skipped with a reason, so that no level is left untested unnoticed.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 namespace rigel::vgpu::exec {
 namespace {
 
-/// What the system says that the processor has; nothing where it does not say.
+/// Returns the CPU's flags from /proc/cpuinfo; empty if it does not list them.
 std::set<std::string> flags_of_processor() {
   std::ifstream file("/proc/cpuinfo");
   std::set<std::string> flags;
@@ -42,12 +42,12 @@ bool processor_has(SimdLevel level) {
 class SimdLevels : public ::testing::TestWithParam<SimdLevel> {};
 INSTANTIATE_TEST_SUITE_P(All, SimdLevels, ::testing::ValuesIn(testing::kLevels), testing::LevelName{});
 
-TEST_P(SimdLevels, AreThereOrItIsSaidWhyNot) {
+TEST_P(SimdLevels, AreAvailableOrHaveReason) {
   const auto levels = simd_levels();
-  const bool is_there = std::find(levels.begin(), levels.end(), GetParam()) != levels.end();
+  const bool is_available = std::find(levels.begin(), levels.end(), GetParam()) != levels.end();
   const std::string_view why = why_absent(GetParam());
-  EXPECT_EQ(is_there, why.empty()) << "a level was left out without a word";
-  if (is_there) return;
+  EXPECT_EQ(is_available, why.empty()) << "a level was left out without a word";
+  if (is_available) return;
   EXPECT_TRUE(why.find("processor") == why.npos || !processor_has(GetParam())) << why;
   GTEST_SKIP() << why;
 }
