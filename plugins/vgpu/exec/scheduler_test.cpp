@@ -1,5 +1,5 @@
-// Dispatches through the scheduler: what waves start with, that all of them get on, how dispatches end.
-// Programs are for gfx900; s[0:1] is the address of a buffer.
+// Dispatches through the scheduler: initial state of waves, progress of all waves, results. Programs are for
+// gfx900; s[0:1] is the address of a buffer.
 #include "plugins/vgpu/exec/scheduler.hpp"
 
 #include <elf.h>
@@ -41,18 +41,18 @@ using Kind = DispatchResult::Kind;
 const Words kStoreId = {0x8e038202, 0x8004ff02, 0x00000064, 0xc0400100,
                         0x00000003, 0xc0840000, 0,          0xbf810000};
 // Group 0 waits until group 1 has stored 77 to [0], then copies it to [8].
-const Words kConsumeWhatTheNextProduces = {0xbf068002, 0xbf840008, 0xc0030100, 0,          0xbf8cc07f,
-                                           0xbf068004, 0xbf85fffb, 0xc0420100, 8,          0xbf810000,
-                                           0xbe8400ff, 0x0000004d, 0xc0420100, 0x00000000, 0xbf810000};
-// A ticket lock ([0] next ticket, [4] now serving) around [8] += 3.
+const Words kConsumeFromNextGroup = {0xbf068002, 0xbf840008, 0xc0030100, 0,          0xbf8cc07f,
+                                     0xbf068004, 0xbf85fffb, 0xc0420100, 8,          0xbf810000,
+                                     0xbe8400ff, 0x0000004d, 0xc0420100, 0x00000000, 0xbf810000};
+// A ticket lock ([0] next ticket, [4] present ticket) around [8] += 3.
 const Words kTicketLock = {0xbe840081, 0xc20b0100, 0,          0xc0030140, 4,          0xbf8cc07f,
                            0xbf060504, 0xbf84fffb, 0xc0030180, 8,          0xbf8cc07f, 0x80068306,
                            0xc0420180, 8,          0x80058105, 0xc0420140, 4,          0xbf810000};
-// [0] += 1; waits, sleeping, until [0] is s3; [4] += 1.
+// [0] += 1; sleeps until [0] is s3; [4] += 1.
 const Words kGridBarrier = {0xbe840081, 0xc20a0100, 0,          0xbf8e0001, 0xc0030140, 0,         0xbf8cc07f,
                             0xbf0a0305, 0xbf85fffa, 0xbe840081, 0xc20a0100, 4,          0xbf810000};
-// Each wave adds one to its group's counter at [64 + 4 * group]; behind a barrier the counter must be the
-// number of waves, or [0] counts an error.
+// Each wave adds one to its group's counter at [64 + 4 * group]. After a barrier, [0] counts an error if the
+// counter is not the number of waves.
 const Words kGroupBarrier = {0x8e048202, 0x8004c004, 0x80040004, 0x82058001, 0xbe860081,
                              0xc20a0182, 0,          0xbf8cc07f, 0xbf8a0000, 0xc00301c2,
                              0,          0xbf8cc07f, 0x8608bf03, 0xbf070807, 0xbf840003,
@@ -63,17 +63,18 @@ const Words kSpin = {0xbf82ffff};
 const Words kSpinAsleep = {0xbf8e000a, 0xbf82fffe};
 const Words kHalt = {0xbf8d0001, 0xbf810000};
 const Words kWaitForFlag = {0xc0030100, 0, 0xbf8cc07f, 0xbf068004, 0xbf85fffb, 0xbf810000};
-// Waits until [0] is the group's number, and makes it the next one's.
-const Words kTakeTurns = {0xc0030100, 0,          0xbf8cc07f, 0xbf070204, 0xbf85fffb,
-                          0x80048102, 0xc0420100, 0,          0xbf810000};
+// Waits until [0] is the group's id, then increments it.
+const Words kWaitForEarlierGroup = {0xc0030100, 0,          0xbf8cc07f, 0xbf070204, 0xbf85fffb,
+                                    0x80048102, 0xc0420100, 0,          0xbf810000};
 const Words kSetFlag = {0xbe840081, 0xc0420100, 0, 0xbf810000};
 // buffer[id] = s3
 const Words kStoreS3 = {0x8e048202, 0xc04000c0, 4, 0xbf810000};
-// Each lane adds one to [16] of GDS; one wave reads it into buffer[0].
+// Each lane adds one to [16] of GDS.
 const Words kCountInGds = {0xb07c0100, 0x7e000280, 0x7e020281, 0xd8010010, 0x00000100, 0xbf810000};
+// Stores [16] of GDS to buffer[0].
 const Words kReadCount = {0xb07c0100, 0x7e000280, 0xd86d0010, 0x02000000,
                           0x7e0a0502, 0xc0420140, 0,          0xbf810000};
-// Adds 3 to a counter of GDS when it is the work-group's turn: what was there goes to buffer[id].
+// ds_ordered_count: adds 3 to a counter of GDS in the order of work-groups. buffer[id] = the previous value.
 const Words kOrderedCount = {0xbefc00ff, 0x00400000, 0x7e020283, 0xbefe0181, 0xd97f0104, 0x02000001,
                              0x7e0a0502, 0x8e048202, 0xc0400140, 0x00000004, 0xbf810000};
 // buffer[256 * group + lane] = 4 * (256 * group + lane)
@@ -83,21 +84,21 @@ const Words kStoreRegisters = {0x9214c004, 0x80140014, 0x82158001, 0xc04a000a, 0
                                0x10,       0xc042018a, 0x18,       0xb896f801, 0xc042058a, 0x1c,
                                0xbe98017e, 0xc046060a, 0x20,       0xbf810000};
 
-// v0 … v2 of each lane go to the 16 bytes of its number; of gfx9, and of 32 lanes on gfx10.
+// Stores v0 to v2 of lane i to bytes 16 * i; for gfx9, and for waves of 32 on gfx10.
 const Words kStoreItemIds = {0xd28c0003, 0x000100c1, 0xd28d0003, 0x000206c1,
                              0x24060684, 0xdc788000, 0x00000003, 0xbf810000};
 const Words kStoreItemIds32 = {0xd7650003, 0x000100c1, 0x34060684, 0xdc7c8000, 0x00000003, 0xbf810000};
-// s4 … s8 go to the next 32 bytes behind the first 64, counted by the first dword.
+// Increments [0] atomically; stores s4 to s8 at byte 64 + 32 * the previous value.
 const Words kStoreSystemRegisters = {0xbe8a0081, 0xc20b0280, 0x00000000, 0xbf8cc07f, 0x8e0a850a,
                                      0x800ac00a, 0x800c0a00, 0x820d8001, 0xc04a0106, 0x00000000,
                                      0xc0420206, 0x00000010, 0xbf810000};
-// LDS[0] = 7; behind a barrier all work-items load it, and item 0 stores one more in its place, with no barrier in
-// between. buffer[item] = the loaded value + 1.
-const Words kStoreBehindSharedLoad = {0x7e020280, 0x7e040287, 0xbefc00c1, 0x7d940080, 0xbe84206a, 0xd81a0000,
-                                      0x00000201, 0xbefe0104, 0xbf8cc07f, 0xbf8a0000, 0xd86c0000, 0x03000001,
-                                      0xbf8cc07f, 0x68080681, 0xbe84206a, 0xbf880002, 0xd81a0000, 0x00000401,
-                                      0xbefe0104, 0x240a0082, 0x7e0e0201, 0x320c0a00, 0x380e0e80, 0xdc708000,
-                                      0x007f0406, 0xbf810000};
+// LDS[0] = 7; barrier; all work-items load it, and item 0 stores the value + 1 without a barrier in between.
+// buffer[item] = the loaded value + 1.
+const Words kStoreAfterSharedLoad = {0x7e020280, 0x7e040287, 0xbefc00c1, 0x7d940080, 0xbe84206a, 0xd81a0000,
+                                     0x00000201, 0xbefe0104, 0xbf8cc07f, 0xbf8a0000, 0xd86c0000, 0x03000001,
+                                     0xbf8cc07f, 0x68080681, 0xbe84206a, 0xbf880002, 0xd81a0000, 0x00000401,
+                                     0xbefe0104, 0x240a0082, 0x7e0e0201, 0x320c0a00, 0x380e0e80, 0xdc708000,
+                                     0x007f0406, 0xbf810000};
 
 struct Parameter {
   SimdLevel level;
@@ -122,8 +123,8 @@ std::string name_of(const ::testing::TestParamInfo<Parameter>& choice) {
          kNames[static_cast<size_t>(choice.param.level)];
 }
 
-// Counts what is compiled inside and outside of scopes. Changes a word of memory when code has been looked up
-// so many times.
+// Counts compilations inside and outside of translation scopes. Stores `changed_to` to `*changed` at the
+// `countdown`-th lookup of code.
 class WatchingBus : public vgpu::testing::FakeBus {
  public:
   uint32_t begin_translations() noexcept override {
@@ -170,7 +171,8 @@ class SchedulerTest : public ::testing::TestWithParam<Parameter> {
         device_, bus_, SchedulerOptions{GetParam().workers, GetParam().inline_dispatches});
   }
 
-  /// A dispatch of one-dimensional work-groups of 64 with s[0:1] = the buffer and s2 = the work-group's id.
+  /// Returns a dispatch of one-dimensional work-groups of 64, with s[0:1] = the buffer and s2 = the
+  /// work-group's id.
   Dispatch dispatch(const Words& program, uint32_t groups) {
     const vgpu::testing::Buffer code = bus_.allocate(program.size() * 4);
     std::memcpy(code.host, program.data(), program.size() * 4);
@@ -195,7 +197,7 @@ class SchedulerTest : public ::testing::TestWithParam<Parameter> {
   }
   DispatchResult run(const Dispatch& d) { return start(d).get(); }
 
-  /// How many waves describe_running() finds.
+  /// Returns the number of waves that describe_running() lists.
   uint32_t waves_shown() {
     uint32_t waves = 0;
     for (const auto& running : scheduler_->describe_running()) {
@@ -212,10 +214,10 @@ class SchedulerTest : public ::testing::TestWithParam<Parameter> {
     }
     return waves;
   }
-  /// The same, once there are so many, or it has taken too long.
-  uint32_t waves_shown(uint32_t wanted) {
-    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-    while (waves_shown() < wanted && std::chrono::steady_clock::now() < end) std::this_thread::yield();
+  /// As waves_shown(), after waiting for `expected` waves for at most 20 s.
+  uint32_t waves_shown(uint32_t expected) {
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    while (waves_shown() < expected && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
     return waves_shown();
   }
 
@@ -235,18 +237,18 @@ TEST_P(SchedulerTest, EveryWorkGroupRunsOnce) {
   for (uint32_t i = 0; i < 1000; ++i) EXPECT_EQ(word(i), i + 100) << i;
 }
 
-TEST_P(SchedulerTest, AllWavesShareTheGlobalDataShare) {
+TEST_P(SchedulerTest, WavesShareGlobalDataShare) {
   EXPECT_EQ(run(dispatch(kCountInGds, 100)).kind, Kind::kDone);
   EXPECT_EQ(run(dispatch(kReadCount, 1)).kind, Kind::kDone);
   EXPECT_EQ(word(0), 6400u);
 }
 
-TEST_P(SchedulerTest, OrderedCountsAreInTheOrderOfWorkGroups) {
+TEST_P(SchedulerTest, OrderedCountFollowsOrderOfWorkGroups) {
   EXPECT_EQ(run(dispatch(kOrderedCount, 200)).kind, Kind::kDone);
   for (uint32_t i = 0; i < 200; ++i) EXPECT_EQ(word(i), i * 3) << i;
 }
 
-TEST_P(SchedulerTest, SmallDispatchesRunAsWell) {
+TEST_P(SchedulerTest, RunsSmallDispatches) {
   for (uint32_t groups = 1; groups < 12; ++groups) {
     std::memset(buffer_.host, 0, buffer_.bytes);
     EXPECT_EQ(run(dispatch(kStoreId, groups)).kind, Kind::kDone);
@@ -255,7 +257,7 @@ TEST_P(SchedulerTest, SmallDispatchesRunAsWell) {
   }
 }
 
-TEST_P(SchedulerTest, TheCallerRunsWhatTakesLessThanToWakeAWorker) {
+TEST_P(SchedulerTest, CallerRunsShortDispatches) {
   if (!GetParam().inline_dispatches) GTEST_SKIP() << "here workers run everything";
   for (const uint32_t groups : {1u, 9u, 64u}) {
     std::memset(buffer_.host, 0, buffer_.bytes);
@@ -265,7 +267,7 @@ TEST_P(SchedulerTest, TheCallerRunsWhatTakesLessThanToWakeAWorker) {
   }
 }
 
-TEST_P(SchedulerTest, WavesStartWithTheirRegisters) {
+TEST_P(SchedulerTest, InitialisesRegistersOfWaves) {
   Dispatch d = dispatch(kStoreRegisters, 1);
   d.work_group_size[0] = 5;
   d.work_group_size[1] = 3;
@@ -295,8 +297,8 @@ TEST_P(SchedulerTest, WavesStartWithTheirRegisters) {
   }
 }
 
-// ENABLE_VGPR_WORKITEM_ID says how many of the three there are; gfx90a has them in one register.
-TEST_P(SchedulerTest, WorkItemsStartWithTheIdsThatAreAskedFor) {
+// ENABLE_VGPR_WORKITEM_ID is the number of ids - 1; gfx90a has all three in one register.
+TEST_P(SchedulerTest, InitialisesEnabledWorkItemIds) {
   struct Chip {
     isa::Target target;
     uint32_t wave_size, size[3];
@@ -306,12 +308,12 @@ TEST_P(SchedulerTest, WorkItemsStartWithTheIdsThatAreAskedFor) {
     device_.target = chip.target;
     make();
     const bool packed = chip.target.stepping == 10;
-    for (uint32_t more = 0; more < 3; ++more) {
+    for (uint32_t last_id = 0; last_id < 3; ++last_id) {
       std::memset(buffer_.host, 0xee, buffer_.bytes);
       Dispatch d = dispatch(chip.wave_size == 32 ? kStoreItemIds32 : kStoreItemIds, 1);
       d.wave_size = chip.wave_size;
       for (int i = 0; i < 3; ++i) d.grid_size[i] = d.work_group_size[i] = chip.size[i];
-      d.pgm_rsrc2 = more << 11;
+      d.pgm_rsrc2 = last_id << 11;
       EXPECT_EQ(run(d).kind, Kind::kDone);
       const uint32_t items = chip.size[0] * chip.size[1] * chip.size[2];
       for (uint32_t item = 0; item < items; ++item) {
@@ -321,7 +323,7 @@ TEST_P(SchedulerTest, WorkItemsStartWithTheIdsThatAreAskedFor) {
           EXPECT_EQ(word(item * 4), id[0] | id[1] << 10 | id[2] << 20) << item;
           continue;
         }
-        for (uint32_t i = 0; i <= more; ++i) EXPECT_EQ(word(item * 4 + i), id[i]) << item << ", id " << i;
+        for (uint32_t i = 0; i <= last_id; ++i) EXPECT_EQ(word(item * 4 + i), id[i]) << item << ", id " << i;
       }
       if (items < chip.wave_size) {
         EXPECT_EQ(word(items * 4), 0xeeeeeeeeu) << "there are no more";
@@ -330,8 +332,8 @@ TEST_P(SchedulerTest, WorkItemsStartWithTheIdsThatAreAskedFor) {
   }
 }
 
-// Of work-group ids, work-group info and scratch wave offset, those that are enabled follow each other.
-TEST_P(SchedulerTest, SystemRegistersThatAreNotAskedForTakeNoPlace) {
+// The enabled ones of work-group ids, work-group info and scratch wave offset are consecutive.
+TEST_P(SchedulerTest, OmitsDisabledSystemRegisters) {
   for (uint32_t enabled = 0; enabled < 32; ++enabled) {
     std::memset(buffer_.host, 0, buffer_.bytes);
     Dispatch d = dispatch(kStoreSystemRegisters, 1);
@@ -343,7 +345,7 @@ TEST_P(SchedulerTest, SystemRegistersThatAreNotAskedForTakeNoPlace) {
     d.scratch_va = 0x100000;
     d.private_bytes = 16;
     d.scratch_wave_bytes = 1024;
-    d.scratch_waves = 1;  // they take turns, all at 0
+    d.scratch_waves = 1;  // one wave at a time, at offset 0
     EXPECT_EQ(run(d).kind, Kind::kDone);
     std::multiset<std::vector<uint32_t>> expected, loaded;
     for (uint32_t group = 0; group < 18; ++group) {
@@ -361,7 +363,7 @@ TEST_P(SchedulerTest, SystemRegistersThatAreNotAskedForTakeNoPlace) {
   }
 }
 
-TEST_P(SchedulerTest, WavesOfAGroupMeetAtBarriers) {
+TEST_P(SchedulerTest, WavesOfGroupMeetAtBarriers) {
   Dispatch d = dispatch(kGroupBarrier, 100);
   d.work_group_size[0] = 500;
   d.grid_size[0] = 50 * 500 + 100;  // the last group has 2 waves instead of 8
@@ -374,7 +376,7 @@ TEST_P(SchedulerTest, WavesOfAGroupMeetAtBarriers) {
 
 class ScheduleTest : public SchedulerTest {
  protected:
-  /// The values that work-items 0, 64, 128, … have stored.
+  /// Returns the values stored by work-items 0, 64, 128, …
   std::vector<uint32_t> values_of_waves(const Schedule& schedule, Compilation compilation) {
     constexpr uint32_t kWaves = 16;
     scheduler_.reset();
@@ -382,7 +384,7 @@ class ScheduleTest : public SchedulerTest {
     device_.compilation = compilation;
     make();
     std::memset(buffer_.host, 0, buffer_.bytes);
-    Dispatch d = dispatch(kStoreBehindSharedLoad, 1);
+    Dispatch d = dispatch(kStoreAfterSharedLoad, 1);
     d.work_group_size[0] = d.grid_size[0] = kWaves * 64;
     d.pgm_rsrc1 |= 1;  // eight VGPRs
     d.lds_bytes = 512;
@@ -397,21 +399,21 @@ class ScheduleTest : public SchedulerTest {
   }
 };
 
-TEST_P(ScheduleTest, LoadsOfAllWavesPrecedeTheStoreThatFollowsThem) {
+TEST_P(ScheduleTest, LoadsOfAllWavesPrecedeStoreAfterThem) {
   for (const Compilation compilation : compilations()) {
     EXPECT_EQ(values_of_waves({}, compilation), std::vector<uint32_t>(16, 8));
   }
 }
 
-TEST_P(ScheduleTest, AWaveRunsUntilItsBarrierIfAskedTo) {
-  std::vector<uint32_t> wanted(16, 9);
-  wanted[0] = 8;
+TEST_P(ScheduleTest, WaveRunsToItsBarrierInBarrierOrder) {
+  std::vector<uint32_t> expected(16, 9);
+  expected[0] = 8;
   for (const Compilation compilation : compilations()) {
-    EXPECT_EQ(values_of_waves({Schedule::Order::kBarriers, 0}, compilation), wanted);
+    EXPECT_EQ(values_of_waves({Schedule::Order::kBarriers, 0}, compilation), expected);
   }
 }
 
-TEST_P(ScheduleTest, ARandomOrderShowsTheRaceAndIsThatOfItsSeed) {
+TEST_P(ScheduleTest, RandomOrderDependsOnSeedOnly) {
   for (const Compilation compilation : compilations()) {
     std::set<std::vector<uint32_t>> seen;
     for (uint64_t seed = 0; seed < 20; ++seed) {
@@ -423,7 +425,7 @@ TEST_P(ScheduleTest, ARandomOrderShowsTheRaceAndIsThatOfItsSeed) {
   }
 }
 
-TEST_P(SchedulerTest, CompiledAndInterpretedWorkGroupsAreTheSame) {
+TEST_P(SchedulerTest, CompiledAndInterpretedCodeAgree) {
   if (!compiler::why_no_compiler().empty()) GTEST_SKIP() << compiler::why_no_compiler();
   uint64_t instructions[2] = {};
   uint64_t fault[2] = {};
@@ -445,21 +447,22 @@ TEST_P(SchedulerTest, CompiledAndInterpretedWorkGroupsAreTheSame) {
     fault[compiled] = failed.fault.va;
   }
   EXPECT_EQ(instructions[0], instructions[1]);
-  if (GetParam().workers == 1 && !GetParam().inline_dispatches) {  // of several threads any may be the first
+  if (GetParam().workers == 1 &&
+      !GetParam().inline_dispatches) {  // with several threads, any fault may be first
     EXPECT_EQ(fault[0], buffer_.va + buffer_.bytes);
     EXPECT_EQ(fault[1], fault[0]);
   }
 }
 
-// What unmaps memory waits for scopes, and a compiler takes seconds.
-TEST_P(SchedulerTest, KernelsAndFunctionsAreCompiledOutsideOfScopes) {
+// Unmapping waits for translation scopes, and a compiler takes seconds.
+TEST_P(SchedulerTest, CompilesOutsideOfTranslationScopes) {
   if (!compiler::why_no_compiler().empty()) GTEST_SKIP() << compiler::why_no_compiler();
   if (GetParam().level == SimdLevel::kBaseline) return;  // It has no compiled code.
   scheduler_.reset();
   device_.compilation = Compilation::kBeforehand;
   bus_.traces = true;
   make();
-  // Calls what is 64 bytes behind its beginning, which stores 0x55.
+  // Calls a function 64 bytes after its start, which stores 0x55.
   Words program = {0xbe841c00, 0x8004bc04, 0x82058005, 0xbe9e1e04, 0xbf810000};
   program.resize(16, 0xbf810000);
   for (const uint32_t word : {0xb0060055u, 0xc0420180u, 0u, 0xbe801d1eu}) program.push_back(word);
@@ -469,8 +472,8 @@ TEST_P(SchedulerTest, KernelsAndFunctionsAreCompiledOutsideOfScopes) {
   EXPECT_EQ(bus_.compiled_outside, 2) << "the kernel and its function";
 }
 
-// At whatever moment the program stores to it.
-TEST_P(SchedulerTest, CodeThatChangesWhileItIsCompiledIsNotTakenForWhatItWas) {
+// The program stores to the code at each moment of its translation.
+TEST_P(SchedulerTest, DetectsCodeThatChangesWhileItIsCompiled) {
   if (!compiler::why_no_compiler().empty()) GTEST_SKIP() << compiler::why_no_compiler();
   if (GetParam().level == SimdLevel::kBaseline) return;
   if (GetParam().workers != 1 || !GetParam().inline_dispatches) return;
@@ -497,17 +500,17 @@ TEST_P(SchedulerTest, CodeThatChangesWhileItIsCompiledIsNotTakenForWhatItWas) {
   EXPECT_THAT(bus_.lines(), Not(::testing::Contains(HasSubstr(" is interpreted: "))));
 }
 
-TEST_P(SchedulerTest, AGroupMayWaitForALaterOne) {
-  EXPECT_EQ(run(dispatch(kConsumeWhatTheNextProduces, 2)).kind, Kind::kDone);
+TEST_P(SchedulerTest, GroupMayWaitForLaterGroup) {
+  EXPECT_EQ(run(dispatch(kConsumeFromNextGroup, 2)).kind, Kind::kDone);
   EXPECT_EQ(word(2), 77u);
 }
 
-TEST_P(SchedulerTest, LocksBetweenGroupsAreHandedOn) {
+TEST_P(SchedulerTest, GroupsShareLock) {
   EXPECT_EQ(run(dispatch(kTicketLock, 150)).kind, Kind::kDone);
   EXPECT_EQ(word(2), 150u * 3);
 }
 
-TEST_P(SchedulerTest, AllGroupsThatTheBoardHasRoomForMeet) {
+TEST_P(SchedulerTest, AllResidentGroupsMeetAtGridBarrier) {
   const uint32_t groups =
       static_cast<uint32_t>(device_.compute_units.size()) * device_.waves_per_compute_unit;
   Dispatch d = dispatch(kGridBarrier, groups);
@@ -519,11 +522,11 @@ TEST_P(SchedulerTest, AllGroupsThatTheBoardHasRoomForMeet) {
   EXPECT_EQ(word(1), groups);
 }
 
-TEST_P(SchedulerTest, NoMoreGroupsStartThanThereIsRoomFor) {
+TEST_P(SchedulerTest, ResidentGroupsAreLimitedByBoard) {
   device_.compute_units.resize(1);
   device_.waves_per_compute_unit = 3;
   make();
-  Dispatch d = dispatch(kGridBarrier, 4);  // waits for a fourth that cannot start
+  Dispatch d = dispatch(kGridBarrier, 4);  // waits for a fourth group, which cannot start
   d.pgm_rsrc2 = 0;
   d.user_sgprs[3] = 4;
   d.user_sgpr_count = 4;
@@ -535,11 +538,11 @@ TEST_P(SchedulerTest, NoMoreGroupsStartThanThereIsRoomFor) {
     EXPECT_EQ(std::atomic_ref(buffer_.at<uint32_t>()[0]).load(), 3u);
     store(0, 4);
     EXPECT_EQ(result.get().kind, Kind::kDone);
-    std::this_thread::sleep_for(std::chrono::milliseconds(2));  // workers sleep when the next one comes
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));  // workers sleep before the next dispatch
   }
 }
 
-TEST_P(SchedulerTest, AWorkGroupOfMoreWavesThanThereIsScratchForIsRefused) {
+TEST_P(SchedulerTest, RejectsGroupWithMoreWavesThanScratch) {
   Dispatch d = dispatch(kStoreId, 1);
   d.work_group_size[0] = 128;
   d.private_bytes = 4;
@@ -551,9 +554,9 @@ TEST_P(SchedulerTest, AWorkGroupOfMoreWavesThanThereIsScratchForIsRefused) {
   EXPECT_THAT(result.reason, HasSubstr("scratch for 1 waves, and a work-group has 2"));
 }
 
-// In WGP mode the waves of a work-group are on both units of a pair: two groups of three waves fill one, where
-// each unit alone has room for one of them.
-TEST_P(SchedulerTest, GroupsInWgpModeHaveTheRoomOfPairs) {
+// In WGP mode the waves of a work-group are spread over both units of a pair. A pair has room for ten waves,
+// hence for three groups of three; each unit alone has room for one.
+TEST_P(SchedulerTest, GroupsInWgpModeUseUnitPairs) {
   device_.target = *isa::target_of("gfx1030");
   device_.compute_units.resize(4);
   device_.waves_per_compute_unit = 5;
@@ -569,11 +572,11 @@ TEST_P(SchedulerTest, GroupsInWgpModeHaveTheRoomOfPairs) {
   }
 }
 
-// 2^64 work-groups, which is 0 to who multiplies.
-TEST_P(SchedulerTest, AGridThatNoCounterHoldsRunsUntilItIsCancelled) {
+// The grid has 2^64 work-groups; the product overflows to 0.
+TEST_P(SchedulerTest, OverflowingGridRunsUntilCancelled) {
   Dispatch d = dispatch(kStoreId, 1);
   d.work_group_size[0] = 1;
-  d.pgm_rsrc2 = 0;  // all store to the same place
+  d.pgm_rsrc2 = 0;  // no ids: all store to the same address
   d.user_sgprs[2] = 0;
   d.user_sgpr_count = 3;
   d.grid_size[0] = 1u << 22;
@@ -584,28 +587,28 @@ TEST_P(SchedulerTest, AGridThatNoCounterHoldsRunsUntilItIsCancelled) {
   EXPECT_EQ(result.get().kind, Kind::kCancelled);
 }
 
-// Those that have started never fill all places while others that they wait for have not.
-TEST_P(SchedulerTest, GroupsThatWaitForEarlierOnesGetOnWithLittleRoom) {
+// Resident work-groups never prevent those that they wait for from starting.
+TEST_P(SchedulerTest, GroupsThatWaitForEarlierGroupsProgressInSmallBoard) {
   for (const uint32_t room : {1u, 2u, 3u}) {
     device_.compute_units.resize(1);
     device_.waves_per_compute_unit = room;
     make();
     store(0, 0);
-    EXPECT_EQ(run(dispatch(kTakeTurns, 400)).kind, Kind::kDone);
+    EXPECT_EQ(run(dispatch(kWaitForEarlierGroup, 400)).kind, Kind::kDone);
     EXPECT_EQ(word(0), 400u);
   }
 }
 
-TEST_P(SchedulerTest, CancelEndsGroupsThatWereTakenAndHaveNotStarted) {
-  for (int time = 0; time < 20; ++time) {
+TEST_P(SchedulerTest, CancelEndsGroupsThatHaveNotStarted) {
+  for (int repetition = 0; repetition < 20; ++repetition) {
     store(0, 3);
-    auto result = start(dispatch(kTakeTurns, 4000));  // the first three wait in vain
+    auto result = start(dispatch(kWaitForEarlierGroup, 4000));  // the first three groups wait forever
     scheduler_->cancel(1);
     EXPECT_EQ(result.get().kind, Kind::kCancelled);
   }
 }
 
-TEST_P(SchedulerTest, DispatchesWaitForOthers) {
+TEST_P(SchedulerTest, DispatchMayWaitForLaterDispatch) {
   auto waiting = start(dispatch(kWaitForFlag, 3));
   auto many = start(dispatch(kWaitForFlag, 500));
   EXPECT_EQ(run(dispatch(kSetFlag, 1)).kind, Kind::kDone);
@@ -613,14 +616,14 @@ TEST_P(SchedulerTest, DispatchesWaitForOthers) {
   EXPECT_EQ(many.get().kind, Kind::kDone);
 }
 
-TEST_P(SchedulerTest, DispatchesWaitForTheHost) {
+TEST_P(SchedulerTest, DispatchMayWaitForHost) {
   auto waiting = start(dispatch(kWaitForFlag, 10));
   EXPECT_EQ(waiting.wait_for(std::chrono::milliseconds(5)), std::future_status::timeout);
   store(0, 1);
   EXPECT_EQ(waiting.get().kind, Kind::kDone);
 }
 
-TEST_P(SchedulerTest, ScratchIsSharedByTheWavesInFlight) {
+TEST_P(SchedulerTest, ResidentWavesShareScratch) {
   Dispatch d = dispatch(kStoreS3, 1000);
   d.pgm_rsrc2 |= 1;
   d.scratch_va = 0x100000;
@@ -631,7 +634,7 @@ TEST_P(SchedulerTest, ScratchIsSharedByTheWavesInFlight) {
   for (uint32_t i = 0; i < 1000; ++i) EXPECT_TRUE(word(i) % 2048 == 0 && word(i) < 3 * 2048) << word(i);
 }
 
-TEST_P(SchedulerTest, AccessesBeyondPrivateMemoryAreReported) {
+TEST_P(SchedulerTest, ReportsAccessPastPrivateMemory) {
   // buffer_store_dword v0, off, s[4:7], s9 offset:28; buffer_load_dword v1, off, s[4:7], s9 offset:32
   const Words program = {0xe070001c, 0x09010000, 0xe0500020, 0x09010100, 0xbf8c0f70, 0xbf810000};
   const vgpu::testing::Buffer scratch = bus_.allocate(65536);
@@ -660,7 +663,7 @@ TEST_P(SchedulerTest, AccessesBeyondPrivateMemoryAreReported) {
   }
 }
 
-TEST_P(SchedulerTest, FaultsSayWhatWhereAndWho) {
+TEST_P(SchedulerTest, FaultReportsAddressAccessAndQueue) {
   const Dispatch d = dispatch(kReadUnmapped, 20);
   const DispatchResult result = run(d);
   EXPECT_EQ(result.kind, Kind::kFault);
@@ -671,8 +674,8 @@ TEST_P(SchedulerTest, FaultsSayWhatWhereAndWho) {
   EXPECT_NE(result.reason.find("entry + 0xc"), std::string::npos) << result.reason;
 }
 
-// With the name from the symbols of the code object that the kernel's descriptor is in.
-TEST_P(SchedulerTest, ReportsNameTheKernelAndShowItsCodeAndRegisters) {
+// The kernel's name comes from the symbols of the code object that contains its descriptor.
+TEST_P(SchedulerTest, ReportsShowKernelCodeAndRegisters) {
   struct Image {
     Elf64_Ehdr header{};
     Elf64_Phdr segment{};
@@ -704,7 +707,7 @@ TEST_P(SchedulerTest, ReportsNameTheKernelAndShowItsCodeAndRegisters) {
   d.kernel_object_va = object.va + 0x1040;
   const uint64_t faulting = d.entry_va + 0xc;
   const std::string fault = run(d).reason;
-  d = dispatch({0xbe940085, 0xffffffff}, 1);  // s_mov_b32 s20, 5 and nothing that is known
+  d = dispatch({0xbe940085, 0xffffffff}, 1);  // s_mov_b32 s20, 5; invalid
   d.kernel_object_va = object.va + 0x1000;
   const std::string illegal = run(d).reason;
   const auto has = [](const std::string& report, std::string_view what) {
@@ -722,7 +725,7 @@ TEST_P(SchedulerTest, ReportsNameTheKernelAndShowItsCodeAndRegisters) {
   has(illegal, fmt::format("=> {:#x}  .long 0xffffffff", d.entry_va + 4));
 }
 
-TEST_P(SchedulerTest, MemoryThatTheHostTookAwayIsAFault) {
+TEST_P(SchedulerTest, UnmappedHostMemoryFaults) {
   if (!catch_host_faults()) GTEST_SKIP() << "faults cannot be caught here";
   void* const page = mmap(nullptr, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   bus_.map_host(0x70000, static_cast<std::byte*>(page), 4096);
@@ -740,14 +743,14 @@ TEST_P(SchedulerTest, MemoryThatTheHostTookAwayIsAFault) {
   munmap(page, 4096);
 }
 
-TEST_P(SchedulerTest, IllegalInstructionsAreErrors) {
+TEST_P(SchedulerTest, IllegalInstructionIsQueueError) {
   const DispatchResult result = run(dispatch({0xbf800000, 0xffffffff}, 20));
   EXPECT_EQ(result.kind, Kind::kError);
   EXPECT_EQ(result.error, QueueError::kIllegalInstruction);
   EXPECT_NE(result.reason.find("entry + 0x4"), std::string::npos) << result.reason;
 }
 
-TEST_P(SchedulerTest, CancelEndsWhatSpinsSleepsAndHalts) {
+TEST_P(SchedulerTest, CancelEndsSpinningSleepingAndHaltedWaves) {
   for (const Words& program : {kSpin, kSpinAsleep, kHalt}) {
     for (const uint32_t groups : {1u, 300u}) {
       auto result = start(dispatch(program, groups));
@@ -761,9 +764,9 @@ TEST_P(SchedulerTest, CancelEndsWhatSpinsSleepsAndHalts) {
   }
 }
 
-// The handler tells the program, which may end with it.
-TEST_P(SchedulerTest, ATrapIsReportedBeforeItsHandlerRuns) {
-  // It sets the flag and goes on behind the trap.
+// The handler notifies the program, which may then exit.
+TEST_P(SchedulerTest, ReportsTrapBeforeHandlerRuns) {
+  // The handler sets the flag and returns to the instruction after the trap.
   const Words handler = {0xbe840081, 0xc0420100, 0x00000000, 0x866dff6d,
                          0x0000ffff, 0x806c846c, 0x826d806d, 0xbe801f6c};
   const vgpu::testing::Buffer code = bus_.allocate(handler.size() * 4);
@@ -780,11 +783,11 @@ TEST_P(SchedulerTest, ATrapIsReportedBeforeItsHandlerRuns) {
   EXPECT_NE(warnings[0].find("trap 2"), std::string::npos) << warnings[0];
 }
 
-// Each work-group's HW_ID goes to buffer[its number].
+// buffer[id] = HW_ID
 const Words kStoreHardwareId = {0xb883f804, 0x8e028202, 0x80000200, 0x82018001, 0xc04200c0,
                                 0x00000000, 0xc0840000, 0x00000000, 0xbf810000};
 
-TEST_P(SchedulerTest, WavesKeepToTheComputeUnitsOfTheirQueue) {
+TEST_P(SchedulerTest, WavesRunOnComputeUnitsInMask) {
   device_.compute_units.clear();
   for (uint8_t unit = 0; unit < 4; ++unit) {
     for (uint8_t engine = 0; engine < 4; ++engine) device_.compute_units.push_back({engine, 0, unit});
@@ -801,12 +804,12 @@ TEST_P(SchedulerTest, WavesKeepToTheComputeUnitsOfTheirQueue) {
   };
   Dispatch d = dispatch(kStoreHardwareId, 64);
   EXPECT_EQ(units_used(d).size(), 16u) << "without a mask: on all";
-  // Bit i is unit i / 4 of engine i % 4; bits beyond the last unit mean nothing.
+  // Bit i is unit i / 4 of engine i % 4; bits past the last unit are ignored.
   d.cu_mask = std::make_shared<const std::vector<uint32_t>>(std::vector<uint32_t>{0xffff0021, ~0u});
   EXPECT_EQ(units_used(d), (std::set<std::pair<uint32_t, uint32_t>>{{0, 0}, {1, 1}}));
 }
 
-TEST_P(SchedulerTest, FewerComputeUnitsHaveRoomForFewerGroups) {
+TEST_P(SchedulerTest, ComputeUnitMaskLimitsResidentGroups) {
   device_.waves_per_compute_unit = 2;
   make();
   Dispatch d = dispatch(kSpinAsleep, 100);
@@ -818,7 +821,7 @@ TEST_P(SchedulerTest, FewerComputeUnitsHaveRoomForFewerGroups) {
   EXPECT_EQ(result.get().kind, DispatchResult::Kind::kCancelled);
 }
 
-TEST_P(SchedulerTest, WhatRunsCanBeShownAndGoesOn) {
+TEST_P(SchedulerTest, DescribesRunningDispatch) {
   EXPECT_TRUE(scheduler_->describe_running().empty());
   EXPECT_EQ(scheduler_->longest_running(), 0);
   const Dispatch d = dispatch(kWaitForFlag, 3);
@@ -834,9 +837,9 @@ TEST_P(SchedulerTest, WhatRunsCanBeShownAndGoesOn) {
   EXPECT_THAT(text, HasSubstr("(2, 0, 0) wave 0"));
   EXPECT_THAT(text, HasSubstr("=> 0x"));
   EXPECT_THAT(text, Not(HasSubstr("could not be looked at")));
-  // Its clock is a coarse one: some milliseconds pass before it shows any.
-  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-  while (scheduler_->longest_running() == 0 && std::chrono::steady_clock::now() < end) {
+  // Its clock has a resolution of some milliseconds.
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while (scheduler_->longest_running() == 0 && std::chrono::steady_clock::now() < deadline) {
     std::this_thread::yield();
   }
   EXPECT_GT(scheduler_->longest_running(), 0);
@@ -845,9 +848,9 @@ TEST_P(SchedulerTest, WhatRunsCanBeShownAndGoesOn) {
   EXPECT_TRUE(scheduler_->describe_running().empty());
 }
 
-TEST_P(SchedulerTest, LookingAtWhatRunsLosesNothing) {
+TEST_P(SchedulerTest, DescribingDoesNotLoseGroups) {
   std::atomic<bool> stop{false};
-  std::thread looker([&] {
+  std::thread observer([&] {
     while (!stop) scheduler_->describe_running();
   });
   for (int i = 0; i < 50; ++i) {
@@ -856,10 +859,10 @@ TEST_P(SchedulerTest, LookingAtWhatRunsLosesNothing) {
     for (uint32_t group = 0; group < 200; ++group) ASSERT_EQ(word(group), group + 100);
   }
   stop = true;
-  looker.join();
+  observer.join();
 }
 
-TEST_P(SchedulerTest, GoingAwayCancels) {
+TEST_P(SchedulerTest, DestructorCancelsDispatches) {
   auto one = start(dispatch(kSpin, 1));
   auto many = start(dispatch(kSpin, 100));
   scheduler_.reset();
@@ -867,7 +870,7 @@ TEST_P(SchedulerTest, GoingAwayCancels) {
   EXPECT_EQ(many.get().kind, Kind::kCancelled);
 }
 
-TEST_P(SchedulerTest, CodeThatWasReplacedIsNotRunAgain) {
+TEST_P(SchedulerTest, ReplacedCodeIsNotRunAgain) {
   const Dispatch d = dispatch(kStoreId, 20);
   EXPECT_EQ(run(d).kind, Kind::kDone);
   std::byte* const code = bus_.translate(d.entry_va, 64, Access::kWrite).host;
@@ -877,7 +880,7 @@ TEST_P(SchedulerTest, CodeThatWasReplacedIsNotRunAgain) {
   for (uint32_t i = 0; i < 20; ++i) EXPECT_EQ(word(i), i + 200);
 }
 
-TEST_P(SchedulerTest, AHundredDispatchesOfSeveralQueuesGoOnTogether) {
+TEST_P(SchedulerTest, RunsManyDispatchesOfSeveralQueues) {
   std::vector<std::future<DispatchResult>> results;
   const Dispatch d = dispatch(kTicketLock, 7);
   for (uint32_t i = 0; i < 100; ++i) {
@@ -889,51 +892,51 @@ TEST_P(SchedulerTest, AHundredDispatchesOfSeveralQueuesGoOnTogether) {
   EXPECT_EQ(word(2), 700u * 3);
 }
 
-// New threads of the process get a stack of this size, for which there may not be room.
+// Sets the default stack size of new threads. If it is too large, threads cannot be created.
 class StackSize {
  public:
   explicit StackSize(size_t bytes) {
-    pthread_getattr_default_np(&before_);
-    pthread_attr_t wanted;
-    pthread_attr_init(&wanted);
-    EXPECT_EQ(pthread_attr_setstacksize(&wanted, bytes), 0);
-    EXPECT_EQ(pthread_setattr_default_np(&wanted), 0);
-    pthread_attr_destroy(&wanted);
+    pthread_getattr_default_np(&previous_);
+    pthread_attr_t expected;
+    pthread_attr_init(&expected);
+    EXPECT_EQ(pthread_attr_setstacksize(&expected, bytes), 0);
+    EXPECT_EQ(pthread_setattr_default_np(&expected), 0);
+    pthread_attr_destroy(&expected);
   }
   ~StackSize() {
-    pthread_setattr_default_np(&before_);
-    pthread_attr_destroy(&before_);
+    pthread_setattr_default_np(&previous_);
+    pthread_attr_destroy(&previous_);
   }
   StackSize(const StackSize&) = delete;
   StackSize& operator=(const StackSize&) = delete;
 
  private:
-  pthread_attr_t before_;
+  pthread_attr_t previous_;
 };
 
-constexpr size_t kNoRoom = size_t{1} << 47;
+constexpr size_t kTooLarge = size_t{1} << 47;
 
-// The process may map so many bytes more than it has.
+// Limits the address space to `extra` bytes more than the process has.
 class AddressSpace {
  public:
-  explicit AddressSpace(rlim_t more) {
-    EXPECT_EQ(getrlimit(RLIMIT_AS, &before_), 0);
+  explicit AddressSpace(rlim_t extra) {
+    EXPECT_EQ(getrlimit(RLIMIT_AS, &previous_), 0);
     rlim_t pages = 0;
     std::ifstream("/proc/self/statm") >> pages;
-    rlimit limit = before_;
-    limit.rlim_cur = pages * static_cast<rlim_t>(sysconf(_SC_PAGESIZE)) + more;
+    rlimit limit = previous_;
+    limit.rlim_cur = pages * static_cast<rlim_t>(sysconf(_SC_PAGESIZE)) + extra;
     EXPECT_EQ(setrlimit(RLIMIT_AS, &limit), 0);
   }
-  ~AddressSpace() { setrlimit(RLIMIT_AS, &before_); }
+  ~AddressSpace() { setrlimit(RLIMIT_AS, &previous_); }
   AddressSpace(const AddressSpace&) = delete;
   AddressSpace& operator=(const AddressSpace&) = delete;
 
  private:
-  rlimit before_{};
+  rlimit previous_{};
 };
 
-TEST_P(SchedulerTest, WithoutThreadsOfTheirOwnWavesHaveThoseThatAreLent) {
-  const StackSize none(kNoRoom);
+TEST_P(SchedulerTest, WavesRunOnLentThreadsWithoutWorkers) {
+  const StackSize none(kTooLarge);
   const auto finish = [&](std::future<DispatchResult>& result) {
     while (result.wait_for(std::chrono::seconds(0)) != std::future_status::ready) scheduler_->lend_thread();
     return result.get().kind;
@@ -966,10 +969,10 @@ TEST_P(SchedulerTest, WithoutThreadsOfTheirOwnWavesHaveThoseThatAreLent) {
   EXPECT_EQ(endless.get().kind, Kind::kCancelled);
 }
 
-TEST_P(SchedulerTest, ThreadsAreMadeWhenThereMayBeSomeAgain) {
+TEST_P(SchedulerTest, CreatesWorkersWhenPossibleAgain) {
   std::future<DispatchResult> result;
   {
-    const StackSize none(kNoRoom);
+    const StackSize none(kTooLarge);
     result = start(dispatch(kWaitForFlag, 30));
     EXPECT_TRUE(scheduler_->lend_thread());
   }
@@ -980,11 +983,11 @@ TEST_P(SchedulerTest, ThreadsAreMadeWhenThereMayBeSomeAgain) {
   EXPECT_FALSE(scheduler_->lend_thread());
 }
 
-TEST_P(SchedulerTest, FewerThreadsThanWantedDo) {
+TEST_P(SchedulerTest, RunsWithFewerWorkersThanRequested) {
   if (HSABE_SANITIZER != HSABE_SANITIZER_NONE) GTEST_SKIP() << "sanitizers have shadows for all of a stack";
   scheduler_ = std::make_unique<Scheduler>(device_, bus_, SchedulerOptions{64, GetParam().inline_dispatches});
   const StackSize large(size_t{1} << 30);
-  const AddressSpace few((size_t{7} << 29) + (size_t{1} << 26));  // of which three have room
+  const AddressSpace few((size_t{7} << 29) + (size_t{1} << 26));  // room for three stacks
   const uint32_t groups =
       static_cast<uint32_t>(device_.compute_units.size()) * device_.waves_per_compute_unit;
   Dispatch d = dispatch(kGridBarrier, groups);
