@@ -76,20 +76,20 @@ void Group::end() {
   launch_.reset();
 }
 
-Group::Outcome Group::run(WaveMemory& memory, FloatEnvironment& environment, int64_t turn) {
+Group::Outcome Group::run(WaveMemory& memory, FloatEnvironment& environment, int64_t time_slice) {
   executed_ = 0;
   ended_ = 0;
   Outcome outcome = Outcome::kFailed;
   memory.lane_faults().clear();
   // The program may unmap memory that a wave uses. The fault then leaves the handler with longjmp. This is
   // safe because handlers and their callers here own no resources.
-  if (!guarded([&] { outcome = run_waves(memory, environment, turn); },
+  if (!guarded([&] { outcome = run_waves(memory, environment, time_slice); },
                [&](std::byte* host) { return memory.is_gpu_memory(host); })) {
     const HostFault& lost = last_host_fault();
     Wave& wave = *work_group_.running;
     environment.restore(wave.mode);
     if (work_group_.row.end != 0) end_batch();
-    executed_ += turn - wave.budget;
+    executed_ += time_slice - wave.budget;
     wave.stop = Stop::kFault;
     wave.fault_va = memory.address_of(lost.address);
     wave.fault_access = static_cast<uint8_t>(lost.access);
@@ -119,20 +119,20 @@ void Group::append_waves(std::vector<WaveAt>& to) const {
   }
 }
 
-void Group::run_batch(WaveMemory& memory, FloatEnvironment& environment, int64_t turn) {
+void Group::run_batch(WaveMemory& memory, FloatEnvironment& environment, int64_t time_slice) {
   for (uint32_t i = 0; i < work_group_.wave_count; ++i) {
     waves_[i].memory = &memory;
-    waves_[i].budget = turn;
+    waves_[i].budget = time_slice;
   }
-  work_group_.row.turn = turn;
-  work_group_.row.left = kSlicesPerBatch * turn;
+  work_group_.row.turn = time_slice;
+  work_group_.row.left = kSlicesPerBatch * time_slice;
   Wave* const first = next_in_row(work_group_);
   environment.enter(first->mode);
   first->stop = Stop::kRunning;
   first->op->handler(first->op, first, first->registers, first->launched_exec);
   environment.leave(work_group_.running->mode);
   end_batch();
-  executed_ += turn - work_group_.running->budget;
+  executed_ += time_slice - work_group_.running->budget;
 }
 
 // The waves of the last work-group continue one by one.
@@ -181,19 +181,19 @@ uint64_t Group::random() {
   return z ^ z >> 31;
 }
 
-void Group::run_pass(WaveMemory& memory, FloatEnvironment& environment, int64_t turn) {
+void Group::run_pass(WaveMemory& memory, FloatEnvironment& environment, int64_t time_slice) {
   const bool is_random = launch_->schedule().order == Schedule::Order::kRandom;
   uint32_t next_pass = 0;
-  const int64_t most = is_random ? turn * work_group_.wave_count : INT64_MAX;
-  for (uint32_t& ready = work_group_.ready; ready != 0 && failed_ == nullptr && executed_ < most;) {
+  const int64_t max_executed = is_random ? time_slice * work_group_.wave_count : INT64_MAX;
+  for (uint32_t& ready = work_group_.ready; ready != 0 && failed_ == nullptr && executed_ < max_executed;) {
     uint32_t candidates = ready;
     // A wave that has yielded waits for a load, which takes less time than the whole slice of a wave that
     // spins.
     constexpr int64_t kLoadSlice = 512;
-    int64_t budget = work_group_.yielded == 0 ? turn : std::min(turn, kLoadSlice);
+    int64_t budget = work_group_.yielded == 0 ? time_slice : std::min(time_slice, kLoadSlice);
     if (is_random) {
       constexpr uint64_t kLongestRandomSlice = 256;
-      budget = std::min<int64_t>(turn, static_cast<int64_t>(random() % kLongestRandomSlice));
+      budget = std::min<int64_t>(time_slice, static_cast<int64_t>(random() % kLongestRandomSlice));
       const auto count = static_cast<uint64_t>(__builtin_popcount(ready));
       for (uint64_t skipped = random() % count; skipped != 0; --skipped) candidates &= candidates - 1;
     }
@@ -217,17 +217,17 @@ void Group::run_pass(WaveMemory& memory, FloatEnvironment& environment, int64_t 
   work_group_.ready |= next_pass;
 }
 
-Group::Outcome Group::run_waves(WaveMemory& memory, FloatEnvironment& environment, int64_t turn) {
+Group::Outcome Group::run_waves(WaveMemory& memory, FloatEnvironment& environment, int64_t time_slice) {
   WorkGroup& group = work_group_;
   if (group.row.end != 0) {
-    run_batch(memory, environment, turn);
+    run_batch(memory, environment, time_slice);
     sort_stopped(*group.running, group.ready);
     if (failed_ != nullptr) return Outcome::kFailed;
     if (group.running->stop == Stop::kBudget) return Outcome::kTurnOver;
   }
-  const int64_t most = turn * group.wave_count;
+  const int64_t max_executed = time_slice * group.wave_count;
   do {
-    run_pass(memory, environment, turn);
+    run_pass(memory, environment, time_slice);
     if (failed_ != nullptr) return Outcome::kFailed;
     if (group.yielded != 0) {
       group.ready |= std::exchange(group.yielded, 0);
@@ -245,7 +245,7 @@ Group::Outcome Group::run_waves(WaveMemory& memory, FloatEnvironment& environmen
       return Outcome::kEnded;
     }
     group.ready = std::exchange(group.at_barrier, 0);
-  } while (executed_ < most);
+  } while (executed_ < max_executed);
   return Outcome::kTurnOver;
 }
 

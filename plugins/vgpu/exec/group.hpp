@@ -51,8 +51,8 @@ class Group {
     kHalted,    ///< The remaining waves are halted until the launch is cancelled.
     kFailed     ///< A wave has failed: failed_wave().
   };
-  /// Runs its waves for about `turn` instructions each. Call inside a scope of `memory`.
-  Outcome run(WaveMemory& memory, FloatEnvironment& environment, int64_t turn = kTurn);
+  /// Runs its waves for about `time_slice` instructions each. Call inside a scope of `memory`.
+  Outcome run(WaveMemory& memory, FloatEnvironment& environment, int64_t time_slice = kTurn);
 
   /// Releases the scratch slots and the launch.
   void end();
@@ -72,14 +72,14 @@ class Group {
   uint64_t last_instructions() const { return last_instructions_; }
 
  private:
-  void run_batch(WaveMemory& memory, FloatEnvironment& environment, int64_t turn);
+  void run_batch(WaveMemory& memory, FloatEnvironment& environment, int64_t time_slice);
   void end_batch();
-  Outcome run_waves(WaveMemory& memory, FloatEnvironment& environment, int64_t turn);
+  Outcome run_waves(WaveMemory& memory, FloatEnvironment& environment, int64_t time_slice);
   /// Adds a stopped wave to the set for its reason. Waves that continue in the next pass are added to
   /// `next_pass`.
   void sort_stopped(const Wave& wave, uint32_t& next_pass);
   /// Runs each ready wave once; with Schedule::Order::kRandom, waves in random order.
-  void run_pass(WaveMemory& memory, FloatEnvironment& environment, int64_t turn);
+  void run_pass(WaveMemory& memory, FloatEnvironment& environment, int64_t time_slice);
   uint64_t random();
 
   size_t bytes_ = 0;  // of memory_

@@ -375,8 +375,8 @@ Refusal lower_state(const isa::Instruction& instruction, LoweringContext& contex
     }
     case Op::s_setvskip:
       return lower_skip_vector(instruction, context, out);
-    case Op::
-        s_rfe_restore_b64:  // The second operand restores a mode of address translation; there is only one mode.
+    // The second operand restores a mode of address translation. There is only one mode.
+    case Op::s_rfe_restore_b64:
     case Op::s_rfe_b64: {
       const PlaceOf a = source_place(instruction.src[0], instruction, context, out, 0);
       if (!a.ok || a.place.is_constant) return "a program counter that is not in registers";

@@ -230,8 +230,8 @@ Scheduler::Inline Scheduler::run_inline(const LaunchPointer& launch) {
   GroupPointer group = reserve_group(executor, launch);
   lock.unlock();
   if (group == nullptr) return Inline::kNothing;
-  const auto turn = static_cast<int64_t>(kInlineGroup / launch->waves_per_group());
-  run_slice(executor, std::move(group), std::min(turn, kInlineTurn), kInlineSlice);
+  const auto time_slice = static_cast<int64_t>(kInlineGroup / launch->waves_per_group());
+  run_slice(executor, std::move(group), std::min(time_slice, kInlineTurn), kInlineSlice);
   return launch->all_taken() ? Inline::kAll : Inline::kSome;
 }
 
@@ -440,7 +440,8 @@ struct Scheduler::Slice {
   Failure failure;
 };
 
-void Scheduler::run_groups(Executor& executor, Group& group, int64_t turn, uint64_t slice, Slice& result) {
+void Scheduler::run_groups(Executor& executor, Group& group, int64_t time_slice, uint64_t slice,
+                           Slice& result) {
   Launch& launch = group.launch();
   FloatEnvironment environment(device_.level != SimdLevel::kBaseline);
   uint64_t max_taken = 1;  // work-groups to take at once: the number that fits the slice
@@ -454,7 +455,7 @@ void Scheduler::run_groups(Executor& executor, Group& group, int64_t turn, uint6
       group.start(range.begin, names_threads_ ? range.begin + 1 : range.end);
     }
     if (names_threads_) name_thread(executor, launch, group.index());
-    result.outcome = group.run(executor.memory, environment, turn);
+    result.outcome = group.run(executor.memory, environment, time_slice);
     if (starts) range.begin = group.index() + 1;
     result.executed += group.last_instructions() + kGroupCost * group.ended();
     result.ended += group.ended();
@@ -474,14 +475,14 @@ void Scheduler::run_groups(Executor& executor, Group& group, int64_t turn, uint6
     result.failure = examine_failure(group, executor.memory);
 }
 
-void Scheduler::run_slice(Executor& executor, GroupPointer group, int64_t turn, uint64_t slice) {
+void Scheduler::run_slice(Executor& executor, GroupPointer group, int64_t time_slice, uint64_t slice) {
   const LaunchPointer launch = group->shared_launch();
   Slice run;
   bool has_memory = true;
   {
     const WaveMemory::Scope scope(executor.memory);
     try {
-      run_groups(executor, *group, turn, slice, run);
+      run_groups(executor, *group, time_slice, slice, run);
     } catch (const std::bad_alloc&) {
       has_memory = false;
       // The group that failed to start is the first of the range; it is counted as started.

@@ -88,10 +88,10 @@ class Scheduler final : public DispatchSink {
   GroupPointer reserve_group(Executor& executor, const LaunchPointer& launch) RIGEL_REQUIRES(mutex_);
   /// Runs a group, and work-groups after it when it ends, for `slice` instructions. Then suspends, parks or
   /// releases it.
-  void run_slice(Executor& executor, GroupPointer group, int64_t turn, uint64_t slice);
+  void run_slice(Executor& executor, GroupPointer group, int64_t time_slice, uint64_t slice);
   struct Slice;
   /// The part of run_slice() inside the translation scope.
-  void run_groups(Executor& executor, Group& group, int64_t turn, uint64_t slice, Slice& result);
+  void run_groups(Executor& executor, Group& group, int64_t time_slice, uint64_t slice, Slice& result);
   void begin(const LaunchPointer& launch);
   /// Returns null after calling `done` if the dispatch is rejected.
   std::shared_ptr<Launch> make_launch(const Dispatch& dispatch, Done& done);
