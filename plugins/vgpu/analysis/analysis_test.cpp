@@ -23,8 +23,7 @@ tl::expected<FlowGraph, std::string> graph_of(std::vector<uint32_t> code, size_t
 
 // The inner loop of a sparse matrix-vector product, as compiled by clang:
 //   for (i = starts[row]; i < starts[row + 1]; ++i) sum += values[i] * x[columns[i]];
-// Lanes leave it one by one. v8 is the sum, v2 and v7 the bounds, v3 to v6 addresses. v9 lives within an
-// iteration.
+// Lanes leave it one by one. v8 is the sum, v2 and v7 the bounds, v3 to v6 addresses.
 const std::vector<uint32_t> kLoop = {
     0x7d820f02,              //      v_cmp_lt_i32_e32 vcc, v2, v7
     0xbe82206a,              //      s_and_saveexec_b64 s[2:3], vcc

@@ -50,7 +50,6 @@ struct FlowGraph {
   std::vector<Block> blocks;  ///< By ascending pc
   uint32_t entry = 0;         ///< The block in which waves start
 
-  /// Returns the index of the block that contains `node`.
   uint32_t block_of(uint32_t node) const;
 };
 

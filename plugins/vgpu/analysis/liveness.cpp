@@ -30,8 +30,7 @@ struct Live {
 Live live_before(const Node& node, Live after) {
   const isa::Effects& effects = node.effects;
   if (writes_exec(node)) {
-    // A lane that becomes inactive keeps its live registers. One that becomes active contributes its
-    // registers.
+    // A lane that becomes inactive keeps its live registers. One that becomes active adds its own.
     const std::bitset<256> active = after.registers.vgprs;
     after.registers.vgprs |= after.inactive;
     if (widens_exec(node)) after.inactive |= active;

@@ -22,8 +22,7 @@ struct Liveness {
   std::vector<isa::Registers> before;
   /// By node: VGPRs that are live before it in inactive lanes
   std::vector<std::bitset<256>> inactive_before;
-  /// By node: VGPRs that are live after it in inactive lanes. If the node writes one, it must keep these
-  /// lanes.
+  /// By node: VGPRs that are live after it in inactive lanes, which the node must not overwrite
   std::vector<std::bitset<256>> inactive_behind;
 };
 

@@ -130,8 +130,7 @@ std::vector<bool> yield_points(const FlowGraph& graph, Yields yields) {
     }
   }
 
-  // Backward: memory to which a store may follow before a barrier, and before another wait that completes a
-  // load.
+  // Backward: memory to which a store may follow before a barrier, and before another wait for its loads.
   std::vector<Spaces> storing(blocks.size());  // at the start of the block
   const auto walk = [&](size_t b, bool marks) {
     Spaces now = 0;

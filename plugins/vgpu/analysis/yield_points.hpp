@@ -7,8 +7,8 @@
 //
 // No barrier separates the loads from the store, but hardware issues all loads long before the store. If
 // waves ran one after the other, wave 0 would store before wave 1 has loaded. rocSOLVER's dpotrf is such a
-// program (rocSOLVER 6.4, potf2_kernel_small: each thread takes the root of the diagonal element, thread 0
-// stores it).
+// program (rocSOLVER 6.4, potf2_kernel_small: each thread takes the root of a diagonal element, thread 0
+// stores).
 //
 // A yield costs compiled code as much as a barrier. Therefore waves yield only at the last wait for loads
 // before a store to the same kind of memory, and only if no barrier is in between.

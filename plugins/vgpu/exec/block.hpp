@@ -1,8 +1,7 @@
 // Translated code as handlers see it: blocks of micro-operations, and links between them.
 //
 // A *block* is the code that is translated from one address for one variant in one pass: at most 2,048
-// instructions, including those that near branches reach. Its micro-operations are contiguous. It is larger
-// than a basic block.
+// instructions, including those that near branches reach. Its micro-operations are contiguous.
 //
 // A *link* is the edge of a branch. Links within a block are resolved when the block is translated, other
 // links when they are first followed.
@@ -83,7 +82,6 @@ inline const Block& block_of(const MicroOp* op) {
   return *static_cast<const Block*>(op->block);
 }
 
-/// Returns the address of the instruction to which a micro-operation belongs.
 inline uint64_t pc_of(const MicroOp* op) {
   return block_of(op).pc + op->code_offset;
 }

@@ -70,7 +70,6 @@ class Core {
   /// The wave's work-group has completed its ordered count.
   virtual void end_ordered_turn(Wave&) {}
 
-  /// Called before each instruction of traced code.
   virtual void trace(Wave&, uint64_t /*pc*/) {}
 };
 

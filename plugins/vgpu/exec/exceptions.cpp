@@ -20,8 +20,7 @@ namespace {
 using namespace exception;
 
 /// Sets the host's rounding mode during its lifetime and records the exceptions. Denormal results are kept or
-/// flushed, denormal sources are kept. Operations must be volatile, so that the compiler does not move them
-/// out of the scope.
+/// flushed, denormal sources are kept. Operations must be volatile, so that they stay in the scope.
 class HostRounding {
  public:
   HostRounding(uint32_t round, bool keep_results)
@@ -94,7 +93,6 @@ bool is_signed(isa::Type integer) {
   return integer == isa::Type::kI16 || integer == isa::Type::kI32;
 }
 
-/// A source in the operation's format.
 struct Value {
   Format format = kDouble;
   uint64_t bits = 0;
@@ -218,7 +216,6 @@ Rounded multiplied_and_added(Format format, double a, double b, double c, bool i
   return {sum.value, product.raised | sum.raised};
 }
 
-/// Exceptions of a conversion to an integer.
 uint32_t integer_raises(double x, Raises how, isa::Type to) {
   if (std::isinf(x)) return kInvalid;
   double whole = how == Raises::kTruncation ? std::trunc(x) : std::floor(x);
@@ -228,7 +225,6 @@ uint32_t integer_raises(double x, Raises how, isa::Type to) {
   return whole != x ? kInexact : 0;
 }
 
-/// Exceptions of v_ldexp.
 uint32_t scaling_raises(Format format, double x, int by, const Mode& mode) {
   if (std::isinf(x) || x == 0) return 0;
   if (format != kDouble) {
@@ -368,7 +364,6 @@ uint32_t from_integer_raises(const ExceptionRule& rule, uint64_t bits, uint32_t 
 // All lanes
 // ---------------------------------------------------------------------------------------------------
 
-/// Reads the sources of an operation.
 class Sources {
  public:
   Sources(const ExceptionRule& rule, const MicroOp& op, const Wave& wave, const std::byte* registers)

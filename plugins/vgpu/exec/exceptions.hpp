@@ -34,8 +34,7 @@ constexpr uint32_t kInvalid = 1, kInputDenormal = 2, kDivisionByZero = 4, kOverf
 constexpr uint32_t kAll = 0x7f;
 }  // namespace exception
 constexpr uint32_t kExceptionEnableShift = 12;  ///< EXCP_EN of MODE
-/// EXCP_CYCLE of TRAPSTS. Its lower two bits are set to the quarter of the wave with the first enabled
-/// exception.
+/// EXCP_CYCLE of TRAPSTS. Its lower two bits are set to the quarter of the wave with the first exception.
 constexpr uint32_t kExceptionCycleShift = 16, kExceptionCycle = 0x3f << kExceptionCycleShift;
 
 /// Describes the next micro-operation to gather_exceptions(), in MicroOp::imm.

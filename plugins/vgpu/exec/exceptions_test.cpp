@@ -131,7 +131,6 @@ TEST_P(Exceptions, AreNotRaisedWithClamp) {
   EXPECT_EQ(t.s(11), 0u);
 }
 
-// Arithmetic in the trap handler does not enter it again.
 TEST_P(Exceptions, DoNotInterruptHandler) {
   t.trap.code_va = t.code_buffer.va + kHandlerAt;
   t.put({chip().rcp_v2_v0, 0x800b810b, chip().clear_upper, 0xffff, chip().return_from_trap}, kHandlerAt);

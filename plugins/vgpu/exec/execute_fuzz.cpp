@@ -53,7 +53,6 @@ void fill_registers(TestWave& wave, const rigel::vgpu::testing::Buffer& buffer, 
   wave.wave.scratch_lane_bytes = 64;
 }
 
-/// A wave and its memory.
 struct Run {
   Run(const Choice& choice, uint8_t active, const uint8_t* code, size_t size, SimdLevel level)
       : wave(gfx(choice.major, choice.minor, choice.stepping), choice.wave_size, kVgprs, level),

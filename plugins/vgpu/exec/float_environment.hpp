@@ -107,8 +107,7 @@ class FloatEnvironment {
     if (wide_) asm volatile("vzeroupper" ::: "memory");
 #endif
   }
-  /// Call after a host fault in a handler, which may have changed MXCSR temporarily. `mode`: MODE of the
-  /// wave.
+  /// Call after a host fault in a handler, which may have changed MXCSR temporarily. `mode`: its MODE.
   void restore(uint32_t mode) {
     mode_ = mode;
     present_ = mxcsr_of(mode);

@@ -99,8 +99,7 @@ Group::Outcome Group::run(WaveMemory& memory, FloatEnvironment& environment, int
     outcome = Outcome::kFailed;
   }
   // executed_ may be negative if a wave stops within a block: a forward branch in the block has a negative
-  // cost for the skipped instructions, and the instructions after its target are charged at the end of the
-  // block.
+  // cost for the skipped instructions, and those after its target are charged at the end of the block.
   instructions_ += static_cast<uint64_t>(executed_);
   last_instructions_ = executed_ > 0 ? static_cast<uint64_t>(executed_) : 0;
   return outcome;
@@ -187,8 +186,7 @@ void Group::run_pass(WaveMemory& memory, FloatEnvironment& environment, int64_t 
   const int64_t max_executed = is_random ? time_slice * work_group_.wave_count : INT64_MAX;
   for (uint32_t& ready = work_group_.ready; ready != 0 && failed_ == nullptr && executed_ < max_executed;) {
     uint32_t candidates = ready;
-    // A wave that has yielded waits for a load, which takes less time than the whole slice of a wave that
-    // spins.
+    // A wave that has yielded waits for a load, which takes less time than the slice of a spinning wave.
     constexpr int64_t kLoadSlice = 512;
     int64_t budget = work_group_.yielded == 0 ? time_slice : std::min(time_slice, kLoadSlice);
     if (is_random) {

@@ -26,7 +26,6 @@ constexpr int64_t kSlicesPerBatch = 4;
 
 class Group {
  public:
-  /// Allocates memory for work-groups of the launch's size.
   explicit Group(const Launch& launch);
   Group(const Group&) = delete;
   Group& operator=(const Group&) = delete;
@@ -34,8 +33,7 @@ class Group {
   /// Whether its memory has the size that the launch's work-groups need.
   bool fits(const Launch& launch) const;
 
-  /// Assigns the group to a launch and takes its scratch slots. Returns false if there are not enough free
-  /// slots.
+  /// Assigns the group to a launch and takes its scratch slots. Returns false if there are not enough.
   bool reserve(std::shared_ptr<Launch> launch);
 
   /// Starts work-group `index` of the launch. A wave batch in run() may continue with the next ones, up to
@@ -54,7 +52,6 @@ class Group {
   /// Runs its waves for about `time_slice` instructions each. Call inside a scope of `memory`.
   Outcome run(WaveMemory& memory, FloatEnvironment& environment, int64_t time_slice = kTurn);
 
-  /// Releases the scratch slots and the launch.
   void end();
 
   Launch& launch() const { return *launch_; }
@@ -75,8 +72,7 @@ class Group {
   void run_batch(WaveMemory& memory, FloatEnvironment& environment, int64_t time_slice);
   void end_batch();
   Outcome run_waves(WaveMemory& memory, FloatEnvironment& environment, int64_t time_slice);
-  /// Adds a stopped wave to the set for its reason. Waves that continue in the next pass are added to
-  /// `next_pass`.
+  /// Adds a stopped wave to the set for its reason. Waves that can run go to `next_pass`.
   void sort_stopped(const Wave& wave, uint32_t& next_pass);
   /// Runs each ready wave once; with Schedule::Order::kRandom, waves in random order.
   void run_pass(WaveMemory& memory, FloatEnvironment& environment, int64_t time_slice);

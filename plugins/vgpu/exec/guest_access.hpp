@@ -15,7 +15,6 @@ void AnnotateIgnoreWritesEnd(const char* file, int line);
 
 namespace rigel::vgpu::exec {
 
-/// During its lifetime, ThreadSanitizer ignores this thread's accesses.
 class GuestAccess {
  public:
 #if HSABE_SANITIZER == HSABE_SANITIZER_THREAD

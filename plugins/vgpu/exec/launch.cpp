@@ -14,8 +14,7 @@
 namespace rigel::vgpu::exec {
 namespace {
 
-// Limit of the number of work-groups, so that sums do not overflow. No program waits for the end of this
-// many.
+// Limit of the number of work-groups, so that sums do not overflow. Running them would take years.
 constexpr uint64_t kMostGroups = uint64_t{1} << 56;
 
 // MODE at launch, from COMPUTE_PGM_RSRC1 and 2.
@@ -235,8 +234,7 @@ void Launch::start_waves(WorkGroup& group, const GroupShape& shape, uint64_t fol
 void Launch::fill_registers(Wave& wave, uint32_t scalar_count, uint32_t index) const {
   const uint32_t rsrc2 = dispatch_.pgm_rsrc2;
   uint32_t* const s = wave.scalars();
-  // Copies the whole array: a constant size is faster, and scalars past the last one are overwritten or
-  // undefined.
+  // Copies the whole array: a constant size is faster. Scalars past the last one are undefined.
   std::memcpy(s, wave.group->scalars, sizeof wave.group->scalars);
   uint32_t next = scalar_count;
   if ((rsrc2 >> 10 & 1) != 0) s[next++] = wave.group->wave_count | (index == 0 ? 1u << 31 : 0);
@@ -248,8 +246,7 @@ void Launch::fill_registers(Wave& wave, uint32_t scalar_count, uint32_t index) c
               layout_.row_bytes() * id_rows_ / 64);
 }
 
-// Work-groups are assigned to units round robin by their place in the grid. The assignment does not depend on
-// timing.
+// Work-groups are assigned to units round robin by their place in the grid, independent of timing.
 const Board::ComputeUnit& Launch::unit_of(const WorkGroup& group) const {
   const std::vector<Board::ComputeUnit>& all = device_.compute_units;
   return units_.empty() ? all[group.place % all.size()] : all[units_[group.place % units_.size()]];
@@ -276,8 +273,7 @@ Launch::Range Launch::take(uint64_t most, uint32_t sharers) {
   if (has_untaken_.load(std::memory_order_relaxed)) [[unlikely]] {
     const MutexLock lock(mutex_);
     if (!untaken_.empty()) {
-      // The lowest range first, because other work-groups may wait for it. Only one of it if work-groups
-      // wait.
+      // The lowest range first, because other work-groups may wait for it. Only one if they do.
       const auto range = std::min_element(untaken_.begin(), untaken_.end(),
                                           [](const Range& a, const Range& b) { return a.begin < b.begin; });
       const bool waits = waits_.load(std::memory_order_relaxed);

@@ -28,8 +28,7 @@
 
 namespace rigel::vgpu::exec {
 
-/// Maximum number of waves in a work-group: 1,024 work-items in waves of 32. Sets in WorkGroup have one bit
-/// per wave.
+/// Maximum number of waves in a work-group: 1,024 work-items in waves of 32. WorkGroup's sets have 32 bits.
 constexpr uint32_t kMostWaves = 32;
 
 /// Properties of the GPU that launches need.
@@ -98,37 +97,31 @@ class Launch final : public Core {
   uint64_t run_length() const {
     return waits_.load(std::memory_order_relaxed) ? kShortRun : run_length_.load(std::memory_order_relaxed);
   }
-  /// Reports that a run of work-groups has ended without waiting.
   void run_went_through() noexcept;
-  /// Reports that a work-group waits.
   void work_group_waits() noexcept;
 
   /// Initialises the state that all work-groups of the launch share. `group.lds` and the waves' registers
   /// must be set. `slots`: the waves' scratch slots, or null.
   void prepare_group(WorkGroup& group, const uint32_t* slots);
-  /// Returns the work-items of a wave's lanes.
   WorkItems work_items(const WorkGroup& group, uint32_t wave) const;
-  /// Initialises the waves of work-group `index`. A wave batch may continue with the next ones, up to `end`
-  /// (exclusive).
+  /// Initialises the waves of work-group `index`. A wave batch may continue up to `end` (exclusive).
   void start_group(WorkGroup& group, uint64_t index, uint64_t end);
-  /// Counts executed instructions; starts compiling the kernel when it becomes hot. Call inside a translation
-  /// scope.
+  /// Counts executed instructions; compiles the kernel when it is hot. Call inside a translation scope.
   void executed(uint64_t instructions) {
     if (code_->becomes_hot(instructions)) TranslatedCode::compile_aside(code_, variant_of_mode(mode_));
   }
-  /// Loads from disk, or compiles, the functions that its waves have called for the first time. Call outside
-  /// of translation scopes.
+  /// Loads or compiles functions that its waves have called first. Call outside of translation scopes.
   void supply_code() {
     if (code_->has_to_supply()) code_->supply();
   }
 
-  /// Stops the launch: no more work-groups start. Returns true if all work-groups have ended; the caller then
-  /// calls finish().
+  /// Stops the launch: no more work-groups start. Returns true if all have ended; the caller then calls
+  /// finish().
   bool fail(DispatchResult result);
   bool stopped() const { return stopped_.load(std::memory_order_relaxed); }
 
-  /// Calls `report` for the first trap that a wave has taken, once per launch. Returns after the report, also
-  /// if another thread makes it.
+  /// Calls `report` for the first trap that a wave has taken, once per launch. Waits for a report by another
+  /// thread.
   void report_trap(const std::function<void(const Trap&)>& report);
 
   /// Counts work-groups that have ended. Returns true if all have; the caller then calls finish().
@@ -165,14 +158,12 @@ class Launch final : public Core {
 
   std::shared_ptr<const GroupShape> shape_of(const uint32_t (&size)[3]) const;
   uint64_t index_of(const WorkGroup& group) const;
-  /// Returns the compute unit of a work-group.
   const Board::ComputeUnit& unit_of(const WorkGroup& group) const;
   /// Returns the size of a work-group, which may be smaller at the ends of the grid.
   uint32_t group_size(const WorkGroup& group, int dimension) const;
   void place_group(WorkGroup& group, uint64_t index) const;
   void start_waves(WorkGroup& group, const GroupShape& shape, uint64_t followers);
-  /// Initialises a wave's registers. `scalar_count`: number of SGPRs that all waves share; `index`: of the
-  /// wave.
+  /// Initialises a wave's registers. `scalar_count`: number of SGPRs that all waves share.
   void fill_registers(Wave& wave, uint32_t scalar_count, uint32_t index) const;
 
   const Device& device_;

@@ -11,7 +11,6 @@ namespace rigel::vgpu::exec::testing {
 
 inline constexpr SimdLevel kLevels[] = {SimdLevel::kBaseline, SimdLevel::kAvx2, SimdLevel::kAvx512};
 
-/// Names of the instances.
 struct LevelName {
   template <class Info>
   std::string operator()(const Info& info) const {

@@ -23,7 +23,6 @@ SimdLevel host_level() {
   return SimdLevel::kBaseline;
 }
 
-// The limit that VGPU_SIMD sets.
 SimdLevel level_limit() {
   const char* const text = std::getenv("VGPU_SIMD");
   const std::string_view name = text == nullptr ? "" : text;

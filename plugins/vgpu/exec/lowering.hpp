@@ -4,7 +4,6 @@
 //   memory   SMEM, DS, FLAT, GLOBAL, SCRATCH, MUBUF, MTBUF, MIMG          lower_memory()
 //
 // lower_vector() and lower_memory() and their handlers are compiled once for each SIMD level (simd.hpp).
-// operands.hpp resolves operands.
 //
 // Code is translated for one float mode: FP_ROUND, FP_DENORM, DX10_CLAMP, IEEE and FP16_OVFL of MODE are
 // constants here. Instructions that change them (s_setreg, s_round_mode, s_denorm_mode) end the block; the
@@ -92,8 +91,7 @@ struct LoweringContext {
   const isa::Traits& traits() const { return isa::traits_of(target); }
 };
 
-/// Empty, or the reason for which the instruction cannot be executed. The report of the illegal instruction
-/// quotes it.
+/// Empty, or the reason for which the instruction cannot be executed, for the report.
 using Refusal = std::string_view;
 
 /// Lowers an instruction for the level context.level.
@@ -103,7 +101,6 @@ Refusal lower(const isa::Instruction& instruction, LoweringContext& context, Emi
 /// avx512) sets an upper limit. The result is constant and never empty.
 std::span<const SimdLevel> simd_levels();
 
-/// Returns the highest of simd_levels().
 SimdLevel best_simd_level();
 
 /// Returns why simd_levels() does not contain a level: not built (CMakeLists.txt has the reason), not

@@ -72,8 +72,7 @@ bool constant_of(const isa::Operand& operand, const isa::Instruction& instructio
     integer = 192 - int64_t{c};
   } else if (c >= code::kHalf && c <= code::kInv2Pi) {
     const unsigned i = c - code::kHalf;
-    // Packed integers read it as single precision (LLVM's getInlineEncodingV216; the manuals do not specify
-    // it).
+    // Packed integers read it as single precision (LLVM's getInlineEncodingV216; not in the manuals).
     const bool half = is_half(operand.type) && (!is_packed(operand.type) || operand.type == Type::kV2F16);
     bits = half ? kHalf[i] : wide ? kDouble[i] : kSingle[i];
     return true;

@@ -10,7 +10,6 @@ namespace rigel::vgpu::exec {
 
 namespace {
 
-/// Discards micro-operations.
 class Discard final : public Emitter {
  public:
   MicroOp& emit(Handler) override { return operations_.emplace_back(); }

@@ -103,8 +103,7 @@ class OutOfMemory : public ::testing::TestWithParam<bool> {
     return result.get();
   }
 
-  /// Runs a dispatch while allocations [first, last] fail, and another one after it. Returns the number of
-  /// allocations.
+  /// Runs a dispatch while allocations [first, last] fail, then another. Returns the number of allocations.
   uint64_t run_without(uint64_t first, uint64_t last) {
     device_.shapes = std::make_shared<GroupShapes>();  // drops shapes that the last dispatch has cached
     Scheduler scheduler(device_, bus_, {.workers = 2, .inline_dispatches = GetParam()});

@@ -1,5 +1,4 @@
-// Which arithmetic exceptions an operation can raise: a column of the tables of vector operations
-// (exceptions.hpp).
+// Which arithmetic exceptions an operation can raise: a column of the operation tables (exceptions.hpp).
 #pragma once
 
 #include <cstdint>

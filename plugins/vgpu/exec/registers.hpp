@@ -8,8 +8,7 @@
 namespace rigel::vgpu::exec {
 
 // Scalar slots 0 to 127 are the hardware's source codes: SGPRs, FLAT_SCRATCH and XNACK_MASK (gfx8, gfx9), VCC
-// (106), TTMPs, M0 (124), EXEC (126). gfx10's NULL (125) is lowered to the constant 0 or, as a destination,
-// to kSinkSlot.
+// (106), TTMPs, M0 (124), EXEC (126). gfx10's NULL (125) is lowered to the constant 0 or to kSinkSlot.
 constexpr uint32_t kScalarTemporary = 128;  ///< 128 to 143: temporaries within one instruction
 constexpr uint32_t kSinkSlot = 144;         ///< 144 to 159: written, never read
 constexpr uint32_t kAllSgprs = 106;         ///< Those past 101 are special registers on gfx8 and gfx9.

@@ -18,8 +18,7 @@ Refusal lower_mask(const isa::Instruction& instruction, LoweringContext& context
 Refusal lower_control(const isa::Instruction& instruction, LoweringContext& context, Emitter& out);
 Refusal lower_state(const isa::Instruction& instruction, LoweringContext& context, Emitter& out);
 
-/// The type of a value in the registers: register pairs may start at any register, and alias single
-/// registers.
+/// The type of a value in the registers: pairs may start at any register, and alias single registers.
 template <class T>
 struct InRegisters {
   typedef T Type __attribute__((aligned(4), may_alias));
@@ -36,7 +35,6 @@ inline T read(const MicroOp* op, unsigned i, std::byte* registers) {
   return at<T>(registers, op->src[i].offset);
 }
 
-/// Returns `b32` or `b64` by the size of T.
 template <class T>
 constexpr isa::Op by_size(isa::Op b32, isa::Op b64) {
   return sizeof(T) == 4 ? b32 : b64;

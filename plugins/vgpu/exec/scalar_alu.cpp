@@ -1,5 +1,4 @@
-// Scalar arithmetic (SOP1, SOP2, SOPC, SOPK): one table line for each operation, or for operations that
-// differ only in type.
+// Scalar arithmetic (SOP1, SOP2, SOPC, SOPK): one table line per operation, or per pair of types.
 #include <array>
 #include <bit>
 #include <span>
@@ -254,7 +253,6 @@ constexpr Operation kOperations[] = {
     operation<kResult, ([](u64 a, u64 b) { return a != b; })>(Op::s_cmp_lg_u64),
 };
 
-// Operations on 32 and on 64 bits.
 template <class T>
 constexpr Operation kBothSizes[] = {
     makes_masks<kStays, ([](T a) { return a; })>(by_size<T>(Op::s_mov_b32, Op::s_mov_b64)),

@@ -114,8 +114,7 @@ uint32_t* top_entry(Wave* wave) {
   return wave->scalars() + (wave->mode >> kCspShift) * 4;
 }
 
-// src[0]: lanes that branch; src[1]: target; src[2]: address of the next instruction; imm: instructions since
-// the start of the block.
+// src[0]: lanes that branch; src[1]: target; src[2]: address of the next instruction; imm: as in jump_to().
 void fork(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
   const u64 mask = at<u64>(registers, op->src[0].offset);
   const u64 target = at<u64>(registers, op->src[1].offset);

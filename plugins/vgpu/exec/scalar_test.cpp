@@ -1,4 +1,3 @@
-// Tests of scalar instructions.
 #include <gtest/gtest.h>
 
 #include "plugins/vgpu/exec/test_wave.hpp"

@@ -16,8 +16,7 @@
 //
 // A pause stops the workers at the end of their slices, so that describe_running() can inspect the waves.
 //
-// Memory order: waves see all stores that precede start(). The receiver of `done` sees all stores of the
-// waves.
+// Memory order: waves see all stores that precede start(). The receiver of `done` sees all their stores.
 //
 // Errors: if the host has no memory for a launch, it ends with QueueError::kGroupMemory.
 #pragma once
@@ -50,7 +49,6 @@ struct SchedulerOptions {
 class Scheduler final : public DispatchSink {
  public:
   Scheduler(const Device& device, DeviceBus& bus, const SchedulerOptions& options = {});
-  /// Cancels all dispatches.
   ~Scheduler() override;
 
   void start(const Dispatch& dispatch, Done done) override;
@@ -86,8 +84,8 @@ class Scheduler final : public DispatchSink {
   GroupPointer pick_new(Executor& executor) RIGEL_REQUIRES(mutex_);
   /// Returns a group that is reserved for a launch, or null. Releases the lock temporarily.
   GroupPointer reserve_group(Executor& executor, const LaunchPointer& launch) RIGEL_REQUIRES(mutex_);
-  /// Runs a group, and work-groups after it when it ends, for `slice` instructions. Then suspends, parks or
-  /// releases it.
+  /// Runs a group, and work-groups after it when it ends, for `slice` instructions. Then stores or releases
+  /// it.
   void run_slice(Executor& executor, GroupPointer group, int64_t time_slice, uint64_t slice);
   struct Slice;
   /// The part of run_slice() inside the translation scope.

@@ -171,8 +171,7 @@ class SchedulerTest : public ::testing::TestWithParam<Parameter> {
         device_, bus_, SchedulerOptions{GetParam().workers, GetParam().inline_dispatches});
   }
 
-  /// Returns a dispatch of one-dimensional work-groups of 64, with s[0:1] = the buffer and s2 = the
-  /// work-group's id.
+  /// Returns a dispatch of one-dimensional work-groups of 64, with s[0:1] = the buffer, s2 = the id.
   Dispatch dispatch(const Words& program, uint32_t groups) {
     const vgpu::testing::Buffer code = bus_.allocate(program.size() * 4);
     std::memcpy(code.host, program.data(), program.size() * 4);
@@ -197,7 +196,6 @@ class SchedulerTest : public ::testing::TestWithParam<Parameter> {
   }
   DispatchResult run(const Dispatch& d) { return start(d).get(); }
 
-  /// Returns the number of waves that describe_running() lists.
   uint32_t waves_shown() {
     uint32_t waves = 0;
     for (const auto& running : scheduler_->describe_running()) {

@@ -9,7 +9,6 @@
 
 namespace rigel::vgpu::exec {
 
-/// Returns the properties of a board that launches need.
 Device device_of(const Board& board);
 
 /// Creates the shader cores of a GPU; a MakeShaderCores function (plugins/vgpu/kfd). `bus` outlives them.

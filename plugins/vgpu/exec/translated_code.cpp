@@ -100,8 +100,7 @@ class Fetcher {
   FaultReason reason_ = FaultReason::kNotPresent;
 };
 
-// A consistent view of code for one plan: each byte is read from memory only once. A program may store to its
-// code at any time.
+// A consistent view of code for one plan: each byte is read only once, since a program may store to its code.
 class CodeSnapshot {
  public:
   explicit CodeSnapshot(DeviceBus& bus) : bus_(bus) {}

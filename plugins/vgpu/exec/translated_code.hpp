@@ -4,8 +4,7 @@
 // be decoded or executed becomes a micro-operation that stops the wave when it is executed.
 //
 // Stale code: a program may free a kernel and load another one to the same address. Therefore the translated
-// bytes are compared with memory before each dispatch (is_current()). For most kernels they are a few cache
-// lines.
+// bytes are compared with memory before each dispatch (is_current()). Mostly they are a few cache lines.
 //
 // Threads: find functions and follow(): any worker inside a translation scope. They take a lock if code must
 // be translated. They do not compile or read files; prepare() and supply() do, outside of translation scopes
@@ -71,14 +70,12 @@ class TranslatedCode {
   const MicroOp* find_best(uint64_t pc, uint32_t variant);
   /// As find_best(), for a function call. Registers the function to be compiled.
   const MicroOp* find_function(uint64_t pc, uint32_t variant);
-  /// Returns the entry point of compiled code for an interpreted wave at `pc` (loop header, return address,
-  /// function), or null.
+  /// Returns compiled code for an interpreted wave at `pc` (loop header, return address, function), or null.
   const MicroOp* compiled_entry(uint64_t pc, uint32_t variant);
 
   /// Whether a find function has returned `op` because there is no memory to translate the code.
   bool is_missing(const MicroOp* op) const { return op == &no_memory_op_; }
 
-  /// The start of a kernel's code.
   struct StartPoint {
     const MicroOp* op = nullptr;
     /// The code initialises the registers from WorkGroup::scalars and Wave::start_ids; the caller must not.
@@ -98,8 +95,7 @@ class TranslatedCode {
       return {compiled->expected, true};
     return {compiled->entry};
   }
-  /// Sets the shape of most work-groups, for which compiled code has a fast entry point. Call before the
-  /// first begin().
+  /// Sets the shape of most work-groups, for which code has a fast entry point. Call before begin().
   void expect(std::shared_ptr<const GroupShape> shape);
   /// Provides compiled code for `variant` before waves start: compiles the kernel with
   /// Compilation::kBeforehand, otherwise loads it if it is cached on disk. Waits for compiler and files: call
@@ -110,8 +106,7 @@ class TranslatedCode {
   bool has_to_supply() const { return has_new_functions_.load(std::memory_order_relaxed); }
   /// Whether a wave must leave, so that supply() can be called before it continues.
   bool waits_for_supply() const { return key_.compilation == Compilation::kBeforehand && has_to_supply(); }
-  /// Wave instructions after which a kernel is hot. Interpreting them takes about as long as compiling a
-  /// kernel.
+  /// Wave instructions after which a kernel is hot. Interpreting them takes as long as compiling.
   static constexpr uint64_t kHot = 1'000'000;
   /// Counts executed instructions. Returns true if compile_aside() is due: the kernel has just become hot, or
   /// a hot kernel has called a function for the first time. Threads: any.
@@ -124,11 +119,9 @@ class TranslatedCode {
   /// code where they start, call and return, and at a loop header after each time slice (go_on_compiled()).
   /// Call inside a translation scope.
   static void compile_aside(const std::shared_ptr<TranslatedCode>& code, uint32_t variant);
-  /// Whether the kernel is compiled.
   bool is_compiled() const { return compiled_.load(std::memory_order_acquire) != nullptr; }
   /// Whether the kernel or a function that it calls is compiled.
   bool has_compiled() const { return has_compiled_.load(std::memory_order_acquire); }
-  /// Whether a compilation is in progress.
   bool is_being_compiled() const { return underway_.load(std::memory_order_acquire) != 0; }
   /// Whether compile_aside() would compile anything.
   bool is_to_be_compiled();
@@ -185,8 +178,7 @@ class TranslatedCode {
     bool calls = false;
   };
   Survey survey() const;
-  /// Returns a warning about the first instruction of a translation that names a register which waves do not
-  /// have.
+  /// Returns a warning about the first instruction of a translation that names a missing register.
   std::string describe_missing_register(const Translation& translation) const;
   /// Finds the yield points in the code that is reachable from `pc`, once for each `pc`.
   void find_yields(uint64_t pc) RIGEL_REQUIRES(mutex_);
@@ -198,7 +190,6 @@ class TranslatedCode {
   static constexpr size_t kCached = 256;
   std::array<std::atomic<const Block*>, kCached> cache_{};  // by hash: the block that was found last
 
-  // Returned if there is no memory for a block.
   Block no_memory_;
   MicroOp no_memory_op_;
 
@@ -247,8 +238,7 @@ class TranslatedCode {
   std::atomic<uint64_t> executed_{0};  // instructions of waves
 };
 
-/// Moves a wave whose time slice has ended from the interpreter to compiled code, if that has an entry point
-/// at its position.
+/// Moves a wave after a time slice from the interpreter to compiled code, if that has an entry point there.
 void go_on_compiled(Wave& wave);
 
 }  // namespace rigel::vgpu::exec

@@ -1,5 +1,4 @@
-// The cache of translated kernels. Frameworks launch thousands of kernels alternately, so the limit is
-// memory, not the number of kernels.
+// The cache of translated kernels. Frameworks alternate thousands of kernels, so memory is limited.
 //
 // Threads: any.
 // Lifetime: code that is dropped from the cache lives as long as launches use it.
@@ -24,8 +23,7 @@ class TranslatedCodes {
   explicit TranslatedCodes(DeviceBus& bus, size_t most_bytes = kMostBytes)
       : bus_(bus), most_bytes_(most_bytes) {}
 
-  /// Returns the translation of the code that is now in memory. `kernel`: its name for perf maps; may be
-  /// empty. Opens a translation scope.
+  /// Returns the translation of the code that is now in memory. `kernel`: for perf maps. Opens a scope.
   std::shared_ptr<TranslatedCode> get(const CodeKey& key, const std::string& kernel);
 
  private:

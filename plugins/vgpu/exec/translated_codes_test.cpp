@@ -15,7 +15,6 @@ class TranslatedCodesTest : public ::testing::Test {
     for (uint32_t i = 0; i < kKernels; ++i) put(i, 0xbf810000);  // s_endpgm
   }
   void put(uint32_t kernel, uint32_t word) { std::memcpy(memory_.host + kernel * 4, &word, sizeof word); }
-  /// Returns the code of a kernel, with its entry block translated.
   std::shared_ptr<TranslatedCode> get(TranslatedCodes& codes, uint32_t kernel) {
     CodeKey key;
     key.entry_va = memory_.va + kernel * 4;

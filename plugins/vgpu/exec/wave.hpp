@@ -16,7 +16,6 @@ class WaveMemory;
 class Core;
 struct WorkGroup;
 
-/// Why a wave has stopped running.
 enum class Stop : uint8_t {
   kRunning,
   kBudget,    ///< End of its time slice
@@ -53,8 +52,7 @@ struct Wave {
   uint32_t shared_aperture_hi = 0;
   uint32_t private_aperture_hi = 0;
   /// gfx8: SH_HIDDEN_PRIVATE_BASE_VMID, the base from which FLAT_SCRATCH_HI counts in units of 256 bytes. On
-  /// later chips FLAT_SCRATCH holds an address. Scratch is swizzled: dword i of lane l is at i * wave_size *
-  /// 4 + l * 4.
+  /// later chips FLAT_SCRATCH holds an address. Dword i of lane l is at (i * wave_size + l) * 4.
   uint64_t scratch_base = 0;
   uint32_t scratch_lane_bytes = 0;  ///< Bytes of scratch per lane
   uint32_t scratch_offset = 0;      ///< Offset in the queue's scratch; the initial value of an SGPR
@@ -79,8 +77,7 @@ struct Wave {
 
   uint32_t* scalars() { return reinterpret_cast<uint32_t*>(registers); }
   uint64_t exec() { return pair(126) & mask(); }
-  /// Reads a register pair in one access of 64 bits, as pairs are written. Two accesses would wait for each
-  /// other.
+  /// Reads a register pair in one access of 64 bits, as pairs are written. Two would wait for each other.
   uint64_t pair(uint32_t code) {
     uint64_t value;
     std::memcpy(&value, scalars() + code, sizeof value);

@@ -86,7 +86,6 @@ class WaveMemory {
     std::byte* host = nullptr;
   };
 
-  /// Returns the cached extent of a site.
   const Extent& last_extent(const void* site, Access access) const { return sites_[slot(site, access)]; }
 
   static constexpr size_t kSites = 256;  ///< Cache entries for each kind of access; sites may share one
@@ -95,8 +94,7 @@ class WaveMemory {
     return reinterpret_cast<uintptr_t>(site) / 64 % kSites + static_cast<size_t>(access) * kSites;
   }
 
-  /// As find(), but returns the whole cached extent that contains [va, va + bytes). `host` is null if find()
-  /// fails.
+  /// As find(), but returns the whole cached extent that contains the range; `host` is null if find() fails.
   [[gnu::always_inline]] Extent find_extent(const void* site, uint64_t va, uint64_t bytes, Access access) {
     if (find(site, va, bytes, access) == nullptr) return {};
     return sites_[slot(site, access)];
@@ -117,7 +115,6 @@ class WaveMemory {
   /// Whether a host address belongs to memory of the GPU, for host faults (plugins/vgpu/cp/host_fault.hpp).
   /// May be called in a signal handler.
   bool is_gpu_memory(const std::byte* host);
-  /// Returns the GPU address of a host address.
   uint64_t address_of(const std::byte* host) const;
 
   images::DecodedResources& decoded_resources() { return *decoded_resources_; }

@@ -11,7 +11,6 @@ using vgpu::testing::Buffer;
 using vgpu::testing::FakeBus;
 using vgpu::testing::kPage;
 
-// Counts calls of translate().
 class CountingBus final : public FakeBus {
  public:
   Translation translate(uint64_t va, uint64_t bytes, Access access) noexcept override {

@@ -27,8 +27,7 @@ inline Wave* next_in_row(WorkGroup& group) {
   return group.running = group.waves + __builtin_ctz(ready);
 }
 
-/// Returns the next wave after `wave` has ended, and resets `budget` for it. Null: the end of the batch, or
-/// no batch.
+/// Returns the next wave after `wave` has ended, and resets `budget` for it. Null: no batch, or its end.
 inline Wave* next_after_end(Wave* wave, int64_t& budget) {
   WorkGroup& group = *wave->group;
   if (group.row.end == 0) return nullptr;
