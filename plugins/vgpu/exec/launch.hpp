@@ -110,7 +110,7 @@ class Launch final : public Core {
   void executed(uint64_t instructions) {
     if (code_->becomes_hot(instructions)) TranslatedCode::compile_aside(code_, variant_of_mode(mode_));
   }
-  /// Loads or compiles functions that its waves have called first. Call outside of translation scopes.
+  /// Loads or compiles newly called functions. Call outside of translation scopes.
   void supply_code() {
     if (code_->has_to_supply()) code_->supply();
   }

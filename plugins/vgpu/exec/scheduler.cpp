@@ -325,7 +325,7 @@ void Scheduler::finish(const LaunchPointer& launch) {
 // Workers
 // ---------------------------------------------------------------------------------------------------
 
-// Creates as many workers as the process may have. If it has none, the next call tries again.
+// Creates up to worker_count_ workers. If it can create none, the next call tries again.
 std::string Scheduler::start_workers() {
   if (!workers_.empty() || stop_) return {};
   std::string shortage;

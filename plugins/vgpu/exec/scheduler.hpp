@@ -84,8 +84,7 @@ class Scheduler final : public DispatchSink {
   GroupPointer pick_new(Executor& executor) RIGEL_REQUIRES(mutex_);
   /// Returns a group that is reserved for a launch, or null. Releases the lock temporarily.
   GroupPointer reserve_group(Executor& executor, const LaunchPointer& launch) RIGEL_REQUIRES(mutex_);
-  /// Runs a group, and work-groups after it when it ends, for `slice` instructions. Then stores or releases
-  /// it.
+  /// Runs a group, and work-groups after it, for `slice` instructions. Then suspends or releases it.
   void run_slice(Executor& executor, GroupPointer group, int64_t time_slice, uint64_t slice);
   struct Slice;
   /// The part of run_slice() inside the translation scope.

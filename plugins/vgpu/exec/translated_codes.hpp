@@ -1,4 +1,4 @@
-// The cache of translated kernels. Frameworks alternate thousands of kernels, so memory is limited.
+// The cache of translated kernels. Its limit is memory, because frameworks alternate thousands of kernels.
 //
 // Threads: any.
 // Lifetime: code that is dropped from the cache lives as long as launches use it.
