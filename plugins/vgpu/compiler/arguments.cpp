@@ -14,7 +14,7 @@ bool makes_loads_differ(const isa::Instruction& in) {
   return in.encoding == isa::Encoding::kSmem && shape != nullptr && shape->verb != isa::Verb::kLoad;
 }
 
-// At the beginning of each block: the scalars that are still what waves start with, whichever way led there.
+// Returns, for the start of each block, the scalars that still have their initial values on all paths.
 std::vector<Scalars> find_unchanged(const Plan& plan) {
   const auto& blocks = plan.graph.blocks;
   std::vector<Scalars> at(blocks.size(), ~Scalars());

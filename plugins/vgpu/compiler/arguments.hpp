@@ -1,11 +1,12 @@
-// Scalar loads that give every wave of a row the same (exec/wave_row.hpp): those of a kernel's arguments, of its dispatch packet and of
-// what else waves are started with a pointer to. Compiled code does them once, before the row's first wave.
+// Scalar loads that return the same value to every wave of a batch (exec/wave_row.hpp): from the kernel's
+// arguments, its dispatch packet and other memory to which waves start with a pointer. Compiled code does
+// them once, before the batch's first wave.
 //
-// What waves of one dispatch load so does not change for them: the scalar cache is made invalid before a dispatch only, and
-// by s_dcache_inv (Vega ISA, "Scalar Memory Operations"). A kernel with that instruction, or one that stores by scalars, has
-// none of these loads; neither has a loop, which may wait for something.
+// The values do not change during a dispatch: the scalar cache is invalidated only before a dispatch and by
+// s_dcache_inv (Vega ISA, "Scalar Memory Operations"). Kernels with that instruction or with scalar stores
+// are excluded. So are loads in loops, which may poll memory.
 //
-// Threads: functions without state; any.
+// *Threads:* any; functions without state.
 #pragma once
 
 #include <map>
@@ -16,14 +17,14 @@
 namespace rigel::vgpu::exec::compiler {
 
 struct Arguments {
-  /// What is loaded from one of the pointers that waves start with.
+  /// The range that is loaded through one of the initial pointers.
   struct Region {
-    uint32_t pointer = 0;        ///< The scalar that has its lower half.
-    uint32_t first_load = 0;     ///< The node
-    int32_t begin = 0, end = 0;  ///< In bytes from where it points to.
+    uint32_t pointer = 0;        ///< The scalar with the pointer's lower half.
+    uint32_t first_load = 0;     ///< The node of the first load.
+    int32_t begin = 0, end = 0;  ///< In bytes, relative to the pointer.
   };
   std::vector<Region> regions;
-  std::map<uint32_t, uint32_t> loads;  ///< Nodes, and which region each loads from.
+  std::map<uint32_t, uint32_t> loads;  ///< The region of each load, by node.
 };
 
 /// Whether a scalar load adds a register to its address.

@@ -26,7 +26,7 @@ class Worker {
   }
 
  private:
-  // Signals are for the program's threads.
+  // The thread blocks all signals, which are for the program's threads.
   bool start() RIGEL_REQUIRES(mutex_) {
     sigset_t all, before;
     sigfillset(&all);
@@ -63,7 +63,8 @@ class Worker {
 
 std::atomic<Worker*> current{nullptr};
 
-// Never destroyed: its thread lives as long as the process. A child has no such thread, and its copy of the mutex may be locked.
+// Never destroyed: its thread lives as long as the process. A child lacks the thread, and its copy of the
+// mutex may be locked.
 Worker& worker() {
   static const int once = [] {
     current = new Worker;

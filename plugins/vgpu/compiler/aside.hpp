@@ -1,13 +1,13 @@
-// Compiles kernels beside the threads that run them.
+// A background thread for compiling kernels.
 #pragma once
 
 #include <functional>
 
 namespace rigel::vgpu::exec::compiler {
 
-/// Has the job done by the process's thread for that, which the first job starts; one job after the other. A process that ends
-/// waits for none. In a child after fork(), jobs are done by a thread of its own. False: no
-/// thread can be had, and the job is not done. Any thread.
+/// Queues a job for the process's background thread, which the first job starts. Jobs run one after the
+/// other; exit() does not wait for them. A child after fork() starts a separate thread. Returns false if no
+/// thread can be created. Any thread.
 bool do_aside(std::function<void()> job);
 
 }  // namespace rigel::vgpu::exec::compiler

@@ -6,8 +6,8 @@
 namespace rigel::vgpu::exec::compiler {
 namespace {
 
-// LLVM clears the upper halves of vectors where a function ends, even those that it has just restored (seen with 15 and 19): so not
-// in functions that leave all registers as they are.
+// LLVM (seen with 15 and 19) inserts VZEROUPPER at a function's end, which clears upper halves that it has
+// just restored.
 void preserve_all_registers(llvm::Function& function) {
   const llvm::StringRef features = function.getFnAttribute("target-features").getValueAsString();
   function.addFnAttr("target-features", (features + ",-vzeroupper").str());
@@ -22,7 +22,7 @@ std::string build(const Plan& plan, llvm::Module& module, llvm::TargetMachine* m
   for (llvm::Function& function : module) {
     if (function.getCallingConv() == llvm::CallingConv::PreserveAll) preserve_all_registers(function);
   }
-  // Only the kernel is wanted, and what it uses.
+  // Only the kernel and what it uses is kept.
   for (const char* const kept : {"llvm.used", "llvm.compiler.used"}) {
     if (llvm::GlobalVariable* const list = module.getGlobalVariable(kept, true)) list->eraseFromParent();
   }

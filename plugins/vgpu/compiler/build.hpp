@@ -1,4 +1,5 @@
-// Makes a function "kernel" of a plan, in a module that has the operations' bitcode and perhaps not yet read it.
+// Generates the function "kernel" of a plan, in the module with the operations' bitcode, which may be lazily
+// loaded.
 #pragma once
 
 #include <string>
@@ -12,7 +13,7 @@ class TargetMachine;
 
 namespace rigel::vgpu::exec::compiler {
 
-/// Empty, or why there is none. What `machine` says of costs is used; it may be null.
+/// Returns an error or an empty string. `machine` supplies instruction costs; it may be null.
 std::string build(const Plan& plan, llvm::Module& module, llvm::TargetMachine* machine);
 
 }  // namespace rigel::vgpu::exec::compiler

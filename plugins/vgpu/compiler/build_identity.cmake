@@ -1,5 +1,5 @@
-# Writes a source file that says which build this is: a hash of all that decides what compiled kernels look like.
-# cmake -DROOT=<folder> -DLIST=<file of paths in it> -DOPTIONS=<text> -DOUTPUT=<file> -P build_identity.cmake
+# Writes a source file with the build's identity: a hash of everything that determines generated code.
+# cmake -DROOT=<directory> -DLIST=<file of paths in it> -DOPTIONS=<text> -DOUTPUT=<file> -P build_identity.cmake
 file(STRINGS ${LIST} sources)
 set(facts "${OPTIONS}\n")
 foreach(source IN LISTS sources)

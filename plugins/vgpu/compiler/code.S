@@ -1,4 +1,4 @@
-/* The operations' bitcode, as the module finds it. */
+/* Embeds the bitcode of the operations for both SIMD levels. */
     .section .rodata
     .balign 16
     .globl rigel_kernel_code_1

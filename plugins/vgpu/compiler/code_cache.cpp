@@ -25,11 +25,11 @@ namespace {
 
 constexpr char kMagic[8] = {'R', 'I', 'G', 'E', 'L', 'V', 'C', '1'};
 constexpr uint64_t kMostEntryBytes = 16 << 20;
-constexpr size_t kNamedBytes = 256;  // of code, which tell most kernels apart
+constexpr size_t kNamedBytes = 256;  // Bytes of code in the name; they distinguish most kernels.
 
 struct Header {
   char magic[8];
-  uint64_t checksum;  // of all that follows
+  uint64_t checksum;  // Of everything after it.
   uint64_t request_bytes;
 };
 
@@ -68,7 +68,7 @@ int open_directory(const std::string& path, bool is_read_only) {
   return -1;
 }
 
-// As if the kernel began at address 0.
+// Returns the request as if the kernel began at address 0.
 std::vector<std::byte> as_asked(Request request, std::span<const Image> images) {
   std::vector<Image> moved(images.begin(), images.end());
   for (Image& image : moved) image.va -= request.entry_va;
@@ -96,7 +96,7 @@ bool write_all(int file, std::span<const std::byte> bytes) {
   return true;
 }
 
-// As entries are called, and what becomes one: the folder may have other files.
+// Whether the name is that of an entry or of an unfinished one; the directory may have other files.
 bool is_entry_name(std::string_view name) {
   constexpr size_t kDigits = 32;
   return name.size() >= kDigits && (name.size() == kDigits || name[kDigits] == '.') &&
@@ -174,7 +174,7 @@ std::optional<Answer> CodeCache::find_in(int directory, bool is_read_only, const
   if (!std::ranges::equal(rest.first(header.request_bytes), asked)) return std::nullopt;
   std::optional<Answer> answer = answer_from(rest.subspan(header.request_bytes));
   if (!answer || !answer->error.empty()) return std::nullopt;
-  if (!is_read_only) futimens(file.get(), nullptr);  // What is used stays.
+  if (!is_read_only) futimens(file.get(), nullptr);  // Marks the entry as recently used.
   return answer;
 }
 
@@ -235,7 +235,7 @@ void CodeCache::make_room(int folder) const {
   std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
     return std::pair(a.used.tv_sec, a.used.tv_nsec) < std::pair(b.used.tv_sec, b.used.tv_nsec);
   });
-  // More than has to be, so that it is not done each time.
+  // Frees more than necessary, so that this is rarely done.
   for (const Entry& entry : entries) {
     if (bytes <= most_bytes_ / 4 * 3) return;
     if (unlinkat(folder, entry.name.c_str(), 0) == 0) bytes -= entry.bytes;

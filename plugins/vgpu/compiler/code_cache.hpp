@@ -1,19 +1,18 @@
-// Machine code of kernels on disk, so that a kernel which was hot once is compiled code from its first launch on in the programs
-// that come after.
+// Machine code of kernels on disk, so that later processes run compiled code from a hot kernel's first launch
+// on.
 //
-// An entry is a file of the user's own folder: what the compiler was asked, and what it answered. It is believed if it is whole
-// (a checksum), if the same build asked exactly the same (the code of the kernel, byte for byte), and if the plan that the code
-// was made from is the same (its digest, which the caller compares). Nothing in an entry depends on where Rigel lies, so that
-// processes in other containers and on other machines can use it. Code of kernels may lie anywhere: requests are compared as
-// if their kernels began at address 0.
+// An entry is a file with a request to the compiler and its answer. It is used if its checksum is right, if
+// the request is identical (same build, same code byte for byte), and if the caller finds the plan's digest
+// equal. Entries do not depend on addresses: requests are compared as if kernels started at address 0.
+// Processes in other containers and on other machines can use them.
 //
-// A cache can have read-only directories besides: those of an image or of an earlier CI job. They are searched after the
-// user's own, and are not changed.
+// A cache can also have read-only directories, for example those of an image or of an earlier CI job. They are
+// searched after the user's directory, and are not changed.
 //
-// Directories and files that other users can write to are ignored, and so are those that belong to another user, unless
-// that user is root and the directory is read-only.
+// Directories and files that other users can write to are ignored, and so are those that belong to another
+// user, unless that user is root and the directory is read-only.
 //
-// Threads: any; also several processes at once. Files are complete when they get their name.
+// *Threads:* any, and several processes. Files get their name when they are complete.
 #pragma once
 
 #include <cstdint>
@@ -30,22 +29,22 @@ class CodeCache {
  public:
   static constexpr uint64_t kMostBytes = 128 << 20;
 
-  /// Without `folder` nothing is kept. What was used longest ago goes when there are more than `most_bytes`.
+  /// Without `folder`, nothing is kept. Above `most_bytes`, the least recently used entries are deleted.
   explicit CodeCache(std::string folder, std::vector<std::string> read_only = {},
                      uint64_t most_bytes = kMostBytes);
 
-  /// The name of the entry, for a request whose code can be read; empty: nothing is kept of it.
+  /// Returns the entry's name, for a request whose code can be read; empty: no entry is kept.
   std::string name_of(const Request& request) const;
-  /// Whether there is an entry of that name.
+  /// Whether there is an entry with this name.
   bool has(const std::string& name) const;
   std::optional<Answer> find(const std::string& name, const Request& request,
                              std::span<const Image> images) const;
-  /// Errors are nobody's business: the kernel is compiled once more, some time.
+  /// Errors are ignored; the kernel is then compiled again.
   void keep(const std::string& name, const Request& request, std::span<const Image> images,
             const Answer& answer) const;
 
  private:
-  // The user's directory, opened; -1: there is none, or another user may write to it.
+  // Returns the user's open directory, or -1 if it is missing or if another user may write to it.
   int open_folder(bool make) const;
   static std::optional<Answer> find_in(int directory, bool is_read_only, const std::string& name,
                                        const Request& request, std::span<const Image> images);
@@ -56,8 +55,8 @@ class CodeCache {
   const uint64_t most_bytes_;
 };
 
-/// Where the environment says: VGPU_CACHE ("off", or a folder), else XDG_CACHE_HOME, else .cache in HOME. Empty in elevated
-/// processes.
+/// Returns the directory: VGPU_CACHE ("off", or a directory), else rigel/vgpu in XDG_CACHE_HOME or in
+/// ~/.cache. Empty if disabled, and in elevated processes.
 std::string code_cache_folder();
 /// The directories of VGPU_CACHE_READONLY, separated by colons. None in elevated processes.
 std::vector<std::string> read_only_cache_directories();

@@ -27,7 +27,7 @@ class CodeCacheTest : public ::testing::Test {
   }
   void TearDown() override { fs::remove_all(fs::path(folder_).parent_path().parent_path()); }
 
-  // A kernel of `size` bytes at `va`, all of them `content`.
+  // A kernel of `size` bytes with this value.
   static Request request_at(uint64_t va, uint8_t content, size_t size = 1000) {
     Request request;
     request.target = *isa::target_of("gfx900");
@@ -51,7 +51,7 @@ class CodeCacheTest : public ::testing::Test {
     return {42, 1, std::vector<std::byte>(bytes, std::byte{0xc3}), {}};
   }
 
-  // The name that a kernel was kept by.
+  // Returns the entry's name.
   std::string keep(const CodeCache& cache, const Request& request, const Answer& what) {
     const std::string name = cache.name_of(request);
     const Image image = image_of(request);
@@ -91,7 +91,7 @@ TEST_F(CodeCacheTest, OtherCodeAndOtherShapesAreOthers) {
   wider = request;
   wider.shape = std::make_shared<GroupShape>(GroupShape::Key{{256, 1, 1}, 64, 1, false});
   EXPECT_NE(cache.name_of(wider), name);
-  // The same beginning, and so the same name.
+  // The beginning is the same, and so is the name.
   Image image = image_of(request);
   image.bytes.back() = std::byte{9};
   EXPECT_FALSE(cache.find(name, request, {&image, 1}));
@@ -175,7 +175,7 @@ TEST_F(CodeCacheTest, WhatWasUsedLongestAgoMakesRoom) {
   EXPECT_TRUE(find(cache, used_name, used)) << "which makes it the newer one";
   for (uint8_t i = 3; i < 9; ++i) {
     const std::string name = keep(cache, request_at(0x1000, i), answer(2000));
-    // Kernels before 6.13 give the same time to all that is written within a tick.
+    // Kernels before 6.13 give all files written within a tick the same time.
     fs::last_write_time(folder_ + "/" + name, past + std::chrono::minutes(i));
     find(cache, used_name, used);
   }
@@ -188,10 +188,10 @@ TEST_F(CodeCacheTest, WhatWasUsedLongestAgoMakesRoom) {
   EXPECT_TRUE(cache.has(used_name)) << "nothing that is larger than all may be drives the others out";
 }
 
-// VGPU_CACHE may be anything's folder.
+// VGPU_CACHE may be a directory with other files.
 TEST_F(CodeCacheTest, NothingElseInTheFolderMakesRoom) {
   const CodeCache cache(folder_, {}, 16 << 10);
-  keep(cache, request_at(0x1000, 1), answer());  // which makes the folder
+  keep(cache, request_at(0x1000, 1), answer());  // Creates the directory.
   const std::string others[] = {"film.mkv", ".hidden", "0123456789abcdef0123456789abcdef0",
                                 "0123456789ABCDEF0123456789abcdef"};
   for (const std::string& name : others) {

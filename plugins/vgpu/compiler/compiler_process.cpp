@@ -32,7 +32,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr const char* kProgram = "vgpu-compiler";
-// For one that does not run. Another gives up by itself, by the time of the processor (main.cpp).
+// For a hanging process; a busy one exits after its limit of CPU time (main.cpp).
 constexpr auto kMostTime = std::chrono::minutes(10);
 
 std::string wish() {
@@ -49,7 +49,7 @@ struct Start {
   bool started;
 };
 
-// In the memory of the process that starts it, until it is another program: nothing but system calls.
+// Runs in the parent's memory until execve: only system calls.
 int become_compiler(void* start_pointer) {
   const Start& start = *static_cast<const Start*>(start_pointer);
   const bool shows = start.environment[0] != nullptr;
@@ -62,9 +62,8 @@ int become_compiler(void* start_pointer) {
   return 1;
 }
 
-// A process between the two, which ends at once: so the compiler is none of the program's children, which a program that
-// waits for those would not know what to do with. (Not to send a signal at the end, as this one does, is no way: another
-// program sends one again.)
+// Runs in an intermediate process, which exits at once. The compiler is therefore not a child of the program,
+// which may wait for any child. Suppressing the exit signal instead does not work: execve restores it.
 int start_compiler(void* start_pointer) {
   Start& start = *static_cast<Start*>(start_pointer);
   start.started = clone(become_compiler, start.stack_end, CLONE_VM | CLONE_VFORK, &start) > 0;
@@ -74,21 +73,21 @@ int start_compiler(void* start_pointer) {
 class Process {
  public:
   explicit Process(InternalFd socket) : socket_(std::move(socket)), file_(file_of(socket_.get())) {}
-  // The end of the socket is the end of the compiler.
+  // Closing the socket ends the compiler.
   ~Process() {
     if (!is_ours()) socket_.release();
   }
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
 
-  // One at a time.
+  // One call at a time.
   static std::unique_ptr<Process> start(const std::string& path, std::string& why) {
     int ends[2];
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
       why = std::string("no socket: ") + std::strerror(errno);
       return nullptr;
     }
-    // The low numbers are the program's.
+    // Low descriptor numbers are left to the program.
     const InternalFd low[2] = {InternalFd(ends[0]), InternalFd(ends[1])};
     ErrnoOr<InternalFd> ours = InternalFd::duplicate(ends[0]), theirs = InternalFd::duplicate(ends[1]);
     if (!ours || !theirs) {
@@ -134,7 +133,7 @@ class Process {
     struct stat is {};
     return fstat(fd, &is) == 0 ? File(is.st_dev, is.st_ino) : File();
   }
-  // A program that closes descriptors by system calls of its own may have given the number to a file of its own.
+  // A program that bypasses the close hooks may have reused the number for another file.
   bool is_ours() const { return file_of(socket_.get()) == file_; }
 
   bool move(short direction, std::span<const std::byte> bytes, Clock::time_point until) {
@@ -171,7 +170,7 @@ std::shared_ptr<std::byte> executable(const std::vector<std::byte>& code) {
   return {static_cast<std::byte*>(memory), [size](std::byte* at) { munmap(at, size); }};
 }
 
-// The compiler of the library that this is part of.
+// Finds the compiler of the library that contains this code.
 CompilerProgram own_compiler() {
   Dl_info self{};
   const bool known = dladdr(reinterpret_cast<const void*>(&compile), &self) != 0 && self.dli_fname != nullptr;
@@ -179,7 +178,7 @@ CompilerProgram own_compiler() {
                : CompilerProgram{{}, "the folder of this library is not known"};
 }
 
-// For threads that outlive static objects.
+// Never destroyed: threads may outlive static objects.
 struct State {
   const CompilerProgram found = own_compiler();
   const CodeCache cache{found.why_none.empty() ? code_cache_folder() : std::string(),
@@ -189,8 +188,8 @@ struct State {
   std::unique_ptr<Process> process RIGEL_GUARDED_BY(mutex);
 };
 
-// A child after fork() has a compiler of its own: its copy of the lock may be taken, and the socket is its parent's.
-// The child's copy of the socket is closed with the driver's other descriptors (InternalFd::close_in_child).
+// A child after fork() gets a new state: its copy of the lock may be held, and the socket is the parent's.
+// Its copy of the socket is closed by InternalFd::close_in_child.
 State& state() {
   static std::atomic<State*> current{new State};
   State* is = current.load();
@@ -216,12 +215,12 @@ std::optional<Answer> ask(State& to, std::span<const std::byte> request, std::st
     to.process.reset();
     const bool late = Clock::now() >= until;
     why = late ? "the compiler takes too long" : "the compiler has failed";
-    // One that has served before may have been ended by somebody who had other reasons.
+    // A process that has served before may have been killed for other reasons: start another one, once.
     if (is_new || late) return std::nullopt;
   }
 }
 
-// Code where it can run, if it was made of the same plan.
+// Maps the code executable, if the digests of both plans agree.
 Compiled placed(const Plan& plan, const Answer& answer) {
   Compiled made;
   made.error = answer.error;
@@ -295,7 +294,7 @@ CompilerProgram find_compiler(const char* library_path) {
   folder.resize(folder.rfind('/') == std::string::npos ? 0 : folder.rfind('/') + 1);
   struct stat library {};
   if (stat(library_path, &library) != 0) return {{}, std::string(library_path) + ": " + std::strerror(errno)};
-  // A folder above may belong to anybody: the program must belong to the library's owner, or to root.
+  // A directory above may belong to any user: the program must belong to the library's owner or to root.
   const auto is_there = [&](const std::string& path) {
     struct stat found {};
     return access(path.c_str(), X_OK) == 0 && stat(path.c_str(), &found) == 0 && S_ISREG(found.st_mode) &&

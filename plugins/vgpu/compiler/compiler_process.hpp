@@ -1,6 +1,6 @@
-// The process that compiles kernels: a program of its own, so that LLVM neither lies in the memory of the program that uses the
-// GPU nor can end it. It is started with the first kernel, serves one after the other, and ends with the program. The program's
-// wait() does not see it.
+// The vgpu-compiler process, which keeps LLVM out of the program's memory and its crashes out of the program.
+// It is started for the first kernel, serves requests one at a time, and ends with the program. It is not a
+// child of the program, so wait() does not return it.
 #pragma once
 
 #include <memory>
@@ -15,37 +15,39 @@ namespace rigel::vgpu::exec::compiler {
 
 struct Compiled {
   Run run = nullptr;
-  std::shared_ptr<std::byte> memory;  ///< What the code lies in.
+  std::shared_ptr<std::byte> memory;  ///< Holds the code.
   size_t bytes = 0;
-  std::string error;  ///< Why there is none.
+  std::string error;  ///< The reason if there is no code.
 };
 
-/// Compiles what `plan` was made of, and waits for it, a minute at most; or finds it on disk. Any thread; several take turns.
+/// Returns the plan's code from disk or from the compiler, which may take minutes. Any thread; calls are
+/// serialized.
 Compiled compile(const Plan& plan, const Request& request, std::span<const Image> images);
 
-/// What the code of a request would be named on disk (code_cache.hpp); empty: it is not kept there. Reads the kernel's code.
+/// Returns the cache file's name (code_cache.hpp); empty: the code is not kept on disk. Reads the kernel's
+/// code.
 std::string cache_name(const Request& request);
-/// Whether there is some of that name.
+/// Whether the cache has an entry with this name.
 bool is_cached(const std::string& name);
-/// compile() without a compiler: what is on disk, or nothing.
+/// Like compile(), from disk only.
 Compiled find_cached(const Plan& plan, const Request& request, std::span<const Image> images);
 
-/// When kernels are compiled, if there is a compiler: what VGPU_COMPILER says, "beforehand" or "off"; else when they are hot.
-/// In elevated processes never.
+/// Returns when kernels are compiled: as VGPU_COMPILER specifies ("beforehand" or "off"), else when they are
+/// hot. Never in elevated processes or without a compiler program.
 Compilation asked_for();
 
-/// Why there is no compiler; empty if there is one, as far as is known before the first kernel.
+/// Returns why there is no compiler; empty if there is one, as far as is known before the first kernel.
 std::string why_no_compiler();
 
-/// The program that compiles kernels.
+/// Location of vgpu-compiler.
 struct CompilerProgram {
   std::string path;
-  std::string why_none;  ///< Not empty: there is no such program, and `path` is empty.
+  std::string why_none;  ///< Not empty: the program was not found, and `path` is empty.
 };
-/// The program for the virtual GPU whose library is the file `library`: it is in the same folder, or in a folder `bin` above.
+/// Searches the directory of the library file, and directories `bin` up to four levels above it.
 CompilerProgram find_compiler(const char* library);
 
-/// The message for a user whose kernels are interpreted for the reason `why`, with the packages that are missing.
+/// Returns the message for the user, with the packages that are missing.
 std::string kernels_are_interpreted(std::string_view why);
 
 }  // namespace rigel::vgpu::exec::compiler

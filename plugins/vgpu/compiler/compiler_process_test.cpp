@@ -28,7 +28,7 @@ const std::vector<uint32_t> kKernel = {0x24020082,
 class CompilerProcess : public ::testing::Test {
  protected:
   void SetUp() override {
-    setenv("VGPU_CACHE", "off", 1);  // for what is on disk there is no process
+    setenv("VGPU_CACHE", "off", 1);  // The cache would serve requests without a process.
     if (!why_no_compiler().empty()) GTEST_SKIP() << why_no_compiler();
     if (!why_absent(SimdLevel::kAvx2).empty()) GTEST_SKIP() << why_absent(SimdLevel::kAvx2);
   }
@@ -53,7 +53,7 @@ class CompilerProcess : public ::testing::Test {
     return compile(**plan, request, std::span(&image, 1));
   }
 
-  /// The compilers of this process: their command line has its number.
+  /// Returns the compilers of this process, which have its number in their command line.
   static std::vector<pid_t> compilers() {
     std::string wanted = "vgpu-compiler";
     wanted += '\0' + std::to_string(getpid()) + '\0';
@@ -69,7 +69,7 @@ class CompilerProcess : public ::testing::Test {
   }
   static bool ends(pid_t compiler) {
     for (int i = 0; i < 3000; ++i) {
-      // An ended one may wait for somebody to take note of it.
+      // The process may be a zombie until it is reaped.
       std::ifstream stat("/proc/" + std::to_string(compiler) + "/stat");
       std::string pid, name, is;
       if (!(stat >> pid >> name >> is) || is == "Z" || is == "X") return true;
@@ -105,8 +105,8 @@ TEST_F(CompilerProcess, IsReplacedWhenSomebodyEndsIt) {
   EXPECT_NE(compilers()[0], first);
 }
 
-// Its timer's signal comes while a kernel is waited for. The thread that starts it blocks all signals, as those that
-// compile aside do.
+// Sends the timer's signal during a request. The starting thread blocks all signals, like the background
+// thread.
 TEST_F(CompilerProcess, SaysWhenItTakesTooLong) {
   sigset_t all, before;
   sigfillset(&all);
@@ -128,7 +128,7 @@ TEST_F(CompilerProcess, SaysWhenItTakesTooLong) {
     std::string pid, name, is;
     return asks != 0 && stat >> pid >> name >> is && is == "S";
   };
-  // Asleep twice in a row: it has asked, and waits for the answer.
+  // Asleep twice in a row: the request has been sent.
   for (int asleep = 0; asleep < 2; usleep(10'000)) asleep = sleeps() ? asleep + 1 : 0;
   EXPECT_EQ(kill(slow, SIGPROF), 0);
   EXPECT_EQ(kill(slow, SIGCONT), 0);
@@ -161,7 +161,7 @@ TEST_F(CompilerProcess, OfAChildIsItsOwnAndEndsWithIt) {
   close(pipes[1]);
 }
 
-// As a child of the faces: what the parent's device has is closed.
+// Like a child of the front ends, this one closes the parent's device descriptors.
 TEST_F(CompilerProcess, EndsWithItsProgramThoughAForkedChildLivesOn) {
   int to_test[2], to_child[2];
   ASSERT_EQ(pipe(to_test), 0);
@@ -187,7 +187,7 @@ TEST_F(CompilerProcess, EndsWithItsProgramThoughAForkedChildLivesOn) {
   for (const int fd : {to_test[0], to_test[1], to_child[0], to_child[1]}) close(fd);
 }
 
-// Numbers of this process's sockets.
+// Returns this process's socket descriptors.
 std::vector<int> sockets() {
   std::vector<int> found;
   for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
@@ -212,7 +212,7 @@ TEST_F(CompilerProcess, HasNoLowNumberAndOneThatThePreloadFaceKnows) {
 }
 
 TEST_F(CompilerProcess, NeverWritesToAFileOfTheProgramThatHasItsNumber) {
-  // A process of its own: the number stays the program's.
+  // In a child process, since the descriptor stays replaced.
   const pid_t child = fork();
   if (child == 0) {
     if (compile_kernel().run == nullptr) _exit(1);
@@ -255,7 +255,7 @@ TEST_F(CompilerProcess, HasLimitsAndGetsNoNewRights) {
 TEST_F(CompilerProcess, IsNotNeededForWhatIsOnDisk) {
   std::string folder = (std::filesystem::temp_directory_path() / "compiler_process_XXXXXX").string();
   ASSERT_NE(mkdtemp(folder.data()), nullptr);
-  // A process of its own, which looks at the environment anew. How many compilers it has had: 9 is a failure.
+  // In a child process, which reads the environment anew. Returns how many compilers it started; 9: failure.
   const auto compilers_of_a_child = [&] {
     const pid_t child = fork();
     if (child == 0) {

@@ -60,7 +60,7 @@ class Flattener {
     begins_[section.getIndex()] = begin;
   }
 
-  // Where it lies in the bytes.
+  // Returns the symbol's offset in the bytes.
   std::optional<size_t> address_of(const llvm::object::SymbolRef& symbol) {
     auto found = symbol.getSection();
     if (!found) {

@@ -1,4 +1,4 @@
-// An object file of LLVM's as bytes that run wherever they lie.
+// Converts an object file of LLVM into position-independent bytes.
 #pragma once
 
 #include <cstddef>
@@ -11,11 +11,12 @@ namespace rigel::vgpu::exec::compiler {
 
 struct FlatCode {
   std::vector<std::byte> bytes;
-  size_t entry = 0;   ///< Where the function "kernel" begins.
-  std::string error;  ///< What the object has that depends on where it lies, or on anything outside of it.
+  size_t entry = 0;   ///< Offset of the function "kernel".
+  std::string error;  ///< The relocation or external symbol that prevents it.
 };
 
-/// x86-64 ELF, made position-independent. The bytes are to lie at a multiple of 64.
+/// `object` is an x86-64 ELF file compiled as position-independent code. The bytes must be placed at a
+/// multiple of 64.
 FlatCode flatten(llvm::MemoryBufferRef object);
 
 }  // namespace rigel::vgpu::exec::compiler

@@ -1,5 +1,4 @@
-// Comparisons of integers of which it is known how lanes differ (lane_shape.hpp): their masks follow from one comparison of scalars, by a
-// table of the lanes that are below a number.
+// Integer comparisons of affine operands: a subtraction of scalars and a table of lane masks.
 #include "plugins/vgpu/compiler/kernel_builder.hpp"
 
 #include <llvm/IR/Constants.h>
@@ -19,7 +18,7 @@ struct Comparison {
   bool is_negated = false;
   bool is_signed = false;
 
-  // Of the sources exchanged: a < b is !(b <= a).
+  // With exchanged sources: a < b is !(b <= a).
   Comparison exchanged() const {
     if (relation == Relation::kEqual) return *this;
     return {relation == Relation::kBelow ? Relation::kAtMost : Relation::kBelow, !is_negated, is_signed};
@@ -91,7 +90,7 @@ Value* KernelBuilder::known_comparison(uint32_t node, const Step& step) {
   if (apart > kMostApart) return nullptr;
 
   const bool is_equality = comparison->relation == Relation::kEqual;
-  // The lanes whose offset is this number, or below it; the last entry is for all greater numbers.
+  // The lanes whose offset equals the index, or is below it; the last entry serves all greater numbers.
   std::vector<uint64_t> table(static_cast<size_t>(apart) + 2);
   for (size_t number = 0; number < table.size(); ++number) {
     for (unsigned lane = 0; lane < wave_size_; ++lane) {
@@ -114,13 +113,13 @@ Value* KernelBuilder::known_comparison(uint32_t node, const Step& step) {
     mask = looked_up(wide(b_.CreateSub(bound, first)));
   } else {
     if (comparison->is_signed) {
-      // The order of signed numbers is that of unsigned ones with the highest bit turned over.
+      // Flipping the highest bit maps signed order to unsigned order.
       first = b_.CreateXor(first, b_.getInt32(0x80000000));
       bound = b_.CreateXor(bound, b_.getInt32(0x80000000));
     }
     first = wide(first), bound = wide(bound);
     if (comparison->relation == Relation::kAtMost) bound = b_.CreateAdd(bound, b_.getInt64(1));
-    // Offsets from 2^32 - first on belong to numbers from 0 on.
+    // Lanes whose offset is 2^32 - first or more have wrapped to values from 0 on.
     Value* const to_wrap = b_.CreateSub(b_.getInt64(uint64_t{1} << 32), first);
     Value* const below = looked_up(b_.CreateBinaryIntrinsic(llvm::Intrinsic::usub_sat, bound, first));
     Value* const below_wrapped = looked_up(b_.CreateAdd(bound, to_wrap));

@@ -1,4 +1,5 @@
-// The frame of a compiled kernel: its variables, ways in and out, blocks, branches, and calls of the interpreter.
+// The frame of a compiled kernel: variables, entries and exits, blocks, branches, and calls of the
+// interpreter.
 #include "plugins/vgpu/compiler/kernel_builder.hpp"
 
 #include <llvm/IR/Constants.h>
@@ -111,7 +112,7 @@ std::bitset<256> KernelBuilder::stored_behind(uint32_t node, std::bitset<256> st
                                               const Shapes& shapes) const {
   const isa::Effects& effects = plan_.graph.nodes[node].effects;
   stored &= ~effects.writes.vgprs;
-  // What a handler takes is stored for it, and what it makes is loaded.
+  // build_call() stores the registers that a handler reads, and loads those that it writes.
   if (plan_.sites[node].what == Site::What::kCall) stored |= effects.reads.vgprs | effects.writes.vgprs;
   return stored & without_shape(shapes);
 }
@@ -177,8 +178,8 @@ void KernelBuilder::make_function() {
   function_ = llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage, "kernel", module_);
   take_attributes(*function_);
   function_->addFnAttr(llvm::Attribute::NoUnwind);
-  // LLVM aligns a frame for vectors in it only if it knows of them before it allocates registers; those that are spilled
-  // would lie across lines of the cache, depending on the caller.
+  // LLVM aligns the frame only for vectors that exist before register allocation. Without this, spilled
+  // vectors would cross cache lines, depending on the caller.
   function_->addFnAttr(llvm::Attribute::getWithStackAlignment(context_, llvm::Align(64)));
   function_->addFnAttr("stackrealign");
   linkage_ = function_->getArg(3);
@@ -198,7 +199,7 @@ void KernelBuilder::make_function() {
   b_.CreateStore(b_.getInt32(wave_size_),
                  at(state_, offsetof(Wave, layout) + offsetof(RegisterLayout, wave_size)));
   b_.CreateStore(b_.CreateLoad(i64(), wave_field(offsetof(Wave, budget))), budget_);
-  // Of all waves that control comes to before it leaves.
+  // Shared by all waves that run before control leaves.
   group_ = b_.CreateLoad(pointer(), wave_field(offsetof(Wave, group)));
   memory_ = b_.CreateLoad(pointer(), wave_field(offsetof(Wave, memory)));
   lds_ = b_.CreateLoad(pointer(), at(group_, offsetof(WorkGroup, lds)));
@@ -213,7 +214,7 @@ void KernelBuilder::take_attributes(llvm::Function& function) {
   }
 }
 
-// What nobody has put into the wave's registers (see Plan::expected_entry), and what else the kernel reads there.
+// Loads the initial state (see Plan::expected_entry), and the other live registers from the register array.
 void KernelBuilder::load_start(uint32_t node) {
   const isa::Registers& live = plan_.live.before[node];
   isa::Registers others = live;
@@ -350,7 +351,7 @@ void KernelBuilder::check_guard() {
 std::vector<std::function<void()>> KernelBuilder::later_stores(const isa::Registers& live,
                                                                const std::bitset<256>& inactive, For whom) {
   std::vector<std::function<void()>> stores;
-  std::vector<RowSource> without_memory;  // Rows that are made where they are stored.
+  std::vector<RowSource> without_memory;  // Rows that are computed as they are stored.
   const auto keep = [&](llvm::Type* type, Value* own, uint64_t offset, uint64_t alignment) {
     const llvm::Align aligned(alignment);
     Value* const value = b_.CreateAlignedLoad(type, own, aligned);
@@ -443,7 +444,7 @@ void KernelBuilder::load_live(const isa::Registers& live, const std::bitset<256>
   if (live.scc) b_.CreateStore(b_.CreateLoad(i32(), wave_field(offsetof(Wave, scc))), scc_place());
 }
 
-// The number in common, of any lane that is active; if none is, nobody wants to know.
+// Computes the base from any active lane. If no lane is active, the value does not matter.
 Value* KernelBuilder::base_of_active(uint32_t index) {
   const Shape& shape = *before_.active[index];
   if (shape.base) return b_.getInt32(*shape.base);
@@ -466,7 +467,7 @@ void KernelBuilder::leave(Stop stop, Value* op) {
   b_.CreateRetVoid();
 }
 
-// The next wave goes on, if there is one in the row and it has this MODE.
+// The next wave of the batch continues if it has this MODE.
 void KernelBuilder::leave_to_others(uint32_t node) {
   const Site& site = plan_.sites[node];
   const bool is_barrier = site.what == Site::What::kBarrier, yields = site.what == Site::What::kYield;
@@ -595,7 +596,8 @@ void KernelBuilder::build_block(uint32_t index) {
         if (indexes_registers(what.instruction.op)) {
           set_index(what.instruction);
         } else {
-          // Of the block behind where this is the last: the next node may be within its literal.
+          // At a block's end, the mode of the following block: the next node may be in this instruction's
+          // literal.
           const bool is_last = node + 1 == block.end;
           const auto& blocks = plan_.graph.blocks;
           set_mode(plan_.modes[is_last ? blocks[block.successors.front()].first : node + 1]);
@@ -681,7 +683,7 @@ void KernelBuilder::build_call(uint32_t node, Results results) {
   auto* const stopped = BasicBlock::Create(context_, "stopped", function_);
   b_.CreateCondBr(went_on, on, stopped, likely());
   b_.SetInsertPoint(stopped);
-  // Reports tell by whom the function was called from the scalars that the wave has then.
+  // Reports find the caller from the scalars in the wave's registers.
   if (plan_.is_function) {
     for_each_live_scalar(plan_.live.before[node], [&](llvm::Type* type, uint32_t offset) {
       Value* const value = b_.CreateAlignedLoad(type, scalar_at(offset), llvm::Align(4));

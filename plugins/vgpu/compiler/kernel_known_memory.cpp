@@ -1,5 +1,4 @@
-// Loads and stores of lanes whose places relative to each other are known: vectors, shuffles, and gathers where nothing
-// better is possible.
+// Loads and stores at affine addresses: vectors and shuffles, otherwise gathers and scatters.
 #include "plugins/vgpu/compiler/kernel_builder.hpp"
 
 #include <llvm/IR/Constants.h>
@@ -117,7 +116,7 @@ void KernelBuilder::store_quads(const Place& place, const std::vector<Value*>& v
 }
 
 std::vector<Value*> KernelBuilder::transposed(const std::vector<Value*>& rows) {
-  // Within each four dwords, as the host's unpacking instructions are.
+  // Within each group of four dwords, like the host's unpack instructions.
   const auto woven = [&](Value* a, Value* b, std::array<int, 4> from) {
     std::vector<int> picks;
     for (int i = 0; i < static_cast<int>(lanes_); ++i) {
@@ -135,13 +134,13 @@ std::vector<Value*> KernelBuilder::transposed(const std::vector<Value*>& rows) {
 }
 
 unsigned KernelBuilder::paired_dwords(const Place& place, unsigned dwords) const {
-  // LDS is one thread's, so what nobody could see torn is taken as it is fastest.
+  // One thread uses LDS, so torn pairs cannot be observed there; the fastest form is used.
   return place.is_lds && dwords != 2 ? 0 : dwords / 2 * 2;
 }
 
 Value* KernelBuilder::load_vector(const Place& place, llvm::Type* type, uint32_t offset, bool has_pairs) {
   llvm::LoadInst* const load = b_.CreateAlignedLoad(type, at(place.begin, offset), llvm::Align(4));
-  // Where a shuffle wants a part of a vector, LLVM would load that part alone, or a second time.
+  // Volatile: LLVM would load only the part that a shuffle uses, or load a part twice.
   load->setVolatile(has_pairs && !place.is_lds);
   return load;
 }
@@ -169,7 +168,7 @@ std::vector<uint32_t> KernelBuilder::pieces_with_pairs(const uint32_t* offsets) 
   for (const uint32_t place : std::set<uint32_t>(offsets, offsets + lanes_)) {
     if ((place - extent.first) % 4 != 0) return {};
     if (!begins.empty() && place + 8 <= begins.back() + piece_bytes) continue;
-    // The last one ends where the last lane's pair does: nothing behind it is anybody's business.
+    // The last vector ends with the last lane's pair, to stay inside of the accessed range.
     begins.push_back(std::min(place, end - piece_bytes));
   }
   if (begins.size() > (extent.different <= kFew ? 2 : kMostPieces)) return {};
@@ -190,7 +189,7 @@ std::vector<Value*> KernelBuilder::load_element(Value* from, unsigned dwords) {
   };
   unsigned d = 0;
   for (; d + 4 <= dwords; d += 4) {
-    // Where only a part is wanted, LLVM would load that part alone, or a second time.
+    // Volatile: LLVM would load only the used part, or load a part twice.
     Value* const quad = b_.CreateAlignedLoad(llvm::FixedVectorType::get(i64(), 2U), at(from, uint64_t{d} * 4),
                                              llvm::Align(4), true);
     for (unsigned half = 0; half < 2; ++half) push_pair(b_.CreateExtractElement(quad, half));
@@ -265,7 +264,7 @@ Value* KernelBuilder::load_pieces(const Place& place, const uint32_t* offsets, u
   std::vector<uint32_t> begins;
   std::vector<Value*> pieces;
   for (uint32_t piece = 0; piece < extent.pieces; ++piece) {
-    // The last one ends where the last lane does: nothing behind it is anybody's business.
+    // The last vector ends with the last lane, to stay inside of the accessed range.
     const uint32_t begin = piece == 0 ? 0 : std::min(piece * piece_bytes, bytes - piece_bytes);
     if (bytes >= piece_bytes) {
       pieces.push_back(load_vector(place, elements, extent.first + begin + further, unit == 8));
@@ -353,7 +352,7 @@ void KernelBuilder::store_pairs(const Place& place, const uint32_t* offsets, uin
   }
 }
 
-// Scatters are slow on many a host; vectors with some of their lanes are not, where those are registers of masks.
+// Masked vector stores are faster than scatters on many hosts, with AVX-512's mask registers.
 void KernelBuilder::store_apart(const Place& place, const uint32_t* offsets, uint32_t further, uint32_t unit,
                                 Value* value, Value* mask) {
   const Extent extent = extent_of(offsets, unit);
@@ -377,7 +376,8 @@ void KernelBuilder::store_apart(const Place& place, const uint32_t* offsets, uin
     }
     Value* const to = at(place.begin, extent.first + piece * piece_bytes + further);
     if (!masks) {
-      // What lies between the lanes is stored as it was: LDS is this thread's, and can be accessed some bytes behind its end.
+      // Stores the gaps with their present values. One thread uses LDS, and some bytes past its end are
+      // accessible.
       Value* const before = b_.CreateAlignedLoad(value->getType(), to, llvm::Align(4));
       for (unsigned i = 0; i < lanes_; ++i) {
         if (picks[i] < 0) picks[i] = static_cast<int>(lanes_ + i);
@@ -399,14 +399,15 @@ bool KernelBuilder::stores_full_vectors(const Place& place, unsigned dwords) con
   return follow_each_other_all(place, dwords * 4);
 }
 
-// Without registers of masks, stores of some lanes are slow on many a host, or a branch for each lane.
+// Without mask registers, stores of some lanes are slow or branch for each lane.
 bool KernelBuilder::needs_all_lanes(const Place& place, unsigned dwords) const {
   return plan_.level != SimdLevel::kAvx512 || stores_full_vectors(place, dwords) || has_quads(place, dwords);
 }
 
 bool KernelBuilder::can_store_known(const Place& place, unsigned dwords) const {
   if (dwords == 1) return true;
-  // The dwords of all lanes are stored one after the other, which nobody can tell where elements do not overlap.
+  // The first dwords of all lanes are stored before the second ones, which is observable only if elements
+  // overlap.
   for (unsigned v = 0; v < vectors_; ++v) {
     std::vector<uint32_t> offsets(place.offsets.data() + v * lanes_, place.offsets.data() + (v + 1) * lanes_);
     std::sort(offsets.begin(), offsets.end());
@@ -424,7 +425,7 @@ bool KernelBuilder::follow_each_other_all(const Place& place, uint32_t step) con
   return true;
 }
 
-// Lanes of one vector are as many pitches away.
+// Whether the lanes of each vector have the same number of pitches.
 bool KernelBuilder::has_pitches_of_vectors(const Place& place) const {
   for (unsigned i = 0; i < wave_size_; ++i) {
     if (place.pitches[i] != place.pitches[i / lanes_ * lanes_]) return false;
@@ -477,7 +478,8 @@ bool KernelBuilder::build_global_known(uint32_t node) {
   if (!has_pitches_of_vectors(place)) return false;
   if (stores && !can_store_known(place, dwords)) return false;
   note_place(node);
-  // Of lanes whose elements overlap in what is laid out, one would be 4 GiB away from the others.
+  // If lanes' elements overlap and one wraps, it is 4 GiB away from the others, and a landing cannot
+  // represent them.
   if (!stores && may_wait(node, place, dwords) && overlaps_in_part(place, dwords)) {
     guard(node, does_not_wrap(common, *low));
     check_guard();
@@ -557,7 +559,7 @@ bool KernelBuilder::is_waiting_lds_load(uint32_t node) const {
   return places && may_wait(node, places->place, places->dwords);
 }
 
-// In the same block, while it is the same address, for the same lanes, and with the same limit.
+// Loads later in the block, while the address, EXEC and the LDS limit stay the same.
 std::vector<uint32_t> KernelBuilder::lds_loads_from(uint32_t node) const {
   const uint32_t address = plan_.graph.nodes[node].instruction.vaddr.vgpr();
   const analysis::Block& block = plan_.graph.blocks[plan_.graph.block_of(node)];
@@ -575,7 +577,8 @@ std::vector<uint32_t> KernelBuilder::lds_loads_from(uint32_t node) const {
   return loads;
 }
 
-// One alone is checked by itself: a guard stores all registers where it fails, which is more code. In a large kernel it is too much.
+// A single load has its own check: a failing guard stores all registers, which is more code. Large kernels
+// have no guards.
 bool KernelBuilder::is_guarded_lds_load(uint32_t node) const {
   if (plan_.is_large || !is_waiting_lds_load(node)) return false;
   return guarded_lds(node) != guarded_lds_.end() || lds_loads_from(node).size() > 1;
@@ -589,7 +592,8 @@ std::vector<KernelBuilder::GuardedLds>::const_iterator KernelBuilder::guarded_ld
   });
 }
 
-// Lanes that are not active are often a little outside, at the edges of a tile. Then the others are looked at one by one.
+// At the edges of a tile, inactive lanes are often slightly outside. In that case each active lane is
+// checked.
 Value* KernelBuilder::are_lds_places_there(const std::vector<uint32_t>& accesses, Outside outside) {
   const uint32_t address = plan_.graph.nodes[accesses.front()].instruction.vaddr.vgpr();
   const ShapePointer& low = before_.known(address);

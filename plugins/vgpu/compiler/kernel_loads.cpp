@@ -1,7 +1,6 @@
-// Loads from known places are done where the wave waits for them. Where they stand, their memory is found; so what lies behind
-// several of them is one run of instructions, each of which takes what it needs from memory, and nothing has to be kept
-// meanwhile. The order is what the GPU warrants: loads are done at the s_waitcnt that says so at the latest, and before the
-// wave's next store.
+// Delayed loads. At a load with affine addresses, the memory is only found; it is read at the s_waitcnt that
+// covers the load, or before the first instruction that could observe the difference, such as a store.
+// Several loads and the instructions that use them then form one run, without intermediate rows in memory.
 #include "plugins/vgpu/compiler/kernel_builder.hpp"
 
 #include <llvm/IR/Constants.h>
@@ -29,7 +28,7 @@ std::optional<uint32_t> KernelBuilder::least_distance(const Place& place, bool o
 
 bool KernelBuilder::may_wait(uint32_t node, const Place& place, unsigned dwords) const {
   if (place.pitch != nullptr || span_of(place, dwords * 4) > kMostLanding) return false;
-  // At the same address of private memory each lane has something else: that has no place in what is laid out.
+  // Lanes at the same private address have different data, which a landing cannot represent.
   const bool is_flat = plan_.graph.nodes[node].instruction.encoding == isa::Encoding::kFlat;
   return !is_flat || *least_distance(place, false) >= dwords * 4;
 }
@@ -45,7 +44,7 @@ void KernelBuilder::load_later(uint32_t node, Value* reached, std::vector<Pendin
   b_.CreateCondBr(reached, behind, otherwise, likely());
   b_.SetInsertPoint(otherwise);
   build_call(node, Results::kStayInWave);
-  // The interpreter's results lie in the wave's registers: they are put in memory as the kernel's lie in its own.
+  // The handler's results are in the wave's registers. They are laid out in a landing as they are in memory.
   std::vector<Value*> landings;
   for (PendingLoad& load : loads) {
     load.landing = free_landing(loads);
@@ -104,7 +103,7 @@ uint32_t KernelBuilder::free_landing(const std::vector<PendingLoad>& others) con
   return index;
 }
 
-// Of each kind, how many instructions have been issued that s_waitcnt counts: too many rather than too few.
+// Counts instructions of the kinds that s_waitcnt counts; overestimates if in doubt.
 void KernelBuilder::count_issued(uint32_t node) {
   switch (plan_.sites[node].what) {
     case Site::What::kScalarLoad:
@@ -120,7 +119,7 @@ void KernelBuilder::count_issued(uint32_t node) {
     case Site::What::kLds:
       ++issued_lgkm_;
       break;
-    default:  // all loads are done before
+    default:  // All pending loads have been done.
       break;
   }
 }
@@ -171,7 +170,8 @@ void KernelBuilder::do_due_loads(uint32_t node) {
            (load.lgkm != 0 && issued_lgkm_ - load.lgkm >= counts.lgkm);
   };
   if (std::none_of(pending_.begin(), pending_.end(), is_due)) return;
-  check_guard();  // It counts the loads before it from the first: their order must be the same as then.
+  // The guard refers to the first pending loads by their number; do not change their order before.
+  check_guard();
   do_loads_in_run(std::stable_partition(pending_.begin(), pending_.end(), is_due));
 }
 

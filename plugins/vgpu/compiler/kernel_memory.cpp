@@ -1,4 +1,4 @@
-// Loads and stores at places that are found when they are executed (code/accesses.cpp).
+// Loads and stores at arbitrary addresses, by functions of code/accesses.cpp.
 #include "plugins/vgpu/compiler/kernel_builder.hpp"
 
 #include <llvm/IR/Constants.h>
@@ -170,12 +170,12 @@ void KernelBuilder::build_lds_anywhere(uint32_t node) {
   }
   const uint32_t unit = shape.bytes * (shape.far_pair ? 64u : 1u);
   if (stores) {
-    // What has been stored once may be stored again.
+    // If only one store succeeds, the handler repeats both.
     Value* const one = reach(row_list(rows_from(data, dwords)), static_cast<uint32_t>(in.offset) * unit, 0);
     Value* const other = reach(row_list(rows_from(in.vdata2.vgpr(), dwords)), in.offset1 * unit, 0);
     return or_call(node, b_.CreateAnd(one, other));
   }
-  // Both into rows of their own first: addresses may stand where results go.
+  // Both go to temporary rows first: a result may replace the address register.
   std::vector<Value*> found;
   for (unsigned i = 0; i < dwords * 2; ++i) {
     found.push_back(variable(llvm::ArrayType::get(i32(), wave_size_), 64, "found"));

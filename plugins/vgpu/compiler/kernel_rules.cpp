@@ -1,4 +1,4 @@
-// Instructions whose result is known but for a number that all lanes have in common: that number is computed (lane_rules.hpp).
+// Affine instructions: computes base and pitch of the result at run time (lane_rules.hpp).
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/Module.h>
 
@@ -110,7 +110,7 @@ void KernelBuilder::set_row(uint32_t node, uint32_t index, Common common) {
   if (!shape->has_pitch()) common.pitch = nullptr;
   common_[index] = common;
   if (shapes_.rows[index] != nullptr) return;
-  // Lanes that are not active keep what they have.
+  // Inactive lanes keep their values.
   run_.push_back({[=, this, old = row_source(index), exec = mask_at(kExec * 4)](VectorIndex v) {
     put(node, old, v, lanes_from(common, *shape, v), exec);
   }});
@@ -122,7 +122,7 @@ void KernelBuilder::build_by_rule(uint32_t node) {
   const auto results = Rules<CommonNumbers>(plan_, node, before_, numbers).results();
   const Common low{results.low.base.value, results.low.pitch.value, results.low.is_ordered};
   if (results.is_low_alone) {
-    build_steps(node);  // behind what has been read: the carry may go where a source was
+    build_steps(node);  // After the sources have been read: the carry may replace one of them.
     const auto& base = shapes_.known(dst)->base;
     common_[dst] = {base ? static_cast<Value*>(b_.getInt32(*base)) : low.base, low.pitch};
     return;

@@ -1,4 +1,4 @@
-// Scalar loads, and those among them that are done once for all waves of a row (arguments.hpp).
+// Scalar loads, with those that are done once per wave batch (arguments.hpp).
 #include <cstddef>
 
 #include "plugins/vgpu/compiler/kernel_builder.hpp"
@@ -6,7 +6,7 @@
 namespace rigel::vgpu::exec::compiler {
 
 void KernelBuilder::load_arguments(Value* way, BasicBlock* next) {
-  // Only waves of which it is known how they start follow each other in a row.
+  // Batches consist of waves that use the expected entry.
   if (plan_.expected_entry >= 0) arguments_ = find_arguments(plan_);
   for (const auto& [node, region] : arguments_.loads) {
     for (uint32_t d = 0; d < plan_.graph.nodes[node].instruction.vdst.dwords; ++d)
@@ -24,7 +24,7 @@ void KernelBuilder::load_arguments(Value* way, BasicBlock* next) {
   b_.CreateCondBr(b_.CreateICmpEQ(way, b_.getInt64(static_cast<uint64_t>(plan_.expected_entry))), first,
                   next);
   b_.SetInsertPoint(first);
-  // The number of the work-group changes along the row.
+  // The work-group id changes within the batch.
   Value* const id_scalar =
       b_.CreateLoad(i32(), at(group_, offsetof(WorkGroup, row) + offsetof(WorkGroup::Row, id_scalar)));
   for (uint32_t i = 0; i < arguments_.regions.size(); ++i) {

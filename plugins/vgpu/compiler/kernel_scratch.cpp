@@ -1,7 +1,6 @@
-// Scratch by way of buffer instructions and of FLAT. It interleaves the dwords of the lanes, so that a dword which all lanes have at
-// the same offset is a row of memory. Private arrays, spilled registers and everything that is compiled without optimisation
-// lie there. Where a buffer's descriptor is another one, or addresses are of several kinds, the interpreter's handler does the
-// instruction.
+// Scratch through buffer instructions and FLAT. Scratch interleaves the lanes' dwords, so a dword at a
+// uniform offset is a row of memory. Private arrays, spilled registers and code without optimization use it.
+// For other descriptors, and for addresses of several kinds, the handler executes the instruction.
 #include "plugins/vgpu/compiler/kernel_builder.hpp"
 
 #include <llvm/IR/Constants.h>
@@ -13,12 +12,12 @@
 namespace rigel::vgpu::exec::compiler {
 
 KernelBuilder::Scratch KernelBuilder::scratch_of(const isa::Instruction& in) {
-  // As BufferResource::byte_range(), of a descriptor with swizzle and the lanes' numbers as indices.
+  // Like BufferResource::byte_range(), for a descriptor with swizzle and lane numbers as indices.
   const isa::BufferRules rules = plan_.traits().buffer;
   const uint32_t resource = in.saddr.code * 4u;
   Value* const low = scalar64(resource);
   Value* const word3 = scalar(resource + 12);
-  // Where it is no register, it is 0 (what_of() in plan.cpp).
+  // Otherwise it is 0 (kind_of() in plan.cpp).
   Value* const soffset =
       in.soffset.is_scalar_register() ? wide(scalar(in.soffset.code * 4u)) : b_.getInt64(0);
   constexpr uint32_t kAddTid = 1 << 23, kIndexStride = 3 << 21, kElementSize = 3 << 19;
@@ -52,7 +51,7 @@ KernelBuilder::Scratch KernelBuilder::scratch_of(const isa::Instruction& in) {
       break;
     }
   }
-  // Beyond the lane's own memory, the interpreter's handler reports it.
+  // The handler reports accesses past the lane's memory.
   Value* const private_va = b_.CreateLoad(i64(), wave_field(offsetof(Wave, private_va)));
   Value* const before = b_.CreateLShr(b_.CreateSub(scratch.base, private_va), wave_size_ == 64 ? 6 : 5);
   Value* const lane_bytes = wide(b_.CreateLoad(i32(), wave_field(offsetof(Wave, scratch_lane_bytes))));
@@ -91,7 +90,7 @@ void KernelBuilder::build_private(uint32_t node, const Scratch& scratch) {
   build_scratch_rows(node, scratch, offset, Loads::kNow);
 }
 
-// All lanes have the same offset.
+// Offset uniform over all lanes.
 void KernelBuilder::build_scratch_rows(uint32_t node, const Scratch& scratch, Value* offset, Loads when) {
   const isa::Instruction& in = plan_.graph.nodes[node].instruction;
   const isa::MemoryShape& shape = *isa::memory_shape(in.op);
@@ -136,7 +135,7 @@ void KernelBuilder::build_scratch_rows(uint32_t node, const Scratch& scratch, Va
           for (unsigned d = 0; d < dwords; ++d) {
             Value* const to = at(begin, uint64_t{d} * row_bytes + uint64_t{v} * lanes_ * 4);
             Value* const value = value_of(data + d, v);
-            // A descriptor may be one of memory that several waves share: nothing of other lanes is stored again.
+            // The descriptor may be of memory that several waves share: inactive lanes are not stored.
             if (before_.all_active()) {
               b_.CreateAlignedStore(value, to, llvm::Align(4));
             } else {
@@ -178,7 +177,8 @@ KernelBuilder::Scratch KernelBuilder::private_of(const isa::Instruction& in) {
   return scratch;
 }
 
-// Each lane at an offset of its own. By a function that is not inlined: kernels with private arrays have hundreds of them.
+// Different offsets. Calls a function that is not inlined: kernels with private arrays have hundreds of these
+// accesses.
 void KernelBuilder::build_scratch_anywhere(uint32_t node, const Scratch& scratch) {
   const isa::Instruction& in = plan_.graph.nodes[node].instruction;
   const isa::MemoryShape& shape = *isa::memory_shape(in.op);
@@ -219,7 +219,7 @@ void KernelBuilder::build_scratch_anywhere(uint32_t node, const Scratch& scratch
 }
 
 Value* KernelBuilder::outside_rows() {
-  constexpr unsigned kRows = 5;  // offsets and four dwords
+  constexpr unsigned kRows = 5;  // Offsets and four dwords.
   if (outside_rows_ == nullptr)
     outside_rows_ = variable(llvm::ArrayType::get(i32(), uint64_t{kRows} * wave_size_), 64, "outside");
   return outside_rows_;

@@ -1,4 +1,4 @@
-// Vector and scalar instructions, by the bitcode of their operations.
+// Vector and scalar instructions, from the bitcode of their operations.
 #include "plugins/vgpu/compiler/kernel_builder.hpp"
 
 #include <llvm/IR/Constants.h>
@@ -18,8 +18,8 @@ namespace rigel::vgpu::exec::compiler {
 
 namespace {
 
-// Instructions of LLVM. What has more (the steps of divisions) takes longer than a call does, and would stand in a kernel eight times
-// for each instruction of the GPU.
+// IR instructions. Larger operations, such as the steps of divisions, cost more than a call and would appear
+// up to eight times for each GPU instruction.
 constexpr unsigned kMostInlined = 100;
 
 }  // namespace
@@ -28,7 +28,7 @@ Value* KernelBuilder::lanes_of(Value* mask, VectorIndex v) {
   if (lanes_ != 8) {
     return b_.CreateBitCast(b_.CreateTrunc(bits_of(mask, v), b_.getIntNTy(lanes_)), mask_vector());
   }
-  // The half of the mask that has them, in all lanes; each looks at its own bit.
+  // Broadcasts the half of the mask with these lanes and tests one bit in each lane.
   const unsigned first = v.bytes != nullptr ? 0 : v.number * lanes_ % 32;
   Value* const half = v.bytes != nullptr ? bits_of(mask, v) : b_.CreateLShr(mask, v.number * lanes_ - first);
   std::array<uint32_t, 8> own{};
@@ -54,7 +54,7 @@ void KernelBuilder::build_steps(uint32_t node) {
     const Step& step = plan_.steps[site.first_step + i];
     switch (step.kind) {
       case KnownOperation::Kind::kOther:
-      case KnownOperation::Kind::kTakeExec:  // It is where it always is.
+      case KnownOperation::Kind::kTakeExec:  // EXEC is always in its scalar.
         break;
       case KnownOperation::Kind::kLoadsMode:
         mxcsr = step.micro->aux == usual ? 0 : step.micro->aux;
@@ -198,7 +198,7 @@ void KernelBuilder::build_lanes(uint32_t node, const Step& step, uint32_t mxcsr)
   const bool makes_mask = !makes_rows || step.has_test;
   const uint32_t code = mask_offset / 4;
   if (makes_mask && code < 128) {
-    // What overlaps it and is not the same is made before.
+    // Masks that overlap it partially are stored first.
     const uint32_t dwords = wave_size_ / 32;
     const bool overlaps = std::any_of(unmade_parts_.begin(), unmade_parts_.end(), [&](const auto& unmade) {
       const uint32_t other = unmade.first / 4;
@@ -279,7 +279,7 @@ void KernelBuilder::store_part(uint32_t index, VectorIndex v, Value* value) {
 }
 
 void KernelBuilder::loop_over(std::vector<RunStep>::iterator begin, std::vector<RunStep>::iterator end) {
-  // What nobody wants behind the run may be wanted within it.
+  // After the run's last loop, only live rows are stored; within the run, later steps may read any.
   const bool is_last = end == run_.end();
   const isa::Effects& effects = plan_.graph.nodes[node_].effects;
   const std::bitset<256> wanted = plan_.live.before[node_].vgprs | plan_.live.inactive_before[node_] |
@@ -335,7 +335,7 @@ void KernelBuilder::keep_whole_masks(std::vector<RunStep>::iterator begin,
 }
 
 void KernelBuilder::flush() {
-  // What the guard found in rows has to be there if it fails.
+  // The guard's values must be in the rows if it fails.
   if (plan_.is_large) check_guard();
   if (run_.empty()) return;
   for (auto begin = run_.begin(); begin != run_.end();) {
@@ -348,7 +348,7 @@ void KernelBuilder::flush() {
       for (unsigned v = 0; v < vectors_; ++v) {
         for (auto step = begin; step != end; ++step) step->build(v);
       }
-      // A loop that follows cannot name the part of a vector: it is the same code for all of them.
+      // A following loop cannot use a mask's parts: its code is the same for each vector.
       if (plan_.is_large && end != run_.end()) keep_whole_masks(begin, end);
     }
     begin = end;
@@ -386,7 +386,7 @@ void KernelBuilder::set_mode(uint32_t mode) {
   load_mxcsr(b_, mxcsr_of(mode));
 }
 
-// As gpr_index_on() and its kind (exec/scalar_mask.cpp): handlers of what is indexed look in M0.
+// Like gpr_index_on() (exec/scalar_mask.cpp): handlers of indexed instructions read M0.
 void KernelBuilder::set_index(const isa::Instruction& in) {
   const auto with = [&](Value* value, uint32_t without, Value* bits) {
     return b_.CreateOr(b_.CreateAnd(value, b_.getInt32(~without)), bits);
@@ -471,8 +471,9 @@ llvm::Function* KernelBuilder::wrapper_of(const Wrapper& key) {
   op.imm = key.imm;
   op.dst = kResult;
   op.dst2 = kTest;
-  // LLVM computes with constants as if there were one mode: it must not see any. Nor does it know that what is computed depends on
-  // MXCSR: where that changes, nothing gets past here, in either direction.
+  // Hides operands from LLVM, which folds constants without MODE and does not know that results depend on
+  // MXCSR. If the kernel changes MODE, the assembly has side effects, so that nothing moves across the
+  // change.
   const auto hidden = [&](Value* value) -> Value* {
     if (!key.is_float) return value;
     auto* const identity = llvm::FunctionType::get(value->getType(), {value->getType()}, false);

@@ -1,4 +1,4 @@
-// Instructions that take all lanes of a wave at once: the interpreter's handlers, on rows that are values.
+// Operations across the lanes of a wave: the interpreter's handlers, inlined, on rows that are values.
 #include "plugins/vgpu/compiler/kernel_builder.hpp"
 
 #include <llvm/IR/Module.h>
@@ -11,11 +11,11 @@
 namespace rigel::vgpu::exec::compiler {
 namespace {
 
-// What a handler reads, and whether it makes a row or a scalar.
+// The handler's number of sources, and whether it writes a row or a scalar.
 struct Frame {
   unsigned sources;
   bool makes_row = true;
-  bool has_kinds = true;  // aux says which sources are no rows.
+  bool has_kinds = true;  // `aux` marks sources that are not rows.
 };
 
 Frame frame_of(NamedOperation operation) {
@@ -67,7 +67,7 @@ void KernelBuilder::build_wave(const Step& step) {
     }
   }
   if (frame.makes_row) {
-    // Of rows that the instruction does not name nobody wants what was there.
+    // The old value of a row that the instruction does not name is dead.
     const uint32_t index = row_index(op.dst);
     for (unsigned v = 0; v < vectors_; ++v) {
       arguments.push_back(index < plan_.layout.vgprs ? value_of(index, v)
@@ -82,7 +82,7 @@ void KernelBuilder::build_wave(const Step& step) {
   if (step.named == NamedOperation::kFetchDpp) narrowed_ = b_.CreateExtractValue(results, vectors_);
 }
 
-// (EXEC, sources, the row as it was) -> (the row or the scalar, and EXEC after DPP)
+// (EXEC, sources, old row) -> (row or scalar; EXEC after DPP)
 llvm::Function* KernelBuilder::wave_wrapper(const MicroOp& of, NamedOperation operation) {
   llvm::Function* const handler = operations_.named(operation);
   if (handler == nullptr) {

@@ -1,19 +1,19 @@
-// The rules by which the lanes of results follow from those of their sources (lane_shape.hpp). Each stands here once, for both who
-// ask: find_shapes(), which wants to know how lanes differ, and compiled code, which computes what they have in common.
+// Rules that derive the affine form of results from that of their sources (lane_shape.hpp). Two users share
+// them: find_shapes() needs only the shapes; code generation also computes base and pitch at run time.
 //
-// Numbers is what they have in common, of the instruction under way:
+// The parameter Numbers supplies the run-time values for one instruction:
 //
-//   Number                            32 or 64 bits, or a condition; arithmetic is as of unsigned numbers
+//   Number                            32 or 64 bits, or a condition; unsigned arithmetic
 //   Number base(i, part), pitch(…)    of dword `part` of source i
 //   Number constant(uint32_t)
-//   Number by_operation()             what the instruction gives, where all sources are the same in all lanes
-//   Number carry(code)                of the lane mask in the scalar, in 64 bits
+//   Number by_operation()             the instruction's result if all sources are uniform
+//   Number carry(code)                64 bits: the carry in the lane mask of a scalar
 //   void set_carry(code, Number)
 //   bool is_ordered(i, part)          as in Known
 //   is_below (unsigned), shifted_signed (to the right), widened (to 64 bits), narrowed (to 32)
-//   void guard(Number)                what a rule takes for granted, or the wave is the interpreter's
+//   void guard(Number)                an assumption; if it fails, the interpreter repeats the instruction
 //
-// shapes.cpp has it without numbers, kernel_rules.cpp as LLVM's values.
+// shapes.cpp instantiates the rules without numbers, kernel_rules.cpp with LLVM values.
 #pragma once
 
 #include <array>
@@ -24,21 +24,22 @@
 
 namespace rigel::vgpu::exec::compiler {
 
-/// What lanes have in common and how they differ.
+/// An affine value.
 template <class Number>
 struct Known {
   ShapePointer shape{};  ///< Null: nothing is known.
   Number base{};
-  Number pitch{};  ///< Where the shape has one.
-  /// No lane's number goes beyond 2^32 where another's with a smaller offset does not: some guard has seen to that. Without pitches.
+  Number pitch{};  ///< If the shape has one.
+  /// A guard has ensured that the lanes' values, as unsigned numbers, have the order of their offsets: no
+  /// lane wraps past 2^32 unless all do. Only without a pitch.
   bool is_ordered = false;
 };
 
 template <class Number>
 struct Results {
-  Known<Number> low{}, high{};  ///< `high`: of 64-bit results
-  bool has_carry = false;       ///< Which lanes have in common.
-  bool is_low_alone = false;    ///< Of the rest nothing is known: it is computed lane by lane.
+  Known<Number> low{}, high{};  ///< Of 64-bit results.
+  bool has_carry = false;       ///< The carry is the same in all lanes.
+  bool is_low_alone = false;    ///< Only `low` is affine; the rest is computed lane by lane.
 };
 
 template <class Numbers>
@@ -58,7 +59,7 @@ class Rules {
         lanes_(plan.layout.wave_size),
         step_(rule_step(plan, node)) {}
 
-  /// Nothing is known where `low` has no shape.
+  /// `low` has no shape if nothing is known.
   Results results() {
     if (step_ == nullptr) return {};
     if (step_->kind == KnownOperation::Kind::kWave) return {count_below()};
@@ -83,13 +84,12 @@ class Rules {
   }
 
  private:
-  // Sources
-
   unsigned count() const { return step_->row_sources; }
   ShapePointer shape(unsigned i, unsigned part = 0) const {
     const isa::Operand& operand = in_.src[i];
     if (operand.is_vgpr()) return shapes_.known(operand.vgpr() + part);
-    // Constants and registers stand in the operation (bits 0 … 2 of aux: the same in all lanes; 3 … 5: constant).
+    // The micro-op has constants and scalars; bits 0 to 2 of `aux`: uniform source, bits 3 to 5: constant
+    // source.
     if ((step_->micro->aux >> (3 + i) & 1) != 0)
       return constant_shape(static_cast<uint32_t>(step_->micro->src[i].constant >> (part * 32)));
     return scalar_shape(operand.is_scalar_register() && part == 0 ? shapes_.scalar_zeros[operand.code] : 0);
@@ -101,7 +101,7 @@ class Rules {
     return {std::move(is), numbers_.base(i, part), has_pitch ? numbers_.pitch(i, part) : Number{},
             numbers_.is_ordered(i, part)};
   }
-  // A number that is the same in all lanes and known.
+  // Returns the value of a uniform, constant source.
   std::optional<uint32_t> number(unsigned i, unsigned part = 0) const {
     const ShapePointer is = shape(i, part);
     if (is == nullptr || !is->base || !is->is_uniform(lanes_)) return std::nullopt;
@@ -120,46 +120,45 @@ class Rules {
     return is != nullptr && is->is_near(lanes_);
   }
 
-  // Numbers
-
   Number constant(uint32_t value) { return numbers_.constant(value); }
-  // Of what is the same in all lanes.
+  // The value of a uniform operand.
   Number whole(const Known& known) { return known.base + known.shape->offsets[0]; }
   Number lane(const Known& known, unsigned of) {
     const Number offset = known.base + known.shape->offsets[of];
     return known.shape->has_pitch() ? offset + known.pitch * known.shape->pitches[of] : offset;
   }
-  // The least and the greatest; both are that if control comes behind this.
+  // Minimum and maximum; valid if the guard holds.
   std::array<Number, 2> ends(const Known& known) {
     if (known.shape->has_pitch()) numbers_.guard(Numbers::is_below(known.pitch, Shape::kMostPitch));
     const auto [least, greatest] = *known.shape->ends(lanes_);
     return {lane(known, least), lane(known, greatest)};
   }
-  // The same, of unsigned numbers: no lane's goes beyond 2^32 where its neighbour's does not.
+  // Minimum and maximum as unsigned numbers; guards that either all lanes wrap past 2^32 or none.
   std::array<Number, 2> ends_without_wrap(const Known& known) {
     if (known.shape->is_uniform(lanes_)) return {lane(known, 0), lane(known, 0)};
     const std::array<Number, 2> found = ends(known);
     if (!known.is_ordered) numbers_.guard(!Numbers::is_below(found[1], found[0]));
     return found;
   }
-  // What has come of `of` by a guarded step, whose lanes it keeps in order: where offsets have the order that they had. A shift may take
-  // bits away from some of them.
+  // Marks a result as ordered if it keeps the order of the source's offsets. A left shift may drop bits of
+  // some offsets.
   Known ordered_as(const Known& of, Known known) {
     known.is_ordered = known.shape != nullptr && !known.shape->has_pitch() &&
                        known.shape->ends(lanes_) == of.shape->ends(lanes_);
     return known;
   }
-  // Both ends have the same bits from `bit` on. As one comparison, so that LLVM makes one of several.
+  // Guards that both ends have the same bits from `bit` on. One comparison, so that LLVM can merge several
+  // guards.
   void guard_same_from(unsigned bit, const std::array<Number, 2>& ends) {
     numbers_.guard(Numbers::is_below(ends[0] ^ ends[1], 1u << bit));
   }
-  // What both ends have in common.
+  // Guards that both ends are equal.
   Number same(Number first, Number last) {
     numbers_.guard(first == last);
     return first;
   }
 
-  // What several rules are made of. These give nothing where something is not known, or the result has no shape.
+  // Building blocks of the rules. They return nothing if a source is unknown or the result is not affine.
 
   Known made(ShapePointer shape, Number base, Number pitch = {}) {
     if (shape->base) base = constant(*shape->base);
@@ -187,12 +186,13 @@ class Rules {
     const Known &factor = a_is_factor ? a : b, &other = a_is_factor ? b : a;
     const Number by = whole(factor);
     const Number base = other.shape->is_uniform(lanes_) ? whole(other) : other.base;
-    // Rows become pitches of so many, and pitches so many times as wide.
+    // With a row number as the other factor, the uniform factor becomes the pitch; an existing pitch is
+    // scaled.
     Number pitch{};
     if (shape->has_pitch()) pitch = other.shape->has_pitch() ? by * other.pitch : by;
     return made(std::move(shape), base * by, pitch);
   }
-  // Offsets and the number in common have no bits where the other has some.
+  // A bitwise operation on values whose offsets and bases have no bits in common.
   template <class F>
   Known bitwise(const Known& a, const Known& b, F f, bool keeps_zeros = false) {
     const unsigned bits = offset_bits(*a.shape, *b.shape, lanes_);
@@ -204,8 +204,6 @@ class Rules {
     };
     return made(std::move(shape), f(above(a), above(b)));
   }
-
-  // Rules
 
   Results arithmetic() {
     switch (without_dead_carry(plan_, node_)) {
@@ -252,21 +250,21 @@ class Rules {
 
   bool makes_carry() const { return in_.dst[1].is_scalar_register() || in_.dst[1].is_null(); }
 
-  // A sum, and a carry that lanes have in common.
+  // An addition whose carry is the same in all lanes.
   Results sum_with_carry() {
     if (!makes_carry() || !is_near(0) || !is_near(1)) return {};
     const ShapePointer shape = sum_of(this->shape(0), this->shape(1));
     if (shape == nullptr || !shape->is_near(lanes_)) return {};
     const Known a = source(0), b = source(1);
     const std::array<Number, 2> x = ends_without_wrap(a), y = ends_without_wrap(b);
-    // The ends are near each other: if the sums of both have the order of the ends, both have a carry or none has.
+    // The ends are near each other. If the sums of both ends keep their order, all lanes carry or none does.
     numbers_.guard(!Numbers::is_below(x[1] + y[1], x[0] + y[0]));
     numbers_.set_carry(in_.dst[1].code, (Numbers::widened(x[0]) + Numbers::widened(y[0])) >> 32);
     const Known low = sum(a, b);
     return {.low = ordered_as(low, low), .has_carry = true};
   }
 
-  // A sum with such a carry, and one that lanes have in common or nobody looks at.
+  // An addition with a uniform carry-in. The carry-out is uniform or dead.
   Results sum_of_carry() {
     const bool is_known = in_.src[2].is_scalar_register() && shapes_.uniform_masks[in_.src[2].code];
     if (!makes_carry() || !is_known) return {};
@@ -282,13 +280,13 @@ class Rules {
              a.base + b.base + Numbers::narrowed(numbers_.carry(in_.src[2].code))}};
   }
 
-  // v_mbcnt of all lanes: what is known of a lane's number, plus a source.
+  // v_mbcnt of all lanes: the lane number plus a source.
   Known count_below() {
     if (number(0) != ~0u) return {};
     return sum({lanes_below(step_->micro->imm), constant(0)}, source(1));
   }
 
-  // The upper half is the same in all lanes.
+  // The upper half of the result is uniform.
   Results wide_shift_left() {
     const auto by = number(0);
     if (!by || (*by & 63) == 0 || (*by & 63) > 31 || !is_near(1) || !is_uniform(1, 1)) return {};
@@ -300,8 +298,8 @@ class Rules {
     return {ordered_as(low, shifted(low, shift)), {scalar_shape(), whole(source(1, 1)) << shift | out}};
   }
 
-  // An index in the upper half becomes the distance of elements: v_ashrrev_i64 v[..], 30, v[..]. The result's upper half is the
-  // same in all lanes.
+  // An index in the upper half becomes an element's offset, as in v_ashrrev_i64 v[..], 30, v[..]. The
+  // result's upper half is uniform.
   Results wide_shift_right() {
     const auto by = number(0);
     if (!by || (*by & 63) == 0 || (*by & 63) > 31 || !in_.src[1].is_vgpr() || number(1) != 0u ||
@@ -328,7 +326,7 @@ class Rules {
     return {};
   }
 
-  // The factors and the upper half are the same in all lanes.
+  // Factors and upper halves are uniform.
   Results wide_sum() {
     const Known low = source(2);
     const Number factors = Numbers::widened(whole(source(0))) * Numbers::widened(whole(source(1)));
@@ -336,7 +334,7 @@ class Rules {
     const auto [least, greatest] = ends_without_wrap(low);
     const Number first = factors + (upper | Numbers::widened(least)),
                  last = factors + (upper | Numbers::widened(greatest));
-    // What is taken for granted stands before the carry is set, which may be where a factor was.
+    // Guards come before set_carry(): the carry may replace a factor.
     const Number carry = same(Numbers::is_below(first, factors), Numbers::is_below(last, factors));
     const Number sum_above = same(first >> 32, last >> 32);
     numbers_.set_carry(in_.dst[1].code, Numbers::widened(carry));

@@ -1,5 +1,5 @@
-// The rules on numbers at random, against what the instructions do lane by lane: wherever all that a rule takes for granted holds,
-// every lane of its result is right.
+// Compares the rules on random affine operands with the instructions, lane by lane: if all guards hold, every
+// lane of the result is right.
 #include "plugins/vgpu/compiler/lane_rules.hpp"
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@
 namespace rigel::vgpu::exec::compiler {
 namespace {
 
-// A number as compiled code has it: of 32 or 64 bits, or a condition.
+// A run-time value: 32 or 64 bits, or a condition.
 struct Number {
   uint64_t value = 0;
   unsigned bits = 32;
@@ -64,7 +64,7 @@ Number operator>>(Number x, uint32_t y) {
 
 constexpr unsigned kLanesOfWave = 64;
 
-// A vector register: what is known of it, and the numbers that are not.
+// A vector register: its shape and the values of base and pitch.
 struct Row {
   ShapePointer shape;
   Number base, pitch;
@@ -73,7 +73,7 @@ struct Row {
   uint32_t lane(unsigned l) const {
     return static_cast<uint32_t>(base.value + shape->offsets[l] + pitch.value * shape->pitches[l]);
   }
-  // Whether greater offsets have greater numbers.
+  // Whether values increase with offsets.
   bool has_order() const {
     std::array<std::pair<int32_t, uint32_t>, kLanesOfWave> lanes;
     for (unsigned l = 0; l < kLanesOfWave; ++l) lanes[l] = {static_cast<int32_t>(shape->offsets[l]), lane(l)};
@@ -132,7 +132,6 @@ Row row_of(const Known<Number>& known) {
   return row;
 }
 
-// What is random.
 class Random {
  public:
   uint32_t below(uint32_t limit) { return static_cast<uint32_t>(engine_() % limit); }
@@ -176,7 +175,7 @@ struct Result {
   bool is_wide = false;
   bool carry = false;
 };
-// Of the lanes' v6, v7, v10, v12 and v13.
+// Arguments: the lanes of v6, v7, v10, v12 and v13.
 using Lanes = std::function<Result(uint32_t a, uint32_t high, uint32_t b, uint32_t x, uint32_t y)>;
 struct Case {
   const char* name;
@@ -259,7 +258,7 @@ TEST_P(LaneRules, AreRightWhereWhatTheyTakeForGrantedHolds) {
   for (int time = 0; time < 2000; ++time) {
     Rows rows;
     for (const unsigned index : {6u, 7u, 10u, 12u, 13u}) rows[index] = random.row();
-    // What is wide has an upper half in common.
+    // 64-bit rules need a uniform upper half.
     if (random.below(4) != 0) {
       for (const unsigned index : {7u, 12u, 13u}) rows[index].shape = scalar_shape();
     }

@@ -85,7 +85,7 @@ ShapePointer combined(const Shape& a, const Shape& b, F f) {
   return normal(made);
 }
 
-// The number of a row, times its width: the width becomes the pitch.
+// Turns row numbers into multiples of a pitch, for a product with an unknown width.
 ShapePointer rows(const Shape& numbers, unsigned lanes) {
   if (numbers.has_pitch()) return nullptr;
   Shape made;
@@ -164,7 +164,7 @@ ShapePointer lanes_below(uint64_t from) {
   return made;
 }
 
-// A result has one pitch at most, and no less than none of them.
+// A result has at most one pitch, and pitches are not subtracted.
 ShapePointer sum_of(const ShapePointer& a, const ShapePointer& b) {
   if (a == nullptr || b == nullptr || (a->has_pitch() && b->has_pitch())) return nullptr;
   return combined(*a, *b, [](uint32_t x, uint32_t y) { return x + y; });
@@ -185,7 +185,7 @@ ShapePointer shifted_left(const ShapePointer& a, uint32_t by) {
   return normal(made);
 }
 
-// Where offsets and the number in common share no bits.
+// Requires that offsets and base have no bits in common.
 ShapePointer shifted_right(const Shape& a, uint32_t by, unsigned lanes) {
   if (a.zeros < bits_of(a, lanes)) return nullptr;
   Shape made;
@@ -194,7 +194,7 @@ ShapePointer shifted_right(const Shape& a, uint32_t by, unsigned lanes) {
   return std::make_shared<const Shape>(made);
 }
 
-// At most one factor may differ from lane to lane, and by what is known.
+// At most one factor may differ between lanes.
 ShapePointer product_of(const Shape& a, const Shape& b, unsigned lanes) {
   if (a.is_uniform(lanes) && b.is_uniform(lanes)) {
     if (!a.base || !b.base) return scalar_shape();
@@ -217,7 +217,7 @@ ShapePointer disjoint(const Shape& shape, unsigned bits) {
   if (shape.has_pitch()) return nullptr;
   Shape made = shape;
   if (shape.base) {
-    // All is known: any of its bits may be the offsets'.
+    // The value is known: any of its bits may belong to the offsets.
     const uint32_t low = low_bits(bits);
     for (unsigned i = 0; i < 64; ++i) {
       const uint32_t value = *shape.base + shape.offsets[i];
@@ -267,7 +267,7 @@ ShapePointer offsets_alone(const Shape& shape) {
 ShapePointer met(const ShapePointer& a, const ShapePointer& b) {
   if (a == nullptr || b == nullptr) return nullptr;
   if (a == b || *a == *b) return a;
-  // The same steps from lane to lane, from another number on.
+  // Equal distances between lanes, from different bases.
   Shape made;
   for (unsigned i = 0; i < 64; ++i) {
     made.offsets[i] = a->offsets[i] - a->offsets[0];
@@ -275,7 +275,7 @@ ShapePointer met(const ShapePointer& a, const ShapePointer& b) {
     if (b->pitches[i] != a->pitches[i]) return nullptr;
     if (b->offsets[i] - b->offsets[0] != made.offsets[i]) return nullptr;
   }
-  // Where the first offset is not 0, so much has been added to the number in common.
+  // The first offset moves into the base.
   made.zeros = std::min({a->zeros, b->zeros, zeros_of(a->offsets[0]), zeros_of(b->offsets[0])});
   return std::make_shared<const Shape>(made);
 }

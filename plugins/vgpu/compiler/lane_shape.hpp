@@ -1,8 +1,13 @@
-// How the lanes of a vector register differ: each is a number that all lanes have in common plus a number of its own that never
-// changes, modulo 2^32. Work-items' ids are such, and what addresses are made of. Where lanes belong to several rows of something
-// whose width the kernel is told, another number in common is added, the pitch, some times for each lane.
+// Affine vector registers. A shape describes how the lanes of a register differ. Lane i holds, modulo 2^32,
 //
-// Threads: values and functions without state; any.
+//   base + offsets[i] + pitch × pitches[i]
+//
+// `offsets` and `pitches` are constants of the compiled code. `base` and `pitch` are scalars that the code
+// computes. Work-item ids and the addresses made from them are affine. A pitch appears when row numbers are
+// multiplied with an unknown scalar, such as the width of a matrix. A shape is uniform if all lanes have the
+// same offset and the same number of pitches.
+//
+// *Threads:* any; values and functions without state.
 #pragma once
 
 #include <algorithm>
@@ -17,61 +22,62 @@ namespace rigel::vgpu::exec::compiler {
 
 struct Shape {
   std::array<uint32_t, 64> offsets{};
-  std::array<uint8_t, 64> pitches{};  ///< How many pitches; all 0 where there is none.
-  std::optional<uint32_t> base;       ///< The number in common, if it is known as well. Never with pitches.
-  unsigned zeros = 0;                 ///< That many of its low bits are 0.
+  std::array<uint8_t, 64> pitches{};  ///< Multiples of the pitch; all 0 if the register has no pitch.
+  std::optional<uint32_t> base;       ///< The base, if it is a constant. Never set together with a pitch.
+  unsigned zeros = 0;                 ///< Number of low bits of the base that are known to be 0.
 
   static constexpr uint8_t kMostPitches = 63;
-  /// Between 0 and this each pitch has to be where the least and the greatest number are asked for.
+  /// The pitch must be below this if minimum and maximum are needed; guards check it.
   static constexpr uint32_t kMostPitch = 1 << 24;
 
   bool is_uniform(unsigned lanes) const;
   bool has_pitch() const;
-  /// Two lanes, the second of which has one pitch more. A shape without pitches has none, any other has some.
+  /// Two lanes of which the second has one pitch more. Every shape with a pitch has such lanes, no other has.
   std::optional<std::array<unsigned, 2>> pitch_apart(unsigned lanes) const;
-  /// The lanes whose numbers are the least and the greatest for any pitch; nothing: that depends on it.
+  /// The lanes with the minimum and the maximum value for every pitch; nothing if that depends on the pitch.
   std::optional<std::array<unsigned, 2>> ends(unsigned lanes) const;
-  /// The least and the greatest offset, as signed numbers.
+  /// Minimum and maximum offset, as signed numbers.
   int32_t least(unsigned lanes) const;
   int32_t greatest(unsigned lanes) const;
-  /// Whether it has ends that are not so far apart that sums of 32 bits could take one for the other.
+  /// Whether extreme_lanes() exist and offsets are small enough that 32-bit additions cannot reverse their
+  /// order.
   bool is_near(unsigned lanes) const;
   friend bool operator==(const Shape&, const Shape&) = default;
 };
-using ShapePointer = std::shared_ptr<const Shape>;  ///< Null: anything.
+using ShapePointer = std::shared_ptr<const Shape>;  ///< Null: nothing is known.
 
-/// Of equal values there is one shape: a number in common that has to be 0 counts as known, and where it is known the first lane's offset
-/// is 0.
+/// Returns the canonical form, so that equal values have equal shapes: a base whose bits are all known to be
+/// 0 is the constant 0, and a constant base absorbs the first lane's offset.
 ShapePointer normal(Shape shape);
 
-/// What results' lanes are, but for the numbers in common: these are null where a source is, or the result is of no such kind.
+/// Shapes of results, without unknown bases. Null if a source is null, or if the result is not affine.
 ShapePointer constant_shape(uint32_t value);
-/// The same in all lanes, whatever it is; that many of its low bits are 0.
+/// A uniform value of which only the number of low zero bits is known.
 const ShapePointer& scalar_shape(unsigned zeros = 0);
-/// The lanes with a lower number, of `from` and the 31 behind it (v_mbcnt).
+/// v_mbcnt: for each lane, the number of lanes below it among `from` and the 31 lanes after it.
 ShapePointer lanes_below(uint64_t from);
 ShapePointer sum_of(const ShapePointer& a, const ShapePointer& b);
 ShapePointer difference_of(const ShapePointer& a, const ShapePointer& b);
 ShapePointer shifted_left(const ShapePointer& a, uint32_t by);
 ShapePointer shifted_right(const Shape& a, uint32_t by, unsigned lanes);
 ShapePointer product_of(const Shape& a, const Shape& b, unsigned lanes);
-/// Where all is known.
+/// If all sources are constants.
 ShapePointer folded_shape(isa::Op op, const std::array<ShapePointer, 3>& sources);
-/// Without what is known of the number in common.
+/// Drops what is known about the base.
 ShapePointer offsets_alone(const Shape& shape);
-/// Of two ways to one place.
+/// Returns the shape that holds on both of two paths that join.
 ShapePointer met(const ShapePointer& a, const ShapePointer& b);
 
-/// As many low bits as lanes differ in, and offsets have of what has a number in common that is not known; 32 if some are negative, and
-/// more if nobody knows.
+/// Returns the number of low bits in which lanes differ, or which are set in offsets whose base is unknown.
+/// 32 if an offset is negative; more if the shape has a pitch.
 unsigned offset_bits(const Shape& a, const Shape& b, unsigned lanes);
 constexpr uint32_t low_bits(unsigned count) {
   return count >= 32 ? ~0u : (1u << count) - 1;
 }
-/// With offsets of these bits alone, and the number in common without them.
+/// Returns the shape with offsets of only these low bits and a base without them; null if they overlap.
 ShapePointer disjoint(const Shape& shape, unsigned bits);
 
-/// f(a, b) of each lane, where f takes bits apart from each other. `keeps_zeros`: a bit is 0 where one of them has 0.
+/// Applies the bitwise `f` to each lane. `keeps_zeros`: a result bit is 0 if either source bit is 0.
 template <class F>
 ShapePointer bitwise_of(const Shape& a, const Shape& b, unsigned bits, F f, bool keeps_zeros) {
   const ShapePointer x = disjoint(a, bits), y = disjoint(b, bits);

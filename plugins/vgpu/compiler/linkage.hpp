@@ -1,6 +1,6 @@
-// What there is between compiled code and the process that runs it.
+// The interface between compiled code and the process that runs it.
 //
-// Threads: each function works for the thread whose wave it is given.
+// *Threads:* each function works on the calling thread's wave.
 #pragma once
 
 #include <cstddef>
@@ -11,18 +11,19 @@
 
 namespace rigel::vgpu::exec::compiler {
 
-/// The wave is the interpreter's from this operation's instruction on, until it comes to a way in (Plan::ways_in).
+/// Continues in the interpreter at this operation's instruction, until the wave reaches an entry
+/// (Plan::ways_in).
 void resume(const MicroOp* at, Wave* wave);
 
-/// Runs the operations that stand from `first` on. True: the last one has given control back; false: the wave has
-/// stopped, and why is in it.
+/// Runs the operations from `first` on. Returns true if the last one has returned control; false if the wave
+/// has stopped, with the reason in `wave`.
 bool call_handlers(const MicroOp* first, Wave* wave, std::byte* registers);
 
-/// Where [va, va + bytes) is, which the instruction did not use last; it has, afterwards. Null: what is to be done about that is
-/// the interpreter's business.
+/// Miss of a site's cache: finds the host address of [va, va + bytes) and caches the extent for `site`. Null:
+/// the range is not in one extent; the interpreter handles the access.
 std::byte* find_place(WaveMemory* memory, const MicroOp* site, uint64_t va, uint64_t bytes, Access access);
 
-/// What compiled code needs of the process that it runs in. Nothing else in it depends on where things lie.
+/// All pointers that compiled code needs of its process. Otherwise the code is position-independent.
 struct Linkage {
   const MicroOp* operations = nullptr;  ///< Plan::operations
   const MicroOp* entries = nullptr;
@@ -31,7 +32,7 @@ struct Linkage {
   decltype(&find_place) find = find_place;
 };
 
-/// Code that a wave can be run by: from way in `entry` on, until it stops, or the last that follows it in a row.
+/// Compiled code: runs a wave from `entry` on, and the waves after it in its batch, until one stops.
 using Run = void (*)(Wave* wave, std::byte* registers, uint64_t entry, const Linkage* linkage);
 
 }  // namespace rigel::vgpu::exec::compiler

@@ -31,9 +31,10 @@ llvm::StringRef bitcode_for(SimdLevel level) {
   return {reinterpret_cast<const char*>(begin), static_cast<size_t>(end - begin)};
 }
 
-// What takes LLVM long and buys nothing that has been seen. Its scheduler compares each access to memory with a thousand others: where
-// all registers are stored, one after the other, that takes most of the time. With AVX-512 a pass looks for numbers that could be
-// masks instead, two thirds of the time for a kernel of 3,000 instructions.
+// Disables slow parts of LLVM without measurable benefit. The scheduler compares each memory access with up
+// to a thousand others, which takes most of the time where all registers are stored. With AVX-512, a pass
+// searches for values that could be masks; it takes two thirds of the time for a kernel of 3,000
+// instructions.
 void leave_out_what_takes_long() {
   static const char* const arguments[] = {"", "-dag-maps-huge-region=64", "-dag-maps-reduction-size=32",
                                           "-disable-x86-domain-reassignment"};

@@ -1,4 +1,4 @@
-// LLVM, and the operations' bitcode.
+// Code generation with LLVM and the operations' bitcode.
 #pragma once
 
 #include "plugins/vgpu/compiler/flat_code.hpp"
@@ -6,7 +6,7 @@
 
 namespace rigel::vgpu::exec::compiler {
 
-/// Machine code of a kernel for this host. LLVM may end the process where it does not know what to do.
+/// Returns the kernel's machine code for this host. LLVM may abort the process.
 FlatCode generate_code(const Plan& plan);
 
 }  // namespace rigel::vgpu::exec::compiler

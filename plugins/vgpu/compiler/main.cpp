@@ -1,5 +1,5 @@
-// vgpu-compiler: compiles kernels for the virtual GPU of the process that has started it (compiler_process.hpp), which it talks
-// to on its standard input, a socket. Not for use by hand, except for `vgpu-compiler --version`, which prints LLVM's version.
+// vgpu-compiler: compiles kernels for the virtual GPU of the process that started it (compiler_process.hpp).
+// Its standard input is a socket to that process. `vgpu-compiler --version` prints LLVM's version.
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -24,7 +24,7 @@ namespace {
 
 using namespace rigel::vgpu::exec::compiler;
 
-// All of it, by read() or write(); false: the other end has gone.
+// Transfers all bytes by read() or write(); false: the other end is closed.
 template <class Move, class Byte>
 bool move_all(Move move, Byte* at, size_t size) {
   while (size != 0) {
@@ -43,7 +43,7 @@ bool send(const void* from, size_t size) {
   return move_all(write, static_cast<const char*>(from), size);
 }
 
-// Of the processor, for a kernel. On a busy machine that is a long time.
+// CPU time per kernel.
 constexpr time_t kMostSeconds = 60;
 
 bool send_message(const std::vector<std::byte>& message) {
@@ -53,7 +53,7 @@ bool send_message(const std::vector<std::byte>& message) {
 
 std::vector<std::byte> too_long;
 
-// LLVM cannot be told to stop.
+// Runs on SIGPROF, since LLVM cannot be interrupted.
 void give_up(int) {
   send_message(too_long);
   _exit(0);
@@ -84,8 +84,8 @@ Answer answer_to(std::span<const std::byte> message) {
   return answer;
 }
 
-// Limits addresses, mapped files included: kernels take up to 300 MiB, but a large one that LLVM does badly with must not
-// take the program's memory. Forbids new rights: the kernels that are read here come from outside.
+// Limits address space, mapped files included, and forbids new privileges. Compiling takes up to 300 MiB; a
+// pathological kernel must not exhaust the program's memory. Kernels are untrusted input.
 void give_up_rights() {
   constexpr rlim_t kMostMemory = rlim_t{8} << 30;
   for (const auto& [resource, most] :
@@ -112,7 +112,7 @@ int main(int count, char** arguments) {
     std::fputs("vgpu-compiler: started by the virtual GPU, not by hand\n", stderr);
     return 1;
   }
-  // Nobody is left to compile for, or has the patience: whatever is being done, it ends.
+  // Exits as soon as the program closes its end, also during compilation.
   std::thread([] {
     pollfd other_end{STDIN_FILENO, 0, 0};
     while (poll(&other_end, 1, -1) < 0 && errno == EINTR) continue;
@@ -122,7 +122,7 @@ int main(int count, char** arguments) {
   late.error = "the compiler takes too long";
   too_long = to_message(late);
   signal(SIGPROF, give_up);
-  sigset_t timers;  // blocked if the thread that starts this takes no signals, as those of the virtual GPU
+  sigset_t timers;  // Blocked if the starting thread blocks all signals, as the virtual GPU's threads do.
   sigemptyset(&timers);
   sigaddset(&timers, SIGPROF);
   sigprocmask(SIG_UNBLOCK, &timers, nullptr);

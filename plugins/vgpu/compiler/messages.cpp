@@ -58,7 +58,7 @@ class Reader {
   bool short_ = false;
 };
 
-// One byte each: a bool or an enum of any other value would be none.
+// Field by field, since other byte values would be invalid for bool and enum members.
 void write(Writer& writer, const isa::Target& target) {
   writer.value(target.major);
   writer.value(target.minor);

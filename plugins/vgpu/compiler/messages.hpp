@@ -1,7 +1,7 @@
-// What the virtual GPU and the process that compiles its kernels say to each other. Both are of one build, which a request
-// begins with, on one machine; an answer is checked all the same before it is believed.
+// Messages between the virtual GPU and vgpu-compiler. Both run on one machine and must be of the same build,
+// whose identity starts each request. Answers are validated nevertheless.
 //
-// A message is its length in bytes (64 bits), and so many bytes.
+// A message on the socket is its length in bytes (64 bits), followed by its bytes.
 #pragma once
 
 #include <cstddef>
@@ -16,37 +16,37 @@
 
 namespace rigel::vgpu::exec::compiler {
 
-/// A piece of a kernel's code.
+/// A contiguous part of a kernel's code.
 struct Image {
   uint64_t va = 0;
   std::vector<std::byte> bytes;
 };
 
-/// Longer messages are refused.
+/// Longer messages are rejected.
 constexpr uint64_t kMostMessageBytes = 64 << 20;
 
-/// A kernel to be compiled: the request, whose `read` and `shape` are made anew on the other side, and the code.
+/// Encodes the request and the code. The receiver reconstructs `read` and `shape`.
 std::vector<std::byte> to_message(const Request& request, std::span<const Image> images);
 
 struct ReceivedRequest {
   Request request;
-  std::shared_ptr<const std::vector<Image>> images;  ///< What request.read reads.
+  std::shared_ptr<const std::vector<Image>> images;  ///< The code that request.read reads.
 };
-/// Why a request is refused whose build is not this one's: a package was replaced, and the program runs on.
+/// Error for a request of another build, for example after a package was replaced under a running program.
 constexpr const char* kOfAnotherBuild =
     "vgpu-compiler is of another build than the library that this program has loaded; start the program "
     "again";
-/// An error says why the message is refused.
+/// On failure, returns the reason why the message is rejected.
 tl::expected<ReceivedRequest, std::string> request_from(std::span<const std::byte> message);
 
 struct Answer {
-  uint64_t digest = 0;  ///< Of the plan that the code was made from.
-  uint64_t entry = 0;   ///< Where in the code a run begins.
+  uint64_t digest = 0;  ///< Digest of the plan that the code was generated from.
+  uint64_t entry = 0;   ///< Offset of the entry point in `code`.
   std::vector<std::byte> code;
-  std::string error;  ///< Why there is none.
+  std::string error;  ///< The reason if there is no code.
 };
 std::vector<std::byte> to_message(const Answer& answer);
-/// Nothing: it is no such message, or the entry does not lie in the code.
+/// Nothing if the message is malformed or the entry is outside of the code.
 std::optional<Answer> answer_from(std::span<const std::byte> message);
 
 }  // namespace rigel::vgpu::exec::compiler

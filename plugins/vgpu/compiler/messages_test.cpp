@@ -80,7 +80,7 @@ TEST(CompilerMessages, CarryAnAnswer) {
   EXPECT_FALSE(answer_from(to_message(Answer{0, 4, bytes_of("code"), {}}))) << "it begins behind its end";
 }
 
-// Whatever stands in a message, it is understood or refused.
+// Arbitrary bytes are decoded or rejected.
 TEST(CompilerMessages, AreRefusedWhereTheyAreNone) {
   const std::vector<Image> images{{0x1000, bytes_of("abcdefgh")}};
   const std::vector<std::byte> request = to_message(some_request(), images);

@@ -12,7 +12,7 @@ namespace {
 
 using isa::Op;
 
-// Behind an instruction that changes it; nothing: code is not made for that.
+// Returns MODE after an instruction that changes it; nothing if code cannot be specialised on it.
 std::optional<uint32_t> mode_behind(const isa::Instruction& in, uint32_t mode, const isa::Traits& traits) {
   const auto with = [&](uint32_t bits, uint32_t mask) -> std::optional<uint32_t> {
     if ((mask & ~kModeOfCode) != 0) return {};
@@ -74,7 +74,7 @@ tl::expected<std::vector<uint32_t>, std::string> modes_of(const analysis::FlowGr
     }
     if (block.back && (mode & kGprIndexEnable) != 0)
       return refuse(graph.nodes[block.end - 1], "it is called with indices switched on");
-    // Waves that come back with another one are the interpreter's.
+    // Waves that return with another MODE continue in the interpreter.
     for (const uint32_t next : block.followers()) {
       if (!at[next]) to_read.push_back(next);
       if (at[next].value_or(mode) != mode)

@@ -1,5 +1,5 @@
-// What MODE is where an instruction of a kernel stands. Code is compiled for that, as the interpreter's is for a variant
-// (block.hpp): kernels flush denormals and keep them by turns, for divisions.
+// The value of MODE at each instruction. Code is specialised on it, like the interpreter's on a variant
+// (block.hpp). Kernels switch between flushing and keeping denormals, for divisions.
 #pragma once
 
 #include <cstdint>
@@ -13,19 +13,19 @@
 
 namespace rigel::vgpu::exec::compiler {
 
-/// Of MODE, the bits that code is made for.
+/// The bits of MODE that code is specialised on.
 constexpr uint32_t kModeOfCode = kFloatModeBits | kFiniteHalves;
-/// Where GPR_IDX_EN is set as well, what of vector instructions is indexed (M0[15:12]) stands here, where MODE has nothing.
+/// With GPR_IDX_EN, these unused bits hold the operands that vector instructions index (M0[15:12]).
 constexpr uint32_t kIndexedShift = 28;
 constexpr uint8_t indexed_of(uint32_t mode) {
   return static_cast<uint8_t>(mode >> kIndexedShift);
 }
 
-/// Whether it changes nothing of MODE but GPR_IDX_EN, and M0.
+/// Whether the instruction changes only GPR_IDX_EN and M0.
 bool indexes_registers(isa::Op op);
 
-/// By node, of waves that begin with `mode`. An error says where it is not the same for all waves, or is more than code is made
-/// for: exceptions, indices that nobody knows the use of.
+/// Returns MODE by node, for waves that start with `mode`. Fails if MODE is ambiguous or unsupported:
+/// exceptions, or indexing whose operands are unknown.
 tl::expected<std::vector<uint32_t>, std::string> modes_of(const analysis::FlowGraph& graph, uint32_t mode);
 
 }  // namespace rigel::vgpu::exec::compiler

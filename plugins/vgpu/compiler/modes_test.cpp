@@ -47,7 +47,7 @@ TEST(Modes, AreTheSameOnAllWaysOrNone) {
             (std::vector<uint32_t>{kFlushing, kKeeping, kKeeping, kKeeping}));
   EXPECT_EQ(modes({kIfScc | 2, kSetDenormals, 3}).error(),
             "s_endpgm at 0x100c: MODE differs from way to way");
-  // Round a loop.
+  // Around a loop.
   EXPECT_FALSE(modes({kNop, kSetDenormals, 3, kIfScc | 0xfffc}));
 }
 

@@ -12,8 +12,8 @@ Operations::Operations(llvm::Module& module) : module_(module) {
     auto* const type = llvm::dyn_cast<llvm::StructType>(array->getType()->getElementType());
     if (type == nullptr || !type->hasName()) continue;
     const llvm::StringRef name = type->getName();
-    // Linking gives types of the same layout one name: no two of these may be alike.
-    // "struct.rigel::vgpu::exec::simd_avx512::Entry", with a number where two modules have been linked
+    // Names such as "struct.rigel::vgpu::exec::simd_avx512::Entry", with a number after linking modules.
+    // Linking merges the names of types with equal layouts, so these four layouts must differ.
     if (name.contains("::Entry")) {
       read_lanes(*array);
     } else if (name.contains("::NamedHandler")) {

@@ -1,6 +1,6 @@
-// Finds the bitcode of operations, in the same tables in which the interpreter's lowering finds their handlers.
+// Finds the bitcode of operations, in the tables in which the interpreter's lowering finds their handlers.
 //
-// The module is read lazily: a function's body is there once somebody has asked for it.
+// The module is read lazily: a function's body is read when the function is first requested.
 #pragma once
 
 #include <llvm/IR/Constants.h>
@@ -41,7 +41,7 @@ class Operations {
 
   static llvm::Function* find(const Map& map, Op op, unsigned slot);
 
-  // Reads the function's body, and those of all that it calls.
+  // Reads the function's body and those of all its callees.
   static llvm::Function* used(llvm::Function* function);
 
   llvm::Module& module_;

@@ -26,8 +26,8 @@ bool is_logic(const llvm::Value* value) {
                              call->getIntrinsicID() == llvm::Intrinsic::copysign);
 }
 
-// Of VPTERNLOG with a mask and an operand in memory LLVM exchanges two tables of results (issue 157929 of llvm-project; 14 to 19
-// do, 22 still did): it must not see that the result of logic is one of two that lanes choose between.
+// Hides the result of a bitwise operation from a select that uses it. LLVM 14 to 19 and 22 select a wrong
+// VPTERNLOG table for an instruction with mask and memory operand (llvm-project issue 157929).
 void part_logic_from_selects(llvm::Function& function) {
   if (!function.getFnAttribute("target-features").getValueAsString().contains("+avx512f")) return;
   for (llvm::Instruction& instruction : llvm::instructions(function)) {

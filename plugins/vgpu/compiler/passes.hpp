@@ -10,11 +10,11 @@ namespace rigel::vgpu::exec::compiler {
 
 class Passes {
  public:
-  /// What `machine` says of costs is used; it may be null.
+  /// `machine` supplies instruction costs; it may be null.
   explicit Passes(llvm::TargetMachine* machine);
-  /// Of one function, what it calls being inlined already.
+  /// Simplifies one function whose callees have been inlined already.
   void simplify(llvm::Function& function) { simplify_.run(function, functions_); }
-  /// Inlines what is to be inlined, drops what nobody uses, and simplifies the rest.
+  /// Inlines the functions marked for it, drops unused ones, and simplifies the rest.
   void finish(llvm::Module& module);
 
  private:

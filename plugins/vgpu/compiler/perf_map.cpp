@@ -27,8 +27,8 @@ void write_perf_map(std::span<const std::byte> code, const std::string& kernel, 
   const std::string text = fmt::format("{:x} {:x} vgpu:{}\n", reinterpret_cast<uintptr_t>(code.data()),
                                        code.size(), kernel.empty() ? fmt::format("{:#x}", entry) : kernel);
   const std::string path = fmt::format("/tmp/perf-{}.map", getpid());
-  // By number: the preload face stands in front of libc. Others can make files of that name in /tmp: an earlier one
-  // has to be this user's own. The program may write to it, too.
+  // System calls bypass the preload front end's hooks of libc. /tmp is world-writable, so an existing file
+  // must be the user's regular file. The program itself may write to it, too.
   const auto open = [&](int flags) {
     constexpr int kAlways = O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
     return static_cast<int>(syscall(SYS_openat, AT_FDCWD, path.c_str(), kAlways | flags, 0600));

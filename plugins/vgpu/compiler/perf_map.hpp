@@ -1,7 +1,7 @@
-// A map of compiled code for `perf`, which reads /tmp/perf-PID.map for code that no file has: lines of an
-// address, a length and a name, "vgpu:shift(int*, int)". Written with VGPU_PERF_MAP=1.
+// A map of compiled code for `perf`, written if VGPU_PERF_MAP=1. perf reads /tmp/perf-PID.map for code
+// outside of files. A line has address, length and name, such as "vgpu:shift(int*, int)".
 //
-// Threads: any.
+// *Threads:* any.
 #pragma once
 
 #include <cstddef>
@@ -11,10 +11,10 @@
 
 namespace rigel::vgpu::exec::compiler {
 
-/// Whether somebody wants it. Found once.
+/// Whether VGPU_PERF_MAP=1. Read once.
 bool perf_map_wanted();
 
-/// Adds the code of a kernel that begins at `entry`. `kernel` is its name; empty: it has none, and the address stands for it.
+/// Adds the code of the kernel at `entry`. If `kernel` is empty, the entry address serves as the name.
 void write_perf_map(std::span<const std::byte> code, const std::string& kernel, uint64_t entry);
 
 }  // namespace rigel::vgpu::exec::compiler

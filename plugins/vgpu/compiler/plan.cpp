@@ -21,7 +21,7 @@ namespace rigel::vgpu::exec::compiler {
 using isa::Encoding;
 using isa::Op;
 
-// Operations of an instruction, as the interpreter would have them.
+// Collects the micro-ops of an instruction from the interpreter's lowering.
 struct Plan::Storage final : Emitter {
   MicroOp& emit(Handler handler) override {
     MicroOp& op = emitted.emplace_back();
@@ -43,11 +43,11 @@ struct Plan::Storage final : Emitter {
     return made;
   }
 
-  Block block;  // All of the kernel, for whoever asks where an operation stands.
+  Block block;  // Covers the whole kernel, for reports that locate an operation.
   std::pmr::monotonic_buffer_resource arena;
-  std::map<uint64_t, uint64_t> sizes;  // of what has been allocated
+  std::map<uint64_t, uint64_t> sizes;  // Sizes of allocations.
   std::vector<MicroOp> emitted;
-  std::vector<KnownOperation> known;  // of each of these
+  std::vector<KnownOperation> known;  // By micro-op.
   uint32_t offset = 0;
   std::unique_ptr<MicroOp, decltype(&std::free)> operations{nullptr, std::free};
   Linkage linkage;
@@ -56,7 +56,8 @@ struct Plan::Storage final : Emitter {
 namespace {
 
 constexpr size_t kMostInstructions = 16000;
-// Behind calls, in a kernel that has rows of its own: LLVM takes minutes for many more.
+// Maximum calls × VGPRs of a small kernel, which copies its rows after each call. LLVM takes minutes for
+// larger ones.
 constexpr size_t kMostRowsCopied = 512;
 
 void give_back(const MicroOp* op, Wave* wave, std::byte*, uint64_t) {
@@ -68,8 +69,8 @@ void enter(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t) {
                                  reinterpret_cast<const Linkage*>(op->src[0].constant));
 }
 
-// Whether a barrier or yield may come behind such an instruction instead of before it: no other wave sees the
-// difference, and control does not leave there.
+// Whether a barrier or yield may sink below such an instruction. Other waves cannot observe the difference,
+// and control does not leave there.
 bool may_be_passed(const Plan& plan, const Site& site) {
   if (site.what == Site::What::kNothing) return true;
   if (site.what != Site::What::kInline) return false;
@@ -79,10 +80,10 @@ bool may_be_passed(const Plan& plan, const Site& site) {
   });
 }
 
-// Compilers for RDNA load from LDS, wait, and have a barrier before they compute with all of what has been loaded. The
-// registers that are live at a barrier or yield go to memory and back; so it is put off until the arithmetic behind it has
-// left the fewest. In a block's beginning it stays: there waves come in from the interpreter. True: the order of nodes has
-// changed.
+// Sinks barriers and yields below arithmetic that reduces the number of live registers. The registers that
+// are live there are stored and reloaded. RDNA code loads from LDS, waits, and has a barrier before it
+// computes with the loaded values. A switch at a block's start stays: interpreted waves enter there. Returns
+// true if the order of nodes changed.
 bool put_off_switches(Plan& plan) {
   const auto kept = [&](uint32_t node) {
     return (plan.live.before[node].vgprs | plan.live.inactive_before[node]).count();
@@ -106,7 +107,7 @@ bool put_off_switches(Plan& plan) {
   return any;
 }
 
-// What an instruction uses while registers are indexed: with any of those behind that it names.
+// With indexing, an operand may be any register from the named one on.
 void add_indexed(analysis::Node& node, uint8_t indexed) {
   const isa::Instruction& in = node.instruction;
   if (!isa::is_vector_alu(in.encoding)) return;
@@ -116,7 +117,7 @@ void add_indexed(analysis::Node& node, uint8_t indexed) {
   for (unsigned i = 0; i < 3; ++i) {
     if ((indexed >> i & 1) == 0 || !in.src[i].is_vgpr()) continue;
     effects.reads.vgprs |= from(in.src[i]);
-    effects.reads.vgprs.set(0);  // is read where there is none of that number
+    effects.reads.vgprs.set(0);  // v0 is read for an index past the wave's registers.
   }
   if ((indexed & 8) == 0 || !in.dst[0].is_vgpr()) return;
   effects.reads.vgprs |= from(in.dst[0]);
@@ -124,7 +125,8 @@ void add_indexed(analysis::Node& node, uint8_t indexed) {
   effects.replaces.vgprs.reset();
 }
 
-// What compiled code may have that the wave's registers have not: what waves begin with, and what the code writes.
+// Registers that may differ from the wave's register array: initial ones, and those that compiled code
+// writes.
 isa::Registers registers_at_hand(const analysis::FlowGraph& graph, bool is_function) {
   isa::Registers registers;
   if (!is_function) {
@@ -161,15 +163,15 @@ bool is_long_branch(const analysis::FlowGraph& graph, uint32_t node) {
   return graph.nodes[node].instruction.op == Op::s_setpc_b64 && !graph.blocks[graph.block_of(node)].leaves;
 }
 
-// Instructions after which a wave may have stopped without having failed, or that want its code or its time.
-// Scalar instructions that change MODE or go elsewhere say so themselves.
+// Instructions at which a wave may stop without failing, or which read their code or the time. Scalar
+// instructions that change MODE or branch are found by their effects.
 bool may_leave(const isa::Instruction& in) {
   return isa::op_class(in.op) == isa::OpClass::kGlobalSync || in.op == Op::ds_ordered_count ||
          in.encoding == Encoding::kSopp || isa::is_graphics(in.encoding);
 }
 
-// Where sums and products are not rounded to the nearest number, a sign before and behind the rounding are two things, which LLVM
-// takes for one.
+// With rounding other than to nearest, negation before and after rounding differ, and LLVM does not
+// distinguish them.
 bool has_sign_to_keep(const isa::Instruction& in, uint32_t mode) {
   constexpr uint32_t kRounding = 0xf;
   return (mode & kRounding) != 0 && (in.abs | in.neg | in.neg_hi) != 0;
@@ -198,7 +200,7 @@ Site::What what_of(const isa::Instruction& in, const Plan& plan) {
       return Site::What::kGlobal;
     }
     case Encoding::kMubuf: {
-      // Scratch has a register or 0 there.
+      // For scratch, a register or 0.
       const bool is_scratch_offset = !in.soffset.exists() || in.soffset.is_scalar_register() ||
                                      in.soffset.code == isa::code::kZero ||
                                      (plan.traits().has_null && in.soffset.code == isa::code::kNull);
@@ -320,10 +322,10 @@ tl::expected<std::unique_ptr<Plan>, std::string> make_plan(const Request& reques
                          : isa::effects_of(node.instruction, request.target, request.layout.wave_size);
     }
     if (indexed != 0 && !is_ignored[i]) add_indexed(node, indexed);
-    // The variant of whoever goes on behind this has M0's bits, also while nothing is indexed.
+    // The variant includes M0's index bits, also while indexing is off.
     if ((plan->modes[i] & kGprIndexEnable) != 0) node.effects.reads.scalars.set(isa::code::kM0);
   }
-  // Some instructions, and functions, may have any register: those that waves have.
+  // Restricts effects such as "any register" to the registers that the wave has.
   const std::bitset<256> vgprs = ~std::bitset<256>() >> (256 - std::min(request.layout.vgprs, 256u));
   for (analysis::Node& node : plan->graph.nodes) {
     for (isa::Registers* const set : {&node.effects.reads, &node.effects.writes, &node.effects.replaces})
@@ -360,7 +362,7 @@ tl::expected<std::unique_ptr<Plan>, std::string> make_plan(const Request& reques
   Plan::Storage& storage = *plan->storage;
   storage.block.pc = plan->graph.nodes.front().pc;
   storage.block.variant = request.variant;
-  // Reports show the code around a place.
+  // Reports print the code around an instruction.
   const analysis::Node& last = plan->graph.nodes.back();
   const uint64_t code_bytes = last.pc + last.instruction.bytes - storage.block.pc;
   auto* const image = static_cast<std::byte*>(storage.allocate(code_bytes, 8));
@@ -423,7 +425,7 @@ tl::expected<std::unique_ptr<Plan>, std::string> make_plan(const Request& reques
         for (size_t s = 0; s < count && known; ++s) {
           const Step step{storage.known[first + s], static_cast<uint32_t>(first + s)};
           known = step.kind != KnownOperation::Kind::kOther;
-          // What becomes EXEC is the interpreter's to look at.
+          // Operations across lanes that write EXEC are left to the interpreter.
           if (step.kind == KnownOperation::Kind::kWave) {
             known = !in.dst[0].is_scalar_register() || in.dst[0].code < isa::code::kExecLo;
             narrowed |= step.named == NamedOperation::kFetchDpp;
@@ -440,7 +442,7 @@ tl::expected<std::unique_ptr<Plan>, std::string> make_plan(const Request& reques
       }
     }
   }
-  // Nobody comes to what is behind such an instruction from before it.
+  // Control never reaches the rest of the block after an interpreted instruction.
   for (const analysis::Block& block : plan->graph.blocks) {
     bool left = false;
     for (uint32_t i = block.first; i < block.end; ++i) {
@@ -448,7 +450,8 @@ tl::expected<std::unique_ptr<Plan>, std::string> make_plan(const Request& reques
       if (left) plan->sites[i].what = Site::What::kLeaves;
     }
   }
-  // What all waves come to at once, and do not come back from, is not worth it; functions end so, but have something before.
+  // Code that every wave leaves in the first block, without coming back, is not worth compiling. Functions
+  // end like that, but must have another instruction first.
   const analysis::Block& first_block = plan->graph.blocks[plan->graph.entry];
   for (uint32_t i = first_block.first; i < first_block.end; ++i) {
     const bool is_worth_it = request.is_function ? i != first_block.first : first_block.back.has_value();
@@ -457,7 +460,7 @@ tl::expected<std::unique_ptr<Plan>, std::string> make_plan(const Request& reques
   if (put_off_switches(*plan)) find_liveness();
   if (!keep_operations(*plan)) return tl::unexpected(std::string("no memory"));
 
-  // Ways in: the beginning, behind barriers and calls, heads of loops.
+  // Entries: the start, after barriers and calls, loop headers.
   uint32_t entries = 0;
   const auto& blocks = plan->graph.blocks;
   const auto add = [&](uint32_t node) {
@@ -465,7 +468,7 @@ tl::expected<std::unique_ptr<Plan>, std::string> make_plan(const Request& reques
   };
   add(blocks[plan->graph.entry].first);
   const auto add_way_in = [&](uint32_t node, int32_t entry) {
-    // Waves that index registers have another variant.
+    // The interpreter's variant differs while registers are indexed.
     if (indexed_of(plan->modes[node]) != 0) return;
     plan->ways_in.push_back({nodes[node].pc, variant_of_mode(plan->modes[node]), entry});
   };
@@ -495,7 +498,7 @@ tl::expected<std::unique_ptr<Plan>, std::string> make_plan(const Request& reques
   for (Site& site : plan->sites) {
     if (site.comes_back()) site.behind = static_cast<int32_t>(entries++);
   }
-  // Where a loop leads back to the beginning, rows there are not what waves start with.
+  // If a loop leads back to the start, its rows may not have their initial values.
   const bool comes_back = std::any_of(blocks.begin(), blocks.end(), [&](const analysis::Block& block) {
     const std::vector<uint32_t> followers = block.followers();
     return std::find(followers.begin(), followers.end(), plan->graph.entry) != followers.end();

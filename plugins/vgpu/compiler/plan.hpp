@@ -1,20 +1,26 @@
-// What the compiler of kernels is given: a kernel's code as a graph, and for each of its instructions the operations that
-// the interpreter would execute, with what the compiler makes of them.
+// The compiler's input: a kernel's code as a graph, and for each instruction the interpreter's operations
+// with what the compiler knows about them.
 //
-// The interpreter's lowering is the one description of what an instruction does. Operations that the compiler has as
-// bitcode, which is the same source compiled otherwise, are inlined; of the rest it stores what they read, calls the
-// interpreter's handlers, and loads what they wrote. So there is no instruction that one of the two has and the other has
-// not, and code for none of them stands here.
+// A *plan* is this description of a whole kernel, or of one function that a kernel calls. A *site* is its
+// record of one instruction: how it is compiled, and where control enters and leaves. A *step* is one of the
+// site's micro-ops. A *variant* (block.hpp) is the part of MODE and M0 that code is specialised on. *Shapes*
+// are in lane_shape.hpp.
 //
-// Functions that a kernel calls are plans of their own, which begin with registers of which nothing is known: a wave goes from one
-// to another by the interpreter, which executes the call and the return.
+// The interpreter's lowering is the only description of what an instruction does. The compiler inlines
+// operations whose source it has as bitcode. For other operations it stores their sources, calls the
+// interpreter's handlers and loads their results. The compiler therefore supports the same instructions as
+// the interpreter.
 //
-// Ways in and out. Control enters at the beginning, behind barriers and calls and at the heads of loops. Each such place has
-// an operation of its own (`entries`), by which a wave goes on as by any other operation. At barriers and
-// at its end a wave is followed by the next one of its row (wave_row.hpp), if there is one; otherwise, where its turn is over and
-// where memory fails, compiled code leaves, with all that is live in the wave's registers.
+// A function that a kernel calls has a separate plan; nothing is known about the registers at its start. The
+// interpreter executes calls and returns.
 //
-// Threads: make_plan() inside a translation scope, since it reads the kernel's code; a plan is constant afterwards.
+// Control enters at the start, after barriers and calls, and at loop headers. Each entry is a micro-op in
+// `entries`, which a wave executes like any other. At a barrier, at a yield and at its end, a wave is
+// followed by the next wave of its batch (wave_row.hpp). Otherwise, at the end of a time slice, and if a
+// memory access fails, compiled code returns with all live registers in the wave's register array.
+//
+// *Threads:* make_plan() reads the kernel's code and must run inside a translation scope. A plan is constant
+// afterwards.
 #pragma once
 
 #include <cstdint>
@@ -37,48 +43,49 @@
 
 namespace rigel::vgpu::exec {
 
-/// When a kernel is compiled.
+/// When kernels are compiled.
 enum class Compilation : uint8_t {
   kNone,
-  kWhenHot,     ///< Once it has run for about as long as that takes, by another thread.
+  kWhenHot,     ///< In the background, once a kernel has run for about as long as compiling takes.
   kBeforehand,  ///< Before its first wave starts.
 };
 
 namespace compiler {
 
-/// One of the interpreter's operations.
+/// One of the site's micro-ops, with what the compiler knows about it.
 struct Step : KnownOperation {
-  uint32_t operation = 0;  ///< Of Plan::operations
+  uint32_t operation = 0;  ///< Index in Plan::operations.
   const MicroOp* micro = nullptr;
 };
 
-/// An instruction, by the same number as its node in the graph.
+/// How one instruction is compiled. Sites have the indices of the graph's nodes.
 struct Site {
   enum class What : uint8_t {
-    kNothing,     ///< Nobody can tell that it was executed: waits, hints.
-    kInline,      ///< Its steps are all known to the compiler.
-    kScalarLoad,  ///< Perhaps done by the compiler; else as a call.
-    kGlobal,      ///< Loads, stores and atomics, likewise.
-    kScratch,     ///< Loads and stores of dwords by buffer instructions as those of scratch.
+    kNothing,     ///< Without observable effect: waits, hints.
+    kInline,      ///< All steps are known to the compiler.
+    kScalarLoad,  ///< Done by inlined code, which calls the handler if the address is not found.
+    kGlobal,      ///< Loads, stores and atomics; handler as for kScalarLoad.
+    kScratch,     ///< Dwords by buffer instructions, like those of scratch.
     kLds,
     kLdsAtomic,
-    kCall,     ///< The interpreter's handlers do it.
-    kBranch,   ///< The last of its block
-    kBarrier,  ///< Control leaves, and comes back to `behind`.
-    kYield,    ///< Likewise: a wait at which the wave lets others go on.
-    kSleep,    ///< Likewise.
-    kMode,     ///< MODE becomes what it is for the next node.
-    kLeaves,   ///< The interpreter goes on with it. Control may come back to Plan::ways_in.
+    kCall,     ///< Calls the interpreter's handlers.
+    kBranch,   ///< The last instruction of its block.
+    kBarrier,  ///< Control leaves and re-enters at `entry_after`.
+    kYield,    ///< A wait at which other waves may continue; re-enters like kBarrier.
+    kSleep,    ///< Re-enters like kBarrier.
+    kMode,     ///< Sets MODE to its value at the next node.
+    kLeaves,   ///< The interpreter continues here. Control may re-enter at Plan::ways_in.
     kEnd,
   };
   What what = What::kCall;
   uint32_t first_step = 0, step_count = 0;
-  uint32_t first_operation = 0;  ///< Of Plan::operations
-  /// Its operations, the last of them one that gives control back. Where reports look for the place of a fault.
+  uint32_t first_operation = 0;  ///< Index in Plan::operations.
+  /// The site's micro-ops; after the last one is one that returns control. Reports use it to locate faults.
   const MicroOp* operations = nullptr;
-  int32_t entry = -1;   ///< The way in that leads to before the instruction …
-  int32_t behind = -1;  ///< … and to behind it, if control leaves there.
-  /// The way in to before it for waves that the interpreter has had: it compares their registers with what is known of them there.
+  int32_t entry = -1;   ///< Entry before the instruction, or -1.
+  int32_t behind = -1;  ///< Entry after the instruction, or -1.
+  /// Entry before the instruction for interpreted waves: first compares their registers with the expected
+  /// shapes. Or -1.
   int32_t from_interpreter = -1;
 
   bool comes_back() const { return what == What::kBarrier || what == What::kYield || what == What::kSleep; }
@@ -87,59 +94,58 @@ struct Site {
 struct Shape;  // lane_shape.hpp
 
 struct Plan {
-  analysis::FlowGraph
-      graph;  ///< Its nodes are executed in their order: some barriers and yields are put off.
+  analysis::FlowGraph graph;  ///< Nodes in execution order; some barriers and yields have been sunk.
   analysis::Liveness live;
   RegisterLayout layout;
   SimdLevel level = SimdLevel::kBaseline;
-  uint32_t mode = 0;  ///< Of MODE, what waves begin with
-  /// What it is before each node (modes.hpp).
+  uint32_t mode = 0;  ///< The bits of MODE that waves start with.
+  /// MODE before each node (modes.hpp).
   std::vector<uint32_t> modes;
   bool changes_mode = false;
   bool m0_limits_lds = false;
-  /// It has more than kSmallKernel instructions, or control comes and goes often: functions, and kernels that call many.
+  /// More than kSmallKernel instructions, a function, or many calls.
   bool is_large = false;
   bool is_function = false;
   std::vector<Site> sites;
   std::vector<Step> steps;
   uint32_t entry_count = 0;
-  /// The way in for waves of which it is known that they start with `ids`, with all lanes, and with the scalars of their
-  /// work-group; -1: there is none. It needs nothing of that in the wave's registers.
+  /// Entry for full waves that start with `ids` and with the scalars of their work-group; -1 if there is
+  /// none. It loads the initial state itself and does not need it in the wave's registers.
   int32_t expected_entry = -1;
-  /// For each way in, what a wave goes on with.
+  /// For each entry, the micro-op that a wave continues with.
   std::vector<MicroOp> entries;
-  /// Where waves come in that the interpreter has had: behind calls, at heads of loops and where functions begin, with the
-  /// variant (block.hpp) that they have to have.
+  /// An entry for interpreted waves: after a call, at a loop header or at a function's start. The wave must
+  /// have this variant (block.hpp).
   struct WayIn {
     uint64_t pc = 0;
     uint32_t variant = 0;
     int32_t entry = 0;
   };
-  std::vector<WayIn> ways_in;  ///< By ascending pc.
-  /// What the interpreter goes on with, where a wave comes to it.
+  std::vector<WayIn> ways_in;  ///< Sorted by pc.
+  /// Descriptions of the instructions at which the interpreter takes over.
   std::vector<std::string> left;
 
   const isa::Traits& traits() const { return isa::traits_of(graph.target); }
 
-  /// Those of all sites, one after the other.
+  /// The micro-ops of all sites, one after the other.
   const MicroOp* operations = nullptr;
-  /// The registers that are wanted behind the node: of vector registers, in lanes that are active there.
+  /// Returns the registers that are live after the node; VGPRs: in active lanes.
   isa::Registers wanted_behind(uint32_t node) const;
-  /// What an operation points to beside itself, by its `imm`; nothing: that is a number.
+  /// Returns the data that `op.imm` points to; empty if `imm` is a number.
   std::span<const std::byte> details(const MicroOp& op) const;
-  /// Of everything that code made from this plan depends on. Two processes of one build plan the same.
+  /// Returns a hash of everything that generated code depends on. All processes of one build get the same.
   uint64_t digest() const;
-  /// Of the VGPRs that waves start with, the lanes' numbers, but for a number that all have in common. Waves that start
-  /// with others are the interpreter's.
+  /// Shapes of the VGPRs that waves start with, the work-item ids. Waves that start with other shapes are
+  /// interpreted.
   std::vector<std::shared_ptr<const Shape>> ids;
 
-  /// Operations and what they point to, which waves may come upon as long as they live.
+  /// Micro-ops and the data they point to. Waves may reach them as long as they live.
   struct Storage;
   std::shared_ptr<Storage> storage;
 };
 
-/// Instructions of a kernel that LLVM gets unrolled and inlined. Of larger ones it would have to read hundreds for each that the GPU
-/// has, and take minutes.
+/// Maximum number of instructions of a kernel that LLVM gets unrolled and inlined. Each GPU instruction
+/// becomes hundreds of IR instructions; larger kernels would take minutes.
 constexpr size_t kSmallKernel = 800;
 
 struct Request {
@@ -148,20 +154,20 @@ struct Request {
   SimdLevel level = SimdLevel::kBaseline;
   uint32_t variant = 0;  ///< block.hpp
   uint64_t entry_va = 0;
-  bool as_large = false;  ///< Compiled as large kernels are, whatever its size: for tests.
-  /// Which a kernel of that layout calls: waves come to it with any registers. It has no `shape`.
+  bool as_large = false;  ///< Compiles the kernel as a large one, whatever its size; for tests.
+  /// A function that a kernel with this layout calls. It starts with any registers and has no `shape`.
   bool is_function = false;
   analysis::Yields yields = analysis::Yields::kNone;
   analysis::ReadCode read;
-  /// Of the work-groups that most waves will be of; null if that is not known.
+  /// Expected shape of the work-groups; null: unknown.
   std::shared_ptr<const GroupShape> shape;
   std::string cache_name;  ///< From cache_name(); empty: the code is not kept on disk.
 };
 
-/// An error says why the kernel is left to the interpreter.
+/// On failure, returns the reason why the kernel is interpreted.
 tl::expected<std::unique_ptr<Plan>, std::string> make_plan(const Request& request);
 
-/// Makes the operations of `plan.entries` lead to code that was made from such a plan.
+/// Makes the micro-ops of `plan.entries` run code that was generated from this plan.
 void attach(Plan& plan, TranslatedCode& code, Run run);
 
 }  // namespace compiler

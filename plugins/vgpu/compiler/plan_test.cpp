@@ -109,7 +109,7 @@ TEST_F(Plans, TakeRegistersThatWavesDoNotHaveAsTheManualsDo) {
   EXPECT_TRUE(plan->left.empty());
 }
 
-// A barrier with `arithmetic` behind it, of whose result alone something is stored.
+// A barrier before `arithmetic`, of whose registers only the result is used.
 std::vector<uint32_t> barrier_before(uint32_t arithmetic) {
   return {kMove, kBarrier, arithmetic, 0xdc708000, 0x007f0304};  // …, global_store_dword v[4:5], v3, off
 }

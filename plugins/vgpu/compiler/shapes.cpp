@@ -13,7 +13,7 @@ using isa::Op;
 
 namespace {
 
-// Which scalars have a bit for each lane behind the instruction.
+// Returns which scalars have a bit for each lane after the instruction.
 std::bitset<128> full_behind(const analysis::Node& node, std::bitset<128> full, unsigned lanes) {
   const isa::Instruction& in = node.instruction;
   const auto is_full = [&](const isa::Operand& operand) {
@@ -59,8 +59,8 @@ std::bitset<128> full_behind(const analysis::Node& node, std::bitset<128> full, 
   return full;
 }
 
-// How many low bits of scalars are 0 behind the instruction, at least. The number of a work-group's first work-item is a multiple of the
-// group's size, which most often is a power of two.
+// Returns the minimum number of low zero bits of scalars after the instruction. A work-group's first
+// work-item id is a multiple of the group's size, usually a power of two.
 std::array<uint8_t, 128> zeros_behind(const analysis::Node& node, std::array<uint8_t, 128> zeros) {
   const isa::Instruction& in = node.instruction;
   const auto constant = [&](unsigned i) -> std::optional<uint32_t> {
@@ -107,7 +107,7 @@ std::array<uint8_t, 128> zeros_behind(const analysis::Node& node, std::array<uin
   return zeros;
 }
 
-// Where only shapes are looked for, all numbers are 0.
+// For shapes alone: every number is 0.
 struct NoNumbers {
   using Number = uint64_t;
   static Number is_below(Number, Number) { return 0; }
@@ -185,7 +185,7 @@ bool apply(const Plan& plan, uint32_t node, Shapes& shapes) {
   shapes.uniform_masks &= ~what.effects.writes.scalars;
   if (plan.layout.wave_size == 64)
     shapes.uniform_masks &= ~(what.effects.writes.scalars >> 1);  // upper halves
-  // Lanes that wake up have 0 in every carry.
+  // Lanes that become active have 0 in every carry mask.
   const bool writes_exec =
       what.effects.writes.scalars[isa::code::kExecLo] ||
       (plan.layout.wave_size == 64 && what.effects.writes.scalars[isa::code::kExecLo + 1]);
@@ -193,8 +193,8 @@ bool apply(const Plan& plan, uint32_t node, Shapes& shapes) {
   shapes.full = full_behind(what, shapes.full, plan.layout.wave_size);
   shapes.scalar_zeros = zeros_behind(what, shapes.scalar_zeros);
   if (results.low.shape == nullptr) return false;
-  // Lanes that are not active have to keep what they have, if anybody wants it. Of some lanes alone a pitch cannot be told
-  // where a wave comes from elsewhere.
+  // Inactive lanes keep their values if these are live. A pitch cannot be recovered from the active lanes
+  // alone when a wave enters.
   const uint32_t dst = in.dst[0].vgpr();
   const auto keeps = [&](uint32_t row) { return !all_active && plan.live.inactive_behind[node][row]; };
   if (results.low.shape->has_pitch() && keeps(dst)) return false;

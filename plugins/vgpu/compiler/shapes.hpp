@@ -1,11 +1,12 @@
-// What is known of vector registers before a kernel runs, at each place of its code: how their lanes differ (lane_shape.hpp).
+// Shape analysis: finds the shape of each vector register (lane_shape.hpp) at each place of a kernel, before
+// the kernel runs.
 //
-// That is found here, going through the code until nothing changes any more; the numbers that lanes have in common are
-// scalars that the compiled code computes (kernel_rules.cpp), by the same rules (lane_rules.hpp). Where a rule holds only for some
-// values, the code looks, and leaves the wave to the interpreter otherwise: addresses that cross 4 GiB in the middle of a
-// wave, say.
+// find_shapes() iterates over the code to a fixed point. The bases of shapes are scalars that compiled code
+// computes (kernel_rules.cpp), by the same rules (lane_rules.hpp). Some rules hold only for some values, for
+// example if no address crosses 4 GiB within the wave. The code then has a guard, and returns the wave to the
+// interpreter if the guard fails.
 //
-// Threads: functions without state; any.
+// *Threads:* any; functions without state.
 #pragma once
 
 #include <array>
@@ -17,39 +18,40 @@
 
 namespace rigel::vgpu::exec::compiler {
 
-/// At one place.
+/// What is known at one place of the code.
 struct Shapes {
   std::array<ShapePointer, 256> rows;
-  /// Of those that lack there: what is known of the lanes that are active, until EXEC may have become wider.
+  /// Shapes of the active lanes only, for registers without an entry in `rows`. Valid until EXEC may widen.
   std::array<ShapePointer, 256> active;
-  /// Lane masks that active lanes have in common, by scalar code: within a block only.
+  /// Lane masks, by scalar, that are all active lanes or none. Valid within a block.
   std::bitset<128> uniform_masks;
-  /// Scalars (of waves of 64: the lower halves of pairs) that have a bit for each lane of the wave, EXEC among them.
+  /// Scalars with a bit for each lane of the wave, EXEC among them. For waves of 64, the lower halves of
+  /// pairs.
   std::bitset<128> full;
-  /// At least that many of each scalar's low bits are 0.
+  /// Minimum number of low bits of each scalar that are 0.
   std::array<uint8_t, 128> scalar_zeros{};
 
-  /// Of active lanes, at least.
+  /// Returns a shape that holds for the active lanes at least.
   const ShapePointer& known(uint32_t row) const { return rows[row] != nullptr ? rows[row] : active[row]; }
   bool all_active() const { return full[isa::code::kExecLo]; }
 };
 
-/// What the instruction does to `shapes`, which become those behind it. True: by a rule, so that its result's number in common
-/// is to be computed by that rule; false: lane by lane.
+/// Updates `shapes` from before the instruction to after it. Returns true if a rule applies, so that code
+/// generation computes the result's base by that rule; false if the result is computed lane by lane.
 bool apply(const Plan& plan, uint32_t node, Shapes& shapes);
 
-/// At the beginning of each block, from what the plan knows of the VGPRs that waves start with.
+/// Returns the shapes at the start of each block, given the plan's initial id registers.
 std::vector<Shapes> find_shapes(const Plan& plan);
 
-// For the rules.
+// For the rules:
 
-/// What the instruction does, if a rule may know it; null: there is none for it, or it has modifiers.
+/// Returns the instruction's only step if a rule may apply to it; null otherwise, for example with modifiers.
 const Step* rule_step(const Plan& plan, uint32_t node);
-/// Whether nobody wants what the instruction makes of these scalars.
+/// Whether no later instruction reads these result scalars.
 bool is_dead(const Plan& plan, uint32_t node, const isa::Operand& scalars);
-/// What the instruction is to those who want nothing of its carry: chips without sums that have none (gfx8) use the others.
+/// Returns the operation, or its form without carry if the carry is dead. gfx8 has only the forms with carry.
 isa::Op without_dead_carry(const Plan& plan, uint32_t node);
-/// Whether nobody wants the upper half of what the instruction adds up, nor the carry.
+/// Whether the upper half of a 64-bit addition and its carry are dead.
 bool is_low_half_alone(const Plan& plan, uint32_t node);
 
 }  // namespace rigel::vgpu::exec::compiler

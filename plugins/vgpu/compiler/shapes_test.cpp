@@ -19,9 +19,10 @@ constexpr uint32_t kAddFour = 0x680a0a84;      // v_add_u32_e32 v5, 4, v5
 constexpr uint32_t kLoop = 0xbf85fffe;         // s_cbranch_scc1 to the instruction before
 constexpr uint32_t kSaveExec = 0xbe82206a;     // s_and_saveexec_b64 s[2:3], vcc
 constexpr uint32_t kRestoreExec = 0x87fe027e;  // s_or_b64 exec, exec, s[2:3]
-constexpr uint32_t kStore = 0xdc708000;  // global_store_dword v[..], v.., off: its second word says which
+// global_store_dword v[..], v.., off; operands are in its second word
+constexpr uint32_t kStore = 0xdc708000;
 
-// What is known behind the last instruction but the end, in a straight piece of code.
+// Returns the shapes at the end of straight code.
 Shapes behind(const Plan& plan) {
   Shapes shapes = find_shapes(plan)[plan.graph.entry];
   for (uint32_t node = 0; node + 1 < plan.graph.nodes.size(); ++node) apply(plan, node, shapes);
@@ -88,7 +89,7 @@ TEST_F(KnownLanes, AllLanesAreActiveAgainWhereTheSavedMaskComesBack) {
 }
 
 TEST_F(KnownLanes, WhatInactiveLanesHaveToKeepIsNotKnown) {
-  // v1 is stored by all lanes, and written by some.
+  // All lanes of v5 are stored; a narrowed EXEC writes some.
   const auto plan = plan_of({kMove, kSaveExec, kAddFour, kRestoreExec, kStore, 0x00000500});
   Shapes shapes = find_shapes(*plan)[plan->graph.entry];
   apply(*plan, 0, shapes);
@@ -107,7 +108,7 @@ TEST_F(KnownLanes, ProductsWithWhatAllLanesHaveInCommon) {
   for (unsigned lane = 0; lane < 64; ++lane) EXPECT_EQ(shapes.rows[1]->offsets[lane], lane * 12);
 }
 
-// Of work-groups of 16 by 16: v0 is x, v1 is y.
+// Work-groups of 16 × 16: v0 is x, v1 is y.
 const GroupShape::Key kSquareGroup = {{16, 16, 1}, 64, 2, false};
 
 TEST_F(KnownLanes, RowsOfSomethingThatTheKernelIsToldTheWidthOf) {
@@ -160,7 +161,7 @@ TEST_F(KnownLanes, BitsBelowThoseOfAScalarAreAddedToIt) {
   ASSERT_NE(shapes.rows[1], nullptr);
   for (unsigned lane = 0; lane < 64; ++lane) EXPECT_EQ(shapes.rows[1]->offsets[lane], lane);
   EXPECT_EQ(shapes.rows[1]->zeros, 6u);
-  // s_mul_i32 s1, s0, 0x180 ends with seven zeros, s_and_b32 s1, s0, 15 with none.
+  // s_mul_i32 s1, s0, 0x180 results in seven zero bits, s_and_b32 s1, s0, 15 in none.
   EXPECT_NE(behind(*plan_of({0x9201ff00, 0x180, kOrAligned})).rows[1], nullptr);
   EXPECT_EQ(behind(*plan_of({0x86018f00, kOrAligned})).rows[1], nullptr);
 }
@@ -174,7 +175,7 @@ TEST_F(KnownLanes, BitsOfAScalarThatNobodyKnowsAreNot) {
 TEST_F(KnownLanes, AScalarIsAlignedWhereItIsOnAllWays) {
   const auto skipped = plan_of({kSkipOne, kShiftScalar, kOrAligned});
   EXPECT_EQ(find_shapes(*skipped)[skipped->graph.block_of(2)].scalar_zeros[1], 0u);
-  // The other way s_lshl_b32 s1, s0, 4 stands before.
+  // On the other path, s_lshl_b32 s1, s0, 4 comes first.
   const auto both = plan_of({0x8e018400, kSkipOne, kShiftScalar, kOrAligned});
   EXPECT_EQ(find_shapes(*both)[both->graph.block_of(3)].scalar_zeros[1], 4u);
 }

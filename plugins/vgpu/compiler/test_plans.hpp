@@ -15,8 +15,8 @@ namespace rigel::vgpu::exec::compiler {
 constexpr uint64_t kVa = 0x1000;
 constexpr uint32_t kEnd = 0xbf810000;
 
-/// The end is added to the code. zeros: of the work-items' ids, low bits that all waves' first lanes have 0; none: nothing is known
-/// of work-groups.
+/// Returns a request for this gfx900 code, followed by s_endpgm. `zeros`: for each id register, the low bits
+/// that are 0 in the first lane of every wave; empty: the work-group's shape is unknown.
 inline Request request_of(std::vector<uint32_t> code, std::vector<unsigned> zeros = {6},
                           const GroupShape::Key& group = {{256, 1, 1}, 64, 1, false}) {
   code.push_back(kEnd);
@@ -47,7 +47,7 @@ inline std::unique_ptr<Plan> plan_of(std::vector<uint32_t> code, std::vector<uns
   return std::move(*plan);
 }
 
-/// On a host for which nothing is compiled there are no plans.
+/// Skips on hosts for which kernels are not compiled.
 class PlanTest : public ::testing::Test {
  protected:
   void SetUp() override {

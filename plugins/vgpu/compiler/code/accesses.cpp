@@ -1,8 +1,8 @@
-// How compiled kernels load and store what lies well: lanes that follow each other, lanes that all load from one place,
-// lanes anywhere in one piece of memory. Compiled to LLVM's bitcode and inlined where an instruction stands (kernel_memory.cpp).
-// What is none of these is the interpreter's: false is the answer then, and nothing has happened.
+// Memory accesses of compiled kernels: contiguous lanes, uniform addresses, and any lanes in one extent.
+// Compiled to bitcode and inlined (kernel_memory.cpp). A function returns false, without effect, if it does
+// not support the access; the interpreter's handler then executes it.
 //
-// Rows of registers are arrays of W dwords. They are indexed by constants only, so that they become values.
+// A row is an array of W dwords. Constant indices allow LLVM to turn rows into values.
 #include <immintrin.h>
 
 #include <algorithm>
@@ -28,7 +28,8 @@ constexpr uint32_t kAllOf = (uint32_t{1} << kLanes) - 1;
   return vector_at<U32>(row, vector * kLanes);
 }
 
-// Which lanes of a vector are active. LLVM makes lanes one at a time of bits that come from another block, but not of a comparison.
+// The active lanes of a vector. At AVX2, LLVM would extract bits that come from another block one at a time,
+// but not the result of a comparison.
 struct Active {
   [[gnu::always_inline]] Active(uint64_t exec, unsigned vector)
       : bits(bits_from<U32>(exec, vector * kLanes)) {
@@ -46,7 +47,7 @@ struct Active {
 #endif
 };
 
-// Results of lanes that are active; of others, what they had, if anybody wants to know.
+// Writes the results of active lanes; inactive lanes keep their values if `keeps`.
 [[gnu::always_inline]] inline void put(uint32_t* row, unsigned vector, U32 value, const Active& active,
                                        bool keeps) {
   std::byte* const at = reinterpret_cast<std::byte*>(row + vector * kLanes);
@@ -63,7 +64,7 @@ struct Active {
   return numbers;
 }
 
-// A row to be indexed by the number of a lane that is not known beforehand.
+// Copies a row to memory for indexing by a variable lane, subtracting `less`.
 template <unsigned W>
 [[gnu::always_inline]] inline void copy_row(uint32_t* to, const uint32_t* from, uint32_t less) {
   RIGEL_UNROLL
@@ -71,7 +72,7 @@ template <unsigned W>
     store(reinterpret_cast<std::byte*>(to + v * kLanes), vector_of(from, v) - less);
 }
 
-// The value of a lane that is not known beforehand; most often it is the first one.
+// The value of a variable lane, usually the first.
 template <unsigned W>
 [[gnu::always_inline]] inline uint32_t value_of(const uint32_t* row, unsigned lane) {
   if (lane == 0) [[likely]]
@@ -81,7 +82,7 @@ template <unsigned W>
   return values[lane];
 }
 
-// Whether there is anything wrong with lanes that are active.
+// Collects lanes that are active and differ from expected values.
 class Wrong {
  public:
 #if RIGEL_SIMD_LEVEL == 2
@@ -107,7 +108,7 @@ class Wrong {
 #endif
 };
 
-// Where they are not, most often the first ones tell.
+// Usually the first vector decides.
 template <unsigned W>
 [[gnu::always_inline]] inline bool all_are(const uint32_t* row, uint64_t exec, U32 expected, uint32_t step) {
   Wrong first, others;
@@ -143,10 +144,10 @@ using Two [[gnu::vector_size(2 * sizeof(U32))]] = uint32_t;
 using Four [[gnu::vector_size(4 * sizeof(U32))]] = uint32_t;
 using Numbers = std::make_index_sequence<kLanes>;
 
-#pragma clang diagnostic ignored "-Wpsabi"  // nothing here is called
+#pragma clang diagnostic ignored "-Wpsabi"  // No function is called across this boundary.
 
-// Between N vectors with a dword of each lane and N with all dwords of a lane, one lane after the other. As shuffles of all of them at once:
-// LLVM makes a dozen of moves of single dwords.
+// Conversions between N vectors, each with one dword of every lane, and N vectors with each lane's dwords
+// adjacent. One shuffle of all: LLVM would otherwise emit a dozen moves of single dwords.
 template <size_t... I>
 [[gnu::always_inline]] inline Two joined(U32 low, U32 high, std::index_sequence<I...>) {
   return __builtin_shufflevector(low, high, I...);
@@ -175,13 +176,13 @@ template <unsigned N, size_t kPart, class All, size_t... I>
                                  ((kPart * kLanes + I) % N * kLanes + (kPart * kLanes + I) / N)...);
 }
 
-// Calls f with each of the numbers, as a constant.
+// Calls f with each index as a constant.
 template <size_t... I, class F>
 [[gnu::always_inline]] inline void with_each(std::index_sequence<I...>, F f) {
   (f(std::integral_constant<size_t, I>()), ...);
 }
 
-// Lanes one after the other from `at` on, where lane 0 is or would be.
+// Loads contiguous elements; `at` is the place of lane 0, active or not.
 template <unsigned W, unsigned N, bool kInLds>
 [[gnu::always_inline]] inline void load_following(const std::byte* at, uint64_t exec, uint32_t* const* rows,
                                                   bool keeps) {
@@ -195,7 +196,7 @@ template <unsigned W, unsigned N, bool kInLds>
       RIGEL_UNROLL
       for (unsigned d = 0; d < N; ++d) {
         const std::byte* const part = from + d * kLanes * 4;
-        // As shuffles would have it, LLVM loads a part alone, or one a second time.
+        // At once: LLVM would load only the part that the shuffle uses, or load a part twice.
         loaded[d] = kInLds ? load<U32>(part) : load_at_once<U32>(part);
       }
       with_each(std::make_index_sequence<N>(), [&](auto d) {
@@ -221,7 +222,7 @@ template <unsigned W, unsigned N>
   }
 }
 
-// Of one element.
+// Loads one element for all lanes.
 template <unsigned W, unsigned N>
 [[gnu::always_inline]] inline void load_one(const std::byte* at, uint64_t exec, uint32_t* const* rows,
                                             bool keeps) {
@@ -257,7 +258,7 @@ template <unsigned W>
   return !beyond.any();
 }
 
-// Full vectors of lanes within 32 dwords of their first, which is what rows of tiles are, take two loads.
+// Two loads if all lanes are active and within 32 dwords after the first lane, as in rows of tiles.
 [[gnu::always_inline]] inline U32 near_or_gathered(const std::byte* base, U32 offsets, const Active& active) {
 #if RIGEL_SIMD_LEVEL == 2
   const U32 apart = offsets - splat<U32>(offsets[0]);
@@ -289,7 +290,7 @@ template <unsigned W, class Do>
   }
 }
 
-// An element between memory and a copy of it that is this thread's own.
+// Copies an element between memory and this thread's buffer.
 template <size_t kBytes>
 [[gnu::always_inline]] inline void load_own(std::byte* own, const std::byte* host) {
   if constexpr (kBytes < 4) {
@@ -311,8 +312,8 @@ template <size_t kBytes>
   }
 }
 
-// Elements at `base` plus each lane's number, less `less`. Each goes as a whole, since another wave may store it
-// meanwhile. `elements` has them as if lanes followed each other.
+// Copies elements at `base` + places[lane] - `less` to a contiguous buffer. Elements are accessed as a whole:
+// another wave may store them concurrently.
 template <unsigned W, size_t kBytes>
 [[gnu::always_inline]] inline void collect(std::byte* elements, const std::byte* base, const uint32_t* places,
                                            uint32_t less, uint64_t exec) {
@@ -330,10 +331,10 @@ template <unsigned W, size_t kBytes>
                    [&](unsigned lane) { store_own<kBytes>(base + offsets[lane], elements + lane * kBytes); });
 }
 
-// How the elements of lanes that are active lie to each other.
+// How the elements of active lanes are arranged.
 enum class Arrangement : uint8_t { kFollowing, kSame, kApart };
 
-// Of elements of N dwords, the first active lane's at `start`. The wave's first two lanes tell what the others have to keep to.
+// `start` is the place of the first active lane. The first two lanes decide which arrangement is tested.
 template <unsigned W, unsigned N, bool kStores>
 [[gnu::always_inline]] inline Arrangement arrangement_of(const uint32_t* places, uint32_t start,
                                                          unsigned first, uint64_t exec) {
@@ -345,8 +346,8 @@ template <unsigned W, unsigned N, bool kStores>
   return same ? Arrangement::kSame : Arrangement::kFollowing;
 }
 
-// Between rows and memory: `at` is where lane 0 is or would be, where all are, or what each lane's number, less `less`, is
-// added to.
+// Stores rows. `at` is the place of lane 0, active or not; for kApart, the address to which each lane's place
+// minus `less` is added.
 template <unsigned W, unsigned N>
 [[gnu::always_inline]] inline void store_rows(Arrangement how, std::byte* at, const uint32_t* places,
                                               uint32_t less, uint64_t exec, uint32_t* const* rows) {
@@ -377,7 +378,7 @@ template <unsigned W, unsigned N, bool kInLds>
   }
 }
 
-// Bytes and words at `base` plus each lane's number, less `less`.
+// Loads or stores bytes and words at `base` + places[lane] - `less`.
 template <unsigned W, class T, bool kStores>
 [[gnu::always_inline]] inline void move_narrow(std::byte* base, const uint32_t* places, uint32_t less,
                                                uint64_t exec, uint32_t* row, uint32_t flags) {
@@ -409,8 +410,8 @@ template <unsigned W, class T, bool kStores>
   if (kStores && !follow) distribute<W, sizeof(T)>(apart, base, places, less, exec);
 }
 
-// Where lanes' addresses differ in their lower halves alone: what these begin with, added to `base`. high: the upper halves;
-// null where `base` is all that there is to be added.
+// If all active lanes share the upper address dword, adds it to `base` and returns true. False also for FLAT
+// apertures. `high`: the upper dwords, or null if `base` is complete.
 template <unsigned W>
 [[gnu::always_inline]] inline bool find_base(const Wave* wave, const uint32_t* high, uint64_t exec, bool flat,
                                              uint64_t& base) {
@@ -421,8 +422,8 @@ template <unsigned W>
   return all_are<W>(high, exec, splat<U32>(upper), 0);
 }
 
-// Where an access finds its memory; null: it is for the interpreter to look. Instructions share what they remember, and the first
-// waves find nothing remembered.
+// Returns the host address; null: the handler must execute the access. Sites share 256 cache slots; a miss is
+// normal for the first waves.
 [[gnu::always_inline]] inline std::byte* place_of(WaveMemory* memory, const Linkage* linkage,
                                                   const MicroOp* site, uint64_t va, uint64_t bytes,
                                                   Access access) {
@@ -433,8 +434,8 @@ template <unsigned W>
   return compiler::unlikely_find(linkage, memory, site, va, bytes, access);
 }
 
-// The piece of memory that has the `bytes` of each lane, and what lanes' numbers are to be less to be places in it. `first`: the
-// number of one of them.
+// Returns the host address of an extent that contains the elements of all active lanes, and in `less` the
+// number to subtract from lanes' values to get offsets in it. `first`: the value of one active lane.
 template <unsigned W>
 [[gnu::always_inline]] inline std::byte* find_piece(const Wave* wave, const Linkage* linkage,
                                                     const MicroOp* site, const uint32_t* low, uint32_t first,
@@ -443,10 +444,10 @@ template <unsigned W>
   if (place_of(wave->memory, linkage, site, base + first, bytes, access) == nullptr) return nullptr;
   const WaveMemory::Extent& extent = wave->memory->last_extent(site, access);
   const uint64_t ahead = extent.begin - base, into = base - extent.begin;
-  const bool is_inside = into < extent.bytes;  // `base` itself is
+  const bool is_inside = into < extent.bytes;  // Whether `base` is inside of the extent.
   if (!is_inside && ahead > 0xffffffff) return nullptr;
   less = is_inside ? 0 : static_cast<uint32_t>(ahead);
-  // Gathers take lanes' numbers for signed ones; and a number below `less` must not wrap around into the piece.
+  // Gathers use signed offsets, and a value below `less` must not wrap around into the extent.
   const uint64_t room = std::min<uint64_t>(
       {is_inside ? extent.bytes - into : extent.bytes, 0x7fffffff, (uint64_t{1} << 32) - less});
   if (room < bytes || !all_below<W>(low, exec, less, static_cast<uint32_t>(room) - bytes)) return nullptr;
@@ -487,7 +488,7 @@ template <unsigned W, class T, bool kStores>
   return true;
 }
 
-// Whether vectors of elements that follow each other begin in the middle of an aligned pair, as some do of three dwords each.
+// Whether vectors of contiguous elements split an aligned pair of dwords, as with three dwords per element.
 template <unsigned N>
 [[gnu::always_inline]] inline bool has_pairs_across_vectors(const std::byte* at) {
   return N == 3 && reinterpret_cast<uintptr_t>(at) % 8 != 0;
@@ -528,8 +529,8 @@ template <unsigned W, unsigned N, bool kStores>
   return true;
 }
 
-// The work-group's memory, of which `limit` bytes are there. One thread has it, so what order dwords go in is nobody's
-// business.
+// Accesses LDS, of which `limit` bytes are accessible. One thread uses it, so the order of dwords cannot be
+// observed.
 template <unsigned W, unsigned N, bool kStores>
 [[gnu::always_inline]] inline bool reach_lds(std::byte* lds, uint32_t limit, const uint32_t* addresses,
                                              uint32_t offset, uint64_t exec, uint32_t* const* rows,
@@ -560,7 +561,8 @@ template <unsigned W, unsigned N, bool kStores>
   return true;
 }
 
-// Lanes one after the other, as they may meet. By an index into memory, since code for each of them would be long.
+// One lane after the other, since lanes may share an address. A loop over memory: unrolled code would be
+// long.
 template <unsigned W>
 [[gnu::always_inline]] inline bool lds_atomic(std::byte* lds, uint32_t limit, const uint32_t* addresses,
                                               uint32_t offset, uint64_t exec, uint32_t* const* rows,
@@ -601,7 +603,7 @@ template <unsigned W>
   const uint32_t start = value_of<W>(low, static_cast<unsigned>(__builtin_ctzll(exec)));
   std::byte* const piece =
       find_piece<W>(wave, linkage, site, low, start, base, exec, 4, Access::kWrite, less);
-  // Below, the lanes' parts of their addresses alone are rounded down to dwords.
+  // Only the lanes' offsets are rounded down to dwords below, so the extent must be aligned.
   if (piece == nullptr || reinterpret_cast<uintptr_t>(piece) % 4 != 0) return false;
   alignas(64) uint32_t places[W], first[W], second[W], old[W];
   copy_row<W>(places, low, less);
@@ -627,7 +629,7 @@ template <unsigned W>
 
 }  // namespace
 
-// The names that kernel_memory.cpp knows. flags: access_flags.hpp.
+// Functions that kernel_memory.cpp calls by name. flags: access_flags.hpp.
 #define RIGEL_REACH(W, N)                                                                                 \
   extern "C" [[gnu::used]] bool load_global_##W##_##N(                                                    \
       Wave* wave, const Linkage* linkage, const MicroOp* site, const uint32_t* low, const uint32_t* high, \
@@ -684,7 +686,7 @@ RIGEL_REACH_NARROW(64, 2, uint16_t)
 RIGEL_REACH_NARROW(32, 1, uint8_t)
 RIGEL_REACH_NARROW(32, 2, uint16_t)
 
-// rows: the operands and the result, or null; atomic: isa::Atomic.
+// rows: operands and result, or null; atomic: isa::Atomic.
 extern "C" [[gnu::used]] bool global_atomic_64(Wave* wave, const Linkage* linkage, const MicroOp* site,
                                                const uint32_t* low, const uint32_t* high, uint64_t base,
                                                uint64_t exec, uint32_t** rows, uint32_t flags,
@@ -710,7 +712,7 @@ extern "C" [[gnu::used]] bool lds_atomic_32(std::byte* lds, uint32_t limit, cons
   return lds_atomic<32>(lds, limit, addresses, offset, exec, rows, static_cast<Atomic>(atomic));
 }
 
-// Puts what a handler has loaded, dwords of each active lane in rows, to where lanes have them in memory: at their offsets.
+// Lays out a handler's results, one row per dword, at the active lanes' offsets.
 template <unsigned W>
 [[gnu::always_inline]] inline void lay_out(const uint32_t* rows, uint32_t dwords, uint64_t exec,
                                            const uint32_t* offsets, std::byte* memory) {
@@ -728,7 +730,8 @@ extern "C" [[gnu::used, gnu::noinline]] void lay_out_32(const uint32_t* rows, ui
   lay_out<32>(rows, dwords, exec, offsets, memory);
 }
 
-// Scratch of lanes that have an offset each, in the first row; the dwords are the next ones. `bytes`: how many of a lane there are.
+// Scratch at different offsets, which the first row has; the next rows have the dwords. `bytes`: size of a
+// lane's scratch.
 template <unsigned W, bool kStore>
 [[gnu::always_inline]] inline bool reach_scratch(Wave* wave, const Linkage* linkage, const MicroOp* site,
                                                  uint64_t va, uint64_t bytes, uint32_t further, uint64_t exec,
@@ -746,7 +749,7 @@ template <unsigned W, bool kStore>
     greatest = std::max(greatest, uint32_t{most[lane]});
   }
   const uint64_t end = uint64_t{greatest} + further + dwords * 4;
-  constexpr uint64_t kMostBytes = uint64_t{1} << 31;  // of a gather
+  constexpr uint64_t kMostBytes = uint64_t{1} << 31;  // Limit of a gather.
   if (all_bits % 4 != 0 || end > bytes || end * W > kMostBytes) return false;
   std::byte* const host =
       place_of(wave->memory, linkage, site, va, end * W, kStore ? Access::kWrite : Access::kRead);

@@ -1,15 +1,15 @@
-// What compiled code calls where it seldom comes by. These functions leave all registers as they are, vectors among them: for a call
-// that may change them LLVM would have them lie in memory on the way that is taken nearly always.
+// Functions that compiled code calls rarely. They preserve all registers, vectors included; otherwise LLVM
+// would keep values in memory on the frequent path, too.
 //
-// preserve_all_registers() in build.cpp sees to it that they do. Of AVX-512's registers they keep the lower halves: there LLVM
-// stores what is wanted before the call, on the way that is seldom taken.
+// preserve_all_registers() in build.cpp makes this effective. With AVX-512 only the lower halves of registers
+// are preserved; LLVM stores live upper halves before the call, on the rare path.
 #pragma once
 
 #include "plugins/vgpu/compiler/linkage.hpp"
 
 namespace rigel::vgpu::exec::compiler {
 
-/// Linkage::find, Linkage::call.
+/// Calls Linkage::find or Linkage::call.
 extern "C" [[clang::preserve_all]] std::byte* unlikely_find(const Linkage* linkage, WaveMemory* memory,
                                                             const MicroOp* site, uint64_t va, uint64_t bytes,
                                                             Access access);

@@ -1,4 +1,4 @@
-// The interpreter's functions that compiled code calls between waves, by names that kernel_frame.cpp knows.
+// The interpreter's functions that continue with the next wave; kernel_frame.cpp calls them by these names.
 #include "plugins/vgpu/exec/wave_row.hpp"
 
 namespace rigel::vgpu::exec {
