@@ -8,7 +8,7 @@ namespace {
 
 using Scalars = std::bitset<128>;
 
-bool makes_loads_differ(const isa::Instruction& in) {
+bool changes_scalar_memory(const isa::Instruction& in) {
   if (in.op == isa::Op::s_dcache_inv || in.op == isa::Op::s_dcache_inv_vol) return true;
   const isa::MemoryShape* const shape = isa::memory_shape(in.op);
   return in.encoding == isa::Encoding::kSmem && shape != nullptr && shape->verb != isa::Verb::kLoad;
@@ -39,13 +39,13 @@ std::vector<Scalars> find_unchanged(const Plan& plan) {
 
 bool is_in_loop(const analysis::FlowGraph& graph, uint32_t block) {
   std::vector<bool> reached(graph.blocks.size());
-  std::vector<uint32_t> left{block};
-  while (!left.empty()) {
-    const uint32_t from = left.back();
-    left.pop_back();
+  std::vector<uint32_t> pending{block};
+  while (!pending.empty()) {
+    const uint32_t from = pending.back();
+    pending.pop_back();
     for (const uint32_t next : graph.blocks[from].followers()) {
       if (next == block) return true;
-      if (!reached[next]) left.push_back(next);
+      if (!reached[next]) pending.push_back(next);
       reached[next] = true;
     }
   }
@@ -59,11 +59,11 @@ bool adds_scalar(const isa::Instruction& load) {
 }
 
 Arguments find_arguments(const Plan& plan) {
-  Arguments found;
+  Arguments arguments;
   const auto& nodes = plan.graph.nodes;
   if (std::any_of(nodes.begin(), nodes.end(),
-                  [](const analysis::Node& node) { return makes_loads_differ(node.instruction); }))
-    return found;
+                  [](const analysis::Node& node) { return changes_scalar_memory(node.instruction); }))
+    return arguments;
   const std::vector<Scalars> unchanged_at = find_unchanged(plan);
   for (uint32_t b = 0; b < plan.graph.blocks.size(); ++b) {
     const analysis::Block& block = plan.graph.blocks[b];
@@ -73,23 +73,23 @@ Arguments find_arguments(const Plan& plan) {
       const isa::Instruction& in = nodes[n].instruction;
       const MicroOp& op = *plan.sites[n].operations;
       const uint32_t pointer = op.src[0].offset / 4;
-      const bool is_same = plan.sites[n].what == Site::What::kScalarLoad && !adds_scalar(in) &&
+      const bool is_same = plan.sites[n].kind == Site::Kind::kScalarLoad && !adds_scalar(in) &&
                            unchanged[pointer] && unchanged[pointer + 1];
       unchanged &= ~nodes[n].effects.writes.scalars;
       if (!is_same) continue;
       const int32_t begin = static_cast<int32_t>(op.aux), end = begin + in.vdst.dwords * 4;
-      const auto region = std::find_if(found.regions.begin(), found.regions.end(),
+      const auto region = std::find_if(arguments.regions.begin(), arguments.regions.end(),
                                        [&](const auto& other) { return other.pointer == pointer; });
-      found.loads[n] = static_cast<uint32_t>(region - found.regions.begin());
-      if (region == found.regions.end()) {
-        found.regions.push_back({pointer, n, begin, end});
+      arguments.loads[n] = static_cast<uint32_t>(region - arguments.regions.begin());
+      if (region == arguments.regions.end()) {
+        arguments.regions.push_back({pointer, n, begin, end});
       } else {
         region->begin = std::min(region->begin, begin);
         region->end = std::max(region->end, end);
       }
     }
   }
-  return found;
+  return arguments;
 }
 
 }  // namespace rigel::vgpu::exec::compiler

@@ -17,7 +17,7 @@ constexpr uint32_t kScalarStore[] = {0xc0420203, 0};  // s_store_dword s8, s[6:7
 
 using KernelArguments = PlanTest;
 
-TEST_F(KernelArguments, AreWhatIsLoadedFromAPointerThatWavesStartWith) {
+TEST_F(KernelArguments, AreLoadsThroughInitialPointers) {
   const Arguments found = find_arguments(*plan_of({kLoad, 0x10, kLoadPair, 0x18, kLoadByLoaded, 0}));
   ASSERT_EQ(found.regions.size(), 1u);
   EXPECT_EQ(found.regions[0].pointer, 6u);
@@ -28,19 +28,19 @@ TEST_F(KernelArguments, AreWhatIsLoadedFromAPointerThatWavesStartWith) {
       << "where a loaded pointer leads to may be written while the kernel runs";
 }
 
-TEST_F(KernelArguments, AreNoneWhereThePointerHasBeenWritten) {
+TEST_F(KernelArguments, ExcludeLoadsAfterPointerIsWritten) {
   EXPECT_EQ(find_arguments(*plan_of({kLoad, 0, kMovePointer, kLoadPair, 0})).loads,
             (std::map<uint32_t, uint32_t>{{0, 0}}));
   // On one of two ways.
   EXPECT_TRUE(find_arguments(*plan_of({kIfScc, kMovePointer, kMovePointer, kLoad, 0})).loads.empty());
 }
 
-TEST_F(KernelArguments, AreNotLoadedInLoops) {
+TEST_F(KernelArguments, ExcludeLoadsInLoops) {
   EXPECT_TRUE(find_arguments(*plan_of({kLoad, 0, kBackToLoad})).loads.empty())
       << "a loop may wait for what it loads";
 }
 
-TEST_F(KernelArguments, AreNoneWhereScalarMemoryChanges) {
+TEST_F(KernelArguments, AreEmptyIfScalarMemoryChanges) {
   EXPECT_TRUE(find_arguments(*plan_of({kLoad, 0, kInvalidate[0], kInvalidate[1]})).loads.empty());
   EXPECT_TRUE(find_arguments(*plan_of({kLoad, 0, kScalarStore[0], kScalarStore[1]})).loads.empty());
 }

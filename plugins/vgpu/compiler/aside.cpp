@@ -42,7 +42,7 @@ class Worker {
 
   [[noreturn]] void work() {
     pthread_setname_np(pthread_self(), "vgpu-compiler");
-    const OwnCalls ours;
+    const OwnCalls own_calls;
     MutexLock lock(mutex_);
     for (;;) {
       while (jobs_.empty()) added_.wait(lock);
@@ -61,17 +61,17 @@ class Worker {
   bool running_ RIGEL_GUARDED_BY(mutex_) = false;
 };
 
-std::atomic<Worker*> current{nullptr};
+std::atomic<Worker*> current_worker{nullptr};
 
 // Never destroyed: its thread lives as long as the process. A child lacks the thread, and its copy of the
 // mutex may be locked.
 Worker& worker() {
   static const int once = [] {
-    current = new Worker;
-    return pthread_atfork(nullptr, nullptr, [] { current = new Worker; });
+    current_worker = new Worker;
+    return pthread_atfork(nullptr, nullptr, [] { current_worker = new Worker; });
   }();
   (void)once;
-  return *current;
+  return *current_worker;
 }
 
 }  // namespace

@@ -54,22 +54,22 @@ uint64_t hash_of(std::span<const std::byte> bytes, uint64_t hash) {
 }
 constexpr uint64_t kFirstHash = 0xcbf29ce484222325u, kOtherHash = 0x9ae16a3b2f90404fu;
 
-// Whether only this user, or root if it is read-only, can have written it.
-bool is_trusted(const struct stat& is, bool is_read_only) {
-  return (is.st_uid == geteuid() || (is_read_only && is.st_uid == 0)) &&
-         (is.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+// Whether only this user can have written it, or only root if it is read-only.
+bool is_trusted(const struct stat& status, bool is_read_only) {
+  return (status.st_uid == geteuid() || (is_read_only && status.st_uid == 0)) &&
+         (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
 int open_directory(const std::string& path, bool is_read_only) {
   const int directory = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  struct stat is {};
-  if (directory < 0 || (fstat(directory, &is) == 0 && is_trusted(is, is_read_only))) return directory;
+  struct stat status {};
+  if (directory < 0 || (fstat(directory, &status) == 0 && is_trusted(status, is_read_only))) return directory;
   close(directory);
   return -1;
 }
 
 // Returns the request as if the kernel began at address 0.
-std::vector<std::byte> as_asked(Request request, std::span<const Image> images) {
+std::vector<std::byte> normalized_request(Request request, std::span<const Image> images) {
   std::vector<Image> moved(images.begin(), images.end());
   for (Image& image : moved) image.va -= request.entry_va;
   request.entry_va = 0;
@@ -124,7 +124,7 @@ std::string CodeCache::name_of(const Request& request) const {
   if (folder_.empty() && read_only_.empty()) return {};
   std::byte begin[kNamedBytes];
   const size_t size = request.read(request.entry_va, begin);
-  const std::vector<std::byte> asked = as_asked(request, {});
+  const std::vector<std::byte> asked = normalized_request(request, {});
   const auto hash = [&](uint64_t first) { return hash_of({begin, size}, hash_of(asked, first)); };
   return fmt::format("{:016x}{:016x}", hash(kFirstHash), hash(kOtherHash));
 }
@@ -155,10 +155,10 @@ std::optional<Answer> CodeCache::find(const std::string& name, const Request& re
 std::optional<Answer> CodeCache::find_in(int directory, bool is_read_only, const std::string& name,
                                          const Request& request, std::span<const Image> images) {
   const Descriptor file(openat(directory, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
-  struct stat is {};
-  if (!file.is_open() || fstat(file.get(), &is) != 0 || !S_ISREG(is.st_mode) || !is_trusted(is, is_read_only))
+  struct stat status {};
+  if (!file.is_open() || fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode) || !is_trusted(status, is_read_only))
     return std::nullopt;
-  const auto size = static_cast<uint64_t>(is.st_size);
+  const auto size = static_cast<uint64_t>(status.st_size);
   if (size < sizeof(Header) || size > kMostEntryBytes) return std::nullopt;
   std::vector<std::byte> entry(size);
   if (!read_all(file.get(), entry)) return std::nullopt;
@@ -170,7 +170,7 @@ std::optional<Answer> CodeCache::find_in(int directory, bool is_read_only, const
     return std::nullopt;
   const std::span<const std::byte> rest = std::span(entry).subspan(sizeof header);
   if (header.request_bytes > rest.size()) return std::nullopt;
-  const std::vector<std::byte> asked = as_asked(request, images);
+  const std::vector<std::byte> asked = normalized_request(request, images);
   if (!std::ranges::equal(rest.first(header.request_bytes), asked)) return std::nullopt;
   std::optional<Answer> answer = answer_from(rest.subspan(header.request_bytes));
   if (!answer || !answer->error.empty()) return std::nullopt;
@@ -183,7 +183,7 @@ void CodeCache::keep(const std::string& name, const Request& request, std::span<
   if (name.empty() || !answer.error.empty()) return;
   const Descriptor folder(open_folder(true));
   if (!folder.is_open()) return;
-  const std::vector<std::byte> asked = as_asked(request, images), answered = to_message(answer);
+  const std::vector<std::byte> asked = normalized_request(request, images), answered = to_message(answer);
   if (asked.size() + answered.size() > std::min(kMostEntryBytes, most_bytes_) - sizeof(Header)) return;
   std::vector<std::byte> entry(sizeof(Header));
   entry.insert(entry.end(), asked.begin(), asked.end());
@@ -217,17 +217,19 @@ void CodeCache::make_room(int folder) const {
   std::vector<Entry> entries;
   uint64_t bytes = 0;
   {
-    const int again = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    const std::unique_ptr<DIR, int (*)(DIR*)> listing(again < 0 ? nullptr : fdopendir(again), closedir);
+    const int duplicate = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const std::unique_ptr<DIR, int (*)(DIR*)> listing(duplicate < 0 ? nullptr : fdopendir(duplicate),
+                                                      closedir);
     if (listing == nullptr) {
-      if (again >= 0) close(again);
+      if (duplicate >= 0) close(duplicate);
       return;
     }
     while (const dirent* const entry = readdir(listing.get())) {
-      struct stat is {};
+      struct stat status {};
       if (!is_entry_name(entry->d_name)) continue;
-      if (fstatat(folder, entry->d_name, &is, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(is.st_mode)) continue;
-      entries.push_back({is.st_mtim, static_cast<uint64_t>(is.st_size), entry->d_name});
+      if (fstatat(folder, entry->d_name, &status, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(status.st_mode))
+        continue;
+      entries.push_back({status.st_mtim, static_cast<uint64_t>(status.st_size), entry->d_name});
       bytes += entries.back().bytes;
     }
   }
@@ -255,13 +257,15 @@ std::vector<std::string> read_only_cache_directories() {
 
 std::string code_cache_folder() {
   if (getauxval(AT_SECURE) != 0) return {};
-  const auto is = [](const char* name) {
+  const auto variable = [](const char* name) {
     const char* const value = std::getenv(name);
     return std::string(value == nullptr ? "" : value);
   };
-  if (const std::string chosen = is("VGPU_CACHE"); !chosen.empty()) return chosen == "off" ? "" : chosen;
-  if (const std::string cache = is("XDG_CACHE_HOME"); cache.starts_with('/')) return cache + "/rigel/vgpu";
-  const std::string home = is("HOME");
+  if (const std::string chosen = variable("VGPU_CACHE"); !chosen.empty())
+    return chosen == "off" ? "" : chosen;
+  if (const std::string cache = variable("XDG_CACHE_HOME"); cache.starts_with('/'))
+    return cache + "/rigel/vgpu";
+  const std::string home = variable("HOME");
   return home.starts_with('/') ? home + "/.cache/rigel/vgpu" : "";
 }
 

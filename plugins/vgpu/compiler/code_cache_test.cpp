@@ -21,9 +21,9 @@ namespace fs = std::filesystem;
 class CodeCacheTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    std::string made = (fs::temp_directory_path() / "code_cache_XXXXXX").string();
-    ASSERT_NE(mkdtemp(made.data()), nullptr);
-    folder_ = made + "/of/it";
+    std::string directory = (fs::temp_directory_path() / "code_cache_XXXXXX").string();
+    ASSERT_NE(mkdtemp(directory.data()), nullptr);
+    folder_ = directory + "/of/it";
   }
   void TearDown() override { fs::remove_all(fs::path(folder_).parent_path().parent_path()); }
 
@@ -52,10 +52,10 @@ class CodeCacheTest : public ::testing::Test {
   }
 
   // Returns the entry's name.
-  std::string keep(const CodeCache& cache, const Request& request, const Answer& what) {
+  std::string keep(const CodeCache& cache, const Request& request, const Answer& answer) {
     const std::string name = cache.name_of(request);
     const Image image = image_of(request);
-    cache.keep(name, request, {&image, 1}, what);
+    cache.keep(name, request, {&image, 1}, answer);
     return name;
   }
   std::optional<Answer> find(const CodeCache& cache, const std::string& name, const Request& request) {
@@ -66,7 +66,7 @@ class CodeCacheTest : public ::testing::Test {
   std::string folder_;
 };
 
-TEST_F(CodeCacheTest, GivesBackWhatWasKeptWhereverTheKernelLies) {
+TEST_F(CodeCacheTest, FindsEntryForKernelAtOtherAddress) {
   const CodeCache cache(folder_);
   const Request request = request_at(0x1000, 1), elsewhere = request_at(0x7000'0000, 1);
   const std::string name = keep(cache, request, answer());
@@ -80,7 +80,7 @@ TEST_F(CodeCacheTest, GivesBackWhatWasKeptWhereverTheKernelLies) {
   EXPECT_EQ(fs::status(folder_).permissions() & fs::perms::all, fs::perms::owner_all);
 }
 
-TEST_F(CodeCacheTest, OtherCodeAndOtherShapesAreOthers) {
+TEST_F(CodeCacheTest, DistinguishesCodeLevelAndShape) {
   const CodeCache cache(folder_);
   const Request request = request_at(0x1000, 1);
   const std::string name = keep(cache, request, answer());
@@ -97,7 +97,7 @@ TEST_F(CodeCacheTest, OtherCodeAndOtherShapesAreOthers) {
   EXPECT_FALSE(cache.find(name, request, {&image, 1}));
 }
 
-TEST_F(CodeCacheTest, DoesNotBelieveWhatHasBeenChangedOrCutShort) {
+TEST_F(CodeCacheTest, RejectsModifiedAndTruncatedEntries) {
   const CodeCache cache(folder_);
   const Request request = request_at(0x1000, 1);
   const std::string name = keep(cache, request, answer()), path = folder_ + "/" + name;
@@ -119,7 +119,7 @@ TEST_F(CodeCacheTest, DoesNotBelieveWhatHasBeenChangedOrCutShort) {
   EXPECT_FALSE(find(cache, name, request));
 }
 
-TEST_F(CodeCacheTest, DoesNotLookAtWhatOthersCanWrite) {
+TEST_F(CodeCacheTest, IgnoresFilesThatOthersCanWrite) {
   const CodeCache cache(folder_);
   const Request request = request_at(0x1000, 1);
   const std::string name = keep(cache, request, answer()), path = folder_ + "/" + name;
@@ -135,7 +135,7 @@ TEST_F(CodeCacheTest, DoesNotLookAtWhatOthersCanWrite) {
   EXPECT_FALSE(find(cache, name, request)) << "a link may lead to anybody's";
 }
 
-TEST_F(CodeCacheTest, FindsEntriesOfReadOnlyDirectoriesAndLeavesThemAsTheyAre) {
+TEST_F(CodeCacheTest, FindsEntriesInReadOnlyDirectoriesWithoutChanges) {
   const std::string image = folder_ + "/image", own = folder_ + "/own";
   const Request request = request_at(0x1000, 1), other = request_at(0x1000, 2);
   const std::string name = keep(CodeCache(image), request, answer());
@@ -156,7 +156,7 @@ TEST_F(CodeCacheTest, FindsEntriesOfReadOnlyDirectoriesAndLeavesThemAsTheyAre) {
   EXPECT_FALSE(fs::exists(image + "/" + other_name));
 }
 
-TEST_F(CodeCacheTest, IgnoresReadOnlyDirectoriesThatOthersCanWriteTo) {
+TEST_F(CodeCacheTest, IgnoresReadOnlyDirectoriesThatOthersCanWrite) {
   const std::string image = folder_ + "/image";
   const Request request = request_at(0x1000, 1);
   const std::string name = keep(CodeCache(image), request, answer());
@@ -164,7 +164,7 @@ TEST_F(CodeCacheTest, IgnoresReadOnlyDirectoriesThatOthersCanWriteTo) {
   EXPECT_FALSE(find(CodeCache("", {image}), name, request));
 }
 
-TEST_F(CodeCacheTest, WhatWasUsedLongestAgoMakesRoom) {
+TEST_F(CodeCacheTest, EvictsLeastRecentlyUsedEntries) {
   const CodeCache cache(folder_, {}, 16 << 10);
   const Request used = request_at(0x1000, 1), unused = request_at(0x1000, 2);
   const std::string used_name = keep(cache, used, answer(2000)),
@@ -189,7 +189,7 @@ TEST_F(CodeCacheTest, WhatWasUsedLongestAgoMakesRoom) {
 }
 
 // VGPU_CACHE may be a directory with other files.
-TEST_F(CodeCacheTest, NothingElseInTheFolderMakesRoom) {
+TEST_F(CodeCacheTest, KeepsForeignFilesInDirectory) {
   const CodeCache cache(folder_, {}, 16 << 10);
   keep(cache, request_at(0x1000, 1), answer());  // Creates the directory.
   const std::string others[] = {"film.mkv", ".hidden", "0123456789abcdef0123456789abcdef0",
@@ -205,7 +205,7 @@ TEST_F(CodeCacheTest, NothingElseInTheFolderMakesRoom) {
   EXPECT_TRUE(cache.has(last)) << "theirs does not count";
 }
 
-TEST_F(CodeCacheTest, WithoutAFolderNothingIsKept) {
+TEST_F(CodeCacheTest, KeepsNothingWithoutDirectory) {
   const CodeCache none("");
   EXPECT_EQ(none.name_of(request_at(0x1000, 1)), "");
   std::ofstream(fs::path(folder_).parent_path().parent_path() / "of") << "a file";
@@ -216,7 +216,7 @@ TEST_F(CodeCacheTest, WithoutAFolderNothingIsKept) {
   EXPECT_FALSE(find(impossible, name, request));
 }
 
-TEST_F(CodeCacheTest, WhatFilesMayNotHoldIsNotKept) {
+TEST_F(CodeCacheTest, KeepsNoPartialEntryAtFileSizeLimit) {
   const CodeCache cache(folder_);
   const Request request = request_at(0x1000, 1);
   std::string name;
@@ -229,14 +229,14 @@ TEST_F(CodeCacheTest, WhatFilesMayNotHoldIsNotKept) {
   EXPECT_TRUE(cache.has(keep(cache, request, answer(2000))));
 }
 
-TEST_F(CodeCacheTest, FailuresAreNotKept) {
+TEST_F(CodeCacheTest, DoesNotKeepFailures) {
   const CodeCache cache(folder_);
   Answer failure;
   failure.error = "no";
   EXPECT_FALSE(cache.has(keep(cache, request_at(0x1000, 1), failure)));
 }
 
-TEST(CodeCacheFolder, IsWhereTheEnvironmentSays) {
+TEST(CodeCacheFolder, FollowsEnvironmentVariables) {
   const auto with = [](const char* chosen, const char* cache, const char* home) {
     const auto set = [](const char* name, const char* to) {
       to == nullptr ? unsetenv(name) : setenv(name, to, 1);

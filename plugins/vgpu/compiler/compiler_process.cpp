@@ -35,7 +35,7 @@ constexpr const char* kProgram = "vgpu-compiler";
 // For a hanging process; a busy one exits after its limit of CPU time (main.cpp).
 constexpr auto kMostTime = std::chrono::minutes(10);
 
-std::string wish() {
+std::string requested_mode() {
   const char* const value = std::getenv("VGPU_COMPILER");
   return value == nullptr ? std::string() : value;
 }
@@ -52,11 +52,11 @@ struct Start {
 // Runs in the parent's memory until execve: only system calls.
 int become_compiler(void* start_pointer) {
   const Start& start = *static_cast<const Start*>(start_pointer);
-  const bool shows = start.environment[0] != nullptr;
+  const bool keeps_stderr = start.environment[0] != nullptr;
   if (syscall(SYS_dup3, start.socket, 0, 0) < 0) return 1;
-  const long nowhere = syscall(SYS_openat, AT_FDCWD, "/dev/null", O_RDWR);
-  if (nowhere >= 0) syscall(SYS_dup3, nowhere, 1, 0);
-  if (nowhere >= 0 && !shows) syscall(SYS_dup3, nowhere, 2, 0);
+  const long null_device = syscall(SYS_openat, AT_FDCWD, "/dev/null", O_RDWR);
+  if (null_device >= 0) syscall(SYS_dup3, null_device, 1, 0);
+  if (null_device >= 0 && !keeps_stderr) syscall(SYS_dup3, null_device, 2, 0);
   syscall(SYS_close_range, 3, ~0u, 0);
   syscall(SYS_execve, start.path, start.arguments, start.environment);
   return 1;
@@ -114,31 +114,32 @@ class Process {
     return nullptr;
   }
 
-  bool send(std::span<const std::byte> message, Clock::time_point until) {
+  bool send(std::span<const std::byte> message, Clock::time_point deadline) {
     const uint64_t size = message.size();
-    return is_ours() && move(POLLOUT, std::as_bytes(std::span(&size, 1)), until) &&
-           move(POLLOUT, message, until);
+    return is_ours() && move(POLLOUT, std::as_bytes(std::span(&size, 1)), deadline) &&
+           move(POLLOUT, message, deadline);
   }
-  bool receive(std::vector<std::byte>& message, Clock::time_point until) {
+  bool receive(std::vector<std::byte>& message, Clock::time_point deadline) {
     uint64_t size = 0;
-    if (!is_ours() || !move(POLLIN, std::as_bytes(std::span(&size, 1)), until) || size > kMostMessageBytes)
+    if (!is_ours() || !move(POLLIN, std::as_bytes(std::span(&size, 1)), deadline) || size > kMostMessageBytes)
       return false;
     message.resize(size);
-    return move(POLLIN, message, until);
+    return move(POLLIN, message, deadline);
   }
 
  private:
   using File = std::pair<dev_t, ino_t>;
   static File file_of(int fd) {
-    struct stat is {};
-    return fstat(fd, &is) == 0 ? File(is.st_dev, is.st_ino) : File();
+    struct stat status {};
+    return fstat(fd, &status) == 0 ? File(status.st_dev, status.st_ino) : File();
   }
   // A program that bypasses the close hooks may have reused the number for another file.
   bool is_ours() const { return file_of(socket_.get()) == file_; }
 
-  bool move(short direction, std::span<const std::byte> bytes, Clock::time_point until) {
+  bool move(short direction, std::span<const std::byte> bytes, Clock::time_point deadline) {
     while (!bytes.empty()) {
-      const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - Clock::now()).count();
+      const auto left =
+          std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()).count();
       pollfd ready{socket_.get(), direction, 0};
       const int count = left <= 0 ? 0 : poll(&ready, 1, static_cast<int>(left));
       if (count < 0 && errno == EINTR) continue;
@@ -190,30 +191,30 @@ struct State {
 
 // A child after fork() gets a new state: its copy of the lock may be held, and the socket is the parent's.
 // Its copy of the socket is closed by InternalFd::close_in_child.
-State& state() {
+State& state_of_process() {
   static std::atomic<State*> current{new State};
-  State* is = current.load();
-  if (is->owner == getpid()) return *is;
-  auto* const own = new State;
-  if (current.compare_exchange_strong(is, own)) return *own;
-  delete own;
-  return *is;
+  State* state = current.load();
+  if (state->owner == getpid()) return *state;
+  auto* const fresh = new State;
+  if (current.compare_exchange_strong(state, fresh)) return *fresh;
+  delete fresh;
+  return *state;
 }
 
-std::optional<Answer> ask(State& to, std::span<const std::byte> request, std::string& why) {
-  const MutexLock lock(to.mutex);
+std::optional<Answer> ask(State& state, std::span<const std::byte> request, std::string& why) {
+  const MutexLock lock(state.mutex);
   for (;;) {
-    const bool is_new = to.process == nullptr;
-    if (is_new) to.process = Process::start(to.found.path, why);
-    if (to.process == nullptr) return std::nullopt;
-    const auto until = Clock::now() + kMostTime;
+    const bool is_new = state.process == nullptr;
+    if (is_new) state.process = Process::start(state.found.path, why);
+    if (state.process == nullptr) return std::nullopt;
+    const auto deadline = Clock::now() + kMostTime;
     std::vector<std::byte> message;
     std::optional<Answer> answer;
-    if (to.process->send(request, until) && to.process->receive(message, until))
+    if (state.process->send(request, deadline) && state.process->receive(message, deadline))
       answer = answer_from(message);
     if (answer) return answer;
-    to.process.reset();
-    const bool late = Clock::now() >= until;
+    state.process.reset();
+    const bool late = Clock::now() >= deadline;
     why = late ? "the compiler takes too long" : "the compiler has failed";
     // A process that has served before may have been killed for other reasons: start another one, once.
     if (is_new || late) return std::nullopt;
@@ -222,52 +223,52 @@ std::optional<Answer> ask(State& to, std::span<const std::byte> request, std::st
 
 // Maps the code executable, if the digests of both plans agree.
 Compiled placed(const Plan& plan, const Answer& answer) {
-  Compiled made;
-  made.error = answer.error;
-  if (!made.error.empty()) return made;
+  Compiled compiled;
+  compiled.error = answer.error;
+  if (!compiled.error.empty()) return compiled;
   if (answer.digest != plan.digest()) {
-    made.error = "the compiler has made another plan of the same code";
-    return made;
+    compiled.error = "the compiler has made another plan of the same code";
+    return compiled;
   }
-  made.memory = executable(answer.code);
-  if (made.memory == nullptr) {
-    made.error = "no memory for code";
-    return made;
+  compiled.memory = executable(answer.code);
+  if (compiled.memory == nullptr) {
+    compiled.error = "no memory for code";
+    return compiled;
   }
-  made.bytes = answer.code.size();
-  made.run = reinterpret_cast<Run>(made.memory.get() + answer.entry);
-  return made;
+  compiled.bytes = answer.code.size();
+  compiled.run = reinterpret_cast<Run>(compiled.memory.get() + answer.entry);
+  return compiled;
 }
 
 }  // namespace
 
 Compiled compile(const Plan& plan, const Request& request, std::span<const Image> images) {
-  const OwnCalls ours;
-  Compiled made = find_cached(plan, request, images);
-  if (made.run != nullptr) return made;
-  State& to = state();
-  made.error = to.found.why_none;
-  if (!made.error.empty()) return made;
-  const std::optional<Answer> answer = ask(to, to_message(request, images), made.error);
-  if (!answer) return made;
-  made = placed(plan, *answer);
-  if (made.run != nullptr) to.cache.keep(request.cache_name, request, images, *answer);
-  return made;
+  const OwnCalls own_calls;
+  Compiled compiled = find_cached(plan, request, images);
+  if (compiled.run != nullptr) return compiled;
+  State& state = state_of_process();
+  compiled.error = state.found.why_none;
+  if (!compiled.error.empty()) return compiled;
+  const std::optional<Answer> answer = ask(state, to_message(request, images), compiled.error);
+  if (!answer) return compiled;
+  compiled = placed(plan, *answer);
+  if (compiled.run != nullptr) state.cache.keep(request.cache_name, request, images, *answer);
+  return compiled;
 }
 
 std::string cache_name(const Request& request) {
-  const OwnCalls ours;
-  return state().cache.name_of(request);
+  const OwnCalls own_calls;
+  return state_of_process().cache.name_of(request);
 }
 
 bool is_cached(const std::string& name) {
-  const OwnCalls ours;
-  return state().cache.has(name);
+  const OwnCalls own_calls;
+  return state_of_process().cache.has(name);
 }
 
 Compiled find_cached(const Plan& plan, const Request& request, std::span<const Image> images) {
-  const OwnCalls ours;
-  const std::optional<Answer> answer = state().cache.find(request.cache_name, request, images);
+  const OwnCalls own_calls;
+  const std::optional<Answer> answer = state_of_process().cache.find(request.cache_name, request, images);
   if (answer) return placed(plan, *answer);
   Compiled none;
   none.error = "it is not on disk";
@@ -276,36 +277,36 @@ Compiled find_cached(const Plan& plan, const Request& request, std::span<const I
 
 Compilation asked_for() {
   if (getauxval(AT_SECURE) != 0) return Compilation::kNone;
-  const std::string is = wish();
-  if (is == "off") return Compilation::kNone;
-  if (is != "beforehand") return Compilation::kWhenHot;
+  const std::string mode = requested_mode();
+  if (mode == "off") return Compilation::kNone;
+  if (mode != "beforehand") return Compilation::kWhenHot;
   return why_no_compiler().empty() ? Compilation::kBeforehand : Compilation::kNone;
 }
 
 std::string why_no_compiler() {
-  return state().found.why_none;
+  return state_of_process().found.why_none;
 }
 
 CompilerProgram find_compiler(const char* library_path) {
   if (getauxval(AT_SECURE) != 0) return {{}, "an elevated process starts no compiler"};
-  if (wish() == "off") return {{}, "VGPU_COMPILER=off"};
+  if (requested_mode() == "off") return {{}, "VGPU_COMPILER=off"};
   if (best_simd_level() == SimdLevel::kBaseline) return {{}, std::string(why_absent(SimdLevel::kAvx2))};
   std::string folder = library_path;
   folder.resize(folder.rfind('/') == std::string::npos ? 0 : folder.rfind('/') + 1);
   struct stat library {};
   if (stat(library_path, &library) != 0) return {{}, std::string(library_path) + ": " + std::strerror(errno)};
   // A directory above may belong to any user: the program must belong to the library's owner or to root.
-  const auto is_there = [&](const std::string& path) {
+  const auto is_compiler = [&](const std::string& path) {
     struct stat found {};
     return access(path.c_str(), X_OK) == 0 && stat(path.c_str(), &found) == 0 && S_ISREG(found.st_mode) &&
            (found.st_uid == library.st_uid || found.st_uid == 0);
   };
-  if (is_there(folder + kProgram)) return {folder + kProgram, {}};
+  if (is_compiler(folder + kProgram)) return {folder + kProgram, {}};
   constexpr int kDeepest = 4;  // lib/x86_64-linux-gnu/hsa/drivers
   std::string above = folder;
   for (int i = 0; i < kDeepest; ++i) {
     above += "../";
-    if (is_there(above + "bin/" + kProgram)) return {above + "bin/" + kProgram, {}};
+    if (is_compiler(above + "bin/" + kProgram)) return {above + "bin/" + kProgram, {}};
   }
   return {{}, std::string("there is no ") + kProgram + " beside " + library_path};
 }

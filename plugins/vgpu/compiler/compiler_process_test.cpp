@@ -71,43 +71,43 @@ class CompilerProcess : public ::testing::Test {
     for (int i = 0; i < 3000; ++i) {
       // The process may be a zombie until it is reaped.
       std::ifstream stat("/proc/" + std::to_string(compiler) + "/stat");
-      std::string pid, name, is;
-      if (!(stat >> pid >> name >> is) || is == "Z" || is == "X") return true;
+      std::string pid, name, state;
+      if (!(stat >> pid >> name >> state) || state == "Z" || state == "X") return true;
       usleep(10'000);
     }
     return false;
   }
 };
 
-TEST_F(CompilerProcess, CompilesAgainAndAgain) {
+TEST_F(CompilerProcess, ServesSeveralRequests) {
   for (int i = 0; i < 3; ++i) {
-    const Compiled made = compile_kernel();
-    EXPECT_NE(made.run, nullptr) << made.error;
+    const Compiled compiled = compile_kernel();
+    EXPECT_NE(compiled.run, nullptr) << compiled.error;
   }
   EXPECT_EQ(compilers().size(), 1u) << "one process does it";
 }
 
-TEST_F(CompilerProcess, IsNoneOfTheChildrenThatAProgramWaitsFor) {
+TEST_F(CompilerProcess, IsNotAChildOfTheProgram) {
   ASSERT_NE(compile_kernel().run, nullptr);
   EXPECT_EQ(waitpid(-1, nullptr, WNOHANG), -1);
   EXPECT_EQ(errno, ECHILD);
 }
 
-TEST_F(CompilerProcess, IsReplacedWhenSomebodyEndsIt) {
+TEST_F(CompilerProcess, IsReplacedAfterBeingKilled) {
   ASSERT_NE(compile_kernel().run, nullptr);
   ASSERT_EQ(compilers().size(), 1u);
   const pid_t first = compilers()[0];
   ASSERT_EQ(kill(first, SIGKILL), 0);
   ASSERT_TRUE(ends(first));
-  const Compiled made = compile_kernel();
-  EXPECT_NE(made.run, nullptr) << made.error;
+  const Compiled compiled = compile_kernel();
+  EXPECT_NE(compiled.run, nullptr) << compiled.error;
   ASSERT_EQ(compilers().size(), 1u);
   EXPECT_NE(compilers()[0], first);
 }
 
 // Sends the timer's signal during a request. The starting thread blocks all signals, like the background
 // thread.
-TEST_F(CompilerProcess, SaysWhenItTakesTooLong) {
+TEST_F(CompilerProcess, ReportsTimeout) {
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -125,8 +125,8 @@ TEST_F(CompilerProcess, SaysWhenItTakesTooLong) {
   });
   const auto sleeps = [&] {
     std::ifstream stat("/proc/self/task/" + std::to_string(asks) + "/stat");
-    std::string pid, name, is;
-    return asks != 0 && stat >> pid >> name >> is && is == "S";
+    std::string pid, name, state;
+    return asks != 0 && stat >> pid >> name >> state && state == "S";
   };
   // Asleep twice in a row: the request has been sent.
   for (int asleep = 0; asleep < 2; usleep(10'000)) asleep = sleeps() ? asleep + 1 : 0;
@@ -138,7 +138,7 @@ TEST_F(CompilerProcess, SaysWhenItTakesTooLong) {
   EXPECT_NE(compile_kernel().run, nullptr) << "the next one is asked";
 }
 
-TEST_F(CompilerProcess, OfAChildIsItsOwnAndEndsWithIt) {
+TEST_F(CompilerProcess, IsSeparateForForkedChildAndEndsWithIt) {
   ASSERT_NE(compile_kernel().run, nullptr);
   int pipes[2];
   ASSERT_EQ(pipe(pipes), 0);
@@ -162,7 +162,7 @@ TEST_F(CompilerProcess, OfAChildIsItsOwnAndEndsWithIt) {
 }
 
 // Like a child of the front ends, this one closes the parent's device descriptors.
-TEST_F(CompilerProcess, EndsWithItsProgramThoughAForkedChildLivesOn) {
+TEST_F(CompilerProcess, EndsWithProgramDespiteForkedChild) {
   int to_test[2], to_child[2];
   ASSERT_EQ(pipe(to_test), 0);
   ASSERT_EQ(pipe(to_child), 0);
@@ -191,14 +191,14 @@ TEST_F(CompilerProcess, EndsWithItsProgramThoughAForkedChildLivesOn) {
 std::vector<int> sockets() {
   std::vector<int> found;
   for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
-    struct stat is {};
+    struct stat status {};
     const int fd = std::stoi(entry.path().filename());
-    if (fstat(fd, &is) == 0 && S_ISSOCK(is.st_mode)) found.push_back(fd);
+    if (fstat(fd, &status) == 0 && S_ISSOCK(status.st_mode)) found.push_back(fd);
   }
   return found;
 }
 
-TEST_F(CompilerProcess, HasNoLowNumberAndOneThatThePreloadFaceKnows) {
+TEST_F(CompilerProcess, HasHighInternalDescriptor) {
   const std::vector<int> before = sockets();
   ASSERT_NE(compile_kernel().run, nullptr);
   int count = 0;
@@ -211,7 +211,7 @@ TEST_F(CompilerProcess, HasNoLowNumberAndOneThatThePreloadFaceKnows) {
   EXPECT_LE(count, 1);
 }
 
-TEST_F(CompilerProcess, NeverWritesToAFileOfTheProgramThatHasItsNumber) {
+TEST_F(CompilerProcess, DoesNotWriteToReusedDescriptor) {
   // In a child process, since the descriptor stays replaced.
   const pid_t child = fork();
   if (child == 0) {
@@ -234,7 +234,7 @@ TEST_F(CompilerProcess, NeverWritesToAFileOfTheProgramThatHasItsNumber) {
   EXPECT_EQ(status, 0) << WEXITSTATUS(status);
 }
 
-TEST_F(CompilerProcess, HasLimitsAndGetsNoNewRights) {
+TEST_F(CompilerProcess, HasMemoryLimitAndNoNewPrivileges) {
   ASSERT_NE(compile_kernel().run, nullptr);
   ASSERT_EQ(compilers().size(), 1u);
   const std::string folder = "/proc/" + std::to_string(compilers()[0]);
@@ -252,7 +252,7 @@ TEST_F(CompilerProcess, HasLimitsAndGetsNoNewRights) {
       << limits;
 }
 
-TEST_F(CompilerProcess, IsNotNeededForWhatIsOnDisk) {
+TEST_F(CompilerProcess, IsNotStartedForCachedCode) {
   std::string folder = (std::filesystem::temp_directory_path() / "compiler_process_XXXXXX").string();
   ASSERT_NE(mkdtemp(folder.data()), nullptr);
   // In a child process, which reads the environment anew. Returns how many compilers it started; 9: failure.

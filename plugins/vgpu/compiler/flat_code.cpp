@@ -25,15 +25,15 @@ class Flattener {
 
   FlatCode run() {
     for (const SectionRef section : object_.sections()) {
-      if ((ELFSectionRef(section).getFlags() & llvm::ELF::SHF_ALLOC) != 0) place(section);
+      if ((ELFSectionRef(section).getFlags() & llvm::ELF::SHF_ALLOC) != 0) place_section(section);
     }
     for (const SectionRef section : object_.sections()) relocate(section);
     for (const llvm::object::SymbolRef symbol : object_.symbols()) {
       if (text_of(symbol.getName()) != "kernel") continue;
       if (const auto at = address_of(symbol)) code_.entry = *at;
-      found_ = true;
+      has_entry_ = true;
     }
-    if (!found_) fail("there is no kernel");
+    if (!has_entry_) fail("there is no kernel");
     return std::move(code_);
   }
 
@@ -49,7 +49,7 @@ class Flattener {
   }
   std::string text_of(llvm::Expected<llvm::StringRef> text) { return value_of(std::move(text)).str(); }
 
-  void place(const SectionRef& section) {
+  void place_section(const SectionRef& section) {
     const size_t alignment = std::max<size_t>(section.getAlignment().value(), 16);
     if (alignment > 64) return fail("a section that wants to lie better than a line of the cache");
     const size_t begin = (code_.bytes.size() + alignment - 1) / alignment * alignment;
@@ -104,7 +104,7 @@ class Flattener {
   const ELF64LEObjectFile& object_;
   FlatCode code_;
   std::map<uint64_t, size_t> begins_;
-  bool found_ = false;
+  bool has_entry_ = false;
 };
 
 }  // namespace

@@ -141,31 +141,31 @@ class KernelBuilder {
   // Returns one vector of an array with a constant for each lane.
   template <class T>
   Value* lane_numbers(const std::array<T, 64>& numbers, VectorIndex v) {
-    return numbers_of(std::vector<uint32_t>(numbers.begin(), numbers.begin() + wave_size_), v);
+    return constant_vector(std::vector<uint32_t>(numbers.begin(), numbers.begin() + wave_size_), v);
   }
-  Value* numbers_of(const std::vector<uint32_t>& numbers, VectorIndex v);
-  Value* lanes_from(const Common& common, const Shape& shape, VectorIndex v);
+  Value* constant_vector(const std::vector<uint32_t>& numbers, VectorIndex v);
+  Value* lane_values(const Common& common, const Shape& shape, VectorIndex v);
   // The value of one lane; minimum and maximum of all lanes (Shape::extreme_lanes()).
-  Value* lane_from(const Common& common, const Shape& shape, unsigned lane);
-  Value* least_of(const Common& common, const Shape& shape) {
-    return lane_from(common, shape, (*shape.ends(wave_size_))[0]);
+  Value* lane_value(const Common& common, const Shape& shape, unsigned lane);
+  Value* minimum_of(const Common& common, const Shape& shape) {
+    return lane_value(common, shape, (*shape.extreme_lanes(wave_size_))[0]);
   }
-  Value* greatest_of(const Common& common, const Shape& shape) {
-    return lane_from(common, shape, (*shape.ends(wave_size_))[1]);
+  Value* maximum_of(const Common& common, const Shape& shape) {
+    return lane_value(common, shape, (*shape.extreme_lanes(wave_size_))[1]);
   }
   // Whether minimum_of() and maximum_of() are valid.
-  Value* has_ends(const Common& common) {
+  Value* has_extremes(const Common& common) {
     return common.pitch == nullptr ? b_.getTrue()
                                    : b_.CreateICmpULT(common.pitch, b_.getInt32(Shape::kMostPitch));
   }
   // The register's value before the current instruction.
   Value* value_of(uint32_t index, VectorIndex v) {
     if (index < 256 && before_.rows[index] != nullptr)
-      return lanes_from(before_common_[index], *before_.rows[index], v);
+      return lane_values(before_common_[index], *before_.rows[index], v);
     return load_part(index, v);
   }
   // Stores an affine row to its memory, for functions and handlers, and returns it.
-  Value* made_row(uint32_t index) {
+  Value* materialized_row(uint32_t index) {
     if (index < 256 && before_.rows[index] != nullptr) {
       for (unsigned v = 0; v < vectors_; ++v) store_part(index, v, value_of(index, v));
     }
@@ -174,7 +174,7 @@ class KernelBuilder {
   // For each block: rows whose value in the wave's register array is current at its start, not written since
   // they were loaded or stored. They need not be stored again.
   std::vector<std::bitset<256>> find_stored() const;
-  std::bitset<256> stored_behind(uint32_t node, std::bitset<256> stored, const Shapes& shapes) const;
+  std::bitset<256> stored_after(uint32_t node, std::bitset<256> stored, const Shapes& shapes) const;
   static std::bitset<256> without_shape(const Shapes& shapes);
 
   void take_shapes(const Shapes& shapes);
@@ -223,7 +223,7 @@ class KernelBuilder {
 
   // Compares an interpreted wave's registers with the expected shapes; on a difference, the interpreter
   // continues.
-  void check_known(uint32_t node);
+  void check_expected_shapes(uint32_t node);
 
   // Continues in the interpreter before the node. The live registers must have been stored.
   void hand_over(uint32_t node);
@@ -236,7 +236,7 @@ class KernelBuilder {
   // Loads or stores the live registers from or to the wave's register array. `before_` has the rows' shapes;
   // loading computes bases and pitches.
   void load_live(const isa::Registers& live, const std::bitset<256>& inactive);
-  void load_shaped(uint32_t index);
+  void load_affine_row(uint32_t index);
   // Calls `f` with the type and the offset of each scalar; an aligned pair is one i64.
   template <class F>
   void for_each_live_scalar(const isa::Registers& live, F f) {
@@ -249,29 +249,30 @@ class KernelBuilder {
       if (pair) ++code;
     }
   }
-  enum class For : uint8_t {
-    kAnybody,
+  enum class StoreFor : uint8_t {
+    kInterpreter,
     /// load_live() with the same shapes: of affine rows, only the lanes from which it recovers base and
     /// pitch.
-    kLoading,
+    kOwnReload,
   };
-  void store_live(const isa::Registers& live, const std::bitset<256>& inactive, For whom = For::kAnybody);
+  void store_live(const isa::Registers& live, const std::bitset<256>& inactive,
+                  StoreFor reader = StoreFor::kInterpreter);
   // Returns functions that store the present values, for use in a later block.
-  std::vector<std::function<void()>> later_stores(const isa::Registers& live,
-                                                  const std::bitset<256>& inactive, For whom);
+  std::vector<std::function<void()>> deferred_stores(const isa::Registers& live,
+                                                     const std::bitset<256>& inactive, StoreFor reader);
   Value* base_of_active(uint32_t index);
-  enum class Beginning : uint8_t { kNone, kOfAnyWave, kExpected };
-  void load_start(uint32_t node);
+  enum class EntryKind : uint8_t { kTrusted, kChecked, kBatchStart };
+  void load_initial_state(uint32_t node);
 
   void leave(Stop stop, Value* op);
 
   // Continues with the next wave of the batch (wave_row.hpp). If there is none, code after this call leaves.
-  void go_on_with_next(const char* next, BasicBlock* to);
+  void continue_with_next_wave(const char* next, BasicBlock* to);
   // Ends the wave's part at a barrier, yield or sleep. The wave re-enters at the site's `entry_after`.
-  void leave_to_others(uint32_t node);
+  void switch_wave(uint32_t node);
 
   // Jumps from the end of a block. A backward jump ends the wave's time slice if its budget is used up.
-  void go_to(uint32_t from, uint32_t to);
+  void jump_to(uint32_t from, uint32_t to);
   llvm::MDNode* unlikely() { return llvm::MDBuilder(context_).createBranchWeights(1, 1000); }
   llvm::MDNode* likely() { return llvm::MDBuilder(context_).createBranchWeights(1000, 1); }
 
@@ -296,7 +297,7 @@ class KernelBuilder {
 
   // Calls the handlers if `done` is false.
   void or_call(uint32_t node, Value* done) {
-    with_another_way(
+    with_fallback(
         done, [] {}, [&] { build_call(node); });
   }
 
@@ -326,7 +327,7 @@ class KernelBuilder {
   // FLAT access of dwords whose address is uniform.
   bool has_one_flat_address(uint32_t node) const;
   // Handles addresses that are not found: private memory, otherwise the handler.
-  void build_global_otherwise(uint32_t node);
+  void build_global_fallback(uint32_t node);
 
   // Scratch through buffer instructions (kernel_scratch.cpp)
   struct Scratch {
@@ -390,20 +391,20 @@ class KernelBuilder {
     bool is_lds = false;
   };
 
-  bool follow_each_other(const Place& place, unsigned v, uint32_t step) const;
+  bool is_contiguous(const Place& place, unsigned v, uint32_t step) const;
   // Number of bytes that loads from these places cover.
   uint32_t span_of(const Place& place, uint32_t bytes) const;
   // The place of one vector's lanes, as lanes 0 and up.
   Place of_vector(const Place& place, VectorIndex v);
   // Whether all vectors have the same offsets, at a constant distance from vector to vector.
-  bool is_same_for_all(const Place& place) const;
+  bool is_same_for_all_vectors(const Place& place) const;
 
   // Loads one element in pieces of four and two dwords. Pieces are single accesses: another wave may store
   // concurrently.
   std::vector<Value*> load_element(Value* from, unsigned dwords);
 
   // The next functions handle one vector (of_vector()).
-  std::vector<Value*> load_known(const Place& place, unsigned dwords);
+  std::vector<Value*> load_affine(const Place& place, unsigned dwords);
   // Whether elements are of four dwords, accessed as a whole.
   static bool has_quads(const Place& place, unsigned dwords);
   std::vector<Value*> load_quads(const Place& place);
@@ -427,7 +428,7 @@ class KernelBuilder {
   Extent extent_of(const uint32_t* offsets, uint32_t unit) const;
   // Loads dwords (unit 4) or untorn pairs of dwords (unit 8): by vector loads if the lanes are near each
   // other, else by a gather.
-  Value* load_apart(const Place& place, const uint32_t* offsets, uint32_t further, uint32_t unit);
+  Value* load_scattered(const Place& place, const uint32_t* offsets, uint32_t further, uint32_t unit);
   Value* load_pieces(const Place& place, const uint32_t* offsets, uint32_t further, uint32_t unit,
                      const Extent& extent);
   // Selects elements of up to kMostPieces vectors.
@@ -446,40 +447,41 @@ class KernelBuilder {
   std::vector<Value*> halves_of(Value* pairs);
   Value* pairs_of(Value* low, Value* high);
 
-  void store_known(const Place& place, bool are_full_vectors, const std::vector<Value*>& values, Value* mask);
+  void store_affine(const Place& place, bool are_full_vectors, const std::vector<Value*>& values,
+                    Value* mask);
   void store_pairs(const Place& place, const uint32_t* offsets, uint32_t further, Value* low, Value* high,
                    Value* mask);
-  void store_apart(const Place& place, const uint32_t* offsets, uint32_t further, uint32_t unit, Value* value,
-                   Value* mask);
+  void store_scattered(const Place& place, const uint32_t* offsets, uint32_t further, uint32_t unit,
+                       Value* value, Value* mask);
   // Whether a store writes vectors without gaps, which requires all lanes to be active.
   bool stores_full_vectors(const Place& place, unsigned dwords) const;
   bool needs_all_lanes(const Place& place, unsigned dwords) const;
-  bool can_store_known(const Place& place, unsigned dwords) const;
+  bool can_store_affine(const Place& place, unsigned dwords) const;
   // Whether the lanes of the whole wave are contiguous.
-  bool follow_each_other_all(const Place& place, uint32_t step) const;
+  bool is_contiguous_in_wave(const Place& place, uint32_t step) const;
 
   Place place_from(const Shape& shape, Value* pitch) const;
-  bool has_pitches_of_vectors(const Place& place) const;
+  bool has_one_pitch_per_vector(const Place& place) const;
   Value* all_lanes() { return b_.getInt64(wave_size_ == 64 ? ~uint64_t{0} : 0xffffffff); }
 
-  void access_known(uint32_t node, const Place& place, bool stores, uint32_t data, unsigned dwords);
+  void access_affine(uint32_t node, const Place& place, bool stores, uint32_t data, unsigned dwords);
 
   // Returns false if the addresses are not affine.
-  bool build_global_known(uint32_t node);
+  bool build_global_affine(uint32_t node);
 
   template <class Done, class Otherwise>
-  void with_another_way(Value* reached, Done done, Otherwise do_otherwise) {
+  void with_fallback(Value* reached, Done done, Otherwise do_otherwise) {
     auto* const found = BasicBlock::Create(context_, "reached", function_);
-    auto* const otherwise = BasicBlock::Create(context_, "otherwise", function_);
-    auto* const behind = BasicBlock::Create(context_, "behind", function_);
-    b_.CreateCondBr(reached, found, otherwise, likely());
+    auto* const fallback = BasicBlock::Create(context_, "otherwise", function_);
+    auto* const after = BasicBlock::Create(context_, "behind", function_);
+    b_.CreateCondBr(reached, found, fallback, likely());
     b_.SetInsertPoint(found);
     done();
-    b_.CreateBr(behind);
-    b_.SetInsertPoint(otherwise);
+    b_.CreateBr(after);
+    b_.SetInsertPoint(fallback);
     do_otherwise();
-    b_.CreateBr(behind);
-    b_.SetInsertPoint(behind);
+    b_.CreateBr(after);
+    b_.SetInsertPoint(after);
   }
 
   // Delayed loads: the address has been found, the memory not yet read (kernel_loads.cpp)
@@ -498,24 +500,24 @@ class KernelBuilder {
   // Size in bytes of a landing: a buffer in which a handler's results are laid out at the place's offsets. 64
   // lanes of 16 bytes.
   static constexpr uint32_t kMostLanding = 1024;
-  bool may_wait(uint32_t node, const Place& place, unsigned dwords) const;
-  // Minimum distance of two lanes in bytes; `of_others`: of two lanes at different places. Nothing if there
+  bool can_be_delayed(uint32_t node, const Place& place, unsigned dwords) const;
+  // Minimum distance of two lanes in bytes; `of_distinct`: of two lanes at different places. Nothing if there
   // are none.
-  std::optional<uint32_t> least_distance(const Place& place, bool of_others) const;
+  std::optional<uint32_t> minimum_distance(const Place& place, bool of_distinct) const;
   // Whether elements of two lanes overlap partially. If one lane is out of range or wraps, their bytes
   // differ, and no landing can represent both.
   bool overlaps_in_part(const Place& place, unsigned dwords) const;
   PendingLoad pending_load(uint32_t node, const Place& place, uint32_t data, unsigned dwords);
   // `reached`: whether the addresses were found. If not, the handler is called at once and its results go to
   // landings.
-  void load_later(uint32_t node, Value* reached, std::vector<PendingLoad> loads);
+  void delay_loads(uint32_t node, Value* reached, std::vector<PendingLoad> loads);
   void add_pending(PendingLoad load);
   Value* landing_of(uint32_t index);
   // A landing that neither a pending load nor one of `others` uses.
   uint32_t free_landing(const std::vector<PendingLoad>& others) const;
   void count_issued(uint32_t node);
   // Whether the instruction, which is not s_waitcnt, requires all pending loads to be done.
-  bool waits_for_loads(uint32_t node) const;
+  bool needs_pending_loads(uint32_t node) const;
   void do_due_loads(uint32_t node);
   void do_load(const PendingLoad& load, VectorIndex v);
   void do_loads_in_run() { do_loads_in_run(pending_.end()); }
@@ -533,14 +535,14 @@ class KernelBuilder {
   };
   // Nothing if the addresses are not affine.
   std::optional<LdsPlaces> lds_places(uint32_t node) const;
-  enum class Outside : uint8_t { kNobody, kInactiveLanes };
+  enum class Outside : uint8_t { kNoLane, kInactiveLanes };
   // Whether all accesses through one address register are inside LDS. kInactiveLanes: inactive lanes may be
   // up to kLdsMargin outside.
-  Value* are_lds_places_there(const std::vector<uint32_t>& accesses, Outside outside);
+  Value* are_in_lds(const std::vector<uint32_t>& accesses, Outside outside);
   Value* lds_place(uint32_t node, uint32_t offset);
-  bool build_lds_known(uint32_t node);
+  bool build_lds_affine(uint32_t node);
   // LDS loads that share an address register and one guard.
-  bool is_waiting_lds_load(uint32_t node) const;
+  bool is_delayable_lds_load(uint32_t node) const;
   std::vector<uint32_t> lds_loads_from(uint32_t node) const;
   bool is_guarded_lds_load(uint32_t node) const;
   struct GuardedLds {
@@ -552,7 +554,7 @@ class KernelBuilder {
   std::vector<GuardedLds>::const_iterator guarded_lds(uint32_t node) const;
   void build_guarded_lds_load(uint32_t node);
   // Whether elements at the two offsets share no byte.
-  bool apart(const Place& place, uint32_t one, uint32_t other, uint32_t bytes) const;
+  bool are_disjoint(const Place& place, uint32_t first_offset, uint32_t second_offset, uint32_t bytes) const;
 
   void build_steps(uint32_t node);
 
@@ -566,9 +568,9 @@ class KernelBuilder {
     std::array<Value*, 8> parts{};
     // As computed, inactive lanes included. Under the same EXEC, using these avoids a conversion through
     // bits.
-    std::array<Value*, 8> of_any_lanes{};
+    std::array<Value*, 8> including_inactive{};
     Value* whole = nullptr;
-    bool has_whole_alone = false;  // `whole` was computed from the parts, which cannot be used any more.
+    bool has_only_whole = false;  // `whole` was computed from the parts, which cannot be used any more.
     uint32_t exec_version = kNarrowed;
   };
   Value* whole_of(const MaskParts& mask);
@@ -578,11 +580,12 @@ class KernelBuilder {
 
   RowSource row_source(uint32_t index);
   Value* get(const RowSource& source, VectorIndex v) {
-    return source.shape != nullptr ? lanes_from(source.common, *source.shape, v) : load_part(source.index, v);
+    return source.shape != nullptr ? lane_values(source.common, *source.shape, v)
+                                   : load_part(source.index, v);
   }
 
   struct Input {
-    enum class Kind : uint8_t { kRows, kUniform, kMask, kUnmade } kind = Kind::kRows;
+    enum class Kind : uint8_t { kRows, kUniform, kMask, kPendingMask } kind = Kind::kRows;
     std::vector<RowSource> rows;
     Value* value = nullptr;
     std::shared_ptr<MaskParts> parts;
@@ -595,7 +598,7 @@ class KernelBuilder {
 
   // Returns the mask of active lanes for a comparison of affine operands; null if they are not affine, or for
   // other operations.
-  Value* known_comparison(uint32_t node, const Step& step);
+  Value* affine_comparison(uint32_t node, const Step& step);
 
   // Runs an operation across lanes, by inlining the interpreter's handler.
   void build_wave(const Step& step);
@@ -603,9 +606,9 @@ class KernelBuilder {
 
   struct RunStep {
     std::function<void(VectorIndex)> build;
-    uint32_t instructions = 4;          // Approximate number of IR instructions.
-    bool is_same_for_all = true;        // The same code for each vector.
-    std::shared_ptr<MaskParts> mask{};  // The mask that it computes, or null.
+    uint32_t instructions = 4;            // Approximate number of IR instructions.
+    bool is_same_for_all_vectors = true;  // The same code for each vector.
+    std::shared_ptr<MaskParts> mask{};    // The mask that it computes, or null.
   };
   // Generates the run's code.
   void flush();
@@ -616,15 +619,15 @@ class KernelBuilder {
   // Code for all vectors: unrolled, or in large kernels a loop if the code is the same for each. For rarely
   // executed places.
   template <class F>
-  void for_each_vector(bool is_same_for_all, F build) {
-    if (is_same_for_all && plan_.is_large) return loop(build);
+  void for_each_vector(bool is_same_for_all_vectors, F build) {
+    if (is_same_for_all_vectors && plan_.is_large) return loop(build);
     for (unsigned v = 0; v < vectors_; ++v) build(VectorIndex(v));
   }
   template <class F>
   void loop(F build) {
     BasicBlock* const before = b_.GetInsertBlock();
     auto* const body = BasicBlock::Create(context_, "vectors", function_);
-    auto* const behind = BasicBlock::Create(context_, "behind", function_);
+    auto* const after = BasicBlock::Create(context_, "behind", function_);
     b_.CreateBr(body);
     b_.SetInsertPoint(body);
     llvm::PHINode* const bytes = b_.CreatePHI(i64(), 2);
@@ -632,12 +635,12 @@ class KernelBuilder {
     build(VectorIndex(bytes));
     Value* const next = b_.CreateAdd(bytes, b_.getInt64(lanes_ * 4));
     bytes->addIncoming(next, b_.GetInsertBlock());
-    b_.CreateCondBr(b_.CreateICmpEQ(next, b_.getInt64(wave_size_ * 4)), behind, body);
-    b_.SetInsertPoint(behind);
+    b_.CreateCondBr(b_.CreateICmpEQ(next, b_.getInt64(wave_size_ * 4)), after, body);
+    b_.SetInsertPoint(after);
   }
-  Value* mask_part(const MaskParts& mask, bool of_any_lanes, VectorIndex v) {
-    if (mask.has_whole_alone) return bits_of(mask.whole, v);
-    return (of_any_lanes ? mask.of_any_lanes : mask.parts)[v.number];
+  Value* mask_part(const MaskParts& mask, bool including_inactive, VectorIndex v) {
+    if (mask.has_only_whole) return bits_of(mask.whole, v);
+    return (including_inactive ? mask.including_inactive : mask.parts)[v.number];
   }
 
   // Key of a function that executes an operation on one vector, with values as arguments.
@@ -687,11 +690,11 @@ class KernelBuilder {
   BasicBlock* allocas_ = nullptr;
   BasicBlock* start_ = nullptr;
   /// Switch on entry_; the entry for a batch's next wave, or null.
-  BasicBlock *ways_ = nullptr, *beginning_ = nullptr;
+  BasicBlock *entry_switch_ = nullptr, *batch_start_ = nullptr;
   std::vector<BasicBlock*> blocks_;
-  std::map<uint32_t, BasicBlock*> behind_;
+  std::map<uint32_t, BasicBlock*> after_switch_;
   Value *linkage_ = nullptr, *group_ = nullptr, *memory_ = nullptr, *lds_ = nullptr, *lds_bytes_ = nullptr;
-  llvm::AllocaInst *wave_ = nullptr, *registers_ = nullptr, *way_ = nullptr, *state_ = nullptr,
+  llvm::AllocaInst *wave_ = nullptr, *registers_ = nullptr, *entry_ = nullptr, *state_ = nullptr,
                    *scalars_ = nullptr, *budget_ = nullptr;
   std::map<uint32_t, llvm::AllocaInst*> rows_;
   Arguments arguments_;
@@ -723,11 +726,11 @@ class KernelBuilder {
   Value* outside_rows_ = nullptr;
   uint32_t exec_version_ = 0;
   Value* narrowed_ = nullptr;  // EXEC within an instruction with DPP.
-  std::map<uint32_t, std::shared_ptr<MaskParts>> unmade_parts_;
-  std::bitset<128> unmade_;
+  std::map<uint32_t, std::shared_ptr<MaskParts>> pending_mask_parts_;
+  std::bitset<128> pending_masks_;
   std::map<Wrapper, llvm::Function*> wrappers_;
 
-  std::vector<Shapes> at_;  // At the start of each block.
+  std::vector<Shapes> shapes_at_;  // At the start of each block.
   std::vector<std::bitset<256>> stored_at_;
   std::bitset<256> stored_before_, stored_;  // As before_ and shapes_.
   Shapes before_, shapes_;                   // Before and after the current instruction.

@@ -68,7 +68,7 @@ std::optional<Comparison> comparison_of(Op op) {
 
 }  // namespace
 
-Value* KernelBuilder::known_comparison(uint32_t node, const Step& step) {
+Value* KernelBuilder::affine_comparison(uint32_t node, const Step& step) {
   const isa::Instruction& in = plan_.graph.nodes[node].instruction;
   std::optional<Comparison> comparison = comparison_of(in.op);
   if (!comparison || in.lanes != isa::LaneMode::kNone ||
@@ -86,12 +86,12 @@ Value* KernelBuilder::known_comparison(uint32_t node, const Step& step) {
   }
   constexpr int32_t kMostApart = 1023;
   if (!other.is_uniform(wave_size_) || lanes.has_pitch() || !lanes.is_near(wave_size_)) return nullptr;
-  const int32_t least = lanes.least(wave_size_), apart = lanes.greatest(wave_size_) - least;
-  if (apart > kMostApart) return nullptr;
+  const int32_t least = lanes.minimum_offset(wave_size_), distance = lanes.maximum_offset(wave_size_) - least;
+  if (distance > kMostApart) return nullptr;
 
   const bool is_equality = comparison->relation == Relation::kEqual;
   // The lanes whose offset equals the index, or is below it; the last entry serves all greater numbers.
-  std::vector<uint64_t> table(static_cast<size_t>(apart) + 2);
+  std::vector<uint64_t> table(static_cast<size_t>(distance) + 2);
   for (size_t number = 0; number < table.size(); ++number) {
     for (unsigned lane = 0; lane < wave_size_; ++lane) {
       const auto offset = static_cast<size_t>(static_cast<int32_t>(lanes.offsets[lane]) - least);
@@ -101,7 +101,7 @@ Value* KernelBuilder::known_comparison(uint32_t node, const Step& step) {
   auto* const data = llvm::ConstantDataArray::get(context_, table);
   auto* const masks = new llvm::GlobalVariable(module_, data->getType(), true,
                                                llvm::GlobalValue::PrivateLinkage, data, "lanes");
-  const auto looked_up = [&](Value* number) {
+  const auto look_up = [&](Value* number) {
     Value* const entry =
         b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, number, b_.getInt64(table.size() - 1));
     return b_.CreateAlignedLoad(i64(), b_.CreateInBoundsGEP(i64(), masks, entry), llvm::Align(8));
@@ -110,7 +110,7 @@ Value* KernelBuilder::known_comparison(uint32_t node, const Step& step) {
   Value* bound = plus(limit.base, static_cast<int32_t>(other.offsets[0]));
   Value* mask = nullptr;
   if (is_equality) {
-    mask = looked_up(wide(b_.CreateSub(bound, first)));
+    mask = look_up(wide(b_.CreateSub(bound, first)));
   } else {
     if (comparison->is_signed) {
       // Flipping the highest bit maps signed order to unsigned order.
@@ -121,9 +121,9 @@ Value* KernelBuilder::known_comparison(uint32_t node, const Step& step) {
     if (comparison->relation == Relation::kAtMost) bound = b_.CreateAdd(bound, b_.getInt64(1));
     // Lanes whose offset is 2^32 - first or more have wrapped to values from 0 on.
     Value* const to_wrap = b_.CreateSub(b_.getInt64(uint64_t{1} << 32), first);
-    Value* const below = looked_up(b_.CreateBinaryIntrinsic(llvm::Intrinsic::usub_sat, bound, first));
-    Value* const below_wrapped = looked_up(b_.CreateAdd(bound, to_wrap));
-    mask = b_.CreateOr(below, b_.CreateAnd(below_wrapped, b_.CreateNot(looked_up(to_wrap))));
+    Value* const below = look_up(b_.CreateBinaryIntrinsic(llvm::Intrinsic::usub_sat, bound, first));
+    Value* const below_wrapped = look_up(b_.CreateAdd(bound, to_wrap));
+    mask = b_.CreateOr(below, b_.CreateAnd(below_wrapped, b_.CreateNot(look_up(to_wrap))));
   }
   if (comparison->is_negated) mask = b_.CreateNot(mask);
   return b_.CreateAnd(mask, mask_at(kExec * 4));

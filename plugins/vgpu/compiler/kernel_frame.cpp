@@ -15,7 +15,7 @@
 namespace rigel::vgpu::exec::compiler {
 
 bool KernelBuilder::build() {
-  at_ = find_shapes(plan_);
+  shapes_at_ = find_shapes(plan_);
   stored_at_ = find_stored();
   make_function();
   for (const analysis::Block& block : plan_.graph.blocks) {
@@ -64,7 +64,7 @@ void KernelBuilder::store_common(uint32_t index, const Common& common) {
   if (common.pitch != nullptr) b_.CreateStore(common.pitch, pitch_variable(index));
 }
 
-Value* KernelBuilder::numbers_of(const std::vector<uint32_t>& numbers, VectorIndex v) {
+Value* KernelBuilder::constant_vector(const std::vector<uint32_t>& numbers, VectorIndex v) {
   const auto first = numbers.begin() + v.number * lanes_;
   const bool all_same =
       std::all_of(numbers.begin(), numbers.end(), [&](uint32_t n) { return n == numbers[0]; });
@@ -80,7 +80,7 @@ Value* KernelBuilder::numbers_of(const std::vector<uint32_t>& numbers, VectorInd
   return b_.CreateAlignedLoad(vector(), b_.CreateInBoundsGEP(i8(), table, v.bytes), llvm::Align(lanes_ * 4));
 }
 
-Value* KernelBuilder::lanes_from(const Common& common, const Shape& shape, VectorIndex v) {
+Value* KernelBuilder::lane_values(const Common& common, const Shape& shape, VectorIndex v) {
   const uint8_t* const pitches = shape.pitches.data() + v.number * lanes_;
   Value* base = common.base;
   Value* each = nullptr;
@@ -96,7 +96,7 @@ Value* KernelBuilder::lanes_from(const Common& common, const Shape& shape, Vecto
   return each == nullptr ? lanes : b_.CreateAdd(lanes, each);
 }
 
-Value* KernelBuilder::lane_from(const Common& common, const Shape& shape, unsigned lane) {
+Value* KernelBuilder::lane_value(const Common& common, const Shape& shape, unsigned lane) {
   Value* const number = plus(common.base, static_cast<int32_t>(shape.offsets[lane]));
   if (common.pitch == nullptr) return number;
   return b_.CreateAdd(number, b_.CreateMul(common.pitch, b_.getInt32(shape.pitches[lane])));
@@ -108,12 +108,12 @@ std::bitset<256> KernelBuilder::without_shape(const Shapes& shapes) {
   return rows;
 }
 
-std::bitset<256> KernelBuilder::stored_behind(uint32_t node, std::bitset<256> stored,
-                                              const Shapes& shapes) const {
+std::bitset<256> KernelBuilder::stored_after(uint32_t node, std::bitset<256> stored,
+                                             const Shapes& shapes) const {
   const isa::Effects& effects = plan_.graph.nodes[node].effects;
   stored &= ~effects.writes.vgprs;
   // build_call() stores the registers that a handler reads, and loads those that it writes.
-  if (plan_.sites[node].what == Site::What::kCall) stored |= effects.reads.vgprs | effects.writes.vgprs;
+  if (plan_.sites[node].kind == Site::Kind::kCall) stored |= effects.reads.vgprs | effects.writes.vgprs;
   return stored & without_shape(shapes);
 }
 
@@ -125,11 +125,11 @@ std::vector<std::bitset<256>> KernelBuilder::find_stored() const {
     changed = false;
     for (uint32_t b = 0; b < blocks.size(); ++b) {
       std::bitset<256> stored = at[b];
-      Shapes shapes = at_[b];
+      Shapes shapes = shapes_at_[b];
       for (uint32_t node = blocks[b].first; node < blocks[b].end; ++node) {
-        if (plan_.sites[node].comes_back()) stored.set();
+        if (plan_.sites[node].is_wave_switch()) stored.set();
         apply(plan_, node, shapes);
-        stored = stored_behind(node, stored, shapes);
+        stored = stored_after(node, stored, shapes);
       }
       for (const uint32_t next : blocks[b].successors) {
         changed |= (at[next] & ~stored).any();
@@ -167,7 +167,7 @@ void KernelBuilder::next_node(uint32_t node) {
   before_common_ = common_;
   stored_before_ = stored_;
   is_by_rule_ = apply(plan_, node, shapes_);
-  stored_ = stored_behind(node, stored_, shapes_);
+  stored_ = stored_after(node, stored_, shapes_);
   for (uint32_t index = 0; index < 256; ++index) {
     if (shapes_.known(index) == nullptr) common_[index] = {};
   }
@@ -190,11 +190,11 @@ void KernelBuilder::make_function() {
   budget_ = variable(i64(), 8, "budget");
   wave_ = variable(pointer(), 8, "wave");
   registers_ = variable(pointer(), 8, "registers");
-  way_ = variable(i64(), 8, "way");
+  entry_ = variable(i64(), 8, "way");
   b_.SetInsertPoint(start_);
   b_.CreateStore(function_->getArg(0), wave_);
   b_.CreateStore(function_->getArg(1), registers_);
-  b_.CreateStore(function_->getArg(2), way_);
+  b_.CreateStore(function_->getArg(2), entry_);
   b_.CreateStore(scalars_, at(state_, offsetof(Wave, registers)));
   b_.CreateStore(b_.getInt32(wave_size_),
                  at(state_, offsetof(Wave, layout) + offsetof(RegisterLayout, wave_size)));
@@ -215,7 +215,7 @@ void KernelBuilder::take_attributes(llvm::Function& function) {
 }
 
 // Loads the initial state (see Plan::expected_entry), and the other live registers from the register array.
-void KernelBuilder::load_start(uint32_t node) {
+void KernelBuilder::load_initial_state(uint32_t node) {
   const isa::Registers& live = plan_.live.before[node];
   isa::Registers others = live;
   for (uint32_t code = 0; code < kMostStartScalars; ++code) others.scalars.reset(code);
@@ -239,25 +239,25 @@ void KernelBuilder::load_start(uint32_t node) {
 void KernelBuilder::make_entries() {
   auto* const invalid = BasicBlock::Create(context_, "invalid", function_);
   llvm::IRBuilder<>(invalid).CreateUnreachable();
-  ways_ = BasicBlock::Create(context_, "ways", function_);
-  load_arguments(function_->getArg(2), ways_);
-  b_.SetInsertPoint(ways_);
-  llvm::SwitchInst* const ways = b_.CreateSwitch(b_.CreateLoad(i64(), way_), invalid, plan_.entry_count);
+  entry_switch_ = BasicBlock::Create(context_, "ways", function_);
+  load_arguments(function_->getArg(2), entry_switch_);
+  b_.SetInsertPoint(entry_switch_);
+  llvm::SwitchInst* const ways = b_.CreateSwitch(b_.CreateLoad(i64(), entry_), invalid, plan_.entry_count);
   for (uint32_t node = 0; node < plan_.sites.size(); ++node) {
     const Site& site = plan_.sites[node];
-    const auto enter = [&](int32_t entry, Beginning beginning) {
+    const auto enter = [&](int32_t entry, EntryKind beginning) {
       auto* const in = BasicBlock::Create(context_, "enter", function_);
       ways->addCase(b_.getInt64(static_cast<uint64_t>(entry)), in);
-      if (beginning == Beginning::kExpected) beginning_ = in;
+      if (beginning == EntryKind::kBatchStart) batch_start_ = in;
       b_.SetInsertPoint(in);
       const uint32_t block = plan_.graph.block_of(node);
-      before_ = at_[block];
-      if (beginning == Beginning::kExpected) {
-        load_start(node);
+      before_ = shapes_at_[block];
+      if (beginning == EntryKind::kBatchStart) {
+        load_initial_state(node);
       } else {
         load_live(plan_.live.before[node], plan_.live.inactive_before[node]);
       }
-      if (beginning == Beginning::kOfAnyWave) check_known(node);
+      if (beginning == EntryKind::kChecked) check_expected_shapes(node);
       for (uint32_t index = 0; index < 256; ++index) {
         const ShapePointer& shape = before_.known(index);
         if (shape != nullptr && !shape->base && before_common_[index].base != nullptr) {
@@ -266,18 +266,18 @@ void KernelBuilder::make_entries() {
       }
       b_.CreateBr(blocks_[block]);
     };
-    if (site.entry >= 0) enter(site.entry, site.entry == 0 ? Beginning::kOfAnyWave : Beginning::kNone);
-    if (site.from_interpreter >= 0) enter(site.from_interpreter, Beginning::kOfAnyWave);
-    if (site.entry == 0 && plan_.expected_entry >= 0) enter(plan_.expected_entry, Beginning::kExpected);
-    if (site.behind >= 0) {
+    if (site.entry >= 0) enter(site.entry, site.entry == 0 ? EntryKind::kChecked : EntryKind::kTrusted);
+    if (site.from_interpreter >= 0) enter(site.from_interpreter, EntryKind::kChecked);
+    if (site.entry == 0 && plan_.expected_entry >= 0) enter(plan_.expected_entry, EntryKind::kBatchStart);
+    if (site.entry_after >= 0) {
       auto* const in = BasicBlock::Create(context_, "behind", function_);
-      ways->addCase(b_.getInt64(static_cast<uint64_t>(site.behind)), in);
-      behind_[node] = in;
+      ways->addCase(b_.getInt64(static_cast<uint64_t>(site.entry_after)), in);
+      after_switch_[node] = in;
     }
   }
 }
 
-void KernelBuilder::check_known(uint32_t node) {
+void KernelBuilder::check_expected_shapes(uint32_t node) {
   const isa::Registers& live = plan_.live.before[node];
   Value* all = b_.getTrue();
   const auto expect = [&](Value* holds) { all = b_.CreateAnd(all, holds); };
@@ -303,8 +303,8 @@ void KernelBuilder::check_known(uint32_t node) {
     if (shape->zeros != 0 && !shape->base) expect_zeros(common.base, shape->zeros);
     Value* const waves = at(registers(), plan_.layout.vgpr_offset(index));
     for (unsigned v = 0; v < vectors_; ++v) {
-      Value* const is = b_.CreateAlignedLoad(vector(), part_at(waves, v), llvm::Align(lanes_ * 4));
-      Value* same = b_.CreateICmpEQ(is, lanes_from(common, *shape, v));
+      Value* const row = b_.CreateAlignedLoad(vector(), part_at(waves, v), llvm::Align(lanes_ * 4));
+      Value* same = b_.CreateICmpEQ(row, lane_values(common, *shape, v));
       if (before_.rows[index] == nullptr) same = b_.CreateOr(same, b_.CreateNot(lanes_of(mask_of(kExec), v)));
       expect(b_.CreateAndReduce(same));
     }
@@ -330,26 +330,28 @@ void KernelBuilder::guard(uint32_t node, Value* holds) {
     return;
   }
   flush();
-  guarded_ = {node, holds,
-              later_stores(plan_.live.before[node], plan_.live.inactive_before[node], For::kAnybody),
-              pending_.size()};
+  guarded_ = {
+      node, holds,
+      deferred_stores(plan_.live.before[node], plan_.live.inactive_before[node], StoreFor::kInterpreter),
+      pending_.size()};
 }
 
 void KernelBuilder::check_guard() {
   if (guarded_.holds == nullptr) return;
   const Guarded guarded = std::exchange(guarded_, {});
-  auto* const otherwise = BasicBlock::Create(context_, "unguarded", function_);
+  auto* const fallback = BasicBlock::Create(context_, "unguarded", function_);
   auto* const on = BasicBlock::Create(context_, "guarded", function_);
-  b_.CreateCondBr(guarded.holds, on, otherwise, likely());
-  b_.SetInsertPoint(otherwise);
+  b_.CreateCondBr(guarded.holds, on, fallback, likely());
+  b_.SetInsertPoint(fallback);
   do_loads_now(guarded.pending);
   for (const auto& store : guarded.stores) store();
   hand_over(guarded.node);
   b_.SetInsertPoint(on);
 }
 
-std::vector<std::function<void()>> KernelBuilder::later_stores(const isa::Registers& live,
-                                                               const std::bitset<256>& inactive, For whom) {
+std::vector<std::function<void()>> KernelBuilder::deferred_stores(const isa::Registers& live,
+                                                                  const std::bitset<256>& inactive,
+                                                                  StoreFor reader) {
   std::vector<std::function<void()>> stores;
   std::vector<RowSource> without_memory;  // Rows that are computed as they are stored.
   const auto keep = [&](llvm::Type* type, Value* own, uint64_t offset, uint64_t alignment) {
@@ -363,21 +365,21 @@ std::vector<std::function<void()>> KernelBuilder::later_stores(const isa::Regist
   for_each_live_scalar(live, [&](llvm::Type* type, uint32_t offset) {
     const uint32_t code = offset / 4;
     const bool is_kept = kept_scalars_[code] && (type == i32() || kept_scalars_[code + 1]);
-    if (whom == For::kLoading && is_kept) return;
+    if (reader == StoreFor::kOwnReload && is_kept) return;
     keep(type, scalar_at(offset), offset, 4);
   });
   for (uint32_t index = 0; index < 256; ++index) {
     if (!live.vgprs[index] && !inactive[index]) continue;
     const ShapePointer& shape = before_.rows[index];
-    if (shape != nullptr && whom == For::kLoading) {
+    if (shape != nullptr && reader == StoreFor::kOwnReload) {
       if (kept_rows_[index]) continue;
       stores.emplace_back([=, this, common = before_common_[index]] {
         Value* const waves = at(registers(), plan_.layout.vgpr_offset(index));
-        if (!shape->base) b_.CreateStore(lane_from(common, *shape, 0), waves);
+        if (!shape->base) b_.CreateStore(lane_value(common, *shape, 0), waves);
         if (!shape->has_pitch()) return;
-        const auto apart = shape->pitch_apart(wave_size_);
-        for (const unsigned lane : *apart)
-          b_.CreateStore(lane_from(common, *shape, lane), at(waves, lane * 4));
+        const auto pair = shape->lanes_one_pitch_apart(wave_size_);
+        for (const unsigned lane : *pair)
+          b_.CreateStore(lane_value(common, *shape, lane), at(waves, lane * 4));
       });
     } else if (shape != nullptr || pending_rows_[index]) {
       without_memory.push_back(row_source(index));
@@ -404,11 +406,12 @@ std::vector<std::function<void()>> KernelBuilder::later_stores(const isa::Regist
   return stores;
 }
 
-void KernelBuilder::store_live(const isa::Registers& live, const std::bitset<256>& inactive, For whom) {
-  for (const auto& store : later_stores(live, inactive, whom)) store();
+void KernelBuilder::store_live(const isa::Registers& live, const std::bitset<256>& inactive,
+                               StoreFor reader) {
+  for (const auto& store : deferred_stores(live, inactive, reader)) store();
 }
 
-void KernelBuilder::load_shaped(uint32_t index) {
+void KernelBuilder::load_affine_row(uint32_t index) {
   const Shape& shape = *before_.rows[index];
   Value* const waves = at(registers(), plan_.layout.vgpr_offset(index));
   const auto without_offset = [&](unsigned lane) {
@@ -417,8 +420,8 @@ void KernelBuilder::load_shaped(uint32_t index) {
   Common& common = before_common_[index] = {};
   common.base = shape.base ? static_cast<Value*>(b_.getInt32(*shape.base)) : without_offset(0);
   if (!shape.has_pitch()) return;
-  const auto apart = shape.pitch_apart(wave_size_);
-  common.pitch = b_.CreateSub(without_offset((*apart)[1]), without_offset((*apart)[0]));
+  const auto pair = shape.lanes_one_pitch_apart(wave_size_);
+  common.pitch = b_.CreateSub(without_offset((*pair)[1]), without_offset((*pair)[0]));
   common.base = b_.CreateSub(common.base, b_.CreateMul(common.pitch, b_.getInt32(shape.pitches[0])));
 }
 
@@ -435,7 +438,7 @@ void KernelBuilder::load_live(const isa::Registers& live, const std::bitset<256>
       continue;
     }
     if (before_.rows[index] != nullptr) {
-      load_shaped(index);
+      load_affine_row(index);
       continue;
     }
     if (!is_in_place(index)) copy_row(row(index), at(registers(), plan_.layout.vgpr_offset(index)));
@@ -468,61 +471,61 @@ void KernelBuilder::leave(Stop stop, Value* op) {
 }
 
 // The next wave of the batch continues if it has this MODE.
-void KernelBuilder::leave_to_others(uint32_t node) {
+void KernelBuilder::switch_wave(uint32_t node) {
   const Site& site = plan_.sites[node];
-  const bool is_barrier = site.what == Site::What::kBarrier, yields = site.what == Site::What::kYield;
+  const bool is_barrier = site.kind == Site::Kind::kBarrier, yields = site.kind == Site::Kind::kYield;
   if ((is_barrier || yields) && plan_.modes[node] == plan_.mode) {
-    b_.CreateStore(entry_at(site.behind), wave_field(offsetof(Wave, op)));
-    go_on_with_next(is_barrier ? "after_barrier" : "after_yield", ways_);
+    b_.CreateStore(entry_at(site.entry_after), wave_field(offsetof(Wave, op)));
+    continue_with_next_wave(is_barrier ? "after_barrier" : "after_yield", entry_switch_);
   }
-  leave(is_barrier ? Stop::kBarrier : yields ? Stop::kYield : Stop::kSleep, entry_at(site.behind));
+  leave(is_barrier ? Stop::kBarrier : yields ? Stop::kYield : Stop::kSleep, entry_at(site.entry_after));
 }
 
-void KernelBuilder::go_on_with_next(const char* next, BasicBlock* to) {
-  if (beginning_ == nullptr) return;
-  auto* const on = BasicBlock::Create(context_, "next", function_);
-  auto* const over = BasicBlock::Create(context_, "over", function_);
+void KernelBuilder::continue_with_next_wave(const char* next, BasicBlock* to) {
+  if (batch_start_ == nullptr) return;
+  auto* const next_block = BasicBlock::Create(context_, "next", function_);
+  auto* const time_is_up = BasicBlock::Create(context_, "over", function_);
   Value* const wave = call(next, {this->wave(), budget_});
-  b_.CreateCondBr(b_.CreateIsNotNull(wave), on, over, likely());
-  b_.SetInsertPoint(on);
+  b_.CreateCondBr(b_.CreateIsNotNull(wave), next_block, time_is_up, likely());
+  b_.SetInsertPoint(next_block);
   b_.CreateStore(wave, wave_);
   b_.CreateStore(b_.CreateLoad(pointer(), wave_field(offsetof(Wave, registers))), registers_);
-  if (to == ways_) {
+  if (to == entry_switch_) {
     Value* const op = b_.CreateLoad(pointer(), wave_field(offsetof(Wave, op)));
-    b_.CreateStore(wide(b_.CreateLoad(i32(), at(op, offsetof(MicroOp, aux)))), way_);
+    b_.CreateStore(wide(b_.CreateLoad(i32(), at(op, offsetof(MicroOp, aux)))), entry_);
   }
   b_.CreateBr(to);
-  b_.SetInsertPoint(over);
+  b_.SetInsertPoint(time_is_up);
 }
 
-void KernelBuilder::go_to(uint32_t from, uint32_t to) {
+void KernelBuilder::jump_to(uint32_t from, uint32_t to) {
   const uint32_t first = plan_.graph.blocks[to].first;
   before_ = shapes_;
   stored_before_ = stored_;
   before_common_ = common_;
   const std::bitset<256> wanted = plan_.live.before[first].vgprs | plan_.live.inactive_before[first];
   for (uint32_t index = 0; index < 256; ++index) {
-    const ShapePointer& is = shapes_.known(index);
-    const ShapePointer& becomes = at_[to].known(index);
+    const ShapePointer& shape_now = shapes_.known(index);
+    const ShapePointer& shape_there = shapes_at_[to].known(index);
     if (!wanted[index]) continue;
-    if ((is == nullptr && becomes != nullptr) ||
-        (shapes_.rows[index] == nullptr && at_[to].rows[index] != nullptr))
+    if ((shape_now == nullptr && shape_there != nullptr) ||
+        (shapes_.rows[index] == nullptr && shapes_at_[to].rows[index] != nullptr))
       return fail("less is known of v" + std::to_string(index) + " than was to be");
-    if (at_[to].rows[index] == nullptr) made_row(index);
-    if (becomes != nullptr && !becomes->base) {
-      store_common(index,
-                   {plus(common_[index].base, static_cast<int32_t>(is->offsets[0] - becomes->offsets[0])),
-                    common_[index].pitch});
+    if (shapes_at_[to].rows[index] == nullptr) materialized_row(index);
+    if (shape_there != nullptr && !shape_there->base) {
+      store_common(index, {plus(common_[index].base,
+                                static_cast<int32_t>(shape_now->offsets[0] - shape_there->offsets[0])),
+                           common_[index].pitch});
     }
   }
   if (first > plan_.graph.blocks[from].first) {
     b_.CreateBr(blocks_[to]);
     return;
   }
-  auto* const over = BasicBlock::Create(context_, "over", function_);
-  b_.CreateCondBr(b_.CreateICmpSLT(b_.CreateLoad(i64(), budget_), b_.getInt64(0)), over, blocks_[to],
+  auto* const time_is_up = BasicBlock::Create(context_, "over", function_);
+  b_.CreateCondBr(b_.CreateICmpSLT(b_.CreateLoad(i64(), budget_), b_.getInt64(0)), time_is_up, blocks_[to],
                   unlikely());
-  b_.SetInsertPoint(over);
+  b_.SetInsertPoint(time_is_up);
   store_live(plan_.live.before[first], plan_.live.inactive_before[first]);
   leave(Stop::kBudget, entry_at(plan_.sites[first].entry));
 }
@@ -530,12 +533,12 @@ void KernelBuilder::go_to(uint32_t from, uint32_t to) {
 void KernelBuilder::build_block(uint32_t index) {
   const analysis::Block& block = plan_.graph.blocks[index];
   b_.SetInsertPoint(blocks_[index]);
-  take_shapes(at_[index]);
+  take_shapes(shapes_at_[index]);
   stored_ = stored_at_[index];
   guarded_lds_.clear();
   kept_scalars_.reset();
   kept_rows_.reset();
-  const bool waves_take_turns = !behind_.empty();
+  const bool waves_take_turns = !after_switch_.empty();
   bool ended = false;
   uint32_t counted = block.first;
   for (uint32_t node = block.first; node < block.end; ++node) {
@@ -548,38 +551,38 @@ void KernelBuilder::build_block(uint32_t index) {
       build_guarded_lds_load(node);
       continue;
     }
-    if (site.what != Site::What::kInline && site.what != Site::What::kNothing) check_guard();
-    if (site.what == Site::What::kInline) {
+    if (site.kind != Site::Kind::kInline && site.kind != Site::Kind::kNothing) check_guard();
+    if (site.kind == Site::Kind::kInline) {
       is_by_rule_ ? build_by_rule(node) : build_steps(node);
       if (!failure_.empty()) return;
       continue;
     }
-    if (site.what == Site::What::kNothing) continue;
+    if (site.kind == Site::Kind::kNothing) continue;
     flush();
-    switch (site.what) {
-      case Site::What::kScalarLoad:
+    switch (site.kind) {
+      case Site::Kind::kScalarLoad:
         build_scalar_load(node);
         break;
-      case Site::What::kGlobal:
+      case Site::Kind::kGlobal:
         build_global(node);
         break;
-      case Site::What::kScratch:
+      case Site::Kind::kScratch:
         build_scratch(node);
         break;
-      case Site::What::kLds:
+      case Site::Kind::kLds:
         build_lds(node);
         break;
-      case Site::What::kLdsAtomic:
+      case Site::Kind::kLdsAtomic:
         build_lds_atomic(node);
         break;
-      case Site::What::kBarrier:
-      case Site::What::kYield:
-      case Site::What::kSleep:
+      case Site::Kind::kBarrier:
+      case Site::Kind::kYield:
+      case Site::Kind::kSleep:
         count(node + 1 - counted);
         counted = node + 1;
-        store_live(plan_.live.before[node + 1], plan_.live.inactive_before[node + 1], For::kLoading);
-        leave_to_others(node);
-        b_.SetInsertPoint(behind_[node]);
+        store_live(plan_.live.before[node + 1], plan_.live.inactive_before[node + 1], StoreFor::kOwnReload);
+        switch_wave(node);
+        b_.SetInsertPoint(after_switch_[node]);
         load_live(plan_.live.before[node + 1], plan_.live.inactive_before[node + 1]);
         kept_scalars_ = plan_.live.before[node + 1].scalars;
         kept_scalars_.set(kExec).set(kExec + 1);
@@ -592,7 +595,7 @@ void KernelBuilder::build_block(uint32_t index) {
         carries_.clear();
         shapes_.uniform_masks.reset();
         break;
-      case Site::What::kMode:
+      case Site::Kind::kMode:
         if (indexes_registers(what.instruction.op)) {
           set_index(what.instruction);
         } else {
@@ -603,19 +606,19 @@ void KernelBuilder::build_block(uint32_t index) {
           set_mode(plan_.modes[is_last ? blocks[block.successors.front()].first : node + 1]);
         }
         break;
-      case Site::What::kLeaves:
+      case Site::Kind::kToInterpreter:
         count(node - counted);
         store_live(plan_.live.before[node], plan_.live.inactive_before[node]);
         return hand_over(node);
-      case Site::What::kEnd:
+      case Site::Kind::kEnd:
         count(node + 1 - counted);
         if (plan_.modes[node] != plan_.mode) set_mode(plan_.mode);
         if ((plan_.modes[node] & kGprIndexEnable) != 0) enable_index(false);
-        go_on_with_next("after_end", waves_take_turns ? ways_ : beginning_);
+        continue_with_next_wave("after_end", waves_take_turns ? entry_switch_ : batch_start_);
         leave(Stop::kEnd, operations_at(node));
         ended = true;
         break;
-      case Site::What::kBranch:
+      case Site::Kind::kBranch:
         count(node + 1 - counted);
         counted = node + 1;
         build_branch(index, what);
@@ -635,12 +638,12 @@ void KernelBuilder::build_block(uint32_t index) {
     fail("a block without an end");
     return;
   }
-  go_to(index, block.successors[0]);
+  jump_to(index, block.successors[0]);
 }
 
 void KernelBuilder::build_branch(uint32_t from, const analysis::Node& node) {
   const auto& successors = plan_.graph.blocks[from].successors;
-  if (successors.size() == 1) return go_to(from, successors.back());
+  if (successors.size() == 1) return jump_to(from, successors.back());
   Value* taken = nullptr;
   switch (node.instruction.op) {
     case Op::s_cbranch_scc0:
@@ -661,9 +664,9 @@ void KernelBuilder::build_branch(uint32_t from, const analysis::Node& node) {
   auto* const away = BasicBlock::Create(context_, "away", function_);
   b_.CreateCondBr(taken, if_not ? through : away, if_not ? away : through);
   b_.SetInsertPoint(away);
-  go_to(from, successors.back());
+  jump_to(from, successors.back());
   b_.SetInsertPoint(through);
-  go_to(from, successors.front());
+  jump_to(from, successors.front());
 }
 
 void KernelBuilder::build_call(uint32_t node, Results results) {

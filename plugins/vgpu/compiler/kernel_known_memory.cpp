@@ -11,7 +11,7 @@
 
 namespace rigel::vgpu::exec::compiler {
 
-bool KernelBuilder::follow_each_other(const Place& place, unsigned v, uint32_t step) const {
+bool KernelBuilder::is_contiguous(const Place& place, unsigned v, uint32_t step) const {
   for (unsigned i = 1; i < lanes_; ++i) {
     if (place.offsets[v * lanes_ + i] != place.offsets[v * lanes_] + i * step) return false;
   }
@@ -19,25 +19,25 @@ bool KernelBuilder::follow_each_other(const Place& place, unsigned v, uint32_t s
 }
 
 KernelBuilder::Place KernelBuilder::of_vector(const Place& place, VectorIndex v) {
-  Place of = place;
+  Place part = place;
   if (v.bytes != nullptr) {
-    const uint32_t apart = place.offsets[lanes_] - place.offsets[0];
+    const uint32_t stride = place.offsets[lanes_] - place.offsets[0];
     Value* const vectors = b_.CreateUDiv(v.bytes, b_.getInt64(lanes_ * 4));
-    of.begin = b_.CreateInBoundsGEP(i8(), place.begin, b_.CreateMul(vectors, b_.getInt64(apart)));
-    return of;
+    part.begin = b_.CreateInBoundsGEP(i8(), place.begin, b_.CreateMul(vectors, b_.getInt64(stride)));
+    return part;
   }
-  std::copy_n(place.offsets.begin() + v.number * lanes_, lanes_, of.offsets.begin());
-  if (place.pitch == nullptr) return of;
+  std::copy_n(place.offsets.begin() + v.number * lanes_, lanes_, part.offsets.begin());
+  if (place.pitch == nullptr) return part;
   Value* const rows = b_.CreateMul(place.pitch, b_.getInt32(place.pitches[v.number * lanes_]));
-  of.begin = b_.CreateGEP(i8(), place.begin, wide(rows));
-  return of;
+  part.begin = b_.CreateGEP(i8(), place.begin, wide(rows));
+  return part;
 }
 
-bool KernelBuilder::is_same_for_all(const Place& place) const {
+bool KernelBuilder::is_same_for_all_vectors(const Place& place) const {
   if (place.pitch != nullptr) return false;
   for (unsigned i = lanes_; i < wave_size_; ++i) {
-    const uint32_t before = place.offsets[i - lanes_], apart = place.offsets[lanes_] - place.offsets[0];
-    if (place.offsets[i] < before || place.offsets[i] - before != apart) return false;
+    const uint32_t before = place.offsets[i - lanes_], stride = place.offsets[lanes_] - place.offsets[0];
+    if (place.offsets[i] < before || place.offsets[i] - before != stride) return false;
   }
   return true;
 }
@@ -48,22 +48,22 @@ uint32_t KernelBuilder::span_of(const Place& place, uint32_t bytes) const {
   return most + bytes;
 }
 
-std::vector<Value*> KernelBuilder::load_known(const Place& place, unsigned dwords) {
+std::vector<Value*> KernelBuilder::load_affine(const Place& place, unsigned dwords) {
   const uint32_t* const offsets = place.offsets.data();
   std::vector<Value*> values;
   const bool same = std::all_of(offsets, offsets + lanes_, [&](uint32_t o) { return o == offsets[0]; });
   if (same) {
-    for (Value* const one : load_element(at(place.begin, offsets[0]), dwords))
-      values.push_back(b_.CreateVectorSplat(lanes_, one));
+    for (Value* const dword : load_element(at(place.begin, offsets[0]), dwords))
+      values.push_back(b_.CreateVectorSplat(lanes_, dword));
     return values;
   }
-  if (dwords != 3 && follow_each_other(place, 0, dwords * 4)) return load_full_vectors(place, dwords);
+  if (dwords != 3 && is_contiguous(place, 0, dwords * 4)) return load_full_vectors(place, dwords);
   if (has_quads(place, dwords)) return load_quads(place);
   const unsigned paired = paired_dwords(place, dwords);
   for (unsigned d = 0; d < paired; d += 2) {
     for (Value* const half : load_pairs(place, offsets, d * 4)) values.push_back(half);
   }
-  for (unsigned d = paired; d < dwords; ++d) values.push_back(load_apart(place, offsets, d * 4, 4));
+  for (unsigned d = paired; d < dwords; ++d) values.push_back(load_scattered(place, offsets, d * 4, 4));
   return values;
 }
 
@@ -147,7 +147,7 @@ Value* KernelBuilder::load_vector(const Place& place, llvm::Type* type, uint32_t
 
 std::vector<Value*> KernelBuilder::load_pairs(const Place& place, const uint32_t* offsets, uint32_t further) {
   const std::vector<uint32_t> begins = pieces_with_pairs(offsets);
-  if (begins.empty()) return halves_of(load_apart(place, offsets, further, 8));
+  if (begins.empty()) return halves_of(load_scattered(place, offsets, further, 8));
   std::vector<Value*> pieces;
   for (const uint32_t begin : begins) pieces.push_back(load_vector(place, vector(), begin + further, true));
   std::vector<Value*> halves;
@@ -230,8 +230,8 @@ KernelBuilder::Extent KernelBuilder::extent_of(const uint32_t* offsets, uint32_t
   return extent;
 }
 
-Value* KernelBuilder::load_apart(const Place& place, const uint32_t* offsets, uint32_t further,
-                                 uint32_t unit) {
+Value* KernelBuilder::load_scattered(const Place& place, const uint32_t* offsets, uint32_t further,
+                                     uint32_t unit) {
   const Extent extent = extent_of(offsets, unit);
   llvm::Type* const element = unit == 8 ? i64() : i32();
   auto* const elements = llvm::FixedVectorType::get(element, static_cast<unsigned>(lanes_));
@@ -293,11 +293,11 @@ Value* KernelBuilder::picked(std::vector<Value*> pieces, const std::vector<int>&
                                 concatenated(pieces[2], pieces[3], lanes_), picks);
 }
 
-void KernelBuilder::store_known(const Place& place, bool are_full_vectors, const std::vector<Value*>& values,
-                                Value* mask) {
+void KernelBuilder::store_affine(const Place& place, bool are_full_vectors, const std::vector<Value*>& values,
+                                 Value* mask) {
   const uint32_t* const offsets = place.offsets.data();
   const auto dwords = static_cast<unsigned>(values.size());
-  if (dwords == 1 && follow_each_other(place, 0, 4)) {
+  if (dwords == 1 && is_contiguous(place, 0, 4)) {
     b_.CreateMaskedStore(values[0], at(place.begin, offsets[0]), llvm::Align(4), mask);
     return;
   }
@@ -306,7 +306,7 @@ void KernelBuilder::store_known(const Place& place, bool are_full_vectors, const
     const unsigned paired = paired_dwords(place, dwords);
     for (unsigned d = 0; d < paired; d += 2)
       store_pairs(place, offsets, d * 4, values[d], values[d + 1], mask);
-    for (unsigned d = paired; d < dwords; ++d) store_apart(place, offsets, d * 4, 4, values[d], mask);
+    for (unsigned d = paired; d < dwords; ++d) store_scattered(place, offsets, d * 4, 4, values[d], mask);
     return;
   }
   Value* all = concatenated(values[0], values[1], lanes_);
@@ -336,7 +336,7 @@ void KernelBuilder::store_pairs(const Place& place, const uint32_t* offsets, uin
                                 Value* high, Value* mask) {
   const std::vector<uint32_t> begins = pieces_with_pairs(offsets);
   if (begins.empty() || plan_.level != SimdLevel::kAvx512 || extent_of(offsets, 8).different != lanes_)
-    return store_apart(place, offsets, further, 8, pairs_of(low, high), mask);
+    return store_scattered(place, offsets, further, 8, pairs_of(low, high), mask);
   for (unsigned piece = 0; piece < begins.size(); ++piece) {
     std::vector<int> lanes_stored(lanes_, static_cast<int>(lanes_)), picks(lanes_, llvm::PoisonMaskElem);
     for (unsigned i = 0; i < lanes_; ++i) {
@@ -353,8 +353,8 @@ void KernelBuilder::store_pairs(const Place& place, const uint32_t* offsets, uin
 }
 
 // Masked vector stores are faster than scatters on many hosts, with AVX-512's mask registers.
-void KernelBuilder::store_apart(const Place& place, const uint32_t* offsets, uint32_t further, uint32_t unit,
-                                Value* value, Value* mask) {
+void KernelBuilder::store_scattered(const Place& place, const uint32_t* offsets, uint32_t further,
+                                    uint32_t unit, Value* value, Value* mask) {
   const Extent extent = extent_of(offsets, unit);
   const bool masks = plan_.level == SimdLevel::kAvx512;
   if (extent.pieces == 0 || extent.pieces > kMostPieces || extent.different != lanes_ ||
@@ -367,8 +367,8 @@ void KernelBuilder::store_apart(const Place& place, const uint32_t* offsets, uin
   }
   const uint32_t piece_bytes = lanes_ * unit;
   for (uint32_t piece = 0; piece < extent.pieces; ++piece) {
-    const int nobody = static_cast<int>(lanes_);
-    std::vector<int> lanes_stored(lanes_, nobody), picks(lanes_, llvm::PoisonMaskElem);
+    const int none = static_cast<int>(lanes_);
+    std::vector<int> lanes_stored(lanes_, none), picks(lanes_, llvm::PoisonMaskElem);
     for (unsigned i = 0; i < lanes_; ++i) {
       const uint32_t from = offsets[i] - extent.first;
       if (from / piece_bytes != piece) continue;
@@ -378,11 +378,11 @@ void KernelBuilder::store_apart(const Place& place, const uint32_t* offsets, uin
     if (!masks) {
       // Stores the gaps with their present values. One thread uses LDS, and some bytes past its end are
       // accessible.
-      Value* const before = b_.CreateAlignedLoad(value->getType(), to, llvm::Align(4));
+      Value* const old_values = b_.CreateAlignedLoad(value->getType(), to, llvm::Align(4));
       for (unsigned i = 0; i < lanes_; ++i) {
         if (picks[i] < 0) picks[i] = static_cast<int>(lanes_ + i);
       }
-      b_.CreateAlignedStore(b_.CreateShuffleVector(value, before, picks), to, llvm::Align(4));
+      b_.CreateAlignedStore(b_.CreateShuffleVector(value, old_values, picks), to, llvm::Align(4));
       continue;
     }
     b_.CreateMaskedStore(
@@ -394,9 +394,9 @@ void KernelBuilder::store_apart(const Place& place, const uint32_t* offsets, uin
 bool KernelBuilder::stores_full_vectors(const Place& place, unsigned dwords) const {
   if (dwords == 1 || dwords == 3 || place.pitch != nullptr) return false;
   for (unsigned v = 0; v < vectors_; ++v) {
-    if (!follow_each_other(place, v, dwords * 4)) return false;
+    if (!is_contiguous(place, v, dwords * 4)) return false;
   }
-  return follow_each_other_all(place, dwords * 4);
+  return is_contiguous_in_wave(place, dwords * 4);
 }
 
 // Without mask registers, stores of some lanes are slow or branch for each lane.
@@ -404,7 +404,7 @@ bool KernelBuilder::needs_all_lanes(const Place& place, unsigned dwords) const {
   return plan_.level != SimdLevel::kAvx512 || stores_full_vectors(place, dwords) || has_quads(place, dwords);
 }
 
-bool KernelBuilder::can_store_known(const Place& place, unsigned dwords) const {
+bool KernelBuilder::can_store_affine(const Place& place, unsigned dwords) const {
   if (dwords == 1) return true;
   // The first dwords of all lanes are stored before the second ones, which is observable only if elements
   // overlap.
@@ -418,7 +418,7 @@ bool KernelBuilder::can_store_known(const Place& place, unsigned dwords) const {
   return true;
 }
 
-bool KernelBuilder::follow_each_other_all(const Place& place, uint32_t step) const {
+bool KernelBuilder::is_contiguous_in_wave(const Place& place, uint32_t step) const {
   for (unsigned i = 1; i < wave_size_; ++i) {
     if (place.offsets[i] != place.offsets[0] + i * step) return false;
   }
@@ -426,7 +426,7 @@ bool KernelBuilder::follow_each_other_all(const Place& place, uint32_t step) con
 }
 
 // Whether the lanes of each vector have the same number of pitches.
-bool KernelBuilder::has_pitches_of_vectors(const Place& place) const {
+bool KernelBuilder::has_one_pitch_per_vector(const Place& place) const {
   for (unsigned i = 0; i < wave_size_; ++i) {
     if (place.pitches[i] != place.pitches[i / lanes_ * lanes_]) return false;
   }
@@ -436,7 +436,7 @@ bool KernelBuilder::has_pitches_of_vectors(const Place& place) const {
 KernelBuilder::Place KernelBuilder::place_from(const Shape& shape, Value* pitch) const {
   Place place;
   place.pitch = pitch;
-  const unsigned least = (*shape.ends(wave_size_))[0];
+  const unsigned least = (*shape.extreme_lanes(wave_size_))[0];
   for (unsigned i = 0; i < wave_size_; ++i) {
     place.offsets[i] = shape.offsets[i] - shape.offsets[least];
     place.pitches[i] = uint32_t{shape.pitches[i]} - shape.pitches[least];
@@ -444,8 +444,8 @@ KernelBuilder::Place KernelBuilder::place_from(const Shape& shape, Value* pitch)
   return place;
 }
 
-void KernelBuilder::access_known(uint32_t node, const Place& place, bool stores, uint32_t data,
-                                 unsigned dwords) {
+void KernelBuilder::access_affine(uint32_t node, const Place& place, bool stores, uint32_t data,
+                                  unsigned dwords) {
   Value* const exec = stores && needs_all_lanes(place, dwords) ? all_lanes() : mask_at(kExec * 4);
   const bool are_full_vectors = stores && stores_full_vectors(place, dwords);
   for (unsigned v = 0; v < vectors_; ++v) {
@@ -453,15 +453,15 @@ void KernelBuilder::access_known(uint32_t node, const Place& place, bool stores,
     if (stores) {
       std::vector<Value*> values;
       for (unsigned d = 0; d < dwords; ++d) values.push_back(value_of(data + d, v));
-      store_known(part, are_full_vectors, values, lanes_of(exec, v));
+      store_affine(part, are_full_vectors, values, lanes_of(exec, v));
     } else {
-      const std::vector<Value*> values = load_known(part, dwords);
+      const std::vector<Value*> values = load_affine(part, dwords);
       for (unsigned d = 0; d < dwords; ++d) put(node, row_source(data + d), v, values[d], exec);
     }
   }
 }
 
-bool KernelBuilder::build_global_known(uint32_t node) {
+bool KernelBuilder::build_global_affine(uint32_t node) {
   const isa::Instruction& in = plan_.graph.nodes[node].instruction;
   const isa::MemoryShape& memory = *isa::memory_shape(in.op);
   if (memory.bytes < 4 || memory.verb == isa::Verb::kAtomic) return false;
@@ -475,16 +475,16 @@ bool KernelBuilder::build_global_known(uint32_t node) {
   if (!has_base && (high == nullptr || !high->is_uniform(wave_size_))) return false;
   const Common& common = before_common_[address_row];
   Place place = place_from(*low, common.pitch);
-  if (!has_pitches_of_vectors(place)) return false;
-  if (stores && !can_store_known(place, dwords)) return false;
+  if (!has_one_pitch_per_vector(place)) return false;
+  if (stores && !can_store_affine(place, dwords)) return false;
   note_place(node);
   // If lanes' elements overlap and one wraps, it is 4 GiB away from the others, and a landing cannot
   // represent them.
-  if (!stores && may_wait(node, place, dwords) && overlaps_in_part(place, dwords)) {
+  if (!stores && can_be_delayed(node, place, dwords) && overlaps_in_part(place, dwords)) {
     guard(node, does_not_wrap(common, *low));
     check_guard();
   }
-  Value* const start = least_of(common, *low);
+  Value* const start = minimum_of(common, *low);
   Value* va = b_.CreateAdd(wide(start), b_.getInt64(static_cast<uint64_t>(int64_t{in.offset})));
   Value* reached = does_not_wrap(common, *low);
   if (has_base) {
@@ -501,7 +501,7 @@ bool KernelBuilder::build_global_known(uint32_t node) {
   }
   Value* span = b_.getInt64(span_of(place, dwords * 4));
   if (common.pitch != nullptr) {
-    span = b_.CreateAdd(wide(b_.CreateSub(greatest_of(common, *low), start)), b_.getInt64(dwords * 4));
+    span = b_.CreateAdd(wide(b_.CreateSub(maximum_of(common, *low), start)), b_.getInt64(dwords * 4));
   }
   place.begin =
       call(stores ? "place_to_store" : "place_to_load", {memory_, linkage_, site_of(node), va, span});
@@ -510,14 +510,14 @@ bool KernelBuilder::build_global_known(uint32_t node) {
     reached = b_.CreateAnd(reached, b_.CreateICmpEQ(mask_at(kExec * 4), all_lanes()));
   }
   const uint32_t data = stores ? in.vdata.vgpr() : in.vdst.vgpr();
-  if (!stores && may_wait(node, place, dwords)) {
-    load_later(node, reached, {pending_load(node, place, data, dwords)});
+  if (!stores && can_be_delayed(node, place, dwords)) {
+    delay_loads(node, reached, {pending_load(node, place, data, dwords)});
     return true;
   }
-  with_another_way(
-      reached, [&] { access_known(node, place, stores, data, dwords); },
+  with_fallback(
+      reached, [&] { access_affine(node, place, stores, data, dwords); },
       [&] {
-        stores&& needs_all_lanes(place, dwords) ? build_global_anywhere(node) : build_global_otherwise(node);
+        stores&& needs_all_lanes(place, dwords) ? build_global_anywhere(node) : build_global_fallback(node);
       });
   return true;
 }
@@ -538,8 +538,8 @@ std::optional<KernelBuilder::LdsPlaces> KernelBuilder::lds_places(uint32_t node)
   places.offsets.push_back(static_cast<uint32_t>(in.offset) * unit);
   if (memory.pair) places.offsets.push_back(in.offset1 * unit);
   if (stores) {
-    if (!can_store_known(places.place, places.dwords)) return std::nullopt;
-    if (memory.pair && !apart(places.place, places.offsets[0], places.offsets[1], places.dwords * 4))
+    if (!can_store_affine(places.place, places.dwords)) return std::nullopt;
+    if (memory.pair && !are_disjoint(places.place, places.offsets[0], places.offsets[1], places.dwords * 4))
       return std::nullopt;
   }
   if (plan_.m0_limits_lds) {
@@ -551,12 +551,12 @@ std::optional<KernelBuilder::LdsPlaces> KernelBuilder::lds_places(uint32_t node)
   return places;
 }
 
-bool KernelBuilder::is_waiting_lds_load(uint32_t node) const {
+bool KernelBuilder::is_delayable_lds_load(uint32_t node) const {
   const isa::Instruction& in = plan_.graph.nodes[node].instruction;
-  if (plan_.sites[node].what != Site::What::kLds || isa::memory_shape(in.op)->verb != isa::Verb::kLoad)
+  if (plan_.sites[node].kind != Site::Kind::kLds || isa::memory_shape(in.op)->verb != isa::Verb::kLoad)
     return false;
   const auto places = lds_places(node);
-  return places && may_wait(node, places->place, places->dwords);
+  return places && can_be_delayed(node, places->place, places->dwords);
 }
 
 // Loads later in the block, while the address, EXEC and the LDS limit stay the same.
@@ -565,10 +565,10 @@ std::vector<uint32_t> KernelBuilder::lds_loads_from(uint32_t node) const {
   const analysis::Block& block = plan_.graph.blocks[plan_.graph.block_of(node)];
   std::vector<uint32_t> loads;
   for (uint32_t next = node; next < block.end; ++next) {
-    const Site::What what = plan_.sites[next].what;
-    if (plan_.sites[next].comes_back() || what == Site::What::kLeaves) break;
+    const Site::Kind what = plan_.sites[next].kind;
+    if (plan_.sites[next].is_wave_switch() || what == Site::Kind::kToInterpreter) break;
     const analysis::Node& other = plan_.graph.nodes[next];
-    if (what == Site::What::kLds && other.instruction.vaddr.vgpr() == address && is_waiting_lds_load(next))
+    if (what == Site::Kind::kLds && other.instruction.vaddr.vgpr() == address && is_delayable_lds_load(next))
       loads.push_back(next);
     const isa::Registers& written = other.effects.writes;
     if (written.vgprs[address] || written.scalars[kExec] || written.scalars[kExec + 1]) break;
@@ -580,7 +580,7 @@ std::vector<uint32_t> KernelBuilder::lds_loads_from(uint32_t node) const {
 // A single load has its own check: a failing guard stores all registers, which is more code. Large kernels
 // have no guards.
 bool KernelBuilder::is_guarded_lds_load(uint32_t node) const {
-  if (plan_.is_large || !is_waiting_lds_load(node)) return false;
+  if (plan_.is_large || !is_delayable_lds_load(node)) return false;
   return guarded_lds(node) != guarded_lds_.end() || lds_loads_from(node).size() > 1;
 }
 
@@ -594,11 +594,11 @@ std::vector<KernelBuilder::GuardedLds>::const_iterator KernelBuilder::guarded_ld
 
 // At the edges of a tile, inactive lanes are often slightly outside. In that case each active lane is
 // checked.
-Value* KernelBuilder::are_lds_places_there(const std::vector<uint32_t>& accesses, Outside outside) {
+Value* KernelBuilder::are_in_lds(const std::vector<uint32_t>& accesses, Outside outside) {
   const uint32_t address = plan_.graph.nodes[accesses.front()].instruction.vaddr.vgpr();
   const ShapePointer& low = before_.known(address);
   const Common& common = before_common_[address];
-  Value* const start = least_of(common, *low);
+  Value* const start = minimum_of(common, *low);
   Value* const limit = lds_limit();
   Value* aligned = b_.getTrue();
   uint32_t end = 0, end_of_one = 0;
@@ -608,17 +608,17 @@ Value* KernelBuilder::are_lds_places_there(const std::vector<uint32_t>& accesses
       end = std::max(end, offset + places.span);
       end_of_one = std::max(end_of_one, offset + places.dwords * 4);
       if (places.alignment == 0) continue;
-      Value* const astray = b_.CreateAnd(plus(start, static_cast<int32_t>(offset)), places.alignment - 1);
-      aligned = b_.CreateAnd(aligned, b_.CreateICmpEQ(astray, b_.getInt32(0)));
+      Value* const misaligned = b_.CreateAnd(plus(start, static_cast<int32_t>(offset)), places.alignment - 1);
+      aligned = b_.CreateAnd(aligned, b_.CreateICmpEQ(misaligned, b_.getInt32(0)));
     }
   }
   Value* const is_inside = b_.CreateICmpULE(b_.CreateAdd(wide(start), b_.getInt64(end)), wide(limit));
   Value* const all = b_.CreateAnd(does_not_wrap(common, *low), is_inside);
-  if (outside == Outside::kNobody || before_.all_active()) return b_.CreateAnd(all, aligned);
+  if (outside == Outside::kNoLane || before_.all_active()) return b_.CreateAnd(all, aligned);
   BasicBlock* const before = b_.GetInsertBlock();
   auto* const some = BasicBlock::Create(context_, "outside", function_);
-  auto* const behind = BasicBlock::Create(context_, "inside", function_);
-  b_.CreateCondBr(all, behind, some, likely());
+  auto* const after = BasicBlock::Create(context_, "inside", function_);
+  b_.CreateCondBr(all, after, some, likely());
   b_.SetInsertPoint(some);
   Value* const first = b_.CreateSExt(start, i64());
   Value* const last = b_.CreateAdd(first, b_.getInt64(end));
@@ -628,13 +628,13 @@ Value* KernelBuilder::are_lds_places_there(const std::vector<uint32_t>& accesses
   Value* const most = b_.CreateVectorSplat(lanes_, b_.CreateSub(limit, b_.getInt32(end_of_one)));
   Value* beyond = llvm::Constant::getNullValue(mask_vector());
   for (unsigned v = 0; v < vectors_; ++v) {
-    Value* const is_beyond = b_.CreateICmpUGT(lanes_from(common, *low, v), most);
+    Value* const is_beyond = b_.CreateICmpUGT(lane_values(common, *low, v), most);
     beyond = b_.CreateOr(beyond, b_.CreateAnd(is_beyond, lanes_of(mask_at(kExec * 4), v)));
   }
   near = b_.CreateAnd(near, b_.CreateNot(b_.CreateOrReduce(beyond)));
   BasicBlock* const from = b_.GetInsertBlock();
-  b_.CreateBr(behind);
-  b_.SetInsertPoint(behind);
+  b_.CreateBr(after);
+  b_.SetInsertPoint(after);
   llvm::PHINode* const there = b_.CreatePHI(i1(), 2);
   there->addIncoming(b_.getTrue(), before);
   there->addIncoming(near, from);
@@ -643,7 +643,7 @@ Value* KernelBuilder::are_lds_places_there(const std::vector<uint32_t>& accesses
 
 Value* KernelBuilder::lds_place(uint32_t node, uint32_t offset) {
   const uint32_t address = plan_.graph.nodes[node].instruction.vaddr.vgpr();
-  Value* const start = b_.CreateSExt(least_of(before_common_[address], *before_.known(address)), i64());
+  Value* const start = b_.CreateSExt(minimum_of(before_common_[address], *before_.known(address)), i64());
   return b_.CreateGEP(i8(), lds_, b_.CreateAdd(start, b_.getInt64(offset)));
 }
 
@@ -653,7 +653,7 @@ void KernelBuilder::build_guarded_lds_load(uint32_t node) {
   const uint32_t address = in.vaddr.vgpr();
   if (guarded_lds(node) == guarded_lds_.end()) {
     const std::vector<uint32_t> loads = lds_loads_from(node);
-    guard(node, are_lds_places_there(loads, Outside::kInactiveLanes));
+    guard(node, are_in_lds(loads, Outside::kInactiveLanes));
     guarded_lds_.push_back({address, before_common_[address].base, before_.known(address), loads.back()});
   }
   LdsPlaces places = *lds_places(node);
@@ -663,7 +663,7 @@ void KernelBuilder::build_guarded_lds_load(uint32_t node) {
   }
 }
 
-bool KernelBuilder::build_lds_known(uint32_t node) {
+bool KernelBuilder::build_lds_affine(uint32_t node) {
   const auto places = lds_places(node);
   if (!places) return false;
   note_place(node);
@@ -671,43 +671,43 @@ bool KernelBuilder::build_lds_known(uint32_t node) {
   const bool stores = isa::memory_shape(in.op)->verb == isa::Verb::kStore;
   const unsigned dwords = places->dwords;
   Place place = places->place;
-  Value* reached =
-      are_lds_places_there({node}, stores || plan_.is_large ? Outside::kNobody : Outside::kInactiveLanes);
+  Value* reached = are_in_lds({node}, stores || plan_.is_large ? Outside::kNoLane : Outside::kInactiveLanes);
   std::vector<Value*> begins;
   for (const uint32_t offset : places->offsets) begins.push_back(lds_place(node, offset));
   if (stores && needs_all_lanes(place, dwords)) {
     reached = b_.CreateAnd(reached, b_.CreateICmpEQ(mask_at(kExec * 4), all_lanes()));
   }
-  if (!stores && may_wait(node, place, dwords) && !overlaps_in_part(place, dwords)) {
+  if (!stores && can_be_delayed(node, place, dwords) && !overlaps_in_part(place, dwords)) {
     std::vector<PendingLoad> loads;
     for (uint32_t e = 0; e < begins.size(); ++e) {
       place.begin = begins[e];
       loads.push_back(pending_load(node, place, in.vdst.vgpr() + e * dwords, dwords));
     }
-    load_later(node, reached, std::move(loads));
+    delay_loads(node, reached, std::move(loads));
     return true;
   }
-  with_another_way(
+  with_fallback(
       reached,
       [&] {
         for (uint32_t e = 0; e < begins.size(); ++e) {
           place.begin = begins[e];
           const uint32_t data = stores ? (e == 0 ? in.vdata : in.vdata2).vgpr() : in.vdst.vgpr() + e * dwords;
-          access_known(node, place, stores, data, dwords);
+          access_affine(node, place, stores, data, dwords);
         }
       },
       [&] { stores&& needs_all_lanes(place, dwords) ? build_lds_anywhere(node) : build_call(node); });
   return true;
 }
 
-bool KernelBuilder::apart(const Place& place, uint32_t one, uint32_t other, uint32_t bytes) const {
+bool KernelBuilder::are_disjoint(const Place& place, uint32_t first_offset, uint32_t second_offset,
+                                 uint32_t bytes) const {
   std::set<uint32_t> taken;
   for (unsigned i = 0; i < wave_size_; ++i) {
-    for (uint32_t byte = 0; byte < bytes; ++byte) taken.insert(place.offsets[i] + one + byte);
+    for (uint32_t byte = 0; byte < bytes; ++byte) taken.insert(place.offsets[i] + first_offset + byte);
   }
   for (unsigned i = 0; i < wave_size_; ++i) {
     for (uint32_t byte = 0; byte < bytes; ++byte) {
-      if (taken.contains(place.offsets[i] + other + byte)) return false;
+      if (taken.contains(place.offsets[i] + second_offset + byte)) return false;
     }
   }
   return true;

@@ -14,35 +14,35 @@
 
 namespace rigel::vgpu::exec::compiler {
 
-std::optional<uint32_t> KernelBuilder::least_distance(const Place& place, bool of_others) const {
+std::optional<uint32_t> KernelBuilder::minimum_distance(const Place& place, bool of_distinct) const {
   std::vector<uint32_t> offsets(place.offsets.begin(), place.offsets.begin() + wave_size_);
   std::sort(offsets.begin(), offsets.end());
   std::optional<uint32_t> least;
   for (unsigned i = 1; i < wave_size_; ++i) {
     const uint32_t distance = offsets[i] - offsets[i - 1];
-    if (distance == 0 && of_others) continue;
+    if (distance == 0 && of_distinct) continue;
     least = std::min(least.value_or(distance), distance);
   }
   return least;
 }
 
-bool KernelBuilder::may_wait(uint32_t node, const Place& place, unsigned dwords) const {
+bool KernelBuilder::can_be_delayed(uint32_t node, const Place& place, unsigned dwords) const {
   if (place.pitch != nullptr || span_of(place, dwords * 4) > kMostLanding) return false;
   // Lanes at the same private address have different data, which a landing cannot represent.
   const bool is_flat = plan_.graph.nodes[node].instruction.encoding == isa::Encoding::kFlat;
-  return !is_flat || *least_distance(place, false) >= dwords * 4;
+  return !is_flat || *minimum_distance(place, false) >= dwords * 4;
 }
 
 bool KernelBuilder::overlaps_in_part(const Place& place, unsigned dwords) const {
-  return least_distance(place, true).value_or(UINT32_MAX) < dwords * 4;
+  return minimum_distance(place, true).value_or(UINT32_MAX) < dwords * 4;
 }
 
-void KernelBuilder::load_later(uint32_t node, Value* reached, std::vector<PendingLoad> loads) {
+void KernelBuilder::delay_loads(uint32_t node, Value* reached, std::vector<PendingLoad> loads) {
   BasicBlock* const from = b_.GetInsertBlock();
-  auto* const otherwise = BasicBlock::Create(context_, "otherwise", function_);
-  auto* const behind = BasicBlock::Create(context_, "behind", function_);
-  b_.CreateCondBr(reached, behind, otherwise, likely());
-  b_.SetInsertPoint(otherwise);
+  auto* const fallback = BasicBlock::Create(context_, "otherwise", function_);
+  auto* const after = BasicBlock::Create(context_, "behind", function_);
+  b_.CreateCondBr(reached, after, fallback, likely());
+  b_.SetInsertPoint(fallback);
   build_call(node, Results::kStayInWave);
   // The handler's results are in the wave's registers. They are laid out in a landing as they are in memory.
   std::vector<Value*> landings;
@@ -60,8 +60,8 @@ void KernelBuilder::load_later(uint32_t node, Value* reached, std::vector<Pendin
     landings.push_back(landing);
   }
   BasicBlock* const end = b_.GetInsertBlock();
-  b_.CreateBr(behind);
-  b_.SetInsertPoint(behind);
+  b_.CreateBr(after);
+  b_.SetInsertPoint(after);
   for (size_t i = 0; i < loads.size(); ++i) {
     PendingLoad& load = loads[i];
     llvm::PHINode* const begin = b_.CreatePHI(pointer(), 2);
@@ -105,18 +105,18 @@ uint32_t KernelBuilder::free_landing(const std::vector<PendingLoad>& others) con
 
 // Counts instructions of the kinds that s_waitcnt counts; overestimates if in doubt.
 void KernelBuilder::count_issued(uint32_t node) {
-  switch (plan_.sites[node].what) {
-    case Site::What::kScalarLoad:
+  switch (plan_.sites[node].kind) {
+    case Site::Kind::kScalarLoad:
       issued_lgkm_ += 2;
       break;
-    case Site::What::kGlobal:
+    case Site::Kind::kGlobal:
       ++issued_lgkm_;  // FLAT
       ++issued_vm_;
       break;
-    case Site::What::kScratch:
+    case Site::Kind::kScratch:
       ++issued_vm_;
       break;
-    case Site::What::kLds:
+    case Site::Kind::kLds:
       ++issued_lgkm_;
       break;
     default:  // All pending loads have been done.
@@ -124,44 +124,44 @@ void KernelBuilder::count_issued(uint32_t node) {
   }
 }
 
-bool KernelBuilder::waits_for_loads(uint32_t node) const {
+bool KernelBuilder::needs_pending_loads(uint32_t node) const {
   const Site& site = plan_.sites[node];
-  const analysis::Node& what = plan_.graph.nodes[node];
+  const analysis::Node& graph_node = plan_.graph.nodes[node];
   const auto takes_some = [&] {
-    return ((what.effects.reads.vgprs | what.effects.writes.vgprs) & pending_rows_).any();
+    return ((graph_node.effects.reads.vgprs | graph_node.effects.writes.vgprs) & pending_rows_).any();
   };
-  switch (site.what) {
-    case Site::What::kInline:
+  switch (site.kind) {
+    case Site::Kind::kInline:
       return takes_some();
-    case Site::What::kScalarLoad:
+    case Site::Kind::kScalarLoad:
       return false;
-    case Site::What::kGlobal:
-    case Site::What::kScratch:
-    case Site::What::kLds: {
+    case Site::Kind::kGlobal:
+    case Site::Kind::kScratch:
+    case Site::Kind::kLds: {
       constexpr size_t kMostPending = 16;
-      return isa::memory_shape(what.instruction.op)->verb != isa::Verb::kLoad || takes_some() ||
+      return isa::memory_shape(graph_node.instruction.op)->verb != isa::Verb::kLoad || takes_some() ||
              pending_.size() + 4 > kMostPending;
     }
     default:
-      return what.instruction.op != Op::s_nop;
+      return graph_node.instruction.op != Op::s_nop;
   }
 }
 
 void KernelBuilder::do_load(const PendingLoad& load, VectorIndex v) {
-  const std::vector<Value*> values = load_known(of_vector(load.place, v), load.dwords);
+  const std::vector<Value*> values = load_affine(of_vector(load.place, v), load.dwords);
   for (unsigned d = 0; d < load.dwords; ++d) put(load.node, load.old[d], v, values[d], load.exec);
 }
 
 void KernelBuilder::do_loads_now(size_t count) {
   for (const PendingLoad& load : std::span(pending_).first(count))
-    for_each_vector(is_same_for_all(load.place), [&](VectorIndex v) { do_load(load, v); });
+    for_each_vector(is_same_for_all_vectors(load.place), [&](VectorIndex v) { do_load(load, v); });
 }
 
 void KernelBuilder::do_due_loads(uint32_t node) {
   if (pending_.empty()) return;
   const isa::Instruction& in = plan_.graph.nodes[node].instruction;
-  if (in.op != Op::s_waitcnt || plan_.sites[node].comes_back()) {
-    if (waits_for_loads(node)) do_loads_in_run();
+  if (in.op != Op::s_waitcnt || plan_.sites[node].is_wave_switch()) {
+    if (needs_pending_loads(node)) do_loads_in_run();
     return;
   }
   const isa::WaitCounts counts = isa::wait_counts(plan_.graph.target.family(), in.simm16);
@@ -181,7 +181,7 @@ void KernelBuilder::do_loads_in_run(std::vector<PendingLoad>::iterator end) {
   for (auto load = pending_.begin(); load != end; ++load) {
     RunStep& step = run_.emplace_back();
     step.build = [this, load = *load](VectorIndex v) { do_load(load, v); };
-    step.is_same_for_all = is_same_for_all(load->place);
+    step.is_same_for_all_vectors = is_same_for_all_vectors(load->place);
   }
   pending_.erase(pending_.begin(), end);
   pending_rows_.reset();

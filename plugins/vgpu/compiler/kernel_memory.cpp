@@ -15,8 +15,8 @@ std::vector<uint64_t> KernelBuilder::number_sites(const Plan& plan) {
   std::vector<uint64_t> numbers(plan.sites.size(), kScratch);
   uint64_t next = kScratch;
   for (size_t node = 0; node < numbers.size(); ++node) {
-    const Site::What what = plan.sites[node].what;
-    if (what != Site::What::kGlobal && what != Site::What::kScalarLoad) continue;
+    const Site::Kind what = plan.sites[node].kind;
+    if (what != Site::Kind::kGlobal && what != Site::Kind::kScalarLoad) continue;
     next = next + 1 == WaveMemory::kSites ? kScratch + 1 : next + 1;
     numbers[node] = next;
   }
@@ -48,7 +48,7 @@ Value* KernelBuilder::row_list(const std::vector<Value*>& rows) {
 
 std::vector<Value*> KernelBuilder::rows_from(uint32_t first, unsigned count) {
   std::vector<Value*> rows;
-  for (unsigned i = 0; i < count; ++i) rows.push_back(made_row(first + i));
+  for (unsigned i = 0; i < count; ++i) rows.push_back(materialized_row(first + i));
   return rows;
 }
 
@@ -77,12 +77,12 @@ std::string KernelBuilder::suffix(const isa::MemoryShape& shape) const {
 
 void KernelBuilder::build_global(uint32_t node) {
   const auto build = [&] {
-    if (!build_global_known(node)) build_global_anywhere(node);
+    if (!build_global_affine(node)) build_global_anywhere(node);
   };
   if (!has_one_flat_address(node)) return build();
   note_place(node);
   const Scratch scratch = private_of(plan_.graph.nodes[node].instruction);
-  with_another_way(
+  with_fallback(
       scratch.is_scratch, [&] { build_private(node, scratch); }, build);
 }
 
@@ -110,15 +110,16 @@ void KernelBuilder::build_global_anywhere(uint32_t node) {
   std::vector<Value*> arguments = {wave(),
                                    linkage_,
                                    site_of(node),
-                                   made_row(in.vaddr.vgpr()),
-                                   has_base ? none : made_row(in.vaddr.vgpr() + 1u),
+                                   materialized_row(in.vaddr.vgpr()),
+                                   has_base ? none : materialized_row(in.vaddr.vgpr() + 1u),
                                    base,
                                    mask_at(kExec * 4)};
   uint32_t flags = flags_of(shape) | (in.encoding == isa::Encoding::kFlat ? access_flags::kFlat : 0);
   if (shape.verb == isa::Verb::kAtomic) {
     const bool two = isa::has_two_operands(shape.atomic);
-    arguments.push_back(row_list({made_row(in.vdata.vgpr()), two ? made_row(in.vdata.vgpr() + 1u) : none,
-                                  in.glc ? made_row(in.vdst.vgpr()) : none}));
+    arguments.push_back(
+        row_list({materialized_row(in.vdata.vgpr()), two ? materialized_row(in.vdata.vgpr() + 1u) : none,
+                  in.glc ? materialized_row(in.vdst.vgpr()) : none}));
     arguments.push_back(b_.getInt32(flags));
     arguments.push_back(b_.getInt32(static_cast<uint32_t>(shape.atomic)));
     return or_call(node, call_access("global_atomic_" + std::to_string(wave_size_), arguments));
@@ -127,12 +128,12 @@ void KernelBuilder::build_global_anywhere(uint32_t node) {
   if (!stores && keeps_any(node, data, dwords)) flags |= access_flags::kKeeps;
   arguments.push_back(row_list(rows_from(data, dwords)));
   arguments.push_back(b_.getInt32(flags));
-  with_another_way(
+  with_fallback(
       call_access((stores ? "store_global" : "load_global") + suffix(shape), arguments), [] {},
-      [&] { build_global_otherwise(node); });
+      [&] { build_global_fallback(node); });
 }
 
-void KernelBuilder::build_global_otherwise(uint32_t node) {
+void KernelBuilder::build_global_fallback(uint32_t node) {
   const isa::Instruction& in = plan_.graph.nodes[node].instruction;
   const isa::MemoryShape& shape = *isa::memory_shape(in.op);
   const bool may_be_private =
@@ -146,7 +147,7 @@ Value* KernelBuilder::lds_limit() {
 }
 
 void KernelBuilder::build_lds(uint32_t node) {
-  if (!build_lds_known(node)) build_lds_anywhere(node);
+  if (!build_lds_affine(node)) build_lds_anywhere(node);
 }
 
 void KernelBuilder::build_lds_anywhere(uint32_t node) {
@@ -160,8 +161,8 @@ void KernelBuilder::build_lds_anywhere(uint32_t node) {
   const uint32_t always = flags_of(shape) | (plan_.m0_limits_lds ? access_flags::kAligned : 0);
   const auto reach = [&](Value* list, uint32_t offset, uint32_t flags) {
     return call_access((stores ? "store_lds" : "load_lds") + suffix(shape),
-                       {lds_, limit, made_row(in.vaddr.vgpr()), b_.getInt32(offset), mask_at(kExec * 4), list,
-                        b_.getInt32(flags | always)});
+                       {lds_, limit, materialized_row(in.vaddr.vgpr()), b_.getInt32(offset),
+                        mask_at(kExec * 4), list, b_.getInt32(flags | always)});
   };
   if (!shape.pair) {
     const uint32_t keeps = !stores && keeps_any(node, data, dwords) ? access_flags::kKeeps : 0;
@@ -185,12 +186,12 @@ void KernelBuilder::build_lds_anywhere(uint32_t node) {
   };
   auto* const second = BasicBlock::Create(context_, "second", function_);
   auto* const both = BasicBlock::Create(context_, "both", function_);
-  auto* const otherwise = BasicBlock::Create(context_, "otherwise", function_);
-  auto* const behind = BasicBlock::Create(context_, "behind", function_);
-  b_.CreateCondBr(reach(row_list(half(0)), static_cast<uint32_t>(in.offset) * unit, 0), second, otherwise,
+  auto* const fallback = BasicBlock::Create(context_, "otherwise", function_);
+  auto* const after = BasicBlock::Create(context_, "behind", function_);
+  b_.CreateCondBr(reach(row_list(half(0)), static_cast<uint32_t>(in.offset) * unit, 0), second, fallback,
                   likely());
   b_.SetInsertPoint(second);
-  b_.CreateCondBr(reach(row_list(half(1)), in.offset1 * unit, 0), both, otherwise, likely());
+  b_.CreateCondBr(reach(row_list(half(1)), in.offset1 * unit, 0), both, fallback, likely());
   b_.SetInsertPoint(both);
   Value* const exec = mask_at(kExec * 4);
   for (unsigned i = 0; i < dwords * 2; ++i) {
@@ -199,11 +200,11 @@ void KernelBuilder::build_lds_anywhere(uint32_t node) {
       put(node, row_source(data + i), v, value, exec);
     }
   }
-  b_.CreateBr(behind);
-  b_.SetInsertPoint(otherwise);
+  b_.CreateBr(after);
+  b_.SetInsertPoint(fallback);
   build_call(node);
-  b_.CreateBr(behind);
-  b_.SetInsertPoint(behind);
+  b_.CreateBr(after);
+  b_.SetInsertPoint(after);
 }
 
 void KernelBuilder::build_lds_atomic(uint32_t node) {
@@ -212,10 +213,11 @@ void KernelBuilder::build_lds_atomic(uint32_t node) {
   note_place(node);
   Value* const none = llvm::ConstantPointerNull::get(pointer());
   const bool two = isa::has_two_operands(shape.atomic);
-  Value* const rows = row_list({made_row(in.vdata.vgpr()), two ? made_row(in.vdata2.vgpr()) : none,
-                                shape.returns ? made_row(in.vdst.vgpr()) : none});
+  Value* const rows =
+      row_list({materialized_row(in.vdata.vgpr()), two ? materialized_row(in.vdata2.vgpr()) : none,
+                shape.returns ? materialized_row(in.vdst.vgpr()) : none});
   or_call(node, call_access("lds_atomic_" + std::to_string(wave_size_),
-                            {lds_, lds_limit(), made_row(in.vaddr.vgpr()),
+                            {lds_, lds_limit(), materialized_row(in.vaddr.vgpr()),
                              b_.getInt32(static_cast<uint32_t>(in.offset)), mask_at(kExec * 4), rows,
                              b_.getInt32(static_cast<uint32_t>(shape.atomic))}));
 }

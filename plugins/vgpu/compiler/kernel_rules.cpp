@@ -94,14 +94,14 @@ KernelBuilder::Common KernelBuilder::common_of(uint32_t node, unsigned i, unsign
   if ((op.aux & aux::kConstant << i) != 0)
     return {b_.getInt32(static_cast<uint32_t>(op.src[i].constant >> (part * 32)))};
   const uint32_t code = op.src[i].offset / 4 + part;
-  if (code < 128 && unmade_[code]) flush();
+  if (code < 128 && pending_masks_[code]) flush();
   return {scalar(op.src[i].offset + part * 4)};
 }
 
 Value* KernelBuilder::does_not_wrap(const Common& common, const Shape& shape) {
   if (shape.is_uniform(wave_size_) || common.is_ordered) return b_.getTrue();
-  return b_.CreateAnd(has_ends(common),
-                      b_.CreateICmpULE(least_of(common, shape), greatest_of(common, shape)));
+  return b_.CreateAnd(has_extremes(common),
+                      b_.CreateICmpULE(minimum_of(common, shape), maximum_of(common, shape)));
 }
 
 void KernelBuilder::set_row(uint32_t node, uint32_t index, Common common) {
@@ -112,7 +112,7 @@ void KernelBuilder::set_row(uint32_t node, uint32_t index, Common common) {
   if (shapes_.rows[index] != nullptr) return;
   // Inactive lanes keep their values.
   run_.push_back({[=, this, old = row_source(index), exec = mask_at(kExec * 4)](VectorIndex v) {
-    put(node, old, v, lanes_from(common, *shape, v), exec);
+    put(node, old, v, lane_values(common, *shape, v), exec);
   }});
 }
 
@@ -133,7 +133,7 @@ void KernelBuilder::build_by_rule(uint32_t node) {
 
 void KernelBuilder::set_carry(uint16_t code, Value* carry) {
   if (code == isa::code::kNull) return;
-  if (unmade_.any()) flush();
+  if (pending_masks_.any()) flush();
   carries_[code] = carry;
   Value* const exec = mask_at(kExec * 4);
   set_mask(code * 4u, b_.CreateSelect(b_.CreateICmpNE(carry, b_.getInt64(0)), exec, b_.getInt64(0)));

@@ -5,7 +5,7 @@
 
 namespace rigel::vgpu::exec::compiler {
 
-void KernelBuilder::load_arguments(Value* way, BasicBlock* next) {
+void KernelBuilder::load_arguments(Value* entry, BasicBlock* next) {
   // Batches consist of waves that use the expected entry.
   if (plan_.expected_entry >= 0) arguments_ = find_arguments(plan_);
   for (const auto& [node, region] : arguments_.loads) {
@@ -21,7 +21,7 @@ void KernelBuilder::load_arguments(Value* way, BasicBlock* next) {
     return;
   }
   auto* const first = BasicBlock::Create(context_, "arguments", function_);
-  b_.CreateCondBr(b_.CreateICmpEQ(way, b_.getInt64(static_cast<uint64_t>(plan_.expected_entry))), first,
+  b_.CreateCondBr(b_.CreateICmpEQ(entry, b_.getInt64(static_cast<uint64_t>(plan_.expected_entry))), first,
                   next);
   b_.SetInsertPoint(first);
   // The work-group id changes within the batch.
@@ -37,11 +37,11 @@ void KernelBuilder::load_arguments(Value* way, BasicBlock* next) {
     Value* const place = call("place_to_load", {memory_, linkage_, site_of(region.first_load),
                                                 address_from(pointer, region.begin), b_.getInt64(bytes)});
     auto* const found = BasicBlock::Create(context_, "found", function_);
-    auto* const behind = BasicBlock::Create(context_, "behind", function_);
-    b_.CreateCondBr(b_.CreateAnd(is_pointer, b_.CreateIsNotNull(place)), found, behind, likely());
+    auto* const after = BasicBlock::Create(context_, "behind", function_);
+    b_.CreateCondBr(b_.CreateAnd(is_pointer, b_.CreateIsNotNull(place)), found, after, likely());
     b_.SetInsertPoint(found);
-    for (const auto& [node, of] : arguments_.loads) {
-      if (of != i) continue;
+    for (const auto& [node, region_index] : arguments_.loads) {
+      if (region_index != i) continue;
       const auto offset = static_cast<int32_t>(plan_.sites[node].operations->aux) - region.begin;
       const auto& variables = argument_variables_[node];
       const std::vector<Value*> values =
@@ -49,8 +49,8 @@ void KernelBuilder::load_arguments(Value* way, BasicBlock* next) {
       for (size_t d = 0; d < variables.size(); ++d) b_.CreateStore(values[d], variables[d]);
     }
     b_.CreateStore(b_.getTrue(), arguments_known_[i]);
-    b_.CreateBr(behind);
-    b_.SetInsertPoint(behind);
+    b_.CreateBr(after);
+    b_.SetInsertPoint(after);
   }
   b_.CreateBr(next);
 }
@@ -65,7 +65,7 @@ void KernelBuilder::build_scalar_load(uint32_t node) {
   if (argument == arguments_.loads.end()) return build_scalar_load_anew(node);
   const MicroOp& op = *plan_.sites[node].operations;
   const auto& variables = argument_variables_[node];
-  with_another_way(
+  with_fallback(
       b_.CreateLoad(i1(), arguments_known_[argument->second]),
       [&] {
         for (uint32_t d = 0; d < variables.size(); ++d)
@@ -82,7 +82,7 @@ void KernelBuilder::build_scalar_load_anew(uint32_t node) {
   Value* va = address_from(scalar64(op.src[0].offset), static_cast<int32_t>(op.aux));
   if (adds_scalar(in)) va = b_.CreateAdd(va, wide(b_.CreateAnd(scalar(op.src[1].offset), b_.getInt32(~3u))));
   Value* const place = call("place_to_load", {memory_, linkage_, site_of(node), va, b_.getInt64(dwords * 4)});
-  with_another_way(
+  with_fallback(
       b_.CreateIsNotNull(place),
       [&] {
         const std::vector<Value*> values = load_element(place, dwords);

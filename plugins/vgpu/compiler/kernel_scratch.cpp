@@ -75,10 +75,10 @@ void KernelBuilder::build_scratch(uint32_t node) {
   build_scratch_rows(node, scratch, offset, Loads::kLater);
 }
 
-Value* KernelBuilder::offset_in(const Scratch& scratch, const isa::Instruction& in, Value* of_register) {
-  const auto further = static_cast<uint32_t>(in.offset);
-  if (scratch.offsets_wrap) return wide(b_.CreateAdd(of_register, b_.getInt32(further)));
-  return b_.CreateAdd(wide(of_register), b_.getInt64(further));
+Value* KernelBuilder::offset_in(const Scratch& scratch, const isa::Instruction& in, Value* register_offset) {
+  const auto instruction_offset = static_cast<uint32_t>(in.offset);
+  if (scratch.offsets_wrap) return wide(b_.CreateAdd(register_offset, b_.getInt32(instruction_offset)));
+  return b_.CreateAdd(wide(register_offset), b_.getInt64(instruction_offset));
 }
 
 void KernelBuilder::build_private(uint32_t node, const Scratch& scratch) {
@@ -114,20 +114,20 @@ void KernelBuilder::build_scratch_rows(uint32_t node, const Scratch& scratch, Va
       place.begin = at(begin, uint64_t{d} * row_bytes);
       loads.push_back(pending_load(node, place, data + d, 1));
     }
-    return load_later(node, reached, std::move(loads));
+    return delay_loads(node, reached, std::move(loads));
   }
   if (!stores) {
-    return with_another_way(
+    return with_fallback(
         reached,
         [&] {
           for (unsigned d = 0; d < dwords; ++d) {
             place.begin = at(begin, uint64_t{d} * row_bytes);
-            access_known(node, place, false, data + d, 1);
+            access_affine(node, place, false, data + d, 1);
           }
         },
         [&] { build_call(node); });
   }
-  with_another_way(
+  with_fallback(
       reached,
       [&] {
         Value* const exec = mask_at(kExec * 4);
@@ -160,9 +160,9 @@ KernelBuilder::Scratch KernelBuilder::private_of(const isa::Instruction& in) {
   } else {
     scratch.is_scratch = b_.getTrue();
     for (unsigned v = 0; v < vectors_; ++v) {
-      Value* is = b_.CreateICmpEQ(value_of(upper, v), b_.CreateVectorSplat(lanes_, aperture));
-      if (!before_.all_active()) is = b_.CreateOr(is, b_.CreateNot(lanes_of(exec, v)));
-      scratch.is_scratch = b_.CreateAnd(scratch.is_scratch, b_.CreateAndReduce(is));
+      Value* is_private = b_.CreateICmpEQ(value_of(upper, v), b_.CreateVectorSplat(lanes_, aperture));
+      if (!before_.all_active()) is_private = b_.CreateOr(is_private, b_.CreateNot(lanes_of(exec, v)));
+      scratch.is_scratch = b_.CreateAnd(scratch.is_scratch, b_.CreateAndReduce(is_private));
     }
   }
   Value* const place =
@@ -188,14 +188,14 @@ void KernelBuilder::build_scratch_anywhere(uint32_t node, const Scratch& scratch
   const auto place = [&](unsigned row, unsigned v) {
     return at(outside_rows(), uint64_t{row} * wave_size_ * 4 + uint64_t{v} * lanes_ * 4);
   };
-  const auto pass = [&](unsigned row, uint32_t index, uint32_t further = 0) {
+  const auto pass = [&](unsigned row, uint32_t index, uint32_t instruction_offset = 0) {
     for (unsigned v = 0; v < vectors_; ++v)
       b_.CreateAlignedStore(
-          b_.CreateAdd(value_of(index, v), b_.CreateVectorSplat(lanes_, b_.getInt32(further))), place(row, v),
-          llvm::Align(lanes_ * 4));
+          b_.CreateAdd(value_of(index, v), b_.CreateVectorSplat(lanes_, b_.getInt32(instruction_offset))),
+          place(row, v), llvm::Align(lanes_ * 4));
   };
-  auto further = static_cast<uint32_t>(in.offset);
-  pass(0, in.vaddr.vgpr(), scratch.offsets_wrap ? std::exchange(further, 0) : 0);
+  auto instruction_offset = static_cast<uint32_t>(in.offset);
+  pass(0, in.vaddr.vgpr(), scratch.offsets_wrap ? std::exchange(instruction_offset, 0) : 0);
   for (unsigned d = 0; d < dwords && stores; ++d) pass(1 + d, data + d);
   Value* const exec = mask_at(kExec * 4);
   llvm::Function* const function =
@@ -203,10 +203,10 @@ void KernelBuilder::build_scratch_anywhere(uint32_t node, const Scratch& scratch
   if (function == nullptr) return fail("no function for scratch");
   Value* const bytes = b_.CreateSelect(scratch.is_scratch, scratch.bytes, b_.getInt64(0));
   Value* const done =
-      b_.CreateCall(function, {wave(), linkage_, scratch_site(), scratch.base, bytes, b_.getInt32(further),
-                               exec, outside_rows(), b_.getInt32(dwords)});
+      b_.CreateCall(function, {wave(), linkage_, scratch_site(), scratch.base, bytes,
+                               b_.getInt32(instruction_offset), exec, outside_rows(), b_.getInt32(dwords)});
   if (stores) return or_call(node, done);
-  with_another_way(
+  with_fallback(
       done,
       [&] {
         for (unsigned d = 0; d < dwords; ++d) {

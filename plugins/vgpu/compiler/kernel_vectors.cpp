@@ -31,9 +31,9 @@ Value* KernelBuilder::lanes_of(Value* mask, VectorIndex v) {
   // Broadcasts the half of the mask with these lanes and tests one bit in each lane.
   const unsigned first = v.bytes != nullptr ? 0 : v.number * lanes_ % 32;
   Value* const half = v.bytes != nullptr ? bits_of(mask, v) : b_.CreateLShr(mask, v.number * lanes_ - first);
-  std::array<uint32_t, 8> own{};
-  for (unsigned lane = 0; lane < 8; ++lane) own[lane] = uint32_t{1} << (first + lane);
-  Value* const bits = llvm::ConstantDataVector::get(context_, own);
+  std::array<uint32_t, 8> lane_bits{};
+  for (unsigned lane = 0; lane < 8; ++lane) lane_bits[lane] = uint32_t{1} << (first + lane);
+  Value* const bits = llvm::ConstantDataVector::get(context_, lane_bits);
   Value* const all = b_.CreateVectorSplat(lanes_, b_.CreateTrunc(half, i32()));
   return b_.CreateICmpEQ(b_.CreateAnd(all, bits), bits);
 }
@@ -78,7 +78,7 @@ void KernelBuilder::build_steps(uint32_t node) {
 
 void KernelBuilder::build_scalar(uint32_t node, const Step& step) {
   const isa::Effects& effects = plan_.graph.nodes[node].effects;
-  if (((effects.reads.scalars | effects.writes.scalars) & unmade_).any()) flush();
+  if (((effects.reads.scalars | effects.writes.scalars) & pending_masks_).any()) flush();
   llvm::Function* const function = step.kind == KnownOperation::Kind::kAlu
                                        ? operations_.alu(step.op, step.slot)
                                        : operations_.save_exec(step.op, step.slot);
@@ -88,21 +88,21 @@ void KernelBuilder::build_scalar(uint32_t node, const Step& step) {
   b_.CreateCall(function, {constant(*step.micro), state_, scalars_, mask_at(kExec * 4)});
 }
 
-llvm::Constant* KernelBuilder::constant(const MicroOp& of) {
-  MicroOp op = of;
+llvm::Constant* KernelBuilder::constant(const MicroOp& source_op) {
+  MicroOp op = source_op;
   op.handler = nullptr;
   op.block = nullptr;
   op.code_offset = 0;
   const auto global = [&](llvm::Constant* value, const char* name) {
-    auto* const made = new llvm::GlobalVariable(module_, value->getType(), true,
-                                                llvm::GlobalValue::PrivateLinkage, value, name);
-    made->setAlignment(llvm::Align(64));
-    return made;
+    auto* const variable = new llvm::GlobalVariable(module_, value->getType(), true,
+                                                    llvm::GlobalValue::PrivateLinkage, value, name);
+    variable->setAlignment(llvm::Align(64));
+    return variable;
   };
   const auto bytes_of = [&](const void* from, size_t size) {
     return llvm::ConstantDataArray::get(context_, llvm::ArrayRef(static_cast<const uint8_t*>(from), size));
   };
-  const std::span<const std::byte> details = plan_.details(of);
+  const std::span<const std::byte> details = plan_.details(source_op);
   if (details.empty()) return global(bytes_of(&op, sizeof op), "op");
   llvm::Constant* const beside = global(bytes_of(details.data(), details.size()), "details");
   constexpr size_t kAt = offsetof(MicroOp, imm), kBehind = kAt + sizeof op.imm;
@@ -126,13 +126,13 @@ KernelBuilder::RowSource KernelBuilder::row_source(uint32_t index) {
 
 KernelBuilder::Input KernelBuilder::mask_input(uint32_t offset) {
   Input input;
-  const auto unmade = unmade_parts_.find(offset);
-  if (unmade != unmade_parts_.end()) {
-    input.kind = Input::Kind::kUnmade;
+  const auto unmade = pending_mask_parts_.find(offset);
+  if (unmade != pending_mask_parts_.end()) {
+    input.kind = Input::Kind::kPendingMask;
     input.parts = unmade->second;
     return input;
   }
-  if (unmade_[offset / 4] || (wave_size_ == 64 && unmade_[offset / 4 + 1])) flush();
+  if (pending_masks_[offset / 4] || (wave_size_ == 64 && pending_masks_[offset / 4 + 1])) flush();
   input.kind = Input::Kind::kMask;
   input.value = mask_at(offset);
   return input;
@@ -141,7 +141,7 @@ KernelBuilder::Input KernelBuilder::mask_input(uint32_t offset) {
 void KernelBuilder::build_lanes(uint32_t node, const Step& step, uint32_t mxcsr) {
   const isa::Instruction& in = plan_.graph.nodes[node].instruction;
   const MicroOp& op = *step.micro;
-  Value* const known = known_comparison(node, step);
+  Value* const known = affine_comparison(node, step);
   std::vector<Input> inputs;
   Wrapper key = key_of(step);
   if (mxcsr != 0) {
@@ -175,7 +175,7 @@ void KernelBuilder::build_lanes(uint32_t node, const Step& step, uint32_t mxcsr)
       } else {
         const uint32_t code = op.src[i].offset / 4;
         const bool pair = in.src[i].dwords > 1;
-        if (code < 128 && (unmade_[code] || (pair && unmade_[code + 1]))) flush();
+        if (code < 128 && (pending_masks_[code] || (pair && pending_masks_[code + 1]))) flush();
         input.value = pair ? scalar64(op.src[i].offset) : b_.CreateZExt(scalar(op.src[i].offset), i64());
       }
       key.sources[i] = Wrapper::kUniformSource;
@@ -200,10 +200,11 @@ void KernelBuilder::build_lanes(uint32_t node, const Step& step, uint32_t mxcsr)
   if (makes_mask && code < 128) {
     // Masks that overlap it partially are stored first.
     const uint32_t dwords = wave_size_ / 32;
-    const bool overlaps = std::any_of(unmade_parts_.begin(), unmade_parts_.end(), [&](const auto& unmade) {
-      const uint32_t other = unmade.first / 4;
-      return other != code && other < code + dwords && code < other + dwords;
-    });
+    const bool overlaps =
+        std::any_of(pending_mask_parts_.begin(), pending_mask_parts_.end(), [&](const auto& unmade) {
+          const uint32_t other = unmade.first / 4;
+          return other != code && other < code + dwords && code < other + dwords;
+        });
     if (overlaps) flush();
   }
   Value* const exec = active_lanes();
@@ -231,7 +232,7 @@ void KernelBuilder::build_lanes(uint32_t node, const Step& step, uint32_t mxcsr)
         case Input::Kind::kMask:
           arguments.push_back(bits_of(input.value, v));
           break;
-        case Input::Kind::kUnmade: {
+        case Input::Kind::kPendingMask: {
           const bool same = input.parts->exec_version == version && version != kNarrowed;
           arguments.push_back(mask_part(*input.parts, same, v));
           break;
@@ -246,18 +247,18 @@ void KernelBuilder::build_lanes(uint32_t node, const Step& step, uint32_t mxcsr)
         put(node, old[r], v, b_.CreateExtractValue(results, field++), exec);
     }
     if (!makes_mask) return;
-    Value* const any = parts->of_any_lanes[v.number] = b_.CreateExtractValue(results, field);
+    Value* const any = parts->including_inactive[v.number] = b_.CreateExtractValue(results, field);
     parts->parts[v.number] = b_.CreateAnd(any, bits_of(exec, v));
   };
   run_.push_back({std::move(build), wrapper->getInstructionCount(), true, parts});
   if (!makes_mask) return;
   if (code < 128) {
-    unmade_parts_[mask_offset] = parts;
-    unmade_.set(code);
-    if (wave_size_ == 64) unmade_.set(code + 1);
+    pending_mask_parts_[mask_offset] = parts;
+    pending_masks_.set(code);
+    if (wave_size_ == 64) pending_masks_.set(code + 1);
   }
   if (step.kind == KnownOperation::Kind::kCompareToExec) {
-    unmade_parts_[kExec * 4] = parts;
+    pending_mask_parts_[kExec * 4] = parts;
     flush();
   }
 }
@@ -304,7 +305,7 @@ void KernelBuilder::loop_over(std::vector<RunStep>::iterator begin, std::vector<
       Value* const whole = b_.CreateOr(sum, b_.CreateShl(mask->parts[0], first_lane(v)));
       sum->addIncoming(whole, b_.GetInsertBlock());
       if (mask->whole == nullptr) mask->whole = whole;
-      mask->has_whole_alone = true;
+      mask->has_only_whole = true;
     }
   });
 }
@@ -314,7 +315,7 @@ bool KernelBuilder::is_worth_a_loop(std::vector<RunStep>::const_iterator begin,
   constexpr uint32_t kFewInstructions = 50;
   uint32_t instructions = 0;
   for (auto step = begin; step != end; ++step) instructions += step->instructions;
-  return plan_.is_large && begin->is_same_for_all && instructions > kFewInstructions;
+  return plan_.is_large && begin->is_same_for_all_vectors && instructions > kFewInstructions;
 }
 
 Value* KernelBuilder::whole_of(const MaskParts& mask) {
@@ -330,7 +331,7 @@ void KernelBuilder::keep_whole_masks(std::vector<RunStep>::iterator begin,
   for (auto step = begin; step != end; ++step) {
     if (step->mask == nullptr) continue;
     step->mask->whole = whole_of(*step->mask);
-    step->mask->has_whole_alone = true;
+    step->mask->has_only_whole = true;
   }
 }
 
@@ -340,7 +341,7 @@ void KernelBuilder::flush() {
   if (run_.empty()) return;
   for (auto begin = run_.begin(); begin != run_.end();) {
     const auto end = std::find_if(begin, run_.end(), [&](const RunStep& step) {
-      return step.is_same_for_all != begin->is_same_for_all;
+      return step.is_same_for_all_vectors != begin->is_same_for_all_vectors;
     });
     if (is_worth_a_loop(begin, end)) {
       loop_over(begin, end);
@@ -353,10 +354,10 @@ void KernelBuilder::flush() {
     }
     begin = end;
   }
-  for (const auto& [offset, unmade] : unmade_parts_) set_mask(offset, whole_of(*unmade));
+  for (const auto& [offset, unmade] : pending_mask_parts_) set_mask(offset, whole_of(*unmade));
   run_.clear();
-  unmade_parts_.clear();
-  unmade_.reset();
+  pending_mask_parts_.clear();
+  pending_masks_.reset();
 }
 
 bool KernelBuilder::is_one_instruction(const Step& step) {
@@ -408,10 +409,10 @@ void KernelBuilder::enable_index(bool enable) {
   b_.CreateStore(b_.CreateOr(others, b_.getInt32(enable ? kGprIndexEnable : 0)), place);
 }
 
-void KernelBuilder::load_mxcsr(llvm::IRBuilder<>& b, uint32_t mxcsr, llvm::ArrayRef<Value*> more) {
+void KernelBuilder::load_mxcsr(llvm::IRBuilder<>& b, uint32_t mxcsr, llvm::ArrayRef<Value*> memory) {
   std::vector<Value*> arguments{new llvm::GlobalVariable(
       module_, i32(), true, llvm::GlobalValue::PrivateLinkage, b.getInt32(mxcsr), "mxcsr")};
-  arguments.insert(arguments.end(), more.begin(), more.end());
+  arguments.insert(arguments.end(), memory.begin(), memory.end());
   std::string constraints = "r";
   for (size_t i = 1; i < arguments.size(); ++i) constraints += ",r";
   const std::vector<llvm::Type*> types(arguments.size(), pointer());
@@ -456,13 +457,13 @@ llvm::Function* KernelBuilder::wrapper_of(const Wrapper& key) {
   if (makes_rows) results.insert(results.end(), key.result_rows, vector());
   if (!makes_rows || key.has_test) results.push_back(i64());
   auto* const type = llvm::FunctionType::get(llvm::StructType::get(context_, results), parameters, false);
-  llvm::Function* const made =
+  llvm::Function* const wrapper =
       llvm::Function::Create(type, llvm::GlobalValue::InternalLinkage, "on_lanes", module_);
-  take_attributes(*made);
-  made->addFnAttr(llvm::Attribute::NoUnwind);
-  made->addFnAttr(key.mxcsr == 0 ? llvm::Attribute::AlwaysInline : llvm::Attribute::NoInline);
+  take_attributes(*wrapper);
+  wrapper->addFnAttr(llvm::Attribute::NoUnwind);
+  wrapper->addFnAttr(key.mxcsr == 0 ? llvm::Attribute::AlwaysInline : llvm::Attribute::NoInline);
 
-  llvm::IRBuilder<> b(BasicBlock::Create(context_, "", made));
+  llvm::IRBuilder<> b(BasicBlock::Create(context_, "", wrapper));
   llvm::AllocaInst* const file = b.CreateAlloca(llvm::ArrayType::get(i8(), kFile));
   file->setAlignment(llvm::Align(64));
   const auto place = [&](uint32_t offset) { return b.CreateConstInBoundsGEP1_64(i8(), file, offset); };
@@ -480,27 +481,28 @@ llvm::Function* KernelBuilder::wrapper_of(const Wrapper& key) {
     const char* const constraints = value->getType()->isVectorTy() ? "=v,0" : "=r,0";
     return b.CreateCall(llvm::InlineAsm::get(identity, "", constraints, plan_.changes_mode), {value});
   };
-  const auto made_in_order = [&](Value* value) { return plan_.changes_mode ? hidden(value) : value; };
+  const auto ordered = [&](Value* value) { return plan_.changes_mode ? hidden(value) : value; };
   unsigned argument = 0;
   for (unsigned i = 0; i < 4; ++i) {
     const uint32_t slot = i * kSlot;
     if (i < 3) op.src[i].offset = slot;
     if (key.sources[i] > 0) {
       for (int8_t r = 0; r < key.sources[i]; ++r) {
-        b.CreateAlignedStore(hidden(made->getArg(argument++)),
+        b.CreateAlignedStore(hidden(wrapper->getArg(argument++)),
                              place(slot + static_cast<uint32_t>(r) * row_bytes), llvm::Align(lanes_ * 4));
       }
     } else if (key.sources[i] < 0) {
-      Value* const given = made->getArg(argument++);
+      Value* const argument_value = wrapper->getArg(argument++);
       if (key.sources[i] == Wrapper::kUniformSource) {
-        b.CreateAlignedStore(hidden(given), place(slot), llvm::Align(8));
+        b.CreateAlignedStore(hidden(argument_value), place(slot), llvm::Align(8));
       } else {
-        b.CreateAlignedStore(given, place(i == 3 ? kTest : slot), llvm::Align(8));
+        b.CreateAlignedStore(argument_value, place(i == 3 ? kTest : slot), llvm::Align(8));
       }
     }
   }
   if (!makes_rows) op.dst = kTest;
-  if (key.reads_old) b.CreateAlignedStore(made->getArg(argument++), place(kResult), llvm::Align(lanes_ * 4));
+  if (key.reads_old)
+    b.CreateAlignedStore(wrapper->getArg(argument++), place(kResult), llvm::Align(lanes_ * 4));
   if (key.mxcsr != 0) load_mxcsr(b, key.mxcsr, file);
   llvm::CallInst* const call =
       b.CreateCall(operation, {constant(op), llvm::ConstantPointerNull::get(pointer()), file,
@@ -512,25 +514,25 @@ llvm::Function* KernelBuilder::wrapper_of(const Wrapper& key) {
     for (uint32_t r = 0; r < key.result_rows; ++r) {
       Value* const row =
           b.CreateAlignedLoad(vector(), place(kResult + r * row_bytes), llvm::Align(lanes_ * 4));
-      result = b.CreateInsertValue(result, made_in_order(row), field++);
+      result = b.CreateInsertValue(result, ordered(row), field++);
     }
   }
   if (!makes_rows || key.has_test) {
     Value* const bits = wave_size_ == 64
                             ? b.CreateAlignedLoad(i64(), place(kTest), llvm::Align(8))
                             : b.CreateZExt(b.CreateAlignedLoad(i32(), place(kTest), llvm::Align(8)), i64());
-    result = b.CreateInsertValue(result, made_in_order(bits), field++);
+    result = b.CreateInsertValue(result, ordered(bits), field++);
   }
   b.CreateRet(result);
   llvm::InlineFunctionInfo info;
   llvm::InlineFunction(*call, info);
-  passes_.simplify(*made);
-  if (made->getInstructionCount() > kMostInlined) {
-    made->removeFnAttr(llvm::Attribute::AlwaysInline);
-    made->addFnAttr(llvm::Attribute::NoInline);
+  passes_.simplify(*wrapper);
+  if (wrapper->getInstructionCount() > kMostInlined) {
+    wrapper->removeFnAttr(llvm::Attribute::AlwaysInline);
+    wrapper->addFnAttr(llvm::Attribute::NoInline);
   }
-  wrappers_[key] = made;
-  return made;
+  wrappers_[key] = wrapper;
+  return wrapper;
 }
 
 }  // namespace rigel::vgpu::exec::compiler

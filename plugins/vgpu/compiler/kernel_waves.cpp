@@ -83,7 +83,7 @@ void KernelBuilder::build_wave(const Step& step) {
 }
 
 // (EXEC, sources, old row) -> (row or scalar; EXEC after DPP)
-llvm::Function* KernelBuilder::wave_wrapper(const MicroOp& of, NamedOperation operation) {
+llvm::Function* KernelBuilder::wave_wrapper(const MicroOp& source_op, NamedOperation operation) {
   llvm::Function* const handler = operations_.named(operation);
   if (handler == nullptr) {
     fail("no bitcode of a wave's operation");
@@ -93,7 +93,7 @@ llvm::Function* KernelBuilder::wave_wrapper(const MicroOp& of, NamedOperation op
   const uint32_t row_bytes = plan_.layout.row_bytes();
   std::vector<llvm::Type*> parameters{i64()}, results;
   for (unsigned i = 0; i < frame.sources; ++i) {
-    if (is_row(frame, of, i)) {
+    if (is_row(frame, source_op, i)) {
       parameters.insert(parameters.end(), vectors_, vector());
     } else {
       parameters.push_back(i64());
@@ -107,13 +107,13 @@ llvm::Function* KernelBuilder::wave_wrapper(const MicroOp& of, NamedOperation op
     results.push_back(i32());
   }
   auto* const type = llvm::FunctionType::get(llvm::StructType::get(context_, results), parameters, false);
-  llvm::Function* const made =
+  llvm::Function* const wrapper =
       llvm::Function::Create(type, llvm::GlobalValue::InternalLinkage, "on_wave", module_);
-  take_attributes(*made);
-  made->addFnAttr(llvm::Attribute::NoUnwind);
-  made->addFnAttr(llvm::Attribute::AlwaysInline);
+  take_attributes(*wrapper);
+  wrapper->addFnAttr(llvm::Attribute::NoUnwind);
+  wrapper->addFnAttr(llvm::Attribute::AlwaysInline);
 
-  llvm::IRBuilder<> b(BasicBlock::Create(context_, "", made));
+  llvm::IRBuilder<> b(BasicBlock::Create(context_, "", wrapper));
   constexpr uint32_t kFileRows = 4;
   llvm::AllocaInst* const file = b.CreateAlloca(llvm::ArrayType::get(i8(), kFileRows * row_bytes));
   file->setAlignment(llvm::Align(64));
@@ -121,25 +121,25 @@ llvm::Function* KernelBuilder::wave_wrapper(const MicroOp& of, NamedOperation op
   wave->setAlignment(llvm::Align(64));
   const auto place = [&](uint32_t offset) { return b.CreateConstInBoundsGEP1_64(i8(), file, offset); };
   const auto part_place = [&](uint32_t row, unsigned v) { return place(row * row_bytes + v * lanes_ * 4); };
-  MicroOp op = of;
+  MicroOp op = source_op;
   op.dst = 3 * row_bytes;
   unsigned argument = 1;
   const auto store_row = [&](uint32_t row) {
     for (unsigned v = 0; v < vectors_; ++v)
-      b.CreateAlignedStore(made->getArg(argument++), part_place(row, v), llvm::Align(lanes_ * 4));
+      b.CreateAlignedStore(wrapper->getArg(argument++), part_place(row, v), llvm::Align(lanes_ * 4));
   };
   for (unsigned i = 0; i < frame.sources; ++i) {
     op.src[i].constant = 0;
     op.src[i].offset = i * row_bytes;
-    if (is_row(frame, of, i)) {
+    if (is_row(frame, source_op, i)) {
       store_row(i);
     } else {
-      b.CreateAlignedStore(made->getArg(argument++), place(i * row_bytes), llvm::Align(8));
+      b.CreateAlignedStore(wrapper->getArg(argument++), place(i * row_bytes), llvm::Align(8));
     }
   }
   if (frame.has_kinds) op.aux &= ~(7 * aux::kConstant);
   if (frame.makes_row) store_row(3);
-  llvm::CallInst* const call = b.CreateCall(handler, {constant(op), wave, file, made->getArg(0)});
+  llvm::CallInst* const call = b.CreateCall(handler, {constant(op), wave, file, wrapper->getArg(0)});
   Value* result = llvm::UndefValue::get(type->getReturnType());
   if (frame.makes_row) {
     for (unsigned v = 0; v < vectors_; ++v) {
@@ -156,8 +156,8 @@ llvm::Function* KernelBuilder::wave_wrapper(const MicroOp& of, NamedOperation op
   b.CreateRet(result);
   llvm::InlineFunctionInfo info;
   llvm::InlineFunction(*call, info);
-  passes_.simplify(*made);
-  return made;
+  passes_.simplify(*wrapper);
+  return wrapper;
 }
 
 }  // namespace rigel::vgpu::exec::compiler

@@ -95,42 +95,42 @@ class Rules {
     return scalar_shape(operand.is_scalar_register() && part == 0 ? shapes_.scalar_zeros[operand.code] : 0);
   }
   Known source(unsigned i, unsigned part = 0) {
-    ShapePointer is = shape(i, part);
-    if (is == nullptr) return {};
-    const bool has_pitch = is->has_pitch();
-    return {std::move(is), numbers_.base(i, part), has_pitch ? numbers_.pitch(i, part) : Number{},
+    ShapePointer known_shape = shape(i, part);
+    if (known_shape == nullptr) return {};
+    const bool has_pitch = known_shape->has_pitch();
+    return {std::move(known_shape), numbers_.base(i, part), has_pitch ? numbers_.pitch(i, part) : Number{},
             numbers_.is_ordered(i, part)};
   }
   // Returns the value of a uniform, constant source.
   std::optional<uint32_t> number(unsigned i, unsigned part = 0) const {
-    const ShapePointer is = shape(i, part);
-    if (is == nullptr || !is->base || !is->is_uniform(lanes_)) return std::nullopt;
-    return *is->base + is->offsets[0];
+    const ShapePointer known_shape = shape(i, part);
+    if (known_shape == nullptr || !known_shape->base || !known_shape->is_uniform(lanes_)) return std::nullopt;
+    return *known_shape->base + known_shape->offsets[0];
   }
   std::optional<uint32_t> amount(unsigned i) const {
-    const auto is = number(i);
-    return is ? std::optional(*is & 31) : std::nullopt;
+    const auto value = number(i);
+    return value ? std::optional(*value & 31) : std::nullopt;
   }
   bool is_uniform(unsigned i, unsigned part = 0) const {
-    const ShapePointer is = shape(i, part);
-    return is != nullptr && is->is_uniform(lanes_);
+    const ShapePointer known_shape = shape(i, part);
+    return known_shape != nullptr && known_shape->is_uniform(lanes_);
   }
   bool is_near(unsigned i, unsigned part = 0) const {
-    const ShapePointer is = shape(i, part);
-    return is != nullptr && is->is_near(lanes_);
+    const ShapePointer known_shape = shape(i, part);
+    return known_shape != nullptr && known_shape->is_near(lanes_);
   }
 
   Number constant(uint32_t value) { return numbers_.constant(value); }
   // The value of a uniform operand.
   Number whole(const Known& known) { return known.base + known.shape->offsets[0]; }
-  Number lane(const Known& known, unsigned of) {
-    const Number offset = known.base + known.shape->offsets[of];
-    return known.shape->has_pitch() ? offset + known.pitch * known.shape->pitches[of] : offset;
+  Number lane(const Known& known, unsigned lane_index) {
+    const Number offset = known.base + known.shape->offsets[lane_index];
+    return known.shape->has_pitch() ? offset + known.pitch * known.shape->pitches[lane_index] : offset;
   }
   // Minimum and maximum; valid if the guard holds.
   std::array<Number, 2> ends(const Known& known) {
     if (known.shape->has_pitch()) numbers_.guard(Numbers::is_below(known.pitch, Shape::kMostPitch));
-    const auto [least, greatest] = *known.shape->ends(lanes_);
+    const auto [least, greatest] = *known.shape->extreme_lanes(lanes_);
     return {lane(known, least), lane(known, greatest)};
   }
   // Minimum and maximum as unsigned numbers; guards that either all lanes wrap past 2^32 or none.
@@ -142,10 +142,10 @@ class Rules {
   }
   // Marks a result as ordered if it keeps the order of the source's offsets. A left shift may drop bits of
   // some offsets.
-  Known ordered_as(const Known& of, Known known) {
-    known.is_ordered = known.shape != nullptr && !known.shape->has_pitch() &&
-                       known.shape->ends(lanes_) == of.shape->ends(lanes_);
-    return known;
+  Known ordered_as(const Known& source, Known result) {
+    result.is_ordered = result.shape != nullptr && !result.shape->has_pitch() &&
+                        result.shape->extreme_lanes(lanes_) == source.shape->extreme_lanes(lanes_);
+    return result;
   }
   // Guards that both ends have the same bits from `bit` on. One comparison, so that LLVM can merge several
   // guards.
@@ -160,23 +160,23 @@ class Rules {
 
   // Building blocks of the rules. They return nothing if a source is unknown or the result is not affine.
 
-  Known made(ShapePointer shape, Number base, Number pitch = {}) {
+  Known affine(ShapePointer shape, Number base, Number pitch = {}) {
     if (shape->base) base = constant(*shape->base);
     return {std::move(shape), base, pitch};
   }
   Known sum(const Known& a, const Known& b) {
     ShapePointer shape = sum_of(a.shape, b.shape);
     if (shape == nullptr) return {};
-    return made(std::move(shape), a.base + b.base, a.shape->has_pitch() ? a.pitch : b.pitch);
+    return affine(std::move(shape), a.base + b.base, a.shape->has_pitch() ? a.pitch : b.pitch);
   }
   Known difference(const Known& a, const Known& b) {
     ShapePointer shape = difference_of(a.shape, b.shape);
     if (shape == nullptr) return {};
-    return made(std::move(shape), a.base - b.base, a.pitch);
+    return affine(std::move(shape), a.base - b.base, a.pitch);
   }
   Known shifted(const Known& a, uint32_t by) {
     if (a.shape == nullptr) return {};
-    return made(shifted_left(a.shape, by), a.base << by, a.shape->has_pitch() ? a.pitch << by : Number{});
+    return affine(shifted_left(a.shape, by), a.base << by, a.shape->has_pitch() ? a.pitch << by : Number{});
   }
   Known product(const Known& a, const Known& b) {
     if (a.shape == nullptr || b.shape == nullptr) return {};
@@ -190,7 +190,7 @@ class Rules {
     // scaled.
     Number pitch{};
     if (shape->has_pitch()) pitch = other.shape->has_pitch() ? by * other.pitch : by;
-    return made(std::move(shape), base * by, pitch);
+    return affine(std::move(shape), base * by, pitch);
   }
   // A bitwise operation on values whose offsets and bases have no bits in common.
   template <class F>
@@ -202,7 +202,7 @@ class Rules {
       return known.shape->base ? constant((*known.shape->base + known.shape->offsets[0]) & ~low_bits(bits))
                                : known.base;
     };
-    return made(std::move(shape), f(above(a), above(b)));
+    return affine(std::move(shape), f(above(a), above(b)));
   }
 
   Results arithmetic() {

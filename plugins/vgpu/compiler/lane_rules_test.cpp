@@ -84,11 +84,11 @@ struct Row {
 };
 using Rows = std::map<unsigned, Row>;
 
-class Concrete {
+class ConcreteNumbers {
  public:
   using Number = compiler::Number;
 
-  Concrete(const isa::Instruction& in, const Rows& rows, std::map<uint16_t, Number>& carries)
+  ConcreteNumbers(const isa::Instruction& in, const Rows& rows, std::map<uint16_t, Number>& carries)
       : in_(in), rows_(rows), carries_(carries) {}
 
   static Number is_below(Number x, Number y) { return {x.value < y.value ? 1u : 0u, 1}; }
@@ -145,11 +145,11 @@ class Random {
     const auto far = [&] {
       return one_of<uint32_t>({0, 1, 2, ~0u, 5, 1 << 20, 1 << 24, (1 << 24) - 1, 0xff000000});
     };
-    const uint32_t one = far(), other = far(), kind = below(5);
+    const uint32_t even = far(), odd = far(), kind = below(5);
     for (unsigned l = 0; l < kLanesOfWave; ++l) {
       shape.offsets[l] = kind == 0   ? 0
                          : kind == 1 ? l * step
-                         : kind == 2 ? (l % 2 == 0 ? one : other)
+                         : kind == 2 ? (l % 2 == 0 ? even : odd)
                                      : l % 16 * step;
       if (kind == 3) shape.pitches[l] = static_cast<uint8_t>(l / 16);
     }
@@ -159,7 +159,7 @@ class Random {
     if (below(3) == 0) base &= ~0xfffu;
     if (below(2) == 0) shape.zeros = std::min(12, std::countr_zero(base));
     if (kind != 3 && below(4) == 0) shape.base = base;
-    Row row{normal(shape), {base}, {}, false};
+    Row row{normalized(shape), {base}, {}, false};
     if (row.shape->base) row.base.value = *row.shape->base;
     if (kind == 3) row.pitch.value = one_of<uint32_t>({0, 1, 16, 4096, (1 << 24) - 1, 1 << 24, ~0u});
     row.is_ordered = kind != 3 && below(2) == 0 && row.has_order();
@@ -247,9 +247,9 @@ const std::vector<Case>& cases() {
 
 class LaneRules : public PlanTest, public ::testing::WithParamInterface<size_t> {};
 
-TEST_P(LaneRules, AreRightWhereWhatTheyTakeForGrantedHolds) {
-  const Case& of = cases()[GetParam()];
-  std::vector<uint32_t> code = of.code;
+TEST_P(LaneRules, MatchInstructionsIfGuardsHold) {
+  const Case& test_case = cases()[GetParam()];
+  std::vector<uint32_t> code = test_case.code;
   // v_addc_co_u32 v11, vcc, 0, v7, vcc; global_store_dwordx4 v[0:1], v[8:11], off
   code.insert(code.end(), {0x38160e80, 0xdc7c8000, 0x007f0800});
   const auto plan = plan_of(code);
@@ -262,14 +262,14 @@ TEST_P(LaneRules, AreRightWhereWhatTheyTakeForGrantedHolds) {
     if (random.below(4) != 0) {
       for (const unsigned index : {7u, 12u, 13u}) rows[index].shape = scalar_shape();
     }
-    if (of.is_low_zero) rows[6] = {constant_shape(0), {0}, {}, false};
+    if (test_case.is_low_zero) rows[6] = {constant_shape(0), {0}, {}, false};
     Shapes shapes;
     shapes.full.set(isa::code::kExecLo);
     for (const auto& [index, row] : rows) shapes.rows[index] = row.shape;
     std::map<uint16_t, Number> carries;
     const auto results_of = [&](uint32_t node, bool& holds) {
-      Concrete numbers(plan->graph.nodes[node].instruction, rows, carries);
-      const auto results = Rules<Concrete>(*plan, node, shapes, numbers).results();
+      ConcreteNumbers numbers(plan->graph.nodes[node].instruction, rows, carries);
+      const auto results = Rules<ConcreteNumbers>(*plan, node, shapes, numbers).results();
       holds = numbers.holds && !numbers.is_by_operation;
       return results;
     };
@@ -284,22 +284,23 @@ TEST_P(LaneRules, AreRightWhereWhatTheyTakeForGrantedHolds) {
     const bool has_carry = results.has_carry;
     if (has_carry) shapes.uniform_masks.set(isa::code::kVccLo);
     const bool carry = has_carry && carries.at(isa::code::kVccLo).value != 0;
-    bool adds = false;
-    const auto added = has_carry ? results_of(1, adds) : results;
+    bool add_holds = false;
+    const auto carry_sum = has_carry ? results_of(1, add_holds) : results;
     for (unsigned l = 0; l < kLanesOfWave; ++l) {
-      const Result right =
-          of.truth(rows[6].lane(l), rows[7].lane(l), rows[10].lane(l), rows[12].lane(l), rows[13].lane(l));
-      ASSERT_EQ(low.lane(l), static_cast<uint32_t>(right.value)) << "lane " << l << " of " << time;
+      const Result expected = test_case.truth(rows[6].lane(l), rows[7].lane(l), rows[10].lane(l),
+                                              rows[12].lane(l), rows[13].lane(l));
+      ASSERT_EQ(low.lane(l), static_cast<uint32_t>(expected.value)) << "lane " << l << " of " << time;
       if (results.high.shape != nullptr) {
-        ASSERT_TRUE(right.is_wide);
+        ASSERT_TRUE(expected.is_wide);
         const Row high = row_of(results.high);
-        ASSERT_EQ(high.lane(l), static_cast<uint32_t>(right.value >> 32)) << "lane " << l << " of " << time;
+        ASSERT_EQ(high.lane(l), static_cast<uint32_t>(expected.value >> 32))
+            << "lane " << l << " of " << time;
       }
       if (!has_carry) continue;
-      ASSERT_EQ(carry, right.carry) << "lane " << l << " of " << time;
-      if (added.low.shape == nullptr || !adds) continue;
-      const Row sum = row_of(added.low);
-      ASSERT_EQ(sum.lane(l), rows[7].lane(l) + (right.carry ? 1 : 0)) << "lane " << l << " of " << time;
+      ASSERT_EQ(carry, expected.carry) << "lane " << l << " of " << time;
+      if (carry_sum.low.shape == nullptr || !add_holds) continue;
+      const Row sum = row_of(carry_sum.low);
+      ASSERT_EQ(sum.lane(l), rows[7].lane(l) + (expected.carry ? 1 : 0)) << "lane " << l << " of " << time;
     }
   }
   EXPECT_GT(known, 100u);

@@ -16,7 +16,7 @@ bool Shape::has_pitch() const {
   return std::any_of(pitches.begin(), pitches.end(), [](uint8_t p) { return p != 0; });
 }
 
-std::optional<std::array<unsigned, 2>> Shape::pitch_apart(unsigned lanes) const {
+std::optional<std::array<unsigned, 2>> Shape::lanes_one_pitch_apart(unsigned lanes) const {
   for (unsigned i = 1; i < lanes; ++i) {
     if (pitches[i] == pitches[0] + 1) return {{0, i}};
     if (pitches[i] == pitches[i - 1] + 1) return {{i - 1, i}};
@@ -24,7 +24,7 @@ std::optional<std::array<unsigned, 2>> Shape::pitch_apart(unsigned lanes) const 
   return std::nullopt;
 }
 
-std::optional<std::array<unsigned, 2>> Shape::ends(unsigned lanes) const {
+std::optional<std::array<unsigned, 2>> Shape::extreme_lanes(unsigned lanes) const {
   const auto offset = [&](unsigned lane) { return static_cast<int32_t>(offsets[lane]); };
   unsigned least = 0, greatest = 0;
   for (unsigned i = 1; i < lanes; ++i) {
@@ -37,21 +37,22 @@ std::optional<std::array<unsigned, 2>> Shape::ends(unsigned lanes) const {
   return {{least, greatest}};
 }
 
-int32_t Shape::least(unsigned lanes) const {
-  int32_t found = static_cast<int32_t>(offsets[0]);
-  for (unsigned i = 1; i < lanes; ++i) found = std::min(found, static_cast<int32_t>(offsets[i]));
-  return found;
+int32_t Shape::minimum_offset(unsigned lanes) const {
+  int32_t result = static_cast<int32_t>(offsets[0]);
+  for (unsigned i = 1; i < lanes; ++i) result = std::min(result, static_cast<int32_t>(offsets[i]));
+  return result;
 }
 
-int32_t Shape::greatest(unsigned lanes) const {
-  int32_t found = static_cast<int32_t>(offsets[0]);
-  for (unsigned i = 1; i < lanes; ++i) found = std::max(found, static_cast<int32_t>(offsets[i]));
-  return found;
+int32_t Shape::maximum_offset(unsigned lanes) const {
+  int32_t result = static_cast<int32_t>(offsets[0]);
+  for (unsigned i = 1; i < lanes; ++i) result = std::max(result, static_cast<int32_t>(offsets[i]));
+  return result;
 }
 
 bool Shape::is_near(unsigned lanes) const {
   constexpr int32_t kMostOffset = 1 << 24;
-  return ends(lanes) && least(lanes) >= -kMostOffset && greatest(lanes) <= kMostOffset;
+  return extreme_lanes(lanes) && minimum_offset(lanes) >= -kMostOffset &&
+         maximum_offset(lanes) <= kMostOffset;
 }
 
 namespace {
@@ -62,7 +63,7 @@ unsigned zeros_of(uint32_t value) {
 
 }  // namespace
 
-ShapePointer normal(Shape shape) {
+ShapePointer normalized(Shape shape) {
   if (shape.zeros >= 32) shape.base = 0;
   if (shape.base) {
     *shape.base += shape.offsets[0];
@@ -77,23 +78,23 @@ namespace {
 
 template <class F>
 ShapePointer combined(const Shape& a, const Shape& b, F f) {
-  Shape made;
-  for (unsigned i = 0; i < 64; ++i) made.offsets[i] = f(a.offsets[i], b.offsets[i]);
-  if (a.base && b.base) made.base = f(*a.base, *b.base);
-  made.zeros = std::min(a.zeros, b.zeros);
-  made.pitches = a.has_pitch() ? a.pitches : b.pitches;
-  return normal(made);
+  Shape result;
+  for (unsigned i = 0; i < 64; ++i) result.offsets[i] = f(a.offsets[i], b.offsets[i]);
+  if (a.base && b.base) result.base = f(*a.base, *b.base);
+  result.zeros = std::min(a.zeros, b.zeros);
+  result.pitches = a.has_pitch() ? a.pitches : b.pitches;
+  return normalized(result);
 }
 
 // Turns row numbers into multiples of a pitch, for a product with an unknown width.
-ShapePointer rows(const Shape& numbers, unsigned lanes) {
+ShapePointer pitches_from_rows(const Shape& numbers, unsigned lanes) {
   if (numbers.has_pitch()) return nullptr;
-  Shape made;
+  Shape result;
   for (unsigned i = 0; i < lanes; ++i) {
     if (numbers.offsets[i] > Shape::kMostPitches) return nullptr;
-    made.pitches[i] = static_cast<uint8_t>(numbers.offsets[i]);
+    result.pitches[i] = static_cast<uint8_t>(numbers.offsets[i]);
   }
-  return made.pitch_apart(lanes) ? std::make_shared<const Shape>(made) : nullptr;
+  return result.lanes_one_pitch_apart(lanes) ? std::make_shared<const Shape>(result) : nullptr;
 }
 
 unsigned bits_of(const Shape& shape, unsigned lanes) {
@@ -135,10 +136,10 @@ std::optional<uint32_t> folded(Op op, uint32_t a, uint32_t b, uint32_t c) {
 }  // namespace
 
 ShapePointer constant_shape(uint32_t value) {
-  auto made = std::make_shared<Shape>();
-  made->base = value;
-  made->zeros = zeros_of(value);
-  return made;
+  auto shape = std::make_shared<Shape>();
+  shape->base = value;
+  shape->zeros = zeros_of(value);
+  return shape;
 }
 
 const ShapePointer& scalar_shape(unsigned zeros) {
@@ -147,7 +148,7 @@ const ShapePointer& scalar_shape(unsigned zeros) {
     for (unsigned i = 0; i < shapes.size(); ++i) {
       Shape shape;
       shape.zeros = i;
-      shapes[i] = normal(shape);
+      shapes[i] = normalized(shape);
     }
     return shapes;
   }();
@@ -155,13 +156,13 @@ const ShapePointer& scalar_shape(unsigned zeros) {
 }
 
 ShapePointer lanes_below(uint64_t from) {
-  auto made = std::make_shared<Shape>();
+  auto result = std::make_shared<Shape>();
   for (unsigned lane = 0; lane < 64; ++lane) {
-    made->offsets[lane] =
+    result->offsets[lane] =
         static_cast<uint32_t>(std::clamp(static_cast<int>(lane) - static_cast<int>(from), 0, 32));
   }
-  made->base = 0;
-  return made;
+  result->base = 0;
+  return result;
 }
 
 // A result has at most one pitch, and pitches are not subtracted.
@@ -177,21 +178,21 @@ ShapePointer difference_of(const ShapePointer& a, const ShapePointer& b) {
 
 ShapePointer shifted_left(const ShapePointer& a, uint32_t by) {
   if (a == nullptr) return nullptr;
-  Shape made;
-  for (unsigned i = 0; i < 64; ++i) made.offsets[i] = a->offsets[i] << by;
-  if (a->base) made.base = *a->base << by;
-  made.zeros = std::min(a->zeros + by, 32u);
-  made.pitches = a->pitches;
-  return normal(made);
+  Shape result;
+  for (unsigned i = 0; i < 64; ++i) result.offsets[i] = a->offsets[i] << by;
+  if (a->base) result.base = *a->base << by;
+  result.zeros = std::min(a->zeros + by, 32u);
+  result.pitches = a->pitches;
+  return normalized(result);
 }
 
 // Requires that offsets and base have no bits in common.
 ShapePointer shifted_right(const Shape& a, uint32_t by, unsigned lanes) {
   if (a.zeros < bits_of(a, lanes)) return nullptr;
-  Shape made;
-  for (unsigned i = 0; i < 64; ++i) made.offsets[i] = a.offsets[i] >> by;
-  made.zeros = a.zeros > by ? a.zeros - by : 0;
-  return std::make_shared<const Shape>(made);
+  Shape result;
+  for (unsigned i = 0; i < 64; ++i) result.offsets[i] = a.offsets[i] >> by;
+  result.zeros = a.zeros > by ? a.zeros - by : 0;
+  return std::make_shared<const Shape>(result);
 }
 
 // At most one factor may differ between lanes.
@@ -203,36 +204,36 @@ ShapePointer product_of(const Shape& a, const Shape& b, unsigned lanes) {
   const Shape& factor = a.is_uniform(lanes) ? a : b;
   const Shape& lane = &factor == &a ? b : a;
   if (!factor.is_uniform(lanes)) return nullptr;
-  if (!factor.base) return rows(lane, lanes);
+  if (!factor.base) return pitches_from_rows(lane, lanes);
   const uint32_t by = *factor.base + factor.offsets[0];
-  Shape made;
-  for (unsigned i = 0; i < 64; ++i) made.offsets[i] = lane.offsets[i] * by;
-  if (lane.base) made.base = *lane.base * by;
-  made.zeros = lane.zeros;
-  made.pitches = lane.pitches;
-  return normal(made);
+  Shape result;
+  for (unsigned i = 0; i < 64; ++i) result.offsets[i] = lane.offsets[i] * by;
+  if (lane.base) result.base = *lane.base * by;
+  result.zeros = lane.zeros;
+  result.pitches = lane.pitches;
+  return normalized(result);
 }
 
 ShapePointer disjoint(const Shape& shape, unsigned bits) {
   if (shape.has_pitch()) return nullptr;
-  Shape made = shape;
+  Shape result = shape;
   if (shape.base) {
     // The value is known: any of its bits may belong to the offsets.
     const uint32_t low = low_bits(bits);
     for (unsigned i = 0; i < 64; ++i) {
       const uint32_t value = *shape.base + shape.offsets[i];
       if ((value & ~low) != ((*shape.base + shape.offsets[0]) & ~low)) return nullptr;
-      made.offsets[i] = value & low;
+      result.offsets[i] = value & low;
     }
-    made.base = (*shape.base + shape.offsets[0]) & ~low;
-    made.zeros = std::max(bits, zeros_of(*made.base));
-    return std::make_shared<const Shape>(made);
+    result.base = (*shape.base + shape.offsets[0]) & ~low;
+    result.zeros = std::max(bits, zeros_of(*result.base));
+    return std::make_shared<const Shape>(result);
   }
-  return shape.zeros >= bits ? std::make_shared<const Shape>(made) : nullptr;
+  return shape.zeros >= bits ? std::make_shared<const Shape>(result) : nullptr;
 }
 
 unsigned offset_bits(const Shape& a, const Shape& b, unsigned lanes) {
-  const auto of = [&](const Shape& shape) {
+  const auto bits = [&](const Shape& shape) {
     if (!shape.base) return bits_of(shape, lanes);
     uint32_t different = 0;
     for (unsigned i = 0; i < lanes; ++i) {
@@ -240,44 +241,44 @@ unsigned offset_bits(const Shape& a, const Shape& b, unsigned lanes) {
     }
     return static_cast<unsigned>(std::bit_width(different));
   };
-  return std::max(of(a), of(b));
+  return std::max(bits(a), bits(b));
 }
 
 ShapePointer folded_shape(Op op, const std::array<ShapePointer, 3>& sources) {
-  Shape made;
+  Shape result;
   for (unsigned lane = 0; lane < 64; ++lane) {
     std::array<uint32_t, 3> values{};
     for (unsigned i = 0; i < 3; ++i) {
       if (sources[i] != nullptr) values[i] = *sources[i]->base + sources[i]->offsets[lane];
     }
-    const auto result = folded(op, values[0], values[1], values[2]);
-    if (!result) return nullptr;
-    made.offsets[lane] = *result;
+    const auto value = folded(op, values[0], values[1], values[2]);
+    if (!value) return nullptr;
+    result.offsets[lane] = *value;
   }
-  made.base = 0;
-  return normal(made);
+  result.base = 0;
+  return normalized(result);
 }
 
 ShapePointer offsets_alone(const Shape& shape) {
-  auto made = std::make_shared<Shape>();
-  made->offsets = shape.offsets;
-  return made;
+  auto result = std::make_shared<Shape>();
+  result->offsets = shape.offsets;
+  return result;
 }
 
-ShapePointer met(const ShapePointer& a, const ShapePointer& b) {
+ShapePointer meet(const ShapePointer& a, const ShapePointer& b) {
   if (a == nullptr || b == nullptr) return nullptr;
   if (a == b || *a == *b) return a;
   // Equal distances between lanes, from different bases.
-  Shape made;
+  Shape result;
   for (unsigned i = 0; i < 64; ++i) {
-    made.offsets[i] = a->offsets[i] - a->offsets[0];
-    made.pitches[i] = a->pitches[i];
+    result.offsets[i] = a->offsets[i] - a->offsets[0];
+    result.pitches[i] = a->pitches[i];
     if (b->pitches[i] != a->pitches[i]) return nullptr;
-    if (b->offsets[i] - b->offsets[0] != made.offsets[i]) return nullptr;
+    if (b->offsets[i] - b->offsets[0] != result.offsets[i]) return nullptr;
   }
   // The first offset moves into the base.
-  made.zeros = std::min({a->zeros, b->zeros, zeros_of(a->offsets[0]), zeros_of(b->offsets[0])});
-  return std::make_shared<const Shape>(made);
+  result.zeros = std::min({a->zeros, b->zeros, zeros_of(a->offsets[0]), zeros_of(b->offsets[0])});
+  return std::make_shared<const Shape>(result);
 }
 
 }  // namespace rigel::vgpu::exec::compiler

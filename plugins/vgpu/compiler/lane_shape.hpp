@@ -33,12 +33,12 @@ struct Shape {
   bool is_uniform(unsigned lanes) const;
   bool has_pitch() const;
   /// Two lanes of which the second has one pitch more. Every shape with a pitch has such lanes, no other has.
-  std::optional<std::array<unsigned, 2>> pitch_apart(unsigned lanes) const;
+  std::optional<std::array<unsigned, 2>> lanes_one_pitch_apart(unsigned lanes) const;
   /// The lanes with the minimum and the maximum value for every pitch; nothing if that depends on the pitch.
-  std::optional<std::array<unsigned, 2>> ends(unsigned lanes) const;
+  std::optional<std::array<unsigned, 2>> extreme_lanes(unsigned lanes) const;
   /// Minimum and maximum offset, as signed numbers.
-  int32_t least(unsigned lanes) const;
-  int32_t greatest(unsigned lanes) const;
+  int32_t minimum_offset(unsigned lanes) const;
+  int32_t maximum_offset(unsigned lanes) const;
   /// Whether extreme_lanes() exist and offsets are small enough that 32-bit additions cannot reverse their
   /// order.
   bool is_near(unsigned lanes) const;
@@ -48,7 +48,7 @@ using ShapePointer = std::shared_ptr<const Shape>;  ///< Null: nothing is known.
 
 /// Returns the canonical form, so that equal values have equal shapes: a base whose bits are all known to be
 /// 0 is the constant 0, and a constant base absorbs the first lane's offset.
-ShapePointer normal(Shape shape);
+ShapePointer normalized(Shape shape);
 
 /// Shapes of results, without unknown bases. Null if a source is null, or if the result is not affine.
 ShapePointer constant_shape(uint32_t value);
@@ -66,7 +66,7 @@ ShapePointer folded_shape(isa::Op op, const std::array<ShapePointer, 3>& sources
 /// Drops what is known about the base.
 ShapePointer offsets_alone(const Shape& shape);
 /// Returns the shape that holds on both of two paths that join.
-ShapePointer met(const ShapePointer& a, const ShapePointer& b);
+ShapePointer meet(const ShapePointer& a, const ShapePointer& b);
 
 /// Returns the number of low bits in which lanes differ, or which are set in offsets whose base is unknown.
 /// 32 if an offset is negative; more if the shape has a pitch.
@@ -85,7 +85,7 @@ ShapePointer bitwise_of(const Shape& a, const Shape& b, unsigned bits, F f, bool
   Shape made;
   for (unsigned i = 0; i < 64; ++i) made.offsets[i] = f(x->offsets[i], y->offsets[i]);
   made.zeros = keeps_zeros ? std::max(x->zeros, y->zeros) : std::min(x->zeros, y->zeros);
-  return normal(made);
+  return normalized(made);
 }
 
 }  // namespace rigel::vgpu::exec::compiler

@@ -20,7 +20,7 @@ extern "C" const unsigned char rigel_kernel_code_2[], rigel_kernel_code_2_end[];
 namespace rigel::vgpu::exec::compiler {
 namespace {
 
-FlatCode refused(llvm::Error error) {
+FlatCode failed(llvm::Error error) {
   return {{}, 0, llvm::toString(std::move(error))};
 }
 
@@ -35,7 +35,7 @@ llvm::StringRef bitcode_for(SimdLevel level) {
 // to a thousand others, which takes most of the time where all registers are stored. With AVX-512, a pass
 // searches for values that could be masks; it takes two thirds of the time for a kernel of 3,000
 // instructions.
-void leave_out_what_takes_long() {
+void disable_slow_passes() {
   static const char* const arguments[] = {"", "-dag-maps-huge-region=64", "-dag-maps-reduction-size=32",
                                           "-disable-x86-domain-reassignment"};
   [[maybe_unused]] static const bool is_done =
@@ -45,21 +45,21 @@ void leave_out_what_takes_long() {
 }  // namespace
 
 FlatCode generate_code(const Plan& plan) {
-  leave_out_what_takes_long();
+  disable_slow_passes();
   llvm::InitializeNativeTarget();
   llvm::InitializeNativeTargetAsmPrinter();
   llvm::InitializeNativeTargetAsmParser();
   llvm::LLVMContext context;
   auto module =
       llvm::getLazyBitcodeModule(llvm::MemoryBufferRef(bitcode_for(plan.level), "operations"), context);
-  if (!module) return refused(module.takeError());
+  if (!module) return failed(module.takeError());
   auto host = llvm::orc::JITTargetMachineBuilder::detectHost();
-  if (!host) return refused(host.takeError());
+  if (!host) return failed(host.takeError());
   host->setCodeGenOptLevel(llvm::CodeGenOptLevel::Default);
   host->setRelocationModel(llvm::Reloc::PIC_);
   host->setCodeModel(llvm::CodeModel::Small);
   auto machine = host->createTargetMachine();
-  if (!machine) return refused(machine.takeError());
+  if (!machine) return failed(machine.takeError());
   (*module)->setDataLayout((*machine)->createDataLayout());
   if (std::string why = build(plan, **module, machine->get()); !why.empty()) return {{}, 0, std::move(why)};
   if (const char* const file = std::getenv("VGPU_COMPILER_DUMP")) {
@@ -68,7 +68,7 @@ FlatCode generate_code(const Plan& plan) {
     if (!failed) (*module)->print(out, nullptr);
   }
   auto object = llvm::orc::SimpleCompiler(**machine)(**module);
-  if (!object) return refused(object.takeError());
+  if (!object) return failed(object.takeError());
   return flatten((*object)->getMemBufferRef());
 }
 

@@ -76,11 +76,11 @@ Answer answer_to(std::span<const std::byte> message) {
     answer.error = plan.error();
     return answer;
   }
-  FlatCode made = generate_code(**plan);
+  FlatCode code = generate_code(**plan);
   answer.digest = (*plan)->digest();
-  answer.entry = made.entry;
-  answer.code = std::move(made.bytes);
-  answer.error = std::move(made.error);
+  answer.entry = code.entry;
+  answer.code = std::move(code.bytes);
+  answer.error = std::move(code.error);
   return answer;
 }
 

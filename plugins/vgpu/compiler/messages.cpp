@@ -36,9 +36,9 @@ class Reader {
   explicit Reader(std::span<const std::byte> message) : left_(message) {}
   template <class T>
   T value() {
-    T made{};
-    if (take(sizeof made)) std::memcpy(&made, taken_.data(), sizeof made);
-    return made;
+    T result{};
+    if (take(sizeof result)) std::memcpy(&result, taken_.data(), sizeof result);
+    return result;
   }
   std::span<const std::byte> bytes() {
     return take(value<uint64_t>()) ? taken_ : std::span<const std::byte>();

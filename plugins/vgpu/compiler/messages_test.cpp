@@ -26,7 +26,7 @@ Request some_request() {
   return request;
 }
 
-TEST(CompilerMessages, CarryARequest) {
+TEST(CompilerMessages, RoundTripRequest) {
   const Request sent = some_request();
   const std::vector<Image> images{{0x1000, bytes_of("abcdefgh")}, {0x2000, bytes_of("ij")}};
   const auto received = request_from(to_message(sent, images));
@@ -56,7 +56,7 @@ TEST(CompilerMessages, CarryARequest) {
   EXPECT_EQ(request.read(0xfff, std::as_writable_bytes(std::span(read, 4))), 0u);
 }
 
-TEST(CompilerMessages, OfAnotherBuildAreRefused) {
+TEST(CompilerMessages, RejectRequestOfAnotherBuild) {
   std::vector<std::byte> message = to_message(some_request(), {});
   const std::string_view text(reinterpret_cast<const char*>(message.data()), message.size());
   const size_t digits = text.find(kBuildIdentity);
@@ -67,7 +67,7 @@ TEST(CompilerMessages, OfAnotherBuildAreRefused) {
   EXPECT_EQ(received.error(), kOfAnotherBuild);
 }
 
-TEST(CompilerMessages, CarryAnAnswer) {
+TEST(CompilerMessages, RoundTripAnswer) {
   const Answer sent{0x1234, 2, bytes_of("code"), {}};
   const auto received = answer_from(to_message(sent));
   ASSERT_TRUE(received);
@@ -81,7 +81,7 @@ TEST(CompilerMessages, CarryAnAnswer) {
 }
 
 // Arbitrary bytes are decoded or rejected.
-TEST(CompilerMessages, AreRefusedWhereTheyAreNone) {
+TEST(CompilerMessages, RejectMalformedMessages) {
   const std::vector<Image> images{{0x1000, bytes_of("abcdefgh")}};
   const std::vector<std::byte> request = to_message(some_request(), images);
   const std::vector<std::byte> answer = to_message(Answer{1, 0, bytes_of("code"), {}});

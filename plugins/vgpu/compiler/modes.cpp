@@ -13,8 +13,8 @@ namespace {
 using isa::Op;
 
 // Returns MODE after an instruction that changes it; nothing if code cannot be specialised on it.
-std::optional<uint32_t> mode_behind(const isa::Instruction& in, uint32_t mode, const isa::Traits& traits) {
-  const auto with = [&](uint32_t bits, uint32_t mask) -> std::optional<uint32_t> {
+std::optional<uint32_t> mode_after(const isa::Instruction& in, uint32_t mode, const isa::Traits& traits) {
+  const auto with_bits = [&](uint32_t bits, uint32_t mask) -> std::optional<uint32_t> {
     if ((mask & ~kModeOfCode) != 0) return {};
     return (mode & ~mask) | (bits & mask);
   };
@@ -30,12 +30,12 @@ std::optional<uint32_t> mode_behind(const isa::Instruction& in, uint32_t mode, c
       return mode & ~kIndexing;
     case Op::s_setreg_imm32_b32: {
       const auto [id, shift, mask] = isa::register_field(in);
-      return with(in.literal << shift, mask << shift & traits.mode_bits);
+      return with_bits(in.literal << shift, mask << shift & traits.mode_bits);
     }
     case Op::s_round_mode:
-      return with(in.simm16, 0xf);
+      return with_bits(in.simm16, 0xf);
     case Op::s_denorm_mode:
-      return with(uint32_t{in.simm16} << 4, 0xf0);
+      return with_bits(uint32_t{in.simm16} << 4, 0xf0);
     default:
       return {};
   }
@@ -68,9 +68,9 @@ tl::expected<std::vector<uint32_t>, std::string> modes_of(const analysis::FlowGr
       if (writes_m0 && (mode & kGprIndexEnable) != 0 && !indexes_registers(op) && op != Op::s_set_gpr_idx_idx)
         return refuse(node, "it changes what is indexed");
       if (!node.effects.changes_mode) continue;
-      const auto behind = mode_behind(node.instruction, mode, traits);
-      if (!behind) return refuse(node, "it changes MODE");
-      mode = *behind;
+      const auto after = mode_after(node.instruction, mode, traits);
+      if (!after) return refuse(node, "it changes MODE");
+      mode = *after;
     }
     if (block.back && (mode & kGprIndexEnable) != 0)
       return refuse(graph.nodes[block.end - 1], "it is called with indices switched on");

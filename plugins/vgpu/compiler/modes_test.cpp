@@ -29,7 +29,7 @@ tl::expected<std::vector<uint32_t>, std::string> modes(const std::vector<uint32_
   return modes_of(*graph, kFlushing);
 }
 
-TEST(Modes, AreWhatInstructionsBeforeHaveMadeThem) {
+TEST(Modes, FollowPrecedingInstructions) {
   EXPECT_EQ(modes({kNop, kSetDenormals, 3, kNop, kSetDenormals, 0}),
             (std::vector<uint32_t>{kFlushing, kFlushing, kKeeping, kKeeping, kFlushing}));
   EXPECT_EQ(modes({kSetDenormals, 0xfffffffc}), (std::vector<uint32_t>{kFlushing, kFlushing}))
@@ -38,11 +38,11 @@ TEST(Modes, AreWhatInstructionsBeforeHaveMadeThem) {
             (std::vector<uint32_t>{kFlushing, kFlushing | 2, kKeeping | 2}));
 }
 
-TEST(Modes, AreNotChangedByOtherRegisters) {
+TEST(Modes, IgnoreWritesToOtherRegisters) {
   EXPECT_EQ(modes({kSetFlatScratch}, "gfx1010"), (std::vector<uint32_t>{kFlushing, kFlushing}));
 }
 
-TEST(Modes, AreTheSameOnAllWaysOrNone) {
+TEST(Modes, FailIfPathsDiffer) {
   EXPECT_EQ(modes({kSetDenormals, 3, kIfScc | 1, kNop}),
             (std::vector<uint32_t>{kFlushing, kKeeping, kKeeping, kKeeping}));
   EXPECT_EQ(modes({kIfScc | 2, kSetDenormals, 3}).error(),
@@ -51,13 +51,13 @@ TEST(Modes, AreTheSameOnAllWaysOrNone) {
   EXPECT_FALSE(modes({kNop, kSetDenormals, 3, kIfScc | 0xfffc}));
 }
 
-TEST(Modes, AreNotKnownWhereCodeIsNotMadeForThem) {
+TEST(Modes, FailForUnsupportedChanges) {
   EXPECT_EQ(modes({kSetFromRegister}).error(), "s_setreg_b32 at 0x1000: it changes MODE");
   EXPECT_FALSE(modes({kSetException, 1}));
   EXPECT_EQ(modes({kIndexOnByConstant}).error(), "s_set_gpr_idx_on at 0x1000: it changes MODE");
 }
 
-TEST(Modes, SayWhatIsIndexed) {
+TEST(Modes, IncludeIndexedOperands) {
   const uint32_t destination = kFlushing | kGprIndexEnable | 8u << kIndexedShift;
   const uint32_t sources = kFlushing | kGprIndexEnable | 3u << kIndexedShift;
   EXPECT_EQ(modes({kIndexOn | 8 << 8, kSetIndex, kIndexMode | 3, kNop, kIndexOff}),
@@ -67,7 +67,7 @@ TEST(Modes, SayWhatIsIndexed) {
   EXPECT_EQ(indexed_of(sources), 3);
 }
 
-TEST(Modes, AreNotKnownWhereWhatIsIndexedMayBeAnything) {
+TEST(Modes, FailIfIndexedOperandsAreUnknown) {
   EXPECT_EQ(modes({kIndexOn, kMoveToM0}).error(), "s_mov_b32 at 0x1004: it changes what is indexed");
   EXPECT_EQ(modes({kIfScc | 1, kIndexOn}).error(), "s_endpgm at 0x1008: MODE differs from way to way");
   EXPECT_EQ(modes({kIndexOn, kCall}).error(),

@@ -56,14 +56,14 @@ void Operations::read_named(const llvm::ConstantArray& array) {
   }
 }
 
-void Operations::read_pointers(const llvm::Constant& of, unsigned& slot, uint64_t op, Map& to) {
-  if (of.getType()->isPointerTy()) {
-    to[{op, slot++}] = function(const_cast<llvm::Constant*>(&of));
+void Operations::read_pointers(const llvm::Constant& constant, unsigned& slot, uint64_t op, Map& to) {
+  if (constant.getType()->isPointerTy()) {
+    to[{op, slot++}] = function(const_cast<llvm::Constant*>(&constant));
     return;
   }
-  if (auto* const all = llvm::dyn_cast<llvm::ArrayType>(of.getType())) {
-    for (unsigned i = 0; i < all->getNumElements(); ++i)
-      read_pointers(*of.getAggregateElement(i), slot, op, to);
+  if (auto* const array = llvm::dyn_cast<llvm::ArrayType>(constant.getType())) {
+    for (unsigned i = 0; i < array->getNumElements(); ++i)
+      read_pointers(*constant.getAggregateElement(i), slot, op, to);
   }
 }
 

@@ -28,14 +28,14 @@ bool is_logic(const llvm::Value* value) {
 
 // Hides the result of a bitwise operation from a select that uses it. LLVM 14 to 19 and 22 select a wrong
 // VPTERNLOG table for an instruction with mask and memory operand (llvm-project issue 157929).
-void part_logic_from_selects(llvm::Function& function) {
+void separate_logic_from_selects(llvm::Function& function) {
   if (!function.getFnAttribute("target-features").getValueAsString().contains("+avx512f")) return;
   for (llvm::Instruction& instruction : llvm::instructions(function)) {
     auto* const select = llvm::dyn_cast<llvm::SelectInst>(&instruction);
     if (select == nullptr || !select->getCondition()->getType()->isVectorTy()) continue;
     const unsigned bits = select->getType()->getScalarSizeInBits();
-    const unsigned all = select->getType()->getPrimitiveSizeInBits().getFixedValue();
-    if ((bits != 32 && bits != 64) || (all != 128 && all != 256 && all != 512)) continue;
+    const unsigned total_bits = select->getType()->getPrimitiveSizeInBits().getFixedValue();
+    if ((bits != 32 && bits != 64) || (total_bits != 128 && total_bits != 256 && total_bits != 512)) continue;
     for (const unsigned operand : {1u, 2u}) {
       llvm::Value* const value = select->getOperand(operand);
       if (!is_logic(value)) continue;
@@ -72,7 +72,7 @@ void Passes::finish(llvm::Module& module) {
   for (llvm::Function& function : module) {
     if (function.isDeclaration()) continue;
     simplify(function);
-    part_logic_from_selects(function);
+    separate_logic_from_selects(function);
   }
 }
 

@@ -36,8 +36,9 @@ void write_perf_map(std::span<const std::byte> code, const std::string& kernel, 
   int file = open(O_CREAT | O_EXCL);
   if (file < 0 && errno == EEXIST) file = open(0);
   if (file < 0) return;
-  struct stat is {};
-  if (syscall(SYS_fstat, file, &is) == 0 && S_ISREG(is.st_mode) && is.st_uid == geteuid() && is.st_nlink == 1)
+  struct stat status {};
+  if (syscall(SYS_fstat, file, &status) == 0 && S_ISREG(status.st_mode) && status.st_uid == geteuid() &&
+      status.st_nlink == 1)
     without_file_signals([&] { return ::write(file, text.data(), text.size()); });
   syscall(SYS_close, file);
 }

@@ -29,7 +29,7 @@ class PerfMap : public ::testing::Test {
   const fs::path path_ = "/tmp/perf-" + std::to_string(getpid()) + ".map";
 };
 
-TEST_F(PerfMap, IsMadeForItsUserAloneAndGoesOn) {
+TEST_F(PerfMap, AppendsToFileWithPrivatePermissions) {
   write("first");
   write("second");
   const std::string text = content(path_);
@@ -38,7 +38,7 @@ TEST_F(PerfMap, IsMadeForItsUserAloneAndGoesOn) {
   EXPECT_EQ(fs::status(path_).permissions() & fs::perms::all, fs::perms::owner_read | fs::perms::owner_write);
 }
 
-TEST_F(PerfMap, IsNotWrittenWhereTheNameIsAnotherFiles) {
+TEST_F(PerfMap, RejectsLinksPipesAndForeignFiles) {
   char other[] = "/tmp/perf_map_test_XXXXXX";
   ::close(mkstemp(other));
   fs::create_symlink(other, path_);

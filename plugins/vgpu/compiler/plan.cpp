@@ -33,14 +33,14 @@ struct Plan::Storage final : Emitter {
   }
   void identify(const KnownOperation& does) override { known.back() = does; }
   void* allocate(uint64_t bytes, uint64_t alignment) override {
-    void* const made = arena.allocate(bytes, alignment);
-    sizes[reinterpret_cast<uintptr_t>(made)] = bytes;
-    return made;
+    void* const object = arena.allocate(bytes, alignment);
+    sizes[reinterpret_cast<uintptr_t>(object)] = bytes;
+    return object;
   }
   Link* link(uint64_t pc) override {
-    Link* const made = new (arena.allocate(sizeof(Link), alignof(Link))) Link;
-    made->pc = pc;
-    return made;
+    Link* const object = new (arena.allocate(sizeof(Link), alignof(Link))) Link;
+    object->pc = pc;
+    return object;
   }
 
   Block block;  // Covers the whole kernel, for reports that locate an operation.
@@ -60,7 +60,7 @@ constexpr size_t kMostInstructions = 16000;
 // larger ones.
 constexpr size_t kMostRowsCopied = 512;
 
-void give_back(const MicroOp* op, Wave* wave, std::byte*, uint64_t) {
+void return_control(const MicroOp* op, Wave* wave, std::byte*, uint64_t) {
   RIGEL_LEAVE(op, wave);
 }
 
@@ -71,9 +71,9 @@ void enter(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t) {
 
 // Whether a barrier or yield may sink below such an instruction. Other waves cannot observe the difference,
 // and control does not leave there.
-bool may_be_passed(const Plan& plan, const Site& site) {
-  if (site.what == Site::What::kNothing) return true;
-  if (site.what != Site::What::kInline) return false;
+bool can_precede_switch(const Plan& plan, const Site& site) {
+  if (site.kind == Site::Kind::kNothing) return true;
+  if (site.kind != Site::Kind::kInline) return false;
   const std::span<const Step> steps(plan.steps.data() + site.first_step, site.step_count);
   return std::ranges::all_of(steps, [](const Step& step) {
     return step.kind == KnownOperation::Kind::kComputes && !step.has_test && step.is_float;
@@ -91,10 +91,10 @@ bool put_off_switches(Plan& plan) {
   bool any = false;
   for (const analysis::Block& block : plan.graph.blocks) {
     for (uint32_t node = block.first + 1; node + 1 < block.end; ++node) {
-      const Site::What what = plan.sites[node].what;
-      if (what != Site::What::kBarrier && what != Site::What::kYield) continue;
+      const Site::Kind what = plan.sites[node].kind;
+      if (what != Site::Kind::kBarrier && what != Site::Kind::kYield) continue;
       uint32_t best = node + 1;
-      for (uint32_t next = best; next + 1 < block.end && may_be_passed(plan, plan.sites[next]); ++next) {
+      for (uint32_t next = best; next + 1 < block.end && can_precede_switch(plan, plan.sites[next]); ++next) {
         if (kept(next + 1) < kept(best)) best = next + 1;
       }
       if (best == node + 1) continue;
@@ -127,7 +127,7 @@ void add_indexed(analysis::Node& node, uint8_t indexed) {
 
 // Registers that may differ from the wave's register array: initial ones, and those that compiled code
 // writes.
-isa::Registers registers_at_hand(const analysis::FlowGraph& graph, bool is_function) {
+isa::Registers registers_held_in_code(const analysis::FlowGraph& graph, bool is_function) {
   isa::Registers registers;
   if (!is_function) {
     for (uint32_t code = 0; code < kMostStartScalars; ++code) registers.scalars.set(code);
@@ -177,27 +177,27 @@ bool has_sign_to_keep(const isa::Instruction& in, uint32_t mode) {
   return (mode & kRounding) != 0 && (in.abs | in.neg | in.neg_hi) != 0;
 }
 
-Site::What what_of(const isa::Instruction& in, const Plan& plan) {
+Site::Kind kind_of(const isa::Instruction& in, const Plan& plan) {
   const isa::MemoryShape* const shape = isa::memory_shape(in.op);
-  if (shape == nullptr || shape->bytes == 0 || shape->addtid) return Site::What::kCall;
+  if (shape == nullptr || shape->bytes == 0 || shape->addtid) return Site::Kind::kCall;
   const bool atomic = shape->verb == isa::Verb::kAtomic;
   if (atomic && (shape->bytes != 4 || shape->pair || shape->source2 || isa::is_float(shape->atomic)))
-    return Site::What::kCall;
+    return Site::Kind::kCall;
   switch (in.encoding) {
     case Encoding::kSmem:
       if (shape->verb != isa::Verb::kLoad || shape->space != isa::Space::kGlobal || in.glc)
-        return Site::What::kCall;
+        return Site::Kind::kCall;
       return in.vdst.is_scalar_register() && in.vdst.code + in.vdst.dwords <= isa::code::kVccHi + 1
-                 ? Site::What::kScalarLoad
-                 : Site::What::kCall;
+                 ? Site::Kind::kScalarLoad
+                 : Site::Kind::kCall;
     case Encoding::kFlat:
     case Encoding::kGlobal: {
       const bool has_base = in.saddr.exists() && in.saddr.code != isa::code::kNull;
       const bool waits = in.glc && shape->verb == isa::Verb::kLoad;
-      if (in.lds || waits || !in.vaddr.exists() || !in.vaddr.is_vgpr()) return Site::What::kCall;
+      if (in.lds || waits || !in.vaddr.exists() || !in.vaddr.is_vgpr()) return Site::Kind::kCall;
       if (in.encoding == Encoding::kFlat && (has_base || plan.traits().flat_drops_offset))
-        return Site::What::kCall;
-      return Site::What::kGlobal;
+        return Site::Kind::kCall;
+      return Site::Kind::kGlobal;
     }
     case Encoding::kMubuf: {
       // For scratch, a register or 0.
@@ -205,14 +205,14 @@ Site::What what_of(const isa::Instruction& in, const Plan& plan) {
                                      in.soffset.code == isa::code::kZero ||
                                      (plan.traits().has_null && in.soffset.code == isa::code::kNull);
       const bool is_plain = shape->bytes >= 4 && !in.idxen && !in.tfe && !in.lds && !in.glc;
-      return !atomic && is_plain && is_scratch_offset && in.saddr.is_scalar_register() ? Site::What::kScratch
-                                                                                       : Site::What::kCall;
+      return !atomic && is_plain && is_scratch_offset && in.saddr.is_scalar_register() ? Site::Kind::kScratch
+                                                                                       : Site::Kind::kCall;
     }
     case Encoding::kDs:
-      if (in.gds) return Site::What::kCall;
-      return atomic ? Site::What::kLdsAtomic : Site::What::kLds;
+      if (in.gds) return Site::Kind::kCall;
+      return atomic ? Site::Kind::kLdsAtomic : Site::Kind::kLds;
     default:
-      return Site::What::kCall;
+      return Site::Kind::kCall;
   }
 }
 
@@ -231,7 +231,7 @@ bool keep_operations(Plan& plan) {
 
 }  // namespace
 
-isa::Registers Plan::wanted_behind(uint32_t node) const {
+isa::Registers Plan::live_after(uint32_t node) const {
   const analysis::Block& block = graph.blocks[graph.block_of(node)];
   if (node + 1 < block.end) return live.before[node + 1];
   isa::Registers wanted;
@@ -249,9 +249,9 @@ uint64_t Plan::digest() const {
   uint64_t hash = 0xcbf29ce484222325u;
   const auto add = [&](uint64_t value) { hash = (hash ^ value) * 0x100000001b3u; };
   for (const Site& site : sites) {
-    add(static_cast<uint64_t>(site.what));
+    add(static_cast<uint64_t>(site.kind));
     add(site.first_operation);
-    add(static_cast<uint64_t>(site.entry) << 32 ^ static_cast<uint32_t>(site.behind));
+    add(static_cast<uint64_t>(site.entry) << 32 ^ static_cast<uint32_t>(site.entry_after));
   }
   for (const Step& step : steps) {
     const MicroOp& op = *step.micro;
@@ -283,7 +283,7 @@ bool call_handlers(const MicroOp* first, Wave* wave, std::byte* registers) {
   wave->stop = Stop::kRunning;
   do {
     wave->op->handler(wave->op, wave, registers, wave->travelling_exec);
-  } while (wave->stop == Stop::kRunning && wave->op->handler != give_back);
+  } while (wave->stop == Stop::kRunning && wave->op->handler != return_control);
   return wave->stop == Stop::kRunning;
 }
 
@@ -331,7 +331,7 @@ tl::expected<std::unique_ptr<Plan>, std::string> make_plan(const Request& reques
     for (isa::Registers* const set : {&node.effects.reads, &node.effects.writes, &node.effects.replaces})
       set->vgprs &= vgprs;
   }
-  const isa::Registers elsewhere = registers_at_hand(plan->graph, request.is_function);
+  const isa::Registers elsewhere = registers_held_in_code(plan->graph, request.is_function);
   const auto find_liveness = [&] {
     plan->live = analysis::liveness_of(plan->graph, elsewhere);
     for (isa::Registers& live : plan->live.before) live.vgprs &= vgprs;
@@ -389,37 +389,37 @@ tl::expected<std::unique_ptr<Plan>, std::string> make_plan(const Request& reques
       return fmt::format("{} at {:#x}: {}", isa::name(in.op), nodes[i].pc, why);
     };
     const auto leave = [&](std::string_view why) {
-      site.what = Site::What::kLeaves;
+      site.kind = Site::Kind::kToInterpreter;
       plan->left.push_back(text(why));
     };
     const Refusal refusal = is_ignored[i] ? Refusal() : lower(in, context, storage);
     const size_t count = storage.emitted.size() - first;
-    storage.emit(give_back);
+    storage.emit(return_control);
     if (!refusal.empty()) {
       leave(refusal);
     } else if (nodes[i].effects.changes_mode) {
-      site.what = Site::What::kMode;
+      site.kind = Site::Kind::kMode;
       plan->changes_mode |= !indexes_registers(in.op);
     } else if (in.op == Op::s_barrier) {
       if (plan->modes[i] != plan->mode) return tl::unexpected(text("MODE is not what waves begin with"));
-      site.what = Site::What::kBarrier;
+      site.kind = Site::Kind::kBarrier;
     } else if (in.op == Op::s_sleep) {
-      site.what = Site::What::kSleep;
+      site.kind = Site::Kind::kSleep;
     } else if (in.op == Op::s_endpgm) {
-      site.what = Site::What::kEnd;
+      site.kind = Site::Kind::kEnd;
     } else if (is_branch(in.op) || is_long_branch(plan->graph, i)) {
-      site.what = Site::What::kBranch;
+      site.kind = Site::Kind::kBranch;
     } else if (nodes[i].effects.goes_elsewhere) {
       leave("it goes elsewhere");
     } else if (yields_behind[i]) {
-      site.what = Site::What::kYield;
+      site.kind = Site::Kind::kYield;
     } else if (count == 0) {
-      site.what = Site::What::kNothing;
+      site.kind = Site::Kind::kNothing;
     } else if (may_leave(in)) {
       leave("a wave may stop there");
     } else {
-      site.what = what_of(in, *plan);
-      if (site.what == Site::What::kCall) {
+      site.kind = kind_of(in, *plan);
+      if (site.kind == Site::Kind::kCall) {
         site.first_step = static_cast<uint32_t>(plan->steps.size());
         bool known = !has_sign_to_keep(in, plan->modes[i]), narrowed = false;
         for (size_t s = 0; s < count && known; ++s) {
@@ -434,7 +434,7 @@ tl::expected<std::unique_ptr<Plan>, std::string> make_plan(const Request& reques
           if (known) plan->steps.push_back(step);
         }
         if (known) {
-          site.what = Site::What::kInline;
+          site.kind = Site::Kind::kInline;
           site.step_count = static_cast<uint32_t>(count);
         } else {
           plan->steps.resize(site.first_step);
@@ -446,8 +446,8 @@ tl::expected<std::unique_ptr<Plan>, std::string> make_plan(const Request& reques
   for (const analysis::Block& block : plan->graph.blocks) {
     bool left = false;
     for (uint32_t i = block.first; i < block.end; ++i) {
-      left |= plan->sites[i].what == Site::What::kLeaves;
-      if (left) plan->sites[i].what = Site::What::kLeaves;
+      left |= plan->sites[i].kind == Site::Kind::kToInterpreter;
+      if (left) plan->sites[i].kind = Site::Kind::kToInterpreter;
     }
   }
   // Code that every wave leaves in the first block, without coming back, is not worth compiling. Functions
@@ -455,7 +455,8 @@ tl::expected<std::unique_ptr<Plan>, std::string> make_plan(const Request& reques
   const analysis::Block& first_block = plan->graph.blocks[plan->graph.entry];
   for (uint32_t i = first_block.first; i < first_block.end; ++i) {
     const bool is_worth_it = request.is_function ? i != first_block.first : first_block.back.has_value();
-    if (plan->sites[i].what == Site::What::kLeaves && !is_worth_it) return tl::unexpected(plan->left.front());
+    if (plan->sites[i].kind == Site::Kind::kToInterpreter && !is_worth_it)
+      return tl::unexpected(plan->left.front());
   }
   if (put_off_switches(*plan)) find_liveness();
   if (!keep_operations(*plan)) return tl::unexpected(std::string("no memory"));
@@ -490,20 +491,20 @@ tl::expected<std::unique_ptr<Plan>, std::string> make_plan(const Request& reques
   }
   for (const uint32_t head : heads) {
     add(head);
-    if (is_way_in(head) || plan->sites[head].what == Site::What::kLeaves) continue;
+    if (is_way_in(head) || plan->sites[head].kind == Site::Kind::kToInterpreter) continue;
     plan->sites[head].from_interpreter = static_cast<int32_t>(entries++);
     add_way_in(head, plan->sites[head].from_interpreter);
   }
   std::ranges::sort(plan->ways_in, {}, &Plan::WayIn::pc);
   for (Site& site : plan->sites) {
-    if (site.comes_back()) site.behind = static_cast<int32_t>(entries++);
+    if (site.is_wave_switch()) site.entry_after = static_cast<int32_t>(entries++);
   }
   // If a loop leads back to the start, its rows may not have their initial values.
-  const bool comes_back = std::any_of(blocks.begin(), blocks.end(), [&](const analysis::Block& block) {
+  const bool is_wave_switch = std::any_of(blocks.begin(), blocks.end(), [&](const analysis::Block& block) {
     const std::vector<uint32_t> followers = block.followers();
     return std::find(followers.begin(), followers.end(), plan->graph.entry) != followers.end();
   });
-  if (!plan->ids.empty() && !comes_back) plan->expected_entry = static_cast<int32_t>(entries++);
+  if (!plan->ids.empty() && !is_wave_switch) plan->expected_entry = static_cast<int32_t>(entries++);
   plan->entry_count = entries;
   plan->entries.resize(entries);
   const auto make_entry = [&](int32_t entry, uint64_t pc) {
@@ -518,9 +519,10 @@ tl::expected<std::unique_ptr<Plan>, std::string> make_plan(const Request& reques
   for (uint32_t i = 0; i < nodes.size(); ++i) {
     make_entry(plan->sites[i].entry, nodes[i].pc);
     make_entry(plan->sites[i].from_interpreter, nodes[i].pc);
-    if (plan->sites[i].behind < 0) continue;
+    if (plan->sites[i].entry_after < 0) continue;
     const bool is_last = i + 1 == nodes.size();
-    make_entry(plan->sites[i].behind, is_last ? nodes[i].pc + nodes[i].instruction.bytes : nodes[i + 1].pc);
+    make_entry(plan->sites[i].entry_after,
+               is_last ? nodes[i].pc + nodes[i].instruction.bytes : nodes[i + 1].pc);
   }
   return plan;
 }

@@ -60,7 +60,7 @@ struct Step : KnownOperation {
 
 /// How one instruction is compiled. Sites have the indices of the graph's nodes.
 struct Site {
-  enum class What : uint8_t {
+  enum class Kind : uint8_t {
     kNothing,     ///< Without observable effect: waits, hints.
     kInline,      ///< All steps are known to the compiler.
     kScalarLoad,  ///< Done by inlined code, which calls the handler if the address is not found.
@@ -68,27 +68,29 @@ struct Site {
     kScratch,     ///< Dwords by buffer instructions, like those of scratch.
     kLds,
     kLdsAtomic,
-    kCall,     ///< Calls the interpreter's handlers.
-    kBranch,   ///< The last instruction of its block.
-    kBarrier,  ///< Control leaves and re-enters at `entry_after`.
-    kYield,    ///< A wait at which other waves may continue; re-enters like kBarrier.
-    kSleep,    ///< Re-enters like kBarrier.
-    kMode,     ///< Sets MODE to its value at the next node.
-    kLeaves,   ///< The interpreter continues here. Control may re-enter at Plan::ways_in.
+    kCall,           ///< Calls the interpreter's handlers.
+    kBranch,         ///< The last instruction of its block.
+    kBarrier,        ///< Control leaves and re-enters at `entry_after`.
+    kYield,          ///< A wait at which other waves may continue; re-enters like kBarrier.
+    kSleep,          ///< Re-enters like kBarrier.
+    kMode,           ///< Sets MODE to its value at the next node.
+    kToInterpreter,  ///< The interpreter continues here. Control may re-enter at Plan::ways_in.
     kEnd,
   };
-  What what = What::kCall;
+  Kind kind = Kind::kCall;
   uint32_t first_step = 0, step_count = 0;
   uint32_t first_operation = 0;  ///< Index in Plan::operations.
   /// The site's micro-ops; after the last one is one that returns control. Reports use it to locate faults.
   const MicroOp* operations = nullptr;
-  int32_t entry = -1;   ///< Entry before the instruction, or -1.
-  int32_t behind = -1;  ///< Entry after the instruction, or -1.
+  int32_t entry = -1;        ///< Entry before the instruction, or -1.
+  int32_t entry_after = -1;  ///< Entry after the instruction, or -1.
   /// Entry before the instruction for interpreted waves: first compares their registers with the expected
   /// shapes. Or -1.
   int32_t from_interpreter = -1;
 
-  bool comes_back() const { return what == What::kBarrier || what == What::kYield || what == What::kSleep; }
+  bool is_wave_switch() const {
+    return kind == Kind::kBarrier || kind == Kind::kYield || kind == Kind::kSleep;
+  }
 };
 
 struct Shape;  // lane_shape.hpp
@@ -130,7 +132,7 @@ struct Plan {
   /// The micro-ops of all sites, one after the other.
   const MicroOp* operations = nullptr;
   /// Returns the registers that are live after the node; VGPRs: in active lanes.
-  isa::Registers wanted_behind(uint32_t node) const;
+  isa::Registers live_after(uint32_t node) const;
   /// Returns the data that `op.imm` points to; empty if `imm` is a number.
   std::span<const std::byte> details(const MicroOp& op) const;
   /// Returns a hash of everything that generated code depends on. All processes of one build get the same.

@@ -16,13 +16,13 @@ constexpr uint32_t kBarrier = 0xbf8a0000;
 constexpr uint32_t kOverOne = 0xbf850001;       // s_cbranch_scc1
 constexpr uint32_t kSetDenormals = 0xba000901;  // s_setreg_imm32_b32 hwreg(HW_REG_MODE, 4, 2), …
 
-using What = Site::What;
+using What = Site::Kind;
 using Plans = PlanTest;
 
-TEST_F(Plans, LeaveCallsToTheInterpreterAndComeBack) {
+TEST_F(Plans, InterpretCallsAndReenterAfterThem) {
   const auto plan = plan_of({kMove, kCall, kMove});
-  EXPECT_EQ(plan->sites[1].what, What::kLeaves);
-  EXPECT_EQ(plan->sites[2].what, What::kInline);
+  EXPECT_EQ(plan->sites[1].kind, What::kToInterpreter);
+  EXPECT_EQ(plan->sites[2].kind, What::kInline);
   ASSERT_EQ(plan->ways_in.size(), 1u);
   EXPECT_EQ(plan->ways_in[0].pc, kVa + 8);
   EXPECT_EQ(plan->ways_in[0].variant, 0u);
@@ -30,21 +30,21 @@ TEST_F(Plans, LeaveCallsToTheInterpreterAndComeBack) {
   EXPECT_EQ(plan->left, std::vector<std::string>{"s_swappc_b64 at 0x1004: it goes elsewhere"});
 }
 
-TEST_F(Plans, ComeBackWithTheModeThatTheyLeftWith) {
+TEST_F(Plans, ReenterWithModeOfCall) {
   const auto plan = plan_of({kSetDenormals, 3, kCall, kSetDenormals, 0});
   ASSERT_EQ(plan->ways_in.size(), 1u);
   EXPECT_EQ(plan->ways_in[0].variant, variant_of_mode(0x30));
   EXPECT_TRUE(plan->changes_mode);
 }
 
-TEST_F(Plans, HaveNothingOfWhatIsBehindInstructionsThatLeave) {
+TEST_F(Plans, SkipCodeAfterInterpretedInstructions) {
   const auto plan = plan_of({kOverOne, kMove, kMessage, kBarrier, kMove}, {});
-  EXPECT_EQ(plan->sites[2].what, What::kLeaves);
-  EXPECT_EQ(plan->sites[3].what, What::kLeaves) << "no wave comes to the barrier from before it";
-  EXPECT_LT(plan->sites[3].behind, 0);
+  EXPECT_EQ(plan->sites[2].kind, What::kToInterpreter);
+  EXPECT_EQ(plan->sites[3].kind, What::kToInterpreter) << "no wave comes to the barrier from before it";
+  EXPECT_LT(plan->sites[3].entry_after, 0);
 }
 
-TEST_F(Plans, AreNoneWhereAllWavesLeaveAtOnce) {
+TEST_F(Plans, FailIfFirstBlockLeaves) {
   for (const uint32_t leaves : {kJump, kMessage}) {
     const auto plan = make_plan(request_of({kMove, leaves}));
     ASSERT_FALSE(plan);
@@ -52,12 +52,12 @@ TEST_F(Plans, AreNoneWhereAllWavesLeaveAtOnce) {
   }
 }
 
-TEST_F(Plans, OfFunctionsBeginWithAnyRegistersAndEndWhereTheyReturn) {
+TEST_F(Plans, StartFunctionsWithUnknownRegisters) {
   Request request = request_of({kMove, kJump}, {});
   request.is_function = true;
   const auto plan = make_plan(request);
   ASSERT_TRUE(plan) << plan.error();
-  EXPECT_EQ((*plan)->sites[1].what, What::kLeaves);
+  EXPECT_EQ((*plan)->sites[1].kind, What::kToInterpreter);
   EXPECT_LT((*plan)->expected_entry, 0);
   ASSERT_EQ((*plan)->ways_in.size(), 1u);
   EXPECT_EQ((*plan)->ways_in[0].pc, kVa);
@@ -69,7 +69,7 @@ TEST_F(Plans, OfFunctionsBeginWithAnyRegistersAndEndWhereTheyReturn) {
   EXPECT_FALSE(make_plan(request)) << "there is nothing to be compiled";
 }
 
-TEST_F(Plans, OfFunctionsThatAreLoopsHaveOneWayIn) {
+TEST_F(Plans, HaveOneEntryForLoopingFunction) {
   constexpr uint32_t kBack = 0xbf85fffe;  // s_cbranch_scc1, to the beginning
   Request request = request_of({kMove, kBack, kJump}, {});
   request.is_function = true;
@@ -78,23 +78,23 @@ TEST_F(Plans, OfFunctionsThatAreLoopsHaveOneWayIn) {
   EXPECT_EQ((*plan)->ways_in.size(), 1u);
 }
 
-TEST_F(Plans, KnowThatIndexedRegistersAreAnyBehindTheOneThatIsNamed) {
+TEST_F(Plans, TreatIndexedOperandAsAnyHigherRegister) {
   constexpr uint32_t kIndexDestination = 0xbf110804;  // s_set_gpr_idx_on s4, gpr_idx(DST)
   constexpr uint32_t kIndexOff = 0xbf9c0000;
   const auto plan = plan_of({kIndexDestination, kMove, kIndexOff, kMove});
-  EXPECT_EQ(plan->sites[0].what, What::kMode);
+  EXPECT_EQ(plan->sites[0].kind, What::kMode);
   EXPECT_FALSE(plan->changes_mode) << "nothing is rounded otherwise";
-  EXPECT_EQ(plan->sites[1].what, What::kCall);
+  EXPECT_EQ(plan->sites[1].kind, What::kCall);
   const isa::Effects& effects = plan->graph.nodes[1].effects;
   EXPECT_FALSE(effects.writes.vgprs[7]);
   for (const uint32_t row : {8u, 9u, 31u}) EXPECT_TRUE(effects.writes.vgprs[row]) << row;
   EXPECT_FALSE(effects.writes.vgprs[32]) << "the wave has no more";
   EXPECT_TRUE(effects.replaces.vgprs.none());
   EXPECT_TRUE(effects.reads.scalars[isa::code::kM0]);
-  EXPECT_EQ(plan->sites[3].what, What::kInline);
+  EXPECT_EQ(plan->sites[3].kind, What::kInline);
 }
 
-TEST_F(Plans, KnowThatTheFirstRegisterIsReadForIndexedOnesThatWavesDoNotHave) {
+TEST_F(Plans, ReadFirstRegisterForIndexOutOfRange) {
   constexpr uint32_t kIndexSource = 0xbf110104;   // s_set_gpr_idx_on s4, gpr_idx(SRC0)
   constexpr uint32_t kMoveRegister = 0x7e10031e;  // v_mov_b32 v8, v30
   const auto plan = plan_of({kIndexSource, kMoveRegister});
@@ -103,9 +103,9 @@ TEST_F(Plans, KnowThatTheFirstRegisterIsReadForIndexedOnesThatWavesDoNotHave) {
   EXPECT_FALSE(reads.vgprs[1]);
 }
 
-TEST_F(Plans, TakeRegistersThatWavesDoNotHaveAsTheManualsDo) {
+TEST_F(Plans, IgnoreWritesToUnallocatedRegisters) {
   const auto plan = plan_of({kMoveBeyond, kMove});
-  EXPECT_EQ(plan->sites[0].what, What::kNothing) << "its result goes nowhere";
+  EXPECT_EQ(plan->sites[0].kind, What::kNothing) << "its result goes nowhere";
   EXPECT_TRUE(plan->left.empty());
 }
 
@@ -116,26 +116,26 @@ std::vector<uint32_t> barrier_before(uint32_t arithmetic) {
 constexpr uint32_t kFloatSum = 0x02060501;    // v_add_f32 v3, v1, v2
 constexpr uint32_t kIntegerSum = 0x68060501;  // v_add_u32 v3, v1, v2
 
-TEST_F(Plans, HaveABarrierWhenArithmeticHasLeftFewerRegisters) {
+TEST_F(Plans, SinkBarrierBelowFloatArithmetic) {
   const auto plan = plan_of(barrier_before(kFloatSum));
   EXPECT_EQ(plan->graph.nodes[1].instruction.op, isa::Op::v_add_f32);
-  EXPECT_EQ(plan->sites[1].what, What::kInline);
-  ASSERT_EQ(plan->sites[2].what, What::kBarrier);
-  const auto behind = static_cast<size_t>(plan->sites[2].behind);
-  EXPECT_EQ(pc_of(&plan->entries[behind]), kVa + 12) << "what has been executed is not executed again";
+  EXPECT_EQ(plan->sites[1].kind, What::kInline);
+  ASSERT_EQ(plan->sites[2].kind, What::kBarrier);
+  const auto after = static_cast<size_t>(plan->sites[2].entry_after);
+  EXPECT_EQ(pc_of(&plan->entries[after]), kVa + 12) << "what has been executed is not executed again";
   EXPECT_TRUE(plan->live.before[2].vgprs[3]);
   EXPECT_FALSE(plan->live.before[2].vgprs[1]) << "the sources are not kept";
 }
 
-TEST_F(Plans, HaveABarrierWhereItStandsIfControlMayLeaveBehindIt) {
+TEST_F(Plans, KeepBarrierBeforeGuardedArithmetic) {
   const auto plan = plan_of(barrier_before(kIntegerSum));
-  EXPECT_EQ(plan->sites[1].what, What::kBarrier) << "sums may be guarded";
+  EXPECT_EQ(plan->sites[1].kind, What::kBarrier) << "sums may be guarded";
 }
 
-TEST_F(Plans, HaveABarrierInABlocksBeginningWhereItStands) {
+TEST_F(Plans, KeepBarrierAtBlockStart) {
   std::vector<uint32_t> code = barrier_before(kFloatSum);
   code.erase(code.begin());
-  EXPECT_EQ(plan_of(code)->sites[0].what, What::kBarrier) << "waves may come in there";
+  EXPECT_EQ(plan_of(code)->sites[0].kind, What::kBarrier) << "waves may come in there";
 }
 
 }  // namespace

@@ -14,7 +14,7 @@ using isa::Op;
 namespace {
 
 // Returns which scalars have a bit for each lane after the instruction.
-std::bitset<128> full_behind(const analysis::Node& node, std::bitset<128> full, unsigned lanes) {
+std::bitset<128> full_after(const analysis::Node& node, std::bitset<128> full, unsigned lanes) {
   const isa::Instruction& in = node.instruction;
   const auto is_full = [&](const isa::Operand& operand) {
     if (operand.is_scalar_register()) return bool{full[operand.code]};
@@ -61,14 +61,14 @@ std::bitset<128> full_behind(const analysis::Node& node, std::bitset<128> full, 
 
 // Returns the minimum number of low zero bits of scalars after the instruction. A work-group's first
 // work-item id is a multiple of the group's size, usually a power of two.
-std::array<uint8_t, 128> zeros_behind(const analysis::Node& node, std::array<uint8_t, 128> zeros) {
+std::array<uint8_t, 128> zeros_after(const analysis::Node& node, std::array<uint8_t, 128> zeros) {
   const isa::Instruction& in = node.instruction;
   const auto constant = [&](unsigned i) -> std::optional<uint32_t> {
     uint64_t bits = 0;
     if (!constant_of(in.src[i], in, bits)) return std::nullopt;
     return static_cast<uint32_t>(bits);
   };
-  const auto of = [&](unsigned i) -> unsigned {
+  const auto zeros_of = [&](unsigned i) -> unsigned {
     if (in.src[i].is_scalar_register()) return zeros[in.src[i].code];
     const auto value = constant(i);
     return value ? static_cast<unsigned>(std::countr_zero(*value)) : 0;
@@ -77,14 +77,14 @@ std::array<uint8_t, 128> zeros_behind(const analysis::Node& node, std::array<uin
   switch (in.op) {
     case Op::s_mov_b32:
     case Op::s_mov_b64:
-      result = of(0);
+      result = zeros_of(0);
       break;
     case Op::s_lshl_b32:
     case Op::s_lshl_b64:
-      result = of(0) + (constant(1).value_or(0) & (in.op == Op::s_lshl_b64 ? 63 : 31));
+      result = zeros_of(0) + (constant(1).value_or(0) & (in.op == Op::s_lshl_b64 ? 63 : 31));
       break;
     case Op::s_and_b32:
-      result = std::max(of(0), of(1));
+      result = std::max(zeros_of(0), zeros_of(1));
       break;
     case Op::s_or_b32:
     case Op::s_xor_b32:
@@ -92,10 +92,10 @@ std::array<uint8_t, 128> zeros_behind(const analysis::Node& node, std::array<uin
     case Op::s_add_i32:
     case Op::s_sub_u32:
     case Op::s_sub_i32:
-      result = std::min(of(0), of(1));
+      result = std::min(zeros_of(0), zeros_of(1));
       break;
     case Op::s_mul_i32:
-      result = of(0) + of(1);
+      result = zeros_of(0) + zeros_of(1);
       break;
     default:
       break;
@@ -128,7 +128,7 @@ struct NoNumbers {
 
 bool is_dead(const Plan& plan, uint32_t node, const isa::Operand& scalars) {
   if (scalars.is_null()) return true;
-  const isa::Registers wanted = plan.wanted_behind(node);
+  const isa::Registers wanted = plan.live_after(node);
   for (uint32_t part = 0; part < scalars.dwords; ++part) {
     if (wanted.scalars[scalars.code + part]) return false;
   }
@@ -152,7 +152,7 @@ Op without_dead_carry(const Plan& plan, uint32_t node) {
 
 bool is_low_half_alone(const Plan& plan, uint32_t node) {
   const isa::Instruction& in = plan.graph.nodes[node].instruction;
-  const isa::Registers wanted = plan.wanted_behind(node);
+  const isa::Registers wanted = plan.live_after(node);
   const uint32_t high = in.dst[0].vgpr() + 1u;
   return !wanted.vgprs[high] && !plan.live.inactive_behind[node][high] && is_dead(plan, node, in.dst[1]);
 }
@@ -160,7 +160,7 @@ bool is_low_half_alone(const Plan& plan, uint32_t node) {
 const Step* rule_step(const Plan& plan, uint32_t node) {
   const Site& site = plan.sites[node];
   const isa::Instruction& in = plan.graph.nodes[node].instruction;
-  if (site.what != Site::What::kInline || site.step_count != 1) return nullptr;
+  if (site.kind != Site::Kind::kInline || site.step_count != 1) return nullptr;
   if (in.lanes != isa::LaneMode::kNone || in.clamp || in.omod != 0 || in.abs != 0 || in.neg != 0 ||
       !in.dst[0].is_vgpr())
     return nullptr;
@@ -172,26 +172,26 @@ const Step* rule_step(const Plan& plan, uint32_t node) {
 
 bool apply(const Plan& plan, uint32_t node, Shapes& shapes) {
   const Site& site = plan.sites[node];
-  const analysis::Node& what = plan.graph.nodes[node];
-  const isa::Instruction& in = what.instruction;
-  NoNumbers none;
-  const Results<NoNumbers::Number> results = Rules<NoNumbers>(plan, node, shapes, none).results();
+  const analysis::Node& graph_node = plan.graph.nodes[node];
+  const isa::Instruction& in = graph_node.instruction;
+  NoNumbers no_numbers;
+  const Results<NoNumbers::Number> results = Rules<NoNumbers>(plan, node, shapes, no_numbers).results();
   const bool all_active = shapes.all_active();
-  const bool widens = analysis::widens_exec(what) || site.comes_back();
+  const bool widens = analysis::widens_exec(graph_node) || site.is_wave_switch();
   for (uint32_t v = 0; v < 256; ++v) {
-    if (what.effects.writes.vgprs[v]) shapes.rows[v] = nullptr;
-    if (what.effects.writes.vgprs[v] || widens) shapes.active[v] = nullptr;
+    if (graph_node.effects.writes.vgprs[v]) shapes.rows[v] = nullptr;
+    if (graph_node.effects.writes.vgprs[v] || widens) shapes.active[v] = nullptr;
   }
-  shapes.uniform_masks &= ~what.effects.writes.scalars;
+  shapes.uniform_masks &= ~graph_node.effects.writes.scalars;
   if (plan.layout.wave_size == 64)
-    shapes.uniform_masks &= ~(what.effects.writes.scalars >> 1);  // upper halves
+    shapes.uniform_masks &= ~(graph_node.effects.writes.scalars >> 1);  // upper halves
   // Lanes that become active have 0 in every carry mask.
   const bool writes_exec =
-      what.effects.writes.scalars[isa::code::kExecLo] ||
-      (plan.layout.wave_size == 64 && what.effects.writes.scalars[isa::code::kExecLo + 1]);
-  if (writes_exec || site.comes_back()) shapes.uniform_masks.reset();
-  shapes.full = full_behind(what, shapes.full, plan.layout.wave_size);
-  shapes.scalar_zeros = zeros_behind(what, shapes.scalar_zeros);
+      graph_node.effects.writes.scalars[isa::code::kExecLo] ||
+      (plan.layout.wave_size == 64 && graph_node.effects.writes.scalars[isa::code::kExecLo + 1]);
+  if (writes_exec || site.is_wave_switch()) shapes.uniform_masks.reset();
+  shapes.full = full_after(graph_node, shapes.full, plan.layout.wave_size);
+  shapes.scalar_zeros = zeros_after(graph_node, shapes.scalar_zeros);
   if (results.low.shape == nullptr) return false;
   // Inactive lanes keep their values if these are live. A pitch cannot be recovered from the active lanes
   // alone when a wave enters.
@@ -242,14 +242,14 @@ std::vector<Shapes> find_shapes(const Plan& plan) {
           zeros = shapes.scalar_zeros[code];
           changed = true;
         }
-        const auto replace = [&](ShapePointer& old, ShapePointer met) {
-          if (met == old || (met != nullptr && old != nullptr && *met == *old)) return;
-          old = std::move(met);
+        const auto replace = [&](ShapePointer& old, ShapePointer meet) {
+          if (meet == old || (meet != nullptr && old != nullptr && *meet == *old)) return;
+          old = std::move(meet);
           changed = true;
         };
         for (unsigned v = 0; v < 256; ++v) {
-          ShapePointer known = met(at[next].known(v), shapes.known(v));
-          replace(at[next].rows[v], met(at[next].rows[v], shapes.rows[v]));
+          ShapePointer known = meet(at[next].known(v), shapes.known(v));
+          replace(at[next].rows[v], meet(at[next].rows[v], shapes.rows[v]));
           replace(at[next].active[v], at[next].rows[v] == nullptr ? std::move(known) : nullptr);
         }
       }

@@ -83,41 +83,41 @@ template <unsigned W>
 }
 
 // Collects lanes that are active and differ from expected values.
-class Wrong {
+class Mismatch {
  public:
 #if RIGEL_SIMD_LEVEL == 2
-  [[gnu::always_inline]] void where_unequal(U32 a, U32 b, const Active& active) {
-    found_ |= ne(a, b) & active.bits;
+  [[gnu::always_inline]] void add_unequal(U32 a, U32 b, const Active& active) {
+    differences_ |= ne(a, b) & active.bits;
   }
   [[gnu::always_inline]] bool any() const {
-    return found_ != 0;
+    return differences_ != 0;
   }
 
  private:
-  uint32_t found_ = 0;
+  uint32_t differences_ = 0;
 #else
-  [[gnu::always_inline]] void where_unequal(U32 a, U32 b, const Active& active) {
-    found_ |= (a ^ b) & active.lanes;
+  [[gnu::always_inline]] void add_unequal(U32 a, U32 b, const Active& active) {
+    differences_ |= (a ^ b) & active.lanes;
   }
   [[gnu::always_inline]] bool any() const {
-    return _mm256_testz_si256(bits_as<__m256i>(found_), bits_as<__m256i>(found_)) == 0;
+    return _mm256_testz_si256(bits_as<__m256i>(differences_), bits_as<__m256i>(differences_)) == 0;
   }
 
  private:
-  U32 found_{};
+  U32 differences_{};
 #endif
 };
 
 // Usually the first vector decides.
 template <unsigned W>
 [[gnu::always_inline]] inline bool all_are(const uint32_t* row, uint64_t exec, U32 expected, uint32_t step) {
-  Wrong first, others;
-  first.where_unequal(vector_of(row, 0), expected, Active(exec, 0));
+  Mismatch first, others;
+  first.add_unequal(vector_of(row, 0), expected, Active(exec, 0));
   if (first.any()) return false;
   RIGEL_UNROLL
   for (unsigned v = 1; v < W / kLanes; ++v) {
     expected += step;
-    others.where_unequal(vector_of(row, v), expected, Active(exec, v));
+    others.add_unequal(vector_of(row, v), expected, Active(exec, v));
   }
   return !others.any();
 }
@@ -184,8 +184,8 @@ template <size_t... I, class F>
 
 // Loads contiguous elements; `at` is the place of lane 0, active or not.
 template <unsigned W, unsigned N, bool kInLds>
-[[gnu::always_inline]] inline void load_following(const std::byte* at, uint64_t exec, uint32_t* const* rows,
-                                                  bool keeps) {
+[[gnu::always_inline]] inline void load_contiguous(const std::byte* at, uint64_t exec, uint32_t* const* rows,
+                                                   bool keeps) {
   RIGEL_UNROLL
   for (unsigned v = 0; v < W / kLanes; ++v) {
     const std::byte* const from = at + v * kLanes * N * 4;
@@ -206,7 +206,7 @@ template <unsigned W, unsigned N, bool kInLds>
   }
 }
 template <unsigned W, unsigned N>
-[[gnu::always_inline]] inline void store_following(std::byte* at, uint64_t exec, uint32_t* const* rows) {
+[[gnu::always_inline]] inline void store_contiguous(std::byte* at, uint64_t exec, uint32_t* const* rows) {
   RIGEL_UNROLL
   for (unsigned v = 0; v < W / kLanes; ++v) {
     std::byte* const to = at + v * kLanes * N * 4;
@@ -249,11 +249,11 @@ template <unsigned W, unsigned N>
 template <unsigned W>
 [[gnu::always_inline]] inline bool all_below(const uint32_t* row, uint64_t exec, uint32_t less,
                                              uint32_t limit) {
-  Wrong beyond;
+  Mismatch beyond;
   RIGEL_UNROLL
   for (unsigned v = 0; v < W / kLanes; ++v) {
     const U32 place = vector_of(row, v) - less, most = splat<U32>(limit);
-    beyond.where_unequal(place > most ? place : most, most, Active(exec, v));
+    beyond.add_unequal(place > most ? place : most, most, Active(exec, v));
   }
   return !beyond.any();
 }
@@ -261,10 +261,10 @@ template <unsigned W>
 // Two loads if all lanes are active and within 32 dwords after the first lane, as in rows of tiles.
 [[gnu::always_inline]] inline U32 near_or_gathered(const std::byte* base, U32 offsets, const Active& active) {
 #if RIGEL_SIMD_LEVEL == 2
-  const U32 apart = offsets - splat<U32>(offsets[0]);
-  if (active.bits == kAllOf && mask_bits(bits_as<I32>((apart & ~uint32_t{0x7c}) != 0)) == 0) {
+  const U32 distances = offsets - splat<U32>(offsets[0]);
+  if (active.bits == kAllOf && mask_bits(bits_as<I32>((distances & ~uint32_t{0x7c}) != 0)) == 0) {
     const std::byte* const at = base + offsets[0];
-    return bits_as<U32>(_mm512_permutex2var_epi32(_mm512_loadu_si512(at), bits_as<__m512i>(apart >> 2),
+    return bits_as<U32>(_mm512_permutex2var_epi32(_mm512_loadu_si512(at), bits_as<__m512i>(distances >> 2),
                                                   _mm512_loadu_si512(at + 64)));
   }
 #endif
@@ -292,7 +292,7 @@ template <unsigned W, class Do>
 
 // Copies an element between memory and this thread's buffer.
 template <size_t kBytes>
-[[gnu::always_inline]] inline void load_own(std::byte* own, const std::byte* host) {
+[[gnu::always_inline]] inline void load_copy(std::byte* own, const std::byte* host) {
   if constexpr (kBytes < 4) {
     std::memcpy(own, host, kBytes);
   } else {
@@ -302,7 +302,7 @@ template <size_t kBytes>
   }
 }
 template <size_t kBytes>
-[[gnu::always_inline]] inline void store_own(std::byte* host, const std::byte* own) {
+[[gnu::always_inline]] inline void store_copy(std::byte* host, const std::byte* own) {
   if constexpr (kBytes < 4) {
     std::memcpy(host, own, kBytes);
   } else {
@@ -320,30 +320,30 @@ template <unsigned W, size_t kBytes>
   alignas(64) uint32_t offsets[W];
   copy_row<W>(offsets, places, less);
   for_each_lane<W>(exec,
-                   [&](unsigned lane) { load_own<kBytes>(elements + lane * kBytes, base + offsets[lane]); });
+                   [&](unsigned lane) { load_copy<kBytes>(elements + lane * kBytes, base + offsets[lane]); });
 }
 template <unsigned W, size_t kBytes>
 [[gnu::always_inline]] inline void distribute(const std::byte* elements, std::byte* base,
                                               const uint32_t* places, uint32_t less, uint64_t exec) {
   alignas(64) uint32_t offsets[W];
   copy_row<W>(offsets, places, less);
-  for_each_lane<W>(exec,
-                   [&](unsigned lane) { store_own<kBytes>(base + offsets[lane], elements + lane * kBytes); });
+  for_each_lane<W>(
+      exec, [&](unsigned lane) { store_copy<kBytes>(base + offsets[lane], elements + lane * kBytes); });
 }
 
 // How the elements of active lanes are arranged.
-enum class Arrangement : uint8_t { kFollowing, kSame, kApart };
+enum class Arrangement : uint8_t { kContiguous, kSame, kScattered };
 
 // `start` is the place of the first active lane. The first two lanes decide which arrangement is tested.
 template <unsigned W, unsigned N, bool kStores>
 [[gnu::always_inline]] inline Arrangement arrangement_of(const uint32_t* places, uint32_t start,
                                                          unsigned first, uint64_t exec) {
   const bool same = !kStores && (exec & 3) == 3 && places[1] == start;
-  if (N != 1 && !same && exec != kWholeWave<W>) return Arrangement::kApart;
+  if (N != 1 && !same && exec != kWholeWave<W>) return Arrangement::kScattered;
   const uint32_t step = same ? 0 : N * 4;
   const U32 expected = splat<U32>(start - first * step) + lane_numbers() * step;
-  if (!all_are<W>(places, exec, expected, step * kLanes)) return Arrangement::kApart;
-  return same ? Arrangement::kSame : Arrangement::kFollowing;
+  if (!all_are<W>(places, exec, expected, step * kLanes)) return Arrangement::kScattered;
+  return same ? Arrangement::kSame : Arrangement::kContiguous;
 }
 
 // Stores rows. `at` is the place of lane 0, active or not; for kApart, the address to which each lane's place
@@ -352,9 +352,9 @@ template <unsigned W, unsigned N>
 [[gnu::always_inline]] inline void store_rows(Arrangement how, std::byte* at, const uint32_t* places,
                                               uint32_t less, uint64_t exec, uint32_t* const* rows) {
   alignas(64) std::byte elements[W * N * 4];
-  const bool apart = how == Arrangement::kApart;
-  store_following<W, N>(apart ? elements : at, apart ? kWholeWave<W> : exec, rows);
-  if (apart) distribute<W, N * 4>(elements, at, places, less, exec);
+  const bool is_scattered = how == Arrangement::kScattered;
+  store_contiguous<W, N>(is_scattered ? elements : at, is_scattered ? kWholeWave<W> : exec, rows);
+  if (is_scattered) distribute<W, N * 4>(elements, at, places, less, exec);
 }
 template <unsigned W, unsigned N, bool kInLds>
 [[gnu::always_inline]] inline void load_rows(Arrangement how, const std::byte* at, const uint32_t* places,
@@ -362,7 +362,7 @@ template <unsigned W, unsigned N, bool kInLds>
                                              bool keeps) {
   if (how == Arrangement::kSame) return load_one<W, N>(at, exec, rows, keeps);
   if constexpr (N == 1) {
-    if (how == Arrangement::kFollowing) return load_following<W, N, kInLds>(at, exec, rows, keeps);
+    if (how == Arrangement::kContiguous) return load_contiguous<W, N, kInLds>(at, exec, rows, keeps);
     RIGEL_UNROLL
     for (unsigned v = 0; v < W / kLanes; ++v) {
       const U32 offsets = vector_of(places, v) - less;
@@ -372,9 +372,9 @@ template <unsigned W, unsigned N, bool kInLds>
     }
   } else {
     alignas(64) std::byte elements[W * N * 4];
-    const bool apart = how == Arrangement::kApart;
-    if (apart) collect<W, N * 4>(elements, at, places, less, exec);
-    load_following<W, N, kInLds>(apart ? elements : at, exec, rows, keeps);
+    const bool is_scattered = how == Arrangement::kScattered;
+    if (is_scattered) collect<W, N * 4>(elements, at, places, less, exec);
+    load_contiguous<W, N, kInLds>(is_scattered ? elements : at, exec, rows, keeps);
   }
 }
 
@@ -387,12 +387,13 @@ template <unsigned W, class T, bool kStores>
   shape.bytes = sizeof(T);
   shape.sign = (flags & kSigned) != 0, shape.d16 = (flags & kD16) != 0, shape.high = (flags & kHigh) != 0;
   const uint32_t first = places[0] - less;
-  const bool follow = exec == kWholeWave<W> && first <= ~uint32_t{0} - W * sizeof(T) &&
-                      all_are<W>(places, exec, splat<U32>(places[0]) + lane_numbers() * uint32_t{sizeof(T)},
-                                 sizeof(T) * kLanes);
-  alignas(64) std::byte apart[W * sizeof(T)];
-  std::byte* const at = follow ? base + first : apart;
-  if (!kStores && !follow) collect<W, sizeof(T)>(apart, base, places, less, exec);
+  const bool is_contiguous =
+      exec == kWholeWave<W> && first <= ~uint32_t{0} - W * sizeof(T) &&
+      all_are<W>(places, exec, splat<U32>(places[0]) + lane_numbers() * uint32_t{sizeof(T)},
+                 sizeof(T) * kLanes);
+  alignas(64) std::byte scattered[W * sizeof(T)];
+  std::byte* const at = is_contiguous ? base + first : scattered;
+  if (!kStores && !is_contiguous) collect<W, sizeof(T)>(scattered, base, places, less, exec);
   RIGEL_UNROLL
   for (unsigned v = 0; v < W / kLanes; ++v) {
     Elements elements;
@@ -407,7 +408,7 @@ template <unsigned W, class T, bool kStores>
           (flags & kKeeps) != 0);
     }
   }
-  if (kStores && !follow) distribute<W, sizeof(T)>(apart, base, places, less, exec);
+  if (kStores && !is_contiguous) distribute<W, sizeof(T)>(scattered, base, places, less, exec);
 }
 
 // If all active lanes share the upper address dword, adds it to `base` and returns true. False also for FLAT
@@ -477,11 +478,11 @@ template <unsigned W, class T, bool kStores>
   if (exec == 0) return true;
   if (limit < sizeof(T)) return false;
   if ((flags & kAligned) != 0 && sizeof(T) == 2) {
-    Wrong astray;
+    Mismatch misaligned;
     RIGEL_UNROLL
     for (unsigned v = 0; v < W / kLanes; ++v)
-      astray.where_unequal((vector_of(addresses, v) + offset) & 1u, U32{}, Active(exec, v));
-    if (astray.any()) return false;
+      misaligned.add_unequal((vector_of(addresses, v) + offset) & 1u, U32{}, Active(exec, v));
+    if (misaligned.any()) return false;
   }
   if (!all_below<W>(addresses, exec, 0 - offset, limit - static_cast<uint32_t>(sizeof(T)))) return false;
   move_narrow<W, T, kStores>(lds, addresses, 0 - offset, exec, row, flags);
@@ -507,7 +508,7 @@ template <unsigned W, unsigned N, bool kStores>
   Arrangement how = arrangement_of<W, N, kStores>(low, start, first, exec);
   uint32_t less = 0;
   std::byte* at = nullptr;
-  if (how == Arrangement::kApart) {
+  if (how == Arrangement::kScattered) {
     at = find_piece<W>(wave, linkage, site, low, start, base, exec, kStep, access_of(kStores), less);
     if (at == nullptr) return false;
   } else {
@@ -515,10 +516,10 @@ template <unsigned W, unsigned N, bool kStores>
     if (start > 0xffffffff - bytes) return false;
     at = place_of(wave->memory, linkage, site, base + start, bytes, access_of(kStores));
     if (at == nullptr) return false;
-    if (how == Arrangement::kFollowing) at -= first * kStep;
+    if (how == Arrangement::kContiguous) at -= first * kStep;
   }
-  if (how == Arrangement::kFollowing && has_pairs_across_vectors<N>(at)) {
-    how = Arrangement::kApart;
+  if (how == Arrangement::kContiguous && has_pairs_across_vectors<N>(at)) {
+    how = Arrangement::kScattered;
     less = start - first * kStep;
   }
   if constexpr (kStores) {
@@ -540,19 +541,19 @@ template <unsigned W, unsigned N, bool kStores>
   if (limit < kStep) return false;
   if ((flags & kAligned) != 0) {
     constexpr uint32_t kLowBits = (N == 3 ? 16 : kStep) - 1;
-    Wrong astray;
+    Mismatch misaligned;
     RIGEL_UNROLL
     for (unsigned v = 0; v < W / kLanes; ++v)
-      astray.where_unequal((vector_of(addresses, v) + offset) & kLowBits, U32{}, Active(exec, v));
-    if (astray.any()) return false;
+      misaligned.add_unequal((vector_of(addresses, v) + offset) & kLowBits, U32{}, Active(exec, v));
+    if (misaligned.any()) return false;
   }
   if (!all_below<W>(addresses, exec, 0 - offset, limit - kStep)) return false;
   const auto first = static_cast<unsigned>(__builtin_ctzll(exec));
   const uint32_t start = value_of<W>(addresses, first);
   const Arrangement how = arrangement_of<W, N, kStores>(addresses, start, first, exec);
   std::byte* at = lds;
-  if (how != Arrangement::kApart) at += static_cast<uint32_t>(start + offset);
-  if (how == Arrangement::kFollowing) at -= first * kStep;
+  if (how != Arrangement::kScattered) at += static_cast<uint32_t>(start + offset);
+  if (how == Arrangement::kContiguous) at -= first * kStep;
   if constexpr (kStores) {
     store_rows<W, N>(how, at, addresses, 0 - offset, exec, rows);
   } else {
@@ -578,12 +579,12 @@ template <unsigned W>
     if constexpr (!is_float(which.value)) {
       const auto lane = [&](unsigned i) {
         std::byte* const place = lds + (places[i] & ~3u);
-        uint32_t was;
-        std::memcpy(&was, place, 4);
-        const uint32_t is =
-            next_in_lds<which.value, uint32_t>(was, first[i], has_two_operands(which.value) ? second[i] : 0);
-        std::memcpy(place, &is, 4);
-        old[i] = was;
+        uint32_t old_value;
+        std::memcpy(&old_value, place, 4);
+        const uint32_t new_value = next_in_lds<which.value, uint32_t>(
+            old_value, first[i], has_two_operands(which.value) ? second[i] : 0);
+        std::memcpy(place, &new_value, 4);
+        old[i] = old_value;
       };
       for_each_lane<W>(exec, lane);
     }
