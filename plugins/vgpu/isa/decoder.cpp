@@ -18,14 +18,14 @@ namespace flag = tables::flag;
 
 constexpr uint16_t kDpp8Code = 233, kDpp8FetchInactiveCode = 234;
 
-/// DIM of gfx10.
+/// Number of coordinates and gradients by DIM (gfx10).
 struct ImageDimension {
   uint8_t coordinates, gradients;
 };
 constexpr ImageDimension kImageDimensions[8] = {{1, 2}, {2, 4}, {3, 6}, {3, 4},
                                                 {2, 2}, {3, 4}, {3, 4}, {4, 4}};
 
-/// Reads the fields of one instruction. Bits that the shape doesn't call fields read as zero.
+/// Reads the fields of one instruction. Bits that are not in the shape's fields read as 0.
 class Reader {
  public:
   Reader(const Target& target, const Row& row, const Shape& shape, const uint32_t* words, size_t count,
@@ -50,7 +50,7 @@ class Reader {
   bool bit(unsigned at) const { return ((bits_ >> at) & 1) != 0; }
   bool gfx10() const { return family_ == Family::kGfx10; }
 
-  // Each reads an operand out of a field; false if the field means nothing.
+  // Each reads an operand; false if the field's value is reserved.
   bool operand(Operand& out, const OperandShape& shape, unsigned field);
   bool vector(Operand& out, unsigned number, unsigned dwords, bool acc = false);
   bool scalar(Operand& out, unsigned code, unsigned dwords) const;
@@ -64,7 +64,7 @@ class Reader {
   bool vop12c();
   bool sdwa();
   bool dpp();
-  bool knows_lane_permutation(unsigned control) const;
+  bool has_lane_permutation(unsigned control) const;
   bool vop3();
   bool vop3p();
   bool interpolation();
@@ -81,21 +81,21 @@ class Reader {
 
   const Target& target_;
   const Family family_;
-  const bool unified_;  // VGPRs and AGPRs
+  const bool unified_;  // VGPRs and AGPRs are one file.
   const Row& row_;
   const Shape& shape_;
   const uint32_t* const words_;
   const size_t count_;
   const uint64_t bits_;
   Instruction& out_;
-  size_t next_;  ///< Dwords read so far.
+  size_t next_;  ///< Number of dwords read.
   bool has_literal_ = false;
   bool truncated_ = false;
 };
 
 bool Reader::literal() {
   if (has_literal_) return true;
-  if (!gfx10() && next_ >= 2) return false;  // instructions of eight bytes have none before gfx10
+  if (!gfx10() && next_ >= 2) return false;  // Before gfx10, instructions of eight bytes have no literal.
   if (next_ >= count_) {
     truncated_ = true;
     return false;
@@ -112,8 +112,7 @@ bool Reader::vector(Operand& out, unsigned number, unsigned dwords, bool acc) {
   return true;
 }
 
-/// Groups of scalar registers begin at a multiple of their size, of four at most: the hardware ignores lower
-/// bits.
+/// Groups of scalar registers are aligned to their size, at most to four. The hardware ignores lower bits.
 bool Reader::scalar(Operand& out, unsigned value, unsigned dwords) const {
   const unsigned last_sgpr = gfx10() ? 105 : 101;
   const unsigned first_ttmp = family_ == Family::kGfx8 ? 112 : 108;
@@ -204,7 +203,7 @@ bool Reader::operand(Operand& out, const OperandShape& shape, unsigned field) {
   return true;
 }
 
-/// Operands without a field, once those with one are there.
+/// Reads operands without a field, after those with one.
 bool Reader::implied() {
   for (size_t i = 0; i != 2; ++i) {
     if (shape_.dst[i].file >= File::kVcc && !dst(i, 0)) return false;
@@ -251,7 +250,7 @@ bool Reader::vop12c() {
 
 bool Reader::sdwa() {
   out_.lanes = LaneMode::kSdwa;
-  // Without the field, the whole register.
+  // Without a field, selects the whole register.
   const auto select = [this](unsigned low, SdwaSel& sel) {
     if (((shape_.live >> low) & 7) != 7) return true;
     sel = static_cast<SdwaSel>(field(low, 3));
@@ -270,7 +269,7 @@ bool Reader::sdwa() {
   out_.sext = static_cast<uint8_t>(field(51, 1) | field(59, 1) << 1);
   out_.neg = static_cast<uint8_t>(field(52, 1) | field(60, 1) << 1);
   out_.abs = static_cast<uint8_t>(field(53, 1) | field(61, 1) << 1);
-  // A VGPR, or with the bit above (gfx9 and later) a scalar code.
+  // A VGPR; if the bit is set (gfx9 and later), a scalar code.
   const auto read = [this](size_t i, unsigned number, bool is_scalar) {
     if (shape_.src[i].file == File::kNone || shape_.src[i].file >= File::kLiteral) return true;
     OperandShape shape = shape_.src[i];
@@ -282,7 +281,7 @@ bool Reader::sdwa() {
 }
 
 /// Whether this chip has the DPP_CTRL, for operands of this size.
-bool Reader::knows_lane_permutation(unsigned control) const {
+bool Reader::has_lane_permutation(unsigned control) const {
   const auto is_double = [](const OperandShape& shape) {
     return shape.dwords == 2 && shape.type != Type::kMask;
   };
@@ -306,7 +305,7 @@ bool Reader::dpp() {
   } else {
     out_.lanes = LaneMode::kDpp;
     out_.dpp_ctrl = static_cast<uint16_t>(field(40, 9));
-    if (!knows_lane_permutation(out_.dpp_ctrl)) return false;
+    if (!has_lane_permutation(out_.dpp_ctrl)) return false;
     out_.fetch_inactive = bit(50);
     out_.bound_ctrl = bit(51);
     out_.neg = static_cast<uint8_t>(field(52, 1) | field(54, 1) << 1);
@@ -320,7 +319,7 @@ bool Reader::dpp() {
 
 bool Reader::vop3() {
   if (shape_.has(flag::kInterpolation)) return interpolation();
-  const bool two = shape_.dst[1].file == File::kMask;  // the second destination has the place of ABS
+  const bool two = shape_.dst[1].file == File::kMask;  // The second destination replaces ABS.
   if (shape_.has(flag::kMatrix)) {
     out_.cbsz = static_cast<uint8_t>(field(8, 3));
     out_.abid = static_cast<uint8_t>(field(11, 4));
@@ -344,28 +343,28 @@ bool Reader::vop3p() {
   if (shape_.has(flag::kMatrix)) return vop3();
   out_.neg = static_cast<uint8_t>(field(61, 3));
   if (shape_.has(flag::kMix)) {
-    out_.abs = static_cast<uint8_t>(field(8, 3));  // what NEG_HI is elsewhere
+    out_.abs = static_cast<uint8_t>(field(8, 3));  // The field is NEG_HI in other instructions.
   } else {
     out_.neg_hi = static_cast<uint8_t>(field(8, 3));
   }
   out_.op_sel = static_cast<uint8_t>(field(11, 3));
   out_.op_sel_hi = static_cast<uint8_t>(field(59, 2) | field(14, 1) << 2);
   out_.clamp = bit(15);
-  const bool good = dst(0, field(0, 8)) && src(0, field(32, 9)) &&
-                    (shape_.src[1].file >= File::kLiteral || src(1, field(41, 9))) &&
-                    (shape_.src[2].file >= File::kLiteral || src(2, field(50, 9))) && implied();
-  if (shape_.has(flag::kMix)) {  // each source is a half or a float
+  const bool valid = dst(0, field(0, 8)) && src(0, field(32, 9)) &&
+                     (shape_.src[1].file >= File::kLiteral || src(1, field(41, 9))) &&
+                     (shape_.src[2].file >= File::kLiteral || src(2, field(50, 9))) && implied();
+  if (shape_.has(flag::kMix)) {  // Each source is a half or a float.
     for (size_t i = 0; i != 3; ++i)
       out_.src[i].type = ((out_.op_sel_hi >> i) & 1) != 0 ? Type::kF16 : Type::kF32;
   }
-  return good;
+  return valid;
 }
 
 bool Reader::interpolation() {
   if (out_.encoding == Encoding::kVintrp) {
     out_.attribute = static_cast<uint8_t>(field(10, 6));
     out_.channel = static_cast<uint8_t>(field(8, 2));
-    out_.simm16 = static_cast<uint16_t>(field(0, 8));  // v_interp_mov: which parameter
+    out_.simm16 = static_cast<uint16_t>(field(0, 8));  // v_interp_mov: selects the parameter.
     return dst(0, field(18, 8)) && src(0, field(0, 8)) && implied();
   }
   out_.attribute = static_cast<uint8_t>(field(32, 6));
@@ -380,7 +379,7 @@ bool Reader::interpolation() {
          (shape_.src[2].file >= File::kLiteral || src(2, field(50, 9))) && implied();
 }
 
-/// A compare-and-swap is given two values and returns one, in the first of the same registers.
+/// A compare-and-swap has two operands; it returns one value in the first half of the same registers.
 void Reader::halve_compare_and_swap() {
   const bool pair = shape_.has(flag::kPair);
   if (!pair || !out_.vdst.exists()) return;
@@ -392,34 +391,34 @@ bool Reader::smem() {
   out_.glc = bit(16);
   out_.dlc = gfx10() && bit(14);
   const unsigned data = field(6, 7);
-  const OperandShape& sent = shape_.src[1];
+  const OperandShape& stored = shape_.src[1];
   const OperandShape& returned = shape_.dst[0];
   const bool atomic = shape_.has(flag::kAtomic);
   if (shape_.has(flag::kImmediateData)) {
     out_.simm16 = static_cast<uint16_t>(data);
   } else if (atomic) {
-    const OperandShape& shape = sent.file != File::kNone ? sent : returned;
+    const OperandShape& shape = stored.file != File::kNone ? stored : returned;
     if (!operand(out_.vdata, shape, data)) return false;
     if (out_.glc) out_.vdst = out_.vdata;
     halve_compare_and_swap();
-  } else if (!operand(out_.vdata, sent, data) || !operand(out_.vdst, returned, data)) {
+  } else if (!operand(out_.vdata, stored, data) || !operand(out_.vdst, returned, data)) {
     return false;
   }
   if (shape_.src[0].file == File::kNone) return true;
   if (!operand(out_.saddr, shape_.src[0], field(0, 6) << 1)) return false;
 
-  const uint64_t raw = uint64_t{words_[0]} | uint64_t{words_[1]} << 32;
-  const auto immediate = static_cast<uint32_t>(raw >> 32) & 0x1fffff;
+  const uint64_t bits = uint64_t{words_[0]} | uint64_t{words_[1]} << 32;
+  const auto immediate = static_cast<uint32_t>(bits >> 32) & 0x1fffff;
   const auto signed_immediate = static_cast<int32_t>(immediate << 11) >> 11;
-  const unsigned high_register = static_cast<unsigned>(raw >> 57) & 0x7f;
+  const unsigned high_register = static_cast<unsigned>(bits >> 57) & 0x7f;
   const OperandShape soffset{File::kScalar, Type::kB32, 1};
   if (gfx10()) {
     out_.offset = signed_immediate;
     out_.offen = high_register == code::kNull || signed_immediate != 0;
     return high_register == code::kNull || operand(out_.soffset, soffset, high_register);
   }
-  const bool has_immediate = ((raw >> 17) & 1) != 0;
-  const bool has_register = family_ == Family::kGfx9 && ((raw >> 14) & 1) != 0;
+  const bool has_immediate = ((bits >> 17) & 1) != 0;
+  const bool has_register = family_ == Family::kGfx9 && ((bits >> 14) & 1) != 0;
   out_.offen = has_immediate;
   if (has_immediate) {
     out_.offset = family_ == Family::kGfx8 ? static_cast<int32_t>(immediate & 0xfffff) : signed_immediate;
@@ -442,7 +441,7 @@ bool Reader::ds() {
     out.type = shape.type;
     return vector(out, number, shape.dwords, acc);
   };
-  // The barriers of GWS have their data where others have the address.
+  // GWS barriers have their data in the address field.
   const bool data_first = shape_.src[0].file == File::kNone && ((shape_.live >> 32) & 0xff) != 0;
   return operand(out_.vaddr, shape_.src[0], field(32, 8)) &&
          data(out_.vdata, shape_.src[1], field(data_first ? 32 : 40, 8)) &&
@@ -463,7 +462,7 @@ bool Reader::flat() {
     const unsigned unused = 32 - offset_bits;
     out_.offset = static_cast<int32_t>(static_cast<uint32_t>(out_.offset) << unused) >> unused;
   }
-  // SADDR: one code means none; scratch of gfx10 has another for no address at all.
+  // SADDR: one code means none; scratch of gfx10 has another one for no address.
   const unsigned none = gfx10() ? 0x7d : 0x7f;
   bool has_vaddr = shape_.src[0].file != File::kNone, has_saddr = false;
   if (out_.encoding != Encoding::kFlat) {
@@ -496,7 +495,7 @@ bool Reader::flat() {
   return (shape_.has(flag::kAtomic) && !out_.glc) || data(out_.vdst, shape_.dst[0], field(56, 8));
 }
 
-/// What MUBUF and MTBUF have in common.
+/// The part that MUBUF and MTBUF share.
 bool Reader::buffer_address() {
   out_.offset = static_cast<int32_t>(field(0, 12));
   out_.offen = bit(12);
@@ -515,7 +514,7 @@ bool Reader::buffer_address() {
 
 bool Reader::mubuf() {
   const OperandShape& shape = shape_.src[1];
-  if (((shape_.live >> 56) & 0xff) == 0) {  // cache control: no operands
+  if (((shape_.live >> 56) & 0xff) == 0) {  // Cache control, without operands.
     out_.glc = bit(14);
     out_.slc = gfx10() ? bit(54) : bit(17);
     out_.scc = unified_ && bit(15);
@@ -578,7 +577,7 @@ bool Reader::mimg() {
     if (!scalar(out_.extra[0], field(53, 5) << 2, 4)) return false;
   }
 
-  Operand listed;  // the form in the table must fit in any case
+  Operand listed;  // The form in the table must always fit.
   if (!vector(listed, field(40, 8), shape_.src[1].dwords) ||
       (!shape_.has(flag::kNsa) && !vector(listed, field(32, 8), shape_.src[0].dwords)))
     return false;
@@ -589,20 +588,20 @@ bool Reader::mimg() {
   if (shape_.has(flag::kAtomic) ? !out_.glc : shape_.has(flag::kStore)) out_.vdst = Operand{};
   out_.vaddr.type = Type::kB32;
   if (shape_.has(flag::kNsa)) {
-    const size_t further = static_cast<size_t>(row_.value >> 1) & 3;
-    if (next_ + further > count_) {
+    const size_t extra_dwords = static_cast<size_t>(row_.value >> 1) & 3;
+    if (next_ + extra_dwords > count_) {
       truncated_ = true;
       return false;
     }
-    for (size_t i = 0; i != further * 4; ++i)
+    for (size_t i = 0; i != extra_dwords * 4; ++i)
       out_.nsa[i] = static_cast<uint8_t>(words_[next_ + i / 4] >> (i % 4 * 8));
-    next_ += further;
+    next_ += extra_dwords;
   }
   return vector(out_.vaddr, field(32, 8), out_.vaddr.dwords);
 }
 
-/// How many registers of data and addresses an image instruction has: what its modifiers ask for, if there is
-/// a form with that many, and else what the table's form has.
+/// Sets the numbers of data and address registers: those that the modifiers require if such a form exists,
+/// else those of the table's form.
 void Reader::size_image_registers() {
   const bool nsa = shape_.has(flag::kNsa);
   const unsigned listed = shape_.src[0].dwords;
@@ -620,7 +619,7 @@ void Reader::size_image_registers() {
   if (out_.tfe) ++data;
   const uint32_t sizes = gfx10() ? image->data_gfx10 : unified_ ? image->data_gfx90a : image->data_gfx8;
   if (((sizes >> data) & 1) == 0) return;
-  if (shape_.has(flag::kAtomic) && data == 4 && (sizes & 2) != 0) data = 5;  // as LLVM has it
+  if (shape_.has(flag::kAtomic) && data == 4 && (sizes & 2) != 0) data = 5;  // As LLVM does.
   if (field(40, 8) + data > 256) return;
 
   if (gfx10()) {
@@ -656,59 +655,59 @@ bool Reader::exp() {
 }
 
 DecodeStatus Reader::read() {
-  static constexpr Instruction kBlank{};  // copied whole, which is faster than member by member
+  static constexpr Instruction kBlank{};  // A copy of the whole object is faster than one of each member.
   out_ = kBlank;
   out_.op = row_.op;
   out_.encoding = shape_.encoding;
-  bool good = false;
+  bool valid = false;
   switch (shape_.encoding) {
     case Encoding::kSop1:
     case Encoding::kSop2:
     case Encoding::kSopk:
     case Encoding::kSopc:
     case Encoding::kSopp:
-      good = scalar_instruction();
+      valid = scalar_instruction();
       break;
     case Encoding::kSmem:
-      good = smem();
+      valid = smem();
       break;
     case Encoding::kVop1:
     case Encoding::kVop2:
     case Encoding::kVopc:
-      good = vop12c();
+      valid = vop12c();
       break;
     case Encoding::kVop3:
-      good = vop3();
+      valid = vop3();
       break;
     case Encoding::kVop3p:
-      good = vop3p();
+      valid = vop3p();
       break;
     case Encoding::kVintrp:
-      good = interpolation();
+      valid = interpolation();
       break;
     case Encoding::kDs:
-      good = ds();
+      valid = ds();
       break;
     case Encoding::kFlat:
     case Encoding::kGlobal:
     case Encoding::kScratch:
-      good = flat();
+      valid = flat();
       break;
     case Encoding::kMubuf:
-      good = mubuf();
+      valid = mubuf();
       break;
     case Encoding::kMtbuf:
-      good = mtbuf();
+      valid = mtbuf();
       break;
     case Encoding::kMimg:
-      good = mimg();
+      valid = mimg();
       break;
     case Encoding::kExp:
-      good = exp();
+      valid = exp();
       break;
   }
   if (truncated_) return DecodeStatus::kTruncated;
-  if (!good) return DecodeStatus::kBadOperand;
+  if (!valid) return DecodeStatus::kBadOperand;
   out_.bytes = static_cast<uint8_t>(next_ * 4);
   return DecodeStatus::kOk;
 }

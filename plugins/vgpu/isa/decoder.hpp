@@ -1,4 +1,6 @@
-// Machine code in, instructions out. Any thread; nothing is allocated, nothing is kept.
+// The decoder of machine code.
+//
+// *Threads:* any; it does not allocate memory.
 #pragma once
 
 #include <cstddef>
@@ -12,20 +14,21 @@ namespace rigel::vgpu::isa {
 
 enum class DecodeStatus : uint8_t {
   kOk,
-  kTruncated,      ///< The instruction is longer than what was given.
-  kIllegal,        ///< No instruction of the chip looks like this.
-  kBadOperand,     ///< The instruction exists, but one of its operands or modifiers is reserved.
-  kUnknownTarget,  ///< The tables don't know the chip.
+  kTruncated,      ///< The instruction is longer than the given code.
+  kIllegal,        ///< The chip has no such instruction.
+  kBadOperand,     ///< An operand or modifier is reserved.
+  kUnknownTarget,  ///< The tables do not have the chip.
 };
 
-/// What is wrong, in words.
+/// Returns a description of the status.
 std::string_view reason(DecodeStatus status);
 
-/// The longest instruction, in dwords: an image instruction with three dwords of further addresses.
+/// Length of the longest instruction in dwords: an image instruction with three dwords of additional
+/// addresses.
 constexpr size_t kMaxInstructionDwords = 5;
 
-/// Decodes the instruction at `words`, of which `count` may be read. On success `instruction` is filled in
-/// and its `bytes` say how far to go on; otherwise its contents are unspecified.
+/// Decodes the instruction at `words`, of which `count` may be read. If it succeeds, `instruction.bytes` is
+/// the length; otherwise `instruction` is unspecified.
 DecodeStatus decode(const Target& target, const uint32_t* words, size_t count, Instruction& instruction);
 
 }  // namespace rigel::vgpu::isa

@@ -25,7 +25,7 @@ DecodeStatus status(const Target& target, std::initializer_list<uint32_t> words)
   return decode(target, words.begin(), words.size(), instruction);
 }
 
-TEST(IsaDecoder, AllEncodingsOfAnOperationLookAlike) {
+TEST(IsaDecoder, EncodingsOfAnOperationHaveTheSameForm) {
   const uint32_t vop2 = 0x02060501;  // v_add_f32 v3, v1, v2
   std::vector<Instruction> forms{decoded(kVega10, {vop2}), decoded(kVega10, {0xd1010003, 0x00020501}),
                                  decoded(kVega10, {0x020604f9, 0x06060601}),
@@ -49,7 +49,7 @@ TEST(IsaDecoder, AllEncodingsOfAnOperationLookAlike) {
   EXPECT_EQ(forms[3].row_mask, 0xf);
 }
 
-TEST(IsaDecoder, GivesOneNameToWhatGenerationsNameDifferently) {
+TEST(IsaDecoder, UsesOneOpForRenamedInstructions) {
   EXPECT_EQ(decoded(kFiji, {0x32060501}).op, Op::v_add_co_u32);
   EXPECT_EQ(decoded(kVega10, {0x32060501}).op, Op::v_add_co_u32);
   EXPECT_EQ(disassemble(kFiji, decoded(kFiji, {0x32060501})), "v_add_u32_e32 v3, vcc, v1, v2");
@@ -59,7 +59,7 @@ TEST(IsaDecoder, GivesOneNameToWhatGenerationsNameDifferently) {
   EXPECT_EQ(disassemble(kNavi10, decoded(kNavi10, {0x4a060501})), "v_add_nc_u32_e32 v3, v1, v2");
 }
 
-TEST(IsaDecoder, NamesImpliedRegisters) {
+TEST(IsaDecoder, ListsImpliedRegistersAsOperands) {
   const Instruction addc = decoded(kVega10, {0x38060501});
   EXPECT_EQ(addc.op, Op::v_addc_u32);
   EXPECT_EQ(addc.dst[1].code, code::kVccLo);
@@ -77,7 +77,7 @@ TEST(IsaDecoder, NamesImpliedRegisters) {
   EXPECT_FALSE(compare.dst[1].exists());
 }
 
-TEST(IsaDecoder, ComparisonsWithExecDifferByGeneration) {
+TEST(IsaDecoder, DestinationsOfCmpxDependOnGeneration) {
   const Instruction gcn = decoded(kVega10, {0x7db40501});
   EXPECT_EQ(gcn.op, Op::v_cmpx_eq_u32);
   EXPECT_EQ(gcn.dst[0].code, code::kVccLo);
@@ -88,7 +88,7 @@ TEST(IsaDecoder, ComparisonsWithExecDifferByGeneration) {
   EXPECT_FALSE(rdna.dst[1].exists());
 }
 
-TEST(IsaDecoder, MasksAreAsWideAsTheWave) {
+TEST(IsaDecoder, MaskWidthEqualsWaveSize) {
   EXPECT_EQ(decoded(kNavi21, {0xd4c2000a, 0x00020501}).dst[0].dwords, 2);
   EXPECT_EQ(decoded(kNavi21Wave32, {0xd4c2000a, 0x00020501}).dst[0].dwords, 1);
   EXPECT_EQ(decoded(kNavi21Wave32, {0xd4c2000b, 0x00020501}).dst[0].code, 11);
@@ -137,7 +137,7 @@ TEST(IsaDecoder, ReadsMemoryInstructions) {
   EXPECT_EQ(store.soffset.code, 3);
 }
 
-TEST(IsaDecoder, OperandsOfDpp8AreThoseOfDpp) {
+TEST(IsaDecoder, Dpp8HasOperandTypesOfDpp) {
   unsigned compared = 0;
   const auto of_row = [](const tables::Row& row) { return tables::shapes()[row.shape]; };
   for (const tables::Row& row : tables::rows()) {
@@ -156,13 +156,13 @@ TEST(IsaDecoder, OperandsOfDpp8AreThoseOfDpp) {
   EXPECT_GT(compared, 100u);
 }
 
-TEST(IsaDecoder, ChipsDifferWithinAFamily) {
+TEST(IsaDecoder, DistinguishesChipsOfAFamily) {
   EXPECT_EQ(decoded(kVega10, {0xd3a00005, 0x1c0e0501}).op, Op::v_mad_mix_f32);
   EXPECT_EQ(decoded(kVega20, {0xd3a00005, 0x1c0e0501}).op, Op::v_fma_mix_f32);
   EXPECT_EQ(status(kFiji, {0xdc508000, 0x017f0002}), DecodeStatus::kIllegal);  // global_load_dword
 }
 
-TEST(IsaDecoder, SaysWhatIsWrong) {
+TEST(IsaDecoder, ReportsKindOfError) {
   EXPECT_EQ(status(kVega10, {}), DecodeStatus::kTruncated);
   EXPECT_EQ(status(kVega10, {0xd1010003}), DecodeStatus::kTruncated);
   EXPECT_EQ(status(kVega10, {0x020604ff}), DecodeStatus::kTruncated);
@@ -173,7 +173,7 @@ TEST(IsaDecoder, SaysWhatIsWrong) {
   EXPECT_FALSE(reason(DecodeStatus::kIllegal).empty());
 }
 
-TEST(IsaDecoder, FindsEndsOfPrograms) {
+TEST(IsaDecoder, ReadsEndOfProgram) {
   for (const Target& target : {kFiji, kVega10, kNavi10, kNavi21}) {
     EXPECT_EQ(decoded(target, {0xbf810000}).op, Op::s_endpgm);
     EXPECT_EQ(decoded(target, {0xbf810000}).bytes, 4);

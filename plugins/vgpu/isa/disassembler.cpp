@@ -13,7 +13,7 @@ using tables::File;
 using tables::Shape;
 namespace flag = tables::flag;
 
-/// Writes one instruction.
+/// Prints one instruction.
 class Writer {
  public:
   Writer(const Target& target, const Instruction& instruction, const Shape& shape)
@@ -22,7 +22,7 @@ class Writer {
   std::string write();
 
  private:
-  // Operands are separated by commas; the first comes after a space.
+  // Operands are separated by commas; a space precedes the first.
   void separate() { text_ += std::exchange(first_, false) ? " " : ", "; }
   void operand(const Operand& operand) {
     separate();
@@ -48,7 +48,7 @@ class Writer {
   void source(size_t i);
   void vector_modifiers();
   void lane_modifiers();
-  void per_source(std::string_view name, unsigned bits, unsigned normally, unsigned count);
+  void per_source(std::string_view name, unsigned bits, unsigned by_default, unsigned count);
   unsigned sources() const;
   void interpolation();
   void smem();
@@ -70,7 +70,7 @@ class Writer {
 
 std::string_view Writer::suffix() const {
   switch (in_.lanes) {
-    case LaneMode::kSdwa:  // comparisons on gfx8 don't say it
+    case LaneMode::kSdwa:  // gfx8 comparisons have no SDWA suffix.
       return shape_.src[0].file == File::kNone || (in_.encoding == Encoding::kVopc && target_.major == 8)
                  ? ""
                  : "_sdwa";
@@ -95,30 +95,30 @@ std::string_view Writer::suffix() const {
   }
 }
 
-/// What belongs to a source is written around it.
+/// Source modifiers surround the operand.
 void Writer::source(size_t i) {
   const bool negated =
       ((in_.neg >> i) & 1) != 0 && (in_.encoding != Encoding::kVop3p || shape_.has(flag::kMix));
-  const bool absolute = ((in_.abs >> i) & 1) != 0, extended = ((in_.sext >> i) & 1) != 0;
+  const bool absolute = ((in_.abs >> i) & 1) != 0, sign_extended = ((in_.sext >> i) & 1) != 0;
   Operand value = in_.src[i];
   if (shape_.has(flag::kMix)) value.type = shape_.src[i].type;
   const bool constant =
       value.code == code::kLiteral || (value.code >= code::kZero && value.code <= code::kInv2Pi &&
                                        (value.code <= 208 || value.code >= code::kHalf));
-  const bool in_words = negated && !absolute && constant;  // -1 would be another constant
+  const bool as_function = negated && !absolute && constant;  // "-1" would be another constant.
   separate();
-  if (negated) text_ += in_words ? "neg(" : "-";
+  if (negated) text_ += as_function ? "neg(" : "-";
   if (absolute) text_ += '|';
-  if (extended) text_ += "sext(";
+  if (sign_extended) text_ += "sext(";
   if (shape_.src[i].file == File::kLiteral) {
     const bool half = value.type == Type::kF16 && (in_.literal <= 0xffff || in_.literal >= 0xffff8000);
     append_hex(text_, half ? in_.literal & 0xffff : in_.literal);
   } else {
     append_operand(text_, target_, value, in_.literal);
   }
-  if (extended) text_ += ')';
+  if (sign_extended) text_ += ')';
   if (absolute) text_ += '|';
-  if (in_words) text_ += ')';
+  if (as_function) text_ += ')';
 }
 
 unsigned Writer::sources() const {
@@ -127,10 +127,10 @@ unsigned Writer::sources() const {
   return count;
 }
 
-/// " name:[a,b,c]", unless all are as normally.
-void Writer::per_source(std::string_view name, unsigned bits, unsigned normally, unsigned count) {
+/// Prints " name:[a,b,c]" unless all bits have their default.
+void Writer::per_source(std::string_view name, unsigned bits, unsigned by_default, unsigned count) {
   const unsigned mask = (1u << count) - 1;
-  if ((bits & mask) == (normally & mask)) return;
+  if ((bits & mask) == (by_default & mask)) return;
   text_ += name;
   for (unsigned i = 0; i != count; ++i) {
     text_ += i == 0 ? '[' : ',';
@@ -321,7 +321,7 @@ void Writer::smem() {
   const bool both = in_.soffset.exists() && in_.offen;
   if (both) text_ += " offset:";
   if (!in_.soffset.exists() && in_.offset == 0 && target_.major == 10) {
-    text_ += "null";  // of two ways to read the same bits, LLVM's
+    text_ += "null";  // LLVM's choice of two readings of these bits.
   } else if (both || !in_.soffset.exists()) {
     append_hex(text_, in_.offset);
   }

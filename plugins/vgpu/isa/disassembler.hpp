@@ -1,4 +1,6 @@
-// The text of an instruction, as LLVM's disassembler writes it. Any thread.
+// Text of instructions, as LLVM's disassembler prints it.
+//
+// *Threads:* any.
 #pragma once
 
 #include <string>
@@ -9,12 +11,10 @@
 
 namespace rigel::vgpu::isa {
 
-/// What the assembly of this target calls the operation of a decoded instruction, without a suffix for the
-/// encoding.
+/// Returns the mnemonic for this target, without an encoding suffix.
 std::string_view mnemonic(const Target& target, const Instruction& instruction);
 
-/// The instruction as text, "v_add_f32_e32 v1, v2, v3". `instruction` is one that decode made for this
-/// target.
+/// Returns text such as "v_add_f32_e32 v1, v2, v3". `instruction` must have been decoded for this target.
 std::string disassemble(const Target& target, const Instruction& instruction);
 
 }  // namespace rigel::vgpu::isa

@@ -39,8 +39,8 @@ Registers& Registers::operator-=(const Registers& other) {
 namespace {
 
 bool is_one_of(Op op, std::initializer_list<Op> list) {
-  for (const Op one : list) {
-    if (one == op) return true;
+  for (const Op candidate : list) {
+    if (candidate == op) return true;
   }
   return false;
 }
@@ -50,7 +50,7 @@ bool reads_scc(Op op) {
                         Op::s_cmov_b64, Op::s_cmovk_i32, Op::s_cbranch_scc0, Op::s_cbranch_scc1});
 }
 
-// Scalar ALU instructions that leave SCC alone; the others set it.
+// Scalar ALU instructions that keep SCC; the others set it.
 bool keeps_scc(const Instruction& in) {
   switch (in.encoding) {
     case Encoding::kSop1:
@@ -83,7 +83,7 @@ bool keeps_scc(const Instruction& in) {
   }
 }
 
-// s_and_saveexec and its kind: EXEC becomes what the operation gives, and is its second source.
+// s_and_saveexec and similar: the result goes to EXEC, which is also the second source.
 bool changes_exec(Op op) {
   return is_one_of(
       op,
@@ -102,7 +102,7 @@ bool is_of_64_lanes(Op op) {
                          Op::s_orn2_saveexec_b32, Op::s_xnor_saveexec_b32, Op::s_xor_saveexec_b32});
 }
 
-// The destination keeps what it has in whole or in part: where SCC says so, but for one bit, for other lanes.
+// The destination partly keeps its value: conditionally, other bits, or other lanes.
 bool adds_to_destination(Op op) {
   return is_one_of(
       op, {Op::s_cmov_b32, Op::s_cmov_b64, Op::s_cmovk_i32, Op::s_bitset0_b32, Op::s_bitset0_b64,
@@ -111,7 +111,7 @@ bool adds_to_destination(Op op) {
            Op::v_mad_mixhi_f16, Op::v_fma_mixlo_f16, Op::v_fma_mixhi_f16});
 }
 
-// Loads of one half of a register, which leave the other alone: an odd number of halves ends with one.
+// Loads of one half of a register, which keep the other half; also formats with an odd number of halves.
 bool loads_half(Op op) {
   const MemoryShape* const shape = memory_shape(op);
   return shape != nullptr && shape->verb == Verb::kLoad && shape->d16 &&
@@ -135,8 +135,8 @@ bool ignores_exec(Op op) {
   return is_one_of(op, {Op::v_readlane_b32, Op::v_writelane_b32, Op::v_nop, Op::v_clrexcp});
 }
 
-bool crosses_lanes(const Instruction& in) {
-  // A level of detail is a matter of the lanes beside, whether they are active or not.
+bool uses_other_lanes(const Instruction& in) {
+  // The level of detail depends on neighbouring lanes, active or not.
   const ImageShape* const image = image_shape(in.op);
   if (image != nullptr && image->lod == LodSource::kNeighbours) return true;
   return in.lanes == LaneMode::kDpp || in.lanes == LaneMode::kDpp8 ||
@@ -180,7 +180,7 @@ bool goes_elsewhere(Op op) {
                         Op::s_subvector_loop_end,
                         Op::s_trap,
                         Op::s_setkill,
-                        Op::s_icache_inv,  // code may have changed
+                        Op::s_icache_inv,  // Code may have changed.
                         Op::s_code_end});
 }
 
@@ -247,7 +247,7 @@ class Reader {
     add(effects_.reads, operand);
   }
 
-  // How many addresses there are the resource says: all that there can be.
+  // The resource determines the number of addresses: assumes the maximum.
   void read_image_addresses() {
     const tables::Image* const image = tables::image(in_.op);
     if (image == nullptr || !in_.vaddr.is_vgpr()) return;
@@ -270,7 +270,8 @@ class Reader {
 
   bool keeps_part_of_result() const {
     if (adds_to_destination(in_.op)) return true;
-    if (in_.lanes == LaneMode::kDpp || in_.lanes == LaneMode::kDpp8) return true;  // lanes without a source
+    // Lanes without a source keep their value.
+    if (in_.lanes == LaneMode::kDpp || in_.lanes == LaneMode::kDpp8) return true;
     if (in_.lanes == LaneMode::kSdwa && in_.dst_sel != SdwaSel::kDword &&
         in_.dst_unused == SdwaUnused::kPreserve) {
       return true;
@@ -282,7 +283,7 @@ class Reader {
     return loads_half(in_.op) || in_.tfe || (in_.encoding == Encoding::kMimg && in_.d16);
   }
 
-  // By M0.
+  // M0 has the index.
   void index_vgprs() {
     const bool source = indexes_source(in_.op), result = indexes_result(in_.op);
     if (!source && !result) return;
@@ -319,7 +320,7 @@ class Reader {
         read_mask(code::kExecLo);
         break;
       case Op::s_getreg_b32:
-        // It says whether EXEC and VCC are 0, and SCC.
+        // STATUS has EXECZ, VCCZ and SCC.
         if (register_field(in_).id != hwreg::kStatus) break;
         read_mask(code::kVccLo);
         read_mask(code::kExecLo);
@@ -333,7 +334,7 @@ class Reader {
         break;
       case Op::s_sendmsg:
       case Op::s_sendmsghalt:
-        // MSG_GET_DOORBELL answers in EXEC.
+        // MSG_GET_DOORBELL returns its result in EXEC.
         effects_.reads.scalars.set(code::kM0).set(code::kExecLo).set(code::kExecHi);
         effects_.writes.scalars.set(code::kExecLo).set(code::kExecHi);
         break;
@@ -354,7 +355,7 @@ class Reader {
   }
 
   void vector() {
-    effects_.lanes = crosses_lanes(in_) ? LaneUse::kAcross : LaneUse::kApart;
+    effects_.lanes = uses_other_lanes(in_) ? LaneUse::kAcross : LaneUse::kApart;
     if (!ignores_exec(in_.op)) read_mask(code::kExecLo);
     if (in_.op == Op::v_div_fmas_f32 || in_.op == Op::v_div_fmas_f64) read_mask(code::kVccLo);
     if (in_.op == Op::v_swap_b32) {
@@ -369,7 +370,7 @@ class Reader {
       if (!traits_.flat_scratch_is_hidden) effects_.reads.scalars.set(102).set(103);
     }
     if (in_.tfe || in_.lwe) {
-      // The dword behind what is loaded says whether it was there.
+      // The dword after the loaded data reports residency.
       Operand status = in_.vdst.exists() ? in_.vdst : in_.vdata;
       status.code = static_cast<uint16_t>(status.code + status.dwords);
       status.dwords = 1;
@@ -388,7 +389,7 @@ class Reader {
 bool keeps_other_half(const Instruction& instruction, const Traits& traits) {
   const HalfResult rule = traits.half_result;
   if (rule != HalfResult::kKeepsWhereOpSel) return rule == HalfResult::kKeeps;
-  // The multiply-adds that came with op_sel are among those that do.
+  // Multiply-adds introduced with op_sel keep it.
   switch (instruction.op) {
     case Op::v_mac_f16:
     case Op::v_madak_f16:

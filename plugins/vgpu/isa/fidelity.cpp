@@ -22,20 +22,20 @@ std::string form_of(const Instruction& instruction) {
   return form;
 }
 
-/// What was found out about an operation.
+/// Query results for one operation.
 struct Tally {
   uint8_t generations = 0;
-  unsigned asked = 0, refused = 0;
-  std::string first_reason, refused_forms;
+  unsigned queried = 0, rejected = 0;
+  std::string first_reason, rejected_forms;
 
   void add(const Target& target, const Instruction& instruction, std::string_view reason) {
-    ++asked;
+    ++queried;
     if (reason.empty()) return;
-    if (++refused == 1) first_reason = reason;
+    if (++rejected == 1) first_reason = reason;
     const std::string form = form_of(instruction) + " on " + name(target);
-    if (refused_forms.find(form) != std::string::npos || refused_forms.size() > 60) return;
-    if (!refused_forms.empty()) refused_forms += ", ";
-    refused_forms += form;
+    if (rejected_forms.find(form) != std::string::npos || rejected_forms.size() > 60) return;
+    if (!rejected_forms.empty()) rejected_forms += ", ";
+    rejected_forms += form;
   }
 };
 
@@ -45,8 +45,8 @@ bool plain_instruction(const Target& target, uint16_t row, Instruction& instruct
   const tables::Row& line = tables::rows()[row];
   const tables::Shape& shape = tables::shapes()[line.shape];
   if ((line.chips & chip_bit(target)) == 0) return false;
-  // The bits that make VGPRs of sources, in eight bytes and in four. Some operands have to be, others must
-  // not be.
+  // Bits that turn source fields into VGPRs, in instructions of eight and of four bytes. Some operands
+  // require them, others reject them.
   constexpr uint64_t kLong[] = {1ull << 40, 1ull << 49, 1ull << 58};
   for (unsigned choice = 0; choice != 8; ++choice) {
     uint64_t bits = line.value;
@@ -58,13 +58,13 @@ bool plain_instruction(const Target& target, uint16_t row, Instruction& instruct
     if (shape.has(tables::flag::kDpp8)) bits = (bits & ~uint64_t{0x1ff}) | 233;
     if (shape.has(tables::flag::kDpp))
       bits |= ((uint64_t{0xff} << 56) | (uint64_t{0x150} << 40)) & shape.live;
-    // Immediates that mean something: the whole MODE register, an interrupt.
+    // Valid immediates: the complete MODE register, an interrupt.
     if (shape.has(tables::flag::kHardwareRegister)) bits |= 0xf801;
     if (shape.has(tables::flag::kMessage)) bits |= 1;
     uint32_t words[kMaxInstructionDwords] = {static_cast<uint32_t>(bits), static_cast<uint32_t>(bits >> 32)};
     if (decode(target, words, std::size(words), instruction) == DecodeStatus::kOk && instruction.row == row)
       return true;
-    words[1] &= ~(uint32_t{0x1ff} << 8);  // row_newbcast is gfx90a's and gfx10's
+    words[1] &= ~(uint32_t{0x1ff} << 8);  // row_newbcast exists on gfx90a and gfx10 only.
     if (shape.has(tables::flag::kDpp) &&
         decode(target, words, std::size(words), instruction) == DecodeStatus::kOk && instruction.row == row)
       return true;
@@ -124,36 +124,36 @@ std::vector<OperationFidelity> operation_fidelity(std::span<const Target> target
   const auto rows = tables::rows();
   for (uint16_t row = 0; row != rows.size(); ++row) {
     Tally& tally = tallies[static_cast<size_t>(rows[row].op)];
-    const bool is_illegal = rows[row].op == Op::s_code_end;  // by definition: refusing it is executing it
-    uint8_t asked = 0;
+    const bool is_illegal = rows[row].op == Op::s_code_end;  // By definition, executing it is rejecting it.
+    uint8_t queried = 0;
     for (const Target& target : targets) {
       const auto family = static_cast<uint8_t>(1u << static_cast<unsigned>(target.family()));
       Instruction instruction;
-      if ((asked & family) != 0 || !plain_instruction(target, row, instruction)) continue;
-      asked |= family;
+      if ((queried & family) != 0 || !plain_instruction(target, row, instruction)) continue;
+      queried |= family;
       tally.generations |= family;
       tally.add(target, instruction, is_illegal ? std::string_view{} : refusal(target, instruction));
     }
   }
-  std::vector<OperationFidelity> found;
+  std::vector<OperationFidelity> result;
   for (size_t i = 1; i != kOpCount; ++i) {
     const auto op = static_cast<Op>(i);
     Tally& tally = tallies[i];
-    if (tally.asked == 0) continue;
+    if (tally.queried == 0) continue;
     OperationFidelity line{op, domain_of(op), tally.generations, Fidelity::kExact, {}};
-    if (tally.refused == tally.asked) {
+    if (tally.rejected == tally.queried) {
       line.fidelity = Fidelity::kAbsent;
       line.note = std::move(tally.first_reason);
-    } else if (tally.refused != 0) {
+    } else if (tally.rejected != 0) {
       line.fidelity = Fidelity::kApproximate;
-      line.note = "not as " + tally.refused_forms + ": " + tally.first_reason;
+      line.note = "not as " + tally.rejected_forms + ": " + tally.first_reason;
     } else if (const std::string_view how = approximation(op); !how.empty()) {
       line.fidelity = Fidelity::kApproximate;
       line.note = how;
     }
-    found.push_back(std::move(line));
+    result.push_back(std::move(line));
   }
-  return found;
+  return result;
 }
 
 }  // namespace rigel::vgpu::isa

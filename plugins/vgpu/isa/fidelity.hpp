@@ -1,6 +1,6 @@
-// What of the instruction sets an executor has, found by asking it: a row an operation, for the fidelity
-// report and for the tests that hold the executor to it. The rows come from the instruction tables, so
-// nothing can be left out.
+// Which operations of the instruction sets an executor supports: one row for each operation, for the fidelity
+// report and for tests. The executor is queried about every row of the instruction tables, so no instruction
+// is missing.
 #pragma once
 
 #include <cstdint>
@@ -16,12 +16,12 @@
 namespace rigel::vgpu::isa {
 
 enum class Fidelity : uint8_t {
-  kExact,        ///< Executed in every encoding that a chip has it in.
-  kApproximate,  ///< Executed, but `note` says what differs.
-  kAbsent,       ///< Not executed; `note` says why.
+  kExact,        ///< Executed in every encoding of every chip.
+  kApproximate,  ///< Executed; `note` describes the difference.
+  kAbsent,       ///< Not executed; `note` has the reason.
 };
 
-/// What an operation is for. Compute needs the first three.
+/// Purpose of an operation. Compute kernels need the first three.
 enum class Domain : uint8_t { kScalar, kVector, kMemory, kMatrix, kImage, kGraphics };
 
 struct OperationFidelity {
@@ -32,21 +32,21 @@ struct OperationFidelity {
   std::string note;
 };
 
-/// Asks whether an instruction can be executed: the reason why not, or nothing.
+/// Returns the reason why an instruction cannot be executed; empty if it can be.
 using Refusal = std::function<std::string_view(const Target&, const Instruction&)>;
 
-/// One row an operation that one of the targets has, in the order of Op. Each instruction of the tables is
-/// asked about for the first target of each generation that has it, with plain operands: an operation that is
-/// refused in some of its encodings is approximate.
+/// Returns a row for each operation that one of the targets has, in the order of Op. Each instruction is
+/// queried for the first target of each generation that has it, with plain operands. An operation that is
+/// rejected in some encodings is approximate.
 std::vector<OperationFidelity> operation_fidelity(std::span<const Target> targets, const Refusal& refusal);
 
 Domain domain_of(Op op);
 
-/// What an operation that is executed does only nearly, or leaves out; empty if it is exact.
+/// Returns how the execution of an operation deviates; empty if it is exact.
 std::string_view approximation(Op op);
 
-/// An instruction of a line of the tables, with registers for operands and without modifiers, as `target`
-/// decodes it. False if the target doesn't have it.
+/// Makes an instruction of a row of the tables as `target` decodes it, with register operands and without
+/// modifiers. Returns false if the target does not have it.
 bool plain_instruction(const Target& target, uint16_t row, Instruction& instruction);
 
 }  // namespace rigel::vgpu::isa

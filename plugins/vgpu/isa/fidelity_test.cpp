@@ -17,7 +17,7 @@ const OperationFidelity& row_of(const std::vector<OperationFidelity>& rows, Op o
   return rows[static_cast<size_t>(op) - 1];
 }
 
-TEST(IsaFidelity, EveryLineOfTheTablesCanBeAskedAbout) {
+TEST(IsaFidelity, EveryRowHasAPlainInstruction) {
   for (uint16_t row = 0; row != tables::rows().size(); ++row) {
     const auto chips = tables::rows()[row].chips;
     const auto target = target_of_bit(chips & ~(chips - 1));
@@ -28,7 +28,7 @@ TEST(IsaFidelity, EveryLineOfTheTablesCanBeAskedAbout) {
   }
 }
 
-TEST(IsaFidelity, HasARowForEachOperationAndItsGenerations) {
+TEST(IsaFidelity, CoversAllOperationsAndGenerations) {
   const auto rows = operation_fidelity(all_targets(), [](const Target&, const Instruction&) { return ""; });
   ASSERT_EQ(rows.size(), kOpCount - 1);
   for (const OperationFidelity& row : rows) {
@@ -45,7 +45,7 @@ TEST(IsaFidelity, HasARowForEachOperationAndItsGenerations) {
   EXPECT_EQ(row_of(rows, Op::image_load).domain, Domain::kImage);
 }
 
-TEST(IsaFidelity, SaysWhatIsRefusedAndInWhichForm) {
+TEST(IsaFidelity, NotesRejectedForms) {
   const auto rows = operation_fidelity(
       all_targets(), [](const Target& target, const Instruction& instruction) -> std::string_view {
         if (instruction.op == Op::s_barrier) return "no barriers";
@@ -58,7 +58,7 @@ TEST(IsaFidelity, SaysWhatIsRefusedAndInWhichForm) {
   EXPECT_EQ(row_of(rows, Op::v_add_f32).note, "not as VOP2 DPP on gfx801: no DPP");
 }
 
-TEST(IsaFidelity, LeavesOutWhatTheTargetsDoNotHave) {
+TEST(IsaFidelity, OmitsOperationsOfOtherTargets) {
   const Target fiji[] = {{8, 0, 3}};
   for (const OperationFidelity& row :
        operation_fidelity(fiji, [](const Target&, const Instruction&) { return ""; })) {

@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
-"""Makes the instruction tables of this folder from LLVM's description of AMDGPU.
+"""Generates the instruction tables of this directory from LLVM's description of AMDGPU.
 
   llvm-tblgen-19 -I llvm/include -I llvm/lib/Target/AMDGPU llvm/lib/Target/AMDGPU/AMDGPU.td --dump-json > amdgpu.json
   generate_tables.py amdgpu.json
 
-writes op.inc (operations), memory_shapes.inc (what memory operations move), instruction_shapes.inc (what instructions look alike in) and
-instructions.inc (one line an instruction, encoding and generation). They are checked in, so that a build needs neither
-LLVM nor this program.
+writes op.inc (operations), memory_shapes.inc (transfers of memory operations), image_shapes.inc (addresses and sizes of
+image operations), instruction_shapes.inc (encodings and operands) and instructions.inc (one line for each instruction,
+encoding and generation). They are checked in, so that a build needs neither LLVM nor this program.
 
-A shape is an encoding with its fixed bits, the bits that fields are read from, and its operands. An instruction is a
-shape with the values of the fixed bits, and the chips that have it. Where a field appears in an encoding is no matter
-of the tables: decoder.cpp knows it, as the ISA manuals do.
+An instruction shape is an encoding with its fixed bits, the bits of its fields, and its operands. An instruction is a
+shape with the values of the fixed bits, and the chips that have it. decoder.cpp has the positions of fields, according
+to the ISA manuals.
 """
 import collections
 import json
@@ -18,30 +18,30 @@ import pathlib
 import re
 import sys
 
-# The chips that the tables know, in the order of the bits of a chip mask (target.hpp numbers them the same).
+# The chips of the tables, in the order of the bits of a chip mask and of target.cpp.
 CHIPS = ["gfx801", "gfx802", "gfx803", "gfx805", "gfx810",
          "gfx900", "gfx902", "gfx904", "gfx906", "gfx908", "gfx909", "gfx90a", "gfx90c",
          "gfx1010", "gfx1011", "gfx1012", "gfx1013",
          "gfx1030", "gfx1031", "gfx1032", "gfx1033", "gfx1034", "gfx1035", "gfx1036"]
 FAMILIES = ["gfx8", "gfx9", "gfx10"]
-# Decoder tables in the order in which they are asked; the later ones belong to everybody.
+# LLVM's decoder tables, in the order of its search; the last ones serve all chips of a family.
 NAMESPACES = {"GFX10_B", "GFX80_UNPACKED", "GFX9_DL", "GFX90A", "GFX8", "GFX9", "GFX10"}
 KINDS = ["SDWA", "DPP", "VOP3P", "VOP3", "VOP1", "VOP2", "VOPC", "VINTRP", "SOP1", "SOP2", "SOPC", "SOPK", "SOPP",
          "SMRD", "DS", "FLAT", "MUBUF", "MTBUF", "MIMG", "EXP"]
 MEMORY = {"SMRD", "DS", "FLAT", "MUBUF", "MTBUF", "MIMG", "EXP"}
 
-# Operations whose name means two things: the name in the pseudo instruction, and what we call it. The plain name
-# is that of gfx9 and later, which keeps the upper half of the destination and has op_sel; the other clears it.
+# Names with two meanings: the pseudo instruction's name and the operation's. The plain name is that of gfx9 and later,
+# which keeps the destination's upper half and has op_sel; the legacy operation clears the half.
 RENAMED = {}
 for base in ["mad_f16", "mad_u16", "mad_i16", "fma_f16", "div_fixup_f16", "interp_p2_f16"]:
     stem, type_ = base.rsplit("_", 1)
     RENAMED[f"v_{base}"] = f"v_{stem}_legacy_{type_}"
     RENAMED[f"v_{base}_gfx9"] = f"v_{base}"
-RENAMED["v_interp_p1_f32_16bank"] = "v_interp_p1_f32"  # the same on a chip with other banks
+RENAMED["v_interp_p1_f32_16bank"] = "v_interp_p1_f32"  # The same operation on chips with 16 LDS banks.
 
 
 class Dump:
-    """The records of the dump that matter."""
+    """The records of the dump."""
 
     def __init__(self, path):
         self.records = json.load(open(path))
@@ -81,7 +81,7 @@ class Dump:
         return self.predicates[name]
 
     def instructions(self):
-        """(name, record, chips) of each real instruction that some chip of ours has."""
+        """Yields (name, record, chips) of each real instruction that one of CHIPS has."""
         for name in sorted(self.records["!instanceof"]["Instruction"]):
             record = self.records[name]
             if record["isPseudo"] or record["isCodeGenOnly"] or record["isAsmParserOnly"] or \
@@ -103,7 +103,7 @@ def mnemonic_of(record):
 
 
 def moves_lds(text):
-    """Whether data goes from memory to the LDS or back, and not to registers."""
+    """Whether data is transferred between memory and LDS, not registers."""
     return text.endswith(" lds") or " lds$" in text
 
 
@@ -122,8 +122,8 @@ def families_of(chips):
 
 
 def name_operations(instructions):
-    """{name of the instruction: operation}. Arithmetic is named by its pseudo instruction, which stays the same
-    where generations rename; memory operations by their mnemonic, which leaves addressing modes out."""
+    """Returns {instruction name: operation}. Arithmetic has the name of its pseudo instruction, which is the same for
+    all generations. Memory operations have their mnemonic, which does not include addressing modes."""
     operations, learned = {}, {}
     for name, record, chips in instructions:
         if kind_of(record) in MEMORY:
@@ -139,7 +139,7 @@ def name_operations(instructions):
 
 
 def class_of(record, pseudo):
-    """What executes an instruction. LLVM has no bit for v_accvgpr_mov: it reads an accumulation register."""
+    """Returns the OpClass. LLVM has no bit for v_accvgpr_mov, which is recognized by its source, an AGPR."""
     kind = kind_of(record)
     memory = {"SMRD": "kScalarMemory", "DS": "kGlobalSync" if record["GWS"] == 1 else "kDataShare", "EXP": "kExport",
               "FLAT": "kVectorMemory", "MUBUF": "kVectorMemory", "MTBUF": "kVectorMemory", "MIMG": "kImage"}
@@ -155,7 +155,7 @@ def class_of(record, pseudo):
 
 
 def pseudo_instructions(dump):
-    """{name that real instructions call it by: record}."""
+    """Returns {PseudoInstr of real instructions: record}."""
     return {r["PseudoInstr"]: r for r in map(dump.records.get, dump.records["!instanceof"]["Instruction"])
             if r["isPseudo"] and r.get("PseudoInstr")}
 
@@ -176,14 +176,14 @@ def write_operations(folder, dump, instructions, operations):
             if mnemonic != op:
                 other[mnemonic].append(family)
         note = ", ".join(f"{mnemonic} on {' and '.join(where)}" for mnemonic, where in other.items())
-        if "kTranscendental" in classes[op]:  # forms with DPP and SDWA leave the bit out
+        if "kTranscendental" in classes[op]:  # DPP and SDWA forms lack the bit.
             classes[op].discard("kVector")
         (class_,) = classes[op]
         lines.append(f"RIGEL_OP({op}, {bits}, {class_})" + (f"  // {note}" if note else ""))
     (folder / "op.inc").write_text("\n".join(lines) + "\n")
 
 
-# Fields of the description that no operand of ours comes from.
+# Fields of the description without an operand.
 IGNORED_FIELDS = {"SOffsetEn", "Offset"}
 VECTOR_TYPES = {"f16": ("kF16", 1), "f32": ("kF32", 1), "f64": ("kF64", 2), "i16": ("kB16", 1), "i32": ("kB32", 1),
                 "i64": ("kB64", 2), "v2f16": ("kV2F16", 1), "v2i16": ("kV2B16", 1), "v2f32": ("kF32", 2),
@@ -195,7 +195,7 @@ IMMEDIATES = {"FP16": "kF16", "FP32": "kF32", "FP64": "kF64", "INT16": "kB16", "
 
 
 class Layout:
-    """The bits of an instruction: which are fixed and to what, and which belong to fields."""
+    """The bits of an instruction: fixed bits with their values, and bits of fields."""
 
     def __init__(self, record):
         self.mask = self.value = self.live = 0
@@ -215,7 +215,7 @@ class Layout:
 
 
 class Operands:
-    """How the operand classes of the description read: a register file, a type and a number of dwords."""
+    """Register file, type and number of dwords of operand classes."""
 
     def __init__(self, records):
         self.records = records
@@ -235,7 +235,7 @@ class Operands:
         raise ValueError(register_class)
 
     def read(self, name, value_type):
-        """(file, type, dwords) of an operand class, or None for what isn't a register or a constant."""
+        """Returns (file, type, dwords) of an operand class; None unless it is a register or a constant."""
         record = self.records[name]
         if "RegisterClass" in record["!superclasses"]:
             register_class, immediate = name, None
@@ -274,7 +274,7 @@ class Operands:
 
 
 def refine(op, operands):
-    """Signs of integers: the description knows only widths, the names tell more."""
+    """Adds the signedness of integers, which is only in names; the description has widths."""
     tokens = set(re.findall(r"(?<=_)([iu])(16|32|64)(?=_|$)", op))
     refined = []
     for file, type_, dwords in operands:
@@ -321,13 +321,13 @@ class Row:
         compare = self.op.startswith("v_cmp")
         if "vdst" in outs:
             self.slots["dst0"] = self.named["vdst"]
-            if "vdst1" in outs:  # v_swap: both change
+            if "vdst1" in outs:  # v_swap writes both.
                 self.slots["dst1"] = ("kSameAsSrc0",) + self.named["vdst1"][1:]
             elif "sdst" in outs:
                 self.slots["dst1"] = self.named["sdst"]
             elif "VCC" in defs and not compare:
                 self.slots["dst1"] = vcc
-        elif "vdst" in ins:  # v_movreld: beside the register of its number
+        elif "vdst" in ins:  # v_movreld: the indexed register is additional.
             self.slots["dst0"] = self.named["vdst"]
         elif "sdst" in outs:
             self.slots["dst0"] = self.named["sdst"]
@@ -343,14 +343,14 @@ class Row:
                 self.slots[f"src{i}"] = self.named[f"src{i}"]
         if self.kind == "VINTRP" and "vsrc" in self.named:
             self.slots["src0"] = self.named["vsrc"]
-        if "sdst" in ins and self.kind == "SOP1":  # s_movreld: beside the register of its number
+        if "sdst" in ins and self.kind == "SOP1":  # s_movreld: the indexed register is additional.
             self.slots["dst0"] = self.named["sdst"]
-        elif "sdst" in ins:  # SOPK and the like read their destination field
+        elif "sdst" in ins:  # SOPK and others read their destination field.
             self.slots["src0"] = ("kScalarDst",) + self.named["sdst"][1:]
         constraints = record["Constraints"]
         if re.search(r"\$vdst = \$src2|\$src2 = \$vdst", constraints):
             self.slots["src2"] = ("kSameAsDst",) + self.slots["dst0"][1:]
-        if self.op == "v_pk_fmac_f16":  # the description leaves it out
+        if self.op == "v_pk_fmac_f16":  # Missing in the description.
             self.slots["src2"] = ("kSameAsDst",) + self.slots["dst0"][1:]
         if re.search(r"\$vdst = \$src1", constraints):
             self.slots["src1"] = ("kSameAsDst",) + self.slots["dst0"][1:]
@@ -369,7 +369,7 @@ class Row:
                 self.slots["src2"] = constant
                 self.flags.add("kConstantThird")
         modifiers = {a[1]: a[0]["def"] for a in record["InOperandList"]["args"]}
-        for field in ("src0", "src1", "src2"):  # what isn't shown isn't a modifier, nor is one of an integer
+        for field in ("src0", "src1", "src2"):  # Modifiers that are not printed, or of integers, do not exist.
             hidden = f"${field}_modifiers" not in text
             integer = modifiers.get(field + "_modifiers", "").startswith("Int") and self.kind != "SDWA"
             if field + "_modifiers" in self.layout.fields and (hidden or integer) and self.kind != "VOP3P":
@@ -401,7 +401,7 @@ class Row:
             self.slots.pop("src1", None)
 
     def _slots_memory(self, record, text):
-        """dst0: what comes back; src0: the address; src1, src2: what goes out."""
+        """dst0: loaded or returned data; src0: the address; src1, src2: stored data."""
         named = self.named
         for slot, fields in (("dst0", ("vdst", "sdst")), ("src0", ("vaddr", "vaddr0", "addr")),
                              ("src1", ("vdata", "data0", "sdata")), ("src2", ("data1",))):
@@ -459,9 +459,9 @@ class Row:
 
 
 def merge_addressing(rows):
-    """One row for the addressing modes of a memory operation, which the description lists one by one: buffers
-    (offset, index), scalar memory (immediate, register, both), FLAT with and without SADDR; and for atomics that
-    return and that don't. The bits that tell them apart become live."""
+    """Merges rows of one memory operation that differ in the addressing mode: buffers (offset, index), scalar memory
+    (immediate, register, both), FLAT with and without SADDR; and atomics with and without a returned value. The bits in
+    which they differ become field bits."""
     def free(row):
         gfx10 = row.chips >> 13 != 0
         if row.kind == "MUBUF":
@@ -520,8 +520,8 @@ def number(bits):
 
 
 def write_images(folder, dump, rows):
-    """What the sizes of an image operation's registers follow from: its kinds of addresses, and the numbers of data
-    and address registers that there are forms for."""
+    """Writes the properties that determine the number of registers of an image operation: kinds of addresses, and the
+    numbers of data and address registers of existing forms."""
     forms = collections.defaultdict(set)
     for name in dump.records["!instanceof"]["MIMG"]:
         record = dump.records[name]
@@ -548,8 +548,7 @@ def write_images(folder, dump, rows):
     (folder / "image_shapes.inc").write_text("\n".join(text) + "\n")
 
 
-# What the description doesn't say, by the words of an operation's name: elements of less than a dword, and what an
-# atomic operation does with integers and with floating point.
+# Properties that only names have: elements smaller than a dword, and kinds of atomics for integers and floats.
 SMALL = {"ubyte": (1, False), "sbyte": (1, True), "byte": (1, False), "ushort": (2, False), "sshort": (2, True),
          "short": (2, False), "u8": (1, False), "i8": (1, True), "b8": (1, False), "u16": (2, False), "i16": (2, True),
          "b16": (2, False)}
@@ -563,15 +562,15 @@ FLOAT_ATOMICS = {"fcmpswap": "kFloatCmpSwap", "cmpst": "kFloatCmpSwap", "fmin": 
 
 
 class Access:
-    """What an instruction moves between memory and registers. The description says which way, how much, into which
-    part of a register and whether an old value comes back; the operation's name says the rest."""
+    """Transfer between memory and registers. The description has direction, size, part of the register and whether an
+    old value is returned; the operation's name has the rest."""
 
     def __init__(self, op, record, pseudo, operands):
         self.words, self.record, self.pseudo = op.split("_"), record, pseudo
         self.kind, self.text = kind_of(record), record["AsmString"]
         arguments = [a for kind in ("OutOperandList", "InOperandList") for a in record[kind]["args"]]
         read = {field: operands.read(kind["def"], None) for kind, field in arguments}
-        status = {"vdata"} if " tfe" in self.text else set()  # a register for it follows the data
+        status = {"vdata"} if " tfe" in self.text else set()  # The status register follows the data.
         self.dwords = {field: register[2] - (field in status) for field, register in read.items() if register}
         self.verb = self._verb()
         self.given = next((self.dwords[f] for f in ("vdata", "data0", "sdata") if f in self.dwords), 0)
@@ -580,7 +579,7 @@ class Access:
     def _verb(self):
         loads, stores = self.record["mayLoad"] == 1, self.record["mayStore"] == 1
         if self.kind == "DS" and (self.text.endswith(" gds") or "addr" not in self.dwords and loads and stores):
-            return None  # global wave sync and ordered count; append and consume
+            return None  # Global wave sync, ordered count, append and consume.
         if self.kind != "DS" and moves_lds(self.text):
             return "kStore" if "store" in self.words else "kLoad"
         return "kAtomic" if loads and stores else "kLoad" if loads else "kStore" if stores else None
@@ -603,7 +602,7 @@ class Access:
 
     def _bytes(self, atomic, has_pair):
         if "format" in self.words:
-            return 0  # the format says
+            return 0  # The format determines it.
         small = [SMALL[word] for word in self.words if word in SMALL]
         if small:
             return small[0][0]
@@ -611,12 +610,12 @@ class Access:
             return 4
         if self.verb == "kLoad":
             return 4 * self.taken // (2 if has_pair else 1)
-        if not self.given:  # the operand is in the LDS
+        if not self.given:  # The operand is in LDS.
             return int(re.search(r"\d+$", self.words[-1])[0]) // 8
         return 4 * self.given // (2 if self.kind != "DS" and atomic.endswith("CmpSwap") else 1)
 
     def columns(self):
-        """The columns as text, or None for what moves nothing."""
+        """Returns the columns as text; None if nothing is transferred."""
         if self.verb is None:
             return None
         is_atomic = self.verb == "kAtomic"
@@ -652,7 +651,7 @@ def write_memory(folder, dump, instructions, operations):
 
 
 def value_types_of(dump):
-    """{name of a pseudo instruction: {field: value type}}."""
+    """Returns {name of a pseudo instruction: {field: value type}}."""
     types = {}
     for name in dump.records["!instanceof"]["Instruction"]:
         record = dump.records[name]

@@ -1,5 +1,5 @@
-// Registers of the hardware by their numbers, and the field of one that s_getreg and s_setreg name in SIMM16: AMD's ISA manuals,
-// "Hardware Register Values" and S_SETREG_B32.
+// Numbers of hardware registers, and the field that SIMM16 selects in s_getreg and s_setreg. Source: AMD's
+// ISA manuals, "Hardware Register Values" and S_SETREG_B32.
 #pragma once
 
 #include <cstdint>
@@ -32,9 +32,9 @@ enum : uint32_t {
 }  // namespace hwreg
 
 struct RegisterField {
-  uint32_t id = 0;  ///< One of hwreg, or a number that is none.
+  uint32_t id = 0;  ///< One of hwreg, or an unknown number.
   uint32_t shift = 0;
-  uint32_t mask = 0;  ///< Of its width, from bit 0 on.
+  uint32_t mask = 0;  ///< Width as a mask, from bit 0 on.
 };
 
 constexpr RegisterField register_field(const Instruction& instruction) {

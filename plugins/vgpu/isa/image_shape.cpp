@@ -45,7 +45,7 @@ constexpr ImageShape kGather = access(ImageVerb::kGather, LodSource::kNeighbours
 constexpr ImageShape kGatherOfLod = access(ImageVerb::kGather, LodSource::kAddress);
 constexpr ImageShape kGatherOfZero = access(ImageVerb::kGather, LodSource::kZero);
 
-// The forms of an operation: with and without comparison and offsets.
+// The four forms of an operation: with and without comparison and offset.
 #define RIGEL_FORMS(verb, suffix, shape)                                 \
   {Op::verb##suffix, shape}, {Op::verb##suffix##_o, with_offset(shape)}, \
       {Op::verb##_c##suffix, with_compare(shape)}, {                     \
@@ -108,11 +108,11 @@ constexpr Row kRows[] = {
 }  // namespace
 
 const ImageShape* image_shape(Op op) {
-  // By operation, as lowering asks for every image instruction.
+  // Indexed by operation, since lowering calls this for every image instruction.
   static const std::array<const ImageShape*, kOpCount> by_op = [] {
-    std::array<const ImageShape*, kOpCount> all{};
-    for (const Row& row : kRows) all[static_cast<size_t>(row.op)] = &row.shape;
-    return all;
+    std::array<const ImageShape*, kOpCount> table{};
+    for (const Row& row : kRows) table[static_cast<size_t>(row.op)] = &row.shape;
+    return table;
   }();
   const auto index = static_cast<size_t>(op);
   return index < kOpCount ? by_op[index] : nullptr;

@@ -1,10 +1,9 @@
-// What an image operation does, apart from which image and how large: which of load, store, atomic, sample, gather or
-// query it is, and which addresses it has in front of the coordinates and behind them.
+// What an image operation does, and which addresses it has before and after the coordinates.
 //
-// Sources: the ISA manuals of AMD (Vega: "Image opcodes with a sampler"; RDNA 2: chapter 8.2), whose names of operations
-// are made of these parts. image_shape_test.cpp holds the rows against what LLVM's tables say of their addresses.
+// Sources: AMD's ISA manuals (Vega: "Image opcodes with a sampler"; RDNA 2: chapter 8.2); operation names
+// consist of these parts. image_shape_test.cpp compares the rows with LLVM's tables.
 //
-// Threads: constants; any.
+// *Threads:* any; constants.
 #pragma once
 
 #include <cstdint>
@@ -16,25 +15,25 @@ namespace rigel::vgpu::isa {
 
 enum class ImageVerb : uint8_t { kLoad, kStore, kAtomic, kSample, kGather, kSizes, kLod };
 
-/// Where the level of detail comes from.
+/// Source of the level of detail.
 enum class LodSource : uint8_t {
-  kNeighbours,  ///< The coordinates of the four lanes of a quad.
+  kNeighbours,  ///< Differences of the coordinates within a quad of lanes.
   kZero,
-  kAddress,    ///< The last address: a number of samples and gathers, an integer of loads and stores.
+  kAddress,    ///< The last address: a float for samples and gathers, an integer for loads and stores.
   kGradients,  ///< Addresses before the coordinates.
 };
 
 struct ImageShape {
   ImageVerb verb = ImageVerb::kLoad;
   LodSource lod = LodSource::kZero;
-  bool offset = false;          ///< _o: a dword with offsets in texels.
-  bool bias = false;            ///< _b: added to the level of detail.
-  bool compare = false;         ///< _c: texels are compared with a number.
-  bool clamp = false;           ///< _cl: the least level of detail, the last address.
+  bool offset = false;          ///< _o: a dword with texel offsets.
+  bool bias = false;            ///< _b: a bias of the level of detail.
+  bool compare = false;         ///< _c: texels are compared with a reference value.
+  bool clamp = false;           ///< _cl: the last address is the minimum level of detail.
   bool half_gradients = false;  ///< _g16
   Atomic atomic{};
 
-  /// Addresses before the gradients, a register each.
+  /// Number of addresses before the gradients, one register each.
   constexpr unsigned further() const { return offset + bias + compare; }
   /// Whether an address follows the coordinates.
   constexpr bool has_last() const { return clamp || lod == LodSource::kAddress; }
@@ -43,8 +42,8 @@ struct ImageShape {
   }
 };
 
-/// The operation's row; nullptr if it is not of images, or not known here: images of several samples a texel, raw
-/// (_pck) accesses, gathers of rows, and rays.
+/// Returns the operation's row. Null for other operations, and for unsupported ones: multisampled images, raw
+/// (_pck) accesses, gathers of rows, rays.
 const ImageShape* image_shape(Op op);
 
 }  // namespace rigel::vgpu::isa

@@ -1,4 +1,4 @@
-// The rows of image operations against LLVM's: which addresses they have.
+// Compares the rows of image operations with LLVM's tables: which addresses they have.
 #include "plugins/vgpu/isa/image_shape.hpp"
 
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 namespace rigel::vgpu::isa {
 namespace {
 
-TEST(ImageShape, HasTheAddressesThatLlvmSays) {
+TEST(ImageShape, AddressesMatchLlvm) {
   unsigned known = 0;
   for (size_t i = 1; i != kOpCount; ++i) {
     const auto op = static_cast<Op>(i);
@@ -30,7 +30,7 @@ TEST(ImageShape, HasTheAddressesThatLlvmSays) {
   EXPECT_EQ(known, 22u + 56u + 24u);
 }
 
-TEST(ImageShape, NoOperationIsForgotten) {
+TEST(ImageShape, CoversAllSupportedOperations) {
   for (size_t i = 1; i != kOpCount; ++i) {
     const auto op = static_cast<Op>(i);
     if (op_class(op) != OpClass::kImage || image_shape(op) != nullptr) continue;

@@ -1,8 +1,8 @@
-// A decoded AMDGCN instruction: what the decoder makes and everything else reads (disassembler, translator,
-// reference model, tests). One form for all three generations and all encodings of an operation: v_add_f32 as
-// VOP2, VOP3, SDWA or DPP has the same Op and the same operands, and differs in its modifiers.
+// A decoded AMDGCN instruction: the decoder's result, used by disassembler, translator, reference model and
+// tests. All generations and all encodings of an operation have the same form: v_add_f32 as VOP2, VOP3, SDWA
+// or DPP has the same Op and operands, and differs only in its modifiers.
 //
-// Plain data, no pointers; copy it freely.
+// Plain data without pointers.
 #pragma once
 
 #include <cstdint>
@@ -42,12 +42,12 @@ constexpr bool is_vector_alu(Encoding encoding) {
   return encoding == Encoding::kVop1 || encoding == Encoding::kVop2 || encoding == Encoding::kVopc ||
          encoding == Encoding::kVop3 || encoding == Encoding::kVop3p;
 }
-/// Interpolation and exports, which compute kernels have no use for.
+/// Interpolation and exports, which compute kernels do not use.
 constexpr bool is_graphics(Encoding encoding) {
   return encoding == Encoding::kVintrp || encoding == Encoding::kExp;
 }
 
-/// How a value of an operand is to be read: decides what an inline constant means and how wide it is.
+/// Interpretation of an operand's value; determines the meaning and width of inline constants.
 enum class Type : uint8_t {
   kNone,
   kB16,
@@ -76,8 +76,7 @@ enum class Type : uint8_t {
   kB1024,  ///< Groups of registers.
 };
 
-/// Source codes of the hardware (nine bits). Scalar registers stand where the generation has them: see
-/// scalar_code in registers.hpp for the ones that moved.
+/// Hardware source codes (nine bits). Scalar registers have the codes of their generation.
 namespace code {
 constexpr uint16_t kVccLo = 106, kVccHi = 107;
 constexpr uint16_t kM0 = 124;
@@ -92,26 +91,26 @@ constexpr uint16_t kVccz = 251, kExecz = 252, kScc = 253;
 constexpr uint16_t kLdsDirect = 254;
 constexpr uint16_t kLiteral = 255;
 constexpr uint16_t kVgpr = 256;  ///< 256 … 511: v0 … v255
-constexpr uint16_t kAgpr = 512;  ///< 512 … 767: a0 … a255 of gfx908 and gfx90a; not a code of the hardware.
+constexpr uint16_t kAgpr = 512;  ///< 512 … 767: a0 … a255 of gfx908 and gfx90a; not a hardware code.
 constexpr uint16_t kNone = 0xffff;
 }  // namespace code
 
 struct Operand {
-  uint16_t code = code::kNone;  ///< Source code of the hardware; destinations and addresses use it as well.
+  uint16_t code = code::kNone;  ///< Hardware source code, also for destinations and addresses.
   Type type = Type::kNone;
-  uint8_t dwords = 0;  ///< Registers it covers; 0: absent.
+  uint8_t dwords = 0;  ///< Number of registers; 0: absent.
 
   constexpr bool exists() const { return code != code::kNone; }
   constexpr bool is_vgpr() const { return code >= code::kVgpr && code < code::kAgpr; }
   constexpr bool is_agpr() const { return code >= code::kAgpr && code != code::kNone; }
-  /// On chips that have it: 0 as a source, and as a destination nowhere. Others have no such register.
+  /// NULL: reads as 0 and discards writes. Only on chips with has_null.
   constexpr bool is_null() const { return code == code::kNull; }
   constexpr bool is_scalar_register() const { return code < code::kZero && !is_null(); }
   constexpr bool is_literal() const { return code == code::kLiteral; }
   constexpr uint16_t vgpr() const { return static_cast<uint16_t>(code - code::kVgpr); }
 };
 
-/// Sub-dword select of SDWA; the numbers of the encoding.
+/// Sub-dword selection of SDWA, numbered as in the encoding.
 enum class SdwaSel : uint8_t { kByte0, kByte1, kByte2, kByte3, kWord0, kWord1, kDword };
 enum class SdwaUnused : uint8_t { kPad, kSext, kPreserve };
 
@@ -119,32 +118,37 @@ enum class LaneMode : uint8_t { kNone, kSdwa, kDpp, kDpp8 };
 
 /// One instruction.
 ///
-/// Operands of arithmetic. dst[0] is the result, dst[1] a second one (carry out, div_scale's mask). src[0..2]
-/// are S0, S1, S2 of the ISA manuals. Implied registers stand there as well, so that all encodings of an
-/// operation look alike: the carry-in VCC of v_addc is src[2], VCC written by a VOPC is dst[0], EXEC written
-/// by a v_cmpx is dst[0] (gfx10) or dst[1] (gfx8, gfx9, beside the mask in dst[0]), the destination that a
-/// v_fmac/v_mac adds to is src[2], what v_swap writes second is dst[1]. SCC, and VCC of v_div_fmas, are
-/// implied by the Op alone. v_madmk/v_madak have their constant as the source that the manual says (S1 or
-/// S2), a literal. Of v_mad_mix the sources are F16 or F32, as OP_SEL_HI says, and `abs` is there.
+/// Arithmetic operands: dst[0] is the result, dst[1] a second one (carry-out, div_scale's mask). src[0..2]
+/// are S0, S1, S2 of the ISA manuals. Implied registers are operands, too, so that all encodings of an
+/// operation look alike:
 ///
-/// Operands of memory instructions have names instead (below); dst and src are empty.
+/// - the carry-in VCC of v_addc is src[2];
+/// - VCC written by VOPC is dst[0];
+/// - EXEC written by v_cmpx is dst[0] (gfx10) or dst[1] (gfx8, gfx9; the mask is dst[0]);
+/// - the destination that v_fmac and v_mac add to is src[2];
+/// - the second register that v_swap writes is dst[1].
 ///
-/// Literals: at most one value, `literal`; every operand with the code kLiteral means it. A literal of a
-/// 64-bit type is extended as the manual says by whoever reads it (f64: high half; i64: sign; u64/b64: zero).
+/// SCC, and VCC of v_div_fmas, are implied by the Op. v_madmk and v_madak have their literal as S1 or S2, as
+/// in the manual. Sources of v_mad_mix are F16 or F32 according to OP_SEL_HI, and `abs` is valid.
+///
+/// Memory operands have separate fields (below); dst and src are empty.
+///
+/// Every operand with the code kLiteral means the value `literal`. Users extend it to 64 bits as the manual
+/// specifies: f64 has it in the high half, i64 is sign-extended, u64 and b64 are zero-extended.
 struct Instruction {
   Op op{};
   Encoding encoding{};
-  uint8_t bytes = 0;  ///< 4 … 20, the literal and the SDWA/DPP word included.
+  uint8_t bytes = 0;  ///< 4 … 20, including the literal and the SDWA or DPP word.
   Operand dst[2];
   Operand src[3];
   uint32_t literal = 0;
 
-  // Arithmetic modifiers. Bit i belongs to src[i]; op_sel bit 3 to the destination.
+  // Arithmetic modifiers. Bit i applies to src[i]; op_sel bit 3 to the destination.
   uint8_t abs = 0;
-  uint8_t neg = 0;        ///< VOP3P: of the low half.
-  uint8_t neg_hi = 0;     ///< VOP3P.
-  uint8_t op_sel = 0;     ///< VOP3 of 16-bit operations on gfx9 and later; VOP3P: source of the low half.
-  uint8_t op_sel_hi = 0;  ///< VOP3P: source of the high half.
+  uint8_t neg = 0;     ///< VOP3P: the low half.
+  uint8_t neg_hi = 0;  ///< VOP3P.
+  uint8_t op_sel = 0;  ///< VOP3 of 16-bit operations on gfx9 and later; VOP3P: selects the low half's source.
+  uint8_t op_sel_hi = 0;  ///< VOP3P: selects the high half's source.
   bool clamp = false;
   uint8_t omod = 0;  ///< 0: none, 1: ×2, 2: ×4, 3: ÷2
 
@@ -162,32 +166,30 @@ struct Instruction {
   bool fetch_inactive = false;  ///< FI (gfx10).
   uint32_t dpp8 = 0;            ///< Eight selectors of three bits, lane 0 lowest.
 
-  // Immediates of scalar instructions: SIMM16 of SOPK and SOPP, zero-extended; SOPK with a literal
-  // (s_setreg_imm32_b32) has it in `literal`.
+  // SIMM16 of SOPK and SOPP, zero-extended. The literal of s_setreg_imm32_b32 is in `literal`.
   uint16_t simm16 = 0;
 
-  // Memory.
   Operand vaddr;         ///< FLAT, MUBUF, MTBUF, DS (its ADDR).
-  Operand vdata;         ///< What is stored, or the operand of an atomic. DS: DATA0. SMEM stores: SDATA.
+  Operand vdata;         ///< Stored data, or the operand of an atomic. DS: DATA0. SMEM stores: SDATA.
   Operand vdata2;        ///< DS: DATA1.
-  Operand vdst;          ///< What is loaded or returned, if anything is. SMEM: SDATA. MUBUF loads: VDATA.
+  Operand vdst;          ///< Loaded or returned data, if any. SMEM: SDATA. MUBUF loads: VDATA.
   Operand saddr;         ///< FLAT's SADDR, SMEM's SBASE, MUBUF's SRSRC.
   Operand soffset;       ///< MUBUF's SOFFSET, SMEM's register offset.
   int32_t offset = 0;    ///< In bytes. DS with two offsets: OFFSET0, in units of the access.
   uint32_t offset1 = 0;  ///< DS with two offsets: OFFSET1.
   bool glc = false, slc = false, dlc = false, lds = false, gds = false;
-  bool offen = false;  ///< MUBUF, MTBUF: OFFEN. SMEM: there is an immediate offset.
+  bool offen = false;  ///< MUBUF, MTBUF: OFFEN. SMEM: has an immediate offset.
   bool idxen = false, addr64 = false, tfe = false;
   bool nv = false;
   uint8_t dfmt = 0, nfmt = 0;  ///< MTBUF on gfx8 and gfx9.
-  uint8_t format = 0;          ///< MTBUF: the whole field; on gfx10 the unified format.
-  // MIMG and EXP keep what only the disassembler needs.
+  uint8_t format = 0;          ///< MTBUF: the complete field; on gfx10 the unified format.
+  // MIMG; EXP shares `extra`.
   uint8_t dmask = 0, dim = 0;
   bool unorm = false, a16 = false, d16 = false, r128 = false, lwe = false, da = false;
   Operand extra[4];              ///< MIMG: SSAMP. EXP: the sources.
-  bool lacks_registers = false;  ///< There is no form with as many registers as it asks for.
-  uint8_t nsa_count = 0;         ///< MIMG of gfx10, NSA form: registers that follow vaddr …
-  uint8_t nsa[12] = {};          ///< … and their numbers.
+  bool lacks_registers = false;  ///< No form has the number of registers that the modifiers require.
+  uint8_t nsa_count = 0;         ///< MIMG of gfx10, NSA form: number of registers after vaddr.
+  uint8_t nsa[12] = {};          ///< NSA form: register numbers.
   // EXP
   uint8_t target = 0, enable = 0;
   bool done = false, compressed = false, valid_mask = false;
@@ -198,7 +200,7 @@ struct Instruction {
   uint8_t cbsz = 0, abid = 0, blgp = 0;
   bool scc = false;  ///< Cache policy of gfx90a.
 
-  uint16_t row = 0;  ///< The line of the family's table; for the disassembler.
+  uint16_t row = 0;  ///< Row of the family's table; for the disassembler.
 };
 
 }  // namespace rigel::vgpu::isa

@@ -51,8 +51,8 @@ constexpr Image kImages[] = {
 
 constexpr uint32_t kGfx10Chips = 0xffe000;
 
-// A slot is an encoding and an opcode. First slots of the encodings; those of one bit less (0…) need no more
-// than the first dword's top bits.
+// A slot is an encoding and an opcode. These are the first slots of the encodings. Encodings that start with
+// a 0 bit are identified by the top bits of the first dword.
 enum Base : uint16_t {
   kVop2Slots = 0,
   kVopcSlots = kVop2Slots + 64,
@@ -135,7 +135,7 @@ constexpr unsigned slot(bool gfx10, uint64_t bits) {
     case 0x17:
       return kFlatSlots + field(bits, 18, 7) + (field(bits, 14, 2) << 7);
     case 0x08:
-      return kMubufSlots + field(bits, 18, 7);  // the top bit is no part of the opcode before gfx10
+      return kMubufSlots + field(bits, 18, 7);  // Before gfx10, the top bit is not part of the opcode.
     case 0x18:
       return kMubufSlots + field(bits, 18, 8);
     default:
@@ -149,7 +149,7 @@ constexpr size_t count_rows(bool gfx10) {
   return count;
 }
 
-// The rows of one family, ordered by slot: those of slot s are rows[first[s]] to rows[first[s + 1]].
+// The rows of one family, sorted by slot: slot s has rows[first[s]] to rows[first[s + 1]].
 template <bool kGfx10>
 struct Index {
   std::array<uint16_t, kSlots + 1> first{};
@@ -170,14 +170,14 @@ constexpr Index<gfx10> make_index() {
   for (size_t i = 0; i != std::size(kRows); ++i) {
     const Row& row = kRows[i];
     if (((row.chips & kGfx10Chips) != 0) != gfx10) continue;
-    // Into its place among those of the slot: more fixed bits first.
+    // Inserts it among the slot's rows, those with more fixed bits first.
     const unsigned s = slot(gfx10, row.value);
     const Shape& shape = kShapes[row.shape];
     uint16_t at = next[s]++;
     for (; at != index.first[s]; --at) {
-      const Candidate& before = index.rows[at - 1u];
-      if (std::popcount(before.mask) >= std::popcount(shape.mask)) break;
-      index.rows[at] = before;
+      const Candidate& previous = index.rows[at - 1u];
+      if (std::popcount(previous.mask) >= std::popcount(shape.mask)) break;
+      index.rows[at] = previous;
     }
     index.rows[at] = {
         shape.mask, row.value, row.chips, static_cast<uint16_t>(i), shape.dwords, shape.has(flag::kDpp8)};

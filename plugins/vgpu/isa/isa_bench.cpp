@@ -1,4 +1,4 @@
-// How fast code decodes and disassembles: every instruction of the tables, with registers here and there.
+// Speed of decoding and disassembling, for every instruction of the tables.
 #include <benchmark/benchmark.h>
 
 #include <vector>
@@ -10,8 +10,8 @@
 namespace rigel::vgpu::isa {
 namespace {
 
-/// A program of what the target has, an instruction of each row that decodes with these register fields.
-std::vector<uint32_t> program(const Target& target) {
+/// Returns code with an instruction of each row of the target that decodes with these register fields.
+std::vector<uint32_t> program_of_rows(const Target& target) {
   std::vector<uint32_t> code;
   uint64_t seed = 1;
   for (size_t i = 0; i != tables::rows().size(); ++i) {
@@ -28,8 +28,8 @@ std::vector<uint32_t> program(const Target& target) {
   return code;
 }
 
-/// What compilers emit mostly: 33 instructions of gfx900 as in a tiled matrix product.
-std::vector<uint32_t> loop() {
+/// Typical compiler output: 33 gfx900 instructions of a tiled matrix product.
+std::vector<uint32_t> matrix_loop() {
   return {0xc00a0301, 0x00000000, 0x7e020280, 0xd1c30004, 0x040e0501, 0x24060682, 0xd1fd0005,
           0x04090901, 0xdc508000, 0x037f0002, 0xdc508040, 0x067f0004, 0xbf8c0f70, 0xd81a0000,
           0x00000300, 0xd81a0400, 0x00000600, 0xbf8cc07f, 0xbf8a0000, 0xd86e1000, 0x08000004,
@@ -57,17 +57,17 @@ void decode_all(benchmark::State& state, const Target& target, const std::vector
 }
 
 void BM_DecodeCommon(benchmark::State& state) {
-  decode_all(state, {9, 0, 0}, loop());
+  decode_all(state, {9, 0, 0}, matrix_loop());
 }
 void BM_DecodeTables(benchmark::State& state) {
   const Target target = state.range(0) == 8   ? Target{8, 0, 3}
                         : state.range(0) == 9 ? Target{9, 0, 0}
                                               : Target{10, 3, 0};
-  decode_all(state, target, program(target));
+  decode_all(state, target, program_of_rows(target));
 }
 void BM_DisassembleTables(benchmark::State& state) {
   const Target target{9, 0, 0};
-  const auto code = program(target);
+  const auto code = program_of_rows(target);
   int64_t instructions = 0;
   for (auto _ : state) {
     for (size_t at = 0; at < code.size();) {

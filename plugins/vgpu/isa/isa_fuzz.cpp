@@ -1,5 +1,5 @@
-// Any bytes as machine code of any target: decoding stays within them, says the same twice, and what it gives
-// has a text.
+// Decodes arbitrary bytes for all targets. The decoder must not read past the end, must return the same
+// result twice, and every decoded instruction must have a text.
 #include <cstdlib>
 #include <cstring>
 #include <vector>
@@ -24,11 +24,10 @@ void check_one(const Target& target, const uint32_t* words, size_t count, const 
   require(instruction.bytes % 4 == 0 && dwords >= 1 && dwords <= count && dwords <= kMaxInstructionDwords);
   require(exists_on(instruction.op, target.family()));
 
-  // The instruction alone, in memory of just its size: the same, and without its last dword never the same
-  // length.
-  const std::vector<uint32_t> alone(words, words + dwords);
+  // Decodes the instruction alone, in a buffer of exactly its size.
+  const std::vector<uint32_t> words_alone(words, words + dwords);
   Instruction again;
-  require(decode(target, alone.data(), dwords, again) == DecodeStatus::kOk);
+  require(decode(target, words_alone.data(), dwords, again) == DecodeStatus::kOk);
   const std::string text = disassemble(target, instruction);
   require(again.op == instruction.op && again.row == instruction.row && again.bytes == instruction.bytes);
   require(text == disassemble(target, again));

@@ -1,5 +1,5 @@
-// Against LLVM 19's tools, where they are installed: random encodings of every instruction, and the device
-// code in libraries of the system.
+// Compares with LLVM 19's tools, if they are installed: random encodings of every instruction, and device
+// code in system libraries.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -35,18 +35,18 @@ std::string tool(const char* name) {
   return {};
 }
 
-/// A folder that goes with the test.
-class Scratch {
+/// A temporary directory.
+class TemporaryDirectory {
  public:
-  Scratch() : path_(fs::temp_directory_path() / ("rigel-isa-" + std::to_string(getpid()))) {
+  TemporaryDirectory() : path_(fs::temp_directory_path() / ("rigel-isa-" + std::to_string(getpid()))) {
     fs::create_directory(path_);
   }
-  ~Scratch() {
+  ~TemporaryDirectory() {
     std::error_code error;
     fs::remove_all(path_, error);
   }
-  Scratch(const Scratch&) = delete;
-  Scratch& operator=(const Scratch&) = delete;
+  TemporaryDirectory(const TemporaryDirectory&) = delete;
+  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
   std::string file(const std::string& name) const { return (path_ / name).string(); }
 
  private:
@@ -66,7 +66,7 @@ std::vector<std::string> output_of(const std::string& command) {
   return lines;
 }
 
-/// Spaces as the disassembler writes them; without a remark at the end.
+/// Normalizes spaces and removes a trailing comment.
 std::string tidy(std::string_view text) {
   if (const size_t remark = text.find("//"); remark != std::string_view::npos) text = text.substr(0, remark);
   std::string tidied;
@@ -84,10 +84,10 @@ std::string tidy(std::string_view text) {
 
 struct Sample {
   std::vector<uint32_t> words;
-  std::string text;  ///< Empty: refused.
+  std::string text;  ///< Empty: rejected.
 };
 
-/// Encodings of every row that the target has, with random fields.
+/// Returns encodings of every row of the target with random fields.
 std::vector<Sample> samples_of(const Target& target) {
   const char* const draws = std::getenv("RIGEL_DRAWS");
   const char* const seed = std::getenv("RIGEL_SEED");
@@ -104,18 +104,18 @@ std::vector<Sample> samples_of(const Target& target) {
            static_cast<uint32_t>(random()), static_cast<uint32_t>(random())},
           {}};
       Instruction instruction;
-      const bool good =
+      const bool is_valid =
           decode(target, sample.words.data(), sample.words.size(), instruction) == DecodeStatus::kOk;
       if (shape.has(tables::flag::kSdwa) ||
           (shape.has(tables::flag::kDpp8) &&
-           (bits & 0x1ff) == 249)) {  // LLVM's tools don't survive reserved selects and constants
+           (bits & 0x1ff) == 249)) {  // LLVM's tools crash on reserved selects and constants.
         const auto is_constant = [](const Operand& source) {
           return source.exists() && !source.is_vgpr() && source.code >= code::kZero;
         };
-        if (!good || is_constant(instruction.src[0]) || is_constant(instruction.src[1])) continue;
+        if (!is_valid || is_constant(instruction.src[0]) || is_constant(instruction.src[1])) continue;
       }
-      if (good) sample.text = disassemble(target, instruction);
-      sample.words.resize(good ? instruction.bytes / 4 : 2);
+      if (is_valid) sample.text = disassemble(target, instruction);
+      sample.words.resize(is_valid ? instruction.bytes / 4 : 2);
       samples.push_back(std::move(sample));
     }
   }
@@ -125,9 +125,9 @@ std::vector<Sample> samples_of(const Target& target) {
 constexpr const char* kMark = "s_nop 0x7abc";
 
 void compare_random(const Target& target) {
-  const std::string mc = tool("llvm-mc-19");
-  if (mc.empty()) GTEST_SKIP() << "no llvm-mc-19";
-  const Scratch scratch;
+  const std::string llvm_mc = tool("llvm-mc-19");
+  if (llvm_mc.empty()) GTEST_SKIP() << "no llvm-mc-19";
+  const TemporaryDirectory scratch;
   const std::vector<Sample> samples = samples_of(target);
   {
     std::ofstream input(scratch.file("code"));
@@ -142,7 +142,7 @@ void compare_random(const Target& target) {
   }
   const std::string wave =
       target.major == 10 ? (target.wave32 ? " -mattr=+wavefrontsize32" : " -mattr=+wavefrontsize64") : "";
-  const auto lines = output_of(mc + " -triple=amdgcn -mcpu=" + name(target) + wave + " -disassemble " +
+  const auto lines = output_of(llvm_mc + " -triple=amdgcn -mcpu=" + name(target) + wave + " -disassemble " +
                                scratch.file("code") + " 2>/dev/null");
   std::vector<std::string> texts(1);
   for (const std::string& line : lines) {
@@ -159,7 +159,7 @@ void compare_random(const Target& target) {
     const std::string& llvm = texts[i];
     const std::string& ours = samples[i].text;
     if (ours == llvm || (ours.empty() && llvm == "v_illegal")) continue;
-    // What no register is that, LLVM writes all the same, sometimes with a remark.
+    // LLVM prints invalid registers, sometimes with a comment.
     if (llvm.find("/*Invalid") != std::string::npos) continue;
     if (ours.empty() && llvm.find("/*") != std::string::npos) continue;
     if (ours.empty() && (llvm.find("src_") != std::string::npos || llvm.find("null") != std::string::npos))
@@ -171,7 +171,7 @@ void compare_random(const Target& target) {
 
 class IsaAgainstLlvm : public ::testing::TestWithParam<std::string> {};
 
-TEST_P(IsaAgainstLlvm, RandomEncodingsReadAlike) {
+TEST_P(IsaAgainstLlvm, DisassemblesRandomEncodingsAlike) {
   auto target = target_of(GetParam());
   ASSERT_TRUE(target);
   compare_random(*target);
@@ -187,7 +187,7 @@ INSTANTIATE_TEST_SUITE_P(Chips, IsaAgainstLlvm,
                                            "gfx1031", "gfx1032", "gfx1033", "gfx1034", "gfx1035", "gfx1036"),
                          [](const auto& chip) { return chip.param; });
 
-/// A fact, and assembly that is accepted for the chips which have it and for no other.
+/// Assembly that is valid exactly on the chips with a trait.
 struct Claim {
   const char* assembly;
   bool (*holds)(const Traits& traits);
@@ -216,34 +216,34 @@ constexpr Claim kClaims[] = {
     {"s_getreg_b32 s0, hwreg(HW_REG_SHADER_CYCLES)", has_register<29>},
 };
 
-TEST_P(IsaAgainstLlvm, AssemblesWhatTheTraitsClaim) {
+TEST_P(IsaAgainstLlvm, TraitsMatchAssembler) {
   const auto target = target_of(GetParam());
   ASSERT_TRUE(target);
   const Traits* const traits = find_traits(*target);
   ASSERT_NE(traits, nullptr);
-  const std::string mc = tool("llvm-mc-19");
-  if (mc.empty()) GTEST_SKIP() << "no llvm-mc-19";
-  const Scratch scratch;
+  const std::string llvm_mc = tool("llvm-mc-19");
+  if (llvm_mc.empty()) GTEST_SKIP() << "no llvm-mc-19";
+  const TemporaryDirectory scratch;
   const std::string file = scratch.file("claims.s");
   {
     std::ofstream input(file);
     for (const Claim& claim : kClaims) input << claim.assembly << '\n';
   }
   const std::string wave = target->major == 10 ? " -mattr=+wavefrontsize64" : "";
-  std::set<size_t> refused;  // lines, from 1 on
-  for (const std::string& line :
-       output_of(mc + " -triple=amdgcn -mcpu=" + GetParam() + wave + " -filetype=null " + file + " 2>&1")) {
+  std::set<size_t> rejected;  // Line numbers from 1.
+  for (const std::string& line : output_of(llvm_mc + " -triple=amdgcn -mcpu=" + GetParam() + wave +
+                                           " -filetype=null " + file + " 2>&1")) {
     if (line.starts_with(file + ":") && line.find(": error:") != std::string::npos) {
-      refused.insert(std::stoul(line.substr(file.size() + 1)));
+      rejected.insert(std::stoul(line.substr(file.size() + 1)));
     }
   }
-  EXPECT_LT(refused.size(), std::size(kClaims));
+  EXPECT_LT(rejected.size(), std::size(kClaims));
   for (size_t i = 0; i != std::size(kClaims); ++i) {
-    EXPECT_EQ(kClaims[i].holds(*traits), !refused.contains(i + 1)) << kClaims[i].assembly;
+    EXPECT_EQ(kClaims[i].holds(*traits), !rejected.contains(i + 1)) << kClaims[i].assembly;
   }
 }
 
-/// Code objects inside a library: [target, bytes].
+/// Returns code objects in a library: [target, bytes].
 std::vector<std::pair<std::string, std::string>> bundled_code(const std::string& file) {
   constexpr std::string_view kMagic = "__CLANG_OFFLOAD_BUNDLE__";
   std::ifstream stream(file, std::ios::binary);
@@ -269,16 +269,16 @@ std::vector<std::pair<std::string, std::string>> bundled_code(const std::string&
   return found;
 }
 
-TEST(IsaLibraries, RocRandReadsAlike) {
+TEST(IsaLibraries, DisassemblesRocRandAlike) {
   const std::string objdump = tool("llvm-objdump-19");
   const std::string library = "/usr/lib/x86_64-linux-gnu/librocrand.so.1.1";
   if (objdump.empty() || !fs::exists(library)) GTEST_SKIP() << "no llvm-objdump-19 or no rocRAND";
-  const Scratch scratch;
+  const TemporaryDirectory scratch;
   size_t instructions = 0, wrong = 0;
   for (const auto& [chip, code] : bundled_code(library)) {
     auto target = target_of(chip);
     if (!target || chip_bit(*target) == 0) continue;
-    target->wave32 = target->major == 10;  // what compilers choose
+    target->wave32 = target->major == 10;  // The compilers' default.
     std::ofstream(scratch.file("object"), std::ios::binary) << code;
     for (const std::string& line : output_of(objdump + " -d " + scratch.file("object") + " 2>/dev/null")) {
       // "\ttext   // 000000001000: C0020002 00000024 <label>"
@@ -292,10 +292,10 @@ TEST(IsaLibraries, RocRandReadsAlike) {
       if (words.empty()) continue;
       const std::string llvm = tidy(line);
       Instruction instruction;
-      const bool good = decode(*target, words.data(), words.size(), instruction) == DecodeStatus::kOk;
-      const std::string ours = good ? disassemble(*target, instruction) : "v_illegal";
+      const bool is_valid = decode(*target, words.data(), words.size(), instruction) == DecodeStatus::kOk;
+      const std::string ours = is_valid ? disassemble(*target, instruction) : "v_illegal";
       ++instructions;
-      const bool same_size = !good || instruction.bytes == words.size() * 4;
+      const bool same_size = !is_valid || instruction.bytes == words.size() * 4;
       if (ours == llvm && same_size) continue;
       if (++wrong <= 10) ADD_FAILURE() << chip << ' ' << line << "  ours: " << ours;
     }

@@ -51,7 +51,7 @@ constexpr Row kRows[] = {
 #undef RIGEL_ATOMIC
 };
 
-// The row of each operation, counted from 1; 0 for none.
+// Index of each operation's row plus 1; 0: none.
 constexpr auto kRowOf = [] {
   std::array<uint16_t, kOpCount> rows{};
   for (size_t i = 0; i < std::size(kRows); ++i)

@@ -1,8 +1,10 @@
-// What a memory operation moves, apart from where: a row of memory_shapes.inc. All addressing modes share it, and most
-// operations that differ in how they address: global_load_ushort, buffer_load_ushort and flat_load_ushort are one
-// shape of three spaces.
+// What a memory operation transfers, independent of the address: a row of memory_shapes.inc. Operations that
+// differ only in their addressing mode have the same shape in different spaces, for example
+// global_load_ushort, buffer_load_ushort and flat_load_ushort.
 //
-// Source: LLVM's description of AMDGPU, by generate_tables.py. Threads: constants; any.
+// Source: LLVM's description of AMDGPU, through generate_tables.py.
+//
+// *Threads:* any; constants.
 #pragma once
 
 #include <cstdint>
@@ -15,11 +17,11 @@ enum class Verb : uint8_t { kLoad, kStore, kAtomic };
 
 /// How an operation addresses memory.
 enum class Space : uint8_t {
-  kGlobal,   ///< Virtual addresses
-  kFlat,     ///< … and the apertures of LDS and scratch among them
-  kScratch,  ///< The lane's own (scalar memory: the wave's)
-  kBuffer,   ///< By a descriptor
-  kLds,      ///< Or GDS, where the instruction says so
+  kGlobal,   ///< Virtual addresses.
+  kFlat,     ///< Virtual addresses, including the apertures of LDS and scratch.
+  kScratch,  ///< The lane's private memory; scalar memory: the wave's.
+  kBuffer,   ///< Through a descriptor.
+  kLds,      ///< LDS, or GDS if the instruction has GDS set.
 };
 
 enum class Atomic : uint8_t {
@@ -37,10 +39,10 @@ enum class Atomic : uint8_t {
   kXor,
   kInc,
   kDec,
-  kClampSub,  ///< csub: not below zero
+  kClampSub,  ///< csub: does not subtract below zero.
   kMaskOr,    ///< (old & ~first) | second
   kWrap,      ///< old >= first ? old - first : old + second
-  kCondXchg,  ///< Each dword, if its highest bit is set, without that bit.
+  kCondXchg,  ///< Each dword: if its highest bit is set, exchanged without that bit.
   kFloatCmpSwap,
   kFloatMin,
   kFloatMax,
@@ -61,26 +63,27 @@ constexpr bool has_two_operands(Atomic atomic) {
 struct MemoryShape {
   Verb verb = Verb::kLoad;
   Space space = Space::kGlobal;
-  uint8_t bytes = 4;       ///< In memory, of one lane (scalar memory: of the wave): 1, 2, or dwords. Of one
-                           ///< element for the two-address forms of DS. 0 where a format says.
-  uint8_t components = 0;  ///< In registers, of formatted loads and stores; 0: there is no format.
-  bool sign = false;       ///< Sub-dword loads: extended with the sign.
-  bool d16 = false;        ///< Goes to or comes from one half of the register, and leaves the other alone.
-                           ///< Formats: components are halves.
-  bool high = false;       ///< The upper half.
-  bool addtid = false;     ///< The lane's number is part of the address.
-  bool pair = false;       ///< DS: two addresses.
-  bool far_pair = false;   ///< Offsets of the two in units of 64 elements.
-  bool returns = false;    ///< DS atomics: gives the old value; others have GLC for that.
-  bool source2 = false;    ///< DS: the operand comes from LDS as well.
-  Atomic atomic{};         ///< Of atomics
+  /// Size in memory of one lane's element: 1, 2, or a multiple of 4; scalar memory: of the wave. 0 if a
+  /// format determines it.
+  uint8_t bytes = 4;
+  uint8_t components = 0;  ///< Number of register components of formatted loads and stores; 0: no format.
+  bool sign = false;       ///< Sub-dword loads: sign-extends.
+  /// Accesses one half of the register and keeps the other. Formats: components are halves.
+  bool d16 = false;
+  bool high = false;      ///< D16: the upper half.
+  bool addtid = false;    ///< The lane number is added to the address.
+  bool pair = false;      ///< DS: two addresses.
+  bool far_pair = false;  ///< DS with two offsets: they count 64 elements.
+  bool returns = false;   ///< DS atomics: returns the old value. Other atomics have GLC instead.
+  bool source2 = false;   ///< DS atomics: the operand is in LDS.
+  Atomic atomic{};        ///< Atomics only.
 
   constexpr unsigned dwords() const { return bytes < 4 ? 1 : bytes / 4; }
   constexpr bool operator==(const MemoryShape&) const = default;
 };
 
-/// The operation's row; nullptr if it moves nothing between memory and registers (caches, permutations, counters
-/// of lanes, synchronisation), and of images, which image_shapes.inc describes.
+/// Returns the operation's row. Null for operations that do not transfer between memory and registers
+/// (caches, permutations, counters, synchronization), and for images, which image_shapes.inc describes.
 const MemoryShape* memory_shape(Op op);
 
 }  // namespace rigel::vgpu::isa

@@ -1,5 +1,5 @@
-// The rows of memory_shapes.inc, held against a reading of the names that knows nothing of LLVM's records, and against the
-// registers that the decoder gives the same operations (which llvm_test.cpp holds against LLVM's tools).
+// Compares the rows of memory_shapes.inc with a separate parser of operation names, and with the registers
+// that the decoder finds (which llvm_test.cpp compares with LLVM's tools).
 #include "plugins/vgpu/isa/memory_shape.hpp"
 
 #include <gtest/gtest.h>
@@ -25,7 +25,7 @@ std::ostream& operator<<(std::ostream& out, const MemoryShape& s) {
 
 namespace {
 
-// Reads a name from the left.
+// Parses a name from the left.
 class Name {
  public:
   explicit Name(std::string_view text) : text_(text) {}
@@ -47,7 +47,7 @@ struct Width {
   bool sign;
 };
 
-// Longer words before their beginnings.
+// Longer words come before their prefixes.
 constexpr Width kWidths[] = {
     {"dwordx16", 64, false}, {"dwordx8", 32, false}, {"dwordx4", 16, false}, {"dwordx3", 12, false},
     {"dwordx2", 8, false},   {"dword", 4, false},    {"ubyte", 1, false},    {"sbyte", 1, true},
@@ -136,14 +136,15 @@ constexpr DsAtomicName kDsAtomics[] = {
     {"condxchg32", Atomic::kCondXchg, Atomic::kCondXchg},
 };
 
-// Of wrxchg and the like: [2][st64], then the rest.
+// Parses [2][st64] of wrxchg and similar.
 void take_pair(Name& name, MemoryShape& shape) {
   shape.pair = name.take("2");
   shape.far_pair = shape.pair && name.take("st64");
 }
 
 bool take_ds(Name name, MemoryShape& shape) {
-  if (name.take("read_addtid_") || name.take("write_addtid_")) return false;  // see take_ds_addtid
+  // take_ds_addtid() handles them.
+  if (name.take("read_addtid_") || name.take("write_addtid_")) return false;
   Name plain = name;
   const bool load = plain.take("read");
   if (load || plain.take("write")) {
@@ -238,7 +239,7 @@ std::optional<MemoryShape> read_name(std::string_view text) {
   return shape;
 }
 
-// Operations that move nothing between memory and registers, by what their names begin with.
+// Name prefixes of operations that do not transfer between memory and registers.
 bool moves_nothing(std::string_view name) {
   for (const std::string_view start : {"s_dcache", "s_gl1", "s_atc", "s_mem", "s_get_waveid", "buffer_wb",
                                        "buffer_gl", "buffer_inv", "ds_nop", "ds_permute", "ds_bpermute",
@@ -253,7 +254,7 @@ bool is_of_memory(OpClass op_class) {
          op_class == OpClass::kDataShare || op_class == OpClass::kGlobalSync;
 }
 
-TEST(IsaMemoryShape, IsWhatTheNameSays) {
+TEST(IsaMemoryShape, MatchesOperationName) {
   size_t rows = 0;
   for (size_t i = 0; i != kOpCount; ++i) {
     const Op op = static_cast<Op>(i);
@@ -275,14 +276,14 @@ bool has_two_values(Atomic atomic) {
          atomic == Atomic::kWrap;
 }
 
-// Of an operand that is there.
-void expect_dwords(const Operand& operand, unsigned dwords, const std::string& what) {
+// Checks an operand if it exists.
+void expect_dwords(const Operand& operand, unsigned dwords, const std::string& label) {
   if (operand.exists()) {
-    EXPECT_EQ(operand.dwords, dwords) << what;
+    EXPECT_EQ(operand.dwords, dwords) << label;
   }
 }
 
-TEST(IsaMemoryShape, GoesWithTheRegistersOfEveryEncoding) {
+TEST(IsaMemoryShape, MatchesRegistersOfEveryEncoding) {
   const auto rows = tables::rows();
   size_t compared = 0;
   for (uint16_t row = 0; row != rows.size(); ++row) {
@@ -293,13 +294,13 @@ TEST(IsaMemoryShape, GoesWithTheRegistersOfEveryEncoding) {
       const Target target = *target_of_bit(bit);
       Instruction in;
       ASSERT_TRUE(plain_instruction(target, row, in)) << tables::mnemonic(row);
-      const std::string what = std::string(name(in.op)) + " of " + name(target);
-      if (in.lds) continue;  // to the LDS
+      const std::string label = std::string(name(in.op)) + " of " + name(target);
+      if (in.lds) continue;  // Its destination is LDS.
       ++compared;
       const bool is_ds = in.encoding == Encoding::kDs;
-      EXPECT_EQ(shape->space == Space::kLds, is_ds) << what;
-      EXPECT_EQ(shape->space == Space::kFlat, in.encoding == Encoding::kFlat) << what;
-      EXPECT_TRUE(in.encoding != Encoding::kMtbuf || shape->components != 0) << what;
+      EXPECT_EQ(shape->space == Space::kLds, is_ds) << label;
+      EXPECT_EQ(shape->space == Space::kFlat, in.encoding == Encoding::kFlat) << label;
+      EXPECT_TRUE(in.encoding != Encoding::kMtbuf || shape->components != 0) << label;
       unsigned dwords = shape->dwords();
       if (shape->components != 0) {
         const bool packs = shape->d16 && find_traits(target)->packs_d16;
@@ -309,47 +310,47 @@ TEST(IsaMemoryShape, GoesWithTheRegistersOfEveryEncoding) {
       const unsigned values = has_old && !is_ds && has_two_values(shape->atomic) ? 2 : 1;
       const unsigned elements = shape->pair && shape->verb != Verb::kStore ? 2 : 1;
       const bool is_scalar = in.encoding == Encoding::kSmem;
-      expect_dwords(in.vdst, dwords * (has_old && is_scalar ? values : elements), what + ": result");
-      expect_dwords(in.vdata, dwords * values, what + ": data");
-      expect_dwords(in.vdata2, dwords, what + ": second data");
-      // Which of them there are.
+      expect_dwords(in.vdst, dwords * (has_old && is_scalar ? values : elements), label + ": result");
+      expect_dwords(in.vdata, dwords * values, label + ": data");
+      expect_dwords(in.vdata2, dwords, label + ": second data");
+      // Checks which operands exist.
       if (shape->verb == Verb::kLoad) {
-        EXPECT_TRUE(in.vdst.exists() && !in.vdata.exists()) << what;
+        EXPECT_TRUE(in.vdst.exists() && !in.vdata.exists()) << label;
       } else if (shape->verb == Verb::kStore) {
-        EXPECT_EQ(in.vdata.exists(), in.op != Op::buffer_store_lds_dword) << what;
-        EXPECT_FALSE(in.vdst.exists()) << what;
+        EXPECT_EQ(in.vdata.exists(), in.op != Op::buffer_store_lds_dword) << label;
+        EXPECT_FALSE(in.vdst.exists()) << label;
       } else if (is_ds) {
-        EXPECT_EQ(in.vdst.exists(), shape->returns) << what;
-        EXPECT_EQ(in.vdata.exists(), !shape->source2) << what;
+        EXPECT_EQ(in.vdst.exists(), shape->returns) << label;
+        EXPECT_EQ(in.vdata.exists(), !shape->source2) << label;
       }
       if (is_ds) {
         const bool has_two =
             shape->pair ? shape->verb != Verb::kLoad : has_old && has_two_values(shape->atomic);
-        EXPECT_EQ(in.vdata2.exists(), has_two) << what;
+        EXPECT_EQ(in.vdata2.exists(), has_two) << label;
       }
     }
   }
   EXPECT_GT(compared, 5000u);
 }
 
-// Of every encoding of every operation, what executes it.
-TEST(IsaOpClass, GoesWithTheEncodings) {
+// Compares classes with encodings.
+TEST(IsaOpClass, MatchesEncodings) {
   for (const tables::Row& row : tables::rows()) {
     const tables::Shape& shape = tables::shapes()[row.shape];
-    const OpClass is = op_class(row.op);
+    const OpClass actual = op_class(row.op);
     switch (shape.encoding) {
       case Encoding::kSop1:
       case Encoding::kSop2:
       case Encoding::kSopk:
       case Encoding::kSopc:
       case Encoding::kSopp:
-        EXPECT_EQ(is, OpClass::kScalar) << name(row.op);
+        EXPECT_EQ(actual, OpClass::kScalar) << name(row.op);
         break;
       case Encoding::kSmem:
-        EXPECT_EQ(is, OpClass::kScalarMemory) << name(row.op);
+        EXPECT_EQ(actual, OpClass::kScalarMemory) << name(row.op);
         break;
       case Encoding::kDs:
-        EXPECT_EQ(is, name(row.op).starts_with("ds_gws_") ? OpClass::kGlobalSync : OpClass::kDataShare)
+        EXPECT_EQ(actual, name(row.op).starts_with("ds_gws_") ? OpClass::kGlobalSync : OpClass::kDataShare)
             << name(row.op);
         break;
       case Encoding::kFlat:
@@ -357,13 +358,13 @@ TEST(IsaOpClass, GoesWithTheEncodings) {
       case Encoding::kScratch:
       case Encoding::kMubuf:
       case Encoding::kMtbuf:
-        EXPECT_EQ(is, OpClass::kVectorMemory) << name(row.op);
+        EXPECT_EQ(actual, OpClass::kVectorMemory) << name(row.op);
         break;
       case Encoding::kMimg:
-        EXPECT_EQ(is, OpClass::kImage) << name(row.op);
+        EXPECT_EQ(actual, OpClass::kImage) << name(row.op);
         break;
       case Encoding::kExp:
-        EXPECT_EQ(is, OpClass::kExport) << name(row.op);
+        EXPECT_EQ(actual, OpClass::kExport) << name(row.op);
         break;
       default: {
         const std::string_view text = name(row.op);
@@ -372,12 +373,12 @@ TEST(IsaOpClass, GoesWithTheEncodings) {
              {"v_rcp_", "v_rsq_", "v_sqrt_", "v_exp_", "v_log_", "v_sin_", "v_cos_"}) {
           approximate = approximate || text.starts_with(start);
         }
-        EXPECT_EQ(is == OpClass::kTranscendental, approximate) << text;
-        EXPECT_EQ(is == OpClass::kMatrix, text.starts_with("v_mfma") || text.starts_with("v_accvgpr"))
+        EXPECT_EQ(actual == OpClass::kTranscendental, approximate) << text;
+        EXPECT_EQ(actual == OpClass::kMatrix, text.starts_with("v_mfma") || text.starts_with("v_accvgpr"))
             << text;
-        EXPECT_EQ(is == OpClass::kInterpolation, text.starts_with("v_interp")) << text;
-        EXPECT_TRUE(is == OpClass::kVector || is == OpClass::kTranscendental || is == OpClass::kMatrix ||
-                    is == OpClass::kInterpolation)
+        EXPECT_EQ(actual == OpClass::kInterpolation, text.starts_with("v_interp")) << text;
+        EXPECT_TRUE(actual == OpClass::kVector || actual == OpClass::kTranscendental ||
+                    actual == OpClass::kMatrix || actual == OpClass::kInterpolation)
             << text;
       }
     }

@@ -1,20 +1,22 @@
-// The operations of all generations: one enumerator, one meaning. The names are LLVM's for the pseudo
-// instruction (arithmetic) or the mnemonic (memory), without what says the encoding or the addressing mode.
+// The operations of all generations: one enumerator for each meaning. Arithmetic has the name of LLVM's
+// pseudo instruction, memory operations have their mnemonic, without suffixes for encoding or addressing
+// mode.
 //
-// Where a name means different things on different generations, or different names the same:
-//   v_add_co_u32     adds, gives a carry: v_add_u32 on gfx8, v_add_co_u32 on gfx9, gfx10; sub, subrev alike
-//   v_add_u32        adds, no carry: v_add_u32 on gfx9, v_add_nc_u32 on gfx10, absent on gfx8; subs alike
-//   v_add_i32, _i16  add signed, no carry: v_add_nc_i32, v_add_nc_i16 on gfx10; v_sub alike
-//   v_addc_u32       adds with a carry: v_addc_u32, v_addc_co_u32, v_add_co_ci_u32; subb, subbrev alike
-//   v_add_u16        VOP2 of gfx8 and gfx9; v_add_nc_u16 is VOP3 of gfx10, with op_sel; v_sub alike
+// If a name has several meanings, or a meaning several names:
+//
+//   v_add_co_u32     add with carry-out: v_add_u32 on gfx8, v_add_co_u32 on gfx9, gfx10; also sub, subrev
+//   v_add_u32        add without carry: v_add_u32 on gfx9, v_add_nc_u32 on gfx10, absent on gfx8; also subs
+//   v_add_i32, _i16  signed add without carry: v_add_nc_i32, v_add_nc_i16 on gfx10; also v_sub
+//   v_addc_u32       add with carry-in: v_addc_u32, v_addc_co_u32, v_add_co_ci_u32; also subb, subbrev
+//   v_add_u16        VOP2 of gfx8 and gfx9; v_add_nc_u16 is VOP3 of gfx10, with op_sel; also v_sub
 //   v_mad_f16, v_mad_u16, v_mad_i16, v_fma_f16, v_div_fixup_f16, v_interp_p2_f16
-//                    of gfx9 and later, with op_sel, which leave the other half of the destination alone;
-//                    v_mad_legacy_f16 and so on are what gfx8 calls v_mad_f16: the upper half becomes zero
+//                    gfx9 and later: with op_sel, keep the other half of the destination.
+//                    v_mad_legacy_f16 and so on: gfx8's v_mad_f16, which clears the upper half
 //   v_mad_mix_f32    gfx900, not fused; v_fma_mix_f32 has the same opcode on gfx906 and is fused
-// What other 16-bit operations do to the upper half depends on the generation, not on the operation: zero on
-// gfx8 and gfx9, unchanged on gfx10. v_cmpx writes a mask and EXEC on gfx8 and gfx9, EXEC alone on gfx10: see
-// dst. Atomics of flat, global, scratch, buffer and scalar memory are one operation, with and without a
-// returned value (glc); those of the LDS are two, as they are two opcodes.
+//
+// Other 16-bit operations clear the upper half on gfx8 and gfx9, and keep it on gfx10. v_cmpx writes a mask
+// and EXEC on gfx8 and gfx9, only EXEC on gfx10 (see dst). Atomics with and without a returned value (glc)
+// are one operation, except those of LDS, which have two opcodes.
 #pragma once
 
 #include <cstddef>
@@ -23,11 +25,11 @@
 
 namespace rigel::vgpu::isa {
 
-/// Instruction sets. Within one, the chips differ in which instructions they have: see Target.
+/// Instruction sets. Chips of a family can differ in which instructions they have; see Target.
 enum class Family : uint8_t { kGfx8, kGfx9, kGfx10 };
 
 enum class Op : uint16_t {
-  none,  ///< No operation: what an instruction that was not decoded has.
+  none,  ///< No operation: an instruction that was not decoded.
 #define RIGEL_OP(name, families, op_class) name,
 #include "plugins/vgpu/isa/op.inc"
 #undef RIGEL_OP
@@ -48,16 +50,16 @@ constexpr uint8_t kOpFamilies[] = {
 };
 }  // namespace detail
 
-/// Enumerators, `none` included: the bound of a table by operation.
+/// Number of enumerators, including `none`: the size of a table indexed by operation.
 constexpr size_t kOpCount = sizeof(detail::kOpFamilies);
 
-/// The enumerator's name; what assembly calls it depends on the generation: see disassembler.hpp.
+/// Returns the enumerator's name. Mnemonics depend on the generation; see disassembler.hpp.
 constexpr std::string_view name(Op op) {
   const auto index = static_cast<size_t>(op);
   return index < kOpCount ? detail::kOpNames[index] : std::string_view("?");
 }
 
-/// Whether some chip of the family has the operation.
+/// Whether a chip of the family has the operation.
 constexpr bool exists_on(Op op, Family family) {
   const auto index = static_cast<size_t>(op);
   return index < kOpCount && ((detail::kOpFamilies[index] >> static_cast<unsigned>(family)) & 1) != 0;

@@ -1,7 +1,9 @@
-// Which part of a compute unit executes an operation: a column of op.inc. Operations are asked for it instead of
-// being recognised by their names, which are for people to read.
+// The part of a compute unit that executes an operation: a column of op.inc. Code uses it instead of parsing
+// names.
 //
-// Source: LLVM's description of AMDGPU, by generate_tables.py. Threads: constants; any.
+// Source: LLVM's description of AMDGPU, through generate_tables.py.
+//
+// *Threads:* any; constants.
 #pragma once
 
 #include "plugins/vgpu/isa/op.hpp"
@@ -10,15 +12,15 @@ namespace rigel::vgpu::isa {
 
 enum class OpClass : uint8_t {
   kNone,            ///< Op::none
-  kScalar,          ///< Arithmetic of SGPRs, branches, messages
-  kVector,          ///< Arithmetic of VGPRs, exact or rounded correctly
-  kTranscendental,  ///< … by approximation: reciprocals, roots, logarithms, sines
+  kScalar,          ///< SALU, branches, messages
+  kVector,          ///< VALU, exact or correctly rounded
+  kTranscendental,  ///< VALU, approximate: reciprocals, roots, logarithms, sines
   kMatrix,          ///< Matrices, and moves to and from accumulation registers
-  kInterpolation,   ///< Attributes of pixels
-  kScalarMemory,    ///< Loads, stores, atomics of SGPRs, and the scalar cache
-  kVectorMemory,    ///< Those of VGPRs, by flat addresses or buffers
-  kDataShare,       ///< LDS and GDS, and what goes through their crossbar
-  kGlobalSync,      ///< Barriers and semaphores of all waves of the GPU
+  kInterpolation,   ///< Pixel attributes
+  kScalarMemory,    ///< Loads, stores and atomics with SGPRs; scalar cache
+  kVectorMemory,    ///< Loads, stores and atomics with VGPRs, by flat addresses or buffers
+  kDataShare,       ///< LDS, GDS and lane permutations
+  kGlobalSync,      ///< Barriers and semaphores between all waves of the GPU
   kImage,
   kExport,
 };
@@ -33,7 +35,7 @@ constexpr OpClass kOpClasses[] = {
 static_assert(sizeof(kOpClasses) == kOpCount);
 }  // namespace detail
 
-/// The operation's class; kNone for what is no operation.
+/// Returns the operation's class; kNone for an unknown operation.
 constexpr OpClass op_class(Op op) {
   const auto index = static_cast<size_t>(op);
   return index < kOpCount ? detail::kOpClasses[index] : OpClass::kNone;

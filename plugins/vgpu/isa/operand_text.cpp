@@ -195,7 +195,7 @@ std::string_view special_name(uint16_t code, bool whole) {
   }
 }
 
-/// A field of some bits with a name and a value in parentheses; those at their default are left out.
+/// A named bit field, printed with its value in parentheses. Fields with the default value are omitted.
 struct Counter {
   std::string_view name;
   uint16_t low, width;
@@ -330,7 +330,7 @@ void append_message(std::string& text, Family family, uint16_t value) {
 void append_hardware_register(std::string& text, const Target& target, uint16_t value) {
   struct Register {
     uint8_t id;
-    uint8_t families;  // bit 0: gfx8, 1: gfx9, 2: gfx1010 …, 3: gfx1030 …
+    uint8_t families;  // Bit 0: gfx8, 1: gfx9, 2: gfx1010 …, 3: gfx1030 …
     std::string_view name;
   };
   constexpr Register kRegisters[] = {
@@ -345,8 +345,8 @@ void append_hardware_register(std::string& text, const Target& target, uint16_t 
   const unsigned family = target.major == 8 ? 0 : target.major == 9 ? 1 : target.minor < 3 ? 2 : 3;
   text += "hwreg(";
   std::string_view name;
-  for (const Register& known : kRegisters) {
-    if (known.id == id && ((known.families >> family) & 1) != 0) name = known.name;
+  for (const Register& candidate : kRegisters) {
+    if (candidate.id == id && ((candidate.families >> family) & 1) != 0) name = candidate.name;
   }
   if (name.empty()) {
     append_number(text, id);
@@ -367,13 +367,13 @@ void append_dependency_counters(std::string& text, const Target& target, uint16_
                                    {"depctr_va_vdst", 12, 4}, {"depctr_va_sdst", 9, 3},
                                    {"depctr_va_ssrc", 8, 1},  {"depctr_va_vcc", 1, 1},
                                    {"depctr_vm_vsrc", 2, 3}};
-  const size_t first = target.minor >= 3 ? 0 : 1;  // the first is gfx1030's
+  const size_t first = target.minor >= 3 ? 0 : 1;  // The first exists on gfx1030 and later.
   unsigned known = 0;
-  bool other_than_default = false;
+  bool has_non_default = false;
   for (size_t i = first; i != std::size(kCounters); ++i) {
     const unsigned mask = (1u << kCounters[i].width) - 1;
     known |= mask << kCounters[i].low;
-    if (bits_of(value, kCounters[i].low, kCounters[i].width) != mask) other_than_default = true;
+    if (bits_of(value, kCounters[i].low, kCounters[i].width) != mask) has_non_default = true;
   }
   if ((value & ~known) != 0) {
     append_hex(text, value);
@@ -382,7 +382,7 @@ void append_dependency_counters(std::string& text, const Target& target, uint16_
   bool separate = false;
   for (size_t i = first; i != std::size(kCounters); ++i) {
     const unsigned count = bits_of(value, kCounters[i].low, kCounters[i].width);
-    if (other_than_default && count == (1u << kCounters[i].width) - 1) continue;
+    if (has_non_default && count == (1u << kCounters[i].width) - 1) continue;
     if (separate) text += ' ';
     separate = true;
     text += kCounters[i].name;
@@ -464,7 +464,7 @@ void append_swizzle(std::string& text, uint16_t value) {
     text += ',';
     append_number(text, set);
   } else {
-    // Each bit of the lane's number: 0, 1, kept or inverted.
+    // Each bit of the lane number: 0, 1, kept or inverted.
     text += "swizzle(BITMASK_PERM,\"";
     for (unsigned bit = 16; bit != 0; bit >>= 1) {
       const bool of_zero = ((set ^ flip) & bit) != 0;
@@ -549,7 +549,7 @@ void append_buffer_format(std::string& text, Family family, uint8_t format) {
     text += ']';
     return;
   }
-  // The unified formats are the data formats in order, each with the number formats that it has.
+  // Unified formats: the data formats in order, each with its number formats.
   constexpr uint8_t kNumbersOf[] = {0x3f, 0xbf, 0x3f, 0xb0, 0xbf, 0xbf, 0xbf,
                                     0x3f, 0x3f, 0x3f, 0xb0, 0xbf, 0xb0, 0xb0};
   if (format == 0) {

@@ -1,4 +1,4 @@
-// How single operands and immediates are written in assembly. For the disassembler.
+// Text of operands and immediates, for the disassembler.
 #pragma once
 
 #include <cstdint>
@@ -10,15 +10,15 @@
 namespace rigel::vgpu::isa {
 
 void append_number(std::string& text, int64_t value);
-/// 0x…, or -0x… .
+/// Formats as 0x… or -0x….
 void append_hex(std::string& text, int64_t value);
 
-/// A number as a constant of 32 bits is written: small ones in decimal, well-known floats as such.
+/// Formats like an inline 32-bit constant: small integers in decimal, inline floats by value.
 void append_constant(std::string& text, uint32_t value);
-/// A register, an inline constant or the instruction's literal.
+/// Formats a register, an inline constant or the instruction's literal.
 void append_operand(std::string& text, const Target& target, const Operand& operand, uint32_t literal);
 
-// What SIMM16 means to certain instructions.
+// SIMM16 of certain instructions:
 void append_wait_count(std::string& text, Family family, uint16_t value);
 void append_message(std::string& text, Family family, uint16_t value);
 void append_hardware_register(std::string& text, const Target& target, uint16_t value);
@@ -26,13 +26,13 @@ void append_dependency_counters(std::string& text, const Target& target, uint16_
 void append_version(std::string& text, uint16_t value);
 void append_index_mode(std::string& text, uint16_t value);
 
-/// The offset of ds_swizzle_b32.
+/// Formats the offset of ds_swizzle_b32.
 void append_swizzle(std::string& text, uint16_t value);
-/// DPP_CTRL, one that the decoder lets through.
+/// Formats a DPP_CTRL that the decoder accepts.
 void append_lane_permutation(std::string& text, Family family, uint16_t control);
-/// " format:[…]" of a typed buffer instruction, unless it is the default.
+/// Formats " format:[…]" of a typed buffer instruction, unless it is the default.
 void append_buffer_format(std::string& text, Family family, uint8_t format);
-/// The target of an export.
+/// Formats the target of an export.
 void append_export_target(std::string& text, Family family, uint8_t target);
 
 }  // namespace rigel::vgpu::isa

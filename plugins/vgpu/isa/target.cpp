@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::string_view kDigits = "0123456789abcdef";
 
-// The order is that of CHIPS in generate_tables.py.
+// In the order of CHIPS in generate_tables.py.
 constexpr Target kChips[] = {
     {8, 0, 1},  {8, 0, 2},  {8, 0, 3},  {8, 0, 5},  {8, 1, 0},  // Volcanic Islands
     {9, 0, 0},  {9, 0, 2},  {9, 0, 4},  {9, 0, 6},  {9, 0, 8},  {9, 0, 9},  {9, 0, 10},

@@ -1,4 +1,4 @@
-// Which chip: the family decides encodings, the chip which instructions exist.
+// A chip. Its family determines the encodings; the chip determines which instructions exist.
 #pragma once
 
 #include <cstdint>
@@ -13,26 +13,28 @@ namespace rigel::vgpu::isa {
 /// A gfx target by its version: 8.0.3 is {8, 0, 3}, gfx90a {9, 0, 10}.
 struct Target {
   uint8_t major = 9, minor = 0, stepping = 0;
-  bool wave32 = false;  ///< How wide lane masks are: gfx10 has both; of a kernel, its descriptor says which.
+  /// Wave size, which is the width of lane masks. gfx10 kernels select it in their descriptor.
+  bool wave32 = false;
 
-  /// The instruction set of a chip that chip_bit() knows; the decoder refuses others first.
+  /// Returns the instruction set. Valid only for chips that chip_bit() knows; the decoder rejects others
+  /// first.
   constexpr Family family() const {
     return major == 8 ? Family::kGfx8 : major == 9 ? Family::kGfx9 : Family::kGfx10;
   }
   constexpr bool operator==(const Target&) const = default;
 };
 
-/// The target of a processor's name, "gfx906" or "gfx90a", features after a colon ("gfx906:xnack-") ignored.
-/// Nothing for a chip that is not here.
+/// Parses a processor name such as "gfx906" or "gfx90a"; ignores features after a colon ("gfx906:xnack-").
+/// Nothing for an unknown chip.
 std::optional<Target> target_of(std::string_view name);
 
-/// The processor's name, without features.
+/// Returns the processor name, without features.
 std::string name(const Target& target);
 
-/// One bit of the chip masks in the instruction tables; 0 for a chip that they don't know.
+/// Returns the chip's bit in the masks of the instruction tables; 0 for an unknown chip.
 uint32_t chip_bit(const Target& target);
 
-/// The chip of a bit.
+/// Returns the chip of a bit.
 std::optional<Target> target_of_bit(uint32_t bit);
 
 }  // namespace rigel::vgpu::isa

@@ -9,7 +9,7 @@
 namespace rigel::vgpu::isa {
 namespace {
 
-TEST(IsaTarget, IsReadFromTheNameAndWrittenBack) {
+TEST(IsaTarget, RoundTripsNames) {
   for (const char* text : {"gfx803", "gfx900", "gfx906", "gfx90a", "gfx90c", "gfx1010", "gfx1030"}) {
     const auto target = target_of(text);
     ASSERT_TRUE(target) << text;
@@ -19,14 +19,14 @@ TEST(IsaTarget, IsReadFromTheNameAndWrittenBack) {
   EXPECT_EQ(target_of("gfx906:sramecc+:xnack-"), (Target{9, 0, 6}));
 }
 
-TEST(IsaTarget, RefusesWhatIsNotHere) {
+TEST(IsaTarget, RejectsUnknownNames) {
   for (const char* text : {"", "gfx", "gfx9", "gfx700", "gfx1100", "gfx1200", "gfx9x0", "sm_80", "gfx90z",
                            "gfx10300", "gfx804", "gfx1020"})
     EXPECT_FALSE(target_of(text)) << text;
   EXPECT_EQ(chip_bit({9, 4, 2}), 0u);
 }
 
-TEST(IsaTraits, AreThereForEveryChipOfTheTablesAndForNoOther) {
+TEST(IsaTraits, ExistExactlyForChipsOfTheTables) {
   for (uint32_t bit = 1; bit != 0; bit <<= 1) {
     const auto target = target_of_bit(bit);
     if (!target) break;
@@ -47,7 +47,7 @@ TEST(IsaOp, HasNamesAndFamilies) {
   EXPECT_FALSE(exists_on(Op::global_load_dword, Family::kGfx8));
 }
 
-TEST(IsaOp, NamesAreDifferent) {
+TEST(IsaOp, NamesAreUnique) {
   std::set<std::string_view> names;
   for (size_t i = 0; i != kOpCount; ++i) EXPECT_TRUE(names.insert(name(static_cast<Op>(i))).second);
 }

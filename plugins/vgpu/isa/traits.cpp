@@ -7,7 +7,7 @@
 namespace rigel::vgpu::isa {
 namespace {
 
-/// Bits of registers 1 to 7, MODE to IB_STS, and of one register.
+/// Registers 1 to 7, MODE to IB_STS.
 constexpr uint32_t kUsual = 0xfe;
 constexpr uint32_t reg(unsigned id) {
   return 1u << id;
@@ -50,7 +50,7 @@ constexpr Traits kVolcanicIslands{
 
 constexpr Traits kTopaz = [] {
   Traits traits = kVolcanicIslands;
-  traits.packs_d16 = false;  // gfx8.0 has a register for each half; Stoney (gfx810) packs them
+  traits.packs_d16 = false;  // gfx8.0 uses a register for each half; Stoney (gfx810) packs them.
   return traits;
 }();
 
@@ -98,7 +98,7 @@ constexpr Traits kRdna = [] {
   traits.flat_drops_offset = true;
   traits.allocates_sgprs = false;
   traits.has_wave_placement_ids = true;
-  traits.mode_bits = 0x07ffffff;  // the bits above are of indexing, skipping and forks
+  traits.mode_bits = 0x07ffffff;  // Higher bits control indexing, VSKIP and forks, which RDNA lacks.
   traits.hardware_registers |= kFlatScratch | kXnackMask | kHwId12;
   return traits;
 }();
@@ -147,12 +147,12 @@ constexpr Row kRows[] = {
 }  // namespace
 
 const Traits* find_traits(const Target& target) {
-  // By the chip's bit, as lowering asks for every instruction.
+  // Indexed by the chip's bit, since lowering calls this for every instruction.
   static constexpr size_t kBits = 32;
   static const std::array<const Traits*, kBits> by_bit = [] {
-    std::array<const Traits*, kBits> all{};
-    for (const Row& row : kRows) all[std::countr_zero(chip_bit(row.chip))] = &row.traits;
-    return all;
+    std::array<const Traits*, kBits> table{};
+    for (const Row& row : kRows) table[std::countr_zero(chip_bit(row.chip))] = &row.traits;
+    return table;
   }();
   const uint32_t bit = chip_bit(target);
   return bit == 0 ? nullptr : by_bit[std::countr_zero(bit)];

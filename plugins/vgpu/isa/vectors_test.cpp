@@ -1,4 +1,4 @@
-// The encodings of LLVM's own tests of its disassembler, with the text that it gives them (vectors.tar.xz).
+// Compares with the encodings and texts of LLVM's disassembler tests (vectors.tar.xz).
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -21,8 +21,8 @@ std::vector<uint32_t> words_of(std::string_view hex) {
   return words;
 }
 
-/// Text, or what is wrong in angle brackets.
-std::string read(const Target& target, const std::vector<uint32_t>& words) {
+/// Returns the text, or an error in angle brackets.
+std::string text_of(const Target& target, const std::vector<uint32_t>& words) {
   Instruction instruction;
   const DecodeStatus status = decode(target, words.data(), words.size(), instruction);
   if (status != DecodeStatus::kOk) return "<illegal>";
@@ -50,7 +50,7 @@ void check(const std::string& name, size_t at_least) {
     const size_t tab = line.find('\t');
     if (tab == std::string::npos) continue;
     ++count;
-    const std::string text = read(target, words_of(line.substr(0, tab)));
+    const std::string text = text_of(target, words_of(line.substr(0, tab)));
     if (text == line.substr(tab + 1)) continue;
     if (++wrong <= 10) ADD_FAILURE() << isa::name(target) << ' ' << line << "\n  is read as " << text;
   }
@@ -58,13 +58,13 @@ void check(const std::string& name, size_t at_least) {
   EXPECT_GE(count, at_least);
 }
 
-TEST(IsaVectors, Gfx8ReadsAsLlvmReadsIt) {
+TEST(IsaVectors, Gfx8TextMatchesLlvm) {
   check("gfx8", 39'000);
 }
-TEST(IsaVectors, Gfx9ReadsAsLlvmReadsIt) {
+TEST(IsaVectors, Gfx9TextMatchesLlvm) {
   check("gfx9", 44'000);
 }
-TEST(IsaVectors, Gfx10ReadsAsLlvmReadsIt) {
+TEST(IsaVectors, Gfx10TextMatchesLlvm) {
   check("gfx10", 64'000);
 }
 

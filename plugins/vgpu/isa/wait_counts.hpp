@@ -1,4 +1,5 @@
-// The immediate of s_waitcnt: how many instructions of each kind may still be under way. ISA manuals, SOPP, S_WAITCNT.
+// The immediate of s_waitcnt: maximum numbers of outstanding instructions. Source: ISA manuals, SOPP,
+// S_WAITCNT.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +10,7 @@ namespace rigel::vgpu::isa {
 
 struct WaitCounts {
   unsigned vm = 0, exp = 0, lgkm = 0;
-  /// The greatest of each, which are no wait.
+  /// Maximum field values, which do not wait.
   unsigned most_vm = 0, most_exp = 0, most_lgkm = 0;
 };
 
