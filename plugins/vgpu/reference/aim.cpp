@@ -15,20 +15,20 @@ void draw_offsets(Draw& draw, uint32_t size, uint32_t unit, uint32_t (&offsets)[
   for (uint32_t lane = 0; lane < 64; ++lane) {
     uint32_t& offset = offsets[lane];
     switch (pattern) {
-      case 0:  // in a row
+      case 0:  // Contiguous.
       case 1:
         offset = start % std::max(size / 2, 1u) / unit * unit + lane * unit;
         break;
-      case 2:  // in larger steps, or backwards
+      case 2:  // With a stride, or backwards.
         offset = start % std::max(size / 2, 1u) / unit * unit + (draw.one_in(1) ? lane : 63 - lane) * stride;
         break;
-      case 3:  // all the same
+      case 3:  // All equal.
         offset = start;
         break;
-      case 4:  // near each other
+      case 4:  // Near each other.
         offset = (start / unit + draw.below(32)) * unit;
         break;
-      case 5:  // near the end
+      case 5:  // Near the end.
         offset = size + unit - draw.below(4) * unit - draw.below(2) * (unit / 2);
         break;
       default:
@@ -40,7 +40,7 @@ void draw_offsets(Draw& draw, uint32_t size, uint32_t unit, uint32_t (&offsets)[
 }
 
 bool aim(Draw& draw, isa::Instruction& instruction, State& state) {
-  // Accumulation registers are for matrix instructions, which are not executed.
+  // AGPRs are for matrix instructions, which are not executed.
   for (const isa::Operand* operand : {&instruction.vdata, &instruction.vdata2, &instruction.vdst}) {
     if (operand->is_agpr()) return false;
   }
@@ -99,7 +99,7 @@ bool aim_scalar_memory(Draw& draw, isa::Instruction& in, State& state) {
   const bool wide = name.find("_x2") != name.npos && name.find("atomic") != name.npos;
   const uint32_t unit = wide ? 8 : 4;
   uint32_t at = draw.below(kMemoryBytes / unit - 16) * unit;
-  if (draw.one_in(8)) at = kMemoryBytes - draw.below(20) * 4 / unit * unit;  // the end, or beyond
+  if (draw.one_in(8)) at = kMemoryBytes - draw.below(20) * 4 / unit * unit;  // At the end, or past it.
   if (!draw.one_in(4)) in.offset %= 1024;
   if (wide) in.offset &= ~7;
   uint64_t soffset = 0;
@@ -193,9 +193,10 @@ bool aim_flat(Draw& draw, isa::Instruction& in, State& state) {
       const uint32_t size = space == 1 ? 1024 : world.scratch_lane_bytes;
       const uint32_t limit = draw.one_in(32) ? size + 64 : size;
       const uint32_t at = offsets[lane] % limit / unit * unit + (draw.one_in(16) ? draw.below(unit) : 0);
-      // The offset does not lead out of an aperture, or into it.
-      const uint64_t own = at >= offset ? at - static_cast<uint64_t>(offset) : 0;
-      address = uint64_t{space == 1 ? world.shared_aperture_hi : world.private_aperture_hi} << 32 | own;
+      // The offset must not cross the bounds of an aperture.
+      const uint64_t without_offset = at >= offset ? at - static_cast<uint64_t>(offset) : 0;
+      address =
+          uint64_t{space == 1 ? world.shared_aperture_hi : world.private_aperture_hi} << 32 | without_offset;
     }
     state.vgpr[in.vaddr.vgpr()][lane] = static_cast<uint32_t>(address);
     state.vgpr[in.vaddr.vgpr() + 1u][lane] = static_cast<uint32_t>(address >> 32);
@@ -227,7 +228,7 @@ bool aim_buffer(Draw& draw, isa::Instruction& in, State& state) {
   if (in.lds || in.op == isa::Op::buffer_store_lds_dword)
     state.scalar[isa::code::kM0] = draw.below(2048) * (draw.one_in(8) ? 1 : 4) | draw.value() << 16;
 
-  // A range of bytes, records, or scratch.
+  // Draws a range of bytes, records, or scratch.
   const uint32_t kind = draw.below(4);
   static constexpr uint32_t kStrides[] = {4, 8, 16, 20, 64, 12};
   uint32_t stride = kind == 0 ? 0 : kStrides[draw.below(6)];
@@ -240,7 +241,7 @@ bool aim_buffer(Draw& draw, isa::Instruction& in, State& state) {
     index_stride = state.wave_size == 64 ? 3 : 2;
     if (draw.one_in(2)) stride = 0;
   }
-  const uint32_t span = swizzled ? 64 : 512;  // of offsets
+  const uint32_t span = swizzled ? 64 : 512;  // Range of offsets.
   const uint32_t records = draw.one_in(8) ? draw.value()
                                           : draw.below(kind == 0        ? 1024
                                                        : draw.one_in(2) ? 80
@@ -253,7 +254,7 @@ bool aim_buffer(Draw& draw, isa::Instruction& in, State& state) {
   if (in.soffset.is_scalar_register() && !(gfx10 && in.soffset.code == isa::code::kNull))
     state.scalar[in.soffset.code] = draw.below(64) * (atomic ? unit : 4);
 
-  // Numbers: two bits more than a third of them are of no format.
+  // Some of these combinations are not valid formats.
   const uint32_t data_format = 1 + draw.below(14), number_format = draw.below(8),
                  unified = 1 + draw.below(77);
   if (in.encoding == isa::Encoding::kMtbuf) {
@@ -276,7 +277,7 @@ bool aim_buffer(Draw& draw, isa::Instruction& in, State& state) {
   state.scalar[code + 2] = records;
   state.scalar[code + 3] = word3;
 
-  if (kind == 3 && draw.one_in(2)) {  // the queue's scratch, some of which is the wave's
+  if (kind == 3 && draw.one_in(2)) {  // The queue's scratch, a part of which is the wave's.
     uint64_t soffset = constant;
     if (in.soffset.is_scalar_register()) soffset = state.scalar[in.soffset.code];
     world.private_va = base + soffset - draw.below(4) * uint64_t{4} * state.wave_size;
@@ -338,7 +339,7 @@ bool aim_data_share(Draw& draw, isa::Instruction& in, State& state) {
   }
   if (name.starts_with("ds_gws_")) {
     m0 = draw.value();
-    // Values are counted one by one in the end.
+    // The counters are finally counted one by one, so values are small.
     for (auto& row : state.vgpr)
       for (uint32_t& lane : row) lane = draw.below(4);
     return true;
@@ -356,7 +357,7 @@ bool aim_data_share(Draw& draw, isa::Instruction& in, State& state) {
   const uint32_t offset = static_cast<uint32_t>(in.offset) * (two ? scale : 1);
   auto& row = state.vgpr[in.vaddr.vgpr()];
   for (uint32_t lane = 0; lane < 64; ++lane) {
-    // Offsets of two elements are small numbers only now and then: no use to take them off.
+    // Offsets of two elements are rarely small enough to be subtracted.
     row[lane] = offsets[lane] - (offset < size || wraps ? offset : 0);
     if (name.find("_src2_") != name.npos && (in.offset & 0x8000) != 0) {
       row[lane] = (offsets[lane] & 0x1ffff) | (draw.below(512) - 256) << 17;

@@ -1,4 +1,4 @@
-// Images for image instructions: small ones in rows and in tiles, of every format, dimension and clamp mode.
+// Images for image instructions: small, linear and tiled, of every format, dimension and clamp mode.
 #include <algorithm>
 #include <bit>
 
@@ -12,7 +12,7 @@ namespace {
 using isa::Family;
 using Kind = ImageForm::Kind;
 
-/// Bits of registers, numbered as in the manuals.
+/// Bits of a resource or sampler, numbered as in the manuals.
 class Bits {
  public:
   Bits(State& state, unsigned code, unsigned words) : state_(state), code_(code) {
@@ -31,7 +31,7 @@ class Bits {
 struct Choice {
   unsigned data, number, unified;
 };
-// Formats that images have: gfx8's and gfx9's numbers, and gfx10's. Integers of 32 and 64 bits for atomics come first.
+// Image formats: numbers of gfx8 and gfx9, and of gfx10. Integers of 32 and 64 bits, for atomics, come first.
 constexpr Choice kChoices[] = {
     {4, 4, 20},   {4, 5, 21},   {4, 7, 22},   {11, 4, 62}, {11, 5, 63},  {11, 7, 64}, {1, 0, 1},
     {1, 1, 2},    {1, 4, 5},    {1, 5, 6},    {2, 0, 7},   {2, 1, 8},    {2, 4, 11},  {2, 5, 12},
@@ -41,7 +41,7 @@ constexpr Choice kChoices[] = {
     {12, 4, 69},  {12, 5, 70},  {12, 7, 71},  {14, 4, 75}, {14, 5, 76},  {14, 7, 77}, {16, 0, 133},
     {17, 0, 134}, {18, 0, 135}, {19, 0, 136}, {1, 9, 128}, {3, 9, 129}};
 
-// What most programs use, and execution has a faster way for.
+// Common formats, for which the executor has a fast path.
 constexpr unsigned kPlainChoices[] = {2, 5, 6, 28, 40};
 
 void draw_sampler(Draw& draw, State& state, unsigned code, bool plain) {
@@ -53,7 +53,7 @@ void draw_sampler(Draw& draw, State& state, unsigned code, bool plain) {
     sampler.set(15, 15, draw.one_in(2));
     sampler.set(27, 27, draw.one_in(4));
     sampler.set(44, 55, 4095);
-    if (draw.one_in(2)) sampler.set(84, 87, 5);  // linear
+    if (draw.one_in(2)) sampler.set(84, 87, 5);  // Linear.
     return;
   }
   const uint64_t mode = draw.below(8);
@@ -70,7 +70,7 @@ void draw_sampler(Draw& draw, State& state, unsigned code, bool plain) {
   sampler.set(86, 87, draw.one_in(4) ? !linear : linear);
   sampler.set(88, 89, draw.one_in(4) ? draw.below(3) : 0);
   sampler.set(90, 91, draw.below(3));
-  if (draw.one_in(4)) {  // anisotropic
+  if (draw.one_in(4)) {  // Anisotropic.
     sampler.set(9, 11, draw.below(8));
     sampler.set(85, 85, 1);
     sampler.set(87, 87, draw.below(2));
@@ -98,14 +98,14 @@ bool aim_image(Draw& draw, isa::Instruction& in, State& state) {
                       (in.extra[0].code + 4u > in.saddr.code && in.extra[0].code < in.saddr.code + 8u))) {
     return false;
   }
-  // EXEC or registers that are not there are no place for a resource.
+  // A resource cannot be in EXEC or in registers that the wave does not have.
   if (state.lacks_sgprs(in.saddr) || (has_sampler && state.lacks_sgprs(in.extra[0]))) return false;
   const bool atomic = name.find("atomic") != name.npos;
   const bool pair = name.ends_with("cmpswap");
   const unsigned given = static_cast<unsigned>(std::popcount(in.dmask));
   if (atomic && given != (pair ? 2u : 1u) && given != (pair ? 4u : 2u)) return false;
   const bool wide = given > (pair ? 2u : 1u);
-  // Texels are to fit what is asked of them; the rest of the registers' bits is the hardware's business.
+  // Only atomics on whole texels are compared: other register bits are not defined.
   if (atomic && in.d16) in.d16 = false;
 
   const bool compare = name.find("_c_") != name.npos || name.ends_with("_c");
@@ -118,10 +118,10 @@ bool aim_image(Draw& draw, isa::Instruction& in, State& state) {
   const Choice& format = kChoices[choice];
   const TypedFormat typed = gfx10 ? typed_format(format.unified) : typed_format(format.data, format.number);
   if (compare && (typed.number == TypedFormat::Number::kUint || typed.number == TypedFormat::Number::kSint))
-    return false;  // numbers are compared, not bits
+    return false;  // Comparisons need numbers, not bits.
 
   static constexpr unsigned kTypes[] = {8, 9, 10, 11, 12, 13};
-  // Instructions of gfx10 say a dimension. The resource may have another.
+  // gfx10 instructions have a dimension; the resource may have another one.
   unsigned type = kTypes[gfx10 && !draw.one_in(8) ? in.dim : draw.below(6)];
   if (plain && draw.one_in(2)) {
     in.tfe = in.lwe = in.d16 = in.da = in.a16 = false;
@@ -130,9 +130,9 @@ bool aim_image(Draw& draw, isa::Instruction& in, State& state) {
   if (!gfx10 && type == 11) in.da = true;
   const bool rows = type == 8 || type == 12, volume = type == 10, layers = type >= 11;
   const bool may_be_tiled = draw.one_in(3) && (family == Family::kGfx8 || !rows);
-  const bool large = may_be_tiled && draw.one_in(2);  // several blocks
+  const bool large = may_be_tiled && draw.one_in(2);  // Several blocks.
   uint32_t width = 1 + draw.below(large ? 300 : 20), height = rows ? 1 : 1 + draw.below(large ? 60 : 5);
-  if (type == 11 && !draw.one_in(8)) width = height;  // a cube
+  if (type == 11 && !draw.one_in(8)) width = height;  // A cube.
   const uint32_t planes = volume ? 1 + draw.below(3) : type == 11 ? 6 : layers ? 1 + draw.below(3) : 1;
   const uint32_t levels = family == Family::kGfx8 || draw.one_in(2) ? 1 : 1 + draw.below(3);
   const uint32_t base_level = draw.below(levels), last_level = base_level + draw.below(levels - base_level);
@@ -148,13 +148,13 @@ bool aim_image(Draw& draw, isa::Instruction& in, State& state) {
   const uint32_t tiled_bytes = may_be_tiled ? draw_tiling(draw, tiled, world.tiling) : 0;
   if (tiled_bytes != 0) {
     va = map_memory(draw, world, (tiled_bytes + kLargeMemoryUnit - 1) / kLargeMemoryUnit * kLargeMemoryUnit);
-    if (draw.one_in(8)) va += kLargeMemoryUnit / 2;  // some tiles lie beyond
+    if (draw.one_in(8)) va += kLargeMemoryUnit / 2;  // Some tiles are outside.
     va += tiled.base;
   } else if (width * height > 20 * 5) {
-    return false;  // larger than what is mapped of rows
+    return false;  // Larger than the memory that is mapped for linear images.
   } else {
     va = map_memory(draw, world);
-    if (draw.one_in(8)) va += kMemoryBytes - 512;  // some rows lie beyond
+    if (draw.one_in(8)) va += kMemoryBytes - 512;  // Some rows are outside.
   }
   Bits resource(state, in.saddr.code, 8);
   resource.set(0, 39, va >> 8);
@@ -196,12 +196,12 @@ bool aim_image(Draw& draw, isa::Instruction& in, State& state) {
       resource.set(188, 191, levels - 1);
     }
   }
-  if (draw.one_in(32)) Bits(state, in.saddr.code, 8);  // nothing is bound
+  if (draw.one_in(32)) Bits(state, in.saddr.code, 8);  // An unbound resource.
   if (has_sampler) draw_sampler(draw, state, in.extra[0].code, plain);
 
   ImageForm form;
   if (!image_form(in, state, form)) return false;
-  // Registers of data that the wave does not have are drawn by others.
+  // Other tests draw data registers that the wave does not have.
   const isa::Operand& data = in.vdst.exists() ? in.vdst : in.vdata;
   if (data.vgpr() + 6u > kVgprs) return false;
   const bool numbers = form.kind == Kind::kSample || form.kind == Kind::kGather || form.kind == Kind::kLod;

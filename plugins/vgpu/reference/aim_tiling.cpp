@@ -1,4 +1,4 @@
-// Chips with all kinds of pipes and banks, and images that are tiled in all ways that are known of them.
+// Random pipe and bank configurations, and images with every supported tiling.
 #include "plugins/vgpu/reference/aim.hpp"
 
 namespace rigel::vgpu::exec::reference {
@@ -6,7 +6,7 @@ namespace {
 
 constexpr uint32_t kMostBytes = 512 * 1024;
 
-/// A mode of GB_TILE_MODE and of GB_MACROTILE_MODE, as the image's row of both tables.
+/// Draws a mode of GB_TILE_MODE and GB_MACROTILE_MODE into the image's row of both tables.
 void draw_tables(Draw& draw, TiledImage& image, Tiling& chip) {
   constexpr uint32_t kLinearAligned = 8, kLinearGeneral = 31, kGfx8Config = 0x22011003;
   chip.gb_addr_config = kGfx8Config;
@@ -30,7 +30,7 @@ uint32_t draw_tiling(Draw& draw, TiledImage& image, Tiling& chip) {
   }
   const auto bytes = tiled_bytes(image, chip);
   if (!bytes || *bytes > kMostBytes) return 0;
-  // Blocks that are spread over pipes and banks begin at any of them, by the low bits of the address.
+  // Blocks distributed over pipes and banks may start at any of them, selected by low address bits.
   constexpr uint32_t kLine = 256;
   const bool spread = image.major == 8 || image.mode >= 16;
   const uint32_t lines = image.major == 8 || image.mode >= 24 || image.mode < 20 ? 256 : 16;

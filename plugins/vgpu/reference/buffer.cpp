@@ -29,7 +29,7 @@ struct Descriptor {
 };
 
 Descriptor descriptor_of(const isa::Instruction& in, const State& state) {
-  const auto bits = [&](unsigned from, unsigned to) {  // of 128
+  const auto bits = [&](unsigned from, unsigned to) {  // Bits of the 128-bit descriptor.
     uint64_t value = 0;
     for (unsigned bit = to + 1; bit-- > from;)
       value = value << 1 | (state.scalar[in.saddr.code + bit / 32] >> bit % 32 & 1);
@@ -49,7 +49,7 @@ Descriptor descriptor_of(const isa::Instruction& in, const State& state) {
   d.index_stride = 8u << bits(117, 118);
   d.add_tid = bits(119, 119) != 0;
   d.oob_select = static_cast<unsigned>(bits(124, 125));
-  // Without a format of its own, the field is the rest of the stride.
+  // Without a format, the field is the upper part of the stride.
   if (d.add_tid && family != Family::kGfx10) d.stride |= d.data_format << 14;
   return d;
 }
@@ -65,7 +65,8 @@ class Buffer {
     if (d_.add_tid) index_ += lane;
     offset_ = static_cast<uint64_t>(in.offset);
     if (in.offen) offset_ += vaddr();
-    // Measured on gfx950: this sum has 32 bits, no other has. LLVM's SelectMUBUFScratchOffen: not on gfx8.
+    // Measured on gfx950: this addition has 32 bits, others have more. Not on gfx8: LLVM's
+    // SelectMUBUFScratchOffen.
     if (family_ != Family::kGfx8) offset_ &= 0xffffffff;
   }
 
@@ -80,16 +81,16 @@ class Buffer {
            index_lsb * d_.element_size + offset_lsb;
   }
 
-  /// Aligned if the access is: of swizzled memory each part has to be.
-  uint64_t own_address() const { return d_.swizzle ? (d_.base + sgpr_offset_) | offset_ : address(0); }
+  /// A multiple of the size if the access is aligned; swizzled memory needs each part aligned.
+  uint64_t alignment_address() const { return d_.swizzle ? (d_.base + sgpr_offset_) | offset_ : address(0); }
 
-  /// Whether `bytes` from byte `first` of the element on are in range. The sources of the rules are in the
-  /// manuals' "Range Checking", as measured on gfx950 and gfx12 (rocjitsu in ROCm/rocm-systems).
+  /// Whether `bytes` bytes from `first` on are in range. Sources: the manuals' "Range Checking", and
+  /// measurements on gfx950 and gfx12 (rocjitsu in ROCm/rocm-systems).
   bool in_range(unsigned first, unsigned bytes) const {
     const uint64_t end = offset_ + first + bytes;
     const bool in_record = index_ < d_.records && end <= d_.stride;
     if (family_ == Family::kGfx8) {
-      // Scratch: each lane has the record of its number, and the limit is one of bytes.
+      // Scratch: each lane has the record of its number, and the limit is in bytes.
       if (d_.stride != 0 && d_.swizzle && !is_scratch()) return in_record;
       return end + sgpr_offset_ + (d_.swizzle ? 0 : index_ * d_.stride) <= d_.records;
     }
@@ -111,16 +112,16 @@ class Buffer {
     }
   }
 
-  /// The queue's scratch, from the wave's own part on: an access that is in range and ends beyond the lane's
-  /// own memory is reported, as those of FLAT are. Hardware would access the memory of another wave.
+  /// Whether the access is in range of the queue's scratch but past the lane's memory. It is reported, as for
+  /// FLAT; hardware would access another wave's memory.
   bool is_reported(unsigned bytes, World& world) const {
     if (!is_scratch() || d_.element_size != 4 || d_.index_stride != wave_size_ || !in_range(0, bytes))
       return false;
     const uint64_t distance = d_.base + sgpr_offset_ - world.private_va;
     if (distance >= uint64_t{world.scratch_lane_bytes} * wave_size_) return false;
-    const uint64_t own = distance / wave_size_ + offset_;
-    if (own + bytes <= world.scratch_lane_bytes) return false;
-    world.faults.insert(uint64_t{world.private_aperture_hi} << 32 | static_cast<uint32_t>(own));
+    const uint64_t lane_offset = distance / wave_size_ + offset_;
+    if (lane_offset + bytes <= world.scratch_lane_bytes) return false;
+    world.faults.insert(uint64_t{world.private_aperture_hi} << 32 | static_cast<uint32_t>(lane_offset));
     return true;
   }
 
@@ -154,7 +155,7 @@ bool parse_typed(std::string_view name, Typed& out) {
   return true;
 }
 
-/// A load or store of one element of a format.
+/// Loads or stores one element of a format.
 void access_typed(const isa::Instruction& in, const Typed& typed, const Buffer& buffer, unsigned lane,
                   const State& before, State& state) {
   const Descriptor& d = buffer.descriptor();
@@ -164,14 +165,14 @@ void access_typed(const isa::Instruction& in, const Typed& typed, const Buffer& 
                              : gfx10    ? typed_format(d.unified_format)
                                         : typed_format(d.data_format, d.number_format);
   World& world = state.world;
-  // The normalised numbers of OpenGL are gone after gfx8; how they were rounded nobody says.
+  // OpenGL's normalized numbers exist on gfx8 only; their rounding is not specified.
   const bool ogl = format.number == TypedFormat::Number::kSnormOgl &&
                    (typed.store || before.target.family() != Family::kGfx8);
   if (!format.valid || ogl) {
     world.open = true;
     return;
   }
-  // Registers hold halves two by two, on the first chips of gfx8 one by one.
+  // Registers have two halves each; on the first chips of gfx8 one.
   const bool packed = before.target.major != 8 || before.target.minor != 0;
   const unsigned size = format.bytes();
   const bool in_range = buffer.in_range(0, size);
@@ -197,7 +198,7 @@ void access_typed(const isa::Instruction& in, const Typed& typed, const Buffer& 
       given[i] = value;
     }
     for (unsigned i = typed.components;
-         i-- > 0;) {  // the first, where several are the same component of memory
+         i-- > 0;) {  // The first one if several select the same component of memory.
       if (selector(i) >= 4) values[selector(i) - 4] = given[i];
     }
     if (!in_range) return;
@@ -229,7 +230,7 @@ void access_typed(const isa::Instruction& in, const Typed& typed, const Buffer& 
   for (unsigned i = 0; i < typed.components; ++i) {
     const uint32_t from = selector(i);
     if (from == 2 || from == 3) world.open = true;
-    if (from == 1 && !in_range) world.open = true;  // 1 of nothing
+    if (from == 1 && !in_range) world.open = true;  // 1 of an inaccessible element.
     uint32_t value = from >= 4 ? values[from - 4] : from == 1 ? one : 0;
     if (!typed.d16) {
       state.vgpr[first + i][lane] = value;
@@ -247,7 +248,7 @@ void access_typed(const isa::Instruction& in, const Typed& typed, const Buffer& 
   }
 }
 
-// Memory and LDS: each lane's dword lies at LDS_OFFSET (M0) + inst_offset + 4 * lane.
+// Transfers between memory and LDS: the lane's dword is at LDS_OFFSET (M0) + inst_offset + 4 * lane.
 void access_with_lds(const isa::Instruction& in, const Element& element, const Buffer& buffer, unsigned lane,
                      State& state) {
   World& world = state.world;
@@ -300,15 +301,15 @@ Outcome execute_buffer(const isa::Instruction& in, State& state) {
     } else if (with_lds) {
       access_with_lds(in, *element, buffer, lane, state);
     } else if (!buffer.is_reported(element->bytes, state.world)) {
-      Placed placed;
-      placed.own_address = buffer.own_address();
-      placed.address = [&](unsigned byte) { return buffer.address(byte); };
+      ElementLocation location;
+      location.alignment_address = buffer.alignment_address();
+      location.address = [&](unsigned byte) { return buffer.address(byte); };
       const unsigned piece = element->kind == Kind::kAtomic ? element->bytes : std::min(element->bytes, 4u);
-      placed.in_range = [&](unsigned n) { return buffer.in_range(n * 4, piece); };
-      access_lane(in, *element, placed, lane, before, state);
+      location.in_range = [&](unsigned n) { return buffer.in_range(n * 4, piece); };
+      access_lane(in, *element, location, lane, before, state);
       registers = element->registers();
     }
-    // TFE: one more register says what was not there; all is.
+    // TFE: an additional register reports missing pages; all are present.
     const bool returns = in.vdst.exists() && !with_lds;
     if (in.tfe && returns) state.vgpr[in.vdst.vgpr() + registers][lane] = 0;
   }

@@ -9,7 +9,7 @@ namespace {
 
 using Number = TypedFormat::Number;
 
-// Floats of 11 and 10 bits have the exponent of halves and no sign; here they are given one, for arithmetic.
+// Floats of 11 and 10 bits have the exponent of halves and no sign. Here they have one, for arithmetic.
 Format float_format(unsigned bits) {
   switch (bits) {
     case 10:
@@ -64,7 +64,7 @@ TypedFormat typed_format(unsigned data_format, unsigned number_format) {
       {8, 8},
       {32},
       {16, 16},
-      {11, 11, 10},     // 10_11_11: names begin with the highest bits
+      {11, 11, 10},     // 10_11_11: names start with the highest bits.
       {10, 11, 11},     // 11_11_10
       {2, 10, 10, 10},  // 10_10_10_2
       {10, 10, 10, 2},  // 2_10_10_10
@@ -74,7 +74,7 @@ TypedFormat typed_format(unsigned data_format, unsigned number_format) {
       {32, 32, 32},
       {32, 32, 32, 32},
       {},
-      {5, 6, 5},  // of images from here on
+      {5, 6, 5},  // Image formats from here on.
       {5, 5, 5, 1},
       {1, 5, 5, 5},
       {4, 4, 4, 4},
@@ -94,7 +94,7 @@ TypedFormat typed_format(unsigned data_format, unsigned number_format) {
 }
 
 TypedFormat typed_format(unsigned format) {
-  // The first number of each data format, and which numbers it has.
+  // The first unified format of each data format.
   struct Range {
     unsigned first, data_format;
   };
@@ -110,7 +110,7 @@ TypedFormat typed_format(unsigned format) {
                                 : (index == 6 ? 7 : index);
     return typed_format(kRanges[i].data_format, number);
   }
-  // Images: 8, 8_8 and 8_8_8_8 in sRGB; colours of 16 bits.
+  // Image formats: 8, 8_8 and 8_8_8_8 in sRGB; 16-bit colours.
   if (format >= 128 && format <= 130) return typed_format(format == 128 ? 1 : format == 129 ? 3 : 10, 9);
   if (format >= 133 && format <= 136) return typed_format(16 + format - 133, 0);
   return {};
@@ -153,7 +153,7 @@ uint32_t component_from_register(const TypedFormat& format, unsigned component, 
   const uint32_t mask = static_cast<uint32_t>((uint64_t{1} << width) - 1);
   const int64_t top = static_cast<int64_t>(mask);
   const int64_t signed_top = top / 2;
-  // What is scaled is rounded to the nearest integer (even, between two) and kept within the range.
+  // Scaled values are rounded to nearest even and clamped to the range.
   const auto rounded_within = [&](long double scale, long double add, int64_t low, int64_t high) -> uint32_t {
     const float x = std::bit_cast<float>(value);
     if (std::isnan(x)) return 0;
@@ -197,7 +197,7 @@ uint32_t component_from_register(const TypedFormat& format, unsigned component, 
   const Format f = float_format(width);
   const uint64_t result = converted(kSingle, value, {}, f, {});
   if (width == 16) return static_cast<uint32_t>(result);
-  // Below zero there is nothing.
+  // Unsigned floats have no negative values.
   if (is_nan(kSingle, value)) return mask;
   return is_negative(f, result) ? 0 : static_cast<uint32_t>(result) & mask;
 }

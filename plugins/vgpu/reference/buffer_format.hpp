@@ -1,4 +1,4 @@
-// Typed buffers: numbers in memory and what they are in registers.
+// Formats of typed buffers: conversion between memory and registers.
 #pragma once
 
 #include <array>
@@ -20,24 +20,24 @@ struct TypedFormat {
     kFloat,
     kSrgb = 9
   };
-  std::array<unsigned, 4> bits{};  ///< Of the components, the lowest first.
+  std::array<unsigned, 4> bits{};  ///< Widths of the components, lowest first.
   Number number = Number::kUnorm;
-  bool valid = false;  ///< False: invalid, or a combination that no manual lists.
+  bool valid = false;  ///< False: invalid, or a combination that the manuals do not list.
 
   unsigned components() const;
   unsigned bytes() const;
 };
 
-/// BUF_DATA_FORMAT and BUF_NUM_FORMAT of gfx8 and gfx9, and the same of images (IMG_), which have more.
+/// BUF_DATA_FORMAT and BUF_NUM_FORMAT of gfx8 and gfx9; image formats (IMG_) include them.
 TypedFormat typed_format(unsigned data_format, unsigned number_format);
-/// The unified formats of gfx10.
+/// Unified formats of gfx10.
 TypedFormat typed_format(unsigned format);
 
-/// A component's bits as 32 bits of a register, and back.
+/// Converts a component's bits to and from a register.
 uint32_t component_to_register(const TypedFormat& format, unsigned component, uint32_t bits);
 uint32_t component_from_register(const TypedFormat& format, unsigned component, uint32_t value);
 
-/// A narrower float as a single. NaNs are moved as they are: nothing computes with them.
+/// Widens a float to single precision. NaNs are copied without quieting.
 uint32_t widened(Format from, uint32_t bits);
 
 }  // namespace rigel::vgpu::exec::reference

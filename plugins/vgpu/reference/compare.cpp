@@ -41,9 +41,9 @@ std::string operands_of(const isa::Instruction& in, const State& s, unsigned lan
 
 }  // namespace
 
-uint64_t number_from_environment(const char* name, uint64_t otherwise) {
+uint64_t number_from_environment(const char* name, uint64_t default_value) {
   const char* text = std::getenv(name);
-  return text == nullptr ? otherwise : std::strtoull(text, nullptr, 0);
+  return text == nullptr ? default_value : std::strtoull(text, nullptr, 0);
 }
 
 isa::Target target_of(const Chip& chip) {
@@ -52,22 +52,22 @@ isa::Target target_of(const Chip& chip) {
   return target;
 }
 
-void for_each_line(const Chip& chip, const std::set<isa::Encoding>& encodings,
-                   const std::function<void(uint16_t row, isa::Op op)>& line) {
-  const char* const only = std::getenv("RIGEL_OP");
+void for_each_row(const Chip& chip, const std::set<isa::Encoding>& encodings,
+                  const std::function<void(uint16_t row, isa::Op op)>& visit) {
+  const char* const wanted = std::getenv("RIGEL_OP");
   const uint32_t bit = isa::chip_bit(target_of(chip));
   const auto rows = isa::tables::rows();
   for (uint16_t row = 0; row < rows.size(); ++row) {
     const isa::Op op = rows[row].op;
-    const bool chosen = only == nullptr || isa::name(op) == only;
+    const bool chosen = wanted == nullptr || isa::name(op) == wanted;
     if (chosen && (rows[row].chips & bit) != 0 &&
         encodings.contains(isa::tables::shapes()[rows[row].shape].encoding)) {
-      line(row, op);
+      visit(row, op);
     }
   }
 }
 
-uint64_t draws_of_a_line() {
+uint64_t draws_per_row() {
   return number_from_environment("RIGEL_DRAWS", 6);
 }
 
@@ -77,7 +77,7 @@ Draw draw_for(const Chip& chip) {
               (chip.wave32 ? 8 : 0));
 }
 
-void keep_to_host(State& state) {
+void restrict_to_host(State& state) {
   if (kHasDenormalModes) return;
   for (const unsigned unit : {4u, 6u}) {
     if ((state.mode >> unit & 3) != 0) state.mode |= 3u << unit;
@@ -99,7 +99,7 @@ std::string difference(const isa::Instruction& in, const State& before, const St
   const bool gfx10 = expected.target.family() == isa::Family::kGfx10;
   for (unsigned code = 0; code < 128; ++code) {
     if (gfx10 && code == isa::code::kNull) continue;
-    if (code >= expected.sgprs && code < 102) continue;  // nothing reads them
+    if (code >= expected.sgprs && code < 102) continue;  // These are never read.
     if (expected.scalar[code] == actual.scalar[code]) continue;
     text << "  scalar " << code << " is " << hex(actual.scalar[code]) << ", not "
          << hex(expected.scalar[code]) << " (was " << hex(before.scalar[code]) << ")";
@@ -156,17 +156,18 @@ std::string describe(const isa::Instruction& in, const Chip& chip, SimdLevel lev
 
 std::string difference(const World& before, const World& expected, const World& actual) {
   std::ostringstream text;
-  const auto compare = [&](Space space, const char* name, uint64_t va, const std::vector<uint8_t>& was,
+  const auto compare = [&](Space space, const char* name, uint64_t va, const std::vector<uint8_t>& old_bytes,
                            const std::vector<uint8_t>& e, const std::vector<uint8_t>& a) {
     if (e == a) return true;
     for (size_t i = 0; i < e.size(); ++i) {
       if (e[i] == a[i]) continue;
-      const std::vector<uint8_t>* const given = expected.given(space, va + i);
+      const std::vector<uint8_t>* const candidates = expected.given(space, va + i);
       bool allowed = false;
-      for (size_t n = 0; given != nullptr && n < given->size(); ++n) allowed |= (*given)[n] == a[i];
+      for (size_t n = 0; candidates != nullptr && n < candidates->size(); ++n)
+        allowed |= (*candidates)[n] == a[i];
       if (allowed) continue;
       text << "  byte " << hex(va + i) << " of " << name << " is " << hex(a[i]) << ", not " << hex(e[i])
-           << " (was " << hex(was[i]) << ")";
+           << " (was " << hex(old_bytes[i]) << ")";
       return false;
     }
     return true;

@@ -1,5 +1,4 @@
-// What the tests that compare the machine with the model share: on which chips, what differs, and how to say
-// it.
+// Common parts of the tests that compare handlers with the model: chips, differences and descriptions.
 #pragma once
 
 #include <cstdint>
@@ -14,36 +13,35 @@
 
 namespace rigel::vgpu::exec::reference {
 
-uint64_t number_from_environment(const char* name, uint64_t otherwise);
+uint64_t number_from_environment(const char* name, uint64_t default_value);
 
 struct Chip {
   const char* name;
   bool wave32;
 };
-/// One of each kind that differs in something.
+/// One chip of each kind.
 constexpr Chip kChipsCompared[] = {{"gfx803", false},  {"gfx810", false}, {"gfx900", false},
                                    {"gfx906", false},  {"gfx908", false}, {"gfx90a", false},
                                    {"gfx1010", false}, {"gfx1010", true}, {"gfx1011", false},
                                    {"gfx1030", false}, {"gfx1030", true}};
 isa::Target target_of(const Chip& chip);
 
-/// Calls `line` for each line of the tables that belongs to the chip and to one of the encodings.
-/// RIGEL_OP picks one operation.
-void for_each_line(const Chip& chip, const std::set<isa::Encoding>& encodings,
-                   const std::function<void(uint16_t row, isa::Op op)>& line);
+/// Calls `line` for each row of the tables for this chip and these encodings. RIGEL_OP selects one operation.
+void for_each_row(const Chip& chip, const std::set<isa::Encoding>& encodings,
+                  const std::function<void(uint16_t row, isa::Op op)>& visit);
 
 inline const std::set<isa::Encoding> kScalarEncodings = {isa::Encoding::kSop1, isa::Encoding::kSop2,
                                                          isa::Encoding::kSopk, isa::Encoding::kSopc,
                                                          isa::Encoding::kSopp};
 
-/// How often each line is drawn: RIGEL_DRAWS, or 6.
-uint64_t draws_of_a_line();
+/// Draws per row: RIGEL_DRAWS, or 6.
+uint64_t draws_per_row();
 
-/// What is drawn for the chip: always the same, or another with each RIGEL_SEED.
+/// Returns the chip's generator; RIGEL_SEED changes the seed.
 Draw draw_for(const Chip& chip);
 
-/// Leaves out of the state what handlers cannot do exactly on this kind of host (kHasDenormalModes).
-void keep_to_host(State& state);
+/// Removes from the state what handlers cannot emulate on this host (kHasDenormalModes).
+void restrict_to_host(State& state);
 
 std::string hex(uint64_t x);
 
@@ -51,11 +49,11 @@ std::string hex(uint64_t x);
 std::string describe(const isa::Instruction& in, const Chip& chip, SimdLevel level, const State& before,
                      const uint32_t (&words)[5]);
 
-/// Empty if the registers of the machine's state are ones that the model allows.
+/// Returns the first difference between the registers; empty if the model allows them.
 std::string difference(const isa::Instruction& in, const State& before, const State& expected,
                        const State& actual);
 
-/// Empty if its memory is.
+/// Returns the first difference between the memories; empty if the model allows them.
 std::string difference(const World& before, const World& expected, const World& actual);
 
 }  // namespace rigel::vgpu::exec::reference

@@ -21,7 +21,7 @@ class Control {
       : in_(in), state_(state), hardware_(hardware), behind_(state.pc + in.bytes) {}
 
   bool run(Next& next) {
-    next = Next::kGoesOn;
+    next = Next::kContinues;
     uint64_t to = behind_;
     switch (in_.op) {
       case Op::s_branch:
@@ -45,7 +45,7 @@ class Control {
       case Op::s_cbranch_execnz:
         if (state_.exec() != 0) to = target();
         break;
-      // Conditions of a debugger, of which there is none.
+      // Debugger conditions: there is no debugger.
       case Op::s_cbranch_cdbgsys:
       case Op::s_cbranch_cdbguser:
       case Op::s_cbranch_cdbgsys_or_user:
@@ -160,7 +160,7 @@ class Control {
 
  private:
   uint64_t source(unsigned i) const { return scalar_value(in_.src[i], in_, state_); }
-  // SOPK's register, whichever way the operand is listed.
+  // SOPK's register, listed as source or destination.
   uint64_t register_value(unsigned dwords) const {
     const isa::Operand& operand = in_.src[0].exists() && !in_.src[0].is_literal() ? in_.src[0] : in_.dst[0];
     return dwords == 2 ? state_.pair(operand.code) : scalar_value(operand, in_, state_);
@@ -197,7 +197,7 @@ class Control {
 
   uint32_t& saved_half() { return state_.scalar[in_.dst[0].exists() ? in_.dst[0].code : in_.src[0].code]; }
 
-  // The lower half first, if it has any lanes; the register keeps the upper one meanwhile.
+  // Runs the lower half first if it has active lanes; the register keeps the upper half meanwhile.
   uint64_t subvector_begin() {
     uint32_t &low = state_.scalar[isa::code::kExecLo], &high = state_.scalar[isa::code::kExecHi];
     if (low == 0 && high == 0) return target();
@@ -224,10 +224,10 @@ class Control {
   }
 
   Next halt() {
-    // A trap handler is not halted before it returns.
+    // A trap handler is halted when it returns.
     if ((hardware_.status & kPriv) == 0) return Next::kHalts;
     hardware_.status |= kHalt;
-    return Next::kGoesOn;
+    return Next::kContinues;
   }
 
   void send() {
@@ -235,8 +235,8 @@ class Control {
     if ((in_.simm16 & 15) == 10) state_.scalar[isa::code::kExecLo] = hardware_.doorbell & 0x3ff;
   }
 
-  // The PC and the number in TTMP0 and 1. STATUS and the handler's data are where amdkfd's handler, which is
-  // entered first, puts them.
+  // TTMP0 and TTMP1 have the PC and the trap number. STATUS and the handler's data are where amdkfd's
+  // first-level handler puts them.
   uint64_t trap(Next& next) {
     if ((hardware_.status & kPriv) != 0) {
       next = Next::kTraps;
@@ -253,7 +253,7 @@ class Control {
     return hardware_.trap_code;
   }
 
-  // SIMM16: the register in six bits, the first bit in five, how many less one in five.
+  // SIMM16: register number (6 bits), first bit (5), width minus 1 (5).
   unsigned offset() const { return in_.simm16 >> 6 & 31; }
   uint64_t width_mask() const { return (uint64_t{2} << (in_.simm16 >> 11 & 31)) - 1; }
 
@@ -299,7 +299,7 @@ class Control {
       to = (to & ~(mask & writable)) | (bits & mask & writable);
     };
     switch (in_.simm16 & 63) {
-      case 1:  // Above: indexing, skipping and forks, which gfx10 does not have.
+      case 1:  // Higher bits control indexing, VSKIP and forks, which gfx10 lacks.
         put(state_.mode, state_.target.family() == Family::kGfx10 ? 0x07ffffff : ~0u);
         break;
       case 2:

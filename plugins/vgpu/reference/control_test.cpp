@@ -1,9 +1,8 @@
-// Branches, calls, forks, traps, hardware registers and what stops a wave, with fields, operands, modes and
-// EXEC drawn at random: a wave executes one such instruction in the middle of a buffer full of s_endpgm, and
-// has to come to the one that the model says, with the model's registers.
+// Compares branches, calls, forks, traps, hardware registers and stops with the model, with random fields,
+// operands, modes and EXEC. A wave executes one instruction in the middle of a buffer of s_endpgm. It must
+// continue at the model's address with the model's registers.
 //
-// RIGEL_DRAWS is how often each line of the tables is drawn for each target (default 60); RIGEL_SEED varies
-// it; RIGEL_OP picks one operation.
+// RIGEL_DRAWS: draws per row and target (default 60). RIGEL_SEED: seed. RIGEL_OP: a single operation.
 #include "plugins/vgpu/reference/control.hpp"
 
 #include <gtest/gtest.h>
@@ -28,12 +27,12 @@ using testing::TestWave;
 constexpr uint64_t kCodeBytes = 65536;
 constexpr uint32_t kEndProgram = 0xbf810000;
 
-class Place {
+class CodeAddresses {
  public:
-  Place(Draw& draw, uint64_t va) : draw_(draw), va_(va) {}
-  /// Of an instruction: near enough to the middle for offsets of ±16 KiB.
-  uint64_t middle() { return va_ + kCodeBytes / 2 - 8192 + draw_.below(4096) * 4; }
-  /// Of anything that is branched to.
+  CodeAddresses(Draw& draw, uint64_t va) : draw_(draw), va_(va) {}
+  /// Address of the instruction: near the middle, for offsets of ±16 KiB.
+  uint64_t near_middle() { return va_ + kCodeBytes / 2 - 8192 + draw_.below(4096) * 4; }
+  /// A random branch target.
   uint64_t any() { return va_ + draw_.below(kCodeBytes / 4) * 4; }
 
  private:
@@ -47,7 +46,7 @@ bool has_offset(Op op) {
          (name.starts_with("s_cbranch") && op != Op::s_cbranch_g_fork && op != Op::s_cbranch_join);
 }
 
-/// SIMM16 for which the instruction does something, mostly.
+/// Draws a SIMM16 with which the instruction mostly has an effect.
 uint16_t immediate(Draw& draw, Op op) {
   if (has_offset(op)) return static_cast<uint16_t>(static_cast<int>(draw.below(8192)) - 4096);
   const auto any = static_cast<uint16_t>(draw.bits());
@@ -69,10 +68,10 @@ uint16_t immediate(Draw& draw, Op op) {
   }
 }
 
-/// Where registers hold addresses to go to, they are of the buffer.
-void aim_registers(Draw& draw, Place& place, const isa::Instruction& in, State& state) {
+/// Sets registers with target addresses to addresses in the buffer.
+void aim_registers(Draw& draw, CodeAddresses& addresses, const isa::Instruction& in, State& state) {
   const auto aim = [&](const isa::Operand& operand) {
-    if (operand.code < 127) state.set_pair(operand.code, place.any() | draw.below(4));
+    if (operand.code < 127) state.set_pair(operand.code, addresses.any() | draw.below(4));
   };
   switch (in.op) {
     case Op::s_setpc_b64:
@@ -85,14 +84,14 @@ void aim_registers(Draw& draw, Place& place, const isa::Instruction& in, State& 
       aim(in.src[1]);
       break;
     case Op::s_cbranch_join:
-      for (unsigned entry = 0; entry < 8; ++entry) state.set_pair(entry * 4 + 2, place.any());
+      for (unsigned entry = 0; entry < 8; ++entry) state.set_pair(entry * 4 + 2, addresses.any());
       break;
     default:
       break;
   }
 }
 
-/// Apertures and others that no program reads this way; a loop that has nowhere to keep its lanes.
+/// Operands that programs do not use like this, such as apertures; a loop without a register for its lanes.
 bool is_unspecified(const isa::Instruction& in) {
   for (const isa::Operand& operand : in.src) {
     if (operand.code >= isa::code::kSharedBase && operand.code <= isa::code::kPopsExitingWaveId) return true;
@@ -123,8 +122,9 @@ std::string difference(const State& expected, const Hardware& hardware, Next nex
     text << "  scalar " << std::dec << code << std::hex << " is " << t.s(code) << ", not "
          << expected.scalar[code] << '\n';
   }
-  const auto compare = [&](const char* name, uint64_t is, uint64_t should) {
-    if (is != should) text << "  " << name << " is " << is << ", not " << should << '\n';
+  const auto compare = [&](const char* name, uint64_t actual, uint64_t expected_value) {
+    if (actual != expected_value)
+      text << "  " << name << " is " << actual << ", not " << expected_value << '\n';
   };
   compare("SCC", wave.scc, expected.scc);
   compare("MODE", wave.mode, expected.mode);
@@ -133,11 +133,12 @@ std::string difference(const State& expected, const Hardware& hardware, Next nex
   for (unsigned i = 0; i < 2; ++i)
     compare("FLAT_SCRATCH", t.s(kFlatScratchSlot + i), hardware.flat_scratch[i]);
   if (t.messages != hardware.interrupts) text << "  other messages\n";
-  if (next == Next::kGoesOn && t.executed != 2) text << "  " << std::dec << t.executed << " instructions\n";
+  if (next == Next::kContinues && t.executed != 2)
+    text << "  " << std::dec << t.executed << " instructions\n";
   return text.str();
 }
 
-/// One instruction, if one can be made of the row.
+/// Compares one instruction, if the row has a valid one.
 void run_one(Draw& draw, const Chip& chip, uint16_t row, Tally& tally) {
   const isa::Target target = target_of(chip);
   isa::Instruction in;
@@ -149,7 +150,7 @@ void run_one(Draw& draw, const Chip& chip, uint16_t row, Tally& tally) {
       return isa::decode(target, words, std::size(words), in) == isa::DecodeStatus::kOk && in.row == row;
     };
     words[0] = (drawn & 0xffff0000) | immediate(draw, in.op);
-    if (!decodes()) {  // It has none.
+    if (!decodes()) {  // The instruction has no SIMM16.
       words[0] = drawn;
       if (!decodes()) return;
     }
@@ -158,11 +159,11 @@ void run_one(Draw& draw, const Chip& chip, uint16_t row, Tally& tally) {
 
   State state = draw.state(target);
   TestWave t(target, state.wave_size);
-  Place place(draw, t.code_buffer.va);
-  aim_registers(draw, place, in, state);
+  CodeAddresses addresses(draw, t.code_buffer.va);
+  aim_registers(draw, addresses, in, state);
   state.mode |= static_cast<uint32_t>(draw.bits()) & 0x7f000;  // EXCP_EN
   if (target.family() != isa::Family::kGfx10) state.mode |= draw.below(7) << 29 | draw.below(2) << 28;
-  state.pc = place.middle();
+  state.pc = addresses.near_middle();
 
   Hardware hardware;
   hardware.status = draw.one_in(2) ? 1u << 6 : 0;
@@ -173,7 +174,7 @@ void run_one(Draw& draw, const Chip& chip, uint16_t row, Tally& tally) {
   hardware.lds_bytes = 65536;
   hardware.doorbell = 5;
   if (!draw.one_in(4)) {
-    hardware.trap_code = place.any();
+    hardware.trap_code = addresses.any();
     hardware.trap_data = draw.bits() & 0xffffffffff00;
     t.trap = {hardware.trap_code, hardware.trap_data};
   }
@@ -191,7 +192,8 @@ void run_one(Draw& draw, const Chip& chip, uint16_t row, Tally& tally) {
   const State before = state;
   Next next{};
   if (execute_control(in, state, hardware, next) != Outcome::kDone) return;
-  if (state.pc - before.pc < in.bytes && next != Next::kTraps && next != Next::kEnds) return;  // into itself
+  // A jump into the instruction itself.
+  if (state.pc - before.pc < in.bytes && next != Next::kTraps && next != Next::kEnds) return;
   if (state.pc - t.code_buffer.va >= kCodeBytes) return;
   if (t.run_at(before.pc, 1000) == Stop::kIllegal) {
     ++tally.refused;
@@ -209,12 +211,12 @@ void run_one(Draw& draw, const Chip& chip, uint16_t row, Tally& tally) {
   tally.first_failure = text.str();
 }
 
-TEST(Reference, WhatIsMoreThanArithmeticDoesWhatTheManualsSay) {
+TEST(Reference, ControlInstructionsMatchModel) {
   const uint64_t draws = number_from_environment("RIGEL_DRAWS", 60);
   Tallies tallies;
   for (const Chip& chip : kChipsCompared) {
     Draw draw = draw_for(chip);
-    for_each_line(chip, kScalarEncodings, [&](uint16_t row, Op op) {
+    for_each_row(chip, kScalarEncodings, [&](uint16_t row, Op op) {
       if (!is_in_list(kNotRun, op)) return;
       for (uint64_t i = 0; i < draws; ++i) run_one(draw, chip, row, tallies[op]);
     });

@@ -1,4 +1,4 @@
-// Which texels lie beyond the edges of a cube's faces, in the model: by a table of which edges meet.
+// Texels past the edges of a cube's faces, from a table of adjacent edges.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,8 @@ struct CubeTexel {
   int64_t x = 0, y = 0;
 };
 
-/// The texels that stand for one of a face, which may lie beyond it: one, or the three around a corner. Of these the
-/// face's own is the first.
+/// Returns the texels for coordinates that may be outside of the face: one, or the three around a corner, of
+/// which the face's own is the first.
 std::vector<CubeTexel> texels_of_cube(int64_t size, const CubeTexel& texel);
 
 }  // namespace rigel::vgpu::exec::reference

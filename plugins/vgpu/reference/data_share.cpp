@@ -1,7 +1,7 @@
-// DS: LDS and GDS, one lane after the other, as the ISA manuals describe the operations.
+// DS: LDS and GDS, lane by lane, as in the ISA manuals.
 //
-// Where they are silent: an element that does not lie in range in whole loads as 0 and is not stored; lanes
-// are served lowest first.
+// Where the manuals are silent: an element that is partly out of range loads as 0 and is not stored; lower
+// lanes come first.
 #include <algorithm>
 #include <map>
 #include <string>
@@ -19,8 +19,8 @@ using Part = Element::Part;
 struct DataShare {
   Element element;
   bool two = false;      ///< read2, write2, wrxchg2
-  bool far = false;      ///< … whose offsets count 64 elements
-  bool returns = false;  ///< of atomics
+  bool far = false;      ///< Offsets of two elements count 64 elements.
+  bool returns = false;  ///< Atomics.
   bool source2 = false;  ///< The operand is in memory, too.
   bool add_tid = false;
 };
@@ -112,7 +112,7 @@ bool parse(std::string_view name, DataShare& out) {
   return true;
 }
 
-/// The memory that an instruction means: where it begins, and how much of it there is.
+/// The accessible memory of an instruction.
 struct Window {
   Space space = Space::kLds;
   uint32_t base = 0, limit = 0;
@@ -124,7 +124,7 @@ Window window_of(const isa::Instruction& in, const State& state, bool m0_is_addr
   const uint32_t m0 = state.scalar[isa::code::kM0];
   Window window;
   if (in.gds) {
-    // M0: the base in the upper half, the size in the lower one.
+    // M0: base in the upper half, size in the lower.
     window.space = Space::kGds;
     window.base = m0 >> 16;
     const auto bytes = static_cast<uint32_t>(state.world.gds.size());
@@ -133,7 +133,7 @@ Window window_of(const isa::Instruction& in, const State& state, bool m0_is_addr
     return window;
   }
   window.limit = static_cast<uint32_t>(state.world.lds.size());
-  // On gfx8 M0 must hold the size, which clamps; where it has the address there is no room for it.
+  // On gfx8, M0 has the size limit, unless it has the address.
   if (state.target.family() == Family::kGfx8 && !m0_is_address)
     window.limit = std::min(window.limit, state.scalar[isa::code::kM0]);
   return window;
@@ -162,20 +162,20 @@ class Lanes {
   State& after_;
 };
 
-/// Rounds to nearest, with the mode's denormals; sums of doubles keep them.
+/// Rounds to nearest, with the mode's denormals; additions of doubles keep them.
 Rules rules_of_sharing(const Element& element, const State& state) {
   const Rules mode = element.bytes == 8 ? state.other() : state.single();
   if (element.bytes == 8 && element.change == Change::kFloatAdd) return {};
   return {0, mode.keep_inputs, mode.keep_results};
 }
 
-/// A memory operation on one element of one lane.
+/// Accesses one element of a lane.
 void access(const isa::Instruction& in, const DataShare& op, const Window& window, uint32_t address,
             unsigned which, unsigned lane, Lanes& lanes, State& state) {
   const Element& element = op.element;
   const unsigned bytes = element.bytes;
   const bool gfx8 = state.target.family() == Family::kGfx8;
-  // Low bits that the size makes meaningless: always of atomics, on gfx8 of everything.
+  // Ignores low bits below the element's size: for atomics, and on gfx8 always.
   if (gfx8 || element.kind == Kind::kAtomic) address &= ~(bytes == 12 ? 15u : bytes - 1);
   const bool in_range = window.holds(address, bytes);
   World& world = state.world;
@@ -208,14 +208,14 @@ void access(const isa::Instruction& in, const DataShare& op, const Window& windo
   }
   uint64_t memory = 0;
   if (in_range) {
-    // Of two exchanges at one place, who knows which is first.
+    // The order of two exchanges at one address is not defined.
     for (unsigned i = 0; i < bytes && op.two; ++i)
       if (world.given(window.space, place + i) != nullptr) world.open = true;
     memory = world.read(window.space, place, bytes);
     const uint64_t given = lanes.get(data, bytes, 0, lane);
     const bool has_second = in.vdata2.exists() && !op.two;
     const uint64_t second = has_second ? lanes.get(in.vdata2, bytes, 0, lane) : 0;
-    // Compare-and-store: DATA0 is what is expected, DATA1 what is stored.
+    // Compare-and-store: DATA0 is the expected value, DATA1 the new one.
     const bool compares =
         element.change == Change::kCompareSwap || element.change == Change::kFloatCompareSwap;
     const Rules rules = rules_of_sharing(element, state);
@@ -228,7 +228,7 @@ void access(const isa::Instruction& in, const DataShare& op, const Window& windo
 }
 
 /// A = ADDR; B = A + 4 * (offset1[7] ? {A[31], A[31:17]} : {offset1[6], offset1[6:0], offset0}); MEM[A] =
-/// f(MEM[A], MEM[B]). Where its upper bits are an offset, the address is the 17 below.
+/// f(MEM[A], MEM[B]). If the upper bits of A are an offset, the address is its lower 17 bits.
 void access_source2(const isa::Instruction& in, const DataShare& op, const Window& window, unsigned lane,
                     Lanes& lanes, State& state) {
   const unsigned bytes = op.element.bytes;
@@ -251,14 +251,14 @@ void access_source2(const isa::Instruction& in, const DataShare& op, const Windo
                      changed(op.element.change, bytes, memory, source, 0, rules));
 }
 
-// Lanes to lanes
+// Lane permutations
 // ---------------------------------------------------------------------------------------------------
 
-// The lane that one gets its value from; in its own 32.
+// Returns the source lane, within the same 32 lanes.
 unsigned swizzle_source(unsigned lane, uint32_t offset, Family family) {
   const unsigned base = lane & ~31u, j = lane & 31;
   if (family != Family::kGfx8 && offset >= 0xe000) {
-    // FFT: the bits of the number turned round, in groups that the mask leaves.
+    // FFT: reverses the bits of the lane number, within groups given by the mask.
     const uint32_t mask = offset & 0x1f;
     unsigned reversed = 0;
     for (unsigned bit = 0; bit < 5; ++bit)
@@ -268,7 +268,7 @@ unsigned swizzle_source(unsigned lane, uint32_t offset, Family family) {
     return base + ((reversed >> ones) | (j & mask));
   }
   if (family != Family::kGfx8 && offset >= 0xc000) {
-    // Rotation: bits of the mask stay, the number moves on by the amount.
+    // Rotation: keeps bits of the mask and adds the amount to the others.
     const uint32_t mask = offset & 0x1f;
     const unsigned amount = offset >> 5 & 0x1f;
     const unsigned moved = (offset >> 10 & 1) != 0 ? j + 32 - amount : j + amount;
@@ -281,7 +281,7 @@ unsigned swizzle_source(unsigned lane, uint32_t offset, Family family) {
 
 bool exchange_lanes(const isa::Instruction& in, const State& before, Lanes& lanes) {
   const unsigned count = lanes.count();
-  // Of 64 lanes on gfx10, each half keeps to itself.
+  // With 64 lanes on gfx10, each half is permuted separately.
   const bool halves = count == 64 && before.target.family() == Family::kGfx10;
   const auto other_lane = [&](unsigned lane, unsigned address_lane) {
     const uint32_t number = (lanes.get(in.vaddr, 0, address_lane) + static_cast<uint32_t>(in.offset)) / 4;
@@ -314,7 +314,7 @@ bool exchange_lanes(const isa::Instruction& in, const State& before, Lanes& lane
   }
 }
 
-// For the wave
+// Operations of the whole wave
 // ---------------------------------------------------------------------------------------------------
 
 bool count_lanes(const isa::Instruction& in, State& state, Lanes& lanes) {
@@ -324,7 +324,7 @@ bool count_lanes(const isa::Instruction& in, State& state, Lanes& lanes) {
   if (active == 0) return true;
   const Window window = window_of(in, state, true);
   const uint32_t m0 = state.scalar[isa::code::kM0];
-  // LDS: the address is M0's lower half; GDS: that is the size, and the window begins at the upper half.
+  // LDS: the address is M0's lower half. GDS: that is the size, and the upper half is the base.
   const uint32_t address = ((in.gds ? 0 : m0 & 0xffff) + static_cast<uint32_t>(in.offset)) & ~3u;
   uint32_t old = 0;
   if (window.holds(address, 4)) {
@@ -337,7 +337,7 @@ bool count_lanes(const isa::Instruction& in, State& state, Lanes& lanes) {
   return true;
 }
 
-// What counters of GWS do when one wave asks; its value is the first active lane's.
+// GWS operations of one wave, whose value is the first active lane's.
 bool synchronise(const isa::Instruction& in, State& state, Lanes& lanes) {
   const uint32_t resource =
       ((state.scalar[isa::code::kM0] >> 16 & 63) + static_cast<uint32_t>(in.offset)) % 64;
@@ -365,7 +365,7 @@ bool synchronise(const isa::Instruction& in, State& state, Lanes& lanes) {
       counter += value();
       return true;
     case Op::ds_gws_sema_release_all:
-      counter = 0;  // as many as wait: nobody does
+      counter = 0;  // Number of waiting waves: none.
       return true;
     case Op::ds_gws_sema_p:
       if (counter == 0) {

@@ -12,7 +12,7 @@
 namespace rigel::vgpu::exec::reference {
 namespace {
 
-constexpr uint32_t kPatience = 1 << 16;  // instructions of a wave
+constexpr uint32_t kMostInstructions = 1 << 16;  // Maximum number of instructions of a wave.
 
 struct ModelWave {
   State state;
@@ -21,7 +21,7 @@ struct ModelWave {
   uint32_t executed = 0;
 };
 
-// Whether other results would have been right as well.
+// Whether the manuals allow other results, too.
 bool is_open(const isa::Instruction& in, const State& state) {
   if (!in.dst[0].is_vgpr() || in.dst[0].dwords > 2 || in.dst[0].vgpr() + in.dst[0].dwords > state.vgpr.size())
     return false;
@@ -134,8 +134,8 @@ class Model {
     wave.hardware.lds_bytes = dispatch_.lds_bytes;
   }
 
-  // The world without what it remembers of the last instruction.
-  World renewed() {
+  // Returns the world without the records of the last instruction.
+  World world_without_records() {
     World world;
     world.regions = std::move(world_.regions);
     world.lds = std::move(world_.lds);
@@ -170,17 +170,17 @@ class Model {
         result_.failure = "no instruction";
         return;
       }
-      if (++wave.executed > kPatience) {
+      if (++wave.executed > kMostInstructions) {
         result_.failure = "does not end";
         return;
       }
       const auto fail = [&](const std::string& what) {
         result_.failure = what + ": " + isa::disassemble(target_, in);
       };
-      // Arithmetic copies the state, which is to be small then.
+      // Arithmetic copies the state, which therefore has the world only for memory instructions.
       const bool memory = accesses_memory(in.encoding);
       if (memory) {
-        state.world = renewed();
+        state.world = world_without_records();
         state.world.id_in_group = w;
         state.world.private_va = dispatch_.scratch_va + w * uint64_t{dispatch_.scratch_wave_bytes};
         std::copy_n(wave.hardware.flat_scratch, 2, state.world.flat_scratch);
@@ -201,7 +201,7 @@ class Model {
       if (execute_control(in, state, wave.hardware, next) != Outcome::kDone) return fail("not modelled");
       if (next == Next::kEnds) wave.ended = true;
       if (next == Next::kEnds || next == Next::kBarrier) return;
-      if (next != Next::kGoesOn && next != Next::kSleeps) return fail("stops");
+      if (next != Next::kContinues && next != Next::kSleeps) return fail("stops");
     }
   }
 

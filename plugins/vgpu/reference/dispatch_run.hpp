@@ -1,5 +1,5 @@
-// A whole dispatch on the model: work-group after work-group, wave after wave from barrier to barrier, an instruction
-// and a lane at a time. Slow, and shares nothing with what it judges but the decoder and the dispatch. Test code.
+// Runs a whole dispatch on the model: one work-group after the other, waves alternately from barrier to
+// barrier, lane by lane. Shares only the decoder and the dispatch with the executor. Test code, slow.
 #pragma once
 
 #include <string>
@@ -11,13 +11,13 @@
 namespace rigel::vgpu::exec::reference {
 
 struct DispatchRun {
-  std::string failure;  ///< Why it did not come to the end: an instruction that is not modelled, a fault.
-  /// Some result is one of several that the manuals allow (which NaN, above all), and what follows may depend on it.
+  std::string failure;  ///< Why it did not complete: an instruction that is not modelled, a fault.
+  /// A result is one of several that the manuals allow, such as a NaN, and later results may depend on it.
   bool is_open = false;
 };
 
-/// Runs it on the regions of `world`, in which the code is as well; the scratch that it needs is added as the last. What
-/// nobody has written is zero: registers, LDS, scratch.
+/// Runs on the regions of `world`, which include the code; adds scratch as the last region. Registers, LDS
+/// and scratch start with zeros.
 DispatchRun run_dispatch(const isa::Target& target, const Dispatch& dispatch, World& world);
 
 }  // namespace rigel::vgpu::exec::reference

@@ -12,8 +12,8 @@ namespace {
 
 void move_vgpr(isa::Operand& operand) {
   if (!operand.is_vgpr()) return;
-  const unsigned room = kVgprs - 8 - operand.dwords;
-  operand.code = static_cast<uint16_t>(isa::code::kVgpr + operand.vgpr() % room);
+  const unsigned count = kVgprs - 8 - operand.dwords;
+  operand.code = static_cast<uint16_t>(isa::code::kVgpr + operand.vgpr() % count);
 }
 
 }  // namespace
@@ -22,7 +22,7 @@ bool Draw::instruction(const isa::Target& target, uint16_t row, isa::Instruction
   const isa::tables::Row& entry = isa::tables::rows()[row];
   const isa::tables::Shape& shape = isa::tables::shapes()[entry.shape];
   uint64_t fields = bits();
-  // Modifiers are many bits; half of the time there are fewer.
+  // Modifiers use many bits; half of the time, fewer are set.
   if (one_in(2) && shape.encoding == isa::Encoding::kVop3)
     fields &= ~(uint64_t{0xf800'0700} << 32 & bits()) & ~(bits() & 0xff00);
   if (shape.has(isa::tables::flag::kDpp) && one_in(2)) fields |= uint64_t{0xff} << 56;
@@ -33,7 +33,7 @@ bool Draw::instruction(const isa::Target& target, uint16_t row, isa::Instruction
   if (isa::decode(target, words, std::size(words), out) != isa::DecodeStatus::kOk || out.row != row)
     return false;
   if (out.lanes == LaneMode::kDpp) {
-    // Most of the nine bits mean nothing.
+    // Most values of the nine bits are reserved.
     static constexpr uint16_t kOthers[] = {0x130, 0x134, 0x138, 0x13c, 0x140, 0x141, 0x142, 0x143};
     const bool gfx10 = target.family() == isa::Family::kGfx10;
     const uint16_t n = static_cast<uint16_t>(1 + below(15));
@@ -65,12 +65,12 @@ bool Draw::instruction(const isa::Target& target, uint16_t row, isa::Instruction
   return true;
 }
 
-void Draw::go_beyond(isa::Instruction& in) {
+void Draw::use_missing_register(isa::Instruction& in) {
   isa::Operand* const operands[] = {&in.dst[0], &in.dst[1], &in.src[0], &in.src[1], &in.src[2],
                                     &in.vaddr,  &in.vdata,  &in.vdata2, &in.vdst};
   const isa::Operand& chosen = *operands[below(std::size(operands))];
   if (!chosen.is_vgpr()) return;
-  // A register may be there twice, as what is added to is.
+  // A register may occur twice, for example as destination and addend.
   const uint16_t code = chosen.code;
   const uint32_t number = kVgprs - (one_in(2) ? 1 : 0) + (one_in(2) ? below(200) : 0);
   for (isa::Operand* const operand : operands) {
@@ -108,9 +108,9 @@ uint32_t Draw::value() {
     case 3:
       return kDoubles[below(std::size(kDoubles))];
     case 4:
-      return static_cast<uint32_t>(bits()) & 0x807fffff;  // denormals
+      return static_cast<uint32_t>(bits()) & 0x807fffff;  // Denormals.
     case 5:
-      return (static_cast<uint32_t>(bits()) & 0x807fffff) | (0x3d000000 + (below(16) << 23));  // near one
+      return (static_cast<uint32_t>(bits()) & 0x807fffff) | (0x3d000000 + (below(16) << 23));  // Near one.
     case 6:
       return static_cast<uint32_t>(bits()) >> below(32);
     default:
@@ -123,34 +123,33 @@ State Draw::state(const isa::Target& target) {
   s.target = target;
   s.wave_size = target.family() == isa::Family::kGfx10 && target.wave32 ? 32 : 64;
   s.scc = below(2);
-  // Denormals are mostly kept or flushed, by precision, sometimes only in operands or only in results;
-  // rounding to nearest as often as the other three.
+  // Denormals are mostly kept or flushed, by precision; sometimes only for operands or results. Rounding to
+  // nearest has half of the probability.
   const auto round = [&] { return one_in(2) ? 0u : below(4); };
   const auto denormals = [&] { return one_in(4) ? 1 + below(2) : one_in(2) ? 3u : 0u; };
   s.mode = round() | round() << 2 | denormals() << 4 | denormals() << 6 | below(2) << 8 | below(2) << 9;
   if (one_in(3)) s.mode |= 1u << 23;  // FP16_OVFL
   for (uint32_t& scalar : s.scalar) scalar = value();
   s.scalar[isa::code::kM0] = below(8);
-  if (target.family() != isa::Family::kGfx10 && one_in(8)) {  // VGPR indexing
+  if (target.family() != isa::Family::kGfx10 && one_in(8)) {  // VGPR indexing.
     s.mode |= 1u << 27;
     s.scalar[isa::code::kM0] |= below(16) << 12;
   }
   if (target.family() == isa::Family::kGfx10) s.scalar[isa::code::kNull] = 0;
-  const uint64_t by_eights = (bits() & 0x0101010101010101) * 0xff;
+  const uint64_t by_bytes = (bits() & 0x0101010101010101) * 0xff;
   const uint64_t exec[] = {~uint64_t{0},
                            ~uint64_t{0},
                            bits(),
                            bits() & bits(),
                            0,
                            uint64_t{1} << below(64),
-                           by_eights,
-                           by_eights & (bits() | bits() | bits())};
+                           by_bytes,
+                           by_bytes & (bits() | bits() | bits())};
   s.set_pair(isa::code::kExecLo, one_in(16) ? 0 : exec[below(8)]);
   if (s.wave_size == 32) s.scalar[isa::code::kExecHi] = 0;
   s.vgpr.resize(kVgprs);
   for (auto& row : s.vgpr) {
     for (uint32_t& lane : row) lane = value();
-    // Pairs are doubles now and then: the lower half is noise anyway.
   }
   // Equal operands, and operands that nearly cancel.
   for (unsigned lane = 0; lane < 64; lane += 5)

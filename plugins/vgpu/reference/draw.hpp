@@ -1,4 +1,4 @@
-// Random instructions and random states: what the reference and the handlers are both given.
+// Random instructions and states, for the model and the handlers.
 #pragma once
 
 #include <random>
@@ -8,7 +8,7 @@
 
 namespace rigel::vgpu::exec::reference {
 
-constexpr unsigned kVgprs = 24;  ///< Few, so that operands overlap now and then.
+constexpr unsigned kVgprs = 24;  ///< Few, so that operands sometimes overlap.
 
 class Draw {
  public:
@@ -18,21 +18,20 @@ class Draw {
   uint32_t below(uint32_t end) { return static_cast<uint32_t>((engine_() >> 32) * end >> 32); }
   bool one_in(uint32_t n) { return below(n) == 0; }
 
-  /// Fills in the fields of a table's row at random and decodes it. False if what came out is not this row,
-  /// or reserved. VGPRs are then moved among the first few.
+  /// Draws the fields of a row and decodes the instruction. Returns false if it is another row or reserved.
+  /// VGPRs are mapped to the first few.
   bool instruction(const isa::Target& target, uint16_t row, isa::Instruction& out, uint32_t (&words)[5]);
 
-  /// Makes one of the VGPRs that the instruction names one that a wave of state() does not have, or whose
-  /// last part it does not have.
-  void go_beyond(isa::Instruction& instruction);
+  /// Replaces one of the instruction's VGPRs by one that is wholly or partly outside of state().
+  void use_missing_register(isa::Instruction& instruction);
 
-  /// A wave whose registers hold what instructions find difficult.
+  /// Draws a wave with difficult register values.
   State state(const isa::Target& target);
 
-  /// Arithmetic exceptions are gathered; MODE enables some.
+  /// Enables recording of arithmetic exceptions, and some of them in MODE.
   void exceptions(State& state);
 
-  /// 32 bits: extremes, powers of two, single-precision specials, pairs of half-precision specials, noise.
+  /// Draws 32 bits: extremes, powers of two, special singles, pairs of special halves, noise.
   uint32_t value();
 
  private:

@@ -42,7 +42,7 @@ const std::map<std::string_view, Element>& known_elements() {
 struct KnownAtomic {
   std::string_view name;
   Change change;
-  unsigned bytes = 0;  // 0: four, and eight with _x2
+  unsigned bytes = 0;  // 0: four, or eight with _x2.
 };
 constexpr KnownAtomic kAtomics[] = {
     {"swap", Change::kSwap},
@@ -73,8 +73,8 @@ int64_t as_signed(uint64_t x, unsigned bytes) {
   return bytes == 8 ? static_cast<int64_t>(x) : static_cast<int64_t>(static_cast<int32_t>(x));
 }
 
-// The order in which minima choose, from the least: -inf, negative numbers, -0, +0, positive ones, +inf,
-// quiet NaNs; for maxima quiet NaNs come before -inf.
+// The order for min, from the lowest: -inf, negative numbers, -0, +0, positive numbers, +inf, quiet NaNs. For
+// max, quiet NaNs are below -inf.
 int64_t rank(Format f, uint64_t x, bool is_max) {
   const auto infinity = static_cast<int64_t>(f.infinity());
   if (is_nan(f, x)) return is_max ? -infinity - 2 : infinity + 1;
@@ -82,13 +82,13 @@ int64_t rank(Format f, uint64_t x, bool is_max) {
   return is_negative(f, x) ? -magnitude - 1 : magnitude;
 }
 
-// What memory has is the first source. Of two that are the same there it is kept.
+// Memory is the first source, and is kept if both are equal.
 uint64_t float_choice(Format f, uint64_t memory, uint64_t source, bool is_max, const Rules& rules) {
   if (is_signalling(f, memory)) return quieted(f, memory);
   if (is_signalling(f, source)) return quieted(f, source);
-  const int64_t there = rank(f, flushed_input(f, memory, rules), is_max);
-  const int64_t given = rank(f, flushed_input(f, source, rules), is_max);
-  return (is_max ? given > there : given < there) ? source : memory;
+  const int64_t memory_rank = rank(f, flushed_input(f, memory, rules), is_max);
+  const int64_t source_rank = rank(f, flushed_input(f, source, rules), is_max);
+  return (is_max ? source_rank > memory_rank : source_rank < memory_rank) ? source : memory;
 }
 
 // Zeros are equal, NaNs are not.
@@ -153,7 +153,7 @@ uint64_t changed(Change change, unsigned bytes, uint64_t memory, uint64_t source
     case Change::kWrap:
       return memory >= source ? memory - source : (memory + other) & all;
     case Change::kConditionalExchange: {
-      // Two dwords, each stored, without its highest bit, if that bit is set.
+      // Each of two dwords is stored, without its highest bit, if that bit is set.
       uint64_t result = memory;
       for (unsigned shift = 0; shift < 64; shift += 32) {
         const uint64_t dword = source >> shift & 0xffffffff;

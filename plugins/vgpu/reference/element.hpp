@@ -1,5 +1,5 @@
-// What memory instructions do with one element of one lane, apart from where it lies: read off the mnemonic.
-// Shared by the memory parts of the model.
+// Effect of memory instructions on a lane's element, parsed from the mnemonic. Shared by the memory parts of
+// the model.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace rigel::vgpu::exec::reference {
 
-/// The manuals' MEM = f(MEM, DATA).
+/// MEM = f(MEM, DATA) of the manuals.
 enum class Change : uint8_t {
   kSwap,
   kCompareSwap,
@@ -39,7 +39,7 @@ enum class Change : uint8_t {
 
 struct Element {
   enum class Kind : uint8_t { kLoad, kStore, kAtomic };
-  enum class Part : uint8_t { kWhole, kLow, kHigh };  ///< Of the register.
+  enum class Part : uint8_t { kWhole, kLow, kHigh };  ///< Part of the register.
   Kind kind = Kind::kLoad;
   unsigned bytes = 4;
   bool is_signed = false;
@@ -49,15 +49,15 @@ struct Element {
   unsigned registers() const { return bytes < 4 ? 1 : bytes / 4; }
 };
 
-/// `what` as in flat_<what>, buffer_<what>, s_<what>: "load_ubyte_d16_hi", "atomic_umin_x2".
+/// Parses the mnemonic after flat_, buffer_ or s_, such as "load_ubyte_d16_hi" or "atomic_umin_x2".
 std::optional<Element> element_of(std::string_view what);
 
-/// Of an atomic: the value that memory gets. `source` goes into it; `other` is what it is compared with, or
-/// the second operand. `rules` are those of floating-point numbers.
+/// Returns the new memory value of an atomic. `source` is the operand; `other` is the second operand or the
+/// comparison value. `rules` apply to floats.
 uint64_t changed(Change change, unsigned bytes, uint64_t memory, uint64_t source, uint64_t other,
                  const Rules& rules);
 
-/// What a register becomes when `loaded` (of less than four bytes) arrives.
+/// Returns the register's value after a load of less than four bytes.
 uint32_t narrow_loaded(const Element& element, uint32_t loaded, uint32_t before);
 uint32_t narrow_stored(const Element& element, uint32_t held);
 

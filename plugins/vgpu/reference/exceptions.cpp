@@ -1,5 +1,4 @@
-// Arithmetic exceptions of one lane, read off the mnemonic and worked out with exact numbers: what
-// exec/exceptions.hpp says in words.
+// Arithmetic exceptions of one lane, by mnemonic and with exact numbers, as exec/exceptions.hpp specifies.
 #include <algorithm>
 #include <array>
 #include <string_view>
@@ -34,7 +33,7 @@ bool differ(const Exact& a, const Exact& b) {
   return !is_zero(sum(a, negated(b)));
 }
 
-/// Where the highest digit is.
+/// Returns the position of the highest set bit.
 int top_of(const Exact& x) {
   for (int bit = 255; bit >= 0; --bit) {
     if ((x.magnitude.limb[static_cast<size_t>(bit / 64)] >> bit % 64 & 1) != 0) return bit + x.exponent;
@@ -44,7 +43,7 @@ int top_of(const Exact& x) {
 
 uint32_t raised_by_rounding(Format f, const Exact& x, const Rules& rules) {
   if (is_zero(x)) return kNone;
-  // As a number between 1 and 2, as if there were exponents enough.
+  // As a value between 1 and 2, with an unlimited exponent range.
   const int top = top_of(x);
   const Exact near_one = scaled(x, -top);
   const Rules keeping{rules.round};
@@ -59,7 +58,7 @@ uint32_t raised_by_rounding(Format f, const Exact& x, const Rules& rules) {
   return differ(exact_of(f, digits), near_one) ? kInexact : kNone;
 }
 
-/// a * b + c, rounded once. No source is a NaN.
+/// Exceptions of a * b + c, rounded once. No source is a NaN.
 uint32_t raised_by_fused(Format f, uint64_t a, uint64_t b, uint64_t c, const Rules& rules) {
   const bool infinite = is_infinite(f, a) || is_infinite(f, b);
   if (infinite && (is_zero(f, a) || is_zero(f, b))) return kInvalid;
@@ -69,12 +68,12 @@ uint32_t raised_by_fused(Format f, uint64_t a, uint64_t b, uint64_t c, const Rul
   return raised_by_rounding(f, sum(product(exact_of(f, a), exact_of(f, b)), exact_of(f, c)), rules);
 }
 
-/// What a lane raises apart from its sources being denormal: the rest of the rules.
+/// Exceptions of a lane except denormal sources.
 class Raised {
  public:
   Raised(Format f, const Rules& rules) : f_(f), rules_(rules) {}
 
-  /// Sources that count. False: one is a NaN, and there is nothing more to it.
+  /// Adds a source. Returns false if it is a NaN, which ends the evaluation.
   bool take(Format f, uint64_t x, const Rules& rules) {
     x = flushed_input(f, x, rules);
     is_nan_ = is_nan_ || is_nan(f, x);
@@ -102,26 +101,27 @@ class Raised {
   bool is_nan_ = false, is_denormal_ = false;
 };
 
-/// The operation with the mnemonic's middle: "add" of v_add_f32, v_pk_add_f16.
-uint32_t arithmetic(std::string_view what, Format f, std::array<uint64_t, 3> s, const Lane& lane) {
+/// Exceptions of the operation with this name: "add" for v_add_f32 and v_pk_add_f16.
+uint32_t arithmetic(std::string_view operation, Format f, std::array<uint64_t, 3> s, const Lane& lane) {
   Rules rules = lane.state.rules(f);
-  const bool mad = what.starts_with("mad") || what.starts_with("mac");
-  const bool legacy = what.find("legacy") != std::string_view::npos && f == kSingle;
+  const bool mad = operation.starts_with("mad") || operation.starts_with("mac");
+  const bool legacy = operation.find("legacy") != std::string_view::npos && f == kSingle;
   if (mad) rules.keep_inputs = rules.keep_results = false;
   Raised raised(f, rules);
   for (uint64_t& x : s) x = flushed_input(f, x, rules);
   const auto [a, b, c] = s;
   const uint64_t zero = (is_negative(f, a) != is_negative(f, b)) ? f.sign_bit() : 0;
 
-  if (what == "add" || what == "sub" || what == "subrev") {
+  if (operation == "add" || operation == "sub" || operation == "subrev") {
     if (!raised.take(a, b)) return raised.all();
-    const uint64_t x = what == "subrev" ? a ^ f.sign_bit() : a, y = what == "sub" ? b ^ f.sign_bit() : b;
+    const uint64_t x = operation == "subrev" ? a ^ f.sign_bit() : a,
+                   y = operation == "sub" ? b ^ f.sign_bit() : b;
     raised.add(raised_by_fused(f, x, f.one(), y, rules));
-  } else if (what == "mul" || what == "mul_legacy") {
+  } else if (operation == "mul" || operation == "mul_legacy") {
     if (legacy && (is_zero(f, a) || is_zero(f, b))) return kNone;
     if (!raised.take(a, b)) return raised.all();
     raised.add(raised_by_fused(f, a, b, zero, rules));
-  } else if (what.starts_with("fma") || mad) {
+  } else if (operation.starts_with("fma") || mad) {
     const bool nothing = legacy && (is_zero(f, a) || is_zero(f, b));
     if (!(nothing ? raised.take(c) : raised.take(c, a, b))) return raised.all();
     if (nothing) {
@@ -145,19 +145,19 @@ uint32_t of_choice(Format f, std::initializer_list<uint64_t> sources, const Lane
   return raised.all();
 }
 
-uint32_t of_function(std::string_view what, Format f, uint64_t x, const Lane& lane) {
+uint32_t of_function(std::string_view operation, Format f, uint64_t x, const Lane& lane) {
   const Rules rules = lane.state.rules(f);
   x = flushed_input(f, x, rules);
-  if (what == "rcp_iflag") return is_zero(f, x) ? kIntegerDivision : kNone;
+  if (operation == "rcp_iflag") return is_zero(f, x) ? kIntegerDivision : kNone;
   Raised raised(f, rules);
   if (!raised.take(x)) return raised.all();
-  const bool has_pole = what == "rcp" || what == "rsq" || what.starts_with("log");
-  const bool has_roots = what == "rsq" || what == "sqrt" || what.starts_with("log");
+  const bool has_pole = operation == "rcp" || operation == "rsq" || operation.starts_with("log");
+  const bool has_roots = operation == "rsq" || operation == "sqrt" || operation.starts_with("log");
   if (is_zero(f, x)) {
     raised.add(has_pole ? kDivision : kNone);
   } else if (has_roots && is_negative(f, x)) {
     raised.add(kInvalid);
-  } else if ((what == "sin" || what == "cos") && is_infinite(f, x)) {
+  } else if ((operation == "sin" || operation == "cos") && is_infinite(f, x)) {
     raised.add(kInvalid);
   }
   return raised.all();
@@ -281,9 +281,9 @@ uint32_t of_mixed(bool is_fused, bool to_half, const Lane& lane) {
     const Format f = is_half ? kHalf : kSingle;
     if ((lane.in.abs >> i & 1) != 0) x &= ~f.sign_bit();
     if ((lane.in.neg >> i & 1) != 0) x ^= f.sign_bit();
-    const Rules& own = is_half ? lane.state.half() : rules;
-    raised.take(f, x, own);
-    s[i] = is_half ? converted(kHalf, x, own, kSingle, Rules{}) : flushed_input(kSingle, x, rules);
+    const Rules& mode_rules = is_half ? lane.state.half() : rules;
+    raised.take(f, x, mode_rules);
+    s[i] = is_half ? converted(kHalf, x, mode_rules, kSingle, Rules{}) : flushed_input(kSingle, x, rules);
   }
   if (raised.has_nan()) return raised.all();
   uint64_t result;
@@ -314,15 +314,15 @@ uint32_t exceptions_of(const Lane& lane) {
   const bool is_float = name.ends_with("_f16") || name.ends_with("_f32") || name.ends_with("_f64");
   if (!is_float || !name.starts_with("v_")) return kNone;
   const Format f = name.ends_with("_f16") ? kHalf : name.ends_with("_f32") ? kSingle : kDouble;
-  const std::string_view what = name.substr(2, name.size() - 2 - 4);
+  const std::string_view stem = name.substr(2, name.size() - 2 - 4);
   static constexpr std::array<std::string_view, 15> kArithmetic = {
       "add",   "sub", "subrev", "mul",   "mul_legacy", "fma",        "fmac",       "fmaak",
       "fmamk", "mad", "mac",    "madak", "madmk",      "fma_legacy", "fmac_legacy"};
-  if (is_one_of(what, kArithmetic) || what == "mad_legacy" || what == "mac_legacy") {
-    return arithmetic(what, f, {lane.s[0], lane.s[1], lane.s[2]}, lane);
+  if (is_one_of(stem, kArithmetic) || stem == "mad_legacy" || stem == "mac_legacy") {
+    return arithmetic(stem, f, {lane.s[0], lane.s[1], lane.s[2]}, lane);
   }
-  if (what.starts_with("pk_")) {
-    const std::string_view operation = what.substr(3);
+  if (stem.starts_with("pk_")) {
+    const std::string_view operation = stem.substr(3);
     uint32_t raised = kNone;
     for (const bool upper : {false, true}) {
       std::array<uint64_t, 3> s{};
@@ -334,28 +334,28 @@ uint32_t exceptions_of(const Lane& lane) {
     }
     return raised;
   }
-  if (what == "min" || what == "max") return of_choice(f, {lane.s[0], lane.s[1]}, lane);
-  if (what == "min3" || what == "max3" || what == "med3") {
+  if (stem == "min" || stem == "max") return of_choice(f, {lane.s[0], lane.s[1]}, lane);
+  if (stem == "min3" || stem == "max3" || stem == "med3") {
     return of_choice(f, {lane.s[0], lane.s[1], lane.s[2]}, lane);
   }
-  if (what.starts_with("cmp_") || what.starts_with("cmpx_")) {
-    const std::string_view condition = what.substr(what.find('_') + 1);
+  if (stem.starts_with("cmp_") || stem.starts_with("cmpx_")) {
+    const std::string_view condition = stem.substr(stem.find('_') + 1);
     const bool looks = condition != "f" && condition != "tru" && condition != "class";
     return looks ? of_choice(f, {lane.s[0], lane.s[1]}, lane) : kNone;
   }
   static constexpr std::array<std::string_view, 7> kChoices = {"floor", "ceil", "trunc",     "rndne",
                                                                "fract", "exp",  "exp_legacy"};
-  if (is_one_of(what, kChoices)) return of_choice(f, {lane.s[0]}, lane);
+  if (is_one_of(stem, kChoices)) return of_choice(f, {lane.s[0]}, lane);
   static constexpr std::array<std::string_view, 8> kFunctions = {"rcp", "rcp_iflag",  "rsq", "sqrt",
                                                                  "log", "log_legacy", "sin", "cos"};
-  if (is_one_of(what, kFunctions)) return of_function(what, f, lane.s[0], lane);
-  if (what == "ldexp") {
+  if (is_one_of(stem, kFunctions)) return of_function(stem, f, lane.s[0], lane);
+  if (stem == "ldexp") {
     const int64_t by =
         f == kHalf ? int64_t{static_cast<int16_t>(lane.s[1])} : int64_t{static_cast<int32_t>(lane.s[1])};
     return of_scaling(f, lane.s[0], by, lane);
   }
-  if (what == "div_fmas") return of_div_fmas(f, lane);
-  if (what.starts_with("div_fixup")) return of_div_fixup(f, lane);
+  if (stem == "div_fmas") return of_div_fmas(f, lane);
+  if (stem.starts_with("div_fixup")) return of_div_fixup(f, lane);
   return kNone;
 }
 

@@ -1,4 +1,4 @@
-// Operations that are not compared with the model, and why. An operation on neither list must be compared.
+// Operations that are not compared with the model, with the reason. All others must be compared.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@ struct Exception {
   std::string_view reason;
 };
 
-/// Not run among arithmetic, without code around them: control_test draws these, and compares them there.
+/// Not run by tests of arithmetic; control_test compares them in the middle of code.
 constexpr Exception kNotRun[] = {
     {isa::Op::s_endpgm, "ends or parks the wave"},
     {isa::Op::s_endpgm_saved, "ends or parks the wave"},
@@ -70,13 +70,13 @@ constexpr Exception kNotRun[] = {
     {isa::Op::s_ttracedata_imm, "performance counters and traces"},
 };
 
-/// Of those, what is refused, and so compared nowhere.
+/// Of those: rejected, and therefore not compared at all.
 constexpr Exception kRefused[] = {
     {isa::Op::s_endpgm_ordered_ps_done, "of pixel shaders"},
     {isa::Op::s_code_end, "what lies behind the last instruction"},
 };
 
-/// Run, but not modelled.
+/// Executed, but not modelled.
 constexpr Exception kNotModelled[] = {
     {isa::Op::v_interp_p1_f32, "graphics"},        {isa::Op::v_interp_p2_f32, "graphics"},
     {isa::Op::v_interp_mov_f32, "graphics"},       {isa::Op::v_interp_p1ll_f16, "graphics"},
@@ -84,7 +84,7 @@ constexpr Exception kNotModelled[] = {
     {isa::Op::v_interp_p2_legacy_f16, "graphics"}, {isa::Op::v_screen_partition_4se_b32, "graphics"},
 };
 
-/// Of those that access memory.
+/// Memory operations that are not compared.
 constexpr Exception kMemoryNotCompared[] = {
     {isa::Op::ds_ordered_count, "orders waves: tested with several of them"},
     {isa::Op::image_load_pck, "refused: raw data"},
@@ -99,7 +99,7 @@ constexpr Exception kMemoryNotCompared[] = {
     {isa::Op::image_bvh64_intersect_ray, "refused: graphics"},
 };
 
-/// Those on matrices and their registers, of gfx908 and gfx90a: decoded and written as text, not executed.
+/// Matrix operations and AGPR moves of gfx908 and gfx90a: decoded and disassembled, not executed.
 inline bool is_of_matrices(isa::Op op) {
   return isa::name(op).starts_with("v_mfma") || isa::name(op).starts_with("v_accvgpr");
 }

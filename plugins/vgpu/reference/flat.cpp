@@ -7,8 +7,8 @@ namespace {
 using isa::Encoding;
 using isa::Family;
 
-// FLAT_SCRATCH: on gfx8 s103 counts 256 bytes from the base that the driver has set; on gfx9 s[102:103] is an
-// address, and on gfx10 two hardware registers are.
+// FLAT_SCRATCH: on gfx8, s103 counts 256 bytes from the driver's base; on gfx9, s[102:103] is an address; on
+// gfx10, two hardware registers are.
 uint64_t flat_scratch(const State& state) {
   const World& world = state.world;
   if (state.target.family() == Family::kGfx8) return world.scratch_base + state.scalar[103] * uint64_t{256};
@@ -16,46 +16,46 @@ uint64_t flat_scratch(const State& state) {
   return world.flat_scratch[0] + (uint64_t{world.flat_scratch[1]} << 32);
 }
 
-// Scratch of a wave: dword i of lane n lies at i * (lanes) + n.
-Placed in_scratch(const State& state, uint32_t offset, unsigned lane) {
+// Scratch of a wave: dword i of lane n is at index i * lanes + n.
+ElementLocation in_scratch(const State& state, uint32_t offset, unsigned lane) {
   const uint64_t base = flat_scratch(state);
   const uint64_t row = state.wave_size * 4;
-  Placed placed;
-  placed.own_address = offset;
-  placed.address = [=](unsigned byte) {
+  ElementLocation location;
+  location.alignment_address = offset;
+  location.address = [=](unsigned byte) {
     const uint64_t at = uint64_t{offset} + byte;
     return base + at / 4 * row + lane * 4 + at % 4;
   };
-  return placed;
+  return location;
 }
 
-Placed in_lds(const State& state, uint32_t offset, unsigned bytes) {
-  Placed placed;
-  placed.space = Space::kLds;
-  placed.own_address = offset;
-  placed.address = [=](unsigned byte) { return uint64_t{offset} + byte; };
+ElementLocation in_lds(const State& state, uint32_t offset, unsigned bytes) {
+  ElementLocation location;
+  location.space = Space::kLds;
+  location.alignment_address = offset;
+  location.address = [=](unsigned byte) { return uint64_t{offset} + byte; };
   const bool fits = uint64_t{offset} + bytes <= state.world.lds.size();
-  placed.in_range = [=](unsigned) { return fits; };
-  return placed;
+  location.in_range = [=](unsigned) { return fits; };
+  return location;
 }
 
-Placed in_memory(uint64_t address) {
-  Placed placed;
-  placed.own_address = address;
-  placed.address = [=](unsigned byte) { return address + byte; };
-  return placed;
+ElementLocation in_memory(uint64_t address) {
+  ElementLocation location;
+  location.alignment_address = address;
+  location.address = [=](unsigned byte) { return address + byte; };
+  return location;
 }
 
 }  // namespace
 
 namespace {
 
-// Into LDS instead of a register: LDS_OFFSET (M0) + inst_offset + 4 * lane.
-void load_into_lds(const isa::Instruction& in, const Element& element, const Placed& placed, unsigned lane,
-                   State& state) {
+// Loads into LDS: LDS_OFFSET (M0) + inst_offset + 4 * lane.
+void load_into_lds(const isa::Instruction& in, const Element& element, const ElementLocation& location,
+                   unsigned lane, State& state) {
   uint32_t value = 0;
-  for (unsigned i = 0; i < element.bytes && placed.in_range(0); ++i)
-    value |= static_cast<uint32_t>(state.world.read(placed.space, placed.address(i), 1)) << 8 * i;
+  for (unsigned i = 0; i < element.bytes && location.in_range(0); ++i)
+    value |= static_cast<uint32_t>(state.world.read(location.space, location.address(i), 1)) << 8 * i;
   if (element.bytes < 4) value = narrow_loaded(element, value, 0);
   const uint64_t to = static_cast<uint32_t>(static_cast<int32_t>(state.scalar[isa::code::kM0] & 0xffff) +
                                             in.offset + static_cast<int32_t>(lane) * 4);
@@ -80,11 +80,11 @@ Outcome execute_flat(const isa::Instruction& in, State& state) {
     const auto vaddr = [&](unsigned n) -> uint64_t {
       return in.vaddr.exists() ? before.vgpr[in.vaddr.vgpr() + n][lane] : 0;
     };
-    const auto finish = [&](const Placed& placed) {
+    const auto finish = [&](const ElementLocation& location) {
       if (in.lds) {
-        load_into_lds(in, *element, placed, lane, state);
+        load_into_lds(in, *element, location, lane, state);
       } else {
-        access_lane(in, *element, placed, lane, before, state);
+        access_lane(in, *element, location, lane, before, state);
       }
     };
     const auto private_access = [&](uint32_t at) {
@@ -113,13 +113,13 @@ Outcome execute_flat(const isa::Instruction& in, State& state) {
         continue;
       }
       if (high == before.world.shared_aperture_hi) {
-        // What LDS does of addresses that are not aligned is said of DS.
+        // The manuals specify misaligned LDS addresses for DS only.
         if (before.target.family() == Family::kGfx8 && low % (bytes == 12 ? 16 : bytes) != 0)
           state.world.open = true;
         finish(in_lds(before, low, bytes));
         continue;
       }
-      // A bug of gfx10.1: the offset does not count in global memory.
+      // A bug of gfx10.1: the offset is ignored in global memory.
       if (before.target.major == 10 && before.target.minor == 1) address -= offset;
     }
     finish(in_memory(address));

@@ -31,7 +31,7 @@ Memory64 allocate64(uint64_t bytes) {
   return memory;
 }
 
-// What the last operation was told EXEC is.
+// EXEC as passed to the last operation.
 thread_local uint64_t exec_at_end = 0;
 
 void end_of_code(const MicroOp* op, Wave* wave, std::byte*, uint64_t exec) {
@@ -66,7 +66,7 @@ class Collector : public Emitter {
   std::vector<std::unique_ptr<Link>> links_;
 };
 
-/// The device and the memory behind a wave, as the model's world has them.
+/// The device and the memory of a wave, with the contents of the model's world.
 class Device final : public Core {
  public:
   explicit Device(const World& world)
@@ -87,7 +87,7 @@ class Device final : public Core {
     if (lds_bytes != 0) std::memcpy(lds_.get(), world.lds.data(), lds_bytes);
   }
 
-  void put_into(Wave& wave, WorkGroup& group) {
+  void attach_to(Wave& wave, WorkGroup& group) {
     group.lds = lds_.get();
     group.lds_bytes = static_cast<uint32_t>(world_.lds.size());
     wave.core = this;
@@ -101,8 +101,8 @@ class Device final : public Core {
     wave.id_in_group = world_.id_in_group;
   }
 
-  /// What has become of it all. False: something was written behind the LDS.
-  bool take_back(World& world) {
+  /// Copies the results to `world`. Returns false if bytes past the end of LDS were written.
+  bool copy_results(World& world) {
     for (size_t i = 0; i < buffers_.size(); ++i) {
       std::memcpy(world.regions[i].bytes.data(), buffers_[i].host, world.regions[i].bytes.size());
     }
@@ -151,7 +151,7 @@ bool accesses_memory(isa::Encoding encoding) {
 
 }  // namespace
 
-MachineResult run_on_machine(std::span<const isa::Instruction> instructions, SimdLevel level, State& state) {
+HandlerResult run_handlers(std::span<const isa::Instruction> instructions, SimdLevel level, State& state) {
   RegisterLayout layout;
   layout.wave_size = state.wave_size;
   layout.vgprs = static_cast<uint32_t>(state.vgpr.size());
@@ -166,7 +166,7 @@ MachineResult run_on_machine(std::span<const isa::Instruction> instructions, Sim
   context.pc = state.pc;
   if (state.indexes_vgprs()) context.gpr_index = state.scalar[isa::code::kM0] >> 12 & 0xf;
   Collector collector;
-  MachineResult result;
+  HandlerResult result;
   Block block;
   block.pc = state.pc;
   std::vector<MicroOp>& ops = collector.ops();
@@ -212,7 +212,7 @@ MachineResult run_on_machine(std::span<const isa::Instruction> instructions, Sim
       std::any_of(instructions.begin(), instructions.end(),
                   [](const isa::Instruction& in) { return accesses_memory(in.encoding); })) {
     device = std::make_unique<Device>(state.world);
-    device->put_into(wave, group);
+    device->attach_to(wave, group);
   }
   {
     FloatEnvironment environment(context.level != SimdLevel::kBaseline);
@@ -227,7 +227,7 @@ MachineResult run_on_machine(std::span<const isa::Instruction> instructions, Sim
   result.faulted = wave.stop == Stop::kFault;
   result.fault_va = wave.fault_va;
   result.waits = wave.stop == Stop::kSleep;
-  if (device != nullptr) result.strayed = !device->take_back(state.world);
+  if (device != nullptr) result.wrote_past_lds = !device->copy_results(state.world);
 
   result.consistent = wave.stop != Stop::kEnd || exec_at_end == wave.exec();
   std::memcpy(state.scalar.data(), wave.scalars(), sizeof state.scalar);

@@ -1,5 +1,5 @@
-// The other side of the comparison: lowers one instruction as the translator does and runs its
-// micro-operations on a wave that looks like the model's state.
+// Runs handlers for the comparison: lowers instructions like the translator, and executes the micro-ops on a
+// wave with the model's state.
 #pragma once
 
 #include <span>
@@ -10,16 +10,16 @@
 
 namespace rigel::vgpu::exec::reference {
 
-struct MachineResult {
-  std::string refusal;     ///< Why it could not be lowered; empty if it ran.
-  bool consistent = true;  ///< EXEC as handed on equals EXEC in the scalar file at the end.
-  bool strayed = false;    ///< Something was written behind the LDS.
-  bool faulted = false;    ///< A memory violation at `fault_va`.
-  bool waits = false;      ///< The wave wants to be asked again.
+struct HandlerResult {
+  std::string refusal;     ///< The reason if it could not be lowered.
+  bool consistent = true;  ///< EXEC as passed between operations equals EXEC in the scalar file at the end.
+  bool wrote_past_lds = false;  ///< Bytes past the end of LDS were written.
+  bool faulted = false;         ///< Memory violation at `fault_va`.
+  bool waits = false;           ///< The wave must retry.
   uint64_t fault_va = 0;
 };
 
-/// Runs the instructions on `state` in place, one after the other, with the handlers of the level.
-MachineResult run_on_machine(std::span<const isa::Instruction> instructions, SimdLevel level, State& state);
+/// Runs the instructions on `state`, with the handlers of the level.
+HandlerResult run_handlers(std::span<const isa::Instruction> instructions, SimdLevel level, State& state);
 
 }  // namespace rigel::vgpu::exec::reference

@@ -1,8 +1,8 @@
-// MIMG, lane by lane; tiling.hpp has images that do not lie in rows. Bits of the resource (128 or 256 of them) and of the sampler are
-// numbered as in the tables of the ISA manuals ("Image Resource Definition", "Sampler Resource Definition").
+// MIMG, lane by lane; tiling.hpp handles tiled images. Bits of the resource (128 or 256) and of the sampler
+// are numbered as in the ISA manuals ("Image Resource Definition", "Sampler Resource Definition").
 //
-// Sums of a filter are those of doubles, in the order x, y, z, levels, samples of an anisotropic filter, as
-// docs/internals/images.md says; so they are not compared where a texel is no number.
+// Filters add doubles in the order x, y, z, levels, anisotropic samples (docs/internals/images.md). They are
+// not compared if a texel is not a number.
 #include "plugins/vgpu/reference/image.hpp"
 
 #include <algorithm>
@@ -36,9 +36,9 @@ struct Words {
   unsigned type = 0;
   uint64_t base = 0;
   TypedFormat format;
-  int64_t width = 1, height = 1, depth = 1;  // of the first level in memory; depth of volumes
+  int64_t width = 1, height = 1, depth = 1;  // Size of the first level in memory; depth of volumes.
   int64_t first_layer = 0, last_layer = 0;
-  int64_t pitch = 0;  // as told
+  int64_t pitch = 0;  // As in the resource.
   int64_t base_level = 0, last_level = 0, levels = 1;
   int64_t min_lod = 0;
   unsigned dst_sel[4] = {};
@@ -94,7 +94,7 @@ Words words_of(const isa::Instruction& in, const State& state) {
   return w;
 }
 
-/// Extents of a level, counted from the resource's first.
+/// Size of a level, counted from the resource's first level.
 struct Extent {
   int64_t size[3];
 };
@@ -124,8 +124,9 @@ uint64_t address_in_tiles(const Words& w, const State& state, int64_t level, int
       .value_or(0);
 }
 
-/// Linear surfaces: rows are a multiple of 256 bytes from gfx9 on. A slice has all levels one behind the other; gfx9's
-/// have the rows of the first and begin with it, gfx10's have their own and begin with the smallest.
+/// Linear surfaces: rows are a multiple of 256 bytes on gfx9 and later. A slice has all levels in sequence.
+/// gfx9's levels have the pitch of the first and start with it; gfx10's have separate pitches and start with
+/// the smallest.
 uint64_t texel_address(const Words& w, const State& state, int64_t level, int64_t x, int64_t y, int64_t z) {
   if (!w.in_rows) return address_in_tiles(w, state, level, x, y, z);
   const int64_t bytes = w.format.bytes();
@@ -187,7 +188,6 @@ class Lane {
   }
 
  private:
-  // Addresses
   uint32_t address(unsigned n, unsigned lane) const {
     return before_.vgpr[image_address_register(in_, before_, n)][lane];
   }
@@ -204,7 +204,6 @@ class Lane {
     return form_.half_body ? half_address(form_.body_at, n, lane_) : address(form_.body_at + n, lane_);
   }
 
-  // Results
   void put(const uint32_t (&components)[4]) {
     unsigned n = 0;
     uint32_t asked[4] = {};
@@ -245,7 +244,6 @@ class Lane {
     return w_.dst_sel[i] >= 4 ? memory[w_.dst_sel[i] - 4] : w_.dst_sel[i] == 1 ? one_of(w_.format) : 0;
   }
 
-  // Texels
   void read_texel(int64_t level, int64_t x, int64_t y, int64_t z, uint32_t (&memory)[4]) {
     const uint64_t va = texel_address(w_, before_, level, x, y, z);
     uint8_t bytes[16] = {};
@@ -264,7 +262,7 @@ class Lane {
   struct Place {
     int64_t level, x, y, z;
   };
-  /// The texel that a load, a store or an atomic names. False: there is none.
+  /// Returns the texel of a load, store or atomic; false if it does not exist.
   bool named(Place& place) const {
     if (w_.unbound) return false;
     int64_t at[3] = {};
@@ -308,7 +306,7 @@ class Lane {
       ++n;
     }
     uint32_t memory[4] = {};
-    for (unsigned i : {3, 2, 1, 0}) {  // red, where several are the same component of memory
+    for (unsigned i : {3, 2, 1, 0}) {  // Red if several select the same component of memory.
       if (w_.dst_sel[i] >= 4) memory[w_.dst_sel[i] - 4] = given[i];
     }
     const uint64_t va = texel_address(w_, before_, place.level, place.x, place.y, place.z);
@@ -348,7 +346,6 @@ class Lane {
       state_.vgpr[in_.vdst.vgpr() + i][lane_] = static_cast<uint32_t>(old >> 32 * i);
   }
 
-  // Samplers
   int64_t sampler(unsigned from, unsigned to) const {
     return static_cast<int64_t>(scalar_bits(before_, in_.extra[0].code, from, to));
   }
@@ -363,9 +360,9 @@ class Lane {
     return static_cast<int64_t>(std::floor(std::fmin(std::fmax(value, -64), 64) * 256 + 0.5));
   }
 
-  /// Pmax, Pmin and N of the anisotropic filter of OpenGL's extension, with Vulkan's quotient.
+  /// Pmax, Pmin and N of OpenGL's anisotropic filter extension, with Vulkan's ratio.
   struct Footprint {
-    int64_t lod = 0;  // without the sampler's bias and limits, in 1/256
+    int64_t lod = 0;  // Without the sampler's bias and limits, in 1/256.
     int64_t samples = 1;
     std::array<double, 3> major{};
   };
@@ -387,7 +384,7 @@ class Lane {
       return result;
     }
     std::array<double, 3> slopes[2]{};
-    double lengths[2]{};  // squared
+    double lengths[2]{};  // Squared.
     for (unsigned direction = 0; direction < 2; ++direction) {
       double squares = 0;
       for (unsigned i = 0; i < form_.space; ++i) {
@@ -428,11 +425,11 @@ class Lane {
   struct Axis {
     int64_t texel[2] = {};
     bool border[2] = {};
-    int64_t weight = 0;  // of the second, in 1/256
+    int64_t weight = 0;  // Weight of the second texel, in 1/256.
     bool linear = false;
   };
 
-  /// Beyond the edge of a cube's face lies the next one, which a linear filter reaches; texels keep their numbers here.
+  /// Whether a linear filter crosses the edges of cube faces. Texels keep their numbers here.
   bool wraps(const Extent& extent, bool linear) const {
     return w_.type == kCube && sampler(28, 28) == 0 && linear && extent.size[0] == extent.size[1];
   }
@@ -443,7 +440,7 @@ class Lane {
     double texels = unnormalized() ? coordinate : coordinate * static_cast<double>(size);
     constexpr int64_t kNoMode = 8;
     int64_t mode = wraps ? kNoMode : cube && sampler(28, 28) == 0 ? 2 : sampler(3 * i, 3 * i + 2);
-    if (mode == 4 || mode == 5) {  // half of the border
+    if (mode == 4 || mode == 5) {  // Half of the border.
       if (mode == 5) texels = std::fabs(texels);
       texels = std::fmin(std::fmax(texels, 0), static_cast<double>(size));
       mode = !linear ? 2 : mode == 5 ? 7 : 6;
@@ -501,7 +498,7 @@ class Lane {
     return within_layers(static_cast<double>(cube * 6 + face));
   }
 
-  /// The texels that stand for one of a cube's face, which may lie beyond it.
+  /// Returns the texels for coordinates that may be outside of a cube's face.
   std::vector<Place> on_cube(int64_t level, int64_t size, int64_t x, int64_t y) const {
     const auto [cube, face] = cube_and_face();
     std::vector<Place> places;
@@ -510,8 +507,8 @@ class Lane {
     return places;
   }
 
-  /// A texel as it is seen, or the border.
-  void see(int64_t level, int64_t x, int64_t y, int64_t z, bool border, uint32_t (&result)[4]) {
+  /// Reads a texel as the sampler sees it, or the border.
+  void read_sampled(int64_t level, int64_t x, int64_t y, int64_t z, bool border, uint32_t (&result)[4]) {
     uint32_t memory[4];
     uint32_t color[4];
     const int64_t kind = sampler(126, 127);
@@ -573,15 +570,15 @@ class Lane {
       if (not_a_number_) state_.world.open = true;
       const double samples = sampler(29, 30) % 3 == 0 ? static_cast<double>(seen.samples) : 1;
       for (unsigned c = 0; c < 4; ++c)
-        sum.only[c] = std::bit_cast<uint32_t>(static_cast<float>(sum.of[c] / samples));
+        sum.last_texel[c] = std::bit_cast<uint32_t>(static_cast<float>(sum.totals[c] / samples));
     }
-    put(sum.only);
+    put(sum.last_texel);
   }
 
   struct Sum {
     unsigned texels = 0;
-    double of[4] = {};
-    uint32_t only[4] = {};  // the last texel
+    double totals[4] = {};
+    uint32_t last_texel[4] = {};
   };
 
   void add_level(Sum& sum, int64_t level, double share, bool linear, const std::array<double, 3>& at) {
@@ -599,19 +596,20 @@ class Lane {
     for (unsigned k = 0; k < (z.weight != 0 ? 2u : 1u); ++k) {
       for (unsigned j = 0; j < (y.weight != 0 ? 2u : 1u); ++j) {
         for (unsigned i = 0; i < (x.weight != 0 ? 2u : 1u); ++i) {
-          const auto part = [](const Axis& of, unsigned which) {
-            return static_cast<double>(which == 0 ? 256 - of.weight : of.weight) / 256;
+          const auto part = [](const Axis& axis, unsigned which) {
+            return static_cast<double>(which == 0 ? 256 - axis.weight : axis.weight) / 256;
           };
           const double weight = share * part(x, i) * part(y, j) * part(z, k);
           if (wrapped) {
             const std::vector<Place> places = on_cube(level, extent.size[0], x.texel[i], y.texel[j]);
             for (const Place& place : places) {
-              see(place.level, place.x, place.y, place.z, false, sum.only);
+              read_sampled(place.level, place.x, place.y, place.z, false, sum.last_texel);
               add(sum, places.size() == 1 ? weight : weight / 3);
             }
             continue;
           }
-          see(level, x.texel[i], y.texel[j], z.texel[k], x.border[i] || y.border[j] || z.border[k], sum.only);
+          read_sampled(level, x.texel[i], y.texel[j], z.texel[k], x.border[i] || y.border[j] || z.border[k],
+                       sum.last_texel);
           add(sum, weight);
         }
       }
@@ -621,14 +619,14 @@ class Lane {
   void add(Sum& sum, double weight) {
     const int64_t reduction = sampler(29, 30);
     for (unsigned c = 0; c < 4; ++c) {
-      const auto value = static_cast<double>(std::bit_cast<float>(sum.only[c]));
-      double& of = sum.of[c];
+      const auto value = static_cast<double>(std::bit_cast<float>(sum.last_texel[c]));
+      double& total = sum.totals[c];
       if (reduction == 1 || reduction == 2) {
-        of = sum.texels == 0 ? value : reduction == 1 ? std::fmin(of, value) : std::fmax(of, value);
+        total = sum.texels == 0 ? value : reduction == 1 ? std::fmin(total, value) : std::fmax(total, value);
         if (std::isnan(value)) not_a_number_ = true;
-        if (sum.texels != 0 && value == 0 && of == 0) not_a_number_ = true;  // the sign of zero
+        if (sum.texels != 0 && value == 0 && total == 0) not_a_number_ = true;  // The sign of zero.
       } else {
-        of += weight * value;
+        total += weight * value;
         if (!std::isfinite(value)) not_a_number_ = true;
       }
     }
@@ -657,13 +655,12 @@ class Lane {
       uint32_t texel[4];
       Place place = {level, x.texel[i], y.texel[j], z};
       if (wrapped) place = on_cube(level, extent.size[0], place.x, place.y).front();
-      see(level, place.x, place.y, place.z, x.border[i] || y.border[j] || border_z, texel);
+      read_sampled(level, place.x, place.y, place.z, x.border[i] || y.border[j] || border_z, texel);
       result[n] = texel[component];
     }
     put_first(result, 4);
   }
 
-  // Questions
   void sizes() {
     integer_result_ = true;
     uint32_t answer[4] = {};
@@ -776,7 +773,7 @@ unsigned image_address_register(const isa::Instruction& in, const State& state, 
 Outcome execute_image(const isa::Instruction& in, State& state) {
   ImageForm form;
   if (!image_form(in, state, form)) return Outcome::kNotModelled;
-  // What of its data lies behind the last register, of which the fields alone do not say how many there are.
+  // Data registers past the wave's last register: their number does not follow from the fields alone.
   constexpr unsigned kMostData = 6;
   const isa::Operand& data = in.vdst.exists() ? in.vdst : in.vdata;
   if (data.vgpr() + kMostData > state.vgpr.size()) {

@@ -1,4 +1,4 @@
-// One lane of a vector instruction: operands in, result out. Used by vector*.cpp only.
+// One lane of a vector instruction, with its operands and result. Used by vector*.cpp only.
 #pragma once
 
 #include <vector>
@@ -15,19 +15,20 @@ struct Lane {
   const State& state;
   const unsigned number;
 
-  uint64_t s[3] = {};        ///< As wide as their types; abs and neg, sub-dwords and lanes are done.
-  uint32_t wide[3][4] = {};  ///< Registers of the operands, unmodified.
-  uint64_t old = 0;          ///< What the destination held.
-  bool carry_in = false;     ///< The lane's bit of a mask operand.
+  /// Sources in the width of their types, with abs, neg, sub-dword selection and DPP applied.
+  uint64_t s[3] = {};
+  uint32_t wide[3][4] = {};  ///< Source registers, unmodified.
+  uint64_t old = 0;          ///< The destination's old value.
+  bool carry_in = false;     ///< The lane's bit of a mask source.
 
-  uint64_t d = 0;              ///< The result, in the width of its type,
-  std::vector<uint64_t> also;  ///< and what else is right where the manuals leave it open.
-  bool exact_nan = false;      ///< Where the result is a NaN it is this one.
-  uint32_t wide_d[4] = {};     ///< If the result is wider than 64 bits.
+  uint64_t d = 0;              ///< The result, in the width of its type.
+  std::vector<uint64_t> also;  ///< Other results that the manuals allow.
+  bool exact_nan = false;      ///< A NaN result must have exactly these bits.
+  uint32_t wide_d[4] = {};     ///< Results wider than 64 bits.
   bool d1 = false;             ///< The lane's bit of a mask result (carry, comparison).
 
   void set(uint64_t value) { d = value; }
-  /// Of sums and products, and what is made of them: see soft_float.hpp about NaNs.
+  /// For additions, multiplications and operations made of them; see soft_float.hpp about NaNs.
   void set_exactly(uint64_t value) {
     d = value;
     exact_nan = true;
@@ -35,10 +36,10 @@ struct Lane {
   void accept(uint64_t value) { also.push_back(value); }
 };
 
-/// Half, single or double; false for other types.
+/// Returns half, single or double; false for other types.
 bool format_of(isa::Type type, Format& format);
 
-// Each computes the operations it knows and returns false for others.
+// Each computes the operations it supports and returns false for others.
 bool compute_float(Lane& lane);
 bool compute_conversion(Lane& lane);
 bool compute_comparison(Lane& lane);
@@ -46,19 +47,19 @@ bool compute_integer(Lane& lane);
 bool compute_bytes(Lane& lane);
 bool compute_packed(Lane& lane);
 
-/// A half of source i of a packed operation, with its sign: for the upper result or for the lower one. And
-/// one of the singles of gfx90a.
+/// Returns a half of source i of a packed operation, with its sign, for the upper or the lower result; the
+/// second function returns one of the singles of gfx90a.
 uint64_t packed_half(const Lane& lane, unsigned i, bool upper);
 uint64_t paired_single(const Lane& lane, unsigned i, bool upper);
 
-/// The arithmetic exceptions that the operation raises in this lane, as bits of TRAPSTS.
+/// Returns the arithmetic exceptions of the operation in this lane, as bits of TRAPSTS.
 uint32_t exceptions_of(const Lane& lane);
 
-/// min and max with the manuals' rules for NaNs and zeros.
+/// Minimum and maximum with the manuals' rules for NaNs and zeros.
 uint64_t minimum(Format f, uint64_t a, uint64_t b, const State& state);
 uint64_t maximum(Format f, uint64_t a, uint64_t b, const State& state);
 
-/// Output modifier and clamp of a floating-point result.
+/// Applies output modifier and clamp.
 uint64_t modified_result(Format f, uint64_t x, const isa::Instruction& in, const State& state);
 
 }  // namespace rigel::vgpu::exec::reference

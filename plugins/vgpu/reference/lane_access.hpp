@@ -1,5 +1,4 @@
-// One lane's access to memory by a vector memory instruction: registers on one side, bytes on the other. Used
-// by the parts of the model for FLAT and for buffers.
+// A lane's memory access, for the FLAT and buffer parts of the model.
 #pragma once
 
 #include <functional>
@@ -8,23 +7,23 @@
 
 namespace rigel::vgpu::exec::reference {
 
-/// Where the bytes of a lane's element lie.
-struct Placed {
+/// Location of a lane's element.
+struct ElementLocation {
   Space space = Space::kGlobal;
-  /// The address of byte n.
+  /// Returns the address of byte n.
   std::function<uint64_t(unsigned)> address;
-  /// What must be a multiple of an atomic operation's size.
-  uint64_t own_address = 0;
-  /// Whether the piece of memory of this register of the element (0 for those below four bytes) may be
-  /// accessed; others load as 0 and are not stored. Atomics ask for register 0 alone.
+  /// Must be a multiple of an atomic's size.
+  uint64_t alignment_address = 0;
+  /// Whether the memory of this register of the element (0 for elements below four bytes) is in range.
+  /// Otherwise it loads as 0 and is not stored. Atomics pass 0.
   std::function<bool(unsigned)> in_range = [](unsigned) { return true; };
 };
 
-/// Loads, stores or changes what `vdst` and `vdata` of the lane say. `before` has the registers as they were.
-void access_lane(const isa::Instruction& in, const Element& element, const Placed& placed, unsigned lane,
-                 const State& before, State& state);
+/// Loads, stores or changes `vdst` and `vdata` of the lane. `before` has the old registers.
+void access_lane(const isa::Instruction& in, const Element& element, const ElementLocation& location,
+                 unsigned lane, const State& before, State& state);
 
-/// How the memory of a GPU (not LDS) adds floating-point numbers.
+/// Returns the float rules of atomics in GPU memory, not LDS.
 Rules rules_of_memory(const Element& element);
 
 }  // namespace rigel::vgpu::exec::reference

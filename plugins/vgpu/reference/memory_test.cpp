@@ -1,11 +1,9 @@
-// Every memory instruction of the tables, with fields, operands, addresses and EXEC drawn at random: decoded,
-// lowered and run by the handlers of every level of vector instructions, as native code where there is some,
-// and by the model. Registers and memory must be the same afterwards; where lanes store to the same place,
-// any of them may have been last. Where the model says that an access cannot be done, the machine must say
-// so, and name one of its bytes.
+// Compares memory instructions with the model: every row of the tables, with random fields, operands,
+// addresses and EXEC, on handlers of every SIMD level and as native code. Registers and memory must be equal.
+// If lanes store to the same place, each of them may be the last. If the model reports a fault, the handlers
+// must report it with one of its bytes.
 //
-// RIGEL_DRAWS is how often each line of the tables is drawn for each target (default 6); RIGEL_SEED varies
-// it; RIGEL_OP picks one operation.
+// RIGEL_DRAWS: draws per row and target (default 6). RIGEL_SEED: seed. RIGEL_OP: a single operation.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -28,10 +26,10 @@ struct Tally {
 };
 using Tallies = std::map<Op, Tally>;
 
-/// Empty if the machine did what the model says.
-std::string judge(const isa::Instruction& in, const State& before, const State& expected, const State& actual,
-                  const MachineResult& result) {
-  if (result.strayed) return "  something was written behind the LDS";
+/// Returns a difference, or an empty string.
+std::string difference_of_run(const isa::Instruction& in, const State& before, const State& expected,
+                              const State& actual, const HandlerResult& result) {
+  if (result.wrote_past_lds) return "  something was written behind the LDS";
   const std::set<uint64_t>& faults = expected.world.faults;
   if (result.faulted) {
     if (faults.contains(result.fault_va)) return {};
@@ -46,27 +44,27 @@ std::string judge(const isa::Instruction& in, const State& before, const State& 
   return wrong;
 }
 
-// Chips before gfx10 have no register of that code, and refuse it.
-bool names_null(const isa::Instruction& in) {
+// Chips before gfx10 do not have the register and reject it.
+bool uses_null(const isa::Instruction& in) {
   return in.vdst.is_null() || in.vdata.is_null() || in.soffset.is_null();
 }
 
 void run(const Chip& chip, const std::set<Encoding>& encodings, Tallies& tallies) {
   const isa::Target target = target_of(chip);
   Draw draw = draw_for(chip);
-  for_each_line(chip, encodings, [&](uint16_t row, Op op) {
+  for_each_row(chip, encodings, [&](uint16_t row, Op op) {
     Tally& tally = tallies[op];
-    const uint64_t draws = draws_of_a_line();
+    const uint64_t draws = draws_per_row();
     uint64_t done = 0;
     for (unsigned attempt = 0; attempt < draws * 40 && done < draws; ++attempt) {
       isa::Instruction in;
       uint32_t words[5];
       if (!draw.instruction(target, row, in, words)) continue;
-      if (names_null(in) && !isa::traits_of(target).has_null) continue;
+      if (uses_null(in) && !isa::traits_of(target).has_null) continue;
       State before = draw.state(target);
       if (!aim(draw, in, before)) continue;
-      if (draw.one_in(8)) draw.go_beyond(in);
-      keep_to_host(before);
+      if (draw.one_in(8)) draw.use_missing_register(in);
+      restrict_to_host(before);
       State expected = before;
       if (execute(in, expected) != Outcome::kDone) {
         ++tally.not_modelled;
@@ -76,14 +74,14 @@ void run(const Chip& chip, const std::set<Encoding>& encodings, Tallies& tallies
       ++done;
       for (const SimdLevel level : simd_levels()) {
         State actual = before;
-        const MachineResult result = run_on_machine({&in, 1}, level, actual);
+        const HandlerResult result = run_handlers({&in, 1}, level, actual);
         if (!result.refusal.empty()) {
           tally.refusal = result.refusal;
           continue;
         }
         ++tally.compared;
         if (!expected.world.faults.empty()) ++tally.faulted;
-        const std::string wrong = judge(in, before, expected, actual, result);
+        const std::string wrong = difference_of_run(in, before, expected, actual, result);
         if (wrong.empty() || tally.wrong++ != 0) continue;
         tally.first_failure = describe(in, chip, level, before, words) + "\n" + wrong;
       }
@@ -115,29 +113,29 @@ void expect_no_difference(const std::set<Encoding>& encodings) {
   }
 }
 
-TEST(MemoryReference, DataShareInstructionsDoWhatTheManualsSay) {
+TEST(MemoryReference, DataShareInstructionsMatchModel) {
   expect_no_difference({Encoding::kDs});
 }
 
-TEST(MemoryReference, ScalarMemoryInstructionsDoWhatTheManualsSay) {
+TEST(MemoryReference, ScalarMemoryInstructionsMatchModel) {
   expect_no_difference({Encoding::kSmem});
 }
-TEST(MemoryReference, ImageInstructionsDoWhatTheManualsSay) {
+TEST(MemoryReference, ImageInstructionsMatchModel) {
   expect_no_difference({Encoding::kMimg});
 }
-TEST(MemoryReference, FlatInstructionsDoWhatTheManualsSay) {
+TEST(MemoryReference, FlatInstructionsMatchModel) {
   expect_no_difference({Encoding::kFlat});
 }
-TEST(MemoryReference, GlobalInstructionsDoWhatTheManualsSay) {
+TEST(MemoryReference, GlobalInstructionsMatchModel) {
   expect_no_difference({Encoding::kGlobal});
 }
-TEST(MemoryReference, ScratchInstructionsDoWhatTheManualsSay) {
+TEST(MemoryReference, ScratchInstructionsMatchModel) {
   expect_no_difference({Encoding::kScratch});
 }
-TEST(MemoryReference, BufferInstructionsDoWhatTheManualsSay) {
+TEST(MemoryReference, BufferInstructionsMatchModel) {
   expect_no_difference({Encoding::kMubuf});
 }
-TEST(MemoryReference, TypedBufferInstructionsDoWhatTheManualsSay) {
+TEST(MemoryReference, TypedBufferInstructionsMatchModel) {
   expect_no_difference({Encoding::kMtbuf});
 }
 

@@ -67,7 +67,7 @@ Width width_of(Type type) {
   }
 }
 
-// 240 … 248 in half, single and double precision.
+// Codes 240 … 248 in half, single and double precision.
 constexpr uint64_t kFloats[9][3] = {
     {0x3800, 0x3f000000, 0x3fe0000000000000}, {0xb800, 0xbf000000, 0xbfe0000000000000},
     {0x3c00, 0x3f800000, 0x3ff0000000000000}, {0xbc00, 0xbf800000, 0xbff0000000000000},
@@ -97,7 +97,7 @@ bool constant_value(const isa::Operand& operand, const isa::Instruction& instruc
   } else if (code >= 193 && code <= 208) {
     integer = 192 - static_cast<int64_t>(code);
   } else if (code >= 240 && code <= 248) {
-    // In a packed operand of halves the constant is a half in the low half. Packed integers read it as 32
+    // In a packed operand of halves, the constant is a half in the low half. Packed integers have its 32
     // bits.
     const bool half = width == Width::k16 || operand.type == Type::kV2F16;
     bits = kFloats[code - 240][half ? 0 : width == Width::k64 ? 2 : 1];
@@ -147,33 +147,33 @@ void write_scalar(const isa::Operand& operand, uint64_t value, State& state) {
 
 namespace {
 
-// Waves of tests do not have v255, which stands for all that are further on.
-void move_on(isa::Operand& operand, uint32_t by) {
+// Waves of tests do not have v255; it represents all registers past the end.
+void add_index(isa::Operand& operand, uint32_t by) {
   operand.code = static_cast<uint16_t>(isa::code::kVgpr + std::min<uint32_t>(operand.vgpr() + by, 255));
 }
 
 }  // namespace
 
-// VGPR indexing of gfx8 and gfx9: M0[7:0] is added to the numbers of the VGPRs that M0[15:12] name: the three
-// sources and the destination.
+// VGPR indexing of gfx8 and gfx9: adds M0[7:0] to the VGPR numbers of the operands that M0[15:12] selects:
+// three sources and the destination.
 isa::Instruction with_indices(isa::Instruction in, const State& state) {
   if (!state.indexes_vgprs() || !isa::is_vector_alu(in.encoding)) return in;
   const uint32_t m0 = state.scalar[isa::code::kM0];
   for (unsigned i = 0; i < 3; ++i) {
-    if ((m0 >> (12 + i) & 1) != 0 && in.src[i].is_vgpr()) move_on(in.src[i], m0 & 0xff);
+    if ((m0 >> (12 + i) & 1) != 0 && in.src[i].is_vgpr()) add_index(in.src[i], m0 & 0xff);
   }
-  if ((m0 >> 15 & 1) != 0 && in.dst[0].is_vgpr()) move_on(in.dst[0], m0 & 0xff);
+  if ((m0 >> 15 & 1) != 0 && in.dst[0].is_vgpr()) add_index(in.dst[0], m0 & 0xff);
   return in;
 }
 
 namespace {
 
-bool is_beyond(const isa::Operand& operand, const State& state) {
+bool is_missing(const isa::Operand& operand, const State& state) {
   return operand.is_vgpr() && operand.vgpr() + std::max<size_t>(operand.dwords, 1) > state.vgpr.size();
 }
 
-// v_movrels* and s_movrels* count on from the register that they name; what is beyond then is their own matter.
-bool counts_on(isa::Op op) {
+// v_movrels* and s_movrels* handle registers past the end themselves.
+bool indexes_registers(isa::Op op) {
   return isa::name(op).substr(1).starts_with("_movrels");
 }
 
@@ -181,20 +181,20 @@ bool counts_on(isa::Op op) {
 
 bool resolve_registers(isa::Instruction& in, const State& state) {
   for (const isa::Operand* const written : {&in.dst[0], &in.dst[1], &in.vdst}) {
-    if (is_beyond(*written, state)) return false;
+    if (is_missing(*written, state)) return false;
   }
   for (isa::Operand* const read : {&in.src[0], &in.src[1], &in.src[2], &in.vaddr, &in.vdata, &in.vdata2}) {
-    if (is_beyond(*read, state) && !counts_on(in.op)) read->code = isa::code::kVgpr;
+    if (is_missing(*read, state) && !indexes_registers(in.op)) read->code = isa::code::kVgpr;
   }
   for (isa::Operand* const read : {&in.src[0], &in.src[1], &in.src[2], &in.vdata, &in.saddr, &in.soffset}) {
-    if (state.lacks_sgprs(*read) && !counts_on(in.op)) read->code = 0;
+    if (state.lacks_sgprs(*read) && !indexes_registers(in.op)) read->code = 0;
   }
   return true;
 }
 
-Outcome execute(const isa::Instruction& as_written, State& state) {
+Outcome execute(const isa::Instruction& original, State& state) {
   using isa::Encoding;
-  isa::Instruction instruction = with_indices(as_written, state);
+  isa::Instruction instruction = with_indices(original, state);
   if (!resolve_registers(instruction, state)) {
     state.notes.fill({});
     return Outcome::kDone;

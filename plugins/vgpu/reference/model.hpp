@@ -1,6 +1,6 @@
-// A wave and what an instruction does to it, one lane after the other, in the words of the ISA manuals: the
-// reference that the handlers of exec/ are compared with. Nothing here is shared with them but the form of a
-// decoded instruction. Test code: slow, single-threaded. What memory instructions see is the state's World.
+// The reference model: executes an instruction on a wave, lane by lane, as the ISA manuals describe it. The
+// handlers of exec/ are compared with it. It shares only the decoded instruction with them. Memory is in
+// State::world. Test code: slow, single-threaded.
 #pragma once
 
 #include <array>
@@ -14,69 +14,68 @@
 
 namespace rigel::vgpu::exec::reference {
 
-/// What else than the model's result is right in one lane of the first destination, where the manuals leave
-/// it open: other values, any NaN.
+/// Other results that are allowed in a lane of the first destination if the manuals leave them open.
 struct LaneNote {
-  std::vector<uint64_t> also;  ///< Whole registers, one or two.
-  bool any = false;            ///< Whatever.
-  bool halves = false;         ///< The register is two halves; any NaN will do where one is.
-  bool any_nan = false;        ///< Of `format`, at bit `shift` of the register.
+  std::vector<uint64_t> also;  ///< Whole registers or register pairs.
+  bool any = false;            ///< Any value.
+  bool halves = false;         ///< The register has two halves; any NaN is allowed for a NaN half.
+  bool any_nan = false;        ///< Any NaN of `format` at bit `shift` of the register.
   Format format = kSingle;
   unsigned shift = 0;
 
-  /// Whether `actual` will do where the model says `expected`.
+  /// Whether `actual` is allowed if the model's result is `expected`.
   bool allows(uint64_t expected, uint64_t actual) const;
 };
 
 struct State {
   isa::Target target;
   uint32_t wave_size = 64;
-  uint32_t mode = 0;  ///< MODE, as the hardware lays it out.
-  uint64_t pc = 0;    ///< Of the instruction.
+  uint32_t mode = 0;  ///< MODE in the hardware's layout.
+  uint64_t pc = 0;    ///< Address of the instruction.
   uint32_t scc = 0;
-  bool gathers_exceptions = false;     ///< Arithmetic ones, in
-  uint32_t trap_status = 0;            ///< TRAPSTS.
-  std::array<uint32_t, 128> scalar{};  ///< By source code; EXEC and VCC among them.
-  uint32_t sgprs = 106;                ///< As many the wave has been given.
+  bool gathers_exceptions = false;     ///< Whether arithmetic exceptions are recorded in trap_status.
+  uint32_t trap_status = 0;            ///< TRAPSTS
+  std::array<uint32_t, 128> scalar{};  ///< By source code, including EXEC and VCC.
+  uint32_t sgprs = 106;                ///< Number of SGPRs of the wave.
   std::vector<std::array<uint32_t, 64>> vgpr;
-  std::array<LaneNote, 64> notes;  ///< Of the instruction that was executed last.
-  World world;                     ///< Empty where only arithmetic is executed.
+  std::array<LaneNote, 64> notes;  ///< For the last instruction.
+  World world;                     ///< Empty for arithmetic.
 
   uint64_t exec() const;
   uint64_t pair(unsigned code) const { return scalar[code] | uint64_t{scalar[code + 1]} << 32; }
   void set_pair(unsigned code, uint64_t value);
-  /// A lane mask in the registers from `code` on: one or two, by the wave's size.
+  /// Returns the lane mask in the one or two registers from `code` on.
   uint64_t mask_at(unsigned code) const;
   void set_mask(unsigned code, uint64_t value);
 
-  Rules single() const;  ///< What MODE says of single precision,
-  Rules other() const;   ///< of double and half precision,
-  Rules half() const;    ///< of half precision with FP16_OVFL.
+  Rules single() const;  ///< Float rules of MODE for single precision.
+  Rules other() const;   ///< For double and half precision.
+  Rules half() const;    ///< For half precision with FP16_OVFL.
   Rules rules(Format f) const { return f == kSingle ? single() : f == kHalf ? half() : other(); }
   /// GPR_IDX_EN
   bool indexes_vgprs() const { return target.family() != isa::Family::kGfx10 && (mode >> 27 & 1) != 0; }
   bool ieee() const { return (mode >> 9 & 1) != 0; }
-  /// Whether an operand names ordinary SGPRs, some of which the wave has not been given.
+  /// Whether the operand includes SGPRs that the wave does not have.
   bool lacks_sgprs(const isa::Operand& operand) const;
   bool dx10_clamp() const { return (mode >> 8 & 1) != 0; }
 };
 
 enum class Outcome : uint8_t {
   kDone,
-  kNotModelled,  ///< Not of the model's concern; nothing has changed.
+  kNotModelled,  ///< Nothing has changed.
 };
 
-/// The instruction with the VGPRs that indexing makes of those that it names.
+/// Returns the instruction with indexed VGPRs replaced according to M0.
 isa::Instruction with_indices(isa::Instruction instruction, const State& state);
 
-/// Names v0 and s0 in place of registers beyond the state's that the instruction reads. False: it writes such a
-/// VGPR, and does nothing (section 3.6.1 of the manuals).
+/// Replaces source registers that the wave does not have by v0 and s0. Returns false if a VGPR destination
+/// does not exist, so that the instruction does nothing (section 3.6.1 of the manuals).
 bool resolve_registers(isa::Instruction& instruction, const State& state);
 
 /// Executes one instruction.
 Outcome execute(const isa::Instruction& instruction, State& state);
 
-/// Parts of execute(), by encoding.
+/// Parts of execute(), by encoding:
 Outcome execute_scalar(const isa::Instruction& instruction, State& state);
 Outcome execute_vector(const isa::Instruction& instruction, State& state);
 Outcome execute_data_share(const isa::Instruction& instruction, State& state);
@@ -85,11 +84,11 @@ Outcome execute_flat(const isa::Instruction& instruction, State& state);
 Outcome execute_buffer(const isa::Instruction& instruction, State& state);
 Outcome execute_image(const isa::Instruction& instruction, State& state);
 
-/// The bits of a constant operand as an operand of its type sees them; false for what is no constant.
+/// Returns a constant operand's bits in the operand's type; false if it is not a constant.
 bool constant_value(const isa::Operand& operand, const isa::Instruction& instruction, uint64_t& bits);
-/// What a scalar operand holds: register, constant, or one of the special sources.
+/// Returns a scalar operand: register, constant or special source.
 uint64_t scalar_value(const isa::Operand& operand, const isa::Instruction& instruction, const State& state);
-/// Writes one or two scalar registers (or SCC's neighbours: EXEC, VCC, M0); NULL takes everything.
+/// Writes one or two scalar registers, including EXEC, VCC and M0; NULL discards the value.
 void write_scalar(const isa::Operand& operand, uint64_t value, State& state);
 
 }  // namespace rigel::vgpu::exec::reference

@@ -1,9 +1,8 @@
-// Every operation of the tables, with fields, operands and modes drawn at random: decoded, lowered and run by
-// the handlers of every level of vector instructions, and by the model. All registers must be equal to the
-// bit where the ISA manuals say what they are; what else is right is the model's LaneNote.
+// Compares arithmetic with the model: every operation of the tables, with random fields, operands and modes,
+// on handlers of every SIMD level. Registers must be bit-identical unless the manuals allow other results
+// (LaneNote).
 //
-// RIGEL_DRAWS is how often each line of the tables is drawn for each target (default 6); RIGEL_SEED varies
-// it.
+// RIGEL_DRAWS: draws per row and target (default 6). RIGEL_SEED: seed.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -21,51 +20,51 @@ using isa::Encoding;
 using isa::Op;
 
 struct Tally {
-  unsigned modelled = 0, not_modelled = 0;        // draws
-  unsigned compared = 0, refused = 0, wrong = 0;  // of those, in one of the ways to run it
+  unsigned modelled = 0, not_modelled = 0;        // Draws.
+  unsigned compared = 0, refused = 0, wrong = 0;  // Of those, by variant of execution.
   std::string refusal, first_failure;
 };
 
 using Tallies = std::map<Op, Tally>;
 
-/// What the comparison leaves out because the manuals contradict themselves or each other.
+/// Whether a case is not compared because the manuals contradict each other.
 bool is_unspecified(const isa::Instruction& in, const State& state) {
-  // Accumulation registers are for matrix instructions.
+  // AGPRs are for matrix instructions.
   for (const isa::Operand& operand : {in.dst[0], in.src[0], in.src[1], in.src[2]}) {
     if (operand.is_agpr()) return true;
   }
   const auto relative = {Op::s_movrels_b32, Op::s_movrels_b64, Op::s_movreld_b32, Op::s_movreld_b64,
                          Op::s_movrelsd_2_b32};
   if (std::find(relative.begin(), relative.end(), in.op) != relative.end()) {
-    // Beyond the SGPRs.
+    // Past the SGPRs.
     if (in.src[0].code > 80 || in.dst[0].code > 80 || state.scalar[isa::code::kM0] > 8) return true;
   }
-  // Which have indices of their own.
+  // These have separate indices.
   const std::string_view name = isa::name(in.op);
   const bool has_index = name.starts_with("v_movrel") || name.starts_with("v_swap");
   if (has_index && state.indexes_vgprs()) return true;
-  // An index leads beyond the VGPRs: that neither a carry nor an exception comes of it is not executed.
+  // An index past the VGPRs: it is not implemented that carries and exceptions do not occur.
   isa::Instruction indexed = with_indices(in, state);
   const bool writes_more = in.dst[1].exists() || state.gathers_exceptions;
   if (state.indexes_vgprs() && writes_more && !resolve_registers(indexed, state)) return true;
-  // Which index the accumulator has that is also the destination.
+  // The index of an accumulator that is also the destination is not specified.
   if (state.indexes_vgprs() && in.src[2].is_vgpr() && in.src[2].code == in.dst[0].code) return true;
   // Lane selects and the data of v_writelane are scalars.
   if (in.op == Op::v_writelane_b32 && (in.src[0].is_vgpr() || in.src[1].is_vgpr())) return true;
   if (in.op == Op::v_readlane_b32 && in.src[1].is_vgpr()) return true;
-  // 32 bits that are only moved have no range to be clamped to.
+  // Moved 32-bit values have no range for clamping.
   if (in.clamp && (in.op == Op::v_cndmask_b32 || in.op == Op::v_mov_b32)) return true;
   const bool is_pair = in.op == Op::v_pk_add_f32 || in.op == Op::v_pk_mul_f32 || in.op == Op::v_pk_fma_f32 ||
                        in.op == Op::v_pk_mov_b32;
   for (const isa::Operand& operand : in.src) {
-    // What a constant is to the upper of two singles.
+    // The value of a constant as the upper of two singles is not specified.
     if (is_pair && operand.exists() && !operand.is_vgpr() && !operand.is_scalar_register()) return true;
     const bool is_float_constant = operand.code >= isa::code::kHalf && operand.code <= isa::code::kInv2Pi;
     const bool is_integer_16 =
         operand.type == isa::Type::kI16 || operand.type == isa::Type::kU16 || operand.type == isa::Type::kB16;
-    // A floating-point constant where 16-bit integers are read.
+    // A float constant as 16-bit integers.
     if (is_float_constant && is_integer_16) return true;
-    // Apertures and others that no program reads this way.
+    // Operands that programs do not use like this, such as apertures.
     if (operand.code >= isa::code::kSharedBase && operand.code <= isa::code::kPopsExitingWaveId) return true;
     if (operand.code == isa::code::kLdsDirect) return true;
     // A constant that v_*_mix reads as a half.
@@ -79,10 +78,10 @@ bool is_unspecified(const isa::Instruction& in, const State& state) {
 void run(const Chip& chip, const std::set<Encoding>& encodings, Tallies& tallies) {
   const isa::Target target = target_of(chip);
   Draw draw = draw_for(chip);
-  for_each_line(chip, encodings, [&](uint16_t row, Op op) {
+  for_each_row(chip, encodings, [&](uint16_t row, Op op) {
     if (is_of_matrices(op)) return;
     Tally& tally = tallies[op];
-    const uint64_t draws = draws_of_a_line();
+    const uint64_t draws = draws_per_row();
     uint64_t done = 0;
     for (unsigned attempt = 0; attempt < draws * 40 && done < draws; ++attempt) {
       isa::Instruction in;
@@ -90,9 +89,9 @@ void run(const Chip& chip, const std::set<Encoding>& encodings, Tallies& tallies
       if (!draw.instruction(target, row, in, words)) continue;
       State before = draw.state(target);
       if (draw.one_in(2)) draw.exceptions(before);
-      keep_to_host(before);
-      // Registers that are not there, by their numbers or by an index.
-      if (draw.one_in(8)) draw.go_beyond(in);
+      restrict_to_host(before);
+      // Registers that do not exist, by number or by index.
+      if (draw.one_in(8)) draw.use_missing_register(in);
       if (draw.one_in(8)) before.scalar[isa::code::kM0] |= draw.below(256);
       if (target.family() != isa::Family::kGfx10 && draw.one_in(8)) before.sgprs = 16 * (1 + draw.below(5));
       if (is_unspecified(in, before)) continue;
@@ -105,7 +104,7 @@ void run(const Chip& chip, const std::set<Encoding>& encodings, Tallies& tallies
       for (const SimdLevel level : simd_levels()) {
         State actual = before;
         actual.pc = 0x1000;
-        const MachineResult result = run_on_machine({&in, 1}, level, actual);
+        const HandlerResult result = run_handlers({&in, 1}, level, actual);
         if (!result.refusal.empty()) {
           ++tally.refused;
           tally.refusal = result.refusal;
@@ -136,15 +135,14 @@ void expect_no_difference(const std::set<Encoding>& encodings) {
                         : tally.refusal.empty() ? "never drawn"
                                                 : tally.refusal);
     } else if (tally.compared > 0 && tally.modelled > tally.not_modelled &&
-               known) {  // without lanes, the model knows everything
+               known) {  // Without active lanes, the model supports all operations.
       ADD_FAILURE() << isa::name(op) << " is compared now: take it off the list";
     }
   }
 }
 
-// No mnemonic of the tables slips between the tests: what is not graphics belongs to an encoding that one of
-// them goes through, on a chip that it goes through.
-TEST(Reference, EveryComputeMnemonicIsComparedOrNamed) {
+// Every operation that is not graphics must have an encoding and a chip that one of the tests covers.
+TEST(Reference, TestsCoverAllComputeOperations) {
   uint32_t chips = 0;
   for (const Chip& chip : kChipsCompared) chips |= isa::chip_bit(target_of(chip));
   std::map<Op, uint32_t> of_op;
@@ -162,23 +160,23 @@ TEST(Reference, EveryComputeMnemonicIsComparedOrNamed) {
   }
 }
 
-TEST(Reference, ScalarInstructionsDoWhatTheManualsSay) {
+TEST(Reference, ScalarInstructionsMatchModel) {
   expect_no_difference(kScalarEncodings);
 }
 
-TEST(Reference, Vop1InstructionsDoWhatTheManualsSay) {
+TEST(Reference, Vop1InstructionsMatchModel) {
   expect_no_difference({Encoding::kVop1});
 }
-TEST(Reference, Vop2InstructionsDoWhatTheManualsSay) {
+TEST(Reference, Vop2InstructionsMatchModel) {
   expect_no_difference({Encoding::kVop2});
 }
-TEST(Reference, ComparisonsDoWhatTheManualsSay) {
+TEST(Reference, ComparisonsMatchModel) {
   expect_no_difference({Encoding::kVopc});
 }
-TEST(Reference, Vop3InstructionsDoWhatTheManualsSay) {
+TEST(Reference, Vop3InstructionsMatchModel) {
   expect_no_difference({Encoding::kVop3});
 }
-TEST(Reference, PackedInstructionsDoWhatTheManualsSay) {
+TEST(Reference, PackedInstructionsMatchModel) {
   expect_no_difference({Encoding::kVop3p});
 }
 

@@ -1,5 +1,5 @@
-// SOP1, SOP2, SOPK, SOPC and the SOPP that only wait: the wave's own arithmetic. Branches, messages and
-// hardware registers are in control.cpp.
+// SOP1, SOP2, SOPK, SOPC, and SOPP instructions that only wait. control.cpp has branches, messages and
+// hardware registers.
 #include <algorithm>
 #include <bit>
 #include <optional>
@@ -21,12 +21,12 @@ uint64_t u32(int64_t x) {
   return static_cast<uint32_t>(x);
 }
 
-// The number of an SGPR plus an index of M0, as s_movrel* have it; none if the wave has not that register.
+// Returns the SGPR number plus an index from M0, as in s_movrel*; nothing if the wave does not have it.
 std::optional<unsigned> relative(const isa::Operand& operand, uint32_t index, const State& state) {
-  constexpr unsigned kAll = 108;  // with VCC, which lies behind the last
+  constexpr unsigned kAll = 108;  // Including VCC, which follows the last SGPR.
   const unsigned number = operand.code + index;
-  const unsigned there = state.sgprs < 102 ? state.sgprs : kAll;
-  if (number + std::max<unsigned>(operand.dwords, 1) > there) return std::nullopt;
+  const unsigned limit = state.sgprs < 102 ? state.sgprs : kAll;
+  if (number + std::max<unsigned>(operand.dwords, 1) > limit) return std::nullopt;
   return number;
 }
 
@@ -41,7 +41,7 @@ int64_t first(uint64_t x, unsigned bits, bool wanted) {
   return -1;
 }
 
-// Zeros before the first one, from the top.
+// Returns the number of leading zeros.
 int64_t leading_zeros(uint64_t x, unsigned bits) {
   for (unsigned i = 0; i < bits; ++i) {
     if ((x >> (bits - 1 - i) & 1) != 0) return i;
@@ -49,7 +49,7 @@ int64_t leading_zeros(uint64_t x, unsigned bits) {
   return -1;
 }
 
-// Where the first bit is that differs from the sign, from the top.
+// Returns the number of leading bits equal to the sign.
 int64_t sign_run(uint64_t x, unsigned bits) {
   const uint64_t sign = x >> (bits - 1) & 1;
   for (unsigned i = 1; i < bits; ++i) {
@@ -90,7 +90,7 @@ uint64_t field(uint64_t x, uint64_t offset, uint64_t width, unsigned bits, bool 
 struct Result {
   uint64_t value = 0;
   bool writes = true;
-  int scc = -1;  ///< Unchanged.
+  int scc = -1;  ///< -1: unchanged.
 };
 
 Result with_scc(uint64_t value, bool scc) {
@@ -107,7 +107,7 @@ uint64_t low32(uint64_t x) {
   return x & 0xffffffff;
 }
 
-// EXEC = f(S, EXEC) and D = the EXEC before (…_saveexec), or D = the new one too (…_wrexec).
+// EXEC = f(S, EXEC); D is the old EXEC (…_saveexec) or the new one (…_wrexec).
 Outcome exec_logic(const isa::Instruction& in, State& state, uint64_t result, bool saves) {
   const bool wide = in.src[0].dwords >= 2;
   const uint64_t old = wide ? state.pair(126) : state.scalar[126];
@@ -485,7 +485,7 @@ Outcome execute_scalar(const isa::Instruction& in, State& state) {
       r = compared((a >> (b & 63) & 1) == 1);
       break;
 
-    // SOPK: the register is the destination's field, whichever way the operand is listed.
+    // SOPK: the register is the destination field's, listed as source or destination.
     case Op::s_movk_i32:
       r.value = u32(k);
       break;
@@ -537,7 +537,7 @@ Outcome execute_scalar(const isa::Instruction& in, State& state) {
       r = compared(a <= uk);
       break;
 
-    // What the order of memory accesses, and nothing else, depends on; and hints.
+    // Only the order of memory accesses depends on these, or they are hints.
     case Op::s_nop:
     case Op::s_waitcnt:
     case Op::s_waitcnt_vscnt:

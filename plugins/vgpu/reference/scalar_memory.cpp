@@ -1,5 +1,5 @@
-// SMEM, as the ISA manuals describe it. "All components of the address are in bytes, but the two lowest bits
-// are ignored." Buffers end where their records do, dword by dword.
+// SMEM, as in the ISA manuals: "All components of the address are in bytes, but the two lowest bits are
+// ignored." Buffers are range-checked by dword.
 #include "plugins/vgpu/reference/lane_access.hpp"
 
 namespace rigel::vgpu::exec::reference {
@@ -8,7 +8,7 @@ namespace {
 using isa::Op;
 using Kind = Element::Kind;
 
-// A group of registers that begins with NULL is NULL: LLVM has a pair of it (SGPR_NULL64).
+// A group of registers that starts with NULL is NULL; LLVM has a pair (SGPR_NULL64).
 bool is_null(const State& state, const isa::Operand& group) {
   return group.code == isa::code::kNull && state.target.family() == isa::Family::kGfx10;
 }
@@ -34,7 +34,7 @@ bool execute_special(const isa::Instruction& in, State& state) {
     case Op::s_get_waveid_in_workgroup:
       put(state, in.vdst, 0, state.world.id_in_group);
       return true;
-    case Op::s_dcache_inv:  // caches: there are none
+    case Op::s_dcache_inv:  // There are no caches.
     case Op::s_dcache_inv_vol:
     case Op::s_dcache_wb:
     case Op::s_dcache_wb_vol:
@@ -72,11 +72,11 @@ Outcome execute_scalar_memory(const isa::Instruction& in, State& state) {
   uint64_t offset = static_cast<uint64_t>(int64_t{in.offset} & ~int64_t{3});
   if (in.soffset.exists()) {
     uint64_t value = scalar_value(in.soffset, in, before) & 0xfffffffc;
-    if (scratch) value *= 64;  // a wave's scratch is given out in units of 64 bytes
+    if (scratch) value *= 64;  // A wave's scratch is allocated in units of 64 bytes.
     offset += value;
   }
   const uint64_t address = (base & ~uint64_t{3}) + offset;
-  if (buffer && in.offset < 0) state.world.open = true;  // before the buffer: said of loads, not of buffers
+  if (buffer && in.offset < 0) state.world.open = true;  // Before the buffer: specified for loads only.
   World& world = state.world;
   const auto in_range = [&](unsigned byte, unsigned count) {
     return !buffer || (offset + byte < size && size - offset - byte >= count);

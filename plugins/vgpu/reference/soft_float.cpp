@@ -56,7 +56,7 @@ bool any_below(const Wide& w, int n) {
   return false;
 }
 
-// What falls off the end leaves a one in the last place.
+// Bits that are shifted out set the lowest bit (sticky).
 Wide jammed_right(const Wide& w, int n) {
   Wide r = shifted_right(w, std::min(n, 255));
   if (n > 255) r = {};
@@ -93,7 +93,7 @@ Wide minus(const Wide& a, const Wide& b) {
   return r;
 }
 
-// The magnitude divided by 2^drop, rounded.
+// Returns the magnitude divided by 2^drop, rounded.
 Wide rounded_shift(const Wide& w, int drop, bool negative, uint8_t round) {
   if (drop <= 0) return shifted_left(w, -drop);
   Wide r = drop > 255 ? Wide{} : shifted_right(w, drop);
@@ -209,16 +209,16 @@ uint64_t rounded(Format f, const Exact& x, const Rules& rules) {
   const int length = bit_length(x.magnitude);
   if (length == 0) return sign;
   const int precision = f.fraction_bits + 1;
-  const int smallest = 1 - f.bias();  // exponent of the smallest normal number
-  // As if exponents had no lower bound: decides what is tiny.
+  const int smallest = 1 - f.bias();  // Exponent of the smallest normal number.
+  // With an unlimited exponent range: decides whether the result is tiny.
   const Wide unbounded = rounded_shift(x.magnitude, length - precision, x.negative, rules.round);
   const int carried = bit_length(unbounded) > precision ? 1 : 0;
   const int exponent = x.exponent + length - 1 + carried;
   if (exponent < smallest) {
     const int unit = smallest - f.fraction_bits;
-    // May round up to the smallest normal number: its bits are what comes next.
+    // Rounding up may result in the smallest normal number, whose bits are the next value.
     const uint64_t magnitude = rounded_shift(x.magnitude, unit - x.exponent, x.negative, rules.round).limb[0];
-    // When flushing, x86 asks what it would be with more exponents; for halves, what has become of it.
+    // When flushing, x86 tests the result with an unlimited exponent range; for halves, the rounded result.
     const bool is_normal = f == kHalf && exponent_field(f, magnitude) != 0;
     return rules.keep_results || is_normal ? sign | magnitude : sign;
   }
@@ -233,7 +233,7 @@ uint64_t rounded(Format f, const Exact& x, const Rules& rules) {
 
 Integer rounded_to_integer(const Exact& x, uint8_t round) {
   if (x.exponent >= 0) {
-    // Too large for any integer here unless it is small: saturate far above all.
+    // Saturates values that are too large for every integer type.
     if (bit_length(x.magnitude) + x.exponent > 200) return {x.negative, shifted_left({{1, 0, 0, 0}}, 200)};
     return {x.negative, shifted_left(x.magnitude, x.exponent)};
   }
@@ -257,7 +257,7 @@ uint64_t fused(Format f, uint64_t a, uint64_t b, uint64_t c, const Rules& rules)
   const Exact p = product(exact_of(f, a), exact_of(f, b)), addend = exact_of(f, c);
   Exact s = sum(p, addend);
   if (is_zero(s)) {
-    // Equal signs keep theirs; an exact cancellation is +0, or -0 when rounding down.
+    // Zeros of equal sign keep it; an exact cancellation is +0, or -0 when rounding down.
     s.negative = is_zero(p) && is_zero(addend) && negative == addend.negative ? negative : rules.round == 2;
   }
   return rounded(f, s, rules);
@@ -272,7 +272,7 @@ uint64_t subtract(Format f, uint64_t a, uint64_t b, const Rules& rules) {
 }
 
 uint64_t multiply(Format f, uint64_t a, uint64_t b, const Rules& rules) {
-  // Adding a zero of the product's sign changes nothing, not even a zero.
+  // Adding a zero with the product's sign has no effect, even on a zero.
   const uint64_t zero = is_negative(f, a) != is_negative(f, b) ? f.sign_bit() : 0;
   return fused(f, a, b, zero, rules);
 }

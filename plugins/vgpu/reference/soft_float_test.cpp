@@ -1,4 +1,4 @@
-// The reference's arithmetic against the processor's, where the processor has it.
+// Compares the software arithmetic with the CPU's.
 #include "plugins/vgpu/reference/soft_float.hpp"
 
 #include <gtest/gtest.h>
@@ -31,9 +31,9 @@ class Numbers {
         return static_cast<Bits>(specials[bits % 8] | (bits & kFormat.sign_bit()));
       }
       case 1:
-        return static_cast<Bits>(bits >> (64 - kFormat.fraction_bits));  // a denormal
+        return static_cast<Bits>(bits >> (64 - kFormat.fraction_bits));  // A denormal.
       case 2:
-      case 3:  // of the size of one
+      case 3:  // Near one.
         return static_cast<Bits>((bits & ~kFormat.infinity()) |
                                  (kFormat.one() + ((bits >> 60) << kFormat.fraction_bits)));
       default:
@@ -78,14 +78,14 @@ void compare_with_processor() {
   }
 }
 
-TEST(SoftFloat, AgreesWithTheProcessorInSinglePrecision) {
+TEST(SoftFloat, MatchesCpuInSinglePrecision) {
   compare_with_processor<float, uint32_t>();
 }
-TEST(SoftFloat, AgreesWithTheProcessorInDoublePrecision) {
+TEST(SoftFloat, MatchesCpuInDoublePrecision) {
   compare_with_processor<double, uint64_t>();
 }
 
-TEST(SoftFloat, ConvertsBetweenFormatsAsTheProcessorDoes) {
+TEST(SoftFloat, ConversionsMatchCpu) {
   Numbers numbers;
   for (int i = 0; i < 40'000; ++i) {
     const uint64_t d = numbers.next<uint64_t>();
@@ -103,7 +103,7 @@ TEST(SoftFloat, ConvertsBetweenFormatsAsTheProcessorDoes) {
   }
 }
 
-TEST(SoftFloat, FlushesDenormalsToZerosOfTheirSign) {
+TEST(SoftFloat, FlushesDenormalsToSignedZeros) {
   const Rules flush_inputs{0, false, true}, flush_results{0, true, false};
   EXPECT_EQ(add(kSingle, 0x80000001, 0x80000000, flush_inputs), 0x80000000u);
   EXPECT_EQ(multiply(kSingle, 0x00800000, 0x3f000000, flush_results), 0u);
@@ -112,12 +112,12 @@ TEST(SoftFloat, FlushesDenormalsToZerosOfTheirSign) {
 }
 
 TEST(SoftFloat, RoundsHalvesOnce) {
-  EXPECT_EQ(converted(kSingle, 0x3f801000, {}, kHalf, {}), 0x3c00u);  // a tie goes to even
+  EXPECT_EQ(converted(kSingle, 0x3f801000, {}, kHalf, {}), 0x3c00u);  // A tie rounds to even.
   EXPECT_EQ(converted(kSingle, 0x3f803000, {}, kHalf, {}), 0x3c02u);
   EXPECT_EQ(converted(kSingle, 0x3f801001, {}, kHalf, {}), 0x3c01u);
-  EXPECT_EQ(converted(kSingle, 0x477ff000, {}, kHalf, {}), 0x7c00u);  // 65520 overflows
+  EXPECT_EQ(converted(kSingle, 0x477ff000, {}, kHalf, {}), 0x7c00u);  // 65520 overflows.
   EXPECT_EQ(converted(kSingle, 0x477ff000, {}, kHalf, Rules{3}), 0x7bffu);
-  EXPECT_EQ(converted(kSingle, 0x33000000, {}, kHalf, {}), 0u);  // half of the smallest
+  EXPECT_EQ(converted(kSingle, 0x33000000, {}, kHalf, {}), 0u);  // Half of the smallest value.
   EXPECT_EQ(converted(kSingle, 0x33000001, {}, kHalf, {}), 1u);
 }
 

@@ -28,9 +28,9 @@ struct Point {
   uint64_t operator[](char axis) const { return axis == 'x' ? x : axis == 'y' ? y : z; }
 };
 
-// The number of a texel's first byte, if one block had the whole image: bits of the coordinates as the smallest tile
-// orders them ("x0y0"), above it the next ones of each, by turns.
-uint64_t number_of(std::string_view tile, std::string_view turns, uint64_t element_bytes, const Point& at) {
+// Returns the offset of a texel as if the image were one block: bits of the coordinates in the order of the
+// smallest tile ("x0y0"), then the next higher bits of the coordinates alternately.
+uint64_t number_of(std::string_view tile, std::string_view axes, uint64_t element_bytes, const Point& at) {
   constexpr unsigned kMostBits = 48;
   auto to = static_cast<unsigned>(std::countr_zero(element_bytes));
   uint64_t number = 0;
@@ -40,7 +40,7 @@ uint64_t number_of(std::string_view tile, std::string_view turns, uint64_t eleme
     ++taken[tile[0] - 'x'];
   }
   for (; to < kMostBits; ++to) {
-    const char axis = turns[to % turns.size()];
+    const char axis = axes[to % axes.size()];
     number |= (at[axis] >> taken[axis - 'x']++ & 1) << to;
   }
   return number;
@@ -49,13 +49,13 @@ uint64_t number_of(std::string_view tile, std::string_view turns, uint64_t eleme
 // gfx8
 // ---------------------------------------------------------------------------------------------------
 
-constexpr uint64_t kTile = 8;                           // texels, either way
-constexpr unsigned kInterleave = 8;                     // log2 of
-constexpr uint64_t kLine = uint64_t{1} << kInterleave;  // the bytes that follow each other in one pipe
+constexpr uint64_t kTile = 8;                           // Width and height of a tile in texels.
+constexpr unsigned kInterleave = 8;                     // log2 of kLine.
+constexpr uint64_t kLine = uint64_t{1} << kInterleave;  // Contiguous bytes of one pipe.
 
 std::string_view tile_of_gfx8(uint64_t micro_tile_mode, uint64_t element_bytes) {
   if (micro_tile_mode == 1) return "x0y0x1y1x2y2";
-  switch (element_bytes) {  // of displays
+  switch (element_bytes) {  // Display tiles.
     case 1:
       return "x0x1x2y1y0y2";
     case 2:
@@ -69,9 +69,9 @@ std::string_view tile_of_gfx8(uint64_t micro_tile_mode, uint64_t element_bytes) 
   }
 }
 
-// PIPE_CONFIG: the pipe of a tile, by its column and row.
+// PIPE_CONFIG: the pipe of a tile, from its column and row.
 std::optional<uint64_t> pipe_of(uint64_t config, uint64_t column, uint64_t row, unsigned& pipe_bits) {
-  const auto x = [&](unsigned bit) { return column >> (bit - 3) & 1; };  // of the texel
+  const auto x = [&](unsigned bit) { return column >> (bit - 3) & 1; };  // Texel coordinate bits.
   const auto y = [&](unsigned bit) { return row >> (bit - 3) & 1; };
   switch (config) {
     case 0:  // P2
@@ -91,26 +91,26 @@ std::optional<uint64_t> pipe_of(uint64_t config, uint64_t column, uint64_t row, 
   }
 }
 
-// Of 2 to 16 banks, by the column and row of a bank's tiles.
+// Returns the bank (of 2 to 16) from the column and row in units of a bank's tiles.
 uint64_t bank_of(unsigned bank_bits, uint64_t column, uint64_t row) {
   uint64_t bank = 0;
   for (unsigned bit = 0; bit < bank_bits; ++bit) {
     uint64_t of_row = row >> (bank_bits - 1 - bit) & 1;
-    // The second of eight and of sixteen has the row's highest bit, too.
+    // With eight and sixteen banks, the second bit also depends on the row's highest bit.
     if (bit == 1 && bank_bits > 2) of_row ^= row >> (bank_bits - 1) & 1;
     bank |= ((column >> bit & 1) ^ of_row) << bit;
   }
   return bank;
 }
 
-// How an image is cut into macro tiles; all is counted in tiles, but the bytes.
+// Division of an image into macro tiles, in tiles except for bytes.
 struct MacroTiles {
   uint64_t micro_tile_mode = 0, tile_bytes = 0;
-  bool single = false;  // each tile by itself: no pipes and banks
+  bool single = false;  // Tiles without pipes and banks.
   uint64_t pipe_config = 0;
   unsigned pipe_bits = 0, bank_bits = 0;
   uint64_t bank_width = 1, bank_height = 1;
-  uint64_t columns = 1, rows = 1;  // of a macro tile
+  uint64_t columns = 1, rows = 1;  // Size of a macro tile.
   uint64_t row_macros = 1, slice_macros = 1;
 
   uint64_t pipes() const { return uint64_t{1} << pipe_bits; }
@@ -156,22 +156,22 @@ Address macro_tiled(const TiledImage& image, const Tiling& chip, const Texel& te
       texel.z * tiles->slice_macros + row / tiles->rows * tiles->row_macros + column / tiles->columns;
   if (tiles->single) return image.base + macro_tile * tiles->tile_bytes + element;
 
-  // What one pipe and one bank have of the image, as if there were no others.
+  // Offset within the part of the image in one pipe and bank.
   const uint64_t pipes = tiles->pipes(), banks = tiles->banks();
   const uint64_t tile = row % tiles->bank_height * tiles->bank_width + column / pipes % tiles->bank_width;
-  const uint64_t own =
+  const uint64_t offset_in_bank =
       (macro_tile * tiles->bank_width * tiles->bank_height + tile) * tiles->tile_bytes + element;
 
-  // The low bits of the address turn pipes and banks; slices turn banks as well.
-  const uint64_t turned_pipe = image.base / kLine % pipes;
-  const uint64_t turned_bank = image.base / kLine / pipes + texel.z * (banks / 2 - 1);
+  // Low address bits rotate pipes and banks; slices rotate banks, too.
+  const uint64_t pipe_rotation = image.base / kLine % pipes;
+  const uint64_t bank_rotation = image.base / kLine / pipes + texel.z * (banks / 2 - 1);
   unsigned pipe_bits = 0;
   const uint64_t pipe = *pipe_of(tiles->pipe_config, column, row, pipe_bits);
   const uint64_t bank =
       bank_of(tiles->bank_bits, column / pipes / tiles->bank_width, row / tiles->bank_height);
-  const uint64_t spread = (pipe ^ turned_pipe) + ((bank ^ turned_bank) % banks) * pipes;
+  const uint64_t spread = (pipe ^ pipe_rotation) + ((bank ^ bank_rotation) % banks) * pipes;
   const uint64_t base = image.base - image.base % (kLine * pipes * banks);
-  return base + own % kLine + (spread + own / kLine * pipes * banks) * kLine;
+  return base + offset_in_bank % kLine + (spread + offset_in_bank / kLine * pipes * banks) * kLine;
 }
 
 // gfx9 and gfx10
@@ -180,11 +180,11 @@ Address macro_tiled(const TiledImage& image, const Tiling& chip, const Texel& te
 enum Order : unsigned { kDepth, kStandard, kDisplay, kRotated };
 
 struct Blocks {
-  std::string_view tile, turns;
-  unsigned bits = 0;  // log2 of their bytes
+  std::string_view tile, axes;
+  unsigned bits = 0;  // log2 of the block size in bytes.
   bool thick = false, spread = false, pages = false;
   unsigned pipes = 0, banks = 0, pipes_of_slices = 0;  // log2
-  Point texels;                                        // of a block
+  Point texels;                                        // Size of a block.
 };
 
 std::string_view tile_of(const TiledImage& image, Order order, bool thick) {
@@ -203,7 +203,7 @@ std::string_view tile_of(const TiledImage& image, Order order, bool thick) {
   if (order == kDepth) return pick({"x0y0x1y1x2y2", "x0y0x1y1x2", "x0y0x1y1", "x0y0x1", ""});
   if (order == kStandard || image.volume)
     return pick({"x0x1x2x3y0y1y2y3", "x0x1x2y0y1y2x3", "x0x1y0y1y2x2", "x0y0y1x1x2", "y0y1x0x1"});
-  // Displays' tiles differ from chip to chip where a texel has four bytes.
+  // Display tiles for texels of four bytes differ between chips.
   const std::string_view of_words = image.major == 9  ? "x0x1y0x2y1y2"
                                     : image.minor < 3 ? "x0x1y0y1y2x2"
                                                       : "x0x1y0y1x2y2";
@@ -226,10 +226,10 @@ std::optional<Blocks> blocks_of(const TiledImage& image, const Tiling& chip) {
   if (small && image.major == 9 && image.levels != 1) return std::nullopt;
   if (order == kDepth && !blocks.thick && image.element_bytes == 16) return std::nullopt;
   blocks.tile = tile_of(image, order, blocks.thick);
-  blocks.turns = blocks.thick ? "xzy" : "yx";
+  blocks.axes = blocks.thick ? "xzy" : "yx";
   const uint64_t mask = (uint64_t{1} << blocks.bits) - 1;
   const auto extent = [&](const Point& all) {
-    const uint64_t number = number_of(blocks.tile, blocks.turns, image.element_bytes, all);
+    const uint64_t number = number_of(blocks.tile, blocks.axes, image.element_bytes, all);
     return uint64_t{1} << std::popcount(number & mask);
   };
   constexpr uint64_t kAll = ~uint64_t{0};
@@ -251,7 +251,7 @@ std::optional<Blocks> blocks_of(const TiledImage& image, const Tiling& chip) {
   return blocks;
 }
 
-// `count` bits of as many groups of bits: each group's parity, the first group's above all.
+// The parities of `count` groups of bits, the first group's as the highest bit.
 uint64_t mirrored(uint64_t bits, unsigned count, unsigned group = 1) {
   uint64_t result = 0;
   for (unsigned i = 0; i < count; ++i)
@@ -259,11 +259,11 @@ uint64_t mirrored(uint64_t bits, unsigned count, unsigned group = 1) {
   return result;
 }
 
-// What becomes of a block's bytes: which pipe and which bank depends on what lies above them.
+// Distributes a block's bytes: pipe and bank depend on higher bits.
 uint64_t spread_out(const Blocks& blocks, uint64_t number, uint64_t z) {
   const uint64_t block = uint64_t{1} << blocks.bits;
   if (!blocks.spread) return number % block;
-  const uint64_t above = blocks.pages ? number % block : number;  // pages are all alike
+  const uint64_t above = blocks.pages ? number % block : number;  // Pages are all alike.
   const unsigned group = blocks.thick ? 2 : 1, bank = kInterleave + blocks.pipes;
   uint64_t pipe = mirrored(above >> bank, blocks.pipes, group);
   uint64_t banks = mirrored(above >> (bank + blocks.banks), blocks.banks, group);
@@ -274,14 +274,14 @@ uint64_t spread_out(const Blocks& blocks, uint64_t number, uint64_t z) {
   return number % block ^ pipe << kInterleave ^ banks << bank;
 }
 
-// Where a level is among the blocks of its image.
+// Location of a mip level among the blocks of its image.
 struct Place {
   uint64_t first_block = 0, row_blocks = 0, slice_blocks = 0;
   bool in_tail = false;
-  uint64_t tail_number = 0;  // of 256 bytes, in the block that the last levels share
+  uint64_t tail_number = 0;  // In units of 256 bytes, in the block that the last levels share.
 };
 
-// A level's place in the tail, from the smallest that there may be.
+// Location of a level in the tail, counted from the smallest possible one.
 uint64_t tail_number(uint64_t from_last) {
   return from_last > 6 ? uint64_t{1} << (from_last - 4) : from_last;
 }
@@ -292,7 +292,7 @@ Point tail_of(const Blocks& blocks) {
   return most;
 }
 
-// gfx9: the first level, the second beside it along its shorter side, and so on around.
+// gfx9: the first level, the second next to it along its shorter side, and so on.
 std::optional<Place> packed_place(const TiledImage& image, const Blocks& blocks, uint64_t wanted) {
   const Point first{in_units(image.width, blocks.texels.x), in_units(image.height, blocks.texels.y),
                     in_units(image.planes, blocks.texels.z)};
@@ -304,12 +304,12 @@ std::optional<Place> packed_place(const TiledImage& image, const Blocks& blocks,
   const bool all_in_tail =
       image.width <= most.x && image.height <= most.y && (flat || image.planes <= most.z);
   uint64_t tail_level = all_in_tail ? 0 : image.levels;
-  Point at, found, size = first;
+  Point at, wanted_place, size = first;
   for (uint64_t level = 1; level < image.levels && tail_level == image.levels; ++level) {
     char along = longest;
     if (level == 1 || level == 3) along = longest == 'y' ? 'x' : 'y';
     (along == 'x' ? at.x : along == 'y' ? at.y : at.z) += size[along];
-    if (level <= wanted) found = at;
+    if (level <= wanted) wanted_place = at;
     const bool small = flat                   ? size.x == 1 && size.y <= 2
                        : blocks.bits % 3 == 0 ? size.x <= 2 && size.y == 1 && size.z <= 2
                                               : size.x == 1 && size.y <= 2 && size.z <= 2;
@@ -328,13 +328,13 @@ std::optional<Place> packed_place(const TiledImage& image, const Blocks& blocks,
   Place place;
   place.row_blocks = whole.x;
   place.slice_blocks = whole.x * whole.y;
-  place.first_block = (found.z * whole.y + found.y) * whole.x + found.x;
+  place.first_block = (wanted_place.z * whole.y + wanted_place.y) * whole.x + wanted_place.x;
   place.in_tail = wanted >= tail_level;
   if (place.in_tail) place.tail_number = tail_number(room - 1 - (wanted - tail_level));
   return place;
 }
 
-// gfx10: a slice begins with the tail, and ends with the first level.
+// gfx10: a slice starts with the tail and ends with the first level.
 Place stacked_place(const TiledImage& image, const Blocks& blocks, uint64_t wanted) {
   const unsigned room = blocks.thick ? blocks.bits - (blocks.bits - kInterleave) / 3 : blocks.bits;
   const uint64_t most_levels = blocks.bits == 8 ? 0 : room <= 11 ? 1 + (1u << (room - 9)) : room - 4;
@@ -375,9 +375,9 @@ Address block_tiled(const TiledImage& image, const Tiling& chip, const Texel& te
 
   Point at{texel.x, texel.y, texel.z};
   if (place->in_tail && image.major == 10) {
-    // The level begins at a tile of 256 bytes, whose number's bits are those of a row and a column by turns.
+    // The level starts at a 256-byte tile whose number interleaves the bits of row and column.
     const auto tiles = [&](const Point& all) {
-      const uint64_t number = number_of(blocks->tile, blocks->turns, image.element_bytes, all);
+      const uint64_t number = number_of(blocks->tile, blocks->axes, image.element_bytes, all);
       return uint64_t{1} << std::popcount(number % (uint64_t{1} << kInterleave));
     };
     const uint64_t width = tiles({~uint64_t{0}, 0, 0}), height = tiles({0, ~uint64_t{0}, 0});
@@ -386,15 +386,15 @@ Address block_tiled(const TiledImage& image, const Tiling& chip, const Texel& te
       at.x += (place->tail_number >> (2 * bit + 1) & 1) * width << bit;
     }
   }
-  const uint64_t number = number_of(blocks->tile, blocks->turns, image.element_bytes, at);
+  const uint64_t number = number_of(blocks->tile, blocks->axes, image.element_bytes, at);
   uint64_t inside = spread_out(*blocks, number, texel.z);
   if (place->in_tail && image.major == 9) inside ^= place->tail_number << kInterleave;
   const uint64_t block_bytes = uint64_t{1} << blocks->bits;
-  // The low bits of the address of what is spread over pipes are no address, but say over which first.
-  const uint64_t turned = blocks->spread ? image.base % block_bytes : 0;
+  // The low address bits of distributed blocks select the first pipe; they are not part of the address.
+  const uint64_t rotation = blocks->spread ? image.base % block_bytes : 0;
   const uint64_t block = place->slice_blocks * (texel.z / blocks->texels.z) + place->first_block +
                          place->row_blocks * (texel.y / blocks->texels.y) + texel.x / blocks->texels.x;
-  return image.base - turned + block * block_bytes + (inside ^ turned);
+  return image.base - rotation + block * block_bytes + (inside ^ rotation);
 }
 
 }  // namespace

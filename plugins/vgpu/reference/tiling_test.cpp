@@ -1,4 +1,4 @@
-// The model's layouts against AMD's library of addresses, as the executor's are (images/layout_test.cpp).
+// Compares the model's layouts with AMD's address library, like images/layout_test.cpp for the executor.
 #include "plugins/vgpu/reference/tiling.hpp"
 
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@ namespace {
 
 using images::Generation;
 
-TEST(TilingOfTheModel, IsThatOfAddrlib) {
+TEST(ModelTiling, MatchesAddrlib) {
   const auto cases = images::read_layout_cases();
   ASSERT_GT(cases.size(), 600u);
   for (const images::LayoutCase& known : cases) {
@@ -54,7 +54,7 @@ TEST(TilingOfTheModel, IsThatOfAddrlib) {
   }
 }
 
-TEST(TilingOfTheModel, DoesNotKnowWhatTheManualsDoNotTell) {
+TEST(ModelTiling, RejectsUnsupportedModes) {
   TiledImage image;
   image.mode = 7;  // SW_4KB_R
   EXPECT_FALSE(tiled_address(image, {}, {}));

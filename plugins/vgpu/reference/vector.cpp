@@ -1,6 +1,5 @@
-// VOP1, VOP2, VOPC, VOP3, VOP3P: what is common to all vector instructions. Which lanes, which registers,
-// DPP, SDWA, modifiers, sub-dword destinations; and the instructions that look across lanes. What one lane
-// computes is in vector_*.cpp.
+// VOP1, VOP2, VOPC, VOP3, VOP3P: the common part of vector instructions. Active lanes, registers, DPP, SDWA,
+// modifiers, sub-dword destinations, and instructions across lanes. vector_*.cpp compute a single lane.
 #include <bit>
 
 #include "plugins/vgpu/reference/lane.hpp"
@@ -54,7 +53,7 @@ bool is_16_bit(Type type) {
   return type == Type::kB16 || type == Type::kI16 || type == Type::kU16 || type == Type::kF16;
 }
 
-// Where DPP takes lane `lane`'s first source from; -1: from nowhere.
+// Returns the lane that DPP reads the first source from; -1: none.
 int dpp_source(const isa::Instruction& in, int lane, int wave_size) {
   const int row = lane & ~15, place = lane & 15;
   const unsigned control = in.dpp_ctrl;
@@ -181,7 +180,7 @@ class Vector {
     return in_.bound_ctrl || source_lane(lane) >= 0;
   }
 
-  // The lane that a DPP instruction reads, or -1 if there is none: outside of the row, or switched off.
+  // Returns the lane that a DPP instruction reads; -1: outside of the row or disabled.
   int source_lane(unsigned lane) const {
     int from;
     if (in_.lanes == LaneMode::kDpp8) {
@@ -235,7 +234,7 @@ class Vector {
     if (is_16_bit(type)) x &= 0xffff;
     Format f{};
     if (!format_of(type, f)) {
-      // The selection moves 32 bits, but its modifiers are those of single precision.
+      // The selection moves 32 bits, with modifiers of single precision.
       if (in_.op == Op::v_cndmask_b32 || in_.op == Op::v_mov_b32)
         f = kSingle;
       else
@@ -252,7 +251,7 @@ class Vector {
            compute_integer(l) || compute_bytes(l);
   }
 
-  // EXCP_CYCLE: the quarter of the wave that the first enabled one was in; gfx10 has other cycles.
+  // EXCP_CYCLE: the quarter of the wave with the first enabled exception; gfx10 has other cycles.
   void gather(uint32_t raised, unsigned lane) {
     const uint32_t enabled = state_.mode >> 12 & 0x7f;
     const bool is_first = (raised & enabled) != 0 && (state_.trap_status & enabled) == 0;
@@ -262,7 +261,7 @@ class Vector {
     state_.trap_status |= raised;
   }
 
-  // Of 16-bit results: do the other 16 bits of the register stay?
+  // Whether a 16-bit result keeps the other half of the register.
   bool keeps_other_half() const {
     if (state_.target.family() == isa::Family::kGfx10) return true;
     if (state_.target.family() == isa::Family::kGfx8) return false;
@@ -322,7 +321,7 @@ class Vector {
     note.halves = dst.type == Type::kV2F16 && !l.exact_nan;
     Format f{};
     uint64_t x = l.d;
-    // Mixed precision, whatever the tables call its destination.
+    // Mixed precision, whatever type the tables have for the destination.
     bool is_mix = true;
     switch (in_.op) {
       case Op::v_mad_mix_f32:
@@ -356,15 +355,15 @@ class Vector {
       note.format = f;
       if (is_zero(f, x) && (in_.clamp || in_.omod != 0)) l.also.push_back(f.sign_bit());
       if (note.any_nan) l.also.push_back(x ^ f.sign_bit());
-      // A part of a NaN says nothing.
+      // A part of a NaN is not defined.
       const bool part = in_.lanes == LaneMode::kSdwa && in_.dst_sel != SdwaSel::kDword;
-      // Whether the output modifier comes before or after the rounding is not said; halves show it.
+      // The order of output modifier and rounding is not specified; halves show it.
       note.any = (part && is_nan(f, raw) && !l.exact_nan) ||
                  (f == kHalf && in_.omod != 0 && !before_.ieee() && !before_.other().keep_results);
     }
     const uint64_t value = placed(x, l.old);
     if (in_.lanes == LaneMode::kSdwa && in_.dst_sel == SdwaSel::kDword && is_16_bit(dst.type)) {
-      // Sixteen bits selected as a dword: what becomes of the upper half is not said, least of all on gfx10.
+      // 16 bits selected as a dword: the upper half is not specified, especially on gfx10.
       for (const uint64_t upper :
            {uint64_t{0}, l.old & 0xffff0000, (x & 0x8000) != 0 ? uint64_t{0xffff0000} : 0}) {
         note.also.push_back((x & 0xffff) | upper);
@@ -373,12 +372,12 @@ class Vector {
     }
     for (const uint64_t other : l.also) note.also.push_back(placed(other, l.old));
     if (is_float) {
-      // Where the result's lowest bit came to lie.
+      // Position of the result's lowest bit.
       if (in_.lanes == LaneMode::kSdwa) {
         note.any_nan = note.any_nan && (in_.dst_sel == SdwaSel::kDword || f.bits() == 16);
         if (in_.dst_sel == SdwaSel::kWord1) note.shift = 16;
         if (in_.dst_sel <= SdwaSel::kByte3) {
-          // A byte of a NaN: any.
+          // A byte of a NaN: any value.
           for (uint64_t byte = 0; byte < 256 && is_nan(f, x) && !l.exact_nan; ++byte) {
             note.also.push_back(placed(byte, l.old));
           }
@@ -414,7 +413,7 @@ class Vector {
     }
   }
 
-  // What reads or writes other lanes, or names registers relatively.
+  // Instructions that access other lanes or index registers.
   bool across_lanes(Outcome& outcome) {
     const uint64_t exec = before_.exec();
     const uint32_t m0 = before_.scalar[isa::code::kM0];
@@ -461,13 +460,13 @@ class Vector {
       outcome = Outcome::kNotModelled;
       return true;
     }
-    // Registers counted on from the one that is named: by M0, or by ten bits of it each.
+    // Registers relative to the operand: by M0, or by ten bits of it each.
     const bool two = in_.op == Op::v_movrelsd_2_b32 || in_.op == Op::v_swaprel_b32;
     const bool moves_source = in_.op != Op::v_movreld_b32 && in_.op != Op::v_swap_b32;
     const bool moves_target = in_.op != Op::v_movrels_b32 && in_.op != Op::v_swap_b32;
     const unsigned source_by = !moves_source ? 0 : two ? m0 & 0x3ff : m0;
     const unsigned target_by = !moves_target ? 0 : two ? m0 >> 16 & 0x3ff : m0;
-    // What is beyond the last register is not written, and not swapped; v0 is read in its place.
+    // Registers past the last one are not written or swapped; v0 is read instead.
     const uint64_t registers = state_.vgpr.size();
     const uint64_t target = uint64_t{in_.dst[0].vgpr()} + target_by;
     uint64_t source = in_.src[0].is_vgpr() ? uint64_t{in_.src[0].vgpr()} + source_by : 0;

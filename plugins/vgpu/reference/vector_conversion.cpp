@@ -8,7 +8,7 @@ namespace {
 
 using isa::Op;
 
-// To a fraction of the largest integer: -1 … 1, or 0 … 1.
+// Converts to a fraction of the largest integer: -1 … 1, or 0 … 1.
 uint64_t normalised(Format f, uint64_t x, bool is_signed, const Rules& rules) {
   x = flushed_input(f, x, rules);
   if (is_nan(f, x)) return 0;
@@ -24,7 +24,7 @@ uint64_t saturated(int64_t x, int64_t low, int64_t high) {
   return static_cast<uint64_t>(std::clamp(x, low, high)) & 0xffff;
 }
 
-// A fraction may be rounded to the nearest or cut off: the manuals don't say.
+// Rounding to nearest or truncation of fractions is not specified.
 void accept_neighbours(Lane& lane, uint64_t low_half, uint64_t high_half) {
   for (int i = -1; i <= 1; ++i) {
     for (int j = -1; j <= 1; ++j) {
@@ -63,7 +63,7 @@ bool compute_conversion(Lane& lane) {
       lane.set(to_integer(kSingle, a, 2, 32, true, single));
       return true;
     case Op::v_cvt_rpi_i32_f32: {
-      // floor(x + 0.5): exactly, or with the sum rounded first.
+      // floor(x + 0.5): exact, or with a rounded addition.
       const uint64_t one_half = kSingle.one() - (uint64_t{1} << kSingle.fraction_bits);
       lane.accept(to_integer(kSingle, add(kSingle, a, one_half, single), 2, 32, true, single));
       const uint64_t x = flushed_input(kSingle, a, single);
@@ -72,7 +72,7 @@ bool compute_conversion(Lane& lane) {
       } else {
         const Exact doubled = sum(scaled(exact_of(kSingle, x), 1), exact_of(1, false));
         lane.set(lane.also.back());
-        // As a double the sum is exact where it matters.
+        // In double precision, the addition is exact where it matters.
         lane.accept(
             to_integer(kDouble, rounded(kDouble, scaled(doubled, -1), Rules{2}), 2, 32, true, Rules{}));
       }
@@ -171,7 +171,7 @@ bool compute_conversion(Lane& lane) {
       const bool accumulates = lane.in.op == Op::v_cvt_pkaccum_u8_f32;
       const unsigned shift = static_cast<unsigned>(b & 3) * 8;
       const uint64_t rest = (accumulates ? lane.old : lane.s[2]) & ~(uint64_t{0xff} << shift) & 0xffffffff;
-      // Which way it rounds is not said: by the mode, to nearest or to zero.
+      // The rounding is not specified: by mode, to nearest or to zero.
       lane.set(rest | to_integer(kSingle, a, single.round, 8, false, single) << shift);
       lane.accept(rest | to_integer(kSingle, a, 3, 8, false, single) << shift);
       lane.accept(rest | to_integer(kSingle, a, 0, 8, false, single) << shift);
@@ -184,7 +184,7 @@ bool compute_conversion(Lane& lane) {
 
 namespace {
 
-// The sixteen conditions of floating-point comparisons, from what compare() says.
+// The sixteen conditions of floating-point comparisons, as functions of compare().
 enum Condition { kF, kLt, kEq, kLe, kGt, kLg, kGe, kO, kU, kNge, kNlg, kNgt, kNle, kNeq, kNlt, kTru };
 
 bool holds(Condition condition, int order) {

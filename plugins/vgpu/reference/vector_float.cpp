@@ -16,26 +16,26 @@ uint64_t absolute(Format f, uint64_t x) {
   return x & ~f.sign_bit();
 }
 
-// DX9: zero times anything is zero.
+// DX9: zero times any value is zero.
 uint64_t legacy_product(Format f, uint64_t a, uint64_t b, const Rules& rules) {
   if (is_zero(f, flushed_input(f, a, rules)) || is_zero(f, flushed_input(f, b, rules))) return 0;
   return multiply(f, a, b, rules);
 }
 
-// Not fused, and denormals are flushed whatever the mode says.
+// Not fused; denormals are always flushed.
 uint64_t multiplied_and_added(Format f, uint64_t a, uint64_t b, uint64_t c, Rules rules) {
   rules.keep_inputs = rules.keep_results = false;
   return add(f, multiply(f, a, b, rules), c, rules);
 }
 
-// A function that the manuals specify as an approximation: one unit either way, and denormals as they are or
-// as zeros, in and out.
+// A function that the manuals specify as approximate: one unit in the last place in both directions;
+// denormals may be flushed, in sources and results.
 template <typename Function>
 void approximate(Lane& lane, Format f, Function function) {
   const auto with_neighbours = [&](uint64_t x) {
     uint64_t value = is_nan(f, x) ? quieted(f, x) : from_long_double(f, function(to_long_double(f, x)));
     if (lane.state.rules(f).stay_finite && is_infinite(f, value) && !is_infinite(f, x) && !is_zero(f, x)) {
-      // Overflow; of zeros infinity is the exact result.
+      // Overflow; for zeros, infinity is the exact result.
       lane.accept(--value);
       lane.accept(value - 1);
       return value;
@@ -59,8 +59,7 @@ void approximate(Lane& lane, Format f, Function function) {
 
 constexpr long double kTwoPi = 6.283185307179586476925286766559L;
 
-// S0 counts turns. gfx8 and gfx9 know 256 of them either way, and take an angle beyond for 0; gfx10 takes
-// any.
+// S0 is an angle in full turns. gfx8 and gfx9 treat more than 256 turns as 0; gfx10 accepts all angles.
 template <typename Function>
 void approximate_angle(Lane& lane, Format f, Function function) {
   const long double turns = to_long_double(f, lane.s[0]);
@@ -70,7 +69,7 @@ void approximate_angle(Lane& lane, Format f, Function function) {
   approximate(lane, f, [&](long double x) { return function(x - std::round(x)); });
 }
 
-// kTwoPi is not quite the number that makes these zero.
+// kTwoPi is rounded, so these would not be zero.
 long double sine_of_turns(long double x) {
   return std::fabs(x) == 0.5L ? 0 : std::sin(x * kTwoPi);
 }
@@ -110,7 +109,7 @@ uint64_t ldexp(Format f, uint64_t x, int64_t n, const Rules& rules) {
   return rounded(f, scaled(exact_of(f, x), bounded), rules);
 }
 
-// gfx8 leaves denormals alone when it chooses, but may flush them when it clamps.
+// gfx8's min and max keep denormals, but clamping may flush them.
 void extreme(Lane& lane, Format f, uint64_t value) {
   if (lane.state.target.major >= 9) value = flushed_result(f, value, lane.state.rules(f));
   lane.set_exactly(value);
@@ -149,7 +148,7 @@ bool cube(Lane& lane) {
       return false;
   }
   if (is_nan(f, lane.d)) lane.accept(quieted(f, lane.d));
-  // What only passes through may keep its denormals.
+  // Values that are only selected may keep their denormals.
   for (const uint64_t s : {lane.s[0], lane.s[1], lane.s[2]}) {
     if (!is_denormal(f, s) || !is_zero(f, lane.d)) continue;
     lane.accept(s);
@@ -158,7 +157,7 @@ bool cube(Lane& lane) {
   return true;
 }
 
-// S1 is the denominator, S2 the numerator, S0 whichever of them is to be scaled.
+// S1 is the denominator, S2 the numerator, S0 the one to be scaled.
 void div_scale(Lane& lane, Format f) {
   const Rules rules = lane.state.rules(f);
   const bool single = f == kSingle;
@@ -167,7 +166,7 @@ void div_scale(Lane& lane, Format f) {
   const int step = single ? 64 : 128, far = single ? 96 : 768;
   const int e1 = exponent_field(f, s1), e2 = exponent_field(f, s2);
   const auto is_tiny_quotient = [&](uint64_t n, uint64_t d) {
-    // Whether n / d is a denormal, told by 80-bit arithmetic.
+    // Whether n / d is a denormal, computed with 80 bits.
     if (is_nan(f, n) || is_nan(f, d) || is_infinite(f, n) || is_infinite(f, d)) return false;
     const long double q = std::fabs(to_long_double(f, n) / to_long_double(f, d));
     return q != 0 && q < std::ldexp(1.0L, 1 - f.bias());
@@ -182,7 +181,7 @@ void div_scale(Lane& lane, Format f) {
   } else if (is_denormal(f, s1)) {
     d = ldexp(f, s0, step, rules);
   } else if (is_tiny_quotient(f.one(), s1) && is_tiny_quotient(s2, s1)) {
-    // The manuals scale it up; a denominator this large would become infinite.
+    // The manuals scale it up; a denominator this large would overflow.
     vcc = true;
     if (s0 == s1) d = ldexp(f, s0, -step, rules);
   } else if (is_tiny_quotient(f.one(), s1)) {
@@ -212,7 +211,7 @@ void div_fixup(Lane& lane, Format f) {
   if (is_infinite(f, s1) || is_zero(f, s2)) return lane.set(sign);
   const int difference = exponent_field(f, s2) - exponent_field(f, s1);
   if (f != kHalf && difference < (f == kSingle ? -150 : -1075)) {
-    // Underflow, as the rounding mode has it: zero or the smallest number.
+    // Underflow: zero or the smallest number, by rounding mode.
     const bool away = (rules.round == 1 && sign == 0) || (rules.round == 2 && sign != 0);
     lane.accept(sign);
     lane.accept(sign | 1);
@@ -222,12 +221,12 @@ void div_fixup(Lane& lane, Format f) {
   lane.set(sign | magnitude);
   if (is_nan(f, s0)) {
     lane.accept(sign | quieted(f, magnitude));
-    lane.accept(sign | f.infinity());  // a quotient that overflowed on the way
+    lane.accept(sign | f.infinity());  // A quotient whose computation overflowed.
   }
   if (is_denormal(f, s0)) lane.accept(sign);
 }
 
-// 2/pi from bit 1200 down: 53 bits from where S1 says.
+// 2/pi from bit 1200 down: 53 bits, at the position in S1.
 uint64_t trig_preop(Lane& lane) {
   static const uint64_t kTwoOverPi[] = {
       // The first 1216 bits after the binary point.
@@ -240,7 +239,7 @@ uint64_t trig_preop(Lane& lane) {
   if (field > 1077) shift += field - 1077;
   uint64_t bits = 0;
   for (int i = 0; i < 53; ++i) {
-    const int place = shift + i;  // from the top
+    const int place = shift + i;  // From the top.
     const uint64_t bit = place < 1201 ? kTwoOverPi[place / 64] >> (63 - place % 64) & 1 : 0;
     bits = bits << 1 | bit;
   }
@@ -253,7 +252,7 @@ uint64_t trig_preop(Lane& lane) {
 }  // namespace
 
 uint64_t minimum(Format f, uint64_t a, uint64_t b, const State& state) {
-  // Before gfx9 these left denormals alone.
+  // Before gfx9, min and max keep denormals.
   if (state.target.major >= 9) {
     a = flushed_input(f, a, state.rules(f));
     b = flushed_input(f, b, state.rules(f));
@@ -287,7 +286,7 @@ uint64_t modified_result(Format f, uint64_t x, const isa::Instruction& in, const
     if (is_zero(f, x)) x = 0;
   }
   if (in.clamp) {
-    // Halves are clamped as single precision, and their NaNs are quiet then; the manuals say nothing of it.
+    // Halves are clamped like singles, which quiets NaNs; the manuals do not specify it.
     if (is_nan(f, x)) return state.dx10_clamp() ? 0 : f == kHalf ? quieted(f, x) : x;
     if (compare(f, x, 0) <= 0) return 0;
     if (compare(f, x, f.one()) > 0) return f.one();
@@ -324,13 +323,13 @@ bool compute_float(Lane& lane) {
       lane.set_exactly(legacy_product(f, a, b, rules));
       return true;
     case Op::v_mullit_f32: {
-      // D3D's lit: the smallest number where the exponent is, or the base is no longer positive.
+      // D3D's lit: the smallest number if the exponent is, or if the base is not positive.
       const uint64_t smallest = f.sign_bit() | f.largest();
       const uint64_t fb = flushed_input(f, b, rules), fc = flushed_input(f, c, rules);
       const bool odd = fb == smallest || fb == (f.sign_bit() | f.infinity()) || is_nan(f, fb) ||
                        compare(f, fc, 0) <= 0 || is_nan(f, fc);
       lane.set_exactly(odd ? smallest : legacy_product(f, a, b, rules));
-      // How a denormal that MODE flushes counts in these comparisons is not said.
+      // How flushed denormals compare is not specified.
       if (is_denormal(f, a) || is_denormal(f, b) || is_denormal(f, c)) {
         lane.accept(smallest);
         lane.accept(legacy_product(f, a, b, rules));
@@ -502,8 +501,8 @@ bool compute_float(Lane& lane) {
       return true;
     case Op::v_div_fmas_f32:
     case Op::v_div_fmas_f64: {
-      // Undoes what v_div_scale did to the quotient, up or down, by the addend, which is near it. The
-      // manual's text has half of the power that v_div_scale has; the two have to fit.
+      // Reverses v_div_scale's scaling of the quotient; the addend, which is close to it, determines the
+      // direction. The manual's text has half of v_div_scale's power; the two must be equal.
       const bool scale = (state.mask_at(isa::code::kVccLo) >> lane.number & 1) != 0;
       const uint64_t value = fused(f, a, b, c, rules);
       const int power = f == kSingle ? 64 : 128;

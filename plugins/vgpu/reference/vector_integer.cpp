@@ -34,7 +34,7 @@ uint64_t low(Int128 x, unsigned bits) {
   return static_cast<uint64_t>(x) & (bits == 64 ? ~uint64_t{0} : (uint64_t{1} << bits) - 1);
 }
 
-// With the clamp bit results saturate instead of wrapping.
+// With the clamp bit, results saturate instead of wrapping.
 void set_signed(Lane& lane, Int128 x, unsigned bits) {
   const Int128 largest = (Int128{1} << (bits - 1)) - 1;
   if (lane.in.clamp) x = std::clamp(x, -largest - 1, largest);
@@ -153,7 +153,7 @@ bool compute_integer(Lane& lane) {
       return true;
     }
 
-    // Shifts: S0 is the count, as all of them are "rev".
+    // Shifts: S0 is the count, since all are "rev".
     case Op::v_lshlrev_b32:
       lane.set(u32(b << (a & 31)));
       return true;
@@ -203,7 +203,7 @@ bool compute_integer(Lane& lane) {
       lane.set(u32((a << 32 | b) >> 8 * (c & 3)));
       return true;
 
-    // Sums. Without a carry the clamp saturates; with one it is the carry's.
+    // Additions. The clamp bit saturates the result, not the carry.
     case Op::v_add_u32:
       set_unsigned(lane, wa + wb, 32);
       return true;
@@ -267,7 +267,7 @@ bool compute_integer(Lane& lane) {
       return true;
     }
 
-    // Products.
+    // Multiplications.
     case Op::v_mul_lo_u16:
       set_unsigned(lane, Int128{u16(a)} * u16(b), 16);
       return true;
@@ -326,7 +326,7 @@ bool compute_integer(Lane& lane) {
       return true;
     }
 
-    // The smallest, the largest, the middle one.
+    // Minimum, maximum, median.
     case Op::v_min_i32:
       lane.set(s32(a) < s32(b) ? a : b);
       return true;
@@ -394,7 +394,7 @@ bool compute_integer(Lane& lane) {
 
 bool compute_bytes(Lane& lane) {
   const uint64_t a = lane.s[0], b = lane.s[1], c = lane.s[2];
-  // The sums of differences saturate with the clamp bit.
+  // Sums of differences saturate with the clamp bit.
   switch (lane.in.op) {
     case Op::v_sad_u8:
       set_unsigned(lane, Int128{sum_of_differences(a, b, false)} + c, 32);

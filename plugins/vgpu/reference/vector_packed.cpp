@@ -1,4 +1,4 @@
-// VOP3P and its relatives of one lane: two halves of a register each, mixed precision, dot products.
+// VOP3P and related operations of one lane: two halves of each register, mixed precision, dot products.
 #include <algorithm>
 
 #include "plugins/vgpu/reference/lane.hpp"
@@ -12,7 +12,7 @@ int64_t extended(uint64_t x, unsigned bits) {
   return static_cast<int64_t>(x << (64 - bits)) >> (64 - bits);
 }
 
-// A half of source i: of the upper result or of the lower one.
+// Returns a half of source i, for the upper or the lower result.
 uint64_t half(const Lane& lane, unsigned i, bool upper, bool is_float) {
   const unsigned select = lane.in.encoding == isa::Encoding::kVop3p
                               ? (upper ? lane.in.op_sel_hi : lane.in.op_sel)
@@ -30,7 +30,7 @@ void float_halves(Lane& lane, Function function) {
     uint64_t x = function(half(lane, 0, upper, true), half(lane, 1, upper, true), half(lane, 2, upper, true));
     if (lane.in.clamp) {
       if (is_nan(kHalf, x)) {
-        x = lane.state.dx10_clamp() ? 0 : quieted(kHalf, x);  // as one half by itself
+        x = lane.state.dx10_clamp() ? 0 : quieted(kHalf, x);  // As for a single half.
       } else {
         x = compare(kHalf, x, 0) <= 0 ? 0 : compare(kHalf, x, kHalf.one()) > 0 ? kHalf.one() : x;
       }
@@ -46,7 +46,7 @@ uint64_t clamped_single(const Lane& lane, uint64_t x) {
   return compare(kSingle, x, 0) <= 0 ? 0 : compare(kSingle, x, kSingle.one()) > 0 ? kSingle.one() : x;
 }
 
-// gfx90a: two singles of a register pair each. op_sel and op_sel_hi say which of the two is computed with.
+// gfx90a: two singles in register pairs. op_sel and op_sel_hi select the operands.
 template <typename Function>
 void pairs(Lane& lane, Function function) {
   for (const bool upper : {false, true}) {
@@ -72,7 +72,7 @@ void integer_halves(Lane& lane, bool is_signed, Function function) {
   }
 }
 
-// A source of v_*_mix: single precision, or a half of the register widened.
+// Returns a source of v_*_mix: a single, or a widened half of the register.
 uint64_t mixed(const Lane& lane, unsigned i) {
   uint64_t x = lane.wide[i][0];
   if ((lane.in.op_sel_hi >> i & 1) != 0) {
@@ -89,7 +89,7 @@ void mix(Lane& lane, bool is_fused, bool to_half) {
   const uint64_t a = mixed(lane, 0), b = mixed(lane, 1), c = mixed(lane, 2);
   const Rules halves = lane.state.half();
   const auto finished = [&](uint64_t x) {
-    // With FP16_OVFL a half that no operand made infinite is finite, however far it is beyond.
+    // With FP16_OVFL, a half is finite unless an operand is infinite, however large the result.
     const bool any_infinite = is_infinite(kSingle, a) || is_infinite(kSingle, b) || is_infinite(kSingle, c);
     if (to_half && halves.stay_finite && is_infinite(kSingle, x) && !any_infinite) x -= 1;
     x = clamped_single(lane, x);
@@ -102,7 +102,7 @@ void mix(Lane& lane, bool is_fused, bool to_half) {
   lane.set(finished(add(kSingle, multiply(kSingle, a, b, flush), c, flush)));
 }
 
-// Sum of products of parts of the registers, added to S2; integers saturate with the clamp bit.
+// Adds products of register parts to S2; integers saturate with the clamp bit.
 void dot_integers(Lane& lane, unsigned bits, bool is_signed) {
   int64_t sum = is_signed ? extended(lane.wide[2][0], 32) : static_cast<int64_t>(lane.wide[2][0]);
   const unsigned count = 32 / bits;
@@ -123,7 +123,7 @@ void dot_integers(Lane& lane, unsigned bits, bool is_signed) {
 }
 
 void dot_halves(Lane& lane) {
-  // Denormals: of single precision never, of halves by the mode, but on gfx9 not either.
+  // Single-precision denormals are always flushed; those of halves by mode, on gfx9 always.
   const Rules flush{lane.state.single().round, false, false};
   const Rules halves = lane.state.target.family() == isa::Family::kGfx9 ? flush : lane.state.other();
   uint64_t a[2], b[2];
@@ -133,7 +133,8 @@ void dot_halves(Lane& lane) {
   }
   uint64_t c = lane.wide[2][0];
   if (lane.in.encoding == isa::Encoding::kVop3p && (lane.in.neg >> 2 & 1) != 0) c ^= kSingle.sign_bit();
-  // How often it rounds is not said: one product after the other, fused or not, in either order, or once.
+  // The number of roundings is not specified: products one after the other, fused or not, in both orders, or
+  // once.
   for (const Rules r : {flush, Rules{0, false, false}}) {
     lane.accept(fused(kSingle, a[1], b[1], fused(kSingle, a[0], b[0], c, r), r));
     lane.accept(fused(kSingle, a[0], b[0], fused(kSingle, a[1], b[1], c, r), r));
@@ -142,13 +143,13 @@ void dot_halves(Lane& lane) {
     lane.accept(add(kSingle, add(kSingle, p0, c, r), p1, r));
     lane.accept(fused(kSingle, a[0], b[0], add(kSingle, p1, c, r), r));
   }
-  // S2 first, then product by product: so is the order of NaNs.
+  // S2 first, then the products: this is also the order of NaNs.
   uint64_t sum = c;
   for (const unsigned n : {0u, 1u}) sum = add(kSingle, sum, multiply(kSingle, a[n], b[n], flush), flush);
   if (is_nan(kSingle, sum)) lane.also.clear();
   lane.exact_nan = true;
   lane.set(sum);
-  if (lane.in.encoding != isa::Encoding::kVop3p) return;  // clamped with its output modifier
+  if (lane.in.encoding != isa::Encoding::kVop3p) return;  // Clamped with its output modifier.
   for (uint64_t& value : lane.also) value = clamped_single(lane, value);
   lane.d = clamped_single(lane, sum);
 }
@@ -246,7 +247,7 @@ bool compute_packed(Lane& lane) {
       return true;
     case Op::v_pack_b32_f16: {
       lane.set(lane.s[0] | lane.s[1] << 16);
-      // Whether denormals survive being packed is not said.
+      // Whether packing keeps denormals is not specified.
       const uint64_t a = flushed_input(kHalf, lane.s[0], rules), b = flushed_input(kHalf, lane.s[1], rules);
       lane.accept(a | b << 16);
       return true;

@@ -1,8 +1,8 @@
-// What a wave's memory instructions see beyond its registers: memory byte by byte, LDS, GDS, scratch, clocks.
-// A part of the model's State (model.hpp), copied with it. Test code.
+// What a wave's memory instructions access: memory byte by byte, LDS, GDS, scratch, clocks. Part of State
+// (model.hpp) and copied with it. Test code.
 //
-// Where the manuals say nothing of the order in which lanes store, any of them may win: the world keeps all
-// that was written to a byte during an instruction.
+// The manuals do not define the order in which lanes store, so any lane may be the last. The world therefore
+// records all values that an instruction wrote to a byte.
 #pragma once
 
 #include <array>
@@ -18,40 +18,40 @@ namespace rigel::vgpu::exec::reference {
 enum class Space : uint8_t { kGlobal, kLds, kGds };
 
 struct World {
-  /// Memory at a GPU address, a multiple of 4096, in pieces of 4096 bytes.
+  /// Memory at a GPU address; address and size are multiples of 4096.
   struct Region {
     uint64_t va = 0;
     std::vector<uint8_t> bytes;
     bool writable = true;
   };
   std::vector<Region> regions;
-  std::vector<uint8_t> lds;  ///< As allocated.
+  std::vector<uint8_t> lds;  ///< Allocated size.
   std::vector<uint8_t> gds;
-  std::array<uint32_t, 64> gws{};  ///< What the resources of global wave sync have left.
+  std::array<uint32_t, 64> gws{};  ///< Counters of global wave sync.
 
   uint32_t shared_aperture_hi = 0x10000;
   uint32_t private_aperture_hi = 0x20000;
-  uint64_t scratch_base = 0;      ///< gfx8: where FLAT_SCRATCH counts from.
-  uint32_t flat_scratch[2] = {};  ///< gfx10, where it is no scalar register.
+  uint64_t scratch_base = 0;      ///< gfx8: base of the offset in FLAT_SCRATCH.
+  uint32_t flat_scratch[2] = {};  ///< gfx10, which has it as hardware registers.
   uint32_t scratch_lane_bytes = 0;
-  uint64_t private_va = 0;  ///< The wave's part of its queue's scratch; 0: it has none.
+  uint64_t private_va = 0;  ///< The wave's part of its queue's scratch; 0: none.
   uint64_t shader_clock = 0, reference_clock = 0;
   uint32_t id_in_group = 0;
   Tiling tiling;
 
-  /// Bytes of memory that an instruction asked for in vain. It is not done then, or not as a whole.
+  /// Inaccessible bytes of the instruction, which is then not executed, or partially.
   std::set<uint64_t> faults;
-  bool waits = false;  ///< The wave asks again later.
-  bool open = false;   ///< The outcome depends on what the manuals leave open.
+  bool waits = false;  ///< The wave must retry the instruction.
+  bool open = false;   ///< The manuals do not define the result.
 
-  /// `count` bytes, the lowest first; of those that cannot be read, 0.
+  /// Returns `count` bytes, lowest first; inaccessible bytes are 0.
   uint64_t read(Space space, uint64_t address, unsigned count);
-  /// Of those that cannot be written, none are.
+  /// Does not write inaccessible bytes.
   void write(Space space, uint64_t address, unsigned count, uint64_t value);
-  /// The same by an atomic operation, of which there is no doubt about the order.
+  /// Writes for an atomic operation, whose order is defined.
   void update(Space space, uint64_t address, unsigned count, uint64_t value);
 
-  /// The values that a byte was given by the instruction, in the order of the lanes; null if it was not.
+  /// Returns the values that the instruction wrote to a byte, in the order of lanes; null if none.
   const std::vector<uint8_t>* given(Space space, uint64_t address) const;
 
  private:
