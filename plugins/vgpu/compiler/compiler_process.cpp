@@ -174,9 +174,10 @@ std::shared_ptr<std::byte> executable(const std::vector<std::byte>& code) {
 // Finds the compiler of the library that contains this code.
 CompilerProgram own_compiler() {
   Dl_info self{};
-  const bool known = dladdr(reinterpret_cast<const void*>(&compile), &self) != 0 && self.dli_fname != nullptr;
-  return known ? find_compiler(self.dli_fname)
-               : CompilerProgram{{}, "the folder of this library is not known"};
+  const bool has_path =
+      dladdr(reinterpret_cast<const void*>(&compile), &self) != 0 && self.dli_fname != nullptr;
+  return has_path ? find_compiler(self.dli_fname)
+                  : CompilerProgram{{}, "the folder of this library is not known"};
 }
 
 // Never destroyed: threads may outlive static objects.

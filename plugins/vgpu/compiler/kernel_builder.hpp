@@ -71,7 +71,7 @@ class KernelBuilder {
   struct Common {
     Value* base = nullptr;
     Value* pitch = nullptr;
-    bool is_ordered = false;  // As in Known.
+    bool is_ordered = false;  // As in Affine.
   };
   // A row's value before an instruction, captured for code that is generated when the run is flushed.
   struct RowSource {
@@ -117,7 +117,7 @@ class KernelBuilder {
   uint32_t row_index(uint32_t offset) const { return (offset - kScalarBytes) / plan_.layout.row_bytes(); }
   // A vector of a row: by constant number, or the current one of a loop over all vectors.
   struct VectorIndex {
-    VectorIndex(unsigned known) : number(known) {}
+    VectorIndex(unsigned constant_number) : number(constant_number) {}
     explicit VectorIndex(Value* in_loop) : bytes(in_loop) {}
 
     unsigned number = 0;
@@ -177,7 +177,7 @@ class KernelBuilder {
   std::bitset<256> stored_after(uint32_t node, std::bitset<256> stored, const Shapes& shapes) const;
   static std::bitset<256> without_shape(const Shapes& shapes);
 
-  void take_shapes(const Shapes& shapes);
+  void load_block_shapes(const Shapes& shapes);
   void next_node(uint32_t node);
 
   Value* scalar_at(uint32_t offset) { return at(scalars_, offset); }
@@ -217,7 +217,7 @@ class KernelBuilder {
 
   void make_function();
 
-  void take_attributes(llvm::Function& function);
+  void copy_attributes(llvm::Function& function);
 
   void make_entries();
 
@@ -305,7 +305,7 @@ class KernelBuilder {
 
   // Scalar loads (kernel_scalar_loads.cpp). load_arguments() runs before the first wave of a batch and jumps
   // to `next`.
-  void load_arguments(Value* way, BasicBlock* next);
+  void load_arguments(Value* entry, BasicBlock* next);
   Value* address_from(Value* pointer, int32_t offset);
   void build_scalar_load(uint32_t node);
   void build_scalar_load_anew(uint32_t node);
@@ -362,7 +362,7 @@ class KernelBuilder {
   Value* number(uint32_t node, unsigned i, unsigned part = 0) { return common_of(node, i, part).base; }
   Shape shape_of_source(uint32_t node, unsigned i) const {
     const isa::Operand& operand = plan_.graph.nodes[node].instruction.src[i];
-    return operand.is_vgpr() ? *before_.known(operand.vgpr()) : Shape{};
+    return operand.is_vgpr() ? *before_.of_active(operand.vgpr()) : Shape{};
   }
   Value* wide(Value* value) { return b_.CreateZExt(value, i64()); }
   Value* plus(Value* value, int32_t by) {
@@ -395,7 +395,7 @@ class KernelBuilder {
   // Number of bytes that loads from these places cover.
   uint32_t span_of(const Place& place, uint32_t bytes) const;
   // The place of one vector's lanes, as lanes 0 and up.
-  Place of_vector(const Place& place, VectorIndex v);
+  Place place_of_vector(const Place& place, VectorIndex v);
   // Whether all vectors have the same offsets, at a constant distance from vector to vector.
   bool is_same_for_all_vectors(const Place& place) const;
 
@@ -403,7 +403,7 @@ class KernelBuilder {
   // concurrently.
   std::vector<Value*> load_element(Value* from, unsigned dwords);
 
-  // The next functions handle one vector (of_vector()).
+  // The next functions handle one vector (place_of_vector()).
   std::vector<Value*> load_affine(const Place& place, unsigned dwords);
   // Whether elements are of four dwords, accessed as a whole.
   static bool has_quads(const Place& place, unsigned dwords);
@@ -432,7 +432,7 @@ class KernelBuilder {
   Value* load_pieces(const Place& place, const uint32_t* offsets, uint32_t further, uint32_t unit,
                      const Extent& extent);
   // Selects elements of up to kMostPieces vectors.
-  Value* picked(std::vector<Value*> pieces, const std::vector<int>& picks);
+  Value* select_elements(std::vector<Value*> pieces, const std::vector<int>& picks);
   // Number of an element's dwords that are loaded and stored as pairs.
   unsigned paired_dwords(const Place& place, unsigned dwords) const;
   // `has_pairs`: the load must not be split.

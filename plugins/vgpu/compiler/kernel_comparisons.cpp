@@ -75,7 +75,7 @@ Value* KernelBuilder::affine_comparison(uint32_t node, const Step& step) {
       step.micro != plan_.steps[plan_.sites[node].first_step].micro)
     return nullptr;
   for (unsigned i = 0; i < 2; ++i) {
-    if (in.src[i].is_vgpr() && before_.known(in.src[i].vgpr()) == nullptr) return nullptr;
+    if (in.src[i].is_vgpr() && before_.of_active(in.src[i].vgpr()) == nullptr) return nullptr;
   }
   Shape lanes = shape_of_source(node, 0), other = shape_of_source(node, 1);
   Common base = common_of(node, 0), limit = common_of(node, 1);

@@ -35,9 +35,9 @@ bool KernelBuilder::build() {
 
 llvm::AllocaInst* KernelBuilder::variable(llvm::Type* type, uint64_t alignment, const char* name) {
   llvm::IRBuilder<> first(allocas_, allocas_->begin());
-  llvm::AllocaInst* const made = first.CreateAlloca(type, nullptr, name);
-  made->setAlignment(llvm::Align(alignment));
-  return made;
+  llvm::AllocaInst* const slot = first.CreateAlloca(type, nullptr, name);
+  slot->setAlignment(llvm::Align(alignment));
+  return slot;
 }
 
 Value* KernelBuilder::row(uint32_t index) {
@@ -48,15 +48,15 @@ Value* KernelBuilder::row(uint32_t index) {
 }
 
 llvm::AllocaInst* KernelBuilder::base_variable(uint32_t index) {
-  llvm::AllocaInst*& made = base_variables_[index];
-  if (made == nullptr) made = variable(i32(), 4, "base");
-  return made;
+  llvm::AllocaInst*& slot = base_variables_[index];
+  if (slot == nullptr) slot = variable(i32(), 4, "base");
+  return slot;
 }
 
 llvm::AllocaInst* KernelBuilder::pitch_variable(uint32_t index) {
-  llvm::AllocaInst*& made = pitch_variables_[index];
-  if (made == nullptr) made = variable(i32(), 4, "pitch");
-  return made;
+  llvm::AllocaInst*& slot = pitch_variables_[index];
+  if (slot == nullptr) slot = variable(i32(), 4, "pitch");
+  return slot;
 }
 
 void KernelBuilder::store_common(uint32_t index, const Common& common) {
@@ -140,11 +140,11 @@ std::vector<std::bitset<256>> KernelBuilder::find_stored() const {
   return at;
 }
 
-void KernelBuilder::take_shapes(const Shapes& shapes) {
+void KernelBuilder::load_block_shapes(const Shapes& shapes) {
   shapes_ = shapes;
   common_.fill({});
   for (uint32_t index = 0; index < 256; ++index) {
-    const ShapePointer& shape = shapes_.known(index);
+    const ShapePointer& shape = shapes_.of_active(index);
     if (shape == nullptr) continue;
     common_[index].base = shape->base ? static_cast<Value*>(b_.getInt32(*shape->base))
                                       : b_.CreateLoad(i32(), base_variable(index));
@@ -169,14 +169,14 @@ void KernelBuilder::next_node(uint32_t node) {
   is_by_rule_ = apply(plan_, node, shapes_);
   stored_ = stored_after(node, stored_, shapes_);
   for (uint32_t index = 0; index < 256; ++index) {
-    if (shapes_.known(index) == nullptr) common_[index] = {};
+    if (shapes_.of_active(index) == nullptr) common_[index] = {};
   }
 }
 
 void KernelBuilder::make_function() {
   auto* const type = llvm::FunctionType::get(b_.getVoidTy(), {pointer(), pointer(), i64(), pointer()}, false);
   function_ = llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage, "kernel", module_);
-  take_attributes(*function_);
+  copy_attributes(*function_);
   function_->addFnAttr(llvm::Attribute::NoUnwind);
   // LLVM aligns the frame only for vectors that exist before register allocation. Without this, spilled
   // vectors would cross cache lines, depending on the caller.
@@ -206,7 +206,7 @@ void KernelBuilder::make_function() {
   lds_bytes_ = b_.CreateLoad(i32(), at(group_, offsetof(WorkGroup, lds_bytes)));
 }
 
-void KernelBuilder::take_attributes(llvm::Function& function) {
+void KernelBuilder::copy_attributes(llvm::Function& function) {
   const llvm::Function* const like = module_.getFunction("load_global_64_1");
   for (const char* const name : {"target-cpu", "target-features", "prefer-vector-width",
                                  "min-legal-vector-width", "denormal-fp-math"}) {
@@ -242,12 +242,12 @@ void KernelBuilder::make_entries() {
   entry_switch_ = BasicBlock::Create(context_, "ways", function_);
   load_arguments(function_->getArg(2), entry_switch_);
   b_.SetInsertPoint(entry_switch_);
-  llvm::SwitchInst* const ways = b_.CreateSwitch(b_.CreateLoad(i64(), entry_), invalid, plan_.entry_count);
+  llvm::SwitchInst* const entries = b_.CreateSwitch(b_.CreateLoad(i64(), entry_), invalid, plan_.entry_count);
   for (uint32_t node = 0; node < plan_.sites.size(); ++node) {
     const Site& site = plan_.sites[node];
     const auto enter = [&](int32_t entry, EntryKind beginning) {
       auto* const in = BasicBlock::Create(context_, "enter", function_);
-      ways->addCase(b_.getInt64(static_cast<uint64_t>(entry)), in);
+      entries->addCase(b_.getInt64(static_cast<uint64_t>(entry)), in);
       if (beginning == EntryKind::kBatchStart) batch_start_ = in;
       b_.SetInsertPoint(in);
       const uint32_t block = plan_.graph.block_of(node);
@@ -259,7 +259,7 @@ void KernelBuilder::make_entries() {
       }
       if (beginning == EntryKind::kChecked) check_expected_shapes(node);
       for (uint32_t index = 0; index < 256; ++index) {
-        const ShapePointer& shape = before_.known(index);
+        const ShapePointer& shape = before_.of_active(index);
         if (shape != nullptr && !shape->base && before_common_[index].base != nullptr) {
           store_common(index, before_common_[index]);
         }
@@ -271,7 +271,7 @@ void KernelBuilder::make_entries() {
     if (site.entry == 0 && plan_.expected_entry >= 0) enter(plan_.expected_entry, EntryKind::kBatchStart);
     if (site.entry_after >= 0) {
       auto* const in = BasicBlock::Create(context_, "behind", function_);
-      ways->addCase(b_.getInt64(static_cast<uint64_t>(site.entry_after)), in);
+      entries->addCase(b_.getInt64(static_cast<uint64_t>(site.entry_after)), in);
       after_switch_[node] = in;
     }
   }
@@ -297,7 +297,7 @@ void KernelBuilder::check_expected_shapes(uint32_t node) {
     if (zeros != 0 && live.scalars[code]) expect_zeros(scalar(code * 4), zeros);
   }
   for (uint32_t index = 0; index < 256; ++index) {
-    const ShapePointer& shape = before_.known(index);
+    const ShapePointer& shape = before_.of_active(index);
     const Common& common = before_common_[index];
     if (shape == nullptr || common.base == nullptr) continue;
     if (shape->zeros != 0 && !shape->base) expect_zeros(common.base, shape->zeros);
@@ -505,8 +505,8 @@ void KernelBuilder::jump_to(uint32_t from, uint32_t to) {
   before_common_ = common_;
   const std::bitset<256> wanted = plan_.live.before[first].vgprs | plan_.live.inactive_before[first];
   for (uint32_t index = 0; index < 256; ++index) {
-    const ShapePointer& shape_now = shapes_.known(index);
-    const ShapePointer& shape_there = shapes_at_[to].known(index);
+    const ShapePointer& shape_now = shapes_.of_active(index);
+    const ShapePointer& shape_there = shapes_at_[to].of_active(index);
     if (!wanted[index]) continue;
     if ((shape_now == nullptr && shape_there != nullptr) ||
         (shapes_.rows[index] == nullptr && shapes_at_[to].rows[index] != nullptr))
@@ -533,7 +533,7 @@ void KernelBuilder::jump_to(uint32_t from, uint32_t to) {
 void KernelBuilder::build_block(uint32_t index) {
   const analysis::Block& block = plan_.graph.blocks[index];
   b_.SetInsertPoint(blocks_[index]);
-  take_shapes(shapes_at_[index]);
+  load_block_shapes(shapes_at_[index]);
   stored_ = stored_at_[index];
   guarded_lds_.clear();
   kept_scalars_.reset();
@@ -543,7 +543,7 @@ void KernelBuilder::build_block(uint32_t index) {
   uint32_t counted = block.first;
   for (uint32_t node = block.first; node < block.end; ++node) {
     const Site& site = plan_.sites[node];
-    const analysis::Node& what = plan_.graph.nodes[node];
+    const analysis::Node& graph_node = plan_.graph.nodes[node];
     next_node(node);
     do_due_loads(node);
     count_issued(node);
@@ -596,8 +596,8 @@ void KernelBuilder::build_block(uint32_t index) {
         shapes_.uniform_masks.reset();
         break;
       case Site::Kind::kMode:
-        if (indexes_registers(what.instruction.op)) {
-          set_index(what.instruction);
+        if (indexes_registers(graph_node.instruction.op)) {
+          set_index(graph_node.instruction);
         } else {
           // At a block's end, the mode of the following block: the next node may be in this instruction's
           // literal.
@@ -621,7 +621,7 @@ void KernelBuilder::build_block(uint32_t index) {
       case Site::Kind::kBranch:
         count(node + 1 - counted);
         counted = node + 1;
-        build_branch(index, what);
+        build_branch(index, graph_node);
         ended = true;
         break;
       default:
@@ -697,14 +697,14 @@ void KernelBuilder::build_call(uint32_t node, Results results) {
   b_.CreateRetVoid();
   b_.SetInsertPoint(on);
   if (results == Results::kStayInWave) return;
-  const Shapes known = before_;
-  const auto bases = before_common_;
+  const Shapes saved_shapes = before_;
+  const auto saved_common = before_common_;
   for (uint32_t v = 0; v < 256; ++v) {
     if (effects.writes.vgprs[v]) before_.rows[v] = before_.active[v] = nullptr;
   }
   load_live(effects.writes, {});
-  before_ = known;
-  before_common_ = bases;
+  before_ = saved_shapes;
+  before_common_ = saved_common;
 }
 
 }  // namespace rigel::vgpu::exec::compiler

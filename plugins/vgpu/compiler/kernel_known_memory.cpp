@@ -18,7 +18,7 @@ bool KernelBuilder::is_contiguous(const Place& place, unsigned v, uint32_t step)
   return true;
 }
 
-KernelBuilder::Place KernelBuilder::of_vector(const Place& place, VectorIndex v) {
+KernelBuilder::Place KernelBuilder::place_of_vector(const Place& place, VectorIndex v) {
   Place part = place;
   if (v.bytes != nullptr) {
     const uint32_t stride = place.offsets[lanes_] - place.offsets[0];
@@ -75,7 +75,7 @@ std::vector<Value*> KernelBuilder::load_full_vectors(const Place& place, unsigne
   for (unsigned d = 0; d < dwords; ++d) {
     std::vector<int> picks;
     for (unsigned i = 0; i < lanes_; ++i) picks.push_back(static_cast<int>(i * dwords + d));
-    values.push_back(picked(loaded, picks));
+    values.push_back(select_elements(loaded, picks));
   }
   return values;
 }
@@ -117,7 +117,7 @@ void KernelBuilder::store_quads(const Place& place, const std::vector<Value*>& v
 
 std::vector<Value*> KernelBuilder::transposed(const std::vector<Value*>& rows) {
   // Within each group of four dwords, like the host's unpack instructions.
-  const auto woven = [&](Value* a, Value* b, std::array<int, 4> from) {
+  const auto interleave = [&](Value* a, Value* b, std::array<int, 4> from) {
     std::vector<int> picks;
     for (int i = 0; i < static_cast<int>(lanes_); ++i) {
       const int pick = from[static_cast<size_t>(i % 4)];
@@ -125,12 +125,12 @@ std::vector<Value*> KernelBuilder::transposed(const std::vector<Value*>& rows) {
     }
     return b_.CreateShuffleVector(a, b, picks);
   };
-  Value* const low01 = woven(rows[0], rows[1], {0, 4, 1, 5});
-  Value* const low23 = woven(rows[2], rows[3], {0, 4, 1, 5});
-  Value* const high01 = woven(rows[0], rows[1], {2, 6, 3, 7});
-  Value* const high23 = woven(rows[2], rows[3], {2, 6, 3, 7});
-  return {woven(low01, low23, {0, 1, 4, 5}), woven(low01, low23, {2, 3, 6, 7}),
-          woven(high01, high23, {0, 1, 4, 5}), woven(high01, high23, {2, 3, 6, 7})};
+  Value* const low01 = interleave(rows[0], rows[1], {0, 4, 1, 5});
+  Value* const low23 = interleave(rows[2], rows[3], {0, 4, 1, 5});
+  Value* const high01 = interleave(rows[0], rows[1], {2, 6, 3, 7});
+  Value* const high23 = interleave(rows[2], rows[3], {2, 6, 3, 7});
+  return {interleave(low01, low23, {0, 1, 4, 5}), interleave(low01, low23, {2, 3, 6, 7}),
+          interleave(high01, high23, {0, 1, 4, 5}), interleave(high01, high23, {2, 3, 6, 7})};
 }
 
 unsigned KernelBuilder::paired_dwords(const Place& place, unsigned dwords) const {
@@ -155,7 +155,7 @@ std::vector<Value*> KernelBuilder::load_pairs(const Place& place, const uint32_t
     std::vector<int> picks;
     for (unsigned i = 0; i < lanes_; ++i)
       picks.push_back(static_cast<int>(dword_in_pieces(begins, offsets[i]) + half));
-    halves.push_back(picked(pieces, picks));
+    halves.push_back(select_elements(pieces, picks));
   }
   return halves;
 }
@@ -242,11 +242,11 @@ Value* KernelBuilder::load_scattered(const Place& place, const uint32_t* offsets
     std::map<uint32_t, Value*> loaded;
     Value* result = llvm::PoisonValue::get(elements);
     for (unsigned i = 0; i < lanes_; ++i) {
-      Value*& one = loaded[offsets[i]];
-      if (one == nullptr) {
-        one = b_.CreateAlignedLoad(element, at(place.begin, offsets[i] + further), llvm::Align(4));
+      Value*& value = loaded[offsets[i]];
+      if (value == nullptr) {
+        value = b_.CreateAlignedLoad(element, at(place.begin, offsets[i] + further), llvm::Align(4));
       }
-      result = b_.CreateInsertElement(result, one, b_.getInt64(i));
+      result = b_.CreateInsertElement(result, value, b_.getInt64(i));
     }
     return result;
   }
@@ -269,10 +269,10 @@ Value* KernelBuilder::load_pieces(const Place& place, const uint32_t* offsets, u
     if (bytes >= piece_bytes) {
       pieces.push_back(load_vector(place, elements, extent.first + begin + further, unit == 8));
     } else {
-      std::vector<llvm::Constant*> there;
-      for (uint32_t i = 0; i < lanes_; ++i) there.push_back(b_.getInt1(i * unit < bytes));
+      std::vector<llvm::Constant*> mask;
+      for (uint32_t i = 0; i < lanes_; ++i) mask.push_back(b_.getInt1(i * unit < bytes));
       Value* const from = at(place.begin, extent.first + begin + further);
-      pieces.push_back(b_.CreateMaskedLoad(elements, from, llvm::Align(4), llvm::ConstantVector::get(there)));
+      pieces.push_back(b_.CreateMaskedLoad(elements, from, llvm::Align(4), llvm::ConstantVector::get(mask)));
     }
     begins.push_back(begin);
   }
@@ -282,10 +282,10 @@ Value* KernelBuilder::load_pieces(const Place& place, const uint32_t* offsets, u
     const uint32_t piece = from / piece_bytes;
     picks.push_back(static_cast<int>(piece * lanes_ + (from - begins[piece]) / unit));
   }
-  return picked(std::move(pieces), picks);
+  return select_elements(std::move(pieces), picks);
 }
 
-Value* KernelBuilder::picked(std::vector<Value*> pieces, const std::vector<int>& picks) {
+Value* KernelBuilder::select_elements(std::vector<Value*> pieces, const std::vector<int>& picks) {
   if (pieces.size() == 3) pieces.push_back(llvm::PoisonValue::get(pieces[0]->getType()));
   if (pieces.size() == 1) return b_.CreateShuffleVector(pieces[0], picks);
   if (pieces.size() == 2) return b_.CreateShuffleVector(pieces[0], pieces[1], picks);
@@ -449,7 +449,7 @@ void KernelBuilder::access_affine(uint32_t node, const Place& place, bool stores
   Value* const exec = stores && needs_all_lanes(place, dwords) ? all_lanes() : mask_at(kExec * 4);
   const bool are_full_vectors = stores && stores_full_vectors(place, dwords);
   for (unsigned v = 0; v < vectors_; ++v) {
-    const Place part = of_vector(place, v);
+    const Place part = place_of_vector(place, v);
     if (stores) {
       std::vector<Value*> values;
       for (unsigned d = 0; d < dwords; ++d) values.push_back(value_of(data + d, v));
@@ -469,9 +469,9 @@ bool KernelBuilder::build_global_affine(uint32_t node) {
   const unsigned dwords = memory.dwords();
   const bool has_base = in.saddr.exists() && in.saddr.code != isa::code::kNull;
   const uint32_t address_row = in.vaddr.vgpr();
-  const ShapePointer& low = before_.known(address_row);
+  const ShapePointer& low = before_.of_active(address_row);
   if (low == nullptr || !low->is_near(wave_size_)) return false;
-  const ShapePointer& high = before_.known(address_row + 1);
+  const ShapePointer& high = before_.of_active(address_row + 1);
   if (!has_base && (high == nullptr || !high->is_uniform(wave_size_))) return false;
   const Common& common = before_common_[address_row];
   Place place = place_from(*low, common.pitch);
@@ -527,7 +527,7 @@ std::optional<KernelBuilder::LdsPlaces> KernelBuilder::lds_places(uint32_t node)
   const isa::MemoryShape& memory = *isa::memory_shape(in.op);
   if (memory.bytes < 4 || memory.verb == isa::Verb::kAtomic) return std::nullopt;
   const bool stores = memory.verb == isa::Verb::kStore;
-  const ShapePointer& low = before_.known(in.vaddr.vgpr());
+  const ShapePointer& low = before_.of_active(in.vaddr.vgpr());
   if (low == nullptr || !low->is_near(wave_size_) || low->has_pitch()) return std::nullopt;
   LdsPlaces places;
   places.place = place_from(*low, nullptr);
@@ -565,10 +565,10 @@ std::vector<uint32_t> KernelBuilder::lds_loads_from(uint32_t node) const {
   const analysis::Block& block = plan_.graph.blocks[plan_.graph.block_of(node)];
   std::vector<uint32_t> loads;
   for (uint32_t next = node; next < block.end; ++next) {
-    const Site::Kind what = plan_.sites[next].kind;
-    if (plan_.sites[next].is_wave_switch() || what == Site::Kind::kToInterpreter) break;
+    const Site::Kind kind = plan_.sites[next].kind;
+    if (plan_.sites[next].is_wave_switch() || kind == Site::Kind::kToInterpreter) break;
     const analysis::Node& other = plan_.graph.nodes[next];
-    if (what == Site::Kind::kLds && other.instruction.vaddr.vgpr() == address && is_delayable_lds_load(next))
+    if (kind == Site::Kind::kLds && other.instruction.vaddr.vgpr() == address && is_delayable_lds_load(next))
       loads.push_back(next);
     const isa::Registers& written = other.effects.writes;
     if (written.vgprs[address] || written.scalars[kExec] || written.scalars[kExec + 1]) break;
@@ -588,7 +588,7 @@ std::vector<KernelBuilder::GuardedLds>::const_iterator KernelBuilder::guarded_ld
   const uint32_t address = plan_.graph.nodes[node].instruction.vaddr.vgpr();
   return std::find_if(guarded_lds_.begin(), guarded_lds_.end(), [&](const GuardedLds& guarded) {
     return guarded.address == address && guarded.base == before_common_[address].base &&
-           guarded.shape == before_.known(address) && node <= guarded.last;
+           guarded.shape == before_.of_active(address) && node <= guarded.last;
   });
 }
 
@@ -596,7 +596,7 @@ std::vector<KernelBuilder::GuardedLds>::const_iterator KernelBuilder::guarded_ld
 // checked.
 Value* KernelBuilder::are_in_lds(const std::vector<uint32_t>& accesses, Outside outside) {
   const uint32_t address = plan_.graph.nodes[accesses.front()].instruction.vaddr.vgpr();
-  const ShapePointer& low = before_.known(address);
+  const ShapePointer& low = before_.of_active(address);
   const Common& common = before_common_[address];
   Value* const start = minimum_of(common, *low);
   Value* const limit = lds_limit();
@@ -635,15 +635,15 @@ Value* KernelBuilder::are_in_lds(const std::vector<uint32_t>& accesses, Outside 
   BasicBlock* const from = b_.GetInsertBlock();
   b_.CreateBr(after);
   b_.SetInsertPoint(after);
-  llvm::PHINode* const there = b_.CreatePHI(i1(), 2);
-  there->addIncoming(b_.getTrue(), before);
-  there->addIncoming(near, from);
-  return b_.CreateAnd(there, aligned);
+  llvm::PHINode* const is_inside_lds = b_.CreatePHI(i1(), 2);
+  is_inside_lds->addIncoming(b_.getTrue(), before);
+  is_inside_lds->addIncoming(near, from);
+  return b_.CreateAnd(is_inside_lds, aligned);
 }
 
 Value* KernelBuilder::lds_place(uint32_t node, uint32_t offset) {
   const uint32_t address = plan_.graph.nodes[node].instruction.vaddr.vgpr();
-  Value* const start = b_.CreateSExt(minimum_of(before_common_[address], *before_.known(address)), i64());
+  Value* const start = b_.CreateSExt(minimum_of(before_common_[address], *before_.of_active(address)), i64());
   return b_.CreateGEP(i8(), lds_, b_.CreateAdd(start, b_.getInt64(offset)));
 }
 
@@ -654,7 +654,7 @@ void KernelBuilder::build_guarded_lds_load(uint32_t node) {
   if (guarded_lds(node) == guarded_lds_.end()) {
     const std::vector<uint32_t> loads = lds_loads_from(node);
     guard(node, are_in_lds(loads, Outside::kInactiveLanes));
-    guarded_lds_.push_back({address, before_common_[address].base, before_.known(address), loads.back()});
+    guarded_lds_.push_back({address, before_common_[address].base, before_.of_active(address), loads.back()});
   }
   LdsPlaces places = *lds_places(node);
   for (uint32_t e = 0; e < places.offsets.size(); ++e) {

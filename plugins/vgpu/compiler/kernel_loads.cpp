@@ -148,7 +148,7 @@ bool KernelBuilder::needs_pending_loads(uint32_t node) const {
 }
 
 void KernelBuilder::do_load(const PendingLoad& load, VectorIndex v) {
-  const std::vector<Value*> values = load_affine(of_vector(load.place, v), load.dwords);
+  const std::vector<Value*> values = load_affine(place_of_vector(load.place, v), load.dwords);
   for (unsigned d = 0; d < load.dwords; ++d) put(load.node, load.old[d], v, values[d], load.exec);
 }
 

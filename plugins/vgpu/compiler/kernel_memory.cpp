@@ -15,8 +15,8 @@ std::vector<uint64_t> KernelBuilder::number_sites(const Plan& plan) {
   std::vector<uint64_t> numbers(plan.sites.size(), kScratch);
   uint64_t next = kScratch;
   for (size_t node = 0; node < numbers.size(); ++node) {
-    const Site::Kind what = plan.sites[node].kind;
-    if (what != Site::Kind::kGlobal && what != Site::Kind::kScalarLoad) continue;
+    const Site::Kind kind = plan.sites[node].kind;
+    if (kind != Site::Kind::kGlobal && kind != Site::Kind::kScalarLoad) continue;
     next = next + 1 == WaveMemory::kSites ? kScratch + 1 : next + 1;
     numbers[node] = next;
   }
@@ -92,7 +92,7 @@ bool KernelBuilder::has_one_flat_address(uint32_t node) const {
   if (in.encoding != isa::Encoding::kFlat || shape.bytes < 4 || shape.verb == isa::Verb::kAtomic)
     return false;
   const auto is_uniform = [&](uint32_t row) {
-    return before_.known(row) != nullptr && before_.known(row)->is_uniform(wave_size_);
+    return before_.of_active(row) != nullptr && before_.of_active(row)->is_uniform(wave_size_);
   };
   return is_uniform(in.vaddr.vgpr()) && is_uniform(in.vaddr.vgpr() + 1u);
 }
@@ -172,9 +172,10 @@ void KernelBuilder::build_lds_anywhere(uint32_t node) {
   const uint32_t unit = shape.bytes * (shape.far_pair ? 64u : 1u);
   if (stores) {
     // If only one store succeeds, the handler repeats both.
-    Value* const one = reach(row_list(rows_from(data, dwords)), static_cast<uint32_t>(in.offset) * unit, 0);
-    Value* const other = reach(row_list(rows_from(in.vdata2.vgpr(), dwords)), in.offset1 * unit, 0);
-    return or_call(node, b_.CreateAnd(one, other));
+    Value* const first_done =
+        reach(row_list(rows_from(data, dwords)), static_cast<uint32_t>(in.offset) * unit, 0);
+    Value* const second_done = reach(row_list(rows_from(in.vdata2.vgpr(), dwords)), in.offset1 * unit, 0);
+    return or_call(node, b_.CreateAnd(first_done, second_done));
   }
   // Both go to temporary rows first: a result may replace the address register.
   std::vector<Value*> found;

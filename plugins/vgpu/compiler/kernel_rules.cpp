@@ -71,17 +71,17 @@ class KernelBuilder::CommonNumbers {
 
   CommonNumbers(KernelBuilder& builder, uint32_t node) : builder_(builder), node_(node) {}
 
-  Expression base(unsigned i, unsigned part) { return made(builder_.common_of(node_, i, part).base); }
-  Expression pitch(unsigned i, unsigned part) { return made(builder_.common_of(node_, i, part).pitch); }
-  Expression constant(uint32_t number) { return made(builder_.b_.getInt32(number)); }
-  Expression by_operation() { return made(builder_.uniform_result(node_)); }
-  Expression carry(uint16_t code) { return made(builder_.carries_.at(code)); }
+  Expression base(unsigned i, unsigned part) { return expression(builder_.common_of(node_, i, part).base); }
+  Expression pitch(unsigned i, unsigned part) { return expression(builder_.common_of(node_, i, part).pitch); }
+  Expression constant(uint32_t number) { return expression(builder_.b_.getInt32(number)); }
+  Expression by_operation() { return expression(builder_.uniform_result(node_)); }
+  Expression carry(uint16_t code) { return expression(builder_.carries_.at(code)); }
   void set_carry(uint16_t code, Expression carry) { builder_.set_carry(code, carry.value); }
   bool is_ordered(unsigned i, unsigned part) { return builder_.common_of(node_, i, part).is_ordered; }
   void guard(Expression holds) { builder_.guard(node_, holds.value); }
 
  private:
-  Expression made(Value* value) { return {&builder_.b_, value}; }
+  Expression expression(Value* value) { return {&builder_.b_, value}; }
 
   KernelBuilder& builder_;
   uint32_t node_;
@@ -105,7 +105,7 @@ Value* KernelBuilder::does_not_wrap(const Common& common, const Shape& shape) {
 }
 
 void KernelBuilder::set_row(uint32_t node, uint32_t index, Common common) {
-  const ShapePointer shape = shapes_.known(index);
+  const ShapePointer shape = shapes_.of_active(index);
   if (shape->base) common.base = b_.getInt32(*shape->base);
   if (!shape->has_pitch()) common.pitch = nullptr;
   common_[index] = common;
@@ -123,7 +123,7 @@ void KernelBuilder::build_by_rule(uint32_t node) {
   const Common low{results.low.base.value, results.low.pitch.value, results.low.is_ordered};
   if (results.is_low_alone) {
     build_steps(node);  // After the sources have been read: the carry may replace one of them.
-    const auto& base = shapes_.known(dst)->base;
+    const auto& base = shapes_.of_active(dst)->base;
     common_[dst] = {base ? static_cast<Value*>(b_.getInt32(*base)) : low.base, low.pitch};
     return;
   }
@@ -148,7 +148,7 @@ Value* KernelBuilder::uniform_result(uint32_t node) {
     Value* value = number(node, i);
     if (in.src[i].is_vgpr()) {
       key.sources[i] = 1;
-      value = plus(value, static_cast<int32_t>(before_.known(in.src[i].vgpr())->offsets[0]));
+      value = plus(value, static_cast<int32_t>(before_.of_active(in.src[i].vgpr())->offsets[0]));
       arguments.push_back(b_.CreateVectorSplat(lanes_, value));
     } else {
       key.sources[i] = Wrapper::kUniformSource;

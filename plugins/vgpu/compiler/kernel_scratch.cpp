@@ -68,9 +68,9 @@ void KernelBuilder::build_scratch(uint32_t node) {
   Value* offset = b_.getInt64(static_cast<uint32_t>(in.offset));
   if (in.offen) {
     const uint32_t row = in.vaddr.vgpr();
-    const ShapePointer& known = before_.known(row);
-    if (known == nullptr || !known->is_uniform(wave_size_)) return build_scratch_anywhere(node, scratch);
-    offset = offset_in(scratch, in, plus(before_common_[row].base, static_cast<int32_t>(known->offsets[0])));
+    const ShapePointer& shape = before_.of_active(row);
+    if (shape == nullptr || !shape->is_uniform(wave_size_)) return build_scratch_anywhere(node, scratch);
+    offset = offset_in(scratch, in, plus(before_common_[row].base, static_cast<int32_t>(shape->offsets[0])));
   }
   build_scratch_rows(node, scratch, offset, Loads::kLater);
 }
@@ -83,10 +83,10 @@ Value* KernelBuilder::offset_in(const Scratch& scratch, const isa::Instruction& 
 
 void KernelBuilder::build_private(uint32_t node, const Scratch& scratch) {
   const isa::Instruction& in = plan_.graph.nodes[node].instruction;
-  const ShapePointer& known = before_.known(in.vaddr.vgpr());
-  if (known == nullptr || !known->is_uniform(wave_size_)) return build_scratch_anywhere(node, scratch);
+  const ShapePointer& shape = before_.of_active(in.vaddr.vgpr());
+  if (shape == nullptr || !shape->is_uniform(wave_size_)) return build_scratch_anywhere(node, scratch);
   Value* const base = before_common_[in.vaddr.vgpr()].base;
-  Value* const offset = offset_in(scratch, in, plus(base, static_cast<int32_t>(known->offsets[0])));
+  Value* const offset = offset_in(scratch, in, plus(base, static_cast<int32_t>(shape->offsets[0])));
   build_scratch_rows(node, scratch, offset, Loads::kNow);
 }
 
@@ -153,9 +153,9 @@ KernelBuilder::Scratch KernelBuilder::private_of(const isa::Instruction& in) {
   Value* const exec = mask_at(kExec * 4);
   Scratch scratch;
   const uint32_t upper = in.vaddr.vgpr() + 1u;
-  const ShapePointer& known = before_.known(upper);
-  if (known != nullptr && known->is_uniform(wave_size_)) {
-    const auto offset = static_cast<int32_t>(known->offsets[0]);
+  const ShapePointer& shape = before_.of_active(upper);
+  if (shape != nullptr && shape->is_uniform(wave_size_)) {
+    const auto offset = static_cast<int32_t>(shape->offsets[0]);
     scratch.is_scratch = b_.CreateICmpEQ(plus(before_common_[upper].base, offset), aperture);
   } else {
     scratch.is_scratch = b_.getTrue();

@@ -141,7 +141,7 @@ KernelBuilder::Input KernelBuilder::mask_input(uint32_t offset) {
 void KernelBuilder::build_lanes(uint32_t node, const Step& step, uint32_t mxcsr) {
   const isa::Instruction& in = plan_.graph.nodes[node].instruction;
   const MicroOp& op = *step.micro;
-  Value* const known = affine_comparison(node, step);
+  Value* const affine_mask = affine_comparison(node, step);
   std::vector<Input> inputs;
   Wrapper key = key_of(step);
   if (mxcsr != 0) {
@@ -216,7 +216,7 @@ void KernelBuilder::build_lanes(uint32_t node, const Step& step, uint32_t mxcsr)
   std::shared_ptr<MaskParts> parts;
   if (makes_mask) {
     parts = std::make_shared<MaskParts>();
-    parts->whole = known;
+    parts->whole = affine_mask;
     parts->exec_version = version;
   }
   auto build = [=, this, inputs = std::move(inputs)](VectorIndex v) {
@@ -459,7 +459,7 @@ llvm::Function* KernelBuilder::wrapper_of(const Wrapper& key) {
   auto* const type = llvm::FunctionType::get(llvm::StructType::get(context_, results), parameters, false);
   llvm::Function* const wrapper =
       llvm::Function::Create(type, llvm::GlobalValue::InternalLinkage, "on_lanes", module_);
-  take_attributes(*wrapper);
+  copy_attributes(*wrapper);
   wrapper->addFnAttr(llvm::Attribute::NoUnwind);
   wrapper->addFnAttr(key.mxcsr == 0 ? llvm::Attribute::AlwaysInline : llvm::Attribute::NoInline);
 

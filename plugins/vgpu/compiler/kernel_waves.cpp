@@ -109,7 +109,7 @@ llvm::Function* KernelBuilder::wave_wrapper(const MicroOp& source_op, NamedOpera
   auto* const type = llvm::FunctionType::get(llvm::StructType::get(context_, results), parameters, false);
   llvm::Function* const wrapper =
       llvm::Function::Create(type, llvm::GlobalValue::InternalLinkage, "on_wave", module_);
-  take_attributes(*wrapper);
+  copy_attributes(*wrapper);
   wrapper->addFnAttr(llvm::Attribute::NoUnwind);
   wrapper->addFnAttr(llvm::Attribute::AlwaysInline);
 

@@ -9,7 +9,7 @@
 //   Number by_operation()             the instruction's result if all sources are uniform
 //   Number carry(code)                64 bits: the carry in the lane mask of a scalar
 //   void set_carry(code, Number)
-//   bool is_ordered(i, part)          as in Known
+//   bool is_ordered(i, part)          as in Affine
 //   is_below (unsigned), shifted_signed (to the right), widened (to 64 bits), narrowed (to 32)
 //   void guard(Number)                an assumption; if it fails, the interpreter repeats the instruction
 //
@@ -26,7 +26,7 @@ namespace rigel::vgpu::exec::compiler {
 
 /// An affine value.
 template <class Number>
-struct Known {
+struct Affine {
   ShapePointer shape{};  ///< Null: nothing is known.
   Number base{};
   Number pitch{};  ///< If the shape has one.
@@ -37,15 +37,15 @@ struct Known {
 
 template <class Number>
 struct Results {
-  Known<Number> low{}, high{};  ///< Of 64-bit results.
-  bool has_carry = false;       ///< The carry is the same in all lanes.
-  bool is_low_alone = false;    ///< Only `low` is affine; the rest is computed lane by lane.
+  Affine<Number> low{}, high{};  ///< Of 64-bit results.
+  bool has_carry = false;        ///< The carry is the same in all lanes.
+  bool is_low_alone = false;     ///< Only `low` is affine; the rest is computed lane by lane.
 };
 
 template <class Numbers>
 class Rules {
   using Number = typename Numbers::Number;
-  using Known = compiler::Known<Number>;
+  using Affine = compiler::Affine<Number>;
   using Results = compiler::Results<Number>;
   using Op = isa::Op;
 
@@ -78,8 +78,8 @@ class Rules {
       if (shape(i) == nullptr) return {};
     }
     if (Results found = arithmetic(); found.low.shape != nullptr) return found;
-    if (Known found = folded(); found.shape != nullptr) return {found};
-    if (Known found = bits(); found.shape != nullptr) return {found};
+    if (Affine found = folded(); found.shape != nullptr) return {found};
+    if (Affine found = bits(); found.shape != nullptr) return {found};
     return {uniform()};
   }
 
@@ -87,14 +87,14 @@ class Rules {
   unsigned count() const { return step_->row_sources; }
   ShapePointer shape(unsigned i, unsigned part = 0) const {
     const isa::Operand& operand = in_.src[i];
-    if (operand.is_vgpr()) return shapes_.known(operand.vgpr() + part);
+    if (operand.is_vgpr()) return shapes_.of_active(operand.vgpr() + part);
     // The micro-op has constants and scalars; bits 0 to 2 of `aux`: uniform source, bits 3 to 5: constant
     // source.
     if ((step_->micro->aux >> (3 + i) & 1) != 0)
       return constant_shape(static_cast<uint32_t>(step_->micro->src[i].constant >> (part * 32)));
     return scalar_shape(operand.is_scalar_register() && part == 0 ? shapes_.scalar_zeros[operand.code] : 0);
   }
-  Known source(unsigned i, unsigned part = 0) {
+  Affine source(unsigned i, unsigned part = 0) {
     ShapePointer known_shape = shape(i, part);
     if (known_shape == nullptr) return {};
     const bool has_pitch = known_shape->has_pitch();
@@ -122,27 +122,27 @@ class Rules {
 
   Number constant(uint32_t value) { return numbers_.constant(value); }
   // The value of a uniform operand.
-  Number whole(const Known& known) { return known.base + known.shape->offsets[0]; }
-  Number lane(const Known& known, unsigned lane_index) {
-    const Number offset = known.base + known.shape->offsets[lane_index];
-    return known.shape->has_pitch() ? offset + known.pitch * known.shape->pitches[lane_index] : offset;
+  Number whole(const Affine& value) { return value.base + value.shape->offsets[0]; }
+  Number lane(const Affine& value, unsigned lane_index) {
+    const Number offset = value.base + value.shape->offsets[lane_index];
+    return value.shape->has_pitch() ? offset + value.pitch * value.shape->pitches[lane_index] : offset;
   }
   // Minimum and maximum; valid if the guard holds.
-  std::array<Number, 2> ends(const Known& known) {
-    if (known.shape->has_pitch()) numbers_.guard(Numbers::is_below(known.pitch, Shape::kMostPitch));
-    const auto [least, greatest] = *known.shape->extreme_lanes(lanes_);
-    return {lane(known, least), lane(known, greatest)};
+  std::array<Number, 2> ends(const Affine& value) {
+    if (value.shape->has_pitch()) numbers_.guard(Numbers::is_below(value.pitch, Shape::kMostPitch));
+    const auto [least, greatest] = *value.shape->extreme_lanes(lanes_);
+    return {lane(value, least), lane(value, greatest)};
   }
   // Minimum and maximum as unsigned numbers; guards that either all lanes wrap past 2^32 or none.
-  std::array<Number, 2> ends_without_wrap(const Known& known) {
-    if (known.shape->is_uniform(lanes_)) return {lane(known, 0), lane(known, 0)};
-    const std::array<Number, 2> found = ends(known);
-    if (!known.is_ordered) numbers_.guard(!Numbers::is_below(found[1], found[0]));
+  std::array<Number, 2> ends_without_wrap(const Affine& value) {
+    if (value.shape->is_uniform(lanes_)) return {lane(value, 0), lane(value, 0)};
+    const std::array<Number, 2> found = ends(value);
+    if (!value.is_ordered) numbers_.guard(!Numbers::is_below(found[1], found[0]));
     return found;
   }
   // Marks a result as ordered if it keeps the order of the source's offsets. A left shift may drop bits of
   // some offsets.
-  Known ordered_as(const Known& source, Known result) {
+  Affine ordered_as(const Affine& source, Affine result) {
     result.is_ordered = result.shape != nullptr && !result.shape->has_pitch() &&
                         result.shape->extreme_lanes(lanes_) == source.shape->extreme_lanes(lanes_);
     return result;
@@ -160,30 +160,30 @@ class Rules {
 
   // Building blocks of the rules. They return nothing if a source is unknown or the result is not affine.
 
-  Known affine(ShapePointer shape, Number base, Number pitch = {}) {
+  Affine affine(ShapePointer shape, Number base, Number pitch = {}) {
     if (shape->base) base = constant(*shape->base);
     return {std::move(shape), base, pitch};
   }
-  Known sum(const Known& a, const Known& b) {
+  Affine sum(const Affine& a, const Affine& b) {
     ShapePointer shape = sum_of(a.shape, b.shape);
     if (shape == nullptr) return {};
     return affine(std::move(shape), a.base + b.base, a.shape->has_pitch() ? a.pitch : b.pitch);
   }
-  Known difference(const Known& a, const Known& b) {
+  Affine difference(const Affine& a, const Affine& b) {
     ShapePointer shape = difference_of(a.shape, b.shape);
     if (shape == nullptr) return {};
     return affine(std::move(shape), a.base - b.base, a.pitch);
   }
-  Known shifted(const Known& a, uint32_t by) {
+  Affine shifted(const Affine& a, uint32_t by) {
     if (a.shape == nullptr) return {};
     return affine(shifted_left(a.shape, by), a.base << by, a.shape->has_pitch() ? a.pitch << by : Number{});
   }
-  Known product(const Known& a, const Known& b) {
+  Affine product(const Affine& a, const Affine& b) {
     if (a.shape == nullptr || b.shape == nullptr) return {};
     ShapePointer shape = product_of(*a.shape, *b.shape, lanes_);
     if (shape == nullptr) return {};
     const bool a_is_factor = a.shape->is_uniform(lanes_);
-    const Known &factor = a_is_factor ? a : b, &other = a_is_factor ? b : a;
+    const Affine &factor = a_is_factor ? a : b, &other = a_is_factor ? b : a;
     const Number by = whole(factor);
     const Number base = other.shape->is_uniform(lanes_) ? whole(other) : other.base;
     // With a row number as the other factor, the uniform factor becomes the pitch; an existing pitch is
@@ -194,13 +194,13 @@ class Rules {
   }
   // A bitwise operation on values whose offsets and bases have no bits in common.
   template <class F>
-  Known bitwise(const Known& a, const Known& b, F f, bool keeps_zeros = false) {
+  Affine bitwise(const Affine& a, const Affine& b, F f, bool keeps_zeros = false) {
     const unsigned bits = offset_bits(*a.shape, *b.shape, lanes_);
     ShapePointer shape = bitwise_of(*a.shape, *b.shape, bits, f, keeps_zeros);
     if (shape == nullptr) return {};
-    const auto above = [&](const Known& known) {
-      return known.shape->base ? constant((*known.shape->base + known.shape->offsets[0]) & ~low_bits(bits))
-                               : known.base;
+    const auto above = [&](const Affine& value) {
+      return value.shape->base ? constant((*value.shape->base + value.shape->offsets[0]) & ~low_bits(bits))
+                               : value.base;
     };
     return affine(std::move(shape), f(above(a), above(b)));
   }
@@ -255,12 +255,12 @@ class Rules {
     if (!makes_carry() || !is_near(0) || !is_near(1)) return {};
     const ShapePointer shape = sum_of(this->shape(0), this->shape(1));
     if (shape == nullptr || !shape->is_near(lanes_)) return {};
-    const Known a = source(0), b = source(1);
+    const Affine a = source(0), b = source(1);
     const std::array<Number, 2> x = ends_without_wrap(a), y = ends_without_wrap(b);
     // The ends are near each other. If the sums of both ends keep their order, all lanes carry or none does.
     numbers_.guard(!Numbers::is_below(x[1] + y[1], x[0] + y[0]));
     numbers_.set_carry(in_.dst[1].code, (Numbers::widened(x[0]) + Numbers::widened(y[0])) >> 32);
-    const Known low = sum(a, b);
+    const Affine low = sum(a, b);
     return {.low = ordered_as(low, low), .has_carry = true};
   }
 
@@ -274,14 +274,14 @@ class Rules {
       numbers_.set_carry(in_.dst[1].code, total >> 32);
       return {.low = {scalar_shape(), Numbers::narrowed(total)}, .has_carry = true};
     }
-    const Known a = source(0), b = source(1);
+    const Affine a = source(0), b = source(1);
     if (!is_dead(plan_, node_, in_.dst[1]) || a.shape->has_pitch() || b.shape->has_pitch()) return {};
     return {{offsets_alone(*sum_of(a.shape, b.shape)),
              a.base + b.base + Numbers::narrowed(numbers_.carry(in_.src[2].code))}};
   }
 
   // v_mbcnt of all lanes: the lane number plus a source.
-  Known count_below() {
+  Affine count_below() {
     if (number(0) != ~0u) return {};
     return sum({lanes_below(step_->micro->imm), constant(0)}, source(1));
   }
@@ -291,7 +291,7 @@ class Rules {
     const auto by = number(0);
     if (!by || (*by & 63) == 0 || (*by & 63) > 31 || !is_near(1) || !is_uniform(1, 1)) return {};
     const uint32_t shift = *by & 63;
-    const Known low = source(1);
+    const Affine low = source(1);
     const auto both = ends(low);
     guard_same_from(32 - shift, both);
     const Number out = both[0] >> (32 - shift);
@@ -306,7 +306,7 @@ class Rules {
         !is_near(1, 1))
       return {};
     const uint32_t shift = *by & 63;
-    const Known index = source(1, 1);
+    const Affine index = source(1, 1);
     const auto both = ends(index);
     guard_same_from(shift, both);
     return {ordered_as(index, shifted(index, 32 - shift)),
@@ -328,7 +328,7 @@ class Rules {
 
   // Factors and upper halves are uniform.
   Results wide_sum() {
-    const Known low = source(2);
+    const Affine low = source(2);
     const Number factors = Numbers::widened(whole(source(0))) * Numbers::widened(whole(source(1)));
     const Number upper = Numbers::widened(whole(source(2, 1))) << 32;
     const auto [least, greatest] = ends_without_wrap(low);
@@ -349,14 +349,14 @@ class Rules {
     }
     return true;
   }
-  Known folded() {
+  Affine folded() {
     if (!all_known()) return {};
     std::array<ShapePointer, 3> sources{};
     for (unsigned i = 0; i < count(); ++i) sources[i] = shape(i);
     return {folded_shape(in_.op, sources)};
   }
 
-  Known bits() {
+  Affine bits() {
     const auto either = [](auto x, auto y) { return x | y; };
     switch (in_.op) {
       case Op::v_and_b32:
@@ -380,7 +380,7 @@ class Rules {
     }
   }
 
-  Known uniform() {
+  Affine uniform() {
     if (step_->has_test || step_->sources != count() || step_->reads_destination) return {};
     for (unsigned i = 0; i < count(); ++i) {
       if (!is_uniform(i) || in_.src[i].dwords > 1) return {};

@@ -126,7 +126,7 @@ class ConcreteNumbers {
   std::map<uint16_t, Number>& carries_;
 };
 
-Row row_of(const Known<Number>& known) {
+Row row_of(const Affine<Number>& known) {
   Row row{known.shape, known.base, known.pitch, known.is_ordered};
   if (known.shape->base) row.base = {*known.shape->base};
   return row;

@@ -248,7 +248,7 @@ std::vector<Shapes> find_shapes(const Plan& plan) {
           changed = true;
         };
         for (unsigned v = 0; v < 256; ++v) {
-          ShapePointer known = meet(at[next].known(v), shapes.known(v));
+          ShapePointer known = meet(at[next].of_active(v), shapes.of_active(v));
           replace(at[next].rows[v], meet(at[next].rows[v], shapes.rows[v]));
           replace(at[next].active[v], at[next].rows[v] == nullptr ? std::move(known) : nullptr);
         }

@@ -32,7 +32,7 @@ struct Shapes {
   std::array<uint8_t, 128> scalar_zeros{};
 
   /// Returns a shape that holds for the active lanes at least.
-  const ShapePointer& known(uint32_t row) const { return rows[row] != nullptr ? rows[row] : active[row]; }
+  const ShapePointer& of_active(uint32_t row) const { return rows[row] != nullptr ? rows[row] : active[row]; }
   bool all_active() const { return full[isa::code::kExecLo]; }
 };
 

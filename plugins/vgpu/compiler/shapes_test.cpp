@@ -99,7 +99,7 @@ TEST_F(ShapeAnalysis, KeepsOnlyActiveShapeUnderNarrowedExec) {
   EXPECT_EQ(shapes.rows[5], nullptr);
   EXPECT_NE(shapes.active[5], nullptr) << "of lanes that are active";
   apply(*plan, 3, shapes);
-  EXPECT_EQ(shapes.known(5), nullptr) << "EXEC has become wider";
+  EXPECT_EQ(shapes.of_active(5), nullptr) << "EXEC has become wider";
 }
 
 TEST_F(ShapeAnalysis, TracksProductsWithConstants) {

@@ -64,12 +64,12 @@ struct Active {
   return numbers;
 }
 
-// Copies a row to memory for indexing by a variable lane, subtracting `less`.
+// Copies a row to memory for indexing by a variable lane, subtracting `origin`.
 template <unsigned W>
-[[gnu::always_inline]] inline void copy_row(uint32_t* to, const uint32_t* from, uint32_t less) {
+[[gnu::always_inline]] inline void copy_row(uint32_t* to, const uint32_t* from, uint32_t origin) {
   RIGEL_UNROLL
   for (unsigned v = 0; v < W / kLanes; ++v)
-    store(reinterpret_cast<std::byte*>(to + v * kLanes), vector_of(from, v) - less);
+    store(reinterpret_cast<std::byte*>(to + v * kLanes), vector_of(from, v) - origin);
 }
 
 // The value of a variable lane, usually the first.
@@ -171,7 +171,7 @@ template <unsigned N, size_t d, class All, size_t... I>
   return __builtin_shufflevector(elements, elements, (I * N + d)...);
 }
 template <unsigned N, size_t kPart, class All, size_t... I>
-[[gnu::always_inline]] inline U32 woven(const All& rows, std::index_sequence<I...>) {
+[[gnu::always_inline]] inline U32 interleave(const All& rows, std::index_sequence<I...>) {
   return __builtin_shufflevector(rows, rows,
                                  ((kPart * kLanes + I) % N * kLanes + (kPart * kLanes + I) / N)...);
 }
@@ -216,8 +216,9 @@ template <unsigned W, unsigned N>
       U32 stored[N];
       RIGEL_UNROLL
       for (unsigned d = 0; d < N; ++d) stored[d] = vector_of(rows[d], v);
-      with_each(std::make_index_sequence<N>(),
-                [&](auto part) { store(to + part * kLanes * 4, woven<N, part>(joined(stored), Numbers())); });
+      with_each(std::make_index_sequence<N>(), [&](auto part) {
+        store(to + part * kLanes * 4, interleave<N, part>(joined(stored), Numbers()));
+      });
     }
   }
 }
@@ -247,12 +248,12 @@ template <unsigned W, unsigned N>
 }
 
 template <unsigned W>
-[[gnu::always_inline]] inline bool all_below(const uint32_t* row, uint64_t exec, uint32_t less,
+[[gnu::always_inline]] inline bool all_below(const uint32_t* row, uint64_t exec, uint32_t origin,
                                              uint32_t limit) {
   Mismatch beyond;
   RIGEL_UNROLL
   for (unsigned v = 0; v < W / kLanes; ++v) {
-    const U32 place = vector_of(row, v) - less, most = splat<U32>(limit);
+    const U32 place = vector_of(row, v) - origin, most = splat<U32>(limit);
     beyond.add_unequal(place > most ? place : most, most, Active(exec, v));
   }
   return !beyond.any();
@@ -312,21 +313,21 @@ template <size_t kBytes>
   }
 }
 
-// Copies elements at `base` + places[lane] - `less` to a contiguous buffer. Elements are accessed as a whole:
+// Copies elements at `base` + places[lane] - `origin` to a contiguous buffer. Elements are accessed as a whole:
 // another wave may store them concurrently.
 template <unsigned W, size_t kBytes>
 [[gnu::always_inline]] inline void collect(std::byte* elements, const std::byte* base, const uint32_t* places,
-                                           uint32_t less, uint64_t exec) {
+                                           uint32_t origin, uint64_t exec) {
   alignas(64) uint32_t offsets[W];
-  copy_row<W>(offsets, places, less);
+  copy_row<W>(offsets, places, origin);
   for_each_lane<W>(exec,
                    [&](unsigned lane) { load_copy<kBytes>(elements + lane * kBytes, base + offsets[lane]); });
 }
 template <unsigned W, size_t kBytes>
 [[gnu::always_inline]] inline void distribute(const std::byte* elements, std::byte* base,
-                                              const uint32_t* places, uint32_t less, uint64_t exec) {
+                                              const uint32_t* places, uint32_t origin, uint64_t exec) {
   alignas(64) uint32_t offsets[W];
-  copy_row<W>(offsets, places, less);
+  copy_row<W>(offsets, places, origin);
   for_each_lane<W>(
       exec, [&](unsigned lane) { store_copy<kBytes>(base + offsets[lane], elements + lane * kBytes); });
 }
@@ -347,25 +348,25 @@ template <unsigned W, unsigned N, bool kStores>
 }
 
 // Stores rows. `at` is the place of lane 0, active or not; for kApart, the address to which each lane's place
-// minus `less` is added.
+// minus `origin` is added.
 template <unsigned W, unsigned N>
 [[gnu::always_inline]] inline void store_rows(Arrangement how, std::byte* at, const uint32_t* places,
-                                              uint32_t less, uint64_t exec, uint32_t* const* rows) {
+                                              uint32_t origin, uint64_t exec, uint32_t* const* rows) {
   alignas(64) std::byte elements[W * N * 4];
   const bool is_scattered = how == Arrangement::kScattered;
   store_contiguous<W, N>(is_scattered ? elements : at, is_scattered ? kWholeWave<W> : exec, rows);
-  if (is_scattered) distribute<W, N * 4>(elements, at, places, less, exec);
+  if (is_scattered) distribute<W, N * 4>(elements, at, places, origin, exec);
 }
 template <unsigned W, unsigned N, bool kInLds>
 [[gnu::always_inline]] inline void load_rows(Arrangement how, const std::byte* at, const uint32_t* places,
-                                             uint32_t less, uint64_t exec, uint32_t* const* rows,
+                                             uint32_t origin, uint64_t exec, uint32_t* const* rows,
                                              bool keeps) {
   if (how == Arrangement::kSame) return load_one<W, N>(at, exec, rows, keeps);
   if constexpr (N == 1) {
     if (how == Arrangement::kContiguous) return load_contiguous<W, N, kInLds>(at, exec, rows, keeps);
     RIGEL_UNROLL
     for (unsigned v = 0; v < W / kLanes; ++v) {
-      const U32 offsets = vector_of(places, v) - less;
+      const U32 offsets = vector_of(places, v) - origin;
       const Active active(exec, v);
       put(rows[0], v, kInLds ? near_or_gathered(at, offsets, active) : gathered(at, offsets, active), active,
           keeps);
@@ -373,27 +374,27 @@ template <unsigned W, unsigned N, bool kInLds>
   } else {
     alignas(64) std::byte elements[W * N * 4];
     const bool is_scattered = how == Arrangement::kScattered;
-    if (is_scattered) collect<W, N * 4>(elements, at, places, less, exec);
+    if (is_scattered) collect<W, N * 4>(elements, at, places, origin, exec);
     load_contiguous<W, N, kInLds>(is_scattered ? elements : at, exec, rows, keeps);
   }
 }
 
-// Loads or stores bytes and words at `base` + places[lane] - `less`.
+// Loads or stores bytes and words at `base` + places[lane] - `origin`.
 template <unsigned W, class T, bool kStores>
-[[gnu::always_inline]] inline void move_narrow(std::byte* base, const uint32_t* places, uint32_t less,
+[[gnu::always_inline]] inline void move_narrow(std::byte* base, const uint32_t* places, uint32_t origin,
                                                uint64_t exec, uint32_t* row, uint32_t flags) {
   using Elements [[gnu::vector_size(sizeof(T) * kLanes)]] = T;
   Shape shape;
   shape.bytes = sizeof(T);
   shape.sign = (flags & kSigned) != 0, shape.d16 = (flags & kD16) != 0, shape.high = (flags & kHigh) != 0;
-  const uint32_t first = places[0] - less;
+  const uint32_t first = places[0] - origin;
   const bool is_contiguous =
       exec == kWholeWave<W> && first <= ~uint32_t{0} - W * sizeof(T) &&
       all_are<W>(places, exec, splat<U32>(places[0]) + lane_numbers() * uint32_t{sizeof(T)},
                  sizeof(T) * kLanes);
   alignas(64) std::byte scattered[W * sizeof(T)];
   std::byte* const at = is_contiguous ? base + first : scattered;
-  if (!kStores && !is_contiguous) collect<W, sizeof(T)>(scattered, base, places, less, exec);
+  if (!kStores && !is_contiguous) collect<W, sizeof(T)>(scattered, base, places, origin, exec);
   RIGEL_UNROLL
   for (unsigned v = 0; v < W / kLanes; ++v) {
     Elements elements;
@@ -408,7 +409,7 @@ template <unsigned W, class T, bool kStores>
           (flags & kKeeps) != 0);
     }
   }
-  if (kStores && !is_contiguous) distribute<W, sizeof(T)>(scattered, base, places, less, exec);
+  if (kStores && !is_contiguous) distribute<W, sizeof(T)>(scattered, base, places, origin, exec);
 }
 
 // If all active lanes share the upper address dword, adds it to `base` and returns true. False also for FLAT
@@ -435,23 +436,23 @@ template <unsigned W>
   return compiler::unlikely_find(linkage, memory, site, va, bytes, access);
 }
 
-// Returns the host address of an extent that contains the elements of all active lanes, and in `less` the
+// Returns the host address of an extent that contains the elements of all active lanes, and in `origin` the
 // number to subtract from lanes' values to get offsets in it. `first`: the value of one active lane.
 template <unsigned W>
-[[gnu::always_inline]] inline std::byte* find_piece(const Wave* wave, const Linkage* linkage,
-                                                    const MicroOp* site, const uint32_t* low, uint32_t first,
-                                                    uint64_t base, uint64_t exec, uint32_t bytes,
-                                                    Access access, uint32_t& less) {
+[[gnu::always_inline]] inline std::byte* find_extent(const Wave* wave, const Linkage* linkage,
+                                                     const MicroOp* site, const uint32_t* low, uint32_t first,
+                                                     uint64_t base, uint64_t exec, uint32_t bytes,
+                                                     Access access, uint32_t& origin) {
   if (place_of(wave->memory, linkage, site, base + first, bytes, access) == nullptr) return nullptr;
   const WaveMemory::Extent& extent = wave->memory->last_extent(site, access);
   const uint64_t ahead = extent.begin - base, into = base - extent.begin;
   const bool is_inside = into < extent.bytes;  // Whether `base` is inside of the extent.
   if (!is_inside && ahead > 0xffffffff) return nullptr;
-  less = is_inside ? 0 : static_cast<uint32_t>(ahead);
-  // Gathers use signed offsets, and a value below `less` must not wrap around into the extent.
+  origin = is_inside ? 0 : static_cast<uint32_t>(ahead);
+  // Gathers use signed offsets, and a value below `origin` must not wrap around into the extent.
   const uint64_t room = std::min<uint64_t>(
-      {is_inside ? extent.bytes - into : extent.bytes, 0x7fffffff, (uint64_t{1} << 32) - less});
-  if (room < bytes || !all_below<W>(low, exec, less, static_cast<uint32_t>(room) - bytes)) return nullptr;
+      {is_inside ? extent.bytes - into : extent.bytes, 0x7fffffff, (uint64_t{1} << 32) - origin});
+  if (room < bytes || !all_below<W>(low, exec, origin, static_cast<uint32_t>(room) - bytes)) return nullptr;
   return is_inside ? extent.host + into : extent.host;
 }
 
@@ -462,12 +463,12 @@ template <unsigned W, class T, bool kStores>
                                                        uint32_t* row, uint32_t flags) {
   if (exec == 0) return true;
   if (!find_base<W>(wave, high, exec, (flags & kFlat) != 0, base)) return false;
-  uint32_t less = 0;
+  uint32_t origin = 0;
   const uint32_t first = value_of<W>(low, static_cast<unsigned>(__builtin_ctzll(exec)));
-  std::byte* const piece =
-      find_piece<W>(wave, linkage, site, low, first, base, exec, sizeof(T), access_of(kStores), less);
-  if (piece == nullptr) return false;
-  move_narrow<W, T, kStores>(piece, low, less, exec, row, flags);
+  std::byte* const extent_host =
+      find_extent<W>(wave, linkage, site, low, first, base, exec, sizeof(T), access_of(kStores), origin);
+  if (extent_host == nullptr) return false;
+  move_narrow<W, T, kStores>(extent_host, low, origin, exec, row, flags);
   return true;
 }
 
@@ -506,10 +507,10 @@ template <unsigned W, unsigned N, bool kStores>
   const unsigned last = 63 - static_cast<unsigned>(__builtin_clzll(exec));
   const uint32_t start = value_of<W>(low, first);
   Arrangement how = arrangement_of<W, N, kStores>(low, start, first, exec);
-  uint32_t less = 0;
+  uint32_t origin = 0;
   std::byte* at = nullptr;
   if (how == Arrangement::kScattered) {
-    at = find_piece<W>(wave, linkage, site, low, start, base, exec, kStep, access_of(kStores), less);
+    at = find_extent<W>(wave, linkage, site, low, start, base, exec, kStep, access_of(kStores), origin);
     if (at == nullptr) return false;
   } else {
     const uint32_t bytes = how == Arrangement::kSame ? kStep : (last - first + 1) * kStep;
@@ -520,12 +521,12 @@ template <unsigned W, unsigned N, bool kStores>
   }
   if (how == Arrangement::kContiguous && has_pairs_across_vectors<N>(at)) {
     how = Arrangement::kScattered;
-    less = start - first * kStep;
+    origin = start - first * kStep;
   }
   if constexpr (kStores) {
-    store_rows<W, N>(how, at, low, less, exec, rows);
+    store_rows<W, N>(how, at, low, origin, exec, rows);
   } else {
-    load_rows<W, N, false>(how, at, low, less, exec, rows, (flags & kKeeps) != 0);
+    load_rows<W, N, false>(how, at, low, origin, exec, rows, (flags & kKeeps) != 0);
   }
   return true;
 }
@@ -600,14 +601,14 @@ template <unsigned W>
                                                  Atomic atomic) {
   if (exec == 0) return true;
   if (!find_base<W>(wave, high, exec, (flags & kFlat) != 0, base)) return false;
-  uint32_t less = 0;
+  uint32_t origin = 0;
   const uint32_t start = value_of<W>(low, static_cast<unsigned>(__builtin_ctzll(exec)));
-  std::byte* const piece =
-      find_piece<W>(wave, linkage, site, low, start, base, exec, 4, Access::kWrite, less);
+  std::byte* const extent_host =
+      find_extent<W>(wave, linkage, site, low, start, base, exec, 4, Access::kWrite, origin);
   // Only the lanes' offsets are rounded down to dwords below, so the extent must be aligned.
-  if (piece == nullptr || reinterpret_cast<uintptr_t>(piece) % 4 != 0) return false;
+  if (extent_host == nullptr || reinterpret_cast<uintptr_t>(extent_host) % 4 != 0) return false;
   alignas(64) uint32_t places[W], first[W], second[W], old[W];
-  copy_row<W>(places, low, less);
+  copy_row<W>(places, low, origin);
   copy_row<W>(first, rows[0], 0);
   if (has_two_operands(atomic)) copy_row<W>(second, rows[1], 0);
   if (rows[2] != nullptr) copy_row<W>(old, rows[2], 0);
@@ -617,7 +618,7 @@ template <unsigned W>
       for (uint64_t left = exec; left != 0;) {
         const uint32_t place = places[__builtin_ctzll(left)] & ~3u;
         left &= ~atomically_in_a_row<which.value>(
-            reinterpret_cast<uint32_t*>(piece + place), left, old,
+            reinterpret_cast<uint32_t*>(extent_host + place), left, old,
             [&](unsigned lane) { return (places[lane] & ~3u) == place; },
             [&](unsigned lane) { return first[lane]; },
             [&](unsigned lane) { return has_two_operands(which.value) ? second[lane] : 0; });
