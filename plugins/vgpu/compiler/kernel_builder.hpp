@@ -289,7 +289,7 @@ class KernelBuilder {
   void set_index(const isa::Instruction& in);
   void enable_index(bool enable);
   // `memory`: addresses whose accesses must not move across the instruction.
-  void load_mxcsr(llvm::IRBuilder<>& b, uint32_t mxcsr, llvm::ArrayRef<Value*> more = {});
+  void load_mxcsr(llvm::IRBuilder<>& b, uint32_t mxcsr, llvm::ArrayRef<Value*> memory = {});
 
   // Calls the interpreter's handlers.
   enum class Results : uint8_t { kTaken, kStayInWave };
@@ -337,7 +337,7 @@ class KernelBuilder {
     bool offsets_wrap = false;    // Register offset and instruction offset are added in 32 bits.
   };
   Scratch scratch_of(const isa::Instruction& in);
-  Value* offset_in(const Scratch& scratch, const isa::Instruction& in, Value* of_register);
+  Value* offset_in(const Scratch& scratch, const isa::Instruction& in, Value* register_offset);
   // For FLAT: scratch, if all active lanes address private memory.
   Scratch private_of(const isa::Instruction& in);
   void build_scratch(uint32_t node);
@@ -561,7 +561,7 @@ class KernelBuilder {
   void build_scalar(uint32_t node, const Step& step);
 
   // Returns the operation as a constant of the module, without fields that only the interpreter uses.
-  llvm::Constant* constant(const MicroOp& of);
+  llvm::Constant* constant(const MicroOp& source_op);
 
   // A lane mask computed by a run, vector by vector, or as a whole.
   struct MaskParts {

@@ -36,7 +36,7 @@ class Operations {
   static llvm::Function* function(llvm::Constant* constant);
   void read_lanes(const llvm::ConstantArray& array);
   void read_named(const llvm::ConstantArray& array);
-  static void read_pointers(const llvm::Constant& of, unsigned& slot, uint64_t op, Map& to);
+  static void read_pointers(const llvm::Constant& constant, unsigned& slot, uint64_t op, Map& to);
   static void read_scalars(const llvm::ConstantArray& array, Map& to);
 
   static llvm::Function* find(const Map& map, Op op, unsigned slot);

@@ -12,12 +12,12 @@ namespace rigel::vgpu::isa {
 namespace {
 
 TEST(ImageShape, AddressesMatchLlvm) {
-  unsigned known = 0;
+  unsigned count = 0;
   for (size_t i = 1; i != kOpCount; ++i) {
     const auto op = static_cast<Op>(i);
     const ImageShape* const shape = image_shape(op);
     if (shape == nullptr) continue;
-    ++known;
+    ++count;
     const tables::Image* const listed = tables::image(op);
     ASSERT_NE(listed, nullptr) << name(op);
     EXPECT_EQ(op_class(op), OpClass::kImage) << name(op);
@@ -27,7 +27,7 @@ TEST(ImageShape, AddressesMatchLlvm) {
     EXPECT_EQ(shape->half_gradients, listed->half_gradients) << name(op);
     EXPECT_EQ(shape->verb != ImageVerb::kSizes, listed->coordinates) << name(op);
   }
-  EXPECT_EQ(known, 22u + 56u + 24u);
+  EXPECT_EQ(count, 22u + 56u + 24u);
 }
 
 TEST(ImageShape, CoversAllSupportedOperations) {

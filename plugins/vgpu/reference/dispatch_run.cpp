@@ -174,8 +174,8 @@ class Model {
         result_.failure = "does not end";
         return;
       }
-      const auto fail = [&](const std::string& what) {
-        result_.failure = what + ": " + isa::disassemble(target_, in);
+      const auto fail = [&](const std::string& reason) {
+        result_.failure = reason + ": " + isa::disassemble(target_, in);
       };
       // Arithmetic copies the state, which therefore has the world only for memory instructions.
       const bool memory = accesses_memory(in.encoding);

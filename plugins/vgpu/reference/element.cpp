@@ -99,12 +99,13 @@ bool float_equal(Format f, uint64_t a, uint64_t b) {
 
 }  // namespace
 
-std::optional<Element> element_of(std::string_view what) {
-  if (const auto found = known_elements().find(what); found != known_elements().end()) return found->second;
-  if (!what.starts_with("atomic_")) return std::nullopt;
-  what.remove_prefix(7);
-  const bool x2 = what.ends_with("_x2");
-  const std::string_view base = x2 ? what.substr(0, what.size() - 3) : what;
+std::optional<Element> element_of(std::string_view mnemonic) {
+  if (const auto found = known_elements().find(mnemonic); found != known_elements().end())
+    return found->second;
+  if (!mnemonic.starts_with("atomic_")) return std::nullopt;
+  mnemonic.remove_prefix(7);
+  const bool x2 = mnemonic.ends_with("_x2");
+  const std::string_view base = x2 ? mnemonic.substr(0, mnemonic.size() - 3) : mnemonic;
   for (const KnownAtomic& atomic : kAtomics) {
     if (atomic.name != base || (x2 && atomic.bytes != 0)) continue;
     const unsigned bytes = atomic.bytes != 0 ? atomic.bytes : x2 ? 8 : 4;

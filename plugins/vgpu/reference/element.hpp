@@ -50,7 +50,7 @@ struct Element {
 };
 
 /// Parses the mnemonic after flat_, buffer_ or s_, such as "load_ubyte_d16_hi" or "atomic_umin_x2".
-std::optional<Element> element_of(std::string_view what);
+std::optional<Element> element_of(std::string_view mnemonic);
 
 /// Returns the new memory value of an atomic. `source` is the operand; `other` is the second operand or the
 /// comparison value. `rules` apply to floats.

@@ -98,18 +98,19 @@ void expect_no_difference(const std::set<Encoding>& encodings) {
                     << tally.first_failure;
       continue;
     }
-    const bool known = is_in_list(kMemoryNotCompared, op);
-    if (tally.compared == 0 && !known) {
+    const bool is_excluded = is_in_list(kMemoryNotCompared, op);
+    if (tally.compared == 0 && !is_excluded) {
       ADD_FAILURE() << isa::name(op) << " was not compared: "
                     << (tally.not_modelled != 0 ? "the model doesn't know it"
                         : tally.refusal.empty() ? "never drawn"
                                                 : tally.refusal);
     } else if (tally.compared == tally.faulted && tally.compared != 0) {
       ADD_FAILURE() << isa::name(op) << " was compared only where it faults";
-    } else if (tally.compared != 0 && known) {
+    } else if (tally.compared != 0 && is_excluded) {
       ADD_FAILURE() << isa::name(op) << " is compared now: take it off the list";
     }
-    if (!tally.refusal.empty() && !known) ADD_FAILURE() << isa::name(op) << " is refused: " << tally.refusal;
+    if (!tally.refusal.empty() && !is_excluded)
+      ADD_FAILURE() << isa::name(op) << " is refused: " << tally.refusal;
   }
 }
 

@@ -125,17 +125,17 @@ void expect_no_difference(const std::set<Encoding>& encodings) {
   Tallies tallies;
   for (const Chip& chip : kChipsCompared) run(chip, encodings, tallies);
   for (const auto& [op, tally] : tallies) {
-    const bool known = is_in_list(kNotRun, op) || is_in_list(kNotModelled, op) || is_of_matrices(op);
+    const bool is_excluded = is_in_list(kNotRun, op) || is_in_list(kNotModelled, op) || is_of_matrices(op);
     if (tally.wrong != 0) {
       ADD_FAILURE() << tally.wrong << " of " << tally.compared << " runs differ. The first:\n"
                     << tally.first_failure;
-    } else if ((tally.compared == 0 || tally.modelled * 4 < tally.not_modelled) && !known) {
+    } else if ((tally.compared == 0 || tally.modelled * 4 < tally.not_modelled) && !is_excluded) {
       ADD_FAILURE() << isa::name(op) << " was not compared: "
                     << (tally.not_modelled != 0 ? "the model doesn't know it"
                         : tally.refusal.empty() ? "never drawn"
                                                 : tally.refusal);
     } else if (tally.compared > 0 && tally.modelled > tally.not_modelled &&
-               known) {  // Without active lanes, the model supports all operations.
+               is_excluded) {  // Without active lanes, the model supports all operations.
       ADD_FAILURE() << isa::name(op) << " is compared now: take it off the list";
     }
   }

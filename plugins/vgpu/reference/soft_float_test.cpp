@@ -46,11 +46,11 @@ class Numbers {
 };
 
 template <typename F, typename Bits>
-void expect_same(uint64_t expected_bits, F actual, const char* what, Bits a, Bits b, Bits c, int round) {
+void expect_same(uint64_t expected_bits, F actual, const char* operation, Bits a, Bits b, Bits c, int round) {
   constexpr Format kFormat = sizeof(F) == 4 ? kSingle : kDouble;
   if (std::isnan(actual) && is_nan(kFormat, expected_bits)) return;
   EXPECT_EQ(std::bit_cast<Bits>(actual), expected_bits)
-      << what << " of " << std::hex << a << ", " << b << ", " << c << " rounded " << round;
+      << operation << " of " << std::hex << a << ", " << b << ", " << c << " rounded " << round;
 }
 
 template <typename F, typename Bits>

@@ -293,7 +293,7 @@ Point tail_of(const Blocks& blocks) {
 }
 
 // gfx9: the first level, the second next to it along its shorter side, and so on.
-std::optional<Place> packed_place(const TiledImage& image, const Blocks& blocks, uint64_t wanted) {
+std::optional<Place> packed_place(const TiledImage& image, const Blocks& blocks, uint64_t wanted_level) {
   const Point first{in_units(image.width, blocks.texels.x), in_units(image.height, blocks.texels.y),
                     in_units(image.planes, blocks.texels.z)};
   const bool flat = !blocks.thick;
@@ -309,7 +309,7 @@ std::optional<Place> packed_place(const TiledImage& image, const Blocks& blocks,
     char along = longest;
     if (level == 1 || level == 3) along = longest == 'y' ? 'x' : 'y';
     (along == 'x' ? at.x : along == 'y' ? at.y : at.z) += size[along];
-    if (level <= wanted) wanted_place = at;
+    if (level <= wanted_level) wanted_place = at;
     const bool small = flat                   ? size.x == 1 && size.y <= 2
                        : blocks.bits % 3 == 0 ? size.x <= 2 && size.y == 1 && size.z <= 2
                                               : size.x == 1 && size.y <= 2 && size.z <= 2;
@@ -329,13 +329,13 @@ std::optional<Place> packed_place(const TiledImage& image, const Blocks& blocks,
   place.row_blocks = whole.x;
   place.slice_blocks = whole.x * whole.y;
   place.first_block = (wanted_place.z * whole.y + wanted_place.y) * whole.x + wanted_place.x;
-  place.in_tail = wanted >= tail_level;
-  if (place.in_tail) place.tail_number = tail_number(room - 1 - (wanted - tail_level));
+  place.in_tail = wanted_level >= tail_level;
+  if (place.in_tail) place.tail_number = tail_number(room - 1 - (wanted_level - tail_level));
   return place;
 }
 
 // gfx10: a slice starts with the tail and ends with the first level.
-Place stacked_place(const TiledImage& image, const Blocks& blocks, uint64_t wanted) {
+Place stacked_place(const TiledImage& image, const Blocks& blocks, uint64_t wanted_level) {
   const unsigned room = blocks.thick ? blocks.bits - (blocks.bits - kInterleave) / 3 : blocks.bits;
   const uint64_t most_levels = blocks.bits == 8 ? 0 : room <= 11 ? 1 + (1u << (room - 9)) : room - 4;
   const Point most = tail_of(blocks);
@@ -347,12 +347,12 @@ Place stacked_place(const TiledImage& image, const Blocks& blocks, uint64_t want
     }
   }
   Place place;
-  place.in_tail = wanted >= tail_level;
-  if (place.in_tail) place.tail_number = tail_number(most_levels - 1 - (wanted - tail_level));
+  place.in_tail = wanted_level >= tail_level;
+  if (place.in_tail) place.tail_number = tail_number(most_levels - 1 - (wanted_level - tail_level));
   uint64_t end = tail_level < image.levels ? 1 : 0;
   for (uint64_t level = tail_level; level-- > 0;) {
     const uint64_t columns = in_units(halved(image.width, level), blocks.texels.x);
-    if (level == wanted) place.first_block = end, place.row_blocks = columns;
+    if (level == wanted_level) place.first_block = end, place.row_blocks = columns;
     end += columns * in_units(halved(image.height, level), blocks.texels.y);
   }
   place.slice_blocks = end;

@@ -14,14 +14,14 @@ using images::Generation;
 TEST(ModelTiling, MatchesAddrlib) {
   const auto cases = images::read_layout_cases();
   ASSERT_GT(cases.size(), 600u);
-  for (const images::LayoutCase& known : cases) {
-    Tiling chip{known.gb_addr_config, {}, {}};
-    if (!known.board.empty()) {
-      const auto board = find_board(known.board);
-      ASSERT_TRUE(board.has_value()) << known.board;
+  for (const images::LayoutCase& expected : cases) {
+    Tiling chip{expected.gb_addr_config, {}, {}};
+    if (!expected.board.empty()) {
+      const auto board = find_board(expected.board);
+      ASSERT_TRUE(board.has_value()) << expected.board;
       chip = {board->gb_addr_config, board->tiling.modes, board->tiling.macro_modes};
     }
-    const images::Surface& surface = known.surface;
+    const images::Surface& surface = expected.surface;
     TiledImage image;
     image.major = surface.generation == Generation::kGfx8   ? 8
                   : surface.generation == Generation::kGfx9 ? 9
@@ -36,21 +36,21 @@ TEST(ModelTiling, MatchesAddrlib) {
     image.planes = surface.planes;
     image.pitch = surface.pitch;
     image.levels = surface.levels;
-    EXPECT_EQ(tiled_bytes(image, chip), known.bytes) << known.name;
+    EXPECT_EQ(tiled_bytes(image, chip), expected.bytes) << expected.name;
     const auto offset = [&](const Texel& texel) {
       const auto address = tiled_address(image, chip, texel);
-      EXPECT_TRUE(address.has_value()) << known.name;
+      EXPECT_TRUE(address.has_value()) << expected.name;
       return address.value_or(0) - image.base;
     };
-    EXPECT_EQ(offset({0, image.width - 1, image.height - 1, image.planes - 1}), known.last_texel)
-        << known.name;
+    EXPECT_EQ(offset({0, image.width - 1, image.height - 1, image.planes - 1}), expected.last_texel)
+        << expected.name;
     images::OffsetHash hash;
     images::Places places(surface);
     for (int count = 0; count < images::kPlacesOfACase; ++count) {
       const images::TexelPlace place = places.next();
       hash.add(offset({place.level, place.x, place.y, place.z}));
     }
-    EXPECT_EQ(hash.value(), known.hash) << known.name;
+    EXPECT_EQ(hash.value(), expected.hash) << expected.name;
   }
 }
 
