@@ -54,7 +54,7 @@ uint64_t hash_of(std::span<const std::byte> bytes, uint64_t hash) {
 }
 constexpr uint64_t kFirstHash = 0xcbf29ce484222325u, kOtherHash = 0x9ae16a3b2f90404fu;
 
-// Whether only this user can have written it, or only root if it is read-only.
+// Whether only this user can have written it; in read-only directories, also root.
 bool is_trusted(const struct stat& status, bool is_read_only) {
   return (status.st_uid == geteuid() || (is_read_only && status.st_uid == 0)) &&
          (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
@@ -156,7 +156,8 @@ std::optional<Answer> CodeCache::find_in(int directory, bool is_read_only, const
                                          const Request& request, std::span<const Image> images) {
   const Descriptor file(openat(directory, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   struct stat status {};
-  if (!file.is_open() || fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode) || !is_trusted(status, is_read_only))
+  if (!file.is_open() || fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode) ||
+      !is_trusted(status, is_read_only))
     return std::nullopt;
   const auto size = static_cast<uint64_t>(status.st_size);
   if (size < sizeof(Header) || size > kMostEntryBytes) return std::nullopt;

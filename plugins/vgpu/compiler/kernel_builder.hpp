@@ -501,8 +501,8 @@ class KernelBuilder {
   // lanes of 16 bytes.
   static constexpr uint32_t kMostLanding = 1024;
   bool can_be_delayed(uint32_t node, const Place& place, unsigned dwords) const;
-  // Minimum distance of two lanes in bytes; `of_distinct`: of two lanes at different places. Nothing if there
-  // are none.
+  // Minimum distance of two lanes in bytes; `of_distinct`: of two lanes at different places. Nothing if all
+  // lanes are at one place.
   std::optional<uint32_t> minimum_distance(const Place& place, bool of_distinct) const;
   // Whether elements of two lanes overlap partially. If one lane is out of range or wraps, their bytes
   // differ, and no landing can represent both.
@@ -613,6 +613,7 @@ class KernelBuilder {
   // Generates the run's code.
   void flush();
   void keep_whole_masks(std::vector<RunStep>::iterator begin, std::vector<RunStep>::iterator end);
+  // Whether the run is long enough for a loop, which costs some host instructions per vector.
   bool is_worth_a_loop(std::vector<RunStep>::const_iterator begin,
                        std::vector<RunStep>::const_iterator end) const;
   void loop_over(std::vector<RunStep>::iterator begin, std::vector<RunStep>::iterator end);

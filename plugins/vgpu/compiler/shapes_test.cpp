@@ -155,7 +155,7 @@ constexpr uint32_t kOrScalar = 0x28020000;       // v_or_b32_e32 v1, s0, v0
 constexpr uint32_t kAnd31 = 0x2604009f;          // v_and_b32_e32 v2, 31, v0
 constexpr uint32_t kShiftRightBy5 = 0x200c0085;  // v_lshrrev_b32_e32 v6, 5, v0
 constexpr uint32_t kOrLow = 0x280c0506;          // v_or_b32_e32 v6, v6, v2
-constexpr uint32_t kSkipOne = 0xbf850001;        // s_cbranch_scc1 behind the next
+constexpr uint32_t kSkipOne = 0xbf850001;        // s_cbranch_scc1 past the next instruction
 
 TEST_F(ShapeAnalysis, TracksOrWithAlignedScalar) {
   const Shapes shapes = shapes_at_end(*plan_of({kShiftScalar, kOrAligned}));
