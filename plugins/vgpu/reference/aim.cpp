@@ -11,6 +11,7 @@ void draw_offsets(Draw& draw, uint32_t size, uint32_t unit, uint32_t (&offsets)[
   const uint32_t pattern = draw.below(8);
   const uint32_t start = draw.below(elements) * unit;
   const uint32_t stride = (1 + draw.below(3)) * unit;
+  const bool descends = draw.one_in(2);
   const bool unaligned = draw.one_in(8);
   for (uint32_t lane = 0; lane < 64; ++lane) {
     uint32_t& offset = offsets[lane];
@@ -20,7 +21,7 @@ void draw_offsets(Draw& draw, uint32_t size, uint32_t unit, uint32_t (&offsets)[
         offset = start % std::max(size / 2, 1u) / unit * unit + lane * unit;
         break;
       case 2:  // With a stride, or backwards.
-        offset = start % std::max(size / 2, 1u) / unit * unit + (draw.one_in(1) ? lane : 63 - lane) * stride;
+        offset = start % std::max(size / 2, 1u) / unit * unit + (descends ? 63 - lane : lane) * stride;
         break;
       case 3:  // All equal.
         offset = start;
@@ -293,7 +294,7 @@ bool aim_buffer(Draw& draw, isa::Instruction& in, State& state) {
     if (in.idxen) state.vgpr[next++][lane] = draw.one_in(200) ? draw.value() : indices[lane];
     if (in.offen) {
       const uint32_t offset =
-          offsets[lane] - (static_cast<uint32_t>(in.offset) <= offsets[lane] && draw.one_in(1)
+          offsets[lane] - (static_cast<uint32_t>(in.offset) <= offsets[lane] && !draw.one_in(4)
                                ? static_cast<uint32_t>(in.offset)
                                : 0);
       state.vgpr[next][lane] = draw.one_in(200) && !atomic ? draw.value() : offset;

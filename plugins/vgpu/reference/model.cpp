@@ -81,8 +81,6 @@ constexpr uint64_t kFloats[9][3] = {
 bool constant_value(const isa::Operand& operand, const isa::Instruction& instruction, uint64_t& bits) {
   const unsigned code = operand.code;
   const Width width = width_of(operand.type);
-  const bool packed = operand.type == Type::kV2F16 || operand.type == Type::kV2I16 ||
-                      operand.type == Type::kV2U16 || operand.type == Type::kV2B16;
   if (code == isa::code::kLiteral) {
     bits = instruction.literal;
     if (operand.type == Type::kF64) bits <<= 32;
@@ -108,7 +106,6 @@ bool constant_value(const isa::Operand& operand, const isa::Instruction& instruc
   bits = static_cast<uint64_t>(integer);
   if (width == Width::k32) bits &= 0xffffffff;
   if (width == Width::k16) bits &= 0xffff;
-  (void)packed;
   return true;
 }
 
