@@ -22,3 +22,6 @@ expect_file() {
 }
 # expect_not <text> <pattern> <what it is about>
 expect_not() { ! grep -qE -- "$2" <<<"$1" || complain "$3: '$2' in:"$'\n'"$1"; }
+
+# printed_by <source>: the output of a sample, which the comment at its head shows after "It prints:".
+printed_by() { sed -n '/^\/\/ It prints:$/,/^[^/]/s,^//   ,,p' "$1"; }
