@@ -221,7 +221,7 @@ CMAKE
         expect "$text" "[ .\"B]$option" "the manual of $page"
       done
     done
-    for document in README.md packages.md schemas/rigel-info.json samples/backend/sample.cpp; do
+    for document in README.md start/install.md schemas/rigel-info.json samples/backend/sample.cpp; do
       [ -s "$prefix/share/doc/rigel/$document" ] || complain "$document is not installed"
     done
     ;;

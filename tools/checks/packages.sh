@@ -25,7 +25,7 @@ has runtime '*/libhsa-runtime64.so'  # by that name LLVM's plugin for OpenMP ope
 has runtime '*/backends.d/50-gfx9.json'
 has runtime 'bin/rigel-info'
 has runtime 'share/man/man1/rigel-info.1.gz'
-has runtime 'share/doc/rigel/packages.md'
+has runtime 'share/doc/rigel/start/install.md'
 has dev 'include/hsa/hsa.h'
 has dev '*/pkgconfig/hsa-runtime64.pc'
 has vgpu 'bin/vgpu-run'

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# check_in_clean_system.sh <folder of packages> <list_agents.c> <docs/packages.md>
+# check_in_clean_system.sh <folder of packages> <list_agents.c> <docs/start/ci.md>
 # Installs the packages in a Debian 12 that debootstrap makes, beside Debian's ROCr, and looks at what a user does there:
 # programs on the virtual GPU, the system's programs on Rigel and back, a program built by pkg-config; then removes
 # them and looks at what is left. Before that it does, in another such system, what the document's container recipe says,
@@ -90,7 +90,7 @@ shown=$(inside vgpu-run --gpu gfx906,gfx1030 rocminfo) || true
 expect "$shown" 'Name: +gfx906' "rocminfo on the virtual GPU"
 expect "$shown" 'Name: +gfx1030' "rocminfo on the virtual GPU"
 expect "$(inside vgpu-run --gpu gfx906 --runtime system rocminfo)" 'Name: +gfx906' "rocminfo on the virtual GPU and ROCr"
-# With the variables of docs/packages.md in place of the command.
+# With the variables of docs/start/ci.md in place of the command.
 variable=LD_PRELOAD=/usr/lib/rigel/lib/libvgpu_preload.so:/usr/lib/rigel/lib/libhsa-runtime64.so.1
 [ "$(inside vgpu-run --env)" = "$variable" ] || complain "the variables are: $(inside vgpu-run --env)"
 expect "$(inside "$variable" rocminfo)" 'Name: +gfx900' "rocminfo with one variable"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# check_commands.sh <vgpu-run> <rigel-info> <docs/packages.md>
+# check_commands.sh <vgpu-run> <rigel-info> <docs/start/ci.md>
 # What a user of vgpu-run asks of it besides a GPU: whose runtime, which boards, variables in place of the command.
 . "$(dirname "$0")/../checks/common.sh"
 run=$1 info=$2 recipes=$3
