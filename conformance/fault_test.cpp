@@ -1,5 +1,6 @@
-// What goes wrong on a GPU, and what runs out: who is told, with which status, and that nothing hangs or is
-// lost. docs/internals/gfx-backends.md has the statuses. Boards with little memory make this quick (CMakeLists.txt).
+// Errors of GPU programs, and exhausted resources: each is reported to the right callback with the right status, and
+// nothing hangs or is lost. docs/internals/gfx-backends.md lists the statuses. Boards with little memory make this quick
+// (CMakeLists.txt).
 #include <hsa/amd_hsa_queue.h>
 #include <signal.h>
 #include <unistd.h>
@@ -88,7 +89,7 @@ class Fault : public DispatchTest {
   };
 };
 
-// A doorbell store can raise SIGSEGV on the storing thread (docs/internals/driver.md). Programs do not notice.
+// Devices may be told of packets in ways that raise signals (docs/vgpu.md); programs need not know.
 TEST_P(Fault, IsNoneForAThreadThatBlocksAllSignalsAndHasAHandlerOfItsOwn) {
   static std::atomic<int> caught{0};
   struct sigaction own {
