@@ -1,6 +1,6 @@
-// Errors of GPU programs, and exhausted resources: each is reported to the right callback with the right status, and
-// nothing hangs or is lost. docs/internals/gfx-backends.md lists the statuses. Boards with little memory make this quick
-// (CMakeLists.txt).
+// Errors of GPU programs, and exhausted resources: each is reported to the right callback with the right
+// status, and nothing hangs or is lost. docs/internals/gfx-backends.md lists the statuses. Boards with little
+// memory make this quick (CMakeLists.txt).
 #include <hsa/amd_hsa_queue.h>
 #include <signal.h>
 #include <unistd.h>
