@@ -23,8 +23,9 @@ namespace {
 constexpr auto kRequired = ObjectReader::kRequired;
 constexpr uint64_t kMost32 = std::numeric_limits<uint32_t>::max();
 
-uint32_t number(ObjectReader& reader, std::string_view key, uint64_t least = 0, uint64_t most = kMost32) {
-  return static_cast<uint32_t>(reader.natural(key, least, most));
+uint32_t number(ObjectReader& reader, std::string_view key, uint64_t minimum = 0,
+                uint64_t maximum = kMost32) {
+  return static_cast<uint32_t>(reader.natural(key, minimum, maximum));
 }
 
 void complain(const ObjectReader& reader, std::string_view key, std::string_view text) {
@@ -51,7 +52,7 @@ Cache read_cache(ObjectReader reader) {
   return cache;
 }
 
-// What numbers that are each in their range may not be together.
+// Checks constraints between numbers that are each in range.
 void check_shader(const Board& board, const ObjectReader& shader) {
   const auto& s = board.shader;
   if (s.wave_front_size != 32 && s.wave_front_size != 64)
@@ -140,7 +141,7 @@ Board read(ObjectReader root) {
   firmware.refuse_unknown_keys();
   board.gb_addr_config = number(root, "gb_addr_config");
   if (traits == nullptr) {
-    root.object("tiling", ObjectReader::kOptional);  // nobody knows whether it belongs there
+    root.object("tiling", ObjectReader::kOptional);  // for an unknown chip, either is accepted
   } else if (traits->has_tile_tables) {
     ObjectReader tiling = root.object("tiling", kRequired);
     board.tiling.banks = number(tiling, "banks", 0, 3);
@@ -169,7 +170,7 @@ std::string Board::gfx_name() const {
 }
 
 Board::SaveArea Board::save_area() const {
-  // The kernel's formula: every wave that fits on the chip saves its state, every compute unit its memory.
+  // The formula of amdkfd: each resident wave saves its state, each compute unit its registers and LDS.
   constexpr uint32_t kHeader = 40, kVgprs = 0x40000, kSgprs = 0x4000, kLds = 0x10000, kHwRegs = 0x1000;
   const auto up = [](uint32_t n, uint32_t to) { return (n + to - 1) / to * to; };
   const DriverTraits& traits = driver();
@@ -201,11 +202,11 @@ BoardOr read_board(std::string_view text, std::string_view source) {
     board = read(ObjectReader(&**document, "", diagnostics));
   }
   if (!diagnostics.has_errors()) return board;
-  std::string why;
+  std::string errors;
   for (const auto& entry : diagnostics.entries()) {
-    why += fmt::format("{}{}: {}", why.empty() ? "" : "\n", source, entry.text);
+    errors += fmt::format("{}{}: {}", errors.empty() ? "" : "\n", source, entry.text);
   }
-  return tl::unexpected(std::move(why));
+  return tl::unexpected(std::move(errors));
 }
 
 std::vector<std::string_view> built_in_board_names() {
@@ -217,14 +218,14 @@ std::vector<std::string_view> built_in_board_names() {
 std::vector<BoardOr> boards_in_path() {
   std::vector<BoardOr> boards;
   const char* const text = secure_getenv("VGPU_BOARD_PATH");
-  std::string_view folders = text == nullptr ? "" : text;
-  while (!folders.empty()) {
-    const size_t end = std::min(folders.find(':'), folders.size());
-    const std::string folder(folders.substr(0, end));
-    folders.remove_prefix(std::min(end + 1, folders.size()));
+  std::string_view directories = text == nullptr ? "" : text;
+  while (!directories.empty()) {
+    const size_t end = std::min(directories.find(':'), directories.size());
+    const std::string directory(directories.substr(0, end));
+    directories.remove_prefix(std::min(end + 1, directories.size()));
     std::set<std::string> files;
     std::error_code ignored;
-    for (const auto& entry : std::filesystem::directory_iterator(folder, ignored)) {
+    for (const auto& entry : std::filesystem::directory_iterator(directory, ignored)) {
       if (entry.path().extension() == ".json") files.insert(entry.path().string());
     }
     for (const std::string& file : files) boards.push_back(read_board_file(file));
@@ -240,7 +241,7 @@ BoardOr find_board(std::string_view what) {
   if (is_board_path(what)) return read_board_file(std::string(what));
   std::string listed;
   std::vector<std::string> names;
-  const auto is_it = [&](const BoardOr& board) {
+  const auto matches = [&](const BoardOr& board) {
     if (!board || board->name == what || board->gfx_name() == what) return true;
     listed += fmt::format("{}{} ({})", listed.empty() ? "" : ", ", board->name, board->gfx_name());
     names.push_back(board->name);
@@ -248,11 +249,11 @@ BoardOr find_board(std::string_view what) {
     return false;
   };
   for (BoardOr& board : boards_in_path()) {
-    if (is_it(board)) return std::move(board);
+    if (matches(board)) return std::move(board);
   }
   for (const auto& file : kBuiltInBoards) {
     BoardOr board = read_board(file.json, fmt::format("{}.json", file.name));
-    if (is_it(board)) return board;
+    if (matches(board)) return board;
   }
   if (const std::string_view named = board_of_product(what); !named.empty()) return find_board(named);
   for (const ProductNames& board : all_product_names()) {
@@ -266,21 +267,21 @@ BoardOr find_board(std::string_view what) {
 }
 
 uint32_t Board::compute_units_of(uint32_t engine, uint32_t array) const {
-  const uint32_t step = driver().has_unit_pairs ? 2 : 1;
-  const uint32_t pieces = compute_units() / step, arrays = shader.array_count;
-  const uint32_t index = array * shader_engines() + engine;  // those of the first arrays get what is left
-  return (pieces / arrays + (index < pieces % arrays ? 1 : 0)) * step;
+  const uint32_t units_per_group = driver().has_unit_pairs ? 2 : 1;
+  const uint32_t groups = compute_units() / units_per_group, arrays = shader.array_count;
+  const uint32_t index = array * shader_engines() + engine;  // the first arrays have the remainder
+  return (groups / arrays + (index < groups % arrays ? 1 : 0)) * units_per_group;
 }
 
 std::vector<Board::ComputeUnit> Board::units_in_order() const {
   std::vector<ComputeUnit> units;
-  const uint32_t step = driver().has_unit_pairs ? 2 : 1;
-  for (uint32_t unit = 0; units.size() < compute_units(); unit += step) {
+  const uint32_t units_per_group = driver().has_unit_pairs ? 2 : 1;
+  for (uint32_t unit = 0; units.size() < compute_units(); unit += units_per_group) {
     const size_t before = units.size();
     for (uint32_t array = 0; array < shader.arrays_per_engine; ++array) {
       for (uint32_t engine = 0; engine < shader_engines(); ++engine) {
         if (unit >= compute_units_of(engine, array)) continue;
-        for (uint32_t i = 0; i < step; ++i) {
+        for (uint32_t i = 0; i < units_per_group; ++i) {
           units.push_back(
               {static_cast<uint8_t>(engine), static_cast<uint8_t>(array), static_cast<uint8_t>(unit + i)});
         }

@@ -1,5 +1,5 @@
-// Any text as a board: it is one that the rest of the virtual GPU can count with, or an error that names the
-// file.
+// Fuzzes read_board() with arbitrary text. The result must be a consistent board, or an error that names
+// the file.
 #include <cstdint>
 #include <cstdlib>
 #include <string>
@@ -22,7 +22,7 @@ void check(const Board& board) {
   require(area.control_stack_bytes >= 4096 && area.control_stack_bytes % 4096 == 0);
   require(area.context_bytes > area.control_stack_bytes && area.context_bytes % 4096 == 0);
   require(area.debug_bytes > 0);
-  // The driver keeps a bit for each queue of the copy engines.
+  // The driver keeps one bit per SDMA queue.
   require(board.sdma.engines * board.sdma.queues_per_engine <= 256);
 }
 
@@ -36,7 +36,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   } else {
     require(board.error().starts_with("fuzz.json: "));
   }
-  // What users write on the command line, but for files.
+  // Board specifications of the command line, except paths of files.
   if (size > 256 || text.find('/') != text.npos || text.find(".json") != text.npos) return 0;
   const auto machine = rigel::vgpu::parse_machine(text, rigel::vgpu::PeerLink::kXgmi);
   if (!machine) return 0;

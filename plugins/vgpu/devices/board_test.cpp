@@ -36,7 +36,7 @@ std::string error_of(const nlohmann::json& json) {
   return board ? "" : board.error();
 }
 
-TEST(Board, EveryBuiltInBoardPassesItsSchema) {
+TEST(Board, BuiltInBoardsPassSchema) {
   for (const auto& file : kBuiltInBoards) {
     const BoardOr board = read_board(file.json, file.name);
     ASSERT_TRUE(board) << board.error();
@@ -44,7 +44,7 @@ TEST(Board, EveryBuiltInBoardPassesItsSchema) {
   }
 }
 
-TEST(Board, GfxNamesHaveAHexadecimalStepping) {
+TEST(Board, GfxNameHasHexadecimalStepping) {
   Board board;
   board.gfx_target_version = 90010;
   EXPECT_EQ(board.gfx_name(), "gfx90a");
@@ -52,13 +52,13 @@ TEST(Board, GfxNamesHaveAHexadecimalStepping) {
   EXPECT_EQ(board.gfx_name(), "gfx1030");
 }
 
-TEST(Board, IsFoundByNameAndByGfxName) {
+TEST(Board, FoundByNameAndGfxName) {
   EXPECT_EQ(find_board("polaris10")->name, "polaris10");
   EXPECT_EQ(find_board("gfx803")->name, "fiji") << "the first board of that name";
   EXPECT_EQ(find_board("gfx1030")->name, "navi21");
 }
 
-TEST(Board, IsFoundInTheFoldersOfTheSearchPath) {
+TEST(Board, FoundInDirectoriesOfBoardPath) {
   std::string pattern = ::testing::TempDir() + "vgpu_boards-XXXXXX";
   ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
   const std::filesystem::path folder = pattern;
@@ -84,7 +84,7 @@ TEST(Board, IsFoundInTheFoldersOfTheSearchPath) {
   std::filesystem::remove_all(folder);
 }
 
-TEST(Board, IsNotReadFromAPipeThatNobodyWrites) {
+TEST(Board, RejectsPipeInsteadOfFile) {
   std::string folder = ::testing::TempDir() + "vgpu_board-XXXXXX";
   ASSERT_NE(::mkdtemp(folder.data()), nullptr);
   const auto pipe = std::filesystem::path(folder) / "board.json";
@@ -93,7 +93,7 @@ TEST(Board, IsNotReadFromAPipeThatNobodyWrites) {
   std::filesystem::remove_all(folder);
 }
 
-TEST(BoardSchema, OnlyAChipThatIsMadeUpHasAnyVersion) {
+TEST(BoardSchema, AcceptsUnknownVersionOnlyWithExecutes) {
   auto json = vega10();
   json["gfx_target_version"] = 110900;
   EXPECT_THAT(error_of(json), HasSubstr("gfx_target_version"));
@@ -103,14 +103,14 @@ TEST(BoardSchema, OnlyAChipThatIsMadeUpHasAnyVersion) {
   EXPECT_THAT(error_of(json), HasSubstr("executes"));
 }
 
-TEST(Board, WhatIsNotThereIsNamedWithWhatIs) {
+TEST(Board, UnknownNameListsKnownBoards) {
   const BoardOr board = find_board("gfx9999");
   ASSERT_FALSE(board);
   EXPECT_THAT(board.error(), HasSubstr("gfx9999"));
   EXPECT_THAT(board.error(), HasSubstr("vega20 (gfx906)"));
 }
 
-TEST(Board, AnswersToTheNamesOfItsProducts) {
+TEST(Board, FoundByProductName) {
   for (const auto& [word, board] : {std::pair{"rx580", "polaris10"},
                                     {"RX 580", "polaris10"},
                                     {"580", "polaris10"},
@@ -136,7 +136,7 @@ TEST(Board, AnswersToTheNamesOfItsProducts) {
   EXPECT_THAT(find_board("rx5800xt").error(), HasSubstr("did you mean"));
 }
 
-TEST(Board, HasProductNamesThatNoOtherBoardHas) {
+TEST(Board, ProductNamesAreUnique) {
   std::set<std::string_view> seen;
   for (const std::string_view board : built_in_board_names()) {
     const ProductNames* const names = find_product_names(board);
@@ -149,7 +149,7 @@ TEST(Board, HasProductNamesThatNoOtherBoardHas) {
   }
 }
 
-TEST(Board, AMistypedNameIsAnsweredWithTheOneThatIsMeant) {
+TEST(Board, SuggestsNameForMistypedName) {
   EXPECT_THAT(find_board("gfx916").error(), HasSubstr("did you mean 'gfx906'?"));
   EXPECT_THAT(find_board("Vega20").error(), HasSubstr("did you mean 'vega20'?"));
   EXPECT_THAT(find_board("navi_21").error(), HasSubstr("did you mean 'navi21'?"));
@@ -157,8 +157,8 @@ TEST(Board, AMistypedNameIsAnsweredWithTheOneThatIsMeant) {
   EXPECT_THAT(find_board("geforce").error(), testing::Not(HasSubstr("did you mean")));
 }
 
-// The sizes that ROCr's thunk computes for these chips; the driver rejects queues that bring others.
-TEST(Board, SaveAreaSizesAreTheThunks) {
+// The driver rejects queues with sizes other than those that ROCr's thunk computes.
+TEST(Board, SaveAreaSizesMatchThunk) {
   struct Row {
     const char* name;
     uint32_t control, context, debug;
@@ -174,7 +174,7 @@ TEST(Board, SaveAreaSizesAreTheThunks) {
   }
 }
 
-TEST(DriverTraits, HasARowForEveryChipWhoseCodeIsExecuted) {
+TEST(DriverTraits, CoverEveryExecutedChip) {
   for (uint32_t bit = 1; isa::target_of_bit(bit); bit <<= 1) {
     const isa::Target chip = *isa::target_of_bit(bit);
     EXPECT_NE(find_driver_traits(chip.major * 10000u + chip.minor * 100u + chip.stepping), nullptr)
@@ -184,15 +184,15 @@ TEST(DriverTraits, HasARowForEveryChipWhoseCodeIsExecuted) {
   EXPECT_EQ(find_driver_traits(110000), nullptr);
 }
 
-// The order in which amdkfd's mqd_symmetrically_map_cu_mask gives out a mask's bits.
-TEST(Board, BitsOfAMaskGoRoundTheEngines) {
+// amdkfd's mqd_symmetrically_map_cu_mask assigns a mask's bits in this order.
+TEST(Board, MaskBitsAlternateBetweenEngines) {
   const auto units = find_board("vega10")->units_in_order();
   ASSERT_EQ(units.size(), 64u);
   for (uint32_t i = 0; i < 64; ++i) {
     EXPECT_EQ(units[i].engine, i % 4) << i;
     EXPECT_EQ(units[i].unit, i / 4) << i;
   }
-  // Work-group processors stay together, and both arrays of an engine come before the next processor.
+  // Work-group processors stay together. Both arrays of an engine precede the next processor.
   const auto pairs = find_board("navi10")->units_in_order();  // 2 engines of 2 arrays of 10 units
   ASSERT_EQ(pairs.size(), 40u);
   for (uint32_t i = 0; i < 40; ++i) {
@@ -202,7 +202,7 @@ TEST(Board, BitsOfAMaskGoRoundTheEngines) {
   }
 }
 
-TEST(Board, EveryComputeUnitIsSomewhereOnce) {
+TEST(Board, UnitsInOrderHasEachComputeUnitOnce) {
   for (const std::string_view name : built_in_board_names()) {
     const BoardOr board = find_board(name);
     std::set<std::tuple<int, int, int>> places;
@@ -216,7 +216,7 @@ TEST(Board, EveryComputeUnitIsSomewhereOnce) {
   }
 }
 
-TEST(Board, TongaIsNotLikeOthersOfItsGeneration) {
+TEST(Board, TongaDiffersFromOtherGfx8Chips) {
   const BoardOr tonga = find_board("gfx802"), fiji = find_board("gfx803");
   ASSERT_TRUE(tonga);
   EXPECT_TRUE(tonga->doorbell_in_dwords());
@@ -228,13 +228,13 @@ TEST(Board, TongaIsNotLikeOthersOfItsGeneration) {
   EXPECT_FALSE(find_board("vega10")->doorbell_in_dwords());
 }
 
-TEST(BoardSchema, AMissingKeyIsNamedByItsPath) {
+TEST(BoardSchema, MissingKeyIsReportedByPath) {
   auto json = vega10();
   json["shader"].erase("simd_count");
   EXPECT_EQ(error_of(json), "mine.json: /shader/simd_count: is missing");
 }
 
-TEST(BoardSchema, AllErrorsOfAFileAreToldAndNotTheFirst) {
+TEST(BoardSchema, ReportsAllErrorsOfAFile) {
   auto json = vega10();
   json["name"] = 5;
   json["shader"].erase("simd_count");
@@ -249,13 +249,13 @@ TEST(BoardSchema, AllErrorsOfAFileAreToldAndNotTheFirst) {
       "mine.json: /caches/3/size: unknown key (there are level, type, size_kb, line_bytes, shared_by_cus)");
 }
 
-TEST(BoardSchema, AnUnknownKeyIsNamed) {
+TEST(BoardSchema, UnknownKeyIsReported) {
   auto json = vega10();
   json["memory"]["vram_gb"] = 4;
   EXPECT_EQ(error_of(json), "mine.json: /memory/vram_gb: unknown key, did you mean 'vram_mb'?");
 }
 
-TEST(BoardSchema, AWrongTypeIsNamed) {
+TEST(BoardSchema, WrongTypeIsReported) {
   auto json = vega10();
   json["sdma"]["engines"] = "two";
   EXPECT_THAT(error_of(json), HasSubstr("/sdma/engines: should be a number"));
@@ -264,13 +264,13 @@ TEST(BoardSchema, AWrongTypeIsNamed) {
   EXPECT_EQ(error_of(json), "mine.json: /pci: should be an object but is number");
 }
 
-TEST(BoardSchema, AValueOutOfRangeIsNamedWithItsBounds) {
+TEST(BoardSchema, ValueOutOfRangeIsReportedWithBounds) {
   auto json = vega10();
   json["caches"][1]["level"] = 7;
   EXPECT_EQ(error_of(json), "mine.json: /caches/1/level: should be between 1 and 3 but is 7");
 }
 
-TEST(BoardSchema, NumbersThatContradictEachOtherAreRejected) {
+TEST(BoardSchema, RejectsContradictoryNumbers) {
   auto json = vega10();
   json["shader"]["cu_per_array"] = 2;
   EXPECT_THAT(error_of(json), HasSubstr("/shader/simd_count: has more compute units"));
@@ -279,7 +279,7 @@ TEST(BoardSchema, NumbersThatContradictEachOtherAreRejected) {
   EXPECT_THAT(error_of(json), HasSubstr("/shader/simd_count: has an odd number of compute units"));
 }
 
-TEST(BoardSchema, TilingBelongsToOldChipsAndIsComplete) {
+TEST(BoardSchema, TilingIsRequiredOnlyForGfx8) {
   const Board fiji = *find_board("fiji");
   constexpr uint32_t kLinearAligned = 1;
   EXPECT_EQ(fiji.tiling.modes[8] >> 2 & 15, kLinearAligned) << "where every driver has it";
@@ -292,7 +292,7 @@ TEST(BoardSchema, TilingBelongsToOldChipsAndIsComplete) {
   EXPECT_THAT(error_of(json), HasSubstr("/tiling/modes: should have 32 elements but has 2"));
 }
 
-TEST(BoardSchema, BrokenJsonIsAnErrorOfTheFile) {
+TEST(BoardSchema, InvalidJsonIsReportedWithFile) {
   const BoardOr board = read_board("{\"name\": ", "mine.json");
   ASSERT_FALSE(board);
   EXPECT_THAT(board.error(), HasSubstr("mine.json: "));

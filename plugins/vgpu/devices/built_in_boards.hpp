@@ -1,4 +1,4 @@
-// The board files of this folder, compiled in: built_in_boards.cpp is made from them by CMake.
+// The board files of this directory, compiled in. CMake generates built_in_boards.cpp from them.
 #pragma once
 
 #include <array>

@@ -77,7 +77,7 @@ constexpr DriverTraits kRdna = [] {
   return traits;
 }();
 
-/// The same as an APU.
+/// Returns the traits of the same chip as an APU.
 constexpr DriverTraits apu(DriverTraits traits) {
   traits.is_apu = true;
   return traits;

@@ -20,11 +20,11 @@ constexpr std::string_view kBoardOptions[] = {"vram", "bar"};
 constexpr std::string_view kBars[] = {"large", "small"};
 constexpr std::string_view kLinks[] = {"none", "pcie", "xgmi"};  // PeerLink
 
-// Also the empty pieces, which name no board.
-std::vector<std::string_view> pieces(std::string_view text, char by) {
+// Splits `text`; keeps empty parts, which find_board() rejects.
+std::vector<std::string_view> split(std::string_view text, char separator) {
   std::vector<std::string_view> parts;
   for (;;) {
-    const size_t at = text.find(by);
+    const size_t at = text.find(separator);
     parts.push_back(text.substr(0, at));
     if (at == text.npos) return parts;
     text.remove_prefix(at + 1);
@@ -42,7 +42,7 @@ tl::expected<uint64_t, std::string> parse_size(std::string_view text) {
   return number << shift;
 }
 
-// 16 bits that tell GPUs apart and are never 0, like the kernel's hash.
+// Returns a nonzero 16-bit id. It differs between GPUs, like the kernel's hash.
 uint32_t make_gpu_id(const Gpu& gpu) {
   uint64_t h = 0xcbf29ce484222325;
   for (uint64_t word : {uint64_t{gpu.board.pci.device_id}, uint64_t{gpu.location_id}, gpu.vram_bytes >> 20}) {
@@ -70,7 +70,7 @@ Explained<void> set_bar(Gpu& gpu, std::string_view value) {
   return {};
 }
 
-// NAME=VALUE
+// `option` is NAME=VALUE.
 Explained<void> set_option(Gpu& gpu, std::string_view option) {
   const size_t equals = std::min(option.find('='), option.size());
   const std::string_view name = option.substr(0, equals);
@@ -82,7 +82,7 @@ Explained<void> set_option(Gpu& gpu, std::string_view option) {
 }
 
 tl::expected<Gpu, std::string> parse_gpu(std::string_view text) {
-  const auto parts = pieces(text, ':');
+  const auto parts = split(text, ':');
   BoardOr board = find_board(parts[0]);
   if (!board) return tl::unexpected(board.error());
   Gpu gpu;
@@ -106,14 +106,14 @@ MachineOr parse_machine(std::string_view boards, PeerLink peers) {
   Machine machine;
   machine.peers = peers;
   if (boards == "none") return machine;
-  // What is left of a variable that was not set should not be a machine on which tests find nothing to do.
+  // An empty text is usually an unset variable. Without GPUs, tests would pass without running.
   if (boards.empty())
     return tl::unexpected(std::string("no board is named ('none' asks for a machine without GPUs)"));
-  std::string why;
-  for (std::string_view text : pieces(boards, ',')) {
+  std::string errors;
+  for (std::string_view text : split(boards, ',')) {
     auto gpu = parse_gpu(text);
     if (!gpu) {
-      why += (why.empty() ? "" : "\n") + gpu.error();
+      errors += (errors.empty() ? "" : "\n") + gpu.error();
       continue;
     }
     if (machine.gpus.size() == kMaxGpus) return tl::unexpected(fmt::format("at most {} boards", kMaxGpus));
@@ -131,25 +131,25 @@ MachineOr parse_machine(std::string_view boards, PeerLink peers) {
     }
     machine.gpus.push_back(std::move(*gpu));
   }
-  if (!why.empty()) return tl::unexpected(std::move(why));
+  if (!errors.empty()) return tl::unexpected(std::move(errors));
   return machine;
 }
 
 std::string with_absolute_paths(std::string_view boards) {
   std::vector<std::string> absolute;
-  for (const std::string_view board : pieces(boards, ',')) {
-    const std::string_view what = board.substr(0, board.find(':'));
+  for (const std::string_view board : split(boards, ',')) {
+    const std::string_view name = board.substr(0, board.find(':'));
     std::error_code error;  // no working directory: the file is not found
-    const auto path = is_board_path(what) ? std::filesystem::absolute(what, error) : std::filesystem::path();
-    absolute.push_back((path.empty() ? std::string(what) : path.string()).append(board.substr(what.size())));
+    const auto path = is_board_path(name) ? std::filesystem::absolute(name, error) : std::filesystem::path();
+    absolute.push_back((path.empty() ? std::string(name) : path.string()).append(board.substr(name.size())));
   }
   return fmt::format("{}", fmt::join(absolute, ","));
 }
 
 tl::expected<PeerLink, std::string> parse_peer_link(std::string_view text) {
   if (text.empty()) return PeerLink::kPcie;
-  const auto* const known = std::find(std::begin(kLinks), std::end(kLinks), text);
-  if (known != std::end(kLinks)) return static_cast<PeerLink>(known - kLinks);
+  const auto* const found = std::find(std::begin(kLinks), std::end(kLinks), text);
+  if (found != std::end(kLinks)) return static_cast<PeerLink>(found - kLinks);
   return tl::unexpected(
       fmt::format("unknown link {}{} (none, pcie, xgmi)", in_quotes(text), suggestion(text, kLinks)));
 }

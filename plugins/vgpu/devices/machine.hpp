@@ -1,9 +1,10 @@
-// A machine: the boards that a virtual system has, and how they are linked. Parsed from the text that a user
-// gives:
+// A virtual system: its boards and how they are linked. It is parsed from the user's text:
 //
-//   gfx906,navi21:vram=4G:bar=small,./mine.json     boards, in the order of their nodes; "none": no GPU
+//   gfx906,navi21:vram=4G:bar=small,./mine.json     boards in the order of their nodes; "none": no GPU
 //
-// Options of a board: vram=<size, K/M/G> and bar=large|small. Pure functions; any thread.
+// Options of a board: vram=<size, K/M/G> and bar=large|small.
+//
+// Threads: any; pure functions.
 #pragma once
 
 #include <string>
@@ -22,7 +23,7 @@ struct Gpu {
   uint64_t vram_bytes = 0;
   bool large_bar = true;
   uint32_t node = 0;          ///< Topology node; node 0 is the CPU.
-  uint32_t gpu_id = 0;        ///< 16 bits, as amdkfd derives them from where the board sits.
+  uint32_t gpu_id = 0;        ///< 16 bits that amdkfd derives from the device and its PCI location.
   uint32_t card_minor = 0;    ///< /dev/dri/card<minor>
   uint32_t render_minor = 0;  ///< /dev/dri/renderD<minor>
   uint32_t location_id = 0;   ///< PCI bus << 8 | device << 3 | function
@@ -36,19 +37,19 @@ struct Machine {
   PeerLink peers = PeerLink::kPcie;
 };
 
-/// What a machine has if nobody says what.
+/// The boards if none are specified.
 constexpr const char* kDefaultGpus = "gfx900";
 
 using MachineOr = tl::expected<Machine, std::string>;
 
-/// The machine, or what is wrong with the text: a line for each board that cannot be had, and more for one whose file
-/// has several errors.
+/// Returns the virtual system, or the errors: one line per invalid board, or several if its file has
+/// several errors.
 MachineOr parse_machine(std::string_view boards, PeerLink peers);
 
-/// The same text with absolute paths of files, for processes that have another working directory.
+/// Makes paths of files absolute, for processes with another working directory.
 std::string with_absolute_paths(std::string_view boards);
 
-/// "none", "pcie", "xgmi"; an error names what was given.
+/// Parses "none", "pcie" or "xgmi". An error quotes `text`.
 tl::expected<PeerLink, std::string> parse_peer_link(std::string_view text);
 
 }  // namespace rigel::vgpu

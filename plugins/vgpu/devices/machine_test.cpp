@@ -12,15 +12,15 @@ namespace {
 
 using ::testing::HasSubstr;
 
-TEST(Machine, NoneHasNoGpu) {
+TEST(Machine, NoneHasNoGpus) {
   EXPECT_TRUE(parse_machine("none", PeerLink::kPcie)->gpus.empty());
 }
 
-TEST(Machine, ATextThatNamesNoBoardIsAMistake) {
+TEST(Machine, RejectsEmptyText) {
   EXPECT_THAT(parse_machine("", PeerLink::kPcie).error(), HasSubstr("no board is named ('none'"));
 }
 
-TEST(Machine, BoardsBecomeNodesInTheirOrder) {
+TEST(Machine, NumbersNodesInOrderOfBoards) {
   const auto machine = parse_machine("gfx906,gfx803,navi21", PeerLink::kPcie);
   ASSERT_TRUE(machine) << machine.error();
   ASSERT_EQ(machine->gpus.size(), 3u);
@@ -30,7 +30,7 @@ TEST(Machine, BoardsBecomeNodesInTheirOrder) {
   EXPECT_EQ(machine->gpus[2].render_minor, 130u);
 }
 
-TEST(Machine, GpusOfOneKindStillHaveDifferentIds) {
+TEST(Machine, IdsDifferForEqualBoards) {
   std::string boards = "gfx900";
   for (int i = 0; i < 31; ++i) boards += ",gfx900";
   const auto machine = parse_machine(boards, PeerLink::kPcie);
@@ -48,7 +48,7 @@ TEST(Machine, GpusOfOneKindStillHaveDifferentIds) {
   EXPECT_EQ(uniques.size(), 32u);
 }
 
-TEST(Machine, MemoryAndBarAreOptionsOfABoard) {
+TEST(Machine, ParsesVramAndBarOptions) {
   const auto machine = parse_machine("gfx900:vram=512M:bar=small", PeerLink::kPcie);
   ASSERT_TRUE(machine) << machine.error();
   EXPECT_EQ(machine->gpus[0].vram_bytes, 512u << 20);
@@ -56,7 +56,7 @@ TEST(Machine, MemoryAndBarAreOptionsOfABoard) {
   EXPECT_EQ(machine->gpus[0].visible_bytes(), 256u << 20);
 }
 
-TEST(Machine, ErrorsNameWhatIsWrong) {
+TEST(Machine, ErrorsQuoteTheInvalidPart) {
   EXPECT_THAT(parse_machine("gfx900:vram=lots", PeerLink::kPcie).error(), HasSubstr("vram: 'lots'"));
   EXPECT_EQ(parse_machine("gfx900:bar=huge", PeerLink::kPcie).error(),
             "gfx900: bar: should be large or small but is 'huge'");
@@ -71,7 +71,7 @@ TEST(Machine, ErrorsNameWhatIsWrong) {
               HasSubstr("cannot be read: not a regular file"));
 }
 
-TEST(Machine, PathsOfFilesBecomeAbsoluteAndNamesStay) {
+TEST(Machine, MakesFilePathsAbsolute) {
   const std::string here = std::filesystem::current_path().string();
   EXPECT_EQ(with_absolute_paths("gfx906:vram=4G,./mine.json:bar=small,mine.json,/a/b.json,a/b,none,"),
             "gfx906:vram=4G," + here + "/./mine.json:bar=small," + here + "/mine.json,/a/b.json," + here +
@@ -79,14 +79,14 @@ TEST(Machine, PathsOfFilesBecomeAbsoluteAndNamesStay) {
   EXPECT_EQ(with_absolute_paths(""), "");
 }
 
-TEST(Machine, TellsOfAllBoardsThatCannotBeHad) {
+TEST(Machine, ReportsAllInvalidBoards) {
   const auto machine = parse_machine("gfx90O,gfx906,gfx900:vrm=4G", PeerLink::kPcie);
   ASSERT_FALSE(machine);
   EXPECT_THAT(machine.error(), HasSubstr("no board 'gfx90O', did you mean 'gfx900'?"));
   EXPECT_THAT(machine.error(), HasSubstr("\ngfx900: unknown option 'vrm=4G', did you mean 'vram'?"));
 }
 
-TEST(Machine, LinksHaveNames) {
+TEST(PeerLink, ParsesNames) {
   EXPECT_EQ(parse_peer_link("xgmi").value(), PeerLink::kXgmi);
   EXPECT_THAT(parse_peer_link("wire").error(), HasSubstr("wire"));
   EXPECT_THAT(parse_peer_link("xgm").error(), HasSubstr("did you mean 'xgmi'?"));

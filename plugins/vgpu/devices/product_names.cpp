@@ -42,7 +42,7 @@ constexpr ProductNames kNames[] = {
     {"raphael", "raphael", {}},
 };
 
-/// Lower case, letters and digits only.
+/// Returns the word in lower case, without spaces, hyphens and underscores.
 std::string plain(std::string_view word) {
   std::string text;
   for (const char c : word) {
@@ -52,10 +52,10 @@ std::string plain(std::string_view word) {
   return text;
 }
 
-/// The rest of `text` behind the maker's words.
+/// Returns `text` without the manufacturer's brand names at its start.
 std::string_view without_maker(std::string_view text) {
   for (const std::string_view word : {"amd", "radeon", "instinct", "rx"}) {
-    // Radeon VII is called Radeon.
+    // "Radeon VII" is a product, not a brand name and "VII".
     if (text.starts_with(word) && text != "radeonvii") text.remove_prefix(word.size());
   }
   return text;
@@ -68,17 +68,17 @@ std::span<const ProductNames> all_product_names() {
 }
 
 const ProductNames* find_product_names(std::string_view board) {
-  const auto* const found = std::find_if(std::begin(kNames), std::end(kNames),
+  const auto* const entry = std::find_if(std::begin(kNames), std::end(kNames),
                                          [board](const ProductNames& names) { return names.board == board; });
-  return found == std::end(kNames) ? nullptr : found;
+  return entry == std::end(kNames) ? nullptr : entry;
 }
 
 std::string_view board_of_product(std::string_view word) {
   const std::string text = plain(word);
   const std::string_view wanted = without_maker(text);
   for (const ProductNames& names : kNames) {
-    const auto is_it = [wanted](std::string_view product) { return without_maker(product) == wanted; };
-    if (std::any_of(names.products.begin(), names.products.end(), is_it)) return names.board;
+    const auto matches = [wanted](std::string_view product) { return without_maker(product) == wanted; };
+    if (std::any_of(names.products.begin(), names.products.end(), matches)) return names.board;
   }
   return {};
 }

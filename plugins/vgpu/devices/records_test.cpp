@@ -1,4 +1,4 @@
-// The boards against what owners of the hardware, and the driver's tables, say of it (records.tsv).
+// Compares the boards with reports of hardware owners and with the driver's tables (records.tsv).
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -17,7 +17,7 @@ namespace {
 
 using nlohmann::json;
 
-// Numbers are written in decimal or with 0x, in boards and in records.
+// Returns a number in decimal. Boards and records also contain numbers with 0x.
 std::string plain(const std::string& text) {
   size_t end = 0;
   try {
@@ -32,7 +32,7 @@ std::string plain(const json& value) {
   return plain(value.is_string() ? value.get<std::string>() : value.dump());
 }
 
-// "shader.simd_count", "caches.L2 data.size_kb": every fact of a board but how gfx8 lays images out.
+// Returns all fields of a board except the tiling tables: "shader.simd_count", "caches.L2 data.size_kb".
 std::map<std::string, std::string> facts_of(std::string_view text) {
   std::map<std::string, std::string> facts;
   const json board = json::parse(text);
@@ -67,7 +67,7 @@ std::vector<std::vector<std::string>> read_records() {
   return rows;
 }
 
-TEST(BoardRecords, EveryFactIsAsItWasSeenOrSaysThatItWasNot) {
+TEST(BoardRecords, FieldsMatchRecords) {
   const auto rows = read_records();
   ASSERT_FALSE(rows.empty());
   std::set<std::string> boards;
@@ -98,7 +98,8 @@ TEST(BoardRecords, EveryFactIsAsItWasSeenOrSaysThatItWasNot) {
   for (const auto& row : rows) EXPECT_TRUE(boards.count(row[0])) << "there is no board " << row[0];
 }
 
-// external_revision less the ASIC's: vi_common_early_init, soc15_common_early_init and nv_common_early_init of Linux.
+// external_revision minus asic_revision: vi_common_early_init, soc15_common_early_init and
+// nv_common_early_init of Linux.
 uint32_t first_external_revision(const Board& board) {
   const std::map<std::string_view, uint32_t> first = {
       {"fiji", 0x3c},   {"tonga", 0x14},  {"polaris10", 0x50}, {"rx570", 0x50},  {"vega20", 0x28},
@@ -108,21 +109,25 @@ uint32_t first_external_revision(const Board& board) {
   return found != first.end() ? found->second : 0x28;  // the variants of Navi 21
 }
 
-TEST(BoardRecords, WhatTheDriverComputesFollowsFromTheRest) {
+TEST(BoardRecords, DerivedFieldsMatchDriverFormulas) {
   for (const auto& file : kBuiltInBoards) {
     const Board board = *read_board(file.json, file.name);
     const uint32_t version = board.gfx_target_version;
     if (board.name == "vega10") {
       EXPECT_EQ(board.external_revision, 1u);
     } else if (board.name == "rembrandt") {
-      EXPECT_EQ(board.external_revision, 0x20u);  // of device 0x1681
+      EXPECT_EQ(board.external_revision, 0x20u);  // device 0x1681
     } else {
       EXPECT_EQ(board.external_revision, board.asic_revision + first_external_revision(board)) << board.name;
     }
-    // kfd_gws_init: what the firmware has learned, or on gfx10.1 what a parameter asks for.
-    const uint32_t least = version < 90000 ? ~0u : version < 100100 ? 0x1b3 : version < 100300 ? 0 : 0x6b;
-    EXPECT_EQ(board.queues.gws, board.firmware.mec >= least ? 64u : 0u) << board.name;
-    // Queues of the first compute engine that the graphics driver leaves.
+    // kfd_gws_init: MEC firmware version from which GWS is supported. gfx10.1 needs a module parameter
+    // instead.
+    const uint32_t minimum_firmware = version < 90000    ? ~0u
+                                      : version < 100100 ? 0x1b3
+                                      : version < 100300 ? 0
+                                                         : 0x6b;
+    EXPECT_EQ(board.queues.gws, board.firmware.mec >= minimum_firmware ? 64u : 0u) << board.name;
+    // The first compute engine's queues, without those of the graphics driver.
     EXPECT_EQ(board.queues.compute, (version < 100300 ? 32u : 16u) - 8u) << board.name;
   }
 }
