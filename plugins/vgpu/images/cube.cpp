@@ -6,7 +6,7 @@
 namespace rigel::vgpu::images {
 namespace {
 
-// Which axes of space a face's own are, and whether these run backwards.
+// Axis of space that an axis of a face is parallel to, and its direction.
 struct SpaceAxis {
   unsigned axis;
   int64_t sign;
@@ -21,22 +21,22 @@ constexpr FaceAxes kFaces[6] = {
 
 }  // namespace
 
-CubeTexel folded(int64_t size, const CubeTexel& texel) {
-  // Twice the distances from the centre of the cube, whose surface is `size` away from it.
+CubeTexel wrap_to_face(int64_t size, const CubeTexel& texel) {
+  // Twice the distance from the cube's centre. The surface is at distance `size`.
   int64_t across = 2 * texel.x + 1 - size, down = 2 * texel.y + 1 - size, out = size;
-  const auto fold = [&](int64_t& along) {
-    const int64_t beyond = std::abs(along) - size;
-    if (beyond < 0) return;
-    out = size - std::min(beyond, 2 * size - 1);
-    along = along < 0 ? -size : size;
+  const auto fold = [&](int64_t& coordinate) {
+    const int64_t excess = std::abs(coordinate) - size;
+    if (excess < 0) return;
+    out = size - std::min(excess, 2 * size - 1);
+    coordinate = coordinate < 0 ? -size : size;
   };
   fold(across);
   fold(down);
-  const FaceAxes& from = kFaces[texel.face];
+  const FaceAxes& source = kFaces[texel.face];
   int64_t space[3];
-  space[from.across.axis] = from.across.sign * across;
-  space[from.down.axis] = from.down.sign * down;
-  space[from.out.axis] = from.out.sign * out;
+  space[source.across.axis] = source.across.sign * across;
+  space[source.down.axis] = source.down.sign * down;
+  space[source.out.axis] = source.out.sign * out;
   unsigned face = 0;
   while (space[kFaces[face].out.axis] != kFaces[face].out.sign * size) ++face;
   const auto index = [&](const SpaceAxis& axis) { return (axis.sign * space[axis.axis] + size - 1) / 2; };

@@ -1,7 +1,9 @@
-// A cube's faces, where they meet: which texel of another face lies beyond an edge.
+// Adjacency of a cube's faces: the texel of another face that a position past an edge refers to.
 //
-// Faces are numbered and turned as those of all graphics interfaces, and as V_CUBEID, V_CUBESC and V_CUBETC have them
-// (the Vulkan specification's "Cube Map Face Selection"). Pure; any thread.
+// Numbers and orientations of faces are those of graphics APIs and of V_CUBEID, V_CUBESC and V_CUBETC (the
+// Vulkan specification's "Cube Map Face Selection").
+//
+// Threads: any; pure functions.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +15,7 @@ struct CubeTexel {
   int64_t x = 0, y = 0;
 };
 
-/// A texel that may lie beyond one edge of its face, at most, on the face where it is.
-CubeTexel folded(int64_t size, const CubeTexel& texel);
+/// Returns the face and position of a texel that may be past at most one edge of its face.
+CubeTexel wrap_to_face(int64_t size, const CubeTexel& texel);
 
 }  // namespace rigel::vgpu::images

@@ -1,8 +1,8 @@
-// The resources that were decoded last: waves mostly come with the words of those before them, and a tiled layout takes longer
-// to find out than what it is needed for.
+// Cache of decoded image resources. Most waves use the resource words of the preceding waves, and decoding
+// a tiled layout takes longer than an image instruction.
 //
-// One thread. Some kilobytes: it belongs to a worker's Memory, as a module that a program loads has no room for that in
-// what each thread has of its own (glibc's static TLS).
+// Threads: one. Each worker's Memory has a cache: a thread-local one would exceed glibc's static TLS in a
+// library that is loaded with dlopen().
 #pragma once
 
 #include <cstdint>
@@ -21,11 +21,11 @@ class DecodedResources {
     Generation generation{};
     bool is_filled = false, has_tiling = false;
     TilingConfig tiling;
-    std::string_view refusal;
+    std::string_view rejection;
     Resource resource;
   };
 
-  /// Valid until the next call.
+  /// Returns the decoded resource. Valid until the next call.
   const Entry& find(const uint32_t (&words)[8], Generation generation, const TilingConfig* tiling) {
     Entry& entry = entries_[(words[0] ^ words[0] >> 4) % std::size(entries_)];
     if (entry.is_filled && std::memcmp(entry.words, words, sizeof words) == 0 &&
@@ -38,7 +38,7 @@ class DecodedResources {
     entry.is_filled = true;
     entry.has_tiling = tiling != nullptr;
     if (tiling != nullptr) entry.tiling = *tiling;
-    entry.refusal =
+    entry.rejection =
         decode_resource(entry.words, generation, tiling != nullptr ? &entry.tiling : nullptr, entry.resource);
     return entry;
   }

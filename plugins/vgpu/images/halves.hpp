@@ -1,4 +1,4 @@
-// Half precision in scalar code: for packed atomics and formats of memory, where speed does not matter.
+// Half precision in scalar code, for packed atomics and memory formats, where speed does not matter.
 // Independent of MXCSR's rounding mode; denormals are kept.
 #pragma once
 

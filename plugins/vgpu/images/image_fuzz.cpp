@@ -1,5 +1,5 @@
-// Any words as an image and a sampler, sampled anywhere: what they are decoded to can be used, and every texel that is
-// found lies on the level that it is said to lie on.
+// Samples images with arbitrary resource words, sampler words and coordinates. Decoded resources must be
+// consistent, and each texel must be within its mip level.
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
@@ -20,7 +20,7 @@ struct Input {
   uint32_t generation;
   uint32_t resource[8];
   uint32_t sampler[4];
-  float at[3];
+  float coordinates[3];
   float layer, lod;
   float gradients[2][3];
   uint32_t offsets;
@@ -35,7 +35,7 @@ TilingConfig tiling_of(const char* name) {
 }
 
 void check(const Resource& resource, const Taps& taps) {
-  require(taps.count >= 1 && taps.count <= kMostTaps);
+  require(taps.count >= 1 && taps.count <= kMaxTaps);
   double weights = 0;
   for (unsigned i = 0; i < taps.count; ++i) {
     const Tap& tap = taps.taps[i];
@@ -50,7 +50,7 @@ void check(const Resource& resource, const Taps& taps) {
     const auto plane = resource.tiled->plane(tap.place.level, tap.place.z);
     require(plane.address(tap.place.x, tap.place.y) == address);
   }
-  require(std::fabs(weights - 1) < 1e-9 || taps.count == 4);  // a gather counts all of its four
+  require(std::fabs(weights - 1) < 1e-9 || taps.count == 4);  // each weight of a gather is 1
 }
 
 }  // namespace
@@ -72,12 +72,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   Sampler sampler;
   if (!decode_sampler(input.sampler, static_cast<Generation>(generation), sampler).empty()) return 0;
   Lookup lookup;
-  for (unsigned i = 0; i < 3; ++i) lookup.at[i] = static_cast<double>(input.at[i]);
+  for (unsigned i = 0; i < 3; ++i) lookup.coordinates[i] = static_cast<double>(input.coordinates[i]);
   lookup.layer = input.layer;
   for (unsigned i = 0; i < 3; ++i)
     lookup.offset[i] = static_cast<int32_t>(input.offsets << (26 - 8 * i)) >> 26;
   lookup.footprint = footprint_of(resource, sampler, input.gradients);
-  require(lookup.footprint.probes >= 1 && lookup.footprint.probes <= most_probes(resource, sampler));
+  require(lookup.footprint.probes >= 1 && lookup.footprint.probes <= max_probes(resource, sampler));
   lookup.footprint.lod += fixed_lod(static_cast<double>(input.lod));
   Taps taps;
   for (unsigned probe = 0; probe < lookup.footprint.probes; ++probe) {

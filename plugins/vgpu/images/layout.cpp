@@ -19,9 +19,10 @@ tl::expected<TiledLayout, std::string_view> TiledLayout::of(const Surface& surfa
 uint64_t TiledLayout::address(const TexelPlace& place) const {
   const Level& level = levels_[place.level];
   const uint64_t block = uint64_t{place.y >> y_.block_bits} * level.row_blocks + (place.x >> x_.block_bits);
-  const uint32_t turned = ((turn_.first + turn_.step * place.z) & turn_.mask) << turn_.shift;
-  const uint32_t offset =
-      x_.flips_of(place.x) ^ y_.flips_of(place.y) ^ z_.flips_of(place.z) ^ level.flips ^ base_flips_ ^ turned;
+  const uint32_t bank_flips = ((bank_rotation_.first + bank_rotation_.step * place.z) & bank_rotation_.mask)
+                              << bank_rotation_.shift;
+  const uint32_t offset = x_.flips_of(place.x) ^ y_.flips_of(place.y) ^ z_.flips_of(place.z) ^ level.flips ^
+                          base_flips_ ^ bank_flips;
   return base_ + slice_bytes_ * (place.z >> z_.block_bits) + level.start + (block << block_bits_) + offset;
 }
 
@@ -38,16 +39,18 @@ TiledLayout::Plane::Side TiledLayout::side(const Axis& axis, uint32_t blocks) co
 
 TiledLayout::Plane TiledLayout::plane(uint32_t level, uint32_t z) const {
   const Level& place = levels_[level];
-  const uint32_t turned = ((turn_.first + turn_.step * z) & turn_.mask) << turn_.shift;
-  const uint32_t flips = z_.flips_of(z) ^ place.flips ^ base_flips_ ^ turned;
+  const uint32_t bank_flips = ((bank_rotation_.first + bank_rotation_.step * z) & bank_rotation_.mask)
+                              << bank_rotation_.shift;
+  const uint32_t flips = z_.flips_of(z) ^ place.flips ^ base_flips_ ^ bank_flips;
   return {base_ + slice_bytes_ * (z >> z_.block_bits) + place.start, flips & ((1u << block_bits_) - 1),
           side(x_, 1), side(y_, place.row_blocks)};
 }
 
 uint64_t TiledLayout::Plane::address(uint32_t column, uint32_t row) const {
   uint32_t offset = flips;
-  const auto invert = [&](const Side& side, uint32_t at) {
-    for (unsigned i = 0; i < side.count; ++i) offset ^= (at >> side.bits[i] & 1) != 0 ? side.flips[i] : 0;
+  const auto invert = [&](const Side& side, uint32_t coordinate) {
+    for (unsigned i = 0; i < side.count; ++i)
+      offset ^= (coordinate >> side.bits[i] & 1) != 0 ? side.flips[i] : 0;
   };
   invert(x, column);
   invert(y, row);

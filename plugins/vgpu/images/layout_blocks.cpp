@@ -1,4 +1,4 @@
-// The layouts of gfx9 and gfx10: SW_MODE names a kind of blocks and an order of the texels in them.
+// Layouts of gfx9 and gfx10. SW_MODE selects the block size and the order of texels within a block.
 #include "plugins/vgpu/images/layout_builders.hpp"
 
 namespace rigel::vgpu::images {
@@ -70,7 +70,7 @@ class BlockBuilder {
   }
 
  private:
-  /// SW_MODE counts kinds of blocks, and four orders of each.
+  /// SW_MODE is the kind of block times four plus the order.
   enum Kind : uint8_t { k256B, k4KB, k64KB, kVar, k64KB_T, k4KB_X, k64KB_X, kVar_X };
   enum OrderName : uint8_t { kOrderZ, kOrderS, kOrderD, kOrderR };
   static constexpr uint8_t kBlockBits[] = {8, 12, 16, 0, 16, 12, 16, 0};
@@ -80,7 +80,7 @@ class BlockBuilder {
   bool is_gfx10() const { return surface_.generation != Generation::kGfx9; }
   bool has_xor() const { return kind() >= k64KB_T; }
 
-  /// Volumes have thick tiles in the standard order and, on gfx9, in that of depth.
+  /// Volumes have thick tiles in standard order and, on gfx9, in depth order.
   bool is_thick() const { return surface_.volume && (order() == kOrderS || order() == kOrderZ); }
 
   std::optional<std::string_view> find_order() const {
@@ -98,7 +98,7 @@ class BlockBuilder {
       return order() == kOrderS ? &kThickStandard9 : &kThickDepth9;
     }
     if (order() == kOrderZ) return &kDepth9;
-    // gfx9's volumes have one thin order.
+    // Thin volumes of gfx9 have the standard order in each mode.
     if (order() == kOrderS || surface_.volume) return &kStandard;
     if (!is_gfx10()) return &kDisplay9;
     return surface_.generation == Generation::kGfx10_1 ? &kDisplay10 : &kDisplay103;
@@ -111,7 +111,7 @@ class BlockBuilder {
     if (is_gfx10()) {
       pipe_bits_ = std::min(pipe_bits_, room);
       slice_bits_ = pipe_bits_;
-      // gfx10.3 spreads slices over as many pipes as it has packers.
+      // gfx10.3 distributes slices over as many pipes as it has packers.
       if (surface_.generation == Generation::kGfx10_3)
         slice_bits_ = std::min(slice_bits_, std::max(bits_of(config, 8, 3), 1u));
     } else {
@@ -125,11 +125,12 @@ class BlockBuilder {
     Chain chain(order, log2_of(surface_.element_bytes));
     const unsigned end = layout.block_bits_;
     const unsigned dimensions = is_thick() ? 3 : 2;
-    // Above the smallest tiles, coordinates take turns.
+    // Above the smallest tiles, bits of the coordinates alternate.
     constexpr AxisName kThin[] = {kY, kX}, kThick[] = {kX, kZ, kY};
-    const unsigned most =
+    const unsigned max_size =
         std::max(end, kInterleave + pipe_bits_ + dimensions * std::max(pipe_bits_, bank_bits_));
-    while (chain.size() < most) chain.append(is_thick() ? kThick[chain.size() % 3] : kThin[chain.size() % 2]);
+    while (chain.size() < max_size)
+      chain.append(is_thick() ? kThick[chain.size() % 3] : kThin[chain.size() % 2]);
 
     TiledLayout::Axis* const axes[] = {&layout.x_, &layout.y_, &layout.z_};
     const auto flip = [&](unsigned position, unsigned from) {
@@ -141,7 +142,7 @@ class BlockBuilder {
     fold(flip, kInterleave, pipe_bits_, dimensions, end);
     fold(flip, kInterleave + pipe_bits_, bank_bits_, dimensions, end);
     if (is_thick() || is_texture()) return chain;
-    // Slices of thin tiles begin at different pipes, then banks.
+    // Adjacent slices of thin tiles start at different pipes, then at different banks.
     for (unsigned bit = 0; bit < slice_bits_; ++bit)
       layout.z_.invert(bit, 1u << (kInterleave + pipe_bits_ - 1 - bit));
     for (unsigned bit = 0; bit < bank_bits_; ++bit)
@@ -149,7 +150,7 @@ class BlockBuilder {
     return chain;
   }
 
-  /// Pipes, and banks, are inverted by the bits above them, in the reverse order.
+  /// Bits above the pipes and banks invert them, in reverse order.
   template <typename Flip>
   void fold(const Flip& flip, unsigned first, unsigned count, unsigned dimensions, unsigned end) const {
     for (unsigned above = 0; above < (dimensions - 1) * count; ++above) {
@@ -159,35 +160,37 @@ class BlockBuilder {
     }
   }
 
-  /// Of gfx9's blocks of 256 bytes it is not known.
+  /// The mip layout of gfx9's 256-byte blocks is not known.
   bool has_levels() const { return is_gfx10() || kind() != k256B; }
 
-  /// A tail is as large as a block that is halved along one dimension.
+  /// Returns the maximum extents of a level in the tail: those of a block with one dimension halved.
   struct Extent {
     uint32_t x, y, z;
   };
   Extent tail(const TiledLayout& layout) const {
-    Extent most{1u << layout.x_.block_bits, 1u << layout.y_.block_bits, 1u << layout.z_.block_bits};
-    (is_thick() && layout.block_bits_ % 3 == 0 ? most.y : most.x) /= 2;
-    return most;
+    Extent max_extent{1u << layout.x_.block_bits, 1u << layout.y_.block_bits, 1u << layout.z_.block_bits};
+    (is_thick() && layout.block_bits_ % 3 == 0 ? max_extent.y : max_extent.x) /= 2;
+    return max_extent;
   }
 
-  /// Where in the block of the tail a level is, counted from the last that has room.
+  /// Returns a level's offset in the block of the tail. `from_last` counts from the last level that can be
+  /// in the tail.
   static constexpr uint32_t tail_offset(unsigned from_last) {
     return from_last > 6 ? 16u << from_last : from_last << 8;
   }
 
-  /// gfx10: each slice has the last level first. Halves are rounded up.
+  /// gfx10: each slice starts with the last level. Extents of levels are rounded up.
   void stack_levels(TiledLayout& layout, const Chain& chain) const {
     const unsigned room =
         is_thick() ? layout.block_bits_ - (layout.block_bits_ - kInterleave) / 3u : layout.block_bits_;
-    const unsigned most = kind() == k256B ? 0 : room <= 11 ? 1 + (1u << (room - 9)) : room - 4;
+    const unsigned max_tail_levels = kind() == k256B ? 0 : room <= 11 ? 1 + (1u << (room - 9)) : room - 4;
     const Extent tail_extent = tail(layout);
     const unsigned levels = surface_.levels;
     const auto halved = [](uint32_t whole, unsigned level) { return ((whole - 1) >> level) + 1; };
-    unsigned first = 0;  // of the tail
-    while (first < levels && !(halved(surface_.width, first) <= tail_extent.x &&
-                               halved(surface_.height, first) <= tail_extent.y && levels - first <= most))
+    unsigned first = 0;  // first level of the tail
+    while (first < levels &&
+           !(halved(surface_.width, first) <= tail_extent.x &&
+             halved(surface_.height, first) <= tail_extent.y && levels - first <= max_tail_levels))
       ++first;
     const uint64_t block = uint64_t{1} << layout.block_bits_;
     uint64_t end = first < levels ? block : 0;
@@ -200,8 +203,8 @@ class BlockBuilder {
     }
     layout.slice_bytes_ = end;
     for (unsigned level = first; level < levels; ++level) {
-      // Bits of y and x take turns in the number of 256 bytes.
-      const uint32_t number = tail_offset(most - 1 - (level - first)) >> kInterleave;
+      // The index of the 256-byte unit interleaves bits of y and x.
+      const uint32_t number = tail_offset(max_tail_levels - 1 - (level - first)) >> kInterleave;
       uint32_t x = 0, y = 0;
       for (unsigned bit = 0; bit < 6; ++bit) {
         y |= bits_of(number, 2 * bit, 1) << bit;
@@ -212,7 +215,8 @@ class BlockBuilder {
     }
   }
 
-  /// gfx9: levels lie beside the first one, right of it or below it, whichever makes the whole squarer.
+  /// gfx9: the levels are to the right of the first level or below it, so that the whole is closest to a
+  /// square.
   bool pack_levels(TiledLayout& layout) const {
     const Extent tail_extent = tail(layout);
     Extent size{blocks(surface_.width, layout.x_.block_bits), blocks(surface_.height, layout.y_.block_bits),
@@ -223,7 +227,7 @@ class BlockBuilder {
                              (!is_thick() || surface_.planes <= tail_extent.z);
     const unsigned levels = surface_.levels;
     Extent starts[std::tuple_size_v<decltype(layout.levels_)>] = {};
-    unsigned first = all_in_tail ? 0 : levels;  // of the tail
+    unsigned first = all_in_tail ? 0 : levels;  // first level of the tail
     Extent whole = size, at{0, 0, 0};
     for (unsigned level = 1; level < levels && first == levels; ++level) {
       if (level == 1 || level == 3) {
@@ -238,9 +242,9 @@ class BlockBuilder {
       size = {(size.x + 1) / 2, (size.y + 1) / 2, (size.z + 1) / 2};
     }
     const unsigned room = layout.block_bits_ - 4u;
-    if (levels - first > room) return false;  // a thin volume that is deeper than wide and high
+    if (levels - first > room) return false;  // a thin volume whose depth exceeds its width and height
     if (!all_in_tail) {
-      // Room for the second level, and for two of the ones after it.
+      // Space for the second level, and for two of the levels after it.
       const auto second = [&](uint32_t size_of_first) {
         const uint32_t half = (size_of_first + 1) / 2;
         return half == 1 && std::min(first, levels - 1) > 2 ? 2 : half;
@@ -259,7 +263,7 @@ class BlockBuilder {
     return true;
   }
 
-  /// Blocks of the kind T are all alike, so that pages can be had one by one.
+  /// Blocks of kind T have the same layout everywhere, for partially resident textures.
   bool is_texture() const { return kind() == k64KB_T; }
 
   const Surface& surface_;

@@ -1,4 +1,4 @@
-// What the builders of tiled layouts share. Nobody else includes this.
+// Shared parts of the builders of tiled layouts. Only layout*.cpp include this file.
 #pragma once
 
 #include <algorithm>
@@ -16,14 +16,14 @@ namespace rigel::vgpu::images {
 
 using LayoutOr = tl::expected<TiledLayout, std::string_view>;
 
-/// SW_MODE of gfx9 and gfx10, and TILING_INDEX of gfx8. Of one sample, a known board, and elements of 1, 2, 4, 8 or 16
-/// bytes.
+/// Layouts by SW_MODE (gfx9, gfx10) and by TILING_INDEX (gfx8). Surfaces have one sample, a known board,
+/// and elements of 1, 2, 4, 8 or 16 bytes.
 LayoutOr lay_out_blocks(const Surface& surface);
 LayoutOr lay_out_macro_tiles(const Surface& surface);
 
 enum AxisName : uint8_t { kX, kY, kZ };
 
-constexpr unsigned kInterleave = 8;  // log2 of the bytes that follow each other in one pipe
+constexpr unsigned kInterleave = 8;  // log2 of the bytes in one pipe before the next pipe
 constexpr std::string_view kOtherInterleave = "tiled image of another interleave of pipes than 256 bytes";
 
 constexpr uint32_t bits_of(uint32_t value, unsigned first, unsigned count) {
@@ -38,11 +38,11 @@ constexpr uint32_t blocks(uint32_t texels, unsigned block_bits) {
   return (texels + (1u << block_bits) - 1) >> block_bits;
 }
 
-/// How texels follow each other in the smallest tiles: the coordinates' bits from the offset's lowest on, by log2
-/// of the element's bytes.
+/// Order of texels in the smallest tiles: coordinate bits from the offset's lowest bit on, by log2 of the
+/// element size in bytes.
 using Order = std::array<std::string_view, 5>;
 
-/// Bits of coordinates one after the other, from that of the offset's lowest bit on.
+/// Sequence of coordinate bits, in the order of the offset's bits, lowest first.
 class Chain {
  public:
   struct Bit {
@@ -59,15 +59,15 @@ class Chain {
   }
 
   unsigned size() const { return size_; }
-  /// The next bit of a coordinate follows.
+  /// Appends the next bit of a coordinate.
   void append(AxisName axis) { bits_[size_++] = {axis, next_[axis]++}; }
 
-  /// Nothing for the bytes of an element.
+  /// Returns the coordinate bit at `position`, or nothing for bits within an element.
   std::optional<Bit> operator[](unsigned position) const {
     if (position < first_) return std::nullopt;
     return bits_[position];
   }
-  /// How many bits of a coordinate there are below a position.
+  /// Counts the bits of a coordinate below position `end`.
   uint8_t count(AxisName axis, unsigned end) const {
     const auto first = bits_.begin() + first_;
     return static_cast<uint8_t>(

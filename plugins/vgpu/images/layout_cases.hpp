@@ -1,4 +1,4 @@
-// What AMD's library of addresses said of surfaces (layouts.tsv), for those whom it judges. Test code.
+// Test data: surfaces with the results of AMD's addrlib (layouts.tsv).
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 
 namespace rigel::vgpu::images {
 
-/// The rows of a table of this folder, in cells.
+/// Reads a table of this directory, as rows of cells.
 inline std::vector<std::vector<std::string>> read_table(const std::string& name) {
   std::ifstream file(RIGEL_LAYOUTS + ("/" + name));
   std::vector<std::vector<std::string>> rows;
@@ -30,8 +30,8 @@ inline std::vector<std::vector<std::string>> read_table(const std::string& name)
 struct LayoutCase {
   std::string name;
   Surface surface;              ///< Without base and chip.
-  std::string board;            ///< gfx8: whose tables
-  uint32_t gb_addr_config = 0;  ///< Of others
+  std::string board;            ///< gfx8: the board whose tables are used
+  uint32_t gb_addr_config = 0;  ///< other chips
   uint64_t bytes = 0, last_texel = 0, hash = 0;
 };
 
@@ -45,13 +45,13 @@ inline std::vector<LayoutCase> read_layout_cases() {
   };
   std::vector<LayoutCase> cases;
   for (const auto& row : read_table("layouts.tsv")) {
-    LayoutCase& known = cases.emplace_back();
-    Surface& surface = known.surface;
+    LayoutCase& layout_case = cases.emplace_back();
+    Surface& surface = layout_case.surface;
     surface.generation = kGenerations.at(row.at(0));
     if (surface.generation == Generation::kGfx8) {
-      known.board = row.at(1);
+      layout_case.board = row.at(1);
     } else {
-      known.gb_addr_config = number(row.at(1));
+      layout_case.gb_addr_config = number(row.at(1));
     }
     surface.swizzle_mode = static_cast<uint8_t>(number(row.at(2)));
     surface.volume = row.at(3) == "1";
@@ -61,19 +61,19 @@ inline std::vector<LayoutCase> read_layout_cases() {
     surface.planes = number(row.at(7));
     surface.levels = static_cast<uint8_t>(number(row.at(8)));
     surface.pitch = number(row.at(9));
-    known.bytes = std::stoull(row.at(10));
-    known.last_texel = std::stoull(row.at(11));
-    known.hash = std::stoull(row.at(12), nullptr, 16);
-    known.name = row[0] + " " + row[1] + ", mode " + row[2] + (surface.volume ? " of a volume" : "") +
-                 ", bytes " + row[4];
+    layout_case.bytes = std::stoull(row.at(10));
+    layout_case.last_texel = std::stoull(row.at(11));
+    layout_case.hash = std::stoull(row.at(12), nullptr, 16);
+    layout_case.name = row[0] + " " + row[1] + ", mode " + row[2] + (surface.volume ? " of a volume" : "") +
+                       ", bytes " + row[4];
   }
   return cases;
 }
 
-/// The texels that a row's hash has, one after the other.
-class Places {
+/// The sequence of texels whose offsets a table row's hash covers.
+class PlaceSequence {
  public:
-  explicit Places(const Surface& surface) : surface_(surface) {}
+  explicit PlaceSequence(const Surface& surface) : surface_(surface) {}
   TexelPlace next() {
     TexelPlace place;
     place.level = below(surface_.levels);
@@ -93,9 +93,9 @@ class Places {
   const Surface& surface_;
   uint32_t state_ = 1;
 };
-constexpr int kPlacesOfACase = 2000;
+constexpr int kPlacesPerCase = 2000;
 
-/// FNV-1a, of whole offsets.
+/// FNV-1a over whole offsets.
 class OffsetHash {
  public:
   void add(uint64_t offset) { value_ = (value_ ^ offset) * 0x100000001b3; }

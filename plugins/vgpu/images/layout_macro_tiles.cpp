@@ -1,4 +1,4 @@
-// The layouts of gfx8: TILING_INDEX is a row of a table, which the driver fills for the chip's pipes and banks.
+// Layouts of gfx8. TILING_INDEX is a row of a table, which the driver fills for the chip's pipes and banks.
 #include <iterator>
 
 #include "plugins/vgpu/images/layout_builders.hpp"
@@ -49,7 +49,7 @@ class MacroTileBuilder {
       "tiled image (of another GB_TILE_MODE than 1D or 2D_TILED_THIN1)";
   static constexpr unsigned kTileBits = 3;  // 8 by 8 texels
 
-  /// Which bits of a tile's number in its row and column choose a pipe.
+  /// Bits of a tile's column and row that choose a pipe.
   struct PipeConfig {
     uint8_t code, bits;
     uint8_t x[4], y[4];
@@ -61,7 +61,7 @@ class MacroTileBuilder {
       {12, 3, {3, 2, 4}, {1, 2, 4}},
       {17, 4, {3, 2, 4, 8}, {1, 2, 8, 4}},
   };
-  /// Likewise banks, by log2 of their number, of what is counted in their tiles.
+  /// The same for banks, by log2 of their number. Positions count in a bank's tiles.
   static constexpr struct {
     uint8_t x[4], y[4];
   } kBanks[] = {{}, {{1}, {1}}, {{1, 2}, {2, 1}}, {{1, 2, 4}, {4, 6, 1}}, {{1, 2, 4, 8}, {8, 12, 2, 1}}};
@@ -79,7 +79,7 @@ class MacroTileBuilder {
     }
   }
 
-  /// A tile's bytes: those that do not follow each other in one pipe come above pipes and banks.
+  /// Places the bytes of a tile. The bits past the pipe interleave are above the pipe and bank bits.
   static void place_tile(TiledLayout& layout, const Chain& tile, unsigned pipes_and_banks) {
     for (unsigned position = 0; position < tile.size(); ++position) {
       const auto bit = tile[position];
@@ -101,7 +101,7 @@ class MacroTileBuilder {
     const unsigned width = bits_of(macro, 0, 2), height = bits_of(macro, 2, 2), aspect = bits_of(macro, 4, 2);
     const unsigned bank_bits = bits_of(macro, 6, 2) + 1;
 
-    // A bank's tiles lie in rows; the rest of a macro tile is spread over pipes and banks.
+    // A bank's tiles are in rows. The rest of a macro tile is distributed over pipes and banks.
     const unsigned column = kTileBits + pipes->bits, bank_column = column + width,
                    bank_row = kTileBits + height;
     const unsigned in_bank = tile.size() + width + height;
@@ -131,8 +131,8 @@ class MacroTileBuilder {
     const auto swizzle = static_cast<uint32_t>(surface_.base) & ((1u << (kInterleave + spread)) - 1);
     layout.base_ -= swizzle;
     layout.base_flips_ = swizzle & ((1u << (kInterleave + pipes->bits)) - 1);
-    layout.turn_ = {swizzle >> (kInterleave + pipes->bits), (1u << bank_bits) / 2 - 1, (1u << bank_bits) - 1,
-                    kInterleave + pipes->bits};
+    layout.bank_rotation_ = {swizzle >> (kInterleave + pipes->bits), (1u << bank_bits) / 2 - 1,
+                             (1u << bank_bits) - 1, kInterleave + pipes->bits};
     return true;
   }
 

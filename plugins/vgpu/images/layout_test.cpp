@@ -1,4 +1,4 @@
-// Tiled layouts against AMD's own library of addresses, and against what stock ROCr asks for on these boards.
+// Compares tiled layouts with AMD's addrlib, and with the sizes that stock ROCr uses on these boards.
 #include "plugins/vgpu/images/layout.hpp"
 
 #include <gtest/gtest.h>
@@ -30,38 +30,38 @@ TexelPlace last_of(const Surface& surface) {
   return {0, surface.width - 1, surface.height - 1, surface.planes - 1, 0};
 }
 
-TEST(TiledLayouts, AreThoseOfAddrlib) {
+TEST(TiledLayout, AddressesMatchAddrlib) {
   const auto cases = read_layout_cases();
   ASSERT_GT(cases.size(), 600u);
-  for (const LayoutCase& known : cases) {
+  for (const LayoutCase& expected : cases) {
     TilingConfig tiling;
-    if (known.board.empty()) {
-      tiling.gb_addr_config = known.gb_addr_config;
+    if (expected.board.empty()) {
+      tiling.gb_addr_config = expected.gb_addr_config;
     } else {
-      tiling = tiling_of_board(known.board);
+      tiling = tiling_of_board(expected.board);
     }
-    Surface surface = known.surface;
+    Surface surface = expected.surface;
     surface.tiling = &tiling;
     surface.base = uint64_t{1} << 32;
     const auto layout = TiledLayout::of(surface);
-    ASSERT_TRUE(layout.has_value()) << known.name << ": " << layout.error();
-    EXPECT_EQ(layout->bytes(), known.bytes) << known.name;
-    EXPECT_EQ(layout->address(last_of(surface)) - surface.base, known.last_texel) << known.name;
+    ASSERT_TRUE(layout.has_value()) << expected.name << ": " << layout.error();
+    EXPECT_EQ(layout->bytes(), expected.bytes) << expected.name;
+    EXPECT_EQ(layout->address(last_of(surface)) - surface.base, expected.last_texel) << expected.name;
     OffsetHash hash;
-    Places places(surface);
-    for (int count = 0; count < kPlacesOfACase; ++count) {
+    PlaceSequence places(surface);
+    for (int count = 0; count < kPlacesPerCase; ++count) {
       const TexelPlace place = places.next();
       const uint64_t address = layout->address(place);
       hash.add(address - surface.base);
       if (count < 100) {
-        ASSERT_EQ(layout->plane(place.level, place.z).address(place.x, place.y), address) << known.name;
+        ASSERT_EQ(layout->plane(place.level, place.z).address(place.x, place.y), address) << expected.name;
       }
     }
-    EXPECT_EQ(hash.value(), known.hash) << known.name;
+    EXPECT_EQ(hash.value(), expected.hash) << expected.name;
   }
 }
 
-/// What layouts need of the words of ROCr's images, of four bytes an element.
+/// Returns the surface that resource words of ROCr's images describe, with 4 bytes per element.
 Surface surface_of(const std::array<uint32_t, 8>& words, Generation generation) {
   const auto field = [&](unsigned word, unsigned first, unsigned bits) {
     return words[word] >> first & ((1u << bits) - 1);
@@ -75,14 +75,14 @@ Surface surface_of(const std::array<uint32_t, 8>& words, Generation generation) 
   constexpr uint32_t k3D = 10, k1DArray = 12, k2DArray = 13;
   const uint32_t type = field(3, 28, 4);
   surface.volume = type == k3D;
-  // Of other images, gfx10.3 has the pitch there.
+  // For other image types, gfx10.3 has the pitch in this field.
   if (type == k3D || type == k1DArray || type == k2DArray) surface.planes = 1 + field(4, 0, 13);
   if (!is_gfx10) surface.pitch = 1 + field(4, 13, generation == Generation::kGfx9 ? 16 : 14);
   surface.swizzle_mode = static_cast<uint8_t>(field(3, 20, 5));
   return surface;
 }
 
-TEST(TiledLayouts, FillWhatStockRocrAsksForItsImages) {
+TEST(TiledLayout, SizesMatchStockRocr) {
   const auto rows = read_table("rocr_images.tsv");
   ASSERT_EQ(rows.size(), 60u);
   unsigned tiled = 0;
@@ -120,7 +120,7 @@ Surface small_surface(Generation generation, const TilingConfig& tiling, uint8_t
   return surface;
 }
 
-TEST(TiledLayouts, GiveEachTexelAPlaceOfItsOwn) {
+TEST(TiledLayout, TexelsDoNotOverlap) {
   const TilingConfig vega = tiling_of_board("vega10"), navi = tiling_of_board("navi10"),
                      navi2 = tiling_of_board("navi21"), fiji = tiling_of_board("fiji");
   const struct {
@@ -161,7 +161,7 @@ TEST(TiledLayouts, GiveEachTexelAPlaceOfItsOwn) {
   EXPECT_GT(layouts, 300u);
 }
 
-TEST(TiledLayouts, GiveEachLevelAPlaceOfItsOwn) {
+TEST(TiledLayout, LevelsDoNotOverlap) {
   const TilingConfig vega = tiling_of_board("vega10"), navi = tiling_of_board("navi10");
   constexpr uint8_t k4KB_S_X = 21, k64KB_S = 9;
   for (const bool is_gfx9 : {true, false}) {
@@ -192,8 +192,8 @@ TEST(TiledLayouts, GiveEachLevelAPlaceOfItsOwn) {
   }
 }
 
-// Drivers of graphics spread their surfaces over pipes and banks: the low bits of the address say how.
-TEST(TiledLayouts, TakeTheLowBitsOfTheAddressForASwizzle) {
+// Graphics drivers distribute surfaces over pipes and banks by the low bits of the address.
+TEST(TiledLayout, LowAddressBitsAreSwizzle) {
   const TilingConfig navi = tiling_of_board("navi10");
   constexpr uint8_t k4KB_D_X = 22, k4KB_D = 6;
   Surface surface = small_surface(Generation::kGfx10_1, navi, k4KB_D_X);
@@ -201,17 +201,17 @@ TEST(TiledLayouts, TakeTheLowBitsOfTheAddressForASwizzle) {
   surface.base += 0x500;
   const auto swizzled = TiledLayout::of(surface);
   ASSERT_TRUE(plain && swizzled);
-  Places places(surface);
+  PlaceSequence places(surface);
   for (int count = 0; count < 1000; ++count) {
     const TexelPlace place = places.next();
     EXPECT_EQ(swizzled->address(place), plain->address(place) ^ 0x500);
   }
-  // Blocks without a swizzle are where the address says.
+  // Blocks without a swizzle start at the address itself.
   surface.swizzle_mode = k4KB_D;
   EXPECT_EQ(TiledLayout::of(surface)->address({}), surface.base);
 }
 
-TEST(TiledLayouts, AreRefusedByNameWhereTheyAreNotKnown) {
+TEST(TiledLayout, UnsupportedLayoutsAreNamed) {
   const TilingConfig navi = tiling_of_board("navi10"), fiji = tiling_of_board("fiji");
   Surface surface = small_surface(Generation::kGfx10_1, navi, 27);
   EXPECT_EQ(TiledLayout::of(surface).error(), "tiled image (SW_64KB_R_X)");

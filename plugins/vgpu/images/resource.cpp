@@ -5,13 +5,13 @@
 namespace rigel::vgpu::images {
 namespace {
 
-constexpr uint32_t bits(uint32_t word, unsigned low, unsigned width) {
-  return word >> low & ((1u << width) - 1);
+constexpr uint32_t bits(uint32_t word, unsigned first, unsigned width) {
+  return word >> first & ((1u << width) - 1);
 }
 
 constexpr uint32_t kCompressed = 1u << 21;  // COMPRESSION_EN of word 6
 
-// BC_SWIZZLE: of memory's components, which of a border's they are.
+// BC_SWIZZLE: the border component at each position in memory order.
 constexpr uint8_t kBorderOrders[8][4] = {
     {0, 1, 2, 3},  // XYZW
     {0, 3, 1, 2},  // XWYZ
@@ -22,7 +22,7 @@ constexpr uint8_t kBorderOrders[8][4] = {
     {0, 1, 2, 3}, {0, 1, 2, 3},
 };
 
-// What generations have in different places.
+// Fields whose position depends on the generation.
 struct Fields {
   TexelFormat format;
   uint32_t format_number = 0;
@@ -72,7 +72,7 @@ std::string_view decode_resource(std::span<const uint32_t, 8> words, Generation 
   const Fields f = fields_of(words, generation);
   resource.type = static_cast<ResourceType>(type);
   resource.format = f.format;
-  if (f.format_number == 0) {  // nothing is bound
+  if (f.format_number == 0) {  // no image is bound
     resource.is_null = true;
     return {};
   }
@@ -80,11 +80,11 @@ std::string_view decode_resource(std::span<const uint32_t, 8> words, Generation 
   if (bytes_of(f.format) == 0 || !is_number)
     return "image of a format that is not executed: block compression, shared exponents, reserved ones";
   for (unsigned i = 0; i < 4; ++i) resource.select[i] = static_cast<uint8_t>(bits(words[3], 3 * i, 3));
-  resource.least_lod = bits(words[1], 8, 12);
+  resource.min_lod = bits(words[1], 8, 12);
   resource.first_level = static_cast<uint8_t>(bits(words[3], 12, 4));
   resource.last_level = std::max(static_cast<uint8_t>(bits(words[3], 16, 4)), resource.first_level);
   std::copy_n(kBorderOrders[f.border_swizzle], 4, resource.border_order);
-  resource.border_as_seen = generation == Generation::kGfx8;
+  resource.border_in_result_order = generation == Generation::kGfx8;
 
   Surface& surface = resource.surface;
   surface.generation = generation;
@@ -107,7 +107,7 @@ std::string_view decode_resource(std::span<const uint32_t, 8> words, Generation 
   } else {
     resource.first_layer = resource.last_layer = generation == Generation::kGfx10_3 ? 0 : f.first_layer;
     surface.planes = resource.first_layer + 1;
-    // From gfx10.3 on images of one plane tell their pitch where others count planes.
+    // From gfx10.3 on, this field is the pitch of images of one plane.
     if (generation == Generation::kGfx10_3) surface.pitch = bits(words[4], 0, 14) + 1;
   }
   if (has_rows(surface)) return unknown_layout(surface);
@@ -124,13 +124,13 @@ std::string_view decode_sampler(std::span<const uint32_t, 4> words, Generation g
   sampler.truncates = bits(words[0], 27, 1) != 0;
   const uint32_t reduction = bits(words[0], 29, 2);
   sampler.reduction = reduction == 1 ? Reduction::kMin : reduction == 2 ? Reduction::kMax : Reduction::kBlend;
-  sampler.least_lod = bits(words[1], 0, 12);
-  sampler.most_lod = bits(words[1], 12, 12);
+  sampler.min_lod = bits(words[1], 0, 12);
+  sampler.max_lod = bits(words[1], 12, 12);
   sampler.lod_bias = static_cast<int32_t>(words[2] << 18) >> 18;
   sampler.linear_mag = bits(words[2], 20, 1) != 0;
   sampler.linear_min = bits(words[2], 22, 1) != 0;
   if (bits(words[2], 21, 1) != 0 || bits(words[2], 23, 1) != 0)  // *_ANISO_*
-    sampler.most_probes = static_cast<uint8_t>(1u << std::min(bits(words[0], 9, 3), 4u));
+    sampler.max_probes = static_cast<uint8_t>(1u << std::min(bits(words[0], 9, 3), 4u));
   const bool is_gfx10 = generation == Generation::kGfx10_1 || generation == Generation::kGfx10_3;
   sampler.aniso_override = bits(words[2], is_gfx10 ? 29 : 31, 1) != 0;
   sampler.seamless = bits(words[0], 28, 1) == 0;

@@ -1,8 +1,10 @@
-// The words of image resources and samplers (the ISA manuals' T# and S#), decoded.
+// Decoded image resource and sampler words (T# and S# of the ISA manuals).
 //
-// Sources: the ISA manuals of AMD (GCN 3, Vega, RDNA, RDNA 2), chapters "Image resource" and "Sampler resource"; Mesa's
-// register databases (gfx8.json, gfx9.json, gfx10.json, gfx103.json); what amdkfd's clients write: ROCr's images, and
-// backends/gfx*/image.cpp. Pure functions; any thread.
+// Sources: AMD's ISA manuals (GCN 3, Vega, RDNA, RDNA 2), chapters "Image resource" and "Sampler resource";
+// Mesa's register databases (gfx8.json, gfx9.json, gfx10.json, gfx103.json); the words that ROCr's images
+// and backends/gfx*/image.cpp contain.
+//
+// Threads: any; pure functions.
 #pragma once
 
 #include <cstdint>
@@ -20,32 +22,33 @@ namespace rigel::vgpu::images {
 enum class ResourceType : uint8_t { k1D = 8, k2D, k3D, kCube, k1DArray, k2DArray, k2DMsaa, k2DMsaaArray };
 
 struct Resource {
-  bool is_null = false;  ///< No image: loads give 0, stores do nothing.
+  bool is_null = false;  ///< Not an image: loads return 0, stores do nothing.
   ResourceType type = ResourceType::k2D;
   Surface surface;
-  std::optional<TiledLayout> tiled;  ///< Nothing: the surface lies in rows.
+  std::optional<TiledLayout> tiled;  ///< Empty: the surface is stored in rows.
   TexelFormat format;
-  uint8_t select[4] = {4, 5, 6, 7};  ///< DST_SEL: 0, 1, or 4 … 7 of memory.
+  uint8_t select[4] = {4, 5, 6, 7};  ///< DST_SEL: 0, 1, or components 4 … 7 of memory.
   uint8_t first_level = 0, last_level = 0;
-  uint32_t least_lod = 0;                    ///< MIN_LOD, in 1/256 of a level
-  uint32_t first_layer = 0, last_layer = 0;  ///< Of what is no volume.
-  /// Which of red, green, blue and alpha of a border lies where in memory's order; gfx8 has borders as they are seen.
+  uint32_t min_lod = 0;                      ///< MIN_LOD, in 1/256 of a level.
+  uint32_t first_layer = 0, last_layer = 0;  ///< Unless the resource is a volume.
+  /// Component (red, green, blue, alpha) of a border colour at each position in memory order. gfx8 has
+  /// border colours in the order of the result.
   uint8_t border_order[4] = {0, 1, 2, 3};
-  bool border_as_seen = false;
+  bool border_in_result_order = false;
 
   bool is_array() const { return type == ResourceType::k1DArray || type == ResourceType::k2DArray; }
   bool is_volume() const { return type == ResourceType::k3D; }
   bool is_cube() const { return type == ResourceType::kCube; }
   bool has_height() const { return type != ResourceType::k1D && type != ResourceType::k1DArray; }
 
-  /// Extents of a level, counted from first_level: what texels and coordinates are within.
+  /// Extents of a level, counted from first_level. Texels and coordinates are within them.
   uint32_t width(uint32_t level) const { return extent(surface.width, level); }
   uint32_t height(uint32_t level) const { return has_height() ? extent(surface.height, level) : 1; }
   uint32_t depth(uint32_t level) const {
     return is_volume() ? extent(surface.planes, level) : last_layer - first_layer + 1;
   }
   uint32_t levels() const { return last_level - first_level + 1u; }
-  /// The address of a texel's first byte.
+  /// Returns the address of a texel's first byte.
   uint64_t address(const TexelPlace& place) const {
     return tiled ? tiled->address(place) : texel_address(surface, place);
   }
@@ -57,7 +60,8 @@ struct Resource {
   }
 };
 
-/// Empty, or why an image instruction cannot use the resource. `tiling` is only pointed at.
+/// Decodes `words`. Returns an empty text, or why image instructions cannot use the resource. `resource`
+/// refers to `tiling`.
 std::string_view decode_resource(std::span<const uint32_t, 8> words, Generation generation,
                                  const TilingConfig* tiling, Resource& resource);
 
@@ -75,27 +79,28 @@ enum class Clamp : uint8_t {
 
 enum class Border : uint8_t { kTransparentBlack, kOpaqueBlack, kOpaqueWhite, kRegister };
 
-/// FILTER_MODE: what becomes of the texels of a filter.
+/// FILTER_MODE: how the texels of a filter are combined.
 enum class Reduction : uint8_t { kBlend, kMin, kMax };
 
-struct Sampler {
+struct Sampler {  // TRUNC_COORD: coordinates are rounded down to 1/256 texel, not to nearest.
   Clamp clamp[3] = {};
   uint8_t compare = 0;  ///< DEPTH_COMPARE_FUNC: never, <, ==, <=, >, !=, >=, always
   bool unnormalized = false;
-  bool truncates = false;  ///< TRUNC_COORD: coordinates are not rounded to 1/256 of a texel first.
+  bool truncates =
+      false;  ///< TRUNC_COORD: coordinates are rounded down to 1/256 texel instead of to nearest.
   Reduction reduction = Reduction::kBlend;
-  uint32_t least_lod = 0, most_lod = 0;  ///< In 1/256 of a level
-  int32_t lod_bias = 0;                  ///< In 1/256 of a level
+  uint32_t min_lod = 0, max_lod = 0;  ///< In 1/256 of a level.
+  int32_t lod_bias = 0;               ///< In 1/256 of a level.
   bool linear_mag = false, linear_min = false;
-  uint8_t most_probes = 1;      ///< Of an anisotropic filter: MAX_ANISO_RATIO
-  bool aniso_override = false;  ///< Images of one level have no anisotropic filter.
-  bool seamless = true;         ///< Linear filters of cubes go on to the next face; no clamp modes.
-  uint8_t z_filter = 0;         ///< 0: as the other axes; 1: nearest; 2: linear
-  uint8_t mip_filter = 0;       ///< 0: the first level alone; 1: the nearest; 2: between two
+  uint8_t max_probes = 1;       ///< Maximum probes of an anisotropic filter: MAX_ANISO_RATIO.
+  bool aniso_override = false;  ///< Images with one level have no anisotropic filter.
+  bool seamless = true;         ///< Linear filters of cubes continue on the next face and ignore clamp modes.
+  uint8_t z_filter = 0;         ///< 0: as the other axes; 1: nearest; 2: linear.
+  uint8_t mip_filter = 0;       ///< 0: first level only; 1: nearest level; 2: blend of two levels.
   Border border = Border::kTransparentBlack;
 };
 
-/// Empty, or why instructions cannot use the sampler.
+/// Decodes `words`. Returns an empty text, or why instructions cannot use the sampler.
 std::string_view decode_sampler(std::span<const uint32_t, 4> words, Generation generation, Sampler& sampler);
 
 }  // namespace rigel::vgpu::images

@@ -9,11 +9,11 @@
 namespace rigel::vgpu::images {
 namespace {
 
-constexpr int64_t kOne = 256;  // of fixed-point numbers
+constexpr int64_t kOne = 256;  // 1 as a fixed-point number
 
 // One axis of a filter: one or two texels.
 struct Axis {
-  int64_t index[2] = {};  // kBorderIndex: none of the image
+  int64_t index[2] = {};  // kBorderIndex: the border
   double weight[2] = {1, 0};
   unsigned count = 1;
 };
@@ -24,7 +24,7 @@ int64_t modulo(int64_t value, int64_t divisor) {
   return rest < 0 ? rest + divisor : rest;
 }
 
-// The texel that a clamp mode makes of one that may be out of range.
+// Applies a clamp mode to an index that may be out of range.
 int64_t clamped(Clamp clamp, int64_t index, int64_t size) {
   switch (clamp) {
     case Clamp::kWrap:
@@ -48,18 +48,18 @@ int64_t clamped(Clamp clamp, int64_t index, int64_t size) {
   return std::clamp<int64_t>(index, 0, size - 1);
 }
 
-// A coordinate in 1/256 of a texel.
+// Converts a coordinate to 1/256 texel.
 int64_t fixed(double texels, bool truncates) {
-  constexpr double kFar = 0x1p40;  // no fraction is left of a float that large
+  constexpr double kFar = 0x1p40;  // floats above this have no fraction
   if (std::isnan(texels)) return 0;
   const double scaled = std::clamp(texels, -kFar, kFar) * static_cast<double>(kOne);
   return static_cast<int64_t>(std::floor(truncates ? scaled : scaled + 0.5));
 }
 
-// Without a clamp mode, indices are beyond the image where coordinates are.
+// Without a clamp mode, indices may be out of range.
 Axis axis_of(double texels, int32_t offset, int64_t size, std::optional<Clamp> clamp, bool truncates,
              bool linear) {
-  // Half of the border: coordinates stay on the image, whose outermost half texels blend with the border.
+  // Half-border modes clamp coordinates to the image, whose outermost half texels blend with the border.
   if (clamp == Clamp::kHalfBorder || clamp == Clamp::kMirrorOnceHalfBorder) {
     if (clamp == Clamp::kMirrorOnceHalfBorder) texels = std::fabs(texels);
     texels = std::clamp(texels, 0.0, static_cast<double>(size));
@@ -88,7 +88,7 @@ uint32_t layer_of(const Resource& resource, double layer) {
   return resource.first_layer + static_cast<uint32_t>(std::clamp(whole, 0.0, static_cast<double>(count)));
 }
 
-// Coordinates count a cube's faces by eight for each cube, memory by six.
+// Coordinates number a cube's faces in steps of eight per cube, memory in steps of six.
 struct Face {
   unsigned cube = 0, face = 0;
 
@@ -101,21 +101,22 @@ struct Face {
   double layer() const { return cube * 6 + face; }
 };
 
-// Whether a linear filter goes on beyond a face's edges; faces that are no squares do not meet.
+// Whether a linear filter continues past a face's edges. Faces that are not squares do not meet.
 bool is_seamless(const Resource& resource, const Sampler& sampler, uint32_t level) {
   return resource.is_cube() && sampler.seamless && resource.width(level) == resource.height(level);
 }
 
 struct Axes {
   Axis x, y, z;
-  bool folds = false;  // indices of x and y may lie beyond a cube's face
+  bool folds = false;  // indices of x and y may be past the edges of a cube's face
 };
 
 Axes axes_of(const Resource& resource, const Sampler& sampler, const Lookup& lookup, uint32_t level,
              bool linear) {
   const bool cube = resource.is_cube();
   const auto texels = [&](unsigned i, uint32_t size) {
-    const double at = cube ? lookup.at[i] - 1 : lookup.at[i];  // coordinates of faces are from 1 to 2
+    const double at =
+        cube ? lookup.coordinates[i] - 1 : lookup.coordinates[i];  // coordinates of faces are from 1 to 2
     return sampler.unnormalized ? at : at * size;
   };
   Axes axes;
@@ -149,11 +150,11 @@ Tap tap_of(const Resource& resource, uint32_t level, int64_t x, int64_t y, int64
   return tap;
 }
 
-// A texel of a seamless cube that may lie beyond its face.
+// Returns a texel of a seamless cube that may be past an edge of its face.
 Tap cube_tap(const Resource& resource, uint32_t level, const Face& face, int64_t x, int64_t y,
              double weight) {
   Face next = face;
-  const CubeTexel texel = folded(resource.width(level), {face.face, x, y});
+  const CubeTexel texel = wrap_to_face(resource.width(level), {face.face, x, y});
   next.face = texel.face;
   return tap_of(resource, level, texel.x, texel.y, layer_of(resource, next.layer()), weight);
 }
@@ -162,11 +163,11 @@ void add_cube_taps(const Resource& resource, uint32_t level, const Face& face, i
                    double weight, Taps& taps) {
   const int64_t last = resource.width(level) - 1;
   const int64_t near_x = std::clamp<int64_t>(x, 0, last), near_y = std::clamp<int64_t>(y, 0, last);
-  const auto add = [&](int64_t at_x, int64_t at_y, double share) {
-    taps.taps[taps.count++] = cube_tap(resource, level, face, at_x, at_y, share);
+  const auto add = [&](int64_t texel_x, int64_t texel_y, double share) {
+    taps.taps[taps.count++] = cube_tap(resource, level, face, texel_x, texel_y, share);
   };
   if (x == near_x || y == near_y) return add(x, y, weight);
-  // Beyond a corner there is no texel: the three around it count in its place.
+  // Past a corner there is no texel: the three texels around it count a third each.
   add(near_x, near_y, weight / 3);
   add(x, near_y, weight / 3);
   add(near_x, y, weight / 3);
@@ -197,10 +198,10 @@ int32_t fixed_lod(double lod) {
   return static_cast<int32_t>(std::floor(std::clamp(lod, -64.0, 64.0) * static_cast<double>(kOne) + 0.5));
 }
 
-unsigned most_probes(const Resource& resource, const Sampler& sampler) {
+unsigned max_probes(const Resource& resource, const Sampler& sampler) {
   const bool is_isotropic = sampler.unnormalized || is_integer(resource.format) ||
                             (sampler.aniso_override && resource.levels() == 1);
-  return is_isotropic ? 1 : sampler.most_probes;
+  return is_isotropic ? 1 : sampler.max_probes;
 }
 
 Footprint footprint_of(const Resource& resource, const Sampler& sampler, const float (&gradients)[2][3]) {
@@ -216,10 +217,10 @@ Footprint footprint_of(const Resource& resource, const Sampler& sampler, const f
   }
   const unsigned longer = squares[1] >= squares[0] ? 1 : 0;
   const double longest = std::max({0.0, squares[0], squares[1]});
-  // How much longer it is than the other one, as far as the sampler goes.
-  const double most = most_probes(resource, sampler);
+  // Ratio of the gradients' lengths, limited by the sampler.
+  const double max_ratio = max_probes(resource, sampler);
   const double ratio = std::sqrt(longest / squares[1 - longer]);
-  const double anisotropy = ratio > 1 ? std::min(ratio, most) : 1;
+  const double anisotropy = ratio > 1 ? std::min(ratio, max_ratio) : 1;
   Footprint footprint;
   footprint.lod = fixed_lod(std::log2(longest) / 2 - std::log2(anisotropy));
   footprint.probes = static_cast<unsigned>(std::ceil(anisotropy));
@@ -229,18 +230,18 @@ Footprint footprint_of(const Resource& resource, const Sampler& sampler, const f
 
 Lookup probe_of(const Lookup& lookup, unsigned probe) {
   if (lookup.footprint.probes == 1) return lookup;
-  // Evenly along the line, without its ends.
+  // Evenly along the line, excluding its ends.
   const double along = (probe + 1.0) / (lookup.footprint.probes + 1.0) - 0.5;
   Lookup result = lookup;
-  for (unsigned i = 0; i < 3; ++i) result.at[i] += lookup.footprint.line[i] * along;
+  for (unsigned i = 0; i < 3; ++i) result.coordinates[i] += lookup.footprint.line[i] * along;
   return result;
 }
 
 int32_t limited_lod(const Resource& resource, const Sampler& sampler, int32_t lod) {
   const auto first = static_cast<int32_t>(resource.first_level * kOne);
-  const int32_t least =
-      std::max(static_cast<int32_t>(sampler.least_lod), static_cast<int32_t>(resource.least_lod) - first);
-  return std::min(std::max(lod, least), static_cast<int32_t>(sampler.most_lod));
+  const int32_t minimum =
+      std::max(static_cast<int32_t>(sampler.min_lod), static_cast<int32_t>(resource.min_lod) - first);
+  return std::min(std::max(lod, minimum), static_cast<int32_t>(sampler.max_lod));
 }
 
 void find_taps(const Resource& resource, const Sampler& sampler, const Lookup& lookup, Taps& taps) {
@@ -248,14 +249,14 @@ void find_taps(const Resource& resource, const Sampler& sampler, const Lookup& l
   const int32_t lod =
       sampler.unnormalized ? 0 : limited_lod(resource, sampler, lookup.footprint.lod + sampler.lod_bias);
   const bool linear = (lod <= 0 ? sampler.linear_mag : sampler.linear_min) && !is_integer(resource.format);
-  const auto most = static_cast<int32_t>((resource.levels() - 1) * kOne);
-  const int32_t within = std::clamp(lod, 0, most);
+  const auto last_level = static_cast<int32_t>((resource.levels() - 1) * kOne);
+  const int32_t clamped_lod = std::clamp(lod, 0, last_level);
   switch (sampler.mip_filter) {
     case 0:
       return add_level(resource, sampler, lookup, 0, linear, 1, taps);
     case 2: {
-      const auto level = static_cast<uint32_t>(within >> 8);
-      const int32_t fraction = is_integer(resource.format) ? 0 : within & (kOne - 1);
+      const auto level = static_cast<uint32_t>(clamped_lod >> 8);
+      const int32_t fraction = is_integer(resource.format) ? 0 : clamped_lod & (kOne - 1);
       add_level(resource, sampler, lookup, level, linear, static_cast<double>(kOne - fraction) / kOne, taps);
       if (fraction != 0) {
         add_level(resource, sampler, lookup, level + 1, linear, static_cast<double>(fraction) / kOne, taps);
@@ -263,8 +264,8 @@ void find_taps(const Resource& resource, const Sampler& sampler, const Lookup& l
       return;
     }
     default:
-      return add_level(resource, sampler, lookup, static_cast<uint32_t>(std::min(within + 128, most) >> 8),
-                       linear, 1, taps);
+      return add_level(resource, sampler, lookup,
+                       static_cast<uint32_t>(std::min(clamped_lod + 128, last_level) >> 8), linear, 1, taps);
   }
 }
 
@@ -272,10 +273,11 @@ void find_gathered(const Resource& resource, const Sampler& sampler, const Looku
   taps.count = 0;
   const int32_t lod =
       sampler.unnormalized ? 0 : limited_lod(resource, sampler, lookup.footprint.lod + sampler.lod_bias);
-  const auto most = static_cast<int32_t>((resource.levels() - 1) * kOne);
-  const uint32_t level = sampler.mip_filter == 0
-                             ? 0
-                             : static_cast<uint32_t>(std::min(std::clamp(lod, 0, most) + 128, most) >> 8);
+  const auto last_level = static_cast<int32_t>((resource.levels() - 1) * kOne);
+  const uint32_t level =
+      sampler.mip_filter == 0
+          ? 0
+          : static_cast<uint32_t>(std::min(std::clamp(lod, 0, last_level) + 128, last_level) >> 8);
   const Axes axes = axes_of(resource, sampler, lookup, level, true);
   constexpr unsigned kOrder[4][2] = {{0, 1}, {1, 1}, {1, 0}, {0, 0}};
   for (const auto& [i, j] : kOrder) {
@@ -283,7 +285,7 @@ void find_gathered(const Resource& resource, const Sampler& sampler, const Looku
     if (axes.folds) {
       const unsigned count = taps.count;
       add_cube_taps(resource, level, Face(lookup.layer), x, y, 1, taps);
-      taps.count = count + 1;  // of the three in a corner's place, the one of the face itself
+      taps.count = count + 1;  // at a corner, keep the texel of the face itself
       continue;
     }
     taps.taps[taps.count++] = tap_of(resource, level, x, y, axes.z.index[0], 1);

@@ -1,15 +1,16 @@
-// From coordinates to texels: which texels a sample or a gather reads, and how much each of them counts.
+// Sampling: the texels that a sample or gather reads for given coordinates, and their weights.
 //
-// Arithmetic. A coordinate becomes a fixed-point number with eight fractional bits of a texel, rounded to the nearest
-// (TRUNC_COORD: down). A filter's weights are the fractions, so that those of one axis add up to 256, and levels of
-// detail have eight fractional bits as well. That is what the manuals document; how the hardware rounds sums is not, so
-// a sum here is exact up to one rounding, to single precision. docs/internals/images.md lists what is approximate.
+// Arithmetic: coordinates are fixed-point numbers with eight fractional bits of a texel, rounded to nearest
+// (TRUNC_COORD: down). The fractions are the weights of a filter; those of one axis add up to 256. Levels
+// of detail also have eight fractional bits. The manuals document this, but not how the hardware rounds
+// sums. Here a sum is exact and rounded once to single precision. docs/internals/images.md lists what is
+// approximate.
 //
-// Anisotropic filters: as the Vulkan specification has them ("Scale Factor Operation", "Texel Anisotropic Filtering"): a
-// sample is the mean of several probes along the longer gradient, each of them a sample of its own at a finer level.
-// Cubes: texels beyond an edge are those of the next face (its "Cube Map Edge Handling").
+// Anisotropic filters follow the Vulkan specification ("Scale Factor Operation", "Texel Anisotropic
+// Filtering"). A sample is the mean of several probes along the longer gradient; each probe is a sample at
+// a finer level. Cubes: texels past an edge are those of the next face ("Cube Map Edge Handling").
 //
-// Pure functions; any thread.
+// Threads: any; pure functions.
 #pragma once
 
 #include <cstdint>
@@ -20,58 +21,61 @@ namespace rigel::vgpu::images {
 
 /// One texel of a filter.
 struct Tap {
-  TexelPlace place;  ///< As the surface counts: level and layer of the whole.
+  TexelPlace place;  ///< Level and layer are those of the whole surface.
   bool is_border = false;
-  double weight = 1;  ///< All of a filter's add up to 1.
+  double weight = 1;  ///< The weights of a filter add up to 1.
 };
-
-constexpr unsigned kMostTaps = 24;  // two levels of four texels of a cube, each of them beyond a corner
+// two levels, four texels each; a cube corner counts as three texels
+constexpr unsigned kMaxTaps =
+    24;  // two levels with four texels of a cube; a texel past a corner counts as three
 
 struct Taps {
   unsigned count = 0;
-  Tap taps[kMostTaps];
+  Tap taps[kMaxTaps];
 };
 
-/// What a sample covers.
+/// The area of an image that a sample covers.
 struct Footprint {
   int32_t lod = 0;      ///< In 1/256 of a level, without the sampler's bias and limits.
-  unsigned probes = 1;  ///< More than one: their mean is the sample.
-  double line[3] = {};  ///< What they lie along, in coordinates
+  unsigned probes = 1;  ///< Number of probes whose mean is the sample.
+  double line[3] = {};  ///< Vector along which the probes are placed, in coordinates.
 };
 
-/// What a lane asks for.
+/// A lane's request.
 struct Lookup {
-  double at[3] = {};  ///< x, y, and z of a volume, …
-  float layer = 0;    ///< … or the layer of an array, or the face of a cube; 0: the instruction has none.
-  int32_t offset[3] = {};  ///< In texels
+  double coordinates[3] = {};  ///< x, y, and z of a volume.
+  float layer = 0;             ///< Layer of an array, or face of a cube. 0 if the instruction has none.
+  int32_t offset[3] = {};      ///< In texels.
   Footprint footprint;
 };
 
-/// In 1/256 of a level; numbers that are none are 0.
+/// Returns a level of detail in 1/256 of a level. NaN becomes 0.
 int32_t fixed_lod(double lod);
 
-/// How many probes a sample may have; 1: its filter is not anisotropic.
-unsigned most_probes(const Resource& resource, const Sampler& sampler);
+/// Returns the maximum number of probes of a sample. 1: the filter is not anisotropic.
+unsigned max_probes(const Resource& resource, const Sampler& sampler);
 
-/// What gradients along two directions cover, in coordinates as the sampler has them.
+/// Returns the footprint of gradients along two directions, in the sampler's coordinates.
 Footprint footprint_of(const Resource& resource, const Sampler& sampler, const float (&gradients)[2][3]);
 
-/// One of the probes of a lookup's footprint.
+/// Returns the lookup of one probe of a lookup's footprint.
 Lookup probe_of(const Lookup& lookup, unsigned probe);
 
-/// A lane's level of detail within the limits of sampler and resource; counted from the resource's first level.
+/// Limits a lane's level of detail to the ranges of sampler and resource. The result counts from the
+/// resource's first level.
 int32_t limited_lod(const Resource& resource, const Sampler& sampler, int32_t lod);
 
-/// The texels of a sample, or of one of its probes. Integers are not blended: the nearest texel counts.
+/// Finds the texels of a sample, or of one of its probes. Integers are not blended: they have the nearest
+/// texel.
 void find_taps(const Resource& resource, const Sampler& sampler, const Lookup& lookup, Taps& taps);
 
-/// The four texels of a gather, in the order of its result.
+/// Finds the four texels of a gather, in the order of the result.
 void find_gathered(const Resource& resource, const Sampler& sampler, const Lookup& lookup, Taps& taps);
 
-/// A border texel, in memory's order; resources whose borders are as they are seen have it in the order of the result.
+/// Returns a border texel in memory order, or in the order of the result if border_in_result_order is set.
 void border_texel(const Resource& resource, Border border, uint32_t (&components)[4]);
 
-/// Whether `reference` compares to the texel as DEPTH_COMPARE_FUNC says.
+/// Returns the result of DEPTH_COMPARE_FUNC.
 bool compares(uint8_t function, float reference, float texel);
 
 }  // namespace rigel::vgpu::images

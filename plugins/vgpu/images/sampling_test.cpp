@@ -1,4 +1,4 @@
-// Resource words that no library writes, and the parts of filters where programs are least careful.
+// Tests of resource words that libraries do not write, and of edge cases of filters.
 #include "plugins/vgpu/images/sampling.hpp"
 
 #include <gtest/gtest.h>
@@ -12,8 +12,8 @@
 namespace rigel::vgpu::images {
 namespace {
 
-// 2_10_10_10 has no floats. A fuzzer found that two bits were shifted by less than nothing for it.
-TEST(TexelFormats, ComponentsThatAreTooNarrowForFloatsStayAsTheyAre) {
+// 2_10_10_10 does not support floats. A fuzzer found a shift by a negative count for two-bit components.
+TEST(TexelFormat, NarrowFloatComponentsAreUnchanged) {
   const TexelFormat format{9, Number::kFloat};
   const uint32_t element[4] = {0xc0000000, 0, 0, 0};
   uint32_t components[4] = {}, again[4] = {};
@@ -31,14 +31,14 @@ Resource plane(uint32_t width, uint32_t height) {
   return resource;
 }
 
-TEST(Resources, WordsOfZerosAreNoImage) {
+TEST(Resource, ZeroWordsAreNullImage) {
   const uint32_t words[8] = {};
   Resource resource;
   EXPECT_EQ(decode_resource(words, Generation::kGfx10_3, nullptr, resource), "");
   EXPECT_TRUE(resource.is_null);
 }
 
-TEST(Resources, WhatIsNotExecutedIsNamed) {
+TEST(Resource, UnsupportedImagesAreNamed) {
   Resource resource;
   uint32_t words[8] = {0x100, 10u << 20, 0, 0xfac | 9u << 28, 0, 0, 1u << 21, 0};
   EXPECT_EQ(decode_resource(words, Generation::kGfx9, nullptr, resource),
@@ -54,12 +54,12 @@ TEST(Resources, WhatIsNotExecutedIsNamed) {
   EXPECT_NE(decode_resource(words, Generation::kGfx9, nullptr, resource), "");
 }
 
-TEST(Sampling, NumbersThatAreNoneAreTheFirstTexel) {
+TEST(Sampling, NanCoordinateIsFirstTexel) {
   const Resource resource = plane(8, 4);
   Sampler sampler;
   Lookup lookup;
-  lookup.at[0] = std::numeric_limits<float>::quiet_NaN();
-  lookup.at[1] = std::numeric_limits<float>::infinity();
+  lookup.coordinates[0] = std::numeric_limits<float>::quiet_NaN();
+  lookup.coordinates[1] = std::numeric_limits<float>::infinity();
   sampler.clamp[1] = Clamp::kLastTexel;
   Taps taps;
   find_taps(resource, sampler, lookup, taps);
@@ -68,13 +68,13 @@ TEST(Sampling, NumbersThatAreNoneAreTheFirstTexel) {
   EXPECT_EQ(taps.taps[0].place.y, 3u);
 }
 
-TEST(Sampling, WeightsHaveEightBits) {
+TEST(Sampling, WeightsHaveEightFractionalBits) {
   const Resource resource = plane(8, 4);
   Sampler sampler;
   sampler.linear_mag = sampler.linear_min = sampler.unnormalized = true;
   Lookup lookup;
-  lookup.at[0] = 3.5f + 0.3f;  // 76.8 of 256
-  lookup.at[1] = 1.5f;
+  lookup.coordinates[0] = 3.5f + 0.3f;  // 76.8 of 256
+  lookup.coordinates[1] = 1.5f;
   Taps taps;
   find_taps(resource, sampler, lookup, taps);
   ASSERT_EQ(taps.count, 2u);
@@ -83,12 +83,12 @@ TEST(Sampling, WeightsHaveEightBits) {
   EXPECT_EQ(taps.taps[1].weight, 77.0 / 256);
 }
 
-TEST(Sampling, TheFourOfAGatherGoAroundAgainstTheClock) {
+TEST(Sampling, GatherReturnsTexelsCounterclockwise) {
   const Resource resource = plane(8, 4);
   Sampler sampler;
   sampler.unnormalized = true;
   Lookup lookup;
-  lookup.at[0] = 3, lookup.at[1] = 2;  // where four texels meet
+  lookup.coordinates[0] = 3, lookup.coordinates[1] = 2;  // where four texels meet
   Taps taps;
   find_gathered(resource, sampler, lookup, taps);
   ASSERT_EQ(taps.count, 4u);
@@ -106,35 +106,35 @@ Sampler anisotropic(unsigned ratio) {
   Sampler sampler;
   sampler.linear_mag = sampler.linear_min = true;
   sampler.mip_filter = 2;
-  sampler.most_lod = 4095;
-  sampler.most_probes = static_cast<uint8_t>(ratio);
+  sampler.max_lod = 4095;
+  sampler.max_probes = static_cast<uint8_t>(ratio);
   return sampler;
 }
 
-/// Of gradients of so many texels of an image of 64 texels, the first along x, the second along y.
+/// Footprint of gradients of `x` texels along x and `y` texels along y, in an image of 64 texels.
 Footprint footprint(const Sampler& sampler, float x, float y) {
   const float gradients[2][3] = {{x / 64, 0, 0}, {0, y / 64, 0}};
   return footprint_of(plane(64, 64), sampler, gradients);
 }
 
-TEST(AnisotropicFilters, TakeAsManySamplesAsOneGradientIsLongerThanTheOther) {
+TEST(AnisotropicFilter, ProbeCountIsRatioOfGradients) {
   const Footprint wide = footprint(anisotropic(16), 8, 2);
   EXPECT_EQ(wide.probes, 4u);
-  EXPECT_EQ(wide.lod, 256);  // of the shorter one
+  EXPECT_EQ(wide.lod, 256);  // of the shorter gradient
   EXPECT_EQ(wide.line[0], 8.0 / 64);
   EXPECT_EQ(wide.line[1], 0);
   const Footprint high = footprint(anisotropic(16), 2, 5);
-  EXPECT_EQ(high.probes, 3u);  // two and a half
+  EXPECT_EQ(high.probes, 3u);  // 2.5, rounded up
   EXPECT_EQ(high.line[1], 5.0 / 64);
 }
 
-TEST(AnisotropicFilters, TakeNoMoreSamplesThanTheSamplerAllows) {
+TEST(AnisotropicFilter, SamplerLimitsProbeCount) {
   EXPECT_EQ(footprint(anisotropic(4), 16, 1).probes, 4u);
   EXPECT_EQ(footprint(anisotropic(4), 16, 1).lod, 2 * 256);  // 16 texels by 4 samples
   EXPECT_EQ(footprint(anisotropic(8), 16, 0).probes, 8u);
 }
 
-TEST(AnisotropicFilters, OfARatioOfOneAreTrilinear) {
+TEST(AnisotropicFilter, TrilinearIfRatioIsOne) {
   const Footprint plain = footprint(anisotropic(1), 8, 2);
   EXPECT_EQ(plain.probes, 1u);
   EXPECT_EQ(plain.lod, 3 * 256);
@@ -144,47 +144,47 @@ TEST(AnisotropicFilters, OfARatioOfOneAreTrilinear) {
   EXPECT_EQ(footprint(anisotropic(16), 0, 0).probes, 1u);
 }
 
-TEST(AnisotropicFilters, TakeTheirSamplesEvenlyAlongTheLongerGradient) {
+TEST(AnisotropicFilter, ProbesAreEvenlySpacedAlongLongerGradient) {
   Lookup lookup;
-  lookup.at[0] = 0.5;
-  lookup.at[1] = 0.25;
+  lookup.coordinates[0] = 0.5;
+  lookup.coordinates[1] = 0.25;
   lookup.footprint.probes = 3;
   lookup.footprint.line[0] = 1;
-  EXPECT_EQ(probe_of(lookup, 0).at[0], 0.25);
-  EXPECT_EQ(probe_of(lookup, 1).at[0], 0.5);
-  EXPECT_EQ(probe_of(lookup, 2).at[0], 0.75);
-  EXPECT_EQ(probe_of(lookup, 2).at[1], 0.25);
+  EXPECT_EQ(probe_of(lookup, 0).coordinates[0], 0.25);
+  EXPECT_EQ(probe_of(lookup, 1).coordinates[0], 0.5);
+  EXPECT_EQ(probe_of(lookup, 2).coordinates[0], 0.75);
+  EXPECT_EQ(probe_of(lookup, 2).coordinates[1], 0.25);
 }
 
-TEST(AnisotropicFilters, AreNoneOfIntegersAndOfCoordinatesInTexels) {
+TEST(AnisotropicFilter, IntegersAndTexelCoordinatesHaveOneProbe) {
   Sampler sampler = anisotropic(16);
   Resource resource = plane(64, 64);
-  EXPECT_EQ(most_probes(resource, sampler), 16u);
+  EXPECT_EQ(max_probes(resource, sampler), 16u);
   sampler.aniso_override = true;  // one level
-  EXPECT_EQ(most_probes(resource, sampler), 1u);
+  EXPECT_EQ(max_probes(resource, sampler), 1u);
   sampler.aniso_override = false;
   sampler.unnormalized = true;
-  EXPECT_EQ(most_probes(resource, sampler), 1u);
+  EXPECT_EQ(max_probes(resource, sampler), 1u);
   sampler.unnormalized = false;
   resource.format.number = Number::kUint;
-  EXPECT_EQ(most_probes(resource, sampler), 1u);
+  EXPECT_EQ(max_probes(resource, sampler), 1u);
 }
 
-TEST(Samplers, HaveAnisotropyWhereAFilterAsksForIt) {
+TEST(Sampler, AnisotropicFilterModesSetMaxProbes) {
   uint32_t words[4] = {3u << 9, 0, 0, 0};
   Sampler sampler;
   EXPECT_EQ(decode_sampler(words, Generation::kGfx9, sampler), "");
-  EXPECT_EQ(sampler.most_probes, 1u);
+  EXPECT_EQ(sampler.max_probes, 1u);
   for (const unsigned filter : {21u, 23u}) {
     words[2] = 1u << filter;
     sampler = {};
     EXPECT_EQ(decode_sampler(words, Generation::kGfx9, sampler), "");
-    EXPECT_EQ(sampler.most_probes, 8u);
+    EXPECT_EQ(sampler.max_probes, 8u);
     EXPECT_FALSE(sampler.linear_mag || sampler.linear_min);
   }
 }
 
-TEST(Samplers, HaveTheOverrideOfAnisotropyWhereTheirGenerationHasIt) {
+TEST(Sampler, AnisoOverrideBitDependsOnGeneration) {
   for (const auto& [generation, bit] : {std::pair{Generation::kGfx8, 31},
                                         {Generation::kGfx9, 31},
                                         {Generation::kGfx10_1, 29},
@@ -199,7 +199,7 @@ TEST(Samplers, HaveTheOverrideOfAnisotropyWhereTheirGenerationHasIt) {
   }
 }
 
-// Cubes: faces are those of all graphics interfaces
+// Cubes, with the faces of graphics APIs
 // ---------------------------------------------------------------------------------------------------
 
 constexpr int kFaceTexels = 5;
@@ -213,20 +213,20 @@ Resource cube() {
   return resource;
 }
 
-/// The point of a face, from -1 to 1 in both of its directions.
+/// Returns the point of a face at (s, t), each from -1 to 1.
 std::array<double, 3> on_face(unsigned face, double s, double t) {
   const std::array<double, 3> points[] = {{1, -t, -s}, {-1, -t, s}, {s, 1, t},
                                           {s, -1, -t}, {s, -t, 1},  {-s, -t, -1}};
   return points[face];
 }
 
-/// The coordinates of a point on a face: instructions have them from 1 to 2.
+/// Returns a point's coordinates on a face. Instructions have them from 1 to 2.
 Lookup seen_from(unsigned face, const std::array<double, 3>& point) {
   const auto& [x, y, z] = point;
   const double s[] = {-z, z, x, x, x, -x}, t[] = {-y, -y, z, -z, -y, -y};
   Lookup lookup;
-  lookup.at[0] = 1.5 + s[face] / 2;
-  lookup.at[1] = 1.5 + t[face] / 2;
+  lookup.coordinates[0] = 1.5 + s[face] / 2;
+  lookup.coordinates[1] = 1.5 + t[face] / 2;
   lookup.layer = face;
   return lookup;
 }
@@ -251,7 +251,8 @@ Sampler linear() {
   return sampler;
 }
 
-/// Calls `visit(face, face, point)` for points of the cube's edges and corners, and two faces that have each of them.
+/// Calls `visit(face, face, point)` for points on the cube's edges and corners, with two faces that contain
+/// the point.
 template <typename Visit>
 void visit_edges(const Visit& visit) {
   for (unsigned axis = 0; axis < 3; ++axis) {
@@ -268,8 +269,8 @@ void visit_edges(const Visit& visit) {
   }
 }
 
-TEST(Cubes, HaveTheSameValueOnBothSidesOfAnEdge) {
-  // Nothing that is smooth: each texel has a value of its own.
+TEST(CubeFilter, BothSidesOfAnEdgeHaveTheSameValue) {
+  // A value that differs strongly between texels.
   const auto value = [](const std::array<double, 3>& p) {
     return std::sin(57 * p[0] + 91 * p[1] + 133 * p[2]);
   };
@@ -280,32 +281,33 @@ TEST(Cubes, HaveTheSameValueOnBothSidesOfAnEdge) {
   });
 }
 
-TEST(Cubes, HaveNoSeamsInWhatIsSmooth) {
-  // Whose slope is at most one: half a texel away it is as much less.
+TEST(CubeFilter, SmoothImagesHaveNoSeams) {
+  // The slope is at most 1, so the error half a texel away is bounded.
   const auto value = [](const std::array<double, 3>& p) {
     return (p[0] + p[1] + p[2]) / (3 * std::sqrt(p[0] * p[0] + p[1] * p[1] + p[2] * p[2]));
   };
-  double worst = 0, worst_of_faces = 0;
-  Sampler by_themselves = linear();
-  by_themselves.seamless = false;
-  for (Clamp& clamp : by_themselves.clamp) clamp = Clamp::kLastTexel;
+  double worst = 0, worst_of_separate_faces = 0;
+  Sampler separate_faces = linear();
+  separate_faces.seamless = false;
+  for (Clamp& clamp : separate_faces.clamp) clamp = Clamp::kLastTexel;
   visit_edges([&](unsigned face, unsigned, const std::array<double, 3>& point) {
     const Lookup lookup = seen_from(face, point);
     worst = std::max(worst, std::fabs(sample(linear(), lookup, value) - value(point)));
-    worst_of_faces = std::max(worst_of_faces, std::fabs(sample(by_themselves, lookup, value) - value(point)));
+    worst_of_separate_faces =
+        std::max(worst_of_separate_faces, std::fabs(sample(separate_faces, lookup, value) - value(point)));
   });
   EXPECT_LT(worst, 0.05);
-  EXPECT_GT(worst_of_faces, 2 * worst);
+  EXPECT_GT(worst_of_separate_faces, 2 * worst);
 }
 
-TEST(Cubes, HaveClampModesWhereTheSamplerSeparatesTheirFaces) {
+TEST(CubeFilter, SeparateFacesUseClampModes) {
   Sampler sampler = linear();
   sampler.seamless = false;
   sampler.clamp[0] = Clamp::kWrap;
   sampler.clamp[1] = Clamp::kBorder;
   Lookup lookup;
-  lookup.at[0] = 2;  // between the last column and the first
-  lookup.at[1] = 1.5;
+  lookup.coordinates[0] = 2;  // between the last column and the first
+  lookup.coordinates[1] = 1.5;
   lookup.layer = 3;
   Taps taps;
   find_taps(cube(), sampler, lookup, taps);
@@ -313,17 +315,17 @@ TEST(Cubes, HaveClampModesWhereTheSamplerSeparatesTheirFaces) {
   EXPECT_EQ(taps.taps[0].place.x, kFaceTexels - 1u);
   EXPECT_EQ(taps.taps[1].place.x, 0u);
   EXPECT_EQ(taps.taps[1].place.z, 3u);
-  lookup.at[0] = 1.5;
-  lookup.at[1] = 1;
+  lookup.coordinates[0] = 1.5;
+  lookup.coordinates[1] = 1;
   find_taps(cube(), sampler, lookup, taps);
   ASSERT_EQ(taps.count, 2u);
   EXPECT_TRUE(taps.taps[0].is_border);
 }
 
-TEST(Cubes, KeepToAFaceWithoutALinearFilter) {
+TEST(CubeFilter, NearestFilterStaysOnFace) {
   Lookup lookup;
-  lookup.at[0] = 2;
-  lookup.at[1] = 1.5;
+  lookup.coordinates[0] = 2;
+  lookup.coordinates[1] = 1.5;
   lookup.layer = 4;
   Taps taps;
   find_taps(cube(), {}, lookup, taps);
@@ -332,10 +334,10 @@ TEST(Cubes, KeepToAFaceWithoutALinearFilter) {
   EXPECT_EQ(taps.taps[0].place.z, 4u);
 }
 
-TEST(Cubes, GatherBeyondTheirEdges) {
+TEST(CubeFilter, GatherContinuesPastEdges) {
   Lookup lookup;
-  lookup.at[0] = 2;  // the right edge of +z, where the left one of +x is
-  lookup.at[1] = 1.5;
+  lookup.coordinates[0] = 2;  // the right edge of +z, where the left one of +x is
+  lookup.coordinates[1] = 1.5;
   lookup.layer = 4;
   Taps taps;
   find_gathered(cube(), {}, lookup, taps);
@@ -345,10 +347,10 @@ TEST(Cubes, GatherBeyondTheirEdges) {
     EXPECT_EQ(taps.taps[i].place.x, kExpected[i][0]) << i;
     EXPECT_EQ(taps.taps[i].place.z, kExpected[i][2]) << i;
   }
-  lookup.at[1] = 1;  // a corner
+  lookup.coordinates[1] = 1;  // a corner
   find_gathered(cube(), {}, lookup, taps);
   ASSERT_EQ(taps.count, 4u);
-  EXPECT_EQ(taps.taps[2].place.z, 4u);  // in place of the texel that is not there
+  EXPECT_EQ(taps.taps[2].place.z, 4u);  // replaces the texel past the corner
   EXPECT_EQ(taps.taps[2].place.x, 4u);
   EXPECT_EQ(taps.taps[2].place.y, 0u);
   EXPECT_EQ(taps.taps[3].place.z, 2u);  // +y

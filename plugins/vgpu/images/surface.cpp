@@ -5,9 +5,9 @@
 namespace rigel::vgpu::images {
 namespace {
 
-constexpr uint32_t kRowAlignment = 256;  // bytes: of the rows of gfx9 and later
+constexpr uint32_t kRowAlignment = 256;  // bytes; rows of gfx9 and later
 
-// gfx8's modes are in a table that the driver fills; it has the same modes of rows on all chips.
+// gfx8's modes are in a table that the driver fills. The rows for linear modes are the same on all chips.
 constexpr uint8_t kLinearGeneral = 31, kLinearAligned = 8;
 constexpr uint8_t kLinear = 0;
 
@@ -17,31 +17,31 @@ uint32_t aligned_pitch(const Surface& surface, uint32_t width) {
 }
 
 uint32_t pitch_of(const Surface& surface, uint32_t level) {
-  const bool own_pitch =
+  const bool levels_have_pitch =
       surface.generation == Generation::kGfx10_1 || surface.generation == Generation::kGfx10_3;
   if (surface.levels == 1)
-    return std::max(surface.pitch, own_pitch ? aligned_pitch(surface, surface.width) : 1);
-  // gfx10's levels are as wide as they have to be, gfx9's as the first.
-  return aligned_pitch(surface, own_pitch ? ((surface.width - 1) >> level) + 1 : surface.width);
+    return std::max(surface.pitch, levels_have_pitch ? aligned_pitch(surface, surface.width) : 1);
+  // gfx10's levels have their own pitch; gfx9's have that of the first level.
+  return aligned_pitch(surface, levels_have_pitch ? ((surface.width - 1) >> level) + 1 : surface.width);
 }
 
-// Rows of a level as they are laid out: halves are rounded up.
+// Rows of a level in memory: halved extents are rounded up.
 uint32_t rows_of(const Surface& surface, uint32_t level) {
   return ((surface.height - 1) >> level) + 1;
 }
 
 uint64_t row_address(const Surface& surface, const TexelPlace& place) {
-  // Each slice has all levels: on gfx9 the first at the beginning, on gfx10 at the end.
-  uint64_t slice = 0, before = 0;
+  // Each slice has all levels. The first level is at the start on gfx9 and at the end on gfx10.
+  uint64_t slice_bytes = 0, preceding_bytes = 0;
   const bool is_gfx9 = surface.generation == Generation::kGfx9;
   for (uint32_t level = 0; level < surface.levels; ++level) {
     const uint64_t bytes =
         uint64_t{pitch_of(surface, level)} * rows_of(surface, level) * surface.element_bytes;
-    slice += bytes;
-    if (is_gfx9 ? level < place.level : level > place.level) before += bytes;
+    slice_bytes += bytes;
+    if (is_gfx9 ? level < place.level : level > place.level) preceding_bytes += bytes;
   }
   const uint64_t texel = uint64_t{pitch_of(surface, place.level)} * place.y + place.x;
-  return surface.base + slice * place.z + before + texel * surface.element_bytes;
+  return surface.base + slice_bytes * place.z + preceding_bytes + texel * surface.element_bytes;
 }
 
 }  // namespace

@@ -9,7 +9,7 @@
 namespace rigel::vgpu::images {
 namespace {
 
-// Widths of the components, the lowest bits first, by DATA_FORMAT.
+// Widths of the components, lowest bits first, by DATA_FORMAT.
 struct Layout {
   uint8_t count;
   uint8_t bits[4];
@@ -31,7 +31,7 @@ constexpr Layout kLayouts[] = {
     {3, {32, 32, 32}},      // 32_32_32
     {4, {32, 32, 32, 32}},  // 32_32_32_32
     {0, {}},                // reserved
-    {3, {5, 6, 5}},         // 5_6_5: images alone from here on
+    {3, {5, 6, 5}},         // 5_6_5: images only from here on
     {4, {5, 5, 5, 1}},      // 1_5_5_5
     {4, {1, 5, 5, 5}},      // 5_5_5_1
     {4, {4, 4, 4, 4}},      // 4_4_4_4
@@ -43,8 +43,8 @@ const Layout& layout_of(TexelFormat format) {
   return kLayouts[format.data < std::size(kLayouts) ? format.data : 0];
 }
 
-// gfx10's formats in the order of their numbers: so many kinds of numbers of each layout.
-enum Kinds : uint8_t { kSix, kSeven, kWide };  // without float; with it; uint, sint and float
+// gfx10's buffer formats in order: each layout has six, seven or three number formats.
+enum Kinds : uint8_t { kSix, kSeven, kWide };  // without float; with float; uint, sint and float
 struct Group {
   uint8_t data;
   Kinds kinds;
@@ -56,7 +56,7 @@ constexpr Number kSevenNumbers[] = {Number::kUnorm, Number::kSnorm, Number::kUsc
                                     Number::kUint,  Number::kSint,  Number::kFloat};
 constexpr Number kWideNumbers[] = {Number::kUint, Number::kSint, Number::kFloat};
 
-// Those of images alone, from this number on. Gaps are what is not known here.
+// Image-only formats from this encoding on. Empty entries are not supported.
 constexpr uint32_t kFirstOfImages = 128;
 constexpr TexelFormat kFormatsOfImages[] = {
     {1, Number::kSrgb},
@@ -82,8 +82,8 @@ int32_t sign_extended(uint32_t value, unsigned bits) {
   return static_cast<int32_t>(value << (32 - bits)) >> (32 - bits);
 }
 
-// Unsigned floats of 10 and 11 bits: five bits of exponent, no sign. Components of other widths are no floats, whatever
-// the format says, and stay as they are.
+// Unsigned floats of 10 and 11 bits have a five-bit exponent and no sign. For other widths the float format
+// is invalid, and components are copied unchanged.
 bool is_small_float(unsigned width) {
   return width == 10 || width == 11;
 }
@@ -92,15 +92,15 @@ float float_from_small(uint32_t value, unsigned bits) {
   return float_from_half(value << (15 - bits));
 }
 
-// To nearest even, once: by way of a half it would be twice.
+// Rounds to nearest even once; a conversion through half precision would round twice.
 uint32_t small_from_float(float value, unsigned bits) {
   if (std::isnan(value)) return (1u << bits) - 1;
   if (std::signbit(value)) return 0;
-  const unsigned kept = bits - 5;  // of the mantissa
+  const unsigned kept = bits - 5;  // mantissa bits
   const uint32_t infinity = 31u << kept;
   const uint32_t single = std::bit_cast<uint32_t>(value);
   const uint32_t exponent = single >> 23;
-  // Denormals have the mantissa's first bit, and are shifted by as much as they are too small.
+  // For denormals, the implicit bit becomes explicit and the mantissa is shifted by the exponent's deficit.
   const bool normal = exponent >= 113;
   const unsigned shift = 23 - kept + (normal ? 0 : 113 - exponent);
   if (shift > 24) return 0;  // less than half of the smallest
@@ -117,12 +117,12 @@ double srgb_from_linear(double value) {
   return value <= 0.0031308 ? value * 12.92 : 1.055 * std::pow(value, 1 / 2.4) - 0.055;
 }
 
-// sRGB has three such components, and a fourth that is as it is.
+// sRGB applies to three components; the fourth is linear.
 Number number_of(TexelFormat format, unsigned component) {
   return format.number == Number::kSrgb && component == 3 ? Number::kUnorm : format.number;
 }
 
-// A component as a register of 32 bits has it.
+// Converts a component to a 32-bit register value.
 uint32_t component(uint32_t bits, unsigned width, Number number) {
   const auto top = static_cast<float>((uint64_t{1} << width) - 1);
   const auto signed_top = static_cast<float>((uint64_t{1} << (width - 1)) - 1);
@@ -152,7 +152,7 @@ uint32_t component(uint32_t bits, unsigned width, Number number) {
   return is_small_float(width) ? std::bit_cast<uint32_t>(float_from_small(bits, width)) : bits;
 }
 
-// Rounded to the nearest integer and kept within bounds; what is not a number is 0.
+// Rounds to the nearest integer within bounds. NaN becomes 0.
 int64_t bounded(double value, double low, double high) {
   if (std::isnan(value)) return 0;
   const double kept = std::clamp(value, low, high);

@@ -1,8 +1,10 @@
-// Formats of memory: how the components of a texel, or of an element of a typed buffer, lie in memory, and what they
-// are in registers of 32 bits. Images and buffers share them; images have more (sRGB, packed 16-bit colours).
+// Memory formats: how the components of a texel, or of an element of a typed buffer, are stored in memory
+// and converted to 32-bit registers. Images have more formats than buffers (sRGB, packed 16-bit colours).
 //
-// Sources: the ISA manuals of AMD (GCN 3, Vega, RDNA, RDNA 2), chapters on buffer and image resources; Mesa's register
-// databases for the numbers. Constant tables and pure functions; any thread. Independent of MXCSR's rounding mode, but
+// Sources: AMD's ISA manuals (GCN 3, Vega, RDNA, RDNA 2), chapters on buffer and image resources; Mesa's
+// register databases for the encodings.
+//
+// Threads: any; constant tables and pure functions. Results do not depend on MXCSR's rounding mode;
 // denormals must be kept.
 #pragma once
 
@@ -11,7 +13,7 @@
 
 namespace rigel::vgpu::images {
 
-/// NUM_FORMAT: what the bits of a component mean.
+/// NUM_FORMAT: the meaning of a component's bits.
 enum class Number : uint8_t {
   kUnorm,
   kSnorm,
@@ -19,12 +21,12 @@ enum class Number : uint8_t {
   kSscaled,
   kUint,
   kSint,
-  kSnormOgl,  ///< Normalised as OpenGL had it: gfx8's buffers.
+  kSnormOgl,  ///< OpenGL's former normalisation: buffers of gfx8.
   kFloat,
   kSrgb = 9,
 };
 
-/// In the numbers of gfx8 and gfx9, which gfx10's unified ones stand for.
+/// A format in the encoding of gfx8 and gfx9. gfx10's unified formats are converted to it.
 struct TexelFormat {
   uint8_t data = 0;  ///< DATA_FORMAT; 0: none
   Number number = Number::kUnorm;
@@ -32,29 +34,29 @@ struct TexelFormat {
   friend constexpr bool operator==(const TexelFormat&, const TexelFormat&) = default;
 };
 
-/// FORMAT of gfx10: buffers have the first 127, images all. No format if the number means none that is known here.
+/// Converts FORMAT of gfx10. Buffers have the first 127, images all. Unknown formats become DATA_FORMAT 0.
 TexelFormat unified_format(uint32_t format);
 
-/// Bytes of one element; 0 if there is no such format, or none that is known here (block-compressed ones, shared
+/// Returns the size of an element, or 0 for an invalid or unsupported format (block compression, shared
 /// exponents).
 unsigned bytes_of(TexelFormat format);
 
-/// How many components memory has; the others read as 0, the fourth as one().
+/// Returns the number of components in memory. The others read as 0, the fourth as one().
 unsigned components_of(TexelFormat format);
 
 constexpr bool is_integer(TexelFormat format) {
   return format.number == Number::kUint || format.number == Number::kSint;
 }
 
-/// 1 as a register has it.
+/// Returns 1 as a register value.
 constexpr uint32_t one(TexelFormat format) {
   return is_integer(format) ? 1 : 0x3f800000;
 }
 
-/// Components of an element, in memory's order.
+/// Converts an element to components, in memory order.
 void unpack(TexelFormat format, const uint32_t (&element)[4], uint32_t (&components)[4]);
 
-/// … and back: rounded to the nearest, kept within bounds.
+/// Converts components to an element: rounded to nearest, clamped to the format's range.
 void pack(TexelFormat format, const uint32_t (&components)[4], uint32_t (&element)[4]);
 
 }  // namespace rigel::vgpu::images

@@ -45,8 +45,8 @@ TEST(ModelTiling, MatchesAddrlib) {
     EXPECT_EQ(offset({0, image.width - 1, image.height - 1, image.planes - 1}), expected.last_texel)
         << expected.name;
     images::OffsetHash hash;
-    images::Places places(surface);
-    for (int count = 0; count < images::kPlacesOfACase; ++count) {
+    images::PlaceSequence places(surface);
+    for (int count = 0; count < images::kPlacesPerCase; ++count) {
       const images::TexelPlace place = places.next();
       hash.add(offset({place.level, place.x, place.y, place.z}));
     }

@@ -190,9 +190,9 @@ void add(images::Reduction reduction, bool is_first, double weight, const uint32
 struct Filter {
   unsigned count[64] = {};
   unsigned most = 0;
-  uint64_t va[images::kMostTaps][64];
-  uint64_t border[images::kMostTaps] = {};  // lanes
-  double weight[images::kMostTaps][64];
+  uint64_t va[images::kMaxTaps][64];
+  uint64_t border[images::kMaxTaps] = {};  // lanes
+  double weight[images::kMaxTaps][64];
 };
 
 // An instruction as a wave executes it.
@@ -357,7 +357,7 @@ struct ImageRun {
     Lookup lookup;
     const Dimension& dimension = addresses.dimension();
     for (unsigned i = 0; i < dimension.space; ++i)
-      lookup.at[i] = static_cast<double>(addresses.number(i, lane));
+      lookup.coordinates[i] = static_cast<double>(addresses.number(i, lane));
     if (dimension.layer) lookup.layer = addresses.number(dimension.space, lane);
     if (access.shape.offset) addresses.offsets(lane, lookup.offset);
     lookup.footprint = footprint_of(lane);
@@ -400,7 +400,7 @@ struct ImageRun {
       memory[0] = passes ? 0x3f800000 : 0;
     }
     select(memory, result);
-    if (!is_border || !resource.border_as_seen) return;
+    if (!is_border || !resource.border_in_result_order) return;
     for (unsigned i = 0; i < 4; ++i) {
       if (resource.select[i] >= 4 && !access.shape.compare) result[i] = memory[i];
     }
@@ -529,7 +529,7 @@ struct ImageRun {
   std::memcpy(words, wave->registers + access.resource, sizeof words);
   const images::DecodedResources::Entry& decoded =
       wave->memory->decoded_resources().find(words, access.generation, wave->core->tiling());
-  if (!decoded.refusal.empty()) return stop_at_illegal(wave, decoded.refusal);
+  if (!decoded.rejection.empty()) return stop_at_illegal(wave, decoded.rejection);
   const Resource& resource = decoded.resource;
   Sampler sampler;
   if (access.shape.has_sampler()) {

@@ -315,7 +315,7 @@ bool is_plane_sample(const images::Resource& resource, const images::Sampler& sa
          kind_of(resource.format) != Kind::kOther && sampler.mip_filter == 0 &&
          sampler.linear_mag == sampler.linear_min && sampler.reduction == images::Reduction::kBlend &&
          is_plain(sampler.clamp[0]) && is_plain(sampler.clamp[1]) &&
-         images::most_probes(resource, sampler) == 1;
+         images::max_probes(resource, sampler) == 1;
 }
 
 bool sample_plane(const void* site, Wave* wave, const PlaneSample& plane, uint64_t exec) {
