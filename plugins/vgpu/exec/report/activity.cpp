@@ -16,8 +16,8 @@
 namespace rigel::vgpu::exec {
 namespace {
 
-constexpr size_t kWavesNamed = 4;    // of one place; the others are counted
-constexpr size_t kPlacesNamed = 16;  // of one dispatch
+constexpr size_t kMaxWavesListed = 4;    // per place; further waves are counted
+constexpr size_t kMaxPlacesListed = 16;  // per dispatch
 
 std::string_view name_of(WaveAt::State state) {
   constexpr std::string_view kNames[] = {"", ", at a barrier", ", asleep (s_sleep)", ", halted"};
@@ -26,10 +26,10 @@ std::string_view name_of(WaveAt::State state) {
 
 std::string waves_text(const std::vector<const WaveAt*>& waves) {
   std::string text;
-  for (size_t i = 0; i < waves.size() && i < kWavesNamed; ++i) {
+  for (size_t i = 0; i < waves.size() && i < kMaxWavesListed; ++i) {
     text += fmt::format("{}{} wave {}", i == 0 ? "" : ", ", text_of(waves[i]->group), waves[i]->wave);
   }
-  if (waves.size() > kWavesNamed) text += fmt::format(" and {} more", waves.size() - kWavesNamed);
+  if (waves.size() > kMaxWavesListed) text += fmt::format(" and {} more", waves.size() - kMaxWavesListed);
   return text;
 }
 
@@ -56,12 +56,12 @@ std::string describe_activity(const Activity& activity, DeviceBus& bus) {
            std::tie(b.group[2], b.group[1], b.group[0], b.wave);
   });
   for (const WaveAt& wave : by_group) places[{pc_of(wave.op), wave.state}].push_back(&wave);
-  // Where most are comes first.
+  // Places with most waves come first.
   std::vector<std::pair<Place, std::vector<const WaveAt*>>> sorted(places.begin(), places.end());
   std::stable_sort(sorted.begin(), sorted.end(),
                    [](const auto& a, const auto& b) { return a.second.size() > b.second.size(); });
   SourceLines lines(bus.code_objects());
-  for (size_t i = 0; i < sorted.size() && i < kPlacesNamed; ++i) {
+  for (size_t i = 0; i < sorted.size() && i < kMaxPlacesListed; ++i) {
     const auto& [place, waves] = sorted[i];
     text += line(waves.size() == 1 ? "1 wave" : fmt::format("{} waves", waves.size()),
                  text_of_pc(place.first, dispatch.entry_va) + std::string(name_of(place.second)));
@@ -69,8 +69,8 @@ std::string describe_activity(const Activity& activity, DeviceBus& bus) {
     text += line("work-group", waves_text(waves));
     text += code_around(waves.front()->op);
   }
-  if (sorted.size() > kPlacesNamed) {
-    text += line("", fmt::format("and waves at {} more places", sorted.size() - kPlacesNamed));
+  if (sorted.size() > kMaxPlacesListed) {
+    text += line("", fmt::format("and waves at {} more places", sorted.size() - kMaxPlacesListed));
   }
   return text;
 }

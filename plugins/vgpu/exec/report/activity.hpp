@@ -1,8 +1,7 @@
-// What a dispatch that has not ended is doing: where its waves are. For whoever asks why a kernel does not
-// end.
+// State of a running dispatch, for reports of hanging kernels: where its waves are.
 //
-// The scheduler stops its workers for a moment and notes where waves are; what follows (names, source lines)
-// may take long, and is done while they run again.
+// The scheduler stops its workers briefly and records the positions of waves. Names and source lines may
+// take long to find, and are looked up while the workers run again.
 #pragma once
 
 #include <memory>
@@ -17,23 +16,24 @@ namespace rigel::vgpu::exec {
 
 class Launch;
 
-/// A wave that is not executed at the moment.
+/// Position of a wave that no worker executes at the moment.
 struct WaveAt {
   enum class State : uint8_t { kRuns, kAtBarrier, kSleeps, kHalted };
-  const MicroOp* op = nullptr;  ///< Where it goes on. Lives as long as the launch.
+  const MicroOp* op = nullptr;  ///< Next micro-op. Valid as long as the launch.
   Triple group{};
-  uint32_t wave = 0;  ///< In its work-group.
+  uint32_t wave = 0;  ///< Index in the work-group.
   State state = State::kRuns;
 };
 
 struct Activity {
   std::shared_ptr<const Launch> launch;
-  double seconds = 0;  ///< That it had been running.
+  double seconds = 0;  ///< Time since the dispatch started.
   std::vector<WaveAt> waves;
-  uint64_t restless = 0;  ///< Work-groups whose worker did not stop in time: nothing is known of their waves.
+  uint64_t restless = 0;  ///< Work-groups whose worker did not stop in time; their waves are not listed.
 };
 
-/// Lines, waves at the same place together. Outside of scopes and without locks.
+/// Returns the lines of a report; waves at the same place share a line. Called outside scopes and without
+/// locks.
 std::string describe_activity(const Activity& activity, DeviceBus& bus);
 
 }  // namespace rigel::vgpu::exec

@@ -1,12 +1,12 @@
-// Which calls led to where a wave stopped.
+// Call stack of a stopped wave.
 //
-// Compilers for AMD GPUs write nothing of frames into the debugging information, so it is read from the code of each
-// function, from its beginning on. A function is called by s_swappc_b64 s[30:31], which leaves there where it returns to.
-// If it calls others it keeps that, and the frame pointer s33 of its caller, in lanes of a vector register (v_writelane),
-// having stored that register in scratch memory first, at an offset from the stack pointer s32. What is found counts only
-// if there is a call before it.
+// Compilers for AMD GPUs do not write frame information into the debugging information. The stack is
+// derived from each function's code instead, read from its start. A call is s_swappc_b64 s[30:31], which
+// stores the return address there. A function that calls others saves the return address, and its caller's
+// frame pointer s33, in lanes of a VGPR (v_writelane). Before that it stores the VGPR in scratch memory, at
+// an offset from the stack pointer s32. A return address counts only if a call precedes it.
 //
-// Threads: an object is its owner's; a function here keeps nothing.
+// Threads: one per object; functions have no state.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +23,7 @@ namespace rigel::vgpu::exec {
 
 struct Wave;
 
-/// What a wave had in its registers when it stopped.
+/// Registers of a wave when it stopped.
 struct StoppedWave {
   isa::Target target;
   uint64_t exec = 0;
@@ -37,16 +37,16 @@ struct StoppedWave {
   uint32_t vgpr(uint32_t index, uint32_t lane) const;
 };
 
-/// What reading a stack asks others.
+/// Callbacks that calls_to() reads code and memory with.
 struct StackSources {
-  /// The function that has an address, its beginning in memory; nothing: nobody knows it.
+  /// Returns the function that contains an address, with its start in memory, or nothing if it is unknown.
   std::function<std::optional<Function>(uint64_t pc)> function_at;
-  /// A dword of the GPU's memory, if it can be read.
+  /// Returns a dword of the GPU's memory, or nothing if it cannot be read.
   std::function<std::optional<uint32_t>(uint64_t va)> read;
 };
 
-/// Addresses of the calls that led to `pc`, the innermost first, as far as they can be told. `entry` is the kernel's,
-/// which nobody called.
+/// Returns the addresses of the calls that led to `pc`, innermost first, as far as they can be determined.
+/// `entry` is the kernel's entry, where the stack ends.
 std::vector<uint64_t> calls_to(uint64_t pc, uint64_t entry, const StoppedWave& wave,
                                const StackSources& sources);
 

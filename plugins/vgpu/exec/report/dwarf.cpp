@@ -1,4 +1,4 @@
-// DebugInformation by elfutils' libdw.
+// DebugInformation with elfutils' libdw.
 #include <dlfcn.h>
 #include <dwarf.h>
 #include <elfutils/libdw.h>
@@ -36,9 +36,9 @@ struct Libdw {
 #undef X
 };
 
-// Stays open: what it has allocated per thread is its own to free.
+// The library stays open: it frees its per-thread allocations itself.
 const Libdw* libdw() {
-  static const Libdw* const found = []() -> const Libdw* {
+  static const Libdw* const loaded = []() -> const Libdw* {
     void* const library = dlopen("libdw.so.1", RTLD_NOW | RTLD_LOCAL);
     if (library == nullptr) return nullptr;
     static Libdw functions;
@@ -50,7 +50,7 @@ const Libdw* libdw() {
     functions.elf_version(EV_CURRENT);
     return &functions;
   }();
-  return found;
+  return loaded;
 }
 
 class DwarfInformation final : public DebugInformation {
@@ -69,7 +69,7 @@ class DwarfInformation final : public DebugInformation {
   bool is_open() const { return dwarf_ != nullptr; }
 
   std::vector<SourceFrame> frames(uint64_t address) override {
-    // By the units' own ranges: compilers for AMD GPUs write no table of all of them.
+    // Uses the units' ranges, because compilers for AMD GPUs write no .debug_aranges table.
     Dwarf_CU* unit = nullptr;
     Dwarf_Die die;
     while (dw_.dwarf_get_units(dwarf_, unit, &unit, nullptr, nullptr, &die, nullptr) == 0) {
@@ -81,34 +81,35 @@ class DwarfInformation final : public DebugInformation {
  private:
   std::vector<SourceFrame> frames_in(Dwarf_Die& unit, uint64_t address) const {
     std::vector<SourceFrame> frames;
-    SourceFrame at;
+    SourceFrame frame;
     if (Dwarf_Line* const line = dw_.dwarf_getsrc_die(&unit, address); line != nullptr) {
-      if (const char* const file = dw_.dwarf_linesrc(line, nullptr, nullptr); file != nullptr) at.file = file;
-      dw_.dwarf_lineno(line, &at.line);
-      dw_.dwarf_linecol(line, &at.column);
+      if (const char* const file = dw_.dwarf_linesrc(line, nullptr, nullptr); file != nullptr)
+        frame.file = file;
+      dw_.dwarf_lineno(line, &frame.line);
+      dw_.dwarf_linecol(line, &frame.column);
     }
     std::vector<Dwarf_Die> scopes;
     find_scopes(unit, address, scopes);
     for (auto scope = scopes.rbegin(); scope != scopes.rend(); ++scope) {
       const int tag = dw_.dwarf_tag(&*scope);
       if (tag == DW_TAG_lexical_block) continue;
-      at.function = name_of(*scope);
-      frames.push_back(at);
+      frame.function = name_of(*scope);
+      frames.push_back(frame);
       if (tag == DW_TAG_subprogram) break;
-      at = {};
-      at.file = call_file(unit, *scope);
-      at.line = static_cast<int>(number_of(*scope, DW_AT_call_line));
-      at.column = static_cast<int>(number_of(*scope, DW_AT_call_column));
+      frame = {};
+      frame.file = call_file(unit, *scope);
+      frame.line = static_cast<int>(number_of(*scope, DW_AT_call_line));
+      frame.column = static_cast<int>(number_of(*scope, DW_AT_call_column));
     }
-    if (frames.empty() && !at.file.empty()) frames.push_back(at);
+    if (frames.empty() && !frame.file.empty()) frames.push_back(frame);
     return frames;
   }
 
-  // Those inside of `parent` that have the address, the outermost first. (dwarf_getscopes finds none in namespaces, which
-  // have no addresses themselves.)
+  // Finds the scopes inside `parent` that contain the address, outermost first. dwarf_getscopes() finds
+  // none in namespaces, because these have no addresses.
   bool find_scopes(Dwarf_Die& parent, uint64_t address, std::vector<Dwarf_Die>& scopes) const {
     Dwarf_Die die;
-    for (int none = dw_.dwarf_child(&parent, &die); none == 0; none = dw_.dwarf_siblingof(&die, &die)) {
+    for (int at_end = dw_.dwarf_child(&parent, &die); at_end == 0; at_end = dw_.dwarf_siblingof(&die, &die)) {
       const int tag = dw_.dwarf_tag(&die);
       if (tag == DW_TAG_namespace && find_scopes(die, address, scopes)) return true;
       if (tag != DW_TAG_subprogram && tag != DW_TAG_inlined_subroutine && tag != DW_TAG_lexical_block)

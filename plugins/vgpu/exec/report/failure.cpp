@@ -16,10 +16,10 @@
 namespace rigel::vgpu::exec {
 namespace {
 
-constexpr int kWorkItemsNamed = 8;    // the others are counted
-constexpr int kLanesOfRegisters = 4;  // whose registers are shown
+constexpr int kMaxWorkItemsListed = 8;  // further work-items are counted
+constexpr int kMaxLanesListed = 4;      // lanes whose registers are listed
 
-// The registers that an instruction reads, each once: of a vector instruction what `lanes` have in them.
+// Returns the registers that the instruction reads, each once. VGPRs are listed for `lanes`.
 std::string registers_read(const Wave& wave, uint64_t lanes) {
   const Block& block = block_of(wave.op);
   const auto* const s = reinterpret_cast<const uint32_t*>(wave.registers);
@@ -53,11 +53,12 @@ std::string registers_read(const Wave& wave, uint64_t lanes) {
       continue;
     }
     if (operand->vgpr() + dwords > wave.layout.vgprs) continue;
-    std::string of_lanes;
+    std::string lane_values;
     int count = 0;
-    for (uint64_t left = lanes; left != 0 && count < kLanesOfRegisters; left &= left - 1, ++count) {
-      const auto lane = static_cast<uint32_t>(std::countr_zero(left));
-      of_lanes += fmt::format(
+    for (uint64_t remaining = lanes; remaining != 0 && count < kMaxLanesListed;
+         remaining &= remaining - 1, ++count) {
+      const auto lane = static_cast<uint32_t>(std::countr_zero(remaining));
+      lane_values += fmt::format(
           "{}lane {}: {}", count == 0 ? "" : ", ", lane, value([&](uint32_t i) {
             uint32_t dword = 0;
             std::memcpy(&dword, wave.registers + wave.layout.vgpr_offset(operand->vgpr() + i) + lane * 4,
@@ -65,7 +66,7 @@ std::string registers_read(const Wave& wave, uint64_t lanes) {
             return dword;
           }));
     }
-    if (!of_lanes.empty()) text += line(name, of_lanes);
+    if (!lane_values.empty()) text += line(name, lane_values);
   }
   return text;
 }
@@ -87,7 +88,7 @@ std::string work_item(const WorkItems& items, unsigned lane) {
 
 std::vector<std::string> work_items(const WorkItems& items, uint64_t lanes, const uint64_t* addresses) {
   std::vector<std::string> lines;
-  const auto one = [&](unsigned lane) {
+  const auto describe = [&](unsigned lane) {
     std::string text = work_item(items, lane);
     if (addresses != nullptr) text += fmt::format(": {:#x}", addresses[lane]);
     return text;
@@ -95,17 +96,17 @@ std::vector<std::string> work_items(const WorkItems& items, uint64_t lanes, cons
   const int count = std::popcount(lanes);
   for (; lanes != 0; lanes &= lanes - 1) {
     const auto lane = static_cast<unsigned>(std::countr_zero(lanes));
-    if (static_cast<int>(lines.size()) == kWorkItemsNamed - 1 && count > kWorkItemsNamed) {
-      lines.push_back(fmt::format("and {} more, the last {}", count - kWorkItemsNamed + 1,
-                                  one(63 - static_cast<unsigned>(std::countl_zero(lanes)))));
+    if (static_cast<int>(lines.size()) == kMaxWorkItemsListed - 1 && count > kMaxWorkItemsListed) {
+      lines.push_back(fmt::format("and {} more, the last {}", count - kMaxWorkItemsListed + 1,
+                                  describe(63 - static_cast<unsigned>(std::countl_zero(lanes)))));
       break;
     }
-    lines.push_back(one(lane));
+    lines.push_back(describe(lane));
   }
   return lines;
 }
 
-// An address in what FLAT instructions find in the apertures, or a null pointer with something added to it.
+// Describes an address that FLAT instructions find in an aperture, or a null pointer with an offset.
 std::string about_address(const Wave& wave, uint64_t va) {
   constexpr uint64_t kNearNull = 0x10000;
   const auto high = static_cast<uint32_t>(va >> 32);
@@ -121,19 +122,20 @@ WorkItems items_of(const Wave& wave, const Launch& launch) {
   return launch.work_items(*wave.group, wave.id_in_group);
 }
 
-// Lines: where that is, and the calls that led there.
+// Returns lines with the source position of `pc` and of the calls that led there.
 std::string place_and_calls(uint64_t pc, uint64_t entry, const StoppedWave& wave, DeviceBus& bus) {
   SourceLines lines(bus.code_objects());
-  const auto known_of = [&](uint64_t address) {
+  const auto frames_of = [&](uint64_t address) {
     std::vector<SourceFrame> frames = lines.frames(address);
     if (!frames.empty()) return frames;
-    // A library's function, whose caller is what matters. The kernel's name is there already.
+    // The function is a library's; its caller's position is more useful. The kernel's name is already in
+    // the report.
     if (const auto function = lines.function(address); function && function->begin != entry) {
       frames.push_back({demangled(function->name), {}});
     }
     return frames;
   };
-  std::string text = lines_of(known_of(pc));
+  std::string text = lines_of(frames_of(pc));
   std::vector<uint64_t> calls;
   {
     WaveMemory memory(bus);
@@ -146,7 +148,7 @@ std::string place_and_calls(uint64_t pc, uint64_t entry, const StoppedWave& wave
     };
     calls = calls_to(pc, entry, wave, {[&](uint64_t at) { return lines.function(at); }, read});
   }
-  for (const uint64_t call : calls) text += lines_of(known_of(call), "called from");
+  for (const uint64_t call : calls) text += lines_of(frames_of(call), "called from");
   return text;
 }
 
@@ -171,7 +173,7 @@ Failure examine_failure(const Group& group, WaveMemory& memory) {
   Failure failure;
   DispatchResult& result = failure.result;
   failure.items = items_of(wave, launch);
-  uint64_t lanes = 0;  // whose registers matter
+  uint64_t lanes = 0;  // lanes whose registers are reported
   switch (wave.stop) {
     case Stop::kFault: {
       const LaneFaults& faults = memory.lane_faults();

@@ -1,8 +1,8 @@
-// What the program's people are told when a wave fails or traps, and of dispatches that end.
+// Reports of failed waves, traps and completed dispatches.
 //
-// A report is made in two steps. The first copies what only the wave knows, on its worker and inside a scope
-// of its memory. The second asks others (the debugging information of the code object, the driver for what
-// lies near an address), which may take long and wait for locks: outside of scopes and without any lock held.
+// A failure report is made in two steps. The first copies the wave's state, on its worker and inside a
+// scope of its memory. The second uses the code object's debugging information and the driver's record of
+// allocations. It may take long and lock mutexes, so it runs outside scopes and without locks held.
 #pragma once
 
 #include <string>
@@ -19,45 +19,48 @@ class Group;
 class Launch;
 struct Wave;
 
-/// A report whose second step is still to be done.
+/// A report before its second step.
 struct Failure {
-  DispatchResult result;  ///< But for its reason.
-  std::string what;       ///< In one line.
+  DispatchResult result;  ///< Without the reason.
+  std::string what;       ///< The failure in one line.
   std::string kernel;
   WorkItems items;
   uint64_t pc = 0;
   uint64_t entry = 0;
   StoppedWave wave;
   std::string schedule;                 ///< VGPU_SCHEDULE, if it is not the default.
-  bool pc_is_late = false;              ///< It may have been a little before `pc`.
-  std::vector<std::string> work_items;  ///< A line for each that failed.
-  std::string address;                  ///< What is known of the address without asking anybody.
-  std::string code;                     ///< The instructions around it, in lines.
-  std::string registers;                ///< Those that the instruction reads, in lines.
+  bool pc_is_late = false;              ///< The failing instruction may be a little before `pc`.
+  std::vector<std::string> work_items;  ///< One line for each failed work-item.
+  std::string address;                  ///< Description of the address without the driver's records.
+  std::string code;                     ///< Lines with the instructions around `pc`.
+  std::string registers;                ///< Lines with the registers that the instruction reads.
 };
 
-/// Why a work-group's wave failed. Inside a scope of `memory`.
+/// First step: copies the state of a failed work-group's wave. Called inside a scope of `memory`.
 Failure examine_failure(const Group& group, WaveMemory& memory);
 
-/// The result, whose reason has it all. Before the wave's scratch memory is another's.
+/// Second step: returns the result with its complete reason. Called before the wave's scratch memory is
+/// reused.
 DispatchResult describe_failure(Failure failure, DeviceBus& bus);
 
-/// A wave that executed s_trap, which its runtime's trap handler deals with.
+/// A wave that executed s_trap, which a runtime's trap handler processes.
 struct Trap {
   uint32_t id = 0;
   uint64_t pc = 0;
   WorkItems items;
   StoppedWave wave;
 };
-/// For the log: the kernel, the place and the work-items. Outside of scopes, before the wave goes on.
+/// Returns a log message with the kernel, the position and the work-items. Called outside scopes, before
+/// the wave continues.
 std::string describe_trap(const Trap& trap, const Launch& launch, DeviceBus& bus);
 
-/// The kernel of a dispatch, as it was written; "without a name" if it has none. Inside a scope of `memory`.
+/// Returns the demangled name of a dispatch's kernel, or "without a name". Called inside a scope of
+/// `memory`.
 std::string kernel_of(const Dispatch& dispatch, WaveMemory& memory);
-/// … outside of scopes.
+/// The same, called outside scopes.
 std::string kernel_of(const Dispatch& dispatch, DeviceBus& bus);
 
-/// Lines for the trace.
+/// Return lines for the trace.
 std::string describe_end(const Launch& launch);
 std::string describe_halt(const Group& group);
 

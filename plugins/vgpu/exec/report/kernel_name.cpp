@@ -8,9 +8,9 @@ namespace rigel::vgpu::exec {
 namespace {
 
 constexpr uint64_t kPage = 4096;
-constexpr uint64_t kFarthest = uint64_t{256} << 20;  // of the header, before the kernel object
-constexpr uint32_t kMostSymbols = 1 << 20;
-constexpr size_t kLongestName = 512;
+constexpr uint64_t kMaxHeaderDistance = uint64_t{256} << 20;  // from the ELF header to the kernel object
+constexpr uint32_t kMaxSymbols = 1 << 20;
+constexpr size_t kMaxNameBytes = 512;
 
 template <class T>
 bool read(WaveMemory& memory, uint64_t va, T& out) {
@@ -18,20 +18,20 @@ bool read(WaveMemory& memory, uint64_t va, T& out) {
   return memory.read(va, &out, sizeof out, fault);
 }
 
-// The page with the ELF header of a code object, or 0.
+// Returns the address of the page with a code object's ELF header, or 0.
 uint64_t find_header(WaveMemory& memory, uint64_t va) {
   const uint64_t first = va & ~(kPage - 1);
-  for (uint64_t back = 0; back <= kFarthest && back <= first; back += kPage) {
+  for (uint64_t distance = 0; distance <= kMaxHeaderDistance && distance <= first; distance += kPage) {
     unsigned char ident[EI_NIDENT];
-    if (!read(memory, first - back, ident)) return 0;
-    if (std::memcmp(ident, ELFMAG, SELFMAG) == 0 && ident[EI_CLASS] == ELFCLASS64) return first - back;
+    if (!read(memory, first - distance, ident)) return 0;
+    if (std::memcmp(ident, ELFMAG, SELFMAG) == 0 && ident[EI_CLASS] == ELFCLASS64) return first - distance;
   }
   return 0;
 }
 
 std::string read_name(WaveMemory& memory, uint64_t va) {
   std::string name;
-  for (char c = 0; name.size() < kLongestName && read(memory, va + name.size(), c) && c != 0;) name += c;
+  for (char c = 0; name.size() < kMaxNameBytes && read(memory, va + name.size(), c) && c != 0;) name += c;
   if (name.ends_with(".kd")) name.resize(name.size() - 3);
   return name;
 }
@@ -50,7 +50,7 @@ std::string kernel_name(WaveMemory& memory, uint64_t kernel_object_va) {
     for (uint64_t at = 0; at + sizeof(Elf64_Dyn) <= segment.p_memsz; at += sizeof(Elf64_Dyn)) {
       Elf64_Dyn entry;
       if (!read(memory, base + segment.p_vaddr + at, entry) || entry.d_tag == DT_NULL) break;
-      // As linked, or as a loader has relocated it.
+      // The value as linked, or as relocated by a loader.
       const uint64_t value = entry.d_un.d_ptr >= base ? entry.d_un.d_ptr : base + entry.d_un.d_ptr;
       if (entry.d_tag == DT_SYMTAB) symbols = value;
       if (entry.d_tag == DT_STRTAB) strings = value;
@@ -59,7 +59,7 @@ std::string kernel_name(WaveMemory& memory, uint64_t kernel_object_va) {
   }
   uint32_t buckets_and_count[2];
   if (symbols == 0 || strings == 0 || hash == 0 || !read(memory, hash, buckets_and_count)) return {};
-  for (uint32_t i = 1; i < buckets_and_count[1] && i < kMostSymbols; ++i) {
+  for (uint32_t i = 1; i < buckets_and_count[1] && i < kMaxSymbols; ++i) {
     Elf64_Sym symbol;
     if (!read(memory, symbols + i * sizeof symbol, symbol)) return {};
     if (symbol.st_shndx == SHN_UNDEF) continue;

@@ -1,7 +1,7 @@
-// The name of a kernel, from the code object that it was loaded with.
+// Name of a kernel, from its loaded code object.
 //
-// Loaders copy the segments of a code object as they are, its ELF header and its dynamic symbols among them.
-// So the header lies on a page before the kernel object, and a symbol there has the kernel object's address.
+// Loaders copy the segments of a code object unchanged, including its ELF header and dynamic symbols. The
+// header is therefore on a page before the kernel object, and a symbol has the kernel object's address.
 #pragma once
 
 #include <string>
@@ -10,7 +10,8 @@
 
 namespace rigel::vgpu::exec {
 
-/// Empty if there is no such symbol. Reads only what is mapped. Inside a scope of `memory`.
+/// Returns the name, or an empty text if there is no such symbol. Reads mapped memory only. Called inside a
+/// scope of `memory`.
 std::string kernel_name(WaveMemory& memory, uint64_t kernel_object_va);
 
 }  // namespace rigel::vgpu::exec

@@ -16,9 +16,9 @@
 namespace rigel::vgpu::exec {
 namespace {
 
-constexpr size_t kMostObjects = 1 << 16;
-constexpr uint64_t kLargest = uint64_t{4} << 30;
-constexpr size_t kLongestUri = 8192;
+constexpr size_t kMaxObjects = 1 << 16;
+constexpr uint64_t kMaxBytes = uint64_t{4} << 30;
+constexpr size_t kMaxUriBytes = 8192;
 
 bool copy_from_self(void* to, uint64_t from, size_t bytes) {
   const iovec local{to, bytes}, remote{reinterpret_cast<void*>(from), bytes};
@@ -32,7 +32,7 @@ bool copy_from_self(T& to, const void* from) {
 
 std::string copy_text(const char* from) {
   std::string text;
-  for (char c = 0; text.size() < kLongestUri && copy_from_self(c, from + text.size()) && c != 0;) text += c;
+  for (char c = 0; text.size() < kMaxUriBytes && copy_from_self(c, from + text.size()) && c != 0;) text += c;
   return text;
 }
 
@@ -55,8 +55,8 @@ std::string decoded(std::string_view text) {
   return out;
 }
 
-// "offset=0x40&size=12"
-uint64_t number_of(std::string_view fields, std::string_view key, uint64_t otherwise) {
+// Returns a number of fields such as "offset=0x40&size=12".
+uint64_t number_of(std::string_view fields, std::string_view key, uint64_t default_value) {
   for (size_t at = 0; at < fields.size();) {
     const size_t end = std::min(fields.find('&', at), fields.size());
     std::string_view field = fields.substr(at, end - at);
@@ -70,17 +70,17 @@ uint64_t number_of(std::string_view fields, std::string_view key, uint64_t other
         std::from_chars(field.data(), field.data() + field.size(), value, hex ? 16 : 10);
     if (error == std::errc() && rest == field.data() + field.size()) return value;
   }
-  return otherwise;
+  return default_value;
 }
 
 std::vector<char> read_file(const std::string& path, uint64_t offset, uint64_t size) {
   std::vector<char> out;
-  // By number: the preload face stands in front of libc.
+  // A system call, because the preload library intercepts libc's functions.
   const auto fd = static_cast<int>(syscall(SYS_openat, AT_FDCWD, path.c_str(), O_RDONLY | O_CLOEXEC));
   if (fd < 0) return out;
   const off_t end = lseek(fd, 0, SEEK_END);
   if (end > 0 && offset < static_cast<uint64_t>(end)) {
-    out.resize(std::min({size, static_cast<uint64_t>(end) - offset, kLargest}));
+    out.resize(std::min({size, static_cast<uint64_t>(end) - offset, kMaxBytes}));
     size_t done = 0;
     while (done < out.size()) {
       const ssize_t got = pread(fd, out.data() + done, out.size() - done, static_cast<off_t>(offset + done));
@@ -95,7 +95,7 @@ std::vector<char> read_file(const std::string& path, uint64_t offset, uint64_t s
 
 std::vector<char> read_memory(uint64_t offset, uint64_t size) {
   std::vector<char> out;
-  if (size == 0 || size > kLargest) return out;
+  if (size == 0 || size > kMaxBytes) return out;
   out.resize(size);
   constexpr size_t kPiece = size_t{1} << 20;
   for (size_t at = 0; at < size; at += kPiece) {
@@ -116,7 +116,7 @@ bool read_header(std::span<const char> file, Elf64_Ehdr& header) {
          header.e_phentsize == sizeof(Elf64_Phdr);
 }
 
-// The segment that is loaded where `address` is.
+// Returns the segment whose loaded range contains `address`.
 std::optional<Elf64_Phdr> segment_of(std::span<const char> file, uint64_t address) {
   Elf64_Ehdr header;
   if (!read_header(file, header)) return std::nullopt;
@@ -134,7 +134,7 @@ std::string text_at(std::span<const char> file, uint64_t at) {
   return text;
 }
 
-// The function of one table of symbols.
+// Returns the function of one symbol table that contains `address`.
 std::optional<Function> function_in(std::span<const char> file, const Elf64_Shdr& table, uint64_t strings,
                                     uint64_t address) {
   for (uint64_t at = 0; at + sizeof(Elf64_Sym) <= table.sh_size; at += sizeof(Elf64_Sym)) {
@@ -161,7 +161,7 @@ std::vector<char> read_uri(const std::string& uri) {
   const uint64_t offset = number_of(fields, "offset=", 0);
   if (text.starts_with(kFile)) {
     return read_file(decoded(text.substr(kFile.size(), hash - kFile.size())), offset,
-                     number_of(fields, "size=", kLargest));
+                     number_of(fields, "size=", kMaxBytes));
   }
   if (text.starts_with(kMemory) &&
       text.substr(kMemory.size(), hash - kMemory.size()) == std::to_string(getpid())) {
@@ -174,10 +174,10 @@ std::optional<LoadedCodeObject> find_code_object(const void* list, uint64_t pc) 
   if (list == nullptr) list = dlsym(RTLD_DEFAULT, "_amdgpu_r_debug");
   r_debug rendezvous;
   if (list == nullptr || !copy_from_self(rendezvous, list)) return std::nullopt;
-  // They do not say how long they are: of those that begin before it, the nearest.
+  // The list has no sizes: the nearest entry that starts at or below `pc` counts.
   std::optional<link_map> best;
   const link_map* at = rendezvous.r_map;
-  for (size_t i = 0; at != nullptr && i < kMostObjects; ++i) {
+  for (size_t i = 0; at != nullptr && i < kMaxObjects; ++i) {
     link_map entry;
     if (!copy_from_self(entry, at)) break;
     if (entry.l_addr <= pc && (!best || entry.l_addr > best->l_addr)) best = entry;

@@ -1,4 +1,4 @@
-// DebugInformation where the build has no headers of libdw: there is none.
+// DebugInformation for builds without libdw's headers: always unavailable.
 #include "plugins/vgpu/exec/report/source_lines.hpp"
 
 namespace rigel::vgpu::exec {

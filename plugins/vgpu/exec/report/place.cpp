@@ -26,7 +26,7 @@ std::string text_of(const Triple& id) {
 }
 
 std::string text_of_pc(uint64_t pc, uint64_t entry) {
-  if (pc < entry) return fmt::format("pc {:#x}", pc);  // of a function before the kernel, or a trap handler
+  if (pc < entry) return fmt::format("pc {:#x}", pc);  // a function below the kernel, or a trap handler
   return fmt::format("pc {:#x} (entry + {:#x})", pc, pc - entry);
 }
 
@@ -59,8 +59,8 @@ std::string code_around(const MicroOp* op) {
   size_t after = 0;
   for (uint32_t offset = 0, bytes = 0; offset + 4 <= block.bytes && after <= kLinesAfter; offset += bytes) {
     const std::string text = instruction_at(block, offset, bytes);
-    const bool here = offset == op->code_offset;
-    lines.push_back(fmt::format("\n  {} {:#x}  {}", here ? "=>" : "  ", block.pc + offset, text));
+    const bool is_current = offset == op->code_offset;
+    lines.push_back(fmt::format("\n  {} {:#x}  {}", is_current ? "=>" : "  ", block.pc + offset, text));
     if (offset >= op->code_offset) {
       ++after;
     } else if (lines.size() > kLinesBefore) {

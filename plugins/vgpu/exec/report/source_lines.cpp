@@ -8,40 +8,40 @@
 
 namespace rigel::vgpu::exec {
 
-struct SourceLines::Known {
+struct SourceLines::OpenedObject {
   LoadedCodeObject object;
-  std::unique_ptr<DebugInformation> information;  // of object.contents; null: there is none
+  std::unique_ptr<DebugInformation> information;  // of object.contents; null if not available
 };
 
 SourceLines::SourceLines(const void* list) : list_(list) {}
 
 SourceLines::~SourceLines() = default;
 
-SourceLines::Known* SourceLines::known_at(uint64_t pc) {
-  for (const auto& known : known_) {
-    // What is loaded is hardly ever longer than its file, which has more in it.
-    if (pc - known->object.base < known->object.contents.size()) return known.get();
+SourceLines::OpenedObject* SourceLines::object_at(uint64_t pc) {
+  for (const auto& opened : objects_) {
+    // A loaded object is rarely longer than its file, which also contains sections that are not loaded.
+    if (pc - opened->object.base < opened->object.contents.size()) return opened.get();
   }
   auto object = find_code_object(list_, pc);
   if (!object) return nullptr;
-  auto known = std::make_unique<Known>();
-  known->object = std::move(*object);
-  known->information = open_debug_information(known->object.contents);
-  return known_.emplace_back(std::move(known)).get();
+  auto opened = std::make_unique<OpenedObject>();
+  opened->object = std::move(*object);
+  opened->information = open_debug_information(opened->object.contents);
+  return objects_.emplace_back(std::move(opened)).get();
 }
 
 std::vector<SourceFrame> SourceLines::frames(uint64_t pc) {
-  Known* const known = known_at(pc);
-  if (known == nullptr || known->information == nullptr) return {};
-  return known->information->frames(pc - known->object.base);
+  OpenedObject* const opened = object_at(pc);
+  if (opened == nullptr || opened->information == nullptr) return {};
+  return opened->information->frames(pc - opened->object.base);
 }
 
 std::optional<Function> SourceLines::function(uint64_t pc) {
-  Known* const known = known_at(pc);
-  if (known == nullptr) return std::nullopt;
-  auto found = function_at(known->object.contents, pc - known->object.base);
-  if (found) found->begin += known->object.base;
-  return found;
+  OpenedObject* const opened = object_at(pc);
+  if (opened == nullptr) return std::nullopt;
+  auto function = function_at(opened->object.contents, pc - opened->object.base);
+  if (function) function->begin += opened->object.base;
+  return function;
 }
 
 std::string demangled(const std::string& name) {

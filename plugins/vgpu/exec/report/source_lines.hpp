@@ -1,10 +1,10 @@
-// Which line of which source an instruction came from, and through which inlined calls: by the debugging
-// information (DWARF) of its code object, which programs that are compiled with -g have.
+// Source lines of instructions, and the inlined calls that led there, from the DWARF information of code
+// objects that were compiled with -g.
 //
-// elfutils' libdw reads it, if the build knew its headers and the machine has it. It is opened with the first
-// report and not before.
+// elfutils' libdw reads it, if the build found its headers and the system has the library. The library is
+// loaded for the first report.
 //
-// Threads: an object is its owner's.
+// Threads: one per object.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@
 namespace rigel::vgpu::exec {
 
 struct SourceFrame {
-  std::string function;  ///< As it was written, without the mangling; empty: it has no name.
+  std::string function;  ///< Demangled; empty: unnamed.
   std::string file;      ///< Empty: unknown.
   int line = 0;          ///< 0: unknown.
   int column = 0;        ///< 0: unknown.
@@ -29,32 +29,33 @@ struct SourceFrame {
 class DebugInformation {
  public:
   virtual ~DebugInformation() = default;
-  /// The place that `address`, one of the file, came from: the innermost function first, then where each was
-  /// inlined. Empty: nothing is known.
+  /// Returns the source position of `address` in the file: the innermost function first, then the positions
+  /// into which it was inlined. Empty if unknown.
   virtual std::vector<SourceFrame> frames(uint64_t address) = 0;
 };
 
-/// `contents` is an ELF file, which the caller keeps. Null: there is no libdw, or no debugging information in the file.
+/// Opens the ELF file `contents`, which must outlive the result. Returns null without libdw or without
+/// debugging information.
 std::unique_ptr<DebugInformation> open_debug_information(std::span<char> contents);
 
-/// Frames of addresses where they were loaded, for one report: a code object is read once.
+/// Source positions of loaded addresses, for one report. Each code object is read once.
 class SourceLines {
  public:
-  /// `list`: see find_code_object().
+  /// For `list` see find_code_object().
   explicit SourceLines(const void* list);
   ~SourceLines();
   std::vector<SourceFrame> frames(uint64_t pc);
-  /// The function that has `pc`, its beginning where it was loaded.
+  /// Returns the function that contains `pc`; its start is the loaded address.
   std::optional<Function> function(uint64_t pc);
 
  private:
-  struct Known;
-  Known* known_at(uint64_t pc);
+  struct OpenedObject;
+  OpenedObject* object_at(uint64_t pc);
   const void* const list_;
-  std::vector<std::unique_ptr<Known>> known_;
+  std::vector<std::unique_ptr<OpenedObject>> objects_;
 };
 
-/// A name as it was written: "void f<int>(int*)" for "_Z1fIiEvPi"; what is not mangled stays.
+/// Returns the demangled name: "void f<int>(int*)" for "_Z1fIiEvPi". Other names are returned unchanged.
 std::string demangled(const std::string& name);
 
 /// "f(int) at a.cpp:3:7".

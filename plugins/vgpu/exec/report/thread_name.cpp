@@ -11,10 +11,10 @@
 namespace rigel::vgpu::exec {
 namespace {
 
-constexpr size_t kLongest = 15;
+constexpr size_t kMaxLength = 15;
 
 bool is_traced() {
-  // By number: the preload face stands in front of libc.
+  // A system call, because the preload library intercepts libc's functions.
   const auto file =
       static_cast<int>(syscall(SYS_openat, AT_FDCWD, "/proc/self/status", O_RDONLY | O_CLOEXEC));
   if (file < 0) return false;
@@ -29,10 +29,10 @@ bool is_traced() {
   return number != status.npos && status[number] != '0';
 }
 
-// Without arguments, template arguments, namespaces and the type that it returns.
+// Removes arguments, template arguments, namespaces and the return type.
 std::string short_name(std::string kernel) {
-  constexpr std::string_view kNobodys = "(anonymous namespace)::";
-  for (size_t at; (at = kernel.find(kNobodys)) != kernel.npos;) kernel.erase(at, kNobodys.size());
+  constexpr std::string_view kAnonymous = "(anonymous namespace)::";
+  for (size_t at; (at = kernel.find(kAnonymous)) != kernel.npos;) kernel.erase(at, kAnonymous.size());
   size_t depth = 0, begin = 0, end = kernel.size();
   for (size_t i = 0; i < kernel.size(); ++i) {
     const char c = kernel[i];
@@ -54,8 +54,8 @@ bool thread_names_wanted() {
 
 std::string thread_name(std::string_view kernel, uint64_t group) {
   const std::string number = std::to_string(group);
-  if (number.size() + 1 >= kLongest) return number.substr(0, kLongest);
-  return short_name(std::string(kernel)).substr(0, kLongest - 1 - number.size()) + " " + number;
+  if (number.size() + 1 >= kMaxLength) return number.substr(0, kMaxLength);
+  return short_name(std::string(kernel)).substr(0, kMaxLength - 1 - number.size()) + " " + number;
 }
 
 void set_thread_name(const std::string& name) noexcept {

@@ -1,4 +1,4 @@
-// Which work-items the lanes of a wave are, as programs count them.
+// Ids of the work-items that the lanes of a wave execute.
 #pragma once
 
 #include <array>
@@ -9,12 +9,12 @@ namespace rigel::vgpu::exec {
 
 using Triple = std::array<uint32_t, 3>;
 
-/// What numbers a wave's lanes: all that a report needs once the wave may have gone on.
+/// Properties of a wave that determine its work-item ids. Reports copy them, because the wave may continue.
 struct WorkItems {
-  Triple group{};                   ///< Which work-group.
+  Triple group{};                   ///< Id of the work-group.
   Triple group_size{1, 1, 1};       ///< As dispatched.
-  Triple this_group_size{1, 1, 1};  ///< Less at the far ends of the grid.
-  uint32_t wave = 0;                ///< In its work-group.
+  Triple this_group_size{1, 1, 1};  ///< Smaller at the upper ends of the grid.
+  uint32_t wave = 0;                ///< Index in the work-group.
   uint32_t wave_size = 64;
 
   Triple local(unsigned lane) const {
