@@ -1,4 +1,4 @@
-// What the parts of the benchmark share: a piece of work, and a device that does it.
+// Shared parts of the benchmark: a case, its data, and means.
 #pragma once
 
 #include <cmath>
@@ -11,33 +11,34 @@
 
 namespace rigel::vgpu::bench {
 
-/// Memory that both devices reach. An output has one copy for each, so that the results can be compared.
+/// Memory that both devices access. Each device has a copy of an output, so that results can be compared.
 struct Buffer {
   void* memory = nullptr;
   size_t bytes = 0;
   bool output = false;
 };
 
-/// A picture of four bytes a pixel, row by row, that kernels read as an image of opaque layout.
+/// An image of four bytes per pixel, stored in rows, which kernels read as an image of opaque layout.
 struct Picture {
   Buffer pixels;
   uint32_t width = 0, height = 0;
 };
 
-/// A sampler: normalised coordinates, the nearest edge, linear.
+/// A sampler with normalised coordinates, clamping to the edge, and linear filters.
 struct LinearSampler {};
 
 using Argument = std::variant<Buffer, int32_t, float, Picture, LinearSampler>;
 
-/// How the results of two devices have to agree: in every bit; as floats, but for one in a thousand; as
-/// integers, but for one in twenty; as bytes, but for two: filters weigh texels by fractions of eight bits, or by floats.
+/// Required agreement of two devices' results: every bit; floats, except one in a thousand; integers,
+/// except one in twenty; bytes with a difference of at most 2, because weights of filters are fractions of
+/// eight bits or floats.
 enum class Agreement { kExact, kFloat, kMostIntegers, kBytes };
 
-/// What bounds it: each has a mean of its own.
+/// What limits a case's speed. Each kind has a separate mean.
 enum class Bound { kCompute, kMemory, kPrivate, kTextures };
 
 struct Case {
-  std::string name;  ///< Also the kernel's.
+  std::string name;  ///< Also the kernel's name.
   Bound bound = Bound::kCompute;
   size_t grid[3] = {1, 1, 1};   ///< work-items
   size_t group[3] = {1, 1, 1};  ///< work-items
@@ -45,7 +46,7 @@ struct Case {
   Agreement agreement = Agreement::kExact;
 };
 
-/// A geometric one.
+/// Geometric mean.
 struct Mean {
   double log_sum = 0;
   int count = 0;

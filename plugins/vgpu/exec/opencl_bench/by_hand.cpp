@@ -15,9 +15,9 @@ std::span<const KernelByHand> kernels_for_this_machine() {
 
 const KernelByHand* find(const Case& work) {
   const auto kernels = kernels_for_this_machine();
-  const auto found = std::find_if(kernels.begin(), kernels.end(),
+  const auto match = std::find_if(kernels.begin(), kernels.end(),
                                   [&](const KernelByHand& kernel) { return work.name == kernel.name; });
-  return found == kernels.end() ? nullptr : &*found;
+  return match == kernels.end() ? nullptr : &*match;
 }
 
 }  // namespace

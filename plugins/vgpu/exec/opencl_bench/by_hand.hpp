@@ -1,18 +1,19 @@
-// The third device of the benchmark: this machine's vectors, used from C++ by hand. It says how far an executor could get.
+// The third device of the benchmark: native C++ with the CPU's vector instructions, as an upper bound for
+// the virtual GPU.
 #pragma once
 
 #include "plugins/vgpu/exec/opencl_bench/bench.hpp"
 
 namespace rigel::vgpu::bench {
 
-/// Whether somebody has written this case by hand.
+/// Whether the case has native code.
 bool has_by_hand(const Case& work);
 
-/// A case on one thread, with the widest vectors of the machine that this runs on. The algorithm is the kernel's, with
-/// its loops as a programmer would arrange them.
+/// Native code of a case on one thread, with the widest vectors of the CPU. The algorithm is the kernel's,
+/// with loops arranged for a CPU.
 class ByHand {
  public:
-  /// `work`: one for which has_by_hand() is true; it outlives this.
+  /// `work` must have native code, and outlive this object.
   explicit ByHand(const Case& work);
   void run() const { run_(work_); }
 

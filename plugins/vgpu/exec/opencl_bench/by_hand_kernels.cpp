@@ -1,5 +1,5 @@
-// The work by hand. Compiled once for each width of vectors, into the namespace RIGEL_BY_HAND: whatever the machine that builds, each of
-// them is built.
+// Native code of the cases. It is compiled once for each vector width, into the namespace RIGEL_BY_HAND.
+// All of them are built on every machine.
 #include "plugins/vgpu/exec/opencl_bench/by_hand_kernels.hpp"
 
 #include <array>
@@ -19,15 +19,15 @@ constexpr int kWidth = 8;
 #endif
 using Floats = float __attribute__((vector_size(kWidth * sizeof(float))));
 
-Floats load(const float* from) {
+Floats load(const float* source) {
   Floats values;
-  std::memcpy(&values, from, sizeof values);
+  std::memcpy(&values, source, sizeof values);
   return values;
 }
-void store(float* to, Floats values) {
-  std::memcpy(to, &values, sizeof values);
+void store(float* destination, Floats values) {
+  std::memcpy(destination, &values, sizeof values);
 }
-Floats all(float value) {
+Floats broadcast(float value) {
   return Floats{} + value;
 }
 
@@ -50,11 +50,11 @@ void vadd(const Case& work) {
 void saxpy(const Case& work) {
   const float *x = input(work, 0), *y = input(work, 1);
   float* out = output(work, 2);
-  const Floats a = all(std::get<float>(work.arguments[3]));
+  const Floats a = broadcast(std::get<float>(work.arguments[3]));
   for (size_t i = 0; i < work.grid[0]; i += kWidth) store(out + i, a * load(x + i) + load(y + i));
 }
 
-// A tile of the result stays in registers, four rows at a time, while tiles of the factors go by.
+// A tile of the result stays in registers, four rows at a time, while the loop reads tiles of the factors.
 void sgemm_tiled(const Case& work) {
   constexpr int kTile = 16, kRows = 4, kParts = kTile / kWidth;
   const float *a = input(work, 0), *b = input(work, 1);
@@ -66,7 +66,7 @@ void sgemm_tiled(const Case& work) {
       for (int k = 0; k < n; ++k) {
         for (int part = 0; part < kParts; ++part) {
           const Floats factors = load(b + k * n + column + part * kWidth);
-          for (int r = 0; r < kRows; ++r) sums[r][part] += all(a[(row + r) * n + k]) * factors;
+          for (int r = 0; r < kRows; ++r) sums[r][part] += broadcast(a[(row + r) * n + k]) * factors;
         }
       }
       for (int r = 0; r < kRows; ++r) {
@@ -77,10 +77,10 @@ void sgemm_tiled(const Case& work) {
   }
 }
 
-// As native_rsqrt(): the machine's estimate, made better once.
+// Like native_rsqrt(): the CPU's estimate and one refinement step.
 Floats reciprocal_root(Floats x) {
 #if defined(__AVX512F__)
-  // Masked, as GCC 12 warns of the undefined lanes in the plain form.
+  // Masked, because GCC 12 warns of undefined lanes in the plain form.
   const Floats guess = reinterpret_cast<Floats>(_mm512_maskz_rsqrt14_ps(0xffff, reinterpret_cast<__m512>(x)));
 #elif defined(__AVX__)
   const Floats guess = reinterpret_cast<Floats>(_mm256_rsqrt_ps(reinterpret_cast<__m256>(x)));
@@ -91,7 +91,7 @@ Floats reciprocal_root(Floats x) {
   return guess * (1.5f - 0.5f * x * guess * guess);
 }
 
-// Two vectors of bodies at a time, so that one's chain of operations hides the other's.
+// Two vectors of bodies at a time, so that the latency of one chain of operations hides the other's.
 void nbody(const Case& work) {
   constexpr int kChains = 2;
   const float* bodies = input(work, 0);
@@ -109,14 +109,14 @@ void nbody(const Case& work) {
     }
     for (int j = 0; j < n; ++j) {
       for (int chain = 0; chain < kChains; ++chain) {
-        Floats apart[3], distance2 = all(0.01f);
+        Floats distance[3], distance2 = broadcast(0.01f);
         for (int axis = 0; axis < 3; ++axis) {
-          apart[axis] = all(bodies[j * 4 + axis]) - self[chain][axis];
-          distance2 += apart[axis] * apart[axis];
+          distance[axis] = broadcast(bodies[j * 4 + axis]) - self[chain][axis];
+          distance2 += distance[axis] * distance[axis];
         }
         const Floats inverse = reciprocal_root(distance2);
-        const Floats strength = all(bodies[j * 4 + 3]) * inverse * inverse * inverse;
-        for (int axis = 0; axis < 3; ++axis) force[chain][axis] += strength * apart[axis];
+        const Floats strength = broadcast(bodies[j * 4 + 3]) * inverse * inverse * inverse;
+        for (int axis = 0; axis < 3; ++axis) force[chain][axis] += strength * distance[axis];
       }
     }
     for (int chain = 0; chain < kChains; ++chain) {
@@ -128,16 +128,16 @@ void nbody(const Case& work) {
   }
 }
 
-// Every second of the elements of two vectors, from the first or from the second on.
-template <int kFrom>
+// Returns every second element of two vectors, from element `kFrom` on.
+template <int kFirst>
 Floats every_second(Floats low, Floats high) {
 #ifdef __AVX512F__
-  return __builtin_shufflevector(low, high, kFrom, kFrom + 2, kFrom + 4, kFrom + 6, kFrom + 8, kFrom + 10,
-                                 kFrom + 12, kFrom + 14, kFrom + 16, kFrom + 18, kFrom + 20, kFrom + 22,
-                                 kFrom + 24, kFrom + 26, kFrom + 28, kFrom + 30);
+  return __builtin_shufflevector(low, high, kFirst, kFirst + 2, kFirst + 4, kFirst + 6, kFirst + 8,
+                                 kFirst + 10, kFirst + 12, kFirst + 14, kFirst + 16, kFirst + 18, kFirst + 20,
+                                 kFirst + 22, kFirst + 24, kFirst + 26, kFirst + 28, kFirst + 30);
 #else
-  return __builtin_shufflevector(low, high, kFrom, kFrom + 2, kFrom + 4, kFrom + 6, kFrom + 8, kFrom + 10,
-                                 kFrom + 12, kFrom + 14);
+  return __builtin_shufflevector(low, high, kFirst, kFirst + 2, kFirst + 4, kFirst + 6, kFirst + 8,
+                                 kFirst + 10, kFirst + 12, kFirst + 14);
 #endif
 }
 
@@ -147,8 +147,8 @@ struct Complexes {
   alignas(64) float re[kPoints], im[kPoints];
 };
 
-// Radix 2 in constant geometry (Pease): each stage takes neighbours and leaves its results half of the points apart, so that
-// all stages load and store whole vectors.
+// Radix 2 in constant geometry (Pease): each stage reads neighbours and writes results half of the points
+// apart. All stages therefore load and store whole vectors.
 void fft64(const Case& work) {
   const float* in = input(work, 0);
   float* out = output(work, 1);
@@ -168,10 +168,10 @@ void fft64(const Case& work) {
   const size_t transforms = work.grid[0] / kHalf;
   for (size_t transform = 0; transform < transforms; ++transform) {
     Complexes values[2];
-    const float* from = in + transform * kPoints * 2;
+    const float* source = in + transform * kPoints * 2;
     for (int k = 0; k < kPoints; ++k) {
-      values[0].re[k] = from[reversed[k] * 2];
-      values[0].im[k] = from[reversed[k] * 2 + 1];
+      values[0].re[k] = source[reversed[k] * 2];
+      values[0].im[k] = source[reversed[k] * 2 + 1];
     }
     for (int stage = 0; stage < kStages; ++stage) {
       const Complexes& x = values[stage % 2];
@@ -189,10 +189,10 @@ void fft64(const Case& work) {
         store(y.im + j + kHalf, a_im - t_im);
       }
     }
-    float* to = out + transform * kPoints * 2;
+    float* destination = out + transform * kPoints * 2;
     for (int k = 0; k < kPoints; ++k) {
-      to[k * 2] = values[0].re[k];
-      to[k * 2 + 1] = values[0].im[k];
+      destination[k * 2] = values[0].re[k];
+      destination[k * 2 + 1] = values[0].im[k];
     }
   }
 }
@@ -208,12 +208,13 @@ void stencil3d(const Case& work) {
         std::memcpy(out + row, in + row, n * sizeof(float));
         continue;
       }
-      // The ends of a row are mended after it: the vectors that hold them read what lies beside the row.
+      // Vectors at the ends of a row include elements of adjacent rows. The ends are corrected after the
+      // row.
       for (int x = 0; x < n; x += kWidth) {
-        const float* at = in + row + x;
-        const Floats around =
-            load(at - 1) + load(at + 1) + load(at - n) + load(at + n) + load(at - n * n) + load(at + n * n);
-        store(out + row + x, 0.4f * load(at) + 0.1f * around);
+        const float* centre = in + row + x;
+        const Floats neighbours = load(centre - 1) + load(centre + 1) + load(centre - n) + load(centre + n) +
+                                  load(centre - n * n) + load(centre + n * n);
+        store(out + row + x, 0.4f * load(centre) + 0.1f * neighbours);
       }
       out[row] = in[row];
       out[row + n - 1] = in[row + n - 1];

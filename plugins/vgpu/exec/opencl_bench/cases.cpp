@@ -67,7 +67,7 @@ std::vector<Case> make_cases(const std::function<void*(size_t bytes)>& allocate)
   const Buffer starts =
       data.input<int32_t>(kRows + 1, [](size_t i) { return static_cast<int32_t>(i * kRowEntries); });
   const Buffer columns = data.input<int32_t>(kRows * kRowEntries, [&](size_t i) {
-    // A band with some entries far away, as a mesh gives.
+    // A band, with some entries far away, as in matrices of meshes.
     const auto row = static_cast<int32_t>(i / kRowEntries);
     const auto far = static_cast<int32_t>(data.random()() % kRows);
     return i % kRowEntries < 12 ? (row + static_cast<int32_t>(i % kRowEntries)) % kRows : far;

@@ -1,4 +1,4 @@
-// The cases of the benchmark, with their data.
+// The benchmark's cases and their data.
 #pragma once
 
 #include <functional>
@@ -7,7 +7,7 @@
 
 namespace rigel::vgpu::bench {
 
-/// `allocate` gives zeroed memory that lives as long as the cases.
+/// `allocate` returns zeroed memory that lives as long as the cases.
 std::vector<Case> make_cases(const std::function<void*(size_t bytes)>& allocate);
 
 }  // namespace rigel::vgpu::bench

@@ -8,7 +8,8 @@
 namespace rigel::vgpu::bench {
 namespace {
 
-// As the kernel numbers clocks (include/linux/posix-timers_types.h): of one thread, its time as the scheduler counts it.
+// Returns the clock id of a thread's CPU time as the scheduler counts it
+// (include/linux/posix-timers_types.h).
 clockid_t clock_of_thread(int thread) {
   constexpr unsigned kPerThread = 4, kScheduler = 2;
   return static_cast<clockid_t>(~static_cast<unsigned>(thread) << 3 | kPerThread | kScheduler);

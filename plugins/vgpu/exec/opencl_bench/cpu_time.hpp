@@ -1,11 +1,11 @@
-// The processor time of this process.
+// CPU time of this process.
 #pragma once
 
 namespace rigel::vgpu::bench {
 
-/// Of all its threads, in seconds. The clock of the process would not do: Linux brings it up to date for the thread that asks,
-/// and for others only when they stop or at a tick, which comes a few times in the time of a kernel (kernel/sched/cputime.c,
-/// thread_group_cputime()).
+/// Returns the CPU time of all threads, in seconds. The process clock is too coarse: Linux updates other
+/// threads' time only when they stop or at a tick (kernel/sched/cputime.c, thread_group_cputime()). Ticks
+/// are rare in the run time of a kernel.
 double cpu_seconds();
 
 }  // namespace rigel::vgpu::bench

@@ -84,8 +84,8 @@ void Gpu::prepare(const Case& work) {
     (&packet_.workgroup_size_x)[i] = static_cast<uint16_t>(work.group[i]);
     (&packet_.grid_size_x)[i] = static_cast<uint32_t>(work.grid[i]);
   }
-  const auto get = [&](hsa_executable_symbol_info_t what, void* value) {
-    check(hsa_executable_symbol_get_info(symbol, what, value), "asking about the kernel");
+  const auto get = [&](hsa_executable_symbol_info_t attribute, void* value) {
+    check(hsa_executable_symbol_get_info(symbol, attribute, value), "asking about the kernel");
   };
   uint32_t kernarg_bytes = 0;
   get(HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_OBJECT, &packet_.kernel_object);
@@ -94,13 +94,14 @@ void Gpu::prepare(const Case& work) {
   get(HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_KERNARG_SEGMENT_SIZE, &kernarg_bytes);
   if (kernarg_bytes > kKernargBytes) fail("too many arguments");
 
-  // Explicit arguments at their natural alignment; the hidden ones behind them are offsets, all zero.
+  // Explicit arguments are at their natural alignment. The hidden arguments after them are offsets, all
+  // zero.
   std::memset(kernarg_, 0, kKernargBytes);
-  size_t at = 0;
+  size_t offset = 0;
   const auto put = [&](const void* value, size_t bytes) {
-    at = (at + bytes - 1) / bytes * bytes;
-    std::memcpy(kernarg_ + at, value, bytes);
-    at += bytes;
+    offset = (offset + bytes - 1) / bytes * bytes;
+    std::memcpy(kernarg_ + offset, value, bytes);
+    offset += bytes;
   };
   for (const Argument& argument : work.arguments) {
     if (const auto* buffer = std::get_if<Buffer>(&argument)) {

@@ -1,4 +1,6 @@
-// Runs cases on the first GPU agent of whatever HSA runtime the program finds. One thread only.
+// Runs cases on the first GPU agent of the HSA runtime that the program loads.
+//
+// Threads: one.
 #pragma once
 
 #include <hsa/hsa.h>
@@ -18,12 +20,12 @@ class Gpu {
   Gpu(const Gpu&) = delete;
   Gpu& operator=(const Gpu&) = delete;
 
-  /// Zeroed host memory that the GPU reaches at the same address. Lives as long as this object.
+  /// Returns zeroed host memory that the GPU accesses at the same address. It lives as long as this object.
   void* allocate(size_t bytes);
 
-  /// Makes `run` ready for this case. The argument block stays until the next prepare().
+  /// Prepares `run` for this case. The argument block is valid until the next prepare().
   void prepare(const Case& work);
-  /// Runs it once and waits in the kernel, without spinning longer than the runtime does.
+  /// Runs the case once and waits in the kernel; only the runtime's own spinning precedes the wait.
   void run();
 
   const std::string& target() const { return machine_.target; }
@@ -40,7 +42,7 @@ class Gpu {
   hsa_kernel_dispatch_packet_t packet_{};
   std::byte* kernarg_ = nullptr;
 
-  // Of the case that is prepared.
+  // Of the prepared case.
   struct Image {
     hsa_ext_image_t handle{};
     void* memory = nullptr;

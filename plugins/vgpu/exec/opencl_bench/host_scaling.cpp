@@ -11,7 +11,7 @@
 namespace rigel::vgpu::bench {
 namespace {
 
-// Elapsed time of work that is shared by threads which are there already. work(i) is thread i's part.
+// Returns the elapsed time of work that running threads share. work(i) is the part of thread i.
 double elapsed(unsigned threads, const std::function<void(unsigned)>& work) {
   std::atomic<unsigned> waiting{0};
   std::atomic<bool> go{false};
@@ -32,9 +32,9 @@ double elapsed(unsigned threads, const std::function<void(unsigned)>& work) {
 }
 
 double scaling(unsigned threads, int repetitions,
-               const std::function<void(unsigned thread, unsigned of)>& work) {
+               const std::function<void(unsigned thread, unsigned count)>& work) {
   double one = INFINITY, all = INFINITY;
-  for (int i = 0; i < repetitions; ++i) {  // by turns: others load the machine as well
+  for (int i = 0; i < repetitions; ++i) {  // alternately, because the load of the machine varies
     one = std::min(one, elapsed(1, [&](unsigned thread) { work(thread, 1); }));
     all = std::min(all, elapsed(threads, [&](unsigned thread) { work(thread, threads); }));
   }
@@ -46,21 +46,21 @@ double scaling(unsigned threads, int repetitions,
 double triad_scaling(unsigned threads, int repetitions) {
   constexpr size_t kCount = size_t{4} << 20;
   std::vector<float> a(kCount), b(kCount, 1.0f), c(kCount, 2.0f);
-  return scaling(threads, repetitions, [&](unsigned thread, unsigned of) {
-    float* const to = a.data();
+  return scaling(threads, repetitions, [&](unsigned thread, unsigned count) {
+    float* const destination = a.data();
     const float *const x = b.data(), *const y = c.data();
-    const size_t end = kCount * (thread + 1) / of;
-    for (size_t i = kCount * thread / of; i < end; ++i) to[i] = x[i] + 1.5f * y[i];
+    const size_t end = kCount * (thread + 1) / count;
+    for (size_t i = kCount * thread / count; i < end; ++i) destination[i] = x[i] + 1.5f * y[i];
   });
 }
 
 double arithmetic_scaling(unsigned threads, int repetitions) {
   constexpr uint64_t kRounds = uint64_t{8} << 20;
-  std::vector<float> results(threads * size_t{64});  // a line or more for each
-  return scaling(threads, repetitions, [&](unsigned thread, unsigned of) {
-    float chains[32];  // that do not wait for each other
+  std::vector<float> results(threads * size_t{64});  // at least one cache line per thread
+  return scaling(threads, repetitions, [&](unsigned thread, unsigned count) {
+    float chains[32];  // independent of each other
     for (int i = 0; i < 32; ++i) chains[i] = static_cast<float>(i);
-    for (uint64_t round = 0; round < kRounds / of; ++round) {
+    for (uint64_t round = 0; round < kRounds / count; ++round) {
       for (float& chain : chains) chain = chain * 0.999f + 1.0f;
     }
     for (const float chain : chains) results[thread * size_t{64}] += chain;

@@ -1,12 +1,12 @@
-// What the machine itself gains by a second thread: no kernel can gain more.
+// Speedup of the machine itself with several threads: an upper bound for kernels.
 #pragma once
 
 namespace rigel::vgpu::bench {
 
-/// Times as fast as one thread that `threads` of them are, elapsed time: a[i] = b[i] + 1.5 * c[i] over arrays
-/// as large as the kernels' …
+/// Returns the speedup (elapsed time) of `threads` threads over one for a[i] = b[i] + 1.5 * c[i], with
+/// arrays as large as the kernels'.
 double triad_scaling(unsigned threads, int repetitions);
-/// … and arithmetic in registers, as much as a processor can do at once.
+/// Returns the speedup for arithmetic in registers at the CPU's full throughput.
 double arithmetic_scaling(unsigned threads, int repetitions);
 
 }  // namespace rigel::vgpu::bench

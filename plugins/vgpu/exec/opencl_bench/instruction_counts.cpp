@@ -11,7 +11,7 @@ namespace rigel::vgpu::bench {
 
 std::map<std::string, uint64_t> instruction_counts(const std::vector<std::string>& kernels) {
   std::map<std::string, uint64_t> counts;
-  // The log says what a dispatch has executed before the program hears of its end, and shows its line.
+  // A dispatch's log line precedes the completion of the dispatch, and therefore the program's line.
   uint64_t latest = 0;
   run_own(
       "-u VGPU_LOG_FILE VGPU_LOG=dispatch", "--repetitions 1", kernels,

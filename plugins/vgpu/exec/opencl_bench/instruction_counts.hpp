@@ -1,5 +1,5 @@
-// How many instructions the kernels execute. Only the virtual GPU's log tells, and logging would cost time in
-// the runs that are measured, so this is a run of its own.
+// Instruction counts of kernels, from the virtual GPU's log. Logging would slow down measured runs, so the
+// counts come from a separate run.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 
 namespace rigel::vgpu::bench {
 
-/// Of each kernel (of those named, or all): instructions of all waves in one run, each counted once for all
-/// its lanes. Empty if the GPU doesn't tell, as real ones do not.
+/// Returns the number of wave instructions of each kernel (`kernels`, or all) in one run. Empty if the GPU
+/// does not log counts, as with a physical GPU.
 std::map<std::string, uint64_t> instruction_counts(const std::vector<std::string>& kernels);
 
 }  // namespace rigel::vgpu::bench

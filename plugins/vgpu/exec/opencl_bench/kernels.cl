@@ -1,5 +1,5 @@
-// The kernels of the benchmark, compiled twice from this text: by clang for the virtual GPU and by PoCL for
-// the host. Each is the plain way to write its algorithm in OpenCL C; none is tuned for either side.
+// The benchmark's kernels. clang compiles them for the virtual GPU and PoCL for the CPU. Each is a plain OpenCL C
+// version of its algorithm, not tuned for either device.
 
 kernel void vadd(global const float* a, global const float* b, global float* c) {
   const size_t i = get_global_id(0);
@@ -150,7 +150,7 @@ kernel __attribute__((reqd_work_group_size(128, 1, 1))) void fft64(global const 
   for (int k = l; k < POINTS; k += 32) out[base + k] = values[which][k];
 }
 
-// One SHA-256 compression of a message block that is made from the work-item's number.
+// One SHA-256 compression of a message block that is derived from the work-item's id.
 constant uint kRounds[64] = {
     0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,
     0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3, 0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174,
@@ -201,7 +201,7 @@ kernel void spmv(global const int* starts, global const int* columns, global con
   y[row] = sum;
 }
 
-// Each work-item sorts numbers in an array of its own, which is indexed by what it finds there.
+// Each work-item sorts numbers in a private array, with indices that depend on the data.
 #define PRIVATE 24
 kernel void sort_private(global const uint* in, global uint* out, int items) {
   const int item = get_global_id(0);

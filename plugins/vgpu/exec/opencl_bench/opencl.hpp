@@ -1,4 +1,6 @@
-// Runs cases on the machine's OpenCL CPU device (PoCL). One thread only.
+// Runs cases on the system's OpenCL CPU device (PoCL).
+//
+// Threads: one.
 #pragma once
 
 #define CL_TARGET_OPENCL_VERSION 200

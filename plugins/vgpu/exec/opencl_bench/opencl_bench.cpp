@@ -1,15 +1,17 @@
-// OpenCL C kernels on the virtual GPU and on the machine's CPU by PoCL: the same source, the same data, one
-// run, results compared.
+// Benchmark of OpenCL C kernels on the virtual GPU and on the CPU with PoCL: same source, same data, one
+// run. Results are compared.
 //
-//   tools/vgpu-run --gpu gfx900 vgpu_opencl_bench [--repetitions N] [--wall] [--alone] [--scaling] [kernel…]
+//   tools/vgpu-run --gpu gfx900 vgpu_opencl_bench [--repetitions N] [--wall] [--alone] [--scaling]
+//   [kernel…]
 //
-// Shows the smallest CPU time (of all threads: the one that waits may be lent to the GPU), how many times as fast the virtual GPU
-// is, millions of instructions that it executes in a second (of waves, so each is 64 or 32 lanes'), the time of the same work
-// written with the machine's vectors in C++ where somebody has, and how many times as fast the virtual GPU is as that; and
-// geometric means. For one thread each: VGPU_THREADS=1 POCL_MAX_PTHREAD_COUNT=1. With --wall: elapsed
-// time, to see how it scales, and what two threads of the machine itself gain. With --alone: without PoCL,
-// for comparing GPUs with each other. With --scaling, which stands for --wall --alone: how many times as fast
-// two threads of the virtual GPU are as one.
+// Columns: minimum CPU time in milliseconds of both devices, over all threads; speedup of the virtual GPU
+// over PoCL; millions of wave instructions per second (a wave has 64 or 32 lanes); time of native C++ code,
+// if the case has it; speedup of the virtual GPU over native code. The last line has geometric means. To
+// compare one thread each, set VGPU_THREADS=1 POCL_MAX_PTHREAD_COUNT=1.
+//
+//   --wall      elapsed time, to measure scaling, and the machine's own speedup with two threads
+//   --alone     without PoCL, to compare GPUs
+//   --scaling   implies --wall --alone: speedup of two threads of the virtual GPU over one
 #include <time.h>
 
 #include <algorithm>
@@ -66,7 +68,7 @@ double run_once(Device& device, bool wall) {
   return (cost() - begin) * 1e3;
 }
 
-// Outputs of the case with `memory` of its own; the case keeps the original ones.
+// Returns the case with separate memory for outputs.
 Case with_outputs(const Case& work, const std::function<void*(size_t)>& allocate) {
   Case other = work;
   for (Argument& argument : other.arguments) {
@@ -83,16 +85,16 @@ void clear_outputs(const Case& work) {
   }
 }
 
-bool agree(const Case& one, const Case& two) {
-  for (size_t i = 0; i < one.arguments.size(); ++i) {
-    const auto* left = std::get_if<Buffer>(&one.arguments[i]);
-    const auto* right = std::get_if<Buffer>(&two.arguments[i]);
+bool agree(const Case& first, const Case& second) {
+  for (size_t i = 0; i < first.arguments.size(); ++i) {
+    const auto* left = std::get_if<Buffer>(&first.arguments[i]);
+    const auto* right = std::get_if<Buffer>(&second.arguments[i]);
     if (left == nullptr || !left->output) continue;
-    if (one.agreement == Agreement::kExact) {
+    if (first.agreement == Agreement::kExact) {
       if (std::memcmp(left->memory, right->memory, left->bytes) != 0) return false;
       continue;
     }
-    if (one.agreement == Agreement::kBytes) {
+    if (first.agreement == Agreement::kBytes) {
       const auto* l = static_cast<const uint8_t*>(left->memory);
       const auto* r = static_cast<const uint8_t*>(right->memory);
       for (size_t k = 0; k < left->bytes; ++k) {
@@ -101,22 +103,22 @@ bool agree(const Case& one, const Case& two) {
       continue;
     }
     const size_t count = left->bytes / sizeof(float);
-    size_t far = 0;
-    if (one.agreement == Agreement::kMostIntegers) {
-      // Rounding decides when a point at the edge of mandelbrot's set leaves it.
+    size_t mismatches = 0;
+    if (first.agreement == Agreement::kMostIntegers) {
+      // Rounding decides in which iteration points at the edge of mandelbrot's set leave it.
       const auto* l = static_cast<const int32_t*>(left->memory);
       const auto* r = static_cast<const int32_t*>(right->memory);
-      for (size_t k = 0; k < count; ++k) far += l[k] != r[k] ? 1 : 0;
-      if (far > count / 20) return false;
+      for (size_t k = 0; k < count; ++k) mismatches += l[k] != r[k] ? 1 : 0;
+      if (mismatches > count / 20) return false;
       continue;
     }
-    // The two compilers contract and order sums differently. Wrong answers are far off in most elements.
+    // The compilers contract and order additions differently. Wrong results are far off in most elements.
     const auto* l = static_cast<const float*>(left->memory);
     const auto* r = static_cast<const float*>(right->memory);
     for (size_t k = 0; k < count; ++k) {
-      if (!(std::abs(l[k] - r[k]) <= 1e-3f * (1 + std::abs(l[k])))) ++far;
+      if (!(std::abs(l[k] - r[k]) <= 1e-3f * (1 + std::abs(l[k])))) ++mismatches;
     }
-    if (far > count / 1000) return false;
+    if (mismatches > count / 1000) return false;
   }
   return true;
 }
@@ -129,7 +131,7 @@ std::string read_file(const std::string& path) {
   return text.str();
 }
 
-// Millions in a second, for a table.
+// Returns millions of instructions per second, for a table.
 std::string rate(const std::map<std::string, uint64_t>& instructions, const std::string& kernel, double ms) {
   const auto found = instructions.find(kernel);
   if (found == instructions.end()) return "-";

@@ -1,4 +1,5 @@
-// Runs of this program by itself, for what is settled when a program opens a GPU: its threads, its log.
+// Runs this program as a child process, for settings that take effect when a program opens a GPU: threads
+// and log.
 #pragma once
 
 #include <functional>
@@ -7,12 +8,12 @@
 
 namespace rigel::vgpu::bench {
 
-/// Runs the program alone (without PoCL) with `environment` ("A=1 B=2") and `options`, on those kernels or
-/// all. `timed` is given each kernel with its time in milliseconds; `said`, if any, every other line, and
-/// then also those of the standard error. Says whether the run succeeded.
+/// Runs the program with --alone, `environment` ("A=1 B=2") and `options`, for `kernels` or all. Calls
+/// `on_time` with each kernel and its time in milliseconds. If `on_line` is set, calls it with every other
+/// line, including standard error. Returns whether the run succeeded.
 bool run_own(const std::string& environment, const std::string& options,
              const std::vector<std::string>& kernels,
-             const std::function<void(const std::string& kernel, double ms)>& timed,
-             const std::function<void(const char* line)>& said = nullptr);
+             const std::function<void(const std::string& kernel, double ms)>& on_time,
+             const std::function<void(const char* line)>& on_line = nullptr);
 
 }  // namespace rigel::vgpu::bench

@@ -13,8 +13,8 @@
 namespace rigel::vgpu::bench {
 namespace {
 
-constexpr int kRounds = 5;            // of which some have the machine to themselves
-constexpr int kHostRepetitions = 50;  // of some milliseconds: among them are some with nobody else about
+constexpr int kRounds = 5;            // some of which are undisturbed by other processes
+constexpr int kHostRepetitions = 50;  // a few milliseconds each; some are undisturbed
 
 using Times = std::map<std::string, std::array<double, 2>>;  // milliseconds, with one thread and with two
 
@@ -23,7 +23,7 @@ using Times = std::map<std::string, std::array<double, 2>>;  // milliseconds, wi
 bool show_scaling(int repetitions, const std::vector<std::string>& kernels) {
   const std::string options = "--wall --repetitions " + std::to_string(repetitions);
   Times times;
-  for (int round = 0; round < kRounds; ++round) {  // by turns: others load the machine as well
+  for (int round = 0; round < kRounds; ++round) {  // alternately, because the load of the machine varies
     for (const size_t threads : {1, 2}) {
       const auto keep = [&](const std::string& kernel, double ms) {
         double& kept =
@@ -41,10 +41,11 @@ bool show_scaling(int repetitions, const std::vector<std::string>& kernels) {
   for (const Case& work : make_cases(allocate)) {
     const auto found = times.find(work.name);
     if (found == times.end()) continue;
-    const auto [one, two] = found->second;
-    means[static_cast<size_t>(work.bound)].add(one / two);
-    all.add(one / two);
-    std::printf("%-12s %10.3f %10.3f %8.2f\n", work.name.c_str(), one, two, one / two);
+    const auto [one_thread, two_threads] = found->second;
+    means[static_cast<size_t>(work.bound)].add(one_thread / two_threads);
+    all.add(one_thread / two_threads);
+    std::printf("%-12s %10.3f %10.3f %8.2f\n", work.name.c_str(), one_thread, two_threads,
+                one_thread / two_threads);
   }
   memory.clear();
   std::printf("geometric means: computing %.2f (%d), streaming %.2f (%d), textures %.2f (%d), all %.2f\n",

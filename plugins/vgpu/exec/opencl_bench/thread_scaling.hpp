@@ -1,5 +1,5 @@
-// How much faster the virtual GPU is with two threads than with one. How many it has is settled when a
-// program opens it, so each measurement is a run of this program.
+// Speedup of the virtual GPU with two threads over one. The number of threads is fixed when a program opens
+// the GPU, so each measurement runs this program as a child process.
 #pragma once
 
 #include <string>
@@ -7,8 +7,10 @@
 
 namespace rigel::vgpu::bench {
 
-/// Shows it for each kernel (of those named, or all), and beside it what the machine itself gains. Says
-/// whether all runs succeeded. One thread only; the runs use whatever GPU the program would.
+/// Prints the speedup of each kernel (`kernels`, or all) and of the machine itself. Returns whether all
+/// runs succeeded. The runs use the same GPU as the program.
+///
+/// Threads: one.
 bool show_scaling(int repetitions, const std::vector<std::string>& kernels);
 
 }  // namespace rigel::vgpu::bench
