@@ -1,13 +1,17 @@
-// What atomic operations make of the old value, for global memory and LDS alike, and the host atomics that do
-// it to global memory.
+// Atomic operations on global memory and LDS: their new values, and the host atomics that apply them to
+// global memory.
 //
-// Floating point: memory and LDS round to nearest even, whatever MODE says. LDS follows MODE's denormals, but
-// for the operands of a sum of doubles; memory flushes those of single precision that an addition sees or
-// makes, and keeps those of other types. A sum gives the first NaN, memory's before the operand's, quieted. A
-// minimum or maximum gives a signaling NaN, quieted, or else one of the two as it is: a quiet NaN loses, -0
-// is less than +0, and if neither is less, memory stays. Denormals that are flushed are so for the
-// comparison. Compare-and-swap takes zeros for equal and no NaNs, and stores a flushed denormal as zero.
-// docs/internals/numerics.md has where that is from.
+// Floating point:
+//  * Memory and LDS round to nearest even, independent of MODE.
+//  * LDS follows MODE's denormals, except for additions of doubles. Memory flushes denormal operands and
+//    results of single-precision additions, and keeps those of other types.
+//  * An addition returns the first NaN, quieted; memory's precedes the operand's.
+//  * Min and max return a signaling NaN, quieted, or else one of the two values unchanged: a quiet NaN
+//    loses, -0 is less than +0, and memory's value stays if neither is less. Flushed denormals are flushed
+//    for the comparison only.
+//  * In compare-and-swap, zeros of both signs are equal and NaNs are equal to nothing. A flushed denormal
+//    is stored as zero.
+// docs/internals/numerics.md has the sources.
 #pragma once
 
 #include <bit>
@@ -21,7 +25,7 @@
 
 namespace rigel::vgpu::exec::RIGEL_SIMD_NAMESPACE {
 
-/// The parts of a floating-point number of T's size.
+/// Representation of floating-point numbers of T's size.
 template <class T>
 struct FloatBits {
   using Number = std::conditional_t<sizeof(T) == 4, float, double>;
@@ -32,15 +36,15 @@ struct FloatBits {
   static Number number(T bits) { return std::bit_cast<Number>(bits); }
   static bool is_nan(T bits) { return (bits & ~kSign) > kInfinity; }
   static bool is_signaling(T bits) { return is_nan(bits) && (bits & kQuiet) == 0; }
-  /// A denormal that the environment flushes becomes zero.
+  /// Returns zero for a denormal that MXCSR flushes, and other values unchanged.
   static T flushed(T bits) { return number(bits) == 0 ? bits & kSign : bits; }
-  /// Whether a comes before b, zeros by their signs; of numbers.
+  /// Whether `a` is less than `b`, and -0 less than +0. Neither is a NaN.
   static bool less(T a, T b) {
-    const auto place = [](T bits) {
-      const auto is = static_cast<std::make_signed_t<T>>(flushed(bits));
-      return is < 0 ? is ^ static_cast<std::make_signed_t<T>>(~kSign) : is;
+    const auto sort_key = [](T bits) {
+      const auto value = static_cast<std::make_signed_t<T>>(flushed(bits));
+      return value < 0 ? value ^ static_cast<std::make_signed_t<T>>(~kSign) : value;
     };
-    return place(a) < place(b);
+    return sort_key(a) < sort_key(b);
   }
 };
 
@@ -65,10 +69,10 @@ inline T float_extreme(T old, T source) {
   return (kMax ? Bits::less(old, source) : Bits::less(source, old)) ? source : old;
 }
 
-/// Halves are added in single precision, which is exact enough to round once.
+/// Adds halves in single precision, which is exact enough to round once.
 uint32_t add_packed_halves(uint32_t a, uint32_t b);
 
-/// The new value. Compare-and-swap: `source` goes in if the old one equals `other`.
+/// Returns the new value. Compare-and-swap stores `source` if the old value equals `other`.
 template <Atomic kAtomic, class T>
 inline T next_value(T old, T source, [[maybe_unused]] T other) {
   using Signed = std::make_signed_t<T>;
@@ -94,10 +98,13 @@ inline T next_value(T old, T source, [[maybe_unused]] T other) {
   if constexpr (kAtomic == Atomic::kMaskOr) return (old & ~source) | other;
   if constexpr (kAtomic == Atomic::kWrap) return old >= source ? old - source : old + other;
   if constexpr (kAtomic == Atomic::kCondXchg) {
-    const auto half = [](uint32_t was, uint32_t is) { return is >> 31 != 0 ? is & 0x7fffffff : was; };
-    const uint64_t was = old, is = source;
-    const uint64_t high = half(static_cast<uint32_t>(was >> 32), static_cast<uint32_t>(is >> 32));
-    return static_cast<T>(half(static_cast<uint32_t>(was), static_cast<uint32_t>(is)) | high << 32);
+    const auto half = [](uint32_t old_half, uint32_t new_half) {
+      return new_half >> 31 != 0 ? new_half & 0x7fffffff : old_half;
+    };
+    const uint64_t old_bits = old, new_bits = source;
+    const uint64_t high = half(static_cast<uint32_t>(old_bits >> 32), static_cast<uint32_t>(new_bits >> 32));
+    return static_cast<T>(half(static_cast<uint32_t>(old_bits), static_cast<uint32_t>(new_bits)) | high
+                                                                                                       << 32);
   }
   if constexpr (kAtomic == Atomic::kFloatCmpSwap) {
     using Bits = FloatBits<T>;
@@ -111,14 +118,15 @@ inline T next_value(T old, T source, [[maybe_unused]] T other) {
   }
 }
 
-/// … of the instructions of LDS. Compare-and-store has its operands the other way round: the first is what is expected.
+/// Returns the new value for DS instructions. Their compare-and-store has the operands in reverse order:
+/// the expected value is first.
 template <Atomic kAtomic, class T>
 inline T next_in_lds(T old, T first, T second) {
   if constexpr (kAtomic == Atomic::kCmpSwap || kAtomic == Atomic::kFloatCmpSwap) std::swap(first, second);
   return next_value<kAtomic>(old, first, second);
 }
 
-/// A lane's operand, in one row or two from `data` on, and its result likewise.
+/// Reads a lane's operand, which has one or two rows from `data` on.
 template <class T>
 inline T operand(const uint32_t* data, unsigned lane, unsigned width) {
   if constexpr (sizeof(T) == 4) {
@@ -129,9 +137,9 @@ inline T operand(const uint32_t* data, unsigned lane, unsigned width) {
 }
 
 template <class T>
-inline void put_result(uint32_t* to, unsigned lane, unsigned width, T value) {
-  to[lane] = static_cast<uint32_t>(value);
-  if constexpr (sizeof(T) == 8) to[width + lane] = static_cast<uint32_t>(value >> 32);
+inline void put_result(uint32_t* rows, unsigned lane, unsigned width, T value) {
+  rows[lane] = static_cast<uint32_t>(value);
+  if constexpr (sizeof(T) == 8) rows[width + lane] = static_cast<uint32_t>(value >> 32);
 }
 
 /// Calls `with(std::integral_constant<Atomic, …>)` for the operation.
@@ -168,44 +176,46 @@ inline void with_atomic(Atomic atomic, With with) {
 #undef RIGEL_CASE
 }
 
-/// Does it to memory that others may access, and gives the old value.
+/// Applies the operation to memory that other threads may access. Returns the old value.
 template <Atomic kAtomic, class T>
-inline T atomically(T* place, T source, T other) {
-  if constexpr (kAtomic == Atomic::kAdd) return __atomic_fetch_add(place, source, __ATOMIC_SEQ_CST);
-  if constexpr (kAtomic == Atomic::kSub) return __atomic_fetch_sub(place, source, __ATOMIC_SEQ_CST);
-  if constexpr (kAtomic == Atomic::kSwap) return __atomic_exchange_n(place, source, __ATOMIC_SEQ_CST);
-  T seen = kAtomic == Atomic::kCmpSwap ? other : __atomic_load_n(place, __ATOMIC_RELAXED);
-  while (!__atomic_compare_exchange_n(place, &seen, next_value<kAtomic>(seen, source, other), false,
+inline T atomically(T* address, T source, T other) {
+  if constexpr (kAtomic == Atomic::kAdd) return __atomic_fetch_add(address, source, __ATOMIC_SEQ_CST);
+  if constexpr (kAtomic == Atomic::kSub) return __atomic_fetch_sub(address, source, __ATOMIC_SEQ_CST);
+  if constexpr (kAtomic == Atomic::kSwap) return __atomic_exchange_n(address, source, __ATOMIC_SEQ_CST);
+  T old = kAtomic == Atomic::kCmpSwap ? other : __atomic_load_n(address, __ATOMIC_RELAXED);
+  while (!__atomic_compare_exchange_n(address, &old, next_value<kAtomic>(old, source, other), false,
                                       __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) {
     if constexpr (kAtomic == Atomic::kCmpSwap) break;
   }
-  return seen;
+  return old;
 }
 
-/// Does it for the first lane of `left` and for those directly behind it of which `is_there` says that they have the same
-/// place: memory sees one operation that has the effect of theirs in a row, which is one of the orders in which it could
-/// have seen them. `olds` receives what each found; says which lanes these were.
+/// Applies the operation for the first lane of `left` and for the directly following lanes with
+/// `is_there(lane)`, which access the same address. Memory sees one operation with the effect of all of
+/// them in sequence, which is one of the possible orders. Stores each lane's old value in `olds`, and
+/// returns the mask of these lanes.
 template <Atomic kAtomic, class T, class IsThere, class Source, class Other>
-inline uint64_t atomically_in_a_row(T* place, uint64_t left, T* olds, IsThere is_there, Source source,
-                                    Other other) {
-  const unsigned first = first_lane(left);
-  uint64_t together = left & (~left + 1);
-  for (left &= left - 1; left != 0 && is_there(first_lane(left)); left &= left - 1)
-    together |= left & (~left + 1);
-  if ((together & (together - 1)) == 0) {
-    olds[first] = atomically<kAtomic>(place, source(first), other(first));
-    return together;
+inline uint64_t atomically_in_a_row(T* address, uint64_t remaining, T* olds, IsThere is_same_address,
+                                    Source source, Other other) {
+  const unsigned first = first_lane(remaining);
+  uint64_t merged = remaining & (~remaining + 1);
+  for (remaining &= remaining - 1; remaining != 0 && is_same_address(first_lane(remaining));
+       remaining &= remaining - 1)
+    merged |= remaining & (~remaining + 1);
+  if ((merged & (merged - 1)) == 0) {
+    olds[first] = atomically<kAtomic>(address, source(first), other(first));
+    return merged;
   }
-  T seen = __atomic_load_n(place, __ATOMIC_RELAXED);
+  T expected = __atomic_load_n(address, __ATOMIC_RELAXED);
   T next = 0;
   do {
-    next = seen;
-    for (const unsigned lane : lanes_of(together)) {
+    next = expected;
+    for (const unsigned lane : lanes_of(merged)) {
       olds[lane] = next;
       next = next_value<kAtomic>(next, source(lane), other(lane));
     }
-  } while (!__atomic_compare_exchange_n(place, &seen, next, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST));
-  return together;
+  } while (!__atomic_compare_exchange_n(address, &expected, next, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST));
+  return merged;
 }
 
 }  // namespace rigel::vgpu::exec::RIGEL_SIMD_NAMESPACE

@@ -1,4 +1,4 @@
-// MUBUF and MTBUF.
+// MUBUF and MTBUF: buffer instructions.
 #include <algorithm>
 
 #include "plugins/vgpu/exec/memory_ops/atomics.hpp"
@@ -21,10 +21,10 @@ struct BufferAccess {
   bool has_offset = false, has_index = false;  // OFFEN, IDXEN
   uint32_t offset_row = 0, index_row = 0;
   isa::BufferRules rules{};
-  bool in_whole = false;  // formats and atomics
-  bool tfe = false;       // one more register, which becomes 0: everything is resident
-  FormatAccess format;    // formats only
-  bool typed = false;     // the instruction has the format, not the descriptor
+  bool checks_whole_access = false;  // formats and atomics: the range check is for the whole access
+  bool tfe = false;                  // one more register, which becomes 0: everything is resident
+  FormatAccess format;               // formats only
+  bool typed = false;                // the instruction has the format, not the descriptor
 };
 
 BufferResource resource_of(const BufferAccess& access, const std::byte* registers) {
@@ -33,8 +33,8 @@ BufferResource resource_of(const BufferAccess& access, const std::byte* register
   return BufferResource::decode(words, access.rules);
 }
 
-// Everything that addresses can be, with `shape` and `rows` for the data. `inside` becomes the lanes of which
-// something was accessed.
+// Access with any kind of addressing. `shape` and `rows` describe the data. `inside` becomes the mask of
+// lanes whose first dword is in range.
 template <unsigned W>
 bool access_buffer(const MicroOp* op, Wave* wave, const BufferAccess& access, const BufferResource& resource,
                    const Shape& shape, const DataRows& rows, uint64_t exec, uint64_t* inside = nullptr) {
@@ -42,7 +42,7 @@ bool access_buffer(const MicroOp* op, Wave* wave, const BufferAccess& access, co
   const uint32_t* const own_offset = row(wave->registers, access.offset_row);
   const uint32_t* const own_index = row(wave->registers, access.index_row);
   alignas(64) uint64_t offsets[64], indices[64];
-  // Whatever has no part in it counts for nothing, so that the loop is one of vectors.
+  // Absent parts are masked to 0, so that the compiler vectorises the loop.
   const uint64_t offset = access.offset, lanes_count = resource.add_tid ? 1 : 0;
   const uint32_t has_offset = access.has_offset ? ~0u : 0, has_index = access.has_index ? ~0u : 0;
   const uint64_t offset_bits = BufferResource::offsets_wrap(access.rules) ? 0xffffffff : ~uint64_t{0};
@@ -51,19 +51,19 @@ bool access_buffer(const MicroOp* op, Wave* wave, const BufferAccess& access, co
     indices[lane] = (own_index[lane] & has_index) + lanes_count * lane;
   }
   uint64_t active[4] = {};
-  const auto end_of = [&](unsigned d) -> uint64_t {
-    return access.in_whole || shape.bytes < 4 ? shape.bytes : d * 4 + 4;
+  const auto end_of_dword = [&](unsigned d) -> uint64_t {
+    return access.checks_whole_access || shape.bytes < 4 ? shape.bytes : d * 4 + 4;
   };
   if (const auto limit = resource.byte_range(scalar_offset, access.has_index, access.rules)) {
     for (unsigned d = 0; d < shape.dwords(); ++d) {
-      if (*limit >= end_of(d)) active[d] = exec & lanes_up_to<W>(offsets, 0, *limit - end_of(d));
+      if (*limit >= end_of_dword(d)) active[d] = exec & lanes_up_to<W>(offsets, 0, *limit - end_of_dword(d));
     }
   } else {
     for (const unsigned lane : lanes_of(exec)) {
       const uint64_t bytes =
           resource.in_range(indices[lane], offsets[lane], scalar_offset, access.has_index, access.rules);
       for (unsigned d = 0; d < shape.dwords(); ++d) {
-        if (bytes >= end_of(d)) active[d] |= uint64_t{1} << lane;
+        if (bytes >= end_of_dword(d)) active[d] |= uint64_t{1} << lane;
       }
     }
   }
@@ -82,10 +82,11 @@ bool access_buffer(const MicroOp* op, Wave* wave, const BufferAccess& access, co
     std::copy_n(active, 4, span.active);
     return access_span(op, wave, shape, span, rows);
   }
-  // The descriptor of the queue's scratch, from the wave's own part on.
-  const uint64_t before = (base - wave->private_va) / W;
+  // Scratch descriptor of the queue: the offset is relative to the wave's own part.
+  const uint64_t private_offset = (base - wave->private_va) / W;
   if (resource.is_scratch(access.has_index) && resource.element_bytes == 4 && resource.index_stride == W &&
-      before < wave->scratch_lane_bytes && !ends_in_private(wave, shape, before, offsets, active[3])) {
+      private_offset < wave->scratch_lane_bytes &&
+      !ends_in_private(wave, shape, private_offset, offsets, active[3])) {
     return false;
   }
   SwizzledSpan span;
@@ -122,7 +123,7 @@ bool access_buffer(const MicroOp* op, Wave* wave, const BufferAccess& access, co
   return true;
 }
 
-// Between memory and LDS, which the lanes access dword by dword from M0 on. By way of a temporary row.
+// Moves data between memory and LDS, through a temporary row. Lane i accesses dword i of LDS from M0 on.
 bool buffer_lds(const MicroOp* op, Wave* wave, uint64_t exec) {
   const auto& access = details<BufferAccess>(op);
   const BufferResource resource = resource_of(access, wave->registers);
@@ -137,7 +138,7 @@ bool buffer_lds(const MicroOp* op, Wave* wave, uint64_t exec) {
   return true;
 }
 
-// Formats are loaded and stored as they are in memory, by way of temporary rows, and converted lane by lane.
+// Loads and stores elements in their memory format, through temporary rows, and converts them per lane.
 bool buffer_format(const MicroOp* op, Wave* wave, uint64_t exec) {
   const auto& access = details<BufferAccess>(op);
   const BufferResource resource = resource_of(access, wave->registers);
@@ -158,7 +159,7 @@ bool buffer_format(const MicroOp* op, Wave* wave, uint64_t exec) {
   uint32_t* const memory = row(wave->registers, temporary);
   const MxcsrScope environment(kDefaultMxcsr);
   if (raw.verb == Verb::kStore) {
-    if (bytes == 0) return true;  // no format: nothing is bound
+    if (bytes == 0) return true;  // no format: no buffer is bound
     const uint32_t* const data = row(wave->registers, access.rows.data);
     for (const unsigned lane : lanes_of(exec)) {
       uint32_t values[4] = {}, packed[4] = {};
@@ -193,8 +194,9 @@ bool is_cache_operation(isa::Op op) {
 Refusal lower_buffer(const isa::Instruction& instruction, LoweringContext& context, Emitter& out) {
   using isa::Op;
   if (is_cache_operation(instruction.op)) {
-    // The cache that work-groups share with nobody: they see their own stores, and others' by a fence of
-    // wider scope, which invalidates the next cache as well.
+    // buffer_gl0_inv invalidates the cache of the work-group, which runs on one thread and sees its own
+    // stores. Stores of other work-groups need a fence of wider scope, which also invalidates the next
+    // cache.
     if (instruction.op != Op::buffer_gl0_inv) out.emit(fence);
     return {};
   }
@@ -239,7 +241,7 @@ Refusal lower_buffer(const isa::Instruction& instruction, LoweringContext& conte
   if (instruction.vdata.is_vgpr()) access.rows.data = layout.vgpr_offset(instruction.vdata.vgpr());
   if (instruction.vdst.is_vgpr()) access.rows.result = layout.vgpr_offset(instruction.vdst.vgpr());
   access.rows.returns = instruction.glc && instruction.vdst.is_vgpr();
-  access.in_whole = format.has_value() || verb == Verb::kAtomic;
+  access.checks_whole_access = format.has_value() || verb == Verb::kAtomic;
 
   if (instruction.glc && verb == Verb::kLoad) out.emit(fence);
   Handler handler = nullptr;

@@ -1,22 +1,22 @@
-// Buffer descriptors (V#): four scalar registers that say where a buffer is, how its records lie and which
-// part of it may be accessed. Loads out of range give 0; stores and atomics out of range do nothing.
+// Buffer descriptors (V#): four scalar registers that describe a buffer's address, records and range. Loads
+// out of range return 0; stores and atomics out of range do nothing.
 //
-// The range check. `offset` is the sum of VOFFSET and the instruction's offset. An access must end within the
-// range. Plain loads and stores are checked dword by dword, formats and atomics in whole.
+// Range check: `offset` is the sum of VOFFSET and the instruction's offset. An access must end within the
+// range. Plain loads and stores are checked per dword, formats and atomics as a whole.
 //
 //  gfx8    Swizzled with a stride: index < NUM_RECORDS, and the access ends within STRIDE.
-//          Else the access, at offset + index * STRIDE + SOFFSET, ends within NUM_RECORDS bytes.
+//          Otherwise offset + index * STRIDE + SOFFSET ends within NUM_RECORDS bytes.
 //  gfx9    ADD_TID_ENABLE without IDXEN: no check.
 //          IDXEN and a stride: index < NUM_RECORDS.
-//          Else the access, at offset + SOFFSET, ends within NUM_RECORDS bytes.
+//          Otherwise offset + SOFFSET ends within NUM_RECORDS bytes.
 //  gfx10   OOB_SELECT 0: index < NUM_RECORDS, and the access ends within STRIDE.
 //          OOB_SELECT 1: index < NUM_RECORDS.
 //          OOB_SELECT 2: NUM_RECORDS is not 0.
-//          OOB_SELECT 3: SOFFSET is subtracted from NUM_RECORDS, which becomes 0 if SOFFSET is greater.
-//            Swizzled with a stride: then as OOB_SELECT 0. Else the access, at offset, ends within
-//            NUM_RECORDS bytes: index and stride do not count.
+//          OOB_SELECT 3: NUM_RECORDS becomes max(NUM_RECORDS - SOFFSET, 0).
+//            Swizzled with a stride: as OOB_SELECT 0 with that value.
+//            Otherwise offset ends within that number of bytes; index and stride have no effect.
 //
-// From gfx9 on, VOFFSET and the instruction's offset are added in 32 bits. On gfx8 a sum of 33 bits is out of
+// From gfx9 on, VOFFSET and the instruction's offset are added in 32 bits. On gfx8 a 33-bit sum is out of
 // range. The sum with SOFFSET never wraps.
 //
 // Sources:
@@ -27,12 +27,13 @@
 //    checks there are, and what wraps. Its rules for RDNA 3 and 4 (addr_calc_buffer.h) are table 56.
 //  * ROCm/rocMLIR pull request 678 has OOB_SELECT 3 of the chips up to gfx1030:
 //    `offset + lengthOfOp > numRecords - sgproffset`.
-//  * rocBLAS's kernels depend on it: SOFFSET has the row of a tile; rows beyond the matrix must read as 0.
+//  * rocBLAS's kernels: SOFFSET is the row of a tile, and rows past the matrix must read as 0.
 //  * LLVM's SelectMUBUFScratchOffen, Mesa's aco_optimizer.cpp (vaddr_prevent_overflow): gfx8 does not wrap.
 //
-// Uncertain are cases without a measurement. The manuals up to RDNA 2 compare where an access begins, as they
-// do for gfx950. Mesa's ac_descriptors.c gives other rules for gfx10 (`offset >= STRIDE` for OOB_SELECT 0,
-// `swizzle_address >= NUM_RECORDS` for 3 with a swizzle). Aligned accesses to whole records are alike.
+// There are no measurements of gfx8 to gfx10. Manuals up to RDNA 2 compare where an access begins, as they
+// do for gfx950. Mesa's ac_descriptors.c has other rules for gfx10 (`offset >= STRIDE` for OOB_SELECT 0,
+// `swizzle_address >= NUM_RECORDS` for 3 with a swizzle). Aligned accesses to whole records have the same
+// result under all rules.
 #pragma once
 
 #include <cstdint>
@@ -44,13 +45,13 @@ namespace rigel::vgpu::exec {
 
 struct BufferResource {
   uint64_t base = 0;
-  uint32_t stride = 0;  ///< Bytes from one record to the next.
+  uint32_t stride = 0;  ///< Distance of records in bytes.
   uint32_t records = 0;
   bool swizzled = false;
-  bool add_tid = false;  ///< The lane's number is added to the index.
+  bool add_tid = false;  ///< The lane number is added to the index.
   uint8_t element_bytes = 4;
-  uint8_t index_stride = 8;                    ///< Records whose elements are interleaved.
-  uint8_t select[4] = {};                      ///< 0, 1, or 4 … 7 for the components
+  uint8_t index_stride = 8;                    ///< Number of records whose elements are interleaved.
+  uint8_t select[4] = {};                      ///< Per component: 0, 1, or component 4 … 7 of memory.
   uint8_t data_format = 0, number_format = 0;  ///< gfx8, gfx9
   uint8_t format = 0;                          ///< gfx10
   uint8_t out_of_bounds = 0;                   ///< gfx10: OOB_SELECT
@@ -77,20 +78,20 @@ struct BufferResource {
     return r;
   }
 
-  /// Memory of lanes by their numbers: no register has another index.
+  /// Whether the descriptor is scratch memory: only the lane number selects the record.
   constexpr bool is_scratch(bool has_index) const { return swizzled && add_tid && !has_index; }
 
   /// Whether VOFFSET and the instruction's offset are added in 32 bits.
   static constexpr bool offsets_wrap(isa::BufferRules rules) { return rules != isa::BufferRules::kBySwizzle; }
 
-  /// The number of bytes from offset 0 on that are in range; nothing if the check needs the index. `scalar`
-  /// is SOFFSET.
+  /// Returns the number of bytes from offset 0 on that are in range, or nothing if the check depends on the
+  /// index. `scalar` is SOFFSET.
   constexpr std::optional<uint64_t> byte_range(uint64_t scalar, bool has_index,
                                                isa::BufferRules rules) const {
-    const uint64_t bytes = left(records, scalar);
+    const uint64_t bytes = remaining(records, scalar);
     switch (rules) {
       case isa::BufferRules::kBySwizzle:
-        // The stride of scratch is the bits of a data format (decode()). It does not count.
+        // The data format bits are scratch's stride (decode()), which does not count here.
         if (is_scratch(has_index) || stride == 0 || (!swizzled && !has_index && !add_tid)) return bytes;
         return std::nullopt;
       case isa::BufferRules::kByIndex:
@@ -105,20 +106,20 @@ struct BufferResource {
     return std::nullopt;
   }
 
-  /// How many bytes of an access at `offset` of record `index` are in range, from its first on. An access
-  /// that is checked in whole compares this with its size.
+  /// Returns how many bytes of an access at `offset` of record `index` are in range. An access that is
+  /// checked as a whole compares this with its size.
   constexpr uint64_t in_range(uint64_t index, uint64_t offset, uint64_t scalar, bool has_index,
                               isa::BufferRules rules) const {
-    if (const auto bytes = byte_range(scalar, has_index, rules)) return left(*bytes, offset);
-    const uint64_t of_record = index < records ? left(stride, offset) : 0;
+    if (const auto bytes = byte_range(scalar, has_index, rules)) return remaining(*bytes, offset);
+    const uint64_t record_bytes = index < records ? remaining(stride, offset) : 0;
     switch (rules) {
       case isa::BufferRules::kBySwizzle:
-        return swizzled ? of_record : left(records, scalar + offset + index * stride);
+        return swizzled ? record_bytes : remaining(records, scalar + offset + index * stride);
       case isa::BufferRules::kByIndex:
         break;
       case isa::BufferRules::kSelected:
-        if (out_of_bounds == 0) return of_record;
-        if (out_of_bounds == 3) return index < left(records, scalar) ? of_record : 0;
+        if (out_of_bounds == 0) return record_bytes;
+        if (out_of_bounds == 3) return index < remaining(records, scalar) ? record_bytes : 0;
         break;
     }
     return index < records ? kUnlimited : 0;
@@ -127,7 +128,9 @@ struct BufferResource {
  private:
   static constexpr uint64_t kUnlimited = ~uint64_t{0};
 
-  static constexpr uint64_t left(uint64_t limit, uint64_t at) { return at < limit ? limit - at : 0; }
+  static constexpr uint64_t remaining(uint64_t limit, uint64_t offset) {
+    return offset < limit ? limit - offset : 0;
+  }
 };
 
 }  // namespace rigel::vgpu::exec

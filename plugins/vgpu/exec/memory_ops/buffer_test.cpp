@@ -1,4 +1,4 @@
-// MUBUF and MTBUF.
+// Tests of MUBUF and MTBUF instructions.
 #include "plugins/vgpu/exec/memory_ops/buffer_resource.hpp"
 #include "plugins/vgpu/exec/memory_ops/formats.hpp"
 #include "plugins/vgpu/exec/memory_ops/memory_test_support.hpp"
@@ -56,7 +56,7 @@ Buffer numbers(Machine& m, uint32_t pages = 2) {
   return buffer;
 }
 
-TEST_P(BufferMemory, LoadsOfARangeOfBytes) {
+TEST_P(BufferMemory, LoadsAreCheckedAgainstByteRange) {
   for (const Op op : {Op::buffer_load_dword, Op::buffer_load_dwordx2, Op::buffer_load_dwordx3,
                       Op::buffer_load_dwordx4, Op::buffer_load_ushort, Op::buffer_load_sbyte}) {
     const Shape shape = *memory_shape(op);
@@ -91,7 +91,7 @@ TEST_P(BufferMemory, LoadsOfARangeOfBytes) {
   }
 }
 
-TEST_P(BufferMemory, StoresOfARangeOfBytes) {
+TEST_P(BufferMemory, StoresAreCheckedAgainstByteRange) {
   for (const Op op : {Op::buffer_store_dword, Op::buffer_store_dwordx2, Op::buffer_store_dwordx4,
                       Op::buffer_store_byte, Op::buffer_store_short}) {
     const Shape shape = *memory_shape(op);
@@ -120,7 +120,7 @@ TEST_P(BufferMemory, StoresOfARangeOfBytes) {
   }
 }
 
-TEST_P(BufferMemory, EachDwordIsCheckedForItself) {
+TEST_P(BufferMemory, RangeCheckIsPerDword) {
   Machine m(GetParam(), target());
   const Buffer a = numbers(m);
   set_resource(m, {a.va, 24, 0, kIdentity | kRawGfx10});
@@ -133,7 +133,7 @@ TEST_P(BufferMemory, EachDwordIsCheckedForItself) {
   EXPECT_EQ(m.vgpr(kResult + 3)[1], 0u);
 }
 
-TEST_P(BufferMemory, TheScalarOffsetCountsInARangeOfBytes) {
+TEST_P(BufferMemory, ScalarOffsetCountsInByteRange) {
   for (const uint8_t major : {8, 9, 10}) {
     if (width() == 32 && major != 10) continue;
     Machine m(GetParam(), chip_of(major));
@@ -154,8 +154,8 @@ TEST_P(BufferMemory, TheScalarOffsetCountsInARangeOfBytes) {
   }
 }
 
-// A load of rocBLAS 6.4 on gfx1030: row 107 of a tile that has 104. SOFFSET has the first 64 rows.
-TEST_P(BufferMemory, ARowBeyondTheMatrixLoadsAsZero) {
+// A load of rocBLAS 6.4 on gfx1030: row 107 of a tile with 104 rows. SOFFSET is the offset of row 64.
+TEST_P(BufferMemory, RowsPastTheMatrixLoadAsZero) {
   if (width() != 32) return;
   Machine m(GetParam(), target());
   constexpr uint32_t kRecords = 0xc971c, kRows = 0x7d200;
@@ -192,7 +192,7 @@ TEST_P(BufferMemory, OffsetsWrapFromGfx9On) {
     std::fill_n(m.vgpr(kAddress), width(), -8);
     ASSERT_EQ(m.run(i), Stop::kEnd);
     EXPECT_EQ(m.vgpr(kResult)[3], major == 8 ? 0u : 1003u);
-    i.offset = 4;  // The second dword is at 0, but has no sum of its own that wraps.
+    i.offset = 4;  // The second dword is at offset 0, but only the first dword's offset wraps.
     i.op = Op::buffer_load_dwordx2;
     i.vdst = vgpr_operand(kResult, 2);
     ASSERT_EQ(m.run(i), Stop::kEnd);
@@ -200,8 +200,8 @@ TEST_P(BufferMemory, OffsetsWrapFromGfx9On) {
   }
 }
 
-// gfx9 does not check memory of lanes by their numbers. Beyond what is mapped, it faults.
-TEST_P(BufferMemory, MemoryOfLanesIsNotCheckedOnGfx9) {
+// gfx9 does not check buffers that the lane number indexes. Unmapped addresses fault.
+TEST_P(BufferMemory, AddTidWithoutIndexIsNotCheckedOnGfx9) {
   if (width() != 64) return;
   for (const bool swizzled : {false, true}) {
     Machine m(GetParam(), target());
@@ -235,7 +235,7 @@ TEST_P(BufferMemory, RecordsAreIndexed) {
   }
 }
 
-TEST_P(BufferMemory, BoundsOfGfx10) {
+TEST_P(BufferMemory, OobSelectOfGfx10) {
   for (const uint32_t select : {0u, 1u, 2u, 3u}) {
     Machine m(GetParam(), {10, 1, 0});
     const Buffer a = numbers(m);
@@ -243,7 +243,7 @@ TEST_P(BufferMemory, BoundsOfGfx10) {
     Instruction i = mubuf(Op::buffer_load_dwordx2);
     i.idxen = true;
     i.vaddr = vgpr_operand(kAddress);
-    i.offset = 12;  // the second dword is beyond the stride
+    i.offset = 12;  // the second dword is past the stride
     for (unsigned lane = 0; lane < width(); ++lane) m.vgpr(kAddress)[lane] = lane;
     ASSERT_EQ(m.run(i), Stop::kEnd);
     EXPECT_EQ(m.vgpr(kResult)[3], select == 3 ? 0u : 1015u);
@@ -252,8 +252,8 @@ TEST_P(BufferMemory, BoundsOfGfx10) {
   }
 }
 
-// Scratch as HSA runtimes describe it: swizzled, by the lane's number, without a stride.
-TEST_P(BufferMemory, Scratch) {
+// HSA runtimes describe scratch as a swizzled buffer, indexed by the lane number, without a stride.
+TEST_P(BufferMemory, ScratchIsSwizzledByLane) {
   for (const bool divergent : {false, true}) {
     for (const Op op : {Op::buffer_store_dword, Op::buffer_store_dwordx2, Op::buffer_store_dwordx4,
                         Op::buffer_store_byte, Op::buffer_store_short}) {
@@ -263,7 +263,7 @@ TEST_P(BufferMemory, Scratch) {
           Machine m(GetParam(), chip_of(major));
           const Buffer a = m.bus.allocate(8 * kPage);
           const uint32_t interleave = width() == 64 ? 3 : 2;
-          // Runtimes leave a data format there, which is a stride of 64 KiB if one reads it so.
+          // Runtimes set a data format in bits that gfx8 interprets as a stride of 64 KiB.
           const uint32_t generation = major == 10 ? 2u << 28 : 4u << 15 | (major == 8 ? 1u << 19 : 0);
           const uint32_t word3 = interleave << 21 | 1u << 23 | generation;
           set_resource(m, {a.va, 8 * kPage, 0, word3, true});
@@ -289,7 +289,7 @@ TEST_P(BufferMemory, Scratch) {
               ASSERT_EQ(*place, m.active(lane) ? value : 0) << isa::name(op) << " lane " << lane;
             }
           }
-          // And back.
+          // Loads the data again.
           Instruction load = mubuf(shape.bytes >= 4 ? static_cast<Op>(op) : Op::buffer_load_ubyte);
           if (op == Op::buffer_store_dwordx2) load.op = Op::buffer_load_dwordx2;
           if (op == Op::buffer_store_dwordx4) load.op = Op::buffer_load_dwordx4;
@@ -309,8 +309,8 @@ TEST_P(BufferMemory, Scratch) {
   }
 }
 
-// The queue's scratch has the memory of other waves, which are in range of its descriptor.
-TEST_P(BufferMemory, AccessesBeyondPrivateMemoryAreReported) {
+// The queue's scratch includes other waves' memory, which is in range of the descriptor.
+TEST_P(BufferMemory, AccessesPastPrivateMemoryFault) {
   for (const uint8_t major : {8, 9, 10}) {
     if (width() == 32 && major != 10) continue;
     Machine m(GetParam(), chip_of(major));
@@ -320,7 +320,7 @@ TEST_P(BufferMemory, AccessesBeyondPrivateMemoryAreReported) {
     m.wave.private_va = a.va + 4096;
     m.wave.scratch_lane_bytes = 64;
     m.wave.private_aperture_hi = 0x20000;
-    // A stack that grows from the wave's own memory on, with 16 bytes in use.
+    // The stack starts at the wave's own memory; 16 bytes are in use.
     m.set_scalar(kScalar, 4096 + 16 * width());
     Instruction i = mubuf(Op::buffer_store_dwordx2);
     i.soffset = sgpr_operand(kScalar);
@@ -333,12 +333,12 @@ TEST_P(BufferMemory, AccessesBeyondPrivateMemoryAreReported) {
     m.set_exec(~(uint64_t{1} << 5));
     EXPECT_EQ(m.run(i), Stop::kEnd);
     m.set_exec(~uint64_t{0});
-    m.wave.private_va = 0;  // The wave has no scratch: this is any other memory.
+    m.wave.private_va = 0;  // Without scratch, the buffer is ordinary memory.
     EXPECT_EQ(m.run(i), Stop::kEnd);
   }
 }
 
-TEST_P(BufferMemory, Atomics) {
+TEST_P(BufferMemory, AtomicsReturnOldValues) {
   Machine m(GetParam(), target());
   const Buffer a = m.bus.allocate(kPage);
   set_resource(m, {a.va, 16, 0, kIdentity | kRawGfx10});
@@ -352,13 +352,14 @@ TEST_P(BufferMemory, Atomics) {
   }
   ASSERT_EQ(m.run(i), Stop::kEnd);
   for (unsigned lane = 0; lane < width(); ++lane) {
-    EXPECT_EQ(m.vgpr(kData)[lane], lane % 5 == 4 ? 0 : lane / 5) << lane;  // the fifth place is out of range
+    EXPECT_EQ(m.vgpr(kData)[lane], lane % 5 == 4 ? 0 : lane / 5)
+        << lane;  // the fifth element is out of range
   }
   EXPECT_EQ(a.at<uint32_t>()[4], 0u);
   EXPECT_EQ(a.at<uint32_t>()[0], (width() + 4) / 5);
 }
 
-TEST_P(BufferMemory, CompareAndSwapTakesTheNewValueFirst) {
+TEST_P(BufferMemory, CompareAndSwapHasNewValueFirst) {
   Machine m(GetParam(), target());
   const Buffer a = m.bus.allocate(kPage);
   set_resource(m, {a.va, 16, 0, kIdentity | kRawGfx10});
@@ -376,7 +377,7 @@ TEST_P(BufferMemory, CompareAndSwapTakesTheNewValueFirst) {
   EXPECT_EQ(m.vgpr(kData + 1)[0], 0u);
 }
 
-TEST_P(BufferMemory, LoadsToLds) {
+TEST_P(BufferMemory, MovesBetweenMemoryAndLds) {
   Machine m(GetParam(), target());
   const Buffer a = numbers(m);
   set_resource(m, {a.va, 1024, 0, kIdentity | kRawGfx10});
@@ -405,7 +406,7 @@ TEST_P(BufferMemory, LoadsToLds) {
   }
 }
 
-TEST_P(BufferMemory, FaultsAreOfTheBufferedAddress) {
+TEST_P(BufferMemory, FaultsReportTheGpuAddress) {
   Machine m(GetParam(), target());
   const Buffer a = m.bus.allocate(kPage);
   set_resource(m, {a.va, 0xffffffff, 0, kIdentity | kRawGfx10});
@@ -422,11 +423,11 @@ uint32_t f(float value) {
   return std::bit_cast<uint32_t>(value);
 }
 
-TEST_P(BufferMemory, FormatsOfTheDescriptor) {
+TEST_P(BufferMemory, LoadsUseFormatOfDescriptor) {
   Machine m(GetParam(), target());
   const Buffer a = m.bus.allocate(kPage);
   a.at<uint32_t>()[2] = 0xff804000;
-  // 8_8_8_8 unorm; the components as ZYX1
+  // 8_8_8_8 unorm, components in the order ZYX1
   const uint32_t format = width() == 64 ? 10u << 15 : 56u << 12 | kRawGfx10;
   set_resource(m, {a.va, 64, 0, format | 6 | 5 << 3 | 4 << 6 | 1 << 9});
   Instruction i = mubuf(Op::buffer_load_format_xyzw, 4);
@@ -436,13 +437,13 @@ TEST_P(BufferMemory, FormatsOfTheDescriptor) {
   EXPECT_EQ(m.vgpr(kResult + 1)[5], f(64 / 255.0f));
   EXPECT_EQ(m.vgpr(kResult + 2)[5], f(0));
   EXPECT_EQ(m.vgpr(kResult + 3)[5], f(1));
-  i.offset = 64;  // out of range: 0, but for the constant 1
+  i.offset = 64;  // out of range: 0, except for the constant 1
   ASSERT_EQ(m.run(i), Stop::kEnd);
   EXPECT_EQ(m.vgpr(kResult)[5], 0u);
   EXPECT_EQ(m.vgpr(kResult + 3)[5], f(1));
 }
 
-TEST_P(BufferMemory, TypedStoresAndLoadsGoRound) {
+TEST_P(BufferMemory, TypedStoresAndLoadsRoundTrip) {
   const struct {
     uint8_t data, number;
     std::vector<float> values;
@@ -486,16 +487,16 @@ TEST_P(BufferMemory, TypedStoresAndLoadsGoRound) {
   }
 }
 
-TEST_P(BufferMemory, HalvesOfFormatsArePackedExceptOnGfx80) {
-  for (const isa::Target on : {isa::Target{8, 0, 3}, isa::Target{9, 0, 0}}) {
+TEST_P(BufferMemory, D16FormatsArePackedExceptOnGfx80) {
+  for (const isa::Target chip : {isa::Target{8, 0, 3}, isa::Target{9, 0, 0}}) {
     if (width() == 32) continue;
-    Machine m(GetParam(), on);
+    Machine m(GetParam(), chip);
     const Buffer a = m.bus.allocate(kPage);
     a.at<float>()[0] = 1.0f, a.at<float>()[1] = 2.0f;
     set_resource(m, {a.va, 64, 0, kIdentity | 7u << 12 | 11u << 15});
     ASSERT_EQ(m.run(mubuf(Op::buffer_load_format_d16_xy, 2)), Stop::kEnd);
-    EXPECT_EQ(m.vgpr(kResult)[1], on.major == 8 ? 0x3c00u : 0x40003c00u);
-    if (on.major == 8) {
+    EXPECT_EQ(m.vgpr(kResult)[1], chip.major == 8 ? 0x3c00u : 0x40003c00u);
+    if (chip.major == 8) {
       EXPECT_EQ(m.vgpr(kResult + 1)[1], 0x4000u);
     }
   }
@@ -506,12 +507,12 @@ using isa::BufferRules;
 uint64_t in_range(const BufferResource& r, BufferRules rules, uint64_t offset, uint64_t scalar = 0) {
   return r.in_range(0, offset, scalar, false, rules);
 }
-uint64_t of_record(const BufferResource& r, BufferRules rules, uint64_t index, uint64_t offset,
-                   uint64_t scalar = 0) {
+uint64_t in_range_of_record(const BufferResource& r, BufferRules rules, uint64_t index, uint64_t offset,
+                            uint64_t scalar = 0) {
   return r.in_range(index, offset, scalar, true, rules);
 }
 
-TEST(BufferResources, RangesOfBytes) {
+TEST(BufferResource, ByteRangeEndsAtNumRecords) {
   for (const BufferRules rules : {BufferRules::kBySwizzle, BufferRules::kByIndex, BufferRules::kSelected}) {
     BufferResource r;
     r.out_of_bounds = 3;
@@ -525,7 +526,7 @@ TEST(BufferResources, RangesOfBytes) {
     EXPECT_EQ(in_range(r, rules, 0, 31), 0u);
     EXPECT_EQ(in_range(r, rules, 31, 0xffffffff), 0u);
     EXPECT_EQ(in_range(r, rules, 0xffffffff, 31), 0u);
-    r.stride = 8;  // Without an index and a swizzle it does not count.
+    r.stride = 8;  // Ignored without index and swizzle.
     EXPECT_EQ(in_range(r, rules, 28), 2u);
     r.records = 0;
     EXPECT_EQ(in_range(r, rules, 0), 0u);
@@ -534,20 +535,20 @@ TEST(BufferResources, RangesOfBytes) {
   }
 }
 
-TEST(BufferResources, RangesOfRecordsOnGfx8) {
+TEST(BufferResource, RecordRangesOnGfx8) {
   constexpr BufferRules kRules = BufferRules::kBySwizzle;
   BufferResource r;
   r.stride = 12;
   r.records = 40;
   // Linear: bytes.
-  EXPECT_EQ(of_record(r, kRules, 3, 0), 4u);
-  EXPECT_EQ(of_record(r, kRules, 2, 14), 2u);
-  EXPECT_EQ(of_record(r, kRules, 3, 0, 4), 0u);
-  // Swizzled: records. The scalar offset does not count.
+  EXPECT_EQ(in_range_of_record(r, kRules, 3, 0), 4u);
+  EXPECT_EQ(in_range_of_record(r, kRules, 2, 14), 2u);
+  EXPECT_EQ(in_range_of_record(r, kRules, 3, 0, 4), 0u);
+  // Swizzled: records. SOFFSET does not count.
   r.swizzled = true;
-  EXPECT_EQ(of_record(r, kRules, 39, 8, 1000), 4u);
-  EXPECT_EQ(of_record(r, kRules, 39, 12), 0u);
-  EXPECT_EQ(of_record(r, kRules, 40, 0), 0u);
+  EXPECT_EQ(in_range_of_record(r, kRules, 39, 8, 1000), 4u);
+  EXPECT_EQ(in_range_of_record(r, kRules, 39, 12), 0u);
+  EXPECT_EQ(in_range_of_record(r, kRules, 40, 0), 0u);
   EXPECT_EQ(in_range(r, kRules, 10), 2u);
   // Scratch: bytes.
   r.add_tid = true;
@@ -555,25 +556,25 @@ TEST(BufferResources, RangesOfRecordsOnGfx8) {
   EXPECT_EQ(r.in_range(63, 36, 4, false, kRules), 0u);
 }
 
-TEST(BufferResources, RangesOfRecordsOnGfx9) {
+TEST(BufferResource, RecordRangesOnGfx9) {
   constexpr BufferRules kRules = BufferRules::kByIndex;
   for (const bool swizzled : {false, true}) {
     BufferResource r;
     r.stride = 12;
     r.records = 40;
     r.swizzled = swizzled;
-    EXPECT_GE(of_record(r, kRules, 39, 1000, 1000), 16u);
-    EXPECT_EQ(of_record(r, kRules, 40, 0), 0u);
+    EXPECT_GE(in_range_of_record(r, kRules, 39, 1000, 1000), 16u);
+    EXPECT_EQ(in_range_of_record(r, kRules, 40, 0), 0u);
     EXPECT_EQ(in_range(r, kRules, 36), 4u);
     r.stride = 0;
-    EXPECT_EQ(of_record(r, kRules, 100, 36), 4u);
+    EXPECT_EQ(in_range_of_record(r, kRules, 100, 36), 4u);
     r.add_tid = true;
-    EXPECT_EQ(of_record(r, kRules, 100, 40), 0u);
+    EXPECT_EQ(in_range_of_record(r, kRules, 100, 40), 0u);
     EXPECT_GE(in_range(r, kRules, 1000, 1000), 16u);
   }
 }
 
-TEST(BufferResources, RangesOfGfx10) {
+TEST(BufferResource, RangesByOobSelectOnGfx10) {
   constexpr BufferRules kRules = BufferRules::kSelected;
   for (const bool swizzled : {false, true}) {
     BufferResource r;
@@ -581,33 +582,33 @@ TEST(BufferResources, RangesOfGfx10) {
     r.records = 40;
     r.swizzled = swizzled;
     r.out_of_bounds = 0;
-    EXPECT_EQ(of_record(r, kRules, 39, 8, 1000), 4u);
-    EXPECT_EQ(of_record(r, kRules, 39, 10), 2u);
-    EXPECT_EQ(of_record(r, kRules, 40, 0), 0u);
+    EXPECT_EQ(in_range_of_record(r, kRules, 39, 8, 1000), 4u);
+    EXPECT_EQ(in_range_of_record(r, kRules, 39, 10), 2u);
+    EXPECT_EQ(in_range_of_record(r, kRules, 40, 0), 0u);
     EXPECT_EQ(in_range(r, kRules, 12), 0u);
     r.out_of_bounds = 1;
-    EXPECT_GE(of_record(r, kRules, 39, 1000, 1000), 16u);
-    EXPECT_EQ(of_record(r, kRules, 40, 0), 0u);
+    EXPECT_GE(in_range_of_record(r, kRules, 39, 1000, 1000), 16u);
+    EXPECT_EQ(in_range_of_record(r, kRules, 40, 0), 0u);
     r.out_of_bounds = 2;
-    EXPECT_GE(of_record(r, kRules, 1000, 1000, 1000), 16u);
+    EXPECT_GE(in_range_of_record(r, kRules, 1000, 1000, 1000), 16u);
     r.records = 0;
-    EXPECT_EQ(of_record(r, kRules, 0, 0), 0u);
+    EXPECT_EQ(in_range_of_record(r, kRules, 0, 0), 0u);
     r.records = 40;
     r.out_of_bounds = 3;
-    EXPECT_EQ(of_record(r, kRules, 30, 8, 9), swizzled ? 4u : 23u);
-    EXPECT_EQ(of_record(r, kRules, 30, 8, 10), swizzled ? 0u : 22u);
-    EXPECT_EQ(of_record(r, kRules, 100, 8), swizzled ? 0u : 32u);
-    EXPECT_EQ(of_record(r, kRules, 0, 8, 41), 0u);
+    EXPECT_EQ(in_range_of_record(r, kRules, 30, 8, 9), swizzled ? 4u : 23u);
+    EXPECT_EQ(in_range_of_record(r, kRules, 30, 8, 10), swizzled ? 0u : 22u);
+    EXPECT_EQ(in_range_of_record(r, kRules, 100, 8), swizzled ? 0u : 32u);
+    EXPECT_EQ(in_range_of_record(r, kRules, 0, 8, 41), 0u);
     r.stride = 0;
-    EXPECT_EQ(of_record(r, kRules, 100, 36), 4u);
+    EXPECT_EQ(in_range_of_record(r, kRules, 100, 36), 4u);
     r.add_tid = true;
     EXPECT_EQ(in_range(r, kRules, 20, 16), 4u);
     EXPECT_EQ(in_range(r, kRules, 24, 16), 0u);
   }
 }
 
-// Offsets alone decide where they can. The general check gives the same there.
-TEST(BufferResources, ByteRangesAreThoseOfTheGeneralCheck) {
+// byte_range() returns a result if offsets alone decide. The general check must agree.
+TEST(BufferResource, ByteRangeMatchesGeneralCheck) {
   for (const BufferRules rules : {BufferRules::kBySwizzle, BufferRules::kByIndex, BufferRules::kSelected}) {
     for (uint32_t bits = 0; bits < 64; ++bits) {
       BufferResource r;
@@ -627,7 +628,7 @@ TEST(BufferResources, ByteRangesAreThoseOfTheGeneralCheck) {
   }
 }
 
-TEST(BufferFormats, UnifiedNumbersOfGfx10) {
+TEST(BufferFormat, DecodesUnifiedFormatsOfGfx10) {
   EXPECT_EQ(bytes_of(images::unified_format(0)), 0u);
   EXPECT_EQ(bytes_of(images::unified_format(1)), 1u);
   EXPECT_EQ(images::unified_format(22).data, 4);  // 32_FLOAT
@@ -640,7 +641,7 @@ TEST(BufferFormats, UnifiedNumbersOfGfx10) {
   EXPECT_EQ(bytes_of(images::unified_format(78)), 0u);
 }
 
-TEST_P(BufferMemory, CacheOperations) {
+TEST_P(BufferMemory, CacheOperationsExecute) {
   Machine m(GetParam(), target());
   for (const Op op : {Op::buffer_wbinvl1, Op::buffer_wbinvl1_vol, Op::buffer_gl0_inv, Op::buffer_gl1_inv,
                       Op::buffer_wbl2, Op::buffer_invl2}) {
@@ -651,31 +652,31 @@ TEST_P(BufferMemory, CacheOperations) {
   }
 }
 
-// Nothing of the tables is forgotten.
-TEST(MemoryInstructions, AllOfTheTablesAreLowered) {
+// Every memory operation of the instruction tables must have a lowering.
+TEST(MemoryInstructions, AllTableEntriesAreLowered) {
   const Level level{SimdLevel::kBaseline, 64};
   for (size_t index = 1; index < isa::kOpCount; ++index) {
     const auto op = static_cast<Op>(index);
     const std::string_view name = isa::name(op);
-    const auto begins = [&](std::string_view with) { return name.starts_with(with); };
+    const auto starts_with = [&](std::string_view prefix) { return name.starts_with(prefix); };
     Instruction i;
     i.op = op;
     i.vaddr = vgpr_operand(0, 2);
     i.saddr = sgpr_operand(8, 4);
     i.vdata = i.vdata2 = i.vdst = vgpr_operand(4, 4);
-    if (begins("ds_")) {
+    if (starts_with("ds_")) {
       i.encoding = Encoding::kDs;
-    } else if (begins("flat_") && !begins("flat_scratch")) {
+    } else if (starts_with("flat_") && !starts_with("flat_scratch")) {
       i.encoding = Encoding::kFlat;
-    } else if (begins("global_")) {
+    } else if (starts_with("global_")) {
       i.encoding = Encoding::kGlobal;
-    } else if (begins("scratch_")) {
+    } else if (starts_with("scratch_")) {
       i.encoding = Encoding::kScratch;
-    } else if (begins("buffer_") || begins("tbuffer_")) {
-      i.encoding = begins("t") ? Encoding::kMtbuf : Encoding::kMubuf;
-    } else if (begins("s_load") || begins("s_store") || begins("s_buffer") || begins("s_atomic") ||
-               begins("s_scratch") || begins("s_dcache") || begins("s_mem") || begins("s_gl1") ||
-               begins("s_atc")) {
+    } else if (starts_with("buffer_") || starts_with("tbuffer_")) {
+      i.encoding = starts_with("t") ? Encoding::kMtbuf : Encoding::kMubuf;
+    } else if (starts_with("s_load") || starts_with("s_store") || starts_with("s_buffer") ||
+               starts_with("s_atomic") || starts_with("s_scratch") || starts_with("s_dcache") ||
+               starts_with("s_mem") || starts_with("s_gl1") || starts_with("s_atc")) {
       i.encoding = Encoding::kSmem;
       i.vdata = {};
       i.vdst = sgpr_operand(16);

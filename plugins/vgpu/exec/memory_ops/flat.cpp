@@ -1,4 +1,4 @@
-// FLAT, GLOBAL and SCRATCH.
+// FLAT, GLOBAL and SCRATCH instructions.
 #include "plugins/vgpu/exec/memory_ops/memory_handlers.hpp"
 #include "plugins/vgpu/exec/memory_ops/private_memory.hpp"
 #include "plugins/vgpu/exec/memory_ops/rows.hpp"
@@ -15,16 +15,16 @@ struct FlatAccess {
   uint32_t vaddr = 0;
   uint32_t saddr = 0;
   int32_t offset = 0;
-  int32_t global_offset = 0;  // FLAT: of lanes in global memory
-  uint32_t flat_scratch = 0;  // FLAT_SCRATCH among the scalars
-  bool from_base = false;     // gfx8: its high half counts from the process's scratch base
+  int32_t global_offset = 0;         // offset of FLAT instructions for lanes in global memory
+  uint32_t flat_scratch = 0;         // offset of FLAT_SCRATCH in the registers
+  bool is_relative_to_base = false;  // gfx8: FLAT_SCRATCH_HI is relative to the process's scratch base
 };
 
-// Where the wave's private memory begins, as FLAT_SCRATCH has it. What gfx8 has in the low half, the bytes of
-// a lane, is not looked at: the queue's scratch has the same.
+// Returns the address of the wave's private memory according to FLAT_SCRATCH. On gfx8, FLAT_SCRATCH_LO has
+// the bytes per lane, which the queue's scratch also defines.
 uint64_t private_memory(const FlatAccess& access, const Wave* wave) {
   const uint64_t flat_scratch = scalar64(wave->registers, access.flat_scratch);
-  return access.from_base ? wave->scratch_base + (flat_scratch >> 32 << 8) : flat_scratch;
+  return access.is_relative_to_base ? wave->scratch_base + (flat_scratch >> 32 << 8) : flat_scratch;
 }
 
 bool access_private(const MicroOp* op, Wave* wave, const FlatAccess& access, const uint32_t* offsets,
@@ -87,36 +87,36 @@ void global_addresses(const FlatAccess& access, const Wave* wave, int32_t offset
   return access_private(op, wave, access, offsets, exec);
 }
 
-// Each lane's address says which memory it means.
+// Each lane's address selects LDS, private memory or global memory.
 [[gnu::noinline]] bool flat_general(const MicroOp* op, Wave* wave, uint64_t exec) {
   const auto& access = details<FlatAccess>(op);
   Span span;
   global_addresses(access, wave, access.offset, span);
-  uint64_t shared = 0, own = 0;
+  uint64_t lds_lanes = 0, private_lanes = 0;
   for (const unsigned lane : lanes_of(exec)) {
     const auto high = static_cast<uint32_t>(span.va[lane] >> 32);
-    if (high == wave->shared_aperture_hi) shared |= uint64_t{1} << lane;
-    if (high == wave->private_aperture_hi) own |= uint64_t{1} << lane;
+    if (high == wave->shared_aperture_hi) lds_lanes |= uint64_t{1} << lane;
+    if (high == wave->private_aperture_hi) private_lanes |= uint64_t{1} << lane;
   }
-  const uint64_t global = exec & ~shared & ~own;
-  if ((shared | own) != 0) {
+  const uint64_t global_lanes = exec & ~lds_lanes & ~private_lanes;
+  if ((lds_lanes | private_lanes) != 0) {
     alignas(64) uint32_t offsets[64] = {};
-    for (const unsigned lane : lanes_of(shared | own)) offsets[lane] = static_cast<uint32_t>(span.va[lane]);
-    // The data may be where the addresses are; both are still to be read by lanes of their own only.
-    if (shared != 0) access_lds(wave, access.shape, offsets, shared, access.rows);
-    if (own != 0 && !access_private(op, wave, access, offsets, own)) return false;
-    if (global == 0) return true;
+    for (const unsigned lane : lanes_of(lds_lanes | private_lanes))
+      offsets[lane] = static_cast<uint32_t>(span.va[lane]);
+    // Loads may overwrite the address registers, so each part reads only its own lanes.
+    if (lds_lanes != 0) access_lds(wave, access.shape, offsets, lds_lanes, access.rows);
+    if (private_lanes != 0 && !access_private(op, wave, access, offsets, private_lanes)) return false;
+    if (global_lanes == 0) return true;
   }
   if (access.global_offset != access.offset) {
-    const auto back = static_cast<uint64_t>(int64_t{access.global_offset} - access.offset);
-    for (uint64_t& va : span.va) va += back;
+    const auto correction = static_cast<uint64_t>(int64_t{access.global_offset} - access.offset);
+    for (uint64_t& va : span.va) va += correction;
   }
-  span.all_dwords(global);
+  span.all_dwords(global_lanes);
   return access_span(op, wave, access.shape, span, access.rows);
 }
 
-// Loads that go to LDS, each lane's to the dword of its number from M0 and the offset on. By way of a
-// temporary row.
+// Loads to LDS, through a temporary row. Lane i's dword goes to dword i from M0 plus the offset on.
 template <bool (*kGeneral)(const MicroOp*, Wave*, uint64_t)>
 bool load_to_lds(const MicroOp* op, Wave* wave, uint64_t exec) {
   const auto& access = details<FlatAccess>(op);
@@ -141,7 +141,7 @@ Refusal lower_flat(const isa::Instruction& instruction, LoweringContext& context
   const isa::Traits& traits = context.traits();
   if (encoding == isa::Encoding::kFlat && traits.flat_drops_offset) access.global_offset = 0;
   access.flat_scratch = scalar_offset(traits.flat_scratch_is_hidden ? kFlatScratchSlot : kFlatScratchSgpr);
-  access.from_base = traits.flat_scratch_counts_from_base;
+  access.is_relative_to_base = traits.flat_scratch_counts_from_base;
   const bool two_operands = shape->verb == Verb::kAtomic && has_two_operands(shape->atomic);
   const unsigned data_dwords = shape->dwords() * (two_operands ? 2 : 1);
   const unsigned address_dwords = encoding == isa::Encoding::kScratch || access.has_saddr ? 1 : 2;

@@ -1,4 +1,4 @@
-// FLAT, GLOBAL and SCRATCH against the plainest possible model.
+// Tests of FLAT, GLOBAL and SCRATCH instructions against a simple model.
 #include <atomic>
 #include <bit>
 #include <thread>
@@ -43,11 +43,11 @@ constexpr Op kStores[] = {Op::global_store_byte,        Op::global_store_short,
                           Op::global_store_dwordx3,     Op::global_store_dwordx4,
                           Op::global_store_byte_d16_hi, Op::global_store_short_d16_hi};
 
-// What a lane's registers become by a load from `from`.
-std::vector<uint32_t> loaded(Op op, const std::byte* from, uint32_t before) {
+// Returns the registers of a lane after a load from `from`; `before` is the previous value.
+std::vector<uint32_t> loaded(Op op, const std::byte* source, uint32_t before) {
   const Shape shape = *memory_shape(op);
   std::vector<uint32_t> values(shape.dwords());
-  std::memcpy(values.data(), from, shape.bytes);
+  std::memcpy(values.data(), source, shape.bytes);
   const std::string_view name = isa::name(op);
   if (name.find("sbyte") != name.npos) values[0] = ((values[0] & 0xff) ^ 0x80) - 0x80;
   if (name.find("sshort") != name.npos) values[0] = static_cast<uint32_t>(static_cast<int16_t>(values[0]));
@@ -66,11 +66,11 @@ void check_loads(Level level, Base base, uint32_t unit, uint32_t skew) {
         const Buffer buffer = m.bus.allocate(2 * kPage);
         for (uint64_t i = 0; i < buffer.bytes; ++i) buffer.host[i] = static_cast<std::byte>(i * 7 + i / 256);
         m.set_exec(exec);
-        const uint32_t step = unit == 0 ? std::max<uint32_t>(memory_shape(op)->bytes, 1) : unit;
+        const uint32_t element_step = unit == 0 ? std::max<uint32_t>(memory_shape(op)->bytes, 1) : unit;
         Instruction i = global(op);
         i.offset = -16;
         for (unsigned lane = 0; lane < level.wave_size; ++lane) {
-          const uint64_t offset = 16 + skew + pattern[lane] * step;
+          const uint64_t offset = 16 + skew + pattern[lane] * element_step;
           base == Base::kVector ? m.set_address(kAddress, lane, buffer.va + offset)
                                 : m.set_address(kAddress, lane, 0xdead00000000 | offset);
           for (unsigned d = 0; d < 4; ++d) m.vgpr(kResult + d)[lane] = 0x11111111 * (d + 1);
@@ -82,7 +82,7 @@ void check_loads(Level level, Base base, uint32_t unit, uint32_t skew) {
         }
         ASSERT_EQ(m.run(i), Stop::kEnd);
         for (unsigned lane = 0; lane < level.wave_size; ++lane) {
-          const auto expected = loaded(op, buffer.host + skew + pattern[lane] * step, 0x11111111);
+          const auto expected = loaded(op, buffer.host + skew + pattern[lane] * element_step, 0x11111111);
           for (unsigned d = 0; d < expected.size(); ++d) {
             ASSERT_EQ(m.vgpr(kResult + d)[lane], m.active(lane) ? expected[d] : 0x11111111 * (d + 1))
                 << isa::name(op) << " lane " << lane << " dword " << d << " exec " << std::hex << exec;
@@ -96,27 +96,27 @@ void check_loads(Level level, Base base, uint32_t unit, uint32_t skew) {
 TEST_P(Flat, LoadsOfEveryWidthAndPattern) {
   check_loads(GetParam(), Base::kVector, 0, 0);
 }
-TEST_P(Flat, LoadsThatAreNotAlignedAndCrossPages) {
+TEST_P(Flat, UnalignedLoadsAcrossPages) {
   check_loads(GetParam(), Base::kVector, 17, 1);
 }
-// Elements of equal dwords. This thread moves them between memory and the wave, and another one by vectors of the
-// host.
-struct SharedElements {
+// Elements of equal dwords, which this thread accesses with wave instructions and another thread with the
+// host's vectors. A torn element has different dwords.
+struct RacedElements {
   using Quad [[gnu::vector_size(16)]] = uint32_t;
 
-  SharedElements(Level level, uint32_t element_dwords, uint32_t bytes_apart, uint64_t exec)
-      : m(level), lanes(level.wave_size), dwords(element_dwords), apart(bytes_apart) {
+  RacedElements(Level level, uint32_t element_dwords, uint32_t element_stride, uint64_t exec)
+      : m(level), lanes(level.wave_size), dwords(element_dwords), stride(element_stride) {
     m.set_exec(exec);
-    for (unsigned lane = 0; lane < lanes; ++lane) m.set_address(kAddress, lane, buffer.va + lane * apart);
+    for (unsigned lane = 0; lane < lanes; ++lane) m.set_address(kAddress, lane, buffer.va + lane * stride);
   }
-  // Does `ours` until it and `theirs` have been done often enough.
+  // Repeats `ours` and `theirs` concurrently until both have run often enough.
   template <class Ours, class Theirs>
   void race(Ours ours, Theirs theirs) {
     std::atomic<bool> stop = false;
     std::atomic<uint32_t> rounds = 0;
     std::thread other([&] {
       for (; !stop; ++rounds) {
-        for (unsigned lane = 0; lane < lanes; ++lane) theirs(buffer.host + lane * apart, rounds);
+        for (unsigned lane = 0; lane < lanes; ++lane) theirs(buffer.host + lane * stride, rounds);
       }
     });
     for (uint32_t time = 0; time < 2000 || rounds < 5000; ++time) ours(time);
@@ -144,25 +144,25 @@ struct SharedElements {
 
   Machine m;
   const unsigned lanes;
-  const uint32_t dwords, apart;
+  const uint32_t dwords, stride;
   const Buffer buffer = m.bus.allocate(kPage);
 };
 
 template <class Check>
 void with_shared_elements(Level level, Check check) {
   for (const uint32_t dwords : {2u, 4u}) {
-    for (const uint32_t apart : {0u, dwords * 4, dwords * 12}) {
+    for (const uint32_t stride : {0u, dwords * 4, dwords * 12}) {
       for (const uint64_t exec : {~uint64_t{0}, uint64_t{0x5555'5555'aaaa'aaaa}}) {
-        SCOPED_TRACE(::testing::Message() << dwords << " dwords, " << apart << " bytes apart, " << exec);
-        SharedElements shared(level, dwords, apart, exec);
+        SCOPED_TRACE(::testing::Message() << dwords << " dwords, " << stride << " bytes apart, " << exec);
+        RacedElements shared(level, dwords, stride, exec);
         check(shared);
       }
     }
   }
 }
 
-TEST_P(Flat, LoadsOfElementsAreInOnePiece) {
-  with_shared_elements(GetParam(), [](SharedElements& shared) {
+TEST_P(Flat, ElementLoadsAreOneAccess) {
+  with_shared_elements(GetParam(), [](RacedElements& shared) {
     Machine& m = shared.m;
     const Instruction load = global(shared.dwords == 2 ? Op::global_load_dwordx2 : Op::global_load_dwordx4);
     unsigned torn = 0;
@@ -178,8 +178,8 @@ TEST_P(Flat, LoadsOfElementsAreInOnePiece) {
     EXPECT_EQ(torn, 0u);
   });
 }
-TEST_P(Flat, StoresOfElementsAreInOnePiece) {
-  with_shared_elements(GetParam(), [](SharedElements& shared) {
+TEST_P(Flat, ElementStoresAreOneAccess) {
+  with_shared_elements(GetParam(), [](RacedElements& shared) {
     Machine& m = shared.m;
     const Instruction store =
         global(shared.dwords == 2 ? Op::global_store_dwordx2 : Op::global_store_dwordx4);
@@ -193,7 +193,7 @@ TEST_P(Flat, StoresOfElementsAreInOnePiece) {
     EXPECT_EQ(torn, 0u);
   });
 }
-TEST_P(Flat, LoadsFromAScalarBase) {
+TEST_P(Flat, LoadsWithScalarBase) {
   check_loads(GetParam(), Base::kScalar, 0, 0);
 }
 
@@ -207,11 +207,11 @@ void check_stores(Level level, Base base, uint32_t unit, uint32_t skew) {
         std::vector<std::byte> expected(buffer.bytes);
         for (uint64_t i = 0; i < buffer.bytes; ++i) buffer.host[i] = expected[i] = static_cast<std::byte>(i);
         m.set_exec(exec);
-        const uint32_t step = unit == 0 ? shape.bytes : unit;
+        const uint32_t element_step = unit == 0 ? shape.bytes : unit;
         Instruction i = global(op);
         i.offset = 16;
         for (unsigned lane = 0; lane < level.wave_size; ++lane) {
-          const uint64_t offset = skew + pattern[lane] * step;
+          const uint64_t offset = skew + pattern[lane] * element_step;
           base == Base::kVector ? m.set_address(kAddress, lane, buffer.va + offset - 16)
                                 : m.set_address(kAddress, lane, offset);
           std::vector<uint32_t> values;
@@ -241,14 +241,14 @@ void check_stores(Level level, Base base, uint32_t unit, uint32_t skew) {
 TEST_P(Flat, StoresOfEveryWidthAndPattern) {
   check_stores(GetParam(), Base::kVector, 0, 0);
 }
-TEST_P(Flat, StoresThatAreNotAlignedAndCrossPages) {
+TEST_P(Flat, UnalignedStoresAcrossPages) {
   check_stores(GetParam(), Base::kVector, 17, 3);
 }
-TEST_P(Flat, StoresToAScalarBase) {
+TEST_P(Flat, StoresWithScalarBase) {
   check_stores(GetParam(), Base::kScalar, 0, 0);
 }
 
-TEST_P(Flat, LanesInSeveralBuffers) {
+TEST_P(Flat, LanesMayAccessSeveralBuffers) {
   Machine m(GetParam());
   const Buffer a = m.bus.allocate(kPage), b = m.bus.allocate(kPage);
   for (uint32_t i = 0; i < 1024; ++i) a.at<uint32_t>()[i] = i, b.at<uint32_t>()[i] = 10000 + i;
@@ -261,7 +261,7 @@ TEST_P(Flat, LanesInSeveralBuffers) {
   }
 }
 
-TEST_P(Flat, LoadIntoItsOwnAddress) {
+TEST_P(Flat, LoadMayOverwriteItsAddress) {
   Machine m(GetParam());
   const Buffer a = m.bus.allocate(kPage);
   for (uint32_t i = 0; i < 1024; ++i) a.at<uint32_t>()[i] = i;
@@ -277,7 +277,7 @@ TEST_P(Flat, LoadIntoItsOwnAddress) {
   }
 }
 
-TEST_P(Flat, TheLowestFaultingLaneStopsTheWave) {
+TEST_P(Flat, LowestFaultingLaneStopsTheWave) {
   Machine m(GetParam());
   const Buffer a = m.bus.allocate(kPage);
   for (unsigned lane = 0; lane < GetParam().wave_size; ++lane) {
@@ -287,12 +287,12 @@ TEST_P(Flat, TheLowestFaultingLaneStopsTheWave) {
   EXPECT_EQ(m.wave.fault_va, a.va + kPage);
   EXPECT_EQ(m.wave.fault_access, static_cast<uint8_t>(Access::kRead));
   EXPECT_EQ(m.wave.fault_reason, static_cast<uint8_t>(FaultReason::kNotPresent));
-  m.set_exec(0xfffff);  // the lanes that are inside
+  m.set_exec(0xfffff);  // the lanes in the mapped page
   EXPECT_EQ(m.run(global(Op::global_load_dword)), Stop::kEnd);
 }
 
-// All of them, each with the first byte that it could not have, whatever kind of access it is.
-TEST_P(Flat, LanesThatFaultAreNamed) {
+// All faulting lanes are reported with their first inaccessible byte, for each kind of access.
+TEST_P(Flat, ReportsAllFaultingLanes) {
   for (const Op op :
        {Op::global_load_ubyte, Op::global_load_dword, Op::global_load_dwordx4, Op::global_store_short,
         Op::global_store_dwordx3, Op::global_atomic_add, Op::global_atomic_swap_x2}) {
@@ -301,11 +301,11 @@ TEST_P(Flat, LanesThatFaultAreNamed) {
     const uint32_t bytes = memory_shape(op)->bytes;
     for (unsigned lane = 0; lane < GetParam().wave_size; ++lane)
       m.set_address(kAddress, lane, a.va + lane * 16);
-    m.set_address(kAddress, 5, a.va + kPage);          // behind it
-    m.set_address(kAddress, 9, a.va + kPage - bytes);  // its last
+    m.set_address(kAddress, 5, a.va + kPage);          // first element past the page
+    m.set_address(kAddress, 9, a.va + kPage - bytes);  // last element in the page
     const bool splits = bytes > 4 && memory_shape(op)->verb != Verb::kAtomic;
     m.set_address(kAddress, 17, a.va + kPage - (splits ? 4 : 0));
-    m.set_address(kAddress, 20, 8);  // nowhere, and not active
+    m.set_address(kAddress, 20, 8);  // unmapped, but inactive
     m.set_exec(~(uint64_t{1} << 20));
     ASSERT_EQ(m.run(global(op)), Stop::kFault);
     const LaneFaults& faults = m.memory.lane_faults();
@@ -327,7 +327,7 @@ TEST_P(Flat, StoresToReadOnlyMemoryFault) {
   EXPECT_EQ(m.run(global(Op::global_load_dword)), Stop::kEnd);
 }
 
-TEST_P(Flat, TranslationsGoWithTheMapping) {
+TEST_P(Flat, UnmappingInvalidatesTranslations) {
   Machine m(GetParam());
   const Buffer a = m.bus.allocate(kPage);
   for (unsigned lane = 0; lane < GetParam().wave_size; ++lane) m.set_address(kAddress, lane, a.va + lane * 4);
@@ -336,7 +336,7 @@ TEST_P(Flat, TranslationsGoWithTheMapping) {
   EXPECT_EQ(m.run(global(Op::global_load_dword)), Stop::kFault);
 }
 
-TEST_P(Flat, WildAddressesFault) {
+TEST_P(Flat, UnmappedAddressesFault) {
   Machine m(GetParam());
   for (const uint64_t va : {uint64_t{0}, ~uint64_t{0}, ~uint64_t{0} - 100, uint64_t{1} << 63}) {
     for (unsigned lane = 0; lane < GetParam().wave_size; ++lane) m.set_address(kAddress, lane, va + lane * 4);
@@ -346,7 +346,7 @@ TEST_P(Flat, WildAddressesFault) {
   }
 }
 
-TEST_P(Flat, AperturesLeadToLdsAndScratch) {
+TEST_P(Flat, AperturesMapToLdsAndScratch) {
   for (const Op op : {Op::flat_load_dword, Op::flat_load_dwordx2, Op::flat_load_ushort}) {
     Machine m(GetParam());
     const uint32_t width = GetParam().wave_size;
@@ -382,7 +382,7 @@ TEST_P(Flat, ScratchIsSwizzled) {
   m.set_scalar64(kFlatScratchSgpr, scratch.va);
   m.wave.scratch_lane_bytes = 64;
   for (unsigned lane = 0; lane < width; ++lane) {
-    m.vgpr(kAddress)[lane] = lane % 2 == 0 ? 8 : 9;  // odd lanes' dwords lie in two elements
+    m.vgpr(kAddress)[lane] = lane % 2 == 0 ? 8 : 9;  // dwords of odd lanes are in two elements
     for (unsigned d = 0; d < 2; ++d) m.vgpr(kData + d)[lane] = 0x01020304 * (lane + 1) + d;
   }
   Instruction store = global(Op::scratch_store_dwordx2);
@@ -410,8 +410,9 @@ TEST_P(Flat, ScratchIsSwizzled) {
   }
 }
 
-// gfx9's is an address in SGPRs, gfx10's one in hardware registers, and gfx8's counts from a base.
-TEST_P(Flat, ScratchIsWhereFlatScratchSays) {
+// FLAT_SCRATCH is an address in SGPRs on gfx9, an address in hardware registers on gfx10, and relative to a
+// base on gfx8.
+TEST_P(Flat, FlatScratchIsTheScratchBase) {
   for (const isa::Target target : {isa::Target{8, 0, 3}, isa::Target{9, 0, 0}, isa::Target{10, 3, 0}}) {
     if (target.major < 10 && GetParam().wave_size == 32) continue;
     Machine m(GetParam(), target);
@@ -424,19 +425,19 @@ TEST_P(Flat, ScratchIsWhereFlatScratchSays) {
       m.set_address(kAddress, lane, (uint64_t{0x20000} << 32) + 8);
     Instruction load = global(Op::flat_load_dword);
     load.encoding = Encoding::kFlat;
-    for (const uint32_t at : {0u, 0x700u}) {
-      m.set_scalar64(kFlatScratchSgpr, target.major == 9 ? scratch.va + at : ~uint64_t{0});
-      m.set_scalar64(kFlatScratchSlot, target.major == 10 ? scratch.va + at : ~uint64_t{0});
-      if (target.major == 8) m.set_scalar(kFlatScratchSgpr + 1, (0x1000 + at) / 256);
+    for (const uint32_t offset : {0u, 0x700u}) {
+      m.set_scalar64(kFlatScratchSgpr, target.major == 9 ? scratch.va + offset : ~uint64_t{0});
+      m.set_scalar64(kFlatScratchSlot, target.major == 10 ? scratch.va + offset : ~uint64_t{0});
+      if (target.major == 8) m.set_scalar(kFlatScratchSgpr + 1, (0x1000 + offset) / 256);
       ASSERT_EQ(m.run(load), Stop::kEnd) << target.major;
       for (unsigned lane = 0; lane < width; ++lane) {
-        EXPECT_EQ(m.vgpr(kResult)[lane], at / 4 + 2 * width + lane) << target.major;
+        EXPECT_EQ(m.vgpr(kResult)[lane], offset / 4 + 2 * width + lane) << target.major;
       }
     }
   }
 }
 
-TEST_P(Flat, ScratchAtAScalarOffset) {
+TEST_P(Flat, ScratchWithScalarOffset) {
   Machine m(GetParam());
   const uint32_t width = GetParam().wave_size;
   const Buffer scratch = m.bus.allocate(8 * kPage);
@@ -459,7 +460,7 @@ TEST_P(Flat, ScratchAtAScalarOffset) {
   EXPECT_EQ(faults.va[std::countr_zero(faults.lanes)], m.wave.fault_va);
 }
 
-TEST_P(Flat, OffsetsOfFlatAreIgnoredInGlobalMemoryOnGfx101) {
+TEST_P(Flat, FlatOffsetsAreIgnoredOnGfx101) {
   for (const uint8_t minor : {1, 3}) {
     Machine m(GetParam(), {10, minor, 0});
     const Buffer a = m.bus.allocate(kPage);
@@ -487,7 +488,7 @@ TEST_P(Flat, AddTidLoadsAreConsecutive) {
   for (unsigned lane = 0; lane < GetParam().wave_size; ++lane) EXPECT_EQ(m.vgpr(kResult)[lane], lane + 2);
 }
 
-TEST_P(Flat, RegistersThatTheWaveDoesNotHaveAreRefused) {
+TEST_P(Flat, RejectsRegistersOutOfRange) {
   Machine m(GetParam());
   Instruction i = global(Op::global_load_dwordx4);
   i.vdst = vgpr_operand(Machine::kVgprs - 3, 4);

@@ -73,8 +73,8 @@ void from_registers(const FormatAccess& access, const uint32_t (&values)[4], uin
       components[i] = values[i];
       continue;
     }
-    const uint32_t from = values[access.packed ? i / 2 : i];
-    const uint32_t half = access.high || (access.packed && i % 2 == 1) ? from >> 16 : from & 0xffff;
+    const uint32_t source = values[access.packed ? i / 2 : i];
+    const uint32_t half = access.high || (access.packed && i % 2 == 1) ? source >> 16 : source & 0xffff;
     const images::Number number = access.format.number;
     components[i] = number == images::Number::kSint ? static_cast<uint32_t>(static_cast<int16_t>(half))
                     : number == images::Number::kUint

@@ -1,4 +1,4 @@
-// Formatted accesses: which components of an element become which registers.
+// Formatted accesses: conversion between the components of an element and registers.
 #pragma once
 
 #include <cstdint>
@@ -13,34 +13,36 @@ namespace rigel::vgpu::exec {
 /// A formatted load or store.
 struct FormatAccess {
   images::TexelFormat format;
-  uint8_t select[4] = {4, 5, 6, 7};  ///< What the components in registers are: 0, 1, or 4 … 7 of memory.
-  uint8_t components = 1;            ///< In registers.
+  uint8_t select[4] = {4, 5, 6,
+                       7};  ///< Source of each register component: 0, 1, or component 4 … 7 of memory.
+  uint8_t components = 1;   ///< Number of components in registers.
   bool store = false;
-  bool half = false;   ///< Components of 16 bits
-  bool packed = true;  ///< two to a register,
-  bool high = false;   ///< or one, in the upper half.
+  bool half = false;   ///< 16-bit components.
+  bool packed = true;  ///< Two 16-bit components per register.
+  bool high = false;   ///< One 16-bit component, in the upper half.
 };
 
-/// Of an instruction; nothing if it has no format. MTBUF's has its own, MUBUF's the descriptor's.
+/// Returns the instruction's format, or nothing if it has none. The format is in the instruction for MTBUF,
+/// in the descriptor for MUBUF.
 std::optional<FormatAccess> format_access(const isa::Instruction& instruction, const isa::Traits& traits);
 
 constexpr unsigned registers_of(const FormatAccess& access) {
   return access.half && access.packed ? (access.components + 1u) / 2 : access.components;
 }
 
-/// Registers from an element; `inside`: otherwise all of its components are 0. `values` has the registers as
-/// they were.
+/// Converts an element to registers. If `inside` is false, its components are 0. `values` has the previous
+/// register values.
 void unpack(const FormatAccess& access, const uint32_t (&element)[4], bool inside, uint32_t (&values)[4]);
 void pack(const FormatAccess& access, const uint32_t (&values)[4], uint32_t (&element)[4]);
 
-/// Puts the components of a result into registers: as halves, if the access says so. `values` has the registers as
-/// they were.
+/// Writes the components of a result to registers, as halves if the access requires them. `values` has the
+/// previous register values.
 void to_registers(const FormatAccess& access, const uint32_t (&components)[4], uint32_t (&values)[4]);
-/// Takes the components of a store out of them.
+/// Reads the components of a store from registers.
 void from_registers(const FormatAccess& access, const uint32_t (&values)[4], uint32_t (&components)[4]);
 
-/// What a store's first `count` components are in memory. Of several that are the same component of memory, as red and
-/// alpha of INTENSITY, the first is stored: OpenCL stores red.
+/// Converts a store's first `count` components to memory order. If several have the same memory component,
+/// such as red and alpha of INTENSITY, the first is stored: OpenCL stores red.
 void to_memory(const uint8_t (&select)[4], const uint32_t (&components)[4], unsigned count,
                uint32_t (&memory)[4]);
 

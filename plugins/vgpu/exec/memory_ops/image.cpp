@@ -1,9 +1,9 @@
-// MIMG: loads, stores, atomics, samples, gathers and questions of images.
+// MIMG: image loads, stores, atomics, samples, gathers and queries.
 //
-// An access decodes its resource and its sampler once for the wave. Then each lane's addresses become places of texels;
-// texels are loaded and stored as they are in memory, by way of temporary rows, and converted lane by lane. A sample is
-// as many such loads as its filter has texels at most, summed up in double precision; one of an anisotropic filter is
-// several of these.
+// An access decodes its resource and sampler once per wave. Each lane's coordinates are then converted to
+// texel addresses. Texels are loaded and stored in their memory format, through temporary rows, and
+// converted per lane. A sample loads each texel of its filter for all lanes and adds them in double
+// precision. An anisotropic sample is the mean of several such samples.
 #include <algorithm>
 #include <bit>
 
@@ -26,9 +26,9 @@ using images::Sampler;
 using isa::ImageVerb;
 using isa::LodSource;
 
-constexpr unsigned kMostAddresses = 16;
+constexpr unsigned kMaxAddresses = 16;
 
-/// The coordinates that an instruction has: so many of space, and perhaps a layer or a face.
+/// Coordinates of an instruction: `space` spatial ones and an optional layer or face.
 struct Dimension {
   uint8_t space = 2;
   bool layer = false;
@@ -36,27 +36,27 @@ struct Dimension {
   constexpr unsigned count() const { return space + (layer ? 1u : 0u); }
 };
 
-// DIM of gfx10, but for several samples a texel.
+// DIM of gfx10, without the multisampled dimensions.
 constexpr Dimension kDimensions[] = {{1, false}, {2, false}, {3, false}, {2, true}, {1, true}, {2, true}};
-constexpr uint8_t kFirstOfSamples = 6;
+constexpr uint8_t kFirstMultisampled = 6;
 
 struct ImageAccess {
   isa::ImageShape shape;
   images::Generation generation{};
-  FormatAccess registers;  // whose format the resource has
+  FormatAccess registers;  // the format is the resource's
   Shape atomic;
   DataRows rows;
   uint32_t resource = 0, sampler = 0;
-  uint32_t addresses[kMostAddresses] = {};  // rows
+  uint32_t addresses[kMaxAddresses] = {};  // rows
   uint8_t dmask = 1;
   Dimension dimension;
-  bool own_dimension = false;  // or the resource's, with a layer if `array`
+  bool has_dimension = false;  // false: the dimension is the resource's, with a layer if `array`
   bool array = false;          // DA
   bool unnormalized = false, half_addresses = false, half_gradients = false;
   bool status = false;  // TFE, LWE: one more register, which becomes 0: everything is resident
 };
 
-// The addresses of a wave's lanes: where each part of them begins.
+// Address operands of a wave's lanes: the position of each part.
 class Addresses {
  public:
   Addresses(const ImageAccess& access, const Wave& wave, Dimension dimension)
@@ -72,9 +72,9 @@ class Addresses {
 
   const Dimension& dimension() const { return dimension_; }
 
-  /// The row of coordinate i, where these have registers of their own.
+  /// Returns the row of coordinate i, if each coordinate has a register.
   const uint32_t* coordinate(unsigned i) const { return row(registers_, access_.addresses[body_ + i]); }
-  /// Coordinate i, or what follows the last one.
+  /// Returns coordinate i, or the operand after the last coordinate.
   float number(unsigned i, unsigned lane) const {
     return read_number(body_, i, lane, access_.half_addresses);
   }
@@ -117,59 +117,59 @@ class Addresses {
 
 bool stop_at_illegal(Wave* wave, std::string_view why) {
   wave->stop = Stop::kIllegal;
-  wave->illegal_reason = why.data();  // a literal
+  wave->illegal_reason = why.data();  // a string literal
   return false;
 }
 
 Dimension dimension_of(const ImageAccess& access, const Resource& resource) {
-  if (access.own_dimension) return access.dimension;
+  if (access.has_dimension) return access.dimension;
   if (resource.is_volume()) return {3, false};
   if (resource.is_cube()) return {2, true};
   return {static_cast<uint8_t>(resource.has_height() ? 2 : 1), access.array};
 }
 
-// Results: the components that DMASK names, from an element of the resource's format.
+// Writes results: the components that DMASK selects, converted from the resource's format.
 class Results {
  public:
   Results(const ImageAccess& access, const Wave& wave, images::TexelFormat format)
       : access_(access),
-        form_(access.registers),
+        format_(access.registers),
         width_(wave.layout.wave_size),
-        to_(row(wave.registers, access.rows.result)) {
-    form_.format = format;
+        rows_(row(wave.registers, access.rows.result)) {
+    format_.format = format;
   }
 
-  /// All four components of a result, of which those are written that are asked for.
+  /// Takes all four components of a result and writes those that DMASK selects.
   void put(unsigned lane, const uint32_t (&components)[4]) const {
-    uint32_t asked[4] = {};
+    uint32_t selected[4] = {};
     unsigned count = 0;
     for (unsigned i = 0; i < 4; ++i) {
-      if ((access_.dmask >> i & 1) != 0) asked[count++] = components[i];
+      if ((access_.dmask >> i & 1) != 0) selected[count++] = components[i];
     }
-    put_all(lane, asked);
+    put_all(lane, selected);
   }
-  /// Those that are written, one after the other.
+  /// Writes consecutive components.
   void put_all(unsigned lane, const uint32_t (&components)[4]) const {
     uint32_t values[4] = {};
-    const unsigned registers = registers_of(form_);
-    for (unsigned i = 0; i < registers; ++i) values[i] = to_[i * width_ + lane];
-    to_registers(form_, components, values);
-    for (unsigned i = 0; i < registers; ++i) to_[i * width_ + lane] = values[i];
-    if (access_.status) to_[registers * width_ + lane] = 0;
+    const unsigned registers = registers_of(format_);
+    for (unsigned i = 0; i < registers; ++i) values[i] = rows_[i * width_ + lane];
+    to_registers(format_, components, values);
+    for (unsigned i = 0; i < registers; ++i) rows_[i * width_ + lane] = values[i];
+    if (access_.status) rows_[registers * width_ + lane] = 0;
   }
 
  private:
   const ImageAccess& access_;
-  FormatAccess form_;
+  FormatAccess format_;
   const unsigned width_;
-  uint32_t* const to_;
+  uint32_t* const rows_;
 };
 
-// Sums of texels of a wave's lanes.
+// Sums of texels per lane.
 struct Sums {
-  unsigned count[64] = {};  // of texels
+  unsigned count[64] = {};  // texels added
   double value[64][4];
-  uint32_t only[64][4];  // of a single texel: as it is
+  uint32_t single[64][4];  // a single texel, which is copied exactly
 };
 
 void add(images::Reduction reduction, bool is_first, double weight, const uint32_t (&texel)[4],
@@ -186,16 +186,16 @@ void add(images::Reduction reduction, bool is_first, double weight, const uint32
   }
 }
 
-// The filters of a wave: what each lane reads.
+// Texels that the filters of a wave's lanes read.
 struct Filter {
   unsigned count[64] = {};
-  unsigned most = 0;
+  unsigned max_count = 0;
   uint64_t va[images::kMaxTaps][64];
-  uint64_t border[images::kMaxTaps] = {};  // lanes
+  uint64_t border[images::kMaxTaps] = {};  // masks of lanes
   double weight[images::kMaxTaps][64];
 };
 
-// An instruction as a wave executes it.
+// Execution of one instruction by a wave.
 struct ImageRun {
   const MicroOp* const op;
   Wave* const wave;
@@ -205,7 +205,7 @@ struct ImageRun {
   const Sampler& sampler;
   const uint64_t exec;
 
-  // Texels as they are in memory, which lie in temporary rows.
+  // Access of texels in their memory format, which are in temporary rows.
   Shape raw_shape(Verb verb) const {
     Shape shape;
     shape.bytes = static_cast<uint8_t>(resource.surface.element_bytes);
@@ -223,34 +223,34 @@ struct ImageRun {
       element[d] = d < raw.dwords() ? memory[d * wave->layout.wave_size + lane] : 0;
   }
 
-  // What a result has of an element's components.
+  // Applies the resource's component selection.
   void select(const uint32_t (&memory)[4], uint32_t (&result)[4]) const {
     for (unsigned i = 0; i < 4; ++i) {
-      const uint8_t from = resource.select[i];
-      result[i] = from >= 4 ? memory[from - 4] : from == 1 ? images::one(resource.format) : 0;
+      const uint8_t source = resource.select[i];
+      result[i] = source >= 4 ? memory[source - 4] : source == 1 ? images::one(resource.format) : 0;
     }
   }
 
-  // Loads, stores, atomics: texels by their numbers
+  // Loads, stores, atomics: texels by integer coordinates
   // -------------------------------------------------------------------------------------------------
 
-  // Lanes whose texels are in range, and where these are.
+  // Returns the addresses of lanes whose texels are in range.
   Span find_texels() const {
     Span span;
     if (resource.is_null) return span;
     const Dimension& dimension = addresses.dimension();
     uint64_t inside = 0;
     for (const unsigned lane : lanes_of(exec)) {
-      uint32_t at[3] = {};
-      for (unsigned i = 0; i < dimension.space; ++i) at[i] = addresses.integer(i, lane);
-      if (dimension.layer) at[2] = addresses.integer(dimension.space, lane);
+      uint32_t position[3] = {};
+      for (unsigned i = 0; i < dimension.space; ++i) position[i] = addresses.integer(i, lane);
+      if (dimension.layer) position[2] = addresses.integer(dimension.space, lane);
       const uint32_t level = access.shape.lod == LodSource::kAddress ? addresses.last_integer(lane) : 0;
-      if (level >= resource.levels() || at[0] >= resource.width(level) || at[1] >= resource.height(level) ||
-          at[2] >= resource.depth(level)) {
+      if (level >= resource.levels() || position[0] >= resource.width(level) ||
+          position[1] >= resource.height(level) || position[2] >= resource.depth(level)) {
         continue;
       }
-      span.va[lane] =
-          resource.address({resource.first_level + level, at[0], at[1], resource.first_layer + at[2], 0});
+      span.va[lane] = resource.address(
+          {resource.first_level + level, position[0], position[1], resource.first_layer + position[2], 0});
       inside |= uint64_t{1} << lane;
     }
     span.all_dwords(inside);
@@ -279,22 +279,22 @@ struct ImageRun {
     const Span span = find_texels();
     const Shape raw = raw_shape(Verb::kStore);
     const unsigned width = wave->layout.wave_size;
-    FormatAccess form = access.registers;
-    form.format = resource.format;
+    FormatAccess format = access.registers;
+    format.format = resource.format;
     const uint32_t* const data = row(wave->registers, access.rows.data);
-    uint32_t* const to = raw_rows();
+    uint32_t* const texels = raw_rows();
     for (const unsigned lane : lanes_of(span.active[0])) {
-      uint32_t values[4] = {}, given[4] = {}, components[4] = {}, memory[4] = {}, element[4];
-      for (unsigned i = 0; i < registers_of(form); ++i) values[i] = data[i * width + lane];
-      from_registers(form, values, given);
-      // Components that DMASK does not name are zero.
+      uint32_t values[4] = {}, stored[4] = {}, components[4] = {}, memory[4] = {}, element[4];
+      for (unsigned i = 0; i < registers_of(format); ++i) values[i] = data[i * width + lane];
+      from_registers(format, values, stored);
+      // Components that DMASK does not select are stored as zero.
       unsigned next = 0;
       for (unsigned i = 0; i < 4; ++i) {
-        if ((access.dmask >> i & 1) != 0) components[i] = given[next++];
+        if ((access.dmask >> i & 1) != 0) components[i] = stored[next++];
       }
       to_memory(resource.select, components, 4, memory);
       images::pack(resource.format, memory, element);
-      for (unsigned d = 0; d < raw.dwords(); ++d) to[d * width + lane] = element[d];
+      for (unsigned d = 0; d < raw.dwords(); ++d) texels[d * width + lane] = element[d];
     }
     return access_raw(raw, span);
   }
@@ -313,7 +313,7 @@ struct ImageRun {
 
   bool gathers() const { return access.shape.verb == ImageVerb::kGather; }
 
-  // By the coordinates' gradients, which `gradient(direction, coordinate)` tells.
+  // Returns the footprint of coordinate gradients. `gradient(direction, coordinate)` returns one component.
   template <class Gradient>
   images::Footprint footprint_by(Gradient gradient) const {
     float gradients[2][3] = {};
@@ -337,7 +337,7 @@ struct ImageRun {
             [&](unsigned direction, unsigned i) { return addresses.gradient(direction, i, lane); });
         break;
       case LodSource::kNeighbours: {
-        // One level for four lanes: from the first to the one beside it, and to the one below.
+        // Four lanes share a level: gradients are from the first to the lanes beside and below it.
         const unsigned first = lane & ~3u;
         footprint = footprint_by([&](unsigned direction, unsigned i) {
           return addresses.number(i, first + 1 + direction) - addresses.number(i, first);
@@ -372,7 +372,7 @@ struct ImageRun {
       gathers() ? images::find_gathered(resource, sampler, lookup, taps)
                 : images::find_taps(resource, sampler, lookup, taps);
       filter.count[lane] = taps.count;
-      filter.most = std::max(filter.most, taps.count);
+      filter.max_count = std::max(filter.max_count, taps.count);
       for (unsigned t = 0; t < taps.count; ++t) {
         const images::Tap& tap = taps.taps[t];
         filter.weight[t][lane] = tap.weight;
@@ -385,7 +385,7 @@ struct ImageRun {
     }
   }
 
-  // A texel as the result has it. A comparison makes a number of its first component.
+  // Returns a texel in the order of the result. A comparison replaces the first component by 0 or 1.
   void texel_of(unsigned lane, bool is_border, const uint32_t (&element)[4], uint32_t (&result)[4]) const {
     uint32_t memory[4];
     if (is_border) {
@@ -406,7 +406,7 @@ struct ImageRun {
     }
   }
 
-  // Planes, whose levels of detail do not matter. False: in the general way.
+  // Samples a plane if no level of detail is needed. False: use the general path.
   bool try_plane() const {
     const Dimension& dimension = addresses.dimension();
     if (access.shape.verb != ImageVerb::kSample || access.shape.compare || access.shape.offset ||
@@ -424,11 +424,11 @@ struct ImageRun {
     return sample_plane(op, wave, plane, exec);
   }
 
-  // Adds the texels of a filter to the sums of the lanes, or puts them side by side if it is a gather's.
+  // Adds the texels of a filter to the lanes' sums. Texels of a gather are stored separately.
   bool add_filter(const Filter& filter, uint64_t probed, Sums& sums) const {
     const unsigned component = static_cast<unsigned>(std::countr_zero(access.dmask));
     const Shape raw = raw_shape(Verb::kLoad);
-    for (unsigned t = 0; t < filter.most; ++t) {
+    for (unsigned t = 0; t < filter.max_count; ++t) {
       uint64_t lanes = 0;
       for (const unsigned lane : lanes_of(probed)) lanes |= uint64_t{t < filter.count[lane]} << lane;
       Span span;
@@ -440,11 +440,11 @@ struct ImageRun {
         element_of(raw, lane, element);
         texel_of(lane, (filter.border[t] >> lane & 1) != 0, element, texel);
         if (gathers()) {
-          sums.only[lane][t] = texel[component];
+          sums.single[lane][t] = texel[component];
           continue;
         }
         const bool is_first = sums.count[lane]++ == 0;
-        if (is_first) std::copy_n(texel, 4, sums.only[lane]);
+        if (is_first) std::copy_n(texel, 4, sums.single[lane]);
         add(sampler.reduction, is_first, filter.weight[t][lane], texel, sums.value[lane]);
       }
     }
@@ -475,35 +475,35 @@ struct ImageRun {
     }
     for (const unsigned lane : lanes_of(exec)) {
       if (gathers()) {
-        results.put_all(lane, sums.only[lane]);
+        results.put_all(lane, sums.single[lane]);
         continue;
       }
       const bool blends = sampler.reduction == images::Reduction::kBlend;
       const double divisor = blends ? lookups[lane].footprint.probes : 1;
       for (unsigned i = 0; i < 4 && sums.count[lane] != 1; ++i)
-        sums.only[lane][i] = std::bit_cast<uint32_t>(static_cast<float>(sums.value[lane][i] / divisor));
-      results.put(lane, sums.only[lane]);
+        sums.single[lane][i] = std::bit_cast<uint32_t>(static_cast<float>(sums.value[lane][i] / divisor));
+      results.put(lane, sums.single[lane]);
     }
     return true;
   }
 
-  // Questions
+  // Queries
   // -------------------------------------------------------------------------------------------------
 
-  void tell_lod() const {
+  void write_lod() const {
     const Results results(access, *wave, {4, images::Number::kFloat});
-    uint32_t answers[64][4] = {};  // coordinates of other lanes are still to be read
+    uint32_t results_of_lanes[64][4] = {};  // written after all lanes' coordinates are read
     for (const unsigned lane : lanes_of(resource.is_null ? 0 : exec)) {
       const int32_t lod = footprint_of(lane).lod + sampler.lod_bias;
-      const auto most = static_cast<int32_t>((resource.levels() - 1) * 256);
-      const int32_t within = std::clamp(images::limited_lod(resource, sampler, lod), 0, most);
-      answers[lane][0] = std::bit_cast<uint32_t>(static_cast<float>(within) / 256);
-      answers[lane][1] = std::bit_cast<uint32_t>(static_cast<float>(lod) / 256);
+      const auto last_level = static_cast<int32_t>((resource.levels() - 1) * 256);
+      const int32_t clamped_lod = std::clamp(images::limited_lod(resource, sampler, lod), 0, last_level);
+      results_of_lanes[lane][0] = std::bit_cast<uint32_t>(static_cast<float>(clamped_lod) / 256);
+      results_of_lanes[lane][1] = std::bit_cast<uint32_t>(static_cast<float>(lod) / 256);
     }
-    for (const unsigned lane : lanes_of(exec)) results.put(lane, answers[lane]);
+    for (const unsigned lane : lanes_of(exec)) results.put(lane, results_of_lanes[lane]);
   }
 
-  void tell_sizes() const {
+  void write_sizes() const {
     const Results results(access, *wave, {4, images::Number::kUint});
     for (const unsigned lane : lanes_of(exec)) {
       uint32_t answer[4] = {};
@@ -511,7 +511,7 @@ struct ImageRun {
         const uint32_t level = addresses.last_integer(lane);
         if (level < resource.levels()) {
           answer[0] = resource.width(level);
-          // An array of rows has its layers where others have their height.
+          // 1D arrays have the number of layers where other images have the height.
           answer[1] = resource.type == images::ResourceType::k1DArray ? resource.depth(level)
                                                                       : resource.height(level);
           answer[2] = resource.type == images::ResourceType::k1DArray ? 1 : resource.depth(level);
@@ -555,12 +555,12 @@ struct ImageRun {
     case ImageVerb::kGather:
       return run.sample();
     case ImageVerb::kLod:
-      run.tell_lod();
+      run.write_lod();
       return true;
     case ImageVerb::kSizes:
       break;
   }
-  run.tell_sizes();
+  run.write_sizes();
   return true;
 }
 
@@ -572,19 +572,19 @@ Refusal lower_image(const isa::Instruction& instruction, LoweringContext& contex
     return "image instruction that is not executed: raw data, several samples a texel, rays";
   const isa::Traits& traits = context.traits();
   const RegisterLayout& layout = context.layout;
-  if (traits.image_has_dimension && instruction.dim >= kFirstOfSamples)
+  if (traits.image_has_dimension && instruction.dim >= kFirstMultisampled)
     return "images of several samples a texel are not executed";
   if (instruction.r128) return "image resources of four dwords are not executed";
 
   ImageAccess access;
   access.shape = *shape;
   access.generation = traits.image;
-  access.own_dimension = traits.image_has_dimension;
-  if (access.own_dimension) access.dimension = kDimensions[instruction.dim];
+  access.has_dimension = traits.image_has_dimension;
+  if (access.has_dimension) access.dimension = kDimensions[instruction.dim];
   access.array = instruction.da;
   access.unnormalized = instruction.unorm;
   access.half_addresses = instruction.a16;
-  // Where there are no instructions with 16-bit gradients, as from gfx10 on, 16-bit addresses mean these as well.
+  // gfx9 has no instructions with 16-bit gradients: A16 implies them. gfx10 has separate instructions.
   access.half_gradients =
       shape->half_gradients || (instruction.a16 && traits.image == isa::ImageGeneration::kGfx9);
   access.status = instruction.tfe || instruction.lwe;
@@ -615,11 +615,11 @@ Refusal lower_image(const isa::Instruction& instruction, LoweringContext& contex
   access.rows.data = access.rows.result = layout.vgpr_offset(data.vgpr());
   access.resource = scalar_offset(instruction.saddr.code);
   if (shape->has_sampler()) access.sampler = scalar_offset(instruction.extra[0].code);
-  for (unsigned i = 0; i < kMostAddresses; ++i) {
+  for (unsigned i = 0; i < kMaxAddresses; ++i) {
     uint32_t number = instruction.vaddr.vgpr() + i;
     if (instruction.nsa_count != 0 && i != 0)
       number = i <= instruction.nsa_count ? instruction.nsa[i - 1] : 0;
-    // In place of registers that the wave does not have it reads v0.
+    // Hardware reads v0 in place of registers that the wave does not have.
     access.addresses[i] = layout.vgpr_offset(number < layout.vgprs ? number : 0);
   }
   if (instruction.glc && shape->verb == ImageVerb::kLoad) out.emit(fence);

@@ -15,7 +15,7 @@ namespace {
 using images::Clamp;
 using images::Number;
 
-// Formats by how they become four numbers.
+// Formats by their conversion to four numbers.
 enum class Kind : uint8_t { kBytes, kFloats, kOther };
 
 Kind kind_of(images::TexelFormat format) {
@@ -30,41 +30,42 @@ bool is_plain(Clamp clamp) {
          clamp == Clamp::kBorder;
 }
 
-// An axis of a filter: a texel of each lane, and with linear filters the next one and how much that counts, in 1/256.
+// One axis of a filter. Each lane has a texel and, for linear filters, the next texel and its weight in
+// 1/256.
 template <unsigned W>
 struct Axis {
   alignas(64) int32_t texel[2][W];
   alignas(64) int32_t fraction[W];
 };
 
-constexpr int32_t kFarTexels = 1 << 21;  // coordinates whose 1/256 of texels are still 32-bit numbers
+constexpr int32_t kFarTexels = 1 << 21;  // below this limit, 1/256 texels fit in 32 bits
 
-// Texel numbers that may be out of range to those that are read.
+// Applies the clamp mode to texel indices that may be out of range.
 template <unsigned W>
-void clamp_texels(Clamp clamp, int32_t size, const int32_t* from, int32_t* to) {
+void clamp_texels(Clamp clamp, int32_t size, const int32_t* indices, int32_t* clamped) {
   const int32_t last = size - 1;
   if (clamp == Clamp::kLastTexel || clamp == Clamp::kBorder) {
-    for (unsigned lane = 0; lane < W; ++lane) to[lane] = std::min(std::max(from[lane], 0), last);
+    for (unsigned lane = 0; lane < W; ++lane) clamped[lane] = std::min(std::max(indices[lane], 0), last);
     return;
   }
   const int32_t period = clamp == Clamp::kMirror ? 2 * size : size;
   if ((period & (period - 1)) == 0) {
     for (unsigned lane = 0; lane < W; ++lane) {
-      const int32_t texel = from[lane] & (period - 1);
-      to[lane] = texel <= last ? texel : 2 * last + 1 - texel;
+      const int32_t texel = indices[lane] & (period - 1);
+      clamped[lane] = texel <= last ? texel : 2 * last + 1 - texel;
     }
     return;
   }
   const auto divisor = static_cast<double>(period);
   for (unsigned lane = 0; lane < W; ++lane) {
-    const double rest = from[lane] - divisor * std::floor(from[lane] / divisor);
+    const double rest = indices[lane] - divisor * std::floor(indices[lane] / divisor);
     const auto texel = static_cast<int32_t>(rest);
-    to[lane] = texel <= last ? texel : 2 * last + 1 - texel;
+    clamped[lane] = texel <= last ? texel : 2 * last + 1 - texel;
   }
 }
 
-// The texels of an axis: in range in all lanes, whether these are active or not. False: an active lane has a coordinate
-// that is far away or no number, or sees the border.
+// Finds the texels of an axis. They are in range in all lanes, including inactive ones. Returns false if an
+// active lane's coordinate is far away, not a number, or at the border.
 template <unsigned W>
 bool find_axis(const uint32_t* coordinates, uint32_t size, Clamp clamp, const images::Sampler& sampler,
                uint64_t exec, Axis<W>& axis) {
@@ -72,27 +73,27 @@ bool find_axis(const uint32_t* coordinates, uint32_t size, Clamp clamp, const im
   const double scale = sampler.unnormalized ? 1 : size;
   const double half = sampler.truncates ? 0 : 0.5;
   const bool linear = sampler.linear_mag;
-  const int32_t back = linear ? 128 : 0, fraction_mask = linear ? 255 : 0;
-  alignas(64) int32_t number[2][W], unusual[W];
+  const int32_t shift = linear ? 128 : 0, fraction_mask = linear ? 255 : 0;
+  alignas(64) int32_t index[2][W], unusual[W];
   for (unsigned lane = 0; lane < W; ++lane) {
     double texels = static_cast<double>(std::bit_cast<float>(coordinates[lane])) * scale;
-    texels = texels > -kFar ? texels : -kFar;  // what is no number, too
+    texels = texels > -kFar ? texels : -kFar;  // NaN included
     texels = texels < kFar ? texels : kFar;
-    number[0][lane] = static_cast<int32_t>(std::floor(texels * 256 + half));
+    index[0][lane] = static_cast<int32_t>(std::floor(texels * 256 + half));
   }
   for (unsigned lane = 0; lane < W; ++lane) {
-    const int32_t whole = number[0][lane], at = whole - back;
+    const int32_t whole = index[0][lane], shifted = whole - shift;
     unusual[lane] = (whole <= -kFarTexels * 256 ? 1 : 0) | (whole >= kFarTexels * 256 ? 1 : 0);
-    number[0][lane] = at >> 8;
-    number[1][lane] = (at >> 8) + 1;
-    axis.fraction[lane] = at & fraction_mask;
+    index[0][lane] = shifted >> 8;
+    index[1][lane] = (shifted >> 8) + 1;
+    axis.fraction[lane] = shifted & fraction_mask;
   }
   for (unsigned n = 0; n < (linear ? 2 : 1); ++n) {
-    clamp_texels<W>(clamp, static_cast<int32_t>(size), number[n], axis.texel[n]);
+    clamp_texels<W>(clamp, static_cast<int32_t>(size), index[n], axis.texel[n]);
     if (clamp != Clamp::kBorder) continue;
     for (unsigned lane = 0; lane < W; ++lane) {
       const int32_t counts = n == 0 || axis.fraction[lane] != 0 ? 1 : 0;
-      unusual[lane] |= axis.texel[n][lane] != number[n][lane] ? counts : 0;
+      unusual[lane] |= axis.texel[n][lane] != index[n][lane] ? counts : 0;
     }
   }
   int32_t any = 0;
@@ -103,8 +104,9 @@ bool find_axis(const uint32_t* coordinates, uint32_t size, Clamp clamp, const im
   return any_active == 0;
 }
 
-// Where the texels of a plane lie. An offset from its base is a part of x and a part of y: how many bytes the blocks
-// before it take, added up, and which bits are inverted within a block. Rows are blocks of a texel. All is within 4 GiB.
+// Layout of a plane. A texel's offset from the base has a part that depends on x and a part that depends on
+// y: the size of preceding blocks, which are added, and bits to invert within a block. In row layouts a
+// block is one texel. All offsets are below 4 GiB.
 struct PlaneLayout {
   uint64_t base = 0, bytes = 0;
   images::TiledLayout::Plane tiled;
@@ -117,7 +119,7 @@ bool lay_out(const images::Resource& resource, PlaneLayout& layout) {
     layout.tiled = resource.tiled->plane(level, layer);
     layout.base = layout.tiled.base;
     const auto& [base, flips, x, y] = layout.tiled;
-    // To the end of the last row's last block, within which all inverted bits are.
+    // Up to the end of the last row's last block, which contains all inverted bits.
     layout.bytes = uint64_t{(height - 1) >> y.block_bits} * y.block_bytes +
                    (uint64_t{(width - 1) >> x.block_bits} + 1) * x.block_bytes;
   } else {
@@ -149,10 +151,10 @@ void find_part(const images::TiledLayout::Plane::Side& side, const int32_t* texe
   }
 }
 
-// Where the texels of each lane lie, from the plane's base on.
+// Texel offsets of each lane from the plane's base.
 template <unsigned W>
 struct Offsets {
-  alignas(64) uint32_t of[4][W];
+  alignas(64) uint32_t by_texel[4][W];
 };
 
 template <unsigned W>
@@ -163,8 +165,8 @@ void find_offsets(const PlaneLayout& layout, bool tiled, unsigned count, const A
   if (!tiled) {
     for (unsigned n = 0; n < count; ++n) {
       for (unsigned lane = 0; lane < W; ++lane) {
-        offsets.of[n][lane] = static_cast<uint32_t>(x.texel[n & 1][lane]) * side_x.block_bytes +
-                              static_cast<uint32_t>(y.texel[n >> 1][lane]) * side_y.block_bytes;
+        offsets.by_texel[n][lane] = static_cast<uint32_t>(x.texel[n & 1][lane]) * side_x.block_bytes +
+                                    static_cast<uint32_t>(y.texel[n >> 1][lane]) * side_y.block_bytes;
       }
     }
     return;
@@ -178,32 +180,33 @@ void find_offsets(const PlaneLayout& layout, bool tiled, unsigned count, const A
     const Part<W>& column = columns[n & 1];
     const Part<W>& line = rows[n >> 1];
     for (unsigned lane = 0; lane < W; ++lane) {
-      offsets.of[n][lane] = column.blocks[lane] + line.blocks[lane] +
-                            (column.flips[lane] ^ line.flips[lane] ^ layout.tiled.flips);
+      offsets.by_texel[n][lane] = column.blocks[lane] + line.blocks[lane] +
+                                  (column.flips[lane] ^ line.flips[lane] ^ layout.tiled.flips);
     }
   }
 }
 
-// The texels of all lanes, a number of memory's components each. A texel is loaded in one piece.
+// Texels of all lanes, per memory component. A texel is loaded with one access.
 template <unsigned W>
 struct Texels {
-  alignas(64)
-      uint32_t words[4][4][W];  // by texel and component; bytes: all components of a texel are in the first
+  // By texel and component. Byte formats have all components of a texel in the first.
+  alignas(64) uint32_t words[4][4][W];
 
   void load(unsigned bytes, unsigned count, const std::byte* host, const Offsets<W>& offsets) {
     for (unsigned n = 0; n < count; ++n) {
-      const auto place = [&](unsigned lane) { return host + offsets.of[n][lane]; };
+      const auto address_of = [&](unsigned lane) { return host + offsets.by_texel[n][lane]; };
       if (bytes == 1) {
-        for (unsigned lane = 0; lane < W; ++lane) words[n][0][lane] = static_cast<uint32_t>(*place(lane));
+        for (unsigned lane = 0; lane < W; ++lane)
+          words[n][0][lane] = static_cast<uint32_t>(*address_of(lane));
       } else {
         with_dwords(bytes / 4,
-                    [&](auto dwords) { load_each<W, dwords.value>(words[n][0], kAllLanes<W>, place); });
+                    [&](auto dwords) { load_each<W, dwords.value>(words[n][0], kAllLanes<W>, address_of); });
       }
     }
   }
 };
 
-// A byte divided by 255, rounded once: two products, of which the first is exact.
+// Returns a byte divided by 255, rounded once. The first of the two products is exact.
 constexpr float unorm(float byte) {
   return byte * 0x1.01p-8f + byte * 0x1.010102p-24f;
 }
@@ -218,17 +221,17 @@ float unorm(uint32_t word, unsigned component) {
   return unorm(static_cast<float>(static_cast<int32_t>(word >> 8 * component & 255)));
 }
 
-// A component of the results, exact but for one rounding. Of bytes, all that comes before that is exact in double
-// precision, so that the order of a sum does not matter.
+// Computes a component of the results with one rounding. For bytes, intermediate values are exact in double
+// precision, so the order of additions does not matter.
 template <unsigned W>
 void blend_bytes(const Texels<W>& texels, unsigned component, const Axis<W>& x, const Axis<W>& y,
                  uint32_t* result) {
   const auto& words = texels.words;
   for (unsigned lane = 0; lane < W; ++lane) {
-    const auto number = [&](unsigned n) { return static_cast<double>(unorm(words[n][0][lane], component)); };
+    const auto texel = [&](unsigned n) { return static_cast<double>(unorm(words[n][0][lane], component)); };
     const double right = x.fraction[lane] / 256.0, below = y.fraction[lane] / 256.0;
-    const double first = number(0) + (number(1) - number(0)) * right;
-    const double second = number(2) + (number(3) - number(2)) * right;
+    const double first = texel(0) + (texel(1) - texel(0)) * right;
+    const double second = texel(2) + (texel(3) - texel(2)) * right;
     result[lane] = std::bit_cast<uint32_t>(static_cast<float>(first + (second - first) * below));
   }
 }
@@ -244,12 +247,12 @@ void blend_floats(const Texels<W>& texels, unsigned component, const Axis<W>& x,
       const double weight =
           ((n & 1) != 0 ? right : 256 - right) * ((n >> 1) != 0 ? below : 256 - below) / 65536.0;
       const double part = weight * static_cast<double>(std::bit_cast<float>(words[n][component][lane]));
-      // What does not count is not looked at: it may be infinite.
+      // Texels with weight 0 are skipped, because they may be infinite.
       sum[lane] += weight == 0 ? 0 : part;
     }
   }
   for (unsigned lane = 0; lane < W; ++lane) {
-    // A single texel is what it is.
+    // A single texel is copied exactly.
     const bool single = (x.fraction[lane] | y.fraction[lane]) == 0;
     result[lane] =
         single ? words[0][component][lane] : std::bit_cast<uint32_t>(static_cast<float>(sum[lane]));
@@ -293,8 +296,8 @@ bool sample(const void* site, Wave* wave, const PlaneSample& sample, uint64_t ex
   texels.load(resource.surface.element_bytes, count, host, offsets);
   alignas(64) uint32_t values[W];
   for (unsigned i = 0; i < 4; ++i) {
-    uint32_t* const to = sample.results[i];
-    if (to == nullptr) continue;
+    uint32_t* const result = sample.results[i];
+    if (result == nullptr) continue;
     const uint8_t select = resource.select[i];
     const unsigned component = select - 4u;
     if (select >= 4 && component < components) {
@@ -303,7 +306,7 @@ bool sample(const void* site, Wave* wave, const PlaneSample& sample, uint64_t ex
       const bool is_one = select == 1 || component == 3;
       std::fill_n(values, W, is_one ? images::one(resource.format) : 0);
     }
-    for_lanes<W>(exec, [&](unsigned lane) { to[lane] = values[lane]; });
+    for_lanes<W>(exec, [&](unsigned lane) { result[lane] = values[lane]; });
   }
   return true;
 }

@@ -1,5 +1,5 @@
-// Samples of planes by vectors of lanes: what textures mostly are. A level of two dimensions, of the formats that images
-// mostly have; everything else is left to the general way, whose results these are to the bit.
+// Fast path of image samples: vectors of lanes for single-level 2D images of common formats. All other
+// samples use the general path, whose results are bit-identical.
 #pragma once
 
 #include <cstdint>
@@ -13,17 +13,17 @@ namespace rigel::vgpu::exec::RIGEL_SIMD_NAMESPACE {
 struct PlaneSample {
   const images::Resource& resource;
   const images::Sampler& sampler;
-  const uint32_t* x = nullptr;  ///< Rows of coordinates
+  const uint32_t* x = nullptr;  ///< Rows of coordinates.
   const uint32_t* y = nullptr;
-  uint32_t* results[4] =
-      {};  ///< Rows of red, green, blue and alpha; null: not asked for. May be those of coordinates.
+  /// Rows of red, green, blue and alpha; null if not selected. They may be the rows of coordinates.
+  uint32_t* results[4] = {};
 };
 
-/// Whether planes of the resource can be sampled in this way at all.
+/// Whether the fast path supports this resource and sampler.
 bool is_plane_sample(const images::Resource& resource, const images::Sampler& sampler);
 
-/// False: not these lanes, and nothing was done: borders, far coordinates, or texels that lie in more than one piece of
-/// memory.
+/// Samples the plane. Returns false, without changes, if the lanes need the general path: borders, far
+/// coordinates, or texels that are not in one extent.
 bool sample_plane(const void* site, Wave* wave, const PlaneSample& sample, uint64_t exec);
 
 }  // namespace rigel::vgpu::exec::RIGEL_SIMD_NAMESPACE

@@ -1,10 +1,10 @@
-// DS: the work-group's local memory (LDS), and the device's (GDS). Work-groups run on one thread, and an
-// instruction has GDS for itself, so nothing here is atomic.
+// DS instructions: the work-group's LDS, and the device's GDS. Host atomics are not needed: a work-group
+// runs on one thread, and an instruction locks GDS.
 //
-// An element that does not lie below the limit in whole loads as zero and is not stored: each of the two of a
-// two-address instruction for itself. The limit is what was allocated; on gfx8 M0 lowers it. Addresses wrap
-// at 2^32. Elements that are not aligned are accessed where they are on gfx9 and later, and by atomics and on
-// gfx8 at the address aligned down.
+// An element that does not end below the limit loads as zero and is not stored. Two-address instructions
+// check each element separately. The limit is the allocated size; on gfx8 M0 lowers it. Addresses wrap at
+// 2^32. Unaligned elements are accessed at their address on gfx9 and later. On gfx8, and for atomics, the
+// address is aligned down.
 #include <algorithm>
 #include <optional>
 
@@ -18,11 +18,11 @@
 namespace rigel::vgpu::exec::RIGEL_SIMD_NAMESPACE {
 namespace {
 
-// Details.
+// Details of an instruction.
 struct LdsAccess {
   Shape shape;
   DataRows rows;
-  uint32_t second_data = 0;  // second operand or, of a pair, the second element
+  uint32_t second_data = 0;  // second operand, or second element of a pair
   uint32_t address = 0;
   uint32_t offsets[2] = {};
   uint32_t alignment = 1;
@@ -41,7 +41,8 @@ uint64_t lanes_in_range(const uint32_t* offsets, uint64_t exec, uint32_t bytes, 
   return limit < bytes ? 0 : exec & lanes_up_to<W>(offsets, limit - bytes);
 }
 
-// Lanes' elements as a span of the work-group's memory, of which `load_there` and `store_there` take what is to be added to addresses.
+// LDS offsets as a Span, so that load_at_distance() and store_at_distance() access LDS with its host
+// address as the distance.
 template <unsigned W>
 Span span_of(const uint32_t* offsets, uint64_t inside) {
   Span span;
@@ -51,11 +52,11 @@ Span span_of(const uint32_t* offsets, uint64_t inside) {
 }
 
 struct LdsOperands {
-  uint32_t first = 0;  // rows
+  uint32_t first = 0;  // first row
   uint32_t second = 0;
   uint32_t result = 0;
   bool returns = false;
-  bool reversed = true;  // see next_in_lds; FLAT is not
+  bool reversed = true;  // operand order of DS instructions (next_in_lds); false for FLAT
   uint32_t mxcsr = kDefaultMxcsr;
 };
 
@@ -68,16 +69,16 @@ void atomic_elements(const Wave* wave, const uint32_t* offsets, uint64_t inside,
   uint32_t* const result = row(wave->registers, operands.result);
   const bool returns = operands.returns, reversed = operands.reversed;
   for_lanes<W>(inside, [&](unsigned lane) {
-    std::byte* const place = lds + offsets[lane];
+    std::byte* const address = lds + offsets[lane];
     const T a = operand<T>(first, lane, W);
     const T b = has_two_operands(kAtomic) ? operand<T>(second, lane, W) : 0;
-    const T old = load_as<T>(place);
-    store_as(place, reversed ? next_in_lds<kAtomic, T>(old, a, b) : next_value<kAtomic, T>(old, a, b));
+    const T old = load_as<T>(address);
+    store_as(address, reversed ? next_in_lds<kAtomic, T>(old, a, b) : next_value<kAtomic, T>(old, a, b));
     if (returns) put_result(result, lane, W, old);
   });
 }
 
-// An element of each lane.
+// Accesses one element per lane.
 template <unsigned W>
 void access_elements(const Wave* wave, const Shape& shape, const uint32_t* offsets, uint64_t exec,
                      uint32_t limit, const LdsOperands& operands) {
@@ -85,10 +86,10 @@ void access_elements(const Wave* wave, const Shape& shape, const uint32_t* offse
   const auto lds = reinterpret_cast<uintptr_t>(wave->group->lds);
   switch (shape.verb) {
     case Verb::kLoad:
-      load_there(shape, span_of<W>(offsets, inside), lds, W, wave->registers + operands.result);
+      load_at_distance(shape, span_of<W>(offsets, inside), lds, W, wave->registers + operands.result);
       break;
     case Verb::kStore:
-      return store_there(shape, span_of<W>(offsets, inside), lds, W, wave->registers + operands.first);
+      return store_at_distance(shape, span_of<W>(offsets, inside), lds, W, wave->registers + operands.first);
     case Verb::kAtomic: {
       std::optional<MxcsrScope> environment;
       if (is_float(shape.atomic)) environment.emplace(operands.mxcsr);
@@ -103,7 +104,7 @@ void access_elements(const Wave* wave, const Shape& shape, const uint32_t* offse
 }
 
 struct Offsets {
-  alignas(64) uint32_t of[64];
+  alignas(64) uint32_t by_lane[64];
 };
 
 void stop_without_gds(const MicroOp* op, Wave* wave) {
@@ -118,15 +119,15 @@ void make_offsets(const Wave* wave, const LdsAccess& access, unsigned which, Off
   uint32_t base = access.offsets[which];
   if (access.shape.addtid) {
     if (!access.global) base += scalar(wave->registers, scalar_offset(isa::code::kM0)) & 0xffff;
-    for (unsigned lane = 0; lane < W; ++lane) offsets.of[lane] = (base + lane * 4) & mask;
+    for (unsigned lane = 0; lane < W; ++lane) offsets.by_lane[lane] = (base + lane * 4) & mask;
   } else {
     const uint32_t* const own = row(wave->registers, access.address);
-    for (unsigned lane = 0; lane < W; ++lane) offsets.of[lane] = (base + own[lane]) & mask;
+    for (unsigned lane = 0; lane < W; ++lane) offsets.by_lane[lane] = (base + own[lane]) & mask;
   }
 }
 
-// How far behind the result of a src2 instruction its operand lies. If the offset does not say it, the upper
-// bits of the address do.
+// Returns the distance of a src2 instruction's operand from its result. If the offset does not contain it,
+// the upper bits of the address do.
 uint32_t second_source(uint32_t address, uint32_t offset) {
   const auto relative =
       (offset & 0x8000) != 0 ? static_cast<int32_t>(address) >> 17 : static_cast<int32_t>(offset << 17) >> 17;
@@ -141,19 +142,19 @@ void source2(const Wave* wave, const LdsAccess& access, uint64_t exec, uint32_t 
   std::byte* const lds = wave->group->lds;
   for (const unsigned lane : lanes_of(exec)) {
     const uint32_t address = addresses[lane];
-    const uint32_t place = (access.offsets[0] & 0x8000) != 0 ? address & 0x1ffff : address;
-    const uint32_t b = (place + second_source(address, access.offsets[0])) & ~(bytes - 1);
-    const uint32_t a = place & ~(bytes - 1);
-    if (limit < bytes || a > limit - bytes) continue;
+    const uint32_t destination = (access.offsets[0] & 0x8000) != 0 ? address & 0x1ffff : address;
+    const uint32_t source_address = (destination + second_source(address, access.offsets[0])) & ~(bytes - 1);
+    const uint32_t result_address = destination & ~(bytes - 1);
+    if (limit < bytes || result_address > limit - bytes) continue;
     uint64_t source = 0, old = 0;
-    if (b <= limit - bytes) std::memcpy(&source, lds + b, bytes);
-    std::memcpy(&old, lds + a, bytes);
+    if (source_address <= limit - bytes) std::memcpy(&source, lds + source_address, bytes);
+    std::memcpy(&old, lds + result_address, bytes);
     with_atomic(access.shape.atomic, [&](auto atomic) {
       if (bytes == 8) {
-        store_as(lds + a, next_value<atomic.value, uint64_t>(old, source, 0));
+        store_as(lds + result_address, next_value<atomic.value, uint64_t>(old, source, 0));
       } else {
-        store_as(lds + a, next_value<atomic.value, uint32_t>(static_cast<uint32_t>(old),
-                                                             static_cast<uint32_t>(source), 0));
+        store_as(lds + result_address, next_value<atomic.value, uint32_t>(static_cast<uint32_t>(old),
+                                                                          static_cast<uint32_t>(source), 0));
       }
     });
   }
@@ -168,13 +169,13 @@ void lds_any(Wave* wave, const LdsAccess& access, uint64_t exec) {
   Offsets offsets[2];
   for (unsigned i = 0; i < elements; ++i) make_offsets<W>(wave, access, i, offsets[i]);
   uint32_t second_data = access.second_data;
-  if (shape.pair && shape.verb == Verb::kAtomic) {  // what the first exchange returns may go there
+  if (shape.pair && shape.verb == Verb::kAtomic) {  // the first exchange may return its result there
     second_data = wave->layout.temporary_offset(0);
     std::memcpy(wave->registers + second_data, wave->registers + access.second_data,
                 shape.dwords() * wave->layout.row_bytes());
   }
   for (unsigned i = 0; i < elements; ++i) {
-    access_elements<W>(wave, shape, offsets[i].of, exec, limit,
+    access_elements<W>(wave, shape, offsets[i].by_lane, exec, limit,
                        {i == 0 ? access.rows.data : second_data, second_data,
                         access.rows.result + i * shape.dwords() * W * 4, shape.returns, true, access.mxcsr});
   }
@@ -186,16 +187,16 @@ void lds_any(Wave* wave, const LdsAccess& access, uint64_t exec) {
   return true;
 }
 
-// Append and consume: the number of active lanes is added to or taken from a counter, whose address M0 has;
-// so it does not limit there. dst2: GDS; imm: append.
+// Append and consume: add or subtract the number of active lanes. The counter's address is in M0, which
+// therefore is not a limit. dst2: GDS; imm: append.
 void count_lanes(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
   if (exec != 0) {
-    const auto count = [&](std::byte* bytes, uint32_t limit, uint32_t at) -> uint32_t {
-      at &= ~uint32_t{3};
-      if (limit < 4 || at > limit - 4) return 0;
+    const auto count = [&](std::byte* bytes, uint32_t limit, uint32_t address) -> uint32_t {
+      address &= ~uint32_t{3};
+      if (limit < 4 || address > limit - 4) return 0;
       const auto lanes = static_cast<uint32_t>(std::popcount(exec));
-      const auto old = load_as<uint32_t>(bytes + at);
-      store_as(bytes + at, op->imm != 0 ? old + lanes : old - lanes);
+      const auto old = load_as<uint32_t>(bytes + address);
+      store_as(bytes + address, op->imm != 0 ? old + lanes : old - lanes);
       return old;
     };
     const uint32_t m0 = scalar(registers, scalar_offset(isa::code::kM0));
@@ -213,8 +214,7 @@ void count_lanes(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t e
   RIGEL_NEXT(op + 1, wave, registers, exec);
 }
 
-// GDS is a work-group's memory as far as one instruction can tell: from M0's upper half on, as long as its
-// lower half says.
+// Executes an LDS instruction on GDS: a window from M0's upper half on, whose size is M0's lower half.
 bool gds_general(const MicroOp* op, Wave* wave, uint64_t exec) {
   GlobalDataShare* const share = wave->core->global_data_share();
   if (share == nullptr) {
@@ -227,16 +227,16 @@ bool gds_general(const MicroOp* op, Wave* wave, uint64_t exec) {
   WorkGroup window;
   window.lds = held.bytes() + base;
   window.lds_bytes = std::min(m0 & 0xffff, GlobalDataShare::kBytes - base);
-  WorkGroup* const own = wave->group;
+  WorkGroup* const group = wave->group;
   wave->group = &window;
   lds_general(op, wave, exec);
-  wave->group = own;
+  wave->group = group;
   return true;
 }
 
-// Counters of GDS that work-groups reach in the order in which they were started. Offset: bits 7 … 2 the
-// counter, 8 the end of the turn, 13 and 12 what is done, on gfx10 15 and 14 how many more counters, one for
-// each lane from the first on. aux: the offset; src[0] the values.
+// Counters of GDS that work-groups access in the order in which they started. Fields of the offset: bits
+// 7:2 counter; bit 8 end of the work-group's turn; bits 13:12 operation; gfx10 bits 15:14 number of further
+// counters, one per lane from the first active lane on. aux: offset; src[0]: values.
 void ordered_count(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
   GlobalDataShare* const share = wave->core->global_data_share();
   if (share == nullptr) return stop_without_gds(op, wave);
@@ -255,14 +255,14 @@ void ordered_count(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t
     {
       GlobalDataShare::Held held(*share);
       for (uint32_t i = 0; i < count && i < 64 - first; ++i) {
-        const uint32_t at = (base & ~3u) + i * 4;
-        if ((exec >> (first + i) & 1) == 0 || at > GlobalDataShare::kBytes - 4) continue;
-        olds[i] = load_as<uint32_t>(held.bytes() + at);
-        store_as(held.bytes() + at, exchange ? values[first + i] : olds[i] + values[first + i]);
+        const uint32_t address = (base & ~3u) + i * 4;
+        if ((exec >> (first + i) & 1) == 0 || address > GlobalDataShare::kBytes - 4) continue;
+        olds[i] = load_as<uint32_t>(held.bytes() + address);
+        store_as(held.bytes() + address, exchange ? values[first + i] : olds[i] + values[first + i]);
       }
     }
-    uint32_t* const to = row(registers, op->dst);
-    for_lanes<64>(exec, [&](unsigned lane) { to[lane] = olds[lane - first < count ? lane - first : 0]; });
+    uint32_t* const result = row(registers, op->dst);
+    for_lanes<64>(exec, [&](unsigned lane) { result[lane] = olds[lane - first < count ? lane - first : 0]; });
   }
   if ((offset & 0x100) != 0) wave->core->end_ordered_turn(*wave);
   RIGEL_NEXT(op + 1, wave, registers, exec);
@@ -292,9 +292,9 @@ void access_lds(Wave* wave, const Shape& shape, const uint32_t* offsets, uint64_
                 const DataRows& rows) {
   Offsets aligned;
   const uint32_t mask = shape.verb == Verb::kAtomic ? ~(shape.bytes - 1u) : ~0u;
-  for (unsigned lane = 0; lane < W; ++lane) aligned.of[lane] = offsets[lane] & mask;
+  for (unsigned lane = 0; lane < W; ++lane) aligned.by_lane[lane] = offsets[lane] & mask;
   access_elements<W>(
-      wave, shape, aligned.of, exec, wave->group->lds_bytes,
+      wave, shape, aligned.by_lane, exec, wave->group->lds_bytes,
       {rows.data, rows.data + shape.dwords() * W * 4, rows.result, rows.returns, false, kDefaultMxcsr});
 }
 

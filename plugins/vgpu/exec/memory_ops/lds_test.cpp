@@ -1,4 +1,4 @@
-// DS instructions against the plainest possible model.
+// Tests of DS instructions against a simple model.
 #include "plugins/vgpu/exec/memory_ops/memory_test_support.hpp"
 #include "plugins/vgpu/exec/memory_ops/shape.hpp"
 
@@ -137,7 +137,7 @@ TEST_P(Lds, WritesOfEveryWidthAndPattern) {
   }
 }
 
-TEST_P(Lds, AddressesBeyondTheAllocationReadZeroAndWriteNothing) {
+TEST_P(Lds, AddressesPastAllocationReadZeroAndDiscardWrites) {
   Machine m(GetParam());
   fill(m);
   m.group.lds_bytes = 64;
@@ -154,7 +154,7 @@ TEST_P(Lds, AddressesBeyondTheAllocationReadZeroAndWriteNothing) {
   EXPECT_EQ(m.vgpr(kResult)[3], m.lds_dwords()[1]);
 }
 
-TEST_P(Lds, M0LimitsOnGfx8) {
+TEST_P(Lds, M0LimitsAddressesOnGfx8) {
   Machine m(GetParam(), {8, 0, 3});
   fill(m);
   m.set_scalar(isa::code::kM0, 32);
@@ -197,7 +197,7 @@ TEST_P(Lds, ElementsAreAlignedDownOnGfx8) {
   }
 }
 
-TEST_P(Lds, AddTid) {
+TEST_P(Lds, AddTidAddressesAreConsecutive) {
   Machine m(GetParam());
   fill(m);
   m.set_scalar(isa::code::kM0, 0xabc00010);
@@ -208,7 +208,7 @@ TEST_P(Lds, AddTid) {
   for (unsigned lane = 0; lane < width(); ++lane) EXPECT_EQ(m.vgpr(kResult)[lane], m.lds_dwords()[5 + lane]);
 }
 
-// Runs a 32-bit atomic in lane 3 alone: memory was `old`, the operands `a` and `b`.
+// Runs an atomic in lane 3 only. `old` is the memory's value, `a` and `b` are the operands.
 struct Outcome {
   uint64_t memory;
   uint64_t result;
@@ -237,7 +237,7 @@ uint64_t f(float value) {
   return std::bit_cast<uint32_t>(value);
 }
 
-TEST_P(Lds, AtomicsGiveTheOldValueAndLeaveTheNewOne) {
+TEST_P(Lds, AtomicsReturnOldValueAndStoreNewValue) {
   const struct {
     Op op;
     uint64_t old, a, b, next;
@@ -279,7 +279,7 @@ TEST_P(Lds, AtomicsGiveTheOldValueAndLeaveTheNewOne) {
   }
 }
 
-TEST_P(Lds, AtomicsOfAllLanesAddUp) {
+TEST_P(Lds, AtomicsOfAllLanesAccumulate) {
   for (const uint64_t exec : execs()) {
     Machine m(GetParam());
     m.set_exec(exec);
@@ -304,7 +304,7 @@ TEST_P(Lds, AtomicsOfAllLanesAddUp) {
   }
 }
 
-TEST_P(Lds, FloatAdditionFollowsDenormalsOfModeAndRoundsToNearest) {
+TEST_P(Lds, FloatAddFollowsDenormalModeAndRoundsToNearest) {
   for (const bool keep : {true, false}) {
     Machine m(GetParam());
     m.context.mode.denorm32 = keep ? 3 : 0;
@@ -318,14 +318,14 @@ TEST_P(Lds, FloatAdditionFollowsDenormalsOfModeAndRoundsToNearest) {
   }
 }
 
-TEST_P(Lds, FloatAtomicsChooseAsTheManualsSay) {
+TEST_P(Lds, FloatAtomicsHandleNansAndZerosAsInManuals) {
   constexpr uint32_t kOne = 0x3f800000, kMinusOne = 0xbf800000, kZero = 0, kMinusZero = 0x80000000,
                      kSmall = 1, kMinusSmall = 0x80000001, kQuiet = 0x7fc01234, kQuietToo = 0xffc05678,
                      kSignaling = 0x7f801234, kSignalingToo = 0xff805678, kInfinity = 0x7f800000,
                      kMinusInfinity = 0xff800000;
   struct Case {
     Op op;
-    uint32_t memory, operand, kept, flushed;  // what memory gets
+    uint32_t memory, operand, kept, flushed;  // memory after the atomic, by denormal mode
   };
   const Case cases[] = {
       {Op::ds_min_f32, kOne, kMinusOne, kMinusOne, kMinusOne},
@@ -349,24 +349,24 @@ TEST_P(Lds, FloatAtomicsChooseAsTheManualsSay) {
       {Op::ds_add_f32, kInfinity, kMinusInfinity, 0xffc00000, 0xffc00000},
       {Op::ds_add_f32, kMinusZero, kZero, kZero, kZero},
   };
-  for (const Case& one : cases) {
+  for (const Case& test_case : cases) {
     for (const bool keep : {true, false}) {
       Machine m(GetParam());
       m.context.mode.denorm32 = keep ? 3 : 0;
       m.set_exec(1);
-      m.lds_dwords()[0] = one.memory;
+      m.lds_dwords()[0] = test_case.memory;
       m.vgpr(kAddress)[0] = 0;
-      m.vgpr(kData)[0] = one.operand;
-      ASSERT_EQ(m.run(ds(one.op)), Stop::kEnd);
-      EXPECT_EQ(m.lds_dwords()[0], keep ? one.kept : one.flushed)
-          << isa::name(one.op) << std::hex << ' ' << one.memory << ' ' << one.operand;
+      m.vgpr(kData)[0] = test_case.operand;
+      ASSERT_EQ(m.run(ds(test_case.op)), Stop::kEnd);
+      EXPECT_EQ(m.lds_dwords()[0], keep ? test_case.kept : test_case.flushed)
+          << isa::name(test_case.op) << std::hex << ' ' << test_case.memory << ' ' << test_case.operand;
     }
   }
 }
 
-TEST_P(Lds, FloatCompareAndStoreTakesNumbersForEqual) {
+TEST_P(Lds, FloatCompareAndStoreComparesValues) {
   struct Case {
-    uint32_t memory, expected, operand, kept, flushed;  // what memory gets
+    uint32_t memory, expected, operand, kept, flushed;  // memory after the atomic, by denormal mode
   };
   constexpr Case kCases[] = {
       {0, 0x80000000, 5 << 23, 5 << 23, 5 << 23},                 // zeros of both signs
@@ -374,23 +374,23 @@ TEST_P(Lds, FloatCompareAndStoreTakesNumbersForEqual) {
       {1, 0, 5 << 23, 1, 5 << 23},                                // a denormal
       {0, 0, 0x80000001, 0x80000001, 0x80000000},
   };
-  for (const Case& one : kCases) {
+  for (const Case& test_case : kCases) {
     for (const bool keep : {true, false}) {
       Machine m(GetParam());
       m.context.mode.denorm32 = keep ? 3 : 0;
       m.set_exec(1);
-      m.lds_dwords()[0] = one.memory;
+      m.lds_dwords()[0] = test_case.memory;
       m.vgpr(kAddress)[0] = 0;
-      m.vgpr(kData)[0] = one.expected, m.vgpr(kData2)[0] = one.operand;
+      m.vgpr(kData)[0] = test_case.expected, m.vgpr(kData2)[0] = test_case.operand;
       Instruction i = ds(Op::ds_cmpst_f32);
       i.vdata2 = vgpr_operand(kData2);
       ASSERT_EQ(m.run(i), Stop::kEnd);
-      EXPECT_EQ(m.lds_dwords()[0], keep ? one.kept : one.flushed) << std::hex << one.memory;
+      EXPECT_EQ(m.lds_dwords()[0], keep ? test_case.kept : test_case.flushed) << std::hex << test_case.memory;
     }
   }
 }
 
-TEST_P(Lds, Exchange2) {
+TEST_P(Lds, Exchange2SwapsBothElements) {
   Machine m(GetParam());
   fill(m);
   const uint32_t first = m.lds_dwords()[1], second = m.lds_dwords()[3];
@@ -405,7 +405,7 @@ TEST_P(Lds, Exchange2) {
   EXPECT_EQ(m.lds_dwords()[3], 6u);
 }
 
-TEST_P(Lds, OperandsFromLds) {
+TEST_P(Lds, Src2OperandsAreInLds) {
   Machine m(GetParam());
   m.set_exec(1);
   m.lds_dwords()[10] = 5, m.lds_dwords()[13] = 7, m.lds_dwords()[8] = 9;
@@ -438,7 +438,7 @@ TEST_P(Lds, AppendAndConsumeCountLanes) {
   EXPECT_EQ(m.vgpr(kResult)[7], 106u);
 }
 
-TEST_P(Lds, GlobalBarriersLetGoWhenAllHaveArrived) {
+TEST_P(Lds, GwsBarrierReleasesWhenAllWavesArrived) {
   Machine m(GetParam());
   m.set_scalar(isa::code::kM0, 2 << 16);
   Instruction i = ds(Op::ds_gws_init);
@@ -446,14 +446,14 @@ TEST_P(Lds, GlobalBarriersLetGoWhenAllHaveArrived) {
   i.gds = true;
   i.offset = 3;
   for (unsigned lane = 0; lane < width(); ++lane) m.vgpr(kData)[lane] = lane;
-  m.set_exec(~uint64_t{3});  // two, and the one that comes last
+  m.set_exec(~uint64_t{3});  // two waves, and the last one to arrive
   ASSERT_EQ(m.run(i), Stop::kEnd);
   i.op = Op::ds_gws_barrier;
   for (int round = 0; round < 3; ++round) {
     m.wave.sync_round = 0;
     EXPECT_EQ(m.run(i), Stop::kSleep);
     const uint64_t first = m.wave.sync_round;
-    EXPECT_EQ(m.run(i), Stop::kSleep);  // asks again, does not arrive twice
+    EXPECT_EQ(m.run(i), Stop::kSleep);  // polls again, does not arrive twice
     m.wave.sync_round = 0;
     EXPECT_EQ(m.run(i), Stop::kSleep);
     m.wave.sync_round = 0;
@@ -464,7 +464,7 @@ TEST_P(Lds, GlobalBarriersLetGoWhenAllHaveArrived) {
   }
 }
 
-TEST_P(Lds, GlobalSemaphores) {
+TEST_P(Lds, GwsSemaphoreBlocksUntilReleased) {
   Machine m(GetParam());
   m.set_scalar(isa::code::kM0, 0);
   Instruction i;
@@ -479,7 +479,7 @@ TEST_P(Lds, GlobalSemaphores) {
   EXPECT_EQ(m.run(i), Stop::kSleep);
 }
 
-TEST_P(Lds, GlobalSemaphoresLetAllGoWhoWait) {
+TEST_P(Lds, GwsSemaphoreReleasesAllWaiters) {
   Machine m(GetParam());
   m.set_scalar(isa::code::kM0, 0);
   Instruction i;
@@ -490,7 +490,7 @@ TEST_P(Lds, GlobalSemaphoresLetAllGoWhoWait) {
   for (uint64_t& wave : waiting) {
     m.wave.sync_round = 0;
     EXPECT_EQ(m.run(i), Stop::kSleep);
-    EXPECT_EQ(m.run(i), Stop::kSleep);  // waits once, however often it asks
+    EXPECT_EQ(m.run(i), Stop::kSleep);  // repeated polls count as one waiting wave
     wave = m.wave.sync_round;
   }
   i.op = Op::ds_gws_sema_release_all;
@@ -503,7 +503,7 @@ TEST_P(Lds, GlobalSemaphoresLetAllGoWhoWait) {
   EXPECT_EQ(m.run(i), Stop::kSleep);
 }
 
-TEST_P(Lds, BackwardPermutation) {
+TEST_P(Lds, BpermuteReadsFromLane) {
   for (const uint8_t major : {9, 10}) {
     for (const uint64_t exec : execs()) {
       for (const auto& pattern : patterns(256)) {
@@ -518,8 +518,9 @@ TEST_P(Lds, BackwardPermutation) {
         i.offset = 4;
         ASSERT_EQ(m.run(i), Stop::kEnd);
         for (unsigned lane = 0; lane < width(); ++lane) {
-          const uint32_t from = (pattern[lane] * 4 + 7) / 4;
-          const uint32_t source = width() == 64 && major == 10 ? (lane & 32) | (from & 31) : from % width();
+          const uint32_t address_lane = (pattern[lane] * 4 + 7) / 4;
+          const uint32_t source =
+              width() == 64 && major == 10 ? (lane & 32) | (address_lane & 31) : address_lane % width();
           const uint32_t expected = !m.active(lane) ? 7 : m.active(source) ? 1000 + source : 0;
           ASSERT_EQ(m.vgpr(kResult)[lane], expected) << lane;
         }
@@ -528,17 +529,17 @@ TEST_P(Lds, BackwardPermutation) {
   }
 }
 
-TEST_P(Lds, ForwardPermutation) {
+TEST_P(Lds, PermuteWritesToLane) {
   for (const uint64_t exec : execs()) {
     Machine m(GetParam());
     m.set_exec(exec);
     std::vector<uint32_t> expected(64);
     for (unsigned lane = 0; lane < width(); ++lane) {
-      const uint32_t to = lane * 7 / 2 % width();
-      m.vgpr(kAddress)[lane] = to * 4;
+      const uint32_t target = lane * 7 / 2 % width();
+      m.vgpr(kAddress)[lane] = target * 4;
       m.vgpr(kData)[lane] = 1000 + lane;
       m.vgpr(kResult)[lane] = 7;
-      if (m.active(lane)) expected[to] = 1000 + lane;
+      if (m.active(lane)) expected[target] = 1000 + lane;
     }
     ASSERT_EQ(m.run(ds(Op::ds_permute_b32)), Stop::kEnd);
     for (unsigned lane = 0; lane < width(); ++lane) {
@@ -547,7 +548,7 @@ TEST_P(Lds, ForwardPermutation) {
   }
 }
 
-TEST_P(Lds, Swizzle) {
+TEST_P(Lds, SwizzlePatterns) {
   const struct {
     uint32_t pattern;
     uint32_t (*source)(uint32_t lane);

@@ -1,5 +1,5 @@
-// Global wave sync, which DS instructions reach. The resource is the instruction's offset after what M0 says;
-// its value is the first active lane's.
+// Global wave sync (GWS), which DS instructions use. The resource index is M0's field plus the
+// instruction's offset. The value is the first active lane's.
 #include "plugins/vgpu/exec/core.hpp"
 #include "plugins/vgpu/exec/global_wave_sync.hpp"
 #include "plugins/vgpu/exec/memory_ops/memory_handlers.hpp"
@@ -16,8 +16,8 @@ uint32_t value_of(const MicroOp* op, std::byte* registers, uint64_t exec) {
   return row(registers, op->src[0].offset)[exec == 0 ? 0 : first_lane(exec)];
 }
 
-// kAct(device, resource, value, wave) says whether the wave goes on; if not, it asks again when it has its next turn.
-// imm: whether there is a value; else it is 1.
+// `kAct(device, resource, value, wave)` returns whether the wave continues. If not, the wave repeats the
+// instruction in its next time slice. imm: whether the instruction has a value; otherwise the value is 1.
 template <auto kAct>
 void sync(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
   GlobalWaveSync* const device = wave->core->global_wave_sync();

@@ -1,4 +1,4 @@
-// The parts of lower_memory(), by kind of memory, and what they share.
+// Parts of lower_memory(), by kind of memory, and their shared functions.
 #pragma once
 
 #include <cstring>
@@ -21,7 +21,7 @@ Refusal lower_image(const isa::Instruction& instruction, LoweringContext& contex
 Refusal lower_gws(const isa::Instruction& instruction, LoweringContext& context, Emitter& out);
 Refusal lower_lds(const isa::Instruction& instruction, LoweringContext& context, Emitter& out);
 
-/// DS instructions that move data between lanes and touch no memory: permutations and swizzles.
+/// Whether the DS instruction moves data between lanes without memory: permutations and swizzles.
 constexpr bool is_lane_exchange(isa::Op op) {
   return op == isa::Op::ds_swizzle_b32 || op == isa::Op::ds_permute_b32 || op == isa::Op::ds_bpermute_b32;
 }
@@ -30,14 +30,14 @@ Refusal lower_lane_exchange(const isa::Instruction& instruction, LoweringContext
 /// A full fence: see wave_memory.hpp.
 void fence(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec);
 
-/// Accesses the work-group's LDS at these byte offsets; each element in whole, or not at all where it does
-/// not fit (loads give 0).
+/// Accesses the work-group's LDS at byte offsets. Elements that do not fit completely load as 0 and are not
+/// stored.
 void access_lds(Wave* wave, const Shape& shape, const uint32_t* offsets, uint64_t exec, const DataRows& rows);
 
-/// Moves a row, each lane's dword to or from the dword of LDS that has the lane's number, from M0 and the offset on.
+/// Moves a row between registers and LDS. Lane i's dword is dword i from M0 plus the offset on.
 void access_lds_in_order(Wave* wave, Verb verb, uint32_t offset, uint64_t exec, uint32_t data);
 
-/// Memory of the block for a handler's details.
+/// Allocates a handler's details in the block's memory.
 template <class T>
 T& allocate(Emitter& out, const T& value) {
   static_assert(std::is_trivially_destructible_v<T>);
@@ -49,14 +49,15 @@ const T& details(const MicroOp* op) {
   return *reinterpret_cast<const T*>(op->imm);
 }
 
-/// Calls `general(op, wave, exec)`, which does all of an instruction and says whether the wave goes on.
+/// Handler that calls `kGeneral(op, wave, exec)`, which executes the instruction and returns whether the
+/// wave continues.
 template <bool (*kGeneral)(const MicroOp*, Wave*, uint64_t)>
 [[gnu::noinline]] void general_handler(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
   if (exec != 0 && !kGeneral(op, wave, exec)) RIGEL_LEAVE(op, wave);
   RIGEL_NEXT(op + 1, wave, registers, exec);
 }
 
-/// A scalar operand: a register, or a constant.
+/// A scalar operand: a register or a constant.
 struct ScalarSource {
   uint32_t constant = 0;
   uint32_t offset = 0;
@@ -69,7 +70,8 @@ struct ScalarSource {
   }
 };
 
-/// SOFFSET; an absent one and NULL are 0. False: something that memory instructions cannot have.
+/// Reads SOFFSET; an absent operand and NULL are 0. Returns false for operands that are invalid in memory
+/// instructions.
 inline bool scalar_source(const isa::Instruction& instruction, const isa::Traits& traits,
                           ScalarSource& source) {
   const isa::Operand& operand = instruction.soffset;
@@ -88,7 +90,7 @@ inline bool scalar_source(const isa::Instruction& instruction, const isa::Traits
 
 constexpr const char* kRefuseRegister = "memory instruction names a register that the wave does not have";
 
-/// Whether the registers exist; absent operands do.
+/// Whether the operand's registers exist. Absent operands are accepted.
 inline bool in_file(const isa::Operand& operand, unsigned dwords, const RegisterLayout& layout) {
   if (!operand.exists()) return true;
   if (operand.is_vgpr()) return operand.vgpr() + dwords <= layout.vgprs;

@@ -1,4 +1,4 @@
-// A wave over a fake bus, that executes single memory instructions.
+// Test support: a wave on a fake bus, which executes single memory instructions.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -54,7 +54,7 @@ class TestCore final : public Core {
   uint64_t ticks = 1000;
 };
 
-/// A chip of each instruction set: 8, 9 or 10.
+/// Returns a chip of generation 8, 9 or 10.
 inline isa::Target chip_of(uint8_t major) {
   return major == 8 ? isa::Target{8, 0, 3} : major == 9 ? isa::Target{9, 0, 0} : isa::Target{10, 3, 0};
 }
@@ -63,8 +63,8 @@ class Machine {
  public:
   static constexpr uint32_t kVgprs = 32;
 
-  explicit Machine(Level level, isa::Target on = {9, 0, 0}) {
-    context.target = on;
+  explicit Machine(Level level, isa::Target target = {9, 0, 0}) {
+    context.target = target;
     context.layout = {level.wave_size, kVgprs};
     context.level = level.simd;
     wave.layout = context.layout;
@@ -108,7 +108,7 @@ class Machine {
     return std::string(lower(instruction, context, out));
   }
 
-  /// Executes one instruction; kEnd if it did not stop the wave.
+  /// Executes one instruction. Returns kEnd if it did not stop the wave.
   Stop run(const isa::Instruction& instruction) {
     CollectingEmitter out;
     const Refusal refused = lower(instruction, context, out);
@@ -140,7 +140,7 @@ inline isa::Operand sgpr_operand(unsigned index, unsigned dwords = 1) {
   return {static_cast<uint16_t>(index), isa::Type::kB32, static_cast<uint8_t>(dwords)};
 }
 
-/// EXEC masks worth trying, for any wave size.
+/// EXEC masks that tests use, for both wave sizes.
 inline std::vector<uint64_t> execs() {
   return {~uint64_t{0},
           0,
@@ -153,7 +153,7 @@ inline std::vector<uint64_t> execs() {
           0x7fffffff7fffffff};
 }
 
-/// Ways in which lanes' offsets lie in memory, in units of elements below `count`.
+/// Patterns of lanes' offsets, in elements below `count`.
 inline std::vector<std::vector<uint32_t>> patterns(uint32_t count) {
   std::vector<std::vector<uint32_t>> all;
   const auto add = [&](auto of_lane) {

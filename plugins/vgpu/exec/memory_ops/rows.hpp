@@ -1,7 +1,9 @@
-// Rows of a wave against memory: the loops over lanes that memory handlers are made of. A row is W dwords, one a
-// lane, aligned to 64 bytes. Included by files that are compiled for each SIMD level.
+// Loops over lanes that move a wave's rows to and from memory; memory handlers consist of these. A row is W
+// dwords, one per lane, aligned to 64 bytes. Files that are compiled for each SIMD level include this
+// header.
 //
-// `host` is always the address of something that all active lanes lie within; what inactive lanes would
+// `host` is the address of memory that contains the elements of all active lanes. Memory of inactive lanes
+// is not accessed.
 // touch is not touched.
 #pragma once
 
@@ -16,7 +18,7 @@
 #include "plugins/vgpu/exec/simd.hpp"
 
 #if RIGEL_SIMD_LEVEL == 2
-#pragma GCC diagnostic push  // GCC's own "undefined" vectors
+#pragma GCC diagnostic push  // GCC's headers have deliberately undefined vectors
 #pragma GCC diagnostic ignored "-Wuninitialized"
 #if !defined(__clang__)
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
@@ -60,11 +62,10 @@ inline void store_as(std::byte* host, T value) {
   std::memcpy(host, &value, sizeof value);
 }
 
-/// Four dwords that go between registers and memory as one.
+/// Four dwords that one access moves.
 using Quad [[gnu::vector_size(16)]] = uint32_t;
 
-/// The same by one instruction of the host, neither split nor done twice: other threads see an aligned value
-/// whole.
+/// Load or store with exactly one host instruction. Other threads see an aligned value as a whole.
 template <class T>
 [[gnu::always_inline]] inline T load_at_once(const std::byte* host) {
   using Anywhere [[gnu::aligned(1), gnu::may_alias]] = T;
@@ -76,38 +77,39 @@ template <class T>
   *reinterpret_cast<volatile Anywhere*>(host) = value;
 }
 
-/// An element of N dwords, as wave_memory.hpp promises it: in pieces of four or two dwords, and then one.
+/// Moves an element of N dwords, with the atomicity of wave_memory.hpp: accesses of four or two dwords,
+/// then one.
 template <unsigned N>
-[[gnu::always_inline]] inline void load_element(uint32_t* to, const std::byte* host) {
+[[gnu::always_inline]] inline void load_element(uint32_t* registers, const std::byte* host) {
   constexpr unsigned kPiece = N >= 4 ? 4 : N >= 2 ? 2 : 1;
   using Piece = std::conditional_t<kPiece == 4, Quad, std::conditional_t<kPiece == 2, uint64_t, uint32_t>>;
   const auto piece = load_at_once<Piece>(host);
-  std::memcpy(to, &piece, sizeof piece);
-  if constexpr (N > kPiece) load_element<N - kPiece>(to + kPiece, host + sizeof piece);
+  std::memcpy(registers, &piece, sizeof piece);
+  if constexpr (N > kPiece) load_element<N - kPiece>(registers + kPiece, host + sizeof piece);
 }
 template <unsigned N>
-[[gnu::always_inline]] inline void store_element(std::byte* host, const uint32_t* from) {
+[[gnu::always_inline]] inline void store_element(std::byte* host, const uint32_t* registers) {
   constexpr unsigned kPiece = N >= 4 ? 4 : N >= 2 ? 2 : 1;
   using Piece = std::conditional_t<kPiece == 4, Quad, std::conditional_t<kPiece == 2, uint64_t, uint32_t>>;
   Piece piece;
-  std::memcpy(&piece, from, sizeof piece);
+  std::memcpy(&piece, registers, sizeof piece);
   store_at_once(host, piece);
-  if constexpr (N > kPiece) store_element<N - kPiece>(host + sizeof piece, from + kPiece);
+  if constexpr (N > kPiece) store_element<N - kPiece>(host + sizeof piece, registers + kPiece);
 }
 
 constexpr unsigned first_lane(uint64_t exec) {
   return static_cast<unsigned>(std::countr_zero(exec));
 }
 
-/// The lanes of a mask, lowest first: a range of their numbers.
+/// The lanes of a mask, lowest first, as a range of lane numbers.
 struct LanesOf {
-  uint64_t left = 0;
+  uint64_t remaining = 0;
 
   constexpr LanesOf begin() const { return *this; }
   static constexpr std::default_sentinel_t end() { return {}; }
-  constexpr unsigned operator*() const { return first_lane(left); }
-  constexpr void operator++() { left &= left - 1; }
-  constexpr bool operator==(std::default_sentinel_t) const { return left == 0; }
+  constexpr unsigned operator*() const { return first_lane(remaining); }
+  constexpr void operator++() { remaining &= remaining - 1; }
+  constexpr bool operator==(std::default_sentinel_t) const { return remaining == 0; }
 };
 constexpr LanesOf lanes_of(uint64_t exec) {
   return {exec};
@@ -123,7 +125,7 @@ template <unsigned W, class Each>
   }
 }
 
-/// The bits of one vector's lanes, of which `lane` is the first.
+/// Returns the mask bits of one vector's lanes; `lane` is the first.
 template <class V>
 [[gnu::always_inline]] inline uint32_t bits_from(uint64_t exec, unsigned lane) {
   return static_cast<uint32_t>(exec >> lane) & ((uint32_t{1} << kCount<V>)-1);
@@ -142,7 +144,7 @@ template <unsigned W>
   }
 }
 
-/// Loads a dword of each lane from consecutive places: lane 0's would be at `host`.
+/// Loads consecutive dwords; `host` is the address for lane 0.
 template <unsigned W>
 [[gnu::always_inline]] inline void load_consecutive(uint32_t* to, const std::byte* host, uint64_t exec) {
   if (exec == kAllLanes<W>) {
@@ -160,7 +162,7 @@ template <unsigned W>
 #endif
 }
 
-/// Stores a dword of each lane to consecutive places: lane 0's would go to `host`.
+/// Stores consecutive dwords; `host` is the address for lane 0.
 template <unsigned W>
 [[gnu::always_inline]] inline void store_consecutive(const uint32_t* from, std::byte* host, uint64_t exec) {
   if (exec == kAllLanes<W>) {
@@ -176,7 +178,7 @@ template <unsigned W>
 #endif
 }
 
-/// The lanes, of all W, whose value is at most `limit`.
+/// Returns the lanes, active or not, whose value is at most `limit`.
 template <unsigned W>
 [[gnu::always_inline]] inline uint64_t lanes_up_to(const uint32_t* values, uint32_t limit) {
   uint64_t lanes = 0;
@@ -186,7 +188,7 @@ template <unsigned W>
   return lanes;
 }
 
-/// The same of `values[lane] - base`.
+/// The same for `values[lane] - base`.
 template <unsigned W>
 [[gnu::always_inline]] inline uint64_t lanes_up_to(const uint64_t* values, uint64_t base, uint64_t limit) {
   uint64_t lanes = 0;
@@ -196,26 +198,26 @@ template <unsigned W>
   return lanes;
 }
 
-/// Whether active lanes' values are `start + lane * step`.
+/// Whether the active lanes' values are `start + lane * step`.
 template <unsigned W>
 [[gnu::always_inline]] inline bool is_ramp(const uint64_t* values, uint64_t exec, uint64_t start,
                                            uint64_t step) {
-  U64 expected, wrong{};
+  U64 expected, mismatches{};
   for (int lane = 0; lane < kCount<U64>; ++lane) expected[lane] = start + static_cast<unsigned>(lane) * step;
-  const auto compare = [&](auto of_all) {
+  const auto compare = [&](auto all_lanes) {
     RIGEL_UNROLL
     for (unsigned i = 0; i < W; i += kCount<U64>) {
       U64 differs = vector_at<U64>(values, i) ^ expected;
-      if constexpr (!of_all.value) differs &= bits_as<U64>(lane_mask64(bits_from<U64>(exec, i)));
-      wrong |= differs;
+      if constexpr (!all_lanes.value) differs &= bits_as<U64>(lane_mask64(bits_from<U64>(exec, i)));
+      mismatches |= differs;
       expected += step * kCount<U64>;
     }
   };
   exec == kAllLanes<W> ? compare(std::true_type()) : compare(std::false_type());
-  return ne(wrong, U64{}) == 0;
+  return ne(mismatches, U64{}) == 0;
 }
 
-/// Four lanes' elements of four dwords, or four dwords of four lanes: each is made of the other.
+/// Transposes a 4 by 4 matrix of dwords: four lanes' elements to or from four rows.
 [[gnu::always_inline]] inline void transpose(Quad (&rows)[4]) {
   const Quad low01 = __builtin_shufflevector(rows[0], rows[1], 0, 4, 1, 5);
   const Quad low23 = __builtin_shufflevector(rows[2], rows[3], 0, 4, 1, 5);
@@ -227,8 +229,8 @@ template <unsigned W>
   rows[3] = __builtin_shufflevector(high01, high23, 2, 3, 6, 7);
 }
 
-/// Calls `four(lane)` for four neighbours that are all active, and `one(lane)` for other active lanes. The lowest
-/// lanes go first.
+/// Calls `four(lane)` for four adjacent lanes that are all active, and `one(lane)` for other active lanes,
+/// in ascending order.
 template <unsigned W, class Four, class One>
 [[gnu::always_inline]] inline void for_quads(uint64_t exec, Four four, One one) {
   for (unsigned lane = 0; lane < W; lane += 4) {
@@ -241,8 +243,8 @@ template <unsigned W, class Four, class One>
   }
 }
 
-/// Loads an element of N dwords of each lane from where `place(lane)` says. One lane after the other: on many
-/// processors that is faster than their gathers are.
+/// Loads an element of N dwords per lane from `place(lane)`. Lane by lane: on many CPUs that is faster than
+/// gather instructions.
 template <unsigned W, unsigned N, class Place>
 [[gnu::always_inline]] inline void load_each(uint32_t* to, uint64_t exec, Place place) {
   const auto one = [&](unsigned lane) {
@@ -263,7 +265,7 @@ template <unsigned W, unsigned N, class Place>
   }
 }
 
-/// Stores likewise; where lanes overlap, the highest wins.
+/// Stores an element per lane. If lanes overlap, the highest wins.
 template <unsigned W, unsigned N, class Place>
 [[gnu::always_inline]] inline void store_each(const uint32_t* from, uint64_t exec, Place place) {
   const auto one = [&](unsigned lane) {

@@ -1,7 +1,7 @@
-// SMEM: loads, stores and atomics of scalar registers, clocks and scalar caches.
+// SMEM: scalar loads, stores and atomics, clocks and cache operations.
 //
-// Every part of an address is taken without its two lowest bits, as the manuals say. Buffers are checked
-// dword by dword; what lies beyond loads as zero and is not stored.
+// The two lowest bits of every part of an address are ignored, as the manuals specify. Buffers are checked
+// per dword. Dwords out of range load as zero and are not stored.
 #include <algorithm>
 
 #include "plugins/vgpu/exec/core.hpp"
@@ -24,7 +24,7 @@ struct ScalarAccess {
   int32_t offset = 0;
 };
 
-// An address and how many bytes from there on may be accessed.
+// An address, and the number of bytes from there on that are in range.
 struct Place {
   uint64_t va;
   uint64_t bytes;
@@ -53,7 +53,7 @@ Place place_of(const ScalarAccess& access, const std::byte* registers) {
   return true;
 }
 
-// src[0] the address, src[1] the register offset (or a constant 0), imm the details, aux the offset.
+// src[0]: address; src[1]: register offset, or a constant 0; imm: details; aux: offset.
 template <unsigned N, bool kRegisterOffset>
 void load(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
   uint64_t va = (scalar64(registers, op->src[0].offset) & ~uint64_t{3}) +
@@ -115,16 +115,16 @@ bool atomic_general(const MicroOp* op, Wave* wave) {
     return true;
   }
   bool done = false;
-  with_atomic(access.shape.atomic, [&](auto which) {
-    done = access.shape.bytes == 8 ? atomic<which.value, uint64_t>(op, wave, access, place.va)
-                                   : atomic<which.value, uint32_t>(op, wave, access, place.va);
+  with_atomic(access.shape.atomic, [&](auto kind) {
+    done = access.shape.bytes == 8 ? atomic<kind.value, uint64_t>(op, wave, access, place.va)
+                                   : atomic<kind.value, uint32_t>(op, wave, access, place.va);
   });
   return done;
 }
 
-// Scalar memory does not ask EXEC.
+// Scalar memory instructions ignore EXEC.
 template <bool (*kGeneral)(const MicroOp*, Wave*)>
-void whole(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
+void scalar_handler(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
   if (!kGeneral(op, wave)) RIGEL_LEAVE(op, wave);
   RIGEL_NEXT(op + 1, wave, registers, exec);
 }
@@ -140,7 +140,8 @@ void wave_id_in_group(const MicroOp* op, Wave* wave, std::byte* registers, uint6
   RIGEL_NEXT(op + 1, wave, registers, exec);
 }
 
-// Where the handler finds what is loaded to, or sent. Of a group that begins with NULL, all is NULL.
+// Returns the register offset of the loaded or stored data. If a group of registers starts with NULL, all
+// of it is NULL.
 uint32_t place_of_data(const isa::Operand& data, bool is_read, Emitter& out) {
   if (!data.is_null()) return scalar_offset(data.code);
   if (!is_read) return scalar_offset(kSinkSlot);
@@ -167,9 +168,9 @@ Refusal lower_scalar_memory(const isa::Instruction& instruction, LoweringContext
     case Op::s_gl1_inv:
       out.emit(fence);
       return {};
-    case Op::s_dcache_discard:  // drops cache lines that nobody will read: nothing is cached
+    case Op::s_dcache_discard:  // discards cache lines; there is no cache
     case Op::s_dcache_discard_x2:
-    case Op::s_atc_probe:  // fetches translations ahead
+    case Op::s_atc_probe:  // prefetches translations
     case Op::s_atc_probe_buffer:
       return {};
     case Op::s_memtime:
@@ -190,10 +191,10 @@ Refusal lower_scalar_memory(const isa::Instruction& instruction, LoweringContext
   access.shape = *shape;
   access.base = scalar_offset(instruction.saddr.code);
   const isa::Operand& data = shape->verb == Verb::kLoad ? instruction.vdst : instruction.vdata;
-  const isa::Operand& where = data.exists() ? data : instruction.vdst;
-  const bool is_there = where.is_scalar_register() || (where.is_null() && context.traits().has_null);
-  if (!is_there || !instruction.saddr.is_scalar_register()) return kRefuseRegister;
-  access.data = place_of_data(where, shape->verb != Verb::kLoad, out);
+  const isa::Operand& target = data.exists() ? data : instruction.vdst;
+  const bool is_valid = target.is_scalar_register() || (target.is_null() && context.traits().has_null);
+  if (!is_valid || !instruction.saddr.is_scalar_register()) return kRefuseRegister;
+  access.data = place_of_data(target, shape->verb != Verb::kLoad, out);
   access.buffer = shape->space == isa::Space::kBuffer;
   access.returns = instruction.glc;
   access.offset = instruction.offset;
@@ -202,11 +203,11 @@ Refusal lower_scalar_memory(const isa::Instruction& instruction, LoweringContext
 
   Handler handler = nullptr;
   if (shape->verb == Verb::kStore) {
-    handler = whole<store_general>;
+    handler = scalar_handler<store_general>;
   } else if (shape->verb == Verb::kAtomic) {
-    handler = whole<atomic_general>;
+    handler = scalar_handler<atomic_general>;
   } else if (access.buffer || access.soffset_scale != 1) {
-    handler = whole<load_general>;
+    handler = scalar_handler<load_general>;
   } else {
     handler = access.soffset.is_register ? load_handler<true>(shape->dwords())
                                          : load_handler<false>(shape->dwords());

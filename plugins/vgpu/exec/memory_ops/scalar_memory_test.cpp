@@ -1,4 +1,4 @@
-// SMEM.
+// Tests of SMEM instructions.
 #include "plugins/vgpu/exec/memory_ops/memory_test_support.hpp"
 #include "plugins/vgpu/exec/memory_ops/shape.hpp"
 
@@ -29,28 +29,29 @@ Instruction smem(Op op, int32_t offset) {
   return i;
 }
 
-TEST_P(ScalarMemory, LoadsOfEveryWidthEvenAcrossObjects) {
+TEST_P(ScalarMemory, LoadsOfEveryWidthAcrossObjects) {
   for (const Op op :
        {Op::s_load_dword, Op::s_load_dwordx2, Op::s_load_dwordx4, Op::s_load_dwordx8, Op::s_load_dwordx16}) {
     Machine m(GetParam());
     const Buffer a = m.bus.map_at(0x100000, kPage), b = m.bus.map_at(0x100000 + kPage, kPage);
     for (uint32_t i = 0; i < 1024; ++i) a.at<uint32_t>()[i] = i, b.at<uint32_t>()[i] = 1024 + i;
-    m.set_exec(0);  // does not matter
-    for (const uint32_t at : {0u, 400u, 4080u, 4092u, 4096u}) {
-      m.set_scalar64(kBase, a.va + at + 1 + 8);
+    m.set_exec(0);  // ignored by scalar loads
+    for (const uint32_t offset : {0u, 400u, 4080u, 4092u, 4096u}) {
+      m.set_scalar64(kBase, a.va + offset + 1 + 8);
       m.set_scalar(kOffset, 19);
       Instruction i = smem(op, -24);
       i.soffset = sgpr_operand(kOffset);
       for (unsigned d = 0; d < 16; ++d) m.set_scalar(kData + d, 77);
       ASSERT_EQ(m.run(i), Stop::kEnd);
       for (unsigned d = 0; d < 16; ++d) {
-        EXPECT_EQ(m.wave.scalars()[kData + d], d < memory_shape(op)->dwords() ? at / 4 + d : 77) << at;
+        EXPECT_EQ(m.wave.scalars()[kData + d], d < memory_shape(op)->dwords() ? offset / 4 + d : 77)
+            << offset;
       }
     }
   }
 }
 
-TEST_P(ScalarMemory, LoadsFault) {
+TEST_P(ScalarMemory, UnmappedLoadsFault) {
   Machine m(GetParam());
   const Buffer a = m.bus.allocate(kPage);
   m.set_scalar64(kBase, a.va + kPage - 8);
@@ -58,7 +59,7 @@ TEST_P(ScalarMemory, LoadsFault) {
   EXPECT_EQ(m.wave.fault_va, a.va + kPage);
 }
 
-TEST_P(ScalarMemory, BuffersAreCheckedByTheDword) {
+TEST_P(ScalarMemory, BufferRangeCheckIsPerDword) {
   Machine m(GetParam());
   const Buffer a = m.bus.allocate(kPage);
   for (uint32_t i = 0; i < 1024; ++i) a.at<uint32_t>()[i] = i + 1;
@@ -73,7 +74,7 @@ TEST_P(ScalarMemory, BuffersAreCheckedByTheDword) {
   }
 }
 
-TEST_P(ScalarMemory, Stores) {
+TEST_P(ScalarMemory, StoresWriteMemoryAndBuffers) {
   Machine m(GetParam());
   const Buffer a = m.bus.allocate(kPage);
   m.set_scalar64(kBase, a.va);
@@ -100,7 +101,7 @@ TEST_P(ScalarMemory, ScratchOffsetsAreInUnitsOf64Bytes) {
   EXPECT_EQ(m.wave.scalars()[kData], 55u);
 }
 
-TEST_P(ScalarMemory, Atomics) {
+TEST_P(ScalarMemory, AtomicsReturnOldValueWithGlc) {
   Machine m(GetParam());
   const Buffer a = m.bus.allocate(kPage);
   m.set_scalar64(kBase, a.va);

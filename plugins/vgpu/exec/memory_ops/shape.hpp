@@ -1,4 +1,4 @@
-// The words of isa/memory_shape.hpp, as those that execute memory instructions use them.
+// Short names for isa/memory_shape.hpp, for memory handlers.
 #pragma once
 
 #include "plugins/vgpu/isa/memory_shape.hpp"

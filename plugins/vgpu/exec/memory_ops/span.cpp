@@ -14,8 +14,8 @@ uint64_t bytes_of_lane(const Shape& shape, const Span& span) {
   return shape.bytes < 4 ? shape.bytes : (shape.dwords() - 1) * span.dword_stride + 4;
 }
 
-// Where the lanes' data are if one extent has them all: host address less GPU address. Else nothing: they lie
-// in several, or cannot all be accessed.
+// Returns host address minus GPU address if one extent contains all lanes' data. Returns nothing if the
+// data are in several extents, or are not accessible.
 template <unsigned W>
 std::optional<uint64_t> find_all(const void* site, Wave* wave, const Span& span, uint64_t bytes,
                                  Access access) {
@@ -30,92 +30,92 @@ std::byte* host_at(uint64_t va, uint64_t distance) {
   return reinterpret_cast<std::byte*>(va + distance);
 }
 
-// Whether lanes follow each other dword by dword, as swizzled memory's do that access the same place.
+// Whether adjacent lanes access adjacent dwords, as in swizzled memory when all lanes have the same offset.
 template <unsigned W>
-bool lanes_follow(const Span& span) {
+bool is_consecutive(const Span& span) {
   const unsigned first = first_lane(span.active[0]);
   return is_ramp<W>(span.va, span.active[0], span.va[first] - first * uint64_t{4}, 4);
 }
 
 template <unsigned W>
-bool all_at_one_place(const Span& span) {
+bool is_uniform(const Span& span) {
   return is_ramp<W>(span.va, span.active[0], span.va[first_lane(span.active[0])], 0);
 }
 
-// The lanes that access an element of so many dwords in one piece.
+// Returns the lanes that access an element of `dwords` dwords with one access.
 uint64_t lanes_with_elements(const Span& span, unsigned dwords) {
   return dwords == 1 || span.dword_stride == 4 ? span.active[dwords - 1] : 0;
 }
 
 template <unsigned W>
-void load_all(const Shape& shape, const Span& span, uint64_t distance, std::byte* to) {
+void load_all(const Shape& shape, const Span& span, uint64_t distance, std::byte* registers) {
   if (span.active[0] == 0) return;
   const auto place = [&](unsigned lane) { return host_at(span.va[lane], distance); };
-  if (shape.bytes < 4) return load_narrow_each<W>(shape, row(to, 0), span.active[0], place);
+  if (shape.bytes < 4) return load_narrow_each<W>(shape, row(registers, 0), span.active[0], place);
   const unsigned dwords = shape.dwords();
   const unsigned first = first_lane(span.active[0]);
-  if (lanes_follow<W>(span) && (dwords == 1 || span.dword_stride != 4)) {
+  if (is_consecutive<W>(span) && (dwords == 1 || span.dword_stride != 4)) {
     for (unsigned d = 0; d < dwords; ++d) {
-      load_consecutive<W>(row(to, d * W * 4), place(first) - first * size_t{4} + d * span.dword_stride,
+      load_consecutive<W>(row(registers, d * W * 4), place(first) - first * size_t{4} + d * span.dword_stride,
                           span.active[d]);
     }
     return;
   }
   with_dwords(dwords, [&](auto count) {
     constexpr unsigned N = count.value;
-    const uint64_t whole = lanes_with_elements(span, N);
-    if (whole == span.active[0] && all_at_one_place<W>(span)) {
+    const uint64_t whole_elements = lanes_with_elements(span, N);
+    if (whole_elements == span.active[0] && is_uniform<W>(span)) {
       uint32_t element[N];
       load_element<N>(element, place(first));
-      for (unsigned d = 0; d < N; ++d) fill_row<W>(row(to, d * W * 4), element[d], whole);
+      for (unsigned d = 0; d < N; ++d) fill_row<W>(row(registers, d * W * 4), element[d], whole_elements);
       return;
     }
-    load_each<W, N>(row(to, 0), whole, place);
-    for (unsigned d = 0; whole != span.active[0] && d < N; ++d) {
-      load_each<W, 1>(row(to, d * W * 4), span.active[d] & ~whole,
+    load_each<W, N>(row(registers, 0), whole_elements, place);
+    for (unsigned d = 0; whole_elements != span.active[0] && d < N; ++d) {
+      load_each<W, 1>(row(registers, d * W * 4), span.active[d] & ~whole_elements,
                       [&](unsigned lane) { return place(lane) + d * span.dword_stride; });
     }
   });
 }
 
 template <unsigned W>
-void store_all(const Shape& shape, const Span& span, uint64_t distance, std::byte* from) {
+void store_all(const Shape& shape, const Span& span, uint64_t distance, std::byte* registers) {
   if (span.active[0] == 0) return;
   const auto place = [&](unsigned lane) { return host_at(span.va[lane], distance); };
-  if (shape.bytes < 4) return store_narrow_each<W>(shape, row(from, 0), span.active[0], place);
+  if (shape.bytes < 4) return store_narrow_each<W>(shape, row(registers, 0), span.active[0], place);
   const unsigned dwords = shape.dwords();
-  if (lanes_follow<W>(span) && (dwords == 1 || span.dword_stride >= W * 4)) {
+  if (is_consecutive<W>(span) && (dwords == 1 || span.dword_stride >= W * 4)) {
     const unsigned first = first_lane(span.active[0]);
     for (unsigned d = 0; d < dwords; ++d) {
-      store_consecutive<W>(row(from, d * W * 4), place(first) - first * size_t{4} + d * span.dword_stride,
-                           span.active[d]);
+      store_consecutive<W>(row(registers, d * W * 4),
+                           place(first) - first * size_t{4} + d * span.dword_stride, span.active[d]);
     }
     return;
   }
   with_dwords(dwords, [&](auto count) {
     constexpr unsigned N = count.value;
-    const uint64_t whole = lanes_with_elements(span, N);
-    store_each<W, N>(row(from, 0), whole, place);
-    for (unsigned d = 0; whole != span.active[0] && d < N; ++d) {
-      store_each<W, 1>(row(from, d * W * 4), span.active[d] & ~whole,
+    const uint64_t whole_elements = lanes_with_elements(span, N);
+    store_each<W, N>(row(registers, 0), whole_elements, place);
+    for (unsigned d = 0; whole_elements != span.active[0] && d < N; ++d) {
+      store_each<W, 1>(row(registers, d * W * 4), span.active[d] & ~whole_elements,
                        [&](unsigned lane) { return place(lane) + d * span.dword_stride; });
     }
   });
 }
 
-// Between memory and one lane's `data`: a piece that may cross pages.
+// Moves a lane's piece between memory and `data`. The piece may cross pages.
 template <Access kAccess>
 bool move_piece(const void* site, Wave* wave, uint64_t va, void* data, uint64_t bytes) {
   constexpr bool kStores = kAccess == Access::kWrite;
   if (std::byte* const host = wave->memory->find(site, va, bytes, kAccess)) {
-    auto* const own = static_cast<std::byte*>(data);
-    std::byte* const to = kStores ? host : own;
-    const std::byte* const from = kStores ? own : host;
-    bytes == 16  ? store_at_once(to, load_at_once<Quad>(from))
-    : bytes == 8 ? store_at_once(to, load_at_once<uint64_t>(from))
-    : bytes == 4 ? store_at_once(to, load_at_once<uint32_t>(from))
-    : bytes == 2 ? store_at_once(to, load_at_once<uint16_t>(from))
-                 : static_cast<void>(std::memcpy(to, from, bytes));
+    auto* const local = static_cast<std::byte*>(data);
+    std::byte* const destination = kStores ? host : local;
+    const std::byte* const source = kStores ? local : host;
+    bytes == 16  ? store_at_once(destination, load_at_once<Quad>(source))
+    : bytes == 8 ? store_at_once(destination, load_at_once<uint64_t>(source))
+    : bytes == 4 ? store_at_once(destination, load_at_once<uint32_t>(source))
+    : bytes == 2 ? store_at_once(destination, load_at_once<uint16_t>(source))
+                 : static_cast<void>(std::memcpy(destination, source, bytes));
     return true;
   }
   VmFault fault;
@@ -124,7 +124,8 @@ bool move_piece(const void* site, Wave* wave, uint64_t va, void* data, uint64_t 
   return done || stop_with(wave, fault);
 }
 
-// What is loaded as it comes into a register that had `before`, and what a register's store writes.
+// Return the register's new value after a load (`before` is its previous value), and the stored value of a
+// register.
 uint32_t to_register(const Shape& shape, uint32_t value, uint32_t before) {
   return shape.bytes < 4 ? narrow_to_register(shape, value, before) : value;
 }
@@ -132,15 +133,15 @@ uint32_t from_register(const Shape& shape, uint32_t value) {
   return shape.bytes < 4 ? narrow_from_register(shape, value) : value;
 }
 
-// How many dwords from `d` on one lane moves at once: all that are active where they are neighbours.
+// Returns how many dwords from `d` on a lane moves with one access: all active dwords that are adjacent.
 unsigned piece_dwords(const Shape& shape, const Span& span, unsigned d, unsigned lane) {
   unsigned end = d + 1;
   while (span.dword_stride == 4 && end < shape.dwords() && (span.active[end] >> lane & 1) != 0) ++end;
   return end - d;
 }
 
-// A lane could not do its access: which of them all cannot. False, as the access is.
-bool name_lanes(Wave* wave, const Shape& shape, const Span& span, Access access) {
+// Records all lanes whose access fails, after one has failed. Returns false like the access.
+bool record_faulting_lanes(Wave* wave, const Shape& shape, const Span& span, Access access) {
   WaveMemory& memory = *wave->memory;
   LaneFaults& faults = memory.lane_faults();
   faults.clear();
@@ -150,9 +151,9 @@ bool name_lanes(Wave* wave, const Shape& shape, const Span& span, Access access)
     for (unsigned d = 0; d < shape.dwords() && (span.active[d] >> lane & 1) != 0; ++d) {
       uint64_t va = span.va[lane] + d * span.dword_stride;
       if (shape.verb == Verb::kAtomic) va &= ~(piece - 1);
-      // What the host took away can still be translated.
-      const bool lost = wave->fault_va - va < piece;
-      if (const auto fault = memory.first_fault(va, piece, access); fault || lost) {
+      // Memory that the host unmapped can still have a translation.
+      const bool is_fault_va = wave->fault_va - va < piece;
+      if (const auto fault = memory.first_fault(va, piece, access); fault || is_fault_va) {
         faults.add(lane, fault.value_or(wave->fault_va));
         break;
       }
@@ -161,7 +162,7 @@ bool name_lanes(Wave* wave, const Shape& shape, const Span& span, Access access)
   return false;
 }
 
-// Lane by lane, each where it is.
+// Moves data lane by lane, each at its own address.
 template <Access kAccess>
 bool move_scattered(const void* site, Wave* wave, const Shape& shape, const Span& span, uint32_t* rows,
                     unsigned width) {
@@ -170,15 +171,16 @@ bool move_scattered(const void* site, Wave* wave, const Shape& shape, const Span
     for (unsigned d = 0; d < shape.dwords() && (span.active[d] >> lane & 1) != 0;) {
       const unsigned count = piece_dwords(shape, span, d, lane);
       const uint64_t va = span.va[lane] + d * span.dword_stride;
-      uint32_t* const own = rows + d * width + lane;
+      uint32_t* const lane_registers = rows + d * width + lane;
       uint32_t values[4] = {};
       if constexpr (kStores) {
-        for (unsigned i = 0; i < count; ++i) values[i] = from_register(shape, own[i * width]);
+        for (unsigned i = 0; i < count; ++i) values[i] = from_register(shape, lane_registers[i * width]);
       }
       if (!move_piece<kAccess>(site, wave, va, values, shape.bytes < 4 ? shape.bytes : count * 4))
         return false;
       if constexpr (!kStores) {
-        for (unsigned i = 0; i < count; ++i) own[i * width] = to_register(shape, values[i], own[i * width]);
+        for (unsigned i = 0; i < count; ++i)
+          lane_registers[i * width] = to_register(shape, values[i], lane_registers[i * width]);
       }
       d += count;
     }
@@ -192,7 +194,7 @@ bool move_lanes(const void* site, Wave* wave, const Shape& shape, const Span& sp
   std::byte* const rows = wave->registers + first_row;
   if (!distance) {
     return move_scattered<kAccess>(site, wave, shape, span, row(rows, 0), W) ||
-           name_lanes(wave, shape, span, kAccess);
+           record_faulting_lanes(wave, shape, span, kAccess);
   }
   if constexpr (kAccess == Access::kWrite) {
     store_all<W>(shape, span, *distance, rows);
@@ -202,8 +204,8 @@ bool move_lanes(const void* site, Wave* wave, const Shape& shape, const Span& sp
   return true;
 }
 
-// A 64-bit value of swizzled memory lies in two pieces. Such memory is a lane's own, so nothing can come
-// between them.
+// Atomic on a 64-bit value in swizzled memory, which is stored in two parts. Only one lane accesses such
+// memory, so two accesses are sufficient.
 template <Atomic kAtomic>
 bool atomic_in_pieces(const void* site, Wave* wave, uint64_t va, uint64_t stride, uint64_t source,
                       uint64_t other, uint64_t& old) {
@@ -219,7 +221,7 @@ bool atomic_in_pieces(const void* site, Wave* wave, uint64_t va, uint64_t stride
          move_piece<Access::kWrite>(site, wave, va + stride, &halves[1], 4);
 }
 
-// Lanes one after the other; neighbours at the same address go together.
+// Executes atomics in lane order. Adjacent lanes with the same address are merged.
 template <Atomic kAtomic, class T>
 bool atomic_lanes(const void* site, Wave* wave, const Span& span, const DataRows& rows, unsigned width) {
   constexpr unsigned kDwords = sizeof(T) / 4;
@@ -230,35 +232,35 @@ bool atomic_lanes(const void* site, Wave* wave, const Span& span, const DataRows
     return has_two_operands(kAtomic) ? operand<T>(data + kDwords * width, lane, width) : 0;
   };
   T olds[64];
-  for (uint64_t left = span.active[0]; left != 0;) {
-    const unsigned first = first_lane(left);
-    uint64_t together = left & (~left + 1);
+  for (uint64_t remaining = span.active[0]; remaining != 0;) {
+    const unsigned first = first_lane(remaining);
+    uint64_t merged = remaining & (~remaining + 1);
     if (kDwords == 2 && span.dword_stride != 4) {
-      uint64_t whole = 0;
+      uint64_t whole_elements = 0;
       if (!atomic_in_pieces<kAtomic>(site, wave, span.va[first] & ~uint64_t{3}, span.dword_stride,
-                                     source(first), other(first), whole)) {
+                                     source(first), other(first), whole_elements)) {
         return false;
       }
-      olds[first] = static_cast<T>(whole);
+      olds[first] = static_cast<T>(whole_elements);
     } else {
       const uint64_t va = span.va[first] & ~uint64_t{sizeof(T) - 1};
       std::byte* const host = wave->memory->find(site, va, sizeof(T), Access::kWrite);
       if (host == nullptr) {
-        const Translation found = wave->memory->run(va, sizeof(T), Access::kWrite);
-        return stop_with(wave, {va, Access::kWrite, found.reason, 0});
+        const Translation translation = wave->memory->run(va, sizeof(T), Access::kWrite);
+        return stop_with(wave, {va, Access::kWrite, translation.reason, 0});
       }
-      together = atomically_in_a_row<kAtomic>(
-          reinterpret_cast<T*>(host), left, olds,
+      merged = atomically_in_a_row<kAtomic>(
+          reinterpret_cast<T*>(host), remaining, olds,
           [&](unsigned lane) { return (span.va[lane] & ~uint64_t{sizeof(T) - 1}) == va; }, source, other);
     }
-    left &= ~together;
+    remaining &= ~merged;
     if (!rows.returns) continue;
-    for (const unsigned lane : lanes_of(together)) put_result(result, lane, width, olds[lane]);
+    for (const unsigned lane : lanes_of(merged)) put_result(result, lane, width, olds[lane]);
   }
   return true;
 }
 
-// Atomic against everybody; lanes one after the other. Addresses are aligned down, as memory does.
+// Atomics are atomic for all threads, and in lane order. Addresses are aligned down, as in hardware.
 bool atomic_span(const void* site, Wave* wave, const Shape& shape, const Span& span, const DataRows& rows) {
   std::optional<MxcsrScope> environment;
   if (is_float(shape.atomic)) {
@@ -271,7 +273,7 @@ bool atomic_span(const void* site, Wave* wave, const Shape& shape, const Span& s
     done = shape.bytes == 8 ? atomic_lanes<atomic.value, uint64_t>(site, wave, span, rows, width)
                             : atomic_lanes<atomic.value, uint32_t>(site, wave, span, rows, width);
   });
-  return done || name_lanes(wave, shape, span, Access::kWrite);
+  return done || record_faulting_lanes(wave, shape, span, Access::kWrite);
 }
 
 template <unsigned W>
@@ -287,17 +289,17 @@ bool access_lanes(const void* site, Wave* wave, const Shape& shape, const Span& 
   return atomic_span(site, wave, shape, span, rows);
 }
 
-// A lane's bytes one by one: elements of swizzled memory that are not aligned lie in several places.
+// Accesses a lane byte by byte: unaligned elements of swizzled memory are in several places.
 bool access_bytes(const void* site, Wave* wave, const Shape& shape, const SwizzledSpan& span, unsigned lane,
                   const DataRows& rows) {
   const unsigned width = wave->layout.wave_size;
   const bool stores = shape.verb == Verb::kStore;
-  uint32_t* const own = row(wave->registers, stores ? rows.data : rows.result) + lane;
+  uint32_t* const lane_registers = row(wave->registers, stores ? rows.data : rows.result) + lane;
   uint32_t values[4] = {};
-  unsigned count = 0;  // dwords may be left out from some on
+  unsigned count = 0;  // leading dwords that are active
   while (count < shape.dwords() && (span.active[count] >> lane & 1) != 0) ++count;
   if (stores) {
-    for (unsigned d = 0; d < count; ++d) values[d] = from_register(shape, own[d * width]);
+    for (unsigned d = 0; d < count; ++d) values[d] = from_register(shape, lane_registers[d * width]);
   }
   for (unsigned i = 0; i < (shape.bytes < 4 ? shape.bytes : count * 4); ++i) {
     const uint64_t va = span.address(lane, span.offset[lane] + i);
@@ -308,7 +310,8 @@ bool access_bytes(const void* site, Wave* wave, const Shape& shape, const Swizzl
     }
   }
   if (!stores) {
-    for (unsigned d = 0; d < count; ++d) own[d * width] = to_register(shape, values[d], own[d * width]);
+    for (unsigned d = 0; d < count; ++d)
+      lane_registers[d * width] = to_register(shape, values[d], lane_registers[d * width]);
   }
   return true;
 }
@@ -327,30 +330,30 @@ bool access_elements(const void* site, Wave* wave, const Shape& shape, const Swi
   alignas(64) uint64_t in_element[W];
   for (unsigned lane = 0; lane < W; ++lane)
     in_element[lane] = swizzled.offset[lane] & (swizzled.element_bytes - 1);
-  const bool in_one =
+  const bool is_within_element =
       shape.bytes <= swizzled.element_bytes &&
       (swizzled.active[0] & ~lanes_up_to<W>(in_element, 0, swizzled.element_bytes - shape.bytes)) == 0;
-  // All dwords at once if they are equally far apart, else one after the other.
-  const bool even =
-      in_one || shape.dwords() == 1 || swizzled.element_bytes == 4 || shape.verb == Verb::kAtomic;
+  // All dwords at once if their distance is constant, otherwise one at a time.
+  const bool has_constant_stride =
+      is_within_element || shape.dwords() == 1 || swizzled.element_bytes == 4 || shape.verb == Verb::kAtomic;
   Shape part = shape;
-  if (!even) part.bytes = 4;
-  const uint64_t whole = shape.verb == Verb::kAtomic ? ~uint64_t{3} : ~uint64_t{0};
+  if (!has_constant_stride) part.bytes = 4;
+  const uint64_t whole_elements = shape.verb == Verb::kAtomic ? ~uint64_t{3} : ~uint64_t{0};
   const uint64_t stride = swizzled.element_stride;
   const int element_bits = std::countr_zero(swizzled.element_bytes);
-  for (unsigned d = 0; d < (even ? 1 : shape.dwords()); ++d) {
+  for (unsigned d = 0; d < (has_constant_stride ? 1 : shape.dwords()); ++d) {
     Span span;
     for (unsigned lane = 0; lane < W; ++lane) {
-      const uint64_t offset = (swizzled.offset[lane] + d * 4) & whole;
+      const uint64_t offset = (swizzled.offset[lane] + d * 4) & whole_elements;
       span.va[lane] =
           swizzled.base[lane] + (offset >> element_bits) * stride + (offset & (swizzled.element_bytes - 1));
     }
-    span.dword_stride = even && swizzled.element_bytes == 4 ? swizzled.element_stride : 4;
+    span.dword_stride = has_constant_stride && swizzled.element_bytes == 4 ? swizzled.element_stride : 4;
     for (unsigned i = 0; i < 4; ++i) {
-      span.active[i] = swizzled.active[even ? i : d] & ~straddling;
+      span.active[i] = swizzled.active[has_constant_stride ? i : d] & ~straddling;
     }
-    const DataRows moved = {rows.data + d * W * 4, rows.result + d * W * 4, rows.returns};
-    if (!access_span(site, wave, part, span, moved)) return false;
+    const DataRows part_rows = {rows.data + d * W * 4, rows.result + d * W * 4, rows.returns};
+    if (!access_span(site, wave, part, span, part_rows)) return false;
   }
   for (const unsigned lane : lanes_of(straddling)) {
     if (access_bytes(site, wave, shape, swizzled, lane, rows)) continue;
@@ -363,10 +366,12 @@ bool access_elements(const void* site, Wave* wave, const Shape& shape, const Swi
 
 }  // namespace
 
-void load_there(const Shape& shape, const Span& span, uint64_t distance, unsigned width, std::byte* to) {
+void load_at_distance(const Shape& shape, const Span& span, uint64_t distance, unsigned width,
+                      std::byte* to) {
   width == 64 ? load_all<64>(shape, span, distance, to) : load_all<32>(shape, span, distance, to);
 }
-void store_there(const Shape& shape, const Span& span, uint64_t distance, unsigned width, std::byte* from) {
+void store_at_distance(const Shape& shape, const Span& span, uint64_t distance, unsigned width,
+                       std::byte* from) {
   width == 64 ? store_all<64>(shape, span, distance, from) : store_all<32>(shape, span, distance, from);
 }
 
@@ -386,13 +391,15 @@ void zero_results(const Wave* wave, const Shape& shape, uint32_t result, const u
                   uint64_t exec) {
   const unsigned width = wave->layout.wave_size;
   for (unsigned d = 0; d < shape.dwords(); ++d) {
-    uint32_t* const to = row(wave->registers, result + d * width * 4);
-    for (const unsigned lane : lanes_of(exec & ~active[d])) to[lane] = to_register(shape, 0, to[lane]);
+    uint32_t* const registers = row(wave->registers, result + d * width * 4);
+    for (const unsigned lane : lanes_of(exec & ~active[d]))
+      registers[lane] = to_register(shape, 0, registers[lane]);
   }
 }
 
-// Finite sums of two halves fit a single without rounding, but for exponents far apart, where the rounded
-// single lies on the same side of every half's midpoint as the exact sum: one rounding in effect.
+// Sums of two finite halves are exact in single precision, unless the exponents are far apart. Then the
+// rounded single is on the same side of each half's midpoint as the exact sum, so the result is rounded
+// once in effect.
 uint32_t add_packed_halves(uint32_t a, uint32_t b) {
   const auto half = [](uint32_t x, uint32_t y) {
     for (const uint32_t bits : {x & 0xffff, y & 0xffff}) {

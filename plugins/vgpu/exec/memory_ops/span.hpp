@@ -1,8 +1,9 @@
-// How a vector memory instruction is done: first every lane's address is worked out (a Span), by whatever addressing the
-// instruction has; then access_span() moves the data.
+// Execution of vector memory instructions in two steps: the addressing mode computes each lane's address (a
+// Span), then access_span() moves the data.
 //
-// A lane that faults stops the wave: Wave::fault_* name the lowest lane's first byte that cannot be accessed,
-// and the function answers false. What other lanes did by then stays done, as on hardware.
+// *Errors:* a lane that faults stops the wave. Wave::fault_* has the lowest faulting lane's first
+// inaccessible byte, and the function returns false. Accesses of other lanes that are already complete
+// remain, as on hardware.
 #pragma once
 
 #include <bit>
@@ -18,19 +19,20 @@
 namespace rigel::vgpu::exec::RIGEL_SIMD_NAMESPACE {
 
 struct Span {
-  alignas(64) uint64_t va[64];  ///< Of the first byte; only those of active lanes count.
-  uint64_t active[4] = {};      ///< Lanes that access dword k; each a subset of the one before.
-  uint64_t dword_stride = 4;    ///< From one dword of a lane to its next: more where memory is swizzled.
+  alignas(64) uint64_t va[64];  ///< First byte; valid for active lanes.
+  uint64_t active[4] = {};      ///< Lanes that access dword k; each a subset of the previous one.
+  uint64_t dword_stride = 4;    ///< Distance of a lane's dwords: more than 4 in swizzled memory.
 
   void all_dwords(uint64_t exec) {
     for (uint64_t& lanes : active) lanes = exec;
   }
 };
 
-/// Lanes in swizzled memory: elements of one lane lie `element_stride` apart, its neighbours' in between.
+/// Lanes in swizzled memory: a lane's elements are `element_stride` bytes apart, with other lanes' elements
+/// between them.
 struct SwizzledSpan {
-  alignas(64) uint64_t base[64];    ///< Of the lane's byte 0. Those of all lanes are read.
-  alignas(64) uint64_t offset[64];  ///< In the lane's own memory.
+  alignas(64) uint64_t base[64];    ///< Address of the lane's byte 0; read for all lanes.
+  alignas(64) uint64_t offset[64];  ///< Offset in the lane's memory.
   uint64_t active[4] = {};
   uint64_t element_bytes = 4;  ///< A power of two.
   uint64_t element_stride = 4;
@@ -40,32 +42,34 @@ struct SwizzledSpan {
   }
 };
 
-/// Where the data are, in the wave's registers: first of `Shape::dwords()` rows. Atomics: the operand's rows
-/// (two operands for compare-and-swap), and where the old value goes.
+/// Rows of the data, as the first of `Shape::dwords()` rows. For atomics: the operands' rows (two operands
+/// for compare-and-swap) and the rows of the old value.
 struct DataRows {
   uint32_t data = 0;
   uint32_t result = 0;
   bool returns = false;
 };
 
-/// Between a wave's rows and memory that has the bytes of all lanes: at the host's address `distance` behind the lane's. Lanes that follow
-/// each other, or are all at one place, take few loads and stores.
-void load_there(const Shape& shape, const Span& span, uint64_t distance, unsigned width, std::byte* to);
-void store_there(const Shape& shape, const Span& span, uint64_t distance, unsigned width, std::byte* from);
+/// Move data between a wave's rows and memory that contains the bytes of all lanes. A lane's host address
+/// is its address plus `distance`. Consecutive and uniform addresses need few loads and stores.
+void load_at_distance(const Shape& shape, const Span& span, uint64_t distance, unsigned width,
+                      std::byte* registers);
+void store_at_distance(const Shape& shape, const Span& span, uint64_t distance, unsigned width,
+                       std::byte* registers);
 
-/// Loads to `result`, where lanes of active[0] that are not in active[k] are left alone; stores `data`; or does an
-/// atomic operation: atomic against everybody, lanes one after the other, addresses aligned down as memory does.
+/// Loads to `result`, except lanes of active[0] that are not in active[k]; stores `data`; or executes an
+/// atomic. Atomics are atomic for all threads and in lane order, with addresses aligned down.
 bool access_span(const void* site, Wave* wave, const Shape& shape, const Span& span, const DataRows& rows);
 
-/// The same in swizzled memory; accesses need not be aligned.
+/// The same in swizzled memory. Accesses need not be aligned.
 bool access_swizzled(const void* site, Wave* wave, const Shape& shape, const SwizzledSpan& swizzled,
                      const DataRows& rows);
 
-/// What loads and atomics of lanes give that are out of range, that is, in `exec` and not in `active`: 0.
+/// Sets the results of lanes that are out of range, in `exec` but not in `active`, to 0.
 void zero_results(const Wave* wave, const Shape& shape, uint32_t result, const uint64_t (&active)[4],
                   uint64_t exec);
 
-/// Notes a fault in the wave, and is false.
+/// Records a fault in the wave and returns false.
 inline bool stop_with(Wave* wave, const VmFault& fault) {
   wave->stop = Stop::kFault;
   wave->fault_va = fault.va;
@@ -74,19 +78,19 @@ inline bool stop_with(Wave* wave, const VmFault& fault) {
   return false;
 }
 
-/// A sub-dword value of memory as it comes into a register that had `before`.
+/// Returns a register's value after loading a sub-dword `value`; `before` is its previous value.
 template <class Signed = int32_t, class Unsigned>
 [[gnu::always_inline]] inline Unsigned narrow_to_register(const Shape& shape, Unsigned value,
                                                           Unsigned before) {
   if (shape.sign) {
-    const unsigned beside = 32 - 8u * shape.bytes;
-    value = std::bit_cast<Unsigned>(std::bit_cast<Signed>(value << beside) >> beside);
+    const unsigned shift = 32 - 8u * shape.bytes;
+    value = std::bit_cast<Unsigned>(std::bit_cast<Signed>(value << shift) >> shift);
   }
   if (!shape.d16) return value;
   return shape.high ? value << 16 | (before & 0xffff) : (before & 0xffff0000) | (value & 0xffff);
 }
 
-/// What a sub-dword store writes, in its low bits.
+/// Returns the value that a sub-dword store writes, in its low bits.
 template <class Unsigned>
 [[gnu::always_inline]] inline Unsigned narrow_from_register(const Shape& shape, Unsigned value) {
   return shape.high ? value >> 16 : value;
@@ -101,7 +105,7 @@ template <unsigned W, class T, bool kWhole, class Place>
   });
 }
 
-/// Sub-dword loads and stores of each lane from where `place(lane)` says.
+/// Sub-dword load or store per lane at `place(lane)`.
 template <unsigned W, class Place>
 [[gnu::always_inline]] inline void load_narrow_each(const Shape& shape, uint32_t* to, uint64_t exec,
                                                     Place place) {
