@@ -1,5 +1,5 @@
-// Operations that are not a function of one lane, or not on a register that the instruction names: readlane,
-// writelane, permlane, mbcnt, movrel, swap. And those that do nothing, or are refused.
+// Operations across lanes, or on registers that the instruction does not name: readlane, writelane,
+// permlane, mbcnt, movrel, swap. Also operations without effect, and unsupported ones.
 #include "plugins/vgpu/exec/vector/integer_math.hpp"
 #include "plugins/vgpu/exec/vector/lower.hpp"
 #include "plugins/vgpu/isa/op_class.hpp"
@@ -22,7 +22,7 @@ void copy_scalar(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t e
   RIGEL_NEXT(op + 1, wave, registers, exec);
 }
 
-// Without an active lane, lane 0.
+// Reads lane 0 if no lane is active.
 void read_first_lane(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
   const auto lane = static_cast<uint32_t>(exec == 0 ? 0 : std::countr_zero(exec));
   dword(registers, op->dst) = dword(registers, op->src[0].offset + lane * 4);
@@ -45,26 +45,28 @@ void write_lane(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t ex
   RIGEL_NEXT(op + 1, wave, registers, exec);
 }
 
-// imm: bit 0: inactive lanes are read as well, bit 1: otherwise they count as 0, bit 2: from the other row.
+// imm: bit 0: inactive lanes are read; bit 1: otherwise they read as 0; bit 2: lanes of the other row of
+// 16.
 void permute_rows(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
-  const uint64_t choice =
+  const uint64_t selectors =
       uniform_value<uint32_t>(op, registers, 1) | uint64_t{uniform_value<uint32_t>(op, registers, 2)} << 32;
   const uint32_t lanes = lane_mask_of(op) + 1;
-  const uint32_t other = (op->imm & 4) != 0 ? 16 : 0;
+  const uint32_t row_offset = (op->imm & 4) != 0 ? 16 : 0;
   uint32_t values[64];
   std::memcpy(values, registers + op->src[0].offset, lanes * 4);
   for (uint32_t lane = 0; lane < lanes; ++lane) {
     if ((exec >> lane & 1) == 0) continue;
-    const uint32_t source = ((lane & ~15u) ^ other) | static_cast<uint32_t>(choice >> (lane & 15) * 4 & 15);
+    const uint32_t source =
+        ((lane & ~15u) ^ row_offset) | static_cast<uint32_t>(selectors >> (lane & 15) * 4 & 15);
     const bool readable = (op->imm & 1) != 0 || (exec >> source & 1) != 0;
     if (readable || (op->imm & 2) != 0) dword(registers, op->dst + lane * 4) = readable ? values[source] : 0;
   }
   RIGEL_NEXT(op + 1, wave, registers, exec);
 }
 
-// Bits of the source below the lane, of its low or high half; imm is 0 or 32.
+// Counts the source's bits below the lane, in its low or high half; imm is 0 or 32.
 void count_below(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
-  {  // Sources have to be gone before the tail call.
+  {  // sources must be destroyed before the tail call
     const Lanes<U32, Kind::kAny> a(op, registers, 0, 0), b(op, registers, 1, 0);
     each_chunk_of_wave<kLanes>(
         op->aux, exec, [&](size_t lane, uint32_t bits) __attribute__((always_inline)) {
@@ -93,8 +95,8 @@ void swap(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
   RIGEL_NEXT(op + 1, wave, registers, exec);
 }
 
-// Rows relative to M0. imm: where the first row is and, above, how many there are. Beyond them, the first row
-// is read and nothing is written.
+// Moves rows relative to M0. imm: offset of the first row and, in the upper dword, the number of rows. Past
+// the last row, the first row is read and no row is written.
 enum class Relative : uint8_t { kSource, kDestination, kBoth, kBothOwn, kSwap };
 
 template <Relative R>
@@ -102,27 +104,29 @@ void move_relative(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t
   const uint32_t m0 = dword(registers, scalar_offset(isa::code::kM0));
   const uint64_t first = op->imm & 0xffffffff, rows = op->imm >> 32;
   const uint32_t bytes = row_bytes(op);
-  const bool own = R == Relative::kBothOwn || R == Relative::kSwap;
-  const uint64_t by_source = own ? m0 & 0x3ff : m0, by_destination = own ? m0 >> 16 & 0x3ff : m0;
-  uint64_t from = op->src[0].offset, to = op->dst;
+  const bool separate_indices = R == Relative::kBothOwn || R == Relative::kSwap;
+  const uint64_t source_index = separate_indices ? m0 & 0x3ff : m0,
+                 destination_index = separate_indices ? m0 >> 16 & 0x3ff : m0;
+  uint64_t source = op->src[0].offset, destination = op->dst;
   bool writes = true;
   if (R != Relative::kDestination) {
-    const bool exists = (from - first) / bytes + by_source < rows;
-    from = first + (exists ? from - first + by_source * bytes : 0);
+    const bool exists = (source - first) / bytes + source_index < rows;
+    source = first + (exists ? source - first + source_index * bytes : 0);
     if (R == Relative::kSwap) writes = exists;
   }
   if (R != Relative::kSource) {
-    writes = writes && (to - first) / bytes + by_destination < rows;
-    to = writes ? to + by_destination * bytes : to;
+    writes = writes && (destination - first) / bytes + destination_index < rows;
+    destination = writes ? destination + destination_index * bytes : destination;
   }
   if (writes && R == Relative::kSwap) {
-    swap_rows(registers + to, registers + from, op->aux, exec);
+    swap_rows(registers + destination, registers + source, op->aux, exec);
   } else if (writes) {
     const bool uniform = (op->aux & aux::kUniform) != 0;
     const U32 value = uniform ? splat_dword<U32>(uniform_place(op, registers, 0)) : U32{};
     each_chunk<kLanes>(
         op->aux, exec, [&](size_t lane, uint32_t bits) __attribute__((always_inline)) {
-          put(registers + to + lane * 4, uniform ? value : load<U32>(registers + from + lane * 4), bits);
+          put(registers + destination + lane * 4, uniform ? value : load<U32>(registers + source + lane * 4),
+              bits);
         });
   }
   RIGEL_NEXT(op + 1, wave, registers, exec);
@@ -155,7 +159,7 @@ Refusal emit_simple(Lowering& lowering, NamedHandler handler, unsigned count) {
   const bool indexed = lowering.instruction.dst[0].is_vgpr() && (lowering.context.gpr_index & 8) != 0;
   const uint32_t destination = lowering.dst;
   if (indexed) lowering.dst = begin_indexed_destination(lowering, destination, 1);
-  lowering.emit(handler.handler, known(handler.operation));
+  lowering.emit(handler.handler, known_operation(handler.operation));
   if (indexed) end_indexed_destination(lowering, destination, 1);
   if (dpp || writes_exec(lowering.instruction)) reload_exec(lowering);
   return {};
@@ -170,7 +174,7 @@ Refusal emit_relative(Lowering& lowering, Handler handler) {
   return emit_simple(lowering, unnamed(handler), 1);
 }
 
-/// A lane is read from a vector register; a scalar is the same in all of them.
+/// Emits a read of a VGPR's lane. A scalar source is copied, because all lanes have the same value.
 Refusal emit_read(Lowering& lowering, NamedOperation operation, unsigned count) {
   const bool vector = lowering.instruction.src[0].is_vgpr();
   return emit_simple(lowering, vector ? named(operation) : unnamed(copy_scalar), count);

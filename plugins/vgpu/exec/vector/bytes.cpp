@@ -1,4 +1,5 @@
-// Operations on the bytes and shorts of a register: sums of differences, averages, permutation.
+// Operations on the bytes and 16-bit parts of a register: sums of absolute differences, averages,
+// permutation.
 #include "plugins/vgpu/exec/vector/handlers.hpp"
 #include "plugins/vgpu/exec/vector/integer_math.hpp"
 
@@ -11,7 +12,7 @@ U32 byte_of(U32 a, unsigned index) {
   return (a >> (index * 8)) & 0xff;
 }
 
-/// The sum of the distances of bytes; Masked leaves out those where b's byte is zero.
+/// Returns the sum of absolute differences of bytes. Masked excludes bytes where b's byte is 0.
 template <bool Masked>
 U32 byte_distances(U32 a, U32 b) {
   U32 sum{};
@@ -25,7 +26,7 @@ U32 short_distances(U32 a, U32 b) {
   return distance(a & 0xffff, b & 0xffff) + distance(a >> 16, b >> 16);
 }
 
-/// Fn(a, b) + c, saturating with clamp.
+/// Fn(a, b) + c, saturating if clamp is set.
 template <auto Fn>
 constexpr Entry accumulated(Op op) {
   return saturating<([](U32 a, U32 b, U32 c) { return saturating_add(Fn(a, b), c); })>(
@@ -36,7 +37,7 @@ U32 high_byte_distances(U32 a, U32 b) {
   return byte_distances<false>(a, b) << 16;
 }
 
-// The sum of each pair of bytes, halved; the low bit of c's byte rounds it.
+// Averages pairs of bytes. The low bit of c's byte is added before halving.
 U32 averaged(U32 a, U32 b, U32 c) {
   U32 result{};
   for (unsigned i = 0; i < 4; ++i) {
@@ -45,7 +46,8 @@ U32 averaged(U32 a, U32 b, U32 c) {
   return result;
 }
 
-// Bytes 0 … 3 are b's, 4 … 7 a's; 8 … 11 the sign of bytes 1, 3, 5, 7; 12 is zero, more is ones.
+// Selectors 0 … 3 are b's bytes, 4 … 7 a's bytes. 8 … 11 are the sign of bytes 1, 3, 5, 7. 12 is 0x00,
+// higher values are 0xff.
 U32 permuted(U32 a, U32 b, U32 selectors) {
   U32 result{};
   for (unsigned i = 0; i < 4; ++i) {
@@ -62,7 +64,8 @@ U32 permuted(U32 a, U32 b, U32 selectors) {
   return result;
 }
 
-/// Four sums, of b with the four bytes of a (eight of them) from each of its first four bytes on.
+/// Returns four sums of absolute differences: of b with four bytes of a, starting at each of a's first four
+/// bytes.
 template <bool Masked>
 Rows<4> slide(Rows<2> a, U32 b) {
   Rows<4> sums;
@@ -71,7 +74,7 @@ Rows<4> slide(Rows<2> a, U32 b) {
   return sums;
 }
 
-// The sums, each with a short of c; with clamp they saturate.
+// Adds each sum to a 16-bit part of c, saturating if clamp is set.
 template <bool Masked>
 Rows<2> slide_to_shorts(Rows<2> a, U32 b, Rows<2> c, Control control) {
   const Rows<4> sums = slide<Masked>(a, b);
@@ -95,7 +98,7 @@ Rows<4> slide_to_words(Rows<2> a, U32 b, Rows<4> c, Control control) {
   return sums;
 }
 
-/// The function looks at clamp itself.
+/// Marks an entry whose function handles clamp itself.
 constexpr Entry clamping(Entry entry) {
   entry.takes_clamp = true;
   return entry;

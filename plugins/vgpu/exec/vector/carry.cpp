@@ -1,4 +1,4 @@
-// Operations that read or write a lane mask: sums with carry, selection, and the 64-bit multiply-add.
+// Operations that read or write a lane mask: additions with carry, selection, and the 64-bit multiply-add.
 #include "plugins/vgpu/exec/vector/handlers.hpp"
 #include "plugins/vgpu/exec/vector/integer_math.hpp"
 
@@ -28,11 +28,11 @@ Sum sub_borrow(U32 a, U32 b, Mask borrow) {
   return {difference, Test(lt(a, b) | lt(partial, difference))};
 }
 
-// With clamp the result stops at the ends; the carry is the same.
-Sum stopped_high(Sum sum) {
+// With clamp the result saturates; the carry is unchanged.
+Sum saturated_high(Sum sum) {
   return {sum.value | bits_as<U32>(lane_mask<U32>(sum.test.bits)), sum.test};
 }
-Sum stopped_low(Sum sum) {
+Sum saturated_low(Sum sum) {
   return {sum.value & ~bits_as<U32>(lane_mask<U32>(sum.test.bits)), sum.test};
 }
 
@@ -48,15 +48,15 @@ Sum64 mad_signed(I32h a, I32h b, I64 c) {
 }
 
 constexpr Entry kTable[] = {
-    saturating<([](U32 a, U32 b) { return stopped_high(add(a, b)); })>(hot<add>(Op::v_add_co_u32)),
-    saturating<([](U32 a, U32 b) { return stopped_low(sub(a, b)); })>(hot<sub>(Op::v_sub_co_u32)),
-    saturating<([](U32 a, U32 b) { return stopped_low(sub(b, a)); })>(
+    saturating<([](U32 a, U32 b) { return saturated_high(add(a, b)); })>(hot<add>(Op::v_add_co_u32)),
+    saturating<([](U32 a, U32 b) { return saturated_low(sub(a, b)); })>(hot<sub>(Op::v_sub_co_u32)),
+    saturating<([](U32 a, U32 b) { return saturated_low(sub(b, a)); })>(
         hot<([](U32 a, U32 b) { return sub(b, a); })>(Op::v_subrev_co_u32)),
-    saturating<([](U32 a, U32 b, Mask c) { return stopped_high(add_carry(a, b, c)); })>(
+    saturating<([](U32 a, U32 b, Mask c) { return saturated_high(add_carry(a, b, c)); })>(
         hot<add_carry>(Op::v_addc_u32)),
-    saturating<([](U32 a, U32 b, Mask c) { return stopped_low(sub_borrow(a, b, c)); })>(
+    saturating<([](U32 a, U32 b, Mask c) { return saturated_low(sub_borrow(a, b, c)); })>(
         hot<sub_borrow>(Op::v_subb_u32)),
-    saturating<([](U32 a, U32 b, Mask c) { return stopped_low(sub_borrow(b, a, c)); })>(
+    saturating<([](U32 a, U32 b, Mask c) { return saturated_low(sub_borrow(b, a, c)); })>(
         hot<([](U32 a, U32 b, Mask c) { return sub_borrow(b, a, c); })>(Op::v_subbrev_u32)),
     hot<([](F32 a, F32 b, Mask mask) { return select(mask, b, a); })>(Op::v_cndmask_b32, Raises::kNothing),
     hot<mad_unsigned>(Op::v_mad_u64_u32),

@@ -1,4 +1,4 @@
-// v_cmp and v_cmpx, and v_cmp_class. Denormals count as the mode says.
+// v_cmp, v_cmpx and v_cmp_class. MODE decides about denormals.
 #include "plugins/vgpu/exec/vector/float_math.hpp"
 #include "plugins/vgpu/exec/vector/handlers.hpp"
 
@@ -7,18 +7,18 @@ namespace {
 
 using isa::Op;
 
-// Always or never true, whatever the sources.
+// A comparison that is always or never true.
 template <auto Fn, bool ToExec = false>
 constexpr Entry constant(Op op) {
   return rare<Fn, ToExec>(op, Raises::kNothing);
 }
 
-// Both forms of a comparison.
+// Entries of v_cmp and v_cmpx for a comparison.
 #define RIGEL_COMPARE(how, name, type, test, expression)                    \
   how<([](type a, type b) { return test(expression); })>(Op::v_cmp_##name), \
       how<([](type a, type b) { return test(expression); }), true>(Op::v_cmpx_##name)
 
-// What integers and floating point have in common. `v` gets the vector out of an operand.
+// Comparisons that integers and floating point share. `v` extracts the vector from an operand.
 #define RIGEL_COMPARISONS(how, suffix, type, test, v)              \
   RIGEL_COMPARE(how, lt_##suffix, type, test, lt(v(a), v(b))),     \
       RIGEL_COMPARE(how, eq_##suffix, type, test, eq(v(a), v(b))), \

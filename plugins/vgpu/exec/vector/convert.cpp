@@ -1,4 +1,4 @@
-// Conversions between formats. To integers they saturate, and NaN becomes 0.
+// Conversions between formats. Conversions to integers saturate, and NaN becomes 0.
 #include "plugins/vgpu/exec/vector/float_math.hpp"
 #include "plugins/vgpu/exec/vector/handlers.hpp"
 #include "plugins/vgpu/exec/vector/integer_math.hpp"
@@ -8,7 +8,7 @@ namespace {
 
 using isa::Op;
 
-// Toward zero. What is out of range is replaced before, because the host's result would differ.
+// Rounds toward zero. Values out of range are replaced first, because the host's result would differ.
 I32 to_signed(F32 a) {
   const I32 in_range = (a < 0x1p31f) & (a >= -0x1p31f);
   const I32 whole = convert<I32>(select(in_range, a, F32{}));
@@ -36,13 +36,13 @@ I32h to_signed(F64 a) {
 U32h to_unsigned(F64 a) {
   const F64 low = a > 0 ? a : F64{};
   const F64 limited = low < 0x1.fffffffep31 ? low : F64{} + 0x1.fffffffep31;
-  // In the last digits of a number between 2^52 and 2^53 stands the integer.
+  // The low digits of a number between 2^52 and 2^53 are the integer.
   const F64 shifted = round_to_integer<Rounding::kTowardZero>(limited) + 0x1p52;
   return low_dwords(bits_as<U64>(shifted));
 }
 
-// Numbers that are not negative. LLVM knows that they are not and converts them as unsigned ones, which without AVX-512 are
-// a difference: that of 0 is -0 where sums are rounded down. So it is not to know.
+// Converts a non-negative number. The asm hides from LLVM that the number is not negative. Otherwise LLVM
+// uses an unsigned conversion, which without AVX-512 is a subtraction: 0 becomes -0 when rounding down.
 F32 from_positive(U32 a) {
   I32 number = bits_as<I32>(a);
 #ifdef RIGEL_KERNEL_CODE
@@ -55,7 +55,7 @@ F32 from_unsigned(U32 a) {
 #if RIGEL_SIMD_LEVEL == 2
   return convert<F32>(a);
 #else
-  // Both parts and the first product are exact; the sum rounds.
+  // Both parts and the product are exact; the addition rounds.
   return from_positive(a >> 16) * 0x1p16f + from_positive(a & 0xffff);
 #endif
 }
@@ -69,7 +69,7 @@ F32 from_byte(U32 a) {
   return from_positive((a >> (Byte * 8)) & 0xff);
 }
 
-// [-1, 1] to 16 bits, to nearest even.
+// Converts [-1, 1] to 16 bits, rounding to nearest even.
 I32 to_signed_normal(F32 a) {
   const F32 low = a > -1 ? a : F32{} - 1;
   const F32 limited_value = low < 1 ? low : F32{} + 1;
@@ -94,9 +94,9 @@ U32 to_byte(F32 a) {
   const F32 limited_value = low < 255 ? low : F32{} + 255;
   return bits_as<U32>(convert<I32>(round_to_integer<Rounding::kNearestEven>(limited_value)));
 }
-U32 with_byte(F32 a, U32 byte, U32 into) {
+U32 with_byte(F32 a, U32 byte, U32 old) {
   const U32 shift = (byte & 3) * 8;
-  return (into & ~((U32{} + 0xff) << shift)) | (to_byte(a) << shift);
+  return (old & ~((U32{} + 0xff) << shift)) | (to_byte(a) << shift);
 }
 
 U32 half_toward_zero(F32 a, Control control) {
@@ -121,7 +121,7 @@ constexpr Entry kTable[] = {
         Op::v_cvt_flr_i32_f32, Raises::kFloor),
     rare<([](F32 a, Control control) {
       a = flushed(a, control);
-      // floor(a + 1/2) without the rounding of the sum.
+      // floor(a + 1/2) without rounding the sum.
       const F32 whole = round_to_integer<Rounding::kDown>(a);
       return to_signed(a - whole >= 0.5f ? whole + 1 : whole);
     })>(Op::v_cvt_rpi_i32_f32, Raises::kNearestUp),
@@ -138,7 +138,7 @@ constexpr Entry kTable[] = {
     rare<from_byte<1>>(Op::v_cvt_f32_ubyte1),
     rare<from_byte<2>>(Op::v_cvt_f32_ubyte2),
     rare<from_byte<3>>(Op::v_cvt_f32_ubyte3),
-    // Sixteenths from -8/16 on.
+    // Sixteenths, from -8/16 on.
     rare<([](U32 a) { return convert<F32>(bits_as<I32>(a << 28) >> 28) * 0.0625f; })>(Op::v_cvt_off_f32_i4),
 
     in_single_mode(hot<([](F32 a, Control control) { return Half{flushed(a, control)}; })>(

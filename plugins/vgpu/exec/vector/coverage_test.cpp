@@ -1,4 +1,4 @@
-// Every vector operation of the tables is either executed or refused by name.
+// Every vector operation of the instruction tables must be executed or rejected by name.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -11,7 +11,7 @@ namespace {
 
 using isa::Op;
 
-TEST(VectorOperations, AreExecutedOrRefusedForAReason) {
+TEST(VectorOperations, AllAreExecutedOrRejectedByName) {
   std::set<std::string> missing;
   for (size_t i = 1; i < isa::kOpCount; ++i) {
     const Op op = static_cast<Op>(i);

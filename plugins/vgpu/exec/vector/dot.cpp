@@ -1,4 +1,4 @@
-// Dot products: of two halves, and of two, four or eight integers in each lane.
+// Dot products: of two halves, or of two, four or eight integers per lane.
 #include "plugins/vgpu/exec/vector/integer_math.hpp"
 #include "plugins/vgpu/exec/vector/ordered.hpp"
 #include "plugins/vgpu/exec/vector/packed_values.hpp"
@@ -18,14 +18,14 @@ constexpr Entry dot(Op op) {
   return entry;
 }
 
-/// Both halves, zeros instead of denormals.
+/// Flushes denormals of both halves.
 U32 flush_halves(U32 halves) {
   const auto bits = bits_as<U16x2>(halves);
   return bits_as<U32>((bits & 0x7c00) == 0 ? bits & 0x8000 : bits);
 }
 
-// The products are exact; the sums round, in this order. Denormals of the addend count as zeros whatever the
-// mode (LLVM says so); sums of what is left are none.
+// Products are exact; the additions round, in this order. A denormal addend counts as zero in every mode,
+// according to LLVM. The sums are not denormal.
 F32 dot2_f32(Packed packed_a, Packed packed_b, Addend c, Control control) {
   U32 a = packed_a.bits, b = packed_b.bits, addend = bits_as<U32>(c.v);
   addend = (addend & 0x7f800000) == 0 ? addend & 0x80000000 : addend;
@@ -35,7 +35,7 @@ F32 dot2_f32(Packed packed_a, Packed packed_b, Addend c, Control control) {
   return sum(first, product(half_to_single(a >> 16), half_to_single(b >> 16)));
 }
 
-/// Part `index`, of `Bits` bits, extended.
+/// Returns part `index` of `Bits` bits, sign- or zero-extended.
 template <int Bits>
 I32 signed_part(Packed a, int index) {
   return bits_as<I32>(a.bits << (32 - Bits - Bits * index)) >> (32 - Bits);
@@ -64,16 +64,16 @@ I32 dot_signed(Packed a, Packed b, I32 c) {
 }
 template <int Bits>
 I32 dot_signed_clamped(Packed a, Packed b, I32 c) {
-  if constexpr (Bits == 16) {  // The sum of the products alone can be 1 << 31.
+  if constexpr (Bits == 16) {  // The sum of the products can be 1 << 31.
     const I32 low = signed_part<16>(a, 0) * signed_part<16>(b, 0);
     const I32 high = signed_part<16>(a, 1) * signed_part<16>(b, 1);
     const I32 half_sum = (low >> 1) + (high >> 1) + (low & high & 1);
     const I32 odd = (low ^ high) & 1;
-    // (low + high + c) / 2, rounded down, decides about saturation.
+    // (low + high + c) / 2, rounded down, determines saturation.
     const I32 c_half = c >> 1, c_odd = c & 1;
-    const I32 whole_half = saturating_add(half_sum, c_half + (odd & c_odd));
+    const I32 half_of_total = saturating_add(half_sum, c_half + (odd & c_odd));
     const I32 wrapped = bits_as<I32>(bits_as<U32>(low) + bits_as<U32>(high) + bits_as<U32>(c));
-    const I32 too_high = whole_half > 0x3fffffff, too_low = whole_half < -0x40000000;
+    const I32 too_high = half_of_total > 0x3fffffff, too_low = half_of_total < -0x40000000;
     return too_high ? I32{} + 0x7fffffff : too_low ? I32{} + INT32_MIN : wrapped;
   } else {
     return saturating_add(signed_products<Bits>(a, b), c);

@@ -1,4 +1,4 @@
-// Half precision, one value in each lane.
+// Half precision, one value per lane.
 #include "plugins/vgpu/exec/vector/float_math.hpp"
 #include "plugins/vgpu/exec/vector/handlers.hpp"
 #include "plugins/vgpu/exec/vector/integer_math.hpp"
@@ -21,7 +21,7 @@ HalfBits extreme3_16(HalfBits a, HalfBits b, HalfBits c, Control control) {
 Half add(Half a, Half b, Control control) {
   return {in_order(half_sum(a.v, b.v, control.round16()), a.v, b.v)};
 }
-// A NaN keeps its sign.
+// The sign of a NaN does not change.
 Half subtract(Half a, Half b, Control control) {
   return {in_order(half_sum(a.v, -b.v, control.round16()), a.v, b.v)};
 }
@@ -30,7 +30,7 @@ Half fma(Half a, Half b, Half c, Control control) {
   return {in_order(fused_half(a.v, b.v, c.v, control.round16()), a.v, b.v, c.v)};
 }
 
-// Not fused: the product is rounded to half. These have no denormals in any mode.
+// Not fused: the product is rounded to half. Denormals are flushed in every mode.
 Half mad(HalfBits a, HalfBits b, HalfBits c, Control control) {
   const F32 exact = product(half_to_single(flush_half(a.v)), half_to_single(flush_half(b.v)));
   const U32 rounded = flush_half(single_to_half(exact, control.round16()));

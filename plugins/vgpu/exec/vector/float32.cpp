@@ -1,4 +1,4 @@
-// Single precision: sums, products, minima and maxima, rounding to integers, parts of numbers.
+// Single precision: addition, multiplication, min, max, rounding to integers, parts of numbers.
 #include "plugins/vgpu/exec/vector/float_math.hpp"
 #include "plugins/vgpu/exec/vector/handlers.hpp"
 #include "plugins/vgpu/exec/vector/integer_math.hpp"
@@ -15,7 +15,7 @@ F32 extreme3_32(F32 a, F32 b, F32 c, Control control) {
                                               control.ieee(), control.flush_inputs32()));
 }
 
-// DX9: zero times anything is +0.
+// DX9 rule: zero times any value is +0.
 F32 legacy_product(F32 a, F32 b) {
   const I32 zero = (a == 0) | (b == 0);
   return zero ? F32{} : product(a, b);
@@ -34,18 +34,19 @@ F32 by_major_axis(F32 x, F32 y, F32 z, F32 if_x, F32 if_y, F32 if_z) {
   return ((az >= ax) & (az >= ay)) ? if_z : other;
 }
 
-// Not fused, and without denormals in any mode: where MXCSR keeps them, they go here.
+// Not fused. Denormals are flushed in every mode; if MXCSR keeps them, this function flushes them.
 template <bool Legacy>
 F32 mad(F32 a, F32 b, F32 c, Control control) {
   const auto times = [](F32 x, F32 y) { return Legacy ? legacy_product(x, y) : product(x, y); };
   if (control.flushes32()) return sum(times(a, b), c);
   const F32 x = without_denormals(a), y = without_denormals(b);
   F32 part = without_denormals(times(x, y));
-  // What only became the least normal number because a denormal has fewer digits to round to is flushed, too.
-  const I32 least = (bits_as<U32>(part) & 0x7fffffff) == 0x800000;
-  if (__builtin_expect(mask_bits(least) != 0, 0)) {
-    const I32 below = magnitude_of(x * 0x1p64f * y) < 0x1p-62f;
-    part = bits_as<F32>(select(least & below, bits_as<U32>(part) & 0x80000000, bits_as<U32>(part)));
+  // A product that is the smallest normal number only because of rounding as a denormal is flushed, too.
+  const I32 is_smallest_normal = (bits_as<U32>(part) & 0x7fffffff) == 0x800000;
+  if (__builtin_expect(mask_bits(is_smallest_normal) != 0, 0)) {
+    const I32 is_rounded_up = magnitude_of(x * 0x1p64f * y) < 0x1p-62f;
+    part = bits_as<F32>(
+        select(is_smallest_normal & is_rounded_up, bits_as<U32>(part) & 0x80000000, bits_as<U32>(part)));
   }
   return without_denormals(sum(part, without_denormals(c)));
 }
@@ -71,9 +72,9 @@ constexpr Entry kTable[] = {
 
     rare<([](F32 a, F32 b, F32 c) {
       constexpr float kLargest = 0x1.fffffep127f;
-      const I32 unlit =
+      const I32 is_unlit =
           (b == -kLargest) | (b == -__builtin_inff()) | (b != b) | (bits_as<I32>(c) <= 0) | (c != c);
-      return unlit ? F32{} - kLargest : legacy_product(a, b);
+      return is_unlit ? F32{} - kLargest : legacy_product(a, b);
     })>(Op::v_mullit_f32, Raises::kNothing),
     hot<extreme_of<false, F32>>(Op::v_min_f32, Raises::kExtreme),
     hot<extreme_of<true, F32>>(Op::v_max_f32, Raises::kExtreme),
@@ -91,7 +92,7 @@ constexpr Entry kTable[] = {
     rare<fraction<F32>>(Op::v_fract_f32),
     rare<([](F32 a) { return parts_of(a).exponent; })>(Op::v_frexp_exp_i32_f32),
     rare<([](F32 a) { return parts_of(a).mantissa; })>(Op::v_frexp_mant_f32, Raises::kNothing),
-    // In double precision the product is exact.
+    // The product is exact in double precision.
     rare<([](F32 a, I32 b) {
       const I32 steps = limited(b, -300, 300);
       const auto scaled = [](F32h x, I32h exponent) {

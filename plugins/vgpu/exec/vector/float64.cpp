@@ -8,7 +8,7 @@ namespace {
 
 using isa::Op;
 
-// The mantissa times two powers: the first product is exact, the second rounds.
+// Multiplies the mantissa by two powers of two: the first product is exact, the second rounds.
 F64 scaled(F64 a, I32h steps) {
   const auto parts = parts_of(a);
   I64 exponent = parts.exponent + convert<I64>(steps);

@@ -1,5 +1,5 @@
-// Floating-point functions whose treatment of NaN, zero and denormals the hardware's manuals prescribe: on
-// bits, so that they do not depend on MXCSR.
+// Floating-point functions for which the manuals specify NaNs, zeros and denormals. They operate on bits,
+// so that results do not depend on MXCSR.
 #pragma once
 
 #include <bit>
@@ -17,9 +17,9 @@ struct Format {
   using Unsigned = Bits;
   using Element = ElementOf<Bits>;
   static constexpr Element kInfinity = Infinity, kQuiet = Quiet, kSign = Sign, kMagnitude = Sign - 1;
-  static constexpr Element kDenormals = Infinity & (~Infinity + 1);  ///< The least normal number.
-  static constexpr int kDigits = std::countr_zero(kDenormals);       ///< Of the fraction.
-  static constexpr int kBias = (Infinity >> kDigits) / 2 - 1;        ///< Of the exponents of parts_of().
+  static constexpr Element kDenormals = Infinity & (~Infinity + 1);  ///< Smallest normal number.
+  static constexpr int kDigits = std::countr_zero(kDenormals);       ///< Bits of the fraction.
+  static constexpr int kBias = (Infinity >> kDigits) / 2 - 1;        ///< Bias of the exponents of parts_of().
 };
 using Format16 = Format<U32, 0x7c00, 0x200, 0x8000>;
 using Format32 = Format<U32, 0x7f800000, 0x400000, 0x80000000>;
@@ -45,7 +45,7 @@ template <class F>
 [[gnu::always_inline]] inline F without_denormals(F a) {
   return bits_as<F>(flush_denormals<FormatOf<F>>(bits_as<BitsOf<F>>(a)));
 }
-/// Whether MODE takes denormal sources for zeros. Doubles go with halves there.
+/// Whether MODE flushes denormal sources. Doubles share the setting of halves.
 template <class F>
 [[gnu::always_inline]] inline bool flushes_inputs(Control control) {
   return std::is_same_v<F, F64> ? control.flush_inputs16() : control.flush_inputs32();
@@ -67,17 +67,17 @@ template <class F>
   return part >= 1 ? F{} + kBelowOne : part;  // Tiny negative numbers would round to 1.
 }
 
-/// Unsigned numbers in the order of the values; -0 is below +0.
+/// Maps numbers to unsigned integers with the same order; -0 is below +0.
 template <class Fm, class V>
 [[gnu::always_inline]] inline V order(V x) {
   return (x & Fm::kSign) != 0 ? (V{} + Fm::kMagnitude + Fm::kSign) - x : x | (V{} + Fm::kSign);
 }
 
-/// Of two numbers that are no NaNs.
+/// Returns min or max of two numbers that are not NaNs.
 template <class Fm, bool Max, class V>
 [[gnu::always_inline]] inline V smaller_or_larger(V a, V b) {
   if constexpr (Fm::kSign >> (sizeof(Fm::kSign) * 8 - 1) != 0) {
-    // Signed integers in the order of the values, and the way back: the same.
+    // Maps numbers to signed integers with the same order. The mapping is its own inverse.
     using Signed = decltype(a == b);
     const auto ordered = [](Signed x) __attribute__((always_inline)) {
       return x ^ ((x >> (sizeof(Fm::kSign) * 8 - 1)) &
@@ -91,8 +91,7 @@ template <class Fm, bool Max, class V>
   }
 }
 
-/// v_min and v_max. With IEEE, a signaling NaN becomes the result, quieted; otherwise a NaN loses to a
-/// number.
+/// v_min and v_max. With IEEE, a signaling NaN is the result, quieted. Otherwise a NaN loses to a number.
 template <class Fm, bool Max, class V>
 [[gnu::always_inline]] inline V extreme(V a, V b, bool ieee, bool flush) {
   if (flush) {
@@ -101,7 +100,7 @@ template <class Fm, bool Max, class V>
   }
   const auto a_nan = is_nan<Fm>(a), b_nan = is_nan<Fm>(b);
   const V numbers = smaller_or_larger<Fm, Max>(a, b);
-  // Compilers differ in what a comparison of 64-bit lanes is a vector of.
+  // Compilers differ in the type of a comparison of 64-bit lanes.
   using Lanes = std::conditional_t<sizeof(a[0]) == 8, I64, I32>;
   if (__builtin_expect(mask_bits(bits_as<Lanes>(a_nan | b_nan)) == 0, 1)) return numbers;
   V result = b_nan ? a : numbers;
@@ -124,10 +123,10 @@ template <class Fm, bool Max, class V>
   return extreme<Fm, Max>(extreme<Fm, Max>(a, b, ieee, flush), c, ieee, flush);
 }
 
-/// v_med3: the least of the three if one is a NaN; else what is left when the greatest goes, the greater one.
+/// v_med3: the minimum if one of the three is a NaN, otherwise the median.
 template <class Fm, class V>
 [[gnu::always_inline]] inline V median(V a, V b, V c, bool ieee, bool flush) {
-  const V least = extreme3<Fm, false>(a, b, c, ieee, flush);
+  const V minimum = extreme3<Fm, false>(a, b, c, ieee, flush);
   if (flush) {
     a = flush_denormals<Fm>(a);
     b = flush_denormals<Fm>(b);
@@ -138,10 +137,11 @@ template <class Fm, class V>
   const V high_key = ka < kb ? kb : ka, low_key = ka < kb ? ka : kb;
   V middle = kc < high_key ? c : high_ab;
   middle = kc < low_key ? low_ab : middle;
-  return (is_nan<Fm>(a) | is_nan<Fm>(b) | is_nan<Fm>(c)) != 0 ? least : middle;
+  return (is_nan<Fm>(a) | is_nan<Fm>(b) | is_nan<Fm>(c)) != 0 ? minimum : middle;
 }
 
-/// The classes of v_cmp_class that x is in: signaling and quiet NaN, then from -infinity to +infinity.
+/// Whether x is in one of the classes of v_cmp_class: signaling and quiet NaN, then from -infinity to
+/// +infinity.
 template <class Fm, class V, class Classes>
 [[gnu::always_inline]] inline auto is_in_class(V x, Classes classes) {
   const V zero{};
@@ -151,22 +151,22 @@ template <class Fm, class V, class Classes>
   bit = magnitude < Fm::kDenormals ? zero + 0x80 : bit;
   bit = magnitude == 0 ? zero + 0x40 : bit;
   bit = magnitude == Fm::kInfinity ? zero + 0x200 : bit;
-  V below = zero + 0x8;
-  below = magnitude < Fm::kDenormals ? zero + 0x10 : below;
-  below = magnitude == 0 ? zero + 0x20 : below;
-  below = magnitude == Fm::kInfinity ? zero + 0x4 : below;
-  bit = negative ? below : bit;
+  V negative_bit = zero + 0x8;
+  negative_bit = magnitude < Fm::kDenormals ? zero + 0x10 : negative_bit;
+  negative_bit = magnitude == 0 ? zero + 0x20 : negative_bit;
+  negative_bit = magnitude == Fm::kInfinity ? zero + 0x4 : negative_bit;
+  bit = negative ? negative_bit : bit;
   bit = is_nan<Fm>(x) ? zero + 2 : bit;
   bit = is_signaling<Fm>(x) ? zero + 1 : bit;
   return (bit & classes) != 0;
 }
 
-/// A number in parts: zeros, infinities and NaNs (quieted) are their own mantissa, with exponent 0. Denormals
-/// are kept as far as MXCSR keeps them.
+/// Exponent and mantissa of a number. Zeros, infinities and NaNs (quieted) are their own mantissa, with
+/// exponent 0. Denormals are kept if MXCSR keeps them.
 template <class F>
 struct Parts {
   LaneMask<F> exponent;
-  F mantissa;  ///< At least 1/2, below 1.
+  F mantissa;  ///< At least 1/2, less than 1.
 };
 template <class F>
 Parts<F> parts_of(F a) {
@@ -176,7 +176,7 @@ Parts<F> parts_of(F a) {
   constexpr int kUp = sizeof(ElementOf<F>) * 8;
   constexpr ElementOf<F> kUpward = kUp == 32 ? 0x1p32 : 0x1p64;
   const Exponent is_denormal = (bits_as<Bits>(a) & Fm::kInfinity) == 0;
-  const F scaled = is_denormal ? a * kUpward : a;  // A zero if denormals are not kept.
+  const F scaled = is_denormal ? a * kUpward : a;  // zero if denormals are flushed
   const Bits bits = bits_as<Bits>(scaled);
   const Bits magnitude = bits & Fm::kMagnitude;
   const Exponent exponent = bits_as<Exponent>(magnitude >> Fm::kDigits) -

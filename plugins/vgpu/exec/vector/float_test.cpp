@@ -1,4 +1,4 @@
-// Floating-point operations against plain expressions on one lane, in several modes.
+// Tests of floating-point operations against scalar expressions, in several modes.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -25,10 +25,10 @@ void set_mode(Machine& m, FloatMode mode) {
   set_mxcsr(mxcsr_of(mode.round32 | static_cast<uint32_t>(mode.denorm32) << 4));
 }
 
-/// Sets MXCSR to what it was at the end of the scope.
-struct KeepEnvironment {
-  uint32_t was = get_mxcsr();
-  ~KeepEnvironment() { set_mxcsr(was); }
+/// Restores MXCSR at the end of the scope.
+struct MxcsrRestorer {
+  uint32_t mxcsr = get_mxcsr();
+  ~MxcsrRestorer() { set_mxcsr(mxcsr); }
 };
 
 bool same(uint32_t a, uint32_t b) {
@@ -63,9 +63,9 @@ std::vector<Case> cases() {
   };
 }
 
-// With abs and neg of every source, and without.
-TEST(VectorFloats, MatchPlainExpressions) {
-  KeepEnvironment keep;
+// With and without abs and neg of every source.
+TEST(VectorFloats, MatchScalarExpressions) {
+  MxcsrRestorer keep;
   for (const Case& c : cases()) {
     for (const SimdLevel level : simd_levels()) {
       Numbers numbers(11);
@@ -112,8 +112,7 @@ uint32_t run3(Machine& m, isa::Instruction i, uint32_t a, uint32_t b = 0, uint32
   return m.vgpr(3, 0);
 }
 
-// What approximations are compared with: arguments of sine and cosine count turns, whose whole ones and
-// quarters are taken away without an error.
+// Expected values of sine and cosine. Arguments count turns; subtracting whole turns and quarters is exact.
 long double sine(long double turns) {
   const long double rest = turns - std::nearbyint(turns);
   const long double quarter = std::fabs(rest) > 0.25L ? std::copysign(0.5L, rest) - rest : rest;
@@ -124,7 +123,7 @@ long double cosine(long double turns) {
 }
 
 struct Approximation {
-  Op half, single, of_double;  // one after the other, or v_nop
+  Op half, single, of_double;  // v_nop: not available
   long double (*exact)(long double);
 };
 const Approximation kApproximations[] = {
@@ -145,33 +144,34 @@ long double value_of_half(uint32_t bits) {
   return sign * std::ldexp(static_cast<long double>(fraction | 0x400), static_cast<int>(exponent) - 25);
 }
 
-/// Whether a result is within a unit in the last place, which is 2^-digits of the exact one, denormals having
-/// fewer digits. What is too large is infinite, or the largest number.
-bool is_within_a_unit(long double exact, long double result, int digits, int least, long double largest) {
+/// Whether a result is within 2^-digits of the exact result, relative to its exponent. Denormals have fewer
+/// digits. Overflow may be infinity or the largest number.
+bool is_within_a_unit(long double exact, long double result, int digits, int min_exponent,
+                      long double largest) {
   if (std::isnan(exact) || std::isnan(result)) return std::isnan(exact) && std::isnan(result);
   if (std::isinf(exact) || std::isinf(result)) {
     return std::signbit(exact) == std::signbit(result) && std::fabs(exact) >= largest &&
            std::fabs(result) >= largest;
   }
-  const int exponent = exact == 0 ? least : std::max(std::ilogb(exact), least);
-  // The last term is the error of long double itself, where the result is nearly zero.
+  const int exponent = exact == 0 ? min_exponent : std::max(std::ilogb(exact), min_exponent);
+  // The last term is the error of long double for results near zero.
   return std::fabs(exact - result) <= std::ldexp(1.0L, exponent - digits) + 1e-19L;
 }
 
-/// How approximations of one type are tried: 64 arguments in each round.
+/// Test parameters for the approximations of one type; each round has 64 arguments.
 struct Precision {
   Op Approximation::*op;
   Type type;
   unsigned dwords, rounds, seed;
-  void (*draw)(Machine&, uint32_t lane, unsigned round, std::mt19937&);  // the argument, to v0
+  void (*draw)(Machine&, uint32_t lane, unsigned round, std::mt19937&);  // writes the argument to v0
   long double (*value)(Machine&, uint32_t row, uint32_t lane);
-  int digits, least;
+  int digits, min_exponent;
   long double largest;
 };
 
 void expect_within_a_unit(const Precision& precision) {
   constexpr uint32_t kResult = 4;
-  KeepEnvironment keep;
+  MxcsrRestorer keep;
   for (const Approximation& approximation : kApproximations) {
     const Op op = approximation.*precision.op;
     if (op == Op::v_nop) continue;
@@ -186,8 +186,8 @@ void expect_within_a_unit(const Precision& precision) {
         ASSERT_EQ(m.run(in), "");
         for (uint32_t lane = 0; lane < 64; ++lane) {
           const long double x = precision.value(m, 0, lane), result = precision.value(m, kResult, lane);
-          ASSERT_TRUE(is_within_a_unit(approximation.exact(x), result, precision.digits, precision.least,
-                                       precision.largest))
+          ASSERT_TRUE(is_within_a_unit(approximation.exact(x), result, precision.digits,
+                                       precision.min_exponent, precision.largest))
               << isa::name(op) << " of " << x << " is " << result << " level " << int(level);
         }
       }
@@ -195,7 +195,7 @@ void expect_within_a_unit(const Precision& precision) {
   }
 }
 
-TEST(VectorFloats, TranscendentalsOfAllHalvesAreWithinOneUnit) {
+TEST(VectorFloats, HalfTranscendentalsAreWithinOneUlp) {
   expect_within_a_unit(
       {&Approximation::half, Type::kF16, 1, 0x10000 / 64, 0,
        [](Machine& m, uint32_t lane, unsigned round, std::mt19937&) { m.vgpr(0, lane) = round * 64 + lane; },
@@ -203,11 +203,11 @@ TEST(VectorFloats, TranscendentalsOfAllHalvesAreWithinOneUnit) {
        -14, 65504});
 }
 
-TEST(VectorFloats, TranscendentalsOfSinglesAreWithinOneUnit) {
+TEST(VectorFloats, SingleTranscendentalsAreWithinOneUlp) {
   expect_within_a_unit(
       {&Approximation::single, Type::kF32, 1, 1000, 3,
        [](Machine& m, uint32_t lane, unsigned round, std::mt19937& random) {
-         // Any exponent; or those of numbers that have digits on both sides of the point.
+         // Any exponent, or exponents of numbers with digits on both sides of the point.
          const auto bits = static_cast<uint32_t>(random());
          m.vgpr(0, lane) = round % 2 == 0 ? bits : (bits & 0x807fffff) | (112 + random() % 24) << 23;
        },
@@ -215,7 +215,7 @@ TEST(VectorFloats, TranscendentalsOfSinglesAreWithinOneUnit) {
        23, -126, 0x1.fffffep127L});
 }
 
-TEST(VectorFloats, TranscendentalsOfDoublesAreWithinOneUnit) {
+TEST(VectorFloats, DoubleTranscendentalsAreWithinOneUlp) {
   expect_within_a_unit({&Approximation::of_double, Type::kF64, 2, 200, 5,
                         [](Machine& m, uint32_t lane, unsigned, std::mt19937& random) {
                           m.vgpr(0, lane) = static_cast<uint32_t>(random());
@@ -227,16 +227,16 @@ TEST(VectorFloats, TranscendentalsOfDoublesAreWithinOneUnit) {
                         52, -1022, 0x1.fffffffffffffp1023L});
 }
 
-// gfx8 and gfx9 know 256 turns either way; what is beyond counts as 0.
-TEST(VectorFloats, AnglesBeyond256TurnsAreThoseOfLaterChips) {
+// gfx8 and gfx9 accept 256 turns in either direction. Larger angles count as 0.
+TEST(VectorFloats, AnglesBeyond256TurnsNeedGfx10) {
   for (const SimdLevel level : simd_levels()) {
     for (const isa::Target target : {isa::Target{8, 0, 3}, isa::Target{9, 0, 6}, isa::Target{10, 1, 0}}) {
       Machine m(level, 64, target);
-      const bool knows = target.major == 10;
+      const bool accepts_all = target.major == 10;
       for (const float beyond : {256.25f, -300.25f, 70000.75f}) {
-        const auto is = static_cast<float>(sine(beyond));
-        EXPECT_EQ(run1(m, Op::v_sin_f32, beyond), knows ? is : 0);
-        EXPECT_NEAR(run1(m, Op::v_cos_f32, beyond), knows ? 0 : 1, 0);
+        const auto expected_sine = static_cast<float>(sine(beyond));
+        EXPECT_EQ(run1(m, Op::v_sin_f32, beyond), accepts_all ? expected_sine : 0);
+        EXPECT_NEAR(run1(m, Op::v_cos_f32, beyond), accepts_all ? 0 : 1, 0);
       }
       EXPECT_EQ(run1(m, Op::v_sin_f32, 255.25f), 1);
       EXPECT_EQ(run1(m, Op::v_sin_f32, -256), 0);
@@ -247,7 +247,7 @@ TEST(VectorFloats, AnglesBeyond256TurnsAreThoseOfLaterChips) {
   }
 }
 
-TEST(VectorFloats, SpecialValuesOfTranscendentals) {
+TEST(VectorFloats, TranscendentalsOfSpecialValues) {
   const float infinity = INFINITY;
   for (const SimdLevel level : simd_levels()) {
     Machine m(level);
@@ -271,7 +271,7 @@ TEST(VectorFloats, SpecialValuesOfTranscendentals) {
   }
 }
 
-TEST(VectorFloats, MinimaTreatNansAsTheModeSays) {
+TEST(VectorFloats, MinHandlesNansAccordingToIeeeMode) {
   const uint32_t quiet = 0x7fc00001, signaling = 0x7f800001, one = u(1);
   const auto min =
       instruction(Op::v_min_f32, Encoding::kVop2, {v(3, Type::kF32)}, {v(0, Type::kF32), v(1, Type::kF32)});
@@ -290,8 +290,8 @@ TEST(VectorFloats, MinimaTreatNansAsTheModeSays) {
   }
 }
 
-TEST(VectorFloats, DenormalsFollowTheMode) {
-  KeepEnvironment keep;
+TEST(VectorFloats, DenormalsFollowMode) {
+  MxcsrRestorer keep;
   auto add =
       instruction(Op::v_add_f32, Encoding::kVop2, {v(3, Type::kF32)}, {v(0, Type::kF32), v(1, Type::kF32)});
   auto mad = instruction(Op::v_mad_f32, Encoding::kVop3, {v(3, Type::kF32)},
@@ -315,8 +315,8 @@ TEST(VectorFloats, DenormalsFollowTheMode) {
   }
 }
 
-TEST(VectorFloats, ClampAndOmod) {
-  KeepEnvironment keep;
+TEST(VectorFloats, ClampAndOmodModifyResults) {
+  MxcsrRestorer keep;
   auto add =
       instruction(Op::v_add_f32, Encoding::kVop3, {v(3, Type::kF32)}, {v(0, Type::kF32), v(1, Type::kF32)});
   for (const SimdLevel level : simd_levels()) {
@@ -347,8 +347,8 @@ TEST(VectorFloats, ClampAndOmod) {
 }
 
 // Conversions that saturate, and rounding modes.
-TEST(VectorFloats, Conversions) {
-  KeepEnvironment keep;
+TEST(VectorFloats, ConversionsSaturateAndRound) {
+  MxcsrRestorer keep;
   auto convert = [](Op op) { return instruction(op, Encoding::kVop1, {v(3)}, {v(0, Type::kF32)}); };
   for (const SimdLevel level : simd_levels()) {
     Machine m(level);
@@ -378,16 +378,16 @@ TEST(VectorFloats, Conversions) {
   }
 }
 
-// Every half times every one of some, added to a third: rounding once is not the same as rounding twice.
+// Products plus a third half, where rounding once differs from rounding twice.
 TEST(VectorFloats, HalfFmaRoundsOnce) {
   const auto fma = instruction(Op::v_fma_f16, Encoding::kVop3, {v(3, Type::kF16)},
                                {v(0, Type::kF16), v(1, Type::kF16), v(2, Type::kF16)});
-  // 1.5 * 2^-10 * 1 + 1: in the middle between two halves but for the tiny last term of the product.
+  // 1.5 * 2^-10 * 1 + 1 is the midpoint of two halves except for the product's last term.
   for (const SimdLevel level : simd_levels()) {
     Machine m(level);
     // (1 + 2^-10) * (1 + 2^-10) * 2^-11 … + 1: the product's last digit decides.
     EXPECT_EQ(run3(m, fma, 0x3c01, 0x1001, 0x3c00) & 0xffff, 0x3c01u);  // 2^-11 (1 + 2^-9 + 2^-20) + 1
-    EXPECT_EQ(run3(m, fma, 0x3c00, 0x1000, 0x3c00) & 0xffff, 0x3c00u);  // a tie: even
+    EXPECT_EQ(run3(m, fma, 0x3c00, 0x1000, 0x3c00) & 0xffff, 0x3c00u);  // tie: even
     EXPECT_EQ(run3(m, fma, 0x0001, 0x0001, 0x3c00) & 0xffff, 0x3c00u);
     EXPECT_EQ(run3(m, fma, 0x0400, 0x3800, 0x0001) & 0xffff, 0x0201u);
   }
@@ -397,14 +397,14 @@ double d(uint64_t bits) {
   return std::bit_cast<double>(bits);
 }
 
-TEST(VectorFloats, Doubles) {
-  KeepEnvironment keep;
-  struct Wide {
+TEST(VectorFloats, DoublesMatchScalarExpressions) {
+  MxcsrRestorer keep;
+  struct DoubleCase {
     Op op;
     unsigned sources;
     std::function<double(double, double, double)> expected;
   };
-  const Wide wides[] = {
+  const DoubleCase double_cases[] = {
       {Op::v_add_f64, 2, [](double a, double b, double) { return a + b; }},
       {Op::v_mul_f64, 2, [](double a, double b, double) { return a * b; }},
       {Op::v_fma_f64, 3, [](double a, double b, double c) { return std::fma(a, b, c); }},
@@ -412,13 +412,13 @@ TEST(VectorFloats, Doubles) {
       {Op::v_rcp_f64, 1, [](double a, double, double) { return 1 / a; }},
       {Op::v_sqrt_f64, 1, [](double a, double, double) { return std::sqrt(a); }},
   };
-  for (const Wide& wide : wides) {
+  for (const DoubleCase& double_case : double_cases) {
     for (const SimdLevel level : simd_levels()) {
       Numbers numbers(5);
       for (unsigned round = 0; round < 8; ++round) {
         Machine m(level, round % 2 == 0 ? 64 : 32);
         FloatMode mode;
-        mode.denorm32 = round % 4 < 2 ? 3 : 0;  // Double precision keeps its own.
+        mode.denorm32 = round % 4 < 2 ? 3 : 0;  // double precision has a separate setting
         set_mode(m, mode);
         for (uint32_t r = 0; r < 7; ++r) {
           for (uint32_t lane = 0; lane < m.lanes(); ++lane) m.vgpr(r, lane) = numbers.next();
@@ -426,23 +426,23 @@ TEST(VectorFloats, Doubles) {
         const uint64_t exec = round < 4 ? ~uint64_t{0} : numbers.next64();
         m.set_exec(exec);
         // The destination's low row is a source's high row.
-        auto i = instruction(wide.op, Encoding::kVop3, {v(1, Type::kF64, 2)},
+        auto i = instruction(double_case.op, Encoding::kVop3, {v(1, Type::kF64, 2)},
                              {v(0, Type::kF64, 2), v(2, Type::kF64, 2), v(4, Type::kF64, 2)});
-        for (unsigned k = wide.sources; k < 3; ++k) i.src[k] = {};
+        for (unsigned k = double_case.sources; k < 3; ++k) i.src[k] = {};
         Machine before = m;
         before.wave.registers = reinterpret_cast<std::byte*>(before.memory.data());
         ASSERT_EQ(m.run(i), "");
         set_mxcsr(kDefaultMxcsr);
         for (uint32_t lane = 0; lane < m.lanes(); ++lane) {
-          const double expected =
-              wide.expected(d(before.vgpr64(0, lane)), d(before.vgpr64(2, lane)), d(before.vgpr64(4, lane)));
-          const uint64_t is = m.vgpr64(1, lane);
+          const double expected = double_case.expected(d(before.vgpr64(0, lane)), d(before.vgpr64(2, lane)),
+                                                       d(before.vgpr64(4, lane)));
+          const uint64_t actual = m.vgpr64(1, lane);
           if ((exec >> lane & 1) == 0) {
-            ASSERT_EQ(is, before.vgpr64(1, lane));
+            ASSERT_EQ(actual, before.vgpr64(1, lane));
           } else {
-            ASSERT_TRUE(is == std::bit_cast<uint64_t>(expected) ||
-                        (std::isnan(d(is)) && std::isnan(expected)))
-                << isa::name(wide.op) << " " << d(is) << " " << expected;
+            ASSERT_TRUE(actual == std::bit_cast<uint64_t>(expected) ||
+                        (std::isnan(d(actual)) && std::isnan(expected)))
+                << isa::name(double_case.op) << " " << d(actual) << " " << expected;
           }
         }
       }
@@ -450,9 +450,9 @@ TEST(VectorFloats, Doubles) {
   }
 }
 
-// The sequence that compilers emit for a division, with operands that need every one of its steps.
-TEST(VectorFloats, DivisionsAreExact) {
-  KeepEnvironment keep;
+// The sequence that compilers emit for a division, with operands that use each of its steps.
+TEST(VectorFloats, DivisionSequenceIsCorrectlyRounded) {
+  MxcsrRestorer keep;
   for (const SimdLevel level : simd_levels()) {
     Machine m(level);
     set_mode(m, {});
@@ -484,7 +484,7 @@ TEST(VectorFloats, DivisionsAreExact) {
       for (uint32_t lane = 0; lane < 64; ++lane) {
         const float a = f(m.vgpr(0, lane)), b = f(m.vgpr(1, lane));
         const float quotient = a / b;
-        if (std::fabs(quotient) < 0x1p-126f && quotient != 0) continue;  // These round twice.
+        if (std::fabs(quotient) < 0x1p-126f && quotient != 0) continue;  // these round twice
         ASSERT_PRED2(same, m.vgpr(2, lane), u(quotient)) << a << " / " << b << " level " << int(level);
       }
     }

@@ -1,21 +1,21 @@
-// Half precision, of which the host has conversions only: values are computed in single precision and rounded
+// Half precision. The host only has conversions, so values are computed in single precision and rounded
 // once. That is exact for one addition, multiplication, division or root, because single precision has more
-// than twice as many digits; fused operations round to odd on the way (fused_to_odd).
+// than twice the digits. Fused operations round to odd in between (fused_to_odd).
 //
-// The rounding mode is a parameter: MXCSR has the one of single precision. With kStayFinite added, what is
-// too large for a half becomes the largest one, in any mode; infinities stay.
+// The rounding mode is a parameter, because MXCSR has that of single precision. With kStayFinite added,
+// finite values that overflow become the largest half, in any mode; infinities are unchanged.
 #pragma once
 
 #include "plugins/vgpu/exec/vector/lanes.hpp"
 
 namespace rigel::vgpu::exec::RIGEL_SIMD_NAMESPACE {
 
-/// See above.
+/// Added to a rounding mode, see above.
 constexpr unsigned kStayFinite = 4;
 
 using PackedHalves [[gnu::vector_size(kLanes * 2)]] = uint16_t;
 
-/// The low half of each lane, as single precision. Exact; denormals are kept.
+/// Converts the low half of each lane to single precision. Exact; denormals are kept.
 [[gnu::always_inline]] inline F32 half_to_single(U32 bits) {
 #if RIGEL_SIMD_LEVEL == 2
   return reinterpret_cast<F32>(
@@ -35,28 +35,28 @@ using PackedHalves [[gnu::vector_size(kLanes * 2)]] = uint16_t;
 #endif
 }
 
-/// Finite numbers beyond the largest half become that.
+/// Limits finite numbers to the range of halves.
 [[gnu::always_inline]] inline F32 within_halves(F32 value) {
   const U32 bits = bits_as<U32>(value);
   const U32 magnitude = bits & 0x7fffffff;
-  const I32 beyond = (magnitude > 0x477fe000) & (magnitude < 0x7f800000);
-  return bits_as<F32>(select(beyond, (bits & 0x80000000) | 0x477fe000, bits));
+  const I32 overflows = (magnitude > 0x477fe000) & (magnitude < 0x7f800000);
+  return bits_as<F32>(select(overflows, (bits & 0x80000000) | 0x477fe000, bits));
 }
 
-/// Rounding of MODE: 0 nearest even, 1 up, 2 down, 3 toward zero.
+/// Rounding mode of MODE: 0 nearest even, 1 up, 2 down, 3 toward zero.
 inline U32 single_to_half_bitwise(F32 value, unsigned round) {
   const U32 bits = bits_as<U32>(value);
   const U32 sign = (bits >> 16) & 0x8000;
   const U32 magnitude = bits & 0x7fffffff;
   const U32 exponent = magnitude >> 23;
   const U32 mantissa = (bits & 0x7fffff) | (exponent != 0 ? U32{} + 0x800000 : U32{});
-  // How far the mantissa moves right; what falls off decides about rounding.
+  // Shift of the mantissa; the bits that are shifted out determine rounding.
   U32 shift = exponent < 113 ? 126 - exponent : U32{} + 13;
   shift = shift > 25 ? U32{} + 25 : shift;
   const U32 kept = mantissa >> shift;
   const U32 lost = mantissa & (((U32{} + 1) << shift) - 1);
   const U32 middle = (U32{} + 1) << (shift - 1);
-  const U32 base = exponent < 113 ? kept : ((exponent - 113) << 10) + kept;  // The hidden digit adds 1 << 10.
+  const U32 base = exponent < 113 ? kept : ((exponent - 113) << 10) + kept;  // the hidden bit adds 1 << 10
   U32 up;
   if (round == 0) {
     up = bits_as<U32>(lost > middle) | (bits_as<U32>(lost == middle) & bits_as<U32>((kept & 1) != 0));
@@ -65,7 +65,7 @@ inline U32 single_to_half_bitwise(F32 value, unsigned round) {
   } else {
     up = bits_as<U32>(lost != 0) & bits_as<U32>((sign != 0) == (round == 2 ? I32{} - 1 : I32{}));
   }
-  U32 result = base - up;  // up is -1 where the magnitude grows
+  U32 result = base - up;  // up is -1 if the magnitude increases
   U32 overflow = U32{} + 0x7c00;
   if (round == 3) overflow = U32{} + 0x7bff;
   if (round == 1) overflow = sign != 0 ? U32{} + 0x7bff : U32{} + 0x7c00;
@@ -107,39 +107,39 @@ inline U32 single_to_half_bitwise(F32 value, unsigned round) {
 #endif
 }
 
-/// Denormal halves become zeros of their sign.
+/// Flushes denormal halves to zeros of the same sign.
 [[gnu::always_inline]] inline U32 flush_half(U32 bits) {
   return (bits & 0x7c00) == 0 ? bits & 0xffff8000 : bits;
 }
 
-/// a * b + c of values that are halves: rounded to odd, so that rounding once more to half, by `round`, is as
-/// if there had been one rounding. Expects MXCSR to round to nearest. The product is exact.
+/// a * b + c of values that are halves, rounded to odd. Rounding the result to half by `round` then equals
+/// a single rounding. MXCSR must round to nearest. The product is exact.
 [[gnu::always_inline]] inline F32 fused_to_odd(F32 a, F32 b, F32 c, unsigned round) {
   const F32 product = a * b;
   const F32 sum = product + c;
   const F32 from_c = sum - product;
   const F32 error = (product - (sum - from_c)) + (c - from_c);
   const U32 bits = bits_as<U32>(sum);
-  // One unit further from zero if the error has the sum's sign, one nearer if not.
+  // One unit away from zero if the error has the sum's sign, otherwise one unit toward zero.
   const I32 outward = (bits_as<I32>(error) ^ bits_as<I32>(sum)) >= 0;
   const U32 odd = select(outward, bits + 1, bits - 1);
   const I32 inexact = ((bits & 1) == 0) & (error != 0) & ((bits & 0x7f800000) != 0x7f800000);
   U32 result = select(inexact, odd, bits);
-  if ((round & 3) == 2) {  // Rounding down, what cancels is -0.
+  if ((round & 3) == 2) {  // when rounding down, an exact zero sum is -0
     const I32 cancels = (sum == 0) & ((bits_as<I32>(product) ^ bits_as<I32>(c)) < 0);
     result = result | (bits_as<U32>(cancels) & 0x80000000);
   }
   return bits_as<F32>(result);
 }
 
-/// a + b of halves.
+/// Returns a + b of halves, to be rounded to half by `round`.
 [[gnu::always_inline]] inline F32 half_sum(F32 a, F32 b, unsigned round) {
   if (__builtin_expect(round == 0, 1)) return a + b;
   return fused_to_odd(a, F32{} + 1, b, round);
 }
 
-/// The same for rounding to half by `round`. Where single precision rounds far from the middle between two
-/// halves, it decides nothing; that is nearly always.
+/// The same for a * b + c. If the single-precision result is not near the midpoint of two halves, its
+/// rounding has no influence; that is almost always so.
 [[gnu::always_inline]] inline F32 fused_half(F32 a, F32 b, F32 c, unsigned round) {
 #if RIGEL_SIMD_LEVEL > 0
   if (__builtin_expect(round == 0, 1)) {

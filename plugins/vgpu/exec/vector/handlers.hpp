@@ -1,4 +1,4 @@
-// From a function on lanes to handlers, and the table entries by which the lowering finds them.
+// Builds handlers from functions on lanes, and the table entries with which the lowering finds them.
 #pragma once
 
 #include <span>
@@ -10,7 +10,7 @@
 #include "plugins/vgpu/exec/wave.hpp"
 #include "plugins/vgpu/isa/instruction.hpp"
 
-// Another handler instead of this one, in its frame.
+// Continues with another handler, in the same stack frame.
 #if defined(__clang__)
 #define RIGEL_BECOME(handler, op, wave, registers, exec) \
   [[clang::musttail]] return handler((op), (wave), (registers), (exec))
@@ -20,47 +20,47 @@
 
 namespace rigel::vgpu::exec::RIGEL_SIMD_NAMESPACE {
 
-/// How an operation is lowered.
+/// Kinds of operations for the lowering.
 enum class Form : uint8_t {
-  kLanewise,       ///< dst[0] is a function of the same lane of the sources; dst[1] perhaps a lane mask.
+  kLanewise,       ///< dst[0] is a function of the same lane of the sources; dst[1] may be a lane mask.
   kCompare,        ///< dst[0] is a lane mask.
-  kCompareToExec,  ///< EXEC as well.
-  kPacked,         ///< VOP3P: op_sel, op_sel_hi, neg and neg_hi of the sources are in imm.
-  kMix,            ///< VOP3P: sources are single precision or halves; the same fields.
+  kCompareToExec,  ///< dst[0] and EXEC are a lane mask.
+  kPacked,         ///< VOP3P: imm has op_sel, op_sel_hi, neg and neg_hi of the sources.
+  kMix,            ///< VOP3P: sources are single precision or halves; imm has the same fields.
 };
 
-/// What a handler needs of MXCSR.
+/// MXCSR that a handler needs.
 enum class FloatUnit : uint8_t {
-  kNone,      ///< Nothing, or what it has anyway: the mode of single precision.
+  kNone,      ///< Any, or the mode of single precision, which is the default.
   kDouble,    ///< The mode of double precision.
-  kNearest,   ///< Rounding to nearest; denormals don't matter.
-  kFlushing,  ///< The rounding of single precision, denormals flushed whatever the mode.
-  kNarrowing  ///< The mode of single precision, but for operands, which the handler flushes itself.
+  kNearest,   ///< Rounding to nearest; denormals have no influence.
+  kFlushing,  ///< Rounding of single precision; denormals are flushed in every mode.
+  kNarrowing  ///< Mode of single precision, except that the handler flushes operands itself.
 };
 
 struct Entry {
   isa::Op op;
   Form form = Form::kLanewise;
   uint8_t sources = 0;
-  uint8_t row_sources = 0;  ///< Without the lane masks, which come last.
+  uint8_t row_sources = 0;  ///< Number of leading sources that are VGPR rows; the rest are lane masks.
   FloatUnit unit = FloatUnit::kNone;
   Raises raises = Raises::kNothing;
   uint8_t half_sources = 0;    ///< Bit i: source i is 16 bits wide.
-  bool half_result = false;    ///< 16 bits wide: the generation says what becomes of the other half.
-  bool float_sources = false;  ///< abs and neg mean something.
-  bool float_result = false;   ///< omod and clamp are of floating point.
+  bool half_result = false;    ///< 16 bits wide; the generation determines the other half.
+  bool float_sources = false;  ///< abs and neg apply.
+  bool float_result = false;   ///< Floating-point omod and clamp apply.
   bool has_test = false;       ///< dst[1] is a lane mask.
   uint8_t result_rows = 1;
-  bool takes_clamp = false;        ///< The handler looks at kClamp itself.
+  bool takes_clamp = false;        ///< The handler evaluates kClamp itself.
   bool whole_sources = false;      ///< kPacked without op_sel.
-  bool reads_destination = false;  ///< The result has something of what was there before.
-  uint32_t fixed_aux = 0;          ///< Fields of aux that the operation always has.
-  Handler generic = nullptr;       ///< Any kinds of sources, any modifiers.
-  Handler clamped = nullptr;       ///< The same with saturation: integer operations with clamp.
-  Handler fast[8] = {};            ///< No modifiers; bit i of the index: source i is uniform. May be null.
+  bool reads_destination = false;  ///< The result depends on the destination's previous value.
+  uint32_t fixed_aux = 0;          ///< aux fields that the operation always has.
+  Handler generic = nullptr;       ///< All kinds of sources and modifiers.
+  Handler clamped = nullptr;       ///< Integer operations with clamp: the same with saturation.
+  Handler fast[8] = {};            ///< Without modifiers; index bit i: source i is uniform. May be null.
 };
 
-// kPacked: the fast handlers, for vector rows and the usual modes.
+// Indices of Entry::fast for kPacked: handlers for VGPR rows and the default modes.
 constexpr unsigned kInOrder = 0, kSelected = 1;
 
 using Table = std::span<const Entry>;
@@ -72,8 +72,8 @@ struct Signature<R (C::*)(A...) const> : Signature<R (*)(A...)> {};
 template <class R, class... A>
 struct Signature<R (*)(A...)> {
   using Result = R;
-  template <template <class...> class T, class... Before>
-  using Apply = T<Before..., A...>;
+  template <template <class...> class T, class... Leading>
+  using Apply = T<Leading..., A...>;
 };
 
 template <class... A>
@@ -99,7 +99,7 @@ using ParametersOf = typename Signature<decltype(Fn)>::template Apply<Parameters
 template <auto Fn>
 using ResultOf = typename Signature<decltype(Fn)>::Result;
 
-/// Calls body(lane, bits) for each chunk of lanes in which EXEC has any.
+/// Calls body(lane, bits) for each chunk with active lanes.
 template <int Chunk, class Body>
 [[gnu::always_inline]] inline void each_chunk_of_wave(uint32_t aux, uint64_t exec, Body body) {
   constexpr uint32_t kAll = (uint64_t{1} << Chunk) - 1;
@@ -110,8 +110,8 @@ template <int Chunk, class Body>
   }
 }
 
-/// The same in operations that are a function of a lane. The compiler of kernels takes one vector of lanes of these at a
-/// time, and does by itself what is to be done about EXEC.
+/// The same for operations on single lanes. Compiled kernels process one vector of lanes at a time and
+/// handle EXEC separately.
 template <int Chunk, class Body>
 [[gnu::always_inline]] inline void each_chunk(uint32_t aux, uint64_t exec, Body body) {
 #ifdef RIGEL_KERNEL_CODE
@@ -147,7 +147,8 @@ template <auto Fn, class... Inputs>
   }
 }
 
-/// What Fn takes as inputs, then body(inputs...). Uniform is a mask of kinds, or -1: found at run time.
+/// Calls body(inputs...) with Fn's inputs. Uniform is a mask of uniform sources, or -1: determined at run
+/// time.
 template <auto Fn, bool Modified, int Uniform, class Body>
 [[gnu::always_inline]] inline void with_inputs(const MicroOp* op, const std::byte* registers, Body body) {
   auto expand = [&]<class... A, size_t... I>(Parameters<A...>*, std::index_sequence<I...>)
@@ -162,8 +163,8 @@ template <auto Fn, bool Modified, int Uniform, class Body>
   expand(static_cast<ParametersOf<Fn>*>(nullptr), std::make_index_sequence<ParametersOf<Fn>::kInputs>());
 }
 
-/// Stores a lane mask; lanes that are not active must be 0 in it. In one piece, because that is how masks are
-/// read: a load that spans two stores waits until both have reached the cache.
+/// Stores a lane mask, in which inactive lanes must be 0. It is one store, like the loads of masks: a load
+/// that spans two stores stalls until both are in the cache.
 [[gnu::always_inline]] inline void put_mask(std::byte* at, uint32_t aux, uint64_t mask) {
   if ((aux & aux::kWave64) != 0) {
     std::memcpy(at, &mask, 8);
@@ -215,7 +216,7 @@ template <auto Fn>
   RIGEL_NEXT(op + 1, wave, registers, exec);
 }
 
-/// No modifiers, any kinds of sources, any EXEC.
+/// Without modifiers, for all kinds of sources and any EXEC.
 template <auto Fn>
 [[gnu::noinline, gnu::flatten]] void masked_lanes(const MicroOp* op, Wave* wave, std::byte* registers,
                                                   uint64_t exec) {
@@ -223,7 +224,7 @@ template <auto Fn>
   RIGEL_NEXT(op + 1, wave, registers, exec);
 }
 
-/// No modifiers, known kinds of sources, EXEC is full in all likelihood.
+/// Without modifiers, for fixed kinds of sources and a full EXEC, which is the common case.
 template <auto Fn, int Uniform>
 [[gnu::flatten]] void fast_lanes(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
   if (__builtin_expect(!is_full(op->aux, exec), 0)) {
@@ -233,7 +234,7 @@ template <auto Fn, int Uniform>
   RIGEL_NEXT(op + 1, wave, registers, exec);
 }
 
-// Comparisons look at all lanes and drop those that are not active.
+// Comparisons evaluate all lanes and clear inactive ones.
 template <auto Fn, bool Modified, int Uniform, bool ToExec>
 [[gnu::flatten]] void compare_lanes(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
   const Control control{op->aux};
@@ -259,15 +260,15 @@ template <auto Fn, bool Modified, int Uniform, bool ToExec>
   }
 }
 
-/// What an operation raises whose line says nothing else: one that gives or tests a floating-point number has looked
-/// at signaling NaNs.
+/// Exceptions of operations whose table entry has none: operations with a floating-point result or test
+/// signal for signaling NaNs.
 template <auto Fn>
 constexpr Raises usually_raises() {
   using R = typename ValueOf<ResultOf<Fn>>::Type;
   return ParametersOf<Fn>::kAnyFloat && (kIsFloat<R> || kIsTest<R>) ? Raises::kChoice : Raises::kNothing;
 }
 
-/// An operation with one handler for everything.
+/// Entry of an operation with one handler for all cases.
 template <auto Fn, bool ToExec = false>
 constexpr Entry rare(isa::Op op, Raises raises = usually_raises<Fn>()) {
   using P = ParametersOf<Fn>;
@@ -295,8 +296,8 @@ constexpr Entry rare(isa::Op op, Raises raises = usually_raises<Fn>()) {
   return entry;
 }
 
-/// An operation with handlers for each combination of rows and uniform sources besides. The first level does
-/// without them: hardly a host needs it, and they are most of what there is to compile.
+/// Entry of an operation with additional handlers for each combination of rows and uniform sources. The
+/// baseline level omits them: few hosts need it, and they take most of the compile time.
 template <auto Fn, bool ToExec = false>
 constexpr Entry hot(isa::Op op, Raises raises = usually_raises<Fn>()) {
   Entry entry = rare<Fn, ToExec>(op, raises);
@@ -314,7 +315,7 @@ constexpr Entry hot(isa::Op op, Raises raises = usually_raises<Fn>()) {
   return entry;
 }
 
-/// The same entry with saturation where the instruction says clamp.
+/// Adds the handler for clamp, which saturates.
 template <auto Fn>
 constexpr Entry saturating(Entry entry) {
   entry.clamped = generic_lanes<Fn>;
@@ -326,7 +327,7 @@ constexpr Entry with_unit(Entry entry, FloatUnit unit) {
   return entry;
 }
 
-// The tables, by topic.
+// Tables by topic.
 Table integer32_operations();
 Table float32_operations();
 Table float64_operations();

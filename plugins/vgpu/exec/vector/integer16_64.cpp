@@ -17,7 +17,7 @@ I32 as_signed(U16 a) {
   return bits_as<I32>(a.v);
 }
 
-// Up to 0xfffe0001 + 0xffff: below 1 << 32.
+// Maximum 0xfffe0001 + 0xffff, less than 1 << 32.
 U16 mad_u16(U16 a, U16 b, U16 c) {
   return {a.v * b.v + c.v};
 }
@@ -40,25 +40,26 @@ constexpr Entry sub_u16(Op op) {
       rare<([](U16 a, U16 b) { return U16{a.v - b.v}; })>(op));
 }
 
-// Of what crosses from one half to the other, one of the two amounts is beyond 31, and gives 0.
+// Of the two shifts between the halves, one amount is above 31 and results in 0.
 Rows<2> shifted_left(U32 a, Rows<2> b) {
   const auto& [low, high] = b.row;
-  const U32 by = a & 63;
-  return {{shift_left(low, by), shift_left(high, by) | shift_right(low, 32 - by) | shift_left(low, by - 32)}};
+  const U32 amount = a & 63;
+  return {{shift_left(low, amount),
+           shift_left(high, amount) | shift_right(low, 32 - amount) | shift_left(low, amount - 32)}};
 }
 Rows<2> shifted_right(U32 a, Rows<2> b) {
   const auto& [low, high] = b.row;
-  const U32 by = a & 63;
-  return {
-      {shift_right(low, by) | shift_left(high, 32 - by) | shift_right(high, by - 32), shift_right(high, by)}};
+  const U32 amount = a & 63;
+  return {{shift_right(low, amount) | shift_left(high, 32 - amount) | shift_right(high, amount - 32),
+           shift_right(high, amount)}};
 }
 Rows<2> shifted_right_signed(U32 a, Rows<2> b) {
-  const U32 by = a & 63;
+  const U32 amount = a & 63;
   const auto [low, high] = shifted_right(a, b).row;
   const U32 sign = bits_as<U32>(bits_as<I32>(b.row[1]) >> 31);
-  // Ones from above, as many as the amount.
-  const U32 ones = shift_left(sign, 32 - by), more = shift_left(sign, 64 - by);
-  return {{low | (by > 32 ? more : U32{}), high | (by < 32 ? ones : sign)}};
+  // Sign bits shifted in from above.
+  const U32 ones = shift_left(sign, 32 - amount), more = shift_left(sign, 64 - amount);
+  return {{low | (amount > 32 ? more : U32{}), high | (amount < 32 ? ones : sign)}};
 }
 
 constexpr Entry kTable[] = {

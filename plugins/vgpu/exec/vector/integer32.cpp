@@ -1,4 +1,4 @@
-// Integer operations on 32-bit lanes: moves, logic, shifts, sums, products, fields of bits.
+// Integer operations on 32-bit lanes: moves, logic, shifts, addition, multiplication, bit fields.
 #include "plugins/vgpu/exec/vector/handlers.hpp"
 #include "plugins/vgpu/exec/vector/integer_math.hpp"
 
@@ -7,7 +7,7 @@ namespace {
 
 using isa::Op;
 
-// Products of 24-bit values can exceed 32 bits; with clamp, the exact sum counts.
+// Products of 24-bit values can exceed 32 bits. With clamp, the exact sum counts.
 U32 mad_u24_clamped(U32 a, U32 b, U32 c) {
   const U32 low = unsigned24(a) * unsigned24(b);
   const U32 high = high_product(unsigned24(a), unsigned24(b));
@@ -18,7 +18,7 @@ I32 mad_i24_clamped(I32 a, I32 b, I32 c) {
   const I32 x = signed24(a), y = signed24(b);
   const I32 low = wrapping_product(x, y);
   const I32 high = high_product(x, y);
-  // The sum of the 64-bit product and c, by halves.
+  // Adds c to the 64-bit product, by halves.
   const U32 sum = bits_as<U32>(low) + bits_as<U32>(c);
   const I32 carry = sum < bits_as<U32>(low);
   const I32 top = high + (c >> 31) - carry;

@@ -1,11 +1,11 @@
-// Integer functions on lanes that have no operator.
+// Integer functions on lanes for which there is no operator.
 #pragma once
 
 #include "plugins/vgpu/exec/vector/lanes.hpp"
 
 namespace rigel::vgpu::exec::RIGEL_SIMD_NAMESPACE {
 
-/// The products of lanes 0, 2, 4 …, whole.
+/// 64-bit products of lanes 0, 2, 4 ….
 [[gnu::always_inline]] inline U64 even_products(U32 a, U32 b) {
 #if RIGEL_SIMD_LEVEL == 2
   return reinterpret_cast<U64>(
@@ -28,7 +28,7 @@ namespace rigel::vgpu::exec::RIGEL_SIMD_NAMESPACE {
   return bits_as<I32>(product - bits_as<U32>((a >> 31) & b) - bits_as<U32>((b >> 31) & a));
 }
 
-// Shifts by any amount: by more than 31, nothing is left.
+// Shifts by any amount; amounts above 31 result in 0.
 [[gnu::always_inline]] inline U32 shift_left(U32 value, U32 by) {
 #if RIGEL_SIMD_LEVEL == 2
   return bits_as<U32>(_mm512_maskz_sllv_epi32(0xffff, bits_as<__m512i>(value), bits_as<__m512i>(by)));
@@ -48,7 +48,7 @@ namespace rigel::vgpu::exec::RIGEL_SIMD_NAMESPACE {
 #endif
 }
 
-/// Products of 32-bit lanes that accompany 64-bit ones.
+/// 64-bit products of 32-bit lanes.
 [[gnu::always_inline]] inline U64 whole_product(U32h a, U32h b) {
   return even_products(bits_as<U32>(zero_extended(a)), bits_as<U32>(zero_extended(b)));
 }
@@ -95,7 +95,7 @@ template <class V>
   return (a * 0x01010101) >> 24;
 }
 
-/// Zeros above the highest set bit: 32 if there is none.
+/// Returns the number of zeros above the highest set bit; 32 for 0.
 [[gnu::always_inline]] inline U32 leading_zeros(U32 a) {
 #if RIGEL_SIMD_LEVEL == 2
   return reinterpret_cast<U32>(_mm512_lzcnt_epi32(reinterpret_cast<__m512i>(a)));
@@ -113,7 +113,7 @@ template <class V>
   return (a >> 16) | (a << 16);
 }
 
-/// {high, low} >> shift, the low 32 bits; shift is below 32.
+/// Returns the low 32 bits of {high, low} >> shift; shift is below 32.
 [[gnu::always_inline]] inline U32 funnel_right(U32 high, U32 low, U32 shift) {
   return (low >> shift) | ((high << 1) << (31 - shift));
 }
@@ -125,7 +125,7 @@ template <class V>
   return (a << 8) >> 8;
 }
 
-/// The low half of a product, which may wrap.
+/// Returns the low half of a product.
 [[gnu::always_inline]] inline I32 wrapping_product(I32 a, I32 b) {
   return bits_as<I32>(bits_as<U32>(a) * bits_as<U32>(b));
 }

@@ -1,4 +1,4 @@
-// Integer operations against plain expressions on one lane.
+// Tests of integer operations against scalar expressions.
 #include <gtest/gtest.h>
 
 #include "plugins/vgpu/exec/vector/vector_test_support.hpp"
@@ -92,8 +92,8 @@ std::vector<Case> cases() {
   };
 }
 
-// Sources: rows, a scalar or a constant in each place; the destination is one of the sources in some rounds.
-TEST(VectorIntegers, MatchPlainExpressions) {
+// Each source is a row, a scalar or a constant. In some rounds the destination is also a source.
+TEST(VectorIntegers, MatchScalarExpressions) {
   for (const Case& c : cases()) {
     for (const SimdLevel level : simd_levels()) {
       for (const uint32_t wave_size : {64u, 32u}) {

@@ -1,4 +1,4 @@
-// DPP and indexed registers: operations of their own before and after the one that they modify.
+// DPP and register indexing: micro-ops before and after the modified operation.
 #include <algorithm>
 
 #include "plugins/vgpu/exec/vector/lower.hpp"
@@ -6,14 +6,14 @@
 namespace rigel::vgpu::exec::RIGEL_SIMD_NAMESPACE {
 namespace {
 
-/// Where each lane gets its value from.
+/// Source lane of each lane.
 struct DppPlan {
-  uint8_t source[64];  ///< The lane itself where there is none.
+  uint8_t source[64];  ///< The lane itself if it has no source.
   uint64_t available;  ///< Lanes that have a source.
-  uint64_t writes;     ///< Lanes that row_mask and bank_mask let write.
-  bool zero_if_none;   ///< bound_ctrl: a lane without a source reads 0; otherwise it isn't written.
+  uint64_t writes;     ///< Lanes that row_mask and bank_mask enable.
+  bool zero_if_none;   ///< bound_ctrl: a lane without a source reads 0; otherwise it is not written.
   bool fetch_inactive;
-  bool within_rows;  ///< Every row of 16 by the same pattern.
+  bool within_rows;  ///< Every row of 16 lanes has the same pattern.
   alignas(64) uint32_t pattern[16];
 };
 
@@ -23,26 +23,26 @@ bool fill_sources(DppPlan& plan, const isa::Instruction& instruction, isa::DppCo
   const bool shares = controls == isa::DppControls::kRowShares;
   plan.within_rows = true;
   for (int lane = 0; lane < wave_size; ++lane) {
-    const int row = lane & ~15, at = lane & 15, n = static_cast<int>(ctrl & 15);
+    const int row = lane & ~15, position = lane & 15, n = static_cast<int>(ctrl & 15);
     int source = -1;
     if (instruction.lanes == isa::LaneMode::kDpp8) {
       source = (lane & ~7) | static_cast<int>(instruction.dpp8 >> (lane & 7) * 3 & 7);
     } else if (ctrl < 0x100) {
       source = (lane & ~3) | static_cast<int>(ctrl >> (lane & 3) * 2 & 3);
     } else if (ctrl > 0x100 && ctrl < 0x110) {
-      source = at + n < 16 ? lane + n : -1;
+      source = position + n < 16 ? lane + n : -1;
     } else if (ctrl > 0x110 && ctrl < 0x120) {
-      source = at - n >= 0 ? lane - n : -1;
+      source = position - n >= 0 ? lane - n : -1;
     } else if (ctrl > 0x120 && ctrl < 0x130) {
-      source = row | ((at - n) & 15);
+      source = row | ((position - n) & 15);
     } else if (ctrl == 0x140) {
-      source = row | (15 - at);
+      source = row | (15 - position);
     } else if (ctrl == 0x141) {
       source = (lane & ~7) | (7 - (lane & 7));
     } else if (shares && ctrl >= 0x150 && ctrl < 0x160) {
       source = row | n;
     } else if (shares && ctrl >= 0x160 && ctrl < 0x170) {
-      source = row | (at ^ n);
+      source = row | (position ^ n);
     } else if (!shares) {
       plan.within_rows = false;
       switch (ctrl) {
@@ -80,8 +80,8 @@ bool fill_sources(DppPlan& plan, const isa::Instruction& instruction, isa::DppCo
 void fetch_dpp(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
   const auto* const plan = reinterpret_cast<const DppPlan*>(op->imm);
   const uint32_t lanes = (op->aux & aux::kWave64) != 0 ? 64 : 32;
-  const std::byte* const from = registers + op->src[0].offset;
-  std::byte* const to = registers + op->dst;
+  const std::byte* const source = registers + op->src[0].offset;
+  std::byte* const destination = registers + op->dst;
   uint64_t available = plan->available;
   if (!plan->fetch_inactive && !is_full(op->aux, exec)) {
     uint64_t active = 0;
@@ -93,14 +93,14 @@ void fetch_dpp(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exe
     const __m512i pattern = _mm512_load_si512(plan->pattern);
     for (uint32_t lane = 0; lane < lanes; lane += 16) {
       const auto mask = static_cast<__mmask16>(available >> lane);
-      _mm512_store_si512(to + lane * 4,
-                         _mm512_maskz_permutexvar_epi32(mask, pattern, _mm512_load_si512(from + lane * 4)));
+      _mm512_store_si512(destination + lane * 4,
+                         _mm512_maskz_permutexvar_epi32(mask, pattern, _mm512_load_si512(source + lane * 4)));
     }
   } else
 #endif
   {
-    const auto* const values = reinterpret_cast<const uint32_t*>(from);
-    auto* const results = reinterpret_cast<uint32_t*>(to);
+    const auto* const values = reinterpret_cast<const uint32_t*>(source);
+    auto* const results = reinterpret_cast<uint32_t*>(destination);
     for (uint32_t lane = 0; lane < lanes; ++lane) {
       results[lane] = (available >> lane & 1) != 0 ? values[plan->source[lane]] : 0;
     }
@@ -118,8 +118,8 @@ constexpr NamedHandler kDppHandlers[] = {
     {NamedOperation::kRestoreExec, restore_exec},
 };
 
-/// The row that is M0[7:0] after the one at `offset`, or the first row if that is beyond the last. imm: the
-/// offset of the first row and, above, how many there are.
+/// Returns the row that is M0[7:0] rows after the one at `offset`, or the first row if that is past the
+/// last. imm: offset of the first row and, in the upper dword, the number of rows.
 uint64_t indexed_row(const MicroOp* op, Wave* wave, uint64_t offset, bool& exists) {
   const uint64_t first = op->imm & 0xffffffff, rows = op->imm >> 32;
   const uint64_t index = (offset - first) / row_bytes(op) + (wave->scalars()[isa::code::kM0] & 0xff);
@@ -127,27 +127,28 @@ uint64_t indexed_row(const MicroOp* op, Wave* wave, uint64_t offset, bool& exist
   return exists ? first + index * row_bytes(op) : first;
 }
 
-// dst2: how many rows.
+// dst2: number of rows.
 void copy_from_indexed(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
   bool exists;
-  const uint64_t from = indexed_row(op, wave, op->src[0].offset, exists);
-  std::memcpy(registers + op->dst, registers + from, op->dst2 * row_bytes(op));
+  const uint64_t source = indexed_row(op, wave, op->src[0].offset, exists);
+  std::memcpy(registers + op->dst, registers + source, op->dst2 * row_bytes(op));
   RIGEL_NEXT(op + 1, wave, registers, exec);
 }
 
 void copy_to_indexed(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
   bool exists;
-  const uint64_t to = indexed_row(op, wave, op->dst, exists);
-  if (exists) std::memcpy(registers + to, registers + op->src[0].offset, op->dst2 * row_bytes(op));
+  const uint64_t destination = indexed_row(op, wave, op->dst, exists);
+  if (exists) std::memcpy(registers + destination, registers + op->src[0].offset, op->dst2 * row_bytes(op));
   RIGEL_NEXT(op + 1, wave, registers, exec);
 }
 
-MicroOp& emit_copy(Lowering& lowering, Handler handler, uint32_t from, uint32_t to, uint32_t rows) {
+MicroOp& emit_copy(Lowering& lowering, Handler handler, uint32_t source, uint32_t destination,
+                   uint32_t rows) {
   const RegisterLayout& layout = lowering.context.layout;
   MicroOp& op = lowering.out.emit(handler);
   op.aux = lowering.aux;
-  op.src[0].offset = from;
-  op.dst = to;
+  op.src[0].offset = source;
+  op.dst = destination;
   op.dst2 = rows;
   op.imm = layout.vgpr_offset(0) | uint64_t{layout.vgprs} << 32;
   return op;
@@ -155,20 +156,21 @@ MicroOp& emit_copy(Lowering& lowering, Handler handler, uint32_t from, uint32_t 
 
 }  // namespace
 
-// The one wide source and the one wide result that there are have the handler's rows, which needs none then.
+// The only wide source and the only wide result use the handler's scratch rows, which the handler then does
+// not need.
 void fetch_indexed(Lowering& lowering, unsigned source) {
   const uint32_t rows = std::max<uint32_t>(lowering.instruction.src[source].dwords, 1);
   const uint32_t row = rows > 2 ? kScratchRow : kSourceRow + source * 2;
-  const uint32_t to = lowering.context.layout.temporary_offset(row);
-  emit_copy(lowering, copy_from_indexed, lowering.src[source].source.offset, to, rows);
-  lowering.src[source].source.offset = to;
+  const uint32_t copy = lowering.context.layout.temporary_offset(row);
+  emit_copy(lowering, copy_from_indexed, lowering.src[source].source.offset, copy, rows);
+  lowering.src[source].source.offset = copy;
 }
 
-// What the operation leaves alone has to come back as it was: all of the row goes both ways.
+// The whole row is copied in and out, so that bits that the operation does not write are preserved.
 uint32_t begin_indexed_destination(Lowering& lowering, uint32_t dst, uint32_t rows) {
-  const uint32_t to = lowering.context.layout.temporary_offset(rows > 2 ? kScratchRow + 4 : kResultRow);
-  emit_copy(lowering, copy_from_indexed, dst, to, rows);
-  return to;
+  const uint32_t copy = lowering.context.layout.temporary_offset(rows > 2 ? kScratchRow + 4 : kResultRow);
+  emit_copy(lowering, copy_from_indexed, dst, copy, rows);
+  return copy;
 }
 
 void end_indexed_destination(Lowering& lowering, uint32_t dst, uint32_t rows) {

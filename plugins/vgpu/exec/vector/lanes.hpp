@@ -1,7 +1,7 @@
-// Vectors of lanes, as wide as the SIMD level allows: the types that the handlers of vector operations are
-// written in. Arithmetic is the compiler's; here is what it has no operator for.
+// Vectors of lanes, as wide as the SIMD level allows: the types of vector handlers. Arithmetic uses the
+// compiler's operators; this header has functions for which there is no operator.
 //
-// A chunk of 32-bit lanes is one machine vector. 64-bit lanes come half as many at a time, made of two rows.
+// A chunk of 32-bit lanes is one host vector. A chunk of 64-bit lanes has half the lanes, from two rows.
 #pragma once
 
 #include <bit>
@@ -26,15 +26,15 @@ using F32 [[gnu::vector_size(kLanes * 4)]] = float;
 using U64 [[gnu::vector_size(kLanes * 4)]] = uint64_t;
 using I64 [[gnu::vector_size(kLanes * 4)]] = int64_t;
 using F64 [[gnu::vector_size(kLanes * 4)]] = double;
-// 32-bit lanes that accompany 64-bit ones.
+// 32-bit lanes that accompany 64-bit lanes.
 using U32h [[gnu::vector_size(kLanes * 2)]] = uint32_t;
 using I32h [[gnu::vector_size(kLanes * 2)]] = int32_t;
 using F32h [[gnu::vector_size(kLanes * 2)]] = float;
-// Two 16-bit values of each lane.
+// Two 16-bit values per lane.
 using U16x2 [[gnu::vector_size(kLanes * 4)]] = uint16_t;
 using I16x2 [[gnu::vector_size(kLanes * 4)]] = int16_t;
 
-/// What a row's lanes look like: as many of them, as wide.
+/// Number of lanes of a vector type.
 template <class V>
 constexpr int kCount = sizeof(V) / sizeof(std::declval<V>()[0]);
 
@@ -50,15 +50,15 @@ template <class To, class From>
 }
 
 template <class V>
-[[gnu::always_inline]] inline V load(const std::byte* from) {
+[[gnu::always_inline]] inline V load(const std::byte* source) {
   V value;
-  std::memcpy(&value, from, sizeof value);
+  std::memcpy(&value, source, sizeof value);
   return value;
 }
 
 template <class V>
-[[gnu::always_inline]] inline void store(std::byte* to, V value) {
-  std::memcpy(to, &value, sizeof value);
+[[gnu::always_inline]] inline void store(std::byte* destination, V value) {
+  std::memcpy(destination, &value, sizeof value);
 }
 
 template <class V, class Scalar>
@@ -83,7 +83,7 @@ template <class V>
 constexpr LaneBits<V> kLaneBits;
 }  // namespace detail
 
-/// -1 in the lanes whose bit is set, 0 elsewhere. V is U32 or U32h.
+/// Returns -1 in the lanes whose bit is set, otherwise 0. V is U32 or U32h.
 template <class V>
 [[gnu::always_inline]] inline auto lane_mask(uint32_t bits) {
   const V bit = load<V>(reinterpret_cast<const std::byte*>(detail::kLaneBits<V>.bit));
@@ -95,7 +95,8 @@ template <>
   return reinterpret_cast<I32>(_mm512_movm_epi32(static_cast<__mmask16>(bits)));
 }
 #elif RIGEL_SIMD_LEVEL == 1 && defined(RIGEL_KERNEL_CODE)
-// Without instructions by name LLVM sees that one operation's bits are the next one's lanes (carries, selects), and makes none.
+// Without intrinsics, LLVM sees that bits of one operation are lanes of the next (carries, selections), and
+// removes both conversions.
 using LaneBools = bool __attribute__((ext_vector_type(kLanes)));
 template <>
 [[gnu::always_inline]] inline auto lane_mask<U32>(uint32_t bits) {
@@ -114,7 +115,7 @@ template <>
 #endif
 }
 
-/// `value` where the bit is set, `old` elsewhere. V is U32 or U32h.
+/// Returns `value` in lanes whose bit is set, otherwise `old`. V is U32 or U32h.
 template <class V>
 [[gnu::always_inline]] inline V blended(uint32_t bits, V value, V old) {
 #if RIGEL_SIMD_LEVEL == 2
@@ -130,7 +131,7 @@ template <class V>
 #endif
 }
 
-/// Lanes that are -1 become set bits; lanes must be -1 or 0.
+/// Converts lanes, which are -1 or 0, to bits.
 [[gnu::always_inline]] inline uint32_t mask_bits(I32 mask) {
 #if RIGEL_SIMD_LEVEL == 2
   return _mm512_movepi32_mask(reinterpret_cast<__m512i>(mask));
@@ -156,11 +157,11 @@ template <class V>
 #endif
 }
 
-/// What comparisons of V give, by one name for both compilers.
+/// Type of comparisons of V, for both compilers.
 template <class V>
 using LaneMask = std::conditional_t<sizeof(std::declval<V>()[0]) == 4, I32, I64>;
 
-// Comparisons, as one bit for each lane. Not a number is neither less, equal nor greater.
+// Comparisons, as one bit per lane. NaN is not less than, equal to or greater than any value.
 template <class V>
 [[gnu::always_inline]] inline uint32_t lt(V a, V b) {
   return mask_bits(bits_as<LaneMask<V>>(a < b));
@@ -178,7 +179,7 @@ template <class V>
   return mask_bits(bits_as<LaneMask<V>>(a != b));
 }
 #if RIGEL_SIMD_LEVEL == 2
-// The compiler makes lanes of the mask registers and mask registers of the lanes.
+// Without these, the compiler converts mask registers to lanes and back.
 #define RIGEL_MASK_COMPARISONS(V, machine, suffix)                                 \
   template <>                                                                      \
   [[gnu::always_inline]] inline uint32_t lt(V a, V b) {                            \
@@ -264,8 +265,7 @@ RIGEL_MASK_COMPARISONS(F64, __m512d, pd)
 #endif
 }
 
-/// To an integer, in the direction of the name; keeps the sign of zero. Denormals have to be dealt with
-/// before.
+/// Rounds to an integer in the named direction; keeps the sign of zero. Callers handle denormals.
 enum class Rounding : uint8_t { kNearestEven, kDown, kUp, kTowardZero };
 
 #if RIGEL_SIMD_LEVEL == 0
@@ -293,7 +293,7 @@ template <Rounding R>
                         : R == Rounding::kUp         ? __builtin_ceilf(v)
                         : R == Rounding::kTowardZero ? __builtin_truncf(v)
                                                      : round_half_even(v);
-    x[lane] = v != v ? v + v : __builtin_copysignf(whole, v);  // The compiler's keep sNaNs, lose -0.
+    x[lane] = v != v ? v + v : __builtin_copysignf(whole, v);  // the builtins keep sNaNs and lose -0
   }
   return x;
 #endif
@@ -318,7 +318,7 @@ template <Rounding R>
 #endif
 }
 
-/// 64-bit lanes out of their halves, and back.
+/// Conversion between 64-bit lanes and their halves.
 [[gnu::always_inline]] inline U64 zero_extended(U32h v) {
 #if RIGEL_SIMD_LEVEL == 2
   return reinterpret_cast<U64>(_mm512_maskz_cvtepu32_epi64(0xff, reinterpret_cast<__m256i>(v)));
@@ -354,7 +354,7 @@ template <class V, class H, size_t... I>
 }
 }  // namespace detail
 
-/// The lower and the upper lanes of a vector, and back.
+/// The lower and the upper lanes of a vector, and the reverse.
 template <class H, class V>
 [[gnu::always_inline]] inline H low_half(V v) {
   return detail::part<H>(v, std::make_index_sequence<kCount<H>>(), std::integral_constant<size_t, 0>());
@@ -368,7 +368,7 @@ template <class V, class H>
   return detail::whole<V>(low, high, std::make_index_sequence<kCount<V>>());
 }
 
-/// f(F64) on each half of single-precision lanes, which become doubles and single again.
+/// Applies f(F64) to each half of single-precision lanes, which are converted to double and back.
 template <class F>
 [[gnu::always_inline]] inline F32 in_double(F32 x, F f) {
   return joined<F32>(convert<F32h>(f(convert<F64>(low_half<F32h>(x)))),

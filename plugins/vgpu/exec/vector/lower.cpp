@@ -1,4 +1,4 @@
-// lower_vector(): VOP1, VOP2, VOPC, VOP3 and VOP3P with all their modifiers.
+// lower_vector(): VOP1, VOP2, VOPC, VOP3 and VOP3P with all modifiers.
 #include "plugins/vgpu/exec/vector/lower.hpp"
 
 #include <algorithm>
@@ -20,15 +20,15 @@ using Entries = std::array<const Entry*, isa::kOpCount>;
 
 const Entry* find_entry(Op op) {
   static const Entries entries = [] {
-    Entries all{};
+    Entries by_op{};
     for (const Table table :
          {integer32_operations(), integer16_64_operations(), float32_operations(), float64_operations(),
           float16_operations(), convert_operations(), carry_operations(), packed_operations(),
           packed32_operations(), dot_operations(), division_operations(), transcendental_operations(),
           byte_operations(), compare_operations()}) {
-      for (const Entry& entry : table) all[static_cast<size_t>(entry.op)] = &entry;
+      for (const Entry& entry : table) by_op[static_cast<size_t>(entry.op)] = &entry;
     }
-    return all;
+    return by_op;
   }();
   return entries[static_cast<size_t>(op)];
 }
@@ -42,13 +42,13 @@ constexpr uint32_t mxcsr_with(uint32_t round, uint32_t denorm) {
   return mxcsr_of(round | denorm << 4);
 }
 
-/// Brings MXCSR to what an operation needs and, at the end, back to the mode of single precision.
+/// Sets MXCSR for an operation, and restores the mode of single precision in close().
 class FloatUnitScope {
  public:
   FloatUnitScope(Lowering& lowering, FloatUnit unit) : lowering_(lowering) {
     const FloatMode& mode = lowering.context.mode;
-    usual_ = mxcsr_with(mode.round32, mode.denorm32);
-    needed_ = usual_;
+    default_ = mxcsr_with(mode.round32, mode.denorm32);
+    needed_ = default_;
     if (unit == FloatUnit::kDouble) needed_ = mxcsr_with(mode.round64, mode.denorm64);
     if (unit == FloatUnit::kNearest) needed_ = mxcsr_with(0, mode.denorm32);
     if (unit == FloatUnit::kFlushing) needed_ = mxcsr_with(mode.round32, 0);
@@ -57,24 +57,25 @@ class FloatUnitScope {
   }
   FloatUnitScope(const FloatUnitScope&) = delete;
   FloatUnitScope& operator=(const FloatUnitScope&) = delete;
-  void close() { load(usual_); }
+  void close() { load(default_); }
 
  private:
   void load(uint32_t mxcsr) {
-    if (needed_ == usual_) return;
+    if (needed_ == default_) return;
     lowering_.out.emit(load_mxcsr).aux = mxcsr;
     lowering_.out.identify({.kind = KnownOperation::Kind::kLoadsMode});
   }
 
   Lowering& lowering_;
-  uint32_t usual_, needed_;
+  uint32_t default_, needed_;
 };
 
 bool is_dot2_of_halves(Op op) {
   return op == Op::v_dot2_f32_f16 || op == Op::v_dot2c_f32_f16;
 }
 
-/// SDWA and op_sel of a source that is 16 bits wide anyway are a flag; other selections an extraction.
+/// Selects parts of sources. For 16-bit sources, SDWA and op_sel are a flag; other selections need an
+/// extraction.
 void select_parts(Lowering& lowering, const Entry& entry) {
   const isa::Instruction& instruction = lowering.instruction;
   if (instruction.lanes == LaneMode::kSdwa) {
@@ -108,7 +109,8 @@ void add_modifiers(Lowering& lowering, const Entry& entry) {
   }
 }
 
-/// Where a 16-bit result goes within its register. SDWA results that need more go through a temporary row.
+/// Selects the half of the register for a 16-bit result. Other SDWA results go through a temporary row
+/// (returns false).
 bool place_half_result(Lowering& lowering, const Entry& entry) {
   const isa::Instruction& instruction = lowering.instruction;
   const bool sdwa = instruction.lanes == LaneMode::kSdwa;
@@ -133,11 +135,11 @@ bool place_half_result(Lowering& lowering, const Entry& entry) {
   return true;
 }
 
-/// What sources of packed and mixed-precision operations read (packed_values.hpp).
+/// Returns the imm fields of packed and mixed-precision operations (packed_values.hpp).
 uint64_t packed_fields(const Entry& entry, const isa::Instruction& instruction) {
   if (entry.form != Form::kPacked && entry.form != Form::kMix) return 0;
-  const uint64_t usual = 7 * packed::kSelectHigh;
-  if (instruction.encoding != isa::Encoding::kVop3p || entry.whole_sources) return usual;
+  const uint64_t default_fields = 7 * packed::kSelectHigh;
+  if (instruction.encoding != isa::Encoding::kVop3p || entry.whole_sources) return default_fields;
   uint64_t fields =
       (instruction.op_sel & 7u) * packed::kSelect | (instruction.op_sel_hi & 7u) * packed::kSelectHigh;
   if (entry.float_sources) {
@@ -173,24 +175,25 @@ Handler choose(const Lowering& lowering, const Entry& entry) {
   return fast != nullptr ? fast : entry.generic;
 }
 
-KnownOperation known(const Lowering& lowering, const Entry& entry, bool clamped) {
-  KnownOperation does;
-  does.kind = entry.form == Form::kCompare         ? KnownOperation::Kind::kCompare
-              : entry.form == Form::kCompareToExec ? KnownOperation::Kind::kCompareToExec
-                                                   : KnownOperation::Kind::kComputes;
-  does.op = entry.op;
-  does.clamped = clamped;
-  does.sources = entry.sources;
-  does.row_sources = entry.row_sources;
-  does.result_rows = entry.result_rows;
-  does.has_test = entry.has_test;
-  does.reads_destination =
+KnownOperation known_operation(const Lowering& lowering, const Entry& entry, bool clamped) {
+  KnownOperation operation;
+  operation.kind = entry.form == Form::kCompare         ? KnownOperation::Kind::kCompare
+                   : entry.form == Form::kCompareToExec ? KnownOperation::Kind::kCompareToExec
+                                                        : KnownOperation::Kind::kComputes;
+  operation.op = entry.op;
+  operation.clamped = clamped;
+  operation.sources = entry.sources;
+  operation.row_sources = entry.row_sources;
+  operation.result_rows = entry.result_rows;
+  operation.has_test = entry.has_test;
+  operation.reads_destination =
       entry.reads_destination || (lowering.aux & (aux::kHighResult | aux::kKeepHigh)) != 0;
-  does.is_float = entry.float_sources || entry.float_result || entry.unit != FloatUnit::kNone;
-  return does;
+  operation.is_float = entry.float_sources || entry.float_result || entry.unit != FloatUnit::kNone;
+  return operation;
 }
 
-/// Emits what gathers the exceptions of the operation that comes next. False: it can have none.
+/// Emits the micro-op that gathers the exceptions of the next operation. Returns false if the operation has
+/// none.
 bool gather(Lowering& lowering, const Entry& entry) {
   const isa::Instruction& instruction = lowering.instruction;
   if (entry.raises == Raises::kNothing || instruction.clamp) return false;
@@ -235,14 +238,14 @@ Refusal lower_lanes(Lowering& lowering, const Entry& entry) {
   select_parts(lowering, entry);
   add_modifiers(lowering, entry);
   const uint32_t destination = lowering.dst;
-  const bool makes_rows = entry.form != Form::kCompare && !to_exec;
-  const bool direct = !makes_rows || place_half_result(lowering, entry);
+  const bool writes_rows = entry.form != Form::kCompare && !to_exec;
+  const bool direct = !writes_rows || place_half_result(lowering, entry);
   if (!direct) lowering.dst = context.layout.temporary_offset(kResultRow);
   if (entry.raises == Raises::kExtreme) {
     if (!context.traits().extremes_flush) {
       lowering.aux &= ~(aux::kFlushInputs32 | aux::kFlushInputs16);
     } else {
-      // The result is an operand: it is the same to flush the operands.
+      // The result is an operand, so flushing the operands is equivalent.
       if ((lowering.aux & aux::kFlushResults32) != 0) lowering.aux |= aux::kFlushInputs32;
       if ((lowering.aux & aux::kFlushResults16) != 0) lowering.aux |= aux::kFlushInputs16;
     }
@@ -254,7 +257,7 @@ Refusal lower_lanes(Lowering& lowering, const Entry& entry) {
   if (dpp) {
     if (const Refusal refusal = begin_dpp(lowering); !refusal.empty()) return refusal;
   }
-  const bool indexed = makes_rows && (context.gpr_index & 8) != 0;
+  const bool indexed = writes_rows && (context.gpr_index & 8) != 0;
   if (indexed) {
     if (!direct) return "SDWA with an indexed destination";
     lowering.dst = begin_indexed_destination(lowering, destination, entry.result_rows);
@@ -262,7 +265,7 @@ Refusal lower_lanes(Lowering& lowering, const Entry& entry) {
   FloatUnitScope unit(lowering, entry.unit);
   const bool gathers = context.gathers_exceptions && gather(lowering, entry);
   const Handler handler = choose(lowering, entry);
-  lowering.emit(handler, known(lowering, entry, handler == entry.clamped));
+  lowering.emit(handler, known_operation(lowering, entry, handler == entry.clamped));
   unit.close();
   if (!direct) insert_sdwa(lowering, lowering.dst, destination);
   if (indexed) end_indexed_destination(lowering, destination, entry.result_rows);
@@ -288,19 +291,19 @@ uint32_t base_aux(const LoweringContext& context) {
 bool Lowering::place_sources(unsigned count) {
   for (unsigned i = 0; i < count; ++i) {
     isa::Operand operand = instruction.src[i];
-    // A constant is in the precision in which the operation reads it.
+    // Constants have the precision in which the operation reads them.
     if (reads_mix) operand.type = (instruction.op_sel_hi >> i & 1) != 0 ? isa::Type::kF16 : isa::Type::kF32;
-    const PlaceOf found = source_place(operand, instruction, context, out, i * 2);
-    if (!found.ok) return false;
-    src[i] = {found.place.source, found.place.is_constant, !operand.is_vgpr()};
+    const PlaceOf place = source_place(operand, instruction, context, out, i * 2);
+    if (!place.ok) return false;
+    src[i] = {place.place.source, place.place.is_constant, !operand.is_vgpr()};
     if (operand.is_vgpr() && (context.gpr_index >> i & 1) != 0) fetch_indexed(*this, i);
   }
   return true;
 }
 
-MicroOp& Lowering::emit(Handler handler, const KnownOperation& does) {
+MicroOp& Lowering::emit(Handler handler, const KnownOperation& operation) {
   MicroOp& op = out.emit(handler);
-  out.identify(does);
+  out.identify(operation);
   op.aux = aux;
   for (unsigned i = 0; i < 3; ++i) {
     op.src[i] = src[i].source;
@@ -317,20 +320,20 @@ NamedHandler find_named(std::span<const NamedHandler> table, NamedOperation oper
   return *std::ranges::find(table, operation, &NamedHandler::operation);
 }
 
-KnownOperation known(NamedOperation operation) {
-  KnownOperation does;
-  if (operation == NamedOperation::kNone) return does;
-  const bool part = operation <= NamedOperation::kInsert;
-  does.kind = part ? KnownOperation::Kind::kComputes : KnownOperation::Kind::kWave;
-  does.named = operation;
-  does.sources = does.row_sources = part ? 1 : 0;
-  does.reads_destination = operation == NamedOperation::kInsert;
-  return does;
+KnownOperation known_operation(NamedOperation name) {
+  KnownOperation operation;
+  if (name == NamedOperation::kNone) return operation;
+  const bool is_part = name <= NamedOperation::kInsert;
+  operation.kind = is_part ? KnownOperation::Kind::kComputes : KnownOperation::Kind::kWave;
+  operation.named = name;
+  operation.sources = operation.row_sources = is_part ? 1 : 0;
+  operation.reads_destination = name == NamedOperation::kInsert;
+  return operation;
 }
 
 MicroOp& emit_named(Emitter& out, std::span<const NamedHandler> table, NamedOperation operation) {
   MicroOp& op = out.emit(find_named(table, operation).handler);
-  out.identify(known(operation));
+  out.identify(known_operation(operation));
   return op;
 }
 

@@ -1,15 +1,14 @@
-// Fields of micro-operations of vector instructions, the same at every SIMD level. Bit i of a field of three belongs to
-// source i.
+// Fields of vector micro-ops, the same at every SIMD level. Bit i of a three-bit field belongs to source i.
 #pragma once
 
 #include <cstdint>
 
 namespace rigel::vgpu::exec {
 
-/// Of MicroOp::aux.
+/// Fields of MicroOp::aux.
 namespace aux {
-constexpr uint32_t kUniform = 1u << 0;   ///< The source is a scalar or a constant, the same in all lanes.
-constexpr uint32_t kConstant = 1u << 3;  ///< It is a constant.
+constexpr uint32_t kUniform = 1u << 0;   ///< The source is a scalar or constant, equal in all lanes.
+constexpr uint32_t kConstant = 1u << 3;  ///< The source is a constant.
 constexpr uint32_t kWave64 = 1u << 6;
 constexpr uint32_t kAbs = 1u << 8;
 constexpr uint32_t kNeg = 1u << 11;
@@ -23,15 +22,15 @@ constexpr uint32_t kFlushResults16 = 1u << 22;
 constexpr uint32_t kFlushInputs32 = 1u << 23;
 constexpr uint32_t kFlushResults32 = 1u << 24;
 constexpr uint32_t kHigh = 1u << 25;          ///< The source is the high half of its dword.
-constexpr uint32_t kHighResult = 1u << 28;    ///< The result goes to the high half; the low one stays.
-constexpr uint32_t kKeepHigh = 1u << 29;      ///< The result goes to the low half; the high one stays.
-constexpr uint32_t kFiniteHalves = 1u << 30;  ///< Half precision overflows to its largest number.
-constexpr uint32_t kFewTurns = 1u << 31;      ///< Sine and cosine know 256 turns either way.
+constexpr uint32_t kHighResult = 1u << 28;    ///< The result goes to the high half; the low half is kept.
+constexpr uint32_t kKeepHigh = 1u << 29;      ///< The result goes to the low half; the high half is kept.
+constexpr uint32_t kFiniteHalves = 1u << 30;  ///< Halves overflow to the largest number instead of infinity.
+constexpr uint32_t kFewTurns = 1u << 31;      ///< Sine and cosine accept 256 turns in either direction.
 constexpr uint32_t kPost = kClamp | 3u << kOmodShift;
 }  // namespace aux
 
-/// Of MicroOp::imm in packed and mixed-precision operations: op_sel, op_sel_hi, neg and neg_hi. Operations of other
-/// encodings have op_sel_hi set.
+/// Fields of MicroOp::imm for packed and mixed-precision operations: op_sel, op_sel_hi, neg and neg_hi.
+/// Other encodings have op_sel_hi set.
 namespace packed {
 constexpr uint64_t kSelect = 1;           ///< The low half is computed from the source's high half.
 constexpr uint64_t kSelectHigh = 1 << 3;  ///< The high half is computed from the source's high half.

@@ -1,10 +1,11 @@
-// Arithmetic whose result may be one of several NaNs: it is the first that stands in the operation, quieted.
-// Compilers take sums, products and fused operations for commutative and would make it any of them, and 1 / -a for -1 / a, which
-// leaves a NaN its sign. The host's instructions have the order that is wanted, so they are named here; without them NaNs
-// are picked out.
+// Arithmetic with a defined NaN result: the operation's first NaN operand, quieted.
 //
-// The manuals say that NaNs of v_div_fixup and v_min are passed on quieted, and nothing of which it is
-// elsewhere; compiled code and the reference do the same as is done here.
+// Compilers treat addition, multiplication and fused operations as commutative, and may return any NaN.
+// They also replace -1 / a by 1 / -a, which changes a NaN's sign. The host's instructions have the required
+// order, so inline assembly selects them. Without these instructions NaNs are selected explicitly.
+//
+// The manuals specify that v_div_fixup and v_min quiet NaNs, but not which NaN other operations return.
+// Compiled code and the reference model follow this file.
 #pragma once
 
 #include "plugins/vgpu/exec/vector/lanes.hpp"
@@ -24,7 +25,7 @@ template <class V>
 [[gnu::always_inline]] inline V first_nan(V result, V a) {
   return a != a ? quieted(a) : result;
 }
-// Of no NaN among the sources. AArch64 makes a positive one.
+// Returns the NaN of operations without a NaN operand. AArch64's would be positive.
 template <class V>
 [[gnu::always_inline]] inline V made_nan(V result) {
   if constexpr (sizeof(result[0]) == 4) {
@@ -35,13 +36,13 @@ template <class V>
 }
 }  // namespace detail
 
-/// `result`, an operation's on these sources in any order, with the first NaN among them in place of any
-/// other.
+/// Returns `result`, but with the first NaN of the sources if it is a NaN. `result` is the operation's
+/// result with the sources in any order.
 template <class V, class... Sources>
-[[gnu::always_inline]] inline V in_order(V result, V a, Sources... others) {
+[[gnu::always_inline]] inline V in_order(V result, V a, Sources... rest) {
   if (__builtin_expect(mask_bits(bits_as<LaneMask<V>>(result != result)) == 0, 1)) return result;
-  if constexpr (sizeof...(others) != 0) {
-    result = in_order(result, others...);
+  if constexpr (sizeof...(rest) != 0) {
+    result = in_order(result, rest...);
   } else {
     result = detail::made_nan(result);
   }
@@ -49,17 +50,17 @@ template <class V, class... Sources>
 }
 
 #if RIGEL_SIMD_LEVEL > 0
-// Assemblers exchange the sources of VADDPS and VMULPS where that makes an encoding shorter: LLVM's does, for sources of
-// which the second alone is one of ymm8 to ymm15. They let be what is to have three bytes of prefix anyway.
+// Assemblers exchange the sources of VADDPS and VMULPS if that shortens the encoding. LLVM does so if only
+// the second source is one of ymm8 to ymm15. A three-byte prefix prevents it.
 #if RIGEL_SIMD_LEVEL == 1
-#define RIGEL_AS_WRITTEN "%{vex3%} "
+#define RIGEL_KEEP_ORDER "%{vex3%} "
 #else
-#define RIGEL_AS_WRITTEN ""
+#define RIGEL_KEEP_ORDER ""
 #endif
 #define RIGEL_ORDERED(V, suffix)                                                       \
   [[gnu::always_inline]] inline V sum(V a, V b) {                                      \
     V result;                                                                          \
-    asm(RIGEL_AS_WRITTEN "vadd" suffix " %2, %1, %0" : "=v"(result) : "v"(a), "v"(b)); \
+    asm(RIGEL_KEEP_ORDER "vadd" suffix " %2, %1, %0" : "=v"(result) : "v"(a), "v"(b)); \
     return result;                                                                     \
   }                                                                                    \
   [[gnu::always_inline]] inline V difference(V a, V b) {                               \
@@ -69,7 +70,7 @@ template <class V, class... Sources>
   }                                                                                    \
   [[gnu::always_inline]] inline V product(V a, V b) {                                  \
     V result;                                                                          \
-    asm(RIGEL_AS_WRITTEN "vmul" suffix " %2, %1, %0" : "=v"(result) : "v"(a), "v"(b)); \
+    asm(RIGEL_KEEP_ORDER "vmul" suffix " %2, %1, %0" : "=v"(result) : "v"(a), "v"(b)); \
     return result;                                                                     \
   }                                                                                    \
   [[gnu::always_inline]] inline V quotient(V a, V b) {                                 \
@@ -85,7 +86,7 @@ template <class V, class... Sources>
 RIGEL_ORDERED(F32, "ps")
 RIGEL_ORDERED(F64, "pd")
 #undef RIGEL_ORDERED
-#undef RIGEL_AS_WRITTEN
+#undef RIGEL_KEEP_ORDER
 #else
 template <class V>
 inline V sum(V a, V b) {

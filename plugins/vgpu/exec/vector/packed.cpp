@@ -1,4 +1,4 @@
-// VOP3P: two halves or two 16-bit integers in each lane, and operations of mixed precision.
+// VOP3P: two halves or two 16-bit integers per lane, and mixed-precision operations.
 #include "plugins/vgpu/exec/vector/float_math.hpp"
 #include "plugins/vgpu/exec/vector/integer_math.hpp"
 #include "plugins/vgpu/exec/vector/ordered.hpp"
@@ -23,13 +23,13 @@ constexpr Entry mix(Op op, Raises raises, FloatUnit unit = FloatUnit::kNone) {
   entry.fast[kSelected] = packed_rows<Fn, true>;
   return with_unit(entry, unit);
 }
-// The result goes to one half; the other stays.
-constexpr Entry into(uint32_t half, Entry entry) {
+// The result replaces one half; the other is kept.
+constexpr Entry write_half(uint32_t half, Entry entry) {
   entry.fixed_aux = half;
   return entry;
 }
 
-/// Fn on both halves of all lanes.
+/// Applies Fn to both halves of all lanes.
 template <auto Fn>
 Singles each(Singles a, Singles b, Control control) {
   return {Fn(a.a, b.a, control), Fn(a.b, b.b, control)};
@@ -51,10 +51,11 @@ F32 fma(F32 a, F32 b, F32 c, Control control) {
 
 template <bool Max>
 Packed extreme16(Packed a, Packed b, Control control) {
-  const auto of = [&](U32 x, U32 y) __attribute__((always_inline)) {
+  const auto extreme_half = [&](U32 x, U32 y) __attribute__((always_inline)) {
     return extreme<Format16, Max>(x, y, control.ieee(), control.flush_inputs16());
   };
-  U32 result = of(a.bits & 0xffff, b.bits & 0xffff) | (of(a.bits >> 16, b.bits >> 16) << 16);
+  U32 result =
+      extreme_half(a.bits & 0xffff, b.bits & 0xffff) | (extreme_half(a.bits >> 16, b.bits >> 16) << 16);
   if ((control.aux & aux::kClamp) != 0) result = repacked(unpacked(result, control), control);
   return {result};
 }
@@ -65,7 +66,8 @@ F32 fma_mix(Mixed a, Mixed b, Mixed c) {
 F32 mad_mix(Mixed a, Mixed b, Mixed c) {
   return sum(product(a.v, b.v), c.v);
 }
-/// What has become infinite of finite numbers in single precision has overflowed as a half all the more.
+/// A result that overflowed to infinity in single precision, from finite operands, also overflows as a
+/// half.
 template <auto Fn>
 Half to_half(Mixed a, Mixed b, Mixed c, Control control) {
   const F32 result = Fn(a, b, c);
@@ -94,7 +96,7 @@ I16x2 sub_clamped_signed(I16x2 a, I16x2 b) {
   return ((a ^ b) & (a ^ difference)) < 0 ? (a >> 15) ^ 0x7fff : difference;
 }
 
-// By halves in 32 bits.
+// Computed separately for both halves, in 32 bits.
 I16x2 mad_clamped_signed(I16x2 a, I16x2 b, I16x2 c) {
   const auto low = [](I16x2 x) { return (bits_as<I32>(x) << 16) >> 16; };
   const auto high = [](I16x2 x) { return bits_as<I32>(x) >> 16; };
@@ -144,13 +146,13 @@ constexpr Entry kTable[] = {
     packed_entry<([](I16x2 a, I16x2 b) { return max_of(a, b); })>(Op::v_pk_max_i16),
 
     mix<fma_mix>(Op::v_fma_mix_f32, Raises::kFused),
-    into(aux::kKeepHigh, mix<to_half<fma_mix>>(Op::v_fma_mixlo_f16, Raises::kFused)),
-    into(aux::kHighResult, mix<to_half<fma_mix>>(Op::v_fma_mixhi_f16, Raises::kFused)),
+    write_half(aux::kKeepHigh, mix<to_half<fma_mix>>(Op::v_fma_mixlo_f16, Raises::kFused)),
+    write_half(aux::kHighResult, mix<to_half<fma_mix>>(Op::v_fma_mixhi_f16, Raises::kFused)),
     mix<mad_mix>(Op::v_mad_mix_f32, Raises::kMultiplyAdd, FloatUnit::kFlushing),
-    into(aux::kKeepHigh,
-         mix<to_half<mad_mix>>(Op::v_mad_mixlo_f16, Raises::kMultiplyAdd, FloatUnit::kFlushing)),
-    into(aux::kHighResult,
-         mix<to_half<mad_mix>>(Op::v_mad_mixhi_f16, Raises::kMultiplyAdd, FloatUnit::kFlushing)),
+    write_half(aux::kKeepHigh,
+               mix<to_half<mad_mix>>(Op::v_mad_mixlo_f16, Raises::kMultiplyAdd, FloatUnit::kFlushing)),
+    write_half(aux::kHighResult,
+               mix<to_half<mad_mix>>(Op::v_mad_mixhi_f16, Raises::kMultiplyAdd, FloatUnit::kFlushing)),
 };
 
 }  // namespace

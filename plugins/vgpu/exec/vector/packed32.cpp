@@ -1,4 +1,4 @@
-// VOP3P of gfx90a: two single-precision values of each lane, in two rows.
+// VOP3P of gfx90a: two single-precision values per lane, in two rows.
 #include "plugins/vgpu/exec/vector/ordered.hpp"
 #include "plugins/vgpu/exec/vector/packed_values.hpp"
 
@@ -17,7 +17,7 @@ constexpr Entry kTable[] = {
     packed_entry<([](Pair<F32> a, Pair<F32> b, Pair<F32> c) {
       return Pair<F32>{product_sum(a.first, b.first, c.first), product_sum(a.second, b.second, c.second)};
     })>(Op::v_pk_fma_f32, Raises::kFused),
-    // The first result is a dword of S0, the second one of S1: op_sel says which.
+    // The first result is a dword of S0, the second one of S1, selected by op_sel.
     packed_entry<([](Pair<U32> a, Pair<U32> b) {
       return Pair<U32>{a.first, b.first};
     })>(Op::v_pk_mov_b32),

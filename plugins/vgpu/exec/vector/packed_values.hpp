@@ -5,31 +5,31 @@
 
 namespace rigel::vgpu::exec::RIGEL_SIMD_NAMESPACE {
 
-/// Entry::fast of kPacked, where a flush of halves matters to the sources alone: as kInOrder, with the flush.
+/// Index of Entry::fast for kPacked: as kInOrder, with denormal sources flushed.
 constexpr unsigned kFlushing = 2;
 
-/// Two halves, or what else is packed, as it is.
+/// Packed bits without conversion.
 struct Packed {
   U32 bits;
 };
 
-/// All halves of packed lanes, in two vectors; which is where does not matter as long as it goes back the
-/// same way.
+/// All halves of packed lanes, in two vectors. Their order is not specified, but conversion back restores
+/// it.
 struct Singles {
   F32 a, b;
 };
 
-/// Single precision, or a half.
+/// Single precision, or a half converted to it.
 struct Mixed {
   F32 v;
 };
 
-/// Single precision beside packed sources.
+/// Single-precision operand of an operation with packed sources.
 struct Addend {
   F32 v;
 };
 
-/// Two dwords of each lane, in two rows.
+/// Two dwords per lane, in two rows.
 template <class V>
 struct Pair {
   V first, second;
@@ -75,8 +75,8 @@ constexpr bool kIsPacked = std::is_same_v<T, Packed> || std::is_same_v<T, U16x2>
   return bits;
 }
 
-/// A source of two halves, each from where op_sel says, with its sign. Signs are for floating point only. Not
-/// Modified: the halves are as they are in the row.
+/// A source of two halves, selected by op_sel and op_sel_hi, with floating-point signs. If Modified is
+/// false, the halves are in the order of the row.
 template <class T, Kind K, bool Modified>
 requires kIsPacked<T>
 class Input<T, K, Modified> {
@@ -105,8 +105,8 @@ class Input<T, K, Modified> {
   uint32_t low_ = 0, high_ = 16, flip_ = 0;
 };
 
-/// The half that op_sel says, where op_sel_hi says that it is one. neg_hi stands for abs. Those of handlers for
-/// rows have no abs.
+/// A half selected by op_sel if op_sel_hi is set, otherwise single precision. neg_hi means abs. Handlers
+/// for rows do not support abs.
 template <Kind K, bool Modified>
 class Input<Mixed, K, Modified> {
  public:
@@ -150,7 +150,7 @@ class Input<Addend, K, Modified> {
   uint32_t flip_;
 };
 
-/// op_sel says which of its source's dwords the first result is computed from, op_sel_hi the second.
+/// A pair of dwords: op_sel selects the dword for the first result, op_sel_hi that for the second.
 template <class V, Kind K, bool Modified>
 class Input<Pair<V>, K, Modified> {
  public:
@@ -205,7 +205,7 @@ class Output<Pair<V>, Modified> {
   std::byte *first_, *second_;
 };
 
-/// For vector rows in the usual modes: nothing is flushed, clamped or rounded but to nearest, other than Aux says.
+/// For VGPR rows in the default modes: no flushing and clamping, rounding to nearest, except for Aux.
 template <auto Fn, bool Modified, uint32_t Aux = 0>
 [[gnu::flatten]] void packed_rows(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
   run_lanes<Fn, Modified, 0, false>(op, registers, exec, Control{Aux});

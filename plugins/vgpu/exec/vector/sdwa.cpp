@@ -1,4 +1,5 @@
-// SDWA: operations of their own before and after the one whose sources and result they select parts of.
+// SDWA: micro-ops that extract parts of sources before the operation and insert part of the result after
+// it.
 #include "plugins/vgpu/exec/vector/lower.hpp"
 
 namespace rigel::vgpu::exec::RIGEL_SIMD_NAMESPACE {
@@ -28,10 +29,10 @@ constexpr Part part_of(SdwaSel sel) {
   return {0, 32};
 }
 
-// imm: how far to the left so that the part's top is the register's, how far to the right then.
+// imm: left shift that moves the part to the top of the register, then the right shift.
 template <class V>
 void extract_part(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
-  {  // Sources have to be gone before the tail call.
+  {  // sources must be destroyed before the tail call
     const auto left = static_cast<uint32_t>(op->imm & 31), right = static_cast<uint32_t>(op->imm >> 8 & 31);
     const Lanes<U32, Kind::kAny> source(op, registers, 0, 0);
     each_chunk<kLanes>(
@@ -43,24 +44,24 @@ void extract_part(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t 
   RIGEL_NEXT(op + 1, wave, registers, exec);
 }
 
-// imm: shift and width of the part, and what becomes of the other bits.
+// imm: shift and width of the part, and treatment of the other bits.
 void insert_part(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
   const auto shift = static_cast<uint32_t>(op->imm & 31), width = static_cast<uint32_t>(op->imm >> 8 & 63);
   const auto unused = static_cast<SdwaUnused>(op->imm >> 16);
   const uint32_t mask = (width == 32 ? ~0u : (1u << width) - 1) << shift;
-  const std::byte* const from = registers + op->src[0].offset;
-  std::byte* const to = registers + op->dst;
+  const std::byte* const source = registers + op->src[0].offset;
+  std::byte* const destination = registers + op->dst;
   each_chunk<kLanes>(
       op->aux, exec, [&](size_t lane, uint32_t bits) __attribute__((always_inline)) {
-        U32 value = load<U32>(from + lane * 4) << shift;
+        U32 value = load<U32>(source + lane * 4) << shift;
         if (unused == SdwaUnused::kSext) {
-          const uint32_t above = 32 - shift - width;
-          value = bits_as<U32>(bits_as<I32>(value << above) >> static_cast<int>(above));
+          const uint32_t unused_bits = 32 - shift - width;
+          value = bits_as<U32>(bits_as<I32>(value << unused_bits) >> static_cast<int>(unused_bits));
         } else {
           value = value & mask;
-          if (unused == SdwaUnused::kPreserve) value = value | (load<U32>(to + lane * 4) & ~mask);
+          if (unused == SdwaUnused::kPreserve) value = value | (load<U32>(destination + lane * 4) & ~mask);
         }
-        put(to + lane * 4, value, bits);
+        put(destination + lane * 4, value, bits);
       });
   RIGEL_NEXT(op + 1, wave, registers, exec);
 }

@@ -1,6 +1,6 @@
-// Reciprocals, roots, exponentials, logarithms, sine and cosine. The hardware's are not specified to the bit;
-// these are within one unit in the last place, single precision mostly within a half: it is computed in
-// double. What is of order 1e-9 or below in the polynomials' comments is the relative error.
+// Reciprocals, roots, exponentials, logarithms, sine and cosine. The hardware's results are not specified
+// exactly. These are within one ulp; single precision is computed in double and mostly within half an ulp.
+// Comments of polynomials state the relative error.
 #include "plugins/vgpu/exec/vector/float_math.hpp"
 #include "plugins/vgpu/exec/vector/handlers.hpp"
 #include "plugins/vgpu/exec/vector/ordered.hpp"
@@ -15,14 +15,15 @@ F reciprocal(F a) {
   return quotient(F{} + 1, a);
 }
 
-// 1 / sqrt(a) has the errors of two roundings, which can be more than a unit; a step of Newton's leaves that of a product, halved.
+// 1 / sqrt(a) has two rounding errors, which can exceed one ulp. A Newton step reduces them to half of a
+// product's error.
 template <class F>
 F reciprocal_root(F a) {
   const F estimate = quotient(F{} + 1, square_root(a));
-  // Not -(a * estimate), of which LLVM makes -a * estimate, which is rounded otherwise where MODE does not round to nearest.
+  // Not -(a * estimate): LLVM turns that into -a * estimate, which differs unless MODE rounds to nearest.
   const F error = fused(a * estimate, -estimate, F{} + 1);
-  const F better = fused(estimate * 0.5f, error, estimate);
-  return better == better ? better : estimate;  // zeros, infinities
+  const F refined = fused(estimate * 0.5f, error, estimate);
+  return refined == refined ? refined : estimate;  // zeros, infinities
 }
 
 template <size_t N>
@@ -32,7 +33,7 @@ template <size_t N>
   return sum;
 }
 
-// 2^x: the series of e^(x ln 2) for the rest of at most 1/2, 2e-10.
+// 2^x: series of e^(x ln 2) for the fraction of at most 1/2, error 2e-10.
 F64 power_of(F64 x) {
   static constexpr double kSeries[] = {1.0,
                                        0.69314718055994530942,
@@ -46,7 +47,7 @@ F64 power_of(F64 x) {
   x = x > -300 ? x : F64{} - 300;
   x = x < 300 ? x : F64{} + 300;
   const F64 whole = round_to_integer<Rounding::kNearestEven>(x);
-  // The last digits of 1.5 * 2^52 + n are n.
+  // The low digits of 1.5 * 2^52 + n are n.
   const I64 exponent = bits_as<I64>(whole + 0x1.8p52);
   return polynomial(x - whole, kSeries) * bits_as<F64>((exponent + 1023) << 52);
 }
@@ -59,17 +60,17 @@ F32 exponential(F32 a) {
   return a == a ? result : a;
 }
 
-// log2: the exponent, and the series of the inverse hyperbolic tangent for a mantissa around 1, 1e-11.
+// log2: the exponent, plus the series of the inverse hyperbolic tangent for a mantissa near 1, error 1e-11.
 F64 logarithm_of(F64 x) {
   static constexpr double kSeries[] = {1.0, 1.0 / 3, 1.0 / 5, 1.0 / 7, 1.0 / 9, 1.0 / 11};
   const U64 bits = bits_as<U64>(x);
-  // Mantissas above sqrt(2) count as halves of the next exponent's.
+  // Mantissas above sqrt(2) are halved, with the next exponent.
   const U64 offset = bits - 0x3fe6a09e667f3bcd;
   const I64 exponent = bits_as<I64>(offset) >> 52;
   const F64 mantissa = bits_as<F64>(bits - (bits_as<U64>(exponent) << 52));
   const F64 s = (mantissa - 1) / (mantissa + 1);
   const F64 fraction = s * polynomial(s * s, kSeries) * 2.88539008177792681472;
-  // Integers below 2^51 in magnitude as doubles.
+  // Converts integers below 2^51 in magnitude to double.
   const F64 whole = bits_as<F64>(exponent + 0x4338000000000000) - 0x1.8p52;
   return whole + fraction;
 }
@@ -84,7 +85,7 @@ F32 logarithm(F32 a) {
   return a == a ? result : a;
 }
 
-// sin(2 pi r) for r within a quarter: the series to the 17th power, 7e-13.
+// sin(2 pi r) for r within a quarter turn: series up to the 17th power, error 7e-13.
 F64 sine_of_quarter(F64 r) {
   static constexpr double kSeries[] = {1.0,
                                        -1.0 / 6,
@@ -103,13 +104,13 @@ F64 absolute(F64 x) {
   return bits_as<F64>(bits_as<U64>(x) & 0x7fffffffffffffff);
 }
 
-// Arguments are revolutions: taking away the whole ones is exact.
+// Arguments are in turns; subtracting whole turns is exact.
 F64 sine_of(F64 x) {
   const F64 rest = x - round_to_integer<Rounding::kNearestEven>(x);
   const F64 mirrored = (rest < 0 ? F64{} - 0.5 : F64{} + 0.5) - rest;
   const F64 quarter = absolute(rest) > 0.25 ? mirrored : rest;
-  // Not x: compilers would take the single that it was for its zero, a denormal that the processor compares
-  // as one.
+  // Not x: compilers would use the single-precision source instead of its zero. The CPU treats a denormal
+  // source as zero in comparisons.
   const F64 zero = bits_as<F64>(bits_as<U64>(x) & 0x8000000000000000);
   return x == 0 ? zero : sine_of_quarter(quarter);
 }
@@ -118,11 +119,11 @@ F64 cosine_of(F64 x) {
   return sine_of_quarter(0.25 - absolute(rest));
 }
 
-// Before gfx10, what is outside of [-256, 256] counts as 0.
-F32 within_turns(F32 a, F32 result, float of_zero, Control control) {
+// Before gfx10, angles outside [-256, 256] count as 0.
+F32 within_turns(F32 a, F32 result, float result_of_zero, Control control) {
   const F32 magnitude = bits_as<F32>(bits_as<U32>(a) & 0x7fffffff);
-  const I32 beyond = (magnitude > 256) & (magnitude < __builtin_inff());
-  return control.knows_few_turns() ? select(beyond, F32{} + of_zero, result) : result;
+  const I32 is_outside = (magnitude > 256) & (magnitude < __builtin_inff());
+  return control.knows_few_turns() ? select(is_outside, F32{} + result_of_zero, result) : result;
 }
 F32 sine(F32 a, Control control) {
   return within_turns(a, in_double(a, sine_of), 0, control);
@@ -140,17 +141,18 @@ Half angle_of_half(Half a, Control control) {
   return {Fn(a.v, control)};
 }
 
-// Where a half overflows single precision doesn't yet: the two are told apart by FP16_OVFL.
+// FP16_OVFL distinguishes infinity from overflow. Values that overflow as a half must therefore not
+// overflow in single precision.
 Half exponential_of_half(Half a) {
-  const I32 beyond = (a.v > 64) & (a.v < __builtin_inff());
-  return {exponential(select(beyond, F32{} + 64, a.v))};
+  const I32 overflows = (a.v > 64) & (a.v < __builtin_inff());
+  return {exponential(select(overflows, F32{} + 64, a.v))};
 }
 
 F32 root(F32 a) {
   return square_root(a);
 }
 
-/// In double on the way: directed rounding would only give zeros the wrong sign.
+/// Computed in double: directed rounding would only result in wrong signs of zeros.
 constexpr Entry to_nearest(Entry entry) {
   return with_unit(entry, FloatUnit::kNearest);
 }

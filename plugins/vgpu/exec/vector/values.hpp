@@ -1,19 +1,19 @@
-// Operands of vector operations: how the lanes of a source come out of its row or scalar, with its modifiers,
-// and how results go back to a row under EXEC. The type of a function's parameter says how it is read:
+// Operands of vector operations: reading the lanes of a source from its row or scalar, with modifiers, and
+// writing results to a row under EXEC. A function's parameter types determine how its sources are read:
 //
 //   U32 I32 F32      a row of 32-bit values
-//   U64 I64 F64      two rows; functions that have such a parameter see half as many lanes at a time, and
-//   U32h I32h F32h   their 32-bit operands are these
-//   Rows<N>          N rows, as many lanes of each as of 32 bits
+//   U64 I64 F64      two rows; functions with such a parameter process half as many lanes at a time,
+//   U32h I32h F32h   and have these 32-bit operands
+//   Rows<N>          N rows, with as many lanes as 32-bit operands
 //   U16 I16 Half     the low or (op_sel) the high half of a row's dwords, extended to 32 bits; halves become
 //                    single precision, and results are rounded once: see half.hpp
-//   HalfBits         a half as it is
-//   Mask, Mask64     one bit of a scalar for each lane, of 32 or 64 bits
-//   Old              after the sources: what was in the destination
+//   HalfBits         a half without conversion
+//   Mask, Mask64     one bit of a scalar per lane, for 32 or 64 bits
+//   Old              after the sources: the destination's previous value
 //   Control          the last parameter: modes
 //
-// Modifiers are data (MicroOp::aux), so that one handler does for all of them. Handlers of operations that
-// compilers emit often have a second form without: see fast_lanes() in handlers.hpp.
+// Modifiers are data (MicroOp::aux), so that one handler supports all of them. Operations that compilers
+// often emit have further handlers without modifiers: see fast_lanes() in handlers.hpp.
 #pragma once
 
 #include <type_traits>
@@ -25,21 +25,21 @@
 
 namespace rigel::vgpu::exec::RIGEL_SIMD_NAMESPACE {
 
-/// The modes of an operation that depends on them.
+/// Modes, for operations that depend on them.
 struct Control {
   uint32_t aux;
 
   constexpr bool ieee() const { return (aux & aux::kIeee) != 0; }
   constexpr bool dx10_clamp() const { return (aux & aux::kDx10Clamp) != 0; }
   constexpr bool finite_halves() const { return (aux & aux::kFiniteHalves) != 0; }
-  /// How halves are rounded: see half.hpp.
+  /// Rounding mode of halves, see half.hpp.
   constexpr unsigned round16() const {
     return (aux >> aux::kRound16Shift & 3) | (finite_halves() ? kStayFinite : 0);
   }
   constexpr bool flush_inputs16() const { return (aux & aux::kFlushInputs16) != 0; }
   constexpr bool flush_results16() const { return (aux & aux::kFlushResults16) != 0; }
   constexpr bool flush_inputs32() const { return (aux & aux::kFlushInputs32) != 0; }
-  /// Single precision has no denormals at all.
+  /// Whether single precision flushes operands and results.
   constexpr bool flushes32() const {
     constexpr uint32_t kBoth = aux::kFlushInputs32 | aux::kFlushResults32;
     return (aux & kBoth) == kBoth;
@@ -47,7 +47,7 @@ struct Control {
   constexpr bool knows_few_turns() const { return (aux & aux::kFewTurns) != 0; }
 };
 
-/// The dwords of wide operands, for what is less work on them.
+/// Separate dwords of wide operands, for operations that need fewer steps on them.
 template <size_t N>
 struct Rows {
   U32 row[N];
@@ -64,20 +64,20 @@ struct Half {
   F32 v;
 };
 
-/// A half whose bits are wanted: in the low 16.
+/// A half's bits, in the low 16 bits.
 struct HalfBits {
   U32 v;
 };
 
-/// What the destination had.
+/// The destination's previous value.
 struct Old {
   U32 v;
 };
 
-// A scalar with one bit for each lane. Stands after the other sources; the fourth is at dst2.
+// A scalar with one bit per lane. It follows the other sources; the fourth source is at dst2.
 struct Mask {
   uint32_t bits;
-  /// -1 or 0 in each lane.
+  /// Returns -1 or 0 per lane.
   [[gnu::always_inline]] I32 lanes() const { return lane_mask<U32>(bits); }
 };
 struct Mask64 {
@@ -93,30 +93,30 @@ template <class V>
   return select(mask.lanes(), yes, no);
 #endif
 }
-/// x + by in the lanes of the mask, x in the others.
-[[gnu::always_inline]] inline U32 add_where(Mask mask, U32 x, uint32_t by) {
+/// Returns x + by in the lanes of the mask, otherwise x.
+[[gnu::always_inline]] inline U32 add_where(Mask mask, U32 x, uint32_t addend) {
 #if RIGEL_SIMD_LEVEL == 2
   return bits_as<U32>(_mm512_mask_add_epi32(bits_as<__m512i>(x), static_cast<__mmask16>(mask.bits),
-                                            bits_as<__m512i>(x), _mm512_set1_epi32(static_cast<int>(by))));
+                                            bits_as<__m512i>(x),
+                                            _mm512_set1_epi32(static_cast<int>(addend))));
 #else
-  return x + (bits_as<U32>(mask.lanes()) & by);
+  return x + (bits_as<U32>(mask.lanes()) & addend);
 #endif
 }
 
-// Results: one bit for each lane goes to a scalar. Made of bits, as comparisons give them (lanes.hpp), or of
-// lanes that are -1 or 0.
+// Results with one bit per lane, which are written to a scalar. Built from bits, as comparisons return them
+// (lanes.hpp), or from lanes that are -1 or 0.
 struct Test {
   uint32_t bits;
-  [[gnu::always_inline]] explicit Test(uint32_t found) : bits(found & ((uint32_t{1} << kLanes) - 1)) {}
+  [[gnu::always_inline]] explicit Test(uint32_t mask) : bits(mask & ((uint32_t{1} << kLanes) - 1)) {}
   [[gnu::always_inline]] Test(I32 lanes) : bits(mask_bits(lanes)) {}
 };
 struct Test64 {
   uint32_t bits;
-  [[gnu::always_inline]] explicit Test64(uint32_t found)
-      : bits(found & ((uint32_t{1} << (kLanes / 2)) - 1)) {}
+  [[gnu::always_inline]] explicit Test64(uint32_t mask) : bits(mask & ((uint32_t{1} << (kLanes / 2)) - 1)) {}
   [[gnu::always_inline]] Test64(I64 lanes) : bits(mask_bits(lanes)) {}
 };
-/// A value and a test, which goes to dst2.
+/// A value and a test, which is written to dst2.
 template <class T, class M>
 struct WithTest {
   using Value = T;
@@ -146,7 +146,7 @@ constexpr int kLanesOf = kIs64<T> || std::is_same_v<T, Mask64> || std::is_same_v
                              ? kLanes / 2
                              : kLanes;
 
-/// Where the scalar or constant of source `index` is.
+/// Returns the address of the scalar or constant of source `index`.
 [[gnu::always_inline]] inline const std::byte* uniform_place(const MicroOp* op, const std::byte* registers,
                                                              unsigned index) {
   return (op->aux & (aux::kConstant << index)) != 0 ? reinterpret_cast<const std::byte*>(&op->src[index])
@@ -160,9 +160,9 @@ template <class T>
 }
 
 template <class V>
-[[gnu::always_inline]] inline V splat_dword(const std::byte* from) {
+[[gnu::always_inline]] inline V splat_dword(const std::byte* source) {
   uint32_t value;
-  std::memcpy(&value, from, sizeof value);
+  std::memcpy(&value, source, sizeof value);
   return bits_as<V>(splat<std::conditional_t<sizeof(V) == sizeof(U32), U32, U32h>>(value));
 }
 
@@ -170,7 +170,7 @@ template <class V>
   return (op->aux & aux::kWave64) != 0 ? 256 : 128;
 }
 
-/// How a handler was specialised for a source.
+/// Specialisation of a handler for a source.
 enum class Kind : uint8_t { kAny, kRow, kUniform };
 
 /// 32-bit lanes of a source: dword `part` of each lane.
@@ -200,7 +200,7 @@ class Lanes<V, Kind::kUniform> {
 };
 
 #ifdef RIGEL_KERNEL_CODE
-/// Of unknown kind here, of a known one where the compiler has inlined it.
+/// The kind is not fixed, but known after the compiler has inlined the handler.
 template <class V>
 class Lanes<V, Kind::kAny> {
  public:
@@ -220,7 +220,7 @@ class Lanes<V, Kind::kAny> {
   uint32_t part_;
 };
 #else
-/// Of unknown kind: if it is uniform, all chunks read one slot.
+/// The kind is not fixed. If the source is uniform, all chunks read one slot.
 template <class V>
 class Lanes<V, Kind::kAny> {
  public:
@@ -244,7 +244,7 @@ class Lanes<V, Kind::kAny> {
 };
 #endif
 
-/// A source of parameter type T. Modified: abs, neg and op_sel are looked at.
+/// A source of parameter type T. Modified: abs, neg and op_sel apply.
 template <class T, Kind K, bool Modified>
 class Input {
  public:
@@ -375,12 +375,12 @@ requires kIsMask<T>
 class Input<T, K, Modified> {
  public:
   [[gnu::always_inline]] Input(const MicroOp* op, const std::byte* registers, unsigned index) {
-    const std::byte* const from = index < 3 ? uniform_place(op, registers, index) : registers + op->dst2;
-    // As wide as it was stored: see put_mask().
+    const std::byte* const source = index < 3 ? uniform_place(op, registers, index) : registers + op->dst2;
+    // The same width as the store: see put_mask().
     if ((op->aux & aux::kWave64) != 0) {
-      std::memcpy(&bits_, from, 8);
+      std::memcpy(&bits_, source, 8);
     } else {
-      std::memcpy(&bits_, from, 4);
+      std::memcpy(&bits_, source, 4);
     }
   }
   [[gnu::always_inline]] T at(size_t lane, Control) const { return T{static_cast<uint32_t>(bits_ >> lane)}; }
@@ -389,7 +389,7 @@ class Input<T, K, Modified> {
   uint64_t bits_ = 0;
 };
 
-/// Puts a vector into a row; `bits` says for which of its lanes.
+/// Stores the lanes of a vector whose bit in `bits` is set.
 template <class V>
 [[gnu::always_inline]] inline void put(std::byte* at, V value, uint32_t bits) {
   constexpr uint32_t kAll = (uint32_t{1} << kCount<V>)-1;
@@ -400,7 +400,7 @@ template <class V>
   store(at, value);
 }
 
-/// omod and clamp. Lowering leaves omod out where the mode ignores it.
+/// Applies omod and clamp. The lowering omits omod if the mode ignores it.
 template <class F>
 [[gnu::always_inline]] inline F modified_result(F value, Control control) {
   if ((control.aux & aux::kPost) == 0) return value;
@@ -409,7 +409,7 @@ template <class F>
     value = value == 0 ? F{} : value;  // -0 becomes +0
   }
   if ((control.aux & aux::kClamp) != 0) {
-    // Compared as integers: MODE may keep denormals in results while operands have none.
+    // Compared as integers, because MODE may keep denormal results but flush operands.
     using Bits = decltype(value == value);
     const Bits bits = bits_as<Bits>(value), one = bits_as<Bits>(F{} + 1);
     const F clamped = bits > 0 ? (bits < one ? value : F{} + 1) : F{};
@@ -418,10 +418,11 @@ template <class F>
   return value;
 }
 
-/// The bits of a half result.
+/// Converts a result to half.
 [[gnu::always_inline]] inline U32 half_bits(F32 value, Control control) {
 #if RIGEL_SIMD_LEVEL == 0
-  // A denormal of single precision is an operand here, which the host's conversion knows from MXCSR.
+  // MXCSR makes the host's conversion treat single-precision denormals as operands; this code does the
+  // same.
   const U32 single = bits_as<U32>(value);
   if (control.flush_inputs32()) {
     value = bits_as<F32>((single & 0x7f800000) == 0 ? single & 0x80000000 : single);

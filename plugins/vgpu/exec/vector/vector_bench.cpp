@@ -1,4 +1,4 @@
-// What an instruction of a wave of 64 costs, dispatch included: runs of a thousand.
+// Benchmark of vector instructions on a 64-lane wave, dispatch included: sequences of 1000.
 #include <benchmark/benchmark.h>
 
 #include "plugins/vgpu/exec/vector/vector_test_support.hpp"
@@ -18,7 +18,7 @@ void run(benchmark::State& state, const Instruction& in, uint64_t exec = ~uint64
   m.set_exec(exec);
   CollectingEmitter out;
   for (int i = 0; i < kRun; ++i) {
-    Instruction copy = in;  // Destinations take turns, as a compiler would have it.
+    Instruction copy = in;  // destinations alternate, as in compiled code
     if (copy.dst[0].is_vgpr()) copy.dst[0].code = static_cast<uint16_t>(copy.dst[0].code + i % 8);
     if (const Refusal refusal = lower(copy, m.context, out); !refusal.empty()) {
       state.SkipWithError(std::string(refusal).c_str());

@@ -1,4 +1,4 @@
-// A wave with nothing but registers, on which tests run single vector instructions at every SIMD level.
+// Test support: a wave that has only registers, and runs single vector instructions at every SIMD level.
 #pragma once
 
 #include <algorithm>
@@ -43,7 +43,7 @@ struct Machine {
   }
   uint32_t lanes() const { return context.layout.wave_size; }
 
-  /// Lowers and runs one instruction; what lower() said.
+  /// Lowers and runs one instruction. Returns the result of lower().
   Refusal run(const isa::Instruction& instruction) {
     CollectingEmitter out;
     const Refusal refusal = lower(instruction, context, out);
@@ -81,7 +81,7 @@ inline isa::Instruction instruction(isa::Op op, isa::Encoding encoding,
   return result;
 }
 
-/// Numbers of which many are at the edges of something.
+/// Random numbers, with many boundary values.
 class Numbers {
  public:
   explicit Numbers(uint32_t seed) : random_(seed) {}
