@@ -10,61 +10,61 @@
 namespace rigel::vgpu::exec::whole {
 namespace {
 
-// Values of all kinds, drawn once: what buffers begin with are pieces of it.
+// Random values of all kinds, drawn once. Buffers are initialised with parts of this pool.
 const std::vector<uint32_t>& pool() {
   static const std::vector<uint32_t>* const kPool = [] {
     reference::Draw draw(21);
-    auto* const words = new std::vector<uint32_t>((kMostOutBytes + 2 * kGuardBytes) / 4 * 2);
+    auto* const words = new std::vector<uint32_t>((kMaxOutBytes + 2 * kGuardBytes) / 4 * 2);
     for (uint32_t& word : *words) word = draw.value();
     return words;
   }();
   return *kPool;
 }
 
-void fill(uint64_t seed, std::span<std::byte> to) {
+void fill(uint64_t seed, std::span<std::byte> destination) {
   const auto& words = pool();
-  const size_t room = words.size() * 4 - to.size();
-  const size_t at = seed * 0x9e3779b97f4a7c15u % (room / 4 + 1) * 4;
-  std::memcpy(to.data(), reinterpret_cast<const std::byte*>(words.data()) + at, to.size());
+  const size_t room = words.size() * 4 - destination.size();
+  const size_t offset = seed * 0x9e3779b97f4a7c15u % (room / 4 + 1) * 4;
+  std::memcpy(destination.data(), reinterpret_cast<const std::byte*>(words.data()) + offset,
+              destination.size());
 }
 
 uint32_t scratch_wave_bytes(const Kernel& kernel) {
   return (kernel.private_bytes * kernel.wave_size() + 1023) / 1024 * 1024;
 }
 
-// A raw buffer: bytes, all of them in range.
-void put_resource(const Kernel& kernel, uint64_t va, uint32_t bytes, std::byte* to) {
+// Writes the descriptor of a raw buffer: bytes, all of them in range.
+void put_resource(const Kernel& kernel, uint64_t va, uint32_t bytes, std::byte* destination) {
   constexpr uint32_t kSelect = 4 | 5 << 3 | 6 << 6 | 7 << 9;
-  constexpr uint32_t kFormat = 7u << 12 | 4u << 15;  // 32-bit floats, of which raw accesses know nothing
-  constexpr uint32_t kFormatGfx10 =
-      22u << 12 | 1u << 24 | 3u << 28;  // the same; out of range counts in bytes
+  constexpr uint32_t kFormat = 7u << 12 | 4u << 15;                   // 32-bit floats; raw accesses ignore it
+  constexpr uint32_t kFormatGfx10 = 22u << 12 | 1u << 24 | 3u << 28;  // the same; range in bytes
   const uint32_t words[4] = {static_cast<uint32_t>(va), static_cast<uint32_t>(va >> 32), bytes,
                              kSelect | (kernel.target.major >= 10 ? kFormatGfx10 : kFormat)};
-  std::memcpy(to, words, sizeof words);
+  std::memcpy(destination, words, sizeof words);
 }
 
 }  // namespace
 
-void fill_in(const Kernel& kernel, std::span<std::byte> to) {
-  fill(kernel.data_seed, to);
+void fill_in(const Kernel& kernel, std::span<std::byte> destination) {
+  fill(kernel.data_seed, destination);
 }
 
-void fill_out(const Kernel& kernel, std::span<std::byte> to) {
-  fill(kernel.data_seed + 1, to);
+void fill_out(const Kernel& kernel, std::span<std::byte> destination) {
+  fill(kernel.data_seed + 1, destination);
 }
 
-void fill_in_end(const Kernel& kernel, std::span<std::byte> to) {
-  fill(kernel.data_seed + 3, to);
+void fill_in_end(const Kernel& kernel, std::span<std::byte> destination) {
+  fill(kernel.data_seed + 3, destination);
 }
 
-void fill_arguments(const Kernel& kernel, std::span<std::byte> to) {
-  std::byte* const at = to.data();
-  fill(kernel.data_seed + 2, to);
+void fill_arguments(const Kernel& kernel, std::span<std::byte> destination) {
+  std::byte* const arguments = destination.data();
+  fill(kernel.data_seed + 2, destination);
   const uint64_t pointers[] = {kInVa, kOutVa, kAtomicsVa};
-  std::memcpy(at, pointers, sizeof pointers);
-  std::memcpy(at + argument::kLimit, &kernel.limit, 4);
-  put_resource(kernel, kInVa, kernel.in_bytes + kInSlack, at + argument::kInResource);
-  put_resource(kernel, kOutVa, kernel.out_bytes, at + argument::kOutResource);
+  std::memcpy(arguments, pointers, sizeof pointers);
+  std::memcpy(arguments + argument::kLimit, &kernel.limit, 4);
+  put_resource(kernel, kInVa, kernel.in_bytes + kInSlack, arguments + argument::kInResource);
+  put_resource(kernel, kOutVa, kernel.out_bytes, arguments + argument::kOutResource);
 }
 
 RegisterLayout layout_of(const Kernel& kernel) {
@@ -105,14 +105,14 @@ Dispatch dispatch_of(const Kernel& kernel) {
   d.scratch_wave_bytes = scratch_wave_bytes(kernel);
   d.scratch_waves = 64;
   d.scratch_base = kernel.target.major == 8 ? kScratchVa : 0;
-  // Dwords of neighbouring lanes side by side: swizzled, by as many lanes as a wave has.
+  // Swizzled: dwords of adjacent lanes are adjacent; the index stride is the wave size.
   constexpr uint32_t kSwizzle = 1u << 31, kAddLane = 1u << 23, kFourBytes = 1u << 19;
   const uint32_t index_stride = kernel.wave_size() == 32 ? 2 : 3;
   put_resource(kernel, kScratchVa, kScratchBytes, reinterpret_cast<std::byte*>(d.user_sgprs.data()));
   d.user_sgprs[1] |= kSwizzle;
   d.user_sgprs[3] |= kAddLane | index_stride << 21 | (kernel.target.major == 8 ? kFourBytes : 0);
   if (kernel.target.major == 8) {
-    put(kFlatScratchInit, uint64_t{kernel.private_bytes} << 32);  // offset, size of a lane
+    put(kFlatScratchInit, uint64_t{kernel.private_bytes} << 32);  // offset, bytes per lane
   } else {
     put(kFlatScratchInit, kScratchVa);
   }

@@ -1,5 +1,4 @@
-// Where a kernel's buffers are, what is in them at the start, and how it is dispatched: for all ways to run
-// it.
+// Addresses and initial contents of a kernel's buffers, and its dispatch, for all execution paths.
 #pragma once
 
 #include <cstddef>
@@ -13,16 +12,17 @@ namespace rigel::vgpu::exec::whole {
 
 constexpr uint64_t kCodeVa = 0x1'00000000, kKernargVa = 0x2'00000000, kInVa = 0x3'00000000,
                    kOutVa = 0x4'fffff000, kAtomicsVa = 0x6'00000000, kScratchVa = 0x7'00000000;
-/// Where the upper half of the input's addresses ends, and a page of the next: to be read, as the input is.
+/// The end of the 4 GiB that share the input's upper address dword, and a page of the next: readable like
+/// the input.
 constexpr uint64_t kInEndVa = kInVa + 0xffff'f000;
 constexpr uint32_t kInEndBytes = 8192;
-constexpr uint32_t kMostCodeBytes = 1 << 16, kScratchBytes = 1 << 22;
-constexpr uint32_t kGuardBytes = 4096;  ///< Before and behind the output.
+constexpr uint32_t kMaxCodeBytes = 1 << 16, kScratchBytes = 1 << 22;
+constexpr uint32_t kGuardBytes = 4096;  ///< Before and after the output.
 constexpr uint32_t kSharedApertureHigh = 0x10000, kPrivateApertureHigh = 0x20000;
 
 void fill_in(const Kernel& kernel, std::span<std::byte> to);
 void fill_in_end(const Kernel& kernel, std::span<std::byte> to);
-/// With the guards.
+/// Fills the output with its guards.
 void fill_out(const Kernel& kernel, std::span<std::byte> to);
 void fill_arguments(const Kernel& kernel, std::span<std::byte> to);
 

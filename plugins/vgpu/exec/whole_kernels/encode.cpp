@@ -44,7 +44,7 @@ bool Encoder::has(Op op, Encoding encoding) const {
   return !rows(op, encoding).empty();
 }
 
-// The first of the rows whose fields these can be.
+// Returns the first encoding of the operation that has these fields.
 Words Encoder::first(Op op, Encoding encoding, Fields fields, bool has_literal, uint32_t literal) const {
   for (const uint16_t row : rows(op, encoding)) {
     const isa::tables::Row& entry = isa::tables::rows()[row];
@@ -98,7 +98,7 @@ Words Encoder::vop3(Op op, uint32_t dst, uint32_t a, uint32_t b, uint32_t c, uin
 
 Words Encoder::smem(Op op, uint32_t data, uint32_t base, int32_t offset, uint32_t soffset) const {
   Fields fields = base / 2 | data << 6;
-  const bool has_register = soffset != kNothing;
+  const bool has_register = soffset != kNoRegister;
   switch (target_.family()) {
     case Family::kGfx8:
       fields |= has_register ? uint64_t{soffset} << 32
@@ -128,14 +128,14 @@ Words Encoder::flat(Op op, uint32_t address, uint32_t data, int32_t offset, uint
   if (target_.family() != Family::kGfx8 &&
       (encoding != Encoding::kFlat || target_.family() == Family::kGfx10)) {
     const uint32_t off = target_.family() == Family::kGfx9 ? 0x7f : isa::code::kNull;
-    fields |= uint64_t{saddr == kNothing ? off : saddr} << 48;
+    fields |= uint64_t{saddr == kNoRegister ? off : saddr} << 48;
   }
   return first(op, encoding, fields, false, 0);
 }
 
 Words Encoder::ds(Op op, uint32_t address, uint32_t data, uint32_t data2, uint32_t offset0,
                   uint32_t offset1) const {
-  // Lanes that exchange values have no shape: all give a result, and all but swizzles have data beside the address.
+  // Lane exchanges have no shape: all return a result, and all except swizzles have a data operand.
   const isa::MemoryShape* const shape = isa::memory_shape(op);
   const bool loads = shape == nullptr || shape->verb == isa::Verb::kLoad || shape->returns;
   const bool stores = shape == nullptr ? op != Op::ds_swizzle_b32 : shape->verb != isa::Verb::kLoad;

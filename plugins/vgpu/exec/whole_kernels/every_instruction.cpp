@@ -1,4 +1,4 @@
-// Straight-line kernels of every instruction of arithmetic and memory that a chip has, one behind the other.
+// Generates straight-line kernels that contain every arithmetic and memory instruction of a chip.
 #include <algorithm>
 #include <span>
 #include <string_view>
@@ -18,8 +18,8 @@ using isa::code::kExecLo;
 using isa::code::kLiteral;
 using isa::code::kVccLo;
 
-// A row of the tables, and who makes an instruction of it.
-struct Wanted {
+// A table row, and the generator for it.
+struct TableRow {
   uint16_t row = 0;
   bool is_access = false;
 };
@@ -31,58 +31,60 @@ class EveryInstruction : InstructionWriter {
     first_data_ = 12;
   }
 
-  void run(std::span<const Wanted> wanted) {
+  void run(std::span<const TableRow> rows) {
     begin();
-    kernel_.kept_in_front = static_cast<uint32_t>(kernel_.items.size());
-    for (const Wanted& one : wanted) {
+    kernel_.prefix_items = static_cast<uint32_t>(kernel_.items.size());
+    for (const TableRow& row : rows) {
       const Words words =
-          one.is_access ? access_.of_row(one.row, draw_, places()) : alu_.of_row(one.row, draw_, registers());
+          row.is_access ? access_.of_row(row.row, draw_, places()) : alu_.of_row(row.row, draw_, registers());
       if (!words.empty()) add(words);
     }
-    const size_t before = kernel_.items.size();
+    const size_t items_before_finish = kernel_.items.size();
     finish();
-    kernel_.kept_behind = static_cast<uint32_t>(kernel_.items.size() - before);
+    kernel_.suffix_items = static_cast<uint32_t>(kernel_.items.size() - items_before_finish);
   }
 
  private:
   static constexpr uint32_t kGroups = 2;
   static constexpr uint32_t kVgprs = 40;
-  // VGPRs before those for data. The address is a pair: of the item's place, and of other memory before and afterwards.
+  // VGPRs before those for data. kAddress is a pair: the item's place, or other memory before and after the
+  // instructions.
   static constexpr uint32_t kIndex = 3, kSums = 4, kSlot = 5, kAddress = 6, kOffset = 8, kScratch = 9;
-  // Of the output, for each item: its place, the sums, and the VGPRs for data. Behind all of that waves have theirs.
-  static constexpr uint32_t kSumsAt = AccessRegisters::kBytes, kDataAt = kSumsAt + 16;
+  // Layout of an item's output: its place, the checksums, and the VGPRs for data. The waves' places follow
+  // all items.
+  static constexpr uint32_t kSumsOffset = AccessRegisters::kBytes, kDataOffset = kSumsOffset + 16;
   static constexpr uint32_t kItemBytes = 192, kWaveBytes = 1024;
-  static constexpr uint32_t kSlotsAt = 256;  // in LDS
-  // SGPRs beside InstructionWriter's.
+  static constexpr uint32_t kSlotsOffset = 256;  // in LDS
+  // SGPRs in addition to InstructionWriter's.
   static constexpr uint32_t kWavePlace = 66, kWaveOffset = 68, kScratchScalar = 69;
 
   Registers registers() const {
     return {kVgprs, first_data_, sgpr::kData, sgpr::kDataEnd, true, true, layout_of(kernel_).sgprs};
   }
   AccessRegisters places() const {
-    AccessRegisters to;
-    to.first_data = first_data_;
-    to.vgprs = kVgprs;
-    to.slot = kSlot;
-    to.items = kernel_.group[0];
-    to.place = kAddress;
-    to.offset = kOffset;
-    to.base = sgpr::kOut;
-    to.resource = sgpr::kOutResource;
-    to.scratch_offset = kScratch;
-    to.scratch_scalar = kScratchScalar;
-    to.scratch_resource = kScratchResource;
-    to.scratch_wave = sgpr::kScratchOffset;
-    to.first_scalar = sgpr::kData;
-    to.end_scalar = sgpr::kDataEnd;
-    to.constant_base = sgpr::kIn;
-    to.constant_resource = sgpr::kInResource;
-    to.wave_place = kWavePlace;
-    to.wave_offset = kWaveOffset;
-    return to;
+    AccessRegisters access;
+    access.first_data = first_data_;
+    access.vgprs = kVgprs;
+    access.slot = kSlot;
+    access.items = kernel_.group[0];
+    access.place = kAddress;
+    access.offset = kOffset;
+    access.base = sgpr::kOut;
+    access.resource = sgpr::kOutResource;
+    access.scratch_offset = kScratch;
+    access.scratch_scalar = kScratchScalar;
+    access.scratch_resource = kScratchResource;
+    access.scratch_wave = sgpr::kScratchOffset;
+    access.first_scalar = sgpr::kData;
+    access.end_scalar = sgpr::kDataEnd;
+    access.constant_base = sgpr::kIn;
+    access.constant_resource = sgpr::kInResource;
+    access.wave_place = kWavePlace;
+    access.wave_offset = kWaveOffset;
+    return access;
   }
 
-  // Each lane's registers for data come from the input, its scalars from the arguments.
+  // Initialises each lane's data registers from the input, and scalars from the arguments.
   void begin() {
     Kernel& k = kernel_;
     k.vgprs = kVgprs;
@@ -90,10 +92,10 @@ class EveryInstruction : InstructionWriter {
     k.group[0] = k.wave_size();
     k.grid[0] = kGroups * k.group[0];
     k.limit = k.grid[0];
-    k.in_bytes = kMostInBytes / 2;
+    k.in_bytes = kMaxInBytes / 2;
     const uint32_t waves_at = k.grid[0] * kItemBytes;
     k.out_bytes = waves_at + kGroups * kWaveBytes;
-    k.lds_bytes = kSlotsAt + 4 * AccessRegisters::kBytes * k.group[0];
+    k.lds_bytes = kSlotsOffset + 4 * AccessRegisters::kBytes * k.group[0];
     k.private_bytes = 2 * AccessRegisters::kBytes;
     k.mode = draw_.one_in(2) ? 0x3f0 : any_mode();
     k.data_seed = draw_.bits() >> 24;
@@ -122,7 +124,7 @@ class EveryInstruction : InstructionWriter {
     address(sgpr::kOut, 0);
     multiply(kOffset, kIndex, kItemBytes);
     multiply(kSlot, 0, AccessRegisters::kBytes);
-    v_add_const(kSlot, kSlotsAt, kSlot);
+    v_add_const(kSlot, kSlotsOffset, kSlot);
     if (draw_.one_in(2)) {
       v_const(kScratch, draw_.below(AccessRegisters::kBytes / 4) * 4);
     } else {
@@ -136,31 +138,31 @@ class EveryInstruction : InstructionWriter {
     put(encoder_.sop1(mask_op("s_mov"), kVccLo, sgpr::kData));
   }
 
-  // What is in LDS and in scratch, and the registers.
+  // Adds LDS and scratch to the checksums, and stores them and the data registers.
   void finish() {
     for (uint32_t at = 0; at < AccessRegisters::kBytes; at += 4) {
       put(encoder_.ds(op("ds_read_b32"), kSlot, kIndex, 0, at));
       put(encoder_.sopp(op("s_waitcnt"), 0));
-      take(v(kIndex));
+      add_to_sum(v(kIndex));
     }
     for (uint32_t at = 0; at < kernel_.private_bytes; at += 4) {
       put(encoder_.buffer(op("buffer_load_dword"), 0, kIndex, kScratchResource, at, sgpr::kScratchOffset,
                           {}));
       put(encoder_.sopp(op("s_waitcnt"), 0));
-      take(v(kIndex));
+      add_to_sum(v(kIndex));
     }
     put(encoder_.sop2(op("s_mul_i32"), sgpr::kTemporary, kFirstGroupId, kLiteral, kernel_.group[0]));
     v_add(kIndex, sgpr::kTemporary, 0);
     each_quad([&](uint32_t vgpr, uint32_t at) {
-      address(sgpr::kOut, kDataAt + at);
+      address(sgpr::kOut, kDataOffset + at);
       put(encoder_.flat(op("flat_store_dwordx4"), kAddress, vgpr, 0));
     });
-    address(sgpr::kOut, kSumsAt);
+    address(sgpr::kOut, kSumsOffset);
     put(encoder_.flat(op("flat_store_dword"), kAddress, kSums, 0));
     put(encoder_.sopp(op("s_endpgm"), 0));
   }
 
-  // The same for all lanes, or growing from lane to lane: compiled code has other ways to do with that.
+  // Makes a register uniform or affine, because compiled code handles these separately.
   void make_regular(uint32_t vgpr) {
     switch (draw_.below(4)) {
       case 0:
@@ -179,13 +181,13 @@ class EveryInstruction : InstructionWriter {
   }
 
   template <class F>
-  void each_quad(F f) {
-    for (uint32_t vgpr = first_data_; vgpr < kVgprs; vgpr += 4) f(vgpr, (vgpr - first_data_) * 4);
+  void each_quad(F visit) {
+    for (uint32_t vgpr = first_data_; vgpr < kVgprs; vgpr += 4) visit(vgpr, (vgpr - first_data_) * 4);
   }
 
-  void multiply(uint32_t to, uint32_t vgpr, uint32_t by) {
-    s_mov(sgpr::kTemporary, by);
-    put(encoder_.vop3(op("v_mul_lo_u32"), to, v(vgpr), sgpr::kTemporary));
+  void multiply(uint32_t destination, uint32_t vgpr, uint32_t factor) {
+    s_mov(sgpr::kTemporary, factor);
+    put(encoder_.vop3(op("v_mul_lo_u32"), destination, v(vgpr), sgpr::kTemporary));
   }
 
   void address(uint32_t base, uint32_t offset) {
@@ -196,7 +198,7 @@ class EveryInstruction : InstructionWriter {
     v_addc(kAddress + 1, inline_integer(0), kAddress + 1);
   }
 
-  // All lanes or some execute it, and all take in what it left.
+  // Executes an instruction in all or some lanes, and adds its results to the checksums.
   void add(const Words& words) {
     isa::Instruction in;
     isa::decode(kernel_.target, words.data(), words.size(), in);
@@ -210,18 +212,19 @@ class EveryInstruction : InstructionWriter {
     const uint32_t dwords_of_mask = kernel_.wave_size() / 32;
     if (narrows) put(encoder_.sop1(mask_op("s_mov"), sgpr::kSavedExec, kExecLo));
     put(encoder_.sop1(mask_op("s_mov"), kExecLo, inline_integer(-1)));
-    for (uint32_t i = 0; narrows && i < dwords_of_mask; ++i) take(sgpr::kSavedExec + i);
+    for (uint32_t i = 0; narrows && i < dwords_of_mask; ++i) add_to_sum(sgpr::kSavedExec + i);
     if (changes_scc(in.encoding)) {
       put(encoder_.sop2(op("s_cselect_b32"), sgpr::kTemporary, inline_integer(1), inline_integer(0)));
-      take(sgpr::kTemporary);
+      add_to_sum(sgpr::kTemporary);
     }
     if (in.vdst.exists()) put(encoder_.sopp(op("s_waitcnt"), 0));
     for (const isa::Operand& operand : {in.dst[0], in.dst[1], in.vdst}) {
       if (!operand.exists() || operand.code == kExecLo || operand.code == isa::code::kNull) continue;
       const bool is_mask = operand.type == isa::Type::kMask;
       const uint32_t dwords = is_mask ? dwords_of_mask : std::max<uint32_t>(operand.dwords, 1);
-      const uint32_t end = operand.is_vgpr() ? v(kVgprs) : 128;  // there may be none of that number
-      for (uint32_t code = operand.code; code < std::min(operand.code + dwords, end); ++code) take(code);
+      const uint32_t end = operand.is_vgpr() ? v(kVgprs) : 128;  // the register may not exist
+      for (uint32_t code = operand.code; code < std::min(operand.code + dwords, end); ++code)
+        add_to_sum(code);
     }
   }
 
@@ -230,7 +233,7 @@ class EveryInstruction : InstructionWriter {
            encoding == isa::Encoding::kSopk || encoding == isa::Encoding::kSopc;
   }
 
-  void take(uint32_t source) {
+  void add_to_sum(uint32_t source) {
     put(encoder_.vop3(op("v_alignbit_b32"), kSums, v(kSums), v(kSums), inline_integer(27)));
     put(encoder_.vop2(op("v_xor_b32"), kSums, source, kSums));
   }
@@ -251,21 +254,21 @@ std::vector<uint16_t> rows_of_every_instruction(const isa::Target& chip) {
 std::vector<Kernel> generate_every_instruction(const isa::Target& chip, uint64_t seed) {
   constexpr size_t kInstructions = 32;
   Draw draw(seed * 0x9e3779b97f4a7c15u + 2);
-  std::vector<Wanted> wanted;
+  std::vector<TableRow> table_rows;
   const RandomAccess access(chip);
-  for (const uint16_t row : RandomAlu(chip).all()) wanted.push_back({row, false});
-  for (const uint16_t row : access.all()) wanted.push_back({row, true});
-  for (size_t i = wanted.size(); i > 1; --i)
-    std::swap(wanted[i - 1], wanted[draw.below(static_cast<uint32_t>(i))]);
+  for (const uint16_t row : RandomAlu(chip).all()) table_rows.push_back({row, false});
+  for (const uint16_t row : access.all()) table_rows.push_back({row, true});
+  for (size_t i = table_rows.size(); i > 1; --i)
+    std::swap(table_rows[i - 1], table_rows[draw.below(static_cast<uint32_t>(i))]);
   std::vector<Kernel> kernels;
-  for (std::span<const Wanted> left = wanted; !left.empty();) {
-    const size_t count = std::min(kInstructions, left.size());
+  for (std::span<const TableRow> remaining = table_rows; !remaining.empty();) {
+    const size_t count = std::min(kInstructions, remaining.size());
     Kernel kernel;
     kernel.target = chip;
     kernel.target.wave32 = chip.family() == isa::Family::kGfx10 && draw.one_in(2);
-    EveryInstruction(kernel, draw).run(left.first(count));
+    EveryInstruction(kernel, draw).run(remaining.first(count));
     kernels.push_back(std::move(kernel));
-    left = left.subspan(count);
+    remaining = remaining.subspan(count);
   }
   return kernels;
 }

@@ -1,15 +1,15 @@
-// Whole kernels at random, in machine code: the same for the same seed.
+// Generates random kernels in machine code, deterministically from a seed.
 //
-// A kernel is one that a compiler could have made, or somebody who knows the machine well: it loads its
-// arguments, finds out which work-item it is, perhaps leaves if there is nothing to do, and then does what
-// comes to mind: arithmetic of the whole tables, loads at affine, masked and uniform addresses by all
-// instructions that there are, stores to what is the work-item's own, elements of vectors moved about in
-// between, branches, loops that all lanes or some go round, EXEC changed in all ways, LDS between barriers,
-// scratch, calls, lanes exchanged, sums of all work-items. In the end it stores what its registers hold.
+// A kernel resembles those of compilers and of assembly programmers. It loads its arguments, computes the
+// work-item's id, and may exit early. Then follow random statements: arithmetic of the whole instruction
+// tables; loads at affine, masked and uniform addresses with all instructions; stores to the work-item's
+// fields; moves of vector elements; branches, and loops of all or some lanes; changes of EXEC; LDS between
+// barriers; scratch; calls; lane exchanges; atomic sums of all work-items. At the end it stores its
+// registers.
 //
-// What it does is independent of the order in which waves and lanes are executed. Each work-item stores to
-// places of its own alone ("fields"); what is read is read-only, or one's own, or in LDS behind a barrier;
-// what all change are sums whose order does not matter and that nobody reads.
+// Results do not depend on the order in which waves and lanes run. Each work-item stores to its own places
+// only ("fields"). It reads read-only memory, its own memory, or LDS after a barrier. Shared memory only
+// has atomic sums whose order does not matter and that no work-item reads.
 #pragma once
 
 #include <cstdint>
@@ -19,14 +19,14 @@
 
 namespace rigel::vgpu::exec::whole {
 
-/// A kernel for the chip, with waves of 32 or 64 lanes where it has both.
+/// Generates a kernel for the chip. If the chip has both wave sizes, one is chosen.
 Kernel generate(const isa::Target& chip, uint64_t seed);
 
-/// Kernels that have every instruction of arithmetic and memory once (each row of the tables, images apart), in an order and with
-/// operands that the seed says. They keep what each of them leaves in its destinations, in SCC and in memory. What is drawn above
-/// has the rare ones rarely, or never.
+/// Generates kernels that contain every arithmetic and memory instruction (each table row, except images)
+/// once. The seed determines order and operands. The kernels store the results in destinations, SCC and
+/// memory. generate() draws rare instructions rarely or never.
 std::vector<Kernel> generate_every_instruction(const isa::Target& chip, uint64_t seed);
-/// The rows that these are.
+/// Returns the table rows of these instructions.
 std::vector<uint16_t> rows_of_every_instruction(const isa::Target& chip);
 
 }  // namespace rigel::vgpu::exec::whole

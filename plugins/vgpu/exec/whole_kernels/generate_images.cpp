@@ -8,7 +8,7 @@ namespace rigel::vgpu::exec::whole {
 
 using isa::code::kLiteral;
 
-// The words in registers, the resource's first and the sampler's behind them.
+// Writes the words to registers: the resource first, then the sampler. Returns the first register.
 uint32_t Generator::image_words(const ImageWords& words) {
   constexpr uint32_t kWords = 12;
   const uint32_t first = sgpr::kData + 4 * draw_.below((sgpr::kDataEnd - sgpr::kData - kWords) / 4 + 1);
@@ -18,12 +18,12 @@ uint32_t Generator::image_words(const ImageWords& words) {
 }
 
 void Generator::read_image() {
-  const uint32_t at = draw_.below((kernel_.in_bytes - RandomImage::kMostBytes) / 256 + 1);
-  const uint32_t words = image_words(image_.reads(draw_, kInVa + uint64_t{at} * 256));
+  const uint32_t block = draw_.below((kernel_.in_bytes - RandomImage::kMaxBytes) / 256 + 1);
+  const uint32_t words = image_words(image_.reads(draw_, kInVa + uint64_t{block} * 256));
   const Words read = image_.read(draw_, registers(), words, words + 8);
   isa::Instruction in;
   if (isa::decode(encoder_.target(), read.data(), read.size(), in) != isa::DecodeStatus::kOk) return;
-  // Most addresses are on the image or near it.
+  // Most coordinates are on the image or near it.
   for (uint32_t i = 0; i < 4 && !draw_.one_in(6); ++i) {
     const uint32_t address = i != 0 && i <= in.nsa_count ? in.nsa[i - 1] : in.vaddr.vgpr() + i;
     if (address < first_data_ || address >= kernel_.vgprs) continue;
@@ -47,13 +47,13 @@ void Generator::write_image() {
   put(image_.write(op("image_store"), address, data, (1u << dwords) - 1, words));
 }
 
-// As sum(), of the same places.
+// Atomic sums at the same places as sum().
 void Generator::sum_image() {
   static constexpr const char* kKinds[] = {"add", "smin", "smax", "umin", "umax", "and", "or", "xor"};
   const uint32_t kind = draw_.below(8);
   const bool wide = draw_.one_in(4);
-  const uint32_t at = kind * 1024 + (wide ? 512 : 0);
-  const uint32_t words = image_words(image_.plane(kAtomicsVa + at, wide ? 2 : 1, 1));
+  const uint32_t offset = kind * 1024 + (wide ? 512 : 0);
+  const uint32_t words = image_words(image_.plane(kAtomicsVa + offset, wide ? 2 : 1, 1));
   const uint32_t address = data_vgpr(2), data = data_vgpr(wide ? 2 : 1);
   v_and_const(address, draw_.one_in(8) ? 127 : 31, data_vgpr());
   v_const(address + 1, 0);

@@ -1,5 +1,5 @@
-// Registers by an index in M0: relative ones, and what s_set_gpr_idx_on counts on from. Which registers these are is known here, so
-// that all are the kernel's, or a few beyond its last where that is asked for.
+// Register indexing by M0: relative moves, and s_set_gpr_idx_on. The generator limits indices so that they
+// select the kernel's registers, or deliberately a few past the last.
 #include "plugins/vgpu/exec/whole_kernels/generator.hpp"
 
 #include <algorithm>
@@ -7,49 +7,48 @@
 namespace rigel::vgpu::exec::whole {
 
 namespace {
-constexpr uint32_t kMostIndex = 7;
+constexpr uint32_t kMaxIndex = 7;
 constexpr uint32_t kIndexesSource0 = 1, kIndexesTarget = 8;
 }  // namespace
 
-// Of instructions that M0 indexes: as many registers as there can be indices are behind each of theirs.
+// Emits a move that M0 may index. Each of its registers is followed by kMaxIndex further registers.
 uint32_t Generator::move_indexed() {
-  const auto vgpr = [&] { return data_vgpr(kMostIndex + 1); };
-  const uint32_t to = vgpr(), one = v(vgpr()), other = vgpr();
+  const auto vgpr = [&] { return data_vgpr(kMaxIndex + 1); };
+  const uint32_t destination = vgpr(), first = v(vgpr()), second = vgpr();
   if (draw_.one_in(2)) {
-    v_mov(to, one);
+    v_mov(destination, first);
   } else {
-    put(encoder_.vop2(op(one_of({"v_xor_b32", "v_max_u32", "v_lshrrev_b32"})), to, one, other));
+    put(encoder_.vop2(op(one_of({"v_xor_b32", "v_max_u32", "v_lshrrev_b32"})), destination, first, second));
   }
-  return to;
+  return destination;
 }
 
-// M0 in one of the ways that there are, `bits` being what is indexed until then: what is indexed from then on.
+// Writes M0 in one of several ways. `bits` are the indexed operands before; returns those after.
 uint32_t Generator::write_index(uint32_t bits) {
   constexpr uint32_t kM0 = isa::code::kM0;
-  const uint32_t wanted = draw_.one_in(3) ? 0 : draw_.below(16);
-  const uint32_t value = wanted << 12 | draw_.below(kMostIndex + 1);
+  const uint32_t new_bits = draw_.one_in(3) ? 0 : draw_.below(16);
+  const uint32_t value = new_bits << 12 | draw_.below(kMaxIndex + 1);
   switch (draw_.below(4)) {
     case 0: {
-      const uint32_t from = data_sgpr();
-      s_mov(from, value);
-      put(encoder_.sop1(op("s_mov_b32"), kM0, from));
-      return wanted;
+      const uint32_t source = data_sgpr();
+      s_mov(source, value);
+      put(encoder_.sop1(op("s_mov_b32"), kM0, source));
+      return new_bits;
     }
     case 1: {
-      // A register that is itself indexed would be another.
+      // An indexed register would be a different one.
       if ((bits & (kIndexesSource0 | kIndexesTarget)) != 0) break;
-      const uint32_t from = data_vgpr();
-      v_const(from, value);
-      put(encoder_.vop1(op("v_readfirstlane_b32"), kM0, v(from)));
-      return wanted;
+      const uint32_t source = data_vgpr();
+      v_const(source, value);
+      put(encoder_.vop1(op("v_readfirstlane_b32"), kM0, v(source)));
+      return new_bits;
     }
     case 2: {
-      // Of words in memory these are good ones: halves of addresses.
+      // Suitable words in memory: halves of addresses.
       const bool has_bits = draw_.one_in(2);
-      const uint32_t at = has_bits ? argument::kOut : one_of({argument::kIn + 4, argument::kAtomics + 4});
-      static_assert((kOutVa & 0xffff) == 0xf000 && kInVa >> 32 <= kMostIndex &&
-                    kAtomicsVa >> 32 <= kMostIndex);
-      put(encoder_.smem(op("s_load_dword"), kM0, kKernarg, static_cast<int32_t>(at)));
+      const uint32_t offset = has_bits ? argument::kOut : one_of({argument::kIn + 4, argument::kAtomics + 4});
+      static_assert((kOutVa & 0xffff) == 0xf000 && kInVa >> 32 <= kMaxIndex && kAtomicsVa >> 32 <= kMaxIndex);
+      put(encoder_.smem(op("s_load_dword"), kM0, kKernarg, static_cast<int32_t>(offset)));
       put(encoder_.sopp(op("s_waitcnt"), counters(kNoWait, 0)));
       return has_bits ? 15 : 0;
     }
@@ -57,43 +56,44 @@ uint32_t Generator::write_index(uint32_t bits) {
       break;
   }
   s_mov(kM0, value);
-  return wanted;
+  return new_bits;
 }
 
-// A function on the spot, which may say itself what is indexed while it lasts.
+// Calls an inline function, which may change the indexed operands until it returns.
 void Generator::call_indexed(uint32_t bits) {
-  const uint32_t at = sgpr::kTemporary, back = at + 2, body = new_label(), behind = new_label();
+  const uint32_t target = sgpr::kTemporary, return_address = target + 2, body_label = new_label(),
+                 after_label = new_label();
   if (!is_gfx8() && draw_.one_in(3)) {
-    put(encoder_.sopk(op("s_call_b64"), back, 0));
-    kernel_.items.back().label = body;
+    put(encoder_.sopk(op("s_call_b64"), return_address, 0));
+    kernel_.items.back().label = body_label;
   } else {
-    address_of({body}, at);
-    put(encoder_.sop1(op("s_swappc_b64"), back, at));
+    address_of({body_label}, target);
+    put(encoder_.sop1(op("s_swappc_b64"), return_address, target));
   }
-  branch("s_branch", behind);
-  put_label(body);
+  branch("s_branch", after_label);
+  put_label(body_label);
   const bool changes = draw_.one_in(2);
   if (changes) put(encoder_.sopp(op("s_set_gpr_idx_mode"), draw_.below(16)));
   move_indexed();
   if (changes) put(encoder_.sopp(op("s_set_gpr_idx_mode"), bits));
-  put(encoder_.sop1(op("s_setpc_b64"), 0, back));
-  put_label(behind);
+  put(encoder_.sop1(op("s_setpc_b64"), 0, return_address));
+  put_label(after_label);
 }
 
-// Indexing is on for no operand at first, and M0, which says so, is written by all kinds of instructions. Branches, calls and
-// instructions at which compiled code is left are in between.
+// Indexing starts without indexed operands, and various instructions write M0, which selects them.
+// Branches, calls, and exits of compiled code are in between.
 void Generator::indexing() {
   if (is_gfx10()) return relative_registers();
-  if (draw_.one_in(2)) {  // M0 would index, and is seen by somebody before it does not
-    const uint32_t to = data_sgpr(), from = data_sgpr();
-    s_mov(isa::code::kM0, draw_.below(16) << 12 | draw_.below(kMostIndex + 1));
-    put(encoder_.sop1(op("s_movrels_b32"), to, from));
+  if (draw_.one_in(2)) {  // M0 has index bits and is read before indexing starts
+    const uint32_t destination = data_sgpr(), source = data_sgpr();
+    s_mov(isa::code::kM0, draw_.below(16) << 12 | draw_.below(kMaxIndex + 1));
+    put(encoder_.sop1(op("s_movrels_b32"), destination, source));
   }
   const uint32_t index = data_sgpr();
   uint32_t bits = draw_.one_in(4) ? draw_.below(16) : 0;
-  s_mov(index, draw_.below(kMostIndex + 1));
+  s_mov(index, draw_.below(kMaxIndex + 1));
   put(encoder_.sopc(op("s_set_gpr_idx_on"), index, bits));
-  // Kernels that have either of these are not compiled.
+  // Kernels with one of these are not compiled.
   const bool calls = draw_.one_in(4), writes_index = draw_.one_in(3);
   const uint32_t steps = 1 + draw_.below(4);
   uint32_t moved = data_vgpr();
@@ -103,25 +103,25 @@ void Generator::indexing() {
     switch (draw_.below(7)) {
       case 0:
       case 1: {
-        const uint32_t over = new_label();
-        const uint32_t one = data_sgpr(), other = data_sgpr();
-        put(encoder_.sopc(op(one_of({"s_cmp_eq_u32", "s_cmp_gt_i32"})), one, other));
-        branch("s_cbranch_scc1", over);
-        if (draw_.one_in(2)) leave();
+        const uint32_t skip_label = new_label();
+        const uint32_t first = data_sgpr(), second = data_sgpr();
+        put(encoder_.sopc(op(one_of({"s_cmp_eq_u32", "s_cmp_gt_i32"})), first, second));
+        branch("s_cbranch_scc1", skip_label);
+        if (draw_.one_in(2)) exit_compiled_code();
         move_indexed();
-        put_label(over);
+        put_label(skip_label);
         break;
       }
       case 2:
       case 3:
-        leave();
+        exit_compiled_code();
         break;
       case 4:
         bits = draw_.one_in(2) ? 0 : draw_.below(16);
         put(encoder_.sopp(op("s_set_gpr_idx_mode"), bits));
         break;
       case 5:
-        s_mov(index, draw_.below(kMostIndex + 1));
+        s_mov(index, draw_.below(kMaxIndex + 1));
         put(encoder_.sop1(op("s_set_gpr_idx_idx"), 0, index));
         break;
       default:
@@ -132,16 +132,16 @@ void Generator::indexing() {
   put(encoder_.sopp(op("s_set_gpr_idx_off"), 0));
   s_mov(isa::code::kM0, ~0u);
   places_.clear();
-  keep(moved);
+  store_or_accumulate(moved);
 }
 
-// A number of a register of the wave's, or of one that it does not have. Registers that are there and that nobody has written are left
-// out.
-uint32_t Generator::relative_number(uint32_t is, uint32_t behind_last) {
-  return draw_.one_in(3) ? behind_last + draw_.below(6) : is;
+// Returns `is`, or sometimes the number of a register past the last. Existing registers that were never
+// written are avoided.
+uint32_t Generator::relative_register(uint32_t number, uint32_t end) {
+  return draw_.one_in(3) ? end + draw_.below(6) : number;
 }
 
-// M0 counts on from registers to others, now and then to some beyond the last.
+// M0 selects registers relative to named ones, sometimes past the last.
 void Generator::relative_registers() {
   const RegisterLayout layout = layout_of(kernel_);
   const uint32_t sgprs = layout.sgprs < kFlatScratchSgpr ? layout.sgprs : isa::code::kVccLo;
@@ -151,7 +151,7 @@ void Generator::relative_registers() {
     if (is_vector) {
       const uint32_t named = data_vgpr(), other = data_vgpr();
       const uint32_t number =
-          std::max(relative_number(named + draw_.below(kernel_.vgprs - named), layout.vgprs), named);
+          std::max(relative_register(named + draw_.below(kernel_.vgprs - named), layout.vgprs), named);
       s_mov(isa::code::kM0, number - named);
       if (is_target) {
         put(encoder_.vop1(op("v_movreld_b32"), named, v(other)));
@@ -161,10 +161,10 @@ void Generator::relative_registers() {
       continue;
     }
     const uint32_t dwords = wide ? 2 : 1, named = data_sgpr(dwords), other = data_sgpr(dwords);
-    uint32_t number = relative_number(std::max(named, data_sgpr(dwords)), sgprs);
+    uint32_t number = relative_register(std::max(named, data_sgpr(dwords)), sgprs);
     if (wide) number &= ~1u;
     s_mov(isa::code::kM0, number - named);
-    if (draw_.one_in(3)) leave();
+    if (draw_.one_in(3)) exit_compiled_code();
     if (is_target) {
       put(encoder_.sop1(op(wide ? "s_movreld_b64" : "s_movreld_b32"), named, other));
     } else {
@@ -174,7 +174,7 @@ void Generator::relative_registers() {
   }
   s_mov(isa::code::kM0, ~0u);
   places_.clear();
-  if (draw_.one_in(2)) keep(data_vgpr());
+  if (draw_.one_in(2)) store_or_accumulate(data_vgpr());
 }
 
 }  // namespace rigel::vgpu::exec::whole

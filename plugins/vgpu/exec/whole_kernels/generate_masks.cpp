@@ -1,4 +1,4 @@
-// Masks of which halves are changed, and what STATUS and MODE say.
+// Masks whose halves are changed separately, and reads of STATUS and MODE.
 #include "plugins/vgpu/exec/whole_kernels/generator.hpp"
 
 #include <string>
@@ -10,21 +10,21 @@ namespace rigel::vgpu::exec::whole {
 
 using isa::code::kVccLo;
 
-// One of the registers of a mask.
+// Changes one register of a mask.
 void Generator::change_half(uint32_t mask) {
-  const uint32_t half = mask + draw_.below(kernel_.wave_size() / 32), by = data_sgpr();
+  const uint32_t half = mask + draw_.below(kernel_.wave_size() / 32), operand = data_sgpr();
   switch (draw_.below(6)) {
     case 0:
       return s_mov(half, draw_.value());
     case 1:
-      put(encoder_.sop1(op(one_of({"s_mov_b32", "s_not_b32", "s_brev_b32"})), half, by));
+      put(encoder_.sop1(op(one_of({"s_mov_b32", "s_not_b32", "s_brev_b32"})), half, operand));
       return;
     case 2:
-      put(encoder_.sop1(op(one_of({"s_bitset0_b32", "s_bitset1_b32"})), half, by));
+      put(encoder_.sop1(op(one_of({"s_bitset0_b32", "s_bitset1_b32"})), half, operand));
       return;
     case 3: {
-      const uint32_t from = v(data_vgpr());
-      put(encoder_.vop3(op("v_readlane_b32"), half, from,
+      const uint32_t source = v(data_vgpr());
+      put(encoder_.vop3(op("v_readlane_b32"), half, source,
                         inline_integer(static_cast<int32_t>(draw_.below(64)))));
       return;
     }
@@ -32,12 +32,13 @@ void Generator::change_half(uint32_t mask) {
       put(encoder_.vop1(op("v_readfirstlane_b32"), half, v(data_vgpr())));
       return;
     default:
-      put(encoder_.sop2(op(one_of({"s_and_b32", "s_or_b32", "s_xor_b32", "s_andn2_b32"})), half, half, by));
+      put(encoder_.sop2(op(one_of({"s_and_b32", "s_or_b32", "s_xor_b32", "s_andn2_b32"})), half, half,
+                        operand));
       return;
   }
 }
 
-// A mask is made, one of its halves becomes another, and both are used.
+// Creates a mask, changes one half, and uses both.
 void Generator::changed_mask() {
   uint32_t mask = kVccLo;
   if (draw_.one_in(3)) {
@@ -62,10 +63,10 @@ void Generator::changed_mask() {
       break;
     }
     case 2: {
-      const uint32_t over = new_label();
-      branch(one_of({"s_cbranch_vccz", "s_cbranch_vccnz"}), over);
+      const uint32_t skip_label = new_label();
+      branch(one_of({"s_cbranch_vccz", "s_cbranch_vccnz"}), skip_label);
       arithmetic(2);
-      put_label(over);
+      put_label(skip_label);
       break;
     }
     default:
@@ -79,39 +80,40 @@ void Generator::changed_mask() {
   if (draw_.one_in(2)) store_of(to);
 }
 
-// In waves of 32 lanes EXEC_HI and VCC_HI are registers like others; one of them becomes EXEC for a while.
-void Generator::upper_halves() {
+// With 32-lane waves, EXEC_HI and VCC_HI are ordinary registers. One of them is copied to EXEC for some
+// statements.
+void Generator::high_halves_as_registers() {
   constexpr uint32_t kExecLo = isa::code::kExecLo, kExecHi = isa::code::kExecHi, kVccHi = isa::code::kVccHi;
   const auto half = [&] { return one_of({kExecHi, kExecHi, kVccHi}); };
   const uint32_t saved = sgpr::kOtherExec, seen = data_vgpr();
   forget_written();
-  const std::vector<Place> before = places_;
+  const std::vector<Place> previous_places = places_;
   put(encoder_.sop1(op("s_mov_b32"), saved, kExecLo));
   for (const uint32_t to : {kExecHi, kVccHi}) s_mov(to, draw_.one_in(2) ? ~0u : draw_.value());
   const uint32_t count = 1 + draw_.below(5);
   for (uint32_t i = 0; i < count; ++i) {
-    const uint32_t to = half(), by = draw_.one_in(3) ? half() : data_sgpr(), number = data_vgpr();
+    const uint32_t to = half(), operand = draw_.one_in(3) ? half() : data_sgpr(), number = data_vgpr();
     switch (draw_.below(9)) {
       case 0:
         put(encoder_.sop1(op("s_mov_b32"), to, inline_integer(-1)));
         break;
       case 1:
-        put(encoder_.sop1(op(one_of({"s_mov_b32", "s_not_b32", "s_brev_b32"})), to, by));
+        put(encoder_.sop1(op(one_of({"s_mov_b32", "s_not_b32", "s_brev_b32"})), to, operand));
         break;
       case 2:
-        put(encoder_.sop2(op(one_of({"s_add_u32", "s_sub_u32"})), to, by, inline_integer(0)));
+        put(encoder_.sop2(op(one_of({"s_add_u32", "s_sub_u32"})), to, operand, inline_integer(0)));
         break;
       case 3:
-        put(encoder_.sop2(op(one_of({"s_and_b32", "s_or_b32", "s_xor_b32", "s_add_u32"})), to, to, by));
+        put(encoder_.sop2(op(one_of({"s_and_b32", "s_or_b32", "s_xor_b32", "s_add_u32"})), to, to, operand));
         break;
       case 4:
-        put(encoder_.vop3(op(one_of({"v_cmp_gt_u32", "v_cmp_lg_u32"})), to, v(number), by));
+        put(encoder_.vop3(op(one_of({"v_cmp_gt_u32", "v_cmp_lg_u32"})), to, v(number), operand));
         break;
       case 5:
         put(encoder_.vop1(op("v_readfirstlane_b32"), to, v(number)));
         break;
       case 6:
-        put(encoder_.sop2(op("s_xor_b32"), by == to ? data_sgpr() : to, by, to));
+        put(encoder_.sop2(op("s_xor_b32"), operand == to ? data_sgpr() : to, operand, to));
         break;
       case 7:
         put(encoder_.vop3(op("v_cndmask_b32"), seen, v(seen), v(number), to));
@@ -123,7 +125,7 @@ void Generator::upper_halves() {
   }
   const uint32_t as_exec = half();
   if (draw_.one_in(3)) {
-    // None is saved to EXEC_HI, which the virtual GPU takes for a half of EXEC here.
+    // EXEC_HI is not used here: with it, the virtual GPU saves EXEC to EXEC_HI as a half of EXEC.
     const uint32_t to = kVccHi, by = data_sgpr();
     put(encoder_.sop1(op(one_of({"s_and_saveexec_b32", "s_or_saveexec_b32"})), to, by));
   } else {
@@ -132,14 +134,14 @@ void Generator::upper_halves() {
   v_mov(seen, draw_.one_in(2) ? half() : inline_integer(static_cast<int32_t>(draw_.below(65))));
   if (draw_.one_in(2)) arithmetic(2);
   put(encoder_.sop1(op("s_mov_b32"), kExecLo, saved));
-  places_ = before;
-  keep(seen);
+  places_ = previous_places;
+  store_or_accumulate(seen);
   const uint32_t last = data_vgpr();
   v_mov(last, half());
-  if (draw_.one_in(2)) keep(last);
+  if (draw_.one_in(2)) store_or_accumulate(last);
 }
 
-// SCC, EXECZ and VCCZ of STATUS, and MODE.
+// Reads SCC, EXECZ and VCCZ of STATUS, or MODE.
 void Generator::read_state() {
   struct Bits {
     uint32_t id, shift, width;

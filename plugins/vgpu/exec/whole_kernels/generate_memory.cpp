@@ -8,7 +8,7 @@ namespace rigel::vgpu::exec::whole {
 
 using isa::code::kLiteral;
 
-// An address in registers that were for data until now.
+// Computes an address in data registers.
 Place Generator::new_place(bool out) {
   Place place;
   place.out = out;
@@ -37,10 +37,10 @@ Place Generator::new_place(bool out) {
         draw_.one_in(5) ? one_of({-4, -8, 0, 64, 100, -1, 36}) : one_of({4, 8, 16, 4, 8, 16, 12, 2, 1, 32});
     const uint32_t reach = static_cast<uint32_t>(std::abs(scale)) * total_;
     switch (draw_.below(8)) {
-      case 0:  // wherever
+      case 0:  // random
         v_and_const(offset, (in - 1) & ~(unit - 1), data_vgpr());
         break;
-      case 1:  // the same for all
+      case 1:  // uniform
         put(encoder_.sop2(op("s_and_b32"), sgpr::kTemporary, data_sgpr(), kLiteral, (in - 1) & ~(unit - 1)));
         v_mov(offset, sgpr::kTemporary);
         break;
@@ -52,8 +52,8 @@ Place Generator::new_place(bool out) {
       }
     }
   }
-  const uint32_t what = draw_.below(8);
-  if (what == 0) {
+  const uint32_t form = draw_.below(8);
+  if (form == 0) {
     place.form = Place::Form::kBuffer;
     place.vgpr = offset;
     return place;
@@ -64,15 +64,15 @@ Place Generator::new_place(bool out) {
     v_add_const(offset, static_cast<int32_t>(odd_), offset);
   }
   const uint32_t base = place.base;
-  if (what <= 2 && !is_gfx8()) {
+  if (form <= 2 && !is_gfx8()) {
     place.form = Place::Form::kGlobalBase;
     place.vgpr = offset;
     return place;
   }
-  place.form = is_gfx8() || what == 3 ? Place::Form::kFlat : Place::Form::kGlobal;
+  place.form = is_gfx8() || form == 3 ? Place::Form::kFlat : Place::Form::kGlobal;
   place.vgpr = data_vgpr(2);
   if (place.vgpr + 1 == offset) place.vgpr = offset + 2 <= kernel_.vgprs ? offset : offset - 1;
-  // The upper half first, where the lower one is the offset.
+  // If the lower half is the offset, the upper half is written first.
   if (place.vgpr == offset || draw_.one_in(2)) {
     if (place.vgpr + 1 == offset) {
       const uint32_t low = place.vgpr;
@@ -92,7 +92,7 @@ Place Generator::new_place(bool out) {
   return place;
 }
 
-// As compilers do it: a shift of 64 bits, and a sum of 64.
+// 64-bit shift and addition, as compilers compute addresses of arrays.
 Place Generator::new_stream(bool out, int32_t bytes, int32_t base) {
   const uint32_t address = data_vgpr(2);
   const uint32_t shift = static_cast<uint32_t>(std::countr_zero(static_cast<uint32_t>(bytes)));
@@ -126,16 +126,16 @@ Place Generator::new_stream(bool out, int32_t bytes, int32_t base) {
 
 Place Generator::place(bool out) {
   forget_written();
-  for (const Place& known : places_) {
-    if (known.out == out && draw_.one_in(2)) return known;
+  for (const Place& existing : places_) {
+    if (existing.out == out && draw_.one_in(2)) return existing;
   }
-  Place made = new_place(out);
+  Place created = new_place(out);
   forget_written();
-  places_.push_back(made);
-  return made;
+  places_.push_back(created);
+  return created;
 }
 
-uint32_t Generator::widest(uint32_t at_most) {
+uint32_t Generator::random_width(uint32_t at_most) {
   const uint32_t widths[] = {4, 8, 12, 16, 4, 8, 16, 1, 2};
   for (;;) {
     const uint32_t width = widths[draw_.below(9)];
@@ -143,45 +143,45 @@ uint32_t Generator::widest(uint32_t at_most) {
   }
 }
 
-// A load to, or a store of, registers for data, or the one that is wanted.
+// Loads or stores random data registers, or the register `wanted`.
 void Generator::access(const Place& place, bool is_store, std::optional<uint32_t> wanted) {
-  const uint32_t width = streams_ ? std::min(place.bytes, 16u) : widest(place.bytes);
+  const uint32_t width = streams_ ? std::min(place.bytes, 16u) : random_width(place.bytes);
   const uint32_t unit = std::min(width, 4u);
-  const uint32_t inside_ = draw_.below((place.bytes - width) / unit + 1) * unit;
+  const uint32_t offset_in_place = draw_.below((place.bytes - width) / unit + 1) * unit;
   const uint32_t dwords = std::max(width / 4, 1u);
-  std::string what;
+  std::string suffix;
   if (is_store) {
     constexpr const char* kStores[] = {"dword", "dwordx2", "dwordx3", "dwordx4"};
-    what = std::string("_store_") + (width == 1 ? "byte" : width == 2 ? "short" : kStores[dwords - 1]);
-    if (width < 4 && !is_gfx8() && draw_.one_in(3)) what += "_d16_hi";
+    suffix = std::string("_store_") + (width == 1 ? "byte" : width == 2 ? "short" : kStores[dwords - 1]);
+    if (width < 4 && !is_gfx8() && draw_.one_in(3)) suffix += "_d16_hi";
   } else {
     constexpr const char* kLoads[] = {"dword", "dwordx2", "dwordx3", "dwordx4"};
-    what = std::string("_load_") + (width == 1   ? one_of({"ubyte", "sbyte"})
-                                    : width == 2 ? one_of({"ushort", "sshort"})
-                                                 : kLoads[dwords - 1]);
+    suffix = std::string("_load_") + (width == 1   ? one_of({"ubyte", "sbyte"})
+                                      : width == 2 ? one_of({"ushort", "sshort"})
+                                                   : kLoads[dwords - 1]);
     if (width < 4 && !is_gfx8() && draw_.one_in(3)) {
-      what = width == 2 ? "_load_short_d16" : one_of({"_load_ubyte_d16", "_load_sbyte_d16"});
-      if (draw_.one_in(2)) what += "_hi";
+      suffix = width == 2 ? "_load_short_d16" : one_of({"_load_ubyte_d16", "_load_sbyte_d16"});
+      if (draw_.one_in(2)) suffix += "_hi";
     }
   }
   if (kernel_.vgprs - first_data_ < dwords) return;
   const uint32_t data = wanted ? std::min(*wanted, kernel_.vgprs - dwords) : data_vgpr(dwords);
-  const uint32_t offset = inside_ + place.constant;
+  const uint32_t offset = offset_in_place + place.constant;
   switch (place.form) {
     case Place::Form::kBuffer:
-      put(encoder_.buffer(op("buffer" + what), place.vgpr, data,
+      put(encoder_.buffer(op("buffer" + suffix), place.vgpr, data,
                           place.out ? sgpr::kOutResource : sgpr::kInResource, offset, inline_integer(0),
                           {.offen = true}));
       break;
     case Place::Form::kGlobalBase:
-      put(encoder_.flat(op("global" + what), place.vgpr, data, static_cast<int32_t>(offset), place.base));
+      put(encoder_.flat(op("global" + suffix), place.vgpr, data, static_cast<int32_t>(offset), place.base));
       break;
     case Place::Form::kGlobal:
-      put(encoder_.flat(op("global" + what), place.vgpr, data, static_cast<int32_t>(offset)));
+      put(encoder_.flat(op("global" + suffix), place.vgpr, data, static_cast<int32_t>(offset)));
       break;
     case Place::Form::kFlat: {
       if (offset == 0 || is_gfx9()) {
-        put(encoder_.flat(op("flat" + what), place.vgpr, data, static_cast<int32_t>(offset)));
+        put(encoder_.flat(op("flat" + suffix), place.vgpr, data, static_cast<int32_t>(offset)));
         break;
       }
       const uint32_t pair = data_vgpr(2);
@@ -190,7 +190,7 @@ void Generator::access(const Place& place, bool is_store, std::optional<uint32_t
       s_mov(sgpr::kTemporary, offset);
       v_add_co(pair, sgpr::kTemporary, place.vgpr);
       v_addc(pair + 1, inline_integer(0), place.vgpr + 1);
-      put(encoder_.flat(op("flat" + what), pair, data, 0));
+      put(encoder_.flat(op("flat" + suffix), pair, data, 0));
       break;
     }
   }
@@ -212,7 +212,7 @@ void Generator::scalar_load() {
   }
 }
 
-// A wave's own place is that of one of its work-items.
+// Stores to the wave's place, which is the field of one of its work-items.
 void Generator::scalar_store() {
   const uint32_t t = sgpr::kTemporary, dwords = one_of({1u, 2u, 4u});
   const isa::Op store = op(dwords == 1   ? "s_store_dword"
@@ -228,52 +228,53 @@ void Generator::scalar_store() {
   put(encoder_.smem(store, stored, t + 2, static_cast<int32_t>(draw_.below(5 - dwords) * 4)));
 }
 
-// A descriptor of `count` records, in temporaries. Its format is any.
-uint32_t Generator::records(bool out, const Field& field, uint32_t count) {
-  const uint32_t t = sgpr::kTemporary, from = out ? sgpr::kOutResource : sgpr::kInResource;
-  put(encoder_.sop2(op("s_add_u32"), t, from, kLiteral, static_cast<uint32_t>(field.base)));
-  put(encoder_.sop2(op("s_addc_u32"), t + 1, from + 1, inline_integer(0)));
+// Writes a descriptor of `count` records with a random format to temporaries.
+uint32_t Generator::record_descriptor(bool out, const Field& field, uint32_t count) {
+  const uint32_t t = sgpr::kTemporary, source = out ? sgpr::kOutResource : sgpr::kInResource;
+  put(encoder_.sop2(op("s_add_u32"), t, source, kLiteral, static_cast<uint32_t>(field.base)));
+  put(encoder_.sop2(op("s_addc_u32"), t + 1, source + 1, inline_integer(0)));
   put(encoder_.sop2(op("s_or_b32"), t + 1, t + 1, kLiteral, static_cast<uint32_t>(field.stride) << 16));
   s_mov(t + 2, count);
-  const uint32_t format = is_gfx10() ? (1 + draw_.below(77)) << 12  // what is out of range goes by records
+  const uint32_t format = is_gfx10() ? (1 + draw_.below(77)) << 12  // range in records
                                      : draw_.below(8) << 12 | (1 + draw_.below(14)) << 15;
   s_mov(t + 3, 0xfac | format);
   return t;
 }
 
-// Typed and untyped access to records of buffers: by the work-item's number, or anything there is.
-void Generator::record() {
+// Typed or untyped access to buffer records, by the work-item's index or a random index.
+void Generator::record_access() {
   static constexpr const char* kFormats[] = {"format_x", "format_xy", "format_xyz", "format_xyzw"};
   const Field& field = fields_[draw_.below(static_cast<uint32_t>(fields_.size()))];
   const bool out = draw_.one_in(3) && field.stride >= 16 && field.bytes >= 16;
   const uint32_t stride = one_of({4u, 8u, 16u, 20u, 12u, 1u, 36u});
   const Field in{0, static_cast<int32_t>(stride), stride};
   const uint32_t count = kernel_.in_bytes / stride;
-  const uint32_t resource = out ? records(true, field, total_) : records(false, in, count);
+  const uint32_t resource =
+      out ? record_descriptor(true, field, total_) : record_descriptor(false, in, count);
   uint32_t index = index_;
   if (!out) {
     index = data_vgpr();
-    v_and_const(index, std::bit_ceil(count) - 1, data_vgpr());  // some are beyond the last
+    v_and_const(index, std::bit_ceil(count) - 1, data_vgpr());  // some are past the last record
   }
   const uint32_t components = draw_.below(4), data = data_vgpr(4);
-  const std::string what = out ? "store_" : "load_";
+  const std::string verb = out ? "store_" : "load_";
   const uint32_t offset = out ? 0 : draw_.below(stride);
   const bool small = !out && !is_gfx8() && draw_.one_in(4);
   const std::string format =
       small ? std::string("format_d16_") + (kFormats[components] + 7) : kFormats[components];
   switch (draw_.below(3)) {
     case 0:
-      put(encoder_.buffer(op("buffer_" + what + format), index, data, resource, offset, inline_integer(0),
+      put(encoder_.buffer(op("buffer_" + verb + format), index, data, resource, offset, inline_integer(0),
                           {.idxen = true}));
       break;
     case 1:
       put(encoder_.typed_buffer(
-          op("tbuffer_" + what + format), index, data, resource, offset, inline_integer(0),
+          op("tbuffer_" + verb + format), index, data, resource, offset, inline_integer(0),
           is_gfx10() ? 1 + draw_.below(77) : (1 + draw_.below(14)) | draw_.below(8) << 4, {.idxen = true}));
       break;
     default: {
       constexpr const char* kWidths[] = {"dword", "dwordx2", "dwordx3", "dwordx4"};
-      put(encoder_.buffer(op("buffer_" + what + kWidths[components]), index, data, resource, offset / 4 * 4,
+      put(encoder_.buffer(op("buffer_" + verb + kWidths[components]), index, data, resource, offset / 4 * 4,
                           inline_integer(0), {.idxen = true}));
       break;
     }
@@ -281,8 +282,9 @@ void Generator::record() {
   wait();
 }
 
-// Untyped loads by a range of bytes. Some end beyond it: by the lane's offset, the instruction's, or SOFFSET.
-void Generator::range_of_bytes() {
+// Untyped loads from a byte range. Some end past it because of the lane's offset, the instruction's offset
+// or SOFFSET.
+void Generator::byte_range_load() {
   constexpr const char* kWidths[] = {"ubyte", "sshort", "dword", "dwordx2", "dwordx3", "dwordx4"};
   const uint32_t t = sgpr::kTemporary;
   for (uint32_t i = 0; i < 4; ++i) put(encoder_.sop1(op("s_mov_b32"), t + i, sgpr::kInResource + i));
@@ -299,16 +301,16 @@ void Generator::range_of_bytes() {
   wait();
 }
 
-// Sums of all work-items: each operation has a place of its own, so that their order does not matter.
+// Atomic sums of all work-items. Each operation has separate memory, so that their order does not matter.
 void Generator::sum() {
   static constexpr const char* kKinds[] = {"add", "smin", "smax", "umin", "umax", "and", "or", "xor"};
   const uint32_t kind = draw_.below(8);
   const bool wide = draw_.one_in(4);
   const uint32_t address = data_vgpr(2), data = data_vgpr(wide ? 2 : 1);
   v_and_const(address, wide ? 0xf8 : 0xfc, data_vgpr());
-  const uint32_t at = kind * 1024 + (wide ? 512 : 0);
+  const uint32_t offset = kind * 1024 + (wide ? 512 : 0);
   const std::string name = std::string("_atomic_") + kKinds[kind] + (wide ? "_x2" : "");
-  s_mov(sgpr::kTemporary + 2, at);
+  s_mov(sgpr::kTemporary + 2, offset);
   put(encoder_.sop2(op("s_add_u32"), sgpr::kTemporary + 2, sgpr::kAtomics, sgpr::kTemporary + 2));
   v_add_co(address, sgpr::kTemporary + 2, address);
   v_mov(address + 1, sgpr::kAtomics + 1);
@@ -318,8 +320,9 @@ void Generator::sum() {
   }
 }
 
-// Stores a result, or adds it to those of others: what is stored is often overwritten before the kernel ends, and sums are not.
-void Generator::keep(uint32_t vgpr) {
+// Stores a result, or adds it atomically to a sum. Stored results are often overwritten later; sums are
+// not.
+void Generator::store_or_accumulate(uint32_t vgpr) {
   if (draw_.one_in(4)) return store_of(vgpr);
   uint32_t address = data_vgpr(2);
   while (vgpr == address || vgpr == address + 1) address = data_vgpr(2);
@@ -334,28 +337,28 @@ void Generator::keep(uint32_t vgpr) {
   put(encoder_.flat(op("flat_atomic_add"), address, vgpr, 0));
 }
 
-// Of the work-item's own number, which nobody else has: what comes back does not depend on others.
-void Generator::own_atomic() {
+// Atomics on the work-item's own field; their results do not depend on other work-items.
+void Generator::atomic_on_own_field() {
   static constexpr const char* kKinds[] = {"add", "sub", "smin", "smax", "umin", "umax",    "and",
                                            "or",  "xor", "inc",  "dec",  "swap", "cmpswap", "cmpswap"};
   const std::string kind = kKinds[draw_.below(std::size(kKinds))];
   const uint32_t dwords = draw_.one_in(3) ? 2 : 1, bytes = 4 * dwords;
   const bool compares = kind == "cmpswap", returns = !draw_.one_in(3), odd = odd_out_ && odd_ != 0;
-  const uint32_t at = atomic_field_ + draw_.below(16 / bytes) * bytes;
+  const uint32_t offset = atomic_field_ + draw_.below(16 / bytes) * bytes;
   const uint32_t data = data_vgpr(compares ? 2 * dwords : dwords), address = data_vgpr(2);
   const std::string name = "_atomic_" + kind + (dwords == 2 ? "_x2" : "");
-  if (compares && draw_.one_in(2)) {  // with what is there: it is exchanged
+  if (compares && draw_.one_in(2)) {  // compares with the current value, so it is exchanged
     v_scale(address, 16, index_);
-    v_add_const(address, static_cast<int32_t>(at), address);
+    v_add_const(address, static_cast<int32_t>(offset), address);
     put(encoder_.buffer(op(dwords == 2 ? "buffer_load_dwordx2" : "buffer_load_dword"), address, data + dwords,
                         sgpr::kOutResource, 0, inline_integer(0), {.offen = true}));
     wait();
   }
   v_scale(address, 16, index_);
-  v_add_const(address, static_cast<int32_t>(at), address);
-  const uint32_t way = draw_.below(4);
+  v_add_const(address, static_cast<int32_t>(offset), address);
+  const uint32_t addressing = draw_.below(4);
   uint32_t result = data_vgpr(dwords);
-  if (way == 0) {
+  if (addressing == 0) {
     constexpr uint32_t kGlc = 1 << 14;
     Words words = encoder_.buffer(op("buffer" + name), address, data, sgpr::kOutResource, 0,
                                   inline_integer(0), {.offen = true});
@@ -363,7 +366,7 @@ void Generator::own_atomic() {
     put(words);
     result = data;
   } else {
-    const bool by_base = way == 1 && !is_gfx8();
+    const bool by_base = addressing == 1 && !is_gfx8();
     const uint32_t base = odd && draw_.one_in(2) ? sgpr::kOddBase : sgpr::kOut;
     if (base == sgpr::kOddBase) v_add_const(address, static_cast<int32_t>(odd_), address);
     if (!by_base) {
@@ -387,12 +390,12 @@ void Generator::lds_load(uint32_t address, uint32_t width) {
   const std::string bits = "b" + std::to_string(width * 8);
   if (width >= 4 && width <= 8 && count >= 2 && draw_.one_in(3)) {
     const uint32_t to = data_vgpr(2 * dwords);
-    const uint32_t one = draw_.below(count), other = draw_.below(count);
-    put(encoder_.ds(op("ds_read2_" + bits), address, to, 0, one, other));
+    const uint32_t first = draw_.below(count), second = draw_.below(count);
+    put(encoder_.ds(op("ds_read2_" + bits), address, to, 0, first, second));
     return;
   }
   uint32_t offset = draw_.below(count) * width & 0xff;
-  if (draw_.one_in(12)) offset = 0x10000 - width * (1 + draw_.below(8));  // beyond the end
+  if (draw_.one_in(12)) offset = 0x10000 - width * (1 + draw_.below(8));  // past the end
   const std::string small = std::string(draw_.one_in(2) ? "i" : "u") + std::to_string(width * 8);
   put(encoder_.ds(op("ds_read_" + (width < 4 ? small : bits)), address, data_vgpr(dwords), 0, offset & 0xff,
                   offset >> 8));
@@ -412,7 +415,7 @@ void Generator::lds() {
     lds_load(slot_, width);
     return wait();
   }
-  if (!lds_shared_ && draw_.one_in(4)) {  // what all change, and nobody reads before a barrier
+  if (!lds_shared_ && draw_.one_in(4)) {  // shared sums, which are not read before a barrier
     static constexpr const char* kKinds[] = {"add_u32", "min_i32", "max_i32", "min_u32",
                                              "max_u32", "and_b32", "or_b32",  "xor_b32"};
     const uint32_t kind = draw_.below(8), address = data_vgpr();
@@ -427,27 +430,27 @@ void Generator::lds() {
     const uint32_t range = std::bit_floor(kernel_.lds_bytes);
     if (draw_.one_in(3)) {
       v_and_const(address, (range - 1) & ~(width - 1), data_vgpr());
-    } else {  // a neighbour's
+    } else {  // a neighbour's slot
       put(encoder_.vop2(op("v_xor_b32"), address, kLiteral, slot_,
                         lds_stride_ * one_of({1u, 2u, 16u, 31u, 4u})));
     }
   }
   if (reads) {
-    // Several from one address: these are checked together. None of theirs may change it.
+    // Compiled code checks several loads from one address together. None of them overwrites the address.
     const uint32_t loads = address == slot_ && draw_.one_in(3) ? 2 + draw_.below(3) : 1;
     for (uint32_t i = 0; i < loads; ++i) lds_load(address, width);
     wait();
   } else if (draw_.one_in(5) && width == 4) {
     put(encoder_.ds(op("ds_add_rtn_u32"), address, data, data2, offset));
   } else if (two) {
-    const uint32_t one = draw_.below(count), other = draw_.below(count);
-    put(encoder_.ds(op("ds_write2_" + bits), address, data, data2, one, other));
+    const uint32_t first = draw_.below(count), second = draw_.below(count);
+    put(encoder_.ds(op("ds_write2_" + bits), address, data, data2, first, second));
   } else {
     put(encoder_.ds(op("ds_write_" + bits), address, data, 0, offset & 0xff));
   }
 }
 
-// SOFFSET of scratch: the wave's offset, if it is not in the descriptor.
+// Returns SOFFSET of scratch accesses: the wave's offset, unless the descriptor includes it.
 uint32_t Generator::scratch_wave() {
   if (!scratch_in_resource_) return sgpr::kScratchOffset;
   return is_gfx10() && draw_.one_in(2) ? isa::code::kNull : inline_integer(0);
@@ -457,50 +460,51 @@ void Generator::scratch() {
   const uint32_t width = one_of({4u, 4u, 8u, 16u, 1u, 2u});
   const uint32_t dwords = std::max(width / 4, 1u), data = data_vgpr(dwords);
   const uint32_t last = kernel_.private_bytes - std::max(width, 4u);
-  const uint32_t at = draw_.below(last / 4 + 1) * 4 + (width < 4 ? draw_.below(4 / width) * width : 0);
-  // Of the immediate offset, which may become negative or odd: the register has as much more.
-  const uint32_t less = draw_.one_in(2) ? 0 : draw_.one_in(2) ? draw_.below(4) : draw_.below(64);
+  const uint32_t offset = draw_.below(last / 4 + 1) * 4 + (width < 4 ? draw_.below(4 / width) * width : 0);
+  // Amount moved from the immediate offset to the register; the immediate may become negative or odd.
+  const uint32_t moved = draw_.one_in(2) ? 0 : draw_.one_in(2) ? draw_.below(4) : draw_.below(64);
   const uint32_t wave = scratch_wave();
   const bool stores = draw_.one_in(2);
   constexpr const char* kWidths[] = {"dword", "dwordx2", "dwordx3", "dwordx4"};
-  const std::string what =
+  const std::string suffix =
       std::string(stores ? "_store_" : "_load_") + (width == 1   ? (stores ? "byte" : "ubyte")
                                                     : width == 2 ? (stores ? "short" : "ushort")
                                                                  : kWidths[dwords - 1]);
-  const uint32_t way = draw_.below(is_gfx8() ? 3 : 5);
-  if (way == 3) {  // scratch_*, by an offset in an SGPR
-    const isa::Op scratch = op("scratch" + what);
-    s_mov(sgpr::kTemporary, at + less);
-    put(encoder_.flat(scratch, 0, data, -static_cast<int32_t>(less), sgpr::kTemporary));
+  const uint32_t addressing = draw_.below(is_gfx8() ? 3 : 5);
+  if (addressing == 3) {  // scratch_*, by an offset in an SGPR
+    const isa::Op scratch = op("scratch" + suffix);
+    s_mov(sgpr::kTemporary, offset + moved);
+    put(encoder_.flat(scratch, 0, data, -static_cast<int32_t>(moved), sgpr::kTemporary));
     return;
   }
-  if (way == 0) {
-    put(encoder_.buffer(op("buffer" + what), 0, data, kScratchResource, at, wave, {}));
+  if (addressing == 0) {
+    put(encoder_.buffer(op("buffer" + suffix), 0, data, kScratchResource, offset, wave, {}));
     return;
   }
   const uint32_t address = data_vgpr(2);
   v_and_const(address, (std::bit_floor(kernel_.private_bytes) / 2 - 1) & ~3u & ~(std::bit_ceil(width) - 1),
               data_vgpr());
-  const uint32_t small = kernel_.private_bytes >= 32 ? at % (kernel_.private_bytes / 2 - 12) / 4 * 4 : 0;
+  const uint32_t small = kernel_.private_bytes >= 32 ? offset % (kernel_.private_bytes / 2 - 12) / 4 * 4 : 0;
   if (kernel_.private_bytes < 32) v_const(address, 0);
-  if (draw_.one_in(3)) v_const(address, at / 2 & ~(std::bit_ceil(width) - 1));
-  if (way == 1) {
-    // As much more in the register as less in the instruction, or the other way round, where the register may become negative.
-    const auto least = draw_.one_in(3) ? -static_cast<int32_t>(draw_.below(600))
-                                       : static_cast<int32_t>(std::min(less, small));
-    if (least != 0) v_add_const(address, least, address);
-    put(encoder_.buffer(op("buffer" + what), address, data, kScratchResource,
-                        small - static_cast<uint32_t>(least), wave, {.offen = true}));
+  if (draw_.one_in(3)) v_const(address, offset / 2 & ~(std::bit_ceil(width) - 1));
+  if (addressing == 1) {
+    // Moves part of the instruction's offset to the register, or the reverse, so that the register may
+    // become negative.
+    const auto added = draw_.one_in(3) ? -static_cast<int32_t>(draw_.below(600))
+                                       : static_cast<int32_t>(std::min(moved, small));
+    if (added != 0) v_add_const(address, added, address);
+    put(encoder_.buffer(op("buffer" + suffix), address, data, kScratchResource,
+                        small - static_cast<uint32_t>(added), wave, {.offen = true}));
     return;
   }
-  if (way == 4) {
-    if (less != 0) v_add_const(address, static_cast<int32_t>(less), address);
-    put(encoder_.flat(op("scratch" + what), address, data, static_cast<int32_t>(small - less)));
+  if (addressing == 4) {
+    if (moved != 0) v_add_const(address, static_cast<int32_t>(moved), address);
+    put(encoder_.flat(op("scratch" + suffix), address, data, static_cast<int32_t>(small - moved)));
     return;
   }
   if (address + 2 > data && data + dwords > address && stores) return;
   v_const(address + 1, kPrivateApertureHigh);
-  put(encoder_.flat(op("flat" + what), address, data, 0));
+  put(encoder_.flat(op("flat" + suffix), address, data, 0));
 }
 
 }  // namespace rigel::vgpu::exec::whole

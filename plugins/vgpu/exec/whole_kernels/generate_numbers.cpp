@@ -1,52 +1,54 @@
-// Numbers of work-items taken apart and put together as compilers do it for addresses: masks, shifts, and ORs of bits that
-// are apart, or not.
+// Splits and combines work-item ids as compilers do for addresses: masks, shifts, and bitwise OR of
+// disjoint or overlapping bits.
 #include "plugins/vgpu/exec/whole_kernels/generator.hpp"
 
 namespace rigel::vgpu::exec::whole {
 
 using isa::code::kLiteral;
 
-// A scalar with which sums go beyond 2^30, 2^31 or 2^32 in the middle of a wave.
-uint32_t Generator::close_scalar() {
-  const uint32_t to = data_sgpr();
-  s_mov(to, one_of({~15u, ~31u, 0xffffff00u, 0x7fffffe0u, 0x3ffffff0u, 0x3fffffe0u}));
-  return to;
+// Returns a scalar with which sums exceed 2^30, 2^31 or 2^32 within a wave.
+uint32_t Generator::scalar_near_overflow() {
+  const uint32_t destination = data_sgpr();
+  s_mov(destination, one_of({~15u, ~31u, 0xffffff00u, 0x7fffffe0u, 0x3ffffff0u, 0x3fffffe0u}));
+  return destination;
 }
 
-// A scalar of which some low bits are 0.
+// Returns a scalar whose low bits are often 0.
 uint32_t Generator::aligned_scalar() {
-  if (draw_.one_in(6)) return close_scalar();
-  const uint32_t to = data_sgpr(), from = draw_.one_in(2) ? kFirstGroupId : data_sgpr();
+  if (draw_.one_in(6)) return scalar_near_overflow();
+  const uint32_t destination = data_sgpr(), source = draw_.one_in(2) ? kFirstGroupId : data_sgpr();
   const auto shift = static_cast<int32_t>(draw_.one_in(12) ? draw_.below(65) : 3 + draw_.below(7));
   switch (draw_.below(6)) {
     case 0:
-      put(encoder_.sop2(op("s_and_b32"), to, from, kLiteral, ~uint32_t{0} << draw_.below(10)));
+      put(encoder_.sop2(op("s_and_b32"), destination, source, kLiteral, ~uint32_t{0} << draw_.below(10)));
       break;
     case 1:
-      put(encoder_.sop2(op("s_mul_i32"), to, from, inline_integer(one_of({4, 12, 16, 48, 64, 24}))));
+      put(encoder_.sop2(op("s_mul_i32"), destination, source,
+                        inline_integer(one_of({4, 12, 16, 48, 64, 24}))));
       break;
     case 2:
-      put(encoder_.sop2(op("s_lshl_b64"), to & ~1u, from & ~1u, inline_integer(shift)));
-      return to & ~1u;
+      put(encoder_.sop2(op("s_lshl_b64"), destination & ~1u, source & ~1u, inline_integer(shift)));
+      return destination & ~1u;
     default:
-      put(encoder_.sop2(op("s_lshl_b32"), to, from, inline_integer(shift)));
+      put(encoder_.sop2(op("s_lshl_b32"), destination, source, inline_integer(shift)));
       break;
   }
   if (draw_.one_in(2)) {
     const uint32_t other = draw_.one_in(2) ? data_sgpr() : inline_integer(one_of({16, 32, 64}));
-    put(encoder_.sop2(op(one_of({"s_add_u32", "s_or_b32", "s_xor_b32", "s_sub_i32"})), to, to, other));
+    put(encoder_.sop2(op(one_of({"s_add_u32", "s_or_b32", "s_xor_b32", "s_sub_i32"})), destination,
+                      destination, other));
   }
-  return to;
+  return destination;
 }
 
-// As an address of 64 bits is made of an index; its halves become one number.
-void Generator::wide_number(uint32_t to, uint32_t from) {
+// 64-bit arithmetic as for an address; the halves are combined.
+void Generator::wide_arithmetic(uint32_t to, uint32_t from) {
   const uint32_t low = data_vgpr(2), high = low + 1;
   if (draw_.one_in(2)) {
     v_mov(low, v(from));
   } else {
-    const uint32_t close = close_scalar();
-    v_add(low, close, draw_.one_in(2) ? item_ : from);
+    const uint32_t addend = scalar_near_overflow();
+    v_add(low, addend, draw_.one_in(2) ? item_ : from);
   }
   if (draw_.one_in(2)) {
     put(encoder_.vop2(op("v_ashrrev_i32"), high, inline_integer(31), low));
@@ -66,7 +68,8 @@ void Generator::wide_number(uint32_t to, uint32_t from) {
   if (draw_.one_in(2)) store_of(to);
 }
 
-// Sums of several registers, or what looks like them: carries go from one to the next, or nowhere, or come from elsewhere.
+// Multi-dword additions, or similar sequences: carries go to the next addition, are discarded, or come from
+// elsewhere.
 void Generator::carries() {
   const uint32_t masks[] = {isa::code::kVccLo, data_sgpr(2),
                             is_gfx10() ? uint32_t{isa::code::kNull} : data_sgpr(2)};
@@ -89,7 +92,7 @@ void Generator::carries() {
   if (draw_.one_in(2)) store_of(to);
 }
 
-void Generator::numbers() {
+void Generator::id_arithmetic() {
   const uint32_t parts[] = {data_vgpr(), data_vgpr(), data_vgpr()};
   for (const uint32_t part : parts) {
     if (draw_.one_in(3)) {
@@ -101,9 +104,9 @@ void Generator::numbers() {
   const auto part = [&] { return one_of({parts[0], parts[1], parts[2]}); };
   const uint32_t count = 2 + draw_.below(7);
   for (uint32_t i = 0; i < count; ++i) {
-    // What is kept at one may have changed at the next.
+    // Values that are uniform at one barrier may not be at the next.
     if (same_for_group_ && draw_.one_in(4)) put(encoder_.sopp(op("s_barrier"), 0));
-    // One draw after the other: compilers evaluate arguments in any order, and a seed means one kernel.
+    // One draw per variable: compilers evaluate arguments in any order, and a seed must define one kernel.
     const uint32_t to = part(), a = part(), b = part();
     const uint32_t shift = inline_integer(static_cast<int32_t>(draw_.below(draw_.one_in(6) ? 32 : 10)));
     const bool is_scalar = draw_.one_in(2);
@@ -131,7 +134,7 @@ void Generator::numbers() {
         break;
       case 7:
       case 8:
-        wide_number(to, a);
+        wide_arithmetic(to, a);
         break;
       default:
         put(encoder_.vop2(op(is_scalar ? "v_or_b32" : "v_and_b32"), to, aligned_scalar(), a));

@@ -1,5 +1,4 @@
-// Loads that are under way while something else is worked out, as in loops that programmers and compilers have unrolled, and
-// tiles of LDS.
+// Loads in flight during other computations, as in unrolled loops, and tiles in LDS.
 #include "plugins/vgpu/exec/whole_kernels/generator.hpp"
 
 #include <algorithm>
@@ -12,20 +11,20 @@ namespace rigel::vgpu::exec::whole {
 
 using isa::code::kVccLo;
 
-// What is drawn meanwhile some lanes do alone.
+// Executes the drawn statements in some lanes only.
 template <class F>
-void Generator::narrowed(F draws) {
+void Generator::in_fewer_lanes(F statements) {
   const uint32_t exec = isa::code::kExecLo;
   put(encoder_.sop1(mask_op("s_mov"), sgpr::kOtherExec, exec));
   const uint32_t mask = condition();
   put(encoder_.sop2(mask_op("s_and"), exec, exec, mask));
-  with_places_of_before(draws);
+  with_restored_places(statements);
   put(encoder_.sop1(mask_op("s_mov"), exec, sgpr::kOtherExec));
 }
 
-// Arithmetic, compares and waits.
-void Generator::meanwhile(uint32_t most) {
-  const uint32_t count = 1 + draw_.below(most);
+// Arithmetic, compares and waits while loads are in flight.
+void Generator::work_during_loads(uint32_t max_count) {
+  const uint32_t count = 1 + draw_.below(max_count);
   for (uint32_t i = 0; i < count; ++i) {
     if (draw_.one_in(8)) {
       wait_for_some();
@@ -37,42 +36,44 @@ void Generator::meanwhile(uint32_t most) {
   }
 }
 
-// Of loads of both kinds some are used while others are still under way.
+// Some results of memory and LDS loads are used while others are still in flight.
 void Generator::uses_of_loads() {
-  std::vector<uint32_t> of_memory, of_lds;
-  const uint32_t most = 5, first = data_vgpr(2 * most), sum = data_vgpr();
-  const uint32_t before = 1 + draw_.below(2), behind = draw_.below(2);
-  const uint32_t within = kernel_.lds_bytes != 0 ? 2 + draw_.below(most - before - behind - 1) : 0;
+  std::vector<uint32_t> memory_results, lds_results;
+  const uint32_t most = 5, first_vgpr = data_vgpr(2 * most), sum = data_vgpr();
+  const uint32_t loads_before = 1 + draw_.below(2), loads_after = draw_.below(2);
+  const uint32_t lds_count =
+      kernel_.lds_bytes != 0 ? 2 + draw_.below(most - loads_before - loads_after - 1) : 0;
   const auto load_from_memory = [&](uint32_t to) {
     const Place from = place(false);
     access(from, false, to);
-    of_memory.push_back(to);
+    memory_results.push_back(to);
   };
-  uint32_t to = first;
-  for (uint32_t i = 0; i < before; ++i, to += 2) load_from_memory(to);
-  if (within != 0) {
+  uint32_t to = first_vgpr;
+  for (uint32_t i = 0; i < loads_before; ++i, to += 2) load_from_memory(to);
+  if (lds_count != 0) {
     const uint32_t width = one_of({4u, 4u, 8u});
     const uint32_t address = lds_address(width);
-    for (uint32_t i = 0; i < within; ++i, to += 2) {
+    for (uint32_t i = 0; i < lds_count; ++i, to += 2) {
       lds_loads(address, width, 1, to);
-      of_lds.push_back(to);
+      lds_results.push_back(to);
     }
   }
-  for (uint32_t i = 0; i < behind; ++i, to += 2) load_from_memory(to);
+  for (uint32_t i = 0; i < loads_after; ++i, to += 2) load_from_memory(to);
   const auto use = [&](std::span<const uint32_t> loaded) {
     for (const uint32_t vgpr : loaded) put(encoder_.vop2(op("v_xor_b32"), sum, v(vgpr), sum));
   };
   const bool lds_first = draw_.one_in(2);
-  const std::span<const uint32_t> one = lds_first ? of_lds : of_memory;
-  const std::span<const uint32_t> other = lds_first ? of_memory : of_lds;
-  const auto all = static_cast<uint32_t>(one.size());
-  const uint32_t left = draw_.one_in(3) ? draw_.below(all + 1) : 0;
-  put(encoder_.sopp(op("s_waitcnt"), lds_first ? counters(kNoWait, left) : counters(left, kNoWait)));
-  use(one.first(all - left));
-  if (draw_.one_in(2)) meanwhile(2);
+  const std::span<const uint32_t> first = lds_first ? lds_results : memory_results;
+  const std::span<const uint32_t> second = lds_first ? memory_results : lds_results;
+  const auto all = static_cast<uint32_t>(first.size());
+  const uint32_t in_flight = draw_.one_in(3) ? draw_.below(all + 1) : 0;
+  put(encoder_.sopp(op("s_waitcnt"),
+                    lds_first ? counters(kNoWait, in_flight) : counters(in_flight, kNoWait)));
+  use(first.first(all - in_flight));
+  if (draw_.one_in(2)) work_during_loads(2);
   put(encoder_.sopp(op("s_waitcnt"), counters(0, 0)));
-  use(one.last(left));
-  use(other);
+  use(first.last(in_flight));
+  use(second);
   store_of(sum);
 }
 
@@ -90,26 +91,26 @@ void Generator::pipeline() {
         load();
       }
       if (draw_.one_in(3)) wait_for_some();
-      if (draw_.one_in(4)) meanwhile(2);
+      if (draw_.one_in(4)) work_during_loads(2);
     }
   };
   loads();
-  meanwhile(4);
+  work_during_loads(4);
   if (draw_.one_in(2)) {
-    narrowed([&] {
+    in_fewer_lanes([&] {
       if (draw_.one_in(2)) loads();
-      meanwhile(6);
+      work_during_loads(6);
     });
   }
   if (draw_.one_in(2)) loads();
-  meanwhile(8);
+  work_during_loads(8);
   wait();
   arithmetic(6);
   store();
 }
 
-// An address of LDS that elements of the width are read at: that of a column or a row of a tile, or of elements that overlap, or
-// end where LDS does. It is the work-item's own where others may write.
+// Returns an LDS address for elements of `width` bytes: a column or row of a tile, overlapping elements, or
+// elements at the end of LDS. If other work-items may write, it is the work-item's own slot.
 uint32_t Generator::lds_address(uint32_t width) {
   if (!lds_shared_ || function_) return slot_;
   const uint32_t address = data_vgpr();
@@ -150,7 +151,7 @@ uint32_t Generator::lds_address(uint32_t width) {
   return address;
 }
 
-// Loads from one address, which none of them changes.
+// Loads from one address, which none of them overwrites.
 void Generator::lds_loads(uint32_t address, uint32_t width, uint32_t count, std::optional<uint32_t> wanted) {
   for (uint32_t i = 0; i < count; ++i) {
     if (address == slot_) {
@@ -170,7 +171,8 @@ void Generator::lds_loads(uint32_t address, uint32_t width, uint32_t count, std:
   }
 }
 
-// A tile is read, with much arithmetic around it. Masks that were made before a load select behind it.
+// Reads a tile, with long arithmetic before it. Masks that were computed before the loads select after
+// them.
 void Generator::tile() {
   if (!lds_shared_ && same_for_group_) barrier();
   const uint32_t parts = 1 + draw_.below(3);

@@ -1,5 +1,5 @@
-// Sums of 32 bits that wrap: of all lanes alike, so that the carry is known to be the same, or of some, whose addresses are then
-// 4 GiB below those of the others.
+// 32-bit additions that wrap: in all lanes, so that the carry is uniform, or in some lanes, whose addresses
+// are then 4 GiB below the others'.
 #include "plugins/vgpu/exec/whole_kernels/generator.hpp"
 
 #include <algorithm>
@@ -8,12 +8,12 @@
 
 namespace rigel::vgpu::exec::whole {
 
-// Half of EXEC, or some of its lanes, is set or cleared. What is stored must be so under the one of before.
-void Generator::wake_or_put_to_sleep(uint32_t half, bool wake) {
+// Sets or clears a half of EXEC, or some of its lanes. Stores must happen under the previous EXEC.
+void Generator::set_half_of_exec(uint32_t half, bool activate) {
   const uint32_t exec = isa::code::kExecLo, saved = sgpr::kOtherExec;
   switch (draw_.below(10)) {
     case 0:
-      if (wake) {
+      if (activate) {
         put(encoder_.sop1(mask_op("s_mov"), exec, draw_.one_in(2) ? inline_integer(-1) : saved));
       } else {
         const uint32_t by = data_sgpr(2);
@@ -21,46 +21,46 @@ void Generator::wake_or_put_to_sleep(uint32_t half, bool wake) {
       }
       return;
     case 1:
-      put(encoder_.sop1(op("s_mov_b32"), exec + half, wake ? saved + half : data_sgpr()));
+      put(encoder_.sop1(op("s_mov_b32"), exec + half, activate ? saved + half : data_sgpr()));
       return;
     default:
-      put(encoder_.sop1(op("s_mov_b32"), exec + half, inline_integer(wake ? -1 : 0)));
+      put(encoder_.sop1(op("s_mov_b32"), exec + half, inline_integer(activate ? -1 : 0)));
       return;
   }
 }
 
-// A carry that lanes have in common, mostly, and lanes that wake up or fall asleep before it is used, or halves of it that are
-// written. The rows that it is used with have been written under another EXEC.
+// A carry that is mostly uniform. Before its use, lanes become active or inactive, or its halves are
+// written. Registers that are used with it were written under another EXEC.
 void Generator::common_carry() {
   const uint32_t exec = isa::code::kExecLo, saved = sgpr::kOtherExec;
   const uint32_t low = data_vgpr(4), sum = low + 1, high = low + 2, result = low + 3;
   forget_written();
-  const std::vector<Place> before = places_;
+  const std::vector<Place> previous_places = places_;
   put(encoder_.sop1(mask_op("s_mov"), saved, exec));
   if (!draw_.one_in(4)) put(encoder_.sop1(mask_op("s_mov"), exec, inline_integer(-1)));
   v_and_const(low, 63, item_);
   v_add_const(low, 0x100, low);
   v_mov(high, draw_.one_in(2) ? data_sgpr() : inline_integer(static_cast<int32_t>(draw_.below(65))));
   v_mov(result, v(data_vgpr()));
-  // With these all wrap, none does, or those behind the 32nd do.
-  const uint32_t by = data_sgpr();
-  s_mov(by, one_of({0xffffff00u, 0xffffff00u, 0xffffff00u, 0xffffffc0u, 0xfffffec0u, 0xfffffee0u}));
+  // With these, all lanes wrap, none does, or those from lane 32 on do.
+  const uint32_t addend = data_sgpr();
+  s_mov(addend, one_of({0xffffff00u, 0xffffff00u, 0xffffff00u, 0xffffffc0u, 0xfffffec0u, 0xfffffee0u}));
   const uint32_t half = draw_.one_in(4) ? 0 : kernel_.wave_size() / 32 - 1;
-  const bool asleep = draw_.one_in(2);
-  if (asleep) wake_or_put_to_sleep(half, false);
+  const bool inactive = draw_.one_in(2);
+  if (inactive) set_half_of_exec(half, false);
   if (draw_.one_in(3)) put(encoder_.sopp(op("s_nop"), 0));
   const uint32_t mask = draw_.one_in(2) ? uint32_t{isa::code::kVccLo} : data_sgpr(2);
-  const uint32_t way = draw_.below(6);
-  if (way == 0) {
-    put(encoder_.vop3(op("v_sub_co_u32"), sum, v(low), by, 0, mask));
-  } else if (way == 1) {
-    put(encoder_.vop3(op("v_cmp_gt_u32"), mask, by, v(low)));
+  const uint32_t operation = draw_.below(6);
+  if (operation == 0) {
+    put(encoder_.vop3(op("v_sub_co_u32"), sum, v(low), addend, 0, mask));
+  } else if (operation == 1) {
+    put(encoder_.vop3(op("v_cmp_gt_u32"), mask, addend, v(low)));
   } else {
-    put(encoder_.vop3(op("v_add_co_u32"), sum, by, v(low), 0, mask));
+    put(encoder_.vop3(op("v_add_co_u32"), sum, addend, v(low), 0, mask));
   }
   if (draw_.one_in(8)) arithmetic(1);
-  if (asleep || draw_.one_in(2)) wake_or_put_to_sleep(half, asleep || draw_.one_in(4));
-  if (draw_.one_in(asleep ? 6 : 2)) {
+  if (inactive || draw_.one_in(2)) set_half_of_exec(half, inactive || draw_.one_in(4));
+  if (draw_.one_in(inactive ? 6 : 2)) {
     if (draw_.one_in(2)) {
       const uint32_t of_mask = mask + draw_.below(kernel_.wave_size() / 32);
       put(encoder_.sop1(op("s_mov_b32"), of_mask, inline_integer(draw_.one_in(2) ? 0 : -1)));
@@ -73,24 +73,24 @@ void Generator::common_carry() {
   } else if (mask == isa::code::kVccLo && draw_.one_in(2)) {
     v_addc(result, inline_integer(0), high);
   } else {
-    const uint32_t more = inline_integer(draw_.one_in(3) ? -1 : 0);
+    const uint32_t operand = inline_integer(draw_.one_in(3) ? -1 : 0);
     const char* const name = one_of({"v_addc_u32", "v_addc_u32", "v_subb_u32"});
-    put(encoder_.vop3(op(name), result, more, v(high), mask, mask));
+    put(encoder_.vop3(op(name), result, operand, v(high), mask, mask));
   }
-  if (draw_.one_in(3)) wake_or_put_to_sleep(half, true);
+  if (draw_.one_in(3)) set_half_of_exec(half, true);
   put(encoder_.sop1(mask_op("s_mov"), exec, saved));
-  places_ = before;
-  keep(result);
-  if (draw_.one_in(3)) keep(sum);
+  places_ = previous_places;
+  store_or_accumulate(result);
+  if (draw_.one_in(3)) store_or_accumulate(sum);
 }
 
-// Loads of elements that overlap, mostly. The lower half of their addresses wraps in the middle of a wave and nothing is carried:
-// the first lanes read where the input's 4 GiB end, the others where the input begins.
+// Loads of mostly overlapping elements. The lower half of their addresses wraps within a wave without a
+// carry. The first lanes read at the end of the input's 4 GiB, the others at the input's start.
 void Generator::loads_where_lanes_wrap() {
   const uint32_t stride = one_of({4u, 4u, 8u, 8u, 12u, 16u});
   const uint32_t items = kernel_.group[0] * kernel_.group[1] * kernel_.group[2];
-  const uint32_t address = data_vgpr(2), by = data_sgpr(), sum = data_vgpr();
-  // With an offset and an element behind it, all are within the least input that there is.
+  const uint32_t address = data_vgpr(2), start = data_sgpr(), sum = data_vgpr();
+  // With an offset and the element size, all addresses are within the smallest input.
   uint32_t lanes = items, number = item_;
   if (items * stride > 2048) {
     lanes = 64;
@@ -99,8 +99,8 @@ void Generator::loads_where_lanes_wrap() {
   }
   v_scale(address, static_cast<int32_t>(stride), number);
   const uint32_t first = draw_.one_in(6) ? 0 : 4 * draw_.below(std::min(lanes, 64u) * stride / 4 + 1);
-  s_mov(by, draw_.one_in(8) ? first : 0 - first);
-  v_add(address, by, address);
+  s_mov(start, draw_.one_in(8) ? first : 0 - first);
+  v_add(address, start, address);
   const bool has_base = !is_gfx8() && draw_.one_in(2), is_flat = is_gfx8() || (!has_base && draw_.one_in(3));
   if (!has_base) {
     if (draw_.one_in(2)) {
@@ -129,7 +129,7 @@ void Generator::loads_where_lanes_wrap() {
   if (draw_.one_in(3)) arithmetic(2);
   wait();
   for (const uint32_t vgpr : loaded) put(encoder_.vop2(op("v_xor_b32"), sum, v(vgpr), sum));
-  keep(sum);
+  store_or_accumulate(sum);
 }
 
 }  // namespace rigel::vgpu::exec::whole

@@ -13,8 +13,8 @@ using isa::code::kVccLo;
 
 void Generator::draw_shape() {
   Kernel& k = kernel_;
-  const uint32_t what = draw_.below(8);
-  flavour_ = what < 3 ? Flavour::kMoves : what < 4 ? Flavour::kArithmetic : Flavour::kEverything;
+  const uint32_t kind = draw_.below(8);
+  flavour_ = kind < 3 ? Flavour::kMoves : kind < 4 ? Flavour::kArithmetic : Flavour::kEverything;
   topic_ = static_cast<Topic>(draw_.below(kTopics));
   const uint32_t groups = 1 + draw_.below(9);
   if (flavour_ == Flavour::kMoves || !draw_.one_in(4)) {
@@ -28,10 +28,10 @@ void Generator::draw_shape() {
     k.group[0] = one_of({1u, 3u, 4u, 8u, 16u, 32u, 7u});
     k.group[1] = one_of({1u, 2u, 5u, 8u, 4u});
     if (three) k.group[2] = one_of({1u, 2u, 3u, 4u});
-    uint32_t left = groups;
+    uint32_t remaining = groups;
     for (int i = 0; i < (three ? 3 : 2); ++i) {
-      const uint32_t n = i == 0 ? 1 + draw_.below(left) : 1 + draw_.below(std::max(left, 1u));
-      left = std::max(left / n, 1u);
+      const uint32_t n = i == 0 ? 1 + draw_.below(remaining) : 1 + draw_.below(std::max(remaining, 1u));
+      remaining = std::max(remaining / n, 1u);
       k.grid[i] = k.group[i] * n;
       if (draw_.one_in(4)) k.grid[i] -= draw_.below(k.group[i]);
     }
@@ -55,17 +55,17 @@ void Generator::draw_shape() {
     k.grid[0] = k.group[0] * groups - (draw_.one_in(3) ? draw_.below(k.group[0]) : 0);
     total_ = k.group[0] * groups;
     k.limit = draw_.one_in(2) ? k.grid[0] : 1 + draw_.below(k.grid[0]);
-    k.in_bytes = kMostInBytes;
+    k.in_bytes = kMaxInBytes;
   }
   if (plain) {
     index_ = 0;
-    item_ = 1;  // none of its own
+    item_ = 1;  // not needed
     first_data_ = 1;
   }
 }
 
 void Generator::draw_fields() {
-  int32_t at = 0;
+  int32_t offset = 0;
   const uint32_t count = 1 + draw_.below(4);
   for (uint32_t i = 0; i < count; ++i) {
     Field field;
@@ -73,15 +73,15 @@ void Generator::draw_fields() {
     if (streams_) field.bytes = one_of({4u, 8u, 16u, 16u});
     const uint32_t unit = field.bytes < 4 ? field.bytes : 4;
     uint32_t stride = field.bytes + (!streams_ && draw_.one_in(3) ? unit * draw_.below(4) : 0);
-    if (uint64_t{stride} * total_ > kMostOutBytes / 8) stride = field.bytes = 4;
-    if (stride % 4 == 0) at = (at + 3) / 4 * 4;
+    if (uint64_t{stride} * total_ > kMaxOutBytes / 8) stride = field.bytes = 4;
+    if (stride % 4 == 0) offset = (offset + 3) / 4 * 4;
     const bool down = !streams_ && draw_.one_in(6);
     field.stride = down ? -static_cast<int32_t>(stride) : static_cast<int32_t>(stride);
-    field.base = down ? at + static_cast<int32_t>(stride * (total_ - 1)) : at;
-    at += static_cast<int32_t>(stride * total_);
+    field.base = down ? offset + static_cast<int32_t>(stride * (total_ - 1)) : offset;
+    offset += static_cast<int32_t>(stride * total_);
     fields_.push_back(field);
   }
-  scalar_field_ = static_cast<uint32_t>(at + 15) / 16 * 16;
+  scalar_field_ = static_cast<uint32_t>(offset + 15) / 16 * 16;
   kernel_.out_bytes = scalar_field_;
   if (flavour_ == Flavour::kMoves) return;
   atomic_field_ = scalar_field_ + total_ * 16;
@@ -110,17 +110,17 @@ void Generator::run() {
     const uint32_t loads = 2 + draw_.below(4);
     for (uint32_t i = 0; i < loads; ++i) load();
     wait();
-    // Large kernels are compiled in another way.
-    const size_t least = draw_.one_in(60) ? 900 : 0;
+    // Large kernels are compiled differently.
+    const size_t min_items = draw_.one_in(60) ? 900 : 0;
     do {
       statements(budget_, 0);
       budget_ = 8;
-    } while (kernel_.items.size() < least);
+    } while (kernel_.items.size() < min_items);
   }
   finish();
 }
 
-// Arguments, and which work-item this is.
+// Loads the arguments and computes the work-item's ids.
 void Generator::begin() {
   Kernel& k = kernel_;
   const bool dimensions = k.has_dimensions();
@@ -189,11 +189,11 @@ void Generator::begin() {
   } else {
     uint32_t counts[3];
     for (int i = 0; i < 3; ++i) counts[i] = (k.grid[i] + k.group[i] - 1) / k.group[i] * k.group[i];
-    const auto multiply = [&](uint32_t to, uint32_t by, uint32_t source) {
-      s_mov(t + 1, by);
+    const auto multiply = [&](uint32_t to, uint32_t factor, uint32_t source) {
+      s_mov(t + 1, factor);
       put(encoder_.vop3(op("v_mul_lo_u32"), to, v(source), t + 1));
     };
-    // (z * Y + y) * X + x, of the work-group and of the grid
+    // (z * Y + y) * X + x, within the work-group and within the grid
     multiply(item_, k.group[1], 2);
     v_add(item_, v(1), item_);
     multiply(item_, k.group[0], item_);
@@ -211,7 +211,7 @@ void Generator::begin() {
     v_scale(slot_, static_cast<int32_t>(lds_stride_), item_);
     v_add_const(slot_, 256, slot_);
   }
-  // Who has nothing to do leaves.
+  // Work-items past the limit exit.
   if (!draw_.one_in(4)) {
     if (draw_.one_in(2)) {
       v_cmp("v_cmp_gt_u32", sgpr::kLimit, index_);
@@ -236,7 +236,7 @@ void Generator::begin() {
   forget_written();
 }
 
-// What registers hold is stored, and functions follow.
+// Stores registers. Functions follow the kernel.
 void Generator::finish() {
   if (flavour_ != Flavour::kMoves) {
     const uint32_t count = 1 + draw_.below(5);
@@ -250,13 +250,13 @@ void Generator::finish() {
     }
   }
   put_label(end_);
-  // The next wave begins without.
+  // Indexing is off when the next wave starts.
   if (draw_.one_in(16)) {
     const uint32_t index = data_sgpr();
     put(encoder_.sopc(op("s_set_gpr_idx_on"), index, draw_.below(16)));
   }
   put(encoder_.sopp(op("s_endpgm"), 0));
-  // Those that they call come behind them.
+  // Functions that these functions call are appended to the list.
   for (size_t i = 0; i < functions_.size(); ++i) {
     const Function function = functions_[i];
     function_ = function;
@@ -282,22 +282,22 @@ void Generator::statements(uint32_t count, uint32_t depth) {
 void Generator::statement(uint32_t depth) {
   forget_written();
   const bool branches = flavour_ == Flavour::kEverything;
-  if (draw_.one_in(16)) return draw_.one_in(2) ? scalar_store() : record();
-  if (draw_.one_in(24)) return range_of_bytes();
+  if (draw_.one_in(16)) return draw_.one_in(2) ? scalar_store() : record_access();
+  if (draw_.one_in(24)) return byte_range_load();
   if (draw_.one_in(12)) return draw_.one_in(2) ? read_image() : draw_.one_in(2) ? write_image() : sum_image();
-  if (draw_.one_in(20)) return mode_game(depth);
+  if (draw_.one_in(20)) return temporary_mode(depth);
   if (draw_.one_in(30)) return indexed_moves();
-  if (draw_.one_in(12)) return rarity();
-  if (draw_.one_in(6)) return numbers();
+  if (draw_.one_in(12)) return rare_statement();
+  if (draw_.one_in(6)) return id_arithmetic();
   if (branches && topic_ != Topic::kNone && draw_.one_in(3)) return statement_of_topic(depth);
   if (branches && !function_ && draw_.one_in(80)) return end_a_wave();
   if (draw_.one_in(40)) return carries();
   if (draw_.one_in(30)) return pipeline();
-  if (draw_.one_in(40)) return own_atomic();
+  if (draw_.one_in(40)) return atomic_on_own_field();
   if (branches && draw_.one_in(30)) return draw_.one_in(2) ? read_state() : changed_mask();
-  if (branches && depth == 0 && !function_ && draw_.one_in(10)) return products();
-  const uint32_t what = draw_.below(branches ? 26 : 12);
-  switch (what) {
+  if (branches && depth == 0 && !function_ && draw_.one_in(10)) return multiply_add_chain();
+  const uint32_t choice = draw_.below(branches ? 26 : 12);
+  switch (choice) {
     case 0:
     case 1:
     case 2:
@@ -334,9 +334,9 @@ void Generator::statement(uint32_t depth) {
     case 17:
     case 18:
       if (kernel_.private_bytes != 0) return scratch();
-      return exec_game();
+      return temporary_exec();
     case 19:
-      return exec_game();
+      return temporary_exec();
     case 20:
       return call(depth);
     case 21:
@@ -351,8 +351,8 @@ void Generator::statement(uint32_t depth) {
   }
 }
 
-// What compilers seldom write, and their writers by hand do.
-void Generator::rarity() {
+// Statements that compilers emit rarely, but assembly programmers do.
+void Generator::rare_statement() {
   switch (draw_.below(10)) {
     case 0:
     case 1:
@@ -362,11 +362,11 @@ void Generator::rarity() {
       return loads_where_lanes_wrap();
     case 4:
     case 5:
-      return leaving();
+      return branch_with_exit();
     case 6:
       return relative_registers();
     default:
-      if (encoder_.target().wave32) return upper_halves();
+      if (encoder_.target().wave32) return high_halves_as_registers();
       return is_gfx10() || draw_.one_in(3) ? relative_registers() : indexing();
   }
 }
@@ -378,9 +378,9 @@ void Generator::statement_of_topic(uint32_t depth) {
     case Topic::kTiles:
       return tile();
     case Topic::kMasks:
-      return draw_.one_in(3) ? read_state() : draw_.one_in(4) ? exec_game() : changed_mask();
+      return draw_.one_in(3) ? read_state() : draw_.one_in(4) ? temporary_exec() : changed_mask();
     case Topic::kAtomics:
-      return own_atomic();
+      return atomic_on_own_field();
     case Topic::kCarries:
       return carries();
     case Topic::kCalls:
@@ -392,7 +392,7 @@ void Generator::statement_of_topic(uint32_t depth) {
   }
 }
 
-// Places that registers no longer hold.
+// Forgets places whose registers were overwritten.
 void Generator::forget_written() {
   std::erase_if(places_, [&](const Place& place) {
     for (uint32_t i = place.vgpr; i < place.vgpr + place.vgprs(); ++i) {
@@ -456,7 +456,7 @@ void Generator::exchange() {
   }
 }
 
-// Registers by an index in M0.
+// Register indexing by M0.
 void Generator::indexed_moves() {
   const bool is_gfx8 = kernel_.target.family() == isa::Family::kGfx8;
   if (is_gfx9() || (is_gfx8 && draw_.one_in(2))) return indexed_arithmetic();
@@ -476,7 +476,7 @@ void Generator::indexed_moves() {
   places_.clear();
 }
 
-// Of what M0[15:12] names, sources and the result are as many registers further on.
+// Operands that M0[15:12] selects are `index` registers further.
 void Generator::indexed_arithmetic() {
   const uint32_t index = draw_.below(6), from = data_sgpr();
   s_mov(from, index);

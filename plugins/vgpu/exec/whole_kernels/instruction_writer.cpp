@@ -10,8 +10,9 @@ namespace rigel::vgpu::exec::whole {
 using isa::Encoding;
 using isa::code::kLiteral;
 
-// Registers that an image instruction writes at most, with TFE's. One that lacks_registers writes more than it says.
-constexpr uint32_t kMostOfImage = 5;
+// Maximum registers that an image instruction writes, including TFE's. With lacks_registers it writes more
+// than its operand has.
+constexpr uint32_t kMaxImageRegisters = 5;
 
 bool InstructionWriter::put(Words words) {
   if (words.empty()) return false;
@@ -19,7 +20,7 @@ bool InstructionWriter::put(Words words) {
   if (isa::decode(encoder_.target(), words.data(), words.size(), in) == isa::DecodeStatus::kOk) {
     for (const isa::Operand* operand : {&in.dst[0], &in.dst[1], &in.vdst}) {
       if (!operand->is_vgpr()) continue;
-      const uint32_t dwords = in.lacks_registers ? kMostOfImage : operand->dwords;
+      const uint32_t dwords = in.lacks_registers ? kMaxImageRegisters : operand->dwords;
       for (uint32_t i = operand->vgpr(); i < operand->vgpr() + dwords && i < 256; ++i) {
         written_[i / 64] |= uint64_t{1} << i % 64;
       }
@@ -60,7 +61,7 @@ void InstructionWriter::v_add_co(uint32_t dst, uint32_t a, uint32_t b) {
 }
 
 void InstructionWriter::v_addc(uint32_t dst, uint32_t a, uint32_t b) {
-  if (is_gfx10() && draw_.one_in(2)) {  // as compilers do with the last carry
+  if (is_gfx10() && draw_.one_in(2)) {  // as compilers do for the last carry
     put(encoder_.vop3(op("v_addc_u32"), dst, a, v(b), isa::code::kVccLo, isa::code::kNull));
     return;
   }
@@ -142,26 +143,26 @@ void InstructionWriter::flat_scratch() {
 void InstructionWriter::wait() {
   if (draw_.one_in(24)) put(encoder_.sopp(op("s_sleep"), draw_.below(3)));
   if (draw_.one_in(3)) wait_for_some();
-  if (draw_.one_in(4)) return;  // nothing here needs it
+  if (draw_.one_in(4)) return;  // loads may remain in flight
   put(encoder_.sopp(op("s_waitcnt"), draw_.one_in(2) ? 0 : counters(0, 0)));
 }
 
-// One counter or more, each to any number.
+// Waits for one or more counters, each with any count.
 void InstructionWriter::wait_for_some() {
-  const uint32_t most = draw_.one_in(2) ? 0 : draw_.below(6);
+  const uint32_t max_count = draw_.one_in(2) ? 0 : draw_.below(6);
   if (is_gfx10() && draw_.one_in(4)) {
     put(encoder_.sopk(op(one_of({"s_waitcnt_vmcnt", "s_waitcnt_lgkmcnt", "s_waitcnt_vscnt"})),
-                      isa::code::kNull, most));
+                      isa::code::kNull, max_count));
     return;
   }
   const uint32_t others = draw_.below(4);
   const uint32_t which = draw_.below(3);
-  const uint32_t vector = which == 0 ? kNoWait : most;
-  const uint32_t rest = which == 0 ? most : which == 1 ? kNoWait : others;
+  const uint32_t vector = which == 0 ? kNoWait : max_count;
+  const uint32_t rest = which == 0 ? max_count : which == 1 ? kNoWait : others;
   put(encoder_.sopp(op("s_waitcnt"), counters(vector, rest)));
 }
 
-// SIMM16 of s_waitcnt: the counters of vector memory, and of LDS and scalar memory.
+// Returns SIMM16 of s_waitcnt for the counters of vector memory, and of LDS and scalar memory.
 uint32_t InstructionWriter::counters(uint32_t vector, uint32_t others) const {
   vector = std::min(vector, is_gfx8() ? 15u : 63u);
   others = std::min(others, is_gfx10() ? 63u : 15u);

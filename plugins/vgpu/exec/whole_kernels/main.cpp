@@ -1,13 +1,14 @@
-// vgpu_kernel_fuzz: whole kernels at random, run in every way that there is; what differs is made small and
-// written down.
+// vgpu_kernel_fuzz: runs random kernels on every execution path, and reduces and saves kernels with
+// different results.
 //
-//   vgpu_kernel_fuzz [--board gfx900] [--seed FIRST] [--count N | --seconds S] [--dispatches N] [--found FOLDER]
-//   vgpu_kernel_fuzz --every-instruction …   the kernels of a seed have every instruction once: they are 40 to 60
-//   vgpu_kernel_fuzz --from FILE      runs a kernel of a file, and makes it smaller if it differs
-//   vgpu_kernel_fuzz --print          the kernel of --seed, without running it
+//   vgpu_kernel_fuzz [--board gfx900] [--seed FIRST] [--count N | --seconds S] [--dispatches N] [--found
+//   FOLDER]
+//   vgpu_kernel_fuzz --every-instruction …   a seed's 40 to 60 kernels contain every instruction once
+//   vgpu_kernel_fuzz --from FILE      runs the kernel of a file, and reduces it if results differ
+//   vgpu_kernel_fuzz --print          prints the kernel of --seed without running it
 //
-// Kernel number n of a board is always the same. A kernel that differs is written to the folder as
-// <board>_<seed>.kernel, which is also the form of the tests' (tests/). Ends with 1 if any differed.
+// Kernel N of a board is always the same. Kernels with different results are written to the directory as
+// <board>_<seed>.kernel, the format of tests/. The exit status is 1 if any results differed.
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -35,29 +36,32 @@ struct Options {
   RunOptions run;
 };
 
-// Makes it smaller, in the way that it differs and the first one; where compiled code differs, handlers of its level must not.
+// Reduces a kernel on the first path and the path that differs. If compiled code differs, the interpreter
+// of its level must not.
 void report(Runner& runner, const Options& options, const Kernel& kernel, const Verdict& verdict,
             const std::string& title) {
   std::printf("%s: %s\n", title.c_str(), verdict.what.c_str());
   RunOptions run = options.run;
-  run.ways = {options.run.ways.front()};
-  if (verdict.way.compiled) run.ways.push_back({verdict.way.level, false});
-  run.ways.push_back(verdict.way);
-  run.by_turns = false;
-  // Of what stores anywhere, ways differ for other reasons.
-  const auto faults = [](const Verdict& of) { return of.what.find("a fault") != std::string::npos; };
-  const auto differs = [&](const Kernel& candidate) {
-    const Verdict found = runner.run(candidate, run);
-    return found.kind == Verdict::Kind::kDiffers && found.way == verdict.way &&
-           faults(found) == faults(verdict);
+  run.paths = {options.run.paths.front()};
+  if (verdict.path.compiled) run.paths.push_back({verdict.path.level, false});
+  run.paths.push_back(verdict.path);
+  run.alternate_paths = false;
+  // Kernels that store to wild addresses differ for other reasons, so faults are distinguished.
+  const auto faults = [](const Verdict& candidate_verdict) {
+    return candidate_verdict.what.find("a fault") != std::string::npos;
   };
-  const bool again = differs(kernel);
-  const Kernel small = again ? reduce(kernel, differs) : kernel;
-  const std::string what = again ? runner.run(small, run).what : verdict.what;
-  const std::string text = "# " + what + "\n" + to_text(small);
+  const auto differs = [&](const Kernel& candidate) {
+    const Verdict result = runner.run(candidate, run);
+    return result.kind == Verdict::Kind::kDiffers && result.path == verdict.path &&
+           faults(result) == faults(verdict);
+  };
+  const bool is_reproducible = differs(kernel);
+  const Kernel small = is_reproducible ? reduce(kernel, differs) : kernel;
+  const std::string difference = is_reproducible ? runner.run(small, run).what : verdict.what;
+  const std::string text = "# " + difference + "\n" + to_text(small);
   const std::filesystem::path path = std::filesystem::path(options.found) / (title + ".kernel");
   std::ofstream(path) << text;
-  std::printf("%s\n%s: %s\n\n", path.c_str(), again ? "reduced" : "not seen again", text.c_str());
+  std::printf("%s\n%s: %s\n\n", path.c_str(), is_reproducible ? "reduced" : "not seen again", text.c_str());
   std::fflush(stdout);
 }
 
@@ -72,9 +76,9 @@ int run_file(const Options& options) {
     return 2;
   }
   Runner runner;
-  RunOptions in_all_ways = options.run;
-  in_all_ways.by_turns = false;
-  const Verdict verdict = runner.run(kernel, in_all_ways);
+  RunOptions all_paths = options.run;
+  all_paths.alternate_paths = false;
+  const Verdict verdict = runner.run(kernel, all_paths);
   if (verdict.kind == Verdict::Kind::kSame) {
     std::printf("no difference%s%s%s\n", verdict.judged ? "" : ", not judged by the reference model",
                 verdict.not_compiled.empty() ? "" : ", not compiled: ", verdict.not_compiled.c_str());
@@ -105,11 +109,11 @@ int run_many(const Options& options) {
     return 0;
   }
   Runner runner;
-  uint64_t same = 0, differ = 0, invalid = 0, judged = 0, compiled = 0, instructions = 0;
+  uint64_t same_count = 0, different_count = 0, invalid_count = 0, judged = 0, compiled = 0, instructions = 0;
   std::map<std::string, unsigned> why_invalid, why_not_judged, why_not_compiled;
-  const auto begin = Clock::now();
-  const auto took = [&] { return std::chrono::duration<double>(Clock::now() - begin).count(); };
-  for (uint64_t n = 0; options.count != 0 ? n < options.count : took() < options.seconds; ++n) {
+  const auto start = Clock::now();
+  const auto elapsed_seconds = [&] { return std::chrono::duration<double>(Clock::now() - start).count(); };
+  for (uint64_t n = 0; options.count != 0 ? n < options.count : elapsed_seconds() < options.seconds; ++n) {
     const uint64_t seed = options.seed + n;
     std::string title = options.board + "_" + std::to_string(seed);
     for (const Kernel& kernel : kernels_of(options, *chip, seed)) {
@@ -117,25 +121,26 @@ int run_many(const Options& options) {
       judged += verdict.judged ? 1 : 0;
       compiled += verdict.was_compiled ? 1 : 0;
       if (!verdict.not_compiled.empty()) {
-        // The instruction, without where it stands.
-        const size_t place = verdict.not_compiled.find(" at 0x");
-        ++why_not_compiled[verdict.not_compiled.substr(0, place) +
-                           (place == std::string::npos
+        // The instruction without its address.
+        const size_t address_start = verdict.not_compiled.find(" at 0x");
+        ++why_not_compiled[verdict.not_compiled.substr(0, address_start) +
+                           (address_start == std::string::npos
                                 ? ""
-                                : verdict.not_compiled.substr(verdict.not_compiled.find(':', place)))];
+                                : verdict.not_compiled.substr(
+                                      verdict.not_compiled.find(':', address_start)))];
       }
       if (!verdict.not_judged.empty() && why_not_judged.size() < 20) ++why_not_judged[verdict.not_judged];
       instructions += verdict.instructions;
       switch (verdict.kind) {
         case Verdict::Kind::kSame:
-          ++same;
+          ++same_count;
           break;
         case Verdict::Kind::kInvalid:
-          ++invalid;
+          ++invalid_count;
           if (why_invalid.size() < 20) ++why_invalid[verdict.what];
           break;
         case Verdict::Kind::kDiffers:
-          ++differ;
+          ++different_count;
           report(runner, options, kernel, verdict, title);
           title += "_";
           break;
@@ -153,10 +158,10 @@ int run_many(const Options& options) {
       "%llu were judged by the reference model; %llu were compiled; %.1f million instructions of waves "
       "in a way, %.1f s\n",
       options.board.c_str(), static_cast<unsigned long long>(options.seed),
-      static_cast<unsigned long long>(same), static_cast<unsigned long long>(differ),
-      static_cast<unsigned long long>(invalid), static_cast<unsigned long long>(judged),
-      static_cast<unsigned long long>(compiled), static_cast<double>(instructions) * 1e-6, took());
-  return differ == 0 ? 0 : 1;
+      static_cast<unsigned long long>(same_count), static_cast<unsigned long long>(different_count),
+      static_cast<unsigned long long>(invalid_count), static_cast<unsigned long long>(judged),
+      static_cast<unsigned long long>(compiled), static_cast<double>(instructions) * 1e-6, elapsed_seconds());
+  return different_count == 0 ? 0 : 1;
 }
 
 }  // namespace
@@ -165,16 +170,16 @@ int run_many(const Options& options) {
 int main(int argc, char** argv) {
   using namespace rigel::vgpu::exec::whole;
   Options options;
-  bool bad = false;
+  bool is_invalid = false;
   for (int i = 1; i < argc; ++i) {
     const std::string_view option = argv[i];
-    const bool more = i + 1 < argc;
+    const bool has_argument = i + 1 < argc;
     if (option == "--print") {
       options.print = true;
     } else if (option == "--every-instruction") {
       options.every_instruction = true;
-    } else if (!more) {
-      bad = true;
+    } else if (!has_argument) {
+      is_invalid = true;
     } else if (option == "--board") {
       options.board = argv[++i];
     } else if (option == "--from") {
@@ -192,10 +197,10 @@ int main(int argc, char** argv) {
     } else if (option == "--dispatches") {
       options.run.dispatches = static_cast<uint32_t>(std::strtoul(argv[++i], nullptr, 10));
     } else {
-      bad = true;
+      is_invalid = true;
     }
   }
-  if (bad) {
+  if (is_invalid) {
     std::fputs(
         "usage: vgpu_kernel_fuzz [--board CHIP] [--seed FIRST] [--count N | --seconds S] [--dispatches N]\n"
         "                        [--judged-instructions N]\n"

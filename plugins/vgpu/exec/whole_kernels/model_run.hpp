@@ -1,4 +1,4 @@
-// Runs a whole kernel on the reference model (reference/dispatch.hpp).
+// Runs a kernel on the reference model (reference/dispatch.hpp).
 #pragma once
 
 #include <cstddef>
@@ -11,14 +11,15 @@
 namespace rigel::vgpu::exec::whole {
 
 struct ModelRun {
-  std::string failure;  ///< Why it did not come to the end: an instruction that is not modelled, a fault.
-  /// Some result is one of several that the manuals allow (which NaN, above all), and what follows may depend on it.
+  std::string failure;  ///< Why the kernel did not complete: an instruction that is not modelled, or a fault.
+  /// The manuals allow several results for an instruction (usually which NaN), and later results may depend
+  /// on it.
   bool is_open = false;
-  std::vector<std::byte> out;  ///< With guards.
+  std::vector<std::byte> out;  ///< Output, with guards.
   std::vector<std::byte> atomics;
 };
 
-/// `out` is what is in the output, with guards, at the start.
+/// `out` is the initial output, with guards.
 ModelRun run_on_model(const Kernel& kernel, const std::vector<uint32_t>& code,
                       const std::vector<std::byte>& out);
 

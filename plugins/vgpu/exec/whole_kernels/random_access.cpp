@@ -18,8 +18,9 @@ using reference::Draw;
 
 namespace {
 
-// Waves wait there for others, memory goes to LDS without a register, or the place is not the item's own.
-bool is_left_out(const isa::tables::Row& row) {
+// Excludes instructions that wait for other waves, that move data between memory and LDS directly, or that
+// do not access the item's place.
+bool is_excluded(const isa::tables::Row& row) {
   const isa::tables::Shape& shape = isa::tables::shapes()[row.shape];
   const uint32_t to_lds = shape.encoding == Encoding::kMubuf ? 1 << 16 : 1 << 13;
   const bool moves = shape.encoding == Encoding::kMubuf || shape.encoding == Encoding::kGlobal ||
@@ -37,7 +38,7 @@ bool is_left_out(const isa::tables::Row& row) {
 RandomAccess::RandomAccess(const isa::Target& target) : target_(target), encoder_(target) {
   const auto rows = isa::tables::rows();
   for (uint16_t row = 0; size_t{row} < rows.size(); ++row) {
-    if ((rows[row].chips & isa::chip_bit(target)) == 0 || is_left_out(rows[row])) continue;
+    if ((rows[row].chips & isa::chip_bit(target)) == 0 || is_excluded(rows[row])) continue;
     switch (isa::tables::shapes()[rows[row].shape].encoding) {
       case Encoding::kDs:
         rows_.push_back(row);
@@ -63,7 +64,7 @@ Words RandomAccess::of_row(uint16_t row, Draw& draw, const AccessRegisters& regi
   return {};
 }
 
-// Random fields, but for those that say where; what comes out is decoded and looked at.
+// Draws random fields, except those that determine the address. The result is decoded and checked.
 Words RandomAccess::attempt(uint16_t row, Draw& draw, const AccessRegisters& registers) const {
   const isa::tables::Row& entry = isa::tables::rows()[row];
   const isa::tables::Shape& shape = isa::tables::shapes()[entry.shape];
@@ -74,14 +75,14 @@ Words RandomAccess::attempt(uint16_t row, Draw& draw, const AccessRegisters& reg
     const uint64_t mask = ((uint64_t{1} << width) - 1) << low;
     fields = (fields & ~mask) | (value << low & mask);
   };
-  constexpr uint32_t kMostDwords = 4;
+  constexpr uint32_t kMaxDwords = 4;
   const auto data = [&] {
-    return registers.first_data + draw.below(registers.vgprs - registers.first_data - kMostDwords + 1);
+    return registers.first_data + draw.below(registers.vgprs - registers.first_data - kMaxDwords + 1);
   };
-  // Of 16 bytes, where formats say how many there are; atomics are aligned.
+  // 16 bytes if the format determines the size. Atomics are aligned.
   const uint32_t bytes = memory == nullptr || memory->bytes == 0 ? 16 : memory->bytes;
   const bool is_atomic = memory != nullptr && memory->verb == Verb::kAtomic;
-  const auto distance = [&](uint32_t room) {
+  const auto offset_in_place = [&](uint32_t room) {
     const uint32_t unit = is_atomic ? bytes : !draw.one_in(8) ? std::min(bytes, 4u) : 1;
     return draw.below((room - bytes) / unit + 1) * unit;
   };
@@ -95,11 +96,11 @@ Words RandomAccess::attempt(uint16_t row, Draw& draw, const AccessRegisters& reg
       set(32, 8, registers.slot);
       set(is_gfx10 ? 17 : 16, 1, 0);  // not GDS
       if (memory != nullptr && memory->pair) {
-        const uint32_t all = AccessRegisters::kBytes * registers.items;
-        const uint32_t one = memory->far_pair ? all / (64 * bytes) : 1;
+        const uint32_t slot_bytes = AccessRegisters::kBytes * registers.items;
+        const uint32_t far_stride = memory->far_pair ? slot_bytes / (64 * bytes) : 1;
         const uint32_t count = memory->far_pair ? 3 : AccessRegisters::kBytes / bytes;
-        set(0, 8, draw.below(count) * one);
-        set(8, 8, draw.below(count) * one);
+        set(0, 8, draw.below(count) * far_stride);
+        set(8, 8, draw.below(count) * far_stride);
       } else {
         const uint32_t unit = std::min(bytes, 4u);
         set(0, 16, draw.below((AccessRegisters::kBytes - bytes) / unit + 1) * unit);
@@ -109,14 +110,15 @@ Words RandomAccess::attempt(uint16_t row, Draw& draw, const AccessRegisters& reg
     case Encoding::kFlat:
     case Encoding::kGlobal:
     case Encoding::kScratch: {
-      // FLAT has none on gfx8, and gfx10.1 drops it.
+      // FLAT has no offset on gfx8; gfx10.1 ignores it.
       const auto has_no_offset = [&](Encoding encoding) {
         return is_gfx8 || (is_gfx10 && encoding == Encoding::kFlat);
       };
       if (!is_gfx8) set(13, 1, 0);  // not to LDS
       const uint32_t none = is_gfx10 ? isa::code::kNull : 0x7fu;
       if (!is_gfx8) set(48, 7, none);
-      set(0, is_gfx10 ? 12 : 13, has_no_offset(shape.encoding) ? 0 : distance(AccessRegisters::kBytes));
+      set(0, is_gfx10 ? 12 : 13,
+          has_no_offset(shape.encoding) ? 0 : offset_in_place(AccessRegisters::kBytes));
       if (shape.encoding == Encoding::kGlobal && memory->addtid) {
         set(48, 7, registers.wave_place);
       } else if (shape.encoding == Encoding::kGlobal && draw.one_in(2)) {
@@ -132,7 +134,7 @@ Words RandomAccess::attempt(uint16_t row, Draw& draw, const AccessRegisters& reg
     case Encoding::kMubuf:
     case Encoding::kMtbuf: {
       const bool is_scratch = shape.encoding == Encoding::kMubuf && draw.one_in(3);
-      set(0, 12, distance(AccessRegisters::kBytes));
+      set(0, 12, offset_in_place(AccessRegisters::kBytes));
       set(12, 2, 1);                                          // OFFEN
       if (shape.encoding == Encoding::kMubuf) set(16, 1, 0);  // not to LDS
       set(32, 8, is_scratch ? registers.scratch_offset : registers.offset);

@@ -1,5 +1,5 @@
-// Accesses to memory at random: any instruction of the tables that moves data between memory and registers, or has to do with LDS, at a
-// place that is the work-item's own.
+// Random memory accesses: any instruction of the tables that moves data between memory and registers or
+// uses LDS, at the work-item's own place.
 #pragma once
 
 #include <cstdint>
@@ -10,22 +10,23 @@
 
 namespace rigel::vgpu::exec::whole {
 
-/// Where an access may go, and which registers say so. Each place has `kBytes` bytes.
+/// Places that an access may use, and the registers with their addresses. Each place has `kBytes` bytes.
 struct AccessRegisters {
   static constexpr uint32_t kBytes = 64;
-  uint32_t first_data = 0, vgprs = 0;  ///< VGPRs that may be stored, and loaded to.
-  uint32_t slot = 0;    ///< VGPR: the item's place in LDS. Places there are as far apart as they are large;
-  uint32_t items = 0;   ///< so many of them are followed by as many bytes twice more.
-  uint32_t place = 0;   ///< Two VGPRs: the address of the item's place in memory …
-  uint32_t offset = 0;  ///< … and a VGPR with its distance from `base` and in `resource`.
-  uint32_t base = 0, resource = 0;                    ///< SGPRs.
-  uint32_t scratch_offset = 0;                        ///< VGPR: into scratch, which has twice as many bytes.
-  uint32_t scratch_scalar = 0;                        ///< SGPR, likewise
-  uint32_t scratch_resource = 0, scratch_wave = 0;    ///< SGPRs: the descriptor, and the wave's offset.
-  uint32_t first_scalar = 0, end_scalar = 0;          ///< SGPRs for data.
-  uint32_t constant_base = 0, constant_resource = 0;  ///< SGPRs: of what is only read
-  uint32_t wave_place = 0;   ///< Two SGPRs: the address of 1,024 bytes that are the wave's …
-  uint32_t wave_offset = 0;  ///< … and an SGPR with their distance in `resource`.
+  uint32_t first_data = 0, vgprs = 0;  ///< VGPRs that may be stored and loaded.
+  /// VGPR: offset of the item's place in LDS. Twice the size of all `items` places follows the last.
+  uint32_t slot = 0;
+  uint32_t items = 0;
+  uint32_t place = 0;                               ///< Two VGPRs: address of the item's place in memory.
+  uint32_t offset = 0;                              ///< VGPR: its offset from `base` and in `resource`.
+  uint32_t base = 0, resource = 0;                  ///< SGPRs.
+  uint32_t scratch_offset = 0;                      ///< VGPR: offset in scratch, which has 2 * kBytes bytes.
+  uint32_t scratch_scalar = 0;                      ///< SGPR: offset in scratch.
+  uint32_t scratch_resource = 0, scratch_wave = 0;  ///< SGPRs: the descriptor, and the wave's offset.
+  uint32_t first_scalar = 0, end_scalar = 0;        ///< SGPRs for data.
+  uint32_t constant_base = 0, constant_resource = 0;  ///< SGPRs: read-only memory.
+  uint32_t wave_place = 0;                            ///< Two SGPRs: address of the wave's 1,024 bytes.
+  uint32_t wave_offset = 0;                           ///< SGPR: their offset in `resource`.
 };
 
 class RandomAccess {

@@ -39,8 +39,8 @@ constexpr std::string_view kCommon[] = {
     "v_ffbh_u32",     "v_bfrev_b32",    "v_mbcnt_lo_u32_b32", "v_mbcnt_hi_u32_b32", "v_cvt_pkrtz_f16_f32",
     "v_sad_u32",      "v_swap_b32"};
 
-// What is not arithmetic of the registers named, or asks something else.
-bool is_left_out(Op op) {
+// Excludes operations that are not arithmetic on the named registers, or that need other state.
+bool is_excluded(Op op) {
   const std::string_view name = isa::name(op);
   for (const char* part : {"setpc",     "swappc",           "getpc",     "call",    "rfe",
                            "setreg",    "getreg",           "subvector", "gpr_idx", "join",
@@ -53,7 +53,7 @@ bool is_left_out(Op op) {
   return reference::is_in_list(reference::kNotRun, op) || reference::is_of_matrices(op);
 }
 
-// Others are refused with it: what has no float as its result, but for sums.
+// Whether clamp is valid: for operations with a floating-point result, and for additions.
 bool has_clamp(const isa::Instruction& in) {
   const std::string_view name = isa::name(in.op);
   if (name.starts_with("v_cmp") || name.starts_with("v_mad_u64") || name.starts_with("v_mad_i64"))
@@ -73,8 +73,8 @@ bool has_clamp(const isa::Instruction& in) {
   return false;
 }
 
-constexpr uint32_t kDpp8 = 233, kDpp8FetchInactive = 234;  // where SRC0 would be
-constexpr uint32_t kBeyond = 64;                           // VGPRs that no generated kernel is given
+constexpr uint32_t kDpp8 = 233, kDpp8FetchInactive = 234;  // in the SRC0 field
+constexpr uint32_t kFirstMissingVgpr = 64;                 // generated kernels have fewer VGPRs
 
 bool has_null(const isa::Target& target) {
   return target.family() == isa::Family::kGfx10;
@@ -100,7 +100,7 @@ RandomAlu::RandomAlu(const isa::Target& target) : target_(target) {
     const bool is_scalar = isa::is_scalar_alu(shape.encoding) && shape.encoding != Encoding::kSopp;
     const bool is_vector = isa::is_vector_alu(shape.encoding);
     if (is_vector && isa::name(op).find("cmpx") != std::string_view::npos) narrows_.push_back(row);
-    if (is_left_out(op)) continue;
+    if (is_excluded(op)) continue;
     if (is_scalar) scalar_.push_back(row);
     if (is_vector) vector_.push_back(row);
     if (is_vector && !has_modifiers && common.contains(isa::name(op))) common_.push_back(row);
@@ -141,8 +141,7 @@ Words RandomAlu::draw_from(const Rows& rows, Draw& draw, const Registers& regist
   return {};
 }
 
-// Random fields, but for registers, which are where they should be, mostly; what comes out is decoded and
-// looked at.
+// Draws random fields; registers are mostly valid ones. The result is decoded and checked.
 bool RandomAlu::attempt(uint16_t row, Draw& draw, const Registers& registers, Words& words) const {
   namespace flag = isa::tables::flag;
   const isa::tables::Row& entry = isa::tables::rows()[row];
@@ -152,15 +151,15 @@ bool RandomAlu::attempt(uint16_t row, Draw& draw, const Registers& registers, Wo
     const uint64_t mask = ((uint64_t{1} << width) - 1) << low;
     fields = (fields & ~mask) | (value << low & mask);
   };
-  // Now and then one that no kernel has.
-  const auto beyond = [&] { return kBeyond + draw.below(256 - kBeyond); };
+  // Occasionally a register that the kernel does not have.
+  const auto missing_vgpr = [&] { return kFirstMissingVgpr + draw.below(256 - kFirstMissingVgpr); };
   const auto any_vgpr = [&] {
-    if (draw.one_in(256)) return beyond();
+    if (draw.one_in(256)) return missing_vgpr();
     return draw.one_in(4) ? draw.below(registers.vgprs)
                           : registers.first_data + draw.below(registers.vgprs - registers.first_data);
   };
   const auto data_vgpr = [&] {
-    if (draw.one_in(256)) return beyond();
+    if (draw.one_in(256)) return missing_vgpr();
     return registers.first_data + draw.below(registers.vgprs - registers.first_data);
   };
   const auto sgpr = [&]() -> uint32_t {
@@ -264,9 +263,9 @@ bool RandomAlu::is_allowed(const isa::Instruction& in, const Registers& register
   for (const isa::Operand& operand : in.dst) {
     if (!operand.exists()) continue;
     if (operand.is_vgpr()) {
-      const bool is_there =
+      const bool exists =
           operand.vgpr() >= registers.first_data && operand.vgpr() + operand.dwords <= registers.vgprs;
-      if (!is_there && operand.vgpr() < kBeyond) return false;
+      if (!exists && operand.vgpr() < kFirstMissingVgpr) return false;
     } else if (operand.code == isa::code::kExecLo) {
       if (!registers.exec) return false;
     } else if (!is_data_sgpr(operand)) {
@@ -277,7 +276,8 @@ bool RandomAlu::is_allowed(const isa::Instruction& in, const Registers& register
     if (!operand.exists()) continue;
     if (operand.is_agpr()) return false;
     if (operand.is_vgpr()) {
-      if (operand.vgpr() + operand.dwords > registers.vgprs && operand.vgpr() < kBeyond) return false;
+      if (operand.vgpr() + operand.dwords > registers.vgprs && operand.vgpr() < kFirstMissingVgpr)
+        return false;
     } else if (operand.is_scalar_register()) {
       if (operand.code != isa::code::kExecLo && !is_data_sgpr(operand)) return false;
     } else if (operand.code >= isa::code::kSharedBase && operand.code <= isa::code::kPopsExitingWaveId) {
@@ -286,10 +286,10 @@ bool RandomAlu::is_allowed(const isa::Instruction& in, const Registers& register
       return false;
     }
   }
-  // Lane selects and the data of v_writelane are scalars.
+  // Lane selects, and the data of v_writelane, are scalars.
   if (in.op == Op::v_writelane_b32 && (in.src[0].is_vgpr() || in.src[1].is_vgpr())) return false;
   if (in.op == Op::v_readlane_b32 && in.src[1].is_vgpr()) return false;
-  // 32 bits that are only moved have no range to be clamped to.
+  // Operations that only move 32 bits cannot be clamped.
   if (in.clamp && !has_clamp(in)) return false;
   return registers.exchanges ||
          !(reads_lanes(in.op) || in.lanes == isa::LaneMode::kDpp || in.lanes == isa::LaneMode::kDpp8);

@@ -1,5 +1,5 @@
-// Arithmetic at random: any instruction of the tables, its operands among registers that generated kernels
-// may read and write.
+// Random arithmetic: any instruction of the tables, with operands that generated kernels may read and
+// write.
 #pragma once
 
 #include <cstdint>
@@ -11,31 +11,31 @@
 
 namespace rigel::vgpu::exec::whole {
 
-/// Which registers.
+/// Registers that instructions may use.
 struct Registers {
-  uint32_t vgprs = 32;                      ///< All may be read;
-  uint32_t first_data = 8;                  ///< from here on, written.
-  uint32_t first_sgpr = 28, end_sgpr = 60;  ///< Read and written; VCC as well.
-  bool exec = false;                        ///< EXEC may be changed, to fewer lanes (v_cmpx).
-  bool exchanges = true;                    ///< Lanes may read others'.
-  uint32_t sgprs = kAllSgprs;               ///< From here on there are none.
+  uint32_t vgprs = 32;                      ///< Readable VGPRs.
+  uint32_t first_data = 8;                  ///< First writable VGPR.
+  uint32_t first_sgpr = 28, end_sgpr = 60;  ///< Readable and writable SGPRs, in addition to VCC.
+  bool exec = false;                        ///< EXEC may be reduced (v_cmpx).
+  bool exchanges = true;                    ///< Lanes may read other lanes.
+  uint32_t sgprs = kAllSgprs;               ///< Number of SGPRs.
 };
 
 class RandomAlu {
  public:
   explicit RandomAlu(const isa::Target& target);
 
-  /// One of the instructions that every program has.
+  /// Returns a common instruction, as in most programs.
   Words common(reference::Draw& draw, const Registers& registers) const;
   Words vector(reference::Draw& draw, const Registers& registers) const;
   Words scalar(reference::Draw& draw, const Registers& registers) const;
-  /// A v_cmpx.
+  /// Returns a v_cmpx.
   Words narrows(reference::Draw& draw, const Registers& registers) const;
 
-  using Rows = std::vector<uint16_t>;  ///< Of the tables.
-  /// All that vector() and scalar() choose from, and v_cmpx.
+  using Rows = std::vector<uint16_t>;  ///< Indices of table rows.
+  /// Returns all rows of vector() and scalar(), and v_cmpx.
   Rows all() const;
-  /// An instruction of the row, or nothing if none has been found that the registers allow.
+  /// Returns an instruction of the row, or nothing if no valid one was found.
   Words of_row(uint16_t row, reference::Draw& draw, const Registers& registers) const;
 
  private:

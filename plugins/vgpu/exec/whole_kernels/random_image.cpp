@@ -16,15 +16,15 @@ using isa::Family;
 using reference::Draw;
 
 constexpr uint32_t k1D = 8, k2D = 9, k3D = 10, kCube = 11, k2DArray = 13;  // TYPE
-constexpr uint32_t kLinearGfx8 = 8;                                        // TILING_INDEX of rows
+constexpr uint32_t kLinearGfx8 = 8;                                        // TILING_INDEX of linear images
 
-/// Bits of words, numbered as in the manuals.
+/// Sets bits of the words, numbered as in the manuals.
 void set(std::span<uint32_t> words, unsigned first, unsigned last, uint64_t value) {
   for (unsigned bit = first; bit <= last; ++bit)
     words[bit / 32] |= static_cast<uint32_t>(value >> (bit - first) & 1) << bit % 32;
 }
 
-/// A format: gfx8's and gfx9's numbers, gfx10's, and its bytes.
+/// A format: encodings of gfx8 and gfx9, of gfx10, and bytes per texel.
 struct Format {
   uint32_t data, number, unified, bytes;
 };
@@ -49,8 +49,8 @@ void put_resource(const isa::Target& target, uint64_t va, const Format& format, 
     set(words, 52, 60, format.unified);
     set(words, 62, 75, image.width - 1);
     set(words, 95, 95, 1);
-    const bool tells_pitch = target.minor == 3 && (image.type == k1D || image.type == k2D);
-    set(words, 128, 141, (tells_pitch ? image.pitch : image.planes) - 1);
+    const bool has_pitch = target.minor == 3 && (image.type == k1D || image.type == k2D);
+    set(words, 128, 141, (has_pitch ? image.pitch : image.planes) - 1);
     set(words, 164, 167, image.levels - 1);
     return;
   }
@@ -165,7 +165,7 @@ Words RandomImage::attempt(uint16_t row, Draw& draw, const Registers& registers,
   if (isa::image_shape(entry.op)->has_sampler()) fields |= uint64_t{sampler / 4} << 53;
   const uint64_t bits = entry.value | (fields & shape.live & ~shape.mask);
   Words words = {static_cast<uint32_t>(bits), static_cast<uint32_t>(bits >> 32)};
-  for (unsigned i = 0; i < 3; ++i) {  // of addresses from anywhere
+  for (unsigned i = 0; i < 3; ++i) {  // for NSA addresses
     uint32_t further = 0;
     for (unsigned at = 0; at < 32; at += 8) further |= vgpr(false) << at;
     words.push_back(further);
@@ -178,9 +178,9 @@ Words RandomImage::attempt(uint16_t row, Draw& draw, const Registers& registers,
   const auto fits = [&](const isa::Operand& operand, unsigned further) {
     return operand.vgpr() + operand.dwords + further <= registers.vgprs;
   };
-  constexpr unsigned kMostAddresses = 13;  // where the resource says how many there are
+  constexpr unsigned kMaxAddresses = 13;  // the resource determines the number of addresses
   const bool has_dimension = target_.family() == Family::kGfx10;
-  return fits(in.vdst, 2) && fits(in.vaddr, has_dimension ? 0 : kMostAddresses) ? words : Words{};
+  return fits(in.vdst, 2) && fits(in.vaddr, has_dimension ? 0 : kMaxAddresses) ? words : Words{};
 }
 
 Words RandomImage::write(isa::Op op, uint32_t address, uint32_t data, uint32_t dmask,

@@ -1,4 +1,4 @@
-// Image instructions at random: small images in rows, and any instruction that reads one.
+// Random image instructions: small images in rows, and any instruction that reads an image.
 #pragma once
 
 #include <array>
@@ -9,7 +9,7 @@
 
 namespace rigel::vgpu::exec::whole {
 
-/// The words of a resource and of a sampler.
+/// Words of a resource and a sampler.
 struct ImageWords {
   std::array<uint32_t, 8> resource{};
   std::array<uint32_t, 4> sampler{};
@@ -17,20 +17,21 @@ struct ImageWords {
 
 class RandomImage {
  public:
-  static constexpr uint32_t kMostBytes = 4096;  ///< That reads() draws images of.
-  static constexpr uint32_t kRowTexels = 64;    ///< In a row of plane().
+  static constexpr uint32_t kMaxBytes = 4096;  ///< Maximum size of images that reads() draws.
+  static constexpr uint32_t kRowTexels = 64;   ///< Row length of plane().
 
   explicit RandomImage(const isa::Target& target);
 
-  /// An image at `va`, a multiple of 256.
+  /// Returns an image at `va`, a multiple of 256.
   ImageWords reads(reference::Draw& draw, uint64_t va) const;
-  /// A plane of kRowTexels by `rows` texels of one, two or four unsigned dwords, for stores and atomics.
+  /// Returns a plane of kRowTexels by `rows` texels of one, two or four unsigned dwords, for stores and
+  /// atomics.
   ImageWords plane(uint64_t va, uint32_t dwords, uint32_t rows) const;
 
-  /// A load, a sample, a gather or a question of the image whose words are in scalar registers from `resource` and
-  /// `sampler` on.
+  /// Returns a load, sample, gather or query of the image whose words are in scalar registers from
+  /// `resource` and `sampler` on.
   Words read(reference::Draw& draw, const Registers& registers, uint32_t resource, uint32_t sampler) const;
-  /// image_store and atomics without results, on a plane. `address` are two VGPRs.
+  /// Returns image_store or an atomic without result, on a plane. `address` is a pair of VGPRs.
   Words write(isa::Op op, uint32_t address, uint32_t data, uint32_t dmask, uint32_t resource) const;
 
  private:

@@ -9,7 +9,7 @@
 namespace rigel::vgpu::exec::whole {
 namespace {
 
-// In the order of the text, which is that of execution but for loops and functions.
+// Checks in program order, which is execution order except for loops and functions.
 bool reads_unwritten_scalars(const Kernel& kernel) {
   std::bitset<128> written;
   for (uint32_t i = 0; i < 12; ++i) written.set(i);
@@ -42,10 +42,10 @@ class Reducer {
 
   Kernel run() {
     for (bool smaller = true; smaller;) {
-      smaller = fewer_items();
-      smaller |= shapes();
+      smaller = remove_items();
+      smaller |= simplify_shape();
     }
-    drop_labels();
+    remove_unused_labels();
     return kernel_;
   }
 
@@ -56,36 +56,36 @@ class Reducer {
     return true;
   }
 
-  // Runs of instructions, long ones first.
-  bool fewer_items() {
-    bool any = false;
+  // Removes sequences of instructions, long ones first.
+  bool remove_items() {
+    bool changed = false;
     for (size_t length = std::max<size_t>(kernel_.items.size() / 2, 1); length > 0; length /= 2) {
-      for (size_t at = kernel_.kept_in_front; at + kernel_.kept_behind < kernel_.items.size();) {
+      for (size_t start = kernel_.prefix_items; start + kernel_.suffix_items < kernel_.items.size();) {
         Kernel candidate = kernel_;
         auto& items = candidate.items;
-        const size_t end = std::min(at + length, items.size() - kernel_.kept_behind);
-        const auto gone = std::remove_if(items.begin() + static_cast<ptrdiff_t>(at),
+        const size_t end = std::min(start + length, items.size() - kernel_.suffix_items);
+        const auto gone = std::remove_if(items.begin() + static_cast<ptrdiff_t>(start),
                                          items.begin() + static_cast<ptrdiff_t>(end),
                                          [](const Item& item) { return !item.is_label(); });
         const bool none = gone == items.begin() + static_cast<ptrdiff_t>(end);
         items.erase(gone, items.begin() + static_cast<ptrdiff_t>(end));
         if (!none && attempt(std::move(candidate))) {
-          any = true;
+          changed = true;
         } else {
-          at += length;
+          start += length;
         }
       }
     }
-    return any;
+    return changed;
   }
 
-  bool shapes() {
-    bool any = false;
+  bool simplify_shape() {
+    bool changed = false;
     const auto attempt_with = [&](auto change) {
-      for (bool again = true; again;) {
+      for (bool repeat = true; repeat;) {
         Kernel candidate = kernel_;
-        again = change(candidate) && attempt(std::move(candidate));
-        any |= again;
+        repeat = change(candidate) && attempt(std::move(candidate));
+        changed |= repeat;
       }
     };
     for (int i = 2; i >= 0; --i) {
@@ -118,10 +118,10 @@ class Reducer {
     });
     attempt_with([](Kernel& k) { return std::exchange(k.private_bytes, 0) != 0; });
     attempt_with([](Kernel& k) { return std::exchange(k.lds_bytes, 0) != 0; });
-    return any;
+    return changed;
   }
 
-  void drop_labels() {
+  void remove_unused_labels() {
     std::erase_if(kernel_.items, [&](const Item& label) {
       return label.is_label() &&
              std::none_of(kernel_.items.begin(), kernel_.items.end(),

@@ -1,4 +1,4 @@
-// Makes a kernel that differs smaller, as long as it still differs.
+// Reduces a kernel while its results still differ.
 #pragma once
 
 #include <functional>
@@ -7,10 +7,9 @@
 
 namespace rigel::vgpu::exec::whole {
 
-/// `differs` says whether a kernel still shows what is looked for. What comes back does, and no instruction
-/// can be taken away from it, nor a work-group, nor half of the lanes. Scalars that nobody has written before
-/// they are read are no way to differ: such kernels are not tried (see run.cpp: what has been tried as a
-/// whole work-group in vain leaves scalars changed).
+/// Returns the smallest kernel found for which `differs` returns true. Neither an instruction, nor a
+/// work-group, nor half of the lanes can be removed from it. Candidates that read unwritten scalars are
+/// skipped: a failed attempt of a whole work-group changes scalars (see run.cpp).
 Kernel reduce(Kernel kernel, const std::function<bool(const Kernel&)>& differs);
 
 }  // namespace rigel::vgpu::exec::whole

@@ -18,8 +18,8 @@
 namespace rigel::vgpu::exec::whole {
 namespace {
 
-constexpr int64_t kPatienceInTurns = 256;  // each s_sleep ends one
-constexpr int64_t kShortTurn = 40;
+constexpr int64_t kMaxTimeSlices = 256;  // each s_sleep ends a time slice
+constexpr int64_t kShortTimeSlice = 40;
 constexpr uint32_t kRegistersCompared = 128;  // scalars, by source code
 
 std::string text(const char* format, auto... values) {
@@ -30,30 +30,30 @@ std::string text(const char* format, auto... values) {
 
 }  // namespace
 
-std::string name(const Way& way) {
+std::string name(const ExecutionPath& path) {
   constexpr const char* kLevels[] = {"baseline", "AVX2", "AVX-512"};
-  const std::string level = kLevels[static_cast<size_t>(way.level)];
-  if (!way.compiled) return "handlers of " + level;
-  return "compiled for " + level + (way.as_large ? " as a large kernel" : "");
+  const std::string level = kLevels[static_cast<size_t>(path.level)];
+  if (!path.compiled) return "handlers of " + level;
+  return "compiled for " + level + (path.as_large ? " as a large kernel" : "");
 }
 
-std::vector<Way> ways_to_run() {
-  std::vector<Way> ways;
+std::vector<ExecutionPath> execution_paths() {
+  std::vector<ExecutionPath> paths;
   std::vector<SimdLevel> levels(simd_levels().begin(), simd_levels().end());
   std::sort(levels.begin(), levels.end());
-  for (const SimdLevel level : levels) ways.push_back({level, false});
-  if (!compiler::why_no_compiler().empty()) return ways;
+  for (const SimdLevel level : levels) paths.push_back({level, false});
+  if (!compiler::why_no_compiler().empty()) return paths;
   for (const SimdLevel level : levels) {
     if (level == SimdLevel::kBaseline) continue;
-    ways.push_back({level, true, false});
-    ways.push_back({level, true, true});
+    paths.push_back({level, true, false});
+    paths.push_back({level, true, true});
   }
-  return ways;
+  return paths;
 }
 
 struct Runner::State {
   std::vector<std::byte> out, atomics;
-  std::vector<uint32_t> registers;  // of the waves of the last work-group
+  std::vector<uint32_t> registers;  // of the last work-group's waves
 };
 
 struct Runner::Memories {
@@ -66,12 +66,12 @@ struct Runner::Memories {
 
 Runner::Runner() : memories_(std::make_unique<Memories>()) {
   Memories& m = *memories_;
-  m.in = m.bus.map_at(kInVa, kMostInBytes + kInSlack);
+  m.in = m.bus.map_at(kInVa, kMaxInBytes + kInSlack);
   m.in_end = m.bus.map_at(kInEndVa, kInEndBytes);
-  m.out = m.bus.map_at(kOutVa - kGuardBytes, kMostOutBytes + 2 * kGuardBytes);
+  m.out = m.bus.map_at(kOutVa - kGuardBytes, kMaxOutBytes + 2 * kGuardBytes);
   m.atomics = m.bus.map_at(kAtomicsVa, kAtomicsBytes);
   m.kernarg = m.bus.map_at(kKernargVa, argument::kBytes);
-  m.code = m.bus.map_at(kCodeVa, kMostCodeBytes);
+  m.code = m.bus.map_at(kCodeVa, kMaxCodeBytes);
   m.scratch = m.bus.map_at(kScratchVa, kScratchBytes);
 }
 
@@ -79,7 +79,7 @@ Runner::~Runner() = default;
 
 void Runner::prepare(const Kernel& kernel, const std::vector<uint32_t>& code) {
   Memories& m = *memories_;
-  std::memset(m.code.host, 0, kMostCodeBytes);
+  std::memset(m.code.host, 0, kMaxCodeBytes);
   std::memcpy(m.code.host, code.data(), code.size() * 4);
   fill_in(kernel, {m.in.host, size_t{kernel.in_bytes} + kInSlack});
   fill_in_end(kernel, {m.in_end.host, kInEndBytes});
@@ -97,7 +97,7 @@ void Runner::reset(const Kernel&) {
 
 namespace {
 
-// What nobody has written is zero: LDS, scratch, and all registers but those that waves start with.
+// Zeroes LDS, scratch and all registers except the initial ones.
 void clear(const Launch& launch, WorkGroup& group, std::byte* scratch) {
   const Dispatch& dispatch = launch.dispatch();
   const RegisterLayout& layout = launch.layout();
@@ -118,27 +118,28 @@ void clear(const Launch& launch, WorkGroup& group, std::byte* scratch) {
   }
 }
 
-// Whether work-groups may follow each other without clear() between them: the kernel reads nothing that nobody has written.
+// Whether clear() is unnecessary between work-groups, because the kernel reads only what it has written.
 bool reads_only_what_is_written(const Kernel& kernel, const Launch& launch, std::span<const std::byte> code) {
   if (kernel.lds_bytes != 0 || kernel.private_bytes != 0) return false;
-  const auto graph = analysis::read_flow_graph(
-      kernel.target, kernel.wave_size(), kCodeVa, [&](uint64_t va, std::span<std::byte> to) -> size_t {
-        const uint64_t at = va - kCodeVa;
-        if (at >= code.size()) return 0;
-        const size_t bytes = std::min<size_t>(to.size(), code.size() - at);
-        std::memcpy(to.data(), code.data() + at, bytes);
-        return bytes;
-      });
+  const auto graph = analysis::read_flow_graph(kernel.target, kernel.wave_size(), kCodeVa,
+                                               [&](uint64_t va, std::span<std::byte> destination) -> size_t {
+                                                 const uint64_t offset = va - kCodeVa;
+                                                 if (offset >= code.size()) return 0;
+                                                 const size_t bytes = std::min<size_t>(destination.size(),
+                                                                                       code.size() - offset);
+                                                 std::memcpy(destination.data(), code.data() + offset, bytes);
+                                                 return bytes;
+                                               });
   if (!graph) return false;
-  const isa::Registers wanted = analysis::liveness_of(*graph).before[graph->blocks[graph->entry].first];
+  const isa::Registers live = analysis::liveness_of(*graph).before[graph->blocks[graph->entry].first];
   const uint32_t rsrc2 = launch.dispatch().pgm_rsrc2;
   for (uint32_t v = (rsrc2 >> 11 & 3) + 1; v < 256; ++v) {
-    if (wanted.vgprs[v]) return false;
+    if (live.vgprs[v]) return false;
   }
   uint32_t sgprs = launch.dispatch().user_sgpr_count;
   for (int i = 0; i < 3; ++i) sgprs += rsrc2 >> (7 + i) & 1;
   for (uint32_t s = sgprs; s < isa::code::kVccLo; ++s) {
-    if (wanted.scalars[s]) return false;
+    if (live.scalars[s]) return false;
   }
   return true;
 }
@@ -151,7 +152,7 @@ void keep_registers(const Launch& launch, const WorkGroup& group, std::vector<ui
     out.push_back(wave.scc);
     out.push_back(wave.mode);
     out.insert(out.end(), wave.scalars(), wave.scalars() + kRegistersCompared);
-    // Those that the wave does not have nobody reads.
+    // SGPRs that the wave does not have are not compared.
     const auto scalars = out.end() - kRegistersCompared;
     if (layout.sgprs < kFlatScratchSgpr) std::fill(scalars + layout.sgprs, scalars + kFlatScratchSgpr, 0);
     const auto* const rows = reinterpret_cast<const uint32_t*>(wave.registers + layout.vgpr_offset(0));
@@ -161,9 +162,9 @@ void keep_registers(const Launch& launch, const WorkGroup& group, std::vector<ui
 
 std::string register_at(const Launch& launch, size_t index) {
   const RegisterLayout& layout = launch.layout();
-  const size_t of_wave = 2 + kRegistersCompared + size_t{layout.vgprs} * layout.wave_size;
-  const size_t wave = index / of_wave;
-  index %= of_wave;
+  const size_t registers_per_wave = 2 + kRegistersCompared + size_t{layout.vgprs} * layout.wave_size;
+  const size_t wave = index / registers_per_wave;
+  index %= registers_per_wave;
   std::string where = "of wave " + std::to_string(wave) + " of the last work-group";
   if (index == 0) return "SCC " + where;
   if (index == 1) return "MODE " + where;
@@ -193,7 +194,7 @@ std::string bytes_at(const std::vector<std::byte>& memory, size_t at) {
   return line;
 }
 
-// The code of waves that have begun in the interpreter, and functions that they have called, if that has not been done.
+// Compiles the code of waves that started in the interpreter, and functions that they called.
 void compile(const std::shared_ptr<TranslatedCode>& code, uint32_t variant) {
   if (!code->is_to_be_compiled()) return;
   TranslatedCode::compile_aside(code, variant);
@@ -202,49 +203,49 @@ void compile(const std::shared_ptr<TranslatedCode>& code, uint32_t variant) {
 
 }  // namespace
 
-// Why it failed; empty if it ran, and the verdict if something differs.
-std::string Runner::run_in(const Kernel& kernel, const Way& way, const RunOptions& options,
-                           Verdict& verdict) {
+// Returns why the kernel failed, or an empty text. `verdict` receives differences.
+std::string Runner::run_on_path(const Kernel& kernel, const ExecutionPath& path, const RunOptions& options,
+                                Verdict& verdict) {
   Memories& m = *memories_;
-  const bool first_way = m.expected.out.empty();
+  const bool is_first_path = m.expected.out.empty();
   Device device;
   device.target = kernel.target;
-  device.level = way.level;
-  device.compilation = way.compiled ? Compilation::kWhenHot : Compilation::kNone;
+  device.level = path.level;
+  device.compilation = path.compiled ? Compilation::kWhenHot : Compilation::kNone;
   CodeKey key;
   key.entry_va = kCodeVa;
   key.target = kernel.target;
   key.layout = layout_of(kernel);
-  key.level = way.level;
+  key.level = path.level;
   key.compilation = device.compilation;
-  key.as_large = way.as_large;
+  key.as_large = path.as_large;
   const auto code = std::make_shared<TranslatedCode>(key, m.bus);
   WaveMemory memory(m.bus);
   const auto slots =
       kernel.private_bytes == 0 ? nullptr : std::make_shared<ScratchSlots>(m.dispatch.scratch_waves);
-  for (uint32_t round = 0; round < (way.compiled ? options.dispatches : 1); ++round) {
+  for (uint32_t round = 0; round < (path.compiled ? options.dispatches : 1); ++round) {
     reset(kernel);
     const auto launch = std::make_shared<Launch>(device, m.bus, m.dispatch, slots);
     launch->set_code(code);
-    const bool in_a_row = reads_only_what_is_written(kernel, *launch, {m.code.host, kMostCodeBytes});
+    const bool needs_no_clear = reads_only_what_is_written(kernel, *launch, {m.code.host, kMaxCodeBytes});
     Group group(*launch);
     if (!group.reserve(launch)) return "there is no scratch for it";
     uint64_t instructions = 0;
     std::string failure;
     {
       const WaveMemory::Scope scope(memory);
-      FloatEnvironment environment(way.level != SimdLevel::kBaseline);
+      FloatEnvironment environment(path.level != SimdLevel::kBaseline);
       for (uint64_t index = 0; index < launch->groups() && failure.empty(); index = group.index() + 1) {
-        group.start(index, in_a_row ? launch->groups() : index + 1);
+        group.start(index, needs_no_clear ? launch->groups() : index + 1);
         clear(*launch, group.work_group(), kernel.private_bytes == 0 ? nullptr : m.scratch.host);
-        if (way.compiled) compile(code, variant_of_mode(kernel.mode));
+        if (path.compiled) compile(code, variant_of_mode(kernel.mode));
         Group::Outcome outcome = Group::Outcome::kTurnOver;
-        const auto goes_on = [&] {
+        const auto continues = [&] {
           return outcome == Group::Outcome::kTurnOver || outcome == Group::Outcome::kSleeping;
         };
-        const int64_t turn = round == 0 && way.compiled ? kShortTurn : kTurn;
-        for (int64_t i = 0; i < kPatienceInTurns * (kTurn / turn) && goes_on(); ++i) {
-          outcome = group.run(memory, environment, turn);
+        const int64_t time_slice = round == 0 && path.compiled ? kShortTimeSlice : kTurn;
+        for (int64_t slice = 0; slice < kMaxTimeSlices * (kTurn / time_slice) && continues(); ++slice) {
+          outcome = group.run(memory, environment, time_slice);
         }
         instructions += group.instructions();
         group.set_unstarted();
@@ -265,12 +266,12 @@ std::string Runner::run_in(const Kernel& kernel, const Way& way, const RunOption
     if (!failure.empty()) return failure;
     m.actual.out.assign(m.out.host, m.out.host + m.out_before.size());
     m.actual.atomics.assign(m.atomics.host, m.atomics.host + kAtomicsBytes);
-    if (first_way) {
+    if (is_first_path) {
       std::swap(m.expected, m.actual);
       verdict.instructions = instructions;
       continue;
     }
-    if (way.compiled) {
+    if (path.compiled) {
       verdict.not_compiled = code->why_not_compiled();
       verdict.was_compiled = verdict.not_compiled.empty();
     }
@@ -283,7 +284,7 @@ std::string Runner::run_in(const Kernel& kernel, const Way& way, const RunOption
       verdict.what = text("byte %zu of the sums", *atomic) + where + ": expected" +
                      bytes_at(m.expected.atomics, *atomic) + ", is" + bytes_at(m.actual.atomics, *atomic);
     } else if (const auto reg = first_difference(m.expected.registers, m.actual.registers);
-               reg && !way.compiled) {
+               reg && !path.compiled) {
       verdict.what =
           register_at(*launch, *reg) + where + ": expected" +
           (*reg < m.expected.registers.size() ? text(" %08x", m.expected.registers[*reg]) : " none") +
@@ -297,7 +298,7 @@ std::string Runner::run_in(const Kernel& kernel, const Way& way, const RunOption
   return {};
 }
 
-// Compares what the first way has left with what the model leaves.
+// Compares the memory of the first path with the model's.
 void Runner::judge(const Kernel& kernel, const std::vector<uint32_t>& code, Verdict& verdict) {
   Memories& m = *memories_;
   const ModelRun model = run_on_model(kernel, code, m.out_before);
@@ -324,7 +325,7 @@ void Runner::judge(const Kernel& kernel, const std::vector<uint32_t>& code, Verd
 Verdict Runner::run(const Kernel& kernel, const RunOptions& options) {
   Verdict verdict;
   const std::vector<uint32_t> code = assemble(kernel);
-  if (code.empty() || code.size() * 4 > kMostCodeBytes) {
+  if (code.empty() || code.size() * 4 > kMaxCodeBytes) {
     verdict.kind = Verdict::Kind::kInvalid;
     verdict.what = "cannot be assembled";
     return verdict;
@@ -332,13 +333,14 @@ Verdict Runner::run(const Kernel& kernel, const RunOptions& options) {
   Memories& m = *memories_;
   prepare(kernel, code);
   m.expected = {};
-  const auto compiled = std::count_if(options.ways.begin(), options.ways.end(), std::mem_fn(&Way::compiled));
-  uint64_t before_its_turn = compiled == 0 ? 0 : kernel.data_seed % static_cast<uint64_t>(compiled);
-  for (const Way& way : options.ways) {
-    const bool first = way == options.ways.front();
-    if (way.compiled && options.by_turns && before_its_turn-- != 0) continue;
-    verdict.way = way;
-    const std::string failure = run_in(kernel, way, options, verdict);
+  const auto compiled =
+      std::count_if(options.paths.begin(), options.paths.end(), std::mem_fn(&ExecutionPath::compiled));
+  uint64_t skipped_compiled_paths = compiled == 0 ? 0 : kernel.data_seed % static_cast<uint64_t>(compiled);
+  for (const ExecutionPath& path : options.paths) {
+    const bool first = path == options.paths.front();
+    if (path.compiled && options.alternate_paths && skipped_compiled_paths-- != 0) continue;
+    verdict.path = path;
+    const std::string failure = run_on_path(kernel, path, options, verdict);
     if (!failure.empty()) {
       verdict.kind = first ? Verdict::Kind::kInvalid : Verdict::Kind::kDiffers;
       verdict.what = failure;
@@ -346,7 +348,7 @@ Verdict Runner::run(const Kernel& kernel, const RunOptions& options) {
     if (first && failure.empty() && verdict.instructions <= options.judged_instructions)
       judge(kernel, code, verdict);
     if (verdict.kind != Verdict::Kind::kSame) {
-      verdict.what = name(way) + ": " + verdict.what;
+      verdict.what = name(path) + ": " + verdict.what;
       return verdict;
     }
   }

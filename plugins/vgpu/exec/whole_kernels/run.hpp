@@ -1,13 +1,13 @@
-// Runs a whole kernel in every way that there is, and says whether all leave the same memory and registers
-// behind.
+// Runs a kernel on every execution path, and compares the resulting memory and registers.
 //
-// The ways: by handlers, of each SIMD level; and compiled, for each level above the first, as small kernels are and as large ones.
+// Paths: the interpreter at each SIMD level; compiled code for each level above baseline, compiled as a
+// small and as a large kernel.
 //
-// The judge is the baseline's handlers, which reference/ compares with the manuals, instruction by instruction. Small
-// kernels are run on the reference model as a whole, too: it must leave the same memory, unless some result on the way
-// was one of several that the manuals allow.
+// The expected result is that of the baseline interpreter, which reference/ compares with the manuals per
+// instruction. Small kernels also run completely on the reference model. It must have the same memory,
+// unless the manuals allow several results for an executed instruction.
 //
-// One thread. A Runner has memory that is used again for each kernel.
+// Threads: one. A Runner reuses its memory for each kernel.
 #pragma once
 
 #include <cstddef>
@@ -22,41 +22,41 @@
 
 namespace rigel::vgpu::exec::whole {
 
-struct Way {
+struct ExecutionPath {
   SimdLevel level = SimdLevel::kBaseline;
-  bool compiled = false;  ///< The kernel is compiled, where it can be.
-  bool as_large = false;  ///< … as kernels are that have many instructions.
+  bool compiled = false;  ///< The kernel is compiled if possible.
+  bool as_large = false;  ///< Compiled like kernels with many instructions.
 
-  bool operator==(const Way&) const = default;
+  bool operator==(const ExecutionPath&) const = default;
 };
-std::string name(const Way& way);
-/// All that this machine has; the baseline's handlers first.
-std::vector<Way> ways_to_run();
+std::string name(const ExecutionPath& path);
+/// Returns all paths of this host; the baseline interpreter is first.
+std::vector<ExecutionPath> execution_paths();
 
 struct Verdict {
   enum class Kind : uint8_t {
     kSame,
     kDiffers,
-    kInvalid,  ///< It does not end, or not well, in the first way already: nothing is to be compared.
+    kInvalid,  ///< The kernel does not complete successfully on the first path; there is nothing to compare.
   };
   Kind kind = Kind::kSame;
-  std::string what;           ///< Differs or is invalid.
-  Way way;                    ///< The first that differs.
-  bool judged = false;        ///< The reference model has the same memory, or may have another.
-  std::string not_judged;     ///< Why the model was of no use, if it was asked.
-  bool was_compiled = false;  ///< It has been compiled …
-  std::string not_compiled;   ///< … or why it has not, if that was to be.
-  uint64_t instructions = 0;  ///< That waves have executed, in one dispatch.
+  std::string what;           ///< The difference, or why the kernel is invalid.
+  ExecutionPath path;         ///< The first path that differs.
+  bool judged = false;        ///< The reference model has the same memory.
+  std::string not_judged;     ///< Why the reference model's result was not used.
+  bool was_compiled = false;  ///< The kernel was compiled.
+  std::string not_compiled;   ///< Why the kernel was not compiled, if the path requires it.
+  uint64_t instructions = 0;  ///< Wave instructions of one dispatch.
 };
 
 struct RunOptions {
-  /// Of compiled code. In the first one the interpreter begins, with turns so short that waves come in at the heads of loops; from
-  /// the third on code knows where memory is.
+  /// Dispatches of compiled code. The first starts in the interpreter, with short time slices, so that
+  /// waves enter at loop headers. From the third on, compiled code has the extents of memory accesses.
   uint32_t dispatches = 3;
-  std::vector<Way> ways = ways_to_run();
-  bool by_turns =
-      true;  ///< Each kernel is compiled in one of the ways, which its data_seed says; if not, in all.
-  /// Kernels of no more instructions of waves run on the reference model as well.
+  std::vector<ExecutionPath> paths = execution_paths();
+  /// Compile each kernel on one path, which its data_seed selects; otherwise on all.
+  bool alternate_paths = true;
+  /// Maximum wave instructions of kernels that also run on the reference model.
   uint64_t judged_instructions = 1500;
 };
 
@@ -74,7 +74,8 @@ class Runner {
   void prepare(const Kernel& kernel, const std::vector<uint32_t>& code);
   void reset(const Kernel& kernel);
   void judge(const Kernel& kernel, const std::vector<uint32_t>& code, Verdict& verdict);
-  std::string run_in(const Kernel& kernel, const Way& way, const RunOptions& options, Verdict& verdict);
+  std::string run_on_path(const Kernel& kernel, const ExecutionPath& path, const RunOptions& options,
+                          Verdict& verdict);
 
   std::unique_ptr<Memories> memories_;
 };

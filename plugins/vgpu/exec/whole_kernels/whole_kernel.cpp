@@ -47,18 +47,18 @@ std::vector<uint32_t> assemble(const Kernel& kernel) {
   }
   std::vector<uint32_t> code;
   for (const Item& item : kernel.items) {
-    const auto here = static_cast<int64_t>(code.size());
+    const auto position = static_cast<int64_t>(code.size());
     code.insert(code.end(), item.words.begin(), item.words.end());
     if (item.is_label() || item.label == kNoLabel) continue;
     const auto place = places.find(item.label);
     if (place == places.end()) return {};
     if (item.words.size() == 2) {  // s_add_u32 with a literal
-      code.back() = static_cast<uint32_t>((place->second - here) * 4);
+      code.back() = static_cast<uint32_t>((place->second - position) * 4);
       continue;
     }
-    const int64_t distance = place->second - here - 1;
-    if (distance != static_cast<int16_t>(distance)) return {};
-    code.back() = (code.back() & 0xffff0000) | static_cast<uint16_t>(distance);
+    const int64_t words_to_target = place->second - position - 1;
+    if (words_to_target != static_cast<int16_t>(words_to_target)) return {};
+    code.back() = (code.back() & 0xffff0000) | static_cast<uint16_t>(words_to_target);
   }
   return code;
 }
@@ -79,22 +79,22 @@ std::string to_text(const Kernel& kernel) {
     for (const uint32_t word : item.words) line += hex(word) + ' ';
     if (item.label != kNoLabel) line += "-> " + std::to_string(item.label) + ' ';
     isa::Instruction in;
-    const bool known =
+    const bool is_valid =
         isa::decode(kernel.target, item.words.data(), item.words.size(), in) == isa::DecodeStatus::kOk;
     line.resize(std::max<size_t>(line.size(), 30), ' ');
-    text << line << "# " << (known ? isa::disassemble(kernel.target, in) : "?") << '\n';
+    text << line << "# " << (is_valid ? isa::disassemble(kernel.target, in) : "?") << '\n';
   }
   return text.str();
 }
 
-bool from_text(std::string_view given, Kernel& kernel, std::string& error) {
+bool from_text(std::string_view input, Kernel& kernel, std::string& error) {
   kernel = {};
-  std::istringstream text{std::string(given)};
+  std::istringstream text{std::string(input)};
   std::string line, word;
   bool in_code = false, wave32 = false;
   for (unsigned number = 1; std::getline(text, line); ++number) {
-    const auto fail = [&](const std::string& why) {
-      error = "line " + std::to_string(number) + ": " + why;
+    const auto fail = [&](const std::string& reason) {
+      error = "line " + std::to_string(number) + ": " + reason;
       return false;
     };
     std::istringstream words(line.substr(0, line.find('#')));
@@ -156,7 +156,7 @@ bool from_text(std::string_view given, Kernel& kernel, std::string& error) {
   if (items == 0 || items > 1024) error = "no such work-groups";
   if (kernel.vgprs == 0 || kernel.vgprs > 256) error = "no such number of VGPRs";
   if (kernel.lds_bytes > 65536) error = "too much LDS";
-  if (kernel.in_bytes > kMostInBytes || kernel.out_bytes > kMostOutBytes || kernel.private_bytes > 4096) {
+  if (kernel.in_bytes > kMaxInBytes || kernel.out_bytes > kMaxOutBytes || kernel.private_bytes > 4096) {
     error = "too much memory";
   }
   if (kernel.items.empty()) error = "no code";

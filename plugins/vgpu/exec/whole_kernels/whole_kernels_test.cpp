@@ -1,8 +1,8 @@
-// Whole kernels in every way that there is: what the generator makes of fixed seeds, and reduced ones that
-// once differed (tests/, each with its reason in its first lines), and every instruction once.
+// Runs kernels on every execution path: generated kernels of fixed seeds, reduced kernels that once
+// differed (tests/, with the reason in the first lines), and every instruction once.
 //
-// RIGEL_KERNELS is how many are made for each chip (default 150; tools/stress kernels makes them for hours), and
-// RIGEL_COMPILED_KERNELS how many of them are compiled as well (default 25: that takes a tenth of a second each).
+// RIGEL_KERNELS is the number of generated kernels per chip (default 150; tools/stress kernels runs them
+// for hours). RIGEL_COMPILED_KERNELS is the number that is also compiled (default 25, at 0.1 s each).
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -23,14 +23,14 @@ namespace {
 
 using Kind = Verdict::Kind;
 
-std::vector<Way> ways(bool compiled) {
-  std::vector<Way> all = ways_to_run();
-  std::erase_if(all, [&](const Way& way) { return way.compiled != compiled; });
-  if (compiled) all.insert(all.begin(), {SimdLevel::kBaseline, false});  // what they are compared with
+std::vector<ExecutionPath> paths(bool compiled) {
+  std::vector<ExecutionPath> all = execution_paths();
+  std::erase_if(all, [&](const ExecutionPath& path) { return path.compiled != compiled; });
+  if (compiled) all.insert(all.begin(), {SimdLevel::kBaseline, false});  // the expected results
   return all;
 }
 
-// AArch64 flushes denormal operands and results, or neither: float_environment.hpp.
+// AArch64 flushes denormal operands and results, or neither: see float_environment.hpp.
 bool host_has_mode([[maybe_unused]] const Kernel& kernel) {
 #if defined(__aarch64__)
   for (const unsigned denormals : {kernel.mode >> 4 & 3, kernel.mode >> 6 & 3}) {
@@ -42,11 +42,11 @@ bool host_has_mode([[maybe_unused]] const Kernel& kernel) {
 
 class WholeKernels : public ::testing::TestWithParam<const char*> {};
 
-TEST_P(WholeKernels, AreTheSameInEveryWay) {
+TEST_P(WholeKernels, InterpretersAndModelAgree) {
   const isa::Target chip = *isa::target_of(GetParam());
   Runner runner;
   RunOptions options;
-  options.ways = ways(false);
+  options.paths = paths(false);
   const uint64_t count = reference::number_from_environment("RIGEL_KERNELS", 150);
   uint64_t compared = 0, judged = 0;
   for (uint64_t seed = 1; seed <= count; ++seed) {
@@ -60,12 +60,12 @@ TEST_P(WholeKernels, AreTheSameInEveryWay) {
   EXPECT_GT(judged * 4, count) << "the reference model runs those that are small";
 }
 
-TEST_P(WholeKernels, AreTheSameWhenCompiled) {
+TEST_P(WholeKernels, CompiledCodeAgreesWithInterpreter) {
   if (!compiler::why_no_compiler().empty()) GTEST_SKIP() << compiler::why_no_compiler();
   const isa::Target chip = *isa::target_of(GetParam());
   Runner runner;
   RunOptions options;
-  options.ways = ways(true);
+  options.paths = paths(true);
   options.judged_instructions = 0;
   const uint64_t count = reference::number_from_environment("RIGEL_COMPILED_KERNELS", 25);
   uint64_t compiled = 0;
@@ -78,16 +78,16 @@ TEST_P(WholeKernels, AreTheSameWhenCompiled) {
   EXPECT_GT(compiled * 2, count) << "most of them can be compiled";
 }
 
-TEST_P(WholeKernels, OfEveryInstructionAreTheSame) {
+TEST_P(WholeKernels, EveryInstructionAgreesOnAllPaths) {
   const isa::Target chip = *isa::target_of(GetParam());
   const std::vector<uint16_t> rows = rows_of_every_instruction(chip);
   std::set<uint16_t> missing(rows.begin(), rows.end());
   Runner runner;
   RunOptions options;
-  // What has more encodings or operations than the others; to compile takes most of the time.
+  // These chips have the most encodings and operations. Compilation takes most of the time.
   const std::string name = isa::name(chip);
   const bool is_compiled = name == "gfx900" || name == "gfx1030";
-  if (!is_compiled) options.ways = ways(false);
+  if (!is_compiled) options.paths = paths(false);
   for (const Kernel& kernel : generate_every_instruction(chip, 1)) {
     for (const Item& item : kernel.items) {
       isa::Instruction in;
@@ -108,10 +108,10 @@ TEST_P(WholeKernels, OfEveryInstructionAreTheSame) {
 INSTANTIATE_TEST_SUITE_P(On, WholeKernels, ::testing::Values("gfx803", "gfx900", "gfx1010", "gfx1030"),
                          [](const auto& chip) { return std::string(chip.param); });
 
-TEST(WholeKernelsFound, NeverDifferAgain) {
+TEST(WholeKernelRegressions, AgreeOnAllPaths) {
   Runner runner;
   RunOptions options;
-  options.by_turns = false;
+  options.alternate_paths = false;
   unsigned count = 0;
   for (const auto& entry : std::filesystem::directory_iterator(RIGEL_WHOLE_KERNELS)) {
     if (entry.path().extension() != ".kernel") continue;
@@ -127,7 +127,7 @@ TEST(WholeKernelsFound, NeverDifferAgain) {
   EXPECT_GT(count, 0u);
 }
 
-TEST(WholeKernelsText, ReadsWhatItWrites) {
+TEST(WholeKernelText, RoundTrips) {
   for (uint64_t seed = 1; seed < 20; ++seed) {
     const Kernel kernel = generate(*isa::target_of("gfx1030"), seed);
     Kernel again;
@@ -139,7 +139,7 @@ TEST(WholeKernelsText, ReadsWhatItWrites) {
   }
 }
 
-TEST(WholeKernelsText, SaysWhichLineIsWrong) {
+TEST(WholeKernelText, ErrorsNameTheLine) {
   Kernel kernel;
   std::string error;
   EXPECT_FALSE(from_text("chip gfx900\nlength 3\n", kernel, error));
@@ -148,8 +148,8 @@ TEST(WholeKernelsText, SaysWhichLineIsWrong) {
   EXPECT_EQ(error, "line 3: \"bf81\" is no word of code");
 }
 
-// A kernel that has what is looked for keeps it and loses the rest.
-TEST(WholeKernelsReduced, KeepWhatIsLookedFor) {
+// The reducer keeps the property and removes the rest.
+TEST(KernelReducer, KeepsTheRequiredProperty) {
   const Kernel kernel = generate(*isa::target_of("gfx900"), 3);
   const auto has_end = [](const Kernel& k) {
     for (const Item& item : k.items) {
