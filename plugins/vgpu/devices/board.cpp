@@ -37,9 +37,9 @@ Cache read_cache(ObjectReader reader) {
   Cache cache;
   cache.level = number(reader, "level", 1, 3);
   const std::string type = reader.string("type", kRequired);
-  const auto* const known = std::find(std::begin(kTypes), std::end(kTypes), type);
-  if (known != std::end(kTypes)) {
-    cache.type = static_cast<Cache::Type>(known - kTypes);
+  const auto* const match = std::find(std::begin(kTypes), std::end(kTypes), type);
+  if (match != std::end(kTypes)) {
+    cache.type = static_cast<Cache::Type>(match - kTypes);
   } else if (!type.empty()) {
     complain(reader, "type",
              fmt::format("should be 'data', 'instruction' or 'scalar' but is {}{}", in_quotes(type),
@@ -175,10 +175,10 @@ Board::SaveArea Board::save_area() const {
   const auto up = [](uint32_t n, uint32_t to) { return (n + to - 1) / to * to; };
   const DriverTraits& traits = driver();
   const uint32_t cus = compute_units();
-  const uint32_t most = cus * traits.saved_waves_per_unit;
+  const uint32_t max_waves = cus * traits.saved_waves_per_unit;
   const uint32_t waves = traits.saved_waves_per_engine == 0
-                             ? most
-                             : std::min(most, shader_engines() * traits.saved_waves_per_engine);
+                             ? max_waves
+                             : std::min(max_waves, shader_engines() * traits.saved_waves_per_engine);
   const uint32_t control =
       std::min(up(kHeader + waves * traits.control_bytes_per_wave + 8, 4096), traits.control_stack_limit);
   const uint32_t groups = cus * (kVgprs + kSgprs + kLds + kHwRegs);
@@ -233,16 +233,16 @@ std::vector<BoardOr> boards_in_path() {
   return boards;
 }
 
-bool is_board_path(std::string_view what) {
-  return what.find('/') != what.npos || what.ends_with(".json");
+bool is_board_path(std::string_view name_or_path) {
+  return name_or_path.find('/') != name_or_path.npos || name_or_path.ends_with(".json");
 }
 
-BoardOr find_board(std::string_view what) {
-  if (is_board_path(what)) return read_board_file(std::string(what));
+BoardOr find_board(std::string_view name_or_path) {
+  if (is_board_path(name_or_path)) return read_board_file(std::string(name_or_path));
   std::string listed;
   std::vector<std::string> names;
   const auto matches = [&](const BoardOr& board) {
-    if (!board || board->name == what || board->gfx_name() == what) return true;
+    if (!board || board->name == name_or_path || board->gfx_name() == name_or_path) return true;
     listed += fmt::format("{}{} ({})", listed.empty() ? "" : ", ", board->name, board->gfx_name());
     names.push_back(board->name);
     names.push_back(board->gfx_name());
@@ -255,15 +255,15 @@ BoardOr find_board(std::string_view what) {
     BoardOr board = read_board(file.json, fmt::format("{}.json", file.name));
     if (matches(board)) return board;
   }
-  if (const std::string_view named = board_of_product(what); !named.empty()) return find_board(named);
+  if (const std::string_view named = board_of_product(name_or_path); !named.empty()) return find_board(named);
   for (const ProductNames& board : all_product_names()) {
     names.insert(names.end(), board.products.begin(), board.products.end());
   }
-  std::string word(what);
+  std::string word(name_or_path);
   for (char& c : word) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   const std::vector<std::string_view> known(names.begin(), names.end());
   return tl::unexpected(fmt::format("no board {}{} (there are {}, or the path of a .json file)",
-                                    in_quotes(what), suggestion(word, known), listed));
+                                    in_quotes(name_or_path), suggestion(word, known), listed));
 }
 
 uint32_t Board::compute_units_of(uint32_t engine, uint32_t array) const {
@@ -277,7 +277,7 @@ std::vector<Board::ComputeUnit> Board::units_in_order() const {
   std::vector<ComputeUnit> units;
   const uint32_t units_per_group = driver().has_unit_pairs ? 2 : 1;
   for (uint32_t unit = 0; units.size() < compute_units(); unit += units_per_group) {
-    const size_t before = units.size();
+    const size_t size_before = units.size();
     for (uint32_t array = 0; array < shader.arrays_per_engine; ++array) {
       for (uint32_t engine = 0; engine < shader_engines(); ++engine) {
         if (unit >= compute_units_of(engine, array)) continue;
@@ -287,7 +287,7 @@ std::vector<Board::ComputeUnit> Board::units_in_order() const {
         }
       }
     }
-    if (units.size() == before) break;  // no array has more
+    if (units.size() == size_before) break;  // no array has more
   }
   return units;
 }

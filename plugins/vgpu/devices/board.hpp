@@ -124,11 +124,11 @@ std::vector<std::string_view> built_in_board_names();
 /// file name. Files with errors have an error as their result.
 std::vector<BoardOr> boards_in_path();
 
-/// Whether `what` is a file: it contains a slash or ends in .json.
-bool is_board_path(std::string_view what);
+/// Whether `name_or_path` is a file: it contains a slash or ends in .json.
+bool is_board_path(std::string_view name_or_path);
 
 /// Finds a board by its name, its gfx name, a product's name (product_names.hpp), or the path of a file.
 /// The first match counts; boards of VGPU_BOARD_PATH precede those compiled in.
-BoardOr find_board(std::string_view what);
+BoardOr find_board(std::string_view name_or_path);
 
 }  // namespace rigel::vgpu

@@ -127,9 +127,9 @@ TEST(Board, FoundByProductName) {
                                     {"vega64", "vega10"},
                                     {"5700xt", "navi10"},
                                     {"AMD Radeon RX 5700 XT", "navi10"}}) {
-    const BoardOr found = find_board(word);
-    ASSERT_TRUE(found) << word << ": " << found.error();
-    EXPECT_EQ(found->name, board) << word;
+    const BoardOr found_board = find_board(word);
+    ASSERT_TRUE(found_board) << word << ": " << found_board.error();
+    EXPECT_EQ(found_board->name, board) << word;
   }
   EXPECT_FALSE(find_board("radeon"));
   EXPECT_FALSE(find_board("rx"));

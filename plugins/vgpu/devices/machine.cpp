@@ -148,8 +148,8 @@ std::string with_absolute_paths(std::string_view boards) {
 
 tl::expected<PeerLink, std::string> parse_peer_link(std::string_view text) {
   if (text.empty()) return PeerLink::kPcie;
-  const auto* const found = std::find(std::begin(kLinks), std::end(kLinks), text);
-  if (found != std::end(kLinks)) return static_cast<PeerLink>(found - kLinks);
+  const auto* const match = std::find(std::begin(kLinks), std::end(kLinks), text);
+  if (match != std::end(kLinks)) return static_cast<PeerLink>(match - kLinks);
   return tl::unexpected(
       fmt::format("unknown link {}{} (none, pcie, xgmi)", in_quotes(text), suggestion(text, kLinks)));
 }

@@ -72,10 +72,10 @@ TEST(Machine, ErrorsQuoteTheInvalidPart) {
 }
 
 TEST(Machine, MakesFilePathsAbsolute) {
-  const std::string here = std::filesystem::current_path().string();
+  const std::string current_directory = std::filesystem::current_path().string();
   EXPECT_EQ(with_absolute_paths("gfx906:vram=4G,./mine.json:bar=small,mine.json,/a/b.json,a/b,none,"),
-            "gfx906:vram=4G," + here + "/./mine.json:bar=small," + here + "/mine.json,/a/b.json," + here +
-                "/a/b,none,");
+            "gfx906:vram=4G," + current_directory + "/./mine.json:bar=small," + current_directory +
+                "/mine.json,/a/b.json," + current_directory + "/a/b,none,");
   EXPECT_EQ(with_absolute_paths(""), "");
 }
 

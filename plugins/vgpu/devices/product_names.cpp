@@ -75,9 +75,11 @@ const ProductNames* find_product_names(std::string_view board) {
 
 std::string_view board_of_product(std::string_view word) {
   const std::string text = plain(word);
-  const std::string_view wanted = without_maker(text);
+  const std::string_view product_name = without_maker(text);
   for (const ProductNames& names : kNames) {
-    const auto matches = [wanted](std::string_view product) { return without_maker(product) == wanted; };
+    const auto matches = [product_name](std::string_view product) {
+      return without_maker(product) == product_name;
+    };
     if (std::any_of(names.products.begin(), names.products.end(), matches)) return names.board;
   }
   return {};

@@ -80,9 +80,9 @@ void global_addresses(const FlatAccess& access, const Wave* wave, int32_t offset
   alignas(64) uint32_t offsets[64];
   const uint32_t base =
       static_cast<uint32_t>(access.offset) + (access.has_saddr ? scalar(wave->registers, access.saddr) : 0);
-  const uint32_t* const own = row(wave->registers, access.vaddr);
+  const uint32_t* const lane_offsets = row(wave->registers, access.vaddr);
   for (unsigned lane = 0; lane < wave->layout.wave_size; ++lane) {
-    offsets[lane] = base + (access.has_vaddr ? own[lane] : 0);
+    offsets[lane] = base + (access.has_vaddr ? lane_offsets[lane] : 0);
   }
   return access_private(op, wave, access, offsets, exec);
 }

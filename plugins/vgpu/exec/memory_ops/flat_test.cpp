@@ -43,16 +43,16 @@ constexpr Op kStores[] = {Op::global_store_byte,        Op::global_store_short,
                           Op::global_store_dwordx3,     Op::global_store_dwordx4,
                           Op::global_store_byte_d16_hi, Op::global_store_short_d16_hi};
 
-// Returns the registers of a lane after a load from `from`; `before` is the previous value.
-std::vector<uint32_t> loaded(Op op, const std::byte* source, uint32_t before) {
+// Returns the registers of a lane after a load from `from`; `previous` is the previous value.
+std::vector<uint32_t> loaded(Op op, const std::byte* source, uint32_t previous) {
   const Shape shape = *memory_shape(op);
   std::vector<uint32_t> values(shape.dwords());
   std::memcpy(values.data(), source, shape.bytes);
   const std::string_view name = isa::name(op);
   if (name.find("sbyte") != name.npos) values[0] = ((values[0] & 0xff) ^ 0x80) - 0x80;
   if (name.find("sshort") != name.npos) values[0] = static_cast<uint32_t>(static_cast<int16_t>(values[0]));
-  if (name.ends_with("_d16")) values[0] = (before & 0xffff0000) | (values[0] & 0xffff);
-  if (name.ends_with("_d16_hi")) values[0] = (before & 0xffff) | values[0] << 16;
+  if (name.ends_with("_d16")) values[0] = (previous & 0xffff0000) | (values[0] & 0xffff);
+  if (name.ends_with("_d16_hi")) values[0] = (previous & 0xffff) | values[0] << 16;
   return values;
 }
 

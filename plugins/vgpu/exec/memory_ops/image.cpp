@@ -115,9 +115,9 @@ class Addresses {
   unsigned offset_ = 0, bias_ = 0, compare_ = 0, gradients_ = 0, body_ = 0;
 };
 
-bool stop_at_illegal(Wave* wave, std::string_view why) {
+bool stop_at_illegal(Wave* wave, std::string_view reason) {
   wave->stop = Stop::kIllegal;
-  wave->illegal_reason = why.data();  // a string literal
+  wave->illegal_reason = reason.data();  // a string literal
   return false;
 }
 
@@ -535,9 +535,9 @@ struct ImageRun {
   if (access.shape.has_sampler()) {
     uint32_t sampler_words[4];
     std::memcpy(sampler_words, wave->registers + access.sampler, sizeof sampler_words);
-    if (const std::string_view why = images::decode_sampler(sampler_words, access.generation, sampler);
-        !why.empty()) {
-      return stop_at_illegal(wave, why);
+    if (const std::string_view rejection = images::decode_sampler(sampler_words, access.generation, sampler);
+        !rejection.empty()) {
+      return stop_at_illegal(wave, rejection);
     }
     sampler.unnormalized |= access.unnormalized;
   }

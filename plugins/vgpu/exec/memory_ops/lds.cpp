@@ -121,8 +121,8 @@ void make_offsets(const Wave* wave, const LdsAccess& access, unsigned which, Off
     if (!access.global) base += scalar(wave->registers, scalar_offset(isa::code::kM0)) & 0xffff;
     for (unsigned lane = 0; lane < W; ++lane) offsets.by_lane[lane] = (base + lane * 4) & mask;
   } else {
-    const uint32_t* const own = row(wave->registers, access.address);
-    for (unsigned lane = 0; lane < W; ++lane) offsets.by_lane[lane] = (base + own[lane]) & mask;
+    const uint32_t* const addresses = row(wave->registers, access.address);
+    for (unsigned lane = 0; lane < W; ++lane) offsets.by_lane[lane] = (base + addresses[lane]) & mask;
   }
 }
 

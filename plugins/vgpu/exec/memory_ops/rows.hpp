@@ -4,7 +4,6 @@
 //
 // `host` is the address of memory that contains the elements of all active lanes. Memory of inactive lanes
 // is not accessed.
-// touch is not touched.
 #pragma once
 
 #include <bit>

@@ -114,12 +114,12 @@ bool atomic_general(const MicroOp* op, Wave* wave) {
     if (access.returns) std::memset(wave->registers + access.data, 0, access.shape.bytes);
     return true;
   }
-  bool done = false;
+  bool succeeded = false;
   with_atomic(access.shape.atomic, [&](auto kind) {
-    done = access.shape.bytes == 8 ? atomic<kind.value, uint64_t>(op, wave, access, place.va)
-                                   : atomic<kind.value, uint32_t>(op, wave, access, place.va);
+    succeeded = access.shape.bytes == 8 ? atomic<kind.value, uint64_t>(op, wave, access, place.va)
+                                        : atomic<kind.value, uint32_t>(op, wave, access, place.va);
   });
-  return done;
+  return succeeded;
 }
 
 // Scalar memory instructions ignore EXEC.

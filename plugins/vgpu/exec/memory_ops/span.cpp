@@ -119,15 +119,15 @@ bool move_piece(const void* site, Wave* wave, uint64_t va, void* data, uint64_t 
     return true;
   }
   VmFault fault;
-  const bool done =
+  const bool succeeded =
       kStores ? wave->memory->write(va, data, bytes, fault) : wave->memory->read(va, data, bytes, fault);
-  return done || stop_with(wave, fault);
+  return succeeded || stop_with(wave, fault);
 }
 
-// Return the register's new value after a load (`before` is its previous value), and the stored value of a
+// Return the register's new value after a load (`previous` is its previous value), and the stored value of a
 // register.
-uint32_t to_register(const Shape& shape, uint32_t value, uint32_t before) {
-  return shape.bytes < 4 ? narrow_to_register(shape, value, before) : value;
+uint32_t to_register(const Shape& shape, uint32_t value, uint32_t previous) {
+  return shape.bytes < 4 ? narrow_to_register(shape, value, previous) : value;
 }
 uint32_t from_register(const Shape& shape, uint32_t value) {
   return shape.bytes < 4 ? narrow_from_register(shape, value) : value;
@@ -268,12 +268,12 @@ bool atomic_span(const void* site, Wave* wave, const Shape& shape, const Span& s
                                                                               : kDefaultMxcsr);
   }
   const unsigned width = wave->layout.wave_size;
-  bool done = false;
+  bool succeeded = false;
   with_atomic(shape.atomic, [&](auto atomic) {
-    done = shape.bytes == 8 ? atomic_lanes<atomic.value, uint64_t>(site, wave, span, rows, width)
-                            : atomic_lanes<atomic.value, uint32_t>(site, wave, span, rows, width);
+    succeeded = shape.bytes == 8 ? atomic_lanes<atomic.value, uint64_t>(site, wave, span, rows, width)
+                                 : atomic_lanes<atomic.value, uint32_t>(site, wave, span, rows, width);
   });
-  return done || record_faulting_lanes(wave, shape, span, Access::kWrite);
+  return succeeded || record_faulting_lanes(wave, shape, span, Access::kWrite);
 }
 
 template <unsigned W>

@@ -78,16 +78,16 @@ inline bool stop_with(Wave* wave, const VmFault& fault) {
   return false;
 }
 
-/// Returns a register's value after loading a sub-dword `value`; `before` is its previous value.
+/// Returns a register's value after loading a sub-dword `value`; `previous` is its previous value.
 template <class Signed = int32_t, class Unsigned>
 [[gnu::always_inline]] inline Unsigned narrow_to_register(const Shape& shape, Unsigned value,
-                                                          Unsigned before) {
+                                                          Unsigned previous) {
   if (shape.sign) {
     const unsigned shift = 32 - 8u * shape.bytes;
     value = std::bit_cast<Unsigned>(std::bit_cast<Signed>(value << shift) >> shift);
   }
   if (!shape.d16) return value;
-  return shape.high ? value << 16 | (before & 0xffff) : (before & 0xffff0000) | (value & 0xffff);
+  return shape.high ? value << 16 | (previous & 0xffff) : (previous & 0xffff0000) | (value & 0xffff);
 }
 
 /// Returns the value that a sub-dword store writes, in its low bits.

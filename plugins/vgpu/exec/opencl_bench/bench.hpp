@@ -54,6 +54,6 @@ struct Mean {
   double value() const { return count == 0 ? 0 : std::exp(log_sum / count); }
 };
 
-[[noreturn]] void fail(const std::string& what);
+[[noreturn]] void fail(const std::string& message);
 
 }  // namespace rigel::vgpu::bench

@@ -35,8 +35,8 @@
 
 namespace rigel::vgpu::bench {
 
-void fail(const std::string& what) {
-  std::fprintf(stderr, "%s\n", what.c_str());
+void fail(const std::string& message) {
+  std::fprintf(stderr, "%s\n", message.c_str());
   std::exit(1);
 }
 
@@ -133,9 +133,9 @@ std::string read_file(const std::string& path) {
 
 // Returns millions of instructions per second, for a table.
 std::string rate(const std::map<std::string, uint64_t>& instructions, const std::string& kernel, double ms) {
-  const auto found = instructions.find(kernel);
-  if (found == instructions.end()) return "-";
-  return std::to_string(std::lround(static_cast<double>(found->second) / ms / 1e3));
+  const auto entry = instructions.find(kernel);
+  if (entry == instructions.end()) return "-";
+  return std::to_string(std::lround(static_cast<double>(entry->second) / ms / 1e3));
 }
 
 int run(const Options& options, const std::string& folder) {

@@ -39,9 +39,9 @@ bool show_scaling(int repetitions, const std::vector<std::string>& kernels) {
   std::printf("elapsed time in milliseconds\n%-12s %10s %10s %8s\n", "kernel", "1 thread", "2 threads",
               "times");
   for (const Case& work : make_cases(allocate)) {
-    const auto found = times.find(work.name);
-    if (found == times.end()) continue;
-    const auto [one_thread, two_threads] = found->second;
+    const auto entry = times.find(work.name);
+    if (entry == times.end()) continue;
+    const auto [one_thread, two_threads] = entry->second;
     means[static_cast<size_t>(work.bound)].add(one_thread / two_threads);
     all.add(one_thread / two_threads);
     std::printf("%-12s %10.3f %10.3f %8.2f\n", work.name.c_str(), one_thread, two_threads,

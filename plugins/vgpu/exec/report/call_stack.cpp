@@ -147,8 +147,8 @@ class Unwinder {
       if (saved.sources[i] != static_cast<int>(sgpr)) continue;
       if (const auto value = current_value(i)) return value;
     }
-    const auto found = saved.lanes.find(sgpr);
-    return found == saved.lanes.end() ? std::nullopt : current_value(found->second);
+    const auto saved_lane = saved.lanes.find(sgpr);
+    return saved_lane == saved.lanes.end() ? std::nullopt : current_value(saved_lane->second);
   }
 
   // Returns the value of an SGPR in the current function. Calls preserve the stack and frame pointers only.

@@ -182,9 +182,9 @@ Failure examine_failure(const Group& group, WaveMemory& memory) {
       result.fault.access = static_cast<Access>(wave.fault_access);
       result.fault.reason = static_cast<FaultReason>(wave.fault_reason);
       result.fault.queue_id = dispatch.queue_id;
-      failure.what = fmt::format("memory fault {}{} {:#x} ({})", access_name(wave.fault_access),
-                                 faults.bytes == 0 ? "" : fmt::format(" {} bytes at", faults.bytes),
-                                 wave.fault_va, reason_name(wave.fault_reason));
+      failure.summary = fmt::format("memory fault {}{} {:#x} ({})", access_name(wave.fault_access),
+                                    faults.bytes == 0 ? "" : fmt::format(" {} bytes at", faults.bytes),
+                                    wave.fault_va, reason_name(wave.fault_reason));
       lanes = faults.lanes;
       failure.work_items = work_items(failure.items, lanes, faults.va);
       failure.address = about_address(wave, wave.fault_va);
@@ -193,13 +193,13 @@ Failure examine_failure(const Group& group, WaveMemory& memory) {
     case Stop::kTrap:
       result.kind = DispatchResult::Kind::kError;
       result.error = QueueError::kTrap;
-      failure.what = fmt::format("trap {} in the trap handler", wave.trap_id);
+      failure.summary = fmt::format("trap {} in the trap handler", wave.trap_id);
       break;
     default: {
       result.kind = DispatchResult::Kind::kError;
       result.error = QueueError::kIllegalInstruction;
       uint32_t bytes = 0;
-      failure.what = fmt::format(
+      failure.summary = fmt::format(
           "{}: {}", wave.illegal_reason == nullptr ? "illegal instruction" : wave.illegal_reason,
           wave.op->code_offset + 4 <= block.bytes ? instruction_at(block, wave.op->code_offset, bytes)
                                                   : std::string("no code"));
@@ -220,7 +220,7 @@ Failure examine_failure(const Group& group, WaveMemory& memory) {
 
 DispatchResult describe_failure(Failure failure, DeviceBus& bus) {
   std::string& text = failure.result.reason;
-  text = std::move(failure.what);
+  text = std::move(failure.summary);
   text += line("kernel", failure.kernel);
   text += place_and_calls(failure.pc, failure.entry, failure.wave, bus);
   text += line("work-group", fmt::format("{}, wave {}, {}{}", text_of(failure.items.group),

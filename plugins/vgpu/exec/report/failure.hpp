@@ -22,7 +22,7 @@ struct Wave;
 /// A report before its second step.
 struct Failure {
   DispatchResult result;  ///< Without the reason.
-  std::string what;       ///< The failure in one line.
+  std::string summary;    ///< The failure in one line.
   std::string kernel;
   WorkItems items;
   uint64_t pc = 0;

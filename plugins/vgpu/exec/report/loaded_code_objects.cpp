@@ -175,18 +175,18 @@ std::optional<LoadedCodeObject> find_code_object(const void* list, uint64_t pc) 
   r_debug rendezvous;
   if (list == nullptr || !copy_from_self(rendezvous, list)) return std::nullopt;
   // The list has no sizes: the nearest entry that starts at or below `pc` counts.
-  std::optional<link_map> best;
+  std::optional<link_map> nearest;
   const link_map* at = rendezvous.r_map;
   for (size_t i = 0; at != nullptr && i < kMaxObjects; ++i) {
     link_map entry;
     if (!copy_from_self(entry, at)) break;
-    if (entry.l_addr <= pc && (!best || entry.l_addr > best->l_addr)) best = entry;
+    if (entry.l_addr <= pc && (!nearest || entry.l_addr > nearest->l_addr)) nearest = entry;
     at = entry.l_next;
   }
-  if (!best) return std::nullopt;
-  LoadedCodeObject found{best->l_addr, read_uri(copy_text(best->l_name))};
-  if (!segment_of(found.contents, pc - found.base)) return std::nullopt;
-  return found;
+  if (!nearest) return std::nullopt;
+  LoadedCodeObject object{nearest->l_addr, read_uri(copy_text(nearest->l_name))};
+  if (!segment_of(object.contents, pc - object.base)) return std::nullopt;
+  return object;
 }
 
 std::optional<Function> function_at(std::span<const char> file, uint64_t address) {
@@ -197,7 +197,7 @@ std::optional<Function> function_at(std::span<const char> file, uint64_t address
     if (!copy_at(file, header.e_shoff + i * sizeof table, table)) return std::nullopt;
     if (table.sh_type != SHT_SYMTAB && table.sh_type != SHT_DYNSYM) continue;
     if (!copy_at(file, header.e_shoff + uint64_t{table.sh_link} * sizeof strings, strings)) continue;
-    if (auto found = function_in(file, table, strings.sh_offset, address)) return found;
+    if (auto function = function_in(file, table, strings.sh_offset, address)) return function;
   }
   return std::nullopt;
 }

@@ -148,9 +148,10 @@ TEST(CallStack, UsesReturnAddressSavedInLanes) {
 
 TEST(CallStack, EndsAtReturnAddressWithoutCall) {
   CalledCode leaf({CalledCode::kTrap});
-  for (const uint64_t back : {uint64_t{0}, CalledCode::kKernel, CalledCode::kKernel + 8, uint64_t{0x5000}}) {
-    leaf.set(scalar_offset(30), static_cast<uint32_t>(back));
-    EXPECT_TRUE(leaf.calls(CalledCode::kCalled).empty()) << back;
+  for (const uint64_t return_address :
+       {uint64_t{0}, CalledCode::kKernel, CalledCode::kKernel + 8, uint64_t{0x5000}}) {
+    leaf.set(scalar_offset(30), static_cast<uint32_t>(return_address));
+    EXPECT_TRUE(leaf.calls(CalledCode::kCalled).empty()) << return_address;
   }
   CalledCode does_not_save(
       {CalledCode::kCall, CalledCode::kTrap});  // the code does not save its return address

@@ -33,12 +33,13 @@ constexpr Part part_of(SdwaSel sel) {
 template <class V>
 void extract_part(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
   {  // sources must be destroyed before the tail call
-    const auto left = static_cast<uint32_t>(op->imm & 31), right = static_cast<uint32_t>(op->imm >> 8 & 31);
+    const auto left_shift = static_cast<uint32_t>(op->imm & 31),
+               right_shift = static_cast<uint32_t>(op->imm >> 8 & 31);
     const Lanes<U32, Kind::kAny> source(op, registers, 0, 0);
     each_chunk<kLanes>(
         op->aux, exec, [&](size_t lane, uint32_t) __attribute__((always_inline)) {
-          const V shifted = bits_as<V>(source.at(lane) << left);
-          store(registers + op->dst + lane * 4, shifted >> static_cast<int>(right));
+          const V shifted = bits_as<V>(source.at(lane) << left_shift);
+          store(registers + op->dst + lane * 4, shifted >> static_cast<int>(right_shift));
         });
   }
   RIGEL_NEXT(op + 1, wave, registers, exec);

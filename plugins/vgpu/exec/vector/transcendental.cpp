@@ -104,7 +104,7 @@ F64 absolute(F64 x) {
   return bits_as<F64>(bits_as<U64>(x) & 0x7fffffffffffffff);
 }
 
-// Arguments are in turns; subtracting whole turns is exact.
+// Arguments count turns; subtracting whole turns is exact.
 F64 sine_of(F64 x) {
   const F64 rest = x - round_to_integer<Rounding::kNearestEven>(x);
   const F64 mirrored = (rest < 0 ? F64{} - 0.5 : F64{} + 0.5) - rest;

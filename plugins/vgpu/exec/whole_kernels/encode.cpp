@@ -19,8 +19,8 @@ Op op_named(std::string_view name) {
       ops->emplace(isa::name(static_cast<Op>(i)), static_cast<Op>(i));
     return ops;
   }();
-  const auto found = kOps->find(name);
-  return found == kOps->end() ? Op::none : found->second;
+  const auto entry = kOps->find(name);
+  return entry == kOps->end() ? Op::none : entry->second;
 }
 
 Encoder::Encoder(const isa::Target& target) : target_(target) {
@@ -36,8 +36,8 @@ Encoder::Encoder(const isa::Target& target) : target_(target) {
 
 const std::vector<uint16_t>& Encoder::rows(Op op, Encoding encoding) const {
   static const std::vector<uint16_t> kNone;
-  const auto found = rows_.find({op, encoding});
-  return found == rows_.end() ? kNone : found->second;
+  const auto entry = rows_.find({op, encoding});
+  return entry == rows_.end() ? kNone : entry->second;
 }
 
 bool Encoder::has(Op op, Encoding encoding) const {

@@ -292,11 +292,11 @@ void Generator::exit_compiled_code() {
 // Emits such instructions in a branch, with registers that are dead or undefined after it.
 void Generator::branch_with_exit() {
   const uint32_t exec = isa::code::kExecLo, skip_label = new_label();
-  const uint32_t kept = data_vgpr(), dead = data_vgpr(), scalar = data_sgpr(), other = data_sgpr();
-  const bool of_lanes = draw_.one_in(2), loops = draw_.one_in(3);
+  const uint32_t live = data_vgpr(), dead = data_vgpr(), scalar = data_sgpr(), other = data_sgpr();
+  const bool is_divergent = draw_.one_in(2), loops = draw_.one_in(3);
   v_mov(dead, v(data_vgpr()));
   put(encoder_.sop2(op("s_xor_b32"), scalar, scalar, other));
-  if (of_lanes) {
+  if (is_divergent) {
     const uint32_t mask = condition();
     put(encoder_.sop1(mask_op("s_and_saveexec"), sgpr::kOtherExec, mask));
     if (draw_.one_in(2)) branch("s_cbranch_execz", skip_label);
@@ -309,9 +309,9 @@ void Generator::branch_with_exit() {
     s_mov(count, 1 + draw_.below(3));
     put_label(loop_label);
   }
-  if (draw_.one_in(2)) v_add(kept, scalar, dead);
+  if (draw_.one_in(2)) v_add(live, scalar, dead);
   exit_compiled_code();
-  if (draw_.one_in(2)) put(encoder_.vop2(op("v_xor_b32"), kept, v(dead), kept));
+  if (draw_.one_in(2)) put(encoder_.vop2(op("v_xor_b32"), live, v(dead), live));
   if (draw_.one_in(2)) v_mov(dead, scalar);
   if (draw_.one_in(4)) exit_compiled_code();
   if (loops) {
@@ -320,10 +320,10 @@ void Generator::branch_with_exit() {
     branch("s_cbranch_scc1", loop_label);
   }
   put_label(skip_label);
-  if (of_lanes) put(encoder_.sop1(mask_op("s_mov"), exec, sgpr::kOtherExec));
+  if (is_divergent) put(encoder_.sop1(mask_op("s_mov"), exec, sgpr::kOtherExec));
   if (draw_.one_in(2)) v_mov(dead, inline_integer(static_cast<int32_t>(draw_.below(65))));
   if (draw_.one_in(2)) s_mov(scalar, draw_.value());
-  store_or_accumulate(kept);
+  store_or_accumulate(live);
   if (draw_.one_in(2)) store_or_accumulate(dead);
 }
 

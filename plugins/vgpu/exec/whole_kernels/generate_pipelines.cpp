@@ -39,10 +39,10 @@ void Generator::work_during_loads(uint32_t max_count) {
 // Some results of memory and LDS loads are used while others are still in flight.
 void Generator::uses_of_loads() {
   std::vector<uint32_t> memory_results, lds_results;
-  const uint32_t most = 5, first_vgpr = data_vgpr(2 * most), sum = data_vgpr();
+  const uint32_t max_loads = 5, first_vgpr = data_vgpr(2 * max_loads), sum = data_vgpr();
   const uint32_t loads_before = 1 + draw_.below(2), loads_after = draw_.below(2);
   const uint32_t lds_count =
-      kernel_.lds_bytes != 0 ? 2 + draw_.below(most - loads_before - loads_after - 1) : 0;
+      kernel_.lds_bytes != 0 ? 2 + draw_.below(max_loads - loads_before - loads_after - 1) : 0;
   const auto load_from_memory = [&](uint32_t to) {
     const Place from = place(false);
     access(from, false, to);
@@ -65,11 +65,11 @@ void Generator::uses_of_loads() {
   const bool lds_first = draw_.one_in(2);
   const std::span<const uint32_t> first = lds_first ? lds_results : memory_results;
   const std::span<const uint32_t> second = lds_first ? memory_results : lds_results;
-  const auto all = static_cast<uint32_t>(first.size());
-  const uint32_t in_flight = draw_.one_in(3) ? draw_.below(all + 1) : 0;
+  const auto count = static_cast<uint32_t>(first.size());
+  const uint32_t in_flight = draw_.one_in(3) ? draw_.below(count + 1) : 0;
   put(encoder_.sopp(op("s_waitcnt"),
                     lds_first ? counters(kNoWait, in_flight) : counters(in_flight, kNoWait)));
-  use(first.first(all - in_flight));
+  use(first.first(count - in_flight));
   if (draw_.one_in(2)) work_during_loads(2);
   put(encoder_.sopp(op("s_waitcnt"), counters(0, 0)));
   use(first.last(in_flight));

@@ -418,8 +418,8 @@ void Generator::moves() {
   }
 }
 
-void Generator::arithmetic(uint32_t most) {
-  const uint32_t count = 1 + draw_.below(most);
+void Generator::arithmetic(uint32_t max_count) {
+  const uint32_t count = 1 + draw_.below(max_count);
   for (uint32_t i = 0; i < count; ++i) {
     if (draw_.one_in(8)) {
       put(alu_.scalar(draw_, registers()));

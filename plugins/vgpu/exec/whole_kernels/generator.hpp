@@ -75,7 +75,7 @@ class Generator : InstructionWriter {
   void statement(uint32_t depth);
   void statement_of_topic(uint32_t depth);
   void moves();
-  void arithmetic(uint32_t most);
+  void arithmetic(uint32_t max_count);
   void exchange();
   uint32_t scalar_near_overflow();
   uint32_t aligned_scalar();

@@ -115,8 +115,8 @@ Words RandomAccess::attempt(uint16_t row, Draw& draw, const AccessRegisters& reg
         return is_gfx8 || (is_gfx10 && encoding == Encoding::kFlat);
       };
       if (!is_gfx8) set(13, 1, 0);  // not to LDS
-      const uint32_t none = is_gfx10 ? isa::code::kNull : 0x7fu;
-      if (!is_gfx8) set(48, 7, none);
+      const uint32_t no_saddr = is_gfx10 ? isa::code::kNull : 0x7fu;
+      if (!is_gfx8) set(48, 7, no_saddr);
       set(0, is_gfx10 ? 12 : 13,
           has_no_offset(shape.encoding) ? 0 : offset_in_place(AccessRegisters::kBytes));
       if (shape.encoding == Encoding::kGlobal && memory->addtid) {

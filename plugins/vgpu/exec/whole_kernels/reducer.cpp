@@ -64,12 +64,12 @@ class Reducer {
         Kernel candidate = kernel_;
         auto& items = candidate.items;
         const size_t end = std::min(start + length, items.size() - kernel_.suffix_items);
-        const auto gone = std::remove_if(items.begin() + static_cast<ptrdiff_t>(start),
-                                         items.begin() + static_cast<ptrdiff_t>(end),
-                                         [](const Item& item) { return !item.is_label(); });
-        const bool none = gone == items.begin() + static_cast<ptrdiff_t>(end);
-        items.erase(gone, items.begin() + static_cast<ptrdiff_t>(end));
-        if (!none && attempt(std::move(candidate))) {
+        const auto new_end = std::remove_if(items.begin() + static_cast<ptrdiff_t>(start),
+                                            items.begin() + static_cast<ptrdiff_t>(end),
+                                            [](const Item& item) { return !item.is_label(); });
+        const bool is_unchanged = new_end == items.begin() + static_cast<ptrdiff_t>(end);
+        items.erase(new_end, items.begin() + static_cast<ptrdiff_t>(end));
+        if (!is_unchanged && attempt(std::move(candidate))) {
           changed = true;
         } else {
           start += length;

@@ -117,34 +117,34 @@ bool from_text(std::string_view input, Kernel& kernel, std::string& error) {
       kernel.items.push_back(std::move(item));
       continue;
     }
-    bool known = false;
+    bool is_known = false;
     if (word == "code") {
-      in_code = known = true;
+      in_code = is_known = true;
     } else if (word == "chip") {
       words >> word;
       const auto target = isa::target_of(word);
       if (!target) return fail("\"" + word + "\" is no chip");
       kernel.target = *target;
-      known = true;
+      is_known = true;
     } else if (word == "wave") {
       uint32_t lanes = 0;
       words >> lanes;
       wave32 = lanes == 32;
-      known = true;
+      is_known = true;
     } else if (word == "grid" || word == "group") {
       uint32_t(&sizes)[3] = word == "grid" ? kernel.grid : kernel.group;
       for (uint32_t& size : sizes) words >> size;
-      known = true;
+      is_known = true;
     } else if (word == "data") {
       words >> kernel.data_seed;
-      known = true;
+      is_known = true;
     }
     for (const Property& property : kProperties) {
-      if (known || word != property.name) continue;
+      if (is_known || word != property.name) continue;
       words >> kernel.*property.value;
-      known = true;
+      is_known = true;
     }
-    if (!known) return fail("\"" + word + "\" is no property of a kernel");
+    if (!is_known) return fail("\"" + word + "\" is no property of a kernel");
     if (words.fail()) return fail("a number is missing");
   }
   kernel.target.wave32 = wave32;

@@ -130,12 +130,12 @@ TEST(WholeKernelRegressions, AgreeOnAllPaths) {
 TEST(WholeKernelText, RoundTrips) {
   for (uint64_t seed = 1; seed < 20; ++seed) {
     const Kernel kernel = generate(*isa::target_of("gfx1030"), seed);
-    Kernel again;
+    Kernel parsed;
     std::string error;
-    ASSERT_TRUE(from_text(to_text(kernel), again, error)) << error;
-    EXPECT_EQ(to_text(again), to_text(kernel));
-    EXPECT_EQ(assemble(again), assemble(kernel));
-    EXPECT_FALSE(assemble(again).empty());
+    ASSERT_TRUE(from_text(to_text(kernel), parsed, error)) << error;
+    EXPECT_EQ(to_text(parsed), to_text(kernel));
+    EXPECT_EQ(assemble(parsed), assemble(kernel));
+    EXPECT_FALSE(assemble(parsed).empty());
   }
 }
 
