@@ -22,7 +22,6 @@ const ProductNames* find_product_names(std::string_view board);
 /// underscores and the brand names AMD, Radeon, Instinct and RX at the start: "5700 XT" is rx5700xt.
 std::string_view board_of_product(std::string_view word);
 
-/// All products of built-in boards.
 std::span<const ProductNames> all_product_names();
 
 }  // namespace rigel::vgpu

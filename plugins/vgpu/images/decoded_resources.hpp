@@ -25,7 +25,7 @@ class DecodedResources {
     Resource resource;
   };
 
-  /// Returns the decoded resource. Valid until the next call.
+  /// The result is valid until the next call.
   const Entry& find(const uint32_t (&words)[8], Generation generation, const TilingConfig* tiling) {
     Entry& entry = entries_[(words[0] ^ words[0] >> 4) % std::size(entries_)];
     if (entry.is_filled && std::memcmp(entry.words, words, sizeof words) == 0 &&

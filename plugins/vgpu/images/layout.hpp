@@ -48,7 +48,7 @@ class TiledLayout {
   /// "tiled image (SW_64KB_R_X)".
   static tl::expected<TiledLayout, std::string_view> of(const Surface& surface);
 
-  /// Distance between adjacent blocks along this side.
+  /// Returns the address of the texel's first byte. `place` is within the extents of its level.
   uint64_t address(const TexelPlace& place) const;
 
   /// A slice of a level. The address of a texel is base + (x.blocks + y.blocks) + (x.flips ^ y.flips ^
@@ -57,9 +57,8 @@ class TiledLayout {
   struct Plane {
     struct Side {
       uint8_t block_bits = 0;
-      uint32_t block_bytes =
-          0;              ///< Distance between adjacent blocks along this side. Along x: the size of a block.
-      uint8_t count = 0;  ///< Number of coordinate bits that invert bits of the offset.
+      uint32_t block_bytes = 0;  ///< Distance between adjacent blocks along this side.
+      uint8_t count = 0;         ///< Number of coordinate bits that invert bits of the offset.
       std::array<uint8_t, 16> bits{};
       std::array<uint32_t, 16> flips{};
 
@@ -69,7 +68,6 @@ class TiledLayout {
     uint32_t flips = 0;
     Side x, y;
 
-    /// Returns the same address as the layout's address().
     uint64_t address(uint32_t column, uint32_t row) const;
   };
   Plane plane(uint32_t level, uint32_t z) const;
@@ -102,7 +100,6 @@ class TiledLayout {
   struct BankRotation {
     uint32_t first = 0, step = 0, mask = 0, shift = 0;
   };
-  /// Position of a level's blocks.
   struct Level {
     uint64_t start = 0;
     uint32_t row_blocks = 0;

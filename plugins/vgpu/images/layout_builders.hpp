@@ -59,7 +59,6 @@ class Chain {
   }
 
   unsigned size() const { return size_; }
-  /// Appends the next bit of a coordinate.
   void append(AxisName axis) { bits_[size_++] = {axis, next_[axis]++}; }
 
   /// Returns the coordinate bit at `position`, or nothing for bits within an element.

@@ -13,7 +13,6 @@
 
 namespace rigel::vgpu::images {
 
-/// Reads a table of this directory, as rows of cells.
 inline std::vector<std::vector<std::string>> read_table(const std::string& name) {
   std::ifstream file(RIGEL_LAYOUTS + ("/" + name));
   std::vector<std::vector<std::string>> rows;
@@ -95,7 +94,6 @@ class PlaceSequence {
 };
 constexpr int kPlacesPerCase = 2000;
 
-/// FNV-1a over whole offsets.
 class OffsetHash {
  public:
   void add(uint64_t offset) { value_ = (value_ ^ offset) * 0x100000001b3; }

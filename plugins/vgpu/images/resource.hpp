@@ -48,7 +48,6 @@ struct Resource {
     return is_volume() ? extent(surface.planes, level) : last_layer - first_layer + 1;
   }
   uint32_t levels() const { return last_level - first_level + 1u; }
-  /// Returns the address of a texel's first byte.
   uint64_t address(const TexelPlace& place) const {
     return tiled ? tiled->address(place) : texel_address(surface, place);
   }
@@ -82,12 +81,11 @@ enum class Border : uint8_t { kTransparentBlack, kOpaqueBlack, kOpaqueWhite, kRe
 /// FILTER_MODE: how the texels of a filter are combined.
 enum class Reduction : uint8_t { kBlend, kMin, kMax };
 
-struct Sampler {  // TRUNC_COORD: coordinates are rounded down to 1/256 texel, not to nearest.
+struct Sampler {
   Clamp clamp[3] = {};
   uint8_t compare = 0;  ///< DEPTH_COMPARE_FUNC: never, <, ==, <=, >, !=, >=, always
   bool unnormalized = false;
-  bool truncates =
-      false;  ///< TRUNC_COORD: coordinates are rounded down to 1/256 texel instead of to nearest.
+  bool truncates = false;  ///< TRUNC_COORD: coordinates are rounded down to 1/256 texel, not to nearest.
   Reduction reduction = Reduction::kBlend;
   uint32_t min_lod = 0, max_lod = 0;  ///< In 1/256 of a level.
   int32_t lod_bias = 0;               ///< In 1/256 of a level.

@@ -11,7 +11,6 @@ namespace {
 
 constexpr int64_t kOne = 256;  // 1 as a fixed-point number
 
-// One axis of a filter: one or two texels.
 struct Axis {
   int64_t index[2] = {};  // kBorderIndex: the border
   double weight[2] = {1, 0};

@@ -19,15 +19,13 @@
 
 namespace rigel::vgpu::images {
 
-/// One texel of a filter.
 struct Tap {
   TexelPlace place;  ///< Level and layer are those of the whole surface.
   bool is_border = false;
   double weight = 1;  ///< The weights of a filter add up to 1.
 };
-// two levels, four texels each; a cube corner counts as three texels
-constexpr unsigned kMaxTaps =
-    24;  // two levels with four texels of a cube; a texel past a corner counts as three
+
+constexpr unsigned kMaxTaps = 24;  // two levels, four texels each; a cube corner counts as three texels
 
 struct Taps {
   unsigned count = 0;
@@ -58,7 +56,6 @@ unsigned max_probes(const Resource& resource, const Sampler& sampler);
 /// Returns the footprint of gradients along two directions, in the sampler's coordinates.
 Footprint footprint_of(const Resource& resource, const Sampler& sampler, const float (&gradients)[2][3]);
 
-/// Returns the lookup of one probe of a lookup's footprint.
 Lookup probe_of(const Lookup& lookup, unsigned probe);
 
 /// Limits a lane's level of detail to the ranges of sampler and resource. The result counts from the

@@ -122,7 +122,6 @@ Number number_of(TexelFormat format, unsigned component) {
   return format.number == Number::kSrgb && component == 3 ? Number::kUnorm : format.number;
 }
 
-// Converts a component to a 32-bit register value.
 uint32_t component(uint32_t bits, unsigned width, Number number) {
   const auto top = static_cast<float>((uint64_t{1} << width) - 1);
   const auto signed_top = static_cast<float>((uint64_t{1} << (width - 1)) - 1);

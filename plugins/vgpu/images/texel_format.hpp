@@ -53,7 +53,6 @@ constexpr uint32_t one(TexelFormat format) {
   return is_integer(format) ? 1 : 0x3f800000;
 }
 
-/// Converts an element to components, in memory order.
 void unpack(TexelFormat format, const uint32_t (&element)[4], uint32_t (&components)[4]);
 
 /// Converts components to an element: rounded to nearest, clamped to the format's range.

@@ -25,7 +25,6 @@
 
 namespace rigel::vgpu::exec::RIGEL_SIMD_NAMESPACE {
 
-/// Representation of floating-point numbers of T's size.
 template <class T>
 struct FloatBits {
   using Number = std::conditional_t<sizeof(T) == 4, float, double>;

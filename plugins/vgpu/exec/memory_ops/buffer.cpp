@@ -11,7 +11,6 @@
 namespace rigel::vgpu::exec::RIGEL_SIMD_NAMESPACE {
 namespace {
 
-// Details of an instruction.
 struct BufferAccess {
   Shape shape;
   DataRows rows;

@@ -1,4 +1,3 @@
-// Tests of MUBUF and MTBUF instructions.
 #include "plugins/vgpu/exec/memory_ops/buffer_resource.hpp"
 #include "plugins/vgpu/exec/memory_ops/formats.hpp"
 #include "plugins/vgpu/exec/memory_ops/memory_test_support.hpp"
@@ -289,7 +288,6 @@ TEST_P(BufferMemory, ScratchIsSwizzledByLane) {
               ASSERT_EQ(*place, m.active(lane) ? value : 0) << isa::name(op) << " lane " << lane;
             }
           }
-          // Loads the data again.
           Instruction load = mubuf(shape.bytes >= 4 ? static_cast<Op>(op) : Op::buffer_load_ubyte);
           if (op == Op::buffer_store_dwordx2) load.op = Op::buffer_load_dwordx2;
           if (op == Op::buffer_store_dwordx4) load.op = Op::buffer_load_dwordx4;

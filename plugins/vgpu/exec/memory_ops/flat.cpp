@@ -6,7 +6,6 @@
 namespace rigel::vgpu::exec::RIGEL_SIMD_NAMESPACE {
 namespace {
 
-// Details of an instruction.
 struct FlatAccess {
   Shape shape;
   DataRows rows;

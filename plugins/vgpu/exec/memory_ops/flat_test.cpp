@@ -43,7 +43,7 @@ constexpr Op kStores[] = {Op::global_store_byte,        Op::global_store_short,
                           Op::global_store_dwordx3,     Op::global_store_dwordx4,
                           Op::global_store_byte_d16_hi, Op::global_store_short_d16_hi};
 
-// Returns the registers of a lane after a load from `from`; `previous` is the previous value.
+// Returns the registers of a lane after a load from `source`; `previous` is the previous value.
 std::vector<uint32_t> loaded(Op op, const std::byte* source, uint32_t previous) {
   const Shape shape = *memory_shape(op);
   std::vector<uint32_t> values(shape.dwords());

@@ -10,12 +10,11 @@
 
 namespace rigel::vgpu::exec {
 
-/// A formatted load or store.
 struct FormatAccess {
   images::TexelFormat format;
-  uint8_t select[4] = {4, 5, 6,
-                       7};  ///< Source of each register component: 0, 1, or component 4 … 7 of memory.
-  uint8_t components = 1;   ///< Number of components in registers.
+  /// Source of each register component: 0, 1, or component 4 … 7 of memory.
+  uint8_t select[4] = {4, 5, 6, 7};
+  uint8_t components = 1;  ///< Number of components in registers.
   bool store = false;
   bool half = false;   ///< 16-bit components.
   bool packed = true;  ///< Two 16-bit components per register.
@@ -38,7 +37,6 @@ void pack(const FormatAccess& access, const uint32_t (&values)[4], uint32_t (&el
 /// Writes the components of a result to registers, as halves if the access requires them. `values` has the
 /// previous register values.
 void to_registers(const FormatAccess& access, const uint32_t (&components)[4], uint32_t (&values)[4]);
-/// Reads the components of a store from registers.
 void from_registers(const FormatAccess& access, const uint32_t (&values)[4], uint32_t (&components)[4]);
 
 /// Converts a store's first `count` components to memory order. If several have the same memory component,

@@ -139,7 +139,6 @@ class Results {
     format_.format = format;
   }
 
-  /// Takes all four components of a result and writes those that DMASK selects.
   void put(unsigned lane, const uint32_t (&components)[4]) const {
     uint32_t selected[4] = {};
     unsigned count = 0;
@@ -148,7 +147,6 @@ class Results {
     }
     put_all(lane, selected);
   }
-  /// Writes consecutive components.
   void put_all(unsigned lane, const uint32_t (&components)[4]) const {
     uint32_t values[4] = {};
     const unsigned registers = registers_of(format_);
@@ -165,7 +163,6 @@ class Results {
   uint32_t* const rows_;
 };
 
-// Sums of texels per lane.
 struct Sums {
   unsigned count[64] = {};  // texels added
   double value[64][4];
@@ -195,7 +192,6 @@ struct Filter {
   double weight[images::kMaxTaps][64];
 };
 
-// Execution of one instruction by a wave.
 struct ImageRun {
   const MicroOp* const op;
   Wave* const wave;
@@ -223,7 +219,6 @@ struct ImageRun {
       element[d] = d < raw.dwords() ? memory[d * wave->layout.wave_size + lane] : 0;
   }
 
-  // Applies the resource's component selection.
   void select(const uint32_t (&memory)[4], uint32_t (&result)[4]) const {
     for (unsigned i = 0; i < 4; ++i) {
       const uint8_t source = resource.select[i];

@@ -18,7 +18,6 @@
 namespace rigel::vgpu::exec::RIGEL_SIMD_NAMESPACE {
 namespace {
 
-// Details of an instruction.
 struct LdsAccess {
   Shape shape;
   DataRows rows;
@@ -78,7 +77,6 @@ void atomic_elements(const Wave* wave, const uint32_t* offsets, uint64_t inside,
   });
 }
 
-// Accesses one element per lane.
 template <unsigned W>
 void access_elements(const Wave* wave, const Shape& shape, const uint32_t* offsets, uint64_t exec,
                      uint32_t limit, const LdsOperands& operands) {

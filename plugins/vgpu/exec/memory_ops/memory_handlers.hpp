@@ -37,7 +37,6 @@ void access_lds(Wave* wave, const Shape& shape, const uint32_t* offsets, uint64_
 /// Moves a row between registers and LDS. Lane i's dword is dword i from M0 plus the offset on.
 void access_lds_in_order(Wave* wave, Verb verb, uint32_t offset, uint64_t exec, uint32_t data);
 
-/// Allocates a handler's details in the block's memory.
 template <class T>
 T& allocate(Emitter& out, const T& value) {
   static_assert(std::is_trivially_destructible_v<T>);
@@ -57,7 +56,6 @@ template <bool (*kGeneral)(const MicroOp*, Wave*, uint64_t)>
   RIGEL_NEXT(op + 1, wave, registers, exec);
 }
 
-/// A scalar operand: a register or a constant.
 struct ScalarSource {
   uint32_t constant = 0;
   uint32_t offset = 0;

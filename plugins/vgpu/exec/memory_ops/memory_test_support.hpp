@@ -54,7 +54,6 @@ class TestCore final : public Core {
   uint64_t ticks = 1000;
 };
 
-/// Returns a chip of generation 8, 9 or 10.
 inline isa::Target chip_of(uint8_t major) {
   return major == 8 ? isa::Target{8, 0, 3} : major == 9 ? isa::Target{9, 0, 0} : isa::Target{10, 3, 0};
 }
@@ -140,7 +139,6 @@ inline isa::Operand sgpr_operand(unsigned index, unsigned dwords = 1) {
   return {static_cast<uint16_t>(index), isa::Type::kB32, static_cast<uint8_t>(dwords)};
 }
 
-/// EXEC masks that tests use, for both wave sizes.
 inline std::vector<uint64_t> execs() {
   return {~uint64_t{0},
           0,

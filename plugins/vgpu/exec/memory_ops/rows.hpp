@@ -114,7 +114,6 @@ constexpr LanesOf lanes_of(uint64_t exec) {
   return {exec};
 }
 
-/// Calls `each(lane)` for the active lanes, lowest first.
 template <unsigned W, class Each>
 [[gnu::always_inline]] inline void for_lanes(uint64_t exec, Each each) {
   if (exec == kAllLanes<W>) {

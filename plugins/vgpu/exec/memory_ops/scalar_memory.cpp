@@ -24,7 +24,6 @@ struct ScalarAccess {
   int32_t offset = 0;
 };
 
-// An address, and the number of bytes from there on that are in range.
 struct Place {
   uint64_t va;
   uint64_t bytes;

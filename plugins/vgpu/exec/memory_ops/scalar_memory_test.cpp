@@ -1,4 +1,3 @@
-// Tests of SMEM instructions.
 #include "plugins/vgpu/exec/memory_ops/memory_test_support.hpp"
 #include "plugins/vgpu/exec/memory_ops/shape.hpp"
 

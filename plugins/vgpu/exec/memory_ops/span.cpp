@@ -162,7 +162,6 @@ bool record_faulting_lanes(Wave* wave, const Shape& shape, const Span& span, Acc
   return false;
 }
 
-// Moves data lane by lane, each at its own address.
 template <Access kAccess>
 bool move_scattered(const void* site, Wave* wave, const Shape& shape, const Span& span, uint32_t* rows,
                     unsigned width) {

@@ -6,7 +6,6 @@
 
 namespace rigel::vgpu::bench {
 
-/// Whether the case has native code.
 bool has_by_hand(const Case& work);
 
 /// Native code of a case on one thread, with the widest vectors of the CPU. The algorithm is the kernel's,

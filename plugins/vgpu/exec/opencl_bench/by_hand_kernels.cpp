@@ -128,7 +128,7 @@ void nbody(const Case& work) {
   }
 }
 
-// Returns every second element of two vectors, from element `kFrom` on.
+// Returns every second element of two vectors, from element `kFirst` on.
 template <int kFirst>
 Floats every_second(Floats low, Floats high) {
 #ifdef __AVX512F__

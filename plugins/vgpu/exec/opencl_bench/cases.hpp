@@ -1,4 +1,3 @@
-// The benchmark's cases and their data.
 #pragma once
 
 #include <functional>

@@ -1,4 +1,3 @@
-// CPU time of this process.
 #pragma once
 
 namespace rigel::vgpu::bench {

@@ -131,7 +131,6 @@ std::string read_file(const std::string& path) {
   return text.str();
 }
 
-// Returns millions of instructions per second, for a table.
 std::string rate(const std::map<std::string, uint64_t>& instructions, const std::string& kernel, double ms) {
   const auto entry = instructions.find(kernel);
   if (entry == instructions.end()) return "-";

@@ -141,7 +141,6 @@ class Unwinder {
   }
 
  private:
-  // Returns the value of an SGPR when the function was called.
   std::optional<uint32_t> value_at_call(const SavedRegisters& saved, uint32_t sgpr) const {
     for (uint32_t i = 0; i < saved.sources.size(); ++i) {
       if (saved.sources[i] != static_cast<int>(sgpr)) continue;

@@ -23,7 +23,6 @@ namespace rigel::vgpu::exec {
 
 struct Wave;
 
-/// Registers of a wave when it stopped.
 struct StoppedWave {
   isa::Target target;
   uint64_t exec = 0;
@@ -37,7 +36,6 @@ struct StoppedWave {
   uint32_t vgpr(uint32_t index, uint32_t lane) const;
 };
 
-/// Callbacks that calls_to() reads code and memory with.
 struct StackSources {
   /// Returns the function that contains an address, with its start in memory, or nothing if it is unknown.
   std::function<std::optional<Function>(uint64_t pc)> function_at;

@@ -122,7 +122,6 @@ WorkItems items_of(const Wave& wave, const Launch& launch) {
   return launch.work_items(*wave.group, wave.id_in_group);
 }
 
-// Returns lines with the source position of `pc` and of the calls that led there.
 std::string place_and_calls(uint64_t pc, uint64_t entry, const StoppedWave& wave, DeviceBus& bus) {
   SourceLines lines(bus.code_objects());
   const auto frames_of = [&](uint64_t address) {

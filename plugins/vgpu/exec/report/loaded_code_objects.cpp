@@ -116,7 +116,6 @@ bool read_header(std::span<const char> file, Elf64_Ehdr& header) {
          header.e_phentsize == sizeof(Elf64_Phdr);
 }
 
-// Returns the segment whose loaded range contains `address`.
 std::optional<Elf64_Phdr> segment_of(std::span<const char> file, uint64_t address) {
   Elf64_Ehdr header;
   if (!read_header(file, header)) return std::nullopt;
@@ -134,7 +133,6 @@ std::string text_at(std::span<const char> file, uint64_t at) {
   return text;
 }
 
-// Returns the function of one symbol table that contains `address`.
 std::optional<Function> function_in(std::span<const char> file, const Elf64_Shdr& table, uint64_t strings,
                                     uint64_t address) {
   for (uint64_t at = 0; at + sizeof(Elf64_Sym) <= table.sh_size; at += sizeof(Elf64_Sym)) {

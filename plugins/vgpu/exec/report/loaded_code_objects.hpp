@@ -26,7 +26,6 @@ struct LoadedCodeObject {
 /// read.
 std::optional<LoadedCodeObject> find_code_object(const void* list, uint64_t pc);
 
-/// A function of a code object.
 struct Function {
   uint64_t begin = 0;
   std::span<const char> code;  ///< Inside the file.

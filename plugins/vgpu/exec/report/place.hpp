@@ -24,7 +24,6 @@ std::string lines_of(const std::vector<SourceFrame>& frames, std::string_view fi
 /// "pc 0x7f0010 (entry + 0x10)".
 std::string text_of_pc(uint64_t pc, uint64_t entry);
 
-/// Decodes the instruction at `offset` of a block.
 isa::DecodeStatus decode_at(const Block& block, uint32_t offset, isa::Instruction& instruction);
 
 /// Disassembles the instruction at `offset` of a block. `bytes` is its length.

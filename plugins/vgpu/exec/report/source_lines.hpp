@@ -25,7 +25,6 @@ struct SourceFrame {
   int column = 0;        ///< 0: unknown.
 };
 
-/// The debugging information of one code object.
 class DebugInformation {
  public:
   virtual ~DebugInformation() = default;

@@ -11,7 +11,6 @@
 
 namespace rigel::vgpu::exec {
 
-/// Name of threads that execute nothing.
 constexpr const char* kIdleThreadName = "vgpu-shader";
 
 /// Whether threads get names of what they execute: VGPU_THREAD_NAMES, or by default whether a debugger
@@ -22,7 +21,6 @@ bool thread_names_wanted();
 /// characters, the system's limit, and the complete number.
 std::string thread_name(std::string_view kernel, uint64_t group);
 
-/// Sets the name of the calling thread.
 void set_thread_name(const std::string& name) noexcept;
 
 }  // namespace rigel::vgpu::exec

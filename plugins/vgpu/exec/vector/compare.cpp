@@ -13,7 +13,6 @@ constexpr Entry constant(Op op) {
   return rare<Fn, ToExec>(op, Raises::kNothing);
 }
 
-// Entries of v_cmp and v_cmpx for a comparison.
 #define RIGEL_COMPARE(how, name, type, test, expression)                    \
   how<([](type a, type b) { return test(expression); })>(Op::v_cmp_##name), \
       how<([](type a, type b) { return test(expression); }), true>(Op::v_cmpx_##name)

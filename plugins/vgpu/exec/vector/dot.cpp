@@ -18,7 +18,6 @@ constexpr Entry dot(Op op) {
   return entry;
 }
 
-/// Flushes denormals of both halves.
 U32 flush_halves(U32 halves) {
   const auto bits = bits_as<U16x2>(halves);
   return bits_as<U32>((bits & 0x7c00) == 0 ? bits & 0x8000 : bits);

@@ -1,4 +1,3 @@
-// Double precision.
 #include "plugins/vgpu/exec/vector/float_math.hpp"
 #include "plugins/vgpu/exec/vector/handlers.hpp"
 #include "plugins/vgpu/exec/vector/ordered.hpp"

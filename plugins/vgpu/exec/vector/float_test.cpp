@@ -346,7 +346,6 @@ TEST(VectorFloats, ClampAndOmodModifyResults) {
   }
 }
 
-// Conversions that saturate, and rounding modes.
 TEST(VectorFloats, ConversionsSaturateAndRound) {
   MxcsrRestorer keep;
   auto convert = [](Op op) { return instruction(op, Encoding::kVop1, {v(3)}, {v(0, Type::kF32)}); };

@@ -107,7 +107,6 @@ inline U32 single_to_half_bitwise(F32 value, unsigned round) {
 #endif
 }
 
-/// Flushes denormal halves to zeros of the same sign.
 [[gnu::always_inline]] inline U32 flush_half(U32 bits) {
   return (bits & 0x7c00) == 0 ? bits & 0xffff8000 : bits;
 }

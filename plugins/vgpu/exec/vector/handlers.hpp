@@ -315,7 +315,6 @@ constexpr Entry hot(isa::Op op, Raises raises = usually_raises<Fn>()) {
   return entry;
 }
 
-/// Adds the handler for clamp, which saturates.
 template <auto Fn>
 constexpr Entry saturating(Entry entry) {
   entry.clamped = generic_lanes<Fn>;
@@ -327,7 +326,6 @@ constexpr Entry with_unit(Entry entry, FloatUnit unit) {
   return entry;
 }
 
-// Tables by topic.
 Table integer32_operations();
 Table float32_operations();
 Table float64_operations();

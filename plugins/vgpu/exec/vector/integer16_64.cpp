@@ -1,4 +1,3 @@
-// Integer operations on 16-bit and 64-bit lanes.
 #include "plugins/vgpu/exec/vector/handlers.hpp"
 #include "plugins/vgpu/exec/vector/integer_math.hpp"
 

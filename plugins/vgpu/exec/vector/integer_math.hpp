@@ -125,7 +125,6 @@ template <class V>
   return (a << 8) >> 8;
 }
 
-/// Returns the low half of a product.
 [[gnu::always_inline]] inline I32 wrapping_product(I32 a, I32 b) {
   return bits_as<I32>(bits_as<U32>(a) * bits_as<U32>(b));
 }

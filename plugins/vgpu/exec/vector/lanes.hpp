@@ -30,11 +30,9 @@ using F64 [[gnu::vector_size(kLanes * 4)]] = double;
 using U32h [[gnu::vector_size(kLanes * 2)]] = uint32_t;
 using I32h [[gnu::vector_size(kLanes * 2)]] = int32_t;
 using F32h [[gnu::vector_size(kLanes * 2)]] = float;
-// Two 16-bit values per lane.
 using U16x2 [[gnu::vector_size(kLanes * 4)]] = uint16_t;
 using I16x2 [[gnu::vector_size(kLanes * 4)]] = int16_t;
 
-/// Number of lanes of a vector type.
 template <class V>
 constexpr int kCount = sizeof(V) / sizeof(std::declval<V>()[0]);
 
@@ -104,7 +102,6 @@ template <>
 }
 #endif
 
-/// The same for 64-bit lanes.
 [[gnu::always_inline]] inline I64 lane_mask64(uint32_t bits) {
 #if RIGEL_SIMD_LEVEL == 2
   return reinterpret_cast<I64>(_mm512_movm_epi64(static_cast<__mmask8>(bits)));
@@ -318,7 +315,6 @@ template <Rounding R>
 #endif
 }
 
-/// Conversion between 64-bit lanes and their halves.
 [[gnu::always_inline]] inline U64 zero_extended(U32h v) {
 #if RIGEL_SIMD_LEVEL == 2
   return reinterpret_cast<U64>(_mm512_maskz_cvtepu32_epi64(0xff, reinterpret_cast<__m256i>(v)));

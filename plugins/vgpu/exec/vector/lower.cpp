@@ -135,7 +135,6 @@ bool place_half_result(Lowering& lowering, const Entry& entry) {
   return true;
 }
 
-/// Returns the imm fields of packed and mixed-precision operations (packed_values.hpp).
 uint64_t packed_fields(const Entry& entry, const isa::Instruction& instruction) {
   if (entry.form != Form::kPacked && entry.form != Form::kMix) return 0;
   const uint64_t default_fields = 7 * packed::kSelectHigh;

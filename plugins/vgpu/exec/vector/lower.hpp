@@ -34,11 +34,9 @@ struct Lowering {
 
   /// Locates the first `count` sources. Returns false if one of them cannot be read.
   bool place_sources(unsigned count);
-  /// Emits a micro-op with these sources, destinations, aux and imm.
   MicroOp& emit(Handler handler, const KnownOperation& operation);
 };
 
-/// Returns aux of any vector operation: modes and wave size.
 uint32_t base_aux(const LoweringContext& context);
 
 /// Fetches src[0] through DPP into a temporary row, and restricts EXEC. reload_exec() restores it.

@@ -29,7 +29,6 @@ constexpr Entry write_half(uint32_t half, Entry entry) {
   return entry;
 }
 
-/// Applies Fn to both halves of all lanes.
 template <auto Fn>
 Singles each(Singles a, Singles b, Control control) {
   return {Fn(a.a, b.a, control), Fn(a.b, b.b, control)};
@@ -79,7 +78,6 @@ Half to_half(Mixed a, Mixed b, Mixed c, Control control) {
   return {bits_as<F32>(select(overflow, largest, bits_as<U32>(result)))};
 }
 
-// Saturating 16-bit arithmetic.
 U16x2 add_clamped(U16x2 a, U16x2 b) {
   const U16x2 sum = a + b;
   return sum | bits_as<U16x2>(sum < a);

@@ -29,7 +29,6 @@ struct Addend {
   F32 v;
 };
 
-/// Two dwords per lane, in two rows.
 template <class V>
 struct Pair {
   V first, second;

@@ -25,7 +25,6 @@
 
 namespace rigel::vgpu::exec::RIGEL_SIMD_NAMESPACE {
 
-/// Modes, for operations that depend on them.
 struct Control {
   uint32_t aux;
 
@@ -53,7 +52,6 @@ struct Rows {
   U32 row[N];
 };
 
-// 16-bit operands, extended.
 struct U16 {
   U32 v;
 };
@@ -69,7 +67,6 @@ struct HalfBits {
   U32 v;
 };
 
-/// The destination's previous value.
 struct Old {
   U32 v;
 };
@@ -77,7 +74,6 @@ struct Old {
 // A scalar with one bit per lane. It follows the other sources; the fourth source is at dst2.
 struct Mask {
   uint32_t bits;
-  /// Returns -1 or 0 per lane.
   [[gnu::always_inline]] I32 lanes() const { return lane_mask<U32>(bits); }
 };
 struct Mask64 {
@@ -146,7 +142,6 @@ constexpr int kLanesOf = kIs64<T> || std::is_same_v<T, Mask64> || std::is_same_v
                              ? kLanes / 2
                              : kLanes;
 
-/// Returns the address of the scalar or constant of source `index`.
 [[gnu::always_inline]] inline const std::byte* uniform_place(const MicroOp* op, const std::byte* registers,
                                                              unsigned index) {
   return (op->aux & (aux::kConstant << index)) != 0 ? reinterpret_cast<const std::byte*>(&op->src[index])
@@ -418,7 +413,6 @@ template <class F>
   return value;
 }
 
-/// Converts a result to half.
 [[gnu::always_inline]] inline U32 half_bits(F32 value, Control control) {
 #if RIGEL_SIMD_LEVEL == 0
   // MXCSR makes the host's conversion treat single-precision denormals as operands; this code does the
@@ -433,7 +427,6 @@ template <class F>
   return bits;
 }
 
-/// A destination of result type T.
 template <class T, bool Modified>
 class Output {
  public:

@@ -43,7 +43,6 @@ struct Machine {
   }
   uint32_t lanes() const { return context.layout.wave_size; }
 
-  /// Lowers and runs one instruction. Returns the result of lower().
   Refusal run(const isa::Instruction& instruction) {
     CollectingEmitter out;
     const Refusal refusal = lower(instruction, context, out);

@@ -22,7 +22,6 @@ constexpr uint32_t kSharedApertureHigh = 0x10000, kPrivateApertureHigh = 0x20000
 
 void fill_in(const Kernel& kernel, std::span<std::byte> to);
 void fill_in_end(const Kernel& kernel, std::span<std::byte> to);
-/// Fills the output with its guards.
 void fill_out(const Kernel& kernel, std::span<std::byte> to);
 void fill_arguments(const Kernel& kernel, std::span<std::byte> to);
 

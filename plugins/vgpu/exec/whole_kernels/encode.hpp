@@ -15,7 +15,6 @@ namespace rigel::vgpu::exec::whole {
 
 using Words = std::vector<uint32_t>;
 
-/// Returns the operation with a name of op.inc, or Op::none.
 isa::Op op_named(std::string_view name);
 
 /// Source codes.
@@ -45,7 +44,6 @@ class Encoder {
   Words sop2(isa::Op op, uint32_t dst, uint32_t a, uint32_t b, uint32_t literal = 0) const;
   Words sopc(isa::Op op, uint32_t a, uint32_t b, uint32_t literal = 0) const;
   Words sopk(isa::Op op, uint32_t dst, uint32_t immediate) const;
-  /// s_setreg_imm32_b32
   Words sopk_literal(isa::Op op, uint32_t immediate, uint32_t literal) const;
   Words sopp(isa::Op op, uint32_t immediate) const;
   Words vop1(isa::Op op, uint32_t dst, uint32_t source, uint32_t literal = 0) const;

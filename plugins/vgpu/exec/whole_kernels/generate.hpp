@@ -26,7 +26,6 @@ Kernel generate(const isa::Target& chip, uint64_t seed);
 /// once. The seed determines order and operands. The kernels store the results in destinations, SCC and
 /// memory. generate() draws rare instructions rarely or never.
 std::vector<Kernel> generate_every_instruction(const isa::Target& chip, uint64_t seed);
-/// Returns the table rows of these instructions.
 std::vector<uint16_t> rows_of_every_instruction(const isa::Target& chip);
 
 }  // namespace rigel::vgpu::exec::whole

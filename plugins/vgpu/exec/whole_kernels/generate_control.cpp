@@ -64,7 +64,6 @@ void Generator::multiply_add_chain() {
   store_of(sum);
 }
 
-// Returns an existing or a new function.
 Function Generator::function_to_call() {
   const uint32_t level = function_ ? function_->level + 1 : 1;
   std::vector<Function> candidates;
@@ -124,7 +123,6 @@ void Generator::nested_statements(uint32_t count, uint32_t depth, bool same_for_
   same_for_group_ = was_same;
 }
 
-// Emits a comparison. Returns the registers of the mask.
 uint32_t Generator::condition() {
   static constexpr const char* kCompare[] = {"v_cmp_lt_u32", "v_cmp_gt_i32", "v_cmp_eq_u32", "v_cmp_lg_u32",
                                              "v_cmp_lt_f32", "v_cmp_ge_i32", "v_cmp_ngt_f32"};

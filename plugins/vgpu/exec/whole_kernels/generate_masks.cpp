@@ -10,7 +10,6 @@ namespace rigel::vgpu::exec::whole {
 
 using isa::code::kVccLo;
 
-// Changes one register of a mask.
 void Generator::change_half(uint32_t mask) {
   const uint32_t half = mask + draw_.below(kernel_.wave_size() / 32), operand = data_sgpr();
   switch (draw_.below(6)) {
@@ -38,7 +37,6 @@ void Generator::change_half(uint32_t mask) {
   }
 }
 
-// Creates a mask, changes one half, and uses both.
 void Generator::changed_mask() {
   uint32_t mask = kVccLo;
   if (draw_.one_in(3)) {

@@ -8,7 +8,6 @@ namespace rigel::vgpu::exec::whole {
 
 using isa::code::kLiteral;
 
-// Computes an address in data registers.
 Place Generator::new_place(bool out) {
   Place place;
   place.out = out;

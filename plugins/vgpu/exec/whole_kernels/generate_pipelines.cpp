@@ -11,7 +11,6 @@ namespace rigel::vgpu::exec::whole {
 
 using isa::code::kVccLo;
 
-// Executes the drawn statements in some lanes only.
 template <class F>
 void Generator::in_fewer_lanes(F statements) {
   const uint32_t exec = isa::code::kExecLo;
@@ -22,7 +21,6 @@ void Generator::in_fewer_lanes(F statements) {
   put(encoder_.sop1(mask_op("s_mov"), exec, sgpr::kOtherExec));
 }
 
-// Arithmetic, compares and waits while loads are in flight.
 void Generator::work_during_loads(uint32_t max_count) {
   const uint32_t count = 1 + draw_.below(max_count);
   for (uint32_t i = 0; i < count; ++i) {

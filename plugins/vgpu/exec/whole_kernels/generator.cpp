@@ -120,7 +120,6 @@ void Generator::run() {
   finish();
 }
 
-// Loads the arguments and computes the work-item's ids.
 void Generator::begin() {
   Kernel& k = kernel_;
   const bool dimensions = k.has_dimensions();
@@ -236,7 +235,6 @@ void Generator::begin() {
   forget_written();
 }
 
-// Stores registers. Functions follow the kernel.
 void Generator::finish() {
   if (flavour_ != Flavour::kMoves) {
     const uint32_t count = 1 + draw_.below(5);
@@ -392,7 +390,6 @@ void Generator::statement_of_topic(uint32_t depth) {
   }
 }
 
-// Forgets places whose registers were overwritten.
 void Generator::forget_written() {
   std::erase_if(places_, [&](const Place& place) {
     for (uint32_t i = place.vgpr; i < place.vgpr + place.vgprs(); ++i) {
@@ -456,7 +453,6 @@ void Generator::exchange() {
   }
 }
 
-// Register indexing by M0.
 void Generator::indexed_moves() {
   const bool is_gfx8 = kernel_.target.family() == isa::Family::kGfx8;
   if (is_gfx9() || (is_gfx8 && draw_.one_in(2))) return indexed_arithmetic();

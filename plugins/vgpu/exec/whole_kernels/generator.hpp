@@ -43,7 +43,6 @@ struct Function {
   uint32_t label = 0, level = 1;
   bool whole_group = false;  ///< All waves of a work-group call it, so it may have barriers.
 
-  /// SGPRs of the return address.
   uint32_t return_sgprs() const { return level == 1 ? sgpr::kReturn : sgpr::kReturnInner; }
   /// Nesting depth of its statements, which selects registers for EXEC and loop counters.
   uint32_t depth() const { return level + 1; }

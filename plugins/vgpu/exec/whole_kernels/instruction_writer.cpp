@@ -147,7 +147,6 @@ void InstructionWriter::wait() {
   put(encoder_.sopp(op("s_waitcnt"), draw_.one_in(2) ? 0 : counters(0, 0)));
 }
 
-// Waits for one or more counters, each with any count.
 void InstructionWriter::wait_for_some() {
   const uint32_t max_count = draw_.one_in(2) ? 0 : draw_.below(6);
   if (is_gfx10() && draw_.one_in(4)) {

@@ -46,7 +46,6 @@ class InstructionWriter {
     return op_named(name + (encoder_.target().wave32 ? "_b32" : "_b64"));
   }
 
-  // Address arithmetic.
   bool is_gfx8() const { return encoder_.target().family() == isa::Family::kGfx8; }
   bool is_gfx9() const { return encoder_.target().family() == isa::Family::kGfx9; }
   bool is_gfx10() const { return encoder_.target().family() == isa::Family::kGfx10; }
@@ -64,7 +63,6 @@ class InstructionWriter {
   void v_cmp(const char* op_name, uint32_t a, uint32_t b);
   /// Emits a wait. Following statements work whether or not loads have completed.
   void wait();
-  /// Emits a wait for some loads.
   void wait_for_some();
   /// Initialises FLAT_SCRATCH from the initial registers and sgpr::kScratchOffset.
   void flat_scratch();
@@ -72,7 +70,6 @@ class InstructionWriter {
   static constexpr uint32_t kNoWait = ~0u;
   uint32_t counters(uint32_t vector, uint32_t others) const;
 
-  // Random choices.
   template <class T>
   T one_of(std::initializer_list<T> list) {
     return *(list.begin() + draw_.below(static_cast<uint32_t>(list.size())));

@@ -11,7 +11,6 @@
 
 namespace rigel::vgpu::exec::whole {
 
-/// Registers that instructions may use.
 struct Registers {
   uint32_t vgprs = 32;                      ///< Readable VGPRs.
   uint32_t first_data = 8;                  ///< First writable VGPR.
@@ -29,7 +28,6 @@ class RandomAlu {
   Words common(reference::Draw& draw, const Registers& registers) const;
   Words vector(reference::Draw& draw, const Registers& registers) const;
   Words scalar(reference::Draw& draw, const Registers& registers) const;
-  /// Returns a v_cmpx.
   Words narrows(reference::Draw& draw, const Registers& registers) const;
 
   using Rows = std::vector<uint16_t>;  ///< Indices of table rows.

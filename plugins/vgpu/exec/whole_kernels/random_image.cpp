@@ -18,7 +18,6 @@ using reference::Draw;
 constexpr uint32_t k1D = 8, k2D = 9, k3D = 10, kCube = 11, k2DArray = 13;  // TYPE
 constexpr uint32_t kLinearGfx8 = 8;                                        // TILING_INDEX of linear images
 
-/// Sets bits of the words, numbered as in the manuals.
 void set(std::span<uint32_t> words, unsigned first, unsigned last, uint64_t value) {
   for (unsigned bit = first; bit <= last; ++bit)
     words[bit / 32] |= static_cast<uint32_t>(value >> (bit - first) & 1) << bit % 32;

@@ -9,7 +9,6 @@
 
 namespace rigel::vgpu::exec::whole {
 
-/// Words of a resource and a sampler.
 struct ImageWords {
   std::array<uint32_t, 8> resource{};
   std::array<uint32_t, 4> sampler{};

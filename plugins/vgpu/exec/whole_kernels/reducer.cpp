@@ -56,7 +56,6 @@ class Reducer {
     return true;
   }
 
-  // Removes sequences of instructions, long ones first.
   bool remove_items() {
     bool changed = false;
     for (size_t length = std::max<size_t>(kernel_.items.size() / 2, 1); length > 0; length /= 2) {

@@ -298,7 +298,6 @@ std::string Runner::run_on_path(const Kernel& kernel, const ExecutionPath& path,
   return {};
 }
 
-// Compares the memory of the first path with the model's.
 void Runner::judge(const Kernel& kernel, const std::vector<uint32_t>& code, Verdict& verdict) {
   Memories& m = *memories_;
   const ModelRun model = run_on_model(kernel, code, m.out_before);

@@ -18,7 +18,6 @@ namespace rigel::vgpu::exec::whole {
 
 constexpr uint32_t kNoLabel = ~0u;
 
-/// A label or an instruction of the code.
 struct Item {
   std::vector<uint32_t> words;  ///< Empty: a label.
   /// The label's number. For an instruction, its target label: branches have the distance in SIMM16.
