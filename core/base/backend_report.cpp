@@ -35,15 +35,15 @@ void drop() noexcept {
 }
 
 Status refused(std::string_view what, int32_t status) noexcept {
-  const Failure failure = fail(static_cast<Status>(status), "{}: {}", what, kept());
+  const Failure failure = fail(static_cast<Status>(status), "{}: {}", what,
+                               report_size != 0 ? kept() : std::string_view("rejected by the backend"));
   report_size = 0;
   return failure;
 }
 
 void settle() noexcept {
   if (report_size == 0) return;
-  log_message(LogLevel::kWarn, LogTopic::kModule,
-              "a backend says, of work whose failure is returned to nobody: {}", kept());
+  log_message(LogLevel::kWarn, LogTopic::kModule, "backend: asynchronous work failed: {}", kept());
   report_size = 0;
 }
 

@@ -19,8 +19,8 @@ const char* environment(const char* name) noexcept {
 const char* trusted_environment(const char* name) noexcept {
   const char* value = std::getenv(name);
   if (value != nullptr && is_elevated()) {
-    log_message(LogLevel::kWarn, LogTopic::kModule, "{} is ignored: this process runs with elevated rights",
-                name);
+    log_message(LogLevel::kWarn, LogTopic::kModule,
+                "{}: ignored because this process has elevated privileges", name);
     return nullptr;
   }
   return value;

@@ -10,12 +10,12 @@ Status status_of_exception(LogTopic topic) noexcept {
   try {
     throw;
   } catch (const std::bad_alloc&) {
-    log_message(LogLevel::kError, topic, "out of host memory");
+    log_message(LogLevel::kError, topic, "runtime: out of host memory");
     return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
   } catch (const std::exception& problem) {
-    log_message(LogLevel::kError, topic, "internal error: {}", problem.what());
+    log_message(LogLevel::kError, topic, "runtime: internal error: {}", problem.what());
   } catch (...) {
-    log_message(LogLevel::kError, topic, "internal error of unknown kind");
+    log_message(LogLevel::kError, topic, "runtime: internal error: an exception of unknown type");
   }
   return HSA_STATUS_ERROR;
 }

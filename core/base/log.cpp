@@ -7,12 +7,16 @@
 #include <array>
 #include <iterator>
 
+#include <fmt/format.h>
+
 #include "api/support/file_signals.hpp"
 
 namespace rigel {
 namespace {
 
 constexpr std::array<std::string_view, 4> kLevelNames{"error", "warn", "info", "debug"};
+constexpr std::array<std::string_view, 4> kPrefixes{
+    "rigel: error: ", "rigel: warning: ", "rigel: info: ", "rigel: debug: "};
 constexpr std::array<std::string_view, static_cast<size_t>(LogTopic::kCount)> kTopicNames{
     "manifest", "module", "chain", "api", "queue", "memory", "signal"};
 
@@ -50,10 +54,11 @@ constinit std::atomic<uint32_t> log_mask{kErrorsAndWarnings};
 
 void write_log_line(LogLevel level, LogTopic topic, std::string_view text) noexcept {
   const auto part = [](std::string_view of) { return iovec{const_cast<char*>(of.data()), of.size()}; };
-  const iovec parts[] = {part("hsa: "), part(kLevelNames[static_cast<size_t>(level)]),
-                         part(": "),    part(kTopicNames[static_cast<size_t>(topic)]),
-                         part(": "),    part(text),
-                         part("\n")};
+  // The topic is a help to choose a filter, and stays out of messages for users.
+  const bool has_topic = level == LogLevel::kDebug;
+  const iovec parts[] = {part(kPrefixes[static_cast<size_t>(level)]),
+                         part(has_topic ? kTopicNames[static_cast<size_t>(topic)] : ""),
+                         part(has_topic ? ": " : ""), part(text), part("\n")};
   // A log that cannot be written has nowhere to say so.
   without_file_signals([&] {
     return ::writev(log_fd.load(std::memory_order_relaxed), parts, static_cast<int>(std::size(parts)));
@@ -86,7 +91,8 @@ void configure_log(const char* words, std::string_view source) noexcept {
     const auto word = rest.substr(0, comma);
     rest = comma == rest.npos ? std::string_view{} : rest.substr(comma + 1);
     if (!word.empty() && !mask_of_word(word, mask)) {
-      log_message(LogLevel::kWarn, LogTopic::kApi, "{}: '{}' is neither a level nor a topic", source, word);
+      log_message(LogLevel::kWarn, LogTopic::kApi, "{}: unknown level or topic '{}'; use none, all, {}, {}",
+                  source, word, fmt::join(kLevelNames, ", "), fmt::join(kTopicNames, ", "));
     }
   }
   detail::log_mask.store(mask, std::memory_order_relaxed);

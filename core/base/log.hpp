@@ -5,6 +5,9 @@
 // different threads and processes do not mix. One longer than 2 KiB, such as a report of the virtual GPU, takes
 // memory, and is cut where there is none.
 //
+// A line is `rigel: <error|warning|info>: <object>: <problem>; <remedy>`, or `rigel: debug: <topic>: <text>`. An error
+// makes hsa_init, a call, a queue, a driver or a tool fail. A warning is a condition that the runtime works around.
+//
 // HSA_LOADER_DEBUG names what is shown: levels (error, warn, info, debug) and topics (manifest, module,
 // chain, api, queue, memory, signal), comma separated, or `all`. A topic alone shows all its levels. Errors
 // and warnings are shown unless the variable is `none`.
@@ -47,7 +50,7 @@ void log_message(LogLevel level, LogTopic topic, fmt::format_string<Args...> for
     if (end.size <= sizeof line) return detail::write_log_line(level, topic, {line, end.size});
     detail::write_long_log_line(level, topic, format, fmt::make_format_args(args...), {line, sizeof line});
   } catch (...) {
-    detail::write_log_line(level, topic, "(a message could not be formatted)");
+    detail::write_log_line(level, topic, "log: a message could not be formatted");
   }
 }
 

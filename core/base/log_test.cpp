@@ -44,14 +44,28 @@ TEST_F(Log, NoneSilencesEverything) {
 }
 
 TEST_F(Log, NamesAWordItDoesNotKnow) {
+  const std::string words =
+      "; use none, all, error, warn, info, debug, manifest, module, chain, api, queue, memory, signal\n";
   ::testing::internal::CaptureStderr();
   configure_log("manifest,bogus");
   EXPECT_EQ(::testing::internal::GetCapturedStderr(),
-            "hsa: warn: api: HSA_LOADER_DEBUG: 'bogus' is neither a level nor a topic\n");
+            "rigel: warning: HSA_LOADER_DEBUG: unknown level or topic 'bogus'" + words);
   ::testing::internal::CaptureStderr();
   configure_log("bogus", "/etc/hsa/runtime.json: /log/level");
   EXPECT_EQ(::testing::internal::GetCapturedStderr(),
-            "hsa: warn: api: /etc/hsa/runtime.json: /log/level: 'bogus' is neither a level nor a topic\n");
+            "rigel: warning: /etc/hsa/runtime.json: /log/level: unknown level or topic 'bogus'" + words);
+}
+
+TEST_F(Log, PrintsTheTopicInDebugLinesOnly) {
+  configure_log("all");
+  ::testing::internal::CaptureStderr();
+  log_message(LogLevel::kError, LogTopic::kQueue, "queue 1: stopped");
+  log_message(LogLevel::kWarn, LogTopic::kQueue, "queue 1: slow");
+  log_message(LogLevel::kInfo, LogTopic::kQueue, "queue 1: used");
+  log_message(LogLevel::kDebug, LogTopic::kQueue, "queue 1: created");
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(),
+            "rigel: error: queue 1: stopped\nrigel: warning: queue 1: slow\nrigel: info: queue 1: used\n"
+            "rigel: debug: queue: queue 1: created\n");
 }
 
 TEST_F(Log, WritesALongMessageWhole) {
@@ -59,7 +73,7 @@ TEST_F(Log, WritesALongMessageWhole) {
     const std::string text(length, 'x');
     ::testing::internal::CaptureStderr();
     log_message(LogLevel::kError, LogTopic::kApi, "{}", text);
-    EXPECT_EQ(::testing::internal::GetCapturedStderr(), "hsa: error: api: " + text + "\n");
+    EXPECT_EQ(::testing::internal::GetCapturedStderr(), "rigel: error: " + text + "\n");
   }
 }
 
@@ -75,12 +89,12 @@ TEST_F(Log, GoesToTheFileThatWasNamedLastAndBack) {
   log_to_stderr();
   ::testing::internal::CaptureStderr();
   log_message(LogLevel::kError, LogTopic::kApi, "back");
-  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "hsa: error: api: back\n");
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "rigel: error: back\n");
   for (const std::string& name : names) {
     std::ifstream file(name);
     std::string line;
     std::getline(file, line);
-    EXPECT_EQ(line, "hsa: error: api: to " + name);
+    EXPECT_EQ(line, "rigel: error: to " + name);
     EXPECT_FALSE(std::getline(file, line)) << "one line each";
     ::unlink(name.c_str());
   }
@@ -98,7 +112,7 @@ TEST_F(Log, OutlivesTheLimitOfItsFileAndTheReaderOfItsPipe) {
   std::ifstream file(name);
   std::string line;
   std::getline(file, line);
-  EXPECT_EQ(line, "hsa: error: api: kept");
+  EXPECT_EQ(line, "rigel: error: kept");
   ::unlink(name.c_str());
 
   const std::string pipe = ::testing::TempDir() + "rigel-log-pipe-" + std::to_string(::getpid());

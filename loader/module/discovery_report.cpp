@@ -18,7 +18,7 @@ static_assert(kStageNames.size() == static_cast<size_t>(Stage::kTool) + 1);
 constexpr std::array<std::string_view, 4> kOutcomeNames{"ok", "skipped", "warning", "failed"};
 
 LogTopic topic_of(Stage stage) {
-  if (stage == Stage::kConfig) return LogTopic::kApi;  // it is no manifest, nor a module
+  if (stage == Stage::kConfig) return LogTopic::kApi;  // neither a manifest nor a module
   if (stage <= Stage::kParsed) return LogTopic::kManifest;
   return stage == Stage::kTool ? LogTopic::kChain : LogTopic::kModule;
 }
@@ -34,8 +34,25 @@ LogLevel level_of(Stage stage, Outcome outcome) {
     case Outcome::kFailed:
       break;
   }
-  // hsa_init fails with the configuration. A backend that fails is no error as long as another one works.
-  return stage == Stage::kConfig ? LogLevel::kError : LogLevel::kWarn;
+  const bool is_named_by_user = stage == Stage::kConfig || stage == Stage::kDriver || stage == Stage::kTool;
+  return is_named_by_user ? LogLevel::kError : LogLevel::kWarn;
+}
+
+// What a name in a message is; a path says it itself.
+std::string_view kind_of(Stage stage, std::string_view subject) {
+  if (subject.find('/') != subject.npos) return "";
+  switch (stage) {
+    case Stage::kPermitted:
+    case Stage::kOpened:
+    case Stage::kNegotiated:
+      return "backend ";
+    case Stage::kDriver:
+      return "driver ";
+    case Stage::kTool:
+      return "tool ";
+    default:
+      return "";
+  }
 }
 
 }  // namespace
@@ -47,9 +64,15 @@ std::string_view name_of(Outcome outcome) noexcept {
   return kOutcomeNames[static_cast<size_t>(outcome)];
 }
 
-void DiscoveryReport::add(Stage stage, Outcome outcome, std::string_view subject, std::string_view text) {
-  log_message(level_of(stage, outcome), topic_of(stage), "{} ({}): {}{}{}", subject, name_of(stage),
-              name_of(outcome), text.empty() ? "" : ": ", text);
+void DiscoveryReport::add(Stage stage, Outcome outcome, std::string_view subject, std::string_view text,
+                          std::optional<LogLevel> level) {
+  if (outcome == Outcome::kOk) {
+    log_message(LogLevel::kDebug, topic_of(stage), "{}{}: {}{}{}", kind_of(stage, subject), subject,
+                name_of(stage), text.empty() ? "" : ": ", text);
+  } else {
+    log_message(level.value_or(level_of(stage, outcome)), topic_of(stage), "{}{}: {}",
+                kind_of(stage, subject), subject, text);
+  }
   const MutexLock lock(mutex_);
   lines_.push_back({stage, outcome, std::string(subject), std::string(text)});
 }

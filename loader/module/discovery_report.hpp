@@ -1,16 +1,21 @@
-// The discovery report: one line for each thing the runtime met on its way up, what became of it, and why.
+// The discovery report: one line for each file, module, driver, node, device and tool that hsa_init met, with the outcome
+// and the reason.
 //
-// The loader adds lines for files and modules, the core for nodes and devices; rigel-info and the log show
-// them. A line goes to the log at the moment it is added: failures and warnings where they are seen by
-// default, the rest at info and debug. Any thread may add at any time; lines keep the order of arrival.
+// The loader adds lines for files and modules, the core for nodes and devices. rigel-info prints the report. Each line is
+// also logged when it is added, as `[backend|driver|tool] <subject>: <text>`: failures and warnings at a level that is shown by default, the
+// rest at info and debug.
+//
+// Threads: any thread adds at any time; lines keep the order of arrival.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "api/support/mutex.hpp"
+#include "core/base/log.hpp"
 
 namespace rigel {
 
@@ -39,12 +44,15 @@ struct ReportLine {
   Stage stage;
   Outcome outcome;
   std::string subject;  // a file, a backend, a node
-  std::string text;     // what there is to say about it; may be empty
+  std::string text;     // the problem and the remedy, or properties of the subject; may be empty
 };
 
 class DiscoveryReport {
  public:
-  void add(Stage stage, Outcome outcome, std::string_view subject, std::string_view text = {});
+  /// Logs the line at `level`. By default a failure of the configuration, the driver or a tool is an error, since the
+  /// user named it; other failures are warnings, since the runtime goes on without the file or device.
+  void add(Stage stage, Outcome outcome, std::string_view subject, std::string_view text = {},
+           std::optional<LogLevel> level = {});
 
   /// A copy of the lines so far.
   std::vector<ReportLine> lines() const;

@@ -48,9 +48,9 @@ TEST(DiscoveryReport, ShowsFailuresInTheLogByDefaultAndSuccessesOnRequest) {
   report.add(Stage::kConfig, Outcome::kFailed, "other.json", "it cannot be read");
   const auto log = ::testing::internal::GetCapturedStderr();
   EXPECT_THAT(log, Not(HasSubstr("quiet.json")));
-  EXPECT_THAT(log, HasSubstr("gfx9 (opened): failed: no such file"));
-  EXPECT_THAT(log, HasSubstr("warn: api: runtime.json (config): warning: unknown key"));
-  EXPECT_THAT(log, HasSubstr("error: api: other.json (config): failed: it cannot be read"));
+  EXPECT_THAT(log, HasSubstr("rigel: warning: backend gfx9: no such file\n"));
+  EXPECT_THAT(log, HasSubstr("rigel: warning: runtime.json: unknown key\n"));
+  EXPECT_THAT(log, HasSubstr("rigel: error: other.json: it cannot be read\n"));
 }
 
 TEST(DiscoveryReport, TakesLinesFromAnyThread) {

@@ -79,21 +79,22 @@ def check_json(where, text, scratch, bin_folder):
     file = scratch / "block.json"
     file.write_text(text)
     if "config_version" in document:
-        variable, steps = "HSA_PLUGIN_CONFIG", ("config", "driver")
+        variable = "HSA_PLUGIN_CONFIG"
     elif "manifest_version" in document:
-        variable, steps = "HSA_ADD_BACKEND_MANIFESTS", ("parsed",)
+        variable = "HSA_ADD_BACKEND_MANIFESTS"
     elif "library" in document:  # an entry of `plugins`
         file.write_text(json.dumps({"config_version": "1.0", "plugins": [document]}))
-        variable, steps = "HSA_PLUGIN_CONFIG", ("config",)
+        variable = "HSA_PLUGIN_CONFIG"
     else:
         return complain(where, "neither a configuration nor a manifest")
     done = run(["rigel-info", "--summary"], scratch, bin_folder, **{variable: str(file), "HSA_LOADER_DEBUG": "all"})
-    steps = "|".join((*(rf"\({step}\)" for step in steps), re.escape(f"{file} (tool)")))  # a tool's options are the file's
-    said = [line for line in done.stderr.split("\n") if re.search(rf"({steps}): ", line)]
-    if not any(str(file) in line for line in said):
+    lines = done.stderr.split("\n")
+    if not any(str(file) in line for line in lines):
         complain(where, f"the loader did not read it:\n{done.stderr}")
-    for line in said:
-        if re.search(r"\): (failed|warning)", line) and "is required" not in line:
+    # Messages about the file, its driver and its options; not about tools and devices that it only mentions.
+    objects = [re.escape(name) for name in (str(file), document.get("driver", {}).get("library")) if name]
+    for line in lines:
+        if re.match(rf"rigel: (error|warning): ((?:driver )?({'|'.join(objects)}): |[^:]+: option ')", line):
             complain(where, line)
 
 
