@@ -89,20 +89,20 @@ Result<void> identify_version2(CodeIdentity& identity, std::span<const CodeNote>
                                const Rejection& reject) {
   const auto version =
       version2_note<amdgpu_hsa_note_code_object_version_t>(notes, NT_AMD_HSA_CODE_OBJECT_VERSION);
-  if (!version) return reject("a code object of version 1 or 2 without a note of its version");
+  if (!version) return reject("code object version 1 or 2: the version note is missing");
   if (version->major_version != 2) {
-    return reject("code object version {}.{} is not supported: it was made by an HSAIL finalizer",
+    return reject("code object version {}.{} (of an HSAIL finalizer) is not supported",
                   version->major_version, version->minor_version);
   }
   identity.version = 2;
   const auto isa = version2_note<IsaNote>(notes, NT_AMD_HSA_ISA_VERSION);
-  if (!isa) return reject("a code object of version 2 without a note of its ISA");
+  if (!isa) return reject("code object version 2: the ISA note is missing");
   const auto known =
       std::find_if(std::begin(kVersion2Isas), std::end(kVersion2Isas), [&](const Version2Isa& entry) {
         return entry.major == isa->major && entry.minor == isa->minor && entry.stepping == isa->stepping;
       });
   if (known == std::end(kVersion2Isas)) {
-    return reject("no processor of code object version 2 is AMD:AMDGPU:{}:{}:{}", isa->major, isa->minor,
+    return reject("code object version 2: unknown ISA AMD:AMDGPU:{}:{}:{}", isa->major, isa->minor,
                   isa->stepping);
   }
   TargetId target = known->target;
@@ -115,8 +115,8 @@ Result<void> identify_version2(CodeIdentity& identity, std::span<const CodeNote>
     }
     if (hsail->profile() > HSA_PROFILE_FULL || hsail->machine_model() > HSA_MACHINE_MODEL_LARGE ||
         hsail->rounding_mode() > HSA_DEFAULT_FLOAT_ROUNDING_MODE_NEAR) {
-      return reject("the note on HSAIL names profile {}, machine model {}, rounding mode {}",
-                    hsail->profile(), hsail->machine_model(), hsail->rounding_mode());
+      return reject("HSAIL note: invalid profile {}, machine model {} or rounding mode {}", hsail->profile(),
+                    hsail->machine_model(), hsail->rounding_mode());
     }
     identity.profile = static_cast<hsa_profile_t>(hsail->profile());
     identity.machine_model = static_cast<hsa_machine_model_t>(hsail->machine_model());
@@ -155,7 +155,7 @@ void identify_version3_and_later(CodeIdentity& identity) {
 
 Result<void> identify_host(CodeIdentity& identity, const Rejection& reject) {
   if (identity.os_abi != ELFOSABI_NONE && identity.os_abi != ELFOSABI_GNU) {
-    return reject("host code for OS ABI {}", identity.os_abi);
+    return reject("CPU code: OS ABI {} is not supported", identity.os_abi);
   }
   // The least of its kind: an ELF header does not say which extensions the code uses.
   identity.isa_name = identity.machine == CodeMachine::kX86_64 ? "x86_64-unknown-linux-gnu--x86-64"
@@ -181,10 +181,11 @@ Result<CodeIdentity> identify_code(const Elf64_Ehdr& header, std::span<const Cod
       break;
     case CodeMachine::kAmdGpu:
       if (identity.os_abi != ELF::ELFOSABI_AMDGPU_HSA) {
-        return reject("AMD GPU code for OS ABI {}, not HSA", identity.os_abi);
+        return reject("AMD GPU code: OS ABI {} is not HSA", identity.os_abi);
       }
       if (identity.abi_version > ELF::ELFABIVERSION_AMDGPU_HSA_V6) {
-        return reject("ABI version {} is newer than code object version 6", identity.abi_version);
+        return reject("ABI version {} (newer than code object version 6) is not supported",
+                      identity.abi_version);
       }
       if (identity.abi_version == ELF::ELFABIVERSION_AMDGPU_HSA_V2) {
         done = identify_version2(identity, notes, reject);
@@ -194,7 +195,7 @@ Result<CodeIdentity> identify_code(const Elf64_Ehdr& header, std::span<const Cod
       }
       break;
     default:
-      return reject("ELF machine {} is not one that code is loaded for", header.e_machine);
+      return reject("ELF machine {} is not supported", header.e_machine);
   }
   if (!done) return tl::unexpected(done.error());
   return identity;

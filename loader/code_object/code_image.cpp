@@ -21,9 +21,9 @@ constexpr RelocationKind refused(std::string_view why_not) {
 }
 
 constexpr std::string_view kLinkTime = "is resolved by a linker, not a loader";
-constexpr std::string_view kThreadLocal = "is for thread-local storage, which kernels have not";
-constexpr std::string_view kIndirect = "calls a resolver in the code object, which is not done";
-constexpr std::string_view kCopy = "copies a variable into an executable file";
+constexpr std::string_view kThreadLocal = "is for thread-local storage, which kernels do not have";
+constexpr std::string_view kIndirect = "calls a resolver in the code object, which is not supported";
+constexpr std::string_view kCopy = "copies a variable into an executable, which is not supported";
 constexpr std::string_view kUnknown = "is unknown";
 
 RelocationKind amdgpu_kind(uint32_t type) {
@@ -146,7 +146,7 @@ class SymbolAddresses {
     }
     if (undefined) {
       if (symbol.binding == CodeSymbol::Binding::kWeak) return 0;
-      return fail(HSA_STATUS_ERROR_VARIABLE_UNDEFINED, "symbol {} is not defined", symbol.name);
+      return fail(HSA_STATUS_ERROR_VARIABLE_UNDEFINED, "symbol {}: not defined", symbol.name);
     }
     if (symbol.place == CodeSymbol::Place::kAbsolute) return symbol.value;
     return device_address_of(object_, device_address_, symbol.value);
@@ -193,8 +193,8 @@ Result<void> build_image(const CodeObject& object, std::span<std::byte> staging,
   const CodeLayout& layout = object.layout();
   if (staging.size() != layout.size || device_address % layout.alignment != 0) {
     return fail(HSA_STATUS_ERROR_INVALID_ALLOCATION,
-                "{} bytes at {:#x} are no place for {} bytes aligned to {}", staging.size(), device_address,
-                layout.size, layout.alignment);
+                "code object memory: {} bytes at {:#x} do not fit {} bytes aligned to {}", staging.size(),
+                device_address, layout.size, layout.alignment);
   }
   for (const CodeSegment& segment : object.segments()) {
     if (segment.file_size == 0) continue;

@@ -160,17 +160,18 @@ class CodeObjectParser {
 
 Result<void> CodeObjectParser::read_header() {
   const Elf64_Ehdr& header = file_->header();
-  if (header.e_type == ET_REL) return reject_("a relocatable file: it has to be linked first");
+  if (header.e_type == ET_REL) return reject_("relocatable file; link it as a shared object");
   if (header.e_type != ET_DYN) return reject_("ELF type {} is not a shared object", header.e_type);
   if (header.e_phentsize != sizeof(Elf64_Phdr)) {
-    return reject_("program headers of {} bytes", header.e_phentsize);
+    return reject_("invalid program header size {}", header.e_phentsize);
   }
-  if (header.e_phnum > kMaxProgramHeaders) return reject_("{} program headers are too many", header.e_phnum);
+  if (header.e_phnum > kMaxProgramHeaders)
+    return reject_("{} program headers exceed the limit", header.e_phnum);
   // Sections matter only where the number of symbols has to be taken from them, but a file that ends before
   // them has been cut short.
   if (header.e_shoff != 0 && header.e_shnum != 0) {
     if (header.e_shentsize != sizeof(Elf64_Shdr))
-      return reject_("section headers of {} bytes", header.e_shentsize);
+      return reject_("invalid section header size {}", header.e_shentsize);
     const auto sections =
         file_->array<Elf64_Shdr>(header.e_shoff, header.e_shnum, "section headers", reject_);
     if (!sections) return tl::unexpected(sections.error());
@@ -192,7 +193,7 @@ Result<void> CodeObjectParser::read_program_headers() {
         done = read_notes(entry);
         break;
       case PT_DYNAMIC:
-        if (dynamic_header_) return reject_("two dynamic sections");
+        if (dynamic_header_) return reject_("there are two dynamic sections");
         dynamic_header_ = entry;
         break;
       case PT_GNU_RELRO:
@@ -209,24 +210,24 @@ Result<void> CodeObjectParser::read_program_headers() {
 Result<void> CodeObjectParser::add_segment(const Elf64_Phdr& header) {
   const size_t index = object_.segments_.size();
   if (header.p_filesz > header.p_memsz) {
-    return reject_("segment {} has {} bytes in the file for {} in memory", index, header.p_filesz,
+    return reject_("segment {}: {} bytes in the file exceed {} bytes in memory", index, header.p_filesz,
                    header.p_memsz);
   }
   if (!lies_within(header.p_offset, header.p_filesz, file_->size())) {
-    return reject_("segment {} ({} bytes at offset {:#x}) runs past the end of the file", index,
-                   header.p_filesz, header.p_offset);
+    return reject_("segment {}: {} bytes at offset {:#x} exceed the file", index, header.p_filesz,
+                   header.p_offset);
   }
   if (!checked_add(header.p_vaddr, header.p_memsz))
-    return reject_("segment {} wraps around the address space", index);
+    return reject_("segment {}: the addresses overflow", index);
   if (header.p_memsz == 0) return {};
   // Segments are copied, not mapped: their offsets in the file need not be congruent to their addresses.
   const uint64_t wanted = std::max<uint64_t>(header.p_align, 1);
-  if (!is_power_of_two(wanted)) return reject_("segment {} is aligned to {}", index, wanted);
+  if (!is_power_of_two(wanted)) return reject_("segment {}: invalid alignment {}", index, wanted);
   const uint64_t alignment = std::min(wanted, kMaxSegmentAlignment);
   if (!object_.segments_.empty()) {
     const CodeSegment& last = object_.segments_.back();
     if (header.p_vaddr < last.address + last.memory_size) {
-      return reject_("segment {} at {:#x} begins before the end of the one before it", index, header.p_vaddr);
+      return reject_("segment {}: at {:#x} it overlaps the preceding segment", index, header.p_vaddr);
     }
   }
   object_.segments_.push_back({.address = header.p_vaddr,
@@ -242,7 +243,7 @@ Result<void> CodeObjectParser::add_segment(const Elf64_Phdr& header) {
 
 Result<void> CodeObjectParser::read_notes(const Elf64_Phdr& header) {
   if (!lies_within(header.p_offset, header.p_filesz, file_->size())) {
-    return reject_("notes run past the end of the file");
+    return reject_("notes exceed the file");
   }
   const uint64_t padding = note_padding(header.p_align);
   const auto padded = [padding](uint64_t size) { return (size + padding - 1) / padding * padding; };
@@ -254,8 +255,7 @@ Result<void> CodeObjectParser::read_notes(const Elf64_Phdr& header) {
     const uint64_t end = description + note.n_descsz;
     // Version 2 alone needs a note, and says which is missing. Other versions load without them.
     if (end > rest.size()) {
-      log_message(LogLevel::kDebug, LogTopic::kApi,
-                  "code object: note {} runs past the end of its segment; it is not read",
+      log_message(LogLevel::kDebug, LogTopic::kApi, "code object: note {} exceeds its segment; ignored",
                   object_.notes_.size());
       break;
     }
@@ -270,7 +270,7 @@ Result<void> CodeObjectParser::read_notes(const Elf64_Phdr& header) {
 }
 
 Result<void> CodeObjectParser::lay_out() {
-  if (object_.segments_.empty()) return reject_("nothing to load");
+  if (object_.segments_.empty()) return reject_("there are no loadable segments");
   uint64_t alignment = kAmdCodeAlignment;
   for (CodeSegment& segment : object_.segments_) {
     alignment = std::max(alignment, segment.alignment);
@@ -281,7 +281,7 @@ Result<void> CodeObjectParser::lay_out() {
   const CodeSegment& last = object_.segments_.back();
   const uint64_t start = align_down(object_.segments_.front().address, alignment);
   const uint64_t size = last.address + last.memory_size - start;
-  if (size > kMaxImageSize) return reject_("{} bytes of memory are more than a code object may need", size);
+  if (size > kMaxImageSize) return reject_("{} bytes of memory exceed the limit", size);
   object_.layout_ = {.address = start, .size = size, .alignment = alignment};
   return {};
 }
@@ -294,14 +294,14 @@ Result<void> CodeObjectParser::identify() {
 }
 
 Result<void> CodeObjectParser::read_dynamic() {
-  if (!dynamic_header_) return reject_("no dynamic section: it was not linked as a shared object");
+  if (!dynamic_header_) return reject_("the dynamic section is missing; link it as a shared object");
   const auto entries = file_->array<Elf64_Dyn>(
       dynamic_header_->p_offset, dynamic_header_->p_filesz / sizeof(Elf64_Dyn), "dynamic section", reject_);
   if (!entries) return tl::unexpected(entries.error());
   for (const Elf64_Dyn& entry : *entries) {
     if (entry.d_tag == DT_NULL) break;
     if (const auto known = dynamic_entry(entry.d_tag)) {
-      if (dynamic_[*known]) return reject_("dynamic tag {} is there twice", entry.d_tag);
+      if (dynamic_[*known]) return reject_("dynamic tag {} occurs twice", entry.d_tag);
       dynamic_[*known] = entry.d_un.d_val;
       continue;
     }
@@ -317,9 +317,9 @@ Result<void> CodeObjectParser::read_dynamic() {
         object_.has_initializers_ = true;
         break;
       case DT_REL:
-        return reject_("relocations without addends, which this machine does not use");
+        return reject_("relocations without addends (DT_REL) are not supported");
       case DT_RELR:
-        return reject_("packed relative relocations: link with -z nopack-relative-relocs");
+        return reject_("packed relative relocations are not supported; link with -z nopack-relative-relocs");
       default:
         break;
     }
@@ -330,8 +330,7 @@ Result<void> CodeObjectParser::read_dynamic() {
 template <class T>
 Result<std::span<const T>> CodeObjectParser::table_at(uint64_t address, uint64_t count,
                                                       std::string_view what) {
-  if (count > file_->size() / sizeof(T))
-    return reject_("{}: {} entries are more than the file holds", what, count);
+  if (count > file_->size() / sizeof(T)) return reject_("{}: {} entries exceed the file", what, count);
   const auto bytes = object_.file_bytes(address, count * sizeof(T));
   if (bytes.empty() && count != 0) {
     return reject_("{}: {} entries at address {:#x} are not in the file", what, count, address);
@@ -366,19 +365,19 @@ Result<uint64_t> CodeObjectParser::count_symbols() {
       return section.sh_size / sizeof(Elf64_Sym);
     }
   }
-  return reject_("neither a hash table nor a section tells the number of symbols");
+  return reject_("the number of symbols is unknown; a hash table or section headers are needed");
 }
 
 Result<void> CodeObjectParser::read_symbols() {
   if (dynamic_[kStringTable]) {
     const uint64_t size = dynamic_[kStringTableSize].value_or(0);
     const auto bytes = object_.file_bytes(*dynamic_[kStringTable], size);
-    if (bytes.empty() || bytes.back() != std::byte{0}) return reject_("the string table is broken");
+    if (bytes.empty() || bytes.back() != std::byte{0}) return reject_("the string table is invalid");
     strings_ = {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
   }
   if (!dynamic_[kSymbolTable]) return {};
   if (dynamic_[kSymbolSize].value_or(sizeof(Elf64_Sym)) != sizeof(Elf64_Sym)) {
-    return reject_("symbols of {} bytes", *dynamic_[kSymbolSize]);
+    return reject_("invalid symbol size {}", *dynamic_[kSymbolSize]);
   }
   const auto count = count_symbols();
   if (!count) return tl::unexpected(count.error());
@@ -407,7 +406,7 @@ Result<void> CodeObjectParser::read_section_symbols() {
   const Elf64_Shdr& names = (*all)[table->sh_link];
   if (!lies_within(names.sh_offset, names.sh_size, file_->size()) || names.sh_size == 0 ||
       object_.bytes_[names.sh_offset + names.sh_size - 1] != std::byte{0}) {
-    return reject_("the string table of .symtab is broken");
+    return reject_("the string table of .symtab is invalid");
   }
   const auto symbols = file_->array<Elf64_Sym>(table->sh_offset, table->sh_size / sizeof(Elf64_Sym),
                                                "section .symtab", reject_);
@@ -472,15 +471,14 @@ void CodeObjectParser::place_symbol(const Elf64_Sym& symbol, CodeSymbol& placed)
   }
   if (placed.size == symbol.st_size && (placed.place != Place::kOutside || placed.size == 0)) return;
   log_message(LogLevel::kWarn, LogTopic::kApi,
-              "code object: symbol {} ({} bytes at {:#x}) does not lie in a segment; {}", placed.name,
+              "code object: symbol {} ({} bytes at {:#x}) is not in a segment; {}", placed.name,
               symbol.st_size, symbol.st_value,
-              placed.place == Place::kOutside ? "it cannot be used" : "its size is cut");
+              placed.place == Place::kOutside ? "it cannot be used" : "its size is reduced");
 }
 
 Result<void> CodeObjectParser::add_symbol(const Elf64_Sym& symbol) {
   const auto name = symbol.st_name == 0 ? std::string_view("") : name_at(symbol.st_name);
-  if (!name)
-    return reject_("the name of symbol {} lies outside of the string table", object_.symbols_.size());
+  if (!name) return reject_("symbol {}: its name is outside the string table", object_.symbols_.size());
   CodeSymbol added{};
   added.name = *name;
   added.value = symbol.st_value;
@@ -507,7 +505,7 @@ Result<void> CodeObjectParser::add_symbol(const Elf64_Sym& symbol) {
 Result<void> CodeObjectParser::read_needed() {
   for (const uint64_t offset : needed_offsets_) {
     const auto name = name_at(offset);
-    if (!name) return reject_("the name of a needed library lies outside of the string table");
+    if (!name) return reject_("the name of a needed library is outside the string table");
     object_.needed_.push_back(*name);
   }
   return {};
@@ -515,10 +513,10 @@ Result<void> CodeObjectParser::read_needed() {
 
 Result<void> CodeObjectParser::read_relocations() {
   if (dynamic_[kPltRela] && dynamic_[kPltKind].value_or(DT_RELA) != DT_RELA) {
-    return reject_("procedure linkage relocations without addends");
+    return reject_("procedure linkage relocations without addends are not supported");
   }
   if (dynamic_[kRelaEntrySize].value_or(sizeof(Elf64_Rela)) != sizeof(Elf64_Rela)) {
-    return reject_("relocations of {} bytes", *dynamic_[kRelaEntrySize]);
+    return reject_("invalid relocation size {}", *dynamic_[kRelaEntrySize]);
   }
   const auto done = add_relocations(kRela, kRelaSize, "relocations");
   if (!done) return done;
@@ -528,7 +526,7 @@ Result<void> CodeObjectParser::read_relocations() {
 Result<void> CodeObjectParser::add_relocations(DynamicEntry table, DynamicEntry size, std::string_view what) {
   if (!dynamic_[table]) return {};
   const uint64_t bytes = dynamic_[size].value_or(0);
-  if (bytes % sizeof(Elf64_Rela) != 0) return reject_("{} of {} bytes in all", what, bytes);
+  if (bytes % sizeof(Elf64_Rela) != 0) return reject_("{}: invalid total size {}", what, bytes);
   const auto relocations = table_at<Elf64_Rela>(*dynamic_[table], bytes / sizeof(Elf64_Rela), what);
   if (!relocations) return tl::unexpected(relocations.error());
   object_.relocations_.reserve(object_.relocations_.size() + relocations->size());
@@ -546,23 +544,22 @@ Result<void> CodeObjectParser::add_relocation(const Elf64_Rela& relocation) {
   const RelocationKind kind = relocation_kind(object_.identity_.machine, type);
   if (!kind.rule) return reject_("relocation {}: type {} {}", index, type, kind.why_not);
   if (symbol != 0) {
-    if (symbol >= dynamic_symbols_)
-      return reject_("relocation {} names symbol {}, which is not there", index, symbol);
+    if (symbol >= dynamic_symbols_) return reject_("relocation {}: symbol {} does not exist", index, symbol);
     const CodeSymbol& named = object_.symbols_[symbol];
     const bool is_outside = named.place == CodeSymbol::Place::kOutside && named.size != 0;
     if (named.place == CodeSymbol::Place::kNoAddress || is_outside) {
-      return reject_("relocation {} needs the address of {}, which {}", index, named.name,
-                     is_outside ? "lies outside of the segments"
-                                : "has none: it is thread-local, an indirect function or in group memory");
+      return reject_("relocation {}: needs the address of {}, which {}", index, named.name,
+                     is_outside ? "is outside the segments"
+                                : "is thread-local, an indirect function or in group memory");
     }
   }
   if (*kind.rule != RelocationRule::kNothing) {
     const CodeSegment* segment = find_segment(relocation.r_offset, relocation_width(*kind.rule));
     if (segment == nullptr)
-      return reject_("relocation {} patches {:#x}, outside of the segments", index, relocation.r_offset);
+      return reject_("relocation {}: patches {:#x} outside the segments", index, relocation.r_offset);
     // GPU code may hold addresses as literals. Host code that does was not compiled as position independent.
     if (is_host_code() && !segment->writable) {
-      return reject_("relocation {} patches {:#x} in a read-only segment: compile with -fPIC", index,
+      return reject_("relocation {}: patches {:#x} in a read-only segment; compile with -fPIC", index,
                      relocation.r_offset);
     }
   }
@@ -598,13 +595,13 @@ Result<void> CodeObjectParser::add_kernel(uint32_t index) {
   if (object_.identity_.version == 2) {
     kernel.descriptor_size = sizeof(amd_kernel_code_t);
     const auto bytes = object_.file_bytes(symbol.value, kernel.descriptor_size);
-    if (bytes.empty()) return reject_("kernel {} is not in the file", symbol.name);
+    if (bytes.empty()) return reject_("kernel {}: not in the file", symbol.name);
     const auto code = read_unaligned<amd_kernel_code_t>(bytes.data());
     entry_offset = code.kernel_code_entry_byte_offset;
     kernel.kernarg_size =
         static_cast<uint32_t>(std::min<uint64_t>(code.kernarg_segment_byte_size, UINT32_MAX));
     if (code.kernarg_segment_alignment > 31) {
-      return reject_("kernel {} wants its arguments aligned to 2^{}", symbol.name,
+      return reject_("kernel {}: invalid argument alignment 2^{}", symbol.name,
                      code.kernarg_segment_alignment);
     }
     kernel.kernarg_alignment = std::max(kMinKernargAlignment, uint32_t{1} << code.kernarg_segment_alignment);
@@ -617,7 +614,7 @@ Result<void> CodeObjectParser::add_kernel(uint32_t index) {
     kernel.descriptor_size = sizeof(KernelDescriptor);
     const auto bytes = object_.file_bytes(symbol.value, kernel.descriptor_size);
     if (bytes.empty()) {
-      return reject_("{} is not a kernel descriptor of {} bytes", symbol.name, kernel.descriptor_size);
+      return reject_("kernel descriptor {}: not {} bytes of the file", symbol.name, kernel.descriptor_size);
     }
     const auto descriptor = read_unaligned<KernelDescriptor>(bytes.data());
     entry_offset = descriptor.kernel_code_entry_byte_offset;
@@ -628,7 +625,7 @@ Result<void> CodeObjectParser::add_kernel(uint32_t index) {
     kernel.dynamic_callstack = (descriptor.kernel_code_properties & kKernelUsesDynamicStack) != 0;
   }
   if (symbol.value % kKernelDescriptorAlignment != 0) {
-    return reject_("kernel descriptor {} at {:#x} is not aligned to {}", symbol.name, symbol.value,
+    return reject_("kernel descriptor {}: {:#x} is not aligned to {} bytes", symbol.name, symbol.value,
                    kKernelDescriptorAlignment);
   }
   // Modulo 2^64, as an address may well lie below its descriptor; the segment decides.
@@ -636,11 +633,10 @@ Result<void> CodeObjectParser::add_kernel(uint32_t index) {
   const CodeSegment* segment = find_segment(kernel.entry, 1);
   // A GPU executes all memory that it can read.
   if (segment == nullptr || (is_host_code() && !segment->executable)) {
-    return reject_("kernel {} begins at {:#x}, which is not in an executable segment", symbol.name,
-                   kernel.entry);
+    return reject_("kernel {}: its code at {:#x} is not in an executable segment", symbol.name, kernel.entry);
   }
   if (!is_host_code() && kernel.entry % kAmdCodeAlignment != 0) {
-    return reject_("kernel {} begins at {:#x}, which is not aligned to {}", symbol.name, kernel.entry,
+    return reject_("kernel {}: its code at {:#x} is not aligned to {} bytes", symbol.name, kernel.entry,
                    kAmdCodeAlignment);
   }
   object_.kernels_.push_back(kernel);

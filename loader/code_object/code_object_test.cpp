@@ -296,11 +296,11 @@ TEST(CodeIdentity, CodeFromHsailTellsProfileModelAndRounding) {
 
 TEST(CodeIdentity, Version1IsRefusedByName) {
   ElfBuilder elf = ElfBuilder::amd_gpu(0, 0);
-  EXPECT_THAT(why_refused(elf.build()), HasSubstr("without a note of its version"));
+  EXPECT_THAT(why_refused(elf.build()), HasSubstr("the version note is missing"));
   elf.notes = {{"AMD", 1, words({1, 0})}};
   EXPECT_THAT(why_refused(elf.build()), HasSubstr("version 1.0"));
   elf.notes = {{"AMD", 1, words({2, 1})}, {"AMD", 3, words({4, 8, 0})}};
-  EXPECT_THAT(why_refused(elf.build()), HasSubstr("without a note of its ISA")) << "the note is too short";
+  EXPECT_THAT(why_refused(elf.build()), HasSubstr("the ISA note is missing")) << "the note is too short";
 }
 
 TEST(CodeIdentity, KernelsOfVersion2AreKernelObjects) {
@@ -377,16 +377,18 @@ INSTANTIATE_TEST_SUITE_P(
         Damage{"Class", header([](auto& h) { h.e_ident[EI_CLASS] = ELFCLASS32; }), "64-bit"},
         Damage{"ByteOrder", header([](auto& h) { h.e_ident[EI_DATA] = ELFDATA2MSB; }), "little-endian"},
         Damage{"Version", header([](auto& h) { h.e_version = 2; }), "version"},
-        Damage{"HeaderSize", header([](auto& h) { h.e_ehsize = 52; }), "header claims"},
-        Damage{"Relocatable", header([](auto& h) { h.e_type = ET_REL; }), "linked first"},
+        Damage{"HeaderSize", header([](auto& h) { h.e_ehsize = 52; }), "invalid ELF header size"},
+        Damage{"Relocatable", header([](auto& h) { h.e_type = ET_REL; }), "relocatable file"},
         Damage{"Executable", header([](auto& h) { h.e_type = ET_EXEC; }), "not a shared object"},
         Damage{"Machine", header([](auto& h) { h.e_machine = EM_ARM; }), "machine 40"},
         Damage{"HostOsAbi", header([](auto& h) { h.e_ident[EI_OSABI] = ELFOSABI_FREEBSD; }), "OS ABI 9"},
-        Damage{"ProgramHeaderSize", header([](auto& h) { h.e_phentsize = 32; }), "program headers of 32"},
-        Damage{"ProgramHeaderCount", header([](auto& h) { h.e_phnum = PN_XNUM; }), "too many"},
+        Damage{"ProgramHeaderSize", header([](auto& h) { h.e_phentsize = 32; }),
+               "invalid program header size 32"},
+        Damage{"ProgramHeaderCount", header([](auto& h) { h.e_phnum = PN_XNUM; }),
+               "65535 program headers exceed the limit"},
         Damage{"ProgramHeaderOffset", header([](auto& h) { h.e_phoff = ~uint64_t{0} - 8; }),
                "program headers"},
-        Damage{"NoProgramHeaders", header([](auto& h) { h.e_phnum = 0; }), "nothing to load"},
+        Damage{"NoProgramHeaders", header([](auto& h) { h.e_phnum = 0; }), "there are no loadable segments"},
         Damage{"SectionOffset", header([](auto& h) {
                  h.e_shoff = ~uint64_t{0};
                  h.e_shnum = 2;
@@ -398,43 +400,46 @@ INSTANTIATE_TEST_SUITE_P(
                  h.e_shnum = 2;
                  h.e_shentsize = 40;
                }),
-               "section headers of 40"}),
+               "invalid section header size 40"}),
     [](const auto& test) { return test.param.name; });
 
 INSTANTIATE_TEST_SUITE_P(
     Segments, DamagedCodeObject,
     ::testing::Values(
         Damage{"FileLargerThanMemory", segment(2, [](auto& s) { s.p_memsz = s.p_filesz - 1; }),
-               "in the file for"},
-        Damage{"PastTheFile", segment(2, [](auto& s) { s.p_offset += 0x1000; }), "past the end"},
-        Damage{"OffsetOverflows", segment(2, [](auto& s) { s.p_offset = ~uint64_t{0xfff}; }), "past the end"},
-        Damage{"AddressOverflows", segment(2, [](auto& s) { s.p_vaddr = ~uint64_t{0xfff}; }), "wraps around"},
+               "4096 bytes in the file exceed"},
+        Damage{"PastTheFile", segment(2, [](auto& s) { s.p_offset += 0x1000; }), "exceed the file"},
+        Damage{"OffsetOverflows", segment(2, [](auto& s) { s.p_offset = ~uint64_t{0xfff}; }),
+               "exceed the file"},
+        Damage{"AddressOverflows", segment(2, [](auto& s) { s.p_vaddr = ~uint64_t{0xfff}; }),
+               "the addresses overflow"},
         Damage{"HugeMemory", segment(2, [](auto& s) { s.p_memsz = uint64_t{1} << 40; }),
-               "more than a code object"},
-        Damage{"Overlap", segment(1, [](auto& s) { s.p_memsz = 0x3000; }),
-               "before the end of the one before"},
+               "bytes of memory exceed the limit"},
+        Damage{"Overlap", segment(1, [](auto& s) { s.p_memsz = 0x3000; }), "overlaps the preceding segment"},
         Damage{"Descending", segment(1, [](auto& s) { s.p_vaddr = 0x1000; }),
-               "before the end of the one before"},
-        Damage{"OddAlignment", segment(0, [](auto& s) { s.p_align = 0x1001; }), "aligned to"},
+               "overlaps the preceding segment"},
+        Damage{"OddAlignment", segment(0, [](auto& s) { s.p_align = 0x1001; }), "invalid alignment"},
         Damage{"HugeOddAlignment", segment(0, [](auto& s) { s.p_align = (uint64_t{1} << 30) + 1; }),
-               "aligned to"},
+               "invalid alignment"},
         Damage{"TwoDynamicSections", segment(4, [](auto& s) { s.p_type = PT_DYNAMIC; }), "two dynamic"},
-        Damage{"NoDynamicSection", segment(3, [](auto& s) { s.p_type = PT_NULL; }), "no dynamic section"},
+        Damage{"NoDynamicSection", segment(3, [](auto& s) { s.p_type = PT_NULL; }),
+               "the dynamic section is missing"},
         Damage{"DynamicPastTheFile", segment(3, [](auto& s) { s.p_offset = 0x3ff8; }), "dynamic section"},
-        Damage{"NotesPastTheFile", segment(4, [](auto& s) { s.p_filesz = 0x4000; }), "notes run past"}),
+        Damage{"NotesPastTheFile", segment(4, [](auto& s) { s.p_filesz = 0x4000; }),
+               "notes exceed the file"}),
     [](const auto& test) { return test.param.name; });
 
 INSTANTIATE_TEST_SUITE_P(
     Tables, DamagedCodeObject,
     ::testing::Values(
-        Damage{"SymbolEntrySize", dynamic(DT_SYMENT, 16), "symbols of 16"},
+        Damage{"SymbolEntrySize", dynamic(DT_SYMENT, 16), "invalid symbol size 16"},
         Damage{"SymbolTableOutside", dynamic(DT_SYMTAB, 0x100000), "symbol table"},
         Damage{"SymbolTableInZeros", dynamic(DT_SYMTAB, ElfBuilder::kZeros), "symbol table"},
         Damage{"SymbolTableOverflows", dynamic(DT_SYMTAB, ~uint64_t{7}), "symbol table"},
         Damage{"StringTableOutside", dynamic(DT_STRTAB, 0x100000), "string table"},
         Damage{"StringTableTooLong", dynamic(DT_STRSZ, ~uint64_t{0}), "string table"},
         Damage{"StringTableEmpty", dynamic(DT_STRSZ, 0), "string table"},
-        Damage{"StringTableTooShort", dynamic(DT_STRSZ, 1), "name of symbol 1"},
+        Damage{"StringTableTooShort", dynamic(DT_STRSZ, 1), "symbol 1: its name is outside"},
         Damage{"StringTableUnterminated", dynamic(DT_STRSZ, 3), "string table"},
         Damage{"HashOutside", dynamic(DT_HASH, 0x1ffc), "hash table"},
         Damage{"HashCountsTooMany",
@@ -443,10 +448,10 @@ INSTANTIATE_TEST_SUITE_P(
                  const uint32_t many = 0xffffffff;
                  std::memcpy(file.data() + hash + 4, &many, sizeof many);
                },
-               "more than the file holds"},
-        Damage{"RelocationEntrySize", dynamic(DT_RELAENT, 16), "relocations of 16"},
-        Damage{"RelocationBytes", dynamic(DT_RELASZ, 25), "of 25 bytes"},
-        Damage{"RelocationsHuge", dynamic(DT_RELASZ, uint64_t{24} << 50), "more than the file holds"},
+               "entries exceed the file"},
+        Damage{"RelocationEntrySize", dynamic(DT_RELAENT, 16), "invalid relocation size 16"},
+        Damage{"RelocationBytes", dynamic(DT_RELASZ, 25), "invalid total size 25"},
+        Damage{"RelocationsHuge", dynamic(DT_RELASZ, uint64_t{24} << 50), "entries exceed the file"},
         Damage{"RelocationsOutside", dynamic(DT_RELA, 0x6000), "not in the file"},
         Damage{"LinkageKind", dynamic(DT_PLTREL, DT_REL), "without addends"},
         Damage{"TagTwice", [](Bytes& file) { ElfBuilder::dynamic_entry(file, DT_STRSZ).d_tag = DT_STRTAB; },
@@ -497,7 +502,7 @@ TEST(CodeObject, TakesGlobalSymbolsOfTheSectionIfNoneIsDynamic) {
   EXPECT_EQ(find(*object, "local"), nullptr);
 
   elf.relocations = {{.place = ElfBuilder::kData, .type = 3, .symbol = 2}};
-  EXPECT_THAT(why_refused(elf.build()), HasSubstr("names symbol 2, which is not there"));
+  EXPECT_THAT(why_refused(elf.build()), HasSubstr("symbol 2 does not exist"));
   for (size_t size = 0; size < bytes.size(); ++size) {
     const Bytes cut(bytes.begin(), bytes.begin() + static_cast<ptrdiff_t>(size));
     ASSERT_FALSE(CodeObject::parse(cut)) << "cut to " << size;
@@ -543,7 +548,7 @@ TEST(CodeObject, DoesNotExportSymbolsWithBytesOutsideOfTheSegments) {
     EXPECT_TRUE(object->kernels().empty());
 
     elf.relocations = {{.place = ElfBuilder::kData, .type = 3, .symbol = 1}};
-    EXPECT_THAT(why_refused(elf.build()), HasSubstr("astray, which lies outside"));
+    EXPECT_THAT(why_refused(elf.build()), HasSubstr("astray, which is outside"));
   }
 }
 
@@ -569,16 +574,16 @@ TEST(CodeObject, RefusesSymbolsThatNeedMoreThanALoaderIfTheyAreNeeded) {
     EXPECT_FALSE(find(*object, "special")->exported);
 
     elf.relocations = {{.place = ElfBuilder::kData, .type = R_X86_64_64, .symbol = 1}};
-    EXPECT_THAT(why_refused(elf.build()), HasSubstr("special, which has none"));
+    EXPECT_THAT(why_refused(elf.build()), HasSubstr("special, which is thread-local"));
   }
 }
 
-TEST(CodeObject, LogsTheReasonOfARefusalAsAWarning) {
+TEST(CodeObject, LogsTheReasonOfARejectionAsAnError) {
   configure_log(nullptr);
   ::testing::internal::CaptureStderr();
   EXPECT_FALSE(CodeObject::parse({}));
   EXPECT_THAT(::testing::internal::GetCapturedStderr(),
-              HasSubstr("code object: refused: 0 bytes are too few"));
+              HasSubstr("rigel: error: code object: 0 bytes are less than an ELF header"));
 }
 
 TEST(CodeObject, RefusesRelocationsItCannotApply) {
@@ -626,7 +631,7 @@ TEST(CodeObject, RefusesKernelsThatCannotRun) {
 
   ElfBuilder elf;
   elf.symbols = {{.name = "k.kd", .value = ElfBuilder::kZeros, .size = 64}};
-  EXPECT_THAT(why_refused(elf.build()), HasSubstr("not a kernel descriptor"))
+  EXPECT_THAT(why_refused(elf.build()), HasSubstr("kernel descriptor k.kd: not 64 bytes"))
       << "its bytes are not in the file";
 }
 

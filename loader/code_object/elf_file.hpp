@@ -43,7 +43,7 @@ class ElfFile {
   Result<std::span<const T>> array(uint64_t offset, uint64_t count, std::string_view what,
                                    const Rejection& reject) const {
     if (count > size_ / sizeof(T) || !lies_within(offset, count * sizeof(T), size_)) {
-      return reject("{} ({} entries at offset {:#x}) run past the end of the file", what, count, offset);
+      return reject("{}: {} entries at offset {:#x} exceed the file", what, count, offset);
     }
     if (count == 0) return std::span<const T>{};
     const Elf_Data* data = elf_getdata_rawchunk(elf_.get(), static_cast<int64_t>(offset), count * sizeof(T),

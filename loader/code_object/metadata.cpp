@@ -125,7 +125,7 @@ class Reader : public msgpack::null_visitor {
 std::vector<KernelMetadata> read_kernel_metadata(std::span<const std::byte> note) {
   Reader reader(note.size());
   if (!msgpack::parse(reinterpret_cast<const char*>(note.data()), note.size(), reader)) {
-    log_message(LogLevel::kDebug, LogTopic::kApi, "code object metadata is not read: it is broken");
+    log_message(LogLevel::kDebug, LogTopic::kApi, "code object: the metadata is invalid; ignored");
     return {};
   }
   return reader.take();

@@ -1,4 +1,4 @@
-// The reason why a code object is refused. It goes to the log, as a warning, and to the caller of `parse`.
+// The reason why a code object is rejected. It is logged as an error and returned to the caller of `parse`.
 #pragma once
 
 #include <string>
@@ -15,7 +15,7 @@ class Rejection {
   template <class... Args>
   [[nodiscard]] Failure operator()(fmt::format_string<Args...> format, Args&&... args) const {
     auto text = fmt::format(format, std::forward<Args>(args)...);
-    log_message(LogLevel::kWarn, LogTopic::kApi, "code object: refused: {}", text);
+    log_message(LogLevel::kError, LogTopic::kApi, "code object: {}", text);
     if (reason_ != nullptr) *reason_ = std::move(text);
     return Failure(HSA_STATUS_ERROR_INVALID_CODE_OBJECT);
   }

@@ -66,7 +66,7 @@ void BackendRegistry::discover(const LoaderEnvironment& environment, const Runti
   for (const auto& options : config.backends.options) {
     if (std::find(names.begin(), names.end(), options.name) != names.end()) continue;
     report.add(Stage::kConfig, Outcome::kWarning, config.path,
-               fmt::format("/backends/{}: no such backend{}", options.name, suggestion(options.name, names)));
+               fmt::format("/backends/{}: unknown backend{}", options.name, suggestion(options.name, names)));
   }
 }
 
@@ -101,7 +101,7 @@ std::vector<const Backend*> BackendRegistry::candidates(const hsabe_node_t& node
   const std::string what = node.bus == HSABE_BUS_KFD ? fmt::format("gfx version {}", to_string(version))
                                                      : fmt::format("bus {}", bus_name(node.bus));
   if (out.empty()) {
-    report.add(Stage::kSelected, Outcome::kSkipped, subject, fmt::format("no backend claims {}", what));
+    report.add(Stage::kSelected, Outcome::kSkipped, subject, fmt::format("no backend supports {}", what));
     return out;
   }
   std::string text = fmt::format("{}: {}", what, describe(*out.front()));
@@ -129,7 +129,7 @@ BackendRegistry::Entry* BackendRegistry::entry_of(const Backend& backend) {
 
 Result<const LoadedBackend*> BackendRegistry::open(const Backend& backend, DiscoveryReport& report) {
   Entry* const entry = entry_of(backend);
-  if (entry == nullptr) return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "a backend of another registry");
+  if (entry == nullptr) return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "backend: not in this registry");
   if (entry->state == Entry::kOpen) return entry->loaded;
   if (entry->state == Entry::kFailed) return error(HSA_STATUS_ERROR);
 
@@ -152,21 +152,21 @@ Result<const LoadedBackend*> BackendRegistry::open(const Backend& backend, Disco
   const LoadedBackend& table = **loaded;
   if (table.abi_minor < manifest.abi_min_minor) {
     return refuse(Stage::kNegotiated,
-                  fmt::format("its table is of backend ABI {}.{}, its manifest asks for {}.{}",
+                  fmt::format("backend ABI {}.{} of the module is older than {}.{} in the manifest",
                               HSABE_ABI_MAJOR, table.abi_minor, manifest.abi_major, manifest.abi_min_minor));
   }
   if (manifest.claims_bus(HSABE_BUS_OWN) && table.device.enumerate == nullptr) {
     return refuse(Stage::kNegotiated,
-                  "it claims the bus 'own' but the device group lacks the function 'enumerate'");
+                  "claims the bus 'own', but the device group has no function 'enumerate'");
   }
   if (table.name != manifest.name) {
     report.add(Stage::kNegotiated, Outcome::kWarning, manifest.name,
-               fmt::format("the module calls itself {}", in_quotes(table.name)));
+               fmt::format("the module has the name {}", in_quotes(table.name)));
   }
   if (!manifest.build_id.empty() && !table.build_id.empty() && table.build_id != manifest.build_id) {
     report.add(Stage::kNegotiated, Outcome::kWarning, manifest.name,
-               fmt::format("the manifest is of build {}, the module of build {}",
-                           in_quotes(manifest.build_id), in_quotes(table.build_id)));
+               fmt::format("the manifest has build ID {}, the module {}", in_quotes(manifest.build_id),
+                           in_quotes(table.build_id)));
   }
   report.add(Stage::kNegotiated, Outcome::kOk, manifest.name,
              fmt::format("version {}, backend ABI {}.{}", in_quotes(table.version), HSABE_ABI_MAJOR,
@@ -183,7 +183,8 @@ void BackendRegistry::note_device(const Backend& backend) {
 Status BackendRegistry::conclude(DiscoveryReport& report) const {
   for (const auto& entry : entries_) {
     if (entry->wanted) continue;
-    report.add(Stage::kSelected, Outcome::kSkipped, entry->backend.manifest.name, "no device that it claims");
+    report.add(Stage::kSelected, Outcome::kSkipped, entry->backend.manifest.name,
+               "no device on this system needs it");
   }
   Status status = HSA_STATUS_SUCCESS;
   for (const auto& name : required_) {
@@ -192,8 +193,8 @@ Status BackendRegistry::conclude(DiscoveryReport& report) const {
     if (found != entries_.end() && (*found)->in_use) continue;
     const auto names = names_of(backends());
     report.add(Stage::kConfig, Outcome::kFailed, name,
-               found == entries_.end() ? "is required and was not found" + suggestion(name, names)
-                                       : std::string("is required and has opened no device"));
+               found == entries_.end() ? "required, but not found" + suggestion(name, names)
+                                       : std::string("required, but opened no device"));
     status = HSA_STATUS_ERROR;
   }
   return status;

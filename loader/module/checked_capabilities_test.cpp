@@ -91,16 +91,16 @@ TEST_F(Caps, OfANewerMinorVersionHaveLargerElements) {
 
 TEST_F(Caps, NeedTheGroupsOfTheirFeatures) {
   backend.queue.struct_size = 0;
-  EXPECT_EQ(failure(), "features 0x1, but the queue group is missing");
+  EXPECT_EQ(failure(), "features 0x1: the queue group is missing");
   backend.queue.struct_size = sizeof backend.queue;
   backend.code.struct_size = 0;
-  EXPECT_EQ(failure(), "kernel dispatch, but the code group is missing");
+  EXPECT_EQ(failure(), "kernel dispatch: the code group is missing");
   backend.code.struct_size = sizeof backend.code;
   backend.memory.struct_size = 0;
-  EXPECT_EQ(failure(), "a local heap, but the memory group is missing");
+  EXPECT_EQ(failure(), "local heap: the memory group is missing");
   backend.memory.struct_size = sizeof backend.memory;
   heaps[0].flags = 0;
-  EXPECT_THAT(failure(), HasSubstr("lacks the function 'copy'"));
+  EXPECT_THAT(failure(), HasSubstr("has no function 'copy'"));
 }
 
 TEST_F(Caps, AreRefusedForAFieldThatCannotBe) {
@@ -113,24 +113,26 @@ TEST_F(Caps, AreRefusedForAFieldThatCannotBe) {
       {[](auto& c) {
          c.name = {nullptr, 5};
        },
-       "name is null"},
-      {[](auto& c) { c.vendor_name.size = 64; }, "vendor_name has 64 bytes; at most 63 are allowed"},
+       "name: is NULL"},
+      {[](auto& c) { c.vendor_name.size = 64; }, "vendor_name: 64 bytes exceed the maximum of 63"},
       {[](auto& c) { c.uuid = hsabe::str("GPU-0123456789abcdef0"); },
-       "uuid has 21 bytes; at most 20 are allowed"},
-      {[](auto& c) { c.device_type = 9; }, "device_type 9 is not known"},
-      {[](auto& c) { c.profile = 2; }, "profile 2 is not known"},
-      {[](auto& c) { c.float_rounding = 3; }, "float_rounding 3 is not known"},
-      {[](auto& c) { c.doorbell = 0; }, "doorbell kind 0 is not known"},
-      {[](auto& c) { c.doorbell = 5; }, "doorbell kind 5 is not known"},
+       "uuid: 21 bytes exceed the maximum of 20"},
+      {[](auto& c) { c.device_type = 9; }, "unknown device_type 9"},
+      {[](auto& c) { c.profile = 2; }, "unknown profile 2"},
+      {[](auto& c) { c.float_rounding = 3; }, "unknown float_rounding 3"},
+      {[](auto& c) { c.doorbell = 0; }, "unknown doorbell kind 0"},
+      {[](auto& c) { c.doorbell = 5; }, "unknown doorbell kind 5"},
       {[](auto& c) { c.queues_max = 0; }, "queues_max is 0"},
       {[](auto& c) { c.queue_types = 0; }, "queue_types is 0"},
-      {[](auto& c) { c.queue_min_size = 48; }, "queues of 48 to 131072 packets; both must be powers of two"},
-      {[](auto& c) { c.queue_max_size = 32; }, "queues of 64 to 32 packets; both must be powers of two"},
-      {[](auto& c) { c.isa_count = 0; }, "kernel dispatch, but isa_names is empty"},
-      {[](auto& c) { c.isa_count = 1 << 20; }, "isa_names: 1048576 elements"},
-      {[](auto& c) { c.isa_names = nullptr; }, "isa_names: 2 elements at 0x0"},
-      {[](auto& c) { c.heaps = nullptr; }, "heaps: 2 elements at 0x0"},
-      {[](auto& c) { c.cache_count = 1 << 20; }, "caches: 1048576 elements"},
+      {[](auto& c) { c.queue_min_size = 48; },
+       "queue sizes 48 to 131072: both must be powers of two, in this order"},
+      {[](auto& c) { c.queue_max_size = 32; },
+       "queue sizes 64 to 32: both must be powers of two, in this order"},
+      {[](auto& c) { c.isa_count = 0; }, "kernel dispatch: isa_names is empty"},
+      {[](auto& c) { c.isa_count = 1 << 20; }, "isa_names: invalid array (1048576 elements"},
+      {[](auto& c) { c.isa_names = nullptr; }, "isa_names: invalid array (2 elements at 0x0)"},
+      {[](auto& c) { c.heaps = nullptr; }, "heaps: invalid array (2 elements at 0x0)"},
+      {[](auto& c) { c.cache_count = 1 << 20; }, "caches: invalid array (1048576 elements"},
       {[](auto& c) { c.wavefront_size = 48; }, "wavefront_size 48 is not a power of two"},
       {[](auto& c) { c.workgroup_max_dim[2] = 0; }, "a work-group limit is 0"},
       {[](auto& c) { c.grid_max_size = 0; }, "a grid limit is 0"},
@@ -144,18 +146,18 @@ TEST_F(Caps, AreRefusedForAFieldThatCannotBe) {
 
 TEST_F(Caps, AreRefusedForAnElementThatCannotBe) {
   heaps[1].struct_size = 8;
-  EXPECT_EQ(failure(), "heaps: element 1 has another size than the first");
+  EXPECT_EQ(failure(), "heaps: the size of element 1 differs from that of the first");
   heaps[0].struct_size = 8;
-  EXPECT_EQ(failure(), "heaps: elements of 8 bytes; version 1.0 has 32");
+  EXPECT_EQ(failure(), "heaps: invalid element size 8; version 1.0 has 32 bytes");
   heaps[0].struct_size = heaps[1].struct_size = sizeof(hsabe_heap_t);
   heaps[1].kind = 7;
-  EXPECT_EQ(failure(), "a heap of kind 7");
+  EXPECT_EQ(failure(), "heap: unknown kind 7");
   heaps[1].kind = HSABE_HEAP_GROUP;
   heaps[0].granule = 5000;
-  EXPECT_EQ(failure(), "a heap with a granule of 5000 bytes, not a power of two");
+  EXPECT_EQ(failure(), "heap: granule 5000 is not a power of two");
   heaps[0].granule = 0;
   heaps[0].size = 0;
-  EXPECT_EQ(failure(), "a local heap of 0 bytes");
+  EXPECT_EQ(failure(), "local heap: the size is 0");
 }
 
 }  // namespace

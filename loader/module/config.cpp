@@ -136,7 +136,7 @@ RuntimeConfig parse_config(std::string_view text, Diagnostics& diagnostics) {
     const bool is_new = std::none_of(config.plugins.begin(), config.plugins.end(),
                                      [&](const PluginConfig& other) { return other.name == plugin.name; });
     if (!is_new)
-      diagnostics.error(fmt::format("{}/{}/name", top.at("plugins"), i), "is the name of an earlier plugin");
+      diagnostics.error(fmt::format("{}/{}/name", top.at("plugins"), i), "an earlier tool has this name");
     config.plugins.push_back(std::move(plugin));
   }
   top.warn_about_unknown_keys();
@@ -149,7 +149,8 @@ Result<RuntimeConfig> load_config(const LoaderEnvironment& environment, Discover
 
   const char* const named = environment.get("HSA_PLUGIN_CONFIG");
   if (named != nullptr && std::string_view(named) == "none") {
-    report.add(Stage::kConfig, Outcome::kSkipped, "configuration file", "HSA_PLUGIN_CONFIG is 'none'");
+    report.add(Stage::kConfig, Outcome::kSkipped, "configuration file",
+               "not read because HSA_PLUGIN_CONFIG is 'none'");
     return RuntimeConfig{};
   }
   const std::string path = named != nullptr && !environment.elevated ? named : find_config(environment);
@@ -160,9 +161,9 @@ Result<RuntimeConfig> load_config(const LoaderEnvironment& environment, Discover
     return error(HSA_STATUS_ERROR_INVALID_FILE);
   };
   const auto refuse_to_read = [&](const std::string& why) {
-    return refuse(
-        fmt::format("the configuration file cannot be read: {}; {}", why,
-                    named != nullptr ? "HSA_PLUGIN_CONFIG names it" : "HSA_PLUGIN_CONFIG=none skips it"));
+    return refuse(fmt::format(
+        "the configuration file cannot be read: {}; {}", why,
+        named != nullptr ? "correct HSA_PLUGIN_CONFIG" : "set HSA_PLUGIN_CONFIG=none to ignore it"));
   };
   const auto real = real_path(path);
   if (!real) return refuse_to_read(real.error());

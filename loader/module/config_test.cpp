@@ -93,31 +93,31 @@ TEST(Config, NamesTheMemberThatIsWrong) {
     json value;
     const char* text;
   } rows[] = {
-      {"/config_version", "2.0", "/config_version: format '2.0' is not known; this runtime reads format 1"},
+      {"/config_version", "2.0", "/config_version: unknown format '2.0'; this runtime reads format 1"},
       {"/log", "info", "/log: should be an object but is string"},
-      {"/log/level", 3, "/log/level: should be a string but is number, did you mean \"3\"?"},
+      {"/log/level", 3, "/log/level: should be a string but is number; did you mean \"3\"?"},
       {"/driver", true, "/driver: should be an object but is boolean"},
       {"/driver/library", "", "/driver/library: is empty"},
       {"/driver/config", "x", "/driver/config: should be an object but is string"},
       {"/backends/disable", "x",
-       "/backends/disable: should be an array but is string, did you mean [\"x\"]?"},
+       "/backends/disable: should be an array but is string; did you mean [\"x\"]?"},
       {"/backends/required/0", nullptr, "/backends/required/0: should be a string but is null"},
       {"/backends/gfx9", "off", "/backends/gfx9: should be an object but is string"},
       {"/plugins", json::object(), "/plugins: should be an array but is object"},
       {"/plugins/0", "x", "/plugins/0: should be an object but is string"},
       {"/plugins/0/enabled", "no",
-       "/plugins/0/enabled: should be true or false but is string, did you mean false?"},
+       "/plugins/0/enabled: should be true or false but is string; did you mean false?"},
       {"/plugins/1/config", json{{"table", "rocm6"}},
-       "/plugins/1/config/table: should be 'either' or 'rocm5' or 'rocm5.5' or 'current' but is 'rocm6', did "
+       "/plugins/1/config/table: should be 'either' or 'rocm5' or 'rocm5.5' or 'current' but is 'rocm6'; did "
        "you mean "
        "'rocm5'?"},
       {"/plugins/1/config", json{{"table", 5}},
-       "/plugins/1/config/table: should be a string but is number, did you mean \"5\"?"},
+       "/plugins/1/config/table: should be a string but is number; did you mean \"5\"?"},
       {"/plugins/0/on_error", "ignore", "/plugins/0/on_error: should be 'skip' or 'fail' but is 'ignore'"},
       {"/plugins/0/on_error", "fial",
-       "/plugins/0/on_error: should be 'skip' or 'fail' but is 'fial', did you mean 'fail'?"},
+       "/plugins/0/on_error: should be 'skip' or 'fail' but is 'fial'; did you mean 'fail'?"},
       {"/plugins/1/abi", "ocl", "/plugins/1/abi: should be 'rigel' or 'hsa_tools' but is 'ocl'"},
-      {"/plugins/1/name", "api_trace", "/plugins/1/name: is the name of an earlier plugin"},
+      {"/plugins/1/name", "api_trace", "/plugins/1/name: an earlier tool has this name"},
   };
   for (const auto& row : rows) EXPECT_THAT(parse_with(row.pointer, row.value).errors, Contains(row.text));
 }
@@ -132,20 +132,19 @@ TEST(Config, TellsAllErrorsOfAFileAndNotTheFirst) {
   std::vector<std::string> said;
   for (const auto& entry : diagnostics.entries()) said.push_back(entry.text);
   EXPECT_THAT(said,
-              ElementsAre("/log/level: should be a string but is array, did you mean \"warn,info\"?",
-                          "/backends/required: should be an array but is string, did you mean [\"gfx9\"]?",
+              ElementsAre("/log/level: should be a string but is array; did you mean \"warn,info\"?",
+                          "/backends/required: should be an array but is string; did you mean [\"gfx9\"]?",
                           "/plugins/0/name: is missing"));
 }
 
 TEST(Config, WarnsOfKeysItDoesNotKnow) {
   EXPECT_THAT(parse_with("/plugin", json::array()).warnings,
-              ElementsAre("/plugin: unknown key, did you mean 'plugins'?"));
+              ElementsAre("/plugin: unknown key; did you mean 'plugins'?"));
   EXPECT_THAT(parse_with("/plugins/0/interecpt", json::array()).warnings,
-              ElementsAre("/plugins/0/interecpt: unknown key, did you mean 'intercept'?"));
+              ElementsAre("/plugins/0/interecpt: unknown key; did you mean 'intercept'?"));
   EXPECT_THAT(parse_with("/plugins/1/config", json{{"tables", "rocm5"}}).warnings,
-              ElementsAre("/plugins/1/config/tables: unknown key, did you mean 'table'?"));
-  EXPECT_THAT(parse_with("/log/file", "x").warnings,
-              ElementsAre("/log/file: unknown key (there are level, to)"));
+              ElementsAre("/plugins/1/config/tables: unknown key; did you mean 'table'?"));
+  EXPECT_THAT(parse_with("/log/file", "x").warnings, ElementsAre("/log/file: unknown key; use level, to"));
 }
 
 class LoadConfig : public ScratchWorld {
@@ -218,7 +217,7 @@ TEST_F(LoadConfig, RefusesAFileThatWasAskedForAndIsNotThere) {
   EXPECT_EQ(config.error(), HSA_STATUS_ERROR_INVALID_FILE);
   EXPECT_THAT(failures(),
               ElementsAre("config ~/none.json: the configuration file cannot be read: No such file or "
-                          "directory; HSA_PLUGIN_CONFIG names it"));
+                          "directory; correct HSA_PLUGIN_CONFIG"));
 }
 
 TEST_F(LoadConfig, RefusesABrokenFileWithEachOfItsFaults) {
@@ -227,10 +226,9 @@ TEST_F(LoadConfig, RefusesABrokenFileWithEachOfItsFaults) {
   EXPECT_THAT(failures(),
               ElementsAre("config ~/etc/runtime.json: /log: should be an object but is number",
                           "config ~/etc/runtime.json: /plugins: should be an array but is number"));
-  EXPECT_THAT(
-      warnings(),
-      ElementsAre("config ~/etc/runtime.json: /colour: unknown key (there are config_version, $schema, "
-                  "log, driver, backends, plugins)"));
+  EXPECT_THAT(warnings(),
+              ElementsAre("config ~/etc/runtime.json: /colour: unknown key; use config_version, $schema, "
+                          "log, driver, backends, plugins"));
 }
 
 TEST_F(LoadConfig, BelievesOnlyTheSystemInAnElevatedProcess) {

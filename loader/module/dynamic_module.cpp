@@ -12,7 +12,7 @@ namespace {
 
 std::string linker_error() {
   const char* const text = ::dlerror();
-  return text != nullptr ? text : "the dynamic linker gives no reason";
+  return text != nullptr ? text : "the dynamic linker reports no reason";
 }
 
 }  // namespace

@@ -87,9 +87,9 @@ TEST_F(Module, MustBeAnElfFile) {
 
 TEST_F(Module, MustBeForThisProcess) {
   EXPECT_THAT(failure(changed([](auto& header) { header.e_ident[EI_CLASS] = ELFCLASS32; })),
-              HasSubstr("a library of 32 bits in a process of 64"));
+              HasSubstr("a 32-bit library in a 64-bit process"));
   EXPECT_THAT(failure(changed([](auto& header) { header.e_ident[EI_DATA] = ELFDATA2MSB; })),
-              HasSubstr("of the other byte order"));
+              HasSubstr("the byte order differs from that of this process"));
   EXPECT_THAT(failure(changed([](auto& header) { header.e_machine = EM_AMDGPU; })),
               HasSubstr("built for another architecture (ELF machine 224"));
 }
@@ -97,26 +97,24 @@ TEST_F(Module, MustBeForThisProcess) {
 TEST_F(Module, MustBeASharedLibrary) {
   EXPECT_THAT(failure(changed([](auto& header) { header.e_type = ET_REL; })),
               HasSubstr("not a shared library (ELF type 1)"));
-  EXPECT_THAT(failure(changed([](auto& header) { header.e_phnum = 0; })), HasSubstr("0 program headers"));
+  EXPECT_THAT(failure(changed([](auto& header) { header.e_phnum = 0; })),
+              HasSubstr("invalid program headers (0 of"));
   // The first header only: whatever it is, it is not the dynamic section.
   EXPECT_THAT(failure(changed([](auto& header) { header.e_phnum = 1; })), HasSubstr("no dynamic section"));
 }
 
 TEST_F(Module, MustBeWhole) {
-  EXPECT_THAT(failure(write("a.so", good.substr(0, 40))), HasSubstr("truncated in its ELF header"));
-  EXPECT_THAT(failure(write("b.so", good.substr(0, 100))),
-              HasSubstr("truncated before its program headers end"));
+  EXPECT_THAT(failure(write("a.so", good.substr(0, 40))), HasSubstr("truncated within the ELF header"));
+  EXPECT_THAT(failure(write("b.so", good.substr(0, 100))), HasSubstr("truncated within the program headers"));
   EXPECT_THAT(failure(write("c.so", good.substr(0, 0x1100))), HasSubstr("truncated: a segment ends at byte"));
   EXPECT_THAT(failure(changed([](auto& header) { header.e_phoff = ~0ull - 100; })),
-              HasSubstr("truncated before its program headers end"));
+              HasSubstr("truncated within the program headers"));
 }
 
 // The runtime of a sanitizer that comes late refuses by ending the process.
 TEST_F(Module, MustNotBringASanitizerThatTheProcessHasNot) {
-  EXPECT_THAT(
-      failure(fmt::format("{}/module_sanitized.so", RIGEL_TEST_MODULES)),
-      HasSubstr("module_sanitized.so: built with a sanitizer that the process was not started with (it "
-                "needs lib"));
+  EXPECT_THAT(failure(fmt::format("{}/module_sanitized.so", RIGEL_TEST_MODULES)),
+              HasSubstr("module_sanitized.so: built with a sanitizer (lib"));
 }
 
 TEST_F(Module, TellsWhatTheDynamicLinkerSaid) {

@@ -72,17 +72,17 @@ using Segments = std::vector<ElfW(Phdr)>;
 
 Explained<void> check_header(const ElfW(Ehdr) & header) {
   if (header.e_ident[EI_CLASS] != kHostClass) {
-    return no(fmt::format("a library of {} bits in a process of {}",
+    return no(fmt::format("a {}-bit library in a {}-bit process",
                           header.e_ident[EI_CLASS] == ELFCLASS32 ? 32 : 64, sizeof(void*) * 8));
   }
-  if (header.e_ident[EI_DATA] != kHostData) return no("of the other byte order");
+  if (header.e_ident[EI_DATA] != kHostData) return no("the byte order differs from that of this process");
   if (header.e_machine != kHostMachine) {
     return no(fmt::format("built for another architecture (ELF machine {}; this process is {}, machine {})",
                           header.e_machine, kHostArch, kHostMachine));
   }
   if (header.e_type != ET_DYN) return no(fmt::format("not a shared library (ELF type {})", header.e_type));
   if (header.e_phentsize != sizeof(ElfW(Phdr)) || header.e_phnum == 0 || header.e_phnum > kMaxSegments) {
-    return no(fmt::format("{} program headers of {} bytes", header.e_phnum, header.e_phentsize));
+    return no(fmt::format("invalid program headers ({} of {} bytes)", header.e_phnum, header.e_phentsize));
   }
   return {};
 }
@@ -92,7 +92,7 @@ Explained<ElfW(Ehdr)> read_header(const Image& image) {
   if (!image.read(&header, SELFMAG, 0) || std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) {
     return no("not an ELF file");
   }
-  if (!image.read(&header, sizeof header, 0)) return no("truncated in its ELF header");
+  if (!image.read(&header, sizeof header, 0)) return no("truncated within the ELF header");
   if (auto good = check_header(header); !good) return no(good.error());
   return header;
 }
@@ -100,7 +100,7 @@ Explained<ElfW(Ehdr)> read_header(const Image& image) {
 Explained<Segments> read_segments(const Image& image, const ElfW(Ehdr) & header) {
   Segments segments(header.e_phnum);
   if (!image.read(segments.data(), segments.size() * sizeof(ElfW(Phdr)), header.e_phoff)) {
-    return no("truncated before its program headers end");
+    return no("truncated within the program headers");
   }
   for (const auto& segment : segments) {
     if (segment.p_type != PT_LOAD && segment.p_type != PT_DYNAMIC) continue;
@@ -167,8 +167,9 @@ bool is_in_process(const std::string& library) {
 Explained<void> check_needed(const std::vector<std::string>& libraries) {
   for (const std::string& library : libraries) {
     if (is_sanitizer(library) && !is_in_process(library)) {
-      return no(
-          fmt::format("built with a sanitizer that the process was not started with (it needs {})", library));
+      return no(fmt::format(
+          "built with a sanitizer ({}) that is not in this process; preload it, or use a build without it",
+          library));
     }
   }
   return {};

@@ -58,8 +58,7 @@ Explained<void> copy_group(const T* from, uint64_t least, const char* what, T& t
   if (from == nullptr) return {};
   const auto own = copy_sized(from, least, what);
   if (!own) return no(own.error());
-  if (const char* const name = missing(*own))
-    return no(fmt::format("{} lacks the function '{}'", what, name));
+  if (const char* const name = missing(*own)) return no(fmt::format("{} has no function '{}'", what, name));
   to = *own;
   return {};
 }
@@ -97,11 +96,11 @@ Explained<LoadedBackend> read_backend_table(const hsabe_backend_t* table, std::s
   const auto own = copy_sized(table, HSABE_END(hsabe_backend_t, extension_count), "the table");
   if (!own) return no(own.error());
   if (own->abi_major != HSABE_ABI_MAJOR) {
-    return no(fmt::format("built for backend ABI {}.{}, this runtime has {}.{}", own->abi_major,
+    return no(fmt::format("built for backend ABI {}.{}; this runtime has {}.{}", own->abi_major,
                           own->abi_minor, HSABE_ABI_MAJOR, HSABE_ABI_MINOR));
   }
   if (own->sanitizer != HSABE_SANITIZER_NONE && own->sanitizer != HSABE_SANITIZER) {
-    return no(fmt::format("built with {}, this runtime with {}", sanitizer_name(own->sanitizer),
+    return no(fmt::format("built with {}, but this runtime is built with {}", sanitizer_name(own->sanitizer),
                           sanitizer_name(HSABE_SANITIZER)));
   }
 
@@ -138,8 +137,8 @@ Explained<LoadedBackend> read_backend_table(const hsabe_backend_t* table, std::s
   }
 
   if (own->extension_count > kMaxExtensions || (own->extension_count != 0 && own->extensions == nullptr)) {
-    return no(
-        fmt::format("{} extensions at {}", own->extension_count, static_cast<const void*>(own->extensions)));
+    return no(fmt::format("invalid extensions ({} at {})", own->extension_count,
+                          static_cast<const void*>(own->extensions)));
   }
   for (uint64_t i = 0; i < own->extension_count; ++i) {
     const auto& extension = own->extensions[i];

@@ -38,7 +38,7 @@ Explained<LoadedDriver> read_driver_table(const hsadrv_driver_t* table, std::str
   const auto own = copy_sized(table, HSADRV_END(hsadrv_driver_t, doorbell), "the table");
   if (!own) return no(own.error());
   if (own->abi_major != HSADRV_ABI_MAJOR) {
-    return no(fmt::format("built for driver ABI {}.{}, this runtime has {}.{}", own->abi_major,
+    return no(fmt::format("built for driver ABI {}.{}; this runtime has {}.{}", own->abi_major,
                           own->abi_minor, HSADRV_ABI_MAJOR, HSADRV_ABI_MINOR));
   }
   if (own->open_driver == nullptr) return no("the function 'open_driver' is missing");
@@ -65,7 +65,7 @@ Explained<LoadedDriver> read_driver_table(const hsadrv_driver_t* table, std::str
     const auto doorbell =
         copy_sized(own->doorbell, HSADRV_END(hsadrv_doorbell_ops_t, attach), "the doorbells' table");
     if (!doorbell) return no(doorbell.error());
-    if (doorbell->attach == nullptr) return no("the doorbells' table lacks the function 'attach'");
+    if (doorbell->attach == nullptr) return no("the doorbells' table has no function 'attach'");
     driver.doorbell = *doorbell;
   }
   driver.table = *own;

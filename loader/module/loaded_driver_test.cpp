@@ -50,7 +50,7 @@ TEST_F(Driver, MustBeADriver) {
 
 TEST_F(Driver, MustBeThere) {
   EXPECT_FALSE(load("none.so"));
-  EXPECT_THAT(failures(), ElementsAre("driver none.so: ~/etc/none.so: No such file or directory, nor in "
+  EXPECT_THAT(failures(), ElementsAre("driver none.so: ~/etc/none.so: No such file or directory; also not in "
                                       "~/prefix/lib/hsa/drivers"));
 }
 
@@ -60,9 +60,10 @@ TEST_F(Driver, OfAnotherMajorVersionIsRefused) {
   table.abi_major = 2;
   EXPECT_EQ(
       read_driver_table(&table, "").error(),
-      fmt::format("built for driver ABI 2.0, this runtime has {}.{}", HSADRV_ABI_MAJOR, HSADRV_ABI_MINOR));
+      fmt::format("built for driver ABI 2.0; this runtime has {}.{}", HSADRV_ABI_MAJOR, HSADRV_ABI_MINOR));
   table.struct_size = 16;
-  EXPECT_EQ(read_driver_table(&table, "").error(), "the table says that it has 16 bytes; version 1.0 has 80");
+  EXPECT_EQ(read_driver_table(&table, "").error(),
+            "the table: invalid struct_size 16; version 1.0 has 80 bytes");
 }
 
 }  // namespace

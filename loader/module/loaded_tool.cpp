@@ -34,11 +34,11 @@ Explained<LoadedTool> read_tool_table(const hsatool_plugin_t* table, std::string
   const auto own = copy_sized(table, HSATOOL_END(hsatool_plugin_t, activities), "the table");
   if (!own) return no(own.error());
   if (own->abi_major != HSATOOL_ABI_MAJOR) {
-    return no(fmt::format("built for tool ABI {}.{}, this runtime has {}.{}", own->abi_major, own->abi_minor,
+    return no(fmt::format("built for tool ABI {}.{}; this runtime has {}.{}", own->abi_major, own->abi_minor,
                           HSATOOL_ABI_MAJOR, HSATOOL_ABI_MINOR));
   }
   if (own->sanitizer != HSABE_SANITIZER) {
-    return no("it is built with another sanitizer than the runtime");
+    return no("its sanitizer differs from that of the runtime");
   }
   if (own->load == nullptr) return no("the function 'load' is missing");
 
@@ -60,13 +60,13 @@ Explained<LoadedTool> read_tool_table(const hsatool_plugin_t* table, std::string
   if (!packets) return no(packets.error());
   tool.packets = *packets;
   if (own->packets != nullptr && packets->submit == nullptr)
-    return no("the packets' table lacks the function 'submit'");
+    return no("the packets' table has no function 'submit'");
   const auto activities =
       copy_group(own->activities, HSATOOL_END(hsatool_activity_ops_t, done), "the activities' table");
   if (!activities) return no(activities.error());
   tool.activities = *activities;
   if (own->activities != nullptr && (activities->wants == nullptr || activities->done == nullptr))
-    return no("the activities' table lacks the function 'wants' or 'done'");
+    return no("the activities' table has no function 'wants' or 'done'");
 
   tool.table = *own;
   tool.table.calls = nullptr;
@@ -92,7 +92,7 @@ std::vector<std::string> mistakes_in(const ModuleOptions& options, const LoadedT
   try {
     tool.table.check({json.data(), json.size()}, &mistakes);
   } catch (...) {
-    found.mistakes.emplace_back("the tool's check throws");
+    found.mistakes.emplace_back("check() of the tool threw an exception");
   }
   found.carrier.rethrow();
   return std::move(found.mistakes);
@@ -116,7 +116,7 @@ std::vector<OpenedPlugin> open_plugins(const RuntimeConfig& config, const Loader
     }
     opened.path = std::move(*path);
     if (plugin.abi != PluginAbi::kRigel) continue;
-    log_message(LogLevel::kDebug, LogTopic::kChain, "tool {} is being opened: {}", plugin.name, opened.path);
+    log_message(LogLevel::kDebug, LogTopic::kChain, "tool {}: opening {}", plugin.name, opened.path);
     auto tool = open_tool(opened.path);
     if (!tool) {
       refuse(tool.error());
@@ -126,7 +126,7 @@ std::vector<OpenedPlugin> open_plugins(const RuntimeConfig& config, const Loader
     for (const std::string& mistake : mistakes_in(plugin.config, opened.tool)) {
       report.add(Stage::kTool, Outcome::kFailed, config.path,
                  fmt::format("/plugins/{}/config{}{}", i, mistake.starts_with('/') ? "" : ": ", mistake));
-      opened.refusal += (opened.is_mistaken ? "; " : "its options are wrong: ") + mistake;
+      opened.refusal += (opened.is_mistaken ? "; " : "invalid options: ") + mistake;
       opened.is_mistaken = true;
     }
   }

@@ -100,7 +100,7 @@ void LoaderEnvironment::report_ignored_variables(DiscoveryReport& report) const 
   }
   if (!names.empty()) {
     report.add(Stage::kConfig, Outcome::kWarning, "environment",
-               fmt::format("{} ignored: this process runs with elevated rights", names));
+               fmt::format("{} ignored because this process has elevated privileges", names));
   }
 }
 
@@ -116,12 +116,12 @@ Explained<std::string> LoaderEnvironment::find_library(
   } else {
     paths.push_back(library.starts_with('/') ? library : join(folder, library));
   }
-  if (paths.empty()) return tl::unexpected(std::string("there is no folder in which it could be"));
+  if (paths.empty()) return tl::unexpected(std::string("there is no directory to search for it"));
   const auto found = std::find_if(paths.begin(), paths.end(), [](const auto& path) { return exists(path); });
   const auto real = real_path(found == paths.end() ? paths.front() : *found);
   if (!real) {
     std::string also;
-    for (size_t i = 1; i < paths.size(); ++i) also += ", nor in " + folder_of(paths[i]);
+    for (size_t i = 1; i < paths.size(); ++i) also += "; also not in " + folder_of(paths[i]);
     return tl::unexpected(fmt::format("{}: {}{}", paths.front(), real.error(), also));
   }
   if (auto permitted = check_permitted(*real); !permitted) return tl::unexpected(permitted.error());

@@ -50,8 +50,8 @@ TEST_F(Environment, AnElevatedProcessNamesWhatItIgnoresInOneWarning) {
   environment.elevated = true;
   environment.report_ignored_variables(report);
   EXPECT_THAT(warnings(),
-              ElementsAre("config environment: HSA_BACKEND_MANIFESTS, HSA_PLUGIN_CONFIG ignored: this "
-                          "process runs with elevated rights"));
+              ElementsAre("config environment: HSA_BACKEND_MANIFESTS, HSA_PLUGIN_CONFIG ignored because "
+                          "this process has elevated privileges"));
 }
 
 TEST_F(Environment, TheFoldersFollowFromWhereTheLibraryReallyIs) {
@@ -120,7 +120,7 @@ TEST_F(FindLibrary, LooksInstalledOnesAloneForABareNameThatNoFileHas) {
 TEST_F(FindLibrary, NeverSearchesTheSystem) {
   const auto none = find("libc.so.6");
   ASSERT_FALSE(none);
-  EXPECT_THAT(none.error(), HasSubstr("manifests/libc.so.6: No such file or directory, nor in"));
+  EXPECT_THAT(none.error(), HasSubstr("manifests/libc.so.6: No such file or directory; also not in"));
 }
 
 TEST_F(FindLibrary, TakesARelativePathFromTheManifestsFolder) {

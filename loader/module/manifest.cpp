@@ -41,7 +41,8 @@ GfxVersion read_version(ObjectReader& claim, std::string_view key) {
     at = number.ptr;
   }
   if (!text.empty() && (!good || at != end)) {
-    claim.diagnostics().error(claim.at(key), in_quotes(text) + " is not a target version such as '9.0.10'");
+    claim.diagnostics().error(claim.at(key),
+                              in_quotes(text) + ": invalid target version; use a version such as '9.0.10'");
   }
   return {parts[0], parts[1], parts[2]};
 }
@@ -61,7 +62,7 @@ void read_claim(ObjectReader claim, std::vector<Claim>& claims) {
   if (out.bus == HSABE_BUS_KFD) {
     out.first = read_version(claim, "gfx_min");
     out.last = read_version(claim, "gfx_max");
-    if (out.last < out.first) claim.diagnostics().error(claim.at("gfx_max"), "is less than gfx_min");
+    if (out.last < out.first) claim.diagnostics().error(claim.at("gfx_max"), "less than gfx_min");
   }
   claim.warn_about_unknown_keys();
   claims.push_back(out);
@@ -100,10 +101,9 @@ Manifest parse_manifest(std::string_view text, Diagnostics& diagnostics) {
   ObjectReader backend = top.object("backend", ObjectReader::kRequired);
   manifest.name = backend.string("name", ObjectReader::kRequired);
   if (!is_backend_name(manifest.name)) {
-    diagnostics.error(backend.at("name"),
-                      in_quotes(manifest.name) +
-                          " is not a name: letters, digits, '_', '-' and '.', at most 63, and "
-                          "neither 'disable' nor 'required'");
+    diagnostics.error(backend.at("name"), in_quotes(manifest.name) +
+                                              ": invalid name; use at most 63 letters, digits, '_', '-' and "
+                                              "'.', but not 'disable' or 'required'");
   }
   manifest.library = backend.string("library", ObjectReader::kRequired);
 
@@ -123,7 +123,7 @@ Manifest parse_manifest(std::string_view text, Diagnostics& diagnostics) {
                manifest.claims);
   }
   if (manifest.claims.empty() && !diagnostics.has_errors()) {
-    diagnostics.error(backend.at("claims"), "claims no device that this runtime could have");
+    diagnostics.error(backend.at("claims"), "claims no device that this runtime supports");
   }
 
   manifest.disable_environment = backend.string("disable_environment", ObjectReader::kOptional);

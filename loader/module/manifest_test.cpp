@@ -130,9 +130,9 @@ TEST(Manifest, NamesTheMemberThatHasTheWrongType) {
     const char* text;
   } rows[] = {
       {"/backend", 1, "/backend: should be an object but is number"},
-      {"/backend/name", 7, "/backend/name: should be a string but is number, did you mean \"7\"?"},
+      {"/backend/name", 7, "/backend/name: should be a string but is number; did you mean \"7\"?"},
       {"/backend/abi", "1.0", "/backend/abi: should be an object but is string"},
-      {"/backend/abi/major", "1", "/backend/abi/major: should be an integer but is string, did you mean 1?"},
+      {"/backend/abi/major", "1", "/backend/abi/major: should be an integer but is string; did you mean 1?"},
       {"/backend/abi/major", -1, "/backend/abi/major: should be between 0 and 4294967295 but is -1"},
       {"/backend/priority", 1.5, "/backend/priority: should be an integer but is number"},
       {"/backend/priority", 18446744073709551615u,
@@ -140,7 +140,7 @@ TEST(Manifest, NamesTheMemberThatHasTheWrongType) {
       {"/backend/claims", json::object(), "/backend/claims: should be an array but is object"},
       {"/backend/claims/1", "cpu", "/backend/claims/1: should be an object but is string"},
       {"/backend/claims/0/gfx_min", 9,
-       "/backend/claims/0/gfx_min: should be a string but is number, did you mean \"9\"?"},
+       "/backend/claims/0/gfx_min: should be a string but is number; did you mean \"9\"?"},
       {"/backend/dependencies", json::array({"a", 2}),
        "/backend/dependencies/1: should be a string but is number"},
       {"/backend/config", json::array(), "/backend/config: should be an object but is array"},
@@ -160,7 +160,7 @@ TEST(Manifest, RefusesVersionsThatAreNone) {
 
 TEST(Manifest, RefusesARangeThatEndsBeforeItBegins) {
   EXPECT_THAT(parse_with("/backend/claims/0/gfx_max", "8.9.9").errors(),
-              ElementsAre("/backend/claims/0/gfx_max: is less than gfx_min"));
+              ElementsAre("/backend/claims/0/gfx_max: less than gfx_min"));
 }
 
 TEST(Manifest, RefusesNamesThatWouldBeAmbiguous) {
@@ -174,7 +174,7 @@ TEST(Manifest, RefusesNamesThatWouldBeAmbiguous) {
 
 TEST(Manifest, RefusesAnotherMajorFormatAndTakesANewerMinorOne) {
   EXPECT_THAT(parse_with("/manifest_version", "2.0").errors(),
-              ElementsAre("/manifest_version: format '2.0' is not known; this runtime reads format 1"));
+              ElementsAre("/manifest_version: unknown format '2.0'; this runtime reads format 1"));
   EXPECT_THAT(parse_with("/manifest_version", "1.7").diagnostics.entries(), IsEmpty());
   for (const char* text : {"1", "1.", "one", "1.0.0", "1.x"}) {
     EXPECT_THAT(parse_with("/manifest_version", text).errors(),
@@ -186,20 +186,20 @@ TEST(Manifest, RefusesAnotherMajorFormatAndTakesANewerMinorOne) {
 TEST(Manifest, WarnsOfKeysItDoesNotKnow) {
   const auto parsed = parse_with("/backend/pirority", 1);
   EXPECT_THAT(parsed.errors(), IsEmpty());
-  EXPECT_THAT(parsed.warnings(), ElementsAre("/backend/pirority: unknown key, did you mean 'priority'?"));
+  EXPECT_THAT(parsed.warnings(), ElementsAre("/backend/pirority: unknown key; did you mean 'priority'?"));
   EXPECT_THAT(parse_with("/colour", "blue").warnings(),
-              ElementsAre("/colour: unknown key (there are manifest_version, $schema, backend)"));
+              ElementsAre("/colour: unknown key; use manifest_version, $schema, backend"));
   EXPECT_THAT(parse_with("/a~1b", "blue").warnings(),
-              ElementsAre("/a~1b: unknown key (there are manifest_version, $schema, backend)"));
+              ElementsAre("/a~1b: unknown key; use manifest_version, $schema, backend"));
   EXPECT_THAT(parse_with("/backend/abi/mojor", 0).warnings(),
-              ElementsAre("/backend/abi/mojor: unknown key, did you mean 'major'?"));
+              ElementsAre("/backend/abi/mojor: unknown key; did you mean 'major'?"));
 }
 
 TEST(Manifest, LeavesOutABusItDoesNotKnow) {
   const auto parsed = parse_with("/backend/claims/0/bus", "kfb");
   EXPECT_THAT(parsed.errors(), IsEmpty());
   EXPECT_THAT(parsed.warnings(),
-              ElementsAre("/backend/claims/0/bus: unknown bus 'kfb', did you mean 'kfd'?"));
+              ElementsAre("/backend/claims/0/bus: unknown bus 'kfb'; did you mean 'kfd'?"));
   EXPECT_EQ(parsed.manifest.claims.size(), 1u);
 }
 
@@ -219,8 +219,7 @@ TEST(Manifest, SaysWhereTheTextIsNotJson) {
 }
 
 TEST(Manifest, RefusesAKeyThatOccursTwice) {
-  EXPECT_THAT(parse_text(R"({"a": 1, "a": 2})").errors(),
-              ElementsAre("the key 'a' occurs twice in one object"));
+  EXPECT_THAT(parse_text(R"({"a": 1, "a": 2})").errors(), ElementsAre("duplicate key 'a'"));
 }
 
 TEST(Manifest, RefusesDeepNesting) {
@@ -229,8 +228,8 @@ TEST(Manifest, RefusesDeepNesting) {
   document["backend"]["config"]["deep"] = json::parse(nested(kMaxJsonDepth - 3));
   EXPECT_THAT(parse(document).diagnostics.entries(), IsEmpty());
   document["backend"]["config"]["deep"] = json::parse(nested(kMaxJsonDepth - 2));
-  EXPECT_THAT(parse(document).errors(), ElementsAre("nested more than 32 levels deep"));
-  EXPECT_THAT(parse_text(nested(100'000)).errors(), ElementsAre("nested more than 32 levels deep"));
+  EXPECT_THAT(parse(document).errors(), ElementsAre("nested deeper than 32 levels"));
+  EXPECT_THAT(parse_text(nested(100'000)).errors(), ElementsAre("nested deeper than 32 levels"));
 }
 
 TEST(Manifest, RefusesMoreThanAMebibyte) {
@@ -238,7 +237,7 @@ TEST(Manifest, RefusesMoreThanAMebibyte) {
   text.resize(kMaxJsonBytes, ' ');
   EXPECT_THAT(parse_text(text).diagnostics.entries(), IsEmpty());
   text += ' ';
-  EXPECT_THAT(parse_text(text).errors(), ElementsAre("1048577 bytes; at most 1048576 are read"));
+  EXPECT_THAT(parse_text(text).errors(), ElementsAre("1048577 bytes exceed the maximum of 1048576"));
 }
 
 TEST(Manifest, DoesNotListFaultsWithoutEnd) {

@@ -20,7 +20,7 @@ void tell_type(std::string* wrong, std::string_view key, std::string_view wanted
                const nlohmann::json& value) {
   if (wrong != nullptr)
     *wrong =
-        fmt::format("option {} should be {} but is {}: ignored", in_quotes(key), wanted, value.type_name());
+        fmt::format("option {}: should be {} but is {}; ignored", in_quotes(key), wanted, value.type_name());
 }
 
 }  // namespace

@@ -49,14 +49,14 @@ TEST(ModuleOptions, GiveTheFallbackForAnotherTypeAndSaySo) {
   };
   for (const char* key : {"i", "f", "big"}) {
     EXPECT_THAT(what_is_wrong([&](auto* wrong) { EXPECT_EQ(given.integer(key, 3, wrong), 3); }),
-                HasSubstr(std::string("option '") + key + "' should be an integer of 64 bits but is "));
+                HasSubstr(std::string("option '") + key + "': should be an integer of 64 bits but is "));
   }
   EXPECT_THAT(what_is_wrong([&](auto* wrong) { EXPECT_FALSE(given.boolean("b", false, wrong)); }),
-              HasSubstr("'b' should be true or false but is number"));
+              HasSubstr("'b': should be true or false but is number"));
   EXPECT_THAT(what_is_wrong([&](auto* wrong) { EXPECT_EQ(given.string("s", "other", wrong), "other"); }),
-              HasSubstr("'s' should be a string but is boolean"));
+              HasSubstr("'s': should be a string but is boolean"));
   EXPECT_THAT(what_is_wrong([&](auto* wrong) { EXPECT_THAT(given.strings("l", wrong), IsEmpty()); }),
-              HasSubstr("'l' should be an array of strings"));
+              HasSubstr("'l': should be an array of strings"));
 }
 
 TEST(ModuleOptions, TakeTheWholeRangeOfIntegers) {

@@ -34,14 +34,14 @@ tl::expected<const Table*, LoadFailure> query_module(const std::string& path, co
   const auto module = DynamicModule::open(path);
   if (!module) return tl::unexpected(LoadFailure{false, module.error()});
   auto* const query = module->template function<const Table*(uint32_t, uint32_t)>(symbol);
-  if (query == nullptr) return opened_but(fmt::format("{} does not export {}", path, symbol));
+  if (query == nullptr) return opened_but(fmt::format("{}: does not export {}", path, symbol));
   try {
     if (const Table* table = query(major, minor)) return table;
-    return opened_but(fmt::format("it cannot serve a runtime of ABI {}.{}", major, minor));
+    return opened_but(fmt::format("does not support ABI {}.{} of this runtime", major, minor));
   } catch (const std::exception& problem) {
-    return opened_but(fmt::format("its query throws: {}", problem.what()));
+    return opened_but(fmt::format("its query function threw: {}", problem.what()));
   } catch (...) {
-    return opened_but("its query throws");
+    return opened_but("its query function threw an exception");
   }
 }
 
@@ -52,7 +52,8 @@ Explained<T> copy_sized(const T* from, uint64_t least, const char* what) {
   T own{};
   const uint64_t size = from->struct_size;
   if (size < least || size > kMaxStructSize) {
-    return tl::unexpected(fmt::format("{} says that it has {} bytes; version 1.0 has {}", what, size, least));
+    return tl::unexpected(
+        fmt::format("{}: invalid struct_size {}; version 1.0 has {} bytes", what, size, least));
   }
   std::memcpy(&own, from, static_cast<size_t>(std::min<uint64_t>(size, sizeof own)));
   return own;
@@ -62,7 +63,7 @@ Explained<T> copy_sized(const T* from, uint64_t least, const char* what) {
 template <class Str>
 Explained<std::string> copy_text(const Str& text, const char* what) {
   if (text.size > kMaxModuleText || (text.data == nullptr && text.size != 0)) {
-    return tl::unexpected(fmt::format("its {} is not a string ({} bytes at {})", what, text.size,
+    return tl::unexpected(fmt::format("its {} is an invalid string ({} bytes at {})", what, text.size,
                                       static_cast<const void*>(text.data)));
   }
   return text.size == 0 ? std::string() : std::string(text.data, static_cast<size_t>(text.size));

@@ -80,7 +80,7 @@ class Search {
         more_files = more_files && read_file(path);
       } else {
         report_.add(Stage::kSearched, Outcome::kFailed, path,
-                    fmt::format("named by {}, is not there", variable));
+                    fmt::format("named by {}, but does not exist", variable));
       }
     }
   }
@@ -121,13 +121,13 @@ class Search {
 
   bool read_real_file(const std::string& file, const std::string& real) {
     if (!seen_.insert(real).second) {
-      report_.add(Stage::kFound, Outcome::kSkipped, file, "has been read already");
+      report_.add(Stage::kFound, Outcome::kSkipped, file, "already read");
       return true;
     }
     if (left_ == 0) {
       report_.add(
           Stage::kFound, Outcome::kFailed, file,
-          fmt::format("more than {} manifests: this and all further ones are not read", kMaxManifests));
+          fmt::format("more than {} manifests; this and the following ones are ignored", kMaxManifests));
       return false;
     }
     --left_;
@@ -162,16 +162,16 @@ class Search {
       return one.manifest.name == manifest.name;
     });
     if (earlier != found_.end()) {
-      return leave_out(Outcome::kSkipped, fmt::format("{}: {} came first", found.file, earlier->file));
+      return leave_out(Outcome::kSkipped, fmt::format("{}: overridden by {}", found.file, earlier->file));
     }
     if (manifest.abi_major != HSABE_ABI_MAJOR || manifest.abi_min_minor > HSABE_ABI_MINOR) {
-      return leave_out(Outcome::kFailed, fmt::format("{}: needs backend ABI {}.{}, this runtime has {}.{}",
+      return leave_out(Outcome::kFailed, fmt::format("{}: needs backend ABI {}.{}; this runtime has {}.{}",
                                                      found.file, manifest.abi_major, manifest.abi_min_minor,
                                                      HSABE_ABI_MAJOR, HSABE_ABI_MINOR));
     }
     if (!manifest.arch.empty() && manifest.arch != host_arch()) {
-      return leave_out(Outcome::kSkipped,
-                       fmt::format("{}: for {}, this process is {}", found.file, manifest.arch, host_arch()));
+      return leave_out(Outcome::kSkipped, fmt::format("{}: for architecture {}, not for {}", found.file,
+                                                      manifest.arch, host_arch()));
     }
     const Pattern* pattern = nullptr;
     if (matches_any(disable_, manifest.name, &pattern)) {
@@ -179,7 +179,7 @@ class Search {
                        fmt::format("disabled by '{}' in {}", pattern->text, pattern->source));
     }
     if (!select_.empty() && !matches_any(select_, manifest.name, &pattern)) {
-      return leave_out(Outcome::kSkipped, "not in HSA_BACKENDS_SELECT");
+      return leave_out(Outcome::kSkipped, "not selected by HSA_BACKENDS_SELECT");
     }
     if (const char* name = manifest.disable_environment.c_str(); *name != '\0') {
       const char* const value = environment_.get(name);
@@ -195,7 +195,7 @@ class Search {
     for (const auto& pattern : patterns) {
       if (pattern.used) continue;
       report_.add(Stage::kConfig, outcome, pattern.source,
-                  in_quotes(pattern.text) + " matches no backend that was found");
+                  in_quotes(pattern.text) + " matches none of the backends");
     }
   }
 

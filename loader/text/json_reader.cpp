@@ -38,7 +38,7 @@ class Builder {
   bool key(std::string& name) {
     const auto [place, is_new] = open_.back()->emplace(name, nullptr);
     if (!is_new) {
-      diagnostics_.error("", fmt::format("the key {} occurs twice in one object", in_quotes(name)));
+      diagnostics_.error("", fmt::format("duplicate key {}", in_quotes(name)));
       return false;
     }
     member_ = &*place;
@@ -84,7 +84,7 @@ class Builder {
 
   bool push(json container) {
     if (open_.size() == kMaxJsonDepth) {
-      diagnostics_.error("", fmt::format("nested more than {} levels deep", kMaxJsonDepth));
+      diagnostics_.error("", fmt::format("nested deeper than {} levels", kMaxJsonDepth));
       return false;
     }
     open_.push_back(place(std::move(container)));
@@ -162,7 +162,7 @@ void Diagnostics::add(bool is_error, std::string_view where, std::string_view te
 
 std::optional<JsonDocument> parse_json(std::string_view text, Diagnostics& diagnostics) {
   if (text.size() > kMaxJsonBytes) {
-    diagnostics.error("", fmt::format("{} bytes; at most {} are read", text.size(), kMaxJsonBytes));
+    diagnostics.error("", fmt::format("{} bytes exceed the maximum of {}", text.size(), kMaxJsonBytes));
     return std::nullopt;
   }
   Builder builder(diagnostics);
@@ -213,7 +213,7 @@ const json* ObjectReader::member(std::string_view key, Presence presence) {
 void ObjectReader::wrong_type(const std::string& where, std::string_view wanted, const json& value,
                               const std::string& meant) const {
   diagnostics_->error(where, fmt::format("should be {} but is {}{}", wanted, value.type_name(),
-                                         meant.empty() ? "" : fmt::format(", did you mean {}?", meant)));
+                                         meant.empty() ? "" : fmt::format("; did you mean {}?", meant)));
 }
 
 std::string ObjectReader::string(std::string_view key, Presence presence, std::string_view fallback) {
@@ -325,9 +325,9 @@ std::span<const json> ObjectReader::array(std::string_view key, Presence presenc
 }
 
 std::string ObjectReader::unknown(std::string_view key) const {
-  if (known_.empty()) return "unknown key (there are none)";
+  if (known_.empty()) return "unknown key; no keys are allowed here";
   const std::string guess = suggestion(key, known_);
-  return "unknown key" + (guess.empty() ? fmt::format(" (there are {})", fmt::join(known_, ", ")) : guess);
+  return "unknown key" + (guess.empty() ? fmt::format("; use {}", fmt::join(known_, ", ")) : guess);
 }
 
 void ObjectReader::warn_about_unknown_keys() const {
@@ -348,11 +348,11 @@ void check_format_version(ObjectReader& reader, std::string_view key, uint32_t m
   const bool dotted = first.ec == std::errc{} && first.ptr != end && *first.ptr == '.';
   const auto second = dotted ? std::from_chars(first.ptr + 1, end, minor) : first;
   if (!dotted || second.ec != std::errc{} || second.ptr != end) {
-    reader.diagnostics().error(reader.at(key), in_quotes(text) + " is not a version such as '1.0'");
+    reader.diagnostics().error(reader.at(key),
+                               in_quotes(text) + ": invalid version; use a version such as '1.0'");
   } else if (found_major != major) {
-    reader.diagnostics().error(
-        reader.at(key),
-        fmt::format("format {} is not known; this runtime reads format {}", in_quotes(text), major));
+    reader.diagnostics().error(reader.at(key), fmt::format("unknown format {}; this runtime reads format {}",
+                                                           in_quotes(text), major));
   }
 }
 

@@ -31,7 +31,7 @@ TEST(JsonReader, NamesEveryErrorByItsPointerAndNotTheFirstAlone) {
     b.string("f", ObjectReader::kRequired);
   });
   EXPECT_THAT(said,
-              ElementsAre("error /a: should be a string but is number, did you mean \"1\"?",
+              ElementsAre("error /a: should be a string but is number; did you mean \"1\"?",
                           "error /b/c~1d: should be an integer but is string",
                           "error /b/e: should be true or false but is array", "error /b/f: is missing"));
 }
@@ -48,12 +48,12 @@ TEST(JsonReader, GuessesWhatAValueOfAnotherTypeWasMeantToBe) {
         reader.strings("one");
       });
   EXPECT_THAT(said,
-              ElementsAre("error /list: should be a string but is array, did you mean \"gfx803,gfx906\"?",
+              ElementsAre("error /list: should be a string but is array; did you mean \"gfx803,gfx906\"?",
                           "error /mixed: should be a string but is array",
-                          "error /flag: should be true or false but is string, did you mean true?",
-                          "error /bit: should be true or false but is number, did you mean false?",
-                          "error /count: should be an integer but is string, did you mean 12?",
-                          "error /one: should be an array but is string, did you mean [\"x\"]?"));
+                          "error /flag: should be true or false but is string; did you mean true?",
+                          "error /bit: should be true or false but is number; did you mean false?",
+                          "error /count: should be an integer but is string; did you mean 12?",
+                          "error /one: should be an array but is string; did you mean [\"x\"]?"));
 }
 
 TEST(JsonReader, WhatIsNotKnownIsAWarningOrAnErrorWithTheWordThatIsMeant) {
@@ -66,11 +66,11 @@ TEST(JsonReader, WhatIsNotKnownIsAWarningOrAnErrorWithTheWordThatIsMeant) {
   };
   constexpr const char* kText = R"({"librray": "x", "zzzzzz": 1})";
   EXPECT_THAT(complaints(kText, read([](const auto& reader) { reader.warn_about_unknown_keys(); })),
-              ElementsAre("warning /librray: unknown key, did you mean 'library'?",
-                          "warning /zzzzzz: unknown key (there are library, enabled)"));
+              ElementsAre("warning /librray: unknown key; did you mean 'library'?",
+                          "warning /zzzzzz: unknown key; use library, enabled"));
   EXPECT_THAT(complaints(kText, read([](const auto& reader) { reader.refuse_unknown_keys(); })),
-              ElementsAre("error /librray: unknown key, did you mean 'library'?",
-                          "error /zzzzzz: unknown key (there are library, enabled)"));
+              ElementsAre("error /librray: unknown key; did you mean 'library'?",
+                          "error /zzzzzz: unknown key; use library, enabled"));
 }
 
 TEST(JsonReader, NumbersMayBeHexadecimalStrings) {

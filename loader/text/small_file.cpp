@@ -28,7 +28,7 @@ Explained<std::string> read_small_file(const std::string& path, size_t limit) {
   if (::fstat(file.get(), &status) != 0) return tl::unexpected(error_text(errno));
   if (!S_ISREG(status.st_mode)) return tl::unexpected(std::string("not a regular file"));
   const auto too_big = [&] {
-    return tl::unexpected(fmt::format("{} bytes; at most {} are read", status.st_size, limit));
+    return tl::unexpected(fmt::format("{} bytes exceed the maximum of {}", status.st_size, limit));
   };
   if (static_cast<uint64_t>(status.st_size) > limit) return too_big();
 

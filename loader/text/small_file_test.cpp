@@ -31,7 +31,7 @@ class SmallFile : public ::testing::Test {
 TEST_F(SmallFile, ReadsAFileUpToItsLimit) {
   const auto file = write("a", "0123456789");
   EXPECT_EQ(read_small_file(file, 10), "0123456789");
-  EXPECT_EQ(read_small_file(file, 9).error(), "10 bytes; at most 9 are read");
+  EXPECT_EQ(read_small_file(file, 9).error(), "10 bytes exceed the maximum of 9");
   EXPECT_EQ(read_small_file(write("empty", ""), 10), "");
 }
 

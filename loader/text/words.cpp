@@ -83,7 +83,7 @@ std::string_view closest(std::string_view word, std::span<const std::string_view
 
 std::string suggestion(std::string_view word, std::span<const std::string_view> known) {
   const auto best = closest(word, known);
-  return best.empty() ? std::string() : ", did you mean '" + std::string(best) + "'?";
+  return best.empty() ? std::string() : "; did you mean '" + std::string(best) + "'?";
 }
 
 std::string in_quotes(std::string_view text) {
