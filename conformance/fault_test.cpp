@@ -211,7 +211,7 @@ TEST_P(Fault, APageFaultThatNobodyHandlesEndsTheProcess) {
         // The process has to end before this does.
         std::this_thread::sleep_for(kPatience);
       },
-      "Memory access fault by GPU node.*0x12345");
+      "[Mm]emory access fault.*0x12345");
 }
 
 // --- What runs out ---------------------------------------------------------------------------------------

@@ -11,23 +11,26 @@ Result<BoxSide> make_side(const hsa_pitched_ptr_t& box, const hsa_dim3_t& offset
                           const char* name) {
   const auto base = reinterpret_cast<uintptr_t>(box.base);
   if (box.base == nullptr || base % 4 != 0 || box.pitch % 4 != 0 || box.slice % 4 != 0) {
-    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT,
-                "the {} box at {} (pitch {}, slice {}) is null or no multiple of 4", name, box.base,
-                box.pitch, box.slice);
+    return fail(
+        HSA_STATUS_ERROR_INVALID_ARGUMENT,
+        "{} box: address {}, pitch {} and slice {} must be multiples of 4, and the address must not be NULL",
+        name, box.base, box.pitch, box.slice);
   }
   // Offsets and ranges are of 32 bits, so these sums are safe.
   const uint64_t right = uint64_t{offset.x} + range.x;
   const uint64_t bottom = uint64_t{offset.y} + range.y;
   if (right > box.pitch) {
-    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "rows of the {} box end at {}, past their pitch of {}",
+    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "{} box: rows end at byte {}, past the pitch of {} bytes",
                 name, right, box.pitch);
   }
   if (box.slice != 0 && bottom > box.slice / box.pitch) {
-    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "{} rows of pitch {} do not fit the {} box's slice of {}",
-                bottom, box.pitch, name, box.slice);
+    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT,
+                "{} box: {} rows with a pitch of {} bytes exceed the slice of {} bytes", name, bottom,
+                box.pitch, box.slice);
   }
   if (range.z > 1 && box.slice == 0) {
-    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "the {} box has layers but no slice", name);
+    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "{} box: the slice is 0, but the range has several layers",
+                name);
   }
 
   size_t layers = 0, rows = 0, begin = 0, end = 0, last_layer = 0, last_row = 0;
@@ -42,7 +45,7 @@ Result<BoxSide> make_side(const hsa_pitched_ptr_t& box, const hsa_dim3_t& offset
   uintptr_t last = 0;
   overflow |= __builtin_add_overflow(base, begin, &last);
   overflow |= __builtin_add_overflow(last, end, &last);
-  if (overflow) return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "the {} box leaves the address space", name);
+  if (overflow) return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "{} box: the addresses overflow", name);
   return BoxSide{static_cast<unsigned char*>(box.base) + begin, box.pitch, box.slice, end};
 }
 

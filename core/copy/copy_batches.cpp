@@ -15,7 +15,7 @@ namespace rigel {
 namespace {
 
 Failure refuse(uint32_t index, const char* what) {
-  return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "operation {} of a batch of copies: {}", index, what);
+  return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "copy operation {}: {}", index, what);
 }
 
 bool has_lists(const hsa_amd_memory_copy_op_t& op) {
@@ -124,31 +124,31 @@ void CopyBatches::forget(Joint& joint) noexcept {
 }
 
 Status CopyBatches::check(const hsa_amd_memory_copy_op_t& op, uint32_t index) const {
-  if (op.version != HSA_AMD_MEMORY_COPY_OP_VERSION) return refuse(index, "its version is unknown");
-  if (op.type > HSA_AMD_MEMORY_COPY_OP_LINEAR_INDIRECT_SRCDST) return refuse(index, "its type is unknown");
-  if (op.traffic_class != 0 || op.reserved1[0] != 0) return refuse(index, "what must be 0 is not");
+  if (op.version != HSA_AMD_MEMORY_COPY_OP_VERSION) return refuse(index, "unknown version");
+  if (op.type > HSA_AMD_MEMORY_COPY_OP_LINEAR_INDIRECT_SRCDST) return refuse(index, "unknown type");
+  if (op.traffic_class != 0 || op.reserved1[0] != 0) return refuse(index, "a reserved field is not 0");
   if (op.type > HSA_AMD_MEMORY_COPY_OP_LINEAR_BROADCAST || op.wait.function != 0 ||
       op.signal.operation != 0) {
     return fail(static_cast<Status>(HSA_STATUS_ERROR_NOT_SUPPORTED),
-                "operation {} of a batch does more than copy", index);
+                "copy operation {}: waits and signal operations are not supported", index);
   }
   const bool broadcast = op.type == HSA_AMD_MEMORY_COPY_OP_LINEAR_BROADCAST;
-  if (broadcast && !has_lists(op)) return refuse(index, "a broadcast without destinations");
+  if (broadcast && !has_lists(op)) return refuse(index, "a broadcast has no destinations");
   if (has_lists(op)) {
     if (op.dst_list == nullptr || op.dst_agent_list == nullptr) return refuse(index, "a list is NULL");
     if (!broadcast && (op.src_list == nullptr || op.size_list == nullptr))
       return refuse(index, "a list is NULL");
   }
-  if (op.unused_size != 0) return refuse(index, "what must be 0 is not");
+  if (op.unused_size != 0) return refuse(index, "a reserved field is not 0");
   if (agents_.find(op.src_agent) == nullptr)
-    return fail(HSA_STATUS_ERROR_INVALID_AGENT, "operation {}: its source's agent is none", index);
+    return fail(HSA_STATUS_ERROR_INVALID_AGENT, "copy operation {}: invalid source agent", index);
   for (uint32_t entry = 0; entry < std::max<uint32_t>(op.num_entries, 1); ++entry) {
     const void* const destination = has_lists(op) ? op.dst_list[entry] : op.dst;
     const hsa_agent_t agent = has_lists(op) ? op.dst_agent_list[entry] : op.dst_agent;
     if (destination == nullptr || source_of(op, entry) == nullptr) return refuse(index, "a pointer is NULL");
-    if (bytes_of(op, entry) == 0) return refuse(index, "no bytes");
+    if (bytes_of(op, entry) == 0) return refuse(index, "the size is 0");
     if (agents_.find(agent) == nullptr)
-      return fail(HSA_STATUS_ERROR_INVALID_AGENT, "operation {}: its destination's agent is none", index);
+      return fail(HSA_STATUS_ERROR_INVALID_AGENT, "copy operation {}: invalid destination agent", index);
   }
   return HSA_STATUS_SUCCESS;
 }
@@ -189,11 +189,12 @@ Status CopyBatches::copy(Begin begin, const hsa_amd_memory_copy_op_t* ops, uint3
   for (uint32_t i = 0; i < count; ++i) {
     if (const Status status = check(ops[i], i); status != HSA_STATUS_SUCCESS) return status;
     if (ops[i].completion_signal.handle != ops[0].completion_signal.handle)
-      return refuse(i, "its completion signal is another");
+      return refuse(i, "the completion signal differs from that of operation 0");
   }
   const Signal* const completion = Signal::from_handle(ops[0].completion_signal);
   if (completion == nullptr || completion->kind() != AMD_SIGNAL_KIND_USER)  // doorbells count nothing
-    return fail(HSA_STATUS_ERROR_INVALID_SIGNAL, "the completion signal is not a signal");
+    return fail(HSA_STATUS_ERROR_INVALID_SIGNAL, "completion signal {:#x}: invalid handle",
+                ops[0].completion_signal.handle);
   for (uint32_t i = 0; i < count; ++i) {
     const Status status = submit(begin, ops[i], dependency_count, dependencies);
     if (status != HSA_STATUS_SUCCESS) return status;

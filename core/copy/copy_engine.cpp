@@ -48,10 +48,11 @@ bool ends_in_page(const void* ptr, size_t size, const Placement& placement) {
 
 [[gnu::cold]] Status refuse_bounds(const void* ptr, size_t size, const Placement& placement) {
   if (size > PTRDIFF_MAX) {
-    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "{} bytes at {} are more than there can be", size, ptr);
+    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "address {}: a size of {} bytes exceeds the address space",
+                ptr, size);
   }
-  return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "{} bytes at {} run past an allocation of {} bytes", size,
-              ptr, placement.size);
+  return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT,
+              "address {}: {} bytes exceed the allocation, which has {} bytes", ptr, size, placement.size);
 }
 
 // What runs past the end of an allocation is refused. Of memory that is no allocation all that is known is
@@ -207,7 +208,8 @@ class CopyEngine::Job final : public CopyTask {
         completion_.subtract<std::memory_order_release>(1);
       } else {
         log_message(LogLevel::kInfo, LogTopic::kMemory,
-                    "a copy failed, or waited for one that did: status {:#x}", static_cast<unsigned>(status));
+                    "asynchronous copy: it or a copy that it depends on failed with status {:#x}",
+                    static_cast<unsigned>(status));
         completion_.store<std::memory_order_release>(-static_cast<int64_t>(status));
       }
     }
@@ -317,7 +319,7 @@ inline Result<CopyEngine::Route> CopyEngine::route(const void* dst, hsa_agent_t 
   if (peers) return Route{.device = writer, .reader = reader};
   if (to.host_writes && from.host_reads)
     return Route{.destination_to_host = to.to_host, .source_to_host = from.to_host};
-  return fail(HSA_STATUS_ERROR_INVALID_AGENT, "no agent reaches both {} and {}", dst, src);
+  return fail(HSA_STATUS_ERROR_INVALID_AGENT, "copy from {} to {}: no agent can access both", src, dst);
 }
 
 Status CopyEngine::memory_copy(void* dst, const void* src, size_t size) {
@@ -337,7 +339,8 @@ Status CopyEngine::memory_copy(void* dst, const void* src, size_t size) {
   if (DeviceCopier* device = from_device != nullptr ? from_device : to_device)
     return device->copy(dst, src, size);
   if (!to.host_writes || !from.host_reads) {
-    return fail(HSA_STATUS_ERROR_INVALID_ALLOCATION, "no agent copies between {} and {}", dst, src);
+    return fail(HSA_STATUS_ERROR_INVALID_ALLOCATION, "copy from {} to {}: no agent can copy between them",
+                src, dst);
   }
   dst = static_cast<unsigned char*>(dst) + to.to_host;
   src = static_cast<const unsigned char*>(src) + from.to_host;
@@ -413,12 +416,12 @@ Status CopyEngine::memory_fill(void* ptr, uint32_t value, size_t count) {
   const Placement placement = memory_.locate(ptr, count * sizeof value);
   if (placement.type == HSA_EXT_POINTER_TYPE_UNKNOWN || count > PTRDIFF_MAX / sizeof value ||
       !placement.has(ptr, count * sizeof value)) {
-    return fail(HSA_STATUS_ERROR_INVALID_ALLOCATION, "{} words at {} are not within one allocation", count,
-                ptr);
+    return fail(HSA_STATUS_ERROR_INVALID_ALLOCATION, "address {}: {} words are not within one allocation",
+                ptr, count);
   }
   if (DeviceCopier* device = device_of(placement.owner)) return device->fill(ptr, value, count);
   if (!placement.host_writes) {
-    return fail(HSA_STATUS_ERROR_INVALID_ALLOCATION, "no agent fills memory at {}", ptr);
+    return fail(HSA_STATUS_ERROR_INVALID_ALLOCATION, "address {}: no agent can fill this memory", ptr);
   }
   fill_words(static_cast<unsigned char*>(ptr) + placement.to_host, value, count);
   return HSA_STATUS_SUCCESS;
@@ -438,12 +441,15 @@ inline Status CopyEngine::find(Signals& signals) {
   };
   for (uint32_t i = 0; i < signals.count; ++i) {
     Signal* signal = live(signals.dependencies[i]);
-    if (signal == nullptr) return fail(HSA_STATUS_ERROR_INVALID_SIGNAL, "dependency {} is not a signal", i);
+    if (signal == nullptr)
+      return fail(HSA_STATUS_ERROR_INVALID_SIGNAL, "dependency signal {}: invalid handle {:#x}", i,
+                  signals.dependencies[i].handle);
     signals.ready = signals.ready && signal->load<std::memory_order_acquire>() == 0;
   }
   signals.completion = live(signals.handle);
   if (signals.completion == nullptr)
-    return fail(HSA_STATUS_ERROR_INVALID_SIGNAL, "the completion signal is not a signal");
+    return fail(HSA_STATUS_ERROR_INVALID_SIGNAL, "completion signal {:#x}: invalid handle",
+                signals.handle.handle);
   return HSA_STATUS_SUCCESS;
 }
 
@@ -487,7 +493,8 @@ Status CopyEngine::memory_async_copy_on_engine(void* dst, hsa_agent_t dst_agent,
   const auto engine = static_cast<uint32_t>(engine_id);
   const uint32_t all = way->device == nullptr ? 0 : way->device->engines(dst_agent, src_agent).all;
   if (std::popcount(engine) != 1 || (engine & all) == 0) {
-    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "{:#x} is not one engine of {:#x}", engine, all);
+    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "copy engine {:#x}: must be exactly one bit of {:#x}",
+                engine, all);
   }
   const bool any_way = dst_agent.handle == src_agent.handle && !force_copy_on_sdma;
   Signals signals{num_dep_signals, dep_signals, completion_signal};
@@ -513,7 +520,8 @@ Status CopyEngine::memory_async_copy_rect(const hsa_pitched_ptr_t* dst, const hs
   if (agent->facts.type != HSA_DEVICE_TYPE_CPU) {
     if (dir == hsaHostToHost) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
     device = device_of(copy_agent);
-    if (device == nullptr) return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "the agent has no copy engine");
+    if (device == nullptr)
+      return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "agent {:#x}: has no copy engine", copy_agent.handle);
   }
   auto box = make_box(*dst, *dst_offset, *src, *src_offset, *range);
   if (!box) return box.error();
@@ -530,7 +538,7 @@ Status CopyEngine::memory_async_copy_rect(const hsa_pitched_ptr_t* dst, const hs
     const bool reached = device == nullptr ? to.host_writes && from.host_reads
                                            : reaches(box->destination, to) && reaches(box->source, from);
     if (!reached) {
-      return fail(HSA_STATUS_ERROR_INVALID_AGENT, "the agent that is to copy cannot access all of the boxes");
+      return fail(HSA_STATUS_ERROR_INVALID_AGENT, "copy agent: cannot access both boxes");
     }
     way.destination_to_host = to.to_host;
     way.source_to_host = from.to_host;
@@ -622,11 +630,11 @@ Status CopyEngine::profiling_get_async_copy_time(hsa_signal_t signal,
   if (time == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   const Signal* completed = Signal::from_handle(signal);
   if (completed == nullptr || completed->kind() != AMD_SIGNAL_KIND_USER) {
-    return fail(HSA_STATUS_ERROR_INVALID_SIGNAL, "times of a copy: {:#x} is {}", signal.handle,
-                completed == nullptr ? "no signal" : "a doorbell");
+    return fail(HSA_STATUS_ERROR_INVALID_SIGNAL, "signal {:#x}: {}", signal.handle,
+                completed == nullptr ? "invalid handle" : "is a doorbell, which has no copy times");
   }
   if (completed->copy_end_ts == 0) {
-    return fail(HSA_STATUS_ERROR, "the signal has ended no copy that was profiled");
+    return fail(HSA_STATUS_ERROR, "signal {:#x}: no profiled copy has completed with it", signal.handle);
   }
   *time = {completed->copy_start_ts, completed->copy_end_ts};
   for (const auto& [agent, device] : devices_) {

@@ -3,6 +3,7 @@
 #include <pthread.h>
 
 #include <algorithm>
+#include <cstring>
 #include <exception>
 
 #include "api/support/mutex.hpp"
@@ -93,7 +94,8 @@ bool CopyThreads::start_thread() noexcept {
   pthread_t thread;
   const int failure = pthread_create(&thread, nullptr, enter, this);
   if (failure != 0) {
-    log_message(LogLevel::kWarn, LogTopic::kMemory, "no thread for copies: error {}", failure);
+    log_message(LogLevel::kWarn, LogTopic::kMemory,
+                "copy thread: cannot be started: {}; other threads copy instead", std::strerror(failure));
     return false;
   }
   pthread_setname_np(thread, "hsa-copy");

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstddef>
+#include <cstring>
 #include <memory>
 
 namespace rigel {
@@ -32,8 +33,8 @@ Status FileCopies::in_pieces(const char* name, hsa_amd_ais_file_handle_t file, v
       size > static_cast<uint64_t>(INT64_MAX) - static_cast<uint64_t>(offset))
     return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   if (!is_allocated(memory, size))
-    return fail(HSA_STATUS_ERROR_INVALID_ALLOCATION, "{}: {} bytes at {} are in no allocation", name, size,
-                memory);
+    return fail(HSA_STATUS_ERROR_INVALID_ALLOCATION, "{}: {} bytes at {} are not within one allocation", name,
+                size, memory);
   const auto buffer = std::make_unique_for_overwrite<std::byte[]>(std::min(size, kPieceBytes));
   uint64_t done = 0;
   while (done < size) {
@@ -47,7 +48,7 @@ Status FileCopies::in_pieces(const char* name, hsa_amd_ais_file_handle_t file, v
       const int error = errno;
       if (problem != nullptr) *problem = error;
       const auto why = error == EBADF ? HSA_STATUS_ERROR_INVALID_ARGUMENT : HSA_STATUS_ERROR;
-      return fail(why, "{}: descriptor {}: error {}", name, file.fd, error);
+      return fail(why, "{}: file descriptor {}: {}", name, file.fd, std::strerror(error));
     }
     if (moved == 0) break;
     done += static_cast<uint64_t>(moved);

@@ -38,9 +38,8 @@ std::string why_not_open(int problem) {
       return kNoDriver;
     case -EACCES:
     case -EPERM:
-      return "this process may not open it: is the user in the group that owns it (render or video), and "
-             "does "
-             "the container pass the device?";
+      return "permission denied; add the user to the device's group (render or video), and pass the device "
+             "to the container";
     default:
       return "cannot be opened: " + text_of(problem);
   }
@@ -87,7 +86,7 @@ Result<std::unique_ptr<Kfd>> Kfd::open(std::unique_ptr<Transport> transport, std
     return error(HSA_STATUS_ERROR_OUT_OF_RESOURCES);
   }
   if (const int problem = kfd->call(KFD_NR_GET_VERSION, kfd->version_); problem != 0) {
-    why = "is not an amdkfd device: asked for its version, it says: " + text_of(problem);
+    why = "not an amdkfd device: reading its version failed: " + text_of(problem);
     return error(HSA_STATUS_ERROR_OUT_OF_RESOURCES);
   }
   return kfd;
@@ -100,7 +99,9 @@ void Kfd::enable_runtime(const void* r_debug) {
   const int problem = call(KFD_NR_RUNTIME_ENABLE, arguments);
   runtime_enabled_ = problem == 0;
   if (problem != 0) {  // as with another runtime in this process: errors are told in the older way
-    log_message(LogLevel::kInfo, LogTopic::kSignal, "RUNTIME_ENABLE: {}", text_of(problem));
+    log_message(LogLevel::kInfo, LogTopic::kSignal,
+                "AMDKFD_IOC_RUNTIME_ENABLE: failed: {}; errors of waves are reported through the queues",
+                text_of(problem));
   }
 }
 
@@ -130,7 +131,7 @@ Result<KfdGpu*> Kfd::add_gpu(const KfdNode& node, std::string& why) {
     return error(HSA_STATUS_ERROR_OUT_OF_RESOURCES);
   };
   const auto apertures = apertures_of(node.gpu_id);
-  if (!apertures) return refuse("the kernel gives this process no address space on it");
+  if (!apertures) return refuse("the driver provides no address space for this process");
   const auto known = std::find_if(acquired_.begin(), acquired_.end(),
                                   [&](const KfdGpu& one) { return one.gpu_id == node.gpu_id; });
   KfdGpu* gpu = known == acquired_.end() ? nullptr : &*known;
@@ -141,7 +142,7 @@ Result<KfdGpu*> Kfd::add_gpu(const KfdNode& node, std::string& why) {
     Undo close([&] { transport_->close(fd); });
     kfd_acquire_vm acquire{static_cast<uint32_t>(fd), node.gpu_id};
     if (const int problem = call(KFD_NR_ACQUIRE_VM, acquire); problem != 0)
-      return refuse("its address space cannot be acquired: " + text_of(problem));
+      return refuse("AMDKFD_IOC_ACQUIRE_VM failed: " + text_of(problem));
     gpu = &acquired_.emplace_back();
     gpu->render_fd = fd;
     close.cancel();
@@ -165,7 +166,7 @@ Result<KfdGpu*> Kfd::add_gpu(const KfdNode& node, std::string& why) {
   policy.alternate_policy = KFD_CACHE_POLICY_COHERENT;
   if (const int problem = call(KFD_NR_SET_MEMORY_POLICY, policy); problem != 0) {
     drop_last_gpu();
-    return refuse("its memory policy cannot be set: " + text_of(problem));
+    return refuse("AMDKFD_IOC_SET_MEMORY_POLICY failed: " + text_of(problem));
   }
   return gpu;
 }
@@ -193,7 +194,8 @@ Result<kfd_apertures> Kfd::apertures_of(uint32_t gpu_id) const {
     problem = call(KFD_NR_GET_PROCESS_APERTURES_NEW, arguments);
   }
   if (problem != 0) {
-    return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "GET_PROCESS_APERTURES: {}", text_of(problem));
+    return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "AMDKFD_IOC_GET_PROCESS_APERTURES: failed: {}",
+                text_of(problem));
   }
   for (const kfd_apertures& one : all) {
     if (one.gpu_id == gpu_id) return one;
@@ -246,7 +248,8 @@ void* Kfd::doorbell(KfdGpu& gpu, uint64_t offset, uint32_t queue_id) {
   if (gpu.doorbells == nullptr) {
     gpu.doorbells = map_special(gpu, KFD_MEM_DOORBELL, slice, offset & ~(slice - 1), gpu.doorbell_handle);
     if (gpu.doorbells == nullptr) {
-      log_message(LogLevel::kError, LogTopic::kQueue, "the doorbells of node {} cannot be mapped", gpu.node);
+      log_message(LogLevel::kError, LogTopic::kQueue, "kfd node {}: the doorbells cannot be mapped",
+                  gpu.node);
       return nullptr;
     }
   }
@@ -284,7 +287,8 @@ Result<uint32_t> Kfd::create_event(uint32_t type) {
   arguments.auto_reset = 1;
   const int problem = call(KFD_NR_CREATE_EVENT, arguments);
   if (problem != 0) {
-    return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "CREATE_EVENT of type {}: {}", type, text_of(problem));
+    return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "AMDKFD_IOC_CREATE_EVENT: type {} failed: {}", type,
+                text_of(problem));
   }
   event_page_is_known_ = true;
   return arguments.event_id;
@@ -294,7 +298,7 @@ Result<kfd_get_clock_counters> Kfd::clocks(const KfdGpu* gpu) const {
   kfd_get_clock_counters arguments{};
   arguments.gpu_id = gpu == nullptr ? 0 : gpu->gpu_id;
   if (const int problem = call(KFD_NR_GET_CLOCK_COUNTERS, arguments); problem != 0) {
-    return fail(HSA_STATUS_ERROR, "GET_CLOCK_COUNTERS: {}", text_of(problem));
+    return fail(HSA_STATUS_ERROR, "AMDKFD_IOC_GET_CLOCK_COUNTERS: failed: {}", text_of(problem));
   }
   return arguments;
 }
@@ -303,7 +307,7 @@ Result<uint64_t> Kfd::available_memory(const KfdGpu& gpu) const {
   kfd_available_memory arguments{};
   arguments.gpu_id = gpu.gpu_id;
   if (const int problem = call(KFD_NR_AVAILABLE_MEMORY, arguments); problem != 0) {
-    return fail(HSA_STATUS_ERROR, "AVAILABLE_MEMORY: {}", text_of(problem));
+    return fail(HSA_STATUS_ERROR, "AMDKFD_IOC_AVAILABLE_MEMORY: failed: {}", text_of(problem));
   }
   return arguments.available;
 }

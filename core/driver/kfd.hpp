@@ -53,7 +53,7 @@ struct KfdGpu {
 };
 
 /// Why Kfd::open fails on a machine without the driver.
-inline constexpr const char* kNoDriver = "no amdgpu driver is loaded";
+inline constexpr const char* kNoDriver = "the amdgpu driver is not loaded";
 
 enum class HostAccess : uint8_t { kNone, kReadWrite };
 

@@ -52,7 +52,7 @@ Status KfdEvents::start() {
   try {
     thread_ = std::thread([this] { work(); });
   } catch (const std::system_error& problem) {
-    return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "no thread for the kernel's events: {}", problem.what());
+    return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "event thread: cannot be started: {}", problem.what());
   }
   pthread_setname_np(thread_.native_handle(), "hsa-events");
   event_duty::begin(*this);
@@ -83,7 +83,7 @@ bool KfdEvents::wait(std::span<kfd_event_data> events) noexcept {
     return true;
   }
   // In a forked child, or when the device is gone: nothing will ever come.
-  log_message(LogLevel::kError, LogTopic::kSignal, "the kernel's events cannot be waited for: {}",
+  log_message(LogLevel::kError, LogTopic::kSignal, "/dev/kfd: waiting for events failed: {}",
               std::strerror(-problem));
   return false;
 }

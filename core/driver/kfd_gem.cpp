@@ -31,7 +31,8 @@ Result<uint32_t> Kfd::gem_import(const KfdGpu& gpu, int dmabuf) const {
   drm_prime_handle arguments{};
   arguments.fd = dmabuf;
   if (const int problem = drm(*this, gpu, DRM_IOCTL_PRIME_FD_TO_HANDLE, arguments); problem != 0) {
-    return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "PRIME_FD_TO_HANDLE: {}", std::strerror(-problem));
+    return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "DRM_IOCTL_PRIME_FD_TO_HANDLE: failed: {}",
+                std::strerror(-problem));
   }
   return arguments.handle;
 }
@@ -40,7 +41,8 @@ void Kfd::gem_close(const KfdGpu& gpu, uint32_t gem) const {
   drm_gem_close arguments{};
   arguments.handle = gem;
   if (const int problem = drm(*this, gpu, DRM_IOCTL_GEM_CLOSE, arguments); problem != 0) {
-    log_message(LogLevel::kError, LogTopic::kMemory, "GEM_CLOSE: {}", std::strerror(-problem));
+    log_message(LogLevel::kWarn, LogTopic::kMemory, "DRM_IOCTL_GEM_CLOSE: failed: {}",
+                std::strerror(-problem));
   }
 }
 
@@ -49,7 +51,8 @@ Result<int> Kfd::gem_export(const KfdGpu& gpu, uint32_t gem) const {
   arguments.handle = gem;
   arguments.flags = DRM_CLOEXEC | DRM_RDWR;
   if (const int problem = drm(*this, gpu, DRM_IOCTL_PRIME_HANDLE_TO_FD, arguments); problem != 0) {
-    return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "PRIME_HANDLE_TO_FD: {}", std::strerror(-problem));
+    return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "DRM_IOCTL_PRIME_HANDLE_TO_FD: failed: {}",
+                std::strerror(-problem));
   }
   return arguments.fd;
 }
@@ -65,8 +68,8 @@ Status Kfd::gem_map(const KfdGpu& gpu, uint32_t gem, const void* address, uint64
   arguments.map_size = size;
   const int problem = drm(*this, gpu, DRM_IOCTL_AMDGPU_GEM_VA, arguments);
   if (problem == 0) return HSA_STATUS_SUCCESS;
-  return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "GEM_VA of {} bytes at {}: {}", size, address,
-              std::strerror(-problem));
+  return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "DRM_IOCTL_AMDGPU_GEM_VA: mapping {} bytes at {} failed: {}",
+              size, address, std::strerror(-problem));
 }
 
 void Kfd::gem_unmap(const KfdGpu& gpu, uint32_t gem, const void* address, uint64_t size) const {
@@ -76,7 +79,8 @@ void Kfd::gem_unmap(const KfdGpu& gpu, uint32_t gem, const void* address, uint64
   arguments.va_address = reinterpret_cast<uint64_t>(address);
   arguments.map_size = size;
   if (const int problem = drm(*this, gpu, DRM_IOCTL_AMDGPU_GEM_VA, arguments); problem != 0) {
-    log_message(LogLevel::kError, LogTopic::kMemory, "GEM_VA, unmapping {} bytes at {}: {}", size, address,
+    log_message(LogLevel::kWarn, LogTopic::kMemory,
+                "DRM_IOCTL_AMDGPU_GEM_VA: unmapping {} bytes at {} failed: {}", size, address,
                 std::strerror(-problem));
   }
 }

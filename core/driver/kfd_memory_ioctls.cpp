@@ -64,8 +64,8 @@ void Kfd::release_addresses(void* address, uint64_t size) const {
 
 Result<uint64_t> Kfd::alloc_object(kfd_alloc_memory& arguments) const {
   if (const int problem = call(KFD_NR_ALLOC_MEMORY, arguments); problem != 0) {
-    return fail(status_of(problem), "ALLOC_MEMORY_OF_GPU of {} bytes, flags {:#x}: {}", arguments.size,
-                arguments.flags, std::strerror(-problem));
+    return fail(status_of(problem), "AMDKFD_IOC_ALLOC_MEMORY_OF_GPU: {} bytes with flags {:#x} failed: {}",
+                arguments.size, arguments.flags, std::strerror(-problem));
   }
   return arguments.handle;
 }
@@ -76,7 +76,7 @@ Result<KfdBlock> Kfd::allocate(const KfdGpu& gpu, const KfdBlockRequest& request
   block.at_reserved = request.address != nullptr;
   block.address = block.at_reserved ? request.address : reserve(request.size, request.alignment);
   if (block.address == nullptr) {
-    return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "no addresses for {} bytes", request.size);
+    return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "address space: cannot reserve {} bytes", request.size);
   }
   kfd_alloc_memory arguments{};
   arguments.va_addr = reinterpret_cast<uint64_t>(block.address);
@@ -96,8 +96,8 @@ Result<KfdBlock> Kfd::allocate(const KfdGpu& gpu, const KfdBlockRequest& request
   if (visible && transport_->mmap_buffer(block.address, seen, PROT_READ | PROT_WRITE, gpu.render_fd,
                                          arguments.mmap_offset, &problem) == nullptr) {
     free(block);
-    return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "{} bytes cannot be mapped for the host: {}", request.size,
-                std::strerror(-problem));
+    return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "GPU memory: {} bytes cannot be mapped for the host: {}",
+                request.size, std::strerror(-problem));
   }
   return block;
 }
@@ -119,8 +119,8 @@ Status Kfd::map(uint64_t handle, std::span<const uint32_t> gpu_ids) const {
                            static_cast<uint32_t>(gpu_ids.size()), 0};
   const int problem = call(KFD_NR_MAP_MEMORY, arguments);
   if (problem == 0) return HSA_STATUS_SUCCESS;
-  return fail(status_of(problem), "MAP_MEMORY_TO_GPU: {} of {} done: {}", arguments.n_success,
-              arguments.n_devices, std::strerror(-problem));
+  return fail(status_of(problem), "AMDKFD_IOC_MAP_MEMORY_TO_GPU: failed after {} of {} devices: {}",
+              arguments.n_success, arguments.n_devices, std::strerror(-problem));
 }
 
 Status Kfd::unmap(uint64_t handle, std::span<const uint32_t> gpu_ids) const {
@@ -129,7 +129,7 @@ Status Kfd::unmap(uint64_t handle, std::span<const uint32_t> gpu_ids) const {
                            static_cast<uint32_t>(gpu_ids.size()), 0};
   const int problem = call(KFD_NR_UNMAP_MEMORY, arguments);
   if (problem == 0) return HSA_STATUS_SUCCESS;
-  return fail(status_of(problem), "UNMAP_MEMORY_FROM_GPU: {}", std::strerror(-problem));
+  return fail(status_of(problem), "AMDKFD_IOC_UNMAP_MEMORY_FROM_GPU: failed: {}", std::strerror(-problem));
 }
 
 void Kfd::free(const KfdBlock& block) const {
@@ -151,8 +151,8 @@ void Kfd::free_handle(uint64_t handle) const {
   while (mapped.n_success < mapped.n_devices && call(KFD_NR_UNMAP_MEMORY, mapped) != 0) ++mapped.n_success;
   kfd_free_memory arguments{handle};
   if (const int problem = call(KFD_NR_FREE_MEMORY, arguments); problem != 0) {
-    log_message(LogLevel::kError, LogTopic::kMemory, "FREE_MEMORY_OF_GPU {:#x}: {}", handle,
-                std::strerror(-problem));
+    log_message(LogLevel::kWarn, LogTopic::kMemory, "AMDKFD_IOC_FREE_MEMORY_OF_GPU: handle {:#x} failed: {}",
+                handle, std::strerror(-problem));
   }
 }
 

@@ -26,8 +26,8 @@ Failure refused(int negated_errno, const char* what) {
 
 Result<int> Kfd::export_dmabuf(uint64_t handle) const {
   if (!exports_dmabufs()) {
-    return fail(Status(HSA_STATUS_ERROR_NOT_SUPPORTED), "amdkfd {}.{} exports no dmabufs", version_.major,
-                version_.minor);
+    return fail(Status(HSA_STATUS_ERROR_NOT_SUPPORTED), "/dev/kfd: interface {}.{} cannot export dmabufs",
+                version_.major, version_.minor);
   }
   kfd_export_dmabuf arguments{handle, O_CLOEXEC | O_RDWR, 0};
   const int problem = call(KFD_NR_EXPORT_DMABUF, arguments);

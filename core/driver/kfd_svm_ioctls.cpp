@@ -18,7 +18,8 @@ Status Kfd::svm(uint32_t operation, uint64_t address, uint64_t size,
   std::memcpy(place + sizeof header, attributes.data(), attributes.size_bytes());
   const int problem = call(KFD_NR_SVM, place, bytes);
   if (problem != 0) {
-    return fail(HSA_STATUS_ERROR, "SVM of {} bytes at {:#x}: {}", size, address, std::strerror(-problem));
+    return fail(HSA_STATUS_ERROR, "AMDKFD_IOC_SVM: {} bytes at {:#x} failed: {}", size, address,
+                std::strerror(-problem));
   }
   std::memcpy(attributes.data(), place + sizeof header, attributes.size_bytes());
   return HSA_STATUS_SUCCESS;

@@ -55,7 +55,7 @@ std::string why_not(const char* path) {
 }
 
 TEST(Kfd, SaysThatNoDriverIsThere) {
-  EXPECT_EQ(why_not("/dev/no-such-device"), "no amdgpu driver is loaded");
+  EXPECT_EQ(why_not("/dev/no-such-device"), "the amdgpu driver is not loaded");
 }
 
 TEST(Kfd, TellsADeviceThatIsNoKfd) {

@@ -179,7 +179,7 @@ Result<KfdTopology> read_kfd_topology(const Transport& transport) {
   for (int i = 0; i < kMostReads; ++i) {
     const auto before = number(transport.read_file(generation_file));
     if (!before || *before == 0) {
-      return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "{}: no topology", kFolder);
+      return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "{}: contains no topology", kFolder);
     }
     KfdTopology topology;
     bool has_peers = false;
@@ -194,7 +194,7 @@ Result<KfdTopology> read_kfd_topology(const Transport& transport) {
     if (!has_peers) add_links_by_hosts(topology);
     return topology;
   }
-  return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "{}: changes all the time", kFolder);
+  return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "{}: changed during each attempt to read it", kFolder);
 }
 
 }  // namespace rigel

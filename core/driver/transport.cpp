@@ -71,7 +71,7 @@ Result<std::unique_ptr<Transport>> Transport::start(const LoadedDriver& loaded, 
       loaded.table.open_driver(&transport->host_, {config.data(), config.size()}, &transport->driver_);
   collect(nullptr);
   if (problem != 0) {
-    if (why.empty()) why.push_back(fmt::format("it cannot be started: {}", std::strerror(-problem)));
+    if (why.empty()) why.push_back(fmt::format("cannot be started: {}", std::strerror(-problem)));
     return error(problem == -ENOMEM ? HSA_STATUS_ERROR_OUT_OF_RESOURCES : HSA_STATUS_ERROR);
   }
   for (const std::string& line : why) {  // of a transport that has started all the same

@@ -19,7 +19,7 @@ Result<uint64_t> size_of_file(int descriptor) {
     return fail(HSA_STATUS_ERROR_INVALID_FILE, "file descriptor {}: {}", descriptor, std::strerror(errno));
   }
   if (!S_ISREG(facts.st_mode)) {
-    return fail(HSA_STATUS_ERROR_INVALID_FILE, "file descriptor {} is not a regular file", descriptor);
+    return fail(HSA_STATUS_ERROR_INVALID_FILE, "file descriptor {}: not a regular file", descriptor);
   }
   return static_cast<uint64_t>(facts.st_size);
 }
@@ -30,7 +30,7 @@ Result<std::shared_ptr<CodeObjectReader>> CodeObjectReader::from_file(int descri
   const auto size = size_of_file(descriptor);
   if (!size) return tl::unexpected(size.error());
   if (*size == 0)
-    return fail(HSA_STATUS_ERROR_INVALID_FILE, "file descriptor {} is of an empty file", descriptor);
+    return fail(HSA_STATUS_ERROR_INVALID_FILE, "file descriptor {}: the file is empty", descriptor);
   return read(descriptor, *size, 0, *size);
 }
 
@@ -39,8 +39,9 @@ Result<std::shared_ptr<CodeObjectReader>> CodeObjectReader::from_file(int descri
   const auto file_size = size_of_file(descriptor);
   if (!file_size) return tl::unexpected(file_size.error());
   if (size == 0 || !lies_within(offset, size, *file_size)) {
-    return fail(HSA_STATUS_ERROR_INVALID_CODE_OBJECT, "a file of {} bytes has no {} bytes at offset {}",
-                *file_size, size, offset);
+    return fail(HSA_STATUS_ERROR_INVALID_CODE_OBJECT,
+                "file descriptor {}: {} bytes at offset {} exceed the file, which has {} bytes", descriptor,
+                size, offset, *file_size);
   }
   return read(descriptor, *file_size, offset, size);
 }
@@ -53,8 +54,8 @@ Result<std::shared_ptr<CodeObjectReader>> CodeObjectReader::read(int descriptor,
         ::pread(descriptor, copy.get() + done, size - done, static_cast<off_t>(offset + done));
     if (count < 0 && errno == EINTR) continue;
     if (count <= 0) {
-      return fail(HSA_STATUS_ERROR_INVALID_FILE, "file descriptor {} cannot be read: {}", descriptor,
-                  count == 0 ? "it became shorter" : std::strerror(errno));
+      return fail(HSA_STATUS_ERROR_INVALID_FILE, "file descriptor {}: cannot be read: {}", descriptor,
+                  count == 0 ? "unexpected end of the file" : std::strerror(errno));
     }
     done += static_cast<uint64_t>(count);
   }

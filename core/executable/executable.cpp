@@ -53,28 +53,29 @@ Status Executable::check_fits(const CodeTarget& target, const CodeObject& object
   const CodeIdentity& identity = object.identity();
   if (identity.profile && *identity.profile != profile_) {
     return fail(HSA_STATUS_ERROR_INCOMPATIBLE_ARGUMENTS,
-                "code object of profile {} in an executable of profile {}",
+                "code object: profile {} differs from profile {} of the executable",
                 static_cast<int>(*identity.profile), static_cast<int>(profile_));
   }
   if (identity.machine_model.value_or(HSA_MACHINE_MODEL_LARGE) != HSA_MACHINE_MODEL_LARGE) {
-    return fail(HSA_STATUS_ERROR_INCOMPATIBLE_ARGUMENTS, "code object of the small machine model");
+    return fail(HSA_STATUS_ERROR_INCOMPATIBLE_ARGUMENTS,
+                "code object: the small machine model is not supported");
   }
   constexpr auto kAny = HSA_DEFAULT_FLOAT_ROUNDING_MODE_DEFAULT;
   const auto rounding_mode = identity.rounding_mode.value_or(kAny);
   if (rounding_mode != kAny && rounding_mode_ != kAny && rounding_mode != rounding_mode_) {
     return fail(HSA_STATUS_ERROR_INCOMPATIBLE_ARGUMENTS,
-                "code object of rounding mode {} in an executable of rounding mode {}",
+                "code object: rounding mode {} differs from rounding mode {} of the executable",
                 static_cast<int>(rounding_mode), static_cast<int>(rounding_mode_));
   }
   if (!is_program(target.agent())) return HSA_STATUS_SUCCESS;
   if (!object.kernels().empty()) {
     return fail(HSA_STATUS_ERROR_INCOMPATIBLE_ARGUMENTS,
-                "a program code object with kernels, which belong to agents");
+                "program code object: contains kernels; load it with hsa_executable_load_agent_code_object");
   }
   const bool has_one = std::any_of(loaded_.begin(), loaded_.end(),
                                    [](const auto& loaded) { return is_program(loaded->target().agent()); });
   if (has_one) {
-    return fail(HSA_STATUS_ERROR_INCOMPATIBLE_ARGUMENTS, "the executable has a program code object already");
+    return fail(HSA_STATUS_ERROR_INCOMPATIBLE_ARGUMENTS, "executable: already has a program code object");
   }
   return HSA_STATUS_SUCCESS;
 }
@@ -86,7 +87,7 @@ Status Executable::check_new_names(const std::vector<DescribedSymbol>& described
     const std::string name = facts.full_name();
     const Entry* known = find(name, agent);
     if (known == nullptr || known->symbol.weak || is_weak(object.symbols()[index])) continue;
-    return fail(HSA_STATUS_ERROR_VARIABLE_ALREADY_DEFINED, "{} has a definition already", name);
+    return fail(HSA_STATUS_ERROR_VARIABLE_ALREADY_DEFINED, "symbol {}: already defined", name);
   }
   return HSA_STATUS_SUCCESS;
 }
@@ -96,11 +97,11 @@ Result<hsa_loaded_code_object_t> Executable::load(CodeTarget& target,
   const auto object = CodeObject::parse(reader->bytes());
   if (!object) return tl::unexpected(object.error());
   if (target.accepts(*object) == 0) {
-    return fail(HSA_STATUS_ERROR_INCOMPATIBLE_ARGUMENTS, "the agent does not run {} (e_flags {:#x})",
+    return fail(HSA_STATUS_ERROR_INCOMPATIBLE_ARGUMENTS, "code object: agent cannot run {} (e_flags {:#x})",
                 object->identity().isa_name, object->identity().flags);
   }
   if (object->identity().machine != CodeMachine::kAmdGpu && object->has_initializers()) {
-    log_message(LogLevel::kWarn, LogTopic::kApi, "{}: initialisers are not run in code objects",
+    log_message(LogLevel::kWarn, LogTopic::kApi, "{}: initializers (.init_array) are not run in code objects",
                 reader->uri());
   }
   const hsa_agent_t agent = target.agent();
@@ -152,11 +153,11 @@ Result<hsa_loaded_code_object_t> Executable::load(CodeTarget& target,
 
 Status Executable::define_variable(hsa_agent_t agent, hsa_variable_segment_t segment, std::string_view name,
                                    void* address) {
-  if (name.empty()) return fail(HSA_STATUS_ERROR_INVALID_SYMBOL_NAME, "a variable without a name");
+  if (name.empty()) return fail(HSA_STATUS_ERROR_INVALID_SYMBOL_NAME, "variable: the name is empty");
   const WriterLock lock(mutex_);
   if (const Status status = check_changeable(); status != HSA_STATUS_SUCCESS) return status;
   if (const Entry* known = find(name, agent); known != nullptr && !known->symbol.weak) {
-    return fail(HSA_STATUS_ERROR_VARIABLE_ALREADY_DEFINED, "{} has a definition already", name);
+    return fail(HSA_STATUS_ERROR_VARIABLE_ALREADY_DEFINED, "symbol {}: already defined", name);
   }
   ExecutableSymbol symbol{
       .facts = {}, .agent = agent, .address = reinterpret_cast<uintptr_t>(address), .weak = false};
@@ -190,7 +191,7 @@ Status Executable::get_info(hsa_executable_info_t attribute, void* value) const 
     case HSA_EXECUTABLE_INFO_DEFAULT_FLOAT_ROUNDING_MODE:
       return answer(value, rounding_mode_);
     default:
-      return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "executables have no attribute {}",
+      return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "unknown executable attribute {}",
                   static_cast<int>(attribute));
   }
 }
@@ -237,7 +238,7 @@ Result<hsa_executable_symbol_t> Executable::find_symbol(std::string_view name, h
   Entry* found = find(name, agent);
   if (found == nullptr) found = find(std::string(name) + std::string(kDescriptorSuffix), agent);
   if (found == nullptr) {
-    return fail(HSA_STATUS_ERROR_INVALID_SYMBOL_NAME, "the executable has no symbol {} for agent {:#x}", name,
+    return fail(HSA_STATUS_ERROR_INVALID_SYMBOL_NAME, "symbol {}: not defined for agent {:#x}", name,
                 agent.handle);
   }
   return handle_of(found->symbol);

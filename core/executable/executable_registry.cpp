@@ -38,7 +38,7 @@ Status ExecutableRegistry::code_object_reader_create_from_memory(const void* cod
                                                                  hsa_code_object_reader_t* reader) {
   if (code_object == nullptr || reader == nullptr) return null_argument(__func__);
   if (size == 0 || size > PTRDIFF_MAX)
-    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "a code object of {} bytes", size);
+    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "code object: invalid size of {} bytes", size);
   return add_reader(CodeObjectReader::from_memory({static_cast<const std::byte*>(code_object), size}),
                     reader);
 }
@@ -54,13 +54,14 @@ Status ExecutableRegistry::code_object_reader_destroy(hsa_code_object_reader_t r
 Status ExecutableRegistry::create(hsa_profile_t profile, hsa_default_float_rounding_mode_t rounding_mode,
                                   bool frozen, hsa_executable_t* executable) {
   if (profile != HSA_PROFILE_BASE && profile != HSA_PROFILE_FULL) {
-    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "{} is no profile", static_cast<int>(profile));
+    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "invalid profile {}", static_cast<int>(profile));
   }
   // The manual has no default mode here, but language runtimes ask for it and ROCr gives it to them.
   if (rounding_mode != HSA_DEFAULT_FLOAT_ROUNDING_MODE_DEFAULT &&
       rounding_mode != HSA_DEFAULT_FLOAT_ROUNDING_MODE_ZERO &&
       rounding_mode != HSA_DEFAULT_FLOAT_ROUNDING_MODE_NEAR) {
-    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "{} is no rounding mode", static_cast<int>(rounding_mode));
+    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "invalid rounding mode {}",
+                static_cast<int>(rounding_mode));
   }
   const auto created = std::make_shared<Executable>(tables_, profile, rounding_mode);
   if (frozen) {
@@ -75,8 +76,7 @@ Status ExecutableRegistry::executable_create(hsa_profile_t profile, hsa_executab
                                              hsa_executable_t* executable) {
   if (executable == nullptr) return null_argument(__func__);
   if (state != HSA_EXECUTABLE_STATE_UNFROZEN && state != HSA_EXECUTABLE_STATE_FROZEN) {
-    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "{} is no state of an executable",
-                static_cast<int>(state));
+    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "invalid executable state {}", static_cast<int>(state));
   }
   return create(profile, HSA_DEFAULT_FLOAT_ROUNDING_MODE_DEFAULT, state == HSA_EXECUTABLE_STATE_FROZEN,
                 executable);
@@ -117,7 +117,8 @@ Status ExecutableRegistry::executable_load_program_code_object(hsa_executable_t 
   if (!from) return no_reader(reader);
   CodeTarget* target = targets_.program_target();
   if (target == nullptr) {
-    return fail(HSA_STATUS_ERROR_INCOMPATIBLE_ARGUMENTS, "there is no memory for program code objects");
+    return fail(HSA_STATUS_ERROR_INCOMPATIBLE_ARGUMENTS,
+                "program code object: there is no memory pool to load it into");
   }
   const auto result = (*into)->load(*target, std::move(from));
   if (!result) return result.error();

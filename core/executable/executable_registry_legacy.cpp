@@ -27,7 +27,7 @@ Status ExecutableRegistry::code_object_serialize(
       status != HSA_STATUS_SUCCESS) {
     return status;
   }
-  if (buffer == nullptr) return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "the application allocated nothing");
+  if (buffer == nullptr) return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "allocation callback: returned NULL");
   std::memcpy(buffer, bytes.data(), bytes.size());
   *serialized = buffer;
   *serialized_size = bytes.size();
@@ -38,7 +38,7 @@ Status ExecutableRegistry::code_object_deserialize(void* serialized, size_t seri
                                                    hsa_code_object_t* code_object) {
   if (serialized == nullptr || code_object == nullptr) return null_argument(__func__);
   if (serialized_size == 0 || serialized_size > PTRDIFF_MAX)
-    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "a code object of {} bytes", serialized_size);
+    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "code object: invalid size of {} bytes", serialized_size);
   const auto object = std::make_shared<LegacyCodeObject>(
       std::span(static_cast<const std::byte*>(serialized), serialized_size));
   LegacyCodeObject::publish_symbols(object, code_symbols_);
@@ -91,7 +91,7 @@ Status ExecutableRegistry::code_object_get_symbol_from_name(hsa_code_object_t co
   if (module_name != nullptr && *module_name != '\0') name = std::string(module_name) + "::" + name;
   const LegacyCodeSymbol* result = (*found)->find_symbol(name);
   if (result == nullptr)
-    return fail(HSA_STATUS_ERROR_INVALID_SYMBOL_NAME, "the code object has no symbol {}", name);
+    return fail(HSA_STATUS_ERROR_INVALID_SYMBOL_NAME, "symbol {}: not in the code object", name);
   symbol->handle = result->handle;
   return HSA_STATUS_SUCCESS;
 }

@@ -16,7 +16,8 @@ Status ExecutableRegistry::ven_amd_loader_query_host_address(const void* device_
   }
   const auto address = uint64_t{reinterpret_cast<uintptr_t>(device_address)};
   const auto loaded = tables_.ranges.find(address);
-  if (!loaded) return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "no code object is loaded at {:#x}", address);
+  if (!loaded)
+    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "address {:#x}: not in a loaded code object", address);
   *host_address = loaded->host_address_of(address);
   return HSA_STATUS_SUCCESS;
 }
@@ -28,7 +29,8 @@ Status ExecutableRegistry::ven_amd_loader_query_executable(const void* device_ad
   }
   const auto address = uint64_t{reinterpret_cast<uintptr_t>(device_address)};
   const auto loaded = tables_.ranges.find(address);
-  if (!loaded) return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "no code object is loaded at {:#x}", address);
+  if (!loaded)
+    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "address {:#x}: not in a loaded code object", address);
   *executable = loaded->executable();
   return HSA_STATUS_SUCCESS;
 }
@@ -37,7 +39,7 @@ Status ExecutableRegistry::ven_amd_loader_query_segment_descriptors(
     hsa_ven_amd_loader_segment_descriptor_t* descriptors, size_t* count) {
   if (count == nullptr || (*count == 0) != (descriptors == nullptr)) {
     return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT,
-                "{}: room for descriptors without their number, or the reverse", __func__);
+                "{}: descriptors and their number must both be zero or both be set", __func__);
   }
   // One moment for all of them: no executable comes or goes, and none is in the middle of a change.
   const std::lock_guard lifecycle_lock(lifecycle_mutex_);
@@ -53,8 +55,8 @@ Status ExecutableRegistry::ven_amd_loader_query_segment_descriptors(
     return HSA_STATUS_SUCCESS;
   }
   if (*count != segments.size()) {
-    return fail(HSA_STATUS_ERROR_INCOMPATIBLE_ARGUMENTS, "room for {} segment descriptors, there are {}",
-                *count, segments.size());
+    return fail(HSA_STATUS_ERROR_INCOMPATIBLE_ARGUMENTS,
+                "segment descriptors: the caller passes {}, the runtime has {}", *count, segments.size());
   }
   std::copy(segments.begin(), segments.end(), descriptors);
   return HSA_STATUS_SUCCESS;

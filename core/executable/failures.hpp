@@ -6,11 +6,11 @@
 namespace rigel {
 
 inline Failure null_argument(const char* function) {
-  return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "{}: a null pointer", function);
+  return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "{}: an argument is NULL", function);
 }
 
 inline Failure no_such(Status status, const char* what, uint64_t handle) {
-  return fail(status, "{:#x} is no {}", handle, what);
+  return fail(status, "{} {:#x}: invalid handle", what, handle);
 }
 
 inline Failure no_executable(hsa_executable_t executable) {
@@ -18,11 +18,11 @@ inline Failure no_executable(hsa_executable_t executable) {
 }
 
 inline Failure frozen_executable() {
-  return fail(HSA_STATUS_ERROR_FROZEN_EXECUTABLE, "the executable is frozen");
+  return fail(HSA_STATUS_ERROR_FROZEN_EXECUTABLE, "executable: is frozen");
 }
 
 inline Failure no_agent(hsa_agent_t agent) {
-  return no_such(HSA_STATUS_ERROR_INVALID_AGENT, "agent that runs code", agent.handle);
+  return no_such(HSA_STATUS_ERROR_INVALID_AGENT, "agent", agent.handle);
 }
 
 inline Failure no_reader(hsa_code_object_reader_t reader) {

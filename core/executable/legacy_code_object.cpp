@@ -31,7 +31,8 @@ Status LegacyCodeObject::get_info(hsa_code_object_info_t attribute, CodeTargets&
       return answer(value, HSA_CODE_OBJECT_TYPE_PROGRAM);
     case HSA_CODE_OBJECT_INFO_ISA: {
       const auto isa = targets.isa_from_name(identity.isa_name);
-      if (!isa) return fail(HSA_STATUS_ERROR_INVALID_CODE_OBJECT, "there is no ISA {}", identity.isa_name);
+      if (!isa)
+        return fail(HSA_STATUS_ERROR_INVALID_CODE_OBJECT, "code object: unknown ISA {}", identity.isa_name);
       return answer(value, *isa);
     }
     case HSA_CODE_OBJECT_INFO_MACHINE_MODEL:
@@ -41,7 +42,7 @@ Status LegacyCodeObject::get_info(hsa_code_object_info_t attribute, CodeTargets&
     case HSA_CODE_OBJECT_INFO_DEFAULT_FLOAT_ROUNDING_MODE:
       return answer(value, identity.rounding_mode.value_or(HSA_DEFAULT_FLOAT_ROUNDING_MODE_DEFAULT));
     default:
-      return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "code objects have no attribute {}",
+      return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "unknown code object attribute {}",
                   static_cast<int>(attribute));
   }
 }

@@ -13,8 +13,8 @@ Result<StagingMemory> StagingMemory::allocate(uint64_t size) {
   void* memory =
       ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) {
-    return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "no {} bytes to build a code object in: {}", size,
-                std::strerror(errno));
+    return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES,
+                "code object: {} bytes of staging memory cannot be mapped: {}", size, std::strerror(errno));
   }
   StagingMemory staging;
   staging.bytes_ = {static_cast<std::byte*>(memory), size};
@@ -129,7 +129,9 @@ Status LoadedCodeObject::get_info(hsa_ven_amd_loader_loaded_code_object_info_t a
                     static_cast<uint32_t>(is_program ? HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_KIND_PROGRAM
                                                      : HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_KIND_AGENT));
     case HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_AGENT:
-      if (is_program) return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "a program code object has no agent");
+      if (is_program)
+        return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT,
+                    "loaded code object: a program code object has no agent");
       return answer(value, target_.agent());
     case HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_CODE_OBJECT_STORAGE_TYPE:
       return answer(value, static_cast<uint32_t>(storage().type));
@@ -138,7 +140,8 @@ Status LoadedCodeObject::get_info(hsa_ven_amd_loader_loaded_code_object_info_t a
     case HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_CODE_OBJECT_STORAGE_MEMORY_SIZE:
       return answer(value, uint64_t{storage().bytes.size()});
     case HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_CODE_OBJECT_STORAGE_FILE:
-      if (!file_) return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "the code object did not come from a file");
+      if (!file_)
+        return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "loaded code object: not loaded from a file");
       return answer(value, *file_);
     case HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_LOAD_DELTA:
       return answer(value, load_delta_);
@@ -153,7 +156,7 @@ Status LoadedCodeObject::get_info(hsa_ven_amd_loader_loaded_code_object_info_t a
       std::memcpy(value, debug_entry_.uri().data(), debug_entry_.uri().size());
       return HSA_STATUS_SUCCESS;
     default:
-      return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "loaded code objects have no attribute {}",
+      return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "unknown loaded code object attribute {}",
                   static_cast<int>(attribute));
   }
 }

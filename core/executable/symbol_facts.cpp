@@ -154,7 +154,7 @@ Status SymbolFacts::get_info(uint32_t attribute, void* value) const {
       attribute == HSA_EXECUTABLE_SYMBOL_INFO_INDIRECT_FUNCTION_CALL_CONVENTION) {
     return answer(value, uint32_t{0});
   }
-  return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "{} has no attribute {}", full_name(), attribute);
+  return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "symbol {}: has no attribute {}", full_name(), attribute);
 }
 
 // One switch serves both enumerations.

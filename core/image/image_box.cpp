@@ -39,7 +39,8 @@ Result<ImageSteps> memory_steps(const hsa_ext_image_descriptor_t& image, size_t 
   overflow |= __builtin_mul_overflow(steps.plane, size_t{range.z}, &all);
   if (overflow || all > PTRDIFF_MAX) {
     return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT,
-                "a block with pitches of {} and {} bytes leaves the address space", row_pitch, slice_pitch);
+                "image region: the addresses overflow with pitches of {} and {} bytes", row_pitch,
+                slice_pitch);
   }
   steps.x = range.x;
   steps.y = range.y;
@@ -57,8 +58,8 @@ Result<hsa_dim3_t> check_region(const ImageSteps& image, const hsa_dim3_t& offse
   if (!within(offset.x, actual.x, image.x) || !within(offset.y, actual.y, image.y) ||
       !within(offset.z, actual.z, image.z)) {
     return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT,
-                "{} x {} x {} elements from ({}, {}, {}) on are not in an image of {} x {} x {}", actual.x,
-                actual.y, actual.z, offset.x, offset.y, offset.z, image.x, image.y, image.z);
+                "image region: {} x {} x {} elements at ({}, {}, {}) exceed the image of {} x {} x {}",
+                actual.x, actual.y, actual.z, offset.x, offset.y, offset.z, image.x, image.y, image.z);
   }
   return actual;
 }

@@ -29,7 +29,7 @@ bool is_permission(hsa_access_permission_t permission) {
 }
 
 Status no_images(Status status) {
-  return fail(status, "the agent has no images");
+  return fail(status, "agent: does not support images");
 }
 
 // The layout of an image whose descriptor is not known to be right. A permission that the format does not
@@ -39,7 +39,7 @@ Status lay_out(const Agent& agent, const hsa_ext_image_descriptor_t& image,
                const std::optional<ExplicitLayout>& wanted, hsabe_image_layout_t& layout) {
   if (!agent.backend().has_image()) return no_images(Status(HSA_EXT_STATUS_ERROR_IMAGE_FORMAT_UNSUPPORTED));
   if (!is_geometry(image.geometry))
-    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "{} is no geometry",
+    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "invalid image geometry {}",
                 static_cast<uint32_t>(image.geometry));
   layout = {};
   layout.struct_size = sizeof layout;
@@ -48,11 +48,12 @@ Status lay_out(const Agent& agent, const hsa_ext_image_descriptor_t& image,
   const auto status = static_cast<Status>(
       agent.backend().image.lay_out(agent.device(), &image, kind, row_pitch, slice_pitch, &layout));
   if (status == HSA_STATUS_SUCCESS) return status;
-  return fail(
-      status,
-      "no image of geometry {}, {} x {} x {} elements in {} layers, order {}, type {}, pitches {} and {}: {}",
-      static_cast<uint32_t>(image.geometry), image.width, image.height, image.depth, image.array_size,
-      image.format.channel_order, image.format.channel_type, row_pitch, slice_pitch, backend_report::take());
+  return fail(status,
+              "image of geometry {}, {} x {} x {} elements, {} layers, order {}, type {}, pitches {} and {}: "
+              "not supported: {}",
+              static_cast<uint32_t>(image.geometry), image.width, image.height, image.depth, image.array_size,
+              image.format.channel_order, image.format.channel_type, row_pitch, slice_pitch,
+              backend_report::take());
 }
 
 // The same but for the order's being linear or not.
@@ -76,22 +77,22 @@ bool same_but_for_standard(const hsa_ext_image_format_t& a, const hsa_ext_image_
 
 Status check_layout(const std::optional<ExplicitLayout>& layout) {
   if (!layout || layout->kind == HSA_EXT_IMAGE_DATA_LAYOUT_LINEAR) return HSA_STATUS_SUCCESS;
-  return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "{} is no explicit layout",
+  return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "invalid explicit image layout {}",
               static_cast<uint32_t>(layout->kind));
 }
 
 // The descriptor without its levels, of which agents have one.
 Result<hsa_ext_image_descriptor_t> one_level(const hsa_ext_image_descriptor_v2_t* image) {
-  if (image == nullptr) return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "the descriptor of an image is NULL");
+  if (image == nullptr) return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "image descriptor: is NULL");
   if (image->mipmap_levels > 1) {
     const size_t largest = std::max({image->width, image->height, image->depth});
     if (image->mipmap_levels > static_cast<size_t>(std::bit_width(largest))) {
       return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT,
-                  "an image of at most {} elements along an axis has no {} levels", largest,
+                  "image: at most {} elements along an axis do not allow {} mipmap levels", largest,
                   image->mipmap_levels);
     }
     return fail(static_cast<Status>(HSA_EXT_STATUS_ERROR_IMAGE_SIZE_UNSUPPORTED),
-                "no agent has images of more than one level");
+                "image: mipmaps are not supported");
   }
   return hsa_ext_image_descriptor_t{image->geometry, image->width,      image->height,
                                     image->depth,    image->array_size, image->format};
@@ -111,7 +112,8 @@ Status Images::get_capability(hsa_agent_t agent, hsa_ext_image_geometry_t geomet
   if (format == nullptr || mask == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   *mask = HSA_EXT_IMAGE_CAPABILITY_NOT_SUPPORTED;
   if (!is_geometry(geometry))
-    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "{} is no geometry", static_cast<uint32_t>(geometry));
+    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "invalid image geometry {}",
+                static_cast<uint32_t>(geometry));
   if (!of->backend().has_image()) return HSA_STATUS_SUCCESS;
   hsabe_image_format_t found{};
   found.struct_size = sizeof found;
@@ -147,7 +149,7 @@ Status Images::create(hsa_agent_t agent, const hsa_ext_image_descriptor_t* image
   if (status != HSA_STATUS_SUCCESS) return status;
   const auto address = reinterpret_cast<uint64_t>(data);
   if (address % made.layout.alignment != 0) {
-    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "image data at {} is not aligned to {} bytes", data,
+    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "image data {}: not aligned to {} bytes", data,
                 made.layout.alignment);
   }
   made.descriptor = *image;
@@ -155,7 +157,7 @@ Status Images::create(hsa_agent_t agent, const hsa_ext_image_descriptor_t* image
   uint32_t words[HSABE_IMAGE_WORDS] = {};
   const hsabe_status_t described =
       of->backend().image.describe(of->device(), image, &made.layout, address, words);
-  if (described != HSA_STATUS_SUCCESS) return backend_report::refused("an image is refused", described);
+  if (described != HSA_STATUS_SUCCESS) return backend_report::refused("image", described);
   return publish(made, words, handle);
 }
 
@@ -179,7 +181,7 @@ Status Images::create_foreign(hsa_agent_t agent, const hsa_ext_image_descriptor_
   const auto status = static_cast<Status>(
       of->backend().image.describe_foreign(of->device(), image, layout, address, &made.layout, words));
   if (status != HSA_STATUS_SUCCESS)
-    return fail(status, "a layout of version {} for device {:#x} is refused: {}", layout->version,
+    return fail(status, "image layout: version {} for device {:#x} is rejected: {}", layout->version,
                 layout->deviceID, backend_report::take());
   if (address % made.layout.alignment != 0) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   return publish(made, words, handle);
@@ -226,10 +228,10 @@ Result<Images::Image> Images::find(hsa_ext_image_t handle) const {
   const MutexLock lock(mutex_);
   const auto found = images_.find(handle.handle);
   if (found == images_.end())
-    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "{:#x} is no image", handle.handle);
+    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "image {:#x}: invalid handle", handle.handle);
   if (found->second.layout.linear == 0)
-    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "only its device knows how image {:#x} is laid out",
-                handle.handle);
+    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT,
+                "image {:#x}: has no linear layout, so the host cannot access it", handle.handle);
   return found->second;
 }
 
@@ -237,7 +239,7 @@ Status Images::destroy(hsa_agent_t agent, hsa_ext_image_t handle) {
   if (machine_.find_agent(agent) == nullptr) return no_such_agent(agent);
   const MutexLock lock(mutex_);
   if (images_.erase(handle.handle) == 0)
-    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "{:#x} is no image", handle.handle);
+    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "image {:#x}: invalid handle", handle.handle);
   memory_.give(reinterpret_cast<uint32_t*>(handle.handle));
   return HSA_STATUS_SUCCESS;
 }
@@ -290,7 +292,7 @@ Status Images::copy(hsa_agent_t agent, hsa_ext_image_t source, const hsa_dim3_t*
   const auto to = find(destination);
   if (!to) return to.error();
   if (!same_but_for_standard(from->descriptor.format, to->descriptor.format))
-    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "images of different formats");
+    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "images: the formats differ");
   const ImageSteps from_steps = image_steps(from->descriptor, from->layout);
   const ImageSteps to_steps = image_steps(to->descriptor, to->layout);
   const auto from_range = check_region(from_steps, *source_offset, *range);
@@ -316,7 +318,7 @@ Status Images::clear(hsa_agent_t agent, hsa_ext_image_t handle, const void* valu
   if (range->x == 0 || range->y == 0 || range->z == 0) return HSA_STATUS_SUCCESS;
   const auto texel = encode_texel(image->descriptor.format, value);
   if (!texel || texel->size != to.element)
-    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "elements of this format cannot be made");
+    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "image: the host cannot encode elements of this format");
 
   // A band of rows, written once, is copied to one after the other. All agents reach it. A row of more than
   // that goes in parts.
@@ -386,7 +388,7 @@ Status Images::make_sampler(const Agent& agent, const hsa_ext_sampler_descriptor
     return no_images(Status(HSA_EXT_STATUS_ERROR_SAMPLER_DESCRIPTOR_UNSUPPORTED));
   uint32_t words[HSABE_SAMPLER_WORDS] = {};
   const hsabe_status_t status = agent.backend().image.describe_sampler(agent.device(), &sampler, words);
-  if (status != HSA_STATUS_SUCCESS) return backend_report::refused("no sampler has those modes", status);
+  if (status != HSA_STATUS_SUCCESS) return backend_report::refused("sampler", status);
   auto slot = take(words, HSABE_SAMPLER_WORDS);
   if (!slot) return slot.error();
   const MutexLock lock(mutex_);
@@ -399,7 +401,7 @@ Status Images::sampler_destroy(hsa_agent_t agent, hsa_ext_sampler_t handle) {
   if (machine_.find_agent(agent) == nullptr) return no_such_agent(agent);
   const MutexLock lock(mutex_);
   if (samplers_.erase(handle.handle) == 0)
-    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "{:#x} is no sampler", handle.handle);
+    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "sampler {:#x}: invalid handle", handle.handle);
   memory_.give(reinterpret_cast<uint32_t*>(handle.handle));
   return HSA_STATUS_SUCCESS;
 }

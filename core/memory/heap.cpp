@@ -15,8 +15,7 @@ Status put(void* value, T answer) {
 }  // namespace
 
 Status Heap::region_info(hsa_region_info_t attribute, void* value) const {
-  if (value == nullptr)
-    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "a region's attribute has no place to go");
+  if (value == nullptr) return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "hsa_region_get_info: value is NULL");
   // AMD's region attributes extend the enumeration from outside of it.
   switch (static_cast<int>(attribute)) {
     case HSA_REGION_INFO_SEGMENT:
@@ -43,14 +42,14 @@ Status Heap::region_info(hsa_region_info_t attribute, void* value) const {
     case HSA_AMD_REGION_INFO_MAX_CLOCK_FREQUENCY:
       return put(value, facts_.max_clock_mhz);
     default:
-      return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "regions have no attribute {}",
+      return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "unknown region attribute {}",
                   static_cast<int>(attribute));
   }
 }
 
 Status Heap::pool_info(hsa_amd_memory_pool_info_t attribute, void* value) const {
   if (value == nullptr)
-    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "a pool's attribute has no place to go");
+    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "hsa_amd_memory_pool_get_info: value is NULL");
   switch (static_cast<int>(attribute)) {
     case HSA_AMD_MEMORY_POOL_INFO_SEGMENT:
       return put(value, facts_.segment);
@@ -74,7 +73,7 @@ Status Heap::pool_info(hsa_amd_memory_pool_info_t attribute, void* value) const 
     case HSA_AMD_MEMORY_POOL_INFO_RUNTIME_ALLOC_REC_GRANULE:
       return put(value, facts_.allocatable ? facts_.recommended_granule : size_t{0});
     default:
-      return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "pools have no attribute {}",
+      return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "unknown memory pool attribute {}",
                   static_cast<int>(attribute));
   }
 }
@@ -119,7 +118,7 @@ Status Heap::agent_info(const AgentDirectory& agents, const AgentFacts& agent,
       // One element for each hop: nothing is written for none, as the application may have room for none.
       return hops == 0 ? HSA_STATUS_SUCCESS : put(value, link->info);
     default:
-      return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "an agent has no attribute {} towards a pool",
+      return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "unknown attribute {} of an agent and a memory pool",
                   static_cast<int>(attribute));
   }
 }

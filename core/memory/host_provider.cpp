@@ -67,7 +67,7 @@ void prefer_node(void* address, size_t size, int node) {
   mask[static_cast<size_t>(node) / kBits] = 1ul << static_cast<size_t>(node) % kBits;
   if (syscall(SYS_mbind, address, size, kPreferred, mask, kMaxNodes, 0) == 0) return;
   // Containers may forbid it. Memory from another node is slower, not wrong.
-  log_message(LogLevel::kInfo, LogTopic::kMemory, "memory could not be bound to NUMA node {}: {}", node,
+  log_message(LogLevel::kInfo, LogTopic::kMemory, "NUMA node {}: memory cannot be bound to it: {}", node,
               std::strerror(errno));
 }
 
@@ -83,7 +83,7 @@ class MemoryFile final : public PhysicalMemory {
 
   Status map(void* address, size_t size) override {
     if (mmap(address, size, PROT_NONE, MAP_SHARED | MAP_FIXED, descriptor_, 0) == MAP_FAILED) {
-      return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "mapping {} bytes at {}: {}", size, address,
+      return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "mmap: {} bytes at {} failed: {}", size, address,
                   std::strerror(errno));
     }
     prefer_node(address, size, numa_node_);
@@ -96,14 +96,15 @@ class MemoryFile final : public PhysicalMemory {
   Status set_access(void* address, size_t size, const MappingAccess& access) override {
     const int protection = (access.host_reads ? PROT_READ : 0) | (access.host_writes ? PROT_WRITE : 0);
     if (mprotect(address, size, protection) == 0) return HSA_STATUS_SUCCESS;
-    return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "access to {} bytes at {}: {}", size, address,
+    return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "mprotect: {} bytes at {} failed: {}", size, address,
                 std::strerror(errno));
   }
 
   Result<int> export_descriptor() override {
     const int descriptor = fcntl(descriptor_, F_DUPFD_CLOEXEC, 0);
     if (descriptor >= 0) return descriptor;
-    return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "a descriptor for memory: {}", std::strerror(errno));
+    return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES,
+                "host memory: its file descriptor cannot be duplicated: {}", std::strerror(errno));
   }
 
  private:
@@ -116,13 +117,13 @@ class MemoryFile final : public PhysicalMemory {
 Result<std::unique_ptr<PhysicalMemory>> HostProvider::create_physical(size_t size, uint32_t) {
   const int descriptor = memfd_create("hsa-memory", MFD_CLOEXEC | MFD_ALLOW_SEALING);
   if (descriptor < 0)
-    return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "a memory file: {}", std::strerror(errno));
+    return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "memfd_create: failed: {}", std::strerror(errno));
   Undo close_it([&] { close(descriptor); });
   auto memory = std::make_unique<MemoryFile>(descriptor, numa_node_);
   close_it.cancel();
   if (without_file_signals([&] { return ftruncate(descriptor, static_cast<off_t>(size)); }) != 0 ||
       fcntl(descriptor, F_ADD_SEALS, kFixedSize) != 0) {
-    return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "a memory file of {} bytes: {}", size,
+    return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "memfd: cannot be resized to {} bytes: {}", size,
                 std::strerror(errno));
   }
   return Result<std::unique_ptr<PhysicalMemory>>(std::move(memory));
@@ -132,12 +133,13 @@ Result<MemoryProvider::Imported> HostProvider::import_physical(int descriptor) {
   const int seals = fcntl(descriptor, F_GET_SEALS);
   struct stat about {};
   if (seals < 0 || (seals & F_SEAL_SHRINK) == 0 || fstat(descriptor, &about) != 0 || about.st_size <= 0) {
-    return fail(HSA_STATUS_ERROR_INVALID_ALLOCATION, "descriptor {} is no memory file of fixed size",
+    return fail(HSA_STATUS_ERROR_INVALID_ALLOCATION, "file descriptor {}: not a memory file of fixed size",
                 descriptor);
   }
   const int copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
   if (copy < 0)
-    return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "a descriptor for memory: {}", std::strerror(errno));
+    return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES,
+                "host memory: its file descriptor cannot be duplicated: {}", std::strerror(errno));
   Undo close_it([&] { close(copy); });
   Imported imported;
   imported.memory = std::make_unique<MemoryFile>(copy, numa_node_);
@@ -159,8 +161,8 @@ Result<Backing> HostProvider::map(const BlockRequest& request) {
   const int protection = PROT_READ | PROT_WRITE | (executable ? PROT_EXEC : 0);
   void* address = place(request.size, request.alignment, protection);
   if (address == nullptr) {
-    return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "{} bytes of host memory: {}", request.size,
-                std::strerror(errno));
+    return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "host memory: {} bytes cannot be allocated: {}",
+                request.size, std::strerror(errno));
   }
   prefer_node(address, request.size, numa_node_);
   // Only whole large pages: the tail of a block that is not a multiple should not cost one.
@@ -174,8 +176,8 @@ void HostProvider::unmap(const Backing& backing) noexcept {
   if (munmap(backing.address, backing.size) == 0) return;
   // Taking a piece out of a mapping needs one mapping more, and the process may have no more: keep the
   // addresses then, but not the memory.
-  log_message(LogLevel::kWarn, LogTopic::kMemory, "{} bytes of host memory stay mapped: {}", backing.size,
-              std::strerror(errno));
+  log_message(LogLevel::kWarn, LogTopic::kMemory, "host memory: {} bytes cannot be unmapped: {}",
+              backing.size, std::strerror(errno));
   madvise(backing.address, backing.size, MADV_DONTNEED);
 }
 

@@ -41,7 +41,8 @@ Result<ImportedBlock> KfdImporter::open(int descriptor, const AgentSet& wanted) 
   block.metadata = std::move(info->metadata);
   block.address = kfd.reserve(block.size, alignment_for(block.size));
   if (block.address == nullptr) {
-    return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "no addresses for {} bytes of a dmabuf", block.size);
+    return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "address space: cannot reserve {} bytes for a dmabuf",
+                block.size);
   }
   Undo release([&, size = block.size, address = block.address] { kfd.release_addresses(address, size); });
   const auto handle = kfd.import_dmabuf(*gpu, descriptor, block.address);
@@ -63,13 +64,14 @@ Result<ImportedBlock> KfdImporter::open(const MemoryProvider::NamedBlock& named,
   Kfd& kfd = agents_.kfd();
   const KfdGpu* gpu = kfd.find_gpu(named.device);
   if (gpu == nullptr) {
-    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "GPU {} is none that this process sees", named.device);
+    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "GPU {}: not visible in this process", named.device);
   }
   ImportedBlock block;
   block.size = size;
   block.address = kfd.reserve(size, alignment_for(size));
   if (block.address == nullptr) {
-    return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "no addresses for {} bytes of another process", size);
+    return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES,
+                "address space: cannot reserve {} bytes for memory of another process", size);
   }
   Undo release([&, address = block.address] { kfd.release_addresses(address, size); });
   const auto shared = kfd.import_shared(*gpu, named.name, block.address);

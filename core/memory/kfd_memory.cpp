@@ -231,7 +231,9 @@ Result<void*> KfdPinner::pin(void* host, size_t size, const AgentSet& agents, ui
   // Elsewhere than the host sees it: the application can unmap its memory without unlocking it, and the
   // addresses would then be given to somebody else while GPUs still have them.
   void* const addresses = kfd.reserve(span, kPage);
-  if (addresses == nullptr) return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "no addresses to lock at");
+  if (addresses == nullptr)
+    return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "address space: cannot reserve {} bytes to lock memory",
+                span);
   Undo release([&] { kfd.release_addresses(addresses, span); });
   const auto first = reinterpret_cast<uint64_t>(addresses);
   const auto handle = kfd.pin(*kfd.gpus().front(), reinterpret_cast<void*>(page), span, flags, first);

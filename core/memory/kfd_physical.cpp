@@ -24,7 +24,8 @@ Result<std::unique_ptr<PhysicalMemory>> KfdPhysicalMemory::create(const KfdAgent
                                                                   uint32_t flags, size_t size) {
   const Kfd& kfd = agents.kfd();
   if (!kfd.manages_virtual_memory()) {
-    return fail(Status(HSA_STATUS_ERROR_NOT_SUPPORTED), "the driver maps no memory of GPUs at will");
+    return fail(Status(HSA_STATUS_ERROR_NOT_SUPPORTED),
+                "/dev/kfd: the driver does not support virtual memory management of GPU memory");
   }
   std::unique_ptr<KfdPhysicalMemory> memory(new KfdPhysicalMemory(agents, gpu));
   const auto handle = kfd.allocate_unplaced(gpu, flags, size);
@@ -44,7 +45,7 @@ Result<MemoryProvider::Imported> KfdPhysicalMemory::import(const KfdAgents& agen
   const Kfd& kfd = agents.kfd();
   const auto info = kfd.dmabuf_info(descriptor);
   if (!info || info->gpu_id != gpu.gpu_id || !kfd.manages_virtual_memory()) {
-    return fail(HSA_STATUS_ERROR_INVALID_ALLOCATION, "descriptor {} is of no memory of GPU {}", descriptor,
+    return fail(HSA_STATUS_ERROR_INVALID_ALLOCATION, "file descriptor {}: not memory of GPU {}", descriptor,
                 gpu.gpu_id);
   }
   std::unique_ptr<KfdPhysicalMemory> memory(new KfdPhysicalMemory(agents, gpu));
@@ -119,7 +120,9 @@ Status KfdPhysicalMemory::show_host(void* address, size_t size, Mapping& mapping
   const bool done = mapping.protection != 0
                         ? mprotect(address, size, protection) == 0
                         : agents_.kfd().gem_show(gpu_, gems_.at(gpu_.gpu_id), address, size, protection);
-  if (!done) return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "the host cannot see {} bytes of a GPU's", size);
+  if (!done)
+    return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "GPU memory: {} bytes cannot be mapped for the host",
+                size);
   mapping.protection = protection;
   return HSA_STATUS_SUCCESS;
 }
@@ -165,7 +168,8 @@ Status KfdHostPhysicalMemory::pin(Pinned& pinned, void* address, size_t size, bo
     alias_ = kfd.transport().mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_SHARED, *descriptor, 0);
     close(*descriptor);
     if (alias_ == nullptr) {
-      return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "no addresses to give {} bytes to GPUs", size_);
+      return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "address space: cannot reserve {} bytes for GPUs",
+                  size_);
     }
   }
   const uint32_t flags =

@@ -46,8 +46,8 @@ uint32_t flag_of(uint64_t attribute) {
 }
 
 Failure unknown(const char* what, uint64_t attribute, uint64_t value) {
-  return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT,
-              "attribute {:#x} of shared virtual memory cannot be {}: {:#x}", attribute, what, value);
+  return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "SVM attribute {:#x}: cannot be {}: {:#x}", attribute, what,
+              value);
 }
 
 }  // namespace
@@ -68,7 +68,7 @@ Result<uint32_t> KfdSvm::location_of(uint64_t agent) const {
   if (entry != nullptr && entry->facts.type == HSA_DEVICE_TYPE_CPU) return KFD_SVM_LOCATION_SYSMEM;
   const KfdGpu* gpu = entry == nullptr ? nullptr : gpus_.gpu_of(entry->index);
   if (gpu != nullptr) return gpu->gpu_id;
-  return fail(HSA_STATUS_ERROR_INVALID_AGENT, "{:#x} is no agent of shared virtual memory", agent);
+  return fail(HSA_STATUS_ERROR_INVALID_AGENT, "agent {:#x}: does not support shared virtual memory", agent);
 }
 
 uint64_t KfdSvm::agent_at(uint32_t location) const {
@@ -133,8 +133,8 @@ Status KfdSvm::attributes_set(void* ptr, size_t size, const hsa_amd_svm_attribut
         return unknown("set", attribute, value);
     }
     if (!(access ? agents_seen.insert(value) : seen.insert(attribute)).second) {
-      return fail(HSA_STATUS_ERROR_INCOMPATIBLE_ARGUMENTS, "attribute {:#x} or agent {:#x} comes twice",
-                  attribute, value);
+      return fail(HSA_STATUS_ERROR_INCOMPATIBLE_ARGUMENTS,
+                  "SVM attribute {:#x}: it or agent {:#x} is listed twice", attribute, value);
     }
   }
   if ((set & clear) != 0) return HSA_STATUS_ERROR_INCOMPATIBLE_ARGUMENTS;  // two CPU agents that disagree
@@ -283,7 +283,7 @@ class KfdSvm::Prefetch {
     }
     if (status != HSA_STATUS_SUCCESS) {
       log_message(LogLevel::kInfo, LogTopic::kMemory,
-                  "a prefetch failed, or waited for something that did: status {:#x}",
+                  "SVM prefetch: it or an operation that it depends on failed with status {:#x}",
                   static_cast<unsigned>(status));
     }
     {
@@ -321,12 +321,13 @@ Status KfdSvm::prefetch_async(void* ptr, size_t size, hsa_agent_t agent, uint32_
   for (uint32_t i = 0; i < num_dep_signals; ++i) {
     dependencies.push_back(live(dep_signals[i]));
     if (dependencies.back() == nullptr) {
-      return fail(HSA_STATUS_ERROR_INVALID_SIGNAL, "dependency {} of a prefetch is no signal", i);
+      return fail(HSA_STATUS_ERROR_INVALID_SIGNAL, "dependency signal {} of a prefetch: invalid handle", i);
     }
   }
   Signal* const completion = completion_signal.handle == 0 ? nullptr : live(completion_signal);
   if (completion == nullptr && completion_signal.handle != 0) {
-    return fail(HSA_STATUS_ERROR_INVALID_SIGNAL, "the completion signal of a prefetch is no signal");
+    return fail(HSA_STATUS_ERROR_INVALID_SIGNAL, "completion signal {:#x} of a prefetch: invalid handle",
+                completion_signal.handle);
   }
   auto prefetch = std::make_unique<Prefetch>(*this, *pages, *location, std::move(dependencies), completion);
   {

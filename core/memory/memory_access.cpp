@@ -33,7 +33,7 @@ Status MemoryManager::agents_allow_access(uint32_t num_agents, const hsa_agent_t
     }
   }
   if (!view || view->base != address) {
-    return fail(HSA_STATUS_ERROR_INVALID_ALLOCATION, "{} is not the start of an allocation", ptr);
+    return fail(HSA_STATUS_ERROR_INVALID_ALLOCATION, "address {}: not the start of an allocation", ptr);
   }
   PageAllocator* allocator = extent->published.owner.load(std::memory_order_acquire);
   if (allocator == nullptr) return HSA_STATUS_ERROR_INVALID_ALLOCATION;
@@ -43,7 +43,7 @@ Status MemoryManager::agents_allow_access(uint32_t num_agents, const hsa_agent_t
     const auto* agent = agents_.find(agents[i]);
     if (agent == nullptr) return HSA_STATUS_ERROR_INVALID_AGENT;
     if (view->heap->access(agents_, agent->facts) == HSA_AMD_MEMORY_POOL_ACCESS_NEVER_ALLOWED) {
-      return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "agent {:#x} can never reach this pool",
+      return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "agent {:#x}: can never access this memory pool",
                   agents[i].handle);
     }
     allowed.add(agent->index);
@@ -76,7 +76,8 @@ Status MemoryManager::memory_migrate(const void* ptr, hsa_amd_memory_pool_t pool
   const auto view = extents_.view(reinterpret_cast<uintptr_t>(ptr));
   if (!view || view->base != reinterpret_cast<uintptr_t>(ptr)) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   if (view->heap == heap) return HSA_STATUS_SUCCESS;
-  return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "buffers do not move between pools");
+  return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES,
+              "hsa_amd_memory_migrate: memory cannot be moved to another pool");
 }
 
 Status MemoryManager::memory_assign_agent(void* ptr, hsa_agent_t agent, hsa_access_permission_t access) {
@@ -91,7 +92,8 @@ Status MemoryManager::memory_assign_agent(void* ptr, hsa_agent_t agent, hsa_acce
 Status MemoryManager::memory_register(void* ptr, size_t size) {
   if (size == 0 && ptr != nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   if (size > PTRDIFF_MAX) {
-    return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "{} bytes at {} are more than there can be", size, ptr);
+    return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "address {}: a size of {} bytes exceeds the address space",
+                ptr, size);
   }
   return HSA_STATUS_SUCCESS;
 }
@@ -217,8 +219,8 @@ Result<std::shared_ptr<const PinnedMemory>> MemoryManager::pin_range(void* host_
                                                                      const Heap& heap) const {
   // Locking what is not there would only be found out when an agent touches it.
   if (!is_mapped(host_ptr, size)) {
-    return fail(Status(HSA_STATUS_ERROR_OUT_OF_RESOURCES), "{} bytes at {} cannot be locked: {}", size,
-                host_ptr, std::strerror(errno));
+    return fail(Status(HSA_STATUS_ERROR_OUT_OF_RESOURCES), "address {}: {} bytes cannot be locked: {}",
+                host_ptr, size, std::strerror(errno));
   }
   if (agents.count() == 0 || pinner_ == nullptr) return std::shared_ptr<const PinnedMemory>();
   const auto pinned = std::make_shared<PinnedMemory>(*pinner_, host_ptr, size);
@@ -247,7 +249,7 @@ Status MemoryManager::memory_unlock(void* host_ptr) {
     locked_.visit_starting(start, [&](RangeMap<LockedRange>::Entry& entry) {
       if (entry.value.locks != 0) held = &entry;
     });
-    if (held == nullptr) return fail(HSA_STATUS_ERROR_INVALID_ALLOCATION, "{} is not locked", host_ptr);
+    if (held == nullptr) return fail(HSA_STATUS_ERROR_INVALID_ALLOCATION, "address {}: not locked", host_ptr);
     --held->value.locks;
   }
   // One after the other: what was pinned is let go where nobody waits for the lock.
@@ -382,7 +384,9 @@ Status MemoryManager::pointer_info(const void* ptr, hsa_amd_pointer_info_t* info
   const size_t count = reachable.count();
   if (count == 0) return HSA_STATUS_SUCCESS;
   auto* list = static_cast<hsa_agent_t*>(alloc(count * sizeof(hsa_agent_t)));
-  if (list == nullptr) return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "the caller's allocator failed");
+  if (list == nullptr)
+    return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES,
+                "hsa_amd_pointer_info: the caller's allocator returned NULL");
   size_t next = 0;
   reachable.for_each([&](size_t index) { list[next++] = agents_[index].handle; });
   *num_agents_accessible = static_cast<uint32_t>(count);
@@ -406,7 +410,8 @@ Status MemoryManager::pointer_info_set_userdata(const void* ptr, void* user_data
   locked_.visit_starting(address, [&](RangeMap<LockedRange>::Entry& entry) {
     if (latest == nullptr || entry.value.serial > latest->value.serial) latest = &entry;
   });
-  if (latest == nullptr) return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "{} is not known", ptr);
+  if (latest == nullptr)
+    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "address {}: not in memory of this runtime", ptr);
   latest->value.user_data = user_data;
   return HSA_STATUS_SUCCESS;
 }

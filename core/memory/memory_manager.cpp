@@ -136,12 +136,12 @@ Status MemoryManager::agent_memory_pool_get_info(hsa_agent_t agent, hsa_amd_memo
 
 Status MemoryManager::allocate(HeapSlot& slot, size_t size, uint32_t flags, void** ptr) {
   if (slot.allocator == nullptr) {
-    return fail(HSA_STATUS_ERROR_INVALID_ALLOCATION, "nothing can be allocated in this region or pool");
+    return fail(HSA_STATUS_ERROR_INVALID_ALLOCATION, "region or memory pool: does not support allocation");
   }
   const HeapFacts& facts = slot.heap.facts();
   if (size > facts.allocation_limit) {
-    return fail(HSA_STATUS_ERROR_INVALID_ALLOCATION, "{} bytes are more than the pool's limit of {}", size,
-                facts.allocation_limit);
+    return fail(HSA_STATUS_ERROR_INVALID_ALLOCATION, "memory pool: {} bytes exceed its limit of {} bytes",
+                size, facts.allocation_limit);
   }
   const auto address = slot.allocator->allocate(size, flags);
   if (!address) return address.error();
@@ -197,7 +197,8 @@ Status MemoryManager::memory_pool_allocate(hsa_amd_memory_pool_t pool, size_t si
   HeapSlot* slot = find_slot(pool.handle);
   if (slot == nullptr) return Status(HSA_STATUS_ERROR_INVALID_MEMORY_POOL);
   if ((flags & ~slot->heap.facts().allocation_flags) != 0) {
-    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "the pool cannot honour allocation flags {:#x}", flags);
+    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "memory pool: does not support allocation flags {:#x}",
+                flags);
   }
   // How writes travel over PCIe does not change what host memory is made of.
   if (slot->heap.is_system()) flags &= ~uint32_t{HSA_AMD_MEMORY_POOL_PCIE_FLAG};
@@ -214,9 +215,9 @@ Status MemoryManager::memory_free(void* ptr) {
   if (!marks) {
     if (locked_around(address) || virtual_memory_.view(address) || imported_.view(address)) {
       return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT,
-                  "{} is locked, reserved, mapped or imported, not allocated", ptr);
+                  "address {}: locked, reserved, mapped or imported memory cannot be freed", ptr);
     }
-    return fail(HSA_STATUS_ERROR_INVALID_ALLOCATION, "{} is not the start of an allocation", ptr);
+    return fail(HSA_STATUS_ERROR_INVALID_ALLOCATION, "address {}: not the start of an allocation", ptr);
   }
   if (*marks == 0) return HSA_STATUS_SUCCESS;
 
@@ -261,11 +262,11 @@ Status MemoryManager::register_deallocation_callback(void* ptr, hsa_amd_dealloca
   const auto view = extent == nullptr ? std::nullopt : extent->view(address);
   if (!view) {
     if (imported_.add_callback({ptr, callback, user_data})) return HSA_STATUS_SUCCESS;
-    return fail(HSA_STATUS_ERROR_INVALID_ALLOCATION, "{} is in no allocation", ptr);
+    return fail(HSA_STATUS_ERROR_INVALID_ALLOCATION, "address {}: not in an allocation", ptr);
   }
   // The callbacks that run were taken under this lock, and no more will be.
   if ((view->marks & kBeingFreed) != 0) {
-    return fail(HSA_STATUS_ERROR_INVALID_ALLOCATION, "the allocation around {} is being freed", ptr);
+    return fail(HSA_STATUS_ERROR_INVALID_ALLOCATION, "address {}: its allocation is being freed", ptr);
   }
   PageAllocator* allocator = extent->published.owner.load(std::memory_order_acquire);
   auto& callbacks = aside_[view->base].callbacks;
@@ -312,7 +313,8 @@ Result<void*> MemoryManager::allocate_system(size_t size, uint32_t node) {
     const Heap* candidate = find_heap_of(agents_[i].handle, HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_FINE_GRAINED);
     if (candidate != nullptr && (heap == nullptr || agents_[i].node == node)) heap = candidate;
   }
-  if (heap == nullptr) return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "there is no system memory pool");
+  if (heap == nullptr)
+    return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "host memory: there is no system memory pool");
   void* memory = nullptr;
   const Status status = memory_allocate(heap->region(), size, &memory);
   if (status != HSA_STATUS_SUCCESS) return error(status);

@@ -47,14 +47,14 @@ Result<MemoryManager::Exposed> MemoryManager::expose(uintptr_t address) {
   exposed.extent = extents_.find(address);
   const auto view = exposed.extent == nullptr ? std::nullopt : exposed.extent->view(address);
   if (!view) {
-    return fail(HSA_STATUS_ERROR_INVALID_ALLOCATION, "{:#x} is in no allocation from a pool", address);
+    return fail(HSA_STATUS_ERROR_INVALID_ALLOCATION, "address {:#x}: not in an allocation from a memory pool",
+                address);
   }
   exposed.view = *view;
   exposed.allocator = exposed.extent->published.owner.load(std::memory_order_acquire);
   if (exposed.allocator == nullptr) return error(HSA_STATUS_ERROR_INVALID_ALLOCATION);
   if (!exposed.allocator->provider().is_shareable()) {
-    return fail(HSA_STATUS_ERROR_INVALID_AGENT, "{:#x} is in memory of an agent that cannot share it",
-                address);
+    return fail(HSA_STATUS_ERROR_INVALID_AGENT, "address {:#x}: the agent cannot share its memory", address);
   }
   const auto backing = exposed.allocator->expose(*exposed.extent, address);
   if (!backing) return error(HSA_STATUS_ERROR_INVALID_ALLOCATION);  // freed meanwhile
@@ -74,11 +74,12 @@ Status MemoryManager::portable_export_dmabuf(const void* ptr, size_t size, int* 
   const auto view = extents_.view(address);
   const size_t room = view ? page_up(view->size) - (address - view->base) : 0;
   if (size > room) {
-    return fail(HSA_STATUS_ERROR_INVALID_ALLOCATION, "{} bytes at {} are not in one allocation from a pool",
-                size, ptr);
+    return fail(HSA_STATUS_ERROR_INVALID_ALLOCATION,
+                "address {}: {} bytes are not in one allocation from a memory pool", ptr, size);
   }
   if ((flags & HSA_AMD_DMABUF_MAPPING_TYPE_PCIE) != 0 && !view->heap->facts().host_accessible) {
-    return fail(Status(HSA_STATUS_ERROR_NOT_SUPPORTED), "{} is in memory that PCIe does not reach", ptr);
+    return fail(Status(HSA_STATUS_ERROR_NOT_SUPPORTED), "address {}: the memory is not accessible over PCIe",
+                ptr);
   }
   const auto exposed = expose(address);
   if (!exposed) return exposed.error();
@@ -91,7 +92,7 @@ Status MemoryManager::portable_export_dmabuf(const void* ptr, size_t size, int* 
 
 Status MemoryManager::portable_close_dmabuf(int dmabuf) {
   if (close(dmabuf) == 0) return HSA_STATUS_SUCCESS;
-  return fail(HSA_STATUS_ERROR_RESOURCE_FREE, "descriptor {} cannot be closed: {}", dmabuf,
+  return fail(HSA_STATUS_ERROR_RESOURCE_FREE, "file descriptor {}: cannot be closed: {}", dmabuf,
               std::strerror(errno));
 }
 
@@ -125,7 +126,7 @@ Result<AgentSet> MemoryManager::who_may_reach(const ImportedBlock& block, const 
     everyone &= reaches;
   });
   if (everyone || all) return able;
-  return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "an agent can never reach this memory");
+  return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "agents: one of them can never access this memory");
 }
 
 Status MemoryManager::interop_map_buffer(uint32_t num_agents, const hsa_agent_t* agents, int interop_handle,
@@ -138,7 +139,7 @@ Status MemoryManager::interop_map_buffer(uint32_t num_agents, const hsa_agent_t*
   if (!named) return named.error();
   MemoryImporter* const importer = imported_.importer();
   if (importer == nullptr || interop_handle < 0) {
-    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "descriptor {} is of no memory that an agent can use",
+    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "file descriptor {}: not memory that an agent can use",
                 interop_handle);
   }
   const auto block = std::make_shared<OpenBlock>(*importer);
@@ -167,7 +168,7 @@ Status MemoryManager::interop_unmap_buffer(void* ptr) {
   if (imported_.remove(reinterpret_cast<uintptr_t>(ptr), HSA_EXT_POINTER_TYPE_GRAPHICS)) {
     return HSA_STATUS_SUCCESS;
   }
-  return fail(HSA_STATUS_ERROR_INVALID_ALLOCATION, "no buffer is mapped at {}", ptr);
+  return fail(HSA_STATUS_ERROR_INVALID_ALLOCATION, "address {}: no interop buffer is mapped here", ptr);
 }
 
 // Other processes ----------------------------------------------------------------------------------------
@@ -199,7 +200,8 @@ Result<hsa_amd_ipc_memory_t> MemoryManager::name_of(const Exposed& exposed) {
     name = prefer_driver_names_ ? by_descriptor() : by_driver();
   }
   if (name) return name;
-  return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "the driver has no means to share memory between processes");
+  return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES,
+              "/dev/kfd: the driver cannot share memory between processes");
 }
 
 void MemoryManager::withdraw_name(const hsa_amd_ipc_memory_t& name) noexcept {
@@ -212,8 +214,8 @@ Status MemoryManager::ipc_memory_create(void* ptr, size_t len, hsa_amd_ipc_memor
   const auto address = reinterpret_cast<uintptr_t>(ptr);
   const auto view = extents_.view(address);
   if (handle == nullptr || !view || view->base != address || !is_all_of(len, view->size)) {
-    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "{} bytes at {} are not one whole allocation from a pool",
-                len, ptr);
+    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT,
+                "address {}: {} bytes are not one whole allocation from a memory pool", ptr, len);
   }
   const auto known_name = [&]() RIGEL_REQUIRES(aside_mutex_) -> const hsa_amd_ipc_memory_t* {
     const auto found = aside_.find(address);
@@ -239,7 +241,7 @@ Status MemoryManager::ipc_memory_create(void* ptr, size_t len, hsa_amd_ipc_memor
   }
   if (!exposed->allocator->change_marks(*exposed->extent, address, kHasName, 0)) {
     withdraw_name(*name);
-    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "{} was freed meanwhile", ptr);
+    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "address {}: freed during the call", ptr);
   }
   aside_[address].name = *name;
   *handle = *name;
@@ -259,7 +261,7 @@ Status MemoryManager::ipc_memory_attach(const hsa_amd_ipc_memory_t* handle, size
   }
   MemoryImporter* const importer = imported_.importer();
   if (importer == nullptr) {
-    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "there is no device to attach memory for");
+    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "hsa_amd_ipc_memory_attach: no device can import memory");
   }
 
   uint64_t offset = 0, length = 0;
@@ -280,14 +282,15 @@ Status MemoryManager::ipc_memory_attach(const hsa_amd_ipc_memory_t* handle, size
     opened = importer->open({of_driver->name, of_driver->device},
                             of_driver->in_slab() ? kUnitSize : page_up(length));
   } else {
-    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "this is no name of memory");
+    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "IPC handle: does not name memory");
   }
   if (!opened) return opened.error();
   block->adopt(std::move(*opened));
   const size_t size = (*block)->size;
   // The other side may be anybody.
   if (offset % kPageSize != 0 || offset > size || length > size - offset) {
-    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "{} bytes at {} are not in a buffer of {}", length, offset,
+    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT,
+                "IPC handle: {} bytes at offset {} exceed the buffer, which has {} bytes", length, offset,
                 size);
   }
   const auto allowed = who_may_reach(**block, *wanted, num_agents == 0);
@@ -310,7 +313,7 @@ Status MemoryManager::ipc_memory_detach(void* mapped_ptr) {
       imported_.remove(reinterpret_cast<uintptr_t>(mapped_ptr), HSA_EXT_POINTER_TYPE_IPC)) {
     return HSA_STATUS_SUCCESS;
   }
-  return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "no memory of another process is attached at {}",
+  return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "address {}: no memory of another process is attached here",
               mapped_ptr);
 }
 

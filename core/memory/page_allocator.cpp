@@ -69,8 +69,8 @@ Result<void*> PageAllocator::allocate_object(size_t size, uint32_t size_class) {
     if (!extent) return error(extent.error());
     if (!publish_slab(*extent, size_class)) {
       to_reserve(*extent);
-      return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "no memory for the books of {} bytes of pool memory",
-                  size);
+      return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES,
+                  "memory pool: out of host memory for the records of {} bytes", size);
     }
     open.push_front(*extent);
     ++idle_slabs_;
@@ -109,8 +109,8 @@ Result<void*> PageAllocator::allocate_block(size_t size, uint32_t flags) {
   if (!extent) return error(extent.error());
   if (!publish_block(*extent, size)) {
     to_reserve(*extent);
-    return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "no memory for the books of {} bytes of pool memory",
-                size);
+    return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES,
+                "memory pool: out of host memory for the records of {} bytes", size);
   }
   full_.push_front(*extent);
   ++allocations_;
@@ -140,7 +140,9 @@ Result<Extent*> PageAllocator::obtain(const BlockRequest& request) {
     if (backing && extent == nullptr) provider_->unmap(*backing);
   }
   if (!backing) return error(backing.error());
-  if (extent == nullptr) return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "no memory for the books of a block");
+  if (extent == nullptr)
+    return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES,
+                "memory pool: out of host memory for the records of a block");
   extent->backing = *backing;
   extent->flags = request.flags;
   extent->granted = {};

@@ -74,7 +74,7 @@ class MemoryProvider {
   /// A new descriptor of a block's memory, the caller's to close. It keeps the memory, whatever happens to
   /// the block.
   virtual Result<int> export_block(const Backing&) {
-    return fail(Status(HSA_STATUS_ERROR_INVALID_AGENT), "this memory cannot be exported");
+    return fail(Status(HSA_STATUS_ERROR_INVALID_AGENT), "memory: cannot be exported");
   }
   struct NamedBlock {
     DriverName name{};
@@ -91,7 +91,8 @@ class MemoryProvider {
 
   /// `flags` as in BlockRequest.
   virtual Result<std::unique_ptr<PhysicalMemory>> create_physical(size_t size, uint32_t) {
-    return fail(Status(HSA_STATUS_ERROR_NOT_SUPPORTED), "no {} bytes without an address in this pool", size);
+    return fail(Status(HSA_STATUS_ERROR_NOT_SUPPORTED),
+                "memory pool: {} bytes of physical memory cannot be created here", size);
   }
 
   struct Imported {

@@ -83,8 +83,8 @@ Status VirtualMemory::address_reserve_align(void** va, size_t size, uint64_t add
   if (alignment == 0) alignment = kPageSize;
   if (va == nullptr || size == 0 || !is_page_multiple(size) || alignment < kPageSize ||
       (alignment & (alignment - 1)) != 0 || (flags & ~uint64_t{HSA_AMD_VMEM_ADDRESS_NO_REGISTER}) != 0) {
-    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "cannot reserve {} bytes at multiples of {}, flags {:#x}",
-                size, alignment, flags);
+    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT,
+                "address reservation: invalid size {}, alignment {} or flags {:#x}", size, alignment, flags);
   }
   const bool plain = (flags & HSA_AMD_VMEM_ADDRESS_NO_REGISTER) != 0;
   void* start = nullptr;
@@ -104,7 +104,8 @@ Status VirtualMemory::address_reserve_align(void** va, size_t size, uint64_t add
                        : addresses_from_.reserve(addresses_from_.context, size, alignment);
   }
   if (start == nullptr) {
-    return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "{} bytes of addresses: {}", size, std::strerror(errno));
+    return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "address space: cannot reserve {} bytes: {}", size,
+                std::strerror(errno));
   }
   try {
     const WriterLock lock(mutex_);
@@ -122,15 +123,15 @@ Status VirtualMemory::address_free(void* va, size_t size) {
   const WriterLock lock(mutex_);
   const auto found = reservations_.find(address_of(va));
   if (found == reservations_.end()) {
-    return fail(HSA_STATUS_ERROR_INVALID_ALLOCATION, "no reservation starts at {}", va);
+    return fail(HSA_STATUS_ERROR_INVALID_ALLOCATION, "address {}: not the start of a reservation", va);
   }
   if (found->second.size != size) {
-    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "the reservation at {} is of {} bytes, not {}", va,
+    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "address {}: the reservation has {} bytes, not {}", va,
                 found->second.size, size);
   }
   const auto mapped = mappings_.lower_bound(found->first);
   if (mapped != mappings_.end() && mapped->first - found->first < size) {
-    return fail(HSA_STATUS_ERROR_RESOURCE_FREE, "memory is mapped at {}, in the reservation",
+    return fail(HSA_STATUS_ERROR_RESOURCE_FREE, "address {}: memory is mapped in the reservation",
                 pointer_to(mapped->first));
   }
   munmap(va, size);
@@ -169,13 +170,14 @@ Status VirtualMemory::handle_create(hsa_amd_memory_pool_t pool, size_t size, hsa
     return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   }
   if (provider == nullptr)
-    return fail(HSA_STATUS_ERROR_INVALID_ALLOCATION, "nothing can be allocated in this pool");
+    return fail(HSA_STATUS_ERROR_INVALID_ALLOCATION, "memory pool: does not support allocation");
   if (size == 0 || size % heap->facts().granule != 0) {
-    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "{} bytes are no multiple of the pool's granule of {}",
-                size, heap->facts().granule);
+    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT,
+                "memory pool: {} bytes are not a positive multiple of its granule of {} bytes", size,
+                heap->facts().granule);
   }
   if (size > heap->facts().allocation_limit) {
-    return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "{} bytes are more than the pool's limit of {}", size,
+    return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "memory pool: {} bytes exceed its limit of {} bytes", size,
                 heap->facts().allocation_limit);
   }
   auto physical = provider->create_physical(size, static_cast<uint32_t>(flags));
@@ -189,7 +191,7 @@ Status VirtualMemory::handle_release(hsa_amd_vmem_alloc_handle_t memory_handle) 
   const WriterLock lock(mutex_);
   Memory* memory = live(memory_handle);
   if (memory == nullptr) {
-    return fail(HSA_STATUS_ERROR_INVALID_ALLOCATION, "{:#x} is no memory handle", memory_handle.handle);
+    return fail(HSA_STATUS_ERROR_INVALID_ALLOCATION, "memory handle {:#x}: invalid", memory_handle.handle);
   }
   --memory->references;
   drop_if_unused(memory);
@@ -201,7 +203,7 @@ Status VirtualMemory::retain_alloc_handle(hsa_amd_vmem_alloc_handle_t* memory_ha
   const WriterLock lock(mutex_);
   const auto mapping = mapping_around(address_of(addr));
   if (mapping == mappings_.end())
-    return fail(HSA_STATUS_ERROR_INVALID_ALLOCATION, "nothing is mapped at {}", addr);
+    return fail(HSA_STATUS_ERROR_INVALID_ALLOCATION, "address {}: no memory is mapped here", addr);
   ++mapping->second.memory->references;
   memory_handle->handle = mapping->second.memory->id;
   return HSA_STATUS_SUCCESS;
@@ -239,7 +241,8 @@ Status VirtualMemory::import_shareable_handle(int dmabuf_fd, hsa_amd_vmem_alloc_
   if (handle == nullptr || dmabuf_fd < 0) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   struct stat about {};
   if (fstat(dmabuf_fd, &about) != 0) {
-    return fail(HSA_STATUS_ERROR_INVALID_ALLOCATION, "descriptor {}: {}", dmabuf_fd, std::strerror(errno));
+    return fail(HSA_STATUS_ERROR_INVALID_ALLOCATION, "file descriptor {}: {}", dmabuf_fd,
+                std::strerror(errno));
   }
   const std::pair<uint64_t, uint64_t> identity{about.st_dev, about.st_ino};
   const WriterLock lock(mutex_);
@@ -265,7 +268,7 @@ Status VirtualMemory::import_shareable_handle(int dmabuf_fd, hsa_amd_vmem_alloc_
     handle->handle = memory.id;
     return HSA_STATUS_SUCCESS;
   }
-  return fail(HSA_STATUS_ERROR_INVALID_ALLOCATION, "descriptor {} is of no memory that an agent can use",
+  return fail(HSA_STATUS_ERROR_INVALID_ALLOCATION, "file descriptor {}: not memory that an agent can use",
               dmabuf_fd);
 }
 
@@ -290,15 +293,17 @@ Status VirtualMemory::map(void* va, size_t size, size_t in_offset, hsa_amd_vmem_
   const WriterLock lock(mutex_);
   Memory* memory = live(memory_handle);
   if (memory == nullptr || size > memory->size) {
-    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "{:#x} is not a handle of {} bytes or more",
+    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "memory handle {:#x}: invalid, or of less than {} bytes",
                 memory_handle.handle, size);
   }
   if (reservation_around(start, size) == reservations_.end()) {
-    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "{} bytes at {} are not in one reservation", size, va);
+    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "address {}: {} bytes are not in one reservation", va,
+                size);
   }
   const auto next = mappings_.lower_bound(start);
   if (mapping_around(start) != mappings_.end() || (next != mappings_.end() && next->first - start < size)) {
-    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "something is mapped in {} bytes at {} already", size, va);
+    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "address {}: memory is already mapped within {} bytes", va,
+                size);
   }
   // Known to others once it is there; that takes no more memory.
   Mappings made;
@@ -320,7 +325,8 @@ void VirtualMemory::unmap_one(Mappings::iterator mapping) noexcept {
   const bool plain = reservation != reservations_.end() && reservation->second.plain;
   if (reserve(pointer_to(start), size, MAP_FIXED, plain) == nullptr) {
     // The process has too many mappings. The memory stays, but nobody gets at it.
-    log_message(LogLevel::kWarn, LogTopic::kMemory, "{} bytes stay mapped: {}", size, std::strerror(errno));
+    log_message(LogLevel::kWarn, LogTopic::kMemory, "virtual memory: {} bytes cannot be unmapped: {}", size,
+                std::strerror(errno));
     mprotect(pointer_to(start), size, PROT_NONE);
   }
   mappings_.erase(mapping);
@@ -332,17 +338,19 @@ Result<std::vector<VirtualMemory::Mappings::iterator>> VirtualMemory::mappings_o
                                                                                   size_t size) {
   auto at = mappings_.find(start);
   if (at == mappings_.end()) {
-    return fail(HSA_STATUS_ERROR_INVALID_ALLOCATION, "no mapping starts at {}", pointer_to(start));
+    return fail(HSA_STATUS_ERROR_INVALID_ALLOCATION, "address {}: not the start of a mapping",
+                pointer_to(start));
   }
   std::vector<Mappings::iterator> result;
   size_t left = size;
   for (uintptr_t next = start; left > 0; ++at) {
     if (at == mappings_.end() || at->first != next) {
-      return fail(HSA_STATUS_ERROR_INVALID_ALLOCATION, "nothing is mapped at {}", pointer_to(next));
+      return fail(HSA_STATUS_ERROR_INVALID_ALLOCATION, "address {}: no memory is mapped here",
+                  pointer_to(next));
     }
     if (at->second.size > left) {
-      return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "{} bytes at {} end inside a mapping", size,
-                  pointer_to(start));
+      return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "address {}: {} bytes end inside a mapping",
+                  pointer_to(start), size);
     }
     left -= at->second.size;
     next += at->second.size;
@@ -355,7 +363,7 @@ Status VirtualMemory::unmap(void* va, size_t size) {
   if (va == nullptr || size == 0) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   const WriterLock lock(mutex_);
   if (!mappings_.contains(address_of(va))) {
-    return fail(HSA_STATUS_ERROR_INVALID_ALLOCATION, "no mapping starts at {}", va);
+    return fail(HSA_STATUS_ERROR_INVALID_ALLOCATION, "address {}: not the start of a mapping", va);
   }
   const auto mappings = mappings_of(address_of(va), size);
   if (!mappings) return HSA_STATUS_ERROR_INVALID_ARGUMENT;  // it ends inside a mapping, or spans a gap
@@ -403,11 +411,12 @@ Status VirtualMemory::set_access(void* va, size_t size, const hsa_amd_memory_acc
   const WriterLock lock(mutex_);
   const uintptr_t start = address_of(va);
   if (reservation_around(start, size) == reservations_.end()) {
-    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "{} bytes at {} are not in one reservation", size, va);
+    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "address {}: {} bytes are not in one reservation", va,
+                size);
   }
   const auto inside = mapping_around(start);
   if (inside != mappings_.end() && inside->first != start) {
-    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "{} is inside a mapping", va);
+    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "address {}: inside a mapping", va);
   }
   const auto mappings = mappings_of(start, size);
   if (!mappings) return mappings.error();
@@ -438,7 +447,7 @@ Status VirtualMemory::get_access(void* va, hsa_access_permission_t* perms, hsa_a
   const WriterLock lock(mutex_);
   const auto mapping = mapping_around(address_of(va));
   if (mapping == mappings_.end())
-    return fail(HSA_STATUS_ERROR_INVALID_ALLOCATION, "nothing is mapped at {}", va);
+    return fail(HSA_STATUS_ERROR_INVALID_ALLOCATION, "address {}: no memory is mapped here", va);
   const auto found = mapping->second.permissions.find(agent->index);
   if (found != mapping->second.permissions.end()) *perms = found->second;
   return HSA_STATUS_SUCCESS;

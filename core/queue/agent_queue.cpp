@@ -24,13 +24,13 @@ using OwnedSignal = std::unique_ptr<Signal, DestroySignal>;
 // What the runtime and programs could not do with a queue as its backend describes it; null: nothing.
 const char* fault_of(const hsabe_queue_info_t& info, uint64_t doorbell_signal, bool has_register) {
   const auto* const queue = static_cast<const amd_queue_t*>(info.amd_queue);
-  if (info.queue == nullptr) return "the queue is null";
-  if (queue == nullptr) return "its amd_queue is null";
-  if (queue->hsa_queue.base_address == nullptr) return "its ring is null";
-  if (!std::has_single_bit(queue->hsa_queue.size)) return "its size is no power of two";
+  if (info.queue == nullptr) return "queue is NULL";
+  if (queue == nullptr) return "amd_queue is NULL";
+  if (queue->hsa_queue.base_address == nullptr) return "the base address of the ring is NULL";
+  if (!std::has_single_bit(queue->hsa_queue.size)) return "the size is not a power of two";
   if (queue->hsa_queue.doorbell_signal.handle != doorbell_signal)
-    return "its doorbell_signal is not the one that was given";
-  if (has_register && info.doorbell == nullptr) return "its doorbell is null";
+    return "doorbell_signal is not the signal that the runtime passed";
+  if (has_register && info.doorbell == nullptr) return "doorbell is NULL";
   return nullptr;
 }
 
@@ -57,11 +57,11 @@ class AgentQueue final : public Queue {
     const hsabe_status_t status = agent_.backend().queue.create(agent_.device(), &desc, &info_);
     if (status != HSA_STATUS_SUCCESS) {
       info_ = {};
-      return backend_report::refused("no queue", status);
+      return backend_report::refused("queue", status);
     }
     const bool has_register = doorbell_->kind() != AMD_SIGNAL_KIND_USER;
     if (const char* const fault = fault_of(info_, desc.doorbell_signal, has_register)) {
-      log_message(LogLevel::kError, LogTopic::kQueue, "backend {} makes a queue wrongly: {}",
+      log_message(LogLevel::kError, LogTopic::kQueue, "backend {}: created an invalid queue: {}",
                   agent_.backend().name, fault);
       return HSA_STATUS_ERROR;
     }
@@ -75,7 +75,7 @@ class AgentQueue final : public Queue {
     const Status bound = set_cu_mask(0, nullptr);
     if (bound == HSA_STATUS_SUCCESS || bound == static_cast<Status>(HSA_STATUS_CU_MASK_REDUCED))
       return HSA_STATUS_SUCCESS;
-    return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "a queue cannot be bound to what HSA_CU_MASK leaves");
+    return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "queue: the compute units of HSA_CU_MASK cannot be set");
   }
 
   const Agent* agent() const override { return &agent_; }
@@ -86,31 +86,34 @@ class AgentQueue final : public Queue {
   }
 
   Status inactivate() override {
-    return one_at_a_time("the queue goes on", [&] { return agent_.backend().queue.inactivate(info_.queue); });
+    return one_at_a_time("queue: cannot be inactivated",
+                         [&] { return agent_.backend().queue.inactivate(info_.queue); });
   }
 
   Status set_profiling(bool enabled) override {
     const auto operation = agent_.backend().queue.set_profiling;
-    if (operation == nullptr) return fail(HSA_STATUS_ERROR, "this agent's queues cannot stamp times");
-    return one_at_a_time("no time stamps", [&] { return operation(info_.queue, enabled); });
+    if (operation == nullptr) return fail(HSA_STATUS_ERROR, "queue: its agent does not support profiling");
+    return one_at_a_time("queue: profiling cannot be changed",
+                         [&] { return operation(info_.queue, enabled); });
   }
 
   Status set_priority(uint32_t priority) override {
     const auto operation = agent_.backend().queue.set_priority;
     // The priority is a wish: an agent whose queues have none has fulfilled every one.
     if (operation == nullptr) return HSA_STATUS_SUCCESS;
-    return one_at_a_time("no such priority", [&] { return operation(info_.queue, priority); });
+    return one_at_a_time("queue: the priority cannot be set",
+                         [&] { return operation(info_.queue, priority); });
   }
 
   Status set_cu_mask(uint32_t bits, const uint32_t* mask) override {
     const auto operation = agent_.backend().queue.set_cu_mask;
     if (operation == nullptr) {
-      return fail(HSA_STATUS_ERROR_INVALID_QUEUE, "this agent's queues cannot be bound to compute units");
+      return fail(HSA_STATUS_ERROR_INVALID_QUEUE, "queue: its agent does not support CU masks");
     }
     CuGrant grant = grant_units({mask, bits / 32}, agent_.limits().units, agent_.caps().compute_units);
     const auto words = static_cast<uint32_t>(grant.words.size());
     constexpr auto kReduced = static_cast<Status>(HSA_STATUS_CU_MASK_REDUCED);
-    return one_at_a_time("no such compute units", [&]() -> hsabe_status_t {
+    return one_at_a_time("queue: the CU mask cannot be set", [&]() -> hsabe_status_t {
       const hsabe_status_t status = operation(info_.queue, words * 32, grant.words.data());
       if (status != HSA_STATUS_SUCCESS && status != kReduced) return status;
       const MutexLock lock(mutex_);
@@ -121,7 +124,7 @@ class AgentQueue final : public Queue {
 
   Status get_cu_mask(uint32_t bits, uint32_t* mask) const override {
     if (agent_.backend().queue.set_cu_mask == nullptr) {
-      return fail(HSA_STATUS_ERROR_INVALID_QUEUE, "this agent's queues cannot be bound to compute units");
+      return fail(HSA_STATUS_ERROR_INVALID_QUEUE, "queue: its agent does not support CU masks");
     }
     const MutexLock lock(mutex_);
     for (size_t i = 0; i < bits / 32; ++i) mask[i] = i < cu_mask_.size() ? cu_mask_[i] : 0;
@@ -141,7 +144,7 @@ class AgentQueue final : public Queue {
       callback_(status, handle(), data_);
     } else {
       log_message(LogLevel::kError, LogTopic::kQueue,
-                  "queue {} has stopped with status {:#x}; it has no error callback", handle()->id,
+                  "queue {}: stopped with status {:#x}, and it has no error callback", handle()->id,
                   static_cast<uint32_t>(status));
     }
     const MutexLock lock(mutex_);
@@ -225,7 +228,8 @@ Result<std::shared_ptr<Queue>> create_agent_queue(const Agent& agent, const Queu
   uint32_t attributes = kSignalOfQueue;
   if (agent.caps().doorbell == HSABE_DOORBELL_DWORDS32_LEGACY) attributes |= kSignalDoorbellInDwords;
   OwnedSignal doorbell(signal_pool::create(-1, attributes, doorbell_kind(agent.caps().doorbell)));
-  if (doorbell == nullptr) return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "no memory for a doorbell");
+  if (doorbell == nullptr)
+    return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "queue: out of memory for its doorbell");
   auto queue = std::make_shared<AgentQueue>(agent, request, std::move(doorbell));
   if (const Status status = queue->start(request, cookie); status != HSA_STATUS_SUCCESS) return error(status);
   return queue;

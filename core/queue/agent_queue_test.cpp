@@ -176,22 +176,23 @@ TEST_F(AgentQueues, AreNotThereIfTheirBackendDescribesThemWrongly) {
     const char* what;
     std::function<void(hsabe_queue_info_t&)> make;
   } mistakes[] = {
-      {"the queue is null", [](hsabe_queue_info_t& info) { info.queue = nullptr; }},
-      {"its amd_queue is null", [](hsabe_queue_info_t& info) { info.amd_queue = nullptr; }},
-      {"its ring is null", [](hsabe_queue_info_t&) { queue_memory.hsa_queue.base_address = nullptr; }},
-      {"its size is no power of two", [](hsabe_queue_info_t&) { queue_memory.hsa_queue.size = 0; }},
-      {"its doorbell_signal is", [](hsabe_queue_info_t&) { queue_memory.hsa_queue.doorbell_signal = {0}; }},
-      {"its doorbell is null", [](hsabe_queue_info_t& info) { info.doorbell = nullptr; }}};
+      {"queue is NULL", [](hsabe_queue_info_t& info) { info.queue = nullptr; }},
+      {"amd_queue is NULL", [](hsabe_queue_info_t& info) { info.amd_queue = nullptr; }},
+      {"the base address of the ring is NULL",
+       [](hsabe_queue_info_t&) { queue_memory.hsa_queue.base_address = nullptr; }},
+      {"the size is not a power of two", [](hsabe_queue_info_t&) { queue_memory.hsa_queue.size = 0; }},
+      {"doorbell_signal is not", [](hsabe_queue_info_t&) { queue_memory.hsa_queue.doorbell_signal = {0}; }},
+      {"doorbell is NULL", [](hsabe_queue_info_t& info) { info.doorbell = nullptr; }}};
   int made = 0;
   for (const auto& [what, make] : mistakes) {
     mistake = make;
     ::testing::internal::CaptureStderr();
     const auto queue = create_agent_queue(with_register, {.size = 64}, 1);
     EXPECT_THAT(::testing::internal::GetCapturedStderr(),
-                ::testing::HasSubstr(std::string("backend mistaken makes a queue wrongly: ") + what));
+                ::testing::HasSubstr(std::string("backend mistaken: created an invalid queue: ") + what));
     ASSERT_FALSE(queue);
     EXPECT_EQ(queue.error(), HSA_STATUS_ERROR);
-    made += std::string(what) == "the queue is null" ? 0 : 1;
+    made += std::string(what) == "queue is NULL" ? 0 : 1;
     EXPECT_EQ(destroyed, made) << what;
   }
   EXPECT_TRUE(create()) << "without a register there is none to name";

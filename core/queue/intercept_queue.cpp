@@ -128,7 +128,8 @@ class ProxyQueue final : public InterceptQueue, public std::enable_shared_from_t
 
   Status start(const Agent& agent, uint64_t cookie) override {
     room_ = signal_pool::create(0);
-    if (room_ == nullptr) return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "no memory for a signal");
+    if (room_ == nullptr)
+      return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "intercept queue: out of memory for a signal");
     QueueRequest behind = request_.queue;
     // Twice as many as the application has: see ask_for_room_early.
     const uint64_t wanted = std::max<uint64_t>(uint64_t{behind.size} * 2, kLeastRing);
@@ -138,7 +139,7 @@ class ProxyQueue final : public InterceptQueue, public std::enable_shared_from_t
       const auto* const self = static_cast<ProxyQueue*>(data);
       if (self->request_.queue.callback == nullptr) {
         log_message(LogLevel::kError, LogTopic::kQueue,
-                    "queue {} has stopped with status {:#x}; it has no error callback", self->handle()->id,
+                    "queue {}: stopped with status {:#x}, and it has no error callback", self->handle()->id,
                     static_cast<uint32_t>(status));
         return;
       }
@@ -190,7 +191,8 @@ class ProxyQueue final : public InterceptQueue, public std::enable_shared_from_t
     bell_.queue.store(nullptr);
     if (is_moved_here()) {
       log_message(LogLevel::kError, LogTopic::kQueue,
-                  "queue {} is destroyed by a handler of its packets, which end here", handle()->id);
+                  "queue {}: destroyed by a handler of its packets; its remaining packets are lost",
+                  handle()->id);
       until_moved_ = shared_from_this();
     } else {
       // Whoever found the queue before is at work until there is none.
@@ -396,8 +398,10 @@ class ProxyQueue final : public InterceptQueue, public std::enable_shared_from_t
     };
     if (request_.dispatcher->watch(*room_, HSA_SIGNAL_CONDITION_LT, 1, there_is_room, &bell_) !=
         HSA_STATUS_SUCCESS) {
-      log_message(LogLevel::kError, LogTopic::kQueue, "queue {}: packets wait until the next is submitted",
-                  handle()->id);
+      log_message(
+          LogLevel::kError, LogTopic::kQueue,
+          "queue {}: free slots cannot be watched; packets are delayed until the next packet is submitted",
+          handle()->id);
       return;
     }
     asked_for_room_ = true;
@@ -471,7 +475,8 @@ Result<std::shared_ptr<InterceptQueue>> create_intercept_queue(InterceptRequest 
     if (doorbell != nullptr) signal_pool::destroy(*doorbell);
     request.release(request.memory);
   });
-  if (bell == nullptr) return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "no memory for a doorbell");
+  if (bell == nullptr)
+    return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "intercept queue: out of memory for its doorbell");
   auto queue = std::make_shared<ProxyQueue>(request, *doorbell, *bell, cookie);
   give_back.cancel();
   return queue;

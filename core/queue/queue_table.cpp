@@ -70,8 +70,9 @@ Result<hsa_queue_t*> QueueTable::share_cooperative(const Agent& agent, Cooperati
     if (hsa_queue_t* const shared = find_cooperative(agent)) return shared;
     if (!is_changing(agent)) break;
     if (InQueueCallback::is_here()) {
-      return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES,
-                  "a cooperative queue in a callback, while the agent's is being made or destroyed");
+      return fail(
+          HSA_STATUS_ERROR_OUT_OF_RESOURCES,
+          "cooperative queue: requested in a callback while the agent's queue is created or destroyed");
     }
     change_over_.wait(lock);
   }

@@ -26,20 +26,21 @@ namespace {
 Result<QueueRequest> fitted(const Agent& agent, QueueRequest request) {
   const hsabe_caps_t& caps = agent.caps();
   if (!agent.dispatches_kernels() && (caps.features & HSABE_FEATURE_AGENT_DISPATCH) == 0) {
-    return fail(HSA_STATUS_ERROR_INVALID_QUEUE_CREATION, "this agent has no queues");
+    return fail(HSA_STATUS_ERROR_INVALID_QUEUE_CREATION, "agent: does not support queues");
   }
   if (!std::has_single_bit(request.size)) {
-    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "queue size {} is not a power of two", request.size);
+    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "queue size {}: not a power of two", request.size);
   }
   if (request.size > caps.queue_max_size) {
-    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "queue size {} is more than {} packets", request.size,
-                caps.queue_max_size);
+    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "queue size {}: exceeds the maximum of {} packets",
+                request.size, caps.queue_max_size);
   }
   if (request.type > HSA_QUEUE_TYPE_COOPERATIVE) {
-    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "there is no queue type {}", request.type);
+    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "unknown queue type {}", request.type);
   }
   if ((caps.queue_types & 1u << request.type) == 0) {
-    return fail(HSA_STATUS_ERROR_INVALID_QUEUE_CREATION, "this agent has no queues of type {}", request.type);
+    return fail(HSA_STATUS_ERROR_INVALID_QUEUE_CREATION, "queue type {}: not supported by the agent",
+                request.type);
   }
   request.size = std::max(request.size, caps.queue_min_size);
   return request;
@@ -47,8 +48,8 @@ Result<QueueRequest> fitted(const Agent& agent, QueueRequest request) {
 
 Status check_cu_mask(uint32_t bits, const uint32_t* mask) {
   if (bits % 32 != 0)
-    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "{} bits are not whole words of a CU mask", bits);
-  if (bits != 0 && mask == nullptr) return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "the CU mask is NULL");
+    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "CU mask: {} bits are not a multiple of 32", bits);
+  if (bits != 0 && mask == nullptr) return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "CU mask: is NULL");
   return HSA_STATUS_SUCCESS;
 }
 
@@ -65,11 +66,11 @@ std::optional<uint32_t> backend_priority(hsa_amd_queue_priority_t priority) {
 }
 
 Status no_priority(hsa_amd_queue_priority_t priority) {
-  return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "there is no priority {}", static_cast<int>(priority));
+  return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "invalid queue priority {}", static_cast<int>(priority));
 }
 
 Status not_of_counted() {
-  return fail(HSA_STATUS_ERROR_INVALID_QUEUE, "priority and CU mask of a counted queue cannot be set");
+  return fail(HSA_STATUS_ERROR_INVALID_QUEUE, "counted queue: its priority and CU mask cannot be set");
 }
 
 template <class Range>
@@ -82,9 +83,10 @@ bool is_zero(const Range& values) {
 // The live queue of a handle. NULL is an argument that nobody should pass; anything else that is no queue may
 // have been one.
 Result<std::shared_ptr<Queue>> Queues::live(const hsa_queue_t* queue) const {
-  if (queue == nullptr) return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "the queue is NULL");
+  if (queue == nullptr) return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "queue: is NULL");
   auto found = table_.find(queue);
-  if (!found) return fail(HSA_STATUS_ERROR_INVALID_QUEUE, "{} is no queue", static_cast<const void*>(queue));
+  if (!found)
+    return fail(HSA_STATUS_ERROR_INVALID_QUEUE, "queue {}: invalid handle", static_cast<const void*>(queue));
   return found;
 }
 
@@ -140,7 +142,7 @@ Status Queues::create(hsa_agent_t agent, const QueueRequest& asked, const Traits
     }
   }
   if (found->caps().queues_max != 0 && table_.count(*found) >= found->caps().queues_max) {
-    return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "the agent's {} queues are all in use",
+    return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "agent: all of its {} queues are in use",
                 found->caps().queues_max);
   }
   const uint64_t cookie = QueueTable::next_cookie();
@@ -178,25 +180,26 @@ Status Queues::create_one(hsa_agent_t agent, hsa_amd_queue_create_desc_t& wanted
   const auto refuse = [](const char* what) {
     return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "hsa_amd_queue_create: {}", what);
   };
-  if (wanted.version != HSA_AMD_QUEUE_CREATE_DESC_VERSION)
-    return refuse("the version of a descriptor is unknown");
+  if (wanted.version != HSA_AMD_QUEUE_CREATE_DESC_VERSION) return refuse("unknown version of a descriptor");
   if (!is_zero(wanted.reserved_header) || !is_zero(wanted.reserved) || wanted.traffic_class != 0)
-    return refuse("what must be 0 in a descriptor is not");
+    return refuse("a reserved field of a descriptor is not 0");
   if (!std::has_single_bit(wanted.queue_size_bytes)) return refuse("the size is not a power of two");
   const auto priority = backend_priority(wanted.priority);
   if (!priority) return no_priority(wanted.priority);
-  if (wanted.engine_type > HSA_AMD_QUEUE_ENGINE_AIE) return refuse("there is no such engine");
+  if (wanted.engine_type > HSA_AMD_QUEUE_ENGINE_AIE) return refuse("unknown engine");
   if (wanted.engine_type != HSA_AMD_QUEUE_ENGINE_COMPUTE) {
-    return fail(HSA_STATUS_ERROR_INVALID_QUEUE_CREATION, "hsa_amd_queue_create: queues are for kernels only");
+    return fail(HSA_STATUS_ERROR_INVALID_QUEUE_CREATION,
+                "hsa_amd_queue_create: only compute engines are supported");
   }
   if (wanted.flags != HSA_AMD_QUEUE_CREATE_SYSTEM_MEM) {
-    return fail(HSA_STATUS_ERROR_INVALID_QUEUE_CREATION, "hsa_amd_queue_create: queues are in host memory");
+    return fail(HSA_STATUS_ERROR_INVALID_QUEUE_CREATION,
+                "hsa_amd_queue_create: the flags must be HSA_AMD_QUEUE_CREATE_SYSTEM_MEM");
   }
   const hsa_amd_compute_queue_params_t& compute = wanted.engine.compute;
-  if (!is_zero(compute.reserved)) return refuse("what must be 0 in a descriptor is not");
-  if (compute.type > HSA_QUEUE_TYPE_COOPERATIVE) return refuse("there is no such type of queue");
+  if (!is_zero(compute.reserved)) return refuse("a reserved field of a descriptor is not 0");
+  if (compute.type > HSA_QUEUE_TYPE_COOPERATIVE) return refuse("unknown queue type");
   constexpr uint32_t kPacketBytes = sizeof(hsa_kernel_dispatch_packet_t);
-  if (wanted.queue_size_bytes < kPacketBytes) return refuse("the size is less than a packet");
+  if (wanted.queue_size_bytes < kPacketBytes) return refuse("the size is less than one packet");
   if (const Status status = check_cu_mask(compute.cu_mask_count, compute.cu_mask);
       status != HSA_STATUS_SUCCESS)
     return status;
@@ -223,9 +226,9 @@ Status Queues::counted_acquire(hsa_agent_t agent, hsa_queue_type_t type, hsa_amd
                                QueueErrorCallback callback, void* data, hsa_queue_t** queue) {
   const Agent* found = machine_.find_agent(agent);
   if (found == nullptr || found->caps().device_type != HSA_DEVICE_TYPE_GPU)
-    return fail(HSA_STATUS_ERROR_INVALID_AGENT, "{:#x} is no GPU", agent.handle);
+    return fail(HSA_STATUS_ERROR_INVALID_AGENT, "agent {:#x}: not a GPU", agent.handle);
   if (type != HSA_QUEUE_TYPE_MULTI) {
-    return fail(HSA_STATUS_ERROR_INVALID_QUEUE_CREATION, "counted queues have no type {}",
+    return fail(HSA_STATUS_ERROR_INVALID_QUEUE_CREATION, "queue type {}: not supported by counted queues",
                 static_cast<int>(type));
   }
   const auto wanted = backend_priority(priority);
@@ -240,7 +243,7 @@ Status Queues::counted_release(hsa_queue_t* queue) {
   if (queue == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   const auto found = table_.find(queue);
   if (found == nullptr || !found->counted)
-    return fail(HSA_STATUS_ERROR, "{} is no counted queue", static_cast<const void*>(queue));
+    return fail(HSA_STATUS_ERROR, "queue {}: not a counted queue", static_cast<const void*>(queue));
   return destroy(queue) == HSA_STATUS_SUCCESS ? HSA_STATUS_SUCCESS : HSA_STATUS_ERROR;
 }
 
@@ -250,8 +253,9 @@ Status Queues::intercept_register(hsa_queue_t* queue, hsa_amd_queue_intercept_ha
   if (!found) return found.error();
   auto* const intercepted = dynamic_cast<InterceptQueue*>(found->get());
   if (intercepted == nullptr)
-    return fail(HSA_STATUS_ERROR_INVALID_QUEUE, "the queue was not created to be intercepted");
-  if (callback == nullptr) return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "the handler is NULL");
+    return fail(HSA_STATUS_ERROR_INVALID_QUEUE, "queue: not created with hsa_amd_queue_intercept_create");
+  if (callback == nullptr)
+    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "hsa_amd_queue_intercept_register: the handler is NULL");
   return intercepted->add_handler({callback, user_data});
 }
 
@@ -261,22 +265,21 @@ Status Queues::soft_create(hsa_region_t region, uint32_t size, hsa_queue_type32_
   if (queue == nullptr)
     return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "hsa_soft_queue_create: queue is NULL");
   if (!std::has_single_bit(size)) {
-    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "queue size {} is not a power of two", size);
+    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "queue size {}: not a power of two", size);
   }
   if (type != HSA_QUEUE_TYPE_MULTI && type != HSA_QUEUE_TYPE_SINGLE) {
-    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "soft queues have no type {}", type);
+    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "queue type {}: not supported by soft queues", type);
   }
   if (features == 0 || (features & ~kFeatures) != 0) {
-    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "queue features {:#x} are not known", features);
+    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "queue features {:#x}: unknown", features);
   }
-  if (doorbell.handle == 0) return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "the doorbell is no signal");
+  if (doorbell.handle == 0) return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "doorbell signal: is 0");
   if (Signal::from_handle(doorbell) == nullptr) {
-    return fail(HSA_STATUS_ERROR_INVALID_SIGNAL, "the doorbell {:#x} is no signal", doorbell.handle);
+    return fail(HSA_STATUS_ERROR_INVALID_SIGNAL, "doorbell signal {:#x}: invalid handle", doorbell.handle);
   }
   if (const Heap* const heap = memory_.find_heap(region.handle);
       heap != nullptr && !heap->facts().host_accessible) {
-    return fail(HSA_STATUS_ERROR_INVALID_ALLOCATION,
-                "the host, which lays the queue out, cannot see the region");
+    return fail(HSA_STATUS_ERROR_INVALID_ALLOCATION, "region: not accessible to the host");
   }
   void* block = nullptr;
   const Status status = memory_.memory_allocate(region, soft_queue_bytes(size), &block);
@@ -324,7 +327,7 @@ Status Queues::cu_set_mask(const hsa_queue_t* queue, uint32_t bits, const uint32
 Status Queues::cu_get_mask(const hsa_queue_t* queue, uint32_t bits, uint32_t* mask) {
   const auto found = live_or_invalid_queue(queue);
   if (!found) return found.error();
-  if (bits == 0) return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "a CU mask of no bits");
+  if (bits == 0) return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "CU mask: has 0 bits");
   const Status status = check_cu_mask(bits, mask);
   return status == HSA_STATUS_SUCCESS ? (*found)->get_cu_mask(bits, mask) : status;
 }
@@ -334,7 +337,7 @@ Status Queues::get_info(hsa_queue_t* queue, hsa_queue_info_attribute_t attribute
   if (!found) return found.error();
   if (value == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   const Agent* agent = (*found)->agent();
-  if (agent == nullptr) return fail(HSA_STATUS_ERROR_INVALID_QUEUE, "a soft queue has no agent");
+  if (agent == nullptr) return fail(HSA_STATUS_ERROR_INVALID_QUEUE, "soft queue: has no agent");
   switch (attribute) {
     case HSA_AMD_QUEUE_INFO_AGENT:
       return answer(value, agent->handle());
@@ -368,7 +371,7 @@ Status Queues::get_info(hsa_queue_t* queue, hsa_queue_info_attribute_t attribute
     case HSA_AMD_QUEUE_INFO_SDMA_ENGINE_ID:
       break;
   }
-  return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "queues have no attribute {}", static_cast<int>(attribute));
+  return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "unknown queue attribute {}", static_cast<int>(attribute));
 }
 
 Status Queues::profiling_set_profiler_enabled(hsa_queue_t* queue, bool enable) {
@@ -382,12 +385,12 @@ Status Queues::profiling_get_dispatch_time(hsa_agent_t agent, hsa_signal_t signa
                                            hsa_amd_profiling_dispatch_time_t* time) {
   const Agent* found = machine_.find_agent(agent);
   if (found == nullptr || !found->dispatches_kernels()) {
-    return fail(HSA_STATUS_ERROR_INVALID_AGENT, "{:#x} is no agent that dispatches", agent.handle);
+    return fail(HSA_STATUS_ERROR_INVALID_AGENT, "agent {:#x}: does not dispatch kernels", agent.handle);
   }
   const Signal* completed = Signal::from_handle(signal);
   if (completed == nullptr || completed->kind() != AMD_SIGNAL_KIND_USER) {
-    return fail(HSA_STATUS_ERROR_INVALID_SIGNAL, "times of a dispatch: {:#x} is {}", signal.handle,
-                completed == nullptr ? "no signal" : "a doorbell");
+    return fail(HSA_STATUS_ERROR_INVALID_SIGNAL, "signal {:#x}: {}", signal.handle,
+                completed == nullptr ? "invalid handle" : "is a doorbell, which has no dispatch times");
   }
   if (time == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   time->start = found->to_system_time(completed->abi.start_ts);

@@ -37,16 +37,16 @@ class SoftQueue final : public Queue {
   // Whoever consumes the packets is the application: there is nothing here to stop, stamp or bind.
   Status inactivate() override { return HSA_STATUS_SUCCESS; }
   Status set_profiling(bool) override {
-    return fail(HSA_STATUS_ERROR_INVALID_QUEUE, "a soft queue has no agent");
+    return fail(HSA_STATUS_ERROR_INVALID_QUEUE, "soft queue: has no agent");
   }
   Status set_priority(uint32_t) override {
-    return fail(HSA_STATUS_ERROR_INVALID_QUEUE, "a soft queue has no agent");
+    return fail(HSA_STATUS_ERROR_INVALID_QUEUE, "soft queue: has no agent");
   }
   Status set_cu_mask(uint32_t, const uint32_t*) override {
-    return fail(HSA_STATUS_ERROR_INVALID_QUEUE, "a soft queue has no agent");
+    return fail(HSA_STATUS_ERROR_INVALID_QUEUE, "soft queue: has no agent");
   }
   Status get_cu_mask(uint32_t, uint32_t*) const override {
-    return fail(HSA_STATUS_ERROR_INVALID_QUEUE, "a soft queue has no agent");
+    return fail(HSA_STATUS_ERROR_INVALID_QUEUE, "soft queue: has no agent");
   }
 
  private:

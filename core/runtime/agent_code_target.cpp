@@ -39,8 +39,8 @@ uint32_t AgentCodeTarget::accepts(const CodeObject& object) {
   if (score == 0) {
     std::string isas;
     for (const Isa* isa : agent_.isas()) isas += (isas.empty() ? "" : ", ") + isa->name();
-    log_message(LogLevel::kWarn, LogTopic::kApi,
-                "a code object for {} cannot be loaded on an agent that runs {}: {}", identity.isa_name, isas,
+    log_message(LogLevel::kError, LogTopic::kApi,
+                "code object for {}: cannot be loaded on an agent with {}: {}", identity.isa_name, isas,
                 backend_report::take());
   }
   return score;
@@ -90,7 +90,7 @@ Status AgentCodeTarget::allocate_pages(uint64_t size, uint64_t alignment, Block&
                           ? MAP_FAILED
                           : mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (pages == MAP_FAILED)
-    return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "{} bytes for code cannot be mapped", size);
+    return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "code object: {} bytes cannot be mapped", size);
   block.start = pages;
   block.own_bytes = bytes;
   memory.device_address = (reinterpret_cast<uint64_t>(pages) + slack) & ~(alignment - 1);
@@ -136,7 +136,7 @@ Status AgentCodeTarget::describe_kernel(std::span<const std::byte> descriptor, C
   info.struct_size = sizeof info;
   const hsabe_status_t status =
       agent_.backend().code.describe_kernel(agent_.device(), descriptor.data(), &info);
-  if (status != HSA_STATUS_SUCCESS) return backend_report::refused("a kernel descriptor is refused", status);
+  if (status != HSA_STATUS_SUCCESS) return backend_report::refused("kernel descriptor", status);
   if (info.kernarg_size != 0) kernel.kernarg_size = info.kernarg_size;
   // What the metadata says of these, a descriptor does not.
   kernel.kernarg_alignment = std::max(kernel.kernarg_alignment, info.kernarg_alignment);
@@ -182,7 +182,7 @@ Status AgentCodeTarget::finish(CodeMemory& memory, const FinishedCode& code) {
       agent_.backend().code.load(agent_.device(), &segment, symbols.data(), symbols.size(), &block.image);
   if (status != HSA_STATUS_SUCCESS) {
     block.image = nullptr;
-    return backend_report::refused("a code object cannot be loaded", status);
+    return backend_report::refused("code object", status);
   }
   return HSA_STATUS_SUCCESS;
 }
@@ -204,7 +204,7 @@ CodeTarget* AgentCodeTargets::target_of(hsa_agent_t agent) {
 
 Result<hsa_isa_t> AgentCodeTargets::isa_from_name(std::string_view name) {
   const Isa* isa = runtime_.machine().find_isa(name);
-  if (isa == nullptr) return fail(HSA_STATUS_ERROR_INVALID_ISA_NAME, "there is no ISA '{}'", name);
+  if (isa == nullptr) return fail(HSA_STATUS_ERROR_INVALID_ISA_NAME, "unknown ISA '{}'", name);
   return isa->handle();
 }
 

@@ -69,7 +69,7 @@ Status AgentCopier::begin(hsabe_copy_t& copy, Signal& completion) {
   copy.completion = completion.handle().handle;
   const hsabe_status_t status = agent_.backend().copy.submit(agent_.device(), &copy);
   if (status == HSA_STATUS_SUCCESS) return HSA_STATUS_SUCCESS;
-  return backend_report::refused("a device cannot copy", status);
+  return backend_report::refused("device copy", status);
 }
 
 Status AgentCopier::run(hsabe_copy_t& copy) {
@@ -109,7 +109,7 @@ Status AgentCopier::copy(void* destination, const void* source, size_t size) {
   const Placement at_source = memory_.locate(from, size), at_destination = memory_.locate(to, size);
   if ((!read && !at_source.host_reads) || (!written && !at_destination.host_writes)) {
     return fail(HSA_STATUS_ERROR_INVALID_ALLOCATION,
-                "neither the device nor the host copies between {} and {}", destination, source);
+                "copy from {} to {}: neither the device nor the host can access both", source, destination);
   }
   const CopySides sides{true, at_source.in_host, at_destination.in_host, true};
   hsabe_copy_t copy = plan({{to, size, 0, size}, {from, size, 0, size}, size, 1, 1}, sides);
@@ -191,7 +191,7 @@ Status AgentCopier::fill(void* destination, uint32_t value, size_t count) {
   if (done.get() == nullptr) return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
   const hsabe_status_t status = agent_.backend().copy.fill(
       agent_.device(), reinterpret_cast<uint64_t>(destination), value, count, done.get()->handle().handle);
-  if (status != HSA_STATUS_SUCCESS) return backend_report::refused("a device cannot fill memory", status);
+  if (status != HSA_STATUS_SUCCESS) return backend_report::refused("device fill", status);
   return done.wait();
 }
 
@@ -240,7 +240,7 @@ Result<bool> AgentCopier::hand_over(const hsabe_copy_t& copy) {
   const hsabe_status_t status = agent_.backend().copy.submit(agent_.device(), &copy);
   if (status == HSA_STATUS_SUCCESS) [[likely]]
     return true;
-  const Status why = backend_report::refused("a device cannot copy", status);
+  const Status why = backend_report::refused("device copy", status);
   if (why == HSA_STATUS_ERROR_OUT_OF_RESOURCES) return false;
   return error(why);
 }

@@ -74,7 +74,7 @@ Status Runtime::agent_get_info(hsa_agent_t handle, uint32_t attribute, void* val
 Status Runtime::agent_preload(hsa_agent_t agent, uint64_t flags) {
   const Agent* found = machine_->find_agent(agent);
   if (found == nullptr || found->caps().device_type != HSA_DEVICE_TYPE_GPU)
-    return fail(HSA_STATUS_ERROR_INVALID_AGENT, "{:#x} is no GPU", agent.handle);
+    return fail(HSA_STATUS_ERROR_INVALID_AGENT, "agent {:#x}: not a GPU", agent.handle);
   if ((flags & HSA_AMD_AGENT_PRELOAD_SKIP_CLOCK_SYNC) == 0) found->calibrate();
   if ((flags & HSA_AMD_AGENT_PRELOAD_SKIP_BLITS) != 0) return HSA_STATUS_SUCCESS;
   return fill_something(agent, memory_, *copies_);

@@ -45,7 +45,8 @@ void Runtime::apply_log_config() {
     const std::string path = with_process_id(config_.log.to);
     if (!log_to_file(path.c_str())) {
       report_.add(Stage::kConfig, Outcome::kWarning, path,
-                  fmt::format("the log stays on stderr: {}", std::strerror(errno)));
+                  fmt::format("cannot be opened for the log: {}; the log is written to stderr",
+                              std::strerror(errno)));
     }
   }
 }
@@ -57,7 +58,7 @@ void Runtime::warn(Stage stage, std::string_view subject, std::string_view text)
     log_message(LogLevel::kWarn, LogTopic::kModule, "{}: {}", subject, text);
   }
 } catch (...) {
-  log_message(LogLevel::kError, LogTopic::kModule, "no memory for a warning");
+  log_message(LogLevel::kError, LogTopic::kModule, "runtime: out of memory for a warning");
 }
 
 }  // namespace rigel

@@ -51,9 +51,9 @@ hsabe_status_t guarded(Call&& call) {
   } catch (const std::bad_alloc&) {
     throw;
   } catch (const std::exception& problem) {
-    backend_report::keep(fmt::format("it throws: {}", problem.what()));
+    backend_report::keep(fmt::format("threw an exception: {}", problem.what()));
   } catch (...) {
-    backend_report::keep("it throws");
+    backend_report::keep("threw an exception");
   }
   return HSA_STATUS_ERROR;
 }
@@ -61,7 +61,7 @@ hsabe_status_t guarded(Call&& call) {
 // A failed call into a backend, in the words of the backend if it gave any.
 std::string explain(std::string_view what, hsabe_status_t status) {
   const std::string report = backend_report::take();
-  return fmt::format("{} failed with status {:#x}{}{}", what, static_cast<uint32_t>(status),
+  return fmt::format("{}() failed with status {:#x}{}{}", what, static_cast<uint32_t>(status),
                      report.empty() ? "" : ": ", report);
 }
 
@@ -94,18 +94,18 @@ Result<std::unique_ptr<const Machine>> Discovery::run() {
     return error(status);
   if (!machine_->agents().empty()) return std::unique_ptr<const Machine>(std::move(machine_));
   // Programs take for granted that there is an agent after hsa_init, as there is with ROCr, and crash for want of it.
-  std::string why = "no backend could open a device";
+  std::string why = "no backend opened a device";
   if (support_.backends.backends().empty()) {
     const auto lines = report_.lines();
     const auto left_out = std::find_if(lines.begin(), lines.end(),
                                        [](const auto& line) { return line.stage == Stage::kPermitted; });
-    why = left_out == lines.end() ? fmt::format("no backend was found; those of this library belong in {}",
-                                                environment_.manifest_folder)
-                                  : fmt::format("all backends that were found are left out ({}: {})",
-                                                left_out->subject, left_out->text);
+    why = left_out == lines.end()
+              ? fmt::format("no backend was found (the manifests belong in {})", environment_.manifest_folder)
+              : fmt::format("no backend is permitted ({}: {})", left_out->subject, left_out->text);
   }
   report_.add(Stage::kDevice, Outcome::kFailed, "hsa_init",
-              fmt::format("there is no agent: {}. HSA_LOADER_DEBUG=all shows each step", why));
+              fmt::format("there is no agent: {}; set HSA_LOADER_DEBUG=all to log each step", why),
+              LogLevel::kError);
   return error(HSA_STATUS_ERROR_OUT_OF_RESOURCES);
 }
 
@@ -121,14 +121,14 @@ Status Discovery::find_gpus() {
   for (const Node& node : support_.gpus->visible_nodes(report_)) {
     const std::string subject = subject_of(node);
     const NodeView view(node);
-    report_.add(Stage::kNode, Outcome::kOk, subject);
+    report_.add(Stage::kNode, Outcome::kOk, subject, "found");
     bool open = false;
     for (const Backend* backend : support_.backends.candidates(*view.get(), subject, report_)) {
       const auto loaded = support_.backends.open(*backend, report_);
       open = loaded && open_gpu(node, *backend, **loaded);
       if (open) break;
     }
-    if (!open) report_.add(Stage::kDevice, Outcome::kFailed, subject, "no backend serves it: it is left out");
+    if (!open) report_.add(Stage::kDevice, Outcome::kFailed, subject, "not used: no backend opened it");
   }
   support_.gpus->settings().conclude(support_.gpus->kfd().gpus().size(), report_);
   // Nothing is left of a driver without GPUs that are used.
@@ -141,7 +141,7 @@ void Discovery::begin_gpus() {
   if (support_.gpus == nullptr) return;
   if (support_.gpus->begin(std::move(faults_)) == HSA_STATUS_SUCCESS) return;
   // Without events and signals that they can reach, GPUs are of no use.
-  report_.add(Stage::kDevice, Outcome::kFailed, "amdkfd", "events cannot be had: its GPUs are left out");
+  report_.add(Stage::kDevice, Outcome::kFailed, "amdkfd", "events are not available; its GPUs are not used");
   while (!machine_->agents().empty() && machine_->agents().back().node().bus == HSABE_BUS_KFD)
     machine_->drop_last_agent();
   support_.gpus.reset();
@@ -192,12 +192,12 @@ void Discovery::find_own_devices() {
 void Discovery::add_device(const Node& node) {
   const std::string subject = subject_of(node);
   const NodeView view(node);
-  report_.add(Stage::kNode, Outcome::kOk, subject);
+  report_.add(Stage::kNode, Outcome::kOk, subject, "found");
   for (const Backend* backend : support_.backends.candidates(*view.get(), subject, report_)) {
     const auto loaded = support_.backends.open(*backend, report_);
     if (loaded && open_device(node, *backend, **loaded)) return;
   }
-  report_.add(Stage::kDevice, Outcome::kFailed, subject, "no backend serves it");
+  report_.add(Stage::kDevice, Outcome::kFailed, subject, "not used: no backend opened it");
 }
 
 // The backend's, and behind them that of the generic target if somebody reads it.
@@ -221,7 +221,7 @@ bool Discovery::open_device(const Node& node, const Backend& backend, const Load
   const std::string& name = backend.manifest.name;
   if (const size_t count = machine_->agents().size(); count == AgentSet::kCapacity) {
     report_.add(Stage::kDevice, Outcome::kFailed, subject,
-                fmt::format("{}: there are {} agents, and cannot be more", name, count));
+                fmt::format("{}: not used: the maximum of {} agents is reached", name, count));
     return false;
   }
   HostServices& services = support_.services.emplace_back(runtime_, name, backend.options,
@@ -266,7 +266,7 @@ bool Discovery::open_device(const Node& node, const Backend& backend, const Load
   }
   support_.backends.note_device(backend);
   report_.add(Stage::kDevice, Outcome::kOk, subject,
-              fmt::format("open, by {} {}", loaded.name, loaded.version));
+              fmt::format("opened by {} {}", loaded.name, loaded.version));
   return true;
 }
 

@@ -12,8 +12,7 @@
 namespace rigel {
 namespace {
 
-constexpr const char* kNoMemory =
-    "A GPU has failed: there is no memory to call the handlers of the application.";
+constexpr const char* kNoMemory = "GPU: failed; out of memory for the event handlers of the program";
 
 const Agent* agent_of(const Machine& machine, Gpus& gpus, uint32_t gpu_id) {
   const KfdGpu* gpu = gpus.kfd().find_gpu(gpu_id);
@@ -35,7 +34,7 @@ void abandon_copies(const Agent* agent) {
 // ROCr.
 [[noreturn]] void give_up(const char* text) {
   const char* silent = environment("HSA_ENABLE_VM_FAULT_MESSAGE");
-  if (silent == nullptr || std::string_view(silent) != "0") std::fprintf(stderr, "%s\n", text);
+  if (silent == nullptr || std::string_view(silent) != "0") std::fprintf(stderr, "rigel: error: %s\n", text);
   std::abort();
 }
 
@@ -55,16 +54,15 @@ void Runtime::memory_fault(const kfd_memory_exception& fault) noexcept try {
     text += text.empty() ? words : fmt::format(", {}", words);
   };
   reason(fault.not_present != 0, HSA_AMD_MEMORY_FAULT_PAGE_NOT_PRESENT,
-         "Page not present or supervisor privilege");
-  reason(fault.read_only != 0, HSA_AMD_MEMORY_FAULT_READ_ONLY, "Write access to a read-only page");
-  reason(fault.no_execute != 0, HSA_AMD_MEMORY_FAULT_NX, "Execute access to a page marked NX");
-  reason(fault.imprecise != 0, HSA_AMD_MEMORY_FAULT_IMPRECISE, "Imprecise address");
+         "page not present or not accessible to the process");
+  reason(fault.read_only != 0, HSA_AMD_MEMORY_FAULT_READ_ONLY, "write to a read-only page");
+  reason(fault.no_execute != 0, HSA_AMD_MEMORY_FAULT_NX, "execution of a page that is not executable");
+  reason(fault.imprecise != 0, HSA_AMD_MEMORY_FAULT_IMPRECISE, "the address is imprecise");
   event.memory_fault.fault_reason_mask = reasons;
-  tell_of(
-      event, agent,
-      fmt::format("Memory access fault by GPU node-{} (Agent handle: {:#x}) on address {:#x}. Reason: {}.",
-                  agent == nullptr ? 0 : agent->node().node_id, event.memory_fault.agent.handle, fault.va,
-                  text.empty() ? "Unknown" : text));
+  tell_of(event, agent,
+          fmt::format("GPU node {}: memory access fault at address {:#x}: {}",
+                      agent == nullptr ? 0 : agent->node().node_id, fault.va,
+                      text.empty() ? "unknown reason" : text));
 } catch (...) {
   give_up(kNoMemory);
 }
@@ -78,9 +76,8 @@ void Runtime::hardware_failed(const kfd_hw_exception& failure) noexcept try {
   event.hw_exception.reset_cause = static_cast<hsa_amd_hw_exception_reset_cause_t>(
       failure.reset_cause == 0 ? HSA_AMD_HW_EXCEPTION_CAUSE_GPU_HANG : HSA_AMD_HW_EXCEPTION_CAUSE_ECC);
   tell_of(event, agent,
-          fmt::format("HW exception by GPU node-{} (Agent handle: {:#x}): reset cause {}.",
-                      agent == nullptr ? 0 : agent->node().node_id, event.hw_exception.agent.handle,
-                      failure.reset_cause));
+          fmt::format("GPU node {}: hardware exception (reset cause {})",
+                      agent == nullptr ? 0 : agent->node().node_id, failure.reset_cause));
 } catch (...) {
   give_up(kNoMemory);
 }

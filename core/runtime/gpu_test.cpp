@@ -724,8 +724,8 @@ TEST(Gpus, ThatAVersionIsMeantForAndThatAreNotThereAreInTheReport) {
         return HSA_STATUS_SUCCESS;
       },
       &report);
-  for (const char* line : {"HSA_OVERRIDE_GFX_VERSION_0: no GPU is node '0' (there are 1, 2)",
-                           "HSA_OVERRIDE_GFX_VERSION_9: no GPU is node '9' (there are 1, 2)"}) {
+  for (const char* line : {"HSA_OVERRIDE_GFX_VERSION_0: no GPU is node '0' (GPU nodes: 1, 2)",
+                           "HSA_OVERRIDE_GFX_VERSION_9: no GPU is node '9' (GPU nodes: 1, 2)"}) {
     EXPECT_NE(report.find(line), report.npos) << line << report;
   }
   for (const char* name : {"HSA_OVERRIDE_GFX_VERSION_1: no", "HSA_OVERRIDE_GFX_VERSION_8"}) {

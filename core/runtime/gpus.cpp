@@ -64,11 +64,11 @@ TargetVersion version_of(const KfdNode& node, DiscoveryReport& report) {
     if (text == nullptr || *text == '\0') continue;
     if (const auto wanted = parse_target_version(text)) {
       report.add(Stage::kNode, Outcome::kWarning, fmt::format("kfd node {}", node.number),
-                 fmt::format("{}: taken for a gfx version {}", name, text));
+                 fmt::format("treated as gfx version {} because of {}", text, name));
       return *wanted;
     }
     report.add(Stage::kConfig, Outcome::kWarning, name,
-               fmt::format("'{}' is no version like 9.0.6: ignored", text));
+               fmt::format("invalid value '{}'; ignored; use a version such as 9.0.6", text));
     break;
   }
   const auto packed = static_cast<uint32_t>(node.property("gfx_target_version"));
@@ -89,8 +89,8 @@ void report_useless_versions(const KfdTopology& topology, DiscoveryReport& repor
     const std::string_view number = name.substr(kVersionOfNode.size());
     if (std::find(numbers.begin(), numbers.end(), number) != numbers.end()) continue;
     report.add(Stage::kConfig, Outcome::kWarning, name,
-               numbers.empty() ? "there is no GPU: ignored"
-                               : fmt::format("no GPU is node {} (there are {}): ignored", in_quotes(number),
+               numbers.empty() ? "ignored because there is no GPU"
+                               : fmt::format("no GPU is node {} (GPU nodes: {}); ignored", in_quotes(number),
                                              fmt::join(numbers, ", ")));
   }
 }
@@ -154,7 +154,9 @@ Result<std::unique_ptr<Gpus>> Gpus::open(const RuntimeConfig& config, const Load
   const bool asked_for = !(*opened)->is_system();
   const std::string subject = asked_for ? (*opened)->name() : "/dev/kfd";
   const auto leave = [&](Outcome outcome, std::string_view why) -> Result<std::unique_ptr<Gpus>> {
-    report.add(Stage::kDriver, outcome, subject, why);
+    // Without /dev/kfd the program runs on the other agents. A driver that the user named is a condition.
+    report.add(Stage::kDriver, outcome, subject, why,
+               asked_for || outcome == Outcome::kSkipped ? std::nullopt : std::optional(LogLevel::kWarn));
     if (asked_for) return error(HSA_STATUS_ERROR_OUT_OF_RESOURCES);
     return nullptr;
   };
@@ -167,7 +169,7 @@ Result<std::unique_ptr<Gpus>> Gpus::open(const RuntimeConfig& config, const Load
   report.add(Stage::kDriver, Outcome::kOk, subject,
              fmt::format("amdkfd interface {}.{}", version.major, version.minor));
   auto topology = read_kfd_topology(gpus->kfd().transport());
-  if (!topology) return leave(Outcome::kFailed, "its topology cannot be read");
+  if (!topology) return leave(Outcome::kFailed, "the topology cannot be read");
   gpus->topology_ = std::move(*topology);
   gpus->kfd().enable_runtime(&_amdgpu_r_debug);
   gpus->settle_xnack(report);
@@ -180,7 +182,7 @@ void Gpus::settle_xnack(DiscoveryReport& report) {
   xnack_ = kfd_->xnack_enabled();
   if (problem == 0 || xnack_ == *settings_.xnack) return;
   report.add(Stage::kConfig, Outcome::kWarning, "HSA_XNACK",
-             fmt::format("{}: the driver refuses it ({}), and has it {}", *settings_.xnack ? 1 : 0,
+             fmt::format("the driver rejects {} ({}); XNACK stays {}", *settings_.xnack ? 1 : 0,
                          std::strerror(-problem), xnack_ ? "on" : "off"));
 }
 
@@ -232,7 +234,7 @@ std::vector<Node> Gpus::visible_nodes(DiscoveryReport& report) const {
           *settings_.sramecc ? capability | KFD_CAP_SRAM_EDC : capability & ~uint64_t{KFD_CAP_SRAM_EDC};
       if (capability != wanted) {
         report.add(Stage::kNode, Outcome::kWarning, fmt::format("kfd node {}", node->number),
-                   fmt::format("HSA_ENABLE_SRAMECC: taken to have its memories' ECC {}",
+                   fmt::format("SRAM ECC is treated as {} because of HSA_ENABLE_SRAMECC",
                                *settings_.sramecc ? "on" : "off"));
       }
       capability = wanted;

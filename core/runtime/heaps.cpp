@@ -20,7 +20,8 @@ class BackendMemoryProvider final : public MemoryProvider {
     const auto status = static_cast<Status>(
         agent_.backend().memory.allocate(agent_.device(), heap_, request.size, request.alignment, &address));
     if (status != HSA_STATUS_SUCCESS) {
-      return fail(status, "{} bytes of device memory: {}", request.size, backend_report::take());
+      return fail(status, "device memory: {} bytes cannot be allocated: {}", request.size,
+                  backend_report::take());
     }
     return Backing{reinterpret_cast<void*>(address), request.size, address};
   }

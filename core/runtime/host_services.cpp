@@ -203,7 +203,7 @@ void queue_error(void* self, uint64_t cookie, hsabe_status_t status) try {
   services(self).runtime().queue_failed(cookie, static_cast<Status>(status));
 } catch (...) {
   log_message(LogLevel::kError, LogTopic::kQueue,
-              "a queue has stopped with status {:#x} and there is no memory to tell it",
+              "queue: stopped with status {:#x}; out of memory for its error callback",
               static_cast<uint32_t>(status));
 }
 

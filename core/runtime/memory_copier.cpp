@@ -16,7 +16,7 @@ Status MemoryCopier::copy(void* destination, const void* source, size_t size) {
   const bool from_device = from.owner.handle == agent_.handle().handle;
   if ((!to_device && !to.host_writes) || (!from_device && !from.host_reads)) {
     return fail(HSA_STATUS_ERROR_INVALID_ALLOCATION,
-                "neither the device nor the host copies between {} and {}", destination, source);
+                "copy from {} to {}: neither the device nor the host can access both", source, destination);
   }
   auto* const at = static_cast<std::byte*>(destination) + (to_device ? 0 : to.to_host);
   const auto* const what = static_cast<const std::byte*>(source) + (from_device ? 0 : from.to_host);
@@ -27,7 +27,7 @@ Status MemoryCopier::copy(void* destination, const void* source, size_t size) {
   const hsabe_status_t status = agent_.backend().memory.copy(agent_.device(), reinterpret_cast<uint64_t>(at),
                                                              reinterpret_cast<uint64_t>(what), size);
   if (status == HSA_STATUS_SUCCESS) return HSA_STATUS_SUCCESS;
-  return backend_report::refused("a device cannot copy", status);
+  return backend_report::refused("device copy", status);
 }
 
 Status MemoryCopier::fill(void* destination, uint32_t value, size_t count) {

@@ -113,12 +113,12 @@ Status Runtime::acquire(const ApiGate& gate) {
     if (self.changing_thread == ::gettid()) {
       if (change == Change::kOpening) break;  // a tool that is being loaded
       return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES,
-                  "hsa_init in a backend or a tool of a runtime that starts or ends");
+                  "hsa_init: called by a backend or a tool while the runtime starts or shuts down");
     }
     // The destructor waits for the handler that calls this, or is below us on this very stack.
     if (is_handler_thread()) {
       return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES,
-                  "hsa_init in a handler of a runtime that starts or ends");
+                  "hsa_init: called by a handler while the runtime starts or shuts down");
     }
     lock.unlock();
     self.change.wait(change);
@@ -132,13 +132,14 @@ Status Runtime::acquire(const ApiGate& gate) {
   }
   if (!self.forks_handled) {
     if (pthread_atfork(before_fork, after_fork, after_fork_in_child) != 0) {
-      return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "no memory for fork handlers");
+      return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "hsa_init: out of memory for fork handlers");
     }
     self.forks_handled = true;
   }
   const uint32_t forks = self.forks;
   const auto in_forked_child = [&] {
-    return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "hsa_init in a process that was forked from within it");
+    return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES,
+                "hsa_init: called in a process that was forked during hsa_init or hsa_shut_down");
   };
   begin_change(self, Change::kStarting);
   lock.unlock();
@@ -234,7 +235,7 @@ Status Runtime::suits_callers() const {
       std::any_of(agents.begin(), agents.end(), [](const Agent& agent) { return !agent.is_cpu(); });
   if (has_gpu || !has_hip_that_needs_a_gpu()) return HSA_STATUS_SUCCESS;
   return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES,
-              "hsa_init without a GPU in a process with a HIP up to 5.x, which would crash for want of one");
+              "hsa_init: there is no GPU, and HIP up to 5.x crashes without one");
 }
 
 void Runtime::start_services() {
@@ -289,7 +290,7 @@ void Runtime::queue_failed(uint64_t cookie, Status status) {
   };
   const std::string why = backend_report::take();
   if (!why.empty()) {
-    log_message(LogLevel::kWarn, LogTopic::kQueue, "a queue has stopped with status {:#x}: {}",
+    log_message(LogLevel::kError, LogTopic::kQueue, "queue: stopped with status {:#x}: {}",
                 static_cast<uint32_t>(status), why);
   }
   auto failed = std::make_unique<Failed>(Failed{queue_table_, cookie, status});
@@ -301,7 +302,7 @@ void Runtime::queue_failed(uint64_t cookie, Status status) {
     failed.release();  // NOLINT(bugprone-unused-return-value): the posted function owns it now
   } else {
     log_message(LogLevel::kError, LogTopic::kQueue,
-                "a queue has stopped with status {:#x} and nobody can be told",
+                "queue: stopped with status {:#x}; out of memory for its error callback",
                 static_cast<uint32_t>(status));
   }
 }

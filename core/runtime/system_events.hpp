@@ -18,7 +18,7 @@ namespace rigel {
 class SystemEvents {
  public:
   Status add_handler(hsa_amd_system_event_callback_t callback, void* data) {
-    if (callback == nullptr) return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "the event handler is NULL");
+    if (callback == nullptr) return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "system event handler: is NULL");
     const MutexLock lock(mutex_);
     handlers_.push_back({callback, data});
     return HSA_STATUS_SUCCESS;
@@ -39,9 +39,9 @@ class SystemEvents {
 
   /// HSA_STATUS_ERROR if there is a notifier already.
   Status set_queue_notifier(hsa_amd_runtime_queue_notifier callback, void* data) {
-    if (callback == nullptr) return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "the queue notifier is NULL");
+    if (callback == nullptr) return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "queue notifier: is NULL");
     const MutexLock lock(mutex_);
-    if (notifier_ != nullptr) return fail(HSA_STATUS_ERROR, "there is a queue notifier already");
+    if (notifier_ != nullptr) return fail(HSA_STATUS_ERROR, "queue notifier: already registered");
     notifier_ = callback;
     notifier_data_ = data;
     return HSA_STATUS_SUCCESS;

@@ -112,18 +112,18 @@ Status DescriptorServer::start() {
   const auto refuse = [](int fd, const char* what) {
     const int problem = errno;
     if (fd >= 0) close(fd);
-    return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "to share with other processes: {}: {}", what,
+    return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "descriptor server: {} failed: {}", what,
                 std::strerror(problem));
   };
   number_ = random_number();
   const int listener = new_socket();
-  if (listener < 0) return refuse(listener, "no socket");
+  if (listener < 0) return refuse(listener, "socket()");
   const Address address(number_);
   if (number_ == 0 || bind(listener, address.get(), address.size) != 0 || listen(listener, kBacklog) != 0) {
-    return refuse(listener, "the socket");
+    return refuse(listener, "bind() or listen()");
   }
   const int stop = eventfd(0, EFD_CLOEXEC);
-  if (stop < 0) return refuse(listener, "no event");
+  if (stop < 0) return refuse(listener, "eventfd()");
   listener_ = listener;
   stop_ = stop;
   const ProgramSignalsBlocked blocked;
@@ -134,7 +134,7 @@ Status DescriptorServer::start() {
   } catch (const std::system_error& problem) {
     close(std::exchange(listener_, -1));
     close(std::exchange(stop_, -1));
-    return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "no thread to share with other processes: {}",
+    return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "descriptor server: its thread cannot be started: {}",
                 problem.what());
   }
   return HSA_STATUS_SUCCESS;
@@ -211,22 +211,22 @@ void DescriptorServer::answer(int client) noexcept {
     std::memcpy(CMSG_DATA(header), &found->second.descriptor, sizeof(int));
   }
   if (uninterrupted([&] { return sendmsg(client, &message, MSG_NOSIGNAL | MSG_DONTWAIT); }) < 0) {
-    log_message(LogLevel::kDebug, LogTopic::kMemory, "a process that wants shared memory does not listen: {}",
-                std::strerror(errno));
+    log_message(LogLevel::kDebug, LogTopic::kMemory,
+                "descriptor server: a client did not receive the reply: {}", std::strerror(errno));
   }
 }
 
 Result<DescriptorServer::Parcel> DescriptorServer::fetch(const Ticket& ticket) {
   const Socket socket(new_socket());
   if (socket.get() < 0) {
-    return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "no socket for what another process shares: {}",
+    return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "IPC handle: the socket cannot be created: {}",
                 std::strerror(errno));
   }
   socket.be_patient(kPatienceWithServer);
   const Address address(ticket.server);
   if (uninterrupted([&] { return connect(socket.get(), address.get(), address.size); }) != 0) {
     return fail(errno == ECONNREFUSED ? HSA_STATUS_ERROR_INVALID_ARGUMENT : HSA_STATUS_ERROR_OUT_OF_RESOURCES,
-                "the process that shares this cannot be reached: {}", std::strerror(errno));
+                "IPC handle: the exporting process cannot be reached: {}", std::strerror(errno));
   }
   Reply reply;
   iovec bytes{&reply, sizeof reply};
@@ -237,7 +237,8 @@ Result<DescriptorServer::Parcel> DescriptorServer::fetch(const Ticket& ticket) {
   message.msg_control = control;
   message.msg_controllen = sizeof control;
   if (send(socket.get(), &ticket.key, sizeof ticket.key, MSG_NOSIGNAL) != sizeof ticket.key) {
-    return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "asking for shared memory: {}", std::strerror(errno));
+    return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES,
+                "IPC handle: the request to the exporting process failed: {}", std::strerror(errno));
   }
   const auto got = uninterrupted([&] { return recvmsg(socket.get(), &message, MSG_CMSG_CLOEXEC); });
   Parcel parcel;
@@ -247,12 +248,12 @@ Result<DescriptorServer::Parcel> DescriptorServer::fetch(const Ticket& ticket) {
     std::memcpy(&parcel.descriptor, CMSG_DATA(header), sizeof(int));
   }
   if (got == sizeof reply && reply.found == 0) {
-    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "what this names is shared no longer");
+    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "IPC handle: the exporting process has withdrawn it");
   }
   if (got != sizeof reply || parcel.descriptor < 0) {
     if (parcel.descriptor >= 0) close(parcel.descriptor);
-    return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "no answer from the process that shares this: {}",
-                got < 0 ? std::strerror(errno) : "the descriptor is missing");
+    return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "IPC handle: the exporting process did not reply: {}",
+                got < 0 ? std::strerror(errno) : "the file descriptor is missing");
   }
   parcel.facts = reply.facts;
   return parcel;

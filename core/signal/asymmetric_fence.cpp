@@ -26,9 +26,8 @@ bool probe() noexcept {
   auto expected = Kernel::kUnknown;
   kernel.compare_exchange_strong(expected, helps ? Kernel::kHelps : Kernel::kRefuses);
   if (!helps) {
-    log_message(
-        LogLevel::kInfo, LogTopic::kSignal,
-        "membarrier(2) is not available: every change of a signal's value makes a full fence instead");
+    log_message(LogLevel::kInfo, LogTopic::kSignal,
+                "membarrier: not available; each update of a signal uses a full fence instead");
   }
   return kernel.load(std::memory_order_relaxed) == Kernel::kHelps;
 }
@@ -42,7 +41,7 @@ bool heavy() noexcept {
     // A sandbox was entered after the process had registered.
     detail::kernel.store(detail::Kernel::kRefuses, std::memory_order_relaxed);
     log_message(LogLevel::kWarn, LogTopic::kSignal,
-                "membarrier(2) stopped working: waits on older signals look at them every millisecond");
+                "membarrier: stopped working; waits on existing signals poll them every millisecond");
   }
   return false;
 }

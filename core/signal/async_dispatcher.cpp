@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstring>
 #include <new>
 
 #include "core/base/clock.hpp"
@@ -58,10 +59,11 @@ class AsyncDispatcher::Worker {
         return worker;
       }
       delete reference;
-      log_message(LogLevel::kError, LogTopic::kSignal, "no thread for asynchronous handlers: error {}",
-                  failure);
+      log_message(LogLevel::kError, LogTopic::kSignal,
+                  "asynchronous handlers: their thread cannot be started: {}", std::strerror(failure));
     } catch (...) {
-      log_message(LogLevel::kError, LogTopic::kSignal, "no memory for the thread for asynchronous handlers");
+      log_message(LogLevel::kError, LogTopic::kSignal,
+                  "asynchronous handlers: out of memory for their thread");
     }
     return nullptr;
   }

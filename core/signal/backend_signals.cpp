@@ -19,7 +19,8 @@ hsabe_status_t create(void*, int64_t initial_value, uint64_t* out) {
 void destroy(void*, uint64_t signal) {
   Signal* found = Signal::from_handle({signal});
   if (found == nullptr || !signal_pool::destroy(*found)) {
-    log_message(LogLevel::kError, LogTopic::kSignal, "a backend destroys {:#x}, which is no signal", signal);
+    log_message(LogLevel::kError, LogTopic::kSignal, "signal {:#x}: a backend destroys an invalid handle",
+                signal);
   }
 }
 
@@ -35,7 +36,7 @@ uint32_t wait_any(void*, const hsabe_wait_t* waits, uint32_t count, uint64_t tim
   static_assert(HSABE_WAIT_TIMED_OUT == kWaitTimedOut && HSABE_WAIT_FOREVER == kWaitForever);
   WaitTerms terms;
   if (!terms.resize(count)) {
-    log_message(LogLevel::kError, LogTopic::kSignal, "a backend waits for {} signals: no memory", count);
+    log_message(LogLevel::kError, LogTopic::kSignal, "backend: out of memory to wait for {} signals", count);
     return HSABE_WAIT_TIMED_OUT;
   }
   for (uint32_t i = 0; i < count; ++i) {

@@ -157,8 +157,7 @@ void clear(uint32_t place) noexcept RIGEL_REQUIRES(books.mutex) {
 }
 
 Failure no_memory(const char* what) {
-  return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "a signal of several processes: {}: {}", what,
-              std::strerror(errno));
+  return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "IPC signals: {}: {}", what, std::strerror(errno));
 }
 
 }  // namespace
@@ -202,7 +201,7 @@ Signal* create(int64_t initial_value, uint32_t attributes) noexcept {
   const int descriptor = memfd_create("hsa-signal", MFD_CLOEXEC | MFD_ALLOW_SEALING);
   if (descriptor < 0 || without_file_signals([&] { return ftruncate(descriptor, kPage); }) != 0 ||
       fcntl(descriptor, F_ADD_SEALS, kSeals) != 0) {
-    static_cast<void>(no_memory("no file"));
+    static_cast<void>(no_memory("the memory file cannot be created"));
     if (descriptor >= 0) close(descriptor);
     return nullptr;
   }
@@ -210,7 +209,7 @@ Signal* create(int64_t initial_value, uint32_t attributes) noexcept {
   const auto place = take_place();
   SharedPage* const page = place ? put(*place, descriptor) : nullptr;
   if (page == nullptr) {
-    static_cast<void>(no_memory("no place"));
+    static_cast<void>(no_memory("the memory cannot be mapped"));
     close(descriptor);
     return nullptr;
   }
@@ -248,14 +247,14 @@ Result<hsa_amd_ipc_signal_t> name_of(Signal& signal) {
   const auto place = place_of(&signal);
   const MutexLock lock(books.mutex);
   if (!place || books_of(*place).descriptor < 0) {
-    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "signal {:#x} was not made for several processes",
+    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "signal {:#x}: not created with HSA_AMD_SIGNAL_IPC",
                 signal.handle().handle);
   }
   if (books.server == nullptr) return error(HSA_STATUS_ERROR_OUT_OF_RESOURCES);
   Place& entry = books_of(*place);
   if (!entry.ticket || !books.server->offers(*entry.ticket)) {
     const int copy = fcntl(entry.descriptor, F_DUPFD_CLOEXEC, 0);
-    if (copy < 0) return no_memory("no descriptor");
+    if (copy < 0) return no_memory("the file descriptor cannot be duplicated");
     const auto ticket = books.server->offer(copy, {});
     if (!ticket) return error(ticket.error());
     entry.ticket = *ticket;
@@ -265,7 +264,7 @@ Result<hsa_amd_ipc_signal_t> name_of(Signal& signal) {
 
 Result<Signal*> attach(const hsa_amd_ipc_signal_t& name) {
   const auto layout = ipc_name::decode<ipc_name::ByTicket>(ipc_name::Kind::kSignalTicket, name);
-  if (!layout) return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "this is no name of a signal");
+  if (!layout) return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "IPC handle: does not name a signal");
   const auto parcel = DescriptorServer::fetch(layout->ticket);
   if (!parcel) return error(parcel.error());
   const int descriptor = parcel->descriptor;

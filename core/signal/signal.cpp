@@ -206,9 +206,9 @@ void Signal::store_elsewhere(int64_t new_value) noexcept {
 
 int64_t Signal::misused(const char* operation) const noexcept {
   const int64_t what = kind();
-  log_message(LogLevel::kError, LogTopic::kSignal, "{} on {}: ignored (signal {:#x})", operation,
-              what == AMD_SIGNAL_KIND_INVALID ? "a signal that was destroyed" : "a doorbell",
-              reinterpret_cast<uint64_t>(this));
+  log_message(LogLevel::kError, LogTopic::kSignal, "signal {:#x}: {} is ignored because it is {}",
+              reinterpret_cast<uint64_t>(this), operation,
+              what == AMD_SIGNAL_KIND_INVALID ? "destroyed" : "a doorbell");
   return 0;
 }
 

@@ -13,17 +13,17 @@ bool assemble(WaitTerms& terms, uint32_t count, const hsa_signal_t* signals,
               const hsa_signal_condition_t* conditions, const hsa_signal_value_t* values) noexcept {
   const char* reason = nullptr;
   if (count != 0 && (signals == nullptr || conditions == nullptr || values == nullptr)) {
-    reason = "a null list";
+    reason = "a list is NULL";
   } else if (!terms.resize(count)) {
-    reason = "no memory";
+    reason = "out of memory";
   } else {
     for (uint32_t i = 0; i < count; ++i) {
       terms[i] = {Signal::from_handle(signals[i]), condition_of(conditions[i]), values[i]};
-      if (terms[i].condition > HSA_SIGNAL_CONDITION_GTE) reason = "a condition that is none";
+      if (terms[i].condition > HSA_SIGNAL_CONDITION_GTE) reason = "invalid condition";
     }
   }
   if (reason == nullptr) return true;
-  log_message(LogLevel::kError, LogTopic::kSignal, "wait for {} signals: {}", count, reason);
+  log_message(LogLevel::kError, LogTopic::kSignal, "wait on {} signals: {}", count, reason);
   return false;
 }
 
@@ -31,15 +31,15 @@ bool assemble(WaitTerms& terms, uint32_t count, const hsa_signal_t* signals,
 
 Status create(hsa_signal_value_t initial_value, uint32_t consumer_count, const hsa_agent_t* consumers,
               uint64_t attributes, hsa_signal_t* signal) noexcept try {
-  if (signal == nullptr)
-    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "create a signal: nowhere to return it");
+  if (signal == nullptr) return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "hsa_signal_create: signal is NULL");
   if ((attributes & ~uint64_t{kSignalApiAttributes}) != 0) {
-    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "create a signal: attributes {:#x}", attributes);
+    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "hsa_amd_signal_create: invalid attributes {:#x}",
+                attributes);
   }
   if (consumer_count != 0) {
     if (consumers == nullptr || has_repeated_handle(consumers, consumer_count)) {
-      return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "create a signal: {} consumers, {}", consumer_count,
-                  consumers == nullptr ? "null" : "one of them twice");
+      return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "hsa_signal_create: {} consumers: {}", consumer_count,
+                  consumers == nullptr ? "the list is NULL" : "an agent is listed twice");
     }
   }
   const auto wanted = static_cast<uint32_t>(attributes);
@@ -49,12 +49,13 @@ Status create(hsa_signal_value_t initial_value, uint32_t consumer_count, const h
   *signal = created->handle();
   return HSA_STATUS_SUCCESS;
 } catch (...) {
-  return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "create a signal: no memory to check {} consumers",
+  return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "hsa_signal_create: out of memory to check {} consumers",
               consumer_count);
 }
 
 Status destroy(hsa_signal_t signal) noexcept {
-  if (signal.handle == 0) return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "destroy a signal: handle 0");
+  if (signal.handle == 0)
+    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "hsa_signal_destroy: the handle is 0");
   Signal* found = Signal::from_handle(signal);
   const auto end = [](Signal& one) {
     return shared_signals::is_shared(one) ? shared_signals::destroy(one) : signal_pool::destroy(one);
@@ -64,22 +65,25 @@ Status destroy(hsa_signal_t signal) noexcept {
     return one.kind() != AMD_SIGNAL_KIND_USER || one.has_attribute(kSignalOfQueue);
   };
   if (found == nullptr || is_doorbell(*found) || !end(*found)) {
-    return fail(HSA_STATUS_ERROR_INVALID_SIGNAL, "destroy a signal: {:#x} is {}", signal.handle,
-                found == nullptr ? "none" : "a doorbell, or has been destroyed meanwhile");
+    return fail(HSA_STATUS_ERROR_INVALID_SIGNAL, "hsa_signal_destroy: signal {:#x}: {}", signal.handle,
+                found == nullptr ? "invalid handle" : "is a doorbell or already destroyed");
   }
   return HSA_STATUS_SUCCESS;
 }
 
 Status value_pointer(hsa_signal_t signal, volatile hsa_signal_value_t** value) noexcept {
   if (value == nullptr)
-    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "pointer to a value: nowhere to return it");
+    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "hsa_amd_signal_value_pointer: value_ptr is NULL");
   Signal* found = Signal::from_handle(signal);
   if (found == nullptr || found->kind() != AMD_SIGNAL_KIND_USER) {
-    return fail(HSA_STATUS_ERROR_INVALID_SIGNAL, "pointer to a value: {:#x} is no signal", signal.handle);
+    return fail(HSA_STATUS_ERROR_INVALID_SIGNAL, "hsa_amd_signal_value_pointer: signal {:#x}: invalid handle",
+                signal.handle);
   }
   if (!found->has_attribute(kSignalApiAttributes)) {
     return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT,
-                "pointer to a value: signal {:#x} is neither GPU_ONLY nor IPC", signal.handle);
+                "hsa_amd_signal_value_pointer: signal {:#x}: not created with HSA_AMD_SIGNAL_AMD_GPU_ONLY or "
+                "HSA_AMD_SIGNAL_IPC",
+                signal.handle);
   }
   *value = &found->abi.value;
   return HSA_STATUS_SUCCESS;
@@ -94,10 +98,11 @@ Status event_id(hsa_signal_t signal, uint32_t* id) noexcept {
 
 Status ipc_create(hsa_signal_t signal, hsa_amd_ipc_signal_t* handle) {
   if (handle == nullptr)
-    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "name of a signal: nowhere to return it");
+    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "hsa_amd_ipc_signal_create: handle is NULL");
   Signal* found = Signal::from_handle(signal);
   if (found == nullptr) {
-    return fail(HSA_STATUS_ERROR_INVALID_SIGNAL, "name of a signal: {:#x} is none", signal.handle);
+    return fail(HSA_STATUS_ERROR_INVALID_SIGNAL, "hsa_amd_ipc_signal_create: signal {:#x}: invalid handle",
+                signal.handle);
   }
   const auto name = shared_signals::name_of(*found);
   if (!name) return name.error();
@@ -107,7 +112,7 @@ Status ipc_create(hsa_signal_t signal, hsa_amd_ipc_signal_t* handle) {
 
 Status ipc_attach(const hsa_amd_ipc_signal_t* handle, hsa_signal_t* signal) {
   if (handle == nullptr || signal == nullptr) {
-    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "attach to a signal: null");
+    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "hsa_amd_ipc_signal_attach: an argument is NULL");
   }
   const auto attached = shared_signals::attach(*handle);
   if (!attached) return attached.error();
@@ -120,7 +125,7 @@ hsa_signal_value_t wait(hsa_signal_t signal, const hsa_signal_condition_t& condi
                         hsa_wait_state_t hint) noexcept {
   Signal* found = Signal::from_handle(signal);
   if (found == nullptr) {
-    log_message(LogLevel::kError, LogTopic::kSignal, "wait for {:#x}, which is no signal", signal.handle);
+    log_message(LogLevel::kError, LogTopic::kSignal, "wait: signal {:#x}: invalid handle", signal.handle);
     return 0;
   }
   return rigel::wait(*found, condition_of(condition), compare_value, timeout_hint, Spin::hinted(hint));
@@ -146,26 +151,29 @@ uint32_t wait_all(uint32_t count, const hsa_signal_t* signals, const hsa_signal_
 
 Status watch(AsyncDispatcher& dispatcher, hsa_signal_t signal, const hsa_signal_condition_t& condition,
              hsa_signal_value_t value, hsa_amd_signal_handler handler, void* argument) noexcept {
-  if (handler == nullptr) return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "asynchronous handler: it is null");
+  if (handler == nullptr)
+    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "hsa_amd_signal_async_handler: handler is NULL");
   const SignalCondition wanted = condition_of(condition);
   Signal* found = Signal::from_handle(signal);
   if (found == nullptr || found->kind() != AMD_SIGNAL_KIND_USER) {
-    return fail(HSA_STATUS_ERROR_INVALID_SIGNAL, "asynchronous handler: {:#x} is {}", signal.handle,
-                found == nullptr ? "no signal" : "a doorbell");
+    return fail(HSA_STATUS_ERROR_INVALID_SIGNAL, "hsa_amd_signal_async_handler: signal {:#x}: {}",
+                signal.handle, found == nullptr ? "invalid handle" : "is a doorbell");
   }
   if (found->has_attribute(kSignalGpuOnly)) {
-    return fail(HSA_STATUS_ERROR_INVALID_SIGNAL, "asynchronous handler: {:#x} is for GPUs only",
+    return fail(HSA_STATUS_ERROR_INVALID_SIGNAL,
+                "hsa_amd_signal_async_handler: signal {:#x}: created with HSA_AMD_SIGNAL_AMD_GPU_ONLY",
                 signal.handle);
   }
   if (wanted > HSA_SIGNAL_CONDITION_GTE) {
-    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "asynchronous handler: condition {} is none", wanted);
+    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "hsa_amd_signal_async_handler: invalid condition {}",
+                wanted);
   }
   return dispatcher.watch(*found, wanted, value, handler, argument);
 }
 
 Status call_aside(AsyncDispatcher& dispatcher, void (*function)(void*), void* argument) noexcept {
   if (function == nullptr)
-    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "asynchronous function: it is null");
+    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "hsa_amd_async_function: callback is NULL");
   return dispatcher.post(function, argument);
 }
 

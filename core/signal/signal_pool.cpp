@@ -189,14 +189,15 @@ bool is_slab(uintptr_t slab) noexcept {
 // Under growth.lock.
 void* new_slab() noexcept {
   if (growth.registered == kMaxSlabs) {
-    log_message(LogLevel::kError, LogTopic::kSignal, "no more than {} signals", kMaxSlabs * kSignalsPerSlab);
+    log_message(LogLevel::kError, LogTopic::kSignal, "signals: the maximum of {} is reached",
+                kMaxSlabs * kSignalsPerSlab);
     return nullptr;
   }
   void* const slab = growth.allocator->allocate(growth.allocator->context);
   if (slab == nullptr || reinterpret_cast<uintptr_t>(slab) % kSlabBytes != 0) {
     log_message(LogLevel::kError, LogTopic::kSignal,
-                "no memory for signals: {} of {} slabs, allocator gave {}", growth.slab_count, kMaxSlabs,
-                slab);
+                "signals: out of memory ({} of {} slabs; the allocator returned {})", growth.slab_count,
+                kMaxSlabs, slab);
     return nullptr;
   }
   ++growth.registered;

@@ -264,7 +264,7 @@ TEST(SignalPool, SaysWhenThereIsNoMemory) {
   signal_pool::install_allocator(&allocator);
   ::testing::internal::CaptureStderr();
   EXPECT_EQ(signal_pool::create(1), nullptr);
-  EXPECT_NE(::testing::internal::GetCapturedStderr().find("no memory for signals"), std::string::npos);
+  EXPECT_NE(::testing::internal::GetCapturedStderr().find("signals: out of memory"), std::string::npos);
   slabs.empty = false;
   Signal* signal = signal_pool::create(1);
   EXPECT_NE(signal, nullptr) << "a failure is not for ever";

@@ -254,8 +254,8 @@ class Wait {
 bool is_waitable(const Signal& signal) noexcept {
   if (signal.kind() == AMD_SIGNAL_KIND_USER) [[likely]]
     return true;
-  log_message(LogLevel::kError, LogTopic::kSignal,
-              "wait on a signal that was destroyed, or a doorbell: {:#x}", signal.handle().handle);
+  log_message(LogLevel::kError, LogTopic::kSignal, "wait: signal {:#x}: destroyed or a doorbell",
+              signal.handle().handle);
   return false;
 }
 

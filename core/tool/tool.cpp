@@ -47,16 +47,16 @@ Explained<void> Tool::load(LoadedTool loaded, const PluginConfig& config, const 
   try {
     status = loaded_.table.load(&host_, &self_);
   } catch (const std::exception& problem) {
-    failure_ = fmt::format("load throws: {}", problem.what());
+    failure_ = fmt::format("load() threw: {}", problem.what());
     status = HSA_STATUS_ERROR;
   } catch (...) {
-    failure_ = "load throws";
+    failure_ = "load() threw";
     status = HSA_STATUS_ERROR;
   }
   loading_ = false;
   if (status != HSA_STATUS_SUCCESS) {
     return tl::unexpected(failure_.empty()
-                              ? fmt::format("load fails with status {:#x}", static_cast<uint32_t>(status))
+                              ? fmt::format("load() failed with status {:#x}", static_cast<uint32_t>(status))
                               : failure_);
   }
   loaded_well_ = true;
@@ -71,12 +71,12 @@ void Tool::unload() noexcept {
   if (is_alive(life())) life_.fetch_add(1, std::memory_order_acq_rel);
   KeepTools::wait_for_others();
   if (loaded_.table.unload == nullptr) return;
-  log_message(LogLevel::kDebug, LogTopic::kChain, "tool {} is being unloaded", name_);
+  log_message(LogLevel::kDebug, LogTopic::kChain, "tool {}: unloading", name_);
   const InTool in_tool;
   try {
     loaded_.table.unload(self_);
   } catch (...) {
-    log_message(LogLevel::kError, LogTopic::kChain, "tool {}: unload throws", name_);
+    log_message(LogLevel::kError, LogTopic::kChain, "tool {}: unload() threw", name_);
   }
 }
 
@@ -92,11 +92,10 @@ void Tool::quarantine(const char* callback) noexcept {
   try {
     throw;
   } catch (const std::exception& problem) {
-    log_message(LogLevel::kError, LogTopic::kChain, "tool {} is not called any more: its {} throws: {}",
-                name_, callback, problem.what());
+    log_message(LogLevel::kError, LogTopic::kChain, "tool {}: disabled: {}() threw: {}", name_, callback,
+                problem.what());
   } catch (...) {
-    log_message(LogLevel::kError, LogTopic::kChain, "tool {} is not called any more: its {} throws", name_,
-                callback);
+    log_message(LogLevel::kError, LogTopic::kChain, "tool {}: disabled: {}() threw", name_, callback);
   }
 }
 
@@ -117,7 +116,7 @@ int32_t Tool::log_enabled(void*, uint32_t level) noexcept {
 }
 
 void Tool::log(void* self, uint32_t level, hsatool_str_t text) noexcept {
-  log_message(level_of(level), LogTopic::kChain, "{}: {}", static_cast<Tool*>(self)->name_, view(text));
+  log_message(level_of(level), LogTopic::kChain, "tool {}: {}", static_cast<Tool*>(self)->name_, view(text));
 }
 
 void Tool::report(void* self, hsatool_str_t text) noexcept try {
@@ -128,7 +127,7 @@ void Tool::report(void* self, hsatool_str_t text) noexcept try {
     log(self, HSATOOL_LOG_WARN, text);
   }
 } catch (...) {
-  log_message(LogLevel::kError, LogTopic::kChain, "no memory for what a tool reports");
+  log_message(LogLevel::kError, LogTopic::kChain, "tool: out of memory for its report");
 }
 
 }  // namespace rigel

@@ -84,12 +84,12 @@ bool Agent::trim() const {
 }
 
 Status Agent::set_scratch_limit(uint64_t bytes) const {
-  if (is_cpu()) return fail(HSA_STATUS_ERROR_INVALID_AGENT, "a CPU agent has no scratch memory");
+  if (is_cpu()) return fail(HSA_STATUS_ERROR_INVALID_AGENT, "agent: a CPU has no scratch memory");
   if (backend_.device.set_scratch_limit == nullptr)
-    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "this agent's queues do not give scratch memory back");
+    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "agent: its queues do not release scratch memory");
   const hsabe_status_t status = backend_.device.set_scratch_limit(device_, bytes);
   if (status == HSA_STATUS_SUCCESS) return HSA_STATUS_SUCCESS;
-  return backend_report::refused("no such limit of scratch memory", status);
+  return backend_report::refused("agent: the scratch memory limit cannot be set", status);
 }
 
 void Agent::scratch_limits(uint64_t& most, uint64_t& now) const {

@@ -32,7 +32,7 @@ uint32_t property32(const Node& node, std::string_view name) {
 
 Status Agent::info(uint32_t attribute, void* value, const AgentSurroundings& surroundings) const {
   if (value == nullptr)
-    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "agent info {}: value is null", attribute);
+    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "agent attribute {:#x}: value is NULL", attribute);
   switch (attribute) {
     case HSA_AGENT_INFO_NAME:
       return answer_string(value, view(caps().name), kNameBytes);
@@ -247,7 +247,7 @@ Status Agent::amd_info(uint32_t attribute, void* value, const AgentSurroundings&
 
 Status Agent::image_info(uint32_t attribute, void* value) const {
   if (value == nullptr)
-    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "agent info {}: value is null", attribute);
+    return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "agent attribute {:#x}: value is NULL", attribute);
   hsabe_image_limits_t limits{};  // all 0 for an agent without images
   limits.struct_size = sizeof limits;
   if (backend_.has_image()) backend_.image.limits(device_, &limits);
@@ -285,7 +285,7 @@ Status Agent::image_info(uint32_t attribute, void* value) const {
     case HSA_EXT_AGENT_INFO_IMAGE_LINEAR_ROW_PITCH_ALIGNMENT:
       return answer(value, limits.row_pitch_alignment);
     default:
-      return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "agent info: attribute {:#x} is unknown", attribute);
+      return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "unknown agent attribute {:#x}", attribute);
   }
 }
 

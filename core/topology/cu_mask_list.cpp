@@ -44,16 +44,17 @@ std::optional<uint32_t> number(std::string_view text) {
 /// As bits, without those from `most` on.
 tl::expected<Bits, std::string> ranges(std::string_view text, uint32_t most, bool& left_out) {
   Bits bits;
-  if (text.empty()) return Wrong("a list of nothing");
+  if (text.empty()) return Wrong("empty list");
   while (!text.empty()) {
     const std::string_view range = take_until(text, ',');
     const size_t dash = range.find('-');
     const auto first = number(range.substr(0, dash));
     const auto last = dash == range.npos ? first : number(range.substr(dash + 1));
-    if (!first || !last) return Wrong(fmt::format("'{}' is no number and no range", range));
-    if (*last < *first) return Wrong(fmt::format("'{}' runs backwards", range));
+    if (!first || !last) return Wrong(fmt::format("invalid number or range '{}'", range));
+    if (*last < *first)
+      return Wrong(fmt::format("invalid range '{}': its end is less than its start", range));
     for (uint32_t i = *first; i < most && i <= *last; ++i) {
-      if (has(bits, i)) return Wrong(fmt::format("{} occurs twice", i));
+      if (has(bits, i)) return Wrong(fmt::format("{} is listed twice", i));
       add(bits, i);
     }
     left_out |= *last >= most;
@@ -63,11 +64,11 @@ tl::expected<Bits, std::string> ranges(std::string_view text, uint32_t most, boo
 
 tl::expected<Bits, std::string> hexadecimal(std::string_view digits, bool& left_out) {
   Bits bits;
-  if (digits.empty()) return Wrong("a mask without digits");
+  if (digits.empty()) return Wrong("a mask has no digits");
   uint32_t at = 0;
   for (auto digit = digits.rbegin(); digit != digits.rend(); ++digit, at += 4) {
     if (std::isxdigit(static_cast<unsigned char>(*digit)) == 0)
-      return Wrong(fmt::format("'{}' is no hexadecimal digit", *digit));
+      return Wrong(fmt::format("invalid hexadecimal digit '{}'", *digit));
     const int value = *digit <= '9' ? *digit - '0' : (*digit | 0x20) - 'a' + 10;
     const bool there = at < CuMaskList::kUnitsMost;
     left_out |= !there && value != 0;
@@ -82,14 +83,14 @@ tl::expected<Bits, std::string> units_of(std::string_view text, bool& left_out) 
   const bool is_mask = text.size() >= 2 && text[0] == '0' && (text[1] | 0x20) == 'x';
   auto units =
       is_mask ? hexadecimal(text.substr(2), left_out) : ranges(text, CuMaskList::kUnitsMost, left_out);
-  if (units && units->empty()) return Wrong("no compute unit is left");
+  if (units && units->empty()) return Wrong("selects no compute units");
   return units;
 }
 
 /// Adds a set to the list. The text says what is wrong with it; nothing has been added then.
 std::string add_set(std::string_view set, CuMaskList& list) {
   const size_t colon = set.find(':');
-  if (colon == set.npos) return "it has no ':'";
+  if (colon == set.npos) return "a set has no ':'";
   bool left_out = false;
   const auto gpus = ranges(set.substr(0, colon), CuMaskList::kGpusMost, left_out);
   if (!gpus) return gpus.error();
@@ -97,7 +98,7 @@ std::string add_set(std::string_view set, CuMaskList& list) {
   if (!units) return units.error();
   const auto end = static_cast<uint32_t>(gpus->size() * 32);
   for (uint32_t gpu = 0; gpu < end; ++gpu) {
-    if (has(*gpus, gpu) && list.find(gpu) != nullptr) return fmt::format("GPU {} has been given before", gpu);
+    if (has(*gpus, gpu) && list.find(gpu) != nullptr) return fmt::format("GPU {} is listed twice", gpu);
   }
   for (uint32_t gpu = 0; gpu < end; ++gpu) {
     if (has(*gpus, gpu)) list.entries.push_back({gpu, *units});

@@ -37,23 +37,23 @@ TEST(CuMaskList, EndsAtTheFirstSetThatIsWrong) {
     const char* why;
   } cases[] = {
       {"5", "no ':'"},
-      {":1", "a list of nothing"},
-      {"5:", "a list of nothing"},
-      {"5:x", "'x' is no number"},
-      {"5:1,,2", "'' is no number"},
-      {"5:1-", "'1-' is no number"},
-      {"5:-1", "'-1' is no number"},
-      {"5:1-2-3", "'1-2-3' is no number"},
-      {"5:3-2", "'3-2' runs backwards"},
-      {"5:1,0-4", "1 occurs twice"},
-      {"5,5:1", "5 occurs twice"},
-      {"0:1", "GPU 0 has been given before"},
-      {"5,0:1", "GPU 0 has been given before"},
-      {"5:0x", "a mask without digits"},
-      {"5:0x1g", "'g' is no hexadecimal digit"},
-      {"5:0x00", "no compute unit is left"},
-      {"5:1:2", "'1:2' is no number"},
-      {"0x1:1", "'0x1' is no number"},
+      {":1", "empty list"},
+      {"5:", "empty list"},
+      {"5:x", "invalid number or range 'x'"},
+      {"5:1,,2", "invalid number or range ''"},
+      {"5:1-", "invalid number or range '1-'"},
+      {"5:-1", "invalid number or range '-1'"},
+      {"5:1-2-3", "invalid number or range '1-2-3'"},
+      {"5:3-2", "invalid range '3-2': its end is less than its start"},
+      {"5:1,0-4", "1 is listed twice"},
+      {"5,5:1", "5 is listed twice"},
+      {"0:1", "GPU 0 is listed twice"},
+      {"5,0:1", "GPU 0 is listed twice"},
+      {"5:0x", "a mask has no digits"},
+      {"5:0x1g", "invalid hexadecimal digit 'g'"},
+      {"5:0x00", "selects no compute units"},
+      {"5:1:2", "invalid number or range '1:2'"},
+      {"0x1:1", "invalid number or range '0x1'"},
   };
   for (const auto& one : cases) {
     const CuMaskList list = parse_cu_mask_list("0:0x3;" + std::string(one.text) + ";1:1");
@@ -70,7 +70,7 @@ TEST(CuMaskList, LeavesOutWhatNoDeviceHas) {
   EXPECT_EQ(list.wrong, "");
   EXPECT_EQ(list.entries.size(), CuMaskList::kGpusMost);
   EXPECT_EQ(list.find(0)->size(), CuMaskList::kUnitsMost / 32);
-  EXPECT_THAT(parse_cu_mask_list("0:4096-4294967295").wrong, HasSubstr("no compute unit is left"));
+  EXPECT_THAT(parse_cu_mask_list("0:4096-4294967295").wrong, HasSubstr("selects no compute units"));
   EXPECT_TRUE(list.left_out);
   EXPECT_TRUE(parse_cu_mask_list("1024:1").entries.empty());
   EXPECT_TRUE(parse_cu_mask_list("1024:1").left_out);

@@ -113,8 +113,8 @@ void ClockKeeper::watch(DeviceClock& clock) {
   try {
     thread_ = std::thread([this] { work(); });
   } catch (const std::system_error& problem) {
-    log_message(LogLevel::kWarn, LogTopic::kSignal, "no thread to keep the clocks of devices true: {}",
-                problem.what());
+    log_message(LogLevel::kWarn, LogTopic::kSignal,
+                "device clocks: their thread cannot be started: {}; timestamps may drift", problem.what());
     return;
   }
   pthread_setname_np(thread_.native_handle(), "hsa-clocks");

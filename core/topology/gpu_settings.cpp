@@ -24,7 +24,7 @@ class Reader {
     if (text == nullptr) return std::nullopt;
     if (std::string_view(text) == "0") return false;
     if (std::string_view(text) == "1") return true;
-    complain(name, fmt::format("'{}' is neither 0 nor 1: ignored", text));
+    complain(name, fmt::format("invalid value '{}'; ignored; use 0 or 1", text));
     return std::nullopt;
   }
 
@@ -35,7 +35,7 @@ class Reader {
     uint64_t value = 0;
     for (const char* digit = text; *digit != '\0'; ++digit) {
       if (*digit < '0' || *digit > '9') {
-        complain(name, fmt::format("'{}' is no number: ignored", text));
+        complain(name, fmt::format("invalid value '{}'; ignored; use a decimal number", text));
         return std::nullopt;
       }
       const auto last = static_cast<uint64_t>(*digit - '0');
@@ -77,9 +77,9 @@ GpuSettings GpuSettings::read(const LoaderEnvironment& environment, DiscoveryRep
   if (const char* const list = environment.get("HSA_CU_MASK"); list != nullptr) {
     settings.units = parse_cu_mask_list(list);
     if (!settings.units.wrong.empty())
-      reader.complain("HSA_CU_MASK", settings.units.wrong + ": ignored from there on");
+      reader.complain("HSA_CU_MASK", settings.units.wrong + "; the rest is ignored");
     if (settings.units.left_out)
-      reader.complain("HSA_CU_MASK", "some numbers are greater than any device has: they are left out");
+      reader.complain("HSA_CU_MASK", "some compute units have higher numbers than any GPU; they are ignored");
   }
   settings.units_at_first = !reader.flag("HSA_CU_MASK_SKIP_INIT").value_or(false);
   settings.counts_cooperative = reader.flag("HSA_COOP_CU_COUNT").value_or(false);
@@ -105,16 +105,16 @@ AgentLimits GpuSettings::restrict(uint32_t gpu, hsabe_caps_t& caps, bool has_mas
     const uint32_t together = std::max(caps.compute_units_together, 1u);
     std::string ignored;
     if (!has_masks) {
-      ignored = "its queues cannot be bound to compute units";
+      ignored = "its queues do not support CU masks";
     } else if (left == 0) {
-      ignored = fmt::format("none of its {} compute units is left", caps.compute_units);
+      ignored = fmt::format("it selects none of the {} compute units", caps.compute_units);
     } else if (splits(limits.units, caps.compute_units, together)) {
-      ignored = fmt::format("its compute units go together by {}, counted from 0", together);
+      ignored = fmt::format("it must select compute units in groups of {}, starting at 0", together);
     } else if (left != count(*asked)) {
-      say(Outcome::kWarning,
-          fmt::format("it has {} compute units: the others are left out", caps.compute_units));
+      say(Outcome::kWarning, fmt::format("it names compute units past the {} of this GPU; they are ignored",
+                                         caps.compute_units));
     }
-    if (!ignored.empty()) say(Outcome::kWarning, ignored + ": ignored");
+    if (!ignored.empty()) say(Outcome::kWarning, ignored + "; ignored");
     if (ignored.empty() && left != caps.compute_units) {
       say(Outcome::kSkipped, fmt::format("{} of {} compute units", left, caps.compute_units));
     } else {
@@ -134,7 +134,7 @@ void GpuSettings::conclude(size_t gpus, DiscoveryReport& report) const {
   for (const CuMaskList::Entry& entry : units.entries) {
     if (entry.gpu < gpus) continue;
     report.add(Stage::kConfig, Outcome::kWarning, "HSA_CU_MASK",
-               fmt::format("there is no GPU {}: {} are in use", entry.gpu, gpus));
+               fmt::format("there is no GPU {} ({} GPUs are in use)", entry.gpu, gpus));
     break;
   }
 }

@@ -97,14 +97,15 @@ TEST_F(Settings, ThatAreNotUnderstoodAreSaidAndHaveNoEffect) {
   EXPECT_TRUE(settings.units_at_first);
   EXPECT_FALSE(settings.counts_cooperative);
   EXPECT_EQ(settings.units.entries.size(), 1u) << "what is before the mistake counts";
-  EXPECT_THAT(warnings(), ElementsAre("HSA_XNACK: 'on' is neither 0 nor 1: ignored",
-                                      "HSA_ENABLE_SRAMECC: '2' is neither 0 nor 1: ignored",
-                                      "HSA_MAX_QUEUES: '-1' is no number: ignored",
-                                      "HSA_SCRATCH_SINGLE_LIMIT: '1M' is no number: ignored",
-                                      "HSA_CU_MASK: '1': it has no ':': ignored from there on",
-                                      "HSA_CU_MASK_SKIP_INIT: 'yes' is neither 0 nor 1: ignored",
-                                      "HSA_COOP_CU_COUNT: '01' is neither 0 nor 1: ignored",
-                                      "HSA_ENABLE_SDMA: 'off' is neither 0 nor 1: ignored"));
+  EXPECT_THAT(warnings(),
+              ElementsAre("HSA_XNACK: invalid value 'on'; ignored; use 0 or 1",
+                          "HSA_ENABLE_SRAMECC: invalid value '2'; ignored; use 0 or 1",
+                          "HSA_MAX_QUEUES: invalid value '-1'; ignored; use a decimal number",
+                          "HSA_SCRATCH_SINGLE_LIMIT: invalid value '1M'; ignored; use a decimal number",
+                          "HSA_CU_MASK: '1': a set has no ':'; the rest is ignored",
+                          "HSA_CU_MASK_SKIP_INIT: invalid value 'yes'; ignored; use 0 or 1",
+                          "HSA_COOP_CU_COUNT: invalid value '01'; ignored; use 0 or 1",
+                          "HSA_ENABLE_SDMA: invalid value 'off'; ignored; use 0 or 1"));
 }
 
 TEST_F(Settings, MaskComputeUnitsOfTheGpusThatTheyName) {
@@ -115,26 +116,27 @@ TEST_F(Settings, MaskComputeUnitsOfTheGpusThatTheyName) {
   EXPECT_THAT(warnings(), IsEmpty());
   hsabe_caps_t small = caps(36);
   EXPECT_THAT(restrict(settings, 1, small).units, ElementsAre(0xf, 0));
-  EXPECT_THAT(warnings(),
-              ElementsAre("HSA_CU_MASK: the GPU: it has 36 compute units: the others are left out"));
+  EXPECT_THAT(
+      warnings(),
+      ElementsAre("HSA_CU_MASK: the GPU: it names compute units past the 36 of this GPU; they are ignored"));
   report_.clear();
   settings.conclude(4, report_);
   EXPECT_THAT(warnings(), IsEmpty());
   settings.conclude(2, report_);
-  EXPECT_THAT(warnings(), ElementsAre("HSA_CU_MASK: there is no GPU 3: 2 are in use"));
+  EXPECT_THAT(warnings(), ElementsAre("HSA_CU_MASK: there is no GPU 3 (2 GPUs are in use)"));
 }
 
 TEST_F(Settings, IgnoreMasksThatADeviceCannotHave) {
   hsabe_caps_t pairs = caps(40, 2), few = caps(8);
   EXPECT_THAT(restrict(read({{"HSA_CU_MASK", "0:0-2"}}), 0, pairs).units, IsEmpty());
   EXPECT_THAT(warnings(),
-              ElementsAre(HasSubstr("its compute units go together by 2, counted from 0: ignored")));
+              ElementsAre(HasSubstr("it must select compute units in groups of 2, starting at 0; ignored")));
   EXPECT_THAT(restrict(read({{"HSA_CU_MASK", "0:1-2"}}), 0, pairs).units, IsEmpty());
   EXPECT_THAT(restrict(read({{"HSA_CU_MASK", "0:2-3,38-39"}}), 0, pairs).units, ElementsAre(0xc, 0xc0));
   EXPECT_THAT(restrict(read({{"HSA_CU_MASK", "0:8-9"}}), 0, few).units, IsEmpty());
-  EXPECT_THAT(warnings(), ElementsAre(HasSubstr("none of its 8 compute units is left: ignored")));
+  EXPECT_THAT(warnings(), ElementsAre(HasSubstr("it selects none of the 8 compute units; ignored")));
   EXPECT_THAT(restrict(read({{"HSA_CU_MASK", "0:1"}}), 0, few, false).units, IsEmpty());
-  EXPECT_THAT(warnings(), ElementsAre(HasSubstr("its queues cannot be bound to compute units: ignored")));
+  EXPECT_THAT(warnings(), ElementsAre(HasSubstr("its queues do not support CU masks; ignored")));
   EXPECT_THAT(restrict(read({{"HSA_CU_MASK", "0:0-7"}}), 0, few).units, IsEmpty()) << "all are no limit";
   EXPECT_THAT(warnings(), IsEmpty());
 }

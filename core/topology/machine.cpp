@@ -7,7 +7,7 @@ namespace rigel {
 namespace {
 
 Failure no_such_isa(hsa_isa_t isa) {
-  return fail(HSA_STATUS_ERROR_INVALID_ISA, "{:#x} is no ISA", isa.handle);
+  return fail(HSA_STATUS_ERROR_INVALID_ISA, "ISA {:#x}: invalid handle", isa.handle);
 }
 
 }  // namespace
@@ -78,7 +78,7 @@ Status Machine::cache_get_info(hsa_cache_t cache, hsa_cache_info_t attribute, vo
       if (reinterpret_cast<uint64_t>(&one) == cache.handle) return one.info(attribute, value);
     }
   }
-  return fail(HSA_STATUS_ERROR_INVALID_CACHE, "{:#x} is no cache", cache.handle);
+  return fail(HSA_STATUS_ERROR_INVALID_CACHE, "cache {:#x}: invalid handle", cache.handle);
 }
 
 Status Machine::agent_set_async_scratch_limit(hsa_agent_t agent, size_t threshold) const {
@@ -103,7 +103,7 @@ Status Machine::profiling_convert_tick_to_system_domain(hsa_agent_t agent, uint6
 Status Machine::isa_from_name(const char* name, hsa_isa_t* isa) const {
   if (name == nullptr || isa == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   const Isa* found = find_isa(name);
-  if (found == nullptr) return fail(HSA_STATUS_ERROR_INVALID_ISA_NAME, "there is no ISA '{}'", name);
+  if (found == nullptr) return fail(HSA_STATUS_ERROR_INVALID_ISA_NAME, "unknown ISA '{}'", name);
   *isa = found->handle();
   return HSA_STATUS_SUCCESS;
 }
@@ -156,7 +156,7 @@ Status Machine::wavefront_get_info(hsa_wavefront_t wavefront, hsa_wavefront_info
   const MutexLock lock(isas_mutex_);
   const Isa* isa = first_isa([&](const Isa& one) { return one.wavefront().handle == wavefront.handle; });
   if (isa != nullptr) return isa->wavefront_info(attribute, value);
-  return fail(HSA_STATUS_ERROR_INVALID_WAVEFRONT, "{:#x} is no wavefront", wavefront.handle);
+  return fail(HSA_STATUS_ERROR_INVALID_WAVEFRONT, "wavefront {:#x}: invalid handle", wavefront.handle);
 }
 
 Status Machine::isa_compatible(hsa_isa_t code_object_isa, hsa_isa_t agent_isa, bool* result) const {

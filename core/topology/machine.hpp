@@ -80,7 +80,7 @@ class Machine {
 
 /// What a call answers whose agent is none.
 inline Failure no_such_agent(hsa_agent_t agent) {
-  return fail(HSA_STATUS_ERROR_INVALID_AGENT, "{:#x} is no agent", agent.handle);
+  return fail(HSA_STATUS_ERROR_INVALID_AGENT, "agent {:#x}: invalid handle", agent.handle);
 }
 
 }  // namespace rigel
