@@ -69,10 +69,10 @@ Fit fit_of(const Chip& chip, const NodeFacts& facts, const hsabe_code_target_t& 
     if (why != nullptr) *why = std::move(reason);
     return kFitNone;
   };
-  if (target.elf_machine != kMachineAmdgpu) return refuse("not code for an AMD GPU");
-  if (target.elf_os_abi != kOsAbiHsa) return refuse("not code for the HSA operating-system ABI");
+  if (target.elf_machine != kMachineAmdgpu) return refuse("the code is not for an AMD GPU");
+  if (target.elf_os_abi != kOsAbiHsa) return refuse("the OS ABI of the code is not HSA");
   if (target.elf_abi_version > kAbiVersion6)
-    return refuse("code object version " + std::to_string(target.elf_abi_version + 2) + " is not known");
+    return refuse("unknown code object version " + std::to_string(target.elf_abi_version + 2));
 
   // Version 2 gives the processor in a note, from which the runtime derives the name.
   const std::string agent(hsabe::view(isa_name(chip, facts)));
@@ -92,7 +92,7 @@ Fit fit_of(const Chip& chip, const NodeFacts& facts, const hsabe_code_target_t& 
     generic = chip.generic_mach != 0 && mach == chip.generic_mach;
     if (!generic) return mismatch();
     if (target.elf_abi_version != kAbiVersion6 || target.elf_flags >> kGenericVersionShift == 0)
-      return refuse("generic code without a version");
+      return refuse("the generic code has no version");
   }
 
   const CodeFeatures code = features_of(target.elf_abi_version, target.elf_flags, named, chip);

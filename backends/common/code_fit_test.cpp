@@ -100,7 +100,7 @@ TEST_F(CodeFit, RefusesWhatIsNoCodeForAGpu) {
   mesa.elf_os_abi = 66;
   EXPECT_EQ(fit(gfx8::kFamily, testing::fiji(), mesa), kFitNone);
   EXPECT_EQ(fit(gfx8::kFamily, testing::fiji(), code(7, ELF::EF_AMDGPU_MACH_AMDGCN_GFX803)), kFitNone);
-  EXPECT_EQ(why_, "code object version 9 is not known");
+  EXPECT_EQ(why_, "unknown code object version 9");
 }
 
 TEST(DescribeKernel, ReadsADescriptor) {

@@ -131,7 +131,7 @@ bool engines_wanted(const Device& device) {
   auto wanted = hsabe::view(host->config->get_string(host->self, hsabe::str("sdma"), hsabe::str("auto")));
   if (wanted != "auto" && wanted != "on" && wanted != "off") {
     hsabe::warn(host,
-                "option 'sdma' should be auto, on or off but is '" + std::string(wanted) + "': ignored");
+                "option 'sdma': invalid value '" + std::string(wanted) + "'; ignored; use auto, on or off");
   }
   const char* const environment = std::getenv("HSA_ENABLE_SDMA");  // as ROCr takes it
   if (environment != nullptr && std::string_view(environment) == "0") wanted = "off";
@@ -228,7 +228,7 @@ hsabe_status_t CopyEngines::make_service(std::shared_ptr<ServiceQueue>* out) {
       const hsabe_status_t status =
           Block::allocate(host, HSABE_BLOCK_HOST, HSABE_BLOCK_COHERENT | HSABE_BLOCK_EXECUTABLE,
                           code.size_bytes(), blit_code_);
-      if (status != HSA_STATUS_SUCCESS) return refuse(host, status, "no memory for the kernels that copy");
+      if (status != HSA_STATUS_SUCCESS) return refuse(host, status, "out of memory for the copy kernels");
       write_blit_code(code, device_.chip, blit_code_.data());
     }
     const hsabe_status_t status = ServiceQueue::create(
@@ -301,7 +301,7 @@ hsabe_status_t CopyEngines::submit_folded(const hsabe_copy_t& copy) {
         pauses = 0;
       }
       if (result == Result::kNoRoom && pauses >= pauses_until_hung_) {
-        hsabe::warn(device_.host, "a copy engine stands still with a full ring: its copies fail");
+        hsabe::warn(device_.host, "copy engine: hung with a full ring; its copies fail");
         drop(*engine, HSA_STATUS_ERROR);
         continue;
       }

@@ -41,16 +41,17 @@ hsabe_status_t DispatchQueue::start(const hsabe_queue_desc_t& desc, void** doorb
   const hsabe_host_t* const host = device_.host;
   ring_ = aql_ring(device_.family, device_.quirks, desc.packets);
   hsabe_status_t status = device_.take_queue_memory(ring_.mapped_bytes, memory_);
-  if (status != HSA_STATUS_SUCCESS) return refuse(host, status, "no memory for a queue");
+  if (status != HSA_STATUS_SUCCESS) return refuse(host, status, "out of memory for the queue");
   status = host->signal->create(host->self, 0, &inactive_);
-  if (status != HSA_STATUS_SUCCESS) return refuse(host, status, "no signal for a queue");
+  if (status != HSA_STATUS_SUCCESS) return refuse(host, status, "out of signals for the queue");
   fill_in(desc);
 
   const SaveArea save = save_area(device_.family, device_.chip, device_.facts);
   SaveAreaHeader header{};
   if (device_.driver.exceptions != 0) {
     status = host->signal->create(host->self, 0, &exceptions_);
-    if (status != HSA_STATUS_SUCCESS) return refuse(host, status, "no signal for a queue's exceptions");
+    if (status != HSA_STATUS_SUCCESS)
+      return refuse(host, status, "out of signals for the exceptions of the queue");
     const auto& signal = *reinterpret_cast<const amd_signal_t*>(exceptions_);
     header.error_reason_va = reinterpret_cast<uint64_t>(&signal.value);
     header.error_event_id = signal.event_id;
@@ -76,7 +77,7 @@ hsabe_status_t DispatchQueue::start(const hsabe_queue_desc_t& desc, void** doorb
   arguments.ctx_save_restore_size = save.area_bytes;
   arguments.ctl_stack_size = save.control_stack_bytes;
   if (const int32_t problem = device_.ioctl(KFD_NR_CREATE_QUEUE, arguments); problem != 0) {
-    return refuse(host, HSA_STATUS_ERROR_OUT_OF_RESOURCES, "the driver makes no queue: %s",
+    return refuse(host, HSA_STATUS_ERROR_OUT_OF_RESOURCES, "AMDKFD_IOC_CREATE_QUEUE failed: %s",
                   std::strerror(-problem));
   }
   queue_id_ = arguments.queue_id;
@@ -84,8 +85,8 @@ hsabe_status_t DispatchQueue::start(const hsabe_queue_desc_t& desc, void** doorb
   if (desc.type == HSA_QUEUE_TYPE_COOPERATIVE) {
     kfd_alloc_queue_gws gws{queue_id_, device_.facts.gws_count, 0, 0};
     if (const int32_t problem = device_.ioctl(KFD_NR_ALLOC_QUEUE_GWS, gws); problem != 0) {
-      return refuse(host, HSA_STATUS_ERROR_OUT_OF_RESOURCES, "no barriers for a cooperative queue: %s",
-                    std::strerror(-problem));
+      return refuse(host, HSA_STATUS_ERROR_OUT_OF_RESOURCES,
+                    "AMDKFD_IOC_ALLOC_QUEUE_GWS for a cooperative queue failed: %s", std::strerror(-problem));
     }
   }
   *doorbell = host->driver->doorbell(host->self, arguments.doorbell_offset, queue_id_);
@@ -94,13 +95,12 @@ hsabe_status_t DispatchQueue::start(const hsabe_queue_desc_t& desc, void** doorb
   }
   if (device_.traps() != nullptr) {
     status = device_.traps()->add(*this, queue_, arguments.doorbell_offset);
-    if (status != HSA_STATUS_SUCCESS)
-      return refuse(host, status, "errors of the queue's waves cannot be watched");
+    if (status != HSA_STATUS_SUCCESS) return refuse(host, status, "errors of its waves cannot be watched");
   }
   const hsabe_wait_t stopped{inactive_, 0, HSA_SIGNAL_CONDITION_NE, 0};
   status = host->signal->watch(host->self, &stopped, on_inactive, this);
   if (status == HSA_STATUS_SUCCESS && exceptions_ != 0) status = watch_exceptions(0);
-  if (status != HSA_STATUS_SUCCESS) return refuse(host, status, "the queue cannot be watched");
+  if (status != HSA_STATUS_SUCCESS) return refuse(host, status, "errors of the queue cannot be watched");
   device_.scratch().add(*this);
   return HSA_STATUS_SUCCESS;
 }
@@ -192,7 +192,8 @@ hsabe_status_t DispatchQueue::update(uint32_t percentage) {
                              static_cast<uint32_t>(ring_.announced_bytes), percentage, priority_};
   const int32_t problem = device_.ioctl(KFD_NR_UPDATE_QUEUE, arguments);
   if (problem == 0) return HSA_STATUS_SUCCESS;
-  return refuse(device_.host, HSA_STATUS_ERROR, "UPDATE_QUEUE: %s", std::strerror(-problem));
+  return refuse(device_.host, HSA_STATUS_ERROR, "AMDKFD_IOC_UPDATE_QUEUE failed: %s",
+                std::strerror(-problem));
 }
 
 hsabe_status_t DispatchQueue::inactivate() {
@@ -226,13 +227,14 @@ hsabe_status_t DispatchQueue::set_cu_mask(uint32_t bits, const uint32_t* mask) {
   CuMask wanted = make_cu_mask({mask, bits / 32}, cus, device_.family.generation->cu_pairs);
   if (wanted.status != HSA_STATUS_SUCCESS) {
     return refuse(device_.host, wanted.status,
-                  "the mask leaves none of %u compute units, or one of a pair without the other", cus);
+                  "the mask selects none of %u compute units, or only one of a pair", cus);
   }
   kfd_set_cu_mask arguments{queue_id_, static_cast<uint32_t>(wanted.words.size() * 32),
                             reinterpret_cast<uint64_t>(wanted.words.data())};
   const int32_t problem = device_.ioctl(KFD_NR_SET_CU_MASK, arguments);
   if (problem != 0) {
-    return refuse(device_.host, HSA_STATUS_ERROR, "SET_CU_MASK: %s", std::strerror(-problem));
+    return refuse(device_.host, HSA_STATUS_ERROR, "AMDKFD_IOC_SET_CU_MASK failed: %s",
+                  std::strerror(-problem));
   }
   return HSA_STATUS_SUCCESS;
 }

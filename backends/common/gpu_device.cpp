@@ -101,18 +101,18 @@ Device::Device(const Family& device_family, const hsabe_host_t* device_host, con
 hsabe_status_t Device::open(const Family& family, const hsabe_host_t* host, const hsabe_node_t& node,
                             std::unique_ptr<Device>& out) {
   if (!HSABE_HAS(host, hsabe_host_t, driver) || host->driver == nullptr) {
-    return refuse(host, HSA_STATUS_ERROR_INVALID_AGENT, "not a device of the amdkfd bus");
+    return refuse(host, HSA_STATUS_ERROR_INVALID_AGENT, "not an amdkfd node");
   }
   const NodeFacts facts = own_facts(node);
   const Chip* chip = find_chip(family, facts.version);
-  if (chip == nullptr) return refuse(host, HSA_STATUS_ERROR_INVALID_AGENT, "not a chip of this family");
+  if (chip == nullptr) return refuse(host, HSA_STATUS_ERROR_INVALID_AGENT, "unknown chip");
   std::unique_ptr<Device> device(new Device(family, host, *chip, facts));
   if (family.generation->scratch_by_pool) {
     if (const auto status = device->reserve_scratch_pool(); status != HSA_STATUS_SUCCESS) return status;
   }
   kfd_get_clock_counters clocks{};
   if (const int32_t problem = device->read_clocks_together(clocks); problem != 0) {
-    return refuse(host, HSA_STATUS_ERROR, "its clock cannot be read: %s", std::strerror(-problem));
+    return refuse(host, HSA_STATUS_ERROR, "the clock cannot be read: %s", std::strerror(-problem));
   }
   device->first_ticks_ = clocks.gpu_clock_counter;
   device->first_ns_ = clocks.system_clock_counter;
@@ -126,11 +126,12 @@ hsabe_status_t Device::open(const Family& family, const hsabe_host_t* host, cons
 hsabe_status_t Device::reserve_scratch_pool() {
   const hsabe_status_t status =
       host->driver->reserve(host->self, kScratchPoolBytes, kScratchAlignment, &scratch_pool_);
-  if (status != HSA_STATUS_SUCCESS) return refuse(host, status, "no addresses for scratch memory");
+  if (status != HSA_STATUS_SUCCESS)
+    return refuse(host, status, "addresses for scratch memory cannot be reserved");
   kfd_set_scratch_backing_va arguments{scratch_base() >> 16, driver.gpu_id, 0};
   const int32_t problem = ioctl(KFD_NR_SET_SCRATCH_BACKING_VA, arguments);
   if (problem == 0) return HSA_STATUS_SUCCESS;
-  return refuse(host, HSA_STATUS_ERROR_OUT_OF_RESOURCES, "SET_SCRATCH_BACKING_VA: %s",
+  return refuse(host, HSA_STATUS_ERROR_OUT_OF_RESOURCES, "AMDKFD_IOC_SET_SCRATCH_BACKING_VA failed: %s",
                 std::strerror(-problem));
 }
 
@@ -167,7 +168,8 @@ hsabe_status_t Device::read_clock(uint64_t* ticks, uint64_t* ticks_per_second) {
   kfd_get_clock_counters clocks{};
   clocks.gpu_id = driver.gpu_id;
   if (const int32_t problem = ioctl(KFD_NR_GET_CLOCK_COUNTERS, clocks); problem != 0) {
-    return refuse(host, HSA_STATUS_ERROR, "GET_CLOCK_COUNTERS: %s", std::strerror(-problem));
+    return refuse(host, HSA_STATUS_ERROR, "AMDKFD_IOC_GET_CLOCK_COUNTERS failed: %s",
+                  std::strerror(-problem));
   }
   *ticks = clocks.gpu_clock_counter;
   const MutexLock lock(mutex_);

@@ -16,18 +16,19 @@ struct Row {
 // The first that fits counts: what a wave did comes before what a packet said.
 constexpr Row kInactiveCodes[] = {
     {kInactiveAperture, static_cast<hsa_status_t>(HSA_STATUS_ERROR_MEMORY_APERTURE_VIOLATION),
-     "a wave used an address outside of its aperture"},
+     "a wave accessed an address outside its aperture"},
     {kInactiveIllegalInstruction, static_cast<hsa_status_t>(HSA_STATUS_ERROR_ILLEGAL_INSTRUCTION),
-     "a wave met an illegal instruction"},
+     "a wave executed an illegal instruction"},
     {kInactiveTrap, HSA_STATUS_ERROR_EXCEPTION, "a wave trapped"},
     {kInactiveDimensions, HSA_STATUS_ERROR_INCOMPATIBLE_ARGUMENTS, "a dispatch has no work-items"},
-    {kInactiveGroupMemory, HSA_STATUS_ERROR_INVALID_ALLOCATION, "a dispatch has too large a group segment"},
-    {kInactiveCodeObject, HSA_STATUS_ERROR_INVALID_CODE_OBJECT, "a dispatch's kernel object is not one"},
+    {kInactiveGroupMemory, HSA_STATUS_ERROR_INVALID_ALLOCATION,
+     "the group segment of a dispatch is too large"},
+    {kInactiveCodeObject, HSA_STATUS_ERROR_INVALID_CODE_OBJECT, "the kernel object of a dispatch is invalid"},
     {kInactivePacketFormat | kInactiveVendorPacket, HSA_STATUS_ERROR_INVALID_PACKET_FORMAT,
-     "a packet is of no known format"},
-    {kInactiveGroupSize, HSA_STATUS_ERROR_INVALID_ARGUMENT, "a dispatch's work-groups are too large"},
+     "unknown packet format"},
+    {kInactiveGroupSize, HSA_STATUS_ERROR_INVALID_ARGUMENT, "the work-groups of a dispatch are too large"},
     {kInactiveRegisters, static_cast<hsa_status_t>(HSA_STATUS_ERROR_OUT_OF_REGISTERS),
-     "a dispatch's work-groups need more registers than there are"},
+     "the work-groups of a dispatch need more registers than the device has"},
 };
 
 constexpr uint64_t exception(uint32_t number) {
@@ -37,22 +38,22 @@ constexpr uint64_t exception(uint32_t number) {
 // Numbers of amdkfd's exceptions of queues and devices.
 constexpr Row kExceptions[] = {
     {exception(4), static_cast<hsa_status_t>(HSA_STATUS_ERROR_ILLEGAL_INSTRUCTION),
-     "a wave met an illegal instruction"},
+     "a wave executed an illegal instruction"},
     {exception(6), static_cast<hsa_status_t>(HSA_STATUS_ERROR_MEMORY_APERTURE_VIOLATION),
-     "a wave used an address outside of its aperture"},
+     "a wave accessed an address outside its aperture"},
     {exception(5) | exception(33), static_cast<hsa_status_t>(HSA_STATUS_ERROR_MEMORY_FAULT),
-     "an address could not be translated"},
+     "memory fault: an address could not be translated"},
     {exception(1) | exception(2) | exception(3), HSA_STATUS_ERROR_EXCEPTION, "a wave trapped"},
     {exception(16), HSA_STATUS_ERROR_INCOMPATIBLE_ARGUMENTS, "a dispatch has no work-items"},
-    {exception(17), HSA_STATUS_ERROR_INVALID_ALLOCATION, "a dispatch has too large a group segment"},
-    {exception(18), HSA_STATUS_ERROR_INVALID_CODE_OBJECT, "a dispatch's kernel object is not one"},
-    {exception(20) | exception(23), HSA_STATUS_ERROR_INVALID_PACKET_FORMAT, "a packet is of no known format"},
-    {exception(21), HSA_STATUS_ERROR_INVALID_ARGUMENT, "a dispatch's work-groups are too large"},
+    {exception(17), HSA_STATUS_ERROR_INVALID_ALLOCATION, "the group segment of a dispatch is too large"},
+    {exception(18), HSA_STATUS_ERROR_INVALID_CODE_OBJECT, "the kernel object of a dispatch is invalid"},
+    {exception(20) | exception(23), HSA_STATUS_ERROR_INVALID_PACKET_FORMAT, "unknown packet format"},
+    {exception(21), HSA_STATUS_ERROR_INVALID_ARGUMENT, "the work-groups of a dispatch are too large"},
     {exception(22), HSA_STATUS_ERROR_INVALID_ISA,
-     "a dispatch's work-groups need more registers than there are"},
+     "the work-groups of a dispatch need more registers than the device has"},
     {exception(30), HSA_STATUS_ERROR, "the queue could not be preempted"},
-    {exception(34) | exception(35), HSA_STATUS_ERROR, "the device has a hardware error"},
-    {exception(49), HSA_STATUS_ERROR, "the device is gone"},
+    {exception(34) | exception(35), HSA_STATUS_ERROR, "hardware error"},
+    {exception(49), HSA_STATUS_ERROR, "the device was removed"},
 };
 
 template <size_t kRows>
@@ -61,7 +62,7 @@ QueueError find(const Row (&rows)[kRows], uint64_t bits) {
     if ((bits & row.bits) != 0) return {row.status, row.what};
   }
   if (bits == 0) return {};
-  return {HSA_STATUS_ERROR, "the device reports an error that is not known"};
+  return {HSA_STATUS_ERROR, "unknown device error"};
 }
 
 }  // namespace

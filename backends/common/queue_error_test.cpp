@@ -49,7 +49,7 @@ TEST(QueueError, IsWhatRocrTellsForEachException) {
   EXPECT_EQ(error_of_exceptions(1u << 29).what, "the queue could not be preempted");
   EXPECT_EQ(status(31), HSA_STATUS_SUCCESS) << "a new queue";
   EXPECT_EQ(status(36), HSA_STATUS_SUCCESS) << "a new device";
-  EXPECT_EQ(error_of_exceptions(uint64_t{1} << 48).what, "the device is gone");
+  EXPECT_EQ(error_of_exceptions(uint64_t{1} << 48).what, "the device was removed");
   EXPECT_EQ(error_of_exceptions(0).status, HSA_STATUS_SUCCESS);
 }
 

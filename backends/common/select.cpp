@@ -24,14 +24,14 @@ hsabe_status_t select(const Family& family, const hsabe_node_t& node, hsabe_caps
     *why = reason;
     return HSA_STATUS_ERROR_INVALID_AGENT;
   };
-  if (node.bus != HSABE_BUS_KFD) return refuse("not a node of amdkfd");
+  if (node.bus != HSABE_BUS_KFD) return refuse("not an amdkfd node");
   const NodeFacts facts = read_node_facts(node);
   const Chip* chip = find_chip(family, facts.version);
-  if (chip == nullptr) return refuse("no chip of this family has that target version");
+  if (chip == nullptr) return refuse("unknown target version");
   if (facts.compute_units() == 0) return refuse("the node has no compute units");
   const bool wide = facts.doorbell_type() == 2;
   if (facts.doorbell_type() > 2 || wide != (family.doorbell == HSABE_DOORBELL_INDEX64))
-    return refuse("the node's doorbells are of another generation");
+    return refuse("the doorbell type does not match this generation");
 
   const std::string_view code_name = find_code_name(family, facts.device_id);
   caps->name = hsabe::str(chip->processor);

@@ -47,7 +47,8 @@ hsabe_status_t ServiceQueue::create(Device& device, Stopped stopped, std::shared
   if (status != HSA_STATUS_SUCCESS) return status;
   status = Block::allocate(host, HSABE_BLOCK_HOST, HSABE_BLOCK_COHERENT | HSABE_BLOCK_EXECUTABLE,
                            kPackets * kPlaceLaps * kPlaceBytes, queue->places_);
-  if (status != HSA_STATUS_SUCCESS) return refuse(host, status, "no memory for the arguments of copies");
+  if (status != HSA_STATUS_SUCCESS)
+    return refuse(host, status, "out of memory for the arguments of copy kernels");
   hsabe_queue_desc_t desc{};
   desc.struct_size = sizeof(desc);
   desc.cookie = kNoCookie;
@@ -99,7 +100,8 @@ bool ServiceQueue::idle() const {
 hsabe_status_t ServiceQueue::wait_for_read(uint64_t index) const {
   Patience patience;
   while (read_index() < index) {
-    if (failed()) return refuse(device_.host, HSA_STATUS_ERROR, "the device's own queue has stopped");
+    if (failed())
+      return refuse(device_.host, HSA_STATUS_ERROR, "the internal queue of the device has stopped");
     patience.wait();
   }
   return HSA_STATUS_SUCCESS;
@@ -115,7 +117,7 @@ hsabe_status_t ServiceQueue::submit(size_t slots, bool only_if_idle, const std::
     const hsabe_status_t status = wait_for_read(first + slots - kPackets);
     if (status != HSA_STATUS_SUCCESS) return status;
   }
-  if (failed()) return refuse(device_.host, HSA_STATUS_ERROR, "the device's own queue has stopped");
+  if (failed()) return refuse(device_.host, HSA_STATUS_ERROR, "the internal queue of the device has stopped");
 
   auto* const ring = static_cast<std::byte*>(amd_->hsa_queue.base_address);
   const auto slot_at = [&](uint64_t index) {
@@ -178,7 +180,7 @@ hsabe_status_t ServiceQueue::run_pm4(std::span<const uint32_t> words, bool only_
     const hsabe_wait_t wait{done, 0, HSA_SIGNAL_CONDITION_EQ, 0};
     while (host->signal->wait_any(host->self, &wait, 1, kLookNs, kSpinNs) == HSABE_WAIT_TIMED_OUT) {
       if (!failed()) continue;
-      status = refuse(host, HSA_STATUS_ERROR, "the device's own queue has stopped");
+      status = refuse(host, HSA_STATUS_ERROR, "the internal queue of the device has stopped");
       break;
     }
   }

@@ -26,7 +26,7 @@ constexpr hsabe_device_ops_t kDevice = {
     .open = [](const hsabe_host_t* host, const hsabe_node_t* node, void** device) -> hsabe_status_t {
       return hsabe::guarded(host, [&]() -> hsabe_status_t {
         if (node->bus != HSABE_BUS_CPU) {
-          return hsabe::fail(host, HSA_STATUS_ERROR_INVALID_AGENT, "not a NUMA node of this machine");
+          return hsabe::fail(host, HSA_STATUS_ERROR_INVALID_AGENT, "not a NUMA node");
         }
         *device = new Device(host, node);
         return HSA_STATUS_SUCCESS;

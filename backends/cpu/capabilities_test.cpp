@@ -58,7 +58,7 @@ TEST(CpuIsaNames, DropALevelOfWhichOneFeatureIsMissing) {
 
 TEST(CpuFeatures, HaveNames) {
   EXPECT_EQ(describe_features(bit(HSA_CPU_X86_AVX2) | bit(HSA_CPU_X86_AVX512FP16)), "avx2, avx512fp16");
-  EXPECT_EQ(describe_features(bit(63)), "a feature unknown to this runtime");
+  EXPECT_EQ(describe_features(bit(63)), "features unknown to this runtime");
 }
 #endif
 
@@ -149,13 +149,13 @@ TEST(CpuOptions, ThatCannotBeAreIgnoredAndNamed) {
   EXPECT_EQ(options.threads, 0u);
   EXPECT_EQ(options.spin_ns, 20'000u);
   EXPECT_EQ(warnings,
-            "option 'threads' should be from 0 to 4096 but is 4097: ignored\n"
-            "option 'spin_us' should be from 0 to 1000000 but is 1000001: ignored\n");
+            "option 'threads': invalid value 4097; ignored; use 0 to 4096\n"
+            "option 'spin_us': invalid value 1000001; ignored; use 0 to 1000000\n");
   options = options_of({{"threads", -1}, {"spin_us", INT64_MIN}}, warnings);
   EXPECT_EQ(options.threads, 0u);
   EXPECT_EQ(options.spin_ns, 20'000u);
-  EXPECT_NE(warnings.find("'threads' should be from 0 to 4096 but is -1"), std::string::npos) << warnings;
-  EXPECT_NE(warnings.find("'spin_us' should be"), std::string::npos) << warnings;
+  EXPECT_NE(warnings.find("'threads': invalid value -1"), std::string::npos) << warnings;
+  EXPECT_NE(warnings.find("'spin_us': invalid value"), std::string::npos) << warnings;
 }
 
 }  // namespace

@@ -36,17 +36,18 @@ constexpr uint32_t kFirstUserType = 0x8000;
 
 // Why a descriptor is not one of ours; null if it is.
 const char* check_descriptor(const hsa_cpu_descriptor_t& descriptor) {
-  if (descriptor.magic != HSA_CPU_DESCRIPTOR_MAGIC) return "it has no CPU kernel descriptor's mark";
-  if (descriptor.abi_major != HSA_CPU_ABI_MAJOR) return "it is of another version of the CPU kernel ABI";
+  if (descriptor.magic != HSA_CPU_DESCRIPTOR_MAGIC)
+    return "the magic number of the CPU kernel descriptor is invalid";
+  if (descriptor.abi_major != HSA_CPU_ABI_MAJOR) return "the version of the CPU kernel ABI is not supported";
   if (descriptor.group_segment_fixed_size > kGroupSegmentSize)
-    return "it needs more group memory than there is";
+    return "the kernel needs more group memory than the agent has";
   if (descriptor.private_segment_fixed_size > kPrivateSegmentMax)
-    return "it needs more private memory than there is";
+    return "the kernel needs more private memory than the agent has";
   const uint16_t* const required = descriptor.required_workgroup_size;
   const bool any = required[0] == 0 && required[1] == 0 && required[2] == 0;
   const uint64_t product = uint64_t{required[0]} * required[1] * required[2];
   if (!any && (product == 0 || product > kWorkgroupMaxSize))
-    return "the work-group size it requires is impossible";
+    return "the required work-group size is not possible";
   return nullptr;
 }
 
@@ -76,21 +77,21 @@ uint32_t CodeStore::accepts(const hsabe_code_target_t& target) const {
     hsabe::fail(host_, HSA_STATUS_ERROR_INCOMPATIBLE_ARGUMENTS, why);
     return uint32_t{0};
   };
-  if (target.elf_machine != host_elf_machine()) return no("it is for another kind of processor");
+  if (target.elf_machine != host_elf_machine()) return no("the code is for another CPU architecture");
   if (target.elf_os_abi != ELFOSABI_SYSV && target.elf_os_abi != ELFOSABI_GNU) {
-    return no("it is for another operating system");
+    return no("the code is for another operating system");
   }
   const Notes notes = read_notes({static_cast<const std::byte*>(target.image), target.image_size});
   if (notes.problem) return no(notes.problem);
-  if (!notes.found) return no("it has no .note.hsa_cpu: it was not compiled with <hsa_cpu/kernel.hpp>");
+  if (!notes.found) return no("the note .note.hsa_cpu is missing; compile with <hsa_cpu/kernel.hpp>");
   if (notes.abi_major != HSA_CPU_ABI_MAJOR) {
     refuse(host_, HSA_STATUS_ERROR_INCOMPATIBLE_ARGUMENTS,
-           "it is for version %u of the CPU kernel ABI, this backend has version %u", notes.abi_major,
+           "version %u of the CPU kernel ABI is not supported; this backend has version %u", notes.abi_major,
            HSA_CPU_ABI_MAJOR);
     return 0;
   }
   if (const uint64_t missing = notes.features & ~host_features(); missing != 0) {
-    refuse(host_, HSA_STATUS_ERROR_INCOMPATIBLE_ARGUMENTS, "it uses what this processor does not have: %s",
+    refuse(host_, HSA_STATUS_ERROR_INCOMPATIBLE_ARGUMENTS, "this CPU lacks features that the code uses: %s",
            describe_features(missing).c_str());
     return 0;
   }
@@ -106,7 +107,7 @@ hsabe_status_t CodeStore::resolve(std::string_view name, uint64_t* address) cons
       return HSA_STATUS_SUCCESS;
     }
   }
-  return refuse(host_, HSA_STATUS_ERROR_VARIABLE_UNDEFINED, "%s is neither in libm nor in libc",
+  return refuse(host_, HSA_STATUS_ERROR_VARIABLE_UNDEFINED, "symbol %s: neither in libm nor in libc",
                 text.c_str());
 }
 
@@ -126,12 +127,12 @@ hsabe_status_t CodeStore::read_symbols(const hsabe_segment_t& segment, const hsa
       };
       hsa_cpu_descriptor_t descriptor;
       if (address % alignof(uint64_t) != 0 || !inside(address, sizeof descriptor)) {
-        return invalid("the descriptor is not inside the code object");
+        return invalid("the descriptor is outside the code object");
       }
       std::memcpy(&descriptor, reinterpret_cast<const void*>(address), sizeof descriptor);
       if (const char* const why = check_descriptor(descriptor)) return invalid(why);
       const uint64_t entry = address + static_cast<uint64_t>(descriptor.kernel_code_entry_byte_offset);
-      if (!inside(entry, 1)) return invalid("the entry is not inside the code object");
+      if (!inside(entry, 1)) return invalid("the entry point is outside the code object");
       const uint16_t* const required = descriptor.required_workgroup_size;
       image->kernels.push_back({address,
                                 reinterpret_cast<hsa_cpu_entry_t>(entry),
@@ -146,7 +147,7 @@ hsabe_status_t CodeStore::read_symbols(const hsabe_segment_t& segment, const hsa
       if (parsed.ec != std::errc() || parsed.ptr != name.data() + name.size() || type < kFirstUserType ||
           type > UINT16_MAX || !inside(address, 1)) {
         return refuse(host_, HSA_STATUS_ERROR_INVALID_CODE_OBJECT,
-                      "an agent function's type, %.*s, is not within 0x8000 and 0xffff",
+                      "agent function %.*s: its type must be from 0x8000 to 0xffff",
                       static_cast<int>(name.size()), name.data());
       }
       image->agent_functions.emplace_back(type, reinterpret_cast<hsa_cpu_agent_function_t>(address));
@@ -158,11 +159,11 @@ hsabe_status_t CodeStore::read_symbols(const hsabe_segment_t& segment, const hsa
 hsabe_status_t CodeStore::load(const hsabe_segment_t& segment, const hsabe_code_symbol_t* symbols,
                                uint64_t symbol_count, void** out) {
   if (segment.host_address != reinterpret_cast<void*>(segment.device_address)) {
-    return refuse(host_, HSA_STATUS_ERROR_INVALID_ARGUMENT, "code of this device runs where it lies");
+    return refuse(host_, HSA_STATUS_ERROR_INVALID_ARGUMENT, "the host address and the device address differ");
   }
   const uint64_t page = page_size();
   if (segment.size == 0 || segment.device_address % page != 0) {
-    return refuse(host_, HSA_STATUS_ERROR_INVALID_ARGUMENT, "the image does not begin at a page's beginning");
+    return refuse(host_, HSA_STATUS_ERROR_INVALID_ARGUMENT, "the image does not start at a page boundary");
   }
   auto image = std::make_unique<Image>();
   image->address = segment.device_address;
@@ -176,7 +177,7 @@ hsabe_status_t CodeStore::load(const hsabe_segment_t& segment, const hsabe_code_
     if (mprotect(begin, range.end - range.begin, range.protection) != 0) {
       const int problem = errno;
       make_writable(*image);
-      return refuse(host_, HSA_STATUS_ERROR_OUT_OF_RESOURCES, "mprotect: %s", strerror(problem));
+      return refuse(host_, HSA_STATUS_ERROR_OUT_OF_RESOURCES, "mprotect failed: %s", strerror(problem));
     }
   }
   __builtin___clear_cache(static_cast<char*>(segment.host_address),
@@ -194,8 +195,7 @@ hsabe_status_t CodeStore::add(const Image& image) noexcept {
   for (const auto& [type, function] : image.agent_functions) {
     if (agent_functions_.contains(type)) {
       return refuse(host_, HSA_STATUS_ERROR_INVALID_CODE_OBJECT,
-                    "another code object has already a function for agent dispatch packets of type 0x%x",
-                    type);
+                    "agent dispatch type 0x%x: another code object already has a function for it", type);
     }
   }
   try {
@@ -203,7 +203,7 @@ hsabe_status_t CodeStore::add(const Image& image) noexcept {
     for (const auto& [type, function] : image.agent_functions) agent_functions_.emplace(type, function);
   } catch (const std::bad_alloc&) {
     remove(image);
-    return hsabe::fail(host_, HSA_STATUS_ERROR_OUT_OF_RESOURCES, "no memory for its kernels");
+    return hsabe::fail(host_, HSA_STATUS_ERROR_OUT_OF_RESOURCES, "out of memory for its kernels");
   }
   return HSA_STATUS_SUCCESS;
 }

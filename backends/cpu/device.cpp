@@ -9,8 +9,8 @@ namespace {
 int64_t integer(const hsabe_host_t* host, std::string_view key, int64_t fallback, int64_t most) {
   const int64_t value = host->config->get_integer(host->self, hsabe::str(key), fallback);
   if (value >= 0 && value <= most) return value;
-  hsabe::warn(host, "option '" + std::string(key) + "' should be from 0 to " + std::to_string(most) +
-                        " but is " + std::to_string(value) + ": ignored");
+  hsabe::warn(host, "option '" + std::string(key) + "': invalid value " + std::to_string(value) +
+                        "; ignored; use 0 to " + std::to_string(most));
   return fallback;
 }
 

@@ -257,7 +257,7 @@ std::string describe_features(uint64_t features) {
     features &= ~(uint64_t{1} << row.bit);
   }
   if (features != 0)
-    text += text.empty() ? "a feature unknown to this runtime" : " and others unknown to this runtime";
+    text += text.empty() ? "features unknown to this runtime" : " and features unknown to this runtime";
   return text;
 }
 

@@ -57,7 +57,7 @@ void read_note_segment(Bytes segment, uint64_t alignment, Notes* notes) {
     offset = align_up(text_at + header->n_descsz, alignment);
     const auto name = slice(segment, name_at, header->n_namesz);
     if (!name || !slice(segment, text_at, header->n_descsz)) {
-      notes->problem = "a note reaches beyond its segment";
+      notes->problem = "a note exceeds its segment";
       return;
     }
     constexpr char kName[] = HSA_CPU_NOTE_NAME;
@@ -71,7 +71,7 @@ void read_note_segment(Bytes segment, uint64_t alignment, Notes* notes) {
       return;
     }
     if (notes->found && note->abi_major != notes->abi_major) {
-      notes->problem = "its parts were compiled for different versions of the kernel ABI";
+      notes->problem = "its parts are for different versions of the kernel ABI";
       return;
     }
     notes->found = true;
@@ -91,14 +91,14 @@ Notes read_notes(Bytes file) noexcept try {
   }
   const auto program_headers = read_program_headers(file, *header);
   if (!program_headers) {
-    notes.problem = "its program headers are outside of the file";
+    notes.problem = "the program headers are outside the file";
     return notes;
   }
   for (const Elf64_Phdr& part : *program_headers) {
     if (part.p_type != PT_NOTE) continue;
     const auto segment = slice(file, part.p_offset, part.p_filesz);
     if (!segment) {
-      notes.problem = "a note segment is outside of the file";
+      notes.problem = "a note segment is outside the file";
       return notes;
     }
     read_note_segment(*segment, part.p_align == 8 ? 8 : 4, &notes);

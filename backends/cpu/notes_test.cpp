@@ -105,17 +105,17 @@ TEST(CpuNotes, AreRefusedWhenTheyAreBroken) {
 
   FakeElf outside;
   outside.part(PT_NOTE, PF_R, 256, 100).resize(300);
-  EXPECT_STREQ(outside.notes().problem, "a note segment is outside of the file");
+  EXPECT_STREQ(outside.notes().problem, "a note segment is outside the file");
 
   FakeElf overflow;
   overflow.part(PT_NOTE, PF_R, UINT64_MAX - 8, 100).resize(300);
-  EXPECT_STREQ(overflow.notes().problem, "a note segment is outside of the file");
+  EXPECT_STREQ(overflow.notes().problem, "a note segment is outside the file");
 
   FakeElf longer;
   longer.part(PT_NOTE, PF_R, 256, 36).resize(292);
   longer.note(256, HSA_CPU_NOTE_NAME, HSA_CPU_NOTE_TYPE, {1, 0, 0, 0});
   longer.put(260, uint32_t{4000});
-  EXPECT_STREQ(longer.notes().problem, "a note reaches beyond its segment");
+  EXPECT_STREQ(longer.notes().problem, "a note exceeds its segment");
 
   FakeElf shorter;
   shorter.part(PT_NOTE, PF_R, 256, 36).resize(292);
@@ -126,14 +126,14 @@ TEST(CpuNotes, AreRefusedWhenTheyAreBroken) {
   mixed.part(PT_NOTE, PF_R, 256, 72).resize(328);
   mixed.note(256, HSA_CPU_NOTE_NAME, HSA_CPU_NOTE_TYPE, {1, 0, 0, 0});
   mixed.note(292, HSA_CPU_NOTE_NAME, HSA_CPU_NOTE_TYPE, {2, 0, 0, 0});
-  EXPECT_STREQ(mixed.notes().problem, "its parts were compiled for different versions of the kernel ABI");
+  EXPECT_STREQ(mixed.notes().problem, "its parts are for different versions of the kernel ABI");
 
   FakeElf headers;
   headers.part(PT_NOTE, PF_R, 0, 0);
   auto header = headers.get<Elf64_Ehdr>(0);
   header.e_phnum = 60000;
   headers.put(0, header);
-  EXPECT_STREQ(headers.notes().problem, "its program headers are outside of the file");
+  EXPECT_STREQ(headers.notes().problem, "the program headers are outside the file");
 }
 
 }  // namespace

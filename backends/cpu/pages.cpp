@@ -26,7 +26,7 @@ PageRanges page_ranges(const hsabe_segment_t& segment, uint64_t page_size) {
   std::vector<int> protections(pages, PROT_NONE);
   for (const hsabe_segment_part_t& part : std::span(segment.parts, segment.part_count)) {
     if (part.offset > segment.size || part.size > segment.size - part.offset) {
-      result.problem = "a part is outside of the loaded image";
+      result.problem = "a segment is outside the loaded image";
       return result;
     }
     if (part.size == 0) continue;
@@ -37,7 +37,7 @@ PageRanges page_ranges(const hsabe_segment_t& segment, uint64_t page_size) {
   for (uint64_t page = 0; page < pages; ++page) {
     const int protection = protections[page];
     if ((protection & PROT_WRITE) != 0 && (protection & PROT_EXEC) != 0) {
-      result.problem = "a page is writable and executable: link with -z separate-code";
+      result.problem = "a page is both writable and executable; link with -z separate-code";
       return result;
     }
     if (result.ranges.empty() || result.ranges.back().protection != protection) {

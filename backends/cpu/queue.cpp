@@ -37,11 +37,10 @@ int64_t load_signal(uint64_t signal) {
 hsabe_status_t Queue::create(Device& device, const hsabe_queue_desc_t& desc, hsabe_queue_info_t* info) {
   if (desc.packets == 0 || (desc.packets & (desc.packets - 1)) != 0 || desc.packets > kQueueMaxPackets) {
     return refuse(device.host, HSA_STATUS_ERROR_INVALID_ARGUMENT,
-                  "a queue of %u packets: it must be a power of two up to %u", desc.packets,
-                  kQueueMaxPackets);
+                  "queue size %u: must be a power of two up to %u", desc.packets, kQueueMaxPackets);
   }
   if (desc.type != HSA_QUEUE_TYPE_MULTI && desc.type != HSA_QUEUE_TYPE_SINGLE) {
-    return refuse(device.host, HSA_STATUS_ERROR_INVALID_QUEUE_CREATION, "queues of type %u do not exist here",
+    return refuse(device.host, HSA_STATUS_ERROR_INVALID_QUEUE_CREATION, "queue type %u: not supported",
                   desc.type);
   }
   std::unique_ptr<Queue> queue(new Queue(device, desc));
@@ -88,7 +87,7 @@ hsabe_status_t Queue::start(const hsabe_queue_desc_t& desc) {
   };
   running_ = start_thread(&thread_, "rigel-cpu-q", amd_queue_->hsa_queue.id, device_.processors, main, this);
   if (!running_)
-    return refuse(host, HSA_STATUS_ERROR_OUT_OF_RESOURCES, "no thread for the queue can be started");
+    return refuse(host, HSA_STATUS_ERROR_OUT_OF_RESOURCES, "the thread of the queue cannot be started");
   return HSA_STATUS_SUCCESS;
 }
 

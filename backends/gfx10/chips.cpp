@@ -52,12 +52,11 @@ constexpr QuirkRule kQuirks[] = {
     {.bit = gfx::kQuirkNoSdmaHdpFlush,
      .first = {10, 1, 0},
      .last = {10, 1, 3},
-     .symptom =
-         "flushes of the host data path by a copy engine go wrong: ROCr leaves them out on these chips"},
+     .symptom = "host data path flushes by a copy engine fail; ROCr omits them on these chips"},
     {.bit = gfx::kQuirkNoSdma,
      .first = kCyanSkillfish,
      .last = kCyanSkillfish,
-     .symptom = "copy engines serve the kernel only: ROCr copies with kernels on this chip"},
+     .symptom = "copy engines are reserved for the kernel driver; ROCr copies with kernels on this chip"},
 };
 
 }  // namespace
