@@ -49,15 +49,16 @@ bool fill(void* library, hsa_ven_amd_aqlprofile_pfn_t& table) {
   for (const Function& function : kFunctions) {
     void* const found = dlsym(library, function.name);
     if (found == nullptr && function.required) {
-      log_message(LogLevel::kWarn, LogTopic::kChain, "{} has no {}", kAqlProfileLib, function.name);
+      log_message(LogLevel::kError, LogTopic::kChain, "{}: does not export {}", kAqlProfileLib,
+                  function.name);
       return false;
     }
     std::memcpy(reinterpret_cast<std::byte*>(&table) + function.offset, &found, sizeof found);
   }
   const uint32_t major = table.hsa_ven_amd_aqlprofile_version_major();
   if (major == HSA_AQLPROFILE_VERSION_MAJOR) return true;
-  log_message(LogLevel::kWarn, LogTopic::kChain, "{} is of version {}, and not {}", kAqlProfileLib, major,
-              HSA_AQLPROFILE_VERSION_MAJOR);
+  log_message(LogLevel::kError, LogTopic::kChain, "{}: version {} is not supported; use version {}",
+              kAqlProfileLib, major, HSA_AQLPROFILE_VERSION_MAJOR);
   return false;
 }
 

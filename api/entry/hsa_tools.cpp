@@ -171,8 +171,8 @@ Explained<std::string> HsaTools::load(const std::string& name, const std::string
     failed_.push_back(name);
     return tl::unexpected(std::move(why));
   };
-  if (abandoned_) return refuse("the process was forked while tools were loaded");
-  log_message(LogLevel::kDebug, LogTopic::kChain, "tool {} is being loaded: {}", name, path);
+  if (abandoned_) return refuse("the process was forked while tools were being loaded");
+  log_message(LogLevel::kDebug, LogTopic::kChain, "tool {}: loading {}", name, path);
   if (path.starts_with('/')) {
     if (const auto good = DynamicModule::open(path); !good) return refuse(good.error());
   }
@@ -180,24 +180,24 @@ Explained<std::string> HsaTools::load(const std::string& name, const std::string
   void* const handle = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
   if (handle == nullptr) {
     const char* const text = ::dlerror();
-    return refuse(text != nullptr ? text : "the dynamic linker gives no reason");
+    return refuse(text != nullptr ? text : "the dynamic linker reports no reason");
   }
   tried_.push_back(handle);
   const auto same = [&](const Loaded& other) { return other.handle == handle; };
-  if (std::any_of(loaded_.begin(), loaded_.end(), same)) return std::string("it is there already");
+  if (std::any_of(loaded_.begin(), loaded_.end(), same)) return std::string("already loaded");
   void* const on_load = ::dlsym(handle, "OnLoad");
-  if (on_load == nullptr) return refuse("it exports no OnLoad");
+  if (on_load == nullptr) return refuse("does not export OnLoad");
 
   auto one = std::make_unique<Loaded>(
       Loaded{name, handle, &tables, tables, reinterpret_cast<void (*)()>(::dlsym(handle, "OnUnload"))});
   bool good = false;
-  std::string why = "its OnLoad returns false";
+  std::string why = "OnLoad() returned false";
   // A tool that looks at versions refuses the tables that it was not built for, and gets the others.
   std::vector<TableLayout> offers{layout};
   if (layout == TableLayout::kEither) {
     const ToolLayout likely = find_tool_layout(handle);
     if (!likely.reason.empty()) {
-      log_message(LogLevel::kDebug, LogTopic::kChain, "tool {}: its tables are {}: {}", name,
+      log_message(LogLevel::kDebug, LogTopic::kChain, "tool {}: table layout {}: {}", name,
                   kTableLayouts[static_cast<size_t>(likely.layout)], likely.reason);
     }
     offers = likely.layout == TableLayout::kEither || likely.layout == TableLayout::kCurrent
@@ -210,9 +210,9 @@ Explained<std::string> HsaTools::load(const std::string& name, const std::string
       good = offer(on_load, tables, offers[i]);
     }
   } catch (const std::exception& problem) {
-    why = fmt::format("its OnLoad throws: {}", problem.what());
+    why = fmt::format("OnLoad() threw: {}", problem.what());
   } catch (...) {
-    why = "its OnLoad throws";
+    why = "OnLoad() threw an exception";
   }
   // The pointers from table to table are no entries. Others may be reading them.
   if (std::memcmp(&tables.root, &one->before.root, sizeof tables.root) != 0) tables.root = one->before.root;
@@ -252,7 +252,7 @@ bool HsaTools::hand_to_register(ApiTables& tables, Runtime& runtime, std::vector
                      .reason = outcome == Outcome::kOk ? "" : std::string(text)});
   };
   if (hand_over == nullptr) {
-    say(Outcome::kFailed, "it exports no rocprofiler_register_library_api_table");
+    say(Outcome::kFailed, "does not export rocprofiler_register_library_api_table");
     return false;
   }
   const auto without_guards = std::make_unique<const ApiTables>(tables);
@@ -264,27 +264,27 @@ bool HsaTools::hand_to_register(ApiTables& tables, Runtime& runtime, std::vector
   constexpr int kNoTools = 1;
   constexpr int kTooOften = 7;  // it keeps what each hsa_init hands over, and has room for a few
   int answer = -1;
-  std::string why = "it throws";
+  std::string why = "rocprofiler_register_library_api_table() threw an exception";
   try {
     answer = hand_over(
         "hsa", [] { return kVersion; }, kVersion, &table, 1, &id);
-    why = fmt::format("it refuses the tables with {}", answer);
+    why = fmt::format("rejects the API tables with status {}", answer);
   } catch (...) {
   }
   if (answer != kSuccess) {
     store_entries(tables, *without_guards);
     if (answer == kNoTools) {
       register_has_tools_ = false;
-      say(Outcome::kSkipped, "no tool is asked for");
+      say(Outcome::kSkipped, "no tool is requested");
     } else if (answer == kTooOften) {
       say(register_has_tools_ ? Outcome::kFailed : Outcome::kSkipped,
-          "it takes the tables of one process no more often");
+          "does not accept the API tables of this process again");
     } else {
       say(Outcome::kFailed, why);
     }
     return false;
   }
-  say(Outcome::kOk, "it has the tables");
+  say(Outcome::kOk, "has the API tables");
   register_has_tools_ = true;
   facts.back().functions = differing_functions(one->before, tables);
   loaded_.push_back(std::move(*one));
@@ -367,11 +367,11 @@ bool HsaTools::unload_last() noexcept {
   store_entries_of(tool.tables->tools, tool.before.tools);
   KeepTools::wait_for_others();
   if (tool.on_unload != nullptr) {
-    log_message(LogLevel::kDebug, LogTopic::kChain, "tool {} is being unloaded", tool.name);
+    log_message(LogLevel::kDebug, LogTopic::kChain, "tool {}: unloading", tool.name);
     try {
       tool.on_unload();
     } catch (...) {
-      log_message(LogLevel::kError, LogTopic::kChain, "tool {}: OnUnload throws", tool.name);
+      log_message(LogLevel::kError, LogTopic::kChain, "tool {}: OnUnload() threw an exception", tool.name);
     }
   }
   store_entries(*tool.tables, tool.before);

@@ -10,7 +10,7 @@ MemoryManager& memory() {
 }
 
 hsa_status_t no_svm() {
-  return fail(HSA_STATUS_ERROR, "no GPU here takes part in shared virtual memory");
+  return fail(HSA_STATUS_ERROR, "shared virtual memory: no GPU supports it");
 }
 
 }  // namespace

@@ -124,7 +124,7 @@ TEST_P(MisbehavingTool, MayThrowWhileItIsUnloaded) {
 TEST_P(MisbehavingTool, IsNamedWhenItCrashesWhileItIsLoaded) {
   hooks_.load = []() -> bool { std::abort(); };
   ::setenv("HSA_LOADER_DEBUG", "chain", 1);
-  EXPECT_EXIT(chain_.open(), KilledBySignal(SIGABRT), "tool hooked is being loaded[^\n]*\n$");
+  EXPECT_EXIT(chain_.open(), KilledBySignal(SIGABRT), "tool hooked: loading[^\n]*\n$");
   ::setenv("HSA_LOADER_DEBUG", "none", 1);
 }
 
@@ -136,7 +136,7 @@ TEST_P(MisbehavingTool, IsNamedWhenItCrashesWhileItIsUnloaded) {
     chain_.close();
   };
   EXPECT_EXIT(crash(), KilledBySignal(SIGABRT),
-              "tool outer is being unloaded[^\n]*\n[^\n]*tool hooked is being unloaded[^\n]*\n$");
+              "tool outer: unloading[^\n]*\n[^\n]*tool hooked: unloading[^\n]*\n$");
   ::setenv("HSA_LOADER_DEBUG", "none", 1);
 }
 
@@ -185,9 +185,10 @@ TEST_P(ThrowingTool, HasOneErrorInTheLogAndIsUnloaded) {
   for (std::string line; std::getline(log, line);) lines.push_back(line);
   const bool is_left_out = GetParam() == "check" || GetParam() == "load";
   EXPECT_THAT(lines,
-              ElementsAre(HasSubstr(is_left_out              ? "(tool): failed: "
-                                    : GetParam() == "unload" ? "tool thrower: unload throws"
-                                                             : "tool thrower is not called any more: its ")));
+              ElementsAre(HasSubstr(is_left_out ? GetParam() == "check" ? "/config: check() of the tool threw"
+                                                                        : "rigel: error: tool thrower: "
+                                    : GetParam() == "unload" ? "rigel: error: tool thrower: unload() threw"
+                                                             : "rigel: error: tool thrower: disabled: ")));
   const auto seen = chain.recorder.take();
   for (const char* line :
        {"good > hsa_queue_destroy", "good packet 1", "good done 1", "good copy of 100", "good unload"})

@@ -53,7 +53,7 @@ hsa_status_t hsa_shut_down() {
 }
 
 hsa_status_t hsa_system_get_info(hsa_system_info_t attribute, void* value) {
-  if (value == nullptr) return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "hsa_system_get_info: value is null");
+  if (value == nullptr) return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "hsa_system_get_info: value is NULL");
   switch (static_cast<uint32_t>(attribute)) {
     case HSA_SYSTEM_INFO_VERSION_MAJOR:
       return answer(value, kSpecificationMajor);
@@ -104,7 +104,7 @@ hsa_status_t hsa_system_get_info(hsa_system_info_t attribute, void* value) {
     case HSA_AMD_SYSTEM_INFO_EXT_VERSION_MINOR:
       return answer(value, uint16_t{HSA_AMD_INTERFACE_VERSION_MINOR});
   }
-  return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "system info: attribute {:#x} is unknown",
+  return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "hsa_system_get_info: unknown attribute {:#x}",
               static_cast<uint32_t>(attribute));
 }
 
@@ -138,7 +138,7 @@ hsa_status_t hsa_system_get_major_extension_table(uint16_t extension, uint16_t v
   const Extension* found = find_extension(extension);
   if (table == nullptr || table_length == 0) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   if (found == nullptr || found->major != version_major) {
-    return fail(HSA_STATUS_ERROR, "extension {:#x} in major version {} is not supported", extension,
+    return fail(HSA_STATUS_ERROR, "extension {:#x}: major version {} is not supported", extension,
                 version_major);
   }
   std::memcpy(table, found->table, std::min<size_t>(table_length, found->table_size));
@@ -150,8 +150,8 @@ hsa_status_t hsa_system_get_extension_table(uint16_t extension, uint16_t version
   const Extension* found = find_extension(extension);
   if (table == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   if (found == nullptr || found->major != version_major || found->minor < version_minor) {
-    return fail(HSA_STATUS_ERROR, "extension {:#x} in version {}.{} is not supported", extension,
-                version_major, version_minor);
+    return fail(HSA_STATUS_ERROR, "extension {:#x}: version {}.{} is not supported", extension, version_major,
+                version_minor);
   }
   // The caller has room for the table of the version that it asks for, and no more.
   std::memcpy(table, found->table, found->size_of_minor(version_minor));

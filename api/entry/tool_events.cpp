@@ -21,12 +21,11 @@ void tell(const hsa_amd_tool_event& slot, const Event* hsa_amd_tool_event_t::*me
   try {
     const hsa_status_t status = function(any);
     if (status != HSA_STATUS_SUCCESS) {
-      log_message(LogLevel::kWarn, LogTopic::kChain,
-                  "a tool's function for scratch event {} fails with {:#x}",
+      log_message(LogLevel::kWarn, LogTopic::kChain, "scratch event {}: a tool's callback returned {:#x}",
                   static_cast<uint32_t>(event.kind), static_cast<uint32_t>(status));
     }
   } catch (...) {
-    log_message(LogLevel::kError, LogTopic::kChain, "a tool's function for scratch event {} throws",
+    log_message(LogLevel::kError, LogTopic::kChain, "scratch event {}: a tool's callback threw an exception",
                 static_cast<uint32_t>(event.kind));
   }
 }

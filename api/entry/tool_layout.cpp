@@ -60,18 +60,19 @@ ToolLayout find_tool_layout(void* handle) {
   const Names names = names_of(handle);
   for (const char* library : {"librocprofiler-register.so", "librocprofiler-sdk.so"}) {
     if (has_prefix(names.needed, library)) {
-      return {TableLayout::kCurrent, fmt::format("it needs {}, which began with ROCm 6.2", library)};
+      return {TableLayout::kCurrent, fmt::format("it needs {}, which ROCm has since version 6.2", library)};
     }
   }
   // roctracer's interface got version 4 in ROCm 5.3.
   constexpr std::string_view kOldTracer = "libroctracer64.so.1";
   if (std::find(names.needed.begin(), names.needed.end(), kOldTracer) != names.needed.end()) {
-    return {TableLayout::kRocm5, fmt::format("it needs {}, which ended with ROCm 5.2", kOldTracer)};
+    return {TableLayout::kRocm5, fmt::format("it needs {}, which ROCm had until version 5.2", kOldTracer)};
   }
   const bool is_of_amd = has_prefix(names.own, "libroctracer") || has_prefix(names.own, "librocprofiler64") ||
                          has_prefix(names.own, "libtracer_tool");
   if (is_of_amd && ::dlsym(handle, "HSA_AMD_TOOL_PRIORITY") == nullptr) {
-    return {TableLayout::kRocm5, "it has no HSA_AMD_TOOL_PRIORITY, as AMD's tools have since ROCm 5.5"};
+    return {TableLayout::kRocm5,
+            "it does not export HSA_AMD_TOOL_PRIORITY, as AMD's tools do since ROCm 5.5"};
   }
   if (const auto hip = hip_in_process()) return layout_of_hip(*hip);
   return {TableLayout::kEither, {}};
@@ -81,7 +82,7 @@ TableLayout tool_layout_of_environment() {
   const char* const text = trusted_environment("HSA_TOOLS_TABLE");
   if (text == nullptr || *text == '\0') return TableLayout::kEither;
   if (const auto layout = table_layout_of(text)) return *layout;
-  log_message(LogLevel::kWarn, LogTopic::kChain, "HSA_TOOLS_TABLE: {} is no layout{}; it has no effect",
+  log_message(LogLevel::kWarn, LogTopic::kChain, "HSA_TOOLS_TABLE: unknown layout {}; ignored{}",
               in_quotes(text), suggestion(text, kTableLayouts));
   return TableLayout::kEither;
 }

@@ -97,7 +97,7 @@ bool ToolSet::load_hsa_tool(const PluginConfig& plugin, const std::string& path,
                             Runtime& runtime) {
   if (!plugin.intercept.empty()) {
     say(runtime, Outcome::kWarning, plugin.name,
-        "intercept has no effect: tools of abi hsa_tools store to the tables themselves");
+        "intercept is ignored: tools of ABI hsa_tools change the API tables themselves");
   }
   const auto before = std::make_unique<const ApiTables>(tables);
   const auto done = hsa_tools_.load(plugin.name, path, plugin.table, tables);
@@ -126,12 +126,12 @@ bool ToolSet::load_one(const PluginConfig& plugin, OpenedPlugin& opened, ApiTabl
     close_layer(tables, runtime);  // of those that are behind it
     return load_hsa_tool(plugin, opened.path, tables, runtime);
   }
-  if (layer_.size() == kMaxTools) return refuse(fmt::format("more than {} tools in a row", kMaxTools));
+  if (layer_.size() == kMaxTools) return refuse(fmt::format("more than {} tools in succession", kMaxTools));
   if (layers_ == kMaxToolLayers) {
     return refuse(
-        fmt::format("more than {} groups of tools of abi rigel with others between", kMaxToolLayers));
+        fmt::format("more than {} groups of tools of ABI rigel, separated by other tools", kMaxToolLayers));
   }
-  log_message(LogLevel::kDebug, LogTopic::kChain, "tool {} is being loaded: {}", plugin.name, plugin.library);
+  log_message(LogLevel::kDebug, LogTopic::kChain, "tool {}: loading {}", plugin.name, plugin.library);
   if (used_ == tools_.size()) tools_.push_back(std::make_unique<Tool>());
   Tool& tool = *tools_[used_];
   const auto functions = tool_functions();
@@ -206,7 +206,7 @@ Status ToolSet::load(ApiTables& tables, Runtime& runtime) {
   for (size_t i = plugins.size(); i-- > 0 && !abandoned_;) {
     const PluginConfig& plugin = plugins[i];
     if (!plugin.enabled) {
-      say(runtime, Outcome::kSkipped, plugin.name, "the configuration says enabled: false");
+      say(runtime, Outcome::kSkipped, plugin.name, "disabled by 'enabled: false' in the configuration");
       note(facts_of(plugin, HSA_VEN_RIGEL_TOOL_DISABLED));
       continue;
     }

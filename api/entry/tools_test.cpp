@@ -251,10 +251,10 @@ TEST(Tools, WithWrongOptionsAreNotLoadedAndEachMistakeIsTold) {
   const std::string said = log_of(chain, status);
   EXPECT_EQ(status, HSA_STATUS_SUCCESS);
   EXPECT_THAT(chain.recorder.take(), ElementsAre("b load"));
-  EXPECT_THAT(said, HasSubstr(chain.path() + " (tool): failed: /plugins/0/config/mistaken: is true\n"));
-  EXPECT_THAT(said, HasSubstr(chain.path() + " (tool): failed: /plugins/0/config: they are of no use\n"));
-  EXPECT_THAT(said,
-              HasSubstr(chain.path() + " (tool): failed: /plugins/3/config: the tool's check throws\n"));
+  EXPECT_THAT(said, HasSubstr("rigel: error: " + chain.path() + ": /plugins/0/config/mistaken: is true\n"));
+  EXPECT_THAT(said, HasSubstr("rigel: error: " + chain.path() + ": /plugins/0/config: they are of no use\n"));
+  EXPECT_THAT(said, HasSubstr("rigel: error: " + chain.path() +
+                              ": /plugins/3/config: check() of the tool threw an exception\n"));
   EXPECT_THAT(said, Not(HasSubstr("/plugins/1"))) << "which is right";
   EXPECT_THAT(said, Not(HasSubstr("/plugins/2"))) << "which is not used";
 }
@@ -264,7 +264,7 @@ TEST(Tools, HaveAWarningOfPatternsThatMatchNoFunction) {
   hsa_status_t status = HSA_STATUS_ERROR;
   const std::string said = log_of(chain, status);
   EXPECT_EQ(status, HSA_STATUS_SUCCESS);
-  EXPECT_THAT(said, HasSubstr("a (tool): warning: intercept: 'hsa_que_*' matches no function\n"));
+  EXPECT_THAT(said, HasSubstr("rigel: warning: tool a: intercept: 'hsa_que_*' matches no function\n"));
   EXPECT_THAT(said, Not(HasSubstr("hsa_queue_")));
 }
 
@@ -284,7 +284,7 @@ TEST(Tools, HaveTheirMistakesToldWithThoseOfTheRestOfTheFile) {
   EXPECT_THAT(chain.recorder.take(), IsEmpty());
   EXPECT_THAT(said, HasSubstr("/plugins/0/config/mistaken: is true"));
   EXPECT_THAT(said,
-              HasSubstr("/plugins/1/enabled: should be true or false but is number, did you mean true?"));
+              HasSubstr("/plugins/1/enabled: should be true or false but is number; did you mean true?"));
   EXPECT_THAT(said, HasSubstr("libhsa_tool_nowhere.so: No such file"));
 }
 
