@@ -1,4 +1,4 @@
-// A thin C++ side of the backend ABI: strings, the exception fence, and reports of failure.
+// C++ helpers for the backend ABI: strings, conversion of exceptions, and reports of failures.
 #pragma once
 
 #include <hsa_backend/hsa_backend.h>
@@ -8,7 +8,7 @@
 #include <string_view>
 #include <utility>
 
-/// Put before the definition of hsa_backend_query_v1.
+/// Exports the definition of hsa_backend_query_v1 that follows.
 #define HSABE_EXPORT extern "C" __attribute__((visibility("default")))
 
 namespace hsabe {
@@ -20,18 +20,18 @@ constexpr std::string_view view(hsabe_str_t text) {
   return {text.data, static_cast<size_t>(text.size)};
 }
 
-/// Explains the failure that the caller is about to return, and returns it.
+/// Reports the reason of a failure and returns `status`, for the caller to return.
 inline hsabe_status_t fail(const hsabe_host_t* host, hsabe_status_t status, std::string_view why) noexcept {
   host->events->report(host->self, str(why));
   return status;
 }
 
-/// Says what is wrong and does not keep the backend from working: an option that cannot be, for instance.
+/// Logs a problem that the backend works around, such as an invalid option.
 inline void warn(const hsabe_host_t* host, std::string_view what) noexcept {
   host->log->write(host->self, HSABE_LOG_WARN, str(what));
 }
 
-/// Runs `body` and turns what it throws into a status: no exception may cross the line.
+/// Runs `body` and converts its exceptions to a status: no exception may reach the runtime.
 template <class Body>
 hsabe_status_t guarded(const hsabe_host_t* host, Body&& body) noexcept {
   try {
@@ -41,7 +41,7 @@ hsabe_status_t guarded(const hsabe_host_t* host, Body&& body) noexcept {
   } catch (const std::exception& problem) {
     return fail(host, HSA_STATUS_ERROR, problem.what());
   } catch (...) {
-    return fail(host, HSA_STATUS_ERROR, "an exception of unknown type");
+    return fail(host, HSA_STATUS_ERROR, "exception of unknown type");
   }
 }
 

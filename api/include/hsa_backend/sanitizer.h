@@ -1,7 +1,6 @@
 /* Which sanitizer the including file is compiled with. C and C++, also for the preprocessor.
  *
- * GCC says it with macros, and clang with a question that GCC 12 does not know; so it is asked here, and
- * nowhere else.
+ * GCC defines macros, and clang has __has_feature, which GCC 12 lacks.
  */
 #ifndef HSA_BACKEND_SANITIZER_H_
 #define HSA_BACKEND_SANITIZER_H_

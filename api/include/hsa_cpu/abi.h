@@ -1,26 +1,26 @@
-/* The contract between kernels compiled for the host's processor and the CPU backend that runs them.
+/* The interface between kernels compiled for the CPU and the CPU backend that runs them.
  *
- * A code object is an ELF shared object of the host (-shared -fPIC), loaded by the runtime's own loader and
- * not by the dynamic linker: it has no thread-local storage, no constructors and no dependencies, except that
- * symbols which it leaves undefined are looked up in the C and mathematics libraries. It contains
+ * A code object is an ELF shared object for the CPU (-shared -fPIC). The runtime loads it without the dynamic linker. It
+ * has no thread-local storage, no constructors and no dependencies. Undefined symbols are resolved in the C and
+ * mathematics libraries. It contains
  *
- *   <kernel>.kd   for each kernel: a 64-byte kernel descriptor of the layout that every HSA loader knows. Its
- *                 address is the `kernel_object` of a dispatch packet.
+ *   <kernel>.kd   for each kernel: a 64-byte kernel descriptor with the layout of HSA loaders. Its address is the
+ *                 `kernel_object` of a dispatch packet.
  *   entry         a function of type hsa_cpu_entry_t, found through the descriptor. It is hidden.
- *   note          .note.hsa_cpu: this ABI's version and the processor features that the code uses. The
- *                 backend refuses a code object whose features the processor does not have.
+ *   note          .note.hsa_cpu: the version of this ABI and the CPU features that the code uses. The backend
+ *                 rejects a code object if the CPU lacks a feature.
  *   hsa_cpu_agent_function_<type>
- *                 optionally: functions that agent dispatch packets of that type call.
+ *                 optional functions that agent dispatch packets of that type call.
  *
- * Authors include kernel.hpp (C++) or kernel.h (C), which make all of these from a function's body; this
- * header is what both sides share.
+ * Authors include kernel.hpp (C++) or kernel.h (C), whose macros generate all of these from a function body. This header
+ * is shared with the backend.
  *
- * Threads: an entry is called by several threads at once, with disjoint runs of work-groups. All work-items
- * of a work-group run on the thread that was given the group, so a work-group barrier is a point in the
- * program and not a meeting of threads. Signals other than those of faults are blocked.
- * Memory order: whatever the packet's acquire scope promises has been acquired before an entry is called.
- * What an entry wrote is visible to whoever sees the dispatch complete, non-temporal stores included.
- * Ownership: everything that an entry is given belongs to the backend and is valid until it returns.
+ * Threads: several threads call an entry at a time, with disjoint ranges of work-groups. All work-items of a work-group
+ * run on one thread, so a work-group barrier needs no synchronization of threads. Signals other than those of faults are
+ * blocked.
+ * Memory order: the acquire fence of the packet is complete before an entry is called. Stores of an entry,
+ * non-temporal stores included, are visible to any thread that observes the completion of the dispatch.
+ * Ownership: the arguments of an entry belong to the backend and are valid until the entry returns.
  */
 #ifndef HSA_CPU_ABI_H_
 #define HSA_CPU_ABI_H_
@@ -47,15 +47,15 @@ typedef struct hsa_cpu_dispatch {
   uint32_t grid_size[3];      /* work-items; 1 in dimensions that are not used */
   uint32_t workgroup_size[3]; /* work-items; the last work-group of a dimension may be smaller */
   uint32_t workgroup_count[3];
-  uint32_t group_segment_size; /* bytes a work-group: the kernel's own and the dynamic part behind it */
+  uint32_t group_segment_size; /* bytes per work-group: the fixed part, followed by the dynamic part */
   const void* kernarg;         /* at least kernarg_size bytes, aligned to 16 */
   const void* packet;          /* a copy of the hsa_kernel_dispatch_packet_t */
-  void* queue;                 /* the hsa_queue_t that it came from */
-  uint64_t packet_id;          /* its index in that queue */
+  void* queue;                 /* the hsa_queue_t of the packet */
+  uint64_t packet_id;          /* the index of the packet in the queue */
 } hsa_cpu_dispatch_t;
 HSA_CPU_STATIC_ASSERT(sizeof(hsa_cpu_dispatch_t) == 80, "part of the ABI");
 
-/* What the calling thread lends to the work-groups it runs, one after the other. Only grows, at the end. */
+/* Memory of the calling thread for the work-groups that it runs, one after the other. Only grows, at the end. */
 typedef struct hsa_cpu_worker {
   uint64_t struct_size; /* bytes */
   void* group_segment;  /* group_segment_size bytes, aligned to 64, contents undefined */
@@ -70,13 +70,13 @@ HSA_CPU_STATIC_ASSERT(sizeof(hsa_cpu_worker_t) == 24, "part of the ABI");
 typedef void (*hsa_cpu_entry_t)(const hsa_cpu_dispatch_t* dispatch, const hsa_cpu_worker_t* worker,
                                 uint64_t first_group, uint64_t group_count);
 
-/* What an agent dispatch packet calls: its four arguments, and where it wants the result (may be null). It
- * runs on the queue's thread: packets behind it wait. */
+/* A function for agent dispatch packets: the four arguments of the packet, and the address for the result (may be
+ * null). It runs on the thread of the queue and delays the following packets. */
 typedef void (*hsa_cpu_agent_function_t)(const uint64_t* arg, void* return_address);
 
 #define HSA_CPU_AGENT_FUNCTION_PREFIX "hsa_cpu_agent_function_"
 
-/* The kernel descriptor. What has no meaning on a CPU is zero; the words at 24 are unused on GPUs. */
+/* The kernel descriptor. Fields without a meaning on a CPU are 0. GPUs do not use the words from offset 24. */
 typedef struct hsa_cpu_descriptor {
   uint32_t group_segment_fixed_size;   /* bytes a work-group, a multiple of 16 */
   uint32_t private_segment_fixed_size; /* bytes a work-item */

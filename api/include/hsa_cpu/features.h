@@ -1,10 +1,11 @@
-/* The processor features that a code object for the CPU backend can ask for, as bits of hsa_cpu_note_t. */
+/* CPU features that a code object for the CPU backend can require, as bits of hsa_cpu_note_t. */
 #ifndef HSA_CPU_FEATURES_H_
 #define HSA_CPU_FEATURES_H_
 
 #include <stdint.h>
 
-/* Features beyond the architecture's baseline that a compiler uses of its own accord. Never renumbered. */
+/* Features beyond the baseline of the architecture that a compiler uses without a request in the source. Never
+ * renumbered. */
 /* clang-format off */
 enum {
   HSA_CPU_X86_SSE3 = 0, HSA_CPU_X86_SSSE3, HSA_CPU_X86_SSE4_1, HSA_CPU_X86_SSE4_2, HSA_CPU_X86_POPCNT,

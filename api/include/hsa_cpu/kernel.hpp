@@ -1,5 +1,5 @@
-// Kernels for the CPU backend in C++: a kernel is what one work-group does, with a loop over its work-items
-// for each stretch between barriers.
+// Kernels for the CPU backend in C++: a kernel is the code of one work-group, with a loop over the work-items for each
+// section between barriers.
 //
 //   struct SaxpyArgs { float a; uint32_t n; const float* x; float* y; };  // as in the kernarg segment
 //
@@ -10,22 +10,21 @@
 //     });
 //   }
 //
-// The macro makes the kernel descriptor saxpy.kd and the entry. Behind the arguments' type it takes options:
+// The macro defines the kernel descriptor saxpy.kd and the entry. Options follow the type of the arguments:
 //
-//   hsa_cpu::Size<16, 16>   the work-group size that the kernel requires: its loops get constant bounds
-//   hsa_cpu::Shared<Tile>   group memory laid out as Tile, one for each work-group: group.shared()
+//   hsa_cpu::Size<16, 16>   the required work-group size: loops get constant bounds
+//   hsa_cpu::Shared<Tile>   group memory with the layout of Tile for each work-group: group.shared()
 //
-// Inside, `group` (Group<...>) and `args` (a copy of the arguments) are there, and
-//   * code outside of for_each (and its like, for_each_first and for_each_below) runs once for the
-//   work-group, its
-//     variables belong to the work-group;
-//   * the body of for_each runs once for each work-item, in any order and several at a time in the lanes of a
-//     vector: two work-items of one for_each must not race, exactly as between two barriers on a GPU;
-//   * the end of a for_each is a barrier, with everything written before it visible after it;
-//   * what a work-item keeps across barriers lives in group.per_item<T>();
-//   * group memory holds what the last work-group left there.
+// The body has the variables `group` (Group<...>) and `args` (a copy of the arguments).
+//   * Code outside for_each, for_each_first and for_each_below runs once per work-group. Its variables belong to the
+//     work-group.
+//   * The body of for_each runs once per work-item, in any order and vectorized. Two work-items of one for_each must
+//     not race, as between two barriers on a GPU.
+//   * The end of a for_each is a barrier: stores before it are visible after it.
+//   * Values of a work-item that live across barriers are in group.per_item<T>().
+//   * The initial contents of group memory are undefined.
 //
-// Compile with -O2 or more: everything is inlined into one function and the loop over x is vectorised.
+// Compile with -O2 or more: the compiler inlines everything into one function and vectorizes the loop over x.
 #pragma once
 
 #include <hsa_cpu/kernel.h>
@@ -43,7 +42,7 @@
 
 namespace hsa_cpu {
 
-/// What HSA_AGENT_INFO_WORKGROUP_MAX_SIZE is on every CPU agent.
+/// The value of HSA_AGENT_INFO_WORKGROUP_MAX_SIZE of every CPU agent.
 constexpr size_t kMaxWorkgroupSize = 4096;
 
 /// For a kernel without arguments.
@@ -102,7 +101,7 @@ class Item {
 
   size_t local_id(unsigned dimension) const { return local_[dimension]; }
   inline size_t global_id(unsigned dimension) const;
-  /// Its number in a full work-group, x fastest.
+  /// Returns its index in a full work-group, with x as the fastest dimension.
   inline size_t flat_id() const;
 
  private:
@@ -119,7 +118,7 @@ class PerItem {
 
  private:
   static_assert(std::is_trivial_v<T>);
-  static_assert(sizeof(T) * Shape::kMaxItems <= 256 * 1024, "too much for a stack: ask for a smaller Size");
+  static_assert(sizeof(T) * Shape::kMaxItems <= 256 * 1024, "too large for the stack: use a smaller Size");
   alignas(64) T values_[Shape::kMaxItems];
 };
 
@@ -139,8 +138,8 @@ class Group {
   size_t id(unsigned dimension) const { return id_[dimension]; }
   /// Work-groups in the grid.
   size_t count(unsigned dimension) const { return dispatch_.workgroup_count[dimension]; }
-  /// Work-items of this work-group: less than full_size() at the grid's end when the grid is no multiple of
-  /// it.
+  /// Returns the work-items of this work-group. They are less than full_size() at the end of a grid that is not a
+  /// multiple of it.
   size_t size(unsigned dimension) const { return size_[dimension]; }
   size_t full_size(unsigned dimension) const {
     if constexpr (kFixed) return Shape::kRequired[dimension];
@@ -153,10 +152,10 @@ class Group {
 
   /// The group memory that the option Shared describes.
   typename Shape::SharedType& shared() const {
-    static_assert(Shape::kSharedSize != 0, "give the kernel the option hsa_cpu::Shared<...>");
+    static_assert(Shape::kSharedSize != 0, "the kernel needs the option hsa_cpu::Shared<...>");
     return *static_cast<typename Shape::SharedType*>(worker_.group_segment);
   }
-  /// The group memory that the packet asks for beyond the kernel's own, and its size in bytes.
+  /// Returns the dynamic group memory that the packet requests beyond that of the kernel.
   template <class T>
   T* dynamic_shared() const {
     static_assert(alignof(T) <= 16);
@@ -164,27 +163,27 @@ class Group {
   }
   size_t dynamic_shared_size() const { return dispatch_.group_segment_size - Shape::kSharedSize; }
 
-  /// Storage that lives across barriers, uninitialised: `auto sum = group.per_item<float>();`.
+  /// Returns uninitialised storage that lives across barriers: `auto sum = group.per_item<float>();`.
   template <class T>
   PerItem<T, Shape> per_item() const {
-    PerItem<T, Shape> values;  // and not {}, which would clear them
+    PerItem<T, Shape> values;  // {} would clear them
     return values;
   }
 
-  /// Runs `body(Item)` for each work-item; a barrier.
+  /// Runs `body(Item)` for each work-item. The end is a barrier.
   template <class Body>
   void for_each(Body&& body) const {
     run(body, size_[0]);
   }
 
-  /// The same for the work-items with local_id(0) < count. An `if` in the body says it too, but costs the
-  /// vector loop a mask for each load and store.
+  /// Runs `body` for the work-items with local_id(0) < count. It is faster than an `if` in the body, which needs a mask
+  /// for each load and store of the vector loop.
   template <class Body>
   void for_each_first(size_t count, Body&& body) const {
     run(body, count < size_[0] ? count : size_[0]);
   }
 
-  /// The same for the work-items with global_id(0) < limit.
+  /// Runs `body` for the work-items with global_id(0) < limit.
   template <class Body>
   void for_each_below(size_t limit, Body&& body) const {
     for_each_first(limit > base_[0] ? limit - base_[0] : 0, body);
@@ -192,7 +191,7 @@ class Group {
 
   const hsa_cpu_dispatch_t& dispatch() const { return dispatch_; }
 
-  /// The next one of a run. For the entry.
+  /// Moves to the next work-group of the range. For the entry.
   void advance() {
     if (++id_[0] == dispatch_.workgroup_count[0]) {
       id_[0] = 0;
@@ -215,7 +214,7 @@ class Group {
     size_[d] = left < full_size(d) ? left : full_size(d);
   }
 
-  // Constants as bounds when the kernel has a size of its own and the work-group is a full one.
+  // The bounds are constants if the kernel requires a size and the work-group is full.
   template <class Body>
   void run(Body& body, size_t nx) const {
     if constexpr (kFixed) {
@@ -255,8 +254,8 @@ size_t Item<Shape>::flat_id() const {
   return local_[0] + group_.full_size(0) * (local_[1] + group_.full_size(1) * local_[2]);
 }
 
-/// Adds to a variable in group memory; returns what it was. All work-items of a work-group share a thread, so
-/// this costs an addition and no bus lock; it only keeps the compiler from putting work-items side by side.
+/// Adds to a variable in group memory; returns the previous value. All work-items of a work-group run on one thread, so
+/// this costs an addition without a bus lock, but it prevents vectorization.
 template <class T, class V>
 T group_atomic_add(T& variable, V value) {
   volatile T& cell = variable;
@@ -265,7 +264,7 @@ T group_atomic_add(T& variable, V value) {
   return old;
 }
 
-/// Adds to a variable in global memory, atomically and relaxed; returns what it was.
+/// Adds to a variable in global memory, atomically and relaxed; returns the previous value.
 template <class T, class V>
 T atomic_add(T& variable, V value) {
   static_assert(std::is_integral_v<T>);
@@ -277,7 +276,7 @@ namespace detail {
 template <class Kernel, class Args, class Shape>
 inline void run(const hsa_cpu_dispatch_t* dispatch, const hsa_cpu_worker_t* worker, uint64_t first_group,
                 uint64_t group_count) {
-  // A copy that nobody else points to: stores through pointers cannot change it, so it stays in registers.
+  // No pointer refers to this copy, so stores through pointers cannot change it and it stays in registers.
   Args args;
   if constexpr (kernarg_size<Args>() != 0) std::memcpy(&args, dispatch->kernarg, sizeof args);
   Group<Shape> group(*dispatch, *worker, first_group);
@@ -290,7 +289,7 @@ inline void run(const hsa_cpu_dispatch_t* dispatch, const hsa_cpu_worker_t* work
 }  // namespace detail
 }  // namespace hsa_cpu
 
-/// HSA_CPU_KERNEL(name, Args, options...) { what a work-group does }: see the top of this file.
+/// HSA_CPU_KERNEL(name, Args, options...) { code of a work-group }: see the head of this file.
 #define HSA_CPU_KERNEL(name, Args, ...)                                                                      \
   namespace {                                                                                                \
   struct hsa_cpu_kernel_##name {                                                                             \

@@ -1,30 +1,29 @@
-/* The driver-transport ABI: how Rigel reaches the amdkfd driver, at the granularity of system calls.
+/* The driver-transport ABI: system calls to the amdkfd driver, as a table of functions.
  *
- * A transport is a shared library that stands where the kernel stands. It exports one function,
- * `hsa_driver_query_v1`, which returns a constant table; every operation has the meaning of the system call
- * it is named after, on the files that ROCm's user mode touches: /dev/kfd, the amdgpu render nodes, the
- * topology below /sys/devices/virtual/kfd/kfd. The runtime's own transport makes the real calls; the virtual
- * GPU (libhsa_driver_vgpu.so) answers them in software. Everything above the line is the same code for both.
+ * A transport is a shared library that takes the place of the kernel. It exports one function, `hsa_driver_query_v1`,
+ * which returns a constant table. Each operation has the meaning of the system call of the same name, for the files
+ * that ROCm's user mode uses: /dev/kfd, the amdgpu render nodes, and the topology in /sys/devices/virtual/kfd/kfd. The
+ * built-in transport makes the system calls. The virtual GPU (libhsa_driver_vgpu.so) implements them in software. The
+ * runtime uses the same code for both.
  *
  * The header is C11 and C++20.
  *
- * Rules of the line between runtime and transport
- *   Versions   The major version is part of the symbol's name. Within a major version structs only grow: at
- *              the end, before which nothing moves. Whoever fills a struct sets `struct_size`; whoever reads
- *              one asks HSADRV_HAS before touching a field that the first version did not have.
- *   Errors     An operation returns what its system call returns, with the negated errno in the place of -1.
- *              errno itself is never read or written.
+ * Rules of the interface between runtime and transport
+ *   Versions   The major version is part of the symbol's name. Within a major version, structs grow only at their
+ *              end. The side that fills a struct sets `struct_size`. The side that reads it checks HSADRV_HAS
+ *              before it reads a field that the first version did not have.
+ *   Errors     An operation returns the result of its system call, with the negated errno in place of -1. It does
+ *              not read or write errno.
  *   Files      Descriptors are real descriptors of the process: they can be polled, passed over a socket and
- *              closed by exec. But the operations on them go through the transport that opened them,
- *              close and mmap included.
- *   Mappings   mmap makes real mappings of the process, so that loads and stores need no transport. munmap of
- *              a range is the transport's too, because it may have to forget what was mapped there.
- *   Threads    Every operation from any thread at any time between open_driver and close_driver. An operation
- *              that waits (ioctl of WAIT_EVENTS) does not stop others. The caller holds no lock of its own
- *              while it calls.
- *   Ownership  Each side frees what it made. Strings and buffers are valid for the call.
+ *              closed by exec. All operations on them, close and mmap included, go through the transport that
+ *              opened them.
+ *   Mappings   mmap creates real mappings of the process, so that loads and stores bypass the transport. munmap
+ *              also goes through the transport, which keeps records of its mappings.
+ *   Threads    Any thread may call any operation between open_driver and close_driver. An operation that waits
+ *              (ioctl of WAIT_EVENTS) does not block others. The caller holds no lock during a call.
+ *   Ownership  Each side frees what it allocated. Strings and buffers are valid for the call.
  *   Fork       In a forked child every operation on a descriptor of the parent fails with -EBADF, as it does
- *              with amdkfd; open works and starts afresh.
+ *              with amdkfd. open works.
  */
 #ifndef HSA_PLUGIN_HSA_DRIVER_H_
 #define HSA_PLUGIN_HSA_DRIVER_H_
@@ -46,14 +45,14 @@ extern "C" {
 
 /* Where the field `last` of struct T ends. */
 #define HSADRV_END(T, last) (offsetof(T, last) + sizeof(((T*)0)->last))
-/* Whether the struct at `p` was filled by somebody who knew the field `f`. */
+/* Whether the struct at `p` is large enough to contain the field `f`. */
 #define HSADRV_HAS(p, T, f) ((p)->struct_size >= HSADRV_END(T, f))
-/* No hidden padding at the end, where a later field could hide without the size showing it. */
+/* Checks that there is no padding at the end, so that a later field changes the size. */
 #define HSADRV_CHECK(T, last)                                                \
   HSADRV_STATIC_ASSERT(sizeof(T) == HSADRV_END(T, last), #T " has padding"); \
   HSADRV_STATIC_ASSERT(sizeof(T) % 8 == 0, #T " is not a multiple of eight bytes")
 
-/* Characters that need not end in a NUL. data may be null when size is 0. */
+/* Characters, not necessarily NUL-terminated. data may be null if size is 0. */
 typedef struct hsadrv_str {
   const char* data;
   uint64_t size;
@@ -61,7 +60,7 @@ typedef struct hsadrv_str {
 HSADRV_CHECK(hsadrv_str_t, size);
 
 /* ------------------------------------------------------------------------------------------------------ */
-/* What the runtime does for a transport. `self` is passed back as first argument. */
+/* Functions of the runtime for a transport. `self` is the first argument of each. */
 
 enum { HSADRV_LOG_ERROR = 0, HSADRV_LOG_WARN = 1, HSADRV_LOG_INFO = 2, HSADRV_LOG_DEBUG = 3 };
 
@@ -70,15 +69,15 @@ typedef struct hsadrv_host {
   uint32_t abi_major;
   uint32_t abi_minor;
   void* self;
-  /* One line, without a line break at its end. Any thread. */
+  /* Logs one line, without a line break at its end. Any thread. */
   void (*log)(void* self, uint32_t level, hsadrv_str_t text);
 } hsadrv_host_t;
 HSADRV_CHECK(hsadrv_host_t, log);
 
 /* ------------------------------------------------------------------------------------------------------ */
-/* The operations. `driver` is what open_driver gave. */
+/* The operations. `driver` is the result of open_driver. */
 
-/* Receives a folder's entries, one call an entry, without "." and "..", in any order. */
+/* Receives the entries of a directory, one call per entry, without "." and "..", in any order. */
 typedef struct hsadrv_dir_sink {
   void* self;
   void (*entry)(void* self, hsadrv_str_t name);
@@ -94,50 +93,49 @@ typedef struct hsadrv_ops {
   int32_t (*close)(void* driver, int32_t fd);
   /* fcntl(2) F_DUPFD_CLOEXEC: another descriptor of the same open file, at least `minimum`. */
   int32_t (*dup)(void* driver, int32_t fd, int32_t minimum);
-  /* ioctl(2), once: -EINTR and -EAGAIN are the caller's to repeat. */
+  /* ioctl(2), once: the caller repeats it after -EINTR and -EAGAIN. */
   int32_t (*ioctl)(void* driver, int32_t fd, uint64_t request, void* argument);
   /* mmap(2). fd may be -1 (anonymous memory) or any descriptor of the process. *out is the address. */
   int32_t (*mmap)(void* driver, void* address, uint64_t size, int32_t protection, int32_t flags, int32_t fd,
                   uint64_t offset, void** out);
   /* munmap(2). */
   int32_t (*munmap)(void* driver, void* address, uint64_t size);
-  /* The first `capacity` bytes of a file. Returns how many bytes were stored, or -errno. */
+  /* Reads the first `capacity` bytes of a file. Returns the number of bytes read, or -errno. */
   int64_t (*read_file)(void* driver, const char* path, void* buffer, uint64_t capacity);
-  /* Lists a folder. 0 or -errno. */
+  /* Lists a directory. Returns 0 or -errno. */
   int32_t (*list_dir)(void* driver, const char* path, const hsadrv_dir_sink_t* sink);
 } hsadrv_ops_t;
 HSADRV_CHECK(hsadrv_ops_t, list_dir);
 
-/* How to ring a queue's doorbell without the device having to watch it. */
+/* A function that rings the doorbell of a queue, so that the device need not poll the doorbell. */
 typedef struct hsadrv_doorbell {
   uint64_t struct_size;
-  /* Does what a store of `value` to the doorbell does (4 bytes of it where doorbells have 4), with release
-   * order, and lets the device see it. Any thread; as cheap as an atomic exchange while the device is awake.
-   * Since 1.1 also after the queue's DESTROY_QUEUE, and after close_driver: it is then a store to a doorbell
-   * that no queue owns, or that a younger one has got. */
+  /* Has the effect of a store of `value` (4 bytes of it if doorbells have 4) to the doorbell, with release order, and
+   * notifies the device. Any thread. Costs as much as an atomic exchange while the device is awake. Since 1.1 the
+   * function may also be called after DESTROY_QUEUE and close_driver: it then stores to a doorbell that belongs to
+   * no queue or to a newer queue. */
   void (*ring)(void* context, uint64_t value);
   void* context;
 } hsadrv_doorbell_t;
 HSADRV_CHECK(hsadrv_doorbell_t, context);
 
-/* Optional. Without it doorbells are plain stores, as on hardware; with it plain stores work as well, but
- * only rings through `attach` wake a device that sleeps at once and at no cost while nobody rings. */
+/* Optional. Plain stores to doorbells always work, as on hardware. With this group, a ring through `attach` wakes a
+ * sleeping device immediately, and the device need not poll. */
 typedef struct hsadrv_doorbell_ops {
   uint64_t struct_size;
-  /* `doorbell` is the address of a queue's doorbell within the mapping of the doorbell page. *out, whose
-   * struct_size the caller has set, rings the same queue. -EINVAL: no queue of this transport has its
-   * doorbell there. -ENOSPC: stores only, as for a transport that has no such group. */
+  /* Fills in *out with a function that rings the doorbell at address `doorbell`, in the mapping of the doorbell page.
+   * The caller sets struct_size of *out. -EINVAL: the address is not a doorbell of a queue of this transport.
+   * -ENOSPC: use stores, as for a transport without this group. */
   int32_t (*attach)(void* driver, void* doorbell, hsadrv_doorbell_t* out);
 } hsadrv_doorbell_ops_t;
 HSADRV_CHECK(hsadrv_doorbell_ops_t, attach);
 
-/* Lends the calling thread to devices that compute on processors of the host: it does some of what they have
- * to do, for ten microseconds or so, and returns 1, or 0 if there was nothing that it could do; where devices
- * do nothing, that is as cheap as a load. For threads that wait for a device and would look again and again:
- * what they wait for comes sooner. Any thread at any time, also before open_driver and after close_driver,
- * but not from signal handlers and not with locks that the program's handlers take: signals other than faults
- * wait until it returns. errno stays as it is. What stands between the runtime and the kernel without being a
- * transport, as a library that is preloaded does, exports the function as HSADRV_LEND_SYMBOL. */
+/* Runs a part of the pending work of software devices on the calling thread, for about ten microseconds. Returns 1, or
+ * 0 if there was no work; the latter costs as much as a load. A thread that polls for a result of a device calls it, so
+ * that the result arrives sooner. Any thread may call it at any time, also before open_driver and after close_driver.
+ * It must not be called in a signal handler, or with a lock that a signal handler takes: it blocks signals other than
+ * faults. It preserves errno. A preloaded library that replaces the kernel without being a transport exports the
+ * function as HSADRV_LEND_SYMBOL. */
 typedef int32_t (*hsa_driver_lend_thread_v1_fn)(void);
 
 typedef struct hsadrv_driver {
@@ -145,13 +143,13 @@ typedef struct hsadrv_driver {
   uint32_t abi_major;   /* HSADRV_ABI_MAJOR that the transport was built with */
   uint32_t abi_minor;   /* HSADRV_ABI_MINOR that the transport was built with */
   hsadrv_str_t name;    /* "kfd", "vgpu" */
-  hsadrv_str_t version; /* for people */
-  /* Starts a transport. `config` is a JSON object of the transport's own options, or empty. `host` outlives
-   * the driver. 0, or -errno with the reasons in the host's log, as errors: the runtime shows them in its report. A
-   * line about an option begins with the option's JSON pointer in `config`, "/gpus: ...", before which the
-   * runtime puts where `config` is in its file. */
+  hsadrv_str_t version; /* free text */
+  /* Starts a transport. `config` is a JSON object with the options of the transport, or empty. `host` outlives the
+   * driver. Returns 0, or -errno after it has logged the reasons as errors; the runtime adds these to its report. A
+   * line about an option starts with the JSON pointer of the option in `config`, as in "/gpus: ...". The runtime
+   * prepends the file and the pointer of `config`. */
   int32_t (*open_driver)(const hsadrv_host_t* host, hsadrv_str_t config, void** driver);
-  /* Ends it: no operation runs any more. Descriptors and mappings that are still there stay valid memory. */
+  /* Closes the driver; no operation runs during or after the call. Existing descriptors and mappings stay valid. */
   void (*close_driver)(void* driver);
   const hsadrv_ops_t* ops;                  /* required */
   const hsadrv_doorbell_ops_t* doorbell;    /* optional */
@@ -159,8 +157,8 @@ typedef struct hsadrv_driver {
 } hsadrv_driver_t;
 HSADRV_CHECK(hsadrv_driver_t, lend_thread);
 
-/* The module's only export. Pure and re-entrant; returns static storage, or null if it cannot serve a host of
- * this version. */
+/* The only export of the module. Pure and re-entrant. Returns static storage, or null if the module does not support
+ * a host of this version. */
 typedef const hsadrv_driver_t* (*hsa_driver_query_v1_fn)(uint32_t host_abi_major, uint32_t host_abi_minor);
 
 #ifdef __cplusplus

@@ -1,5 +1,5 @@
-// A thin C++ side of the tool ABI: a tool is a class, and every member that it does not have is a thing that
-// the tool does not do.
+// C++ helpers for the tool ABI: a tool is a class, whose members implement the functions of the tool. All members are
+// optional.
 //
 //   struct Counter {
 //     explicit Counter(hsatool::Host host) : host(host) {}
@@ -10,9 +10,9 @@
 //   };
 //   HSATOOL_PLUGIN(Counter, "counter", "1.0")
 //
-// Members that are looked for, each as its counterpart in hsa_tool.h says:
+// Recognized members, each with the meaning of its counterpart in hsa_tool.h:
 //   bool wants(const hsatool_function_t& function)
-//   void or bool enter(hsatool_call_t& call)             true: the call is answered
+//   void or bool enter(hsatool_call_t& call)             true: HSATOOL_ANSWERED
 //   void exit(hsatool_call_t& call)
 //   bool wants_queue(const hsatool_queue_t& queue)
 //   void submit(const hsatool_queue_t& queue, std::span<const hsatool::Packet> packets, uint64_t index,
@@ -20,10 +20,10 @@
 //   uint32_t activities()
 //   void done(const hsatool_activity_t& activity)
 //   static void check(std::string_view config, hsatool::Mistakes mistakes)
-// The constructor is `load`: what it throws is the reason for which the tool is not there. The destructor is
-// `unload`; a callback that another thread is in may go on while it runs and after it, as hsa_tool.h says, so what
-// callbacks use must not be the object's where that can happen. What any other throws is one error in the log, and
-// nothing of the object is called again but its destructor, which may throw if it says noexcept(false).
+// The constructor is `load`: if it throws, the tool is not loaded, and the exception's text is the reason. The
+// destructor is `unload`. A callback on another thread may run during and after the destructor, so callbacks must not
+// use members of the object if that can happen. If a callback throws, the runtime logs one error and calls only the
+// destructor afterwards, which may throw if it is noexcept(false).
 #pragma once
 
 #include <hsa/hsa_api_trace.h>
@@ -44,16 +44,16 @@ constexpr std::string_view view(hsatool_str_t text) {
   return {text.data, static_cast<size_t>(text.size)};
 }
 
-/// What the runtime does for a tool. Cheap to copy; valid until the tool's destructor has returned.
+/// Services of the runtime for a tool. Cheap to copy; valid until the tool's destructor has returned.
 class Host {
  public:
   explicit Host(const hsatool_host_t* host) : host_(host) {}
 
   const hsatool_host_t& raw() const { return *host_; }
   std::string_view name() const { return view(host_->name); }
-  /// The tool's options: the text of a JSON object.
+  /// Returns the options of the tool: the text of a JSON object.
   std::string_view config() const { return view(host_->config); }
-  /// The runtime's own functions: calls that no tool sees.
+  /// Returns the runtime's functions; calls through them bypass all tools.
   const HsaApiTable& tables() const { return *static_cast<const HsaApiTable*>(host_->tables); }
   std::span<const hsatool_function_t* const> functions() const {
     return {host_->functions, static_cast<size_t>(host_->function_count)};
@@ -70,7 +70,7 @@ class Host {
   const hsatool_host_t* host_;
 };
 
-/// Receives what is wrong with options: mistakes("/file: is empty").
+/// Receives errors in options: mistakes("/file: is empty").
 class Mistakes {
  public:
   explicit Mistakes(const hsatool_mistakes_t* mistakes) : mistakes_(mistakes) {}
@@ -80,21 +80,21 @@ class Mistakes {
   const hsatool_mistakes_t* mistakes_;
 };
 
-/// One packet of a queue, as yet without a type.
+/// One packet of a queue, of any type.
 struct alignas(64) Packet {
   uint16_t header;
   uint8_t body[62];
   uint32_t type() const {
     return header >> HSA_PACKET_HEADER_TYPE & ((1u << HSA_PACKET_HEADER_WIDTH_TYPE) - 1);
   }
-  template <class T>  // hsa_kernel_dispatch_packet_t and its like
+  template <class T>  // hsa_kernel_dispatch_packet_t, for example
   const T& as() const {
     static_assert(sizeof(T) == 64);
     return *reinterpret_cast<const T*>(this);
   }
 };
 
-/// Hands packets on.
+/// Forwards packets.
 class Writer {
  public:
   explicit Writer(const hsatool_writer_t* writer) : writer_(writer) {}
@@ -111,8 +111,7 @@ class Writer {
   const hsatool_writer_t* writer_;
 };
 
-/// The arguments of a call: `arguments<hsatool_hsa_queue_create_args_t>(call)`, where the function is known
-/// to be it.
+/// Returns the arguments of a call of a known function: `arguments<hsatool_hsa_queue_create_args_t>(call)`.
 template <class Arguments>
 Arguments& arguments(const hsatool_call_t& call) {
   return *static_cast<Arguments*>(call.arguments);
@@ -219,7 +218,7 @@ struct Adapter {
 }  // namespace detail
 }  // namespace hsatool
 
-/// Once in a module: its only export. `name` and `version` are string literals.
+/// Exports the tool; used once in a module. `name` and `version` are string literals.
 #define HSATOOL_PLUGIN(Class, name, version)                                                   \
   extern "C" __attribute__((visibility("default"))) const hsatool_plugin_t* hsa_tool_query_v1( \
       uint32_t host_abi_major, uint32_t) {                                                     \

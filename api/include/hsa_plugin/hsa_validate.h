@@ -1,5 +1,4 @@
-/* The reports of the tool "validate" (docs/guide/validate.md), as they are passed to the function of the program that
- * its option `callback` names.
+/* The report that the tool "validate" (docs/guide/validate.md) passes to the function that its option `callback` names.
  *
  * The header is C11 and C++20.
  */
@@ -12,20 +11,20 @@
 extern "C" {
 #endif
 
-/* A rule that was broken. Valid for the call. */
+/* A violation of a rule. Valid for the call. */
 typedef struct hsa_validate_report {
   uint64_t struct_size;
-  uint32_t rule; /* its number: 102 */
+  uint32_t rule; /* its number, for example 102 */
   uint32_t reserved0;
-  hsatool_str_t sentence; /* the rule in words */
-  hsatool_str_t source;   /* where it is written */
-  hsatool_str_t call;     /* the function of the API, or "packet" and the like */
-  hsatool_str_t text;     /* the whole report: several lines, with no line break at the end */
+  hsatool_str_t sentence; /* the text of the rule */
+  hsatool_str_t source;   /* the section that specifies the rule */
+  hsatool_str_t call;     /* the function of the API, or for example "packet" */
+  hsatool_str_t text;     /* the complete report: several lines, without a line break at the end */
 } hsa_validate_report_t;
 HSATOOL_CHECK(hsa_validate_report_t, text);
 
-/* On the thread that breaks the rule, or one of the runtime's; many at once. It must not call the API, unless
- * on another thread. */
+/* Called on the thread that violates the rule or on a thread of the runtime, by several threads at a time. It must not
+ * call the API on the same thread. */
 typedef void (*hsa_validate_callback_t)(const hsa_validate_report_t* report);
 
 #ifdef __cplusplus

@@ -1,11 +1,11 @@
 /* The amdkfd interface: the ioctls of /dev/kfd, their arguments and the numbers in them.
  *
- * Who talks through a driver transport (hsa_driver.h) needs it on one side, who implements one on the other.
- * The layouts are the kernel's, up to KFD 1.17; the kernel's own header is not used because distributions
- * ship versions of it that lack half of this. C11 and C++20.
+ * Users and implementations of a driver transport (hsa_driver.h) include it. The layouts are those of the kernel up to
+ * KFD 1.17. The kernel's header is not used, because distributions ship older versions without many of these ioctls. C11
+ * and C++20.
  *
- * The kernel looks at the number and the size of a request, not at the whole word: arguments that are shorter
- * than the kernel's are extended with zeros, longer ones are cut. So may these structs grow.
+ * The kernel decodes the number and the size of a request separately: it extends shorter arguments with zeros and
+ * truncates longer ones. These structs may therefore grow.
  */
 #ifndef HSA_PLUGIN_KFD_ABI_H_
 #define HSA_PLUGIN_KFD_ABI_H_
@@ -316,7 +316,7 @@ struct kfd_smi_events {
   uint32_t anon_fd; /* out */
 };
 KFD_ABI_SIZE(struct kfd_smi_events, 8);
-/* Bit n - 1 of the mask that is written asks for event n. */
+/* Bit n - 1 of the written mask requests event n. */
 #define KFD_SMI_EVENT_VMFAULT 1u
 #define KFD_SMI_EVENT_MIGRATE_START 5u
 #define KFD_SMI_EVENT_MIGRATE_END 6u
