@@ -142,11 +142,11 @@ TEST(Options, ThatAreWrongKeepTheToolAwayAndAreNamed) {
   EXPECT_THAT(
       why(R"("limit": -1, "off": "101", "on": ["999", 1], "abort": 1, "files": "")"),
       AllOf(HasSubstr("/plugins/0/config/limit: should be between 0 and 1000000 but is -1"),
-            HasSubstr(R"(/plugins/0/config/off: should be an array but is string, did you mean ["101"]?)"),
+            HasSubstr(R"(/plugins/0/config/off: should be an array but is string; did you mean ["101"]?)"),
             HasSubstr("/plugins/0/config/on: there is no rule '999'"),
             HasSubstr("/plugins/0/config/on/1: should be a string but is number"),
-            HasSubstr("/plugins/0/config/abort: should be true or false but is number, did you mean true?"),
-            HasSubstr("/plugins/0/config/files: unknown key, did you mean 'file'?")))
+            HasSubstr("/plugins/0/config/abort: should be true or false but is number; did you mean true?"),
+            HasSubstr("/plugins/0/config/files: unknown key; did you mean 'file'?")))
       << "all of them, not the first";
 }
 

@@ -46,7 +46,7 @@ rm -f "$work/mine/sprung"
 
 seen=$(as_somebody HSA_ADD_BACKEND_MANIFESTS="$work/mine" "$work/elevated") || complain "the set-uid program fails: $seen"
 ! sprung || complain "a set-uid program opened its caller's module: $seen"
-expect "$seen" 'HSA_ADD_BACKEND_MANIFESTS.* ignored: this process runs with elevated rights' "a set-uid program"
+expect "$seen" 'HSA_ADD_BACKEND_MANIFESTS.* ignored because this process has elevated privileges' "a set-uid program"
 expect "$seen" '^agent 0: CPU' "a set-uid program"
 
 # A module in a folder of the system that somebody else owns or may write.

@@ -72,14 +72,14 @@ seen=$(HSA_PLUGIN_CONFIG=/mine/runtime.json as_somebody /plain) || complain "the
 expect "$seen" '^mine is loaded' "a plain program with a configuration"
 
 seen=$(in_environment /elevated) || complain "the set-uid program fails: $seen"
-expect "$seen" 'HSA_TOOLS_LIB is ignored: this process runs with elevated rights' "a set-uid program"
+expect "$seen" 'HSA_TOOLS_LIB: ignored because this process has elevated privileges' "a set-uid program"
 expect_not "$seen" '^mine is|^register is|^my_linked is loaded' "a set-uid program"
 expect "$seen" '^own_linked is loaded' "a set-uid program"
 expect "$seen" '/mine/libmy_linked.so belongs to user 65534, not to root' "a set-uid program"
 
 # The system's configuration, in place of the one that its caller names.
 seen=$(HSA_PLUGIN_CONFIG=/mine/runtime.json as_somebody /elevated) || complain "the set-uid program fails: $seen"
-expect "$seen" 'HSA_PLUGIN_CONFIG ignored: this process runs with elevated rights' "a set-uid program with a configuration"
+expect "$seen" 'HSA_PLUGIN_CONFIG ignored because this process has elevated privileges' "a set-uid program with a configuration"
 expect "$seen" '^own is loaded' "a set-uid program with a configuration"
 expect_not "$seen" '^mine is' "a set-uid program with a configuration"
 for abi in hsa_tools rigel; do

@@ -95,7 +95,7 @@ CMAKE
     expect "$(HSA_ADD_BACKEND_MANIFESTS=$scratch/build "$info")" 'pool +global +1 MiB' "its memory"
     cmake --install "$scratch/build" >"$scratch/install_backend.log" || { cat "$scratch/install_backend.log"; exit 1; }
     expect "$("$info")" '^Agent 1: .*Sample accelerator' "dropped in"
-    expect "$("$info" --report)" 'ok +device .*open, by sample' "the report"
+    expect "$("$info" --report)" 'ok +device .*opened by sample' "the report"
     expect "$(HSA_BACKENDS_DISABLE=sample "$info" --report)" 'sample' "disabled"
     expect_not "$(HSA_BACKENDS_DISABLE=sample "$info")" 'Sample accelerator' "disabled"
     ;;
@@ -133,7 +133,7 @@ CMAKE
     info=$prefix/bin/rigel-info
     expect "$("$prefix/bin/vgpu-run" --boards)" '^aurora +gfx1190 ' "the list of boards"
     expect_not "$("$info")" 'gfx1190' "before its backend is there"
-    expect "$("$info" --report)" 'aurora.*no backend serves it' "the report, before its backend is there"
+    expect "$("$info" --report)" 'aurora.*no backend opened it' "the report, before its backend is there"
     export HSA_ADD_BACKEND_MANIFESTS=$scratch/build
     expect "$("$info")" '^Agent 1: GPU Aurora' "by the environment"
     expect "$("$info")" 'isa +amdgcn-amd-amdhsa--gfx1190' "its ISA"

@@ -195,7 +195,7 @@ def filters():
 def options():
     done = run_program("again", files="x", flush_ms=0)
     assert done.returncode == 1, done
-    for text in ("/plugins/0/config/files: unknown key, did you mean 'file'?",
+    for text in ("/plugins/0/config/files: unknown key; did you mean 'file'?",
                  "/plugins/0/config/flush_ms: should be between 1 and 60000 but is 0"):
         assert text in done.stderr, done.stderr
     done = run_program("again", file="/nowhere/at/all")

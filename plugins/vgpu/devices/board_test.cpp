@@ -242,17 +242,17 @@ TEST(BoardSchema, ReportsAllErrorsOfAFile) {
   json["caches"][3]["size"] = 1;
   EXPECT_EQ(
       error_of(json),
-      "mine.json: /name: should be a string but is number, did you mean \"5\"?\n"
+      "mine.json: /name: should be a string but is number; did you mean \"5\"?\n"
       "mine.json: /shader/simd_count: is missing\n"
-      "mine.json: /caches/0/type: should be 'data', 'instruction' or 'scalar' but is 'daat', did you mean "
+      "mine.json: /caches/0/type: should be 'data', 'instruction' or 'scalar' but is 'daat'; did you mean "
       "'data'?\n"
-      "mine.json: /caches/3/size: unknown key (there are level, type, size_kb, line_bytes, shared_by_cus)");
+      "mine.json: /caches/3/size: unknown key; use level, type, size_kb, line_bytes, shared_by_cus");
 }
 
 TEST(BoardSchema, UnknownKeyIsReported) {
   auto json = vega10();
   json["memory"]["vram_gb"] = 4;
-  EXPECT_EQ(error_of(json), "mine.json: /memory/vram_gb: unknown key, did you mean 'vram_mb'?");
+  EXPECT_EQ(error_of(json), "mine.json: /memory/vram_gb: unknown key; did you mean 'vram_mb'?");
 }
 
 TEST(BoardSchema, WrongTypeIsReported) {

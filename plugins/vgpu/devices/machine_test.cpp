@@ -82,8 +82,8 @@ TEST(Machine, MakesFilePathsAbsolute) {
 TEST(Machine, ReportsAllInvalidBoards) {
   const auto machine = parse_machine("gfx90O,gfx906,gfx900:vrm=4G", PeerLink::kPcie);
   ASSERT_FALSE(machine);
-  EXPECT_THAT(machine.error(), HasSubstr("no board 'gfx90O', did you mean 'gfx900'?"));
-  EXPECT_THAT(machine.error(), HasSubstr("\ngfx900: unknown option 'vrm=4G', did you mean 'vram'?"));
+  EXPECT_THAT(machine.error(), HasSubstr("no board 'gfx90O'; did you mean 'gfx900'?"));
+  EXPECT_THAT(machine.error(), HasSubstr("\ngfx900: unknown option 'vrm=4G'; did you mean 'vram'?"));
 }
 
 TEST(PeerLink, ParsesNames) {

@@ -50,24 +50,24 @@ TEST(Settings, WithoutOptionsThereIsADefaultMachine) {
 }
 
 TEST(Settings, AnErrorIsNamedByItsPointerWithAGuess) {
-  EXPECT_THAT(errors_of(R"({"gpsu": "gfx900"})"), ElementsAre("/gpsu: unknown key, did you mean 'gpus'?"));
+  EXPECT_THAT(errors_of(R"({"gpsu": "gfx900"})"), ElementsAre("/gpsu: unknown key; did you mean 'gpus'?"));
   EXPECT_THAT(errors_of(R"({"gpus": ["gfx900", "gfx906"]})"),
-              ElementsAre("/gpus: should be a string but is array, did you mean \"gfx900,gfx906\"?"));
+              ElementsAre("/gpus: should be a string but is array; did you mean \"gfx900,gfx906\"?"));
   EXPECT_THAT(errors_of(R"({"gpus": "gfx90O"})"),
-              ElementsAre(StartsWith("/gpus: no board 'gfx90O', did you mean 'gfx900'?")));
+              ElementsAre(StartsWith("/gpus: no board 'gfx90O'; did you mean 'gfx900'?")));
   EXPECT_THAT(errors_of(R"({"link": "xgm"})"),
-              ElementsAre(StartsWith("/link: unknown link 'xgm', did you mean 'xgmi'?")));
+              ElementsAre(StartsWith("/link: unknown link 'xgm'; did you mean 'xgmi'?")));
   EXPECT_THAT(errors_of(R"({"log": "quue"})"),
-              ElementsAre(StartsWith("/log: 'quue' is no category, did you mean 'queue'?")));
+              ElementsAre(StartsWith("/log: 'quue' is no category; did you mean 'queue'?")));
   EXPECT_THAT(errors_of(R"({"threads": "yes"})"),
-              ElementsAre("/threads: should be true or false but is string, did you mean true?"));
+              ElementsAre("/threads: should be true or false but is string; did you mean true?"));
   EXPECT_THAT(errors_of(R"(["gfx900"])"), ElementsAre("the document: should be an object but is array"));
 }
 
 TEST(Settings, AllErrorsAreToldAndNotTheFirst) {
   EXPECT_THAT(errors_of(R"({"devices": [], "gpus": "gfx90O,gfx906,vega21", "link": "wire", "seed": -1})"),
               ElementsAre(StartsWith("/seed: should be between"),
-                          "/devices: unknown key (there are gpus, link, log, log_file, threads, seed)",
+                          "/devices: unknown key; use gpus, link, log, log_file, threads, seed",
 
                           StartsWith("/link: unknown link 'wire'"), StartsWith("/gpus: no board 'gfx90O'"),
                           StartsWith("/gpus: no board 'vega21'")));

@@ -211,8 +211,8 @@ TEST(Refusals, EndProgramsThatLookForAGpu) {
     const ProgramResult result = run({"cat", file});
     EXPECT_EQ(result.status, 2) << file;
     EXPECT_THAT(result.out, MatchesRegex("vgpu: VGPU_LINK: unknown link 'wire'.*\n"
-                                         "vgpu: VGPU_GPUS: no board 'gfx90O', did you mean 'gfx900'\\?.*\n"
-                                         "vgpu: VGPU_GPUS: no board 'vega21', did you mean 'vega20'\\?.*\n"
+                                         "vgpu: VGPU_GPUS: no board 'gfx90O'; did you mean 'gfx900'\\?.*\n"
+                                         "vgpu: VGPU_GPUS: no board 'vega21'; did you mean 'vega20'\\?.*\n"
                                          "vgpu: VGPU_WATCHDOG: 'soon' is no number of seconds\n"));
   }
   const ProgramResult other = run({"sh", "-c", "cat /dev/null && test -d /sys/class && echo done"});
