@@ -2,11 +2,11 @@
 // optional.
 //
 //   struct Counter {
-//     explicit Counter(hsatool::Host host) : host(host) {}
+//     explicit Counter(hsatool::Host its_host) : host(its_host) { calls = 0; }
 //     ~Counter() { host.log(HSATOOL_LOG_WARN, std::to_string(calls) + " calls"); }
-//     void enter(hsatool_call_t&) { ++calls; }
+//     static void enter(hsatool_call_t&) { ++calls; }
 //     hsatool::Host host;
-//     std::atomic<uint64_t> calls{0};
+//     static inline std::atomic<uint64_t> calls;
 //   };
 //   HSATOOL_PLUGIN(Counter, "counter", "1.0")
 //
@@ -22,7 +22,7 @@
 //   static void check(std::string_view config, hsatool::Mistakes mistakes)
 // The constructor is `load`: if it throws, the tool is not loaded, and the exception's text is the reason. The
 // destructor is `unload`. A callback on another thread may run during and after the destructor, so callbacks must not
-// use members of the object if that can happen. If a callback throws, the runtime logs one error and calls only the
+// use members of the object then: use static members, or an object that is never freed. If a callback throws, the runtime logs one error and calls only the
 // destructor afterwards, which may throw if it is noexcept(false).
 #pragma once
 
