@@ -40,17 +40,17 @@ if [ -e "$libdir/hsa/drivers/libhsa_driver_vgpu.so" ]; then
     "/plugins/0/config/flush_m: unknown key; did you mean 'flush_ms'\?" \
     '/plugins/1/config/off: should be an array but is string; did you mean \["203"\]\?' \
     "/plugins/2/config/table: should be 'either' or 'rocm5' or 'rocm5.5' or 'current' but is 'rocm6'" \
-    "/driver/config/gpus: [a-z ]* 'gfx90O'; did you mean 'gfx900'\?" HSA_STATUS_ERROR_INVALID_FILE; do
+    "/driver/config/gpus: unknown board 'gfx90O'; did you mean 'gfx900'\?" HSA_STATUS_ERROR_INVALID_FILE; do
     expect "$said" "$mistake" "mistakes of all kinds"
   done
-  refused "a variable" "VGPU_GPUS: [a-z ]* 'gfx90O'; did you mean 'gfx900'\?" 'hsa_init: HSA_STATUS_ERROR' \
+  refused "a variable" "VGPU_GPUS: unknown board 'gfx90O'; did you mean 'gfx900'\?" 'hsa_init: HSA_STATUS_ERROR' \
     HSA_DRIVER=libhsa_driver_vgpu.so VGPU_GPUS=gfx90O
-  refused "a variable of seconds" "VGPU_WATCHDOG: 'soon' is no number of seconds" 'hsa_init: HSA_STATUS_ERROR' \
+  refused "a variable of seconds" "VGPU_WATCHDOG: invalid value 'soon'; use a number of seconds above 0" 'hsa_init: HSA_STATUS_ERROR' \
     HSA_DRIVER=libhsa_driver_vgpu.so VGPU_WATCHDOG=soon
   code=0
   said=$(LD_PRELOAD=$libdir/libvgpu_preload.so VGPU_GPUS=gfx90O "$info" 2>&1) || code=$?
   [ "$code" = 2 ] || complain "a variable with the driver preloaded: exit code $code"
-  expect "$(head -n 1 <<<"$said")" "^vgpu: VGPU_GPUS: [a-z ]* 'gfx90O'; did you mean 'gfx900'\?" "with the driver preloaded"
+  expect "$(head -n 1 <<<"$said")" "^vgpu: error: VGPU_GPUS: unknown board 'gfx90O'; did you mean 'gfx900'\?" "with the driver preloaded"
   configure '{"gpus": "gfx906,gfx1030"}'
   expect "$(HSA_PLUGIN_CONFIG=$work/c.json "$info" --summary)" '^2 +GPU +gfx1030 ' "the GPUs, with an option that is right"
 fi

@@ -25,8 +25,8 @@ library=$(find "$libdir"/lib* -maxdepth 2 -name libvgpu_preload.so | head -n 1)
 mkdir -p "$tree/bin" "$tree/$(dirname "${library#"$libdir"/}")"
 cp "$run" "$tree/bin/"
 cp "$library" "$tree/${library#"$libdir"/}"
-expect "$("$tree/bin/vgpu-run" --version)" '^kernels are interpreted: there is no vgpu-compiler beside .*; install ' "the version"
+expect "$("$tree/bin/vgpu-run" --version)" '^kernels are interpreted: vgpu-compiler is not installed with .*; install ' "the version"
 said=$("$tree/bin/vgpu-run" --runtime "$(dirname "$library")" --gpu gfx900 "$program" 2>&1) || complain "status $?: $said"
-[ "$(grep -c 'kernels are interpreted: there is no vgpu-compiler' <<<"$said")" = 1 ] ||
+[ "$(grep -c 'kernels are interpreted: vgpu-compiler is not installed' <<<"$said")" = 1 ] ||
   complain "without a compiler: $said"
 finish

@@ -49,8 +49,9 @@ class MemoryBus final : public DeviceBus {
   void raise_interrupt(InterruptSource, uint32_t, uint32_t) noexcept override {}
   bool take_queue_error(uint32_t, QueueError) noexcept override { return true; }
   void queue_stopped(uint32_t, std::string_view) noexcept override {}
-  void warn(std::string_view what) noexcept override {
-    std::fprintf(stderr, "vgpu-exec: %.*s\n", static_cast<int>(what.size()), what.data());
+  void report(Severity severity, std::optional<uint32_t>, std::string_view problem) noexcept override {
+    std::fprintf(stderr, "vgpu-exec: %s: %.*s\n", severity == Severity::kError ? "error" : "warning",
+                 static_cast<int>(problem.size()), problem.data());
   }
   uint64_t gpu_clock() noexcept override {
     timespec now{};

@@ -22,7 +22,7 @@ _vgpu_run() {
       ;;
     --link) mapfile -t COMPREPLY < <(compgen -W "pcie xgmi none" -- "$cur"); return ;;
     --log)
-      mapfile -t COMPREPLY < <(compgen -W "all none warning file ioctl memory event queue doorbell fault aql pm4 sdma dispatch" -- "$cur")
+      mapfile -t COMPREPLY < <(compgen -W "all none error warning info file ioctl memory event queue doorbell fault aql pm4 sdma dispatch" -- "$cur")
       return
       ;;
     --log-file) _filedir; return ;;

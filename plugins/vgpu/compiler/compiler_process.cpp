@@ -84,14 +84,14 @@ class Process {
   static std::unique_ptr<Process> start(const std::string& path, std::string& why) {
     int ends[2];
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
-      why = std::string("no socket: ") + std::strerror(errno);
+      why = std::string("cannot create a socket: ") + std::strerror(errno);
       return nullptr;
     }
     // Low descriptor numbers are left to the program.
     const InternalFd low[2] = {InternalFd(ends[0]), InternalFd(ends[1])};
     ErrnoOr<InternalFd> ours = InternalFd::duplicate(ends[0]), theirs = InternalFd::duplicate(ends[1]);
     if (!ours || !theirs) {
-      why = std::string("no socket: ") + std::strerror(ours ? theirs.error() : ours.error());
+      why = std::string("cannot create a socket: ") + std::strerror(ours ? theirs.error() : ours.error());
       return nullptr;
     }
     auto process = std::make_unique<Process>(std::move(*ours));
@@ -110,7 +110,7 @@ class Process {
     const int failed = errno;
     while (between > 0 && waitpid(between, nullptr, __WALL) < 0 && errno == EINTR) continue;
     if (between > 0 && start.started) return process;
-    why = std::string("no process: ") + (between > 0 ? "none can be started" : std::strerror(failed));
+    why = "cannot start " + path + (between > 0 ? "" : std::string(": ") + std::strerror(failed));
     return nullptr;
   }
 
@@ -177,7 +177,7 @@ CompilerProgram own_compiler() {
   const bool has_path =
       dladdr(reinterpret_cast<const void*>(&compile), &self) != 0 && self.dli_fname != nullptr;
   return has_path ? find_compiler(self.dli_fname)
-                  : CompilerProgram{{}, "the folder of this library is not known"};
+                  : CompilerProgram{{}, "the path of this library is unknown"};
 }
 
 // Never destroyed: threads may outlive static objects.
@@ -216,7 +216,7 @@ std::optional<Answer> ask(State& state, std::span<const std::byte> request, std:
     if (answer) return answer;
     state.process.reset();
     const bool late = Clock::now() >= deadline;
-    why = late ? "the compiler takes too long" : "the compiler has failed";
+    why = late ? "the compiler timed out" : "the compiler failed";
     // A process that has served before may have been killed for other reasons: start another one, once.
     if (is_new || late) return std::nullopt;
   }
@@ -228,12 +228,12 @@ Compiled placed(const Plan& plan, const Answer& answer) {
   compiled.error = answer.error;
   if (!compiled.error.empty()) return compiled;
   if (answer.digest != plan.digest()) {
-    compiled.error = "the compiler has made another plan of the same code";
+    compiled.error = "the compiler planned the same code differently";
     return compiled;
   }
   compiled.memory = executable(answer.code);
   if (compiled.memory == nullptr) {
-    compiled.error = "no memory for code";
+    compiled.error = "not enough memory for code";
     return compiled;
   }
   compiled.bytes = answer.code.size();
@@ -272,7 +272,7 @@ Compiled find_cached(const Plan& plan, const Request& request, std::span<const I
   const std::optional<Answer> answer = state_of_process().cache.find(request.cache_name, request, images);
   if (answer) return placed(plan, *answer);
   Compiled none;
-  none.error = "it is not on disk";
+  none.error = "not in the cache";
   return none;
 }
 
@@ -289,7 +289,7 @@ std::string why_no_compiler() {
 }
 
 CompilerProgram find_compiler(const char* library_path) {
-  if (getauxval(AT_SECURE) != 0) return {{}, "an elevated process starts no compiler"};
+  if (getauxval(AT_SECURE) != 0) return {{}, "not started in an elevated process"};
   if (requested_mode() == "off") return {{}, "VGPU_COMPILER=off"};
   if (best_simd_level() == SimdLevel::kBaseline) return {{}, std::string(why_absent(SimdLevel::kAvx2))};
   std::string folder = library_path;
@@ -309,14 +309,14 @@ CompilerProgram find_compiler(const char* library_path) {
     above += "../";
     if (is_compiler(above + "bin/" + kProgram)) return {above + "bin/" + kProgram, {}};
   }
-  return {{}, std::string("there is no ") + kProgram + " beside " + library_path};
+  return {{}, std::string(kProgram) + " is not installed with " + library_path};
 }
 
 std::string kernels_are_interpreted(std::string_view why) {
   std::string text = "kernels are interpreted: ";
   text += why;
   if (why.find(kProgram) != why.npos)
-    text += "; install rigel-vgpu-compiler, or clang-19, llvm-19 and llvm-19-dev and build again";
+    text += "; install rigel-vgpu-compiler, or install clang-19, llvm-19 and llvm-19-dev and rebuild";
   return text;
 }
 

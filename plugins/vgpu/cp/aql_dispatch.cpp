@@ -83,7 +83,7 @@ DispatchPlan plan_dispatch(GpuMemory& memory, const QueueContext& context, uint6
   // Geometry
   // -------------------------------------------------------------------------------------------------
   const uint32_t dimensions = packet.setup() & 3;
-  if (dimensions == 0) return error(QueueError::kBadDimensions, "dispatch of 0 dimensions");
+  if (dimensions == 0) return error(QueueError::kBadDimensions, "the dispatch has 0 dimensions");
   d.work_group_size[0] = packet.words[1] & 0xffff;
   d.work_group_size[1] = packet.words[1] >> 16;
   d.work_group_size[2] = packet.words[2] & 0xffff;
@@ -91,26 +91,25 @@ DispatchPlan plan_dispatch(GpuMemory& memory, const QueueContext& context, uint6
   for (uint32_t i = 0; i < 3; ++i) {
     d.grid_size[i] = packet.words[3 + i];
     if (d.work_group_size[i] == 0 || d.grid_size[i] == 0) {
-      return error(QueueError::kBadDimensions,
-                   fmt::format("dispatch with size 0 in dimension {}: grid {}, work-group {}", i,
-                               d.grid_size[i], d.work_group_size[i]));
+      return error(QueueError::kBadDimensions, fmt::format("size 0 in dimension {}: grid {}, work-group {}",
+                                                           i, d.grid_size[i], d.work_group_size[i]));
     }
     if (i >= dimensions && (d.work_group_size[i] != 1 || d.grid_size[i] != 1)) {
-      return error(
-          QueueError::kBadDimensions,
-          fmt::format("dispatch of {} dimensions with size other than 1 in dimension {}", dimensions, i));
+      return error(QueueError::kBadDimensions,
+                   fmt::format("the dispatch has {} dimensions, but the size in dimension {} is not 1",
+                               dimensions, i));
     }
     work_items *= d.work_group_size[i];
   }
   if (work_items > context.config.max_work_group_size) {
-    return error(QueueError::kWorkGroupTooLarge, fmt::format("work-group of {} work-items, at most {} fit",
+    return error(QueueError::kWorkGroupTooLarge, fmt::format("work-group of {} work-items, maximum {}",
                                                              work_items, context.config.max_work_group_size));
   }
   d.private_bytes = packet.words[6];
   const uint32_t group_bytes = packet.words[7];
   if (group_bytes > context.config.max_lds_bytes) {
-    return error(QueueError::kGroupMemory, fmt::format("group segment of {} bytes, at most {} fit",
-                                                       group_bytes, context.config.max_lds_bytes));
+    return error(QueueError::kGroupMemory, fmt::format("group segment of {} bytes, maximum {}", group_bytes,
+                                                       context.config.max_lds_bytes));
   }
   const uint32_t lds_granules = (group_bytes + kLdsGranule - 1) / kLdsGranule;
   d.lds_bytes = lds_granules * kLdsGranule;
@@ -121,14 +120,14 @@ DispatchPlan plan_dispatch(GpuMemory& memory, const QueueContext& context, uint6
   d.kernarg_va = packet.quad(10);
   if (d.kernel_object_va == 0 || d.kernel_object_va % 64 != 0) {
     return error(QueueError::kBadCodeObject,
-                 fmt::format("kernel object at {:#x}, which is not one", d.kernel_object_va));
+                 fmt::format("invalid kernel object address {:#x}", d.kernel_object_va));
   }
   KernelObject object{};
   if (!read_kernel_object(memory, d.kernel_object_va, object)) return fault();
   d.entry_va = d.kernel_object_va + static_cast<uint64_t>(object.entry_offset);
   if (object.entry_offset == 0 || d.entry_va % 256 != 0) {
     return error(QueueError::kBadCodeObject,
-                 fmt::format("kernel object at {:#x} with its code at {:#x}, which is not aligned to 256",
+                 fmt::format("invalid kernel object at {:#x}: its code at {:#x} is not aligned to 256 bytes",
                              d.kernel_object_va, d.entry_va));
   }
   const bool wave32 =
@@ -137,7 +136,7 @@ DispatchPlan plan_dispatch(GpuMemory& memory, const QueueContext& context, uint6
   if (!registers_fit(dialect, object, d.wave_size, work_items)) {
     return error(
         QueueError::kTooManyRegisters,
-        fmt::format("a work-group of {} work-items needs more VGPRs than a compute unit has", work_items));
+        fmt::format("work-group of {} work-items needs more VGPRs than a compute unit has", work_items));
   }
 
   // Scratch

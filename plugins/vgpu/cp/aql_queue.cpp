@@ -130,7 +130,7 @@ bool AqlQueue::take_results() {
       case DispatchResult::Kind::kCancelled:
         break;
       case DispatchResult::Kind::kError:
-        error(result.error, fmt::format("kernel dispatch {} failed: {}", finished.token, result.reason));
+        error(result.error, result.reason, finished.token);
         continue;
       case DispatchResult::Kind::kFault:
         stop_fault_of_kernel(result.fault, result.reason);
@@ -142,7 +142,7 @@ bool AqlQueue::take_results() {
     packet.start_ts = finished.begun;
     packet.end_ts = finished.ended;
     reclaim_ = reclaim_ || packet.scratch_once;
-    trace(TraceTopic::kAql, "{}: KERNEL_DISPATCH ended", finished.token);
+    trace(TraceTopic::kAql, "{}: KERNEL_DISPATCH completed", finished.token);
     if (!complete(packet)) return false;
   }
   return true;
@@ -151,7 +151,7 @@ bool AqlQueue::take_results() {
 bool AqlQueue::retire() {
   while (!started_.empty() && started_.front().done) {
     if (!memory_.store<uint16_t>(slot_va(read_id_), aql::kInvalidHeader)) {
-      fault_here("a slot of the ring");
+      fault_here("a ring slot");
       return false;
     }
     started_.pop_front();
@@ -173,9 +173,9 @@ Outcome AqlQueue::run_packet() {
 
   const uint64_t va = slot_va(next_id_);
   aql::Packet packet;
-  if (!memory_.load(va, packet.words[0])) return fault_here("a slot of the ring");
+  if (!memory_.load(va, packet.words[0])) return fault_here("a ring slot");
   if (aql::type(packet.header()) == HSA_PACKET_TYPE_INVALID) return Outcome::kPolling;
-  if (!memory_.read(va + 4, packet.words + 1, sizeof packet - 4)) return fault_here("a slot of the ring");
+  if (!memory_.read(va + 4, packet.words + 1, sizeof packet - 4)) return fault_here("a ring slot");
   if (aql::barrier(packet.header()) && running_dispatches() != 0 &&
       !(dialect().has_pm4_in_slots && aql::is_pm4_slot(packet.words[0]))) {
     return Outcome::kAsleep;
@@ -201,15 +201,15 @@ Outcome AqlQueue::execute(const aql::Packet& packet) {
     case HSA_PACKET_TYPE_BARRIER_OR:
       return barrier(packet, false);
     case HSA_PACKET_TYPE_AGENT_DISPATCH:
-      return error(QueueError::kBadPacket, "AGENT_DISPATCH, which this kind of agent does not take");
+      return error(QueueError::kBadPacket, "AGENT_DISPATCH is not supported on GPUs");
     case HSA_PACKET_TYPE_VENDOR_SPECIFIC:
       break;
     default:
-      return error(QueueError::kBadPacket, fmt::format("packet of type {}", type));
+      return error(QueueError::kBadPacket, fmt::format("unknown packet type {}", type));
   }
   if (dialect().has_pm4_in_slots) {
     if (aql::is_pm4_slot(packet.words[0])) return begin_pm4(packet);
-    return error(QueueError::kBadPacket, "vendor packet that is not PM4");
+    return error(QueueError::kBadPacket, "vendor-specific packet without PM4 is not supported");
   }
   const uint32_t format = packet.words[0] >> 16 & 0xff;
   switch (format) {
@@ -218,7 +218,7 @@ Outcome AqlQueue::execute(const aql::Packet& packet) {
     case aql::kFormatBarrierValue:
       return barrier_value(packet);
     default:
-      return error(QueueError::kBadVendorPacket, fmt::format("AMD packet of format {}", format));
+      return error(QueueError::kBadVendorPacket, fmt::format("unknown AMD packet format {}", format));
   }
 }
 
@@ -235,7 +235,8 @@ Outcome AqlQueue::barrier(const aql::Packet& packet, bool all) {
     // Each dependency has to be seen at 0 once, not all of them at the same time.
     if ((satisfied_ >> i & 1) != 0) continue;
     uint64_t value = 0;
-    if (!memory_.load(signal + aql::kSignalValue, value)) return fault_here("a dependency of a barrier");
+    if (!memory_.load(signal + aql::kSignalValue, value))
+      return fault_here("a dependency signal of a barrier");
     if (value == 0) {
       any_zero = true;
       satisfied_ |= 1u << i;
@@ -252,7 +253,7 @@ Outcome AqlQueue::barrier_value(const aql::Packet& packet) {
   const uint64_t signal = packet.quad(2);
   if (signal != 0) {
     uint64_t raw = 0;
-    if (!memory_.load(signal + aql::kSignalValue, raw)) return fault_here("the signal of a BARRIER_VALUE");
+    if (!memory_.load(signal + aql::kSignalValue, raw)) return fault_here("the signal of BARRIER_VALUE");
     const auto value = static_cast<int64_t>(raw & packet.quad(6));
     const auto reference = static_cast<int64_t>(packet.quad(4));
     bool holds = false;
@@ -271,7 +272,7 @@ Outcome AqlQueue::barrier_value(const aql::Packet& packet) {
         break;
       default:
         return error(QueueError::kBadVendorPacket,
-                     fmt::format("BARRIER_VALUE with condition {}", packet.words[8]));
+                     fmt::format("BARRIER_VALUE: invalid condition {}", packet.words[8]));
     }
     if (!holds) return Outcome::kPolling;
   }
@@ -294,12 +295,12 @@ Outcome AqlQueue::begin_pm4(const aql::Packet& packet) {
 Outcome AqlQueue::run_pm4() {
   if (!pm4_.at_end() && !pm4_.released_slot()) {
     const Outcome outcome = pm4_.run_packet();
-    // Words that PM4 cannot be are the vendor packet's fault, and the program is told so.
+    // Invalid PM4 is reported to the program as an error of the vendor packet.
     if (outcome == Outcome::kStopped && !faulted() && !error_) error_ = QueueError::kBadVendorPacket;
     return outcome;
   }
   if (dialect().has_pm4_in_slots && !pm4_.released_slot()) {
-    return error(QueueError::kBadPacket, "PM4 in a slot without the RELEASE_MEM that gives the slot back");
+    return error(QueueError::kBadPacket, "PM4 in a ring slot: no RELEASE_MEM releases the slot");
   }
   // Dispatches of the stream belong to the packet.
   if (running_dispatches() != 0) return Outcome::kAsleep;
@@ -308,7 +309,7 @@ Outcome AqlQueue::run_pm4() {
   started.completion_signal = pm4_signal_;
   started.start_ts = start_ts_;
   started_.push_back(started);
-  trace(TraceTopic::kAql, "{}: PM4 ended, completion {:#x}", next_id_, pm4_signal_);
+  trace(TraceTopic::kAql, "{}: PM4 completed, completion {:#x}", next_id_, pm4_signal_);
   return end_packet();
 }
 
@@ -318,7 +319,7 @@ Outcome AqlQueue::dispatch(const aql::Packet& packet) {
     case DispatchPlan::Kind::kReady:
       break;
     case DispatchPlan::Kind::kFault:
-      return fault_here("a kernel dispatch");
+      return fault_here("the kernel object or queue structure");
     case DispatchPlan::Kind::kError:
       return error(plan.error, std::move(plan.reason));
     case DispatchPlan::Kind::kNeedsScratch:
@@ -412,16 +413,17 @@ Outcome AqlQueue::ask(QueueError request) {
   uint64_t signal = 0;
   if (!memory_.load(queue_va_ + aql::kQueueInactiveSignal, signal)) return fault_here("the queue structure");
   if (signal == 0) {
-    return error(request, "a dispatch needs scratch, and the queue has no inactive signal to ask by");
+    return error(request,
+                 "the dispatch needs scratch memory, but the queue has no inactive signal to request it");
   }
-  // The read index tells the runtime which packet asks.
+  // The runtime finds the requesting packet by the read index.
   if (!published_) {
     published_ = true;
     if (!memory_.store<uint64_t>(config_.read_pointer_va, read_id_)) return fault_here("the read index");
   }
   if (!send_signal(signal, static_cast<uint32_t>(request))) return fault_here("the inactive signal");
-  trace(TraceTopic::kAql, "{}: asks for {}", next_id_,
-        request == QueueError::kReclaimScratch ? "scratch to be taken back" : "scratch");
+  trace(TraceTopic::kAql, "{}: requests {}", next_id_,
+        request == QueueError::kReclaimScratch ? "that scratch memory is released" : "scratch memory");
   asked_ = request;
   return Outcome::kPolling;
 }
@@ -443,9 +445,9 @@ Outcome AqlQueue::wait_for_scratch() {
   return Outcome::kProgress;
 }
 
-Outcome AqlQueue::error(QueueError code, std::string reason) {
+Outcome AqlQueue::error(QueueError code, std::string_view reason, std::optional<uint64_t> packet) {
   if (!stopped()) error_ = code;
-  stop(fmt::format("AQL, at packet {}: {}", next_id_, reason));
+  stop(fmt::format("AQL packet {}: {}", packet.value_or(next_id_), reason));
   return Outcome::kStopped;
 }
 

@@ -62,7 +62,8 @@ class AqlQueue final : public ComputeQueue {
   Outcome end_packet();
   bool complete(const Started& packet);
   bool send_signal(uint64_t signal, uint64_t value);
-  Outcome error(QueueError code, std::string reason);
+  /// Stops the queue for an error of a packet; by default of the next one.
+  Outcome error(QueueError code, std::string_view reason, std::optional<uint64_t> packet = {});
 
   uint64_t slot_va(uint64_t id) const { return config_.ring_va + (id & (slots_ - 1)) * aql::kPacketBytes; }
   void raise_limit(uint64_t limit) noexcept;

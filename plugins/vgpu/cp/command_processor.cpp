@@ -189,11 +189,11 @@ std::string CommandProcessor::describe() {
     item.engine->look(*item.queue, [&, id = id](HardwareQueue& queue, bool suspended, Outcome last) {
       std::string_view state;
       if (queue.stopped()) {
-        state = " (stopped by an error)";
+        state = "; stopped by an error";
       } else if (suspended) {
-        state = " (suspended)";
+        state = "; suspended";
       } else if (last == Outcome::kPolling) {
-        state = " (waits for memory to change)";
+        state = "; polls memory";
       }
       all += fmt::format("queue {}, {}{}", id, queue.describe(), state);
     });

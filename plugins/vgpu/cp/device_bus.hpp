@@ -4,7 +4,7 @@
 //
 // Threads. Every function may be called from any thread at any time between the start of the first processor
 // and the return of its destructor. translate() is called inside a TranslationScope only. Everything that
-// tells (report_fault, raise_interrupt, take_queue_error, queue_stopped, warn, trace) is called outside of
+// reports (report_fault, raise_interrupt, take_queue_error, queue_stopped, report, trace) is called outside of
 // scopes and without any lock of the processors held, so an implementation may take its own locks there; it
 // must not call back into the processors from within, other than CommandProcessor::ring_doorbell() and
 // wake().
@@ -23,10 +23,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
 namespace rigel::vgpu {
+
+/// Of a report to the user.
+enum class Severity : uint8_t { kError, kWarning };
 
 /// What an access does. An atomic operation counts as a write that also reads.
 enum class Access : uint8_t { kRead, kWrite, kExecute };
@@ -112,7 +116,7 @@ class DeviceBus {
   /// queue's inactive signal. Scratch requests never come here.
   virtual bool take_queue_error(uint32_t queue_id, QueueError error) noexcept = 0;
 
-  /// A queue has stopped for good, and why, in words that name the packet or field. For people and logs.
+  /// A queue has stopped for good: an error. `reason` names the packet or field and the problem.
   virtual void queue_stopped(uint32_t queue_id, std::string_view reason) noexcept = 0;
 
   // Waves -------------------------------------------------------------------------------------------------
@@ -158,8 +162,10 @@ class DeviceBus {
   /// The list of code objects that the program's runtime keeps for debuggers (an r_debug), if it has told us.
   virtual const void* code_objects() const noexcept { return nullptr; }
 
-  /// Something that makes the device worse than it should be and that its user can mend, in words.
-  virtual void warn(std::string_view) noexcept {}
+  /// A problem of the device or, if `queue_id` is given, of one of its queues that is not stopped: a trap (an error), or
+  /// a condition that is worked around (a warning). `problem` is "<problem>; <remedy>".
+  virtual void report(Severity /*severity*/, std::optional<uint32_t> /*queue_id*/,
+                      std::string_view /*problem*/) noexcept {}
 };
 
 /// Holds translations valid; see DeviceBus::begin_translations().

@@ -6,7 +6,7 @@ void NoShaderCores::start(const Dispatch&, Done done) {
   DispatchResult result;
   result.kind = DispatchResult::Kind::kError;
   result.error = QueueError::kIllegalInstruction;
-  result.reason = "this GPU has no shader cores: it moves data and orders work, but runs no kernels";
+  result.reason = "kernel dispatches are not supported: this GPU has no shader cores";
   done(std::move(result));
 }
 

@@ -110,7 +110,7 @@ class FakeBus : public DeviceBus {
     std::lock_guard lock(told_);
     stopped_[queue_id] = std::string(reason);
   }
-  void warn(std::string_view line) noexcept override {
+  void report(Severity, std::optional<uint32_t>, std::string_view line) noexcept override {
     if (on_warning) on_warning();
     std::lock_guard lock(told_);
     warnings_.emplace_back(line);

@@ -69,9 +69,9 @@ void HardwareQueue::stop_fault_of_kernel(const VmFault& fault, std::string repor
 
 void HardwareQueue::stop_fault(const VmFault& fault, std::string_view what) {
   static constexpr std::string_view kReasons[] = {"", "not mapped", "read-only", "not executable"};
-  static constexpr std::string_view kAccesses[] = {"read", "write", "fetch"};
+  static constexpr std::string_view kAccesses[] = {"reading", "writing", "executing"};
   stop_fault_of_kernel(
-      fault, fmt::format("memory fault: {} at {:#x} ({}), {}", kAccesses[static_cast<unsigned>(fault.access)],
+      fault, fmt::format("memory fault {} {:#x} ({}): {}", kAccesses[static_cast<unsigned>(fault.access)],
                          fault.va, kReasons[static_cast<unsigned>(fault.reason)], what));
 }
 

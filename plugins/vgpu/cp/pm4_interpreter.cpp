@@ -81,8 +81,8 @@ Outcome Pm4Interpreter::run_packet() {
     return Outcome::kProgress;
   }
   if (pm4::type(header) != 3) {
-    return fail(fmt::format("header {:#010x} is of type {}, which compute queues do not take", header,
-                            pm4::type(header)));
+    return fail(fmt::format("invalid header {:#010x}: packet type {} is not supported on compute queues",
+                            header, pm4::type(header)));
   }
   if (pm4::opcode(header) == pm4::kNop && pm4::count(header) == pm4::kNopAlone) {
     advance(1);
@@ -93,19 +93,19 @@ Outcome Pm4Interpreter::run_packet() {
     const bool is_ring = depth_ == 0 && level.ring_mask != 0;
     // A packet that can never fit would keep the queue waiting in silence.
     if (is_ring && words <= level.ring_mask) return Outcome::kIdle;
-    return fail(fmt::format("packet {} of {} dwords runs past the end of its buffer",
+    return fail(fmt::format("{} of {} dwords extends past the end of its buffer",
                             packet_name(PacketSet::kPm4, pm4::opcode(header)), words + 1));
   }
   body_.resize(words);
   if (!fetch(1, words, body_.data())) return memory_fault("fetch");
   const uint32_t depth = depth_;
   skip_ = 0;
-  if (pm4::opcode(header) != pm4::kDmaData) copied_ = 0;  // somebody has put another in its place
+  if (pm4::opcode(header) != pm4::kDmaData) copied_ = 0;  // the program has replaced the packet
   const Outcome outcome = execute(header, body_);
   if (outcome != Outcome::kProgress) return outcome;
   // What is to be skipped has to be there before it can be skipped; in a buffer a skip ends at its end.
   if (depth_ == 0 && levels_[0].ring_mask != 0 && uint64_t{words} + 1 + skip_ > left) {
-    if (words + 1 + skip_ > levels_[0].ring_mask + 1) return fail("a skip over more than the ring");
+    if (words + 1 + skip_ > levels_[0].ring_mask + 1) return fail("the skipped dwords exceed the ring");
     return Outcome::kIdle;
   }
   if (queue_.tracing(TraceTopic::kPm4)) {
@@ -120,7 +120,8 @@ Outcome Pm4Interpreter::execute(uint32_t header, std::span<const uint32_t> body)
   const uint32_t op = pm4::opcode(header);
   const auto takes = [&](size_t least, size_t most) { return body.size() >= least && body.size() <= most; };
   const auto wrong_size = [&] {
-    return fail(fmt::format("{} has {} dwords", packet_name(PacketSet::kPm4, op), body.size() + 1));
+    return fail(
+        fmt::format("{}: invalid size of {} dwords", packet_name(PacketSet::kPm4, op), body.size() + 1));
   };
   const Dialect& dialect = queue_.dialect();
   switch (op) {
@@ -189,8 +190,7 @@ Outcome Pm4Interpreter::execute(uint32_t header, std::span<const uint32_t> body)
     default:
       break;
   }
-  return fail(
-      fmt::format("opcode {:#04x} ({}) is not known on this GPU", op, packet_name(PacketSet::kPm4, op)));
+  return fail(fmt::format("unknown opcode {:#04x} ({}) on this GPU", op, packet_name(PacketSet::kPm4, op)));
 }
 
 Outcome Pm4Interpreter::write_data(std::span<const uint32_t> body) {
@@ -201,13 +201,13 @@ Outcome Pm4Interpreter::write_data(std::span<const uint32_t> body) {
     for (size_t i = 0; i < data.size(); ++i) {
       const uint32_t address = (body[1] & 0x3ffff) + (one_address ? 0 : static_cast<uint32_t>(i));
       if (!write_register(address, data[i])) {
-        return fail(fmt::format("WRITE_DATA to register {:#x}, which is not modelled", address));
+        return fail(fmt::format("WRITE_DATA: register {:#x} is not supported", address));
       }
     }
     return Outcome::kProgress;
   }
   if (select != 1 && select != 2 && select != 5) {
-    return fail(fmt::format("WRITE_DATA to destination {}", select));
+    return fail(fmt::format("WRITE_DATA: destination {} is not supported", select));
   }
   const uint64_t va = pm4::address(body[1] & ~3u, body[2]);
   for (size_t i = 0; i < data.size(); ++i) {
@@ -227,7 +227,7 @@ Outcome Pm4Interpreter::copy_data(std::span<const uint32_t> body) {
     case 4: {
       uint32_t low = 0, high = 0;
       if (!read_register(body[1], low) || (wide && !read_register(body[1] + 1, high))) {
-        return fail(fmt::format("COPY_DATA from register {:#x}, which is not modelled", body[1]));
+        return fail(fmt::format("COPY_DATA: source register {:#x} is not supported", body[1]));
       }
       value = pm4::address(low, high);
       break;
@@ -252,14 +252,14 @@ Outcome Pm4Interpreter::copy_data(std::span<const uint32_t> body) {
       value = queue_.context_.bus.gpu_clock();
       break;
     default:
-      return fail(fmt::format("COPY_DATA from source {}", from));
+      return fail(fmt::format("COPY_DATA: source {} is not supported", from));
   }
   switch (to) {
     case 0:
     case 4:
       if (!write_register(body[3], static_cast<uint32_t>(value)) ||
           (wide && !write_register(body[3] + 1, static_cast<uint32_t>(value >> 32)))) {
-        return fail(fmt::format("COPY_DATA to register {:#x}, which is not modelled", body[3]));
+        return fail(fmt::format("COPY_DATA: destination register {:#x} is not supported", body[3]));
       }
       return Outcome::kProgress;
     case 1:
@@ -271,7 +271,7 @@ Outcome Pm4Interpreter::copy_data(std::span<const uint32_t> body) {
       return stored ? Outcome::kProgress : memory_fault("COPY_DATA");
     }
     default:
-      return fail(fmt::format("COPY_DATA to destination {}", to));
+      return fail(fmt::format("COPY_DATA: destination {} is not supported", to));
   }
 }
 
@@ -280,7 +280,7 @@ Outcome Pm4Interpreter::wait_reg_mem(std::span<const uint32_t> body, bool wide) 
   const uint32_t function = body[0] & 7, space = body[0] >> 4 & 3, operation = body[0] >> 6 & 3;
   const uint64_t reference = wide ? pm4::address(body[3], body[4]) : body[3];
   const uint64_t mask = wide ? pm4::address(body[5], body[6]) : body[4];
-  if (function == 7) return fail(fmt::format("{} with comparison 7", name));
+  if (function == 7) return fail(fmt::format("{}: invalid comparison 7", name));
   if (space == 1 && (operation == 0 || operation == 3)) {
     const uint64_t va = pm4::address(body[1], body[2]);
     uint64_t value = 0;
@@ -294,14 +294,14 @@ Outcome Pm4Interpreter::wait_reg_mem(std::span<const uint32_t> body, bool wide) 
     const uint32_t written = body[1] & 0x3ffff, waited = body[writes ? 2 : 1] & 0x3ffff;
     uint32_t value = 0;
     if (writes && !write_register(written, static_cast<uint32_t>(reference)))
-      return fail(fmt::format("{} writes register {:#x}, which is not modelled", name, written));
+      return fail(fmt::format("{}: write register {:#x} is not supported", name, written));
     if (!read_register(waited, value))
-      return fail(fmt::format("{} on register {:#x}, which is not modelled", name, waited));
+      return fail(fmt::format("{}: register {:#x} is not supported", name, waited));
     if (pm4::compare(function, value & mask, reference)) return Outcome::kProgress;
     return fail(
-        fmt::format("{} on register {:#x} can never pass: nothing but this queue changes it", name, waited));
+        fmt::format("{}: the wait for register {:#x} cannot end: only this queue changes it", name, waited));
   }
-  return fail(fmt::format("{} with memory space {} and operation {}", name, space, operation));
+  return fail(fmt::format("{}: memory space {} with operation {} is not supported", name, space, operation));
 }
 
 Outcome Pm4Interpreter::indirect_buffer(std::span<const uint32_t> body) {
@@ -313,7 +313,7 @@ Outcome Pm4Interpreter::indirect_buffer(std::span<const uint32_t> body) {
     advance(0);
     return Outcome::kProgress;
   }
-  if (depth_ + 1 == levels_.size()) return fail("INDIRECT_BUFFER nested too deeply");
+  if (depth_ + 1 == levels_.size()) return fail("INDIRECT_BUFFER: nested too deeply");
   // The caller's position moves on first: the callee may end the level.
   levels_[depth_].position += 4;
   levels_[++depth_] = Level{false, va, 0, dwords, 0};
@@ -337,7 +337,7 @@ Outcome Pm4Interpreter::event_write(std::span<const uint32_t> body) {
     case pm4::kThreadTraceFinish:
       return Outcome::kProgress;
     default:
-      return fail(fmt::format("EVENT_WRITE of event {:#04x}", event));
+      return fail(fmt::format("EVENT_WRITE: event {:#04x} is not supported", event));
   }
 }
 
@@ -350,13 +350,14 @@ Outcome Pm4Interpreter::release_mem(std::span<const uint32_t> body) {
     return Outcome::kProgress;
   }
   if (index != pm4::kEventIndexEndOfPipe && index != pm4::kEventIndexShaderDone) {
-    return fail(fmt::format("RELEASE_MEM with event index {}", index));
+    return fail(fmt::format("RELEASE_MEM: event index {} is not supported", index));
   }
   if (event != pm4::kCacheFlushTs && event != pm4::kCacheFlushAndInvTs && event != pm4::kBottomOfPipeTs &&
       event != pm4::kCsDone) {
-    return fail(fmt::format("RELEASE_MEM of event {:#04x}", event));
+    return fail(fmt::format("RELEASE_MEM: event {:#04x} is not supported", event));
   }
-  if ((body[1] >> 16 & 3) > 1) return fail(fmt::format("RELEASE_MEM to destination {}", body[1] >> 16 & 3));
+  if ((body[1] >> 16 & 3) > 1)
+    return fail(fmt::format("RELEASE_MEM: destination {} is not supported", body[1] >> 16 & 3));
   const uint32_t context_id = dialect.release_mem_dwords == 7 ? body[6] : body[4] & 0x0fffffff;
   return end_of_pipe("RELEASE_MEM", pm4::address(body[2], body[3]), body[1] >> 29,
                      pm4::address(body[4], body[5]), body[1] >> 24 & 7, context_id);
@@ -372,7 +373,7 @@ Outcome Pm4Interpreter::end_of_pipe(std::string_view packet, uint64_t va, uint32
   // Hardware goes on and writes when the pipe has drained; here the stream waits for that.
   if (queue_.running_dispatches() != 0) return Outcome::kAsleep;
   if (interrupt_select > 4)
-    return fail(fmt::format("{} with interrupt selection {}", packet, interrupt_select));
+    return fail(fmt::format("{}: interrupt selection {} is not supported", packet, interrupt_select));
   bool stored = true;
   switch (data_select) {
     case 0:
@@ -388,7 +389,7 @@ Outcome Pm4Interpreter::end_of_pipe(std::string_view packet, uint64_t va, uint32
       stored = queue_.memory_.store<uint64_t>(va, queue_.context_.bus.gpu_clock());
       break;
     default:
-      return fail(fmt::format("{} with data selection {}", packet, data_select));
+      return fail(fmt::format("{}: data selection {} is not supported", packet, data_select));
   }
   if (!stored) return memory_fault(packet);
   if (interrupt_select == 1 || interrupt_select == 2 || interrupt_select == 4) {
@@ -401,11 +402,11 @@ Outcome Pm4Interpreter::dma_data(std::span<const uint32_t> body) {
   const uint32_t from = body[0] >> 29 & 3, to = body[0] >> 20 & 3;
   const uint32_t command = body[5];
   const uint32_t byte_mask = queue_.dialect().dma_data_byte_mask;
-  if (to != 0 && to != 3) return fail(fmt::format("DMA_DATA to destination {}", to));
-  if (from == 1) return fail("DMA_DATA from GDS");
+  if (to != 0 && to != 3) return fail(fmt::format("DMA_DATA: destination {} is not supported", to));
+  if (from == 1) return fail("DMA_DATA: GDS as source is not supported");
   // Bits 29:26: registers rather than memory, or addresses that do not move.
   if ((command >> 26 & 0xf) != 0)
-    return fail(fmt::format("DMA_DATA with command {:#x}", command >> 26 & 0xf));
+    return fail(fmt::format("DMA_DATA: command {:#x} is not supported", command >> 26 & 0xf));
   const uint64_t bytes = command & byte_mask;
   copied_ = std::min(copied_, bytes);
   const uint64_t piece = std::min(bytes - copied_, HardwareQueue::kPieceBytes);
@@ -420,14 +421,14 @@ Outcome Pm4Interpreter::dma_data(std::span<const uint32_t> body) {
 
 Outcome Pm4Interpreter::atomic_mem(std::span<const uint32_t> body) {
   const uint32_t code = body[0] & 0x7f, command = body[0] >> 8 & 0xf;
-  if (command > 1) return fail(fmt::format("ATOMIC_MEM with command {}", command));
+  if (command > 1) return fail(fmt::format("ATOMIC_MEM: command {} is not supported", command));
   const AtomicResult result = do_atomic(queue_.memory_, code, pm4::address(body[1], body[2]),
                                         pm4::address(body[3], body[4]), pm4::address(body[5], body[6]));
   switch (result.status) {
     case AtomicStatus::kFault:
       return memory_fault("ATOMIC_MEM");
     case AtomicStatus::kUnknown:
-      return fail(fmt::format("ATOMIC_MEM with operation {:#x}", code));
+      return fail(fmt::format("ATOMIC_MEM: operation {:#x} is not supported", code));
     case AtomicStatus::kCompareFailed:
       if (command == 1) return Outcome::kPolling;
       break;
@@ -458,9 +459,10 @@ Outcome Pm4Interpreter::set_sh_registers(std::span<const uint32_t> body) {
     ignored_.set(number);
   }
   if (ignored) {
-    queue_.context_.bus.warn(
-        fmt::format("queue {}: PM4 SET_SH_REG of register {:#x} is ignored: it is no compute register",
-                    queue_.id(), *ignored));
+    queue_.context_.bus.report(
+        Severity::kWarning, queue_.id(),
+        fmt::format("PM4 SET_SH_REG: register {:#x} is not a compute register; the write is ignored",
+                    *ignored));
   }
   return Outcome::kProgress;
 }
@@ -470,7 +472,7 @@ Outcome Pm4Interpreter::set_uconfig_registers(std::span<const uint32_t> body) {
   for (uint32_t i = 1; i < body.size(); ++i) {
     const uint32_t address = start + i - 1;
     if (address >= pm4::kUconfigEnd)
-      return fail(fmt::format("SET_UCONFIG_REG of register {:#x}, which is not modelled", address));
+      return fail(fmt::format("SET_UCONFIG_REG: register {:#x} is not supported", address));
     write_register(address, body[i]);
   }
   return Outcome::kProgress;
@@ -490,17 +492,18 @@ Outcome Pm4Interpreter::dispatch(const uint32_t (&dims)[3], uint32_t initiator) 
   uint64_t work_items = 1;
   for (uint32_t i = 0; i < 3; ++i) {
     const uint32_t size = compute_register(pm4::kNumThreadX + i) & 0xffff;
-    if (size == 0) return fail("dispatch with COMPUTE_NUM_THREAD of 0");
-    if (compute_register(pm4::kStartX + i) != 0) return fail("dispatch with COMPUTE_START other than 0");
+    if (size == 0) return fail("dispatch: COMPUTE_NUM_THREAD is 0");
+    if (compute_register(pm4::kStartX + i) != 0)
+      return fail("dispatch: COMPUTE_START other than 0 is not supported");
     launch.work_group_size[i] = size;
     work_items *= size;
     const uint64_t grid = (initiator & pm4::kUseThreadDimensions) != 0 ? dims[i] : uint64_t{dims[i]} * size;
-    if (grid > UINT32_MAX) return fail("dispatch of more than 2^32 work-items in one dimension");
+    if (grid > UINT32_MAX) return fail("dispatch: more than 2^32 work-items in one dimension");
     if (grid == 0) return Outcome::kProgress;
     launch.grid_size[i] = static_cast<uint32_t>(grid);
   }
   if (work_items > queue_.context_.config.max_work_group_size) {
-    return fail(fmt::format("dispatch with work-groups of {} work-items", work_items));
+    return fail(fmt::format("dispatch: work-group of {} work-items exceeds the maximum", work_items));
   }
   launch.lds_bytes = (launch.pgm_rsrc2 >> 15 & 0x1ff) * kLdsGranule;
   launch.user_sgpr_count = std::min<uint32_t>(launch.pgm_rsrc2 >> 1 & 0x1f, 16);

@@ -46,7 +46,7 @@ Outcome Pm4Queue::run(uint32_t budget) {
     if (finished.result.kind == DispatchResult::Kind::kFault) {
       stop_fault_of_kernel(finished.result.fault, finished.result.reason);
     } else if (finished.result.kind == DispatchResult::Kind::kError) {
-      stop(fmt::format("a dispatch failed: {}", finished.result.reason));
+      stop(fmt::format("PM4 dispatch: {}", finished.result.reason));
     }
   }
   if (stopped()) return Outcome::kStopped;
@@ -55,7 +55,8 @@ Outcome Pm4Queue::run(uint32_t budget) {
   uint64_t end = std::max(rung, position);  // rings that go back are ignored
   if (!dialect().has_wide_indices) end = position + ((rung - position) & (ring_dwords() - 1));
   if (end - position > ring_dwords()) {
-    stop(fmt::format("write index {} is more than a ring ahead of the read index {}", rung, position));
+    stop(fmt::format("PM4: invalid write pointer {}: more than a ring past the read pointer {}", rung,
+                     position));
     return Outcome::kStopped;
   }
   interpreter_.set_ring_end(end);

@@ -14,8 +14,8 @@ class Pm4Queue final : public ComputeQueue {
   void ring(uint64_t value) noexcept override;
   void set_ring(uint64_t va, uint64_t bytes) override;
   std::string describe() override {
-    return fmt::format("PM4: the doorbell says {}, {} dwords read", rung_.load(std::memory_order_relaxed),
-                       interpreter_.ring_position());
+    return fmt::format("PM4: write pointer {}, read pointer {} (dwords)",
+                       rung_.load(std::memory_order_relaxed), interpreter_.ring_position());
   }
 
  private:

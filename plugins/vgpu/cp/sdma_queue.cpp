@@ -50,9 +50,8 @@ Outcome SdmaQueue::run(uint32_t budget) {
   limit_ = dialect().has_wide_indices ? std::max(rung, position_)
                                       : position_ + ((rung - position_) & (config_.ring_bytes - 1));
   if (limit_ - position_ > config_.ring_bytes || limit_ % 4 != 0) {
-    return fail(
-        fmt::format("write index {:#x} does not follow from the read index {:#x} in a ring of {:#x} bytes",
-                    rung, position_, config_.ring_bytes));
+    return fail(fmt::format("invalid write pointer {:#x}: read pointer {:#x}, ring of {:#x} bytes", rung,
+                            position_, config_.ring_bytes));
   }
   starved_ = false;
   Outcome outcome = Outcome::kIdle;
@@ -149,14 +148,14 @@ Outcome SdmaQueue::run_packet() {
   const uint32_t code = sdma::code(words[0]);
   const uint32_t fixed = packet_dwords(words[0]);
   if (fixed == 0) {
-    return fail(fmt::format("packet {:#010x} ({}) is not known on this GPU", words[0],
+    return fail(fmt::format("unknown packet {:#010x} ({}) on this GPU", words[0],
                             packet_name(PacketSet::kSdma, code)));
   }
   const uint64_t left = left_dwords();
   const auto too_short = [&] {
     if (!in_buffer_) return Outcome::kIdle;
     return fail(
-        fmt::format("{} runs past the end of its indirect buffer", packet_name(PacketSet::kSdma, code)));
+        fmt::format("{} extends past the end of its indirect buffer", packet_name(PacketSet::kSdma, code)));
   };
   if (fixed > left) return too_short();
   if (!fetch(1, fixed - 1, words.data() + 1)) return memory_fault(code);
@@ -166,9 +165,9 @@ Outcome SdmaQueue::run_packet() {
     tail_dwords_ = dialect().sdma_counts_less_one ? (words[3] & 0xfffff) + 1 : words[3] & 0x3fffff;
   }
   if (fixed + tail_dwords_ > left) {
-    // A packet that can never fit would keep the queue waiting in silence.
+    // A packet that can never fit would block the queue without a report.
     if (!in_buffer_ && (fixed + tail_dwords_) * 4 > config_.ring_bytes) {
-      return fail(fmt::format("{} of {} dwords is larger than the ring", packet_name(PacketSet::kSdma, code),
+      return fail(fmt::format("{} of {} dwords exceeds the ring", packet_name(PacketSet::kSdma, code),
                               fixed + tail_dwords_));
     }
     return too_short();
@@ -215,7 +214,7 @@ Outcome SdmaQueue::execute(const Words& words, uint32_t code) {
     case sdma::kCondExe:
       return cond_exe(words);
     case sdma::kIndirect:
-      return in_buffer_ ? fail("INDIRECT inside an indirect buffer") : Outcome::kProgress;
+      return in_buffer_ ? fail("INDIRECT: nested in an indirect buffer") : Outcome::kProgress;
     case sdma::kFence:
       return memory_.store<uint32_t>(address(words, 1), words[3]) ? Outcome::kProgress : memory_fault(code);
     case sdma::kTrap:
@@ -233,10 +232,10 @@ uint64_t SdmaQueue::copied_bytes(const Words& words) const {
 
 Outcome SdmaQueue::copy_linear(const Words& words) {
   if (!dialect().sdma_has_cache_policies && (words[2] & 0x03030000) != 0) {
-    return fail(fmt::format("COPY_LINEAR with endian swap {:#010x}", words[2]));
+    return fail(fmt::format("COPY_LINEAR: endian swap {:#010x} is not supported", words[2]));
   }
   if (dialect().sdma_copies_backwards && (words[0] & sdma::kBackwards) != 0) {
-    return fail("COPY_LINEAR that copies backwards");
+    return fail("COPY_LINEAR: backward copies are not supported");
   }
   const uint64_t bytes = copied_bytes(words);
   const uint64_t piece = std::min(bytes - done_, kPieceBytes);
@@ -252,10 +251,10 @@ Outcome SdmaQueue::copy_linear(const Words& words) {
 
 Outcome SdmaQueue::copy_sub_window(const Words& words) {
   if (!dialect().sdma_has_cache_policies && (words[12] & 0x03030000) != 0) {
-    return fail(fmt::format("COPY_LINEAR_SUB_WINDOW with endian swap {:#010x}", words[12]));
+    return fail(fmt::format("COPY_LINEAR_SUB_WINDOW: endian swap {:#010x} is not supported", words[12]));
   }
   const uint32_t element = words[0] >> 29;
-  if (element > 4) return fail(fmt::format("COPY_LINEAR_SUB_WINDOW with element size {}", element));
+  if (element > 4) return fail(fmt::format("COPY_LINEAR_SUB_WINDOW: invalid element size {}", element));
   struct Side {
     uint64_t start, pitch, slice;
   };
@@ -285,7 +284,7 @@ Outcome SdmaQueue::copy_sub_window(const Words& words) {
 
 Outcome SdmaQueue::write_linear(const Words& words) {
   if ((words[3] >> 24 & 3) != 0 && !dialect().sdma_has_cache_policies) {
-    return fail(fmt::format("WRITE_LINEAR with endian swap {:#010x}", words[3]));
+    return fail(fmt::format("WRITE_LINEAR: endian swap {:#010x} is not supported", words[3]));
   }
   const uint64_t to = address(words, 1);
   const uint64_t bytes = tail_dwords_ * 4;
@@ -303,7 +302,7 @@ Outcome SdmaQueue::write_linear(const Words& words) {
 
 Outcome SdmaQueue::const_fill(const Words& words) {
   const uint32_t size = words[0] >> 30;
-  if (size == 3) return fail("CONST_FILL with fill size 3");
+  if (size == 3) return fail("CONST_FILL: invalid fill size 3");
   uint32_t pattern = words[3];
   if (size == 0) pattern = (pattern & 0xff) * 0x01010101u;
   if (size == 1) pattern = (pattern & 0xffff) * 0x00010001u;
@@ -322,9 +321,9 @@ Outcome SdmaQueue::poll(const Words& words) {
   if ((words[0] & sdma::kMemPoll) == 0) {
     // Flushing the host data path is what runtimes use the register form for; there is nothing to flush.
     if ((words[0] & sdma::kHdpFlush) != 0 || function == 0) return Outcome::kProgress;
-    return fail(fmt::format("POLL_REGMEM of register {:#x}, which is not modelled", words[1]));
+    return fail(fmt::format("POLL_REGMEM: register {:#x} is not supported", words[1]));
   }
-  if (function == 7) return fail("POLL_REGMEM with comparison 7");
+  if (function == 7) return fail("POLL_REGMEM: invalid comparison 7");
   uint32_t value = 0;
   if (!memory_.load(address(words, 1), value)) return memory_fault(sdma::kPollRegmem);
   return pm4::compare(function, value & words[4], words[3]) ? Outcome::kProgress : Outcome::kPolling;
@@ -338,7 +337,7 @@ Outcome SdmaQueue::atomic(const Words& words) {
     case AtomicStatus::kFault:
       return memory_fault(sdma::kAtomic);
     case AtomicStatus::kUnknown:
-      return fail(fmt::format("ATOMIC with operation {:#x}", code));
+      return fail(fmt::format("ATOMIC: operation {:#x} is not supported", code));
     case AtomicStatus::kCompareFailed:
       return (words[0] & sdma::kAtomicLoop) != 0 ? Outcome::kPolling : Outcome::kProgress;
     case AtomicStatus::kDone:
@@ -353,7 +352,8 @@ Outcome SdmaQueue::cond_exe(const Words& words) {
   if (value == words[3]) return Outcome::kProgress;
   const uint64_t skip = words[4] & 0x3fff;
   const uint64_t left = left_dwords();
-  if ((5 + skip) * 4 > config_.ring_bytes && !in_buffer_) return fail("COND_EXE over more than the ring");
+  if ((5 + skip) * 4 > config_.ring_bytes && !in_buffer_)
+    return fail("COND_EXE: the skipped dwords exceed the ring");
   if (!in_buffer_ && 5 + skip > left) return Outcome::kIdle;  // what is to be skipped is not all there
   tail_dwords_ = skip;
   return Outcome::kProgress;
@@ -381,7 +381,7 @@ void SdmaQueue::describe(const Words& words, uint32_t code, uint64_t dwords) {
       trace(TraceTopic::kSdma, "{} {}", name, words[1] & 0x0fffffff);
       break;
     case sdma::kPollRegmem:
-      trace(TraceTopic::kSdma, "{} ({:#x} & {:#x}) held against {:#x}, function {}", name, address(words, 1),
+      trace(TraceTopic::kSdma, "{} ({:#x} & {:#x}) compared with {:#x}, function {}", name, address(words, 1),
             words[4], words[3], words[0] >> 28 & 7);
       break;
     case sdma::kAtomic:

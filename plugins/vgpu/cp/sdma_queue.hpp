@@ -19,7 +19,7 @@ class SdmaQueue final : public HardwareQueue {
 
   void ring(uint64_t value) noexcept override;
   std::string describe() override {
-    return fmt::format("SDMA engine {}: the doorbell says {}, {} bytes read", config_.sdma_engine,
+    return fmt::format("SDMA engine {}: write pointer {}, read pointer {} (bytes)", config_.sdma_engine,
                        rung_.load(std::memory_order_relaxed), position_);
   }
 

@@ -231,7 +231,7 @@ TEST_P(Sdma, StopsAtAnIndirectBufferThatIsCutShort) {
   const Buffer ib = bus.allocate(256);
   *ib.at<uint32_t>() = 1;
   queue.submit({4, low(ib.va), high(ib.va), 3, 0, 0});
-  expect_stop("COPY_LINEAR runs past the end");
+  expect_stop("COPY_LINEAR extends past the end");
 }
 
 TEST_P(Sdma, SkipsFillersAndPadding) {
@@ -287,7 +287,7 @@ TEST_P(Sdma, StopsAtAtomicsItDoesNotKnow) {
 TEST_P(Sdma, StopsIfTheWriteIndexLeavesTheRing) {
   if (v3()) GTEST_SKIP() << "32-bit indices wrap into the ring";
   cp.ring_doorbell(1, 8192);
-  expect_stop("write index");
+  expect_stop("invalid write pointer");
 }
 
 TEST_P(Sdma, SharesAnEngineFairly) {

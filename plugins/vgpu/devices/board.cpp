@@ -16,6 +16,7 @@
 #include "loader/text/words.hpp"
 #include "plugins/vgpu/devices/built_in_boards.hpp"
 #include "plugins/vgpu/devices/product_names.hpp"
+#include "plugins/vgpu/devices/remedy.hpp"
 
 namespace rigel::vgpu {
 namespace {
@@ -41,9 +42,7 @@ Cache read_cache(ObjectReader reader) {
   if (match != std::end(kTypes)) {
     cache.type = static_cast<Cache::Type>(match - kTypes);
   } else if (!type.empty()) {
-    complain(reader, "type",
-             fmt::format("should be 'data', 'instruction' or 'scalar' but is {}{}", in_quotes(type),
-                         suggestion(type, kTypes)));
+    complain(reader, "type", fmt::format("invalid value {}{}", in_quotes(type), remedy(type, kTypes)));
   }
   cache.size_kb = number(reader, "size_kb", 1);
   cache.line_bytes = number(reader, "line_bytes", 16, 4096);
@@ -56,16 +55,16 @@ Cache read_cache(ObjectReader reader) {
 void check_shader(const Board& board, const ObjectReader& shader) {
   const auto& s = board.shader;
   if (s.wave_front_size != 32 && s.wave_front_size != 64)
-    complain(shader, "wave_front_size", "must be 32 or 64");
-  if (s.simd_count % s.simd_per_cu != 0) complain(shader, "simd_count", "is not a multiple of simd_per_cu");
+    complain(shader, "wave_front_size", "invalid value; use 32 or 64");
+  if (s.simd_count % s.simd_per_cu != 0) complain(shader, "simd_count", "not a multiple of simd_per_cu");
   if (s.array_count % s.arrays_per_engine != 0) {
-    complain(shader, "array_count", "is not a multiple of arrays_per_engine");
+    complain(shader, "array_count", "not a multiple of arrays_per_engine");
   }
   if (s.simd_count / s.simd_per_cu > s.array_count * s.cu_per_array) {
-    complain(shader, "simd_count", "has more compute units than array_count * cu_per_array has room for");
+    complain(shader, "simd_count", "more compute units than array_count * cu_per_array");
   }
   if (board.driver().has_unit_pairs && board.compute_units() % 2 != 0) {
-    complain(shader, "simd_count", "has an odd number of compute units, which this chip has in pairs");
+    complain(shader, "simd_count", "odd number of compute units: this chip has them in pairs");
   }
 }
 
@@ -83,7 +82,7 @@ Board read(ObjectReader root) {
   const DriverTraits* const traits = find_driver_traits(board.gfx_target_version);
   if (good_so_far && !diagnostics.has_errors() && (isa::chip_bit(board.target()) == 0 || traits == nullptr)) {
     complain(root, hardware,
-             fmt::format("is {}, which is no chip whose code can be executed", board.gfx_target_version));
+             fmt::format("unknown chip {}: its code cannot be executed", board.gfx_target_version));
   }
 
   ObjectReader pci = root.object("pci", kRequired);
@@ -189,7 +188,7 @@ namespace {
 
 BoardOr read_board_file(const std::string& path) {
   const auto text = read_small_file(path, kMaxJsonBytes);
-  if (!text) return tl::unexpected(fmt::format("{}: cannot be read: {}", path, text.error()));
+  if (!text) return tl::unexpected(fmt::format("{}: cannot read: {}", path, text.error()));
   return read_board(*text, path);
 }
 
@@ -239,11 +238,9 @@ bool is_board_path(std::string_view name_or_path) {
 
 BoardOr find_board(std::string_view name_or_path) {
   if (is_board_path(name_or_path)) return read_board_file(std::string(name_or_path));
-  std::string listed;
   std::vector<std::string> names;
   const auto matches = [&](const BoardOr& board) {
     if (!board || board->name == name_or_path || board->gfx_name() == name_or_path) return true;
-    listed += fmt::format("{}{} ({})", listed.empty() ? "" : ", ", board->name, board->gfx_name());
     names.push_back(board->name);
     names.push_back(board->gfx_name());
     return false;
@@ -262,8 +259,9 @@ BoardOr find_board(std::string_view name_or_path) {
   std::string word(name_or_path);
   for (char& c : word) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   const std::vector<std::string_view> known(names.begin(), names.end());
-  return tl::unexpected(fmt::format("no board {}{} (there are {}, or the path of a .json file)",
-                                    in_quotes(name_or_path), suggestion(word, known), listed));
+  std::string help = did_you_mean(word, known);
+  if (help.empty()) help = "; use vgpu-run --list, or the path of a .json file";
+  return tl::unexpected(fmt::format("unknown board {}{}", in_quotes(name_or_path), help));
 }
 
 uint32_t Board::compute_units_of(uint32_t engine, uint32_t array) const {

@@ -89,7 +89,7 @@ TEST(Board, RejectsPipeInsteadOfFile) {
   ASSERT_NE(::mkdtemp(folder.data()), nullptr);
   const auto pipe = std::filesystem::path(folder) / "board.json";
   ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
-  EXPECT_EQ(find_board(pipe.string()).error(), pipe.string() + ": cannot be read: not a regular file");
+  EXPECT_EQ(find_board(pipe.string()).error(), pipe.string() + ": cannot read: not a regular file");
   std::filesystem::remove_all(folder);
 }
 
@@ -98,7 +98,7 @@ TEST(BoardSchema, AcceptsUnknownVersionOnlyWithExecutes) {
   json["gfx_target_version"] = 110900;
   EXPECT_THAT(error_of(json), HasSubstr("gfx_target_version"));
   json["gfx_target_version"] = 90402;
-  EXPECT_THAT(error_of(json), HasSubstr("gfx_target_version: is 90402, which is no chip"));
+  EXPECT_THAT(error_of(json), HasSubstr("gfx_target_version: unknown chip 90402"));
   json["executes"] = 110900;
   EXPECT_THAT(error_of(json), HasSubstr("executes"));
 }
@@ -107,7 +107,7 @@ TEST(Board, UnknownNameListsKnownBoards) {
   const BoardOr board = find_board("gfx9999");
   ASSERT_FALSE(board);
   EXPECT_THAT(board.error(), HasSubstr("gfx9999"));
-  EXPECT_THAT(board.error(), HasSubstr("vega20 (gfx906)"));
+  EXPECT_THAT(board.error(), HasSubstr("; use vgpu-run --list"));
 }
 
 TEST(Board, FoundByProductName) {
@@ -244,8 +244,7 @@ TEST(BoardSchema, ReportsAllErrorsOfAFile) {
       error_of(json),
       "mine.json: /name: should be a string but is number; did you mean \"5\"?\n"
       "mine.json: /shader/simd_count: is missing\n"
-      "mine.json: /caches/0/type: should be 'data', 'instruction' or 'scalar' but is 'daat'; did you mean "
-      "'data'?\n"
+      "mine.json: /caches/0/type: invalid value 'daat'; did you mean 'data'?\n"
       "mine.json: /caches/3/size: unknown key; use level, type, size_kb, line_bytes, shared_by_cus");
 }
 
@@ -273,10 +272,10 @@ TEST(BoardSchema, ValueOutOfRangeIsReportedWithBounds) {
 TEST(BoardSchema, RejectsContradictoryNumbers) {
   auto json = vega10();
   json["shader"]["cu_per_array"] = 2;
-  EXPECT_THAT(error_of(json), HasSubstr("/shader/simd_count: has more compute units"));
+  EXPECT_THAT(error_of(json), HasSubstr("/shader/simd_count: more compute units"));
   json = built_in("raphael");
   json["shader"]["simd_count"] = 2;
-  EXPECT_THAT(error_of(json), HasSubstr("/shader/simd_count: has an odd number of compute units"));
+  EXPECT_THAT(error_of(json), HasSubstr("/shader/simd_count: odd number of compute units"));
 }
 
 TEST(BoardSchema, TilingIsRequiredOnlyForGfx8) {

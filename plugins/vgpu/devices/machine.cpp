@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "loader/text/words.hpp"
+#include "plugins/vgpu/devices/remedy.hpp"
 
 namespace rigel::vgpu {
 namespace {
@@ -37,7 +38,7 @@ tl::expected<uint64_t, std::string> parse_size(std::string_view text) {
   const std::string_view unit(end, static_cast<size_t>(text.data() + text.size() - end));
   const unsigned shift = unit == "K" ? 10 : unit == "M" ? 20 : unit == "G" ? 30 : 0;
   if (error != std::errc{} || (shift == 0 && !unit.empty()) || number > (uint64_t{1} << 40 >> shift)) {
-    return tl::unexpected(fmt::format("{} is not a size (a number with K, M or G)", in_quotes(text)));
+    return tl::unexpected(fmt::format("invalid size {}; use a number with K, M or G", in_quotes(text)));
   }
   return number << shift;
 }
@@ -56,15 +57,14 @@ uint32_t make_gpu_id(const Gpu& gpu) {
 Explained<void> set_vram(Gpu& gpu, std::string_view value) {
   const auto size = parse_size(value);
   if (!size) return tl::unexpected(fmt::format("vram: {}", size.error()));
-  if (*size < 16 * kMiB) return tl::unexpected(std::string("vram: at least 16M"));
+  if (*size < 16 * kMiB) return tl::unexpected(std::string("vram: too small; use at least 16M"));
   gpu.vram_bytes = *size / 4096 * 4096;
   return {};
 }
 
 Explained<void> set_bar(Gpu& gpu, std::string_view value) {
   if (std::find(std::begin(kBars), std::end(kBars), value) == std::end(kBars)) {
-    return tl::unexpected(
-        fmt::format("bar: should be large or small but is {}{}", in_quotes(value), suggestion(value, kBars)));
+    return tl::unexpected(fmt::format("bar: invalid value {}{}", in_quotes(value), remedy(value, kBars)));
   }
   gpu.large_bar = value == "large";
   return {};
@@ -77,8 +77,9 @@ Explained<void> set_option(Gpu& gpu, std::string_view option) {
   const std::string_view value = equals == option.size() ? "" : option.substr(equals + 1);
   if (name == "vram") return set_vram(gpu, value);
   if (name == "bar") return set_bar(gpu, value);
-  return tl::unexpected(fmt::format("unknown option {}{} (vram=<size>, bar=large|small)", in_quotes(option),
-                                    suggestion(name, kBoardOptions)));
+  std::string help = did_you_mean(name, kBoardOptions);
+  if (help.empty()) help = "; use vram=SIZE, bar=large or bar=small";
+  return tl::unexpected(fmt::format("unknown option {}{}", in_quotes(option), help));
 }
 
 tl::expected<Gpu, std::string> parse_gpu(std::string_view text) {
@@ -108,7 +109,8 @@ MachineOr parse_machine(std::string_view boards, PeerLink peers) {
   if (boards == "none") return machine;
   // An empty text is usually an unset variable. Without GPUs, tests would pass without running.
   if (boards.empty())
-    return tl::unexpected(std::string("no board is named ('none' asks for a machine without GPUs)"));
+    return tl::unexpected(
+        std::string("no board is named; use a name of vgpu-run --list, or none for a system without GPUs"));
   std::string errors;
   for (std::string_view text : split(boards, ',')) {
     auto gpu = parse_gpu(text);
@@ -116,7 +118,8 @@ MachineOr parse_machine(std::string_view boards, PeerLink peers) {
       errors += (errors.empty() ? "" : "\n") + gpu.error();
       continue;
     }
-    if (machine.gpus.size() == kMaxGpus) return tl::unexpected(fmt::format("at most {} boards", kMaxGpus));
+    if (machine.gpus.size() == kMaxGpus)
+      return tl::unexpected(fmt::format("too many boards; use at most {}", kMaxGpus));
     const auto index = static_cast<uint32_t>(machine.gpus.size());
     gpu->node = index + 1;
     gpu->card_minor = index;
@@ -150,8 +153,7 @@ tl::expected<PeerLink, std::string> parse_peer_link(std::string_view text) {
   if (text.empty()) return PeerLink::kPcie;
   const auto* const match = std::find(std::begin(kLinks), std::end(kLinks), text);
   if (match != std::end(kLinks)) return static_cast<PeerLink>(match - kLinks);
-  return tl::unexpected(
-      fmt::format("unknown link {}{} (none, pcie, xgmi)", in_quotes(text), suggestion(text, kLinks)));
+  return tl::unexpected(fmt::format("unmatch link {}{}", in_quotes(text), remedy(text, kLinks)));
 }
 
 }  // namespace rigel::vgpu

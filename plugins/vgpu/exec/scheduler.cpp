@@ -55,7 +55,7 @@ DispatchResult no_memory() noexcept {
   result.kind = DispatchResult::Kind::kError;
   result.error = QueueError::kGroupMemory;
   try {
-    result.reason = "the host has no memory for this dispatch's work-groups or code";
+    result.reason = "not enough host memory for the dispatch's work-groups or code";
   } catch (const std::bad_alloc&) {
   }
   return result;
@@ -166,12 +166,12 @@ std::shared_ptr<Launch> Scheduler::make_launch(const Dispatch& dispatch, Done& d
     return nullptr;
   };
   if (waves > kMostWaves)
-    return reject(fmt::format("a work-group has {} waves; at most {} are supported", waves, kMostWaves));
+    return reject(fmt::format("a work-group has {} waves, maximum {}", waves, kMostWaves));
   auto slots = slots_for(dispatch);
   if (slots != nullptr && dispatch.scratch_waves < waves) {
     // Hardware would wait forever.
     return reject(
-        fmt::format("there is scratch for {} waves, and a work-group has {}", dispatch.scratch_waves, waves));
+        fmt::format("scratch for {} waves, but a work-group has {}", dispatch.scratch_waves, waves));
   }
   const auto launch = std::make_shared<Launch>(device_, bus_, dispatch, std::move(slots));
   launch->set_code(code_for(*launch));
@@ -207,7 +207,7 @@ void Scheduler::begin(const LaunchPointer& launch) {
     offer(launch);
     for (uint64_t i = 1; i < launch->groups() && i < sleeping_; ++i) woken_.notify_one();
   }
-  if (!shortage.empty()) bus_.warn(shortage);
+  if (!shortage.empty()) bus_.report(Severity::kWarning, {}, shortage);
   if (inline_) bridge_wake_up(launch);
 }
 
@@ -340,9 +340,9 @@ std::string Scheduler::start_workers() {
   } catch (const std::system_error& error) {
     if (!std::exchange(warned_of_shortage_, true)) {
       const std::string where =
-          workers_.empty() ? "the threads that serve its queues" : fmt::format("{} threads", workers_.size());
-      shortage = fmt::format("kernels run on {} instead of {} of their own: {}", where, worker_count_,
-                             error.code().message());
+          workers_.empty() ? "the queues' threads" : fmt::format("{} threads", workers_.size());
+      shortage = fmt::format("cannot start {} threads: {}; kernels run on {}", worker_count_,
+                             error.code().message(), where);
     }
   }
   wants_thread_.store(workers_.empty(), std::memory_order_relaxed);
@@ -498,7 +498,9 @@ void Scheduler::run_slice(Executor& executor, GroupPointer group, int64_t time_s
     stop_launch(launch, has_memory ? result_of(std::move(failure), bus_) : no_memory());
   }
   try {
-    launch->report_trap([&](const Trap& trap) { bus_.warn(describe_trap(trap, *launch, bus_)); });
+    launch->report_trap([&](const Trap& trap) {
+      bus_.report(Severity::kError, launch->dispatch().queue_id, describe_trap(trap, *launch, bus_));
+    });
     launch->supply_code();
     if (!range.empty() && launch->untake(range)) {
       range = {};
@@ -551,7 +553,7 @@ void Scheduler::run_slice(Executor& executor, GroupPointer group, int64_t time_s
     }
   }
   if (!has_memory) stop_launch(launch, no_memory());
-  if (!shortage.empty()) bus_.warn(shortage);
+  if (!shortage.empty()) bus_.report(Severity::kWarning, {}, shortage);
   if (last) finish(launch);
   if (!executor.is_worker) return;
   // If waves only wait, the worker yields the CPU to the threads that they may wait for.

@@ -417,7 +417,7 @@ const Block* TranslatedCode::find_or_translate(uint64_t pc, uint32_t variant) {
   translation->run();
   if (translation->first_missing_register != Translation::kNone &&
       !std::exchange(warned_of_registers_, true)) {
-    bus_.warn(describe_missing_register(*translation));
+    bus_.report(Severity::kWarning, {}, describe_missing_register(*translation));
   }
   const Block* const block = &translation->block;
   const auto entry = compiled_entries_.find({pc, variant});
@@ -511,14 +511,14 @@ void TranslatedCode::supply(const BlockKey& target) {
 void TranslatedCode::log_compiled(const Compiled& compiled) {
   std::string state = "compiled";
   if (!compiled.plan->left.empty())
-    state += fmt::format(", and interpreted from {} on", fmt::join(compiled.plan->left, "; "));
+    state += fmt::format(", interpreted from {}", fmt::join(compiled.plan->left, "; "));
   log_state(compiled.request.entry_va, state);
 }
 
 void TranslatedCode::log_state(uint64_t pc, std::string_view state) {
   if (!bus_.trace_enabled(TraceTopic::kDispatch)) return;
   const char* const kind = pc == key_.entry_va ? "kernel" : "function";
-  bus_.trace(TraceTopic::kDispatch, fmt::format("the {} at {:#x} is {}", kind, pc, state));
+  bus_.trace(TraceTopic::kDispatch, fmt::format("{} at {:#x}: {}", kind, pc, state));
 }
 
 void TranslatedCode::note_failure(uint64_t pc, std::string why) {
@@ -534,7 +534,8 @@ bool TranslatedCode::is_to_be_compiled() {
 void TranslatedCode::compile_aside(const std::shared_ptr<TranslatedCode>& code, uint32_t variant) {
   if (const std::string why = compiler::why_no_compiler(); !why.empty()) {
     static std::atomic<bool> has_warned{false};
-    if (!has_warned.exchange(true)) code->bus_.warn(compiler::kernels_are_interpreted(why));
+    if (!has_warned.exchange(true))
+      code->bus_.report(Severity::kWarning, {}, compiler::kernels_are_interpreted(why));
   }
   std::vector<std::shared_ptr<Compiled>> all;
   {
@@ -566,7 +567,7 @@ void TranslatedCode::compile_aside(const std::shared_ptr<TranslatedCode>& code, 
     });
     if (begun) continue;
     const MutexLock lock(code->mutex_);
-    code->note_failure(planned->request.entry_va, "there is no thread to compile it");
+    code->note_failure(planned->request.entry_va, "no thread to compile it");
     code->underway_.fetch_sub(1, std::memory_order_release);
   }
 }
@@ -630,7 +631,7 @@ tl::expected<std::shared_ptr<TranslatedCode::Compiled>, std::string> TranslatedC
     const analysis::Node& last = (*plan)->graph.nodes[block.end - 1];
     compiler::Image image{first.pc, std::vector<std::byte>(last.pc + last.instruction.bytes - first.pc)};
     if (request.read(image.va, image.bytes) != image.bytes.size()) {
-      return tl::unexpected(std::string("its code has gone"));
+      return tl::unexpected(std::string("its code was unmapped"));
     }
     result->images.push_back(std::move(image));
   }
@@ -657,8 +658,8 @@ std::string TranslatedCode::why_not_compiled() {
 std::string TranslatedCode::describe_missing_register(const Translation& translation) const {
   uint32_t bytes = 0;
   return fmt::format(
-      "the kernel at {:#x} names registers that it has not been given: it has {} VGPRs and {} SGPRs, and at "
-      "{:#x} is {}; such results are dropped, and v0 or s0 is read in place of such sources",
+      "kernel at {:#x}: register number out of range: the kernel has {} VGPRs and {} SGPRs, the instruction at "
+      "{:#x} is {}; such writes are dropped, such reads return v0 or s0",
       key_.entry_va, key_.layout.vgprs, key_.layout.sgprs,
       translation.block.pc + translation.first_missing_register,
       instruction_at(translation.block, translation.first_missing_register, bytes));

@@ -46,7 +46,7 @@ TEST(TranslatedCode, ReplacesMissingVgprs) {
     EXPECT_EQ(t.s64(106), 0u) << "what else the instruction writes is ignored as well";
     const auto warnings = t.bus.warnings();
     ASSERT_EQ(warnings.size(), 1u) << "said once";
-    EXPECT_NE(warnings[0].find("it has 8 VGPRs and 106 SGPRs"), std::string::npos) << warnings[0];
+    EXPECT_NE(warnings[0].find("the kernel has 8 VGPRs and 106 SGPRs"), std::string::npos) << warnings[0];
     EXPECT_NE(warnings[0].find("v_mov_b32_e32 v8, 3"), std::string::npos) << warnings[0];
   }
 }

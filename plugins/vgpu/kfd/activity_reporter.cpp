@@ -41,7 +41,7 @@ void on_quit(int) {
   if (owner.load() == getpid() && reporters.load() > 0) {
     requests.fetch_add(1);
     wake_reporters();
-  } else {  // nobody is left who could tell: as if there were no handler
+  } else {  // no thread is left to report: the default action
     struct sigaction action {};
     action.sa_handler = SIG_DFL;
     program_sigaction(SIGQUIT, &action, nullptr);
@@ -106,15 +106,16 @@ void ActivityReporter::work() {
     if (stop_.load()) return;
     if (const uint32_t asked = requests.load(); asked != seen_) {
       seen_ = asked;
-      log_.write(LogCategory::kWarning, "SIGQUIT: this is what runs:\n" + describe_());
+      log_.write(LogCategory::kInfo, "SIGQUIT: queue status:\n" + describe_());
     }
     const double longest = limit > 0 ? longest_() : 0;
     // The time that a debugger or SIGSTOP takes is not the kernel's.
     if (longest > limit && now() - standstill > limit) {
-      log_.write(LogCategory::kWarning,
-                 fmt::format("watchdog: a kernel has been running for more than {:g} s, and the process ends "
-                             "with status {}. This is what runs:\n{}",
-                             limit, kWatchdogStatus, describe_()));
+      log_.write(
+          LogCategory::kError,
+          fmt::format("watchdog: a kernel has run for more than {:g} s, stopping the program (status {}); "
+                      "queue status:\n{}",
+                      limit, kWatchdogStatus, describe_()));
       _exit(kWatchdogStatus);
     }
     const double before = now();

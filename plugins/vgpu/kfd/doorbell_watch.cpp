@@ -114,8 +114,8 @@ void DoorbellWatch::add_mapping(uint32_t gpu, void* address, uint64_t bytes, uin
       return static_cast<DoorbellWatch*>(watch)->stored(where, store);
     };
     const bool by_signal = allow_signals_ && catch_host_faults() && watch_stores(at, bytes, {stop, this});
-    log_(LogCategory::kDoorbell, "sleeping doorbells at {} are {}", address,
-         by_signal ? "watched by SIGSEGV" : "looked at, or by userfaultfd");
+    log_(LogCategory::kDoorbell, "page {}: stores to sleeping doorbells are noticed by {}", address,
+         by_signal ? "SIGSEGV" : "userfaultfd or polling");
     disarm(page);
     page.mappings.push_back({at, bytes, offset, device, by_signal});
   }
@@ -213,7 +213,7 @@ bool DoorbellWatch::register_userfaults(MappedPages& pages) noexcept {
     if (low && uffd_ioctl(low.get(), UFFDIO_API, api)) {
       if (auto high = InternalFd::duplicate(low.get())) userfaults_ = std::move(*high);
     }
-    if (!userfaults_) log_(LogCategory::kDoorbell, "userfaultfd cannot be used: {}", strerror(errno));
+    if (!userfaults_) log_(LogCategory::kDoorbell, "userfaultfd: not available: {}", strerror(errno));
   }
   if (!userfaults_) return false;
   uffdio_register range{};
@@ -301,7 +301,8 @@ void DoorbellWatch::start_thread() {
   try {
     thread_ = std::thread([this] { look(); });
   } catch (const std::system_error& error) {
-    log_(LogCategory::kWarning, "doorbells that are stored to wake nobody: {}", error.what());
+    log_(LogCategory::kWarning,
+         "doorbells: cannot start the thread that watches stores: {}; queues may not start", error.what());
   }
 }
 

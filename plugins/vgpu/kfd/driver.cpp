@@ -65,11 +65,24 @@ void say(const hsadrv_host_t* host, uint32_t level, std::string_view text) {
   if (host != nullptr && host->log != nullptr) host->log(host->self, level, {text.data(), text.size()});
 }
 
+// Queue status reports are requested by the user, and shown at the runtime's default level.
+uint32_t level_of(LogCategory category) {
+  switch (category) {
+    case LogCategory::kError:
+      return HSADRV_LOG_ERROR;
+    case LogCategory::kWarning:
+    case LogCategory::kInfo:
+    case LogCategory::kFault:
+      return HSADRV_LOG_WARN;
+    default:
+      return HSADRV_LOG_DEBUG;
+  }
+}
+
 LogSink log_of(const hsadrv_host_t* host) {
   if (host == nullptr || host->log == nullptr) return {};
   return {[](void* self, LogCategory category, std::string_view line) {
-            const bool loud = category == LogCategory::kWarning || category == LogCategory::kFault;
-            say(static_cast<const hsadrv_host_t*>(self), loud ? HSADRV_LOG_WARN : HSADRV_LOG_DEBUG, line);
+            say(static_cast<const hsadrv_host_t*>(self), level_of(category), line);
           },
           const_cast<hsadrv_host_t*>(host)};
 }
@@ -81,7 +94,7 @@ int32_t open_driver(const hsadrv_host_t* host, hsadrv_str_t config, void** out) 
     Settings settings = Settings::from_environment();
     Diagnostics diagnostics;
     settings.read_options({config.data, config.size}, diagnostics);
-    // Nobody stands here between the program and sigaction or pthread_sigmask.
+    // In-process, the program's calls of sigaction and pthread_sigmask are not intercepted.
     const char* const signals = secure_getenv("VGPU_SIGNALS");
     settings.options.stop_stores = signals != nullptr && std::strcmp(signals, "1") == 0;
     driver->system = make_system(settings, diagnostics, log_of(host));

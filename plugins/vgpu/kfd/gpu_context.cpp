@@ -203,10 +203,10 @@ uint32_t GpuContext::doorbell_index(uint32_t queue_id) noexcept {
 }
 
 void GpuContext::report_fault(const VmFault& fault) noexcept {
-  constexpr const char* kReasons[] = {"none", "not present", "read only", "no execute"};
-  constexpr const char* kAccesses[] = {"read", "write", "execute"};
-  log_(LogCategory::kFault, "gpu {} (node {}): queue {} cannot {} {:#x}: {}", gpu_.board.name, gpu_.node,
-       fault.queue_id, kAccesses[static_cast<size_t>(fault.access)], fault.va,
+  constexpr const char* kReasons[] = {"", "not mapped", "read-only", "not executable"};
+  constexpr const char* kAccesses[] = {"reading", "writing", "executing"};
+  log_(LogCategory::kFault, "gpu {} (node {}), queue {}: memory fault {} {:#x} ({})", gpu_.board.name,
+       gpu_.node, fault.queue_id, kAccesses[static_cast<size_t>(fault.access)], fault.va,
        kReasons[static_cast<size_t>(fault.reason)]);
   kfd_memory_exception exception{};
   exception.va = fault.va & ~(PageTable::kPageBytes - 1);
@@ -216,14 +216,15 @@ void GpuContext::report_fault(const VmFault& fault) noexcept {
   exception.no_execute = fault.reason == FaultReason::kNoExecute;
   events_.smi().memory_fault(index_);
   if (!events_.memory_fault(exception)) {
-    log_(LogCategory::kWarning, "gpu {} (node {}): a memory fault at {:#x} that nobody waits for",
-         gpu_.board.name, gpu_.node, fault.va);
+    log_(LogCategory::kWarning,
+         "gpu {} (node {}): memory fault at {:#x}: the program has no event to receive it", gpu_.board.name,
+         gpu_.node, fault.va);
   }
 }
 
 void GpuContext::raise_interrupt(InterruptSource source, uint32_t context_id, uint32_t queue_id) noexcept {
   constexpr const char* kSources[] = {"end of pipe", "SDMA trap", "wave message"};
-  log_(LogCategory::kEvent, "gpu {}: queue {}: interrupt ({}), context id {:#x}", index_, queue_id,
+  log_(LogCategory::kEvent, "gpu {}, queue {}: interrupt ({}), context id {:#x}", index_, queue_id,
        kSources[static_cast<size_t>(source)], context_id);
   events_.interrupt(context_id, valid_id_bits(gpu_.board, source));
 }
@@ -274,12 +275,17 @@ bool GpuContext::take_queue_error(uint32_t queue_id, QueueError error) noexcept 
 }
 
 void GpuContext::queue_stopped(uint32_t queue_id, std::string_view reason) noexcept {
-  log_(LogCategory::kWarning, "gpu {} (node {}): queue {} stopped: {}", gpu_.board.name, gpu_.node, queue_id,
-       reason);
+  report(Severity::kError, queue_id, reason);
 }
 
-void GpuContext::warn(std::string_view what) noexcept {
-  log_(LogCategory::kWarning, "gpu {} (node {}): {}", gpu_.board.name, gpu_.node, what);
+void GpuContext::report(Severity severity, std::optional<uint32_t> queue_id,
+                        std::string_view problem) noexcept {
+  const LogCategory category = severity == Severity::kError ? LogCategory::kError : LogCategory::kWarning;
+  if (queue_id) {
+    log_(category, "gpu {} (node {}), queue {}: {}", gpu_.board.name, gpu_.node, *queue_id, problem);
+  } else {
+    log_(category, "gpu {} (node {}): {}", gpu_.board.name, gpu_.node, problem);
+  }
 }
 
 std::string GpuContext::describe_address(uint64_t va) {

@@ -91,7 +91,8 @@ class GpuContext final : public DeviceBus {
   void raise_interrupt(InterruptSource source, uint32_t context_id, uint32_t queue_id) noexcept override;
   bool take_queue_error(uint32_t queue_id, QueueError error) noexcept override;
   void queue_stopped(uint32_t queue_id, std::string_view reason) noexcept override;
-  void warn(std::string_view what) noexcept override;
+  void report(Severity severity, std::optional<uint32_t> queue_id,
+              std::string_view problem) noexcept override;
   std::string describe_address(uint64_t va) override;
   const void* code_objects() const noexcept override;
   TrapHandler trap_handler() const noexcept override;

@@ -112,8 +112,8 @@ constexpr auto kTable = std::to_array<IoctlEntry>({
     {KFD_NR_GET_VERSION, "GET_VERSION", bytes_of<kfd_get_version>, kOut, kExact, "1.17", I::get_version,
      show_version},
     {KFD_NR_CREATE_QUEUE, "CREATE_QUEUE", bytes_of<kfd_create_queue>, kInOut, kExact,
-     "buffers are checked as kernels from 6.12 on do; no board has SDMA engines for XGMI alone",
-     I::create_queue, show_create_queue},
+     "buffers are checked as in Linux 6.12; boards have no SDMA engines for XGMI only", I::create_queue,
+     show_create_queue},
     {KFD_NR_DESTROY_QUEUE, "DESTROY_QUEUE", bytes_of<kfd_destroy_queue>, kInOut, kExact, "", I::destroy_queue,
      show_queue},
     {KFD_NR_SET_MEMORY_POLICY, "SET_MEMORY_POLICY", bytes_of<kfd_set_memory_policy>, kIn, kApproximate,
@@ -131,25 +131,25 @@ constexpr auto kTable = std::to_array<IoctlEntry>({
     {KFD_NR_SET_EVENT, "SET_EVENT", bytes_of<kfd_event_ref>, kIn, kExact, "", I::set_event, show_event},
     {KFD_NR_RESET_EVENT, "RESET_EVENT", bytes_of<kfd_event_ref>, kIn, kExact, "", I::reset_event, show_event},
     {KFD_NR_WAIT_EVENTS, "WAIT_EVENTS", bytes_of<kfd_wait_events>, kInOut, kApproximate,
-     "a signal does not interrupt the wait; under vgpu-run, auto-reset events wake late waiters too",
+     "signals do not interrupt the wait; under vgpu-run, auto-reset events also wake late waiters",
      I::wait_events, show_wait},
-    {KFD_NR_DBG_REGISTER, "DBG_REGISTER", 8, kIn, kExact, "EPERM, as everywhere since 5.15", I::not_permitted,
-     nullptr},
+    {KFD_NR_DBG_REGISTER, "DBG_REGISTER", 8, kIn, kExact, "EPERM, as in Linux 5.15 and later",
+     I::not_permitted, nullptr},
     {KFD_NR_DBG_UNREGISTER, "DBG_UNREGISTER", 8, kIn, kExact, "EPERM", I::not_permitted, nullptr},
     {KFD_NR_DBG_ADDRESS_WATCH, "DBG_ADDRESS_WATCH", 16, kIn, kExact, "EPERM", I::not_permitted, nullptr},
     {KFD_NR_DBG_WAVE_CONTROL, "DBG_WAVE_CONTROL", 16, kIn, kExact, "EPERM", I::not_permitted, nullptr},
     {KFD_NR_SET_SCRATCH_BACKING_VA, "SET_SCRATCH_BACKING_VA", bytes_of<kfd_set_scratch_backing_va>, kInOut,
      kExact, "", I::set_scratch_backing_va, show_scratch},
     {KFD_NR_GET_TILE_CONFIG, "GET_TILE_CONFIG", bytes_of<kfd_get_tile_config>, kInOut, kApproximate,
-     "banks and ranks are those that the mode tables imply", I::get_tile_config, nullptr},
+     "banks and ranks as implied by the mode tables", I::get_tile_config, nullptr},
     {KFD_NR_SET_TRAP_HANDLER, "SET_TRAP_HANDLER", bytes_of<kfd_set_trap_handler>, kIn, kApproximate,
-     "s_trap goes to the handler; faults and illegal instructions are reported without it",
+     "s_trap enters the handler; faults and illegal instructions are reported without it",
      I::set_trap_handler, nullptr},
     {KFD_NR_GET_PROCESS_APERTURES_NEW, "GET_PROCESS_APERTURES_NEW", bytes_of<kfd_get_process_apertures_new>,
      kInOut, kExact, "", I::get_process_apertures_new, nullptr},
     {KFD_NR_ACQUIRE_VM, "ACQUIRE_VM", bytes_of<kfd_acquire_vm>, kIn, kExact, "", I::acquire_vm, show_acquire},
     {KFD_NR_ALLOC_MEMORY, "ALLOC_MEMORY_OF_GPU", bytes_of<kfd_alloc_memory>, kInOut, kApproximate,
-     "VRAM is counted per process, not per machine", I::alloc_memory, show_alloc},
+     "VRAM is counted per process, not per system", I::alloc_memory, show_alloc},
     {KFD_NR_FREE_MEMORY, "FREE_MEMORY_OF_GPU", bytes_of<kfd_free_memory>, kIn, kExact, "", I::free_memory,
      show_free},
     {KFD_NR_MAP_MEMORY, "MAP_MEMORY_TO_GPU", bytes_of<kfd_map_memory>, kInOut, kExact, "", I::map_memory,
@@ -157,39 +157,39 @@ constexpr auto kTable = std::to_array<IoctlEntry>({
     {KFD_NR_UNMAP_MEMORY, "UNMAP_MEMORY_FROM_GPU", bytes_of<kfd_map_memory>, kInOut, kExact, "",
      I::unmap_memory, show_map},
     {KFD_NR_SET_CU_MASK, "SET_CU_MASK", bytes_of<kfd_set_cu_mask>, kIn, kApproximate,
-     "holds for dispatches that start after it; a mask with none of the chip's units is for all",
-     I::set_cu_mask, nullptr},
+     "applies to later dispatches; a mask without any of the chip's units enables all", I::set_cu_mask,
+     nullptr},
     {KFD_NR_GET_QUEUE_WAVE_STATE, "GET_QUEUE_WAVE_STATE", bytes_of<kfd_get_queue_wave_state>, kInOut,
      kApproximate, "a stopped queue has no waves", I::get_queue_wave_state, nullptr},
     {KFD_NR_GET_DMABUF_INFO, "GET_DMABUF_INFO", bytes_of<kfd_get_dmabuf_info>, kInOut, kApproximate,
-     "of the virtual GPU's own buffers; metadata that another process has written is not seen",
+     "buffers of the virtual GPU only; metadata written by other processes is not visible",
      I::get_dmabuf_info, nullptr},
     {KFD_NR_IMPORT_DMABUF, "IMPORT_DMABUF", bytes_of<kfd_import_dmabuf>, kInOut, kExact, "", I::import_dmabuf,
      show_import},
     {KFD_NR_ALLOC_QUEUE_GWS, "ALLOC_QUEUE_GWS", bytes_of<kfd_alloc_queue_gws>, kInOut, kExact, "",
      I::alloc_queue_gws, nullptr},
     {KFD_NR_SMI_EVENTS, "SMI_EVENTS", bytes_of<kfd_smi_events>, kInOut, kApproximate,
-     "of this process: start and end, faults, evictions, migrations; no throttling, no resets", I::smi_events,
-     nullptr},
+     "events of this process only: start, end, faults, evictions, migrations; no throttling, no resets",
+     I::smi_events, nullptr},
     {KFD_NR_SVM, "SVM", bytes_of<kfd_svm>, kInOut, kApproximate,
-     "memory does not migrate; locations are remembered, and told to tools", I::svm, show_svm},
+     "memory does not migrate; locations are stored and reported", I::svm, show_svm},
     {KFD_NR_SET_XNACK_MODE, "SET_XNACK_MODE", bytes_of<kfd_set_xnack_mode>, kInOut, kExact,
      "no board retries faults", I::set_xnack_mode, nullptr},
-    {KFD_NR_CRIU_OP, "CRIU_OP", 56, kNothing, kAbsent, "EACCES, as without the capability", I::no_access,
-     nullptr},
+    {KFD_NR_CRIU_OP, "CRIU_OP", 56, kNothing, kAbsent, "EACCES, as for a process without the capability",
+     I::no_access, nullptr},
     {KFD_NR_AVAILABLE_MEMORY, "AVAILABLE_MEMORY", bytes_of<kfd_available_memory>, kInOut, kApproximate,
-     "to the byte; the driver rounds to 2 MiB and keeps some back for page tables", I::available_memory,
+     "exact bytes; the driver rounds to 2 MiB and reserves some for page tables", I::available_memory,
      nullptr},
     {KFD_NR_EXPORT_DMABUF, "EXPORT_DMABUF", bytes_of<kfd_export_dmabuf>, kInOut, kApproximate,
      "the descriptor is a memory file, not a dma-buf", I::export_dmabuf, show_export},
     {KFD_NR_RUNTIME_ENABLE, "RUNTIME_ENABLE", bytes_of<kfd_runtime_enable>, kInOut, kApproximate,
-     "queue errors are reported as asked; there is no debugger to tell", I::runtime_enable, nullptr},
-    {KFD_NR_DBG_TRAP, "DBG_TRAP", 32, kInOut, kAbsent, "EINVAL, as without the hardware scheduler",
-     I::no_debugger, nullptr},
+     "queue errors are reported as requested; no debugger is notified", I::runtime_enable, nullptr},
+    {KFD_NR_DBG_TRAP, "DBG_TRAP", 32, kInOut, kAbsent,
+     "EINVAL, as for a driver without the hardware scheduler", I::no_debugger, nullptr},
     {KFD_NR_IPC_IMPORT_HANDLE, "IPC_IMPORT_HANDLE", bytes_of<kfd_ipc_import_handle>, kInOut, kApproximate,
-     "the exporting process must be alive and of the same user", I::ipc_import, nullptr},
+     "the exporting process must be running, under the same user", I::ipc_import, nullptr},
     {KFD_NR_IPC_EXPORT_HANDLE, "IPC_EXPORT_HANDLE", bytes_of<kfd_ipc_export_handle>, kInOut, kApproximate,
-     "names the buffer as long as this process lives", I::ipc_export, nullptr},
+     "the handle is valid while this process runs", I::ipc_export, nullptr},
     {KFD_NR_DBG_TRAP_OLD, "DBG_TRAP (old)", 32, kNothing, kAbsent, "ENOTTY, as in upstream kernels",
      I::not_there, nullptr},
     {KFD_NR_CROSS_MEMORY_COPY, "CROSS_MEMORY_COPY", 48, kNothing, kAbsent, "ENOTTY, as in upstream kernels",
@@ -220,22 +220,24 @@ const IoctlEntry* find_kfd_ioctl(uint32_t number) {
 
 void explain_limit(Log& log, Errno error) {
   const char* const why =
-      error == EMFILE   ? "each buffer needs a descriptor, of which the process may have no more (ulimit -n)"
-      : error == ENFILE ? "each buffer is an open file, of which the system has no more (sysctl fs.file-max)"
-      : error == EFBIG  ? "each buffer is a file, and may not be so large (ulimit -f)"
-                        : nullptr;
+      error == EMFILE
+          ? "the process has too many file descriptors, and each buffer needs one; raise ulimit -n"
+      : error == ENFILE
+          ? "the system has too many open files, and each buffer needs one; raise sysctl fs.file-max"
+      : error == EFBIG ? "the buffer's file exceeds the process's limit of file sizes; raise ulimit -f"
+                       : nullptr;
   static constinit std::atomic<bool> explained{false};
   if (why == nullptr || explained.exchange(true)) return;
-  log(LogCategory::kWarning, "{}: {}", strerrorname_np(error), why);
+  log(LogCategory::kWarning, "buffer allocation: {}: {}", strerrorname_np(error), why);
 }
 
 int Process::ioctl(uint64_t request, void* argument) {
-  // The kernel looks at the number alone, not at the type that stands before it.
+  // The kernel checks the number alone, and ignores the type in the bits above it.
   const auto number = static_cast<uint32_t>(request & 0xff);
   const auto bytes = static_cast<uint32_t>(request >> 16 & 0x3fff);
   const IoctlEntry* const entry = find_kfd_ioctl(number);
   if (entry == nullptr) {
-    log_(LogCategory::kWarning, "ioctl {:#x} (number {:#x}) is not one of amdkfd: ENOTTY", request, number);
+    log_(LogCategory::kWarning, "/dev/kfd: unknown ioctl {:#x} (number {:#x}): ENOTTY", request, number);
     return -ENOTTY;
   }
   // What a program of another release gives more than there is comes and goes with the rest.

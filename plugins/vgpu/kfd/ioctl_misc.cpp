@@ -182,7 +182,7 @@ Errno KfdIoctls::no_access(Process&, const IoctlCall&) {
 }
 
 Errno KfdIoctls::no_debugger(Process& process, const IoctlCall&) {
-  process.log_(LogCategory::kIoctl, "the virtual GPU has no debugger interface");
+  process.log_(LogCategory::kIoctl, "DBG_TRAP: the debugger interface is not supported");
   return EINVAL;
 }
 

@@ -112,36 +112,38 @@ Errno KfdIoctls::create_queue(Process& process, const IoctlCall& call) {
     return hold(va & ~(kPage - 1), kPage);
   };
   if (!hold_page_of(a.write_pointer_address))
-    return warn("the write pointer is not in a buffer of one page, mapped to this GPU");
+    return warn("write pointer: must be in a buffer of one page that is mapped on this GPU");
   if (!hold_page_of(a.read_pointer_address))
-    return warn("the read pointer is not in a buffer of one page, mapped to this GPU");
+    return warn("read pointer: must be in a buffer of one page that is mapped on this GPU");
   if (!hold(a.ring_base_address, doubled ? a.ring_size / 2 : a.ring_size)) {
-    return warn("the ring is not a buffer of its own, of its size, mapped to this GPU");
+    return warn("ring buffer: must be a separate allocation of exactly ring_size bytes, mapped on this GPU");
   }
   Buffer* const ring = held.back();
   if (is_compute(a.queue_type)) {
     if (a.eop_buffer_address != 0) {
       if (a.eop_buffer_size != board.driver().end_of_pipe_bytes)
-        return warn("the end-of-pipe buffer has not the chip's size");
+        return warn("end-of-pipe buffer: invalid size for this chip");
       if (!hold(a.eop_buffer_address, a.eop_buffer_size)) {
-        return warn("the end-of-pipe buffer is not a buffer of its own, of its size, mapped to this GPU");
+        return warn(
+            "end-of-pipe buffer: must be a separate allocation of exactly its size, mapped on this GPU");
       }
     }
     const Board::SaveArea area = board.save_area();
-    if (a.ctl_stack_size < area.control_stack_bytes) return warn("ctl_stack_size is too small");
+    if (a.ctl_stack_size < area.control_stack_bytes) return warn("ctl_stack_size: too small for this chip");
     // Before 6.12 kernels took any. tinygrad, which runs on those, does not know of gfx10's limit.
     if (a.ctl_stack_size != area.control_stack_bytes) {
       process.log_(
           LogCategory::kWarning,
-          "CREATE_QUEUE: ctl_stack_size is {:#x} and the chip's {:#x}; Linux 6.12 and later refuse that",
+          "CREATE_QUEUE: ctl_stack_size: {:#x}, but the chip's is {:#x}; Linux 6.12 and later reject this",
           a.ctl_stack_size, area.control_stack_bytes);
     }
-    if (a.ctx_save_restore_size < area.context_bytes) return warn("ctx_save_restore_size is too small");
+    if (a.ctx_save_restore_size < area.context_bytes)
+      return warn("ctx_save_restore_size: too small for this chip");
     const uint64_t bytes = (uint64_t{a.ctx_save_restore_size} + area.debug_bytes + kPage - 1) & ~(kPage - 1);
     if (!hold(a.ctx_save_restore_address, bytes) &&
         !process.always_shared(*gpu, a.ctx_save_restore_address, bytes)) {
       return warn(
-          "the context save area is neither a buffer of its size nor a shared range that stays mapped");
+          "context save area: must be a buffer of exactly its size, or an SVM range that is always mapped");
     }
   }
 
@@ -341,11 +343,11 @@ Errno KfdIoctls::set_cu_mask(Process& process, const IoctlCall& call) {
   for (uint32_t i = 0; i < std::min(board.compute_units(), bits); ++i)
     any |= ((*mask)[i / 32] >> i % 32 & 1) != 0;
   if (!any) {
-    process.log_(
-        LogCategory::kWarning,
-        "SET_CU_MASK: queue {} has none of the compute units of {}: hardware would run no kernel of it, "
-        "this runs them on all",
-        a.queue_id, board.name);
+    process.log_(LogCategory::kWarning,
+                 "SET_CU_MASK: queue {}: the mask enables no compute unit of {}: physical GPUs would run no "
+                 "kernels; the "
+                 "virtual GPU uses all units",
+                 a.queue_id, board.name);
   }
   it->second->gpu->processor().set_cu_mask(a.queue_id, std::move(*mask));
   return 0;

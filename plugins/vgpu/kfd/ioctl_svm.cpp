@@ -33,7 +33,8 @@ void Process::apply_svm(uint64_t first_page, uint64_t end_page) {
                                      .execute = (attributes->flags & KFD_SVM_FLAG_GPU_EXEC) != 0};
       const Errno error = remap_range(*gpu, va, bytes, reinterpret_cast<std::byte*>(va), rights);
       if (error != 0)
-        log_(LogCategory::kWarning, "svm range {:#x}+{:#x}: {}", va, bytes, strerrorname_np(error));
+        log_(LogCategory::kWarning, "SVM range {:#x}+{:#x}: cannot map: {}", va, bytes,
+             strerrorname_np(error));
     }
   });
 }

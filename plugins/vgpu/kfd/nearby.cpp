@@ -37,9 +37,9 @@ std::string size_text(uint64_t number) {
   return number == 1 ? "1 byte" : count(number) + " bytes";
 }
 
-// "4 bytes after ", or "right after "
+// "4 bytes past ", or "directly past "
 std::string distance(uint64_t number, std::string_view where) {
-  return number == 0 ? fmt::format("right {} ", where) : fmt::format("{} {} ", size_text(number), where);
+  return number == 0 ? fmt::format("directly {} ", where) : fmt::format("{} {} ", size_text(number), where);
 }
 
 struct Allocation {
@@ -73,8 +73,7 @@ std::optional<Allocation> ask_runtime(uint64_t va) {
 // The allocation of a buffer that is nearest to an address outside of it; what the driver knows if the
 // runtime knows none.
 Allocation nearest_allocation(const NearbyBuffer& buffer, bool from_the_end) {
-  const Allocation whole{buffer.va, buffer.bytes,
-                         buffer.of_gpu ? "of a GPU's memory" : "of the host's memory"};
+  const Allocation whole{buffer.va, buffer.bytes, buffer.of_gpu ? "of GPU memory" : "of host memory"};
   if (buffer.freed) return whole;
   const uint64_t pages = buffer.bytes / kPage;
   for (uint64_t i = 0; i < pages && i < kMostQuestions; ++i) {
@@ -134,7 +133,7 @@ std::string describe_address(uint64_t va, const std::vector<NearbyBuffer>& buffe
     if (inside) {
       const Allocation found = ask_runtime(va).value_or(nearest_allocation(buffer, false));
       return fmt::format("{:#x} is {} into {}{}", va, size_text(va - found.va), text_of(found),
-                         buffer.mapped ? "" : ", to which this GPU has no access");
+                         buffer.mapped ? "" : ", not accessible by this GPU");
     }
     if (buffer.va <= va && (below == nullptr || buffer.va + buffer.bytes > below->va + below->bytes)) {
       below = &buffer;
@@ -142,26 +141,25 @@ std::string describe_address(uint64_t va, const std::vector<NearbyBuffer>& buffe
     if (buffer.va > va && (above == nullptr || buffer.va < above->va)) above = &buffer;
   }
   if (freed != nullptr) {
-    return fmt::format("{:#x} is {} into the {} at {:#x}, which have been freed", va,
-                       size_text(va - freed->va), size_text(freed->bytes), freed->va);
+    return fmt::format("{:#x} is {} into the freed {} at {:#x}", va, size_text(va - freed->va),
+                       size_text(freed->bytes), freed->va);
   }
   if (const auto mapping = mapping_at(va); mapping && !mapping->starts_with("/memfd:")) {
     return fmt::format(
-        "{:#x} is memory of the program{}{}, which the GPU was not given (by hipHostRegister, or "
-        "hipHostMalloc in its place)",
-        va, mapping->empty() ? "" : ": ", *mapping);
+        "{:#x} is host memory{}{} that is not registered; use hipHostRegister or hipHostMalloc", va,
+        mapping->empty() ? "" : ": ", *mapping);
   }
   const uint64_t past = below == nullptr ? UINT64_MAX : va - (below->va + below->bytes);
   const uint64_t ahead = above == nullptr ? UINT64_MAX : above->va - va;
   if (past <= ahead && past < kNear) {
     const Allocation found = nearest_allocation(*below, true);
-    return fmt::format("{:#x} is {}{}", va, distance(va - (found.va + found.bytes), "after"), text_of(found));
+    return fmt::format("{:#x} is {}{}", va, distance(va - (found.va + found.bytes), "past"), text_of(found));
   }
   if (ahead < kNear) {
     const Allocation found = nearest_allocation(*above, false);
     return fmt::format("{:#x} is {}{}", va, distance(found.va - va, "before"), text_of(found));
   }
-  return fmt::format("{:#x} is far from all memory of the GPU", va);
+  return fmt::format("{:#x} is not near any memory of the GPU", va);
 }
 
 }  // namespace rigel::vgpu

@@ -80,7 +80,7 @@ std::string Process::describe_activity() {
                         gpu->gpu().board.gfx_name(), processor->describe());
   }
   while (!text.empty() && text.back() == '\n') text.pop_back();
-  return text.empty() ? "nothing: there is no queue" : text;
+  return text.empty() ? "no queues" : text;
 }
 
 GpuContext* Process::gpu_by_id(uint32_t gpu_id) {

@@ -579,7 +579,7 @@ Errno DrmIoctls::info(RenderNode& node, void* p) {
       return give(a, &ip, sizeof ip);  // no rings: command streams are not taken here
     }
     default:
-      node.process_.log()(LogCategory::kIoctl, "AMDGPU_INFO query {:#x} is not answered: EINVAL", a.query);
+      node.process_.log()(LogCategory::kIoctl, "AMDGPU_INFO: query {:#x} is not supported: EINVAL", a.query);
       return EINVAL;
   }
 }
@@ -600,33 +600,32 @@ constexpr auto kTable = std::to_array<DrmIoctlEntry>({
     {0x0c, "GET_CAP", sizeof(drm_get_cap), kApproximate, "PRIME; no sync objects", D::get_cap},
     {0x2d, "PRIME_HANDLE_TO_FD", sizeof(drm_prime_handle), kApproximate,
      "the descriptor is a memory file, not a dma-buf", D::prime_handle_to_fd},
-    {0x2e, "PRIME_FD_TO_HANDLE", sizeof(drm_prime_handle), kApproximate, "of the virtual GPU's own buffers",
+    {0x2e, "PRIME_FD_TO_HANDLE", sizeof(drm_prime_handle), kApproximate, "buffers of the virtual GPU only",
      D::prime_fd_to_handle},
     {kDriverBase + DRM_AMDGPU_GEM_CREATE, "AMDGPU_GEM_CREATE", sizeof(drm_amdgpu_gem_create), kApproximate,
      "VRAM and GTT; EINVAL for other domains", D::gem_create},
     {kDriverBase + DRM_AMDGPU_GEM_MMAP, "AMDGPU_GEM_MMAP", sizeof(drm_amdgpu_gem_mmap), kExact, "",
      D::gem_mmap},
     {kDriverBase + DRM_AMDGPU_INFO, "AMDGPU_INFO", sizeof(drm_amdgpu_info), kApproximate,
-     "what compute asks for; EINVAL for the rest", D::info},
+     "queries of compute runtimes; EINVAL for others", D::info},
     {kDriverBase + DRM_AMDGPU_GEM_METADATA, "AMDGPU_GEM_METADATA", sizeof(drm_amdgpu_gem_metadata),
-     kApproximate,
-     "this process sees it by every descriptor while a render node has a handle, another one does not",
+     kApproximate, "visible in this process while a render node has a handle; not visible in other processes",
      D::gem_metadata},
     {kDriverBase + DRM_AMDGPU_GEM_WAIT_IDLE, "AMDGPU_GEM_WAIT_IDLE", sizeof(drm_amdgpu_gem_wait_idle), kExact,
      "", D::gem_wait_idle},
     {kDriverBase + DRM_AMDGPU_GEM_VA, "AMDGPU_GEM_VA", sizeof(drm_amdgpu_gem_va), kApproximate,
      "no partially resident textures", D::gem_va},
     {kDriverBase + DRM_AMDGPU_GEM_OP, "AMDGPU_GEM_OP", sizeof(drm_amdgpu_gem_op), kApproximate,
-     "placements are remembered; nothing moves", D::gem_op},
+     "placements are stored; buffers do not move", D::gem_op},
     {kDriverBase + DRM_AMDGPU_GEM_USERPTR, "AMDGPU_GEM_USERPTR", sizeof(drm_amdgpu_gem_userptr), kApproximate,
-     "the memory must be there at once, with or without VALIDATE", D::gem_userptr},
+     "the memory must be present immediately, with or without VALIDATE", D::gem_userptr},
     // What is refused comes last: inputs of the fuzzer name the others by their place.
     {0x01, "GET_UNIQUE", sizeof(drm_unique), kExact, "EACCES on render nodes", D::card_only<D::get_unique>},
     {0x05, "GET_CLIENT", sizeof(drm_client), kExact, "EACCES on render nodes", D::card_only<D::get_client>},
     {0x06, "GET_STATS", sizeof(drm_stats), kExact, "EACCES on render nodes", D::card_only<D::get_stats>},
-    {0x0a, "GEM_FLINK", 0, kAbsent, "buffers have no names: EINVAL on cards, EACCES on render nodes",
+    {0x0a, "GEM_FLINK", 0, kAbsent, "buffer names: EINVAL on cards, EACCES on render nodes",
      D::card_only<D::no_names>},
-    {0x0b, "GEM_OPEN", 0, kAbsent, "buffers have no names: EINVAL on cards, EACCES on render nodes",
+    {0x0b, "GEM_OPEN", 0, kAbsent, "buffer names: EINVAL on cards, EACCES on render nodes",
      D::card_only<D::no_names>},
     {0x0d, "SET_CLIENT_CAP", 0, kExact, "no display: EOPNOTSUPP on cards, EACCES on render nodes",
      D::card_only<D::no_display>},
@@ -636,7 +635,7 @@ constexpr auto kTable = std::to_array<DrmIoctlEntry>({
      D::card_only<D::nothing>},
     {0x1f, "DROP_MASTER", 0, kApproximate, "cards: every file is a master; EACCES on render nodes",
      D::card_only<D::nothing>},
-    {kDriverBase + DRM_AMDGPU_CTX, "AMDGPU_CTX", 0, kAbsent, "EINVAL: there are no command streams here",
+    {kDriverBase + DRM_AMDGPU_CTX, "AMDGPU_CTX", 0, kAbsent, "EINVAL: no command streams",
      D::no_command_streams},
     {kDriverBase + DRM_AMDGPU_BO_LIST, "AMDGPU_BO_LIST", 0, kAbsent, "EINVAL: no command streams",
      D::no_command_streams},
@@ -702,8 +701,8 @@ int RenderNode::ioctl(uint64_t request, void* argument) {
       std::find_if(kTable.begin(), kTable.end(), [&](const auto& e) { return e.number == number; });
   if (it == kTable.end()) {
     const Errno error = !is_mode_setting(number) ? EINVAL : card_ ? EOPNOTSUPP : EACCES;
-    process_.log()(LogCategory::kIoctl, "DRM ioctl {:#x} (number {:#x}) is not answered: {}", request, number,
-                   strerrorname_np(error));
+    process_.log()(LogCategory::kIoctl, "DRM ioctl {:#x} (number {:#x}) is not supported: {}", request,
+                   number, strerrorname_np(error));
     return -error;
   }
   alignas(8) std::byte copy[kMaxBytes] = {};

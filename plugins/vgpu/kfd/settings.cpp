@@ -5,6 +5,8 @@
 #include <limits>
 #include <optional>
 
+#include <fmt/core.h>
+
 #include "loader/text/json_reader.hpp"
 #include "loader/text/words.hpp"
 #include "plugins/vgpu/kfd/vgpu_log.hpp"
@@ -52,7 +54,7 @@ constexpr Option kOptions[] = {
      }},
 };
 
-// Not of an elevated process, whose environment is somebody else's.
+// Empty in an elevated process: another user controls its environment.
 std::string variable(const char* name) {
   const char* const value = secure_getenv(name);
   return value == nullptr ? "" : value;
@@ -93,7 +95,10 @@ void Settings::read_options(std::string_view json, Diagnostics& diagnostics) {
 double Settings::watchdog_seconds(Diagnostics& diagnostics) const {
   if (watchdog.empty() || watchdog == "0") return 0;
   const auto seconds = parse_watchdog(watchdog);
-  if (!seconds) diagnostics.error(watchdog_source, in_quotes(watchdog) + " is no number of seconds");
+  if (!seconds) {
+    diagnostics.error(watchdog_source,
+                      fmt::format("invalid value {}; use a number of seconds above 0", in_quotes(watchdog)));
+  }
   return seconds.value_or(0);
 }
 

@@ -54,23 +54,24 @@ TEST(Settings, AnErrorIsNamedByItsPointerWithAGuess) {
   EXPECT_THAT(errors_of(R"({"gpus": ["gfx900", "gfx906"]})"),
               ElementsAre("/gpus: should be a string but is array; did you mean \"gfx900,gfx906\"?"));
   EXPECT_THAT(errors_of(R"({"gpus": "gfx90O"})"),
-              ElementsAre(StartsWith("/gpus: no board 'gfx90O'; did you mean 'gfx900'?")));
+              ElementsAre(StartsWith("/gpus: unknown board 'gfx90O'; did you mean 'gfx900'?")));
   EXPECT_THAT(errors_of(R"({"link": "xgm"})"),
               ElementsAre(StartsWith("/link: unknown link 'xgm'; did you mean 'xgmi'?")));
   EXPECT_THAT(errors_of(R"({"log": "quue"})"),
-              ElementsAre(StartsWith("/log: 'quue' is no category; did you mean 'queue'?")));
+              ElementsAre(StartsWith("/log: unknown category 'quue'; did you mean 'queue'?")));
   EXPECT_THAT(errors_of(R"({"threads": "yes"})"),
               ElementsAre("/threads: should be true or false but is string; did you mean true?"));
   EXPECT_THAT(errors_of(R"(["gfx900"])"), ElementsAre("the document: should be an object but is array"));
 }
 
 TEST(Settings, AllErrorsAreToldAndNotTheFirst) {
-  EXPECT_THAT(errors_of(R"({"devices": [], "gpus": "gfx90O,gfx906,vega21", "link": "wire", "seed": -1})"),
-              ElementsAre(StartsWith("/seed: should be between"),
-                          "/devices: unknown key; use gpus, link, log, log_file, threads, seed",
+  EXPECT_THAT(
+      errors_of(R"({"devices": [], "gpus": "gfx90O,gfx906,vega21", "link": "wire", "seed": -1})"),
+      ElementsAre(StartsWith("/seed: should be between"),
+                  "/devices: unknown key; use gpus, link, log, log_file, threads, seed",
 
-                          StartsWith("/link: unknown link 'wire'"), StartsWith("/gpus: no board 'gfx90O'"),
-                          StartsWith("/gpus: no board 'vega21'")));
+                  StartsWith("/link: unknown link 'wire'"), StartsWith("/gpus: unknown board 'gfx90O'"),
+                  StartsWith("/gpus: unknown board 'vega21'")));
 }
 
 TEST(Settings, AnErrorOfTheEnvironmentNamesTheVariable) {
@@ -78,7 +79,7 @@ TEST(Settings, AnErrorOfTheEnvironmentNamesTheVariable) {
   settings.gpus = "gfx90O";
   settings.link = "wire";
   EXPECT_THAT(errors_of(R"({"seed": 1})", settings),
-              ElementsAre(StartsWith("VGPU_LINK: unknown link"), StartsWith("VGPU_GPUS: no board")));
+              ElementsAre(StartsWith("VGPU_LINK: unknown link"), StartsWith("VGPU_GPUS: unknown board")));
   Settings empty;
   empty.gpus = "";
   EXPECT_THAT(errors_of("", empty), ElementsAre(StartsWith("VGPU_GPUS: no board is named")));

@@ -41,13 +41,14 @@ int errno_or(long result) {
   return result == -1 ? -errno : static_cast<int>(result);
 }
 
-// A program that was told EPERM or EACCES would look for its rights to a device that there is not.
+// The caller returns ENOSYS: EPERM or EACCES would make the program check its rights to the device file.
 int explain_refusal(Log& log, int error) {
   static constinit std::atomic<bool> explained{false};
   if (!explained.exchange(true)) {
     log(LogCategory::kWarning,
-        "memfd_create: {}: every file of the driver is a memfd, and this process may make none (a filter of "
-        "system calls, as of a container, or sysctl vm.memfd_noexec=2)",
+        "memfd_create: {}: the virtual GPU cannot create files; allow memfd_create in the container's "
+        "seccomp "
+        "filter, or set sysctl vm.memfd_noexec to 0 or 1",
         strerrorname_np(error));
   }
   return -ENOSYS;
@@ -493,7 +494,7 @@ std::unique_ptr<System> make_system(const Settings& settings, Diagnostics& diagn
   options.watchdog_seconds = settings.watchdog_seconds(diagnostics);
   if (diagnostics.has_errors()) return nullptr;
   auto log = std::make_unique<Log>(settings.log.c_str(), settings.log_file.c_str(), sink);
-  // The environment of an elevated process is somebody else's.
+  // In an elevated process, another user controls the environment.
   const bool is_elevated = getauxval(AT_SECURE) != 0;
   for (const std::string& useless : useless_variables(is_elevated ? nullptr : environ))
     (*log)(LogCategory::kWarning, "{}", useless);

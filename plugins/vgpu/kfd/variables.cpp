@@ -9,6 +9,7 @@
 
 #include "loader/text/words.hpp"
 #include "plugins/vgpu/cp/schedule.hpp"
+#include "plugins/vgpu/devices/remedy.hpp"
 
 namespace rigel::vgpu {
 namespace {
@@ -46,8 +47,8 @@ std::string wrong_name(std::string_view name) {
   std::vector<std::string_view> known;
   std::transform(std::begin(kVariables), std::end(kVariables), std::back_inserter(known),
                  [](const Variable& variable) { return variable.name; });
-  const std::string guess = suggestion(name, known);
-  return guess.empty() ? "" : fmt::format("nobody reads the variable {}{}", in_quotes(name), guess);
+  const std::string guess = did_you_mean(name, known);
+  return guess.empty() ? "" : fmt::format("{}: unknown variable{}", name, guess);
 }
 
 std::string wrong_value(const Variable& variable, std::string_view value) {
@@ -55,17 +56,16 @@ std::string wrong_value(const Variable& variable, std::string_view value) {
     unsigned count = 0;
     const auto read = std::from_chars(value.begin(), value.end(), count);
     if (read.ec == std::errc() && read.ptr == value.end() && count >= 1 && count <= kMostThreads) return {};
-    return fmt::format("{} should be a number from 1 to {} but is {}", kThreads, kMostThreads,
-                       in_quotes(value));
+    return fmt::format("{}: invalid value {}; use a number from 1 to {}", kThreads, in_quotes(value),
+                       kMostThreads);
   }
   if (variable.name == kSchedule && !Schedule::from_text(value)) {
-    return fmt::format("{} should be barriers, random or random:<number> but is {}", kSchedule,
+    return fmt::format("{}: invalid value {}; use barriers, random or random:<number>", kSchedule,
                        in_quotes(value));
   }
   const auto values = split(variable.values, ',');
   if (values.empty() || std::find(values.begin(), values.end(), value) != values.end()) return {};
-  return fmt::format("{} should be {} but is {}{}", variable.name, fmt::join(values, " or "),
-                     in_quotes(value), suggestion(value, values));
+  return fmt::format("{}: invalid value {}{}", variable.name, in_quotes(value), remedy(value, values));
 }
 
 }  // namespace

@@ -28,11 +28,11 @@ TEST(Variables, WrongValuesAndNamesAreToldWithAGuess) {
   const char* const environment[] = {"VGPU_THREADS=0",   "VGPU_THREADS=2x", "VGPU_SIMD=avx1",
                                      "VGPU_COMPILER=on", "VGPU_THREAD=2",   nullptr};
   EXPECT_THAT(useless_variables(environment),
-              ElementsAre("VGPU_THREADS should be a number from 1 to 1024 but is '0'",
-                          "VGPU_THREADS should be a number from 1 to 1024 but is '2x'",
-                          "VGPU_SIMD should be baseline or avx2 but is 'avx1'; did you mean 'avx2'?",
-                          "VGPU_COMPILER should be beforehand or off but is 'on'",
-                          "nobody reads the variable 'VGPU_THREAD'; did you mean 'VGPU_THREADS'?"));
+              ElementsAre("VGPU_THREADS: invalid value '0'; use a number from 1 to 1024",
+                          "VGPU_THREADS: invalid value '2x'; use a number from 1 to 1024",
+                          "VGPU_SIMD: invalid value 'avx1'; did you mean 'avx2'?",
+                          "VGPU_COMPILER: invalid value 'on'; use beforehand or off",
+                          "VGPU_THREAD: unknown variable; did you mean 'VGPU_THREADS'?"));
 }
 
 TEST(Variables, AreLookedAtWhereAMachineIsMade) {
@@ -44,7 +44,7 @@ TEST(Variables, AreLookedAtWhereAMachineIsMade) {
   Diagnostics diagnostics;
   EXPECT_NE(make_system({}, diagnostics, {write, &told}), nullptr);
   ::unsetenv("VGPU_SIMD");
-  EXPECT_EQ(told, "VGPU_SIMD should be baseline or avx2 but is 'avx1'; did you mean 'avx2'?\n");
+  EXPECT_EQ(told, "VGPU_SIMD: invalid value 'avx1'; did you mean 'avx2'?\n");
 }
 
 TEST(Variables, TheTableOfTheDocumentsIsKnown) {

@@ -17,13 +17,19 @@
 
 #include "api/support/file_signals.hpp"
 #include "loader/text/words.hpp"
+#include "plugins/vgpu/devices/remedy.hpp"
 
 namespace rigel::vgpu {
 namespace {
 
-constexpr std::string_view kNames[] = {"warning",  "file",  "ioctl", "memory", "event", "queue",
-                                       "doorbell", "fault", "aql",   "pm4",    "sdma",  "dispatch"};
+constexpr std::string_view kNames[] = {"error", "warning",  "info",  "file", "ioctl", "memory", "event",
+                                       "queue", "doorbell", "fault", "aql",  "pm4",   "sdma",   "dispatch"};
 static_assert(std::size(kNames) == static_cast<size_t>(LogCategory::kCount));
+
+// Shown unless VGPU_LOG is `none`.
+constexpr uint32_t kMessages = 1u << static_cast<unsigned>(LogCategory::kError) |
+                               1u << static_cast<unsigned>(LogCategory::kWarning) |
+                               1u << static_cast<unsigned>(LogCategory::kInfo);
 
 // A raw system call: the preload face has open() hooked. A pipe that nobody reads is an error, not a wait; lines wait
 // for a reader that is slow.
@@ -38,7 +44,7 @@ ErrnoOr<InternalFd> open_file(const char* path) noexcept {
 
 Log::Log(const char* words, const char* path, LogSink sink) noexcept : sink_(sink) {
   const std::string_view text = words == nullptr ? "" : words;
-  mask_ = 1u << static_cast<unsigned>(LogCategory::kWarning);
+  mask_ = kMessages;
   Errno error = 0;
   if (path != nullptr && *path != 0) {
     if (auto file = open_file(path)) {
@@ -57,13 +63,14 @@ Log::Log(const char* words, const char* path, LogSink sink) noexcept : sink_(sin
       if (word == kNames[i]) mask_ |= 1u << i;
     }
   }
-  // Behind the words, which may want no warnings.
-  if (error != 0) (*this)(LogCategory::kWarning, "VGPU_LOG_FILE={}: {}", path, strerrorname_np(error));
+  // After the categories have been read: `none` hides these, too.
+  if (error != 0) {
+    (*this)(LogCategory::kWarning, "VGPU_LOG_FILE: cannot open '{}': {}", path, std::strerror(error));
+  }
   try {
-    if (const std::string wrong = wrong_words(text); !wrong.empty()) {
-      (*this)(LogCategory::kWarning, "VGPU_LOG={}: {}", text, wrong);
-    }
-  } catch (const std::bad_alloc&) {  // then there are other worries
+    if (const std::string wrong = wrong_words(text); !wrong.empty())
+      (*this)(LogCategory::kWarning, "VGPU_LOG: {}", wrong);
+  } catch (const std::bad_alloc&) {  // the warning is lost
   }
 }
 
@@ -73,16 +80,16 @@ std::string Log::wrong_words(std::string_view words) {
   std::string wrong;
   for (const std::string_view word : split(words, ',')) {
     if (std::find(known.begin(), known.end(), word) != known.end()) continue;
-    wrong += fmt::format("{} is no category{} ", in_quotes(word), suggestion(word, known));
+    wrong += fmt::format("{}unknown category {}{}", wrong.empty() ? "" : " ", in_quotes(word),
+                         remedy(word, known));
   }
-  if (wrong.empty()) return {};
-  return fmt::format("{}(the categories are {})", wrong, fmt::join(known, ", "));
+  return wrong;
 }
 
 void Log::write(LogCategory category, std::string_view text) noexcept {
   if (!file_ && sink_.write != nullptr) return sink_.write(sink_.self, category, text);
   char head[64];
-  const auto end = fmt::format_to_n(head, sizeof head, "vgpu[{}] {}: ", syscall(SYS_gettid),
+  const auto end = fmt::format_to_n(head, sizeof head, "vgpu[{}]: {}: ", syscall(SYS_gettid),
                                     kNames[static_cast<size_t>(category)]);
   char newline = '\n';
   const iovec parts[] = {{head, std::min<size_t>(end.size, sizeof head)},

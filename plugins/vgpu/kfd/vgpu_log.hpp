@@ -1,10 +1,14 @@
-// What the virtual GPU says: lines by category, chosen by VGPU_LOG (comma separated, `all`, `none`), written
-// to stderr, to the file that VGPU_LOG_FILE names, or to the sink that a host gave.
+// The virtual GPU's messages: lines by category, chosen by VGPU_LOG (comma separated, `all`, `none`), written
+// to stderr, to the file that VGPU_LOG_FILE names, or to the host's sink. A line is "vgpu[THREAD]: <category>: <text>";
+// the text of an error or a warning is "<object>: <problem>; <remedy>" (docs/style.md).
 //
-// Warnings (a queue stopped, a fault, a request that real hardware would refuse loudly) are shown unless
-// VGPU_LOG is `none`. Any thread; a line is one write(2). Created before the threads that use it and
-// destroyed after them. A file has a descriptor that the program cannot close or replace by accident, and
-// that a child of fork does not have. Where it cannot be opened a warning says so, and lines go where they would without.
+// An error is a failure that stops a queue or the program; a warning is a condition that the virtual GPU works around.
+// Both are shown unless VGPU_LOG is `none`.
+//
+// Threads: any; a line is one write(2).
+// Lifetime: created before the threads that use it and destroyed after them. The file's descriptor is out of the
+// program's reach, and a child of fork does not have it.
+// Errors: if the file cannot be opened, a warning reports it, and lines go to stderr or the sink.
 #pragma once
 
 #include <atomic>
@@ -20,7 +24,9 @@
 namespace rigel::vgpu {
 
 enum class LogCategory : uint8_t {
+  kError,
   kWarning,
+  kInfo,
   kFile,
   kIoctl,
   kMemory,
@@ -43,10 +49,10 @@ struct LogSink {
 
 class Log {
  public:
-  /// `words` as in VGPU_LOG; null is as good as empty. `path` may be null. Words that are no category are
-  /// answered with a warning that lists the categories.
+  /// `words` as in VGPU_LOG; null means empty. `path` may be null. Unknown categories cause a warning that lists the
+  /// categories.
   Log(const char* words, const char* path, LogSink sink = {}) noexcept;
-  /// What of `words` is no category, with a guess and the categories that there are; empty: all of it is.
+  /// The unknown categories of `words`, with the closest or all known ones; empty if all are known.
   static std::string wrong_words(std::string_view words);
   Log(const Log&) = delete;
   Log& operator=(const Log&) = delete;
@@ -68,7 +74,7 @@ class Log {
         write(category, fmt::format(format, args...));  // a report with the registers of a wave
       }
     } catch (...) {
-      write(category, "(a message could not be formatted)");
+      write(category, "(message could not be formatted)");
     }
   }
 

@@ -28,7 +28,8 @@ std::string said_by(const char* words, const char* path) {
 constexpr const char* kNowhere = "/dev/null/log";
 
 TEST(Log, SaysThatItsFileCannotBeOpened) {
-  EXPECT_NE(said_by("", kNowhere).find("VGPU_LOG_FILE=/dev/null/log: ENOTDIR"), std::string::npos);
+  EXPECT_NE(said_by("", kNowhere).find("VGPU_LOG_FILE: cannot open '/dev/null/log': Not a directory"),
+            std::string::npos);
   EXPECT_EQ(said_by("", "/dev/null"), "");
 }
 
@@ -44,7 +45,8 @@ TEST(Log, TellsItsHostWhatIsWrongFromTheBeginning) {
   ::testing::internal::CaptureStderr();
   const Log log("quue", kNowhere, {write, &told});
   EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
-  EXPECT_NE(told.find("VGPU_LOG_FILE=/dev/null/log: ENOTDIR\n"), std::string::npos) << told;
+  EXPECT_NE(told.find("VGPU_LOG_FILE: cannot open '/dev/null/log': Not a directory\n"), std::string::npos)
+      << told;
   EXPECT_NE(told.find("did you mean 'queue'?"), std::string::npos) << told;
 }
 
@@ -58,7 +60,7 @@ class LogToPipe : public ::testing::Test {
 };
 
 TEST_F(LogToPipe, DoesNotWaitForAReader) {
-  EXPECT_NE(said_by("", path_.c_str()).find(": ENXIO"), std::string::npos);
+  EXPECT_NE(said_by("", path_.c_str()).find("': No such device or address"), std::string::npos);
 }
 
 TEST_F(LogToPipe, OutlivesItsReader) {

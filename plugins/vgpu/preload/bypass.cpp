@@ -62,10 +62,10 @@ void explain_bus_error(const std::byte* address) {
         line.substr(name + kPrefix.size(), line.rfind(" (deleted)") - name - kPrefix.size());
     if (path != "/dev/kfd" && !path.starts_with("/dev/dri/")) return;
     if (explained.exchange(true)) return;
-    constexpr std::string_view kBegin = "vgpu: SIGBUS: the program has mapped ";
+    constexpr std::string_view kBegin = "vgpu: error: ";
     constexpr std::string_view kEnd =
-        " by a system call of its own, which vgpu-run does not see; it has to call mmap() of the C library "
-        "(docs/vgpu.md, Limits of preloading)\n";
+        ": SIGBUS: the program mapped the file by a direct system call, which vgpu-run does not intercept; "
+        "use mmap() of the C library\n";
     char text[kBegin.size() + 256 + kEnd.size()];
     char* to = text;
     for (const std::string_view piece : {kBegin, path, kEnd}) to = std::copy(piece.begin(), piece.end(), to);

@@ -64,7 +64,7 @@ void make() RIGEL_REQUIRES(making_mutex) {
   auto made = make_system(settings, diagnostics);
   if (!made) {
     auto* const refused = new Refusal{{}, make_file_tree({}, HostFacts::read())};
-    for (const auto& entry : diagnostics.entries()) refused->why += "vgpu: " + entry.text + "\n";
+    for (const auto& entry : diagnostics.entries()) refused->why += "vgpu: error: " + entry.text + "\n";
     refusal = refused;
     state.store(kOff, std::memory_order_release);
     return;

@@ -89,9 +89,10 @@ std::string missing_code(const std::string& file, const std::vector<std::string>
   std::string inside;
   for (const std::string& target : targets) inside += (inside.empty() ? "" : ", ") + target;
   return fmt::format(
-      "{}: its GPU code is for {}, and there is none for {}, which this machine has: compile it with "
-      "--offload-arch={}, or choose another machine with vgpu-run --gpu",
-      file.empty() ? "a HIP program" : file, inside, missing, missing_gfx);
+      "{}: contains GPU code for {}, but none for {}; compile with --offload-arch={}, or select another GPU "
+      "with "
+      "vgpu-run --gpu",
+      file.empty() ? "HIP program" : file, inside, missing, missing_gfx);
 }
 
 }  // namespace rigel::vgpu

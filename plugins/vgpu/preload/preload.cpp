@@ -491,12 +491,13 @@ HOOK void* mremap(void* address, size_t bytes, size_t new_bytes, int flags, ...)
 
 // For debuggers --------------------------------------------------------------------------------------------
 
-// What runs where, in the log: `call (void)vgpu_report()` in gdb, with a thread selected that is the program's.
+// Writes the queue status to the log: `call (void)vgpu_report()` in gdb, with a thread of the program selected.
 HOOK void vgpu_report() {
   System* const system = current.load(std::memory_order_acquire);
   if (system == nullptr) return;
   const Inside guard;
-  system->log().write(LogCategory::kWarning, "this is what runs:\n" + system->process().describe_activity());
+  system->log().write(LogCategory::kInfo,
+                      "debugger: queue status:\n" + system->process().describe_activity());
 }
 
 // Threads that are lent ------------------------------------------------------------------------------------

@@ -1,5 +1,5 @@
-// What the virtual GPU says of mistakes is what docs/guide/diagnosing.md shows: each of the page's reports is
-// printed by a program that makes the mistake, and compared but for addresses, numbers of threads and times.
+// The reports on docs/guide/diagnosing.md are what the virtual GPU prints: a program with each error runs, and its report is
+// compared with the page except for addresses, thread numbers and times.
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -69,7 +69,7 @@ std::map<std::string, std::string> reports_of_page() {
   return reports;
 }
 
-// What a program says of a mistake, without what the program itself prints.
+// The report of a program with an error, without the program's own output.
 std::string report_of(const std::string& mistake, const std::string& target, const std::string& compiler,
                       int& status, const std::vector<std::string>& options) {
   std::vector<std::string> command = {"env", "VGPU_COMPILER=" + compiler, vgpu_run(), "--gpu", "gfx900"};
@@ -171,10 +171,10 @@ TEST_F(EndlessKernel, IsShownAtEachSigquitAndGoesOn) {
   for (int i = 0; i < 2; ++i) {
     kill(pid_, SIGQUIT);
     const std::string report = await("=> 0x");
-    EXPECT_THAT(report, HasSubstr("SIGQUIT: this is what runs:\ngpu vega10 (node 1), gfx900:\n"));
-    EXPECT_THAT(report, HasSubstr("1 packets rung, 1 begun, 0 ended\n"));
+    EXPECT_THAT(report, HasSubstr("info: SIGQUIT: queue status:\ngpu vega10 (node 1), gfx900:\n"));
+    EXPECT_THAT(report, HasSubstr("1 packets submitted, 1 started, 0 completed\n"));
     EXPECT_THAT(report, HasSubstr("kernel       wait_for(MistakeArguments)\n"));
-    EXPECT_THAT(report, HasSubstr("of 2 work-groups 0 have ended\n"));
+    EXPECT_THAT(report, HasSubstr("0 of 2 work-groups completed\n"));
     EXPECT_THAT(report, HasSubstr("2 waves      pc 0x"));
     EXPECT_THAT(report, HasSubstr("(0, 0, 0) wave 0, (1, 0, 0) wave 0\n"));
     EXPECT_THAT(report, HasSubstr("=> 0x"));

@@ -146,7 +146,7 @@ TEST_F(Rocminfo, MemorySizeIsTheOneAskedFor) {
 TEST(VgpuRun, AMistakeIsAMessageAndNotAProgramWithoutGpus) {
   const ProgramResult result = run_program({vgpu_run(), "--gpu", "gfx9999", "true"});
   EXPECT_EQ(result.status, 2);
-  EXPECT_THAT(result.out, HasSubstr("no board 'gfx9999'"));
+  EXPECT_THAT(result.out, HasSubstr("unknown board 'gfx9999'"));
 }
 
 TEST(VgpuRun, PassesTheProgramsStatusOn) {

@@ -20,7 +20,7 @@ constexpr size_t kMaxWavesListed = 4;    // per place; further waves are counted
 constexpr size_t kMaxPlacesListed = 16;  // per dispatch
 
 std::string_view name_of(WaveAt::State state) {
-  constexpr std::string_view kNames[] = {"", ", at a barrier", ", asleep (s_sleep)", ", halted"};
+  constexpr std::string_view kNames[] = {"", ", at a barrier", ", sleeping (s_sleep)", ", halted"};
   return kNames[static_cast<size_t>(state)];
 }
 
@@ -39,14 +39,13 @@ std::string describe_activity(const Activity& activity, DeviceBus& bus) {
   const Launch& launch = *activity.launch;
   const Dispatch& dispatch = launch.dispatch();
   std::string text = line("kernel", kernel_of(dispatch, bus));
-  text += line("dispatch", fmt::format("packet {}, running for {:.1f} s: of {} work-groups {} have ended{}",
-                                       dispatch.packet_id, activity.seconds, launch.groups(),
-                                       launch.groups_done(), launch.stopped() ? ", being stopped" : ""));
+  text += line("dispatch", fmt::format("packet {}, running for {:.1f} s, {} of {} work-groups completed{}",
+                                       dispatch.packet_id, activity.seconds, launch.groups_done(),
+                                       launch.groups(), launch.stopped() ? ", being stopped" : ""));
   if (const std::string schedule = launch.schedule().text(); !schedule.empty())
     text += line("schedule", schedule);
   if (activity.restless != 0) {
-    text += line(
-        "", fmt::format("{} work-groups are being executed and could not be looked at", activity.restless));
+    text += line("", fmt::format("{} work-groups are running: their waves are not shown", activity.restless));
   }
   using Place = std::pair<uint64_t, WaveAt::State>;
   std::map<Place, std::vector<const WaveAt*>> places;
@@ -70,7 +69,7 @@ std::string describe_activity(const Activity& activity, DeviceBus& bus) {
     text += code_around(waves.front()->op);
   }
   if (sorted.size() > kMaxPlacesListed) {
-    text += line("", fmt::format("and waves at {} more places", sorted.size() - kMaxPlacesListed));
+    text += line("", fmt::format("and waves at {} more instructions", sorted.size() - kMaxPlacesListed));
   }
   return text;
 }

@@ -82,8 +82,7 @@ std::string_view reason_name(uint8_t reason) {
 }
 
 std::string work_item(const WorkItems& items, unsigned lane) {
-  return fmt::format("{}, in its work-group {}, lane {}", text_of(items.global(lane)),
-                     text_of(items.local(lane)), lane);
+  return fmt::format("{}, local {}, lane {}", text_of(items.global(lane)), text_of(items.local(lane)), lane);
 }
 
 std::vector<std::string> work_items(const WorkItems& items, uint64_t lanes, const uint64_t* addresses) {
@@ -110,9 +109,9 @@ std::vector<std::string> work_items(const WorkItems& items, uint64_t lanes, cons
 std::string about_address(const Wave& wave, uint64_t va) {
   constexpr uint64_t kNearNull = 0x10000;
   const auto high = static_cast<uint32_t>(va >> 32);
-  if (va < kNearNull) return fmt::format("{:#x} is a null pointer's, with an offset of {} bytes", va, va);
+  if (va < kNearNull) return fmt::format("{:#x} is a null pointer plus {} bytes", va, va);
   if (high == wave.private_aperture_hi && high != 0) {
-    return fmt::format("{:#x} is byte {} of a work-item's private memory (its stack), which has {} bytes", va,
+    return fmt::format("{:#x} is byte {} of a work-item's private memory (stack) of {} bytes", va,
                        static_cast<uint32_t>(va), wave.scratch_lane_bytes);
   }
   return {};
@@ -155,7 +154,7 @@ std::string place_and_calls(uint64_t pc, uint64_t entry, const StoppedWave& wave
 
 std::string kernel_of(const Dispatch& dispatch, WaveMemory& memory) {
   const std::string name = kernel_name(memory, dispatch.kernel_object_va);
-  return name.empty() ? "without a name" : demangled(name);
+  return name.empty() ? "(unnamed)" : demangled(name);
 }
 
 std::string kernel_of(const Dispatch& dispatch, DeviceBus& bus) {
@@ -192,16 +191,18 @@ Failure examine_failure(const Group& group, WaveMemory& memory) {
     case Stop::kTrap:
       result.kind = DispatchResult::Kind::kError;
       result.error = QueueError::kTrap;
-      failure.summary = fmt::format("trap {} in the trap handler", wave.trap_id);
+      failure.summary = fmt::format("trap {} in a trap handler", wave.trap_id);
       break;
     default: {
       result.kind = DispatchResult::Kind::kError;
       result.error = QueueError::kIllegalInstruction;
       uint32_t bytes = 0;
-      failure.summary = fmt::format(
-          "{}: {}", wave.illegal_reason == nullptr ? "illegal instruction" : wave.illegal_reason,
-          wave.op->code_offset + 4 <= block.bytes ? instruction_at(block, wave.op->code_offset, bytes)
-                                                  : std::string("no code"));
+      const std::string instruction = wave.op->code_offset + 4 <= block.bytes
+                                          ? instruction_at(block, wave.op->code_offset, bytes)
+                                          : std::string("no code");
+      failure.summary = "illegal instruction: " + instruction;
+      if (wave.illegal_reason != nullptr && instruction.find(wave.illegal_reason) == instruction.npos)
+        failure.summary += fmt::format(" ({})", wave.illegal_reason);
       lanes = const_cast<Wave&>(wave).exec();
       break;
     }
@@ -237,8 +238,8 @@ DispatchResult describe_failure(Failure failure, DeviceBus& bus) {
 }
 
 std::string describe_trap(const Trap& trap, const Launch& launch, DeviceBus& bus) {
-  std::string text = fmt::format("queue {}: trap {}{}", launch.dispatch().queue_id, trap.id,
-                                 trap.id == 2 ? ", as of abort(), assert() and __builtin_trap()" : "");
+  std::string text =
+      fmt::format("trap {}{}", trap.id, trap.id == 2 ? " (abort(), assert() or __builtin_trap())" : "");
   text += line("kernel", kernel_of(launch.dispatch(), bus));
   text += place_and_calls(trap.pc, launch.dispatch().entry_va, trap.wave, bus);
   text += line("work-group", fmt::format("{}, wave {}, {}", text_of(trap.items.group), trap.items.wave,
@@ -251,15 +252,15 @@ std::string describe_trap(const Trap& trap, const Launch& launch, DeviceBus& bus
 }
 
 std::string describe_end(const Launch& launch) {
-  return fmt::format("dispatch {} of queue {} ended: {} work-groups, {} instructions{}",
-                     launch.dispatch().packet_id, launch.dispatch().queue_id, launch.groups(),
+  return fmt::format("queue {}: dispatch {} completed: {} work-groups, {} instructions{}",
+                     launch.dispatch().queue_id, launch.dispatch().packet_id, launch.groups(),
                      launch.instructions(), launch.stopped() ? ", stopped" : "");
 }
 
 std::string describe_halt(const Group& group) {
   const Dispatch& dispatch = group.launch().dispatch();
-  return fmt::format("dispatch {} of queue {}: the waves of work-group {} that are left have been halted",
-                     dispatch.packet_id, dispatch.queue_id, group.index());
+  return fmt::format("queue {}: dispatch {}: remaining waves of work-group {} halted", dispatch.queue_id,
+                     dispatch.packet_id, group.index());
 }
 
 }  // namespace rigel::vgpu::exec
