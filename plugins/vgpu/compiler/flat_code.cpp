@@ -33,7 +33,7 @@ class Flattener {
       if (const auto at = address_of(symbol)) code_.entry = *at;
       has_entry_ = true;
     }
-    if (!has_entry_) fail("there is no kernel");
+    if (!has_entry_) fail("the object has no symbol 'kernel'");
     return std::move(code_);
   }
 
@@ -51,9 +51,9 @@ class Flattener {
 
   void place_section(const SectionRef& section) {
     const size_t alignment = std::max<size_t>(section.getAlignment().value(), 16);
-    if (alignment > 64) return fail("a section that wants to lie better than a line of the cache");
+    if (alignment > 64) return fail("a section is aligned to more than 64 bytes");
     const size_t begin = (code_.bytes.size() + alignment - 1) / alignment * alignment;
-    if (section.isBSS()) return fail("memory without contents");
+    if (section.isBSS()) return fail("the object has a BSS section");
     const llvm::StringRef contents = value_of(section.getContents());
     code_.bytes.resize(begin + contents.size());
     std::memcpy(code_.bytes.data() + begin, contents.data(), contents.size());
@@ -64,13 +64,13 @@ class Flattener {
   std::optional<size_t> address_of(const llvm::object::SymbolRef& symbol) {
     auto found = symbol.getSection();
     if (!found) {
-      fail("a symbol without a section");
+      fail("a symbol has no section");
       llvm::consumeError(found.takeError());
       return std::nullopt;
     }
     const auto section = *found;
     if (section == object_.section_end() || !begins_.contains(section->getIndex())) {
-      fail("it needs " + text_of(symbol.getName()));
+      fail("undefined symbol " + text_of(symbol.getName()));
       return std::nullopt;
     }
     return begins_[section->getIndex()] + value_of(symbol.getValue());
@@ -96,7 +96,7 @@ class Flattener {
           break;
         }
         default:
-          return fail("a relocation of type " + std::to_string(relocation.getType()));
+          return fail("unknown relocation type " + std::to_string(relocation.getType()));
       }
     }
   }
@@ -113,7 +113,7 @@ FlatCode flatten(llvm::MemoryBufferRef buffer) {
   auto object = llvm::object::ObjectFile::createELFObjectFile(buffer);
   if (!object) return {{}, 0, llvm::toString(object.takeError())};
   const auto* const elf = llvm::dyn_cast<ELF64LEObjectFile>(object->get());
-  if (elf == nullptr) return {{}, 0, "an object that is not for x86-64"};
+  if (elf == nullptr) return {{}, 0, "the object is not for x86-64"};
   return Flattener(*elf).run();
 }
 

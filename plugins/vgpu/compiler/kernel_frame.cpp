@@ -29,7 +29,7 @@ bool KernelBuilder::build() {
   if (!failure_.empty()) return false;
   std::string text;
   llvm::raw_string_ostream out(text);
-  if (llvm::verifyFunction(*function_, &out)) failure_ = "a function that LLVM takes for invalid: " + text;
+  if (llvm::verifyFunction(*function_, &out)) failure_ = "LLVM rejects the function: " + text;
   return failure_.empty();
 }
 
@@ -510,7 +510,7 @@ void KernelBuilder::jump_to(uint32_t from, uint32_t to) {
     if (!wanted[index]) continue;
     if ((shape_now == nullptr && shape_there != nullptr) ||
         (shapes_.rows[index] == nullptr && shapes_at_[to].rows[index] != nullptr))
-      return fail("less is known of v" + std::to_string(index) + " than was to be");
+      return fail("the shape of v" + std::to_string(index) + " is less known than planned");
     if (shapes_at_[to].rows[index] == nullptr) materialized_row(index);
     if (shape_there != nullptr && !shape_there->base) {
       store_common(index, {plus(common_[index].base,
@@ -635,7 +635,7 @@ void KernelBuilder::build_block(uint32_t index) {
   flush();
   count(block.end - counted);
   if (block.successors.size() != 1) {
-    fail("a block without an end");
+    fail("a block has no terminator");
     return;
   }
   jump_to(index, block.successors[0]);
@@ -678,7 +678,7 @@ void KernelBuilder::build_call(uint32_t node, Results results) {
   if (effects.writes_inactive_lanes) kept |= effects.writes.vgprs;
   store_live(before, kept);
   llvm::Function* const handlers = operations_.named("unlikely_call");
-  if (handlers == nullptr) return fail("no function for calls");
+  if (handlers == nullptr) return fail("missing function for calls");
   llvm::CallInst* const went_on =
       b_.CreateCall(handlers, {linkage_, operations_at(node), wave(), registers()});
   went_on->setCallingConv(handlers->getCallingConv());

@@ -54,7 +54,7 @@ void KernelBuilder::delay_loads(uint32_t node, Value* reached, std::vector<Pendi
     auto* const offsets = new llvm::GlobalVariable(module_, data->getType(), true,
                                                    llvm::GlobalValue::PrivateLinkage, data, "offsets");
     llvm::Function* const lay_out = operations_.named("lay_out_" + std::to_string(wave_size_));
-    if (lay_out == nullptr) return fail("no function lay_out");
+    if (lay_out == nullptr) return fail("missing function lay_out");
     b_.CreateCall(lay_out, {at(registers(), plan_.layout.vgpr_offset(load.data)), b_.getInt32(load.dwords),
                             load.exec, offsets, landing});
     landings.push_back(landing);

@@ -27,7 +27,7 @@ Value* KernelBuilder::call(const std::string& name, std::vector<Value*> argument
                            llvm::Attribute::AttrKind inlining) {
   llvm::Function* const function = operations_.named(name);
   if (function == nullptr) {
-    fail("no function " + name);
+    fail("missing function " + name);
     return llvm::UndefValue::get(i1());
   }
   function->removeFnAttr(llvm::Attribute::NoInline);

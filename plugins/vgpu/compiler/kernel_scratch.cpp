@@ -200,7 +200,7 @@ void KernelBuilder::build_scratch_anywhere(uint32_t node, const Scratch& scratch
   Value* const exec = mask_at(kExec * 4);
   llvm::Function* const function =
       operations_.named((stores ? "store_scratch_" : "load_scratch_") + std::to_string(wave_size_));
-  if (function == nullptr) return fail("no function for scratch");
+  if (function == nullptr) return fail("missing function for scratch memory");
   Value* const bytes = b_.CreateSelect(scratch.is_scratch, scratch.bytes, b_.getInt64(0));
   Value* const done =
       b_.CreateCall(function, {wave(), linkage_, scratch_site(), scratch.base, bytes,

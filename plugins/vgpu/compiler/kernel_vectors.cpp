@@ -82,7 +82,7 @@ void KernelBuilder::build_scalar(uint32_t node, const Step& step) {
   llvm::Function* const function = step.kind == KnownOperation::Kind::kAlu
                                        ? operations_.alu(step.op, step.slot)
                                        : operations_.save_exec(step.op, step.slot);
-  if (function == nullptr) return fail("no bitcode of " + std::string(isa::name(step.op)));
+  if (function == nullptr) return fail("missing bitcode of " + std::string(isa::name(step.op)));
   function->addFnAttr(llvm::Attribute::AlwaysInline);
   function->removeFnAttr(llvm::Attribute::NoInline);
   b_.CreateCall(function, {constant(*step.micro), state_, scalars_, mask_at(kExec * 4)});
@@ -441,7 +441,7 @@ llvm::Function* KernelBuilder::wrapper_of(const Wrapper& key) {
                                         ? operations_.named(key.named)
                                         : operations_.lanes(key.op, key.clamped);
   if (operation == nullptr) {
-    fail("no bitcode of " + std::string(isa::name(key.op)));
+    fail("missing bitcode of " + std::string(isa::name(key.op)));
     return nullptr;
   }
   constexpr uint32_t kSlot = 1024, kResult = 4 * kSlot, kTest = 5 * kSlot, kFile = 6 * kSlot;

@@ -86,7 +86,7 @@ void KernelBuilder::build_wave(const Step& step) {
 llvm::Function* KernelBuilder::wave_wrapper(const MicroOp& source_op, NamedOperation operation) {
   llvm::Function* const handler = operations_.named(operation);
   if (handler == nullptr) {
-    fail("no bitcode of a wave's operation");
+    fail("missing bitcode of a wave operation");
     return nullptr;
   }
   const Frame frame = frame_of(operation);

@@ -109,7 +109,8 @@ int main(int count, char** arguments) {
   give_up_rights();
   signal(SIGPIPE, SIG_IGN);
   if (isatty(STDIN_FILENO) != 0) {
-    std::fputs("vgpu-compiler: started by the virtual GPU, not by hand\n", stderr);
+    std::fputs("vgpu-compiler: error: standard input is a terminal; the virtual GPU starts this program\n",
+               stderr);
     return 1;
   }
   // Exits as soon as the program closes its end, also during compilation.
@@ -119,7 +120,7 @@ int main(int count, char** arguments) {
     _exit(0);
   }).detach();
   Answer late;
-  late.error = "the compiler takes too long";
+  late.error = "the compiler timed out";
   too_long = to_message(late);
   signal(SIGPROF, give_up);
   sigset_t timers;  // Blocked if the starting thread blocks all signals, as the virtual GPU's threads do.

@@ -97,7 +97,7 @@ std::vector<std::byte> to_message(const Request& request, std::span<const Image>
 
 tl::expected<ReceivedRequest, std::string> request_from(std::span<const std::byte> message) {
   constexpr uint32_t kMostItems = 1 << 16;
-  const auto invalid = tl::unexpected(std::string("the request is invalid"));
+  const auto invalid = tl::unexpected(std::string("invalid request"));
   Reader reader(message);
   if (!std::ranges::equal(reader.bytes(), std::as_bytes(std::span(kBuildIdentity))))
     return tl::unexpected(std::string(kOfAnotherBuild));

@@ -34,8 +34,7 @@ struct ReceivedRequest {
 };
 /// Error for a request of another build, for example after a package was replaced under a running program.
 constexpr const char* kOfAnotherBuild =
-    "vgpu-compiler is of another build than the library that this program has loaded; start the program "
-    "again";
+    "vgpu-compiler and the loaded library are from different builds; restart the program";
 /// On failure, returns the reason why the message is rejected.
 tl::expected<ReceivedRequest, std::string> request_from(std::span<const std::byte> message);
 

@@ -66,19 +66,19 @@ tl::expected<std::vector<uint32_t>, std::string> modes_of(const analysis::FlowGr
       const Op op = node.instruction.op;
       const bool writes_m0 = node.effects.writes.scalars[isa::code::kM0];
       if (writes_m0 && (mode & kGprIndexEnable) != 0 && !indexes_registers(op) && op != Op::s_set_gpr_idx_idx)
-        return refuse(node, "it changes what is indexed");
+        return refuse(node, "it changes M0 while GPR indexing is on");
       if (!node.effects.changes_mode) continue;
       const auto after = mode_after(node.instruction, mode, traits);
-      if (!after) return refuse(node, "it changes MODE");
+      if (!after) return refuse(node, "it changes MODE to an unknown value");
       mode = *after;
     }
     if (block.back && (mode & kGprIndexEnable) != 0)
-      return refuse(graph.nodes[block.end - 1], "it is called with indices switched on");
+      return refuse(graph.nodes[block.end - 1], "a function is called with GPR indexing on");
     // Waves that return with another MODE continue in the interpreter.
     for (const uint32_t next : block.followers()) {
       if (!at[next]) to_read.push_back(next);
       if (at[next].value_or(mode) != mode)
-        return refuse(graph.nodes[graph.blocks[next].first], "MODE differs from way to way");
+        return refuse(graph.nodes[graph.blocks[next].first], "MODE differs between predecessors");
       at[next] = mode;
     }
   }

@@ -46,15 +46,16 @@ TEST(Modes, FailIfPathsDiffer) {
   EXPECT_EQ(modes({kSetDenormals, 3, kIfScc | 1, kNop}),
             (std::vector<uint32_t>{kFlushing, kKeeping, kKeeping, kKeeping}));
   EXPECT_EQ(modes({kIfScc | 2, kSetDenormals, 3}).error(),
-            "s_endpgm at 0x100c: MODE differs from way to way");
+            "s_endpgm at 0x100c: MODE differs between predecessors");
   // Around a loop.
   EXPECT_FALSE(modes({kNop, kSetDenormals, 3, kIfScc | 0xfffc}));
 }
 
 TEST(Modes, FailForUnsupportedChanges) {
-  EXPECT_EQ(modes({kSetFromRegister}).error(), "s_setreg_b32 at 0x1000: it changes MODE");
+  EXPECT_EQ(modes({kSetFromRegister}).error(), "s_setreg_b32 at 0x1000: it changes MODE to an unknown value");
   EXPECT_FALSE(modes({kSetException, 1}));
-  EXPECT_EQ(modes({kIndexOnByConstant}).error(), "s_set_gpr_idx_on at 0x1000: it changes MODE");
+  EXPECT_EQ(modes({kIndexOnByConstant}).error(),
+            "s_set_gpr_idx_on at 0x1000: it changes MODE to an unknown value");
 }
 
 TEST(Modes, IncludeIndexedOperands) {
@@ -68,10 +69,11 @@ TEST(Modes, IncludeIndexedOperands) {
 }
 
 TEST(Modes, FailIfIndexedOperandsAreUnknown) {
-  EXPECT_EQ(modes({kIndexOn, kMoveToM0}).error(), "s_mov_b32 at 0x1004: it changes what is indexed");
-  EXPECT_EQ(modes({kIfScc | 1, kIndexOn}).error(), "s_endpgm at 0x1008: MODE differs from way to way");
+  EXPECT_EQ(modes({kIndexOn, kMoveToM0}).error(),
+            "s_mov_b32 at 0x1004: it changes M0 while GPR indexing is on");
+  EXPECT_EQ(modes({kIfScc | 1, kIndexOn}).error(), "s_endpgm at 0x1008: MODE differs between predecessors");
   EXPECT_EQ(modes({kIndexOn, kCall}).error(),
-            "s_swappc_b64 at 0x1004: it is called with indices switched on");
+            "s_swappc_b64 at 0x1004: a function is called with GPR indexing on");
 }
 
 }  // namespace

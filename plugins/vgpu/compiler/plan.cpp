@@ -298,9 +298,9 @@ void attach(Plan& plan, TranslatedCode& code, Run run) {
 }
 
 tl::expected<std::unique_ptr<Plan>, std::string> make_plan(const Request& request) {
-  if (request.level == SimdLevel::kBaseline) return tl::unexpected(std::string("a host without AVX2"));
+  if (request.level == SimdLevel::kBaseline) return tl::unexpected(std::string("the CPU lacks AVX2"));
   if ((request.variant & ~(kFloatModeBits | kFiniteHalvesVariant)) != 0)
-    return tl::unexpected(std::string("an unusual mode"));
+    return tl::unexpected(std::string("unsupported floating-point mode"));
   auto graph = analysis::read_flow_graph(request.target, request.layout.wave_size, request.entry_va,
                                          request.read, kMostInstructions);
   if (!graph) return tl::unexpected(graph.error());
@@ -401,7 +401,8 @@ tl::expected<std::unique_ptr<Plan>, std::string> make_plan(const Request& reques
       site.kind = Site::Kind::kMode;
       plan->changes_mode |= !indexes_registers(in.op);
     } else if (in.op == Op::s_barrier) {
-      if (plan->modes[i] != plan->mode) return tl::unexpected(text("MODE is not what waves begin with"));
+      if (plan->modes[i] != plan->mode)
+        return tl::unexpected(text("MODE differs from its initial value at a barrier"));
       site.kind = Site::Kind::kBarrier;
     } else if (in.op == Op::s_sleep) {
       site.kind = Site::Kind::kSleep;
@@ -410,13 +411,13 @@ tl::expected<std::unique_ptr<Plan>, std::string> make_plan(const Request& reques
     } else if (is_branch(in.op) || is_long_branch(plan->graph, i)) {
       site.kind = Site::Kind::kBranch;
     } else if (nodes[i].effects.goes_elsewhere) {
-      leave("it goes elsewhere");
+      leave("it jumps to an unknown address");
     } else if (yields_behind[i]) {
       site.kind = Site::Kind::kYield;
     } else if (count == 0) {
       site.kind = Site::Kind::kNothing;
     } else if (may_leave(in)) {
-      leave("a wave may stop there");
+      leave("a wave may stop at it");
     } else {
       site.kind = kind_of(in, *plan);
       if (site.kind == Site::Kind::kCall) {
@@ -459,7 +460,7 @@ tl::expected<std::unique_ptr<Plan>, std::string> make_plan(const Request& reques
       return tl::unexpected(plan->left.front());
   }
   if (put_off_switches(*plan)) find_liveness();
-  if (!keep_operations(*plan)) return tl::unexpected(std::string("no memory"));
+  if (!keep_operations(*plan)) return tl::unexpected(std::string("not enough memory"));
 
   // Entries: the start, after barriers and calls, loop headers.
   uint32_t entries = 0;

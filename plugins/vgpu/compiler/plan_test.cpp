@@ -27,7 +27,7 @@ TEST_F(Plans, InterpretCallsAndReenterAfterThem) {
   EXPECT_EQ(plan->ways_in[0].pc, kVa + 8);
   EXPECT_EQ(plan->ways_in[0].variant, 0u);
   EXPECT_EQ(plan->ways_in[0].entry, plan->sites[2].entry);
-  EXPECT_EQ(plan->left, std::vector<std::string>{"s_swappc_b64 at 0x1004: it goes elsewhere"});
+  EXPECT_EQ(plan->left, std::vector<std::string>{"s_swappc_b64 at 0x1004: it jumps to an unknown address"});
 }
 
 TEST_F(Plans, ReenterWithModeOfCall) {

@@ -215,7 +215,7 @@ TEST(CompilerPlan, ReportsWhyKernelIsInterpreted) {
   };
   const auto plan = make_plan(request);
   ASSERT_FALSE(plan);
-  EXPECT_EQ(plan.error(), "s_setpc_b64 at 0x1000: it goes elsewhere");
+  EXPECT_EQ(plan.error(), "s_setpc_b64 at 0x1000: it jumps to an unknown address");
 }
 
 }  // namespace

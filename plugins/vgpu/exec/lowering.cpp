@@ -36,7 +36,7 @@ Refusal lower_scalar(const isa::Instruction& instruction, LoweringContext& conte
     const Refusal refusal = part(instruction, context, out);
     if (refusal != scalar::kNotMine) return refusal;
   }
-  return "a scalar instruction that is not executed";
+  return "scalar instruction is not supported";
 }
 
 using Lower = Refusal (*)(const isa::Instruction&, LoweringContext&, Emitter&);
@@ -86,15 +86,15 @@ SimdLevel best_simd_level() {
 std::string_view why_absent(SimdLevel level) {
   const Level& built = kLevels[static_cast<size_t>(level)];
   if (!built.built) return built.why_not;
-  if (level > host_level()) return "this processor does not have the instructions of the level";
-  return level > level_limit() ? "VGPU_SIMD names a lower level" : "";
+  if (level > host_level()) return "the CPU lacks the instructions of this SIMD level";
+  return level > level_limit() ? "VGPU_SIMD selects a lower level" : "";
 }
 
 Refusal lower(const isa::Instruction& instruction, LoweringContext& context, Emitter& out) {
   const isa::Encoding encoding = instruction.encoding;
   const bool scalar = isa::is_scalar_alu(encoding);
   if (context.skip_vector && !scalar && encoding != isa::Encoding::kSmem) return {};
-  if (isa::is_graphics(encoding)) return "graphics instructions are not executed";
+  if (isa::is_graphics(encoding)) return "graphics instructions are not supported";
   if (scalar) return lower_scalar(instruction, context, out);
   const Level& level = kLevels[static_cast<size_t>(context.level)];
   return (isa::is_vector_alu(encoding) ? level.vector : level.memory)(instruction, context, out);

@@ -348,13 +348,13 @@ const Operation* find_operation(Op op) {
 
 Refusal lower_with(const Operation& operation, const PlaceOf& a, const PlaceOf& b,
                    const isa::Instruction& instruction, LoweringContext& context, Emitter& out) {
-  if (!a.ok || !b.ok) return "a source that this GPU does not have";
+  if (!a.ok || !b.ok) return "source operand does not exist on this GPU";
   uint32_t dst = scalar_offset(kSinkSlot);
   ToExec to_exec = ToExec::kNo;
   bool refresh = false;
   if (operation.dst_dwords != 0) {
     if (!destination_offset(instruction.dst[0], context, dst) || instruction.dst[0].is_vgpr()) {
-      return "a destination that is no scalar register";
+      return "destination is not a scalar register";
     }
     if (touches_exec(dst, operation.dst_dwords)) {
       const uint32_t mask_dwords = context.layout.wave_size / 32;

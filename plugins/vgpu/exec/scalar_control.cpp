@@ -72,7 +72,7 @@ Refusal lower_address(const isa::Instruction& instruction, LoweringContext& cont
   uint32_t target = scalar_offset(kScalarTemporary + 4);
   if (reads) {
     const PlaceOf a = source_place(instruction.src[0], instruction, context, out, 0);
-    if (!a.ok || a.place.is_constant) return "a program counter that is not in registers";
+    if (!a.ok || a.place.is_constant) return "program counter operand is not a register";
     if (instruction.op == Op::s_swappc_b64) {  // The destination may overlap the source.
       MicroOp& copy = out.emit(copy_address);
       copy.src[0] = a.place.source;
@@ -83,7 +83,7 @@ Refusal lower_address(const isa::Instruction& instruction, LoweringContext& cont
   }
   if (instruction.op != Op::s_setpc_b64) {
     uint32_t dst = 0;
-    if (!destination_offset(instruction.dst[0], context, dst)) return "a destination that is no register";
+    if (!destination_offset(instruction.dst[0], context, dst)) return "destination is not a register";
     MicroOp& op = out.emit(put_constant);
     op.dst = dst;
     op.src[0].constant = context.pc + instruction.bytes;
@@ -162,7 +162,7 @@ Refusal lower_fork(const isa::Instruction& instruction, LoweringContext& context
   target.place.source.constant = branch_target(instruction, context);
   if (!immediate) target = source_place(instruction.src[1], instruction, context, out, 2);
   target = register_place(target, out, 2);
-  if (!mask.ok || !target.ok) return "a source that this GPU does not have";
+  if (!mask.ok || !target.ok) return "source operand does not exist on this GPU";
   MicroOp& op = out.emit(fork);
   op.src[0] = mask.place.source;
   op.src[1] = target.place.source;
@@ -175,7 +175,7 @@ Refusal lower_fork(const isa::Instruction& instruction, LoweringContext& context
 Refusal lower_join(const isa::Instruction& instruction, LoweringContext& context, Emitter& out) {
   const PlaceOf saved =
       register_place(source_place(instruction.src[0], instruction, context, out, 0), out, 0);
-  if (!saved.ok) return "a source that this GPU does not have";
+  if (!saved.ok) return "source operand does not exist on this GPU";
   MicroOp& op = out.emit(join);
   op.src[0] = saved.place.source;
   op.imm = context.position + 1;
@@ -285,8 +285,8 @@ Refusal lower_control(const isa::Instruction& instruction, LoweringContext& cont
     case Op::s_subvector_loop_end: {
       uint32_t dst = 0;
       const isa::Operand& saved = instruction.dst[0].exists() ? instruction.dst[0] : instruction.src[0];
-      if (!destination_offset(saved, context, dst)) return "a destination that is no register";
-      if (context.layout.wave_size != 64) return "a subvector loop in a wave of 32";
+      if (!destination_offset(saved, context, dst)) return "destination is not a register";
+      if (context.layout.wave_size != 64) return "subvector loop in a wave of 32 lanes";
       Link* const link = out.link(branch_target(instruction, context));
       MicroOp& op = out.emit(instruction.op == Op::s_subvector_loop_begin ? subvector_begin : subvector_end);
       op.imm = reinterpret_cast<u64>(link);

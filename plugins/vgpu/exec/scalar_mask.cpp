@@ -76,8 +76,9 @@ Refusal lower_save_exec(const SavesExec& saves, const isa::Instruction& instruct
                         Emitter& out) {
   const PlaceOf a = source_place(instruction.src[0], instruction, context, out, 0);
   uint32_t dst = 0;
-  if (!a.ok || !destination_offset(instruction.dst[0], context, dst)) return "an operand that does not exist";
-  if (touches_exec(dst, saves.dwords)) return "EXEC as the place to save EXEC";
+  if (!a.ok || !destination_offset(instruction.dst[0], context, dst))
+    return "operand does not exist on this GPU";
+  if (touches_exec(dst, saves.dwords)) return "EXEC cannot be saved in EXEC";
   const uint8_t slot = a.place.is_constant ? 1 : 0;
   MicroOp& op = out.emit(saves.handlers[slot]);
   out.identify({.kind = KnownOperation::Kind::kSaveExec, .slot = slot, .op = saves.op});
@@ -114,7 +115,8 @@ Refusal lower_in_place(const isa::Instruction& instruction, LoweringContext& con
     a = source_place(instruction.src[0], instruction, context, out, 0);
   }
   uint32_t dst = 0;
-  if (!a.ok || !destination_offset(instruction.dst[0], context, dst)) return "an operand that does not exist";
+  if (!a.ok || !destination_offset(instruction.dst[0], context, dst))
+    return "operand does not exist on this GPU";
   a = register_place(a, out, 0);
   MicroOp& op = out.emit(handler);
   op.src[0] = a.place.source;
@@ -166,8 +168,9 @@ Refusal lower_move_relative(const isa::Instruction& instruction, LoweringContext
                             Handler handler, bool takes_constants) {
   PlaceOf a = source_place(instruction.src[0], instruction, context, out, 0);
   uint32_t dst = 0;
-  if (!a.ok || !destination_offset(instruction.dst[0], context, dst)) return "an operand that does not exist";
-  if (a.place.is_constant && !takes_constants) return "a constant as the base of a relative source";
+  if (!a.ok || !destination_offset(instruction.dst[0], context, dst))
+    return "operand does not exist on this GPU";
+  if (a.place.is_constant && !takes_constants) return "base of a relative source is a constant";
   a = register_place(a, out, 0);
   MicroOp& op = out.emit(handler);
   op.src[0] = a.place.source;
@@ -206,7 +209,7 @@ Refusal lower_gpr_index(const isa::Instruction& instruction, LoweringContext& co
   const bool has_mode = instruction.op != Op::s_set_gpr_idx_idx;
   PlaceOf a;
   if (has_index) a = register_place(source_place(instruction.src[0], instruction, context, out, 0), out, 0);
-  if (!a.ok) return "an operand that does not exist";
+  if (!a.ok) return "operand does not exist on this GPU";
   MicroOp& op = out.emit(gpr_index);
   op.src[0] = a.place.source;
   op.src[1].constant = (has_index ? 0xffu : 0u) | (has_mode ? 0xf000u : 0u);

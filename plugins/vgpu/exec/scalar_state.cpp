@@ -109,10 +109,10 @@ void set_register(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t 
 
 Refusal lower_register(const isa::Instruction& instruction, LoweringContext& context, Emitter& out) {
   const auto [id, shift, mask] = isa::register_field(instruction);
-  if (!register_exists(id, context.traits())) return "a hardware register that this GPU does not have";
+  if (!register_exists(id, context.traits())) return "hardware register does not exist on this GPU";
   if (instruction.op == Op::s_getreg_b32) {
     uint32_t dst = 0;
-    if (!destination_offset(instruction.dst[0], context, dst)) return "a destination that is no register";
+    if (!destination_offset(instruction.dst[0], context, dst)) return "destination is not a register";
     MicroOp& op = out.emit(get_register);
     op.dst = dst;
     op.aux = id;
@@ -128,7 +128,7 @@ Refusal lower_register(const isa::Instruction& instruction, LoweringContext& con
   } else {
     const isa::Operand& source = instruction.src[0].exists() ? instruction.src[0] : instruction.dst[0];
     a = source_place(source, instruction, context, out, 0);
-    if (!a.ok) return "a source that this GPU does not have";
+    if (!a.ok) return "source operand does not exist on this GPU";
   }
   a = register_place(a, out, 0);
   MicroOp& op = out.emit(set_register);
@@ -157,7 +157,7 @@ void set_skip_vector(const MicroOp* op, Wave* wave, std::byte* registers, uint64
 Refusal lower_skip_vector(const isa::Instruction& instruction, LoweringContext& context, Emitter& out) {
   const PlaceOf a = register_place(source_place(instruction.src[0], instruction, context, out, 0), out, 0);
   const PlaceOf b = register_place(source_place(instruction.src[1], instruction, context, out, 2), out, 2);
-  if (!a.ok || !b.ok) return "a source that this GPU does not have";
+  if (!a.ok || !b.ok) return "source operand does not exist on this GPU";
   MicroOp& op = out.emit(set_skip_vector);
   op.src[0] = a.place.source;
   op.src[1] = b.place.source;
@@ -192,9 +192,9 @@ Refusal lower_message(const isa::Instruction& instruction, const LoweringContext
     return {};
   }
   if (message == kOrderedDone || message == kEarlyPrimsDone || message == 2 || message == 3) {
-    return "graphics messages are not sent";
+    return "graphics messages are not supported";
   }
-  return "a message that compute waves do not send";
+  return "message is not available to compute waves";
 }
 
 void sleep_wave(const MicroOp* op, Wave* wave, std::byte*, uint64_t) {
@@ -379,7 +379,7 @@ Refusal lower_state(const isa::Instruction& instruction, LoweringContext& contex
     case Op::s_rfe_restore_b64:
     case Op::s_rfe_b64: {
       const PlaceOf a = source_place(instruction.src[0], instruction, context, out, 0);
-      if (!a.ok || a.place.is_constant) return "a program counter that is not in registers";
+      if (!a.ok || a.place.is_constant) return "program counter operand is not a register";
       MicroOp& op = out.emit(return_from_trap);
       op.src[0] = a.place.source;
       op.imm = context.position + 1;
@@ -387,9 +387,9 @@ Refusal lower_state(const isa::Instruction& instruction, LoweringContext& contex
       return {};
     }
     case Op::s_code_end:
-      return "the end of the code";
+      return "end of the code";
     case Op::s_endpgm_ordered_ps_done:
-      return "graphics instructions are not executed";
+      return "graphics instructions are not supported";
     default:
       return kNotMine;
   }

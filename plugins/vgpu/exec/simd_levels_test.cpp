@@ -48,7 +48,7 @@ TEST_P(SimdLevels, AreAvailableOrHaveReason) {
   const std::string_view why = why_absent(GetParam());
   EXPECT_EQ(is_available, why.empty()) << "a level was left out without a word";
   if (is_available) return;
-  EXPECT_TRUE(why.find("processor") == why.npos || !processor_has(GetParam())) << why;
+  EXPECT_TRUE(why.find("the CPU") == why.npos || !processor_has(GetParam())) << why;
   GTEST_SKIP() << why;
 }
 

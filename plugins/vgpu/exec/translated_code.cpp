@@ -658,7 +658,8 @@ std::string TranslatedCode::why_not_compiled() {
 std::string TranslatedCode::describe_missing_register(const Translation& translation) const {
   uint32_t bytes = 0;
   return fmt::format(
-      "kernel at {:#x}: register number out of range: the kernel has {} VGPRs and {} SGPRs, the instruction at "
+      "kernel at {:#x}: register number out of range: the kernel has {} VGPRs and {} SGPRs, the instruction "
+      "at "
       "{:#x} is {}; such writes are dropped, such reads return v0 or s0",
       key_.entry_va, key_.layout.vgprs, key_.layout.sgprs,
       translation.block.pc + translation.first_missing_register,

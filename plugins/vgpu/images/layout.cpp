@@ -7,12 +7,12 @@
 namespace rigel::vgpu::images {
 
 tl::expected<TiledLayout, std::string_view> TiledLayout::of(const Surface& surface) {
-  if (surface.tiling == nullptr) return tl::unexpected(std::string_view("tiled image of an unknown board"));
+  if (surface.tiling == nullptr) return tl::unexpected(std::string_view("tiled image on an unknown board"));
   if (surface.levels == 0 || surface.levels > 16)
-    return tl::unexpected(std::string_view("tiled image of more than 16 mip levels"));
-  if (surface.samples != 1) return tl::unexpected(std::string_view("tiled image of several samples a texel"));
+    return tl::unexpected(std::string_view("tiled image with more than 16 mip levels"));
+  if (surface.samples != 1) return tl::unexpected(std::string_view("multisampled tiled image"));
   if (!std::has_single_bit(surface.element_bytes) || surface.element_bytes > 16)
-    return tl::unexpected(std::string_view("tiled image of texels that are no power of two of bytes"));
+    return tl::unexpected(std::string_view("tiled image: texel size is not a power of two"));
   return surface.generation == Generation::kGfx8 ? lay_out_macro_tiles(surface) : lay_out_blocks(surface);
 }
 

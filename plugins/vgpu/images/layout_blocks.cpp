@@ -44,7 +44,7 @@ class BlockBuilder {
     if (!order) return tl::unexpected(unknown);
     if (bits_of(surface_.tiling->gb_addr_config, 3, 3) != 0) return tl::unexpected(kOtherInterleave);
     if (surface_.levels != 1 && !has_levels())
-      return tl::unexpected(std::string_view("mip levels of 256-byte tiles"));
+      return tl::unexpected(std::string_view("tiled image: mip levels in 256-byte tiles"));
     read_config();
     TiledLayout layout;
     layout.block_bits_ = kBlockBits[kind()];
@@ -64,7 +64,7 @@ class BlockBuilder {
     } else if (is_gfx10()) {
       stack_levels(layout, chain);
     } else if (!pack_levels(layout)) {
-      return tl::unexpected(std::string_view("mip levels that their tail has no room for"));
+      return tl::unexpected(std::string_view("tiled image: mip levels exceed their tail"));
     }
     return layout;
   }

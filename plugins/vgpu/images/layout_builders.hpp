@@ -24,7 +24,7 @@ LayoutOr lay_out_macro_tiles(const Surface& surface);
 enum AxisName : uint8_t { kX, kY, kZ };
 
 constexpr unsigned kInterleave = 8;  // log2 of the bytes in one pipe before the next pipe
-constexpr std::string_view kOtherInterleave = "tiled image of another interleave of pipes than 256 bytes";
+constexpr std::string_view kOtherInterleave = "tiled image: pipe interleave other than 256 bytes";
 
 constexpr uint32_t bits_of(uint32_t value, unsigned first, unsigned count) {
   return value >> first & ((1u << count) - 1);

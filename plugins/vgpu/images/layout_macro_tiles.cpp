@@ -24,7 +24,7 @@ class MacroTileBuilder {
     if (order == nullptr || (array_mode != k1DThin && array_mode != k2DThin)) return tl::unexpected(kUnknown);
     const uint32_t config = surface_.tiling->gb_addr_config;
     if (bits_of(config, 4, 3) != 0 || bits_of(config, 8, 3) != 0) return tl::unexpected(kOtherInterleave);
-    if (surface_.levels != 1) return tl::unexpected(std::string_view("mip levels of a tiled image"));
+    if (surface_.levels != 1) return tl::unexpected(std::string_view("tiled image with mip levels"));
     const Chain tile((*order)[element_bits()], element_bits());
     TiledLayout layout;
     layout.base_ = surface_.base;
@@ -45,8 +45,7 @@ class MacroTileBuilder {
   }
 
  private:
-  static constexpr std::string_view kUnknown =
-      "tiled image (of another GB_TILE_MODE than 1D or 2D_TILED_THIN1)";
+  static constexpr std::string_view kUnknown = "tiled image: GB_TILE_MODE other than 1D or 2D_TILED_THIN1";
   static constexpr unsigned kTileBits = 3;  // 8 by 8 texels
 
   /// Bits of a tile's column and row that choose a pipe.

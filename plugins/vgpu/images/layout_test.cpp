@@ -224,26 +224,25 @@ TEST(TiledLayout, UnsupportedLayoutsAreNamed) {
   EXPECT_EQ(TiledLayout::of(surface).error(), "tiled image (SW_4KB_D_X)");
   surface.volume = false;
   surface.element_bytes = 12;
-  EXPECT_EQ(TiledLayout::of(surface).error(), "tiled image of texels that are no power of two of bytes");
+  EXPECT_EQ(TiledLayout::of(surface).error(), "tiled image: texel size is not a power of two");
   surface.element_bytes = 4;
   surface.samples = 2;
-  EXPECT_EQ(TiledLayout::of(surface).error(), "tiled image of several samples a texel");
+  EXPECT_EQ(TiledLayout::of(surface).error(), "multisampled tiled image");
   surface.samples = 1;
   surface.levels = 17;
-  EXPECT_EQ(TiledLayout::of(surface).error(), "tiled image of more than 16 mip levels");
+  EXPECT_EQ(TiledLayout::of(surface).error(), "tiled image with more than 16 mip levels");
   surface.levels = 1;
   const TilingConfig interleaved{navi.gb_addr_config | 8};
   surface.tiling = &interleaved;
-  EXPECT_EQ(TiledLayout::of(surface).error(), "tiled image of another interleave of pipes than 256 bytes");
+  EXPECT_EQ(TiledLayout::of(surface).error(), "tiled image: pipe interleave other than 256 bytes");
   surface.tiling = nullptr;
-  EXPECT_EQ(TiledLayout::of(surface).error(), "tiled image of an unknown board");
+  EXPECT_EQ(TiledLayout::of(surface).error(), "tiled image on an unknown board");
   constexpr uint8_t k2DThick = 24;
   surface = small_surface(Generation::kGfx8, fiji, k2DThick);
-  EXPECT_EQ(TiledLayout::of(surface).error(),
-            "tiled image (of another GB_TILE_MODE than 1D or 2D_TILED_THIN1)");
+  EXPECT_EQ(TiledLayout::of(surface).error(), "tiled image: GB_TILE_MODE other than 1D or 2D_TILED_THIN1");
   surface.swizzle_mode = 14;
   surface.levels = 2;
-  EXPECT_EQ(TiledLayout::of(surface).error(), "mip levels of a tiled image");
+  EXPECT_EQ(TiledLayout::of(surface).error(), "tiled image with mip levels");
 }
 
 }  // namespace

@@ -66,8 +66,8 @@ std::string_view decode_resource(std::span<const uint32_t, 8> words, Generation 
     return {};
   }
   const uint32_t type = words[3] >> 28;
-  if (type < static_cast<uint32_t>(ResourceType::k1D)) return "image resource that is a buffer's";
-  if (type >= static_cast<uint32_t>(ResourceType::k2DMsaa)) return "image of several samples a texel";
+  if (type < static_cast<uint32_t>(ResourceType::k1D)) return "image resource is a buffer resource";
+  if (type >= static_cast<uint32_t>(ResourceType::k2DMsaa)) return "multisampled image";
   if ((words[6] & kCompressed) != 0) return "image with compressed colours (DCC)";
   const Fields f = fields_of(words, generation);
   resource.type = static_cast<ResourceType>(type);
@@ -78,7 +78,7 @@ std::string_view decode_resource(std::span<const uint32_t, 8> words, Generation 
   }
   const bool is_number = f.format.number <= Number::kFloat || f.format.number == Number::kSrgb;
   if (bytes_of(f.format) == 0 || !is_number)
-    return "image of a format that is not executed: block compression, shared exponents, reserved ones";
+    return "image format is not supported: block compression, shared exponents or reserved";
   for (unsigned i = 0; i < 4; ++i) resource.select[i] = static_cast<uint8_t>(bits(words[3], 3 * i, 3));
   resource.min_lod = bits(words[1], 8, 12);
   resource.first_level = static_cast<uint8_t>(bits(words[3], 12, 4));
@@ -137,7 +137,8 @@ std::string_view decode_sampler(std::span<const uint32_t, 4> words, Generation g
   sampler.z_filter = static_cast<uint8_t>(bits(words[2], 24, 2));
   sampler.mip_filter = static_cast<uint8_t>(bits(words[2], 26, 2));
   sampler.border = static_cast<Border>(words[3] >> 30);
-  return sampler.border == Border::kRegister ? "sampler with a border colour of a table" : std::string_view{};
+  return sampler.border == Border::kRegister ? "sampler with a border colour from a table"
+                                             : std::string_view{};
 }
 
 }  // namespace rigel::vgpu::images

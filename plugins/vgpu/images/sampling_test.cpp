@@ -45,10 +45,10 @@ TEST(Resource, UnsupportedImagesAreNamed) {
             "image with compressed colours (DCC)");
   words[6] = 0;
   words[3] = 0xfac | 14u << 28;
-  EXPECT_EQ(decode_resource(words, Generation::kGfx9, nullptr, resource), "image of several samples a texel");
+  EXPECT_EQ(decode_resource(words, Generation::kGfx9, nullptr, resource), "multisampled image");
   words[3] = 0xfac;
   EXPECT_EQ(decode_resource(words, Generation::kGfx9, nullptr, resource),
-            "image resource that is a buffer's");
+            "image resource is a buffer resource");
   words[3] = 0xfac | 9u << 28;
   words[1] = 35u << 20;  // BC1
   EXPECT_NE(decode_resource(words, Generation::kGfx9, nullptr, resource), "");

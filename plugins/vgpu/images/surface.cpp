@@ -52,8 +52,9 @@ bool has_rows(const Surface& surface) {
 }
 
 std::string_view unknown_layout(const Surface& surface) {
-  if (surface.samples != 1) return "image of several samples a texel";
-  if (surface.levels != 1 && surface.generation == Generation::kGfx8) return "mip levels in rows on gfx8";
+  if (surface.samples != 1) return "multisampled image";
+  if (surface.levels != 1 && surface.generation == Generation::kGfx8)
+    return "linear image with mip levels on gfx8";
   return {};
 }
 

@@ -719,13 +719,13 @@ std::string_view reason(DecodeStatus status) {
     case DecodeStatus::kOk:
       return "decoded";
     case DecodeStatus::kTruncated:
-      return "the code ends within the instruction";
+      return "incomplete instruction at the end of the code";
     case DecodeStatus::kIllegal:
-      return "no instruction of this chip";
+      return "not an instruction of this chip";
     case DecodeStatus::kBadOperand:
-      return "a reserved operand or modifier";
+      return "reserved operand or modifier";
     case DecodeStatus::kUnknownTarget:
-      return "no chip that the tables know";
+      return "unknown chip";
   }
   return "?";
 }

@@ -102,19 +102,19 @@ Domain domain_of(Op op) {
 
 std::string_view approximation(Op op) {
   if (op_class(op) == OpClass::kTranscendental) return "within one unit in the last place";
-  if (op == Op::s_setreg_b32 || op == Op::s_setreg_imm32_b32) return "DEBUG of MODE does nothing";
+  if (op == Op::s_setreg_b32 || op == Op::s_setreg_imm32_b32) return "MODE.DEBUG has no effect";
   if (op == Op::s_getreg_b32) {
-    return "TRAPSTS: what the manuals leave open of arithmetic exceptions is as docs/internals/numerics.md "
-           "says; EXCP_CYCLE has its lower two bits, on gfx10 none. HW_ID: places that nothing depends on";
+    return "TRAPSTS: arithmetic exceptions that the manuals leave undefined are chosen; EXCP_CYCLE has its "
+           "lower two bits, on gfx10 none; HW_ID: arbitrary places";
   }
   if (op == Op::s_sendmsg || op == Op::s_sendmsghalt) {
     return "interrupts, save wave, get doorbell; messages of graphics and debuggers stop the queue";
   }
   if (const ImageShape* const shape = image_shape(op); shape != nullptr && shape->has_sampler()) {
     return shape->lod == LodSource::kNeighbours || shape->lod == LodSource::kGradients
-               ? "levels of detail and anisotropic filters by the gradients' lengths, as the Vulkan "
-                 "specification has them; sums of filters are rounded once"
-               : "sums of filters are rounded once";
+               ? "levels of detail and anisotropic filters by the gradients' lengths, as in the Vulkan "
+                 "specification; filters round once"
+               : "filters round once";
   }
   return {};
 }

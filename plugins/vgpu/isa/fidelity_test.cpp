@@ -55,7 +55,7 @@ TEST(IsaFidelity, NotesRejectedForms) {
   EXPECT_EQ(row_of(rows, Op::s_barrier).fidelity, Fidelity::kAbsent);
   EXPECT_EQ(row_of(rows, Op::s_barrier).note, "no barriers");
   EXPECT_EQ(row_of(rows, Op::v_add_f32).fidelity, Fidelity::kApproximate);
-  EXPECT_EQ(row_of(rows, Op::v_add_f32).note, "not as VOP2 DPP on gfx801: no DPP");
+  EXPECT_EQ(row_of(rows, Op::v_add_f32).note, "not supported as VOP2 DPP on gfx801: no DPP");
 }
 
 TEST(IsaFidelity, OmitsOperationsOfOtherTargets) {

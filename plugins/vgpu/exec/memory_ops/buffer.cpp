@@ -215,7 +215,7 @@ Refusal lower_buffer(const isa::Instruction& instruction, LoweringContext& conte
     const bool two = shape->verb == Verb::kAtomic && has_two_operands(shape->atomic);
     registers = shape->dwords() * (two ? 2 : 1);
   } else {
-    return "buffer instruction that is not executed";
+    return "buffer instruction is not supported";
   }
   const Verb verb = access.shape.verb;
   const bool lds = instruction.lds || from_lds;

@@ -128,7 +128,7 @@ bool load_to_lds(const MicroOp* op, Wave* wave, uint64_t exec) {
 
 Refusal lower_flat(const isa::Instruction& instruction, LoweringContext& context, Emitter& out) {
   const isa::MemoryShape* const shape = isa::memory_shape(instruction.op);
-  if (!shape) return "flat instruction that is not executed";
+  if (!shape) return "flat instruction is not supported";
   const RegisterLayout& layout = context.layout;
   const isa::Encoding encoding = instruction.encoding;
   const bool null_base = instruction.saddr.code == isa::code::kNull;  // gfx10

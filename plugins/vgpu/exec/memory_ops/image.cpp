@@ -296,7 +296,7 @@ struct ImageRun {
 
   bool change() const {
     if (!resource.is_null && resource.surface.element_bytes != access.atomic.bytes) {
-      return stop_at_illegal(wave, "image atomic on texels of another size");
+      return stop_at_illegal(wave, "image atomic: texel size is not supported");
     }
     const Span span = find_texels();
     if (access.rows.returns) zero_results(wave, access.atomic, access.rows.result, span.active, exec);
@@ -564,12 +564,12 @@ struct ImageRun {
 Refusal lower_image(const isa::Instruction& instruction, LoweringContext& context, Emitter& out) {
   const isa::ImageShape* const shape = isa::image_shape(instruction.op);
   if (shape == nullptr)
-    return "image instruction that is not executed: raw data, several samples a texel, rays";
+    return "image instructions on raw data, multisampled images and rays are not supported";
   const isa::Traits& traits = context.traits();
   const RegisterLayout& layout = context.layout;
   if (traits.image_has_dimension && instruction.dim >= kFirstMultisampled)
-    return "images of several samples a texel are not executed";
-  if (instruction.r128) return "image resources of four dwords are not executed";
+    return "multisampled images are not supported";
+  if (instruction.r128) return "image resources of 4 dwords are not supported";
 
   ImageAccess access;
   access.shape = *shape;

@@ -107,7 +107,7 @@ struct Offsets {
 
 void stop_without_gds(const MicroOp* op, Wave* wave) {
   wave->stop = Stop::kIllegal;
-  wave->illegal_reason = "the GPU has no global data share";
+  wave->illegal_reason = "this GPU has no global data share";
   leave_at(op, wave);
 }
 
@@ -270,7 +270,7 @@ Refusal lower_ordered_count(const isa::Instruction& instruction, const LoweringC
                             Emitter& out) {
   const RegisterLayout& layout = context.layout;
   const auto offset = static_cast<uint32_t>(instruction.offset);
-  if ((offset >> 12 & 3) > 1) return "an ordered operation that does not exist";
+  if ((offset >> 12 & 3) > 1) return "unknown ordered operation";
   if (!instruction.vaddr.is_vgpr() || !instruction.vdst.is_vgpr() || !in_file(instruction.vaddr, 1, layout) ||
       !in_file(instruction.vdst, 1, layout)) {
     return kRefuseRegister;
@@ -330,7 +330,7 @@ Refusal lower_lds(const isa::Instruction& instruction, LoweringContext& context,
     return {};
   }
   const isa::MemoryShape* const shape = isa::memory_shape(name);
-  if (!shape) return "DS instruction that is not executed";
+  if (!shape) return "DS instruction is not supported";
 
   LdsAccess access;
   access.shape = *shape;

@@ -23,7 +23,7 @@ void sync(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
   GlobalWaveSync* const device = wave->core->global_wave_sync();
   if (device == nullptr) {
     wave->stop = Stop::kIllegal;
-    wave->illegal_reason = "the GPU has no global wave sync";
+    wave->illegal_reason = "this GPU has no global wave sync";
     RIGEL_LEAVE(op, wave);
   }
   const uint32_t value = op->imm != 0 ? value_of(op, registers, exec) : 1;

@@ -86,7 +86,7 @@ inline bool scalar_source(const isa::Instruction& instruction, const isa::Traits
   return true;
 }
 
-constexpr const char* kRefuseRegister = "memory instruction names a register that the wave does not have";
+constexpr const char* kRefuseRegister = "register operand is out of the wave's range";
 
 /// Whether the operand's registers exist. Absent operands are accepted.
 inline bool in_file(const isa::Operand& operand, unsigned dwords, const RegisterLayout& layout) {

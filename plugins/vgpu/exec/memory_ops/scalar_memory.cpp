@@ -185,7 +185,7 @@ Refusal lower_scalar_memory(const isa::Instruction& instruction, LoweringContext
       break;
   }
   const isa::MemoryShape* const shape = isa::memory_shape(instruction.op);
-  if (!shape) return "scalar memory instruction that is not executed";
+  if (!shape) return "scalar memory instruction is not supported";
   ScalarAccess access;
   access.shape = *shape;
   access.base = scalar_offset(instruction.saddr.code);

@@ -147,9 +147,9 @@ constexpr NamedHandler unnamed(Handler handler) {
 
 /// Emits `handler` with the first `count` sources and dst[0].
 Refusal emit_simple(Lowering& lowering, NamedHandler handler, unsigned count) {
-  if (!lowering.place_sources(count)) return "a source that cannot be read";
+  if (!lowering.place_sources(count)) return "source operand is not readable";
   if (!destination_offset(lowering.instruction.dst[0], lowering.context, lowering.dst)) {
-    return "a destination that cannot be written";
+    return "destination operand is not writable";
   }
   const isa::LaneMode lanes = lowering.instruction.lanes;
   const bool dpp = lanes == isa::LaneMode::kDpp || lanes == isa::LaneMode::kDpp8;
@@ -165,7 +165,7 @@ Refusal emit_simple(Lowering& lowering, NamedHandler handler, unsigned count) {
   return {};
 }
 
-constexpr Refusal kRefuseIndexed = "an instruction with register indices of its own, while others are on";
+constexpr Refusal kRefuseIndexed = "relative register operand while GPR indexing is on";
 
 Refusal emit_relative(Lowering& lowering, Handler handler) {
   if (lowering.context.gpr_index != 0) return kRefuseIndexed;
@@ -229,18 +229,18 @@ std::optional<Refusal> lower_across_lanes(Lowering& lowering) {
     case Op::v_interp_p1lv_f16:
     case Op::v_interp_p2_f16:
     case Op::v_interp_p2_legacy_f16:
-      return "interpolation needs a pixel shader's attributes";
+      return "interpolation is not supported: it needs attributes of a pixel shader";
     case Op::v_accvgpr_read_b32:
     case Op::v_accvgpr_write_b32:
     case Op::v_accvgpr_mov_b32:
-      return "accumulation registers are not there";
+      return "accumulation registers are not supported";
     case Op::v_screen_partition_4se_b32:
-      return "there are no screen partitions";
+      return "screen partitions are not supported";
     default:
       break;
   }
   if (isa::op_class(lowering.instruction.op) == isa::OpClass::kMatrix)
-    return "matrix instructions are not executed";
+    return "matrix instructions are not supported";
   return std::nullopt;
 }
 

@@ -179,14 +179,14 @@ void end_indexed_destination(Lowering& lowering, uint32_t dst, uint32_t rows) {
 
 Refusal begin_dpp(Lowering& lowering) {
   const isa::Instruction& instruction = lowering.instruction;
-  if (instruction.src[0].dwords == 2) return "DPP of a 64-bit operand";
-  if (lowering.src[0].is_uniform) return "DPP of an operand that is no vector register";
+  if (instruction.src[0].dwords == 2) return "DPP on a 64-bit operand";
+  if (lowering.src[0].is_uniform) return "DPP on an operand that is not a vector register";
   auto* const plan = static_cast<DppPlan*>(lowering.out.allocate(sizeof(DppPlan), alignof(DppPlan)));
   *plan = {};
   const bool dpp8 = instruction.lanes == isa::LaneMode::kDpp8;
   if (!fill_sources(*plan, instruction, lowering.context.traits().dpp,
                     static_cast<int>(lowering.context.layout.wave_size))) {
-    return "a DPP control that the target does not have";
+    return "DPP control does not exist on this GPU";
   }
   for (unsigned lane = 0; lane < 64; ++lane) {
     const bool row = dpp8 || (instruction.row_mask >> lane / 16 & 1) != 0;

@@ -216,20 +216,20 @@ Refusal lower_lanes(Lowering& lowering, const Entry& entry) {
   const isa::Instruction& instruction = lowering.instruction;
   LoweringContext& context = lowering.context;
   lowering.reads_mix = entry.form == Form::kMix;
-  if (!lowering.place_sources(entry.sources < 3 ? entry.sources : 3)) return "a source that cannot be read";
+  if (!lowering.place_sources(entry.sources < 3 ? entry.sources : 3)) return "source operand is not readable";
   const bool to_exec = entry.form == Form::kCompareToExec;
   if (to_exec && !context.traits().cmpx_writes_mask) {
     lowering.dst = scalar_offset(kSinkSlot);
   } else if (!destination_offset(instruction.dst[0], context, lowering.dst)) {
-    return "a destination that cannot be written";
+    return "destination operand is not writable";
   }
   if (entry.has_test && !destination_offset(instruction.dst[1], context, lowering.dst2)) {
-    return "a second destination that cannot be written";
+    return "second destination operand is not writable";
   }
   if (entry.sources == 4) lowering.dst2 = scalar_offset(isa::code::kVccLo);
   if (instruction.clamp && !entry.float_result && entry.clamped == nullptr && !entry.takes_clamp &&
       entry.form != Form::kCompare && !to_exec) {
-    return "clamp of an operation that has none";
+    return "clamp is not supported by this operation";
   }
 
   lowering.imm = packed_fields(entry, instruction);
@@ -258,7 +258,7 @@ Refusal lower_lanes(Lowering& lowering, const Entry& entry) {
   }
   const bool indexed = writes_rows && (context.gpr_index & 8) != 0;
   if (indexed) {
-    if (!direct) return "SDWA with an indexed destination";
+    if (!direct) return "SDWA with an indexed destination is not supported";
     lowering.dst = begin_indexed_destination(lowering, destination, entry.result_rows);
   }
   FloatUnitScope unit(lowering, entry.unit);
@@ -340,7 +340,7 @@ Refusal lower_vector(const isa::Instruction& instruction, LoweringContext& conte
   Lowering lowering{instruction, context, out, {}, 0, 0, base_aux(context), 0, false};
   if (const std::optional<Refusal> refusal = lower_across_lanes(lowering)) return *refusal;
   const Entry* const entry = find_entry(instruction.op);
-  if (entry == nullptr) return "a vector operation that is not executed";
+  if (entry == nullptr) return "vector instruction is not supported";
   return lower_lanes(lowering, *entry);
 }
 
