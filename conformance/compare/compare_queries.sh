@@ -9,7 +9,7 @@ folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 LD_LIBRARY_PATH=$first VGPU_RUNTIME=system "$@" "$queries" >"$folder/first" 2>"$folder/log" || { cat "$folder/log"; exit 1; }
 LD_LIBRARY_PATH=$second VGPU_RUNTIME=system "$@" "$queries" >"$folder/second" 2>"$folder/log" || { cat "$folder/log"; exit 1; }
-grep -q 'HSA_AGENT_INFO_DEVICE = 1 ' "$folder/second" || { echo "no GPU was there to compare"; exit 1; }
+grep -q 'HSA_AGENT_INFO_DEVICE = 1 ' "$folder/second" || { echo "compare_queries.sh: error: the second library found no GPU"; exit 1; }
 
 # Patterns are those of a shell: * and [...].
 awk -v known="$known" '
@@ -27,7 +27,7 @@ awk -v known="$known" '
   theirs[name ":"] == "status 0x1001" || (key in theirs && theirs[key] == value) { next }
   {
     for (i = 1; i <= count; ++i) if (name ~ patterns[i]) next
-    print key " " value ", but the other: " (key in theirs ? theirs[key] : "nothing")
+    print key " first: " value ", second: " (key in theirs ? theirs[key] : "(no answer)")
     failed = 1
   }
   END { exit failed }

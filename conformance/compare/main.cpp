@@ -1,12 +1,5 @@
-// Two builds of libhsa-runtime64 side by side: the same measurements, in turns, in processes of their own.
-//
-//   hsa_compare [--rounds N] [--filter TEXT] [--with COMMAND…] <folder of one library> <folder of the other>
-//   hsa_compare --with vgpu-run --gpu gfx900 -- build/lib /usr/lib/x86_64-linux-gnu
-//
-// Prints the least time of each, and how many times as fast the first is; then the least processor time of a
-// call, which is an average over a child and depends less on what else the machine does. What stands after
-// --with, up to --, runs this program's children (to give them a virtual GPU). Below a measurement stands the
-// reason of each library that has no time.
+// Compares two builds of libhsa-runtime64: the same measurements, alternately, each in a separate process. kHelp
+// describes options and output.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/wait.h>
@@ -31,10 +24,28 @@ constexpr const char* kChild = "--measure";
 constexpr const char* kResult = "ns ";  // how the child's line begins
 constexpr int kNotStarted = 127;
 
-int usage() {
-  std::fprintf(stderr,
-               "usage: hsa_compare [--rounds N] [--filter TEXT] [--with COMMAND... --] <library folder> "
-               "<library folder>\n");
+constexpr const char* kHelp =
+    "usage: hsa_compare [options] DIRECTORY DIRECTORY\n"
+    "Measures two builds of libhsa-runtime64 alternately, each measurement in a separate process.\n"
+    "\n"
+    "  DIRECTORY          contains libhsa-runtime64.so.1\n"
+    "  --rounds N         number of runs of each measurement (default: 3)\n"
+    "  --filter TEXT      only measurements with TEXT in their names (default: all)\n"
+    "  --with COMMAND --  command that runs the measuring processes, for example vgpu-run (default: none)\n"
+    "  --help             print this text (also -h)\n"
+    "\n"
+    "Printed are the minimum elapsed and CPU times of each library and the speedup of the first (2: twice "
+    "as\n"
+    "fast). A measurement without a time is followed by its reason. HSA_COMPARE_VERBOSE=1 shows the "
+    "processes'\n"
+    "error output.\n"
+    "\n"
+    "Examples:\n"
+    "  hsa_compare build/lib /usr/lib/x86_64-linux-gnu\n"
+    "  hsa_compare --filter copy --with vgpu-run --gpu gfx900 -- build/lib /usr/lib/x86_64-linux-gnu\n";
+
+int usage(const std::string& problem) {
+  std::fprintf(stderr, "hsa_compare: error: %s; use hsa_compare --help\n", problem.c_str());
   return 2;
 }
 
@@ -74,15 +85,15 @@ constexpr unsigned kSecondsAChild = 60;
 std::string explain(int status, std::string output) {
   std::string text;
   if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM) {
-    text = "not done after " + std::to_string(kSecondsAChild) + " seconds";
+    text = "stopped after " + std::to_string(kSecondsAChild) + " s";
   } else if (WIFSIGNALED(status)) {
-    text = std::string("ended by signal ") + strsignal(WTERMSIG(status));
+    text = std::string("stopped by signal ") + strsignal(WTERMSIG(status));
   } else if (WEXITSTATUS(status) == kNotStarted) {
-    text = "the command cannot be started";
+    text = "cannot run the command";
   } else if (WEXITSTATUS(status) == 0) {
-    text = "it is not supported there";
+    text = "not supported";
   } else {
-    text = "ended with status " + std::to_string(WEXITSTATUS(status));
+    text = "exit status " + std::to_string(WEXITSTATUS(status));
   }
   while (!output.empty() && output.back() == '\n') output.pop_back();
   const std::string last = output.substr(output.rfind('\n') + 1);
@@ -92,7 +103,8 @@ std::string explain(int status, std::string output) {
 // Infinite times and the reason if the child could not.
 Times run_child(const std::vector<std::string>& wrapper, const std::string& folder, const std::string& name) {
   int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) return {.failure = std::string("no pipe: ") + std::strerror(errno)};
+  if (pipe2(ends, O_CLOEXEC) != 0)
+    return {.failure = std::string("cannot create a pipe: ") + std::strerror(errno)};
   const pid_t child = fork();
   if (child == 0) {
     dup2(ends[1], STDOUT_FILENO);
@@ -154,14 +166,18 @@ int main(int argc, char** argv) {
       filter = argv[++i];
     } else if (word == "--with") {
       while (++i < argc && std::strcmp(argv[i], "--") != 0) wrapper.emplace_back(argv[i]);
+    } else if (word == "--help" || word == "-h") {
+      return std::fputs(kHelp, stdout) < 0 ? 1 : 0;
+    } else if (word.starts_with("-")) {
+      return usage("unknown option '" + word + "', or missing value");
     } else {
       folders.push_back(word);
     }
   }
-  if (folders.size() != 2) return usage();
+  if (folders.size() != 2) return usage("expected two directories");
 
-  std::printf("%-42s %12s %12s %8s %12s %12s %8s\n", "", "first", "second", "times", "CPU, first", "second",
-              "times");
+  std::printf("%-42s %12s %12s %8s %12s %12s %8s\n", "", "first", "second", "speedup", "CPU, first", "second",
+              "speedup");
   double log_sum = 0;
   int count = 0;
   const auto ratio = [](double first, double second) {
@@ -186,6 +202,6 @@ int main(int argc, char** argv) {
     }
     std::fflush(stdout);
   }
-  if (count > 0) std::printf("geometric mean of %d: %.2f\n", count, std::exp(log_sum / count));
+  if (count > 0) std::printf("geometric mean of %d speedups: %.2f\n", count, std::exp(log_sum / count));
   return 0;
 }

@@ -102,7 +102,7 @@ void wake(const char* what, const std::vector<hsa_signal_t>& signals, hsa_agent_
   }
   for (std::thread& sleeper : sleepers) sleeper.join();
   std::ranges::nth_element(times, times.begin() + kRounds / 2);
-  std::printf("%-36s %8.1f us, %8.1f us of processors\n", what, times[kRounds / 2], cpu / kRounds);
+  std::printf("%-36s %8.1f us, %8.1f us CPU time\n", what, times[kRounds / 2], cpu / kRounds);
 }
 
 void wake_by_a_thread() {
@@ -144,7 +144,7 @@ void call_a_handler() {
     return false;
   };
   wake(
-      "a thread causes a handler, it wakes", {called}, {0},
+      "a handler wakes a thread", {called}, {0},
       [&] {
         hsa_signal_store_relaxed(signal, 1);
         check(hsa_amd_signal_async_handler(signal, HSA_SIGNAL_CONDITION_LT, 1, handler,
@@ -163,7 +163,7 @@ void idle(const char* what, int seconds) {
   std::this_thread::sleep_for(std::chrono::seconds(seconds));
   const double took = cpu_us() - cpu;
   getrusage(RUSAGE_SELF, &after);
-  std::printf("%-36s %8.1f us of processors, %ld context switches in %d s\n", what, took,
+  std::printf("%-36s %8.1f us CPU time, %ld context switches in %d s\n", what, took,
               after.ru_nvcsw + after.ru_nivcsw - before.ru_nvcsw - before.ru_nivcsw, seconds);
 }
 
@@ -180,7 +180,7 @@ void idle_with_a_queue(const compare::MeasuredAgent& agent, int seconds) {
     hsa_signal_wait_scacquire(done, HSA_SIGNAL_CONDITION_LT, 1, UINT64_MAX, HSA_WAIT_STATE_BLOCKED);
   });
   std::this_thread::sleep_for(kUntilAsleep);
-  idle("and with a thread that waits", seconds);
+  idle("idle with a queue and a waiting thread", seconds);
   hsa_signal_store_screlease(done, 0);
   sleeper.join();
   hsa_queue_destroy(queue);

@@ -1,10 +1,5 @@
-// vgpu_opencl_fuzz: OpenCL C programs at random, compiled by clang for a GPU and for this machine, run in every way
-// that the virtual GPU has; what differs is made small and written down.
-//
-//   vgpu_opencl_fuzz [--board gfx900] [--seed FIRST] [--count N | --seconds S] [--found FOLDER] [--print]
-//
-// Program number n is always the same. One that differs is written to the folder as <board>_<seed>.cl, with how it was
-// compiled and what differs. Ends with 1 if any did.
+// vgpu_opencl_fuzz: random OpenCL C programs, compiled by clang for a GPU and for the CPU, run in all modes of the virtual
+// GPU's executor. kHelp describes options and output.
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -20,6 +15,26 @@
 
 namespace rigel::vgpu::opencl_fuzz {
 namespace {
+
+constexpr const char* kHelp =
+    "usage: vgpu_opencl_fuzz [options]\n"
+    "Runs random OpenCL C programs on the CPU and in all modes of the virtual GPU's executor, and compares "
+    "the\n"
+    "results.\n"
+    "\n"
+    "  --board CHIP       gfx name of the chip (default: gfx900)\n"
+    "  --seed N           first seed; a seed always gives the same program (default: 1)\n"
+    "  --count N          number of programs (default: 160, or unlimited with --seconds)\n"
+    "  --seconds S        time limit in seconds (default: none)\n"
+    "  --found DIRECTORY  directory for reduced programs that differ, BOARD_SEED.cl (default: .)\n"
+    "  --print            print the program of the seed, and do not run it\n"
+    "  --help             print this text (also -h)\n"
+    "\n"
+    "The exit status is 1 if a program differs.\n"
+    "\n"
+    "Examples:\n"
+    "  vgpu_opencl_fuzz --board gfx1030 --seconds 60\n"
+    "  vgpu_opencl_fuzz --seed 7 --print\n";
 
 struct Options {
   std::string board = "gfx900", found = ".";
@@ -57,7 +72,7 @@ int run(const Options& options) {
       [&](const Found& found) { report(workshop, options, found); },
       [&] { return options.count != 0 || took() < options.seconds; });
   fmt::print(
-      "{}, seeds from {} on: {} programs compared, {} of them with the host's, {} with the reference model, "
+      "{}, seeds from {}: {} programs compared, {} of them with the CPU, {} with the reference model, "
       "{} differ; {:.1f} s\n",
       options.board, options.seed, result.compared, result.by_host, result.by_model, result.differ, took());
   return result.differ == 0 ? 0 : 1;
@@ -68,10 +83,13 @@ int run(const Options& options) {
 
 int main(int argc, char** argv) {
   rigel::vgpu::opencl_fuzz::Options options;
-  bool bad = false;
+  bool bad = false, help = false;
   for (int i = 1; i < argc; ++i) {
     const std::string_view option = argv[i];
-    if (option == "--print") {
+    if (option == "--help" || option == "-h") {
+      help = bad = true;
+      break;
+    } else if (option == "--print") {
       options.print = true;
     } else if (i + 1 == argc) {
       bad = true;
@@ -90,17 +108,14 @@ int main(int argc, char** argv) {
     }
   }
   if (bad) {
-    std::fputs(
-        "usage: vgpu_opencl_fuzz [--board CHIP] [--seed FIRST] [--count N | --seconds S] [--found FOLDER] "
-        "[--print]\n",
-        stderr);
-    return 2;
+    std::fputs(rigel::vgpu::opencl_fuzz::kHelp, help ? stdout : stderr);
+    return help ? 0 : 2;
   }
   if (options.count == 0 && options.seconds == 0) options.count = 160;
   try {
     return rigel::vgpu::opencl_fuzz::run(options);
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "vgpu_opencl_fuzz: %s\n", error.what());
+    std::fprintf(stderr, "vgpu_opencl_fuzz: error: %s\n", error.what());
     return 2;
   }
 }

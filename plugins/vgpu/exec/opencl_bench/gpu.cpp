@@ -12,13 +12,13 @@ constexpr size_t kKernargBytes = 512;
 using compare::check;
 
 Gpu::Gpu(const std::string& folder) {
-  if (!machine_.gpu) fail("no GPU agent: run this under tools/vgpu-run --gpu gfx900");
+  if (!machine_.gpu) fail("no GPU agent; run with vgpu-run --gpu gfx900");
   const std::string path = folder + "/kernels_" + target() + ".co";
   const std::vector<char> code = compare::read_file(path);
-  if (code.empty()) fail("no kernels for this GPU: " + path);
+  if (code.empty()) fail(path + ": no kernels for this GPU");
   executable_ = machine_.load(code);
   queue_ = machine_.create_queue(1024);
-  check(hsa_signal_create(0, 0, nullptr, &done_), "creating a signal");
+  check(hsa_signal_create(0, 0, nullptr, &done_), "hsa_signal_create");
   kernarg_ = static_cast<std::byte*>(machine_.allocate(machine_.kernarg_pool, kKernargBytes));
 }
 
@@ -44,15 +44,15 @@ uint64_t Gpu::create_image(const Picture& picture) {
   descriptor.format = {HSA_EXT_IMAGE_CHANNEL_TYPE_UNORM_INT8, HSA_EXT_IMAGE_CHANNEL_ORDER_RGBA};
   hsa_ext_image_data_info_t info{};
   check(hsa_ext_image_data_get_info(machine_.agent, &descriptor, HSA_ACCESS_PERMISSION_RW, &info),
-        "asking how large an image is");
+        "hsa_ext_image_data_get_info");
   Image image;
   image.memory = machine_.allocate(machine_.device_pool, info.size);  // aligned to pages
   check(hsa_ext_image_create(machine_.agent, &descriptor, image.memory, HSA_ACCESS_PERMISSION_RW,
                              &image.handle),
-        "creating an image");
+        "hsa_ext_image_create");
   const hsa_ext_image_region_t all{{0, 0, 0}, {picture.width, picture.height, 1}};
   check(hsa_ext_image_import(machine_.agent, picture.pixels.memory, 0, 0, image.handle, &all),
-        "filling an image");
+        "hsa_ext_image_import");
   images_.push_back(image);
   return image.handle.handle;
 }
@@ -62,7 +62,7 @@ uint64_t Gpu::linear_sampler() {
     const hsa_ext_sampler_descriptor_t descriptor{HSA_EXT_SAMPLER_COORDINATE_MODE_NORMALIZED,
                                                   HSA_EXT_SAMPLER_FILTER_MODE_LINEAR,
                                                   HSA_EXT_SAMPLER_ADDRESSING_MODE_CLAMP_TO_EDGE};
-    check(hsa_ext_sampler_create(machine_.agent, &descriptor, &sampler_), "creating a sampler");
+    check(hsa_ext_sampler_create(machine_.agent, &descriptor, &sampler_), "hsa_ext_sampler_create");
   }
   return sampler_.handle;
 }
@@ -85,14 +85,14 @@ void Gpu::prepare(const Case& work) {
     (&packet_.grid_size_x)[i] = static_cast<uint32_t>(work.grid[i]);
   }
   const auto get = [&](hsa_executable_symbol_info_t attribute, void* value) {
-    check(hsa_executable_symbol_get_info(symbol, attribute, value), "asking about the kernel");
+    check(hsa_executable_symbol_get_info(symbol, attribute, value), "hsa_executable_symbol_get_info");
   };
   uint32_t kernarg_bytes = 0;
   get(HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_OBJECT, &packet_.kernel_object);
   get(HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_PRIVATE_SEGMENT_SIZE, &packet_.private_segment_size);
   get(HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_GROUP_SEGMENT_SIZE, &packet_.group_segment_size);
   get(HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_KERNARG_SEGMENT_SIZE, &kernarg_bytes);
-  if (kernarg_bytes > kKernargBytes) fail("too many arguments");
+  if (kernarg_bytes > kKernargBytes) fail("kernel: too many arguments");
 
   // Explicit arguments are at their natural alignment. The hidden arguments after them are offsets, all
   // zero.
@@ -123,7 +123,7 @@ void Gpu::run() {
   hsa_signal_store_relaxed(done_, 1);
   compare::submit(queue_, &packet_);
   if (hsa_signal_wait_scacquire(done_, HSA_SIGNAL_CONDITION_LT, 1, UINT64_MAX, HSA_WAIT_STATE_BLOCKED) < 0) {
-    fail("the kernel failed");
+    fail("kernel: failed");
   }
 }
 

@@ -17,7 +17,7 @@ OpenCl::OpenCl(const std::string& source) {
     if (clGetDeviceIDs(platforms[i], CL_DEVICE_TYPE_CPU, 1, &device_, nullptr) != CL_SUCCESS)
       device_ = nullptr;
   }
-  if (device_ == nullptr) fail("no OpenCL CPU device: install pocl-opencl-icd");
+  if (device_ == nullptr) fail("OpenCL: no CPU device; install pocl-opencl-icd");
   cl_int status = 0;
   context_ = clCreateContext(nullptr, 1, &device_, nullptr, nullptr, &status);
   check(status, "clCreateContext");

@@ -1,8 +1,7 @@
 // Benchmark of OpenCL C kernels on the virtual GPU and on the CPU with PoCL: same source, same data, one
 // run. Results are compared.
 //
-//   tools/vgpu-run --gpu gfx900 vgpu_opencl_bench [--repetitions N] [--wall] [--alone] [--scaling]
-//   [kernel…]
+//   vgpu-run --gpu gfx900 vgpu_opencl_bench [--repetitions N] [--wall] [--alone] [--scaling] [kernel…]
 //
 // Columns: minimum CPU time in milliseconds of both devices, over all threads; speedup of the virtual GPU
 // over PoCL; millions of wave instructions per second (a wave has 64 or 32 lanes); time of native C++ code,
@@ -36,7 +35,7 @@
 namespace rigel::vgpu::bench {
 
 void fail(const std::string& message) {
-  std::fprintf(stderr, "%s\n", message.c_str());
+  std::fprintf(stderr, "vgpu_opencl_bench: error: %s\n", message.c_str());
   std::exit(1);
 }
 
@@ -125,7 +124,7 @@ bool agree(const Case& first, const Case& second) {
 
 std::string read_file(const std::string& path) {
   std::ifstream file(path);
-  if (!file) fail("cannot read " + path);
+  if (!file) fail(path + ": cannot read");
   std::ostringstream text;
   text << file.rdbuf();
   return text.str();
@@ -144,10 +143,10 @@ int run(const Options& options, const std::string& folder) {
   std::optional<OpenCl> opencl;
   if (!options.alone) opencl.emplace(read_file(folder + "/kernels.cl"));
   const auto allocate = [&](size_t bytes) { return gpu.allocate(bytes); };
-  std::printf("%s and %s, %s in milliseconds\n", gpu.target().c_str(),
-              opencl ? opencl->name().c_str() : "nothing else", options.wall ? "elapsed time" : "CPU time");
-  std::printf("%-12s %10s %10s %8s %8s %10s %8s\n", "kernel", gpu.target().c_str(), "OpenCL", "times", "M/s",
-              "by hand", "times");
+  std::printf("%s and %s: minimum %s in ms\n", gpu.target().c_str(),
+              opencl ? opencl->name().c_str() : "no OpenCL", options.wall ? "elapsed time" : "CPU time");
+  std::printf("%-12s %10s %10s %8s %8s %10s %8s\n", "kernel", gpu.target().c_str(), "OpenCL", "speedup",
+              "M/s", "native", "speedup");
   Mean means[4];  // by Bound
   Mean to_hand;
   bool right = true;
@@ -186,19 +185,19 @@ int run(const Options& options, const std::string& folder) {
       to_hand.add(best_by_hand / best);
       std::printf(" %10.3f %8.2f", best_by_hand, best_by_hand / best);
     }
-    std::printf("%s\n", same ? "" : "  THE RESULTS DIFFER");
+    std::printf("%s\n", same ? "" : "  error: the results differ");
     right = right && same;
     std::fflush(stdout);
   }
   if (opencl) {
     constexpr const char* kBounds[] = {"computing", "streaming", "private arrays", "textures"};
-    std::printf("geometric means:");
+    std::printf("geometric means of speedups:");
     for (size_t i = 0; i < std::size(means); ++i)
       std::printf(" %s %.2f (%d),", kBounds[i], means[i].value(), means[i].count);
-    std::printf(" to the work by hand %.2f (%d)\n", to_hand.value(), to_hand.count);
+    std::printf(" native code %.2f (%d)\n", to_hand.value(), to_hand.count);
   }
   if (options.wall) {
-    std::printf("of this machine two threads are %.2f times as fast as one in a triad, %.2f in arithmetic\n",
+    std::printf("speedup of this CPU with two threads: triad %.2f, arithmetic %.2f\n",
                 triad_scaling(2, options.repetitions), arithmetic_scaling(2, options.repetitions));
   }
   return right ? 0 : 1;
@@ -206,6 +205,23 @@ int run(const Options& options, const std::string& folder) {
 
 }  // namespace
 }  // namespace rigel::vgpu::bench
+
+constexpr const char* kHelp =
+    "usage: vgpu_opencl_bench [options] [kernel]...\n"
+    "Measures OpenCL C kernels on a virtual GPU, compared with an OpenCL CPU device and native code.\n"
+    "\n"
+    "  kernel           measure these kernels (default: all)\n"
+    "  --repetitions N  number of runs of each kernel; the minimum time in ms is printed (default: 7)\n"
+    "  --wall           measure elapsed time (default: CPU time)\n"
+    "  --alone          without the OpenCL CPU device and native code\n"
+    "  --scaling        measure one and two threads of the virtual GPU\n"
+    "  --help           print this text (also -h)\n"
+    "\n"
+    "A speedup of 2 means that the virtual GPU is twice as fast.\n"
+    "\n"
+    "Examples:\n"
+    "  VGPU_THREADS=1 vgpu-run --gpu gfx900 vgpu_opencl_bench --repetitions 9\n"
+    "  vgpu-run --gpu gfx900 vgpu_opencl_bench --alone sgemm\n";
 
 int main(int argc, char** argv) {
   rigel::vgpu::bench::Options options;
@@ -218,9 +234,11 @@ int main(int argc, char** argv) {
       options.alone = true;
     } else if (std::strcmp(argv[i], "--scaling") == 0) {
       options.scaling = true;
+    } else if (std::strcmp(argv[i], "--help") == 0 || std::strcmp(argv[i], "-h") == 0) {
+      return std::fputs(kHelp, stdout) < 0 ? 1 : 0;
     } else if (argv[i][0] == '-') {
-      rigel::vgpu::bench::fail(
-          "usage: vgpu_opencl_bench [--repetitions N] [--wall] [--alone] [--scaling] [kernel...]");
+      rigel::vgpu::bench::fail("unknown option '" + std::string(argv[i]) +
+                               "', or missing value; use vgpu_opencl_bench --help");
     } else {
       options.kernels.emplace_back(argv[i]);
     }

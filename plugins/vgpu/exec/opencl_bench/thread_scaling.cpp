@@ -36,8 +36,8 @@ bool show_scaling(int repetitions, const std::vector<std::string>& kernels) {
   std::vector<std::vector<std::byte>> memory;
   const auto allocate = [&](size_t bytes) { return memory.emplace_back(bytes).data(); };
   Mean means[3], all;  // by Bound
-  std::printf("elapsed time in milliseconds\n%-12s %10s %10s %8s\n", "kernel", "1 thread", "2 threads",
-              "times");
+  std::printf("minimum elapsed time in ms\n%-12s %10s %10s %8s\n", "kernel", "1 thread", "2 threads",
+              "speedup");
   for (const Case& work : make_cases(allocate)) {
     const auto entry = times.find(work.name);
     if (entry == times.end()) continue;
@@ -48,10 +48,11 @@ bool show_scaling(int repetitions, const std::vector<std::string>& kernels) {
                 one_thread / two_threads);
   }
   memory.clear();
-  std::printf("geometric means: computing %.2f (%d), streaming %.2f (%d), textures %.2f (%d), all %.2f\n",
-              means[0].value(), means[0].count, means[1].value(), means[1].count, means[2].value(),
-              means[2].count, all.value());
-  std::printf("the machine itself: arithmetic %.2f, a triad %.2f\n", arithmetic_scaling(2, kHostRepetitions),
+  std::printf(
+      "geometric means of speedups: computing %.2f (%d), streaming %.2f (%d), textures %.2f (%d), all %.2f\n",
+      means[0].value(), means[0].count, means[1].value(), means[1].count, means[2].value(), means[2].count,
+      all.value());
+  std::printf("speedup of this CPU: arithmetic %.2f, triad %.2f\n", arithmetic_scaling(2, kHostRepetitions),
               triad_scaling(2, kHostRepetitions));
   return true;
 }

@@ -28,6 +28,26 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+constexpr const char* kHelp =
+    "usage: vgpu_kernel_fuzz [options]\n"
+    "Runs random kernels in all modes of the virtual GPU's executor, and compares the results.\n"
+    "\n"
+    "  --board CHIP             gfx name of the chip (default: gfx900)\n"
+    "  --seed N                 first seed (default: 1)\n"
+    "  --count N                number of seeds (default: 1000, or unlimited with --seconds)\n"
+    "  --seconds S              time limit in seconds (default: none)\n"
+    "  --dispatches N           number of dispatches of each kernel\n"
+    "  --judged-instructions N  maximum number of instructions for the reference model\n"
+    "  --found DIRECTORY        directory for reduced kernels that differ (default: .)\n"
+    "  --from FILE              run the kernel of this file\n"
+    "  --every-instruction      kernels that contain every instruction of the chip\n"
+    "  --print                  print the kernels, and do not run them\n"
+    "  --help                   print this text (also -h)\n"
+    "\n"
+    "Examples:\n"
+    "  vgpu_kernel_fuzz --board gfx1030 --seconds 60\n"
+    "  vgpu_kernel_fuzz --from gfx900_7.kernel\n";
+
 struct Options {
   std::string board = "gfx900", from, found = ".";
   uint64_t seed = 1, count = 0;
@@ -61,7 +81,7 @@ void report(Runner& runner, const Options& options, const Kernel& kernel, const 
   const std::string text = "# " + difference + "\n" + to_text(small);
   const std::filesystem::path path = std::filesystem::path(options.found) / (title + ".kernel");
   std::ofstream(path) << text;
-  std::printf("%s\n%s: %s\n\n", path.c_str(), is_reproducible ? "reduced" : "not seen again", text.c_str());
+  std::printf("%s\n%s: %s\n\n", path.c_str(), is_reproducible ? "reduced" : "not reproduced", text.c_str());
   std::fflush(stdout);
 }
 
@@ -71,8 +91,8 @@ int run_file(const Options& options) {
   Kernel kernel;
   std::string error;
   if (!file || !from_text(text, kernel, error)) {
-    std::fprintf(stderr, "vgpu_kernel_fuzz: %s: %s\n", options.from.c_str(),
-                 file ? error.c_str() : "cannot be read");
+    std::fprintf(stderr, "vgpu_kernel_fuzz: error: %s: %s\n", options.from.c_str(),
+                 file ? error.c_str() : "cannot read");
     return 2;
   }
   Runner runner;
@@ -100,7 +120,7 @@ std::vector<Kernel> kernels_of(const Options& options, const isa::Target& chip, 
 int run_many(const Options& options) {
   const auto chip = isa::target_of(options.board);
   if (!chip) {
-    std::fprintf(stderr, "vgpu_kernel_fuzz: \"%s\" is no chip\n", options.board.c_str());
+    std::fprintf(stderr, "vgpu_kernel_fuzz: error: --board: unknown chip '%s'\n", options.board.c_str());
     return 2;
   }
   if (options.print) {
@@ -152,11 +172,10 @@ int run_many(const Options& options) {
   for (const auto& [why, count] : why_not_compiled)
     std::printf("not compiled, %u times: %s\n", count, why.c_str());
   for (const auto& [why, count] : why_invalid)
-    std::printf("not run to the end, %u times: %s\n", count, why.c_str());
+    std::printf("not completed, %u times: %s\n", count, why.c_str());
   std::printf(
-      "%s, seeds from %llu on: %llu kernels the same in every way, %llu differ, %llu could not be compared; "
-      "%llu were judged by the reference model; %llu were compiled; %.1f million instructions of waves "
-      "in a way, %.1f s\n",
+      "%s, seeds from %llu: %llu kernels with the same result in all modes, %llu differ, %llu not compared; "
+      "%llu judged by the reference model; %llu compiled; %.1f million wave instructions per mode, %.1f s\n",
       options.board.c_str(), static_cast<unsigned long long>(options.seed),
       static_cast<unsigned long long>(same_count), static_cast<unsigned long long>(different_count),
       static_cast<unsigned long long>(invalid_count), static_cast<unsigned long long>(judged),
@@ -170,11 +189,14 @@ int run_many(const Options& options) {
 int main(int argc, char** argv) {
   using namespace rigel::vgpu::exec::whole;
   Options options;
-  bool is_invalid = false;
+  bool is_invalid = false, help = false;
   for (int i = 1; i < argc; ++i) {
     const std::string_view option = argv[i];
     const bool has_argument = i + 1 < argc;
-    if (option == "--print") {
+    if (option == "--help" || option == "-h") {
+      help = is_invalid = true;
+      break;
+    } else if (option == "--print") {
       options.print = true;
     } else if (option == "--every-instruction") {
       options.every_instruction = true;
@@ -201,12 +223,8 @@ int main(int argc, char** argv) {
     }
   }
   if (is_invalid) {
-    std::fputs(
-        "usage: vgpu_kernel_fuzz [--board CHIP] [--seed FIRST] [--count N | --seconds S] [--dispatches N]\n"
-        "                        [--judged-instructions N]\n"
-        "                        [--found FOLDER] [--from FILE] [--print] [--every-instruction]\n",
-        stderr);
-    return 2;
+    std::fputs(kHelp, help ? stdout : stderr);
+    return help ? 0 : 2;
   }
   if (options.count == 0 && options.seconds == 0) options.count = 1000;
   return options.from.empty() ? run_many(options) : run_file(options);

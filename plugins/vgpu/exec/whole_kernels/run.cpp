@@ -229,7 +229,7 @@ std::string Runner::run_on_path(const Kernel& kernel, const ExecutionPath& path,
     launch->set_code(code);
     const bool needs_no_clear = reads_only_what_is_written(kernel, *launch, {m.code.host, kMaxCodeBytes});
     Group group(*launch);
-    if (!group.reserve(launch)) return "there is no scratch for it";
+    if (!group.reserve(launch)) return "no scratch memory for it";
     uint64_t instructions = 0;
     std::string failure;
     {
@@ -310,7 +310,7 @@ void Runner::judge(const Kernel& kernel, const std::vector<uint32_t>& code, Verd
   verdict.judged = !out && !atomic;
   if (verdict.judged) return;
   if (model.is_open) {
-    verdict.not_judged = "the manuals leave a result open";
+    verdict.not_judged = "the manuals leave a result undefined";
     return;
   }
   verdict.kind = Verdict::Kind::kDiffers;

@@ -106,12 +106,12 @@ bool from_text(std::string_view input, Kernel& kernel, std::string& error) {
       } else {
         do {
           if (word == "->") {
-            if (!(words >> item.label)) return fail("no label behind the arrow");
+            if (!(words >> item.label)) return fail("missing label after the arrow");
             break;
           }
           char* end = nullptr;
           item.words.push_back(static_cast<uint32_t>(std::strtoul(word.c_str(), &end, 16)));
-          if (*end != 0 || word.size() != 8) return fail("\"" + word + "\" is no word of code");
+          if (*end != 0 || word.size() != 8) return fail("\"" + word + "\" is not a code word");
         } while (words >> word);
       }
       kernel.items.push_back(std::move(item));
@@ -123,7 +123,7 @@ bool from_text(std::string_view input, Kernel& kernel, std::string& error) {
     } else if (word == "chip") {
       words >> word;
       const auto target = isa::target_of(word);
-      if (!target) return fail("\"" + word + "\" is no chip");
+      if (!target) return fail("\"" + word + "\" is not a chip");
       kernel.target = *target;
       is_known = true;
     } else if (word == "wave") {
@@ -144,8 +144,8 @@ bool from_text(std::string_view input, Kernel& kernel, std::string& error) {
       words >> kernel.*property.value;
       is_known = true;
     }
-    if (!is_known) return fail("\"" + word + "\" is no property of a kernel");
-    if (words.fail()) return fail("a number is missing");
+    if (!is_known) return fail("\"" + word + "\" is not a kernel property");
+    if (words.fail()) return fail("missing number");
   }
   kernel.target.wave32 = wave32;
   uint64_t items = 1;
@@ -153,13 +153,13 @@ bool from_text(std::string_view input, Kernel& kernel, std::string& error) {
     if (kernel.group[i] == 0 || kernel.grid[i] == 0) items = 0;
     items *= kernel.group[i];
   }
-  if (items == 0 || items > 1024) error = "no such work-groups";
-  if (kernel.vgprs == 0 || kernel.vgprs > 256) error = "no such number of VGPRs";
-  if (kernel.lds_bytes > 65536) error = "too much LDS";
+  if (items == 0 || items > 1024) error = "invalid work-group size; use 1 to 1024";
+  if (kernel.vgprs == 0 || kernel.vgprs > 256) error = "invalid number of VGPRs; use 1 to 256";
+  if (kernel.lds_bytes > 65536) error = "too much LDS; use at most 65536 bytes";
   if (kernel.in_bytes > kMaxInBytes || kernel.out_bytes > kMaxOutBytes || kernel.private_bytes > 4096) {
     error = "too much memory";
   }
-  if (kernel.items.empty()) error = "no code";
+  if (kernel.items.empty()) error = "missing code";
   return error.empty();
 }
 

@@ -143,9 +143,9 @@ TEST(WholeKernelText, ErrorsNameTheLine) {
   Kernel kernel;
   std::string error;
   EXPECT_FALSE(from_text("chip gfx900\nlength 3\n", kernel, error));
-  EXPECT_EQ(error, "line 2: \"length\" is no property of a kernel");
+  EXPECT_EQ(error, "line 2: \"length\" is not a kernel property");
   EXPECT_FALSE(from_text("chip gfx900\ncode\n  bf81\n", kernel, error));
-  EXPECT_EQ(error, "line 3: \"bf81\" is no word of code");
+  EXPECT_EQ(error, "line 3: \"bf81\" is not a code word");
 }
 
 // The reducer keeps the property and removes the rest.
