@@ -19,34 +19,36 @@ refused() {  # <pattern> <argument>...
   shift
   said=$("$run" "$@" 2>&1) || code=$?
   [ "$code" = 2 ] || complain "vgpu-run $*: exit code $code"
-  expect "$said" "^vgpu-run: .*$pattern" "vgpu-run $*"
+  expect "$said" "^vgpu-run: error: .*$pattern" "vgpu-run $*"
 }
 refused "did you mean 'gfx906'" --gpu gfx916 true
-refused "no board is named .'none'" --gpu '' true
+refused "no board is named; use" --gpu '' true
 refused "did you mean 'xgmi'" --gpu gfx916 --link xgm true  # all mistakes,
 refused "did you mean 'gfx906'" --gpu gfx916 --link xgm true  # in one go
-refused "--watchdog: 'soon' is no number of seconds" --watchdog soon true
-refused "no board is named .'none'" --gpu= true
-refused 'rigel, system or a path' --runtime rocr true
+refused "--watchdog: invalid value 'soon'; use a number of seconds" --watchdog soon true
+refused "no board is named; use" --gpu= true
+refused "unknown runtime 'rocr'; use rigel, system or a path" --runtime rocr true
 refused 'no such file' --runtime /no/such/folder true
-refused 'needs a value' --runtime
+refused '--runtime: missing value' --runtime
 VGPU_RUNTIME=rocr refused 'rigel, system or a path' true
 VGPU_GPUS=gfx916 refused "VGPU_GPUS: .*did you mean 'gfx906'" true
 VGPU_LINK=xgm refused "VGPU_LINK: .*did you mean 'xgmi'" true
-VGPU_WATCHDOG=soon refused "VGPU_WATCHDOG: 'soon' is no number of seconds" true
-VGPU_WATCHDOG=-1 refused "VGPU_WATCHDOG: '-1' is no number of seconds" --env
-refused '--watchdog needs a number' --watchdog= true
-refused '--log-file needs a path' --log-file '' true
-refused 'cannot be read: not a regular file' --gpu /tmp true
+VGPU_WATCHDOG=soon refused "VGPU_WATCHDOG: invalid value 'soon'; use a number of seconds" true
+VGPU_WATCHDOG=-1 refused "VGPU_WATCHDOG: invalid value '-1'; use a number of seconds" --env
+refused '--watchdog: empty value; use a number of seconds' --watchdog= true
+refused '--log-file: empty value' --log-file '' true
+refused '/tmp: cannot read: not a regular file' --gpu /tmp true
+refused "unknown option '--gpus'; did you mean '--gpu'" --gpus gfx900 true
+refused "unknown option '--nonsense'; use vgpu-run --help" --nonsense true
 for option in --help --version --list --fidelity --env; do
   code=0
   said=$("$run" $option 2>&1 >/dev/full) || code=$?
   [ "$code" = 1 ] || complain "vgpu-run $option into what is full: exit code $code"
-  expect "$said" '^vgpu-run: the output cannot be written: No space left' "$option into what is full"
+  expect "$said" '^vgpu-run: error: standard output: cannot write: No space left' "$option into what is full"
 done
 if unshare -rm true 2>/dev/null; then  # a place without /proc
   said=$(unshare -rm sh -c 'mount -t tmpfs none /proc && exec "$0" true' "$run" 2>&1) || true
-  expect "$said" '^vgpu-run: /proc/self/exe cannot be read: ' "without /proc"
+  expect "$said" '^vgpu-run: error: /proc/self/exe: cannot read: ' "without /proc"
 fi
 
 # Files are found by children that have gone elsewhere.
@@ -78,7 +80,7 @@ for name in 'a b' 'a:b'; do
     code=0
     said=$("$tree/bin/vgpu-run" --runtime system $option 2>&1) || code=$?
     [ "$code" = 2 ] || complain "$name: exit code $code"
-    expect "$said" 'the dynamic linker ends a name in LD_PRELOAD at ' "$name"
+    expect "$said" 'the dynamic linker ends names in LD_PRELOAD at ' "$name"
   done
 done
 

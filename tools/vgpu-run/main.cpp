@@ -1,8 +1,8 @@
-// vgpu-run: runs a program on a virtual machine with GPUs.
+// vgpu-run: runs a program with virtual AMD GPUs.
 //
 //   vgpu-run --gpu gfx906,gfx1030:vram=4G rocminfo
 //
-// It checks what was asked for, so that a mistake is a message and not a program without GPUs, then sets the
+// It checks the options, so that an error is a message and not a program without GPUs, then sets the
 // environment of the preload library and of the dynamic linker, which finds the runtime, and becomes the
 // program.
 #include <fcntl.h>
@@ -24,6 +24,7 @@
 #include "plugins/vgpu/cp/packet_fidelity.hpp"
 #include "plugins/vgpu/devices/machine.hpp"
 #include "plugins/vgpu/devices/product_names.hpp"
+#include "plugins/vgpu/devices/remedy.hpp"
 #include "plugins/vgpu/exec/operation_fidelity.hpp"
 #include "plugins/vgpu/kfd/ioctl.hpp"
 #include "plugins/vgpu/kfd/render_node.hpp"
@@ -44,41 +45,50 @@ constexpr int kNoProgram = 127;
 
 constexpr const char* kHelp =
     "usage: vgpu-run [options] program [arguments]\n"
+    "Runs a program with virtual AMD GPUs, which execute its kernels on the CPU.\n"
     "\n"
-    "  --gpu LIST      boards, comma separated: a name (vega20), a gfx name (gfx906) or the path of a .json "
-    "file,\n"
-    "                  each with options: :vram=SIZE (K, M, G), :bar=large or small. Default: VGPU_GPUS, "
-    "else\n"
-    "                  gfx900; none: no GPU\n"
-    "  --link KIND     how the GPUs reach each other: pcie, xgmi, none. Default: VGPU_LINK, else pcie\n"
-    "  --log LIST      what to show: file, ioctl, memory, event, queue, doorbell, fault, aql, pm4, sdma, "
-    "dispatch,\n"
-    "                  warning (always shown); all; none: not even warnings\n"
-    "  --log-file PATH where (default: stderr)\n"
-    "  --runtime WHICH whose libhsa-runtime64 the program gets: rigel (the one that came with vgpu-run),\n"
-    "                  system, or the path of one. Default: VGPU_RUNTIME, else rigel\n"
-    "  --watchdog SECS end the program, with status 124 and a report of what runs where, when a kernel has "
-    "not\n"
-    "                  ended after so many seconds (0.5 is a number)\n"
-    "  --list          list the boards (--boards does, too)\n"
-    "  --env           instead of running a program, print the variables that make any program run like "
-    "this\n"
-    "  --help          print this text (-h does, too)\n"
-    "  --version       print the version, and that of the kernel compiler\n"
-    "  --fidelity      print what of the hardware's and driver's interfaces is exact, approximate and "
-    "absent\n";
+    "  --gpu LIST       boards, separated by commas: a name (vega20), a gfx name (gfx906) or the path of a "
+    ".json\n"
+    "                   file; each with options :vram=SIZE (bytes, or with K, M, G; minimum 16M),\n"
+    "                   :bar=large|small; none: no GPUs (default: VGPU_GPUS, else gfx900)\n"
+    "  --link KIND      connection between the GPUs: pcie, xgmi, none (default: VGPU_LINK, else pcie)\n"
+    "  --log LIST       categories to log, separated by commas: file, ioctl, memory, event, queue, "
+    "doorbell,\n"
+    "                   fault, aql, pm4, sdma, dispatch, all; none: no errors and warnings either\n"
+    "                   (default: VGPU_LOG, else errors and warnings)\n"
+    "  --log-file PATH  file for the log (default: VGPU_LOG_FILE, else stderr)\n"
+    "  --runtime WHICH  the program's libhsa-runtime64: rigel (installed with vgpu-run), system, or the path "
+    "of\n"
+    "                   a library or directory (default: VGPU_RUNTIME, else rigel)\n"
+    "  --watchdog SECS  stop the program (status 124) if a kernel runs longer than SECS seconds, for example "
+    "0.5;\n"
+    "                   0: no limit (default: VGPU_WATCHDOG, else 0)\n"
+    "  --list           list the boards (also --boards)\n"
+    "  --env            print the environment variables that have the effect of these options, and run "
+    "nothing\n"
+    "  --fidelity       print which interfaces of hardware and driver are exact, approximate or absent\n"
+    "  --help           print this text (also -h)\n"
+    "  --version        print the versions of vgpu-run and of its kernel compiler\n"
+    "\n"
+    "Examples:\n"
+    "  vgpu-run --gpu gfx906,gfx1030:vram=4G rocminfo\n"
+    "  vgpu-run --gpu gfx900 --watchdog 60 ./program\n";
+
+void report(const char* severity, std::string_view text) {
+  for (const auto line : rigel::split(text, '\n')) {
+    std::fprintf(stderr, "vgpu-run: %s: %.*s\n", severity, static_cast<int>(line.size()), line.data());
+  }
+}
 
 int complain(const std::string& text) {
-  for (const auto line : rigel::split(text, '\n')) {
-    std::fprintf(stderr, "vgpu-run: %.*s\n", static_cast<int>(line.size()), line.data());
-  }
+  report("error", text);
   return kUsage;
 }
 
 // Ends a command that prints: the text may still be on its way, to a disk that is full.
 int end_output() {
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return 0;
-  complain(std::string("the output cannot be written: ") + std::strerror(errno));
+  complain(std::string("standard output: cannot write: ") + std::strerror(errno));
   return kNotWritten;
 }
 
@@ -122,7 +132,7 @@ int print_fidelity() {
     if (!row.field.empty()) name.append(".").append(row.field);
     const bool silent = row.fidelity == Fidelity::kAbsent && row.note.empty();
     print_row(kSets[static_cast<int>(row.set)], name, static_cast<int>(row.fidelity),
-              silent ? "stops the queue, which names it" : row.note);
+              silent ? "stops the queue with an error" : row.note);
   }
   constexpr isa::Target kTargets[] = {{8, 0, 3}, {9, 0, 0}, {9, 0, 6}, {10, 1, 0}, {10, 3, 0}};
   for (const isa::OperationFidelity& row : exec::instruction_fidelity(kTargets))
@@ -134,14 +144,13 @@ int print_fidelity() {
 rigel::Explained<std::string> find_libraries() {
   std::error_code error;
   const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
-  if (error) return tl::unexpected("/proc/self/exe cannot be read: " + error.message());
+  if (error) return tl::unexpected("/proc/self/exe: cannot read: " + error.message());
   const auto folder = self.parent_path().parent_path() / VGPU_LIBDIR;
   if (std::filesystem::exists(folder / "libvgpu_preload.so", error)) return folder.string();
-  return tl::unexpected(
-      std::string("libvgpu_preload.so is not where it belongs, in ../" VGPU_LIBDIR " of this program"));
+  return tl::unexpected((folder / "libvgpu_preload.so").string() + ": not found; reinstall rigel-vgpu");
 }
 
-// What `program --version` prints, without the end of the line; empty: it does not run.
+// The first line that `program --version` prints; empty if the program cannot be run.
 std::string version_of(const std::string& program) {
   std::string said;
   int ends[2];
@@ -171,7 +180,7 @@ int print_version() {
     namespace compiler = exec::compiler;
     auto found = compiler::find_compiler((*libraries + "/libvgpu_preload.so").c_str());
     const std::string version = found.why_none.empty() ? version_of(found.path) : std::string();
-    if (found.why_none.empty() && version.empty()) found.why_none = found.path + " does not run";
+    if (found.why_none.empty() && version.empty()) found.why_none = found.path + " cannot be run";
     text +=
         version.empty() ? compiler::kernels_are_interpreted(found.why_none) : "kernel compiler: " + version;
     text += "\n";
@@ -194,7 +203,7 @@ std::string absolute_folders(std::string_view list) {
   return folders;
 }
 
-// `first`, and what the variable says already.
+// Puts `first` in front of the variable's present value.
 void prepend(const char* variable, std::string first) {
   if (const char* others = std::getenv(variable); others != nullptr && *others != 0) {
     first.append(":").append(others);
@@ -245,7 +254,12 @@ int main(int argc, char** argv) {
     const std::string_view name = option.substr(0, equals);
     if (name != "--gpu" && name != "--link" && name != "--log" && name != "--log-file" &&
         name != "--runtime" && name != "--watchdog") {
-      return complain("unknown option \"" + std::string(option) + "\" (--help lists them)");
+      constexpr std::string_view kOptions[] = {"--gpu",      "--link",     "--log",    "--log-file",
+                                               "--runtime",  "--watchdog", "--list",   "--env",
+                                               "--fidelity", "--help",     "--version"};
+      std::string guess = did_you_mean(name, kOptions);
+      if (guess.empty()) guess = "; use vgpu-run --help";
+      return complain("unknown option " + rigel::in_quotes(option) + guess);
     }
     std::string value;
     if (equals != option.npos) {
@@ -253,7 +267,7 @@ int main(int argc, char** argv) {
     } else if (at + 1 < argc) {
       value = argv[++at];
     } else {
-      return complain(std::string(name) + " needs a value");
+      return complain(std::string(name) + ": missing value");
     }
     if (name == "--gpu") settings.gpus = value, settings.gpus_source = name;
     if (name == "--link") settings.link = value, settings.link_source = name;
@@ -267,8 +281,10 @@ int main(int argc, char** argv) {
         return complain("--log: " + wrong);
       setenv("VGPU_LOG", value.c_str(), 1);
     }
-    if (name == "--log-file" && value.empty()) return complain("--log-file needs a path");
-    if (name == "--watchdog" && value.empty()) return complain("--watchdog needs a number of seconds");
+    if (name == "--log-file" && value.empty())
+      return complain("--log-file: empty value; use the path of a file");
+    if (name == "--watchdog" && value.empty())
+      return complain("--watchdog: empty value; use a number of seconds");
     if (name == "--log-file") setenv("VGPU_LOG_FILE", absolute(value).c_str(), 1);
   }
   settings.gpus = with_absolute_paths(settings.gpus);
@@ -296,13 +312,13 @@ int main(int argc, char** argv) {
   if (environment) return print_environment(libraries, *runtime_folder, settings);
   if (const std::string why = vgpu_run::cannot_be_preloaded(argv[at]);
       settings.gpus != "none" && !why.empty())
-    complain(why);
+    report("warning", why);
   setenv("VGPU_GPUS", settings.gpus.c_str(), 1);
   setenv("VGPU_LINK", settings.link.c_str(), 1);
   prepend("LD_PRELOAD", libraries + "/libvgpu_preload.so");
   if (!runtime_folder->empty()) prepend("LD_LIBRARY_PATH", *runtime_folder);
   execvp(argv[at], argv + at);
   const int error = errno;
-  std::fprintf(stderr, "vgpu-run: %s: %s\n", argv[at], std::strerror(error));
+  report("error", std::string(argv[at]) + ": cannot run: " + std::strerror(error));
   return kNoProgram;
 }

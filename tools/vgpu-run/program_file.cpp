@@ -37,7 +37,7 @@ bool read_at(std::ifstream& file, uint64_t at, T* to, size_t count = 1) {
       file.read(reinterpret_cast<char*>(to), static_cast<std::streamsize>(count * sizeof(T))));
 }
 
-// The first word behind "#!" of a script; empty: it is none.
+// The first word after "#!" of a script; empty if the file is not a script.
 std::string interpreter_of_script(std::ifstream& file) {
   std::string line;
   file.seekg(0);
@@ -64,10 +64,9 @@ std::string cannot_be_preloaded(const std::string& program) {
     file.clear();
     Elf64_Ehdr header;
     if (!read_at(file, 0, &header) || std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) return {};
-    constexpr const char* kNoGpu = "it will find no GPU (docs/vgpu.md, Limits of preloading)";
+    constexpr const char* kNoGpu = "the virtual GPU cannot be preloaded, and the program will find no GPU";
     if (header.e_ident[EI_CLASS] != ELFCLASS64)
-      return fmt::format("{}: is a program of 32 bits, into which the virtual GPU cannot be preloaded; {}",
-                         path, kNoGpu);
+      return fmt::format("{}: 32-bit program: {}; use a 64-bit program", path, kNoGpu);
     if (header.e_phentsize != sizeof(Elf64_Phdr) || header.e_phnum > kMostHeaders) return {};
     std::vector<Elf64_Phdr> segments(header.e_phnum);
     if (!read_at(file, header.e_phoff, segments.data(), segments.size())) return {};
@@ -79,13 +78,10 @@ std::string cannot_be_preloaded(const std::string& program) {
       linker.resize(std::strlen(linker.c_str()));
     }
     if (linker.empty()) {
-      return fmt::format("{}: is linked statically, so that the virtual GPU cannot be preloaded into it; {}",
-                         path, kNoGpu);
+      return fmt::format("{}: statically linked: {}; link dynamically", path, kNoGpu);
     }
     if (fs::path(linker).filename().string().starts_with("ld-musl")) {
-      return fmt::format(
-          "{}: is linked with musl, and the virtual GPU with glibc, so that it cannot be preloaded; {}", path,
-          kNoGpu);
+      return fmt::format("{}: linked with musl: {}; link with glibc", path, kNoGpu);
     }
     return {};
   }

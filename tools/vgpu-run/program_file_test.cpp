@@ -64,9 +64,9 @@ TEST_F(CannotBePreloaded, SaysNothingOfOtherPrograms) {
 
 TEST_F(CannotBePreloaded, NamesStaticPrograms) {
   const std::string path = file("static", program(""));
-  EXPECT_THAT(cannot_be_preloaded(path), StartsWith(path + ": is linked statically"));
+  EXPECT_THAT(cannot_be_preloaded(path), StartsWith(path + ": statically linked: "));
   setenv("PATH", (root.string() + ":" + getenv("PATH")).c_str(), 1);
-  EXPECT_THAT(cannot_be_preloaded("static"), StartsWith(path + ": is linked statically"));
+  EXPECT_THAT(cannot_be_preloaded("static"), StartsWith(path + ": statically linked: "));
 }
 
 TEST_F(CannotBePreloaded, NamesProgramsOfMusl) {
@@ -76,14 +76,14 @@ TEST_F(CannotBePreloaded, NamesProgramsOfMusl) {
 
 TEST_F(CannotBePreloaded, NamesProgramsOf32Bits) {
   EXPECT_THAT(cannot_be_preloaded(file("old", program("/lib/ld-linux.so.2", ELFCLASS32))),
-              HasSubstr("32 bits"));
+              HasSubstr("32-bit program"));
 }
 
 TEST_F(CannotBePreloaded, NamesTheInterpreterOfAScript) {
   const std::string interpreter = file("interpreter", program(""));
   const std::string script = file("script", "#! " + interpreter + " -e\n");
   EXPECT_THAT(cannot_be_preloaded(file("outer", "#!" + script + "\n")),
-              StartsWith(interpreter + ": is linked"));
+              StartsWith(interpreter + ": statically linked"));
   const std::string endless = file("endless", "");
   std::ofstream(endless) << "#!" << endless << "\n";
   EXPECT_EQ(cannot_be_preloaded(endless), "");

@@ -18,24 +18,25 @@ tl::expected<std::string, std::string> runtime_folder(std::string_view what, con
   if (what == "system") return std::string();
   if (what == "rigel") {
     if (fs::exists(fs::path(own_folder) / kLibrary, error)) return own_folder;
-    return tl::unexpected(fmt::format(
-        "--runtime rigel: there is no {} in {} (--runtime system takes the system's)", kLibrary, own_folder));
+    return tl::unexpected(
+        fmt::format("--runtime rigel: {} not found in {}; use --runtime system", kLibrary, own_folder));
   }
   const fs::path path(what);
   if (!fs::exists(path, error)) {
     const bool word = what.find('/') == what.npos;
-    return tl::unexpected(fmt::format("--runtime {}: there is no such {}", what,
-                                      word ? "runtime (rigel, system or a path)" : "file or folder"));
+    return tl::unexpected(
+        word ? fmt::format("--runtime: unknown runtime '{}'; use rigel, system or a path", what)
+             : fmt::format("--runtime: no such file or directory '{}'", what));
   }
   const fs::path folder = fs::is_directory(path, error) ? path : path.parent_path();
   const fs::path library = (folder.empty() ? fs::path(".") : folder) / kLibrary;
   if (!fs::exists(library, error)) {
-    return tl::unexpected(fmt::format("--runtime {}: there is no {} in that folder", what, kLibrary));
+    return tl::unexpected(fmt::format("--runtime {}: {} not found in this directory", what, kLibrary));
   }
   // The dynamic linker looks for the name that programs ask for.
   if (!fs::is_directory(path, error) && !fs::equivalent(path, library, error)) {
-    return tl::unexpected(
-        fmt::format("--runtime {}: programs ask for {}, which is another file there", what, kLibrary));
+    return tl::unexpected(fmt::format(
+        "--runtime {}: programs load {}, which is a different file in this directory", what, kLibrary));
   }
   return fs::canonical(library.parent_path(), error).string();
 }
@@ -45,8 +46,8 @@ std::string cannot_be_named(std::string_view folder, std::string_view variable) 
   const size_t at = folder.find_first_of(separators);
   if (at == folder.npos) return {};
   return fmt::format(
-      "{}: the dynamic linker ends a name in {} at '{}', so libraries cannot be taken from there", folder,
-      variable, folder[at]);
+      "{}: invalid directory name: the dynamic linker ends names in {} at '{}'; install in another directory",
+      folder, variable, folder[at]);
 }
 
 }  // namespace rigel::vgpu_run
