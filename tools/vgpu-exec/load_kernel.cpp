@@ -55,7 +55,8 @@ class Loaded {
     uint64_t end = 0;
     for (const Elf64_Phdr& s : image.segments()) {
       if (s.p_type != PT_LOAD) continue;
-      if (s.p_memsz > kMost || s.p_vaddr > kMost || s.p_filesz > s.p_memsz) fail("a segment out of range");
+      if (s.p_memsz > kMost || s.p_vaddr > kMost || s.p_filesz > s.p_memsz)
+        fail("segment outside of the file");
       end = std::max(end, s.p_vaddr + s.p_memsz);
     }
     region_ = memory.allocate(end);
@@ -66,7 +67,7 @@ class Loaded {
   }
 
   std::byte* at(uint64_t address, uint64_t count) const {
-    if (address > region_.bytes || count > region_.bytes - address) fail("an address out of range");
+    if (address > region_.bytes || count > region_.bytes - address) fail("address outside of all segments");
     return region_.host + address;
   }
   template <class T>
@@ -118,7 +119,7 @@ Dynamic read_dynamic(const Image& image, const Loaded& loaded) {
       }
     }
   }
-  if (result.symbols == 0 || result.strings == 0 || result.hash == 0) fail("no table of symbols");
+  if (result.symbols == 0 || result.strings == 0 || result.hash == 0) fail("no symbol table");
   return result;
 }
 
@@ -134,7 +135,7 @@ void relocate(const Dynamic& dynamic, const Loaded& loaded) {
         fail("undefined symbol " + loaded.text(dynamic.strings + symbol.st_name));
       value += symbol.st_value;
     } else if (type != kRelocateRelative64) {
-      fail(fmt::format("relocation of type {}", type));
+      fail(fmt::format("unknown relocation type {}", type));
     }
     std::memcpy(loaded.at(relocation.r_offset, 8), &value, 8);
   }
@@ -159,7 +160,7 @@ nlohmann::json read_kernels(const Image& image) {
       at = content + (note.n_descsz + 3) / 4 * 4 - s.p_offset;
     }
   }
-  if (kernels.empty()) fail("no kernels in metadata (code object version 3 or later)");
+  if (kernels.empty()) fail("no kernels in the metadata; use code object version 3 or later");
   return kernels;
 }
 
@@ -197,7 +198,7 @@ Kernel load_kernel(const std::vector<char>& file, const std::string& name, Memor
       kernel.descriptor_va = loaded.va() + symbol.st_value;
     }
   }
-  if (kernel.descriptor_va == 0) fail("no symbol " + symbol_name);
+  if (kernel.descriptor_va == 0) fail("missing symbol " + symbol_name);
   return kernel;
 }
 

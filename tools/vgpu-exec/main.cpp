@@ -33,18 +33,22 @@ using nlohmann::json;
 
 constexpr const char* kHelp =
     "usage: vgpu-exec [options] run.json\n"
+    "Runs one kernel of a code object on a virtual GPU, without a driver or a runtime.\n"
     "\n"
-    "  --gpu BOARD   a name, a gfx name or the path of a .json file, as vgpu-run --list has them. Default "
-    "gfx900\n"
-    "  --threads N   how many threads execute the kernel, 1 to 1024. Default 1\n"
-    "  --repeat N    run it so many times, and print the mean time\n"
-    "  --trace FILE  write each instruction with the registers that it changed; -: to the output\n"
-    "  --dump        show the kernel's code as a graph of blocks, with what is live and which registers are\n"
-    "                wanted in inactive lanes, and do not run it\n"
-    "  --help        print this text (-h does, too)\n"
+    "  --gpu BOARD   a name or gfx name of vgpu-run --list, or the path of a .json file (default: gfx900)\n"
+    "  --threads N   number of threads that execute the kernel, 1 to 1024 (default: 1)\n"
+    "  --repeat N    number of runs; the mean time is printed (default: 1)\n"
+    "  --trace FILE  write each instruction with the registers that it changes; -: to standard output\n"
+    "                (default: no trace)\n"
+    "  --dump        print the kernel's basic blocks with live registers, and do not run the kernel\n"
+    "  --help        print this text (also -h)\n"
     "\n"
-    "run.json says which kernel of which code object, with what arguments and buffers, and which of them to\n"
-    "show. docs/guide/diagnosing.md describes it.\n";
+    "run.json names the code object, the kernel, its arguments and buffers, and the buffers to print (see\n"
+    "docs/guide/diagnosing.md). Times are printed in milliseconds.\n"
+    "\n"
+    "Examples:\n"
+    "  vgpu-exec --gpu gfx1030 run.json\n"
+    "  vgpu-exec --trace - run.json\n";
 
 struct Options {
   Board board;
@@ -55,7 +59,7 @@ struct Options {
   std::filesystem::path file;
 };
 
-// Of the command line; nothing has been done yet.
+// An error of the command line.
 struct Mistake : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -64,7 +68,8 @@ uint32_t number(std::string_view option, std::string_view text, uint32_t most) {
   uint32_t value = 0;
   const auto read = std::from_chars(text.begin(), text.end(), value);
   if (read.ec == std::errc() && read.ptr == text.end() && value >= 1 && value <= most) return value;
-  throw Mistake(fmt::format("{} should be a number from 1 to {} but is {}", option, most, in_quotes(text)));
+  throw Mistake(
+      fmt::format("{}: invalid value {}; use a number from 1 to {}", option, in_quotes(text), most));
 }
 
 Board board_named(std::string_view name) {
@@ -80,7 +85,7 @@ std::optional<Options> parse(std::span<const char* const> words) {
   for (size_t i = 0; i < words.size(); ++i) {
     const std::string_view option = words[i];
     const auto value = [&] {
-      if (i + 1 == words.size()) throw Mistake(fmt::format("{} needs a value", option));
+      if (i + 1 == words.size()) throw Mistake(fmt::format("{}: missing value", option));
       return words[++i];
     };
     if (option == "--help" || option == "-h") {
@@ -96,21 +101,21 @@ std::optional<Options> parse(std::span<const char* const> words) {
     } else if (option == "--trace") {
       options.trace = value();
     } else if (option.starts_with("-")) {
-      throw Mistake(fmt::format("unknown option {} (--help lists them)", in_quotes(option)));
+      throw Mistake(fmt::format("unknown option {}; use vgpu-exec --help", in_quotes(option)));
     } else if (!options.file.empty()) {
-      throw Mistake(fmt::format("one file is enough, and {} is another", in_quotes(option)));
+      throw Mistake(fmt::format("unexpected argument {}", in_quotes(option)));
     } else {
       options.file = option;
     }
   }
-  if (options.file.empty()) throw Mistake("a file is needed (--help says of what kind)");
+  if (options.file.empty()) throw Mistake("missing argument: run.json");
   options.board = board_named(gpu);
   return options;
 }
 
 std::vector<char> read_file(const std::filesystem::path& path) {
   std::ifstream in(path, std::ios::binary);
-  if (!in || std::filesystem::is_directory(path)) throw std::runtime_error("cannot read " + path.string());
+  if (!in || std::filesystem::is_directory(path)) throw std::runtime_error(path.string() + ": cannot read");
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
@@ -127,7 +132,8 @@ auto with_type(const std::string& name, F&& f) {
   if (name == "u64") return f(uint64_t{});
   if (name == "f32") return f(float{});
   if (name == "f64") return f(double{});
-  throw std::runtime_error("unknown type \"" + name + "\"");
+  throw std::runtime_error("unknown type " + in_quotes(name) +
+                           "; use i8, u8, i16, u16, i32, u32, i64, u64, f32 or f64");
 }
 
 std::vector<char> encode(const std::string& type, const json& values, size_t count) {
@@ -152,12 +158,12 @@ struct Grid {
   uint32_t size[3] = {1, 1, 1};
   Grid(std::string_view name, const json& numbers, uint32_t most) {
     if (numbers.empty() || numbers.size() > 3)
-      throw std::runtime_error(fmt::format("\"{}\" has one to three sizes", name));
+      throw std::runtime_error(fmt::format("{}: invalid number of sizes; use one to three", name));
     for (size_t i = 0; i < numbers.size(); ++i) {
       const json& number = numbers[i];
       if (!number.is_number_integer() || number < 1 || number > most)
         throw std::runtime_error(
-            fmt::format("\"{}\": {} is no size from 1 to {}", name, number.dump(), most));
+            fmt::format("{}: invalid size {}; use a number from 1 to {}", name, number.dump(), most));
       size[i] = number;
     }
   }
@@ -185,7 +191,7 @@ void dump(const json& wanted, const Region& region, size_t bytes, const std::fil
   if (wanted.contains("file")) {
     std::ofstream out(folder / wanted["file"].get<std::string>(), std::ios::binary);
     out.write(reinterpret_cast<const char*>(region.host), static_cast<std::streamsize>(bytes));
-    if (!out) throw std::runtime_error("cannot write " + wanted["file"].get<std::string>());
+    if (!out) throw std::runtime_error(wanted["file"].get<std::string>() + ": cannot write");
     return;
   }
   with_type(wanted.at("type"), [&]<class T>(T) {
@@ -211,7 +217,7 @@ void dump_code(isa::Target target, const Dispatch& dispatch, MemoryBus& memory) 
     return bytes;
   };
   const auto graph = analysis::read_flow_graph(target, dispatch.wave_size, dispatch.entry_va, read);
-  if (!graph) throw std::runtime_error("the kernel's code cannot be read " + graph.error());
+  if (!graph) throw std::runtime_error("kernel code: cannot read " + graph.error());
   std::fputs(analysis::text_of(*graph, analysis::liveness_of(*graph)).c_str(), stdout);
 }
 
@@ -242,7 +248,7 @@ int run(const Options& options) {
   }
   const auto find_buffer = [&](const json& name) -> const Buffer& {
     const auto found = buffers.find(name.get<std::string>());
-    if (found == buffers.end()) throw std::runtime_error("no buffer " + name.dump());
+    if (found == buffers.end()) throw std::runtime_error("unknown buffer " + name.dump());
     return found->second;
   };
 
@@ -251,12 +257,12 @@ int run(const Options& options) {
   const json arguments = wanted.value("args", json::array());
   for (const Kernel::Argument& argument : kernel.arguments) {
     if (uint64_t{argument.offset} + argument.bytes > kernarg.bytes)
-      throw std::runtime_error("a bad argument");
+      throw std::runtime_error("code object: an argument exceeds the kernarg segment");
     if (argument.kind.starts_with("hidden_")) {
       fill_hidden(argument, grid, group, apertures_of(board), kernarg.host);
       continue;
     }
-    if (next == arguments.size()) throw std::runtime_error("too few arguments");
+    if (next == arguments.size()) throw std::runtime_error("args: too few arguments for the kernel");
     const json& given = arguments[next++];
     std::vector<char> bytes;
     if (given.contains("buffer")) {
@@ -264,10 +270,12 @@ int run(const Options& options) {
     } else {
       bytes = encode(given.at("type"), json::array({given.at("value")}), 1);
     }
-    if (bytes.size() > argument.bytes) throw std::runtime_error(fmt::format("argument {} is too wide", next));
+    if (bytes.size() > argument.bytes)
+      throw std::runtime_error(
+          fmt::format("args: argument {} is larger than {} bytes", next, argument.bytes));
     std::memcpy(kernarg.host + argument.offset, bytes.data(), bytes.size());
   }
-  if (next != arguments.size()) throw std::runtime_error("too many arguments");
+  if (next != arguments.size()) throw std::runtime_error("args: too many arguments for the kernel");
 
   const Dispatch dispatch = make_dispatch(board, memory, kernel,
                                           {.grid = {grid.size[0], grid.size[1], grid.size[2]},
@@ -282,7 +290,7 @@ int run(const Options& options) {
   std::FILE* const out = options.trace.empty()  ? nullptr
                          : options.trace == "-" ? stdout
                                                 : std::fopen(options.trace.c_str(), "w");
-  if (!options.trace.empty() && out == nullptr) throw std::runtime_error("cannot write " + options.trace);
+  if (!options.trace.empty() && out == nullptr) throw std::runtime_error(options.trace + ": cannot write");
   InstructionTracer tracer(out, device.target, memory);
   if (out != nullptr) device.tracer = &tracer;
   exec::Scheduler scheduler(device, memory, {out != nullptr ? 1 : options.threads, false});
@@ -301,7 +309,7 @@ int run(const Options& options) {
   tracer.finish();
   if (out != nullptr && out != stdout) std::fclose(out);
   if (result.kind != DispatchResult::Kind::kDone) {
-    std::fprintf(stderr, "vgpu-exec: %s\n", result.reason.c_str());
+    std::fprintf(stderr, "vgpu-exec: error: %s\n", result.reason.c_str());
     return 3;
   }
   for (const json& what : wanted.value("dump", json::array())) {
@@ -318,15 +326,23 @@ int run(const Options& options) {
 
 int main(int argc, char** argv) {
   using namespace rigel::vgpu::runner;
+  std::optional<Options> options;
   try {
-    const std::optional<Options> options = parse({argv + 1, argv + std::max(argc, 1)});
+    options = parse({argv + 1, argv + std::max(argc, 1)});
     if (!options) return std::fputs(kHelp, stdout) < 0 ? 1 : 0;
     return run(*options);
+  } catch (const json::exception& error) {
+    // "[json.exception.out_of_range.403] key 'grid' not found": the part in brackets is for programmers.
+    std::string_view text(error.what());
+    if (const size_t end = text.find("] "); end != text.npos) text.remove_prefix(end + 2);
+    std::fprintf(stderr, "vgpu-exec: error: %s: %.*s\n", options->file.c_str(), static_cast<int>(text.size()),
+                 text.data());
+    return 1;
   } catch (const Mistake& mistake) {
-    std::fprintf(stderr, "vgpu-exec: %s\n", mistake.what());
+    std::fprintf(stderr, "vgpu-exec: error: %s\n", mistake.what());
     return 2;
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "vgpu-exec: %s\n", error.what());
+    std::fprintf(stderr, "vgpu-exec: error: %s\n", error.what());
     return 1;
   }
 }

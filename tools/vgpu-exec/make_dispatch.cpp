@@ -81,7 +81,7 @@ Dispatch make_dispatch(const Board& board, MemoryBus& memory, const Kernel& kern
   const GpuMemory::Scope scope(processor_memory);
   DispatchPlan plan = plan_dispatch(processor_memory, context, queue.va, words, packet_memory.va, 0);
   if (plan.kind != DispatchPlan::Kind::kReady) {
-    throw std::runtime_error(plan.reason.empty() ? "the dispatch cannot be started" : plan.reason);
+    throw std::runtime_error(plan.reason.empty() ? "dispatch: cannot start" : plan.reason);
   }
   return plan.dispatch;
 }

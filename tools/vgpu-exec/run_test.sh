@@ -19,6 +19,6 @@ for group in 0 65600 -64 1.5; do
   code=0
   "$2" --gpu "$3" "$5/wrong.json" 2> "$5/error" || code=$?
   [ "$code" = 1 ]
-  grep -q "^vgpu-exec: \"group\": $group is no size from 1 to 65535$" "$5/error"
+  grep -q "^vgpu-exec: error: group: invalid size $group; use a number from 1 to 65535$" "$5/error"
 done
 "$2" --help | grep -q '^  --trace FILE '
