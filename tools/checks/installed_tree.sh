@@ -178,7 +178,7 @@ CMAKE
     cp "$scratch/build/runtime.json" "$scratch/elsewhere"
     expect "$(HSA_PLUGIN_CONFIG=$scratch/elsewhere/runtime.json "$info" --tools 2>/dev/null)" \
       "library +$libdir/hsa/plugins/libhsa_tool_count.so" "a tool that is installed"
-    expect "$(HSA_PLUGIN_CONFIG=none "$info" --tools)" '^libhsa_tool_count: installed, and not named' "a tool that nothing names"
+    expect "$(HSA_PLUGIN_CONFIG=none "$info" --tools)" '^libhsa_tool_count: installed, not configured' "a tool that nothing names"
     # The one that Rigel brings along, by its own configuration.
     cd "$scratch/elsewhere"
     said=$(HSA_PLUGIN_CONFIG=$prefix/share/hsa/tools/trace.json "$scratch/program/vector_copy" 1000 2>&1)

@@ -1,12 +1,12 @@
-// rigel-info: what the HSA runtime of this machine found.
+// rigel-info: prints the HSA runtime of this system and its agents.
 //
 //   rigel-info              the runtime and its agents: ISAs, caches, memory pools
-//   rigel-info --summary    a line for each agent
-//   rigel-info --json       the same for programs, in the form of docs/schemas/rigel-info.json
-//   rigel-info --tools      the tools: what they intercept, and why one is not loaded (with --json: as JSON)
-//   rigel-info --report     what discovery did and why (with --json: as JSON)
+//   rigel-info --summary    one line per agent
+//   rigel-info --json       JSON (docs/schemas/rigel-info.json)
+//   rigel-info --tools      the tools: intercepted functions, and why a tool is not loaded (with --json: as JSON)
+//   rigel-info --report     the steps of discovery and their reasons (with --json: as JSON)
 //
-// Exit code: 0; 1 if the runtime does not start or a query fails; 2 for a wrong command line.
+// Exit status: 0; 1 if the runtime does not start or a query fails; 2 for an invalid command line.
 #include <hsa/hsa.h>
 
 #include <boost/program_options.hpp>
@@ -20,6 +20,16 @@
 namespace {
 
 namespace options = boost::program_options;
+
+constexpr const char* kUsage =
+    "usage: rigel-info [options]\n"
+    "Prints the HSA runtime of this system and its agents: ISAs, caches and memory pools.\n"
+    "\n";
+constexpr const char* kExamples =
+    "\n"
+    "Examples:\n"
+    "  rigel-info --summary\n"
+    "  rigel-info --json | jq '.agents[].name'\n";
 
 struct Runtime {
   Runtime() {
@@ -36,12 +46,12 @@ int run(bool json, bool report_only, bool tools_only, bool summary) {
   const Runtime runtime;
   const auto tools = rigel_info::known_tools();
   if (tools_only && !tools) {
-    std::fputs("rigel-info: this libhsa-runtime64 tells nothing of its tools\n", stderr);
+    std::fputs("rigel-info: error: --tools: this libhsa-runtime64 does not report its tools\n", stderr);
     return 1;
   }
   const std::string report = rigel_info::discovery_report(json).value_or("");
   if (report_only && report.empty()) {
-    std::fputs("rigel-info: this libhsa-runtime64 has no discovery report\n", stderr);
+    std::fputs("rigel-info: error: --report: this libhsa-runtime64 has no discovery report\n", stderr);
     return 1;
   }
   std::string text = report_only  ? report
@@ -56,32 +66,34 @@ int run(bool json, bool report_only, bool tools_only, bool summary) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  options::options_description known("rigel-info: what the HSA runtime of this machine found");
+  options::options_description known(110);
   options::variables_map chosen;
   try {
     auto add = known.add_options();
-    add("help,h", "show this");
-    add("json,j", "write JSON");
-    add("summary,s", "a line for each agent");
-    add("version,V", "show the version");
-    add("tools,t", "the tools: what they intercept, and why one is not loaded");
-    add("report,r", "what discovery did and why, step by step");
+    add("summary,s", "print one line per agent");
+    add("json,j", "print JSON instead of text (also with --tools and --report)");
+    add("tools,t", "print the tools: intercepted functions, and why a tool is not loaded");
+    add("report,r", "print the steps of discovery and their reasons");
+    add("version,V", "print the version");
+    add("help,h", "print this text");
     const auto parsed = options::command_line_parser(argc, argv).options(known).run();
-    // Words that belong to no option would go unnoticed.
+    // Positional arguments would be ignored otherwise.
     for (const auto& option : parsed.options) {
-      if (option.position_key >= 0) throw options::too_many_positional_options_error();
+      if (option.position_key >= 0)
+        throw options::error("unexpected argument '" + option.original_tokens.front() + "'");
     }
     options::store(parsed, chosen);
     options::notify(chosen);
-    if (chosen.count("summary") + chosen.count("json") > 1) throw options::error("a summary is not JSON");
+    if (chosen.count("summary") + chosen.count("json") > 1)
+      throw options::error("--summary and --json cannot be combined");
     if (chosen.count("summary") + chosen.count("report") + chosen.count("tools") > 1)
-      throw options::error("only one of a summary, a report and the tools can be shown");
+      throw options::error("--summary, --report and --tools cannot be combined");
   } catch (const options::error& problem) {
-    std::cerr << "rigel-info: " << problem.what() << '\n';
+    std::cerr << "rigel-info: error: " << problem.what() << "; use rigel-info --help\n";
     return 2;
   }
   if (chosen.count("help") != 0) {
-    std::cout << known;
+    std::cout << kUsage << known << kExamples;
     return 0;
   }
   if (chosen.count("version") != 0) {
@@ -92,7 +104,7 @@ int main(int argc, char** argv) {
     return run(chosen.count("json") != 0, chosen.count("report") != 0, chosen.count("tools") != 0,
                chosen.count("summary") != 0);
   } catch (const std::exception& problem) {
-    std::cerr << "rigel-info: " << problem.what() << '\n';
+    std::cerr << "rigel-info: error: " << problem.what() << '\n';
     return 1;
   }
 }

@@ -49,7 +49,7 @@ void print_agent(Lines& lines, const Agent& agent, size_t number) {
   lines.field("name", fmt::format("{}, of {}", agent.name, agent.vendor));
   lines.field("uuid", agent.uuid);
   lines.field("node", fmt::format("{}", agent.node));
-  lines.field("takes", fmt::format("{}; {} profile", joined(agent.features), agent.profile));
+  lines.field("accepts", fmt::format("{}; {} profile", joined(agent.features), agent.profile));
   if (agent.queue_max_packets != 0) {
     lines.field("queues", fmt::format("{} of {} to {} packets", agent.queues_max, agent.queue_min_packets,
                                       agent.queue_max_packets));
@@ -72,12 +72,12 @@ void print_agent(Lines& lines, const Agent& agent, size_t number) {
   for (const Pool& pool : agent.pools) {
     std::string text = fmt::format("{:<8} {:>9}", pool.segment, bytes(pool.bytes));
     if (!pool.flags.empty()) text += "  " + joined(pool.flags);
-    if (pool.granule) text += fmt::format("; in multiples of {}", bytes(*pool.granule));
+    if (pool.granule) text += fmt::format("; granule {}", bytes(*pool.granule));
     lines.field("pool", text);
   }
 }
 
-// "gfx906" of "amdgcn-amd-amdhsa--gfx906:sramecc+", which is what builds and programs are told.
+// "gfx906" of "amdgcn-amd-amdhsa--gfx906:sramecc+": the name that compilers' options use.
 std::string isa_of(const Agent& agent) {
   if (agent.isas.empty()) return "-";
   const std::string& name = agent.isas.front().name;
@@ -164,19 +164,19 @@ std::string to_text(const std::vector<Tool>& tools) {
   Lines lines;
   for (const Tool& tool : tools) {
     lines.title(fmt::format("{}: {}", tool.name,
-                            tool.state == "installed" ? "installed, and not named" : tool.state));
+                            tool.state == "installed" ? "installed, not configured" : tool.state));
     lines.field("library", tool.library);
     if (!tool.reason.empty()) lines.field("reason", tool.reason);
     if (!tool.version.empty()) lines.field("version", tool.version);
     if (!tool.abi.empty()) lines.field("abi", tool.abi);
-    if (!tool.named_by.empty()) lines.field("named by", tool.named_by);
+    if (!tool.named_by.empty()) lines.field("source", tool.named_by);
     if (tool.state != "loaded") continue;
     constexpr size_t kFew = 8;
     std::string functions = fmt::format("{} functions", tool.functions.size());
     if (!tool.functions.empty() && tool.functions.size() <= kFew) functions += ": " + joined(tool.functions);
     lines.field("intercepts", functions);
-    if (tool.packets) lines.field("", "packets of queues");
-    if (!tool.activities.empty()) lines.field("is told of", joined(tool.activities));
+    if (tool.packets) lines.field("", "queue packets");
+    if (!tool.activities.empty()) lines.field("activities", joined(tool.activities));
   }
   return lines.take();
 }
