@@ -22,7 +22,7 @@ Patterns patterns(ObjectReader& reader, std::string_view name) {
   std::vector<std::string> list = reader.strings(name);
   for (const std::string& pattern : list) {
     if (pattern.empty() || pattern == "!")
-      reader.diagnostics().error(reader.at(name), rigel::in_quotes(pattern) + " is no pattern");
+      reader.diagnostics().error(reader.at(name), rigel::in_quotes(pattern) + " is not a pattern");
   }
   return Patterns(std::move(list));
 }

@@ -55,7 +55,7 @@ TEST(Options, ThatAreWrongAreAllNamed) {
       mistakes_in(R"({"file": ["a"], "summary": "", "flush_ms": 0, "kernels": ["a", 2, "!"], "memory": "yes",
                               "function": []})"),
       ElementsAre("/file: should be a string but is array; did you mean \"a\"?", "/summary: is empty",
-                  "/kernels/1: should be a string but is number", "/kernels: '!' is no pattern",
+                  "/kernels/1: should be a string but is number", "/kernels: '!' is not a pattern",
                   "/memory: should be true or false but is string; did you mean true?",
                   "/flush_ms: should be between 1 and 60000 but is 0",
                   "/function: unknown key; did you mean 'functions'?"));

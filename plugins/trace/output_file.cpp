@@ -22,10 +22,10 @@ void OutputFile::open(const std::string& path, bool goes_on) {
   const auto fail = [&](const char* what) {
     const int error = errno;
     close();
-    throw std::system_error(error, std::generic_category(), what + path);
+    throw std::system_error(error, std::generic_category(), path + what);
   };
   descriptor_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-  if (descriptor_ < 0) fail("cannot open ");
+  if (descriptor_ < 0) fail(": cannot open");
   // A pipe, a terminal or a device may have many writers, and has nothing to empty.
   struct stat facts {};
   if (::fstat(descriptor_, &facts) == 0 && !S_ISREG(facts.st_mode)) return;
@@ -33,9 +33,9 @@ void OutputFile::open(const std::string& path, bool goes_on) {
   if (::flock(descriptor_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
     close();
     throw std::runtime_error(path +
-                             " is being written by another process: %p in option 'file' is the process id");
+                             ": another process writes this file; use %p (the process id) in option file");
   }
-  if (!goes_on && ::ftruncate(descriptor_, 0) != 0) fail("cannot empty ");
+  if (!goes_on && ::ftruncate(descriptor_, 0) != 0) fail(": cannot truncate");
 }
 
 int OutputFile::write(std::string_view bytes) noexcept {

@@ -44,7 +44,7 @@ class Runtime {
 
 void call(benchmark::State& state, const char* options) {
   const Runtime runtime(options);
-  if (!runtime.is_good()) return state.SkipWithError("the runtime does not start");
+  if (!runtime.is_good()) return state.SkipWithError("hsa_init failed");
   // Pages of the buffer that nobody has touched are not what is measured.
   for (int64_t i = 0; i < kCalls; ++i) benchmark::DoNotOptimize(hsa_signal_load_relaxed(runtime.signal));
   for (auto _ : state) benchmark::DoNotOptimize(hsa_signal_load_relaxed(runtime.signal));

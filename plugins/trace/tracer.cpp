@@ -65,7 +65,7 @@ Tracer::Tracer(const hsatool::Host& host)
 
 void Tracer::start(const hsatool::Host& host) {
   const rigel::MutexLock lock(mutex_);
-  if (is_started_) throw std::runtime_error("the process is traced already, by an entry of another name");
+  if (is_started_) throw std::runtime_error("another entry of the configuration already traces this process");
   rigel::Diagnostics mistakes;
   options_ = Options::parse(host.config(), mistakes);
   if (mistakes.has_errors()) throw std::invalid_argument(mistakes.entries().front().text);  // check tells all
@@ -101,8 +101,8 @@ void Tracer::start(const hsatool::Host& host) {
 // A mistyped name would go unnoticed. The names of kernels are not known yet.
 void Tracer::warn_of_unused_patterns(const hsatool::Host& host) const {
   const auto warn = [&host](std::string_view option, const std::string& pattern, std::string_view what) {
-    host.log(HSATOOL_LOG_WARN,
-             std::string(option) + ": " + rigel::in_quotes(pattern) + " matches no " + std::string(what));
+    host.log(HSATOOL_LOG_WARN, "option " + std::string(option) + ": " + rigel::in_quotes(pattern) +
+                                   " matches no " + std::string(what));
   };
   std::vector<std::string> functions;
   for (const hsatool_function_t* const function : host.functions())
@@ -147,7 +147,7 @@ void Tracer::write_the_rest() {
 
 void Tracer::write_until_stopped() noexcept {
   pthread_setname_np(pthread_self(), "trace");
-  // Where nothing happens, a look now and then is enough.
+  // If nothing happens, poll less often.
   bool any = true;
   writer_failed_ = !attempt([&] {
     while (!stopping_) {
@@ -163,7 +163,7 @@ void Tracer::flush() noexcept {
   if (!file_failed_ && !out_.empty()) {
     if (const int error = file_.write(out_); error != 0) {
       file_failed_ = true;
-      complain(std::string("cannot write to ") + path_ + ": " + std::strerror(error));
+      complain(path_ + ": cannot write: " + std::strerror(error));
     }
   }
   out_.clear();
@@ -180,7 +180,7 @@ void Tracer::summarise() {
   if (writer_->lost() != 0) {
     text +=
         "\n" + std::to_string(writer_->lost()) +
-        " records are lost, for want of room: a greater buffer_kb has more, and fewer functions need less\n";
+        " records are lost: the buffers were full; increase option buffer_kb, or select fewer functions\n";
   }
   if (text.empty()) return;
   if (options_.summary == "stderr") {

@@ -224,7 +224,7 @@ TEST_F(TracerTest, HasATableWhereTheDiskIsFull) {
   while (full.logged().empty()) std::this_thread::yield();
   call(tracer, full, 3);
   tracer.stop();
-  EXPECT_THAT(full.logged(), ::testing::ElementsAre("cannot write to /dev/full: No space left on device"));
+  EXPECT_THAT(full.logged(), ::testing::ElementsAre("/dev/full: cannot write: No space left on device"));
   EXPECT_EQ(counted(), std::pair(uint64_t{4}, uint64_t{0}));
 }
 
@@ -232,9 +232,9 @@ TEST_F(TracerTest, WarnsOfPatternsThatMatchNothing) {
   FakeRuntime& mistaken = runtime(
       R"(, "functions": ["hsasignal*", "hsa_signal_*", "!*_index_*"], "agents": ["gfx9999"], "kernels": ["x"])");
   Tracer::start_here(hsatool::Host(&mistaken.host)).stop();
-  EXPECT_THAT(mistaken.logged(), ::testing::ElementsAre("functions: 'hsasignal*' matches no function",
-                                                        "functions: '!*_index_*' matches no function",
-                                                        "agents: 'gfx9999' matches no agent"));
+  EXPECT_THAT(mistaken.logged(), ::testing::ElementsAre("option functions: 'hsasignal*' matches no function",
+                                                        "option functions: '!*_index_*' matches no function",
+                                                        "option agents: 'gfx9999' matches no agent"));
 }
 
 TEST(KernelNames, HoldFromWhenTheyAreKnown) {
