@@ -19,10 +19,10 @@ void begin(Validator& validator, hsatool_call_t& call, Queue* queue) {
   if (queue->producer.compare_exchange_strong(other, thread_number())) {
     call.data = reinterpret_cast<uint64_t>(queue);
   } else if (other != thread_number()) {
-    validator.report(Rule::kTwoProducers, call,
-                     fmt::format("thread {} is producing packets of queue {} and so is thread {}: {}", other,
-                                 queue->id, thread_number(),
-                                 validator.describe(Kind::kQueue, reinterpret_cast<uint64_t>(queue->queue))));
+    validator.report(
+        Rule::kTwoProducers, call,
+        fmt::format("threads {} and {} produce packets of queue {} concurrently: {}", other, thread_number(),
+                    queue->id, validator.describe(Kind::kQueue, reinterpret_cast<uint64_t>(queue->queue))));
   }
 }
 

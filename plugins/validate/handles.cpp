@@ -281,10 +281,9 @@ bool Validator::check_handle(Kind kind, uint64_t handle, std::string_view who) {
   }
   if (!is_always_seen(kind)) return true;
   if (const Kind other = registry.other_kind(kind, handle); other != Kind::kNone) {
-    report(Rule::kWrongKind, who,
-           fmt::format("this is no {}, but {}", name_of(kind), describe(other, handle)));
+    report(Rule::kWrongKind, who, fmt::format("not a {}: {}", name_of(kind), describe(other, handle)));
   } else {
-    report(Rule::kUnknownHandle, who, fmt::format("{:#x} is no {}", handle, name_of(kind)));
+    report(Rule::kUnknownHandle, who, fmt::format("{:#x} is not a known {}", handle, name_of(kind)));
   }
   return false;
 }

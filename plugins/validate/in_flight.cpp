@@ -74,8 +74,8 @@ InFlight::Findings InFlight::add(InFlightPacket packet) {
   for (const Shared& shared : shared_at_once(added)) {
     const Block& block = *shared.block;
     if (std::exchange(told, &block) == &block) continue;
-    out.coarse.push_back(fmt::format("{:#x} of {} bytes, while it is used by {}", block.base, block.size,
-                                     shared.user->name()));
+    out.coarse.push_back(
+        fmt::format("{:#x} of {} bytes is also used by {}", block.base, block.size, shared.user->name()));
   }
   return out;
 }
@@ -142,8 +142,9 @@ std::string InFlight::user_of_block(uint64_t base, uint64_t size) const {
     const Node& packet = *agents->second.begin()->second.begin()->second;
     const uint64_t kernarg =
         reinterpret_cast<uint64_t>(packet.packet.as<hsa_kernel_dispatch_packet_t>().kernarg_address);
-    return fmt::format("{}, {}", packet.name(),
-                       kernarg - base < size ? "whose arguments are in it" : "which is given its address");
+    return fmt::format(
+        "{}, {}", packet.name(),
+        kernarg - base < size ? "which has its arguments there" : "which has its address as an argument");
   }
   const auto is_in_block = [&](const auto& way) {
     return way.first - base < size || way.second - base < size;

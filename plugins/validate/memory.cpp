@@ -43,7 +43,7 @@ void freeing(Validator& validator, hsatool_call_t& call) {
   if (const std::string user = validator.in_flight.user_of_block(base, block->size); !user.empty()) {
     validator.report(Rule::kFreedInUse, call,
                      fmt::format("{:#x} of {} bytes is in use by {}{}", base, block->size, user,
-                                 validator.describe(block->made, "made")));
+                                 validator.describe(block->made, "created")));
   }
   validator.in_flight.forget_block(base);
 }
@@ -69,8 +69,8 @@ void check_range(Validator& validator, const hsatool_call_t& call, const void* p
   if (!block || size <= block->base + block->size - address) return;
   validator.report(
       Rule::kCopyBounds, call,
-      fmt::format("{} bytes at the {} {:#x} go beyond the block {:#x} of {} bytes{}", size, which, address,
-                  block->base, block->size, validator.describe(block->made, "made")));
+      fmt::format("{} bytes at the {} {:#x} extend past the allocation {:#x} of {} bytes{}", size, which,
+                  address, block->base, block->size, validator.describe(block->made, "created")));
 }
 
 void copying(Validator& validator, hsatool_call_t& call) {
@@ -96,9 +96,9 @@ void check_access(Validator& validator, const hsatool_call_t& call, const void* 
     if (validator.topology.may_access(*agent, *to) && validator.topology.may_access(*agent, *from)) return;
   }
   validator.report(Rule::kNoAccess, call,
-                   fmt::format("neither {} nor {} may access both {:#x} and {:#x}{}{}", agents[0]->name,
-                               agents[1]->name, to->base, from->base, validator.describe(to->made, "made"),
-                               validator.describe(from->made, "made")));
+                   fmt::format("neither {} nor {} has access to both {:#x} and {:#x}{}{}", agents[0]->name,
+                               agents[1]->name, to->base, from->base, validator.describe(to->made, "created"),
+                               validator.describe(from->made, "created")));
 }
 
 std::pair<uint64_t, uint64_t> way(const void* destination, const void* source) {

@@ -64,11 +64,11 @@ std::string_view name_of(Kind kind) {
     case Kind::kSampler:
       return "sampler";
     case Kind::kVmemHandle:
-      return "handle of physical memory";
+      return "physical memory handle";
     case Kind::kPcSampling:
       return "sampling session";
     case Kind::kMemory:
-      return "block of memory";
+      return "allocation";
     case Kind::kLockedMemory:
       return "locked memory";
     case Kind::kAttachedMemory:
@@ -76,9 +76,9 @@ std::string_view name_of(Kind kind) {
     case Kind::kMappedBuffer:
       return "mapped buffer";
     case Kind::kAddressRange:
-      return "range of addresses";
+      return "address range";
   }
-  return "nothing";
+  return "unknown object";
 }
 
 bool is_always_seen(Kind kind) {

@@ -30,7 +30,7 @@ void turn(ObjectReader& reader, std::string_view key, bool applies, Options& opt
       options.applies[i] = applies;
       found = true;
     }
-    if (!found) reader.diagnostics().error(reader.at(key), "there is no rule " + rigel::in_quotes(item));
+    if (!found) reader.diagnostics().error(reader.at(key), "unknown rule " + rigel::in_quotes(item));
   }
 }
 

@@ -30,14 +30,14 @@ struct Subject {
 
 void check_reserved(const Subject& subject, const hsatool::Packet& packet) {
   const auto is_zero = [&](Rule rule, uint64_t value, std::string_view field) {
-    if (value != 0) subject.report(rule, fmt::format("{} is {:#x}, and not 0", field, value));
+    if (value != 0) subject.report(rule, fmt::format("{} is {:#x}; set it to 0", field, value));
   };
-  is_zero(Rule::kReservedBits, packet.header >> 13, "what follows the fences in the header");
+  is_zero(Rule::kReservedBits, packet.header >> 13, "header, bits 13 to 15");
   switch (packet.type()) {
     case HSA_PACKET_TYPE_KERNEL_DISPATCH: {
       const auto& dispatch = packet.as<hsa_kernel_dispatch_packet_t>();
       is_zero(Rule::kReservedBits, dispatch.setup >> HSA_KERNEL_DISPATCH_PACKET_SETUP_WIDTH_DIMENSIONS,
-              "what follows the dimensions in setup");
+              "setup, bits 2 to 15");
       is_zero(Rule::kReservedBits, dispatch.reserved0, "reserved0");
       is_zero(Rule::kReservedBits, dispatch.reserved2, "reserved2");
       break;
@@ -65,7 +65,7 @@ void check_grid(const Subject& subject, const hsa_kernel_dispatch_packet_t& disp
   const uint32_t dimensions =
       dispatch.setup & ((1u << HSA_KERNEL_DISPATCH_PACKET_SETUP_WIDTH_DIMENSIONS) - 1);
   if (dimensions < 1 || dimensions > 3)
-    return subject.report(Rule::kGrid, fmt::format("it has {} dimensions", dimensions));
+    return subject.report(Rule::kGrid, fmt::format("invalid number of dimensions {}", dimensions));
   const uint32_t grid[] = {dispatch.grid_size_x, dispatch.grid_size_y, dispatch.grid_size_z};
   const uint32_t group[] = {dispatch.workgroup_size_x, dispatch.workgroup_size_y, dispatch.workgroup_size_z};
   const Agent* const agent = subject.queue.agent;
@@ -73,29 +73,28 @@ void check_grid(const Subject& subject, const hsa_kernel_dispatch_packet_t& disp
   for (uint32_t i = 0; i < 3; ++i) {
     const char axis = static_cast<char>('x' + i);
     if (grid[i] == 0 || group[i] == 0) {
-      return subject.report(Rule::kGrid, fmt::format("in {} the grid has {} work-items, and a work-group {}",
-                                                     axis, grid[i], group[i]));
+      return subject.report(
+          Rule::kGrid, fmt::format("invalid size 0 in {}: grid {}, work-group {}", axis, grid[i], group[i]));
     }
     if (i >= dimensions && (grid[i] != 1 || group[i] != 1)) {
-      return subject.report(
-          Rule::kGrid,
-          fmt::format("it has {} dimensions; in {} the grid has {} work-items, and a work-group {}",
-                      dimensions, axis, grid[i], group[i]));
+      return subject.report(Rule::kGrid,
+                            fmt::format("{} dimensions, but the size in {} is not 1: grid {}, work-group {}",
+                                        dimensions, axis, grid[i], group[i]));
     }
     in_group *= group[i];
     if (agent == nullptr) continue;
     if (group[i] > agent->workgroup_dim[i]) {
       subject.report(Rule::kGridLimit,
-                     fmt::format("a work-group has {} work-items in {}: {} takes at most {}", group[i], axis,
+                     fmt::format("work-group of {} work-items in {}: the maximum of {} is {}", group[i], axis,
                                  agent->name, agent->workgroup_dim[i]));
     }
     if (grid[i] > agent->grid_dim[i]) {
-      subject.report(Rule::kGridLimit, fmt::format("the grid has {} work-items in {}: {} takes at most {}",
+      subject.report(Rule::kGridLimit, fmt::format("grid of {} work-items in {}: the maximum of {} is {}",
                                                    grid[i], axis, agent->name, agent->grid_dim[i]));
     }
   }
   if (agent != nullptr && in_group > agent->workgroup_size) {
-    subject.report(Rule::kGridLimit, fmt::format("a work-group has {} work-items: {} takes at most {}",
+    subject.report(Rule::kGridLimit, fmt::format("work-group of {} work-items: the maximum of {} is {}",
                                                  in_group, agent->name, agent->workgroup_size));
   }
 }
@@ -104,18 +103,18 @@ void check_segments(const Subject& subject, const hsa_kernel_dispatch_packet_t& 
                     const Kernel& kernel) {
   if (dispatch.group_segment_size < kernel.group_size) {
     subject.report(Rule::kGroupSegment,
-                   fmt::format("it is given {} bytes, and {} declares {}", dispatch.group_segment_size,
+                   fmt::format("group segment of {} bytes: {} needs {}", dispatch.group_segment_size,
                                kernel.name, kernel.group_size));
   }
   const Agent* const agent = subject.queue.agent;
   if (agent != nullptr && agent->group_bytes != 0 && dispatch.group_segment_size > agent->group_bytes) {
     subject.report(Rule::kGroupSegment,
-                   fmt::format("it is given {} bytes, and {} has {}", dispatch.group_segment_size,
+                   fmt::format("group segment of {} bytes: {} has {}", dispatch.group_segment_size,
                                agent->name, agent->group_bytes));
   }
   if (dispatch.private_segment_size < kernel.private_size) {
     subject.report(Rule::kPrivateSegment,
-                   fmt::format("it is given {} bytes, and {} declares {}", dispatch.private_segment_size,
+                   fmt::format("private segment of {} bytes: {} needs {}", dispatch.private_segment_size,
                                kernel.name, kernel.private_size));
   }
 }
@@ -128,21 +127,21 @@ void check_kernarg(const Subject& subject, const hsa_kernel_dispatch_packet_t& d
   const auto address = reinterpret_cast<uint64_t>(dispatch.kernarg_address);
   if (kernel.kernarg_size == 0) return;
   if (address == 0) {
-    return subject.report(Rule::kKernargSize, fmt::format("it has none, and {} takes {} bytes", kernel.name,
-                                                          kernel.kernarg_size));
+    return subject.report(Rule::kKernargSize, fmt::format("kernarg_address is null: {} needs {} bytes",
+                                                          kernel.name, kernel.kernarg_size));
   }
   const uint64_t alignment = std::max(16u, kernel.kernarg_alignment);
   if (address % alignment != 0) {
-    subject.report(Rule::kKernargAlignment, fmt::format("{:#x} is no multiple of {}, which {} requires",
-                                                        address, alignment, kernel.name));
+    subject.report(Rule::kKernargAlignment,
+                   fmt::format("kernarg_address {:#x} is not a multiple of {}, which {} requires", address,
+                               alignment, kernel.name));
   }
   auto block = validator.memory.find(address);
   if (!block) {
     if (const auto freed = validator.memory.find_freed(address)) {
-      subject.report(
-          Rule::kFreedInUse,
-          fmt::format("its arguments are at {:#x}, in memory that has been freed{}{}", address,
-                      validator.describe(freed->made, "made"), validator.describe(freed->freed, "freed")));
+      subject.report(Rule::kFreedInUse, fmt::format("kernarg_address {:#x} is in freed memory{}{}", address,
+                                                    validator.describe(freed->made, "created"),
+                                                    validator.describe(freed->freed, "freed")));
     }
     return;
   }
@@ -150,8 +149,8 @@ void check_kernarg(const Subject& subject, const hsa_kernel_dispatch_packet_t& d
   if (left < kernel.kernarg_size) {
     subject.report(
         Rule::kKernargSize,
-        fmt::format("{} takes {} bytes; from {:#x} to the end of the block there are {}{}", kernel.name,
-                    kernel.kernarg_size, address, left, validator.describe(block->made, "made")));
+        fmt::format("{} needs {} bytes: from {:#x} to the end of the allocation there are {}{}", kernel.name,
+                    kernel.kernarg_size, address, left, validator.describe(block->made, "created")));
   }
   const bool readable = block->pool != nullptr && block->pool->on_host && left >= kernel.kernarg_size &&
                         kernel.kernarg_size <= kMostKernarg;
@@ -165,10 +164,9 @@ void check_kernarg(const Subject& subject, const hsa_kernel_dispatch_packet_t& d
     if (subject.queue.agent != nullptr && !validator.topology.may_access(*subject.queue.agent, named)) {
       subject.report(
           Rule::kNoAccess,
-          fmt::format("{} is given an address in memory of another agent, {:#x} of {} bytes, to which {} "
-                      "has no access{}",
+          fmt::format("an argument of {} is in the allocation {:#x} of {} bytes, to which {} has no access{}",
                       kernel.name, named.base, named.size, subject.queue.agent->name,
-                      validator.describe(named.made, "made")));
+                      validator.describe(named.made, "created")));
     }
     if (named.base != packet.blocks.front().base) packet.blocks.push_back(std::move(named));
   }
@@ -179,18 +177,19 @@ void check_dispatch(const Subject& subject, InFlightPacket& packet) {
   check_grid(subject, dispatch);
   packet.kernel = subject.validator.kernels.find(dispatch.kernel_object);
   if (packet.kernel == nullptr) {
-    return subject.report(Rule::kKernelObject,
-                          fmt::format("{:#x} is no kernel of a frozen executable", dispatch.kernel_object));
+    return subject.report(
+        Rule::kKernelObject,
+        fmt::format("{:#x} is not a kernel object of a frozen executable", dispatch.kernel_object));
   }
   const Kernel& kernel = *packet.kernel;
   if (kernel.destroyed.function != nullptr) {
     subject.report(Rule::kKernelObject,
-                   fmt::format("the executable of {} is gone{}", kernel.name,
+                   fmt::format("the executable of {} is destroyed{}", kernel.name,
                                subject.validator.describe(kernel.destroyed, "destroyed")));
   } else if (subject.queue.agent != nullptr && kernel.agent != subject.queue.agent->handle.handle) {
     const Agent* const its = subject.validator.topology.agent(kernel.agent);
     subject.report(Rule::kKernelObject,
-                   fmt::format("{} is loaded for {}, and the queue is of {}", kernel.name,
+                   fmt::format("{} is loaded for {}, but the queue belongs to {}", kernel.name,
                                its == nullptr ? "another agent" : its->name, subject.queue.agent->name));
   }
   check_segments(subject, dispatch, kernel);
@@ -199,13 +198,13 @@ void check_dispatch(const Subject& subject, InFlightPacket& packet) {
 
 void report(const Subject& subject, uint64_t completion, const InFlight::Findings& findings) {
   if (!findings.circle.empty()) {
-    std::string text = "these wait for each other:";
+    std::string text = "circular wait:";
     for (const std::string& part : findings.circle) text += "\n  " + part;
     subject.report(Rule::kCircle, text);
   }
   if (findings.same_signal > 0) {
     subject.report(Rule::kSignalReused,
-                   fmt::format("{} packets before it will complete the same signal, whose value is {}\n{}",
+                   fmt::format("{} earlier packets will complete the same signal, but its value is {}\n{}",
                                findings.same_signal, findings.value_of_signal,
                                subject.validator.describe(Kind::kSignal, completion)));
   }
@@ -241,7 +240,7 @@ void check_taken(Validator& validator, Queue& queue) {
     if (core.hsa_queue_load_write_index_scacquire_fn(queue.queue) > i + size) continue;
     copy = now;
     validator.report(Rule::kHeaderTooEarly, fmt::format("packet {} of queue {}", i, queue.id),
-                     "it was written to after it had been taken, which its header had allowed");
+                     "written after its header had become valid and the packet had been taken");
   }
 }
 
@@ -253,20 +252,20 @@ void doorbell(Validator& validator, hsatool_call_t& call) {
   const uint64_t rung = word(call, 1);
   const auto& core = *validator.host.tables().core_;
   const uint64_t size = queue->queue->size;
-  const auto who = [&] { return fmt::format("doorbell of queue {}, rung for packet {}", queue->id, rung); };
+  const auto who = [&] { return fmt::format("doorbell of queue {}, packet {}", queue->id, rung); };
   const uint64_t write = core.hsa_queue_load_write_index_scacquire_fn(queue->queue);
   if (rung >= write) {
     return validator.report(Rule::kUnreservedSlot, who(),
-                            fmt::format("the write index is {}: the last packet that is reserved is {}",
-                                        write, static_cast<int64_t>(write) - 1));
+                            fmt::format("write index {}: the last reserved packet is {}", write,
+                                        static_cast<int64_t>(write) - 1));
   }
   const uint64_t read = core.hsa_queue_load_read_index_scacquire_fn(queue->queue);
   if (rung >= read + size) {
     return validator.report(
         Rule::kOverrun, who(),
-        fmt::format("the read index is {}, and the ring has {} slots: the packet was written over "
-                    "packet {}, which has not been taken",
-                    read, size, rung - size));
+        fmt::format(
+            "read index {}, ring of {} slots: the packet overwrites packet {}, which has not been taken",
+            read, size, rung - size));
   }
   const uint32_t first =
       __atomic_load_n(reinterpret_cast<const uint32_t*>(&queue->ring()[rung & (size - 1)]), __ATOMIC_ACQUIRE);
@@ -276,7 +275,7 @@ void doorbell(Validator& validator, hsatool_call_t& call) {
     if (rung < queue->taken) return;  // by a ring for a later packet
   }
   if (core.hsa_queue_load_read_index_scacquire_fn(queue->queue) > rung) return;
-  validator.report(Rule::kHeaderTooLate, who(), "the header of the packet is still that of an empty slot");
+  validator.report(Rule::kHeaderTooLate, who(), "the packet's header is still invalid");
 }
 
 // --- Queues ------------------------------------------------------------------------------------------------
@@ -366,7 +365,7 @@ void check_packet(Validator& validator, Queue& queue, const hsatool::Packet& byt
   switch (bytes.type()) {
     case HSA_PACKET_TYPE_KERNEL_DISPATCH:
       if ((queue.queue->features & HSA_QUEUE_FEATURE_KERNEL_DISPATCH) == 0)
-        subject.report(Rule::kUnknownPacket, "it is a kernel dispatch, and the queue takes none");
+        subject.report(Rule::kUnknownPacket, "kernel dispatch: the queue does not support it");
       check_dispatch(subject, packet);
       break;
     case HSA_PACKET_TYPE_BARRIER_AND:
@@ -374,14 +373,14 @@ void check_packet(Validator& validator, Queue& queue, const hsatool::Packet& byt
       break;
     case HSA_PACKET_TYPE_AGENT_DISPATCH:
       if ((queue.queue->features & HSA_QUEUE_FEATURE_AGENT_DISPATCH) == 0)
-        subject.report(Rule::kUnknownPacket, "it is an agent dispatch, and the queue takes none");
+        subject.report(Rule::kUnknownPacket, "agent dispatch: the queue does not support it");
       ends_with_news = false;
       break;
     case HSA_PACKET_TYPE_VENDOR_SPECIFIC:
       ends_with_news = bytes.body[0] == HSA_AMD_PACKET_TYPE_BARRIER_VALUE;
       break;
     default:
-      subject.report(Rule::kUnknownPacket, fmt::format("there is no packet of type {}", bytes.type()));
+      subject.report(Rule::kUnknownPacket, fmt::format("unknown packet type {}", bytes.type()));
       return;
   }
   check_reserved(subject, bytes);

@@ -21,14 +21,15 @@ Reporter::Reporter(hsatool::Host host, const Options& options)
     callback_ = reinterpret_cast<hsa_validate_callback_t>(::dlsym(RTLD_DEFAULT, options.callback.c_str()));
     if (callback_ == nullptr) {
       throw std::runtime_error(
-          fmt::format("option callback: nothing in the process exports the function {}", options.callback));
+          fmt::format("option callback: function '{}' not found; export it from the program (-rdynamic)",
+                      options.callback));
     }
   }
   if (!options.file.empty()) {
     file_.reset(std::fopen(options.file.c_str(), "ae"));
     if (file_ == nullptr) {
       throw std::runtime_error(
-          fmt::format("option file: {} cannot be written: {}", options.file, std::strerror(errno)));
+          fmt::format("option file: cannot open '{}': {}", options.file, std::strerror(errno)));
     }
   }
 }
@@ -78,7 +79,8 @@ void Reporter::say_what_was_left_out() {
   for (size_t i = 0; i < rules_.size(); ++i) {
     const uint32_t reports = rules_[i].reports.load(std::memory_order_relaxed);
     if (limit_ != 0 && reports > limit_)
-      write(fmt::format("V{}: {} more, of which nothing was said", all_rules()[i].number, reports - limit_));
+      write(fmt::format("V{}: {} more reports omitted (option limit)", all_rules()[i].number,
+                        reports - limit_));
   }
 }
 

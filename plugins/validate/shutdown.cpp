@@ -1,4 +1,4 @@
-// Chapter 6: what is left when the runtime is shut down, and functions that nobody should call any more.
+// Chapter 6: objects that are left when the runtime is shut down, and deprecated functions.
 #include <map>
 #include <tuple>
 
@@ -29,7 +29,7 @@ bool is_given_back(Kind kind, const Object& object) {
 }
 
 void calling_deprecated(Validator& validator, hsatool_call_t& call) {
-  validator.report(Rule::kDeprecated, call, "it is deprecated");
+  validator.report(Rule::kDeprecated, call, "deprecated");
 }
 
 }  // namespace
@@ -55,9 +55,9 @@ void Validator::finish() {
     });
     for (const auto& [key, left] : all) {
       std::string text = fmt::format("{} {:#x}", name_of(std::get<Kind>(key)), left.handle);
-      if (left.count > 1) text += fmt::format(" and {} more like it", left.count - 1);
+      if (left.count > 1) text += fmt::format(" and {} more", left.count - 1);
       if (left.bytes != 0) text += fmt::format(", {} bytes", left.bytes);
-      report(Rule::kLeak, "hsa_shut_down", text + describe(left.made, "made"));
+      report(Rule::kLeak, "hsa_shut_down", text + describe(left.made, "created"));
     }
   }
   reporter.say_what_was_left_out();

@@ -30,7 +30,7 @@ hsatool_status_t load(const hsatool_host_t* raw, void** tool) noexcept {
     const Options options = parse_options(host.config(), mistakes);
     if (mistakes.has_errors()) throw std::runtime_error(mistakes.entries().front().text);  // check tells all
     if (current.load() != nullptr && process == ::getpid())
-      throw std::runtime_error("the process is validated already, by an entry of another name");
+      throw std::runtime_error("another entry of the configuration already validates this process");
     // In a forked child the parent's is left behind, as nobody knows what its threads were doing.
     prepare_handlers(process != 0 && process != ::getpid());
     for (Counter& counter : counters) counter.uses.store(0, std::memory_order_relaxed);
@@ -41,7 +41,7 @@ hsatool_status_t load(const hsatool_host_t* raw, void** tool) noexcept {
   } catch (const std::exception& problem) {
     host.report(problem.what());
   } catch (...) {
-    host.report("an exception of unknown type");
+    host.report("exception of unknown type");
   }
   return HSA_STATUS_ERROR;
 }

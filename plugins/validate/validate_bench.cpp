@@ -49,7 +49,7 @@ void run(benchmark::State& state, const char* options, const Work& work) {
   if (state.thread_index() == 0) runtime = std::make_unique<Runtime>(options);
   for (auto _ : state) work();  // which the threads begin together
   if (state.thread_index() == 0) {
-    if (!runtime->is_good()) state.SkipWithError("the runtime does not start");
+    if (!runtime->is_good()) state.SkipWithError("hsa_init failed");
     runtime.reset();
   }
 }

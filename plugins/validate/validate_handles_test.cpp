@@ -28,7 +28,7 @@ TEST(V101IsBroken, ByAnAgentInThePlaceOfASignal) {
   hsa_signal_destroy({program.agent().handle});
   const auto reports = Program::take();
   ASSERT_EQ(reports.size(), 1u);
-  EXPECT_THAT(reports[0].text, HasSubstr("this is no signal, but agent 0x"));
+  EXPECT_THAT(reports[0].text, HasSubstr("not a signal: agent 0x"));
   EXPECT_THAT(program.end(), IsEmpty());
 }
 
@@ -56,7 +56,7 @@ TEST(V102IsBroken, ByTheUseOfADestroyedSignalAndTheReportSaysWhereItWasDestroyed
   EXPECT_EQ(reports[0].rule, 102u);
   EXPECT_EQ(reports[0].call, "hsa_amd_signal_value_pointer");
   EXPECT_THAT(reports[0].text,
-              AllOf(HasSubstr("V102"), HasSubstr("made by hsa_signal_create"),
+              AllOf(HasSubstr("V102"), HasSubstr("created by hsa_signal_create"),
                     HasSubstr("destroyed by hsa_signal_destroy"), HasSubstr("validate_test+0x")));
 }
 

@@ -26,8 +26,9 @@ TEST(V401IsBroken, ByFreeingMemoryOfARunningKernel) {
   const auto reports = Program::take();
   ASSERT_EQ(reports.size(), 1u);
   EXPECT_EQ(reports[0].rule, 401u);
-  EXPECT_THAT(reports[0].text, AllOf(HasSubstr("dispatch of hold"), HasSubstr("whose arguments are in it"),
-                                     HasSubstr("made by hsa_amd_memory_pool_allocate")));
+  EXPECT_THAT(reports[0].text,
+              AllOf(HasSubstr("dispatch of hold"), HasSubstr("which has its arguments there"),
+                    HasSubstr("created by hsa_amd_memory_pool_allocate")));
   kernel.let_go();
   wait(done);
   hsa_amd_memory_pool_free(kernel.words());

@@ -47,10 +47,9 @@ Validator::Validator(hsatool::Host its_host, const Options& its_options)
     waits.watch(
         options.stall_seconds, [this] { return in_flight.may_progress(); }, [this] { return host.now(); },
         [this](const Waits::Wait& wait) {
-          std::string text = fmt::format(
-              "thread {} has waited for {} s; no other thread and no device is about to "
-              "change",
-              wait.thread, (host.now() - wait.since) / 1'000'000'000);
+          std::string text =
+              fmt::format("thread {} has waited for {} s: no running thread or device can change",
+                          wait.thread, (host.now() - wait.since) / 1'000'000'000);
           for (const uint64_t signal : wait.signals) text += " " + describe(Kind::kSignal, signal);
           report(Rule::kEndlessWait, wait.call, text);
         });
@@ -92,7 +91,7 @@ std::string Validator::describe(Kind kind, uint64_t handle) {
   std::string out = fmt::format("{} {:#x}", name_of(kind), handle);
   const auto object = registry.find(kind, handle);
   if (!object) return out;
-  out += describe(object->made, "made");
+  out += describe(object->made, "created");
   if (!object->live) out += describe(object->destroyed, "destroyed");
   return out;
 }
@@ -130,7 +129,7 @@ void Validator::done(const hsatool_activity_t& activity) {
     return;
   }
   if (const auto packet = in_flight.done(activity.queue_id, activity.index))
-    report(Rule::kKernargChanged, *packet, "its arguments are not what they were when it was submitted");
+    report(Rule::kKernargChanged, *packet, "the kernarg segment changed between submission and completion");
 }
 
 }  // namespace validate

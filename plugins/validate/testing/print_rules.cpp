@@ -18,7 +18,7 @@ constexpr std::string_view kBegin = "<!-- rules: written by validate_rules -->\n
 constexpr std::string_view kEnd = "<!-- end of the rules -->\n";
 
 std::string table() {
-  std::string out = "\n| rule | sentence | written in |\n| --- | --- | --- |\n";
+  std::string out = "\n| rule | requirement | source |\n| --- | --- | --- |\n";
   for (const validate::RuleText& rule : validate::all_rules()) {
     out += "| V" + std::to_string(rule.number) + (rule.usual ? "" : " (on request)") + " | " +
            std::string(rule.sentence) + " | " + std::string(rule.source) + " |\n";
@@ -39,7 +39,7 @@ int look_for_tests(int count, char** paths) {
     for (const std::string_view what : {"IsBroken", "IsKept"}) {
       const std::string name = "V" + std::to_string(rule.number) + std::string(what);
       if (tests.find(name) != std::string::npos) continue;
-      std::cerr << "there is no test whose name has " << name << '\n';
+      std::cerr << name << ": no test has this in its name\n";
       ++missing;
     }
   }
