@@ -8,17 +8,17 @@ jobs=${JOBS:-$(nproc)}
 export CCACHE_BASEDIR="$root" CCACHE_NOHASHDIR=1
 
 step() { printf '\n\033[1m== %s\033[0m\n' "$*"; }
-fail() { printf '%s: %s\n' "$(basename "$0")" "$*" >&2; exit 1; }
+fail() { printf '%s: error: %s\n' "$(basename "$0")" "$*" >&2; exit 1; }
 
-# What a command does, and with which words, is said by the comment that it begins with.
+# The comment at the start of a command is its help text.
 usage() { sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$0"; }
-# A word that means nothing ends a command before it does anything.
-wrong_word() { { printf '%s: %s\n\n' "$(basename "$0")" "$*"; usage; } >&2; exit 2; }
-want_at_most() { [ "$2" -le "$1" ] || wrong_word "more words than it takes"; }  # <words> <words given>
-want_number() { case $2 in '' | 0* | *[!0-9]*) wrong_word "'$2' is no number of $1" ;; esac; }  # <unit> <word>
+# An invalid argument stops a command before it does anything.
+wrong_word() { { printf '%s: error: %s\n\n' "$(basename "$0")" "$*"; usage; } >&2; exit 2; }
+want_at_most() { [ "$2" -le "$1" ] || wrong_word "too many arguments"; }  # <maximum> <number of arguments>
+want_number() { case $2 in '' | 0* | *[!0-9]*) wrong_word "invalid number of $1 '$2'" ;; esac; }  # <unit> <word>
 case "${1-}" in -h | --help) usage; exit ;; esac
 
-# --no-install, anywhere among the words: missing packages are named and not installed.
+# --no-install, anywhere among the arguments: missing packages are named and not installed.
 no_install= words=()
 for word in "$@"; do
   if [ "$word" = --no-install ]; then no_install=yes; else words+=("$word"); fi
@@ -29,7 +29,7 @@ unset words word
 as_root() {
   if [ "$(id -u)" = 0 ]; then "$@"
   elif command -v sudo >/dev/null; then sudo "$@"
-  else fail "this needs root and there is no sudo: $*"
+  else fail "$1: needs root, and sudo is not installed: $*"
   fi
 }
 
@@ -54,7 +54,7 @@ need() {
     case "$purposes" in *" $purpose "*) all+=("$package") ;; esac
   done < <(grep -v '^#' "$root/tools/dependencies")
   if ! command -v dpkg-query >/dev/null; then
-    echo "This system is not Debian; nothing is installed. Required, by Debian's names: ${all[*]}"
+    echo "This system is not Debian: nothing is installed. Required packages, by Debian's names: ${all[*]}"
     return
   fi
   for package in "${all[@]}"; do
@@ -64,18 +64,18 @@ need() {
   if [ -z "$no_install" ]; then
     command -v apt-get >/dev/null || fail "apt-get: not found; install ${missing[*]}"
     step "Installing packages (--no-install skips this)"
-    as_root apt-get -qq update || echo "apt-get update failed; the lists that are there are used"
+    as_root apt-get -qq update || echo "apt-get update failed: the present package lists are used"
   fi
   # Of several names, one that the system offers.
   for package in "${!missing[@]}"; do missing[package]=$(first offered "${missing[package]}" || echo "${missing[package]%%|*}"); done
   command=(apt-get install -y --no-install-recommends "${missing[@]}")
   if [ -n "$no_install" ]; then
-    echo "Packages are missing (--no-install). This command installs them: ${command[*]}"
+    echo "Packages are missing. Install them with: ${command[*]}"
     return
   fi
   echo "${command[*]}"
   as_root env DEBIAN_FRONTEND=noninteractive "${command[0]}" -qq "${command[@]:1}" ||
-    fail "could not install ${missing[*]}; tools/dependencies lists the packages and their purposes"
+    fail "cannot install ${missing[*]}; see tools/dependencies for the packages and their purposes"
 }
 
 # Address-space randomisation of recent kernels is more than the sanitizers of GCC 12 and clang 14 know.

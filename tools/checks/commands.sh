@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # commands.sh <root of the sources> <scratch folder>
-# Every command of tools/ says what it is for when it is asked, and refuses words that mean nothing, before it does anything:
-# of the programs that it would begin with, none is called. Nor does it leave anything among the sources.
+# Every command of tools/ prints its help, and rejects invalid arguments before it does anything: it calls none of the
+# programs that it would start with, and leaves nothing among the sources.
 . "$(dirname "$0")/common.sh"
 root=$1 scratch=$2
 rm -rf "$scratch"
@@ -12,14 +12,15 @@ for program in apt-get cmake ctest dpkg-query git realpath tar; do
   chmod +x "$scratch/$program"
 done
 
-# says <status> <where> <command> <word>...: the usage, alone or after a line that names what is wrong.
+# says <status> <where> <command> <argument>...: the usage, alone or after an error.
 says() {
   local status=$1 where=$2 command=$3 code=0
   shift 3
   PATH=$scratch:$PATH timeout 10 "$root/tools/$command" "$@" >"$scratch/out" 2>"$scratch/err" || code=$?
   [ "$code" = "$status" ] || complain "tools/$command $*: status $code, not $status"
-  expect "$(cat "$scratch/$where")" "^  tools/$command\b" "tools/$command $*"
-  [ "$where" = out ] || expect "$(head -n 1 "$scratch/err")" "^$command: " "tools/$command $*"
+  expect "$(cat "$scratch/$where")" "^usage: tools/$command\b" "tools/$command $*"
+  expect "$(grep -A 9 '^Examples:' "$scratch/$where")" "^  (sudo )?tools/$command\b" "tools/$command $*"
+  [ "$where" = out ] || expect "$(head -n 1 "$scratch/err")" "^$command: error: " "tools/$command $*"
   [ "$where" = out ] || [ ! -s "$scratch/out" ] || complain "tools/$command $*: writes to its output"
   [ ! -e "$scratch/called" ] || complain "tools/$command $* calls $(cat "$scratch/called")"
   rm -f "$scratch/called"
@@ -45,17 +46,17 @@ says 2 err seeds add vgpu_isa_fuzz
 says 2 err seeds pack vgpu_isa_fuzz
 for words in abc 0 '10 nonsense' '10 dev more' 'vgpu x' 'vgpu 1 nonsense' 'kernels x' 'kernels 60 nonsense' 'fuzz x' \
   'fuzz 20 nothing_has_this_in_its_name' 'aarch64 more'; do
-  # shellcheck disable=SC2086  # words are meant
+  # shellcheck disable=SC2086  # several arguments
   says 2 err stress $words
 done
 
-# What is left of a command that fails, or is interrupted, is in its build folder, which git passes over.
+# Files that remain of a failing or interrupted command are in its build directory, which git ignores.
 mkdir "$scratch/copy"
 cp -r "$root/tools" "$scratch/copy/"
 printf '#!/bin/sh\necho installed\n' >"$scratch/dpkg-query"
 for command in demo package; do
   PATH=$scratch:$PATH "$scratch/copy/tools/$command" >"$scratch/out" 2>&1 && complain "tools/$command passes over cmake's failure"
-  expect "$(cat "$scratch/out")" "^$command: configuring failed" "tools/$command"
+  expect "$(cat "$scratch/out")" "^$command: error: configuring failed" "tools/$command"
 done
 left=$(find "$scratch/copy" -mindepth 1 -maxdepth 1 -not -name tools -not -name 'build-*')
 [ -z "$left" ] || complain "left in the sources: $left"
