@@ -83,7 +83,7 @@ expect "$seen" 'HSA_PLUGIN_CONFIG ignored because this process has elevated priv
 expect "$seen" '^own is loaded' "a set-uid program with a configuration"
 expect_not "$seen" '^mine is' "a set-uid program with a configuration"
 for abi in hsa_tools rigel; do
-  expect "$seen" "/mine/libmine.so as $abi .*belongs to user 65534, not to root" "a set-uid program with a configuration"
+  expect "$seen" "/mine/libmine.so as $abi: .*belongs to user 65534, not to root" "a set-uid program with a configuration"
 done
 
 # What somebody else could have written.

@@ -240,12 +240,11 @@ TEST(BoardSchema, ReportsAllErrorsOfAFile) {
   json["shader"].erase("simd_count");
   json["caches"][0]["type"] = "daat";
   json["caches"][3]["size"] = 1;
-  EXPECT_EQ(
-      error_of(json),
-      "mine.json: /name: should be a string but is number; did you mean \"5\"?\n"
-      "mine.json: /shader/simd_count: is missing\n"
-      "mine.json: /caches/0/type: invalid value 'daat'; did you mean 'data'?\n"
-      "mine.json: /caches/3/size: unknown key; use level, type, size_kb, line_bytes, shared_by_cus");
+  EXPECT_EQ(error_of(json),
+            "mine.json: /name: should be a string but is number; did you mean \"5\"?\n"
+            "mine.json: /shader/simd_count: is missing\n"
+            "mine.json: /caches/0/type: invalid value 'daat'; did you mean 'data'?\n"
+            "mine.json: /caches/3/size: unknown key; use level, type, size_kb, line_bytes, shared_by_cus");
 }
 
 TEST(BoardSchema, UnknownKeyIsReported) {
