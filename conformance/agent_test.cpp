@@ -1,4 +1,4 @@
-// Agents, their caches, and what each attribute may say.
+// Agents, their caches, and the values of their attributes.
 #include <bit>
 #include <set>
 #include <utility>
@@ -10,9 +10,9 @@
 namespace conformance {
 namespace {
 
-class Agents : public HsaTest {};
+class AgentList : public HsaTest {};
 
-TEST_F(Agents, ThereIsOneForTheHost) {
+TEST_F(AgentList, ContainsCpuAgent) {
   bool host = false;
   for (const hsa_agent_t agent : all_agents()) {
     host = host || agent_info<hsa_device_type_t>(agent, HSA_AGENT_INFO_DEVICE) == HSA_DEVICE_TYPE_CPU;
@@ -20,20 +20,20 @@ TEST_F(Agents, ThereIsOneForTheHost) {
   EXPECT_TRUE(host);
 }
 
-TEST_F(Agents, ComeInTheSameOrderEachTime) {
+TEST_F(AgentList, KeepsOrderAcrossIterations) {
   const auto first = all_agents();
   const auto second = all_agents();
   ASSERT_EQ(first.size(), second.size());
   for (size_t i = 0; i < first.size(); ++i) EXPECT_EQ(first[i].handle, second[i].handle);
 }
 
-TEST_F(Agents, HaveDistinctHandles) {
+TEST_F(AgentList, HandlesAreDistinct) {
   std::set<uint64_t> handles;
   for (const hsa_agent_t agent : all_agents()) handles.insert(agent.handle);
   EXPECT_EQ(handles.size(), all_agents().size());
 }
 
-TEST_F(Agents, IterationStopsWithTheCallbacksStatus) {
+TEST_F(AgentList, IterationStopsWithCallbackStatus) {
   int calls = 0;
   const auto stop = [](hsa_agent_t, void* data) {
     ++*static_cast<int*>(data);
@@ -44,7 +44,7 @@ TEST_F(Agents, IterationStopsWithTheCallbacksStatus) {
   EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_ARGUMENT, hsa_iterate_agents(nullptr, nullptr));
 }
 
-TEST_F(Agents, ForeignHandlesAreRefused) {
+TEST_F(AgentList, RejectsInvalidAgentHandles) {
   uint64_t value[32];
   uint16_t mask = 0;
   int local = 0;
@@ -90,12 +90,12 @@ TEST_P(Agent, HasNames) {
   EXPECT_TRUE(GET(query(), TextField<64>, HSA_AMD_AGENT_INFO_PRODUCT_NAME).terminated());
 }
 
-TEST_P(Agent, NamesAreTheSameWheneverAsked) {
+TEST_P(Agent, NamesAreStable) {
   EXPECT_EQ(GET(query(), TextField<64>, HSA_AGENT_INFO_NAME).str(),
             GET(query(), TextField<64>, HSA_AGENT_INFO_NAME).str());
 }
 
-TEST_P(Agent, AnswersTheGeneralAttributes) {
+TEST_P(Agent, ReportsGeneralAttributes) {
   const auto features = GET(query(), uint32_t, HSA_AGENT_INFO_FEATURE);
   EXPECT_EQ(features & ~uint32_t{HSA_AGENT_FEATURE_KERNEL_DISPATCH | HSA_AGENT_FEATURE_AGENT_DISPATCH}, 0u);
   EXPECT_EQ(GET(query(), hsa_machine_model_t, HSA_AGENT_INFO_MACHINE_MODEL), HSA_MACHINE_MODEL_LARGE);
@@ -121,7 +121,7 @@ TEST_P(Agent, AnswersTheGeneralAttributes) {
   GET(query(), uint16_t, HSA_AGENT_INFO_VERSION_MINOR);
 }
 
-TEST_P(Agent, QueueLimitsFitTogether) {
+TEST_P(Agent, QueueLimitsAreConsistent) {
   const auto queues = GET(query(), uint32_t, HSA_AGENT_INFO_QUEUES_MAX);
   const auto smallest = GET(query(), uint32_t, HSA_AGENT_INFO_QUEUE_MIN_SIZE);
   const auto largest = GET(query(), uint32_t, HSA_AGENT_INFO_QUEUE_MAX_SIZE);
@@ -136,7 +136,7 @@ TEST_P(Agent, QueueLimitsFitTogether) {
   EXPECT_LE(smallest, largest);
 }
 
-TEST_P(Agent, GridLimitsFitTogether) {
+TEST_P(Agent, GridLimitsAreConsistent) {
   struct Dimensions {
     uint16_t size[3];
   };
@@ -161,13 +161,13 @@ TEST_P(Agent, GridLimitsFitTogether) {
   EXPECT_GE(grid_dim.z, group_dim.size[2]);
 }
 
-TEST_P(Agent, HasTheManualsFbarriers) {
+TEST_P(Agent, SupportsFbarriersOfTheManual) {
   const auto fbarriers = GET(query(), uint32_t, HSA_AGENT_INFO_FBARRIER_MAX_SIZE);
   if (!dispatches_kernels(agent())) GTEST_SKIP() << "the agent takes no kernel dispatches";
   EXPECT_GE(fbarriers, 32u);
 }
 
-TEST_P(Agent, AnswersAmdsAttributes) {
+TEST_P(Agent, ReportsAmdAttributes) {
   GET(query(), uint32_t, HSA_AMD_AGENT_INFO_CHIP_ID);
   const auto line = GET(query(), uint32_t, HSA_AMD_AGENT_INFO_CACHELINE_SIZE);
   EXPECT_TRUE(line == 0 || std::has_single_bit(line)) << line;
@@ -192,8 +192,8 @@ TEST_P(Agent, AnswersAmdsAttributes) {
   GET(query(), bool, HSA_AMD_AGENT_INFO_SVM_DIRECT_HOST_ACCESS);
 }
 
-// Attributes that came after ROCr 5.2.3.
-TEST_P(Agent, AnswersAmdsNewerAttributes) {
+// Attributes that ROCr 5.2.3 does not have.
+TEST_P(Agent, ReportsNewerAmdAttributes) {
   uint64_t probe[4];
   if (query()(HSA_AMD_AGENT_INFO_MEMORY_AVAIL, probe) == HSA_STATUS_ERROR_INVALID_ARGUMENT) {
     GTEST_SKIP() << "this runtime is older than these attributes";
@@ -225,14 +225,14 @@ TEST_P(Agent, AnswersAmdsNewerAttributes) {
   EXPECT_NE(clocks.system_clock_frequency, 0u);
 }
 
-TEST_P(Agent, RefusesAnUnknownAttribute) {
+TEST_P(Agent, RejectsUnknownAttribute) {
   uint64_t value[32];
   for (const int attribute : {25, 0x1000, 0x9fff, 0xa0ff, 0xafff, 0x7fffffff, -1}) {
     EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_ARGUMENT, query()(attribute, value)) << attribute;
   }
 }
 
-TEST_P(Agent, TellsExceptionPoliciesForTheTwoProfilesOnly) {
+TEST_P(Agent, ReportsExceptionPoliciesForValidProfilesOnly) {
   uint16_t mask = 0xffff;
   EXPECT_HSA(hsa_agent_get_exception_policies(agent(), HSA_PROFILE_BASE, &mask));
   EXPECT_EQ(mask & ~(HSA_EXCEPTION_POLICY_BREAK | HSA_EXCEPTION_POLICY_DETECT), 0);
@@ -242,7 +242,7 @@ TEST_P(Agent, TellsExceptionPoliciesForTheTwoProfilesOnly) {
                 hsa_agent_get_exception_policies(agent(), HSA_PROFILE_BASE, nullptr));
 }
 
-TEST_P(Agent, SupportsOnlyExtensionsThatTheSystemSupports) {
+TEST_P(Agent, SupportsOnlyExtensionsOfTheSystem) {
   for (const uint16_t extension : {HSA_EXTENSION_FINALIZER, HSA_EXTENSION_IMAGES, HSA_EXTENSION_AMD_LOADER}) {
     bool of_agent = false;
     bool of_system = false;
@@ -270,7 +270,7 @@ std::vector<hsa_cache_t> caches_of(hsa_agent_t agent) {
   return caches;
 }
 
-TEST_P(Agent, DescribesItsCachesInOrderOfLevel) {
+TEST_P(Agent, ListsCachesInOrderOfLevel) {
   int last_level = 0;
   for (const hsa_cache_t cache : caches_of(agent())) {
     const Query info([cache](int attribute, void* value) {
@@ -291,7 +291,7 @@ TEST_P(Agent, DescribesItsCachesInOrderOfLevel) {
   }
 }
 
-TEST_P(Agent, StopsIteratingCachesWhenTold) {
+TEST_P(Agent, CacheIterationStopsWithCallbackStatus) {
   if (caches_of(agent()).empty()) GTEST_SKIP() << "the agent reports no caches";
   const auto stop = [](hsa_cache_t, void*) { return HSA_STATUS_INFO_BREAK; };
   EXPECT_STATUS(HSA_STATUS_INFO_BREAK, hsa_agent_iterate_caches(agent(), stop, nullptr));
@@ -307,7 +307,7 @@ TEST_P(Agent, PreloadsIfItIsAGpu) {
 
 INSTANTIATE_FOR_AGENTS(Agent);
 
-TEST_F(Agents, ForeignCachesAreRefused) {
+TEST_F(AgentList, RejectsInvalidCacheHandles) {
   uint64_t value[4];
   int local = 0;
   for (const uint64_t handle : {uint64_t{0}, uint64_t{1}, UINT64_MAX, reinterpret_cast<uint64_t>(&local)}) {

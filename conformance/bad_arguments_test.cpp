@@ -1,10 +1,9 @@
-// Nonsense, in every argument of every function: null pointers, handles that are none, of another kind or
-// freed, sizes of 0 and 2^63, addresses that nobody has. Nothing may crash or hang, and what the manual gives
-// a status for must get one. The list of functions is the list of exports, so none is left out.
+// Calls every function of the API with one invalid argument at a time: null pointers, handles that are invalid,
+// destroyed or of another kind, sizes of 0 and 2^63, unmapped addresses. No call may crash or hang, and each must
+// return an error if the manual defines one. functions.inc lists all exports.
 //
-// A function is called with arguments that make sense as far as their types tell, but for one. Calls happen
-// in a child, so that a crash is a failure with a name; the next child goes on behind the function that
-// crashed.
+// The other arguments are valid as far as their types allow. Calls happen in a child process, so that a crash is
+// reported with the function's name. The next child continues after the function that crashed.
 #include <gtest/gtest.h>
 #include <hsa/hsa_ext_amd.h>
 #include <hsa/hsa_ext_finalize.h>
@@ -33,10 +32,9 @@
 namespace conformance {
 namespace {
 
-// --- What the manual leaves open ---------------------------------------------------------------------------
+// --- Exceptions that the manual allows ----------------------------------------------------------------------
 
-// Operations on signals and indices have no status to answer with, and the manual leaves what is no signal or
-// no queue undefined.
+// Operations on signals and queue indices return no status. The manual leaves invalid handles undefined.
 bool takes_its_handle_unchecked(std::string_view function) {
   for (const char* family :
        {"load", "store", "silent", "add", "subtract", "and", "or", "xor", "exchange", "cas"}) {
@@ -47,7 +45,7 @@ bool takes_its_handle_unchecked(std::string_view function) {
   return false;
 }
 
-// Arguments of which a null, a handle of 0 or a huge number makes sense.
+// Arguments for which null, a handle of 0 or a huge number is valid.
 struct Allowed {
   const char* function;
   int argument;
@@ -85,7 +83,7 @@ bool is_allowed(std::string_view function, int argument) {
   });
 }
 
-// Numbers of elements of an array that comes with them: a larger one than it has is the caller's lie.
+// Functions with an array and its number of elements. The runtime cannot detect a number that is too large.
 bool counts_elements(std::string_view function) {
   for (const char* name :
        {"hsa_signal_create", "hsa_amd_signal_create", "hsa_signal_group_create", "hsa_amd_signal_wait_any",
@@ -100,8 +98,8 @@ bool counts_elements(std::string_view function) {
   return false;
 }
 
-// Those whose `void*` are addresses that the runtime looks up and never follows.
-bool looks_addresses_up(std::string_view function) {
+// Functions that look up their `void*` arguments and never dereference them.
+bool only_looks_up_addresses(std::string_view function) {
   for (const char* name : {"hsa_memory_free",
                            "hsa_amd_memory_pool_free",
                            "hsa_amd_memory_unlock",
@@ -156,19 +154,19 @@ auto callback_like(Result (*)(Args...)) -> Result (*)(Args...) {
 }
 
 template <class T>
-struct Bad {
+struct InvalidValue {
   T value;
-  const char* what;
-  bool must_be_refused;
+  const char* description;
+  bool must_fail;
 };
 
-constexpr size_t kRoom = 1 << 13;  // for what one pointer leads to
+constexpr size_t kRoom = 1 << 13;  // bytes that one pointer argument refers to
 alignas(4096) std::array<std::array<char, kRoom>, 16> program_memory;
 
-// Things of every kind: alive ones, and handles of ones that are not.
-class Things {
+// Live objects of every kind, and handles of destroyed ones.
+class TestObjects {
  public:
-  explicit Things(hsa_agent_t agent) : agent_(agent) {
+  explicit TestObjects(hsa_agent_t agent) : agent_(agent) {
     if (const auto pools = pools_of(agent); !pools.empty()) pool_ = pools[0];
     if (const auto regions = regions_of(agent); !regions.empty()) region_ = regions[0];
     if (const auto shared = find_pool(agent, HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_FINE_GRAINED)) {
@@ -192,17 +190,17 @@ class Things {
     hsa_code_object_reader_destroy(dead_reader_);
   }
 
-  ~Things() {
+  ~TestObjects() {
     if (queue_ != nullptr) hsa_queue_destroy(queue_);
     hsa_code_object_reader_destroy(reader_);
     hsa_executable_destroy(executable_);
     hsa_signal_group_destroy(group_);
     hsa_signal_destroy(signal_);
   }
-  Things(const Things&) = delete;
-  Things& operator=(const Things&) = delete;
+  TestObjects(const TestObjects&) = delete;
+  TestObjects& operator=(const TestObjects&) = delete;
 
-  /// What pointers lead to is zeros before each call.
+  /// Zeroes the memory that pointer arguments refer to.
   void clear_memory() {
     std::memset(program_memory.data(), 0, sizeof program_memory);
     if (memory_ != nullptr) std::memset(memory_.get(), 0, sizeof program_memory);
@@ -210,8 +208,8 @@ class Things {
 
   template <class T>
   T good(std::string_view function, size_t argument) {
-    // What is not merely looked up is memory that the agent reaches: GPUs fault at other memory.
-    void* const memory = memory_ != nullptr && !looks_addresses_up(function)
+    // Memory that the function may access has to be accessible to the agent: a GPU faults otherwise.
+    void* const memory = memory_ != nullptr && !only_looks_up_addresses(function)
                              ? static_cast<char*>(memory_.get()) + argument * kRoom
                              : program_memory[argument].data();
     if constexpr (kIsQueue<T>) {
@@ -236,10 +234,10 @@ class Things {
   }
 
   template <class T>
-  std::vector<Bad<T>> bad(std::string_view function, size_t argument) {
+  std::vector<InvalidValue<T>> bad(std::string_view function, size_t argument) {
     const bool allowed = is_allowed(function, static_cast<int>(argument));
     const bool unchecked = takes_its_handle_unchecked(function);
-    std::vector<Bad<T>> values;
+    std::vector<InvalidValue<T>> values;
     if constexpr (kIsQueue<T>) {
       if (unchecked) return values;
       values.push_back({nullptr, "null", !allowed});
@@ -248,7 +246,7 @@ class Things {
       values.push_back({dead_queue(), "a destroyed queue", true});
     } else if constexpr (kIsAddress<T>) {
       values.push_back({nullptr, "null", false});
-      if (!looks_addresses_up(function)) return values;
+      if (!only_looks_up_addresses(function)) return values;
       values.push_back({reinterpret_cast<T>(uintptr_t{1}), "the address 1", false});
       values.push_back({reinterpret_cast<T>(uintptr_t{1} << 63), "the address 2^63", false});
       values.push_back({reinterpret_cast<T>(~uintptr_t{0}), "the last address", false});
@@ -270,7 +268,7 @@ class Things {
       }
       if (const T gone = dead<T>(); gone.handle != 0) values.push_back({gone, "a destroyed one", true});
     } else if constexpr (std::is_enum_v<T>) {
-      // No sanitizer complains of a number that the enumeration's bits can hold.
+      // Sanitizers accept values that fit into the enumeration's bits.
       values.push_back({static_cast<T>(0), "0", false});
       values.push_back({static_cast<T>(3), "3", false});
     } else if constexpr (std::is_same_v<T, uint64_t>) {  // size_t is the same type
@@ -296,21 +294,21 @@ class Things {
 
  private:
   template <class T>
-  static hsa_status_t keep_first(T thing, void* kept) {
-    if (static_cast<T*>(kept)->handle == 0) *static_cast<T*>(kept) = thing;
+  static hsa_status_t keep_first(T handle, void* kept) {
+    if (static_cast<T*>(kept)->handle == 0) *static_cast<T*>(kept) = handle;
     return HSA_STATUS_SUCCESS;
   }
 
   static hsa_executable_t make_executable() {
-    hsa_executable_t made{};
-    hsa_executable_create_alt(HSA_PROFILE_FULL, HSA_DEFAULT_FLOAT_ROUNDING_MODE_DEFAULT, nullptr, &made);
-    return made;
+    hsa_executable_t created{};
+    hsa_executable_create_alt(HSA_PROFILE_FULL, HSA_DEFAULT_FLOAT_ROUNDING_MODE_DEFAULT, nullptr, &created);
+    return created;
   }
 
   hsa_queue_t* make_queue() const {
-    hsa_queue_t* made = nullptr;
-    hsa_queue_create(agent_, 64, HSA_QUEUE_TYPE_MULTI, nullptr, nullptr, UINT32_MAX, UINT32_MAX, &made);
-    return made;
+    hsa_queue_t* created = nullptr;
+    hsa_queue_create(agent_, 64, HSA_QUEUE_TYPE_MULTI, nullptr, nullptr, UINT32_MAX, UINT32_MAX, &created);
+    return created;
   }
   hsa_queue_t* queue() {
     if (queue_ == nullptr) queue_ = make_queue();
@@ -318,7 +316,7 @@ class Things {
   }
   hsa_queue_t* dead_queue() {
     if (dead_queue_ == nullptr) {
-      queue();  // or else it may come to where the dead one was
+      queue();  // created first, so that it cannot get the address of the destroyed queue
       dead_queue_ = make_queue();
       hsa_queue_destroy(dead_queue_);
     }
@@ -381,23 +379,23 @@ class Things {
 
 // --- Calls -------------------------------------------------------------------------------------------------
 
-// What the child tells: survives its crash.
-struct Account {
-  size_t function = 0;  // the one being called
+// The child's report, in shared memory: survives a crash of the child.
+struct Report {
+  size_t function = 0;  // index of the function that is being called
   size_t calls = 0;
   char call[256] = "";
-  char accepted[1 << 15] = "";  // a line for each call that should have been refused
+  char accepted[1 << 15] = "";  // a line for each call that should have failed
 };
 
 template <class Result, class... Args>
 void call(const char* name, Result (*function)(Args...), std::tuple<Args...> arguments,
-          const std::string& how, bool must_be_refused, Account& account) {
-  ++account.calls;
-  std::snprintf(account.call, sizeof account.call, "%s, %s", name, how.c_str());
+          const std::string& description, bool must_fail, Report& report) {
+  ++report.calls;
+  std::snprintf(report.call, sizeof report.call, "%s, %s", name, description.c_str());
   if constexpr (std::is_same_v<Result, hsa_status_t>) {
-    if (std::apply(function, arguments) == HSA_STATUS_SUCCESS && must_be_refused) {
-      const size_t used = std::strlen(account.accepted);
-      std::snprintf(account.accepted + used, sizeof account.accepted - used, "  %s\n", account.call);
+    if (std::apply(function, arguments) == HSA_STATUS_SUCCESS && must_fail) {
+      const size_t used = std::strlen(report.accepted);
+      std::snprintf(report.accepted + used, sizeof report.accepted - used, "  %s\n", report.call);
     }
   } else {
     std::apply(function, arguments);
@@ -405,22 +403,23 @@ void call(const char* name, Result (*function)(Args...), std::tuple<Args...> arg
 }
 
 template <class Result, class... Args>
-void call_with_nonsense(const char* name, Result (*function)(Args...), hsa_agent_t agent, Account& account) {
+void call_with_invalid_arguments(const char* name, Result (*function)(Args...), hsa_agent_t agent,
+                                 Report& report) {
   if (function == nullptr) return;  // an older runtime
   [&]<size_t... I>(std::index_sequence<I...>) {
-    Things things(agent);
-    things.clear_memory();
-    const std::tuple<Args...> good{things.good<Args>(name, I)...};
-    call(name, function, good, "with arguments that make sense", false, account);
+    TestObjects objects(agent);
+    objects.clear_memory();
+    const std::tuple<Args...> good{objects.good<Args>(name, I)...};
+    call(name, function, good, "with arguments that make sense", false, report);
     [[maybe_unused]] const auto vary = [&]<size_t kIndex>() {
       using T = std::tuple_element_t<kIndex, std::tuple<Args...>>;
-      Things fresh(agent);
-      for (const Bad<T>& bad : fresh.bad<T>(name, kIndex)) {
+      TestObjects fresh(agent);
+      for (const InvalidValue<T>& bad : fresh.bad<T>(name, kIndex)) {
         fresh.clear_memory();
         std::tuple<Args...> arguments{fresh.good<Args>(name, I)...};
         std::get<kIndex>(arguments) = bad.value;
-        call(name, function, arguments, "argument " + std::to_string(kIndex) + " is " + bad.what,
-             bad.must_be_refused, account);
+        call(name, function, arguments, "argument " + std::to_string(kIndex) + " is " + bad.description,
+             bad.must_fail, report);
       }
     };
     (vary.template operator()<I>(), ...);
@@ -430,55 +429,55 @@ void call_with_nonsense(const char* name, Result (*function)(Args...), hsa_agent
 
 struct Function {
   const char* name;
-  void (*try_nonsense)(hsa_agent_t, Account&);
+  void (*test)(hsa_agent_t, Report&);
 };
 
 const Function kFunctions[] = {
-#define FUNCTION(name)                                              \
-  {#name, [](hsa_agent_t agent, Account& account) {                 \
-     call_with_nonsense(#name, OPTIONAL_HSA(name), agent, account); \
+#define FUNCTION(name)                                                      \
+  {#name, [](hsa_agent_t agent, Report& report) {                           \
+     call_with_invalid_arguments(#name, OPTIONAL_HSA(name), agent, report); \
    }},
 #include "functions.inc"
 };
 
-// The ends of the runtime's life have tests of their own.
+// lifecycle_test.cpp tests these two.
 bool is_left_out(std::string_view name) {
   return name == "hsa_init" || name == "hsa_shut_down";
 }
 
 class EveryFunction : public AgentTest {};
 
-TEST_P(EveryFunction, RefusesNonsense) {
-  auto* const account = static_cast<Account*>(
-      mmap(nullptr, sizeof(Account), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
-  ASSERT_NE(static_cast<void*>(account), MAP_FAILED);
-  new (account) Account;
-  for (size_t next = 0; next < std::size(kFunctions); next = account->function + 1) {
+TEST_P(EveryFunction, RejectsInvalidArguments) {
+  auto* const report = static_cast<Report*>(
+      mmap(nullptr, sizeof(Report), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+  ASSERT_NE(static_cast<void*>(report), MAP_FAILED);
+  new (report) Report;
+  for (size_t first = 0; first < std::size(kFunctions); first = report->function + 1) {
     const pid_t child = fork();
     ASSERT_NE(child, -1);
     if (child == 0) {
-      setenv("HSA_LOADER_DEBUG", "none", 1);  // each refusal has a line in the log
+      setenv("HSA_LOADER_DEBUG", "none", 1);  // each rejected call would be logged
       alarm(240);
-      account->function = std::size(kFunctions);
+      report->function = std::size(kFunctions);
       if (hsa_init() != HSA_STATUS_SUCCESS) _exit(1);
       const hsa_agent_t agent = all_agents().at(GetParam().index);
-      for (size_t i = next; i < std::size(kFunctions); ++i) {
-        account->function = i;
-        if (!is_left_out(kFunctions[i].name)) kFunctions[i].try_nonsense(agent, *account);
+      for (size_t i = first; i < std::size(kFunctions); ++i) {
+        report->function = i;
+        if (!is_left_out(kFunctions[i].name)) kFunctions[i].test(agent, *report);
       }
-      account->function = std::size(kFunctions);
+      report->function = std::size(kFunctions);
       _exit(hsa_shut_down() == HSA_STATUS_SUCCESS && !HasFailure() ? 0 : 1);
     }
     int state = 0;
     ASSERT_EQ(waitpid(child, &state, 0), child);
     EXPECT_TRUE(WIFEXITED(state) && WEXITSTATUS(state) == 0)
-        << account->call << (WIFSIGNALED(state) ? ": signal " : ": exit ")
+        << report->call << (WIFSIGNALED(state) ? ": signal " : ": exit ")
         << (WIFSIGNALED(state) ? WTERMSIG(state) : WEXITSTATUS(state));
   }
-  EXPECT_STREQ(account->accepted, "");
-  EXPECT_GT(account->calls, 1000u);
-  RecordProperty("calls", static_cast<int>(account->calls));
-  munmap(account, sizeof(Account));
+  EXPECT_STREQ(report->accepted, "");
+  EXPECT_GT(report->calls, 1000u);
+  RecordProperty("calls", static_cast<int>(report->calls));
+  munmap(report, sizeof(Report));
 }
 
 INSTANTIATE_FOR_AGENTS(EveryFunction);

@@ -1,5 +1,5 @@
-// Code objects of every version that there is for AMD GPUs, and what they say of xnack and sramecc: which of
-// them an agent takes, and that their kernels run.
+// Code objects of every version for AMD GPUs, with each setting of xnack and sramecc: which of them an agent
+// accepts, and whether their kernels run.
 #include <elf.h>
 #include <hsa/amd_hsa_queue.h>
 
@@ -15,11 +15,11 @@
 namespace conformance {
 namespace {
 
-constexpr uint32_t kXnackShift = 8, kSrameccShift = 10;  // of e_flags, from version 4 on: two bits each
-constexpr uint32_t kAny = 1, kOff = 2, kOn = 3;          // 0 is for chips without the feature
+constexpr uint32_t kXnackShift = 8, kSrameccShift = 10;  // two bits each in e_flags, from version 4 on
+constexpr uint32_t kAny = 1, kOff = 2, kOn = 3;          // 0: the chip does not have the feature
 constexpr uint32_t kMachMask = 0xff, kGenericVersionShift = 24;
 
-class CodeVersion : public DispatchTest {
+class CodeObjectVersion : public DispatchTest {
  protected:
   void SetUp() override {
     DispatchTest::SetUp();
@@ -37,7 +37,7 @@ class CodeVersion : public DispatchTest {
   }
 
   static Elf64_Ehdr& header(std::vector<char>& code) { return *reinterpret_cast<Elf64_Ehdr*>(code.data()); }
-  /// The tests' kernels as a code object that says this of itself.
+  /// The tests' code object with another version and other flags in its header.
   std::vector<char> patched(uint8_t abi_version, uint32_t flags) {
     std::vector<char> code = code_;
     header(code).e_ident[EI_ABIVERSION] = abi_version;
@@ -59,7 +59,7 @@ class CodeVersion : public DispatchTest {
     return status;
   }
 
-  /// Arguments, and behind them what compilers add since version 5: from there code for gfx8 takes the upper
+  /// Kernel arguments followed by the hidden arguments of version 5, from which code for gfx8 reads the upper
   /// halves of its apertures (LLVM's AMDGPU user guide, "Code Object V5 Metadata").
   template <class Args>
   void* arguments(const Args& args) {
@@ -68,13 +68,13 @@ class CodeVersion : public DispatchTest {
       Args own;
       alignas(8) std::byte hidden[256];
     } all{args, {}};
-    const auto& facts = *reinterpret_cast<const amd_queue_t*>(queue());
-    std::memcpy(all.hidden + kPrivateBase, &facts.private_segment_aperture_base_hi, sizeof(uint32_t));
-    std::memcpy(all.hidden + kSharedBase, &facts.group_segment_aperture_base_hi, sizeof(uint32_t));
+    const auto& amd_queue = *reinterpret_cast<const amd_queue_t*>(queue());
+    std::memcpy(all.hidden + kPrivateBase, &amd_queue.private_segment_aperture_base_hi, sizeof(uint32_t));
+    std::memcpy(all.hidden + kSharedBase, &amd_queue.group_segment_aperture_base_hi, sizeof(uint32_t));
     return kernarg(all);
   }
 
-  /// Runs kernels with global, group and private memory, and a variable of the code object.
+  /// Runs kernels that use global, group and private memory and a variable of the code object.
   void expect_runs(const std::vector<char>& code, const char* suffix) {
     KernelSet kernels;
     kernels.load(agent(), code);
@@ -101,7 +101,7 @@ class CodeVersion : public DispatchTest {
     EXPECT_EQ(errors().count, 0);
   }
 
-  /// What the agent's ISA says of a feature: nothing if it has none.
+  /// The setting of a feature in the name of the agent's ISA; nullopt if the name does not contain it.
   std::optional<bool> agent_has(std::string_view feature) const {
     const size_t at = isa_.find(":" + std::string(feature));
     if (at == std::string::npos) return std::nullopt;
@@ -109,33 +109,33 @@ class CodeVersion : public DispatchTest {
   }
 
   std::string isa_;
-  std::vector<char> code_;  // of version 4
+  std::vector<char> code_;  // version 4
 };
 
-TEST_P(CodeVersion, TwoRuns) {
+TEST_P(CodeObjectVersion, RunsVersion2) {
   std::string reason;
   const auto code = find_code_object(agent(), reason, "_v2");
   if (code.empty()) GTEST_SKIP() << reason;
-  if (agent_has("sramecc").value_or(false)) {  // which code of that version was made without
+  if (agent_has("sramecc").value_or(false)) {  // code objects of version 2 are compiled without sramecc
     EXPECT_STATUS(HSA_STATUS_ERROR_INCOMPATIBLE_ARGUMENTS, load(code));
     return;
   }
   expect_runs(code, "");
 }
 
-TEST_P(CodeVersion, ThreeRuns) {
+TEST_P(CodeObjectVersion, RunsVersion3) {
   std::string reason;
   const auto code = find_code_object(agent(), reason, "_v3");
   if (code.empty()) GTEST_SKIP() << reason;
   expect_runs(code, ".kd");
 }
 
-TEST_P(CodeVersion, FourRuns) {
+TEST_P(CodeObjectVersion, RunsVersion4) {
   expect_runs(code_, ".kd");
 }
 
-// What a compiler makes of the same source as the version and the target say.
-class CompiledCode : public CodeVersion {
+// Code objects that were compiled for the version or target instead of being patched.
+class CompiledCodeObject : public CodeObjectVersion {
  protected:
   void expect_compiled_runs(const char* variant, uint8_t abi_version) {
     std::string reason;
@@ -146,19 +146,19 @@ class CompiledCode : public CodeVersion {
   }
 };
 
-TEST_P(CompiledCode, FiveRuns) {
+TEST_P(CompiledCodeObject, RunsVersion5) {
   expect_compiled_runs("_v5", 3);
 }
 
-TEST_P(CompiledCode, SixRuns) {
+TEST_P(CompiledCodeObject, RunsVersion6) {
   expect_compiled_runs("_v6", 4);
 }
 
-TEST_P(CompiledCode, OfTheGenericTargetRuns) {
+TEST_P(CompiledCodeObject, RunsGenericTarget) {
   expect_compiled_runs("_generic", 4);
 }
 
-TEST_P(CodeVersion, SixRunsOnTheProcessorAndOnItsGenericTarget) {
+TEST_P(CodeObjectVersion, RunsVersion6OfProcessorAndOfGenericTarget) {
   expect_runs(patched(4, flags()), ".kd");
   const std::string_view processor = std::string_view(isa_).substr(isa_.find("gfx"));
   const uint32_t generic = processor.starts_with("gfx90a") || processor.starts_with("gfx908") ? 0u
@@ -167,30 +167,30 @@ TEST_P(CodeVersion, SixRunsOnTheProcessorAndOnItsGenericTarget) {
                            : processor.starts_with("gfx103")                                  ? 0x53u
                                                                                               : 0u;
   if (generic == 0) GTEST_SKIP() << processor << " is of no generic target";
-  uint32_t wanted = (flags() & ~kMachMask) | generic | 1u << kGenericVersionShift;
-  if (generic == 0x51) wanted &= ~(3u << kSrameccShift);  // it has no such feature
-  expect_runs(patched(4, wanted), ".kd");
-  EXPECT_STATUS_IN(load(patched(4, wanted & 0x00ffffff)), HSA_STATUS_ERROR_INCOMPATIBLE_ARGUMENTS,
+  uint32_t generic_flags = (flags() & ~kMachMask) | generic | 1u << kGenericVersionShift;
+  if (generic == 0x51) generic_flags &= ~(3u << kSrameccShift);  // gfx9-generic does not have sramecc
+  expect_runs(patched(4, generic_flags), ".kd");
+  EXPECT_STATUS_IN(load(patched(4, generic_flags & 0x00ffffff)), HSA_STATUS_ERROR_INCOMPATIBLE_ARGUMENTS,
                    HSA_STATUS_ERROR_INVALID_CODE_OBJECT)
       << "generic code without a version";
-  EXPECT_STATUS_IN(load(patched(2, wanted)), HSA_STATUS_ERROR_INCOMPATIBLE_ARGUMENTS,
+  EXPECT_STATUS_IN(load(patched(2, generic_flags)), HSA_STATUS_ERROR_INCOMPATIBLE_ARGUMENTS,
                    HSA_STATUS_ERROR_INVALID_CODE_OBJECT)
       << "generic code of version 4";
 }
 
-TEST_P(CodeVersion, SevenIsRefused) {
+TEST_P(CodeObjectVersion, RejectsVersion7) {
   EXPECT_STATUS_IN(load(patched(5, flags())), HSA_STATUS_ERROR_INCOMPATIBLE_ARGUMENTS,
                    HSA_STATUS_ERROR_INVALID_CODE_OBJECT);
 }
 
-TEST_P(CodeVersion, OfAnotherProcessorIsRefused) {
+TEST_P(CodeObjectVersion, RejectsOtherProcessors) {
   for (const uint32_t mach : {0x20u, 0x28u, 0x2du, 0x3fu, 0x41u}) {  // gfx600, 801, 904, 90a, 1100
     EXPECT_STATUS(HSA_STATUS_ERROR_INCOMPATIBLE_ARGUMENTS, load(patched(2, (flags() & ~kMachMask) | mach)))
         << std::hex << mach;
   }
 }
 
-TEST_P(CodeVersion, FeaturesMustBeTheAgents) {
+TEST_P(CodeObjectVersion, TargetFeaturesMustMatchAgent) {
   const struct {
     const char* name;
     uint32_t shift;
@@ -207,8 +207,8 @@ TEST_P(CodeVersion, FeaturesMustBeTheAgents) {
   }
 }
 
-INSTANTIATE_FOR_AGENTS(CodeVersion);
-INSTANTIATE_FOR_AGENTS(CompiledCode);
+INSTANTIATE_FOR_AGENTS(CodeObjectVersion);
+INSTANTIATE_FOR_AGENTS(CompiledCodeObject);
 
 }  // namespace
 }  // namespace conformance

@@ -1,5 +1,5 @@
-// Cooperative queues: work-groups that all run at once and wait for each other, by the hardware that counts
-// waves.
+// Cooperative queues: all work-groups run at the same time and wait for each other at barriers of the global
+// wave sync hardware.
 #include <algorithm>
 
 #include "kernels/kernels.hpp"
@@ -8,7 +8,7 @@
 namespace conformance {
 namespace {
 
-class Cooperative : public DispatchTest {
+class CooperativeQueue : public DispatchTest {
  protected:
   void SetUp() override {
     DispatchTest::SetUp();
@@ -20,7 +20,7 @@ class Cooperative : public DispatchTest {
     ASSERT_NE(cooperative_.get(), nullptr);
   }
 
-  /// So many work-groups of a wave meet so often: what each has seen.
+  /// Lets `groups` work-groups of one wave meet `rounds` times. Returns the count that each of them saw.
   std::vector<uint32_t> meet(uint32_t groups, uint32_t rounds) {
     auto* const counter = shared<uint32_t>(1);
     auto* const seen = shared<uint32_t>(size_t{groups} * rounds);
@@ -36,7 +36,7 @@ class Cooperative : public DispatchTest {
   ScopedQueue cooperative_;
 };
 
-TEST_P(Cooperative, WavesOfAllWorkGroupsMeet) {
+TEST_P(CooperativeQueue, WavesOfAllWorkGroupsMeet) {
   for (const uint32_t groups : {1u, 2u, 17u, 40u}) {
     constexpr uint32_t kRounds = 3;
     const std::vector<uint32_t> seen = meet(groups, kRounds);
@@ -50,7 +50,7 @@ TEST_P(Cooperative, WavesOfAllWorkGroupsMeet) {
   EXPECT_EQ(cooperative_.errors().count, 0);
 }
 
-INSTANTIATE_FOR_AGENTS(Cooperative);
+INSTANTIATE_FOR_AGENTS(CooperativeQueue);
 
 }  // namespace
 }  // namespace conformance

@@ -1,4 +1,4 @@
-// Asynchronous copies: dependencies, completion, times, boxes.
+// Asynchronous copies: dependencies, completion, profiling times, boxes, batches, files.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -47,7 +47,7 @@ std::vector<unsigned char> pattern(size_t size, unsigned seed = 1) {
   return bytes;
 }
 
-TEST_P(AsyncCopy, MovesTheBytesAndDecrementsTheSignal) {
+TEST_P(AsyncCopy, CopiesBytesAndDecrementsSignal) {
   for (const size_t size : {size_t{1}, size_t{4095}, size_t{1} << 16, (size_t{5} << 20) + 3}) {
     const PoolMemory from = buffer(size);
     const PoolMemory to = buffer(size + 1);
@@ -72,7 +72,7 @@ TEST_P(AsyncCopy, WaitsForEachDependency) {
   const ScopedSignal done(1);
   ASSERT_HSA(copy(to.get(), from.get(), 4096, {first, second}, done));
   hsa_signal_store_screlease(second, 0);
-  // Time for a copy that doesn't wait for all of its signals to be done wrongly.
+  // A copy that does not wait for both signals would finish during this time.
   std::this_thread::sleep_for(3ms);
   EXPECT_EQ(done.value(), 1);
   EXPECT_EQ(*static_cast<char*>(to.get()), 0);
@@ -91,7 +91,7 @@ TEST_P(AsyncCopy, ChainsThroughSignals) {
     std::memset(buffers.back().get(), 0, 4096);
     signals.emplace_back(1);
   }
-  // Submitted last first: only the signals order them.
+  // Submitted in reverse: only the signals order the copies.
   for (size_t i = kLinks; i > 0; --i) {
     ASSERT_HSA(copy(buffers[i].get(), buffers[i - 1].get(), 4096, {signals[i - 1]}, signals[i]));
   }
@@ -101,7 +101,7 @@ TEST_P(AsyncCopy, ChainsThroughSignals) {
   EXPECT_EQ(static_cast<char*>(buffers[kLinks].get())[4095], 0x42);
 }
 
-TEST_P(AsyncCopy, ManyAtOnceAllComplete) {
+TEST_P(AsyncCopy, CompletesManyConcurrentCopies) {
   constexpr size_t kCopies = 500;
   const PoolMemory from = buffer(kCopies * 64);
   const PoolMemory to = buffer(kCopies * 64);
@@ -116,32 +116,32 @@ TEST_P(AsyncCopy, ManyAtOnceAllComplete) {
   EXPECT_EQ(std::memcmp(to.get(), bytes.data(), bytes.size()), 0);
 }
 
-TEST_P(AsyncCopy, OfNothingDoesNothing) {
+TEST_P(AsyncCopy, IgnoresSizeZero) {
   const PoolMemory memory = buffer(64);
   const ScopedSignal done(1);
   EXPECT_HSA(copy(memory.get(), static_cast<char*>(memory.get()) + 32, 0, {}, done));
-  // Time for the signal to be changed wrongly.
+  // An incorrect change of the signal would happen during this time.
   std::this_thread::sleep_for(2ms);
   EXPECT_EQ(done.value(), 1);
 }
 
-TEST_P(AsyncCopy, RefusesNullsAndForeignHandles) {
+TEST_P(AsyncCopy, RejectsNullsAndInvalidHandles) {
   const PoolMemory memory = buffer(64);
   void* const to = static_cast<char*>(memory.get()) + 32;
   const ScopedSignal done(1);
-  const hsa_signal_t none{0};
+  const hsa_signal_t null_signal{0};
   EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_ARGUMENT, copy(nullptr, memory.get(), 32, {}, done));
   EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_ARGUMENT, copy(to, nullptr, 32, {}, done));
   EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_ARGUMENT,
                 hsa_amd_memory_async_copy(to, agent(), memory.get(), agent(), 32, 1, nullptr, done));
   EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_AGENT,
                 hsa_amd_memory_async_copy(to, {1}, memory.get(), agent(), 32, 0, nullptr, done));
-  EXPECT_STATUS_IN(copy(to, memory.get(), 32, {}, none), HSA_STATUS_ERROR_INVALID_SIGNAL,
+  EXPECT_STATUS_IN(copy(to, memory.get(), 32, {}, null_signal), HSA_STATUS_ERROR_INVALID_SIGNAL,
                    HSA_STATUS_ERROR_INVALID_ARGUMENT);
   EXPECT_EQ(done.value(), 1);
 }
 
-TEST_P(AsyncCopy, IsTimedWhenAskedTo) {
+TEST_P(AsyncCopy, ReportsTimesIfProfilingIsEnabled) {
   const PoolMemory from = buffer(1 << 20);
   const PoolMemory to = buffer(1 << 20);
   std::memset(from.get(), 1, 1 << 20);
@@ -164,7 +164,7 @@ TEST_P(AsyncCopy, IsTimedWhenAskedTo) {
 
 // --- Boxes -----------------------------------------------------------------------------------------------
 
-TEST_P(AsyncCopy, MovesABox) {
+TEST_P(AsyncCopy, CopiesBox) {
   constexpr size_t kPitch = 256;
   constexpr size_t kSlice = kPitch * 16;
   constexpr size_t kSize = kSlice * 8;
@@ -197,7 +197,7 @@ TEST_P(AsyncCopy, MovesABox) {
   EXPECT_EQ(std::memcmp(to.get(), expected.data(), kSize), 0);
 }
 
-TEST_P(AsyncCopy, RefusesBoxesThatAreNone) {
+TEST_P(AsyncCopy, RejectsInvalidBoxes) {
   const PoolMemory memory = buffer(4096);
   const hsa_pitched_ptr_t box{memory.get(), 64, 1024};
   const hsa_dim3_t corner{0, 0, 0};
@@ -216,7 +216,7 @@ INSTANTIATE_FOR_AGENTS(AsyncCopy);
 
 class CopyEngines : public HsaTest {};
 
-TEST_F(CopyEngines, OfTheHostAloneAreRefused) {
+TEST_F(CopyEngines, StatusRejectsCpuAgentPair) {
   const auto agents = all_agents();
   hsa_agent_t host{};
   for (const hsa_agent_t agent : agents) {
@@ -237,7 +237,7 @@ hsa_amd_memory_copy_op_t operation(hsa_signal_t done) {
   return op;
 }
 
-TEST_P(AsyncCopy, ABatchMovesEachOperationsBytesAndCountsOperations) {
+TEST_P(AsyncCopy, BatchCopiesAndCountsEachOperation) {
   REQUIRE_HSA(hsa_amd_memory_async_batch_copy);
   constexpr size_t kSize = 70000;
   const PoolMemory from = buffer(kSize);
@@ -284,7 +284,7 @@ TEST_P(AsyncCopy, ABatchMovesEachOperationsBytesAndCountsOperations) {
   EXPECT_EQ(static_cast<char*>(second.get())[1000], 0);
 }
 
-TEST_P(AsyncCopy, ABatchWithAWrongOperationMovesNothing) {
+TEST_P(AsyncCopy, BatchWithInvalidOperationCopiesNothing) {
   REQUIRE_HSA(hsa_amd_memory_async_batch_copy);
   const PoolMemory from = buffer(64), to = buffer(64);
   std::memset(from.get(), 1, 64);
@@ -321,7 +321,7 @@ TEST_P(AsyncCopy, ABatchWithAWrongOperationMovesNothing) {
 
 // --- Files -------------------------------------------------------------------------------------------------
 
-TEST_P(AsyncCopy, FilesTakeAndGiveMemoryOfAgents) {
+TEST_P(AsyncCopy, WritesAndReadsFiles) {
   REQUIRE_HSA(hsa_amd_ais_file_write);
   REQUIRE_HSA(hsa_amd_ais_file_read);
   const size_t size = (size_t{2} << 20) + 5;

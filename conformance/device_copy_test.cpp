@@ -1,5 +1,5 @@
-// Copies between the host and an agent's own memory, beside a model of the host's: every kind, size,
-// alignment and box, every engine, and orders that only signals make.
+// Copies between host memory and an agent's local memory, compared with the same copies by the CPU: every kind,
+// size, alignment, box and engine, and orders that only signals establish.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -26,14 +26,14 @@ constexpr uint32_t kAnyGrain = HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_FINE_GRAINED |
                                HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_COARSE_GRAINED |
                                HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_EXTENDED_SCOPE_FINE_GRAINED;
 
-hsa_agent_t a_host() {
+hsa_agent_t find_host() {
   for (const hsa_agent_t agent : all_agents()) {
     if (agent_info<hsa_device_type_t>(agent, HSA_AGENT_INFO_DEVICE) == HSA_DEVICE_TYPE_CPU) return agent;
   }
   return {0};
 }
 
-/// The agent's own pool, whether the host reaches it or not.
+/// The agent's first allocatable global pool, which the host may not reach.
 hsa_amd_memory_pool_t own_pool(hsa_agent_t agent) {
   for (const hsa_amd_memory_pool_t pool : pools_of(agent)) {
     if (pool_info<hsa_amd_segment_t>(pool, HSA_AMD_MEMORY_POOL_INFO_SEGMENT) != HSA_AMD_SEGMENT_GLOBAL)
@@ -51,7 +51,7 @@ class DeviceCopy : public AgentTest {
     if (agent_info<hsa_device_type_t>(agent(), HSA_AGENT_INFO_DEVICE) == HSA_DEVICE_TYPE_CPU) {
       GTEST_SKIP() << "the host has no engines";
     }
-    host_ = a_host();
+    host_ = find_host();
     const auto pool = find_pool(host_, kAnyGrain);
     if (!pool) GTEST_SKIP() << "no pool of the host's";
     host_pool_ = *pool;
@@ -85,30 +85,32 @@ std::vector<unsigned char> noise(size_t size, unsigned seed) {
   return bytes;
 }
 
-TEST_P(DeviceCopy, OfAnySizeAndAlignmentMatchesTheHost) {
+TEST_P(DeviceCopy, MatchesHostForAnySizeAndAlignment) {
   constexpr size_t kRoom = 1 << 20;
   const PoolMemory host = on_host(kRoom), device = on_device(kRoom), staging = on_host(kRoom);
-  std::vector<unsigned char> own = noise(kRoom, 3);
+  std::vector<unsigned char> host_bytes = noise(kRoom, 3);
   void* locked = nullptr;
   hsa_agent_t gpu = agent();
-  ASSERT_HSA(hsa_amd_memory_lock(own.data(), own.size(), &gpu, 1, &locked));
-  std::vector<unsigned char> at_host = noise(kRoom, 1), at_device = noise(kRoom, 2), at_locked = own;
-  std::memcpy(host.get(), at_host.data(), kRoom);
-  std::memcpy(staging.get(), at_device.data(), kRoom);
+  ASSERT_HSA(hsa_amd_memory_lock(host_bytes.data(), host_bytes.size(), &gpu, 1, &locked));
+  std::vector<unsigned char> host_model = noise(kRoom, 1), device_model = noise(kRoom, 2),
+                             locked_model = host_bytes;
+  std::memcpy(host.get(), host_model.data(), kRoom);
+  std::memcpy(staging.get(), device_model.data(), kRoom);
   copy_now(device.get(), agent(), staging.get(), host_, kRoom);
 
-  struct Place {
+  struct Buffer {
     void* memory;
     hsa_agent_t owner;
     std::vector<unsigned char>* model;
   };
-  const Place places[] = {
-      {host.get(), host_, &at_host}, {device.get(), agent(), &at_device}, {locked, host_, &at_locked}};
+  const Buffer buffers[] = {{host.get(), host_, &host_model},
+                            {device.get(), agent(), &device_model},
+                            {locked, host_, &locked_model}};
   std::minstd_rand random(7);
-  for (int turn = 0; turn < 150; ++turn) {
-    const Place& from = places[random() % 3];
-    const Place& to = places[from.owner.handle == host_.handle ? 1 : random() % 3];
-    const size_t half = kRoom / 2;  // sides of one place do not overlap
+  for (int round = 0; round < 150; ++round) {
+    const Buffer& from = buffers[random() % 3];
+    const Buffer& to = buffers[from.owner.handle == host_.handle ? 1 : random() % 3];
+    const size_t half = kRoom / 2;  // source and target in the same buffer do not overlap
     const size_t size = 1 + random() % (size_t{1} << (1 + random() % 18));
     const size_t source = random() % (half - size);
     const size_t target = half + random() % (half - size);
@@ -119,39 +121,39 @@ TEST_P(DeviceCopy, OfAnySizeAndAlignmentMatchesTheHost) {
     if (HasFatalFailure()) break;
   }
   copy_now(staging.get(), host_, device.get(), agent(), kRoom);
-  EXPECT_EQ(std::memcmp(host.get(), at_host.data(), kRoom), 0);
-  EXPECT_EQ(std::memcmp(staging.get(), at_device.data(), kRoom), 0);
-  EXPECT_EQ(std::memcmp(own.data(), at_locked.data(), kRoom), 0);
-  EXPECT_HSA(hsa_amd_memory_unlock(own.data()));
+  EXPECT_EQ(std::memcmp(host.get(), host_model.data(), kRoom), 0);
+  EXPECT_EQ(std::memcmp(staging.get(), device_model.data(), kRoom), 0);
+  EXPECT_EQ(std::memcmp(host_bytes.data(), locked_model.data(), kRoom), 0);
+  EXPECT_HSA(hsa_amd_memory_unlock(host_bytes.data()));
 }
 
-// What a program copies may be locked in part only, or be under the hands of several threads.
-TEST_P(DeviceCopy, OfMemoryThatIsLockedInPartTakesAllOfIt) {
+// Memory that a program copies may be locked in part, or be in use by several threads.
+TEST_P(DeviceCopy, CopiesPartlyLockedMemory) {
   constexpr size_t kBytes = 3 << 19;
   const PoolMemory device = on_device(kBytes);
-  const std::vector<unsigned char> own = noise(kBytes, 5);
+  const std::vector<unsigned char> host_bytes = noise(kBytes, 5);
   std::vector<unsigned char> back(kBytes);
   void* locked = nullptr;
   hsa_agent_t gpu = agent();
-  auto* const start = const_cast<unsigned char*>(own.data());
+  auto* const start = const_cast<unsigned char*>(host_bytes.data());
   ASSERT_HSA(hsa_amd_memory_lock(start, 4096, &gpu, 1, &locked));
-  EXPECT_HSA(hsa_memory_copy(device.get(), own.data(), kBytes));
+  EXPECT_HSA(hsa_memory_copy(device.get(), host_bytes.data(), kBytes));
   EXPECT_HSA(hsa_memory_copy(back.data(), device.get(), kBytes));
-  EXPECT_EQ(back, own);
+  EXPECT_EQ(back, host_bytes);
   EXPECT_HSA(hsa_amd_memory_unlock(start));
 }
 
-TEST_P(DeviceCopy, OfOneBufferByManyThreadsLeavesEachItsOwn) {
+TEST_P(DeviceCopy, ThreadsCopyOneBufferConcurrently) {
   constexpr size_t kBytes = 2 << 20;
-  const std::vector<unsigned char> own = noise(kBytes, 6);
+  const std::vector<unsigned char> host_bytes = noise(kBytes, 6);
   const auto copy = [&] {
     const PoolMemory device = on_device(kBytes);
     std::vector<unsigned char> back(kBytes);
-    for (int turn = 0; turn < 20; ++turn) {
-      EXPECT_HSA(hsa_memory_copy(device.get(), own.data(), kBytes));
+    for (int round = 0; round < 20; ++round) {
+      EXPECT_HSA(hsa_memory_copy(device.get(), host_bytes.data(), kBytes));
       std::fill(back.begin(), back.end(), 0);
       EXPECT_HSA(hsa_memory_copy(back.data(), device.get(), kBytes));
-      EXPECT_EQ(back, own);
+      EXPECT_EQ(back, host_bytes);
     }
   };
   std::thread other(copy);
@@ -159,24 +161,24 @@ TEST_P(DeviceCopy, OfOneBufferByManyThreadsLeavesEachItsOwn) {
   other.join();
 }
 
-TEST_P(DeviceCopy, OfLockedMemoryGoesOnWhereAnotherThreadUnlocks) {
+TEST_P(DeviceCopy, CompletesWhileAnotherThreadUnlocksMemory) {
   constexpr size_t kBytes = 1 << 20;
-  std::vector<unsigned char> own = noise(kBytes, 7);
+  std::vector<unsigned char> host_bytes = noise(kBytes, 7);
   const PoolMemory device = on_device(kBytes);
   std::atomic<bool> done{false};
   hsa_agent_t gpu = agent();
   std::thread other([&] {
     while (!done) {
       void* locked = nullptr;
-      EXPECT_HSA(hsa_amd_memory_lock(own.data(), own.size(), &gpu, 1, &locked));
-      EXPECT_HSA(hsa_amd_memory_unlock(own.data()));
+      EXPECT_HSA(hsa_amd_memory_lock(host_bytes.data(), host_bytes.size(), &gpu, 1, &locked));
+      EXPECT_HSA(hsa_amd_memory_unlock(host_bytes.data()));
     }
   });
-  for (int turn = 0; turn < 20; ++turn) {
+  for (int round = 0; round < 20; ++round) {
     void* locked = nullptr;
-    ASSERT_HSA(hsa_amd_memory_lock(own.data(), own.size(), &gpu, 1, &locked));
+    ASSERT_HSA(hsa_amd_memory_lock(host_bytes.data(), host_bytes.size(), &gpu, 1, &locked));
     copy_now(device.get(), agent(), locked, host_, kBytes);
-    EXPECT_HSA(hsa_amd_memory_unlock(own.data()));
+    EXPECT_HSA(hsa_amd_memory_unlock(host_bytes.data()));
   }
   done = true;
   other.join();
@@ -187,7 +189,7 @@ struct BoxCase {
   hsa_dim3_t to, from, range;
 };
 
-// Pitches and slices of the same room for both sides.
+// A random box, with pitches and slices that fit into `room` bytes on both sides.
 BoxCase random_box(std::minstd_rand& random, size_t room) {
   BoxCase box{};
   const auto below = [&](size_t end) { return static_cast<uint32_t>(end == 0 ? 0 : random() % end); };
@@ -212,14 +214,14 @@ BoxCase random_box(std::minstd_rand& random, size_t room) {
   return box;
 }
 
-TEST_P(DeviceCopy, OfBoxesMatchesTheHost) {
-  constexpr size_t kMost = 3 << 20;
-  const PoolMemory host = on_host(kMost), device = on_device(kMost), other = on_device(kMost);
-  const PoolMemory staging = on_host(kMost);
+TEST_P(DeviceCopy, BoxesMatchHost) {
+  constexpr size_t kRoom = 3 << 20;
+  const PoolMemory host = on_host(kRoom), device = on_device(kRoom), other = on_device(kRoom);
+  const PoolMemory staging = on_host(kRoom);
   std::vector<BoxCase> cases;
   std::minstd_rand random(11);
   for (int i = 0; i < 45; ++i) cases.push_back(random_box(random, 512 << 10));
-  // Rows and columns past what one tile of an engine has, and pitches that do not fit when counted in bytes.
+  // More rows and columns than one tile of a copy engine, and pitches that exceed its fields if counted in bytes.
   cases.push_back({64, 0, 64, 0, {4, 0, 0}, {8, 0, 0}, {4, 20'000, 1}});
   cases.push_back({80'000, 0, 80'004, 0, {0, 0, 0}, {4, 1, 0}, {70'001, 5, 1}});
   cases.push_back({600'000, 0, 600'004, 0, {1, 0, 0}, {3, 1, 0}, {999, 3, 1}});
@@ -242,7 +244,7 @@ TEST_P(DeviceCopy, OfBoxesMatchesTheHost) {
     const auto end = [&](const hsa_dim3_t& corner, size_t pitch, size_t slice) {
       return (corner.z + box.range.z) * slice + (corner.y + box.range.y + 1) * pitch;
     };
-    const size_t room = std::min(kMost, std::max(end(box.to, box.to_pitch, box.to_slice),
+    const size_t room = std::min(kRoom, std::max(end(box.to, box.to_pitch, box.to_slice),
                                                  end(box.from, box.from_pitch, box.from_slice)));
     const std::vector<unsigned char> source = noise(room, seed);
     std::vector<unsigned char> expected = noise(room, seed + 1000);
@@ -283,7 +285,7 @@ TEST_P(DeviceCopy, OfBoxesMatchesTheHost) {
   }
 }
 
-TEST_P(DeviceCopy, GoesThroughTheEngineThatIsNamed) {
+TEST_P(DeviceCopy, UsesSelectedEngine) {
   REQUIRE_HSA(hsa_amd_memory_async_copy_on_engine);
   REQUIRE_HSA(hsa_amd_memory_copy_engine_status);
   uint32_t engines = 0;
@@ -320,7 +322,7 @@ TEST_P(DeviceCopy, GoesThroughTheEngineThatIsNamed) {
   EXPECT_EQ(untouched.value(), 1);
 }
 
-TEST_P(DeviceCopy, AnEngineThatWaitsIsNotFree) {
+TEST_P(DeviceCopy, WaitingEngineIsNotFree) {
   REQUIRE_HSA(hsa_amd_memory_async_copy_on_engine);
   REQUIRE_HSA(hsa_amd_memory_copy_engine_status);
   uint32_t engines = 0;
@@ -335,7 +337,7 @@ TEST_P(DeviceCopy, AnEngineThatWaitsIsNotFree) {
                                                  &dependency, done, engine, true));
   uint32_t free = 0;
   const hsa_status_t status = hsa_amd_memory_copy_engine_status(agent(), host_, &free);
-  // As for those of which is known that engines copy there, nothing else is an answer.
+  // Chips that are known to copy by engines have to report a busy engine.
   const auto name = agent_info<std::array<char, 64>>(agent(), HSA_AGENT_INFO_NAME);
   const std::string_view chip(name.data());
   const char* const sdma = std::getenv("HSA_ENABLE_SDMA");
@@ -353,7 +355,7 @@ TEST_P(DeviceCopy, AnEngineThatWaitsIsNotFree) {
   }
   hsa_signal_store_screlease(before, 0);
   ASSERT_TRUE(wait_for(done, HSA_SIGNAL_CONDITION_EQ, 0));
-  // The signal may be there before the engine is free, which nothing tells but this query.
+  // The signal may complete before the engine is free. Only this query reports that.
   for (int i = 0; i < 1000 && free != engines; ++i) {
     std::this_thread::sleep_for(1ms);
     static_cast<void>(hsa_amd_memory_copy_engine_status(agent(), host_, &free));
@@ -361,8 +363,8 @@ TEST_P(DeviceCopy, AnEngineThatWaitsIsNotFree) {
   EXPECT_EQ(free, engines);
 }
 
-// Every agent copies to its neighbour, and only signals say in what order.
-TEST_P(DeviceCopy, ChainsAcrossAgentsInWhateverOrderTheyAreSubmitted) {
+// Every agent copies to its neighbour. Only signals order the copies.
+TEST_P(DeviceCopy, ChainsAcrossAgentsInAnySubmissionOrder) {
   std::vector<hsa_agent_t> agents;
   for (const hsa_agent_t other : all_agents()) {
     if (agent_info<hsa_device_type_t>(other, HSA_AGENT_INFO_DEVICE) == HSA_DEVICE_TYPE_GPU)
@@ -371,7 +373,7 @@ TEST_P(DeviceCopy, ChainsAcrossAgentsInWhateverOrderTheyAreSubmitted) {
   agents.push_back(host_);
   constexpr size_t kLinks = 24, kSize = 8192;
   std::minstd_rand random(5);
-  for (int turn = 0; turn < 4; ++turn) {
+  for (int round = 0; round < 4; ++round) {
     std::vector<PoolMemory> memory;
     std::vector<hsa_agent_t> owner;
     std::vector<ScopedSignal> signals;
@@ -389,14 +391,14 @@ TEST_P(DeviceCopy, ChainsAcrossAgentsInWhateverOrderTheyAreSubmitted) {
     }
     std::vector<size_t> order(kLinks);
     for (size_t i = 0; i < kLinks; ++i) order[i] = i;
-    if (turn == 1) std::reverse(order.begin(), order.end());
-    if (turn > 1) std::shuffle(order.begin(), order.end(), random);
+    if (round == 1) std::reverse(order.begin(), order.end());
+    if (round > 1) std::shuffle(order.begin(), order.end(), random);
     for (const size_t i : order) {
       const hsa_signal_t before = signals[i];
       ASSERT_HSA(hsa_amd_memory_async_copy(memory[i + 1].get(), owner[i + 1], memory[i].get(), owner[i],
                                            kSize, 1, &before, signals[i + 1]));
     }
-    const auto bytes = noise(kSize, static_cast<unsigned>(turn) + 50);
+    const auto bytes = noise(kSize, static_cast<unsigned>(round) + 50);
     std::memcpy(memory[0].get(), bytes.data(), kSize);
     EXPECT_EQ(signals[kLinks].value(), 1);
     hsa_signal_store_screlease(signals[0], 0);
@@ -406,7 +408,7 @@ TEST_P(DeviceCopy, ChainsAcrossAgentsInWhateverOrderTheyAreSubmitted) {
   }
 }
 
-TEST_P(DeviceCopy, IsNotHeldUpByOthersThatWait) {
+TEST_P(DeviceCopy, IsNotBlockedByWaitingCopies) {
   constexpr size_t kSize = 4096;
   const PoolMemory host = on_host(kSize), device = on_device(kSize), back = on_host(kSize);
   std::vector<ScopedSignal> before, done;
@@ -424,14 +426,14 @@ TEST_P(DeviceCopy, IsNotHeldUpByOthersThatWait) {
   copy_now(device.get(), agent(), host.get(), host_, kSize);
   copy_now(back.get(), host_, device.get(), agent(), kSize);
   EXPECT_EQ(std::memcmp(back.get(), bytes.data(), kSize), 0);
-  for (size_t i = done.size(); i-- != 0;) {  // the last first
+  for (size_t i = done.size(); i-- != 0;) {
     EXPECT_EQ(done[i].value(), 1);
     hsa_signal_store_screlease(before[i], 0);
     ASSERT_TRUE(wait_for(done[i], HSA_SIGNAL_CONDITION_EQ, 0));
   }
 }
 
-TEST_P(DeviceCopy, BehindAnErrorIsAnError) {
+TEST_P(DeviceCopy, FailsIfDependencyFailed) {
   constexpr size_t kSize = 4096;
   const PoolMemory host = on_host(kSize), device = on_device(kSize);
   for (const bool at_once : {false, true}) {

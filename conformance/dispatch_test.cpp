@@ -1,4 +1,4 @@
-// Kernel dispatches: every shape of grid, arguments, memory, order and completion.
+// Kernel dispatches: grids, arguments, memory, order, completion and profiling times.
 #include <hsa/amd_hsa_signal.h>
 
 #include <atomic>
@@ -42,7 +42,7 @@ class Dispatch : public DispatchTest {
   }
 };
 
-TEST_P(Dispatch, CopiesAVector) {
+TEST_P(Dispatch, CopiesVector) {
   constexpr uint32_t kCount = 100'000;
   auto* const from = shared<uint32_t>(kCount);
   auto* const to = shared<uint32_t>(kCount);
@@ -52,7 +52,7 @@ TEST_P(Dispatch, CopiesAVector) {
   for (uint32_t i = 0; i < kCount; ++i) ASSERT_EQ(to[i], from[i]) << i;
 }
 
-TEST_P(Dispatch, GridsOfOneDimension) {
+TEST_P(Dispatch, RunsOneDimensionalGrids) {
   expect_identities(1, {1, 1, 1}, {1, 1, 1});
   expect_identities(1, {64, 1, 1}, {64, 1, 1});
   expect_identities(1, {1000, 1, 1}, {64, 1, 1});
@@ -60,21 +60,21 @@ TEST_P(Dispatch, GridsOfOneDimension) {
   expect_identities(1, {77, 1, 1}, {1, 1, 1});
 }
 
-TEST_P(Dispatch, GridsOfTwoDimensions) {
+TEST_P(Dispatch, RunsTwoDimensionalGrids) {
   expect_identities(2, {16, 16, 1}, {8, 8, 1});
   expect_identities(2, {33, 17, 1}, {16, 4, 1});
   expect_identities(2, {1, 50, 1}, {1, 7, 1});
 }
 
-TEST_P(Dispatch, GridsOfThreeDimensions) {
+TEST_P(Dispatch, RunsThreeDimensionalGrids) {
   expect_identities(3, {8, 8, 8}, {4, 4, 4});
   expect_identities(3, {13, 7, 5}, {4, 2, 3});
   expect_identities(3, {1, 1, 9}, {1, 1, 4});
 }
 
-TEST_P(Dispatch, TheLargestWorkgroup) {
-  const auto most = agent_info<uint32_t>(agent(), HSA_AGENT_INFO_WORKGROUP_MAX_SIZE);
-  expect_identities(1, {most * 2 + 1, 1, 1}, {static_cast<uint16_t>(most), 1, 1});
+TEST_P(Dispatch, RunsLargestWorkgroup) {
+  const auto largest = agent_info<uint32_t>(agent(), HSA_AGENT_INFO_WORKGROUP_MAX_SIZE);
+  expect_identities(1, {largest * 2 + 1, 1, 1}, {static_cast<uint16_t>(largest), 1, 1});
 }
 
 TEST_P(Dispatch, GroupMemoryIsSharedAcrossABarrier) {
@@ -90,7 +90,7 @@ TEST_P(Dispatch, GroupMemoryIsSharedAcrossABarrier) {
   }
 }
 
-TEST_P(Dispatch, GroupMemoryIsAddedByThePacket) {
+TEST_P(Dispatch, PacketAddsGroupMemory) {
   constexpr uint32_t kGroup = 32;
   constexpr uint32_t kGroups = 20;
   auto* const words = shared<uint32_t>(kGroup * kGroups);
@@ -107,13 +107,13 @@ TEST_P(Dispatch, GroupMemoryIsAddedByThePacket) {
   }
 }
 
-TEST_P(Dispatch, AtomicsOfAllWorkItemsCount) {
+TEST_P(Dispatch, CountsAtomicsOfAllWorkItems) {
   auto* const counter = shared<uint32_t>(1);
   ASSERT_TRUE(run(dispatch_packet(kernels_.kernel("count"), kernarg(CountArgs{counter}), 50'000, 64)));
   EXPECT_EQ(*counter, 50'000u);
 }
 
-TEST_P(Dispatch, ReadsItsCodeObjectsVariable) {
+TEST_P(Dispatch, ReadsVariableOfCodeObject) {
   auto* const in = shared<uint32_t>(100);
   auto* const out = shared<uint32_t>(100);
   for (uint32_t i = 0; i < 100; ++i) in[i] = i;
@@ -134,14 +134,14 @@ TEST_P(Dispatch, ReadsItsCodeObjectsVariable) {
   for (uint32_t i = 0; i < 100; ++i) ASSERT_EQ(out[i], i * 5);
 }
 
-TEST_P(Dispatch, WithoutACompletionSignalStillRuns) {
+TEST_P(Dispatch, RunsWithoutCompletionSignal) {
   auto* const counter = shared<uint32_t>(1);
   submit(queue(), dispatch_packet(kernels_.kernel("count"), kernarg(CountArgs{counter}), 10, 10));
   ASSERT_TRUE(run(barrier_packet(HSA_PACKET_TYPE_BARRIER_AND, {0}, true)));
   EXPECT_EQ(*counter, 10u);
 }
 
-TEST_P(Dispatch, CompletionDecrementsByOne) {
+TEST_P(Dispatch, CompletionDecrementsSignalByOne) {
   const ScopedSignal done(10);
   hsa_kernel_dispatch_packet_t packet = dispatch_packet(kernels_.kernel("empty"), kernarg(EmptyArgs{}), 1, 1);
   packet.completion_signal = done;
@@ -149,7 +149,7 @@ TEST_P(Dispatch, CompletionDecrementsByOne) {
   ASSERT_TRUE(wait_for(done, HSA_SIGNAL_CONDITION_EQ, 6));
 }
 
-TEST_P(Dispatch, TheBarrierBitWaitsForAllThatWentBefore) {
+TEST_P(Dispatch, BarrierBitWaitsForEarlierPackets) {
   auto* const flag = shared<uint32_t>(1);
   auto* const seen = shared<uint32_t>(1);
   auto* const counter = shared<uint32_t>(1);
@@ -164,7 +164,7 @@ TEST_P(Dispatch, TheBarrierBitWaitsForAllThatWentBefore) {
   counts.completion_signal = second;
   submit(queue(), waits);
   submit(queue(), counts);
-  // Time for the second packet to pass the first one wrongly.
+  // The second packet would incorrectly overtake the first one during this time.
   std::this_thread::sleep_for(std::chrono::milliseconds(3));
   EXPECT_EQ(second.value(), 1);
   std::atomic_ref<uint32_t>(*flag).store(9);
@@ -174,7 +174,7 @@ TEST_P(Dispatch, TheBarrierBitWaitsForAllThatWentBefore) {
   EXPECT_EQ(*counter, 1u);
 }
 
-TEST_P(Dispatch, QueuesDoNotWaitForOneAnother) {
+TEST_P(Dispatch, QueuesRunIndependently) {
   if (agent_info<uint32_t>(agent(), HSA_AGENT_INFO_QUEUES_MAX) < 2) GTEST_SKIP() << "the agent has one queue";
   auto* const flag = shared<uint32_t>(1);
   auto* const seen = shared<uint32_t>(1);
@@ -196,7 +196,7 @@ TEST_P(Dispatch, QueuesDoNotWaitForOneAnother) {
   EXPECT_TRUE(wait_for(waiting, HSA_SIGNAL_CONDITION_EQ, 0));
 }
 
-TEST_P(Dispatch, TheRingWrapsManyTimes) {
+TEST_P(Dispatch, RingWrapsManyTimes) {
   auto* const counter = shared<uint32_t>(1);
   void* const args = kernarg(CountArgs{counter});
   const Kernel kernel = kernels_.kernel("count");
@@ -207,7 +207,7 @@ TEST_P(Dispatch, TheRingWrapsManyTimes) {
   EXPECT_EQ(hsa_queue_load_write_index_relaxed(queue()), packets + 1);
 }
 
-TEST_P(Dispatch, ManyProducersShareAQueue) {
+TEST_P(Dispatch, ManyProducersShareOneQueue) {
   constexpr int kProducers = 4;
   constexpr int kPackets = 500;
   auto* const counter = shared<uint32_t>(1);
@@ -229,8 +229,8 @@ TEST_P(Dispatch, ManyProducersShareAQueue) {
   EXPECT_EQ(*counter, static_cast<uint32_t>(kProducers * kPackets * 3));
 }
 
-// Whoever asks, and whenever, also while clocks are compared.
-TEST_P(Dispatch, ATimedDispatchKeepsItsTimesAndATickHasOne) {
+// Times do not depend on the thread that queries them, nor on clock calibrations that happen meanwhile.
+TEST_P(Dispatch, ProfilingTimesAreStableAndMonotonic) {
   ASSERT_HSA(hsa_amd_profiling_set_profiler_enabled(queue(), 1));
   const ScopedSignal done(1);
   hsa_kernel_dispatch_packet_t packet =
@@ -241,21 +241,21 @@ TEST_P(Dispatch, ATimedDispatchKeepsItsTimesAndATickHasOne) {
   hsa_amd_profiling_dispatch_time_t time{};
   ASSERT_HSA(hsa_amd_profiling_get_dispatch_time(agent(), done, &time));
   const auto& stamps = *reinterpret_cast<const amd_signal_t*>(done.get().handle);
-  std::atomic<int> others{0}, asking{3};
+  std::atomic<int> different{0}, running{3};
   std::vector<std::thread> threads;
   for (int i = 0; i < 3; ++i) {
     threads.emplace_back([&] {
       for (int times = 0; times < 1'000'000; ++times) {
         uint64_t start = 0;
         hsa_amd_profiling_convert_tick_to_system_domain(agent(), stamps.start_ts, &start);
-        if (start != time.start) ++others;
+        if (start != time.start) ++different;
       }
-      --asking;
+      --running;
     });
   }
-  while (asking != 0) hsa_amd_profiling_set_profiler_enabled(queue(), 1);
+  while (running != 0) hsa_amd_profiling_set_profiler_enabled(queue(), 1);
   for (std::thread& thread : threads) thread.join();
-  EXPECT_EQ(others, 0);
+  EXPECT_EQ(different, 0);
   uint64_t last = 0;
   for (uint64_t tick = stamps.start_ts - 1000; tick < stamps.end_ts + 1000; tick += 7) {
     uint64_t now = 0;
@@ -269,7 +269,7 @@ TEST_P(Dispatch, ATimedDispatchKeepsItsTimesAndATickHasOne) {
   EXPECT_EQ(again.end, time.end);
 }
 
-TEST_P(Dispatch, ATimedDispatchLiesBetweenSubmissionAndCompletion) {
+TEST_P(Dispatch, ProfilingTimesLieBetweenSubmissionAndCompletion) {
   ASSERT_HSA(hsa_amd_profiling_set_profiler_enabled(queue(), 1));
   uint64_t before = 0;
   uint64_t after = 0;
@@ -285,7 +285,7 @@ TEST_P(Dispatch, ATimedDispatchLiesBetweenSubmissionAndCompletion) {
   hsa_amd_profiling_dispatch_time_t time{};
   ASSERT_HSA(hsa_amd_profiling_get_dispatch_time(agent(), done, &time));
   EXPECT_LE(time.start, time.end);
-  // Clocks of devices are converted, with some error.
+  // Converting the device's clock has some error.
   const uint64_t slack = ticks(std::chrono::microseconds(200));
   EXPECT_GE(time.start + slack, before);
   EXPECT_LE(time.end, after + slack);

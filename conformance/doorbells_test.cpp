@@ -1,5 +1,5 @@
-// Queues where the driver has no doorbells left, on any runtime: the program itself has taken them, through
-// the driver's own calls, for queues that it gives nothing to do.
+// Queue creation and copies when the driver has no free doorbell, for any runtime. The test takes all doorbells
+// by creating idle queues through the driver's ioctls.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -33,24 +33,24 @@ size_t open_files() {
   return static_cast<size_t>(std::distance(begin(files), end(files)));
 }
 
-/// All doorbells of a GPU that this process may have.
-class DoorbellsUsedUp {
+/// Takes all doorbells of a GPU that this process can get.
+class ExhaustedDoorbells {
  public:
-  explicit DoorbellsUsedUp(hsa_agent_t gpu) : driver_(open("/dev/kfd", O_RDWR | O_CLOEXEC)) {
+  explicit ExhaustedDoorbells(hsa_agent_t gpu) : driver_(open("/dev/kfd", O_RDWR | O_CLOEXEC)) {
     const auto node = agent_info<uint32_t>(gpu, HSA_AMD_AGENT_INFO_DRIVER_NODE_ID);
-    const std::string folder = "/sys/devices/virtual/kfd/kfd/topology/nodes/" + std::to_string(node) + "/";
-    std::ifstream(folder + "gpu_id") >> gpu_;
+    const std::string directory = "/sys/devices/virtual/kfd/kfd/topology/nodes/" + std::to_string(node) + "/";
+    std::ifstream(directory + "gpu_id") >> gpu_;
     std::map<std::string, uint64_t> properties;
-    std::ifstream file(folder + "properties");
+    std::ifstream file(directory + "properties");
     for (auto [name, value] = std::pair<std::string, uint64_t>(); file >> name >> value;)
       properties[name] = value;
     const uint64_t units = properties["simd_count"] / properties["simd_per_cu"];
     const uint64_t engines = properties["array_count"] / properties["simd_arrays_per_engine"];
-    // As many waves save their state as the driver thinks can be there.
+    // The driver expects a save area for the maximum number of resident waves.
     const bool rdna = properties["gfx_target_version"] >= 100100;
     const uint64_t waves = rdna ? units * 32 : std::min(units * 40, engines * 512);
 
-    // The buffers of a queue, which all of them share: nothing runs there.
+    // All queues share these buffers, because nothing runs on them.
     kfd_create_queue queue{};
     queue.ring_base_address = share(kPage);
     queue.ring_size = kPage;
@@ -65,37 +65,37 @@ class DoorbellsUsedUp {
     queue.queue_type = KFD_QUEUE_PM4;
     queue.queue_percentage = KFD_QUEUE_PERCENTAGE_MAX;
     queue.queue_priority = 7;
-    pattern_ = queue;
+    queue_template_ = queue;
     take_all();
   }
 
-  ~DoorbellsUsedUp() {
-    while (!queues_.empty()) give_one();
+  ~ExhaustedDoorbells() {
+    while (!queues_.empty()) release_one();
     for (const Buffer& buffer : buffers_) {
       kfd_map_memory map{buffer.handle, reinterpret_cast<uint64_t>(&gpu_), 1, 0};
       EXPECT_EQ(call<KFD_NR_UNMAP_MEMORY>(map), 0);
-      kfd_free_memory gone{buffer.handle};
-      EXPECT_EQ(ioctl(driver_, _IOW('K', KFD_NR_FREE_MEMORY, kfd_free_memory), &gone), 0);
+      kfd_free_memory freed{buffer.handle};
+      EXPECT_EQ(ioctl(driver_, _IOW('K', KFD_NR_FREE_MEMORY, kfd_free_memory), &freed), 0);
       munmap(buffer.address, buffer.bytes);
     }
     close(driver_);
   }
-  DoorbellsUsedUp(const DoorbellsUsedUp&) = delete;
-  DoorbellsUsedUp& operator=(const DoorbellsUsedUp&) = delete;
+  ExhaustedDoorbells(const ExhaustedDoorbells&) = delete;
+  ExhaustedDoorbells& operator=(const ExhaustedDoorbells&) = delete;
 
   size_t count() const { return queues_.size(); }
-  /// What the driver said in the end.
+  /// The errno value of the queue creation that failed.
   int problem() const { return problem_; }
 
   void take_all() {
     for (problem_ = 0; problem_ == 0;) {
-      kfd_create_queue queue = pattern_;
+      kfd_create_queue queue = queue_template_;
       problem_ = call<KFD_NR_CREATE_QUEUE>(queue) == 0 ? 0 : errno;
       if (problem_ == 0) queues_.push_back(queue.queue_id);
     }
   }
 
-  void give_one() {
+  void release_one() {
     kfd_destroy_queue queue{queues_.back(), 0};
     EXPECT_EQ(call<KFD_NR_DESTROY_QUEUE>(queue), 0);
     queues_.pop_back();
@@ -113,8 +113,8 @@ class DoorbellsUsedUp {
     return ioctl(driver_, _IOWR('K', kNumber, T), &arguments);
   }
 
-  /// Memory of the program's at one address for host and GPU, where a gfx8 reaches it. A buffer of the
-  /// driver's of its own, as it wants those of queues to be: allocations of a runtime may share one.
+  /// Maps program memory at the same address for host and GPU, within the range that gfx8 reaches. The driver
+  /// requires a separate buffer object for each buffer of a queue. A runtime may share one between allocations.
   uint64_t share(size_t bytes) {
     bytes = (bytes + kPage - 1) / kPage * kPage;
     Buffer buffer{mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
@@ -135,13 +135,13 @@ class DoorbellsUsedUp {
 
   const int driver_;
   uint32_t gpu_ = 0;
-  kfd_create_queue pattern_{};
+  kfd_create_queue queue_template_{};
   std::vector<Buffer> buffers_;
   std::vector<uint32_t> queues_;
   int problem_ = 0;
 };
 
-class Doorbells : public AgentTest {
+class DoorbellLimit : public AgentTest {
  protected:
   void SetUp() override {
     AgentTest::SetUp();
@@ -158,12 +158,12 @@ class Doorbells : public AgentTest {
     submit(queue, barrier_packet(HSA_PACKET_TYPE_BARRIER_AND, done));
     EXPECT_TRUE(wait_for(done, HSA_SIGNAL_CONDITION_EQ, 0));
   }
-  void expect_new_ones_to_work() const {
+  void expect_new_queue_to_work() const {
     ScopedQueue queue;
     queue.create(agent(), 64);
     expect_to_work(queue.get());
   }
-  void expect_new_ones_to_be_refused() const {
+  void expect_queue_creation_to_fail() const {
     hsa_queue_t* queue = nullptr;
     EXPECT_STATUS(HSA_STATUS_ERROR_OUT_OF_RESOURCES,
                   hsa_queue_create(agent(), 64, HSA_QUEUE_TYPE_MULTI, nullptr, nullptr, UINT32_MAX,
@@ -171,49 +171,49 @@ class Doorbells : public AgentTest {
   }
 };
 
-TEST_P(Doorbells, ThatAreUsedUpRefuseQueuesUntilOneComesBack) {
+TEST_P(DoorbellLimit, RejectsQueuesUntilOneIsReleased) {
   ScopedQueue before;
   before.create(agent(), 64);
-  expect_new_ones_to_work();
+  expect_new_queue_to_work();
   const size_t files = open_files();
   size_t counts[2] = {};
   for (size_t& count : counts) {
     {
-      DoorbellsUsedUp used_up(agent());
-      count = used_up.count();
+      ExhaustedDoorbells exhausted(agent());
+      count = exhausted.count();
       ASSERT_GT(count, 100u);
-      // What the driver's scheduler takes ends before the doorbells and the numbers of queues, if it has one.
-      EXPECT_THAT(used_up.problem(), testing::AnyOf(ENOSPC, EBUSY, ENOMEM));
-      for (int turn = 0; turn < 20; ++turn) expect_new_ones_to_be_refused();
+      // A limit of the driver's scheduler may be lower than the number of doorbells or queue ids.
+      EXPECT_THAT(exhausted.problem(), testing::AnyOf(ENOSPC, EBUSY, ENOMEM));
+      for (int round = 0; round < 20; ++round) expect_queue_creation_to_fail();
       expect_to_work(before.get());
-      used_up.give_one();
-      for (int turn = 0; turn < 3; ++turn) expect_new_ones_to_work();
-      used_up.take_all();
-      EXPECT_EQ(used_up.count(), count) << "a refused queue keeps its doorbell";
-      expect_new_ones_to_be_refused();
+      exhausted.release_one();
+      for (int round = 0; round < 3; ++round) expect_new_queue_to_work();
+      exhausted.take_all();
+      EXPECT_EQ(exhausted.count(), count) << "a refused queue keeps its doorbell";
+      expect_queue_creation_to_fail();
     }
-    expect_new_ones_to_work();
+    expect_new_queue_to_work();
     expect_to_work(before.get());
     EXPECT_EQ(open_files(), files);
   }
   EXPECT_EQ(counts[0], counts[1]) << "some did not come back";
 }
 
-// What copies and fills by kernels needs a queue of the runtime's own, if it has not got one yet.
-TEST_P(Doorbells, ThatAreUsedUpEndNoCopy) {
+// A runtime that copies and fills by kernels may have to create an internal queue for the first of them.
+TEST_P(DoorbellLimit, CopiesFinishWithoutFreeDoorbells) {
   constexpr size_t kBytes = 3 << 20;
   const PoolMemory memory = allocate(local_pool(agent()), kBytes, agent());
   ASSERT_NE(memory, nullptr);
-  const auto as_told = [](hsa_status_t status) {
+  const auto is_allowed = [](hsa_status_t status) {
     return status == HSA_STATUS_SUCCESS || status == HSA_STATUS_ERROR_OUT_OF_RESOURCES;
   };
   std::vector<unsigned char> from(kBytes, 0x5a), to(kBytes);
   const auto copy = [&] {
     hsa_status_t status = hsa_memory_copy(memory.get(), from.data(), kBytes);
-    EXPECT_TRUE(as_told(status)) << status_name(status);
+    EXPECT_TRUE(is_allowed(status)) << status_name(status);
     if (status != HSA_STATUS_SUCCESS) return false;
     status = hsa_memory_copy(to.data(), memory.get(), kBytes);
-    EXPECT_TRUE(as_told(status)) << status_name(status);
+    EXPECT_TRUE(is_allowed(status)) << status_name(status);
     if (status == HSA_STATUS_SUCCESS) {
       EXPECT_EQ(from, to);
     }
@@ -221,13 +221,13 @@ TEST_P(Doorbells, ThatAreUsedUpEndNoCopy) {
   };
   const auto fill = [&] {
     const hsa_status_t status = hsa_amd_memory_fill(memory.get(), 0x12345678, kBytes / 4);
-    EXPECT_TRUE(as_told(status)) << status_name(status);
+    EXPECT_TRUE(is_allowed(status)) << status_name(status);
     return status == HSA_STATUS_SUCCESS;
   };
   {
-    const DoorbellsUsedUp used_up(agent());
-    ASSERT_GT(used_up.count(), 100u);
-    for (int turn = 0; turn < 3; ++turn) {
+    const ExhaustedDoorbells exhausted(agent());
+    ASSERT_GT(exhausted.count(), 100u);
+    for (int round = 0; round < 3; ++round) {
       copy();
       fill();
     }
@@ -236,7 +236,7 @@ TEST_P(Doorbells, ThatAreUsedUpEndNoCopy) {
   EXPECT_TRUE(fill());
 }
 
-INSTANTIATE_FOR_AGENTS(Doorbells);
+INSTANTIATE_FOR_AGENTS(DoorbellLimit);
 
 }  // namespace
 }  // namespace conformance

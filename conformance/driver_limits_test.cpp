@@ -1,6 +1,5 @@
-// The runtime of a process that has used up what the driver or the system gives it, before hsa_init and
-// through the system's own calls; and hsa_init after one that failed. For Rigel, whose hsa_init leaves out
-// what cannot be had.
+// hsa_init of a process that has exhausted the driver's events or its file descriptors, and hsa_init after a
+// failed one. For Rigel, whose hsa_init omits devices that lack resources.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -63,10 +62,10 @@ void expect_to_work(hsa_agent_t gpu) {
   EXPECT_TRUE(wait_for(done, HSA_SIGNAL_CONDITION_EQ, 0));
 }
 
-/// As many of the driver's events as there are, for this process.
-class EventsUsedUp {
+/// Takes all events that the driver has for this process.
+class ExhaustedEvents {
  public:
-  EventsUsedUp() : driver_(open("/dev/kfd", O_RDWR | O_CLOEXEC)) {
+  ExhaustedEvents() : driver_(open("/dev/kfd", O_RDWR | O_CLOEXEC)) {
     if (driver_ < 0) return;
     kfd_create_event event{};
     while (ioctl(driver_, _IOWR('K', KFD_NR_CREATE_EVENT, kfd_create_event), &event) == 0) {
@@ -75,15 +74,15 @@ class EventsUsedUp {
     }
     problem_ = errno;
   }
-  ~EventsUsedUp() {
+  ~ExhaustedEvents() {
     for (const uint32_t number : events_) {
       kfd_event_ref event{number, 0};
       EXPECT_EQ(ioctl(driver_, _IOW('K', KFD_NR_DESTROY_EVENT, kfd_event_ref), &event), 0);
     }
     if (driver_ >= 0) close(driver_);
   }
-  EventsUsedUp(const EventsUsedUp&) = delete;
-  EventsUsedUp& operator=(const EventsUsedUp&) = delete;
+  ExhaustedEvents(const ExhaustedEvents&) = delete;
+  ExhaustedEvents& operator=(const ExhaustedEvents&) = delete;
 
   size_t count() const { return events_.size(); }
   int problem() const { return problem_; }
@@ -104,7 +103,7 @@ class DriverLimits : public testing::Test {
     if (gpus_ == 0 || access("/dev/kfd", R_OK) != 0) GTEST_SKIP() << "no GPU behind a driver";
   }
 
-  /// Everything is there again.
+  /// Checks that all GPUs are present and work.
   void expect_healthy() {
     const Session session;
     ASSERT_EQ(session.status(), HSA_STATUS_SUCCESS);
@@ -116,13 +115,13 @@ class DriverLimits : public testing::Test {
   size_t gpus_ = 0;
 };
 
-TEST_F(DriverLimits, WithoutEventsThereAreNoGpus) {
+TEST_F(DriverLimits, InitHidesGpusWithoutEvents) {
   expect_healthy();
   const size_t files = open_files();
-  for (int turn = 0; turn < 2; ++turn) {
-    const EventsUsedUp used_up;
-    ASSERT_GT(used_up.count(), 1000u);
-    EXPECT_EQ(used_up.problem(), ENOSPC);
+  for (int round = 0; round < 2; ++round) {
+    const ExhaustedEvents exhausted;
+    ASSERT_GT(exhausted.count(), 1000u);
+    EXPECT_EQ(exhausted.problem(), ENOSPC);
     const Session session;
     EXPECT_EQ(session.status(), HSA_STATUS_SUCCESS);
     EXPECT_EQ(gpus().size(), 0u);
@@ -133,18 +132,18 @@ TEST_F(DriverLimits, WithoutEventsThereAreNoGpus) {
   EXPECT_EQ(open_files(), files);
 }
 
-// A runtime that is up needs no more of them.
-TEST_F(DriverLimits, WithoutEventsLaterOnGpusWork) {
+// An initialized runtime creates no further events.
+TEST_F(DriverLimits, GpusWorkIfEventsRunOutAfterInit) {
   const Session session;
-  const EventsUsedUp used_up;
-  ASSERT_GT(used_up.count(), 1000u);
+  const ExhaustedEvents exhausted;
+  ASSERT_GT(exhausted.count(), 1000u);
   for (const hsa_agent_t gpu : gpus()) expect_to_work(gpu);
 }
 
-TEST_F(DriverLimits, AFailedInitIsFollowedByOneThatWorks) {
+TEST_F(DriverLimits, InitSucceedsAfterFailedInit) {
   expect_healthy();
   const size_t files = open_files();
-  for (int turn = 0; turn < 3; ++turn) {
+  for (int round = 0; round < 3; ++round) {
     const char* const before = getenv("HSA_PLUGIN_CONFIG");
     const std::string config = before == nullptr ? "" : before;
     setenv("HSA_PLUGIN_CONFIG", "/nowhere/runtime.json", 1);
@@ -160,19 +159,19 @@ TEST_F(DriverLimits, AFailedInitIsFollowedByOneThatWorks) {
   }
 }
 
-// Whatever is left out or refused for want of descriptors, the next one has it.
-TEST_F(DriverLimits, WithFewDescriptorsItComesUpInPartAndLaterAsAWhole) {
+// An hsa_init that lacks descriptors may omit devices or fail. The next one finds everything.
+TEST_F(DriverLimits, InitIsPartialWithFewDescriptorsAndCompleteLater) {
   expect_healthy();
   const size_t files = open_files();
   rlimit limit{};
   ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &limit), 0);
-  // The first that is free is not behind all that are used: the limit is a number, not a count.
+  // RLIMIT_NOFILE limits the descriptor's value, so start from the lowest free one.
   const int next = dup(0);
   ASSERT_GE(next, 0);
   close(next);
-  for (int more = 0; more < 24; ++more) {
-    SCOPED_TRACE(more);
-    const rlimit low{static_cast<rlim_t>(next + more), limit.rlim_max};
+  for (int spare = 0; spare < 24; ++spare) {
+    SCOPED_TRACE(spare);
+    const rlimit low{static_cast<rlim_t>(next + spare), limit.rlim_max};
     ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &low), 0);
     const hsa_status_t status = hsa_init();
     if (status == HSA_STATUS_SUCCESS) {
@@ -183,7 +182,7 @@ TEST_F(DriverLimits, WithFewDescriptorsItComesUpInPartAndLaterAsAWhole) {
     EXPECT_TRUE(status == HSA_STATUS_SUCCESS || status == HSA_STATUS_ERROR_OUT_OF_RESOURCES)
         << status_name(status);
     EXPECT_EQ(open_files(), files);
-    if (more % 6 == 5) expect_healthy();
+    if (spare % 6 == 5) expect_healthy();
     if (HasFailure()) break;
   }
   expect_healthy();

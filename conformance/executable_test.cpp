@@ -1,4 +1,4 @@
-// Readers, executables and symbols, with the tests' own code object; and the loader extension.
+// Code object readers, executables, symbols and the loader extension, with the tests' code object.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -46,7 +46,7 @@ class Executable : public DispatchingAgentTest {
   hsa_profile_t profile_{};
 };
 
-TEST_P(Executable, GoesFromUnfrozenToFrozenOnce) {
+TEST_P(Executable, FreezesOnce) {
   const hsa_executable_t executable = make();
   const hsa_code_object_reader_t reader = read();
   hsa_executable_state_t state = HSA_EXECUTABLE_STATE_FROZEN;
@@ -66,8 +66,8 @@ TEST_P(Executable, GoesFromUnfrozenToFrozenOnce) {
   EXPECT_HSA(hsa_code_object_reader_destroy(reader));
 }
 
-// rocprofiler asks for the names and addresses of kernels just before the executable is frozen.
-TEST_P(Executable, KnowsWhereItsKernelsAreFromTheLoadingOn) {
+// rocprofiler queries names and addresses of kernels just before the executable is frozen.
+TEST_P(Executable, ReportsKernelAddressesBeforeFreeze) {
   const hsa_executable_t executable = make();
   const hsa_code_object_reader_t reader = read();
   ASSERT_HSA(hsa_executable_load_agent_code_object(executable, agent(), reader, nullptr, nullptr));
@@ -84,7 +84,7 @@ TEST_P(Executable, KnowsWhereItsKernelsAreFromTheLoadingOn) {
   EXPECT_HSA(hsa_code_object_reader_destroy(reader));
 }
 
-TEST_P(Executable, TellsHowItWasCreated) {
+TEST_P(Executable, ReportsCreationAttributes) {
   const hsa_executable_t executable = make();
   hsa_profile_t profile{};
   hsa_default_float_rounding_mode_t rounding = HSA_DEFAULT_FLOAT_ROUNDING_MODE_ZERO;
@@ -99,7 +99,7 @@ TEST_P(Executable, TellsHowItWasCreated) {
   EXPECT_HSA(hsa_executable_destroy(executable));
 }
 
-TEST_P(Executable, DescribesItsKernels) {
+TEST_P(Executable, ReportsKernelProperties) {
   KernelSet kernels;
   kernels.load(agent(), code_);
   ASSERT_FALSE(HasFatalFailure());
@@ -113,7 +113,7 @@ TEST_P(Executable, DescribesItsKernels) {
   EXPECT_NE(reverse.object, copy.object);
 }
 
-TEST_P(Executable, TellsTheAlignmentThatArgumentsNeed) {
+TEST_P(Executable, ReportsKernargAlignment) {
   if (agent_info<hsa_device_type_t>(agent(), HSA_AGENT_INFO_DEVICE) != HSA_DEVICE_TYPE_GPU)
     GTEST_SKIP() << "host kernels get a copy of their arguments";
   KernelSet kernels;
@@ -122,7 +122,7 @@ TEST_P(Executable, TellsTheAlignmentThatArgumentsNeed) {
   EXPECT_EQ(kernels.kernel("aligned").kernarg_alignment, alignof(AlignedArgs));
 }
 
-TEST_P(Executable, SymbolsHaveNamesKindsAndAgents) {
+TEST_P(Executable, ReportsSymbolNamesKindsAndAgents) {
   KernelSet kernels;
   kernels.load(agent(), code_);
   ASSERT_FALSE(HasFatalFailure());
@@ -150,7 +150,7 @@ TEST_P(Executable, SymbolsHaveNamesKindsAndAgents) {
                 hsa_executable_symbol_get_info(symbol, HSA_EXECUTABLE_SYMBOL_INFO_TYPE, nullptr));
 }
 
-TEST_P(Executable, IteratesOverAllItsSymbols) {
+TEST_P(Executable, IteratesOverAllSymbols) {
   KernelSet kernels;
   kernels.load(agent(), code_);
   ASSERT_FALSE(HasFatalFailure());
@@ -178,7 +178,7 @@ TEST_P(Executable, IteratesOverAllItsSymbols) {
                                            nullptr));
 }
 
-TEST_P(Executable, SymbolsThatAreNotThereAreRefused) {
+TEST_P(Executable, RejectsUnknownSymbols) {
   KernelSet kernels;
   kernels.load(agent(), code_);
   ASSERT_FALSE(HasFatalFailure());
@@ -209,7 +209,7 @@ TEST_P(Executable, ReadsCodeObjectsFromFiles) {
   close(file);
 }
 
-TEST_P(Executable, RefusesCodeThatIsNone) {
+TEST_P(Executable, RejectsInvalidCode) {
   const hsa_executable_t executable = make();
   const char nonsense[] =
       "this is not the code that you are looking for, but it is long enough for an ELF header";
@@ -221,46 +221,46 @@ TEST_P(Executable, RefusesCodeThatIsNone) {
   EXPECT_HSA(hsa_executable_destroy(executable));
 }
 
-// Keeps the log of what is refused thousands of times out of the output.
+// Suppresses the log of thousands of rejected code objects.
 class SilentErrors {
  public:
-  SilentErrors() : shown_(dup(STDERR_FILENO)) {
-    const int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
-    dup2(nowhere, STDERR_FILENO);
-    close(nowhere);
+  SilentErrors() : stderr_copy_(dup(STDERR_FILENO)) {
+    const int null_device = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    dup2(null_device, STDERR_FILENO);
+    close(null_device);
   }
   ~SilentErrors() {
-    dup2(shown_, STDERR_FILENO);
-    close(shown_);
+    dup2(stderr_copy_, STDERR_FILENO);
+    close(stderr_copy_);
   }
   SilentErrors(const SilentErrors&) = delete;
   SilentErrors& operator=(const SilentErrors&) = delete;
 
  private:
-  const int shown_;
+  const int stderr_copy_;
 };
 
-TEST_P(Executable, RefusesCodeThatIsCutAtAnyByte) {
+TEST_P(Executable, RejectsCodeTruncatedAtAnyByte) {
   const SilentErrors silence;
   const hsa_executable_t executable = make();
   size_t accepted = 0;
-  size_t first = 0;
+  size_t first_size = 0;
   for (size_t size = 1; size < code_.size(); ++size) {
-    const std::vector<char> cut(code_.begin(), code_.begin() + static_cast<ptrdiff_t>(size));
+    const std::vector<char> truncated(code_.begin(), code_.begin() + static_cast<ptrdiff_t>(size));
     hsa_code_object_reader_t reader{};
-    ASSERT_HSA(hsa_code_object_reader_create_from_memory(cut.data(), cut.size(), &reader));
+    ASSERT_HSA(hsa_code_object_reader_create_from_memory(truncated.data(), truncated.size(), &reader));
     if (hsa_executable_load_agent_code_object(executable, agent(), reader, nullptr, nullptr) ==
             HSA_STATUS_SUCCESS &&
         accepted++ == 0) {
-      first = size;
+      first_size = size;
     }
     ASSERT_HSA(hsa_code_object_reader_destroy(reader));
   }
-  EXPECT_EQ(accepted, 0u) << "the first that is cut to " << first << " of " << code_.size();
+  EXPECT_EQ(accepted, 0u) << "the first that is cut to " << first_size << " of " << code_.size();
   EXPECT_HSA(hsa_executable_destroy(executable));
 }
 
-TEST_P(Executable, HandlesThatAreNoneAreRefused) {
+TEST_P(Executable, RejectsInvalidHandles) {
   const hsa_executable_t executable = make();
   const hsa_code_object_reader_t reader = read();
   EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_AGENT,
@@ -273,7 +273,7 @@ TEST_P(Executable, HandlesThatAreNoneAreRefused) {
   EXPECT_HSA(hsa_code_object_reader_destroy(reader));
 }
 
-TEST_P(Executable, CountsTwoVariablesOfOneNameOnce) {
+TEST_P(Executable, RejectsSecondVariableOfSameName) {
   const hsa_executable_t executable = make();
   uint32_t variable = 0;
   EXPECT_HSA(hsa_executable_agent_global_variable_define(executable, agent(), "outside", &variable));
@@ -286,7 +286,7 @@ TEST_P(Executable, CountsTwoVariablesOfOneNameOnce) {
   EXPECT_HSA(hsa_executable_destroy(executable));
 }
 
-TEST_P(Executable, LoaderExtensionFindsWhatIsLoaded) {
+TEST_P(Executable, LoaderExtensionFindsLoadedCode) {
   hsa_ven_amd_loader_1_01_pfn_t loader{};
   ASSERT_HSA(hsa_system_get_major_extension_table(HSA_EXTENSION_AMD_LOADER, 1, sizeof loader, &loader));
   KernelSet kernels;
@@ -328,7 +328,7 @@ INSTANTIATE_FOR_AGENTS(Executable);
 
 class LoaderExtension : public HsaTest {};
 
-TEST_F(LoaderExtension, LoaderIsSupportedAndItsTableIsFilled) {
+TEST_F(LoaderExtension, IsSupportedAndFillsTable) {
   bool supported = false;
   uint16_t minor = 0;
   ASSERT_HSA(hsa_system_major_extension_supported(HSA_EXTENSION_AMD_LOADER, 1, &minor, &supported));
@@ -342,7 +342,7 @@ TEST_F(LoaderExtension, LoaderIsSupportedAndItsTableIsFilled) {
   EXPECT_NE(table.hsa_ven_amd_loader_loaded_code_object_get_info, nullptr);
 }
 
-TEST_F(LoaderExtension, ATableIsFilledNoFurtherThanTheCallersReaches) {
+TEST_F(LoaderExtension, FillsTableUpToCallersSize) {
   struct {
     hsa_ven_amd_loader_1_00_pfn_t table;
     void* guard;
@@ -353,9 +353,9 @@ TEST_F(LoaderExtension, ATableIsFilledNoFurtherThanTheCallersReaches) {
   EXPECT_EQ(buffer.guard, nullptr);
 }
 
-class NoExecutable : public HsaTest {};
+class ExecutableArguments : public HsaTest {};
 
-TEST_F(NoExecutable, IsRefused) {
+TEST_F(ExecutableArguments, InvalidHandlesAreRejected) {
   uint64_t value[4];
   int local = 0;
   for (const uint64_t handle : {uint64_t{0}, uint64_t{1}, UINT64_MAX, reinterpret_cast<uint64_t>(&local)}) {
@@ -375,7 +375,7 @@ TEST_F(NoExecutable, IsRefused) {
   }
 }
 
-TEST_F(NoExecutable, CreationRefusesWhatCannotBe) {
+TEST_F(ExecutableArguments, CreationRejectsInvalidValues) {
   hsa_executable_t executable{};
   EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_ARGUMENT,
                 hsa_executable_create_alt(static_cast<hsa_profile_t>(7),
@@ -397,13 +397,13 @@ TEST_F(NoExecutable, CreationRefusesWhatCannotBe) {
   EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_FILE, hsa_code_object_reader_create_from_file(-1, &reader));
 }
 
-TEST_F(NoExecutable, LegacyCodeObjectsThatAreNoneAreRefused) {
+TEST_F(ExecutableArguments, InvalidLegacyCodeObjectsAreRejected) {
   hsa_code_object_t code{};
   char nonsense[64] = "nonsense";
   uint64_t value[8];
   EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_ARGUMENT, hsa_code_object_deserialize(nullptr, 1, nullptr, &code));
   EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_ARGUMENT, hsa_code_object_deserialize(nonsense, 0, nullptr, &code));
-  // Bytes that are no code object are refused, now or, as in ROCr, by whatever is asked of them.
+  // Invalid bytes are rejected here or, by ROCr, by the first query.
   if (hsa_code_object_deserialize(nonsense, sizeof nonsense, nullptr, &code) == HSA_STATUS_SUCCESS) {
     EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_CODE_OBJECT,
                   hsa_code_object_get_info(code, HSA_CODE_OBJECT_INFO_TYPE, value));

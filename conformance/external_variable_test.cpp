@@ -1,5 +1,5 @@
-// Variables that a code object uses and the program defines: for one agent or for all, in the agent's memory
-// or the host's, and read-only.
+// Variables that a code object uses and the program defines: for one agent or for all, in memory of the agent or
+// of the host, and read-only.
 #include <cstring>
 #include <functional>
 #include <string>
@@ -11,10 +11,10 @@
 namespace conformance {
 namespace {
 
-constexpr uint32_t kCount = 32;  // of one wave
+constexpr uint32_t kCount = 32;  // work-items of one wave
 constexpr uint32_t kTable[kOutsideTable] = {100, 200, 300, 400};
 
-/// The host's code object with this addition to its name; empty if there is none, and `reason` says why.
+/// Returns the CPU agent's code object `variant`. If there is none, returns nothing and sets `reason`.
 std::vector<char> find_host_code_object(std::string& reason, const char* variant) {
   reason = "there is no CPU agent";
   for (const hsa_agent_t agent : all_agents()) {
@@ -24,7 +24,7 @@ std::vector<char> find_host_code_object(std::string& reason, const char* variant
   return {};
 }
 
-/// Loads it for the program. The reader has to be destroyed after the executable.
+/// Loads `code` for the program. The caller destroys the reader after the executable.
 hsa_status_t load_for_program(hsa_executable_t executable, const std::vector<char>& code,
                               hsa_code_object_reader_t& reader) {
   EXPECT_HSA(hsa_code_object_reader_create_from_memory(code.data(), code.size(), &reader));
@@ -47,14 +47,14 @@ class ExternalVariable : public DispatchTest {
     if (code_.empty()) GTEST_SKIP() << reason;
   }
 
-  /// Memory of the agent's own with these words.
+  /// Local memory of the agent that contains `words`.
   template <size_t kWords>
   uint32_t* local(const uint32_t (&words)[kWords]) {
     memory_.push_back(allocate(local_pool(agent()), sizeof words, agent()));
     EXPECT_HSA(hsa_memory_copy(memory_.back().get(), words, sizeof words));
     return static_cast<uint32_t*>(memory_.back().get());
   }
-  /// Memory that the host and the agent share.
+  /// Memory shared by host and agent that contains `words`.
   template <size_t kWords>
   uint32_t* host(const uint32_t (&words)[kWords]) {
     auto* const memory = shared<uint32_t>(kWords);
@@ -68,8 +68,8 @@ class ExternalVariable : public DispatchTest {
     return value;
   }
 
-  /// Loads the kernel when `define` has defined its variables, which may be when it is known where `factor` is, and runs
-  /// it twice: it reads the factor, which is `first` in the beginning, reads the table, and changes the factor.
+  /// Loads the kernel after `define` has defined its variables, and runs it twice. The kernel reads the factor
+  /// (initially `first`) and the table, then increments the factor. `define` may set `factor`.
   void expect_used(const std::function<void(hsa_executable_t)>& define, uint32_t* const& factor,
                    uint32_t first) {
     KernelSet kernels;
@@ -79,10 +79,11 @@ class ExternalVariable : public DispatchTest {
     auto* const in = shared<uint32_t>(kCount);
     auto* const out = shared<uint32_t>(kCount);
     for (uint32_t i = 0; i < kCount; ++i) in[i] = i;
-    for (uint32_t turn = 0; turn < 2; ++turn) {
+    for (uint32_t round = 0; round < 2; ++round) {
       ASSERT_TRUE(run(dispatch_packet(kernel, kernarg(ScaleArgs{in, out, kCount, 0}), kCount, kCount)));
-      for (uint32_t i = 0; i < kCount; ++i) ASSERT_EQ(out[i], i * (first + turn) + kTable[i % kOutsideTable]);
-      EXPECT_EQ(read(factor), first + turn + 1);
+      for (uint32_t i = 0; i < kCount; ++i)
+        ASSERT_EQ(out[i], i * (first + round) + kTable[i % kOutsideTable]);
+      EXPECT_EQ(read(factor), first + round + 1);
     }
   }
 
@@ -102,7 +103,7 @@ class ExternalVariable : public DispatchTest {
   std::vector<char> code_;
 };
 
-TEST_P(ExternalVariable, OfTheAgentIsInItsOwnMemory) {
+TEST_P(ExternalVariable, AgentVariableUsesAgentMemory) {
   uint32_t* const factor = local({7});
   uint32_t* const table = local(kTable);
   expect_used(
@@ -114,7 +115,7 @@ TEST_P(ExternalVariable, OfTheAgentIsInItsOwnMemory) {
       factor, 7);
 }
 
-TEST_P(ExternalVariable, OfTheProgramIsInTheHosts) {
+TEST_P(ExternalVariable, ProgramVariableUsesHostMemory) {
   uint32_t* const factor = host({9});
   uint32_t* const table = host(kTable);
   expect_used(
@@ -125,7 +126,7 @@ TEST_P(ExternalVariable, OfTheProgramIsInTheHosts) {
       factor, 9);
 }
 
-TEST_P(ExternalVariable, OfTheProgramMayBeInAProgramCodeObject) {
+TEST_P(ExternalVariable, ProgramCodeObjectDefinesVariable) {
   std::string reason;
   const std::vector<char> code = find_host_code_object(reason, "_program");
   if (code.empty()) GTEST_SKIP() << reason;
@@ -144,7 +145,7 @@ TEST_P(ExternalVariable, OfTheProgramMayBeInAProgramCodeObject) {
   EXPECT_HSA(hsa_code_object_reader_destroy(reader));
 }
 
-TEST_P(ExternalVariable, OfEachExecutableIsItsOwn) {
+TEST_P(ExternalVariable, EachExecutableHasSeparateDefinitions) {
   uint32_t* const table = local(kTable);
   for (const uint32_t first : {20u, 30u}) {
     uint32_t* const factor = local({first});
@@ -159,7 +160,7 @@ TEST_P(ExternalVariable, OfEachExecutableIsItsOwn) {
   }
 }
 
-TEST_P(ExternalVariable, ThatNobodyDefinesIsAnError) {
+TEST_P(ExternalVariable, UndefinedVariableIsAnError) {
   EXPECT_STATUS(HSA_STATUS_ERROR_VARIABLE_UNDEFINED, load());
 }
 
@@ -192,7 +193,7 @@ class ProgramCodeObject : public HsaTest {
   std::vector<hsa_code_object_reader_t> readers_;
 };
 
-TEST_F(ProgramCodeObject, HasVariablesThatAreNoAgents) {
+TEST_F(ProgramCodeObject, DefinesProgramVariables) {
   ASSERT_HSA(load(code_));
   ASSERT_HSA(hsa_executable_freeze(executable_, nullptr));
   std::vector<hsa_executable_symbol_t> symbols;
@@ -216,7 +217,7 @@ TEST_F(ProgramCodeObject, HasVariablesThatAreNoAgents) {
   EXPECT_EQ(*factor, 10u);
 }
 
-TEST_F(ProgramCodeObject, IsTheOnlyOneAndHasNoKernels) {
+TEST_F(ProgramCodeObject, KernelsAndSecondCodeObjectFail) {
   std::string reason;
   const std::vector<char> kernels = find_host_code_object(reason, "");
   if (!kernels.empty()) {

@@ -1,6 +1,6 @@
-// Errors of GPU programs, and exhausted resources: each is reported to the right callback with the right
-// status, and nothing hangs or is lost. docs/internals/gfx-backends.md lists the statuses. Boards with little
-// memory make this quick (CMakeLists.txt).
+// Faults of kernels and exhausted resources of a GPU: which callback is called with which status, and that no
+// queue hangs and no packet is lost. docs/internals/gfx-backends.md lists the statuses. These tests are quick on
+// boards with little memory (CMakeLists.txt).
 #include <hsa/amd_hsa_queue.h>
 #include <signal.h>
 #include <unistd.h>
@@ -25,7 +25,7 @@ bool is_gpu(hsa_agent_t agent) {
   return agent_info<hsa_device_type_t>(agent, HSA_AGENT_INFO_DEVICE) == HSA_DEVICE_TYPE_GPU;
 }
 
-/// Whether a handler has counted so far. An atomic has no wait with a limit of time.
+/// Waits until `count` reaches `least`. Returns false after kPatience.
 template <class Number>
 bool waited_for(const std::atomic<Number>& count, Number least = 1) {
   const auto deadline = steady_clock::now() + kPatience;
@@ -40,12 +40,12 @@ class Fault : public DispatchTest {
     if (!IsSkipped() && !HasFatalFailure() && !is_gpu(agent())) GTEST_SKIP() << "not a GPU";
   }
 
-  /// Whether waves know which queue they are of.
+  /// Whether waves report their queue with an error. On gfx8, an error may stop other queues too.
   bool errors_name_their_queue() const {
     return agent_info<Name>(agent(), HSA_AGENT_INFO_NAME).text[3] != '8';
   }
 
-  /// Runs one work-item on a queue of its own, which must stop with the status.
+  /// Submits `packet` to a separate queue, which must stop with `status`.
   void expect_stop(const hsa_kernel_dispatch_packet_t& packet, hsa_status_t status) {
     ScopedQueue victim;
     victim.create(agent(), queue()->size);
@@ -62,8 +62,7 @@ class Fault : public DispatchTest {
     expect_usable();
   }
 
-  /// The device runs kernels, on the queue that was there if it is not one of those that went with the
-  /// victim.
+  /// Checks that kernels run on a new queue, and on the fixture's queue unless the fault stopped that too.
   void expect_usable() {
     auto* const counter = shared<uint32_t>(1);
     const auto packet = dispatch_packet(kernels_.kernel("count"), kernarg(CountArgs{counter}), 64, 64);
@@ -89,20 +88,21 @@ class Fault : public DispatchTest {
   };
 };
 
-// Devices may be told of packets in ways that raise signals (docs/vgpu.md); programs need not know.
-TEST_P(Fault, IsNoneForAThreadThatBlocksAllSignalsAndHasAHandlerOfItsOwn) {
+// A doorbell store can raise SIGSEGV on the storing thread (docs/vgpu.md). The program's own handler
+// must not be called, even if the thread blocks all signals.
+TEST_P(Fault, DoorbellStoreIsInvisibleToSignalHandlerOfProgram) {
   static std::atomic<int> caught{0};
-  struct sigaction own {
+  struct sigaction handler {
   }, before{};
-  own.sa_handler = [](int signal) {
-    if (++caught > 100) _exit(128 + signal);  // what is repeated and not mended never ends
+  handler.sa_handler = [](int signal) {
+    if (++caught > 100) _exit(128 + signal);  // the store would be repeated forever
   };
   sigset_t all, mask;
   sigfillset(&all);
   pthread_sigmask(SIG_BLOCK, &all, &mask);
-  ASSERT_EQ(sigaction(SIGSEGV, &own, &before), 0);
+  ASSERT_EQ(sigaction(SIGSEGV, &handler, &before), 0);
   for (int i = 0; i < 10; ++i) {
-    std::this_thread::sleep_for(milliseconds(5));  // the device goes to sleep, which nothing of the API tells
+    std::this_thread::sleep_for(milliseconds(5));  // lets the device fall asleep
     const ScopedSignal done(1);
     submit(queue(), barrier_packet(HSA_PACKET_TYPE_BARRIER_AND, done));
     EXPECT_TRUE(wait_for(done, HSA_SIGNAL_CONDITION_EQ, 0));
@@ -112,27 +112,27 @@ TEST_P(Fault, IsNoneForAThreadThatBlocksAllSignalsAndHasAHandlerOfItsOwn) {
   EXPECT_EQ(caught, 0);
 }
 
-TEST_P(Fault, AnIllegalInstructionStopsTheQueue) {
+TEST_P(Fault, IllegalInstructionStopsQueue) {
   expect_stop(dispatch_packet(kernels_.kernel("illegal"), kernarg(EmptyArgs{}), 1, 1),
               static_cast<hsa_status_t>(HSA_STATUS_ERROR_ILLEGAL_INSTRUCTION));
 }
 
-TEST_P(Fault, ATrapStopsTheQueue) {
+TEST_P(Fault, TrapStopsQueue) {
   expect_stop(dispatch_packet(kernels_.kernel("trap"), kernarg(EmptyArgs{}), 1, 1),
               HSA_STATUS_ERROR_EXCEPTION);
 }
 
-TEST_P(Fault, ADivisionByZeroThatIsEnabledStopsTheQueue) {
+TEST_P(Fault, EnabledDivisionByZeroStopsQueue) {
   expect_stop(dispatch_packet(kernels_.kernel("divide_by_zero"), kernarg(EmptyArgs{}), 1, 1),
               HSA_STATUS_ERROR_EXCEPTION);
 }
 
-TEST_P(Fault, ManyWavesThatFailAreOneError) {
+TEST_P(Fault, ManyFailingWavesReportOneError) {
   expect_stop(dispatch_packet(kernels_.kernel("trap"), kernarg(EmptyArgs{}), 4096, 64),
               HSA_STATUS_ERROR_EXCEPTION);
 }
 
-TEST_P(Fault, QueuesMayBeDestroyedByTheirCallback) {
+TEST_P(Fault, ErrorCallbackMayDestroyQueue) {
   static std::atomic<int> called;
   called = 0;
   hsa_queue_t* victim = nullptr;
@@ -163,7 +163,7 @@ struct FaultSeen {
   }
 };
 
-TEST_P(Fault, APageFaultGoesToTheHandlerOfSystemEvents) {
+TEST_P(Fault, PageFaultCallsSystemEventHandler) {
   constexpr uint64_t kNowhere = 0x12345000;
   FaultSeen seen;
   ASSERT_HSA(hsa_amd_register_system_event_handler(FaultSeen::handler, &seen));
@@ -178,13 +178,13 @@ TEST_P(Fault, APageFaultGoesToTheHandlerOfSystemEvents) {
   victim.destroy();
 }
 
-TEST_P(Fault, MemoryThatIsLockedNoMoreFaults) {
+TEST_P(Fault, UnlockedMemoryFaults) {
   FaultSeen seen;
   ASSERT_HSA(hsa_amd_register_system_event_handler(FaultSeen::handler, &seen));
-  std::vector<uint32_t> mine(1 << 20);
-  hsa_agent_t self = agent();
+  std::vector<uint32_t> memory(1 << 20);
+  hsa_agent_t gpu = agent();
   void* locked = nullptr;
-  ASSERT_HSA(hsa_amd_memory_lock(mine.data(), mine.size() * sizeof(uint32_t), &self, 1, &locked));
+  ASSERT_HSA(hsa_amd_memory_lock(memory.data(), memory.size() * sizeof(uint32_t), &gpu, 1, &locked));
   const auto address = reinterpret_cast<uint64_t>(locked) + (1 << 20);
   ScopedQueue victim;
   victim.create(agent(), queue()->size);
@@ -195,28 +195,28 @@ TEST_P(Fault, MemoryThatIsLockedNoMoreFaults) {
   first.completion_signal = done;
   submit(victim.get(), first);
   ASSERT_TRUE(wait_for(done, HSA_SIGNAL_CONDITION_EQ, 0));
-  EXPECT_EQ(mine[1 << 18], 1u);
-  ASSERT_HSA(hsa_amd_memory_unlock(mine.data()));
+  EXPECT_EQ(memory[1 << 18], 1u);
+  ASSERT_HSA(hsa_amd_memory_unlock(memory.data()));
   submit(victim.get(), packet);
   ASSERT_TRUE(waited_for(seen.count));
   EXPECT_EQ(seen.info.virtual_address & ~uint64_t{0xfff}, address & ~uint64_t{0xfff});
   victim.destroy();
 }
 
-TEST_P(Fault, APageFaultThatNobodyHandlesEndsTheProcess) {
+TEST_P(Fault, UnhandledPageFaultEndsProcess) {
   testing::FLAGS_gtest_death_test_style = "threadsafe";
   EXPECT_DEATH(
       {
         submit(queue(), dispatch_packet(kernels_.kernel("store"), kernarg(StoreArgs{0x12345000}), 1, 1));
-        // The process has to end before this does.
+        // The process must end during this time.
         std::this_thread::sleep_for(kPatience);
       },
       "[Mm]emory access fault.*0x12345");
 }
 
-// --- What runs out ---------------------------------------------------------------------------------------
+// --- Exhausted resources ---------------------------------------------------------------------------------
 
-TEST_P(Fault, AFullRingWaitsAndLosesNothing) {
+TEST_P(Fault, FullRingLosesNoPackets) {
   const auto largest = agent_info<uint32_t>(agent(), HSA_AGENT_INFO_QUEUE_MAX_SIZE);
   for (const uint32_t size : {agent_info<uint32_t>(agent(), HSA_AGENT_INFO_QUEUE_MIN_SIZE), 1024u, largest}) {
     ScopedQueue full;
@@ -230,7 +230,7 @@ TEST_P(Fault, AFullRingWaitsAndLosesNothing) {
       submit(full.get(), first);
       for (uint32_t i = 1; i < size; ++i)
         submit(full.get(), barrier_packet(HSA_PACKET_TYPE_BARRIER_AND, left, true));
-      // Time for packets behind the gate to be taken wrongly.
+      // Packets after the gate would be taken incorrectly during this time.
       std::this_thread::sleep_for(milliseconds(1));
       const uint64_t used =
           hsa_queue_load_write_index_relaxed(full.get()) - hsa_queue_load_read_index_scacquire(full.get());
@@ -243,8 +243,8 @@ TEST_P(Fault, AFullRingWaitsAndLosesNothing) {
   }
 }
 
-TEST_P(Fault, QueuesRunOutWithAStatusAndComeBack) {
-  const auto make = [&](hsa_queue_t*& queue) {
+TEST_P(Fault, QueueLimitReturnsStatusUntilQueueIsDestroyed) {
+  const auto create = [&](hsa_queue_t*& queue) {
     return hsa_queue_create(agent(), 64, HSA_QUEUE_TYPE_MULTI, nullptr, nullptr, UINT32_MAX, UINT32_MAX,
                             &queue);
   };
@@ -254,16 +254,16 @@ TEST_P(Fault, QueuesRunOutWithAStatusAndComeBack) {
     hsa_status_t status = HSA_STATUS_SUCCESS;
     while (queues.size() < 2000) {
       hsa_queue_t* queue = nullptr;
-      if ((status = make(queue)) != HSA_STATUS_SUCCESS) break;
+      if ((status = create(queue)) != HSA_STATUS_SUCCESS) break;
       queues.push_back(queue);
     }
     EXPECT_STATUS(HSA_STATUS_ERROR_OUT_OF_RESOURCES, status);
     ASSERT_FALSE(queues.empty());
-    // The last works, as does one that takes the place of another.
+    // The last queue works, and so does a queue that replaces a destroyed one.
     const ScopedSignal done(2);
     submit(queues.back(), barrier_packet(HSA_PACKET_TYPE_BARRIER_AND, done));
     EXPECT_HSA(hsa_queue_destroy(queues.front()));
-    EXPECT_HSA(make(queues.front()));
+    EXPECT_HSA(create(queues.front()));
     submit(queues.front(), barrier_packet(HSA_PACKET_TYPE_BARRIER_AND, done));
     EXPECT_TRUE(wait_for(done, HSA_SIGNAL_CONDITION_EQ, 0));
     for (hsa_queue_t* queue : queues) EXPECT_HSA(hsa_queue_destroy(queue));
@@ -272,7 +272,7 @@ TEST_P(Fault, QueuesRunOutWithAStatusAndComeBack) {
   EXPECT_EQ(counts[0], counts[1]) << "some did not come back";
 }
 
-TEST_P(Fault, SignalsOutnumberTheEventsOfTheDriver) {
+TEST_P(Fault, SignalsMayOutnumberDriverEvents) {
   constexpr size_t kSignals = 6000;
   std::vector<ScopedSignal> signals;
   static std::atomic<size_t> handled;
@@ -292,7 +292,7 @@ TEST_P(Fault, SignalsOutnumberTheEventsOfTheDriver) {
   EXPECT_TRUE(waited_for(handled, kSignals)) << handled << " of them";
 }
 
-class UsedUp : public Fault {
+class ExhaustedMemory : public Fault {
  protected:
   void SetUp() override {
     Fault::SetUp();
@@ -305,22 +305,22 @@ class UsedUp : public Fault {
   hsa_amd_memory_pool_t local_{};
 };
 
-TEST_P(UsedUp, LocalMemoryIsRefusedAndComesBack) {
+TEST_P(ExhaustedMemory, AllocationFailsUntilMemoryIsFreed) {
   size_t first = 0;
   for (int round = 0; round < 2; ++round) {
-    const PoolUsedUp used(local_);
-    EXPECT_STATUS(HSA_STATUS_ERROR_OUT_OF_RESOURCES, used.status());
-    EXPECT_GT(used.bytes(), 0u);
-    if (round == 0) first = used.bytes();
-    EXPECT_EQ(used.bytes(), first) << "some did not come back";
+    const ExhaustedPool exhausted(local_);
+    EXPECT_STATUS(HSA_STATUS_ERROR_OUT_OF_RESOURCES, exhausted.status());
+    EXPECT_GT(exhausted.bytes(), 0u);
+    if (round == 0) first = exhausted.bytes();
+    EXPECT_EQ(exhausted.bytes(), first) << "some did not come back";
     expect_usable();
   }
 }
 
-TEST_P(UsedUp, CopiesAndCodeGoOn) {
+TEST_P(ExhaustedMemory, CopiesAndCodeLoadingWork) {
   constexpr size_t kBytes = 300'000;
   PoolMemory local = allocate(local_, kBytes, agent());
-  PoolUsedUp used(local_);
+  ExhaustedPool exhausted(local_);
   std::vector<unsigned char> from(kBytes), to(kBytes);
   for (size_t i = 0; i < kBytes; ++i) from[i] = static_cast<unsigned char>(i * 13 + (i >> 8));
   EXPECT_HSA(hsa_memory_copy(local.get(), from.data(), kBytes));
@@ -337,7 +337,7 @@ TEST_P(UsedUp, CopiesAndCodeGoOn) {
   const auto loaded = hsa_executable_load_agent_code_object(executable, agent(), reader, nullptr, nullptr);
   EXPECT_STATUS_IN(loaded, HSA_STATUS_SUCCESS, HSA_STATUS_ERROR_OUT_OF_RESOURCES);
   if (loaded != HSA_STATUS_SUCCESS) {
-    used.release();
+    exhausted.release();
     EXPECT_HSA(hsa_executable_load_agent_code_object(executable, agent(), reader, nullptr, nullptr));
   }
   EXPECT_HSA(hsa_executable_freeze(executable, nullptr));
@@ -345,8 +345,8 @@ TEST_P(UsedUp, CopiesAndCodeGoOn) {
   EXPECT_HSA(hsa_code_object_reader_destroy(reader));
 }
 
-TEST_P(UsedUp, QueuesAreRefusedOrWork) {
-  PoolUsedUp used(local_);
+TEST_P(ExhaustedMemory, QueueCreationFailsOrQueueWorks) {
+  ExhaustedPool exhausted(local_);
   std::vector<hsa_queue_t*> queues;
   hsa_status_t status = HSA_STATUS_SUCCESS;
   for (int i = 0; i < 20 && status == HSA_STATUS_SUCCESS; ++i) {
@@ -362,17 +362,17 @@ TEST_P(UsedUp, QueuesAreRefusedOrWork) {
     EXPECT_TRUE(wait_for(done, HSA_SIGNAL_CONDITION_EQ, 0));
     EXPECT_HSA(hsa_queue_destroy(queue));
   }
-  used.release();
+  exhausted.release();
   expect_usable();
 }
 
-TEST_P(UsedUp, KernelsWithPrivateMemoryStopTheQueueOnlyIfThereIsNone) {
+TEST_P(ExhaustedMemory, PrivateMemoryStopsQueueOnlyIfNoneIsFree) {
   constexpr uint32_t kItems = 5000;
   auto* const sums = shared<uint32_t>(kItems);
   auto packet = dispatch_packet(kernels_.kernel("keep"), kernarg(KeepArgs{sums, kItems, 0}), kItems, 64);
-  packet.private_segment_size = 100'000;  // eight waves need 48 MiB
+  packet.private_segment_size = 100'000;  // 48 MiB for eight waves
   {
-    const PoolUsedUp used(local_);
+    const ExhaustedPool exhausted(local_);
     ScopedQueue victim;
     victim.create(agent(), 64);
     if (victim.get() != nullptr) {
@@ -382,12 +382,12 @@ TEST_P(UsedUp, KernelsWithPrivateMemoryStopTheQueueOnlyIfThereIsNone) {
           << status_name(victim.errors().status);
     }
   }
-  // A little: fewer waves at a time.
-  void* little = nullptr;
-  ASSERT_HSA(hsa_amd_memory_pool_allocate(local_, 80 << 20, 0, &little));
+  // With a little memory, fewer waves run at the same time.
+  void* reserve = nullptr;
+  ASSERT_HSA(hsa_amd_memory_pool_allocate(local_, 80 << 20, 0, &reserve));
   {
-    const PoolUsedUp used(local_);
-    EXPECT_HSA(hsa_amd_memory_pool_free(little));
+    const ExhaustedPool exhausted(local_);
+    EXPECT_HSA(hsa_amd_memory_pool_free(reserve));
     ASSERT_TRUE(run(packet));
     for (uint32_t i = 0; i < kItems; ++i) ASSERT_EQ(sums[i], sum_of_kept(i)) << i;
     EXPECT_EQ(errors().count, 0);
@@ -398,7 +398,7 @@ TEST_P(UsedUp, KernelsWithPrivateMemoryStopTheQueueOnlyIfThereIsNone) {
 }
 
 INSTANTIATE_FOR_AGENTS(Fault);
-INSTANTIATE_FOR_AGENTS(UsedUp);
+INSTANTIATE_FOR_AGENTS(ExhaustedMemory);
 
 }  // namespace
 }  // namespace conformance

@@ -1,5 +1,5 @@
-// A program that forks while its threads are at work in the runtime. Whatever a thread was in the midst of,
-// the child can start a runtime of its own and do all that the parent does.
+// A program that forks while its threads call the runtime. Whatever the threads were doing, the child can
+// initialize a separate runtime and use every function.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -23,10 +23,10 @@
 namespace conformance {
 namespace {
 
-// One piece of work of each kind; false if anything is refused.
-class Work {
+// One operation of each kind. Returns false if a call fails.
+class Operations {
  public:
-  explicit Work(hsa_agent_t agent) : agent_(agent), code_(find_code_object(agent, reason_)) {}
+  explicit Operations(hsa_agent_t agent) : agent_(agent), code_(find_code_object(agent, reason_)) {}
 
   const std::string& reason() const { return reason_; }
   bool has_code() const { return !code_.empty(); }
@@ -87,7 +87,7 @@ class Work {
            hsa_amd_memory_pool_free(memory) == HSA_STATUS_SUCCESS;
   }
 
-  bool all() const { return load() && read() && handle() && submit_a_barrier() && allocate(); }
+  bool run_all() const { return load() && read() && handle() && submit_a_barrier() && allocate(); }
 
  private:
   hsa_agent_t agent_;
@@ -95,19 +95,19 @@ class Work {
   std::vector<char> code_;
 };
 
-TEST(Fork, ChildrenWorkWhateverTheParentsThreadsWereDoing) {
+TEST(Fork, ChildWorksWhileParentThreadsAreBusy) {
   if (kSanitized) GTEST_SKIP() << "a sanitizer's own locks may be held when the process forks";
   const Session session;
   ASSERT_HSA(session.status());
-  const Work work(all_agents().at(0));
-  if (!work.has_code()) GTEST_SKIP() << work.reason();
+  const Operations operations(all_agents().at(0));
+  if (!operations.has_code()) GTEST_SKIP() << operations.reason();
   std::atomic<bool> stop = false;
-  std::atomic<int> refused = 0;
+  std::atomic<int> failures = 0;
   std::vector<std::thread> threads;
-  for (const auto kind :
-       {&Work::load, &Work::read, &Work::read, &Work::handle, &Work::submit_a_barrier, &Work::allocate}) {
+  for (const auto kind : {&Operations::load, &Operations::read, &Operations::read, &Operations::handle,
+                          &Operations::submit_a_barrier, &Operations::allocate}) {
     threads.emplace_back([&, kind] {
-      while (!stop) refused += !(work.*kind)();
+      while (!stop) failures += !(operations.*kind)();
     });
   }
   constexpr int kForks = 60;
@@ -117,7 +117,7 @@ TEST(Fork, ChildrenWorkWhateverTheParentsThreadsWereDoing) {
     if (child == 0) {
       alarm(30);
       if (hsa_init() != HSA_STATUS_SUCCESS) _exit(1);
-      const bool good = Work(all_agents().at(0)).all();
+      const bool good = Operations(all_agents().at(0)).run_all();
       _exit(hsa_shut_down() == HSA_STATUS_SUCCESS && good ? 0 : 1);
     }
     int state = 0;
@@ -130,50 +130,50 @@ TEST(Fork, ChildrenWorkWhateverTheParentsThreadsWereDoing) {
   }
   stop = true;
   for (std::thread& thread : threads) thread.join();
-  EXPECT_EQ(refused, 0) << "in the parent";
+  EXPECT_EQ(failures, 0) << "in the parent";
 }
 
-// Whether this process has memory there: the system reads it, so nothing crashes.
-bool is_there(const void* address) {
+// Whether `address` is mapped in this process. The kernel reads it, so an unmapped address does not crash.
+bool is_mapped(const void* address) {
   int ends[2];
   if (pipe(ends) != 0) return false;
-  const bool there = write(ends[1], address, 1) == 1;
+  const bool mapped = write(ends[1], address, 1) == 1;
   close(ends[0]);
   close(ends[1]);
-  return there;
+  return mapped;
 }
 
-// A child that had the memory would keep it from being freed, and each page that its parent stores to would be copied and taken from
-// the GPUs.
-TEST(Fork, ChildrenDoNotHaveTheMemoryOfGpus) {
+// If the child inherited the mapping, it would keep the memory from being freed, and each page that the parent
+// writes would be copied and unmapped from the GPUs.
+TEST(Fork, ChildHasNoGpuMemory) {
   const Session session;
   ASSERT_HSA(session.status());
-  std::vector<PoolMemory> of_gpus;
+  std::vector<PoolMemory> gpu_memory;
   for (const hsa_agent_t agent : all_agents()) {
     if (agent_info<hsa_device_type_t>(agent, HSA_AGENT_INFO_DEVICE) != HSA_DEVICE_TYPE_GPU) continue;
     for (const uint32_t flag :
          {HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_COARSE_GRAINED, HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_FINE_GRAINED}) {
       const auto pool = find_pool(agent, flag);
       if (!pool || !host_reaches(*pool)) continue;
-      of_gpus.push_back(allocate(*pool, size_t{4} << 20, agent));
-      ASSERT_NE(of_gpus.back(), nullptr);
-      std::memset(of_gpus.back().get(), 1, 1);
-      ASSERT_TRUE(is_there(of_gpus.back().get()));
+      gpu_memory.push_back(allocate(*pool, size_t{4} << 20, agent));
+      ASSERT_NE(gpu_memory.back(), nullptr);
+      std::memset(gpu_memory.back().get(), 1, 1);
+      ASSERT_TRUE(is_mapped(gpu_memory.back().get()));
     }
   }
-  if (of_gpus.empty()) GTEST_SKIP() << "there is no GPU";
-  std::vector<char> of_program(1, 1);
+  if (gpu_memory.empty()) GTEST_SKIP() << "there is no GPU";
+  std::vector<char> program_memory(1, 1);
   const pid_t child = fork();
   if (child == 0) {
-    const auto seen = std::count_if(of_gpus.begin(), of_gpus.end(),
-                                    [](const auto& memory) { return is_there(memory.get()); });
-    _exit(static_cast<int>(seen) + (is_there(of_program.data()) ? 0 : 100));
+    const auto inherited = std::count_if(gpu_memory.begin(), gpu_memory.end(),
+                                         [](const auto& memory) { return is_mapped(memory.get()); });
+    _exit(static_cast<int>(inherited) + (is_mapped(program_memory.data()) ? 0 : 100));
   }
   int state = 0;
   EXPECT_EQ(waitpid(child, &state, 0), child);
   ASSERT_TRUE(WIFEXITED(state));
   EXPECT_EQ(WEXITSTATUS(state), 0) << "pieces of memory are in the child";
-  for (const auto& memory : of_gpus) EXPECT_TRUE(is_there(memory.get()));
+  for (const auto& memory : gpu_memory) EXPECT_TRUE(is_mapped(memory.get()));
 }
 
 }  // namespace

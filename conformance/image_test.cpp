@@ -1,4 +1,4 @@
-// Images: what agents have, handles of images and samplers, and copies to, from and between images.
+// Images: capabilities of agents, image and sampler handles, and copies to, from and between images.
 #include <hsa/hsa_ext_image.h>
 
 #include <algorithm>
@@ -28,7 +28,7 @@ constexpr auto kTooLarge = static_cast<hsa_status_t>(HSA_EXT_STATUS_ERROR_IMAGE_
 constexpr auto kPitch = static_cast<hsa_status_t>(HSA_EXT_STATUS_ERROR_IMAGE_PITCH_UNSUPPORTED);
 constexpr auto kNoSampler = static_cast<hsa_status_t>(HSA_EXT_STATUS_ERROR_SAMPLER_DESCRIPTOR_UNSUPPORTED);
 
-/// An image of every geometry, and the elements of it as a region. Sizes are such that nothing is aligned.
+/// A descriptor of each geometry and its extent in elements. The sizes are not multiples of any alignment.
 struct Shape {
   const char* name;
   hsa_ext_image_descriptor_t image;
@@ -75,7 +75,7 @@ class ImageTest : public AgentTest {
   }
 };
 
-/// An image of opaque layout in memory of its own.
+/// An image with opaque layout, and its memory.
 class OwnedImage {
  public:
   OwnedImage(hsa_agent_t agent, const hsa_ext_image_descriptor_t& image,
@@ -108,12 +108,12 @@ class OwnedImage {
   hsa_ext_image_t image_{};
 };
 
-// --- What there is -----------------------------------------------------------------------------------------
+// --- Capabilities and handles ------------------------------------------------------------------------------
 
 using Images = ImageTest;
 INSTANTIATE_FOR_AGENTS(Images);
 
-TEST_P(Images, AreAnExtensionOfTheSystemAndOfTheAgent) {
+TEST_P(Images, AreReportedAsExtension) {
   bool of_system = false;
   EXPECT_HSA(hsa_system_extension_supported(HSA_EXTENSION_IMAGES, 1, 0, &of_system));
   EXPECT_TRUE(of_system);
@@ -129,7 +129,7 @@ TEST_P(Images, AreAnExtensionOfTheSystemAndOfTheAgent) {
   EXPECT_NE(capability & HSA_EXT_IMAGE_CAPABILITY_READ_ONLY, 0u);
 }
 
-TEST_P(Images, HaveAtLeastTheManualsLimits) {
+TEST_P(Images, MeetMinimumLimitsOfTheManual) {
   const auto one = [&](int attribute) { return agent_info<uint32_t>(agent(), attribute); };
   EXPECT_GE(one(HSA_EXT_AGENT_INFO_IMAGE_1D_MAX_ELEMENTS), 16384u);
   EXPECT_GE(one(HSA_EXT_AGENT_INFO_IMAGE_1DA_MAX_ELEMENTS), 16384u);
@@ -141,17 +141,17 @@ TEST_P(Images, HaveAtLeastTheManualsLimits) {
   for (const int attribute :
        {HSA_EXT_AGENT_INFO_IMAGE_2D_MAX_ELEMENTS, HSA_EXT_AGENT_INFO_IMAGE_2DA_MAX_ELEMENTS,
         HSA_EXT_AGENT_INFO_IMAGE_2DDEPTH_MAX_ELEMENTS, HSA_EXT_AGENT_INFO_IMAGE_2DADEPTH_MAX_ELEMENTS}) {
-    for (const uint32_t most : agent_info<std::array<uint32_t, 2>>(agent(), attribute))
-      EXPECT_GE(most, 16384u);
+    for (const uint32_t limit : agent_info<std::array<uint32_t, 2>>(agent(), attribute))
+      EXPECT_GE(limit, 16384u);
   }
-  for (const uint32_t most :
+  for (const uint32_t limit :
        agent_info<std::array<uint32_t, 3>>(agent(), HSA_EXT_AGENT_INFO_IMAGE_3D_MAX_ELEMENTS)) {
-    EXPECT_GE(most, 2048u);
+    EXPECT_GE(limit, 2048u);
   }
 }
 
-TEST_P(Images, HaveTheManualsFormats) {
-  // Those that every agent with images has to have, for reading, in planes.
+TEST_P(Images, SupportFormatsOfTheManual) {
+  // The manual requires these formats of every agent with images, for reading 2D images.
   for (const uint32_t order : {HSA_EXT_IMAGE_CHANNEL_ORDER_RGBA}) {
     for (const uint32_t type :
          {HSA_EXT_IMAGE_CHANNEL_TYPE_UNORM_INT8, HSA_EXT_IMAGE_CHANNEL_TYPE_UNORM_INT16,
@@ -173,7 +173,7 @@ TEST_P(Images, HaveTheManualsFormats) {
   EXPECT_EQ(capability, uint32_t{HSA_EXT_IMAGE_CAPABILITY_NOT_SUPPORTED}) << "colours are no depths";
 }
 
-TEST_P(Images, CapabilityRefusesWhatTheManualDoesNotAllow) {
+TEST_P(Images, CapabilityQueryRejectsInvalidArguments) {
   uint32_t mask = 0;
   const auto invalid = HSA_STATUS_ERROR_INVALID_ARGUMENT;
   EXPECT_STATUS(invalid, hsa_ext_image_get_capability(agent(), HSA_EXT_IMAGE_GEOMETRY_2D, nullptr, &mask));
@@ -184,7 +184,7 @@ TEST_P(Images, CapabilityRefusesWhatTheManualDoesNotAllow) {
                 hsa_ext_image_get_capability({0}, HSA_EXT_IMAGE_GEOMETRY_2D, &kRgba8, &mask));
 }
 
-TEST_P(Images, TellTheMemoryThatTheyNeed) {
+TEST_P(Images, ReportRequiredMemory) {
   for (const Shape& shape : kShapes) {
     hsa_ext_image_data_info_t info{};
     EXPECT_HSA(hsa_ext_image_data_get_info(agent(), &shape.image, HSA_ACCESS_PERMISSION_RO, &info))
@@ -195,7 +195,7 @@ TEST_P(Images, TellTheMemoryThatTheyNeed) {
   }
 }
 
-TEST_P(Images, OfALinearLayoutNeedWhatTheirPitchesSay) {
+TEST_P(Images, LinearLayoutSizeFollowsPitches) {
   const hsa_ext_image_descriptor_t image{HSA_EXT_IMAGE_GEOMETRY_2D, 256, 19, 0, 0, kRgba8};
   hsa_ext_image_data_info_t info{};
   ASSERT_HSA(hsa_ext_image_data_get_info_with_layout(agent(), &image, HSA_ACCESS_PERMISSION_RO,
@@ -210,7 +210,7 @@ TEST_P(Images, OfALinearLayoutNeedWhatTheirPitchesSay) {
                                                         HSA_EXT_IMAGE_DATA_LAYOUT_OPAQUE, 0, 0, &info));
 }
 
-TEST_P(Images, ThatThereAreNotAreRefused) {
+TEST_P(Images, UnsupportedDescriptorsAreRejected) {
   hsa_ext_image_data_info_t info{};
   const auto status = [&](const hsa_ext_image_descriptor_t& image) {
     return hsa_ext_image_data_get_info(agent(), &image, HSA_ACCESS_PERMISSION_RO, &info);
@@ -230,7 +230,7 @@ TEST_P(Images, ThatThereAreNotAreRefused) {
                 hsa_ext_image_data_get_info({0}, &image, HSA_ACCESS_PERMISSION_RO, &info));
 }
 
-TEST_P(Images, OfEveryGeometryAreMadeAndDestroyed) {
+TEST_P(Images, EveryGeometryIsCreatedAndDestroyed) {
   for (const Shape& shape : kShapes) {
     SCOPED_TRACE(shape.name);
     const OwnedImage image(agent(), shape.image);
@@ -238,9 +238,9 @@ TEST_P(Images, OfEveryGeometryAreMadeAndDestroyed) {
   }
 }
 
-TEST_P(Images, HandlesTellKernelsTypeOrderAndWidth) {
+TEST_P(Images, HandleContainsTypeOrderAndWidth) {
   const OwnedImage image(agent(), kShapes[1].image);
-  // HIP copies twelve words from where the handle points, and compilers' functions read the last of them.
+  // HIP copies twelve words from the address in the handle. Device library functions read the last ones.
   uint32_t words[12];
   std::memcpy(words, reinterpret_cast<const void*>(image.get().handle), sizeof words);
   EXPECT_EQ(words[8], kRgba8.channel_type);
@@ -248,7 +248,7 @@ TEST_P(Images, HandlesTellKernelsTypeOrderAndWidth) {
   EXPECT_EQ(words[10], 37u);
 }
 
-TEST_P(Images, SeveralHandlesMayBeOfOneMemory) {
+TEST_P(Images, SeveralHandlesShareMemory) {
   const OwnedImage first(agent(), kShapes[1].image);
   hsa_ext_image_t second{}, third{};
   EXPECT_HSA(
@@ -261,7 +261,7 @@ TEST_P(Images, SeveralHandlesMayBeOfOneMemory) {
   EXPECT_HSA(hsa_ext_image_destroy(agent(), third));
 }
 
-TEST_P(Images, AsManyAsTheAttributeSaysCanBeThereAtATime) {
+TEST_P(Images, ReportedMaximumCanBeCreated) {
   const OwnedImage one(agent(), kShapes[1].image);
   std::vector<hsa_ext_image_t> images(agent_info<uint32_t>(agent(), HSA_EXT_AGENT_INFO_MAX_IMAGE_RD_HANDLES));
   for (hsa_ext_image_t& image : images)
@@ -270,34 +270,34 @@ TEST_P(Images, AsManyAsTheAttributeSaysCanBeThereAtATime) {
   for (const hsa_ext_image_t image : images) EXPECT_HSA(hsa_ext_image_destroy(agent(), image));
 }
 
-TEST_P(Images, CreationRefusesWhatTheManualDoesNotAllow) {
+TEST_P(Images, CreationRejectsInvalidArguments) {
   const OwnedImage image(agent(), kShapes[1].image);
   const hsa_ext_image_descriptor_t& good = kShapes[1].image;
-  hsa_ext_image_t made{};
+  hsa_ext_image_t created{};
   const auto invalid = HSA_STATUS_ERROR_INVALID_ARGUMENT;
   const auto permission = HSA_ACCESS_PERMISSION_RO;
-  EXPECT_STATUS(invalid, hsa_ext_image_create(agent(), nullptr, image.data(), permission, &made));
-  EXPECT_STATUS(invalid, hsa_ext_image_create(agent(), &good, nullptr, permission, &made));
+  EXPECT_STATUS(invalid, hsa_ext_image_create(agent(), nullptr, image.data(), permission, &created));
+  EXPECT_STATUS(invalid, hsa_ext_image_create(agent(), &good, nullptr, permission, &created));
   EXPECT_STATUS(invalid, hsa_ext_image_create(agent(), &good, image.data(), permission, nullptr));
-  EXPECT_STATUS(invalid,
-                hsa_ext_image_create(agent(), &good, static_cast<char*>(image.data()) + 4, permission, &made))
+  EXPECT_STATUS(invalid, hsa_ext_image_create(agent(), &good, static_cast<char*>(image.data()) + 4,
+                                              permission, &created))
       << "misaligned";
   EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_AGENT,
-                hsa_ext_image_create({0}, &good, image.data(), permission, &made));
+                hsa_ext_image_create({0}, &good, image.data(), permission, &created));
   hsa_ext_image_descriptor_t other = good;
   other.width = 1u << 20;
-  EXPECT_STATUS(kTooLarge, hsa_ext_image_create(agent(), &other, image.data(), permission, &made));
+  EXPECT_STATUS(kTooLarge, hsa_ext_image_create(agent(), &other, image.data(), permission, &created));
   other = good;
   other.geometry = HSA_EXT_IMAGE_GEOMETRY_2DDEPTH;
-  EXPECT_STATUS(kUnsupported, hsa_ext_image_create(agent(), &other, image.data(), permission, &made));
+  EXPECT_STATUS(kUnsupported, hsa_ext_image_create(agent(), &other, image.data(), permission, &created));
   EXPECT_STATUS(invalid, hsa_ext_image_create_with_layout(agent(), &good, image.data(), permission,
-                                                          HSA_EXT_IMAGE_DATA_LAYOUT_OPAQUE, 0, 0, &made));
+                                                          HSA_EXT_IMAGE_DATA_LAYOUT_OPAQUE, 0, 0, &created));
 }
 
 using Samplers = ImageTest;
 INSTANTIATE_FOR_AGENTS(Samplers);
 
-TEST_P(Samplers, OfEveryModeAreMadeAndDestroyed) {
+TEST_P(Samplers, EveryModeIsCreatedAndDestroyed) {
   for (uint32_t coordinates : {0, 1}) {
     for (uint32_t filter : {0, 1}) {
       for (uint32_t address = 0; address <= 4; ++address) {
@@ -311,7 +311,7 @@ TEST_P(Samplers, OfEveryModeAreMadeAndDestroyed) {
   }
 }
 
-TEST_P(Samplers, RefuseNulls) {
+TEST_P(Samplers, CreationRejectsNulls) {
   const hsa_ext_sampler_descriptor_t descriptor{};
   hsa_ext_sampler_t sampler{};
   EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_ARGUMENT, hsa_ext_sampler_create(agent(), nullptr, &sampler));
@@ -319,7 +319,7 @@ TEST_P(Samplers, RefuseNulls) {
   EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_AGENT, hsa_ext_sampler_create({0}, &descriptor, &sampler));
 }
 
-TEST_P(Samplers, HaveModesOfTheirOwnForEachAxis) {
+TEST_P(Samplers, EachAxisHasSeparateMode) {
   REQUIRE_HSA(hsa_ext_sampler_create_v2);
   const hsa_ext_sampler_descriptor_v2_t descriptor{
       HSA_EXT_SAMPLER_COORDINATE_MODE_NORMALIZED,
@@ -332,21 +332,21 @@ TEST_P(Samplers, HaveModesOfTheirOwnForEachAxis) {
   EXPECT_HSA(hsa_ext_sampler_destroy(agent(), sampler));
 }
 
-TEST_P(Samplers, MayBeDescribedAsBeforeTheirFilterOfLevels) {
+TEST_P(Samplers, DescriptorWithoutMipFilterIsAccepted) {
   REQUIRE_HSA(hsa_ext_sampler_create_v2);
-  const uint32_t before_2026[] = {
+  const uint32_t old_descriptor[] = {
       HSA_EXT_SAMPLER_COORDINATE_MODE_NORMALIZED,      HSA_EXT_SAMPLER_FILTER_MODE_LINEAR,
       HSA_EXT_SAMPLER_ADDRESSING_MODE_REPEAT,          HSA_EXT_SAMPLER_ADDRESSING_MODE_REPEAT,
       HSA_EXT_SAMPLER_ADDRESSING_MODE_MIRRORED_REPEAT, 0xffffffff};
   hsa_ext_sampler_descriptor_v2_t descriptor{};
-  static_assert(sizeof descriptor == sizeof before_2026);
-  std::memcpy(&descriptor, before_2026, sizeof descriptor);
+  static_assert(sizeof descriptor == sizeof old_descriptor);
+  std::memcpy(&descriptor, old_descriptor, sizeof descriptor);
   hsa_ext_sampler_t sampler{};
   ASSERT_HSA(hsa_ext_sampler_create_v2(agent(), &descriptor, &sampler));
   EXPECT_HSA(hsa_ext_sampler_destroy(agent(), sampler));
 }
 
-TEST_P(Samplers, BelongToImagesOfOneLevel) {
+TEST_P(Samplers, MipmapLevelsAreRejected) {
   REQUIRE_HSA(hsa_ext_image_data_get_info_v2);
   hsa_ext_image_descriptor_v2_t image{};
   image.geometry = HSA_EXT_IMAGE_GEOMETRY_2D;
@@ -364,13 +364,12 @@ TEST_P(Samplers, BelongToImagesOfOneLevel) {
       << "64 is halved six times";
 }
 
-// --- What ROCr answers otherwise, or ends the process at
-// -----------------------------------------------------
+// --- Cases in which ROCr answers differently or ends the process -------------------------------------------
 
 using StrictImages = ImageTest;
 INSTANTIATE_FOR_AGENTS(StrictImages);
 
-TEST_P(StrictImages, RowsThatDoNotFitAreRefused) {
+TEST_P(StrictImages, InvalidRowPitchesAreRejected) {
   const hsa_ext_image_descriptor_t image{HSA_EXT_IMAGE_GEOMETRY_2D, 37, 19, 0, 0, kRgba8};
   hsa_ext_image_data_info_t info{};
   for (const size_t pitch : {37 * 4, 37 * 4 + 1, 64, 37 * 4 + 4}) {
@@ -381,7 +380,7 @@ TEST_P(StrictImages, RowsThatDoNotFitAreRefused) {
   }
 }
 
-TEST_P(StrictImages, TellTheAlignmentOfTheirRows) {
+TEST_P(StrictImages, RowPitchAlignmentIsReported) {
   const auto alignment = agent_info<uint32_t>(agent(), HSA_EXT_AGENT_INFO_IMAGE_LINEAR_ROW_PITCH_ALIGNMENT);
   ASSERT_NE(alignment, 0u);
   EXPECT_EQ(alignment & (alignment - 1), 0u);
@@ -395,7 +394,7 @@ TEST_P(StrictImages, TellTheAlignmentOfTheirRows) {
   }
 }
 
-TEST_P(StrictImages, HandlesThatAreNoneAreRefused) {
+TEST_P(StrictImages, InvalidHandlesAreRejected) {
   const auto invalid = HSA_STATUS_ERROR_INVALID_ARGUMENT;
   const hsa_ext_image_region_t region{{0, 0, 0}, {1, 1, 1}};
   unsigned char memory[16] = {};
@@ -414,7 +413,7 @@ TEST_P(StrictImages, HandlesThatAreNoneAreRefused) {
   EXPECT_STATUS(invalid, hsa_ext_image_destroy(agent(), gone));
 }
 
-TEST_P(StrictImages, SamplersOfNoModeAreRefused) {
+TEST_P(StrictImages, InvalidSamplerModesAreRejected) {
   hsa_ext_sampler_t sampler{};
   for (const hsa_ext_sampler_descriptor_t& descriptor :
        {hsa_ext_sampler_descriptor_t{2, 0, 0}, {0, 2, 0}, {0, 0, 5}}) {
@@ -422,30 +421,31 @@ TEST_P(StrictImages, SamplersOfNoModeAreRefused) {
   }
 }
 
-TEST_P(StrictImages, OfGraphicsAreMadeFromTheirMetadata) {
-  const OwnedImage own(agent(), kShapes[1].image);
+TEST_P(StrictImages, GraphicsImageIsCreatedFromMetadata) {
+  const OwnedImage source_image(agent(), kShapes[1].image);
   const auto chip = agent_info<uint32_t>(agent(), HSA_AMD_AGENT_INFO_CHIP_ID);
-  // The words of an image of its own, as another driver would have written them for address 0.
+  // The words of our image, as a graphics driver writes them for address 0.
   struct {
     uint32_t version, device, words[8];
   } metadata{1, 0x1002u << 16 | chip, {}};
-  std::memcpy(metadata.words, reinterpret_cast<const void*>(own.get().handle), sizeof metadata.words);
+  std::memcpy(metadata.words, reinterpret_cast<const void*>(source_image.get().handle),
+              sizeof metadata.words);
   metadata.words[0] = 0;
   const auto* const layout = reinterpret_cast<const hsa_amd_image_descriptor_t*>(&metadata);
-  hsa_ext_image_t made{};
-  ASSERT_HSA(
-      hsa_amd_image_create(agent(), &kShapes[1].image, layout, own.data(), HSA_ACCESS_PERMISSION_RW, &made));
-  // Up to what tells of compression, which has an address too.
-  EXPECT_EQ(std::memcmp(reinterpret_cast<const void*>(made.handle),
-                        reinterpret_cast<const void*>(own.get().handle), 5 * sizeof(uint32_t)),
+  hsa_ext_image_t created{};
+  ASSERT_HSA(hsa_amd_image_create(agent(), &kShapes[1].image, layout, source_image.data(),
+                                  HSA_ACCESS_PERMISSION_RW, &created));
+  // The words after these describe compression and contain another address.
+  EXPECT_EQ(std::memcmp(reinterpret_cast<const void*>(created.handle),
+                        reinterpret_cast<const void*>(source_image.get().handle), 5 * sizeof(uint32_t)),
             0);
-  EXPECT_HSA(hsa_ext_image_destroy(agent(), made));
+  EXPECT_HSA(hsa_ext_image_destroy(agent(), created));
   metadata.version = 2;
-  EXPECT_STATUS(kUnsupported, hsa_amd_image_create(agent(), &kShapes[1].image, layout, own.data(),
-                                                   HSA_ACCESS_PERMISSION_RW, &made));
-  EXPECT_STATUS(
-      HSA_STATUS_ERROR_INVALID_ARGUMENT,
-      hsa_amd_image_create(agent(), &kShapes[1].image, nullptr, own.data(), HSA_ACCESS_PERMISSION_RW, &made));
+  EXPECT_STATUS(kUnsupported, hsa_amd_image_create(agent(), &kShapes[1].image, layout, source_image.data(),
+                                                   HSA_ACCESS_PERMISSION_RW, &created));
+  EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_ARGUMENT,
+                hsa_amd_image_create(agent(), &kShapes[1].image, nullptr, source_image.data(),
+                                     HSA_ACCESS_PERMISSION_RW, &created));
 }
 
 // --- Copies ------------------------------------------------------------------------------------------------
@@ -453,7 +453,7 @@ TEST_P(StrictImages, OfGraphicsAreMadeFromTheirMetadata) {
 using ImageCopy = ImageTest;
 INSTANTIATE_FOR_AGENTS(ImageCopy);
 
-TEST_P(ImageCopy, WhatGoesInComesOut) {
+TEST_P(ImageCopy, ExportReturnsImportedBytes) {
   for (const Shape& shape : kShapes) {
     SCOPED_TRACE(shape.name);
     const OwnedImage image(agent(), shape.image);
@@ -469,7 +469,7 @@ TEST_P(ImageCopy, WhatGoesInComesOut) {
   }
 }
 
-TEST_P(ImageCopy, APartOfItLeavesTheRestAlone) {
+TEST_P(ImageCopy, PartialImportKeepsOtherTexels) {
   for (const Shape& shape : kShapes) {
     SCOPED_TRACE(shape.name);
     const OwnedImage image(agent(), shape.image);
@@ -501,7 +501,7 @@ TEST_P(ImageCopy, APartOfItLeavesTheRestAlone) {
   }
 }
 
-TEST_P(ImageCopy, MemoryMayHavePitches) {
+TEST_P(ImageCopy, SupportsPitchedMemory) {
   const hsa_ext_image_descriptor_t volume{HSA_EXT_IMAGE_GEOMETRY_3D, 13, 11, 7, 0, kFloat};
   const OwnedImage image(agent(), volume);
   constexpr size_t kRow = 13 * 4 + 12, kSlice = kRow * 11 + 40;
@@ -519,7 +519,7 @@ TEST_P(ImageCopy, MemoryMayHavePitches) {
   }
 }
 
-TEST_P(ImageCopy, MemoryMayBeTheDevices) {
+TEST_P(ImageCopy, SupportsDeviceMemory) {
   const OwnedImage image(agent(), kShapes[1].image);
   const size_t size = elements(kShapes[1].all) * 4;
   const PoolMemory memory = allocate(local_pool(agent()), size, agent());
@@ -534,7 +534,7 @@ TEST_P(ImageCopy, MemoryMayBeTheDevices) {
   EXPECT_TRUE(out == in);
 }
 
-TEST_P(ImageCopy, LinearDataIsWhereThePitchesSay) {
+TEST_P(ImageCopy, LinearLayoutFollowsPitches) {
   const uint32_t pitch =
       2 * agent_info<uint32_t>(agent(), HSA_EXT_AGENT_INFO_IMAGE_LINEAR_ROW_PITCH_ALIGNMENT);
   const hsa_ext_image_descriptor_t image{HSA_EXT_IMAGE_GEOMETRY_2D, pitch / 4, 7, 0, 0, kRgba8};
@@ -555,7 +555,7 @@ TEST_P(ImageCopy, LinearDataIsWhereThePitchesSay) {
   EXPECT_HSA(hsa_ext_image_destroy(agent(), handle));
 }
 
-TEST_P(ImageCopy, GoesFromImageToImage) {
+TEST_P(ImageCopy, CopiesImageToImage) {
   const OwnedImage plane(agent(), kShapes[1].image);  // 37 x 19
   const hsa_ext_image_descriptor_t volume_shape{HSA_EXT_IMAGE_GEOMETRY_3D, 40, 20, 3, 0, kRgba8};
   const OwnedImage volume(agent(), volume_shape);
@@ -570,7 +570,7 @@ TEST_P(ImageCopy, GoesFromImageToImage) {
   EXPECT_TRUE(out == in);
 }
 
-TEST_P(ImageCopy, OfStandardColoursCopiesTheirValues) {
+TEST_P(ImageCopy, CopiesSrgbValuesUnchanged) {
   const OwnedImage linear(agent(), kShapes[1].image);
   hsa_ext_image_descriptor_t standard_shape = kShapes[1].image;
   standard_shape.format.channel_order = HSA_EXT_IMAGE_CHANNEL_ORDER_SRGBA;
@@ -584,7 +584,7 @@ TEST_P(ImageCopy, OfStandardColoursCopiesTheirValues) {
   EXPECT_TRUE(out == in);
 }
 
-TEST_P(ImageCopy, RefusesWhatTheManualDoesNotAllow) {
+TEST_P(ImageCopy, RejectsInvalidArguments) {
   const OwnedImage image(agent(), kShapes[1].image);
   const OwnedImage other(agent(), kShapes[2].image);
   const auto invalid = HSA_STATUS_ERROR_INVALID_ARGUMENT;
@@ -613,7 +613,7 @@ TEST_P(ImageCopy, RefusesWhatTheManualDoesNotAllow) {
                 hsa_ext_image_import({0}, memory.data(), 0, 0, image.get(), &all));
 }
 
-TEST_P(ImageCopy, AClearedBlockHasOneValue) {
+TEST_P(ImageCopy, ClearsBlock) {
   const float value[4] = {0.2f, 0.4f, 0.6f, 0.8f};
   for (const Shape& shape : {kShapes[1], kShapes[4]}) {
     SCOPED_TRACE(shape.name);
@@ -638,7 +638,7 @@ TEST_P(ImageCopy, AClearedBlockHasOneValue) {
   }
 }
 
-TEST_P(ImageCopy, LargeImagesAreClearedWhole) {
+TEST_P(ImageCopy, ClearsLargeImage) {
   const hsa_ext_image_descriptor_t shape{HSA_EXT_IMAGE_GEOMETRY_2D, 1500, 700, 0, 0, kFloat};
   const OwnedImage image(agent(), shape);
   const float value[4] = {0.3f, 0, 0, 0};
@@ -649,13 +649,12 @@ TEST_P(ImageCopy, LargeImagesAreClearedWhole) {
   EXPECT_EQ(out, std::vector<float>(out.size(), 0.3f));
 }
 
-// --- Agents without images
-// -----------------------------------------------------------------------------------
+// --- Agents without images ---------------------------------------------------------------------------------
 
-using NoImages = AgentTest;
-INSTANTIATE_FOR_AGENTS(NoImages);
+using AgentWithoutImages = AgentTest;
+INSTANTIATE_FOR_AGENTS(AgentWithoutImages);
 
-TEST_P(NoImages, AreToldAndRefused) {
+TEST_P(AgentWithoutImages, ReportsNoImagesAndRejectsCreation) {
   bool has = true;
   ASSERT_HSA(hsa_agent_extension_supported(HSA_EXTENSION_IMAGES, agent(), 1, 0, &has));
   if (has) GTEST_SKIP() << "the agent has images";
@@ -666,9 +665,10 @@ TEST_P(NoImages, AreToldAndRefused) {
   const hsa_ext_image_descriptor_t& image = kShapes[1].image;
   hsa_ext_image_data_info_t info{};
   EXPECT_STATUS(kUnsupported, hsa_ext_image_data_get_info(agent(), &image, HSA_ACCESS_PERMISSION_RO, &info));
-  hsa_ext_image_t made{};
+  hsa_ext_image_t created{};
   alignas(256) static unsigned char memory[4096];
-  EXPECT_STATUS(kUnsupported, hsa_ext_image_create(agent(), &image, memory, HSA_ACCESS_PERMISSION_RO, &made));
+  EXPECT_STATUS(kUnsupported,
+                hsa_ext_image_create(agent(), &image, memory, HSA_ACCESS_PERMISSION_RO, &created));
   const hsa_ext_sampler_descriptor_t descriptor{};
   hsa_ext_sampler_t sampler{};
   EXPECT_STATUS(kNoSampler, hsa_ext_sampler_create(agent(), &descriptor, &sampler));

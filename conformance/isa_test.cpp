@@ -49,11 +49,11 @@ class Isa : public AgentTest {
   std::vector<hsa_isa_t> isas_;
 };
 
-TEST_P(Isa, TheFirstIsTheOneThatTheAgentReports) {
+TEST_P(Isa, FirstOneMatchesAgentAttribute) {
   EXPECT_EQ(agent_info<hsa_isa_t>(agent(), HSA_AGENT_INFO_ISA).handle, isas_.front().handle);
 }
 
-TEST_P(Isa, IsFoundByItsName) {
+TEST_P(Isa, IsFoundByName) {
   for (const hsa_isa_t isa : isas_) {
     const std::string name = name_of(isa);
     EXPECT_FALSE(name.empty());
@@ -63,7 +63,7 @@ TEST_P(Isa, IsFoundByItsName) {
   }
 }
 
-TEST_P(Isa, AnswersEveryAttribute) {
+TEST_P(Isa, ReportsEveryAttribute) {
   struct Two {
     bool values[2];
   };
@@ -96,18 +96,18 @@ TEST_P(Isa, AnswersEveryAttribute) {
   }
 }
 
-TEST_P(Isa, HasTheManualsFbarriers) {
+TEST_P(Isa, SupportsFbarriersOfTheManual) {
   for (const hsa_isa_t isa : isas_)
     EXPECT_GE(GET(query_of(isa), uint32_t, HSA_ISA_INFO_FBARRIER_MAX_SIZE), 32u);
 }
 
-TEST_P(Isa, AgreesWithTheAgentOnItsLimits) {
+TEST_P(Isa, LimitsMatchAgent) {
   const auto query = query_of(isas_.front());
   EXPECT_EQ(GET(query, uint32_t, HSA_ISA_INFO_WORKGROUP_MAX_SIZE),
             agent_info<uint32_t>(agent(), HSA_AGENT_INFO_WORKGROUP_MAX_SIZE));
 }
 
-TEST_P(Isa, HasOneCallConventionWithTheAgentsWavefront) {
+TEST_P(Isa, ReportsCallConventions) {
   for (const hsa_isa_t isa : isas_) {
     uint32_t conventions = 0;
     uint32_t size = 0;
@@ -118,13 +118,13 @@ TEST_P(Isa, HasOneCallConventionWithTheAgentsWavefront) {
     EXPECT_STATUS(
         HSA_STATUS_ERROR_INVALID_INDEX,
         hsa_isa_get_info(isa, HSA_ISA_INFO_CALL_CONVENTION_INFO_WAVEFRONT_SIZE, conventions, &size));
-    // As ROCr has it, for attributes that the manual says ignore the index, too.
+    // ROCr also checks the index for attributes that ignore it according to the manual.
     EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_INDEX,
                   hsa_isa_get_info(isa, HSA_ISA_INFO_NAME_LENGTH, conventions, &size));
   }
 }
 
-TEST_P(Isa, HasWavefronts) {
+TEST_P(Isa, ListsWavefronts) {
   for (const hsa_isa_t isa : isas_) {
     std::vector<hsa_wavefront_t> wavefronts;
     ASSERT_HSA(hsa_isa_iterate_wavefronts(
@@ -149,14 +149,14 @@ TEST_P(Isa, HasWavefronts) {
   }
 }
 
-TEST_P(Isa, RunsItsOwnCode) {
+TEST_P(Isa, IsCompatibleWithItself) {
   bool runs = false;
   EXPECT_HSA(hsa_isa_compatible(isas_.front(), isas_.front(), &runs));
   EXPECT_TRUE(runs);
   EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_ARGUMENT, hsa_isa_compatible(isas_.front(), isas_.front(), nullptr));
 }
 
-TEST_P(Isa, TellsRoundingAndExceptions) {
+TEST_P(Isa, ReportsRoundingAndExceptionPolicies) {
   const hsa_isa_t isa = isas_.front();
   uint16_t mask = 0xffff;
   EXPECT_HSA(hsa_isa_get_exception_policies(isa, HSA_PROFILE_BASE, &mask));
@@ -177,7 +177,7 @@ INSTANTIATE_FOR_AGENTS(Isa);
 
 class IsaNames : public HsaTest {};
 
-TEST_F(IsaNames, UnknownOnesAreRefused) {
+TEST_F(IsaNames, UnknownNamesAreRejected) {
   hsa_isa_t isa{};
   for (const char* name : {"", "gfx", "amdgcn-amd-amdhsa--gfx", "amdgcn-amd-amdhsa--gfx000", "nonsense"}) {
     EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_ISA_NAME, hsa_isa_from_name(name, &isa)) << name;
@@ -188,7 +188,7 @@ TEST_F(IsaNames, UnknownOnesAreRefused) {
   EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_ARGUMENT, hsa_isa_from_name("x", nullptr));
 }
 
-TEST_F(IsaNames, AreKnownWithoutAnAgentThatHasThem) {
+TEST_F(IsaNames, AreKnownWithoutMatchingAgent) {
   for (const char* target : {"gfx803", "gfx900", "gfx900:xnack+", "gfx906:sramecc+:xnack-", "gfx1030"}) {
     const std::string name = std::string("amdgcn-amd-amdhsa--") + target;
     hsa_isa_t isa{};
@@ -197,7 +197,7 @@ TEST_F(IsaNames, AreKnownWithoutAnAgentThatHasThem) {
   }
 }
 
-TEST_F(IsaNames, ForeignHandlesAreRefused) {
+TEST_F(IsaNames, InvalidHandlesAreRejected) {
   uint64_t value[32];
   int local = 0;
   bool compatible = false;

@@ -1,5 +1,5 @@
-// hsa_init and hsa_shut_down: references, threads, and what every function answers while the runtime is not
-// there. No test here may leave a reference behind.
+// hsa_init and hsa_shut_down: references, threads, and the status of every function without a runtime. A test
+// must not leave a reference.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -28,10 +28,10 @@ namespace {
 
 // --- Every function without a runtime --------------------------------------------------------------------
 
-enum class Answer { kMissing, kNoStatus, kStatus };
+enum class Outcome { kMissing, kNoStatus, kStatus };
 
 struct CallResult {
-  Answer answer = Answer::kMissing;
+  Outcome outcome = Outcome::kMissing;
   hsa_status_t status = HSA_STATUS_SUCCESS;
 };
 
@@ -39,10 +39,10 @@ template <class Result, class... Args>
 CallResult call_with_zeros(Result (*function)(Args...)) {
   if (function == nullptr) return {};
   if constexpr (std::is_same_v<Result, hsa_status_t>) {
-    return {Answer::kStatus, function(std::remove_cv_t<Args>{}...)};
+    return {Outcome::kStatus, function(std::remove_cv_t<Args>{}...)};
   } else {
     function(std::remove_cv_t<Args>{}...);
-    return {Answer::kNoStatus, {}};
+    return {Outcome::kNoStatus, {}};
   }
 }
 
@@ -69,15 +69,16 @@ std::string name_of_function(const testing::TestParamInfo<ApiFunction>& info) {
   return info.param.name;
 }
 
-// Calls it in a child, so that a crash is a failed test and not the end of all.
+// Calls the function in a child process, so that a crash fails only this test.
 void expect_not_initialized(const ApiFunction& function) {
   enum { kAsExpected = 0, kAbsent = 2, kWrong = 3 };
   const pid_t child = fork();
   ASSERT_NE(child, -1);
   if (child == 0) {
     const CallResult result = function.call();
-    if (result.answer == Answer::kMissing) _exit(kAbsent);
-    const bool wrong = result.answer == Answer::kStatus && result.status != HSA_STATUS_ERROR_NOT_INITIALIZED;
+    if (result.outcome == Outcome::kMissing) _exit(kAbsent);
+    const bool wrong =
+        result.outcome == Outcome::kStatus && result.status != HSA_STATUS_ERROR_NOT_INITIALIZED;
     if (wrong) {
       const std::string name = status_name(result.status) + "\n";
       if (write(STDERR_FILENO, name.data(), name.size()) < 0) _exit(kWrong);
@@ -94,7 +95,7 @@ void expect_not_initialized(const ApiFunction& function) {
 
 class BeforeInit : public testing::TestWithParam<ApiFunction> {};
 
-TEST_P(BeforeInit, Refuses) {
+TEST_P(BeforeInit, ReturnsNotInitialized) {
   expect_not_initialized(GetParam());
 }
 
@@ -102,7 +103,7 @@ INSTANTIATE_TEST_SUITE_P(, BeforeInit, testing::ValuesIn(functions_that_need_a_r
 
 class AfterShutDown : public testing::TestWithParam<ApiFunction> {};
 
-TEST_P(AfterShutDown, Refuses) {
+TEST_P(AfterShutDown, ReturnsNotInitialized) {
   {
     const Session session;
     if (session.status() != HSA_STATUS_SUCCESS) GTEST_SKIP() << "hsa_init: " << status_name(session.status());
@@ -135,7 +136,7 @@ TEST_F(Lifecycle, CallsWorkBetweenInitAndShutDown) {
   EXPECT_STATUS(HSA_STATUS_ERROR_NOT_INITIALIZED, query());
 }
 
-TEST_F(Lifecycle, EveryInitNeedsItsShutDown) {
+TEST_F(Lifecycle, EveryInitNeedsOneShutDown) {
   for (int i = 0; i < 5; ++i) ASSERT_HSA(hsa_init());
   for (int i = 0; i < 4; ++i) {
     EXPECT_HSA(hsa_shut_down());
@@ -145,7 +146,7 @@ TEST_F(Lifecycle, EveryInitNeedsItsShutDown) {
   EXPECT_STATUS(HSA_STATUS_ERROR_NOT_INITIALIZED, query());
 }
 
-TEST_F(Lifecycle, OneShutDownTooManyIsRefusedAndHarmless) {
+TEST_F(Lifecycle, RejectsSurplusShutDown) {
   EXPECT_STATUS(HSA_STATUS_ERROR_NOT_INITIALIZED, hsa_shut_down());
   ASSERT_HSA(hsa_init());
   EXPECT_HSA(hsa_shut_down());
@@ -155,7 +156,7 @@ TEST_F(Lifecycle, OneShutDownTooManyIsRefusedAndHarmless) {
   EXPECT_HSA(hsa_shut_down());
 }
 
-TEST_F(Lifecycle, StartsAgainAsOftenAsAsked) {
+TEST_F(Lifecycle, RestartsManyTimes) {
   for (int i = 0; i < 1000; ++i) {
     ASSERT_HSA(hsa_init());
     ASSERT_HSA(query());
@@ -163,7 +164,7 @@ TEST_F(Lifecycle, StartsAgainAsOftenAsAsked) {
   }
 }
 
-TEST_F(Lifecycle, ThreadsMayInitialiseAndShutDownAtOnce) {
+TEST_F(Lifecycle, ThreadsInitialiseAndShutDownConcurrently) {
   std::atomic<int> failures = 0;
   std::vector<std::thread> threads;
   for (int t = 0; t < 8; ++t) {
@@ -185,8 +186,8 @@ TEST_F(Lifecycle, ThreadsMayInitialiseAndShutDownAtOnce) {
   EXPECT_STATUS(HSA_STATUS_ERROR_NOT_INITIALIZED, query());
 }
 
-// The runtime waits for the handler, so the handler must not wait for the runtime.
-TEST_F(Lifecycle, AHandlerMayInitialiseWhileTheLastReferenceGoes) {
+// hsa_shut_down waits for the handler, so hsa_init must not wait for hsa_shut_down.
+TEST_F(Lifecycle, HandlerMayInitialiseDuringLastShutDown) {
   struct Meeting {
     std::atomic<bool> begun = false, done = false;
     std::atomic<hsa_status_t> status = HSA_STATUS_ERROR;
@@ -194,7 +195,7 @@ TEST_F(Lifecycle, AHandlerMayInitialiseWhileTheLastReferenceGoes) {
   const auto handler = [](hsa_signal_value_t, void* data) {
     auto& meeting = *static_cast<Meeting*>(data);
     meeting.begun = true;
-    // The other thread is in hsa_shut_down by then: nothing tells.
+    // Time for the other thread to enter hsa_shut_down.
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
     meeting.status = hsa_init();
     if (meeting.status == HSA_STATUS_SUCCESS) hsa_shut_down();
@@ -216,9 +217,9 @@ TEST_F(Lifecycle, AHandlerMayInitialiseWhileTheLastReferenceGoes) {
   }
 }
 
-// The manual promises nothing about fork. A child that may have none of the parent's threads must hear a
-// status at once, whatever was going on, and the parent must not notice.
-TEST_F(Lifecycle, AForkedChildIsToldAndTheParentGoesOn) {
+// The manual does not define fork. A child without the parent's threads must get a status at once, whatever the
+// parent was doing, and the parent must not be affected.
+TEST_F(Lifecycle, ForkedChildGetsNotInitialized) {
   ASSERT_HSA(hsa_init());
   hsa_signal_t signal{};
   ASSERT_HSA(hsa_signal_create(3, 0, nullptr, &signal));
@@ -236,7 +237,7 @@ TEST_F(Lifecycle, AForkedChildIsToldAndTheParentGoesOn) {
   EXPECT_HSA(hsa_shut_down());
 }
 
-TEST_F(Lifecycle, AForkedChildMayStartItsOwnRuntime) {
+TEST_F(Lifecycle, ForkedChildStartsSeparateRuntime) {
   ASSERT_HSA(hsa_init());
   const pid_t child = fork();
   ASSERT_NE(child, -1);
@@ -255,7 +256,7 @@ TEST_F(Lifecycle, AForkedChildMayStartItsOwnRuntime) {
   EXPECT_HSA(hsa_shut_down());
 }
 
-TEST(StatusString, IsThereWithoutARuntime) {
+TEST(StatusString, WorksBeforeInit) {
   const char* text = nullptr;
   EXPECT_HSA(hsa_status_string(HSA_STATUS_ERROR_NOT_INITIALIZED, &text));
   ASSERT_NE(text, nullptr);

@@ -1,4 +1,4 @@
-// AMD's memory pools: attributes, allocation, pointer info, access, locking and filling.
+// AMD memory pools: attributes, allocation, pointer info, access, locking and filling.
 #include <sys/mman.h>
 
 #include <atomic>
@@ -36,7 +36,7 @@ class Pool : public AgentTest {
   std::vector<hsa_amd_memory_pool_t> pools_;
 };
 
-TEST_P(Pool, AnswersEveryAttribute) {
+TEST_P(Pool, ReportsEveryAttribute) {
   for (const hsa_amd_memory_pool_t pool : pools_) {
     const Query query([pool](int attribute, void* value) {
       return hsa_amd_memory_pool_get_info(pool, static_cast<hsa_amd_memory_pool_info_t>(attribute), value);
@@ -48,19 +48,19 @@ TEST_P(Pool, AnswersEveryAttribute) {
     }
     EXPECT_GT(GET(query, size_t, HSA_AMD_MEMORY_POOL_INFO_SIZE), 0u);
     GET(query, bool, HSA_AMD_MEMORY_POOL_INFO_ACCESSIBLE_BY_ALL);
-    const auto most = GET(query, size_t, HSA_AMD_MEMORY_POOL_INFO_ALLOC_MAX_SIZE);
+    const auto largest = GET(query, size_t, HSA_AMD_MEMORY_POOL_INFO_ALLOC_MAX_SIZE);
     if (GET(query, bool, HSA_AMD_MEMORY_POOL_INFO_RUNTIME_ALLOC_ALLOWED)) {
       const auto granule = GET(query, size_t, HSA_AMD_MEMORY_POOL_INFO_RUNTIME_ALLOC_GRANULE);
       EXPECT_TRUE(std::has_single_bit(granule));
       EXPECT_TRUE(std::has_single_bit(GET(query, size_t, HSA_AMD_MEMORY_POOL_INFO_RUNTIME_ALLOC_ALIGNMENT)));
-      EXPECT_GE(most, granule);
+      EXPECT_GE(largest, granule);
     }
     uint64_t value[4];
     EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_ARGUMENT, query(0x7777, value));
   }
 }
 
-TEST_P(Pool, AnswersNewerAttributes) {
+TEST_P(Pool, ReportsNewerAttributes) {
   for (const hsa_amd_memory_pool_t pool : pools_) {
     const Query query([pool](int attribute, void* value) {
       return hsa_amd_memory_pool_get_info(pool, static_cast<hsa_amd_memory_pool_info_t>(attribute), value);
@@ -80,7 +80,7 @@ TEST_P(Pool, AnswersNewerAttributes) {
   }
 }
 
-TEST_P(Pool, TellsWhoMayReachIt) {
+TEST_P(Pool, ReportsAccessOfEveryAgent) {
   for (const hsa_amd_memory_pool_t pool : pools_) {
     for (const hsa_agent_t other : all_agents()) {
       const Query query([other, pool](int attribute, void* value) {
@@ -100,7 +100,7 @@ TEST_P(Pool, TellsWhoMayReachIt) {
   }
 }
 
-TEST_P(Pool, AllocatesAlignedMemoryOfEachSizeAsked) {
+TEST_P(Pool, AllocatesAlignedMemoryOfAnySize) {
   for (const hsa_amd_memory_pool_t pool : pools_) {
     if (!allocates(pool)) continue;
     const auto alignment = pool_info<size_t>(pool, HSA_AMD_MEMORY_POOL_INFO_RUNTIME_ALLOC_ALIGNMENT);
@@ -117,7 +117,7 @@ TEST_P(Pool, AllocatesAlignedMemoryOfEachSizeAsked) {
   }
 }
 
-TEST_P(Pool, RefusesWhatCannotBeAllocated) {
+TEST_P(Pool, RejectsInvalidAllocations) {
   for (const hsa_amd_memory_pool_t pool : pools_) {
     void* pointer = nullptr;
     if (!allocates(pool)) {
@@ -136,7 +136,7 @@ TEST_P(Pool, RefusesWhatCannotBeAllocated) {
   }
 }
 
-TEST_P(Pool, PointerInfoDescribesAnAllocationFromAnyAddressInIt) {
+TEST_P(Pool, PointerInfoAcceptsInteriorAddresses) {
   for (const hsa_amd_memory_pool_t pool : pools_) {
     if (!allocates(pool)) continue;
     const PoolMemory memory = allocate(pool, 10000, agent());
@@ -155,7 +155,7 @@ TEST_P(Pool, PointerInfoDescribesAnAllocationFromAnyAddressInIt) {
   }
 }
 
-TEST_P(Pool, PointerInfoListsWhoHasAccess) {
+TEST_P(Pool, PointerInfoListsAgentsWithAccess) {
   const auto pool = find_pool(agent(), kAnyGrain);
   if (!pool) GTEST_SKIP() << "no pool allocates";
   const PoolMemory memory = allocate(*pool, 4096, agent());
@@ -170,7 +170,7 @@ TEST_P(Pool, PointerInfoListsWhoHasAccess) {
   std::free(accessible);
 }
 
-TEST_P(Pool, KeepsTheUsersDataWithAnAllocation) {
+TEST_P(Pool, KeepsUserDataOfAllocation) {
   const auto pool = find_pool(agent(), kAnyGrain);
   if (!pool) GTEST_SKIP() << "no pool allocates";
   const PoolMemory memory = allocate(*pool, 4096, agent());
@@ -183,7 +183,7 @@ TEST_P(Pool, KeepsTheUsersDataWithAnAllocation) {
   EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_ARGUMENT, hsa_amd_pointer_info_set_userdata(&mark, &mark));
 }
 
-TEST_P(Pool, FillsWithWords) {
+TEST_P(Pool, FillsMemoryWithWords) {
   const auto pool = find_pool(agent(), kAnyGrain);
   if (!pool) GTEST_SKIP() << "no pool allocates";
   const PoolMemory memory = allocate(*pool, 4096, agent());
@@ -201,7 +201,7 @@ TEST_P(Pool, FillsWithWords) {
   EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_ALLOCATION, hsa_amd_memory_fill(words, 0, size_t{1} << 61));
 }
 
-TEST_P(Pool, CallsBackBeforeMemoryIsFreed) {
+TEST_P(Pool, CallsDeallocationCallbackOnFree) {
   const auto pool = find_pool(agent(), kAnyGrain);
   if (!pool) GTEST_SKIP() << "no pool allocates";
   struct Seen {
@@ -234,7 +234,7 @@ TEST_P(Pool, CallsBackBeforeMemoryIsFreed) {
                 hsa_amd_register_deallocation_callback(nullptr, callback, nullptr));
 }
 
-TEST_P(Pool, GivesAccessToOthersAndRefusesForeignOnes) {
+TEST_P(Pool, AllowAccessRejectsInvalidArguments) {
   const auto pool = find_pool(agent(), kAnyGrain);
   if (!pool) GTEST_SKIP() << "no pool allocates";
   const PoolMemory memory = allocate(*pool, 4096, agent());
@@ -251,7 +251,7 @@ TEST_P(Pool, GivesAccessToOthersAndRefusesForeignOnes) {
   EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_ALLOCATION, hsa_amd_agents_allow_access(1, &own, nullptr, &local));
 }
 
-TEST_P(Pool, SaysWhetherMemoryCanMigrate) {
+TEST_P(Pool, ReportsWhetherMemoryCanMigrate) {
   bool result = true;
   EXPECT_STATUS_IN(hsa_amd_memory_pool_can_migrate(pools_.front(), pools_.front(), &result),
                    HSA_STATUS_SUCCESS, HSA_STATUS_ERROR_OUT_OF_RESOURCES);
@@ -262,7 +262,7 @@ TEST_P(Pool, SaysWhetherMemoryCanMigrate) {
                 hsa_amd_memory_pool_can_migrate(pools_.front(), pools_.front(), nullptr));
 }
 
-TEST_P(Pool, OfAGpuSaysHowCoherentItWasToldToBe) {
+TEST_P(Pool, GpuReportsCoherencyTypeThatWasSet) {
   auto type = HSA_AMD_COHERENCY_TYPE_COHERENT;
   if (agent_info<hsa_device_type_t>(agent(), HSA_AGENT_INFO_DEVICE) != HSA_DEVICE_TYPE_GPU) {
     EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_AGENT, hsa_amd_coherency_get_type(agent(), &type));
@@ -284,37 +284,37 @@ TEST_P(Pool, OfAGpuSaysHowCoherentItWasToldToBe) {
 TEST_P(Pool, AllocatesFromManyThreads) {
   const auto pool = find_pool(agent(), kAnyGrain);
   if (!pool) GTEST_SKIP() << "no pool allocates";
-  std::atomic<int> wrong = 0;
+  std::atomic<int> failures = 0;
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t) {
     threads.emplace_back([&, t] {
       for (int i = 0; i < 300; ++i) {
         void* pointer = nullptr;
         if (hsa_amd_memory_pool_allocate(*pool, 4096 + 64 * i, 0, &pointer) != HSA_STATUS_SUCCESS) {
-          ++wrong;
+          ++failures;
           continue;
         }
         auto* const word = static_cast<volatile int*>(pointer);
         *word = t * 1000 + i;
         hsa_amd_pointer_info_t info{};
         info.size = sizeof info;
-        if (hsa_amd_pointer_info(pointer, &info, nullptr, nullptr, nullptr) != HSA_STATUS_SUCCESS) ++wrong;
-        if (info.agentBaseAddress != pointer || *word != t * 1000 + i) ++wrong;
-        if (hsa_amd_memory_pool_free(pointer) != HSA_STATUS_SUCCESS) ++wrong;
+        if (hsa_amd_pointer_info(pointer, &info, nullptr, nullptr, nullptr) != HSA_STATUS_SUCCESS) ++failures;
+        if (info.agentBaseAddress != pointer || *word != t * 1000 + i) ++failures;
+        if (hsa_amd_memory_pool_free(pointer) != HSA_STATUS_SUCCESS) ++failures;
       }
     });
   }
   for (std::thread& thread : threads) thread.join();
-  EXPECT_EQ(wrong, 0);
+  EXPECT_EQ(failures, 0);
 }
 
 INSTANTIATE_FOR_AGENTS(Pool);
 
-// --- Pointers that no pool gave out ----------------------------------------------------------------------
+// --- Invalid pointers and pools --------------------------------------------------------------------------
 
-class Pointer : public HsaTest {};
+class PoolArguments : public HsaTest {};
 
-TEST_F(Pointer, OfNoAllocationIsUnknown) {
+TEST_F(PoolArguments, PointerInfoIsUnknownOutsideAllocations) {
   int local = 0;
   hsa_amd_pointer_info_t info{};
   info.size = sizeof info;
@@ -325,7 +325,7 @@ TEST_F(Pointer, OfNoAllocationIsUnknown) {
   }
 }
 
-TEST_F(Pointer, InfoRefusesNullsAndAnEmptyBuffer) {
+TEST_F(PoolArguments, PointerInfoRejectsNullsAndEmptyBuffer) {
   int local = 0;
   hsa_amd_pointer_info_t info{};
   info.size = sizeof info;
@@ -338,7 +338,7 @@ TEST_F(Pointer, InfoRefusesNullsAndAnEmptyBuffer) {
                 hsa_amd_pointer_info(&local, &info, nullptr, nullptr, nullptr));
 }
 
-TEST_F(Pointer, InfoWritesNoMoreThanTheCallerHasRoomFor) {
+TEST_F(PoolArguments, PointerInfoWritesUpToCallersSize) {
   int local = 0;
   alignas(hsa_amd_pointer_info_t) unsigned char buffer[sizeof(hsa_amd_pointer_info_t)];
   std::memset(buffer, 0x77, sizeof buffer);
@@ -349,13 +349,13 @@ TEST_F(Pointer, InfoWritesNoMoreThanTheCallerHasRoomFor) {
   for (size_t i = info->size; i < sizeof buffer; ++i) EXPECT_EQ(buffer[i], 0x77) << i;
 }
 
-TEST_F(Pointer, FreeingWhatIsNoAllocationIsRefused) {
+TEST_F(PoolArguments, FreeRejectsForeignMemory) {
   int local = 0;
   EXPECT_HSA(hsa_amd_memory_pool_free(nullptr));
   EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_ALLOCATION, hsa_amd_memory_pool_free(&local));
 }
 
-TEST_F(Pointer, FreeingTwiceIsRefused) {
+TEST_F(PoolArguments, FreeRejectsFreedMemory) {
   const auto pool = find_pool(all_agents().front(), kAnyGrain);
   if (!pool) GTEST_SKIP() << "no pool allocates";
   void* pointer = nullptr;
@@ -366,7 +366,7 @@ TEST_F(Pointer, FreeingTwiceIsRefused) {
   EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_ALLOCATION, hsa_amd_memory_pool_free(pointer));
 }
 
-TEST_F(Pointer, ForeignPoolsAreRefused) {
+TEST_F(PoolArguments, InvalidPoolsAreRejected) {
   uint64_t value[4];
   void* pointer = nullptr;
   int local = 0;
@@ -384,7 +384,7 @@ TEST_F(Pointer, ForeignPoolsAreRefused) {
 
 class LockedMemory : public HsaTest {};
 
-TEST_F(LockedMemory, IsSeenByAgentsAndKnownByPointerInfo) {
+TEST_F(LockedMemory, IsVisibleToAgentsAndPointerInfo) {
   std::vector<uint32_t> memory(5000, 7);
   void* locked = nullptr;
   ASSERT_HSA(hsa_amd_memory_lock(memory.data(), memory.size() * 4, nullptr, 0, &locked));
@@ -403,7 +403,7 @@ TEST_F(LockedMemory, IsSeenByAgentsAndKnownByPointerInfo) {
   EXPECT_EQ(info.type, HSA_EXT_POINTER_TYPE_UNKNOWN);
 }
 
-TEST_F(LockedMemory, Nests) {
+TEST_F(LockedMemory, CountsNestedLocks) {
   std::vector<char> memory(4096);
   void* first = nullptr;
   void* second = nullptr;
@@ -414,7 +414,7 @@ TEST_F(LockedMemory, Nests) {
   EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_ALLOCATION, hsa_amd_memory_unlock(memory.data()));
 }
 
-TEST_F(LockedMemory, RefusesWhatCannotBe) {
+TEST_F(LockedMemory, RejectsInvalidArguments) {
   std::vector<char> memory(4096);
   void* locked = &memory;
   auto agents = all_agents();
@@ -432,7 +432,7 @@ TEST_F(LockedMemory, RefusesWhatCannotBe) {
   EXPECT_NE(hsa_amd_memory_lock(memory.data(), kHuge, nullptr, 0, &locked), HSA_STATUS_SUCCESS);
 }
 
-TEST_F(LockedMemory, TakesThePropertiesOfAHostPool) {
+TEST_F(LockedMemory, LocksToHostPool) {
   const auto pool = find_pool(all_agents().front(), HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_FINE_GRAINED);
   if (!pool) GTEST_SKIP() << "there is no fine-grained host pool";
   std::vector<char> memory(4096);

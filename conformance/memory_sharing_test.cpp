@@ -1,5 +1,4 @@
-// Memory of a GPU that other processes attach to, and dmabufs: exported, mapped, outliving what they came
-// from.
+// GPU memory that other processes attach to, and dmabufs: export, mapping, and lifetime after the source is freed.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -20,11 +19,11 @@ namespace conformance {
 namespace {
 
 size_t open_descriptors() {
-  const std::filesystem::directory_iterator folder("/proc/self/fd");
-  return static_cast<size_t>(std::distance(begin(folder), end(folder)));
+  const std::filesystem::directory_iterator directory("/proc/self/fd");
+  return static_cast<size_t>(std::distance(begin(directory), end(directory)));
 }
 
-// Whoever served the last request may still be closing its connection.
+// Waits, because the thread that served the last request may still be closing its connection.
 bool descriptors_come_down_to(size_t count) {
   for (int tries = 0; tries < 1000 && open_descriptors() > count; ++tries) {
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
@@ -82,15 +81,15 @@ class Sharing : public AgentTest {
 
 class Ipc : public Sharing {};
 
-TEST_P(Ipc, AnotherProcessSeesAndChangesMemory) {
+TEST_P(Ipc, OtherProcessReadsAndWritesMemory) {
   uint64_t seed = 1;
   for (const size_t bytes : {size_t{4096}, size_t{64} << 10, size_t{5} << 20}) {
-    const PoolMemory before = device_memory(bytes);  // so that it is not first in its block
+    const PoolMemory before = device_memory(bytes);  // so that `memory` is not the first in its block
     const PoolMemory memory = device_memory(bytes);
-    const PoolMemory behind = device_memory(bytes);
+    const PoolMemory after = device_memory(bytes);
     ASSERT_NE(memory, nullptr);
     fill(before.get(), bytes, 1000);
-    fill(behind.get(), bytes, 1001);
+    fill(after.get(), bytes, 1001);
     fill(memory.get(), bytes, seed);
     PeerMessage message;
     ASSERT_HSA(hsa_amd_ipc_memory_create(memory.get(), bytes, &message.name));
@@ -98,48 +97,48 @@ TEST_P(Ipc, AnotherProcessSeesAndChangesMemory) {
     message.seed = seed;
     message.seed_after = ++seed;
     Peer peer("attach-memory");
-    ASSERT_TRUE(peer.tell(message));
-    ASSERT_TRUE(peer.hear(message)) << "the other process has died";
+    ASSERT_TRUE(peer.send(message));
+    ASSERT_TRUE(peer.receive(message)) << "the other process has died";
     EXPECT_EQ(message.status, HSA_STATUS_SUCCESS);
     EXPECT_EQ(message.wrong_words, 0u);
     EXPECT_EQ(peer.finish(), 0);
     EXPECT_EQ(wrong_words(memory.get(), bytes, seed), 0u);
     EXPECT_EQ(wrong_words(before.get(), bytes, 1000), 0u);
-    EXPECT_EQ(wrong_words(behind.get(), bytes, 1001), 0u);
+    EXPECT_EQ(wrong_words(after.get(), bytes, 1001), 0u);
   }
 }
 
-TEST_P(Ipc, SeesAndChangesMemoryOfAnotherProcess) {
+TEST_P(Ipc, ReadsAndWritesMemoryOfOtherProcess) {
   constexpr size_t kBytes = 3 << 20;
   Peer peer("share-memory");
   PeerMessage message;
   message.bytes = kBytes;
   message.seed = 5;
   message.seed_after = 6;
-  ASSERT_TRUE(peer.tell(message));
-  ASSERT_TRUE(peer.hear(message));
+  ASSERT_TRUE(peer.send(message));
+  ASSERT_TRUE(peer.receive(message));
   ASSERT_EQ(message.status, HSA_STATUS_SUCCESS);
   void* memory = nullptr;
   ASSERT_HSA(hsa_amd_ipc_memory_attach(&message.name, kBytes, 0, nullptr, &memory));
   EXPECT_EQ(wrong_words(memory, kBytes, 5), 0u);
   fill(memory, kBytes, 6);
-  ASSERT_TRUE(peer.tell(message));
-  ASSERT_TRUE(peer.hear(message));
+  ASSERT_TRUE(peer.send(message));
+  ASSERT_TRUE(peer.receive(message));
   EXPECT_EQ(message.wrong_words, 0u);
   EXPECT_EQ(peer.finish(), 0);
-  // It is still there, though the other process has freed it and ended.
+  // The memory persists although the other process has freed it and exited.
   EXPECT_EQ(wrong_words(memory, kBytes, 6), 0u);
   EXPECT_HSA(hsa_amd_ipc_memory_detach(memory));
 }
 
-TEST_P(Ipc, AttachedMemorySaysWhatItIs) {
+TEST_P(Ipc, PointerInfoDescribesAttachedMemory) {
   constexpr size_t kBytes = 1 << 20;
   Peer peer("share-memory");
   PeerMessage message;
   message.bytes = kBytes;
   message.seed = message.seed_after = 9;
-  ASSERT_TRUE(peer.tell(message));
-  ASSERT_TRUE(peer.hear(message));
+  ASSERT_TRUE(peer.send(message));
+  ASSERT_TRUE(peer.receive(message));
   ASSERT_EQ(message.status, HSA_STATUS_SUCCESS);
   void* memory = nullptr;
   const hsa_agent_t gpu = agent();
@@ -150,11 +149,11 @@ TEST_P(Ipc, AttachedMemorySaysWhatItIs) {
   EXPECT_EQ(info.sizeInBytes, kBytes);
   EXPECT_HSA(hsa_amd_ipc_memory_detach(memory));
   EXPECT_EQ(info_of(memory).type, HSA_EXT_POINTER_TYPE_UNKNOWN);
-  peer.tell(message);
+  peer.send(message);
   EXPECT_EQ(peer.finish(), 0);
 }
 
-TEST_P(Ipc, AttachedMemoryIsLikeOtherMemory) {
+TEST_P(Ipc, AttachedMemoryWorksLikeAllocations) {
   const PoolMemory memory = device_memory(64 << 10);
   hsa_amd_ipc_memory_t name;
   void* attached = nullptr;
@@ -167,8 +166,9 @@ TEST_P(Ipc, AttachedMemoryIsLikeOtherMemory) {
   EXPECT_EQ(info_of(attached).global_flags, info_of(memory.get()).global_flags);
   const hsa_agent_t gpu = agent();
   EXPECT_HSA(hsa_amd_agents_allow_access(1, &gpu, nullptr, attached));
-  const hsa_agent_t nobody{};
-  EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_AGENT, hsa_amd_agents_allow_access(1, &nobody, nullptr, attached));
+  const hsa_agent_t invalid_agent{};
+  EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_AGENT,
+                hsa_amd_agents_allow_access(1, &invalid_agent, nullptr, attached));
   EXPECT_HSA(hsa_amd_memory_fill(attached, 0x01020304, 1024));
   uint32_t word = 0;
   EXPECT_HSA(hsa_memory_copy(&word, memory.get(), 4));
@@ -176,7 +176,7 @@ TEST_P(Ipc, AttachedMemoryIsLikeOtherMemory) {
   EXPECT_HSA(hsa_amd_ipc_memory_detach(attached));
 }
 
-TEST_P(Ipc, TwoAttachmentsEndEachOnItsOwn) {
+TEST_P(Ipc, AttachmentsDetachIndependently) {
   constexpr size_t kBytes = 256 << 10;
   const PoolMemory memory = device_memory(kBytes);
   fill(memory.get(), kBytes, 3);
@@ -193,7 +193,7 @@ TEST_P(Ipc, TwoAttachmentsEndEachOnItsOwn) {
   EXPECT_EQ(wrong_words(memory.get(), kBytes, 3), 0u);
 }
 
-TEST_P(Ipc, RefusesToNameWhatIsNoWholeAllocation) {
+TEST_P(Ipc, RejectsPartsOfAllocations) {
   const PoolMemory memory = device_memory(64 << 10);
   hsa_amd_ipc_memory_t name;
   int on_the_stack = 0;
@@ -205,7 +205,7 @@ TEST_P(Ipc, RefusesToNameWhatIsNoWholeAllocation) {
                 hsa_amd_ipc_memory_create(&on_the_stack, sizeof on_the_stack, &name));
 }
 
-TEST_P(Ipc, RefusesNulls) {
+TEST_P(Ipc, RejectsNulls) {
   const PoolMemory memory = device_memory(64 << 10);
   hsa_amd_ipc_memory_t name;
   void* attached = nullptr;
@@ -223,7 +223,7 @@ TEST_P(Ipc, RefusesNulls) {
   EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_ARGUMENT, hsa_amd_ipc_memory_detach(memory.get()));
 }
 
-TEST_P(Ipc, RefusesNamesThatAreNone) {
+TEST_P(Ipc, RejectsInvalidNames) {
   const PoolMemory memory = device_memory(64 << 10);
   hsa_amd_ipc_memory_t name{};
   void* attached = nullptr;
@@ -237,7 +237,7 @@ TEST_P(Ipc, RefusesNamesThatAreNone) {
     changed.handle[word + 1] ^= 0x10;
     if (word == 0 &&
         hsa_amd_ipc_memory_attach(&changed, 64 << 10, 0, nullptr, &attached) == HSA_STATUS_SUCCESS) {
-      EXPECT_HSA(hsa_amd_ipc_memory_detach(attached));  // a word without a meaning
+      EXPECT_HSA(hsa_amd_ipc_memory_detach(attached));  // the runtime does not use this word
       continue;
     }
     EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_ARGUMENT,
@@ -245,7 +245,7 @@ TEST_P(Ipc, RefusesNamesThatAreNone) {
   }
 }
 
-TEST_P(Ipc, RefusesNamesThatWereChanged) {
+TEST_P(Ipc, RejectsModifiedNames) {
   const PoolMemory memory = device_memory(64 << 10);
   hsa_amd_ipc_memory_t name{};
   ASSERT_HSA(hsa_amd_ipc_memory_create(memory.get(), 64 << 10, &name));
@@ -268,7 +268,7 @@ TEST_P(Ipc, RefusesNamesThatWereChanged) {
   EXPECT_LE(attached, 64) << "what means something are more bits than that";
   std::mt19937 random(1);
   for (int i = 0; i < 3000; ++i) {
-    // As a whole, and behind what says which kind of name it is.
+    // Every third name is random as a whole. The others keep the word that contains the kind of the name.
     hsa_amd_ipc_memory_t made_up = name;
     for (int word = i % 3 == 0 ? 0 : 1; word < 8; ++word) {
       if (i % 3 != 2 || random() % 2 == 0) made_up.handle[word] = static_cast<uint32_t>(random());
@@ -279,7 +279,7 @@ TEST_P(Ipc, RefusesNamesThatWereChanged) {
   EXPECT_TRUE(attaches(name)) << "the memory is as it was";
 }
 
-TEST_P(Ipc, ANameEndsWithItsMemory) {
+TEST_P(Ipc, NameExpiresWithMemory) {
   PoolMemory memory = device_memory(64 << 10);
   hsa_amd_ipc_memory_t name;
   ASSERT_HSA(hsa_amd_ipc_memory_create(memory.get(), 64 << 10, &name));
@@ -289,7 +289,7 @@ TEST_P(Ipc, ANameEndsWithItsMemory) {
                 hsa_amd_ipc_memory_attach(&name, 64 << 10, 0, nullptr, &attached));
 }
 
-TEST_P(Ipc, MemoryThatOthersMayHaveIsNotUsedAgain) {
+TEST_P(Ipc, ExportedMemoryIsNotReused) {
   PoolMemory memory = device_memory(2 << 20);
   fill(memory.get(), 2 << 20, 7);
   hsa_amd_ipc_memory_t name;
@@ -306,7 +306,7 @@ TEST_P(Ipc, MemoryThatOthersMayHaveIsNotUsedAgain) {
   EXPECT_HSA(hsa_amd_ipc_memory_detach(attached));
 }
 
-TEST_P(Ipc, DetachingTellsWhoWantsToKnow) {
+TEST_P(Ipc, DetachCallsDeallocationCallback) {
   const PoolMemory memory = device_memory(64 << 10);
   hsa_amd_ipc_memory_t name;
   void* attached = nullptr;
@@ -321,7 +321,7 @@ TEST_P(Ipc, DetachingTellsWhoWantsToKnow) {
   EXPECT_EQ(calls, 1);
 }
 
-TEST_P(Ipc, LeavesNothingBehind) {
+TEST_P(Ipc, ReleasesDescriptorsAndMemory) {
   const auto round = [this] {
     const PoolMemory memory = device_memory(3 << 20);
     hsa_amd_ipc_memory_t name;
@@ -334,15 +334,15 @@ TEST_P(Ipc, LeavesNothingBehind) {
   const size_t descriptors = open_descriptors();
   uint64_t available = 0, left = 0;
   const auto kAvailable = static_cast<hsa_agent_info_t>(HSA_AMD_AGENT_INFO_MEMORY_AVAIL);
-  const bool tells = hsa_agent_get_info(agent(), kAvailable, &available) == HSA_STATUS_SUCCESS;
+  const bool has_available = hsa_agent_get_info(agent(), kAvailable, &available) == HSA_STATUS_SUCCESS;
   for (int i = 0; i < 50; ++i) round();
   EXPECT_TRUE(descriptors_come_down_to(descriptors)) << open_descriptors();
-  if (!tells) return;
+  if (!has_available) return;
   ASSERT_HSA(hsa_agent_get_info(agent(), kAvailable, &left));
   EXPECT_EQ(left, available);
 }
 
-TEST_P(Ipc, ThreadsShareAtTheSameTime) {
+TEST_P(Ipc, ThreadsShareConcurrently) {
   std::vector<std::thread> threads;
   const PoolMemory common = device_memory(128 << 10);
   for (int thread = 0; thread < 4; ++thread) {
@@ -390,7 +390,7 @@ class Dmabuf : public Sharing {
   decltype(&hsa_amd_portable_close_dmabuf) close_dmabuf = nullptr;
 };
 
-TEST_P(Dmabuf, IsMappedWithTheSameContents) {
+TEST_P(Dmabuf, MapsSameContents) {
   for (const size_t bytes : {size_t{8} << 10, size_t{1} << 20, size_t{6} << 20}) {
     const PoolMemory memory = device_memory(bytes);
     fill(memory.get(), bytes, 21);
@@ -417,7 +417,7 @@ TEST_P(Dmabuf, IsMappedWithTheSameContents) {
   }
 }
 
-TEST_P(Dmabuf, OfAPartSaysWhereThatIs) {
+TEST_P(Dmabuf, ExportOfPartReturnsOffset) {
   const PoolMemory memory = device_memory(1 << 20);
   fill(memory.get(), 1 << 20, 31);
   int whole = -1, part = -1;
@@ -429,7 +429,7 @@ TEST_P(Dmabuf, OfAPartSaysWhereThatIs) {
   EXPECT_HSA(close_dmabuf(part));
 }
 
-TEST_P(Dmabuf, KeepsItsMemoryWhenThatIsFreed) {
+TEST_P(Dmabuf, KeepsMemoryAfterFree) {
   constexpr size_t kBytes = 2 << 20;
   PoolMemory memory = device_memory(kBytes);
   fill(memory.get(), kBytes, 41);
@@ -447,7 +447,7 @@ TEST_P(Dmabuf, KeepsItsMemoryWhenThatIsFreed) {
   EXPECT_HSA(hsa_amd_interop_unmap_buffer(mapped));
 }
 
-TEST_P(Dmabuf, RefusesToExportWhatItCannot) {
+TEST_P(Dmabuf, ExportRejectsInvalidArguments) {
   const PoolMemory memory = device_memory(64 << 10);
   int dmabuf = -1;
   uint64_t offset = 0;
@@ -468,7 +468,7 @@ TEST_P(Dmabuf, RefusesToExportWhatItCannot) {
   EXPECT_STATUS(HSA_STATUS_ERROR_RESOURCE_FREE, close_dmabuf(-1));
 }
 
-TEST_P(Dmabuf, TheNewerCallChecksItsFlags) {
+TEST_P(Dmabuf, ExportV2ChecksFlags) {
   REQUIRE_HSA(hsa_amd_portable_export_dmabuf_v2);
   const PoolMemory memory = device_memory(64 << 10);
   int dmabuf = -1;
@@ -485,9 +485,9 @@ TEST_P(Dmabuf, TheNewerCallChecksItsFlags) {
   }
 }
 
-TEST_P(Dmabuf, RefusesToMapWhatIsNone) {
+TEST_P(Dmabuf, MapRejectsInvalidArguments) {
   hsa_agent_t gpu = agent();
-  hsa_agent_t nobody{};
+  hsa_agent_t invalid_agent{};
   size_t size = 0;
   void* mapped = nullptr;
   const int file = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -506,13 +506,13 @@ TEST_P(Dmabuf, RefusesToMapWhatIsNone) {
   EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_ARGUMENT, call(1, &gpu, 1, &size, &mapped));
   EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_ARGUMENT, call(1, &gpu, 0, nullptr, &mapped));
   EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_ARGUMENT, call(1, &gpu, 0, &size, nullptr));
-  EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_AGENT, call(1, &nobody, 0, &size, &mapped));
+  EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_AGENT, call(1, &invalid_agent, 0, &size, &mapped));
   EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_ALLOCATION, hsa_amd_interop_unmap_buffer(memory.get()));
   EXPECT_HSA(hsa_amd_interop_unmap_buffer(nullptr));
   EXPECT_HSA(close_dmabuf(dmabuf));
 }
 
-TEST_P(Dmabuf, LeavesNothingBehind) {
+TEST_P(Dmabuf, ReleasesDescriptorsAndMemory) {
   const auto round = [this] {
     const PoolMemory memory = device_memory(3 << 20);
     int dmabuf = -1;

@@ -1,4 +1,4 @@
-// Barrier packets, and packets that are wrong: what stops a queue, who is told, and that nobody else notices.
+// Barrier packets, and invalid packets: they stop their queue, call its error callback and affect no other queue.
 #include <hsa/amd_hsa_queue.h>
 #include <hsa/amd_hsa_signal.h>
 
@@ -15,9 +15,9 @@
 namespace conformance {
 namespace {
 
-class Barrier : public DispatchTest {};
+class BarrierPacket : public DispatchTest {};
 
-TEST_P(Barrier, AndWaitsForAll) {
+TEST_P(BarrierPacket, AndWaitsForAllSignals) {
   const ScopedSignal first(1);
   const ScopedSignal second(1);
   const ScopedSignal done(1);
@@ -26,14 +26,14 @@ TEST_P(Barrier, AndWaitsForAll) {
   packet.dep_signal[4] = second;
   submit(queue(), packet);
   hsa_signal_store_screlease(second, 0);
-  // Time for a packet that doesn't wait for both signals to be done wrongly.
+  // A packet that does not wait for both signals would complete during this time.
   std::this_thread::sleep_for(std::chrono::milliseconds(3));
   EXPECT_EQ(done.value(), 1);
   hsa_signal_store_screlease(first, 0);
   EXPECT_TRUE(wait_for(done, HSA_SIGNAL_CONDITION_EQ, 0));
 }
 
-TEST_P(Barrier, OrWaitsForAny) {
+TEST_P(BarrierPacket, OrWaitsForAnySignal) {
   const ScopedSignal first(1);
   const ScopedSignal second(1);
   const ScopedSignal done(1);
@@ -41,19 +41,19 @@ TEST_P(Barrier, OrWaitsForAny) {
   packet.dep_signal[1] = first;
   packet.dep_signal[3] = second;
   submit(queue(), packet);
-  // Time for a packet that doesn't wait for either signal to be done wrongly.
+  // A packet that does not wait for a signal would complete during this time.
   std::this_thread::sleep_for(std::chrono::milliseconds(3));
   EXPECT_EQ(done.value(), 1);
   hsa_signal_store_screlease(second, 0);
   EXPECT_TRUE(wait_for(done, HSA_SIGNAL_CONDITION_EQ, 0));
 }
 
-TEST_P(Barrier, OfNoSignalsIsFulfilled) {
+TEST_P(BarrierPacket, CompletesWithoutSignals) {
   EXPECT_TRUE(run(barrier_packet(HSA_PACKET_TYPE_BARRIER_AND)));
   EXPECT_TRUE(run(barrier_packet(HSA_PACKET_TYPE_BARRIER_OR)));
 }
 
-TEST_P(Barrier, ValueComparesMaskedBits) {
+TEST_P(BarrierPacket, ValueComparesMaskedBits) {
   const struct {
     hsa_signal_condition_t condition;
     hsa_signal_value_t value;
@@ -75,11 +75,11 @@ TEST_P(Barrier, ValueComparesMaskedBits) {
     packet.cond = example.condition;
     packet.completion_signal = done;
     submit(queue(), packet);
-    // Time for a packet that doesn't wait for the value to be done wrongly.
+    // A packet that does not wait for the value would complete during this time.
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
     EXPECT_EQ(done.value(), 1) << "condition " << example.condition;
     hsa_signal_store_screlease(watched, example.after);
-    // One or the other comes, and there is no wait for either.
+    // Polls, because either the signal or the error callback may come first.
     for (int i = 0; i < 5000 && done.value() != 0 && errors().count == 0; ++i) {
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
@@ -90,7 +90,7 @@ TEST_P(Barrier, ValueComparesMaskedBits) {
   }
 }
 
-TEST_P(Barrier, ChainsOfManyQueuesResolve) {
+TEST_P(BarrierPacket, ChainsAcrossQueuesComplete) {
   constexpr int kQueues = 4;
   constexpr int kRounds = 50;
   ScopedQueue queues[kQueues];
@@ -109,8 +109,8 @@ TEST_P(Barrier, ChainsOfManyQueuesResolve) {
   EXPECT_TRUE(wait_for(signals[kRounds], HSA_SIGNAL_CONDITION_EQ, 0));
 }
 
-// Every packet takes one from the same signal, so one that is lost, or done twice, shows.
-TEST_P(Barrier, TenMillionPacketsOfFourProducersAreDoneOnce) {
+// Every packet decrements the same signal, so lost and repeated packets are detected.
+TEST_P(BarrierPacket, TenMillionPacketsCompleteOnce) {
   constexpr int64_t kPackets = kSanitized ? 200'000 : 10'000'000;
   constexpr int kProducers = 4;
   ScopedQueue many;
@@ -123,8 +123,7 @@ TEST_P(Barrier, TenMillionPacketsOfFourProducersAreDoneOnce) {
   for (int i = 0; i < kProducers; ++i) {
     producers.emplace_back([&] {
       for (int64_t n = 0; n < kPackets / kProducers; ++n) {
-        // What is beyond the ring waits with the processor given away: there may be fewer processors than
-        // producers.
+        // Yields while the ring is full, because there may be fewer CPUs than producers.
         while (hsa_queue_load_write_index_relaxed(many.get()) -
                    hsa_queue_load_read_index_relaxed(many.get()) >=
                many.get()->size) {
@@ -143,28 +142,28 @@ TEST_P(Barrier, TenMillionPacketsOfFourProducersAreDoneOnce) {
   }
 }
 
-// The doorbell's signal says where its register is, and kernels and programs that know amd_signal_t store
-// there themselves, between others that call: awake or asleep, the packet processor takes both.
-TEST_P(Barrier, IsDoneWhenItsIndexIsStoredToTheDoorbellsRegister) {
-  const auto& bell = *reinterpret_cast<const amd_signal_t*>(queue()->doorbell_signal.handle);
-  if (bell.kind != AMD_SIGNAL_KIND_DOORBELL && bell.kind != AMD_SIGNAL_KIND_LEGACY_DOORBELL)
+// The doorbell signal contains the address of its register. Programs and kernels that know amd_signal_t store to
+// it directly, also between calls of the API. The packet processor has to accept both, awake or asleep.
+TEST_P(BarrierPacket, CompletesAfterStoreToDoorbellRegister) {
+  const auto& doorbell = *reinterpret_cast<const amd_signal_t*>(queue()->doorbell_signal.handle);
+  if (doorbell.kind != AMD_SIGNAL_KIND_DOORBELL && doorbell.kind != AMD_SIGNAL_KIND_LEGACY_DOORBELL)
     GTEST_SKIP() << "the agent's doorbells have no register";
   char name[64] = {};
   ASSERT_HSA(hsa_agent_get_info(agent(), HSA_AGENT_INFO_NAME, name));
   const bool tonga = std::string_view(name) == "gfx802";
   for (int i = 0; i < 12; ++i) {
     const ScopedSignal done(1);
-    if (i % 4 == 3) std::this_thread::sleep_for(std::chrono::milliseconds(20));  // it falls asleep
+    if (i % 4 == 3) std::this_thread::sleep_for(std::chrono::milliseconds(20));  // the device falls asleep
     const uint64_t index = put(queue(), barrier_packet(HSA_PACKET_TYPE_BARRIER_AND, done));
-    if (bell.kind == AMD_SIGNAL_KIND_DOORBELL) {
-      std::atomic_ref(const_cast<uint64_t&>(*bell.hardware_doorbell_ptr))
+    if (doorbell.kind == AMD_SIGNAL_KIND_DOORBELL) {
+      std::atomic_ref(const_cast<uint64_t&>(*doorbell.hardware_doorbell_ptr))
           .store(index, std::memory_order_release);
     } else {
-      // Nobody else submits: the lock is not needed.
+      // The legacy doorbell's lock is not needed, because no other thread submits.
       auto& queue = *reinterpret_cast<amd_queue_t*>(this->queue());
       queue.max_legacy_doorbell_dispatch_id_plus_1 = index + 1;
       const uint64_t in_dwords = (index + 1) % (queue.hsa_queue.size * uint64_t{2}) * 16;
-      std::atomic_ref(const_cast<uint32_t&>(*bell.legacy_hardware_doorbell_ptr))
+      std::atomic_ref(const_cast<uint32_t&>(*doorbell.legacy_hardware_doorbell_ptr))
           .store(static_cast<uint32_t>(tonga ? in_dwords : index + 1), std::memory_order_release);
     }
     ASSERT_TRUE(wait_for(done, HSA_SIGNAL_CONDITION_EQ, 0)) << i;
@@ -174,13 +173,13 @@ TEST_P(Barrier, IsDoneWhenItsIndexIsStoredToTheDoorbellsRegister) {
   }
 }
 
-INSTANTIATE_FOR_AGENTS(Barrier);
+INSTANTIATE_FOR_AGENTS(BarrierPacket);
 
-// --- Packets that are wrong ------------------------------------------------------------------------------
+// --- Invalid packets -------------------------------------------------------------------------------------
 
-class WrongPacket : public DispatchTest {
+class InvalidPacket : public DispatchTest {
  protected:
-  /// Submits it: the queue must stop, its callback be told one of the statuses, and others go on.
+  /// Submits `packet` to a separate queue. The queue must stop and report one of `statuses`; others must run on.
   template <class Packet>
   void expect_error(const Packet& packet, std::initializer_list<hsa_status_t> statuses, const char* what) {
     ScopedQueue victim;
@@ -194,9 +193,9 @@ class WrongPacket : public DispatchTest {
       std::this_thread::yield();
     EXPECT_EQ(victim.errors().count, 1) << what;
     EXPECT_EQ(victim.errors().queue, victim.get()) << what;
-    bool known = false;
-    for (const hsa_status_t status : statuses) known = known || victim.errors().status == status;
-    EXPECT_TRUE(known) << what << ": told " << status_name(victim.errors().status);
+    bool is_expected = false;
+    for (const hsa_status_t status : statuses) is_expected = is_expected || victim.errors().status == status;
+    EXPECT_TRUE(is_expected) << what << ": told " << status_name(victim.errors().status);
     EXPECT_EQ(after.value(), 1) << what << ": the packet behind it ran";
     victim.destroy();
     EXPECT_TRUE(run(barrier_packet(HSA_PACKET_TYPE_BARRIER_AND))) << what << ": another queue stopped too";
@@ -208,8 +207,8 @@ class WrongPacket : public DispatchTest {
   }
 };
 
-TEST_P(WrongPacket, TypesThatDoNotExistStopTheQueue) {
-  // Each takes a queue, which GPUs make slowly: some of them there.
+TEST_P(InvalidPacket, UnknownTypeStopsQueue) {
+  // Each type needs a queue, whose creation is slow on GPUs. Those test a part of the types.
   const bool all = agent_info<hsa_device_type_t>(agent(), HSA_AGENT_INFO_DEVICE) == HSA_DEVICE_TYPE_CPU;
   for (int type = 6; type <= 0xff; type += all || type < 16 ? 1 : 31) {
     hsa_barrier_and_packet_t packet = barrier_packet(type);
@@ -217,11 +216,11 @@ TEST_P(WrongPacket, TypesThatDoNotExistStopTheQueue) {
   }
 }
 
-TEST_P(WrongPacket, IsToldWhileAHandlerOfASignalWaitsForThat) {
+TEST_P(InvalidPacket, CallsErrorCallbackWhileSignalHandlerWaits) {
   struct Waiting {
     const QueueErrors& errors;
-    std::atomic<bool> begun = false, over = false;
-    int told = 0;
+    std::atomic<bool> started = false, ended = false;
+    int count_in_handler = 0;
   };
   ScopedQueue victim;
   victim.create(agent(), queue()->size);
@@ -230,22 +229,22 @@ TEST_P(WrongPacket, IsToldWhileAHandlerOfASignalWaitsForThat) {
   const ScopedSignal signal(1);
   const auto handler = [](hsa_signal_value_t, void* data) {
     auto& self = *static_cast<Waiting*>(data);
-    self.begun = true;
+    self.started = true;
     const auto deadline = std::chrono::steady_clock::now() + kPatience;
     while (self.errors.count == 0 && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
-    self.told = self.errors.count;
-    self.over = true;
+    self.count_in_handler = self.errors.count;
+    self.ended = true;
     return false;
   };
   ASSERT_HSA(hsa_amd_signal_async_handler(signal, HSA_SIGNAL_CONDITION_EQ, 0, handler, &waiting));
   hsa_signal_store_screlease(signal, 0);
-  while (!waiting.begun) std::this_thread::yield();
+  while (!waiting.started) std::this_thread::yield();
   submit(victim.get(), barrier_packet(200));
-  while (!waiting.over) std::this_thread::yield();
-  EXPECT_EQ(waiting.told, 1);
+  while (!waiting.ended) std::this_thread::yield();
+  EXPECT_EQ(waiting.count_in_handler, 1);
 }
 
-TEST_P(WrongPacket, VendorFormatsThatDoNotExistStopTheQueue) {
+TEST_P(InvalidPacket, UnknownVendorFormatStopsQueue) {
   for (const int format : {0, 7, 0x42, 0xff}) {
     hsa_amd_barrier_value_packet_t packet{};
     packet.header.header = packet_header(HSA_PACKET_TYPE_VENDOR_SPECIFIC);
@@ -255,7 +254,7 @@ TEST_P(WrongPacket, VendorFormatsThatDoNotExistStopTheQueue) {
   }
 }
 
-TEST_P(WrongPacket, GridsThatAreNoneStopTheQueue) {
+TEST_P(InvalidPacket, InvalidGridStopsQueue) {
   const auto statuses = {HSA_STATUS_ERROR_INCOMPATIBLE_ARGUMENTS, HSA_STATUS_ERROR_INVALID_ARGUMENT,
                          HSA_STATUS_ERROR_INVALID_PACKET_FORMAT};
   hsa_kernel_dispatch_packet_t packet = good();
@@ -273,7 +272,7 @@ TEST_P(WrongPacket, GridsThatAreNoneStopTheQueue) {
   expect_error(packet, statuses, "an empty second dimension");
 }
 
-TEST_P(WrongPacket, WorkgroupsThatAreTooLargeStopTheQueue) {
+TEST_P(InvalidPacket, OversizedWorkgroupStopsQueue) {
   hsa_kernel_dispatch_packet_t packet = good();
   packet.setup = 3;
   packet.grid_size_x = packet.grid_size_y = packet.grid_size_z = 1000;
@@ -282,14 +281,14 @@ TEST_P(WrongPacket, WorkgroupsThatAreTooLargeStopTheQueue) {
                "a thousand million work-items");
 }
 
-TEST_P(WrongPacket, MoreGroupMemoryThanThereIsStopsTheQueue) {
+TEST_P(InvalidPacket, ExcessiveGroupMemoryStopsQueue) {
   hsa_kernel_dispatch_packet_t packet = good();
   packet.group_segment_size = 0xf0000000;
   expect_error(packet, {HSA_STATUS_ERROR_INVALID_ALLOCATION, HSA_STATUS_ERROR_OUT_OF_RESOURCES},
                "four gigabytes of group memory");
 }
 
-TEST_P(WrongPacket, KernelsThatAreNoneStopTheQueue) {
+TEST_P(InvalidPacket, InvalidKernelObjectStopsQueue) {
   if (agent_info<hsa_device_type_t>(agent(), HSA_AGENT_INFO_DEVICE) != HSA_DEVICE_TYPE_CPU) {
     GTEST_SKIP() << "a device that reads a wrong address faults, which is for another test";
   }
@@ -302,7 +301,7 @@ TEST_P(WrongPacket, KernelsThatAreNoneStopTheQueue) {
   expect_error(packet, {HSA_STATUS_ERROR_INVALID_CODE_OBJECT}, "an address inside a descriptor");
 }
 
-TEST_P(WrongPacket, AgentFunctionsThatDoNotExistStopTheQueue) {
+TEST_P(InvalidPacket, UnknownAgentFunctionStopsQueue) {
   if ((agent_info<uint32_t>(agent(), HSA_AGENT_INFO_FEATURE) & HSA_AGENT_FEATURE_AGENT_DISPATCH) == 0) {
     GTEST_SKIP() << "the agent takes no agent dispatches";
   }
@@ -313,23 +312,23 @@ TEST_P(WrongPacket, AgentFunctionsThatDoNotExistStopTheQueue) {
                "function 0xfffe");
 }
 
-TEST_P(WrongPacket, AQueueWithoutACallbackStopsQuietly) {
+TEST_P(InvalidPacket, QueueWithoutCallbackStopsSilently) {
   hsa_queue_t* victim = nullptr;
   ASSERT_HSA(hsa_queue_create(agent(), queue()->size, HSA_QUEUE_TYPE_MULTI, nullptr, nullptr, UINT32_MAX,
                               UINT32_MAX, &victim));
   const ScopedSignal after(1);
   submit(victim, barrier_packet(0x77));
   submit(victim, barrier_packet(HSA_PACKET_TYPE_BARRIER_AND, after));
-  // Time for a packet behind the wrong one to be done wrongly.
+  // A packet after the invalid one would incorrectly complete during this time.
   std::this_thread::sleep_for(std::chrono::milliseconds(5));
   EXPECT_EQ(after.value(), 1);
   EXPECT_HSA(hsa_queue_destroy(victim));
 }
 
-TEST_P(WrongPacket, AnInvalidPacketIsWaitedFor) {
+TEST_P(InvalidPacket, UnwrittenSlotIsWaitedFor) {
   const uint64_t index = hsa_queue_add_write_index_relaxed(queue(), 1);
   hsa_signal_store_screlease(queue()->doorbell_signal, static_cast<hsa_signal_value_t>(index));
-  // Time for a packet that nobody has written to be taken wrongly.
+  // The unwritten packet would be taken incorrectly during this time.
   std::this_thread::sleep_for(std::chrono::milliseconds(3));
   EXPECT_EQ(hsa_queue_load_read_index_relaxed(queue()), index);
   EXPECT_EQ(errors().count, 0);
@@ -344,7 +343,7 @@ TEST_P(WrongPacket, AnInvalidPacketIsWaitedFor) {
   EXPECT_TRUE(wait_for(done, HSA_SIGNAL_CONDITION_EQ, 0));
 }
 
-INSTANTIATE_FOR_AGENTS(WrongPacket);
+INSTANTIATE_FOR_AGENTS(InvalidPacket);
 
 }  // namespace
 }  // namespace conformance

@@ -1,5 +1,5 @@
-// Several GPUs in one process: all at work at once, and each other's memory, by copies and by kernels. With
-// HSA_CONFORMANCE_GPUS the number that there must be.
+// Several GPUs in one process: concurrent kernels, and access to peer memory by copies and kernels. The variable
+// HSA_CONFORMANCE_GPUS contains the expected number of GPUs.
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
@@ -23,7 +23,7 @@ struct Gpu {
   hsa_agent_t agent{};
   ScopedQueue queue;
   KernelSet kernels;
-  PoolMemory local;  // kWords words of its own
+  PoolMemory local;  // kWords words of local memory
 };
 
 class Peers : public HsaTest {
@@ -59,10 +59,10 @@ class Peers : public HsaTest {
     const auto pool = find_pool(host_, flag);
     EXPECT_TRUE(pool.has_value());
     memory_.push_back(allocate(*pool, kWords * 4, host_));
-    let_all_in(memory_.back().get());
+    allow_all(memory_.back().get());
     return static_cast<uint32_t*>(memory_.back().get());
   }
-  void let_all_in(void* memory) {
+  void allow_all(void* memory) {
     std::vector<hsa_agent_t> agents;
     for (const Gpu& gpu : gpus_) agents.push_back(gpu.agent);
     EXPECT_HSA(
@@ -80,7 +80,7 @@ class Peers : public HsaTest {
     ASSERT_TRUE(wait_for(done, HSA_SIGNAL_CONDITION_LT, 1));
     ASSERT_EQ(done.value(), 0);
   }
-  /// Different words for every pair.
+  /// Fills `in_` with words that differ for every pair of GPUs, and zeroes `out_`.
   void fill(size_t a, size_t b) {
     for (uint32_t i = 0; i < kWords; ++i) in_[i] = static_cast<uint32_t>(a * 1'000'003 + b * 10'007 + i * 17);
     std::fill(out_, out_ + kWords, 0);
@@ -96,10 +96,10 @@ class Peers : public HsaTest {
   uint32_t* in_ = nullptr;
   uint32_t* out_ = nullptr;
   std::deque<PoolMemory> memory_;
-  std::deque<Gpu> gpus_;  // go first
+  std::deque<Gpu> gpus_;  // destroyed before the memory
 };
 
-TEST_F(Peers, RunKernelsAtOnce) {
+TEST_F(Peers, RunKernelsConcurrently) {
   constexpr int kRounds = 5;
   fill(1, 1);
   const ScopedSignal left(static_cast<hsa_signal_value_t>(gpus_.size()) * kRounds);
@@ -119,9 +119,9 @@ TEST_F(Peers, RunKernelsAtOnce) {
   }
 }
 
-// A chain of kernels and copies through all GPUs, each waiting for the one before, while threads ask for
-// times and have clocks compared: no step begins before its forerunner has ended, whosever clock stamped it.
-TEST_F(Peers, TimesAreInTheOrderOfWhatHappened) {
+// A chain of kernels and copies through all GPUs, each waiting for the previous one, while another thread makes the
+// runtime calibrate clocks. No step starts before the previous one has ended, whichever clock recorded it.
+TEST_F(Peers, TimestampsFollowOrderOfExecution) {
   constexpr int kRounds = 20;
   fill(1, 1);
   for (Gpu& gpu : gpus_) ASSERT_HSA(hsa_amd_profiling_set_profiler_enabled(gpu.queue.get(), 1));
@@ -131,7 +131,7 @@ TEST_F(Peers, TimesAreInTheOrderOfWhatHappened) {
     bool copies;
     ScopedSignal done{1};
     uint64_t start = 0, end = 0;
-    void ask() {
+    void query_times() {
       if (copies) {
         hsa_amd_profiling_async_copy_time_t time{};
         EXPECT_HSA(hsa_amd_profiling_get_async_copy_time(done, &time));
@@ -143,9 +143,9 @@ TEST_F(Peers, TimesAreInTheOrderOfWhatHappened) {
       }
     }
   };
-  std::atomic<bool> over{false};
-  std::thread comparing([&] {
-    while (!over) {
+  std::atomic<bool> stop{false};
+  std::thread calibrating([&] {
+    while (!stop) {
       for (Gpu& gpu : gpus_) hsa_amd_profiling_set_profiler_enabled(gpu.queue.get(), 1);
     }
   });
@@ -176,21 +176,21 @@ TEST_F(Peers, TimesAreInTheOrderOfWhatHappened) {
       break;
     }
     for (Step& step : steps) {
-      step.ask();
+      step.query_times();
       EXPECT_LE(last, step.start) << "round " << round << (step.copies ? ", a copy" : ", a kernel");
       EXPECT_LT(step.start, step.end);
       last = step.end;
     }
     for (Step& step : steps) {
       const uint64_t start = step.start, end = step.end;
-      step.ask();
+      step.query_times();
       EXPECT_EQ(step.start, start);
       EXPECT_EQ(step.end, end);
     }
     memory_.resize(2);
   }
-  over = true;
-  comparing.join();
+  stop = true;
+  calibrating.join();
   EXPECT_HSA(hsa_amd_profiling_async_copy_enable(false));
 }
 
@@ -202,7 +202,7 @@ TEST_F(Peers, CopyBetweenAllPairs) {
       SCOPED_TRACE("from " + std::to_string(a) + " to " + std::to_string(b));
       fill(a, b);
       copy(gpus_[a].local.get(), gpus_[a].agent, in_, host_);
-      // Both agents of a copy need access to both sides.
+      // Both agents of a copy need access to both buffers.
       if (!reaches(gpus_[b], gpus_[a]) || !reaches(gpus_[a], gpus_[b])) continue;
       EXPECT_HSA(hsa_amd_agents_allow_access(1, &gpus_[b].agent, nullptr, gpus_[a].local.get()));
       EXPECT_HSA(hsa_amd_agents_allow_access(1, &gpus_[a].agent, nullptr, gpus_[b].local.get()));
@@ -216,7 +216,7 @@ TEST_F(Peers, CopyBetweenAllPairs) {
   if (pairs == 0) GTEST_SKIP() << "no GPU reaches another's memory";
 }
 
-TEST_F(Peers, KernelsReadEachOthersMemory) {
+TEST_F(Peers, KernelsReadPeerMemory) {
   size_t pairs = 0;
   for (size_t a = 0; a < gpus_.size(); ++a) {
     for (size_t b = 0; b < gpus_.size(); ++b) {

@@ -1,5 +1,5 @@
-// Many processes on one board at the same time: each has its queue, its kernels and its copies, whoever has
-// the copy engines. The processes are this program again, told what to be by the environment.
+// Many processes that use one GPU at the same time. Each has a queue, kernels and copies, although there are fewer
+// copy engines than processes. The processes run this program; environment variables select their role.
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
@@ -20,7 +20,7 @@ extern char** environ;
 namespace conformance {
 namespace {
 
-constexpr const char* kReadyVariable = "HSA_CONFORMANCE_READY";  // descriptors
+constexpr const char* kReadyVariable = "HSA_CONFORMANCE_READY";  // a file descriptor
 constexpr const char* kGoVariable = "HSA_CONFORMANCE_GO";
 
 class OneOfMany : public DispatchTest {
@@ -54,11 +54,11 @@ TEST_P(OneOfMany, RunsKernelsAndCopies) {
   for (uint32_t i = 0; i < kWords; ++i) from[i] = i * static_cast<uint32_t>(getpid());
   copy_there_and_back(host, local.get(), from, to, kWords * 4);
   ASSERT_FALSE(HasFatalFailure());
-  // Here everybody has a queue and, if there was one, a copy engine.
-  const char word = 'r';
-  ASSERT_EQ(write(std::atoi(std::getenv(kReadyVariable)), &word, 1), 1);
-  char nothing = 0;
-  ASSERT_EQ(read(std::atoi(std::getenv(kGoVariable)), &nothing, 1), 0);
+  // From here on this process has a queue and, if one was free, a copy engine.
+  const char byte = 'r';
+  ASSERT_EQ(write(std::atoi(std::getenv(kReadyVariable)), &byte, 1), 1);
+  char unused = 0;
+  ASSERT_EQ(read(std::atoi(std::getenv(kGoVariable)), &unused, 1), 0);
   for (int round = 0; round < 5; ++round) {
     for (uint32_t i = 0; i < kWords; ++i) from[i] += 7 * i + static_cast<uint32_t>(round);
     copy_there_and_back(host, local.get(), from, to, kWords * 4);
@@ -89,11 +89,11 @@ struct Pipe {
   int ends[2] = {-1, -1};
 };
 
-TEST_P(ManyProcesses, SixteenWorkAtOnce) {
+TEST_P(ManyProcesses, SixteenRunConcurrently) {
   constexpr int kProcesses = 16;
   if (std::getenv(kReadyVariable) != nullptr) GTEST_SKIP() << "one of them";
   Pipe ready, go;
-  // By these numbers each child has the ends that it uses, and no other: the pipes end with who holds them.
+  // Descriptors of the children's pipe ends. All other ends are close-on-exec, so that a pipe closes with its user.
   constexpr int kReady = 200, kGo = 201;
   const std::string filter = "--gtest_filter=*OneOfMany.*/" + GetParam().name;
   std::vector<std::string> environment;
@@ -119,8 +119,8 @@ TEST_P(ManyProcesses, SixteenWorkAtOnce) {
   posix_spawn_file_actions_destroy(&files);
   ready.close_writing();
   int count = 0;
-  char word = 0;
-  while (count < kProcesses && read(ready.ends[0], &word, 1) == 1) ++count;
+  char byte = 0;
+  while (count < kProcesses && read(ready.ends[0], &byte, 1) == 1) ++count;
   EXPECT_EQ(count, kProcesses) << "the others failed before all had begun";
   go.close_writing();
   for (const pid_t child : children) {

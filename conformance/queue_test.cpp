@@ -1,4 +1,4 @@
-// Queues: making and ending them, soft queues, indices, and what can be set on one.
+// Queues: creation and destruction, attributes, soft queues, indices, descriptors and counted queues.
 #include <atomic>
 #include <bit>
 #include <ostream>
@@ -33,7 +33,7 @@ class Queue : public AgentTest {
   uint32_t largest_ = 0;
 };
 
-TEST_P(Queue, IsAsTheManualDescribesIt) {
+TEST_P(Queue, HasFieldsOfTheManual) {
   ScopedQueue queue;
   queue.create(agent(), largest_);
   ASSERT_NE(queue.get(), nullptr);
@@ -60,7 +60,7 @@ TEST_P(Queue, StartsWithInvalidPackets) {
   }
 }
 
-TEST_P(Queue, ComesInEverySizeThatTheAgentHas) {
+TEST_P(Queue, SupportsEverySizeOfTheAgent) {
   for (uint32_t size = smallest_; size != 0 && size <= largest_; size *= 4) {
     hsa_queue_t* queue = nullptr;
     ASSERT_HSA(create(agent(), size, HSA_QUEUE_TYPE_SINGLE, &queue)) << size;
@@ -69,7 +69,7 @@ TEST_P(Queue, ComesInEverySizeThatTheAgentHas) {
   }
 }
 
-TEST_P(Queue, SizesBelowTheLeastAreRaisedToIt) {
+TEST_P(Queue, RaisesSizesBelowMinimum) {
   for (uint32_t size = 1; size < smallest_; size *= 2) {
     hsa_queue_t* queue = nullptr;
     ASSERT_HSA(create(agent(), size, HSA_QUEUE_TYPE_MULTI, &queue)) << size;
@@ -78,7 +78,7 @@ TEST_P(Queue, SizesBelowTheLeastAreRaisedToIt) {
   }
 }
 
-TEST_P(Queue, SizesThatAreNoneAreRefused) {
+TEST_P(Queue, RejectsInvalidSizes) {
   hsa_queue_t* queue = nullptr;
   for (const uint32_t size : {uint32_t{0}, uint32_t{3}, smallest_ + 1, largest_ - 1, UINT32_MAX}) {
     if (std::has_single_bit(size)) continue;
@@ -92,7 +92,7 @@ TEST_P(Queue, SizesThatAreNoneAreRefused) {
   EXPECT_EQ(queue, nullptr);
 }
 
-TEST_P(Queue, OtherArgumentsThatAreNoneAreRefused) {
+TEST_P(Queue, RejectsInvalidArguments) {
   hsa_queue_t* queue = nullptr;
   EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_ARGUMENT, create(agent(), smallest_, HSA_QUEUE_TYPE_MULTI, nullptr));
   EXPECT_STATUS_IN(create(agent(), smallest_, 77, &queue), HSA_STATUS_ERROR_INVALID_ARGUMENT,
@@ -102,7 +102,7 @@ TEST_P(Queue, OtherArgumentsThatAreNoneAreRefused) {
   EXPECT_EQ(queue, nullptr);
 }
 
-TEST_P(Queue, IdsDiffer) {
+TEST_P(Queue, IdsAreDistinct) {
   ScopedQueue first;
   ScopedQueue second;
   first.create(agent(), smallest_);
@@ -112,26 +112,26 @@ TEST_P(Queue, IdsDiffer) {
   EXPECT_NE(first.get()->id, second.get()->id);
 }
 
-TEST_P(Queue, ComesAndGoesManyTimesFromManyThreads) {
-  std::atomic<int> wrong = 0;
+TEST_P(Queue, IsCreatedAndDestroyedByManyThreads) {
+  std::atomic<int> failures = 0;
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t) {
     threads.emplace_back([&] {
       for (int i = 0; i < 20; ++i) {
         hsa_queue_t* queue = nullptr;
         if (create(agent(), smallest_, HSA_QUEUE_TYPE_MULTI, &queue) != HSA_STATUS_SUCCESS) {
-          ++wrong;
+          ++failures;
         } else if (hsa_queue_destroy(queue) != HSA_STATUS_SUCCESS) {
-          ++wrong;
+          ++failures;
         }
       }
     });
   }
   for (std::thread& thread : threads) thread.join();
-  EXPECT_EQ(wrong, 0);
+  EXPECT_EQ(failures, 0);
 }
 
-TEST_P(Queue, IsRefusedOnceItIsDestroyed) {
+TEST_P(Queue, IsRejectedAfterDestruction) {
   hsa_queue_t* queue = nullptr;
   ASSERT_HSA(create(agent(), smallest_, HSA_QUEUE_TYPE_MULTI, &queue));
   ASSERT_HSA(hsa_queue_destroy(queue));
@@ -139,8 +139,8 @@ TEST_P(Queue, IsRefusedOnceItIsDestroyed) {
   EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_QUEUE, hsa_queue_inactivate(queue));
 }
 
-// The runtime manages it, whether it is a register or a signal like any other.
-TEST_P(Queue, DestroyingItsDoorbellIsRefused) {
+// The runtime owns the doorbell, whether it is a register or an ordinary signal.
+TEST_P(Queue, RejectsDestructionOfDoorbell) {
   ScopedQueue queue;
   queue.create(agent(), smallest_);
   ASSERT_NE(queue.get(), nullptr);
@@ -150,20 +150,20 @@ TEST_P(Queue, DestroyingItsDoorbellIsRefused) {
   EXPECT_TRUE(wait_for(done, HSA_SIGNAL_CONDITION_EQ, 0));
 }
 
-TEST_P(Queue, CompletesNothingOnceItIsInactive) {
+TEST_P(Queue, CompletesNothingAfterInactivation) {
   ScopedQueue queue;
   queue.create(agent(), smallest_);
   ASSERT_NE(queue.get(), nullptr);
   ASSERT_HSA(hsa_queue_inactivate(queue.get()));
   const ScopedSignal done(1);
   submit(queue.get(), barrier_packet(HSA_PACKET_TYPE_BARRIER_AND, done));
-  // Time for an inactive queue to go on wrongly.
+  // An inactive queue would incorrectly complete the packet during this time.
   std::this_thread::sleep_for(std::chrono::milliseconds(5));
   EXPECT_EQ(done.value(), 1);
   EXPECT_EQ(queue.errors().count, 0) << "to be inactive is no error";
 }
 
-TEST_P(Queue, TakesPriorities) {
+TEST_P(Queue, AcceptsPriorities) {
   ScopedQueue queue;
   queue.create(agent(), smallest_);
   ASSERT_NE(queue.get(), nullptr);
@@ -177,7 +177,7 @@ TEST_P(Queue, TakesPriorities) {
                 hsa_amd_queue_set_priority(nullptr, HSA_AMD_QUEUE_PRIORITY_LOW));
 }
 
-TEST_P(Queue, TellsItsAgent) {
+TEST_P(Queue, ReportsAgent) {
   REQUIRE_HSA(hsa_amd_queue_get_info);
   ScopedQueue queue;
   queue.create(agent(), smallest_);
@@ -193,7 +193,7 @@ TEST_P(Queue, TellsItsAgent) {
                 hsa_amd_queue_get_info(nullptr, HSA_AMD_QUEUE_INFO_AGENT, &owner));
 }
 
-TEST_P(Queue, CooperativeOnesAreThereIfTheAgentSaysSo) {
+TEST_P(Queue, SupportsCooperativeTypeIfAgentReportsIt) {
   const auto type = HSA_QUEUE_TYPE_COOPERATIVE;
   if (!agent_info<bool>(agent(), HSA_AMD_AGENT_INFO_COOPERATIVE_QUEUES)) {
     hsa_queue_t* queue = nullptr;
@@ -201,26 +201,26 @@ TEST_P(Queue, CooperativeOnesAreThereIfTheAgentSaysSo) {
                      HSA_STATUS_ERROR_INVALID_ARGUMENT);
     return;
   }
-  for (int life = 0; life < 2; ++life) {
-    ScopedQueue one, other;
-    one.create(agent(), smallest_, type);
-    other.create(agent(), smallest_, type);
-    // They are few, and may be one.
-    for (const ScopedQueue* each : {&one, &other}) {
+  for (int round = 0; round < 2; ++round) {
+    ScopedQueue first, second;
+    first.create(agent(), smallest_, type);
+    second.create(agent(), smallest_, type);
+    // Agents have few cooperative queues, so both may be the same.
+    for (const ScopedQueue* each : {&first, &second}) {
       ASSERT_NE(each->get(), nullptr);
       EXPECT_EQ(each->get()->type, static_cast<uint32_t>(type));
       const ScopedSignal done(1);
       submit(each->get(), barrier_packet(HSA_PACKET_TYPE_BARRIER_AND, done));
       EXPECT_TRUE(wait_for(done, HSA_SIGNAL_CONDITION_EQ, 0));
     }
-    one.destroy();
+    first.destroy();
     const ScopedSignal done(1);
-    submit(other.get(), barrier_packet(HSA_PACKET_TYPE_BARRIER_AND, done));
+    submit(second.get(), barrier_packet(HSA_PACKET_TYPE_BARRIER_AND, done));
     EXPECT_TRUE(wait_for(done, HSA_SIGNAL_CONDITION_EQ, 0));
   }
 }
 
-TEST_P(Queue, RefusesCuMasksThatAreNone) {
+TEST_P(Queue, InvalidCuMaskFails) {
   ScopedQueue queue;
   queue.create(agent(), smallest_);
   ASSERT_NE(queue.get(), nullptr);
@@ -230,7 +230,7 @@ TEST_P(Queue, RefusesCuMasksThatAreNone) {
   EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_QUEUE, hsa_amd_queue_cu_set_mask(nullptr, 32, &mask));
 }
 
-TEST_P(Queue, TellsTheComputeUnitsThatItHas) {
+TEST_P(Queue, ReportsComputeUnitMask) {
   ScopedQueue queue;
   queue.create(agent(), smallest_);
   ASSERT_NE(queue.get(), nullptr);
@@ -242,13 +242,13 @@ TEST_P(Queue, TellsTheComputeUnitsThatItHas) {
     EXPECT_HSA(hsa_amd_queue_cu_get_mask(queue.get(), (words + 1) * 32, mask.data()));
     return mask;
   };
-  std::vector<uint32_t> some(words, 0);
-  some[0] = 0xc;  // a pair, for those that have pairs
-  const hsa_status_t status = hsa_amd_queue_cu_set_mask(queue.get(), words * 32, some.data());
+  std::vector<uint32_t> selected(words, 0);
+  selected[0] = 0xc;  // a pair, because some chips enable compute units in pairs
+  const hsa_status_t status = hsa_amd_queue_cu_set_mask(queue.get(), words * 32, selected.data());
   if (status == HSA_STATUS_ERROR_INVALID_QUEUE) GTEST_SKIP() << "its queues are not bound to units";
   ASSERT_EQ(status, HSA_STATUS_SUCCESS);
-  some.push_back(0);
-  EXPECT_EQ(masks(), some);
+  selected.push_back(0);
+  EXPECT_EQ(masks(), selected);
   EXPECT_HSA(hsa_amd_queue_cu_set_mask(queue.get(), 0, nullptr));
   std::vector<uint32_t> all(words + 1, 0);
   for (uint32_t unit = 0; unit < units; ++unit) all[unit / 32] |= 1u << unit % 32;
@@ -260,9 +260,9 @@ TEST_P(Queue, TellsTheComputeUnitsThatItHas) {
 
 INSTANTIATE_FOR_AGENTS(Queue);
 
-class NoQueue : public HsaTest {};
+class QueueArguments : public HsaTest {};
 
-TEST_F(NoQueue, IsRefused) {
+TEST_F(QueueArguments, InvalidQueuesAreRejected) {
   hsa_queue_t foreign{};
   EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_ARGUMENT, hsa_queue_destroy(nullptr));
   EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_ARGUMENT, hsa_queue_inactivate(nullptr));
@@ -302,7 +302,7 @@ class SoftQueue : public HsaTest {
   hsa_queue_t* queue_ = nullptr;
 };
 
-TEST_F(SoftQueue, IsWhatWasAskedFor) {
+TEST_F(SoftQueue, HasRequestedProperties) {
   EXPECT_EQ(queue_->type, static_cast<uint32_t>(HSA_QUEUE_TYPE_MULTI));
   EXPECT_EQ(queue_->features, static_cast<uint32_t>(HSA_QUEUE_FEATURE_AGENT_DISPATCH));
   EXPECT_EQ(queue_->size, 64u);
@@ -315,22 +315,23 @@ TEST_F(SoftQueue, IsWhatWasAskedFor) {
   }
 }
 
-TEST_F(SoftQueue, CreationRefusesWhatCannotBe) {
+TEST_F(SoftQueue, CreationRejectsInvalidArguments) {
   hsa_queue_t* queue = nullptr;
-  const auto make = [&](hsa_region_t region, uint32_t size, uint32_t type, hsa_signal_t doorbell) {
+  const auto create_queue = [&](hsa_region_t region, uint32_t size, uint32_t type, hsa_signal_t doorbell) {
     return hsa_soft_queue_create(region, size, type, HSA_QUEUE_FEATURE_AGENT_DISPATCH, doorbell, &queue);
   };
-  EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_ARGUMENT, make(region_, 0, HSA_QUEUE_TYPE_MULTI, doorbell_));
-  EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_ARGUMENT, make(region_, 63, HSA_QUEUE_TYPE_MULTI, doorbell_));
-  EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_ARGUMENT, make(region_, 64, 9, doorbell_));
-  EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_ARGUMENT, make(region_, 64, HSA_QUEUE_TYPE_MULTI, {0}));
-  EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_REGION, make({1}, 64, HSA_QUEUE_TYPE_MULTI, doorbell_));
+  EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_ARGUMENT, create_queue(region_, 0, HSA_QUEUE_TYPE_MULTI, doorbell_));
+  EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_ARGUMENT,
+                create_queue(region_, 63, HSA_QUEUE_TYPE_MULTI, doorbell_));
+  EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_ARGUMENT, create_queue(region_, 64, 9, doorbell_));
+  EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_ARGUMENT, create_queue(region_, 64, HSA_QUEUE_TYPE_MULTI, {0}));
+  EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_REGION, create_queue({1}, 64, HSA_QUEUE_TYPE_MULTI, doorbell_));
   EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_ARGUMENT,
                 hsa_soft_queue_create(region_, 64, HSA_QUEUE_TYPE_MULTI, HSA_QUEUE_FEATURE_AGENT_DISPATCH,
                                       doorbell_, nullptr));
 }
 
-TEST_F(SoftQueue, WriteIndexIsStoredAddedToAndSwapped) {
+TEST_F(SoftQueue, WriteIndexSupportsStoreAddAndCompareSwap) {
   EXPECT_EQ(hsa_queue_load_write_index_scacquire(queue_), 0u);
   hsa_queue_store_write_index_relaxed(queue_, 5);
   EXPECT_EQ(hsa_queue_load_write_index_relaxed(queue_), 5u);
@@ -358,7 +359,7 @@ TEST_F(SoftQueue, WriteIndexIsStoredAddedToAndSwapped) {
   EXPECT_EQ(hsa_queue_load_read_index_relaxed(queue_), 0u) << "the other index is not touched";
 }
 
-TEST_F(SoftQueue, ReadIndexIsStoredAndLoaded) {
+TEST_F(SoftQueue, ReadIndexSupportsStoreAndLoad) {
   hsa_queue_store_read_index_relaxed(queue_, 5);
   EXPECT_EQ(hsa_queue_load_read_index_relaxed(queue_), 5u);
   hsa_queue_store_read_index_screlease(queue_, UINT64_MAX - 1);
@@ -385,8 +386,8 @@ TEST_F(SoftQueue, ReservationsOfManyThreadsDoNotOverlap) {
   EXPECT_EQ(*all.rbegin(), static_cast<uint64_t>(kThreads * kTimes - 1));
 }
 
-// The application on both sides of the protocol.
-TEST_F(SoftQueue, CarriesPacketsFromProducersToAConsumer) {
+// The application is both producer and consumer.
+TEST_F(SoftQueue, CarriesPacketsFromProducersToConsumer) {
   constexpr int kProducers = 3;
   constexpr int kPackets = 1500;
   std::vector<std::thread> producers;
@@ -417,23 +418,23 @@ TEST_F(SoftQueue, CarriesPacketsFromProducersToAConsumer) {
   EXPECT_TRUE(in_order);
 }
 
-// --- Queues by descriptors, and counted ones -----------------------------------------------------------------
+// --- Queues by descriptors, and counted queues ---------------------------------------------------------------
 
-TEST_P(Queue, DescriptorsMakeThoseThatCanBeMade) {
+TEST_P(Queue, DescriptorsCreateSupportedQueues) {
   REQUIRE_HSA(hsa_amd_queue_create);
   REQUIRE_HSA(hsa_amd_queue_get_info);
-  hsa_amd_queue_create_desc_t wanted[3] = {};
-  for (auto& one : wanted) {
-    one.version = HSA_AMD_QUEUE_CREATE_DESC_VERSION;
-    one.queue_size_bytes = smallest_ * 64;
-    one.priority = HSA_AMD_QUEUE_PRIORITY_NORMAL;
-    one.engine.compute.private_segment_size = HSA_AMD_PRIVATE_SEGMENT_SIZE_DEFAULT;
-    one.engine.compute.type = HSA_QUEUE_TYPE_MULTI;
+  hsa_amd_queue_create_desc_t descriptors[3] = {};
+  for (auto& descriptor : descriptors) {
+    descriptor.version = HSA_AMD_QUEUE_CREATE_DESC_VERSION;
+    descriptor.queue_size_bytes = smallest_ * 64;
+    descriptor.priority = HSA_AMD_QUEUE_PRIORITY_NORMAL;
+    descriptor.engine.compute.private_segment_size = HSA_AMD_PRIVATE_SEGMENT_SIZE_DEFAULT;
+    descriptor.engine.compute.type = HSA_QUEUE_TYPE_MULTI;
   }
-  wanted[1].engine_type = HSA_AMD_QUEUE_ENGINE_AIE;
-  EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_QUEUE_CREATION, hsa_amd_queue_create(agent(), wanted, 3));
-  EXPECT_EQ(wanted[1].queue, nullptr);
-  for (hsa_queue_t* const queue : {wanted[0].queue, wanted[2].queue}) {
+  descriptors[1].engine_type = HSA_AMD_QUEUE_ENGINE_AIE;
+  EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_QUEUE_CREATION, hsa_amd_queue_create(agent(), descriptors, 3));
+  EXPECT_EQ(descriptors[1].queue, nullptr);
+  for (hsa_queue_t* const queue : {descriptors[0].queue, descriptors[2].queue}) {
     ASSERT_NE(queue, nullptr);
     EXPECT_EQ(queue->size, smallest_);
     hsa_amd_queue_engine_t engine = HSA_AMD_QUEUE_ENGINE_AIE;
@@ -453,37 +454,42 @@ TEST_P(Queue, DescriptorsMakeThoseThatCanBeMade) {
   }
 }
 
-TEST_P(Queue, DescriptorsThatSayWhatTheyMayNotMakeNone) {
+TEST_P(Queue, InvalidDescriptorCreatesNoQueue) {
   REQUIRE_HSA(hsa_amd_queue_create);
-  using Wanted = hsa_amd_queue_create_desc_t;
+  using Descriptor = hsa_amd_queue_create_desc_t;
   const auto status_with = [&](auto&& change) {
-    Wanted one{};
-    one.version = HSA_AMD_QUEUE_CREATE_DESC_VERSION;
-    one.queue_size_bytes = smallest_ * 64;
-    one.priority = HSA_AMD_QUEUE_PRIORITY_NORMAL;
-    change(one);
-    const hsa_status_t status = hsa_amd_queue_create(agent(), &one, 1);
-    EXPECT_EQ(one.queue, nullptr);
+    Descriptor descriptor{};
+    descriptor.version = HSA_AMD_QUEUE_CREATE_DESC_VERSION;
+    descriptor.queue_size_bytes = smallest_ * 64;
+    descriptor.priority = HSA_AMD_QUEUE_PRIORITY_NORMAL;
+    change(descriptor);
+    const hsa_status_t status = hsa_amd_queue_create(agent(), &descriptor, 1);
+    EXPECT_EQ(descriptor.queue, nullptr);
     return status;
   };
-  EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_ARGUMENT, status_with([](Wanted& one) { one.version = 2; }));
   EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_ARGUMENT,
-                status_with([](Wanted& one) { one.queue_size_bytes = 0; }));
+                status_with([](Descriptor& descriptor) { descriptor.version = 2; }));
   EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_ARGUMENT,
-                status_with([](Wanted& one) { one.queue_size_bytes = 96; }));
-  EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_ARGUMENT, status_with([](Wanted& one) { one.engine_type = 3; }));
-  EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_ARGUMENT, status_with([](Wanted& one) { one.reserved[19] = 1; }));
-  EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_ARGUMENT, status_with([](Wanted& one) { one.traffic_class = 1; }));
+                status_with([](Descriptor& descriptor) { descriptor.queue_size_bytes = 0; }));
   EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_ARGUMENT,
-                status_with([](Wanted& one) { one.engine.compute.cu_mask_count = 33; }));
-  EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_QUEUE_CREATION,
-                status_with([](Wanted& one) { one.engine_type = HSA_AMD_QUEUE_ENGINE_SDMA; }));
+                status_with([](Descriptor& descriptor) { descriptor.queue_size_bytes = 96; }));
+  EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_ARGUMENT,
+                status_with([](Descriptor& descriptor) { descriptor.engine_type = 3; }));
+  EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_ARGUMENT,
+                status_with([](Descriptor& descriptor) { descriptor.reserved[19] = 1; }));
+  EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_ARGUMENT,
+                status_with([](Descriptor& descriptor) { descriptor.traffic_class = 1; }));
+  EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_ARGUMENT,
+                status_with([](Descriptor& descriptor) { descriptor.engine.compute.cu_mask_count = 33; }));
+  EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_QUEUE_CREATION, status_with([](Descriptor& descriptor) {
+                  descriptor.engine_type = HSA_AMD_QUEUE_ENGINE_SDMA;
+                }));
   EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_ARGUMENT, hsa_amd_queue_create(agent(), nullptr, 1));
-  Wanted none{};
+  Descriptor none{};
   EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_ARGUMENT, hsa_amd_queue_create(agent(), &none, 0));
 }
 
-TEST_P(Queue, CountedOnesAreOfGpusAndGivenBackOnce) {
+TEST_P(Queue, CountedQueuesAreForGpusAndReleasedOnce) {
   REQUIRE_HSA(hsa_amd_counted_queue_acquire);
   REQUIRE_HSA(hsa_amd_counted_queue_release);
   REQUIRE_HSA(hsa_amd_queue_get_info);

@@ -1,4 +1,4 @@
-// Regions, and hsa_memory_*.
+// Memory regions and the functions hsa_memory_*.
 #include <bit>
 #include <cstring>
 #include <vector>
@@ -24,7 +24,7 @@ class Region : public AgentTest {
   std::vector<hsa_region_t> regions_;
 };
 
-TEST_P(Region, AnswersEveryAttribute) {
+TEST_P(Region, ReportsEveryAttribute) {
   for (const hsa_region_t region : regions_) {
     const Query query([region](int attribute, void* value) {
       return hsa_region_get_info(region, static_cast<hsa_region_info_t>(attribute), value);
@@ -54,15 +54,15 @@ TEST_P(Region, AnswersEveryAttribute) {
   }
 }
 
-// Programs of HSA 1.0 know no pools: they look for both at the agent that runs their kernels.
-TEST_P(Region, AnAgentThatDispatchesListsKernargAndSharedMemory) {
+// Programs for HSA 1.0 do not use pools. They search the regions of the agent that runs their kernels.
+TEST_P(Region, DispatchAgentListsKernargAndSharedMemory) {
   if ((agent_info<uint32_t>(agent(), HSA_AGENT_INFO_FEATURE) & HSA_AGENT_FEATURE_KERNEL_DISPATCH) == 0)
     GTEST_SKIP() << "the agent does not dispatch";
   EXPECT_TRUE(find_region(agent(), HSA_REGION_GLOBAL_FLAG_KERNARG).has_value());
   EXPECT_TRUE(find_region(agent(), HSA_REGION_GLOBAL_FLAG_FINE_GRAINED).has_value());
 }
 
-TEST_P(Region, AllocatesAlignedMemoryOfEachSizeAsked) {
+TEST_P(Region, AllocatesAlignedMemoryOfAnySize) {
   for (const hsa_region_t region : regions_) {
     if (!region_info<bool>(region, HSA_REGION_INFO_RUNTIME_ALLOC_ALLOWED)) continue;
     const auto alignment = region_info<size_t>(region, HSA_REGION_INFO_RUNTIME_ALLOC_ALIGNMENT);
@@ -104,7 +104,7 @@ TEST_P(Region, LiveAllocationsDoNotOverlap) {
   for (const Block& block : blocks) EXPECT_HSA(hsa_memory_free(block.words));
 }
 
-TEST_P(Region, RefusesSizesThatCannotBe) {
+TEST_P(Region, RejectsInvalidSizes) {
   for (const hsa_region_t region : regions_) {
     void* pointer = nullptr;
     if (!region_info<bool>(region, HSA_REGION_INFO_RUNTIME_ALLOC_ALLOWED)) {
@@ -113,24 +113,25 @@ TEST_P(Region, RefusesSizesThatCannotBe) {
     }
     EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_ARGUMENT, hsa_memory_allocate(region, 0, &pointer));
     EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_ARGUMENT, hsa_memory_allocate(region, 64, nullptr));
-    const auto most = region_info<size_t>(region, HSA_REGION_INFO_ALLOC_MAX_SIZE);
+    const auto largest = region_info<size_t>(region, HSA_REGION_INFO_ALLOC_MAX_SIZE);
     for (const size_t size : {kHuge, SIZE_MAX, SIZE_MAX - 4094}) {
       EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_ALLOCATION, hsa_memory_allocate(region, size, &pointer)) << size;
     }
-    if (most < SIZE_MAX - 4096) {
-      EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_ALLOCATION, hsa_memory_allocate(region, most + 4096, &pointer));
+    if (largest < SIZE_MAX - 4096) {
+      EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_ALLOCATION,
+                    hsa_memory_allocate(region, largest + 4096, &pointer));
     }
     EXPECT_EQ(pointer, nullptr) << "nothing is written on failure";
   }
 }
 
-TEST_P(Region, IterationStopsWithTheCallbacksStatus) {
+TEST_P(Region, IterationStopsWithCallbackStatus) {
   const auto stop = [](hsa_region_t, void*) { return HSA_STATUS_INFO_BREAK; };
   EXPECT_STATUS(HSA_STATUS_INFO_BREAK, hsa_agent_iterate_regions(agent(), stop, nullptr));
   EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_ARGUMENT, hsa_agent_iterate_regions(agent(), nullptr, nullptr));
 }
 
-TEST_P(Region, MemoryChangesHands) {
+TEST_P(Region, MemoryIsAssignedToAgent) {
   const auto region = find_region(agent(), 0);
   if (!region) GTEST_SKIP() << "no region of the agent allocates";
   void* pointer = nullptr;
@@ -149,7 +150,7 @@ INSTANTIATE_FOR_AGENTS(Region);
 
 class HostMemory : public HsaTest {};
 
-TEST_F(HostMemory, IsRegisteredAndDeregistered) {
+TEST_F(HostMemory, RegistersAndDeregisters) {
   std::vector<char> memory(10000);
   EXPECT_HSA(hsa_memory_register(memory.data(), memory.size()));
   EXPECT_HSA(hsa_memory_deregister(memory.data(), memory.size()));
@@ -158,7 +159,7 @@ TEST_F(HostMemory, IsRegisteredAndDeregistered) {
   EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_ARGUMENT, hsa_memory_register(memory.data(), 0));
 }
 
-TEST_F(HostMemory, IsCopied) {
+TEST_F(HostMemory, CopiesAnySize) {
   for (const size_t size :
        {size_t{0}, size_t{1}, size_t{63}, size_t{4096}, size_t{1} << 20, (size_t{9} << 20) + 5}) {
     std::vector<unsigned char> from(size + 1);
@@ -170,17 +171,17 @@ TEST_F(HostMemory, IsCopied) {
   }
 }
 
-TEST_F(HostMemory, CopiesRefuseNull) {
+TEST_F(HostMemory, CopyRejectsNull) {
   char byte = 0;
   EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_ARGUMENT, hsa_memory_copy(nullptr, &byte, 1));
   EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_ARGUMENT, hsa_memory_copy(&byte, nullptr, 1));
 }
 
-TEST_F(HostMemory, FreeingNothingIsAllowed) {
+TEST_F(HostMemory, FreeAcceptsNull) {
   EXPECT_HSA(hsa_memory_free(nullptr));
 }
 
-TEST_F(HostMemory, ForeignRegionsAreRefused) {
+TEST_F(HostMemory, InvalidRegionsAreRejected) {
   uint64_t value[4];
   void* pointer = nullptr;
   int local = 0;

@@ -1,5 +1,6 @@
-// Private memory of kernels, which GPUs take from their local memory: who has it, who gets it when there is
-// not enough, and the limit of what queues keep. Boards with little memory make this quick (CMakeLists.txt).
+// Scratch: private memory of kernels, which GPUs allocate in local memory. Which queue keeps it, how it is reclaimed
+// when memory runs out, and the limit of what queues keep. These tests are quick on boards with little memory
+// (CMakeLists.txt).
 #include <hsa/amd_hsa_queue.h>
 
 #include <algorithm>
@@ -32,15 +33,15 @@ class Scratch : public DispatchTest {
     local_ = local_pool(agent());
     if (pool_info<size_t>(local_, HSA_AMD_MEMORY_POOL_INFO_SIZE) > size_t{1} << 30)
       GTEST_SKIP() << "the board has too much memory to use up";
-    for (ScopedQueue* each : {&one_, &other_}) {
+    for (ScopedQueue* each : {&first_, &second_}) {
       each->create(agent(), 64);
       ASSERT_NE(each->get(), nullptr);
     }
     sums_ = shared<uint32_t>(kItems);
   }
 
-  /// Drivers from Linux 6.12 on cannot take a queue of gfx8 off the device and put it back.
-  bool keeps_for_good() const {
+  /// Whether queues never return scratch: from Linux 6.12 on, the driver cannot unmap a gfx8 queue and map it again.
+  bool never_returns_scratch() const {
     const auto name = agent_info<std::array<char, 64>>(agent(), HSA_AGENT_INFO_NAME);
     return std::string_view(name.data()).starts_with("gfx8");
   }
@@ -49,8 +50,8 @@ class Scratch : public DispatchTest {
     packet.private_segment_size = std::max(packet.private_segment_size, private_bytes);
     return packet;
   }
-  /// Runs the kernel and checks what it did.
-  testing::AssertionResult keep(ScopedQueue& queue, uint32_t private_bytes = 0) {
+  /// Runs the kernel on `queue` and checks its results.
+  testing::AssertionResult run_and_check(ScopedQueue& queue, uint32_t private_bytes = 0) {
     std::fill(sums_, sums_ + kItems, 0);
     const ScopedSignal done(1);
     auto dispatch = packet(private_bytes);
@@ -62,126 +63,127 @@ class Scratch : public DispatchTest {
     }
     return testing::AssertionSuccess();
   }
-  static uint64_t kept_by(const ScopedQueue& queue) {
+  static uint64_t scratch_of(const ScopedQueue& queue) {
     const volatile auto& bytes =
         reinterpret_cast<const amd_queue_t*>(queue.get())->scratch_backing_memory_byte_size;
     return bytes;
   }
-  /// Nothing tells when memory is given back.
-  static bool keeps_nothing_soon(const ScopedQueue& queue) {
+  /// Polls until the queue has returned its scratch, because the API does not report that. False after kPatience.
+  static bool returns_scratch(const ScopedQueue& queue) {
     const auto deadline = steady_clock::now() + kPatience;
-    while (kept_by(queue) != 0 && steady_clock::now() < deadline)
+    while (scratch_of(queue) != 0 && steady_clock::now() < deadline)
       std::this_thread::sleep_for(milliseconds(1));
-    return kept_by(queue) == 0;
+    return scratch_of(queue) == 0;
   }
 
   hsa_amd_memory_pool_t local_{};
   uint32_t* sums_ = nullptr;
-  ScopedQueue one_, other_;  // go first
+  ScopedQueue first_, second_;  // destroyed before the memory
 };
 
-TEST_P(Scratch, StaysWithAQueueWhileThereIsEnough) {
-  ASSERT_TRUE(keep(one_));
-  const uint64_t kept = kept_by(one_);
-  EXPECT_GT(kept, 0u);
-  ASSERT_TRUE(keep(one_));
-  EXPECT_EQ(kept_by(one_), kept);
+TEST_P(Scratch, QueueKeepsScratchWhileMemorySuffices) {
+  ASSERT_TRUE(run_and_check(first_));
+  const uint64_t scratch = scratch_of(first_);
+  EXPECT_GT(scratch, 0u);
+  ASSERT_TRUE(run_and_check(first_));
+  EXPECT_EQ(scratch_of(first_), scratch);
 }
 
-TEST_P(Scratch, IsTakenFromAQueueThatIsIdle) {
-  if (keeps_for_good()) GTEST_SKIP() << "its queues keep their scratch";
-  ASSERT_TRUE(keep(one_));
-  ASSERT_GT(kept_by(one_), 0u);
-  PoolUsedUp used(local_, kept_by(one_));
-  ASSERT_TRUE(keep(one_));
-  ASSERT_TRUE(keep(other_));
-  EXPECT_EQ(kept_by(one_), 0u);
-  EXPECT_GT(kept_by(other_), 0u);
-  ASSERT_TRUE(keep(one_)) << "and back";
-  EXPECT_EQ(one_.errors().count + other_.errors().count, 0);
+TEST_P(Scratch, IsReclaimedFromIdleQueue) {
+  if (never_returns_scratch()) GTEST_SKIP() << "its queues keep their scratch";
+  ASSERT_TRUE(run_and_check(first_));
+  ASSERT_GT(scratch_of(first_), 0u);
+  ExhaustedPool exhausted(local_, scratch_of(first_));
+  ASSERT_TRUE(run_and_check(first_));
+  ASSERT_TRUE(run_and_check(second_));
+  EXPECT_EQ(scratch_of(first_), 0u);
+  EXPECT_GT(scratch_of(second_), 0u);
+  ASSERT_TRUE(run_and_check(first_)) << "and back";
+  EXPECT_EQ(first_.errors().count + second_.errors().count, 0);
 }
 
-TEST_P(Scratch, OfIdleQueuesIsThereForAllocations) {
-  if (keeps_for_good()) GTEST_SKIP() << "its queues keep their scratch";
+TEST_P(Scratch, IdleQueuesYieldToAllocations) {
+  if (never_returns_scratch()) GTEST_SKIP() << "its queues keep their scratch";
   size_t before = 0;
   {
-    const PoolUsedUp used(local_);
-    before = used.bytes();
+    const ExhaustedPool exhausted(local_);
+    before = exhausted.bytes();
   }
-  ASSERT_TRUE(keep(one_));
-  ASSERT_GT(kept_by(one_), 0u);
+  ASSERT_TRUE(run_and_check(first_));
+  ASSERT_GT(scratch_of(first_), 0u);
   {
-    const PoolUsedUp used(local_);
-    EXPECT_EQ(used.bytes(), before);
-    EXPECT_EQ(kept_by(one_), 0u);
+    const ExhaustedPool exhausted(local_);
+    EXPECT_EQ(exhausted.bytes(), before);
+    EXPECT_EQ(scratch_of(first_), 0u);
   }
-  EXPECT_TRUE(keep(one_));
+  EXPECT_TRUE(run_and_check(first_));
 }
 
-TEST_P(Scratch, OfAStoppedQueueIsThereForAllocationsAndLimits) {
+TEST_P(Scratch, StoppedQueueYieldsToAllocationsAndLimits) {
   REQUIRE_HSA(hsa_amd_agent_set_async_scratch_limit);
   for (const bool limit : {false, true}) {
     ScopedQueue queue;
     queue.create(agent(), 64);
-    ASSERT_TRUE(keep(queue));
-    ASSERT_GT(kept_by(queue), 0u);
+    ASSERT_TRUE(run_and_check(queue));
+    ASSERT_GT(scratch_of(queue), 0u);
     ASSERT_HSA(hsa_queue_inactivate(queue.get()));
     if (limit) {
-      const auto first = agent_info<uint64_t>(agent(), HSA_AMD_AGENT_INFO_SCRATCH_LIMIT_CURRENT);
+      const auto initial_limit = agent_info<uint64_t>(agent(), HSA_AMD_AGENT_INFO_SCRATCH_LIMIT_CURRENT);
       EXPECT_HSA(hsa_amd_agent_set_async_scratch_limit(agent(), 0));
-      EXPECT_HSA(hsa_amd_agent_set_async_scratch_limit(agent(), first));
+      EXPECT_HSA(hsa_amd_agent_set_async_scratch_limit(agent(), initial_limit));
     } else {
-      const PoolUsedUp used(local_);
+      const ExhaustedPool exhausted(local_);
     }
-    EXPECT_EQ(kept_by(queue), 0u);
+    EXPECT_EQ(scratch_of(queue), 0u);
   }
 }
 
-TEST_P(Scratch, IsWaitedForWhileAnotherQueueIsAtWork) {
-  if (keeps_for_good()) GTEST_SKIP() << "its queues keep their scratch";
-  constexpr uint32_t kMuch =
-      100'000;  // a work-item: a work-group on each of eight shader arrays needs 48 MiB
-  ASSERT_TRUE(keep(other_));
+TEST_P(Scratch, DispatchWaitsForBusyQueue) {
+  if (never_returns_scratch()) GTEST_SKIP() << "its queues keep their scratch";
+  // Bytes per work-item: one work-group on each of eight shader arrays needs 48 MiB.
+  constexpr uint32_t kLargePrivateSize = 100'000;
+  ASSERT_TRUE(run_and_check(second_));
   const ScopedSignal gate(1), done(1);
   auto busy = barrier_packet(HSA_PACKET_TYPE_BARRIER_AND);
   busy.dep_signal[0] = gate;
-  submit(other_.get(), busy);
-  PoolUsedUp used(local_, kMuch * 64 * 12);
-  ASSERT_GT(kept_by(other_), 0u) << "it is at work";
-  auto dispatch = packet(kMuch);
+  submit(second_.get(), busy);
+  ExhaustedPool exhausted(local_, kLargePrivateSize * 64 * 12);
+  ASSERT_GT(scratch_of(second_), 0u) << "it is at work";
+  auto dispatch = packet(kLargePrivateSize);
   dispatch.completion_signal = done;
   {
-    const PoolUsedUp rest(local_);  // only what the other has is left
-    submit(one_.get(), dispatch);
-    // Time for the dispatch to run wrongly, or to fail: neither may happen while there is no memory.
+    const ExhaustedPool rest(local_);  // from here on only the scratch of second_ can be reclaimed
+    submit(first_.get(), dispatch);
+    // The dispatch must neither run nor fail while there is no memory.
     std::this_thread::sleep_for(milliseconds(10));
     EXPECT_EQ(done.value(), 1);
-    EXPECT_EQ(one_.errors().count, 0);
+    EXPECT_EQ(first_.errors().count, 0);
   }
   EXPECT_TRUE(wait_for(done, HSA_SIGNAL_CONDITION_EQ, 0)) << "some came back";
   hsa_signal_store_screlease(gate, 0);
-  EXPECT_TRUE(keep(other_));
-  EXPECT_EQ(one_.errors().count + other_.errors().count, 0);
+  EXPECT_TRUE(run_and_check(second_));
+  EXPECT_EQ(first_.errors().count + second_.errors().count, 0);
 }
 
-TEST_P(Scratch, AQueueMayEndWhileItWaits) {
-  if (keeps_for_good()) GTEST_SKIP() << "its queues keep their scratch";
-  ASSERT_TRUE(keep(other_));
+TEST_P(Scratch, QueueMayBeDestroyedWhileWaiting) {
+  if (never_returns_scratch()) GTEST_SKIP() << "its queues keep their scratch";
+  ASSERT_TRUE(run_and_check(second_));
   const ScopedSignal gate(1);
   auto busy = barrier_packet(HSA_PACKET_TYPE_BARRIER_AND);
   busy.dep_signal[0] = gate;
-  submit(other_.get(), busy);
+  submit(second_.get(), busy);
   std::array<ScopedQueue, 8> queues;
   for (ScopedQueue& queue : queues) {
     queue.create(agent(), 64);
     ASSERT_NE(queue.get(), nullptr);
   }
-  const PoolUsedUp used(local_);
+  const ExhaustedPool exhausted(local_);
   std::chrono::microseconds pause{0};
-  for (ScopedQueue& queue :
-       queues) {  // as it asks, when its handler has heard of it, while it is tried again
+  // The pauses differ, so that a queue is destroyed while it requests scratch, while its handler runs, and while the
+  // request is repeated.
+  for (ScopedQueue& queue : queues) {
     submit(queue.get(), packet(100'000));
-    std::this_thread::sleep_for(pause);  // nothing tells how far it is
+    std::this_thread::sleep_for(pause);
     queue.destroy();
     EXPECT_EQ(queue.errors().count, 0);
     pause = 2 * pause + std::chrono::microseconds(50);
@@ -189,58 +191,58 @@ TEST_P(Scratch, AQueueMayEndWhileItWaits) {
   hsa_signal_store_screlease(gate, 0);
 }
 
-TEST_P(Scratch, BeyondTheLimitServesOneDispatch) {
+TEST_P(Scratch, AboveLimitServesOneDispatch) {
   REQUIRE_HSA(hsa_amd_agent_set_async_scratch_limit);
-  const auto most = agent_info<uint64_t>(agent(), HSA_AMD_AGENT_INFO_SCRATCH_LIMIT_MAX);
-  const auto first = agent_info<uint64_t>(agent(), HSA_AMD_AGENT_INFO_SCRATCH_LIMIT_CURRENT);
+  const auto maximum = agent_info<uint64_t>(agent(), HSA_AMD_AGENT_INFO_SCRATCH_LIMIT_MAX);
+  const auto initial_limit = agent_info<uint64_t>(agent(), HSA_AMD_AGENT_INFO_SCRATCH_LIMIT_CURRENT);
   const auto set = [&](uint64_t bytes) { return hsa_amd_agent_set_async_scratch_limit(agent(), bytes); };
-  EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_ARGUMENT, set(most + 1));
-  EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_AGENT, hsa_amd_agent_set_async_scratch_limit({1}, first));
-  ASSERT_TRUE(keep(one_));
-  const uint64_t kept = kept_by(one_);
-  EXPECT_HSA(set(kept + (1 << 20)));
-  EXPECT_EQ(kept_by(one_), kept);
-  EXPECT_HSA(set(kept / 2));
-  EXPECT_EQ(agent_info<uint64_t>(agent(), HSA_AMD_AGENT_INFO_SCRATCH_LIMIT_CURRENT), kept / 2);
-  EXPECT_EQ(kept_by(one_), keeps_for_good() ? kept : 0) << "it is taken back at once";
-  ScopedQueue& queue = keeps_for_good() ? other_ : one_;
+  EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_ARGUMENT, set(maximum + 1));
+  EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_AGENT, hsa_amd_agent_set_async_scratch_limit({1}, initial_limit));
+  ASSERT_TRUE(run_and_check(first_));
+  const uint64_t scratch = scratch_of(first_);
+  EXPECT_HSA(set(scratch + (1 << 20)));
+  EXPECT_EQ(scratch_of(first_), scratch);
+  EXPECT_HSA(set(scratch / 2));
+  EXPECT_EQ(agent_info<uint64_t>(agent(), HSA_AMD_AGENT_INFO_SCRATCH_LIMIT_CURRENT), scratch / 2);
+  EXPECT_EQ(scratch_of(first_), never_returns_scratch() ? scratch : 0) << "it is taken back at once";
+  ScopedQueue& queue = never_returns_scratch() ? second_ : first_;
   for (int i = 0; i < 3; ++i) {
-    ASSERT_TRUE(keep(queue));
-    EXPECT_TRUE(keeps_nothing_soon(queue));
+    ASSERT_TRUE(run_and_check(queue));
+    EXPECT_TRUE(returns_scratch(queue));
   }
-  EXPECT_HSA(set(first));
-  ASSERT_TRUE(keep(queue));
-  EXPECT_TRUE(keeps_for_good() || kept_by(queue) == kept);
+  EXPECT_HSA(set(initial_limit));
+  ASSERT_TRUE(run_and_check(queue));
+  EXPECT_TRUE(never_returns_scratch() || scratch_of(queue) == scratch);
 }
 
-TEST_P(Scratch, ALowerLimitWaitsForDispatches) {
+TEST_P(Scratch, LoweringLimitWaitsForDispatches) {
   REQUIRE_HSA(hsa_amd_agent_set_async_scratch_limit);
-  if (keeps_for_good()) GTEST_SKIP() << "its queues keep their scratch";
-  ASSERT_TRUE(keep(one_));
+  if (never_returns_scratch()) GTEST_SKIP() << "its queues keep their scratch";
+  ASSERT_TRUE(run_and_check(first_));
   const ScopedSignal gate(1);
   auto busy = barrier_packet(HSA_PACKET_TYPE_BARRIER_AND);
   busy.dep_signal[0] = gate;
-  submit(one_.get(), busy);
+  submit(first_.get(), busy);
   std::thread opener([&] {
-    // The dispatch that wants memory has been looked at by then.
+    // Time for the call below to wait for the dispatch.
     std::this_thread::sleep_for(milliseconds(10));
     hsa_signal_store_screlease(gate, 0);
   });
   EXPECT_HSA(hsa_amd_agent_set_async_scratch_limit(agent(), 0));
   EXPECT_EQ(gate.value(), 0);
-  EXPECT_EQ(kept_by(one_), 0u);
+  EXPECT_EQ(scratch_of(first_), 0u);
   opener.join();
-  ASSERT_TRUE(keep(one_));
+  ASSERT_TRUE(run_and_check(first_));
 }
 
-TEST_P(Scratch, OfManyQueuesAtOnce) {
+TEST_P(Scratch, ManyQueuesShareMemory) {
   constexpr int kQueues = 6, kRounds = 4;
   ScopedQueue queues[kQueues];
   for (ScopedQueue& each : queues) {
     each.create(agent(), 64);
     ASSERT_NE(each.get(), nullptr);
   }
-  const PoolUsedUp used(local_, size_t{100} << 20);
+  const ExhaustedPool exhausted(local_, size_t{100} << 20);
   const ScopedSignal left(kQueues * kRounds);
   for (int i = 0; i < kQueues * kRounds; ++i) {
     auto dispatch = packet(1500 + static_cast<uint32_t>(i % 3) * 300);

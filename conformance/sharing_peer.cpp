@@ -1,4 +1,4 @@
-// conformance_peer: the other process of the tests on sharing (support/sharing_peer.hpp).
+// conformance_peer: the other process of the sharing tests (support/sharing_peer.hpp).
 #include "support/sharing_peer.hpp"
 
 #include <unistd.h>
@@ -10,15 +10,15 @@
 namespace conformance {
 namespace {
 
-bool hear(PeerMessage& message) {
+bool receive(PeerMessage& message) {
   return read(0, &message, sizeof message) == static_cast<ssize_t>(sizeof message);
 }
 
-void tell(const PeerMessage& message) {
+void send(const PeerMessage& message) {
   static_cast<void>(!write(1, &message, sizeof message));
 }
 
-/// Remembers the first failure.
+/// Returns whether `status` is success. Stores the first failure in `message`.
 bool succeeded(PeerMessage& message, hsa_status_t status, const char* what) {
   if (status == HSA_STATUS_SUCCESS) return true;
   std::fprintf(stderr, "peer: %s: %#x\n", what, status);
@@ -40,7 +40,7 @@ hsa_status_t check_pattern(const void* memory, uint64_t bytes, uint64_t seed, ui
   return status;
 }
 
-// Looks at memory that the tests share, and changes it.
+// Attaches memory that the test exported, checks its pattern and writes another one.
 void attach_memory(PeerMessage& message) {
   void* memory = nullptr;
   const hsa_status_t attached = hsa_amd_ipc_memory_attach(&message.name, message.bytes, 0, nullptr, &memory);
@@ -71,7 +71,7 @@ hsa_status_t find_pool(hsa_amd_memory_pool_t& found) {
       &found);
 }
 
-// Shares memory of its own, and says afterwards what has become of it.
+// Exports memory, then checks the pattern that the test wrote to it.
 void share_memory(PeerMessage& message) {
   hsa_amd_memory_pool_t pool{};
   void* memory = nullptr;
@@ -79,18 +79,18 @@ void share_memory(PeerMessage& message) {
   if (!succeeded(message, hsa_amd_memory_pool_allocate(pool, message.bytes, 0, &memory), "allocate")) return;
   succeeded(message, write_pattern(memory, message.bytes, message.seed), "write");
   succeeded(message, hsa_amd_ipc_memory_create(memory, message.bytes, &message.name), "create");
-  tell(message);
+  send(message);
   PeerMessage unused;
-  if (!hear(unused)) return;
+  if (!receive(unused)) return;
   succeeded(message, check_pattern(memory, message.bytes, message.seed_after, message.wrong_words), "read");
   succeeded(message, hsa_amd_memory_pool_free(memory), "free");
 }
 
-// Waits until a signal of the tests' is 1, and sets it to `seed_after`.
+// Attaches the test's signal, waits until it is 1 and stores `seed_after`.
 void attach_signal(PeerMessage& message) {
   hsa_signal_t signal{};
   if (!succeeded(message, hsa_amd_ipc_signal_attach(&message.name, &signal), "attach")) return;
-  tell(message);
+  send(message);
   hsa_signal_wait_scacquire(signal, HSA_SIGNAL_CONDITION_EQ, 1, UINT64_MAX, HSA_WAIT_STATE_BLOCKED);
   hsa_signal_store_screlease(signal, static_cast<hsa_signal_value_t>(message.seed_after));
   succeeded(message, hsa_signal_destroy(signal), "destroy");
@@ -98,7 +98,7 @@ void attach_signal(PeerMessage& message) {
 
 int run(std::string_view task) {
   PeerMessage message;
-  if (hsa_init() != HSA_STATUS_SUCCESS || !hear(message)) return 2;
+  if (hsa_init() != HSA_STATUS_SUCCESS || !receive(message)) return 2;
   if (task == "attach-memory") {
     attach_memory(message);
   } else if (task == "share-memory") {
@@ -108,7 +108,7 @@ int run(std::string_view task) {
   } else {
     return 2;
   }
-  tell(message);
+  send(message);
   hsa_shut_down();
   return message.status == HSA_STATUS_SUCCESS && message.wrong_words == 0 ? 0 : 1;
 }

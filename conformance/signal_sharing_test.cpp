@@ -17,13 +17,13 @@ class IpcSignal : public AgentTest {
     return signal;
   }
 
-  /// Has `peer` attach to the signal: it will store `stored` there as soon as it reads 1.
+  /// Makes `peer` attach the signal. The peer stores `stored` as soon as the signal is 1.
   static void attach(Peer& peer, hsa_signal_t signal, hsa_signal_value_t stored) {
     PeerMessage message;
     message.seed_after = static_cast<decltype(message.seed_after)>(stored);
     ASSERT_HSA(hsa_amd_ipc_signal_create(signal, &message.name));
-    ASSERT_TRUE(peer.tell(message));
-    ASSERT_TRUE(peer.hear(message));
+    ASSERT_TRUE(peer.send(message));
+    ASSERT_TRUE(peer.receive(message));
     ASSERT_EQ(message.status, HSA_STATUS_SUCCESS);
   }
 
@@ -33,7 +33,7 @@ class IpcSignal : public AgentTest {
   }
 };
 
-TEST_P(IpcSignal, IsSeenAndChangedByAnotherProcess) {
+TEST_P(IpcSignal, OtherProcessReadsAndWritesValue) {
   const hsa_signal_t signal = create(0);
   Peer peer("attach-signal");
   ASSERT_NO_FATAL_FAILURE(attach(peer, signal, 77));
@@ -43,7 +43,7 @@ TEST_P(IpcSignal, IsSeenAndChangedByAnotherProcess) {
   EXPECT_HSA(hsa_signal_destroy(signal));
 }
 
-TEST_P(IpcSignal, OfAnotherProcessHoldsBackAQueue) {
+TEST_P(IpcSignal, SignalOfOtherProcessBlocksQueue) {
   if (!dispatches_kernels(agent())) GTEST_SKIP() << "the agent takes no packets";
   const hsa_signal_t gate = create(0);
   Peer peer("attach-signal");
@@ -51,7 +51,7 @@ TEST_P(IpcSignal, OfAnotherProcessHoldsBackAQueue) {
   ScopedQueue queue;
   ASSERT_NO_FATAL_FAILURE(create_queue(queue));
   const ScopedSignal done(1);
-  hsa_signal_store_screlease(gate, 1);  // which lets the other process open the gate
+  hsa_signal_store_screlease(gate, 1);  // lets the other process open the gate
   hsa_barrier_and_packet_t packet = barrier_packet(HSA_PACKET_TYPE_BARRIER_AND, done);
   packet.dep_signal[0] = gate;
   submit(queue.get(), packet);
@@ -60,7 +60,7 @@ TEST_P(IpcSignal, OfAnotherProcessHoldsBackAQueue) {
   EXPECT_HSA(hsa_signal_destroy(gate));
 }
 
-TEST_P(IpcSignal, IsCompletedByAQueueForAnotherProcess) {
+TEST_P(IpcSignal, QueueCompletesSignalForOtherProcess) {
   if (!dispatches_kernels(agent())) GTEST_SKIP() << "the agent takes no packets";
   const hsa_signal_t done = create(2);
   Peer peer("attach-signal");
@@ -73,7 +73,7 @@ TEST_P(IpcSignal, IsCompletedByAQueueForAnotherProcess) {
   EXPECT_HSA(hsa_signal_destroy(done));
 }
 
-TEST_P(IpcSignal, RefusesNamesThatAreNone) {
+TEST_P(IpcSignal, RejectsInvalidNames) {
   hsa_amd_ipc_signal_t name{};
   hsa_signal_t attached{};
   EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_ARGUMENT, hsa_amd_ipc_signal_attach(&name, &attached));
@@ -81,15 +81,15 @@ TEST_P(IpcSignal, RefusesNamesThatAreNone) {
   EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_ARGUMENT, hsa_amd_ipc_signal_attach(&name, nullptr));
   const ScopedSignal plain(1);
   EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_ARGUMENT, hsa_amd_ipc_signal_create(plain, &name));
-  const hsa_signal_t gone = create(1);
-  EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_ARGUMENT, hsa_amd_ipc_signal_create(gone, nullptr));
-  ASSERT_HSA(hsa_amd_ipc_signal_create(gone, &name));
-  EXPECT_HSA(hsa_signal_destroy(gone));
+  const hsa_signal_t destroyed = create(1);
+  EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_ARGUMENT, hsa_amd_ipc_signal_create(destroyed, nullptr));
+  ASSERT_HSA(hsa_amd_ipc_signal_create(destroyed, &name));
+  EXPECT_HSA(hsa_signal_destroy(destroyed));
   EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_ARGUMENT, hsa_amd_ipc_signal_attach(&name, &attached));
-  EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_SIGNAL, hsa_amd_ipc_signal_create(gone, &name));
+  EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_SIGNAL, hsa_amd_ipc_signal_create(destroyed, &name));
 }
 
-TEST_P(IpcSignal, RefusesNamesThatWereChanged) {
+TEST_P(IpcSignal, RejectsModifiedNames) {
   const hsa_signal_t signal = create(7);
   hsa_amd_ipc_signal_t name{};
   ASSERT_HSA(hsa_amd_ipc_signal_create(signal, &name));
@@ -112,7 +112,7 @@ TEST_P(IpcSignal, RefusesNamesThatWereChanged) {
   EXPECT_LE(attached, 96) << "what means something are more bits than that";
   std::mt19937 random(1);
   for (int i = 0; i < 3000; ++i) {
-    // As a whole, and behind what says which kind of name it is.
+    // Every third name is random as a whole. The others keep the word that contains the kind of the name.
     hsa_amd_ipc_signal_t made_up = name;
     for (int word = i % 3 == 0 ? 0 : 1; word < 8; ++word) {
       if (i % 3 != 2 || random() % 2 == 0) made_up.handle[word] = static_cast<uint32_t>(random());

@@ -1,4 +1,4 @@
-// Signals: their life, and every operation in every order.
+// Signals: creation and destruction, and every operation with every memory order.
 #include <hsa/hsa_ext_amd.h>
 
 #include <functional>
@@ -19,7 +19,7 @@ using Value = hsa_signal_value_t;
 
 class Signal : public HsaTest {};
 
-TEST_F(Signal, HoldsItsInitialValue) {
+TEST_F(Signal, HoldsInitialValue) {
   for (const Value value : {Value{0}, Value{1}, Value{-1}, INT64_MAX, INT64_MIN}) {
     const ScopedSignal signal(value);
     EXPECT_EQ(hsa_signal_load_relaxed(signal), value);
@@ -39,7 +39,7 @@ TEST_F(Signal, HandlesOfLiveSignalsDiffer) {
   for (size_t i = 0; i < signals.size(); ++i) EXPECT_EQ(signals[i].value(), static_cast<Value>(i));
 }
 
-TEST_F(Signal, MayBeMeantForSomeAgentsOnly) {
+TEST_F(Signal, AcceptsConsumerAgents) {
   const auto agents = all_agents();
   hsa_signal_t signal{};
   ASSERT_HSA(hsa_signal_create(7, static_cast<uint32_t>(agents.size()), agents.data(), &signal));
@@ -47,7 +47,7 @@ TEST_F(Signal, MayBeMeantForSomeAgentsOnly) {
   EXPECT_HSA(hsa_signal_destroy(signal));
 }
 
-TEST_F(Signal, CreationRefusesNullAndRepeatedConsumers) {
+TEST_F(Signal, CreationRejectsNullAndRepeatedConsumers) {
   const auto agents = all_agents();
   hsa_signal_t signal{};
   EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_ARGUMENT, hsa_signal_create(0, 0, nullptr, nullptr));
@@ -56,28 +56,28 @@ TEST_F(Signal, CreationRefusesNullAndRepeatedConsumers) {
   EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_ARGUMENT, hsa_signal_create(0, 2, twice, &signal));
 }
 
-TEST_F(Signal, DestroyingNoSignalIsRefused) {
+TEST_F(Signal, DestroyRejectsNullHandle) {
   EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_ARGUMENT, hsa_signal_destroy({0}));
 }
 
-TEST_F(Signal, IsMadeAndDestroyedFromManyThreads) {
+TEST_F(Signal, IsCreatedAndDestroyedByManyThreads) {
   std::vector<std::thread> threads;
-  std::atomic<int> wrong = 0;
+  std::atomic<int> failures = 0;
   for (int t = 0; t < 8; ++t) {
-    threads.emplace_back([&wrong, t] {
+    threads.emplace_back([&failures, t] {
       for (int i = 0; i < 2000; ++i) {
         hsa_signal_t signal{};
-        if (hsa_signal_create(t * 10000 + i, 0, nullptr, &signal) != HSA_STATUS_SUCCESS) ++wrong;
-        if (hsa_signal_load_relaxed(signal) != t * 10000 + i) ++wrong;
-        if (hsa_signal_destroy(signal) != HSA_STATUS_SUCCESS) ++wrong;
+        if (hsa_signal_create(t * 10000 + i, 0, nullptr, &signal) != HSA_STATUS_SUCCESS) ++failures;
+        if (hsa_signal_load_relaxed(signal) != t * 10000 + i) ++failures;
+        if (hsa_signal_destroy(signal) != HSA_STATUS_SUCCESS) ++failures;
       }
     });
   }
   for (std::thread& thread : threads) thread.join();
-  EXPECT_EQ(wrong, 0);
+  EXPECT_EQ(failures, 0);
 }
 
-TEST_F(Signal, AmdAttributesAreHonouredAndCheckedForNull) {
+TEST_F(Signal, AmdCreationAppliesAttributesAndChecksForNull) {
   hsa_signal_t signal{};
   EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_ARGUMENT, hsa_amd_signal_create(0, 0, nullptr, 0, nullptr));
   ASSERT_HSA(hsa_amd_signal_create(5, 0, nullptr, HSA_AMD_SIGNAL_AMD_GPU_ONLY, &signal));
@@ -91,7 +91,7 @@ TEST_F(Signal, AmdAttributesAreHonouredAndCheckedForNull) {
   EXPECT_HSA(hsa_signal_destroy(signal));
 }
 
-TEST_F(Signal, TheValueOfAnOrdinarySignalHasNoAddress) {
+TEST_F(Signal, OrdinarySignalHasNoValuePointer) {
   const ScopedSignal signal;
   volatile Value* value = nullptr;
   EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_ARGUMENT, hsa_amd_signal_value_pointer(signal, &value));
@@ -99,7 +99,7 @@ TEST_F(Signal, TheValueOfAnOrdinarySignalHasNoAddress) {
 
 // --- Operations ------------------------------------------------------------------------------------------
 
-/// An operation with two operands (compare-and-swap uses both), what it leaves, and what it returns.
+/// An operation with up to two operands (compare-and-swap uses both), its result and its return value.
 struct Operation {
   const char* name;
   std::function<Value(hsa_signal_t, Value a, Value b)> run;
@@ -183,7 +183,7 @@ const Operation kOperations[] = {
 
 class SignalOperation : public HsaTest, public testing::WithParamInterface<Operation> {};
 
-TEST_P(SignalOperation, DoesWhatItsNameSays) {
+TEST_P(SignalOperation, StoresAndReturnsExpectedValues) {
   const Value values[] = {0, 1, -1, 2, 0x0123456789abcdef, -0x0123456789abcdef, INT64_MAX, INT64_MIN};
   const ScopedSignal signal;
   for (const Value before : values) {
@@ -202,7 +202,7 @@ std::string name_of_operation(const testing::TestParamInfo<Operation>& test) {
   return test.param.name;
 }
 
-// The operations whose name contains one of the words, or none of them.
+// The operations whose name contains one of `words`, or, if `contained` is false, none of them.
 std::vector<Operation> operations(std::initializer_list<const char*> words, bool contained = true) {
   std::vector<Operation> chosen;
   for (const Operation& operation : kOperations) {
@@ -216,12 +216,12 @@ std::vector<Operation> operations(std::initializer_list<const char*> words, bool
 
 INSTANTIATE_TEST_SUITE_P(, SignalOperation, testing::ValuesIn(kOperations), name_of_operation);
 
-// Read-modify-writes of several threads must not lose one another. Additions and flipped bits can be counted.
+// Concurrent read-modify-writes must not be lost. Additions, subtractions and flipped bits can be counted.
 class CountableSignalOperation : public HsaTest, public testing::WithParamInterface<Operation> {};
 
 TEST_P(CountableSignalOperation, IsAtomic) {
   constexpr int kThreads = 4;
-  constexpr int kTimes = 5001;  // odd, so that each thread leaves its own bit flipped
+  constexpr int kTimes = 5001;  // odd, so that the bit of each thread is set at the end
   const bool adds = GetParam().result != xored;
   const ScopedSignal signal(0);
   std::vector<std::thread> threads;
@@ -240,7 +240,7 @@ INSTANTIATE_TEST_SUITE_P(, CountableSignalOperation,
 
 class WakingSignalOperation : public HsaTest, public testing::WithParamInterface<Operation> {};
 
-TEST_P(WakingSignalOperation, WakesAThreadThatSleeps) {
+TEST_P(WakingSignalOperation, WakesSleepingThread) {
   const Value before = 6;
   const Value a = GetParam().result == swapped ? before : 3;
   const Value after = GetParam().result(before, a, 9);
@@ -248,7 +248,7 @@ TEST_P(WakingSignalOperation, WakesAThreadThatSleeps) {
   const ScopedSignal signal(before);
   bool woken = false;
   std::thread waiter([&] { woken = wait_for(signal, HSA_SIGNAL_CONDITION_EQ, after); });
-  // The waiter sleeps by then: nothing of the API tells.
+  // Time for the waiter to fall asleep.
   std::this_thread::sleep_for(std::chrono::milliseconds(2));
   GetParam().run(signal, a, 9);
   waiter.join();
@@ -258,7 +258,7 @@ TEST_P(WakingSignalOperation, WakesAThreadThatSleeps) {
 INSTANTIATE_TEST_SUITE_P(, WakingSignalOperation, testing::ValuesIn(operations({"_silent_"}, false)),
                          name_of_operation);
 
-TEST_F(Signal, CompareAndSwapsOfManyThreadsAllCount) {
+TEST_F(Signal, CompareAndSwapIsAtomic) {
   constexpr int kThreads = 4;
   constexpr int kTimes = 2000;
   const ScopedSignal signal(0);
@@ -279,7 +279,7 @@ TEST_F(Signal, CompareAndSwapsOfManyThreadsAllCount) {
   EXPECT_EQ(signal.value(), kThreads * kTimes);
 }
 
-TEST_F(Signal, AReleaseIsSeenByTheAcquireOfItsValue) {
+TEST_F(Signal, AcquireLoadSeesReleasedStores) {
   for (int round = 0; round < 200; ++round) {
     const ScopedSignal signal(0);
     int data = 0;

@@ -1,4 +1,4 @@
-// Waiting: conditions, time-outs, groups, any and all, and handlers that the runtime calls.
+// Waits for signals: conditions, timeouts, groups, any, all, and asynchronous handlers.
 #include <hsa/hsa_ext_amd.h>
 
 #include <atomic>
@@ -32,7 +32,7 @@ class SignalWait : public HsaTest, public testing::WithParamInterface<WaitFuncti
   }
 };
 
-TEST_P(SignalWait, ReturnsAtOnceWhatHoldsAlready) {
+TEST_P(SignalWait, ReturnsImmediatelyIfConditionHolds) {
   const ScopedSignal signal(5);
   const uint64_t long_time = ticks(kPatience);
   EXPECT_EQ(wait(signal, HSA_SIGNAL_CONDITION_EQ, 5, long_time), 5);
@@ -42,20 +42,20 @@ TEST_P(SignalWait, ReturnsAtOnceWhatHoldsAlready) {
   EXPECT_EQ(wait(signal, HSA_SIGNAL_CONDITION_GTE, INT64_MIN, long_time), 5);
 }
 
-TEST_P(SignalWait, ComparesSigned) {
+TEST_P(SignalWait, ComparesSignedValues) {
   const ScopedSignal signal(-1);
   EXPECT_EQ(wait(signal, HSA_SIGNAL_CONDITION_LT, 0, ticks(kPatience)), -1);
   EXPECT_EQ(wait(signal, HSA_SIGNAL_CONDITION_GTE, 0, 0), -1) << "and gives up";
 }
 
-TEST_P(SignalWait, GivesUpWhenTimeIsUp) {
+TEST_P(SignalWait, ReturnsAfterTimeout) {
   const ScopedSignal signal(5);
   EXPECT_EQ(wait(signal, HSA_SIGNAL_CONDITION_EQ, 6, 0), 5);
   EXPECT_EQ(wait(signal, HSA_SIGNAL_CONDITION_EQ, 6, 1), 5);
   EXPECT_EQ(wait(signal, HSA_SIGNAL_CONDITION_EQ, 6, ticks(3ms)), 5);
 }
 
-TEST_P(SignalWait, EndsWhenTheConditionComesTrue) {
+TEST_P(SignalWait, ReturnsWhenConditionBecomesTrue) {
   const struct {
     hsa_signal_condition_t condition;
     Value compare;
@@ -67,7 +67,7 @@ TEST_P(SignalWait, EndsWhenTheConditionComesTrue) {
   for (const auto& example : cases) {
     const ScopedSignal signal(3);
     std::thread other([&] {
-      // The wait has begun by then: nothing of the API tells, here and below.
+      // Time for the wait to start.
       std::this_thread::sleep_for(1ms);
       hsa_signal_store_screlease(signal, example.final);
     });
@@ -92,7 +92,7 @@ TEST_P(SignalWait, WakesEveryWaiter) {
       ++woken;
     });
   }
-  // The waiters sleep by then.
+  // Time for the waiters to fall asleep.
   std::this_thread::sleep_for(2ms);
   hsa_signal_subtract_screlease(signal, 1);
   for (std::thread& waiter : waiters) waiter.join();
@@ -168,7 +168,7 @@ TEST_F(SignalGroup, WaitsForAnyMember) {
   EXPECT_EQ(first.value(), 0) << "its members outlive it";
 }
 
-TEST_F(SignalGroup, CreationRefusesNothings) {
+TEST_F(SignalGroup, CreationRejectsNullsAndZeros) {
   const ScopedSignal signal;
   const hsa_signal_t member = signal;
   hsa_signal_group_t group{};
@@ -183,7 +183,7 @@ TEST_F(SignalGroup, CreationRefusesNothings) {
                 hsa_signal_group_create(1, &member, 1, &consumer_, nullptr));
 }
 
-TEST_F(SignalGroup, WaitingRefusesNullsAndForeignGroups) {
+TEST_F(SignalGroup, WaitRejectsNullsAndInvalidGroups) {
   const ScopedSignal signal;
   const hsa_signal_t member = signal;
   hsa_signal_group_t group{};
@@ -207,7 +207,7 @@ TEST_F(SignalGroup, WaitingRefusesNullsAndForeignGroups) {
 
 class WaitMany : public HsaTest {};
 
-TEST_F(WaitMany, AnyTellsWhichOneHolds) {
+TEST_F(WaitMany, AnyReturnsSatisfiedIndex) {
   const ScopedSignal signals[] = {ScopedSignal(1), ScopedSignal(1), ScopedSignal(1)};
   hsa_signal_t handles[] = {signals[0], signals[1], signals[2]};
   hsa_signal_condition_t conditions[] = {HSA_SIGNAL_CONDITION_EQ, HSA_SIGNAL_CONDITION_EQ,
@@ -230,7 +230,7 @@ TEST_F(WaitMany, AnyTellsWhichOneHolds) {
   other.join();
 }
 
-TEST_F(WaitMany, AnyGivesUpWhenTimeIsUp) {
+TEST_F(WaitMany, AnyReturnsAfterTimeout) {
   const ScopedSignal signal(1);
   hsa_signal_t handle = signal;
   hsa_signal_condition_t condition = HSA_SIGNAL_CONDITION_EQ;
@@ -245,7 +245,7 @@ TEST_F(WaitMany, AnyGivesUpWhenTimeIsUp) {
   }
 }
 
-TEST_F(WaitMany, AnyOfManySeesEachOne) {
+TEST_F(WaitMany, AnySeesEachOfManySignals) {
   constexpr uint32_t kCount = 300;
   std::vector<ScopedSignal> signals;
   std::vector<hsa_signal_t> handles;
@@ -265,7 +265,7 @@ TEST_F(WaitMany, AnyOfManySeesEachOne) {
   }
 }
 
-TEST_F(WaitMany, AllWaitsForTheLast) {
+TEST_F(WaitMany, AllWaitsForLastSignal) {
   REQUIRE_HSA(hsa_amd_signal_wait_all);
   const ScopedSignal signals[] = {ScopedSignal(1), ScopedSignal(1)};
   hsa_signal_t handles[] = {signals[0], signals[1]};
@@ -295,7 +295,7 @@ class AsyncHandler : public HsaTest {};
 struct Calls {
   std::atomic<int> count = 0;
   std::atomic<Value> value = 0;
-  int until = 1;  // keeps the handler registered for so many calls
+  int limit = 1;  // number of calls after which the handler returns false
   hsa_signal_t done{};
 };
 
@@ -303,12 +303,12 @@ bool count_call(Value value, void* data) {
   auto& calls = *static_cast<Calls*>(data);
   calls.value = value;
   const int count = ++calls.count;
-  const bool again = count < calls.until;
+  const bool again = count < calls.limit;
   hsa_signal_add_screlease(calls.done, 1);
   return again;
 }
 
-TEST_F(AsyncHandler, IsCalledWhenTheConditionHolds) {
+TEST_F(AsyncHandler, IsCalledWhenConditionBecomesTrue) {
   const ScopedSignal signal(1);
   const ScopedSignal done(0);
   Calls calls;
@@ -321,7 +321,7 @@ TEST_F(AsyncHandler, IsCalledWhenTheConditionHolds) {
   EXPECT_EQ(calls.value, -3);
 }
 
-TEST_F(AsyncHandler, IsCalledForWhatHoldsAlready) {
+TEST_F(AsyncHandler, IsCalledIfConditionHoldsAlready) {
   const ScopedSignal signal(0);
   const ScopedSignal done(0);
   Calls calls;
@@ -330,15 +330,15 @@ TEST_F(AsyncHandler, IsCalledForWhatHoldsAlready) {
   EXPECT_TRUE(wait_for(done, HSA_SIGNAL_CONDITION_EQ, 1));
 }
 
-TEST_F(AsyncHandler, StaysWhileItReturnsTrue) {
+TEST_F(AsyncHandler, StaysRegisteredWhileItReturnsTrue) {
   const ScopedSignal signal(0);
   const ScopedSignal done(0);
   Calls calls;
   calls.done = done;
-  calls.until = 5;
+  calls.limit = 5;
   ASSERT_HSA(hsa_amd_signal_async_handler(signal, HSA_SIGNAL_CONDITION_EQ, 0, count_call, &calls));
   ASSERT_TRUE(wait_for(done, HSA_SIGNAL_CONDITION_GTE, 5));
-  // Time for a call that comes wrongly.
+  // A surplus call would happen during this time.
   std::this_thread::sleep_for(5ms);
   EXPECT_EQ(calls.count, 5) << "and not after it has returned false";
 }
@@ -358,7 +358,7 @@ TEST_F(AsyncHandler, EachOfManyIsCalledOnce) {
   for (const Calls& each : calls) EXPECT_EQ(each.count, 1);
 }
 
-TEST_F(AsyncHandler, MayRegisterAnotherAndDestroyItsSignal) {
+TEST_F(AsyncHandler, MayRegisterAnotherHandler) {
   struct Chain {
     hsa_signal_t next{};
     hsa_signal_t own{};
@@ -390,14 +390,14 @@ TEST_F(AsyncHandler, MayRegisterAnotherAndDestroyItsSignal) {
   EXPECT_HSA(hsa_signal_destroy(chain.next));
 }
 
-TEST_F(AsyncHandler, RefusesNulls) {
+TEST_F(AsyncHandler, RejectsNulls) {
   const ScopedSignal signal(1);
   EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_ARGUMENT,
                 hsa_amd_signal_async_handler(signal, HSA_SIGNAL_CONDITION_EQ, 0, nullptr, nullptr));
   EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_ARGUMENT, hsa_amd_async_function(nullptr, nullptr));
 }
 
-TEST_F(AsyncHandler, FunctionsAreCalledOnAnotherThread) {
+TEST_F(AsyncHandler, AsyncFunctionRunsOnAnotherThread) {
   struct Data {
     hsa_signal_t done{};
     std::thread::id thread;

@@ -1,4 +1,4 @@
-// Shared virtual memory: attributes of the program's own memory, kernels on it, prefetching.
+// Shared virtual memory: attributes of ordinary host memory, kernels that use it, prefetching.
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace {
 
 using Pair = hsa_amd_svm_attribute_pair_t;
 
-/// Pages of the program's, from the system.
+/// Anonymous pages of the program.
 class Pages {
  public:
   explicit Pages(size_t bytes)
@@ -59,7 +59,7 @@ class Svm : public DispatchTest {
   hsa_agent_t host_{};
 };
 
-TEST_P(Svm, AKernelUsesMemoryOfThePrograms) {
+TEST_P(Svm, KernelUsesOrdinaryHostMemory) {
   constexpr uint32_t kCount = 10'000;
   const Pages from(kCount * 4), to(kCount * 4);
   auto* const in = static_cast<uint32_t*>(from.get());
@@ -75,7 +75,7 @@ TEST_P(Svm, AKernelUsesMemoryOfThePrograms) {
   }
 }
 
-TEST_P(Svm, AnswersAListOfAnyLength) {
+TEST_P(Svm, ReadsAttributeListOfAnyLength) {
   const Pages pages(64 << 10);
   ASSERT_HSA(set(pages, {{HSA_AMD_SVM_ATTRIB_AGENT_ACCESSIBLE, agent().handle},
                          {HSA_AMD_SVM_ATTRIB_MIGRATION_GRANULARITY, 5}}));
@@ -94,7 +94,7 @@ TEST_P(Svm, AnswersAListOfAnyLength) {
   }
 }
 
-TEST_P(Svm, RemembersAttributes) {
+TEST_P(Svm, ReportsAttributesThatWereSet) {
   const Pages pages(64 << 10);
   ASSERT_HSA(set(pages, {{HSA_AMD_SVM_ATTRIB_AGENT_ACCESSIBLE, agent().handle}}));
   EXPECT_EQ(get(pages, HSA_AMD_SVM_ATTRIB_ACCESS_QUERY, agent().handle).attribute,
@@ -121,13 +121,13 @@ TEST_P(Svm, RemembersAttributes) {
   }
   ASSERT_HSA(set(pages, {{HSA_AMD_SVM_ATTRIB_MIGRATION_GRANULARITY, 5}}));
   EXPECT_EQ(get(pages, HSA_AMD_SVM_ATTRIB_MIGRATION_GRANULARITY).value, 5u);
-  for (const uint64_t where : {agent().handle, host_.handle, uint64_t{0}}) {
-    ASSERT_HSA(set(pages, {{HSA_AMD_SVM_ATTRIB_PREFERRED_LOCATION, where}}));
-    EXPECT_EQ(get(pages, HSA_AMD_SVM_ATTRIB_PREFERRED_LOCATION).value, where);
+  for (const uint64_t location : {agent().handle, host_.handle, uint64_t{0}}) {
+    ASSERT_HSA(set(pages, {{HSA_AMD_SVM_ATTRIB_PREFERRED_LOCATION, location}}));
+    EXPECT_EQ(get(pages, HSA_AMD_SVM_ATTRIB_PREFERRED_LOCATION).value, location);
   }
 }
 
-TEST_P(Svm, SetsAndReadsSeveralAtOnce) {
+TEST_P(Svm, SetsAndReadsSeveralAttributes) {
   const Pages pages(8 << 10);
   ASSERT_HSA(set(pages, {{HSA_AMD_SVM_ATTRIB_AGENT_ACCESSIBLE, agent().handle},
                          {HSA_AMD_SVM_ATTRIB_READ_MOSTLY, 1},
@@ -146,7 +146,7 @@ TEST_P(Svm, SetsAndReadsSeveralAtOnce) {
   EXPECT_EQ(list[4].value, uint64_t{HSA_AMD_SVM_GLOBAL_FLAG_COARSE_GRAINED});
 }
 
-TEST_P(Svm, OfTwoHalvesIsIndeterminate) {
+TEST_P(Svm, MixedRangeIsIndeterminate) {
   const Pages pages(8 << 10);
   Pair fine{HSA_AMD_SVM_ATTRIB_GLOBAL_FLAG, HSA_AMD_SVM_GLOBAL_FLAG_FINE_GRAINED};
   Pair coarse{HSA_AMD_SVM_ATTRIB_GLOBAL_FLAG, HSA_AMD_SVM_GLOBAL_FLAG_COARSE_GRAINED};
@@ -156,7 +156,7 @@ TEST_P(Svm, OfTwoHalvesIsIndeterminate) {
             uint64_t{HSA_AMD_SVM_GLOBAL_FLAG_INDETERMINATE});
 }
 
-TEST_P(Svm, PrefetchesAfterItsDependencies) {
+TEST_P(Svm, PrefetchWaitsForDependencies) {
   const Pages pages(64 << 10);
   ASSERT_HSA(set(pages, {{HSA_AMD_SVM_ATTRIB_AGENT_ACCESSIBLE, agent().handle}}));
   const ScopedSignal first(1), second(1), done(1);
@@ -173,8 +173,8 @@ TEST_P(Svm, PrefetchesAfterItsDependencies) {
   EXPECT_EQ(get(pages, HSA_AMD_SVM_ATTRIB_PREFETCH_LOCATION).value, host_.handle);
 }
 
-// Attributes and places that change leave alone whoever has the right to read and write before and after.
-TEST_P(Svm, KernelsAndCopiesUseMemoryWhoseAttributesChangeAndThatIsPrefetched) {
+// Changing attributes and locations must not disturb an agent that has access before and after the change.
+TEST_P(Svm, KernelsAndCopiesRunDuringAttributeChanges) {
   constexpr uint32_t kCount = 100'000;
   constexpr int kRounds = 60;
   const Pages from(kCount * 4), to(kCount * 4), copied(kCount * 4);
@@ -220,25 +220,25 @@ TEST_P(Svm, KernelsAndCopiesUseMemoryWhoseAttributesChangeAndThatIsPrefetched) {
   changer.join();
 }
 
-TEST_P(Svm, AFailedPrefetchMakesItsSignalNegative) {
+TEST_P(Svm, FailedPrefetchMakesSignalNegative) {
   const Pages pages(4096);
   const ScopedSignal failed(-1), done(1);
   const hsa_signal_t dependency = failed;
   ASSERT_HSA(hsa_amd_svm_prefetch_async(pages.get(), 4096, agent(), 1, &dependency, done));
   EXPECT_TRUE(wait_for(done, HSA_SIGNAL_CONDITION_LT, 0));
   const ScopedSignal unmapped(1);
-  // In the middle of so large a hole that what other threads map meanwhile does not come to lie there.
+  // The middle of a hole so large that mappings of other threads do not reach it.
   constexpr size_t kHole = size_t{1} << 30;
   void* const hole = mmap(nullptr, kHole, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   ASSERT_NE(hole, MAP_FAILED);
   munmap(hole, kHole);
-  void* const gone = static_cast<char*>(hole) + kHole / 2;
-  ASSERT_HSA(hsa_amd_svm_prefetch_async(gone, 4096, agent(), 0, nullptr, unmapped));
+  void* const unmapped_address = static_cast<char*>(hole) + kHole / 2;
+  ASSERT_HSA(hsa_amd_svm_prefetch_async(unmapped_address, 4096, agent(), 0, nullptr, unmapped));
   EXPECT_TRUE(wait_for(unmapped, HSA_SIGNAL_CONDITION_NE, 1));
   EXPECT_LT(hsa_signal_load_relaxed(unmapped), 0);
 }
 
-TEST_P(Svm, RefusesWhatIsTwice) {
+TEST_P(Svm, RejectsRepeatedAttributes) {
   const Pages pages(4096);
   EXPECT_STATUS(HSA_STATUS_ERROR_INCOMPATIBLE_ARGUMENTS,
                 set(pages, {{HSA_AMD_SVM_ATTRIB_READ_ONLY, 1}, {HSA_AMD_SVM_ATTRIB_READ_ONLY, 0}}));
@@ -247,7 +247,7 @@ TEST_P(Svm, RefusesWhatIsTwice) {
                             {HSA_AMD_SVM_ATTRIB_AGENT_NO_ACCESS, agent().handle}}));
 }
 
-TEST_P(Svm, RefusesWhatCannotBeSetOrRead) {
+TEST_P(Svm, RejectsInvalidAttributes) {
   const Pages pages(4096);
   EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_ARGUMENT, set(pages, {{0x777, 0}}));
   EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_ARGUMENT,
@@ -260,7 +260,7 @@ TEST_P(Svm, RefusesWhatCannotBeSetOrRead) {
   EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_ARGUMENT, hsa_amd_svm_attributes_get(pages.get(), 4096, &pair, 1));
 }
 
-TEST_P(Svm, RefusesStrangersAndNulls) {
+TEST_P(Svm, RejectsUnknownHandlesAndNulls) {
   const Pages pages(4096);
   EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_AGENT, set(pages, {{HSA_AMD_SVM_ATTRIB_AGENT_ACCESSIBLE, 0x1234}}));
   EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_AGENT, set(pages, {{HSA_AMD_SVM_ATTRIB_AGENT_ACCESSIBLE, 0}}));

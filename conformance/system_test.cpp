@@ -1,4 +1,4 @@
-// What hsa_system_get_info says, and extensions.
+// Attributes of hsa_system_get_info, status strings, and extensions.
 #include <chrono>
 #include <cstring>
 #include <set>
@@ -22,18 +22,18 @@ class System : public HsaTest {
   }
 };
 
-TEST_F(System, SpeaksVersionOnePointOneOrLater) {
+TEST_F(System, ReportsVersion1Point1OrLater) {
   EXPECT_EQ(GET(query(), uint16_t, HSA_SYSTEM_INFO_VERSION_MAJOR), 1);
   EXPECT_GE(GET(query(), uint16_t, HSA_SYSTEM_INFO_VERSION_MINOR), 1);
 }
 
-TEST_F(System, TimeAdvancesAtTheFrequencyThatIsReported) {
+TEST_F(System, TimestampAdvancesAtReportedFrequency) {
   const auto frequency = GET(query(), uint64_t, HSA_SYSTEM_INFO_TIMESTAMP_FREQUENCY);
   EXPECT_GE(frequency, 1'000'000u);
   EXPECT_LE(frequency, 1'000'000'000u) << "the manual allows 1 to 400 MHz, ROCr reports 1 GHz";
   const auto before = GET(query(), uint64_t, HSA_SYSTEM_INFO_TIMESTAMP);
   const auto start = std::chrono::steady_clock::now();
-  // Over this time the two clocks are compared.
+  // Both clocks measure this time.
   std::this_thread::sleep_for(std::chrono::milliseconds(20));
   const std::chrono::duration<double> slept = std::chrono::steady_clock::now() - start;
   const auto after = GET(query(), uint64_t, HSA_SYSTEM_INFO_TIMESTAMP);
@@ -41,7 +41,7 @@ TEST_F(System, TimeAdvancesAtTheFrequencyThatIsReported) {
               slept.count() / 2 + 0.1);
 }
 
-TEST_F(System, TimeNeverGoesBack) {
+TEST_F(System, TimestampIsMonotonic) {
   uint64_t last = 0;
   for (int i = 0; i < 1000; ++i) {
     uint64_t now = 0;
@@ -51,7 +51,7 @@ TEST_F(System, TimeNeverGoesBack) {
   }
 }
 
-TEST_F(System, AnswersEveryOtherStandardAttribute) {
+TEST_F(System, ReportsOtherStandardAttributes) {
   EXPECT_GT(GET(query(), uint64_t, HSA_SYSTEM_INFO_SIGNAL_MAX_WAIT), 0u);
   EXPECT_EQ(GET(query(), hsa_endianness_t, HSA_SYSTEM_INFO_ENDIANNESS), HSA_ENDIANNESS_LITTLE);
   EXPECT_EQ(GET(query(), hsa_machine_model_t, HSA_SYSTEM_INFO_MACHINE_MODEL), HSA_MACHINE_MODEL_LARGE);
@@ -61,7 +61,7 @@ TEST_F(System, AnswersEveryOtherStandardAttribute) {
   GET(query(), Mask, HSA_SYSTEM_INFO_EXTENSIONS);
 }
 
-TEST_F(System, AnswersAmdsAttributes) {
+TEST_F(System, ReportsAmdAttributes) {
   uint16_t major = 0;
   if (hsa_system_get_info(static_cast<hsa_system_info_t>(HSA_AMD_SYSTEM_INFO_EXT_VERSION_MAJOR), &major) !=
       HSA_STATUS_SUCCESS) {
@@ -80,7 +80,7 @@ TEST_F(System, AnswersAmdsAttributes) {
   GET(query(), bool, HSA_AMD_SYSTEM_INFO_XNACK_ENABLED);
 }
 
-TEST_F(System, RefusesAnUnknownAttribute) {
+TEST_F(System, RejectsUnknownAttribute) {
   uint64_t value[32];
   for (const int attribute : {9, 0x1ff, 0x3ff, 0x7fffffff, -1}) {
     EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_ARGUMENT,
@@ -89,7 +89,7 @@ TEST_F(System, RefusesAnUnknownAttribute) {
   }
 }
 
-TEST_F(System, TextForEveryStatusIsThereAndDiffers) {
+TEST_F(System, StatusStringsAreDistinct) {
   std::set<std::string> texts;
   const int statuses[] = {HSA_STATUS_SUCCESS,
                           HSA_STATUS_INFO_BREAK,
@@ -135,7 +135,7 @@ TEST_F(System, TextForEveryStatusIsThereAndDiffers) {
   EXPECT_EQ(texts.size(), std::size(statuses));
 }
 
-TEST_F(System, TextForNoStatusIsRefused) {
+TEST_F(System, StatusStringRejectsUnknownStatus) {
   const char* text = nullptr;
   EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_ARGUMENT,
                 hsa_status_string(static_cast<hsa_status_t>(0x7777), &text));
@@ -156,7 +156,7 @@ TEST_F(Extensions, HaveNames) {
   EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_ARGUMENT, hsa_extension_get_name(HSA_EXTENSION_IMAGES, nullptr));
 }
 
-TEST_F(Extensions, MajorVersionsThatDoNotExistAreNotSupported) {
+TEST_F(Extensions, UnknownMajorVersionsAreNotSupported) {
   bool supported = true;
   uint16_t minor = 77;
   EXPECT_HSA(hsa_system_major_extension_supported(HSA_EXTENSION_AMD_LOADER, 9, &minor, &supported));
@@ -167,7 +167,7 @@ TEST_F(Extensions, MajorVersionsThatDoNotExistAreNotSupported) {
             HSA_STATUS_SUCCESS);
 }
 
-TEST_F(Extensions, RefuseNullResults) {
+TEST_F(Extensions, NullResultsAreRejected) {
   bool supported = false;
   uint16_t minor = 0;
   EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_ARGUMENT,

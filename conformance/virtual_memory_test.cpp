@@ -1,4 +1,4 @@
-// Virtual memory with GPUs: addresses, memory and access, each on its own.
+// The virtual memory API with GPUs: address ranges, memory handles, mappings and access.
 #include <unistd.h>
 
 #include <cstring>
@@ -13,7 +13,7 @@ namespace {
 
 constexpr size_t kChunk = 2 << 20;
 
-// Null where the runtime is older than they are; the tests are skipped there.
+// Null if the runtime does not export the function. The tests are skipped then.
 const auto hsa_amd_vmem_address_reserve = OPTIONAL_HSA(hsa_amd_vmem_address_reserve);
 const auto hsa_amd_vmem_address_free = OPTIONAL_HSA(hsa_amd_vmem_address_free);
 const auto hsa_amd_vmem_handle_create = OPTIONAL_HSA(hsa_amd_vmem_handle_create);
@@ -64,10 +64,10 @@ class VirtualMemory : public DispatchTest {
   }
   static hsa_status_t allow(void* address, size_t size, hsa_agent_t agent,
                             hsa_access_permission_t permission) {
-    const hsa_amd_memory_access_desc_t one{permission, agent};
-    return hsa_amd_vmem_set_access(address, size, &one, 1);
+    const hsa_amd_memory_access_desc_t descriptor{permission, agent};
+    return hsa_amd_vmem_set_access(address, size, &descriptor, 1);
   }
-  /// The agent copies words.
+  /// Runs a kernel that copies `count` words.
   testing::AssertionResult copies(const void* from, void* to, uint32_t count) {
     const CopyArgs arguments{static_cast<const uint32_t*>(from), static_cast<uint32_t*>(to), count, 0};
     return run(dispatch_packet(kernels_.kernel("copy"), kernarg(arguments), count, 64));
@@ -84,7 +84,7 @@ class VirtualMemory : public DispatchTest {
   hsa_amd_memory_pool_t host_pool_{};
 };
 
-TEST_P(VirtualMemory, AKernelUsesWhatIsMapped) {
+TEST_P(VirtualMemory, KernelUsesMappedMemory) {
   for (const hsa_amd_memory_pool_t pool : {device_pool_, host_pool_}) {
     constexpr uint32_t kCount = 4096;
     auto* const in = shared<uint32_t>(kCount);
@@ -96,7 +96,7 @@ TEST_P(VirtualMemory, AKernelUsesWhatIsMapped) {
     ASSERT_HSA(hsa_amd_vmem_map(address, kChunk, 0, first, 0));
     ASSERT_HSA(hsa_amd_vmem_map(address + kChunk, kChunk, 0, second, 0));
     ASSERT_HSA(allow(address, 2 * kChunk, agent(), HSA_ACCESS_PERMISSION_RW));
-    char* const across = address + kChunk - kCount * 2;  // half of it in either
+    char* const across = address + kChunk - kCount * 2;  // half in each chunk
     ASSERT_TRUE(copies(in, across, kCount));
     ASSERT_TRUE(copies(across, out, kCount));
     EXPECT_EQ(std::memcmp(in, out, kCount * 4), 0);
@@ -107,7 +107,7 @@ TEST_P(VirtualMemory, AKernelUsesWhatIsMapped) {
   }
 }
 
-TEST_P(VirtualMemory, KeepsItsContentsAtAnotherAddress) {
+TEST_P(VirtualMemory, RemappingKeepsContents) {
   for (const hsa_amd_memory_pool_t pool : {device_pool_, host_pool_}) {
     auto* const words = shared<uint32_t>(64);
     auto* const out = shared<uint32_t>(64);
@@ -122,14 +122,14 @@ TEST_P(VirtualMemory, KeepsItsContentsAtAnotherAddress) {
     ASSERT_HSA(allow(address + kChunk, kChunk, agent(), HSA_ACCESS_PERMISSION_RO));
     ASSERT_TRUE(copies(address + kChunk, out, 64));
     EXPECT_EQ(std::memcmp(words, out, 256), 0);
-    EXPECT_HSA(hsa_amd_vmem_handle_release(handle));  // the mapping keeps it
+    EXPECT_HSA(hsa_amd_vmem_handle_release(handle));  // the mapping keeps the memory alive
     ASSERT_TRUE(copies(address + kChunk, out, 64));
     EXPECT_HSA(hsa_amd_vmem_unmap(address + kChunk, kChunk));
     EXPECT_HSA(hsa_amd_vmem_address_free(address, 2 * kChunk));
   }
 }
 
-TEST_P(VirtualMemory, TheHostSeesWhatItIsGiven) {
+TEST_P(VirtualMemory, HostUsesMappedMemory) {
   for (const hsa_amd_memory_pool_t pool : {device_pool_, host_pool_}) {
     if (!host_reaches(pool)) continue;
     auto* const words = shared<uint32_t>(64);
@@ -154,7 +154,7 @@ TEST_P(VirtualMemory, TheHostSeesWhatItIsGiven) {
   }
 }
 
-TEST_P(VirtualMemory, RemembersAccess) {
+TEST_P(VirtualMemory, ReportsAccessThatWasSet) {
   char* const address = reserve(kChunk);
   const auto handle = create(device_pool_);
   ASSERT_HSA(hsa_amd_vmem_map(address, kChunk, 0, handle, 0));
@@ -188,7 +188,7 @@ TEST_P(VirtualMemory, RemembersAccess) {
   EXPECT_HSA(hsa_amd_vmem_address_free(address, kChunk));
 }
 
-TEST_P(VirtualMemory, IsCopiedToAndFrom) {
+TEST_P(VirtualMemory, CopiesToAndFromMappedMemory) {
   char* const address = reserve(kChunk);
   const auto handle = create(device_pool_);
   ASSERT_HSA(hsa_amd_vmem_map(address, kChunk, 0, handle, 0));
@@ -203,7 +203,7 @@ TEST_P(VirtualMemory, IsCopiedToAndFrom) {
   EXPECT_HSA(hsa_amd_vmem_address_free(address, kChunk));
 }
 
-TEST_P(VirtualMemory, IsExportedAndImported) {
+TEST_P(VirtualMemory, ExportsAndImportsHandles) {
   for (const hsa_amd_memory_pool_t pool : {device_pool_, host_pool_}) {
     auto* const words = shared<uint32_t>(64);
     auto* const out = shared<uint32_t>(64);
@@ -228,7 +228,7 @@ TEST_P(VirtualMemory, IsExportedAndImported) {
   }
 }
 
-TEST_P(VirtualMemory, ImportsMemoryOfAPoolThatWasExported) {
+TEST_P(VirtualMemory, ImportsExportedPoolMemory) {
   REQUIRE_HSA(hsa_amd_portable_export_dmabuf);
   void* memory = nullptr;
   ASSERT_HSA(hsa_amd_memory_pool_allocate(device_pool_, kChunk, 0, &memory));
@@ -251,7 +251,7 @@ TEST_P(VirtualMemory, ImportsMemoryOfAPoolThatWasExported) {
   EXPECT_HSA(hsa_amd_memory_pool_free(memory));
 }
 
-TEST_P(VirtualMemory, LeavesNothingBehind) {
+TEST_P(VirtualMemory, ReleasesAllMemory) {
   const auto round = [this] {
     char* const address = reserve(kChunk);
     const auto handle = create(device_pool_);
@@ -267,7 +267,7 @@ TEST_P(VirtualMemory, LeavesNothingBehind) {
   EXPECT_EQ(available(), before);
 }
 
-TEST_P(VirtualMemory, RefusesStrangersAndWhatIsNotMapped) {
+TEST_P(VirtualMemory, RejectsInvalidHandlesAndUnmappedAddresses) {
   char* const address = reserve(kChunk);
   const auto handle = create(device_pool_);
   EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_ALLOCATION,

@@ -45,11 +45,11 @@ Peer::~Peer() {
   if (from_ >= 0) close(from_);
 }
 
-bool Peer::tell(const PeerMessage& message) {
+bool Peer::send(const PeerMessage& message) {
   return write(to_, &message, sizeof message) == static_cast<ssize_t>(sizeof message);
 }
 
-bool Peer::hear(PeerMessage& message) {
+bool Peer::receive(PeerMessage& message) {
   ssize_t got;
   do {
     got = read(from_, &message, sizeof message);

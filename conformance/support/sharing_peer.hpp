@@ -1,6 +1,5 @@
-// The other process of the tests on sharing: conformance_peer, a program beside the tests' own, with the same
-// library. What it is to do is its first argument; the two talk through its standard input and output, in
-// structs of fixed size.
+// The other process of the sharing tests: the program conformance_peer, which uses the same library. Its first
+// argument is its task. Tests and peer exchange PeerMessage structs through its standard input and output.
 #pragma once
 
 #include <hsa/hsa.h>
@@ -11,22 +10,22 @@
 
 namespace conformance {
 
-/// What a peer is asked, and answers.
+/// A request to a peer, and its reply.
 struct PeerMessage {
-  hsa_amd_ipc_memory_t name{};  ///< or a signal's
+  hsa_amd_ipc_memory_t name{};  ///< of memory or a signal
   uint64_t bytes = 0;
-  uint64_t seed = 0;                         ///< of the pattern that the memory has
-  uint64_t seed_after = 0;                   ///< of the pattern that the peer leaves
-  hsa_status_t status = HSA_STATUS_SUCCESS;  ///< answer: of the peer's first call that failed
-  uint64_t wrong_words = 0;                  ///< answer: words that are not as the pattern says
+  uint64_t seed = 0;                         ///< of the pattern that the peer reads
+  uint64_t seed_after = 0;                   ///< of the pattern that the peer writes
+  hsa_status_t status = HSA_STATUS_SUCCESS;  ///< reply: status of the peer's first failed call
+  uint64_t wrong_words = 0;                  ///< reply: number of words that differ from the pattern
 };
 
-/// The pattern's word `index`.
+/// Word `index` of the pattern.
 constexpr uint32_t pattern(uint64_t seed, uint64_t index) {
   return static_cast<uint32_t>((seed * 0x9e3779b97f4a7c15u + index) * 0xbf58476d1ce4e5b9u >> 32);
 }
 
-/// A running peer; ended and waited for with the object.
+/// A running peer process. The destructor ends it and waits for it.
 class Peer {
  public:
   explicit Peer(const std::string& task);
@@ -34,11 +33,11 @@ class Peer {
   Peer(const Peer&) = delete;
   Peer& operator=(const Peer&) = delete;
 
-  /// False if it is not there to hear it.
-  bool tell(const PeerMessage& message);
-  /// False if it has ended without an answer.
-  bool hear(PeerMessage& message);
-  /// Closes its input and returns its exit status; -1 if a signal has ended it.
+  /// Returns false if the peer has exited.
+  bool send(const PeerMessage& message);
+  /// Returns false if the peer has exited without a reply.
+  bool receive(PeerMessage& message);
+  /// Closes the peer's input and returns its exit status, or -1 if a signal ended it.
   int finish();
 
  private:

@@ -1,4 +1,4 @@
-// A pool whose memory somebody else has.
+// A memory pool that has no free memory.
 #pragma once
 
 #include <hsa/hsa.h>
@@ -12,10 +12,10 @@
 
 namespace conformance {
 
-/// All memory of a pool, to the last pages, until it is let go; but `left` bytes in one piece.
-class PoolUsedUp {
+/// Holds all memory of a pool, to the last page, until release(). Leaves `left` contiguous bytes free.
+class ExhaustedPool {
  public:
-  explicit PoolUsedUp(hsa_amd_memory_pool_t pool, size_t left = 0) {
+  explicit ExhaustedPool(hsa_amd_memory_pool_t pool, size_t left = 0) {
     constexpr size_t kLargest = 64 << 20, kPage = 4096;
     void* spared = nullptr;
     if (left != 0) {
@@ -32,15 +32,15 @@ class PoolUsedUp {
       EXPECT_HSA(hsa_amd_memory_pool_free(spared));
     }
   }
-  ~PoolUsedUp() { release(); }
-  PoolUsedUp(const PoolUsedUp&) = delete;
-  PoolUsedUp& operator=(const PoolUsedUp&) = delete;
+  ~ExhaustedPool() { release(); }
+  ExhaustedPool(const ExhaustedPool&) = delete;
+  ExhaustedPool& operator=(const ExhaustedPool&) = delete;
 
   void release() {
     for (void* block : blocks_) EXPECT_HSA(hsa_amd_memory_pool_free(block));
     blocks_.clear();
   }
-  /// What the allocation was told that failed at last.
+  /// The status of the last allocation, which failed.
   hsa_status_t status() const { return status_; }
   size_t bytes() const { return bytes_; }
 

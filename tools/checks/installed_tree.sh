@@ -141,11 +141,11 @@ CMAKE
     # Queues, barriers, kernels and copies, as on every other board, but for code versions: these kernels have private
     # memory, which the sample refuses (queue.cpp).
     for program in queues dispatch memory; do
-      "$build/bin/conformance_$program" --gtest_filter='*Gpu*:-*TenMillion*:CodeVersion.*Run*:CompiledCode.*' >"$scratch/$program.log" 2>&1 ||
+      "$build/bin/conformance_$program" --gtest_filter='*Gpu*:-*TenMillion*:CodeObjectVersion.Runs*:CompiledCodeObject.*' >"$scratch/$program.log" 2>&1 ||
         { tail -n 40 "$scratch/$program.log"; complain "conformance_$program failed"; }
       expect "$(cat "$scratch/$program.log")" 'OK \] .*/Gpu0' "conformance_$program"
     done
-    expect "$(cat "$scratch/dispatch.log")" 'OK \] Dispatch.CopiesAVector/Gpu0' "a kernel"
+    expect "$(cat "$scratch/dispatch.log")" 'OK \] Dispatch.CopiesVector/Gpu0' "a kernel"
     ;;
   samples)
     refuses_another_runtime "$root/docs/samples/vector_copy"
