@@ -1,4 +1,4 @@
-# A VALIDATOR for find_program: whether a clang compiles for AMD GPUs and has the lld that links that.
+# A VALIDATOR for find_program: whether a clang compiles for AMD GPUs and has an lld that links the code.
 function(links_gpu_code result compiler)
   execute_process(COMMAND ${compiler} -x c -target amdgcn-amd-amdhsa -mcpu=gfx900 -nogpulib -o ${CMAKE_BINARY_DIR}/gpu_code /dev/null
     RESULT_VARIABLE failed OUTPUT_QUIET ERROR_QUIET)

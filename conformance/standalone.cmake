@@ -1,4 +1,4 @@
-# The conformance tests as a project of their own.
+# Settings of the conformance tests as a separate project.
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
 set(CMAKE_CXX_EXTENSIONS OFF)
@@ -10,7 +10,7 @@ enable_testing()
 find_package(Threads REQUIRED)
 find_package(GTest REQUIRED)
 
-# The tests are compiled with the newest headers; functions that the library lacks are looked up at run time.
+# The tests are compiled with the newest headers. They look up newer functions with dlsym.
 add_library(rigel_api INTERFACE)
 target_include_directories(rigel_api BEFORE INTERFACE ${CMAKE_CURRENT_LIST_DIR}/../api/include)
 

@@ -1,7 +1,7 @@
 #!/bin/sh
-# compare_queries.sh <hsa_queries> <folder of a library> <folder of the other> <known differences> [command...]
-# What two libraries answer, side by side, each run by the command (a virtual GPU, say). Fails on a difference that
-# the list does not know; what the second does not answer at all (newer attributes) is none.
+# compare_queries.sh <hsa_queries> <directory of a library> <directory of the other> <known differences> [command...]
+# Compares the answers of two libraries, each run by the command (for example a virtual GPU). Fails on a difference that
+# is not in the list. Attributes that the second library does not support (newer ones) are ignored.
 set -eu
 queries=$1 first=$2 second=$3 known=$4
 shift 4
@@ -11,7 +11,7 @@ LD_LIBRARY_PATH=$first VGPU_RUNTIME=system "$@" "$queries" >"$folder/first" 2>"$
 LD_LIBRARY_PATH=$second VGPU_RUNTIME=system "$@" "$queries" >"$folder/second" 2>"$folder/log" || { cat "$folder/log"; exit 1; }
 grep -q 'HSA_AGENT_INFO_DEVICE = 1 ' "$folder/second" || { echo "compare_queries.sh: error: the second library found no GPU"; exit 1; }
 
-# Patterns are those of a shell: * and [...].
+# Patterns contain * and [...] as in a shell.
 awk -v known="$known" '
   BEGIN {
     while ((getline line <known) > 0) {

@@ -1,5 +1,5 @@
 #!/bin/sh
-# generate_kernels.sh big|many: code objects that are costly to load, as assembly-free C++ on standard output.
+# generate_kernels.sh big|many: prints C++ sources of code objects that are costly to load.
 case $1 in
   big)  # ten megabytes of data that a kernel uses
     echo 'extern "C" __attribute__((visibility("protected"))) unsigned data[2500000] = {1};'

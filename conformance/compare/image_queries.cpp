@@ -42,19 +42,18 @@ hsa_ext_image_descriptor_t image_of(uint32_t geometry, hsa_ext_image_format_t fo
   return image;
 }
 
-/// What the lines about one image begin with. Rows that are longer than they must be are a matter of their
-/// own where there are several planes.
-std::string image_name(const std::string& where, uint32_t geometry, hsa_ext_image_format_t format,
-                       size_t width, size_t pitch, size_t least_pitch) {
+/// The start of the lines about one image. Images of several planes with a pitch above the minimum have another name.
+std::string image_name(const std::string& prefix, uint32_t geometry, hsa_ext_image_format_t format,
+                       size_t width, size_t pitch, size_t minimum_pitch) {
   const bool planes = geometry == HSA_EXT_IMAGE_GEOMETRY_3D || geometry == HSA_EXT_IMAGE_GEOMETRY_1DA ||
                       geometry == HSA_EXT_IMAGE_GEOMETRY_2DA || geometry == HSA_EXT_IMAGE_GEOMETRY_2DADEPTH;
-  return where + ".image." + kGeometries[geometry] + ".order" + std::to_string(format.channel_order) +
+  return prefix + ".image." + kGeometries[geometry] + ".order" + std::to_string(format.channel_order) +
          ".type" + std::to_string(format.channel_type) + ".width" + std::to_string(width) +
-         (planes && pitch != least_pitch ? ".wide_pitch" : ".pitch") + std::to_string(pitch);
+         (planes && pitch != minimum_pitch ? ".wide_pitch" : ".pitch") + std::to_string(pitch);
 }
 
-/// One digit for each type.
-void show_capabilities(const std::string& where, hsa_agent_t agent, uint32_t geometry, uint32_t order) {
+/// Prints one digit for each channel type.
+void show_capabilities(const std::string& prefix, hsa_agent_t agent, uint32_t geometry, uint32_t order) {
   std::string digits;
   for (uint32_t type = 0; type < kTypes; ++type) {
     const hsa_ext_image_format_t format{type, order};
@@ -63,11 +62,11 @@ void show_capabilities(const std::string& where, hsa_agent_t agent, uint32_t geo
     const hsa_status_t status = hsa_ext_image_get_capability(agent, shape, &format, &mask);
     digits += status == HSA_STATUS_SUCCESS ? "0123456789abcdef"[mask & 0xf] : 'x';
   }
-  std::printf("%s.image.%s.order%u.capability = %s\n", where.c_str(), kGeometries[geometry], order,
+  std::printf("%s.image.%s.order%u.capability = %s\n", prefix.c_str(), kGeometries[geometry], order,
               digits.c_str());
 }
 
-/// Size and alignment of a linear image, or the status.
+/// Prints size and alignment of a linear image, or the status.
 void show_size(const std::string& name, hsa_agent_t agent, const hsa_ext_image_descriptor_t& image,
                size_t pitch) {
   hsa_ext_image_data_info_t info{};
@@ -109,18 +108,19 @@ void show_words(const std::string& name, hsa_agent_t agent, const hsa_ext_image_
   hsa_ext_image_destroy(agent, handle);
 }
 
-void show_image(const std::string& where, hsa_agent_t agent, uint32_t geometry, hsa_ext_image_format_t format,
-                size_t width, size_t pitch, size_t least_pitch, void* memory) {
-  const std::string name = image_name(where, geometry, format, width, pitch, least_pitch);
+void show_image(const std::string& prefix, hsa_agent_t agent, uint32_t geometry,
+                hsa_ext_image_format_t format, size_t width, size_t pitch, size_t minimum_pitch,
+                void* memory) {
+  const std::string name = image_name(prefix, geometry, format, width, pitch, minimum_pitch);
   const hsa_ext_image_descriptor_t image = image_of(geometry, format, width);
   show_size(name, agent, image, pitch);
   show_words(name, agent, image, pitch, memory);
 }
 
-void show_sampler(const std::string& where, hsa_agent_t agent, const hsa_ext_sampler_descriptor_t& sampler) {
+void show_sampler(const std::string& prefix, hsa_agent_t agent, const hsa_ext_sampler_descriptor_t& sampler) {
   hsa_ext_sampler_t handle{};
   const hsa_status_t status = hsa_ext_sampler_create(agent, &sampler, &handle);
-  std::printf("%s.sampler.%u.%u.%u = ", where.c_str(), sampler.coordinate_mode, sampler.filter_mode,
+  std::printf("%s.sampler.%u.%u.%u = ", prefix.c_str(), sampler.coordinate_mode, sampler.filter_mode,
               sampler.address_mode);
   if (status != HSA_STATUS_SUCCESS) {
     std::printf("status %#x\n", static_cast<unsigned>(status));
@@ -132,19 +132,19 @@ void show_sampler(const std::string& where, hsa_agent_t agent, const hsa_ext_sam
 
 }  // namespace
 
-void show_images(const std::string& where, hsa_agent_t agent, void* memory) {
+void show_images(const std::string& prefix, hsa_agent_t agent, void* memory) {
   for (uint32_t geometry = 0; geometry < std::size(kGeometries); ++geometry) {
     for (uint32_t order = 0; order < kOrders; ++order) {
-      show_capabilities(where, agent, geometry, order);
+      show_capabilities(prefix, agent, geometry, order);
       for (uint32_t type = 0; type < kTypes; ++type) {
         const hsa_ext_image_format_t format{type, order};
         uint32_t mask = 0;
         hsa_ext_image_get_capability(agent, static_cast<hsa_ext_image_geometry_t>(geometry), &format, &mask);
-        if (mask != 0) show_image(where, agent, geometry, format, 16, 256, 256, memory);
+        if (mask != 0) show_image(prefix, agent, geometry, format, 16, 256, 256, memory);
       }
     }
   }
-  // Elements of each size, in rows of some multiples of 256 bytes; others end the process on ROCr.
+  // Elements of each size, with pitches that are multiples of 256 bytes. Others end the process on ROCr.
   constexpr std::pair<hsa_ext_image_format_t, size_t> kElements[] = {
       {{HSA_EXT_IMAGE_CHANNEL_TYPE_UNORM_INT8, HSA_EXT_IMAGE_CHANNEL_ORDER_R}, 1},
       {{HSA_EXT_IMAGE_CHANNEL_TYPE_HALF_FLOAT, HSA_EXT_IMAGE_CHANNEL_ORDER_R}, 2},
@@ -158,8 +158,8 @@ void show_images(const std::string& where, hsa_agent_t agent, void* memory) {
       for (const size_t width : {37, 64, 256}) {
         const size_t row = (width * element + 255) & ~size_t{255};
         for (const size_t pitch : {row, row + 256, row + 768, 2 * row}) {
-          if (geometry != HSA_EXT_IMAGE_GEOMETRY_1DB || pitch == row)  // of which a pitch means nothing
-            show_image(where, agent, geometry, format, width, pitch, row, memory);
+          if (geometry != HSA_EXT_IMAGE_GEOMETRY_1DB || pitch == row)  // a 1DB image has no pitch
+            show_image(prefix, agent, geometry, format, width, pitch, row, memory);
         }
       }
     }
@@ -167,7 +167,7 @@ void show_images(const std::string& where, hsa_agent_t agent, void* memory) {
   for (uint32_t coordinates : {0, 1}) {
     for (uint32_t filter : {0, 1}) {
       for (uint32_t address = 0; address <= 4; ++address)
-        show_sampler(where, agent, {coordinates, filter, address});
+        show_sampler(prefix, agent, {coordinates, filter, address});
     }
   }
 }

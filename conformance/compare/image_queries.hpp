@@ -1,11 +1,11 @@
-// What an agent answers about images: the formats of every geometry, what linear images need, and the words
-// that kernels read behind the handles of images and samplers.
+// Prints an agent's answers about images: the formats of every geometry, sizes of linear images, and the words of image
+// and sampler handles that kernels read.
 #pragma once
 
 #include <hsa/hsa.h>
 
 #include <string>
 
-/// Prints lines that begin with `where`. `memory`, aligned to 4 KiB and 64 KiB large, is the images' data: it
-/// is not touched, and its address is taken out of the words.
-void show_images(const std::string& where, hsa_agent_t agent, void* memory);
+/// Prints lines that start with `prefix`. `memory` (64 KiB, aligned to 4 KiB) is the images' data. It is not accessed,
+/// and its address is subtracted from the words.
+void show_images(const std::string& prefix, hsa_agent_t agent, void* memory);

@@ -21,7 +21,7 @@
 namespace {
 
 constexpr const char* kChild = "--measure";
-constexpr const char* kResult = "ns ";  // how the child's line begins
+constexpr const char* kResult = "ns ";  // start of the child's line
 constexpr int kNotStarted = 127;
 
 constexpr const char* kHelp =
@@ -49,19 +49,19 @@ int usage(const std::string& problem) {
   return 2;
 }
 
-std::string own_path() {
+std::string program_path() {
   char path[4096] = "";
   const ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
   return length > 0 ? std::string(path, static_cast<size_t>(length)) : std::string();
 }
 
-// The child: one measurement, one line.
+// The child process: runs one measurement and prints one line.
 int measure(const std::string& name) {
-  const std::string path = own_path();
+  const std::string path = program_path();
   for (const auto& measurement : compare::measurements(path.substr(0, path.rfind('/')))) {
     if (measurement.name != name) continue;
     const double ns = measurement.run();
-    std::printf("ns %.3f cpu %.3f\n", ns, compare::processor_time());
+    std::printf("ns %.3f cpu %.3f\n", ns, compare::cpu_time_per_call());
     return 0;
   }
   return 2;
@@ -70,9 +70,9 @@ int measure(const std::string& name) {
 struct Times {
   double ns = INFINITY;
   double cpu = INFINITY;
-  std::string failure;  // of the last child that measured nothing
+  std::string failure;  // reason of the last child process that returned no time
 
-  void take(const Times& other) {
+  void merge(const Times& other) {
     ns = std::min(ns, other.ns);
     cpu = std::min(cpu, other.cpu);
     if (!other.failure.empty()) failure = other.failure;
@@ -81,7 +81,7 @@ struct Times {
 
 constexpr unsigned kSecondsAChild = 60;
 
-// How a child ended that measured nothing, and the last line that it printed.
+// Describes how a child process without a result ended, and quotes its last line.
 std::string explain(int status, std::string output) {
   std::string text;
   if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM) {
@@ -100,8 +100,9 @@ std::string explain(int status, std::string output) {
   return last.empty() || last.starts_with(kResult) ? text : text + ": " + last;
 }
 
-// Infinite times and the reason if the child could not.
-Times run_child(const std::vector<std::string>& wrapper, const std::string& folder, const std::string& name) {
+// Returns infinite times and the reason if the child process fails.
+Times run_child(const std::vector<std::string>& wrapper, const std::string& library_directory,
+                const std::string& name) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0)
     return {.failure = std::string("cannot create a pipe: ") + std::strerror(errno)};
@@ -109,12 +110,12 @@ Times run_child(const std::vector<std::string>& wrapper, const std::string& fold
   if (child == 0) {
     dup2(ends[1], STDOUT_FILENO);
     if (std::getenv("HSA_COMPARE_VERBOSE") == nullptr) dup2(ends[1], STDERR_FILENO);
-    setenv("LD_LIBRARY_PATH", folder.c_str(), 1);
-    setenv("VGPU_RUNTIME", "system", 1);  // to vgpu-run: the one that the line above says
-    std::vector<std::string> words = wrapper;
-    words.insert(words.end(), {own_path(), kChild, name});
+    setenv("LD_LIBRARY_PATH", library_directory.c_str(), 1);
+    setenv("VGPU_RUNTIME", "system", 1);  // makes vgpu-run use LD_LIBRARY_PATH
+    std::vector<std::string> command = wrapper;
+    command.insert(command.end(), {program_path(), kChild, name});
     std::vector<char*> arguments;
-    for (std::string& word : words) arguments.push_back(word.data());
+    for (std::string& argument : command) arguments.push_back(argument.data());
     arguments.push_back(nullptr);
     alarm(kSecondsAChild);
     execvp(arguments[0], arguments.data());
@@ -157,24 +158,24 @@ int main(int argc, char** argv) {
   int rounds = 3;
   std::string filter;
   std::vector<std::string> wrapper;
-  std::vector<std::string> folders;
+  std::vector<std::string> library_directories;
   for (int i = 1; i < argc; ++i) {
-    const std::string word = argv[i];
-    if (word == "--rounds" && i + 1 < argc) {
+    const std::string argument = argv[i];
+    if (argument == "--rounds" && i + 1 < argc) {
       rounds = std::max(1, std::atoi(argv[++i]));
-    } else if (word == "--filter" && i + 1 < argc) {
+    } else if (argument == "--filter" && i + 1 < argc) {
       filter = argv[++i];
-    } else if (word == "--with") {
+    } else if (argument == "--with") {
       while (++i < argc && std::strcmp(argv[i], "--") != 0) wrapper.emplace_back(argv[i]);
-    } else if (word == "--help" || word == "-h") {
+    } else if (argument == "--help" || argument == "-h") {
       return std::fputs(kHelp, stdout) < 0 ? 1 : 0;
-    } else if (word.starts_with("-")) {
-      return usage("unknown option '" + word + "', or missing value");
+    } else if (argument.starts_with("-")) {
+      return usage("unknown option '" + argument + "', or missing value");
     } else {
-      folders.push_back(word);
+      library_directories.push_back(argument);
     }
   }
-  if (folders.size() != 2) return usage("expected two directories");
+  if (library_directories.size() != 2) return usage("expected two directories");
 
   std::printf("%-42s %12s %12s %8s %12s %12s %8s\n", "", "first", "second", "speedup", "CPU, first", "second",
               "speedup");
@@ -189,7 +190,7 @@ int main(int argc, char** argv) {
     Times best[2];
     for (int round = 0; round < rounds; ++round) {
       for (size_t side = 0; side < 2; ++side)
-        best[side].take(run_child(wrapper, folders[side], measurement.name));
+        best[side].merge(run_child(wrapper, library_directories[side], measurement.name));
     }
     if (std::isfinite(best[0].ns) && std::isfinite(best[1].ns))
       log_sum += std::log(best[1].ns / best[0].ns), ++count;
@@ -198,7 +199,7 @@ int main(int argc, char** argv) {
                 show(best[1].cpu).c_str(), ratio(best[0].cpu, best[1].cpu).c_str());
     for (size_t side = 0; side < 2; ++side) {
       if (!best[side].failure.empty())
-        std::printf("  %s: %s\n", folders[side].c_str(), best[side].failure.c_str());
+        std::printf("  %s: %s\n", library_directories[side].c_str(), best[side].failure.c_str());
     }
     std::fflush(stdout);
   }

@@ -1,4 +1,4 @@
-// An agent with what measuring it needs: pools, queues, kernels. Public API only. One thread.
+// An agent to measure, with its pools, queues and kernels. Uses only the public API. *Threads:* one.
 #pragma once
 
 #include <hsa/hsa.h>
@@ -35,15 +35,15 @@ class MeasuredAgent {
 
   hsa_executable_t load(const std::vector<char>& code) const;
   hsa_executable_symbol_t find(hsa_executable_t executable, const char* kernel) const;
-  /// Loads a code object and finds one of its kernels.
+  /// Loads a code object and looks up one of its kernels.
   LoadedKernel load(const std::vector<char>& code, const char* kernel) const;
 
   hsa_queue_t* create_queue(uint32_t size) const;
-  /// Memory of a pool, reached by both agents.
+  /// Allocates memory that both agents can access.
   void* allocate(hsa_amd_memory_pool_t pool, size_t bytes) const;
 };
 
-/// Reserves a slot, writes the packet and rings.
+/// Reserves a slot, writes the packet and rings the doorbell.
 void submit(hsa_queue_t* queue, const void* packet);
 hsa_kernel_dispatch_packet_t dispatch_packet(uint64_t kernel, hsa_signal_t done);
 hsa_barrier_and_packet_t barrier_packet(hsa_signal_t done);

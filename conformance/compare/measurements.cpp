@@ -18,17 +18,17 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::chrono::milliseconds kBudget(150);  // of a measurement
+constexpr std::chrono::milliseconds kBudget(150);  // duration of a measurement
 double cpu_per_call = -1;
 
-// What all threads of the process have used: the virtual GPU's, too.
+// CPU time of all threads of the process, including a virtual GPU's.
 double cpu_ns() {
   timespec now{};
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
   return static_cast<double>(now.tv_sec) * 1e9 + static_cast<double>(now.tv_nsec);
 }
 
-// Gives `keep` times of one call, each of a batch that lasts long enough for the clock, within the budget.
+// Passes the time per call of each batch to `keep`, until the budget is used up.
 template <class Body, class Keep>
 void measure(Body&& body, int batch, std::chrono::milliseconds budget, Keep&& keep) {
   body();
@@ -39,20 +39,20 @@ void measure(Body&& body, int batch, std::chrono::milliseconds budget, Keep&& ke
     calls += batch;
     const auto begin = Clock::now();
     for (int i = 0; i < batch; ++i) body();
-    const std::chrono::duration<double, std::nano> took = Clock::now() - begin;
-    keep(took.count() / batch);
+    const std::chrono::duration<double, std::nano> elapsed = Clock::now() - begin;
+    keep(elapsed.count() / batch);
   } while (Clock::now() < end);
   cpu_per_call = (cpu_ns() - cpu) / static_cast<double>(calls);
 }
 
 template <class Body>
-double least(Body&& body, int batch = 1, std::chrono::milliseconds budget = kBudget) {
+double minimum(Body&& body, int batch = 1, std::chrono::milliseconds budget = kBudget) {
   double best = INFINITY;
   measure(body, batch, budget, [&](double ns) { best = std::min(best, ns); });
   return best;
 }
 
-// For what shows in most calls and not in the luckiest one: whether the waiter was asleep.
+// For effects of most calls that the minimum hides, such as a waiter that sleeps.
 template <class Body>
 double median(Body&& body) {
   std::vector<double> all;
@@ -63,7 +63,7 @@ double median(Body&& body) {
 }
 
 double init_and_shut_down() {
-  return least(
+  return minimum(
       [] {
         check(hsa_init(), "hsa_init");
         check(hsa_shut_down(), "hsa_shut_down");
@@ -72,13 +72,13 @@ double init_and_shut_down() {
 }
 
 double queue_create_and_destroy() {
-  const MeasuredAgent machine;
-  return least([&] { check(hsa_queue_destroy(machine.create_queue(1024)), "hsa_queue_destroy"); });
+  const MeasuredAgent agent;
+  return minimum([&] { check(hsa_queue_destroy(agent.create_queue(1024)), "hsa_queue_destroy"); });
 }
 
 double signal_create_and_destroy() {
-  const MeasuredAgent machine;
-  return least(
+  const MeasuredAgent agent;
+  return minimum(
       [] {
         hsa_signal_t signal{};
         check(hsa_signal_create(1, 0, nullptr, &signal), "hsa_signal_create");
@@ -88,34 +88,34 @@ double signal_create_and_destroy() {
 }
 
 double allocate_and_free(hsa_amd_memory_pool_t MeasuredAgent::*pool, size_t bytes) {
-  const MeasuredAgent machine;
-  return least(
+  const MeasuredAgent agent;
+  return minimum(
       [&] {
         void* memory = nullptr;
-        check(hsa_amd_memory_pool_allocate(machine.*pool, bytes, 0, &memory), "allocate");
+        check(hsa_amd_memory_pool_allocate(agent.*pool, bytes, 0, &memory), "allocate");
         check(hsa_amd_memory_pool_free(memory), "free");
       },
       50);
 }
 
-std::vector<char> code_for(const MeasuredAgent& machine, const std::string& folder, const char* prefix) {
-  return read_file(folder + "/" + prefix + machine.target + ".hsaco");
+std::vector<char> code_for(const MeasuredAgent& agent, const std::string& directory, const char* prefix) {
+  return read_file(directory + "/" + prefix + agent.target + ".hsaco");
 }
 
-// Packets one at a time: submitted, completed, seen. With `groups`, of that many empty work-groups, which takes the
-// device so long that a waiter may sleep, in the median.
-double round_trip(const std::string& folder, bool kernel, hsa_wait_state_t wait, uint32_t groups = 0) {
-  const MeasuredAgent machine;
+// Time from the submission of one packet until its completion is seen. If `groups` is not 0, the median for a kernel of
+// `groups` empty work-groups, during which a waiter may sleep.
+double round_trip(const std::string& directory, bool kernel, hsa_wait_state_t wait, uint32_t groups = 0) {
+  const MeasuredAgent agent;
   uint64_t object = 0;
   if (kernel) {
-    const auto code = code_for(machine, folder, "conformance_");
+    const auto code = code_for(agent, directory, "conformance_");
     if (code.empty()) return -1;
-    object = machine.load(code, "empty.kd").object;
+    object = agent.load(code, "empty.kd").object;
   }
-  hsa_queue_t* const queue = machine.create_queue(1024);
+  hsa_queue_t* const queue = agent.create_queue(1024);
   hsa_signal_t done{};
   check(hsa_signal_create(0, 0, nullptr, &done), "signal");
-  const auto timed = [&](auto body) { return groups == 0 ? least(body) : median(body); };
+  const auto timed = [&](auto body) { return groups == 0 ? minimum(body) : median(body); };
   const double result = timed([&] {
     hsa_signal_store_relaxed(done, 1);
     if (kernel) {
@@ -134,23 +134,23 @@ double round_trip(const std::string& folder, bool kernel, hsa_wait_state_t wait,
   return result;
 }
 
-// The times of a kernel, as profilers ask for them: two ticks of the device become times of the system.
-double times_of_kernel(const std::string& folder) {
-  const MeasuredAgent machine;
-  const auto code = code_for(machine, folder, "conformance_");
+// A profiler's query of a kernel's times, which converts two device ticks to system time.
+double times_of_kernel(const std::string& directory) {
+  const MeasuredAgent agent;
+  const auto code = code_for(agent, directory, "conformance_");
   if (code.empty()) return -1;
-  hsa_queue_t* const queue = machine.create_queue(1024);
+  hsa_queue_t* const queue = agent.create_queue(1024);
   check(hsa_amd_profiling_set_profiler_enabled(queue, 1), "profiling");
   hsa_signal_t done{};
   check(hsa_signal_create(1, 0, nullptr, &done), "signal");
-  const auto packet = dispatch_packet(machine.load(code, "empty.kd").object, done);
+  const auto packet = dispatch_packet(agent.load(code, "empty.kd").object, done);
   submit(queue, &packet);
   while (hsa_signal_wait_scacquire(done, HSA_SIGNAL_CONDITION_LT, 1, UINT64_MAX, HSA_WAIT_STATE_ACTIVE) > 0) {
   }
-  const double result = least(
+  const double result = minimum(
       [&] {
         hsa_amd_profiling_dispatch_time_t time{};
-        check(hsa_amd_profiling_get_dispatch_time(machine.agent, done, &time), "times");
+        check(hsa_amd_profiling_get_dispatch_time(agent.agent, done, &time), "times");
       },
       1000);
   hsa_queue_destroy(queue);
@@ -158,17 +158,17 @@ double times_of_kernel(const std::string& folder) {
   return result;
 }
 
-// Empty kernels without waiting in between: time of one.
-double pipelined(const std::string& folder) {
-  const MeasuredAgent machine;
-  const auto code = code_for(machine, folder, "conformance_");
+// Time per empty kernel if the packets are submitted without waiting.
+double pipelined(const std::string& directory) {
+  const MeasuredAgent agent;
+  const auto code = code_for(agent, directory, "conformance_");
   if (code.empty()) return -1;
-  const uint64_t object = machine.load(code, "empty.kd").object;
-  hsa_queue_t* const queue = machine.create_queue(1024);
+  const uint64_t object = agent.load(code, "empty.kd").object;
+  hsa_queue_t* const queue = agent.create_queue(1024);
   hsa_signal_t done{};
   check(hsa_signal_create(0, 0, nullptr, &done), "signal");
   constexpr int kPackets = 5000;
-  const double result = least([&] {
+  const double result = minimum([&] {
     hsa_signal_store_relaxed(done, 1);
     const auto packet = dispatch_packet(object, {0});
     for (int i = 1; i < kPackets; ++i) submit(queue, &packet);
@@ -188,10 +188,10 @@ void wait_for(hsa_signal_t done) {
   }
 }
 
-// What it takes to give a queue a packet, without what the device does with it: the queue waits meanwhile.
+// Time to submit a packet, without its execution: a barrier blocks the queue.
 double submission() {
-  const MeasuredAgent machine;
-  hsa_queue_t* const queue = machine.create_queue(4096);
+  const MeasuredAgent agent;
+  hsa_queue_t* const queue = agent.create_queue(4096);
   hsa_signal_t go{}, done{};
   check(hsa_signal_create(0, 0, nullptr, &go), "signal");
   check(hsa_signal_create(0, 0, nullptr, &done), "signal");
@@ -206,8 +206,8 @@ double submission() {
     const auto packet = barrier_packet({0});
     const auto begin = Clock::now();
     for (int i = 0; i < kPackets; ++i) submit(queue, &packet);
-    const std::chrono::duration<double, std::nano> took = Clock::now() - begin;
-    best = std::min(best, took.count() / kPackets);
+    const std::chrono::duration<double, std::nano> elapsed = Clock::now() - begin;
+    best = std::min(best, elapsed.count() / kPackets);
     const auto last = barrier_packet(done);
     submit(queue, &last);
     hsa_signal_store_screlease(go, 0);
@@ -219,16 +219,16 @@ double submission() {
   return best;
 }
 
-enum class Way { kToDevice, kToHost, kWithinDevice };
+enum class Direction { kToDevice, kToHost, kWithinDevice };
 
 struct CopySides {
-  CopySides(const MeasuredAgent& machine, size_t bytes, Way way)
-      : to_agent(way == Way::kToHost ? machine.cpu : machine.agent),
-        from_agent(way == Way::kToDevice ? machine.cpu : machine.agent),
-        to(machine.allocate(way == Way::kToHost ? machine.host_pool : machine.device_pool, bytes)),
-        from(machine.allocate(way == Way::kToDevice ? machine.host_pool : machine.device_pool, bytes)) {
-    // Memory that nobody has written may be one page of zeroes, which is copied out of the caches.
-    if (way == Way::kToDevice) {
+  CopySides(const MeasuredAgent& agent, size_t bytes, Direction direction)
+      : to_agent(direction == Direction::kToHost ? agent.cpu : agent.agent),
+        from_agent(direction == Direction::kToDevice ? agent.cpu : agent.agent),
+        to(agent.allocate(direction == Direction::kToHost ? agent.host_pool : agent.device_pool, bytes)),
+        from(agent.allocate(direction == Direction::kToDevice ? agent.host_pool : agent.device_pool, bytes)) {
+    // Unwritten memory may be one page of zeroes, which is copied from the caches.
+    if (direction == Direction::kToDevice) {
       std::memset(from, 0x5a, bytes);
     } else {
       check(hsa_amd_memory_fill(from, 0x5a5a5a5a, bytes / 4), "fill");
@@ -252,14 +252,14 @@ void begin(const CopySides& sides, size_t bytes, hsa_signal_t done) {
         "copy");
 }
 
-// By copy engines or, if `kernels`, without.
-double copy(size_t bytes, Way way, bool kernels) {
+// Copies by copy engines or, if `kernels` is set, by kernels.
+double copy(size_t bytes, Direction direction, bool kernels) {
   if (kernels) setenv("HSA_ENABLE_SDMA", "0", 1);
-  const MeasuredAgent machine;
-  const CopySides sides(machine, bytes, way);
+  const MeasuredAgent agent;
+  const CopySides sides(agent, bytes, direction);
   hsa_signal_t done{};
   check(hsa_signal_create(0, 0, nullptr, &done), "signal");
-  const double result = least([&] {
+  const double result = minimum([&] {
     begin(sides, bytes, done);
     wait_for(done);
   });
@@ -267,10 +267,10 @@ double copy(size_t bytes, Way way, bool kernels) {
   return result;
 }
 
-// Waited for by a thread that does not ask for spinning.
+// A copy with a blocked waiter.
 double blocked_copy(size_t bytes) {
-  const MeasuredAgent machine;
-  const CopySides sides(machine, bytes, Way::kToDevice);
+  const MeasuredAgent agent;
+  const CopySides sides(agent, bytes, Direction::kToDevice);
   hsa_signal_t done{};
   check(hsa_signal_create(0, 0, nullptr, &done), "signal");
   const double result = median([&] {
@@ -283,11 +283,11 @@ double blocked_copy(size_t bytes) {
   return result;
 }
 
-// What the call takes that begins a copy, without the copy.
+// Time of the call that starts a copy.
 double copy_submission() {
   constexpr int kCopies = 64;
-  const MeasuredAgent machine;
-  const CopySides sides(machine, 4096, Way::kToDevice);
+  const MeasuredAgent agent;
+  const CopySides sides(agent, 4096, Direction::kToDevice);
   hsa_signal_t done{};
   check(hsa_signal_create(0, 0, nullptr, &done), "signal");
   double best = INFINITY;
@@ -299,22 +299,22 @@ double copy_submission() {
                                       nullptr, done),
             "copy");
     }
-    const std::chrono::duration<double, std::nano> took = Clock::now() - begin;
-    best = std::min(best, took.count() / kCopies);
+    const std::chrono::duration<double, std::nano> elapsed = Clock::now() - begin;
+    best = std::min(best, elapsed.count() / kCopies);
     wait_for(done);
   }
   hsa_signal_destroy(done);
   return best;
 }
 
-// Copies of 4 KiB to the device and back, each waiting for the one before: time of one.
+// Time per copy of 4 KiB in a chain to the device and back, where each copy depends on the previous one.
 double chained_copies() {
   constexpr size_t kLinks = 16;
-  const MeasuredAgent machine;
-  const CopySides out(machine, 4096, Way::kToDevice), back(machine, 4096, Way::kToHost);
+  const MeasuredAgent agent;
+  const CopySides out(agent, 4096, Direction::kToDevice), back(agent, 4096, Direction::kToHost);
   hsa_signal_t done[kLinks];
   for (auto& signal : done) check(hsa_signal_create(0, 0, nullptr, &signal), "signal");
-  const double result = least([&] {
+  const double result = minimum([&] {
     for (const auto& signal : done) hsa_signal_store_relaxed(signal, 1);
     for (size_t i = 0; i < kLinks; ++i) {
       const CopySides& sides = i % 2 == 0 ? out : back;
@@ -328,18 +328,18 @@ double chained_copies() {
   return result / kLinks;
 }
 
-// An empty kernel, and a copy of its results that waits for it.
-double copy_behind_kernel(const std::string& folder) {
-  const MeasuredAgent machine;
-  const auto code = code_for(machine, folder, "conformance_");
+// An empty kernel, and a copy that depends on it.
+double copy_after_kernel(const std::string& directory) {
+  const MeasuredAgent agent;
+  const auto code = code_for(agent, directory, "conformance_");
   if (code.empty()) return -1;
-  const uint64_t object = machine.load(code, "empty.kd").object;
-  hsa_queue_t* const queue = machine.create_queue(1024);
-  const CopySides sides(machine, 4096, Way::kToHost);
+  const uint64_t object = agent.load(code, "empty.kd").object;
+  hsa_queue_t* const queue = agent.create_queue(1024);
+  const CopySides sides(agent, 4096, Direction::kToHost);
   hsa_signal_t kernel{}, done{};
   check(hsa_signal_create(0, 0, nullptr, &kernel), "signal");
   check(hsa_signal_create(0, 0, nullptr, &done), "signal");
-  const double result = least([&] {
+  const double result = minimum([&] {
     hsa_signal_store_relaxed(kernel, 1);
     hsa_signal_store_relaxed(done, 1);
     const auto packet = dispatch_packet(object, kernel);
@@ -355,49 +355,51 @@ double copy_behind_kernel(const std::string& folder) {
   return result;
 }
 
-// What one call of hsa_memory_copy takes: from memory of the program's own, which no agent knows.
+// Time of hsa_memory_copy with ordinary program memory, which is not registered with any agent.
 double plain_copy(size_t bytes, bool to_device) {
-  const MeasuredAgent machine;
-  void* const device = machine.allocate(machine.device_pool, bytes);
-  std::vector<char> own(bytes, 1);
-  const double result = least([&] {
-    check(hsa_memory_copy(to_device ? device : own.data(), to_device ? own.data() : device, bytes), "copy");
+  const MeasuredAgent agent;
+  void* const device = agent.allocate(agent.device_pool, bytes);
+  std::vector<char> host_bytes(bytes, 1);
+  const double result = minimum([&] {
+    check(hsa_memory_copy(to_device ? device : host_bytes.data(), to_device ? host_bytes.data() : device,
+                          bytes),
+          "copy");
   });
   hsa_amd_memory_pool_free(device);
   return result;
 }
 
 double fill(size_t bytes) {
-  const MeasuredAgent machine;
-  void* const device = machine.allocate(machine.device_pool, bytes);
-  const double result = least([&] { check(hsa_amd_memory_fill(device, 0x5a5a5a5a, bytes / 4), "fill"); });
+  const MeasuredAgent agent;
+  void* const device = agent.allocate(agent.device_pool, bytes);
+  const double result = minimum([&] { check(hsa_amd_memory_fill(device, 0x5a5a5a5a, bytes / 4), "fill"); });
   hsa_amd_memory_pool_free(device);
   return result;
 }
 
-double load_code(const std::string& folder, const char* prefix, const char* kernel) {
-  const MeasuredAgent machine;
-  const auto code = code_for(machine, folder, prefix);
+double load_code(const std::string& directory, const char* prefix, const char* kernel) {
+  const MeasuredAgent agent;
+  const auto code = code_for(agent, directory, prefix);
   if (code.empty()) return -1;
-  return least([&] {
-    const LoadedKernel loaded = machine.load(code, kernel);
+  return minimum([&] {
+    const LoadedKernel loaded = agent.load(code, kernel);
     check(hsa_executable_destroy(loaded.executable), "destroy");
   });
 }
 
-double first_kernel(const std::string& folder) {
+double first_kernel(const std::string& directory) {
   std::string target;
   {
-    const MeasuredAgent machine;
-    target = machine.target;
+    const MeasuredAgent agent;
+    target = agent.target;
   }
-  const auto code = read_file(folder + "/conformance_" + target + ".hsaco");
+  const auto code = read_file(directory + "/conformance_" + target + ".hsaco");
   if (code.empty()) return -1;
-  return least(
+  return minimum(
       [&] {
-        const MeasuredAgent machine;
-        const LoadedKernel loaded = machine.load(code, "empty.kd");
-        hsa_queue_t* const queue = machine.create_queue(1024);
+        const MeasuredAgent agent;
+        const LoadedKernel loaded = agent.load(code, "empty.kd");
+        hsa_queue_t* const queue = agent.create_queue(1024);
         hsa_signal_t done{};
         check(hsa_signal_create(1, 0, nullptr, &done), "signal");
         const auto packet = dispatch_packet(loaded.object, done);
@@ -412,9 +414,9 @@ double first_kernel(const std::string& folder) {
       1, std::chrono::milliseconds(500));
 }
 
-// A HIP program that says how long it took to its first result (conformance/hip/first_kernel.cpp).
-double first_hip_kernel(const std::string& folder) {
-  const std::string program = folder + "/../conformance/hip/first_kernel";
+// A HIP program that prints the time until its first result (conformance/hip/first_kernel.cpp).
+double first_hip_kernel(const std::string& directory) {
+  const std::string program = directory + "/../conformance/hip/first_kernel";
   execl(program.c_str(), program.c_str(), nullptr);
   return -1;
 }
@@ -431,7 +433,7 @@ constexpr Size kBlockedSizes[] = {
 
 }  // namespace
 
-double processor_time() {
+double cpu_time_per_call() {
   return cpu_per_call;
 }
 
@@ -463,7 +465,7 @@ std::vector<Measurement> measurements(const std::string& kernels) {
       {"load a code object of 10 MB", [=] { return load_code(kernels, "big_", "kernel_0.kd"); }},
       {"load a code object of 1,000 kernels", [=] { return load_code(kernels, "many_", "kernel_0.kd"); }},
       {"first HIP kernel", [=] { return first_hip_kernel(kernels); }},
-      {"copy after an empty kernel", [=] { return copy_behind_kernel(kernels); }},
+      {"copy after an empty kernel", [=] { return copy_after_kernel(kernels); }},
       {"copy submitted", copy_submission},
       {"copies in a chain, 1 of 16", chained_copies},
       {"program memory to device 4 KiB", [] { return plain_copy(4 << 10, true); }},
@@ -477,14 +479,14 @@ std::vector<Measurement> measurements(const std::string& kernels) {
     all.push_back(
         {std::string("copy, blocked, ") + name + " (median)", [size = bytes] { return blocked_copy(size); }});
   for (const bool by_kernel : {false, true}) {
-    for (const auto& [way, where] : {std::pair{Way::kToDevice, "to the device"},
-                                     {Way::kToHost, "to the host"},
-                                     {Way::kWithinDevice, "within the device"}}) {
-      // Within the device there is one way for both.
-      if (by_kernel && way == Way::kWithinDevice) continue;
+    for (const auto& [direction, where] : {std::pair{Direction::kToDevice, "to the device"},
+                                           {Direction::kToHost, "to the host"},
+                                           {Direction::kWithinDevice, "within the device"}}) {
+      // Copies within the device use the same path in both cases.
+      if (by_kernel && direction == Direction::kWithinDevice) continue;
       for (const auto& [bytes, name] : kSizes) {
         all.push_back({std::string(by_kernel ? "copy by kernel " : "copy ") + where + " " + name,
-                       [size = bytes, w = way, by_kernel] { return copy(size, w, by_kernel); }});
+                       [size = bytes, w = direction, by_kernel] { return copy(size, w, by_kernel); }});
       }
     }
   }

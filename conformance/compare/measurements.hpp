@@ -1,4 +1,4 @@
-// What is measured of a runtime: each measurement is a name and a function that gives nanoseconds.
+// The measurements of a runtime.
 #pragma once
 
 #include <functional>
@@ -9,16 +9,16 @@ namespace compare {
 
 struct Measurement {
   std::string name;
-  /// Nanoseconds of one operation, the least of many; negative: this runtime or agent cannot do it.
+  /// Returns the minimum or median time of one operation in nanoseconds; negative if it is not supported.
   std::function<double()> run;
 };
 
-/// Nanoseconds of processor time that a call of the last measurement took on average, of all threads: of the
-/// virtual GPU too, where there is one. Negative: not known.
-double processor_time();
+/// Returns the CPU time of all threads, including a virtual GPU's, per call of the last measurement, in nanoseconds.
+/// Negative if unknown.
+double cpu_time_per_call();
 
-/// The measurements for the first GPU agent, or the first agent that dispatches if there is no GPU. With its
-/// own runtime reference each; `kernels` is the folder of the code objects.
+/// Returns the measurements of the first GPU agent, or of the CPU agent if there is no GPU. Each calls hsa_init and
+/// hsa_shut_down. `kernels` is the directory of the code objects.
 std::vector<Measurement> measurements(const std::string& kernels);
 
 }  // namespace compare

@@ -1,10 +1,10 @@
-// Every answer of a runtime to every query, as lines of text that can be compared with another runtime's:
+// Prints a runtime's answers to all queries, as lines that can be compared with those of another runtime:
 //
 //   agent.1.HSA_AGENT_INFO_NAME = "gfx900"
 //   agent.1.HSA_AMD_AGENT_INFO_COMPUTE_UNIT_COUNT = 64 (4)
 //
-// In brackets is how many bytes the runtime wrote, found by asking twice with different bytes in the buffer.
-// Values that name things of the process (handles, pointers) and clocks are shown as "set" or "0".
+// The number in brackets is the number of bytes that the runtime wrote, found by two queries with different bytes in
+// the buffer. Handles, pointers and clocks are shown as "set" or "0".
 #include "compare/image_queries.hpp"
 
 #include <hsa/hsa.h>
@@ -214,26 +214,26 @@ std::string shown(const unsigned char* bytes, size_t size, Kind kind) {
 }
 
 template <class Get>
-void show(const std::string& where, const Attribute& attribute, Get get) {
-  // Text may be short of its field, so its width is what was written, found by two passes like all widths.
+void show(const std::string& prefix, const Attribute& attribute, Get get) {
+  // Two passes with different buffer contents reveal the number of bytes that the query writes.
   unsigned char first[kBuffer], second[kBuffer];
   std::memset(first, 0xA5, sizeof first);
   std::memset(second, 0x5A, sizeof second);
   const hsa_status_t status = get(attribute.value, first);
   if (status != HSA_STATUS_SUCCESS) {
-    std::printf("%s.%s: status %#x\n", where.c_str(), attribute.name, static_cast<unsigned>(status));
+    std::printf("%s.%s: status %#x\n", prefix.c_str(), attribute.name, static_cast<unsigned>(status));
     return;
   }
   get(attribute.value, second);
   size_t size = kBuffer;
   while (size > 0 && first[size - 1] == 0xA5 && second[size - 1] == 0x5A) --size;
-  std::printf("%s.%s = %s (%zu)\n", where.c_str(), attribute.name, shown(first, size, attribute.kind).c_str(),
-              size);
+  std::printf("%s.%s = %s (%zu)\n", prefix.c_str(), attribute.name,
+              shown(first, size, attribute.kind).c_str(), size);
 }
 
 template <size_t kCount, class Get>
-void show_all(const std::string& where, const Attribute (&attributes)[kCount], Get get) {
-  for (const Attribute& attribute : attributes) show(where, attribute, get);
+void show_all(const std::string& prefix, const Attribute (&attributes)[kCount], Get get) {
+  for (const Attribute& attribute : attributes) show(prefix, attribute, get);
 }
 
 template <class Handle>
@@ -242,28 +242,28 @@ hsa_status_t collect(Handle handle, void* data) {
   return HSA_STATUS_SUCCESS;
 }
 
-void show_agent(const std::string& where, hsa_agent_t agent, const std::vector<hsa_agent_t>& agents) {
-  show_all(where, kAgent, [&](int attribute, void* value) {
+void show_agent(const std::string& prefix, hsa_agent_t agent, const std::vector<hsa_agent_t>& agents) {
+  show_all(prefix, kAgent, [&](int attribute, void* value) {
     return hsa_agent_get_info(agent, static_cast<hsa_agent_info_t>(attribute), value);
   });
   std::vector<hsa_cache_t> caches;
   hsa_agent_iterate_caches(agent, collect<hsa_cache_t>, &caches);
   for (size_t i = 0; i < caches.size(); ++i) {
-    show_all(where + ".cache." + std::to_string(i), kCache, [&](int attribute, void* value) {
+    show_all(prefix + ".cache." + std::to_string(i), kCache, [&](int attribute, void* value) {
       return hsa_cache_get_info(caches[i], static_cast<hsa_cache_info_t>(attribute), value);
     });
   }
   std::vector<hsa_isa_t> isas;
   hsa_agent_iterate_isas(agent, collect<hsa_isa_t>, &isas);
   for (size_t i = 0; i < isas.size(); ++i) {
-    show_all(where + ".isa." + std::to_string(i), kIsa, [&](int attribute, void* value) {
+    show_all(prefix + ".isa." + std::to_string(i), kIsa, [&](int attribute, void* value) {
       return hsa_isa_get_info_alt(isas[i], static_cast<hsa_isa_info_t>(attribute), value);
     });
   }
   std::vector<hsa_region_t> regions;
   hsa_agent_iterate_regions(agent, collect<hsa_region_t>, &regions);
   for (size_t i = 0; i < regions.size(); ++i) {
-    show_all(where + ".region." + std::to_string(i), kRegion, [&](int attribute, void* value) {
+    show_all(prefix + ".region." + std::to_string(i), kRegion, [&](int attribute, void* value) {
       return hsa_region_get_info(regions[i], static_cast<hsa_region_info_t>(attribute), value);
     });
   }
@@ -275,11 +275,11 @@ void show_agent(const std::string& where, hsa_agent_t agent, const std::vector<h
   void* memory = nullptr;
   if (image_handles != 0 &&
       hsa_amd_memory_pool_allocate(pools.at(0), 64 << 10, 0, &memory) == HSA_STATUS_SUCCESS) {
-    show_images(where, agent, memory);
+    show_images(prefix, agent, memory);
     hsa_amd_memory_pool_free(memory);
   }
   for (size_t i = 0; i < pools.size(); ++i) {
-    const std::string pool = where + ".pool." + std::to_string(i);
+    const std::string pool = prefix + ".pool." + std::to_string(i);
     show_all(pool, kPool, [&](int attribute, void* value) {
       return hsa_amd_memory_pool_get_info(pools[i], static_cast<hsa_amd_memory_pool_info_t>(attribute),
                                           value);

@@ -1,11 +1,11 @@
-// What it takes to wake those who wait, and what a process takes that does nothing, with the library that the dynamic
-// linker finds: compare two by running this with each in turns. Only the public API is used.
+// Measures wake-up latency of waiting threads and the CPU time of an idle process, with the library that the dynamic
+// linker finds. To compare two libraries, run this with each of them alternately. Uses only the public API.
 //
-//   LD_LIBRARY_PATH=<folder> hsa_wake_ups [--idle SECONDS]
+//   LD_LIBRARY_PATH=<directory> hsa_wake_ups [--idle SECONDS]
 //
-// A line for each: the median of the time from the change to the return of the sleeper that is back last, and the processor
-// time of all threads meanwhile, on average: the virtual GPU's, too. A device says itself when it had ended its work. Idle:
-// processor time and context switches.
+// Prints, for each case, the median time from the change until the last sleeper returns, and the average CPU time of all
+// threads during it, including a virtual GPU's. Devices report the end of their work by profiling times. Idle processes:
+// CPU time and context switches.
 #include <hsa/hsa.h>
 #include <hsa/hsa_ext_amd.h>
 #include <sys/resource.h>
@@ -28,7 +28,7 @@ namespace {
 using compare::check;
 
 constexpr int kRounds = 200;
-constexpr std::chrono::milliseconds kUntilAsleep(3);  // longer than anybody looks before it sleeps
+constexpr std::chrono::milliseconds kUntilAsleep(3);  // longer than waiters spin before they sleep
 
 double cpu_us() {
   timespec now{};
@@ -36,7 +36,7 @@ double cpu_us() {
   return static_cast<double>(now.tv_sec) * 1e6 + static_cast<double>(now.tv_nsec) / 1e3;
 }
 
-// Of a time of the system, in which those of devices are given.
+// Converts system ticks, the unit of profiling times.
 double in_microseconds(uint64_t ticks) {
   uint64_t frequency = 0;
   hsa_system_get_info(HSA_SYSTEM_INFO_TIMESTAMP_FREQUENCY, &frequency);
@@ -49,46 +49,46 @@ double now() {
   return in_microseconds(ticks);
 }
 
-hsa_signal_t make_signal() {
+hsa_signal_t create_signal() {
   hsa_signal_t signal{};
   check(hsa_signal_create(1, 0, nullptr, &signal), "signal");
   return signal;
 }
 
-// `prepare` before anybody sleeps, and `change` when all do; each sleeper has a signal, which becomes 0. It does when
-// `device` has ended the work that the signal belongs to, or by the change.
+// Calls `prepare`, lets one sleeper per signal fall asleep, then calls `change`, which makes the signals 0: directly or,
+// if `device` is not 0, by completing work of the device.
 void wake(const char* what, const std::vector<hsa_signal_t>& signals, hsa_agent_t device,
           const std::function<void()>& prepare, const std::function<void()>& change) {
   std::atomic<int> round{0};
-  std::atomic<size_t> back{0};
+  std::atomic<size_t> returned{0};
   std::vector<double> returns(signals.size());
   std::vector<std::thread> sleepers;
   for (size_t i = 0; i < signals.size(); ++i) {
     sleepers.emplace_back([&, i] {
-      for (int mine = 1; mine <= kRounds; ++mine) {
-        round.wait(mine - 1);
+      for (int expected_round = 1; expected_round <= kRounds; ++expected_round) {
+        round.wait(expected_round - 1);
         while (hsa_signal_wait_scacquire(signals[i], HSA_SIGNAL_CONDITION_LT, 1, UINT64_MAX,
                                          HSA_WAIT_STATE_BLOCKED) > 0) {
         }
         returns[i] = now();
-        back.fetch_add(1);
-        back.notify_one();
+        returned.fetch_add(1);
+        returned.notify_one();
       }
     });
   }
   std::vector<double> times;
   double cpu = 0;
-  for (int turn = 1; turn <= kRounds; ++turn) {
+  for (int current_round = 1; current_round <= kRounds; ++current_round) {
     for (const hsa_signal_t signal : signals) hsa_signal_store_relaxed(signal, 1);
     prepare();
-    back = 0;
-    round = turn;
+    returned = 0;
+    round = current_round;
     round.notify_all();
     std::this_thread::sleep_for(kUntilAsleep);
     const double cpu_before = cpu_us();
     const double begin = now();
     change();
-    for (size_t seen = 0; (seen = back.load()) < signals.size();) back.wait(seen);
+    for (size_t seen = 0; (seen = returned.load()) < signals.size();) returned.wait(seen);
     cpu += cpu_us() - cpu_before;
     double longest = 0;
     for (size_t i = 0; i < signals.size(); ++i) {
@@ -106,19 +106,19 @@ void wake(const char* what, const std::vector<hsa_signal_t>& signals, hsa_agent_
 }
 
 void wake_by_a_thread() {
-  const hsa_signal_t signal = make_signal();
+  const hsa_signal_t signal = create_signal();
   wake(
       "a thread wakes a sleeper", {signal}, {0}, [] {}, [&] { hsa_signal_store_screlease(signal, 0); });
   hsa_signal_destroy(signal);
 }
 
-// Barrier packets that wait for a signal have completion signals that threads sleep on.
+// Threads sleep on the completion signals of barrier packets that wait for one signal.
 void wake_by_a_device(const compare::MeasuredAgent& agent, size_t sleepers) {
   hsa_queue_t* const queue = agent.create_queue(64);
   check(hsa_amd_profiling_set_profiler_enabled(queue, 1), "profiling");
-  const hsa_signal_t go = make_signal();
+  const hsa_signal_t go = create_signal();
   std::vector<hsa_signal_t> done(sleepers);
-  std::ranges::generate(done, make_signal);
+  std::ranges::generate(done, create_signal);
   char what[64];
   std::snprintf(what, sizeof what, "the device wakes %zu", sleepers);
   wake(
@@ -138,7 +138,7 @@ void wake_by_a_device(const compare::MeasuredAgent& agent, size_t sleepers) {
 }
 
 void call_a_handler() {
-  const hsa_signal_t signal = make_signal(), called = make_signal();
+  const hsa_signal_t signal = create_signal(), called = create_signal();
   const auto handler = [](hsa_signal_value_t, void* other) {
     hsa_signal_store_screlease({reinterpret_cast<uint64_t>(other)}, 0);
     return false;
@@ -161,16 +161,16 @@ void idle(const char* what, int seconds) {
   getrusage(RUSAGE_SELF, &before);
   const double cpu = cpu_us();
   std::this_thread::sleep_for(std::chrono::seconds(seconds));
-  const double took = cpu_us() - cpu;
+  const double elapsed = cpu_us() - cpu;
   getrusage(RUSAGE_SELF, &after);
-  std::printf("%-36s %8.1f us CPU time, %ld context switches in %d s\n", what, took,
+  std::printf("%-36s %8.1f us CPU time, %ld context switches in %d s\n", what, elapsed,
               after.ru_nvcsw + after.ru_nivcsw - before.ru_nvcsw - before.ru_nivcsw, seconds);
 }
 
-// A queue is open that has done something; then a thread waits besides, for what does not happen.
+// A process with a used queue, without and with a thread that waits.
 void idle_with_a_queue(const compare::MeasuredAgent& agent, int seconds) {
   hsa_queue_t* const queue = agent.create_queue(64);
-  const hsa_signal_t done = make_signal();
+  const hsa_signal_t done = create_signal();
   const auto packet = compare::barrier_packet(done);
   compare::submit(queue, &packet);
   hsa_signal_wait_scacquire(done, HSA_SIGNAL_CONDITION_LT, 1, UINT64_MAX, HSA_WAIT_STATE_BLOCKED);

@@ -1,5 +1,5 @@
-// The kernels for AMD GPUs of every generation: kernels.hpp says what each does. Free-standing C++ with the
-// compiler's own names for what hardware gives, so that no device library and no hidden argument is needed.
+// The kernels of kernels.hpp for AMD GPUs of every generation. Free-standing C++ with compiler builtins, which needs
+// neither a device library nor hidden arguments.
 #include "kernels/kernels.hpp"
 
 #define KERNEL extern "C" __attribute__((amdgpu_kernel, visibility("protected")))
@@ -13,7 +13,7 @@ uint32_t factor = 3;
 namespace {
 
 struct Position {
-  uint32_t local[3], group[3], group_size[3], grid[3];  // group_size: of a whole work-group
+  uint32_t local[3], group[3], group_size[3], grid[3];  // group_size: of a full work-group
 
   __attribute__((always_inline)) Position() {
     // hsa_kernel_dispatch_packet_t: workgroup_size_x at 4, grid_size_x at 12.
@@ -109,7 +109,7 @@ KERNEL void empty(EmptyArgs) {}
 KERNEL void aligned(AlignedArgs) {}
 
 KERNEL void illegal(EmptyArgs) {
-  asm volatile(".long 0xbfff0000");  // of SOPP, an opcode that no generation has
+  asm volatile(".long 0xbfff0000");  // an SOPP opcode that no generation has
 }
 
 KERNEL void trap(EmptyArgs) {
@@ -119,7 +119,7 @@ KERNEL void trap(EmptyArgs) {
 KERNEL void divide_by_zero(EmptyArgs) {
   float value = 0;
   asm volatile(
-      "s_setreg_imm32_b32 hwreg(HW_REG_MODE, 12, 7), 4\n\t"  // EXCP_EN, of which this is division by zero
+      "s_setreg_imm32_b32 hwreg(HW_REG_MODE, 12, 7), 4\n\t"  // EXCP_EN: division by zero
       "v_rcp_f32 %0, %0"
       : "+v"(value));
 }

@@ -1,5 +1,4 @@
-// A kernel for AMD GPUs of every generation with variables that its code object does not define: kernels.hpp
-// says what it does.
+// The kernel of kernels.hpp with variables that its code object does not define, for AMD GPUs of every generation.
 #include "kernels/kernels.hpp"
 
 using namespace conformance;

@@ -1,4 +1,4 @@
-// The kernels for CPU agents: kernels.hpp says what each does.
+// The kernels of kernels.hpp for CPU agents.
 #include "kernels/kernels.hpp"
 
 #include <hsa_cpu/kernel.hpp>
@@ -73,10 +73,10 @@ HSA_CPU_KERNEL(wait_for, WaitArgs) {
 }
 
 HSA_CPU_KERNEL(scale, ScaleArgs) {
-  const uint32_t by = factor;
+  const uint32_t scale = factor;
   group.for_each([&](auto item) {
     const size_t i = item.global_id(0);
-    if (i < args.count) args.out[i] = args.in[i] * by;
+    if (i < args.count) args.out[i] = args.in[i] * scale;
   });
 }
 

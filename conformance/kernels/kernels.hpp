@@ -1,5 +1,5 @@
-// The kernels that the tests dispatch: names and arguments, the same for every ISA. How one is written for a
-// family of ISAs is in the files beside this one; each makes a code object with all of them.
+// The kernels that the tests dispatch: names and arguments, the same for every ISA. The other files of this directory
+// implement them for a family of ISAs, in one code object each.
 #pragma once
 
 #include <stdint.h>  // not <cstdint>: compilers for GPUs come without a C++ library
@@ -14,12 +14,12 @@ struct CopyArgs {
   uint32_t reserved;
 };
 
-/// identify: each work-item writes, at its flat place in the grid (x fastest), what it was told about itself.
+/// identify: each work-item writes its ids to the element of its flat id in the grid (x fastest).
 struct WorkItemIdentity {
   uint32_t global[3];
   uint32_t local[3];
   uint32_t group[3];
-  uint32_t group_size[3];  // of its own, maybe partial, work-group
+  uint32_t group_size[3];  // of its work-group, which may be partial
   uint32_t visits;         // incremented
   uint32_t reserved[3];
 };
@@ -27,17 +27,16 @@ struct IdentifyArgs {
   WorkItemIdentity* items;
 };
 
-/// reverse: each work-group of 64 reverses its 64 words by way of group memory, with a barrier between.
+/// reverse: each work-group of 64 reverses its 64 words through group memory, with a barrier.
 struct ReverseArgs {
   uint32_t* words;
 };
 constexpr uint32_t kReverseGroup = 64;
 
-/// dynamic_sum: each work-group adds up its words in group memory that the packet asks for, 4 bytes a
-/// work-item.
+/// dynamic_sum: each work-group adds its words in group memory that the packet requests, 4 bytes per work-item.
 struct DynamicSumArgs {
   const uint32_t* words;
-  uint32_t* sums;  // one a work-group
+  uint32_t* sums;  // one per work-group
 };
 
 /// count: every work-item increments the counter atomically.
@@ -51,7 +50,7 @@ struct WaitArgs {
   uint32_t* seen;
 };
 
-/// scale: out[i] = in[i] * factor, with the code object's own variable `factor`, which starts as 3.
+/// scale: out[i] = in[i] * factor. `factor` is a variable of the code object, initially 3.
 struct ScaleArgs {
   const uint32_t* in;
   uint32_t* out;
@@ -59,35 +58,35 @@ struct ScaleArgs {
   uint32_t reserved;
 };
 
-/// empty: nothing.
+/// empty: does nothing.
 struct EmptyArgs {
   uint64_t reserved;
 };
 
 // For GPUs only:
 
-/// aligned: nothing, with arguments that want to lie at a multiple of 128 bytes.
+/// aligned: does nothing. Its arguments are aligned to 128 bytes.
 struct alignas(128) AlignedArgs {
   uint64_t reserved;
 };
 
-// For GPUs only, and in a code object of its own, as its variables are the program's:
+// For GPUs only, in a separate code object, because the program defines its variables:
 
-/// scale_outside: out[i] = in[i] * outside_factor + outside_table[i % kOutsideTable], and then adds one to
-/// the factor. One work-group of at most a wave.
+/// scale_outside: out[i] = in[i] * outside_factor + outside_table[i % kOutsideTable], then increments the factor.
+/// One work-group of at most one wave.
 constexpr uint32_t kOutsideTable = 4;
-/// What the factor is at first where a program code object defines it.
+/// The initial factor if a program code object defines it.
 constexpr uint32_t kProgramFactor = 9;
 
-// For GPUs whose waves can meet across work-groups (GWS):
+// For GPUs with barriers across work-groups (GWS):
 
-/// gws_begin: prepares resource 0 for that many waves. One work-item.
+/// gws_begin: initializes resource 0 for `waves` waves. One work-item.
 struct GwsBeginArgs {
   uint32_t waves;
   uint32_t reserved;
 };
-/// gws_meet: `rounds` times each work-group, of one wave, counts itself, waits for all others, writes what
-/// the counter says to seen[round * groups + group], and waits again.
+/// gws_meet: `rounds` times, each work-group of one wave increments the counter, waits for all others, writes the
+/// counter to seen[round * groups + group], and waits again.
 struct GwsMeetArgs {
   uint32_t* counter;
   uint32_t* seen;
@@ -95,15 +94,15 @@ struct GwsMeetArgs {
   uint32_t rounds;
 };
 
-// For GPUs only, with the errors that their waves make: `illegal` meets an instruction that is none, `trap`
-// calls the trap handler as a failed assertion does, `divide_by_zero` does so with that exception enabled.
+// For GPUs only, with errors: `illegal` executes an illegal instruction, `trap` calls the trap handler like a failed
+// assertion, `divide_by_zero` divides with that exception enabled.
 
 /// store: writes to an address of any segment.
 struct StoreArgs {
   uint64_t address;
 };
 
-/// keep: each work-item puts its number into private memory, kPrivateWords times, and adds that up.
+/// keep: each work-item writes kPrivateWords words, starting with its id, to private memory and adds them.
 struct KeepArgs {
   uint32_t* sums;
   uint32_t count;

@@ -1,5 +1,4 @@
-// The litmus kernels for AMD GPUs: a kernel for each row of tests.inc and each scope, and for each row of
-// tearing.inc.
+// The litmus kernels for AMD GPUs: one for each row of tests.inc and scope, and one for each row of tearing.inc.
 #include "litmus/litmus.hpp"
 
 #define KERNEL extern "C" __attribute__((amdgpu_kernel, visibility("protected")))
@@ -12,7 +11,7 @@ namespace {
 
 using Global = GLOBAL uint32_t*;
 
-// Scopes as the builtins of clang count them.
+// The numbers of scopes in clang's builtins.
 constexpr int kWave = 2;
 constexpr int kScopeNumber[] = {3, 4, 5};
 constexpr int kSystem = 5;
@@ -21,9 +20,8 @@ INLINE Global global(uint32_t* pointer) {
   return (Global)pointer;
 }
 
-// Returns when as many waves have arrived, or after a while: how waves meet decides how often they race, and
-// nothing else. It does not sleep: the virtual GPU would begin other work-groups on this thread, and they
-// would not race.
+// Returns when `waves` waves have arrived, or after `patience` polls. Meeting only makes races more frequent. Does not
+// sleep, because the virtual GPU would run other work-groups on this thread, and they would not race.
 INLINE void meet(Global arrivals, uint32_t waves, bool is_first_lane, uint32_t patience) {
   if (!is_first_lane) return;
   __hip_atomic_fetch_add(arrivals, 1, __ATOMIC_RELAXED, kSystem);
@@ -32,13 +30,12 @@ INLINE void meet(Global arrivals, uint32_t waves, bool is_first_lane, uint32_t p
   }
 }
 
-// Ordering
-// ---------------------------------------------------------------------------------------------------
+// --- Ordering --------------------------------------------------------------------------------------------
 
-// Variables in the memory of the work-group.
+// Variables in group memory.
 __attribute__((address_space(3), loader_uninitialized)) uint32_t group_variables[kVariables * kMostLanes];
 
-// Word: a pointer to a variable.
+// A thread of a test. Word: the type of a pointer to a variable.
 template <Scope kScope, class Word>
 struct Thread {
   static constexpr int kNumber = kScopeNumber[static_cast<uint32_t>(kScope)];
@@ -66,8 +63,7 @@ struct Thread {
   INLINE uint32_t plain_load(Word place) { return __hip_atomic_load(place, __ATOMIC_RELAXED, kWave); }
   INLINE void read(Register& to, uint32_t value) { to = {value, true}; }
 
-  // What has been read goes to the host: `registers` is the first one's, and the others follow `apart` words
-  // from each other.
+  // Stores the registers that were read to host memory, `apart` words from each other.
   INLINE void keep(Global registers, uint32_t apart) const {
     const Register* const all[] = {&R0, &R1, &R2, &R3, &R4, &R5};
     for (uint32_t i = 0; i < kRegisters; ++i) {
@@ -75,7 +71,7 @@ struct Thread {
     }
   }
 
-// clang wants the order of a fence to be known before templates are.
+// A macro, because clang requires the order of a fence before template instantiation.
 #define LITMUS_FENCE(name, order)                   \
   INLINE void name() {                              \
     if constexpr (kScope == Scope::kWorkGroup) {    \
@@ -97,7 +93,7 @@ INLINE void barrier() {
   __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup");
 }
 
-// kInGroup: with the variables in the memory of the work-group, whose waves have one role each.
+// kInGroup: the variables are in group memory, and each wave of the work-group has one role.
 template <Scope kScope, bool kInGroup, class Body>
 INLINE void run(const LitmusArgs& args, Body body) {
   const uint32_t item = __builtin_amdgcn_workitem_id_x(), lane = item & (args.lanes - 1);
@@ -127,11 +123,9 @@ INLINE void run(const LitmusArgs& args, Body body) {
   }
 }
 
-// ---------------------------------------------------------------------------------------------------
-// Tearing
-// ---------------------------------------------------------------------------------------------------
+// --- Tearing ---------------------------------------------------------------------------------------------
 
-// An element as parts that are all equal.
+// An element of kParts equal parts.
 template <class Part, uint32_t kParts>
 struct Parts {
   typedef Part Element __attribute__((ext_vector_type(kParts)));
@@ -215,7 +209,7 @@ struct Elements {
     }
     asm volatile("" ::: "memory");
   }
-  // As the memory is now, and not as a cache has it.
+  // Loads from memory instead of a stale cache.
   INLINE Element load() const {
     __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "agent");
     Element element;
@@ -265,7 +259,7 @@ struct Elements {
   INLINE ImageWords image_words() const {
     return *reinterpret_cast<const __attribute__((address_space(4))) ImageWords*>(image);
   }
-  // A pointer of which the compiler does not know that it is global.
+  // A pointer whose address space is hidden from the compiler.
   INLINE Element* generic() const {
     Element* pointer = static_cast<Element*>(memory) + number;
     asm volatile("" : "+v"(pointer));

@@ -1,4 +1,4 @@
-// The GPUs that litmus kernels run on, with memory that all of them and the host see.
+// The GPUs that run litmus kernels, with memory that all of them and the host can access.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@
 
 namespace conformance {
 
-/// Made once for all tests of a program, on one thread.
+/// Created once per test suite. *Threads:* one.
 class Machine {
  public:
   struct Gpu {
@@ -28,7 +28,7 @@ class Machine {
     std::deque<ScopedQueue> queues;
   };
 
-  /// `missing` says why there is nothing to run on.
+  /// If the tests cannot run, missing() is the reason.
   Machine() {
     if (session_.status() != HSA_STATUS_SUCCESS) {
       missing_ = std::string("hsa_init returned ") + status_name(session_.status());
@@ -54,7 +54,7 @@ class Machine {
   std::deque<Gpu>& gpus() { return gpus_; }
   hsa_agent_t host() const { return host_; }
 
-  /// Memory that everybody reaches, every word of it `value`.
+  /// Memory that all GPUs and the host can access, with every word set to `value`.
   class Words {
    public:
     Words() = default;
@@ -81,7 +81,7 @@ class Machine {
     return words;
   }
 
-  /// A queue of a GPU, made when it is first asked for.
+  /// Returns queue `index` of a GPU. Creates it on first use.
   ScopedQueue& queue(Gpu& gpu, size_t index) {
     while (gpu.queues.size() <= index) gpu.queues.emplace_back().create(gpu.agent, 64);
     return gpu.queues[index];
@@ -108,7 +108,7 @@ class Machine {
   std::deque<Gpu> gpus_;
 };
 
-/// A fixture over the one machine. LITMUS_TIMES=n repeats each test so often.
+/// A fixture with the GPUs. LITMUS_TIMES=n repeats each test n times.
 class LitmusTest : public testing::Test {
  protected:
   static void SetUpTestSuite() { machine_ = std::make_unique<Machine>(); }

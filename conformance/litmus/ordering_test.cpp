@@ -1,6 +1,6 @@
-// Litmus tests of the order that threads see accesses in: tests.inc. Each runs with its threads in waves of a
-// work-group, in work-groups, on queues, on two GPUs, and with the host as one of them. An outcome that is
-// forbidden must not be seen; how often the others are is told in the test's properties (--gtest_output).
+// Litmus tests of memory order: tests.inc. Each runs with its threads in waves of a work-group, in work-groups, on
+// queues, on two GPUs, and with the host as one of them. Forbidden outcomes must not occur. The number of occurrences
+// of an outcome is a property of the test (--gtest_output).
 #include <array>
 #include <atomic>
 #include <bit>
@@ -13,7 +13,7 @@
 namespace conformance {
 namespace {
 
-// A thread of the host, in the words of tests.inc.
+// A host thread of a test, with the operations of tests.inc.
 struct Thread {
   std::atomic_ref<uint32_t> X, Y, Z;
   uint32_t R0 = kUnread, R1 = kUnread, R2 = kUnread, R3 = kUnread, R4 = kUnread, R5 = kUnread;
@@ -77,8 +77,8 @@ constexpr Row kRows[] = {
 };
 #undef LITMUS
 
-// Where the threads of a test are: waves with variables in the memory of their work-group, or in global
-// memory, and so on.
+// The locations of a test's threads. kGroupMemory and kWaves: waves of one work-group, with variables in group or
+// global memory.
 enum class Place { kGroupMemory, kWaves, kWorkGroups, kQueues, kGpus, kHostFirst, kHostLast };
 constexpr struct {
   const char* name;
@@ -114,7 +114,7 @@ class Litmus : public LitmusTest, public testing::WithParamInterface<Case> {
   static constexpr uint32_t kRounds = 48;
   static constexpr uint32_t kPatience = 1'000, kPatienceAtFirst = 100'000;
 
-  // Runs all instances; how many showed the outcome.
+  // Runs all instances. Adds the number of those with the outcome to `seen`.
   void run(uint32_t& seen) {
     const auto& [row, place] = GetParam();
     Machine::Gpu& gpu = machine().gpus().front();

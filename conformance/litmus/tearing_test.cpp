@@ -1,4 +1,4 @@
-// Whether aligned elements are loaded and stored in one piece: tearing.inc.
+// Tests that aligned elements are loaded and stored as a whole: tearing.inc.
 #include <hsa/hsa_ext_image.h>
 
 #include <chrono>
@@ -29,7 +29,7 @@ class TearingTest : public LitmusTest {
 
   Machine::Gpu& gpu() { return machine().gpus().front(); }
 
-  /// Dispatches the kernel in work-groups of a wave, with this role for all of them.
+  /// Dispatches the kernel with work-groups of one wave and `role` for all of them.
   void start(const char* kernel, const Words& elements, uint32_t rounds, uint32_t groups, uint32_t role,
              hsa_signal_t end) {
     args_.emplace(
@@ -39,8 +39,8 @@ class TearingTest : public LitmusTest {
     packet.completion_signal = end;
     submit(machine().queue(gpu(), 0).get(), packet);
   }
-  /// A row of texels of four dwords, which lie as they are in memory.
-  void make_image(const Words& elements) {
+  /// Creates a linear image of one row of texels of four dwords.
+  void create_image(const Words& elements) {
     hsa_ext_image_descriptor_t descriptor{};
     descriptor.geometry = HSA_EXT_IMAGE_GEOMETRY_2D;
     descriptor.width = kMostLanes, descriptor.height = 1;
@@ -78,16 +78,15 @@ class TearingTest : public LitmusTest {
 
 class Tearing : public TearingTest, public testing::WithParamInterface<Row> {};
 
-// As long as loads have seen few stores of other work-groups, there was nothing to tear: it goes on, for a
-// while.
-TEST_P(Tearing, LeavesElementsWhole) {
+// Repeats until loads have seen enough stores of the other work-group, or the time is over.
+TEST_P(Tearing, KernelsNeverSplitElements) {
   constexpr uint32_t kEnough = 5'000;
   const auto end_of_patience = std::chrono::steady_clock::now() + std::chrono::milliseconds(100) * times();
   uint32_t rounds = 10'000;
   do {
     const Words elements(machine(), kMostLanes * kSparseBytes / 4, 0);
     if (std::string_view(GetParam().kernel).find("texel") != std::string_view::npos) {
-      make_image(elements);
+      create_image(elements);
       if (HasFatalFailure()) return;
     }
     const ScopedSignal end(1);
@@ -100,14 +99,14 @@ TEST_P(Tearing, LeavesElementsWhole) {
   RecordProperty("changes", static_cast<int>(result().changes));
 }
 
-// Copies move elements of 16 bytes in one piece where both sides are aligned.
-TEST_F(TearingTest, OfWhatIsCopiedMeanwhileLeavesElementsWhole) {
+// Copies move aligned elements of 16 bytes as a whole.
+TEST_F(TearingTest, CopiesNeverSplitElements) {
   const Words elements(machine(), kMostLanes * 4, 0), copy(machine(), kMostLanes * 4, 0);
   const ScopedSignal end(1);
   start("tear_16_dense_false", elements, 50'000, 1, 0, end);
   uint32_t torn = 0;
-  for (bool goes_on = true; goes_on;) {
-    goes_on = hsa_signal_load_scacquire(end) == 1;
+  for (bool running = true; running;) {
+    running = hsa_signal_load_scacquire(end) == 1;
     const ScopedSignal copied(1);
     EXPECT_HSA(hsa_amd_memory_async_copy(copy.get(), gpu().agent, elements.get(), gpu().agent,
                                          gpu().wave * size_t{16}, 0, nullptr, copied));

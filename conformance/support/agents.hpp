@@ -1,4 +1,4 @@
-// The agents of the machine, and tests that run once for each.
+// The system's agents, and fixtures of tests that run once for each agent.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@
 
 namespace conformance {
 
-/// An agent as a test parameter: handles need not survive hsa_shut_down, its place in the enumeration does.
+/// An agent as a test parameter. Handles may change with hsa_shut_down, the index in the enumeration does not.
 struct AgentParam {
   size_t index;
   std::string name;  // "Cpu0", "Gpu1"
@@ -22,17 +22,17 @@ struct AgentParam {
   friend void PrintTo(const AgentParam& param, std::ostream* out) { *out << param.name; }
 };
 
-/// All agents; needs no session. Empty when the runtime does not start.
+/// Returns all agents. Needs no session. Empty if hsa_init fails.
 std::vector<AgentParam> list_agents();
 
 inline std::string name_of_agent(const testing::TestParamInfo<AgentParam>& info) {
   return info.param.name;
 }
 
-/// The handles of all agents, within a session.
+/// Returns the handles of all agents. Needs a session.
 std::vector<hsa_agent_t> all_agents();
 
-/// An attribute; the test fails, and the value is zero, if the query does.
+/// Returns an attribute. If the query fails, fails the test and returns zero.
 template <class T>
 T agent_info(hsa_agent_t agent, int attribute) {
   T value{};
@@ -42,7 +42,7 @@ T agent_info(hsa_agent_t agent, int attribute) {
 
 bool dispatches_kernels(hsa_agent_t agent);
 
-/// A fixture with the runtime running.
+/// A fixture with an initialized runtime.
 class HsaTest : public testing::Test {
  protected:
   void SetUp() override {
@@ -66,7 +66,7 @@ class AgentTest : public HsaTest, public testing::WithParamInterface<AgentParam>
   hsa_agent_t agent_{};
 };
 
-/// A fixture for each agent that takes kernel dispatches; skipped for others.
+/// A fixture for each agent that runs kernel dispatches. Tests are skipped for others.
 class DispatchingAgentTest : public AgentTest {
  protected:
   void SetUp() override;

@@ -1,4 +1,4 @@
-// A fixture for tests that run kernels: a queue, the tests' kernels and memory, for each agent that
+// A fixture for tests that run kernels: a queue, the tests' kernels and memory, for each agent that runs kernel
 // dispatches.
 #pragma once
 
@@ -35,7 +35,7 @@ class DispatchTest : public DispatchingAgentTest {
     ASSERT_NE(queue_.get(), nullptr);
   }
 
-  /// Zeroed memory that the host and the agent share, freed with the test.
+  /// Zeroed memory shared by host and agent, freed with the test.
   template <class T>
   T* shared(size_t count) {
     memory_.push_back(allocate(data_pool_, count * sizeof(T), agent()));
@@ -51,7 +51,7 @@ class DispatchTest : public DispatchingAgentTest {
     return memory_.back().get();
   }
 
-  /// Submits and waits for completion, or until the queue fails: then it completes nothing more.
+  /// Submits `packet` and waits until it completes or the queue fails.
   template <class Packet>
   testing::AssertionResult run(const Packet& packet) {
     return run_on(queue_, packet);
@@ -79,7 +79,7 @@ class DispatchTest : public DispatchingAgentTest {
   hsa_amd_memory_pool_t data_pool_{};
   hsa_amd_memory_pool_t kernarg_pool_{};
   std::deque<PoolMemory> memory_;
-  ScopedQueue queue_;  // goes first
+  ScopedQueue queue_;  // destroyed before the memory
 };
 
 }  // namespace conformance

@@ -64,7 +64,7 @@ int run_with_expectations(const Expectations& expectations) {
     }
   }
   if (unexpected != 0) return 1;
-  // A failure outside of any test, for instance while a suite was set up, is nothing that can be expected.
+  // A failure outside of tests, for example in SetUpTestSuite, cannot be expected.
   return result != 0 && tests_failed == 0 ? 1 : 0;
 }
 

@@ -1,9 +1,8 @@
-// Failures that are known: tests that fail today on some runtime, each with its reason. A test that is listed
-// and fails counts as expected; one that is listed and passes fails the run, so that the list cannot outlive
-// its truth. A skipped test is neither: what an agent cannot do is not a failure.
+// Expected failures: tests that fail on some runtime, each with a reason. A listed test that fails counts as
+// expected. A listed test that passes fails the run, so that the list stays correct. Skipped tests are ignored.
 //
-// The list is the file that HSA_CONFORMANCE_EXPECTED names: a line a test, `<name or glob> <reason>`; #
-// comments.
+// HSA_CONFORMANCE_EXPECTED is the path of the list. Each line is `<name or glob> <reason>`. Lines that start with #
+// are comments.
 #pragma once
 
 #include <string>
@@ -19,18 +18,17 @@ struct ExpectedFailure {
 
 class Expectations {
  public:
-  /// Reads the file; a line without a reason is a problem, and problems are what is returned.
+  /// Reads the file. Returns an error message, or an empty string. Every line must have a reason.
   std::string read(const std::string& path);
 
-  /// The expectation for a test ("Suite.Test/Agent"), or null.
+  /// Returns the expected failure of a test ("Suite.Test/Agent"), or null.
   const ExpectedFailure* find(std::string_view test) const;
 
  private:
   std::vector<ExpectedFailure> failures_;
 };
 
-/// Runs all tests and returns the program's exit code: 0 if every failure was expected and no expectation was
-/// wrong.
+/// Runs all tests. Returns the exit code: 0 if exactly the expected tests failed.
 int run_with_expectations(const Expectations& expectations);
 
 }  // namespace conformance

@@ -12,8 +12,7 @@
 namespace conformance {
 namespace {
 
-// The part of an ISA's name that names a code object: "cpu" for host processors, else the target without
-// features.
+// The part of a code object's file name that an ISA name selects: "cpu_<architecture>" or the target without features.
 std::string family_of(std::string_view isa) {
   if (isa.find("-linux-gnu--") != std::string_view::npos) {
     return isa.substr(0, isa.find('-')) == "x86_64" ? "cpu_x86_64" : "cpu_aarch64";
@@ -41,9 +40,9 @@ std::vector<std::string> isa_names(hsa_agent_t agent) {
   return names;
 }
 
-std::vector<std::filesystem::path> folders() {
+std::vector<std::filesystem::path> directories() {
   std::vector<std::filesystem::path> result;
-  if (const char* folder = std::getenv("HSA_CONFORMANCE_KERNELS")) result.emplace_back(folder);
+  if (const char* directory = std::getenv("HSA_CONFORMANCE_KERNELS")) result.emplace_back(directory);
   std::error_code ignored;
   const auto program = std::filesystem::read_symlink("/proc/self/exe", ignored);
   if (!program.empty()) result.push_back(program.parent_path());
@@ -57,8 +56,8 @@ std::vector<char> find_code_object(hsa_agent_t agent, std::string& reason, const
   if (names.empty()) reason = "the agent has no ISA";
   for (const std::string& name : names) {
     const std::string file = "conformance_" + family_of(name) + variant + ".hsaco";
-    for (const auto& folder : folders()) {
-      std::ifstream in(folder / file, std::ios::binary);
+    for (const auto& directory : directories()) {
+      std::ifstream in(directory / file, std::ios::binary);
       if (in) return {std::istreambuf_iterator<char>(in), {}};
     }
     reason = "there is no file with the tests' kernels for ";

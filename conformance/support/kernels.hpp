@@ -1,4 +1,4 @@
-// The tests' kernels, loaded for an agent: which code object fits is a matter of the agent's ISA names.
+// The tests' kernels, loaded for an agent. The agent's ISA names select the code object.
 #pragma once
 
 #include <hsa/hsa.h>
@@ -11,12 +11,11 @@
 
 namespace conformance {
 
-/// The bytes of the tests' code object for the agent; empty if there is none, and `reason` says why. They are
-/// looked for in $HSA_CONFORMANCE_KERNELS and beside the program, as conformance_<family>.hsaco.
-/// `variant` is added to the family.
+/// Reads the tests' code object for the agent, conformance_<family><variant>.hsaco, from $HSA_CONFORMANCE_KERNELS
+/// or the program's directory. If there is none, returns nothing and sets `reason`.
 std::vector<char> find_code_object(hsa_agent_t agent, std::string& reason, const char* variant = "");
 
-/// What a dispatch needs to know of a kernel.
+/// The properties of a kernel that a dispatch packet needs.
 struct Kernel {
   uint64_t object = 0;
   uint32_t kernarg_size = 0;
@@ -25,7 +24,7 @@ struct Kernel {
   uint32_t private_size = 0;
 };
 
-/// An executable with the tests' code object for one agent, frozen.
+/// A frozen executable with the tests' code object for one agent.
 class KernelSet {
  public:
   KernelSet() = default;
@@ -33,11 +32,11 @@ class KernelSet {
   KernelSet(const KernelSet&) = delete;
   KernelSet& operator=(const KernelSet&) = delete;
 
-  /// Loads and freezes; fails the test if that does. `prepare` gets the executable before anything is loaded.
+  /// Loads and freezes the executable. Fails the test on errors. Calls `prepare` before anything is loaded.
   void load(hsa_agent_t agent, std::vector<char> code_object,
             const std::function<void(hsa_executable_t)>& prepare = {});
 
-  /// The kernel `name`, whose symbol is `name` with the suffix: none in code objects of version 2.
+  /// Returns kernel `name`, whose symbol is `name` plus `suffix`. Code objects of version 2 use no suffix.
   Kernel kernel(const std::string& name, const char* suffix = ".kd") const;
   hsa_executable_t executable() const { return executable_; }
 

@@ -1,4 +1,4 @@
-// The entry of the conformance programs.
+// The main function of the conformance programs.
 #include <gtest/gtest.h>
 #include <hsa_backend/sanitizer.h>
 
@@ -8,7 +8,7 @@
 #include "support/expectations.hpp"
 
 #if HSABE_SANITIZER == HSABE_SANITIZER_THREAD
-// The tests fork, and a child may start a runtime, with threads, of its own.
+// The tests fork, and a child may initialize a runtime that starts threads.
 extern "C" const char* __tsan_default_options() {
   return "die_after_fork=0";
 }

@@ -1,4 +1,4 @@
-// Regions and pools by what they are for, and memory that is freed with the test.
+// Look-up of regions and pools, and memory that is freed with the test.
 #pragma once
 
 #include <hsa/hsa.h>
@@ -30,20 +30,20 @@ T pool_info(hsa_amd_memory_pool_t pool, int attribute) {
   return value;
 }
 
-/// How much of this process is in memory now.
+/// Returns the resident size of this process in bytes.
 size_t resident_bytes();
 
-/// Whether the host's loads and stores reach what is allocated there.
+/// Whether the CPU can access memory of the pool.
 bool host_reaches(hsa_amd_memory_pool_t pool);
 
-/// The first allocatable global region of the agent with all these flags.
+/// Returns the first allocatable global region of the agent with all these flags.
 std::optional<hsa_region_t> find_region(hsa_agent_t agent, uint32_t flags);
 
-/// An allocatable global pool with one of these flags: the agent's own that the host reaches, else a host
-/// agent's.
+/// Returns an allocatable global pool with one of these flags: a pool of the agent that the CPU can access, else a
+/// pool of a CPU agent.
 std::optional<hsa_amd_memory_pool_t> find_pool(hsa_agent_t agent, uint32_t flags);
 
-/// The agent's own coarse-grained pool; the test fails, and the handle is zero, if it has none.
+/// Returns the agent's coarse-grained pool. If it has none, fails the test and returns zero.
 hsa_amd_memory_pool_t local_pool(hsa_agent_t agent);
 
 struct FreePool {
@@ -51,7 +51,7 @@ struct FreePool {
 };
 using PoolMemory = std::unique_ptr<void, FreePool>;
 
-/// Memory of a pool that `agent` may use; null (and a failed test) if there is none.
+/// Allocates memory that `agent` can access. On failure, fails the test and returns null.
 PoolMemory allocate(hsa_amd_memory_pool_t pool, size_t size, hsa_agent_t agent);
 
 }  // namespace conformance

@@ -1,5 +1,5 @@
-// Attribute queries of every kind, checked the way all of them are alike: they write as many bytes as the
-// type has and no more, and refuse a null buffer.
+// Attribute queries with the checks that apply to all of them: they write exactly the bytes of the attribute's type,
+// and reject a null buffer.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@
 
 namespace conformance {
 
-/// A query with everything bound but the attribute and the buffer, as hsa_agent_get_info and its kin.
+/// A query such as hsa_agent_get_info, of which only attribute and buffer are variable.
 template <class Get>
 class Query {
  public:
@@ -21,7 +21,7 @@ class Query {
 
   hsa_status_t operator()(int attribute, void* value) const { return get_(attribute, value); }
 
-  /// The value; fails the test if the query fails, writes past the type, or takes a null buffer.
+  /// Returns the value. Fails the test if the query fails, writes past the type, or accepts a null buffer.
   template <class T>
   T get(int attribute, const char* name) const {
     struct {
@@ -33,9 +33,9 @@ class Query {
     EXPECT_EQ(status, HSA_STATUS_SUCCESS) << name << ": " << status_name(status);
     for (const std::byte guard : buffer.guard)
       EXPECT_EQ(guard, std::byte{0xA5}) << name << " writes past its type";
-    const hsa_status_t refused = get_(attribute, nullptr);
-    EXPECT_EQ(refused, HSA_STATUS_ERROR_INVALID_ARGUMENT)
-        << name << " with a null buffer: " << status_name(refused);
+    const hsa_status_t null_status = get_(attribute, nullptr);
+    EXPECT_EQ(null_status, HSA_STATUS_ERROR_INVALID_ARGUMENT)
+        << name << " with a null buffer: " << status_name(null_status);
     T value{};
     if (status == HSA_STATUS_SUCCESS) std::memcpy(&value, buffer.value, sizeof(T));
     return value;
@@ -45,7 +45,7 @@ class Query {
   Get get_;
 };
 
-/// Text in a fixed field: it must end, and be padded with NULs where `padded`.
+/// Text in a field of fixed size.
 template <size_t kSize>
 struct TextField {
   char characters[kSize];
@@ -56,5 +56,5 @@ struct TextField {
 
 }  // namespace conformance
 
-/// `GET(query, uint32_t, HSA_X)`: a checked value, with the attribute's name in messages.
+/// `GET(query, uint32_t, HSA_X)`: a checked value. Messages contain the attribute's name.
 #define GET(query, type, attribute) (query).template get<type>(static_cast<int>(attribute), #attribute)

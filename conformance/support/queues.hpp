@@ -1,4 +1,4 @@
-// Queues and packets: what an application does to submit work, by the manual's protocol.
+// Queues and packets, submitted according to the manual.
 #pragma once
 
 #include <hsa/hsa.h>
@@ -12,7 +12,7 @@
 
 namespace conformance {
 
-/// What the error callback of a queue was told.
+/// The calls of a queue's error callback, with the arguments of the last one.
 struct QueueErrors {
   std::atomic<int> count = 0;
   std::atomic<hsa_status_t> status = HSA_STATUS_SUCCESS;
@@ -26,7 +26,7 @@ struct QueueErrors {
   }
 };
 
-/// A queue that ends with the test; its errors are collected.
+/// A queue that is destroyed with the test. Records its errors.
 class ScopedQueue {
  public:
   ScopedQueue() = default;
@@ -34,7 +34,7 @@ class ScopedQueue {
   ScopedQueue(const ScopedQueue&) = delete;
   ScopedQueue& operator=(const ScopedQueue&) = delete;
 
-  /// Null after a failure, which fails the test.
+  /// Fails the test on errors; get() is null then.
   void create(hsa_agent_t agent, uint32_t size, hsa_queue_type32_t type = HSA_QUEUE_TYPE_MULTI) {
     EXPECT_HSA(hsa_queue_create(agent, size, type, QueueErrors::callback, &errors_, UINT32_MAX, UINT32_MAX,
                                 &queue_));
@@ -62,8 +62,8 @@ constexpr uint16_t packet_header(int type, bool barrier = false,
                                release << HSA_PACKET_HEADER_SCRELEASE_FENCE_SCOPE);
 }
 
-/// Reserves a slot, waits until it is free and writes the packet; returns its index. Any thread of a multi
-/// queue.
+/// Reserves a slot, waits until it is free and writes the packet. Returns the packet's index. *Threads:* any, for
+/// queues of type MULTI.
 template <class Packet>
 uint64_t put(hsa_queue_t* queue, const Packet& packet) {
   static_assert(sizeof(Packet) == 64);
@@ -78,7 +78,7 @@ uint64_t put(hsa_queue_t* queue, const Packet& packet) {
   return index;
 }
 
-/// The same, and rings.
+/// put(), then rings the doorbell.
 template <class Packet>
 uint64_t submit(hsa_queue_t* queue, const Packet& packet) {
   const uint64_t index = put(queue, packet);
@@ -86,8 +86,7 @@ uint64_t submit(hsa_queue_t* queue, const Packet& packet) {
   return index;
 }
 
-/// A dispatch with everything of the kernel filled in: header for system scope, one dimension, no completion
-/// signal.
+/// Returns a packet for `kernel` with system-scope fences, one dimension and no completion signal.
 hsa_kernel_dispatch_packet_t dispatch_packet(const Kernel& kernel, void* kernarg, uint32_t grid,
                                              uint16_t group);
 

@@ -1,4 +1,4 @@
-// Whether a sanitizer watches: it makes programs slower and remembers what they have freed.
+// Whether the program runs under a sanitizer, which makes it slower and keeps freed memory.
 #pragma once
 
 #include <hsa_backend/sanitizer.h>

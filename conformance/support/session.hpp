@@ -1,4 +1,4 @@
-// A reference to the runtime: hsa_init when it is made, hsa_shut_down when it goes.
+// A reference to the runtime: the constructor calls hsa_init, the destructor hsa_shut_down.
 #pragma once
 
 #include <hsa/hsa.h>

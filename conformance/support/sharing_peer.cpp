@@ -14,10 +14,10 @@
 namespace conformance {
 
 Peer::Peer(const std::string& task) {
-  // The program may end before it has heard everything: that is an answer, not a reason to end here.
+  // The peer may exit before it has read everything. That must not end this process.
   std::signal(SIGPIPE, SIG_IGN);
-  const auto folder = std::filesystem::read_symlink("/proc/self/exe").parent_path();
-  const std::string program = folder / "conformance_peer";
+  const auto directory = std::filesystem::read_symlink("/proc/self/exe").parent_path();
+  const std::string program = directory / "conformance_peer";
   int in[2], out[2];
   if (pipe2(in, O_CLOEXEC) != 0 || pipe2(out, O_CLOEXEC) != 0) {
     ADD_FAILURE() << "no pipes";
@@ -32,8 +32,8 @@ Peer::Peer(const std::string& task) {
   posix_spawn_file_actions_destroy(&actions);
   close(in[0]);
   close(out[1]);
-  to_ = in[1];
-  from_ = out[0];
+  request_pipe_ = in[1];
+  reply_pipe_ = out[0];
   if (problem != 0) {
     pid_ = -1;
     ADD_FAILURE() << program << ": cannot be started";
@@ -42,23 +42,23 @@ Peer::Peer(const std::string& task) {
 
 Peer::~Peer() {
   finish();
-  if (from_ >= 0) close(from_);
+  if (reply_pipe_ >= 0) close(reply_pipe_);
 }
 
 bool Peer::send(const PeerMessage& message) {
-  return write(to_, &message, sizeof message) == static_cast<ssize_t>(sizeof message);
+  return write(request_pipe_, &message, sizeof message) == static_cast<ssize_t>(sizeof message);
 }
 
 bool Peer::receive(PeerMessage& message) {
   ssize_t got;
   do {
-    got = read(from_, &message, sizeof message);
+    got = read(reply_pipe_, &message, sizeof message);
   } while (got < 0 && errno == EINTR);
   return got == static_cast<ssize_t>(sizeof message);
 }
 
 int Peer::finish() {
-  if (to_ >= 0) close(std::exchange(to_, -1));
+  if (request_pipe_ >= 0) close(std::exchange(request_pipe_, -1));
   if (pid_ < 0) return -1;
   int status = 0;
   while (waitpid(pid_, &status, 0) < 0 && errno == EINTR) {

@@ -42,8 +42,8 @@ class Peer {
 
  private:
   int pid_ = -1;
-  int to_ = -1;
-  int from_ = -1;
+  int request_pipe_ = -1;
+  int reply_pipe_ = -1;
 };
 
 }  // namespace conformance

@@ -29,7 +29,7 @@ bool wait_for(hsa_signal_t signal, hsa_signal_condition_t condition, hsa_signal_
               hsa_wait_state_t state) {
   const auto deadline = std::chrono::steady_clock::now() + kPatience;
   const uint64_t slice = ticks(std::chrono::seconds(5));
-  do {  // a wait may end early for no reason
+  do {  // waits may return spuriously
     if (holds(condition, hsa_signal_wait_scacquire(signal, condition, value, slice, state), value))
       return true;
   } while (std::chrono::steady_clock::now() < deadline);

@@ -1,4 +1,4 @@
-// Signals that end with the test.
+// Signals that are destroyed with the test, and waits with a time limit.
 #pragma once
 
 #include <hsa/hsa.h>
@@ -25,20 +25,22 @@ class ScopedSignal {
   ScopedSignal& operator=(ScopedSignal&&) = delete;
 
   hsa_signal_t get() const { return signal_; }
-  operator hsa_signal_t() const { return signal_; }  // NOLINT(google-explicit-constructor): it stands for one
+  operator hsa_signal_t() const {
+    return signal_;
+  }  // NOLINT(google-explicit-constructor): used like a signal
   hsa_signal_value_t value() const { return hsa_signal_load_scacquire(signal_); }
 
  private:
   hsa_signal_t signal_{0};
 };
 
-/// Ticks of the HSA clock, for time-outs.
+/// Converts a duration to ticks of the HSA clock, for timeouts.
 uint64_t ticks(std::chrono::nanoseconds time);
 
-/// Long enough for anything here on a slow, busy machine; tests fail at its end rather than hang.
+/// Time limit of waits: sufficient on a slow, busy machine. Tests fail then instead of hanging.
 constexpr std::chrono::seconds kPatience{60};
 
-/// Waits, with patience, for the condition; false when it was in vain.
+/// Waits for the condition. Returns false after kPatience.
 bool wait_for(hsa_signal_t signal, hsa_signal_condition_t condition, hsa_signal_value_t value,
               hsa_wait_state_t state = HSA_WAIT_STATE_BLOCKED);
 
