@@ -1,5 +1,5 @@
-// OpenACC by GCC: without device data, whose code object has an empty table of variables; the levels of parallelism,
-// reductions, data regions and asynchronous queues.
+// OpenACC by GCC: levels of parallelism, reductions, data regions and asynchronous queues. Without device data, so the
+// code object's table of variables is empty.
 #include <openacc.h>
 
 #include "check.h"

@@ -1,4 +1,4 @@
-// What the programs in C have in common: each checks itself, reports what differs, and then ends with 1.
+// Shared by the programs in C. Each checks itself, prints failures and then exits with 1.
 #ifndef CHECK_H_
 #define CHECK_H_
 

@@ -1,4 +1,4 @@
-// Copies to arrays, from them and between them. HIP makes them with kernels that store and load elements of images.
+// Copies to, from and between arrays. HIP implements them by kernels that store and load image elements.
 #include "check.hpp"
 
 namespace {
@@ -42,7 +42,7 @@ void check_planes() {
   HIP_OK(hipMemcpy2DToArray(array, 0, 0, data.data(), kRow, kRow, kHeight, hipMemcpyHostToDevice));
   expect_equal("there and back", data, read(array));
 
-  // A block of it, from memory of the device.
+  // A block, from device memory.
   constexpr size_t kLeft = 7, kTop = 9, kBlockWidth = 20, kBlockHeight = 11;
   const std::vector<float> block = numbers(kBlockWidth * kBlockHeight, -3);
   const DeviceArray<float> on_device(block);
@@ -55,7 +55,7 @@ void check_planes() {
   }
   expect_equal("a block", expected, read(array));
 
-  // To another array, and from there to memory of the device.
+  // To another array, and from there to device memory.
   const hipArray_t other = plane();
   hipMemcpy3DParms copy{};
   copy.srcArray = array;

@@ -1,4 +1,4 @@
-// Arrays, which are images: allocated in every shape and format that HIP has for them, described and freed.
+// Arrays, which are images: allocation in every shape and format of HIP, queries and release.
 #include "check.hpp"
 
 namespace {

@@ -1,5 +1,5 @@
-// Functions that are really called: through pointers that differ from lane to lane, through virtual
-// functions, and recursively, with the stack in scratch memory.
+// Function calls that are not inlined: through divergent pointers, through virtual functions, and recursively, with
+// the stack in scratch memory.
 #include "check.hpp"
 
 using Function = int (*)(int);

@@ -1,6 +1,6 @@
-// What the HIP programs here share: calls that must succeed, device memory, comparison with what the host
-// computed. Every program is one process that checks itself: it prints what differs, element and values, and
-// its exit status says whether all was right (0), something was wrong (1) or it cannot run here (77).
+// Shared by the HIP programs: calls that must succeed, device memory, comparison with results of the host. Every
+// program checks itself and prints differing elements with their values. Its exit status is 0 (correct), 1 (wrong) or
+// 77 (cannot run here).
 #pragma once
 
 #include <hip/hip_runtime.h>
@@ -25,14 +25,14 @@ constexpr int kSkipped = 77;
     }                                                                                                   \
   } while (false)
 
-/// Waits for the device and says which launch before it went wrong.
+/// Waits for the device. Exits with a message if a launch failed.
 #define HIP_FINISH()                \
   do {                              \
     HIP_OK(hipGetLastError());      \
     HIP_OK(hipDeviceSynchronize()); \
   } while (false)
 
-/// Device memory of `size` elements; freed with the object.
+/// Device memory of `size` elements, freed by the destructor.
 template <typename T>
 class DeviceArray {
  public:
@@ -60,7 +60,7 @@ class DeviceArray {
   size_t size_ = 0;
 };
 
-/// The same numbers on every run and every machine.
+/// Generates the same numbers on every run and every machine.
 class Random {
  public:
   explicit Random(uint64_t seed) : state_(seed * 0x9e3779b97f4a7c15u + 1) {}
@@ -98,7 +98,7 @@ std::string text_of(T value) requires std::is_integral_v<T> {
   return text;
 }
 
-/// Says what is wrong; the program goes on and fails in the end.
+/// Prints the failure. The program continues and fails at its end.
 inline void fail(const std::string& what) {
   ++failures();
   std::printf("FAILED %s\n", what.c_str());
@@ -108,7 +108,7 @@ inline void expect(bool condition, const std::string& what) {
   if (!condition) fail(what);
 }
 
-/// Bit for bit, but any NaN equals any other.
+/// Compares bits, except that all NaNs are equal.
 template <typename T>
 bool same(T expected, T actual) {
   if constexpr (std::is_floating_point_v<T>) {
@@ -117,7 +117,7 @@ bool same(T expected, T actual) {
   return std::memcmp(&expected, &actual, sizeof(T)) == 0;
 }
 
-/// Compares element by element and prints the first few that differ.
+/// Compares the elements and prints the first few that differ.
 template <typename T>
 void expect_equal(const std::string& what, const std::vector<T>& expected, const std::vector<T>& actual) {
   constexpr size_t kShown = 5;
@@ -145,7 +145,7 @@ void expect_equal(const std::string& what, T expected, T actual) {
   expect_equal(what, std::vector<T>{expected}, std::vector<T>{actual});
 }
 
-/// The end of main().
+/// Returns the exit status, for the end of main().
 inline int verdict(const char* program) {
   if (failures() == 0) std::printf("%s: right\n", program);
   return failures() == 0 ? 0 : 1;

@@ -1,14 +1,14 @@
-// Cholesky factorisations of 1 to 300 rows, in the way of rocSOLVER's dpotrf: a block of 32 × 32 work-items factors a diagonal
-// block that is packed in LDS, and the rest is updated by other kernels.
+// Cholesky factorisations of 1 to 300 rows with the algorithm of rocSOLVER's dpotrf: a block of 32 × 32 work-items
+// factors a diagonal block that is packed in LDS, and other kernels update the rest.
 //
-// As in that library, each work-item takes the root of the diagonal element after a barrier, and one of them stores the root in
-// its place without a barrier in between. That works on hardware, since all waves have loaded the element when the first
-// one stores.
+// As in that library, each work-item computes the root of the diagonal element after a barrier, and one of them
+// overwrites the element with the root without another barrier. This works on hardware, because all waves have loaded
+// the element before the first one stores.
 #include <algorithm>
 
 #include "check.hpp"
 
-constexpr int kBlock = 96;  // rows of a diagonal block; more than a wave has lanes
+constexpr int kBlock = 96;  // rows of a diagonal block: more than a wave has lanes
 
 __device__ int packed(int row, int column) {
   return row * (row + 1) / 2 + column;
@@ -40,7 +40,7 @@ __global__ __launch_bounds__(1024) void factor_diagonal(double* a, int n, int fi
   }
 }
 
-// The columns of the block in the rows below it.
+// Computes the block's columns in the rows below it.
 __global__ void solve_below(double* a, int n, int first, int count) {
   const int row = first + count + static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
   if (row >= n) return;
@@ -63,7 +63,7 @@ __global__ void update_rest(double* a, int n, int first, int count) {
 
 int main() {
   for (int n = 1; n <= 300; n += n < 100 ? 3 : 29) {
-    // L · Lᵀ of a known L with a diagonal from 1 to 2.
+    // L · Lᵀ for an L whose diagonal is between 1 and 2.
     Random random(static_cast<uint64_t>(n));
     const auto number = [&] { return static_cast<double>(random.bits() >> 11) * 0x1p-53; };
     std::vector<double> wanted(static_cast<size_t>(n * n)), matrix(wanted);

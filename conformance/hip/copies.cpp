@@ -1,5 +1,5 @@
-// Every kind of copy, asynchronous where there is such a one, from and to every kind of host memory: the
-// program's own, pinned by HIP, the program's own that was registered, and mapped for kernels.
+// Every kind of copy, also asynchronously, from and to every kind of host memory: ordinary, pinned by HIP, registered,
+// and mapped for kernels.
 #include "check.hpp"
 
 __global__ void invert(uint8_t* bytes, unsigned count) {
@@ -19,7 +19,7 @@ static std::vector<uint8_t> inverted(std::vector<uint8_t> bytes) {
   return bytes;
 }
 
-// There, through a kernel, and back, all in one stream.
+// Copies to the device, through a kernel, and back, in one stream.
 static void there_and_back(const std::string& what, uint8_t* host, size_t bytes, hipStream_t stream) {
   const auto data = noise(bytes, static_cast<unsigned>(bytes));
   std::copy(data.begin(), data.end(), host);

@@ -1,4 +1,4 @@
-// LDS whose size the launch decides, beside LDS of a fixed size; up to all that the device has.
+// LDS whose size the launch specifies, alone and with LDS of fixed size, up to the device's limit.
 #include "check.hpp"
 
 extern __shared__ unsigned dynamic[];
@@ -11,7 +11,7 @@ __global__ void reverse(const unsigned* in, unsigned* out, unsigned words) {
   dynamic[words - 1 - t] = in[base + t];
   __syncthreads();
   out[base + t] = dynamic[words - n + t];
-  // Nobody else's part was touched.
+  // The other words must be unchanged.
   for (unsigned i = t; i + n < words; i += n) {
     if (dynamic[i] != 0xdead0000u + i) out[base + t] = 0xbad00000u + i;
   }
@@ -51,7 +51,7 @@ int main() {
   HIP_FINISH();
   expect_equal("fixed and dynamic LDS", expected, out.read());
 
-  // More than there is must be refused, not run.
+  // A launch above the device's limit must fail.
   reverse<<<1, kBlock, 1 << 20>>>(din.data(), out.data(), 1 << 18);
   expect(hipGetLastError() != hipSuccess || hipDeviceSynchronize() != hipSuccess,
          "a launch with 1 MiB of LDS");

@@ -1,5 +1,5 @@
-// The shortest program there is: one kernel on what the device was given, and its result. It also says how
-// long that took from the beginning of main, in nanoseconds, which is what hsa_compare asks it for.
+// A minimal program: one kernel and its result. It prints the nanoseconds since the start of main, which hsa_compare
+// reads.
 #include <chrono>
 
 #include "check.hpp"

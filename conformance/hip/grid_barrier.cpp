@@ -1,7 +1,7 @@
-// Blocks that wait for each other: a barrier of all blocks made from atomics, and the one of a cooperative
-// launch. Both need all blocks resident at once, and waiting ones to let others run.
+// Blocks that wait for each other: a grid barrier from atomics, and the barrier of a cooperative launch. Both require
+// that all blocks are resident and that waiting blocks let others run.
 
-// After the runtime's header, which it needs and does not include.
+// The cooperative groups header requires the runtime's header and does not include it.
 // clang-format off
 #include "check.hpp"
 #include <hip/hip_cooperative_groups.h>
@@ -11,7 +11,7 @@ namespace cg = cooperative_groups;
 
 constexpr unsigned kRounds = 6;
 
-// Each round every work-item adds its neighbour's value, of the next block: wrong unless all have finished.
+// In each round, every work-item adds a value of the next block: wrong unless all blocks finished the previous round.
 template <typename Barrier>
 __device__ void rounds(unsigned* values, Barrier barrier) {
   const unsigned i = blockIdx.x * blockDim.x + threadIdx.x, n = gridDim.x * blockDim.x;
@@ -90,8 +90,7 @@ static void check_cooperation(unsigned blocks, unsigned block) {
                result);
 }
 
-// One block more than the device has room for would wait for ever: the launch is refused, and nothing has
-// run.
+// A launch with one block more than can be resident would wait forever. It must fail without running.
 static void check_too_large(unsigned block) {
   int blocks = 0, units = 0;
   HIP_OK(hipOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, by_cooperation, static_cast<int>(block), 0));
@@ -123,7 +122,7 @@ int main() {
     check_cooperation(1, 64);
     check_cooperation(8, 256);
     check_cooperation(30, 128);
-    // Of 12 and 20 waves each of RDNA, which do not fill a compute unit: in WGP mode five and three are in a pair.
+    // On RDNA, blocks of 12 and 20 waves do not fill a compute unit: in WGP mode, a pair of units holds five or three.
     for (const unsigned block : {256u, 384u, 640u}) check_too_large(block);
   } else {
     std::printf("this device has no cooperative launches\n");

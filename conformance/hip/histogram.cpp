@@ -1,5 +1,5 @@
-// Histograms with atomics in LDS and in memory, and every atomic operation that HIP has, in both: by many
-// work-items on few places, with results that do not depend on the order.
+// Histograms with atomics in LDS and global memory, and every atomic operation of HIP in both: many work-items access
+// few words, and the results do not depend on the order.
 #include "check.hpp"
 
 constexpr unsigned kBins = 64;
@@ -31,7 +31,7 @@ static void check_histogram() {
   expect_equal("histogram", expected, bins.read());
 }
 
-// Places: add, sub, min, max, and, or, xor, inc, dec, and one for a lock of compare-and-swap.
+// Words for add, sub, min, max, and, or, xor, inc, dec, and for compare-and-swap.
 enum Place { kAdd, kSub, kMin, kMax, kAnd, kOr, kXor, kInc, kDec, kCas, kPlaces };
 
 template <typename T>
@@ -48,7 +48,7 @@ __device__ void all_operations(T* place, T value) {
     atomicDec(&place[kDec], 1000u);
   }
   if constexpr (std::is_unsigned_v<T>) {
-    // x -> 3x + 1 as often as there are work-items: the order does not matter, the number of times does.
+    // x -> 3x + 1 once per work-item: the result depends only on the number of applications.
     T old = place[kCas], seen;
     do {
       seen = old;
@@ -104,7 +104,7 @@ void check_operations(const char* type) {
   constexpr unsigned kBlocks = 9, kBlock = 128;
   Random random(11 + sizeof(T));
   std::vector<T> values(kBlocks * kBlock);
-  // Nearly all bits set, or and/or are settled by the first few.
+  // Most bits are set: otherwise the first few values determine and/or.
   for (T& value : values) value = static_cast<T>(random.bits() | random.bits() | random.bits());
   std::vector<T> expected = initial<T>();
   for (const T value : values) apply(expected, value);
@@ -126,7 +126,7 @@ void check_operations(const char* type) {
   expect_equal(std::string("atomics in LDS, ") + type, all_expected, places.read());
 }
 
-// Floating-point sums of small integers are exact in any order.
+// Floating-point additions of small integers are exact in any order.
 template <typename T>
 __global__ void float_atomics(T* sum, T* last) {
   __shared__ T local;
@@ -153,7 +153,7 @@ void check_float(const char* type) {
   expect_equal(std::string("atomic sums of ") + type, std::vector<T>{expected, expected, T(0)}, sum.read());
 }
 
-// Every returned value is the one that the operation found: the sum of all tickets is known.
+// Atomics return the previous value, so the sum of all returned values has an expected value.
 __global__ void tickets(unsigned* counter, unsigned* taken) {
   taken[atomicAdd(counter, 1u)] += 1;
 }

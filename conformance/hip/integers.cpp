@@ -1,4 +1,4 @@
-// Integer arithmetic in all widths, division included, bit manipulation and conversions, against the host.
+// Integer arithmetic in all widths, including division, bit manipulation and conversions, compared with the host.
 #include "check.hpp"
 
 constexpr unsigned kResults = 16;
@@ -142,7 +142,7 @@ static void check_bits() {
   expect_equal("bit manipulation (16 results a pair)", expected, out.read());
 }
 
-// Conversions there and back, of values that the target can hold.
+// Conversions in both directions, of values in the target's range.
 __host__ __device__ inline void convert(double d, int64_t wide, uint64_t* row) {
   const float f = static_cast<float>(d);
   row[0] = static_cast<uint64_t>(static_cast<int64_t>(static_cast<int32_t>(d)));

@@ -1,5 +1,5 @@
-// Textures over ordinary memory, of which kernels fetch elements by index: buffer instructions that convert,
-// with a resource that HIP has of an image.
+// Textures of linear memory, whose elements kernels fetch by index: typed buffer instructions with a resource that HIP
+// gets from an image.
 #include "check.hpp"
 
 namespace {
@@ -33,7 +33,7 @@ class Texture {
 
 constexpr int kCount = 1000;
 
-/// What a kernel fetches of each element, four bytes at a time.
+/// Returns the values that a kernel fetches from each element.
 template <typename Element, typename Result = Element>
 std::vector<float> fetched(const std::vector<Element>& elements,
                            hipTextureReadMode mode = hipReadModeElementType) {

@@ -1,11 +1,10 @@
-// A scan of one pass: each block publishes its sum, then looks back at what its predecessors have published,
-// waiting for those that have not. It ends only if waiting blocks let others run, and if blocks are started
-// in order.
+// A single-pass scan with look-back: each block publishes its sum, then reads its predecessors' sums and waits for
+// missing ones. It terminates only if waiting blocks let others run and blocks start in order.
 #include "check.hpp"
 
 constexpr unsigned kBlock = 256, kItems = 4, kPerBlock = kBlock * kItems;
 
-// The state of a block: a flag in the upper half, a sum in the lower.
+// The state of a block: a flag in the upper half, a sum in the lower half.
 constexpr unsigned long long kSumKnown = 1ull << 32, kPrefixKnown = 2ull << 32;
 
 __device__ inline unsigned long long state_of(unsigned long long* state) {

@@ -1,4 +1,4 @@
-// 10,000 small launches, each depending on the one before, through one stream and through several.
+// 10,000 small launches, each depending on the previous one, on one stream and on several.
 #include "check.hpp"
 
 __global__ void step(unsigned* state, unsigned k) {
@@ -32,7 +32,7 @@ int main() {
   expect_equal("after 2,000 launches in each of four streams", all, states.read());
   for (const hipStream_t stream : streams) HIP_OK(hipStreamDestroy(stream));
 
-  // And each waited for.
+  // With a wait after each launch.
   HIP_OK(hipMemset(state.data(), 0, state.bytes()));
   std::fill(expected.begin(), expected.end(), 0u);
   for (unsigned k = 0; k < 500; ++k) {

@@ -1,11 +1,9 @@
-// Mathematical functions in single, double and half precision against the host's library, which is asked with
-// more precision.
+// Mathematical functions in single, double and half precision, compared with the host's library in higher precision.
 //
-// What HIP documents (ROCm documentation, "HIP math API", since 6.3; the releases before promised nothing) is
-// the error, in units in the last place, *where the absolute error is largest* within a range. That is
-// checked as it is written. Errors relative to small results may be larger; where they are, they are held to
-// what the device library promises everywhere: OpenCL's limits. Both count units between two rounded results,
-// so half a unit for the rounding of each comes on top.
+// HIP documents (ROCm documentation, "HIP math API", from 6.3 on) the error, in units in the last place, *at the largest
+// absolute error* within a range. The test checks exactly that. Errors relative to small results may be larger. They
+// are checked against the limits of the device library, which are OpenCL's. Both count units between two rounded
+// results, so half a unit is added for the rounding of each.
 #include <hip/hip_fp16.h>
 
 #include "check.hpp"
@@ -14,7 +12,7 @@ struct Range {
   double low, high;
 };
 
-// A unit in the last place of `value` in type T: 24, 53 or 11 bits.
+// Returns the unit in the last place of `value` in type T (24, 53 or 11 bits).
 template <typename T>
 long double unit_of(long double value) {
   constexpr int kBits = sizeof(T) == 8 ? 53 : sizeof(T) == 4 ? 24 : 11;
@@ -28,7 +26,7 @@ T rounded(long double value) {
   return static_cast<T>(static_cast<double>(value));
 }
 
-/// In units in the last place: where the absolute error is largest, and anywhere.
+/// Limits in units in the last place: at the largest absolute error, and anywhere.
 struct Limit {
   Limit(double both) : documented(both), everywhere(both) {}
   Limit(double at_largest, double anywhere) : documented(at_largest), everywhere(anywhere) {}
@@ -80,7 +78,7 @@ std::vector<T> samples(Range range, uint64_t seed) {
   std::vector<T> values(kCount);
   for (unsigned i = 0; i < kCount; ++i) {
     double value = random.real(range.low, range.high);
-    // Half of them are spread evenly over the exponents, where the range has a zero in it.
+    // If the range contains zero, half of the values are spread evenly over the exponents.
     if (i % 2 == 1 && range.low <= 0 && range.high >= 0)
       value = std::ldexp(value, -static_cast<int>(random.below(14)));
     values[i] = static_cast<T>(value);
@@ -214,8 +212,8 @@ static void check_double() {
   BINARY(double, "double", __ddiv_rn, x / y, (Range{-100, 100}), (Range{0.5, 100}), 0);
 }
 
-// HIP's table has no half; correct rounding is what its basic operations promise, two units the rest. hsin is
-// not here: clang 15 makes code of it that answers NaN.
+// HIP's table does not contain half precision. Basic operations are correctly rounded, others have two units. hsin is
+// omitted, because clang 15 generates code for it that returns NaN.
 static void check_half() {
   using H = __half;
   check<H>(
@@ -243,7 +241,7 @@ static void check_half() {
   UNARY(H, "half", hrint, std::rint(x), -100, 100, -0.5);
 }
 
-// What is exact stays exact, specials included: the bits of the host's results.
+// Exact functions, also with special values, must return the bits of the host's results.
 template <typename T>
 __global__ void exact(const T* x, const T* y, const T* z, T* out, unsigned n) {
   const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -264,11 +262,11 @@ __global__ void exact(const T* x, const T* y, const T* z, T* out, unsigned n) {
   row[7] = fmax(x[i], y[i]);
 }
 
-// Flushed denormals are allowed in single precision: gfx8 compiles so by default.
+// Flushed denormals are allowed in single precision, which is the default of gfx8.
 template <typename T>
 bool agrees(T expected, T actual) {
   if (same(expected, actual)) return true;
-  if (expected == 0 && actual == 0) return true;  // min and max of zeros of both signs
+  if (expected == 0 && actual == 0) return true;  // min and max may return a zero of either sign
   return sizeof(T) == 4 && actual == 0 && std::fabs(expected) <= std::numeric_limits<T>::min();
 }
 

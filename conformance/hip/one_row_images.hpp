@@ -1,9 +1,9 @@
-// Images that are one row, which not every runtime makes.
+// Images of one row, which not every runtime supports.
 #pragma once
 
 #include "check.hpp"
 
-/// On gfx8 an image without a height, which is what HIP makes rows of, ends the process of ROCr 5.2.3.
+/// On gfx8, ROCr 5.2.3 ends the process for an image without a height, which HIP creates for 1D arrays.
 inline bool has_rows() {
   hipDeviceProp_t properties{};
   HIP_OK(hipGetDeviceProperties(&properties, 0));

@@ -1,5 +1,5 @@
-// Several devices in one process: each has its own memory and kernels, and they reach each other's by copies
-// and, where they may, by kernels. Skipped where there is one device.
+// Several devices in one process: separate memory and kernels, and access to peer memory by copies and, if possible, by
+// kernels. Skipped if there is only one device.
 #include "check.hpp"
 
 __global__ void add_to_all(const unsigned* in, unsigned* out, unsigned count, unsigned addend) {
@@ -76,7 +76,7 @@ int main() {
   std::vector<Board> boards;
   for (int i = 0; i < count; ++i) boards.emplace_back(i);
 
-  // All at work at once, each on memory of its own.
+  // All devices run concurrently, each with its local memory.
   for (const Board& board : boards) write(board, numbers(static_cast<unsigned>(board.device)));
   for (int round = 0; round < 8; ++round) {
     for (const Board& board : boards) {

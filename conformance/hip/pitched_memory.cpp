@@ -1,4 +1,4 @@
-// Memory whose rows HIP lays out: it makes it for devices with images.
+// Pitched memory, which HIP supports on devices with images.
 #include "check.hpp"
 
 int main() {

@@ -1,4 +1,4 @@
-// printf from a kernel: every line arrives, once, with its arguments of all kinds.
+// printf in a kernel: every line arrives once, with arguments of all kinds.
 #include <unistd.h>
 
 #include <algorithm>

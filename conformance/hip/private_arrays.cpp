@@ -1,5 +1,5 @@
-// Arrays of a work-item that are too large and too irregularly used for registers: scratch memory, with
-// addresses that differ from lane to lane, in all widths, and through generic pointers.
+// Private arrays that are too large or too irregularly indexed for registers: scratch memory with divergent addresses, in
+// all widths, and through generic pointers.
 #include "check.hpp"
 
 constexpr unsigned kWords = 600;
@@ -53,7 +53,7 @@ static void check_walk() {
   expect_equal("walks through a shuffled array", expected, out.read());
 }
 
-// Bytes, halves, words and doubles of one private block, written in one width and read in another.
+// Bytes, halves, words and doubles of one private array, written in one width and read in another.
 struct Mixed {
   uint8_t bytes[96];
 };
@@ -94,7 +94,8 @@ static void check_mixed_widths() {
   expect_equal("private memory in all widths", expected, out.read());
 }
 
-// Compilers fold the constant part of an index into the instruction's offset, so that what is left in the register is negative.
+// Compilers fold the constant part of an index into the instruction's offset, so that the register contains a negative
+// index.
 __global__ void negative_indices(const int* places, unsigned* out) {
   const unsigned t = threadIdx.x;
   unsigned mine[160];
@@ -122,7 +123,7 @@ static void check_negative_indices() {
   expect_equal("negative indices", expected, out.read());
 }
 
-// One generic pointer, that is private, LDS or memory, decided lane by lane.
+// A generic pointer that refers to private, LDS or global memory, depending on the lane.
 __device__ __attribute__((noinline)) unsigned sum_of(const unsigned* values, unsigned count) {
   unsigned sum = 0;
   for (unsigned i = 0; i < count; ++i) sum = sum * 3 + values[i];

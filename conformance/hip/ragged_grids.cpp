@@ -1,12 +1,12 @@
-// Work-items know who they are: grids and blocks of one, two and three dimensions, odd block sizes, blocks
-// that do not fill a wave, and a grid whose size is no multiple of the block (through the module interface).
+// Ids of work-items: grids and blocks of one, two and three dimensions, odd block sizes, blocks that do not fill a wave,
+// and a number of elements that is not a multiple of the block size.
 #include "check.hpp"
 
 struct Shape {
   dim3 grid, block;
 };
 
-// Every work-item says where it is; positions are made unique by the host's numbering of them.
+// Every work-item writes its position to the element that the host assigns to that position.
 __global__ void where_am_i(uint32_t* out) {
   const uint32_t x = blockIdx.x * blockDim.x + threadIdx.x;
   const uint32_t y = blockIdx.y * blockDim.y + threadIdx.y;
@@ -38,7 +38,7 @@ static void check_shape(const Shape& s) {
   expect_equal(name, expected, out.read());
 }
 
-// A wave whose last lanes do not exist must not count them.
+// In a partial wave, missing lanes must not be counted.
 __global__ void live_lanes(uint32_t* out) {
   const unsigned long long lanes = __ballot(1);
   out[blockIdx.x * blockDim.x + threadIdx.x] = static_cast<uint32_t>(__popcll(lanes));
@@ -63,8 +63,7 @@ static void check_partial_waves() {
   }
 }
 
-// hipExtModuleLaunchKernel and hipModuleLaunchKernel take blocks; the runtime's grids in work-items can be
-// ragged: the last block is smaller.
+// HIP launches whole blocks. The last one has fewer elements than work-items, on both sides of a barrier.
 __global__ void ragged(uint32_t* out, uint32_t count) {
   const uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
   uint32_t sum = 0;

@@ -1,5 +1,5 @@
-// Sums and extremes of waves, blocks and grids, with shuffles, votes and LDS. Floating-point sums add in the
-// order that the host repeats, so they must be equal to the bit.
+// Sums, minima and maxima of waves, blocks and grids, with shuffles, votes and LDS. The host adds floating-point values
+// in the same order, so the bits of the results must be equal.
 #include "check.hpp"
 
 template <typename T>
@@ -23,7 +23,7 @@ __global__ void block_sums(const T* in, T* out, unsigned count) {
   }
 }
 
-// The tree of LDS: half of the work-items add the other half's values.
+// A reduction tree in LDS: half of the work-items add the other half's values.
 template <typename T>
 __global__ void block_sums_lds(const T* in, T* out, unsigned count) {
   __shared__ T values[256];
@@ -84,7 +84,7 @@ void check_sums(const char* type) {
   expect_equal(std::string("sums in LDS of ") + type, by_lds, out.read());
 }
 
-// Every shuffle, with widths that divide a wave.
+// Every shuffle function, with widths that divide the wave size.
 __global__ void shuffles(const int* in, int* out, int width) {
   const unsigned i = threadIdx.x, n = blockDim.x;
   const int value = in[i];

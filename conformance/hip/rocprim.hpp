@@ -1,4 +1,4 @@
-// What the programs that use rocPRIM share.
+// Shared by the programs that use rocPRIM.
 #pragma once
 
 #include <algorithm>
@@ -6,7 +6,7 @@
 
 #include "check.hpp"
 
-/// Calls a rocPRIM function twice: for the size of its temporary memory, then with it.
+/// Calls a rocPRIM function twice: to query the size of its temporary memory, and with the memory.
 template <typename Call>
 void with_storage(Call call) {
   size_t bytes = 0;

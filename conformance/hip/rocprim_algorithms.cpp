@@ -1,5 +1,5 @@
-// rocPRIM's device-wide algorithms, from its headers: scans, reductions, selection, run lengths, merge sort.
-// They lean on DPP, LDS, look-back between blocks and on knowing the wave size.
+// Device-wide algorithms of rocPRIM's headers: scans, reductions, selection, run lengths, merge sort. They use DPP, LDS
+// and look-back between blocks, and depend on the wave size.
 #include <numeric>
 
 #include "rocprim.hpp"

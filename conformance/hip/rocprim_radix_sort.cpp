@@ -1,5 +1,5 @@
-// rocPRIM's radix sort, from its headers: digits are counted and ranked with LDS, DPP and ballots, and
-// scattered in several passes.
+// The radix sort of rocPRIM's headers: several passes count and rank digits with LDS, DPP and ballots, and scatter the
+// keys.
 #include <numeric>
 
 #include "rocprim.hpp"

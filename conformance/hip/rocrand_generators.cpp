@@ -1,6 +1,6 @@
-// rocRAND from the system's library, and its generators in kernels of ours: against algorithms written down
-// by their authors (Philox4x32-10: Salmon et al., 2011; XORWOW: Marsaglia, 2003; MRG32k3a: L'Ecuyer, 1999),
-// and what distributions must look like. The generators of kernels for the host as well.
+// The system's rocRAND library, and its device generators in our kernels and on the host, compared with the published
+// algorithms (Philox4x32-10: Salmon et al., 2011; XORWOW: Marsaglia, 2003; MRG32k3a: L'Ecuyer, 1999) and with moments
+// of the distributions.
 #define FQUALIFIERS __forceinline__ __device__ __host__
 
 #include <rocrand/rocrand.h>
@@ -20,7 +20,7 @@
     }                                                                                                        \
   } while (false)
 
-// Philox4x32-10: ten rounds of two multiplications, the key bumped by Weyl constants.
+// Philox4x32-10: ten rounds of two multiplications. Weyl constants are added to the key.
 static std::array<uint32_t, 4> philox(std::array<uint32_t, 4> counter, std::array<uint32_t, 2> key) {
   for (int round = 0; round < 10; ++round) {
     const uint64_t p0 = uint64_t{0xD2511F53} * counter[0], p1 = uint64_t{0xCD9E8D57} * counter[2];
@@ -41,7 +41,7 @@ __global__ void philox_kernel(unsigned long long seed, uint32_t* out) {
   for (unsigned k = 0; k < kEach; ++k) out[i * kEach + k] = rocrand(&state);
 }
 
-// Sub-sequence i is the upper half of the counter.
+// The upper half of the counter is the subsequence.
 static void check_philox_in_a_kernel() {
   constexpr unsigned long long kSeed = 0x1234567890abcdefull;
   std::vector<uint32_t> expected;
@@ -52,7 +52,7 @@ static void check_philox_in_a_kernel() {
       expected.insert(expected.end(), four.begin(), four.end());
     }
   }
-  // The published test vector, so that the reference is one.
+  // The published test vector checks this reference.
   expect(
       philox({0, 0, 0, 0}, {0, 0}) == std::array<uint32_t, 4>{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8},
       "the reference of Philox");
@@ -62,7 +62,7 @@ static void check_philox_in_a_kernel() {
   expect_equal("Philox in a kernel", expected, out.read());
 }
 
-// Any generator, any distribution: the same code for the device and for the host.
+// The same code for device and host, with any generator and distribution.
 struct Draws {
   uint32_t bits[8];
   float uniform[4];
@@ -104,7 +104,7 @@ void check_draws(const char* name) {
     }
   }
   expect_equal(std::string(name) + " in a kernel and on the host", expected_bits, bits);
-  // A fused multiply-add may round once where the host rounds twice.
+  // The device may fuse a multiplication and an addition, which the host rounds separately.
   for (size_t i = 0; i < uniform.size(); ++i) {
     if (std::fabs(uniform[i] - expected_uniform[i]) <= 1e-7 * expected_uniform[i]) continue;
     fail(std::string(name) + " uniform value " + std::to_string(i) + " is " + text_of(uniform[i]) + ", not " +
@@ -113,8 +113,8 @@ void check_draws(const char* name) {
   }
 }
 
-// The library's own generators: the same numbers for the same seed, others for another, and the right
-// moments.
+// The library's generators: equal numbers for equal seeds, different numbers for different seeds, and the moments of the
+// distribution.
 static void check_library(const char* name, rocrand_rng_type type, bool seeded) {
   constexpr size_t kCount = 65'536;
   const DeviceArray<uint32_t> first(kCount, 0), second(kCount, 0), third(kCount, 0);
@@ -157,7 +157,7 @@ static void check_library(const char* name, rocrand_rng_type type, bool seeded) 
     for (const auto value : values)
       squares += (static_cast<double>(value) - sum) * (static_cast<double>(value) - sum);
     squares /= static_cast<double>(values.size());
-    // Five standard errors of the mean, and of the variance (generously).
+    // Five standard errors of the mean, and (an upper estimate) of the variance.
     const double error = 5 * std::sqrt(variance / static_cast<double>(values.size()));
     if (!(std::fabs(sum - mean) < error && std::fabs(squares / variance - 1) < 0.05)) {
       fail(std::string(name) + " " + what + ": mean " + std::to_string(sum) + ", variance " +
@@ -174,7 +174,7 @@ int main() {
   check_draws<rocrand_state_philox4x32_10>("Philox");
   check_draws<rocrand_state_xorwow>("XORWOW");
   check_draws<rocrand_state_mrg32k3a>("MRG32k3a");
-  // Debian's library has code for these chips only.
+  // Debian's library contains code for these chips only.
   hipDeviceProp_t properties;
   HIP_OK(hipGetDeviceProperties(&properties, 0));
   const std::string chip =

@@ -1,5 +1,5 @@
-// Streams, events and asynchronous copies: what one stream is given happens in order, what an event separates
-// happens after it, and copies in both directions overlap kernels without being seen half done.
+// Streams, events and asynchronous copies: a stream runs in order, work after an event runs after it, and kernels never
+// see a partial copy although copies in both directions overlap with them.
 #include "check.hpp"
 
 __global__ void scale_and_add(unsigned* values, unsigned count, unsigned factor, unsigned addend) {
@@ -96,7 +96,7 @@ static void check_copies() {
   std::vector<uint8_t> bytes(300'007);
   for (uint8_t& byte : bytes) byte = static_cast<uint8_t>(random.bits());
   const DeviceArray<uint8_t> a(bytes), b(bytes.size(), 0);
-  // Odd offsets and lengths, device to device and to the host.
+  // Odd offsets and lengths, within the device and to the host.
   std::vector<uint8_t> expected(bytes.size(), 0);
   for (const unsigned offset : {0u, 1u, 3u, 4096u, 100'001u}) {
     const unsigned length = 5000 + offset % 1000;
@@ -117,7 +117,7 @@ static void check_copies() {
   }
   expect_equal("a rectangle", window_expected, window);
 
-  // Memory of the host, written by a kernel where it is.
+  // Host memory that a kernel writes in place.
   unsigned* shared;
   HIP_OK(hipHostMalloc(reinterpret_cast<void**>(&shared), kCount * 4, hipHostMallocMapped));
   std::fill(shared, shared + kCount, 2u);

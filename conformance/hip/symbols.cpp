@@ -1,4 +1,4 @@
-// Variables of the device: written and read by name from the host, changed by kernels, of both kinds.
+// Device variables, constant or not: the host writes and reads them by name, and kernels change them.
 #include "check.hpp"
 
 __device__ unsigned values[100];
@@ -40,7 +40,7 @@ int main() {
     from_constants[static_cast<size_t>(i)] = kCoefficients[i % 8] * i + kHostText[i % 20];
   expect_equal("constants", from_constants, out.read());
 
-  // Another set of constants, through the address.
+  // Other constants, written through the variable's address.
   void* address = nullptr;
   size_t bytes = 0;
   HIP_OK(hipGetSymbolAddress(&address, HIP_SYMBOL(coefficients)));

@@ -1,6 +1,7 @@
-// What HIP has of textures and surfaces beside the plain sample: gathers of each component, layers of rows, levels of
-// detail by number and by gradients (of arrays, which have one level), surfaces of rows and volumes (of
-// layers, HIP 5.2.3 gives the layer as a level); and which arrays HIP does not make. What kernels see is compared with the texels that they name.
+// Texture and surface functions of HIP other than the plain sample: gathers of each component, layered 1D textures,
+// levels of detail by number and by gradients (of arrays, which have one level), surfaces of 1D arrays and volumes (for
+// layers, HIP 5.2.3 passes the layer as a level), and arrays that HIP does not support. Results are compared with the
+// selected texels.
 #include "check.hpp"
 #include "one_row_images.hpp"
 
@@ -11,7 +12,7 @@ constexpr int kWidth = 13, kHeight = 7, kDepth = 5;
 __global__ void gather(hipTextureObject_t texture, const float2* at, float4* out, int count, int component) {
   const int i = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
   if (i >= count) return;
-  // Components are constants of the instruction.
+  // The component must be a compile-time constant.
   if (component == 0) out[i] = tex2Dgather<float4>(texture, at[i].x, at[i].y, 1);
   if (component == 1) out[i] = tex2Dgather<float4>(texture, at[i].x, at[i].y, 2);
   if (component == 2) out[i] = tex2Dgather<float4>(texture, at[i].x, at[i].y, 3);
@@ -44,12 +45,12 @@ __global__ void turn_volumes(hipSurfaceObject_t from, hipSurfaceObject_t to) {
   surf3Dread(&texel, from, x * size, y, z);
   surf3Dwrite(texel, to, (kWidth - 1 - x) * size, kHeight - 1 - y, kDepth - 1 - z);
 }
-/// An array of float4, of which each texel is another.
+/// An array of float4 in which all texels differ.
 class Array {
  public:
   Array(int height, int depth, unsigned flags)
       : extent_(make_hipExtent(kWidth, height, depth)),
-        // Copies count the layers of rows as rows.
+        // Copies treat the layers of a 1D array as rows.
         boxes_(height == 0 ? make_hipExtent(kWidth, depth == 0 ? 1 : depth, 1)
                            : make_hipExtent(kWidth, height, depth == 0 ? 1 : depth)),
         texels_(boxes_.width * boxes_.height * boxes_.depth) {
@@ -70,7 +71,7 @@ class Array {
     return texels_[(static_cast<size_t>(z) * boxes_.height + y) * kWidth + x];
   }
   std::vector<float4>& texels() { return texels_; }
-  /// To the device, or back.
+  /// Copies to the device or back.
   void copy(hipMemcpyKind kind) {
     hipMemcpy3DParms parts{};
     const hipPitchedPtr memory =
@@ -116,7 +117,7 @@ int clamped(int at, int size) {
   return at < 0 ? 0 : at >= size ? size - 1 : at;
 }
 
-/// Places in quarters of a texel that are none of those where rounding decides, from before the image to behind it.
+/// Coordinates in odd quarters of a texel, where rounding does not matter, from below the image to past its end.
 std::vector<float2> places(bool normalized) {
   std::vector<float2> all;
   for (int y = -8; y < 4 * (kHeight + 2); ++y) {
@@ -161,7 +162,7 @@ void check_planes() {
     const DeviceArray<float4> out(at.size());
     const unsigned blocks = blocks_for(at.size(), 64);
     const auto count = static_cast<int>(at.size());
-    // The texels of a linear filter: with another, HIP's functions go to a texel's edge first.
+    // With a linear filter: otherwise HIP's functions move the coordinate to the texel's edge.
     const hipTextureObject_t blended = texture_of(array, normalized, hipFilterModeLinear);
     for (int component = 0; component < 4; ++component) {
       gather<<<blocks, 64>>>(blended, on_device.data(), out.data(), count, component);
@@ -234,7 +235,7 @@ void check_surfaces(const std::string& what, int height, int depth, unsigned fla
   HIP_OK(hipDestroySurfaceObject(written));
 }
 
-/// HIP 5.2.3 has the functions that would read these, and does not make the arrays, on any runtime.
+/// Arrays that HIP 5.2.3 cannot create on any runtime, although it has functions that read them.
 void check_what_is_not_made() {
   const hipChannelFormatDesc format = hipCreateChannelDesc<float4>();
   hipMipmappedArray_t levels{};

@@ -1,9 +1,9 @@
-// A picture that is made of a texture, and the same by a plain model on the host: a small pattern, turned, repeated and
-// blended by the texture's linear filter, with a lens in the middle that shows how texels blend. Where coordinates lie is
-// computed with sums, products, quotients and roots alone, which are the same on both sides, so that what may differ is
-// the filter: by one of 255 at most, as nobody says how the hardware rounds the sum.
+// Renders a picture from a texture on the GPU and with a model on the host: a small pattern, rotated, repeated and
+// blended by the texture's linear filter, with a magnifying lens in the middle. Coordinates are computed only with
+// additions, multiplications, divisions and roots, which are equal on both sides. Only the filter may differ, by at most
+// 1 of 255, because the hardware's rounding is not documented.
 //
-//   texture_picture [file.ppm]    writes both pictures, side by side: the GPU's left
+//   texture_picture [file.ppm]    writes both pictures side by side, the GPU's on the left
 #include "check.hpp"
 
 namespace {
@@ -14,7 +14,7 @@ struct Coordinates {
   float x, y;
 };
 
-/// Where a pixel looks at the pattern, which is one wide and one high.
+/// The texture coordinates of a pixel, from 0 to 1 for one pattern.
 __host__ __device__ Coordinates looked_at(int x, int y) {
 #pragma clang fp contract(off)
   float across = (static_cast<float>(x) + 0.5f) / kPixels - 0.5f;
@@ -57,7 +57,7 @@ std::vector<uchar4> make_pattern() {
   return pattern;
 }
 
-/// A channel of the pattern at a place, blended of four texels with weights of eight bits.
+/// A channel of the pattern at a coordinate, blended from four texels with weights of eight bits.
 float blended(const std::vector<uchar4>& pattern, Coordinates at, int channel) {
   const auto lower = [](float coordinate) {
     return static_cast<int>(std::floor(static_cast<double>(coordinate) * kTexels * 256 + 0.5)) - 128;
@@ -89,7 +89,7 @@ std::vector<uchar4> draw_on_host(const std::vector<uchar4>& pattern) {
 }
 
 std::vector<uchar4> draw_on_gpu(const std::vector<uchar4>& pattern) {
-  // HIP 5.2.3 takes uchar4 for signed bytes.
+  // HIP 5.2.3 describes uchar4 as signed bytes.
   const hipChannelFormatDesc format = hipCreateChannelDesc(8, 8, 8, 8, hipChannelFormatKindUnsigned);
   hipArray* array = nullptr;
   HIP_OK(hipMallocArray(&array, &format, kTexels, kTexels, 0));

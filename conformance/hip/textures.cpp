@@ -1,11 +1,10 @@
-// Textures over arrays, by object and by reference: one, two and three dimensions, layers, coordinates in texels and
-// from 0 to 1, every address mode, the nearest texel and linear filters, numbers that are normalised; and surfaces.
-// What kernels see is compared with a plain model on the host, whose filters have weights of eight bits as the hardware
-// has them.
+// Textures of arrays, by object and by reference: one, two and three dimensions, layers, coordinates in texels and from
+// 0 to 1, every address mode, nearest and linear filters, normalised values; and surfaces. Results are compared with a
+// model on the host, whose filters have weights of eight bits like the hardware.
 #include "check.hpp"
 #include "one_row_images.hpp"
 
-// HIP finds it by its name in the code object, which has to be visible there.
+// HIP looks up the reference by name in the code object, so the symbol must be visible.
 texture<float, hipTextureType2D, hipReadModeElementType> by_reference;
 
 namespace {
@@ -41,7 +40,7 @@ __global__ void turn_over(hipSurfaceObject_t from, hipSurfaceObject_t to, int wi
   surf2Dwrite(texel, to, (width - 1 - x) * static_cast<int>(sizeof texel), height - 1 - y);
 }
 
-/// An image on the host: texels as kernels see them.
+/// An image on the host, with texels as kernels read them.
 struct Image {
   int width = 1, height = 1, depth = 1;
   bool layered = false;
@@ -52,7 +51,7 @@ struct Image {
   }
 };
 
-/// The texel of an address mode, or -1 for the border.
+/// The texel index that an address mode selects, or -1 for the border.
 int addressed(hipTextureAddressMode mode, int at, int size) {
   switch (mode) {
     case hipAddressModeWrap:
@@ -77,7 +76,7 @@ float4 expected(const Image& image, float4 at, const hipTextureDesc& how) {
   const int axes = image.layered ? 2 : 3;
   for (int i = 0; i < axes; ++i) {
     if (sizes[i] == 1) continue;
-    // HIP's functions take the nearest texel's lower edge themselves, before the hardware rounds to 1/256.
+    // HIP's functions round to the texel's lower edge before the hardware rounds to 1/256.
     const float in_texels =
         how.normalizedCoords ? coordinates[i] * static_cast<float>(sizes[i]) : coordinates[i];
     const double texels = !linear                ? static_cast<double>(std::floor(in_texels))
@@ -115,7 +114,7 @@ std::string text(float4 value) {
          ")";
 }
 
-/// Places from well before an image to well behind it, some of them exactly on texels and between them.
+/// Coordinates from well below an image to well past its end, some of them exactly on texels or between two texels.
 std::vector<float4> places(const Image& image, bool normalized) {
   std::vector<float4> all(kSamples);
   uint32_t state = 12345;
@@ -143,7 +142,7 @@ void check(const std::string& what, const Image& image, hipArray_t array, Kernel
   constexpr const char* kNames[] = {"clamp", "border", "wrap", "mirror"};
   for (int m = 0; m < 4; ++m) {
     for (const int normalized : {0, 1}) {
-      if (normalized == 0 && m >= 2) continue;  // of texels there is no repetition
+      if (normalized == 0 && m >= 2) continue;  // unnormalised coordinates cannot be repeated
       for (const hipTextureFilterMode filter : {hipFilterModePoint, hipFilterModeLinear}) {
         hipResourceDesc resource{};
         resource.resType = hipResourceTypeArray;
@@ -174,7 +173,7 @@ void check(const std::string& what, const Image& image, hipArray_t array, Kernel
   }
 }
 
-/// HIP's own description of uchar4 has the kind of signed numbers.
+/// The format of uchar4, which HIP describes as signed.
 template <typename Element>
 hipChannelFormatDesc format_of() {
   if (std::is_same_v<Element, uchar4>) return hipCreateChannelDesc(8, 8, 8, 8, hipChannelFormatKindUnsigned);
@@ -241,7 +240,7 @@ void check_normalized_bytes() {
   HIP_OK(hipFreeArray(array));
 }
 
-#pragma clang diagnostic push  // HIP would rather have objects than references
+#pragma clang diagnostic push  // texture references are deprecated
 #pragma clang diagnostic ignored "-Wdeprecated-declarations"
 void check_reference() {
   Image image = image_of(kWidth, kHeight, 1);

@@ -1,4 +1,4 @@
-// Element-wise sums of every basic type, and grids whose last work-group is not full.
+// Element-wise additions of every basic type, and grids with a partial last work-group.
 #include "check.hpp"
 
 template <typename T>

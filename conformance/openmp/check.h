@@ -1,5 +1,4 @@
-// What the programs of this folder have in common: each checks itself, says what is wrong, and ends with 1 then. They
-// know OpenMP and nothing of the runtime below.
+// Shared by the OpenMP programs, which use only OpenMP. Each checks itself, prints failures and then exits with 1.
 #ifndef CHECK_H_
 #define CHECK_H_
 
@@ -20,8 +19,8 @@ static int failures = 0;
 static int conclude(void) {
   if (failures == 0) puts("ok");
 #if __clang_major__ == 15
-  // Its plugin asks a std::string for its text when the process ends, after that has been destroyed
-  // (__tgt_rtl_is_valid_binary_info, from __tgt_unregister_lib), and crashes, under every runtime.
+  // The plugin of clang 15 uses a destroyed std::string at process exit (__tgt_rtl_is_valid_binary_info, called by
+  // __tgt_unregister_lib) and crashes, with every runtime.
   fflush(stdout);
   _Exit(failures != 0);
 #endif

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# compile.sh <version> <folder for LLVM> <target> <source> <program>
-# Compiles a program with clang-<version> for the host and for one AMD GPU. What cannot be compiled for want of a package
-# leaves the reason in <program>.skipped, which its test shows.
+# compile.sh <version> <directory for LLVM> <target> <source> <program>
+# Compiles a program with clang-<version> for the host and for one AMD GPU. If a package is missing, writes the reason to
+# <program>.skipped, which the test prints.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 version=$1 folder=$2 target=$3 source=$4 program=$5

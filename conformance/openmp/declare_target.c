@@ -1,4 +1,4 @@
-// Variables and functions that live on the device.
+// Device variables and functions.
 #include "on_gpu.h"
 
 #pragma omp declare target
@@ -13,7 +13,7 @@ static double scaled(double x, int by) {
   return x * table[by];
 }
 
-// Calls that cannot be inlined away.
+// Calls that cannot be inlined.
 __attribute__((noinline)) static int fibonacci(int n) {
   return n < 2 ? n : fibonacci(n - 1) + fibonacci(n - 2);
 }

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# llvm.sh <version> <folder>
-# What clang-<version> needs to compile OpenMP for AMD GPUs and to run it: its offloading tools, libomptarget with the
-# plugin for AMD GPUs, and the device's side of it. Debian's libomp-<version>-dev exclude each other, so the packages are
-# unpacked in the folder and not installed. Prints the folder of LLVM; where it cannot be had, says why, with code 1.
+# llvm.sh <version> <directory>
+# Unpacks the packages that clang-<version> needs for OpenMP on AMD GPUs: offloading tools, libomptarget with the plugin
+# for AMD GPUs, and the device library. They are not installed, because Debian's libomp-<version>-dev packages conflict.
+# Prints LLVM's directory. On failure, prints the reason and exits with 1.
 set -euo pipefail
 version=$1 folder=$2
 llvm=$folder/usr/lib/llvm-$version
@@ -17,7 +17,7 @@ if ! complete; then
     dpkg -x "$package"_*.deb .
     rm "$package"_*.deb
   done
-  # The compiler looks for its tools beside them, and the linker's wrapper for the compiler.
+  # The compiler and the linker wrapper search the other tools in their own directory.
   for tool in "/usr/lib/llvm-$version/bin"/*; do
     [ -e "$llvm/bin/${tool##*/}" ] || ln -s "$tool" "$llvm/bin/${tool##*/}"
   done

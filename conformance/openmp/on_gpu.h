@@ -3,7 +3,7 @@
 
 #include "check.h"
 
-// What the programs that must run on a GPU begin with: a program that falls back to the host has shown nothing of a GPU.
+// Exits with an error if target regions fall back to the host.
 static void require_gpu(void) {
   int on_host = 1;
 #pragma omp target map(from : on_host)

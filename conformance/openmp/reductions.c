@@ -1,4 +1,4 @@
-// Reductions over teams and threads, of every operator that counts exactly.
+// Reductions over teams and threads with every operator whose result is exact.
 #include "on_gpu.h"
 
 enum { kCount = 54321 };
@@ -35,7 +35,7 @@ int main(void) {
       ors |= (unsigned)values[i] & 0xf0f0u;
       ands &= (unsigned)values[i] | 0xff00u;
     }
-    // Halves of small numbers add up without rounding, in whatever order.
+    // Halves of small integers are added without rounding, in any order.
 #pragma omp target teams distribute parallel for reduction(+ : halves) map(tofrom : halves)
     for (int i = 0; i < kCount; ++i) halves += 0.5 * values[i];
 #pragma omp target teams distribute parallel for reduction(|| : any) reduction(&& : all) map(tofrom : any, all)
@@ -59,7 +59,7 @@ int main(void) {
   CHECK(halves == expected_halves);
   CHECK(any == 1 && all == 1);
 
-  // Nothing to reduce, a single element, and a reduction within a team.
+  // No elements, a single element, and a reduction within a team.
   int none = 7, one = 7, inner = 0;
 #pragma omp target teams distribute parallel for reduction(+ : none) map(tofrom : none)
   for (int i = kCount; i < kCount; ++i) none += 1;

@@ -1,4 +1,4 @@
-// Regions of one thread and of many, and all ways that data goes there and back.
+// Target regions with one and with many threads, and all ways to map data.
 #include "on_gpu.h"
 
 enum { kCount = 1000 };
@@ -15,7 +15,7 @@ static void maps(void) {
   for (int i = 0; i < kCount; ++i) {
     out[i] = in[i] + 1;
     both[i] += in[i];
-    in[i] = 0;  // stays there
+    in[i] = 0;  // not copied back
   }
   int wrong = 0;
   for (int i = 0; i < kCount; ++i) wrong += in[i] != i || out[i] != i + 1 || both[i] != 3 * i;
@@ -37,7 +37,7 @@ static void scalars_and_structures(void) {
   CHECK(pair.first == 10 && pair.second == 0.25);
 }
 
-// What is mapped around several regions goes over once.
+// Data that is mapped around several regions is copied once.
 static void data_region(void) {
   int* values = malloc(kCount * sizeof *values);
   for (int i = 0; i < kCount; ++i) values[i] = i;
@@ -45,7 +45,7 @@ static void data_region(void) {
   {
 #pragma omp target
     for (int i = 0; i < kCount; ++i) values[i] += 1;
-    values[7] = -100;  // the host's, which the device does not see
+    values[7] = -100;  // the host's copy, which the device does not see
 #pragma omp target
     for (int i = 0; i < kCount; ++i) values[i] *= 2;
 #pragma omp target update from(values [0:1])
@@ -94,7 +94,7 @@ int main(void) {
   data_region();
   enter_and_exit();
   memory_of_the_device();
-  // A region that is not taken, and one of no work.
+  // A region whose `if` is false, and an empty one.
   int where = -1;
 #pragma omp target map(from : where) if (failures > 1000)
   where = omp_is_initial_device();

@@ -1,4 +1,4 @@
-// Regions that nobody waits for: in the order of their dependences, beside the host and beside each other.
+// Asynchronous regions: ordered by dependences, concurrent with the host and with each other.
 #include "on_gpu.h"
 
 enum { kCount = 4096, kChains = 6, kSteps = 8 };

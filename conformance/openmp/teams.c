@@ -1,4 +1,4 @@
-// Leagues of teams, loops shared among them, and what threads of a team have in common.
+// Leagues of teams, loops distributed among them, and state shared by the threads of a team.
 #include "on_gpu.h"
 
 enum { kCount = 100003, kTeams = 8 };
@@ -42,7 +42,7 @@ static void schedules(void) {
         : chunked)
   for (int i = 0; i < kCount; ++i) chunked[i] += i;
 #if __clang_major__ >= 19
-    // Before, the device's side has no memory for what a loop of this kind hands out.
+    // Older device libraries have no memory for the chunks of a dynamic loop.
 #pragma omp target map(tofrom : dynamic)
 #pragma omp parallel for schedule(dynamic, 7)
   for (int i = 0; i < kCount; ++i) dynamic[i] += i;
@@ -54,7 +54,7 @@ static void schedules(void) {
   CHECK(wrong == 0);
 }
 
-// A team has a master that does what is in order, and threads that come when there is a loop.
+// A team has a master that runs sequential code, and threads that join for parallel loops.
 static void team_with_a_master(void) {
   int sums[kTeams] = {0}, threads[kTeams] = {0}, teams = 0;
 #pragma omp target teams num_teams(kTeams) thread_limit(128) map(tofrom : sums, threads) map(from : teams)
@@ -80,8 +80,8 @@ static void team_with_a_master(void) {
 }
 
 #if __clang_major__ >= 19
-// Before, a barrier among some threads of a team counts waves of 64, whatever the GPU's are, and what says in which
-// mode a team runs is read before it is written.
+// Older device libraries count waves of 64 in a barrier of some of a team's threads, whatever the GPU's wave size, and
+// read a team's execution mode before they write it.
 static void barriers_and_sections(void) {
   enum { kThreads = 64 };
   int first[kThreads] = {0}, second[kThreads] = {0}, count = 0, singles = 0;
@@ -94,7 +94,7 @@ static void barriers_and_sections(void) {
     second[me] = first[(me + 1) % all];
 #if __clang_major__ >= 19
 #pragma omp critical
-#else  // critical is a trap there
+#else  // older versions compile critical to a trap
 #pragma omp atomic
 #endif
     ++count;
