@@ -25,14 +25,14 @@ Agents::Agents(const HsaApiTable& tables, const Patterns& wanted) {
     hsa_device_type_t type{};
     core.hsa_agent_get_info_fn(all[i], HSA_AGENT_INFO_NAME, name);
     core.hsa_agent_get_info_fn(all[i], HSA_AGENT_INFO_DEVICE, &type);
-    const std::string position = std::to_string(i);
+    const std::string index = std::to_string(i);
     const char* const kind = type == HSA_DEVICE_TYPE_CPU   ? "CPU"
                              : type == HSA_DEVICE_TYPE_GPU ? "GPU"
                                                            : "agent";
-    names_.insert(names_.end(), {name, kind, position});
-    std::string text = std::string(kind) + " " + position;
+    names_.insert(names_.end(), {name, kind, index});
+    std::string text = std::string(kind) + " " + index;
     if (type != HSA_DEVICE_TYPE_CPU) text += std::string(" ") + name;
-    agents_[all[i].handle] = {std::move(text), wanted.mean({name, kind, position}),
+    agents_[all[i].handle] = {std::move(text), wanted.selects({name, kind, index}),
                               type == HSA_DEVICE_TYPE_GPU};
 
     std::vector<hsa_amd_memory_pool_t> pools;

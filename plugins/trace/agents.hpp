@@ -1,4 +1,4 @@
-// The agents and memory pools of a session, as a trace names them. Made in load, and then only read.
+// The names of a session's agents, and the owners of memory pools. Immutable after construction in `load`.
 #pragma once
 
 #include <hsa/hsa_api_trace.h>
@@ -15,26 +15,26 @@ namespace trace {
 class Agents {
  public:
   Agents() = default;
-  /// Asks the runtime. `wanted` is compared to names ("gfx906"), to kinds ("GPU") and to positions ("1").
+  /// Queries the runtime. `wanted` matches names ("gfx906"), kinds ("GPU") and indices ("1").
   Agents(const HsaApiTable& tables, const Patterns& wanted);
 
-  /// All that patterns are compared to.
+  /// Names, kinds and indices of all agents, which patterns are matched with.
   const std::vector<std::string>& names() const { return names_; }
-  /// "GPU 1 gfx906", "CPU 0", or the handle of an agent that is not known.
+  /// Returns "GPU 1 gfx906", "CPU 0", or the handle of an unknown agent.
   std::string name(hsa_agent_t agent) const;
   bool is_wanted(hsa_agent_t agent) const;
-  /// Whose pool or region it is; 0 if that is not known.
+  /// Returns the agent that owns a pool or region; 0 if it is unknown.
   hsa_agent_t of_pool(uint64_t pool) const;
   bool is_gpu(hsa_agent_t agent) const;
 
  private:
-  struct Facts {
+  struct Properties {
     std::string name;
     bool wanted;
     bool gpu;
   };
   std::vector<std::string> names_;
-  std::unordered_map<uint64_t, Facts> agents_;
+  std::unordered_map<uint64_t, Properties> agents_;
   std::unordered_map<uint64_t, uint64_t> pools_;
 };
 

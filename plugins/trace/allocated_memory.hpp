@@ -1,5 +1,5 @@
-// How much memory is allocated over time. Threads' records come ring by ring: one that frees may be read before the
-// one that has allocated. So changes are kept for a while, and told in the order of time.
+// The allocated memory over time. Rings of threads are read one after another, so a free may be read before its
+// allocation. Changes are therefore held back and reported in order of time.
 #pragma once
 
 #include <algorithm>
@@ -16,9 +16,9 @@ class AllocatedMemory {
   }
   void freed(uint64_t time, uint64_t address) { changes_.push_back({time, address, false, {}}); }
 
-  /// Tells of what changed before that time: `changed(time, pool, more or fewer bytes)`.
+  /// Reports the changes before `time`: calls `changed(time, pool, difference in bytes)`.
   template <class Changed>
-  void tell_until(uint64_t time, Changed&& changed);
+  void report_until(uint64_t time, Changed&& changed);
 
  private:
   struct Allocation {
@@ -37,19 +37,19 @@ class AllocatedMemory {
 };
 
 template <class Changed>
-void AllocatedMemory::tell_until(uint64_t time, Changed&& changed) {
-  const auto later =
-      std::partition(changes_.begin(), changes_.end(), [time](const Change& one) { return one.time < time; });
+void AllocatedMemory::report_until(uint64_t time, Changed&& changed) {
+  const auto later = std::partition(changes_.begin(), changes_.end(),
+                                    [time](const Change& change) { return change.time < time; });
   std::sort(changes_.begin(), later, [](const Change& a, const Change& b) { return a.time < b.time; });
-  std::for_each(changes_.begin(), later, [&](const Change& one) {
-    // One that is allocated twice was freed by a call that is not in the trace.
-    if (const auto found = allocations_.find(one.address); found != allocations_.end()) {
-      changed(one.time, found->second.pool, -static_cast<int64_t>(found->second.bytes));
+  std::for_each(changes_.begin(), later, [&](const Change& change) {
+    // A second allocation of an address implies a free that is not in the trace.
+    if (const auto found = allocations_.find(change.address); found != allocations_.end()) {
+      changed(change.time, found->second.pool, -static_cast<int64_t>(found->second.bytes));
       allocations_.erase(found);
     }
-    if (!one.is_allocated) return;
-    allocations_.emplace(one.address, one.allocation);
-    changed(one.time, one.allocation.pool, static_cast<int64_t>(one.allocation.bytes));
+    if (!change.is_allocated) return;
+    allocations_.emplace(change.address, change.allocation);
+    changed(change.time, change.allocation.pool, static_cast<int64_t>(change.allocation.bytes));
   });
   changes_.erase(changes_.begin(), later);
 }

@@ -17,15 +17,15 @@ class AllocatedMemoryTest : public ::testing::Test {
  protected:
   using Change = std::tuple<uint64_t, uint64_t, int64_t>;
   std::vector<Change> until(uint64_t time) {
-    std::vector<Change> told;
-    memory.tell_until(time,
-                      [&](uint64_t at, uint64_t pool, int64_t bytes) { told.emplace_back(at, pool, bytes); });
-    return told;
+    std::vector<Change> reported;
+    memory.report_until(
+        time, [&](uint64_t at, uint64_t pool, int64_t bytes) { reported.emplace_back(at, pool, bytes); });
+    return reported;
   }
   AllocatedMemory memory;
 };
 
-TEST_F(AllocatedMemoryTest, IsToldInTheOrderOfTimeWhicheverThreadIsReadFirst) {
+TEST_F(AllocatedMemoryTest, ReportsChangesInTimeOrder) {
   memory.allocated(10, 0x1000, 100, kPool);
   memory.freed(40, 0x1000);
   memory.allocated(20, 0x2000, 200, kPool);
@@ -34,7 +34,7 @@ TEST_F(AllocatedMemoryTest, IsToldInTheOrderOfTimeWhicheverThreadIsReadFirst) {
                                       Change{40, kPool, -100}));
 }
 
-TEST_F(AllocatedMemoryTest, IsFreedByAThreadThatIsReadBeforeTheOneThatAllocated) {
+TEST_F(AllocatedMemoryTest, AcceptsFreeReadBeforeAllocation) {
   memory.freed(20, 0x1000);
   memory.freed(40, 0x1000);
   memory.allocated(10, 0x1000, 100, kPool);
@@ -43,7 +43,7 @@ TEST_F(AllocatedMemoryTest, IsFreedByAThreadThatIsReadBeforeTheOneThatAllocated)
                                       Change{40, kPool, -300}));
 }
 
-TEST_F(AllocatedMemoryTest, IsKeptBackFromThatTimeOn) {
+TEST_F(AllocatedMemoryTest, HoldsBackChangesFromGivenTime) {
   memory.freed(20, 0x1000);
   EXPECT_THAT(until(20), IsEmpty());
   memory.allocated(10, 0x1000, 100, kPool);
@@ -51,7 +51,7 @@ TEST_F(AllocatedMemoryTest, IsKeptBackFromThatTimeOn) {
   EXPECT_THAT(until(21), ElementsAre(Change{20, kPool, -100}));
 }
 
-TEST_F(AllocatedMemoryTest, IsFreedWhereItIsAllocatedAgainIfNothingElseSaysSo) {
+TEST_F(AllocatedMemoryTest, SecondAllocationImpliesMissingFree) {
   memory.allocated(10, 0x1000, 100, kPool);
   memory.allocated(20, 0x1000, 200, kPool);
   memory.freed(30, 0x5000);

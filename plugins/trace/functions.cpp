@@ -7,7 +7,7 @@
 namespace trace {
 namespace {
 
-struct Known {
+struct KnownFunction {
   uint32_t id;
   FunctionRole role;
   size_t output;
@@ -17,7 +17,7 @@ struct Known {
   { HSATOOL_ID_##name, FunctionRole::role, offsetof(hsatool_##name##_args_t, member) }
 #define DOES(role, name) \
   { HSATOOL_ID_##name, FunctionRole::role, 0 }
-constexpr Known kKnown[] = {
+constexpr KnownFunction kKnownFunctions[] = {
     MAKES(kAllocates, hsa_memory_allocate, ptr),
     MAKES(kAllocates, hsa_amd_memory_pool_allocate, ptr),
     DOES(kFrees, hsa_memory_free),
@@ -58,24 +58,24 @@ constexpr Known kKnown[] = {
 
 }  // namespace
 
-std::vector<FunctionFacts> describe_functions(std::span<const hsatool_function_t* const> functions) {
-  std::vector<FunctionFacts> out(functions.size());
+std::vector<FunctionInfo> describe_functions(std::span<const hsatool_function_t* const> functions) {
+  std::vector<FunctionInfo> out(functions.size());
   for (const hsatool_function_t* const function : functions) {
-    FunctionFacts& facts = out[function->index];
-    facts.function = function;
+    FunctionInfo& info = out[function->index];
+    info.function = function;
     size_t bytes = 0;
     for (uint64_t i = 0; i < function->parameter_count; ++i) {
       const hsatool_value_t& value = function->parameters[i];
       bytes = std::max(bytes, size_t{value.offset} + value.size);
-      if (value.kind == HSATOOL_KIND_TEXT && facts.texts < FunctionFacts::kMaxTexts)
-        facts.text_offsets[facts.texts++] = static_cast<uint16_t>(value.offset);
+      if (value.kind == HSATOOL_KIND_TEXT && info.texts < FunctionInfo::kMaxTexts)
+        info.text_offsets[info.texts++] = static_cast<uint16_t>(value.offset);
     }
-    // What lies behind is not in the trace, by name either.
-    facts.argument_bytes = static_cast<uint8_t>(std::min(bytes, kMaxArgumentWords * 8));
-    for (const Known& known : kKnown) {
+    // Arguments past this limit are omitted from the trace.
+    info.argument_bytes = static_cast<uint8_t>(std::min(bytes, kMaxArgumentWords * 8));
+    for (const KnownFunction& known : kKnownFunctions) {
       if (known.id != function->id) continue;
-      facts.role = known.role;
-      facts.output = static_cast<uint16_t>(known.output);
+      info.role = known.role;
+      info.output = static_cast<uint16_t>(known.output);
     }
   }
   return out;

@@ -1,5 +1,5 @@
-// What the tracer knows of each function of the API: how much of its arguments to keep, what it gives back in
-// places that arguments point to, and what it means for flows and for memory.
+// Properties of the API's functions: the arguments to record, the outputs that arguments point to, and the role for
+// flows and memory.
 #pragma once
 
 #include <hsa_plugin/hsa_tool.h>
@@ -15,30 +15,30 @@ namespace trace {
 
 enum class FunctionRole : uint8_t {
   kOther,
-  kCreates,    ///< the output is what has been made
-  kAllocates,  ///< its output is memory: of the pool of its first argument, as many bytes as its second says
-  kFrees,      ///< memory at its first argument
-  kFreezes,    ///< an executable: its kernels have addresses from here on
-  kCopies,     ///< asynchronously: its activity tells of the call
-  kWaits,      ///< for the signal of its first argument
-  kWaitsForAny,    ///< of several: its output is the one that has changed
-  kWaitsForAll,    ///< its outputs are the signals, as far as there is room
-  kDestroysSignal  ///< of its first argument
+  kCreates,        ///< creates the object in the output
+  kAllocates,      ///< allocates the memory in the output: first argument: pool, second: bytes
+  kFrees,          ///< frees the memory of the first argument
+  kFreezes,        ///< freezes an executable, whose kernels have addresses afterwards
+  kCopies,         ///< copies asynchronously: the activity contains the call's id
+  kWaits,          ///< waits for the signal of the first argument
+  kWaitsForAny,    ///< waits for several signals: the output is the satisfied one
+  kWaitsForAll,    ///< waits for several signals: the outputs are the first kMaxOutputs signals
+  kDestroysSignal  ///< destroys the signal of the first argument
 };
 
-struct FunctionFacts {
+struct FunctionInfo {
   static constexpr size_t kMaxTexts = 4;
 
   const hsatool_function_t* function = nullptr;
   FunctionRole role = FunctionRole::kOther;
-  uint8_t argument_bytes = 0;  ///< that are kept
+  uint8_t argument_bytes = 0;  ///< recorded part of the arguments
   uint8_t texts = 0;
-  uint16_t output = 0;  ///< offset of the argument that points to what has been made, for the roles with one
+  uint16_t output = 0;  ///< offset of the argument that points to the output, for roles with outputs
   uint16_t text_offsets[kMaxTexts] = {};
 };
 
-/// Of all functions, by index.
-std::vector<FunctionFacts> describe_functions(std::span<const hsatool_function_t* const> functions);
+/// Returns the properties of all functions, by index.
+std::vector<FunctionInfo> describe_functions(std::span<const hsatool_function_t* const> functions);
 
 inline std::string_view view(hsatool_str_t text) {
   return {text.data, static_cast<size_t>(text.size)};

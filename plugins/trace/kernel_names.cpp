@@ -23,9 +23,9 @@ std::string demangled(std::string_view symbol) {
 
 void KernelNames::add(uint64_t kernel_object, std::string name, uint64_t since) {
   const rigel::MutexLock lock(mutex_);
-  auto& all = names_[kernel_object];
-  if (!all.empty() && all.back().name == name) return;
-  all.push_back({since, std::move(name)});
+  auto& entries = names_[kernel_object];
+  if (!entries.empty() && entries.back().name == name) return;
+  entries.push_back({since, std::move(name)});
 }
 
 std::string KernelNames::name(uint64_t kernel_object, uint64_t time) const {

@@ -1,5 +1,5 @@
-// Names of kernels by the addresses in dispatch packets. An address may become another kernel's when its
-// executable is gone, so names have a time from which they hold. Any thread; a lock is taken.
+// Kernel names by the addresses in dispatch packets. Another kernel may reuse an address after its executable is
+// destroyed, so a name applies from a time on. *Threads:* any (takes a mutex).
 #pragma once
 
 #include <cstdint>
@@ -12,22 +12,22 @@
 
 namespace trace {
 
-/// A symbol's name as people write it: demangled, and without the ".kd" of kernel descriptors.
+/// Returns a symbol's demangled name, without the ".kd" of kernel descriptors.
 std::string demangled(std::string_view symbol);
 
 class KernelNames {
  public:
   void add(uint64_t kernel_object, std::string name, uint64_t since);
-  /// The name at that time; "kernel 0x…" if it is not known.
+  /// Returns the name at `time`; "kernel 0x…" if it is unknown.
   std::string name(uint64_t kernel_object, uint64_t time) const;
 
  private:
-  struct Named {
+  struct Entry {
     uint64_t since;
     std::string name;
   };
   mutable rigel::Mutex mutex_;
-  std::unordered_map<uint64_t, std::vector<Named>> names_ RIGEL_GUARDED_BY(mutex_);
+  std::unordered_map<uint64_t, std::vector<Entry>> names_ RIGEL_GUARDED_BY(mutex_);
 };
 
 }  // namespace trace

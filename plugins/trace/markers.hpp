@@ -1,13 +1,13 @@
-// Markers that a program sets with rocTX: its library, where the program uses it, tells one listener of them
-// (roctracer's src/roctx/roctx.cpp, roctxRegisterTracerCallback).
+// Markers that a program sets with rocTX. Its library calls one listener (roctracer's src/roctx/roctx.cpp,
+// roctxRegisterTracerCallback).
 #pragma once
 
 #include "plugins/trace/recorder.hpp"
 
 namespace trace {
 
-/// Has markers recorded from now on, or with null not any more. Whoever listened before does no longer.
-/// Nothing if the process has not loaded rocTX. One thread at a time.
-void take_markers(Recorder* recorder) noexcept;
+/// Starts recording markers, or stops if `recorder` is null. Replaces another listener. Does nothing if the process
+/// has not loaded rocTX. *Threads:* one at a time.
+void record_markers_to(Recorder* recorder) noexcept;
 
 }  // namespace trace

@@ -12,8 +12,8 @@ using rigel::ObjectReader;
 
 constexpr auto kOptional = ObjectReader::kOptional;
 
-std::string path(ObjectReader& reader, std::string_view name, const std::string& usual) {
-  std::string value = reader.string(name, kOptional, usual);
+std::string path(ObjectReader& reader, std::string_view name, const std::string& default_value) {
+  std::string value = reader.string(name, kOptional, default_value);
   if (value.empty()) reader.diagnostics().error(reader.at(name), "is empty");
   return value;
 }
@@ -27,8 +27,9 @@ Patterns patterns(ObjectReader& reader, std::string_view name) {
   return Patterns(std::move(list));
 }
 
-uint32_t number(ObjectReader& reader, std::string_view name, uint32_t usual, uint32_t least, uint32_t most) {
-  return static_cast<uint32_t>(reader.integer(name, kOptional, usual, least, most));
+uint32_t number(ObjectReader& reader, std::string_view name, uint32_t default_value, uint32_t minimum,
+                uint32_t maximum) {
+  return static_cast<uint32_t>(reader.integer(name, kOptional, default_value, minimum, maximum));
 }
 
 }  // namespace

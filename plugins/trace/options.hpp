@@ -1,5 +1,5 @@
-// The options of the trace tool: the JSON object `config` of its entry in the configuration file. Their
-// meaning is in docs/guide/trace.md.
+// The options of the trace tool: the JSON object `config` of its entry in the configuration file.
+// docs/guide/trace.md describes them.
 #pragma once
 
 #include <cstddef>
@@ -22,14 +22,14 @@ struct Options {
   bool copies = true;
   bool memory = true;
   bool markers = true;
-  uint32_t buffer_kb = 1024;  ///< of each thread
+  uint32_t buffer_kb = 1024;  ///< per thread
   uint32_t flush_ms = 20;
 
-  /// Reads the options. If `diagnostics` has errors afterwards, they are not to be used.
+  /// Parses the options. If `diagnostics` has errors afterwards, the result must not be used.
   static Options parse(std::string_view json, rigel::Diagnostics& diagnostics);
 };
 
-/// `pattern` with the process id for %p, and % for %%.
+/// Returns `pattern` with %p replaced by the process id and %% by %.
 std::string expand_path(std::string_view pattern, uint64_t process);
 
 }  // namespace trace

@@ -17,7 +17,7 @@ OutputFile::~OutputFile() {
   close();
 }
 
-void OutputFile::open(const std::string& path, bool goes_on) {
+void OutputFile::open(const std::string& path, bool append) {
   close();
   const auto fail = [&](const char* what) {
     const int error = errno;
@@ -26,16 +26,16 @@ void OutputFile::open(const std::string& path, bool goes_on) {
   };
   descriptor_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
   if (descriptor_ < 0) fail(": cannot open");
-  // A pipe, a terminal or a device may have many writers, and has nothing to empty.
+  // Pipes, terminals and devices may have several writers and cannot be truncated.
   struct stat facts {};
   if (::fstat(descriptor_, &facts) == 0 && !S_ISREG(facts.st_mode)) return;
-  // Any other error is that of a file system without locks.
+  // Other errors mean that the file system does not support locks.
   if (::flock(descriptor_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
     close();
     throw std::runtime_error(path +
                              ": another process writes this file; use %p (the process id) in option file");
   }
-  if (!goes_on && ::ftruncate(descriptor_, 0) != 0) fail(": cannot truncate");
+  if (!append && ::ftruncate(descriptor_, 0) != 0) fail(": cannot truncate");
 }
 
 int OutputFile::write(std::string_view bytes) noexcept {
@@ -53,7 +53,7 @@ int OutputFile::write(std::string_view bytes) noexcept {
 
 void OutputFile::close() noexcept {
   if (descriptor_ < 0) return;
-  ::flock(descriptor_, LOCK_UN);  // a forked child may have the file open, too
+  ::flock(descriptor_, LOCK_UN);  // a forked child may have the file open
   ::close(descriptor_);
   descriptor_ = -1;
 }

@@ -1,4 +1,4 @@
-// The file of a trace: appended to, and nobody else's while it is. What is no regular file has no such owner.
+// The file of a trace. It is opened for appending, with an exclusive lock if it is a regular file.
 #pragma once
 
 #include <string>
@@ -13,10 +13,10 @@ class OutputFile {
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
 
-  /// Opens the file, and empties it unless `goes_on`. Throws std::system_error, or std::runtime_error if
-  /// another process writes to it, as far as the file system can tell.
-  void open(const std::string& path, bool goes_on);
-  /// Writes it all, or returns the number of the error (errno).
+  /// Opens the file, and truncates it unless `append` is set. Throws std::system_error, or std::runtime_error if another
+  /// process holds the lock.
+  void open(const std::string& path, bool append);
+  /// Writes all bytes. Returns 0 or errno.
   int write(std::string_view bytes) noexcept;
   void close() noexcept;
 

@@ -1,4 +1,4 @@
-// Who may write to the file of a trace, and what becomes of what was in it.
+// Truncation and exclusive access of the trace's file.
 #include "plugins/trace/output_file.hpp"
 
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ namespace {
 bool file_system_has_locks = true;
 }  // namespace
 
-// In the place of the C library's.
+// Replaces the C library's function.
 extern "C" int flock(int descriptor, int operation) noexcept {
   if (file_system_has_locks) return static_cast<int>(::syscall(SYS_flock, descriptor, operation));
   errno = ENOLCK;
@@ -36,9 +36,9 @@ class OutputFileTest : public ::testing::Test {
     file_system_has_locks = true;
     std::filesystem::remove(path_);
   }
-  void write(std::string_view text, bool goes_on) const {
+  void write(std::string_view text, bool append) const {
     OutputFile file;
-    file.open(path_, goes_on);
+    file.open(path_, append);
     EXPECT_EQ(file.write(text), 0);
   }
   std::string content() const {
@@ -50,7 +50,7 @@ class OutputFileTest : public ::testing::Test {
       std::filesystem::temp_directory_path() / ("output-file-test-" + std::to_string(::getpid()));
 };
 
-TEST_F(OutputFileTest, IsEmptiedUnlessItGoesOn) {
+TEST_F(OutputFileTest, IsTruncatedUnlessAppending) {
   for (const bool locks : {true, false}) {
     file_system_has_locks = locks;
     write("of an earlier process", false);
@@ -60,7 +60,7 @@ TEST_F(OutputFileTest, IsEmptiedUnlessItGoesOn) {
   }
 }
 
-TEST_F(OutputFileTest, BeyondItsLimitIsAnError) {
+TEST_F(OutputFileTest, WriteAboveSizeLimitFails) {
   OutputFile file;
   file.open(path_, false);
   EXPECT_EQ(file.write("1234"), 0);
@@ -69,7 +69,7 @@ TEST_F(OutputFileTest, BeyondItsLimitIsAnError) {
   EXPECT_EQ(content(), "123456");
 }
 
-TEST_F(OutputFileTest, HasOneWriter) {
+TEST_F(OutputFileTest, RejectsSecondWriter) {
   OutputFile first, second;
   first.open(path_, false);
   EXPECT_THROW(second.open(path_, false), std::runtime_error);
@@ -77,15 +77,15 @@ TEST_F(OutputFileTest, HasOneWriter) {
   EXPECT_NO_THROW(second.open(path_, false));
 }
 
-TEST_F(OutputFileTest, MayHaveManyWhereItIsADevice) {
+TEST_F(OutputFileTest, DeviceAcceptsSecondWriter) {
   OutputFile first, second;
   first.open("/dev/null", false);
   EXPECT_NO_THROW(second.open("/dev/null", false));
 }
 
-TEST_F(OutputFileTest, MayHaveManyWhereItIsAPipe) {
+TEST_F(OutputFileTest, PipeAcceptsSecondWriter) {
   ASSERT_EQ(::mkfifo(path_.c_str(), 0600), 0);
-  std::fstream reader(path_);  // for both directions, so that nobody waits
+  std::fstream reader(path_);  // open for reading and writing, so that open() does not block
   OutputFile first, second;
   first.open(path_, false);
   EXPECT_NO_THROW(second.open(path_, false));

@@ -1,5 +1,6 @@
-// Which names an option means: a list of patterns, in which `*` stands for any run of characters and `?` for
-// any one. A name is meant if one of them matches, or there is none, and if none that begins with `!` does.
+// The names that an option selects: a list of patterns, in which `*` matches any characters and `?` one character. A
+// pattern that starts with `!` excludes names. A name is selected if it matches a pattern, or if there are only
+// exclusions, and if no exclusion matches it.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +12,7 @@
 
 namespace trace {
 
-/// Whether the whole text matches. Takes no more than pattern times text steps.
+/// Whether the whole text matches. Takes at most |pattern| * |text| steps.
 inline bool matches(std::string_view pattern, std::string_view text) {
   size_t p = 0, t = 0, star = pattern.npos, from = 0;
   while (t < text.size()) {
@@ -37,34 +38,34 @@ class Patterns {
   explicit Patterns(std::vector<std::string> patterns) {
     for (std::string& pattern : patterns) {
       if (pattern.starts_with('!')) {
-        unwanted_.push_back(pattern.substr(1));
+        excluded_.push_back(pattern.substr(1));
       } else {
-        wanted_.push_back(std::move(pattern));
+        included_.push_back(std::move(pattern));
       }
     }
   }
-  bool mean(std::string_view name) const { return mean({name}); }
-  /// A thing that has several names.
-  bool mean(std::initializer_list<std::string_view> names) const {
-    bool wanted = wanted_.empty();
+  bool selects(std::string_view name) const { return selects({name}); }
+  /// Selects an object that has several names.
+  bool selects(std::initializer_list<std::string_view> names) const {
+    bool included = included_.empty();
     for (const std::string_view name : names) {
-      if (any(unwanted_, name)) return false;
-      wanted = wanted || any(wanted_, name);
+      if (any(excluded_, name)) return false;
+      included = included || any(included_, name);
     }
-    return wanted;
+    return included;
   }
 
-  /// Those by which none of the names is meant or not meant, as they were given.
-  std::vector<std::string> that_match_none(const std::vector<std::string>& names) const {
+  /// Returns the patterns, with their `!`, that match none of `names`.
+  std::vector<std::string> unmatched(const std::vector<std::string>& names) const {
     std::vector<std::string> out;
     const auto add = [&](const std::vector<std::string>& patterns, const char* mark) {
       for (const std::string& pattern : patterns) {
-        const auto fits = [&pattern](const std::string& name) { return matches(pattern, name); };
-        if (std::none_of(names.begin(), names.end(), fits)) out.push_back(mark + pattern);
+        const auto matches_pattern = [&pattern](const std::string& name) { return matches(pattern, name); };
+        if (std::none_of(names.begin(), names.end(), matches_pattern)) out.push_back(mark + pattern);
       }
     };
-    add(wanted_, "");
-    add(unwanted_, "!");
+    add(included_, "");
+    add(excluded_, "!");
     return out;
   }
 
@@ -76,8 +77,8 @@ class Patterns {
     return false;
   }
 
-  std::vector<std::string> wanted_;
-  std::vector<std::string> unwanted_;
+  std::vector<std::string> included_;
+  std::vector<std::string> excluded_;
 };
 
 }  // namespace trace

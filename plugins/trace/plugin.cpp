@@ -1,5 +1,5 @@
-// The trace tool, as the tool ABI knows it. Callbacks do not touch the object: one may still run when it is
-// gone.
+// The trace tool's entry points in the tool ABI. Callbacks do not use the object, because they may run after its
+// destruction.
 #include <hsa_plugin/hsa_tool.hpp>
 
 #include <span>
@@ -30,9 +30,9 @@ class Plugin {
   Plugin& operator=(const Plugin&) = delete;
 
   static void check(std::string_view config, hsatool::Mistakes mistakes) {
-    rigel::Diagnostics found;
-    trace::Options::parse(config, found);
-    for (const auto& mistake : found.entries()) mistakes(mistake.text);
+    rigel::Diagnostics diagnostics;
+    trace::Options::parse(config, diagnostics);
+    for (const auto& mistake : diagnostics.entries()) mistakes(mistake.text);
   }
 
   static bool wants(const hsatool_function_t& function) { return tracer_->wants(function); }
@@ -54,7 +54,7 @@ class Plugin {
   static void done(const hsatool_activity_t& activity) { tracer_->recorder().done(activity); }
 
  private:
-  static constinit inline Tracer* tracer_ = nullptr;  // that of the process
+  static constinit inline Tracer* tracer_ = nullptr;  // the process's tracer
 };
 
 }  // namespace

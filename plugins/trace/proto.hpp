@@ -1,5 +1,5 @@
-// Writing protocol buffers (protobuf.dev/programming-guides/encoding): fields appended to a string, of which
-// those of other messages have their length filled in when they end.
+// Writes protocol buffers (protobuf.dev/programming-guides/encoding): appends fields to a string. The length of a nested
+// message is filled in at its end.
 #pragma once
 
 #include <cstddef>
@@ -31,17 +31,17 @@ class ProtoWriter {
     raw(value.size());
     out_ += value;
   }
-  /// A message within: `fill` writes its fields. Shorter than 256 MiB.
+  /// Writes a nested message, shorter than 256 MiB. `fill` writes its fields.
   template <class Fill>
   void message(uint32_t field, Fill&& fill) {
     tag(field, 2);
-    const size_t at = out_.size();
+    const size_t length_offset = out_.size();
     out_.append(kLengthBytes, '\0');
     fill();
-    // A length of four bytes, whatever it is: leading zeros are allowed.
-    size_t length = out_.size() - at - kLengthBytes;
+    // The length always has four bytes: leading zeros are allowed.
+    size_t length = out_.size() - length_offset - kLengthBytes;
     for (size_t i = 0; i < kLengthBytes; ++i) {
-      out_[at + i] = static_cast<char>((length & 0x7f) | (i + 1 < kLengthBytes ? 0x80 : 0));
+      out_[length_offset + i] = static_cast<char>((length & 0x7f) | (i + 1 < kLengthBytes ? 0x80 : 0));
       length >>= 7;
     }
   }

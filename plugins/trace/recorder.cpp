@@ -16,16 +16,16 @@
 namespace trace {
 namespace {
 
-// A number that differs from every other session's of the process, and of those that it was forked from.
+// The last session number, which is unique in this process and its parents.
 constinit std::atomic<uint32_t> sessions{0};
 
 struct ThreadState {
   ThreadRing* ring = nullptr;
-  uint32_t session = 0;  // for which the ring has been prepared
+  uint32_t session = 0;  // session that the ring was prepared for
 };
 [[gnu::tls_model("initial-exec")]] constinit thread_local ThreadState thread_state;
 
-// Gives the ring back when the thread ends.
+// A key whose destructor releases the ring when the thread ends.
 pthread_key_t leaving_key;
 bool has_leaving_key = false;
 
@@ -36,7 +36,7 @@ void leave(void* ring) {
 
 }  // namespace
 
-Recorder::Recorder(std::vector<FunctionFacts> functions)
+Recorder::Recorder(std::vector<FunctionInfo> functions)
     : functions_(std::move(functions)), shown_(new std::atomic<bool>[functions_.size()]) {}
 
 void Recorder::start(const hsatool_host_t* host, const std::vector<bool>& shown, size_t ring_words) {
@@ -64,19 +64,19 @@ ThreadRing* Recorder::ring() noexcept {
 ThreadRing* Recorder::attach() noexcept {
   const uint32_t session = session_.load(std::memory_order_acquire);
   if (session == 0) return nullptr;
-  ThreadRing* mine = thread_state.ring;
-  if (mine == nullptr || &mine->owner != this) {
+  ThreadRing* thread_ring = thread_state.ring;
+  if (thread_ring == nullptr || &thread_ring->owner != this) {
     try {
-      mine = find_ring();
+      thread_ring = find_ring();
     } catch (const std::bad_alloc&) {
       return nullptr;
     }
-    // Without it the ring stays the thread's for ever.
-    pthread_setspecific(leaving_key, mine);
+    // If this fails, the ring is not reused after the thread's end.
+    pthread_setspecific(leaving_key, thread_ring);
   }
-  mine->open_calls = 0;
-  thread_state = {mine, session};
-  return mine;
+  thread_ring->open_calls = 0;
+  thread_state = {thread_ring, session};
+  return thread_ring;
 }
 
 ThreadRing* Recorder::find_ring() {
@@ -98,66 +98,67 @@ ThreadRing* Recorder::find_ring() {
 
 // --- Records -----------------------------------------------------------------------------------------------
 
-// Times of a thread differ, so that a call within another begins after it.
-uint64_t Recorder::time(ThreadRing& mine) const noexcept {
-  mine.last_time = std::max(host().services->now(), mine.last_time + 1);
-  return mine.last_time;
+// Times of a thread increase strictly, so that a nested call starts after the outer one.
+uint64_t Recorder::time(ThreadRing& thread_ring) const noexcept {
+  thread_ring.last_time = std::max(host().services->now(), thread_ring.last_time + 1);
+  return thread_ring.last_time;
 }
 
-uint64_t* Recorder::begin_record(ThreadRing& mine, size_t words, size_t kept) noexcept {
-  uint64_t* const record = mine.ring.reserve(words, kept);
+uint64_t* Recorder::begin_record(ThreadRing& thread_ring, size_t words, size_t reserved_words) noexcept {
+  uint64_t* const record = thread_ring.ring.reserve(words, reserved_words);
   if (record == nullptr) {
-    mine.lost.store(mine.lost.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    thread_ring.lost.store(thread_ring.lost.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     wake();
   }
   return record;
 }
 
-void Recorder::end_record(ThreadRing& mine, size_t words) noexcept {
-  mine.ring.commit(words);
-  if (mine.ring.fills_up()) [[unlikely]]
+void Recorder::end_record(ThreadRing& thread_ring, size_t words) noexcept {
+  thread_ring.ring.commit(words);
+  if (thread_ring.ring.fills_up()) [[unlikely]]
     wake();
 }
 
 void Recorder::enter(hsatool_call_t& call) noexcept {
-  const FunctionFacts& facts = functions_[call.function->index];
+  const FunctionInfo& info = functions_[call.function->index];
   if (!is_shown(call.function->index)) return;
-  ThreadRing* const mine = ring();
-  if (mine == nullptr) return;
+  ThreadRing* const thread_ring = ring();
+  if (thread_ring == nullptr) return;
   const auto* const arguments = static_cast<const char*>(call.arguments);
-  const size_t argument_words = (facts.argument_bytes + size_t{7}) / 8;
+  const size_t argument_words = (info.argument_bytes + size_t{7}) / 8;
   size_t words = 3 + argument_words;
-  const char* texts[FunctionFacts::kMaxTexts];
-  size_t lengths[FunctionFacts::kMaxTexts];
-  for (size_t i = 0; i < facts.texts; ++i) {
-    std::memcpy(&texts[i], arguments + facts.text_offsets[i], sizeof texts[i]);
+  const char* texts[FunctionInfo::kMaxTexts];
+  size_t lengths[FunctionInfo::kMaxTexts];
+  for (size_t i = 0; i < info.texts; ++i) {
+    std::memcpy(&texts[i], arguments + info.text_offsets[i], sizeof texts[i]);
     lengths[i] = texts[i] == nullptr ? 0 : ::strnlen(texts[i], kMaxTextBytes);
     words += text_words(lengths[i]);
-    if (words > Ring::kLongest) {  // for want of room
+    if (words > Ring::kLongest) {  // omit the text
       words -= text_words(lengths[i]);
       lengths[i] = 0;
       words += text_words(0);
     }
   }
-  uint64_t* const record = begin_record(*mine, words, kCallEndWords * (size_t{mine->open_calls} + 1));
+  uint64_t* const record =
+      begin_record(*thread_ring, words, kCallEndWords * (size_t{thread_ring->open_calls} + 1));
   if (record == nullptr) return;
   store_head(record, {RecordType::kCallBegins, static_cast<uint8_t>(words),
                       static_cast<uint16_t>(call.function->index), 0});
-  record[1] = time(*mine);
+  record[1] = time(*thread_ring);
   record[2] = call.id;
-  const size_t whole = facts.argument_bytes / 8;
+  const size_t whole = info.argument_bytes / 8;
   for (size_t i = 0; i < whole; ++i) std::memcpy(&record[3 + i], arguments + 8 * i, 8);
   if (whole != argument_words) {
     record[3 + whole] = 0;
-    std::memcpy(&record[3 + whole], arguments + 8 * whole, facts.argument_bytes % 8u);
+    std::memcpy(&record[3 + whole], arguments + 8 * whole, info.argument_bytes % 8u);
   }
   uint64_t* at = record + 3 + argument_words;
-  for (size_t i = 0; i < facts.texts; ++i) {
+  for (size_t i = 0; i < info.texts; ++i) {
     store_text(at, lengths[i] == 0 ? "" : texts[i], lengths[i]);
     at += text_words(lengths[i]);
   }
-  end_record(*mine, words);
-  ++mine->open_calls;
+  end_record(*thread_ring, words);
+  ++thread_ring->open_calls;
   call.data = 1;
 }
 
@@ -177,31 +178,31 @@ uint64_t result_of(const hsatool_call_t& call) noexcept {
   return result;
 }
 
-// What the call has given back where its arguments point to.
-uint32_t outputs_of(const FunctionFacts& facts, const hsatool_call_t& call, uint64_t result,
+// Stores the outputs that arguments point to. Returns their number.
+uint32_t outputs_of(const FunctionInfo& info, const hsatool_call_t& call, uint64_t result,
                     uint64_t* outputs) noexcept {
   const bool returns_status = call.function->result.kind == HSATOOL_KIND_STATUS;
   if (returns_status && static_cast<uint32_t>(result) != HSA_STATUS_SUCCESS) return 0;
-  switch (facts.role) {
+  switch (info.role) {
     case FunctionRole::kCreates:
     case FunctionRole::kAllocates: {
-      const auto* const place = load<const void*>(call.arguments, facts.output);
-      if (place == nullptr) return 0;
-      outputs[0] = load<uint64_t>(place);
+      const auto* const output = load<const void*>(call.arguments, info.output);
+      if (output == nullptr) return 0;
+      outputs[0] = load<uint64_t>(output);
       return 1;
     }
     case FunctionRole::kWaitsForAny:
     case FunctionRole::kWaitsForAll: {
-      const auto* const signals = load<const uint64_t*>(call.arguments, facts.output);
+      const auto* const signals = load<const uint64_t*>(call.arguments, info.output);
       const auto count = load<uint32_t>(call.arguments);
-      if (static_cast<uint32_t>(result) >= count || signals == nullptr) return 0;  // none has changed
-      if (facts.role == FunctionRole::kWaitsForAny) {
+      if (static_cast<uint32_t>(result) >= count || signals == nullptr) return 0;  // timeout
+      if (info.role == FunctionRole::kWaitsForAny) {
         outputs[0] = signals[static_cast<uint32_t>(result)];
         return 1;
       }
-      const auto known = std::min<uint32_t>(count, kMaxOutputs);
-      std::copy_n(signals, known, outputs);
-      return known;
+      const auto copied = std::min<uint32_t>(count, kMaxOutputs);
+      std::copy_n(signals, copied, outputs);
+      return copied;
     }
     default:
       return 0;
@@ -211,48 +212,50 @@ uint32_t outputs_of(const FunctionFacts& facts, const hsatool_call_t& call, uint
 }  // namespace
 
 void Recorder::exit(hsatool_call_t& call) noexcept {
-  const FunctionFacts& facts = functions_[call.function->index];
+  const FunctionInfo& info = functions_[call.function->index];
   const uint64_t result = result_of(call);
-  if (facts.role == FunctionRole::kFreezes && static_cast<uint32_t>(result) == HSA_STATUS_SUCCESS)
-    note_kernels(hsatool::arguments<hsatool_hsa_executable_freeze_args_t>(call).executable);
-  if (call.data == 0) return;  // its beginning is not there
-  ThreadRing* const mine = ring();
-  if (mine == nullptr) return;
-  uint64_t* const record = begin_record(*mine, kCallEndWords, 0);
-  if (mine->open_calls > 0) --mine->open_calls;
+  if (info.role == FunctionRole::kFreezes && static_cast<uint32_t>(result) == HSA_STATUS_SUCCESS)
+    record_kernel_names(hsatool::arguments<hsatool_hsa_executable_freeze_args_t>(call).executable);
+  if (call.data == 0) return;  // the start was not recorded
+  ThreadRing* const thread_ring = ring();
+  if (thread_ring == nullptr) return;
+  uint64_t* const record = begin_record(*thread_ring, kCallEndWords, 0);
+  if (thread_ring->open_calls > 0) --thread_ring->open_calls;
   if (record == nullptr) return;
-  const uint32_t outputs = outputs_of(facts, call, result, record + 4);
+  const uint32_t outputs = outputs_of(info, call, result, record + 4);
   const size_t words = 4 + size_t{outputs};
   store_head(record, {RecordType::kCallEnds, static_cast<uint8_t>(words),
                       static_cast<uint16_t>(call.function->index), outputs});
-  record[1] = time(*mine);
+  record[1] = time(*thread_ring);
   record[2] = call.id;
   record[3] = result;
-  end_record(*mine, words);
+  end_record(*thread_ring, words);
 }
 
 void Recorder::enqueued(uint64_t queue_id, uint64_t index, const void* packet) noexcept {
-  ThreadRing* const mine = ring();
-  if (mine == nullptr) return;
-  uint64_t* const record = begin_record(*mine, kEnqueuedWords, kCallEndWords * size_t{mine->open_calls});
+  ThreadRing* const thread_ring = ring();
+  if (thread_ring == nullptr) return;
+  uint64_t* const record =
+      begin_record(*thread_ring, kEnqueuedWords, kCallEndWords * size_t{thread_ring->open_calls});
   if (record == nullptr) return;
   store_head(record, {RecordType::kEnqueued, kEnqueuedWords, 0, 0});
-  record[1] = time(*mine);
+  record[1] = time(*thread_ring);
   record[2] = queue_id;
   record[3] = index;
   std::memcpy(record + 4, packet, 64);
-  end_record(*mine, kEnqueuedWords);
+  end_record(*thread_ring, kEnqueuedWords);
 }
 
 void Recorder::done(const hsatool_activity_t& activity) noexcept {
-  ThreadRing* const mine = ring();
-  if (mine == nullptr) return;
-  // Before the record is there: who sees what follows from it, sees that this ring is one to read first.
-  mine->has_activities.store(true, std::memory_order_relaxed);
-  uint64_t* const record = begin_record(*mine, kActivityWords, kCallEndWords * size_t{mine->open_calls});
+  ThreadRing* const thread_ring = ring();
+  if (thread_ring == nullptr) return;
+  // Set before the record, so that a writer that sees later records reads this ring first.
+  thread_ring->has_activities.store(true, std::memory_order_relaxed);
+  uint64_t* const record =
+      begin_record(*thread_ring, kActivityWords, kCallEndWords * size_t{thread_ring->open_calls});
   if (record == nullptr) return;
   store_head(record, {RecordType::kActivity, kActivityWords, 0, 0});
-  record[1] = time(*mine);
+  record[1] = time(*thread_ring);
   record[2] = activity.kind;
   record[3] = activity.begin;
   record[4] = activity.end;
@@ -269,26 +272,26 @@ void Recorder::done(const hsatool_activity_t& activity) noexcept {
   } else {
     std::memset(record + 13, 0, 64);
   }
-  end_record(*mine, kActivityWords);
+  end_record(*thread_ring, kActivityWords);
 }
 
 void Recorder::mark(MarkerOperation operation, const char* text, uint64_t range) noexcept {
-  ThreadRing* const mine = ring();
-  if (mine == nullptr) return;
+  ThreadRing* const thread_ring = ring();
+  if (thread_ring == nullptr) return;
   const size_t bytes = text == nullptr ? 0 : ::strnlen(text, kMaxMarkerBytes);
   const size_t words = 3 + text_words(bytes);
-  uint64_t* const record = begin_record(*mine, words, kCallEndWords * size_t{mine->open_calls});
+  uint64_t* const record = begin_record(*thread_ring, words, kCallEndWords * size_t{thread_ring->open_calls});
   if (record == nullptr) return;
   store_head(record, {RecordType::kMarker, static_cast<uint8_t>(words), static_cast<uint16_t>(operation), 0});
-  record[1] = time(*mine);
+  record[1] = time(*thread_ring);
   record[2] = range;
   store_text(record + 3, bytes == 0 ? "" : text, bytes);
-  end_record(*mine, words);
+  end_record(*thread_ring, words);
 }
 
 // --- Kernels -----------------------------------------------------------------------------------------------
 
-void Recorder::note_kernels(hsa_executable_t executable) noexcept try {
+void Recorder::record_kernel_names(hsa_executable_t executable) noexcept try {
   struct Search {
     const CoreApiTable& core;
     KernelNames& names;
@@ -316,7 +319,7 @@ void Recorder::note_kernels(hsa_executable_t executable) noexcept try {
             names.add(object, demangled(name), since);
           }
         } catch (const std::bad_alloc&) {
-          return HSA_STATUS_ERROR_OUT_OF_RESOURCES;  // its address will have to do
+          return HSA_STATUS_ERROR_OUT_OF_RESOURCES;  // the trace will contain the address
         }
         return HSA_STATUS_SUCCESS;
       },

@@ -1,13 +1,13 @@
-// What threads leave in their rings for the writer: words, of which the first says what the others are.
+// The format of records in rings: 64-bit words, of which the first is the head.
 //
-//   call begins   head, time, call, the arguments as the function's struct has them, texts
+//   call begins   head, time, call, the function's argument struct, texts
 //   call ends     head, time, call, result, outputs
 //   enqueued      head, time, queue, index, the packet's 8 words
 //   activity      head, time, kind, begin, end, call, agent, queue, index, completion, source, destination,
 //                 bytes, the packet's 8 words
-//   marker        head, time, number of the range, text
+//   marker        head, time, range id, text
 //
-// A text is its length in bytes and its bytes, in whole words. `function` of the head is the function's index,
+// A text is its length in bytes, then its bytes, padded to whole words. `function` in the head is the function's index
 // or the marker's operation.
 #pragma once
 
@@ -26,13 +26,13 @@ struct RecordHead {
   RecordType type;
   uint8_t words;  // of the whole record
   uint16_t function;
-  uint32_t count;  // of outputs
+  uint32_t count;  // number of outputs
 };
 static_assert(sizeof(RecordHead) == 8);
 
 constexpr size_t kMaxArgumentWords = 24;
 constexpr size_t kMaxOutputs = 8;
-constexpr size_t kMaxTextBytes = 96;  // of a call's; longer ones are cut
+constexpr size_t kMaxTextBytes = 96;  // longer texts of calls are truncated
 constexpr size_t kMaxMarkerBytes = 240;
 constexpr size_t kCallEndWords = 4 + kMaxOutputs;
 constexpr size_t kEnqueuedWords = 12;
@@ -47,7 +47,7 @@ inline RecordHead load_head(const uint64_t* from) noexcept {
   return head;
 }
 
-/// Words of a text of that many bytes.
+/// Number of words of a text of `bytes` bytes.
 constexpr size_t text_words(size_t bytes) {
   return 1 + (bytes + 7) / 8;
 }

@@ -1,9 +1,11 @@
-// A ring of records from one thread to the writer: no lock, no allocation, and no waiting on either side.
+// A ring of records from one owner thread to one reader, without locks, allocation or waiting.
 //
-// A record is a run of 64-bit words and lies in one piece: behind the end of the ring there is room for the
-// longest, so that one that begins near the end goes on there. Both positions count words and never go back.
-// What the owner has written before `commit` is visible to the reader behind `end`; a slot is the owner's
-// again when the reader's `release` is.
+// A record is a contiguous run of 64-bit words. The memory extends past the end of the ring by the longest record, so
+// that a record near the end does not wrap. Both positions count words and only increase.
+//
+// *Threads:* reserve, commit, fills_up: the owner. end, begin, at, release: the reader.
+// *Memory order:* commit releases the record's words to a reader that acquires them by end(). release() returns the
+// words to the owner, which acquires the position in reserve().
 #pragma once
 
 #include <atomic>
@@ -16,14 +18,14 @@ namespace trace {
 
 class Ring {
  public:
-  static constexpr size_t kLongest = 64;  ///< words of a record
+  static constexpr size_t kLongest = 64;  ///< maximum number of words of a record
 
-  /// `words`: a power of two, at least four of the longest records.
+  /// `words`: a power of two, at least 4 * kLongest.
   explicit Ring(size_t words) : words_(words), mask_(words - 1), memory_(new uint64_t[words + kLongest]) {}
 
-  // Of the owning thread.
+  // Called by the owner.
 
-  /// Room for a record of `length` words, if another `kept` words would still fit behind it; else null.
+  /// Returns room for a record of `length` words, or null unless `kept` more words fit after it.
   uint64_t* reserve(size_t length, size_t kept) noexcept {
     const uint64_t head = head_.load(std::memory_order_relaxed);
     if (head + length + kept - seen_tail_ > words_) [[unlikely]] {
@@ -35,19 +37,19 @@ class Ring {
   void commit(size_t length) noexcept {
     head_.store(head_.load(std::memory_order_relaxed) + length, std::memory_order_release);
   }
-  /// Whether more than half is taken, asked for the first time since the reader has come by.
+  /// Whether more than half of the ring is used, once per release() of the reader.
   bool fills_up() noexcept {
     if (head_.load(std::memory_order_relaxed) - seen_tail_ <= words_ / 2) [[likely]]
       return false;
     const uint64_t tail = tail_.load(std::memory_order_acquire);
-    if (tail == asked_at_) return false;
+    if (tail == reported_tail_) return false;
     seen_tail_ = tail;
     if (head_.load(std::memory_order_relaxed) - tail <= words_ / 2) return false;
-    asked_at_ = tail;
+    reported_tail_ = tail;
     return true;
   }
 
-  // Of the reader.
+  // Called by the reader.
 
   uint64_t end() const noexcept { return head_.load(std::memory_order_acquire); }
   uint64_t begin() const noexcept { return tail_.load(std::memory_order_relaxed); }
@@ -59,8 +61,8 @@ class Ring {
   const size_t mask_;
   const std::unique_ptr<uint64_t[]> memory_;
   alignas(64) std::atomic<uint64_t> head_{0};
-  uint64_t seen_tail_ = 0;  // of the owner
-  uint64_t asked_at_ = UINT64_MAX;
+  uint64_t seen_tail_ = 0;  // the owner's copy of tail_
+  uint64_t reported_tail_ = UINT64_MAX;
   alignas(64) std::atomic<uint64_t> tail_{0};
 };
 

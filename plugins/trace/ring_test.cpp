@@ -7,7 +7,7 @@
 namespace trace {
 namespace {
 
-TEST(Ring, HasNoRoomForMoreThanItHolds) {
+TEST(Ring, ReserveFailsAboveCapacity) {
   Ring ring(256);
   ASSERT_NE(ring.reserve(64, 192), nullptr);
   EXPECT_EQ(ring.reserve(64, 193), nullptr);
@@ -21,7 +21,7 @@ TEST(Ring, HasNoRoomForMoreThanItHolds) {
   EXPECT_EQ(ring.reserve(64, 1), nullptr);
 }
 
-TEST(Ring, AsksForItsReaderOnceAFilling) {
+TEST(Ring, RequestsReaderOncePerFill) {
   Ring ring(256);
   EXPECT_FALSE(ring.fills_up());
   for (int i = 0; i < 3; ++i) {
@@ -39,7 +39,7 @@ TEST(Ring, AsksForItsReaderOnceAFilling) {
   EXPECT_TRUE(ring.fills_up());
 }
 
-TEST(Ring, HandsOverEveryRecordInOrderAndInOnePiece) {
+TEST(Ring, DeliversWholeRecordsInOrder) {
   constexpr uint64_t kRecords = 300'000;
   Ring ring(1024);
   std::thread owner([&ring] {
@@ -52,20 +52,20 @@ TEST(Ring, HandsOverEveryRecordInOrderAndInOnePiece) {
       ring.commit(length);
     }
   });
-  uint64_t wrong = 0;
+  uint64_t wrong_words = 0;
   for (uint64_t i = 0; i < kRecords;) {
     const uint64_t end = ring.end();
     uint64_t at = ring.begin();
     if (at == end) std::this_thread::yield();
     for (; at != end; ++i) {
       const uint64_t* const words = ring.at(at);
-      for (size_t w = 1; w < words[0]; ++w) wrong += words[w] != i * 100 + w;
+      for (size_t w = 1; w < words[0]; ++w) wrong_words += words[w] != i * 100 + w;
       at += words[0];
     }
     ring.release(at);
   }
   owner.join();
-  EXPECT_EQ(wrong, 0u);
+  EXPECT_EQ(wrong_words, 0u);
 }
 
 }  // namespace

@@ -7,7 +7,7 @@
 namespace trace {
 namespace {
 
-constexpr unsigned kBits = 5;  // of a duration that its bucket tells, besides the first
+constexpr unsigned kBits = 5;  // precision of a bucket: bits after the highest set bit
 
 size_t bucket_of(uint64_t ns) {
   if (ns < uint64_t{1} << kBits) return static_cast<size_t>(ns);
@@ -15,7 +15,7 @@ size_t bucket_of(uint64_t ns) {
   return (static_cast<size_t>(power) << kBits) + static_cast<size_t>(ns >> power);
 }
 
-// The middle of a bucket.
+// Returns the middle of a bucket.
 uint64_t value_of(size_t bucket) {
   if (bucket < size_t{2} << kBits) return bucket;
   const size_t power = (bucket >> kBits) - 1;
@@ -62,8 +62,8 @@ void Durations::add(uint64_t ns) {
   ++buckets_[bucket];
   ++count_;
   total_ += ns;
-  least_ = std::min(least_, ns);
-  greatest_ = std::max(greatest_, ns);
+  minimum_ = std::min(minimum_, ns);
+  maximum_ = std::max(maximum_, ns);
 }
 
 uint64_t Durations::percentile(double share) const {
@@ -73,9 +73,9 @@ uint64_t Durations::percentile(double share) const {
   for (size_t i = 0; i < buckets_.size(); ++i) {
     seen += buckets_[i];
     if (buckets_[i] != 0 && static_cast<double>(seen) >= wanted)
-      return std::clamp(value_of(i), least_, greatest_);
+      return std::clamp(value_of(i), minimum_, maximum_);
   }
-  return greatest_;
+  return maximum_;
 }
 
 Durations& Statistics::of(Table table, std::string_view name) {

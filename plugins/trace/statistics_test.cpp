@@ -9,7 +9,7 @@
 namespace trace {
 namespace {
 
-TEST(Durations, AreExactWhereTheyAreShort) {
+TEST(Durations, ShortOnesAreExact) {
   Durations all;
   for (uint64_t i = 1; i <= 60; ++i) all.add(i);
   EXPECT_EQ(all.count(), 60u);
@@ -20,7 +20,7 @@ TEST(Durations, AreExactWhereTheyAreShort) {
   EXPECT_EQ(all.percentile(0), 1u);
 }
 
-TEST(Durations, HavePercentilesWithinTheWidthOfABucket) {
+TEST(Durations, PercentilesAreWithinBucketWidth) {
   std::mt19937_64 random(7);
   std::lognormal_distribution<double> distribution(10, 2);
   Durations all;
@@ -36,7 +36,7 @@ TEST(Durations, HavePercentilesWithinTheWidthOfABucket) {
   }
 }
 
-TEST(Durations, HoldTheShortestAndTheLongest) {
+TEST(Durations, AcceptMinimumAndMaximum) {
   Durations all;
   EXPECT_EQ(all.percentile(0.5), 0u);
   all.add(UINT64_MAX);
@@ -45,7 +45,7 @@ TEST(Durations, HoldTheShortestAndTheLongest) {
   EXPECT_EQ(all.percentile(0.5), 0u);
 }
 
-TEST(Statistics, ShowTheLongestFirstWithTheirShare) {
+TEST(Statistics, TableIsSortedByTotalTime) {
   Statistics all;
   for (int i = 0; i < 4; ++i) all.of(Statistics::kCalls, "short").add(25);
   all.of(Statistics::kCalls, "long").add(300);
@@ -59,7 +59,7 @@ TEST(Statistics, ShowTheLongestFirstWithTheirShare) {
             "         1     2.50 ms     2.50 ms     2.50 ms     2.50 ms 100.0 %  k\n");
 }
 
-TEST(Statistics, AddUpWhatThereIsNoRoomFor) {
+TEST(Statistics, TableSumsRowsAboveLimit) {
   Statistics all;
   for (int i = 0; i < 5; ++i) all.of(Statistics::kCopies, std::string(1, static_cast<char>('a' + i))).add(10);
   EXPECT_THAT(

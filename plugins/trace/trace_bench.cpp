@@ -1,5 +1,5 @@
-// What a recorded call costs the thread that makes it: a call that takes next to nothing, with the tool and
-// without. The buffer holds all records, so that none is lost, and the writer's thread runs beside.
+// The cost of recording for the calling thread: a very short call, with and without the tool. The buffer is large enough
+// for all records, and the writer thread runs concurrently.
 #include <benchmark/benchmark.h>
 #include <hsa/hsa.h>
 #include <unistd.h>
@@ -15,7 +15,7 @@ constexpr int64_t kCalls = 200'000;
 
 class Runtime {
  public:
-  /// `options`: of the trace tool; null: without it.
+  /// `options`: options of the trace tool; null: without the tool.
   explicit Runtime(const char* options) {
     path_ = std::filesystem::temp_directory_path() / ("trace-bench-" + std::to_string(::getpid()) + ".json");
     std::ofstream(path_)
@@ -45,7 +45,7 @@ class Runtime {
 void call(benchmark::State& state, const char* options) {
   const Runtime runtime(options);
   if (!runtime.is_good()) return state.SkipWithError("hsa_init failed");
-  // Pages of the buffer that nobody has touched are not what is measured.
+  // Touches the pages of the buffer, so that page faults are not measured.
   for (int64_t i = 0; i < kCalls; ++i) benchmark::DoNotOptimize(hsa_signal_load_relaxed(runtime.signal));
   for (auto _ : state) benchmark::DoNotOptimize(hsa_signal_load_relaxed(runtime.signal));
 }

@@ -21,7 +21,7 @@ namespace {
 
 constinit std::atomic<Tracer*> current{nullptr};
 
-// Signals of the application are not for our thread.
+// Blocks all signals in this thread, and so in the thread that it starts: they are for the application's threads.
 class NoSignals {
  public:
   NoSignals() {
@@ -37,8 +37,8 @@ class NoSignals {
   sigset_t before_;
 };
 
-// A process that ends without hsa_shut_down: after all of its own destructors, as modules that are opened late
-// are closed last.
+// For a process that exits without hsa_shut_down. Runs after the destructors of the process, because modules that are
+// opened late are closed last.
 [[gnu::destructor]] void at_exit() {
   if (Tracer* const tracer = Tracer::of_this_process()) tracer->stop();
 }
@@ -52,7 +52,7 @@ Tracer* Tracer::of_this_process() noexcept {
 
 Tracer& Tracer::start_here(const hsatool::Host& host) {
   Tracer* tracer = of_this_process();
-  if (tracer == nullptr) {  // and what a parent had stays as it is, as its threads are not here
+  if (tracer == nullptr) {  // a parent's tracer stays allocated: its threads do not exist here
     tracer = new Tracer(host);
     current.store(tracer, std::memory_order_release);
   }
@@ -66,13 +66,14 @@ Tracer::Tracer(const hsatool::Host& host)
 void Tracer::start(const hsatool::Host& host) {
   const rigel::MutexLock lock(mutex_);
   if (is_started_) throw std::runtime_error("another entry of the configuration already traces this process");
-  rigel::Diagnostics mistakes;
-  options_ = Options::parse(host.config(), mistakes);
-  if (mistakes.has_errors()) throw std::invalid_argument(mistakes.entries().front().text);  // check tells all
+  rigel::Diagnostics diagnostics;
+  options_ = Options::parse(host.config(), diagnostics);
+  if (diagnostics.has_errors())
+    throw std::invalid_argument(diagnostics.entries().front().text);  // check() reports all
   agents_ = Agents(host.tables(), options_.agents);
   warn_of_unused_patterns(host);
   const std::string path = expand_path(options_.file, static_cast<uint64_t>(process_));
-  file_.open(path, path == path_);  // a trace goes on where the runtime has been started again
+  file_.open(path, path == path_);  // appends to the trace if the runtime was started again
   path_ = path;
   out_.clear();
   file_failed_ = false;
@@ -81,7 +82,7 @@ void Tracer::start(const hsatool::Host& host) {
   const std::span functions = host.functions();
   std::vector<bool> shown(functions.size());
   for (const hsatool_function_t* const function : functions)
-    shown[function->index] = options_.functions.mean(hsatool::view(function->name));
+    shown[function->index] = options_.functions.selects(hsatool::view(function->name));
   writer_ = std::make_unique<Writer>(recorder_, options_, agents_, out_, ++sessions_);
   size_t words = 4 * Ring::kLongest;
   while (words * sizeof(uint64_t) < size_t{options_.buffer_kb} << 10) words *= 2;
@@ -94,22 +95,22 @@ void Tracer::start(const hsatool::Host& host) {
     file_.close();
     throw;
   }
-  if (options_.markers) take_markers(&recorder_);
+  if (options_.markers) record_markers_to(&recorder_);
   is_started_ = true;
 }
 
-// A mistyped name would go unnoticed. The names of kernels are not known yet.
+// Warns because a mistyped name has no effect. Kernel names are unknown at this time.
 void Tracer::warn_of_unused_patterns(const hsatool::Host& host) const {
-  const auto warn = [&host](std::string_view option, const std::string& pattern, std::string_view what) {
+  const auto warn = [&host](std::string_view option, const std::string& pattern, std::string_view object) {
     host.log(HSATOOL_LOG_WARN, "option " + std::string(option) + ": " + rigel::in_quotes(pattern) +
-                                   " matches no " + std::string(what));
+                                   " matches no " + std::string(object));
   };
   std::vector<std::string> functions;
   for (const hsatool_function_t* const function : host.functions())
     functions.emplace_back(hsatool::view(function->name));
-  for (const std::string& pattern : options_.functions.that_match_none(functions))
+  for (const std::string& pattern : options_.functions.unmatched(functions))
     warn("functions", pattern, "function");
-  for (const std::string& pattern : options_.agents.that_match_none(agents_.names()))
+  for (const std::string& pattern : options_.agents.unmatched(agents_.names()))
     warn("agents", pattern, "agent");
 }
 
@@ -119,7 +120,7 @@ bool Tracer::attempt(Step&& step) noexcept {
     step();
     return true;
   } catch (const std::exception& problem) {
-    complain(problem.what());
+    log_error(problem.what());
     return false;
   }
 }
@@ -128,13 +129,13 @@ void Tracer::stop() noexcept {
   const rigel::MutexLock lock(mutex_);
   if (!is_started_) return;
   is_started_ = false;
-  if (options_.markers) take_markers(nullptr);
+  if (options_.markers) record_markers_to(nullptr);
   recorder_.stop();
   stopping_ = true;
   recorder_.wake();
   thread_.join();
   attempt([this] { write_the_rest(); });
-  attempt([this] { summarise(); });  // also of a trace that could not be written
+  attempt([this] { summarise(); });  // even if the trace could not be written
   file_.close();
 }
 
@@ -147,31 +148,31 @@ void Tracer::write_the_rest() {
 
 void Tracer::write_until_stopped() noexcept {
   pthread_setname_np(pthread_self(), "trace");
-  // If nothing happens, poll less often.
-  bool any = true;
+  // Polls less often while nothing is recorded.
+  bool had_records = true;
   writer_failed_ = !attempt([&] {
     while (!stopping_) {
-      recorder_.sleep(any ? options_.flush_ms : 5 * options_.flush_ms);
-      any = writer_->cycle([this] { flush(); });
+      recorder_.sleep(had_records ? options_.flush_ms : 5 * options_.flush_ms);
+      had_records = writer_->cycle([this] { flush(); });
       flush();
     }
   });
 }
 
-// Whole packets: whatever becomes of the process, they can be read.
+// Writes whole packets, so that the file is readable if the process ends.
 void Tracer::flush() noexcept {
   if (!file_failed_ && !out_.empty()) {
     if (const int error = file_.write(out_); error != 0) {
       file_failed_ = true;
-      complain(path_ + ": cannot write: " + std::strerror(error));
+      log_error(path_ + ": cannot write: " + std::strerror(error));
     }
   }
   out_.clear();
 }
 
-void Tracer::complain(std::string_view what) noexcept {
+void Tracer::log_error(std::string_view message) noexcept {
   const hsatool_host_t& host = recorder_.host();
-  host.services->log(host.self, HSATOOL_LOG_ERROR, hsatool::str(what));
+  host.services->log(host.self, HSATOOL_LOG_ERROR, hsatool::str(message));
 }
 
 void Tracer::summarise() {
@@ -195,10 +196,10 @@ void Tracer::summarise() {
   }
   OutputFile file;
   const std::string path = expand_path(options_.summary, static_cast<uint64_t>(process_));
-  const bool goes_on = path == summary_path_;
-  file.open(path, goes_on);
+  const bool append = path == summary_path_;
+  file.open(path, append);
   summary_path_ = path;
-  if (goes_on) text.insert(0, "\n");
+  if (append) text.insert(0, "\n");
   if (const int error = file.write(text); error != 0)
     throw std::system_error(error, std::generic_category(), path);
 }

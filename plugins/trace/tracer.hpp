@@ -1,7 +1,7 @@
-// A trace from its beginning to its end: the recorder that threads write to, the thread that empties it, the
-// file, and the table at the end. One of each process, and never freed: a thread may be late.
+// A trace: the recorder that threads write to, the thread that empties it, the file, and the table at the end.
 //
-// start and stop: any thread, one after another. The callbacks of the ABI go to `recorder`.
+// *Threads:* start_here and stop: any thread (serialized by a mutex). Callbacks of the ABI use recorder().
+// *Lifetime:* one object per process, never freed, because a thread may be in a callback after stop().
 #pragma once
 
 #include <sys/types.h>
@@ -24,12 +24,12 @@ namespace trace {
 
 class Tracer {
  public:
-  /// That of the calling process, or null where `start_here` has not been called.
+  /// Returns the tracer of this process, or null if start_here was not called.
   static Tracer* of_this_process() noexcept;
-  /// Begins a trace in this process. Throws what says why not.
+  /// Starts a session in this process. Throws an exception with the reason on failure.
   static Tracer& start_here(const hsatool::Host& host);
 
-  /// Ends it: what has been recorded by now is in the file. Nothing if it has ended.
+  /// Ends the session and writes all records. Does nothing if it has ended.
   void stop() noexcept;
 
   bool wants(const hsatool_function_t& function) const {
@@ -48,25 +48,25 @@ class Tracer {
   void write_the_rest();
   void flush() noexcept;
   void summarise();
-  /// What the step throws is an error in the log; then false.
+  /// Calls `step`. If it throws, logs the exception as an error and returns false.
   template <class Step>
   bool attempt(Step&& step) noexcept;
-  void complain(std::string_view what) noexcept;
+  void log_error(std::string_view message) noexcept;
 
   const pid_t process_;
   Recorder recorder_;
   rigel::Mutex mutex_;
-  // What follows is changed by start and stop only, while there is no session and no thread.
+  // These members are modified only by start and stop, while there is no session and no writer thread.
   bool is_started_ = false;
   uint32_t sessions_ = 0;
   Options options_;
   Agents agents_;
   std::string path_;
-  std::string summary_path_;  // of a table that an earlier session has written
+  std::string summary_path_;  // table file of the previous session
   OutputFile file_;
   std::string out_;
-  bool file_failed_ = false;    // nothing more is written to it, and all is counted
-  bool writer_failed_ = false;  // for want of memory
+  bool file_failed_ = false;    // writing stopped, counting continues
+  bool writer_failed_ = false;  // out of memory
   std::unique_ptr<Writer> writer_;
   std::thread thread_;
   std::atomic<bool> stopping_{false};

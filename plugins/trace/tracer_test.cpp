@@ -1,5 +1,5 @@
-// The tracer under a runtime that the test plays: what threads record at once, what becomes of their rings, and
-// sessions that end while others record. The trace itself is looked at by the tests of whole programs.
+// The tracer with a fake runtime: concurrent recording, reuse of rings, and sessions that end while threads record. Tests
+// of whole programs check the trace.
 #include "plugins/trace/tracer.hpp"
 
 #include <gmock/gmock.h>
@@ -27,7 +27,7 @@ uint64_t now() {
   return static_cast<uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
 }
 
-// As much of a runtime as the tracer asks for: one function, and no agents.
+// The part of a runtime that the tracer uses: one function and no agents.
 struct FakeRuntime {
   explicit FakeRuntime(const std::string& options) : config(options) {
     core.hsa_iterate_agents_fn = [](hsa_status_t (*)(hsa_agent_t, void*), void*) {
@@ -70,8 +70,8 @@ struct FakeRuntime {
   hsatool_host_t host{sizeof host, 1, 1, this, &services, text("trace"), {}, nullptr, functions, 1};
 };
 
-// Never freed, for late threads, as the tools of a runtime are.
-FakeRuntime& kept_runtime(const std::string& options) {
+// Never freed, because threads may be in callbacks after a session.
+FakeRuntime& new_runtime(const std::string& options) {
   static auto* const all = new std::vector<std::unique_ptr<FakeRuntime>>;
   return *all->emplace_back(std::make_unique<FakeRuntime>(options));
 }
@@ -79,33 +79,33 @@ FakeRuntime& kept_runtime(const std::string& options) {
 class TracerTest : public ::testing::Test {
  protected:
   TracerTest()
-      : folder_(std::filesystem::temp_directory_path() / ("trace-test-" + std::to_string(::getpid()))),
+      : directory_(std::filesystem::temp_directory_path() / ("trace-test-" + std::to_string(::getpid()))),
         runtime_(runtime("")) {
-    std::filesystem::create_directories(folder_);
+    std::filesystem::create_directories(directory_);
   }
-  ~TracerTest() override { std::filesystem::remove_all(folder_); }
+  ~TracerTest() override { std::filesystem::remove_all(directory_); }
 
   FakeRuntime& runtime(const std::string& options, std::string file = {}) const {
-    if (file.empty()) file = folder_ / "trace";
-    return kept_runtime(R"({"file": ")" + file + R"(", "summary": ")" + (folder_ / "table").string() +
-                        R"(", "flush_ms": 1, "buffer_kb": 16)" + options + "}");
+    if (file.empty()) file = directory_ / "trace";
+    return new_runtime(R"({"file": ")" + file + R"(", "summary": ")" + (directory_ / "table").string() +
+                       R"(", "flush_ms": 1, "buffer_kb": 16)" + options + "}");
   }
 
   Tracer& start() { return Tracer::start_here(hsatool::Host(&runtime_.host)); }
 
-  // A call with another within.
+  // Records a call with `depth` nested calls.
   static void call(Tracer& tracer, const FakeRuntime& runtime, uint64_t id, int depth = 1) {
     hsatool_hsa_signal_load_relaxed_args_t arguments{{id}};
     int64_t result = -1;
-    hsatool_call_t one{sizeof one, &runtime.load, id, 0, &arguments, &result, 0};
-    tracer.recorder().enter(one);
+    hsatool_call_t api_call{sizeof api_call, &runtime.load, id, 0, &arguments, &result, 0};
+    tracer.recorder().enter(api_call);
     if (depth > 0) call(tracer, runtime, id + 1, depth - 1);
-    tracer.recorder().exit(one);
+    tracer.recorder().exit(api_call);
   }
 
-  // Calls in the table, and those that it says are lost.
+  // Returns the table's numbers of calls and lost records.
   std::pair<uint64_t, uint64_t> counted() const {
-    std::ifstream file(folder_ / "table");
+    std::ifstream file(directory_ / "table");
     uint64_t calls = 0, lost = 0;
     for (std::string line; std::getline(file, line);) {
       std::istringstream words(line);
@@ -121,7 +121,7 @@ class TracerTest : public ::testing::Test {
     return count;
   }
 
-  // Words, in all rings.
+  // Returns the number of words in all rings.
   static uint64_t recorded(Tracer& tracer) {
     uint64_t words = 0;
     for (const ThreadRing* ring = tracer.recorder().rings(); ring != nullptr; ring = ring->next)
@@ -129,11 +129,11 @@ class TracerTest : public ::testing::Test {
     return words;
   }
 
-  const std::filesystem::path folder_;
+  const std::filesystem::path directory_;
   FakeRuntime& runtime_;
 };
 
-TEST_F(TracerTest, CountsTheCallsOfManyThreads) {
+TEST_F(TracerTest, CountsCallsOfManyThreads) {
   constexpr uint64_t kThreads = 256, kCalls = 100;
   Tracer& tracer = start();
   std::vector<std::thread> threads;
@@ -149,7 +149,7 @@ TEST_F(TracerTest, CountsTheCallsOfManyThreads) {
   EXPECT_GT(calls, 0u);
 }
 
-TEST_F(TracerTest, GivesTheRingsOfThreadsThatHaveEndedToOthers) {
+TEST_F(TracerTest, ReusesRingsOfEndedThreads) {
   Tracer& tracer = start();
   size_t before = 0;
   for (int i = 0; i < 20; ++i) {
@@ -164,37 +164,37 @@ TEST_F(TracerTest, GivesTheRingsOfThreadsThatHaveEndedToOthers) {
   EXPECT_EQ(counted(), std::pair(uint64_t{40}, uint64_t{0}));
 }
 
-TEST_F(TracerTest, EndsAndBeginsWhileThreadsRecord) {
+TEST_F(TracerTest, StopsAndStartsWhileThreadsRecord) {
   Tracer& tracer = start();
-  std::atomic<bool> over{false};
+  std::atomic<bool> stop_threads{false};
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t) {
-    threads.emplace_back([&tracer, &over, this] {
-      for (uint64_t id = 1; !over; id += 2) call(tracer, runtime_, id);
+    threads.emplace_back([&tracer, &stop_threads, this] {
+      for (uint64_t id = 1; !stop_threads; id += 2) call(tracer, runtime_, id);
     });
   }
-  for (int life = 0; life < 10; ++life) {
+  for (int session = 0; session < 10; ++session) {
     const uint64_t before = recorded(tracer);
-    while (recorded(tracer) < before + 1000) std::this_thread::yield();  // whole calls, in this life
+    while (recorded(tracer) < before + 1000) std::this_thread::yield();  // several whole calls
     tracer.stop();
-    tracer.stop();  // once is enough, and twice no harm
+    tracer.stop();  // a second call does nothing
     const auto [calls, lost] = counted();
-    EXPECT_GT(calls + lost, 0u) << "what was recorded in life " << life << " is in its table";
-    std::filesystem::remove(folder_ / "table");  // the next would be behind it
+    EXPECT_GT(calls + lost, 0u) << "what was recorded in life " << session << " is in its table";
+    std::filesystem::remove(directory_ / "table");  // otherwise the next table is appended
     start();
   }
-  over = true;
+  stop_threads = true;
   for (std::thread& thread : threads) thread.join();
   tracer.stop();
 }
 
-TEST_F(TracerTest, IsOneForAProcess) {
+TEST_F(TracerTest, SecondStartFails) {
   Tracer& tracer = start();
   EXPECT_THROW(start(), std::runtime_error);
   tracer.stop();
 }
 
-TEST_F(TracerTest, TakesNothingBetweenSessions) {
+TEST_F(TracerTest, RecordsNothingBetweenSessions) {
   Tracer& tracer = start();
   tracer.stop();
   call(tracer, runtime_, 1);
@@ -203,13 +203,13 @@ TEST_F(TracerTest, TakesNothingBetweenSessions) {
   EXPECT_EQ(counted().first, 0u);
 }
 
-TEST_F(TracerTest, HasTheTablesOfAllSessionsInOneFile) {
+TEST_F(TracerTest, AppendsTablesOfAllSessions) {
   for (const uint64_t calls : {1, 2, 3}) {
     Tracer& tracer = start();
     for (uint64_t id = 1; id <= calls; ++id) call(tracer, runtime_, id, 0);
     tracer.stop();
   }
-  std::ifstream file(folder_ / "table");
+  std::ifstream file(directory_ / "table");
   std::vector<uint64_t> counts;
   for (std::string line; std::getline(file, line);) {
     if (line.ends_with("hsa_signal_load_relaxed")) counts.push_back(std::stoull(line));
@@ -217,7 +217,7 @@ TEST_F(TracerTest, HasTheTablesOfAllSessionsInOneFile) {
   EXPECT_THAT(counts, ::testing::ElementsAre(1, 2, 3));
 }
 
-TEST_F(TracerTest, HasATableWhereTheDiskIsFull) {
+TEST_F(TracerTest, WritesTableIfDiskIsFull) {
   FakeRuntime& full = runtime("", "/dev/full");
   Tracer& tracer = Tracer::start_here(hsatool::Host(&full.host));
   call(tracer, full, 1);
@@ -228,7 +228,7 @@ TEST_F(TracerTest, HasATableWhereTheDiskIsFull) {
   EXPECT_EQ(counted(), std::pair(uint64_t{4}, uint64_t{0}));
 }
 
-TEST_F(TracerTest, WarnsOfPatternsThatMatchNothing) {
+TEST_F(TracerTest, WarnsOfUnmatchedPatterns) {
   FakeRuntime& mistaken = runtime(
       R"(, "functions": ["hsasignal*", "hsa_signal_*", "!*_index_*"], "agents": ["gfx9999"], "kernels": ["x"])");
   Tracer::start_here(hsatool::Host(&mistaken.host)).stop();
@@ -237,7 +237,7 @@ TEST_F(TracerTest, WarnsOfPatternsThatMatchNothing) {
                                                         "option agents: 'gfx9999' matches no agent"));
 }
 
-TEST(KernelNames, HoldFromWhenTheyAreKnown) {
+TEST(KernelNames, ApplyFromTimeOfAddition) {
   KernelNames names;
   EXPECT_EQ(names.name(0x40, 5), "kernel 0x40");
   names.add(0x40, "first", 10);
@@ -247,7 +247,7 @@ TEST(KernelNames, HoldFromWhenTheyAreKnown) {
   EXPECT_EQ(names.name(0x40, 25), "second");
 }
 
-TEST(Functions, ThatCopyLeadToTheirCopies) {
+TEST(Functions, CopyFunctionsHaveCopyRole) {
   for (const uint32_t id :
        {HSATOOL_ID_hsa_amd_memory_async_copy, HSATOOL_ID_hsa_amd_memory_async_copy_on_engine,
         HSATOOL_ID_hsa_amd_memory_async_copy_rect, HSATOOL_ID_hsa_amd_memory_async_batch_copy}) {

@@ -128,7 +128,7 @@ uint64_t TrackEvents::intern(Names& names, uint32_t kind, std::string_view text)
   return number;
 }
 
-// In one message: a packet's second InternedData would take the place of its first.
+// All names in one message: a second InternedData of a packet would replace the first.
 void TrackEvents::write_new_names() {
   if (new_names_.empty()) return;
   proto_.message(field::kInternedData, [&] {
@@ -182,14 +182,14 @@ void TrackEvents::event(uint32_t type, uint64_t track, uint64_t time, const Even
   });
 }
 
-void TrackEvents::begin(uint64_t track, uint64_t time, const Event& what) {
-  event(kSliceBegin, track, time, what);
+void TrackEvents::begin(uint64_t track, uint64_t time, const Event& properties) {
+  event(kSliceBegin, track, time, properties);
 }
-void TrackEvents::end(uint64_t track, uint64_t time, const Event& what) {
-  event(kSliceEnd, track, time, what);
+void TrackEvents::end(uint64_t track, uint64_t time, const Event& properties) {
+  event(kSliceEnd, track, time, properties);
 }
-void TrackEvents::instant(uint64_t track, uint64_t time, const Event& what) {
-  event(kInstant, track, time, what);
+void TrackEvents::instant(uint64_t track, uint64_t time, const Event& properties) {
+  event(kInstant, track, time, properties);
 }
 void TrackEvents::count(uint64_t track, uint64_t time, int64_t value) {
   packet([&] {

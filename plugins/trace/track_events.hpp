@@ -1,9 +1,8 @@
-// Track events of Perfetto's trace format, written as packets one after another: a file of them may end
-// behind any, and two files written one behind the other are one trace.
+// Writes track events in Perfetto's trace format as a sequence of packets. A file may end after any packet, and
+// concatenated files are one trace.
 //
-// Numbers of fields and values are those of protos/perfetto/trace/ in github.com/google/perfetto. Times are
-// nanoseconds of CLOCK_BOOTTIME, which is what they are there unless a packet says otherwise. One thread at a
-// time.
+// Numbers of fields and values are from protos/perfetto/trace/ in github.com/google/perfetto. Times are nanoseconds of
+// CLOCK_BOOTTIME, the format's default clock. *Threads:* one at a time.
 #pragma once
 
 #include <cstdint>
@@ -26,30 +25,29 @@ struct Annotation {
   std::string_view text = {};
 };
 
-/// What an event is besides its time.
+/// The properties of an event except its time.
 struct Event {
   std::string_view category = {};
   std::string_view name = {};
-  bool rare_name = false;                  ///< written out each time, not kept
-  std::span<const uint64_t> flows = {};    ///< that it is part of
-  std::span<const uint64_t> last_of = {};  ///< flows that end with it
+  bool rare_name = false;                  ///< writes the name inline instead of interning it
+  std::span<const uint64_t> flows = {};    ///< flows that contain the event
+  std::span<const uint64_t> last_of = {};  ///< flows that end with the event
   std::span<const Annotation> annotations = {};
 };
 
 class TrackEvents {
  public:
-  /// Appends to `out`. `sequence` is not 0, and is another one for each writer of the file.
+  /// Appends to `out`. `sequence` is not 0 and differs between the writers of a file.
   TrackEvents(std::string& out, uint32_t sequence);
 
-  /// Tracks are known by numbers that nobody else uses. `parent` 0: none.
+  /// Describe a track, identified by a unique number. `parent` is 0 for a track without parent.
   void process(uint64_t track, uint32_t pid, std::string_view name);
   void thread(uint64_t track, uint32_t pid, uint32_t tid, std::string_view name);
   void lane(uint64_t track, uint64_t parent, std::string_view name);
   void counter(uint64_t track, uint64_t parent, std::string_view name);
 
   void begin(uint64_t track, uint64_t time, const Event& event);
-  /// Ends the innermost slice that is open on the track. What `event` has is added to it; its name is not
-  /// looked at.
+  /// Ends the innermost open slice of the track. Adds the flows and annotations of `event` to it and ignores its name.
   void end(uint64_t track, uint64_t time, const Event& event = {});
   void instant(uint64_t track, uint64_t time, const Event& event);
   void count(uint64_t track, uint64_t time, int64_t value);
@@ -57,7 +55,7 @@ class TrackEvents {
  private:
   class Names {
    public:
-    /// The number of the text, and whether it is new.
+    /// Returns the number of the text, and whether it is new.
     std::pair<uint64_t, bool> number(std::string_view text);
 
    private:
@@ -83,7 +81,7 @@ class TrackEvents {
   uint32_t sequence_;
   bool first_ = true;
   Names categories_, event_names_, annotation_names_;
-  std::vector<NewName> new_names_;  // of the packet that is being written
+  std::vector<NewName> new_names_;  // of the current packet
 };
 
 }  // namespace trace

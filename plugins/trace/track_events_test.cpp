@@ -1,4 +1,4 @@
-// What is written, read back by a decoder of the test's own.
+// Tests that decode the written packets with a separate decoder.
 #include "plugins/trace/track_events.hpp"
 
 #include <gmock/gmock.h>
@@ -14,7 +14,7 @@ namespace {
 
 using ::testing::ElementsAre;
 
-// Numbers and texts by field; what a text is depends on who asks.
+// A decoded message: numbers and byte strings (texts or nested messages) by field.
 struct Message {
   std::multimap<uint32_t, uint64_t> numbers;
   std::multimap<uint32_t, std::string_view> texts;
@@ -73,7 +73,7 @@ std::vector<Message> packets(const std::string& out) {
   return all;
 }
 
-TEST(TrackEvents, DescribeTracks) {
+TEST(TrackEvents, TracksAreDescribed) {
   std::string out;
   TrackEvents events(out, 77);
   events.process(1, 100, "program");
@@ -83,7 +83,7 @@ TEST(TrackEvents, DescribeTracks) {
   const auto all = packets(out);
   ASSERT_EQ(all.size(), 4u);
   EXPECT_EQ(all[0].number(10), 77u);
-  EXPECT_EQ(all[0].number(13), 3u);  // the first forgets what another writer of this number has said
+  EXPECT_EQ(all[0].number(13), 3u);  // clears the state of an earlier writer
   EXPECT_EQ(all[1].number(13), 2u);
   EXPECT_EQ(all[0].sub(60).number(1), 1u);
   EXPECT_EQ(all[0].sub(60).sub(3).number(1), 100u);
@@ -95,7 +95,7 @@ TEST(TrackEvents, DescribeTracks) {
   EXPECT_EQ(all[3].sub(60).sub(8).number(3), 3u);
 }
 
-TEST(TrackEvents, KeepNamesOnce) {
+TEST(TrackEvents, NamesAreInterned) {
   std::string out;
   TrackEvents events(out, 1);
   events.begin(9, 1000, {.category = "api", .name = "hsa_init"});
@@ -116,7 +116,7 @@ TEST(TrackEvents, KeepNamesOnce) {
   EXPECT_EQ(all[2].sub(11).number(11), 9u);
 }
 
-TEST(TrackEvents, CarryFlowsAndAnnotations) {
+TEST(TrackEvents, FlowsAndAnnotationsAreWritten) {
   std::string out;
   TrackEvents events(out, 1);
   const uint64_t flows[] = {5, 1ull << 63};
@@ -143,7 +143,7 @@ TEST(TrackEvents, CarryFlowsAndAnnotations) {
   EXPECT_EQ(values[4].text(6), "words");
 }
 
-TEST(TrackEvents, WriteRareNamesOut) {
+TEST(TrackEvents, RareNamesAreWrittenInline) {
   std::string out;
   TrackEvents events(out, 1);
   events.instant(1, 10, {.category = "marker", .name = "step 1", .rare_name = true});
@@ -152,7 +152,7 @@ TEST(TrackEvents, WriteRareNamesOut) {
   EXPECT_FALSE(event.has(10));
 }
 
-TEST(TrackEvents, Count) {
+TEST(TrackEvents, CountersAreWritten) {
   std::string out;
   TrackEvents events(out, 1);
   events.count(1, 10, 4096);
@@ -161,7 +161,7 @@ TEST(TrackEvents, Count) {
   EXPECT_EQ(event.number(30), 4096u);
 }
 
-TEST(TrackEvents, EndWholeBehindEveryPacket) {
+TEST(TrackEvents, FileIsValidAfterEveryPacket) {
   std::string out;
   TrackEvents events(out, 1);
   std::vector<size_t> ends;

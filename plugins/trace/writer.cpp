@@ -11,8 +11,8 @@
 namespace trace {
 namespace {
 
-// What numbers of tracks and flows are made of, besides what they are about.
-enum NumberOf : uint64_t {
+// The kinds of tracks and flows, which are hashed into their numbers.
+enum HashedKind : uint64_t {
   kProcess = 1,
   kThread,
   kAgent,
@@ -75,13 +75,13 @@ Writer::Writer(Recorder& recorder, const Options& options, const Agents& agents,
               static_cast<uint32_t>(mixed(uint64_t{session} << 32 | static_cast<uint32_t>(::getpid()))) | 1),
       pid_(static_cast<uint32_t>(::getpid())),
       process_track_(number(kProcess, 0)),
-      of_function_(recorder.functions().size()) {
+      durations_by_function_(recorder.functions().size()) {
   events_.process(process_track_, pid_, first_line("/proc/self/comm"));
   ranges_ = {process_track_, number(kRanges, 0), "ranges", {}};
-  // What threads have left of an earlier session.
+  // Discard the records of an earlier session.
   for (ThreadRing* ring = recorder_.rings(); ring != nullptr; ring = ring->next) {
     ring->ring.release(ring->ring.end());
-    ring->told_lost = ring->lost.load(std::memory_order_relaxed);
+    ring->reported_lost = ring->lost.load(std::memory_order_relaxed);
   }
 }
 
@@ -103,7 +103,7 @@ Writer::Thread& Writer::thread_of(ThreadRing& ring) {
   return *thread;
 }
 
-// As far as the output should grow at a time.
+// Stops when the output is long.
 void Writer::read(ThreadRing& ring, uint64_t end) {
   Thread& thread = thread_of(ring);
   uint64_t at = ring.ring.begin();
@@ -116,12 +116,12 @@ void Writer::read(ThreadRing& ring, uint64_t end) {
   }
   ring.ring.release(at);
   const uint64_t lost = ring.lost.load(std::memory_order_relaxed);
-  if (lost == ring.told_lost) return;
-  const Annotation annotations[] = {{"records", Annotation::kUnsigned, lost - ring.told_lost}};
+  if (lost == ring.reported_lost) return;
+  const Annotation annotations[] = {{"records", Annotation::kUnsigned, lost - ring.reported_lost}};
   events_.instant(thread.track, time,
                   {.category = "trace", .name = "lost records", .annotations = annotations});
-  lost_ += lost - ring.told_lost;
-  ring.told_lost = lost;
+  lost_ += lost - ring.reported_lost;
+  ring.reported_lost = lost;
 }
 
 void Writer::record(Thread& thread, const uint64_t* words) {
@@ -143,11 +143,11 @@ void Writer::record(Thread& thread, const uint64_t* words) {
 
 // --- Calls -------------------------------------------------------------------------------------------------
 
-std::string_view Writer::keep(std::string text) {
+std::string_view Writer::store_text_of_event(std::string text) {
   return texts_.emplace_back(std::move(text));
 }
 
-// "HSA_STATUS_ERROR_INVALID_ARGUMENT" of what the runtime says about it.
+// Returns the part of the runtime's status string before ':', such as "HSA_STATUS_ERROR_INVALID_ARGUMENT".
 std::string_view Writer::status_name(int32_t status) {
   auto& name = statuses_[status];
   if (name.empty()) {
@@ -164,8 +164,8 @@ std::string_view Writer::status_name(int32_t status) {
   return name;
 }
 
-void Writer::note(const hsatool_value_t& value, std::string_view name, const uint64_t* from,
-                  std::string_view text) {
+void Writer::annotate(const hsatool_value_t& value, std::string_view name, const uint64_t* from,
+                      std::string_view text) {
   const auto* const bytes = reinterpret_cast<const char*>(from);
   const auto signed_value = [&]() -> int64_t {
     switch (value.size) {
@@ -215,7 +215,7 @@ void Writer::note(const hsatool_value_t& value, std::string_view name, const uin
       return;
     case HSATOOL_KIND_HANDLE:
       if (view(value.type) == "hsa_agent_t" && number != 0) {
-        annotations_.push_back({name, Annotation::kText, 0, keep(agents_.name({number}))});
+        annotations_.push_back({name, Annotation::kText, 0, store_text_of_event(agents_.name({number}))});
         return;
       }
       [[fallthrough]];
@@ -223,50 +223,50 @@ void Writer::note(const hsatool_value_t& value, std::string_view name, const uin
     case HSATOOL_KIND_FUNCTION:
       annotations_.push_back({name, Annotation::kPointer, number});
       return;
-    default:  // a struct by value: its type says what it is
+    default:  // a struct by value: show its type
       annotations_.push_back({name, Annotation::kText, 0, view(value.type)});
   }
 }
 
 void Writer::call_begins(Thread& thread, const uint64_t* words) {
   const RecordHead head = load_head(words);
-  const FunctionFacts& facts = recorder_.functions()[head.function];
-  const hsatool_function_t& function = *facts.function;
+  const FunctionInfo& info = recorder_.functions()[head.function];
+  const hsatool_function_t& function = *info.function;
   const uint64_t time = words[1], id = words[2];
   const uint64_t* const arguments = words + 3;
-  const uint64_t* text = arguments + (facts.argument_bytes + size_t{7}) / 8;
+  const uint64_t* text = arguments + (info.argument_bytes + size_t{7}) / 8;
   for (uint64_t i = 0; i < function.parameter_count; ++i) {
     const hsatool_value_t& value = function.parameters[i];
-    if (value.offset + value.size > facts.argument_bytes) continue;
-    std::string_view its_text;
+    if (value.offset + value.size > info.argument_bytes) continue;
+    std::string_view value_text;
     if (value.kind == HSATOOL_KIND_TEXT) {
-      its_text = load_text(text);
-      text += text_words(its_text.size());
+      value_text = load_text(text);
+      text += text_words(value_text.size());
     }
-    // Values lie where their alignment has them: a word's part is read from the word that it is in.
-    uint64_t place[kMaxArgumentWords] = {};
-    std::memcpy(place, reinterpret_cast<const char*>(arguments) + value.offset,
-                std::min<size_t>(value.size, sizeof place));
-    note(value, view(value.name), place, its_text);
+    // Copies the value, which may be a part of a word, to the start of a word.
+    uint64_t value_words[kMaxArgumentWords] = {};
+    std::memcpy(value_words, reinterpret_cast<const char*>(arguments) + value.offset,
+                std::min<size_t>(value.size, sizeof value_words));
+    annotate(value, view(value.name), value_words, value_text);
   }
   const uint64_t flow[] = {number(kCallFlow, id)};
   Event event{.category = "hsa", .name = view(function.name), .annotations = annotations_};
-  if (facts.role == FunctionRole::kCopies) event.flows = flow;
+  if (info.role == FunctionRole::kCopies) event.flows = flow;
   events_.begin(thread.track, time, event);
-  thread.open.push_back({id, time, head.function, facts.argument_bytes >= 8 ? arguments[0] : 0,
-                         facts.argument_bytes >= 16 ? arguments[1] : 0});
-  if (facts.role == FunctionRole::kFrees && options_.memory) memory_.freed(time, arguments[0]);
-  if (facts.role == FunctionRole::kDestroysSignal) completed_.erase(arguments[0]);
+  thread.open.push_back({id, time, head.function, info.argument_bytes >= 8 ? arguments[0] : 0,
+                         info.argument_bytes >= 16 ? arguments[1] : 0});
+  if (info.role == FunctionRole::kFrees && options_.memory) memory_.freed(time, arguments[0]);
+  if (info.role == FunctionRole::kDestroysSignal) completed_.erase(arguments[0]);
 }
 
 void Writer::call_ends(Thread& thread, const uint64_t* words) {
   const RecordHead head = load_head(words);
-  const FunctionFacts& facts = recorder_.functions()[head.function];
+  const FunctionInfo& info = recorder_.functions()[head.function];
   const uint64_t time = words[1], id = words[2];
   const auto found = std::find_if(thread.open.rbegin(), thread.open.rend(),
                                   [id](const OpenCall& open) { return open.id == id; });
-  if (found == thread.open.rend()) return;  // it has begun in another session
-  // Those within it have ended, too, in a session that was theirs.
+  if (found == thread.open.rend()) return;  // started in another session
+  // Nested calls have ended in another session.
   while (thread.open.back().id != id) {
     events_.end(thread.track, time);
     thread.open.pop_back();
@@ -274,20 +274,20 @@ void Writer::call_ends(Thread& thread, const uint64_t* words) {
   const OpenCall call = thread.open.back();
   thread.open.pop_back();
 
-  note(facts.function->result, "result", words + 3, {});
+  annotate(info.function->result, "result", words + 3, {});
   const uint64_t* const outputs = words + 4;
   std::vector<uint64_t> flows;
   const auto ends_flow_of = [&](uint64_t signal) {
     const auto found_signal = completed_.find(signal);
     if (found_signal == completed_.end()) return;
     auto& all = found_signal->second;
-    const auto later =
-        std::find_if(all.begin(), all.end(), [time](const auto& one) { return one.time > time; });
-    if (later != all.begin()) flows.push_back(std::prev(later)->flow);
-    all.erase(all.begin(), later);
+    const auto first_later = std::find_if(all.begin(), all.end(),
+                                          [time](const auto& completion) { return completion.time > time; });
+    if (first_later != all.begin()) flows.push_back(std::prev(first_later)->flow);
+    all.erase(all.begin(), first_later);
     if (all.empty()) completed_.erase(found_signal);
   };
-  switch (facts.role) {
+  switch (info.role) {
     case FunctionRole::kCreates:
     case FunctionRole::kAllocates:
       if (head.count == 1) annotations_.push_back({"made", Annotation::kPointer, outputs[0]});
@@ -307,10 +307,10 @@ void Writer::call_ends(Thread& thread, const uint64_t* words) {
   }
   events_.end(thread.track, time, {.last_of = flows, .annotations = annotations_});
 
-  Durations*& durations = of_function_[head.function];
-  if (durations == nullptr) durations = &statistics_.of(Statistics::kCalls, view(facts.function->name));
+  Durations*& durations = durations_by_function_[head.function];
+  if (durations == nullptr) durations = &statistics_.of(Statistics::kCalls, view(info.function->name));
   durations->add(time - call.begin);
-  if (facts.role == FunctionRole::kAllocates && head.count == 1 && options_.memory) {
+  if (info.role == FunctionRole::kAllocates && head.count == 1 && options_.memory) {
     memory_.allocated(time, outputs[0], call.second, call.first);
   }
 }
@@ -331,7 +331,7 @@ void Writer::finish(uint32_t tid, uint64_t time) {
 // --- Memory ------------------------------------------------------------------------------------------------
 
 void Writer::count_memory_until(uint64_t until) {
-  memory_.tell_until(
+  memory_.report_until(
       until, [this](uint64_t time, uint64_t pool, int64_t bytes) { count_memory(pool, bytes, time); });
 }
 
@@ -384,11 +384,11 @@ void Writer::enqueued(Thread& thread, const uint64_t* words) {
                   {.category = "enqueue", .name = name, .flows = flows, .annotations = annotations_});
 }
 
-// Activities are read ahead of the waits for them, so that a signal may have several.
-void Writer::completes(uint64_t signal, uint64_t flow, uint64_t time) {
-  constexpr size_t kMany = 2048;
+// Activities are read before the waits for them, so a signal may have several completions.
+void Writer::add_completion(uint64_t signal, uint64_t flow, uint64_t time) {
+  constexpr size_t kMaxCompletions = 2048;
   auto& all = completed_[signal];
-  if (all.size() == kMany) all.pop_front();
+  if (all.size() == kMaxCompletions) all.pop_front();
   all.push_back({flow, time});
 }
 
@@ -413,11 +413,12 @@ void Writer::packet_done(const uint64_t* words) {
     const auto dispatch = dispatch_of(packet);
     name = recorder_.kernels().name(dispatch.kernel_object, time);
     if (!is_shown_kernel(name)) return;
-    annotations_.push_back({"grid", Annotation::kText, 0,
-                            keep(extent(dispatch.grid_size_x, dispatch.grid_size_y, dispatch.grid_size_z))});
     annotations_.push_back(
-        {"work-group", Annotation::kText, 0,
-         keep(extent(dispatch.workgroup_size_x, dispatch.workgroup_size_y, dispatch.workgroup_size_z))});
+        {"grid", Annotation::kText, 0,
+         store_text_of_event(extent(dispatch.grid_size_x, dispatch.grid_size_y, dispatch.grid_size_z))});
+    annotations_.push_back({"work-group", Annotation::kText, 0,
+                            store_text_of_event(extent(dispatch.workgroup_size_x, dispatch.workgroup_size_y,
+                                                       dispatch.workgroup_size_z))});
     annotations_.push_back({"group segment", Annotation::kUnsigned, dispatch.group_segment_size});
     annotations_.push_back({"private segment", Annotation::kUnsigned, dispatch.private_segment_size});
     annotations_.push_back(
@@ -426,7 +427,7 @@ void Writer::packet_done(const uint64_t* words) {
   annotations_.push_back({"index", Annotation::kUnsigned, index});
   if (words[9] != 0) {
     annotations_.push_back({"completion signal", Annotation::kPointer, words[9]});
-    completes(words[9], flows[0], time);
+    add_completion(words[9], flows[0], time);
   }
   auto [found, is_new] = queues_.try_emplace(queue);
   Lanes& lanes = found->second;
@@ -436,7 +437,7 @@ void Writer::packet_done(const uint64_t* words) {
                     .name = name,
                     .flows = flows,
                     .annotations = annotations_};
-  if (begin == 0) {  // the device has not said
+  if (begin == 0) {  // the device did not report times
     events_.instant(lane_for(lanes, time, time), time, event);
     return;
   }
@@ -463,7 +464,7 @@ void Writer::copy_done(const uint64_t* words) {
   annotations_.push_back({"bytes", Annotation::kUnsigned, words[12]});
   if (words[9] != 0) {
     annotations_.push_back({"completion signal", Annotation::kPointer, words[9]});
-    if (words[5] != 0) completes(words[9], flows[0], words[1]);
+    if (words[5] != 0) add_completion(words[9], flows[0], words[1]);
   }
   Event event{.category = "copy", .name = lanes.name, .annotations = annotations_};
   if (words[5] != 0) event.flows = flows;
@@ -494,7 +495,7 @@ void Writer::marker(Thread& thread, const uint64_t* words) {
       --thread.open_ranges;
       return events_.end(thread.track, time);
     case MarkerOperation::kStart: {
-      // Open to an end that nobody knows yet.
+      // The end is unknown, so the lane stays occupied.
       const uint64_t track = lane_for(ranges_, time, UINT64_MAX);
       open_ranges_[range] = track;
       return events_.begin(track, time, event);

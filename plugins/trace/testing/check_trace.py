@@ -1,6 +1,6 @@
-"""check_trace.py <what> <program> <scratch folder> [<argument of the program>...]
+"""check_trace.py <check> <program> <scratch directory> [<argument of the program>...]
 
-Runs the program under the trace tool and compares the trace with what the program says of itself."""
+Runs the program under the trace tool and compares the trace with the program's output."""
 
 import collections
 import json
@@ -24,7 +24,7 @@ def environment(**options):
     with open(config, "w") as file:
         json.dump({"config_version": "1.0", "plugins": [tool]}, file)
     env = dict(os.environ, HSA_PLUGIN_CONFIG=config, HSA_LOADER_DEBUG="error")
-    # A bare name is looked for beside the configuration, and then where tools are installed.
+    # A file name is searched in the configuration's directory, then in the tools' directory.
     return env
 
 
@@ -46,7 +46,7 @@ def numbers(output, word):
 
 
 def rows(table, title):
-    """Of the table at the end: count by name."""
+    """Returns the counts of the table, by name."""
     lines = table.splitlines()
     begin = next(i for i, line in enumerate(lines) if line.endswith("  " + title)) + 1
     out = {}
@@ -59,7 +59,7 @@ def rows(table, title):
 
 
 def check_flow(begin, middle, end):
-    """From one slice to another and on to a third, in time. Returns how many go as far as the third."""
+    """Checks flows from a slice to a second and a third, in order of time. Returns the number that reach the third."""
     starts = collections.defaultdict(list)
     for slice_ in begin:
         for flow in slice_.flows:
@@ -83,7 +83,7 @@ def work():
     assert not trace.named("lost records")
     calls = trace.of("hsa")
 
-    # Kernels: all of them, on two queues of one agent, at the times that the API tells.
+    # All kernels, on two queues of one agent, at the times that the API reports.
     kernels = trace.of("kernel")
     assert len(kernels) == 1000 and {k.name for k in kernels} == {kernel}, (len(kernels), {k.name for k in kernels})
     lanes = collections.Counter(tuple(trace.path_of(k.track)) for k in kernels)
@@ -100,7 +100,7 @@ def work():
         assert k.parent is None, k
     assert len(trace.of("barrier")) == 2
 
-    # From the enqueuing, which is in the doorbell's store, to the kernel, to the wait for it.
+    # Flows from the enqueuing, in the doorbell's store, to the kernel, to the wait for it.
     enqueued = trace.of("enqueue")
     assert len(enqueued) == 1002
     assert all(e.parent is None or e.parent.name.startswith("hsa_") for e in enqueued)
@@ -109,13 +109,13 @@ def work():
     assert check_flow(enqueued, kernels, waits) == 100
     assert check_flow(enqueued, trace.of("barrier"), waits) == 2
 
-    # Copies: the same.
+    # Copies and their flows.
     copies = trace.of("copy")
     assert sorted((c.begin, c.end) for c in copies) == sorted((b, e) for b, e in numbers(done.stdout, "copy")), copies
     assert len(copies) == 5 and all(c.arguments["bytes"] == 1 << 20 for c in copies)
     assert check_flow(trace.named("hsa_amd_memory_async_copy"), copies, waits) == 5
 
-    # Calls: nested, with their arguments and results.
+    # Nested calls, with arguments and results.
     (iterate,) = trace.named("hsa_iterate_agents")
     inner = [c for c in trace.named("hsa_agent_get_info") if c.parent is iterate]
     assert inner and all(iterate.begin < c.begin < c.end < iterate.end for c in inner)
@@ -130,7 +130,7 @@ def work():
     assert all(c.end is not None and c.begin < c.end for c in calls)
     assert len({c.track for c in calls}) == 2
 
-    # Memory goes up and comes down again.
+    # Allocated memory increases and decreases to 0.
     (counter,) = trace.counters.values()
     assert max(value for _, value in counter) >= 2 << 20 and counter[-1][1] == 0, counter
 
@@ -161,11 +161,11 @@ def hip():
     lanes = collections.Counter(tuple(trace.path_of(k.track)) for k in kernels)
     assert len(kernels) == 1000 and set(lanes.values()) == {500}, lanes
     assert all(path[0] == "GPU 1 gfx906" and path[1].startswith("queue ") for path in lanes), lanes
-    # Copies, by engines or by kernels of HIP's own: two one way at least, and two the other.
+    # Copies by engines or by HIP's kernels: at least two in each direction.
     copies = collections.Counter(c.name for c in trace.of("copy"))
     copies += collections.Counter(k.name for k in trace.of("kernel") if k.name != kernel)
     assert sum(copies.values()) >= 4, copies
-    # All that the GPU has done leads back to where it was enqueued, and what HIP waits for, on to the wait.
+    # Flows lead from the enqueuing to the GPU's work and, if HIP waits for it, to the wait.
     waits = trace.named("hsa_signal_wait_scacquire") + trace.named("hsa_signal_wait_relaxed")
     check_flow(trace.of("enqueue"), kernels + trace.of("barrier"), waits)
     everything = kernels + trace.of("barrier") + trace.of("copy")
@@ -235,13 +235,13 @@ def leaves():
     trace = Trace(path)
     assert not trace.truncated
     (wait,) = [c for c in trace.named("hsa_signal_wait_relaxed") if c.arguments["compare_value"] == 7] or [None]
-    assert wait is None or wait.end is None, wait  # it may not have begun
+    assert wait is None or wait.end is None, wait  # it may not have started
     assert trace.named("hsa_signal_load_relaxed"), "what the first thread has called at last"
     assert rows(done.stderr, "calls")["hsa_signal_create"] >= 1
 
 
 def forks():
-    # What the parent's tool had made stays in the child unused: nobody frees it, as its threads are not there.
+    # The objects of the parent's tool leak in the child, because their threads do not exist there.
     os.environ["ASAN_OPTIONS"] = os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"
     done = run_program("forks")
     assert done.returncode == 0, done
@@ -251,14 +251,14 @@ def forks():
     (parent,) = [t for t in traces if t.named("hsa_system_get_info")]
     assert child is not parent
     assert done.stderr.count("trace of process") == 2
-    # One file for both is refused, and nothing of the parent's is lost.
+    # A common file is rejected in the child, and the parent's trace is complete.
     done = run_program("forks", file=os.path.join(folder, "one"), summary="none")
     assert done.returncode == 1 and "another process writes this file" in done.stderr, done
 
 
 def killed():
     path = os.path.join(folder, "killed.pftrace")
-    # Buffers are small: by the megabyte that is waited for, each thread's was emptied often.
+    # With small buffers, each thread's buffer is emptied often before the file has the size that is waited for.
     options = environment(file=path, flush_ms=1, buffer_kb=16)
     with subprocess.Popen([program, "runs"], env=options, stdout=subprocess.PIPE) as process:
         while process.stdout.readline() != b"runs\n":
@@ -268,7 +268,7 @@ def killed():
         process.send_signal(signal.SIGKILL)
     assert process.returncode == -signal.SIGKILL
     trace = Trace(path)
-    # At most the last packet is cut, and before it is what two threads did.
+    # At most the last packet is truncated, and the packets before it contain both threads' calls.
     assert len(trace.named("hsa_signal_add_relaxed")) > 1000
     assert len({c.track for c in trace.of("hsa")}) == 2
     unfinished = [c for c in trace.of("hsa") if c.end is None]

@@ -1,4 +1,4 @@
-// Free-standing, and with a name that the compiler mangles.
+// A free-standing kernel with a mangled name.
 #include "kernels.hpp"
 
 namespace traced {

@@ -1,14 +1,14 @@
-// A program to be traced. It says what it does, so that a trace can be compared to it:
+// A program to be traced. It prints its actions, so that they can be compared with the trace.
 //
 //   program work <agent> <code object> <kernel>   kernels on two queues from two threads, copies, and waits
-//   program calls <threads> <calls>               calls from as many threads, of which the first waits for all
-//   program memory                                four threads each allocate 1 MiB, and in turn free another's
-//   program again                                 the runtime three times
+//   program calls <threads> <calls>               calls from <threads> threads, of which the first waits for all
+//   program memory                                four threads each allocate 1 MiB, then free another thread's memory
+//   program again                                 starts the runtime three times
 //   program leaves                                returns from main while two threads call, without hsa_shut_down
-//   program forks                                 a child that uses the runtime, and then the parent
-//   program runs                                  calls until somebody ends it
+//   program forks                                 uses the runtime in a child, then in the parent
+//   program runs                                  calls until it is killed
 //
-// <agent>: the position. Lines: "pid P", "kernel QUEUE INDEX BEGIN END", "copy BEGIN END", "calls N".
+// <agent> is an index. Printed lines: "pid P", "kernel QUEUE INDEX BEGIN END", "copy BEGIN END", "calls N".
 #include <hsa/hsa.h>
 #include <hsa/hsa_ext_amd.h>
 #include <sys/wait.h>
@@ -51,7 +51,7 @@ std::vector<hsa_agent_t> agents() {
   CHECK(hsa_iterate_agents(
       [](hsa_agent_t agent, void* into) {
         uint32_t node = 0;
-        CHECK(hsa_agent_get_info(agent, HSA_AGENT_INFO_NODE, &node));  // a call within a call
+        CHECK(hsa_agent_get_info(agent, HSA_AGENT_INFO_NODE, &node));  // a nested call
         static_cast<std::vector<hsa_agent_t>*>(into)->push_back(agent);
         return HSA_STATUS_SUCCESS;
       },
@@ -59,7 +59,7 @@ std::vector<hsa_agent_t> agents() {
   return all;
 }
 
-// The host's pool of kernel arguments, which all agents reach.
+// The host's kernarg pool, which all agents can access.
 hsa_amd_memory_pool_t host_pool(hsa_agent_t agent) {
   hsa_amd_memory_pool_t found{};
   CHECK(hsa_amd_agent_iterate_memory_pools(
@@ -100,7 +100,7 @@ void wait_for(hsa_signal_t signal) {
 }
 
 constexpr uint32_t kWords = 4096;
-constexpr int kKernels = 500;  // of a queue
+constexpr int kKernels = 500;  // per queue
 std::atomic<uint64_t> wrong_words{0};
 
 void use_queue(hsa_agent_t agent, hsa_amd_memory_pool_t pool, uint64_t kernel) {
@@ -119,7 +119,7 @@ void use_queue(hsa_agent_t agent, hsa_amd_memory_pool_t pool, uint64_t kernel) {
   hsa_signal_t done{};
   CHECK(hsa_signal_create(1, 0, nullptr, &done));
   for (int i = 0; i < kKernels; ++i) {
-    const bool is_last = i % 10 == 9;  // of those that are waited for together
+    const bool is_last = i % 10 == 9;  // of a group with a common wait
     hsa_signal_store_relaxed(done, 1);
     const uint64_t index = hsa_queue_add_write_index_relaxed(queue, 1);
     while (index - hsa_queue_load_read_index_scacquire(queue) >= queue->size) std::this_thread::yield();
@@ -147,7 +147,7 @@ void use_queue(hsa_agent_t agent, hsa_amd_memory_pool_t pool, uint64_t kernel) {
              std::to_string(time.start) + " " + std::to_string(time.end) + "\n";
   }
   for (uint32_t i = 0; i < kWords; ++i) wrong_words += to[i] != 3 * i;
-  // A barrier packet, too.
+  // A barrier packet.
   hsa_signal_store_relaxed(done, 1);
   const uint64_t index = hsa_queue_add_write_index_relaxed(queue, 1);
   auto& barrier = static_cast<hsa_barrier_and_packet_t*>(queue->base_address)[index % queue->size];
@@ -206,7 +206,7 @@ int work(int argc, char** argv) {
   roctxRangePop();
   roctxRangeStop(range);
   hsa_queue_t* const none = nullptr;
-  if (hsa_queue_destroy(none) == HSA_STATUS_SUCCESS) return 1;  // a result that is an error
+  if (hsa_queue_destroy(none) == HSA_STATUS_SUCCESS) return 1;  // a call that returns an error
   CHECK(hsa_shut_down());
   return wrong_words == 0 ? 0 : 1;
 }
@@ -292,7 +292,7 @@ int leaves() {
 
 int forks() {
   CHECK(hsa_init());
-  // AddressSanitizer's allocator knows nothing of forks: the tool's thread must have got what it begins with.
+  // AddressSanitizer's allocator does not support forks: the tool's thread must have finished its first allocations.
   std::this_thread::sleep_for(std::chrono::milliseconds(100));
   const pid_t child = ::fork();
   if (child == 0) {

@@ -1,5 +1,5 @@
-"""A reader of Perfetto traces that shares nothing with what writes them: protocol buffers by their rules, and of
-TracePacket what slices, instants, counters and flows are made of, by the numbers of Perfetto's .proto files."""
+"""Reads Perfetto traces independently of the writer: protocol buffers, and the fields of TracePacket for slices, instants,
+counters and flows, with the numbers of Perfetto's .proto files."""
 
 import collections
 import struct
@@ -23,7 +23,7 @@ def varint(data, at):
 
 
 def fields(data):
-    """Of a message: lists of values by number."""
+    """Returns the fields of a message: lists of values by field number."""
     out = collections.defaultdict(list)
     at = 0
     while at < len(data):
@@ -53,7 +53,7 @@ def signed(value):
 class Slice:
     def __init__(self, track, name, category, begin, parent):
         self.track, self.name, self.category, self.begin, self.parent = track, name, category, begin, parent
-        self.end = None  # open to the end of the trace
+        self.end = None  # None: open at the end of the trace
         self.arguments, self.flows, self.ended_flows = {}, [], []
 
     def __repr__(self):
@@ -67,7 +67,7 @@ class Trace:
         self.tracks, self.slices, self.counters = {}, [], collections.defaultdict(list)
         self.truncated = False
         events = []
-        names = {}  # by sequence
+        names = {}  # interned names, by sequence
         at = 0
         while at < len(data):
             try:
@@ -82,7 +82,7 @@ class Trace:
                 break
             at = start + length
             self._packet(packet, names, events)
-        events.sort(key=lambda event: event[0])  # stable, as trace_processor's is
+        events.sort(key=lambda event: event[0])  # stable, like trace_processor's sort
         self._nest(events)
 
     def _packet(self, packet, names, events):
@@ -155,7 +155,7 @@ class Trace:
         return [slice_ for slice_ in self.slices if slice_.category == category]
 
     def path_of(self, track):
-        """Names from below the process to the track."""
+        """Returns the names of the track's ancestors, from below the process to the track."""
         names = []
         while track is not None:
             names.insert(0, self.tracks[track]["name"])

@@ -1,4 +1,4 @@
-// A stand-in for rocTX with its public functions, and the one by which it tells a listener of them.
+// A stand-in for rocTX with its public functions and the registration of a listener.
 #include <atomic>
 #include <cstdint>
 
@@ -13,7 +13,7 @@ struct Data {
 std::atomic<int (*)(uint32_t, uint32_t, void*)> listener{nullptr};
 std::atomic<uint64_t> ranges{1};
 
-void tell(uint32_t operation, const char* message, uint64_t range = 0) {
+void notify(uint32_t operation, const char* message, uint64_t range = 0) {
   constexpr uint32_t kDomain = 5;  // ACTIVITY_DOMAIN_ROCTX
   Data data{message, range};
   if (auto* const function = listener.load()) function(kDomain, operation, &data);
@@ -22,23 +22,23 @@ void tell(uint32_t operation, const char* message, uint64_t range = 0) {
 }  // namespace
 
 EXPORT void roctxMarkA(const char* message) {
-  tell(0, message);
+  notify(0, message);
 }
 EXPORT int roctxRangePushA(const char* message) {
-  tell(1, message);
+  notify(1, message);
   return 0;
 }
 EXPORT int roctxRangePop() {
-  tell(2, nullptr);
+  notify(2, nullptr);
   return 0;
 }
 EXPORT uint64_t roctxRangeStartA(const char* message) {
   const uint64_t range = ranges++;
-  tell(3, message, range);
+  notify(3, message, range);
   return range;
 }
 EXPORT void roctxRangeStop(uint64_t range) {
-  tell(4, nullptr, range);
+  notify(4, nullptr, range);
 }
 EXPORT void roctxRegisterTracerCallback(int (*function)(uint32_t, uint32_t, void*)) {
   listener = function;
