@@ -23,7 +23,7 @@ InFlightPacket barrier(uint64_t index, uint64_t completion) {
   return packet;
 }
 
-TEST(InFlight, CountsNoPacketThatEndsBeforeTheValueOfItsSignalIsRead) {
+TEST(InFlight, IgnoresPacketCompletedBeforeSignalIsRead) {
   std::atomic<int64_t> value{2};
   std::thread end;
   InFlight* all = nullptr;
@@ -58,7 +58,7 @@ InFlightPacket barrier_value(uint64_t index, hsa_signal_condition_t condition, i
   return packet;
 }
 
-TEST(InFlight, ABarrierValuePacketGoesOnWhenItsConditionHolds) {
+TEST(InFlight, BarrierValuePacketProceedsIfConditionHolds) {
   const struct {
     hsa_signal_condition_t condition;
     int64_t value, mask;
@@ -78,7 +78,7 @@ TEST(InFlight, ABarrierValuePacketGoesOnWhenItsConditionHolds) {
   }
 }
 
-TEST(InFlight, ABarrierValuePacketIsInACircleIfItNeedsThePacketsBehindIt) {
+TEST(InFlight, BarrierValuePacketDeadlocksIfItNeedsLaterPackets) {
   const struct {
     int64_t now;
     hsa_signal_condition_t condition;
@@ -98,7 +98,7 @@ TEST(InFlight, ABarrierValuePacketIsInACircleIfItNeedsThePacketsBehindIt) {
   }
 }
 
-TEST(InFlight, ABarrierValuePacketIsInNoCircleIfAnotherPacketWillDo) {
+TEST(InFlight, BarrierValuePacketProceedsIfAnyPacketSuffices) {
   InFlight in_flight([](uint64_t) { return 5; });
   auto elsewhere = barrier(0, kSignal);
   elsewhere.queue = kQueue + 1;

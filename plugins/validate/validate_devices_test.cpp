@@ -85,7 +85,7 @@ class DeviceRules : public ::testing::Test {
   std::vector<void*> blocks;
 };
 
-TEST_F(DeviceRules, V304IsKeptIfACountedQueueHasFailed) {
+TEST_F(DeviceRules, V304IsKeptAfterFailureOfCountedQueue) {
   std::atomic<bool> failed{false};
   hsa_queue_t* counted = nullptr;
   ASSERT_EQ(hsa_amd_counted_queue_acquire(
@@ -106,20 +106,20 @@ TEST_F(DeviceRules, V304IsKeptIfACountedQueueHasFailed) {
   EXPECT_THAT(end(), IsEmpty());
 }
 
-TEST_F(DeviceRules, V402IsBrokenByAKernelThatIsGivenMemoryOfAnotherAgent) {
+TEST_F(DeviceRules, V402IsBrokenByKernelWithMemoryOfOtherAgent) {
   void* const block = device_memory(gpus[0]);
   submit(queue, given(block));
   EXPECT_THAT(end(), ElementsAre(402));
 }
 
-TEST_F(DeviceRules, V402IsKeptByAKernelThatIsAllowedToAccessIt) {
+TEST_F(DeviceRules, V402IsKeptByKernelWithAccess) {
   void* const block = device_memory(gpus[0]);
   allow(block, program.agent());
   submit(queue, given(block));
   EXPECT_THAT(end(), IsEmpty());
 }
 
-TEST_F(DeviceRules, V402IsBrokenByACopyNoneOfWhoseAgentsMayAccessBothSides) {
+TEST_F(DeviceRules, V402IsBrokenByCopyWithoutAgentThatAccessesBothSides) {
   void* const to = device_memory(gpus[0]);
   void* const from = device_memory(gpus[1]);
   // Held for ever by its signal.
@@ -127,7 +127,7 @@ TEST_F(DeviceRules, V402IsBrokenByACopyNoneOfWhoseAgentsMayAccessBothSides) {
   EXPECT_THAT(Program::take_numbers(), ElementsAre(402));
 }
 
-TEST_F(DeviceRules, V402IsKeptByACopyOneOfWhoseAgentsIsAllowedTo) {
+TEST_F(DeviceRules, V402IsKeptByCopyWithAgentThatAccessesBothSides) {
   void* const to = device_memory(gpus[0]);
   void* const from = device_memory(gpus[1]);
   const hsa_signal_t done = program.signal();
@@ -138,7 +138,7 @@ TEST_F(DeviceRules, V402IsKeptByACopyOneOfWhoseAgentsIsAllowedTo) {
   EXPECT_THAT(end(), IsEmpty());
 }
 
-TEST_F(DeviceRules, V403IsBrokenByKernelsOfTwoAgentsAtOnce) {
+TEST_F(DeviceRules, V403IsBrokenByConcurrentKernelsOfTwoAgents) {
   void* const block = device_memory(gpus[0]);
   allow(block, program.agent());
   submit(queue, given(block));
@@ -148,7 +148,7 @@ TEST_F(DeviceRules, V403IsBrokenByKernelsOfTwoAgentsAtOnce) {
   EXPECT_THAT(end(), UnorderedElementsAre(207, 403));
 }
 
-TEST_F(DeviceRules, V403IsKeptByKernelsOneAfterTheOther) {
+TEST_F(DeviceRules, V403IsKeptBySequentialKernels) {
   void* const block = device_memory(gpus[0]);
   allow(block, program.agent());
   const hsa_signal_t over = program.signal();
@@ -164,7 +164,7 @@ TEST_F(DeviceRules, V403IsKeptByKernelsOneAfterTheOther) {
   EXPECT_THAT(program.end(), IsEmpty());
 }
 
-TEST_F(DeviceRules, V403IsKeptByAKernelForWhichTheOtherHasWaitedFromTheBeginning) {
+TEST_F(DeviceRules, V403IsKeptByKernelThatTheOtherWaitsFor) {
   void* const block = device_memory(gpus[0]);
   allow(block, program.agent());
   const hsa_signal_t over = program.signal();
@@ -177,7 +177,7 @@ TEST_F(DeviceRules, V403IsKeptByAKernelForWhichTheOtherHasWaitedFromTheBeginning
   EXPECT_THAT(end(), IsEmpty());
 }
 
-TEST_F(DeviceRules, V212IsBrokenByNoPrivateSegmentAndV212IsKeptByWhatTheKernelDeclares) {
+TEST_F(DeviceRules, V212IsBrokenWithoutPrivateSegmentAndV212IsKeptByDeclaredSize) {
   std::ifstream file(VALIDATE_GPU_KERNELS, std::ios::binary);
   if (!file) GTEST_SKIP() << "there is no " << VALIDATE_GPU_KERNELS;
   const std::vector<char> code{std::istreambuf_iterator<char>(file), {}};

@@ -14,7 +14,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-TEST(V101IsBroken, ByAQueueInThePlaceOfASignal) {
+TEST(V101IsBroken, ByQueuePassedAsSignal) {
   Program program;
   hsa_queue_t* const queue = program.queue();
   hsa_signal_destroy({reinterpret_cast<uint64_t>(queue)});
@@ -23,7 +23,7 @@ TEST(V101IsBroken, ByAQueueInThePlaceOfASignal) {
   EXPECT_THAT(program.end(), IsEmpty());
 }
 
-TEST(V101IsBroken, ByAnAgentInThePlaceOfASignal) {
+TEST(V101IsBroken, ByAgentPassedAsSignal) {
   Program program;
   hsa_signal_destroy({program.agent().handle});
   const auto reports = Program::take();
@@ -32,7 +32,7 @@ TEST(V101IsBroken, ByAnAgentInThePlaceOfASignal) {
   EXPECT_THAT(program.end(), IsEmpty());
 }
 
-TEST(V101IsKept, ByHandlesOfTheirKind) {
+TEST(V101IsKept, ByHandlesOfExpectedKind) {
   Program program;
   char name[64];
   EXPECT_EQ(hsa_agent_get_info(program.agent(), HSA_AGENT_INFO_NAME, name), HSA_STATUS_SUCCESS);
@@ -45,7 +45,7 @@ TEST(V101IsKept, ByHandlesOfTheirKind) {
   EXPECT_THAT(program.end(), IsEmpty());
 }
 
-TEST(V102IsBroken, ByTheUseOfADestroyedSignalAndTheReportSaysWhereItWasDestroyed) {
+TEST(V102IsBroken, ByDestroyedSignalWithPlaceOfDestruction) {
   Program program;
   const hsa_signal_t signal = program.signal();
   hsa_signal_destroy(signal);
@@ -60,7 +60,7 @@ TEST(V102IsBroken, ByTheUseOfADestroyedSignalAndTheReportSaysWhereItWasDestroyed
                     HasSubstr("destroyed by hsa_signal_destroy"), HasSubstr("validate_test+0x")));
 }
 
-TEST(V102IsBroken, ByASymbolOfADestroyedExecutable) {
+TEST(V102IsBroken, BySymbolOfDestroyedExecutable) {
   Program program;
   program.kernel("add_up");
   hsa_executable_symbol_t symbol{};
@@ -73,7 +73,7 @@ TEST(V102IsBroken, ByASymbolOfADestroyedExecutable) {
   EXPECT_THAT(program.end(), ElementsAre(102));
 }
 
-TEST(V102IsBroken, ByADestroyedSignalThatABarrierValuePacketWaitsFor) {
+TEST(V102IsBroken, ByDestroyedSignalOfBarrierValuePacket) {
   Program program;
   hsa_queue_t* const queue = program.queue();
   const hsa_signal_t gate = program.signal(), gone = program.signal();
@@ -86,7 +86,7 @@ TEST(V102IsBroken, ByADestroyedSignalThatABarrierValuePacketWaitsFor) {
   EXPECT_THAT(program.end(), IsEmpty());
 }
 
-TEST(V102IsKept, ByAHandleThatIsGivenOutAgain) {
+TEST(V102IsKept, ByReusedHandle) {
   Program program;
   for (int i = 0; i < 100; ++i) {
     const hsa_signal_t signal = program.signal();
@@ -97,7 +97,7 @@ TEST(V102IsKept, ByAHandleThatIsGivenOutAgain) {
   EXPECT_THAT(program.end(), IsEmpty());
 }
 
-TEST(V103IsBroken, ByWhatIsDestroyedTwice) {
+TEST(V103IsBroken, BySecondDestruction) {
   Program program;
   const hsa_signal_t signal = program.signal();
   hsa_signal_destroy(signal);
@@ -108,7 +108,7 @@ TEST(V103IsBroken, ByWhatIsDestroyedTwice) {
   EXPECT_THAT(program.end(), ElementsAre(103, 103));
 }
 
-TEST(V103IsKept, ByWhatIsLockedTwiceAndUnlockedTwice) {
+TEST(V103IsKept, ByTwoLocksAndTwoUnlocks) {
   Program program;
   alignas(4096) static char page[4096];
   void* agents_view = nullptr;
@@ -119,14 +119,14 @@ TEST(V103IsKept, ByWhatIsLockedTwiceAndUnlockedTwice) {
   EXPECT_THAT(program.end(), IsEmpty());
 }
 
-TEST(V104IsBroken, ByAHandleThatTheProgramMadeUp) {
+TEST(V104IsBroken, ByInventedHandle) {
   Program program;
   char name[64];
   hsa_agent_get_info({0x1234567890}, HSA_AGENT_INFO_NAME, name);
   EXPECT_THAT(program.end(), ElementsAre(104));
 }
 
-TEST(V104IsKept, ByHandlesThatIterationsTell) {
+TEST(V104IsKept, ByHandlesFromIterations) {
   Program program;
   hsa_agent_iterate_regions(
       program.agent(),
@@ -145,7 +145,7 @@ TEST(V104IsKept, ByHandlesThatIterationsTell) {
   EXPECT_THAT(program.end(), IsEmpty());
 }
 
-TEST(V105IsBroken, ByDestroyingADoorbell) {
+TEST(V105IsBroken, ByDestroyingDoorbell) {
   Program program;
   hsa_queue_t* const queue = program.queue();
   hsa_signal_destroy(queue->doorbell_signal);
@@ -154,7 +154,7 @@ TEST(V105IsBroken, ByDestroyingADoorbell) {
   EXPECT_THAT(program.end(), IsEmpty());
 }
 
-TEST(V105IsBroken, ByChangingADoorbellOtherwiseThanByAStore) {
+TEST(V105IsBroken, ByReadModifyWriteOfDoorbell) {
   Program program(R"("limit": 0)");
   hsa_queue_t* const queue = program.queue();
   const hsa_signal_t doorbell = queue->doorbell_signal;
@@ -176,7 +176,7 @@ TEST(V105IsBroken, ByChangingADoorbellOtherwiseThanByAStore) {
   EXPECT_THAT(program.end(), IsEmpty());
 }
 
-TEST(V105IsKept, ByStoringToADoorbell) {
+TEST(V105IsKept, ByStoreToDoorbell) {
   Program program;
   hsa_queue_t* const queue = program.queue();
   const hsa_signal_t done = program.signal(2);

@@ -13,7 +13,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-TEST(V401IsBroken, ByFreeingMemoryOfARunningKernel) {
+TEST(V401IsBroken, ByFreeingMemoryOfRunningKernel) {
   Program program;
   hsa_queue_t* const queue = program.queue();
   const hsa_signal_t done = program.signal();
@@ -37,7 +37,7 @@ TEST(V401IsBroken, ByFreeingMemoryOfARunningKernel) {
   EXPECT_THAT(program.end(), IsEmpty());
 }
 
-TEST(V401IsKept, ByFreeingMemoryWhenTheCopyIsOver) {
+TEST(V401IsKept, ByFreeingMemoryAfterCopy) {
   Program program;
   void* const from = program.memory(1 << 20);
   void* const to = program.memory(1 << 20);
@@ -89,7 +89,7 @@ struct Batch {
 
 constexpr bool kTellsLostBytes = HSABE_SANITIZER == HSABE_SANITIZER_ADDRESS;
 
-TEST(V401IsBroken, ByFreeingMemoryOfABatchOfCopies) {
+TEST(V401IsBroken, ByFreeingMemoryOfCopyBatch) {
   if (kTellsLostBytes) GTEST_SKIP() << "a batch that is held for ever loses some bytes when the runtime ends";
   Program program;
   const hsa_signal_t gate = program.signal(), done = program.signal(2);
@@ -105,7 +105,7 @@ TEST(V401IsBroken, ByFreeingMemoryOfABatchOfCopies) {
   EXPECT_THAT(reports[0].text, HasSubstr("a copy of hsa_amd_memory_async_batch_copy"));
 }
 
-TEST(V401IsKept, ByFreeingMemoryWhenAllCopiesOfABatchAreOver) {
+TEST(V401IsKept, ByFreeingMemoryAfterCopyBatch) {
   Program program;
   for (int i = 0; i < 100; ++i) {
     const hsa_signal_t gate = program.signal(), done = program.signal(2);
@@ -119,7 +119,7 @@ TEST(V401IsKept, ByFreeingMemoryWhenAllCopiesOfABatchAreOver) {
   EXPECT_THAT(program.end(), IsEmpty());
 }
 
-TEST(V401IsKept, ByFreeingMemoryOfABatchThatIsRefused) {
+TEST(V401IsKept, ByFreeingMemoryOfRejectedCopyBatch) {
   Program program;
   const hsa_signal_t gate = program.signal(), done = program.signal(2);
   Batch batch(program, done);
@@ -130,7 +130,7 @@ TEST(V401IsKept, ByFreeingMemoryOfABatchThatIsRefused) {
   EXPECT_THAT(program.end(), IsEmpty());
 }
 
-TEST(V404IsBroken, ByACopyOfABatchBeyondItsBlock) {
+TEST(V404IsBroken, ByBatchedCopyPastEndOfAllocation) {
   if (kTellsLostBytes) GTEST_SKIP() << "a batch that is held for ever loses some bytes when the runtime ends";
   Program program;
   const hsa_signal_t gate = program.signal(), done = program.signal(2);
@@ -140,7 +140,7 @@ TEST(V404IsBroken, ByACopyOfABatchBeyondItsBlock) {
   EXPECT_THAT(Program::take_numbers(), ElementsAre(404, 404));
 }
 
-TEST(V404IsBroken, ByACopyBeyondItsBlock) {
+TEST(V404IsBroken, ByCopyPastEndOfAllocation) {
   Program program;
   auto* const from = static_cast<char*>(program.memory(8192));
   auto* const to = static_cast<char*>(program.memory(4096));
@@ -152,7 +152,7 @@ TEST(V404IsBroken, ByACopyBeyondItsBlock) {
   EXPECT_THAT(Program::take_numbers(), ElementsAre(404));
 }
 
-TEST(V404IsKept, ByCopiesToTheEndOfABlock) {
+TEST(V404IsKept, ByCopiesToEndOfAllocation) {
   Program program;
   auto* const from = static_cast<char*>(program.memory(4096));
   auto* const to = static_cast<char*>(program.memory(8192));

@@ -40,7 +40,7 @@ class PacketRules : public ::testing::Test {
   }
 };
 
-TEST_F(PacketRules, ACorrectProgramHearsNothing) {
+TEST_F(PacketRules, CorrectProgramGetsNoReports) {
   for (int i = 0; i < 200; ++i) {
     hsa_signal_store_relaxed(done, 1);
     submit(queue, good());
@@ -52,7 +52,7 @@ TEST_F(PacketRules, ACorrectProgramHearsNothing) {
   EXPECT_THAT(end(), IsEmpty());
 }
 
-TEST_F(PacketRules, V201IsBrokenByRingingBeforeTheHeader) {
+TEST_F(PacketRules, V201IsBrokenByDoorbellBeforeHeader) {
   const uint64_t index = reserve(queue);
   ring(queue, index);
   const auto packet = good();
@@ -62,7 +62,7 @@ TEST_F(PacketRules, V201IsBrokenByRingingBeforeTheHeader) {
   EXPECT_THAT(end(), ElementsAre(201));
 }
 
-TEST_F(PacketRules, V201IsKeptByOneRingForSeveralPackets) {
+TEST_F(PacketRules, V201IsKeptByOneDoorbellForSeveralPackets) {
   hsa_signal_store_relaxed(done, 3);
   uint64_t index = 0;
   for (int i = 0; i < 3; ++i) {
@@ -75,7 +75,7 @@ TEST_F(PacketRules, V201IsKeptByOneRingForSeveralPackets) {
   EXPECT_THAT(end(), IsEmpty());
 }
 
-TEST_F(PacketRules, V202IsBrokenByWhatIsWrittenAfterTheHeader) {
+TEST_F(PacketRules, V202IsBrokenByWritingFieldsAfterHeader) {
   const uint64_t index = reserve(queue);
   auto packet = good();
   write_packet(queue, index, &packet);
@@ -137,7 +137,7 @@ TEST_F(PacketRules, V203IsBrokenByReservedFields) {
   EXPECT_THAT(end(), IsEmpty());
 }
 
-TEST_F(PacketRules, V203IsKeptByBitsThatHaveAMeaning) {
+TEST_F(PacketRules, V203IsKeptByDefinedBits) {
   constexpr auto kAll = static_cast<uint16_t>(
       1 << HSA_PACKET_HEADER_BARRIER | HSA_FENCE_SCOPE_SYSTEM << HSA_PACKET_HEADER_SCACQUIRE_FENCE_SCOPE |
       HSA_FENCE_SCOPE_SYSTEM << HSA_PACKET_HEADER_SCRELEASE_FENCE_SCOPE);
@@ -153,14 +153,14 @@ TEST_F(PacketRules, V203IsKeptByBitsThatHaveAMeaning) {
   EXPECT_THAT(end(), IsEmpty());
 }
 
-TEST_F(PacketRules, V204IsBrokenByATypeThatThereIsNot) {
+TEST_F(PacketRules, V204IsBrokenByUnknownType) {
   hsa_agent_dispatch_packet_t packet{};
   packet.header = 77 << HSA_PACKET_HEADER_TYPE;
   submit(queue, packet);
   EXPECT_THAT(end(), ElementsAre(204));
 }
 
-TEST_F(PacketRules, V204IsKeptByEachTypeThatTheQueueTakes) {
+TEST_F(PacketRules, V204IsKeptByEverySupportedType) {
   hsa_signal_store_relaxed(done, 4);
   submit(queue, good());
   submit(queue, barrier(done));
@@ -170,7 +170,7 @@ TEST_F(PacketRules, V204IsKeptByEachTypeThatTheQueueTakes) {
   EXPECT_THAT(end(), IsEmpty());
 }
 
-TEST_F(PacketRules, V205IsBrokenByRingingForTheNextPacket) {
+TEST_F(PacketRules, V205IsBrokenByDoorbellForUnreservedPacket) {
   const uint64_t index = reserve(queue);
   const auto packet = good();
   write_packet(queue, index, &packet);
@@ -179,7 +179,7 @@ TEST_F(PacketRules, V205IsBrokenByRingingForTheNextPacket) {
   EXPECT_THAT(end(), ElementsAre(205));
 }
 
-TEST_F(PacketRules, V205IsKeptByReservingSeveralSlotsAtOnce) {
+TEST_F(PacketRules, V205IsKeptByReservingSeveralSlots) {
   hsa_signal_store_relaxed(done, 2);
   const uint64_t index = hsa_queue_add_write_index_relaxed(queue, 2);
   const auto packet = good();
@@ -191,7 +191,7 @@ TEST_F(PacketRules, V205IsKeptByReservingSeveralSlotsAtOnce) {
   EXPECT_THAT(end(), IsEmpty());
 }
 
-TEST_F(PacketRules, V206IsBrokenByOnePacketMoreThanTheRingHolds) {
+TEST_F(PacketRules, V206IsBrokenByPacketAboveRingSize) {
   const hsa_signal_t held = program.signal();
   HeldKernel kernel(program, queue, held);
   // The packets are not rung for, so that none is taken.
@@ -211,7 +211,7 @@ TEST_F(PacketRules, V206IsBrokenByOnePacketMoreThanTheRingHolds) {
   EXPECT_THAT(end(), IsEmpty());
 }
 
-TEST_F(PacketRules, V206IsKeptByAFullRing) {
+TEST_F(PacketRules, V206IsKeptByFullRing) {
   const hsa_signal_t held = program.signal();
   HeldKernel kernel(program, queue, held);
   hsa_signal_store_relaxed(done, queue->size);
@@ -232,7 +232,7 @@ TEST_F(PacketRules, V206IsKeptByAFullRing) {
   EXPECT_THAT(end(), IsEmpty());
 }
 
-TEST_F(PacketRules, V207IsBrokenByKernelsOfNoLivingExecutable) {
+TEST_F(PacketRules, V207IsBrokenByKernelOfDestroyedExecutable) {
   auto packet = good();
   program.unload_kernels();
   submit(queue, packet);
@@ -242,7 +242,7 @@ TEST_F(PacketRules, V207IsBrokenByKernelsOfNoLivingExecutable) {
   EXPECT_THAT(Program::take_numbers(), Contains(207));
 }
 
-TEST_F(PacketRules, V207IsKeptByAKernelThatIsLoadedAgain) {
+TEST_F(PacketRules, V207IsKeptByReloadedKernel) {
   submit(queue, good());
   wait(done);
   program.unload_kernels();
@@ -253,7 +253,7 @@ TEST_F(PacketRules, V207IsKeptByAKernelThatIsLoadedAgain) {
   EXPECT_THAT(end(), IsEmpty());
 }
 
-TEST_F(PacketRules, V208IsBrokenByTooFewBytesOfArguments) {
+TEST_F(PacketRules, V208IsBrokenByTooSmallKernarg) {
   auto* const block = static_cast<char*>(program.memory(4096));
   auto packet = good();
   // The last bytes of a block, where only half of the arguments fit.
@@ -266,7 +266,7 @@ TEST_F(PacketRules, V208IsBrokenByTooFewBytesOfArguments) {
   EXPECT_THAT(Program::take_numbers(), Contains(208));
 }
 
-TEST_F(PacketRules, V208IsKeptByArgumentsThatEndWithTheirBlock) {
+TEST_F(PacketRules, V208IsKeptByKernargAtEndOfAllocation) {
   auto* const block = static_cast<char*>(program.memory(4096));
   auto packet = good();
   packet.kernarg_address = block + 4096 - add_up.kernarg_size;
@@ -277,7 +277,7 @@ TEST_F(PacketRules, V208IsKeptByArgumentsThatEndWithTheirBlock) {
   EXPECT_THAT(end(), IsEmpty());
 }
 
-TEST_F(PacketRules, V209IsBrokenByArgumentsAtEightBytes) {
+TEST_F(PacketRules, V209IsBrokenByKernargAlignedTo8Bytes) {
   auto* const block = static_cast<char*>(program.memory(4096));
   auto packet = good();
   packet.kernarg_address = block + 8;
@@ -286,7 +286,7 @@ TEST_F(PacketRules, V209IsBrokenByArgumentsAtEightBytes) {
   EXPECT_THAT(Program::take_numbers(), Contains(209));
 }
 
-TEST_F(PacketRules, V209IsKeptByArgumentsAtSixteenBytes) {
+TEST_F(PacketRules, V209IsKeptByKernargAlignedTo16Bytes) {
   auto* const block = static_cast<char*>(program.memory(4096));
   auto packet = good();
   packet.kernarg_address = block + 16;
@@ -297,7 +297,7 @@ TEST_F(PacketRules, V209IsKeptByArgumentsAtSixteenBytes) {
   EXPECT_THAT(end(), IsEmpty());
 }
 
-TEST_F(PacketRules, V210IsBrokenByChangingArgumentsOfARunningKernel) {
+TEST_F(PacketRules, V210IsBrokenByChangingKernargOfRunningKernel) {
   HeldKernel kernel(program, queue, done);
   static_cast<HoldArgs*>(kernel.args())->begun = words;
   kernel.let_go();
@@ -307,7 +307,7 @@ TEST_F(PacketRules, V210IsBrokenByChangingArgumentsOfARunningKernel) {
   EXPECT_THAT(end(), ElementsAre(210));
 }
 
-TEST_F(PacketRules, V210IsKeptByChangingArgumentsWhenTheDispatchIsOver) {
+TEST_F(PacketRules, V210IsKeptByChangingKernargAfterCompletion) {
   for (int i = 0; i < 100; ++i) {
     submit(queue, program.dispatch(add_up, args));
     auto fence = barrier(done);
@@ -320,7 +320,7 @@ TEST_F(PacketRules, V210IsKeptByChangingArgumentsWhenTheDispatchIsOver) {
   EXPECT_THAT(end(), IsEmpty());
 }
 
-TEST_F(PacketRules, V211IsBrokenByNoGroupSegment) {
+TEST_F(PacketRules, V211IsBrokenWithoutGroupSegment) {
   auto packet = good();
   ASSERT_GT(packet.group_segment_size, 0u);
   packet.group_segment_size = 0;
@@ -329,7 +329,7 @@ TEST_F(PacketRules, V211IsBrokenByNoGroupSegment) {
   EXPECT_THAT(Program::take_numbers(), Contains(211));
 }
 
-TEST_F(PacketRules, V211IsKeptByMoreThanTheKernelDeclares) {
+TEST_F(PacketRules, V211IsKeptByMoreThanDeclaredSize) {
   auto packet = good();
   packet.group_segment_size += 1024;
   submit(queue, packet);
@@ -337,7 +337,7 @@ TEST_F(PacketRules, V211IsKeptByMoreThanTheKernelDeclares) {
   EXPECT_THAT(end(), IsEmpty());
 }
 
-TEST_F(PacketRules, V213IsBrokenByDimensionsAndSizesThatDoNotFit) {
+TEST_F(PacketRules, V213IsBrokenByInconsistentDimensionsAndSizes) {
   auto packet = good();
   packet.setup = 1;
   packet.grid_size_y = 2;
@@ -373,7 +373,7 @@ TEST_F(PacketRules, V213IsKeptByOneToThreeDimensions) {
   EXPECT_THAT(end(), IsEmpty());
 }
 
-TEST_F(PacketRules, V214IsBrokenByAWorkGroupThatIsTooLarge) {
+TEST_F(PacketRules, V214IsBrokenByOversizedWorkGroup) {
   auto packet = good();
   packet.setup = 3;
   packet.workgroup_size_x = packet.workgroup_size_y = packet.workgroup_size_z = 1024;
@@ -383,7 +383,7 @@ TEST_F(PacketRules, V214IsBrokenByAWorkGroupThatIsTooLarge) {
   EXPECT_THAT(Program::take_numbers(), Contains(214));
 }
 
-TEST_F(PacketRules, V214IsKeptByTheLargestWorkGroup) {
+TEST_F(PacketRules, V214IsKeptByLargestWorkGroup) {
   uint16_t most[3]{};
   uint32_t size = 0;
   hsa_agent_get_info(program.agent(), HSA_AGENT_INFO_WORKGROUP_MAX_DIM, most);

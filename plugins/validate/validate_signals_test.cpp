@@ -19,7 +19,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 
-TEST(V301IsBroken, ByAWaitForNothing) {
+TEST(V301IsBroken, ByWaitThatNothingEnds) {
   Program program(R"("stall_seconds": 1)");
   const hsa_signal_t signal = program.signal();
   std::atomic<bool> begun{false};
@@ -50,7 +50,7 @@ TEST(V301IsBroken, ByAWaitForNothing) {
   EXPECT_THAT(program.end(), IsEmpty());
 }
 
-TEST(V301IsKept, ByWaitsThatThreadsAndKernelsEnd) {
+TEST(V301IsKept, ByWaitsEndedByThreadsAndKernels) {
   Program program(R"("stall_seconds": 1)");
   const hsa_signal_t signal = program.signal();
   std::thread waiter([&] { wait(signal); });
@@ -74,7 +74,7 @@ TEST(V301IsKept, ByWaitsThatThreadsAndKernelsEnd) {
   EXPECT_THAT(program.end(), IsEmpty());
 }
 
-TEST(V301IsKept, ByWaitsThatHandlersEnd) {
+TEST(V301IsKept, ByWaitsEndedByHandlers) {
   Program program(R"("stall_seconds": 1)");
   const hsa_signal_t signal = program.signal(), due = program.signal();
   // Longer than it takes to be called stalled.
@@ -103,7 +103,7 @@ TEST(V301IsKept, ByWaitsThatHandlersEnd) {
   EXPECT_THAT(program.end(), IsEmpty());
 }
 
-TEST(V301IsBroken, ByAWaitForWhatAHandlerHasNotDone) {
+TEST(V301IsBroken, ByWaitThatHandlerDidNotEnd) {
   Program program(R"("stall_seconds": 1)");
   const hsa_signal_t signal = program.signal();
   static std::atomic<bool> called{false};
@@ -130,7 +130,7 @@ TEST(V301IsBroken, ByAWaitForWhatAHandlerHasNotDone) {
   EXPECT_THAT(program.end(), IsEmpty());
 }
 
-TEST(V302IsBroken, ByBarriersThatWaitForEachOther) {
+TEST(V302IsBroken, ByBarriersWaitingForEachOther) {
   Program program;
   hsa_queue_t* const one = program.queue();
   hsa_queue_t* const other = program.queue();
@@ -148,7 +148,7 @@ TEST(V302IsBroken, ByBarriersThatWaitForEachOther) {
   EXPECT_THAT(program.end(), IsEmpty());
 }
 
-TEST(V302IsBroken, ByAWaitForALaterPacketOfTheQueue) {
+TEST(V302IsBroken, ByBarrierWaitingForLaterPacketOfQueue) {
   Program program;
   hsa_queue_t* const queue = program.queue();
   const hsa_signal_t a = program.signal();
@@ -161,7 +161,7 @@ TEST(V302IsBroken, ByAWaitForALaterPacketOfTheQueue) {
   EXPECT_THAT(program.end(), IsEmpty());
 }
 
-TEST(V302IsBroken, ByABarrierValuePacketThatWaitsForALaterOne) {
+TEST(V302IsBroken, ByBarrierValuePacketWaitingForLaterPacket) {
   Program program;
   hsa_queue_t* const queue = program.queue();
   const hsa_signal_t a = program.signal();
@@ -174,7 +174,7 @@ TEST(V302IsBroken, ByABarrierValuePacketThatWaitsForALaterOne) {
   EXPECT_THAT(program.end(), IsEmpty());
 }
 
-TEST(V302IsKept, ByAnOrBarrierOneOfWhoseSignalsIsNotInTheCircle) {
+TEST(V302IsKept, ByOrBarrierWithSignalOutsideOfCycle) {
   Program program;
   hsa_queue_t* const one = program.queue();
   hsa_queue_t* const other = program.queue();
@@ -189,7 +189,7 @@ TEST(V302IsKept, ByAnOrBarrierOneOfWhoseSignalsIsNotInTheCircle) {
   EXPECT_THAT(program.end(), IsEmpty());
 }
 
-TEST(V302IsBroken, ByAnOrBarrierBothOfWhoseSignalsHangOnOnePacket) {
+TEST(V302IsBroken, ByOrBarrierWithAllSignalsInCycle) {
   Program program;
   std::vector<hsa_queue_t*> queues;
   const auto submit_apart = [&](const hsa_barrier_and_packet_t& packet) {
@@ -214,7 +214,7 @@ TEST(V302IsBroken, ByAnOrBarrierBothOfWhoseSignalsHangOnOnePacket) {
 }
 
 // The tool's one lock is held while it searches, and no packet of the process moves meanwhile.
-TEST(V302IsSoughtInLittleTime, WithThousandsOfPacketsInFlight) {
+TEST(V302CheckIsFast, WithThousandsOfPacketsInFlight) {
   constexpr int kPackets = 8000;
   Program program;
   hsa_queue_t* const deep = program.queue(16384);
@@ -245,7 +245,7 @@ TEST(V302IsSoughtInLittleTime, WithThousandsOfPacketsInFlight) {
   EXPECT_THAT(program.end(), IsEmpty());
 }
 
-TEST(V303IsBroken, BySharingASignalThatCountsOnePacket) {
+TEST(V303IsBroken, ByTwoPacketsWithSignalOfValueOne) {
   Program program;
   hsa_queue_t* const queue = program.queue();
   const hsa_signal_t gate = program.signal(), done = program.signal(1);
@@ -259,7 +259,7 @@ TEST(V303IsBroken, BySharingASignalThatCountsOnePacket) {
   EXPECT_THAT(program.end(), IsEmpty());
 }
 
-TEST(V303IsKept, ByASignalThatCountsItsPackets) {
+TEST(V303IsKept, BySignalWhoseValueCountsPackets) {
   Program program;
   hsa_queue_t* const queue = program.queue();
   const hsa_signal_t gate = program.signal(), done = program.signal(3);
@@ -272,7 +272,7 @@ TEST(V303IsKept, ByASignalThatCountsItsPackets) {
   EXPECT_THAT(program.end(), IsEmpty());
 }
 
-TEST(V304IsBroken, ByDestroyingTheSignalOfAPacketOnItsWay) {
+TEST(V304IsBroken, ByDestroyingSignalOfPacketInFlight) {
   Program program;
   hsa_queue_t* const queue = program.queue();
   const hsa_signal_t gate = program.signal(), done = program.signal();
@@ -286,7 +286,7 @@ TEST(V304IsBroken, ByDestroyingTheSignalOfAPacketOnItsWay) {
   EXPECT_THAT(program.end(), IsEmpty());
 }
 
-TEST(V304IsBroken, ByDestroyingTheSignalThatABarrierValuePacketWaitsFor) {
+TEST(V304IsBroken, ByDestroyingSignalOfWaitingBarrierValuePacket) {
   Program program;
   hsa_queue_t* const queue = program.queue();
   const hsa_signal_t gate = program.signal(), watched = program.signal();
@@ -300,7 +300,7 @@ TEST(V304IsBroken, ByDestroyingTheSignalThatABarrierValuePacketWaitsFor) {
   EXPECT_THAT(program.end(), IsEmpty());
 }
 
-TEST(V304IsBroken, AlsoInAQueueThatCouldNotBeDestroyed) {
+TEST(V304IsBroken, InQueueWhoseDestructionFailed) {
   Program program;
   hsa_queue_t* const queue = program.queue();
   const hsa_signal_t gate = program.signal(), done = program.signal();
@@ -315,7 +315,7 @@ TEST(V304IsBroken, AlsoInAQueueThatCouldNotBeDestroyed) {
   EXPECT_THAT(program.end(), IsEmpty());
 }
 
-TEST(V304IsKept, ByDestroyingTheSignalOfAPacketThatIsOver) {
+TEST(V304IsKept, ByDestroyingSignalOfCompletedPacket) {
   Program program;
   hsa_queue_t* const queue = program.queue();
   for (int i = 0; i < 100; ++i) {
@@ -336,9 +336,9 @@ struct MakesQueues {
   hsa_queue_t* (*make)(Program&, void (*)(hsa_status_t, hsa_queue_t*, void*), void*);
 };
 
-class QueuesThatFail : public ::testing::TestWithParam<MakesQueues> {};
+class FailedQueues : public ::testing::TestWithParam<MakesQueues> {};
 
-TEST_P(QueuesThatFail, UseNothingAnyMoreSoThatV304IsKept) {
+TEST_P(FailedQueues, UseNoSignalsSoV304IsKept) {
   Program program(R"("off": ["207", "213"])");
   std::atomic<hsa_queue_t*> failed{nullptr};
   hsa_queue_t* const queue = GetParam().make(
@@ -361,7 +361,7 @@ TEST_P(QueuesThatFail, UseNothingAnyMoreSoThatV304IsKept) {
   EXPECT_THAT(program.end(), IsEmpty());
 }
 
-INSTANTIATE_TEST_SUITE_P(, QueuesThatFail,
+INSTANTIATE_TEST_SUITE_P(, FailedQueues,
                          ::testing::Values(MakesQueues{"ByQueueCreate",
                                                        [](Program& program, auto* callback, void* data) {
                                                          hsa_queue_t* queue = nullptr;

@@ -20,7 +20,7 @@ using ::testing::IsEmpty;
 
 // --- 5xx ---------------------------------------------------------------------------------------------------
 
-TEST(V501IsBroken, ByTwoProducersOfASingleQueue) {
+TEST(V501IsBroken, ByTwoProducersOfSingleQueue) {
   Program program(R"("limit": 1)");
   hsa_queue_t* const queue = program.queue(64, HSA_QUEUE_TYPE_SINGLE);
   std::atomic<bool> heard{false};
@@ -38,7 +38,7 @@ TEST(V501IsBroken, ByTwoProducersOfASingleQueue) {
   EXPECT_THAT(program.end(), IsEmpty());
 }
 
-TEST(V501IsKept, ByManyProducersOfAMultiQueue) {
+TEST(V501IsKept, ByManyProducersOfMultiQueue) {
   Program program;
   hsa_queue_t* const queue = program.queue(1024);
   const auto produce = [&] {
@@ -63,7 +63,7 @@ TEST(V501IsKept, ByManyProducersOfAMultiQueue) {
 
 // --- 6xx ---------------------------------------------------------------------------------------------------
 
-TEST(V601IsBroken, ByWhatIsLeftWhichIsNamedWithItsPlace) {
+TEST(V601IsBroken, ByLeakedObjectsReportedWithPlaceOfCreation) {
   Program program;
   for (int i = 0; i < 3; ++i) program.signal();
   program.memory(4096);
@@ -77,7 +77,7 @@ TEST(V601IsBroken, ByWhatIsLeftWhichIsNamedWithItsPlace) {
   ASSERT_EQ(hsa_init(), HSA_STATUS_SUCCESS);  // which the program's end undoes
 }
 
-TEST(V601IsKept, ByGivingBackOneOfEachKind) {
+TEST(V601IsKept, ByReleasingOneObjectOfEachKind) {
   Program program;
   hsa_queue_t* const queue = program.queue();
   const hsa_signal_t signal = program.signal();
@@ -93,7 +93,7 @@ TEST(V601IsKept, ByGivingBackOneOfEachKind) {
   EXPECT_THAT(program.end(), IsEmpty());
 }
 
-TEST(V602IsBroken, ByADeprecatedFunctionIfItIsAskedFor) {
+TEST(V602IsBroken, ByDeprecatedFunctionIfEnabled) {
   bool supported = false;
   const auto call = [&] { hsa_system_extension_supported(HSA_EXTENSION_IMAGES, 1, 0, &supported); };
   {
@@ -106,7 +106,7 @@ TEST(V602IsBroken, ByADeprecatedFunctionIfItIsAskedFor) {
   EXPECT_THAT(program.end(), ElementsAre(602));
 }
 
-TEST(V602IsKept, ByTheFunctionThatTookItsPlace) {
+TEST(V602IsKept, ByReplacementOfDeprecatedFunction) {
   Program program(R"("on": ["602"])");
   uint16_t minor = 0;
   bool supported = false;
@@ -116,7 +116,7 @@ TEST(V602IsKept, ByTheFunctionThatTookItsPlace) {
 
 // --- All together ------------------------------------------------------------------------------------------
 
-TEST(Options, TurnRulesOffAndCountThem) {
+TEST(Options, DisableAndLimitRules) {
   Program program(R"("off": ["10*"], "limit": 2)");
   const hsa_signal_t signal = program.signal();
   hsa_signal_destroy(signal);
@@ -126,7 +126,7 @@ TEST(Options, TurnRulesOffAndCountThem) {
   EXPECT_THAT(program.end().size(), 1u);  // made at one place
 }
 
-TEST(Options, ThatAreWrongKeepTheToolAwayAndAreNamed) {
+TEST(Options, ErrorsAreReportedAndDisableTool) {
   const auto why = [](const std::string& options) {
     std::string text;
     // The tool must be there, so that hsa_init fails; the log says why.
@@ -150,7 +150,7 @@ TEST(Options, ThatAreWrongKeepTheToolAwayAndAreNamed) {
       << "all of them, not the first";
 }
 
-TEST(TheTool, IsOnceInAProcess) {
+TEST(Tool, IsLoadedOncePerProcess) {
   ::testing::internal::CaptureStderr();
   ::setenv("HSA_LOADER_DEBUG", "error,chain", 1);
   EXPECT_NE(Program::try_to_begin({}, true), HSA_STATUS_SUCCESS);
@@ -160,7 +160,7 @@ TEST(TheTool, IsOnceInAProcess) {
   EXPECT_EQ(Program::try_to_begin({}), HSA_STATUS_SUCCESS);
 }
 
-TEST(Options, AbortEndsTheProcessWithTheFirstReport) {
+TEST(Options, AbortEndsProcessAtFirstReport) {
   EXPECT_DEATH(
       {
         Program program(R"("abort": true)");
@@ -171,7 +171,7 @@ TEST(Options, AbortEndsTheProcessWithTheFirstReport) {
 }
 
 // A thread's new queue has the address and the doorbell of one that another thread is still destroying.
-TEST(ManyThreads, HearNothingIfTheyMakeAndDestroyQueues) {
+TEST(ManyThreads, GetNoReportsForCreatingAndDestroyingQueues) {
   Program program;
   std::vector<std::thread> threads;
   for (int t = 0; t < 3; ++t) {
@@ -194,7 +194,7 @@ TEST(ManyThreads, HearNothingIfTheyMakeAndDestroyQueues) {
   EXPECT_THAT(program.end(), IsEmpty());
 }
 
-TEST(ManyThreads, HearNothingIfTheyAreCorrect) {
+TEST(ManyThreads, GetNoReportsIfCorrect) {
   Program program({}, true);
   const TestKernel add_up = program.kernel("add_up");
   hsa_queue_t* const queue = program.queue(4096);
