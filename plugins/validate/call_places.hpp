@@ -1,4 +1,4 @@
-// Places in the program: stacks of calls, each kept once for as long as the tool is loaded.
+// Call stacks of the program. Each different stack is stored once and lives until the tool is unloaded.
 #pragma once
 
 #include <array>
@@ -11,30 +11,30 @@
 namespace validate {
 
 struct Stack {
-  static constexpr uint32_t kMost = 40;  ///< the tool's and the runtime's own frames among them
+  static constexpr uint32_t kMaxFrames = 40;  ///< including frames of the tool and the runtime
   uint32_t count = 0;
-  std::array<void*, kMost> frames{};
+  std::array<void*, kMaxFrames> frames{};
 };
 
-/// Null: not known.
+/// Null: unknown.
 using Place = const Stack*;
 
 class Places {
  public:
-  /// With how many frames of the program; 0: none are taken.
+  /// `frames`: number of program frames per stack. 0 disables recording.
   explicit Places(uint32_t frames);
 
-  /// Where the calling thread is. Any thread.
+  /// Records the calling thread's stack. Any thread.
   Place here();
 
-  /// A line for each frame that is neither the tool's nor the runtime's: "module+offset (symbol+offset)".
+  /// Formats one line for each frame outside the tool and the runtime: "module+offset (symbol+offset)".
   std::string describe(Place place, std::string_view indent) const;
 
  private:
   struct Shard {
     rigel::Mutex mutex;
     std::unordered_multimap<uint64_t, Stack> stacks
-        RIGEL_GUARDED_BY(mutex);  // by hash; never moved, never removed
+        RIGEL_GUARDED_BY(mutex);  // by hash; entries never move and are never removed
   };
   const uint32_t frames_;
   std::array<Shard, 16> shards_;

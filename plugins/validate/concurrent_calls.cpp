@@ -1,4 +1,4 @@
-// Chapter 5: calls that two threads must not make at once.
+// Chapter 5: calls that two threads must not make concurrently.
 #include <fmt/core.h>
 
 #include "plugins/validate/validator.hpp"
@@ -12,7 +12,7 @@ Queue* single_queue(Validator& validator, uint64_t handle) {
   return queue->type == HSA_QUEUE_TYPE_SINGLE ? validator.queues.of(queue) : nullptr;
 }
 
-// The queue is kept in the call until its end, if this call is the one that produces.
+// If no other call is producing, stores the queue in the call for `end`.
 void begin(Validator& validator, hsatool_call_t& call, Queue* queue) {
   if (queue == nullptr) return;
   uint64_t other = 0;

@@ -1,4 +1,4 @@
-// Chapter 1: handles of the wrong kind, of what has been destroyed, and of what never was.
+// Chapter 1: handles of the wrong kind, of destroyed objects, and handles that never existed.
 #include <algorithm>
 
 #include <fmt/core.h>
@@ -35,7 +35,7 @@ constexpr TypeOfKind kTypes[] = {
     {"hsa_ven_amd_pcs_t", Kind::kPcSampling},
 };
 
-// Lists of handles, and the parameter that says how long they are.
+// Names of parameters that are arrays of handles, and of the parameters with their lengths.
 struct ListOfHandles {
   std::string_view list, count;
   Kind kind;
@@ -50,14 +50,14 @@ constexpr ListOfHandles kLists[] = {
     {"mapping_agents", "num_agents", Kind::kAgent},
 };
 
-// Where functions give out handles, and where they take them back.
-struct Maker {
+// Functions that create objects.
+struct Creator {
   uint32_t function;
-  uint32_t parameter;  // a pointer to the handle
+  uint32_t parameter;  // pointer to the returned handle
   Kind kind;
-  uint32_t parent = UINT32_MAX;  // the parameter that it goes with
+  uint32_t parent = UINT32_MAX;  // parameter with the object that destroys this one
 };
-constexpr Maker kMakers[] = {
+constexpr Creator kCreators[] = {
     {HSATOOL_ID_hsa_signal_create, 3, Kind::kSignal},
     {HSATOOL_ID_hsa_amd_signal_create, 4, Kind::kSignal},
     {HSATOOL_ID_hsa_amd_ipc_signal_attach, 1, Kind::kSignal},
@@ -131,45 +131,46 @@ const Entry* entry_of(const Entry (&entries)[kCount], uint32_t function) {
   return found == std::end(entries) ? nullptr : found;
 }
 
-void queue_made(Validator& validator, uint64_t handle, const Event& event) {
+void add_queue(Validator& validator, uint64_t handle, const Event& event) {
   validator.registry.add(Kind::kQueue, handle, event);
   const uint64_t doorbell = reinterpret_cast<const hsa_queue_t*>(handle)->doorbell_signal.handle;
-  // A soft queue's is the program's own.
+  // The doorbell of a soft queue is a signal that the program created.
   if (validator.registry.state(Kind::kSignal, doorbell) != State::kLive)
     validator.registry.add(Kind::kSignal, doorbell, event, handle);
 }
 
-void made(Validator& validator, hsatool_call_t& call) {
+void created(Validator& validator, hsatool_call_t& call) {
   if (!succeeded(call)) return;
-  const Maker& maker = *entry_of(kMakers, call.function->id);
-  const auto* const handle = reinterpret_cast<const uint64_t*>(word(call, maker.parameter));
+  const Creator& creator = *entry_of(kCreators, call.function->id);
+  const auto* const handle = reinterpret_cast<const uint64_t*>(word(call, creator.parameter));
   if (handle == nullptr || *handle == 0) return;
-  const uint64_t parent = maker.parent == UINT32_MAX ? 0 : word(call, maker.parent);
-  // Found again, and not made again.
-  if (maker.parent != UINT32_MAX && validator.registry.state(maker.kind, *handle) == State::kLive) return;
-  if (maker.kind == Kind::kIsa && validator.registry.state(maker.kind, *handle) == State::kLive) return;
+  const uint64_t parent = creator.parent == UINT32_MAX ? 0 : word(call, creator.parent);
+  // The function may return an existing object.
+  if (creator.parent != UINT32_MAX && validator.registry.state(creator.kind, *handle) == State::kLive) return;
+  if (creator.kind == Kind::kIsa && validator.registry.state(creator.kind, *handle) == State::kLive) return;
   const Event event = validator.event(call);
-  if (maker.kind == Kind::kQueue) return queue_made(validator, *handle, event);
-  validator.registry.add(maker.kind, *handle, event, parent);
+  if (creator.kind == Kind::kQueue) return add_queue(validator, *handle, event);
+  validator.registry.add(creator.kind, *handle, event, parent);
 }
 
-// Each description has a queue or none, whatever has become of the others.
-void described_queues_made(Validator& validator, hsatool_call_t& call) {
+// Each descriptor has a queue or null, independent of the others.
+void queues_created(Validator& validator, hsatool_call_t& call) {
   const auto& arguments = hsatool::arguments<hsatool_hsa_amd_queue_create_args_t>(call);
   for (uint32_t i = 0; arguments.descs != nullptr && i < arguments.num_descs; ++i) {
     if (const hsa_queue_t* const queue = arguments.descs[i].queue)
-      queue_made(validator, reinterpret_cast<uint64_t>(queue), validator.event(call));
+      add_queue(validator, reinterpret_cast<uint64_t>(queue), validator.event(call));
   }
 }
 
 constexpr Kind kWithChildren[] = {Kind::kSymbol, Kind::kLoadedObject};
 
-// What a call that destroys keeps from its beginning to its end (hsatool_call_t.data): 0 if it destroys nothing, and
-// the queue, if it is one that the tool sees packets of. Its handle may be another's by the end.
-constexpr uint64_t kGivenBack = 1;
+// State that a destroying call keeps in hsatool_call_t.data: 0 if it destroys nothing, a Queue* if the tool
+// observes the queue's packets, otherwise kRemoved. At the end of the call the handle may already belong to
+// another object.
+constexpr uint64_t kRemoved = 1;
 
 Queue* queue_of(const hsatool_call_t& call) {
-  return call.data <= kGivenBack ? nullptr : reinterpret_cast<Queue*>(call.data);
+  return call.data <= kRemoved ? nullptr : reinterpret_cast<Queue*>(call.data);
 }
 
 void destroying_queue(Validator& validator, hsatool_call_t& call, uint64_t handle, const Event& event) {
@@ -193,7 +194,7 @@ void destroying(Validator& validator, hsatool_call_t& call) {
   const auto before = validator.registry.find(kind, handle);
   const Event event = validator.event(call);
   if (validator.registry.remove(kind, handle, event)) {
-    call.data = kGivenBack;
+    call.data = kRemoved;
     if (kind == Kind::kExecutable) {
       for (const Kind child : kWithChildren) validator.registry.remove_children(child, handle, event);
       validator.kernels.remove(handle, event);
@@ -239,8 +240,8 @@ void frozen(Validator& validator, hsatool_call_t& call) {
                         validator.event(call));
 }
 
-// A doorbell may be stored to. Loading and waiting, which only reads, is no use and no harm; the rest changes
-// what the device has been told.
+// Programs may store to a doorbell. Loading and waiting are harmless. Other operations change the value that
+// the device reads.
 void changed_otherwise(Validator& validator, hsatool_call_t& call) {
   const uint64_t signal = word(call, 0);
   if (validator.queues.of_doorbell(signal) != nullptr)
@@ -254,7 +255,7 @@ std::vector<HandleParameter> handle_parameters(const hsatool_function_t& functio
   const std::span parameters(function.parameters, function.parameter_count);
   const Destroyer* const destroyer = entry_of(kDestroyers, function.id);
   for (uint32_t i = 0; i < parameters.size(); ++i) {
-    if (destroyer != nullptr && destroyer->parameter == i) continue;  // which looks itself
+    if (destroyer != nullptr && destroyer->parameter == i) continue;  // checked by `destroying`
     for (const TypeOfKind& type : kTypes) {
       if (hsatool::view(parameters[i].type) == type.type) out.push_back({i, type.kind});
     }
@@ -291,11 +292,11 @@ bool Validator::check_handle(Kind kind, uint64_t handle, std::string_view who) {
 std::span<const Hooks> handle_hooks() {
   static const std::vector<Hooks> kHooks = [] {
     std::vector<Hooks> hooks;
-    for (const Maker& maker : kMakers) hooks.push_back({maker.function, nullptr, made});
+    for (const Creator& creator : kCreators) hooks.push_back({creator.function, nullptr, created});
     for (const Destroyer& destroyer : kDestroyers)
       hooks.push_back({destroyer.function, destroying, destroyed});
     hooks.push_back({HSATOOL_ID_hsa_executable_freeze, nullptr, frozen});
-    hooks.push_back({HSATOOL_ID_hsa_amd_queue_create, nullptr, described_queues_made});
+    hooks.push_back({HSATOOL_ID_hsa_amd_queue_create, nullptr, queues_created});
     for (const uint32_t function :
          {HSATOOL_ID_hsa_signal_exchange_relaxed,   HSATOOL_ID_hsa_signal_exchange_scacquire,
           HSATOOL_ID_hsa_signal_exchange_screlease, HSATOOL_ID_hsa_signal_exchange_scacq_screl,

@@ -1,4 +1,5 @@
-// What happens when packets end, and signals fall, just then. The rest is tested by whole programs (validate_test).
+// Races between the completion of packets and changes of signals. validate_test covers the rest with whole
+// programs.
 #include "plugins/validate/in_flight.hpp"
 
 #include <gtest/gtest.h>
@@ -27,7 +28,7 @@ TEST(InFlight, IgnoresPacketCompletedBeforeSignalIsRead) {
   std::atomic<int64_t> value{2};
   std::thread end;
   InFlight* all = nullptr;
-  // The tool is told of the first packet's end before the program is, as by the runtime.
+  // Like the runtime: report the first packet's completion to the tool before the signal changes.
   InFlight in_flight([&](uint64_t) {
     end = std::thread([&] {
       all->done(kQueue, 0);
@@ -62,7 +63,7 @@ TEST(InFlight, BarrierValuePacketProceedsIfConditionHolds) {
   const struct {
     hsa_signal_condition_t condition;
     int64_t value, mask;
-    bool goes_on;  // with the signal at 0x15
+    bool goes_on;  // if the signal's value is 0x15
   } rows[] = {
       {HSA_SIGNAL_CONDITION_EQ, 0x15, -1, true},   {HSA_SIGNAL_CONDITION_EQ, 0, -1, false},
       {HSA_SIGNAL_CONDITION_EQ, 5, 0xf, true},     {HSA_SIGNAL_CONDITION_NE, 5, 0xf, false},
@@ -83,17 +84,17 @@ TEST(InFlight, BarrierValuePacketDeadlocksIfItNeedsLaterPackets) {
     int64_t now;
     hsa_signal_condition_t condition;
     int64_t value, mask;
-    bool circle;
+    bool in_cycle;
   } rows[] = {
       {1, HSA_SIGNAL_CONDITION_EQ, 0, -1, true},   {3, HSA_SIGNAL_CONDITION_EQ, 0, -1, true},
-      {0, HSA_SIGNAL_CONDITION_EQ, 5, -1, false},  // only a store can do it
+      {0, HSA_SIGNAL_CONDITION_EQ, 5, -1, false},  // only a store can fulfil the condition
       {0, HSA_SIGNAL_CONDITION_GTE, 5, -1, false}, {5, HSA_SIGNAL_CONDITION_LT, 5, -1, true},
       {5, HSA_SIGNAL_CONDITION_NE, 5, -1, true},   {0x11, HSA_SIGNAL_CONDITION_EQ, 0, 0xf, true},
   };
   for (const auto& row : rows) {
     InFlight in_flight([&](uint64_t) { return row.now; });
-    EXPECT_TRUE(in_flight.add(barrier_value(0, row.condition, row.value, row.mask)).circle.empty());
-    EXPECT_EQ(!in_flight.add(barrier(1, kSignal)).circle.empty(), row.circle)
+    EXPECT_TRUE(in_flight.add(barrier_value(0, row.condition, row.value, row.mask)).cycle.empty());
+    EXPECT_EQ(!in_flight.add(barrier(1, kSignal)).cycle.empty(), row.in_cycle)
         << row.now << ' ' << row.condition << ' ' << row.value << ' ' << row.mask;
   }
 }
@@ -104,7 +105,7 @@ TEST(InFlight, BarrierValuePacketProceedsIfAnyPacketSuffices) {
   elsewhere.queue = kQueue + 1;
   in_flight.add(elsewhere);
   in_flight.add(barrier_value(0, HSA_SIGNAL_CONDITION_LT, 5, -1));
-  EXPECT_TRUE(in_flight.add(barrier(1, kSignal)).circle.empty());
+  EXPECT_TRUE(in_flight.add(barrier(1, kSignal)).cycle.empty());
 }
 
 }  // namespace

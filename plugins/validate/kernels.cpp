@@ -8,7 +8,7 @@
 namespace validate {
 namespace {
 
-// A callback of an iteration: calls `visit` for every handle.
+// Iteration callback that calls the std::function at `visit` with each handle.
 template <class Handle>
 hsa_status_t each(Handle handle, void* visit) {
   (*static_cast<std::function<void(Handle)>*>(visit))(handle);
@@ -26,28 +26,28 @@ Topology::Topology(const hsatool::Host& host, Registry& registry) {
   const CoreApiTable& core = *host.tables().core_;
   const AmdExtTable& amd = *host.tables().amd_ext_;
   std::function<void(hsa_agent_t)> add_agent = [&](hsa_agent_t agent) {
-    auto facts = std::make_unique<Agent>();
-    facts->handle = agent;
+    auto info = std::make_unique<Agent>();
+    info->handle = agent;
     char name[64] = {};
     core.hsa_agent_get_info_fn(agent, HSA_AGENT_INFO_NAME, name);
-    facts->name = name;
+    info->name = name;
     hsa_device_type_t device = HSA_DEVICE_TYPE_CPU;
     core.hsa_agent_get_info_fn(agent, HSA_AGENT_INFO_DEVICE, &device);
-    facts->is_cpu = device == HSA_DEVICE_TYPE_CPU;
+    info->is_cpu = device == HSA_DEVICE_TYPE_CPU;
     hsa_agent_feature_t features{};
     core.hsa_agent_get_info_fn(agent, HSA_AGENT_INFO_FEATURE, &features);
-    facts->dispatches = (features & HSA_AGENT_FEATURE_KERNEL_DISPATCH) != 0;
-    if (facts->dispatches) {
+    info->dispatches = (features & HSA_AGENT_FEATURE_KERNEL_DISPATCH) != 0;
+    if (info->dispatches) {
       hsa_dim3_t grid{};
-      core.hsa_agent_get_info_fn(agent, HSA_AGENT_INFO_WORKGROUP_MAX_DIM, facts->workgroup_dim);
-      core.hsa_agent_get_info_fn(agent, HSA_AGENT_INFO_WORKGROUP_MAX_SIZE, &facts->workgroup_size);
+      core.hsa_agent_get_info_fn(agent, HSA_AGENT_INFO_WORKGROUP_MAX_DIM, info->workgroup_dim);
+      core.hsa_agent_get_info_fn(agent, HSA_AGENT_INFO_WORKGROUP_MAX_SIZE, &info->workgroup_size);
       core.hsa_agent_get_info_fn(agent, HSA_AGENT_INFO_GRID_MAX_DIM, &grid);
-      facts->grid_dim[0] = grid.x;
-      facts->grid_dim[1] = grid.y;
-      facts->grid_dim[2] = grid.z;
+      info->grid_dim[0] = grid.x;
+      info->grid_dim[1] = grid.y;
+      info->grid_dim[2] = grid.z;
     }
     registry.add(Kind::kAgent, agent.handle, {});
-    agents_.push_back(std::move(facts));
+    agents_.push_back(std::move(info));
   };
   core.hsa_iterate_agents_fn(each<hsa_agent_t>, &add_agent);
 
@@ -115,8 +115,8 @@ const Pool* Topology::pool(uint64_t handle) const {
 
 bool Topology::may_access(const Agent& agent, const Block& block) const {
   if (block.pool == nullptr || !block.pool->is_pool || block.pool->agent == agent.handle.handle) return true;
-  const auto is_it = [&](uint64_t handle) { return pool(handle) == block.pool; };
-  return std::any_of(agent.pools_with_access.begin(), agent.pools_with_access.end(), is_it) ||
+  const auto is_pool_of_block = [&](uint64_t handle) { return pool(handle) == block.pool; };
+  return std::any_of(agent.pools_with_access.begin(), agent.pools_with_access.end(), is_pool_of_block) ||
          std::find(block.allowed.begin(), block.allowed.end(), agent.handle.handle) != block.allowed.end();
 }
 
@@ -125,27 +125,27 @@ void Kernels::add(const hsatool::Host& host, const Topology& topology, Registry&
   const CoreApiTable& core = *host.tables().core_;
   for (const auto& agent : topology.agents()) {
     std::function<void(hsa_executable_symbol_t)> add_symbol = [&](hsa_executable_symbol_t symbol) {
-      const auto ask = [&](hsa_executable_symbol_info_t what, void* value) {
-        core.hsa_executable_symbol_get_info_fn(symbol, what, value);
+      const auto get = [&](hsa_executable_symbol_info_t attribute, void* value) {
+        core.hsa_executable_symbol_get_info_fn(symbol, attribute, value);
       };
       if (registry.state(Kind::kSymbol, symbol.handle) != State::kLive)
         registry.add(Kind::kSymbol, symbol.handle, frozen, executable.handle);
       hsa_symbol_kind_t kind = HSA_SYMBOL_KIND_VARIABLE;
-      ask(HSA_EXECUTABLE_SYMBOL_INFO_TYPE, &kind);
+      get(HSA_EXECUTABLE_SYMBOL_INFO_TYPE, &kind);
       if (kind != HSA_SYMBOL_KIND_KERNEL) return;
       auto kernel = std::make_shared<Kernel>();
       kernel->agent = agent->handle.handle;
       kernel->executable = executable.handle;
       uint32_t length = 0;
-      ask(HSA_EXECUTABLE_SYMBOL_INFO_NAME_LENGTH, &length);
+      get(HSA_EXECUTABLE_SYMBOL_INFO_NAME_LENGTH, &length);
       kernel->name.resize(length);
-      ask(HSA_EXECUTABLE_SYMBOL_INFO_NAME, kernel->name.data());
+      get(HSA_EXECUTABLE_SYMBOL_INFO_NAME, kernel->name.data());
       uint64_t object = 0;
-      ask(HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_OBJECT, &object);
-      ask(HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_KERNARG_SEGMENT_SIZE, &kernel->kernarg_size);
-      ask(HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_KERNARG_SEGMENT_ALIGNMENT, &kernel->kernarg_alignment);
-      ask(HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_GROUP_SEGMENT_SIZE, &kernel->group_size);
-      ask(HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_PRIVATE_SEGMENT_SIZE, &kernel->private_size);
+      get(HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_OBJECT, &object);
+      get(HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_KERNARG_SEGMENT_SIZE, &kernel->kernarg_size);
+      get(HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_KERNARG_SEGMENT_ALIGNMENT, &kernel->kernarg_alignment);
+      get(HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_GROUP_SEGMENT_SIZE, &kernel->group_size);
+      get(HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_PRIVATE_SEGMENT_SIZE, &kernel->private_size);
       const rigel::WriterLock lock(mutex_);
       kernels_[object] = std::move(kernel);
     };
@@ -158,7 +158,7 @@ void Kernels::remove(uint64_t executable, const Event& destroyed) {
   const rigel::WriterLock lock(mutex_);
   for (auto& [object, kernel] : kernels_) {
     if (kernel->executable != executable || kernel->destroyed.function != nullptr) continue;
-    kernel = std::make_shared<Kernel>(*kernel);  // somebody may be reading it
+    kernel = std::make_shared<Kernel>(*kernel);  // another thread may still read the old one
     kernel->destroyed = destroyed;
   }
 }

@@ -1,4 +1,4 @@
-// Agents and their kernels: the facts that packets are held against.
+// Properties of agents and kernels, used to check packets.
 #pragma once
 
 #include <hsa_plugin/hsa_tool.hpp>
@@ -23,20 +23,20 @@ struct Agent {
   uint16_t workgroup_dim[3] = {};
   uint32_t workgroup_size = 0;
   uint32_t grid_dim[3] = {};
-  uint64_t group_bytes = 0;                 ///< of a work-group; 0: not known
-  std::vector<uint64_t> pools_with_access;  ///< from the beginning, without anybody's leave
+  uint64_t group_bytes = 0;                 ///< LDS limit of a work-group; 0: unknown
+  std::vector<uint64_t> pools_with_access;  ///< pools accessible by default
 };
 
-/// What there is before the program does anything. Read once, and the same for the life of the runtime.
+/// Agents and pools, which do not change between hsa_init and hsa_shut_down. Read once.
 class Topology {
  public:
-  /// Asks the runtime, and registers all that programs may get handles of.
+  /// Queries the runtime, and registers all handles that exist from the start.
   Topology(const hsatool::Host& host, Registry& registry);
 
   const Agent* agent(uint64_t handle) const;
   const std::vector<std::unique_ptr<Agent>>& agents() const { return agents_; }
   const Pool* pool(uint64_t handle) const;
-  /// Whether an agent may access a block. True where that is not known.
+  /// Returns whether an agent may access a block; true if that is unknown.
   bool may_access(const Agent& agent, const Block& block) const;
 
  private:
@@ -52,13 +52,15 @@ struct Kernel {
   uint32_t kernarg_alignment = 0;
   uint32_t group_size = 0;
   uint32_t private_size = 0;
-  Event destroyed;  ///< the end of its executable, if that is over
+  Event destroyed;  ///< destruction of its executable; empty while it exists
 };
 
-/// Kernels by the kernel object that packets name. Any thread.
+/// Kernels by kernel object (hsa_kernel_dispatch_packet_t::kernel_object).
+///
+/// Threads: any function, any thread.
 class Kernels {
  public:
-  /// Those of an executable that has been frozen; its symbols are registered.
+  /// Adds the kernels of a frozen executable, and registers its symbols.
   void add(const hsatool::Host& host, const Topology& topology, Registry& registry,
            hsa_executable_t executable, const Event& frozen);
   void remove(uint64_t executable, const Event& destroyed);

@@ -1,6 +1,6 @@
-// Blocks of memory by address: what the program has allocated, and which agents may access it.
+// Blocks of memory that the program allocated, by address, and the agents that may access them.
 //
-// Any function, any thread. Lookups share a lock.
+// Threads: any function, any thread. Lookups use a shared lock.
 #pragma once
 
 #include <cstdint>
@@ -15,20 +15,20 @@
 
 namespace validate {
 
-/// A memory pool or a region, as far as rules ask.
+/// The properties of a memory pool or region that rules use.
 struct Pool {
   uint64_t agent = 0;
-  bool on_host = false;  ///< of a CPU agent: the tool itself may read it
+  bool on_host = false;  ///< belongs to a CPU agent: the tool itself may read it
   bool coarse = false;
-  bool is_pool = false;  ///< which says who has access from the beginning
+  bool is_pool = false;  ///< not a region: default access is known
 };
 
 struct Block {
   uint64_t base = 0;
   uint64_t size = 0;
-  const Pool* pool = nullptr;     ///< null: not known
-  std::vector<uint64_t> allowed;  ///< agents, by hsa_amd_agents_allow_access
-  Event made;
+  const Pool* pool = nullptr;     ///< null: unknown
+  std::vector<uint64_t> allowed;  ///< agents with access by hsa_amd_agents_allow_access
+  Event allocated;
   Event freed;
   bool contains(uint64_t address) const { return address - base < size; }
 };
@@ -36,17 +36,17 @@ struct Block {
 class MemoryMap {
  public:
   void add(Block block);
-  /// False: no block begins there.
+  /// Removes the block with this base address. Returns false if there is none.
   bool remove(uint64_t base, const Event& freed);
-  /// The call that was to free it has failed.
+  /// Undoes `remove` after the freeing call failed.
   void restore(uint64_t base);
-  /// Only these agents, and that of the pool, have access from here on.
+  /// Sets the agents with access, in addition to the agent of the pool.
   void allow(uint64_t address, std::span<const hsa_agent_t> agents);
 
   std::optional<Block> find(uint64_t address) const;
-  /// A block that is gone, and was at the address; nothing has been allocated there since.
+  /// Returns the freed block that contained the address, unless the address was allocated again.
   std::optional<Block> find_freed(uint64_t address) const;
-  /// The blocks that any of the words is an address in, each once.
+  /// Returns the blocks that contain the words taken as addresses, without duplicates.
   std::vector<Block> find_all(std::span<const uint64_t> words) const;
 
  private:
@@ -54,7 +54,7 @@ class MemoryMap {
 
   mutable rigel::SharedMutex mutex_;
   std::map<uint64_t, Block> blocks_ RIGEL_GUARDED_BY(mutex_);  // by base
-  std::deque<Block> freed_ RIGEL_GUARDED_BY(mutex_);           // the oldest first
+  std::deque<Block> freed_ RIGEL_GUARDED_BY(mutex_);           // oldest first
 };
 
 }  // namespace validate

@@ -7,7 +7,7 @@
 namespace validate {
 namespace {
 
-constexpr size_t kRemembered = 1024;  // freed blocks
+constexpr size_t kMaxFreedBlocks = 1024;
 
 }  // namespace
 
@@ -34,7 +34,7 @@ bool MemoryMap::remove(uint64_t base, const Event& freed) {
   found->second.freed = freed;
   freed_.push_back(std::move(found->second));
   blocks_.erase(found);
-  if (freed_.size() > kRemembered) freed_.pop_front();
+  if (freed_.size() > kMaxFreedBlocks) freed_.pop_front();
   return true;
 }
 

@@ -5,8 +5,8 @@
 namespace validate {
 namespace {
 
-// How many destroyed objects a shard remembers, to tell them from what never was.
-constexpr size_t kRemembered = 512;
+// Number of destroyed objects that a shard keeps, to distinguish destroyed handles from unknown ones.
+constexpr size_t kMaxDestroyed = 512;
 
 constinit std::atomic<uint64_t> next_epoch{1};
 
@@ -14,7 +14,7 @@ uint64_t new_epoch() {
   return next_epoch.fetch_add(1, std::memory_order_relaxed);
 }
 
-// What a thread has found to live. An entry holds for as long as its shard's epoch is the same.
+// A live object that this thread looked up. Valid while its shard's epoch is unchanged.
 struct Recent {
   Kind kind;
   uint64_t handle;
@@ -83,10 +83,10 @@ std::string_view name_of(Kind kind) {
 
 bool is_always_seen(Kind kind) {
   switch (kind) {
-    case Kind::kWavefront:     // of instruction sets that no agent has
-    case Kind::kReader:        // the loader extension makes some
-    case Kind::kSymbol:        // callbacks of iterations get them
-    case Kind::kLoadedObject:  // so does the loader extension
+    case Kind::kWavefront:     // also from instruction sets that no agent supports
+    case Kind::kReader:        // also from the loader extension
+    case Kind::kSymbol:        // also from iteration callbacks
+    case Kind::kLoadedObject:  // also from the loader extension
     case Kind::kCodeObject:
     case Kind::kVmemHandle:
     case Kind::kPcSampling:
@@ -105,7 +105,7 @@ uint64_t Registry::hash_of(const Key& key) {
   return hash ^ hash >> 29;
 }
 
-void Registry::add(Kind kind, uint64_t handle, const Event& made, uint64_t parent, uint64_t bytes) {
+void Registry::add(Kind kind, uint64_t handle, const Event& created, uint64_t parent, uint64_t bytes) {
   const Key key{kind, handle};
   Shard& shard = shard_of(key);
   const rigel::MutexLock lock(shard.mutex);
@@ -118,7 +118,7 @@ void Registry::add(Kind kind, uint64_t handle, const Event& made, uint64_t paren
   object = {};
   object.parent = parent;
   object.bytes = bytes;
-  object.made = made;
+  object.created = created;
 }
 
 bool Registry::remove(Kind kind, uint64_t handle, const Event& destroyed) {
@@ -174,7 +174,7 @@ void Registry::restore_children(Kind kind, uint64_t parent) {
 }
 
 void Registry::forget_oldest(Shard& shard) {
-  while (shard.destroyed.size() > kRemembered) {
+  while (shard.destroyed.size() > kMaxDestroyed) {
     const auto oldest = shard.objects.find(shard.destroyed.front());
     if (oldest != shard.objects.end() && !oldest->second.live) shard.objects.erase(oldest);
     shard.destroyed.pop_front();

@@ -1,7 +1,7 @@
-// The objects of the program: which handles live, of what kind they are, and where they were made.
+// The objects of the program: their handles, kinds, state, and the calls that created and destroyed them.
 //
-// Any function, any thread. Handles are spread over shards, each with a lock of its own; a thread that asks for
-// what it has asked for a moment ago takes no lock.
+// Threads: any function, any thread. Handles are distributed over shards with one lock each. A lookup that
+// repeats a recent lookup of the same thread takes no lock.
 #pragma once
 
 #include <hsa_plugin/hsa_tool.h>
@@ -41,7 +41,7 @@ enum class Kind : uint8_t {
   kSampler,
   kVmemHandle,
   kPcSampling,
-  // Addresses, as far as functions take them for handles.
+  // Addresses that functions use as handles.
   kMemory,
   kLockedMemory,
   kAttachedMemory,
@@ -49,14 +49,14 @@ enum class Kind : uint8_t {
   kAddressRange,
 };
 
-/// "signal", "memory pool".
+/// Returns for example "signal" or "memory pool".
 std::string_view name_of(Kind kind);
 
-/// Whether the runtime gives out handles of this kind in no way that the tool does not see. Only then is an
-/// unknown one wrong.
+/// Returns whether the tool observes every call that returns a handle of this kind. Only then is an unknown
+/// handle an error.
 bool is_always_seen(Kind kind);
 
-/// A call that has made or destroyed something.
+/// A call that created or destroyed an object.
 struct Event {
   const hsatool_function_t* function = nullptr;
   Place place = nullptr;
@@ -64,11 +64,12 @@ struct Event {
 
 struct Object {
   bool live = true;
-  uint32_t references = 1;  ///< an object may be given out several times, and is then given back as often
-  uint32_t waiters = 0;     ///< threads that wait for a signal
-  uint64_t parent = 0;      ///< what it goes with: the queue of a doorbell, the executable of a symbol
-  uint64_t bytes = 0;       ///< of memory
-  Event made;
+  uint32_t references = 1;  ///< number of destroying calls that the object needs
+  uint32_t waiters = 0;     ///< number of threads that wait for the signal
+  uint64_t parent =
+      0;               ///< object that destroys this one: the queue of a doorbell, the executable of a symbol
+  uint64_t bytes = 0;  ///< size, if it is memory
+  Event created;
   Event destroyed;
 };
 
@@ -78,22 +79,22 @@ class Registry {
  public:
   Registry();
 
-  /// Given out, perhaps once more.
-  void add(Kind kind, uint64_t handle, const Event& made, uint64_t parent = 0, uint64_t bytes = 0);
-  /// Given back. False: it was not there, and nothing changes.
+  /// Adds an object, or a reference if it is live already.
+  void add(Kind kind, uint64_t handle, const Event& created, uint64_t parent = 0, uint64_t bytes = 0);
+  /// Removes a reference. Returns false and changes nothing if the object is not live.
   bool remove(Kind kind, uint64_t handle, const Event& destroyed);
-  /// The call that was to give it back has failed.
+  /// Undoes `remove` after the destroying call failed.
   void restore(Kind kind, uint64_t handle);
-  /// The same for what goes with an object.
+  /// The same for all objects of a kind with this parent.
   void remove_children(Kind kind, uint64_t parent, const Event& destroyed);
   void restore_children(Kind kind, uint64_t parent);
 
   State state(Kind kind, uint64_t handle);
   std::optional<Object> find(Kind kind, uint64_t handle);
-  /// The kind of a live object with this handle that is not `except`; kNone: there is none.
+  /// Returns a kind other than `except` that has a live object with this handle, or kNone.
   Kind other_kind(Kind except, uint64_t handle);
 
-  /// A thread waits for a signal (+1) or does not any more (-1).
+  /// Counts a thread that begins (+1) or ends (-1) to wait for a signal.
   void count_waiter(uint64_t signal, int32_t change);
 
   void for_each_live(const std::function<void(Kind, uint64_t handle, const Object&)>& visit);
@@ -111,10 +112,11 @@ class Registry {
 
   struct alignas(64) Shard {
     rigel::Mutex mutex;
-    // Differs whenever something may have ceased to live, from all values of all registries: see state().
+    // Changes whenever an object may have been destroyed. Unique over all shards of all registries: see
+    // state().
     std::atomic<uint64_t> epoch;
     std::unordered_map<Key, Object, Hash> objects RIGEL_GUARDED_BY(mutex);
-    std::deque<Key> destroyed RIGEL_GUARDED_BY(mutex);  // the oldest first; some may live again
+    std::deque<Key> destroyed RIGEL_GUARDED_BY(mutex);  // oldest first; some may be live again
   };
   Shard& shard_of(const Key& key) { return shards_[hash_of(key) >> 58]; }
   static void forget_oldest(Shard& shard) RIGEL_REQUIRES(shard.mutex);

@@ -13,20 +13,20 @@ using rigel::ObjectReader;
 
 constexpr auto kOptional = ObjectReader::kOptional;
 
-// "203", "2*" and "*".
-bool names(std::string_view pattern, uint32_t number) {
+// Patterns are for example "203", "2*" and "*".
+bool matches(std::string_view pattern, uint32_t number) {
   const std::string digits = std::to_string(number);
   if (pattern.ends_with('*'))
     return std::string_view(digits).starts_with(pattern.substr(0, pattern.size() - 1));
   return pattern == digits;
 }
 
-void turn(ObjectReader& reader, std::string_view key, bool applies, Options& options) {
+void set_rules(ObjectReader& reader, std::string_view key, bool applies, Options& options) {
   for (const std::string& item : reader.strings(key)) {
     const std::string_view pattern = std::string_view(item).substr(item.starts_with('V') ? 1 : 0);
     bool found = false;
     for (uint32_t i = 0; i < all_rules().size(); ++i) {
-      if (!names(pattern, all_rules()[i].number)) continue;
+      if (!matches(pattern, all_rules()[i].number)) continue;
       options.applies[i] = applies;
       found = true;
     }
@@ -34,8 +34,8 @@ void turn(ObjectReader& reader, std::string_view key, bool applies, Options& opt
   }
 }
 
-uint32_t number(ObjectReader& reader, std::string_view key, uint32_t usual, uint32_t most) {
-  return static_cast<uint32_t>(reader.integer(key, kOptional, usual, 0, most));
+uint32_t number(ObjectReader& reader, std::string_view key, uint32_t default_value, uint32_t maximum) {
+  return static_cast<uint32_t>(reader.integer(key, kOptional, default_value, 0, maximum));
 }
 
 }  // namespace
@@ -46,8 +46,8 @@ Options parse_options(std::string_view json, rigel::Diagnostics& diagnostics) {
   const auto document = rigel::parse_json(json, diagnostics);
   if (!document) return options;
   ObjectReader reader(&**document, "", diagnostics);
-  turn(reader, "on", true, options);
-  turn(reader, "off", false, options);
+  set_rules(reader, "on", true, options);
+  set_rules(reader, "off", false, options);
   options.file = reader.string("file", kOptional);
   options.callback = reader.string("callback", kOptional);
   options.abort = reader.boolean("abort", options.abort);

@@ -1,4 +1,4 @@
-// What the configuration may say of this tool (docs/guide/validate.md).
+// The tool's options in the configuration file (docs/guide/validate.md).
 #pragma once
 
 #include <cstdint>
@@ -12,17 +12,17 @@ namespace validate {
 
 struct Options {
   std::vector<bool> applies;    ///< by index of all_rules()
-  std::string file;             ///< reports go there and not to the log; empty: the log
-  std::string callback;         ///< an exported function of the program; empty: none
-  bool abort = false;           ///< the process ends with the first report
-  uint32_t limit = 10;          ///< reports of one rule; 0: as many as there are
-  uint32_t stack = 8;           ///< frames of where something was made; 0: none are taken
-  uint32_t stall_seconds = 10;  ///< how long nothing has happened before a wait is said to be endless
+  std::string file;             ///< output file of reports; empty: the log
+  std::string callback;         ///< exported function of the program; empty: none
+  bool abort = false;           ///< the first report aborts the process
+  uint32_t limit = 10;          ///< maximum of reports per rule; 0: unlimited
+  uint32_t stack = 8;           ///< frames of recorded call stacks; 0: no recording
+  uint32_t stall_seconds = 10;  ///< time without progress after which a wait is reported as endless
 
   bool has(uint32_t rule_index) const { return applies[rule_index]; }
 };
 
-/// From a JSON object. If `diagnostics` has errors afterwards, they are not to be used.
+/// Parses a JSON object. The result is invalid if `diagnostics` has errors afterwards.
 Options parse_options(std::string_view json, rigel::Diagnostics& diagnostics);
 
 }  // namespace validate

@@ -13,7 +13,7 @@ bool is_or(const InFlightPacket& packet) {
   return packet.packet.type() == HSA_PACKET_TYPE_BARRIER_OR;
 }
 
-// Of two packets of a queue.
+// Both packets are in the same queue.
 bool waits(const InFlightPacket& later, const InFlightPacket& earlier) {
   return earlier.is_barrier() || later.has_barrier_bit();
 }
@@ -21,31 +21,32 @@ bool waits(const InFlightPacket& later, const InFlightPacket& earlier) {
 }  // namespace
 
 uint64_t InFlightPacket::completion_signal() const {
-  return packet.as<hsa_kernel_dispatch_packet_t>().completion_signal.handle;  // the last field of all packets
+  // The last field of every packet type.
+  return packet.as<hsa_kernel_dispatch_packet_t>().completion_signal.handle;
 }
 
 std::string InFlightPacket::name() const {
-  std::string what = "packet";
+  std::string type_name = "packet";
   switch (packet.type()) {
     case HSA_PACKET_TYPE_KERNEL_DISPATCH:
-      what = kernel == nullptr ? "dispatch" : fmt::format("dispatch of {}", kernel->name);
+      type_name = kernel == nullptr ? "dispatch" : fmt::format("dispatch of {}", kernel->name);
       break;
     case HSA_PACKET_TYPE_BARRIER_AND:
-      what = "barrier-AND";
+      type_name = "barrier-AND";
       break;
     case HSA_PACKET_TYPE_BARRIER_OR:
-      what = "barrier-OR";
+      type_name = "barrier-OR";
       break;
     case HSA_PACKET_TYPE_VENDOR_SPECIFIC:
-      what = "barrier-value";
+      type_name = "barrier-value";
       break;
     default:
       break;
   }
-  return fmt::format("{} (packet {} of queue {})", what, index, queue);
+  return fmt::format("{} (packet {} of queue {})", type_name, index, queue);
 }
 
-// --- What packets wait for ---------------------------------------------------------------------------------
+// --- Dependencies ------------------------------------------------------------------------------------------
 
 bool Dependency::holds(int64_t now) const {
   now &= mask;
@@ -59,7 +60,7 @@ bool Dependency::holds(int64_t now) const {
     case HSA_SIGNAL_CONDITION_GTE:
       return now >= value;
     default:
-      return true;  // there is no such condition, and the packet ends its queue
+      return true;  // invalid condition: the packet puts the queue into the error state
   }
 }
 
@@ -80,7 +81,7 @@ uint64_t Dependency::completions(int64_t now) const {
     default:
       break;
   }
-  // Of some of the bits nobody says how they change with the second.
+  // With a mask, the effect of a second completion on the masked bits is unknown.
   return mask == -1 ? count : std::min<uint64_t>(count, 1);
 }
 
@@ -105,15 +106,15 @@ std::vector<Dependency> dependencies_of(const hsatool::Packet& packet) {
   return out;
 }
 
-// --- What there is -----------------------------------------------------------------------------------------
+// --- Nodes -------------------------------------------------------------------------------------------------
 
 PacketGraph::Node& PacketGraph::add(InFlightPacket&& packet) {
-  const uint64_t place = ++places_;
+  const uint64_t sequence = ++last_sequence_;
   auto& nodes = queues_[packet.queue].nodes;
-  Node& node = nodes.try_emplace(nodes.end(), place, std::move(packet), place)->second;
-  if (node.completion_signal() != 0) signals_[node.completion_signal()].completers.emplace(place, &node);
+  Node& node = nodes.try_emplace(nodes.end(), sequence, std::move(packet), sequence)->second;
+  if (node.completion_signal() != 0) signals_[node.completion_signal()].completers.emplace(sequence, &node);
   for (const Dependency& dependency : node.dependencies)
-    signals_[dependency.signal].waiters.emplace(place, &node);
+    signals_[dependency.signal].waiters.emplace(sequence, &node);
   return node;
 }
 
@@ -121,14 +122,14 @@ void PacketGraph::remove(const Node& node) {
   const auto forget = [&](uint64_t signal, Nodes Signal::*list) {
     const auto entry = signals_.find(signal);
     if (entry == signals_.end()) return;
-    (entry->second.*list).erase(node.place);
+    (entry->second.*list).erase(node.sequence);
     if (entry->second.completers.empty() && entry->second.waiters.empty()) signals_.erase(entry);
   };
   forget(node.completion_signal(), &Signal::completers);
   for (const Dependency& dependency : node.dependencies) forget(dependency.signal, &Signal::waiters);
   const auto queue = queues_.find(node.queue);
   auto& nodes = queue->second.nodes;
-  nodes.erase(nodes.find(node.place));
+  nodes.erase(nodes.find(node.sequence));
   if (nodes.empty()) queues_.erase(queue);
 }
 
@@ -137,7 +138,7 @@ PacketGraph::Node* PacketGraph::find(uint64_t queue, uint64_t index) {
   if (entry == queues_.end()) return nullptr;
   auto& nodes = entry->second.nodes;
   const auto node =
-      std::find_if(nodes.begin(), nodes.end(), [&](const auto& one) { return one.second.index == index; });
+      std::find_if(nodes.begin(), nodes.end(), [&](const auto& n) { return n.second.index == index; });
   return node == nodes.end() ? nullptr : &node->second;
 }
 
@@ -156,7 +157,7 @@ const PacketGraph::Node* PacketGraph::user_of(uint64_t signal) const {
   if (entry == signals_.end()) return nullptr;
   const Node* oldest = nullptr;
   for (const Nodes* const nodes : {&entry->second.completers, &entry->second.waiters}) {
-    if (!nodes->empty() && (oldest == nullptr || nodes->begin()->first < oldest->place))
+    if (!nodes->empty() && (oldest == nullptr || nodes->begin()->first < oldest->sequence))
       oldest = nodes->begin()->second;
   }
   return oldest;
@@ -175,7 +176,7 @@ bool PacketGraph::is_blocked(const Node& node) const {
 }
 
 bool PacketGraph::may_progress() const {
-  // What is behind a barrier packet that is held does not begin.
+  // Only the oldest packet matters: packets after a blocked barrier packet do not start.
   return std::any_of(queues_.begin(), queues_.end(),
                      [&](const auto& queue) { return !is_blocked(queue.second.nodes.begin()->second); });
 }
@@ -187,29 +188,29 @@ void PacketGraph::begin_search(Node& node) {
   found_.assign(1, &node);
 }
 
-void PacketGraph::come_to(Node& node) const {
+void PacketGraph::visit(Node& node) const {
   if (node.search == search_) return;
   node.search = search_;
   node.is_found = node.is_listed = false;
   node.held_by = {};
 }
 
-void PacketGraph::found(Node& node, Node& holds_it) {
-  come_to(node);
+void PacketGraph::add_found(Node& node, Node& holder) {
+  visit(node);
   if (std::exchange(node.is_found, true)) return;
-  node.held_by[0] = &holds_it;
+  node.held_by[0] = &holder;
   found_.push_back(&node);
 }
 
-void PacketGraph::is_held(Node& node, size_t dependency, Node& holds_it) {
-  if (!is_or(node)) return found(node, holds_it);
-  come_to(node);
-  node.held_by[dependency] = &holds_it;
+void PacketGraph::add_holder(Node& node, size_t dependency, Node& holder) {
+  if (!is_or(node)) return add_found(node, holder);
+  visit(node);
+  node.held_by[dependency] = &holder;
   const auto end = node.held_by.begin() + static_cast<std::ptrdiff_t>(node.dependencies.size());
-  if (std::find(node.held_by.begin(), end, nullptr) == end) found(node, *node.held_by[0]);
+  if (std::find(node.held_by.begin(), end, nullptr) == end) add_found(node, *node.held_by[0]);
 }
 
-// A packet waits for one of several that complete a signal if it needs all of them.
+// A packet depends on each completer of a signal only if it needs all of them.
 void PacketGraph::find_waiters(Node& node) {
   const uint64_t handle = node.completion_signal();
   const auto entry = signals_.find(handle);
@@ -218,11 +219,11 @@ void PacketGraph::find_waiters(Node& node) {
   if (signal.waiters.empty() || std::exchange(signal.search, search_) == search_) return;
   const auto now = value_of_(handle);
   if (!now) return;
-  for (const auto& [place, waiter] : signal.waiters) {
+  for (const auto& [sequence, waiter] : signal.waiters) {
     for (size_t i = 0; i < waiter->dependencies.size(); ++i) {
       const Dependency& dependency = waiter->dependencies[i];
       if (dependency.signal == handle && dependency.completions(*now) >= signal.completers.size())
-        is_held(*waiter, i, node);
+        add_holder(*waiter, i, node);
     }
   }
 }
@@ -232,64 +233,64 @@ void PacketGraph::find_completers(Node& node) {
     Signal& signal = signals_.at(dependency.signal);
     if (signal.search == search_ || holds(dependency)) continue;
     signal.search = search_;
-    for (const auto& [place, completer] : signal.completers) found(*completer, node);
+    for (const auto& [sequence, completer] : signal.completers) add_found(*completer, node);
   }
 }
 
-PacketGraph::Queue& PacketGraph::queue_of(const Node& node, uint64_t nothing) {
+PacketGraph::Queue& PacketGraph::queue_of(const Node& node, uint64_t initial) {
   Queue& queue = queues_.at(node.queue);
-  if (std::exchange(queue.search, search_) != search_) queue.all = queue.some = nothing;
+  if (std::exchange(queue.search, search_) != search_) queue.all = queue.some = initial;
   return queue;
 }
 
-void PacketGraph::find_behind_in_queue(Node& node) {
+void PacketGraph::find_later_in_queue(Node& node) {
   Queue& queue = queue_of(node, UINT64_MAX);
   const uint64_t end = std::min(queue.all, queue.some);
-  // All of them wait for a barrier packet, and of those behind another packet some.
-  uint64_t& known = node.is_barrier() ? queue.all : queue.some;
-  const uint64_t until = node.is_barrier() ? queue.all : end;
-  if (node.place >= until) return;
-  for (auto other = queue.nodes.upper_bound(node.place); other != queue.nodes.end() && other->first <= until;
-       ++other) {
-    if (waits(other->second, node)) found(other->second, node);
+  // All later packets wait for a barrier packet. For other packets, only those with the barrier bit wait.
+  uint64_t& bound = node.is_barrier() ? queue.all : queue.some;
+  const uint64_t limit = node.is_barrier() ? queue.all : end;
+  if (node.sequence >= limit) return;
+  for (auto other = queue.nodes.upper_bound(node.sequence);
+       other != queue.nodes.end() && other->first <= limit; ++other) {
+    if (waits(other->second, node)) add_found(other->second, node);
   }
-  known = node.place;
+  bound = node.sequence;
 }
 
-void PacketGraph::find_before_in_queue(Node& node) {
+void PacketGraph::find_earlier_in_queue(Node& node) {
   Queue& queue = queue_of(node, 0);
-  // With the barrier bit it waits for all of them, and else for some.
-  uint64_t& known = node.has_barrier_bit() ? queue.all : queue.some;
-  const uint64_t until = node.has_barrier_bit() ? queue.all : std::max(queue.all, queue.some);
-  if (node.place <= until) return;
-  for (auto other = queue.nodes.lower_bound(node.place);
-       other != queue.nodes.begin() && std::prev(other)->first >= until;) {
+  // With the barrier bit the packet waits for all earlier packets, otherwise only for barrier packets.
+  uint64_t& bound = node.has_barrier_bit() ? queue.all : queue.some;
+  const uint64_t limit = node.has_barrier_bit() ? queue.all : std::max(queue.all, queue.some);
+  if (node.sequence <= limit) return;
+  for (auto other = queue.nodes.lower_bound(node.sequence);
+       other != queue.nodes.begin() && std::prev(other)->first >= limit;) {
     --other;
-    if (waits(node, other->second)) found(other->second, node);
+    if (waits(node, other->second)) add_found(other->second, node);
   }
-  known = node.place;
+  bound = node.sequence;
 }
 
-void PacketGraph::find_those_after(Node& node) {
+void PacketGraph::find_dependents(Node& node) {
   begin_search(node);
   for (size_t i = 0; i < found_.size(); ++i) {
     find_waiters(*found_[i]);
-    find_behind_in_queue(*found_[i]);
+    find_later_in_queue(*found_[i]);
   }
 }
 
-void PacketGraph::find_those_before(Node& node) {
+void PacketGraph::find_prerequisites(Node& node) {
   begin_search(node);
   for (size_t i = 0; i < found_.size(); ++i) {
     find_completers(*found_[i]);
-    find_before_in_queue(*found_[i]);
+    find_earlier_in_queue(*found_[i]);
   }
 }
 
-std::vector<const PacketGraph::Node*> PacketGraph::circle_of(Node& node) {
+std::vector<const PacketGraph::Node*> PacketGraph::cycle_of(Node& node) {
   std::vector<const Node*> out;
-  const auto list = [&](Node& one) {
-    if (!std::exchange(one.is_listed, true)) out.push_back(&one);
+  const auto list = [&](Node& member) {
+    if (!std::exchange(member.is_listed, true)) out.push_back(&member);
   };
   list(node);
   for (size_t i = 0; i < out.size(); ++i) {

@@ -1,8 +1,9 @@
-// Packets on their way to devices, and which of them wait for which: by completion signals, by barrier packets and by
-// the barrier bit.
+// Graph of the packets in flight and their dependencies: completion signals, barrier packets and the barrier
+// bit.
 //
-// One thread at a time. A search comes to each packet and each signal once, and walks each stretch of a queue once, so
-// that its time is linear in what it finds.
+// Threads: one at a time.
+// Cost: a search visits each packet, each signal and each section of a queue once. Its time is linear in the
+// number of packets found.
 #pragma once
 
 #include <hsa_plugin/hsa_tool.hpp>
@@ -21,7 +22,7 @@
 
 namespace validate {
 
-/// What a packet waits for: (value of the signal & mask) condition value.
+/// The condition that a packet waits for: (value of the signal & mask) condition value.
 struct Dependency {
   uint64_t signal = 0;
   hsa_signal_condition32_t condition = HSA_SIGNAL_CONDITION_EQ;
@@ -29,32 +30,33 @@ struct Dependency {
   int64_t mask = -1;
 
   bool holds(int64_t now) const;
-  /// How many packets have to complete the signal until it holds, one after another, each of which takes 1 from its
-  /// value; 0: none, or it never comes of that.
+  /// Returns the number of packets that must complete the signal (subtract 1 from it) until the condition
+  /// holds.
+  /// 0: it holds already, or completions cannot fulfil it.
   uint64_t completions(int64_t now) const;
 };
-/// All of them, or any if it is a barrier-OR packet.
+/// Returns the conditions of a barrier packet. All must hold; for barrier-OR, any.
 std::vector<Dependency> dependencies_of(const hsatool::Packet& packet);
 
 struct InFlightPacket {
   hsatool::Packet packet{};
-  uint64_t queue = 0;  ///< its id
+  uint64_t queue = 0;  ///< queue ID
   uint64_t index = 0;
   uint64_t agent = 0;
-  std::shared_ptr<const Kernel> kernel;  ///< null: no dispatch, or of a kernel that is not known
+  std::shared_ptr<const Kernel> kernel;  ///< null: not a dispatch, or unknown kernel
   std::vector<Dependency> dependencies;
-  std::vector<Block> blocks;  ///< of memory whose addresses it is given, that of its arguments first
-  uint64_t kernarg = 0;       ///< 0: the tool does not look at it
+  std::vector<Block> blocks;  ///< the block of the arguments, then the blocks that the arguments refer to
+  uint64_t kernarg = 0;       ///< address of checked arguments; 0: not checked
   uint64_t kernarg_hash = 0;
 
   bool is_barrier() const { return packet.type() != HSA_PACKET_TYPE_KERNEL_DISPATCH; }
   bool has_barrier_bit() const { return packet.header >> HSA_PACKET_HEADER_BARRIER & 1; }
   uint64_t completion_signal() const;
-  /// "dispatch of add.kd (packet 12 of queue 3)".
+  /// Returns for example "dispatch of add.kd (packet 12 of queue 3)".
   std::string name() const;
 };
 
-/// What a signal's value is; nothing if it does not live.
+/// Reads a signal's value; std::nullopt if the signal is not live.
 using ValueOfSignal = std::function<std::optional<int64_t>(uint64_t signal)>;
 
 class PacketGraph {
@@ -62,73 +64,76 @@ class PacketGraph {
   static constexpr size_t kMostDependencies = 5;
 
   struct Node : InFlightPacket {
-    Node(InFlightPacket what, uint64_t where) : InFlightPacket(std::move(what)), place(where) {}
-    const uint64_t place;  ///< grows from packet to packet
+    Node(InFlightPacket added, uint64_t number) : InFlightPacket(std::move(added)), sequence(number) {}
+    const uint64_t sequence;  ///< order of submission over all queues
 
-    // What the search has found that came here last. A barrier-OR packet is held by something for each of its signals,
-    // and others by one thing.
+    // Result of the last search that visited this node. A barrier-OR packet is held by one node per
+    // dependency, other packets by a single node.
     uint64_t search = 0;
     bool is_found = false;
     bool is_listed = false;
     std::array<Node*, kMostDependencies> held_by{};
   };
-  using Nodes = std::map<uint64_t, Node*>;  ///< by place: the oldest first
+  using Nodes = std::map<uint64_t, Node*>;  ///< by sequence: oldest first
 
   explicit PacketGraph(ValueOfSignal value_of) : value_of_(std::move(value_of)) {}
 
-  /// Behind all others of its queue.
+  /// Adds a packet after all others of its queue.
   Node& add(InFlightPacket&& packet);
   void remove(const Node& node);
-  /// Null: it is not here.
+  /// Returns null if the packet is not in flight.
   Node* find(uint64_t queue, uint64_t index);
-  /// Of a queue; null: there is none.
+  /// Returns the oldest packet of a queue, or null.
   Node* oldest(uint64_t queue);
 
   uint32_t completers_of(uint64_t signal) const;
-  /// The oldest packet that waits for the signal or completes it; null: there is none.
+  /// Returns the oldest packet that waits for the signal or completes it, or null.
   const Node* user_of(uint64_t signal) const;
-  /// Whether the oldest packet of any queue can begin.
+  /// Returns whether the oldest packet of any queue can start.
   bool may_progress() const;
 
-  /// Searches for packets that may only begin when the node has ended. It is found itself if it waits for itself.
-  void find_those_after(Node& node);
-  /// Searches for packets that must have ended before the node may begin. One behind a barrier-OR packet counts as
-  /// behind all that completes one of its signals: which of them is the first is not known.
-  void find_those_before(Node& node);
-  /// By the last search.
+  /// Searches for packets that can only start after the node completed. Finds the node itself if it is in a
+  /// cycle.
+  void find_dependents(Node& node);
+  /// Searches for packets that must complete before the node can start. All completers of a barrier-OR
+  /// packet's signals count as prerequisites, as it is unknown which of them is the first.
+  void find_prerequisites(Node& node);
+  /// Returns whether the last search found the node.
   bool is_found(const Node& node) const { return node.search == search_ && node.is_found; }
-  /// What holds a node that find_those_after has found from itself: the node, what it waits for, and so on.
-  std::vector<const Node*> circle_of(Node& node);
+  /// Returns the cycle of a node that find_dependents found from itself: the node, then everything it waits
+  /// for.
+  std::vector<const Node*> cycle_of(Node& node);
 
  private:
   struct Queue {
-    std::map<uint64_t, Node> nodes;  // by place
-    // How far the search has come that was here last: at all packets, and at those of which only some count.
+    std::map<uint64_t, Node> nodes;  // by sequence
+    // Bounds of the section that search number `search` covered. Within `all` it found every packet, within
+    // `some` only those with the barrier bit (dependents) or the barrier packets (prerequisites).
     uint64_t search = 0;
     uint64_t all = 0;
     uint64_t some = 0;
   };
   struct Signal {
     Nodes completers, waiters;
-    uint64_t search = 0;  // the last one that has gone on from here
+    uint64_t search = 0;  // the last search that followed this signal
   };
 
   void begin_search(Node& node);
-  void come_to(Node& node) const;
-  Queue& queue_of(const Node& node, uint64_t nothing);
-  void found(Node& node, Node& holds_it);
-  void is_held(Node& node, size_t dependency, Node& holds_it);
+  void visit(Node& node) const;
+  Queue& queue_of(const Node& node, uint64_t initial);
+  void add_found(Node& node, Node& holder);
+  void add_holder(Node& node, size_t dependency, Node& holder);
   void find_waiters(Node& node);
   void find_completers(Node& node);
-  void find_behind_in_queue(Node& node);
-  void find_before_in_queue(Node& node);
+  void find_later_in_queue(Node& node);
+  void find_earlier_in_queue(Node& node);
   bool holds(const Dependency& dependency) const;
   bool is_blocked(const Node& node) const;
 
   const ValueOfSignal value_of_;
-  uint64_t places_ = 0;
+  uint64_t last_sequence_ = 0;
   uint64_t search_ = 0;
-  std::vector<Node*> found_;  // by the last search, with where it began at first
+  std::vector<Node*> found_;  // nodes of the last search, its start node first
   std::map<uint64_t, Queue> queues_;
   std::unordered_map<uint64_t, Signal> signals_;
 };

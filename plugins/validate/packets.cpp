@@ -1,4 +1,4 @@
-// Chapter 2: the packets themselves, and the ring that they are written to.
+// Chapter 2: packets, and the ring buffer of a queue.
 #include <algorithm>
 #include <atomic>
 #include <cstring>
@@ -15,8 +15,8 @@
 namespace validate {
 namespace {
 
-// The most of a kernel's arguments that is searched for addresses and watched for changes.
-constexpr uint32_t kMostKernarg = 4096;
+// Maximum size of kernel arguments that are searched for addresses and checked for changes.
+constexpr uint32_t kMaxKernarg = 4096;
 
 struct Subject {
   Validator& validator;
@@ -119,7 +119,7 @@ void check_segments(const Subject& subject, const hsa_kernel_dispatch_packet_t& 
   }
 }
 
-// The arguments: their place, and what they say of the memory that the kernel is given.
+// Checks the location of the arguments, and the memory that they refer to.
 void check_kernarg(const Subject& subject, const hsa_kernel_dispatch_packet_t& dispatch,
                    InFlightPacket& packet) {
   const Kernel& kernel = *packet.kernel;
@@ -140,7 +140,7 @@ void check_kernarg(const Subject& subject, const hsa_kernel_dispatch_packet_t& d
   if (!block) {
     if (const auto freed = validator.memory.find_freed(address)) {
       subject.report(Rule::kFreedInUse, fmt::format("kernarg_address {:#x} is in freed memory{}{}", address,
-                                                    validator.describe(freed->made, "created"),
+                                                    validator.describe(freed->allocated, "created"),
                                                     validator.describe(freed->freed, "freed")));
     }
     return;
@@ -150,25 +150,25 @@ void check_kernarg(const Subject& subject, const hsa_kernel_dispatch_packet_t& d
     subject.report(
         Rule::kKernargSize,
         fmt::format("{} needs {} bytes: from {:#x} to the end of the allocation there are {}{}", kernel.name,
-                    kernel.kernarg_size, address, left, validator.describe(block->made, "created")));
+                    kernel.kernarg_size, address, left, validator.describe(block->allocated, "created")));
   }
   const bool readable = block->pool != nullptr && block->pool->on_host && left >= kernel.kernarg_size &&
-                        kernel.kernarg_size <= kMostKernarg;
+                        kernel.kernarg_size <= kMaxKernarg;
   packet.blocks.push_back(std::move(*block));
   if (!readable) return;
   packet.kernarg = address;
   packet.kernarg_hash = hash_of_bytes(address, kernel.kernarg_size);
   std::vector<uint64_t> words(kernel.kernarg_size / 8);
   std::memcpy(words.data(), dispatch.kernarg_address, words.size() * 8);
-  for (Block& named : validator.memory.find_all(words)) {
-    if (subject.queue.agent != nullptr && !validator.topology.may_access(*subject.queue.agent, named)) {
+  for (Block& referenced : validator.memory.find_all(words)) {
+    if (subject.queue.agent != nullptr && !validator.topology.may_access(*subject.queue.agent, referenced)) {
       subject.report(
           Rule::kNoAccess,
           fmt::format("an argument of {} is in the allocation {:#x} of {} bytes, to which {} has no access{}",
-                      kernel.name, named.base, named.size, subject.queue.agent->name,
-                      validator.describe(named.made, "created")));
+                      kernel.name, referenced.base, referenced.size, subject.queue.agent->name,
+                      validator.describe(referenced.allocated, "created")));
     }
-    if (named.base != packet.blocks.front().base) packet.blocks.push_back(std::move(named));
+    if (referenced.base != packet.blocks.front().base) packet.blocks.push_back(std::move(referenced));
   }
 }
 
@@ -187,19 +187,20 @@ void check_dispatch(const Subject& subject, InFlightPacket& packet) {
                    fmt::format("the executable of {} is destroyed{}", kernel.name,
                                subject.validator.describe(kernel.destroyed, "destroyed")));
   } else if (subject.queue.agent != nullptr && kernel.agent != subject.queue.agent->handle.handle) {
-    const Agent* const its = subject.validator.topology.agent(kernel.agent);
+    const Agent* const kernel_agent = subject.validator.topology.agent(kernel.agent);
     subject.report(Rule::kKernelObject,
                    fmt::format("{} is loaded for {}, but the queue belongs to {}", kernel.name,
-                               its == nullptr ? "another agent" : its->name, subject.queue.agent->name));
+                               kernel_agent == nullptr ? "another agent" : kernel_agent->name,
+                               subject.queue.agent->name));
   }
   check_segments(subject, dispatch, kernel);
   check_kernarg(subject, dispatch, packet);
 }
 
 void report(const Subject& subject, uint64_t completion, const InFlight::Findings& findings) {
-  if (!findings.circle.empty()) {
+  if (!findings.cycle.empty()) {
     std::string text = "circular wait:";
-    for (const std::string& part : findings.circle) text += "\n  " + part;
+    for (const std::string& member : findings.cycle) text += "\n  " + member;
     subject.report(Rule::kCircle, text);
   }
   if (findings.same_signal > 0) {
@@ -213,8 +214,8 @@ void report(const Subject& subject, uint64_t completion, const InFlight::Finding
 
 // --- The ring ----------------------------------------------------------------------------------------------
 
-// Reads a slot that the program may be writing to. What has been read counts only if the slot turns out not to
-// have been reserved meanwhile; then nobody may have written to it.
+// Reads a slot that the program may be writing. The result is valid only if the slot was not reserved
+// meanwhile.
 __attribute__((no_sanitize("thread"))) hsatool::Packet read_slot(const hsatool::Packet* slot) {
   hsatool::Packet out;
   const auto* const from = reinterpret_cast<const volatile uint64_t*>(slot);
@@ -223,8 +224,8 @@ __attribute__((no_sanitize("thread"))) hsatool::Packet read_slot(const hsatool::
   return out;
 }
 
-// Packets that have been taken keep their contents until somebody reserves the slot again. What has changed
-// nevertheless was written after the header had made the packet valid.
+// A consumed packet keeps its contents until its slot is reserved again. A change before that was written
+// after the header had made the packet valid.
 void check_taken(Validator& validator, Queue& queue) {
   constexpr uint64_t kMost = 64;
   const auto& core = *validator.host.tables().core_;
@@ -235,7 +236,7 @@ void check_taken(Validator& validator, Queue& queue) {
     hsatool::Packet& copy = queue.copies[i & (size - 1)];
     const hsatool::Packet now = read_slot(&queue.ring()[i & (size - 1)]);
     std::atomic_thread_fence(std::memory_order_acquire);
-    // The header and what shares its word are given back by whoever has taken the packet.
+    // The consumer overwrites the header and the other half of its word.
     if (std::memcmp(now.body + 2, copy.body + 2, sizeof now.body - 2) == 0) continue;
     if (core.hsa_queue_load_write_index_scacquire_fn(queue.queue) > i + size) continue;
     copy = now;
@@ -249,38 +250,38 @@ void doorbell(Validator& validator, hsatool_call_t& call) {
   Queue* const queue = validator.queues.of_doorbell(signal);
   if (queue == nullptr) return;
   check_taken(validator, *queue);
-  const uint64_t rung = word(call, 1);
+  const uint64_t rung_index = word(call, 1);
   const auto& core = *validator.host.tables().core_;
   const uint64_t size = queue->queue->size;
-  const auto who = [&] { return fmt::format("doorbell of queue {}, packet {}", queue->id, rung); };
+  const auto who = [&] { return fmt::format("doorbell of queue {}, packet {}", queue->id, rung_index); };
   const uint64_t write = core.hsa_queue_load_write_index_scacquire_fn(queue->queue);
-  if (rung >= write) {
+  if (rung_index >= write) {
     return validator.report(Rule::kUnreservedSlot, who(),
                             fmt::format("write index {}: the last reserved packet is {}", write,
                                         static_cast<int64_t>(write) - 1));
   }
   const uint64_t read = core.hsa_queue_load_read_index_scacquire_fn(queue->queue);
-  if (rung >= read + size) {
+  if (rung_index >= read + size) {
     return validator.report(
         Rule::kOverrun, who(),
         fmt::format(
             "read index {}, ring of {} slots: the packet overwrites packet {}, which has not been taken",
-            read, size, rung - size));
+            read, size, rung_index - size));
   }
-  const uint32_t first =
-      __atomic_load_n(reinterpret_cast<const uint32_t*>(&queue->ring()[rung & (size - 1)]), __ATOMIC_ACQUIRE);
+  const uint32_t first = __atomic_load_n(
+      reinterpret_cast<const uint32_t*>(&queue->ring()[rung_index & (size - 1)]), __ATOMIC_ACQUIRE);
   if ((first & 0xff) != HSA_PACKET_TYPE_INVALID) return;
   {
     const rigel::MutexLock lock(queue->mutex);
-    if (rung < queue->taken) return;  // by a ring for a later packet
+    if (rung_index < queue->taken) return;  // consumed after the doorbell was rung for a later packet
   }
-  if (core.hsa_queue_load_read_index_scacquire_fn(queue->queue) > rung) return;
+  if (core.hsa_queue_load_read_index_scacquire_fn(queue->queue) > rung_index) return;
   validator.report(Rule::kHeaderTooLate, who(), "the packet's header is still invalid");
 }
 
 // --- Queues ------------------------------------------------------------------------------------------------
 
-// A queue that has failed takes no packets any more: the tool hears of it before the program.
+// Wraps the error callback of a queue: the tool must know that the queue stopped before the program does.
 struct ErrorCallback {
   void (*function)(hsa_status_t, hsa_queue_t*, void*);
   void* data;
@@ -294,10 +295,10 @@ void queue_failed(hsa_status_t status, hsa_queue_t* queue, void* data) {
   callback.function(status, queue, callback.data);
 }
 
-// Without a callback the runtime says itself that a queue has failed, and tells nobody else.
-void hear_errors(void (*&function)(hsa_status_t, hsa_queue_t*, void*), void*& data) {
+// A queue without a callback stays without: the runtime then logs the error.
+void wrap_error_callback(void (*&function)(hsa_status_t, hsa_queue_t*, void*), void*& data) {
   if (function == nullptr) return;
-  // Never freed: nobody says when a callback is not called any more.
+  // Never freed, as the time of the last call of a callback is unknown.
   static auto* const callbacks = new std::list<ErrorCallback>;
   static rigel::Mutex mutex;
   const rigel::MutexLock lock(mutex);
@@ -308,30 +309,33 @@ void hear_errors(void (*&function)(hsa_status_t, hsa_queue_t*, void*), void*& da
 template <class Arguments>
 void creating(Validator&, hsatool_call_t& call) {
   auto& arguments = hsatool::arguments<Arguments>(call);
-  hear_errors(arguments.callback, arguments.data);
+  wrap_error_callback(arguments.callback, arguments.data);
 }
 
-// The descriptors are the program's: the runtime gets copies, and the program the queues that it has written there.
+// The tool does not modify the program's descriptors. The runtime gets copies, and `created_described` copies
+// the queues back.
 struct Descriptors {
-  hsa_amd_queue_create_desc_t* programs;
+  hsa_amd_queue_create_desc_t* original;
   std::vector<hsa_amd_queue_create_desc_t> copies;
 };
 
 void creating_described(Validator&, hsatool_call_t& call) {
   auto& arguments = hsatool::arguments<hsatool_hsa_amd_queue_create_args_t>(call);
   if (arguments.descs == nullptr || arguments.num_descs == 0) return;
-  auto all = std::make_unique<Descriptors>(
+  auto descriptors = std::make_unique<Descriptors>(
       Descriptors{arguments.descs, {arguments.descs, arguments.descs + arguments.num_descs}});
-  for (auto& descriptor : all->copies) hear_errors(descriptor.callback, descriptor.callback_data);
-  arguments.descs = all->copies.data();
-  call.data = reinterpret_cast<uint64_t>(all.release());
+  for (auto& descriptor : descriptors->copies)
+    wrap_error_callback(descriptor.callback, descriptor.callback_data);
+  arguments.descs = descriptors->copies.data();
+  call.data = reinterpret_cast<uint64_t>(descriptors.release());
 }
 
 void created_described(Validator&, hsatool_call_t& call) {
-  const std::unique_ptr<Descriptors> all(reinterpret_cast<Descriptors*>(call.data));
-  if (all == nullptr) return;
-  hsatool::arguments<hsatool_hsa_amd_queue_create_args_t>(call).descs = all->programs;
-  for (size_t i = 0; i < all->copies.size(); ++i) all->programs[i].queue = all->copies[i].queue;
+  const std::unique_ptr<Descriptors> descriptors(reinterpret_cast<Descriptors*>(call.data));
+  if (descriptors == nullptr) return;
+  hsatool::arguments<hsatool_hsa_amd_queue_create_args_t>(call).descs = descriptors->original;
+  for (size_t i = 0; i < descriptors->copies.size(); ++i)
+    descriptors->original[i].queue = descriptors->copies[i].queue;
 }
 
 Queue* live_queue(Validator& validator, const hsatool_call_t& call) {
@@ -361,7 +365,7 @@ void check_packet(Validator& validator, Queue& queue, const hsatool::Packet& byt
   packet.index = index;
   packet.agent = queue.agent == nullptr ? 0 : queue.agent->handle.handle;
   const Subject subject{validator, queue, index, fmt::format("packet {} of queue {}", index, queue.id)};
-  bool ends_with_news = true;  // the runtime tells of its end
+  bool completion_is_reported = true;  // by the runtime to the tool
   switch (bytes.type()) {
     case HSA_PACKET_TYPE_KERNEL_DISPATCH:
       if ((queue.queue->features & HSA_QUEUE_FEATURE_KERNEL_DISPATCH) == 0)
@@ -374,17 +378,17 @@ void check_packet(Validator& validator, Queue& queue, const hsatool::Packet& byt
     case HSA_PACKET_TYPE_AGENT_DISPATCH:
       if ((queue.queue->features & HSA_QUEUE_FEATURE_AGENT_DISPATCH) == 0)
         subject.report(Rule::kUnknownPacket, "agent dispatch: the queue does not support it");
-      ends_with_news = false;
+      completion_is_reported = false;
       break;
     case HSA_PACKET_TYPE_VENDOR_SPECIFIC:
-      ends_with_news = bytes.body[0] == HSA_AMD_PACKET_TYPE_BARRIER_VALUE;
+      completion_is_reported = bytes.body[0] == HSA_AMD_PACKET_TYPE_BARRIER_VALUE;
       break;
     default:
       subject.report(Rule::kUnknownPacket, fmt::format("unknown packet type {}", bytes.type()));
       return;
   }
   check_reserved(subject, bytes);
-  if (!ends_with_news || queue.stopped.load(std::memory_order_acquire)) return;
+  if (!completion_is_reported || queue.stopped.load(std::memory_order_acquire)) return;
   packet.dependencies = dependencies_of(bytes);
   const std::string who = packet.name();
   const uint64_t completion = packet.completion_signal();

@@ -4,28 +4,29 @@
 
 namespace validate {
 
-Queue& Queues::add(const hsatool_queue_t& facts, const Agent* agent) {
+Queue& Queues::add(const hsatool_queue_t& info, const Agent* agent) {
   const rigel::WriterLock lock(mutex_);
-  Queue& queue = *all_.try_emplace(facts.id, std::make_unique<Queue>()).first->second;
-  queue.queue = facts.queue;
-  queue.id = facts.id;
-  queue.doorbell = facts.queue->doorbell_signal.handle;
+  Queue& queue = *all_.try_emplace(info.id, std::make_unique<Queue>()).first->second;
+  queue.queue = info.queue;
+  queue.id = info.id;
+  queue.doorbell = info.queue->doorbell_signal.handle;
   queue.agent = agent;
   {
-    const rigel::MutexLock own(queue.mutex);
-    queue.copies.resize(facts.queue->size);
+    const rigel::MutexLock queue_lock(queue.mutex);
+    queue.copies.resize(info.queue->size);
   }
-  list(queue);
+  insert_slot(queue);
   return queue;
 }
 
-void Queues::list(Queue& queue) {
+void Queues::insert_slot(Queue& queue) {
   Slot* free = nullptr;
   for (size_t i = 0; i < kSlots; ++i) {
     Slot& slot = slots_[(first_slot(queue.doorbell) + i) % kSlots];
     const uint64_t doorbell = slot.doorbell.load(std::memory_order_relaxed);
-    if (free == nullptr && doorbell <= kLeft) free = &slot;
-    if (doorbell == queue.doorbell) free = &slot;  // of a queue that has ended unseen
+    if (free == nullptr && doorbell <= kRemoved) free = &slot;
+    if (doorbell == queue.doorbell)
+      free = &slot;  // stale entry of a queue whose destruction was not observed
     if (doorbell == queue.doorbell || doorbell == 0) break;
   }
   if (free == nullptr) return;
@@ -39,7 +40,7 @@ void Queues::hide(Queue& queue) {
     Slot& slot = slots_[(first_slot(queue.doorbell) + i) % kSlots];
     if (slot.doorbell.load(std::memory_order_relaxed) == 0) return;
     if (slot.queue.load(std::memory_order_relaxed) != &queue) continue;
-    slot.doorbell.store(kLeft, std::memory_order_release);
+    slot.doorbell.store(kRemoved, std::memory_order_release);
     slot.queue.store(nullptr, std::memory_order_release);
     return;
   }
@@ -47,11 +48,11 @@ void Queues::hide(Queue& queue) {
 
 void Queues::show(Queue& queue) {
   const rigel::WriterLock lock(mutex_);
-  list(queue);
+  insert_slot(queue);
 }
 
 void Queues::end(Queue& queue) {
-  const rigel::MutexLock own(queue.mutex);
+  const rigel::MutexLock queue_lock(queue.mutex);
   queue.copies = {};
 }
 
@@ -62,7 +63,7 @@ Queue* Queues::of_doorbell(uint64_t signal) const {
     if (doorbell == 0) return nullptr;
     if (doorbell != signal) continue;
     Queue* const queue = slot.queue.load(std::memory_order_acquire);
-    // The slot may have become another's meanwhile.
+    // Another queue may have taken the slot since the first load.
     return queue != nullptr && queue->doorbell == signal ? queue : nullptr;
   }
   return nullptr;

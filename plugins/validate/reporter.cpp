@@ -37,8 +37,8 @@ Reporter::Reporter(hsatool::Host host, const Options& options)
 void Reporter::report(Rule rule, std::string_view call, std::string_view details) {
   Counted& counted = rules_[static_cast<size_t>(rule)];
   if (!counted.applies) return;
-  const uint32_t before = counted.reports.fetch_add(1, std::memory_order_relaxed);
-  if (limit_ != 0 && before >= limit_) return;
+  const uint32_t earlier_reports = counted.reports.fetch_add(1, std::memory_order_relaxed);
+  if (limit_ != 0 && earlier_reports >= limit_) return;
   const RuleText& rule_text = text_of(rule);
   const std::string text = fmt::format("V{}: {} [{}]\n{}: {}", rule_text.number, rule_text.sentence,
                                        rule_text.source, call, details);
@@ -75,7 +75,7 @@ void Reporter::write(std::string_view text) {
   }
 }
 
-void Reporter::say_what_was_left_out() {
+void Reporter::report_omitted_counts() {
   for (size_t i = 0; i < rules_.size(); ++i) {
     const uint32_t reports = rules_[i].reports.load(std::memory_order_relaxed);
     if (limit_ != 0 && reports > limit_)

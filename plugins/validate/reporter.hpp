@@ -1,6 +1,6 @@
-// Says which rules a program breaks: in the log or a file, to a function of the program, and by ending the process.
+// Reports broken rules: to the log or a file, to a callback of the program, and optionally by abort().
 //
-// Any function, any thread.
+// Threads: any function, any thread.
 #pragma once
 
 #include <hsa_plugin/hsa_validate.h>
@@ -21,17 +21,17 @@ namespace validate {
 
 class Reporter {
  public:
-  /// Throws a std::runtime_error that says what is wrong with a file or a callback.
+  /// Throws std::runtime_error if the file cannot be opened or the callback is not exported.
   Reporter(hsatool::Host host, const Options& options);
 
   bool applies(Rule rule) const { return rules_[static_cast<size_t>(rule)].applies; }
 
-  /// A rule is broken. `call` is the function of the API, or what else the program has done; `text` names the
+  /// Reports a broken rule. `call` is the API function or another action of the program. `text` describes the
   /// packet and the objects, and may have several lines.
   void report(Rule rule, std::string_view call, std::string_view text);
 
-  /// At the end: what has been counted only.
-  void say_what_was_left_out();
+  /// Writes the number of reports beyond the limit. Called once, at the end.
+  void report_omitted_counts();
 
  private:
   struct Counted {
@@ -48,7 +48,7 @@ class Reporter {
   const bool abort_;
   hsa_validate_callback_t callback_ = nullptr;
   std::vector<Counted> rules_;
-  rigel::Mutex mutex_;  // of what is written
+  rigel::Mutex mutex_;  // of output
   std::unique_ptr<std::FILE, Close> file_ RIGEL_PT_GUARDED_BY(mutex_);
 };
 

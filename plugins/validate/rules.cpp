@@ -4,7 +4,7 @@ namespace validate {
 namespace {
 
 constexpr bool kUsual = true;
-constexpr bool kAdvice = false;  // on request only: correct programs may break it
+constexpr bool kAdvice = false;  // disabled by default: correct programs may break the rule
 
 constexpr RuleText kRules[] = {
 #define VALIDATE_RULE(number, name, usual, sentence, source) {number, usual, sentence, source},

@@ -1,6 +1,6 @@
-// The rules: what each says and where that is written.
+// The rules, with their sentences and sources.
 //
-// rules.inc is the only list of them. A rule's number never changes its meaning; the hundreds are chapters.
+// rules.inc is the only list of rules. A number never changes its meaning; its hundreds are the chapter.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ enum class Rule : uint32_t {
 
 struct RuleText {
   uint32_t number;
-  bool usual;  ///< applies unless the options say otherwise
+  bool usual;  ///< enabled by default
   std::string_view sentence;
   std::string_view source;
 };

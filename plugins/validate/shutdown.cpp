@@ -9,8 +9,8 @@
 namespace validate {
 namespace {
 
-// Whether a program has to give these back.
-bool is_given_back(Kind kind, const Object& object) {
+// Returns whether the program has to destroy such an object.
+bool must_be_destroyed(Kind kind, const Object& object) {
   switch (kind) {
     case Kind::kAgent:
     case Kind::kRegion:
@@ -22,7 +22,7 @@ bool is_given_back(Kind kind, const Object& object) {
     case Kind::kLoadedObject:
       return false;
     case Kind::kSignal:
-      return object.parent == 0;  // a doorbell goes with its queue
+      return object.parent == 0;  // a doorbell is destroyed with its queue
     default:
       return true;
   }
@@ -41,26 +41,26 @@ void Validator::finish() {
       uint64_t count = 0;
       uint64_t bytes = 0;
       uint64_t handle = 0;
-      Event made;
+      Event created;
     };
-    // What was made at one place is one report.
+    // Objects created by the same call stack share one report.
     std::map<std::tuple<Kind, const hsatool_function_t*, Place>, Left> all;
     registry.for_each_live([&](Kind kind, uint64_t handle, const Object& object) {
-      if (!is_given_back(kind, object)) return;
-      Left& left = all[{kind, object.made.function, object.made.place}];
+      if (!must_be_destroyed(kind, object)) return;
+      Left& left = all[{kind, object.created.function, object.created.place}];
       ++left.count;
       left.bytes += object.bytes;
       left.handle = handle;
-      left.made = object.made;
+      left.created = object.created;
     });
     for (const auto& [key, left] : all) {
       std::string text = fmt::format("{} {:#x}", name_of(std::get<Kind>(key)), left.handle);
       if (left.count > 1) text += fmt::format(" and {} more", left.count - 1);
       if (left.bytes != 0) text += fmt::format(", {} bytes", left.bytes);
-      report(Rule::kLeak, "hsa_shut_down", text + describe(left.made, "created"));
+      report(Rule::kLeak, "hsa_shut_down", text + describe(left.created, "created"));
     }
   }
-  reporter.say_what_was_left_out();
+  reporter.report_omitted_counts();
 }
 
 std::span<const Hooks> shutdown_hooks() {

@@ -1,4 +1,4 @@
-// Chapter 3: waits, and signals that are destroyed while something uses them. What packets do with signals is in
+// Chapter 3: waits, and signals that are destroyed while in use. Signals of packets are checked in
 // in_flight.cpp.
 #include <list>
 
@@ -16,8 +16,8 @@ namespace {
 void begin_wait(Validator& validator, const hsatool_call_t& call, std::vector<uint64_t> signals,
                 uint64_t timeout) {
   for (const uint64_t signal : signals) validator.registry.count_waiter(signal, 1);
-  // The hint counts ticks of the system's clock, which has no more than a billion in a second: a year of them is
-  // longer than anybody waits.
+  // The timeout counts ticks of the system clock, at most 10^9 per second. A timeout beyond a year counts as
+  // infinite.
   constexpr uint64_t kYear = uint64_t{365} * 24 * 3600 * 1'000'000'000;
   validator.waits.begin({std::string(hsatool::view(call.function->name)), std::move(signals), 0,
                          validator.host.now(), timeout > kYear, false});
@@ -42,7 +42,8 @@ void waited(Validator& validator, hsatool_call_t&) {
 
 // --- Handlers ----------------------------------------------------------------------------------------------
 
-// A handler that runs may change what threads wait for, so the tool's own are registered, which know when that is.
+// A running handler may change the signals that threads wait for. The tool therefore registers wrappers that
+// report when a handler runs.
 struct Handler {
   hsa_amd_signal_handler of_signal = nullptr;
   void (*function)(void*) = nullptr;
@@ -50,8 +51,9 @@ struct Handler {
   std::list<Handler>::iterator place = {};
 };
 
-// Those that may yet be called. Some never are, as their signals are destroyed; nobody says so, and they stay.
-// They outlive the tool, for a thread of the runtime's that is late.
+// The program's handlers that may still be called. Handlers of destroyed signals are never called and stay in
+// the list.
+// Lifetime: outlives the tool, as a runtime thread may call a handler after the tool is unloaded.
 class Handlers {
  public:
   explicit Handlers(const Handlers* of_parent) : of_parent_(of_parent) {}
@@ -69,31 +71,31 @@ class Handlers {
  private:
   rigel::Mutex mutex_;
   std::list<Handler> handlers_ RIGEL_GUARDED_BY(mutex_);
-  [[maybe_unused]] const Handlers* const of_parent_;  // left behind, and in reach of who looks for leaks
+  [[maybe_unused]] const Handlers* const of_parent_;  // leaked, but reachable for leak checkers
 };
 
 constinit Handlers* handlers = nullptr;
 
-// The tool may be unloaded while a handler runs.
-class AtWork {
+// Marks the calling thread as running a handler. The tool may be unloaded meanwhile.
+class RunningHandler {
  public:
-  AtWork() {
-    if (const Use use; use) begun_ = use->waits.begin_handler();
+  RunningHandler() {
+    if (const Use use; use) added_thread_ = use->waits.begin_handler();
   }
-  ~AtWork() {
-    if (!begun_) return;
+  ~RunningHandler() {
+    if (!added_thread_) return;
     if (const Use use; use) use->waits.end_handler(use->host.now());
   }
-  AtWork(const AtWork&) = delete;
-  AtWork& operator=(const AtWork&) = delete;
+  RunningHandler(const RunningHandler&) = delete;
+  RunningHandler& operator=(const RunningHandler&) = delete;
 
  private:
-  bool begun_ = false;
+  bool added_thread_ = false;
 };
 
 bool handle_signal(hsa_signal_value_t value, void* data) {
   const auto& handler = *static_cast<const Handler*>(data);
-  const AtWork at_work;
+  const RunningHandler running;
   const bool again = handler.of_signal(value, handler.argument);
   if (!again) handlers->remove(handler);
   return again;
@@ -101,7 +103,7 @@ bool handle_signal(hsa_signal_value_t value, void* data) {
 
 void call_function(void* data) {
   const auto& handler = *static_cast<const Handler*>(data);
-  const AtWork at_work;
+  const RunningHandler running;
   handler.function(handler.argument);
   handlers->remove(handler);
 }
@@ -120,7 +122,7 @@ void adding_function(Validator&, hsatool_call_t& call) {
   arguments.callback = call_function;
 }
 
-// One that was refused is never called; one that was not may be over and gone by now.
+// A rejected handler is never called. An accepted handler may have run and removed itself already.
 void added_handler(Validator&, hsatool_call_t& call) {
   const auto& arguments = hsatool::arguments<hsatool_hsa_amd_signal_async_handler_args_t>(call);
   if (!succeeded(call) && arguments.handler == handle_signal)
@@ -153,7 +155,7 @@ void destroying(Validator& validator, hsatool_call_t& call) {
 }  // namespace
 
 void prepare_handlers(bool in_forked_child) {
-  // A thread of the parent's may have been in the midst of a change.
+  // In the parent, another thread may have been modifying the list during the fork.
   if (handlers == nullptr || in_forked_child) handlers = new Handlers(handlers);
 }
 

@@ -15,23 +15,24 @@
 namespace validate {
 namespace {
 
-// How many callbacks run, counted apart by threads, so that they do not meet here.
+// Number of running callbacks, in separate counters by thread to avoid contention.
 struct alignas(64) Counter {
   std::atomic<uint32_t> uses{0};
 };
 constinit std::array<Counter, 64> counters;
 constinit std::atomic<Validator*> current{nullptr};
-constinit pid_t process = 0;  // whose the current one is
+constinit pid_t process = 0;  // process that created `current`
 
 hsatool_status_t load(const hsatool_host_t* raw, void** tool) noexcept {
   const hsatool::Host host(raw);
   try {
     rigel::Diagnostics mistakes;
     const Options options = parse_options(host.config(), mistakes);
-    if (mistakes.has_errors()) throw std::runtime_error(mistakes.entries().front().text);  // check tells all
+    if (mistakes.has_errors())
+      throw std::runtime_error(mistakes.entries().front().text);  // `check` reports all of them
     if (current.load() != nullptr && process == ::getpid())
       throw std::runtime_error("another entry of the configuration already validates this process");
-    // In a forked child the parent's is left behind, as nobody knows what its threads were doing.
+    // A forked child leaks the parent's validator: its locks may have been held by other threads.
     prepare_handlers(process != 0 && process != ::getpid());
     for (Counter& counter : counters) counter.uses.store(0, std::memory_order_relaxed);
     current.store(new Validator(host, options));

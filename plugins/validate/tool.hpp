@@ -1,4 +1,4 @@
-// The tool as the runtime knows it: one life at a time, between load and unload.
+// The tool's plugin interface. There is at most one validator at a time, between load and unload.
 #pragma once
 
 #include <cstddef>
@@ -7,8 +7,8 @@ namespace validate {
 
 class Validator;
 
-/// Keeps the validator from going away while a thread uses it. There may be none. For callbacks that may come at any
-/// time, also while the tool is unloaded.
+/// Keeps the current validator alive while a callback uses it. Null if the tool is not loaded: callbacks may
+/// arrive at any time, also during unload.
 class Use {
  public:
   Use() noexcept;

@@ -1,5 +1,5 @@
-// What calls cost under the tool, by one thread and by several at once: one that only looks at its handle, and the
-// creation and destruction of a signal, with and without the place where that is done.
+// Cost of API calls under the tool, with one and with several threads: a call with only a handle check, and
+// the creation and destruction of a signal, with and without recorded call stacks.
 #include <benchmark/benchmark.h>
 #include <hsa/hsa.h>
 #include <unistd.h>
@@ -14,7 +14,7 @@ namespace {
 
 class Runtime {
  public:
-  /// `options`: of the tool; null: without it.
+  /// `options`: members of the tool's JSON object. Null disables the tool.
   explicit Runtime(const char* options) {
     path_ =
         std::filesystem::temp_directory_path() / ("validate-bench-" + std::to_string(::getpid()) + ".json");
@@ -41,13 +41,13 @@ class Runtime {
   bool good_ = false;
 };
 
-std::unique_ptr<Runtime> runtime;  // of all threads of a measurement
+std::unique_ptr<Runtime> runtime;  // shared by all threads of a measurement
 
-// Runs `work` in all threads with a runtime that the first has made.
+// Runs `work` in all threads. The first thread creates the runtime.
 template <class Work>
 void run(benchmark::State& state, const char* options, const Work& work) {
   if (state.thread_index() == 0) runtime = std::make_unique<Runtime>(options);
-  for (auto _ : state) work();  // which the threads begin together
+  for (auto _ : state) work();  // all threads wait for each other at the start
   if (state.thread_index() == 0) {
     if (!runtime->is_good()) state.SkipWithError("hsa_init failed");
     runtime.reset();

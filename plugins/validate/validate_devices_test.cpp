@@ -1,5 +1,5 @@
-// Rules that need several devices, on two GPUs of the virtual one. Nothing that breaks a rule is executed: it waits
-// behind a signal until its queue ends.
+// Rules that need several devices, on two virtual GPUs. Work that breaks a rule is never executed: it waits
+// for a signal until its queue is destroyed.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -37,7 +37,7 @@ class DeviceRules : public ::testing::Test {
     submit(queue, barrier({0}, {gate}));
     submit(gpu_queue, barrier({0}, {gate}));
   }
-  // Ends the program well, and returns what has been said.
+  // Ends the program after its work completed, and returns the numbers of the broken rules.
   std::vector<uint32_t> end() {
     hsa_queue_destroy(queue);
     hsa_queue_destroy(gpu_queue);
@@ -45,7 +45,7 @@ class DeviceRules : public ::testing::Test {
     for (void* const block : blocks) hsa_amd_memory_pool_free(block);
     return program.end();
   }
-  // Coarse-grained memory of a GPU, which nobody else may access.
+  // Allocates coarse-grained memory of a GPU that no other agent may access.
   void* device_memory(hsa_agent_t gpu) {
     struct Found {
       hsa_amd_memory_pool_t pool;
@@ -69,8 +69,8 @@ class DeviceRules : public ::testing::Test {
   void allow(void* block, hsa_agent_t agent) {
     EXPECT_EQ(hsa_amd_agents_allow_access(1, &agent, nullptr, block), HSA_STATUS_SUCCESS);
   }
-  // A dispatch that is given the block.
-  hsa_kernel_dispatch_packet_t given(void* block, hsa_signal_t completion = {0}) {
+  // Creates a dispatch with the block as an argument.
+  hsa_kernel_dispatch_packet_t dispatch_with(void* block, hsa_signal_t completion = {0}) {
     auto* const args = static_cast<AddUpArgs*>(blocks.emplace_back(program.memory(sizeof(AddUpArgs))));
     auto* const words = static_cast<uint32_t*>(block);
     *args = {words, words + kWords};
@@ -108,21 +108,21 @@ TEST_F(DeviceRules, V304IsKeptAfterFailureOfCountedQueue) {
 
 TEST_F(DeviceRules, V402IsBrokenByKernelWithMemoryOfOtherAgent) {
   void* const block = device_memory(gpus[0]);
-  submit(queue, given(block));
+  submit(queue, dispatch_with(block));
   EXPECT_THAT(end(), ElementsAre(402));
 }
 
 TEST_F(DeviceRules, V402IsKeptByKernelWithAccess) {
   void* const block = device_memory(gpus[0]);
   allow(block, program.agent());
-  submit(queue, given(block));
+  submit(queue, dispatch_with(block));
   EXPECT_THAT(end(), IsEmpty());
 }
 
 TEST_F(DeviceRules, V402IsBrokenByCopyWithoutAgentThatAccessesBothSides) {
   void* const to = device_memory(gpus[0]);
   void* const from = device_memory(gpus[1]);
-  // Held for ever by its signal.
+  // Never starts, as its signal stays at 1.
   hsa_amd_memory_async_copy(to, gpus[0], from, gpus[1], 64, 1, &gate, program.signal());
   EXPECT_THAT(Program::take_numbers(), ElementsAre(402));
 }
@@ -141,24 +141,24 @@ TEST_F(DeviceRules, V402IsKeptByCopyWithAgentThatAccessesBothSides) {
 TEST_F(DeviceRules, V403IsBrokenByConcurrentKernelsOfTwoAgents) {
   void* const block = device_memory(gpus[0]);
   allow(block, program.agent());
-  submit(queue, given(block));
+  submit(queue, dispatch_with(block));
   EXPECT_THAT(Program::take_numbers(), IsEmpty());
-  // A kernel of the CPU is none for the GPU, which is another matter.
-  submit(gpu_queue, given(block));
+  // The dispatch of a CPU kernel on the GPU also breaks rule 207.
+  submit(gpu_queue, dispatch_with(block));
   EXPECT_THAT(end(), UnorderedElementsAre(207, 403));
 }
 
 TEST_F(DeviceRules, V403IsKeptBySequentialKernels) {
   void* const block = device_memory(gpus[0]);
   allow(block, program.agent());
-  const hsa_signal_t over = program.signal();
-  submit(queue, given(block, over));
-  submit(gpu_queue, barrier({0}, {over}));
-  submit(gpu_queue, given(block));
+  const hsa_signal_t completion = program.signal();
+  submit(queue, dispatch_with(block, completion));
+  submit(gpu_queue, barrier({0}, {completion}));
+  submit(gpu_queue, dispatch_with(block));
   EXPECT_THAT(Program::take_numbers(), ElementsAre(207));
   hsa_queue_destroy(queue);
   hsa_queue_destroy(gpu_queue);
-  hsa_signal_destroy(over);
+  hsa_signal_destroy(completion);
   hsa_signal_destroy(gate);
   for (void* const memory : blocks) hsa_amd_memory_pool_free(memory);
   EXPECT_THAT(program.end(), IsEmpty());
@@ -167,12 +167,12 @@ TEST_F(DeviceRules, V403IsKeptBySequentialKernels) {
 TEST_F(DeviceRules, V403IsKeptByKernelThatTheOtherWaitsFor) {
   void* const block = device_memory(gpus[0]);
   allow(block, program.agent());
-  const hsa_signal_t over = program.signal();
-  submit(gpu_queue, barrier({0}, {over}));
-  submit(gpu_queue, given(block));
+  const hsa_signal_t completion = program.signal();
+  submit(gpu_queue, barrier({0}, {completion}));
+  submit(gpu_queue, dispatch_with(block));
   EXPECT_THAT(Program::take_numbers(), ElementsAre(207));
-  submit(queue, given(block, over));
-  hsa_signal_destroy(over);
+  submit(queue, dispatch_with(block, completion));
+  hsa_signal_destroy(completion);
   EXPECT_THAT(Program::take_numbers(), ElementsAre(304)) << "which they still name";
   EXPECT_THAT(end(), IsEmpty());
 }

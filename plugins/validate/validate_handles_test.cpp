@@ -26,7 +26,7 @@ TEST(V101IsBroken, ByQueuePassedAsSignal) {
 TEST(V101IsBroken, ByAgentPassedAsSignal) {
   Program program;
   hsa_signal_destroy({program.agent().handle});
-  const auto reports = Program::take();
+  const auto reports = Program::take_reports();
   ASSERT_EQ(reports.size(), 1u);
   EXPECT_THAT(reports[0].text, HasSubstr("not a signal: agent 0x"));
   EXPECT_THAT(program.end(), IsEmpty());
@@ -51,7 +51,7 @@ TEST(V102IsBroken, ByDestroyedSignalWithPlaceOfDestruction) {
   hsa_signal_destroy(signal);
   volatile hsa_signal_value_t* value = nullptr;
   hsa_amd_signal_value_pointer(signal, &value);
-  const auto reports = Program::take();
+  const auto reports = Program::take_reports();
   ASSERT_EQ(reports.size(), 1u);
   EXPECT_EQ(reports[0].rule, 102u);
   EXPECT_EQ(reports[0].call, "hsa_amd_signal_value_pointer");
@@ -77,7 +77,7 @@ TEST(V102IsBroken, ByDestroyedSignalOfBarrierValuePacket) {
   Program program;
   hsa_queue_t* const queue = program.queue();
   const hsa_signal_t gate = program.signal(), gone = program.signal();
-  submit(queue, barrier({0}, {gate}));  // so that the device does not come to it
+  submit(queue, barrier({0}, {gate}));  // blocks the queue, so that the next packet is not executed
   hsa_signal_destroy(gone);
   submit(queue, barrier_value(gone));
   EXPECT_THAT(Program::take_numbers(), ElementsAre(102));
@@ -158,7 +158,7 @@ TEST(V105IsBroken, ByReadModifyWriteOfDoorbell) {
   Program program(R"("limit": 0)");
   hsa_queue_t* const queue = program.queue();
   const hsa_signal_t doorbell = queue->doorbell_signal;
-  // None of which changes its value.
+  // None of these operations changes the value.
   using Change = void (*)(hsa_signal_t, hsa_signal_value_t);
   for (const Change change : {hsa_signal_and_relaxed, hsa_signal_and_scacquire, hsa_signal_and_screlease,
                               hsa_signal_and_scacq_screl})

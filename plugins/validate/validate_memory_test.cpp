@@ -21,15 +21,15 @@ TEST(V401IsBroken, ByFreeingMemoryOfRunningKernel) {
   auto* const spare = program.memory(4096);
   hsa_amd_memory_pool_free(spare);
   EXPECT_THAT(Program::take_numbers(), IsEmpty());
-  // The memory of the arguments: the kernel has read them.
+  // The kernel has read its arguments already.
   hsa_amd_memory_pool_free(kernel.args());
-  const auto reports = Program::take();
+  const auto reports = Program::take_reports();
   ASSERT_EQ(reports.size(), 1u);
   EXPECT_EQ(reports[0].rule, 401u);
   EXPECT_THAT(reports[0].text,
               AllOf(HasSubstr("dispatch of hold"), HasSubstr("which has its arguments there"),
                     HasSubstr("created by hsa_amd_memory_pool_allocate")));
-  kernel.let_go();
+  kernel.release();
   wait(done);
   hsa_amd_memory_pool_free(kernel.words());
   hsa_queue_destroy(queue);
@@ -53,7 +53,7 @@ TEST(V401IsKept, ByFreeingMemoryAfterCopy) {
   EXPECT_THAT(program.end(), IsEmpty());
 }
 
-// An operation of one copy, and one of two.
+// One operation with a single copy, and one with two.
 struct Batch {
   Batch(Program& program, hsa_signal_t done)
       : from(static_cast<char*>(program.memory(4096))),
@@ -97,9 +97,9 @@ TEST(V401IsBroken, ByFreeingMemoryOfCopyBatch) {
   ASSERT_EQ(batch.copy(gate), HSA_STATUS_SUCCESS);
   hsa_signal_destroy(done);
   EXPECT_THAT(Program::take_numbers(), ElementsAre(304));
-  // Held for ever by its signal: nothing is copied to where there is no memory any more.
+  // The copy never starts, as its signal stays at 1. Freeing its memory is therefore safe.
   hsa_amd_memory_pool_free(batch.to);
-  const auto reports = Program::take();
+  const auto reports = Program::take_reports();
   ASSERT_EQ(reports.size(), 1u);
   EXPECT_EQ(reports[0].rule, 401u);
   EXPECT_THAT(reports[0].text, HasSubstr("a copy of hsa_amd_memory_async_batch_copy"));
@@ -136,7 +136,7 @@ TEST(V404IsBroken, ByBatchedCopyPastEndOfAllocation) {
   const hsa_signal_t gate = program.signal(), done = program.signal(2);
   Batch batch(program, done);
   batch.sizes[1] = 2049;
-  batch.copy(gate);  // held for ever by its signal, if it is not refused: nothing is overwritten
+  batch.copy(gate);  // never starts, as its signal stays at 1
   EXPECT_THAT(Program::take_numbers(), ElementsAre(404, 404));
 }
 
@@ -147,7 +147,7 @@ TEST(V404IsBroken, ByCopyPastEndOfAllocation) {
   EXPECT_EQ(hsa_memory_copy(to, from + 4096, 4096), HSA_STATUS_SUCCESS);
   EXPECT_THAT(Program::take_numbers(), IsEmpty());
   const hsa_signal_t gate = program.signal(), done = program.signal();
-  // Held for ever by its signal: what is beyond the block is not overwritten.
+  // Never starts, as its signal stays at 1, and so overwrites nothing beyond the block.
   hsa_amd_memory_async_copy(to + 1, program.agent(), from, program.agent(), 4096, 1, &gate, done);
   EXPECT_THAT(Program::take_numbers(), ElementsAre(404));
 }

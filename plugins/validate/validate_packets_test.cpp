@@ -23,14 +23,14 @@ class PacketRules : public ::testing::Test {
   const hsa_signal_t done = program.signal();
   uint32_t* const words = static_cast<uint32_t*>(program.memory((kWords + 1) * 4));
   AddUpArgs* const args = [this] {
-    auto* const made = static_cast<AddUpArgs*>(program.memory(sizeof(AddUpArgs)));
-    *made = {words, words + kWords};
-    return made;
+    auto* const arguments = static_cast<AddUpArgs*>(program.memory(sizeof(AddUpArgs)));
+    *arguments = {words, words + kWords};
+    return arguments;
   }();
   const TestKernel add_up = program.kernel("add_up");
 
   hsa_kernel_dispatch_packet_t good() { return program.dispatch(add_up, args, done); }
-  // Ends the program well, and returns what has been said.
+  // Ends the program after its work completed, and returns the numbers of the broken rules.
   std::vector<uint32_t> end() {
     hsa_queue_destroy(queue);
     hsa_signal_destroy(done);
@@ -98,7 +98,7 @@ TEST_F(PacketRules, V202IsKeptByWritingToReservedSlots) {
     write_packet(queue, index, &packet);
     ring(queue, index);
     wait(done);
-    // The next one's, of which another has been made before the header.
+    // Write to the next slot if it is reserved.
     auto* const slot =
         static_cast<hsa_barrier_and_packet_t*>(queue->base_address) + (index + 1) % queue->size;
     if (hsa_queue_load_write_index_relaxed(queue) > index + 1) slot->reserved1 = 0;
@@ -118,7 +118,7 @@ TEST_F(PacketRules, V203IsBrokenByReservedFields) {
   wait(done);
   EXPECT_THAT(Program::take_numbers(), ElementsAre(203, 203));
 
-  // Those at the end of the packets, and of a call of an agent's function.
+  // The reserved fields at the end of the packets, and those of an agent dispatch.
   hsa_signal_store_relaxed(done, 2);
   packet.reserved0 = 0;
   packet.reserved2 = 1;
@@ -194,7 +194,7 @@ TEST_F(PacketRules, V205IsKeptByReservingSeveralSlots) {
 TEST_F(PacketRules, V206IsBrokenByPacketAboveRingSize) {
   const hsa_signal_t held = program.signal();
   HeldKernel kernel(program, queue, held);
-  // The packets are not rung for, so that none is taken.
+  // Do not ring the doorbell, so that no packet is consumed.
   const auto packet = barrier({0});
   uint64_t index = 0;
   for (uint32_t i = 0; i < queue->size + 1; ++i) {
@@ -203,7 +203,7 @@ TEST_F(PacketRules, V206IsBrokenByPacketAboveRingSize) {
   }
   ring(queue, index);
   EXPECT_THAT(Program::take_numbers(), ElementsAre(206));
-  kernel.let_go();
+  kernel.release();
   wait(held);
   hsa_signal_destroy(held);
   hsa_amd_memory_pool_free(kernel.args());
@@ -223,7 +223,7 @@ TEST_F(PacketRules, V206IsKeptByFullRing) {
     write_packet(queue, index, &packet);
   }
   ring(queue, index);
-  kernel.let_go();
+  kernel.release();
   wait(done);
   wait(held);
   hsa_signal_destroy(held);
@@ -256,9 +256,9 @@ TEST_F(PacketRules, V207IsKeptByReloadedKernel) {
 TEST_F(PacketRules, V208IsBrokenByTooSmallKernarg) {
   auto* const block = static_cast<char*>(program.memory(4096));
   auto packet = good();
-  // The last bytes of a block, where only half of the arguments fit.
+  // At the end of a block, with space for only half of the arguments.
   packet.kernarg_address = block + 4096 - add_up.kernarg_size / 2;
-  program.unload_kernels();  // so that it does not run
+  program.unload_kernels();  // so that the kernel does not run
   submit(queue, packet);
   EXPECT_THAT(Program::take_numbers(), Contains(208));
   packet.kernarg_address = nullptr;
@@ -281,7 +281,7 @@ TEST_F(PacketRules, V209IsBrokenByKernargAlignedTo8Bytes) {
   auto* const block = static_cast<char*>(program.memory(4096));
   auto packet = good();
   packet.kernarg_address = block + 8;
-  program.unload_kernels();  // so that it does not run
+  program.unload_kernels();  // so that the kernel does not run
   submit(queue, packet);
   EXPECT_THAT(Program::take_numbers(), Contains(209));
 }
@@ -300,7 +300,7 @@ TEST_F(PacketRules, V209IsKeptByKernargAlignedTo16Bytes) {
 TEST_F(PacketRules, V210IsBrokenByChangingKernargOfRunningKernel) {
   HeldKernel kernel(program, queue, done);
   static_cast<HoldArgs*>(kernel.args())->begun = words;
-  kernel.let_go();
+  kernel.release();
   wait(done);
   hsa_amd_memory_pool_free(kernel.args());
   hsa_amd_memory_pool_free(kernel.words());
@@ -324,7 +324,7 @@ TEST_F(PacketRules, V211IsBrokenWithoutGroupSegment) {
   auto packet = good();
   ASSERT_GT(packet.group_segment_size, 0u);
   packet.group_segment_size = 0;
-  program.unload_kernels();  // so that it does not run
+  program.unload_kernels();  // so that the kernel does not run
   submit(queue, packet);
   EXPECT_THAT(Program::take_numbers(), Contains(211));
 }
@@ -341,7 +341,7 @@ TEST_F(PacketRules, V213IsBrokenByInconsistentDimensionsAndSizes) {
   auto packet = good();
   packet.setup = 1;
   packet.grid_size_y = 2;
-  program.unload_kernels();  // so that none of these runs
+  program.unload_kernels();  // so that none of these kernels runs
   submit(queue, packet);
   EXPECT_THAT(Program::take_numbers(), Contains(213));
   packet = good();
@@ -363,7 +363,7 @@ TEST_F(PacketRules, V213IsKeptByOneToThreeDimensions) {
     auto packet = program.dispatch(program.kernel("hold"), hold, done);
     packet.setup = dimensions;
     packet.workgroup_size_x = 2;
-    packet.grid_size_x = 3;  // the last work-group is not whole
+    packet.grid_size_x = 3;  // the last work-group is partial
     if (dimensions >= 2) packet.workgroup_size_y = 2, packet.grid_size_y = 2;
     if (dimensions >= 3) packet.workgroup_size_z = 2, packet.grid_size_z = 4;
     submit(queue, packet);
@@ -378,7 +378,7 @@ TEST_F(PacketRules, V214IsBrokenByOversizedWorkGroup) {
   packet.setup = 3;
   packet.workgroup_size_x = packet.workgroup_size_y = packet.workgroup_size_z = 1024;
   packet.grid_size_x = packet.grid_size_y = packet.grid_size_z = 1024;
-  program.unload_kernels();  // so that it does not run
+  program.unload_kernels();  // so that the kernel does not run
   submit(queue, packet);
   EXPECT_THAT(Program::take_numbers(), Contains(214));
 }

@@ -28,12 +28,13 @@ TEST(V301IsBroken, ByWaitThatNothingEnds) {
     wait(signal);
   });
   while (!begun) std::this_thread::yield();
-  // This thread waits as well, until the report comes: as long as it does something else, it might store.
-  std::vector<uint32_t> heard;
+  // This thread must also wait until the report arrives: a thread that does not wait could store to the
+  // signal.
+  std::vector<uint32_t> reported;
   const hsa_signal_t other = program.signal();
-  std::thread helper([&] {  // which has not called the API, and so is not known to be able to
-    while (heard.empty()) {
-      heard = Program::take_numbers();
+  std::thread helper([&] {  // unknown to the tool, as it has not called the API
+    while (reported.empty()) {
+      reported = Program::take_numbers();
       std::this_thread::yield();
     }
     hsa_signal_store_screlease(signal, 0);
@@ -42,11 +43,11 @@ TEST(V301IsBroken, ByWaitThatNothingEnds) {
   wait(other);
   waiter.join();
   helper.join();
-  EXPECT_THAT(heard, Each(301));
-  EXPECT_THAT(heard, Not(IsEmpty()));
+  EXPECT_THAT(reported, Each(301));
+  EXPECT_THAT(reported, Not(IsEmpty()));
   hsa_signal_destroy(signal);
   hsa_signal_destroy(other);
-  Program::take();
+  Program::take_reports();
   EXPECT_THAT(program.end(), IsEmpty());
 }
 
@@ -54,16 +55,16 @@ TEST(V301IsKept, ByWaitsEndedByThreadsAndKernels) {
   Program program(R"("stall_seconds": 1)");
   const hsa_signal_t signal = program.signal();
   std::thread waiter([&] { wait(signal); });
-  // Longer than it takes to be called stalled. This thread does not wait for a signal, and may store to one.
+  // Longer than the stall time. This thread does not wait for a signal, so it could still store to one.
   std::this_thread::sleep_for(std::chrono::milliseconds(1600));
   hsa_signal_store_screlease(signal, 0);
   waiter.join();
   hsa_queue_t* const queue = program.queue();
   hsa_signal_store_relaxed(signal, 1);
   HeldKernel kernel(program, queue, signal);
-  std::thread other([&] {  // a thread that the tool does not know
+  std::thread other([&] {  // unknown to the tool, as it has not called the API
     std::this_thread::sleep_for(std::chrono::milliseconds(1600));
-    kernel.let_go();
+    kernel.release();
   });
   wait(signal);
   other.join();
@@ -77,7 +78,7 @@ TEST(V301IsKept, ByWaitsEndedByThreadsAndKernels) {
 TEST(V301IsKept, ByWaitsEndedByHandlers) {
   Program program(R"("stall_seconds": 1)");
   const hsa_signal_t signal = program.signal(), due = program.signal();
-  // Longer than it takes to be called stalled.
+  // Longer than the stall time.
   static constexpr auto kLong = std::chrono::milliseconds(1600);
   const auto handler = [](hsa_signal_value_t, void* data) {
     std::this_thread::sleep_for(kLong);
@@ -113,10 +114,10 @@ TEST(V301IsBroken, ByWaitThatHandlerDidNotEnd) {
     called = true;
   };
   ASSERT_EQ(hsa_amd_async_function(function, reinterpret_cast<void*>(signal.handle)), HSA_STATUS_SUCCESS);
-  std::vector<uint32_t> heard;
-  std::thread helper([&] {  // which has not called the API, and so is not known to be able to
-    while (heard.empty()) {
-      heard = Program::take_numbers();
+  std::vector<uint32_t> reported;
+  std::thread helper([&] {  // unknown to the tool, as it has not called the API
+    while (reported.empty()) {
+      reported = Program::take_numbers();
       std::this_thread::yield();
     }
     hsa_signal_store_screlease(signal, 0);
@@ -124,9 +125,9 @@ TEST(V301IsBroken, ByWaitThatHandlerDidNotEnd) {
   wait(signal);
   helper.join();
   EXPECT_TRUE(called);
-  EXPECT_THAT(heard, Each(301));
+  EXPECT_THAT(reported, Each(301));
   hsa_signal_destroy(signal);
-  Program::take();
+  Program::take_reports();
   EXPECT_THAT(program.end(), IsEmpty());
 }
 
@@ -203,7 +204,7 @@ TEST(V302IsBroken, ByOrBarrierWithAllSignalsInCycle) {
   submit_apart(barrier(d, {e}));
   EXPECT_THAT(Program::take_numbers(), IsEmpty());
   submit_apart(barrier(e, {a}));
-  const auto reports = Program::take();
+  const auto reports = Program::take_reports();
   ASSERT_EQ(reports.size(), 1u);
   EXPECT_EQ(reports[0].rule, 302u);
   for (const hsa_queue_t* const queue : queues)
@@ -213,7 +214,7 @@ TEST(V302IsBroken, ByOrBarrierWithAllSignalsInCycle) {
   EXPECT_THAT(program.end(), IsEmpty());
 }
 
-// The tool's one lock is held while it searches, and no packet of the process moves meanwhile.
+// The tool holds its only lock during a search, which blocks all packets of the process.
 TEST(V302CheckIsFast, WithThousandsOfPacketsInFlight) {
   constexpr int kPackets = 8000;
   Program program;
@@ -277,7 +278,6 @@ TEST(V304IsBroken, ByDestroyingSignalOfPacketInFlight) {
   hsa_queue_t* const queue = program.queue();
   const hsa_signal_t gate = program.signal(), done = program.signal();
   submit(queue, barrier(done, {gate}));
-  // The call does not reach the runtime with a handle that it would have to give back.
   EXPECT_THAT(Program::take_numbers(), IsEmpty());
   hsa_signal_destroy(done);
   EXPECT_THAT(Program::take_numbers(), ElementsAre(304));
@@ -290,7 +290,7 @@ TEST(V304IsBroken, ByDestroyingSignalOfWaitingBarrierValuePacket) {
   Program program;
   hsa_queue_t* const queue = program.queue();
   const hsa_signal_t gate = program.signal(), watched = program.signal();
-  submit(queue, barrier({0}, {gate}));  // so that the device does not come to it
+  submit(queue, barrier({0}, {gate}));  // blocks the queue, so that the next packet is not executed
   submit(queue, barrier_value(watched));
   EXPECT_THAT(Program::take_numbers(), IsEmpty());
   hsa_signal_destroy(watched);
@@ -330,13 +330,13 @@ TEST(V304IsKept, ByDestroyingSignalOfCompletedPacket) {
   EXPECT_THAT(program.end(), IsEmpty());
 }
 
-// Each call that makes queues, and how it does that with an error callback.
-struct MakesQueues {
+// The functions that create queues, called with an error callback.
+struct QueueCreation {
   const char* name;
   hsa_queue_t* (*make)(Program&, void (*)(hsa_status_t, hsa_queue_t*, void*), void*);
 };
 
-class FailedQueues : public ::testing::TestWithParam<MakesQueues> {};
+class FailedQueues : public ::testing::TestWithParam<QueueCreation> {};
 
 TEST_P(FailedQueues, UseNoSignalsSoV304IsKept) {
   Program program(R"("off": ["207", "213"])");
@@ -361,32 +361,30 @@ TEST_P(FailedQueues, UseNoSignalsSoV304IsKept) {
   EXPECT_THAT(program.end(), IsEmpty());
 }
 
-INSTANTIATE_TEST_SUITE_P(, FailedQueues,
-                         ::testing::Values(MakesQueues{"ByQueueCreate",
-                                                       [](Program& program, auto* callback, void* data) {
-                                                         hsa_queue_t* queue = nullptr;
-                                                         hsa_queue_create(
-                                                             program.agent(), 64, HSA_QUEUE_TYPE_MULTI,
-                                                             callback, data, UINT32_MAX, UINT32_MAX, &queue);
-                                                         return queue;
-                                                       }},
-                                           MakesQueues{"ByDescriptors",
-                                                       [](Program& program, auto* callback, void* data) {
-                                                         hsa_amd_queue_create_desc_t wanted[2]{};
-                                                         wanted[1].version =
-                                                             HSA_AMD_QUEUE_CREATE_DESC_VERSION;
-                                                         wanted[1].queue_size_bytes = 64 * 64;
-                                                         wanted[1].callback = callback;
-                                                         wanted[1].callback_data = data;
-                                                         wanted[0].queue = reinterpret_cast<hsa_queue_t*>(1);
-                                                         hsa_amd_queue_create(program.agent(), wanted, 2);
-                                                         EXPECT_EQ(wanted[0].queue, nullptr)
-                                                             << "it has no version";
-                                                         EXPECT_EQ(wanted[1].callback, callback);
-                                                         EXPECT_EQ(wanted[1].callback_data, data);
-                                                         return wanted[1].queue;
-                                                       }}),
-                         [](const auto& test) { return test.param.name; });
+INSTANTIATE_TEST_SUITE_P(
+    , FailedQueues,
+    ::testing::Values(QueueCreation{"ByQueueCreate",
+                                    [](Program& program, auto* callback, void* data) {
+                                      hsa_queue_t* queue = nullptr;
+                                      hsa_queue_create(program.agent(), 64, HSA_QUEUE_TYPE_MULTI, callback,
+                                                       data, UINT32_MAX, UINT32_MAX, &queue);
+                                      return queue;
+                                    }},
+                      QueueCreation{"ByDescriptors",
+                                    [](Program& program, auto* callback, void* data) {
+                                      hsa_amd_queue_create_desc_t wanted[2]{};
+                                      wanted[1].version = HSA_AMD_QUEUE_CREATE_DESC_VERSION;
+                                      wanted[1].queue_size_bytes = 64 * 64;
+                                      wanted[1].callback = callback;
+                                      wanted[1].callback_data = data;
+                                      wanted[0].queue = reinterpret_cast<hsa_queue_t*>(1);
+                                      hsa_amd_queue_create(program.agent(), wanted, 2);
+                                      EXPECT_EQ(wanted[0].queue, nullptr) << "it has no version";
+                                      EXPECT_EQ(wanted[1].callback, callback);
+                                      EXPECT_EQ(wanted[1].callback_data, data);
+                                      return wanted[1].queue;
+                                    }}),
+    [](const auto& test) { return test.param.name; });
 
 }  // namespace
 }  // namespace validate::testing

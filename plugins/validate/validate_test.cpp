@@ -1,5 +1,6 @@
-// For each rule a program that breaks it, which is told so and nothing else, and one that keeps it. Here are the rules of
-// threads and of the program as a whole, and the tool itself; other chapters are in validate_*_test.cpp.
+// For each rule: a program that breaks it and gets exactly that report, and a program that keeps it. This
+// file has the rules of threads and of the whole program, and tests of the tool itself. validate_*_test.cpp
+// have the other chapters.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -68,13 +69,13 @@ TEST(V601IsBroken, ByLeakedObjectsReportedWithPlaceOfCreation) {
   for (int i = 0; i < 3; ++i) program.signal();
   program.memory(4096);
   ASSERT_EQ(hsa_shut_down(), HSA_STATUS_SUCCESS);
-  const auto reports = Program::take();
+  const auto reports = Program::take_reports();
   ASSERT_EQ(reports.size(), 2u);
   EXPECT_THAT(reports[0].text,
               AllOf(HasSubstr("V601"), HasSubstr("and 2 more"), HasSubstr("created by hsa_signal_create"),
                     HasSubstr("validate_test+0x")));
   EXPECT_THAT(reports[1].text, HasSubstr("4096 bytes"));
-  ASSERT_EQ(hsa_init(), HSA_STATUS_SUCCESS);  // which the program's end undoes
+  ASSERT_EQ(hsa_init(), HSA_STATUS_SUCCESS);  // undone by program.end()
 }
 
 TEST(V601IsKept, ByReleasingOneObjectOfEachKind) {
@@ -114,7 +115,7 @@ TEST(V602IsKept, ByReplacementOfDeprecatedFunction) {
   EXPECT_THAT(program.end(), IsEmpty());
 }
 
-// --- All together ------------------------------------------------------------------------------------------
+// --- The tool ----------------------------------------------------------------------------------------------
 
 TEST(Options, DisableAndLimitRules) {
   Program program(R"("off": ["10*"], "limit": 2)");
@@ -123,16 +124,16 @@ TEST(Options, DisableAndLimitRules) {
   hsa_signal_destroy(signal);
   EXPECT_THAT(Program::take_numbers(), IsEmpty());
   for (int i = 0; i < 5; ++i) program.memory(4096 + 4096 * i);
-  EXPECT_THAT(program.end().size(), 1u);  // made at one place
+  EXPECT_THAT(program.end().size(), 1u);  // all created by the same call stack
 }
 
 TEST(Options, ErrorsAreReportedAndDisableTool) {
   const auto why = [](const std::string& options) {
     std::string text;
-    // The tool must be there, so that hsa_init fails; the log says why.
+    // hsa_init fails because the tool is required (on_error: fail). The log has the reason.
     ::testing::internal::CaptureStderr();
     ::setenv("HSA_LOADER_DEBUG", "error,chain", 1);
-    EXPECT_NE(Program::try_to_begin(options), HSA_STATUS_SUCCESS) << options;
+    EXPECT_NE(Program::init_status(options), HSA_STATUS_SUCCESS) << options;
     ::setenv("HSA_LOADER_DEBUG", "none", 1);
     return ::testing::internal::GetCapturedStderr();
   };
@@ -153,11 +154,11 @@ TEST(Options, ErrorsAreReportedAndDisableTool) {
 TEST(Tool, IsLoadedOncePerProcess) {
   ::testing::internal::CaptureStderr();
   ::setenv("HSA_LOADER_DEBUG", "error,chain", 1);
-  EXPECT_NE(Program::try_to_begin({}, true), HSA_STATUS_SUCCESS);
+  EXPECT_NE(Program::init_status({}, true), HSA_STATUS_SUCCESS);
   ::setenv("HSA_LOADER_DEBUG", "none", 1);
   EXPECT_THAT(::testing::internal::GetCapturedStderr(),
               HasSubstr("another entry of the configuration already validates this process"));
-  EXPECT_EQ(Program::try_to_begin({}), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(Program::init_status({}), HSA_STATUS_SUCCESS);
 }
 
 TEST(Options, AbortEndsProcessAtFirstReport) {
@@ -170,7 +171,7 @@ TEST(Options, AbortEndsProcessAtFirstReport) {
       "");
 }
 
-// A thread's new queue has the address and the doorbell of one that another thread is still destroying.
+// A new queue may get the address and the doorbell of a queue that another thread is still destroying.
 TEST(ManyThreads, GetNoReportsForCreatingAndDestroyingQueues) {
   Program program;
   std::vector<std::thread> threads;

@@ -23,9 +23,9 @@ bool succeeded(const hsatool_call_t& call) {
   return call.result != nullptr && hsatool::result<hsa_status_t>(call) == HSA_STATUS_SUCCESS;
 }
 
-Validator::Validator(hsatool::Host its_host, const Options& its_options)
-    : host(its_host),
-      options(its_options),
+Validator::Validator(hsatool::Host tool_host, const Options& tool_options)
+    : host(tool_host),
+      options(tool_options),
       places(options.stack),
       reporter(host, options),
       topology(host, registry),
@@ -57,7 +57,7 @@ Validator::Validator(hsatool::Host its_host, const Options& its_options)
 }
 
 void Validator::enter(hsatool_call_t& call) {
-  waits.note_thread();
+  waits.add_thread();
   const Plan& plan = plans_[call.function->index];
   const std::string_view name = hsatool::view(call.function->name);
   for (const HandleParameter& handle : plan.handles) {
@@ -91,7 +91,7 @@ std::string Validator::describe(Kind kind, uint64_t handle) {
   std::string out = fmt::format("{} {:#x}", name_of(kind), handle);
   const auto object = registry.find(kind, handle);
   if (!object) return out;
-  out += describe(object->made, "created");
+  out += describe(object->created, "created");
   if (!object->live) out += describe(object->destroyed, "destroyed");
   return out;
 }
@@ -101,8 +101,8 @@ std::optional<int64_t> Validator::value_of_signal(uint64_t signal) {
   return host.tables().core_->hsa_signal_load_relaxed_fn({signal});
 }
 
-void Validator::queue_created(const hsatool_queue_t& facts) {
-  queues.add(facts, topology.agent(facts.agent.handle));
+void Validator::queue_created(const hsatool_queue_t& info) {
+  queues.add(info, topology.agent(info.agent.handle));
 }
 
 void Validator::stop(Queue& queue) {
@@ -110,14 +110,14 @@ void Validator::stop(Queue& queue) {
   in_flight.drop_queue(queue.id);
 }
 
-void Validator::submit(const hsatool_queue_t& facts, std::span<const hsatool::Packet> packets,
+void Validator::submit(const hsatool_queue_t& info, std::span<const hsatool::Packet> packets,
                        uint64_t index) {
-  Queue* const queue = queues.of_id(facts.id);
+  Queue* const queue = queues.of_id(info.id);
   if (queue == nullptr) return;
   for (size_t i = 0; i < packets.size(); ++i) check_packet(*this, *queue, packets[i], index + i);
-  // What lies in the ring now is what a later look at these slots must find.
+  // Later checks compare the slots with these copies (check_taken).
   const rigel::MutexLock lock(queue->mutex);
-  const uint64_t size = facts.queue->size;
+  const uint64_t size = info.queue->size;
   for (uint64_t i = index; i < index + packets.size() && queue->copies.size() == size; ++i)
     queue->copies[i & (size - 1)] = queue->ring()[i & (size - 1)];
   queue->taken = std::max(queue->taken, index + packets.size());

@@ -1,7 +1,7 @@
-// One life of the tool: what it knows of the program, and the rules for each function of the API.
+// The tool between load and unload: the state of the program, and the checks of each API function.
 //
-// The rules are in files by chapter (rules.inc): handles.cpp, packets.cpp, signals.cpp, memory.cpp, concurrent_calls.cpp,
-// shutdown.cpp. A chapter gives a list of hooks: what to do before and after a call of certain functions.
+// The checks are in one file per chapter of rules.inc: handles.cpp, packets.cpp, signals.cpp, memory.cpp,
+// concurrent_calls.cpp, shutdown.cpp. Each chapter provides hooks that run before or after certain functions.
 #pragma once
 
 #include <hsa_plugin/hsa_tool.hpp>
@@ -34,24 +34,25 @@ struct Hooks {
 std::span<const Hooks> handle_hooks();
 std::span<const Hooks> packet_hooks();
 std::span<const Hooks> signal_hooks();
-/// Before there is a validator whose hooks are called.
+/// Must be called before a validator is created.
 void prepare_handlers(bool in_forked_child);
 std::span<const Hooks> memory_hooks();
 std::span<const Hooks> thread_hooks();
 std::span<const Hooks> shutdown_hooks();
 
-/// A parameter that is a handle, or a pointer to as many as another parameter says.
+/// A parameter that is a handle, or a pointer to an array of handles.
 struct HandleParameter {
   uint32_t parameter;
   Kind kind;
-  uint32_t count = UINT32_MAX;  ///< the parameter that says how many; UINT32_MAX: it is one handle
+  uint32_t count =
+      UINT32_MAX;  ///< index of the parameter with the array's length; UINT32_MAX: a single handle
 };
 
 class Validator {
  public:
-  /// Throws a std::runtime_error that says what is wrong with the options.
-  Validator(hsatool::Host its_host, const Options& its_options);
-  /// Says what is left, and what nothing was said of.
+  /// Throws std::runtime_error if an option is invalid.
+  Validator(hsatool::Host tool_host, const Options& tool_options);
+  /// Reports leaks and the number of omitted reports.
   void finish();
 
   bool wants(const hsatool_function_t& function) const { return !plans_[function.index].empty(); }
@@ -61,21 +62,21 @@ class Validator {
   void submit(const hsatool_queue_t& queue, std::span<const hsatool::Packet> packets, uint64_t index);
   void done(const hsatool_activity_t& activity);
 
-  /// A queue takes no packets any more, and what is in it will never be done.
+  /// Marks a queue as stopped: its packets will never complete.
   void stop(Queue& queue);
 
-  /// A rule is broken by a call, or by what `who` says.
+  /// Report a rule that a call, or the actor `who`, broke.
   void report(Rule rule, const hsatool_call_t& call, std::string_view text);
   void report(Rule rule, std::string_view who, std::string_view text) { reporter.report(rule, who, text); }
 
-  /// Checks a handle that was given to `who`: 101, 102, 104. True: its object lives.
+  /// Checks a handle that was passed to `who` (rules 101, 102, 104). Returns whether its object is live.
   bool check_handle(Kind kind, uint64_t handle, std::string_view who);
-  /// "signal 0x7f… \n  made by …": what is known of an object.
+  /// Describes an object with the calls that created and destroyed it: "signal 0x7f… \n  made by …".
   std::string describe(Kind kind, uint64_t handle);
   std::string describe(const Event& event, std::string_view verb) const;
   Event event(const hsatool_call_t& call) { return {call.function, places.here()}; }
 
-  /// Nothing: it does not live.
+  /// Returns std::nullopt if the signal is not live.
   std::optional<int64_t> value_of_signal(uint64_t signal);
 
   const hsatool::Host host;
@@ -100,15 +101,15 @@ class Validator {
   std::vector<Plan> plans_;  // by hsatool_function_t.index
 };
 
-/// The parameters of a function that are handles.
+/// Returns the parameters of a function that are handles.
 std::vector<HandleParameter> handle_parameters(const hsatool_function_t& function);
 
-/// A packet on its way: rules 102, 104, 203, 204, 207 to 214, 302, 303, 402, 403.
+/// Checks a submitted packet: rules 102, 104, 203, 204, 207 to 214, 302, 303, 402, 403.
 void check_packet(Validator& validator, Queue& queue, const hsatool::Packet& packet, uint64_t index);
 
-// Arguments by the place of the parameter.
+// Arguments by parameter index.
 const void* argument(const hsatool_call_t& call, uint32_t parameter);
-uint64_t word(const hsatool_call_t& call, uint32_t parameter);  // at most eight bytes; the rest is 0
-bool succeeded(const hsatool_call_t& call);                     // a call that returns a status
+uint64_t word(const hsatool_call_t& call, uint32_t parameter);  // up to 8 bytes, zero-extended
+bool succeeded(const hsatool_call_t& call);                     // only for calls that return a status
 
 }  // namespace validate

@@ -26,12 +26,12 @@ Waits::Waits() {
   number_ = ++numbers;
 }
 
-void Waits::note_thread() {
-  static thread_local uint64_t noted = 0;
-  if (noted == number_) return;
+void Waits::add_thread() {
+  static thread_local uint64_t registered_in = 0;
+  if (registered_in == number_) return;
   const rigel::MutexLock lock(mutex_);
   threads_.insert(thread_number());
-  noted = number_;
+  registered_in = number_;
 }
 
 bool Waits::begin_handler() {
@@ -54,7 +54,7 @@ void Waits::begin(Wait wait) {
 std::vector<uint64_t> Waits::end() {
   const uint64_t thread = thread_number();
   const rigel::MutexLock lock(mutex_);
-  // The innermost, if a thread waits from within a callback.
+  // The last one is the innermost, if a callback waits during a wait of the same thread.
   const auto found =
       std::find_if(waits_.rbegin(), waits_.rend(), [&](const Wait& wait) { return wait.thread == thread; });
   if (found == waits_.rend()) return {};
@@ -65,7 +65,7 @@ std::vector<uint64_t> Waits::end() {
 
 void Waits::watch(uint32_t stall_seconds, std::function<bool()> may_progress, std::function<uint64_t()> now,
                   std::function<void(const Wait&)> report) {
-  // The program's handlers of signals are not for this thread.
+  // This thread must not run the program's signal handlers.
   sigset_t all, before;
   ::sigfillset(&all);
   ::pthread_sigmask(SIG_BLOCK, &all, &before);
@@ -78,7 +78,7 @@ void Waits::watch(uint32_t stall_seconds, std::function<bool()> may_progress, st
       }
       if (stop_) return;
       lock.unlock();
-      look(uint64_t{stall_seconds} * 1'000'000'000, now(), may_progress, report);
+      check_stall(uint64_t{stall_seconds} * 1'000'000'000, now(), may_progress, report);
       lock.lock();
     }
   });
@@ -94,8 +94,8 @@ void Waits::stop() {
   if (watcher_.joinable()) watcher_.join();
 }
 
-void Waits::look(uint64_t stall_ns, uint64_t now, const std::function<bool()>& may_progress,
-                 const std::function<void(const Wait&)>& report) {
+void Waits::check_stall(uint64_t stall_ns, uint64_t now, const std::function<bool()>& may_progress,
+                        const std::function<void(const Wait&)>& report) {
   std::vector<Wait> endless;
   const auto is_stalled = [&](const Wait& wait) { return wait.endless && wait.since + stall_ns <= now; };
   {

@@ -1,8 +1,7 @@
-// Threads that wait for signals, and a watch on those that wait for nothing.
+// Threads that wait for signals, and a watchdog that detects waits that can never end.
 //
-// That nobody will change a signal can be known of a program that has stopped altogether: all threads that have
-// ever called the API wait in it without an end, as does each handler that the runtime has called, nothing that a
-// device has been given can go on, and it has been so for a while.
+// A wait is endless if the whole program is stalled for some time: every thread that ever called the API, and
+// every running handler, waits without a timeout, and no device has work that can progress.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +16,7 @@
 
 namespace validate {
 
-/// The calling thread's number in the system.
+/// Returns the calling thread's ID in the kernel (gettid).
 uint64_t thread_number();
 
 class Waits {
@@ -34,34 +33,34 @@ class Waits {
   Waits();
   ~Waits() { stop(); }
 
-  /// The calling thread uses the API.
-  void note_thread();
-  /// A thread of the runtime's calls a handler of the program's, and is one of the program's until `end_handler`.
-  /// False if it is one anyway.
+  /// Registers the calling thread as a user of the API.
+  void add_thread();
+  /// Registers a runtime thread that calls a handler of the program, until `end_handler`. Returns false if
+  /// the thread is registered already.
   bool begin_handler();
   void end_handler(uint64_t now);
-  /// The calling thread waits, until `end`.
+  /// Registers a wait of the calling thread, until `end`.
   void begin(Wait wait);
-  /// Returns the signals that it has waited for.
+  /// Returns the signals of the wait.
   std::vector<uint64_t> end();
 
-  /// Looks every so often whether all stands still, and reports each wait once.
+  /// Starts a thread that periodically checks for a stall, and reports each endless wait once.
   void watch(uint32_t stall_seconds, std::function<bool()> may_progress, std::function<uint64_t()> now,
              std::function<void(const Wait&)> report);
   void stop();
 
  private:
-  void look(uint64_t stall_ns, uint64_t now, const std::function<bool()>& may_progress,
-            const std::function<void(const Wait&)>& report);
+  void check_stall(uint64_t stall_ns, uint64_t now, const std::function<bool()>& may_progress,
+                   const std::function<void(const Wait&)>& report);
 
-  uint64_t number_ = 0;  // differs from that of all others of the process
+  uint64_t number_ = 0;  // unique in the process
   rigel::Mutex mutex_;
   rigel::Condition stopped_;
   bool stop_ RIGEL_GUARDED_BY(mutex_) = false;
   std::set<uint64_t> threads_ RIGEL_GUARDED_BY(mutex_);
   std::list<Wait> waits_ RIGEL_GUARDED_BY(mutex_);
-  uint64_t last_end_ RIGEL_GUARDED_BY(mutex_) =
-      0;  // of a thread or a handler: what it has changed may be on its way
+  // Time when a thread or a handler last ended: its changes may not have taken effect yet.
+  uint64_t last_end_ RIGEL_GUARDED_BY(mutex_) = 0;
   std::thread watcher_;
 };
 

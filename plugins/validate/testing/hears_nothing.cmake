@@ -1,5 +1,5 @@
 # hears_nothing.cmake <TOOL> <WORK> <PROGRAM> [ARGUMENTS] [OFF]
-# Runs a program under the tool: it must succeed, and the tool must have nothing to say. OFF: rules that are not applied.
+# Runs a program under the tool. The program must succeed without any report. OFF: disabled rules.
 foreach(file ${PROGRAM} ${ARGUMENTS})
   if(IS_ABSOLUTE "${file}" AND NOT EXISTS ${file})
     message("${file} is not built")

@@ -1,20 +1,20 @@
-// The tests' kernels, and what they take.
+// Kernels of the tests, with their arguments.
 #pragma once
 
 #include <cstdint>
 
 namespace validate::testing {
 
-/// Work-group memory of `add_up`.
+/// Number of words in the LDS of `add_up`, and its work-group size.
 constexpr uint32_t kWords = 64;
 
-/// add_up: the sum of kWords words, by way of work-group memory.
+/// add_up: adds kWords words through LDS.
 struct AddUpArgs {
   const uint32_t* words;
   uint32_t* sum;
 };
 
-/// hold: sets `begun` and goes on when `go_on` is not 0.
+/// hold: sets `begun`, then waits until `go_on` is not 0.
 struct HoldArgs {
   uint32_t* begun;
   const uint32_t* go_on;

@@ -1,8 +1,8 @@
 // validate_rules [--check] <docs/guide/validate.md>
-// Writes the table of the rules between the two marks of the document, or says whether it is there as it should be.
+// Writes the table of rules between the two marks of the document. --check: only compares it.
 // validate_rules --tests <file>...
-// Says which rules the files have no program of that breaks it, or none that keeps it: tests with V101IsBroken or
-// V101IsKept, for example, in their names.
+// Checks that each rule has a test that breaks it and a test that keeps it, for example with V101IsBroken and
+// V101IsKept in their names.
 #include <cstdio>
 #include <fstream>
 #include <iostream>
@@ -31,13 +31,13 @@ std::string read(const char* path) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-int look_for_tests(int count, char** paths) {
+int check_tests(int count, char** paths) {
   std::string tests;
   for (int i = 0; i < count; ++i) tests += read(paths[i]);
   int missing = 0;
   for (const validate::RuleText& rule : validate::all_rules()) {
-    for (const std::string_view what : {"IsBroken", "IsKept"}) {
-      const std::string name = "V" + std::to_string(rule.number) + std::string(what);
+    for (const std::string_view suffix : {"IsBroken", "IsKept"}) {
+      const std::string name = "V" + std::to_string(rule.number) + std::string(suffix);
       if (tests.find(name) != std::string::npos) continue;
       std::cerr << name << ": no test has this in its name\n";
       ++missing;
@@ -49,7 +49,7 @@ int look_for_tests(int count, char** paths) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc > 2 && std::string_view(argv[1]) == "--tests") return look_for_tests(argc - 2, argv + 2);
+  if (argc > 2 && std::string_view(argv[1]) == "--tests") return check_tests(argc - 2, argv + 2);
   const bool check = argc == 3 && std::string_view(argv[1]) == "--check";
   if (argc != 2 && !check) {
     std::cerr << "usage: validate_rules [--check] <document>, or --tests <file>...\n";

@@ -20,29 +20,30 @@ namespace {
 rigel::Mutex mutex;
 std::vector<Report> reports;
 
-void expect_success(hsa_status_t status, const char* what) {
-  EXPECT_EQ(status, HSA_STATUS_SUCCESS) << what;
+void expect_success(hsa_status_t status, const char* action) {
+  EXPECT_EQ(status, HSA_STATUS_SUCCESS) << action;
 }
 
 std::string text(hsatool_str_t str) {
   return {str.data, str.size};
 }
 
-// Returns its path. What the options do not say, the test says.
 constexpr const char* kTrace =
     R"({"name": "trace", "library": ")" TRACE_LIBRARY
     R"(", "on_error": "fail", "config": {"file": "/dev/null", "summary": "none"}}, )";
-constexpr const char* kItselfBefore =
+constexpr const char* kValidateBefore =
     R"({"name": "before", "library": ")" VALIDATE_LIBRARY R"(", "on_error": "fail"}, )";
 
-std::string write_configuration(const std::string& options, const char* other) {
+// Writes a configuration file with the tool after the entry `other`. Adds the callback and the log file if
+// the options do not have them. Returns the path.
+std::string write_configuration(const std::string& options, const char* earlier_entry) {
   const auto path =
       std::filesystem::temp_directory_path() / ("rigel-validate-" + std::to_string(::getpid()) + ".json");
   const auto unless_given = [&](const std::string& name, const std::string& value) {
     return options.find('"' + name + '"') == std::string::npos ? '"' + name + "\": \"" + value + "\", "
                                                                : std::string();
   };
-  std::ofstream(path) << R"({"config_version": "1.0", "plugins": [)" << other
+  std::ofstream(path) << R"({"config_version": "1.0", "plugins": [)" << earlier_entry
                       << R"({"name": "validate", "library": ")" << VALIDATE_LIBRARY
                       << R"(", "on_error": "fail", "config": {)" << unless_given("callback", "note_report")
                       << unless_given("file", "/dev/null") << options
@@ -53,8 +54,8 @@ std::string write_configuration(const std::string& options, const char* other) {
 
 }  // namespace
 
-hsa_status_t Program::try_to_begin(const std::string& options, bool twice) {
-  const std::string path = write_configuration(options, twice ? kItselfBefore : "");
+hsa_status_t Program::init_status(const std::string& options, bool twice) {
+  const std::string path = write_configuration(options, twice ? kValidateBefore : "");
   const hsa_status_t status = hsa_init();
   if (status == HSA_STATUS_SUCCESS) hsa_shut_down();
   ::setenv("HSA_PLUGIN_CONFIG", "none", 1);
@@ -64,7 +65,7 @@ hsa_status_t Program::try_to_begin(const std::string& options, bool twice) {
 
 Program::Program(const std::string& options, bool traced)
     : config_(write_configuration(options, traced ? kTrace : "")) {
-  take();
+  take_reports();
   const hsa_status_t status = hsa_init();
   expect_success(status, "hsa_init");
   open_ = status == HSA_STATUS_SUCCESS;
@@ -105,14 +106,14 @@ std::vector<uint32_t> Program::end() {
   return take_numbers();
 }
 
-std::vector<Report> Program::take() {
+std::vector<Report> Program::take_reports() {
   const rigel::MutexLock lock(mutex);
   return std::exchange(reports, {});
 }
 
 std::vector<uint32_t> Program::take_numbers() {
   std::vector<uint32_t> out;
-  for (const Report& report : take()) out.push_back(report.rule);
+  for (const Report& report : take_reports()) out.push_back(report.rule);
   return out;
 }
 
@@ -250,13 +251,13 @@ HeldKernel::HeldKernel(Program& program, hsa_queue_t* queue, hsa_signal_t comple
   while (__atomic_load_n(&words_[0], __ATOMIC_ACQUIRE) == 0) std::this_thread::yield();
 }
 
-void HeldKernel::let_go() {
+void HeldKernel::release() {
   __atomic_store_n(&words_[1], 1, __ATOMIC_RELEASE);
 }
 
 }  // namespace validate::testing
 
-/// The tool's option `callback` names it.
+/// The callback of the tool (option `callback`).
 extern "C" __attribute__((visibility("default"))) void note_report(const hsa_validate_report_t* report) {
   using namespace validate::testing;
   const rigel::MutexLock lock(mutex);

@@ -1,5 +1,5 @@
-// A program under the tool, for a test: what it does between hsa_init and hsa_shut_down, and the rules that the tool
-// says it breaks.
+// A test's program: runs with the tool between hsa_init and hsa_shut_down, and collects the reports of broken
+// rules.
 #pragma once
 
 #include <hsa/hsa.h>
@@ -26,23 +26,24 @@ struct TestKernel {
   uint32_t private_size = 0;
 };
 
-/// Only one at a time in a process.
+/// At most one exists at a time in a process.
 class Program {
  public:
-  /// hsa_init with the tool; `options` are members of its JSON object. A failure fails the test. `traced`: with the
-  /// trace tool in front.
+  /// Calls hsa_init with the tool; a failure fails the test. `options`: members of the tool's JSON object.
+  /// `traced`: also loads the trace tool, before this one.
   explicit Program(const std::string& options = {}, bool traced = false);
   ~Program();
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
 
-  /// What hsa_init answers with these options; it is shut down again. `twice`: behind another entry for the tool.
-  static hsa_status_t try_to_begin(const std::string& options, bool twice = false);
+  /// Returns the status of hsa_init with these options, and shuts the runtime down. `twice`: the
+  /// configuration has the tool in two entries.
+  static hsa_status_t init_status(const std::string& options, bool twice = false);
 
-  /// hsa_shut_down, and the numbers of the rules that have been broken until then.
+  /// Calls hsa_shut_down, and returns the numbers of all broken rules.
   std::vector<uint32_t> end();
-  /// The reports so far, which are then forgotten.
-  static std::vector<Report> take();
+  /// Returns and clears the reports.
+  static std::vector<Report> take_reports();
   static std::vector<uint32_t> take_numbers();
 
   hsa_agent_t agent() const { return agent_; }
@@ -51,12 +52,12 @@ class Program {
   hsa_signal_t signal(hsa_signal_value_t value = 1);
   hsa_queue_t* queue(uint32_t size = 64, hsa_queue_type32_t type = HSA_QUEUE_TYPE_MULTI);
   void* memory(size_t size);
-  /// Loads the kernels at the first call.
+  /// Finds a kernel. The first call loads the code object.
   TestKernel kernel(const char* name);
   hsa_executable_t executable() const { return executable_; }
   void unload_kernels();
 
-  /// A correct dispatch of a kernel with one work-group.
+  /// Creates a correct dispatch of a kernel with one work-group.
   hsa_kernel_dispatch_packet_t dispatch(const TestKernel& kernel, void* kernarg,
                                         hsa_signal_t completion = {0}) const;
 
@@ -70,11 +71,11 @@ class Program {
   std::vector<char> code_;
 };
 
-/// The packet at the place of `index`, in parts.
+/// The steps of a submission.
 uint64_t reserve(hsa_queue_t* queue);
-void write_packet(hsa_queue_t* queue, uint64_t index, const void* packet);  // with the header, last
+void write_packet(hsa_queue_t* queue, uint64_t index, const void* packet);  // writes the header last
 void ring(hsa_queue_t* queue, uint64_t index);
-/// All three.
+/// Does all three steps.
 uint64_t submit(hsa_queue_t* queue, const void* packet);
 template <class Packet>
 uint64_t submit(hsa_queue_t* queue, const Packet& packet) {
@@ -84,18 +85,18 @@ uint64_t submit(hsa_queue_t* queue, const Packet& packet) {
 hsa_barrier_and_packet_t barrier(hsa_signal_t completion,
                                  std::initializer_list<hsa_signal_t> dependencies = {},
                                  int type = HSA_PACKET_TYPE_BARRIER_AND);
-/// One that is over when the signal has the value 0.
+/// Creates a packet that completes when the signal's value is 0.
 hsa_amd_barrier_value_packet_t barrier_value(hsa_signal_t signal, hsa_signal_t completion = {0});
-/// Has the queue stop, which calls its error callback: a dispatch of no kernel.
+/// Submits a dispatch without a kernel. The queue stops and calls its error callback.
 void fail(hsa_queue_t* queue);
-/// Until the value is 0.
+/// Waits until the value is 0.
 void wait(hsa_signal_t signal);
 
-/// A kernel that runs until it is told to end, and so keeps what it uses in use.
+/// A kernel that runs until `release` is called, so that its resources stay in use.
 class HeldKernel {
  public:
   HeldKernel(Program& program, hsa_queue_t* queue, hsa_signal_t completion);
-  void let_go();
+  void release();
   void* args() const { return args_; }
   void* words() const { return words_; }
 

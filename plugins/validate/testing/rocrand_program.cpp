@@ -1,5 +1,5 @@
-// A program that uses rocRAND: numbers from four of its generators, made on the device and looked at on the host. Of
-// the library there need be no headers: it is opened by name.
+// Uses rocRAND: generates numbers on the device with four generators and checks them on the host. Opens the
+// library by name, so its headers are not needed.
 #include <dlfcn.h>
 #include <hip/hip_runtime_api.h>
 
@@ -8,7 +8,7 @@
 
 namespace {
 
-// As <rocrand/rocrand.h> has them.
+// From <rocrand/rocrand.h>.
 using Generator = void*;
 constexpr int kGenerators[] = {401, 402, 404, 501};  // XORWOW, MRG32k3a, Philox, Sobol
 
