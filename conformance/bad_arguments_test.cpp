@@ -1,9 +1,9 @@
-// Calls every function of the API with one invalid argument at a time: null pointers, handles that are invalid,
-// destroyed or of another kind, sizes of 0 and 2^63, unmapped addresses. No call may crash or hang, and each must
-// return an error if the manual defines one. functions.inc lists all exports.
+// Calls every function of the API with one invalid argument at a time: null pointers, handles that are
+// invalid, destroyed or of another kind, sizes of 0 and 2^63, unmapped addresses. No call may crash or hang,
+// and each must return an error if the manual defines one. functions.inc lists all exports.
 //
-// The other arguments are valid as far as their types allow. Calls happen in a child process, so that a crash is
-// reported with the function's name. The next child continues after the function that crashed.
+// The other arguments are valid as far as their types allow. Calls happen in a child process, so that a crash
+// is reported with the function's name. The next child continues after the function that crashed.
 #include <gtest/gtest.h>
 #include <hsa/hsa_ext_amd.h>
 #include <hsa/hsa_ext_finalize.h>

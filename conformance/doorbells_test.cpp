@@ -1,5 +1,5 @@
-// Queue creation and copies when the driver has no free doorbell, for any runtime. The test takes all doorbells
-// by creating idle queues through the driver's ioctls.
+// Queue creation and copies when the driver has no free doorbell, for any runtime. The test takes all
+// doorbells by creating idle queues through the driver's ioctls.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -114,7 +114,8 @@ class ExhaustedDoorbells {
   }
 
   /// Maps program memory at the same address for host and GPU, within the range that gfx8 reaches. The driver
-  /// requires a separate buffer object for each buffer of a queue. A runtime may share one between allocations.
+  /// requires a separate buffer object for each buffer of a queue. A runtime may share one between
+  /// allocations.
   uint64_t share(size_t bytes) {
     bytes = (bytes + kPage - 1) / kPage * kPage;
     Buffer buffer{mmap(nullptr, bytes, PROT_READ | PROT_WRITE,

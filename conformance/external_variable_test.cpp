@@ -1,5 +1,5 @@
-// Variables that a code object uses and the program defines: for one agent or for all, in memory of the agent or
-// of the host, and read-only.
+// Variables that a code object uses and the program defines: for one agent or for all, in memory of the agent
+// or of the host, and read-only.
 #include <cstring>
 #include <functional>
 #include <string>
@@ -68,8 +68,8 @@ class ExternalVariable : public DispatchTest {
     return value;
   }
 
-  /// Loads the kernel after `define` has defined its variables, and runs it twice. The kernel reads the factor
-  /// (initially `first`) and the table, then increments the factor. `define` may set `factor`.
+  /// Loads the kernel after `define` has defined its variables, and runs it twice. The kernel reads the
+  /// factor (initially `first`) and the table, then increments the factor. `define` may set `factor`.
   void expect_used(const std::function<void(hsa_executable_t)>& define, uint32_t* const& factor,
                    uint32_t first) {
     KernelSet kernels;

@@ -1,6 +1,6 @@
 // Faults of kernels and exhausted resources of a GPU: which callback is called with which status, and that no
-// queue hangs and no packet is lost. docs/internals/gfx-backends.md lists the statuses. These tests are quick on
-// boards with little memory (CMakeLists.txt).
+// queue hangs and no packet is lost. docs/internals/gfx-backends.md lists the statuses. These tests are quick
+// on boards with little memory (CMakeLists.txt).
 #include <hsa/amd_hsa_queue.h>
 #include <signal.h>
 #include <unistd.h>
@@ -88,8 +88,8 @@ class Fault : public DispatchTest {
   };
 };
 
-// A doorbell store can raise SIGSEGV on the storing thread (docs/vgpu.md). The program's own handler
-// must not be called, even if the thread blocks all signals.
+// A doorbell store can raise SIGSEGV on the storing thread (docs/internals/driver.md). The program's own
+// handler must not be called, even if the thread blocks all signals.
 TEST_P(Fault, DoorbellStoreIsInvisibleToSignalHandlerOfProgram) {
   static std::atomic<int> caught{0};
   struct sigaction handler {

@@ -143,8 +143,8 @@ bool is_mapped(const void* address) {
   return mapped;
 }
 
-// If the child inherited the mapping, it would keep the memory from being freed, and each page that the parent
-// writes would be copied and unmapped from the GPUs.
+// If the child inherited the mapping, it would keep the memory from being freed, and each page that the
+// parent writes would be copied and unmapped from the GPUs.
 TEST(Fork, ChildHasNoGpuMemory) {
   const Session session;
   ASSERT_HSA(session.status());

@@ -217,8 +217,8 @@ TEST_F(Lifecycle, HandlerMayInitialiseDuringLastShutDown) {
   }
 }
 
-// The manual does not define fork. A child without the parent's threads must get a status at once, whatever the
-// parent was doing, and the parent must not be affected.
+// The manual does not define fork. A child without the parent's threads must get a status at once, whatever
+// the parent was doing, and the parent must not be affected.
 TEST_F(Lifecycle, ForkedChildGetsNotInitialized) {
   ASSERT_HSA(hsa_init());
   hsa_signal_t signal{};

@@ -1,4 +1,5 @@
-// GPU memory that other processes attach to, and dmabufs: export, mapping, and lifetime after the source is freed.
+// GPU memory that other processes attach to, and dmabufs: export, mapping, and lifetime after the source is
+// freed.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>

@@ -1,4 +1,5 @@
-// Barrier packets, and invalid packets: they stop their queue, call its error callback and affect no other queue.
+// Barrier packets, and invalid packets: they stop their queue, call its error callback and affect no other
+// queue.
 #include <hsa/amd_hsa_queue.h>
 #include <hsa/amd_hsa_signal.h>
 
@@ -142,8 +143,8 @@ TEST_P(BarrierPacket, TenMillionPacketsCompleteOnce) {
   }
 }
 
-// The doorbell signal contains the address of its register. Programs and kernels that know amd_signal_t store to
-// it directly, also between calls of the API. The packet processor has to accept both, awake or asleep.
+// The doorbell signal contains the address of its register. Programs and kernels that know amd_signal_t store
+// to it directly, also between calls of the API. The packet processor has to accept both, awake or asleep.
 TEST_P(BarrierPacket, CompletesAfterStoreToDoorbellRegister) {
   const auto& doorbell = *reinterpret_cast<const amd_signal_t*>(queue()->doorbell_signal.handle);
   if (doorbell.kind != AMD_SIGNAL_KIND_DOORBELL && doorbell.kind != AMD_SIGNAL_KIND_LEGACY_DOORBELL)
@@ -179,7 +180,7 @@ INSTANTIATE_FOR_AGENTS(BarrierPacket);
 
 class InvalidPacket : public DispatchTest {
  protected:
-  /// Submits `packet` to a separate queue. The queue must stop and report one of `statuses`; others must run on.
+  /// Submits `packet` to a separate queue. It must stop and report one of `statuses`; others must run on.
   template <class Packet>
   void expect_error(const Packet& packet, std::initializer_list<hsa_status_t> statuses, const char* what) {
     ScopedQueue victim;

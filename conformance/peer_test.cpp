@@ -1,5 +1,5 @@
-// Several GPUs in one process: concurrent kernels, and access to peer memory by copies and kernels. The variable
-// HSA_CONFORMANCE_GPUS contains the expected number of GPUs.
+// Several GPUs in one process: concurrent kernels, and access to peer memory by copies and kernels. The
+// variable HSA_CONFORMANCE_GPUS contains the expected number of GPUs.
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
@@ -119,8 +119,9 @@ TEST_F(Peers, RunKernelsConcurrently) {
   }
 }
 
-// A chain of kernels and copies through all GPUs, each waiting for the previous one, while another thread makes the
-// runtime calibrate clocks. No step starts before the previous one has ended, whichever clock recorded it.
+// A chain of kernels and copies through all GPUs, each waiting for the previous one, while another thread
+// makes the runtime calibrate clocks. No step starts before the previous one has ended, whichever clock
+// recorded it.
 TEST_F(Peers, TimestampsFollowOrderOfExecution) {
   constexpr int kRounds = 20;
   fill(1, 1);

@@ -1,5 +1,5 @@
-// Many processes that use one GPU at the same time. Each has a queue, kernels and copies, although there are fewer
-// copy engines than processes. The processes run this program; environment variables select their role.
+// Many processes that use one GPU at the same time. Each has a queue, kernels and copies, although there are
+// fewer copy engines than processes. The processes run this program; environment variables select their role.
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
@@ -93,7 +93,8 @@ TEST_P(ManyProcesses, SixteenRunConcurrently) {
   constexpr int kProcesses = 16;
   if (std::getenv(kReadyVariable) != nullptr) GTEST_SKIP() << "one of them";
   Pipe ready, go;
-  // Descriptors of the children's pipe ends. All other ends are close-on-exec, so that a pipe closes with its user.
+  // Descriptors of the children's pipe ends. All other ends are close-on-exec, so that a pipe closes with its
+  // user.
   constexpr int kReady = 200, kGo = 201;
   const std::string filter = "--gtest_filter=*OneOfMany.*/" + GetParam().name;
   std::vector<std::string> environment;

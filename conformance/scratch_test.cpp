@@ -1,6 +1,6 @@
-// Scratch: private memory of kernels, which GPUs allocate in local memory. Which queue keeps it, how it is reclaimed
-// when memory runs out, and the limit of what queues keep. These tests are quick on boards with little memory
-// (CMakeLists.txt).
+// Scratch: private memory of kernels, which GPUs allocate in local memory. Which queue keeps it, how it is
+// reclaimed when memory runs out, and the limit of what queues keep. These tests are quick on boards with
+// little memory (CMakeLists.txt).
 #include <hsa/amd_hsa_queue.h>
 
 #include <algorithm>
@@ -40,7 +40,8 @@ class Scratch : public DispatchTest {
     sums_ = shared<uint32_t>(kItems);
   }
 
-  /// Whether queues never return scratch: from Linux 6.12 on, the driver cannot unmap a gfx8 queue and map it again.
+  /// Whether queues never return scratch: from Linux 6.12 on, the driver cannot unmap a gfx8 queue and map it
+  /// again.
   bool never_returns_scratch() const {
     const auto name = agent_info<std::array<char, 64>>(agent(), HSA_AGENT_INFO_NAME);
     return std::string_view(name.data()).starts_with("gfx8");
@@ -68,7 +69,8 @@ class Scratch : public DispatchTest {
         reinterpret_cast<const amd_queue_t*>(queue.get())->scratch_backing_memory_byte_size;
     return bytes;
   }
-  /// Polls until the queue has returned its scratch, because the API does not report that. False after kPatience.
+  /// Polls until the queue has returned its scratch, because the API does not report that. False after
+  /// kPatience.
   static bool returns_scratch(const ScopedQueue& queue) {
     const auto deadline = steady_clock::now() + kPatience;
     while (scratch_of(queue) != 0 && steady_clock::now() < deadline)
@@ -179,8 +181,8 @@ TEST_P(Scratch, QueueMayBeDestroyedWhileWaiting) {
   }
   const ExhaustedPool exhausted(local_);
   std::chrono::microseconds pause{0};
-  // The pauses differ, so that a queue is destroyed while it requests scratch, while its handler runs, and while the
-  // request is repeated.
+  // The pauses differ, so that a queue is destroyed while it requests scratch, while its handler runs, and
+  // while the request is repeated.
   for (ScopedQueue& queue : queues) {
     submit(queue.get(), packet(100'000));
     std::this_thread::sleep_for(pause);

@@ -102,8 +102,8 @@ std::vector<char> code_for(const MeasuredAgent& agent, const std::string& direct
   return read_file(directory + "/" + prefix + agent.target + ".hsaco");
 }
 
-// Time from the submission of one packet until its completion is seen. If `groups` is not 0, the median for a kernel of
-// `groups` empty work-groups, during which a waiter may sleep.
+// Time from the submission of one packet until its completion is seen. If `groups` is not 0, the median for a
+// kernel of `groups` empty work-groups, during which a waiter may sleep.
 double round_trip(const std::string& directory, bool kernel, hsa_wait_state_t wait, uint32_t groups = 0) {
   const MeasuredAgent agent;
   uint64_t object = 0;

@@ -13,12 +13,12 @@ struct Measurement {
   std::function<double()> run;
 };
 
-/// Returns the CPU time of all threads, including a virtual GPU's, per call of the last measurement, in nanoseconds.
-/// Negative if unknown.
+/// Returns the CPU time of all threads, including a virtual GPU's, per call of the last measurement, in
+/// nanoseconds. Negative if unknown.
 double cpu_time_per_call();
 
-/// Returns the measurements of the first GPU agent, or of the CPU agent if there is no GPU. Each calls hsa_init and
-/// hsa_shut_down. `kernels` is the directory of the code objects.
+/// Returns the measurements of the first GPU agent, or of the CPU agent if there is no GPU. Each calls
+/// hsa_init and hsa_shut_down. `kernels` is the directory of the code objects.
 std::vector<Measurement> measurements(const std::string& kernels);
 
 }  // namespace compare

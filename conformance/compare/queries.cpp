@@ -3,8 +3,8 @@
 //   agent.1.HSA_AGENT_INFO_NAME = "gfx900"
 //   agent.1.HSA_AMD_AGENT_INFO_COMPUTE_UNIT_COUNT = 64 (4)
 //
-// The number in brackets is the number of bytes that the runtime wrote, found by two queries with different bytes in
-// the buffer. Handles, pointers and clocks are shown as "set" or "0".
+// The number in brackets is the number of bytes that the runtime wrote, found by two queries with different
+// bytes in the buffer. Handles, pointers and clocks are shown as "set" or "0".
 #include "compare/image_queries.hpp"
 
 #include <hsa/hsa.h>

@@ -1,11 +1,12 @@
-// Measures wake-up latency of waiting threads and the CPU time of an idle process, with the library that the dynamic
-// linker finds. To compare two libraries, run this with each of them alternately. Uses only the public API.
+// Measures wake-up latency of waiting threads and the CPU time of an idle process, with the library that the
+// dynamic linker finds. To compare two libraries, run this with each of them alternately. Uses only the
+// public API.
 //
 //   LD_LIBRARY_PATH=<directory> hsa_wake_ups [--idle SECONDS]
 //
-// Prints, for each case, the median time from the change until the last sleeper returns, and the average CPU time of all
-// threads during it, including a virtual GPU's. Devices report the end of their work by profiling times. Idle processes:
-// CPU time and context switches.
+// Prints, for each case, the median time from the change until the last sleeper returns, and the average CPU
+// time of all threads during it, including a virtual GPU's. Devices report the end of their work by profiling
+// times. Idle processes: CPU time and context switches.
 #include <hsa/hsa.h>
 #include <hsa/hsa_ext_amd.h>
 #include <sys/resource.h>
@@ -55,8 +56,8 @@ hsa_signal_t create_signal() {
   return signal;
 }
 
-// Calls `prepare`, lets one sleeper per signal fall asleep, then calls `change`, which makes the signals 0: directly or,
-// if `device` is not 0, by completing work of the device.
+// Calls `prepare`, lets one sleeper per signal fall asleep, then calls `change`, which makes the signals 0:
+// directly or, if `device` is not 0, by completing work of the device.
 void wake(const char* what, const std::vector<hsa_signal_t>& signals, hsa_agent_t device,
           const std::function<void()>& prepare, const std::function<void()>& change) {
   std::atomic<int> round{0};

@@ -1,5 +1,5 @@
-// OpenACC by GCC: levels of parallelism, reductions, data regions and asynchronous queues. Without device data, so the
-// code object's table of variables is empty.
+// OpenACC by GCC: levels of parallelism, reductions, data regions and asynchronous queues. Without device
+// data, so the code object's table of variables is empty.
 #include <openacc.h>
 
 #include "check.h"

@@ -1,5 +1,5 @@
-// Function calls that are not inlined: through divergent pointers, through virtual functions, and recursively, with
-// the stack in scratch memory.
+// Function calls that are not inlined: through divergent pointers, through virtual functions, and
+// recursively, with the stack in scratch memory.
 #include "check.hpp"
 
 using Function = int (*)(int);

@@ -1,6 +1,6 @@
-// Shared by the HIP programs: calls that must succeed, device memory, comparison with results of the host. Every
-// program checks itself and prints differing elements with their values. Its exit status is 0 (correct), 1 (wrong) or
-// 77 (cannot run here).
+// Shared by the HIP programs: calls that must succeed, device memory, comparison with results of the host.
+// Every program checks itself and prints differing elements with their values. Its exit status is 0
+// (correct), 1 (wrong) or 77 (cannot run here).
 #pragma once
 
 #include <hip/hip_runtime.h>

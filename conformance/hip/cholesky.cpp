@@ -1,9 +1,9 @@
-// Cholesky factorisations of 1 to 300 rows with the algorithm of rocSOLVER's dpotrf: a block of 32 × 32 work-items
-// factors a diagonal block that is packed in LDS, and other kernels update the rest.
+// Cholesky factorisations of 1 to 300 rows with the algorithm of rocSOLVER's dpotrf: a block of 32 × 32
+// work-items factors a diagonal block that is packed in LDS, and other kernels update the rest.
 //
-// As in that library, each work-item computes the root of the diagonal element after a barrier, and one of them
-// overwrites the element with the root without another barrier. This works on hardware, because all waves have loaded
-// the element before the first one stores.
+// As in that library, each work-item computes the root of the diagonal element after a barrier, and one of
+// them overwrites the element with the root without another barrier. This works on hardware, because all
+// waves have loaded the element before the first one stores.
 #include <algorithm>
 
 #include "check.hpp"

@@ -1,5 +1,5 @@
-// Every kind of copy, also asynchronously, from and to every kind of host memory: ordinary, pinned by HIP, registered,
-// and mapped for kernels.
+// Every kind of copy, also asynchronously, from and to every kind of host memory: ordinary, pinned by HIP,
+// registered, and mapped for kernels.
 #include "check.hpp"
 
 __global__ void invert(uint8_t* bytes, unsigned count) {

@@ -1,5 +1,5 @@
-// A failed assert in a nested call. The virtual GPU reports all three functions with their source lines, although the
-// trap is in a function of HIP. CMakeLists.txt contains the line numbers of this file.
+// A failed assert in a nested call. The virtual GPU reports all three functions with their source lines,
+// although the trap is in a function of HIP. CMakeLists.txt contains the line numbers of this file.
 #undef NDEBUG
 #include <cassert>
 

@@ -1,5 +1,5 @@
-// A minimal program: one kernel and its result. It prints the nanoseconds since the start of main, which hsa_compare
-// reads.
+// A minimal program: one kernel and its result. It prints the nanoseconds since the start of main, which
+// hsa_compare reads.
 #include <chrono>
 
 #include "check.hpp"

@@ -1,5 +1,5 @@
-// Blocks that wait for each other: a grid barrier from atomics, and the barrier of a cooperative launch. Both require
-// that all blocks are resident and that waiting blocks let others run.
+// Blocks that wait for each other: a grid barrier from atomics, and the barrier of a cooperative launch. Both
+// require that all blocks are resident and that waiting blocks let others run.
 
 // The cooperative groups header requires the runtime's header and does not include it.
 // clang-format off
@@ -11,7 +11,8 @@ namespace cg = cooperative_groups;
 
 constexpr unsigned kRounds = 6;
 
-// In each round, every work-item adds a value of the next block: wrong unless all blocks finished the previous round.
+// In each round, every work-item adds a value of the next block: wrong unless all blocks finished the
+// previous round.
 template <typename Barrier>
 __device__ void rounds(unsigned* values, Barrier barrier) {
   const unsigned i = blockIdx.x * blockDim.x + threadIdx.x, n = gridDim.x * blockDim.x;
@@ -122,7 +123,8 @@ int main() {
     check_cooperation(1, 64);
     check_cooperation(8, 256);
     check_cooperation(30, 128);
-    // On RDNA, blocks of 12 and 20 waves do not fill a compute unit: in WGP mode, a pair of units holds five or three.
+    // On RDNA, blocks of 12 and 20 waves do not fill a compute unit: in WGP mode, a pair of units holds five
+    // or three.
     for (const unsigned block : {256u, 384u, 640u}) check_too_large(block);
   } else {
     std::printf("this device has no cooperative launches\n");

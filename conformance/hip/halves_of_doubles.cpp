@@ -1,5 +1,5 @@
-// Each work-item stores four adjacent dwords, which are parts of loaded values. Compilers move the parts to adjacent
-// registers and store them with one instruction.
+// Each work-item stores four adjacent dwords, which are parts of loaded values. Compilers move the parts to
+// adjacent registers and store them with one instruction.
 #include "check.hpp"
 
 __global__ void take_apart(const float* f, const double* d, int* o, unsigned count) {

@@ -1,5 +1,5 @@
-// Histograms with atomics in LDS and global memory, and every atomic operation of HIP in both: many work-items access
-// few words, and the results do not depend on the order.
+// Histograms with atomics in LDS and global memory, and every atomic operation of HIP in both: many
+// work-items access few words, and the results do not depend on the order.
 #include "check.hpp"
 
 constexpr unsigned kBins = 64;

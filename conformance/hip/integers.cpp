@@ -1,4 +1,4 @@
-// Integer arithmetic in all widths, including division, bit manipulation and conversions, compared with the host.
+// Integer arithmetic in all widths, with division, bit manipulation and conversions, compared with the host.
 #include "check.hpp"
 
 constexpr unsigned kResults = 16;

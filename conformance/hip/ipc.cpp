@@ -1,5 +1,5 @@
-// Memory of one process in a kernel of another. A second process, which runs this program, gets a handle and writes its
-// results to the memory.
+// Memory of one process in a kernel of another. A second process, which runs this program, gets a handle and
+// writes its results to the memory.
 #include <sys/wait.h>
 #include <unistd.h>
 

@@ -1,5 +1,5 @@
-// Textures of linear memory, whose elements kernels fetch by index: typed buffer instructions with a resource that HIP
-// gets from an image.
+// Textures of linear memory, whose elements kernels fetch by index: typed buffer instructions with a resource
+// that HIP gets from an image.
 #include "check.hpp"
 
 namespace {

@@ -1,5 +1,5 @@
-// A single-pass scan with look-back: each block publishes its sum, then reads its predecessors' sums and waits for
-// missing ones. It terminates only if waiting blocks let others run and blocks start in order.
+// A single-pass scan with look-back: each block publishes its sum, then reads its predecessors' sums and
+// waits for missing ones. It terminates only if waiting blocks let others run and blocks start in order.
 #include "check.hpp"
 
 constexpr unsigned kBlock = 256, kItems = 4, kPerBlock = kBlock * kItems;

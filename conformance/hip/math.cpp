@@ -1,9 +1,9 @@
-// Mathematical functions in single, double and half precision, compared with the host's library in higher precision.
+// Mathematical functions in single, double and half precision, compared with more precise ones of the host.
 //
-// HIP documents (ROCm documentation, "HIP math API", from 6.3 on) the error, in units in the last place, *at the largest
-// absolute error* within a range. The test checks exactly that. Errors relative to small results may be larger. They
-// are checked against the limits of the device library, which are OpenCL's. Both count units between two rounded
-// results, so half a unit is added for the rounding of each.
+// HIP documents (ROCm documentation, "HIP math API", from 6.3 on) the error, in units in the last place, *at
+// the largest absolute error* within a range. The test checks exactly that. Errors relative to small results
+// may be larger. They are checked against the limits of the device library, which are OpenCL's. Both count
+// units between two rounded results, so half a unit is added for the rounding of each.
 #include <hip/hip_fp16.h>
 
 #include "check.hpp"
@@ -212,8 +212,8 @@ static void check_double() {
   BINARY(double, "double", __ddiv_rn, x / y, (Range{-100, 100}), (Range{0.5, 100}), 0);
 }
 
-// HIP's table does not contain half precision. Basic operations are correctly rounded, others have two units. hsin is
-// omitted, because clang 15 generates code for it that returns NaN.
+// HIP's table does not contain half precision. Basic operations are correctly rounded, others have two units.
+// hsin is omitted, because clang 15 generates code for it that returns NaN.
 static void check_half() {
   using H = __half;
   check<H>(

@@ -1,5 +1,5 @@
-// Several devices in one process: separate memory and kernels, and access to peer memory by copies and, if possible, by
-// kernels. Skipped if there is only one device.
+// Several devices in one process: separate memory and kernels, and access to peer memory by copies and, if
+// possible, by kernels. Skipped if there is only one device.
 #include "check.hpp"
 
 __global__ void add_to_all(const unsigned* in, unsigned* out, unsigned count, unsigned addend) {

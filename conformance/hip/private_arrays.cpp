@@ -1,5 +1,5 @@
-// Private arrays that are too large or too irregularly indexed for registers: scratch memory with divergent addresses, in
-// all widths, and through generic pointers.
+// Private arrays that are too large or too irregularly indexed for registers: scratch memory with divergent
+// addresses, in all widths, and through generic pointers.
 #include "check.hpp"
 
 constexpr unsigned kWords = 600;
@@ -94,8 +94,8 @@ static void check_mixed_widths() {
   expect_equal("private memory in all widths", expected, out.read());
 }
 
-// Compilers fold the constant part of an index into the instruction's offset, so that the register contains a negative
-// index.
+// Compilers fold the constant part of an index into the instruction's offset, so that the register contains a
+// negative index.
 __global__ void negative_indices(const int* places, unsigned* out) {
   const unsigned t = threadIdx.x;
   unsigned mine[160];

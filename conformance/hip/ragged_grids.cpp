@@ -1,5 +1,5 @@
-// Ids of work-items: grids and blocks of one, two and three dimensions, odd block sizes, blocks that do not fill a wave,
-// and a number of elements that is not a multiple of the block size.
+// Ids of work-items: grids and blocks of one, two and three dimensions, odd block sizes, blocks that do not
+// fill a wave, and a number of elements that is not a multiple of the block size.
 #include "check.hpp"
 
 struct Shape {

@@ -1,5 +1,5 @@
-// Sums, minima and maxima of waves, blocks and grids, with shuffles, votes and LDS. The host adds floating-point values
-// in the same order, so the bits of the results must be equal.
+// Sums, minima and maxima of waves, blocks and grids, with shuffles, votes and LDS. The host adds
+// floating-point values in the same order, so the bits of the results must be equal.
 #include "check.hpp"
 
 template <typename T>

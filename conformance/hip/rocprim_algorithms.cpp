@@ -1,5 +1,5 @@
-// Device-wide algorithms of rocPRIM's headers: scans, reductions, selection, run lengths, merge sort. They use DPP, LDS
-// and look-back between blocks, and depend on the wave size.
+// Device-wide algorithms of rocPRIM's headers: scans, reductions, selection, run lengths, merge sort. They
+// use DPP, LDS and look-back between blocks, and depend on the wave size.
 #include <numeric>
 
 #include "rocprim.hpp"

@@ -1,5 +1,5 @@
-// The radix sort of rocPRIM's headers: several passes count and rank digits with LDS, DPP and ballots, and scatter the
-// keys.
+// The radix sort of rocPRIM's headers: several passes count and rank digits with LDS, DPP and ballots, and
+// scatter the keys.
 #include <numeric>
 
 #include "rocprim.hpp"

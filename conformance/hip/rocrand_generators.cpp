@@ -1,6 +1,6 @@
-// The system's rocRAND library, and its device generators in our kernels and on the host, compared with the published
-// algorithms (Philox4x32-10: Salmon et al., 2011; XORWOW: Marsaglia, 2003; MRG32k3a: L'Ecuyer, 1999) and with moments
-// of the distributions.
+// The system's rocRAND library, and its device generators in our kernels and on the host, compared with the
+// published algorithms (Philox4x32-10: Salmon et al., 2011; XORWOW: Marsaglia, 2003; MRG32k3a: L'Ecuyer,
+// 1999) and with moments of the distributions.
 #define FQUALIFIERS __forceinline__ __device__ __host__
 
 #include <rocrand/rocrand.h>
@@ -113,8 +113,8 @@ void check_draws(const char* name) {
   }
 }
 
-// The library's generators: equal numbers for equal seeds, different numbers for different seeds, and the moments of the
-// distribution.
+// The library's generators: equal numbers for equal seeds, different numbers for different seeds, and the
+// moments of the distribution.
 static void check_library(const char* name, rocrand_rng_type type, bool seeded) {
   constexpr size_t kCount = 65'536;
   const DeviceArray<uint32_t> first(kCount, 0), second(kCount, 0), third(kCount, 0);

@@ -1,5 +1,5 @@
-// Matrix products in single and double precision: a naive kernel and one with tiles in LDS. Both add in the host's order
-// with fused multiply-adds, so the bits of the results must be equal.
+// Matrix products in single and double precision: a naive kernel and one with tiles in LDS. Both add in the
+// host's order with fused multiply-adds, so the bits of the results must be equal.
 #include "check.hpp"
 
 constexpr unsigned kTile = 16;

@@ -1,5 +1,5 @@
-// Streams, events and asynchronous copies: a stream runs in order, work after an event runs after it, and kernels never
-// see a partial copy although copies in both directions overlap with them.
+// Streams, events and asynchronous copies: a stream runs in order, work after an event runs after it, and
+// kernels never see a partial copy although copies in both directions overlap with them.
 #include "check.hpp"
 
 __global__ void scale_and_add(unsigned* values, unsigned count, unsigned factor, unsigned addend) {

@@ -1,7 +1,7 @@
-// Texture and surface functions of HIP other than the plain sample: gathers of each component, layered 1D textures,
-// levels of detail by number and by gradients (of arrays, which have one level), surfaces of 1D arrays and volumes (for
-// layers, HIP 5.2.3 passes the layer as a level), and arrays that HIP does not support. Results are compared with the
-// selected texels.
+// Texture and surface functions of HIP other than the plain sample: gathers of each component, layered 1D
+// textures, levels of detail by number and by gradients (of arrays, which have one level), surfaces of 1D
+// arrays and volumes (for layers, HIP 5.2.3 passes the layer as a level), and arrays that HIP does not
+// support. Results are compared with the selected texels.
 #include "check.hpp"
 #include "one_row_images.hpp"
 
@@ -117,7 +117,8 @@ int clamped(int at, int size) {
   return at < 0 ? 0 : at >= size ? size - 1 : at;
 }
 
-/// Coordinates in odd quarters of a texel, where rounding does not matter, from below the image to past its end.
+/// Coordinates in odd quarters of a texel, where rounding does not matter, from below the image to past its
+/// end.
 std::vector<float2> places(bool normalized) {
   std::vector<float2> all;
   for (int y = -8; y < 4 * (kHeight + 2); ++y) {

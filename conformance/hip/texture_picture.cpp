@@ -1,6 +1,7 @@
-// Renders a picture from a texture on the GPU and with a model on the host: a small pattern, rotated, repeated and
-// blended by the texture's linear filter, with a magnifying lens in the middle. Coordinates are computed only with
-// additions, multiplications, divisions and roots, which are equal on both sides. Only the filter may differ, by at most
+// Renders a picture from a texture on the GPU and with a model on the host: a small pattern, rotated,
+// repeated and blended by the texture's linear filter, with a magnifying lens in the middle. Coordinates are
+// computed only with additions, multiplications, divisions and roots, which are equal on both sides. Only the
+// filter may differ, by at most
 // 1 of 255, because the hardware's rounding is not documented.
 //
 //   texture_picture [file.ppm]    writes both pictures side by side, the GPU's on the left

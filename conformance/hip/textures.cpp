@@ -1,6 +1,6 @@
-// Textures of arrays, by object and by reference: one, two and three dimensions, layers, coordinates in texels and from
-// 0 to 1, every address mode, nearest and linear filters, normalised values; and surfaces. Results are compared with a
-// model on the host, whose filters have weights of eight bits like the hardware.
+// Textures of arrays, by object and by reference: one, two and three dimensions, layers, coordinates in
+// texels and from 0 to 1, every address mode, nearest and linear filters, normalised values; and surfaces.
+// Results are compared with a model on the host, whose filters have weights of eight bits like the hardware.
 #include "check.hpp"
 #include "one_row_images.hpp"
 
@@ -114,7 +114,8 @@ std::string text(float4 value) {
          ")";
 }
 
-/// Coordinates from well below an image to well past its end, some of them exactly on texels or between two texels.
+/// Coordinates from well below an image to well past its end, some of them exactly on texels or between two
+/// texels.
 std::vector<float4> places(const Image& image, bool normalized) {
   std::vector<float4> all(kSamples);
   uint32_t state = 12345;

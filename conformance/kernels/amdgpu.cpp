@@ -1,5 +1,5 @@
-// The kernels of kernels.hpp for AMD GPUs of every generation. Free-standing C++ with compiler builtins, which needs
-// neither a device library nor hidden arguments.
+// The kernels of kernels.hpp for AMD GPUs of every generation. Free-standing C++ with compiler builtins,
+// which needs neither a device library nor hidden arguments.
 #include "kernels/kernels.hpp"
 
 #define KERNEL extern "C" __attribute__((amdgpu_kernel, visibility("protected")))

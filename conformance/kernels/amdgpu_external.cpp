@@ -1,4 +1,5 @@
-// The kernel of kernels.hpp with variables that its code object does not define, for AMD GPUs of every generation.
+// The kernel of kernels.hpp with variables that its code object does not define, for AMD GPUs of every
+// generation.
 #include "kernels/kernels.hpp"
 
 using namespace conformance;

@@ -1,5 +1,5 @@
-// The kernels that the tests dispatch: names and arguments, the same for every ISA. The other files of this directory
-// implement them for a family of ISAs, in one code object each.
+// The kernels that the tests dispatch: names and arguments, the same for every ISA. The other files of this
+// directory implement them for a family of ISAs, in one code object each.
 #pragma once
 
 #include <stdint.h>  // not <cstdint>: compilers for GPUs come without a C++ library
@@ -33,7 +33,8 @@ struct ReverseArgs {
 };
 constexpr uint32_t kReverseGroup = 64;
 
-/// dynamic_sum: each work-group adds its words in group memory that the packet requests, 4 bytes per work-item.
+/// dynamic_sum: each work-group adds its words in group memory that the packet requests, 4 bytes per
+/// work-item.
 struct DynamicSumArgs {
   const uint32_t* words;
   uint32_t* sums;  // one per work-group
@@ -72,8 +73,8 @@ struct alignas(128) AlignedArgs {
 
 // For GPUs only, in a separate code object, because the program defines its variables:
 
-/// scale_outside: out[i] = in[i] * outside_factor + outside_table[i % kOutsideTable], then increments the factor.
-/// One work-group of at most one wave.
+/// scale_outside: out[i] = in[i] * outside_factor + outside_table[i % kOutsideTable], then increments the
+/// factor. One work-group of at most one wave.
 constexpr uint32_t kOutsideTable = 4;
 /// The initial factor if a program code object defines it.
 constexpr uint32_t kProgramFactor = 9;
@@ -85,8 +86,8 @@ struct GwsBeginArgs {
   uint32_t waves;
   uint32_t reserved;
 };
-/// gws_meet: `rounds` times, each work-group of one wave increments the counter, waits for all others, writes the
-/// counter to seen[round * groups + group], and waits again.
+/// gws_meet: `rounds` times, each work-group of one wave increments the counter, waits for all others, writes
+/// the counter to seen[round * groups + group], and waits again.
 struct GwsMeetArgs {
   uint32_t* counter;
   uint32_t* seen;
@@ -94,8 +95,8 @@ struct GwsMeetArgs {
   uint32_t rounds;
 };
 
-// For GPUs only, with errors: `illegal` executes an illegal instruction, `trap` calls the trap handler like a failed
-// assertion, `divide_by_zero` divides with that exception enabled.
+// For GPUs only, with errors: `illegal` executes an illegal instruction, `trap` calls the trap handler like a
+// failed assertion, `divide_by_zero` divides with that exception enabled.
 
 /// store: writes to an address of any segment.
 struct StoreArgs {

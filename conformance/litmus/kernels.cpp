@@ -1,4 +1,5 @@
-// The litmus kernels for AMD GPUs: one for each row of tests.inc and scope, and one for each row of tearing.inc.
+// The litmus kernels for AMD GPUs: one for each row of tests.inc and scope, and one for each row of
+// tearing.inc.
 #include "litmus/litmus.hpp"
 
 #define KERNEL extern "C" __attribute__((amdgpu_kernel, visibility("protected")))
@@ -20,8 +21,9 @@ INLINE Global global(uint32_t* pointer) {
   return (Global)pointer;
 }
 
-// Returns when `waves` waves have arrived, or after `patience` polls. Meeting only makes races more frequent. Does not
-// sleep, because the virtual GPU would run other work-groups on this thread, and they would not race.
+// Returns when `waves` waves have arrived, or after `patience` polls. Meeting only makes races more frequent.
+// Does not sleep, because the virtual GPU would run other work-groups on this thread, and they would not
+// race.
 INLINE void meet(Global arrivals, uint32_t waves, bool is_first_lane, uint32_t patience) {
   if (!is_first_lane) return;
   __hip_atomic_fetch_add(arrivals, 1, __ATOMIC_RELAXED, kSystem);

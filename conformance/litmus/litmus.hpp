@@ -1,7 +1,8 @@
 // Arguments of the litmus kernels, and the macros of the test tables.
 //
-// A litmus test is a few threads with a few accesses each, and an outcome that is allowed or forbidden. tests.inc has
-// one row per test. The kernels (kernels.cpp) and the host threads (ordering_test.cpp) are generated from these rows.
+// A litmus test is a few threads with a few accesses each, and an outcome that is allowed or forbidden.
+// tests.inc has one row per test. The kernels (kernels.cpp) and the host threads (ordering_test.cpp) are
+// generated from these rows.
 #pragma once
 
 #include <stdint.h>  // not <cstdint>: compilers for GPUs come without a C++ library
@@ -34,8 +35,8 @@ struct LitmusArgs {
   uint32_t patience_at_first;  // the same before the first round
 };
 
-/// Kernel `tear_<bytes>_<layout>` stores elements of equal parts `rounds` times, or loads them and counts elements
-/// whose parts differ. tearing.inc lists the layouts.
+/// Kernel `tear_<bytes>_<layout>` stores elements of equal parts `rounds` times, or loads them and counts
+/// elements whose parts differ. tearing.inc lists the layouts.
 struct TearArgs {
   void* elements;
   const uint32_t* table;  // [lane]: index of its element

@@ -1,6 +1,6 @@
-// Litmus tests of memory order: tests.inc. Each runs with its threads in waves of a work-group, in work-groups, on
-// queues, on two GPUs, and with the host as one of them. Forbidden outcomes must not occur. The number of occurrences
-// of an outcome is a property of the test (--gtest_output).
+// Litmus tests of memory order: tests.inc. Each runs with its threads in waves of a work-group, in
+// work-groups, on queues, on two GPUs, and with the host as one of them. Forbidden outcomes must not occur.
+// The number of occurrences of an outcome is a property of the test (--gtest_output).
 #include <array>
 #include <atomic>
 #include <bit>
@@ -77,8 +77,8 @@ constexpr Row kRows[] = {
 };
 #undef LITMUS
 
-// The locations of a test's threads. kGroupMemory and kWaves: waves of one work-group, with variables in group or
-// global memory.
+// The locations of a test's threads. kGroupMemory and kWaves: waves of one work-group, with variables in
+// group or global memory.
 enum class Place { kGroupMemory, kWaves, kWorkGroups, kQueues, kGpus, kHostFirst, kHostLast };
 constexpr struct {
   const char* name;

@@ -1,4 +1,5 @@
-// Shared by the OpenMP programs, which use only OpenMP. Each checks itself, prints failures and then exits with 1.
+// Shared by the OpenMP programs, which use only OpenMP. Each checks itself, prints failures and then exits
+// with 1.
 #ifndef CHECK_H_
 #define CHECK_H_
 
@@ -19,8 +20,8 @@ static int failures = 0;
 static int conclude(void) {
   if (failures == 0) puts("ok");
 #if __clang_major__ == 15
-  // The plugin of clang 15 uses a destroyed std::string at process exit (__tgt_rtl_is_valid_binary_info, called by
-  // __tgt_unregister_lib) and crashes, with every runtime.
+  // The plugin of clang 15 uses a destroyed std::string at process exit (__tgt_rtl_is_valid_binary_info,
+  // called by __tgt_unregister_lib) and crashes, with every runtime.
   fflush(stdout);
   _Exit(failures != 0);
 #endif

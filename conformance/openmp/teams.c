@@ -80,8 +80,8 @@ static void team_with_a_master(void) {
 }
 
 #if __clang_major__ >= 19
-// Older device libraries count waves of 64 in a barrier of some of a team's threads, whatever the GPU's wave size, and
-// read a team's execution mode before they write it.
+// Older device libraries count waves of 64 in a barrier of some of a team's threads, whatever the GPU's wave
+// size, and read a team's execution mode before they write it.
 static void barriers_and_sections(void) {
   enum { kThreads = 64 };
   int first[kThreads] = {0}, second[kThreads] = {0}, count = 0, singles = 0;

@@ -1,5 +1,5 @@
-// Requires unified shared memory, which needs GPUs with page faults (XNACK). On other GPUs, the region runs on the host
-// or the program ends with a message. It never returns a wrong result.
+// Requires unified shared memory, which needs GPUs with page faults (XNACK). On other GPUs, the region runs
+// on the host or the program ends with a message. It never returns a wrong result.
 #include "check.h"
 
 #pragma omp requires unified_shared_memory

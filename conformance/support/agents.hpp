@@ -14,7 +14,7 @@
 
 namespace conformance {
 
-/// An agent as a test parameter. Handles may change with hsa_shut_down, the index in the enumeration does not.
+/// An agent as a test parameter: its index in the enumeration. Handles may change with hsa_shut_down.
 struct AgentParam {
   size_t index;
   std::string name;  // "Cpu0", "Gpu1"

@@ -1,5 +1,5 @@
-// A fixture for tests that run kernels: a queue, the tests' kernels and memory, for each agent that runs kernel
-// dispatches.
+// A fixture for tests that run kernels: a queue, the tests' kernels and memory, for each agent that runs
+// kernel dispatches.
 #pragma once
 
 #include <chrono>

@@ -1,8 +1,8 @@
 // Expected failures: tests that fail on some runtime, each with a reason. A listed test that fails counts as
-// expected. A listed test that passes fails the run, so that the list stays correct. Skipped tests are ignored.
+// expected. A listed test that passes fails the run, so that the list stays correct. Ignores skipped tests.
 //
-// HSA_CONFORMANCE_EXPECTED is the path of the list. Each line is `<name or glob> <reason>`. Lines that start with #
-// are comments.
+// HSA_CONFORMANCE_EXPECTED is the path of the list. Each line is `<name or glob> <reason>`. Lines that start
+// with # are comments.
 #pragma once
 
 #include <string>

@@ -12,7 +12,7 @@
 namespace conformance {
 namespace {
 
-// The part of a code object's file name that an ISA name selects: "cpu_<architecture>" or the target without features.
+// The part of a code object's file name for an ISA: "cpu_<architecture>" or the target without features.
 std::string family_of(std::string_view isa) {
   if (isa.find("-linux-gnu--") != std::string_view::npos) {
     return isa.substr(0, isa.find('-')) == "x86_64" ? "cpu_x86_64" : "cpu_aarch64";

@@ -11,8 +11,8 @@
 
 namespace conformance {
 
-/// Reads the tests' code object for the agent, conformance_<family><variant>.hsaco, from $HSA_CONFORMANCE_KERNELS
-/// or the program's directory. If there is none, returns nothing and sets `reason`.
+/// Reads the tests' code object for the agent, conformance_<family><variant>.hsaco, from
+/// $HSA_CONFORMANCE_KERNELS or the program's directory. If there is none, returns nothing and sets `reason`.
 std::vector<char> find_code_object(hsa_agent_t agent, std::string& reason, const char* variant = "");
 
 /// The properties of a kernel that a dispatch packet needs.

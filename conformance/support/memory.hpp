@@ -39,8 +39,8 @@ bool host_reaches(hsa_amd_memory_pool_t pool);
 /// Returns the first allocatable global region of the agent with all these flags.
 std::optional<hsa_region_t> find_region(hsa_agent_t agent, uint32_t flags);
 
-/// Returns an allocatable global pool with one of these flags: a pool of the agent that the CPU can access, else a
-/// pool of a CPU agent.
+/// Returns an allocatable global pool with one of these flags: a pool of the agent that the CPU can access,
+/// else a pool of a CPU agent.
 std::optional<hsa_amd_memory_pool_t> find_pool(hsa_agent_t agent, uint32_t flags);
 
 /// Returns the agent's coarse-grained pool. If it has none, fails the test and returns zero.

@@ -1,5 +1,5 @@
-// Functions that older versions of libhsa-runtime64 do not export. `OPTIONAL_HSA(hsa_amd_signal_wait_all)` is a
-// pointer to the function, or null.
+// Functions that older versions of libhsa-runtime64 do not export. `OPTIONAL_HSA(hsa_amd_signal_wait_all)` is
+// a pointer to the function, or null.
 #pragma once
 
 #include <dlfcn.h>

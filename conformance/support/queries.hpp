@@ -1,5 +1,5 @@
-// Attribute queries with the checks that apply to all of them: they write exactly the bytes of the attribute's type,
-// and reject a null buffer.
+// Attribute queries with the checks that apply to all of them: they write exactly the bytes of the
+// attribute's type, and reject a null buffer.
 #pragma once
 
 #include <gtest/gtest.h>

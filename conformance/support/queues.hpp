@@ -62,8 +62,8 @@ constexpr uint16_t packet_header(int type, bool barrier = false,
                                release << HSA_PACKET_HEADER_SCRELEASE_FENCE_SCOPE);
 }
 
-/// Reserves a slot, waits until it is free and writes the packet. Returns the packet's index. *Threads:* any, for
-/// queues of type MULTI.
+/// Reserves a slot, waits until it is free and writes the packet. Returns the packet's index. *Threads:* any,
+/// for queues of type MULTI.
 template <class Packet>
 uint64_t put(hsa_queue_t* queue, const Packet& packet) {
   static_assert(sizeof(Packet) == 64);

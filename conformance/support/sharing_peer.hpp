@@ -1,5 +1,6 @@
-// The other process of the sharing tests: the program conformance_peer, which uses the same library. Its first
-// argument is its task. Tests and peer exchange PeerMessage structs through its standard input and output.
+// The other process of the sharing tests: the program conformance_peer, which uses the same library. Its
+// first argument is its task. Tests and peer exchange PeerMessage structs through its standard input and
+// output.
 #pragma once
 
 #include <hsa/hsa.h>

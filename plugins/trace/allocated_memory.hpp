@@ -1,5 +1,5 @@
-// The allocated memory over time. Rings of threads are read one after another, so a free may be read before its
-// allocation. Changes are therefore held back and reported in order of time.
+// The allocated memory over time. Rings of threads are read one after another, so a free may be read before
+// its allocation. Changes are therefore held back and reported in order of time.
 #pragma once
 
 #include <algorithm>

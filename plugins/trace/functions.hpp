@@ -1,5 +1,5 @@
-// Properties of the API's functions: the arguments to record, the outputs that arguments point to, and the role for
-// flows and memory.
+// Properties of the API's functions: the arguments to record, the outputs that arguments point to, and the
+// role for flows and memory.
 #pragma once
 
 #include <hsa_plugin/hsa_tool.h>

@@ -1,5 +1,5 @@
-// Kernel names by the addresses in dispatch packets. Another kernel may reuse an address after its executable is
-// destroyed, so a name applies from a time on. *Threads:* any (takes a mutex).
+// Kernel names by the addresses in dispatch packets. Another kernel may reuse an address after its executable
+// is destroyed, so a name applies from a time on. *Threads:* any (takes a mutex).
 #pragma once
 
 #include <cstdint>

@@ -6,8 +6,8 @@
 
 namespace trace {
 
-/// Starts recording markers, or stops if `recorder` is null. Replaces another listener. Does nothing if the process
-/// has not loaded rocTX. *Threads:* one at a time.
+/// Starts recording markers, or stops if `recorder` is null. Replaces another listener. Does nothing if the
+/// process has not loaded rocTX. *Threads:* one at a time.
 void record_markers_to(Recorder* recorder) noexcept;
 
 }  // namespace trace

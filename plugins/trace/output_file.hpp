@@ -13,8 +13,8 @@ class OutputFile {
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
 
-  /// Opens the file, and truncates it unless `append` is set. Throws std::system_error, or std::runtime_error if another
-  /// process holds the lock.
+  /// Opens the file, and truncates it unless `append` is set. Throws std::system_error, or std::runtime_error
+  /// if another process holds the lock.
   void open(const std::string& path, bool append);
   /// Writes all bytes. Returns 0 or errno.
   int write(std::string_view bytes) noexcept;

@@ -1,6 +1,6 @@
-// The names that an option selects: a list of patterns, in which `*` matches any characters and `?` one character. A
-// pattern that starts with `!` excludes names. A name is selected if it matches a pattern, or if there are only
-// exclusions, and if no exclusion matches it.
+// The names that an option selects: a list of patterns, in which `*` matches any characters and `?` one
+// character. A pattern that starts with `!` excludes names. A name is selected if it matches a pattern, or if
+// there are only exclusions, and if no exclusion matches it.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// The trace tool's entry points in the tool ABI. Callbacks do not use the object, because they may run after its
-// destruction.
+// The trace tool's entry points in the tool ABI. Callbacks do not use the object, because they may run after
+// its destruction.
 #include <hsa_plugin/hsa_tool.hpp>
 
 #include <span>

@@ -1,5 +1,5 @@
-// Writes protocol buffers (protobuf.dev/programming-guides/encoding): appends fields to a string. The length of a nested
-// message is filled in at its end.
+// Writes protocol buffers (protobuf.dev/programming-guides/encoding): appends fields to a string. The length
+// of a nested message is filled in at its end.
 #pragma once
 
 #include <cstddef>

@@ -1,13 +1,13 @@
 // Records events of the application's threads in one ring per thread.
 //
-// A session is the time between load and unload. A record without room is lost and counted. If the start of a call was
-// recorded, its end always has room.
+// A session is the time between load and unload. A record without room is lost and counted. If the start of a
+// call was recorded, its end always has room.
 //
-// *Threads:* enter, exit, enqueued, done, mark: any thread, without locks; a thread's first record may allocate. start,
-// stop: one thread at a time. rings, sleep: the writer.
-// *Lifetime:* the recorder is never freed, because a thread may be in a callback of an ended session. Rings are never
-// freed: the writer empties the ring of an ended thread, and another thread reuses it. A forked child creates a new
-// recorder, because the threads that own rings do not exist in it.
+// *Threads:* enter, exit, enqueued, done, mark: any thread, without locks; a thread's first record may
+// allocate. start, stop: one thread at a time. rings, sleep: the writer.
+// *Lifetime:* the recorder is never freed, because a thread may be in a callback of an ended session. Rings
+// are never freed: the writer empties the ring of an ended thread, and another thread reuses it. A forked
+// child creates a new recorder, because the threads that own rings do not exist in it.
 #pragma once
 
 #include <hsa_plugin/hsa_tool.hpp>
@@ -55,8 +55,8 @@ class Recorder {
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;
 
-  /// Starts a session. Records calls of the functions for which `shown` is true. `ring_words` is the size of new rings.
-  /// Throws std::bad_alloc.
+  /// Starts a session. Records calls of the functions for which `shown` is true. `ring_words` is the size of
+  /// new rings. Throws std::bad_alloc.
   void start(const hsatool_host_t* host, const std::vector<bool>& shown, size_t ring_words);
   /// Ends it: records that begin afterwards are not taken.
   void stop() noexcept;

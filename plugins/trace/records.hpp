@@ -7,8 +7,8 @@
 //                 bytes, the packet's 8 words
 //   marker        head, time, range id, text
 //
-// A text is its length in bytes, then its bytes, padded to whole words. `function` in the head is the function's index
-// or the marker's operation.
+// A text is its length in bytes, then its bytes, padded to whole words. `function` in the head is the
+// function's index or the marker's operation.
 #pragma once
 
 #include <cstddef>

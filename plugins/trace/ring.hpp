@@ -1,11 +1,11 @@
 // A ring of records from one owner thread to one reader, without locks, allocation or waiting.
 //
-// A record is a contiguous run of 64-bit words. The memory extends past the end of the ring by the longest record, so
-// that a record near the end does not wrap. Both positions count words and only increase.
+// A record is a contiguous run of 64-bit words. The memory extends past the end of the ring by the longest
+// record, so that a record near the end does not wrap. Both positions count words and only increase.
 //
 // *Threads:* reserve, commit, fills_up: the owner. end, begin, at, release: the reader.
-// *Memory order:* commit releases the record's words to a reader that acquires them by end(). release() returns the
-// words to the owner, which acquires the position in reserve().
+// *Memory order:* commit releases the record's words to a reader that acquires them by end(). release()
+// returns the words to the owner, which acquires the position in reserve().
 #pragma once
 
 #include <atomic>

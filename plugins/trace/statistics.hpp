@@ -9,8 +9,8 @@
 
 namespace trace {
 
-/// A histogram of durations whose memory does not grow with their number. The width of a bucket is 1/32 of the power of
-/// two below it, so the error of percentiles is at most 1.6 %.
+/// A histogram of durations whose memory does not grow with their number. The width of a bucket is 1/32 of
+/// the power of two below it, so the error of percentiles is at most 1.6 %.
 class Durations {
  public:
   void add(uint64_t ns);
@@ -35,7 +35,8 @@ class Statistics {
   /// Returns the durations of a name. The reference stays valid.
   Durations& of(Table table, std::string_view name);
 
-  /// Returns each table that has rows, sorted by total time, with at most `rows` rows and a line that sums the others.
+  /// Returns each table that has rows, sorted by total time, with at most `rows` rows and a line that sums
+  /// the others.
   std::string text(size_t rows = 40) const;
 
  private:

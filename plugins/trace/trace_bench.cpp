@@ -1,5 +1,5 @@
-// The cost of recording for the calling thread: a very short call, with and without the tool. The buffer is large enough
-// for all records, and the writer thread runs concurrently.
+// The cost of recording for the calling thread: a very short call, with and without the tool. The buffer is
+// large enough for all records, and the writer thread runs concurrently.
 #include <benchmark/benchmark.h>
 #include <hsa/hsa.h>
 #include <unistd.h>

@@ -21,7 +21,8 @@ namespace {
 
 constinit std::atomic<Tracer*> current{nullptr};
 
-// Blocks all signals in this thread, and so in the thread that it starts: they are for the application's threads.
+// Blocks all signals in this thread, and so in the thread that it starts: they are for the application's
+// threads.
 class NoSignals {
  public:
   NoSignals() {
@@ -37,8 +38,8 @@ class NoSignals {
   sigset_t before_;
 };
 
-// For a process that exits without hsa_shut_down. Runs after the destructors of the process, because modules that are
-// opened late are closed last.
+// For a process that exits without hsa_shut_down. Runs after the destructors of the process, because modules
+// that are opened late are closed last.
 [[gnu::destructor]] void at_exit() {
   if (Tracer* const tracer = Tracer::of_this_process()) tracer->stop();
 }

@@ -1,5 +1,5 @@
-// The tracer with a fake runtime: concurrent recording, reuse of rings, and sessions that end while threads record. Tests
-// of whole programs check the trace.
+// The tracer with a fake runtime: concurrent recording, reuse of rings, and sessions that end while threads
+// record. Tests of whole programs check the trace.
 #include "plugins/trace/tracer.hpp"
 
 #include <gmock/gmock.h>

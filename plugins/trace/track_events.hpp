@@ -1,8 +1,8 @@
-// Writes track events in Perfetto's trace format as a sequence of packets. A file may end after any packet, and
-// concatenated files are one trace.
+// Writes track events in Perfetto's trace format as a sequence of packets. A file may end after any packet,
+// and concatenated files are one trace.
 //
-// Numbers of fields and values are from protos/perfetto/trace/ in github.com/google/perfetto. Times are nanoseconds of
-// CLOCK_BOOTTIME, the format's default clock. *Threads:* one at a time.
+// Numbers of fields and values are from protos/perfetto/trace/ in github.com/google/perfetto. Times are
+// nanoseconds of CLOCK_BOOTTIME, the format's default clock. *Threads:* one at a time.
 #pragma once
 
 #include <cstdint>
@@ -47,7 +47,8 @@ class TrackEvents {
   void counter(uint64_t track, uint64_t parent, std::string_view name);
 
   void begin(uint64_t track, uint64_t time, const Event& event);
-  /// Ends the innermost open slice of the track. Adds the flows and annotations of `event` to it and ignores its name.
+  /// Ends the innermost open slice of the track. Adds the flows and annotations of `event` to it and ignores
+  /// its name.
   void end(uint64_t track, uint64_t time, const Event& event = {});
   void instant(uint64_t track, uint64_t time, const Event& event);
   void count(uint64_t track, uint64_t time, int64_t value);

@@ -1,16 +1,18 @@
 // Converts records to track events, and collects the statistics for the table. Reads only records, never the
 // application's memory. *Threads:* one at a time.
 //
-// Tracks: one per thread; one per queue below its agent's track, with several lanes for overlapping kernels; one per
-// pair of agents with copies; one per agent for its allocated memory; one for ranges that start and stop on any thread.
+// Tracks: one per thread; one per queue below its agent's track, with several lanes for overlapping kernels;
+// one per pair of agents with copies; one per agent for its allocated memory; one for ranges that start and
+// stop on any thread.
 //
-// Flows: from the enqueuing of a packet, or the call of a copy, to the execution, to the end of the wait that it ends.
-// For the last step the writer stores the activities that completed a signal. An application records an action that
-// depends on an activity after that activity. So a cycle first reads the ends of all rings, then processes the rings
-// with activities up to their current ends, and then the other rings up to the ends that it read first.
+// Flows: from the enqueuing of a packet, or the call of a copy, to the execution, to the end of the wait that
+// it ends. For the last step the writer stores the activities that completed a signal. An application records
+// an action that depends on an activity after that activity. So a cycle first reads the ends of all rings,
+// then processes the rings with activities up to their current ends, and then the other rings up to the ends
+// that it read first.
 //
-// Allocated memory is counted in order of time. A change is held back until the end of the next cycle. By then, a thread
-// that was preempted between reading the clock and writing its record has continued.
+// Allocated memory is counted in order of time. A change is held back until the end of the next cycle. By
+// then, a thread that was preempted between reading the clock and writing its record has continued.
 #pragma once
 
 #include <hsa_plugin/hsa_tool.h>
@@ -44,7 +46,8 @@ class Writer {
   template <class Flush>
   bool cycle(Flush&& flush);
 
-  /// Writes the changes that were held back, and ends the open calls of the calling thread, which ends the session.
+  /// Writes the changes that were held back, and ends the open calls of the calling thread, which ends the
+  /// session.
   void finish(uint32_t tid, uint64_t time);
 
   const Statistics& statistics() const { return statistics_; }

@@ -1,5 +1,5 @@
-// A HIP program to be traced: on each of two streams, a copy to the device, 500 kernels, and a copy back. The kernel is
-// in a code object, so that HIP's compiler is not needed.
+// A HIP program to be traced: on each of two streams, a copy to the device, 500 kernels, and a copy back. The
+// kernel is in a code object, so that HIP's compiler is not needed.
 //
 //   hip_program <code object> <kernel>
 #include <hip/hip_runtime_api.h>
