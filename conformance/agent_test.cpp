@@ -298,7 +298,7 @@ TEST_P(Agent, CacheIterationStopsWithCallbackStatus) {
   EXPECT_STATUS(HSA_STATUS_ERROR_INVALID_ARGUMENT, hsa_agent_iterate_caches(agent(), nullptr, nullptr));
 }
 
-TEST_P(Agent, PreloadsIfItIsAGpu) {
+TEST_P(Agent, PreloadSucceedsOnlyOnGpu) {
   REQUIRE_HSA(hsa_amd_agent_preload);
   const bool is_gpu = agent_info<hsa_device_type_t>(agent(), HSA_AGENT_INFO_DEVICE) == HSA_DEVICE_TYPE_GPU;
   EXPECT_STATUS(is_gpu ? HSA_STATUS_SUCCESS : HSA_STATUS_ERROR_INVALID_AGENT,
