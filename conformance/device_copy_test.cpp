@@ -221,8 +221,7 @@ TEST_P(DeviceCopy, BoxesMatchHost) {
   std::vector<BoxCase> cases;
   std::minstd_rand random(11);
   for (int i = 0; i < 45; ++i) cases.push_back(random_box(random, 512 << 10));
-  // More rows and columns than one tile of a copy engine, and pitches that exceed its fields if counted in
-  // bytes.
+  // More rows and columns than a tile of a copy engine, and pitches that exceed its fields in bytes.
   cases.push_back({64, 0, 64, 0, {4, 0, 0}, {8, 0, 0}, {4, 20'000, 1}});
   cases.push_back({80'000, 0, 80'004, 0, {0, 0, 0}, {4, 1, 0}, {70'001, 5, 1}});
   cases.push_back({600'000, 0, 600'004, 0, {1, 0, 0}, {3, 1, 0}, {999, 3, 1}});

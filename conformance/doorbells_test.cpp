@@ -114,8 +114,7 @@ class ExhaustedDoorbells {
   }
 
   /// Maps program memory at the same address for host and GPU, within the range that gfx8 reaches. The driver
-  /// requires a separate buffer object for each buffer of a queue. A runtime may share one between
-  /// allocations.
+  /// requires a separate buffer object for each buffer of a queue. Allocations of a runtime may share one.
   uint64_t share(size_t bytes) {
     bytes = (bytes + kPage - 1) / kPage * kPage;
     Buffer buffer{mmap(nullptr, bytes, PROT_READ | PROT_WRITE,

@@ -1,5 +1,4 @@
-// GPU memory that other processes attach to, and dmabufs: export, mapping, and lifetime after the source is
-// freed.
+// GPU memory that other processes attach to, and dmabufs: export, mapping, lifetime after freeing the source.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>

@@ -1,5 +1,4 @@
-// Barrier packets, and invalid packets: they stop their queue, call its error callback and affect no other
-// queue.
+// Barrier packets, and invalid packets: they stop only their queue and call its error callback.
 #include <hsa/amd_hsa_queue.h>
 #include <hsa/amd_hsa_signal.h>
 

@@ -93,8 +93,7 @@ TEST_P(ManyProcesses, SixteenRunConcurrently) {
   constexpr int kProcesses = 16;
   if (std::getenv(kReadyVariable) != nullptr) GTEST_SKIP() << "one of them";
   Pipe ready, go;
-  // Descriptors of the children's pipe ends. All other ends are close-on-exec, so that a pipe closes with its
-  // user.
+  // Descriptors of the children's pipe ends. All others are close-on-exec: a pipe closes with its user.
   constexpr int kReady = 200, kGo = 201;
   const std::string filter = "--gtest_filter=*OneOfMany.*/" + GetParam().name;
   std::vector<std::string> environment;

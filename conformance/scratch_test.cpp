@@ -40,8 +40,7 @@ class Scratch : public DispatchTest {
     sums_ = shared<uint32_t>(kItems);
   }
 
-  /// Whether queues never return scratch: from Linux 6.12 on, the driver cannot unmap a gfx8 queue and map it
-  /// again.
+  /// Whether queues never return scratch: since Linux 6.12, the driver cannot unmap and remap a gfx8 queue.
   bool never_returns_scratch() const {
     const auto name = agent_info<std::array<char, 64>>(agent(), HSA_AGENT_INFO_NAME);
     return std::string_view(name.data()).starts_with("gfx8");
@@ -69,8 +68,7 @@ class Scratch : public DispatchTest {
         reinterpret_cast<const amd_queue_t*>(queue.get())->scratch_backing_memory_byte_size;
     return bytes;
   }
-  /// Polls until the queue has returned its scratch, because the API does not report that. False after
-  /// kPatience.
+  /// Polls until the queue has returned its scratch, as the API does not report that. False after kPatience.
   static bool returns_scratch(const ScopedQueue& queue) {
     const auto deadline = steady_clock::now() + kPatience;
     while (scratch_of(queue) != 0 && steady_clock::now() < deadline)

@@ -42,8 +42,7 @@ hsa_ext_image_descriptor_t image_of(uint32_t geometry, hsa_ext_image_format_t fo
   return image;
 }
 
-/// The start of the lines about one image. Images of several planes with a pitch above the minimum have
-/// another name.
+/// Start of the lines about one image. Images of several planes with a large pitch have another name.
 std::string image_name(const std::string& prefix, uint32_t geometry, hsa_ext_image_format_t format,
                        size_t width, size_t pitch, size_t minimum_pitch) {
   const bool planes = geometry == HSA_EXT_IMAGE_GEOMETRY_3D || geometry == HSA_EXT_IMAGE_GEOMETRY_1DA ||

@@ -1,6 +1,5 @@
 // Measures wake-up latency of waiting threads and the CPU time of an idle process, with the library that the
-// dynamic linker finds. To compare two libraries, run this with each of them alternately. Uses only the
-// public API.
+// dynamic linker finds. To compare two libraries, run this alternately with each. Uses only the public API.
 //
 //   LD_LIBRARY_PATH=<directory> hsa_wake_ups [--idle SECONDS]
 //

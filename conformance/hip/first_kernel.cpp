@@ -1,5 +1,4 @@
-// A minimal program: one kernel and its result. It prints the nanoseconds since the start of main, which
-// hsa_compare reads.
+// A minimal program: one kernel and its result. Prints the nanoseconds since the start of main (hsa_compare).
 #include <chrono>
 
 #include "check.hpp"

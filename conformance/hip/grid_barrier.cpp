@@ -11,8 +11,7 @@ namespace cg = cooperative_groups;
 
 constexpr unsigned kRounds = 6;
 
-// In each round, every work-item adds a value of the next block: wrong unless all blocks finished the
-// previous round.
+// Each round adds values of the next block, which are wrong unless all blocks finished the previous round.
 template <typename Barrier>
 __device__ void rounds(unsigned* values, Barrier barrier) {
   const unsigned i = blockIdx.x * blockDim.x + threadIdx.x, n = gridDim.x * blockDim.x;
@@ -123,8 +122,7 @@ int main() {
     check_cooperation(1, 64);
     check_cooperation(8, 256);
     check_cooperation(30, 128);
-    // On RDNA, blocks of 12 and 20 waves do not fill a compute unit: in WGP mode, a pair of units holds five
-    // or three.
+    // RDNA in WGP mode: a pair of compute units holds five blocks of 12 waves or three of 20.
     for (const unsigned block : {256u, 384u, 640u}) check_too_large(block);
   } else {
     std::printf("this device has no cooperative launches\n");

@@ -1,5 +1,4 @@
-// Code that is compiled at run time, and the features of modules: functions by name, variables, launches with
-// packed arguments.
+// Code compiled at run time, and modules: functions by name, variables, launches with packed arguments.
 #include <hip/hiprtc.h>
 
 #include "check.hpp"

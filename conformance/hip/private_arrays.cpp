@@ -94,8 +94,7 @@ static void check_mixed_widths() {
   expect_equal("private memory in all widths", expected, out.read());
 }
 
-// Compilers fold the constant part of an index into the instruction's offset, so that the register contains a
-// negative index.
+// Compilers fold the constant part of an index into the offset, so that the register has a negative index.
 __global__ void negative_indices(const int* places, unsigned* out) {
   const unsigned t = threadIdx.x;
   unsigned mine[160];

@@ -117,8 +117,7 @@ int clamped(int at, int size) {
   return at < 0 ? 0 : at >= size ? size - 1 : at;
 }
 
-/// Coordinates in odd quarters of a texel, where rounding does not matter, from below the image to past its
-/// end.
+/// Coordinates in odd quarters of a texel, where rounding does not matter, from below to beyond the image.
 std::vector<float2> places(bool normalized) {
   std::vector<float2> all;
   for (int y = -8; y < 4 * (kHeight + 2); ++y) {

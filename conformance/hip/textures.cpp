@@ -114,8 +114,7 @@ std::string text(float4 value) {
          ")";
 }
 
-/// Coordinates from well below an image to well past its end, some of them exactly on texels or between two
-/// texels.
+/// Coordinates from well below to well beyond an image, some of them exactly on texels or between two.
 std::vector<float4> places(const Image& image, bool normalized) {
   std::vector<float4> all(kSamples);
   uint32_t state = 12345;

@@ -1,5 +1,4 @@
-// The kernel of kernels.hpp with variables that its code object does not define, for AMD GPUs of every
-// generation.
+// The kernel of kernels.hpp with variables that its code object does not define, for all AMD GPUs.
 #include "kernels/kernels.hpp"
 
 using namespace conformance;

@@ -49,8 +49,7 @@ kernel void write_integers(write_only image2d_t image, global const float4* at, 
 
 #if defined(__gfx1010__) || defined(__gfx1012__) || defined(__gfx1030__) || defined(__gfx1031__) || \
     defined(__gfx1032__) || defined(__gfx1034__) || defined(__gfx1035__) || defined(__gfx1036__)
-// 16-bit coordinates with 32-bit gradients, which compilers of graphics languages use and OpenCL cannot
-// express.
+// 16-bit coordinates with 32-bit gradients: used by compilers of graphics languages, not available in OpenCL.
 kernel void read_2d_by_halves(constant uint8* image, constant uint4* sampler, global const float4* at,
                               global float4* texels, uint count) {
   if (ITEM >= count) return;

@@ -22,8 +22,7 @@ INLINE Global global(uint32_t* pointer) {
 }
 
 // Returns when `waves` waves have arrived, or after `patience` polls. Meeting only makes races more frequent.
-// Does not sleep, because the virtual GPU would run other work-groups on this thread, and they would not
-// race.
+// Without sleeping: the virtual GPU would run other work-groups on this thread, and they would not race.
 INLINE void meet(Global arrivals, uint32_t waves, bool is_first_lane, uint32_t patience) {
   if (!is_first_lane) return;
   __hip_atomic_fetch_add(arrivals, 1, __ATOMIC_RELAXED, kSystem);

@@ -1,5 +1,4 @@
-// A fixture for tests that run kernels: a queue, the tests' kernels and memory, for each agent that runs
-// kernel dispatches.
+// Fixture for tests that run kernels: a queue, kernels and memory, for each agent with kernel dispatches.
 #pragma once
 
 #include <chrono>

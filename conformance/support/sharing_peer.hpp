@@ -1,6 +1,5 @@
 // The other process of the sharing tests: the program conformance_peer, which uses the same library. Its
-// first argument is its task. Tests and peer exchange PeerMessage structs through its standard input and
-// output.
+// first argument is its task. Tests and peer exchange PeerMessage structs through its stdin and stdout.
 #pragma once
 
 #include <hsa/hsa.h>

@@ -1,5 +1,4 @@
-// The trace tool's entry points in the tool ABI. Callbacks do not use the object, because they may run after
-// its destruction.
+// The tool ABI's entry points. Callbacks do not use the object, because they may run after its destruction.
 #include <hsa_plugin/hsa_tool.hpp>
 
 #include <span>

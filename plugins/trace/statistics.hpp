@@ -35,8 +35,7 @@ class Statistics {
   /// Returns the durations of a name. The reference stays valid.
   Durations& of(Table table, std::string_view name);
 
-  /// Returns each table that has rows, sorted by total time, with at most `rows` rows and a line that sums
-  /// the others.
+  /// Returns each table that has rows, by total time, with at most `rows` rows and the sum of the others.
   std::string text(size_t rows = 40) const;
 
  private:

@@ -21,8 +21,7 @@ namespace {
 
 constinit std::atomic<Tracer*> current{nullptr};
 
-// Blocks all signals in this thread, and so in the thread that it starts: they are for the application's
-// threads.
+// Blocks all signals in this thread, and so in the thread it starts: only the application handles signals.
 class NoSignals {
  public:
   NoSignals() {

@@ -1,5 +1,4 @@
-// A trace: the recorder that threads write to, the thread that empties it, the file, and the table at the
-// end.
+// A trace: the recorder that threads write to, the thread that empties it, the file, and the final table.
 //
 // *Threads:* start_here and stop: any thread (serialized by a mutex). Callbacks of the ABI use recorder().
 // *Lifetime:* one object per process, never freed, because a thread may be in a callback after stop().

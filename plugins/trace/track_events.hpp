@@ -47,8 +47,7 @@ class TrackEvents {
   void counter(uint64_t track, uint64_t parent, std::string_view name);
 
   void begin(uint64_t track, uint64_t time, const Event& event);
-  /// Ends the innermost open slice of the track. Adds the flows and annotations of `event` to it and ignores
-  /// its name.
+  /// Ends the innermost open slice of the track. Adds the flows and annotations of `event`, ignores its name.
   void end(uint64_t track, uint64_t time, const Event& event = {});
   void instant(uint64_t track, uint64_t time, const Event& event);
   void count(uint64_t track, uint64_t time, int64_t value);

@@ -46,8 +46,7 @@ class Writer {
   template <class Flush>
   bool cycle(Flush&& flush);
 
-  /// Writes the changes that were held back, and ends the open calls of the calling thread, which ends the
-  /// session.
+  /// Writes the changes that were held back, and ends the open calls of the calling thread.
   void finish(uint32_t tid, uint64_t time);
 
   const Statistics& statistics() const { return statistics_; }

@@ -1,8 +1,8 @@
 // Packets and copies that were submitted to devices and have not completed, with the signals and memory they
 // use.
 //
-// Threads: any function, any thread; one lock protects everything.
-// Invariant: the runtime reports a completion to the tool before the program can observe it. Everything
+// *Threads:* any function, any thread; one lock protects everything.
+// *Invariant:* the runtime reports a completion to the tool before the program can observe it. Everything
 // stored here is therefore still incomplete for the program. Exception: packets without a completion signal.
 // The program may conclude that they completed when a later packet with the barrier bit completes (see done).
 #pragma once

@@ -57,7 +57,7 @@ struct Kernel {
 
 /// Kernels by kernel object (hsa_kernel_dispatch_packet_t::kernel_object).
 ///
-/// Threads: any function, any thread.
+/// *Threads:* any function, any thread.
 class Kernels {
  public:
   /// Adds the kernels of a frozen executable, and registers its symbols.

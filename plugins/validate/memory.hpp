@@ -1,6 +1,6 @@
 // Blocks of memory that the program allocated, by address, and the agents that may access them.
 //
-// Threads: any function, any thread. Lookups use a shared lock.
+// *Threads:* any function, any thread. Lookups use a shared lock.
 #pragma once
 
 #include <cstdint>

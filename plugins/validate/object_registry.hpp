@@ -1,6 +1,6 @@
 // The objects of the program: their handles, kinds, state, and the calls that created and destroyed them.
 //
-// Threads: any function, any thread. Handles are distributed over shards with one lock each. A lookup that
+// *Threads:* any function, any thread. Handles are distributed over shards with one lock each. A lookup that
 // repeats a recent lookup of the same thread takes no lock.
 #pragma once
 
@@ -52,8 +52,7 @@ enum class Kind : uint8_t {
 /// Returns for example "signal" or "memory pool".
 std::string_view name_of(Kind kind);
 
-/// Returns whether the tool observes every call that returns a handle of this kind. Only then is an unknown
-/// handle an error.
+/// Returns whether the tool observes all handles of this kind. Only then is an unknown handle an error.
 bool is_always_seen(Kind kind);
 
 /// A call that created or destroyed an object.
@@ -66,9 +65,8 @@ struct Object {
   bool live = true;
   uint32_t references = 1;  ///< number of destroying calls that the object needs
   uint32_t waiters = 0;     ///< number of threads that wait for the signal
-  uint64_t parent =
-      0;               ///< object that destroys this one: the queue of a doorbell, the executable of a symbol
-  uint64_t bytes = 0;  ///< size, if it is memory
+  uint64_t parent = 0;      ///< owner that destroys it: a doorbell's queue, a symbol's executable
+  uint64_t bytes = 0;       ///< size, if it is memory
   Event created;
   Event destroyed;
 };
@@ -112,8 +110,7 @@ class Registry {
 
   struct alignas(64) Shard {
     rigel::Mutex mutex;
-    // Changes whenever an object may have been destroyed. Unique over all shards of all registries: see
-    // state().
+    // Changes whenever an object may have been destroyed. Unique in the process: see state().
     std::atomic<uint64_t> epoch;
     std::unordered_map<Key, Object, Hash> objects RIGEL_GUARDED_BY(mutex);
     std::deque<Key> destroyed RIGEL_GUARDED_BY(mutex);  // oldest first; some may be live again

@@ -1,9 +1,7 @@
-// Graph of the packets in flight and their dependencies: completion signals, barrier packets and the barrier
-// bit.
+// Graph of the packets in flight. Dependencies: completion signals, barrier packets and the barrier bit.
+// A search visits each packet, signal and section of a queue once, so its time is linear in its result.
 //
-// Threads: one at a time.
-// Cost: a search visits each packet, each signal and each section of a queue once. Its time is linear in the
-// number of packets found.
+// *Threads:* one at a time.
 #pragma once
 
 #include <hsa_plugin/hsa_tool.hpp>
@@ -30,8 +28,7 @@ struct Dependency {
   int64_t mask = -1;
 
   bool holds(int64_t now) const;
-  /// Returns the number of packets that must complete the signal (subtract 1 from it) until the condition
-  /// holds.
+  /// Returns the number of completions (each subtracts 1 from the signal) until the condition holds.
   /// 0: it holds already, or completions cannot fulfil it.
   uint64_t completions(int64_t now) const;
 };
@@ -92,16 +89,14 @@ class PacketGraph {
   /// Returns whether the oldest packet of any queue can start.
   bool may_progress() const;
 
-  /// Searches for packets that can only start after the node completed. Finds the node itself if it is in a
-  /// cycle.
+  /// Searches for packets that can only start after the node completed: with itself if it is in a cycle.
   void find_dependents(Node& node);
   /// Searches for packets that must complete before the node can start. All completers of a barrier-OR
   /// packet's signals count as prerequisites, as it is unknown which of them is the first.
   void find_prerequisites(Node& node);
   /// Returns whether the last search found the node.
   bool is_found(const Node& node) const { return node.search == search_ && node.is_found; }
-  /// Returns the cycle of a node that find_dependents found from itself: the node, then everything it waits
-  /// for.
+  /// Returns the cycle of a node that find_dependents found from itself, starting with the node.
   std::vector<const Node*> cycle_of(Node& node);
 
  private:

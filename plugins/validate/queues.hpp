@@ -1,5 +1,4 @@
-// The queues of the program. Every store to a signal looks up the queue of a doorbell, so that lookup is
-// fast.
+// The queues of the program, with a fast lookup by doorbell, which every store to a signal needs.
 #pragma once
 
 #include <hsa_plugin/hsa_tool.hpp>
@@ -16,16 +15,14 @@
 
 namespace validate {
 
-/// A queue whose packets the tool observes.
-///
-/// Lifetime: until the tool is unloaded. `queue` is valid until the program destroys its queue.
+/// A queue that the tool observes. *Lifetime:* until the tool is unloaded. `queue` is valid until the
+/// program destroys its queue.
 struct Queue {
   const hsa_queue_t* queue = nullptr;
   uint64_t id = 0;
   uint64_t doorbell = 0;
   const Agent* agent = nullptr;
-  std::atomic<bool> stopped{
-      false};  ///< the queue failed, was inactivated or destroyed; its packets never complete
+  std::atomic<bool> stopped{false};   ///< failed, inactivated or destroyed: its packets never complete
   std::atomic<uint64_t> producer{0};  ///< the thread inside a call that reserves or rings; 0: none
 
   rigel::Mutex mutex;
@@ -35,11 +32,8 @@ struct Queue {
   const hsatool::Packet* ring() const { return static_cast<const hsatool::Packet*>(queue->base_address); }
 };
 
-/// All queues, by doorbell and by ID.
-///
 /// While a call destroys a queue, another queue or signal may reuse its memory or its doorbell before the
-/// tool observes the end of the call. `hide` therefore removes the queue from lookups by doorbell at the
-/// start of the call.
+/// tool observes the end of the call. `hide` therefore ends lookups by doorbell at the start of the call.
 class Queues {
  public:
   Queue& add(const hsatool_queue_t& info, const Agent* agent);

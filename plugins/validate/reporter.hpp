@@ -1,6 +1,6 @@
 // Reports broken rules: to the log or a file, to a callback of the program, and optionally by abort().
 //
-// Threads: any function, any thread.
+// *Threads:* any function, any thread.
 #pragma once
 
 #include <hsa_plugin/hsa_validate.h>

@@ -53,7 +53,7 @@ struct Handler {
 
 // The program's handlers that may still be called. Handlers of destroyed signals are never called and stay in
 // the list.
-// Lifetime: outlives the tool, as a runtime thread may call a handler after the tool is unloaded.
+// *Lifetime:* outlives the tool, as a runtime thread may call a handler after the tool is unloaded.
 class Handlers {
  public:
   explicit Handlers(const Handlers* of_parent) : of_parent_(of_parent) {}

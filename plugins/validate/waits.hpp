@@ -35,8 +35,7 @@ class Waits {
 
   /// Registers the calling thread as a user of the API.
   void add_thread();
-  /// Registers a runtime thread that calls a handler of the program, until `end_handler`. Returns false if
-  /// the thread is registered already.
+  /// Registers a runtime thread that calls a handler of the program. Returns false if it is registered.
   bool begin_handler();
   void end_handler(uint64_t now);
   /// Registers a wait of the calling thread, until `end`.

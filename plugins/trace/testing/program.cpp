@@ -292,8 +292,7 @@ int leaves() {
 
 int forks() {
   CHECK(hsa_init());
-  // AddressSanitizer's allocator does not support forks: the tool's thread must have finished its first
-  // allocations.
+  // AddressSanitizer's allocator does not support forks: wait for the first allocations of the tool's thread.
   std::this_thread::sleep_for(std::chrono::milliseconds(100));
   const pid_t child = ::fork();
   if (child == 0) {
