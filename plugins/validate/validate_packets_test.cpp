@@ -90,18 +90,19 @@ TEST_F(PacketRules, V202IsBrokenByWritingFieldsAfterHeader) {
 }
 
 TEST_F(PacketRules, V202IsKeptByWritingToReservedSlots) {
-  for (uint32_t i = 0; i < 3 * queue->size; ++i) {
-    hsa_signal_store_relaxed(done, 1);
-    const uint64_t index = reserve(queue);
-    auto packet = barrier(done);
-    packet.reserved0 = 0;
-    write_packet(queue, index, &packet);
-    ring(queue, index);
-    wait(done);
-    // Write to the next slot if it is reserved.
-    auto* const slot =
-        static_cast<hsa_barrier_and_packet_t*>(queue->base_address) + (index + 1) % queue->size;
-    if (hsa_queue_load_write_index_relaxed(queue) > index + 1) slot->reserved1 = 0;
+  for (uint32_t i = 0; i < 2 * queue->size; ++i) {
+    const uint64_t first = reserve(queue), second = reserve(queue);
+    const auto run = [&](uint64_t index) {
+      hsa_signal_store_relaxed(done, 1);
+      const auto packet = barrier(done);
+      write_packet(queue, index, &packet);
+      ring(queue, index);
+      wait(done);
+    };
+    run(first);
+    auto* const slot = static_cast<hsa_barrier_and_packet_t*>(queue->base_address) + second % queue->size;
+    slot->reserved1 = 0;
+    run(second);
   }
   EXPECT_THAT(end(), IsEmpty());
 }
