@@ -146,7 +146,7 @@ std::vector<OperationFidelity> operation_fidelity(std::span<const Target> target
       line.note = std::move(tally.first_reason);
     } else if (tally.rejected != 0) {
       line.fidelity = Fidelity::kApproximate;
-      line.note = "not as " + tally.rejected_forms + ": " + tally.first_reason;
+      line.note = "not supported as " + tally.rejected_forms + ": " + tally.first_reason;
     } else if (const std::string_view how = approximation(op); !how.empty()) {
       line.fidelity = Fidelity::kApproximate;
       line.note = how;
