@@ -153,7 +153,7 @@ tl::expected<PeerLink, std::string> parse_peer_link(std::string_view text) {
   if (text.empty()) return PeerLink::kPcie;
   const auto* const match = std::find(std::begin(kLinks), std::end(kLinks), text);
   if (match != std::end(kLinks)) return static_cast<PeerLink>(match - kLinks);
-  return tl::unexpected(fmt::format("unmatch link {}{}", in_quotes(text), remedy(text, kLinks)));
+  return tl::unexpected(fmt::format("unknown link {}{}", in_quotes(text), remedy(text, kLinks)));
 }
 
 }  // namespace rigel::vgpu
