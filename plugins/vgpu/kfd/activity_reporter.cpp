@@ -17,29 +17,29 @@
 namespace rigel::vgpu {
 namespace {
 
-// What the handler has to do with: constant-initialised, and never destroyed.
-constinit std::atomic<uint32_t> news{0};      // what reporters sleep on
-constinit std::atomic<uint32_t> requests{0};  // SIGQUITs
-constinit std::atomic<int> reporters{0};      // in the process `owner`
+// State of the signal handler: constant-initialised and never destroyed.
+constinit std::atomic<uint32_t> wake_futex{0};     // a futex on which reporters sleep
+constinit std::atomic<uint32_t> request_count{0};  // number of SIGQUITs
+constinit std::atomic<int> reporter_count{0};      // reporters of the process `owner`
 constinit std::atomic<pid_t> owner{0};
 
 void wake_reporters() noexcept {
-  news.fetch_add(1);
-  syscall(SYS_futex, &news, FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0);
+  wake_futex.fetch_add(1);
+  syscall(SYS_futex, &wake_futex, FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0);
 }
 
-// Until wake_reporters() has been called since `seen`, or for `seconds`; 0: for as long as it takes.
+// Returns after wake_reporters() has been called since `seen`, or after `seconds`; 0: without a time limit.
 void sleep(uint32_t seen, double seconds) noexcept {
   timespec time{};
   time.tv_sec = static_cast<time_t>(seconds);
   time.tv_nsec = static_cast<long>((seconds - static_cast<double>(time.tv_sec)) * 1e9);
-  syscall(SYS_futex, &news, FUTEX_WAIT_PRIVATE, seen, seconds > 0 ? &time : nullptr, nullptr, 0);
+  syscall(SYS_futex, &wake_futex, FUTEX_WAIT_PRIVATE, seen, seconds > 0 ? &time : nullptr, nullptr, 0);
 }
 
 void on_quit(int) {
   const int error = errno;
-  if (owner.load() == getpid() && reporters.load() > 0) {
-    requests.fetch_add(1);
+  if (owner.load() == getpid() && reporter_count.load() > 0) {
+    request_count.fetch_add(1);
     wake_reporters();
   } else {  // no thread is left to report: the default action
     struct sigaction action {};
@@ -51,16 +51,16 @@ void on_quit(int) {
 }
 
 void handle_quit() noexcept {
-  struct sigaction before {
-  }, ours{};
-  if (program_sigaction(SIGQUIT, nullptr, &before) != 0 || (before.sa_flags & SA_SIGINFO) != 0 ||
-      before.sa_handler != SIG_DFL) {
+  struct sigaction previous {
+  }, quit_action{};
+  if (program_sigaction(SIGQUIT, nullptr, &previous) != 0 || (previous.sa_flags & SA_SIGINFO) != 0 ||
+      previous.sa_handler != SIG_DFL) {
     return;
   }
-  ours.sa_handler = on_quit;
-  ours.sa_flags = SA_RESTART | SA_ONSTACK;
-  sigemptyset(&ours.sa_mask);
-  program_sigaction(SIGQUIT, &ours, nullptr);
+  quit_action.sa_handler = on_quit;
+  quit_action.sa_flags = SA_RESTART | SA_ONSTACK;
+  sigemptyset(&quit_action.sa_mask);
+  program_sigaction(SIGQUIT, &quit_action, nullptr);
 }
 
 double now() noexcept {
@@ -73,7 +73,7 @@ double now() noexcept {
 
 ActivityReporter::~ActivityReporter() {
   if (!started_.load()) return;
-  reporters.fetch_sub(1);
+  reporter_count.fetch_sub(1);
   stop_.store(true);
   wake_reporters();
   thread_.join();
@@ -82,35 +82,35 @@ ActivityReporter::~ActivityReporter() {
 void ActivityReporter::start() noexcept {
   if (!options_.quit_signal && options_.watchdog_seconds <= 0) return;
   if (started_.load(std::memory_order_relaxed) || started_.exchange(true)) return;
-  if (owner.exchange(getpid()) != getpid()) reporters.store(0);
-  seen_ = requests.load();
+  if (owner.exchange(getpid()) != getpid()) reporter_count.store(0);
+  seen_requests_ = request_count.load();
   const WorkerSignals signals;
   try {
-    thread_ = std::thread([this] { work(); });
+    thread_ = std::thread([this] { report_loop(); });
   } catch (const std::system_error&) {
     started_.store(false);
     return;
   }
   pthread_setname_np(thread_.native_handle(), "vgpu-report");
-  reporters.fetch_add(1);
+  reporter_count.fetch_add(1);
   if (options_.quit_signal) handle_quit();
 }
 
-void ActivityReporter::work() {
-  const OwnCalls ours;
+void ActivityReporter::report_loop() {
+  const OwnCalls own_calls_scope;
   const double limit = options_.watchdog_seconds;
-  const double nap = limit > 0 ? std::clamp(limit / 8, 0.01, 0.5) : 0;
-  double standstill = now();  // when the process last went on after it had been stopped
+  const double poll_seconds = limit > 0 ? std::clamp(limit / 8, 0.01, 0.5) : 0;
+  double resume_time = now();  // when the process last continued after a stop
   for (;;) {
-    const uint32_t seen = news.load();
+    const uint32_t seen = wake_futex.load();
     if (stop_.load()) return;
-    if (const uint32_t asked = requests.load(); asked != seen_) {
-      seen_ = asked;
+    if (const uint32_t requested = request_count.load(); requested != seen_requests_) {
+      seen_requests_ = requested;
       log_.write(LogCategory::kInfo, "SIGQUIT: queue status:\n" + describe_());
     }
-    const double longest = limit > 0 ? longest_() : 0;
-    // The time that a debugger or SIGSTOP takes is not the kernel's.
-    if (longest > limit && now() - standstill > limit) {
+    const double longest = limit > 0 ? longest_run_time_() : 0;
+    // Time during which a debugger or SIGSTOP stops the process does not count.
+    if (longest > limit && now() - resume_time > limit) {
       log_.write(
           LogCategory::kError,
           fmt::format("watchdog: a kernel has run for more than {:g} s, stopping the program (status {}); "
@@ -118,9 +118,9 @@ void ActivityReporter::work() {
                       limit, kWatchdogStatus, describe_()));
       _exit(kWatchdogStatus);
     }
-    const double before = now();
-    sleep(seen, nap);
-    if (nap > 0 && now() - before > nap + 1) standstill = now();
+    const double sleep_start = now();
+    sleep(seen, poll_seconds);
+    if (poll_seconds > 0 && now() - sleep_start > poll_seconds + 1) resume_time = now();
   }
 }
 

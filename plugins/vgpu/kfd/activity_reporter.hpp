@@ -1,13 +1,12 @@
-// Tells what the queues of a process are doing when somebody asks, which is when kernels do not end: at
-// SIGQUIT, as AMD's debug agent does, and when a kernel has taken longer than it may (the watchdog), which is
-// the end of the process.
+// Reports what the queues of a process are doing when kernels do not end. SIGQUIT requests a report, as with
+// AMD's debug agent. The watchdog reports and ends the process when a kernel exceeds its time limit.
 //
-// SIGQUIT gets a handler only if it has none and is not ignored when the first queue is made; a handler that
-// the program installs later takes its place. A report is made by a thread, which sleeps until then: signal
-// handlers may do next to nothing.
+// SIGQUIT gets a handler only if it has the default action when the first queue is created. A handler that
+// the program installs later replaces it. A dedicated thread writes the report, because a signal handler may
+// call only few functions.
 //
-// Threads: start() from any; a destructor ends the thread. Fork: in the child there is no thread, and SIGQUIT
-// does what it does by default until a queue is made there.
+// Threads: start() from any thread; the destructor ends the thread.
+// Fork: the child has no such thread. SIGQUIT has its default action there until a queue is created.
 #pragma once
 
 #include <atomic>
@@ -21,37 +20,41 @@ namespace rigel::vgpu {
 
 struct ActivityOptions {
   bool quit_signal = false;     ///< SIGQUIT may be used.
-  double watchdog_seconds = 0;  ///< That a kernel may run; 0: for ever.
+  double watchdog_seconds = 0;  ///< The time limit of a kernel; 0: unlimited.
 };
 
 class ActivityReporter {
  public:
-  /// The exit status of a process that the watchdog ends: timeout(1)'s.
+  /// The exit status of a process that the watchdog ends; timeout(1) uses the same.
   static constexpr int kWatchdogStatus = 124;
 
   using Describe = std::function<std::string()>;
-  using Longest = std::function<double()>;
-  /// `describe` is the report but for its head line, `longest` the seconds that the oldest kernel has run.
-  ActivityReporter(const ActivityOptions& options, Log& log, Describe describe, Longest longest)
-      : options_(options), log_(log), describe_(std::move(describe)), longest_(std::move(longest)) {}
+  using LongestRunTime = std::function<double()>;
+  /// `describe` returns the report without its first line; `longest` the run time in seconds of the oldest
+  /// kernel.
+  ActivityReporter(const ActivityOptions& options, Log& log, Describe describe,
+                   LongestRunTime longest_run_time)
+      : options_(options),
+        log_(log),
+        describe_(std::move(describe)),
+        longest_run_time_(std::move(longest_run_time)) {}
   ~ActivityReporter();
   ActivityReporter(const ActivityReporter&) = delete;
   ActivityReporter& operator=(const ActivityReporter&) = delete;
 
-  /// There is something to tell of from now on. Where the process may not have another thread nobody will be
-  /// told, and the next call tries again.
+  /// Starts the thread if it does not run yet. If the thread cannot be created, the next call tries again.
   void start() noexcept;
 
  private:
-  void work();
+  void report_loop();
 
   const ActivityOptions options_;
   Log& log_;
   const Describe describe_;
-  const Longest longest_;
+  const LongestRunTime longest_run_time_;
   std::atomic<bool> started_{false};
   std::atomic<bool> stop_{false};
-  uint32_t seen_ = 0;  // the requests that there had been when it began; then the thread's
+  uint32_t seen_requests_ = 0;  // number of reported requests; used by the thread after start()
   std::thread thread_;
 };
 

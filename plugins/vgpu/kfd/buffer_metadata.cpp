@@ -17,9 +17,9 @@ void BufferMetadataTable::Entry::set(BufferMetadata metadata) {
 std::shared_ptr<BufferMetadataTable::Entry> BufferMetadataTable::open(uint64_t nonce) {
   if (nonce == 0) return std::make_shared<Entry>();
   const MutexLock lock(mutex_);
-  std::weak_ptr<Entry>& known = entries_[nonce];
-  std::shared_ptr<Entry> entry = known.lock();
-  if (entry == nullptr) known = entry = std::make_shared<Entry>();
+  std::weak_ptr<Entry>& weak_entry = entries_[nonce];
+  std::shared_ptr<Entry> entry = weak_entry.lock();
+  if (entry == nullptr) weak_entry = entry = std::make_shared<Entry>();
   return entry;
 }
 

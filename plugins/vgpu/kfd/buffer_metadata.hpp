@@ -1,7 +1,8 @@
-// What graphics drivers say of a buffer to those who share it: GEM_METADATA writes it, GEM_METADATA and amdkfd's
-// GET_DMABUF_INFO read it, whichever descriptor of the buffer they have. It describes an image's planes, as a rule.
+// Metadata that graphics drivers attach to a shared buffer, as a rule the layout of an image's planes.
+// GEM_METADATA writes it; GEM_METADATA and amdkfd's GET_DMABUF_INFO read it through any descriptor of the
+// buffer.
 //
-// The driver keeps it with the buffer; here a process keeps it for as long as one of its render nodes has a handle of the
+// Linux keeps it with the buffer. Here a process keeps it while one of its render nodes has a handle of the
 // buffer, and other processes do not see it.
 #pragma once
 
@@ -16,15 +17,14 @@
 namespace rigel::vgpu {
 
 struct BufferMetadata {
-  uint64_t flags = 0;   ///< The writer's own.
+  uint64_t flags = 0;   ///< Defined by the writer.
   uint64_t tiling = 0;  ///< AMDGPU_TILING_
   std::vector<std::byte> bytes;
 };
 
-/// Thread-safe.
 class BufferMetadataTable {
  public:
-  /// A buffer's metadata, for those who have a handle of it.
+  /// The metadata of one buffer, shared by its handles.
   class Entry {
    public:
     BufferMetadata get() const;
@@ -35,11 +35,12 @@ class BufferMetadataTable {
     BufferMetadata metadata_ RIGEL_GUARDED_BY(mutex_);
   };
 
-  /// The entry of the buffer with `nonce`, which is new where nobody has one. 0 is a buffer that cannot be shared.
+  /// Returns the entry of the buffer with `nonce`; creates it if there is none. 0: the buffer cannot be
+  /// shared.
   std::shared_ptr<Entry> open(uint64_t nonce);
-  /// After an entry of the buffer has been given up: the table need not keep it if nobody else has it.
+  /// Removes an unused entry. Called after a handle has released its entry.
   void forget(uint64_t nonce);
-  /// What is said of the buffer with `nonce`: nothing where nobody has its entry.
+  /// Returns the metadata of the buffer with `nonce`, or empty metadata if no handle has an entry.
   BufferMetadata find(uint64_t nonce) const;
 
  private:

@@ -1,8 +1,9 @@
-// A client of the driver, as a runtime is one: memory that GPUs can use, AQL and SDMA queues, by nothing but
-// the system calls. For stress tests and benchmarks; what fails ends the program with a message.
+// A client of the driver that uses only its system calls, like a runtime: memory that GPUs can use, AQL and
+// SDMA queues. For stress tests and benchmarks; an error ends the program with a message.
 //
-// For GPUs from gfx9 on, whose doorbells are 64 bits wide. Threads: a Client from any thread, a ClientQueue
-// from one at a time. Ownership: queues and memory go before their client.
+// Requires gfx9 or later, whose doorbells are 64 bits wide.
+// Threads: a Client from any thread, a ClientQueue from one thread at a time.
+// Ownership: queues and memory are destroyed before their client.
 #pragma once
 
 #include <fcntl.h>
@@ -29,19 +30,20 @@ namespace rigel::vgpu {
 
 inline constexpr bool kThreadSanitizer = HSABE_SANITIZER == HSABE_SANITIZER_THREAD;
 
-[[noreturn]] inline void give_up(const std::string& what) {
-  std::fprintf(stderr, "%s\n", what.c_str());
+[[noreturn]] inline void fail(const std::string& message) {
+  std::fprintf(stderr, "%s\n", message.c_str());
   std::abort();
 }
 
 class Client {
  public:
   explicit Client(const std::string& gpus, const ProcessOptions& options = {}) {
-    auto machine = parse_machine(gpus, PeerLink::kPcie);
-    if (!machine) give_up(machine.error());
-    HostFacts host;
+    auto virtual_system = parse_machine(gpus, PeerLink::kPcie);
+    if (!virtual_system) fail(virtual_system.error());
+    HostProperties host;
     host.memory_bytes = uint64_t{1} << 32;
-    system_ = std::make_unique<System>(std::move(*machine), options, host, std::make_unique<Log>("none", ""));
+    system_ = std::make_unique<System>(std::move(*virtual_system), options, host,
+                                       std::make_unique<Log>("none", ""));
     kfd_ = system_->open("/dev/kfd", O_RDWR | O_CLOEXEC);
     for (uint32_t i = 0; i < gpu_count(); ++i) {
       render_.push_back(system_->open("/dev/dri/renderD" + std::to_string(128 + i), O_RDWR | O_CLOEXEC));
@@ -51,7 +53,7 @@ class Client {
       void* page = nullptr;
       if (system_->mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, kfd_,
                         KFD_MMAP_TYPE_DOORBELL | KFD_MMAP_GPU_ID(gpu_id(i)), &page) != 0) {
-        give_up("doorbells cannot be mapped");
+        fail("doorbells cannot be mapped");
       }
       doorbells_.push_back(static_cast<std::byte*>(page));
     }
@@ -78,13 +80,13 @@ class Client {
                           &arguments);
   }
   template <class T>
-  void must(uint32_t number, T& arguments, const char* what) {
+  void must(uint32_t number, T& arguments, const char* call_name) {
     if (const int error = call(number, arguments); error != 0) {
-      give_up(std::string(what) + ": " + strerrorname_np(-error));
+      fail(std::string(call_name) + ": " + strerrorname_np(-error));
     }
   }
 
-  /// Memory of the program that every GPU can use, at its own address.
+  /// Memory of the program that is mapped on every GPU at the same address.
   struct Memory {
     std::byte* host = nullptr;
     uint64_t handle = 0, bytes = 0;
@@ -106,7 +108,7 @@ class Client {
     ::munmap(memory.host, memory.bytes);
   }
 
-  /// A buffer that is mapped to every GPU: its handle.
+  /// Allocates a buffer, maps it on every GPU and returns its handle.
   uint64_t allocate(uint32_t gpu, uint32_t flags, uint64_t bytes, uint64_t va, uint64_t program = 0) {
     kfd_alloc_memory a{va, bytes, 0, program, gpu_id(gpu), flags};
     must(KFD_NR_ALLOC_MEMORY, a, "ALLOC_MEMORY");
@@ -121,12 +123,12 @@ class Client {
     for (uint32_t i = 0; i < gpu_count(); ++i) ids.push_back(gpu_id(i));
     kfd_map_memory m{handle, reinterpret_cast<uint64_t>(ids.data()), gpu_count(), 0};
     while (m.n_success < m.n_devices && call(KFD_NR_UNMAP_MEMORY, m) != 0)
-      ++m.n_success;  // as far as they have it
+      ++m.n_success;  // on the GPUs that have it
     kfd_free_memory f{handle};
     must(KFD_NR_FREE_MEMORY, f, "FREE_MEMORY");
   }
 
-  /// An event that GPUs set by a store to its mailbox and an interrupt. One thread at a time makes events.
+  /// An event that GPUs set by a store to its mailbox and an interrupt. make_event() is not thread-safe.
   struct Event {
     uint32_t id = 0;
     uint64_t mailbox_va = 0;
@@ -157,25 +159,25 @@ class Client {
   bool has_event_page_ = false;
 };
 
-/// A signal in memory, as AQL knows it: its handle is its address, its value in the second word.
+/// An AQL signal: its handle is its address, its value the second word.
 class ClientSignal {
  public:
   ClientSignal(const Client::Memory& memory, size_t index) : at_(memory.host + index * 64) {}
   uint64_t handle() const { return reinterpret_cast<uint64_t>(at_); }
   uint64_t value_va() const { return handle() + 8; }
   std::atomic<int64_t>& value() const { return *reinterpret_cast<std::atomic<int64_t>*>(at_ + 8); }
-  /// What completes it sets an event as well.
+  /// Completion also sets the event.
   void interrupts(const Client::Event& event) const {
     std::memcpy(at_ + 16, &event.mailbox_va, 8);
     std::memcpy(at_ + 24, &event.id, 4);
   }
-  /// When the packet that completed it was begun, if its queue takes times.
+  /// The start time of the packet that completed it, if the queue records times.
   uint64_t start_ticks() const {
     uint64_t ticks = 0;
     std::memcpy(&ticks, at_ + 32, 8);
     return ticks;
   }
-  void wait(const char* what) const {
+  void wait(const char* operation) const {
     const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
     for (int i = 0; value().load(std::memory_order_acquire) > 0; ++i) {
       if (i < 20000) {
@@ -183,7 +185,8 @@ class ClientSignal {
         continue;
       }
       std::this_thread::yield();
-      if (i % 1024 == 0 && std::chrono::steady_clock::now() > end) give_up(std::string(what) + ": not done");
+      if (i % 1024 == 0 && std::chrono::steady_clock::now() > end)
+        fail(std::string(operation) + ": not done");
     }
   }
 
@@ -211,7 +214,8 @@ class ClientQueue {
       a.ctx_save_restore_size = area.context_bytes;
       a.ctl_stack_size = area.control_stack_bytes;
     }
-    pointers_.at<uint32_t>(0x88).store(0x80);  // amd_queue_t: from the read index to its beginning
+    pointers_.at<uint32_t>(0x88).store(
+        0x80);  // amd_queue_t: offset of the read index from the start of the structure
     a.ring_base_address = ring_.va();
     a.write_pointer_address = pointers_.va() + 0x38;
     a.read_pointer_address = pointers_.va() + 0x80;
@@ -224,8 +228,8 @@ class ClientQueue {
     id_ = a.queue_id;
     doorbell_ =
         reinterpret_cast<std::atomic<uint64_t>*>(client.doorbells(gpu) + (a.doorbell_offset & 0x1fff));
-    // A doorbell page is at one address for the program and at another for the device. ThreadSanitizer cannot
-    // see that a store to the one is read at the other, and only AQL packets carry an order of their own.
+    // The program and the device access the doorbell page at different addresses, which ThreadSanitizer does not
+    // relate. Only AQL packets are also ordered by their headers.
     if (hooked || (sdma && kThreadSanitizer)) hook_ = *client.system().process().attach_doorbell(doorbell_);
   }
   ~ClientQueue() {
@@ -238,13 +242,13 @@ class ClientQueue {
   ClientQueue(const ClientQueue&) = delete;
   ClientQueue& operator=(const ClientQueue&) = delete;
 
-  /// How it is rung by a call, if it was made `hooked`.
+  /// The doorbell call, if created with `hooked`.
   const Process::DoorbellHook& hook() const { return hook_; }
 
-  /// Signals of AQL packets get time stamps.
-  void take_times() { pointers_.at<uint32_t>(0xb4).fetch_or(8); }
+  /// Requests time stamps in the signals of AQL packets.
+  void record_times() { pointers_.at<uint32_t>(0xb4).fetch_or(8); }
 
-  /// An AQL barrier-AND packet; `completion` 0: none.
+  /// Submits an AQL barrier-AND packet; `completion` 0: no signal.
   void barrier(std::initializer_list<uint64_t> after, uint64_t completion, bool in_order = true) {
     constexpr uint16_t kBarrierAnd = 3, kInOrder = 1 << 8;
     while (next_ - pointers_.at<uint64_t>(0x80).load(std::memory_order_acquire) >= kPackets) {
@@ -260,18 +264,18 @@ class ClientQueue {
     ring(next_++);
   }
 
-  /// A copy by packets of at most 4 MiB, then one less in the signal.
+  /// Copies with packets of at most 4 MiB, then decrements the signal.
   void copy(uint64_t to, uint64_t from, uint64_t bytes, const ClientSignal& done) {
-    constexpr uint64_t kLargest = 0x3fffe0;
+    constexpr uint64_t kMaxPacketBytes = 0x3fffe0;
     while (bytes > 0) {
-      const uint64_t piece = std::min(bytes, kLargest);
-      put({1, static_cast<uint32_t>(piece - 1), 0, low(from), high(from), low(to), high(to)});
-      from += piece;
-      to += piece;
-      bytes -= piece;
+      const uint64_t packet_bytes = std::min(bytes, kMaxPacketBytes);
+      write_packet({1, static_cast<uint32_t>(packet_bytes - 1), 0, low(from), high(from), low(to), high(to)});
+      from += packet_bytes;
+      to += packet_bytes;
+      bytes -= packet_bytes;
     }
     constexpr uint32_t kAtomicAdd64 = 10 | 47u << 25;
-    put({kAtomicAdd64, low(done.value_va()), high(done.value_va()), ~0u, ~0u, 0, 0, 0});
+    write_packet({kAtomicAdd64, low(done.value_va()), high(done.value_va()), ~0u, ~0u, 0, 0, 0});
     pointers_.at<uint64_t>(0x38).store(next_, std::memory_order_release);
     ring(next_);
   }
@@ -280,18 +284,18 @@ class ClientQueue {
   static uint32_t low(uint64_t v) { return static_cast<uint32_t>(v); }
   static uint32_t high(uint64_t v) { return static_cast<uint32_t>(v >> 32); }
 
-  void put(std::initializer_list<uint32_t> words) {
+  void write_packet(std::initializer_list<uint32_t> words) {
     const uint64_t bytes = words.size() * 4;
     while (kBytes - next_ % kBytes < bytes) {  // packets do not wrap: zeros are NOPs
-      await_room(4);
+      wait_for_room(4);
       std::memset(ring_.host + next_ % kBytes, 0, 4);
       next_ += 4;
     }
-    await_room(bytes);
+    wait_for_room(bytes);
     std::memcpy(ring_.host + next_ % kBytes, words.begin(), bytes);
     next_ += bytes;
   }
-  void await_room(uint64_t bytes) {
+  void wait_for_room(uint64_t bytes) {
     while (next_ + bytes - pointers_.at<uint64_t>(0x80).load(std::memory_order_acquire) >= kBytes) {
       std::this_thread::yield();
     }

@@ -23,7 +23,7 @@
 #include "plugins/vgpu/cp/host_fault.hpp"
 #include "plugins/vgpu/cp/own_calls.hpp"
 
-// Newer than the headers of some systems that this is built on: Linux 5.11, 5.19, 5.18.
+// For headers older than Linux 5.11, 5.18 and 5.19.
 #ifndef UFFD_USER_MODE_ONLY
 #define UFFD_USER_MODE_ONLY 1
 #endif
@@ -31,33 +31,33 @@
 namespace rigel::vgpu {
 namespace {
 
-constexpr uint64_t kShared = 1 << 12;        // UFFD_FEATURE_WP_HUGETLBFS_SHMEM
-constexpr uint64_t kExactAddress = 1 << 11;  // UFFD_FEATURE_EXACT_ADDRESS
+constexpr uint64_t kWriteProtectSharedMemory = 1 << 12;  // UFFD_FEATURE_WP_HUGETLBFS_SHMEM
+constexpr uint64_t kExactAddress = 1 << 11;              // UFFD_FEATURE_EXACT_ADDRESS
 
-// ThreadSanitizer's runtime stores for the program while it holds locks that letting a store go needs.
+// ThreadSanitizer's runtime executes stores for the program while it holds locks that the handler needs.
 constexpr bool kStoresCanBeStopped = HSABE_SANITIZER != HSABE_SANITIZER_THREAD;
 
-// What they cost together is what it costs to make a page writable, and read-only again later.
-constexpr uint32_t kStoresMade = 8;
+// Executing this many stores costs as much as making the page writable and read-only again.
+constexpr uint32_t kMaxExecutedStores = 8;
 
 using std::chrono::microseconds;
 
-// Where stores cannot be stopped: a look costs some ten microseconds, most of them for waking up, so looks
-// become rarer as the pause becomes longer.
+// A poll costs about 10 us, most of it for the wake-up. The interval therefore grows with the time since the
+// last store.
 constexpr auto kIdleInterval = microseconds(1000);
 constexpr auto kLongestIdleInterval = microseconds(4000);
-constexpr int kLooksInAPause = 256;
-// Nothing was stored for so long: the next store may take its time.
-constexpr auto kSilence = std::chrono::seconds(1);
+constexpr int kPollsPerPause = 256;
+// After this time without a store, userfaultfd protects the page.
+constexpr auto kQuietTime = std::chrono::seconds(1);
 
-bool rung(const void* address, uint32_t bytes) {
+bool is_rung(const void* address, uint32_t bytes) {
   if (bytes == 4) {
     return static_cast<const std::atomic<uint32_t>*>(address)->load(std::memory_order_acquire) != ~0u;
   }
   return static_cast<const std::atomic<uint64_t>*>(address)->load(std::memory_order_acquire) != ~uint64_t{0};
 }
 
-// ioctl(2) itself: the preload face hooks the function.
+// A raw system call, because the preload front end hooks ioctl().
 template <class T>
 bool uffd_ioctl(int fd, unsigned long request, T& argument) {
   return syscall(SYS_ioctl, fd, request, &argument) == 0;
@@ -72,7 +72,7 @@ void DoorbellWatch::stop() {
   {
     const MutexLock lock(mutex_);
     stop_ = true;
-    tell_thread();
+    kick_thread();
   }
   if (thread_.joinable()) thread_.join();
   {
@@ -84,7 +84,7 @@ void DoorbellWatch::stop() {
       }
       page.mappings.clear();
     }
-    userfaults_ = InternalFd();  // lets go who has come since
+    userfaults_ = InternalFd();  // releases threads that have started to wait since
   }
   await_store_watchers();
 }
@@ -95,7 +95,7 @@ void DoorbellWatch::add_slot(uint32_t gpu, uint32_t engine, const void* slot, ui
     const MutexLock lock(mutex_);
     pages_[gpu].slots.push_back({engine, slot, offset, bytes});
   }
-  wake_(gpu, engine);  // it may have gone to sleep when there was nothing to watch
+  wake_(gpu, engine);  // it may have gone to sleep while there was nothing to watch
 }
 
 void DoorbellWatch::remove_slot(uint32_t gpu, const void* slot) {
@@ -109,9 +109,9 @@ void DoorbellWatch::add_mapping(uint32_t gpu, void* address, uint64_t bytes, uin
   {
     const MutexLock lock(mutex_);
     Page& page = pages_[gpu];
-    page.mappings.reserve(page.mappings.size() + 1);  // a watch of stores that no mapping has would never end
+    page.mappings.reserve(page.mappings.size() + 1);  // so that push_back cannot throw after watch_stores()
     const auto stop = [](void* watch, std::byte* where, StoppedStore store) {
-      return static_cast<DoorbellWatch*>(watch)->stored(where, store);
+      return static_cast<DoorbellWatch*>(watch)->execute_store(where, store);
     };
     const bool by_signal = allow_signals_ && catch_host_faults() && watch_stores(at, bytes, {stop, this});
     log_(LogCategory::kDoorbell, "page {}: stores to sleeping doorbells are noticed by {}", address,
@@ -119,7 +119,7 @@ void DoorbellWatch::add_mapping(uint32_t gpu, void* address, uint64_t bytes, uin
     disarm(page);
     page.mappings.push_back({at, bytes, offset, device, by_signal});
   }
-  wake_(gpu, kAllEngines);  // they sleep under the rules of before
+  wake_(gpu, kAllEngines);  // they sleep under the previous protection
 }
 
 void DoorbellWatch::remove_mapping(void* address, uint64_t bytes) {
@@ -138,7 +138,7 @@ void DoorbellWatch::remove_mapping(void* address, uint64_t bytes) {
   }
 }
 
-std::vector<DoorbellWatch::MappedPages>::const_iterator DoorbellWatch::Page::at(
+std::vector<DoorbellWatch::MappedPages>::const_iterator DoorbellWatch::Page::find_mapping(
     const std::byte* address) const {
   return std::find_if(mappings.begin(), mappings.end(), [&](const MappedPages& m) {
     return address >= m.address && address < m.address + m.bytes;
@@ -147,16 +147,17 @@ std::vector<DoorbellWatch::MappedPages>::const_iterator DoorbellWatch::Page::at(
 
 // Pages ---------------------------------------------------------------------------------------------------
 
-bool DoorbellWatch::protect(const MappedPages& pages, bool on) noexcept {
-  return syscall(SYS_mprotect, pages.address, pages.bytes, on ? PROT_READ : PROT_READ | PROT_WRITE) == 0;
+bool DoorbellWatch::protect(const MappedPages& pages, bool read_only) noexcept {
+  return syscall(SYS_mprotect, pages.address, pages.bytes, read_only ? PROT_READ : PROT_READ | PROT_WRITE) ==
+         0;
 }
 
-// EAGAIN: the mappings of the process are changing at this moment.
-bool DoorbellWatch::protect_by_userfault(const MappedPages& pages, bool on) noexcept {
+// EAGAIN: the process is changing its mappings at the moment.
+bool DoorbellWatch::protect_by_userfault(const MappedPages& pages, bool read_only) noexcept {
   uffdio_writeprotect range{};
   range.range.start = reinterpret_cast<uint64_t>(pages.address);
   range.range.len = pages.bytes;
-  range.mode = on ? UFFDIO_WRITEPROTECT_MODE_WP : 0;
+  range.mode = read_only ? UFFDIO_WRITEPROTECT_MODE_WP : 0;
   while (!uffd_ioctl(userfaults_.get(), UFFDIO_WRITEPROTECT, range)) {
     if (errno != EAGAIN) return false;
     sched_yield();
@@ -174,11 +175,11 @@ bool DoorbellWatch::disarm(Page& page) noexcept {
   return done;
 }
 
-// False: stores to this page do not raise a signal that would be ours.
+// Returns false if stores to this page do not raise a signal that this object handles.
 bool DoorbellWatch::arm_by_signal(Page& page) noexcept {
   const bool can = std::all_of(page.mappings.begin(), page.mappings.end(),
                                [](const MappedPages& m) { return m.by_signal; });
-  // The program may have set a handler past us: a store to a page that is read-only would be its end.
+  // If the program has replaced the handler, a store to a read-only page would end the program.
   if (!can || (!page.mappings.empty() && !host_faults_are_caught())) return false;
   page.armed = Armed::kBySignal;
   for (const MappedPages& m : page.mappings) {
@@ -204,12 +205,12 @@ bool DoorbellWatch::arm_by_userfault(Page& page) noexcept {
 
 bool DoorbellWatch::register_userfaults(MappedPages& pages) noexcept {
   if (!std::exchange(tried_userfaults_, true) && kStoresCanBeStopped) {
-    // Low numbers are the program's.
+    // Low descriptor numbers belong to the program.
     const InternalFd low(
         static_cast<int>(syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK | UFFD_USER_MODE_ONLY)));
     uffdio_api api{};
     api.api = UFFD_API;
-    api.features = UFFD_FEATURE_PAGEFAULT_FLAG_WP | kShared | kExactAddress;
+    api.features = UFFD_FEATURE_PAGEFAULT_FLAG_WP | kWriteProtectSharedMemory | kExactAddress;
     if (low && uffd_ioctl(low.get(), UFFDIO_API, api)) {
       if (auto high = InternalFd::duplicate(low.get())) userfaults_ = std::move(*high);
     }
@@ -230,131 +231,132 @@ uint32_t DoorbellWatch::engine_at(const Page& page, uint64_t offset) {
   return kAllEngines;
 }
 
-// On the thread that stores, in the handler of its SIGSEGV.
-bool DoorbellWatch::stored(std::byte* address, StoppedStore store) {
+// Runs on the storing thread, in the SIGSEGV handler.
+bool DoorbellWatch::execute_store(std::byte* address, StoppedStore store) {
   const MutexLock lock(mutex_);
   for (uint32_t gpu = 0; gpu < kMaxGpus; ++gpu) {
     Page& page = pages_[gpu];
-    const auto found = page.at(address);
-    if (found == page.mappings.end()) continue;
-    const uint64_t offset = found->offset_of(address);
-    if (store.make_at(found->device + offset, found->offset + found->bytes - offset)) {
-      if (++page.made > kStoresMade) disarm(page);
-    } else if (!disarm(page) || !protect(*found, false)) {
+    const auto mapping = page.find_mapping(address);
+    if (mapping == page.mappings.end()) continue;
+    const uint64_t offset = mapping->offset_of(address);
+    if (store.make_at(mapping->device + offset, mapping->offset + mapping->bytes - offset)) {
+      if (++page.executed_stores > kMaxExecutedStores) disarm(page);
+    } else if (!disarm(page) || !protect(*mapping, false)) {
       return false;
     }
-    // Also if that doorbell is nobody's: where the page can be written to, somebody must be awake.
+    // Also for a slot without a queue: while the page is writable, an engine must be awake.
     wake_(gpu, engine_at(page, offset));
     return true;
   }
-  return true;  // the mapping is being taken away
+  return true;  // the mapping is being removed
 }
 
-// Processors ------------------------------------------------------------------------------------------------
+// Engines ---------------------------------------------------------------------------------------------------
 
-bool DoorbellWatch::wake_rung(uint32_t gpu, Page& page) {
+bool DoorbellWatch::wake_rung_engines(uint32_t gpu, Page& page) {
   bool any = false;
   for (const Slot& slot : page.slots) {
-    if (!rung(slot.address, slot.bytes)) continue;
+    if (!is_rung(slot.address, slot.bytes)) continue;
     any = true;
     wake_(gpu, slot.engine);
   }
   return any;
 }
 
-void DoorbellWatch::look_now() noexcept {
-  if (!looks_.load(std::memory_order_relaxed)) return;
+void DoorbellWatch::poll_now() noexcept {
+  if (!thread_started_.load(std::memory_order_relaxed)) return;
   const MutexLock lock(mutex_);
   for (uint32_t gpu = 0; gpu < kMaxGpus; ++gpu) {
     Page& page = pages_[gpu];
-    if (page.looked_at && page.asleep != 0 && wake_rung(gpu, page)) page.rung = Clock::now();
+    if (page.polled && page.asleep != 0 && wake_rung_engines(gpu, page)) page.last_store = Clock::now();
   }
 }
 
-void DoorbellWatch::worker_sleeps(uint32_t gpu) noexcept {
+void DoorbellWatch::engine_sleeps(uint32_t gpu) noexcept {
   const MutexLock lock(mutex_);
   Page& page = pages_[gpu];
   ++page.asleep;
-  page.made = 0;
+  page.executed_stores = 0;
   if (page.slots.empty()) return;
-  // The program may have set a handler past us since.
+  // The program may have replaced the handler in the meantime.
   if (page.armed == Armed::kBySignal && !host_faults_are_caught()) disarm(page);
-  if (page.armed == Armed::kNo) page.looked_at = !arm_by_signal(page);
-  wake_rung(gpu, page);  // what was stored just before, or by a kernel, whose stores nothing stops
-  if (!page.looked_at || stop_) return;
+  if (page.armed == Armed::kNo) page.polled = !arm_by_signal(page);
+  wake_rung_engines(gpu, page);  // stores from just before, and stores by kernels, which never fault
+  if (!page.polled || stop_) return;
   if (!thread_.joinable()) start_thread();
-  if (thread_waits_) tell_thread();
+  if (thread_waits_) kick_thread();
 }
 
-// Without the lock: the handler that wakes it has it.
-void DoorbellWatch::worker_wakes(uint32_t gpu) noexcept RIGEL_UNCHECKED_LOCKS {
+// Without the lock: the handler that wakes the engine holds it.
+void DoorbellWatch::engine_wakes(uint32_t gpu) noexcept RIGEL_UNCHECKED_LOCKS {
   --pages_[gpu].asleep;
 }
 
 // The thread ------------------------------------------------------------------------------------------------
 
 void DoorbellWatch::start_thread() {
-  looks_.store(true, std::memory_order_relaxed);
+  thread_started_.store(true, std::memory_order_relaxed);
   const InternalFd low(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (auto high = InternalFd::duplicate(low.get())) kick_ = std::move(*high);
   const WorkerSignals signals;
   try {
-    thread_ = std::thread([this] { look(); });
+    thread_ = std::thread([this] { poll_loop(); });
   } catch (const std::system_error& error) {
     log_(LogCategory::kWarning,
          "doorbells: cannot start the thread that watches stores: {}; queues may not start", error.what());
   }
 }
 
-void DoorbellWatch::tell_thread() noexcept {
+void DoorbellWatch::kick_thread() noexcept {
   const uint64_t one = 1;
   if (kick_) syscall(SYS_write, kick_.get(), &one, sizeof one);
 }
 
-// For stores that userfaultfd has stopped, kicks, or the end of the time.
-void DoorbellWatch::wait(Clock::duration longest) {
+// Waits for stores that userfaultfd has stopped, for kicks, or until `timeout` has elapsed.
+void DoorbellWatch::wait_for_work(Clock::duration timeout) {
   if (!kick_)
-    longest = std::min<Clock::duration>(longest, kLongestIdleInterval);  // there was no file number for it
-  pollfd what[] = {{kick_.get(), POLLIN, 0}, {userfaults_.get(), POLLIN, 0}};
-  const bool for_ever = longest == Clock::duration::max();
-  const auto ns = std::chrono::duration_cast<std::chrono::nanoseconds>(longest).count();
+    timeout =
+        std::min<Clock::duration>(timeout, kLongestIdleInterval);  // no descriptor was left for the eventfd
+  pollfd descriptors[] = {{kick_.get(), POLLIN, 0}, {userfaults_.get(), POLLIN, 0}};
+  const bool for_ever = timeout == Clock::duration::max();
+  const auto ns = std::chrono::duration_cast<std::chrono::nanoseconds>(timeout).count();
   const timespec limit{static_cast<time_t>(ns / 1'000'000'000), static_cast<long>(ns % 1'000'000'000)};
   thread_waits_ = for_ever;
   {
     const MutexUnlock unlocked(mutex_);
-    ppoll(what, 2, for_ever ? nullptr : &limit, nullptr);
+    ppoll(descriptors, 2, for_ever ? nullptr : &limit, nullptr);
     uint64_t kicks = 0;
-    if (what[0].revents != 0) syscall(SYS_read, kick_.get(), &kicks, sizeof kicks);
+    if (descriptors[0].revents != 0) syscall(SYS_read, kick_.get(), &kicks, sizeof kicks);
   }
   thread_waits_ = false;
-  if (what[1].revents != 0) take_userfaults();
+  if (descriptors[1].revents != 0) serve_userfaults();
 }
 
-void DoorbellWatch::take_userfaults() {
+void DoorbellWatch::serve_userfaults() {
   uffd_msg message{};
   while (syscall(SYS_read, userfaults_.get(), &message, sizeof message) == sizeof message) {
     if (message.event != UFFD_EVENT_PAGEFAULT) continue;
     auto* const address = reinterpret_cast<std::byte*>(message.arg.pagefault.address);
-    bool let_go = false;
-    for (uint32_t gpu = 0; gpu < kMaxGpus && !let_go; ++gpu) {
+    bool released = false;
+    for (uint32_t gpu = 0; gpu < kMaxGpus && !released; ++gpu) {
       Page& page = pages_[gpu];
-      const auto found = page.at(address);
-      if (found == page.mappings.end() || page.armed != Armed::kByUserfault) continue;
-      let_go = disarm(page);
-      // From here on it is looked at for a while, however long the store takes to be done.
-      page.rung = Clock::now();
-      page.looked_at = true;
-      wake_(gpu, engine_at(page, found->offset_of(address)));
+      const auto mapping = page.find_mapping(address);
+      if (mapping == page.mappings.end() || page.armed != Armed::kByUserfault) continue;
+      released = disarm(page);
+      // Poll for a while, because the store itself may take some time.
+      page.last_store = Clock::now();
+      page.polled = true;
+      wake_(gpu, engine_at(page, mapping->offset_of(address)));
     }
-    if (let_go) continue;
-    // The page has been let go in the meantime, and who waits is told so.
+    if (released) continue;
+    // The page is writable already: wake the storing thread.
     uffdio_range range{message.arg.pagefault.address & ~uint64_t{4095}, 4096};
     uffd_ioctl(userfaults_.get(), UFFDIO_WAKE, range);
   }
 }
 
-void DoorbellWatch::look() {
-  const OwnCalls ours;
+void DoorbellWatch::poll_loop() {
+  const OwnCalls own_calls_scope;
   pthread_setname_np(pthread_self(), "vgpu-doorbells");
   prctl(PR_SET_TIMERSLACK, 1);
   MutexLock lock(mutex_);
@@ -363,17 +365,17 @@ void DoorbellWatch::look() {
     const auto now = Clock::now();
     for (uint32_t gpu = 0; gpu < kMaxGpus; ++gpu) {
       Page& page = pages_[gpu];
-      if (!page.looked_at || page.asleep == 0 || page.slots.empty()) continue;
-      if (wake_rung(gpu, page)) page.rung = now;
-      if (now - page.rung > kSilence && arm_by_userfault(page)) {
-        page.looked_at = false;
-        wake_rung(gpu, page);  // what was stored just before
+      if (!page.polled || page.asleep == 0 || page.slots.empty()) continue;
+      if (wake_rung_engines(gpu, page)) page.last_store = now;
+      if (now - page.last_store > kQuietTime && arm_by_userfault(page)) {
+        page.polled = false;
+        wake_rung_engines(gpu, page);  // a store from just before
         continue;
       }
-      pause = std::min(pause, std::clamp<Clock::duration>((now - page.rung) / kLooksInAPause, kIdleInterval,
-                                                          kLongestIdleInterval));
+      pause = std::min(pause, std::clamp<Clock::duration>((now - page.last_store) / kPollsPerPause,
+                                                          kIdleInterval, kLongestIdleInterval));
     }
-    wait(pause);
+    wait_for_work(pause);
   }
 }
 

@@ -1,4 +1,4 @@
-// Doorbells that are stored to while the processors sleep, in each of the ways in which they are noticed.
+// Stores to doorbells while engines sleep, noticed by signals, polling and userfaultfd; doorbell calls.
 #include "plugins/vgpu/kfd/doorbell_watch.hpp"
 
 #include <gtest/gtest.h>
@@ -22,12 +22,12 @@
 namespace rigel::vgpu {
 namespace {
 
-struct Way {
+struct Mode {
   const char* name;
   bool signals;
 };
 
-class Doorbells : public ::testing::TestWithParam<Way> {
+class DoorbellStores : public ::testing::TestWithParam<Mode> {
  protected:
   static ProcessOptions options() {
     ProcessOptions o;
@@ -37,25 +37,26 @@ class Doorbells : public ::testing::TestWithParam<Way> {
   Client client{"gfx900:vram=64M", options()};
 };
 
-// What /proc says that may be done with the page at an address.
+// Returns the access rights of the page at an address, from /proc.
 std::string rights_of(const void* page) {
   std::ifstream maps("/proc/self/maps");
   for (std::string line; std::getline(maps, line);) {
-    uint64_t begin = 0, end = 0;
+    uint64_t start = 0, end = 0;
     char rights[8] = "";
-    if (std::sscanf(line.c_str(), "%lx-%lx %7s", &begin, &end, rights) != 3) continue;
+    if (std::sscanf(line.c_str(), "%lx-%lx %7s", &start, &end, rights) != 3) continue;
     const auto at = reinterpret_cast<uint64_t>(page);
-    if (at >= begin && at < end) return rights;
+    if (at >= start && at < end) return rights;
   }
   return "";
 }
 
-TEST_P(Doorbells, WakeWhatSleeps) {
+TEST_P(DoorbellStores, WakeSleepingEngine) {
   ClientQueue queue(client, 0, false, false);
   const Client::Memory memory = client.share(4096);
   const ClientSignal signal(memory, 0);
   for (int i = 0; i < 20; ++i) {
-    // From at once to asleep: what is awake is not woken, and must see the doorbell nevertheless.
+    // The delays vary from none to falling asleep: an engine that is awake is not woken and must poll the
+    // doorbell.
     std::this_thread::sleep_for(std::chrono::milliseconds(i % 4 * 3));
     signal.value().store(1);
     queue.barrier({}, signal.handle());
@@ -64,7 +65,7 @@ TEST_P(Doorbells, WakeWhatSleeps) {
   client.release(memory);
 }
 
-TEST_P(Doorbells, ManyThreadsAtOnceWakeWhatSleeps) {
+TEST_P(DoorbellStores, WakeSleepingEngineFromManyThreads) {
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t) {
     threads.emplace_back([&] {
@@ -72,7 +73,7 @@ TEST_P(Doorbells, ManyThreadsAtOnceWakeWhatSleeps) {
       const Client::Memory memory = client.share(4096);
       const ClientSignal signal(memory, 0);
       for (int i = 0; i < 20; ++i) {
-        // The device falls asleep in between.
+        // The engine falls asleep in between.
         std::this_thread::sleep_for(std::chrono::milliseconds(4));
         signal.value().store(1);
         queue.barrier({}, signal.handle());
@@ -84,8 +85,8 @@ TEST_P(Doorbells, ManyThreadsAtOnceWakeWhatSleeps) {
   for (std::thread& thread : threads) thread.join();
 }
 
-// While the compute engine is awake the page can be written to, and it looks for the other.
-TEST_P(Doorbells, OfAnEngineThatSleepsAreSeenWhileAnotherIsAwake) {
+// While the compute engine is awake, the page is writable, and this engine polls for the other.
+TEST_P(DoorbellStores, WakeSleepingEngineWhileAnotherIsAwake) {
   ClientQueue compute(client, 0, false, false), copies(client, 0, true, false);
   const Client::Memory memory = client.share(8192);
   const ClientSignal barrier(memory, 0), copied(memory, 1);
@@ -103,15 +104,15 @@ TEST_P(Doorbells, OfAnEngineThatSleepsAreSeenWhileAnotherIsAwake) {
   client.release(memory);
 }
 
-TEST_P(Doorbells, ThatAreNobodysAreStoredToInVain) {
+TEST_P(DoorbellStores, ToUnusedSlotsAreIgnored) {
   ClientQueue queue(client, 0, false, false);
   const Client::Memory memory = client.share(4096);
   const ClientSignal signal(memory, 0);
-  auto* const nobodys = reinterpret_cast<std::atomic<uint64_t>*>(client.doorbells(0) + 8 * 100);
+  auto* const unused_doorbell = reinterpret_cast<std::atomic<uint64_t>*>(client.doorbells(0) + 8 * 100);
   for (int i = 0; i < 10; ++i) {
-    // From at once to asleep, here and below.
+    // The delays vary from none to falling asleep, here and below.
     std::this_thread::sleep_for(std::chrono::milliseconds(i % 4));
-    nobodys->store(7);
+    unused_doorbell->store(7);
     if (i % 2 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(2));
     signal.value().store(1);
     queue.barrier({}, signal.handle());
@@ -120,7 +121,8 @@ TEST_P(Doorbells, ThatAreNobodysAreStoredToInVain) {
   client.release(memory);
 }
 
-INSTANTIATE_TEST_SUITE_P(, Doorbells, ::testing::Values(Way{"by_signal", true}, Way{"by_looking", false}),
+INSTANTIATE_TEST_SUITE_P(, DoorbellStores,
+                         ::testing::Values(Mode{"by_signal", true}, Mode{"by_looking", false}),
                          [](const auto& row) { return std::string(row.param.name); });
 
 void complete_a_barrier(Client& client, ClientQueue& queue) {
@@ -132,12 +134,12 @@ void complete_a_barrier(Client& client, ClientQueue& queue) {
   client.release(memory);
 }
 
-TEST(DoorbellPages, AreReadOnlyWhileEverybodySleepsIfSignalsWatchThem) {
+TEST(DoorbellPage, IsReadOnlyWhileEnginesSleepWithSignals) {
   if (kThreadSanitizer || !catch_host_faults()) GTEST_SKIP() << "faults cannot be caught here";
   Client client("gfx900:vram=64M");
   ClientQueue queue(client, 0, false, false);
   std::string rights;
-  // When a page is protected nothing tells.
+  // The protection of a page is not reported, so poll for it.
   for (int i = 0; i < 1000 && rights != "r--s"; ++i) {
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
     rights = rights_of(client.doorbells(0));
@@ -146,8 +148,8 @@ TEST(DoorbellPages, AreReadOnlyWhileEverybodySleepsIfSignalsWatchThem) {
   complete_a_barrier(client, queue);
 }
 
-// A page of doorbells as the program and as the device see it, watched by signals.
-class StoppedDoorbells : public ::testing::Test {
+// A doorbell page as mapped by the program and by the device, watched by signals.
+class DoorbellSignalHandler : public ::testing::Test {
  protected:
   static constexpr size_t kPage = 4096;
 
@@ -165,9 +167,9 @@ class StoppedDoorbells : public ::testing::Test {
         log_, [this](uint32_t, uint32_t engine) { woken_.push_back(engine); }, true);
     watch_->add_mapping(0, program_, kPage, 0, device_);
     watch_->add_slot(0, 1, device_ + 8, 8, 8);
-    watch_->worker_sleeps(0);
+    watch_->engine_sleeps(0);
     woken_.clear();
-    woken_.reserve(100);  // the handler adds to it
+    woken_.reserve(100);  // the signal handler appends to it
   }
   void TearDown() override {
     if (!watch_) return;
@@ -176,7 +178,7 @@ class StoppedDoorbells : public ::testing::Test {
     ::munmap(device_, kPage);
   }
   std::atomic<uint64_t>& doorbell() { return *reinterpret_cast<std::atomic<uint64_t>*>(program_ + 8); }
-  uint64_t seen() const { return *reinterpret_cast<std::atomic<uint64_t>*>(device_ + 8); }
+  uint64_t device_value() const { return *reinterpret_cast<std::atomic<uint64_t>*>(device_ + 8); }
 
   Log log_{"none", ""};
   std::byte *program_ = nullptr, *device_ = nullptr;
@@ -184,76 +186,76 @@ class StoppedDoorbells : public ::testing::Test {
   std::optional<DoorbellWatch> watch_;
 };
 
-TEST_F(StoppedDoorbells, AreStoredToByTheHandlerAndThePageStaysAsItIs) {
+TEST_F(DoorbellSignalHandler, ExecutesStoreAndKeepsPageReadOnly) {
   doorbell().store(5, std::memory_order_relaxed);
-  EXPECT_EQ(seen(), 5u);
+  EXPECT_EQ(device_value(), 5u);
   EXPECT_EQ(woken_, std::vector<uint32_t>{1});
-  doorbell().store(6);  // with XCHG
-  EXPECT_EQ(seen(), 6u);
+  doorbell().store(6);  // compiled to XCHG
+  EXPECT_EQ(device_value(), 6u);
   EXPECT_EQ(doorbell().exchange(7), 6u);
-  EXPECT_EQ(seen(), 7u);
+  EXPECT_EQ(device_value(), 7u);
   EXPECT_EQ(woken_, (std::vector<uint32_t>{1, 1, 1}));
   EXPECT_EQ(rights_of(program_), "r--s");
 }
 
-TEST_F(StoppedDoorbells, CanBeStoredToWhereAProgramGoesOnWhileTheProcessorIsAwake) {
-  watch_->worker_wakes(0);
+TEST_F(DoorbellSignalHandler, UnprotectsPageAfterRepeatedStores) {
+  watch_->engine_wakes(0);
   uint64_t stores = 0;
   while (rights_of(program_) == "r--s" && stores < 100) {
     doorbell().store(++stores);
-    EXPECT_EQ(seen(), stores);
+    EXPECT_EQ(device_value(), stores);
   }
   EXPECT_EQ(rights_of(program_), "rw-s");
   EXPECT_GT(stores, 1u);
   EXPECT_EQ(woken_.size(), stores);
   doorbell().store(1000);
   EXPECT_EQ(woken_.size(), stores) << "the processor looks itself";
-  watch_->worker_sleeps(0);
+  watch_->engine_sleeps(0);
   EXPECT_EQ(rights_of(program_), "r--s");
   doorbell().store(1001);
-  EXPECT_EQ(seen(), 1001u);
+  EXPECT_EQ(device_value(), 1001u);
   EXPECT_EQ(rights_of(program_), "r--s") << "it begins again";
 }
 
-TEST_F(StoppedDoorbells, AreStoredToOnceMoreByAnInstructionThatTheHandlerDoesNotKnow) {
+TEST_F(DoorbellSignalHandler, UnprotectsPageForUnknownInstruction) {
   doorbell().fetch_and(0xff, std::memory_order_relaxed);
-  EXPECT_EQ(seen(), 0xffu);
+  EXPECT_EQ(device_value(), 0xffu);
   EXPECT_EQ(woken_, std::vector<uint32_t>{1});
   EXPECT_EQ(rights_of(program_), "rw-s");
 }
 
-// Another processor's, by the kernel that this one has just run.
-TEST_F(StoppedDoorbells, ThatTheDeviceStoredToAreSeenByWhoeverSleepsNext) {
+// A store for another engine, by a kernel that this engine has just executed.
+TEST_F(DoorbellSignalHandler, LeavesDeviceStoresToNextSleepingEngine) {
   auto& slot = *reinterpret_cast<std::atomic<uint64_t>*>(device_ + 8);
   doorbell().store(5);
-  watch_->worker_wakes(0);
-  slot = ~uint64_t{0};  // it has been seen
+  watch_->engine_wakes(0);
+  slot = ~uint64_t{0};  // the engine has read the doorbell
   slot = 6;
   woken_.clear();
   ASSERT_EQ(rights_of(program_), "r--s");
-  watch_->worker_sleeps(0);
+  watch_->engine_sleeps(0);
   EXPECT_EQ(woken_, std::vector<uint32_t>{1});
 }
 
-TEST_F(StoppedDoorbells, AreNoLongerStoppedWhereTheProgramHasSetAHandlerPastOurs) {
-  struct sigaction programs {
-  }, ours{};
-  programs.sa_handler = SIG_DFL;
-  ASSERT_EQ(sigaction(SIGSEGV, &programs, &ours), 0);
-  watch_->worker_sleeps(0);
+TEST_F(DoorbellSignalHandler, UnprotectsPageIfProgramReplacesHandler) {
+  struct sigaction default_action {
+  }, installed{};
+  default_action.sa_handler = SIG_DFL;
+  ASSERT_EQ(sigaction(SIGSEGV, &default_action, &installed), 0);
+  watch_->engine_sleeps(0);
   EXPECT_EQ(rights_of(program_), "rw-s");
-  ASSERT_EQ(sigaction(SIGSEGV, &ours, nullptr), 0);
-  watch_->worker_wakes(0);
+  ASSERT_EQ(sigaction(SIGSEGV, &installed, nullptr), 0);
+  watch_->engine_wakes(0);
 }
 
-TEST_F(StoppedDoorbells, OfNobodyWakeAll) {
+TEST_F(DoorbellSignalHandler, WakesAllEnginesForUnusedSlot) {
   reinterpret_cast<std::atomic<uint32_t>*>(program_ + 512)->store(3, std::memory_order_relaxed);
   EXPECT_EQ(*reinterpret_cast<std::atomic<uint32_t>*>(device_ + 512), 3u);
   EXPECT_EQ(woken_, std::vector<uint32_t>{DoorbellWatch::kAllEngines});
 }
 
-// Threads store while the watch comes to its end: it waits for those that are in the handler.
-TEST_F(StoppedDoorbells, AreStoredToByManyThreadsWhileTheWatchEnds) {
+// Threads store while the watch is destroyed: it waits for threads in the handler.
+TEST_F(DoorbellSignalHandler, HandlesStoresWhileWatchIsDestroyed) {
   std::atomic<bool> end{false};
   std::atomic<int> running{0};
   std::vector<std::thread> threads;
@@ -272,45 +274,46 @@ TEST_F(StoppedDoorbells, AreStoredToByManyThreadsWhileTheWatchEnds) {
   EXPECT_TRUE(host_faults_are_caught()) << "no store was taken for the program's own fault";
 }
 
-// Where neither signals nor userfaultfd can be used, as at an address where nothing is.
-TEST(DoorbellPages, AreLookedAtWhenSomebodyIsAboutToWait) {
+// Neither signals nor userfaultfd are available, because nothing is mapped at the address.
+TEST(DoorbellPage, IsPolledBeforeWaitForEvents) {
   Log log("none", "");
   std::atomic<int> wakes{0};
   DoorbellWatch watch(
       log, [&](uint32_t, uint32_t) { ++wakes; }, false);
   std::atomic<uint64_t> slot{~uint64_t{0}};
-  // Below vm.mmap_min_addr: nobody's stack or heap comes to lie there, which would be protected from its owner.
-  auto* const nothing = reinterpret_cast<void*>(0x1000);
+  // Below vm.mmap_min_addr, so that no stack or heap can be there and become read-only.
+  auto* const unmapped_address = reinterpret_cast<void*>(0x1000);
   watch.add_slot(0, 1, &slot, 0, 8);
-  watch.add_mapping(0, nothing, 4096, 0, static_cast<std::byte*>(nothing));
-  watch.worker_sleeps(0);
-  int seen_at_once = 0;
+  watch.add_mapping(0, unmapped_address, 4096, 0, static_cast<std::byte*>(unmapped_address));
+  watch.engine_sleeps(0);
+  int noticed = 0;
   for (int i = 0; i < 20; ++i) {
     slot.store(7);
     const int before = wakes;
-    watch.look_now();
-    seen_at_once += wakes > before ? 1 : 0;
+    watch.poll_now();
+    noticed += wakes > before ? 1 : 0;
     slot.store(~uint64_t{0});
   }
-  EXPECT_EQ(seen_at_once, 20);
-  watch.worker_wakes(0);
+  EXPECT_EQ(noticed, 20);
+  watch.engine_wakes(0);
   watch.remove_slot(0, &slot);
 }
 
-// How often the thread that looks at doorbells has gone to sleep.
-uint64_t sleeps_of_the_looking_thread() {
+// Returns how often the polling thread has gone to sleep.
+uint64_t sleeps_of_polling_thread() {
   for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
     std::ifstream status(task.path() / "status");
-    bool is_it = false;
+    bool is_polling_thread = false;
     for (std::string line; std::getline(status, line);) {
-      is_it |= line == "Name:\tvgpu-doorbells";
-      if (is_it && line.starts_with("voluntary_ctxt_switches:")) return std::stoull(line.substr(25));
+      is_polling_thread |= line == "Name:\tvgpu-doorbells";
+      if (is_polling_thread && line.starts_with("voluntary_ctxt_switches:"))
+        return std::stoull(line.substr(25));
     }
   }
   return 0;
 }
 
-TEST(DoorbellPages, AreNotLookedAtWhileNobodyStoresWhereUserfaultfdWatchesThem) {
+TEST(DoorbellPage, IsNotPolledWithUserfaultfdWithoutStores) {
   const long fd = syscall(SYS_userfaultfd, O_CLOEXEC | 1 /* faults of user mode only */);
   if (fd < 0 || kThreadSanitizer) GTEST_SKIP() << "userfaultfd cannot be used here";
   close(static_cast<int>(fd));
@@ -322,11 +325,11 @@ TEST(DoorbellPages, AreNotLookedAtWhileNobodyStoresWhereUserfaultfdWatchesThem) 
   const ClientSignal signal(memory, 0);
   for (int i = 0; i < 2; ++i) {
     uint64_t sleeps = 0;
-    for (int quiet = 0, turns = 0; quiet < 2; ++turns) {
-      ASSERT_LT(turns, 100) << "it never stays asleep";
-      // A thread that sleeps for good is told from another by what it does in a tenth of a second.
+    for (int quiet = 0, polls = 0; quiet < 2; ++polls) {
+      ASSERT_LT(polls, 100) << "it never stays asleep";
+      // A sleeping thread differs from a polling one by its context switches in a tenth of a second.
       std::this_thread::sleep_for(std::chrono::milliseconds(100));
-      const uint64_t now = sleeps_of_the_looking_thread();
+      const uint64_t now = sleeps_of_polling_thread();
       quiet = std::exchange(sleeps, now) == now && now != 0 ? quiet + 1 : 0;
     }
     for (int packet = 0; packet < 2; ++packet) {
@@ -334,24 +337,24 @@ TEST(DoorbellPages, AreNotLookedAtWhileNobodyStoresWhereUserfaultfdWatchesThem) 
       queue.barrier({}, signal.handle());
       signal.wait("a barrier");
     }
-    // It sleeps once more for each time that it is woken, but the packets may be done before it does.
-    for (int ms = 0; ms < 5000 && sleeps_of_the_looking_thread() <= sleeps; ++ms) {
+    // The thread sleeps once more after each wake-up, possibly after the packets are done.
+    for (int ms = 0; ms < 5000 && sleeps_of_polling_thread() <= sleeps; ++ms) {
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
-    EXPECT_GT(sleeps_of_the_looking_thread(), sleeps);
+    EXPECT_GT(sleeps_of_polling_thread(), sleeps);
   }
   client.release(memory);
 }
 
-// Rings by calls ------------------------------------------------------------------------------------------
+// Doorbell calls ------------------------------------------------------------------------------------------
 
-TEST(Bells, WakeWhatSleeps) {
+TEST(DoorbellCalls, WakeSleepingEngine) {
   Client client("gfx900:vram=64M");
   ClientQueue queue(client, 0, false, true), copies(client, 0, true, true);
   const Client::Memory memory = client.share(4096);
   const ClientSignal done(memory, 0);
   for (int i = 0; i < 50; ++i) {
-    // From at once to asleep.
+    // From none to falling asleep.
     if (i % 2 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(i % 5));
     done.value().store(2);
     queue.barrier({}, done.handle());
@@ -361,8 +364,8 @@ TEST(Bells, WakeWhatSleeps) {
   client.release(memory);
 }
 
-// Threads ring on while the queue is destroyed, others get its place, and the machine goes.
-TEST(Bells, AreRungInVainWhenTheQueueOrTheMachineIsGone) {
+// Threads ring while the queue is destroyed, its place is reused, and the virtual system is destroyed.
+TEST(DoorbellCalls, AreIgnoredAfterQueueOrSystemIsDestroyed) {
   std::atomic<bool> end{false};
   std::vector<std::thread> threads;
   std::vector<Process::DoorbellHook> hooks;
@@ -379,7 +382,7 @@ TEST(Bells, AreRungInVainWhenTheQueueOrTheMachineIsGone) {
       }
     });
   }
-  for (int machine = 0; machine < 3; ++machine) {
+  for (int round = 0; round < 3; ++round) {
     Client client("gfx900:vram=64M");
     for (int i = 0; i < 20; ++i) {
       ClientQueue queue(client, 0, i % 2 != 0, true);

@@ -29,13 +29,13 @@ System& system_of(void* driver) {
   return *static_cast<Driver*>(driver)->system;
 }
 
-// Drivers that fork must know of. Constant-initialised; the vector is leaked on purpose: no destructor runs
-// at exit.
+// Drivers that the fork handlers must visit. Constant-initialised. The vector is leaked so that no destructor
+// runs at exit.
 constinit Mutex drivers_mutex;
 constinit std::vector<Driver*>* drivers = nullptr;
 constinit bool fork_handled = false;
 
-void watch_fork(Driver* driver) {
+void handle_fork(Driver* driver) {
   const MutexLock lock(drivers_mutex);
   if (drivers == nullptr) drivers = new std::vector<Driver*>;
   drivers->push_back(driver);
@@ -61,7 +61,7 @@ void watch_fork(Driver* driver) {
       });
 }
 
-void say(const hsadrv_host_t* host, uint32_t level, std::string_view text) {
+void log_line(const hsadrv_host_t* host, uint32_t level, std::string_view text) {
   if (host != nullptr && host->log != nullptr) host->log(host->self, level, {text.data(), text.size()});
 }
 
@@ -82,7 +82,7 @@ uint32_t level_of(LogCategory category) {
 LogSink log_of(const hsadrv_host_t* host) {
   if (host == nullptr || host->log == nullptr) return {};
   return {[](void* self, LogCategory category, std::string_view line) {
-            say(static_cast<const hsadrv_host_t*>(self), level_of(category), line);
+            log_line(static_cast<const hsadrv_host_t*>(self), level_of(category), line);
           },
           const_cast<hsadrv_host_t*>(host)};
 }
@@ -99,16 +99,16 @@ int32_t open_driver(const hsadrv_host_t* host, hsadrv_str_t config, void** out) 
     settings.options.stop_stores = signals != nullptr && std::strcmp(signals, "1") == 0;
     driver->system = make_system(settings, diagnostics, log_of(host));
     if (!driver->system) {
-      for (const auto& entry : diagnostics.entries()) say(host, HSADRV_LOG_ERROR, entry.text);
+      for (const auto& entry : diagnostics.entries()) log_line(host, HSADRV_LOG_ERROR, entry.text);
       return -EINVAL;
     }
-    watch_fork(driver.get());
+    handle_fork(driver.get());
     *out = driver.release();
     return 0;
   } catch (const std::bad_alloc&) {
     return -ENOMEM;
   } catch (const std::exception& error) {
-    say(host, HSADRV_LOG_ERROR, error.what());
+    log_line(host, HSADRV_LOG_ERROR, error.what());
     return -EIO;
   }
 }
@@ -127,7 +127,7 @@ int32_t op_open(void* driver, const char* path, int32_t flags) {
     System& system = system_of(driver);
     const std::string canonical = system.files().canonical(path);
     if (system.files().owns(canonical)) return system.open(canonical, flags);
-    // Anything else is the machine's: /proc/cpuinfo, the caches of the processor.
+    // All other files are the host's: /proc/cpuinfo, the CPU caches.
     const int fd = ::open(path, flags & ~O_CREAT);
     return fd < 0 ? -errno : fd;
   } catch (const std::bad_alloc&) {
@@ -182,7 +182,7 @@ int32_t op_list_dir(void* driver, const char* path, const hsadrv_dir_sink_t* sin
     const std::string canonical = tree.canonical(path);
     const FileNode* const node = tree.find(canonical);
     if (node == nullptr) return -ENOENT;
-    if (node->kind != FileNode::Kind::kFolder) return -ENOTDIR;
+    if (node->kind != FileNode::Kind::kDirectory) return -ENOTDIR;
     for (const std::string& name : tree.list(canonical)) sink->entry(sink->self, {name.data(), name.size()});
     return 0;
   } catch (const std::bad_alloc&) {

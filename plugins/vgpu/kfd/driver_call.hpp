@@ -1,8 +1,9 @@
-// A thread of the program while it does the driver's work, as if in a system call: the program's handlers of signals
-// wait, it is not cancelled, and what it calls is ours (own_calls.hpp). The work holds locks for which a handler that
-// calls the driver would wait for ever, and handlers may leave for good, by siglongjmp.
+// Marks a thread of the program while it executes driver code, as if in a system call. The program's signal
+// handlers are delayed, the thread is not cancelled, and its libc calls bypass the hooks (own_calls.hpp).
+// Driver code holds locks: a handler that called the driver would deadlock, and a handler that leaves by
+// siglongjmp would leave them locked.
 //
-// Threads: each its own. Calls nest.
+// Threads: one object per thread and call. Calls nest.
 #pragma once
 
 #include <optional>
@@ -14,8 +15,8 @@ namespace rigel::vgpu {
 
 class DriverCall {
  public:
-  /// The program has handlers, of other signals than those of faults. In calls that began before, signals are not
-  /// blocked, which saves two system calls.
+  /// The program has installed handlers for other signals than SIGSEGV and SIGBUS. Until this is called,
+  /// signals are not blocked, which saves two system calls.
   static void expect_handlers() noexcept;
 
   DriverCall() noexcept;
@@ -33,8 +34,8 @@ class DriverCall {
   int cancelable_ = 0;
 };
 
-/// While one of these lives within the driver's work, the thread is the program's again: around a sleep, which signals
-/// interrupt. No lock is held, and nothing on the stack is anybody else's: the thread may not come back.
+/// Suspends the DriverCall of a thread during a sleep, so that signals can interrupt it. The thread holds no
+/// lock meanwhile, and other threads must not refer to its stack, because a handler may leave by siglongjmp.
 class ProgramTime {
  public:
   ProgramTime() noexcept;

@@ -11,9 +11,8 @@ namespace {
 
 constexpr const char* kModule = "/sys/module/amdgpu";
 
-// The parameters of Linux 6.12's amdgpu that say how a GPU computes, as they are unless somebody sets them,
-// in the kernel's notation: an int in decimals, a uint unsigned, a bool as Y or N, a string that is not set
-// as an empty line or "(null)".
+// Parameters of Linux 6.12's amdgpu that describe how a GPU computes, with their defaults. The notation is
+// the kernel's: int as decimal, uint unsigned, bool as Y or N, an unset string as an empty line or "(null)".
 constexpr std::pair<const char*, const char*> kParameters[] = {
     // amdkfd
     {"cwsr_enable", "1"},
@@ -81,15 +80,15 @@ void add_module(FileTree& tree, const Machine& machine) {
   const auto add_parameter = [&](const char* name, const char* value) {
     add(std::string("parameters/") + name, value);
   };
-  tree.add_folder(kModule);
-  tree.add_folder(std::string(kModule) + "/holders");
+  tree.add_directory(kModule);
+  tree.add_directory(std::string(kModule) + "/holders");
   add("initstate", "live");
   add("refcnt", "0");
   add("coresize", "8388608");
   add("taint", "");
   tree.add_file("/proc/modules", "amdgpu 8388608 0 - Live 0x0000000000000000\n");
   for (const auto& [name, value] : kParameters) add_parameter(name, value);
-  // What this machine shows as it is only with the parameter set: peers over PCIe, and GWS of the first RDNA
+  // Two features that need a parameter are shown as enabled: peers over PCIe, and GWS of the first RDNA
   // chips.
   const auto has_gws_by_parameter = [](const Gpu& gpu) {
     return gpu.board.driver().needs_parameter_for_gws && gpu.board.queues.gws != 0;
@@ -99,7 +98,7 @@ void add_module(FileTree& tree, const Machine& machine) {
   add_parameter("hws_gws_support", gws ? "Y" : "N");
 }
 
-// One of a board's DRM nodes: the one of its primary minor (card) or of its render minor.
+// Adds one DRM node of a board: its card (primary minor) or its render node.
 void add_node(FileTree& tree, const std::string& pci, const std::string& name, uint32_t minor) {
   const std::string node = fmt::format("{}/drm/{}", pci, name);
   tree.add_drm_node("/dev/dri/" + name, minor);
@@ -121,7 +120,7 @@ void add_pci_device(FileTree& tree, const Machine& machine, uint32_t gpu_index) 
     tree.add_file(fmt::format("{}/{}", pci, name), fmt::format("{}\n", value));
   };
   const auto add_hex = [&](const char* name, uint32_t value) { add(name, fmt::format("0x{:04x}", value)); };
-  tree.add_folder(pci);
+  tree.add_directory(pci);
   add_hex("vendor", b.pci.vendor_id);
   add_hex("device", b.pci.device_id);
   add("revision", fmt::format("0x{:02x}", b.pci.revision));
@@ -130,7 +129,7 @@ void add_pci_device(FileTree& tree, const Machine& machine, uint32_t gpu_index) 
   add("class", "0x038000");
   add("numa_node", "-1");
   add("unique_id", fmt::format("{:016x}", gpu.unique_id));
-  // rocm-smi takes a card without it for another vendor's.
+  // rocm-smi assigns a card without this file to another vendor.
   add("vbios_version", fmt::format("113-RG{:04X}-001", b.pci.device_id));
   add("mem_info_vram_total", std::to_string(gpu.vram_bytes));
   add("mem_info_vis_vram_total", std::to_string(gpu.visible_bytes()));
@@ -140,7 +139,7 @@ void add_pci_device(FileTree& tree, const Machine& machine, uint32_t gpu_index) 
   tree.add_vram_use(pci + "/mem_info_vis_vram_used", {gpu_index, gpu.visible_bytes()});
   add("fw_version/mec_fw_version", fmt::format("0x{:08x}", b.firmware.mec));
   add("fw_version/sdma_fw_version", fmt::format("0x{:08x}", b.firmware.sdma));
-  // What the topology says of the link: 31,504 MB/s.
+  // The topology's link bandwidth: 31,504 MB/s.
   for (const char* which : {"current", "max"}) {
     add(fmt::format("{}_link_speed", which).c_str(), "16.0 GT/s PCIe");
     add(fmt::format("{}_link_width", which).c_str(), "16");
@@ -150,7 +149,7 @@ void add_pci_device(FileTree& tree, const Machine& machine, uint32_t gpu_index) 
                   "PCI_SLOT_NAME={}",
                   b.pci.vendor_id, b.pci.device_id, b.pci.subsystem_vendor_id, b.pci.subsystem_device_id,
                   slot));
-  // A monitor that measures nothing: rocm-smi aborts if a card has none, or none that names a voltage.
+  // A monitor without measurements: rocm-smi aborts if a card has no monitor, or no label with a voltage.
   const std::string monitor = fmt::format("hwmon/hwmon{}", gpu.card_minor);
   add((monitor + "/name").c_str(), "amdgpu");
   add((monitor + "/in0_label").c_str(), "vddgfx");
@@ -158,7 +157,7 @@ void add_pci_device(FileTree& tree, const Machine& machine, uint32_t gpu_index) 
   tree.add_link(pci + "/subsystem", "/sys/bus/pci");
   tree.add_link(pci + "/driver", "/sys/bus/pci/drivers/amdgpu");
   tree.add_link("/sys/bus/pci/devices/" + slot, pci);
-  // libdrm takes two boards for one unless each has a primary node.
+  // libdrm merges two boards unless each has a primary node.
   add_node(tree, pci, fmt::format("card{}", gpu.card_minor), gpu.card_minor);
   add_node(tree, pci, fmt::format("renderD{}", gpu.render_minor), gpu.render_minor);
 }
@@ -166,9 +165,9 @@ void add_pci_device(FileTree& tree, const Machine& machine, uint32_t gpu_index) 
 }  // namespace
 
 void add_driver_files(FileTree& tree, const Machine& machine) {
-  // A node of real hardware has no place on this machine.
-  tree.add_folder("/dev/dri");
-  tree.add_folder("/sys/class/drm");
+  // The directories are owned by the tree, so that nodes of real hardware are hidden.
+  tree.add_directory("/dev/dri");
+  tree.add_directory("/sys/class/drm");
   tree.add_file("/sys/class/drm/version", "drm 1.1.0 20060810\n");
   add_module(tree, machine);
   for (uint32_t i = 0; i < machine.gpus.size(); ++i) add_pci_device(tree, machine, i);

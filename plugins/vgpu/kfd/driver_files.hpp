@@ -1,5 +1,5 @@
-// What Linux shows of a loaded amdgpu besides the topology: the module with its parameters, the PCI devices,
-// and the DRM nodes of each board. libdrm, libhsakmt, rocm-smi and amdsmi tell boards apart by these files.
+// Files of a loaded amdgpu other than the topology: the module with its parameters, the PCI devices, and the
+// DRM nodes of each board. libdrm, libhsakmt, rocm-smi and amdsmi tell boards apart by these files.
 #pragma once
 
 #include "plugins/vgpu/devices/machine.hpp"
@@ -9,7 +9,7 @@ namespace rigel::vgpu {
 
 inline constexpr uint32_t kDrmMajor = 226;
 
-/// Of the host's memory, as much as graphics may have: what libdrm and tools are told.
+/// Host memory available to graphics, as reported to libdrm and management tools.
 inline constexpr uint64_t kGttBytes = uint64_t{8} << 30;
 
 void add_driver_files(FileTree& tree, const Machine& machine);

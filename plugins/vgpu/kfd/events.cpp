@@ -17,21 +17,21 @@ namespace {
 constexpr uint64_t kNothingHappened = ~uint64_t{0};
 constexpr uint32_t kFirstOther = 0x40000000;
 constexpr uint32_t kLastOther = INT32_MAX;
-constexpr uint32_t kSlotsUnlessMapped = 256;  // what the oldest programs map
+constexpr uint32_t kSlotsUnlessMapped = 256;  // the number that the oldest programs map
 
 }  // namespace
 
-// One call of wait(), and as long as it is in a list.
+// One call of wait(). Shared, because lists refer to it after its thread may have left.
 struct Events::Wait {
-  Wait(Thread who, uint32_t count) : thread(who), waiters(count) {}
+  Wait(Thread waiting_thread, uint32_t count) : thread(waiting_thread), waiters(count) {}
   const Thread thread;
   std::vector<Waiter> waiters;
-  Alarm alarm;
-  bool over = false;  // another wait of its thread has ended it
+  Alarm sleeper;
+  bool ended = false;  // ended by a later wait of the same thread
 
   void wake() {
-    alarm.wake();
-    alarm.wake_up();  // once is enough
+    sleeper.wake();
+    sleeper.wake_up();  // one wake-up is enough
   }
 };
 
@@ -45,17 +45,17 @@ Errno Events::set_page(std::shared_ptr<MemoryObject> page) {
   if (page_ != nullptr || page->bytes() < KFD_EVENT_PAGE_BYTES) return EINVAL;
   page_ = std::move(page);
   page_from_program_ = true;
-  slots_ = KFD_SIGNAL_EVENTS_MAX;
+  usable_slots_ = KFD_SIGNAL_EVENTS_MAX;
   for (uint32_t i = 0; i < KFD_SIGNAL_EVENTS_MAX; ++i)
     slot(i)->store(kNothingHappened, std::memory_order_relaxed);
   return 0;
 }
 
-Errno Events::make_page() {
+Errno Events::create_page() {
   auto page = MemoryObject::allocate(MemoryObject::Kind::kGtt, KFD_EVENT_PAGE_BYTES, KFD_MEM_GTT, 0, 0);
   if (!page) return page.error();
   page_ = std::move(*page);
-  slots_ = kSlotsUnlessMapped;
+  usable_slots_ = kSlotsUnlessMapped;
   for (uint32_t i = 0; i < KFD_SIGNAL_EVENTS_MAX; ++i)
     slot(i)->store(kNothingHappened, std::memory_order_relaxed);
   return 0;
@@ -64,7 +64,7 @@ Errno Events::make_page() {
 ErrnoOr<std::shared_ptr<MemoryObject>> Events::page_for_mmap(uint64_t bytes) {
   const MutexLock lock(mutex_);
   if (page_ == nullptr || page_from_program_ || bytes > KFD_EVENT_PAGE_BYTES) return tl::unexpected(EINVAL);
-  slots_ = static_cast<uint32_t>(bytes / sizeof(uint64_t));
+  usable_slots_ = static_cast<uint32_t>(bytes / sizeof(uint64_t));
   return page_;
 }
 
@@ -76,12 +76,12 @@ ErrnoOr<Events::Created> Events::create(uint32_t type, bool auto_reset) {
   Created created;
   if (is_signal(type)) {
     if (page_ == nullptr) {
-      if (const Errno error = make_page(); error != 0) return tl::unexpected(error);
+      if (const Errno error = create_page(); error != 0) return tl::unexpected(error);
     }
     // The lowest free id: ids are slots, and programs may map fewer than all.
     uint32_t id = next_signal_;
-    while (id < slots_ && events_.contains(id)) ++id;
-    if (id >= slots_) return tl::unexpected(ENOSPC);
+    while (id < usable_slots_ && events_.contains(id)) ++id;
+    if (id >= usable_slots_) return tl::unexpected(ENOSPC);
     next_signal_ = id + 1;
     created = {id, id};
     slot(id)->store(kNothingHappened, std::memory_order_relaxed);
@@ -113,12 +113,12 @@ Errno Events::destroy(uint32_t id) {
   return 0;
 }
 
-void Events::set_locked(Event& event) noexcept {
+void Events::set_event(Event& event) noexcept {
   event.signalled = !event.auto_reset || event.waiters.empty();
   if (++event.age == 0) event.age = 2;  // 0 means "no age"
-  event.heard.clear();
+  event.informed.clear();
   for (Waiter* waiter : event.waiters) {
-    note_heard(event, waiter->thread);
+    note_informed(event, waiter->thread);
     waiter->activated = true;
     waiter->listed = false;
     waiter->wait->wake();
@@ -126,8 +126,8 @@ void Events::set_locked(Event& event) noexcept {
   event.waiters.clear();
 }
 
-// Takes the whole wait() call from the event's list, so that an event that is many times in one call does not
-// mean as many looks at the list.
+// Removes all waiters of the wait() call from the event's list at once, so that a call with many entries of one
+// event searches the list only once.
 void Events::stop_waiting(Waiter& waiter) {
   if (!waiter.listed) return;
   std::erase_if(waiter.event->waiters, [&](Waiter* other) {
@@ -141,7 +141,7 @@ Errno Events::set(uint32_t id) {
   const MutexLock lock(mutex_);
   const auto it = events_.find(id);
   if (it == events_.end() || it->second->type != KFD_EVENT_SIGNAL) return EINVAL;
-  set_locked(*it->second);
+  set_event(*it->second);
   return 0;
 }
 
@@ -153,64 +153,64 @@ Errno Events::reset(uint32_t id) {
   return 0;
 }
 
-// Remembers that a thread knows of the event's last set, so that it is not woken for that set as a latecomer.
-void Events::note_heard(Event& event, Thread thread) const noexcept {
+// Records that a thread knows of the event's last set, so that it is not woken for that set later.
+void Events::note_informed(Event& event, Thread thread) const noexcept {
   if (latecomers_ != Latecomers::kHear) return;
-  if (event.heard.empty() || event.heard.back() != thread) event.heard.push_back(thread);
+  if (event.informed.empty() || event.informed.back() != thread) event.informed.push_back(thread);
 }
 
-// For those that a set wakes and for one that comes late: neither finds that there is no memory.
-void Events::make_room(Event& event) const {
+// Reserves memory in advance, so that note_informed() cannot fail.
+void Events::reserve_informed(Event& event) const {
   if (latecomers_ != Latecomers::kHear) return;
-  const size_t most = std::max(event.waiters.size(), event.heard.size() + 1);
-  if (most > event.heard.capacity()) event.heard.reserve(2 * most);
+  const size_t needed = std::max(event.waiters.size(), event.informed.size() + 1);
+  if (needed > event.informed.capacity()) event.informed.reserve(2 * needed);
 }
 
-// A set that has been had by others before this thread has waited. One that has come and gone before the
-// thread had any business with the event looks the same: then the wait ends for nothing, once.
-bool Events::hears_late(const Event& event, Thread thread) const {
+// Returns true if the last set was taken by other threads before this thread waited. A set from before the
+// thread first used the event looks the same; then the wait ends once without cause.
+bool Events::missed_last_set(const Event& event, Thread thread) const {
   return latecomers_ == Latecomers::kHear && event.auto_reset && is_signal(event.type) && event.age != 1 &&
-         std::find(event.heard.begin(), event.heard.end(), thread) == event.heard.end();
+         std::find(event.informed.begin(), event.informed.end(), thread) == event.informed.end();
 }
 
-// A thread that waits has left its other waits: a handler of a signal has interrupted one, and this is its call, or has
-// left it for good. The driver's wait has ended before such a handler runs, and what it had taken has been set again.
-// Where the handler returns, the wait begins anew.
-void Events::end_waits_of(Thread thread) {
-  const auto is_left = [&](const auto& wait) { return wait->thread == thread; };
+// Ends earlier waits of a thread that waits again: a signal handler has interrupted a wait and this is the
+// handler's call, or the handler has left that wait by siglongjmp. In Linux the wait ends before such a
+// handler runs, and the sets that it took are made again. If the handler returns, the wait restarts.
+void Events::end_waits_of_thread(Thread thread) {
+  const auto is_of_thread = [&](const auto& wait) { return wait->thread == thread; };
   for (auto it = waits_.begin();
-       (it = std::find_if(waits_.begin(), waits_.end(), is_left)) != waits_.end();) {
-    const std::shared_ptr<Wait> left = std::move(*it);
+       (it = std::find_if(waits_.begin(), waits_.end(), is_of_thread)) != waits_.end();) {
+    const std::shared_ptr<Wait> ended_wait = std::move(*it);
     waits_.erase(it);
-    left->over = true;
-    for (Waiter& waiter : left->waiters) stop_waiting(waiter);
-    for (const Waiter& waiter : left->waiters) {
-      if (waiter.activated && waiter.event->auto_reset && !waiter.event->destroyed) set_locked(*waiter.event);
+    ended_wait->ended = true;
+    for (Waiter& waiter : ended_wait->waiters) stop_waiting(waiter);
+    for (const Waiter& waiter : ended_wait->waiters) {
+      if (waiter.activated && waiter.event->auto_reset && !waiter.event->destroyed) set_event(*waiter.event);
     }
   }
 }
 
 Errno Events::wait(kfd_event_data* events, uint32_t count, bool all, uint32_t timeout_ms, uint32_t& result,
-                   std::vector<uint32_t>* told) {
+                   std::vector<uint32_t>* updated) {
   const auto deadline = Clock::now() + std::chrono::milliseconds(timeout_ms);
   Errno error = 0;
   do {
-    error = wait_once(events, count, all, timeout_ms, deadline, result, told);
+    error = wait_once(events, count, all, timeout_ms, deadline, result, updated);
   } while (error == ERESTART);
   return error;
 }
 
-// ERESTART: the wait was ended by a handler that has returned.
+// Returns ERESTART if a wait of a handler that has returned ended this wait.
 Errno Events::wait_once(kfd_event_data* events, uint32_t count, bool all, uint32_t timeout_ms,
-                        Clock::time_point deadline, uint32_t& result, std::vector<uint32_t>* told) {
-  // A thread that has the address of one that is gone has looked at its signals later than that one has
-  // waited.
+                        Clock::time_point deadline, uint32_t& result, std::vector<uint32_t>* updated) {
+  // Its address identifies the thread. A later thread with the same address started after the earlier one had
+  // ended.
   static constinit thread_local char this_thread = 0;
   result = KFD_WAIT_TIMEOUT;
   const auto wait = std::make_shared<Wait>(&this_thread, count);
   std::vector<Waiter>& waiters = wait->waiters;
   MutexLock lock(mutex_);
-  end_waits_of(&this_thread);
+  end_waits_of_thread(&this_thread);
   for (uint32_t i = 0; i < count; ++i) {
     const auto it = events_.find(events[i].event_id);
     if (it == events_.end()) {
@@ -220,22 +220,22 @@ Errno Events::wait_once(kfd_event_data* events, uint32_t count, bool all, uint32
     waiters[i].wait = wait.get();
     waiters[i].thread = &this_thread;
     waiters[i].event = it->second;
-    make_room(*it->second);
+    reserve_informed(*it->second);
   }
   for (uint32_t i = 0; i < count; ++i) {
     Event& event = *waiters[i].event;
     Waiter& waiter = waiters[i];
-    // The caller's own words, before anything is consumed: an age that is not the event's was missed.
+    // Read before anything is consumed: an age that differs from the event's means a missed set.
     waiter.has_age = event.type == KFD_EVENT_SIGNAL && events[i].last_event_age != 0;
-    const bool late = hears_late(event, waiter.thread);
-    const bool missed = waiter.has_age ? events[i].last_event_age != event.age : late;
-    // With an age the thread either brings the last one or is told it now.
-    if (late) note_heard(event, waiter.thread);
+    const bool missed_set = missed_last_set(event, waiter.thread);
+    const bool missed = waiter.has_age ? events[i].last_event_age != event.age : missed_set;
+    // The thread learns of the last set now: with an age, it passes the last one or receives it.
+    if (missed_set) note_informed(event, waiter.thread);
     waiter.activated = event.signalled || missed;
     if (event.auto_reset && event.signalled) event.signalled = false;
   }
 
-  // In the order of the entries, as the driver looks.
+  // In the order of the entries, as in the driver.
   const auto finished = [&] {
     uint32_t active = 0;
     for (const Waiter& waiter : waiters) {
@@ -248,13 +248,14 @@ Errno Events::wait_once(kfd_event_data* events, uint32_t count, bool all, uint32
   };
 
   if (!finished() && timeout_ms != 0) {
-    // Nobody is left in a list when this ends, by an exception neither: there may be no memory for the next.
+    // Removes the wait from the lists in every case, also if an exception is thrown because of missing
+    // memory.
     struct Listed {
       Events& all;
       const std::shared_ptr<Wait>& wait;
-      bool here = true;
+      bool is_listed = true;
       ~Listed() RIGEL_UNCHECKED_LOCKS {  // wait_once() holds the lock
-        if (!here) return;
+        if (!is_listed) return;
         std::erase(all.waits_, wait);
         for (Waiter& waiter : wait->waiters) all.stop_waiting(waiter);
       }
@@ -263,31 +264,31 @@ Errno Events::wait_once(kfd_event_data* events, uint32_t count, bool all, uint32
       if (waiter.activated) continue;
       waiter.event->waiters.push_back(&waiter);
       waiter.listed = true;
-      make_room(*waiter.event);
+      reserve_informed(*waiter.event);
     }
     waits_.push_back(wait);
     const uint32_t forks = InternalFd::forks();
     while (!finished() && !closing_) {
-      std::optional<std::chrono::nanoseconds> longest;
+      std::optional<std::chrono::nanoseconds> time_left;
       if (timeout_ms != UINT32_MAX) {
-        longest = deadline - Clock::now();
-        if (*longest <= std::chrono::nanoseconds::zero()) break;
+        time_left = deadline - Clock::now();
+        if (*time_left <= std::chrono::nanoseconds::zero()) break;
       }
-      const uint32_t seen = wait->alarm.wakes();
-      wait->alarm.fall_asleep();
+      const uint32_t seen = wait->sleeper.wakes();
+      wait->sleeper.fall_asleep();
       lock.unlock();
       {
         const ProgramTime handlers_run;
-        wait->alarm.sleep(seen, longest);
+        wait->sleeper.sleep(seen, time_left);
       }
-      // A handler may have forked, and this be the child: then the lists and their lock are its parent's.
+      // A handler may have forked. In the child, the lists and their lock are copies of the parent's.
       if (InternalFd::forks() != forks) {
-        listed.here = false;
+        listed.is_listed = false;
         return EBADF;
       }
       lock.lock();
-      wait->alarm.wake_up();
-      if (wait->over) return ERESTART;
+      wait->sleeper.wake_up();
+      if (wait->ended) return ERESTART;
     }
   }
   if (result == KFD_WAIT_FAIL) return EIO;
@@ -309,7 +310,7 @@ Errno Events::wait_once(kfd_event_data* events, uint32_t count, bool all, uint32
     } else {
       continue;
     }
-    if (told != nullptr) told->push_back(i);
+    if (updated != nullptr) updated->push_back(i);
   }
   return 0;
 }
@@ -318,15 +319,15 @@ void Events::interrupt_slot(uint32_t id, Event& event) {
   std::atomic<uint64_t>* const s = slot(id);
   if (s == nullptr || s->load(std::memory_order_acquire) == kNothingHappened) return;
   s->store(kNothingHappened, std::memory_order_release);
-  set_locked(event);
+  set_event(event);
 }
 
 void Events::interrupt(uint32_t context_id, unsigned valid_bits) noexcept {
   const MutexLock lock(mutex_);
   const uint32_t mask = valid_bits >= 32 ? ~0u : (1u << valid_bits) - 1;
   const uint32_t id = context_id & mask;
-  // A full id names its event. Anything else (an id that is not one, or that lost its high bits) means a look
-  // at every slot, as the driver does.
+  // A full id names its event. For any other id (unknown, or without its high bits), all slots are searched,
+  // as in the driver.
   if (const auto it = events_.find(id); it != events_.end() && is_signal(it->second->type)) {
     const std::atomic<uint64_t>* const s = slot(id);
     if (s != nullptr && s->load(std::memory_order_acquire) != kNothingHappened) {
@@ -342,31 +343,31 @@ void Events::interrupt(uint32_t context_id, unsigned valid_bits) noexcept {
 
 bool Events::memory_fault(const kfd_memory_exception& fault) noexcept {
   const MutexLock lock(mutex_);
-  bool heard = false;
+  bool delivered = false;
   for (auto& [id, event] : events_) {
     if (event->type != KFD_EVENT_MEMORY) continue;
     event->memory = fault;
-    set_locked(*event);
-    heard = true;
+    set_event(*event);
+    delivered = true;
   }
-  return heard;
+  return delivered;
 }
 
 bool Events::hw_exception(const kfd_hw_exception& exception) noexcept {
   const MutexLock lock(mutex_);
-  bool heard = false;
+  bool delivered = false;
   for (auto& [id, event] : events_) {
     if (event->type != KFD_EVENT_HW_EXCEPTION) continue;
     event->hw = exception;
-    set_locked(*event);
-    heard = true;
+    set_event(*event);
+    delivered = true;
   }
-  return heard;
+  return delivered;
 }
 
 void Events::signal(uint32_t id) noexcept {
   const MutexLock lock(mutex_);
-  if (const auto it = events_.find(id); it != events_.end()) set_locked(*it->second);
+  if (const auto it = events_.find(id); it != events_.end()) set_event(*it->second);
 }
 
 void Events::interrupt_all() noexcept {

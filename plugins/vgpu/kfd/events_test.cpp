@@ -36,7 +36,7 @@ Waited wait_for(Events& events, uint32_t id, uint32_t timeout_ms, uint64_t* age 
   return waited;
 }
 
-TEST(Events, SignalIdsAreSlotsFromOneOn) {
+TEST(Events, SignalIdsAreLowestFreeSlots) {
   Events events;
   EXPECT_EQ(events.create(KFD_EVENT_SIGNAL, true)->id, 1u);
   EXPECT_EQ(events.create(KFD_EVENT_SIGNAL, true)->id, 2u);
@@ -48,7 +48,7 @@ TEST(Events, SignalIdsAreSlotsFromOneOn) {
   EXPECT_EQ(events.create(KFD_EVENT_HW_EXCEPTION, false)->id, 0x40000000u);
 }
 
-TEST(Events, ThereAreAsManyAsThePageHasSlotsThatAreMapped) {
+TEST(Events, CreateFailsBeyondMappedSlots) {
   Events events;
   EXPECT_EQ(events.page_for_mmap(KFD_EVENT_PAGE_BYTES).error(), EINVAL) << "no event has made it";
   for (uint32_t i = 1; i < 256; ++i) ASSERT_TRUE(events.create(KFD_EVENT_SIGNAL, true));
@@ -59,7 +59,7 @@ TEST(Events, ThereAreAsManyAsThePageHasSlotsThatAreMapped) {
   EXPECT_EQ(events.create(KFD_EVENT_SIGNAL, true).error(), ENOSPC);
 }
 
-TEST(Events, AnAutoResetEventIsTakenByTheFirstWait) {
+TEST(Events, FirstWaitTakesAutoResetEvent) {
   Events events;
   const uint32_t id = events.create(KFD_EVENT_SIGNAL, true)->id;
   EXPECT_EQ(events.set(id), 0);
@@ -67,7 +67,7 @@ TEST(Events, AnAutoResetEventIsTakenByTheFirstWait) {
   EXPECT_EQ(wait_for(events, id, 0).result, KFD_WAIT_TIMEOUT);
 }
 
-TEST(Events, AManualResetEventStaysSetUntilReset) {
+TEST(Events, ManualResetEventStaysSetUntilReset) {
   Events events;
   const uint32_t id = events.create(KFD_EVENT_SIGNAL, false)->id;
   events.set(id);
@@ -77,7 +77,7 @@ TEST(Events, AManualResetEventStaysSetUntilReset) {
   EXPECT_EQ(wait_for(events, id, 0).result, KFD_WAIT_TIMEOUT);
 }
 
-TEST(Events, AnUnknownEventIsInvalid) {
+TEST(Events, UnknownEventIsInvalid) {
   Events events;
   EXPECT_EQ(events.set(7), EINVAL);
   EXPECT_EQ(events.destroy(7), EINVAL);
@@ -85,23 +85,23 @@ TEST(Events, AnUnknownEventIsInvalid) {
   EXPECT_TRUE(events.create(99, false)) << "as in the driver, one that nobody sets";
 }
 
-TEST(Events, DestroyingAnEventEndsItsWaitWithAnError) {
+TEST(Events, DestroyFailsPendingWait) {
   Events events;
   const uint32_t id = events.create(KFD_EVENT_SIGNAL, true)->id;
   std::thread other([&] {
-    // The wait has begun by then, which nothing tells.
+    // The wait has probably begun by then; it cannot be observed.
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
     events.destroy(id);
   });
   const Waited waited = wait_for(events, id, UINT32_MAX);
   other.join();
-  // Either it was waiting, or the event was gone before it looked.
+  // The event was destroyed during the wait or before it.
   EXPECT_TRUE(waited.error == EIO || waited.error == EINVAL);
   EXPECT_EQ(waited.result, KFD_WAIT_FAIL);
 }
 
-// Two waiters on one auto-reset event lose a wake-up; ages are what saves the second.
-TEST(Events, AStaleAgeDoesNotSleep) {
+// Two waiters on one auto-reset event lose a wake-up; the second notices by the age.
+TEST(Events, StaleAgeCompletesWait) {
   Events events;
   const uint32_t id = events.create(KFD_EVENT_SIGNAL, true)->id;
   uint64_t age = 1;
@@ -118,7 +118,7 @@ uint32_t result_on_another_thread(Events& events, uint32_t id) {
   return result;
 }
 
-TEST(Events, WithoutAgesOneOfTwoWaitersMissesASet) {
+TEST(Events, SecondWaiterWithoutAgeMissesSet) {
   Events events;
   const uint32_t id = events.create(KFD_EVENT_SIGNAL, true)->id;
   events.set(id);
@@ -126,7 +126,7 @@ TEST(Events, WithoutAgesOneOfTwoWaitersMissesASet) {
   EXPECT_EQ(wait_for(events, id, 0).result, KFD_WAIT_TIMEOUT) << "as with the driver";
 }
 
-TEST(Events, ALatecomerHearsOnceOfASetThatOthersHaveHad) {
+TEST(Events, LateWaiterIsNotifiedOnceOfTakenSet) {
   Events events(Latecomers::kHear);
   const uint32_t id = events.create(KFD_EVENT_SIGNAL, true)->id;
   EXPECT_EQ(wait_for(events, id, 0).result, KFD_WAIT_TIMEOUT) << "never set";
@@ -138,22 +138,22 @@ TEST(Events, ALatecomerHearsOnceOfASetThatOthersHaveHad) {
   }
 }
 
-TEST(Events, ALatecomerHearsOfASetThatWokeOthers) {
+TEST(Events, LateWaiterIsNotifiedOfSetThatWokeAnother) {
   Events events(Latecomers::kHear);
   const uint32_t id = events.create(KFD_EVENT_SIGNAL, true)->id;
   std::thread other([&] { EXPECT_EQ(wait_for(events, id, UINT32_MAX).result, KFD_WAIT_COMPLETE); });
-  events.set(id);  // whether the other waits already or is about to
+  events.set(id);  // before or during the other's wait
   other.join();
   EXPECT_EQ(wait_for(events, id, 0).result, KFD_WAIT_COMPLETE);
   EXPECT_EQ(wait_for(events, id, 0).result, KFD_WAIT_TIMEOUT);
 }
 
 #if HSABE_SANITIZER == HSABE_SANITIZER_NONE
-TEST(Events, WhoWaitsIsWokenWithoutMemory) {
+TEST(Events, SetWakesWaiterWithoutMemory) {
   Events events(Latecomers::kHear);
   const uint32_t id = events.create(KFD_EVENT_SIGNAL, true)->id;
   std::thread waiter([&] { EXPECT_EQ(wait_for(events, id, 10000).result, KFD_WAIT_COMPLETE); });
-  std::this_thread::sleep_for(std::chrono::milliseconds(20));  // it waits, most probably
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));  // it probably waits by then
   request_that_fails = 0;
   EXPECT_NO_THROW(EXPECT_EQ(events.set(id), 0));
   request_that_fails = -1;
@@ -161,7 +161,7 @@ TEST(Events, WhoWaitsIsWokenWithoutMemory) {
 }
 #endif
 
-TEST(Events, AThreadThatBroughtAnAgeIsNotWokenAgainForThatSet) {
+TEST(Events, WaitWithAgeConsumesNotification) {
   Events events(Latecomers::kHear);
   const uint32_t id = events.create(KFD_EVENT_SIGNAL, true)->id;
   uint64_t age = 1;
@@ -173,14 +173,14 @@ TEST(Events, AThreadThatBroughtAnAgeIsNotWokenAgainForThatSet) {
   }
 }
 
-TEST(Events, AThreadThatBringsTheLastAgeKnowsOfTheSet) {
+TEST(Events, LatestAgeConsumesNotification) {
   Events events(Latecomers::kHear);
   const uint32_t id = events.create(KFD_EVENT_SIGNAL, true)->id;
   events.set(id);
   uint64_t age = 1;
   std::thread other([&] { EXPECT_EQ(wait_for(events, id, 0, &age).result, KFD_WAIT_COMPLETE); });
   other.join();
-  // The other thread has handed the age over.
+  // The other thread has received the age and passed it to this one.
   EXPECT_EQ(wait_for(events, id, 0, &age).result, KFD_WAIT_TIMEOUT);
   EXPECT_EQ(wait_for(events, id, 0).result, KFD_WAIT_TIMEOUT);
   events.set(id);
@@ -188,9 +188,9 @@ TEST(Events, AThreadThatBringsTheLastAgeKnowsOfTheSet) {
   EXPECT_EQ(wait_for(events, id, 0).result, KFD_WAIT_COMPLETE) << "a set of later is news";
 }
 
-// What stock ROCr does to end a queue, again and again: one thread sets an event for another and then waits
-// for it itself. The two answer each other in turns, so a wake-up that is lost leaves both asleep.
-TEST(Events, AThreadThatSetsAnEventAndWaitsForItDoesNotTakeItFromOthersIfLatecomersHear) {
+// As in ROCr's queue destruction: one thread sets an event for another and then waits for it itself. The two
+// answer each other alternately, so a lost wake-up leaves both asleep.
+TEST(Events, SetterThatWaitsDoesNotBlockLateWaiter) {
   Events events(Latecomers::kHear);
   const uint32_t shared = events.create(KFD_EVENT_SIGNAL, true)->id;
   const uint32_t request = events.create(KFD_EVENT_SIGNAL, true)->id;
@@ -198,9 +198,9 @@ TEST(Events, AThreadThatSetsAnEventAndWaitsForItDoesNotTakeItFromOthersIfLatecom
   std::atomic<int> asked{0}, answered{0};
   std::thread handlers([&] {
     for (int seen = 0; seen < kRounds;) {
-      if (const int now = asked.load(); now != seen) {
-        seen = now;
-        answered.store(now);
+      if (const int latest = asked.load(); latest != seen) {
+        seen = latest;
+        answered.store(latest);
         events.set(shared);
         continue;
       }
@@ -215,14 +215,14 @@ TEST(Events, AThreadThatSetsAnEventAndWaitsForItDoesNotTakeItFromOthersIfLatecom
     asked.store(i);
     events.set(request);
     while (answered.load() != i) {
-      std::this_thread::yield();  // here the last look at the signal is some time ago
+      std::this_thread::yield();  // delays the wait after the check of the signal
       wait_for(events, shared, UINT32_MAX);
     }
   }
   handlers.join();
 }
 
-TEST(Events, AnInterruptSetsTheEventWhoseSlotWasWritten) {
+TEST(Events, InterruptSetsEventOfWrittenSlot) {
   Events events;
   const uint32_t a = events.create(KFD_EVENT_SIGNAL, true)->id;
   const uint32_t b = events.create(KFD_EVENT_SIGNAL, true)->id;
@@ -233,14 +233,14 @@ TEST(Events, AnInterruptSetsTheEventWhoseSlotWasWritten) {
   EXPECT_EQ(slot(events, b).load(), ~uint64_t{0});
 }
 
-TEST(Events, AnInterruptWithoutAWrittenSlotIsIgnored) {
+TEST(Events, InterruptWithoutWrittenSlotIsIgnored) {
   Events events;
   const uint32_t id = events.create(KFD_EVENT_SIGNAL, true)->id;
   events.interrupt(id, 32);
   EXPECT_EQ(wait_for(events, id, 0).result, KFD_WAIT_TIMEOUT);
 }
 
-TEST(Events, AnInterruptWithABadIdFindsTheSlotByLooking) {
+TEST(Events, InterruptWithInvalidIdSearchesSlots) {
   Events events;
   const uint32_t id = events.create(KFD_EVENT_SIGNAL, true)->id;
   slot(events, id).store(1, std::memory_order_release);
@@ -248,7 +248,7 @@ TEST(Events, AnInterruptWithABadIdFindsTheSlotByLooking) {
   EXPECT_EQ(wait_for(events, id, 0).result, KFD_WAIT_COMPLETE);
 }
 
-TEST(Events, AMemoryFaultReachesEveryMemoryEvent) {
+TEST(Events, MemoryFaultSetsMemoryEvent) {
   Events events;
   const uint32_t id = events.create(KFD_EVENT_MEMORY, false)->id;
   kfd_memory_exception fault{};
@@ -263,7 +263,7 @@ TEST(Events, AMemoryFaultReachesEveryMemoryEvent) {
   EXPECT_EQ(data.memory_exception.not_present, 1u);
 }
 
-TEST(Events, WaitingForAllNeedsAll) {
+TEST(Events, WaitForAllNeedsAllEvents) {
   Events events;
   kfd_event_data data[2]{};
   for (auto& d : data) d.event_id = events.create(KFD_EVENT_SIGNAL, false)->id;
@@ -279,14 +279,14 @@ TEST(Events, WaitingForAllNeedsAll) {
   EXPECT_EQ(result, KFD_WAIT_COMPLETE);
 }
 
-// Waits for all of `ids` on a thread of its own, which sleeps when the constructor returns.
+// Waits for all of `ids` on a separate thread, which sleeps when the constructor returns.
 class SleepingWait {
  public:
   SleepingWait(Events& events, std::initializer_list<uint32_t> ids) : data_(ids.size()) {
     std::transform(ids.begin(), ids.end(), data_.begin(), [](uint32_t id) {
-      kfd_event_data one{};
-      one.event_id = id;
-      return one;
+      kfd_event_data entry{};
+      entry.event_id = id;
+      return entry;
     });
     thread_ = std::thread([&] {
       tid_.store(gettid());
@@ -314,24 +314,24 @@ class SleepingWait {
   std::thread thread_;
 };
 
-// Who waits for all has had its event when it is set; the next set is not its any more.
-TEST(Events, ASetAfterTheOneThatAWaitForAllHasHadIsNotLost) {
+// A wait for all consumes the first set of its event; it does not consume the next one.
+TEST(Events, WaitForAllConsumesOneSetOnly) {
   Events events;
   const uint32_t a = events.create(KFD_EVENT_SIGNAL, true)->id;
   const uint32_t b = events.create(KFD_EVENT_SIGNAL, true)->id;
-  for (const bool before : {true, false}) {  // whether the first set comes before the wait or into it
-    if (before) events.set(a);
+  for (const bool is_set_before : {true, false}) {  // whether the first set comes before or during the wait
+    if (is_set_before) events.set(a);
     SleepingWait wait(events, {a, b});
-    if (!before) events.set(a);
+    if (!is_set_before) events.set(a);
     events.set(a);
-    EXPECT_EQ(wait_for(events, a, 0).result, KFD_WAIT_COMPLETE) << before;
+    EXPECT_EQ(wait_for(events, a, 0).result, KFD_WAIT_COMPLETE) << is_set_before;
     events.set(b);
     EXPECT_EQ(wait.end().result, KFD_WAIT_COMPLETE);
     EXPECT_EQ(wait_for(events, a, 0).result, KFD_WAIT_TIMEOUT);
   }
 }
 
-TEST(Events, AnEventThatIsDestroyedAfterAWaitForAllHasHadItFailsTheWait) {
+TEST(Events, DestroyOfConsumedEventFailsWaitForAll) {
   Events events;
   const uint32_t a = events.create(KFD_EVENT_SIGNAL, true)->id;
   const uint32_t b = events.create(KFD_EVENT_SIGNAL, true)->id;
@@ -344,8 +344,8 @@ TEST(Events, AnEventThatIsDestroyedAfterAWaitForAllHasHadItFailsTheWait) {
   EXPECT_EQ(waited.result, KFD_WAIT_FAIL);
 }
 
-// The most entries that one call may have, all of one event.
-TEST(Events, OneEventMayBeEveryEntryOfAWait) {
+// The maximum number of entries of one call, all for one event.
+TEST(Events, WaitAcceptsMaximumEntriesOfOneEvent) {
   for (const Latecomers latecomers : {Latecomers::kSleep, Latecomers::kHear}) {
     Events events(latecomers);
     std::vector<kfd_event_data> data(65536);
@@ -367,7 +367,7 @@ TEST(Events, OneEventMayBeEveryEntryOfAWait) {
   }
 }
 
-TEST(Events, EverySetOfManyThreadsIsSeenByAWaiterWithAges) {
+TEST(Events, WaiterWithAgesMissesNoSet) {
   Events events;
   const uint32_t id = events.create(KFD_EVENT_SIGNAL, true)->id;
   constexpr int kSets = 500;

@@ -2,11 +2,11 @@
 
 namespace rigel::vgpu {
 
-// Parents that nobody made are folders which the real system shares with us.
+// Implicit parents are directories that the tree shares with the real file system.
 void FileTree::add_parents(const std::string& path) {
   for (size_t slash = path.rfind('/'); slash != std::string::npos && slash > 0;
        slash = path.rfind('/', slash - 1)) {
-    nodes_.try_emplace(path.substr(0, slash), FileNode{.kind = FileNode::Kind::kFolder});
+    nodes_.try_emplace(path.substr(0, slash), FileNode{.kind = FileNode::Kind::kDirectory});
   }
 }
 
@@ -31,9 +31,9 @@ void FileTree::add_drm_node(std::string path, uint32_t minor) {
   add(std::move(path), {.kind = FileNode::Kind::kDrmNode, .minor = minor});
 }
 
-void FileTree::add_folder(std::string path) {
+void FileTree::add_directory(std::string path) {
   owned_.insert(path);
-  add(std::move(path), {.kind = FileNode::Kind::kFolder});
+  add(std::move(path), {.kind = FileNode::Kind::kDirectory});
 }
 
 void FileTree::add_link(std::string from, std::string to) {
@@ -55,12 +55,12 @@ std::string FileTree::canonical(std::string_view path, LastLink last) const {
     }
     out += '/';
     out += part;
-    // A link in the middle of a path is followed where it stands, so that ".." after it means what it should.
+    // A link inside a path is followed at once, so that ".." after it refers to its target.
     if (at < path.size()) {
       if (const auto it = links_.find(out); it != links_.end()) out = it->second;
     }
   }
-  // With a slash behind it a link stands for what it leads to.
+  // A path that ends in a slash refers to the target of the link.
   if (last == LastLink::kFollow || path.ends_with('/')) {
     if (const auto it = links_.find(out); it != links_.end()) out = it->second;
   }
@@ -74,7 +74,7 @@ const FileNode* FileTree::find(std::string_view canonical_path) const {
 
 bool FileTree::owns(std::string_view canonical_path) const {
   const FileNode* const node = find(canonical_path);
-  if (node != nullptr && node->kind != FileNode::Kind::kFolder) return true;
+  if (node != nullptr && node->kind != FileNode::Kind::kDirectory) return true;
   if (links_.contains(canonical_path)) return true;
   for (std::string_view path = canonical_path; !path.empty();) {
     if (owned_.contains(path)) return true;

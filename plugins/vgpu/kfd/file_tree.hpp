@@ -1,8 +1,9 @@
-// The files that the virtual driver shows: sysfs topology, PCI identity, /proc/modules, device nodes.
+// The files of the virtual driver: sysfs topology, PCI identity, /proc/modules, device nodes.
 //
-// A set of absolute paths with contents, built once and never changed: any thread. Folders exist because
-// files do. Links from the other names that Linux has for the same files (/sys/class/kfd) are prefixes that
-// are rewritten.
+// Maps absolute paths to contents. Directories exist implicitly if they contain files. Other names of the
+// same files in Linux (/sys/class/kfd) are links: prefixes that are rewritten.
+//
+// Threads: immutable after construction.
 #pragma once
 
 #include <cstdint>
@@ -16,14 +17,14 @@
 namespace rigel::vgpu {
 
 struct FileNode {
-  enum class Kind : uint8_t { kFile, kFolder, kKfd, kDrmNode };
+  enum class Kind : uint8_t { kFile, kDirectory, kKfd, kDrmNode };
   Kind kind = Kind::kFile;
   std::string content{};  ///< Of a file.
-  uint32_t minor = 0;     ///< Of a DRM node: a card or a render node.
-  /// A file that tells how much of its local memory a GPU, by its index, has given away: up to `most` bytes.
+  uint32_t minor = 0;     ///< Of a DRM node: the card's or the render node's.
+  /// A file with the VRAM that a GPU has allocated, at most `limit_bytes`.
   struct VramUse {
     uint32_t gpu_index;
-    uint64_t most;
+    uint64_t limit_bytes;
   };
   std::optional<VramUse> vram_use{};
 };
@@ -34,23 +35,23 @@ class FileTree {
   void add_vram_use(std::string path, FileNode::VramUse use);
   void add_kfd(std::string path);
   void add_drm_node(std::string path, uint32_t minor);
-  /// A folder that exists even if nothing is in it, and shows nothing else than what is in this tree.
-  void add_folder(std::string path);
-  /// What is said of `from` and below holds of `to` and below.
+  /// Adds a directory that exists even if it is empty. It contains only what is in this tree.
+  void add_directory(std::string path);
+  /// Makes `from` and all paths below it aliases of `to` and the paths below it.
   void add_link(std::string from, std::string to);
 
-  /// The absolute path without "//", "/./", "/../" and links; symbolic links of the real system are not
-  /// followed. One that the path itself names can be kept.
+  /// Returns the absolute path without "//", "/./", "/../" and links of this tree. Symbolic links of the real
+  /// file system are not followed. `last` decides about a link that the whole path names.
   enum class LastLink : uint8_t { kFollow, kKeep };
   std::string canonical(std::string_view path, LastLink last = LastLink::kFollow) const;
   /// The node of a canonical path, or null if this tree does not have it.
   const FileNode* find(std::string_view canonical_path) const;
-  /// Whether the path is the tree's to answer: it is there, is a link of the tree, or lies in a folder that
-  /// is wholly the tree's, so that what isn't there does not exist.
+  /// Whether this tree answers for the path: it contains the path, has a link of that name, or owns a
+  /// directory above it. In an owned directory, other paths do not exist.
   bool owns(std::string_view canonical_path) const;
-  /// The names in a folder, links included.
+  /// The names in a directory, including links.
   std::vector<std::string> list(std::string_view canonical_path) const;
-  /// Where a symbolic link of this tree points, if `canonical_path` is one.
+  /// The target of the link `path`, or null if it is not a link.
   const std::string* link_target(std::string_view path) const;
 
   const std::map<std::string, FileNode, std::less<>>& nodes() const { return nodes_; }
@@ -59,7 +60,7 @@ class FileTree {
   void add(std::string path, FileNode node);
   void add_parents(const std::string& path);
   std::map<std::string, FileNode, std::less<>> nodes_;
-  std::set<std::string, std::less<>> owned_;  // folders that are wholly the tree's
+  std::set<std::string, std::less<>> owned_;  // directories that contain only files of this tree
   std::map<std::string, std::string, std::less<>> links_;
 };
 

@@ -15,7 +15,7 @@
 namespace rigel::vgpu {
 namespace {
 
-// The exception codes of the driver's queue error reporting, by what the processors call the error.
+// Returns the exception code of the driver's queue error reporting.
 uint32_t exception_code(QueueError error) {
   switch (error) {
     case QueueError::kBadDimensions:
@@ -46,7 +46,7 @@ uint32_t exception_code(QueueError error) {
   return 0;
 }
 
-// How many bits of an interrupt's context id name an event.
+// Returns the number of bits of an interrupt's context id that name an event.
 unsigned valid_id_bits(const Board& board, InterruptSource source) {
   switch (source) {
     case InterruptSource::kEndOfPipe:
@@ -89,7 +89,7 @@ GpuContext::GpuContext(const Gpu& gpu, uint32_t index, Events& events, Log& log,
       seed_(seed) {}
 
 GpuContext::~GpuContext() {
-  // The processors go first: they use everything else.
+  // The command processors are destroyed first, because they use all other members.
   processor_.store(nullptr, std::memory_order_release);
   owned_processor_.reset();
   cores_.reset();
@@ -117,14 +117,14 @@ void GpuContext::flush_translations() noexcept {
 }
 
 void GpuContext::unmap(uint64_t va, uint64_t bytes) {
-  // Also where the table wants memory for a part of a large page and there is none: a part may have gone.
+  // Also if the table throws for lack of memory when it splits a large page: a part may have been unmapped.
   const Undo flush([this] { flush_translations(); });
   table_.unmap(va, bytes);
 }
 
 void GpuContext::remap(uint64_t va, uint64_t bytes, std::byte* host, PageTable::Rights rights) {
   try {
-    if (table_.remap(va, bytes, host, rights) == PageTable::Kept::kValid) return;
+    if (table_.remap(va, bytes, host, rights) == PageTable::Translations::kValid) return;
   } catch (...) {
     flush_translations();
     throw;
@@ -133,12 +133,12 @@ void GpuContext::remap(uint64_t va, uint64_t bytes, std::byte* host, PageTable::
 }
 
 ErrnoOr<std::shared_ptr<MemoryObject>> GpuContext::doorbells() {
-  const MutexLock lock(lazy_);
+  const MutexLock lock(creation_mutex_);
   if (doorbells_ == nullptr) {
     auto page = MemoryObject::allocate(MemoryObject::Kind::kDoorbell, gpu_.board.doorbell_slice_bytes(), 0,
                                        index_, gpu_.gpu_id);
     if (!page) return page;
-    // Packet 0 rings with the value 0: a slot that was never rung must look different.
+    // Packet 0 rings with the value 0, so a slot that was never rung needs another value.
     std::memset((*page)->host(), 0xff, (*page)->bytes());
     doorbells_ = std::move(*page);
   }
@@ -146,7 +146,7 @@ ErrnoOr<std::shared_ptr<MemoryObject>> GpuContext::doorbells() {
 }
 
 ErrnoOr<std::shared_ptr<MemoryObject>> GpuContext::mmio_page() {
-  const MutexLock lock(lazy_);
+  const MutexLock lock(creation_mutex_);
   if (mmio_ == nullptr) {
     auto page =
         MemoryObject::allocate(MemoryObject::Kind::kMmio, PageTable::kPageBytes, 0, index_, gpu_.gpu_id);
@@ -157,7 +157,7 @@ ErrnoOr<std::shared_ptr<MemoryObject>> GpuContext::mmio_page() {
 }
 
 CommandProcessor& GpuContext::processor() {
-  const MutexLock lock(lazy_);
+  const MutexLock lock(creation_mutex_);
   if (owned_processor_ == nullptr) {
     const Board& board = gpu_.board;
     DeviceConfig config;
@@ -251,26 +251,26 @@ bool GpuContext::take_queue_error(uint32_t queue_id, QueueError error) noexcept 
   }
   const uint32_t code = exception_code(error);
   if (!note.runtime_enabled || note.save_area_va == 0 || code == 0) return false;
-  // In the header of the context save area: where the reason goes, and which event says so.
+  // From the header of the context save area: the address for the reason, and the event to signal.
   struct {
     uint64_t reason_va;
     uint32_t event_id;
     uint32_t reserved;
-  } where{};
+  } report{};
   constexpr uint64_t kErrorReasonOffset = 24;
-  if (!read(note.save_area_va + kErrorReasonOffset, &where, sizeof where) || where.reason_va == 0)
+  if (!read(note.save_area_va + kErrorReasonOffset, &report, sizeof report) || report.reason_va == 0)
     return false;
   {
     const TranslationScope scope(*this);
-    const Translation t = translate(where.reason_va, 8, Access::kWrite);
-    if (t.host == nullptr || t.bytes < 8 || where.reason_va % 8 != 0) return false;
-    auto* const cell = reinterpret_cast<uint64_t*>(t.host);
+    const Translation t = translate(report.reason_va, 8, Access::kWrite);
+    if (t.host == nullptr || t.bytes < 8 || report.reason_va % 8 != 0) return false;
+    auto* const reason = reinterpret_cast<uint64_t*>(t.host);
     uint64_t seen = 0;
     for (bool done = false; !done;) {
-      if (!guarded_compare_exchange(cell, seen, seen | uint64_t{1} << (code - 1), done)) return false;
+      if (!guarded_compare_exchange(reason, seen, seen | uint64_t{1} << (code - 1), done)) return false;
     }
   }
-  events_.signal(where.event_id);
+  events_.signal(report.event_id);
   return true;
 }
 
@@ -299,18 +299,18 @@ const void* GpuContext::code_objects() const noexcept {
 uint64_t GpuContext::gpu_clock() noexcept {
   timespec now{};
   clock_gettime(CLOCK_MONOTONIC_RAW, &now);
-  // Seconds and the rest apart, so that nothing overflows: exact to a tick.
+  // Seconds and nanoseconds separately, so that the multiplication does not overflow.
   const uint64_t khz = gpu_.board.clocks.reference_khz;
   return static_cast<uint64_t>(now.tv_sec) * khz * 1000 +
          static_cast<uint64_t>(now.tv_nsec) * khz / 1'000'000;
 }
 
 void GpuContext::watch_doorbells() noexcept {
-  watch_.worker_sleeps(index_);
+  watch_.engine_sleeps(index_);
 }
 
 void GpuContext::doorbells_unwatched() noexcept {
-  watch_.worker_wakes(index_);
+  watch_.engine_wakes(index_);
 }
 
 bool GpuContext::trace_enabled(TraceTopic topic) const noexcept {

@@ -1,9 +1,9 @@
-// One GPU as one process sees it: its address space, its doorbells, its command processors. This is the bus
-// that the processors (plugins/vgpu/cp) work on.
+// One GPU as seen by one process: its address space, doorbells and command processors. It is the bus of the
+// command processors (plugins/vgpu/cp).
 //
-// Threads. The DeviceBus functions: any thread, as device_bus.hpp says; they take no lock of the process.
-// map() and unmap(): under the process's memory lock; unmap() waits for translation scopes, which never wait
-// for anything. The queue registry has a lock of its own that is never held while a processor is called.
+// Threads: DeviceBus functions from any thread; they take no lock of the process. map() and unmap() under the
+// process's memory lock; unmap() waits for translation scopes, which never block. The queue registry has a
+// separate lock, which is not held during calls of a command processor.
 #pragma once
 
 #include <atomic>
@@ -27,7 +27,7 @@ namespace rigel::vgpu {
 class DoorbellWatch;
 class Process;
 
-/// Makes what runs the kernels of one GPU. The bus outlives it.
+/// Creates the object that runs the kernels of one GPU. The bus outlives it.
 using MakeShaderCores = std::unique_ptr<DispatchSink> (*)(const Gpu& gpu, DeviceBus& bus);
 
 struct GpuApertures {
@@ -47,37 +47,37 @@ class GpuContext final : public DeviceBus {
   // Memory, under the process's memory lock.
   bool acquired() const { return drm_file_ != nullptr; }
   const std::shared_ptr<void>& drm_file() const { return drm_file_; }
-  /// The address space lives in the file that it was acquired with, which stays open when the program closes it.
+  /// The open file keeps the address space alive, also after the program has closed its descriptor.
   void set_drm_file(std::shared_ptr<void> file) { drm_file_ = std::move(file); }
   PageTable& table() { return table_; }
-  /// Whether [va, va + bytes) is pages of the GPU's address space.
+  /// Whether [va, va + bytes) consists of whole pages inside the GPU's address space.
   bool can_map(uint64_t va, uint64_t bytes) const;
-  /// Takes away [va, va + bytes) and waits until nobody uses it.
+  /// Removes the mappings in [va, va + bytes) and waits until all uses have ended.
   void unmap(uint64_t va, uint64_t bytes);
-  /// See PageTable::remap; waits until nobody uses what was there, if that was more or something else.
+  /// See PageTable::remap; waits until all uses have ended if a page lost its memory or a right.
   void remap(uint64_t va, uint64_t bytes, std::byte* host, PageTable::Rights rights);
   uint64_t vram_used = 0;
 
   // Doorbells.
-  /// The process's slice, made if missing.
+  /// The process's slice of doorbells, created at the first call.
   ErrnoOr<std::shared_ptr<MemoryObject>> doorbells();
   ErrnoOr<std::shared_ptr<MemoryObject>> mmio_page();
 
   // Queues.
-  /// The command processors, made with the first queue.
+  /// The command processors, created at the first call.
   CommandProcessor& processor();
   CommandProcessor* processor_if_made() noexcept { return processor_.load(std::memory_order_acquire); }
 
-  /// What the bus needs of a queue when a processor tells it something.
+  /// Properties of a queue that the bus needs when a command processor reports an event.
   struct QueueNote {
-    uint64_t save_area_va = 0;  ///< The context save area: its header says where exceptions are reported.
+    uint64_t save_area_va = 0;  ///< Its header has the addresses for reporting exceptions.
     bool runtime_enabled = false;
     uint32_t doorbell_index = 0;  ///< In the process's slice, in units of 8 bytes.
   };
   void note_queue(uint32_t queue_id, QueueNote note);
   void forget_queue(uint32_t queue_id);
   void set_trap_handler(TrapHandler handler);
-  /// Who knows all memory. Before the first queue.
+  /// Sets the process, which resolves addresses. Before the first queue.
   void set_process(Process* process) { process_ = process; }
 
   // DeviceBus.
@@ -104,7 +104,7 @@ class GpuContext final : public DeviceBus {
   void trace(TraceTopic topic, std::string_view line) noexcept override;
 
  private:
-  /// Copies to or from GPU memory, if all of it is there.
+  /// Copies from GPU memory; returns false if a part is not mapped.
   bool read(uint64_t va, void* to, size_t bytes);
   void flush_translations() noexcept;
 
@@ -123,9 +123,9 @@ class GpuContext final : public DeviceBus {
   Scopes scopes_;
   std::atomic<uint64_t> epoch_{1};
 
-  Mutex lazy_;  // guards the making of the three below
-  std::shared_ptr<MemoryObject> doorbells_ RIGEL_GUARDED_BY(lazy_);
-  std::shared_ptr<MemoryObject> mmio_ RIGEL_GUARDED_BY(lazy_);
+  Mutex creation_mutex_;  // guards the creation of the three below
+  std::shared_ptr<MemoryObject> doorbells_ RIGEL_GUARDED_BY(creation_mutex_);
+  std::shared_ptr<MemoryObject> mmio_ RIGEL_GUARDED_BY(creation_mutex_);
   std::unique_ptr<DispatchSink> cores_;
   std::unique_ptr<CommandProcessor> owned_processor_;
   std::atomic<CommandProcessor*> processor_{nullptr};

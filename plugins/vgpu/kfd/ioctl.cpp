@@ -16,7 +16,7 @@
 namespace rigel::vgpu {
 namespace {
 
-// What the arguments look like in the trace. After the call: out fields are filled.
+// Formats the arguments for the trace. Called after the ioctl, so out fields are filled.
 template <class T, class... Fields>
 std::string fields(const void* arguments, fmt::format_string<const Fields&...> format,
                    Fields T::*... members) {
@@ -105,8 +105,8 @@ constexpr auto kAbsent = Faithful::kAbsent;
 template <class T>
 constexpr uint32_t bytes_of = sizeof(T);
 
-// The kernel's directions, whatever the request says.
-constexpr uint8_t kNothing = 0, kIn = IoctlEntry::kIn, kOut = IoctlEntry::kOut, kInOut = kIn | kOut;
+// The kernel's directions; those in the request are ignored.
+constexpr uint8_t kNone = 0, kIn = IoctlEntry::kIn, kOut = IoctlEntry::kOut, kInOut = kIn | kOut;
 
 constexpr auto kTable = std::to_array<IoctlEntry>({
     {KFD_NR_GET_VERSION, "GET_VERSION", bytes_of<kfd_get_version>, kOut, kExact, "1.17", I::get_version,
@@ -175,7 +175,7 @@ constexpr auto kTable = std::to_array<IoctlEntry>({
      "memory does not migrate; locations are stored and reported", I::svm, show_svm},
     {KFD_NR_SET_XNACK_MODE, "SET_XNACK_MODE", bytes_of<kfd_set_xnack_mode>, kInOut, kExact,
      "no board retries faults", I::set_xnack_mode, nullptr},
-    {KFD_NR_CRIU_OP, "CRIU_OP", 56, kNothing, kAbsent, "EACCES, as for a process without the capability",
+    {KFD_NR_CRIU_OP, "CRIU_OP", 56, kNone, kAbsent, "EACCES, as for a process without the capability",
      I::no_access, nullptr},
     {KFD_NR_AVAILABLE_MEMORY, "AVAILABLE_MEMORY", bytes_of<kfd_available_memory>, kInOut, kApproximate,
      "exact bytes; the driver rounds to 2 MiB and reserves some for page tables", I::available_memory,
@@ -190,13 +190,13 @@ constexpr auto kTable = std::to_array<IoctlEntry>({
      "the exporting process must be running, under the same user", I::ipc_import, nullptr},
     {KFD_NR_IPC_EXPORT_HANDLE, "IPC_EXPORT_HANDLE", bytes_of<kfd_ipc_export_handle>, kInOut, kApproximate,
      "the handle is valid while this process runs", I::ipc_export, nullptr},
-    {KFD_NR_DBG_TRAP_OLD, "DBG_TRAP (old)", 32, kNothing, kAbsent, "ENOTTY, as in upstream kernels",
-     I::not_there, nullptr},
-    {KFD_NR_CROSS_MEMORY_COPY, "CROSS_MEMORY_COPY", 48, kNothing, kAbsent, "ENOTTY, as in upstream kernels",
-     I::not_there, nullptr},
-    {KFD_NR_RLC_SPM, "RLC_SPM", 32, kNothing, kAbsent, "ENOTTY, as in upstream kernels", I::not_there,
+    {KFD_NR_DBG_TRAP_OLD, "DBG_TRAP (old)", 32, kNone, kAbsent, "ENOTTY, as in upstream kernels",
+     I::not_implemented, nullptr},
+    {KFD_NR_CROSS_MEMORY_COPY, "CROSS_MEMORY_COPY", 48, kNone, kAbsent, "ENOTTY, as in upstream kernels",
+     I::not_implemented, nullptr},
+    {KFD_NR_RLC_SPM, "RLC_SPM", 32, kNone, kAbsent, "ENOTTY, as in upstream kernels", I::not_implemented,
      nullptr},
-    {KFD_NR_PC_SAMPLE, "PC_SAMPLE", 32, kNothing, kAbsent, "ENOTTY, as in upstream kernels", I::not_there,
+    {KFD_NR_PC_SAMPLE, "PC_SAMPLE", 32, kNone, kAbsent, "ENOTTY, as in upstream kernels", I::not_implemented,
      nullptr},
 });
 
@@ -219,7 +219,7 @@ const IoctlEntry* find_kfd_ioctl(uint32_t number) {
 }
 
 void explain_limit(Log& log, Errno error) {
-  const char* const why =
+  const char* const explanation =
       error == EMFILE
           ? "the process has too many file descriptors, and each buffer needs one; raise ulimit -n"
       : error == ENFILE
@@ -227,12 +227,12 @@ void explain_limit(Log& log, Errno error) {
       : error == EFBIG ? "the buffer's file exceeds the process's limit of file sizes; raise ulimit -f"
                        : nullptr;
   static constinit std::atomic<bool> explained{false};
-  if (why == nullptr || explained.exchange(true)) return;
-  log(LogCategory::kWarning, "buffer allocation: {}: {}", strerrorname_np(error), why);
+  if (explanation == nullptr || explained.exchange(true)) return;
+  log(LogCategory::kWarning, "buffer allocation: {}: {}", strerrorname_np(error), explanation);
 }
 
 int Process::ioctl(uint64_t request, void* argument) {
-  // The kernel checks the number alone, and ignores the type in the bits above it.
+  // As in the kernel, the type in the bits above the number is ignored.
   const auto number = static_cast<uint32_t>(request & 0xff);
   const auto bytes = static_cast<uint32_t>(request >> 16 & 0x3fff);
   const IoctlEntry* const entry = find_kfd_ioctl(number);
@@ -240,14 +240,14 @@ int Process::ioctl(uint64_t request, void* argument) {
     log_(LogCategory::kWarning, "/dev/kfd: unknown ioctl {:#x} (number {:#x}): ENOTTY", request, number);
     return -ENOTTY;
   }
-  // What a program of another release gives more than there is comes and goes with the rest.
-  alignas(8) std::byte few[kMaxBytes] = {};
-  std::unique_ptr<uint64_t[]> many;
-  auto* copy = few;
+  // A program built for another release may pass a longer structure; its tail is copied in and out unchanged.
+  alignas(8) std::byte small_copy[kMaxBytes] = {};
+  std::unique_ptr<uint64_t[]> large_copy;
+  auto* copy = small_copy;
   if (bytes > kMaxBytes) {
-    many.reset(new (std::nothrow) uint64_t[(bytes + 7) / 8]());
-    if (many == nullptr) return -ENOMEM;
-    copy = reinterpret_cast<std::byte*>(many.get());
+    large_copy.reset(new (std::nothrow) uint64_t[(bytes + 7) / 8]());
+    if (large_copy == nullptr) return -ENOMEM;
+    copy = reinterpret_cast<std::byte*>(large_copy.get());
   }
   const auto program = reinterpret_cast<uint64_t>(argument);
   if ((entry->directions & kIn) != 0) {
@@ -261,11 +261,11 @@ int Process::ioctl(uint64_t request, void* argument) {
     error = ENOMEM;
   }
   explain_limit(log_, error);
-  // Results go back even with an error: how far a call came is one of them.
+  // Results are copied also after an error: they include how far the call came.
   if ((entry->directions & kOut) != 0 && copy_to_program(program, copy, bytes) != 0) error = EFAULT;
   if (log_.enabled(LogCategory::kIoctl)) {
-    const std::string what = entry->describe == nullptr ? "" : entry->describe(copy);
-    log_(LogCategory::kIoctl, "{}({}) = {}{}", entry->name, what, -error,
+    const std::string description = entry->describe == nullptr ? "" : entry->describe(copy);
+    log_(LogCategory::kIoctl, "{}({}) = {}{}", entry->name, description, -error,
          error == 0 ? "" : fmt::format(" {}", strerrorname_np(error)));
   }
   return -error;

@@ -1,8 +1,8 @@
-// The table of /dev/kfd's ioctls: number, name, size, how faithful, and the function. It is the only place
-// where a number becomes an action, and the fidelity report is printed from it.
+// The table of /dev/kfd's ioctls: number, name, size, fidelity and function. The dispatch and the fidelity
+// report both use it.
 //
-// Functions take the arguments as the newest kernel knows them (shorter ones have been extended with zeros)
-// and return 0 or an error number of <cerrno>, positive.
+// Functions take the arguments in the layout of the newest kernel (shorter ones are extended with zeros) and
+// return 0 or a positive error number of <cerrno>.
 #pragma once
 
 #include <cstdint>
@@ -15,13 +15,13 @@
 namespace rigel::vgpu {
 
 enum class Faithful : uint8_t {
-  kExact,        ///< As amdkfd answers, as far as a program can tell.
-  kApproximate,  ///< Works; the note says what differs.
-  kAbsent        ///< Fails with a status; the note says which.
+  kExact,        ///< Programs cannot distinguish it from amdkfd.
+  kApproximate,  ///< Works; the note describes the differences.
+  kAbsent        ///< Fails with the status in the note.
 };
 
-/// One call: the copy of the arguments, of which the program has given the first `program_bytes`: fewer than
-/// the call has, or more, where its length varies. As many go back to it.
+/// One call: a copy of the arguments. The program passed `program_bytes` of them, which may be fewer or (if
+/// the length varies) more than the structure's size. The same number is copied back.
 struct IoctlCall {
   void* arguments;
   uint32_t program_bytes;
@@ -38,23 +38,24 @@ struct IoctlEntry {
   uint32_t number;
   std::string_view name;
   uint32_t bytes;
-  /// What is copied. As in the kernel, what the request says of that is ignored. 0: refused unseen.
+  /// Copy directions. As in the kernel, the directions in the request are ignored. 0: rejected without a
+  /// copy.
   uint8_t directions;
   Faithful faithful;
   std::string_view note;
   Errno (*run)(Process&, const IoctlCall&);
-  /// What the arguments say, for the trace; null: nothing worth it.
+  /// Describes the arguments for the trace; null: no description.
   std::string (*describe)(const void* arguments);
 };
 
 std::span<const IoctlEntry> kfd_ioctls();
 const IoctlEntry* find_kfd_ioctl(uint32_t number);
 
-/// Errors that no driver of hardware has: its buffers are files here, which limits of the process may be too low for. Says
-/// in the log, once in a process, which limit it is.
+/// Logs once per process which resource limit caused `error`. Buffers are files here, so limits of open files
+/// and file sizes can cause errors that no hardware driver has.
 void explain_limit(Log& log, Errno error);
 
-/// The functions by chapter; each in the file ioctl_<chapter>.cpp.
+/// The functions by chapter; each is in ioctl_<chapter>.cpp.
 struct KfdIoctls {
   // misc
   static Errno get_version(Process&, const IoctlCall&);
@@ -72,7 +73,7 @@ struct KfdIoctls {
   static Errno not_permitted(Process&, const IoctlCall&);
   static Errno no_access(Process&, const IoctlCall&);
   static Errno no_debugger(Process&, const IoctlCall&);
-  static Errno not_there(Process&, const IoctlCall&);
+  static Errno not_implemented(Process&, const IoctlCall&);
   // events
   static Errno create_event(Process&, const IoctlCall&);
   static Errno destroy_event(Process&, const IoctlCall&);

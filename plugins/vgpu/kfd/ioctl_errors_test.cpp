@@ -1,4 +1,4 @@
-// Every ioctl with every kind of bad argument: the table is ioctl_errors.txt, whose top says how to read it.
+// Calls every ioctl with the invalid arguments listed in ioctl_errors.txt, which describes its format.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -27,19 +27,19 @@ constexpr uint64_t kVa = 0x100000000000;
 constexpr size_t kArgumentBytes = 512;
 
 struct Change {
-  std::string what, value;
+  std::string name, value;
 };
 
 struct Row {
   int line = 0;
   std::string call;
   std::vector<Change> changes;
-  int error = 0;            // of Linux
-  std::optional<int> ours;  // if that differs
+  int error = 0;                           // linux's error
+  std::optional<int> expected_difference;  // this driver's error, if it differs
   std::string reason, text;
-  const std::string* value_of(const std::string& what) const {
+  const std::string* value_of(const std::string& name) const {
     for (const Change& change : changes) {
-      if (change.what == what) return &change.value;
+      if (change.name == name) return &change.value;
     }
     return nullptr;
   }
@@ -57,7 +57,7 @@ int error_of(const std::string& name) {
   return found == kErrors.end() ? -1 : found->second;
 }
 
-Change change_of(const std::string& word) {
+Change parse_change(const std::string& word) {
   const size_t equals = word.find('=');
   return equals == word.npos ? Change{word, ""} : Change{word.substr(0, equals), word.substr(equals + 1)};
 }
@@ -79,14 +79,14 @@ std::vector<Row> rows() {
       if (row.call.empty()) {
         row.call = word;
       } else {
-        row.changes.push_back(change_of(word));
+        row.changes.push_back(parse_change(word));
       }
     }
     words >> word;
     row.error = error_of(word);
     std::getline(words >> std::ws, word);
     if (!word.empty() && word[0] == '(') {
-      row.ours = error_of(word.substr(1, word.find(',') - 1));
+      row.expected_difference = error_of(word.substr(1, word.find(',') - 1));
       row.reason = word.substr(word.find(',') + 2, word.find(')') - word.find(',') - 2);
     }
     EXPECT_NE(word.find_last_of(" _abcdefghijklmnopqrstuvwxyz"), word.npos) << text << ": says no place";
@@ -199,15 +199,15 @@ struct Call {
   }
 };
 
-// A process with a bit of everything ------------------------------------------------------------------------
+// A process with objects of every kind ----------------------------------------------------------------------
 
-class World {
+class PopulatedProcess {
  public:
   struct State {
     bool acquired = true, busy = false, has_page = true;
     size_t gpu = 0;
   };
-  World(const std::string& call, const State& state) : gpu_(state.gpu) {
+  PopulatedProcess(const std::string& call, const State& state) : gpu_(state.gpu) {
     ring_ = map(kRingBytes);
     pointers_ = map(4096);
     eop_ = map(4096);
@@ -234,7 +234,7 @@ class World {
     other_ = t_.render.back();
     if (state.acquired) fill(call, state);
   }
-  ~World() {
+  ~PopulatedProcess() {
     if (queue_made_) {
       kfd_destroy_queue d{queue_, 0};
       t_.call(KFD_NR_DESTROY_QUEUE, d);
@@ -244,8 +244,8 @@ class World {
     }
     for (const auto& [address, bytes] : maps_) ::munmap(address, bytes);
   }
-  World(const World&) = delete;
-  World& operator=(const World&) = delete;
+  PopulatedProcess(const PopulatedProcess&) = delete;
+  PopulatedProcess& operator=(const PopulatedProcess&) = delete;
 
   int make(const Call& call, uint64_t argument, uint64_t direction, uint64_t bytes) {
     return -t_.system->ioctl(t_.kfd, direction << 30 | bytes << 16 | KFD_ABI_IOCTL_TYPE << 8 | call.number,
@@ -286,8 +286,8 @@ class World {
     return number;
   }
 
-  // The call as it is right.
-  Call right(const std::string& name) {
+  // Returns the call with valid arguments.
+  Call valid_call(const std::string& name) {
     Call c;
     const uint32_t gpu = t_.gpu_id(gpu_);
     const auto queue = kfd_event_ref{queue_, 0};
@@ -389,7 +389,7 @@ class World {
     maps_.emplace_back(p, bytes);
     return static_cast<std::byte*>(p);
   }
-  uint64_t give(std::byte* p, uint64_t bytes) {
+  uint64_t share(std::byte* p, uint64_t bytes) {
     const auto a = t_.allocate(KFD_MEM_USERPTR | KFD_MEM_WRITABLE | KFD_MEM_EXECUTABLE, bytes, at(p), at(p));
     EXPECT_EQ(a.error, 0);
     EXPECT_EQ(t_.map(a.handle), 0);
@@ -414,10 +414,10 @@ class World {
   }
 
   void fill(const std::string& call, const State& state) {
-    ring_handle_ = give(ring_, kRingBytes);
-    give(pointers_, 4096);
-    give(eop_, 4096);
-    give(save_, area_.context_bytes + area_.debug_bytes);
+    ring_handle_ = share(ring_, kRingBytes);
+    share(pointers_, 4096);
+    share(eop_, 4096);
+    share(save_, area_.context_bytes + area_.debug_bytes);
     std::memset(scratch_, 0xff, 4096);
     struct {
       kfd_svm header;
@@ -471,13 +471,13 @@ class World {
 
 int make(const Row& row, bool changed) {
   const std::string* const gpu = row.value_of("@gpu");
-  const auto has = [&](const char* what) { return changed && row.value_of(what) != nullptr; };
-  World world(row.call, {.acquired = !has("@new"),
-                         .busy = has("@busy"),
-                         .has_page = !has("@pageless"),
-                         .gpu = gpu == nullptr ? 0 : std::stoul(*gpu)});
-  Call call = world.right(row.call);
-  // Not on the stack, where a bad address would not be noticed.
+  const auto has = [&](const char* name) { return changed && row.value_of(name) != nullptr; };
+  PopulatedProcess world(row.call, {.acquired = !has("@new"),
+                                    .busy = has("@busy"),
+                                    .has_page = !has("@pageless"),
+                                    .gpu = gpu == nullptr ? 0 : std::stoul(*gpu)});
+  Call call = world.valid_call(row.call);
+  // On the heap, because addresses on the stack are accessed without a check.
   const auto arguments = std::make_unique<std::array<std::byte, kArgumentBytes>>(call.arguments);
   uint64_t argument = reinterpret_cast<uint64_t>(arguments->data()), direction = 3, bytes = call.bytes;
   if (has("@twice")) {
@@ -486,63 +486,64 @@ int make(const Row& row, bool changed) {
   }
   if (changed) {
     for (const Change& change : row.changes) {
-      if (change.what == "@new" || change.what == "@busy" || change.what == "@twice" ||
-          change.what == "@pageless" || change.what == "@gpu") {
+      if (change.name == "@new" || change.name == "@busy" || change.name == "@twice" ||
+          change.name == "@pageless" || change.name == "@gpu") {
         continue;
       }
       const uint64_t value = world.value(change.value);
-      if (change.what == "@arg") {
+      if (change.name == "@arg") {
         argument = value;
-      } else if (change.what == "@size") {
+      } else if (change.name == "@size") {
         bytes = value;
-      } else if (change.what == "@dir") {
+      } else if (change.name == "@dir") {
         direction = value;
       } else {
-        bool known = false;
+        bool is_known_field = false;
         for (const Field& field : kFields) {
-          if (row.call != field.call || change.what != field.name) continue;
+          if (row.call != field.call || change.name != field.name) continue;
           std::memcpy(arguments->data() + field.offset, &value, field.bytes);
-          known = true;
+          is_known_field = true;
         }
-        EXPECT_TRUE(known) << row.text << ": no field " << change.what;
+        EXPECT_TRUE(is_known_field) << row.text << ": no field " << change.name;
       }
     }
   }
   return world.make(call, argument, direction, bytes);
 }
 
-bool is_always_refused(const std::string& call) {
+bool is_always_rejected(const std::string& call) {
   return call.starts_with("DBG_") || call.starts_with("number=") || call == "CRIU_OP";
 }
 
-TEST(IoctlErrors, AreThoseOfLinux) {
-  std::set<std::string> right;  // calls that have been seen to succeed as they are right
+TEST(IoctlErrors, MatchLinux) {
+  std::set<std::string> valid_calls;  // calls that have succeeded with valid arguments
   for (const Row& row : rows()) {
-    const std::string where = "ioctl_errors.txt:" + std::to_string(row.line) + ": " + row.text;
+    const std::string location = "ioctl_errors.txt:" + std::to_string(row.line) + ": " + row.text;
     const std::string* const gpu = row.value_of("@gpu");
-    if (!is_always_refused(row.call) && right.insert(row.call + (gpu == nullptr ? "" : *gpu)).second) {
-      EXPECT_EQ(make(row, false), 0) << where << "\nas it is right";
+    if (!is_always_rejected(row.call) && valid_calls.insert(row.call + (gpu == nullptr ? "" : *gpu)).second) {
+      EXPECT_EQ(make(row, false), 0) << location << "\nas it is right";
     }
     const int error = make(row, true);
-    if (row.ours) {
-      EXPECT_NE(row.reason, "") << where;
-      EXPECT_EQ(error, *row.ours) << where << "\nis no longer a known difference: say what it is now";
+    if (row.expected_difference) {
+      EXPECT_NE(row.reason, "") << location;
+      EXPECT_EQ(error, *row.expected_difference)
+          << location << "\nis no longer a known difference: say what it is now";
       continue;
     }
-    EXPECT_EQ(error, row.error) << where;
+    EXPECT_EQ(error, row.error) << location;
   }
 }
 
-// A call without a line would be one that nobody has thought about.
-TEST(IoctlErrors, HaveLinesForEveryCall) {
+// The table must have at least one row for every call.
+TEST(IoctlErrors, TableCoversEveryIoctl) {
   const std::vector<Row> all = rows();
   for (const IoctlEntry& entry : kfd_ioctls()) {
-    if (entry.number >= 0x80) continue;  // of AMD's own kernels
+    if (entry.number >= 0x80) continue;  // of AMD's out-of-tree kernels
     std::string name(entry.name);
-    if (const size_t of = name.find("_OF_GPU"); of != name.npos) name.resize(of);
-    if (const size_t of = name.find("_TO_GPU"); of != name.npos) name.resize(of);
-    if (const size_t of = name.find("_FROM_GPU"); of != name.npos) name.resize(of);
-    if (name == "GET_PROCESS_APERTURES") continue;  // has no argument that could be bad
+    if (const size_t suffix = name.find("_OF_GPU"); suffix != name.npos) name.resize(suffix);
+    if (const size_t suffix = name.find("_TO_GPU"); suffix != name.npos) name.resize(suffix);
+    if (const size_t suffix = name.find("_FROM_GPU"); suffix != name.npos) name.resize(suffix);
+    if (name == "GET_PROCESS_APERTURES") continue;  // has no argument that can be invalid
     bool found = false;
     for (const Row& row : all) found |= row.call == name;
     EXPECT_TRUE(found) << name;

@@ -10,22 +10,22 @@
 namespace rigel::vgpu {
 namespace {
 
-constexpr uint32_t kMaxWaits = 1u << 16;  // about what kmalloc gives
+constexpr uint32_t kMaxWaits = 1u << 16;  // about the limit of kmalloc
 
 }  // namespace
 
 Errno KfdIoctls::create_event(Process& process, const IoctlCall& call) {
   auto& a = args<kfd_create_event>(call);
   if (a.event_page_offset != 0) {
-    // Where GPUs have memory of their own, user mode brings the page, as a buffer they can write to.
+    // For GPUs with VRAM, user mode passes a buffer for the page.
     const MutexLock lock(process.memory_mutex_);
     const GpuContext* const gpu = process.gpu_by_id(static_cast<uint32_t>(a.event_page_offset >> 32));
-    if (gpu == nullptr || process.event_page_ != 0) return EINVAL;
+    if (gpu == nullptr || process.event_page_handle_ != 0) return EINVAL;
     if (!gpu->acquired()) return ENODEV;
     const Buffer* const buffer = process.find_buffer(a.event_page_offset);
     if (buffer == nullptr || buffer->object->kind() > MemoryObject::Kind::kGtt) return EINVAL;
     if (const Errno error = process.events_.set_page(buffer->object); error != 0) return error;
-    process.event_page_ = buffer->handle;
+    process.event_page_handle_ = buffer->handle;
   }
   const auto event = process.events_.create(a.event_type, a.auto_reset != 0);
   if (!event) return event.error();
@@ -52,26 +52,26 @@ Errno KfdIoctls::wait_events(Process& process, const IoctlCall& call) {
   auto& a = args<kfd_wait_events>(call);
   a.wait_result = KFD_WAIT_FAIL;
   if (a.num_events > kMaxWaits) return ENOMEM;
-  process.watch_.look_now();
+  process.watch_.poll_now();
   // Nearly every wait is for a few events.
   constexpr uint32_t kFew = 16;
-  kfd_event_data few[kFew];
-  std::vector<kfd_event_data> many;
-  kfd_event_data* events = few;
+  kfd_event_data small_array[kFew];
+  std::vector<kfd_event_data> large_array;
+  kfd_event_data* events = small_array;
   if (a.num_events > kFew) {
-    many.resize(a.num_events);
-    events = many.data();
+    large_array.resize(a.num_events);
+    events = large_array.data();
   }
   if (const Errno error = copy_from_program(events, a.events_ptr, a.num_events * sizeof *events);
       error != 0) {
     return error;
   }
-  // Only what has something to tell is written: programs may keep the rest in memory that is read-only.
-  std::vector<uint32_t> told;
+  // Only updated entries are written: programs may keep the others in read-only memory.
+  std::vector<uint32_t> updated;
   Errno error =
-      process.events_.wait(events, a.num_events, a.wait_for_all != 0, a.timeout, a.wait_result, &told);
-  for (size_t i = 0; error == 0 && i < told.size(); ++i) {
-    error = copy_to_program(a.events_ptr + told[i] * sizeof *events, &events[told[i]], sizeof *events);
+      process.events_.wait(events, a.num_events, a.wait_for_all != 0, a.timeout, a.wait_result, &updated);
+  for (size_t i = 0; error == 0 && i < updated.size(); ++i) {
+    error = copy_to_program(a.events_ptr + updated[i] * sizeof *events, &events[updated[i]], sizeof *events);
   }
   if (error != 0) a.wait_result = KFD_WAIT_FAIL;
   return error;

@@ -14,10 +14,10 @@ namespace {
 using Kind = MemoryObject::Kind;
 using ObjectOr = ErrnoOr<std::shared_ptr<MemoryObject>>;
 
-// The memory behind a new buffer.
+// Creates the memory of a new buffer.
 ObjectOr make_object(Process& process, GpuContext& gpu, const kfd_alloc_memory& a, uint64_t bytes)
     RIGEL_REQUIRES(process.memory_mutex()) {
-  // Of several kinds the driver takes the first, in the order of the bits.
+  // If several kinds are requested, the driver uses the lowest bit.
   switch (a.flags & KFD_MEM_KINDS & (0 - a.flags)) {
     case KFD_MEM_VRAM:
       if (!Process::vram_has_room(gpu, bytes)) return tl::unexpected(ENOMEM);
@@ -48,7 +48,7 @@ Errno KfdIoctls::alloc_memory(Process& process, const IoctlCall& call) {
   a.flags &= ~MemoryObject::kNoHostAccess;  // bits without a meaning are ignored
   const MutexLock lock(process.memory_mutex_);
   const auto is_shared = [&](uint64_t address) {
-    process.forget_given_back(address, a.size);
+    process.forget_unreadable(address, a.size);
     return process.svm_.overlaps(address / kPage, (address + a.size - 1) / kPage + 1);
   };
   const bool needs_no_address = a.va_addr == 0 && (a.flags & KFD_MEM_VRAM) != 0;
@@ -59,7 +59,7 @@ Errno KfdIoctls::alloc_memory(Process& process, const IoctlCall& call) {
   constexpr uint32_t kVisible = KFD_MEM_VRAM | KFD_MEM_PUBLIC;
   if ((a.flags & kVisible) == kVisible && !gpu->gpu().large_bar) return EINVAL;
   if (!gpu->acquired()) return ENODEV;
-  // These are looked at even if another kind is asked for as well, and wins.
+  // Checked also if another kind is requested too and wins.
   if ((a.flags & KFD_MEM_DOORBELL) != 0) {
     if (a.size != gpu->gpu().board.doorbell_slice_bytes()) return EINVAL;
   } else if ((a.flags & KFD_MEM_MMIO_REMAP) != 0) {
@@ -71,7 +71,7 @@ Errno KfdIoctls::alloc_memory(Process& process, const IoctlCall& call) {
   buffer.va = a.va_addr;
   buffer.flags = a.flags;
   buffer.gpu_index = gpu->index();
-  // The ring of a gfx8 AQL queue: memory of half the size, which GPUs see twice in a row.
+  // The ring of a gfx8 AQL queue: memory of half the size, mapped twice in a row on GPUs.
   const uint64_t bytes = pages_up(buffer.double_mapped() ? a.size / 2 : a.size);
   if (bytes == 0) return a.size == 1 ? EINVAL : ENOMEM;
   buffer.va_bytes = buffer.double_mapped() ? bytes * 2 : bytes;
@@ -81,8 +81,8 @@ Errno KfdIoctls::alloc_memory(Process& process, const IoctlCall& call) {
 
   switch (buffer.object->kind()) {
     case Kind::kDoorbell:
-      // Of the render node, as for other memory, where there is nothing to map: doorbells are mapped by what
-      // CREATE_QUEUE returns.
+      // An offset in the render node, as for other memory, although it cannot be mapped there: doorbells are
+      // mapped at the offset that CREATE_QUEUE returns.
       a.mmap_offset = process.make_mmap_offset(buffer.object);
       process.drop_mmap_offset(a.mmap_offset);
       break;
@@ -101,7 +101,7 @@ Errno KfdIoctls::alloc_memory(Process& process, const IoctlCall& call) {
 Errno KfdIoctls::free_memory(Process& process, const IoctlCall& call) {
   const uint64_t handle = args<kfd_free_memory>(call).handle;
   const MutexLock lock(process.memory_mutex_);
-  if (handle != 0 && handle == process.event_page_) return EPERM;
+  if (handle != 0 && handle == process.event_page_handle_) return EPERM;
   Buffer* const buffer = process.find_buffer(handle);
   if (buffer == nullptr) return EINVAL;
   if (buffer->mapped.any()) return EBUSY;
@@ -110,7 +110,7 @@ Errno KfdIoctls::free_memory(Process& process, const IoctlCall& call) {
 }
 
 Errno KfdIoctls::change_mapping(Process& process, kfd_map_memory& a, bool map) {
-  constexpr uint32_t kMaxDevices = 1u << 20;  // what kmalloc gives
+  constexpr uint32_t kMaxDevices = 1u << 20;  // the limit of kmalloc
   if (a.n_devices == 0 || a.n_success > a.n_devices) return EINVAL;
   if (a.n_devices > kMaxDevices) return ENOMEM;
   const auto ids = array_from_program<uint32_t>(a.device_ids_array_ptr, a.n_devices);

@@ -34,7 +34,7 @@ Errno KfdIoctls::get_version(Process&, const IoctlCall& call) {
 
 Errno KfdIoctls::get_clock_counters(Process& process, const IoctlCall& call) {
   auto& a = args<kfd_get_clock_counters>(call);
-  // An unknown GPU is no error: its counter is 0. User mode asks so for the CPU's clock alone.
+  // For an unknown GPU the counter is 0, without an error. User mode reads the CPU's clock this way.
   GpuContext* const gpu = process.gpu_by_id(a.gpu_id);
   a.gpu_clock_counter = gpu == nullptr ? 0 : gpu->gpu_clock();
   a.cpu_clock_counter = nanoseconds(CLOCK_MONOTONIC_RAW);
@@ -59,7 +59,7 @@ Errno KfdIoctls::get_process_apertures_new(Process& process, const IoctlCall& ca
     a.num_of_nodes = count;
     return 0;
   }
-  constexpr uint32_t kMaxNodes = (4u << 20) / sizeof(kfd_apertures);  // what kmalloc gives
+  constexpr uint32_t kMaxNodes = (4u << 20) / sizeof(kfd_apertures);  // the limit of kmalloc
   if (a.num_of_nodes > kMaxNodes) return ENOMEM;
   std::vector<kfd_apertures> out;
   for (uint32_t i = 0; i < count && i < a.num_of_nodes; ++i) out.push_back(apertures_of(process.gpu(i)));
@@ -86,19 +86,19 @@ Errno KfdIoctls::acquire_vm(Process& process, const IoctlCall& call) {
 
 Errno KfdIoctls::set_memory_policy(Process& process, const IoctlCall& call) {
   const auto& a = args<kfd_set_memory_policy>(call);
-  const auto known = [](uint32_t policy) {
+  const auto is_known_policy = [](uint32_t policy) {
     return policy == KFD_CACHE_POLICY_COHERENT || policy == KFD_CACHE_POLICY_NONCOHERENT;
   };
-  if (!known(a.default_policy) || !known(a.alternate_policy)) return EINVAL;
+  if (!is_known_policy(a.default_policy) || !is_known_policy(a.alternate_policy)) return EINVAL;
   const GpuContext* const gpu = process.gpu_by_id(a.gpu_id);
   if (gpu == nullptr) return EINVAL;
   if (!gpu->acquired()) return ESRCH;
   if (!gpu->gpu().board.driver().has_alternate_aperture || a.alternate_aperture_size == 0) return 0;
-  constexpr uint64_t kFixedBits = 0xffff80000000ffff, kPiece = 0xffff;
+  constexpr uint64_t kFixedBits = 0xffff80000000ffff, kLastBits = 0xffff;
   const uint64_t last = a.alternate_aperture_base + a.alternate_aperture_size - 1;
-  const bool good = last > a.alternate_aperture_base && (a.alternate_aperture_base & kFixedBits) == 0 &&
-                    (last & kFixedBits) == kPiece;
-  return good ? 0 : EINVAL;
+  const bool is_valid = last > a.alternate_aperture_base && (a.alternate_aperture_base & kFixedBits) == 0 &&
+                        (last & kFixedBits) == kLastBits;
+  return is_valid ? 0 : EINVAL;
 }
 
 Errno KfdIoctls::set_scratch_backing_va(Process& process, const IoctlCall& call) {
@@ -106,7 +106,7 @@ Errno KfdIoctls::set_scratch_backing_va(Process& process, const IoctlCall& call)
   GpuContext* const gpu = process.gpu_by_id(a.gpu_id);
   if (gpu == nullptr) return EINVAL;
   if (!gpu->acquired()) return ENODEV;
-  // User mode gives what the register SH_HIDDEN_PRIVATE_BASE holds: the address without its low 16 bits.
+  // User mode passes the value of the register SH_HIDDEN_PRIVATE_BASE: the address without its low 16 bits.
   gpu->processor().set_scratch_base(a.va_addr << 16);
   return 0;
 }
@@ -141,7 +141,7 @@ Errno KfdIoctls::set_xnack_mode(Process& process, const IoctlCall& call) {
   const MutexLock lock(process.queue_mutex_);
   if (a.xnack_enabled >= 0) {
     if (!process.queues_.empty()) return EBUSY;
-    if (a.xnack_enabled != 0) return EPERM;  // none of the boards can retry faults of one process only
+    if (a.xnack_enabled != 0) return EPERM;  // no board can retry faults of a single process
   }
   a.xnack_enabled = process.xnack_ ? 1 : 0;
   return 0;
@@ -186,7 +186,7 @@ Errno KfdIoctls::no_debugger(Process& process, const IoctlCall&) {
   return EINVAL;
 }
 
-Errno KfdIoctls::not_there(Process&, const IoctlCall&) {
+Errno KfdIoctls::not_implemented(Process&, const IoctlCall&) {
   return ENOTTY;
 }
 

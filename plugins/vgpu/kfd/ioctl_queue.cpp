@@ -17,15 +17,15 @@ namespace rigel::vgpu {
 namespace {
 
 constexpr uint32_t kMaxQueues = 1024;       // of one process
-constexpr ptrdiff_t kMaxQueuesOfGpu = 127;  // of one process: what the hardware's scheduler takes
+constexpr ptrdiff_t kMaxQueuesOfGpu = 127;  // of one process: the limit of the hardware scheduler
 
-// Doorbells from gfx9 on, as amdkfd lays them out: the SDMA engines' are at fixed places, those of odd queues
-// half a slice further on; compute queues take the lowest that is free of the rest.
+// Doorbell layout of amdkfd for gfx9 and later. SDMA engines have fixed doorbells, those of odd-numbered
+// queues half a slice higher. Compute queues get the lowest free doorbell outside of the reserved range.
 constexpr uint32_t kSdmaDoorbells = 0xf0;
 constexpr uint32_t kDoorbellsOfSdmaEngine = 0x0a;
-constexpr uint32_t kReservedBegin = 0xe0;
+constexpr uint32_t kReservedStart = 0xe0;
 constexpr uint32_t kReservedEnd = 0x200;
-constexpr uint32_t kMirror = 512;
+constexpr uint32_t kHalfSlice = 512;
 
 bool is_sdma(uint32_t type) {
   return type == KFD_QUEUE_SDMA || type == KFD_QUEUE_SDMA_BY_ENGINE;
@@ -50,27 +50,27 @@ Errno errno_of(QueueRequestError error) {
     case QueueRequestError::kBadValue:
       return EINVAL;
     case QueueRequestError::kNoThread:
-      return ENOMEM;  // user mode would repeat EAGAIN for ever
+      return ENOMEM;  // user mode would repeat the call for ever after EAGAIN
   }
   return EINVAL;
 }
 
-// The kernel's access_ok(): in the half of the program, whatever is there.
-bool could_be_programs(uint64_t address, uint64_t bytes) {
+// The kernel's access_ok(): checks only that the range is in the user half of the address space.
+bool is_user_range(uint64_t address, uint64_t bytes) {
   return address < (uint64_t{1} << 47) - bytes;
 }
 
-Errno check_numbers(const kfd_create_queue& a) {
+Errno check_arguments(const kfd_create_queue& a) {
   if ((a.queue_percentage & 0xff) > KFD_QUEUE_PERCENTAGE_MAX || a.queue_priority > KFD_QUEUE_PRIORITY_MAX)
     return EINVAL;
-  // Whether the addresses lead anywhere is seen when their buffers are looked for.
-  if (!could_be_programs(a.ring_base_address, 8)) return EFAULT;
+  // Whether the addresses are mapped is checked later, when their buffers are searched.
+  if (!is_user_range(a.ring_base_address, 8)) return EFAULT;
   if (a.ring_size != 0 && !std::has_single_bit(a.ring_size)) return EINVAL;
-  if (!could_be_programs(a.read_pointer_address, 4) || !could_be_programs(a.write_pointer_address, 4) ||
-      !could_be_programs(a.eop_buffer_address, 4) || !could_be_programs(a.ctx_save_restore_address, 4)) {
+  if (!is_user_range(a.read_pointer_address, 4) || !is_user_range(a.write_pointer_address, 4) ||
+      !is_user_range(a.eop_buffer_address, 4) || !is_user_range(a.ctx_save_restore_address, 4)) {
     return EFAULT;
   }
-  constexpr Errno kNotSupported = 524;  // the kernel's ENOTSUPP, which gets out
+  constexpr Errno kNotSupported = 524;  // the kernel's ENOTSUPP, which reaches user mode
   return a.queue_type <= KFD_QUEUE_SDMA_BY_ENGINE ? 0 : kNotSupported;
 }
 
@@ -78,13 +78,13 @@ Errno check_numbers(const kfd_create_queue& a) {
 
 Errno KfdIoctls::create_queue(Process& process, const IoctlCall& call) {
   auto& a = args<kfd_create_queue>(call);
-  if (const Errno error = check_numbers(a); error != 0) return error;
+  if (const Errno error = check_arguments(a); error != 0) return error;
   a.ring_size = std::max<uint32_t>(a.ring_size, KFD_QUEUE_RING_MIN);
   GpuContext* const gpu = process.gpu_by_id(a.gpu_id);
   if (gpu == nullptr) return EINVAL;
   const Board& board = gpu->gpu().board;
-  const auto warn = [&](const char* what) {
-    process.log_(LogCategory::kWarning, "CREATE_QUEUE: {}", what);
+  const auto warn = [&](const char* problem) {
+    process.log_(LogCategory::kWarning, "CREATE_QUEUE: {}", problem);
     return EINVAL;
   };
 
@@ -98,39 +98,39 @@ Errno KfdIoctls::create_queue(Process& process, const IoctlCall& call) {
   queue->priority = a.queue_priority;
   queue->save_area_va = a.ctx_save_restore_address;
 
-  // The buffers that hardware will read and write on its own must be there, and stay there.
-  std::vector<Buffer*> held;
+  // Buffers that hardware accesses directly must exist and stay mapped.
+  std::vector<Buffer*> pinned;
   MutexLock memory_lock(process.memory_mutex_);
   if (!gpu->acquired()) return ESRCH;
   const bool doubled = board.driver().maps_aql_rings_twice && a.queue_type == KFD_QUEUE_AQL;
-  const auto hold = [&](uint64_t va, uint64_t bytes) RIGEL_REQUIRES(process.memory_mutex_) {
+  const auto add_pinned = [&](uint64_t va, uint64_t bytes) RIGEL_REQUIRES(process.memory_mutex_) {
     Buffer* const buffer = process.buffer_at(*gpu, va, bytes);
-    if (buffer != nullptr) held.push_back(buffer);
+    if (buffer != nullptr) pinned.push_back(buffer);
     return buffer != nullptr;
   };
-  const auto hold_page_of = [&](uint64_t va) RIGEL_REQUIRES(process.memory_mutex_) {
-    return hold(va & ~(kPage - 1), kPage);
+  const auto add_pinned_page = [&](uint64_t va) RIGEL_REQUIRES(process.memory_mutex_) {
+    return add_pinned(va & ~(kPage - 1), kPage);
   };
-  if (!hold_page_of(a.write_pointer_address))
+  if (!add_pinned_page(a.write_pointer_address))
     return warn("write pointer: must be in a buffer of one page that is mapped on this GPU");
-  if (!hold_page_of(a.read_pointer_address))
+  if (!add_pinned_page(a.read_pointer_address))
     return warn("read pointer: must be in a buffer of one page that is mapped on this GPU");
-  if (!hold(a.ring_base_address, doubled ? a.ring_size / 2 : a.ring_size)) {
+  if (!add_pinned(a.ring_base_address, doubled ? a.ring_size / 2 : a.ring_size)) {
     return warn("ring buffer: must be a separate allocation of exactly ring_size bytes, mapped on this GPU");
   }
-  Buffer* const ring = held.back();
+  Buffer* const ring = pinned.back();
   if (is_compute(a.queue_type)) {
     if (a.eop_buffer_address != 0) {
       if (a.eop_buffer_size != board.driver().end_of_pipe_bytes)
         return warn("end-of-pipe buffer: invalid size for this chip");
-      if (!hold(a.eop_buffer_address, a.eop_buffer_size)) {
+      if (!add_pinned(a.eop_buffer_address, a.eop_buffer_size)) {
         return warn(
             "end-of-pipe buffer: must be a separate allocation of exactly its size, mapped on this GPU");
       }
     }
     const Board::SaveArea area = board.save_area();
     if (a.ctl_stack_size < area.control_stack_bytes) return warn("ctl_stack_size: too small for this chip");
-    // Before 6.12 kernels took any. tinygrad, which runs on those, does not know of gfx10's limit.
+    // Kernels before 6.12 accept any size. tinygrad uses those and ignores the limit of gfx10.
     if (a.ctl_stack_size != area.control_stack_bytes) {
       process.log_(
           LogCategory::kWarning,
@@ -140,19 +140,19 @@ Errno KfdIoctls::create_queue(Process& process, const IoctlCall& call) {
     if (a.ctx_save_restore_size < area.context_bytes)
       return warn("ctx_save_restore_size: too small for this chip");
     const uint64_t bytes = (uint64_t{a.ctx_save_restore_size} + area.debug_bytes + kPage - 1) & ~(kPage - 1);
-    if (!hold(a.ctx_save_restore_address, bytes) &&
+    if (!add_pinned(a.ctx_save_restore_address, bytes) &&
         !process.always_shared(*gpu, a.ctx_save_restore_address, bytes)) {
       return warn(
           "context save area: must be a buffer of exactly its size, or an SVM range that is always mapped");
     }
   }
 
-  const auto is_here = [&](const auto& other) { return other.second->gpu == gpu; };
-  if (std::count_if(process.queues_.begin(), process.queues_.end(), is_here) >= kMaxQueuesOfGpu)
+  const auto is_on_gpu = [&](const auto& other) { return other.second->gpu == gpu; };
+  if (std::count_if(process.queues_.begin(), process.queues_.end(), is_on_gpu) >= kMaxQueuesOfGpu)
     return ENOSPC;
   while (queue->id < kMaxQueues && process.queues_.contains(queue->id)) ++queue->id;
   if (queue->id == kMaxQueues) return ENOMEM;
-  if (a.queue_type == KFD_QUEUE_SDMA_XGMI) return ENOMEM;  // no board has SDMA engines for XGMI alone
+  if (a.queue_type == KFD_QUEUE_SDMA_XGMI) return ENOMEM;  // no board has SDMA engines for XGMI only
 
   auto& taken = process.doorbells_taken_[gpu->index()];
   auto& sdma_taken = process.sdma_taken_[gpu->index()];
@@ -167,9 +167,9 @@ Errno KfdIoctls::create_queue(Process& process, const IoctlCall& call) {
     const uint32_t step = a.queue_type == KFD_QUEUE_SDMA_BY_ENGINE ? engines : 1;
     const auto is_taken = [&] {
       if (sdma_taken.test(slot)) return true;
-      if (process.options_.machine.empty()) return false;
-      queue->shared_slot =
-          SharedSlot::claim(fmt::format("vgpu/{}/{}/sdma/{}", process.options_.machine, gpu->index(), slot));
+      if (process.options_.virtual_system.empty()) return false;
+      queue->shared_slot = SharedSlot::claim(
+          fmt::format("vgpu/{}/{}/sdma/{}", process.options_.virtual_system, gpu->index(), slot));
       return !queue->shared_slot;
     };
     while (slot < engines * board.sdma.queues_per_engine && is_taken()) slot += step;
@@ -179,14 +179,14 @@ Errno KfdIoctls::create_queue(Process& process, const IoctlCall& call) {
     engine = slot % engines;
   }
   if (board.driver().doorbell_bytes == 4) {
-    queue->doorbell = queue->id;  // the queue's number decides, and user mode knows it
+    queue->doorbell = queue->id;  // the queue id is the index; user mode knows this
   } else if (queue->sdma) {
     const uint32_t number = queue->sdma_slot / board.sdma.engines;
-    queue->doorbell = kSdmaDoorbells + engine * kDoorbellsOfSdmaEngine + number / 2 + number % 2 * kMirror;
+    queue->doorbell = kSdmaDoorbells + engine * kDoorbellsOfSdmaEngine + number / 2 + number % 2 * kHalfSlice;
   } else {
     const auto reserved = [](uint32_t i) {
-      const uint32_t low = i % kMirror;
-      return low >= kReservedBegin && low < kReservedEnd;
+      const uint32_t low = i % kHalfSlice;
+      return low >= kReservedStart && low < kReservedEnd;
     };
     while (queue->doorbell < taken.size() && (taken.test(queue->doorbell) || reserved(queue->doorbell))) {
       ++queue->doorbell;
@@ -220,38 +220,38 @@ Errno KfdIoctls::create_queue(Process& process, const IoctlCall& call) {
   config.doorbell = queue->doorbell_slot;
   config.doorbell_in_dwords = config.kind == QueueKind::kAql && board.doorbell_in_dwords();
 
-  Process::Queue& made = *queue;
+  Process::Queue& created = *queue;
   decltype(process.queues_) entry;
-  entry.emplace(made.id, std::move(queue));
-  made.ring = ring->handle;
-  Undo let_go([&]() RIGEL_REQUIRES(process.memory_mutex_) { process.let_go_of_all(made); });
-  for (Buffer* buffer : held) Process::hold(made, *buffer);
-  let_go.cancel();
+  entry.emplace(created.id, std::move(queue));
+  created.ring = ring->handle;
+  Undo unpin([&]() RIGEL_REQUIRES(process.memory_mutex_) { process.unpin_all_buffers(created); });
+  for (Buffer* buffer : pinned) Process::pin_buffer(created, *buffer);
+  unpin.cancel();
   memory_lock.unlock();
-  Undo destroy([&]() RIGEL_REQUIRES(process.queue_mutex_) { process.destroy_queue(made); });
-  gpu->note_queue(made.id, {made.save_area_va, process.runtime_enabled_, made.doorbell_index()});
+  Undo destroy([&]() RIGEL_REQUIRES(process.queue_mutex_) { process.destroy_queue(created); });
+  gpu->note_queue(created.id, {created.save_area_va, process.runtime_enabled_, created.doorbell_index()});
   if (const Errno error = errno_of(gpu->processor().create_queue(config)); error != 0) return error;
-  process.watch_.add_slot(gpu->index(), CommandProcessor::engine_of(config.kind, engine), made.doorbell_slot,
-                          uint64_t{made.doorbell} * doorbell_bytes, doorbell_bytes);
+  process.watch_.add_slot(gpu->index(), CommandProcessor::engine_of(config.kind, engine),
+                          created.doorbell_slot, uint64_t{created.doorbell} * doorbell_bytes, doorbell_bytes);
   destroy.cancel();
-  taken.set(made.doorbell);
-  if (made.sdma) sdma_taken.set(made.sdma_slot);
+  taken.set(created.doorbell);
+  if (created.sdma) sdma_taken.set(created.sdma_slot);
   process.queues_.merge(entry);
 
-  a.queue_id = made.id;
+  a.queue_id = created.id;
   a.doorbell_offset = KFD_MMAP_TYPE_DOORBELL | KFD_MMAP_GPU_ID(a.gpu_id);
-  if (doorbell_bytes == 8) a.doorbell_offset |= uint64_t{made.doorbell} * doorbell_bytes;
+  if (doorbell_bytes == 8) a.doorbell_offset |= uint64_t{created.doorbell} * doorbell_bytes;
   process.reporter_->start();
   return 0;
 }
 
-void Process::hold(Queue& queue, Buffer& buffer) {
+void Process::pin_buffer(Queue& queue, Buffer& buffer) {
   queue.buffers.reserve(queue.buffers.size() + 1);
   ++buffer.queue_uses[queue.gpu->index()];
   queue.buffers.push_back(buffer.handle);
 }
 
-void Process::let_go(Queue& queue, uint64_t handle) {
+void Process::unpin_buffer(Queue& queue, uint64_t handle) {
   queue.buffers.erase(std::find(queue.buffers.begin(), queue.buffers.end(), handle));
   Buffer* const buffer = find_buffer(handle);
   if (buffer == nullptr) return;
@@ -259,11 +259,11 @@ void Process::let_go(Queue& queue, uint64_t handle) {
   if (--uses->second == 0) buffer->queue_uses.erase(uses);
 }
 
-void Process::let_go_of_all(Queue& queue) {
-  while (!queue.buffers.empty()) let_go(queue, queue.buffers.back());
+void Process::unpin_all_buffers(Queue& queue) {
+  while (!queue.buffers.empty()) unpin_buffer(queue, queue.buffers.back());
 }
 
-// Takes the memory lock for what the queue held. The queue is gone afterwards, if it had come so far that it was known.
+// Takes the memory lock to unpin the queue's buffers. Erases the queue from queues_ if it is there already.
 void Process::destroy_queue(Queue& queue) {
   GpuContext& gpu = *queue.gpu;
   watch_.remove_slot(gpu.index(), queue.doorbell_slot);
@@ -273,7 +273,7 @@ void Process::destroy_queue(Queue& queue) {
   if (queue.sdma) sdma_taken_[gpu.index()].reset(queue.sdma_slot);
   {
     const MutexLock lock(memory_mutex_);
-    let_go_of_all(queue);
+    unpin_all_buffers(queue);
   }
   queues_.erase(queue.id);
 }
@@ -290,7 +290,7 @@ Errno KfdIoctls::update_queue(Process& process, const IoctlCall& call) {
   const auto& a = args<kfd_update_queue>(call);
   if ((a.queue_percentage & 0xff) > KFD_QUEUE_PERCENTAGE_MAX || a.queue_priority > KFD_QUEUE_PRIORITY_MAX)
     return EINVAL;
-  if (!could_be_programs(a.ring_base_address, 8)) return EFAULT;
+  if (!is_user_range(a.ring_base_address, 8)) return EFAULT;
   if (a.ring_size != 0 && !std::has_single_bit(a.ring_size)) return EINVAL;
   const uint32_t ring_size = std::max<uint32_t>(a.ring_size, KFD_QUEUE_RING_MIN);
   const MutexLock lock(process.queue_mutex_);
@@ -298,7 +298,7 @@ Errno KfdIoctls::update_queue(Process& process, const IoctlCall& call) {
   if (it == process.queues_.end()) return EFAULT;
   Process::Queue& queue = *it->second;
   const uint32_t percentage = a.queue_percentage & 0xff;
-  // A null ring is how user mode says "stop": the queue is kept for later.
+  // User mode stops a queue by setting a null ring; the previous ring is kept.
   const bool new_ring = a.ring_base_address != 0;
   if (new_ring && (a.ring_base_address != queue.ring_va || ring_size != queue.ring_bytes)) {
     const MutexLock memory_lock(process.memory_mutex_);
@@ -306,8 +306,8 @@ Errno KfdIoctls::update_queue(Process& process, const IoctlCall& call) {
     Buffer* const ring =
         process.buffer_at(*queue.gpu, a.ring_base_address, doubled ? ring_size / 2 : ring_size);
     if (ring == nullptr) return EFAULT;
-    Process::hold(queue, *ring);
-    process.let_go(queue, queue.ring);
+    Process::pin_buffer(queue, *ring);
+    process.unpin_buffer(queue, queue.ring);
     queue.ring = ring->handle;
   }
   const auto error = queue.gpu->processor().update_queue(a.queue_id, new_ring ? a.ring_base_address : 0,
@@ -363,8 +363,8 @@ Errno KfdIoctls::get_queue_wave_state(Process& process, const IoctlCall& call) {
   a.ctl_stack_used_size = 0;
   a.save_area_used_size = 0;
   if (!board.driver().has_wave_state_header) return 0;
-  // Where the control stack and the waves' state begin, and how much of each there is: both end where the
-  // other begins.
+  // Offsets and used sizes of the control stack and of the waves' state. Each one ends where the other
+  // starts.
   const uint32_t header[4] = {board.save_area().control_stack_bytes, 0, board.save_area().control_stack_bytes,
                               0};
   return copy_to_program(a.ctl_stack_address, header, sizeof header);
@@ -376,10 +376,10 @@ Errno KfdIoctls::alloc_queue_gws(Process& process, const IoctlCall& call) {
   const auto it = process.queues_.find(a.queue_id);
   if (it == process.queues_.end()) return EINVAL;
   if (it->second->gpu->gpu().board.queues.gws == 0) return ENODEV;
-  // A queue that has any has them all, whatever it asks for.
-  if (a.num_gws == 0 && it->second->gws == 0) return EINVAL;  // nothing to give back
+  // GWS are allocated all at once, regardless of the number requested.
+  if (a.num_gws == 0 && it->second->gws == 0) return EINVAL;  // nothing to release
   for (const auto& [id, other] : process.queues_) {
-    // One queue of a process has them all, as in the driver.
+    // Only one queue of a process can have them, as in the driver.
     if (a.num_gws != 0 && other->gws != 0 && other->gpu == it->second->gpu) return EBUSY;
   }
   it->second->gws = a.num_gws;

@@ -13,21 +13,22 @@
 namespace rigel::vgpu {
 namespace {
 
-// What is in the four words of an IPC handle: where another process finds the file, how it knows the file, and what the
-// exporter says of it, which is handed to importers as it is: thunks of today put HsaMemFlags there, earlier ones KFD_MEM_.
+// The four words of an IPC handle: pid and fd name the file, seal identifies it. The flags of the exporter
+// are returned to importers unchanged: recent thunks store HsaMemFlags there, older ones KFD_MEM_.
 struct ShareHandle {
   uint32_t pid, fd;
   uint32_t flags;
-  uint32_t seal;  // the lower half of the file's nonce, made so that with other flags it is no file's
+  uint32_t
+      seal;  // the lower half of the file's nonce, combined with the flags so that it is invalid with other flags
 };
 static_assert(sizeof(ShareHandle) == 16);
 
-/// Half a nonce sealed with the flags; its own inverse.
+// Combines half a nonce with the flags; its own inverse.
 uint32_t sealed(uint32_t word, uint32_t flags) {
   return word ^ flags * 0x9e3779b1u;
 }
 
-// An import: its VRAM belongs to whoever made it, and where that GPU is not here, to the one that asks.
+// Creates the buffer of an import. It belongs to the importing GPU.
 Buffer imported_buffer(std::shared_ptr<MemoryObject> object, uint64_t va, const GpuContext& gpu) {
   Buffer buffer;
   buffer.va = va;
@@ -48,9 +49,9 @@ Errno KfdIoctls::get_dmabuf_info(Process& process, const IoctlCall& call) {
   std::vector<std::byte> metadata;
   if (a.metadata_ptr != 0) {
     metadata = process.metadata().find(description->nonce).bytes;
-    // Who has too little room learns how much is wanted, and nothing else.
-    const uint32_t room = std::exchange(a.metadata_size, static_cast<uint32_t>(metadata.size()));
-    if (room < metadata.size()) return EINVAL;
+    // If the size is too small, only the required size is returned.
+    const uint32_t capacity = std::exchange(a.metadata_size, static_cast<uint32_t>(metadata.size()));
+    if (capacity < metadata.size()) return EINVAL;
   }
   a.gpu_id = process.gpu_by_id(description->gpu_id) != nullptr ? description->gpu_id : 0;
   a.flags = description->flags & (KFD_MEM_KINDS | KFD_MEM_PUBLIC);

@@ -17,8 +17,8 @@ bool has_svm(const GpuContext& gpu) {
 
 }  // namespace
 
-// Makes the page tables say what the attributes of [first, end) say. What they say already is not touched, so
-// that queues may use the range throughout.
+// Updates the page tables to the attributes of [first, end). Unchanged pages are not touched, so queues may
+// use the range meanwhile.
 void Process::apply_svm(uint64_t first_page, uint64_t end_page) {
   svm_.visit(first_page, end_page, [&](uint64_t first, uint64_t end, const SvmAttributes* attributes) {
     const uint64_t va = first * kPage;
@@ -39,26 +39,26 @@ void Process::apply_svm(uint64_t first_page, uint64_t end_page) {
   });
 }
 
-// Nothing moves: every GPU reaches the program's memory where it is. Tools hear of what amdkfd would have
-// moved.
+// Memory does not move: every GPU accesses the program's memory in place. Management tools get the events of
+// the moves that amdkfd would have made.
 void Process::note_migration(SvmAttributes& range, uint64_t first_page, uint64_t end_page) {
   uint32_t to = range.prefetch;
-  // What others over PCIe have access to as well stays with the system.
-  const auto reach = range.access | range.in_place;
+  // Memory that another GPU can access over PCIe stays in the system.
+  const auto accessors = range.access | range.in_place;
   for (const auto& gpu : gpus_) {
-    if (gpu->gpu().gpu_id != to && reach.test(gpu->index()) && machine_.peers != PeerLink::kXgmi)
+    if (gpu->gpu().gpu_id != to && accessors.test(gpu->index()) && virtual_system_.peers != PeerLink::kXgmi)
       to = KFD_SVM_LOCATION_SYSMEM;
   }
-  const auto move = [&](uint32_t there) {
-    const uint32_t gpu_id = there == KFD_SVM_LOCATION_SYSMEM ? range.place : there;
+  const auto move = [&](uint32_t destination) {
+    const uint32_t gpu_id = destination == KFD_SVM_LOCATION_SYSMEM ? range.place : destination;
     events_.smi().migrated_for_prefetch(
         gpu_by_id(gpu_id)->index(),
-        {first_page, end_page - first_page, range.place, there, range.prefetch, range.preferred});
-    range.place = there;
+        {first_page, end_page - first_page, range.place, destination, range.prefetch, range.preferred});
+    range.place = destination;
   };
   if (range.place == to) return;
   if (range.place != KFD_SVM_LOCATION_SYSMEM)
-    move(KFD_SVM_LOCATION_SYSMEM);  // from GPU to GPU by way of the system
+    move(KFD_SVM_LOCATION_SYSMEM);  // from GPU to GPU through system memory
   if (to != KFD_SVM_LOCATION_SYSMEM) move(to);
 }
 
@@ -72,18 +72,19 @@ bool Process::always_shared(const GpuContext& gpu, uint64_t va, uint64_t bytes) 
   return shared;
 }
 
-// Whether a range is the program's memory, and nothing but that.
+// Checks that the range is mapped in the program and does not overlap a buffer.
 Errno KfdIoctls::check_svm_range(Process& process, const kfd_svm& header) {
   if (!program_has(header.start_addr, header.size)) return EFAULT;
   const uint64_t first = header.start_addr / kPage;
   for (size_t i = 0; i < process.gpu_count(); ++i) {
-    // A buffer and a shared range cannot be in one place. Shared ranges of before are no obstacle.
-    bool taken = false;
+    // A buffer and a shared range must not overlap. Existing shared ranges are allowed.
+    bool has_buffer = false;
     process.svm_.visit(
-        first, first + header.size / kPage, [&](uint64_t from, uint64_t to, const SvmAttributes* known) {
-          taken |= known == nullptr && process.gpu(i).table().any_mapped(from * kPage, (to - from) * kPage);
+        first, first + header.size / kPage, [&](uint64_t from, uint64_t to, const SvmAttributes* range) {
+          has_buffer |=
+              range == nullptr && process.gpu(i).table().any_mapped(from * kPage, (to - from) * kPage);
         });
-    if (taken) return EADDRINUSE;
+    if (has_buffer) return EADDRINUSE;
   }
   return 0;
 }
@@ -113,7 +114,7 @@ Errno KfdIoctls::set_svm_attributes(Process& process, const kfd_svm& header,
         if (!is_gpu(attribute.value)) return EINVAL;
         break;
       case KFD_SVM_ATTR_SET_FLAGS:
-      case KFD_SVM_ATTR_CLR_FLAGS:  // bits that nobody knows too: user mode clears all but those it means
+      case KFD_SVM_ATTR_CLR_FLAGS:  // unknown bits too: user mode clears all other bits
       case KFD_SVM_ATTR_GRANULARITY:
         break;
       default:
@@ -185,25 +186,25 @@ Errno KfdIoctls::get_svm_attributes(Process& process, const kfd_svm& header,
         return EINVAL;
     }
   }
-  // The intersection of what the ranges have. Pages that are in none count only if all of them are.
-  bool begun = false;
+  // The intersection of the ranges' attributes. Pages without a range are ignored, unless there is no range.
+  bool has_range = false;
   SvmAttributes all;
   uint32_t any_flags = all.flags;
-  process.svm_.visit(first, end, [&](uint64_t, uint64_t, const SvmAttributes* here) {
-    if (here == nullptr) return;
-    if (!begun) {
-      all = *here;
-      any_flags = here->flags;
-      begun = true;
+  process.svm_.visit(first, end, [&](uint64_t, uint64_t, const SvmAttributes* range) {
+    if (range == nullptr) return;
+    if (!has_range) {
+      all = *range;
+      any_flags = range->flags;
+      has_range = true;
       return;
     }
-    if (all.preferred != here->preferred) all.preferred = KFD_SVM_LOCATION_UNDEFINED;
-    if (all.prefetch != here->prefetch) all.prefetch = KFD_SVM_LOCATION_UNDEFINED;
-    all.flags &= here->flags;
-    any_flags |= here->flags;
-    all.granularity = std::min(all.granularity, here->granularity);
-    all.access &= here->access;
-    all.in_place &= here->in_place;
+    if (all.preferred != range->preferred) all.preferred = KFD_SVM_LOCATION_UNDEFINED;
+    if (all.prefetch != range->prefetch) all.prefetch = KFD_SVM_LOCATION_UNDEFINED;
+    all.flags &= range->flags;
+    any_flags |= range->flags;
+    all.granularity = std::min(all.granularity, range->granularity);
+    all.access &= range->access;
+    all.in_place &= range->in_place;
   });
   for (kfd_svm_attribute& attribute : attributes) {
     switch (attribute.type) {
@@ -241,7 +242,7 @@ Errno KfdIoctls::svm(Process& process, const IoctlCall& call) {
   const MutexLock lock(process.memory_mutex_);
   if (header.start_addr % kPage != 0 || header.size % kPage != 0) return EINVAL;
   if (header.start_addr == 0 || header.size == 0) return EINVAL;
-  // The attributes follow the header, in the size that the request says.
+  // The attributes follow the header; the request has the total size.
   const uint64_t bytes = uint64_t{header.nattr} * sizeof(kfd_svm_attribute);
   if (call.program_bytes < sizeof header + bytes) return EINVAL;
   const std::span attributes(reinterpret_cast<kfd_svm_attribute*>(&header + 1), header.nattr);

@@ -1,10 +1,9 @@
-// What the virtual GPU costs a program that uses it by system calls alone: ioctls, round trips of a barrier
-// packet rung by a store and by a call, copies beside memcpy, waking up, and doing nothing.
+// Costs of the virtual GPU's system calls: ioctls, round trips of a barrier packet with doorbell stores and
+// calls, copies compared with memcpy, wake-ups, and idling.
 //
-// The last is not timed but measured: the counter cpu_percent of Idle is the share of one processor that the
-// whole process takes while a queue waits for its doorbell. Copies are compared by processor time: by the
-// clock, on a machine that has other work, one thread that copies is held up less than one that rings and one
-// that copies.
+// For Idle, the counter cpu_percent is the share of one CPU that the process uses while a queue waits for its
+// doorbell. Copies are compared by CPU time: on a busy host, wall time favours memcpy with one thread over
+// SDMA with two.
 #include <sys/resource.h>
 #include <time.h>
 
@@ -20,13 +19,13 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-double processor_seconds(clockid_t whose) {
+double cpu_seconds(clockid_t clock) {
   timespec t{};
-  clock_gettime(whose, &t);
+  clock_gettime(clock, &t);
   return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) * 1e-9;
 }
-double own_seconds() {
-  return processor_seconds(CLOCK_THREAD_CPUTIME_ID);
+double thread_cpu_seconds() {
+  return cpu_seconds(CLOCK_THREAD_CPUTIME_ID);
 }
 
 Client& client() {
@@ -40,8 +39,7 @@ void IoctlGetVersion(benchmark::State& state) {
 }
 BENCHMARK(IoctlGetVersion);
 
-// Arguments that are not on the caller's stack are read and written by system calls, so that a bad address is
-// an error.
+// Arguments outside of the caller's stack are copied by system calls, which report bad addresses.
 void IoctlGetVersionOnTheHeap(benchmark::State& state) {
   const auto a = std::make_unique<kfd_get_version>();
   for (auto _ : state) client().must(KFD_NR_GET_VERSION, *a, "GET_VERSION");
@@ -68,11 +66,11 @@ void QueueCreateDestroy(benchmark::State& state) {
 }
 BENCHMARK(QueueCreateDestroy)->Unit(benchmark::kMicrosecond);
 
-// How doorbells are rung, and noticed while the device sleeps.
-enum Ring { kStoreThatSignals, kCall, kStoreThatIsLookedAt };
+// How doorbells are rung, and how a sleeping engine is woken.
+enum Ring { kStoreWithSignal, kCall, kPolledStore };
 
 Client& client_of(int64_t ring) {
-  if (ring != kStoreThatIsLookedAt) return client();
+  if (ring != kPolledStore) return client();
   static auto* const other = [] {
     ProcessOptions options;
     options.stop_stores = false;
@@ -92,38 +90,38 @@ void BarrierRoundTrip(benchmark::State& state) {
   }
   client().release(memory);
 }
-BENCHMARK(BarrierRoundTrip)->ArgName("ring")->Arg(kStoreThatSignals)->Arg(kCall)->UseRealTime();
+BENCHMARK(BarrierRoundTrip)->ArgName("ring")->Arg(kStoreWithSignal)->Arg(kCall)->UseRealTime();
 
-// The device has fallen asleep when the doorbell rings. The time is that from before the ring until the
-// packet is read, by the device's own time stamp; back_us is the median of the round trip, in which a client
-// that does not spin but waits for an event has to be woken as well.
+// The engine is asleep when the doorbell rings. Measures the time from before the ring until the packet is
+// read, by the device's time stamp. back_us is the median of the round trip; a client that waits for an event
+// must be woken as well.
 void WakeUp(benchmark::State& state) {
   const bool blocks = state.range(1) != 0;
-  Client& user = client_of(state.range(0));
-  ClientQueue queue(user, 0, false, state.range(0) == kCall);
-  queue.take_times();
-  const Client::Memory memory = user.share(4096);
+  Client& ring_client = client_of(state.range(0));
+  ClientQueue queue(ring_client, 0, false, state.range(0) == kCall);
+  queue.record_times();
+  const Client::Memory memory = ring_client.share(4096);
   const ClientSignal signal(memory, 0);
-  const Client::Event event = blocks ? user.make_event() : Client::Event{};
+  const Client::Event event = blocks ? ring_client.make_event() : Client::Event{};
   signal.interrupts(event);
   kfd_get_clock_counters ticks{};
-  ticks.gpu_id = user.gpu_id(0);
-  const double tick = 1e-3 / user.system().process().gpu(0).gpu().board.clocks.reference_khz;
+  ticks.gpu_id = ring_client.gpu_id(0);
+  const double tick = 1e-3 / ring_client.system().process().gpu(0).gpu().board.clocks.reference_khz;
   std::vector<double> seconds, back;
   for (auto _ : state) {
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
     signal.value().store(1, std::memory_order_relaxed);
-    user.must(KFD_NR_GET_CLOCK_COUNTERS, ticks, "GET_CLOCK_COUNTERS");
-    const auto begin = Clock::now();
+    ring_client.must(KFD_NR_GET_CLOCK_COUNTERS, ticks, "GET_CLOCK_COUNTERS");
+    const auto start = Clock::now();
     queue.barrier({}, signal.handle());
     while (signal.value().load(std::memory_order_acquire) != 0) {
       if (blocks) {
-        user.wait(event);
+        ring_client.wait(event);
       } else {
         __builtin_ia32_pause();
       }
     }
-    back.push_back(std::chrono::duration<double>(Clock::now() - begin).count());
+    back.push_back(std::chrono::duration<double>(Clock::now() - start).count());
     seconds.push_back(static_cast<double>(signal.start_ticks() - ticks.gpu_clock_counter) * tick);
     state.SetIterationTime(seconds.back());
   }
@@ -132,7 +130,7 @@ void WakeUp(benchmark::State& state) {
   state.counters["least_us"] = seconds.front() * 1e6;
   state.counters["p90_us"] = seconds[seconds.size() * 9 / 10] * 1e6;
   state.counters["back_us"] = back[back.size() / 2] * 1e6;
-  if (state.range(0) != kStoreThatIsLookedAt) {
+  if (state.range(0) != kPolledStore) {
     state.counters["p50_ns"] = seconds[seconds.size() / 2] * 1e9;
     state.counters["at_most_ns"] = 100e3;
   } else {
@@ -140,13 +138,13 @@ void WakeUp(benchmark::State& state) {
   }
   if (blocks) {
     kfd_event_ref ref{event.id, 0};
-    user.must(KFD_NR_DESTROY_EVENT, ref, "DESTROY_EVENT");
+    ring_client.must(KFD_NR_DESTROY_EVENT, ref, "DESTROY_EVENT");
   }
-  user.release(memory);
+  ring_client.release(memory);
 }
 BENCHMARK(WakeUp)
     ->ArgNames({"ring", "blocks"})
-    ->ArgsProduct({{kStoreThatSignals, kCall, kStoreThatIsLookedAt}, {0, 1}})
+    ->ArgsProduct({{kStoreWithSignal, kCall, kPolledStore}, {0, 1}})
     ->UseManualTime()
     ->Iterations(200)
     ->Unit(benchmark::kMicrosecond);
@@ -154,25 +152,24 @@ BENCHMARK(WakeUp)
 void Idle(benchmark::State& state) {
   ClientQueue queue(client_of(state.range(0)), 0, false, state.range(0) == kCall);
   std::this_thread::sleep_for(std::chrono::milliseconds(50));
-  const double before = processor_seconds(CLOCK_PROCESS_CPUTIME_ID);
-  const auto begin = Clock::now();
+  const double before = cpu_seconds(CLOCK_PROCESS_CPUTIME_ID);
+  const auto start = Clock::now();
   for (auto _ : state) std::this_thread::sleep_for(std::chrono::milliseconds(1000));
-  const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
-  const double percent = 100 * (processor_seconds(CLOCK_PROCESS_CPUTIME_ID) - before) / seconds;
+  const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
+  const double percent = 100 * (cpu_seconds(CLOCK_PROCESS_CPUTIME_ID) - before) / seconds;
   state.counters["cpu_percent"] = percent;
   state.counters["ratio"] = percent / 100;
   state.counters["at_most"] = 0.01;
 }
 BENCHMARK(Idle)
     ->ArgName("ring")
-    ->DenseRange(kStoreThatSignals, kStoreThatIsLookedAt)
+    ->DenseRange(kStoreWithSignal, kPolledStore)
     ->Iterations(2)
     ->UseRealTime()
     ->Unit(benchmark::kMillisecond);
 
-// By SDMA and by memcpy in turns, the same memory. times_memcpy is how many times as fast as memcpy it is, by
-// the clock; ratio what it takes of processor time, by what memcpy takes: of large copies, which take many
-// ticks.
+// Copies the same memory alternately by SDMA and by memcpy. times_memcpy is the speedup against memcpy in
+// wall time; ratio the quotient of the CPU times, for large copies only, which take many timer ticks.
 void SdmaCopy(benchmark::State& state) {
   const auto bytes = static_cast<uint64_t>(state.range(0));
   ClientQueue queue(client(), 0, true, true);
@@ -184,20 +181,21 @@ void SdmaCopy(benchmark::State& state) {
   double best_sdma = 1e9, best_memcpy = 1e9, least_sdma = 1e9, least_memcpy = 1e9;
   for (auto _ : state) {
     signal.value().store(1, std::memory_order_relaxed);
-    const double others = processor_seconds(CLOCK_PROCESS_CPUTIME_ID) - own_seconds();
-    const auto begin = Clock::now();
+    const double other_threads_before = cpu_seconds(CLOCK_PROCESS_CPUTIME_ID) - thread_cpu_seconds();
+    const auto start = Clock::now();
     queue.copy(to.va(), from.va(), bytes, signal);
     while (signal.value().load(std::memory_order_acquire) != 0) __builtin_ia32_pause();
     const auto middle = Clock::now();
-    const double own = own_seconds();
+    const double thread_before = thread_cpu_seconds();
     std::memcpy(to.host, from.host, bytes);
     benchmark::ClobberMemory();
     const auto end = Clock::now();
-    const double own_now = own_seconds();
-    least_memcpy = std::min(least_memcpy, own_now - own);
-    // Now that the engine sleeps: what a thread that runs has used is known as of the last tick only.
-    least_sdma = std::min(least_sdma, processor_seconds(CLOCK_PROCESS_CPUTIME_ID) - own_now - others);
-    const double sdma = std::chrono::duration<double>(middle - begin).count();
+    const double thread_after = thread_cpu_seconds();
+    least_memcpy = std::min(least_memcpy, thread_after - thread_before);
+    // Read while the engine sleeps, because the CPU time of a running thread is updated at timer ticks only.
+    least_sdma =
+        std::min(least_sdma, cpu_seconds(CLOCK_PROCESS_CPUTIME_ID) - thread_after - other_threads_before);
+    const double sdma = std::chrono::duration<double>(middle - start).count();
     best_sdma = std::min(best_sdma, sdma);
     best_memcpy = std::min(best_memcpy, std::chrono::duration<double>(end - middle).count());
     state.SetIterationTime(sdma);

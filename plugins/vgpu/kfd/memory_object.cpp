@@ -17,8 +17,8 @@
 #include "hsa_plugin/kfd_abi.h"
 #include "plugins/vgpu/kfd/page_size.hpp"
 
-// System calls that the preload face hooks are made by number here: the device's files are none of its
-// business.
+// Functions that the preload front end hooks are called as raw system calls, because the device's files are
+// not the program's.
 
 namespace rigel::vgpu {
 namespace {
@@ -33,11 +33,11 @@ uint64_t make_nonce() noexcept {
   return nonce ^ counter.fetch_add(1, std::memory_order_relaxed);
 }
 
-// A file describes itself by its name, which every process that has a descriptor can read, and which leaves
-// its size to be that of the buffer.
+// A file's name describes the buffer. Every process with a descriptor can read it, and the file's size
+// remains that of the buffer.
 constexpr char kNameFormat[] = "vgpu-buffer.%lx.%x.%x.%x.%lx";
 
-// What the name of a file says, as links in /proc show it.
+// Parses a file's name as links in /proc show it.
 std::optional<MemoryObject::Description> parse_name(const char* name) noexcept {
   constexpr char kPrefix[] = "/memfd:";
   if (std::strncmp(name, kPrefix, sizeof kPrefix - 1) != 0) return {};
@@ -65,9 +65,9 @@ Mapping::~Mapping() {
 ErrnoOr<Mapping> Mapping::of_file(int fd, uint64_t bytes, uint64_t offset) noexcept {
   const long address = syscall(SYS_mmap, nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, offset);
   if (address == -1) return tl::unexpected(errno);
-  // First touches are faster in pages of 2 MiB, on hosts whose shmem_enabled leaves that to programs; others refuse, which is no error.
+  // Faults are faster with pages of 2 MiB. Depends on the host's shmem_enabled; a failure is harmless.
   if (bytes >= kHugePage) syscall(SYS_madvise, address, bytes, MADV_HUGEPAGE);
-  // A child of fork has no use for the device's own view, and would keep what its parent frees.
+  // A child of fork does not use the device's mapping, and would keep memory that its parent frees.
   syscall(SYS_madvise, address, bytes, MADV_DONTFORK);
   return Mapping(reinterpret_cast<std::byte*>(address), bytes);
 }
@@ -106,10 +106,10 @@ ErrnoOr<MemoryObject::Description> MemoryObject::describe(int fd) {
   const long length = syscall(SYS_readlink, path, name, sizeof name - 1);
   if (length <= 0) return tl::unexpected(EINVAL);
   name[length] = 0;
-  const auto said = parse_name(name);
-  if (!said) return tl::unexpected(EINVAL);
-  const Description& d = *said;
-  // A name is only a name: what it says must fit the file, and stay so.
+  const auto description = parse_name(name);
+  if (!description) return tl::unexpected(EINVAL);
+  const Description& d = *description;
+  // A file's name can be forged, so the values must match the file, whose size must be sealed.
   const uint32_t kind = d.flags & KFD_MEM_KINDS;
   const long seals = syscall(SYS_fcntl, fd, F_GET_SEALS, 0);
   if (!S_ISREG(status.st_mode) || seals < 0 || (seals & F_SEAL_SHRINK) == 0 || d.bytes == 0 ||
@@ -121,23 +121,23 @@ ErrnoOr<MemoryObject::Description> MemoryObject::describe(int fd) {
 }
 
 ErrnoOr<InternalFd> MemoryObject::open_of_process(uint32_t pid, uint32_t fd, uint32_t nonce) {
-  // Whatever the words of a handle name is looked at before it is opened: by a descriptor that only names the
-  // file, so that it cannot become another one in between. Opening a device or a pipe could do anything.
+  // A handle may name any file, and opening a device or a pipe may have side effects. An O_PATH descriptor is
+  // checked first, so that the file cannot be replaced between check and open.
   char path[64], name[256];
   std::snprintf(path, sizeof path, "/proc/%u/fd/%u", pid, fd);
-  const InternalFd named(static_cast<int>(syscall(SYS_openat, AT_FDCWD, path, O_PATH | O_CLOEXEC)));
-  if (!named) return tl::unexpected(EINVAL);
+  const InternalFd path_fd(static_cast<int>(syscall(SYS_openat, AT_FDCWD, path, O_PATH | O_CLOEXEC)));
+  if (!path_fd) return tl::unexpected(EINVAL);
   struct stat status {};
-  if (syscall(SYS_fstat, named.get(), &status) != 0 || !S_ISREG(status.st_mode))
+  if (syscall(SYS_fstat, path_fd.get(), &status) != 0 || !S_ISREG(status.st_mode))
     return tl::unexpected(EINVAL);
   if (status.st_uid != geteuid() && geteuid() != 0) return tl::unexpected(EINVAL);
-  std::snprintf(path, sizeof path, "/proc/self/fd/%d", named.get());
+  std::snprintf(path, sizeof path, "/proc/self/fd/%d", path_fd.get());
   const long length = syscall(SYS_readlink, path, name, sizeof name - 1);
   if (length <= 0) return tl::unexpected(EINVAL);
   name[length] = 0;
-  const auto said = parse_name(name);
-  if (!said || static_cast<uint32_t>(said->nonce) != nonce ||
-      said->bytes != static_cast<uint64_t>(status.st_size)) {
+  const auto description = parse_name(name);
+  if (!description || static_cast<uint32_t>(description->nonce) != nonce ||
+      description->bytes != static_cast<uint64_t>(status.st_size)) {
     return tl::unexpected(EINVAL);
   }
   const int flags = O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
@@ -149,19 +149,19 @@ ErrnoOr<InternalFd> MemoryObject::open_of_process(uint32_t pid, uint32_t fd, uin
 ErrnoOr<std::shared_ptr<MemoryObject>> MemoryObject::import(int fd) {
   auto description = describe(fd);
   if (!description) return tl::unexpected(description.error());
-  auto own = InternalFd::duplicate(fd);
-  if (!own) return tl::unexpected(own.error());
-  auto mapping = Mapping::of_file(own->get(), description->bytes);
+  auto duplicate = InternalFd::duplicate(fd);
+  if (!duplicate) return tl::unexpected(duplicate.error());
+  auto mapping = Mapping::of_file(duplicate->get(), description->bytes);
   if (!mapping) return tl::unexpected(mapping.error());
   auto object =
       std::make_shared<MemoryObject>((description->flags & KFD_MEM_VRAM) != 0 ? Kind::kVram : Kind::kGtt);
   struct stat status {};
-  if (syscall(SYS_fstat, own->get(), &status) == 0) object->inode_ = status.st_ino;
+  if (syscall(SYS_fstat, duplicate->get(), &status) == 0) object->inode_ = status.st_ino;
   object->imported_ = true;
   object->description_ = *description;
   object->host_ = mapping->get();
   object->mapping_ = std::move(*mapping);
-  object->fd_ = std::move(*own);
+  object->fd_ = std::move(*duplicate);
   return object;
 }
 

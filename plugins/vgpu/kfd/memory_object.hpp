@@ -1,12 +1,12 @@
-// Memory that GPUs can be given: a buffer of VRAM or GTT, a doorbell or MMIO page, or memory of the program
-// itself.
+// Memory that can be mapped on GPUs: a buffer of VRAM or GTT, a doorbell or MMIO page, or the program's
+// memory.
 //
-// Everything but the program's own memory is a memfd of its own, mapped once for the device: the program's
-// mappings, exports to other processes and the device share it, and when the last of them goes, a kill -9
-// included, it is gone. The name of its file says what it is to the process that imports it.
+// Everything except the program's memory is a separate memfd, mapped once for the device. The program's
+// mappings, exports to other processes and the device share it. The kernel frees it with the last reference,
+// also after kill -9. The file's name describes the buffer to an importing process.
 //
-// Threads: immutable after creation, except where said. Ownership: shared; the device's mapping and the
-// descriptor go with the object.
+// Threads: immutable after creation. Ownership: shared; the object owns the device's mapping and the
+// descriptor.
 #pragma once
 
 #include <sys/types.h>
@@ -19,7 +19,6 @@
 
 namespace rigel::vgpu {
 
-/// A mapping that goes with the object.
 class Mapping {
  public:
   Mapping() = default;
@@ -42,32 +41,32 @@ class MemoryObject {
  public:
   enum class Kind : uint8_t { kVram, kGtt, kUserptr, kDoorbell, kMmio };
 
-  /// Beside the KFD_MEM_ bits of a buffer: made by GEM_CREATE with NO_CPU_ACCESS, so that programs cannot map
-  /// it. amdkfd's own buffers can be, local memory that is not public too (since Linux 5.13): the kernel
-  /// brings what a program touches to where the BAR shows it.
+  /// In addition to the KFD_MEM_ bits: created by GEM_CREATE with NO_CPU_ACCESS, so programs cannot map it.
+  /// Buffers of amdkfd can be mapped, also local memory that is not public (since Linux 5.13): on access the
+  /// kernel moves the page into the visible part of VRAM.
   static constexpr uint32_t kNoHostAccess = 1u << 5;
 
-  /// What a descriptor says of itself to the process that imports it.
+  /// The description of a buffer that an importing process reads.
   struct Description {
     uint64_t bytes = 0;
     uint32_t flags = 0;      ///< KFD_MEM_
-    uint32_t gpu_index = 0;  ///< Of the machine; only meaningful between processes with the same boards.
-    uint64_t nonce = 0;      ///< Tells files apart when a descriptor number has been reused.
+    uint32_t gpu_index = 0;  ///< Valid only between processes with the same boards.
+    uint64_t nonce = 0;      ///< Distinguishes files after a descriptor number was reused.
     uint32_t gpu_id = 0;
   };
 
   /// Zeroed memory of the device.
   static ErrnoOr<std::shared_ptr<MemoryObject>> allocate(Kind kind, uint64_t bytes, uint32_t flags,
                                                          uint32_t gpu_index, uint32_t gpu_id);
-  /// The program's memory at `address`: `bytes` of it, which the caller has checked to be there.
+  /// The program's memory at `address`. The caller has checked that all `bytes` are mapped.
   static std::shared_ptr<MemoryObject> of_program(std::byte* address, uint64_t bytes, uint32_t flags,
                                                   uint32_t gpu_index, uint32_t gpu_id);
-  /// What another object, perhaps of another process, exported. EINVAL: not such a descriptor.
+  /// Imports a buffer that this or another process has exported. EINVAL: `fd` is not a buffer.
   static ErrnoOr<std::shared_ptr<MemoryObject>> import(int fd);
-  /// Opens the file that descriptor `fd` of process `pid` stands for, if it is a buffer whose nonce ends so;
-  /// never blocks, and opens nothing else. EINVAL: it is not.
+  /// Opens descriptor `fd` of process `pid` if it is a buffer whose nonce ends in `nonce`. Never blocks.
+  /// EINVAL: it is not; nothing is opened.
   static ErrnoOr<InternalFd> open_of_process(uint32_t pid, uint32_t fd, uint32_t nonce);
-  /// Reads what a descriptor says of itself, without importing it.
+  /// Returns the description of a descriptor without importing it.
   static ErrnoOr<Description> describe(int fd);
 
   Kind kind() const { return kind_; }
@@ -78,10 +77,10 @@ class MemoryObject {
   uint64_t nonce() const { return description_.nonce; }
   /// The file, or -1 for the program's own memory.
   int fd() const { return fd_.get(); }
-  /// Where the device sees it.
+  /// The address in the device's mapping.
   std::byte* host() const { return host_; }
   bool imported() const { return imported_; }
-  /// Which file it is: equal for all objects of one memory within a process.
+  /// The inode of the file: equal for all objects of one buffer within a process.
   ino_t inode() const { return inode_; }
 
   explicit MemoryObject(Kind kind) : kind_(kind) {}

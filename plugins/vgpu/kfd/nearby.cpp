@@ -19,11 +19,11 @@
 namespace rigel::vgpu {
 namespace {
 
-constexpr uint64_t kNear = uint64_t{64} << 30;
-constexpr int kMostQuestions = 4096;  // to the runtime
+constexpr uint64_t kMaxDistance = uint64_t{64} << 30;
+constexpr int kMaxRuntimeCalls = 4096;  // limit of calls of the runtime
 
-// 1,234,567
-std::string count(uint64_t number) {
+// Formats as 1,234,567.
+std::string with_separators(uint64_t number) {
   const std::string digits = std::to_string(number);
   std::string text;
   for (size_t i = 0; i < digits.size(); ++i) {
@@ -34,27 +34,28 @@ std::string count(uint64_t number) {
 }
 
 std::string size_text(uint64_t number) {
-  return number == 1 ? "1 byte" : count(number) + " bytes";
+  return number == 1 ? "1 byte" : with_separators(number) + " bytes";
 }
 
-// "4 bytes past ", or "directly past "
-std::string distance(uint64_t number, std::string_view where) {
-  return number == 0 ? fmt::format("directly {} ", where) : fmt::format("{} {} ", size_text(number), where);
+// Returns "4 bytes past ", or "directly past ".
+std::string distance(uint64_t number, std::string_view relation) {
+  return number == 0 ? fmt::format("directly {} ", relation)
+                     : fmt::format("{} {} ", size_text(number), relation);
 }
 
 struct Allocation {
   uint64_t va = 0;
   uint64_t bytes = 0;
-  const char* whose = "";
+  const char* origin = "";
 };
 
 std::optional<Allocation> ask_runtime(uint64_t va) {
-  using Ask = decltype(&hsa_amd_pointer_info);
-  static const auto ask = reinterpret_cast<Ask>(dlsym(RTLD_DEFAULT, "hsa_amd_pointer_info"));
+  using PointerInfo = decltype(&hsa_amd_pointer_info);
+  static const auto pointer_info = reinterpret_cast<PointerInfo>(dlsym(RTLD_DEFAULT, "hsa_amd_pointer_info"));
   hsa_amd_pointer_info_t info{};
   info.size = sizeof info;
-  if (ask == nullptr ||
-      ask(reinterpret_cast<const void*>(va), &info, nullptr, nullptr, nullptr) != HSA_STATUS_SUCCESS) {
+  if (pointer_info == nullptr || pointer_info(reinterpret_cast<const void*>(va), &info, nullptr, nullptr,
+                                              nullptr) != HSA_STATUS_SUCCESS) {
     return std::nullopt;
   }
   const auto base = reinterpret_cast<uint64_t>(info.agentBaseAddress);
@@ -70,13 +71,13 @@ std::optional<Allocation> ask_runtime(uint64_t va) {
   }
 }
 
-// The allocation of a buffer that is nearest to an address outside of it; what the driver knows if the
-// runtime knows none.
+// Returns the allocation in a buffer that is nearest to an address outside of it, or the whole buffer if the
+// runtime knows no allocation.
 Allocation nearest_allocation(const NearbyBuffer& buffer, bool from_the_end) {
   const Allocation whole{buffer.va, buffer.bytes, buffer.of_gpu ? "of GPU memory" : "of host memory"};
   if (buffer.freed) return whole;
   const uint64_t pages = buffer.bytes / kPage;
-  for (uint64_t i = 0; i < pages && i < kMostQuestions; ++i) {
+  for (uint64_t i = 0; i < pages && i < kMaxRuntimeCalls; ++i) {
     const uint64_t page = from_the_end ? pages - 1 - i : i;
     if (const auto found = ask_runtime(buffer.va + page * kPage);
         found && found->bytes != 0 && found->va >= buffer.va && found->va < buffer.va + buffer.bytes) {
@@ -86,19 +87,19 @@ Allocation nearest_allocation(const NearbyBuffer& buffer, bool from_the_end) {
   return whole;
 }
 
-std::string text_of(const Allocation& allocation) {
-  return fmt::format("the {} at {:#x} {}", size_text(allocation.bytes), allocation.va, allocation.whose);
+std::string describe_allocation(const Allocation& allocation) {
+  return fmt::format("the {} at {:#x} {}", size_text(allocation.bytes), allocation.va, allocation.origin);
 }
 
-// What the program has mapped there that can be read, as /proc/self/maps names it.
+// Returns the name in /proc/self/maps of the program's readable mapping at `va`.
 std::optional<std::string> mapping_at(uint64_t va) {
-  // By number: the preload face stands in front of libc.
+  // A raw system call, because the preload front end hooks open().
   const auto fd = static_cast<int>(syscall(SYS_openat, AT_FDCWD, "/proc/self/maps", O_RDONLY | O_CLOEXEC));
   if (fd < 0) return std::nullopt;
   std::string text;
   char buffer[4096];
-  for (ssize_t got = 0; (got = ::read(fd, buffer, sizeof buffer)) > 0;)
-    text.append(buffer, static_cast<size_t>(got));
+  for (ssize_t bytes_read = 0; (bytes_read = ::read(fd, buffer, sizeof buffer)) > 0;)
+    text.append(buffer, static_cast<size_t>(bytes_read));
   syscall(SYS_close, fd);
   for (size_t at = 0; at < text.size();) {
     const size_t end = std::min(text.find('\n', at), text.size());
@@ -132,7 +133,7 @@ std::string describe_address(uint64_t va, const std::vector<NearbyBuffer>& buffe
     }
     if (inside) {
       const Allocation found = ask_runtime(va).value_or(nearest_allocation(buffer, false));
-      return fmt::format("{:#x} is {} into {}{}", va, size_text(va - found.va), text_of(found),
+      return fmt::format("{:#x} is {} into {}{}", va, size_text(va - found.va), describe_allocation(found),
                          buffer.mapped ? "" : ", not accessible by this GPU");
     }
     if (buffer.va <= va && (below == nullptr || buffer.va + buffer.bytes > below->va + below->bytes)) {
@@ -149,15 +150,16 @@ std::string describe_address(uint64_t va, const std::vector<NearbyBuffer>& buffe
         "{:#x} is host memory{}{} that is not registered; use hipHostRegister or hipHostMalloc", va,
         mapping->empty() ? "" : ": ", *mapping);
   }
-  const uint64_t past = below == nullptr ? UINT64_MAX : va - (below->va + below->bytes);
-  const uint64_t ahead = above == nullptr ? UINT64_MAX : above->va - va;
-  if (past <= ahead && past < kNear) {
+  const uint64_t distance_below = below == nullptr ? UINT64_MAX : va - (below->va + below->bytes);
+  const uint64_t distance_above = above == nullptr ? UINT64_MAX : above->va - va;
+  if (distance_below <= distance_above && distance_below < kMaxDistance) {
     const Allocation found = nearest_allocation(*below, true);
-    return fmt::format("{:#x} is {}{}", va, distance(va - (found.va + found.bytes), "past"), text_of(found));
+    return fmt::format("{:#x} is {}{}", va, distance(va - (found.va + found.bytes), "past"),
+                       describe_allocation(found));
   }
-  if (ahead < kNear) {
+  if (distance_above < kMaxDistance) {
     const Allocation found = nearest_allocation(*above, false);
-    return fmt::format("{:#x} is {}{}", va, distance(found.va - va, "before"), text_of(found));
+    return fmt::format("{:#x} is {}{}", va, distance(found.va - va, "before"), describe_allocation(found));
   }
   return fmt::format("{:#x} is not near any memory of the GPU", va);
 }

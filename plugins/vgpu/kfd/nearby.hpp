@@ -1,10 +1,10 @@
-// What is known of an address that a GPU could not access: which allocation it lies in or next to, whether
-// that has been freed, whether it is memory of the program that no GPU was given.
+// Describes an address that a GPU could not access: the allocation that contains it or is next to it, whether
+// that was freed, whether it is program memory that is not mapped on a GPU.
 //
-// The driver knows buffers. A runtime makes its allocations in them, and knows better: hsa_amd_pointer_info,
-// if the process's libraries show it, is asked for the allocation at the buffer's end.
+// The driver knows buffers only; a runtime sub-allocates them. If a library of the process exports
+// hsa_amd_pointer_info, it is called with the address at the end of the buffer.
 //
-// Threads: any that holds no lock and no translation scope: the runtime takes locks of its own.
+// Threads: any thread that holds no lock and no translation scope, because the runtime takes locks.
 #pragma once
 
 #include <cstdint>
@@ -13,17 +13,17 @@
 
 namespace rigel::vgpu {
 
-/// A buffer of the driver's.
+/// A buffer of the driver.
 struct NearbyBuffer {
   uint64_t va = 0;
   uint64_t bytes = 0;
-  bool of_gpu = false;  ///< Its memory is a GPU's.
-  bool mapped = false;  ///< The GPU that asks may access it.
+  bool of_gpu = false;  ///< In VRAM.
+  bool mapped = false;  ///< Mapped on the faulting GPU.
   bool freed = false;
 };
 
-/// `buffers` in any order; those that were freed, the latest first. One sentence without its stop, or
-/// nothing.
+/// Returns a clause without a full stop, or nothing. `buffers`: in any order, except that freed ones are
+/// newest first.
 std::string describe_address(uint64_t va, const std::vector<NearbyBuffer>& buffers);
 
 }  // namespace rigel::vgpu

@@ -1,4 +1,4 @@
-// What is said of an address that cannot be accessed.
+// Descriptions of addresses that a GPU cannot access.
 #include "plugins/vgpu/kfd/nearby.hpp"
 
 #include <gtest/gtest.h>
@@ -8,10 +8,10 @@
 namespace rigel::vgpu {
 namespace {
 
-// Far from all that this program has mapped, AddressSanitizer's shadow below 16 TiB included.
+// Far from all mappings of this program, including AddressSanitizer's shadow below 16 TiB.
 constexpr uint64_t kBase = 0x300000000000;
 
-TEST(Nearby, ThereIsTheNearestBuffer) {
+TEST(DescribeAddress, NamesNearestBuffer) {
   const std::vector<NearbyBuffer> buffers = {{kBase, 4096, true, true, false},
                                              {kBase + 0x100000, 2000000, false, true, false}};
   EXPECT_EQ(describe_address(kBase + 4096, buffers),
@@ -25,7 +25,7 @@ TEST(Nearby, ThereIsTheNearestBuffer) {
   EXPECT_EQ(describe_address(kBase, {}), "0x300000000000 is not near any memory of the GPU");
 }
 
-TEST(Nearby, ABufferMayBeAnothersOrGone) {
+TEST(DescribeAddress, NamesInaccessibleAndFreedBuffers) {
   EXPECT_EQ(describe_address(kBase + 16, {{kBase, 4096, true, false, false}}),
             "0x300000000010 is 16 bytes into the 4,096 bytes at 0x300000000000 of GPU memory, not accessible "
             "by this "
@@ -36,11 +36,11 @@ TEST(Nearby, ABufferMayBeAnothersOrGone) {
             "0x300000000010 is 16 bytes into the freed 8,192 bytes at 0x300000000000");
 }
 
-TEST(Nearby, MemoryOfTheProgramIsNamed) {
+TEST(DescribeAddress, NamesHostMemory) {
   int local = 0;
   const auto va = reinterpret_cast<uint64_t>(&local);
-  const std::string said = describe_address(va, {});
-  EXPECT_EQ(said.find(fmt::format("{:#x} is host memory", va)), 0u) << said;
+  const std::string description = describe_address(va, {});
+  EXPECT_EQ(description.find(fmt::format("{:#x} is host memory", va)), 0u) << description;
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The size of pages, which the driver and the GPUs' page tables share.
+// The page size of the driver and the GPUs' page tables.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@ namespace rigel::vgpu {
 
 inline constexpr uint64_t kPage = PageTable::kPageBytes;
 
-/// The bytes of the pages that hold `bytes`.
+/// Rounds `bytes` up to whole pages.
 constexpr uint64_t pages_up(uint64_t bytes) {
   return (bytes + kPage - 1) & ~(kPage - 1);
 }

@@ -7,7 +7,7 @@
 namespace rigel::vgpu {
 namespace {
 
-// An entry: the host page's address, and in its low bits:
+// An entry has the host page's address and, in its low bits:
 constexpr uint64_t kPresent = 1;  // a leaf
 constexpr uint64_t kWrite = 2;
 constexpr uint64_t kExecute = 4;
@@ -16,7 +16,7 @@ constexpr uint64_t kFlags = 0xfff;
 
 constexpr uint64_t kLimit = uint64_t{1} << PageTable::kAddressBits;
 
-FaultReason refusal(uint64_t entry, Access access) {
+FaultReason denial_reason(uint64_t entry, Access access) {
   if ((entry & kPresent) == 0) return FaultReason::kNotPresent;
   if (access == Access::kWrite && (entry & kWrite) == 0) return FaultReason::kReadOnly;
   if (access == Access::kExecute && (entry & kExecute) == 0) return FaultReason::kNoExecute;
@@ -28,9 +28,10 @@ uint64_t entry_of(std::byte* host, PageTable::Rights rights) {
          (rights.execute ? kExecute : 0);
 }
 
-// Whether who has translated by the old entry may do what the new one does not allow, or does it elsewhere.
-bool takes_away(uint64_t old, uint64_t now) {
-  return (old & kPresent) != 0 && ((old & ~kFlags) != (now & ~kFlags) || (old & kFlags & ~now) != 0);
+// Whether cached translations of the old entry become invalid: other memory, or fewer rights.
+bool invalidates(uint64_t old_entry, uint64_t new_entry) {
+  return (old_entry & kPresent) != 0 &&
+         ((old_entry & ~kFlags) != (new_entry & ~kFlags) || (old_entry & kFlags & ~new_entry) != 0);
 }
 
 }  // namespace
@@ -55,48 +56,50 @@ void PageTable::free(Table* table, unsigned level) {
   delete table;
 }
 
-// The table below an entry of `table`, which is at `level` > 0; made if missing, and a leaf is cut into it.
+// Returns the table below an entry of `table`, which is at `level` > 0. Creates it if missing; splits a leaf.
 PageTable::Table* PageTable::child(Table& table, unsigned level, uint64_t va) {
   auto& slot = table.at(va, level);
   const uint64_t entry = slot.load(std::memory_order_relaxed);
   if ((entry & kIsTable) != 0) return reinterpret_cast<Table*>(entry & ~kFlags);
-  auto made = std::make_unique<Table>();
+  auto child_table = std::make_unique<Table>();
   if ((entry & kPresent) != 0) {
     const uint64_t step = uint64_t{1} << shift_of(level - 1);
     for (uint64_t i = 0; i < 512; ++i) {
-      made->entries[i].store((entry & ~kFlags) + i * step + (entry & kFlags), std::memory_order_relaxed);
+      child_table->entries[i].store((entry & ~kFlags) + i * step + (entry & kFlags),
+                                    std::memory_order_relaxed);
     }
   }
-  Table* const raw = made.release();
+  Table* const raw = child_table.release();
   slot.store(reinterpret_cast<uint64_t>(raw) | kIsTable, std::memory_order_release);
   return raw;
 }
 
-// Sets the entries of [va, end), which lies below one table: `entry` is that of va, or 0 to clear.
-PageTable::Kept PageTable::set(Table& table, unsigned level, uint64_t va, uint64_t end, uint64_t entry) {
+// Sets the entries of [va, end), which is below one table. `entry` is the entry of va, or 0 to clear.
+PageTable::Translations PageTable::set(Table& table, unsigned level, uint64_t va, uint64_t end,
+                                       uint64_t entry) {
   const uint64_t span = uint64_t{1} << shift_of(level);
-  Kept kept = Kept::kValid;
+  Translations translations = Translations::kValid;
   while (va < end) {
     const uint64_t first = va & ~(span - 1);
     const uint64_t next = std::min(first + span, end);
     auto& slot = table.at(va, level);
-    const uint64_t old = slot.load(std::memory_order_relaxed);
-    // What a leaf that is there says of va.
-    const uint64_t before = (old & kPresent) != 0 ? old + (va - first) : old;
-    if (before != entry) {
+    const uint64_t old_entry = slot.load(std::memory_order_relaxed);
+    // The present leaf's entry for va.
+    const uint64_t present_entry = (old_entry & kPresent) != 0 ? old_entry + (va - first) : old_entry;
+    if (present_entry != entry) {
       const bool whole = next - va == span;
-      // A table that is there is kept and filled: a reader may be in it.
-      if (level == 0 || (level < kLevels - 1 && whole && (old & kIsTable) == 0)) {
+      // An existing table is filled, not replaced, because a reader may be using it.
+      if (level == 0 || (level < kLevels - 1 && whole && (old_entry & kIsTable) == 0)) {
         slot.store(entry, std::memory_order_release);
-        if (takes_away(before, entry)) kept = Kept::kStale;
-      } else if (set(*child(table, level, va), level - 1, va, next, entry) == Kept::kStale) {
-        kept = Kept::kStale;
+        if (invalidates(present_entry, entry)) translations = Translations::kStale;
+      } else if (set(*child(table, level, va), level - 1, va, next, entry) == Translations::kStale) {
+        translations = Translations::kStale;
       }
     }
     if (entry != 0) entry += next - va;
     va = next;
   }
-  return kept;
+  return translations;
 }
 
 PageTable::Table& PageTable::root() {
@@ -112,21 +115,21 @@ void PageTable::map(uint64_t va, uint64_t bytes, std::byte* host, Rights rights)
   try {
     set(root(), kLevels - 1, va, va + bytes, entry_of(host, rights));
   } catch (...) {
-    unmap(va, bytes);  // needs no memory: there are no leaves to cut
+    unmap(va, bytes);  // needs no memory: there are no leaves to split
     throw;
   }
 }
 
-PageTable::Kept PageTable::remap(uint64_t va, uint64_t bytes, std::byte* host, Rights rights) {
+PageTable::Translations PageTable::remap(uint64_t va, uint64_t bytes, std::byte* host, Rights rights) {
   return set(root(), kLevels - 1, va, va + bytes, entry_of(host, rights));
 }
 
-PageTable::Kept PageTable::unmap(uint64_t va, uint64_t bytes) {
+PageTable::Translations PageTable::unmap(uint64_t va, uint64_t bytes) {
   Table* const root = root_.load(std::memory_order_relaxed);
-  return root == nullptr ? Kept::kValid : set(*root, kLevels - 1, va, va + bytes, 0);
+  return root == nullptr ? Translations::kValid : set(*root, kLevels - 1, va, va + bytes, 0);
 }
 
-PageTable::Found PageTable::find(uint64_t va) const noexcept {
+PageTable::Entry PageTable::find(uint64_t va) const noexcept {
   Table* table = root_.load(std::memory_order_acquire);
   if (table == nullptr) return {0, uint64_t{1} << shift_of(kLevels - 1)};
   for (unsigned level = kLevels - 1;; --level) {
@@ -138,28 +141,28 @@ PageTable::Found PageTable::find(uint64_t va) const noexcept {
 
 bool PageTable::any_mapped(uint64_t va, uint64_t bytes) const {
   for (const uint64_t end = va + bytes; va < end;) {
-    const Found found = find(va);
-    if ((found.entry & kPresent) != 0) return true;
-    va = (va & ~(found.leaf_bytes - 1)) + found.leaf_bytes;
+    const Entry leaf = find(va);
+    if ((leaf.entry & kPresent) != 0) return true;
+    va = (va & ~(leaf.leaf_bytes - 1)) + leaf.leaf_bytes;
   }
   return false;
 }
 
 Translation PageTable::translate(uint64_t va, uint64_t bytes, Access access) const noexcept {
   if (va >= kLimit || bytes == 0) return {nullptr, 0, FaultReason::kNotPresent};
-  Found found = find(va);
-  if (const FaultReason reason = refusal(found.entry, access); reason != FaultReason::kNone) {
+  Entry leaf = find(va);
+  if (const FaultReason reason = denial_reason(leaf.entry, access); reason != FaultReason::kNone) {
     return {nullptr, 0, reason};
   }
-  const uint64_t offset = va & (found.leaf_bytes - 1);
-  const uint64_t host = (found.entry & ~kFlags) + offset;
-  uint64_t run = found.leaf_bytes - offset;
+  const uint64_t offset = va & (leaf.leaf_bytes - 1);
+  const uint64_t host = (leaf.entry & ~kFlags) + offset;
+  uint64_t run = leaf.leaf_bytes - offset;
   while (run < bytes && va + run < kLimit) {
-    found = find(va + run);
-    if (refusal(found.entry, access) != FaultReason::kNone) break;
-    const uint64_t inside = (va + run) & (found.leaf_bytes - 1);
-    if ((found.entry & ~kFlags) + inside != host + run) break;
-    run += found.leaf_bytes - inside;
+    leaf = find(va + run);
+    if (denial_reason(leaf.entry, access) != FaultReason::kNone) break;
+    const uint64_t inside = (va + run) & (leaf.leaf_bytes - 1);
+    if ((leaf.entry & ~kFlags) + inside != host + run) break;
+    run += leaf.leaf_bytes - inside;
   }
   return {reinterpret_cast<std::byte*>(host), std::min(run, bytes), FaultReason::kNone};
 }

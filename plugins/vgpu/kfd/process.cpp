@@ -17,8 +17,8 @@ bool Buffer::double_mapped() const {
   return (flags & KFD_MEM_AQL_QUEUE) != 0;
 }
 
-Process::Process(const Machine& machine, const ProcessOptions& options, OpenFiles& files, Log& log)
-    : machine_(machine),
+Process::Process(const Machine& virtual_system, const ProcessOptions& options, OpenFiles& files, Log& log)
+    : virtual_system_(virtual_system),
       options_(options),
       files_(files),
       log_(log),
@@ -38,12 +38,12 @@ Process::Process(const Machine& machine, const ProcessOptions& options, OpenFile
   freed_.reserve(kFreedRemembered);
   const MakeShaderCores cores =
       options.make_shader_cores == nullptr ? exec::make_shader_cores : options.make_shader_cores;
-  for (const Gpu& gpu : machine.gpus) {
+  for (const Gpu& gpu : virtual_system.gpus) {
     gpus_.push_back(std::make_unique<GpuContext>(gpu, static_cast<uint32_t>(gpus_.size()), events_, log,
                                                  watch_, cores, options.threads, options.seed));
     gpus_.back()->set_process(this);
   }
-  const auto longest = [this] {
+  const auto longest_run_time = [this] {
     double seconds = 0;
     for (const auto& gpu : gpus_) {
       CommandProcessor* const processor = gpu->processor_if_made();
@@ -53,7 +53,7 @@ Process::Process(const Machine& machine, const ProcessOptions& options, OpenFile
   };
   reporter_ = std::make_unique<ActivityReporter>(
       ActivityOptions{options.signals && options.stop_stores && options.threads, options.watchdog_seconds},
-      log, [this] { return describe_activity(); }, longest);
+      log, [this] { return describe_activity(); }, longest_run_time);
 }
 
 Process::~Process() {
@@ -66,7 +66,7 @@ Process::~Process() {
   }
   for (const auto& gpu : gpus_) {
     if (gpu->acquired()) events_.smi().process_ends(gpu->index());
-    gpu->set_drm_file(nullptr);  // uses the GPUs when it is closed
+    gpu->set_drm_file(nullptr);  // uses the GPUs while it is closed
   }
   gpus_.clear();
 }
@@ -98,16 +98,17 @@ Buffer* Process::find_buffer(uint64_t handle) {
 }
 
 Buffer* Process::buffer_at(const GpuContext& gpu, uint64_t va, uint64_t bytes) {
-  // Several buffers can begin at one address, as long as no GPU has two of them.
+  // Several buffers can start at one address if no GPU has two of them.
   for (auto it = buffers_by_va_.upper_bound(va); it != buffers_by_va_.begin();) {
     --it;
     Buffer* const buffer = find_buffer(it->second);
     if (!buffer->mapped.test(gpu.index())) continue;
     if (va >= buffer->va + buffer->va_bytes) return nullptr;
-    // The driver counts whole pages, and what is less than one may lie in a buffer of any size.
-    const uint64_t piece = buffer->double_mapped() ? buffer->va_bytes / 2 : buffer->va_bytes;
+    // The driver compares whole pages; less than a page may be in a buffer of any size.
+    const uint64_t mapped_bytes = buffer->double_mapped() ? buffer->va_bytes / 2 : buffer->va_bytes;
     const uint64_t pages = bytes / kPage;
-    return va / kPage == buffer->va / kPage && (pages == 0 || pages == piece / kPage) ? buffer : nullptr;
+    return va / kPage == buffer->va / kPage && (pages == 0 || pages == mapped_bytes / kPage) ? buffer
+                                                                                             : nullptr;
   }
   return nullptr;
 }
@@ -116,7 +117,7 @@ void Process::expect_host_faults() const {
   if (options_.signals) catch_host_faults();
 }
 
-// What needs memory comes before the first of the books is changed.
+// Allocates before the first table is changed.
 const Buffer& Process::add_buffer(Buffer buffer) {
   const uint32_t number = next_handle_++;
   const uint64_t handle = uint64_t{gpus_[buffer.gpu_index]->gpu().gpu_id} << 32 | number;
@@ -154,15 +155,15 @@ uint64_t* Process::bytes_of_kind(const Buffer& buffer) {
   }
 }
 
-// amdkfd's limits: half of the memory for buffers of its own, and for these and the program's together all
-// but a sixty-fourth and 1.5 GiB.
+// amdkfd's limits: half of the memory for the driver's buffers; together with userptr memory all but 1/64 and
+// 1.5 GiB.
 bool Process::host_has_room(MemoryObject::Kind kind, uint64_t bytes) const {
   constexpr uint64_t kReserved = uint64_t{3} << 29;
   const uint64_t all = options_.host_bytes;
-  uint64_t most = all - all / 64;
-  most = most < 2 * kReserved ? most / 2 : most - kReserved;
+  uint64_t limit = all - all / 64;
+  limit = limit < 2 * kReserved ? limit / 2 : limit - kReserved;
   const uint64_t used = gtt_bytes_ + userptr_bytes_;
-  if (used > most || bytes > most - used) return false;
+  if (used > limit || bytes > limit - used) return false;
   return kind != MemoryObject::Kind::kGtt || (gtt_bytes_ <= all / 2 && bytes <= all / 2 - gtt_bytes_);
 }
 
@@ -197,18 +198,20 @@ Errno Process::map_buffer(Buffer& buffer, GpuContext& gpu) {
   const MemoryObject& object = *buffer.object;
   if (object.kind() == MemoryObject::Kind::kVram && buffer.gpu_index != gpu.index()) {
     const GpuContext& owner = *gpus_[buffer.gpu_index];
-    const bool reachable =
-        machine_.peers == PeerLink::kXgmi || (machine_.peers == PeerLink::kPcie && owner.gpu().large_bar);
+    const bool reachable = virtual_system_.peers == PeerLink::kXgmi ||
+                           (virtual_system_.peers == PeerLink::kPcie && owner.gpu().large_bar);
     if (!reachable) return EINVAL;
   }
   const PageTable::Rights rights{.write = (buffer.flags & KFD_MEM_WRITABLE) != 0,
                                  .execute = (buffer.flags & KFD_MEM_EXECUTABLE) != 0};
-  forget_given_back(buffer.va, buffer.va_bytes);
-  const uint64_t piece = buffer.double_mapped() ? buffer.va_bytes / 2 : buffer.va_bytes;
-  if (const Errno error = map_range(gpu, buffer.va, piece, object.host(), rights); error != 0) return error;
+  forget_unreadable(buffer.va, buffer.va_bytes);
+  const uint64_t mapped_bytes = buffer.double_mapped() ? buffer.va_bytes / 2 : buffer.va_bytes;
+  if (const Errno error = map_range(gpu, buffer.va, mapped_bytes, object.host(), rights); error != 0)
+    return error;
   if (buffer.double_mapped()) {
-    if (const Errno error = map_range(gpu, buffer.va + piece, piece, object.host(), rights); error != 0) {
-      gpu.unmap(buffer.va, piece);
+    if (const Errno error = map_range(gpu, buffer.va + mapped_bytes, mapped_bytes, object.host(), rights);
+        error != 0) {
+      gpu.unmap(buffer.va, mapped_bytes);
       return error;
     }
   }
@@ -244,32 +247,32 @@ void Process::release_buffer(Buffer& buffer) noexcept {
 }
 
 std::string Process::describe_address(const GpuContext& gpu, uint64_t va) {
-  std::vector<NearbyBuffer> known;
+  std::vector<NearbyBuffer> buffers;
   {
     const MutexLock lock(memory_mutex_);
     for (const auto& [handle, buffer] : buffers_) {
       const MemoryObject::Kind kind = buffer.object->kind();
       if (kind == MemoryObject::Kind::kDoorbell || kind == MemoryObject::Kind::kMmio) continue;
-      known.push_back({buffer.va, buffer.va_bytes, kind == MemoryObject::Kind::kVram,
-                       buffer.mapped.test(gpu.index()), false});
+      buffers.push_back({buffer.va, buffer.va_bytes, kind == MemoryObject::Kind::kVram,
+                         buffer.mapped.test(gpu.index()), false});
     }
-    known.insert(known.end(), freed_.begin(), freed_.end());
+    buffers.insert(buffers.end(), freed_.begin(), freed_.end());
   }
-  return vgpu::describe_address(va, known);
+  return vgpu::describe_address(va, buffers);
 }
 
 // mmap ---------------------------------------------------------------------------------------------------
 
 Process::Offsets Process::next_offset(const std::shared_ptr<MemoryObject>& object) {
-  Offsets one{{next_offset_, object}};
-  next_offset_ += pages_up(object->bytes()) + kPage;  // a gap, so that no mapping runs into the next
-  return one;
+  Offsets entry{{next_offset_, object}};
+  next_offset_ += pages_up(object->bytes()) + kPage;  // a gap, so that no mapping extends into the next
+  return entry;
 }
 
 uint64_t Process::make_mmap_offset(const std::shared_ptr<MemoryObject>& object) {
-  Offsets one = next_offset(object);
-  const uint64_t offset = one.begin()->first;
-  offsets_.merge(one);
+  Offsets entry = next_offset(object);
+  const uint64_t offset = entry.begin()->first;
+  offsets_.merge(entry);
   return offset;
 }
 
@@ -318,51 +321,50 @@ void Process::add_doorbells(const DoorbellMapping& m) {
   }
 }
 
-// What needs memory comes before the first mapping is forgotten.
+// Allocates before the first mapping is removed.
 Process::DoorbellMappings Process::doorbells_unmapped(void* address, uint64_t bytes) {
-  auto* const begin = static_cast<std::byte*>(address);
-  std::byte* const end = begin + pages_up(bytes);
-  DoorbellMappings gone, left;
+  auto* const start = static_cast<std::byte*>(address);
+  std::byte* const end = start + pages_up(bytes);
+  DoorbellMappings removed, remaining;
   const MutexLock lock(queue_mutex_);
-  const auto is_touched = [&](const DoorbellMapping& m) {
-    return std::max(begin, m.address) < std::min(end, m.address + m.bytes);
+  const auto overlaps = [&](const DoorbellMapping& m) {
+    return std::max(start, m.address) < std::min(end, m.address + m.bytes);
   };
   for (const DoorbellMapping& m : doorbell_mappings_) {
-    if (!is_touched(m)) continue;
-    std::byte* const from = std::max(begin, m.address);
+    if (!overlaps(m)) continue;
+    std::byte* const from = std::max(start, m.address);
     std::byte* const to = std::min(end, m.address + m.bytes);
-    const auto part = [&](std::byte* first, std::byte* last, DoorbellMappings& parts) {
+    const auto add_part = [&](std::byte* first, std::byte* last, DoorbellMappings& parts) {
       if (first == last) return;
       parts.push_back({m.gpu_index, first, static_cast<uint64_t>(last - first),
                        m.offset + static_cast<uint64_t>(first - m.address)});
     };
-    part(m.address, from, left);
-    part(from, to, gone);
-    part(to, m.address + m.bytes, left);
+    add_part(m.address, from, remaining);
+    add_part(from, to, removed);
+    add_part(to, m.address + m.bytes, remaining);
   }
-  if (gone.empty()) return gone;
-  doorbell_mappings_.reserve(doorbell_mappings_.size() + left.size());
-  std::erase_if(doorbell_mappings_, is_touched);
+  if (removed.empty()) return removed;
+  doorbell_mappings_.reserve(doorbell_mappings_.size() + remaining.size());
+  std::erase_if(doorbell_mappings_, overlaps);
   watch_.remove_mapping(address, pages_up(bytes));
-  for (const DoorbellMapping& m : left) add_doorbells(m);
-  return gone;
+  for (const DoorbellMapping& m : remaining) add_doorbells(m);
+  return removed;
 }
 
 Process::DoorbellMappings Process::before_munmap(void* address, uint64_t bytes) {
-  DoorbellMappings gone = doorbells_unmapped(address, bytes);
+  DoorbellMappings removed = doorbells_unmapped(address, bytes);
   try {
-    const uint64_t begin = reinterpret_cast<uint64_t>(address);
-    take_from_gpus(begin, begin + bytes);
-  } catch (const std::bad_alloc&) {  // the program keeps what it has mapped
-    for (const DoorbellMapping& mapping : gone) doorbells_mapped(mapping);
+    const uint64_t start = reinterpret_cast<uint64_t>(address);
+    unmap_from_gpus(start, start + bytes);
+  } catch (const std::bad_alloc&) {  // the program keeps its mappings
+    for (const DoorbellMapping& mapping : removed) doorbells_mapped(mapping);
     throw;
   }
-  return gone;
+  return removed;
 }
 
-void Process::take_from_gpus(uint64_t begin, uint64_t end) {
-  // Memory of the program that GPUs were given: what the kernel's notifier does. A GPU that still uses it
-  // faults.
+void Process::unmap_from_gpus(uint64_t start, uint64_t end) {
+  // As the kernel's MMU notifier does. A GPU that still uses the memory faults.
   const MutexLock lock(memory_mutex_);
   const auto acquired = [&] {
     std::vector<const GpuContext*> list;
@@ -373,10 +375,10 @@ void Process::take_from_gpus(uint64_t begin, uint64_t end) {
   };
   if (!userptrs_.empty()) {
     bool evicted = false;
-    const uint64_t from = begin > longest_userptr_ ? begin - longest_userptr_ : 0;
+    const uint64_t from = start > longest_userptr_ ? start - longest_userptr_ : 0;
     for (auto it = userptrs_.lower_bound(from); it != userptrs_.end() && it->first < end; ++it) {
       Buffer* const buffer = find_buffer(it->second);
-      const uint64_t first = std::max(begin, it->first);
+      const uint64_t first = std::max(start, it->first);
       const uint64_t last = std::min(end, it->first + buffer->object->bytes());
       if (first >= last) continue;
       if (buffer->mapped.any() && !std::exchange(evicted, true)) {
@@ -395,13 +397,13 @@ void Process::take_from_gpus(uint64_t begin, uint64_t end) {
       for (const GpuContext* gpu : acquired()) events_.smi().queues_restored(gpu->index(), gpu->gpu().gpu_id);
     }
   }
-  forget_shared(begin / kPage, pages_up(end) / kPage);
+  forget_shared(start / kPage, pages_up(end) / kPage);
 }
 
 void Process::memory_replaced(void* address, uint64_t bytes) {
-  const uint64_t begin = reinterpret_cast<uint64_t>(address);
+  const uint64_t start = reinterpret_cast<uint64_t>(address);
   const MutexLock lock(memory_mutex_);
-  forget_shared(begin / kPage, pages_up(begin + bytes) / kPage);
+  forget_shared(start / kPage, pages_up(start + bytes) / kPage);
 }
 
 void Process::forget_shared(uint64_t first_page, uint64_t end_page) {
@@ -417,19 +419,19 @@ void Process::forget_shared(uint64_t first_page, uint64_t end_page) {
   svm_.erase(first_page, end_page);
 }
 
-void Process::forget_given_back(uint64_t va, uint64_t bytes) {
+void Process::forget_unreadable(uint64_t va, uint64_t bytes) {
   if (bytes == 0 || va + bytes - 1 < va) return;
   const uint64_t first_page = va / kPage, end_page = (va + bytes - 1) / kPage + 1;
   if (!svm_.overlaps(first_page, end_page)) return;
-  std::vector<std::pair<uint64_t, uint64_t>> gone;
+  std::vector<std::pair<uint64_t, uint64_t>> removed;
   svm_.visit(first_page, end_page, [&](uint64_t first, uint64_t last, const SvmAttributes* attributes) {
     if (attributes == nullptr) return;
     for (uint64_t page = first; page < last; ++page) {
       if (program_reads(page * kPage)) return;
     }
-    gone.emplace_back(first, last);
+    removed.emplace_back(first, last);
   });
-  for (const auto& [first, last] : gone) forget_shared(first, last);
+  for (const auto& [first, last] : removed) forget_shared(first, last);
 }
 
 ErrnoOr<Process::DoorbellHook> Process::attach_doorbell(void* address) {

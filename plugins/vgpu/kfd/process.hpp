@@ -1,10 +1,10 @@
-// What amdkfd keeps for one process: address spaces, buffers, queues, events, shared ranges; and the ioctls
-// on it.
+// amdkfd's state for one process: address spaces, buffers, queues, events, shared ranges; and the ioctls on
+// it.
 //
-// Threads: ioctl() from any thread. One lock guards the memory side (buffers, handles, page tables, ranges)
-// and one the queues; the memory lock may be taken while the queue lock is held, never the other way round.
-// Neither is held while an ioctl waits for events. The queue lock is held while a processor creates or
-// destroys a queue; processors never take either.
+// Threads: ioctl() from any thread. The memory lock guards buffers, handles, page tables and ranges, the
+// queue lock guards the queues. The memory lock may be taken while the queue lock is held, never the other
+// way round. Both are released while an ioctl waits for events. The queue lock is held while a command
+// processor creates or destroys a queue; command processors take neither.
 #pragma once
 
 #include <array>
@@ -33,59 +33,60 @@
 
 namespace rigel::vgpu {
 
-/// What the process needs to know of the files that its program has open.
+/// The open files of the program.
 class OpenFiles {
  public:
   virtual ~OpenFiles() = default;
   struct RenderNode {
-    std::shared_ptr<void> file;  ///< Tells open files apart, and keeps them open.
+    std::shared_ptr<void> file;  ///< Identifies the open file and keeps it open.
     uint32_t gpu_index;
   };
-  /// EBADF or EINVAL if `fd` is not a render node of this machine.
+  /// EBADF or EINVAL if `fd` is not a render node of this virtual system.
   virtual ErrnoOr<RenderNode> render_node(int fd) = 0;
-  /// A descriptor for the program, of the same file as `fd`.
+  /// Returns a new descriptor for the program, of the same file as `fd`.
   virtual ErrnoOr<int> give_to_program(int fd, bool close_on_exec) = 0;
 };
 
-/// What a program may choose of a virtual machine.
+/// Options of a virtual system.
 struct ProcessOptions {
-  MakeShaderCores make_shader_cores = nullptr;  ///< Null: plugins/vgpu/exec.
-  bool threads = true;                          ///< False: processors run only when they are stepped.
-  uint64_t seed = 0;                            ///< Order of steps without threads.
-  bool signals = true;                          ///< Whether SIGSEGV and SIGBUS may be caught.
-  /// And whether stores to the doorbells of sleeping processors may raise them: a thread that blocks SIGSEGV,
-  /// or a handler that takes the place of ours and does not chain, would then be the program's end.
+  MakeShaderCores make_shader_cores = nullptr;  ///< Null: use plugins/vgpu/exec.
+  bool threads = true;                          ///< False: engines run only when they are stepped.
+  uint64_t seed = 0;                            ///< Seed of the order of steps without threads.
+  bool signals = true;                          ///< Whether SIGSEGV and SIGBUS may be handled.
+  /// Whether stores to doorbells of sleeping engines may raise SIGSEGV. If a thread blocks SIGSEGV, or the
+  /// program installs a handler that does not chain, such a store ends the program.
   bool stop_stores = true;
-  Latecomers latecomers = Latecomers::kSleep;  ///< To events: see there.
-  /// Processes that name the same machine share its copy engines' queues; empty: each has all.
-  std::string machine;
-  double watchdog_seconds = 0;       ///< That a kernel may run before the process is ended; 0: for ever.
-  uint64_t host_bytes = UINT64_MAX;  ///< Memory of the host, of which GPUs may have a part.
+  Latecomers latecomers = Latecomers::kSleep;  ///< See Events.
+  /// Processes with the same name share the queues of the copy engines; empty: no sharing.
+  std::string virtual_system;
+  double watchdog_seconds = 0;  ///< The time limit of a kernel, after which the process ends; 0: unlimited.
+  uint64_t host_bytes = UINT64_MAX;  ///< Memory of the host; GPUs may use a part of it.
 };
 
-/// A buffer that a handle names.
+/// A buffer with a handle.
 struct Buffer {
   uint64_t handle = 0;
   uint64_t va = 0;
   uint64_t va_bytes = 0;
   uint32_t flags = 0;
-  uint32_t gpu_index = 0;    ///< Whose it is.
-  uint64_t mmap_offset = 0;  ///< Of the render node; 0 if it cannot be mapped there.
+  uint32_t gpu_index = 0;    ///< The GPU that it was allocated for.
+  uint64_t mmap_offset = 0;  ///< Offset in the render node; 0 if it cannot be mapped there.
   std::shared_ptr<MemoryObject> object;
-  std::bitset<64> mapped;  ///< By which GPUs.
-  /// By GPU index: how many queues of it need the buffer, which cannot be taken from that GPU before them.
+  std::bitset<64> mapped;  ///< The GPUs on which it is mapped.
+  /// By GPU index: the number of queues that use the buffer. It cannot be unmapped from that GPU while they
+  /// exist.
   std::map<uint32_t, uint32_t> queue_uses;
   bool double_mapped() const;
 };
 
 class Process {
  public:
-  Process(const Machine& machine, const ProcessOptions& options, OpenFiles& files, Log& log);
+  Process(const Machine& virtual_system, const ProcessOptions& options, OpenFiles& files, Log& log);
   ~Process();
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
 
-  /// An ioctl on /dev/kfd: 0 or a negated error number.
+  /// Executes an ioctl on /dev/kfd. Returns 0 or a negated error number.
   int ioctl(uint64_t request, void* argument);
 
   GpuContext& gpu(size_t index) { return *gpus_[index]; }
@@ -94,22 +95,22 @@ class Process {
   Events& events() { return events_; }
   BufferMetadataTable& metadata() { return metadata_; }
   Log& log() { return log_; }
-  const Machine& machine() const { return machine_; }
+  const Machine& virtual_system() const { return virtual_system_; }
   Mutex& memory_mutex() RIGEL_RETURNS_LOCK(memory_mutex_) { return memory_mutex_; }
 
-  /// What mmap of /dev/kfd at `offset` shows. `bytes` is the length asked for.
+  /// Returns the object that mmap of /dev/kfd maps at `offset`. `bytes` is the requested length.
   ErrnoOr<std::shared_ptr<MemoryObject>> kfd_mmap(uint64_t offset, uint64_t bytes);
-  /// What mmap of a render node at `offset` shows, and where in the object.
+  /// The object that mmap of a render node maps, and the offset in the object.
   struct MmapTarget {
     std::shared_ptr<MemoryObject> object;
     uint64_t offset = 0;
   };
   ErrnoOr<MmapTarget> render_mmap(uint64_t offset, uint64_t bytes);
-  /// Gives an object an offset on the render nodes.
+  /// Assigns an offset in the render nodes to an object.
   uint64_t make_mmap_offset(const std::shared_ptr<MemoryObject>& object) RIGEL_REQUIRES(memory_mutex_);
   void drop_mmap_offset(uint64_t offset) RIGEL_REQUIRES(memory_mutex_);
 
-  /// The program has mapped pages of doorbells, or takes [address, address + bytes) away, whatever was there.
+  /// The program has mapped pages of doorbells.
   struct DoorbellMapping {
     uint32_t gpu_index;
     std::byte* address;
@@ -118,47 +119,48 @@ class Process {
   };
   using DoorbellMappings = std::vector<DoorbellMapping>;
   void doorbells_mapped(const DoorbellMapping& mapping);
-  /// Returns the doorbells that were there. Others of the same mapping stay.
+  /// The program unmaps or replaces [address, address + bytes). Returns the doorbells that were mapped there.
+  /// Doorbells outside the range stay.
   DoorbellMappings doorbells_unmapped(void* address, uint64_t bytes);
-  /// What GPUs were given of it is taken from them. Returns the doorbells that were there.
+  /// Unmaps the program's memory in the range from all GPUs. Returns the doorbells that were mapped there.
   DoorbellMappings before_munmap(void* address, uint64_t bytes);
-  /// The program has mapped something else there: shared virtual memory is forgotten. A buffer of the program's memory
-  /// stays, and is what is there now.
+  /// The program has mapped other memory at the range. Shared virtual memory there is forgotten. Userptr
+  /// buffers stay, and refer to the new memory.
   void memory_replaced(void* address, uint64_t bytes);
 
-  /// See hsadrv_doorbell_ops_t. EINVAL: no queue there. ENOSPC: no bells left. What is returned may be called
-  /// for as long as the process lives.
+  /// See hsadrv_doorbell_ops_t. EINVAL: the address has no queue. ENOSPC: no doorbell calls left. The result
+  /// may be called during the lifetime of the process.
   struct DoorbellHook {
     void (*ring)(void* context, uint64_t value) = nullptr;
     void* context = nullptr;
   };
   ErrnoOr<DoorbellHook> attach_doorbell(void* address);
 
-  /// For DeviceBus::describe_address of one of the GPUs. Takes the memory lock, and lets it go again.
+  /// Implements DeviceBus::describe_address of a GPU. Takes the memory lock.
   std::string describe_address(const GpuContext& gpu, uint64_t va);
-  /// What runs on every GPU, in each queue: lines. Without locks, and outside of translation scopes.
+  /// Returns one or more lines about each queue of every GPU. Called without locks and outside of translation
+  /// scopes.
   std::string describe_activity();
   const void* code_objects() const noexcept { return code_objects_.load(std::memory_order_relaxed); }
 
-  /// Maps [va, va + bytes) of a GPU to host memory, for the render nodes. EINVAL if
-  /// something is there or the range is not the GPU's.
+  /// Maps [va, va + bytes) on a GPU to host memory, for the render nodes. EINVAL if the range is mapped
+  /// already or outside the GPU's address space.
   Errno map_range(GpuContext& gpu, uint64_t va, uint64_t bytes, std::byte* host, PageTable::Rights rights)
       RIGEL_REQUIRES(memory_mutex_);
-  /// The same whatever is there, in one step for each page: nothing that was allowed and stays so is ever
-  /// missing (GpuContext::remap). The memory lock is held.
+  /// Maps as map_range() and replaces earlier mappings, each page in one step (GpuContext::remap). The memory
+  /// lock is held.
   Errno remap_range(GpuContext& gpu, uint64_t va, uint64_t bytes, std::byte* host, PageTable::Rights rights);
 
-  /// The device is about to use memory of the program, which may go away without a word.
+  /// Prepares for faults: the device is about to use the program's memory, which may be unmapped at any time.
   void expect_host_faults() const;
 
   /// Whether `bytes` more of a GPU's memory are free.
   static bool vram_has_room(const GpuContext& gpu, uint64_t bytes);
-  /// Whether GPUs may have `bytes` more of the host's memory, as buffers of the driver or as the program's
-  /// own memory.
+  /// Whether GPUs may use `bytes` more of the host's memory, as buffers of the driver or as userptr memory.
   bool host_has_room(MemoryObject::Kind kind, uint64_t bytes) const RIGEL_REQUIRES(memory_mutex_);
 
  private:
-  friend struct KfdIoctls;  // the ioctls' functions, in the files ioctl_*.cpp
+  friend struct KfdIoctls;  // its members are in ioctl_*.cpp
 
   struct Queue {
     uint32_t id = 0;
@@ -166,7 +168,7 @@ class Process {
     GpuContext* gpu = nullptr;
     uint32_t doorbell = 0;   // index in the slice
     uint32_t sdma_slot = 0;  // engine + engines * queue
-    SharedSlot shared_slot;  // the same, among the processes of a machine
+    SharedSlot shared_slot;  // the same among the processes of one virtual system
     bool sdma = false;
     std::byte* doorbell_slot = nullptr;
     uint64_t ring_va = 0;
@@ -176,39 +178,40 @@ class Process {
     uint64_t save_area_va = 0;
     uint32_t gws = 0;
     uint32_t doorbell_index() const { return doorbell * gpu->gpu().board.driver().doorbell_bytes / 8; }
-    std::vector<uint64_t> buffers;  // that it holds
-    uint64_t ring = 0;              // which of them the ring is in
+    std::vector<uint64_t> buffers;  // handles of the buffers that it pins
+    uint64_t ring = 0;              // handle of the pinned buffer that contains the ring
   };
   Buffer* find_buffer(uint64_t handle) RIGEL_REQUIRES(memory_mutex_);
-  /// The buffer that is mapped to `gpu` at exactly [va, va + bytes).
+  /// Returns the buffer that is mapped on `gpu` at exactly [va, va + bytes), or null.
   Buffer* buffer_at(const GpuContext& gpu, uint64_t va, uint64_t bytes) RIGEL_REQUIRES(memory_mutex_);
-  /// Gives it a handle, and an mmap offset if it is memory of the driver's. All of the books have it afterwards, or none.
+  /// Assigns a handle, and an mmap offset for memory of the driver. Strong exception guarantee.
   const Buffer& add_buffer(Buffer buffer) RIGEL_REQUIRES(memory_mutex_);
-  /// Before the program's memory in [begin, end) goes.
-  void take_from_gpus(uint64_t begin, uint64_t end);
+  /// Unmaps the program's memory in [begin, end) from all GPUs before it is unmapped or replaced.
+  void unmap_from_gpus(uint64_t start, uint64_t end);
   /// Forgets the shared virtual memory in a range of pages. Under the memory lock.
   void forget_shared(uint64_t first_page, uint64_t end_page);
-  /// The same where the program can read nothing any more, before something else is put there. The C library gives memory
-  /// of free() back without before_munmap, and the runtime has reserved the addresses since. Under the memory lock.
-  void forget_given_back(uint64_t va, uint64_t bytes);
+  /// Forgets the shared virtual memory that the program cannot read any more, before the range is reused.
+  /// The C library's free() unmaps memory without a call of before_munmap(), and the runtime may reuse the
+  /// addresses. Under the memory lock.
+  void forget_unreadable(uint64_t va, uint64_t bytes);
   Errno map_buffer(Buffer& buffer, GpuContext& gpu) RIGEL_REQUIRES(memory_mutex_);
   void unmap_buffer(Buffer& buffer, GpuContext& gpu);
-  /// Takes a buffer that is mapped nowhere out of the books. Needs no memory, so that it is never left halfway.
+  /// Removes an unmapped buffer from all tables. Needs no memory, so it cannot fail halfway.
   void release_buffer(Buffer& buffer) noexcept RIGEL_REQUIRES(memory_mutex_);
-  /// How much there is of a buffer's kind; null where that is not counted.
+  /// Returns the counter of memory of the buffer's kind; null if that kind is not counted.
   uint64_t* bytes_of_kind(const Buffer& buffer);
   void add_doorbells(const DoorbellMapping& mapping) RIGEL_REQUIRES(queue_mutex_);
-  /// Keeps a buffer where it is for as long as a queue needs it, and lets it go. Both locks are held.
-  static void hold(Queue& queue, Buffer& buffer);
-  void let_go(Queue& queue, uint64_t handle) RIGEL_REQUIRES(memory_mutex_);
-  void let_go_of_all(Queue& queue) RIGEL_REQUIRES(memory_mutex_);
+  /// Pins a buffer at its address while a queue needs it, and unpins it. Both locks are held.
+  static void pin_buffer(Queue& queue, Buffer& buffer);
+  void unpin_buffer(Queue& queue, uint64_t handle) RIGEL_REQUIRES(memory_mutex_);
+  void unpin_all_buffers(Queue& queue) RIGEL_REQUIRES(memory_mutex_);
   void destroy_queue(Queue& queue) RIGEL_REQUIRES(queue_mutex_);
   void apply_svm(uint64_t first_page, uint64_t end_page);  // under the memory lock
   void note_migration(SvmAttributes& range, uint64_t first_page, uint64_t end_page);
-  /// Whether all of [va, va + bytes) is shared with `gpu`, and stays mapped to it.
+  /// Whether all of [va, va + bytes) is shared virtual memory that stays mapped on `gpu`.
   bool always_shared(const GpuContext& gpu, uint64_t va, uint64_t bytes) const;
 
-  const Machine& machine_;
+  const Machine& virtual_system_;
   const ProcessOptions options_;
   OpenFiles& files_;
   Log& log_;
@@ -216,19 +219,19 @@ class Process {
   BufferMetadataTable metadata_;
   DoorbellWatch watch_;
   std::vector<std::unique_ptr<GpuContext>> gpus_;
-  std::unique_ptr<ActivityReporter> reporter_;  // looks at the GPUs, and so goes first
+  std::unique_ptr<ActivityReporter> reporter_;  // uses the GPUs, so it is destroyed first
 
   Mutex memory_mutex_;
   std::unordered_map<uint64_t, Buffer> buffers_ RIGEL_GUARDED_BY(memory_mutex_);     // by handle
-  std::multimap<uint64_t, uint64_t> buffers_by_va_ RIGEL_GUARDED_BY(memory_mutex_);  // va → handle
+  std::multimap<uint64_t, uint64_t> buffers_by_va_ RIGEL_GUARDED_BY(memory_mutex_);  // address → handle
   uint32_t next_handle_ RIGEL_GUARDED_BY(memory_mutex_) = 1;
-  uint64_t event_page_ RIGEL_GUARDED_BY(memory_mutex_) =
-      0;  // the handle of the buffer that the program brought for events: it cannot be freed
+  /// Handle of the program's buffer that is the event page; it cannot be freed.
+  uint64_t event_page_handle_ RIGEL_GUARDED_BY(memory_mutex_) = 0;
   std::multimap<uint64_t, uint64_t> userptrs_ RIGEL_GUARDED_BY(memory_mutex_);  // program's address → handle
   uint64_t longest_userptr_ RIGEL_GUARDED_BY(memory_mutex_) = 0;
-  uint64_t gtt_bytes_ = 0, userptr_bytes_ = 0;                      // of the buffers
+  uint64_t gtt_bytes_ = 0, userptr_bytes_ = 0;                      // of all buffers
   using Offsets = std::map<uint64_t, std::weak_ptr<MemoryObject>>;  // mmap offset → object
-  /// What becomes one of `offsets_`.
+  /// Creates the next entry of `offsets_`.
   Offsets next_offset(const std::shared_ptr<MemoryObject>& object) RIGEL_REQUIRES(memory_mutex_);
   Offsets offsets_ RIGEL_GUARDED_BY(memory_mutex_);
   uint64_t next_offset_ RIGEL_GUARDED_BY(memory_mutex_) = uint64_t{1} << 32;
@@ -245,8 +248,9 @@ class Process {
   DoorbellMappings doorbell_mappings_ RIGEL_GUARDED_BY(queue_mutex_);
 
   static constexpr size_t kFreedRemembered = 256;
-  std::vector<NearbyBuffer> freed_ RIGEL_GUARDED_BY(memory_mutex_);  // the latest first; has room for as many
-  std::atomic<const void*> code_objects_{nullptr};                   // the runtime's r_debug
+  std::vector<NearbyBuffer> freed_
+      RIGEL_GUARDED_BY(memory_mutex_);              // newest first; capacity reserved in advance
+  std::atomic<const void*> code_objects_{nullptr};  // the runtime's r_debug
 };
 
 }  // namespace rigel::vgpu

@@ -1,16 +1,16 @@
-// Replays what user-mode drivers were seen to call, which recordings/*.txt hold as text:
+// Replays recorded calls of user-mode drivers from recordings/*.txt. The lines are:
 //
-//   board NAME                          the machine; before anything else
-//   struct CALL NUMBER field:bytes...   the arguments of an ioctl, in the order of memory
-//   open NAME PATH                      a descriptor, as $NAME
-//   memory NAME BYTES                   zeroed memory of the program, its address as $NAME
-//   addresses NAME BYTES                addresses that the program has reserved
-//   words NAME WORD...                  puts 32-bit words at the beginning of memory
-//   mmap NAME field=value...            of the descriptor NAME: address, size, protection, offset
+//   board NAME                          the board of the virtual system; first line
+//   struct CALL NUMBER field:bytes...   the arguments of an ioctl, in memory order
+//   open NAME PATH                      opens a descriptor, as $NAME
+//   memory NAME BYTES                   maps zeroed memory of the program, its address as $NAME
+//   addresses NAME BYTES                reserves addresses
+//   words NAME WORD...                  writes 32-bit words to the start of memory
+//   mmap NAME field=value...            maps descriptor NAME: address, size, protection, offset
 //   CALL field=value... [| WORD...] [-> field=value|field!=value|field:NAME...] [= ERROR]
 //
-// A value is a number or $NAME, which may be followed by +NUMBER. Words after | follow the arguments in
-// memory. What comes back is compared (= and !=) or kept as $NAME (:). $gpu is the id of the first GPU.
+// A value is a number or $NAME, optionally followed by +NUMBER. Words after | follow the arguments in memory.
+// Results are compared (= and !=) or stored as $NAME (:). $gpu is the id of the first GPU.
 #include <sys/mman.h>
 
 #include <cerrno>
@@ -51,26 +51,26 @@ class Replay {
     for (std::string line; std::getline(lines, line);) {
       ++number;
       std::istringstream words(line);
-      std::string first;
-      if (!(words >> first) || first[0] == '#') continue;
+      std::string keyword;
+      if (!(words >> keyword) || keyword[0] == '#') continue;
       SCOPED_TRACE(file.filename().string() + ":" + std::to_string(number) + ": " + line);
-      one(first, words);
+      run_line(keyword, words);
       if (::testing::Test::HasFatalFailure()) return;
     }
-    EXPECT_GT(calls_made_, 0);
+    EXPECT_GT(call_count_, 0);
   }
 
  private:
-  void one(const std::string& first, std::istream& in) {
+  void run_line(const std::string& keyword, std::istream& in) {
     std::string name, rest;
-    if (first == "board") {
+    if (keyword == "board") {
       in >> name;
       system_ = std::make_unique<TestSystem>(name);
       values_["gpu"] = system_->gpu_id();
       return;
     }
     ASSERT_TRUE(system_) << "there is no board yet";
-    if (first == "struct") {
+    if (keyword == "struct") {
       std::string text;
       in >> name >> text;
       Call& call = calls_[name];
@@ -81,24 +81,24 @@ class Replay {
         call.fields.push_back({text.substr(0, colon), call.bytes, bytes});
         call.bytes += bytes;
       }
-    } else if (first == "open") {
+    } else if (keyword == "open") {
       in >> name >> rest;
       const int fd = name == "kfd" ? system_->kfd : system_->system->open(rest, O_RDWR | O_CLOEXEC);
       ASSERT_GE(fd, 0);
       if (name != "kfd") system_->render.push_back(fd);
       values_[name] = static_cast<uint64_t>(fd);
-    } else if (first == "memory" || first == "addresses") {
+    } else if (keyword == "memory" || keyword == "addresses") {
       in >> name >> rest;
       const size_t bytes = value(rest);
-      void* const p = mmap(nullptr, bytes, first == "memory" ? PROT_READ | PROT_WRITE : PROT_NONE,
+      void* const p = mmap(nullptr, bytes, keyword == "memory" ? PROT_READ | PROT_WRITE : PROT_NONE,
                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
       ASSERT_NE(p, MAP_FAILED);
       memory_.emplace_back(p, bytes);
       values_[name] = reinterpret_cast<uint64_t>(p);
-    } else if (first == "words") {
+    } else if (keyword == "words") {
       in >> name;
       write_words(reinterpret_cast<std::byte*>(value("$" + name)), in);
-    } else if (first == "mmap") {
+    } else if (keyword == "mmap") {
       in >> name;
       std::map<std::string, uint64_t> a;
       while (in >> rest) a[rest.substr(0, rest.find('='))] = value(rest.substr(rest.find('=') + 1));
@@ -109,8 +109,8 @@ class Replay {
       EXPECT_EQ(error, 0);
       EXPECT_EQ(reinterpret_cast<uint64_t>(out), a["address"]);
     } else {
-      ASSERT_TRUE(calls_.contains(first)) << "there is no struct of that name";
-      call(calls_[first], in);
+      ASSERT_TRUE(calls_.contains(keyword)) << "there is no struct of that name";
+      call(calls_[keyword], in);
     }
   }
 
@@ -140,7 +140,7 @@ class Replay {
     const uint64_t request = 3u << 30 | uint64_t{bytes} << 16 | KFD_ABI_IOCTL_TYPE << 8 | call.number;
     const int result = system_->system->ioctl(system_->kfd, request, arguments);
     EXPECT_EQ(result == 0 ? "" : strerrorname_np(-result), error);
-    ++calls_made_;
+    ++call_count_;
     for (const std::string& expected : results) {
       const size_t end = expected.find_first_of("!=:");
       const Field* const field = find(call, expected.substr(0, end));
@@ -186,10 +186,10 @@ class Replay {
   std::map<std::string, Call> calls_;
   std::map<std::string, uint64_t> values_;
   std::vector<std::pair<void*, size_t>> memory_;
-  int calls_made_ = 0;
+  int call_count_ = 0;
 };
 
-TEST(Recording, TheUserModeDriverOf2025FindsWhatItAsksFor) {
+TEST(Recording, ReplaysThunkOf2025) {
   Replay().run(std::filesystem::path(VGPU_RECORDINGS) / "thunk_2025.txt");
 }
 

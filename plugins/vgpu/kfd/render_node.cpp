@@ -24,31 +24,31 @@
 namespace rigel::vgpu {
 namespace {
 
-constexpr uint32_t kDriverBase = 0x40;  // amdgpu's own requests begin here
+constexpr uint32_t kDriverBase = 0x40;  // first number of amdgpu's requests
 constexpr int kDriverMajor = 3, kDriverMinor = 57;
 constexpr uint32_t kMaxBytes = 512;
-constexpr uint32_t kVmPageNoAlloc = 1u << 9;  // newer than some distributions' header
+constexpr uint32_t kVmPageNoAlloc = 1u << 9;  // missing in the headers of some distributions
 
-// Copies as much of a result as the program has room for, as AMDGPU_INFO does.
-Errno give(const drm_amdgpu_info& a, const void* result, size_t bytes) {
+// Copies as much of a result as fits the program's buffer, like AMDGPU_INFO.
+Errno copy_result(const drm_amdgpu_info& a, const void* result, size_t bytes) {
   return copy_to_program(a.return_pointer, result, std::min<size_t>(a.return_size, bytes));
 }
 
-// DRM strings: as much as fits, and the full length back.
+// Copies as much of a DRM string as fits, and returns the full length in `capacity`.
 Errno give_string(char* to, size_t& capacity, std::string_view text) {
   const size_t fits = std::min(capacity, text.size());
   capacity = text.size();
   return to == nullptr || fits == 0 ? 0 : copy_to_program(reinterpret_cast<uint64_t>(to), text.data(), fits);
 }
 
-// What READ_MMR_REG reads: of the registers that the driver lets programs read, those that say how the chip
-// is made. Nothing: the register is not to be read.
+// Returns the value of a register for READ_MMR_REG: those that programs may read and that describe the chip.
+// Empty: the register cannot be read.
 std::optional<uint32_t> register_value(const Board& board, uint64_t address) {
   constexpr uint64_t kBackendDisable = 0x263d, kGbAddrConfig = 0x263e;
   constexpr uint64_t kRasterConfig = 0xa0d4, kRasterConfig1 = 0xa0d5;
   constexpr uint64_t kTileModes = 0x2644, kMacroTileModes = 0x2664, kRamConfig = 0x9d8;
   if (address == kGbAddrConfig) return board.gb_addr_config;
-  // There is no rasteriser, so none of it is switched off.
+  // There is no rasteriser, so no part is disabled.
   if (address == kBackendDisable || address == kRasterConfig || address == kRasterConfig1) return 0;
   if (!board.driver().has_tile_tables) return {};
   const auto& tiling = board.tiling;
@@ -59,13 +59,14 @@ std::optional<uint32_t> register_value(const Board& board, uint64_t address) {
   return {};
 }
 
-uint32_t gpu_of(const Machine& machine, uint32_t minor) {
-  const auto has = [&](const Gpu& gpu) { return gpu.card_minor == minor || gpu.render_minor == minor; };
-  return static_cast<uint32_t>(std::find_if(machine.gpus.begin(), machine.gpus.end(), has) -
-                               machine.gpus.begin());
+uint32_t gpu_of(const Machine& virtual_system, uint32_t minor) {
+  const auto has_minor = [&](const Gpu& gpu) { return gpu.card_minor == minor || gpu.render_minor == minor; };
+  return static_cast<uint32_t>(
+      std::find_if(virtual_system.gpus.begin(), virtual_system.gpus.end(), has_minor) -
+      virtual_system.gpus.begin());
 }
 
-// Setting modes: requests of nodes that have a display.
+// Mode setting: requests for nodes with a display.
 constexpr bool is_mode_setting(uint32_t number) {
   return number >= 0xa0 && number < 0xbf;
 }
@@ -78,15 +79,15 @@ struct DrmIoctls {
     a.version_major = kDriverMajor;
     a.version_minor = kDriverMinor;
     a.version_patchlevel = 0;
-    const auto put = [](char* to, __kernel_size_t& length, std::string_view text) {
+    const auto put_text = [](char* to, __kernel_size_t& length, std::string_view text) {
       size_t capacity = length;
       const Errno error = give_string(to, capacity, text);
       length = static_cast<__kernel_size_t>(capacity);
       return error;
     };
-    if (const Errno error = put(a.name, a.name_len, "amdgpu"); error != 0) return error;
-    if (const Errno error = put(a.date, a.date_len, "20150101"); error != 0) return error;
-    return put(a.desc, a.desc_len, "AMD GPU");
+    if (const Errno error = put_text(a.name, a.name_len, "amdgpu"); error != 0) return error;
+    if (const Errno error = put_text(a.date, a.date_len, "20150101"); error != 0) return error;
+    return put_text(a.desc, a.desc_len, "AMD GPU");
   }
 
   static Errno get_cap(RenderNode&, void* p) {
@@ -107,19 +108,19 @@ struct DrmIoctls {
     }
   }
 
-  // What only cards answer. Whoever has one open is its master, and authenticated.
+  // Requests of cards only. Every file of a card is its master, and authenticated.
   template <Errno (*run)(RenderNode&, void*)>
   static Errno card_only(RenderNode& node, void* p) {
     return node.card_ ? run(node, p) : EACCES;
   }
 
-  static Errno nothing(RenderNode&, void*) { return 0; }
+  static Errno do_nothing(RenderNode&, void*) { return 0; }
 
   static Errno no_display(RenderNode&, void*) { return EOPNOTSUPP; }
 
   static Errno no_names(RenderNode&, void*) { return EINVAL; }
 
-  // The bus id, once SET_VERSION has asked for an interface that has it.
+  // Returns the bus id if SET_VERSION has selected an interface with it.
   static Errno get_unique(RenderNode& node, void* p) {
     auto& a = *static_cast<drm_unique*>(p);
     size_t capacity = a.unique_len;
@@ -150,15 +151,16 @@ struct DrmIoctls {
   static Errno set_version(RenderNode& node, void* p) {
     auto& a = *static_cast<drm_set_version*>(p);
     constexpr int kInterfaceMajor = 1, kInterfaceMinor = 4;
-    const bool interface_known =
+    const bool is_interface_supported =
         a.drm_di_major == -1 ||
         (a.drm_di_major == kInterfaceMajor && a.drm_di_minor >= 0 && a.drm_di_minor <= kInterfaceMinor);
-    const bool driver_known = a.drm_dd_major == -1 || (a.drm_dd_major == kDriverMajor &&
-                                                       a.drm_dd_minor >= 0 && a.drm_dd_minor <= kDriverMinor);
-    if (interface_known && a.drm_di_major != -1 && a.drm_di_minor >= 1)
+    const bool is_driver_supported =
+        a.drm_dd_major == -1 ||
+        (a.drm_dd_major == kDriverMajor && a.drm_dd_minor >= 0 && a.drm_dd_minor <= kDriverMinor);
+    if (is_interface_supported && a.drm_di_major != -1 && a.drm_di_minor >= 1)
       node.has_bus_id_.store(true, std::memory_order_relaxed);
     a = {kInterfaceMajor, kInterfaceMinor, kDriverMajor, kDriverMinor};
-    return interface_known && driver_known ? 0 : EINVAL;
+    return is_interface_supported && is_driver_supported ? 0 : EINVAL;
   }
 
   static Errno get_magic(RenderNode& node, void* p) {
@@ -166,7 +168,7 @@ struct DrmIoctls {
     return 0;
   }
 
-  // Only for magics of other files, which are authenticated as they are.
+  // The magics of all files are accepted, because every file is authenticated.
   static Errno auth_magic(RenderNode&, void* p) { return static_cast<drm_auth*>(p)->magic == 0 ? EINVAL : 0; }
 
   static Errno no_command_streams(RenderNode&, void*) { return EINVAL; }
@@ -187,7 +189,7 @@ struct DrmIoctls {
     const MutexLock lock(node.mutex_);
     const auto it = node.gems_.find(a.handle);
     if (it == node.gems_.end()) return ENOENT;
-    if (it->second.object->fd() < 0) return EPERM;  // the program's own memory
+    if (it->second.object->fd() < 0) return EPERM;  // the program's memory
     const auto fd = node.files_.give_to_program(it->second.object->fd(), (a.flags & DRM_CLOEXEC) != 0);
     if (!fd) return fd.error();
     a.fd = *fd;
@@ -199,7 +201,7 @@ struct DrmIoctls {
     auto object = MemoryObject::import(a.fd);
     if (!object) return object.error();
     const MutexLock lock(node.mutex_);
-    // One buffer has one handle in a file, however often it comes in.
+    // A buffer has one handle per file, also if it is imported several times.
     for (const auto& [handle, gem] : node.gems_) {
       if (gem.object->inode() == (*object)->inode() && gem.object->nonce() == (*object)->nonce()) {
         a.handle = handle;
@@ -249,9 +251,10 @@ struct DrmIoctls {
 
   static Errno gem_userptr(RenderNode& node, void* p) {
     auto& a = *static_cast<drm_amdgpu_gem_userptr*>(p);
-    constexpr uint32_t kKnown = AMDGPU_GEM_USERPTR_READONLY | AMDGPU_GEM_USERPTR_ANONONLY |
-                                AMDGPU_GEM_USERPTR_VALIDATE | AMDGPU_GEM_USERPTR_REGISTER;
-    if (a.addr % kPage != 0 || a.size % kPage != 0 || a.size == 0 || (a.flags & ~kKnown) != 0) return EINVAL;
+    constexpr uint32_t kKnownFlags = AMDGPU_GEM_USERPTR_READONLY | AMDGPU_GEM_USERPTR_ANONONLY |
+                                     AMDGPU_GEM_USERPTR_VALIDATE | AMDGPU_GEM_USERPTR_REGISTER;
+    if (a.addr % kPage != 0 || a.size % kPage != 0 || a.size == 0 || (a.flags & ~kKnownFlags) != 0)
+      return EINVAL;
     if ((a.flags & (AMDGPU_GEM_USERPTR_READONLY | AMDGPU_GEM_USERPTR_REGISTER)) == 0) return EACCES;
     if (!program_has(a.addr, a.size)) return EFAULT;
     node.process_.expect_host_faults();
@@ -284,7 +287,7 @@ struct DrmIoctls {
     auto& a = *static_cast<drm_amdgpu_gem_wait_idle*>(p);
     const MutexLock lock(node.mutex_);
     if (!node.gems_.contains(a.in.handle)) return ENOENT;
-    a = {};  // no command stream of this interface ever runs: always idle
+    a = {};  // this interface has no command streams, so buffers are always idle
     return 0;
   }
 
@@ -295,17 +298,17 @@ struct DrmIoctls {
     if (it == node.gems_.end()) return ENOENT;
     BufferMetadataTable::Entry& metadata = *it->second.metadata;
     if (a.op == AMDGPU_GEM_METADATA_OP_GET_METADATA) {
-      const BufferMetadata now = metadata.get();
-      a.data.flags = now.flags;
-      a.data.tiling_info = now.tiling;
-      a.data.data_size_bytes = static_cast<uint32_t>(now.bytes.size());
-      std::copy(now.bytes.begin(), now.bytes.end(), reinterpret_cast<std::byte*>(a.data.data));
+      const BufferMetadata current = metadata.get();
+      a.data.flags = current.flags;
+      a.data.tiling_info = current.tiling;
+      a.data.data_size_bytes = static_cast<uint32_t>(current.bytes.size());
+      std::copy(current.bytes.begin(), current.bytes.end(), reinterpret_cast<std::byte*>(a.data.data));
       return 0;
     }
     if (a.op != AMDGPU_GEM_METADATA_OP_SET_METADATA) return EINVAL;
     if (a.data.data_size_bytes > sizeof a.data.data) return EINVAL;
     const auto bytes = std::as_bytes(std::span(a.data.data)).first(a.data.data_size_bytes);
-    // amdgpu_bo_set_metadata: without bytes there are none any more, and flags stay.
+    // As in amdgpu_bo_set_metadata: without bytes, the metadata is deleted and the flags remain.
     const uint64_t flags = bytes.empty() ? metadata.get().flags : a.data.flags;
     metadata.set({flags, a.data.tiling_info, {bytes.begin(), bytes.end()}});
     return 0;
@@ -332,49 +335,50 @@ struct DrmIoctls {
 
   static Errno gem_va(RenderNode& node, void* p) {
     const auto& a = *static_cast<drm_amdgpu_gem_va*>(p);
-    constexpr uint32_t kKnown = AMDGPU_VM_DELAY_UPDATE | AMDGPU_VM_PAGE_READABLE | AMDGPU_VM_PAGE_WRITEABLE |
-                                AMDGPU_VM_PAGE_EXECUTABLE | AMDGPU_VM_MTYPE_MASK | kVmPageNoAlloc;
-    if ((a.flags & ~kKnown & ~static_cast<uint32_t>(AMDGPU_VM_PAGE_PRT)) != 0) return EINVAL;
+    constexpr uint32_t kKnownFlags = AMDGPU_VM_DELAY_UPDATE | AMDGPU_VM_PAGE_READABLE |
+                                     AMDGPU_VM_PAGE_WRITEABLE | AMDGPU_VM_PAGE_EXECUTABLE |
+                                     AMDGPU_VM_MTYPE_MASK | kVmPageNoAlloc;
+    if ((a.flags & ~kKnownFlags & ~static_cast<uint32_t>(AMDGPU_VM_PAGE_PRT)) != 0) return EINVAL;
     if (a.va_address % kPage != 0 || a.map_size % kPage != 0 || a.offset_in_bo % kPage != 0) return EINVAL;
     if (a.va_address >= uint64_t{1} << 48 || a.map_size > (uint64_t{1} << 48) - a.va_address) return EINVAL;
     GpuContext& gpu = node.process_.gpu(node.gpu_index_);
     const MutexLock lock(node.mutex_);
     const MutexLock memory_lock(node.process_.memory_mutex());
-    // Only pages that buffers of this file put there can be taken away again.
-    const uint64_t begin = a.va_address, end = a.va_address + a.map_size;
-    // What buffers of this file have in [begin, end), in order.
-    const auto pieces = [&]() RIGEL_REQUIRES(node.mutex_) {
-      std::map<uint64_t, uint64_t> found;  // begin → end
+    // Only pages that buffers of this file have mapped can be unmapped.
+    const uint64_t start = a.va_address, end = a.va_address + a.map_size;
+    // Returns the parts of [start, end) that buffers of this file have mapped, in order.
+    const auto mapped_ranges = [&]() RIGEL_REQUIRES(node.mutex_) {
+      std::map<uint64_t, uint64_t> ranges;  // start → end
       for (const auto& [handle, gem] : node.gems_) {
         for (const RenderNode::VaMapping& m : gem.mappings) {
-          const uint64_t from = std::max(begin, m.va), to = std::min(end, m.va + m.bytes);
-          if (from < to) found.emplace(from, to);
+          const uint64_t from = std::max(start, m.va), to = std::min(end, m.va + m.bytes);
+          if (from < to) ranges.emplace(from, to);
         }
       }
-      return found;
+      return ranges;
     };
-    // What is noted but [begin, end), by buffer; and how it becomes all that is noted.
-    using Notes = std::map<RenderNode::Gem*, std::vector<RenderNode::VaMapping>>;
-    const auto notes_beside = [&]() RIGEL_REQUIRES(node.mutex_) {
-      Notes notes;
+    // The recorded mappings outside of [start, end), by buffer.
+    using MappingRecords = std::map<RenderNode::Gem*, std::vector<RenderNode::VaMapping>>;
+    const auto records_outside = [&]() RIGEL_REQUIRES(node.mutex_) {
+      MappingRecords records;
       for (auto& [handle, gem] : node.gems_) {
-        std::vector<RenderNode::VaMapping>& kept = notes[&gem];
+        std::vector<RenderNode::VaMapping>& remaining = records[&gem];
         for (const RenderNode::VaMapping& m : gem.mappings) {
           const uint64_t m_end = m.va + m.bytes;
-          const uint64_t before = std::min(begin, m_end), after = std::max(end, m.va);
-          if (m.va < before) kept.push_back({m.va, before - m.va});
-          if (after < m_end) kept.push_back({after, m_end - after});
+          const uint64_t low_end = std::min(start, m_end), high_start = std::max(end, m.va);
+          if (m.va < low_end) remaining.push_back({m.va, low_end - m.va});
+          if (high_start < m_end) remaining.push_back({high_start, m_end - high_start});
         }
       }
-      return notes;
+      return records;
     };
-    const auto note = [](Notes& notes) noexcept {
-      for (auto& [gem, mappings] : notes) gem->mappings.swap(mappings);
+    const auto set_records = [](MappingRecords& records) noexcept {
+      for (auto& [gem, mappings] : records) gem->mappings.swap(mappings);
     };
     if (a.operation == AMDGPU_VA_OP_CLEAR) {
-      auto notes = notes_beside();
-      for (const auto& [from, to] : pieces()) gpu.unmap(from, to - from);
-      note(notes);
+      auto records = records_outside();
+      for (const auto& [from, to] : mapped_ranges()) gpu.unmap(from, to - from);
+      set_records(records);
       return 0;
     }
     const auto it = node.gems_.find(a.handle);
@@ -383,7 +387,7 @@ struct DrmIoctls {
     switch (a.operation) {
       case AMDGPU_VA_OP_UNMAP: {
         const auto mapping = std::find_if(gem.mappings.begin(), gem.mappings.end(),
-                                          [&](const auto& m) { return m.va == begin; });
+                                          [&](const auto& m) { return m.va == start; });
         if (mapping == gem.mappings.end()) return EINVAL;
         gpu.unmap(mapping->va, mapping->bytes);
         gem.mappings.erase(mapping);
@@ -398,23 +402,23 @@ struct DrmIoctls {
         const PageTable::Rights rights{.write = (a.flags & AMDGPU_VM_PAGE_WRITEABLE) != 0,
                                        .execute = (a.flags & AMDGPU_VM_PAGE_EXECUTABLE) != 0};
         std::byte* const host = gem.object->host() + a.offset_in_bo;
-        auto notes = notes_beside();
-        notes[&gem].push_back({begin, a.map_size});
+        auto records = records_outside();
+        records[&gem].push_back({start, a.map_size});
         if (a.operation == AMDGPU_VA_OP_MAP) {
-          if (const Errno error = node.process_.map_range(gpu, begin, a.map_size, host, rights); error != 0)
+          if (const Errno error = node.process_.map_range(gpu, start, a.map_size, host, rights); error != 0)
             return error;
         } else {
-          // Between the buffers of this file there may be others, which are not this file's to replace.
-          uint64_t at = begin;
-          for (const auto& [from, to] : pieces()) {
+          // Between the buffers of this file there may be others, which this file must not replace.
+          uint64_t at = start;
+          for (const auto& [from, to] : mapped_ranges()) {
             if (gpu.table().any_mapped(at, from - at)) return EINVAL;
             at = to;
           }
           if (gpu.table().any_mapped(at, end - at)) return EINVAL;
-          if (const Errno error = node.process_.remap_range(gpu, begin, a.map_size, host, rights); error != 0)
+          if (const Errno error = node.process_.remap_range(gpu, start, a.map_size, host, rights); error != 0)
             return error;
         }
-        note(notes);
+        set_records(records);
         return 0;
       }
       default:
@@ -469,27 +473,27 @@ Errno DrmIoctls::device_info(const GpuContext& gpu, const drm_amdgpu_info& a) {
     d.high_va_offset = 0xffff800000000000;
     d.high_va_max = 0xffffffffffe00000;
   }
-  return give(a, &d, sizeof d);
+  return copy_result(a, &d, sizeof d);
 }
 
-// There is no VBIOS; its description says what the board is, as management tools show it.
+// There is no VBIOS. Its description names the board for management tools.
 Errno DrmIoctls::video_bios(const Board& board, const drm_amdgpu_info& a) {
   switch (a.vbios_info.type) {
     case AMDGPU_INFO_VBIOS_SIZE: {
-      const uint32_t none = 0;
-      return give(a, &none, sizeof none);
+      const uint32_t zero = 0;
+      return copy_result(a, &zero, sizeof zero);
     }
     case AMDGPU_INFO_VBIOS_INFO: {
       drm_amdgpu_info_vbios bios{};
-      const auto put = [](auto& to, std::string_view text) {
+      const auto put_text = [](auto& to, std::string_view text) {
         std::copy_n(text.begin(), std::min(text.size(), sizeof to - 1), to);
       };
-      put(bios.name, board.marketing_name);
-      put(bios.vbios_pn, "virtual");
-      put(bios.vbios_ver_str, "none");
-      return give(a, &bios, sizeof bios);
+      put_text(bios.name, board.marketing_name);
+      put_text(bios.vbios_pn, "virtual");
+      put_text(bios.vbios_ver_str, "none");
+      return copy_result(a, &bios, sizeof bios);
     }
-    default:  // the image, any of which is behind its end
+    default:  // the image: every offset is past its end
       return EINVAL;
   }
 }
@@ -498,8 +502,8 @@ Errno DrmIoctls::info(RenderNode& node, void* p) {
   const auto& a = *static_cast<drm_amdgpu_info*>(p);
   if (a.return_size == 0 || a.return_pointer == 0) return EINVAL;
   GpuContext& gpu = node.process_.gpu(node.gpu_index_);
-  const Gpu& facts = gpu.gpu();
-  const auto number = [&](uint64_t value) { return give(a, &value, sizeof value); };
+  const Gpu& properties = gpu.gpu();
+  const auto number = [&](uint64_t value) { return copy_result(a, &value, sizeof value); };
   const auto vram_used = [&] {
     const MutexLock lock(node.process_.memory_mutex());
     return gpu.vram_used;
@@ -507,7 +511,7 @@ Errno DrmIoctls::info(RenderNode& node, void* p) {
   switch (a.query) {
     case AMDGPU_INFO_ACCEL_WORKING: {
       const uint32_t yes = 1;
-      return give(a, &yes, sizeof yes);
+      return copy_result(a, &yes, sizeof yes);
     }
     case AMDGPU_INFO_DEV_INFO:
       return device_info(gpu, a);
@@ -516,49 +520,50 @@ Errno DrmIoctls::info(RenderNode& node, void* p) {
     case AMDGPU_INFO_VRAM_USAGE:
       return number(vram_used());
     case AMDGPU_INFO_VIS_VRAM_USAGE:
-      return number(std::min(vram_used(), facts.visible_bytes()));
+      return number(std::min(vram_used(), properties.visible_bytes()));
     case AMDGPU_INFO_GTT_USAGE:
     case AMDGPU_INFO_NUM_BYTES_MOVED:
     case AMDGPU_INFO_NUM_EVICTIONS:
     case AMDGPU_INFO_NUM_VRAM_CPU_PAGE_FAULTS:
       return number(0);
     case AMDGPU_INFO_VRAM_LOST_COUNTER: {
-      const uint32_t none = 0;
-      return give(a, &none, sizeof none);
+      const uint32_t zero = 0;
+      return copy_result(a, &zero, sizeof zero);
     }
     case AMDGPU_INFO_VRAM_GTT: {
       drm_amdgpu_info_vram_gtt m{};
-      m.vram_size = facts.vram_bytes;
-      m.vram_cpu_accessible_size = facts.visible_bytes();
+      m.vram_size = properties.vram_bytes;
+      m.vram_cpu_accessible_size = properties.visible_bytes();
       m.gtt_size = kGttBytes;
-      return give(a, &m, sizeof m);
+      return copy_result(a, &m, sizeof m);
     }
     case AMDGPU_INFO_MEMORY: {
       drm_amdgpu_memory_info m{};
-      m.vram.total_heap_size = m.vram.usable_heap_size = facts.vram_bytes;
+      m.vram.total_heap_size = m.vram.usable_heap_size = properties.vram_bytes;
       m.vram.heap_usage = vram_used();
-      m.vram.max_allocation = facts.vram_bytes * 3 / 4;
-      m.cpu_accessible_vram.total_heap_size = m.cpu_accessible_vram.usable_heap_size = facts.visible_bytes();
-      m.cpu_accessible_vram.heap_usage = std::min<uint64_t>(m.vram.heap_usage, facts.visible_bytes());
-      m.cpu_accessible_vram.max_allocation = facts.visible_bytes() * 3 / 4;
+      m.vram.max_allocation = properties.vram_bytes * 3 / 4;
+      m.cpu_accessible_vram.total_heap_size = m.cpu_accessible_vram.usable_heap_size =
+          properties.visible_bytes();
+      m.cpu_accessible_vram.heap_usage = std::min<uint64_t>(m.vram.heap_usage, properties.visible_bytes());
+      m.cpu_accessible_vram.max_allocation = properties.visible_bytes() * 3 / 4;
       m.gtt.total_heap_size = m.gtt.usable_heap_size = kGttBytes;
       m.gtt.max_allocation = kGttBytes * 3 / 4;
-      return give(a, &m, sizeof m);
+      return copy_result(a, &m, sizeof m);
     }
     case AMDGPU_INFO_FW_VERSION: {
       drm_amdgpu_info_firmware f{};
-      if (a.query_fw.fw_type == AMDGPU_INFO_FW_GFX_MEC) f.ver = facts.board.firmware.mec;
-      if (a.query_fw.fw_type == AMDGPU_INFO_FW_SDMA) f.ver = facts.board.firmware.sdma;
-      return give(a, &f, sizeof f);
+      if (a.query_fw.fw_type == AMDGPU_INFO_FW_GFX_MEC) f.ver = properties.board.firmware.mec;
+      if (a.query_fw.fw_type == AMDGPU_INFO_FW_SDMA) f.ver = properties.board.firmware.sdma;
+      return copy_result(a, &f, sizeof f);
     }
     case AMDGPU_INFO_VBIOS:
-      return video_bios(facts.board, a);
+      return video_bios(properties.board, a);
     case AMDGPU_INFO_READ_MMR_REG: {
       const uint64_t count = a.read_mmr_reg.count;
       if (count > 128 || count * 4 > a.return_size) return EINVAL;
       std::array<uint32_t, 128> values{};
       for (uint64_t i = 0; i < count; ++i) {
-        const auto value = register_value(facts.board, a.read_mmr_reg.dword_offset + i);
+        const auto value = register_value(properties.board, a.read_mmr_reg.dword_offset + i);
         if (!value) return EFAULT;
         values[i] = *value;
       }
@@ -567,16 +572,16 @@ Errno DrmIoctls::info(RenderNode& node, void* p) {
     case AMDGPU_INFO_HW_IP_COUNT: {
       const bool dma = a.query_hw_ip.type == AMDGPU_HW_IP_DMA;
       const uint32_t count = dma || a.query_hw_ip.type == AMDGPU_HW_IP_COMPUTE ? 1 : 0;
-      return give(a, &count, sizeof count);
+      return copy_result(a, &count, sizeof count);
     }
     case AMDGPU_INFO_HW_IP_INFO: {
       if (a.query_hw_ip.type >= AMDGPU_HW_IP_NUM) return EINVAL;
       drm_amdgpu_info_hw_ip ip{};
       if (a.query_hw_ip.type == AMDGPU_HW_IP_COMPUTE) {
-        ip.hw_ip_version_major = facts.board.gfx_major();
-        ip.hw_ip_version_minor = facts.board.gfx_minor();
+        ip.hw_ip_version_major = properties.board.gfx_major();
+        ip.hw_ip_version_minor = properties.board.gfx_minor();
       }
-      return give(a, &ip, sizeof ip);  // no rings: command streams are not taken here
+      return copy_result(a, &ip, sizeof ip);  // no rings: command streams are not supported
     }
     default:
       node.process_.log()(LogCategory::kIoctl, "AMDGPU_INFO: query {:#x} is not supported: EINVAL", a.query);
@@ -619,7 +624,7 @@ constexpr auto kTable = std::to_array<DrmIoctlEntry>({
      "placements are stored; buffers do not move", D::gem_op},
     {kDriverBase + DRM_AMDGPU_GEM_USERPTR, "AMDGPU_GEM_USERPTR", sizeof(drm_amdgpu_gem_userptr), kApproximate,
      "the memory must be present immediately, with or without VALIDATE", D::gem_userptr},
-    // What is refused comes last: inputs of the fuzzer name the others by their place.
+    // Rejected requests come last, because inputs of the fuzzer name entries by their index.
     {0x01, "GET_UNIQUE", sizeof(drm_unique), kExact, "EACCES on render nodes", D::card_only<D::get_unique>},
     {0x05, "GET_CLIENT", sizeof(drm_client), kExact, "EACCES on render nodes", D::card_only<D::get_client>},
     {0x06, "GET_STATS", sizeof(drm_stats), kExact, "EACCES on render nodes", D::card_only<D::get_stats>},
@@ -632,9 +637,9 @@ constexpr auto kTable = std::to_array<DrmIoctlEntry>({
     {0x11, "AUTH_MAGIC", sizeof(drm_auth), kApproximate,
      "cards: every file is authenticated; EACCES on render nodes", D::card_only<D::auth_magic>},
     {0x1e, "SET_MASTER", 0, kApproximate, "cards: every file is a master; EACCES on render nodes",
-     D::card_only<D::nothing>},
+     D::card_only<D::do_nothing>},
     {0x1f, "DROP_MASTER", 0, kApproximate, "cards: every file is a master; EACCES on render nodes",
-     D::card_only<D::nothing>},
+     D::card_only<D::do_nothing>},
     {kDriverBase + DRM_AMDGPU_CTX, "AMDGPU_CTX", 0, kAbsent, "EINVAL: no command streams",
      D::no_command_streams},
     {kDriverBase + DRM_AMDGPU_BO_LIST, "AMDGPU_BO_LIST", 0, kAbsent, "EINVAL: no command streams",
@@ -664,8 +669,8 @@ std::span<const DrmIoctlEntry> drm_ioctls() {
 RenderNode::RenderNode(Process& process, uint32_t minor, uint64_t file_id, OpenFiles& files)
     : process_(process),
       files_(files),
-      gpu_index_(gpu_of(process.machine(), minor)),
-      card_(process.machine().gpus[gpu_index_].card_minor == minor),
+      gpu_index_(gpu_of(process.virtual_system(), minor)),
+      card_(process.virtual_system().gpus[gpu_index_].card_minor == minor),
       file_id_(file_id) {}
 
 RenderNode::~RenderNode() {
@@ -696,7 +701,7 @@ int RenderNode::ioctl(uint64_t request, void* argument) {
   const auto number = static_cast<uint32_t>(request & 0xff);
   const auto bytes = static_cast<uint32_t>(request >> 16 & 0x3fff);
   const auto direction = static_cast<uint32_t>(request >> 30 & 3);
-  // The kernel looks at the number alone, not at the type that stands before it.
+  // As in the kernel, the type in the bits above the number is ignored.
   const auto it =
       std::find_if(kTable.begin(), kTable.end(), [&](const auto& e) { return e.number == number; });
   if (it == kTable.end()) {
@@ -706,9 +711,9 @@ int RenderNode::ioctl(uint64_t request, void* argument) {
     return -error;
   }
   alignas(8) std::byte copy[kMaxBytes] = {};
-  const uint32_t shared = std::min(bytes, it->bytes);
+  const uint32_t copied_bytes = std::min(bytes, it->bytes);
   const auto program = reinterpret_cast<uint64_t>(argument);
-  if ((direction & 1) != 0 && copy_from_program(copy, program, shared) != 0) return -EFAULT;
+  if ((direction & 1) != 0 && copy_from_program(copy, program, copied_bytes) != 0) return -EFAULT;
   Errno error = 0;
   try {
     error = it->run(*this, copy);
@@ -716,7 +721,7 @@ int RenderNode::ioctl(uint64_t request, void* argument) {
     error = ENOMEM;
   }
   explain_limit(process_.log(), error);
-  if ((direction & 2) != 0 && copy_to_program(program, copy, shared) != 0) error = EFAULT;
+  if ((direction & 2) != 0 && copy_to_program(program, copy, copied_bytes) != 0) error = EFAULT;
   process_.log()(LogCategory::kIoctl, "drm {} = {}{}{}", it->name, -error, error == 0 ? "" : " ",
                  error == 0 ? "" : strerrorname_np(error));
   return -error;

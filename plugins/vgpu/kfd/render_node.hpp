@@ -1,9 +1,10 @@
-// An open DRM node of amdgpu, a render node or a card: the DRM ioctls that libdrm and libdrm_amdgpu issue for
-// what ROCm needs (identity, buffers, address space, sharing), and none of the graphics ones. Cards have no
-// display; whoever opens one is its master.
+// An open DRM node of amdgpu, a render node or a card. Implements the DRM ioctls that libdrm and
+// libdrm_amdgpu issue for ROCm (identity, buffers, address space, sharing), not those for graphics. Cards
+// have no display; every file that opens one is its master.
 //
-// Threads: ioctl() from any thread; a lock of its own guards the handles, and the process's memory lock is
-// taken inside it. Ownership: buffers live until their handle is closed and nobody else holds them.
+// Threads: ioctl() from any thread. A separate lock guards the handles; the process's memory lock is taken
+// inside it.
+// Ownership: a buffer lives until its handle is closed and no other object refers to it.
 #pragma once
 
 #include <atomic>
@@ -36,7 +37,7 @@ std::span<const DrmIoctlEntry> drm_ioctls();
 
 class RenderNode {
  public:
-  /// `minor`: of the card or of the render node, of a GPU that the machine has.
+  /// `minor`: of the card or of the render node of an existing GPU.
   RenderNode(Process& process, uint32_t minor, uint64_t file_id, OpenFiles& files);
   ~RenderNode();
   RenderNode(const RenderNode&) = delete;
@@ -45,7 +46,7 @@ class RenderNode {
   uint32_t gpu_index() const { return gpu_index_; }
   uint64_t file_id() const { return file_id_; }
 
-  /// 0 or a negated error number.
+  /// Returns 0 or a negated error number.
   int ioctl(uint64_t request, void* argument);
 
  private:
@@ -61,7 +62,7 @@ class RenderNode {
     uint64_t mmap_offset = 0;
     std::shared_ptr<BufferMetadataTable::Entry> metadata;
     std::vector<VaMapping> mappings;
-    bool counted = false;  // its VRAM is taken from the GPU's
+    bool counted = false;  // included in the GPU's vram_used
   };
   void close_gem(Gem& gem);
   uint32_t add_gem(Gem gem) RIGEL_REQUIRES(mutex_);
@@ -71,7 +72,7 @@ class RenderNode {
   const uint32_t gpu_index_;
   const bool card_;
   const uint64_t file_id_;
-  std::atomic<bool> has_bus_id_{false};  // that GET_UNIQUE tells
+  std::atomic<bool> has_bus_id_{false};  // whether GET_UNIQUE returns a bus id
   Mutex mutex_;
   std::map<uint32_t, Gem> gems_ RIGEL_GUARDED_BY(mutex_);
 };

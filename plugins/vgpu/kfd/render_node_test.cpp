@@ -1,4 +1,4 @@
-// The render node's own requests.
+// DRM ioctls of render nodes and cards.
 #include "plugins/vgpu/kfd/render_node.hpp"
 
 #include <amdgpu_drm.h>
@@ -22,7 +22,7 @@ namespace {
 
 constexpr uint64_t kVa = 0x10000000;
 
-class RenderNodeOf : public ::testing::Test {
+class RenderNodeIoctl : public ::testing::Test {
  protected:
   void SetUp() override { t.acquire(); }
   template <class T>
@@ -57,7 +57,7 @@ class RenderNodeOf : public ::testing::Test {
   TestSystem t;
 };
 
-TEST_F(RenderNodeOf, TheProgramsMemoryIsWrittenOnlyWhereItsChangesAreSeen) {
+TEST_F(RenderNodeIoctl, UserptrRequiresReadOnlyOrRegister) {
   void* const p = pages(8192);
   EXPECT_EQ(userptr(p, 4096, AMDGPU_GEM_USERPTR_REGISTER), 0);
   EXPECT_EQ(userptr(p, 4096, AMDGPU_GEM_USERPTR_READONLY), 0);
@@ -68,8 +68,8 @@ TEST_F(RenderNodeOf, TheProgramsMemoryIsWrittenOnlyWhereItsChangesAreSeen) {
   EXPECT_EQ(userptr(p, 4096, AMDGPU_GEM_USERPTR_REGISTER), -EFAULT);
 }
 
-// Nothing else that could have asked for the handler has happened in this process.
-TEST_F(RenderNodeOf, MemoryThatHasGoneIsAFaultOfTheGpu) {
+// The first call in this process that needs the fault handler.
+TEST_F(RenderNodeIoctl, FreedUserptrMemoryFaults) {
   if (host_faults_are_caught()) GTEST_SKIP() << "another test has had the handler installed";
   void* const p = pages(4096);
   uint32_t handle = 0;
@@ -81,14 +81,15 @@ TEST_F(RenderNodeOf, MemoryThatHasGoneIsAFaultOfTheGpu) {
     const GpuMemory::Scope scope(memory);
     EXPECT_TRUE(memory.load(kVa, value));
   }
-  syscall(SYS_munmap, p, 4096);  // as free() does
+  syscall(SYS_munmap, p, 4096);  // as in free()
   const GpuMemory::Scope scope(memory);
   EXPECT_FALSE(memory.load(kVa, value));
   EXPECT_EQ(memory.fault().va, kVa);
 }
 
-// What libdrm reads to describe a chip before gfx9, and what programs may not read.
-TEST(RenderNodeRegisters, SayHowTheChipIsMade) {
+// The registers that libdrm reads to describe a chip older than gfx9, and registers that programs may not
+// read.
+TEST(RenderNodeRegisters, DescribeTilingOfChip) {
   TestSystem t("gfx803,gfx900");
   t.acquire();
   const auto read = [&](size_t gpu, uint32_t first, uint32_t count, std::vector<uint32_t>& values) {
@@ -121,9 +122,9 @@ TEST(RenderNodeRegisters, SayHowTheChipIsMade) {
   EXPECT_EQ(read(1, 0xffffffff, 2, values), -EFAULT);
 }
 
-// amdsmi gives up on a board whose VBIOS the driver does not describe.
-TEST_F(RenderNodeOf, AVideoBiosIsDescribedAndEmpty) {
-  const auto ask = [&](uint32_t type, void* to, uint32_t bytes) {
+// amdsmi rejects a board without a VBIOS description.
+TEST_F(RenderNodeIoctl, VbiosHasDescriptionAndNoImage) {
+  const auto query_vbios = [&](uint32_t type, void* to, uint32_t bytes) {
     drm_amdgpu_info a{};
     a.return_pointer = reinterpret_cast<uint64_t>(to);
     a.return_size = bytes;
@@ -134,22 +135,22 @@ TEST_F(RenderNodeOf, AVideoBiosIsDescribedAndEmpty) {
         &a);
   };
   drm_amdgpu_info_vbios bios{};
-  ASSERT_EQ(ask(AMDGPU_INFO_VBIOS_INFO, &bios, sizeof bios), 0);
+  ASSERT_EQ(query_vbios(AMDGPU_INFO_VBIOS_INFO, &bios, sizeof bios), 0);
   EXPECT_EQ(reinterpret_cast<const char*>(bios.name),
             t.system->process().gpu(0).gpu().board.marketing_name.substr(0, sizeof bios.name - 1));
   EXPECT_STREQ(reinterpret_cast<const char*>(bios.vbios_pn), "virtual");
   uint32_t size = 1;
-  ASSERT_EQ(ask(AMDGPU_INFO_VBIOS_SIZE, &size, sizeof size), 0);
+  ASSERT_EQ(query_vbios(AMDGPU_INFO_VBIOS_SIZE, &size, sizeof size), 0);
   EXPECT_EQ(size, 0u);
-  EXPECT_EQ(ask(AMDGPU_INFO_VBIOS_IMAGE, &bios, sizeof bios), -EINVAL);
+  EXPECT_EQ(query_vbios(AMDGPU_INFO_VBIOS_IMAGE, &bios, sizeof bios), -EINVAL);
 }
 
-TEST_F(RenderNodeOf, RequestsThatNeedADisplayOrItsMasterAreForbidden) {
+TEST_F(RenderNodeIoctl, DisplayRequestsAreForbidden) {
   uint64_t argument[16] = {};
   const auto request = [&](uint32_t number) {
     return t.system->ioctl(t.render[0], 3u << 30 | 64u << 16 | 'd' << 8 | number, argument);
   };
-  // drmIsMaster() takes any other error of AUTH_MAGIC for a yes.
+  // drmIsMaster() treats any other error of AUTH_MAGIC as success.
   for (const uint32_t number : {0x01u, 0x02u, 0x05u, 0x0bu, 0x11u, 0x1eu, 0xa0u, 0xbbu}) {
     EXPECT_EQ(request(number), -EACCES) << number;
   }
@@ -157,8 +158,8 @@ TEST_F(RenderNodeOf, RequestsThatNeedADisplayOrItsMasterAreForbidden) {
     EXPECT_EQ(request(number), -EINVAL) << number;
 }
 
-// A card without a display: what is no business of a display's is answered as by a render node.
-TEST_F(RenderNodeOf, CardsAnswerTheirMaster) {
+// Cards have no display; they answer all other requests like render nodes.
+TEST_F(RenderNodeIoctl, CardAcceptsMasterRequests) {
   const int card = t.system->open("/dev/dri/card0", O_RDWR | O_CLOEXEC);
   ASSERT_GE(card, 0);
   const auto request = [&](uint32_t number, auto& argument) {
@@ -184,7 +185,7 @@ TEST_F(RenderNodeOf, CardsAnswerTheirMaster) {
   t.system->close(card);
 }
 
-TEST_F(RenderNodeOf, ReplacingAndClearingARangeLeavesWhatIsBesideIt) {
+TEST_F(RenderNodeIoctl, ReplaceAndClearKeepNeighbouringMappings) {
   drm_amdgpu_gem_create create{};
   create.in.bo_size = 16384;
   create.in.domains = AMDGPU_GEM_DOMAIN_GTT;
@@ -206,35 +207,35 @@ TEST_F(RenderNodeOf, ReplacingAndClearingARangeLeavesWhatIsBesideIt) {
     return drm(DRM_AMDGPU_GEM_VA, a);
   };
   EXPECT_EQ(change(AMDGPU_VA_OP_REPLACE, second, kVa + 4096, 8192), -EINVAL) << "longer than the buffer";
-  EXPECT_EQ(t.look(kVa, 16384, Access::kWrite).bytes, 16384u) << "and nothing has happened";
+  EXPECT_EQ(t.translate(kVa, 16384, Access::kWrite).bytes, 16384u) << "and nothing has happened";
   EXPECT_EQ(change(AMDGPU_VA_OP_REPLACE, second, kVa + 4096, 4096), 0);
-  EXPECT_EQ(t.look(kVa, 16384, Access::kWrite).bytes, 4096u);
-  EXPECT_EQ(t.look(kVa + 4096, 4096, Access::kWrite).reason, FaultReason::kReadOnly);
-  EXPECT_EQ(t.look(kVa + 8192, 8192, Access::kWrite).bytes, 8192u);
+  EXPECT_EQ(t.translate(kVa, 16384, Access::kWrite).bytes, 4096u);
+  EXPECT_EQ(t.translate(kVa + 4096, 4096, Access::kWrite).reason, FaultReason::kReadOnly);
+  EXPECT_EQ(t.translate(kVa + 8192, 8192, Access::kWrite).bytes, 8192u);
   EXPECT_EQ(change(AMDGPU_VA_OP_CLEAR, 0, kVa + 4096, 8192), 0);
-  EXPECT_EQ(t.look(kVa, 16384, Access::kWrite).bytes, 4096u);
-  EXPECT_EQ(t.look(kVa + 4096, 8192, Access::kRead).reason, FaultReason::kNotPresent);
-  EXPECT_EQ(t.look(kVa + 12288, 4096, Access::kWrite).bytes, 4096u);
+  EXPECT_EQ(t.translate(kVa, 16384, Access::kWrite).bytes, 4096u);
+  EXPECT_EQ(t.translate(kVa + 4096, 8192, Access::kRead).reason, FaultReason::kNotPresent);
+  EXPECT_EQ(t.translate(kVa + 12288, 4096, Access::kWrite).bytes, 4096u);
   EXPECT_EQ(change(AMDGPU_VA_OP_UNMAP, first, kVa + 12288, 4096), 0);
-  EXPECT_EQ(t.look(kVa + 12288, 4096, Access::kRead).reason, FaultReason::kNotPresent);
+  EXPECT_EQ(t.translate(kVa + 12288, 4096, Access::kRead).reason, FaultReason::kNotPresent);
 }
 
-// amdkfd keeps the file.
-TEST_F(RenderNodeOf, WhatIsMappedStaysWhenTheFileOfTheAddressSpaceIsClosed) {
-  const auto make = [&](uint64_t va) {
+// amdkfd keeps a reference to the file.
+TEST_F(RenderNodeIoctl, MappingsSurviveCloseOfAcquiredFile) {
+  const auto map_new_buffer = [&](uint64_t va) {
     drm_amdgpu_gem_create create{};
     create.in.bo_size = 4096;
     create.in.domains = AMDGPU_GEM_DOMAIN_VRAM;
     EXPECT_EQ(drm(DRM_AMDGPU_GEM_CREATE, create), 0);
     EXPECT_EQ(map(create.out.handle, va, 4096), 0);
   };
-  const auto is_mapped = [&](uint64_t va) { return t.look(va, 4096, Access::kWrite).bytes == 4096; };
-  make(kVa);
-  const int acquired = t.render[0];
-  ASSERT_EQ(t.system->close(acquired), 0);
+  const auto is_mapped = [&](uint64_t va) { return t.translate(va, 4096, Access::kWrite).bytes == 4096; };
+  map_new_buffer(kVa);
+  const int acquired_fd = t.render[0];
+  ASSERT_EQ(t.system->close(acquired_fd), 0);
   EXPECT_TRUE(is_mapped(kVa));
   t.render[0] = t.system->open("/dev/dri/renderD128", O_RDWR | O_CLOEXEC);
-  make(2 * kVa);
+  map_new_buffer(2 * kVa);
   EXPECT_TRUE(is_mapped(2 * kVa));
   kfd_acquire_vm a{static_cast<uint32_t>(t.render[0]), t.gpu_id()};
   EXPECT_EQ(t.call(KFD_NR_ACQUIRE_VM, a), -EBUSY);
@@ -244,19 +245,19 @@ TEST_F(RenderNodeOf, WhatIsMappedStaysWhenTheFileOfTheAddressSpaceIsClosed) {
   EXPECT_FALSE(is_mapped(2 * kVa));
 }
 
-TEST_F(RenderNodeOf, BuffersWithoutAccessOfTheHostCannotBeMappedByAnyName) {
+TEST_F(RenderNodeIoctl, BufferWithoutCpuAccessCannotBeMapped) {
   drm_amdgpu_gem_create create{};
   create.in.bo_size = 4096;
   create.in.domains = AMDGPU_GEM_DOMAIN_VRAM;
   create.in.domain_flags = AMDGPU_GEM_CREATE_NO_CPU_ACCESS;
   ASSERT_EQ(drm(DRM_AMDGPU_GEM_CREATE, create), 0);
-  drm_amdgpu_gem_mmap show{};
-  show.in.handle = create.out.handle;
-  EXPECT_EQ(drm(DRM_AMDGPU_GEM_MMAP, show), -EPERM);
+  drm_amdgpu_gem_mmap mmap{};
+  mmap.in.handle = create.out.handle;
+  EXPECT_EQ(drm(DRM_AMDGPU_GEM_MMAP, mmap), -EPERM);
 }
 
 #if HSABE_SANITIZER == HSABE_SANITIZER_NONE
-TEST_F(RenderNodeOf, ABufferThatThereIsNoMemoryForIsNotCounted) {
+TEST_F(RenderNodeIoctl, FailedCreateDoesNotUseVram) {
   int error = -ENOMEM;
   for (int request = 0; error == -ENOMEM; ++request) {
     EXPECT_EQ(t.system->process().gpu(0).vram_used, 0u);
@@ -272,7 +273,7 @@ TEST_F(RenderNodeOf, ABufferThatThereIsNoMemoryForIsNotCounted) {
   EXPECT_EQ(t.system->process().gpu(0).vram_used, uint64_t{1} << 20);
 }
 
-TEST_F(RenderNodeOf, WhatThereIsNoMemoryToMapIsNotMapped) {
+TEST_F(RenderNodeIoctl, FailedMapLeavesRangeUnmapped) {
   drm_amdgpu_gem_create create{};
   create.in.bo_size = 8192;
   create.in.domains = AMDGPU_GEM_DOMAIN_GTT;
@@ -286,19 +287,19 @@ TEST_F(RenderNodeOf, WhatThereIsNoMemoryToMapIsNotMapped) {
     a.map_size = 8192;
     int error = -ENOMEM;
     for (int request = 0; error == -ENOMEM; ++request) {
-      EXPECT_EQ(t.look(a.va_address, 8192, Access::kRead).bytes, 0u);
+      EXPECT_EQ(t.translate(a.va_address, 8192, Access::kRead).bytes, 0u);
       ASSERT_LT(request, 100);
       request_that_fails = request;
       error = drm(DRM_AMDGPU_GEM_VA, a);
       request_that_fails = -1;
     }
     EXPECT_EQ(error, 0);
-    EXPECT_EQ(t.look(a.va_address, 8192, Access::kRead).bytes, 8192u);
+    EXPECT_EQ(t.translate(a.va_address, 8192, Access::kRead).bytes, 8192u);
   }
 }
 #endif
 
-TEST_F(RenderNodeOf, RangesThatALiarAsksForAreRefused) {
+TEST_F(RenderNodeIoctl, InvalidRangesAreRejected) {
   drm_amdgpu_gem_create create{};
   create.in.bo_size = 8192;
   create.in.domains = AMDGPU_GEM_DOMAIN_GTT;
@@ -325,24 +326,25 @@ TEST_F(RenderNodeOf, RangesThatALiarAsksForAreRefused) {
   EXPECT_EQ(drm(DRM_AMDGPU_GEM_CREATE, create), -ENOMEM);
 }
 
-// How an image's layout comes from OpenGL to OpenCL, say.
-TEST_F(RenderNodeOf, WhatIsSaidOfABufferIsReadByEveryDescriptorOfIt) {
-  const int acquired = std::exchange(t.render[0], t.system->open("/dev/dri/renderD128", O_RDWR | O_CLOEXEC));
+// Transfers, for example, an image's layout from OpenGL to OpenCL.
+TEST_F(RenderNodeIoctl, MetadataIsSharedByAllDescriptors) {
+  const int acquired_fd =
+      std::exchange(t.render[0], t.system->open("/dev/dri/renderD128", O_RDWR | O_CLOEXEC));
   drm_amdgpu_gem_create create{};
   create.in.bo_size = 4096;
   create.in.domains = AMDGPU_GEM_DOMAIN_VRAM;
   ASSERT_EQ(drm(DRM_AMDGPU_GEM_CREATE, create), 0);
-  drm_amdgpu_gem_metadata said{};
-  said.handle = create.out.handle;
-  said.op = AMDGPU_GEM_METADATA_OP_GET_METADATA;
-  ASSERT_EQ(drm(DRM_AMDGPU_GEM_METADATA, said), 0);
-  EXPECT_EQ(said.data.data_size_bytes, 0u);
-  said.op = AMDGPU_GEM_METADATA_OP_SET_METADATA;
-  said.data.flags = 5;
-  said.data.tiling_info = 9;
-  said.data.data_size_bytes = 26;
-  std::memcpy(said.data.data, "all work and no play makes", 26);
-  ASSERT_EQ(drm(DRM_AMDGPU_GEM_METADATA, said), 0);
+  drm_amdgpu_gem_metadata metadata{};
+  metadata.handle = create.out.handle;
+  metadata.op = AMDGPU_GEM_METADATA_OP_GET_METADATA;
+  ASSERT_EQ(drm(DRM_AMDGPU_GEM_METADATA, metadata), 0);
+  EXPECT_EQ(metadata.data.data_size_bytes, 0u);
+  metadata.op = AMDGPU_GEM_METADATA_OP_SET_METADATA;
+  metadata.data.flags = 5;
+  metadata.data.tiling_info = 9;
+  metadata.data.data_size_bytes = 26;
+  std::memcpy(metadata.data.data, "all work and no play makes", 26);
+  ASSERT_EQ(drm(DRM_AMDGPU_GEM_METADATA, metadata), 0);
   drm_prime_handle exported{create.out.handle, O_CLOEXEC | O_RDWR, -1};
   ASSERT_EQ(t.system->ioctl(t.render[0], DRM_IOCTL_PRIME_HANDLE_TO_FD, &exported), 0);
 
@@ -388,7 +390,7 @@ TEST_F(RenderNodeOf, WhatIsSaidOfABufferIsReadByEveryDescriptorOfIt) {
   ASSERT_EQ(t.call(KFD_NR_GET_DMABUF_INFO, info), 0);
   EXPECT_EQ(info.metadata_size, 0u);
   ::close(exported.fd);
-  t.system->close(acquired);
+  t.system->close(acquired_fd);
 }
 
 }  // namespace

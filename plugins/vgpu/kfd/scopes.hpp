@@ -1,14 +1,14 @@
-// Which threads use GPU memory right now, so that a mapping can be taken away safely.
+// Tracks the threads that use GPU memory, so that a mapping can be removed safely.
 //
-// A processor enters a scope before it uses host pointers from a page table, and leaves it soon after.
-// To take a mapping away, a thread first clears the table's entries and then calls wait_until_quiet(), which
-// returns when every scope that was there at the call has ended. A scope costs one uncontended
-// compare-exchange and one fence.
+// An engine enters a scope before it uses host pointers from a page table, and leaves it soon after. To
+// remove a mapping, a thread clears the table's entries and then calls wait_until_quiet(), which returns when
+// every scope that existed at the call has ended. A scope costs one uncontended compare-exchange and one
+// fence.
 //
-// Threads: enter and leave on any thread. wait_until_quiet on any thread outside of a scope; it may spin for
-// as long as a scope lasts. Memory order: each scope that begins after wait_until_quiet() sees an entry
-// cleared that was cleared before it; what happened in a scope that ended happened before wait_until_quiet()
-// returns.
+// Threads: enter and leave on any thread. wait_until_quiet on any thread outside of a scope; it spins while a
+// scope lasts.
+// Memory order: a scope that begins after wait_until_quiet() sees all entries that were cleared before the
+// call. All accesses of a scope that ended happened before wait_until_quiet() returns.
 #pragma once
 
 #include <algorithm>
@@ -21,11 +21,11 @@ namespace rigel::vgpu {
 
 class Scopes {
  public:
-  static constexpr uint32_t kMost = 1024;  ///< More scopes than this at once take turns.
+  static constexpr uint32_t kMaxScopes = 1024;  ///< Further threads wait for a slot.
 
-  /// Returns the slot of the scope, for leave().
+  /// Enters a scope and returns its slot, for leave().
   uint32_t enter() noexcept {
-    for (uint32_t tries = 1, slot = last_slot;; ++tries, slot = (slot + 1) % kMost) {
+    for (uint32_t tries = 1, slot = last_slot;; ++tries, slot = (slot + 1) % kMaxScopes) {
       auto& state = slots_[slot].state;
       uint64_t seen = state.load(std::memory_order_relaxed);
       if ((seen & 1) == 0 && state.compare_exchange_strong(seen, seen + 1, std::memory_order_acquire)) {
@@ -37,7 +37,7 @@ class Scopes {
         last_slot = slot;
         return slot;
       }
-      if (tries % kMost == 0) std::this_thread::yield();
+      if (tries % kMaxScopes == 0) std::this_thread::yield();
     }
   }
 
@@ -58,11 +58,11 @@ class Scopes {
   struct alignas(64) Slot {
     std::atomic<uint64_t> state{0};  // odd: in a scope
   };
-  // Where a thread looks first. Only a hint: threads and GPUs may share it.
+  // Where a thread searches first. Only a hint: threads and GPUs may share it.
   static inline constinit thread_local uint32_t last_slot = 0;
 
-  const std::unique_ptr<Slot[]> slots_ = std::make_unique<Slot[]>(kMost);
-  std::atomic<uint32_t> used_{0};  // slots from here on never had a scope
+  const std::unique_ptr<Slot[]> slots_ = std::make_unique<Slot[]>(kMaxScopes);
+  std::atomic<uint32_t> used_{0};  // higher slots were never used
 };
 
 }  // namespace rigel::vgpu

@@ -49,23 +49,23 @@ constexpr Option kOptions[] = {
      }},
     {"seed",
      [](ObjectReader& reader, std::string_view name, Settings& settings) {
-       constexpr auto kMost = std::numeric_limits<int64_t>::max();
-       settings.options.seed = static_cast<uint64_t>(reader.integer(name, kOptional, 0, 0, kMost));
+       constexpr auto kMaxSeed = std::numeric_limits<int64_t>::max();
+       settings.options.seed = static_cast<uint64_t>(reader.integer(name, kOptional, 0, 0, kMaxSeed));
      }},
 };
 
-// Empty in an elevated process: another user controls its environment.
+// Empty in a process with elevated privileges, because another user controls its environment.
 std::string variable(const char* name) {
   const char* const value = secure_getenv(name);
   return value == nullptr ? "" : value;
 }
 
-// A number of seconds above 0 that a kernel may run.
+// Parses a time limit in seconds, greater than 0.
 std::optional<double> parse_watchdog(const std::string& text) {
-  constexpr double kLongest = 1e9;
+  constexpr double kMaxSeconds = 1e9;
   char* end = nullptr;
   const double seconds = std::strtod(text.c_str(), &end);
-  if (text.empty() || *end != 0 || !(seconds > 0) || seconds > kLongest) return std::nullopt;
+  if (text.empty() || *end != 0 || !(seconds > 0) || seconds > kMaxSeconds) return std::nullopt;
   return seconds;
 }
 
@@ -78,7 +78,7 @@ Settings Settings::from_environment() {
   settings.log = variable("VGPU_LOG");
   settings.log_file = variable("VGPU_LOG_FILE");
   settings.options.signals = variable("VGPU_SIGNALS") != "0";
-  settings.options.machine = variable("VGPU_MACHINE");
+  settings.options.virtual_system = variable("VGPU_MACHINE");
   settings.watchdog = variable("VGPU_WATCHDOG");
   return settings;
 }
@@ -109,14 +109,14 @@ std::vector<std::string_view> Settings::option_names() {
 }
 
 Machine Settings::make_machine(Diagnostics& diagnostics) const {
-  const auto complain = [&](const std::string& source, const std::string& errors) {
+  const auto report_errors = [&](const std::string& source, const std::string& errors) {
     for (const auto line : split(errors, '\n')) diagnostics.error(source, line);
   };
   const auto peers = parse_peer_link(link);
-  if (!peers) complain(link_source, peers.error());
-  auto machine = parse_machine(gpus, peers.value_or(PeerLink::kPcie));
-  if (machine) return std::move(*machine);
-  complain(gpus_source, machine.error());
+  if (!peers) report_errors(link_source, peers.error());
+  auto virtual_system = parse_machine(gpus, peers.value_or(PeerLink::kPcie));
+  if (virtual_system) return std::move(*virtual_system);
+  report_errors(gpus_source, virtual_system.error());
   return {};
 }
 

@@ -1,5 +1,7 @@
-// What a user asks of the virtual GPU: by variables of the environment, and, where a runtime opens it as its driver, by
-// the options of its configuration file, which go before them. Pure but for the environment; any thread.
+// The user's settings of the virtual GPU: environment variables, and, if a runtime opens it as its driver,
+// the options of the configuration file, which override them.
+//
+// Threads: any; only from_environment() reads global state.
 #pragma once
 
 #include <string>
@@ -13,18 +15,18 @@
 namespace rigel::vgpu {
 
 struct Settings {
-  /// VGPU_GPUS, VGPU_LINK, VGPU_SIGNALS, VGPU_MACHINE, VGPU_LOG, VGPU_LOG_FILE and VGPU_WATCHDOG; kDefaultGpus where
-  /// there is no VGPU_GPUS. An elevated process does not ask its environment.
+  /// Reads VGPU_GPUS (default: kDefaultGpus), VGPU_LINK, VGPU_SIGNALS, VGPU_MACHINE, VGPU_LOG, VGPU_LOG_FILE
+  /// and VGPU_WATCHDOG. Ignores the environment in a process with elevated privileges.
   static Settings from_environment();
 
-  /// Reads the options of a JSON object (docs/reference/configuration.md). Empty text is an object without members.
-  /// Adds an error with its JSON pointer for a wrong type, an unknown option and an unknown category of the log.
+  /// Reads the options of a JSON object (docs/reference/configuration.md). Empty text is an object without
+  /// members. Adds an error with its JSON pointer for a wrong type, an unknown option and an unknown log category.
   void read_options(std::string_view json, Diagnostics& diagnostics);
   static std::vector<std::string_view> option_names();
 
-  /// The machine that is asked for. Errors begin with the variable or pointer that they are about.
+  /// Creates the virtual system. Errors start with the variable or JSON pointer that they concern.
   Machine make_machine(Diagnostics& diagnostics) const;
-  /// How long a kernel may run; 0: for ever. An error as above.
+  /// Returns the time limit of a kernel; 0: unlimited. Errors as above.
   double watchdog_seconds(Diagnostics& diagnostics) const;
 
   std::string gpus = kDefaultGpus;

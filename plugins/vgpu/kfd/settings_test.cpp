@@ -25,7 +25,7 @@ std::vector<std::string> errors_of(std::string_view options, Settings settings =
   return errors;
 }
 
-TEST(Settings, OptionsGoBeforeVariables) {
+TEST(Settings, OptionsOverrideVariables) {
   Settings settings;
   settings.gpus = "gfx803";
   settings.link = "xgmi";
@@ -33,23 +33,23 @@ TEST(Settings, OptionsGoBeforeVariables) {
   settings.read_options(R"({"gpus": "gfx906,gfx906", "log": "queue,fault", "threads": false, "seed": 7})",
                         diagnostics);
   EXPECT_FALSE(diagnostics.has_errors());
-  const Machine machine = settings.make_machine(diagnostics);
+  const Machine virtual_system = settings.make_machine(diagnostics);
   EXPECT_FALSE(diagnostics.has_errors());
-  ASSERT_EQ(machine.gpus.size(), 2u);
-  EXPECT_EQ(machine.gpus[1].board.name, "vega20");
-  EXPECT_EQ(machine.peers, PeerLink::kXgmi);
+  ASSERT_EQ(virtual_system.gpus.size(), 2u);
+  EXPECT_EQ(virtual_system.gpus[1].board.name, "vega20");
+  EXPECT_EQ(virtual_system.peers, PeerLink::kXgmi);
   EXPECT_EQ(settings.log, "queue,fault");
   EXPECT_FALSE(settings.options.threads);
   EXPECT_EQ(settings.options.seed, 7u);
 }
 
-TEST(Settings, WithoutOptionsThereIsADefaultMachine) {
+TEST(Settings, DefaultsApplyWithoutOptions) {
   EXPECT_THAT(errors_of(""), IsEmpty());
   EXPECT_THAT(errors_of("{}"), IsEmpty());
   EXPECT_EQ(Settings{}.gpus, kDefaultGpus);
 }
 
-TEST(Settings, AnErrorIsNamedByItsPointerWithAGuess) {
+TEST(Settings, OptionErrorHasPointerAndSuggestion) {
   EXPECT_THAT(errors_of(R"({"gpsu": "gfx900"})"), ElementsAre("/gpsu: unknown key; did you mean 'gpus'?"));
   EXPECT_THAT(errors_of(R"({"gpus": ["gfx900", "gfx906"]})"),
               ElementsAre("/gpus: should be a string but is array; did you mean \"gfx900,gfx906\"?"));
@@ -64,7 +64,7 @@ TEST(Settings, AnErrorIsNamedByItsPointerWithAGuess) {
   EXPECT_THAT(errors_of(R"(["gfx900"])"), ElementsAre("the document: should be an object but is array"));
 }
 
-TEST(Settings, AllErrorsAreToldAndNotTheFirst) {
+TEST(Settings, ReportsAllErrors) {
   EXPECT_THAT(
       errors_of(R"({"devices": [], "gpus": "gfx90O,gfx906,vega21", "link": "wire", "seed": -1})"),
       ElementsAre(StartsWith("/seed: should be between"),
@@ -74,7 +74,7 @@ TEST(Settings, AllErrorsAreToldAndNotTheFirst) {
                   StartsWith("/gpus: unknown board 'vega21'")));
 }
 
-TEST(Settings, AnErrorOfTheEnvironmentNamesTheVariable) {
+TEST(Settings, EnvironmentErrorNamesVariable) {
   Settings settings;
   settings.gpus = "gfx90O";
   settings.link = "wire";
@@ -85,14 +85,14 @@ TEST(Settings, AnErrorOfTheEnvironmentNamesTheVariable) {
   EXPECT_THAT(errors_of("", empty), ElementsAre(StartsWith("VGPU_GPUS: no board is named")));
 }
 
-// The table of docs/reference/configuration.md: what each option is called there, and of which type it is.
-std::map<std::string, std::string, std::less<>> documented() {
+// Returns name and type of each option in docs/reference/configuration.md.
+std::map<std::string, std::string, std::less<>> documented_options() {
   std::stringstream page;
   page << std::ifstream(RIGEL_TEST_DOCS "/reference/configuration.md", std::ios::binary).rdbuf();
   const std::string text = page.str();
-  const size_t begin = text.find("\n### The options of the virtual GPU\n");
-  EXPECT_NE(begin, text.npos);
-  std::istringstream section(text.substr(begin + 1, text.find("\n## ", begin) - begin));
+  const size_t start = text.find("\n### The options of the virtual GPU\n");
+  EXPECT_NE(start, text.npos);
+  std::istringstream section(text.substr(start + 1, text.find("\n## ", start) - start));
   std::map<std::string, std::string, std::less<>> options;
   for (std::string line; std::getline(section, line);) {
     if (!line.starts_with("| `")) continue;
@@ -102,17 +102,19 @@ std::map<std::string, std::string, std::less<>> documented() {
   return options;
 }
 
-TEST(Settings, TheDocumentationListsEveryOptionWithItsType) {
-  const auto options = documented();
+TEST(Settings, DocumentationListsEveryOption) {
+  const auto options = documented_options();
   EXPECT_EQ(options.size(), Settings::option_names().size());
-  const std::map<std::string, std::string, std::less<>> wanted{{"string", "should be a string"},
-                                                               {"boolean", "should be true or false"},
-                                                               {"integer", "should be an integer"}};
+  const std::map<std::string, std::string, std::less<>> expected_errors{
+      {"string", "should be a string"},
+      {"boolean", "should be true or false"},
+      {"integer", "should be an integer"}};
   for (const std::string_view name : Settings::option_names()) {
     ASSERT_TRUE(options.contains(name)) << name << " is not in docs/reference/configuration.md";
     const std::string type = options.find(name)->second;
-    ASSERT_TRUE(wanted.contains(type)) << name << ": " << type;
-    EXPECT_THAT(errors_of("{\"" + std::string(name) + "\": null}"), ElementsAre(HasSubstr(wanted.at(type))))
+    ASSERT_TRUE(expected_errors.contains(type)) << name << ": " << type;
+    EXPECT_THAT(errors_of("{\"" + std::string(name) + "\": null}"),
+                ElementsAre(HasSubstr(expected_errors.at(type))))
         << name;
   }
 }

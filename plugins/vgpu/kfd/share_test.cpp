@@ -1,4 +1,4 @@
-// Buffers that cross processes, and descriptors that only look like them.
+// Buffers shared between processes, and descriptors that imitate buffers.
 #include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -17,13 +17,12 @@ namespace {
 
 constexpr uint64_t kVa = 0x10000000;
 constexpr uint32_t kRw = KFD_MEM_WRITABLE;
-constexpr uint32_t kExportersFlags =
-    0x2001;  // of the exporter and the importer: the driver does not know what they mean
-// Makes of a process's number one beyond all that there are. The number beside it may be this child's, which has the
-// buffer too, and by the same descriptor.
-constexpr uint32_t kNobodys = 1u << 30;
+constexpr uint32_t kExporterFlags = 0x2001;  // opaque to the driver
+// Changes a pid to one that cannot exist. A neighbouring pid could be this child's, which has the buffer with
+// the same descriptor number.
+constexpr uint32_t kInvalidBit = 1u << 30;
 
-// A byte and a descriptor, on their way through a socket.
+// A byte and a descriptor in a socket message.
 struct FdMessage {
   char byte = 0;
   alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
@@ -55,8 +54,9 @@ int receive_fd(int socket) {
   return fd;
 }
 
-// The child maps what the parent exported, by descriptor and by IPC handle, and answers in it.
-int child(int socket) {
+// The child maps the parent's buffer, imported by descriptor and by IPC handle, and writes its answer into
+// it.
+int run_importer(int socket) {
   TestSystem t;
   t.acquire();
   const int fd = receive_fd(socket);
@@ -65,55 +65,55 @@ int child(int socket) {
   if (t.call(KFD_NR_GET_DMABUF_INFO, info) != 0 || info.size != 8192) return 10;
   kfd_import_dmabuf import{kVa, 0, t.gpu_id(), static_cast<uint32_t>(fd)};
   if (t.call(KFD_NR_IMPORT_DMABUF, import) != 0 || t.map(import.handle) != 0) return 11;
-  const Translation seen = t.look(kVa, 8, Access::kWrite);
-  if (seen.host == nullptr || std::memcmp(seen.host, "parent", 7) != 0) return 12;
-  std::memcpy(seen.host, "child", 6);
+  const Translation mapped = t.translate(kVa, 8, Access::kWrite);
+  if (mapped.host == nullptr || std::memcmp(mapped.host, "parent", 7) != 0) return 12;
+  std::memcpy(mapped.host, "child", 6);
   kfd_ipc_import_handle ipc{};
   if (read(socket, ipc.share_handle, 16) != 16) return 13;
   ipc.gpu_id = t.gpu_id();
   ipc.va_addr = kVa + 0x100000;
   if (t.call(KFD_NR_IPC_IMPORT_HANDLE, ipc) != 0 || t.map(ipc.handle) != 0) return 14;
-  if (ipc.flags != kExportersFlags) return 17;
-  if (std::memcmp(t.look(kVa + 0x100000, 6, Access::kRead).host, "child", 6) != 0) return 15;
+  if (ipc.flags != kExporterFlags) return 17;
+  if (std::memcmp(t.translate(kVa + 0x100000, 6, Access::kRead).host, "child", 6) != 0) return 15;
   for (uint32_t& word : ipc.share_handle) {
-    word ^= kNobodys;
+    word ^= kInvalidBit;
     if (t.call(KFD_NR_IPC_IMPORT_HANDLE, ipc) != -EINVAL) return 16;
-    word ^= kNobodys;
+    word ^= kInvalidBit;
   }
   return 0;
 }
 
-TEST(KfdShare, ABufferCrossesProcesses) {
+TEST(KfdShare, BufferIsSharedBetweenProcesses) {
   int ends[2];
   ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
   const pid_t pid = fork();
   if (pid == 0) {
     ::close(ends[0]);
-    _exit(child(ends[1]));
+    _exit(run_importer(ends[1]));
   }
   ::close(ends[1]);
   TestSystem t;
   t.acquire();
   const auto a = t.allocate(KFD_MEM_VRAM | KFD_MEM_PUBLIC | kRw, 8192, kVa);
   ASSERT_EQ(t.map(a.handle), 0);
-  std::memcpy(t.look(kVa, 8, Access::kWrite).host, "parent", 7);
+  std::memcpy(t.translate(kVa, 8, Access::kWrite).host, "parent", 7);
   kfd_export_dmabuf exported{a.handle, O_CLOEXEC | O_RDWR, 0};
   ASSERT_EQ(t.call(KFD_NR_EXPORT_DMABUF, exported), 0);
   EXPECT_EQ(lseek(static_cast<int>(exported.dmabuf_fd), 0, SEEK_END), 8192) << "libdrm asks so for the size";
   ASSERT_EQ(send_fd(ends[0], static_cast<int>(exported.dmabuf_fd)), 1);
   ::close(static_cast<int>(exported.dmabuf_fd));
-  kfd_ipc_export_handle ipc{a.handle, {}, t.gpu_id(), kExportersFlags};
+  kfd_ipc_export_handle ipc{a.handle, {}, t.gpu_id(), kExporterFlags};
   ASSERT_EQ(t.call(KFD_NR_IPC_EXPORT_HANDLE, ipc), 0);
   ASSERT_EQ(write(ends[0], ipc.share_handle, 16), 16);
   int status = -1;
   waitpid(pid, &status, 0);
   EXPECT_EQ(WEXITSTATUS(status), 0);
-  EXPECT_STREQ(reinterpret_cast<const char*>(t.look(kVa, 8, Access::kRead).host), "child");
+  EXPECT_STREQ(reinterpret_cast<const char*>(t.translate(kVa, 8, Access::kRead).host), "child");
   ::close(ends[0]);
 }
 
-// Both have the buffer, either may be killed.
-TEST(KfdShare, WhoIsKilledTakesNothingFromTheOther) {
+// A killed exporter or importer does not affect the other.
+TEST(KfdShare, BufferSurvivesKillOfOtherProcess) {
   for (const bool exporter_dies : {true, false}) {
     int ends[2];
     ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
@@ -125,7 +125,7 @@ TEST(KfdShare, WhoIsKilledTakesNothingFromTheOther) {
       if (exporter_dies) {
         const auto a = t.allocate(KFD_MEM_VRAM | KFD_MEM_PUBLIC | kRw, 8192, kVa);
         t.map(a.handle);
-        std::memcpy(t.look(kVa, 8, Access::kWrite).host, "exports", 8);
+        std::memcpy(t.translate(kVa, 8, Access::kWrite).host, "exports", 8);
         kfd_export_dmabuf exported{a.handle, O_CLOEXEC | O_RDWR, 0};
         kfd_ipc_export_handle ipc{a.handle, {}, t.gpu_id(), 0};
         if (t.call(KFD_NR_EXPORT_DMABUF, exported) != 0 || t.call(KFD_NR_IPC_EXPORT_HANDLE, ipc) != 0)
@@ -136,11 +136,11 @@ TEST(KfdShare, WhoIsKilledTakesNothingFromTheOther) {
         const int fd = receive_fd(ends[1]);
         kfd_import_dmabuf import{kVa, 0, t.gpu_id(), static_cast<uint32_t>(fd)};
         if (t.call(KFD_NR_IMPORT_DMABUF, import) != 0 || t.map(import.handle) != 0) _exit(3);
-        std::memcpy(t.look(kVa, 8, Access::kWrite).host, "imports", 8);
+        std::memcpy(t.translate(kVa, 8, Access::kWrite).host, "imports", 8);
         if (write(ends[1], "ready", 6) != 6) _exit(4);
       }
-      char until_the_parent_ends;
-      while (read(ends[1], &until_the_parent_ends, 1) > 0) {
+      char byte;
+      while (read(ends[1], &byte, 1) > 0) {
       }
       _exit(5);
     }
@@ -174,10 +174,10 @@ TEST(KfdShare, WhoIsKilledTakesNothingFromTheOther) {
     }
     ASSERT_EQ(t.map(handle), 0);
     EXPECT_TRUE(killed());
-    auto* const text = reinterpret_cast<char*>(t.look(kVa, 8, Access::kWrite).host);
+    auto* const text = reinterpret_cast<char*>(t.translate(kVa, 8, Access::kWrite).host);
     EXPECT_STREQ(text, exporter_dies ? "exports" : "imports");
     text[0] = 'X';
-    EXPECT_EQ(t.look(kVa, 8, Access::kRead).host[0], std::byte{'X'});
+    EXPECT_EQ(t.translate(kVa, 8, Access::kRead).host[0], std::byte{'X'});
     if (exporter_dies) {
       ipc.gpu_id = t.gpu_id();
       ipc.va_addr = kVa + 8192;
@@ -189,7 +189,7 @@ TEST(KfdShare, WhoIsKilledTakesNothingFromTheOther) {
   }
 }
 
-TEST(KfdShare, AnyOtherDescriptorIsRefused) {
+TEST(KfdShare, ImportRejectsOtherDescriptors) {
   TestSystem t;
   t.acquire();
   kfd_import_dmabuf import{kVa, 0, t.gpu_id(), static_cast<uint32_t>(t.kfd)};
@@ -198,8 +198,8 @@ TEST(KfdShare, AnyOtherDescriptorIsRefused) {
   EXPECT_EQ(t.call(KFD_NR_IMPORT_DMABUF, import), -EBADF);
 }
 
-// An IPC handle that names `fd` of this process.
-int import_handle_of(TestSystem& t, int fd, uint64_t nonce = 0) {
+// Imports an IPC handle that names `fd` of this process.
+int import_fd(TestSystem& t, int fd, uint64_t nonce = 0) {
   kfd_ipc_import_handle ipc{};
   ipc.share_handle[0] = static_cast<uint32_t>(getpid());
   ipc.share_handle[1] = static_cast<uint32_t>(fd);
@@ -209,40 +209,41 @@ int import_handle_of(TestSystem& t, int fd, uint64_t nonce = 0) {
   return t.call(KFD_NR_IPC_IMPORT_HANDLE, ipc);
 }
 
-TEST(KfdShare, AHandleThatNamesAnotherFileOpensNothing) {
+TEST(KfdShare, IpcHandleOfOtherFileIsNotOpened) {
   TestSystem t;
   t.acquire();
-  // A pipe whose other end is closed: that nobody has opened it for writing in between shows as the end.
+  // The other end of the pipe is closed. End of file proves that the driver has not opened the pipe for
+  // writing.
   int ends[2];
   ASSERT_EQ(pipe2(ends, O_CLOEXEC | O_NONBLOCK), 0);
   ::close(ends[1]);
-  EXPECT_EQ(import_handle_of(t, ends[0]), -EINVAL);
+  EXPECT_EQ(import_fd(t, ends[0]), -EINVAL);
   char byte = 0;
   EXPECT_EQ(read(ends[0], &byte, 1), 0);
   ::close(ends[0]);
   const int terminal = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
   if (terminal >= 0) {
-    EXPECT_EQ(import_handle_of(t, terminal), -EINVAL);
+    EXPECT_EQ(import_fd(t, terminal), -EINVAL);
     ::close(terminal);
   }
-  EXPECT_EQ(import_handle_of(t, t.kfd), -EINVAL);
-  EXPECT_EQ(import_handle_of(t, 9999), -EINVAL);
+  EXPECT_EQ(import_fd(t, t.kfd), -EINVAL);
+  EXPECT_EQ(import_fd(t, 9999), -EINVAL);
 }
 
-TEST(KfdShare, AFileThatOnlyHasTheNameOfABufferIsRefused) {
+TEST(KfdShare, ImportRejectsUnsealedFileWithBufferName) {
   TestSystem t;
   t.acquire();
-  // Could be cut off under the mapping of whoever imports it.
+  // The file is not sealed: it could be truncated while it is mapped.
   const int fd = memfd_create("vgpu-buffer.2000.80000001.0.1.5", MFD_CLOEXEC);
   ASSERT_GE(fd, 0);
   ASSERT_EQ(ftruncate(fd, 8192), 0);
-  EXPECT_EQ(import_handle_of(t, fd, 5), -EINVAL);
+  EXPECT_EQ(import_fd(t, fd, 5), -EINVAL);
   kfd_import_dmabuf import{kVa, 0, t.gpu_id(), static_cast<uint32_t>(fd)};
   EXPECT_EQ(t.call(KFD_NR_IMPORT_DMABUF, import), -EINVAL);
   ::close(fd);
 }
 
-TEST(KfdShare, NobodyCanCutABufferThatIsShared) {
+TEST(KfdShare, ExportedBufferCannotBeResized) {
   TestSystem t;
   t.acquire();
   const auto a = t.allocate(KFD_MEM_VRAM | KFD_MEM_PUBLIC | kRw, 8192, kVa);

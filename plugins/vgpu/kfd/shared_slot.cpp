@@ -13,13 +13,14 @@
 namespace rigel::vgpu {
 namespace {
 
-// As much of a name as an address has room for: the end of a longer one is in a hash of all of it.
-std::string address_name(const std::string& name, size_t most) {
-  if (name.size() <= most) return name;
+// Shortens a name to the room in an address; the end of a longer name is replaced by a hash of the whole
+// name.
+std::string address_name(const std::string& name, size_t capacity) {
+  if (name.size() <= capacity) return name;
   uint64_t hash = 0xcbf29ce484222325;  // FNV-1a
   for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
   const std::string end = fmt::format("/{:016x}", hash);
-  return name.substr(0, most - end.size()) + end;
+  return name.substr(0, capacity - end.size()) + end;
 }
 
 }  // namespace
@@ -30,7 +31,7 @@ SharedSlot SharedSlot::claim(const std::string& name) {
   if (!low) return slot;
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
-  const std::string in_address = address_name(name, sizeof address.sun_path - 1);  // a zero comes first
+  const std::string in_address = address_name(name, sizeof address.sun_path - 1);  // the first byte is zero
   std::memcpy(address.sun_path + 1, in_address.data(), in_address.size());
   const auto length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + in_address.size());
   if (::bind(low.get(), reinterpret_cast<const sockaddr*>(&address), length) == 0) {

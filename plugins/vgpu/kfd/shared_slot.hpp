@@ -1,7 +1,8 @@
-// Resources that a board has few of and that the processes of one virtual machine share. A slot is a name that one
-// process at a time can have; it is free again when that process ends, in whatever way.
+// Scarce resources of a board that the processes of one virtual system share. A slot is a name that one
+// process at a time can claim. It is released when the process ends, also after a crash.
 //
-// Names are those of abstract sockets, so nothing is left in a file system. Any thread; one object at a time.
+// The names are abstract socket addresses, so nothing remains in a file system.
+// Threads: any; one thread at a time per object.
 #pragma once
 
 #include <string>
@@ -12,7 +13,7 @@ namespace rigel::vgpu {
 
 class SharedSlot {
  public:
-  /// Empty if somebody has it, or if there are no such names here. Names are of any length.
+  /// Claims `name`, of any length. Empty if it is taken, or if abstract sockets are not available.
   static SharedSlot claim(const std::string& name);
 
   explicit operator bool() const { return static_cast<bool>(fd_); }

@@ -13,12 +13,12 @@
 namespace rigel::vgpu {
 namespace {
 
-std::string own_name(const char* what) {
-  return std::string(what) + std::to_string(getpid());
+std::string name_of_process(const char* prefix) {
+  return std::string(prefix) + std::to_string(getpid());
 }
 
-TEST(SharedSlot, IsOnesAtATime) {
-  const std::string name = own_name("vgpu-test-slot-");
+TEST(SharedSlot, ClaimFailsWhileClaimed) {
+  const std::string name = name_of_process("vgpu-test-slot-");
   SharedSlot first = SharedSlot::claim(name);
   ASSERT_TRUE(first);
   EXPECT_FALSE(SharedSlot::claim(name));
@@ -27,15 +27,15 @@ TEST(SharedSlot, IsOnesAtATime) {
   EXPECT_TRUE(SharedSlot::claim(name));
 }
 
-TEST(SharedSlot, HasANameOfAnyLength) {
-  const std::string name = own_name("vgpu-test-slot-") + std::string(200, 'x');
+TEST(SharedSlot, LongNamesDiffer) {
+  const std::string name = name_of_process("vgpu-test-slot-") + std::string(200, 'x');
   const SharedSlot first = SharedSlot::claim(name + "1"), second = SharedSlot::claim(name + "2");
   EXPECT_TRUE(first && second);
   EXPECT_FALSE(SharedSlot::claim(name + "2"));
 }
 
-TEST(SharedSlot, ComesBackFromAProcessThatIsKilled) {
-  const std::string name = own_name("vgpu-test-killed-");
+TEST(SharedSlot, IsReleasedWhenProcessIsKilled) {
+  const std::string name = name_of_process("vgpu-test-killed-");
   int ready[2];
   ASSERT_EQ(pipe(ready), 0);
   const pid_t child = fork();
@@ -56,13 +56,13 @@ TEST(SharedSlot, ComesBackFromAProcessThatIsKilled) {
   close(ready[1]);
 }
 
-// One process of a machine, as far as copy engines are concerned.
+// A process of a virtual system that creates SDMA queues.
 class Copier {
  public:
-  explicit Copier(const std::string& machine)
-      : client_("vega10:vram=64M", options(machine)), pointers_(client_.share(4096)) {}
+  explicit Copier(const std::string& virtual_system)
+      : client_("vega10:vram=64M", options(virtual_system)), pointers_(client_.share(4096)) {}
   ~Copier() {
-    while (!ids_.empty()) drop();
+    while (!ids_.empty()) destroy();
     for (const Client::Memory& ring : rings_) client_.release(ring);
     client_.release(pointers_);
   }
@@ -81,16 +81,16 @@ class Copier {
     if (problem == 0) ids_.push_back(a.queue_id);
     return problem;
   }
-  void drop() {
+  void destroy() {
     kfd_destroy_queue a{ids_.back(), 0};
     client_.must(KFD_NR_DESTROY_QUEUE, a, "DESTROY_QUEUE");
     ids_.pop_back();
   }
 
  private:
-  static ProcessOptions options(const std::string& machine) {
+  static ProcessOptions options(const std::string& virtual_system) {
     ProcessOptions options;
-    options.machine = machine;
+    options.virtual_system = virtual_system;
     return options;
   }
 
@@ -100,16 +100,16 @@ class Copier {
   std::vector<uint32_t> ids_;
 };
 
-TEST(SharedMachine, HasAsManyCopyQueuesForAllAsTheBoardSays) {
-  const std::string name = own_name("test-machine-");
-  Copier one(name), other(name), elsewhere("");
-  for (int i = 0; i < 3; ++i) ASSERT_EQ(one.create(), 0);
-  EXPECT_EQ(other.create(), 0);
-  EXPECT_EQ(other.create(), -ENOMEM);
-  EXPECT_EQ(one.create(), -ENOMEM);
-  EXPECT_EQ(elsewhere.create(), 0) << "of a machine of its own";
-  one.drop();
-  EXPECT_EQ(other.create(), 0);
+TEST(SharedSlot, LimitsSdmaQueuesOfAllProcesses) {
+  const std::string name = name_of_process("test-machine-");
+  Copier first(name), second(name), unshared("");
+  for (int i = 0; i < 3; ++i) ASSERT_EQ(first.create(), 0);
+  EXPECT_EQ(second.create(), 0);
+  EXPECT_EQ(second.create(), -ENOMEM);
+  EXPECT_EQ(first.create(), -ENOMEM);
+  EXPECT_EQ(unshared.create(), 0) << "of a machine of its own";
+  first.destroy();
+  EXPECT_EQ(second.create(), 0);
 }
 
 }  // namespace

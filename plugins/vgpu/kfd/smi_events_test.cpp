@@ -1,4 +1,4 @@
-// What management tools hear of a process, in the kernel's words.
+// Events of a process for management tools, in the kernel's format.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -24,13 +24,13 @@ std::string hex(uint64_t value) {
   return text;
 }
 
-std::string own_name() {
+std::string process_name() {
   std::string name;
   std::getline(std::ifstream("/proc/self/comm"), name);
   return name;
 }
 
-/// A file about one GPU, on which all events are asked for.
+/// A file for the events of one GPU, with all events enabled.
 class Listener {
  public:
   Listener(TestSystem& t, size_t gpu) {
@@ -78,10 +78,10 @@ class KfdSmiEvents : public ::testing::Test {
   std::unique_ptr<TestSystem> t = std::make_unique<TestSystem>("gfx900:vram=64M,gfx906:vram=64M");
 };
 
-TEST_F(KfdSmiEvents, AProcessStartsAndEndsOnEachGpuThatItAcquires) {
+TEST_F(KfdSmiEvents, ReportsProcessStartAndEndPerGpu) {
   const Listener first(*t, 0), second(*t, 1);
   t->acquire();
-  const std::string process = hex(static_cast<uint64_t>(getpid())) + " " + own_name();
+  const std::string process = hex(static_cast<uint64_t>(getpid())) + " " + process_name();
   EXPECT_THAT(first.lines(), ElementsAre("c " + process));
   EXPECT_THAT(second.lines(), ElementsAre("c " + process));
   t.reset();
@@ -89,7 +89,7 @@ TEST_F(KfdSmiEvents, AProcessStartsAndEndsOnEachGpuThatItAcquires) {
   EXPECT_THAT(second.lines(), ElementsAre("d " + process));
 }
 
-TEST_F(KfdSmiEvents, QueuesAreEvictedWhileMemoryOfTheProgramGoes) {
+TEST_F(KfdSmiEvents, ReportsEvictionForUnmappedUserptr) {
   t->acquire();
   const auto shared = t->share(8192);
   const Listener first(*t, 0), second(*t, 1);
@@ -103,26 +103,26 @@ TEST_F(KfdSmiEvents, QueuesAreEvictedWhileMemoryOfTheProgramGoes) {
                                           MatchesRegex("a " + kTime + id(1) + " 0")));
 }
 
-TEST_F(KfdSmiEvents, PrefetchingMigratesOnceAndUnmappingTells) {
+TEST_F(KfdSmiEvents, ReportsMigrationAndUnmap) {
   t->acquire();
   void* const p = ::mmap(nullptr, 16384, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   const auto va = reinterpret_cast<uint64_t>(p);
   ASSERT_EQ(set(va, 16384, KFD_SVM_ATTR_ACCESS, t->gpu_id(0)), 0);
   const Listener listener(*t, 0);
-  const std::string where = "@" + hex(va / 4096) + "\\(4\\) ";
+  const std::string pages = "@" + hex(va / 4096) + "\\(4\\) ";
   for (int i = 0; i < 2; ++i) ASSERT_EQ(set(va, 16384, KFD_SVM_ATTR_PREFETCH_LOC, t->gpu_id(0)), 0);
   EXPECT_THAT(listener.lines(),
-              ElementsAre(MatchesRegex("5 " + kTime + where + "0->" + id(0) + " " + id(0) + ":ffffffff 0"),
-                          MatchesRegex("6 " + kTime + where + "0->" + id(0) + " 0 0")))
+              ElementsAre(MatchesRegex("5 " + kTime + pages + "0->" + id(0) + " " + id(0) + ":ffffffff 0"),
+                          MatchesRegex("6 " + kTime + pages + "0->" + id(0) + " 0 0")))
       << "it is there when it is asked for again";
   ASSERT_EQ(set(va, 16384, KFD_SVM_ATTR_PREFETCH_LOC, KFD_SVM_LOCATION_SYSMEM), 0);
-  EXPECT_THAT(listener.lines(), ElementsAre(MatchesRegex("5 " + kTime + where + id(0) + "->0 0:ffffffff 0"),
-                                            MatchesRegex("6 " + kTime + where + id(0) + "->0 0 0")));
+  EXPECT_THAT(listener.lines(), ElementsAre(MatchesRegex("5 " + kTime + pages + id(0) + "->0 0:ffffffff 0"),
+                                            MatchesRegex("6 " + kTime + pages + id(0) + "->0 0 0")));
   ASSERT_EQ(set(va, 16384, KFD_SVM_ATTR_ACCESS, t->gpu_id(1)), 0);
   ASSERT_EQ(set(va, 16384, KFD_SVM_ATTR_PREFETCH_LOC, t->gpu_id(0)), 0);
   EXPECT_THAT(listener.lines(), IsEmpty()) << "a peer over PCIe has access as well";
   t->system->munmap(p, 16384);
-  EXPECT_THAT(listener.lines(), ElementsAre(MatchesRegex("b " + kTime + where + id(0) + " 2")));
+  EXPECT_THAT(listener.lines(), ElementsAre(MatchesRegex("b " + kTime + pages + id(0) + " 2")));
 }
 
 }  // namespace

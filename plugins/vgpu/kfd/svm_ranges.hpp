@@ -1,7 +1,7 @@
-// The attributes of shared virtual memory: ranges of pages that the SVM ioctl names, split and merged so that
-// each has one set of attributes.
+// The attributes of shared virtual memory: page ranges from the SVM ioctl, split and merged so that each
+// range has one set of attributes.
 //
-// Not thread safe: under the process's memory lock.
+// Threads: under the process's memory lock.
 #pragma once
 
 #include <algorithm>
@@ -19,9 +19,9 @@ struct SvmAttributes {
   uint32_t prefetch = KFD_SVM_LOCATION_UNDEFINED;
   uint32_t flags = KFD_SVM_FLAG_HOST_ACCESS | KFD_SVM_FLAG_COHERENT;
   uint8_t granularity = 9;
-  std::bitset<64> access;                    ///< By GPU index: may be given access, by migration if need be.
-  std::bitset<64> in_place;                  ///< By GPU index: has access where the memory is.
-  uint32_t place = KFD_SVM_LOCATION_SYSMEM;  ///< Whose memory it would be in: only management tools ask.
+  std::bitset<64> access;                    ///< By GPU index: may get access, if necessary by migration.
+  std::bitset<64> in_place;                  ///< By GPU index: accesses the memory at its present location.
+  uint32_t place = KFD_SVM_LOCATION_SYSMEM;  ///< For management tools; the memory does not move.
   bool operator==(const SvmAttributes&) const = default;
 };
 
@@ -32,8 +32,7 @@ class SvmRanges {
     SvmAttributes attributes;
   };
 
-  /// Calls `change(attributes, first, end)` for every range in [first, end), which they cover without gaps
-  /// afterwards.
+  /// Calls `change(attributes, first, end)` for every range in [first, end). Gaps become ranges first.
   template <class Change>
   void update(uint64_t first, uint64_t end, Change&& change) {
     split(first);
@@ -50,28 +49,28 @@ class SvmRanges {
     merge(first, end);
   }
 
-  /// Calls `see(first, end, attributes)` for every range and gap (null attributes) of [first, end).
-  template <class See>
-  void visit(uint64_t first, uint64_t end, See&& see) const {
+  /// Calls `visitor(first, end, attributes)` for every range and gap (null attributes) of [first, end).
+  template <class Visitor>
+  void visit(uint64_t first, uint64_t end, Visitor&& visitor) const {
     for (uint64_t page = first; page < end;) {
       auto it = ranges_.upper_bound(page);
       if (it != ranges_.begin()) {
         const auto before = std::prev(it);
         if (before->second.end_page > page) {
           const uint64_t stop = std::min(end, before->second.end_page);
-          see(page, stop, &before->second.attributes);
+          visitor(page, stop, &before->second.attributes);
           page = stop;
           continue;
         }
       }
       const uint64_t stop = it == ranges_.end() ? end : std::min(end, it->first);
-      see(page, stop, static_cast<const SvmAttributes*>(nullptr));
+      visitor(page, stop, static_cast<const SvmAttributes*>(nullptr));
       page = stop;
     }
   }
 
   bool overlaps(uint64_t first, uint64_t end) const;
-  /// Forgets what is in [first, end): the program has given the memory back.
+  /// Removes [first, end), because the program has unmapped it.
   void erase(uint64_t first, uint64_t end);
   bool empty() const { return ranges_.empty(); }
   size_t size() const { return ranges_.size(); }

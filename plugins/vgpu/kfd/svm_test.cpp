@@ -17,7 +17,7 @@ namespace {
 
 constexpr uint64_t kPage = 4096;
 
-/// Pages of the program that GPUs may be given by SVM alone.
+/// Pages of the program that are mapped on GPUs by SVM only.
 class Pages {
  public:
   explicit Pages(uint64_t bytes)
@@ -44,52 +44,52 @@ int set(System& system, uint64_t va, uint64_t bytes, uint32_t type, uint32_t val
   return system.call(KFD_NR_SVM, a);
 }
 
-TEST(KfdSvm, APrefetchLeavesTranslationsAsTheyAre) {
+TEST(KfdSvm, PrefetchKeepsTranslationsValid) {
   TestSystem t;
   t.acquire();
   const Pages pages(4 * kPage);
   ASSERT_EQ(set(t, pages.va(), 4 * kPage, KFD_SVM_ATTR_ACCESS, t.gpu_id()), 0);
   const uint64_t epoch = t.system->process().gpu(0).translation_epoch();
-  for (const uint32_t where : {t.gpu_id(), 0u}) {
-    EXPECT_EQ(set(t, pages.va() + kPage, kPage, KFD_SVM_ATTR_PREFETCH_LOC, where), 0);
-    EXPECT_EQ(set(t, pages.va(), 4 * kPage, KFD_SVM_ATTR_PREFERRED_LOC, where), 0);
-    EXPECT_EQ(t.look(pages.va(), 4 * kPage, Access::kWrite).bytes, 4 * kPage);
+  for (const uint32_t location : {t.gpu_id(), 0u}) {
+    EXPECT_EQ(set(t, pages.va() + kPage, kPage, KFD_SVM_ATTR_PREFETCH_LOC, location), 0);
+    EXPECT_EQ(set(t, pages.va(), 4 * kPage, KFD_SVM_ATTR_PREFERRED_LOC, location), 0);
+    EXPECT_EQ(t.translate(pages.va(), 4 * kPage, Access::kWrite).bytes, 4 * kPage);
   }
   EXPECT_EQ(set(t, pages.va(), 4 * kPage, KFD_SVM_ATTR_SET_FLAGS, KFD_SVM_FLAG_GPU_EXEC), 0);
-  EXPECT_EQ(t.look(pages.va(), 4 * kPage, Access::kExecute).bytes, 4 * kPage);
+  EXPECT_EQ(t.translate(pages.va(), 4 * kPage, Access::kExecute).bytes, 4 * kPage);
   EXPECT_EQ(t.system->process().gpu(0).translation_epoch(), epoch) << "nothing was taken away";
 }
 
-TEST(KfdSvm, WhatIsTakenAwayIsGoneAndNothingElse) {
+TEST(KfdSvm, RevokedAccessAffectsOnlyItsRange) {
   TestSystem t;
   t.acquire();
   const Pages pages(4 * kPage);
   const uint64_t va = pages.va();
-  const uint64_t before = t.system->process().gpu(0).translation_epoch();
+  const uint64_t initial_epoch = t.system->process().gpu(0).translation_epoch();
   ASSERT_EQ(set(t, va, 4 * kPage, KFD_SVM_ATTR_ACCESS, t.gpu_id()), 0);
   ASSERT_EQ(set(t, va + kPage, kPage, KFD_SVM_ATTR_SET_FLAGS, KFD_SVM_FLAG_GPU_RO), 0);
-  const uint64_t after = t.system->process().gpu(0).translation_epoch();
-  EXPECT_NE(after, before) << "translations for stores do not hold any more";
-  EXPECT_EQ(t.look(va, 4 * kPage, Access::kWrite).bytes, kPage);
-  EXPECT_EQ(t.look(va + kPage, 8, Access::kWrite).reason, FaultReason::kReadOnly);
-  EXPECT_EQ(t.look(va, 4 * kPage, Access::kRead).bytes, 4 * kPage);
+  const uint64_t epoch = t.system->process().gpu(0).translation_epoch();
+  EXPECT_NE(epoch, initial_epoch) << "translations for stores do not hold any more";
+  EXPECT_EQ(t.translate(va, 4 * kPage, Access::kWrite).bytes, kPage);
+  EXPECT_EQ(t.translate(va + kPage, 8, Access::kWrite).reason, FaultReason::kReadOnly);
+  EXPECT_EQ(t.translate(va, 4 * kPage, Access::kRead).bytes, 4 * kPage);
   ASSERT_EQ(set(t, va + 2 * kPage, kPage, KFD_SVM_ATTR_NO_ACCESS, t.gpu_id()), 0);
-  EXPECT_NE(t.system->process().gpu(0).translation_epoch(), after);
-  EXPECT_EQ(t.look(va, 4 * kPage, Access::kRead).bytes, 2 * kPage);
-  EXPECT_EQ(t.look(va + 2 * kPage, 8, Access::kRead).reason, FaultReason::kNotPresent);
-  EXPECT_EQ(t.look(va + 3 * kPage, kPage, Access::kWrite).bytes, kPage);
+  EXPECT_NE(t.system->process().gpu(0).translation_epoch(), epoch);
+  EXPECT_EQ(t.translate(va, 4 * kPage, Access::kRead).bytes, 2 * kPage);
+  EXPECT_EQ(t.translate(va + 2 * kPage, 8, Access::kRead).reason, FaultReason::kNotPresent);
+  EXPECT_EQ(t.translate(va + 3 * kPage, kPage, Access::kWrite).bytes, kPage);
 }
 
-TEST(KfdSvm, WhatTheProgramPutsInItsPlaceIsNotShared) {
+TEST(KfdSvm, ReplacedMemoryIsNotShared) {
   TestSystem t;
   t.acquire();
   const Pages pages(8 * kPage), others(8 * kPage);
   std::byte* const p = pages.get();
-  const auto share = [&](const Pages& what) {
-    ASSERT_EQ(set(t, what.va(), 8 * kPage, KFD_SVM_ATTR_ACCESS, t.gpu_id()), 0);
+  const auto share = [&](const Pages& range) {
+    ASSERT_EQ(set(t, range.va(), 8 * kPage, KFD_SVM_ATTR_ACCESS, t.gpu_id()), 0);
   };
   const auto shared = [&](const std::byte* page) {
-    return t.look(reinterpret_cast<uint64_t>(page), kPage, Access::kRead).bytes == kPage;
+    return t.translate(reinterpret_cast<uint64_t>(page), kPage, Access::kRead).bytes == kPage;
   };
   void* out = nullptr;
   share(pages);
@@ -106,7 +106,7 @@ TEST(KfdSvm, WhatTheProgramPutsInItsPlaceIsNotShared) {
   EXPECT_TRUE(shared(p) && shared(p + 5 * kPage));
   EXPECT_FALSE(shared(p + 6 * kPage) || shared(p + 7 * kPage));
 
-  // It grows in place, or stays as it was; then it moves to where something else is shared.
+  // The mapping grows in place or stays unchanged; then it moves to a range that contains shared memory.
   ASSERT_EQ(::mmap(p + 6 * kPage, 2 * kPage, PROT_READ, kFlags, -1, 0), p + 6 * kPage);
   EXPECT_EQ(t.system->mremap(p, 6 * kPage, 8 * kPage, 0, nullptr, &out), -ENOMEM);
   EXPECT_NE(t.system->mremap(p, 6 * kPage, ~uint64_t{0}, MREMAP_MAYMOVE, nullptr, &out), 0);
@@ -121,7 +121,7 @@ TEST(KfdSvm, WhatTheProgramPutsInItsPlaceIsNotShared) {
   EXPECT_FALSE(shared(others.get() + kPage) || shared(others.get() + 6 * kPage));
 }
 
-TEST(KfdSvm, ABufferOfTheProgramsMemoryIsWhatIsThere) {
+TEST(KfdSvm, UserptrBufferFollowsReplacedMemory) {
   TestSystem t;
   t.acquire();
   const auto shared = t.share(2 * kPage);
@@ -129,33 +129,34 @@ TEST(KfdSvm, ABufferOfTheProgramsMemoryIsWhatIsThere) {
   ASSERT_EQ(t.system->mmap(shared.address, 2 * kPage, PROT_READ | PROT_WRITE,
                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0, &out),
             0);
-  EXPECT_EQ(t.look(reinterpret_cast<uint64_t>(shared.address), 2 * kPage, Access::kWrite).bytes, 2 * kPage);
+  EXPECT_EQ(t.translate(reinterpret_cast<uint64_t>(shared.address), 2 * kPage, Access::kWrite).bytes,
+            2 * kPage);
   EXPECT_EQ(t.map(shared.handle, 0, false), 0);
   EXPECT_EQ(t.free(shared.handle), 0);
   ASSERT_EQ(t.system->munmap(shared.address, 2 * kPage), 0);
 }
 
-// free() gives memory back without a word to the driver's library, and a runtime reserves the addresses for its own.
-TEST(KfdSvm, WhatTheProgramGaveBackIsNotInTheWay) {
+// free() unmaps memory without notifying the driver, and the runtime reserves the addresses again.
+TEST(KfdSvm, FreedRangeCanBeAllocatedAgain) {
   TestSystem t;
   t.acquire();
   const Pages pages(4 * kPage);
   const uint64_t va = pages.va();
   ASSERT_EQ(set(t, va, 4 * kPage, KFD_SVM_ATTR_ACCESS, t.gpu_id()), 0);
   EXPECT_EQ(t.allocate(KFD_MEM_GTT, 2 * kPage, va).error, -EADDRINUSE);
-  // The system's own call, which nobody hears of.
+  // libc's mmap, which the driver does not intercept.
   ASSERT_EQ(::mmap(pages.get(), 2 * kPage, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0),
             pages.get());
   EXPECT_EQ(t.allocate(KFD_MEM_GTT, 4 * kPage, va).error, -EADDRINUSE) << "half of it is still the program's";
   const auto gtt = t.allocate(KFD_MEM_GTT, 2 * kPage, va);
   ASSERT_EQ(gtt.error, 0);
   EXPECT_EQ(t.map(gtt.handle), 0);
-  EXPECT_NE(t.look(va, 8, Access::kRead).host, pages.get());
-  EXPECT_EQ(t.look(va + 2 * kPage, 8, Access::kRead).host, pages.get() + 2 * kPage) << "and stays so";
+  EXPECT_NE(t.translate(va, 8, Access::kRead).host, pages.get());
+  EXPECT_EQ(t.translate(va + 2 * kPage, 8, Access::kRead).host, pages.get() + 2 * kPage) << "and stays so";
 }
 
-// Everything that may change and leaves the right to read and write, while copies read and write all of it.
-TEST(KfdSvm, AQueueMayUseARangeWhoseAttributesChange) {
+// Attributes change in all ways that keep read and write access, while copies use the whole range.
+TEST(KfdSvm, QueueUsesRangeWhileAttributesChange) {
   constexpr uint64_t kHalf = 1 << 20, kPages = 2 * kHalf / kPage;
   Client client("gfx900:vram=64M");
   const Client::Memory signals = client.share(kPage);

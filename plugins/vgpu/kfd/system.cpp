@@ -29,7 +29,7 @@
 #include "plugins/vgpu/kfd/page_size.hpp"
 #include "plugins/vgpu/kfd/variables.hpp"
 
-// System calls are made by number where the preload face hooks the function.
+// Functions that the preload front end hooks are called as raw system calls.
 
 namespace rigel::vgpu {
 namespace {
@@ -42,7 +42,7 @@ int errno_or(long result) {
 }
 
 // The caller returns ENOSYS: EPERM or EACCES would make the program check its rights to the device file.
-int explain_refusal(Log& log, int error) {
+int explain_forbidden(Log& log, int error) {
   static constinit std::atomic<bool> explained{false};
   if (!explained.exchange(true)) {
     log(LogCategory::kWarning,
@@ -54,10 +54,10 @@ int explain_refusal(Log& log, int error) {
   return -ENOSYS;
 }
 
-constexpr size_t kLongestName = 512;
+constexpr size_t kMaxNameBytes = 512;
 
-// The name that a memory file was made with, in `name`; empty: it is none. Without memory, as programs call fstat in
-// handlers of signals too.
+// Returns the name with which a memory file was created, in `name`; empty if `fd` is not a memory file.
+// Allocates no memory, because programs also call fstat in signal handlers.
 std::string_view memfd_name(int fd, std::span<char> name) {
   char link[64];
   std::snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
@@ -70,36 +70,36 @@ std::string_view memfd_name(int fd, std::span<char> name) {
   return path;
 }
 
-// Whether that can be pages of the program.
-bool is_range(const void* address, uint64_t bytes) {
-  const auto begin = reinterpret_cast<uint64_t>(address);
-  return begin % kPage == 0 && bytes != 0 && bytes <= kProgramEnd && begin <= kProgramEnd - bytes;
+// Whether the range can be pages of the program.
+bool is_page_range(const void* address, uint64_t bytes) {
+  const auto start = reinterpret_cast<uint64_t>(address);
+  return start % kPage == 0 && bytes != 0 && bytes <= kProgramEnd && start <= kProgramEnd - bytes;
 }
 
-// What the kernel does for every open file, before it asks who is behind it.
-bool is_for_every_file(uint64_t request) {
+// Requests that the kernel handles for every open file, before the driver's.
+bool is_generic_request(uint64_t request) {
   return request == FIOCLEX || request == FIONCLEX || request == FIONBIO || request == FIOASYNC;
 }
 
-ProcessOptions on_host(ProcessOptions options, const HostFacts& host) {
+ProcessOptions with_host_memory(ProcessOptions options, const HostProperties& host) {
   options.host_bytes = host.memory_bytes;
   return options;
 }
 
 }  // namespace
 
-Hardware::Hardware(Machine with, const HostFacts& on)
-    : machine(std::move(with)), host(on), files(make_file_tree(machine, host)) {}
+Hardware::Hardware(Machine system, const HostProperties& host_properties)
+    : virtual_system(std::move(system)), host(host_properties), files(make_file_tree(virtual_system, host)) {}
 
 System::System(std::shared_ptr<const Hardware> hardware, const ProcessOptions& options,
                std::unique_ptr<Log> log)
     : hardware_(std::move(hardware)),
       log_(std::move(log)),
-      process_(hardware_->machine, on_host(options, hardware_->host), *this, *log_) {}
+      process_(hardware_->virtual_system, with_host_memory(options, hardware_->host), *this, *log_) {}
 
-System::System(Machine machine, const ProcessOptions& options, const HostFacts& host,
+System::System(Machine virtual_system, const ProcessOptions& options, const HostProperties& host,
                std::unique_ptr<Log> log)
-    : System(std::make_shared<const Hardware>(std::move(machine), host), options, std::move(log)) {}
+    : System(std::make_shared<const Hardware>(std::move(virtual_system), host), options, std::move(log)) {}
 
 System::~System() {
   decltype(files_) files;
@@ -118,17 +118,17 @@ std::shared_ptr<System::OpenFile> System::find(int fd) const {
 
 bool System::may_have(int fd) const noexcept {
   const auto number = static_cast<size_t>(fd);
-  return number >= 64 * numbers_.size() ||
-         (numbers_[number / 64].load(std::memory_order_acquire) >> (number % 64) & 1) != 0;
+  return number >= 64 * descriptor_bits_.size() ||
+         (descriptor_bits_[number / 64].load(std::memory_order_acquire) >> (number % 64) & 1) != 0;
 }
 
 std::shared_ptr<System::OpenFile> System::replace(int fd, std::shared_ptr<OpenFile> file) {
-  if (const auto number = static_cast<size_t>(fd); number < 64 * numbers_.size()) {
+  if (const auto number = static_cast<size_t>(fd); number < 64 * descriptor_bits_.size()) {
     const uint64_t bit = uint64_t{1} << (number % 64);
     if (file != nullptr) {
-      numbers_[number / 64].fetch_or(bit, std::memory_order_release);
+      descriptor_bits_[number / 64].fetch_or(bit, std::memory_order_release);
     } else {
-      numbers_[number / 64].fetch_and(~bit, std::memory_order_release);
+      descriptor_bits_[number / 64].fetch_and(~bit, std::memory_order_release);
     }
   }
   if (file != nullptr) return std::exchange(files_[fd], std::move(file));
@@ -156,8 +156,8 @@ bool System::has(int fd, bool is_sure) const {
 int System::make_file(const std::string& name, int flags) {
   const int fd =
       errno_or(syscall(SYS_memfd_create, name.c_str(), (flags & O_CLOEXEC) != 0 ? MFD_CLOEXEC : 0));
-  const bool is_refused = fd == -EPERM || fd == -EACCES || fd == -ENOSYS;
-  return is_refused ? explain_refusal(*log_, -fd) : fd;
+  const bool is_forbidden = fd == -EPERM || fd == -EACCES || fd == -ENOSYS;
+  return is_forbidden ? explain_forbidden(*log_, -fd) : fd;
 }
 
 int System::open(std::string_view path, int flags) {
@@ -165,9 +165,9 @@ int System::open(std::string_view path, int flags) {
   const FileNode* const node = files().find(path);
   if (node == nullptr) return -ENOENT;
   const bool writes = (flags & O_ACCMODE) != O_RDONLY;
-  if (node->kind == FileNode::Kind::kFolder && writes) return -EISDIR;
+  if (node->kind == FileNode::Kind::kDirectory && writes) return -EISDIR;
   if (node->kind == FileNode::Kind::kFile && writes) return -EACCES;
-  if (node->kind != FileNode::Kind::kFolder && (flags & O_DIRECTORY) != 0) return -ENOTDIR;
+  if (node->kind != FileNode::Kind::kDirectory && (flags & O_DIRECTORY) != 0) return -ENOTDIR;
 
   const int fd = make_file(std::string(path), flags);
   if (fd < 0) return fd;
@@ -184,7 +184,7 @@ int System::open(std::string_view path, int flags) {
   }
   struct stat status {};
   if (const int error = errno_or(syscall(SYS_fstat, fd, &status)); error != 0) return error;
-  // A plain file is what its descriptor says.
+  // Regular files are not in the table.
   if (node->kind == FileNode::Kind::kFile) {
     plain_files_device_.store(status.st_dev, std::memory_order_relaxed);
     close.cancel();
@@ -196,7 +196,8 @@ int System::open(std::string_view path, int flags) {
   file->minor = node->minor;
   file->device = status.st_dev;
   file->inode = status.st_ino;
-  std::shared_ptr<OpenFile> closed;  // one that had this number; released outside of the lock, see forget()
+  std::shared_ptr<OpenFile>
+      closed;  // the previous file of this number; released outside of the lock, see forget()
   {
     const WriterLock lock(files_mutex_);
     file->id = next_file_id_++;
@@ -212,17 +213,17 @@ int System::open(std::string_view path, int flags) {
 
 std::string System::vram_in_use(const FileNode::VramUse& use) {
   const MutexLock lock(process_.memory_mutex());
-  return fmt::format("{}\n", std::min(process_.gpu(use.gpu_index).vram_used, use.most));
+  return fmt::format("{}\n", std::min(process_.gpu(use.gpu_index).vram_used, use.limit_bytes));
 }
 
-// What a file stands for cannot be taken down where the threads are gone that used it.
+// An object of the abandoned system cannot be destroyed in the child, because its threads do not exist there.
 void System::leak_if_abandoned(std::shared_ptr<OpenFile>& file) {
   if (file != nullptr && abandoned_.load(std::memory_order_acquire))
     new std::shared_ptr<OpenFile>(std::move(file));
 }
 
 void System::forget(int fd) {
-  std::shared_ptr<OpenFile> last;  // released outside of the lock: closing a render node takes others
+  std::shared_ptr<OpenFile> last;  // released outside of the lock: closing a render node takes other locks
   const WriterLock lock(files_mutex_);
   last = replace(fd, nullptr);
   leak_if_abandoned(last);
@@ -253,7 +254,7 @@ int System::duplicate(int fd, int minimum) {
 }
 
 int System::ioctl(int fd, uint64_t request, void* argument) {
-  if (is_for_every_file(request)) return errno_or(syscall(SYS_ioctl, fd, request, argument));
+  if (is_generic_request(request)) return errno_or(syscall(SYS_ioctl, fd, request, argument));
   if (abandoned_.load(std::memory_order_acquire)) return -EBADF;
   const auto file = find(fd);
   if (file == nullptr) return -EBADF;
@@ -279,7 +280,7 @@ int System::mmap(void* address, uint64_t bytes, int protection, int flags, int f
 int System::map(void* address, uint64_t bytes, int protection, int flags, int fd, uint64_t offset,
                 void** out) {
   const auto file = fd < 0 || (flags & MAP_ANONYMOUS) != 0 ? nullptr : find(fd);
-  const auto real = [&](int real_flags, int real_fd, uint64_t real_offset) {
+  const auto map_memory = [&](int real_flags, int real_fd, uint64_t real_offset) {
     Process::DoorbellMappings replaced;
     if ((flags & MAP_FIXED) != 0 && !abandoned_.load(std::memory_order_acquire))
       replaced = process_.doorbells_unmapped(address, bytes);
@@ -296,8 +297,8 @@ int System::map(void* address, uint64_t bytes, int protection, int flags, int fd
     unmap.cancel();
     return 0;
   };
-  if (file == nullptr) return real(flags, fd, offset);
-  // amdkfd knows the child only once it has opened a file of its own.
+  if (file == nullptr) return map_memory(flags, fd, offset);
+  // amdkfd does not know the child before it has opened a file itself.
   if (abandoned_.load(std::memory_order_acquire))
     return file->kind == FileNode::Kind::kKfd ? -EINVAL : -EBADF;
   if (bytes == 0 || offset % kPage != 0) return -EINVAL;
@@ -305,9 +306,9 @@ int System::map(void* address, uint64_t bytes, int protection, int flags, int fd
   if (file->kind == FileNode::Kind::kKfd) {
     auto object = process_.kfd_mmap(offset, length);
     if (!object) return -object.error();
-    if (const int error = real((flags & ~MAP_TYPE) | MAP_SHARED, (*object)->fd(), 0); error != 0)
+    if (const int error = map_memory((flags & ~MAP_TYPE) | MAP_SHARED, (*object)->fd(), 0); error != 0)
       return error;
-    // As in the driver: doorbells that a child of fork rang would be its parent's.
+    // As in the driver: otherwise a child of fork would ring its parent's doorbells.
     madvise(*out, length, MADV_DONTFORK);
     if ((*object)->kind() == MemoryObject::Kind::kDoorbell) {
       Undo unmap([&] { syscall(SYS_munmap, *out, length); });
@@ -325,21 +326,21 @@ int System::map(void* address, uint64_t bytes, int protection, int flags, int fd
   }
   const MemoryObject& object = *target->object;
   if ((object.flags() & MemoryObject::kNoHostAccess) != 0) return -EPERM;
-  // Buffers are not copied on write; who asks for that may only reserve the addresses.
+  // Private mappings are not supported; a program may only reserve the addresses.
   if ((flags & MAP_TYPE) == MAP_PRIVATE && protection != PROT_NONE) return -EINVAL;
-  return real((flags & ~MAP_TYPE) | MAP_SHARED, object.fd(), target->offset);
+  return map_memory((flags & ~MAP_TYPE) | MAP_SHARED, object.fd(), target->offset);
 }
 
 int System::munmap(void* address, uint64_t bytes) {
-  // The kernel, too, may need memory to take a part of a mapping away. Of what is refused the program has all, and of its own
-  // memory a GPU may have lost some.
+  // The kernel, too, may need memory to unmap a part of a mapping. If it fails, the program keeps the whole
+  // mapping; its own memory may be partly unmapped from a GPU.
   try {
-    Process::DoorbellMappings gone;
-    if (is_range(address, bytes) && !abandoned_.load(std::memory_order_acquire))
-      gone = process_.before_munmap(address, bytes);
+    Process::DoorbellMappings removed;
+    if (is_page_range(address, bytes) && !abandoned_.load(std::memory_order_acquire))
+      removed = process_.before_munmap(address, bytes);
     const int error = errno_or(syscall(SYS_munmap, address, bytes));
     if (error != 0) {
-      for (const auto& mapping : gone) process_.doorbells_mapped(mapping);
+      for (const auto& mapping : removed) process_.doorbells_mapped(mapping);
     }
     return error;
   } catch (const std::bad_alloc&) {
@@ -348,39 +349,41 @@ int System::munmap(void* address, uint64_t bytes) {
 }
 
 int System::mremap(void* address, uint64_t bytes, uint64_t new_bytes, int flags, void* fixed, void** out) {
-  const auto real = [&](int real_flags) {
+  const auto map_memory = [&](int real_flags) {
     const long result = syscall(SYS_mremap, address, bytes, new_bytes, real_flags, fixed);
     if (result == -1) return -errno;
     *out = reinterpret_cast<void*>(result);
     return 0;
   };
-  if (abandoned_.load(std::memory_order_acquire)) return real(flags);
+  if (abandoned_.load(std::memory_order_acquire)) return map_memory(flags);
   const bool to_fixed = (flags & MREMAP_FIXED) != 0;
   Process::DoorbellMappings moved = process_.doorbells_unmapped(address, bytes), replaced;
   if (to_fixed) replaced = process_.doorbells_unmapped(fixed, new_bytes);
   auto* const from = static_cast<std::byte*>(address);
   const auto remap = [&] {
-    // Doorbells are of one size.
+    // A mapping of doorbells cannot grow.
     if (!moved.empty() && new_bytes > bytes) return -EFAULT;
-    // What is refused takes nothing away, and what is not mapped any more must be nobody's before another mapping of
-    // the program's can be there. So whether it moves has to be known before.
-    if (!is_range(address, std::max(bytes, kPage)) || new_bytes == 0 || new_bytes > kProgramEnd)
-      return real(flags);
+    // A rejected call must change nothing, and memory must be unmapped from the GPUs before the program can
+    // map something else there. So whether the mapping moves must be known first.
+    if (!is_page_range(address, std::max(bytes, kPage)) || new_bytes == 0 || new_bytes > kProgramEnd)
+      return map_memory(flags);
     if (to_fixed) {
       auto* const target = static_cast<std::byte*>(fixed);
-      const bool apart = target + pages_up(new_bytes) <= from || from + pages_up(bytes) <= target;
-      if (!is_range(fixed, new_bytes) || !apart || (flags & MREMAP_MAYMOVE) == 0) return real(flags);
+      const bool is_disjoint = target + pages_up(new_bytes) <= from || from + pages_up(bytes) <= target;
+      if (!is_page_range(fixed, new_bytes) || !is_disjoint || (flags & MREMAP_MAYMOVE) == 0)
+        return map_memory(flags);
       process_.before_munmap(address, bytes);
-      process_.memory_replaced(fixed, new_bytes);  // the kernel, too, takes that away before it is sure
-      return real(flags);
+      process_.memory_replaced(
+          fixed, new_bytes);  // the kernel, too, unmaps the target before it knows whether the call succeeds
+      return map_memory(flags);
     }
     const uint64_t kept = pages_up(new_bytes);
     if (kept < bytes) process_.before_munmap(from + kept, bytes - kept);
     const bool always_moves = (flags & MREMAP_DONTUNMAP) != 0;
-    const int error = always_moves ? -ENOMEM : real(flags & ~MREMAP_MAYMOVE);
+    const int error = always_moves ? -ENOMEM : map_memory(flags & ~MREMAP_MAYMOVE);
     if (error != -ENOMEM || (flags & MREMAP_MAYMOVE) == 0) return error;
     process_.before_munmap(address, bytes);
-    return real(flags);
+    return map_memory(flags);
   };
   const auto remap_with_memory = [&] {
     try {
@@ -408,16 +411,16 @@ dev_t System::files_device() {
 }
 
 uint64_t System::inode_of(std::string_view path) {
-  return std::hash<std::string_view>{}(path) | 1;  // whoever walks a tree takes equal ones for a loop
+  return std::hash<std::string_view>{}(path) | 1;  // programs that walk a tree take equal numbers for a loop
 }
 
 void System::fill(const FileNode& node, struct stat& out) {
   switch (node.kind) {
     case FileNode::Kind::kFile:
       out.st_mode = S_IFREG | 0444;
-      out.st_size = static_cast<off_t>(node.vram_use ? 4096 : node.content.size());  // as sysfs has it
+      out.st_size = static_cast<off_t>(node.vram_use ? 4096 : node.content.size());  // as in sysfs
       break;
-    case FileNode::Kind::kFolder:
+    case FileNode::Kind::kDirectory:
       out.st_mode = S_IFDIR | 0755;
       out.st_nlink = 2;
       break;
@@ -458,21 +461,21 @@ bool System::stat(int fd, struct stat& out) const {
 bool System::stat_plain_file(int fd, struct stat& out) const {
   if (!S_ISREG(out.st_mode) || out.st_dev != plain_files_device_.load(std::memory_order_relaxed))
     return false;
-  char name[kLongestName];
+  char name[kMaxNameBytes];
   const std::string_view path = memfd_name(fd, name);
   return !path.empty() && stat(path, out);
 }
 
-System::Stranger System::stranger(int fd) {
-  char name[kLongestName];
+System::ForeignFile System::foreign_file(int fd) {
+  char name[kMaxNameBytes];
   const std::string_view path = memfd_name(fd, name);
-  if (path == "/dev/kfd") return Stranger::kKfd;
-  return path.starts_with("/dev/dri/") ? Stranger::kDrmNode : Stranger::kNone;
+  if (path == "/dev/kfd") return ForeignFile::kKfd;
+  return path.starts_with("/dev/dri/") ? ForeignFile::kDrmNode : ForeignFile::kNone;
 }
 
-std::string System::folder_of(int fd) const {
+std::string System::directory_of(int fd) const {
   const auto file = find(fd);
-  return file != nullptr && file->kind == FileNode::Kind::kFolder ? file->path : "";
+  return file != nullptr && file->kind == FileNode::Kind::kDirectory ? file->path : "";
 }
 
 ErrnoOr<OpenFiles::RenderNode> System::render_node(int fd) {
@@ -489,7 +492,7 @@ ErrnoOr<int> System::give_to_program(int fd, bool close_on_exec) {
 }
 
 std::unique_ptr<System> make_system(const Settings& settings, Diagnostics& diagnostics, LogSink sink) {
-  Machine machine = settings.make_machine(diagnostics);
+  Machine virtual_system = settings.make_machine(diagnostics);
   ProcessOptions options = settings.options;
   options.watchdog_seconds = settings.watchdog_seconds(diagnostics);
   if (diagnostics.has_errors()) return nullptr;
@@ -498,7 +501,7 @@ std::unique_ptr<System> make_system(const Settings& settings, Diagnostics& diagn
   const bool is_elevated = getauxval(AT_SECURE) != 0;
   for (const std::string& useless : useless_variables(is_elevated ? nullptr : environ))
     (*log)(LogCategory::kWarning, "{}", useless);
-  return std::make_unique<System>(std::move(machine), options, HostFacts::read(), std::move(log));
+  return std::make_unique<System>(std::move(virtual_system), options, HostProperties::read(), std::move(log));
 }
 
 }  // namespace rigel::vgpu

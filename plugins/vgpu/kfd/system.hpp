@@ -1,13 +1,14 @@
-// The virtual GPU as a program meets it: the system calls on its files. Both faces (the driver transport and
-// the preload library) are thin layers over this.
+// The virtual GPU as seen by a program: the system calls on its files. Both front ends (the driver transport
+// and the preload library) are thin layers above it.
 //
-// Every file is a real descriptor, backed by an anonymous file, so that the program can duplicate, poll, pass
-// and inherit it; what it stands for is in a table here. Errors are negated error numbers; errno is not used.
+// Every file is a real descriptor of an anonymous file, so that the program can duplicate, poll, pass and
+// inherit it. A table in this object has its meaning.
 //
-// Threads: all functions from any thread. Fork: the parent calls before_fork() and after_fork_in_parent(); in
-// the child abandon_in_child() makes every operation on inherited descriptors fail with EBADF and nothing
-// else of this object may be used: it is leaked there, because threads that held its locks are gone. The
-// device's own descriptors are closed in the child.
+// Threads: all functions from any thread. Fork: the parent calls before_fork() and after_fork_in_parent(). In
+// the child, abandon_in_child() makes operations on inherited descriptors fail with EBADF and closes the
+// device's descriptors. No other function may be called there: the object is leaked, because threads that
+// held its locks do not exist in the child.
+// Errors: functions return negated error numbers and do not set errno.
 #pragma once
 
 #include <sys/stat.h>
@@ -32,70 +33,72 @@
 
 namespace rigel::vgpu {
 
-/// A machine and the files that its driver shows. Never changed: programs that run on the same machine, one
-/// after the other or at once, can share one.
+/// A virtual system and the files of its driver. Immutable, so several System objects can share it.
 struct Hardware {
-  Hardware(Machine with, const HostFacts& on);
-  const Machine machine;
-  const HostFacts host;
+  Hardware(Machine system, const HostProperties& host_properties);
+  const Machine virtual_system;
+  const HostProperties host;
   const FileTree files;
 };
 
 class System final : public OpenFiles {
  public:
   System(std::shared_ptr<const Hardware> hardware, const ProcessOptions& options, std::unique_ptr<Log> log);
-  System(Machine machine, const ProcessOptions& options, const HostFacts& host, std::unique_ptr<Log> log);
+  System(Machine virtual_system, const ProcessOptions& options, const HostProperties& host,
+         std::unique_ptr<Log> log);
   ~System() override;
   System(const System&) = delete;
   System& operator=(const System&) = delete;
 
-  /// What a path of the program is to us.
+  /// The paths that the virtual GPU answers for.
   const FileTree& files() const { return hardware_->files; }
 
   /// Opens a canonical path that files().owns().
   int open(std::string_view path, int flags);
-  /// Whether `fd` is one of ours. The C library closes descriptors of its streams without telling anybody, so that
-  /// the number of one of ours can be another file's; `is_sure`: whoever asks knows that it is not.
+  /// Whether `fd` is in the table. The C library closes descriptors of its streams without calling the hooks,
+  /// so the number may have been reused for another file. `is_sure`: the caller knows that it was not.
   bool has(int fd, bool is_sure = false) const;
-  /// Whether that is worth asking: quickly, and without a lock.
+  /// A quick test for has(), without a lock; it may return true wrongly.
   bool may_have(int fd) const noexcept;
-  /// close(2), of a descriptor of ours.
+  /// close(2) of a descriptor in the table.
   int close(int fd);
-  /// Forgets a descriptor that somebody else closes or replaces.
+  /// Removes a descriptor that the caller closes or replaces.
   void forget(int fd);
-  /// `to` has become a duplicate of `from`, if that is ours. Throws std::bad_alloc: nobody knows it then.
+  /// `to` has become a duplicate of `from`. Adds it if `from` is in the table. Throws std::bad_alloc; `to` is
+  /// unknown then.
   void note_duplicate(int from, int to);
   int duplicate(int fd, int minimum);
   int ioctl(int fd, uint64_t request, void* argument);
   int mmap(void* address, uint64_t bytes, int protection, int flags, int fd, uint64_t offset, void** out);
   int munmap(void* address, uint64_t bytes);
   int mremap(void* address, uint64_t bytes, uint64_t new_bytes, int flags, void* fixed, void** out);
-  /// fstat(2) and stat(2), for files whose backing would give them away: device nodes, and folders.
+  /// fstat(2) and stat(2) for device nodes and directories, whose backing files have other properties.
   bool stat(int fd, struct stat& out) const;
   bool stat(std::string_view canonical_path, struct stat& out) const;
-  /// The same for a plain file, which is not in the table: `out` is what the system says of the descriptor.
+  /// The same for a regular file, which is not in the table. `out` has the result of the real fstat(2).
   bool stat_plain_file(int fd, struct stat& out) const;
-  /// What stands for a path's file in stat(2) and readdir(3).
-  static dev_t files_device();  ///< One that no file system has.
+  /// Device and inode numbers of the files in stat(2) and readdir(3).
+  static dev_t files_device();  ///< A number that no file system uses.
   static uint64_t inode_of(std::string_view canonical_path);
-  /// The folder that a descriptor stands for, or empty.
-  std::string folder_of(int fd) const;
+  /// The path of the directory that a descriptor refers to, or empty.
+  std::string directory_of(int fd) const;
 
-  /// What a descriptor is that no system of this process knows: a device node's that another process has
-  /// opened, or this one before it became another program, or nothing of ours.
-  enum class Stranger : uint8_t { kNone, kKfd, kDrmNode };
-  static Stranger stranger(int fd);
+  /// The kind of a descriptor that is in no table of this process: a device node that another process opened,
+  /// or this process before exec; or no file of the virtual GPU.
+  enum class ForeignFile : uint8_t { kNone, kKfd, kDrmNode };
+  static ForeignFile foreign_file(int fd);
 
   Process& process() { return process_; }
   Log& log() { return *log_; }
 
-  // From the one to the other the lock is held: a fork comes in between, which the analysis does not know.
+  // The lock is held from before_fork() to after_fork_in_parent(), which the thread-safety analysis cannot
+  // follow.
   void before_fork() RIGEL_UNCHECKED_LOCKS { files_mutex_.lock(); }
   void after_fork_in_parent() RIGEL_UNCHECKED_LOCKS { files_mutex_.unlock(); }
   void abandon_in_child() {
     abandoned_.store(true, std::memory_order_release);
     InternalFd::close_in_child();
-    // The lock knows its writer by a thread's number, and that is another here: it cannot be unlocked.
+    // The lock stores its writer's thread id, which differs in the child, so it cannot be unlocked.
     new (&files_mutex_) SharedMutex;
   }
 
@@ -109,15 +112,15 @@ class System final : public OpenFiles {
     std::string path;
     uint64_t id = 0;
     uint32_t minor = 0;
-    dev_t device = 0;  // of the file that backs it
+    dev_t device = 0;  // of the backing file
     ino_t inode = 0;
     std::unique_ptr<vgpu::RenderNode> node;
   };
   std::shared_ptr<OpenFile> find(int fd) const;
-  /// Puts a file into the table, or nothing; returns what was there.
+  /// Sets or removes (null) the table entry of `fd`; returns the previous one.
   std::shared_ptr<OpenFile> replace(int fd, std::shared_ptr<OpenFile> file) RIGEL_REQUIRES(files_mutex_);
   void leak_if_abandoned(std::shared_ptr<OpenFile>& file);
-  /// mmap(); throws std::bad_alloc where what it mapped is taken away again.
+  /// Implements mmap(). If it throws std::bad_alloc, the mapping has been removed again.
   int map(void* address, uint64_t bytes, int protection, int flags, int fd, uint64_t offset, void** out);
   int make_file(const std::string& name, int flags);
   static void fill(const FileNode& node, struct stat& out);
@@ -128,14 +131,16 @@ class System final : public OpenFiles {
   Process process_;
   mutable SharedMutex files_mutex_;
   std::map<int, std::shared_ptr<OpenFile>> files_ RIGEL_GUARDED_BY(files_mutex_);
-  std::array<std::atomic<uint64_t>, 1024>
-      numbers_{};  // a bit for each number in the table, but for very high ones
+  /// One bit per descriptor number in the table, except for very high ones.
+  std::array<std::atomic<uint64_t>, 1024> descriptor_bits_{};
   uint64_t next_file_id_ RIGEL_GUARDED_BY(files_mutex_) = 1;
-  std::atomic<dev_t> plain_files_device_{0};  // of the files that stand for them; 0: there were none yet
+  std::atomic<dev_t> plain_files_device_{
+      0};  // of the backing files of regular files; 0: none was created yet
   std::atomic<bool> abandoned_{false};
 };
 
-/// The system that the settings ask for; null if they have errors, which are told. `sink`: of its log.
+/// Creates the system; returns null and adds diagnostics if the settings have errors. `sink` receives its
+/// log.
 std::unique_ptr<System> make_system(const Settings& settings, Diagnostics& diagnostics, LogSink sink = {});
 
 }  // namespace rigel::vgpu

@@ -21,7 +21,7 @@ namespace {
 constexpr uint64_t kVa = 0x10000000;
 constexpr uint32_t kRw = KFD_MEM_WRITABLE;
 
-TEST(KfdIoctl, UnknownNumbersAreENOTTY) {
+TEST(KfdIoctl, UnknownNumberReturnsENOTTY) {
   TestSystem t;
   uint64_t argument[64] = {};
   for (const uint32_t number : {0x00u, 0x27u, 0x7fu, 0x86u, 0xffu})
@@ -29,8 +29,8 @@ TEST(KfdIoctl, UnknownNumbersAreENOTTY) {
   EXPECT_EQ(t.system->ioctl(t.kfd, 0x5451, nullptr), 0) << "FIOCLEX is the kernel's";
 }
 
-// As in the kernel, which looks at the number only: a terminal's TCGETS is GET_VERSION without room for it.
-TEST(KfdIoctl, ANumberIsKnownWhateverItsType) {
+// As in the kernel, only the number counts: a terminal's TCGETS is GET_VERSION with a size of 0.
+TEST(KfdIoctl, TypeOfRequestIsIgnored) {
   TestSystem t;
   t.acquire();
   uint64_t argument[8] = {};
@@ -41,7 +41,7 @@ TEST(KfdIoctl, ANumberIsKnownWhateverItsType) {
   EXPECT_EQ(t.system->ioctl(t.render[0], 0x5401, argument), -EACCES) << "GET_UNIQUE";
 }
 
-TEST(KfdIoctl, ANumberIsKnownInWhateverSizeItComes) {
+TEST(KfdIoctl, SizeOfRequestMayDiffer) {
   TestSystem t;
   struct {
     uint32_t words[32];
@@ -52,7 +52,7 @@ TEST(KfdIoctl, ANumberIsKnownInWhateverSizeItComes) {
   EXPECT_EQ(longer.words[2], 0u) << "the kernel clears what it only writes, and writes all of it";
   EXPECT_EQ(longer.words[31], 0u);
 
-  // More than any call has, of which the end is not there.
+  // A size above all structures, with an unmapped end.
   constexpr uint64_t kPage = 4096, kBytes = 8192;
   auto* const p = static_cast<std::byte*>(
       ::mmap(nullptr, 2 * kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
@@ -65,7 +65,7 @@ TEST(KfdIoctl, ANumberIsKnownInWhateverSizeItComes) {
   ::munmap(p, 2 * kPage);
 }
 
-TEST(KfdIoctl, EventsThatHaveNothingToTellMayBeReadOnly) {
+TEST(KfdIoctl, WaitEventsWritesOnlyUpdatedEntries) {
   TestSystem t;
   void* const p = ::mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   kfd_create_event e{};
@@ -87,18 +87,18 @@ TEST(KfdIoctl, EventsThatHaveNothingToTellMayBeReadOnly) {
   ::munmap(p, 4096);
 }
 
-TEST(KfdIoctl, PointersThatLeadNowhereAreEFAULT) {
+TEST(KfdIoctl, InvalidPointersReturnEFAULT) {
   TestSystem t("gfx900,gfx906");
   kfd_get_process_apertures_new apertures{0x10, 2, 0};
   EXPECT_EQ(t.call(KFD_NR_GET_PROCESS_APERTURES_NEW, apertures), -EFAULT);
-  void* const nowhere = ::mmap(nullptr, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  kfd_wait_events wait{reinterpret_cast<uint64_t>(nowhere), 1, 0, 0, 0};
+  void* const inaccessible = ::mmap(nullptr, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  kfd_wait_events wait{reinterpret_cast<uint64_t>(inaccessible), 1, 0, 0, 0};
   EXPECT_EQ(t.call(KFD_NR_WAIT_EVENTS, wait), -EFAULT);
-  ::munmap(nowhere, 4096);
+  ::munmap(inaccessible, 4096);
   EXPECT_EQ(t.system->ioctl(t.kfd, 3u << 30 | 8u << 16 | 'K' << 8 | KFD_NR_SET_EVENT, nullptr), -EFAULT);
 }
 
-TEST(KfdIoctl, AperturesAskedWithoutRoomTellTheNumber) {
+TEST(KfdIoctl, GetAperturesReturnsCountForZeroNodes) {
   TestSystem t("gfx900,gfx803,gfx1030");
   kfd_get_process_apertures_new a{};
   EXPECT_EQ(t.call(KFD_NR_GET_PROCESS_APERTURES_NEW, a), 0);
@@ -111,35 +111,36 @@ TEST(KfdIoctl, AperturesAskedWithoutRoomTellTheNumber) {
   EXPECT_EQ(out[2].gpu_id, t.gpu_id(2));
 }
 
-TEST(KfdIoctl, ArgumentsThatAreNotThereAreFaults) {
+TEST(KfdIoctl, UnmappedArgumentsReturnEFAULT) {
   TestSystem t;
   t.acquire();
   constexpr uint64_t kTwoPages = 8192;
   auto* const p = static_cast<std::byte*>(
       ::mmap(nullptr, kTwoPages, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
   ASSERT_EQ(mprotect(p + 4096, 4096, PROT_NONE), 0);
-  const auto at = [&](uint32_t number, uint64_t bytes, void* argument) {
+  const auto call_at = [&](uint32_t number, uint64_t bytes, void* argument) {
     return t.system->ioctl(t.kfd, 3u << 30 | bytes << 16 | KFD_ABI_IOCTL_TYPE << 8 | number, argument);
   };
   const uint64_t bytes = sizeof(kfd_alloc_memory);
-  EXPECT_EQ(at(KFD_NR_ALLOC_MEMORY, bytes, nullptr), -EFAULT);
-  EXPECT_EQ(at(KFD_NR_ALLOC_MEMORY, bytes, reinterpret_cast<void*>(0x7000)), -EFAULT);
-  EXPECT_EQ(at(KFD_NR_ALLOC_MEMORY, bytes, p + 4096 - 8), -EFAULT) << "the second half is not there";
-  EXPECT_EQ(at(KFD_NR_ALLOC_MEMORY, bytes, p + 4096 - bytes), -EINVAL) << "all of it is, and says nothing";
-  EXPECT_EQ(at(KFD_NR_GET_VERSION, sizeof(kfd_get_version), p), 0);
+  EXPECT_EQ(call_at(KFD_NR_ALLOC_MEMORY, bytes, nullptr), -EFAULT);
+  EXPECT_EQ(call_at(KFD_NR_ALLOC_MEMORY, bytes, reinterpret_cast<void*>(0x7000)), -EFAULT);
+  EXPECT_EQ(call_at(KFD_NR_ALLOC_MEMORY, bytes, p + 4096 - 8), -EFAULT) << "the second half is not there";
+  EXPECT_EQ(call_at(KFD_NR_ALLOC_MEMORY, bytes, p + 4096 - bytes), -EINVAL)
+      << "all of it is, and says nothing";
+  EXPECT_EQ(call_at(KFD_NR_GET_VERSION, sizeof(kfd_get_version), p), 0);
   ASSERT_EQ(mprotect(p, 4096, PROT_READ), 0);
-  EXPECT_EQ(at(KFD_NR_GET_VERSION, sizeof(kfd_get_version), p), -EFAULT) << "the answer has no place";
+  EXPECT_EQ(call_at(KFD_NR_GET_VERSION, sizeof(kfd_get_version), p), -EFAULT) << "the answer has no place";
   constexpr uint64_t kDrmVersion = 3u << 30 | 64u << 16 | 'd' << 8;
   EXPECT_EQ(t.system->ioctl(t.render[0], kDrmVersion, reinterpret_cast<void*>(0x7000)), -EFAULT);
   ::munmap(p, kTwoPages);
 }
 
-TEST(KfdMemory, NothingIsAllocatedBeforeTheAddressSpaceIsAcquired) {
+TEST(KfdMemory, AllocationRequiresAcquiredVm) {
   TestSystem t;
   EXPECT_EQ(t.allocate(KFD_MEM_GTT | kRw, 4096, kVa).error, -ENODEV);
 }
 
-TEST(KfdMemory, AnAddressSpaceHasOneFile) {
+TEST(KfdMemory, AcquireVmAcceptsOneFileOnly) {
   TestSystem t;
   t.acquire();
   const int second = t.system->open("/dev/dri/renderD128", O_RDWR);
@@ -156,7 +157,7 @@ TEST(KfdMemory, AnAddressSpaceHasOneFile) {
   t.system->close(second);
 }
 
-TEST(KfdMemory, OneKindIsAllocated) {
+TEST(KfdMemory, LowestKindBitIsAllocated) {
   TestSystem t;
   t.acquire();
   EXPECT_EQ(t.allocate(kRw, 4096, kVa).error, -EINVAL);
@@ -167,9 +168,9 @@ TEST(KfdMemory, OneKindIsAllocated) {
   EXPECT_EQ(t.allocate(KFD_MEM_GTT | KFD_MEM_VRAM, 4096, kVa).error, 0) << "of two kinds, the first";
 }
 
-// In the kernel, what is returned is a place in the render node's mappings where there is nothing; doorbells
-// are mapped by the offset that CREATE_QUEUE returns.
-TEST(KfdMemory, DoorbellsAreNotMappedByWhatTheirObjectReturns) {
+// As in the kernel, the returned offset of the render node has no mapping; doorbells are mapped at the offset
+// that CREATE_QUEUE returns.
+TEST(KfdMemory, DoorbellBufferOffsetCannotBeMapped) {
   TestSystem t("gfx900:vram=64M");
   t.acquire();
   const auto doorbells = t.allocate(KFD_MEM_DOORBELL | kRw, 8192, kVa);
@@ -184,29 +185,29 @@ TEST(KfdMemory, DoorbellsAreNotMappedByWhatTheirObjectReturns) {
   EXPECT_EQ(t.system->mmap(nullptr, 8192, PROT_READ | PROT_WRITE, MAP_SHARED, t.kfd, base, &page), 0);
 }
 
-TEST(KfdMemory, GpusSeeWhatIsMappedToThemAndNothingElse) {
+TEST(KfdMemory, GpuAccessesOnlyMappedBuffers) {
   TestSystem t("gfx900:vram=64M,gfx906:vram=64M");
   t.acquire();
   const auto a = t.allocate(KFD_MEM_VRAM | KFD_MEM_PUBLIC | kRw, 8192, kVa);
   ASSERT_EQ(a.error, 0);
-  EXPECT_EQ(t.look(kVa, 8, Access::kRead).host, nullptr) << "allocated is not mapped";
+  EXPECT_EQ(t.translate(kVa, 8, Access::kRead).host, nullptr) << "allocated is not mapped";
   EXPECT_EQ(t.map(a.handle), 0);
-  EXPECT_NE(t.look(kVa, 8, Access::kWrite).host, nullptr);
-  EXPECT_EQ(t.look(kVa, 8, Access::kExecute).reason, FaultReason::kNoExecute);
-  EXPECT_EQ(t.look(kVa, 8, Access::kRead, 1).reason, FaultReason::kNotPresent);
-  EXPECT_EQ(t.look(kVa + 8192, 8, Access::kRead).host, nullptr);
+  EXPECT_NE(t.translate(kVa, 8, Access::kWrite).host, nullptr);
+  EXPECT_EQ(t.translate(kVa, 8, Access::kExecute).reason, FaultReason::kNoExecute);
+  EXPECT_EQ(t.translate(kVa, 8, Access::kRead, 1).reason, FaultReason::kNotPresent);
+  EXPECT_EQ(t.translate(kVa + 8192, 8, Access::kRead).host, nullptr);
   EXPECT_EQ(t.map(a.handle, 1), 0);
-  EXPECT_NE(t.look(kVa, 8, Access::kRead, 1).host, nullptr);
+  EXPECT_NE(t.translate(kVa, 8, Access::kRead, 1).host, nullptr);
   EXPECT_EQ(t.free(a.handle), -EBUSY) << "two GPUs still have it";
   EXPECT_EQ(t.map(a.handle, 0, false), 0);
   EXPECT_EQ(t.map(a.handle, 0, false), -EINVAL) << "taken away before";
   EXPECT_EQ(t.map(a.handle, 1, false), 0);
   EXPECT_EQ(t.free(a.handle), 0);
-  EXPECT_EQ(t.look(kVa, 8, Access::kRead).host, nullptr);
+  EXPECT_EQ(t.translate(kVa, 8, Access::kRead).host, nullptr);
   EXPECT_EQ(t.free(a.handle), -EINVAL);
 }
 
-TEST(KfdMemory, TheProgramAndTheGpuShareABuffer) {
+TEST(KfdMemory, ProgramAndGpuShareBuffer) {
   TestSystem t;
   t.acquire();
   const auto a = t.allocate(KFD_MEM_GTT | kRw, 4096, kVa);
@@ -214,14 +215,14 @@ TEST(KfdMemory, TheProgramAndTheGpuShareABuffer) {
   void* p = nullptr;
   ASSERT_EQ(t.system->mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, t.render[0], a.offset, &p), 0);
   std::memcpy(p, "hello", 6);
-  EXPECT_STREQ(reinterpret_cast<const char*>(t.look(kVa, 6, Access::kRead).host), "hello");
+  EXPECT_STREQ(reinterpret_cast<const char*>(t.translate(kVa, 6, Access::kRead).host), "hello");
   EXPECT_EQ(t.system->munmap(p, 4096), 0);
   EXPECT_EQ(t.system->mmap(nullptr, 8192, PROT_READ, MAP_SHARED, t.render[0], a.offset, &p), -EINVAL)
       << "too long";
 }
 
-// As since Linux 5.13; before, that was EPERM.
-TEST(KfdMemory, TheProgramMayMapLocalMemoryThatIsNotPublic) {
+// Since Linux 5.13; older kernels return EPERM.
+TEST(KfdMemory, NonPublicVramCanBeMapped) {
   TestSystem t("gfx900:vram=64M:bar=small");
   t.acquire();
   EXPECT_EQ(t.allocate(KFD_MEM_VRAM | KFD_MEM_PUBLIC, 4096, kVa).error, -EINVAL) << "the BAR is small";
@@ -234,15 +235,15 @@ TEST(KfdMemory, TheProgramMayMapLocalMemoryThatIsNotPublic) {
   void* p = nullptr;
   ASSERT_EQ(mmap(PROT_READ | PROT_WRITE, MAP_SHARED, &p), 0);
   std::memcpy(p, "hello", 6);
-  EXPECT_STREQ(reinterpret_cast<const char*>(t.look(kVa, 6, Access::kRead).host), "hello");
+  EXPECT_STREQ(reinterpret_cast<const char*>(t.translate(kVa, 6, Access::kRead).host), "hello");
   t.system->munmap(p, 4096);
   EXPECT_EQ(mmap(PROT_READ, MAP_PRIVATE, &p), -EINVAL) << "nothing is copied on write";
   ASSERT_EQ(mmap(PROT_NONE, MAP_PRIVATE, &p), 0) << "how a thunk reserves the addresses";
   t.system->munmap(p, 4096);
 }
 
-// What stock ROCr does with memory of another process where the BAR is small.
-TEST(KfdMemory, AnImportOfLocalMemoryThatIsNotPublicCanBeMapped) {
+// ROCr does this with memory of another process if the BAR is small.
+TEST(KfdMemory, ImportOfNonPublicVramCanBeMapped) {
   TestSystem t("gfx900:vram=64M:bar=small");
   t.acquire();
   const auto a = t.allocate(KFD_MEM_VRAM | kRw, 4096, kVa);
@@ -263,7 +264,7 @@ TEST(KfdMemory, AnImportOfLocalMemoryThatIsNotPublicCanBeMapped) {
   t.system->munmap(p, 4096);
 }
 
-TEST(KfdMemory, VramEnds) {
+TEST(KfdMemory, VramIsLimited) {
   TestSystem t("gfx900:vram=16M");
   t.acquire();
   const auto a = t.allocate(KFD_MEM_VRAM, 12 << 20, kVa);
@@ -276,7 +277,7 @@ TEST(KfdMemory, VramEnds) {
   EXPECT_EQ(t.allocate(KFD_MEM_VRAM, 16 << 20, kVa).error, 0);
 }
 
-TEST(KfdMemory, VramInUseIsToldToTools) {
+TEST(KfdMemory, SysfsReportsUsedVram) {
   TestSystem t("gfx900:vram=512M:bar=small,gfx900:vram=64M");
   t.acquire();
   const auto used = [&](const std::string& name) {
@@ -298,7 +299,7 @@ TEST(KfdMemory, VramInUseIsToldToTools) {
 }
 
 #if HSABE_SANITIZER == HSABE_SANITIZER_NONE
-TEST(KfdMemory, WithoutMemoryForTheBooksIsInNone) {
+TEST(KfdMemory, FailedAllocationLeavesNoTrace) {
   constexpr uint64_t kBytes = 1 << 20;
   TestSystem t;
   t.acquire();
@@ -323,7 +324,7 @@ TEST(KfdMemory, WithoutMemoryForTheBooksIsInNone) {
   }
 }
 
-TEST(KfdMemory, IsFreedWithoutMemory) {
+TEST(KfdMemory, FreeNeedsNoMemory) {
   TestSystem t;
   t.acquire();
   for (int i = 0; i < 600; ++i) {
@@ -339,36 +340,36 @@ TEST(KfdMemory, IsFreedWithoutMemory) {
 }
 #endif
 
-TEST(KfdMemory, OfTheHostEnds) {
-  TestSystem t;  // on a host with 1 GiB, half of which is the driver's to give
+TEST(KfdMemory, GttIsLimited) {
+  TestSystem t;  // on a host with 1 GiB, half of which is available to the driver
   t.acquire();
-  const auto most = t.allocate(KFD_MEM_GTT, 384 << 20, kVa);
-  EXPECT_EQ(most.error, 0);
+  const auto first_buffer = t.allocate(KFD_MEM_GTT, 384 << 20, kVa);
+  EXPECT_EQ(first_buffer.error, 0);
   EXPECT_EQ(t.allocate(KFD_MEM_GTT, 256 << 20, kVa * 2).error, -ENOMEM);
-  EXPECT_EQ(t.free(most.handle), 0);
+  EXPECT_EQ(t.free(first_buffer.handle), 0);
   EXPECT_EQ(t.allocate(KFD_MEM_GTT, 256 << 20, kVa * 2).error, 0);
 }
 
-TEST(KfdMemory, TheRingOfAnOldQueueIsSeenTwice) {
+TEST(KfdMemory, AqlRingOfGfx8IsMappedTwice) {
   TestSystem t("gfx803:vram=64M");
   t.acquire();
   const auto a = t.allocate(KFD_MEM_GTT | kRw | KFD_MEM_AQL_QUEUE, 8192, kVa);
   ASSERT_EQ(t.map(a.handle), 0);
-  EXPECT_EQ(t.look(kVa, 8, Access::kRead).host, t.look(kVa + 4096, 8, Access::kRead).host);
+  EXPECT_EQ(t.translate(kVa, 8, Access::kRead).host, t.translate(kVa + 4096, 8, Access::kRead).host);
 }
 
-TEST(KfdMemory, MemoryThatTheProgramGivesBackFaults) {
+TEST(KfdMemory, UnmappedUserptrMemoryFaults) {
   TestSystem t;
   t.acquire();
   const auto shared = t.share(16384);
   const auto va = reinterpret_cast<uint64_t>(shared.address);
-  EXPECT_EQ(t.look(va, 16384, Access::kRead).bytes, 16384u);
+  EXPECT_EQ(t.translate(va, 16384, Access::kRead).bytes, 16384u);
   t.system->munmap(shared.address + 4096, 4096);
-  EXPECT_EQ(t.look(va, 16384, Access::kRead).bytes, 4096u);
-  EXPECT_EQ(t.look(va + 4096, 8, Access::kRead).reason, FaultReason::kNotPresent);
+  EXPECT_EQ(t.translate(va, 16384, Access::kRead).bytes, 4096u);
+  EXPECT_EQ(t.translate(va + 4096, 8, Access::kRead).reason, FaultReason::kNotPresent);
 }
 
-TEST(KfdMemory, PeersNeedALink) {
+TEST(KfdMemory, PeerMappingRequiresLink) {
   TestSystem t("gfx900:vram=64M,gfx906:vram=64M", PeerLink::kNone);
   t.acquire();
   const auto vram = t.allocate(KFD_MEM_VRAM | KFD_MEM_PUBLIC | kRw, 4096, kVa);
@@ -377,7 +378,7 @@ TEST(KfdMemory, PeersNeedALink) {
   EXPECT_EQ(t.map(gtt.handle, 1), 0) << "host memory is everybody's";
 }
 
-TEST(KfdSvm, AttributesAreTheIntersectionOfTheRanges) {
+TEST(KfdSvm, GetAttributesReturnsIntersectionOfRanges) {
   TestSystem t;
   t.acquire();
   void* const p = ::mmap(nullptr, 16384, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -388,7 +389,7 @@ TEST(KfdSvm, AttributesAreTheIntersectionOfTheRanges) {
   } a{{va, 8192, KFD_SVM_SET_ATTR, 2},
       {{KFD_SVM_ATTR_ACCESS, t.gpu_id()}, {KFD_SVM_ATTR_PREFERRED_LOC, t.gpu_id()}}};
   ASSERT_EQ(t.call(KFD_NR_SVM, a), 0);
-  EXPECT_EQ(t.look(va, 16384, Access::kWrite).bytes, 8192u) << "access maps";
+  EXPECT_EQ(t.translate(va, 16384, Access::kWrite).bytes, 8192u) << "access maps";
   a = {{va, 8192, KFD_SVM_GET_ATTR, 2}, {{KFD_SVM_ATTR_ACCESS, t.gpu_id()}, {KFD_SVM_ATTR_PREFERRED_LOC, 0}}};
   ASSERT_EQ(t.call(KFD_NR_SVM, a), 0);
   EXPECT_EQ(a.attributes[0].type, uint32_t{KFD_SVM_ATTR_ACCESS});
@@ -402,10 +403,10 @@ TEST(KfdSvm, AttributesAreTheIntersectionOfTheRanges) {
   EXPECT_EQ(a.attributes[1].value, KFD_SVM_LOCATION_UNDEFINED);
   EXPECT_EQ(t.allocate(KFD_MEM_GTT, 4096, va).error, -EADDRINUSE);
   t.system->munmap(p, 16384);
-  EXPECT_EQ(t.look(va, 8, Access::kRead).host, nullptr);
+  EXPECT_EQ(t.translate(va, 8, Access::kRead).host, nullptr);
 }
 
-TEST(KfdSvm, PagesInNoRangeDoNotCountBesideThoseInOne) {
+TEST(KfdSvm, GetAttributesIgnoresPagesOutsideRanges) {
   TestSystem t;
   t.acquire();
   void* const p = ::mmap(nullptr, 16384, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -431,7 +432,7 @@ TEST(KfdSvm, PagesInNoRangeDoNotCountBesideThoseInOne) {
   t.system->munmap(p, 16384);
 }
 
-TEST(KfdSvm, OldChipsShareNothing) {
+TEST(KfdSvm, Gfx8RejectsAccess) {
   TestSystem t("gfx803");
   t.acquire();
   void* const p = ::mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -443,7 +444,7 @@ TEST(KfdSvm, OldChipsShareNothing) {
   EXPECT_EQ(t.call(KFD_NR_SVM, a), -EINVAL);
   a.attribute = {KFD_SVM_ATTR_GRANULARITY, 5};
   EXPECT_EQ(t.call(KFD_NR_SVM, a), 0);
-  EXPECT_EQ(t.look(va, 8, Access::kRead).host, nullptr);
+  EXPECT_EQ(t.translate(va, 8, Access::kRead).host, nullptr);
   t.system->munmap(p, 4096);
 }
 
@@ -459,7 +460,7 @@ class KfdQueue : public ::testing::Test {
     eop = t.share(4096).address;
     const auto area = t.system->process().gpu(0).gpu().board.save_area();
     save = t.share(area.context_bytes + area.debug_bytes).address;
-    std::memset(ring, 1, 65536);  // AQL: every packet invalid
+    std::memset(ring, 1, 65536);  // AQL: all packets invalid
     a.ring_base_address = at(ring);
     a.write_pointer_address = at(pointers) + 0x38;
     a.read_pointer_address = at(pointers) + 0x80;
@@ -486,22 +487,22 @@ class KfdQueue : public ::testing::Test {
 };
 
 #if HSABE_SANITIZER == HSABE_SANITIZER_NONE
-TEST_F(KfdQueue, ThatThereIsNoMemoryForLeavesNothingBehind) {
+TEST_F(KfdQueue, FailedCreateLeavesNoTrace) {
   const auto shared = t.share(65536);
   a.ring_base_address = at(shared.address);
-  const kfd_create_queue wanted = a;
+  const kfd_create_queue valid = a;
   const auto create_and_destroy = [&] {
-    a = wanted;
+    a = valid;
     const int error = create();
-    const int left = std::exchange(request_that_fails, -1);
-    kfd_destroy_queue gone{a.queue_id, 0};
+    const int remaining = std::exchange(request_that_fails, -1);
+    kfd_destroy_queue destroy{a.queue_id, 0};
     if (error == 0) {
-      EXPECT_EQ(t.call(KFD_NR_DESTROY_QUEUE, gone), 0);
+      EXPECT_EQ(t.call(KFD_NR_DESTROY_QUEUE, destroy), 0);
     }
     EXPECT_TRUE(error == 0 || error == -ENOMEM) << strerrorname_np(-error);
-    return left;
+    return remaining;
   };
-  create_and_destroy();  // with the processor, which is made once
+  create_and_destroy();  // also creates the command processor
   for (int request = 0; request_that_fails = request, create_and_destroy() < 0; ++request) {
     ASSERT_FALSE(HasFailure()) << request;
   }
@@ -509,37 +510,37 @@ TEST_F(KfdQueue, ThatThereIsNoMemoryForLeavesNothingBehind) {
 }
 #endif
 
-TEST_F(KfdQueue, IsCreatedAndDestroyed) {
+TEST_F(KfdQueue, IsCreatedAndDestroyedOnce) {
   ASSERT_EQ(create(), 0);
   kfd_destroy_queue d{a.queue_id, 0};
   EXPECT_EQ(t.call(KFD_NR_DESTROY_QUEUE, d), 0);
   EXPECT_EQ(t.call(KFD_NR_DESTROY_QUEUE, d), -EINVAL);
 }
 
-TEST_F(KfdQueue, BuffersThatAreNotAsTheyShouldBeAreRefused) {
-  const kfd_create_queue good = a;
-  const auto refused = [&](auto&& change) {
-    a = good;
+TEST_F(KfdQueue, CreateRejectsInvalidArguments) {
+  const kfd_create_queue valid = a;
+  const auto create_with = [&](auto&& change) {
+    a = valid;
     change();
     return create();
   };
-  EXPECT_EQ(refused([&] { a.ring_size = 60000; }), -EINVAL) << "no power of two";
-  EXPECT_EQ(refused([&] { a.ring_size = 4096; }), -EINVAL) << "a page of more";
-  EXPECT_EQ(refused([&] { a.ring_size = 32768; }), -EINVAL) << "not the buffer's size";
-  EXPECT_EQ(refused([&] { a.ring_base_address += 4096; }), -EINVAL) << "not where the buffer begins";
-  EXPECT_EQ(refused([&] { a.ring_base_address = 0x10; }), -EINVAL);
-  EXPECT_EQ(refused([&] { a.ring_base_address = ~0ull; }), -EFAULT);
-  EXPECT_EQ(refused([&] { a.eop_buffer_size = 8192; }), -EINVAL);
-  EXPECT_EQ(refused([&] { a.ctl_stack_size -= 4096; }), -EINVAL);
-  EXPECT_EQ(refused([&] { a.ctx_save_restore_size -= 4096; }), -EINVAL);
-  EXPECT_EQ(refused([&] { a.queue_percentage = 101; }), -EINVAL);
-  EXPECT_EQ(refused([&] { a.queue_priority = 16; }), -EINVAL);
-  EXPECT_EQ(refused([&] { a.gpu_id = 0; }), -EINVAL);
-  EXPECT_EQ(refused([&] { a.queue_type = 9; }), -524) << "ENOTSUPP, the kernel's own";
-  EXPECT_EQ(refused([&] {}), 0);
+  EXPECT_EQ(create_with([&] { a.ring_size = 60000; }), -EINVAL) << "no power of two";
+  EXPECT_EQ(create_with([&] { a.ring_size = 4096; }), -EINVAL) << "a page of more";
+  EXPECT_EQ(create_with([&] { a.ring_size = 32768; }), -EINVAL) << "not the buffer's size";
+  EXPECT_EQ(create_with([&] { a.ring_base_address += 4096; }), -EINVAL) << "not where the buffer begins";
+  EXPECT_EQ(create_with([&] { a.ring_base_address = 0x10; }), -EINVAL);
+  EXPECT_EQ(create_with([&] { a.ring_base_address = ~0ull; }), -EFAULT);
+  EXPECT_EQ(create_with([&] { a.eop_buffer_size = 8192; }), -EINVAL);
+  EXPECT_EQ(create_with([&] { a.ctl_stack_size -= 4096; }), -EINVAL);
+  EXPECT_EQ(create_with([&] { a.ctx_save_restore_size -= 4096; }), -EINVAL);
+  EXPECT_EQ(create_with([&] { a.queue_percentage = 101; }), -EINVAL);
+  EXPECT_EQ(create_with([&] { a.queue_priority = 16; }), -EINVAL);
+  EXPECT_EQ(create_with([&] { a.gpu_id = 0; }), -EINVAL);
+  EXPECT_EQ(create_with([&] { a.queue_type = 9; }), -524) << "ENOTSUPP, the kernel's own";
+  EXPECT_EQ(create_with([&] {}), 0);
 }
 
-TEST_F(KfdQueue, OneThatIsNotThereIsRefusedByEveryIoctlInItsOwnWay) {
+TEST_F(KfdQueue, UnknownIdReturnsErrorOfEachIoctl) {
   kfd_destroy_queue destroy{7, 0};
   EXPECT_EQ(t.call(KFD_NR_DESTROY_QUEUE, destroy), -EINVAL);
   kfd_update_queue update{};
@@ -564,12 +565,12 @@ TEST_F(KfdQueue, OneThatIsNotThereIsRefusedByEveryIoctlInItsOwnWay) {
   EXPECT_EQ(t.call(KFD_NR_ALLOC_QUEUE_GWS, gws), -EINVAL);
 }
 
-class KfdQueueOfTwo : public KfdQueue {
+class KfdQueueOnTwoGpus : public KfdQueue {
  protected:
-  KfdQueueOfTwo() : KfdQueue("gfx900:vram=64M,gfx900:vram=64M") {}
+  KfdQueueOnTwoGpus() : KfdQueue("gfx900:vram=64M,gfx900:vram=64M") {}
 };
 
-TEST_F(KfdQueue, ThereAreAsManyOnAGpuAsItsSchedulerTakes) {
+TEST_F(KfdQueue, CountPerGpuIsLimited) {
   for (int i = 0; i < 127; ++i) ASSERT_EQ(create(), 0) << i;
   EXPECT_EQ(create(), -ENOSPC);
   kfd_destroy_queue d{5, 0};
@@ -578,7 +579,7 @@ TEST_F(KfdQueue, ThereAreAsManyOnAGpuAsItsSchedulerTakes) {
   EXPECT_EQ(a.queue_id, 5u) << "the lowest free number";
 }
 
-TEST_F(KfdQueueOfTwo, ItsBuffersCanBeTakenFromTheOtherGpu) {
+TEST_F(KfdQueueOnTwoGpus, PinsBuffersOnItsGpuOnly) {
   const auto ring2 = t.share(65536);
   ASSERT_EQ(t.map(ring2.handle, 1), 0);
   a.ring_base_address = at(ring2.address);
@@ -589,12 +590,12 @@ TEST_F(KfdQueueOfTwo, ItsBuffersCanBeTakenFromTheOtherGpu) {
   EXPECT_EQ(t.call(KFD_NR_DESTROY_QUEUE, d), 0);
 }
 
-class KfdQueueOfGfx906 : public KfdQueue {
+class KfdQueueOnGfx906 : public KfdQueue {
  protected:
-  KfdQueueOfGfx906() : KfdQueue("gfx906:vram=64M") {}
+  KfdQueueOnGfx906() : KfdQueue("gfx906:vram=64M") {}
 };
 
-TEST_F(KfdQueueOfGfx906, GlobalWaveSyncIsOneQueuesAtATime) {
+TEST_F(KfdQueueOnGfx906, OneQueueHasGlobalWaveSync) {
   ASSERT_EQ(create(), 0);
   kfd_alloc_queue_gws gws{};
   gws.queue_id = a.queue_id;
@@ -606,7 +607,7 @@ TEST_F(KfdQueueOfGfx906, GlobalWaveSyncIsOneQueuesAtATime) {
   EXPECT_EQ(t.call(KFD_NR_ALLOC_QUEUE_GWS, gws), 0);
 }
 
-TEST_F(KfdQueue, ItsBuffersCannotBeTakenAway) {
+TEST_F(KfdQueue, PinsItsBuffers) {
   const auto ring2 = t.share(65536);
   std::memset(ring2.address, 1, 65536);
   a.ring_base_address = at(ring2.address);
@@ -619,7 +620,7 @@ TEST_F(KfdQueue, ItsBuffersCannotBeTakenAway) {
   EXPECT_EQ(t.free(ring2.handle), 0);
 }
 
-TEST_F(KfdQueue, ARingThatItHasLeftCanBeTakenAway) {
+TEST_F(KfdQueue, UpdateUnpinsPreviousRing) {
   const auto ring2 = t.share(65536);
   a.ring_base_address = at(ring2.address);
   ASSERT_EQ(create(), 0);
@@ -631,7 +632,7 @@ TEST_F(KfdQueue, ARingThatItHasLeftCanBeTakenAway) {
   EXPECT_EQ(t.call(KFD_NR_DESTROY_QUEUE, d), 0);
 }
 
-TEST_F(KfdQueue, ItsSaveAreaMayBeARangeThatStaysMapped) {
+TEST_F(KfdQueue, SaveAreaMayBeAlwaysMappedSvmRange) {
   const uint64_t bytes = (a.ctx_save_restore_size + 65536 + 4095) / 4096 * 4096;
   void* const p = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   struct {
@@ -649,7 +650,7 @@ TEST_F(KfdQueue, ItsSaveAreaMayBeARangeThatStaysMapped) {
   t.system->munmap(p, bytes);
 }
 
-TEST_F(KfdQueue, ABarrierRungThroughMemoryAndThroughTheHookCompletes) {
+TEST_F(KfdQueue, BarrierCompletesAfterStoreOrDoorbellCall) {
   ASSERT_EQ(create(), 0);
   void* page = nullptr;
   const uint64_t base = KFD_MMAP_TYPE_DOORBELL | KFD_MMAP_GPU_ID(t.gpu_id());
@@ -658,7 +659,7 @@ TEST_F(KfdQueue, ABarrierRungThroughMemoryAndThroughTheHookCompletes) {
       reinterpret_cast<std::atomic<uint64_t>*>(static_cast<std::byte*>(page) + (a.doorbell_offset & 0x1fff));
   auto* const signal = reinterpret_cast<std::atomic<int64_t>*>(t.share(4096).address + 8);
   auto* const write_index = reinterpret_cast<std::atomic<uint64_t>*>(pointers + 0x38);
-  const auto submit = [&](uint64_t index, auto&& ring_it) {
+  const auto submit = [&](uint64_t index, auto&& ring_doorbell) {
     signal->store(1);
     std::byte* const packet = ring + index % 1024 * 64;
     std::memset(packet + 2, 0, 62);
@@ -666,8 +667,8 @@ TEST_F(KfdQueue, ABarrierRungThroughMemoryAndThroughTheHookCompletes) {
     std::memcpy(packet + 56, &handle, 8);
     write_index->store(index + 1, std::memory_order_release);
     reinterpret_cast<std::atomic<uint16_t>*>(packet)->store(3 | 1 << 8, std::memory_order_release);
-    ring_it(index);
-    // The signal has no mailbox: the device writes its value, and that is all.
+    ring_doorbell(index);
+    // The signal has no mailbox, so the device only writes the value.
     for (int i = 0; i < 200000 && signal->load(std::memory_order_acquire) != 0; ++i) {
       std::this_thread::sleep_for(std::chrono::microseconds(50));
     }
@@ -675,7 +676,7 @@ TEST_F(KfdQueue, ABarrierRungThroughMemoryAndThroughTheHookCompletes) {
   };
   for (uint64_t i = 0; i < 20; ++i) {
     ASSERT_EQ(submit(i, [&](uint64_t v) { doorbell->store(v, std::memory_order_release); }), 0) << i;
-    if (i % 4 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(5));  // let it fall asleep
+    if (i % 4 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(5));  // lets the engine fall asleep
   }
   const auto hook = t.system->process().attach_doorbell(doorbell);
   ASSERT_TRUE(hook);
@@ -687,7 +688,7 @@ TEST_F(KfdQueue, ABarrierRungThroughMemoryAndThroughTheHookCompletes) {
   EXPECT_FALSE(t.system->process().attach_doorbell(doorbell)) << "no queue there any more";
 }
 
-TEST_F(KfdQueue, SdmaEnginesHaveAsManyQueuesAsTheBoardSays) {
+TEST_F(KfdQueue, SdmaQueueCountIsLimitedByBoard) {
   a.queue_type = KFD_QUEUE_SDMA;
   std::memset(ring, 0, 65536);
   for (int i = 0; i < 4; ++i) EXPECT_EQ(create(), 0) << i;
@@ -696,34 +697,34 @@ TEST_F(KfdQueue, SdmaEnginesHaveAsManyQueuesAsTheBoardSays) {
   EXPECT_EQ(create(), -ENOMEM);
 }
 
-TEST(KfdSmi, WhoAsksForFaultsReadsThem) {
+TEST(KfdSmi, FaultsAreReportedToMatchingMasks) {
   TestSystem t("gfx900,gfx906");
   t.acquire();
-  kfd_smi_events of_first{t.gpu_id(0), 0}, of_second{t.gpu_id(1), 0}, silent{t.gpu_id(0), 0};
-  ASSERT_EQ(t.call(KFD_NR_SMI_EVENTS, of_first), 0);
-  ASSERT_EQ(t.call(KFD_NR_SMI_EVENTS, of_second), 0);
-  ASSERT_EQ(t.call(KFD_NR_SMI_EVENTS, silent), 0);
+  kfd_smi_events first{t.gpu_id(0), 0}, second{t.gpu_id(1), 0}, unmasked{t.gpu_id(0), 0};
+  ASSERT_EQ(t.call(KFD_NR_SMI_EVENTS, first), 0);
+  ASSERT_EQ(t.call(KFD_NR_SMI_EVENTS, second), 0);
+  ASSERT_EQ(t.call(KFD_NR_SMI_EVENTS, unmasked), 0);
   const uint64_t mask = 1 << (KFD_SMI_EVENT_VMFAULT - 1);
-  for (const auto& file : {of_first, of_second}) {
+  for (const auto& file : {first, second}) {
     ASSERT_EQ(write(static_cast<int>(file.anon_fd), &mask, sizeof mask), 8);
   }
   char text[KFD_SMI_EVENT_MESSAGE_BYTES + 1] = {};
-  EXPECT_EQ(read(static_cast<int>(of_first.anon_fd), text, sizeof text - 1), -1);
+  EXPECT_EQ(read(static_cast<int>(first.anon_fd), text, sizeof text - 1), -1);
   EXPECT_EQ(errno, EAGAIN);
   t.system->process().gpu(0).report_fault({0x1000, Access::kRead, FaultReason::kNotPresent, 1});
-  EXPECT_GT(read(static_cast<int>(of_first.anon_fd), text, sizeof text - 1), 0);
+  EXPECT_GT(read(static_cast<int>(first.anon_fd), text, sizeof text - 1), 0);
   unsigned event = 0, pid = 0;
   EXPECT_EQ(std::sscanf(text, "%x %x:", &event, &pid), 2) << text;
   EXPECT_EQ(event, KFD_SMI_EVENT_VMFAULT);
   EXPECT_EQ(pid, static_cast<unsigned>(getpid()));
-  EXPECT_EQ(read(static_cast<int>(of_second.anon_fd), text, sizeof text - 1), -1);
-  EXPECT_EQ(read(static_cast<int>(silent.anon_fd), text, sizeof text - 1), -1);
-  for (const auto& file : {of_first, of_second, silent}) ::close(static_cast<int>(file.anon_fd));
+  EXPECT_EQ(read(static_cast<int>(second.anon_fd), text, sizeof text - 1), -1);
+  EXPECT_EQ(read(static_cast<int>(unmasked.anon_fd), text, sizeof text - 1), -1);
+  for (const auto& file : {first, second, unmasked}) ::close(static_cast<int>(file.anon_fd));
   t.system->process().gpu(0).report_fault({0x1000, Access::kRead, FaultReason::kNotPresent, 1});
 }
 
 #if HSABE_SANITIZER == HSABE_SANITIZER_NONE
-TEST(KfdFiles, AreLookedAtWithoutMemory) {
+TEST(KfdFiles, StatNeedsNoMemory) {
   TestSystem t;
   const int fd = t.system->open("/sys/devices/virtual/kfd/kfd/topology/system_properties", O_RDONLY);
   ASSERT_GE(fd, 0);
@@ -732,7 +733,7 @@ TEST(KfdFiles, AreLookedAtWithoutMemory) {
   request_that_fails = 0;
   EXPECT_NO_THROW({
     EXPECT_TRUE(t.system->stat_plain_file(fd, status));
-    EXPECT_EQ(System::stranger(fd), System::Stranger::kNone);
+    EXPECT_EQ(System::foreign_file(fd), System::ForeignFile::kNone);
   });
   request_that_fails = -1;
   EXPECT_EQ(status.st_dev, System::files_device());
@@ -740,7 +741,7 @@ TEST(KfdFiles, AreLookedAtWithoutMemory) {
 }
 #endif
 
-TEST(KfdFork, DescriptorsOfTheParentAreDeadInTheChild) {
+TEST(KfdFork, ParentDescriptorsFailInChild) {
   TestSystem t;
   const pid_t pid = fork();
   if (pid == 0) {
@@ -756,7 +757,7 @@ TEST(KfdFork, DescriptorsOfTheParentAreDeadInTheChild) {
   EXPECT_EQ(t.call(KFD_NR_GET_VERSION, v), 0);
 }
 
-TEST(Topology, EveryPropertyIsANumberThatReadersCanParse) {
+TEST(Topology, PropertiesAreDecimalNumbers) {
   TestSystem t("gfx906,gfx803,gfx1030", PeerLink::kXgmi);
   int files = 0;
   for (const auto& [path, node] : t.system->files().nodes()) {
@@ -775,8 +776,8 @@ TEST(Topology, EveryPropertyIsANumberThatReadersCanParse) {
   EXPECT_GT(files, 10);
 }
 
-// HIP takes a link for the leave to write to a GPU's memory.
-TEST(Topology, TheHostHasALinkToGpusWhoseMemoryItReaches) {
+// HIP requires a link to write to a GPU's memory.
+TEST(Topology, HostHasLinksOnlyToLargeBarGpus) {
   TestSystem t("gfx900:bar=small,gfx1030,gfx803:bar=small");
   const auto& files = t.system->files();
   const std::string nodes = "/sys/devices/virtual/kfd/kfd/topology/nodes/";
@@ -788,7 +789,7 @@ TEST(Topology, TheHostHasALinkToGpusWhoseMemoryItReaches) {
                 ::testing::HasSubstr("\nnode_to 0\n"));
 }
 
-TEST(FileTree, LinksAndDotsLeadToOneName) {
+TEST(FileTree, CanonicalResolvesLinksAndDots) {
   TestSystem t;
   const FileTree& tree = t.system->files();
   EXPECT_EQ(tree.canonical("//sys/class/kfd/kfd/./topology//nodes/../nodes/1"),

@@ -1,4 +1,4 @@
-// A virtual machine for tests, and the ioctls on it as functions.
+// A virtual system for tests, with its ioctls as functions.
 #pragma once
 
 #include <fcntl.h>
@@ -18,13 +18,14 @@ class TestSystem {
  public:
   explicit TestSystem(const std::string& gpus = "gfx900:vram=64M", PeerLink link = PeerLink::kPcie,
                       bool threads = true) {
-    auto machine = parse_machine(gpus, link);
-    EXPECT_TRUE(machine) << machine.error();
+    auto virtual_system = parse_machine(gpus, link);
+    EXPECT_TRUE(virtual_system) << virtual_system.error();
     ProcessOptions options;
     options.threads = threads;
-    HostFacts host;
+    HostProperties host;
     host.memory_bytes = 1 << 30;
-    system = std::make_unique<System>(std::move(*machine), options, host, std::make_unique<Log>("none", ""));
+    system = std::make_unique<System>(std::move(*virtual_system), options, host,
+                                      std::make_unique<Log>("none", ""));
     kfd = system->open("/dev/kfd", O_RDWR | O_CLOEXEC);
     EXPECT_GE(kfd, 0);
   }
@@ -75,7 +76,7 @@ class TestSystem {
     kfd_map_memory a{handle, reinterpret_cast<uint64_t>(&id), 1, 0};
     return call(on ? KFD_NR_MAP_MEMORY : KFD_NR_UNMAP_MEMORY, a);
   }
-  /// A buffer of program memory, mapped to the GPU at its own address.
+  /// A buffer of program memory, mapped on the GPU at the same address.
   struct Shared {
     std::byte* address;
     uint64_t handle;
@@ -88,7 +89,7 @@ class TestSystem {
     EXPECT_EQ(map(a.handle), 0);
     return {static_cast<std::byte*>(p), a.handle};
   }
-  Translation look(uint64_t va, uint64_t bytes, Access access, size_t gpu = 0) {
+  Translation translate(uint64_t va, uint64_t bytes, Access access, size_t gpu = 0) {
     return system->process().gpu(gpu).translate(va, bytes, access);
   }
 

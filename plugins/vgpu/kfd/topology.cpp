@@ -17,7 +17,7 @@ constexpr const char* kTopology = "/sys/devices/virtual/kfd/kfd/topology";
 enum HeapType : uint32_t { kSystem = 0, kPublic = 1, kPrivate = 2 };
 enum LinkType : uint32_t { kPciExpress = 2, kXgmi = 11 };
 
-// "name value" lines.
+// Formats "name value" lines.
 class Properties {
  public:
   Properties& operator()(const char* name, uint64_t value) {
@@ -37,8 +37,8 @@ std::string bank(uint32_t heap, uint64_t bytes, uint32_t width, uint32_t clock) 
 }
 
 std::string link(uint32_t type, uint32_t from, uint32_t to, uint32_t weight, uint32_t bandwidth) {
-  // Flags bit 0 says that the others hold; none of them says that the link lacks something, atomics least of
-  // all.
+  // Bit 0 of the flags marks the other flags as valid. They are 0: the link has no restrictions, such as
+  // missing atomics.
   return Properties()("type", type)("version_major", 0)("version_minor", 0)("node_from", from)("node_to", to)(
              "weight", weight)("min_latency", 0)("max_latency", 0)("min_bandwidth", bandwidth != 0 ? 312 : 0)(
              "max_bandwidth", bandwidth)("recommended_transfer_size", 0)("recommended_sdma_engine_id_mask",
@@ -59,7 +59,7 @@ uint32_t cache_type_bits(Cache::Type type) {
   return 0;
 }
 
-// One entry for each group of compute units that shares the cache.
+// Adds one entry for each group of compute units that shares a cache.
 size_t add_caches(FileTree& tree, const std::string& node, const Gpu& gpu) {
   const Board& board = gpu.board;
   const uint32_t cus = board.compute_units();
@@ -104,11 +104,11 @@ std::string gpu_properties(const Gpu& gpu, size_t caches, size_t io_links, size_
       .take();
 }
 
-void add_gpu(FileTree& tree, const Machine& machine, const Gpu& gpu) {
+void add_gpu(FileTree& tree, const Machine& virtual_system, const Gpu& gpu) {
   const Board& b = gpu.board;
   const std::string node = fmt::format("{}/nodes/{}", kTopology, gpu.node);
-  for (const char* folder : {"mem_banks", "caches", "io_links", "p2p_links", "perf"}) {
-    tree.add_folder(fmt::format("{}/{}", node, folder));
+  for (const char* directory : {"mem_banks", "caches", "io_links", "p2p_links", "perf"}) {
+    tree.add_directory(fmt::format("{}/{}", node, directory));
   }
   const uint32_t heap = gpu.large_bar ? kPublic : kPrivate;
   tree.add_file(node + "/mem_banks/0/properties",
@@ -120,14 +120,14 @@ void add_gpu(FileTree& tree, const Machine& machine, const Gpu& gpu) {
   size_t p2p_links = 0;
   tree.add_file(fmt::format("{}/io_links/{}/properties", node, io_links++),
                 link(kPciExpress, gpu.node, 0, 20, 31504));
-  for (const Gpu& peer : machine.gpus) {
-    if (peer.node == gpu.node || machine.peers == PeerLink::kNone) continue;
-    if (machine.peers == PeerLink::kXgmi) {
+  for (const Gpu& peer : virtual_system.gpus) {
+    if (peer.node == gpu.node || virtual_system.peers == PeerLink::kNone) continue;
+    if (virtual_system.peers == PeerLink::kXgmi) {
       tree.add_file(fmt::format("{}/io_links/{}/properties", node, io_links++),
                     link(kXgmi, gpu.node, peer.node, 15, 50000));
     } else if (peer.large_bar) {
-      // Over PCIe a GPU reaches as much of its peer as the peer's BAR shows: all or, as the driver sees it,
-      // nothing.
+      // Over PCIe a GPU accesses its peer's VRAM through the peer's BAR. The driver allows it only if the BAR
+      // covers all.
       tree.add_file(fmt::format("{}/p2p_links/{}/properties", node, p2p_links++),
                     link(kPciExpress, gpu.node, peer.node, 40, 31504));
     }
@@ -139,48 +139,48 @@ void add_gpu(FileTree& tree, const Machine& machine, const Gpu& gpu) {
 
 }  // namespace
 
-HostFacts HostFacts::read() {
-  HostFacts facts;
-  facts.cpus = static_cast<uint32_t>(std::max(1L, sysconf(_SC_NPROCESSORS_ONLN)));
-  facts.memory_bytes = static_cast<uint64_t>(std::max(0L, sysconf(_SC_PHYS_PAGES))) * 4096;
-  // The thunk names the CPU node by finding its first core's APIC id in /proc/cpuinfo.
+HostProperties HostProperties::read() {
+  HostProperties properties;
+  properties.cpus = static_cast<uint32_t>(std::max(1L, sysconf(_SC_NPROCESSORS_ONLN)));
+  properties.memory_bytes = static_cast<uint64_t>(std::max(0L, sysconf(_SC_PHYS_PAGES))) * 4096;
+  // The thunk identifies the CPU node by its first core's APIC id in /proc/cpuinfo.
   if (FILE* file = std::fopen("/proc/cpuinfo", "re")) {
     char line[256];
     while (std::fgets(line, sizeof line, file) != nullptr) {
       if (std::strncmp(line, "apicid", 6) != 0) continue;
-      if (std::sscanf(line, "apicid : %u", &facts.first_apic_id) == 1) break;
+      if (std::sscanf(line, "apicid : %u", &properties.first_apic_id) == 1) break;
     }
     std::fclose(file);
   }
-  return facts;
+  return properties;
 }
 
 uint32_t capability_of(const Gpu& gpu) {
   return gpu.board.capability | (gpu.board.asic_revision & 15) << 22;
 }
 
-FileTree make_file_tree(const Machine& machine, const HostFacts& host) {
+FileTree make_file_tree(const Machine& virtual_system, const HostProperties& host) {
   FileTree tree;
-  tree.add_folder("/sys/devices/virtual/kfd");
-  tree.add_folder("/sys/class/kfd");
+  tree.add_directory("/sys/devices/virtual/kfd");
+  tree.add_directory("/sys/class/kfd");
   tree.add_link("/sys/class/kfd/kfd", "/sys/devices/virtual/kfd/kfd");
   tree.add_file(fmt::format("{}/generation_id", kTopology), "2\n");
   tree.add_file(fmt::format("{}/system_properties", kTopology),
                 "platform_oem 0\nplatform_id 0\nplatform_rev 0\n");
-  // rocm-smi and amdsmi look for processes here, and fail without the folder. Those of other processes are not
-  // to be seen from this one, which has a driver of its own, and of itself a tool does not ask.
-  tree.add_folder("/sys/devices/virtual/kfd/kfd/proc");
+  // rocm-smi and amdsmi search processes here, and fail without the directory. It is empty: other processes
+  // have separate virtual GPUs.
+  tree.add_directory("/sys/devices/virtual/kfd/kfd/proc");
   tree.add_kfd("/dev/kfd");
-  add_driver_files(tree, machine);
+  add_driver_files(tree, virtual_system);
 
   const std::string cpu = fmt::format("{}/nodes/0", kTopology);
-  for (const char* folder : {"mem_banks", "caches", "io_links", "p2p_links"}) {
-    tree.add_folder(fmt::format("{}/{}", cpu, folder));
+  for (const char* directory : {"mem_banks", "caches", "io_links", "p2p_links"}) {
+    tree.add_directory(fmt::format("{}/{}", cpu, directory));
   }
   tree.add_file(cpu + "/mem_banks/0/properties", bank(kSystem, host.memory_bytes, 64, 0));
   size_t links = 0;
-  // The host has a link to GPUs alone whose memory it reaches: runtimes and HIP take one for the leave to use it.
-  for (const Gpu& gpu : machine.gpus) {
+  // The host has links only to GPUs whose memory it can access: runtimes and HIP rely on this.
+  for (const Gpu& gpu : virtual_system.gpus) {
     if (!gpu.large_bar) continue;
     tree.add_file(fmt::format("{}/io_links/{}/properties", cpu, links++),
                   link(kPciExpress, 0, gpu.node, 20, 31504));
@@ -198,7 +198,7 @@ FileTree make_file_tree(const Machine& machine, const HostFacts& host) {
           "num_sdma_engines", 0)("num_sdma_xgmi_engines", 0)("num_sdma_queues_per_engine", 0)(
           "num_cp_queues", 0)("cwsr_size", 0)("ctl_stack_size", 0)("max_engine_clk_ccompute", 2400)
           .take());
-  for (const Gpu& gpu : machine.gpus) add_gpu(tree, machine, gpu);
+  for (const Gpu& gpu : virtual_system.gpus) add_gpu(tree, virtual_system, gpu);
   return tree;
 }
 

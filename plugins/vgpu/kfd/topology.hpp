@@ -1,5 +1,4 @@
-// The topology tree that amdkfd shows of a machine, the PCI identity that libdrm looks up, and the device
-// nodes.
+// The topology tree that amdkfd shows, the PCI identity that libdrm reads, and the device nodes.
 #pragma once
 
 #include "plugins/vgpu/devices/machine.hpp"
@@ -7,19 +6,19 @@
 
 namespace rigel::vgpu {
 
-/// What of the host's processor becomes node 0.
-struct HostFacts {
+/// Properties of the host that topology node 0 shows.
+struct HostProperties {
   uint32_t cpus = 1;
   uint32_t first_apic_id = 0;
   uint64_t memory_bytes = 0;
-  /// Reads them from this machine.
-  static HostFacts read();
+  /// Reads the properties of this host.
+  static HostProperties read();
 };
 
-/// Pure. Every number in the properties files is decimal: readers stop at the first that is not.
-FileTree make_file_tree(const Machine& machine, const HostFacts& host);
+/// Pure. Every number in the properties files is decimal, because readers stop at the first other character.
+FileTree make_file_tree(const Machine& machine, const HostProperties& host);
 
-/// The word as the topology shows it: the board's bits and those that derive.
+/// Returns the capability word of the topology: the board's bits and the derived ones.
 uint32_t capability_of(const Gpu& gpu);
 
 }  // namespace rigel::vgpu

@@ -13,17 +13,17 @@ namespace {
 
 constexpr uint64_t kUserLimit = uint64_t{1} << 47;
 
-bool plausible(uint64_t address, size_t bytes) {
+bool is_plausible(uint64_t address, size_t bytes) {
   return address >= 4096 && address < kUserLimit && bytes < kUserLimit - address;
 }
 
 struct StackRange {
-  uint64_t low, high;  // high 0: not known yet
+  uint64_t low, high;  // high 0: not determined yet
 };
 constinit thread_local StackRange own_stack{0, 0};
 
 void find_own_stack() noexcept {
-  own_stack = {0, 1};  // where it cannot be found nothing is in it
+  own_stack = {0, 1};  // if the stack cannot be found, no address is in it
   pthread_attr_t attributes;
   if (pthread_getattr_np(pthread_self(), &attributes) != 0) return;
   void* low = nullptr;
@@ -34,23 +34,23 @@ void find_own_stack() noexcept {
   pthread_attr_destroy(&attributes);
 }
 
-// Between the frame that runs and the end of its stack everything is there and can be written: most arguments
-// are such variables of a caller, and need no system call. On a stack that is not the thread's own (a
-// coroutine's, a signal handler's) nothing is known.
+// Memory between the current frame and the end of the stack is always mapped and writable. Most arguments are
+// such variables of a caller, and need no system call. Other stacks (of a coroutine or a signal handler) are
+// not checked.
 bool is_in_callers_frame(uint64_t address, size_t bytes) noexcept {
   if (own_stack.high == 0) find_own_stack();
-  const auto here = reinterpret_cast<uint64_t>(__builtin_frame_address(0));
-  return here >= own_stack.low && here < own_stack.high && address > here && address < own_stack.high &&
+  const auto frame = reinterpret_cast<uint64_t>(__builtin_frame_address(0));
+  return frame >= own_stack.low && frame < own_stack.high && address > frame && address < own_stack.high &&
          bytes <= own_stack.high - address;
 }
 
 }  // namespace
 
-// process_vm_readv on ourselves answers a bad address with an error where a load would end the process. Some
-// sandboxes forbid it; there a bad address is the program's own crash, as it would be in any library.
+// process_vm_readv on the own process reports a bad address as an error, where a load would crash. If a
+// sandbox forbids it, a bad address crashes the program.
 Errno copy_from_program(void* to, uint64_t from, size_t bytes) noexcept {
   if (bytes == 0) return 0;
-  if (!plausible(from, bytes)) return EFAULT;
+  if (!is_plausible(from, bytes)) return EFAULT;
   if (is_in_callers_frame(from, bytes)) {
     std::memcpy(to, reinterpret_cast<const void*>(from), bytes);
     return 0;
@@ -66,7 +66,7 @@ Errno copy_from_program(void* to, uint64_t from, size_t bytes) noexcept {
 
 Errno copy_to_program(uint64_t to, const void* from, size_t bytes) noexcept {
   if (bytes == 0) return 0;
-  if (!plausible(to, bytes)) return EFAULT;
+  if (!is_plausible(to, bytes)) return EFAULT;
   if (is_in_callers_frame(to, bytes)) {
     std::memcpy(reinterpret_cast<void*>(to), from, bytes);
     return 0;
@@ -88,9 +88,9 @@ bool program_reads(uint64_t address) noexcept {
 }
 
 bool program_has(uint64_t address, uint64_t bytes) noexcept {
-  if (!plausible(address, bytes)) return false;
+  if (!is_plausible(address, bytes)) return false;
   const uint64_t first = address & ~uint64_t{4095};
-  // Starts no writing, but walks the mappings and minds gaps.
+  // Starts no write-back, but reports unmapped pages in the range.
   return msync(reinterpret_cast<void*>(first), address + bytes - first, MS_ASYNC) == 0;
 }
 

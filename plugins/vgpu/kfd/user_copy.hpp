@@ -1,5 +1,5 @@
-// Reads and writes of memory that the program named by address, with the kernel's answer to a bad address:
-// EFAULT.
+// Reads and writes memory at addresses that the program passed. A bad address returns EFAULT, as in the
+// kernel.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ Errno copy_to_program(uint64_t to, const void* from, size_t bytes) noexcept;
 
 /// Whether all pages of [address, address + bytes) are mapped.
 bool program_has(uint64_t address, uint64_t bytes) noexcept;
-/// Whether the program may read the byte there; true in sandboxes in which that cannot be asked.
+/// Whether the program may read the byte at `address`; true if a sandbox forbids the system call for it.
 bool program_reads(uint64_t address) noexcept;
 
 template <class T>

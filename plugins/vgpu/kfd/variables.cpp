@@ -16,7 +16,7 @@ namespace {
 
 struct Variable {
   std::string_view name;
-  std::string_view values = {};  // separated by ','; none: any text
+  std::string_view values = {};  // separated by ','; empty: any text
 };
 
 constexpr std::string_view kPrefix = "VGPU_", kThreads = "VGPU_THREADS", kSchedule = "VGPU_SCHEDULE";
@@ -44,18 +44,19 @@ constexpr Variable kVariables[] = {
 };
 
 std::string wrong_name(std::string_view name) {
-  std::vector<std::string_view> known;
-  std::transform(std::begin(kVariables), std::end(kVariables), std::back_inserter(known),
+  std::vector<std::string_view> known_names;
+  std::transform(std::begin(kVariables), std::end(kVariables), std::back_inserter(known_names),
                  [](const Variable& variable) { return variable.name; });
-  const std::string guess = did_you_mean(name, known);
+  const std::string guess = did_you_mean(name, known_names);
   return guess.empty() ? "" : fmt::format("{}: unknown variable{}", name, guess);
 }
 
 std::string wrong_value(const Variable& variable, std::string_view value) {
   if (variable.name == kThreads) {
     unsigned count = 0;
-    const auto read = std::from_chars(value.begin(), value.end(), count);
-    if (read.ec == std::errc() && read.ptr == value.end() && count >= 1 && count <= kMostThreads) return {};
+    const auto parsed = std::from_chars(value.begin(), value.end(), count);
+    if (parsed.ec == std::errc() && parsed.ptr == value.end() && count >= 1 && count <= kMostThreads)
+      return {};
     return fmt::format("{}: invalid value {}; use a number from 1 to {}", kThreads, in_quotes(value),
                        kMostThreads);
   }
@@ -77,15 +78,16 @@ std::vector<std::string> useless_variables(const char* const* environment) {
     const size_t equals = entry.find('=');
     if (!entry.starts_with(kPrefix) || equals == std::string_view::npos) continue;
     const std::string_view name = entry.substr(0, equals), value = entry.substr(equals + 1);
-    const auto* const known = std::find_if(std::begin(kVariables), std::end(kVariables),
-                                           [&](const Variable& variable) { return variable.name == name; });
-    std::string wrong;
-    if (known == std::end(kVariables)) {
-      wrong = wrong_name(name);
+    const auto* const entry_found =
+        std::find_if(std::begin(kVariables), std::end(kVariables),
+                     [&](const Variable& variable) { return variable.name == name; });
+    std::string problem;
+    if (entry_found == std::end(kVariables)) {
+      problem = wrong_name(name);
     } else if (!value.empty()) {
-      wrong = wrong_value(*known, value);
+      problem = wrong_value(*entry_found, value);
     }
-    if (!wrong.empty()) all.push_back(std::move(wrong));
+    if (!problem.empty()) all.push_back(std::move(problem));
   }
   return all;
 }

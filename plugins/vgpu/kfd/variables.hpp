@@ -1,5 +1,5 @@
-// The variables of the environment that the virtual GPU reads, by whichever of its parts: so that a wrong one is said once,
-// where the GPU begins, and parts may pass over what they do not know. Pure; any thread.
+// All environment variables of the virtual GPU. They are checked once at start, so that the components can
+// ignore unknown values. Pure; any thread.
 #pragma once
 
 #include <string>
@@ -7,12 +7,12 @@
 
 namespace rigel::vgpu {
 
-/// How many threads may execute kernels, at most.
+/// Upper limit of the number of threads that execute kernels.
 constexpr unsigned kMostThreads = 1024;
 
-/// What of `environment` (as environ, NAME=value) has no effect although it was meant to: a value that is none of a
-/// variable's, and a name that is nearly a variable's. A sentence each, with what there is. Of VGPU_GPUS, VGPU_LINK,
-/// VGPU_LOG and VGPU_WATCHDOG nothing: settings.hpp and the log look at their values.
+/// Returns one sentence for each entry of `environment` (as environ, NAME=value) that has no effect: an
+/// invalid value, or a name that is close to a variable's. The sentence lists the valid ones. VGPU_GPUS,
+/// VGPU_LINK, VGPU_LOG and VGPU_WATCHDOG are not checked here; Settings and Log check their values.
 std::vector<std::string> useless_variables(const char* const* environment);
 
 }  // namespace rigel::vgpu

@@ -15,7 +15,7 @@ using ::testing::ElementsAre;
 using ::testing::EndsWith;
 using ::testing::IsEmpty;
 
-TEST(Variables, WhatIsInTheTableIsFine) {
+TEST(Variables, ValidVariablesAreAccepted) {
   const char* const environment[] = {
       "HOME=/",         "VGPU_GPUS=gfx900", "VGPU_THREADS=1024", "VGPU_SIMD=avx2", "VGPU_SIGNALS=0",
       "VGPU_COMPILER=", "VGPU_CACHE=avx2",  "VGPU_SLICES=7",     "VGPU_NOTHING",   "VGPU_EVENTS=exact",
@@ -24,7 +24,7 @@ TEST(Variables, WhatIsInTheTableIsFine) {
   EXPECT_THAT(useless_variables(nullptr), IsEmpty());
 }
 
-TEST(Variables, WrongValuesAndNamesAreToldWithAGuess) {
+TEST(Variables, InvalidValuesAndNamesAreReportedWithSuggestion) {
   const char* const environment[] = {"VGPU_THREADS=0",   "VGPU_THREADS=2x", "VGPU_SIMD=avx1",
                                      "VGPU_COMPILER=on", "VGPU_THREAD=2",   nullptr};
   EXPECT_THAT(useless_variables(environment),
@@ -35,19 +35,19 @@ TEST(Variables, WrongValuesAndNamesAreToldWithAGuess) {
                           "VGPU_THREAD: unknown variable; did you mean 'VGPU_THREADS'?"));
 }
 
-TEST(Variables, AreLookedAtWhereAMachineIsMade) {
-  std::string told;
+TEST(Variables, AreCheckedWhenSystemIsCreated) {
+  std::string log;
   const auto write = [](void* self, LogCategory, std::string_view line) {
     static_cast<std::string*>(self)->append(line).append("\n");
   };
   ::setenv("VGPU_SIMD", "avx1", 1);
   Diagnostics diagnostics;
-  EXPECT_NE(make_system({}, diagnostics, {write, &told}), nullptr);
+  EXPECT_NE(make_system({}, diagnostics, {write, &log}), nullptr);
   ::unsetenv("VGPU_SIMD");
-  EXPECT_EQ(told, "VGPU_SIMD: invalid value 'avx1'; did you mean 'avx2'?\n");
+  EXPECT_EQ(log, "VGPU_SIMD: invalid value 'avx1'; did you mean 'avx2'?\n");
 }
 
-TEST(Variables, TheTableOfTheDocumentsIsKnown) {
+TEST(Variables, DocumentedVariablesAreKnown) {
   std::ifstream page(RIGEL_TEST_DOCS "/reference/variables.md", std::ios::binary);
   bool is_in_section = false;
   int rows = 0;
@@ -55,8 +55,8 @@ TEST(Variables, TheTableOfTheDocumentsIsKnown) {
     if (line.starts_with("## ")) is_in_section = line == "## Virtual GPU";
     if (!is_in_section || !line.starts_with("| `VGPU_")) continue;
     ++rows;
-    const std::string name = line.substr(3, line.find('`', 3) - 3), slip = name + "X=1";
-    const char* const environment[] = {slip.c_str(), nullptr};
+    const std::string name = line.substr(3, line.find('`', 3) - 3), misspelt = name + "X=1";
+    const char* const environment[] = {misspelt.c_str(), nullptr};
     EXPECT_THAT(useless_variables(environment), ElementsAre(EndsWith("did you mean '" + name + "'?")));
   }
   EXPECT_EQ(rows, 19);

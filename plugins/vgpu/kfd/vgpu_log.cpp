@@ -31,8 +31,8 @@ constexpr uint32_t kMessages = 1u << static_cast<unsigned>(LogCategory::kError) 
                                1u << static_cast<unsigned>(LogCategory::kWarning) |
                                1u << static_cast<unsigned>(LogCategory::kInfo);
 
-// A raw system call: the preload face has open() hooked. A pipe that nobody reads is an error, not a wait; lines wait
-// for a reader that is slow.
+// A raw system call, because the preload front end hooks open(). Opening a pipe without a reader fails
+// instead of blocking; writes wait for a slow reader.
 ErrnoOr<InternalFd> open_file(const char* path) noexcept {
   constexpr int kFlags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY;
   const InternalFd low(static_cast<int>(syscall(SYS_openat, AT_FDCWD, path, kFlags | O_NONBLOCK, 0644)));
@@ -63,27 +63,27 @@ Log::Log(const char* words, const char* path, LogSink sink) noexcept : sink_(sin
       if (word == kNames[i]) mask_ |= 1u << i;
     }
   }
-  // After the categories have been read: `none` hides these, too.
+  // After the categories: `none` suppresses these warnings too.
   if (error != 0) {
     (*this)(LogCategory::kWarning, "VGPU_LOG_FILE: cannot open '{}': {}", path, std::strerror(error));
   }
   try {
-    if (const std::string wrong = wrong_words(text); !wrong.empty())
-      (*this)(LogCategory::kWarning, "VGPU_LOG: {}", wrong);
+    if (const std::string problem = wrong_words(text); !problem.empty())
+      (*this)(LogCategory::kWarning, "VGPU_LOG: {}", problem);
   } catch (const std::bad_alloc&) {  // the warning is lost
   }
 }
 
 std::string Log::wrong_words(std::string_view words) {
-  std::vector<std::string_view> known{"all", "none"};
-  known.insert(known.end(), std::begin(kNames), std::end(kNames));
-  std::string wrong;
+  std::vector<std::string_view> known_words{"all", "none"};
+  known_words.insert(known_words.end(), std::begin(kNames), std::end(kNames));
+  std::string problem;
   for (const std::string_view word : split(words, ',')) {
-    if (std::find(known.begin(), known.end(), word) != known.end()) continue;
-    wrong += fmt::format("{}unknown category {}{}", wrong.empty() ? "" : " ", in_quotes(word),
-                         remedy(word, known));
+    if (std::find(known_words.begin(), known_words.end(), word) != known_words.end()) continue;
+    problem += fmt::format("{}unknown category {}{}", problem.empty() ? "" : " ", in_quotes(word),
+                           remedy(word, known_words));
   }
-  return wrong;
+  return problem;
 }
 
 void Log::write(LogCategory category, std::string_view text) noexcept {

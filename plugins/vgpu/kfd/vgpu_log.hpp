@@ -82,7 +82,7 @@ class Log {
 
  private:
   uint32_t mask_ = 0;
-  InternalFd file_;  // none: the sink
+  InternalFd file_;  // empty: use the sink
   const LogSink sink_;
 };
 

@@ -19,38 +19,40 @@
 namespace rigel::vgpu {
 namespace {
 
-std::string said_by(const char* words, const char* path) {
+std::string stderr_of_log(const char* words, const char* path) {
   ::testing::internal::CaptureStderr();
   const Log log(words, path);
   return ::testing::internal::GetCapturedStderr();
 }
 
-constexpr const char* kNowhere = "/dev/null/log";
+constexpr const char* kInvalidPath = "/dev/null/log";
 
-TEST(Log, SaysThatItsFileCannotBeOpened) {
-  EXPECT_NE(said_by("", kNowhere).find("VGPU_LOG_FILE: cannot open '/dev/null/log': Not a directory"),
-            std::string::npos);
-  EXPECT_EQ(said_by("", "/dev/null"), "");
+TEST(Log, WarnsIfFileCannotBeOpened) {
+  EXPECT_NE(
+      stderr_of_log("", kInvalidPath).find("VGPU_LOG_FILE: cannot open '/dev/null/log': Not a directory"),
+      std::string::npos);
+  EXPECT_EQ(stderr_of_log("", "/dev/null"), "");
 }
 
-TEST(Log, SaysNothingWhereNoWarningsAreWanted) {
-  EXPECT_EQ(said_by("none", kNowhere), "");
+TEST(Log, NoneSuppressesWarnings) {
+  EXPECT_EQ(stderr_of_log("none", kInvalidPath), "");
 }
 
-TEST(Log, TellsItsHostWhatIsWrongFromTheBeginning) {
-  std::string told;
+TEST(Log, SendsWarningsToSink) {
+  std::string log_lines;
   const auto write = [](void* self, LogCategory, std::string_view line) {
     static_cast<std::string*>(self)->append(line).append("\n");
   };
   ::testing::internal::CaptureStderr();
-  const Log log("quue", kNowhere, {write, &told});
+  const Log log("quue", kInvalidPath, {write, &log_lines});
   EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
-  EXPECT_NE(told.find("VGPU_LOG_FILE: cannot open '/dev/null/log': Not a directory\n"), std::string::npos)
-      << told;
-  EXPECT_NE(told.find("did you mean 'queue'?"), std::string::npos) << told;
+  EXPECT_NE(log_lines.find("VGPU_LOG_FILE: cannot open '/dev/null/log': Not a directory\n"),
+            std::string::npos)
+      << log_lines;
+  EXPECT_NE(log_lines.find("did you mean 'queue'?"), std::string::npos) << log_lines;
 }
 
-// A pipe with a name. Whoever reads it does not wait for the log.
+// A named pipe, opened for reading without blocking.
 class LogToPipe : public ::testing::Test {
  protected:
   LogToPipe() { EXPECT_EQ(mkfifo(path_.c_str(), 0600), 0); }
@@ -59,11 +61,11 @@ class LogToPipe : public ::testing::Test {
   const std::string path_ = "/tmp/vgpu_log_test_" + std::to_string(getpid());
 };
 
-TEST_F(LogToPipe, DoesNotWaitForAReader) {
-  EXPECT_NE(said_by("", path_.c_str()).find("': No such device or address"), std::string::npos);
+TEST_F(LogToPipe, OpenFailsWithoutReader) {
+  EXPECT_NE(stderr_of_log("", path_.c_str()).find("': No such device or address"), std::string::npos);
 }
 
-TEST_F(LogToPipe, OutlivesItsReader) {
+TEST_F(LogToPipe, SurvivesCloseOfReader) {
   const sighandler_t before = std::signal(SIGPIPE, SIG_DFL);
   const int reader = open_reader();
   Log log("", path_.c_str());
@@ -76,7 +78,7 @@ TEST_F(LogToPipe, OutlivesItsReader) {
   std::signal(SIGPIPE, before);
 }
 
-TEST(LogToFile, OutlivesItsLimit) {
+TEST(LogToFile, SurvivesFileSizeLimit) {
   char path[] = "/tmp/vgpu_log_test_XXXXXX";
   ::close(mkstemp(path));
   Log log("", path);
@@ -96,9 +98,9 @@ TEST(LogToFile, OutlivesItsLimit) {
   ::unlink(path);
 }
 
-TEST_F(LogToPipe, WaitsForASlowReaderRatherThanLoseLines) {
+TEST_F(LogToPipe, WaitsForSlowReader) {
   const int reader = open_reader();
-  constexpr int kLines = 4000, kText = 64;  // more than a pipe has room for
+  constexpr int kLines = 4000, kText = 64;  // more than a pipe's capacity
   std::thread writer([&] {
     Log log("", path_.c_str());
     for (int i = 0; i < kLines; ++i) log(LogCategory::kWarning, "{}", std::string(kText, 'x'));

@@ -63,7 +63,7 @@ void make() RIGEL_REQUIRES(making_mutex) {
   Diagnostics diagnostics;
   auto made = make_system(settings, diagnostics);
   if (!made) {
-    auto* const refused = new Refusal{{}, make_file_tree({}, HostFacts::read())};
+    auto* const refused = new Refusal{{}, make_file_tree({}, HostProperties::read())};
     for (const auto& entry : diagnostics.entries()) refused->why += "vgpu: error: " + entry.text + "\n";
     refusal = refused;
     state.store(kOff, std::memory_order_release);
@@ -147,7 +147,7 @@ OurPath our_path_at(int folder, const char* path, LastLink last) {
   System* const system = system_for_fd(folder);
   if (system == nullptr) return {};
   const Inside guard;
-  const std::string base = system->folder_of(folder);
+  const std::string base = system->directory_of(folder);
   if (base.empty()) return {};
   return our_path(*system, base + "/" + path, last);
 }

@@ -38,7 +38,7 @@ constinit System* told RIGEL_GUARDED_BY(registered_mutex) = nullptr;
 
 void warn_of(System& system, const Registered& binary) {
   std::vector<GpuName> gpus;
-  for (const Gpu& gpu : system.process().machine().gpus) {
+  for (const Gpu& gpu : system.process().virtual_system().gpus) {
     gpus.push_back({gpu.board.name, gfx_by_environment(gpu.board.gfx_name(), gpu.node, secure_getenv)});
   }
   const std::string text = missing_code(binary.file, binary.targets, gpus);

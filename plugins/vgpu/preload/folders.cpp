@@ -80,7 +80,7 @@ HOOK DIR* opendir(const char* path) {
 }
 HOOK DIR* fdopendir(int fd) {
   if (System* system = system_for_fd(fd)) {
-    const std::string path = system->folder_of(fd);
+    const std::string path = system->directory_of(fd);
     if (!path.empty()) return open_folder(*system, path, fd);
   }
   return NEXT(fdopendir)(fd);

@@ -168,7 +168,7 @@ HOOK FILE* freopen64(const char* path, const char* mode, FILE* stream) {
 static int access_ours(const OurPath& ours, int mode) {
   const FileNode* const node = ours.system->files().find(ours.path);
   if (node == nullptr) return to_libc(-ENOENT);
-  const bool folder = node->kind == FileNode::Kind::kFolder;
+  const bool folder = node->kind == FileNode::Kind::kDirectory;
   const bool read_only = folder || node->kind == FileNode::Kind::kFile;
   const bool refused = (read_only && (mode & W_OK) != 0) || (!folder && (mode & X_OK) != 0);
   return refused ? to_libc(-EACCES) : 0;
@@ -429,7 +429,7 @@ HOOK int ioctl(int fd, unsigned long request, ...) noexcept {
   const auto result = static_cast<int>(syscall(SYS_ioctl, fd, request, argument));
   // A file that does not know the request may be a device that somebody else has opened.
   if (result == -1 && errno == ENOTTY && own_calls == 0) {
-    errno = System::stranger(fd) == System::Stranger::kNone ? ENOTTY : EBADF;
+    errno = System::foreign_file(fd) == System::ForeignFile::kNone ? ENOTTY : EBADF;
   }
   return result;
 }
@@ -442,8 +442,8 @@ HOOK void* mmap(void* address, size_t bytes, int protection, int flags, int fd, 
   // Devices that somebody else has opened: they are mapped where few files have anything.
   constexpr uint64_t kOffsetsOfDevices = uint64_t{1} << 32;
   if (of_file && system == nullptr && own_calls == 0 && static_cast<uint64_t>(offset) >= kOffsetsOfDevices) {
-    if (const auto stranger = System::stranger(fd); stranger != System::Stranger::kNone) {
-      errno = stranger == System::Stranger::kKfd ? EINVAL : EBADF;
+    if (const auto foreign_file = System::foreign_file(fd); foreign_file != System::ForeignFile::kNone) {
+      errno = foreign_file == System::ForeignFile::kKfd ? EINVAL : EBADF;
       return MAP_FAILED;
     }
   }
