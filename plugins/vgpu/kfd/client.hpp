@@ -228,8 +228,8 @@ class ClientQueue {
     id_ = a.queue_id;
     doorbell_ =
         reinterpret_cast<std::atomic<uint64_t>*>(client.doorbells(gpu) + (a.doorbell_offset & 0x1fff));
-    // The program and the device access the doorbell page at different addresses, which ThreadSanitizer does not
-    // relate. Only AQL packets are also ordered by their headers.
+    // ThreadSanitizer does not relate the program's and the device's mapping of the doorbell page. Only AQL
+    // packets are also ordered by their headers.
     if (hooked || (sdma && kThreadSanitizer)) hook_ = *client.system().process().attach_doorbell(doorbell_);
   }
   ~ClientQueue() {

@@ -126,8 +126,8 @@ void Events::set_event(Event& event) noexcept {
   event.waiters.clear();
 }
 
-// Removes all waiters of the wait() call from the event's list at once, so that a call with many entries of one
-// event searches the list only once.
+// Removes all waiters of the wait() call from the event's list at once, so that a call with many entries of
+// one event searches the list only once.
 void Events::stop_waiting(Waiter& waiter) {
   if (!waiter.listed) return;
   std::erase_if(waiter.event->waiters, [&](Waiter* other) {

@@ -20,7 +20,7 @@ struct Settings {
   static Settings from_environment();
 
   /// Reads the options of a JSON object (docs/reference/configuration.md). Empty text is an object without
-  /// members. Adds an error with its JSON pointer for a wrong type, an unknown option and an unknown log category.
+  /// members. Wrong types, unknown options and unknown log categories cause errors with JSON pointers.
   void read_options(std::string_view json, Diagnostics& diagnostics);
   static std::vector<std::string_view> option_names();
 

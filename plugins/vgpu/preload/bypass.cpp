@@ -9,32 +9,32 @@
 #include <cstdint>
 #include <string_view>
 
-// The explanation is made in a handler: of system calls by number and memory of the stack.
+// explain_bus_error() runs in a signal handler: it uses raw system calls and stack memory only.
 
 namespace rigel::vgpu {
 namespace {
 
-// The lines of /proc/self/maps, as much of each as says where it is and whose.
+// Calls `line` with the first 256 bytes of each line of /proc/self/maps.
 template <class Line>
 void for_each_mapping(Line line) {
   const auto file = static_cast<int>(syscall(SYS_openat, AT_FDCWD, "/proc/self/maps", O_RDONLY | O_CLOEXEC));
   if (file < 0) return;
-  char part[1024], whole[256];
+  char buffer[1024], text[256];
   size_t length = 0;
-  for (long got; (got = syscall(SYS_read, file, part, sizeof part)) > 0;) {
-    for (const char c : std::string_view(part, static_cast<size_t>(got))) {
+  for (long bytes_read; (bytes_read = syscall(SYS_read, file, buffer, sizeof buffer)) > 0;) {
+    for (const char c : std::string_view(buffer, static_cast<size_t>(bytes_read))) {
       if (c != '\n') {
-        if (length < sizeof whole) whole[length++] = c;
+        if (length < sizeof text) text[length++] = c;
         continue;
       }
-      line(std::string_view(whole, length));
+      line(std::string_view(text, length));
       length = 0;
     }
   }
   syscall(SYS_close, file);
 }
 
-uint64_t take_number(std::string_view& text) {
+uint64_t parse_hex(std::string_view& text) {
   uint64_t number = 0;
   for (; !text.empty(); text.remove_prefix(1)) {
     const char c = text.front();
@@ -51,10 +51,10 @@ void explain_bus_error(const std::byte* address) {
   static constinit std::atomic<bool> explained{false};
   const auto at = reinterpret_cast<uint64_t>(address);
   for_each_mapping([&](std::string_view line) {
-    const uint64_t begin = take_number(line);
+    const uint64_t start = parse_hex(line);
     if (!line.starts_with('-')) return;
     line.remove_prefix(1);
-    if (at < begin || at >= take_number(line)) return;
+    if (at < start || at >= parse_hex(line)) return;
     constexpr std::string_view kPrefix = "/memfd:";
     const size_t name = line.find(kPrefix);
     if (name == line.npos) return;
@@ -68,7 +68,7 @@ void explain_bus_error(const std::byte* address) {
         "use mmap() of the C library\n";
     char text[kBegin.size() + 256 + kEnd.size()];
     char* to = text;
-    for (const std::string_view piece : {kBegin, path, kEnd}) to = std::copy(piece.begin(), piece.end(), to);
+    for (const std::string_view part : {kBegin, path, kEnd}) to = std::copy(part.begin(), part.end(), to);
     syscall(SYS_write, STDERR_FILENO, text, to - text);
   });
 }

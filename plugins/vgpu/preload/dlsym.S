@@ -1,8 +1,9 @@
-// dlsym() and dlvsym() of the preload face. What RTLD_DEFAULT and RTLD_NEXT find depends on the address that the call returns
-// to, so these go to the dynamic linker's function by a jump. All other handles go to dlsym.cpp, with that address.
+// Hooks of dlsym() and dlvsym(). For RTLD_DEFAULT and RTLD_NEXT, the result depends on the caller's return
+// address, so these calls jump to the dynamic linker's function. All other handles go to dlsym.cpp, with that
+// address.
 #if defined(__x86_64__)
 
-.macro stand_before name, arguments
+.macro define_hook name, arguments
   .globl \name
   .type \name, @function
 \name:
@@ -33,12 +34,12 @@
 .endm
 
   .text
-  stand_before dlsym, %rdx
-  stand_before dlvsym, %rcx
+  define_hook dlsym, %rdx
+  define_hook dlvsym, %rcx
 
 #elif defined(__aarch64__)
 
-.macro stand_before name, arguments
+.macro define_hook name, arguments
   .globl \name
   .type \name, %function
 \name:
@@ -70,8 +71,8 @@
 .endm
 
   .text
-  stand_before dlsym, x2
-  stand_before dlvsym, x3
+  define_hook dlsym, x2
+  define_hook dlvsym, x3
 
 #endif
   .section .note.GNU-stack, "", %progbits

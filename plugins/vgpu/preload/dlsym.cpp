@@ -1,5 +1,5 @@
-// The preload face, for programs that ask for libc's functions by handle, as Python's ctypes does:
-// dlsym(dlopen("libc.so.6"), "open") is the function that stands before libc's. dlsym.S has the rest.
+// Hooks of dlsym() for programs that look up libc's functions with a handle, as Python's ctypes does:
+// dlsym(dlopen("libc.so.6"), "open") returns the hook of open(). The entry points are in dlsym.S.
 #include <dlfcn.h>
 
 #include <atomic>
@@ -9,24 +9,24 @@
 namespace rigel::vgpu {
 namespace {
 
-// None of the names that this library has hooks of, so that libc's is found.
-constexpr const char* kOfLibcAlone = "__libc_start_main";
+// A function without a hook in this library, so that libc is found.
+constexpr const char* kLibcSymbol = "__libc_start_main";
 
 const LoadedLibrary& self() noexcept {
-  static constinit const char here = 0;
-  static const LoadedLibrary is = LoadedLibrary::of(&here);
-  return is;
+  static constinit const char anchor = 0;
+  static const LoadedLibrary library = LoadedLibrary::of(&anchor);
+  return library;
 }
 
-// What stands behind this library, looked up once.
+// Returns the next library's function, looked up once.
 template <class Function>
-Function next(std::atomic<Function>& found, const char* name) noexcept {
-  Function is = found.load(std::memory_order_relaxed);
-  if (is == nullptr) {
-    is = reinterpret_cast<Function>(self().next_with(name).find(name));
-    found.store(is, std::memory_order_relaxed);
+Function next(std::atomic<Function>& cache, const char* name) noexcept {
+  Function function = cache.load(std::memory_order_relaxed);
+  if (function == nullptr) {
+    function = reinterpret_cast<Function>(self().next_with(name).find(name));
+    cache.store(function, std::memory_order_relaxed);
   }
-  return is;
+  return function;
 }
 
 using Dlsym = void* (*)(void*, const char*);
@@ -34,16 +34,16 @@ using Dlvsym = void* (*)(void*, const char*, const char*);
 constinit std::atomic<Dlsym> next_dlsym{nullptr};
 constinit std::atomic<Dlvsym> next_dlvsym{nullptr};
 
-// The hook of that name in place of `found`, if that is libc's. A library that exports the name itself wants what it
-// stands before, and may be what our hook calls.
-void* hooked(void* found, const char* name, const void* caller) noexcept {
+// Returns the hook named `name` instead of `found` if `found` is libc's function. A library that exports the
+// name itself gets libc's function, because the hook may call that library.
+void* hook_of(void* found, const char* name, const void* caller) noexcept {
   if (found == nullptr) return nullptr;
   void* const hook = self().find(name);
   if (hook == nullptr || hook == found) return found;
-  static const LoadedLibrary libc = self().next_with(kOfLibcAlone);
-  const LoadedLibrary asks = LoadedLibrary::of(caller);
-  const bool is_libcs = LoadedLibrary::of(found) == libc;
-  return is_libcs && asks != self() && asks.find(name) == nullptr ? hook : found;
+  static const LoadedLibrary libc = self().next_with(kLibcSymbol);
+  const LoadedLibrary caller_library = LoadedLibrary::of(caller);
+  const bool is_from_libc = LoadedLibrary::of(found) == libc;
+  return is_from_libc && caller_library != self() && caller_library.find(name) == nullptr ? hook : found;
 }
 
 }  // namespace
@@ -60,9 +60,9 @@ FOR_ASSEMBLY void* vgpu_next_dlvsym() noexcept {
   return reinterpret_cast<void*>(next(next_dlvsym, "dlvsym"));
 }
 FOR_ASSEMBLY void* vgpu_dlsym(void* handle, const char* name, const void* caller) noexcept {
-  return hooked(next(next_dlsym, "dlsym")(handle, name), name, caller);
+  return hook_of(next(next_dlsym, "dlsym")(handle, name), name, caller);
 }
 FOR_ASSEMBLY void* vgpu_dlvsym(void* handle, const char* name, const char* version,
                                const void* caller) noexcept {
-  return hooked(next(next_dlvsym, "dlvsym")(handle, name, version), name, caller);
+  return hook_of(next(next_dlvsym, "dlvsym")(handle, name, version), name, caller);
 }

@@ -1,4 +1,4 @@
-// What the parts of the program of driver_program.cpp share: words for what must hold, children, and a GPU with a queue.
+// Shared by the parts of driver_program: checks, child processes, and a GPU with a queue.
 #pragma once
 
 #include <dirent.h>
@@ -41,7 +41,7 @@ void check_exec();
 void check_first();
 void check_early();
 void check_handlers();
-int main_of_heir(int kfd);  // of a program that check_exec() starts
+int check_inherited_descriptors(int kfd);  // runs in the program that check_exec() executes
 void check_cancel();
 void check_signals();
 void check_interrupts();
@@ -58,12 +58,12 @@ int call(int fd, uint32_t number, T& arguments) {
   return ioctl(fd, 3ul << 30 | sizeof(T) << 16 | KFD_ABI_IOCTL_TYPE << 8 | number, &arguments);
 }
 
-inline bool answers(int kfd) {
+inline bool is_working(int kfd) {
   kfd_get_version version{};
   return call(kfd, KFD_NR_GET_VERSION, version) == 0 && version.major == 1;
 }
 
-// The status of a child that runs `body`, which is its exit status.
+// Runs `body` in a child, which exits with its result; returns that or 128 + signal.
 template <class Body>
 int in_child(Body body) {
   const pid_t pid = fork();
@@ -73,9 +73,9 @@ int in_child(Body body) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-inline std::vector<std::string> names_of(DIR* folder) {
+inline std::vector<std::string> names_of(DIR* directory) {
   std::vector<std::string> names;
-  while (const dirent* entry = readdir(folder)) {
+  while (const dirent* entry = readdir(directory)) {
     if (entry->d_name[0] != '.') names.emplace_back(entry->d_name);
   }
   return names;
@@ -84,13 +84,13 @@ inline std::vector<std::string> names_of(DIR* folder) {
 // A GPU with a copy queue and its doorbells ----------------------------------------------------------------
 
 struct Gpu {
-  static constexpr uint32_t kDoorbellBytes = 8192, kRing = 4096;
+  static constexpr uint32_t kDoorbellBytes = 8192, kRingBytes = 4096;
   int kfd = -1, render = -1;
   uint32_t id = 0, queue = 0;
   std::byte* doorbells = nullptr;
   std::byte* memory = nullptr;  // ring, pointers, and a page for results
   std::atomic<uint64_t>* doorbell = nullptr;
-  uint64_t written = 0;
+  uint64_t write_index = 0;
 
   Gpu() {
     kfd = open("/dev/kfd", O_RDWR | O_CLOEXEC);
@@ -102,68 +102,72 @@ struct Gpu {
     EXPECT(call(kfd, KFD_NR_ACQUIRE_VM, acquire) == 0);
     map_doorbells(nullptr);
     memory = static_cast<std::byte*>(
-        mmap(nullptr, 3 * kRing, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
-    for (int page = 0; page < 3; ++page) share(memory + page * kRing);
+        mmap(nullptr, 3 * kRingBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    for (int page = 0; page < 3; ++page) share(memory + page * kRingBytes);
   }
   void map_doorbells(void* at) {
     void* const p = mmap(at, kDoorbellBytes, PROT_READ | PROT_WRITE,
-                         MAP_SHARED | (at != nullptr ? MAP_FIXED : 0), kfd, doorbell_offset());
+                         MAP_SHARED | (at != nullptr ? MAP_FIXED : 0), kfd, doorbell_mmap_offset());
     EXPECT(p != MAP_FAILED);
     doorbells = static_cast<std::byte*>(p);
   }
-  off_t doorbell_offset() const { return static_cast<off_t>(KFD_MMAP_TYPE_DOORBELL | KFD_MMAP_GPU_ID(id)); }
+  off_t doorbell_mmap_offset() const {
+    return static_cast<off_t>(KFD_MMAP_TYPE_DOORBELL | KFD_MMAP_GPU_ID(id));
+  }
   void share(std::byte* page) {
     const auto va = reinterpret_cast<uint64_t>(page);
-    kfd_alloc_memory a{va, kRing, 0, va, id, KFD_MEM_USERPTR | KFD_MEM_WRITABLE};
+    kfd_alloc_memory a{va, kRingBytes, 0, va, id, KFD_MEM_USERPTR | KFD_MEM_WRITABLE};
     EXPECT(call(kfd, KFD_NR_ALLOC_MEMORY, a) == 0);
     kfd_map_memory m{a.handle, reinterpret_cast<uint64_t>(&id), 1, 0};
     EXPECT(call(kfd, KFD_NR_MAP_MEMORY, m) == 0);
   }
-  void make_queue() { EXPECT(try_to_make_queue() == 0); }
-  int try_to_make_queue() {
+  void make_queue() { EXPECT(try_make_queue() == 0); }
+  int try_make_queue() {
     kfd_create_queue a{};
     a.ring_base_address = reinterpret_cast<uint64_t>(memory);
-    a.ring_size = kRing;
-    a.write_pointer_address = reinterpret_cast<uint64_t>(memory + kRing);
+    a.ring_size = kRingBytes;
+    a.write_pointer_address = reinterpret_cast<uint64_t>(memory + kRingBytes);
     a.read_pointer_address = a.write_pointer_address + 8;
     a.gpu_id = id;
     a.queue_type = KFD_QUEUE_SDMA;
     a.queue_percentage = 100;
     if (call(kfd, KFD_NR_CREATE_QUEUE, a) != 0) return errno;
     queue = a.queue_id;
-    at_doorbells(a.doorbell_offset & (kDoorbellBytes - 1));
+    set_doorbell_position(a.doorbell_offset & (kDoorbellBytes - 1));
     return 0;
   }
-  void at_doorbells(uint64_t offset) {
-    doorbell_at = offset;
+  void set_doorbell_position(uint64_t offset) {
+    doorbell_position = offset;
     doorbell = reinterpret_cast<std::atomic<uint64_t>*>(doorbells + offset);
   }
-  uint64_t doorbell_at = 0;
-  std::atomic<uint32_t>& result() { return *reinterpret_cast<std::atomic<uint32_t>*>(memory + 2 * kRing); }
+  uint64_t doorbell_position = 0;
+  std::atomic<uint32_t>& result() {
+    return *reinterpret_cast<std::atomic<uint32_t>*>(memory + 2 * kRingBytes);
+  }
 
-  // A FENCE packet that stores `value`, without its ring.
-  uint64_t put_fence(uint32_t value) {
+  // Writes a FENCE packet that stores `value`, without ringing the doorbell.
+  uint64_t write_fence(uint32_t value) {
     const auto to = reinterpret_cast<uint64_t>(&result());
     const uint32_t words[] = {5, static_cast<uint32_t>(to), static_cast<uint32_t>(to >> 32), value};
-    std::memcpy(memory + written % kRing, words, sizeof words);
-    written += sizeof words;
-    reinterpret_cast<std::atomic<uint64_t>*>(memory + kRing)->store(written);
-    return written;
+    std::memcpy(memory + write_index % kRingBytes, words, sizeof words);
+    write_index += sizeof words;
+    reinterpret_cast<std::atomic<uint64_t>*>(memory + kRingBytes)->store(write_index);
+    return write_index;
   }
-  void await(uint32_t value) {
+  void wait_for_result(uint32_t value) {
     for (int i = 0; result().load() != value; ++i) {
       EXPECT(i < 50000);
       std::this_thread::sleep_for(std::chrono::microseconds(100));
     }
   }
   void fence(uint32_t value) {
-    doorbell->store(put_fence(value));
-    await(value);
+    doorbell->store(write_fence(value));
+    wait_for_result(value);
   }
-  // Until stores to the doorbells are watched by signals; false if they may not be.
-  bool wait_until_watched() {
-    const bool may_be = std::getenv("VGPU_SIGNALS") == nullptr;
-    for (int i = 0; i < (may_be ? 10000 : 5); ++i) {
+  // Waits until the doorbell page is read-only; returns false if signals are disabled.
+  bool wait_until_protected() {
+    const bool uses_signals = std::getenv("VGPU_SIGNALS") == nullptr;
+    for (int i = 0; i < (uses_signals ? 10000 : 5); ++i) {
       if (rights_of(doorbells) == "r--s") return true;
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
@@ -172,11 +176,11 @@ struct Gpu {
   static std::string rights_of(const void* page) {
     std::ifstream maps("/proc/self/maps");
     for (std::string line; std::getline(maps, line);) {
-      uint64_t begin = 0, end = 0;
+      uint64_t start = 0, end = 0;
       char rights[8] = "";
-      if (std::sscanf(line.c_str(), "%lx-%lx %7s", &begin, &end, rights) != 3) continue;
+      if (std::sscanf(line.c_str(), "%lx-%lx %7s", &start, &end, rights) != 3) continue;
       const auto at = reinterpret_cast<uint64_t>(page);
-      if (at >= begin && at < end) return rights;
+      if (at >= start && at < end) return rights;
     }
     return "";
   }

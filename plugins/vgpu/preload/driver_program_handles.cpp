@@ -1,4 +1,4 @@
-// Programs that do not call libc's functions by their names.
+// Programs that look up libc's functions by handle, or call the kernel directly.
 #include <dlfcn.h>
 #include <sys/syscall.h>
 
@@ -15,7 +15,7 @@ Function* function_of(void* handle, const char* name, Function*) {
 
 }  // namespace
 
-// As Python's ctypes does: all of the driver by functions that were asked for by handle.
+// As Python's ctypes does: uses the driver through functions that dlsym() returned for libc's handle.
 void check_handles() {
   void* const libc = dlopen("libc.so.6", RTLD_NOW);
   EXPECT(libc != nullptr);
@@ -30,35 +30,35 @@ void check_handles() {
   std::fclose(properties);
   Gpu gpu;
   void* const page = FIND(libc, mmap)(nullptr, Gpu::kDoorbellBytes, PROT_READ | PROT_WRITE, MAP_SHARED,
-                                      gpu.kfd, gpu.doorbell_offset());
+                                      gpu.kfd, gpu.doorbell_mmap_offset());
   EXPECT(page != MAP_FAILED);
   gpu.make_queue();
   gpu.doorbells = static_cast<std::byte*>(page);
-  gpu.at_doorbells(gpu.doorbell_at);
+  gpu.set_doorbell_position(gpu.doorbell_position);
   gpu.fence(7);
   EXPECT(FIND(libc, munmap)(page, Gpu::kDoorbellBytes) == 0);
   EXPECT(FIND(libc, close)(kfd) == 0);
 
-  // By a version, by all handles, and through a function of dlsym() that was asked for itself.
+  // By version, by special handles, and through a dlsym() that was itself looked up.
   auto* const versioned = reinterpret_cast<decltype(&::access)>(dlvsym(libc, "access", "GLIBC_2.2.5"));
   if (versioned != nullptr) EXPECT(versioned("/dev/kfd", R_OK) == 0);
   EXPECT(FIND(RTLD_DEFAULT, access)("/dev/kfd", R_OK) == 0);
   EXPECT(FIND(RTLD_NEXT, access)("/dev/kfd", R_OK) == 0);
   EXPECT(FIND(dlopen(nullptr, RTLD_NOW), access)("/dev/kfd", R_OK) == 0);
-  auto* const other = reinterpret_cast<decltype(&::dlsym)>(dlsym(libc, "dlsym"));
-  EXPECT(reinterpret_cast<decltype(&::access)>(other(libc, "access"))("/dev/kfd", R_OK) == 0);
+  auto* const looked_up_dlsym = reinterpret_cast<decltype(&::dlsym)>(dlsym(libc, "dlsym"));
+  EXPECT(reinterpret_cast<decltype(&::access)>(looked_up_dlsym(libc, "access"))("/dev/kfd", R_OK) == 0);
 
-  // What is none of ours is as it was, errors included.
+  // Other lookups are unchanged, including errors.
   EXPECT(dlsym(libc, "strlen") != nullptr && dlerror() == nullptr);
   EXPECT(dlsym(libc, "no_such_function") == nullptr && dlerror() != nullptr);
   EXPECT(dlvsym(libc, "access", "GLIBC_1.0") == nullptr);
 
-  // A library that stands before libc as we do gets libc's function, and our hook may come to it.
+  // A library that overrides the same function gets libc's function; the hook may call that library.
   EXPECT(eaccess("/dev/null", R_OK) == 0);
   EXPECT(eaccess("/dev/kfd", R_OK) == 0);
 }
 
-// Of all calls, mmap alone does not come by: the program is ended by SIGBUS.
+// Only mmap bypasses the hooks: the program ends with SIGBUS.
 void check_bypassed_mmap() {
   Gpu gpu;
   const long page =

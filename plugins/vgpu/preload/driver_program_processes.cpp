@@ -1,4 +1,4 @@
-// Children, by fork, vfork and exec, of a program that has a GPU, and of one that is about to open its first file.
+// Children by fork, vfork and exec, of a program with a GPU and of one that is opening its first file.
 #include <sched.h>
 #include <signal.h>
 #include <spawn.h>
@@ -23,16 +23,16 @@ void check_fork() {
            kfd_get_version v{};
            if (call(gpu.kfd, KFD_NR_GET_VERSION, v) != -1 || errno != EBADF) return 1;
            void* const page =
-               mmap(nullptr, Gpu::kDoorbellBytes, PROT_READ, MAP_SHARED, gpu.kfd, gpu.doorbell_offset());
+               mmap(nullptr, Gpu::kDoorbellBytes, PROT_READ, MAP_SHARED, gpu.kfd, gpu.doorbell_mmap_offset());
            return page == MAP_FAILED && errno == EINVAL ? 0 : 2;
          }) == 0);
-  // The parent's doorbells and events are not the child's.
+  // The parent's doorbells and events are not mapped in the child.
   EXPECT(in_child([&] {
            gpu.doorbell->store(16);
            return 0;
          }) == 128 + SIGSEGV);
   EXPECT(in_child([&] { return *static_cast<volatile char*>(event_page); }) == 128 + SIGSEGV);
-  // A number that the child closes is free for anything.
+  // A descriptor number that the child closes can be reused.
   EXPECT(in_child([&] {
            if (close(gpu.kfd) != 0) return 1;
            const int other = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
@@ -43,31 +43,32 @@ void check_fork() {
          }) == 0);
   EXPECT(in_child([&] {
            if (dup2(1, gpu.kfd) != gpu.kfd) return 1;
-           struct stat one {
-           }, two{};
-           return fstat(1, &one) == 0 && fstat(gpu.kfd, &two) == 0 && one.st_ino == two.st_ino ? 0 : 2;
+           struct stat first {
+           }, second{};
+           return fstat(1, &first) == 0 && fstat(gpu.kfd, &second) == 0 && first.st_ino == second.st_ino ? 0
+                                                                                                         : 2;
          }) == 0);
-  // Nothing of the device is open in the child, and a GPU that it opens is its own.
+  // The child has no descriptors of the device, and a GPU that it opens is independent.
   gpu.fence(2);
-  gpu.wait_until_watched();
+  gpu.wait_until_protected();
   EXPECT(in_child([&] {
            for (int fd = 700; fd < 1024; ++fd) {
              if (fcntl(fd, F_GETFD) != -1) return 1;
            }
-           Gpu own;
-           own.map_doorbells(gpu.doorbells);  // where its parent's were
-           own.make_queue();
+           Gpu child_gpu;
+           child_gpu.map_doorbells(gpu.doorbells);  // at the address of the parent's
+           child_gpu.make_queue();
            for (uint32_t i = 7; i < 10; ++i) {
-             own.fence(i);
-             own.wait_until_watched();
+             child_gpu.fence(i);
+             child_gpu.wait_until_protected();
            }
            for (int fd = 3; fd < 700; ++fd) close(fd);
-           return in_child([&] { return answers(own.kfd) ? 1 : 0; });
+           return in_child([&] { return is_working(child_gpu.kfd) ? 1 : 0; });
          }) == 0);
   gpu.fence(3);
 }
 
-// What a child of vfork opens, closes and duplicates is put down in memory that it shares.
+// Descriptors that a child of vfork opens, closes and duplicates must not be recorded in the shared memory.
 void check_vfork() {
   const auto in_vfork = [](auto body) {
     static volatile int result;
@@ -81,10 +82,10 @@ void check_vfork() {
     EXPECT(waitpid(pid, &status, 0) == pid && status == 0);
     return int{result};
   };
-  // The first call that could be one for a GPU.
+  // The first call that may concern a GPU.
   in_vfork([] { return access("/dev/kfd", R_OK); });
   const int kfd = open("/dev/kfd", O_RDWR | O_CLOEXEC);
-  EXPECT(answers(kfd));
+  EXPECT(is_working(kfd));
   const int opened = in_vfork([] { return open("/dev/kfd", O_RDWR | O_CLOEXEC); });
   const int other = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
   EXPECT(opened == -1 || other == opened);
@@ -97,14 +98,14 @@ void check_vfork() {
   EXPECT(fstat(third, &status) == 0 && S_ISREG(status.st_mode));
   EXPECT(in_vfork([=] { return close(kfd); }) == 0);
   EXPECT(in_vfork([=] { return close_range(3, ~0u, 0); }) == 0);
-  EXPECT(answers(kfd));
+  EXPECT(is_working(kfd));
   const int copy = dup(kfd);
-  EXPECT(answers(copy));
+  EXPECT(is_working(copy));
   close(kfd);
-  EXPECT(answers(copy));
+  EXPECT(is_working(copy));
   close(copy);
 
-  // Its handlers are its own, too: the GPU has one of SIGSEGV, in front of the program's.
+  // Signal handlers are separate as well: the GPU has a handler of SIGSEGV in front of the program's.
   Gpu gpu;
   gpu.make_queue();
   const sighandler_t handler = [](int) { _exit(3); };
@@ -117,14 +118,14 @@ void check_vfork() {
          }) == 0);
   struct sigaction now {};
   EXPECT(sigaction(SIGSEGV, nullptr, &now) == 0 && now.sa_handler == handler);
-  gpu.wait_until_watched();
+  gpu.wait_until_protected();
   gpu.fence(1);
 }
 
-// What a program finds that has inherited the descriptors `kfd` and `kfd + 1`, of a render node.
-int main_of_heir(int kfd) {
+// Runs in a program that has inherited the descriptors `kfd` and `kfd + 1`, a render node.
+int check_inherited_descriptors(int kfd) {
   const int render = kfd + 1;
-  EXPECT(!answers(kfd) && errno == EBADF);
+  EXPECT(!is_working(kfd) && errno == EBADF);
   kfd_get_version request{};
   EXPECT(call(render, 0, request) == -1 && errno == EBADF);
   const uint64_t offsets[] = {KFD_MMAP_TYPE_DOORBELL, KFD_MMAP_TYPE_EVENTS, KFD_MMAP_GPU_ID(1)};
@@ -133,32 +134,32 @@ int main_of_heir(int kfd) {
     EXPECT(errno == EINVAL);
   }
   EXPECT(mmap(nullptr, 4096, PROT_READ, MAP_SHARED, render, off_t{1} << 32) == MAP_FAILED);
-  // Other files are none of ours.
+  // Other files are not affected.
   const int other = memfd_create("other", MFD_CLOEXEC);
   EXPECT(call(other, KFD_NR_GET_VERSION, request) == -1 && errno == ENOTTY);
   EXPECT(mmap(nullptr, 4096, PROT_READ, MAP_SHARED, other, off_t{1} << 32) != MAP_FAILED);
-  // What it opens itself is its own.
-  const int own = open("/dev/kfd", O_RDWR | O_CLOEXEC);
-  EXPECT(answers(own) && !answers(kfd) && errno == EBADF);
-  EXPECT(close(kfd) == 0 && close(render) == 0 && answers(own));
+  // Files that it opens itself are usable.
+  const int child_gpu = open("/dev/kfd", O_RDWR | O_CLOEXEC);
+  EXPECT(is_working(child_gpu) && !is_working(kfd) && errno == EBADF);
+  EXPECT(close(kfd) == 0 && close(render) == 0 && is_working(child_gpu));
   return 0;
 }
 
 void check_exec() {
-  const int kfd = open("/dev/kfd", O_RDWR);  // and it stays open
-  EXPECT(answers(kfd));
+  const int kfd = open("/dev/kfd", O_RDWR);  // without O_CLOEXEC: it stays open
+  EXPECT(is_working(kfd));
   const int render = open("/dev/dri/renderD128", O_RDWR);
   EXPECT(render == kfd + 1);
   EXPECT(in_child([&] {
            execl("/proc/self/exe", "heir", std::to_string(kfd).c_str(), nullptr);
            return 9;
          }) == 0);
-  // A child that has opened files of its own, and its child: neither has its parent's.
+  // A child that has opened files, and its child: each cannot use its parent's.
   EXPECT(in_child([&] {
-           const int own = open("/dev/kfd", O_RDWR | O_CLOEXEC);
+           const int child_gpu = open("/dev/kfd", O_RDWR | O_CLOEXEC);
            return in_child([&] {
-             if (answers(own) || errno != EBADF) return 1;
-             return answers(kfd) || errno != EBADF ? 2 : 0;
+             if (is_working(child_gpu) || errno != EBADF) return 1;
+             return is_working(kfd) || errno != EBADF ? 2 : 0;
            });
          }) == 0);
   const char* const script = "grep -c simd_count /sys/class/kfd/kfd/topology/nodes/1/properties";
@@ -172,10 +173,10 @@ void check_exec() {
   int count = 0;
   EXPECT(std::fscanf(pipe, "%d", &count) == 1 && count == 1);
   EXPECT(pclose(pipe) == 0);
-  EXPECT(answers(kfd));
+  EXPECT(is_working(kfd));
 }
 
-// Forks while another thread opens the first file, with which the machine is made.
+// Forks while another thread opens the first file, which creates the system.
 void check_first() {
   for (int i = 0; i < 60; ++i) {
     EXPECT(in_child([] {
@@ -190,19 +191,19 @@ void check_first() {
              }
              opener.join();
              const int kfd = open("/dev/kfd", O_RDWR | O_CLOEXEC);
-             return answers(kfd) && close(kfd) == 0 ? 0 : 2;
+             return is_working(kfd) && close(kfd) == 0 ? 0 : 2;
            }) == 0);
   }
 }
 
-// A library of the program's has opened the first file before the preload face's constructors.
+// A library of the program has opened the first file before the front end's constructors.
 void check_early() {
-  EXPECT(answers(early_kfd));
+  EXPECT(is_working(early_kfd));
   EXPECT(in_child([] {
-           if (answers(early_kfd) || errno != EBADF) return 1;
-           return answers(open("/dev/kfd", O_RDWR | O_CLOEXEC)) ? 0 : 2;
+           if (is_working(early_kfd) || errno != EBADF) return 1;
+           return is_working(open("/dev/kfd", O_RDWR | O_CLOEXEC)) ? 0 : 2;
          }) == 0);
-  EXPECT(close(early_kfd) == 0 && !answers(early_kfd));
+  EXPECT(close(early_kfd) == 0 && !is_working(early_kfd));
   sigset_t all, now;
   sigfillset(&all);
   EXPECT(pthread_sigmask(SIG_SETMASK, &all, nullptr) == 0 &&
@@ -210,17 +211,17 @@ void check_early() {
   EXPECT(sigismember(&now, SIGSEGV) == (std::getenv("VGPU_SIGNALS") == nullptr ? 0 : 1));
 }
 
-// early_library.cpp has handlers of fork that use files.
+// early_library.cpp installs fork handlers that use files.
 void check_handlers() {
   const int kfd = open("/dev/kfd", O_RDWR | O_CLOEXEC);
-  EXPECT(answers(kfd));
+  EXPECT(is_working(kfd));
   alarm(20);
   EXPECT(in_child([] {
            alarm(20);
-           return answers(open("/dev/kfd", O_RDWR | O_CLOEXEC)) ? 0 : 1;
+           return is_working(open("/dev/kfd", O_RDWR | O_CLOEXEC)) ? 0 : 1;
          }) == 0);
   alarm(0);
-  EXPECT(answers(kfd));
+  EXPECT(is_working(kfd));
 }
 
 }  // namespace driver_program

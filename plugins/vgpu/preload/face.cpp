@@ -25,53 +25,54 @@ constinit std::atomic<System*> inherited{nullptr};
 
 namespace {
 
-// The state of this process: nothing yet, made, or failed for good.
+// The state of this process: not created yet, created, or failed.
 enum : int { kNone, kReady, kOff };
 constinit std::atomic<int> state{kNone};
-constinit Mutex making_mutex;               // while the system is made: no fork comes in between
-constinit std::atomic<pid_t> owner_pid{0};  // whose descriptors are the ones that we know; 0: this process's
+constinit Mutex creation_mutex;  // held while the system is created, so that no fork happens meanwhile
+constinit std::atomic<pid_t> owner_pid{0};  // the process that owns the known descriptors; 0: not set yet
 
-void say(const char* text) {
+void print(const char* text) {
   without_file_signals([&] { return ::write(2, text, std::strlen(text)); });
 }
 
-// Why there is no machine, and the files that there would be of one. Leaked on purpose.
-struct Refusal {
-  std::string why;
+// The errors that prevented the creation of the system, and the paths that it would have had. Leaked on
+// purpose.
+struct SettingsError {
+  std::string message;
   FileTree files;
 };
-constinit const Refusal* refusal = nullptr;
+constinit const SettingsError* settings_error = nullptr;
 
-// The exit status of a program that cannot have what was asked for: that of vgpu-run, which refuses the same.
-constexpr int kRefusedStatus = 2;
+// The exit status after an invalid setting; vgpu-run uses the same.
+constexpr int kSettingsErrorStatus = 2;
 
-// Without a machine nothing is ours. Who looks for a GPU nevertheless would find none and go on, or crash for want
-// of it; programs that do not look (the shell of a job with such a variable) are left alone.
-void refuse_if_wanted(const char* path, LastLink last) {
-  if (state.load(std::memory_order_acquire) != kOff || refusal == nullptr) return;
+// If the settings are invalid, a program that opens a GPU's path ends with the errors; it would otherwise
+// find no GPU. Other programs, such as the shell of a job with such variables, are not affected.
+void exit_if_gpu_path(const char* path, LastLink last) {
+  if (state.load(std::memory_order_acquire) != kOff || settings_error == nullptr) return;
   const Inside guard;
-  if (!refusal->files.owns(refusal->files.canonical(path, last))) return;
-  say(refusal->why.c_str());
-  _exit(kRefusedStatus);
+  if (!settings_error->files.owns(settings_error->files.canonical(path, last))) return;
+  print(settings_error->message.c_str());
+  _exit(kSettingsErrorStatus);
 }
 
-void make() RIGEL_REQUIRES(making_mutex) {
+void create_current_system() RIGEL_REQUIRES(creation_mutex) {
   Settings settings = Settings::from_environment();
-  // What runs here was made for real hardware, where that race is nearly never lost.
+  // Programs for physical GPUs may have this race, which is almost never lost there.
   const char* const events = std::getenv("VGPU_EVENTS");
   if (events == nullptr || std::strcmp(events, "exact") != 0) settings.options.latecomers = Latecomers::kHear;
   Diagnostics diagnostics;
-  auto made = make_system(settings, diagnostics);
-  if (!made) {
-    auto* const refused = new Refusal{{}, make_file_tree({}, HostProperties::read())};
-    for (const auto& entry : diagnostics.entries()) refused->why += "vgpu: error: " + entry.text + "\n";
-    refusal = refused;
+  auto created = make_system(settings, diagnostics);
+  if (!created) {
+    auto* const failure = new SettingsError{{}, make_file_tree({}, HostProperties::read())};
+    for (const auto& entry : diagnostics.entries()) failure->message += "vgpu: error: " + entry.text + "\n";
+    settings_error = failure;
     state.store(kOff, std::memory_order_release);
     return;
   }
-  System* const system = made.release();
+  System* const system = created.release();
   current.store(system, std::memory_order_release);
-  tell_of_fat_binaries(*system);
+  report_fat_binaries(*system);
   watch_bus_errors(explain_bus_error);
   state.store(kReady, std::memory_order_release);
 }
@@ -81,21 +82,21 @@ void make() RIGEL_REQUIRES(making_mutex) {
 System* system_for_path() {
   if (own_calls != 0) return nullptr;
   if (state.load(std::memory_order_acquire) == kNone && !in_vfork_child()) {
-    look_for_handlers();
+    find_program_handlers();
     const Inside guard;
-    const MutexLock lock(making_mutex);
-    if (state.load(std::memory_order_relaxed) == kNone) make();
+    const MutexLock lock(creation_mutex);
+    if (state.load(std::memory_order_relaxed) == kNone) create_current_system();
   }
   return state.load(std::memory_order_acquire) == kReady ? current.load(std::memory_order_acquire) : nullptr;
 }
 
-FileCall::FileCall(int fd, bool is_sure) {
+FileCall::FileCall(int fd, bool is_current_file) {
   if (fd < 0 || own_calls != 0) return;
-  for (const auto* known : {&current, &inherited}) {
-    System* const system = known->load(std::memory_order_acquire);
+  for (const auto* slot : {&current, &inherited}) {
+    System* const system = slot->load(std::memory_order_acquire);
     if (system == nullptr || !system->may_have(fd)) continue;
     if (!inside_) inside_.emplace();
-    if (!system->has(fd, is_sure)) continue;
+    if (!system->has(fd, is_current_file)) continue;
     system_ = system;
     return;
   }
@@ -112,7 +113,7 @@ bool can_be_string(const char* path) {
   return at >= kFirstPage && at < kProgramEnd;
 }
 
-bool could_be_ours(const char* path) {
+bool may_be_vgpu_path(const char* path) {
   if (!can_be_string(path) || path[0] != '/') return false;
   while (path[1] == '/') ++path;
   return std::strncmp(path, "/dev", 4) == 0 || std::strncmp(path, "/sys", 4) == 0 ||
@@ -122,7 +123,7 @@ bool could_be_ours(const char* path) {
 
 namespace {
 
-OurPath our_path(System& system, std::string_view path, LastLink last) {
+VgpuPath find_path(System& system, std::string_view path, LastLink last) {
   std::string canonical = system.files().canonical(path, last);
   if (!system.files().owns(canonical)) return {};
   return {&system, std::move(canonical)};
@@ -130,45 +131,45 @@ OurPath our_path(System& system, std::string_view path, LastLink last) {
 
 }  // namespace
 
-OurPath our_path(const char* path, LastLink last) {
-  if (own_calls != 0 || !could_be_ours(path)) return {};
+VgpuPath find_path(const char* path, LastLink last) {
+  if (own_calls != 0 || !may_be_vgpu_path(path)) return {};
   System* const system = system_for_path();
   if (system == nullptr) {
-    refuse_if_wanted(path, last);
+    exit_if_gpu_path(path, last);
     return {};
   }
   const Inside guard;
-  return our_path(*system, path, last);
+  return find_path(*system, path, last);
 }
 
-OurPath our_path_at(int folder, const char* path, LastLink last) {
+VgpuPath find_path_at(int directory, const char* path, LastLink last) {
   if (!can_be_string(path)) return {};
-  if (path[0] == '/' || folder == AT_FDCWD) return our_path(path, last);
-  System* const system = system_for_fd(folder);
+  if (path[0] == '/' || directory == AT_FDCWD) return find_path(path, last);
+  System* const system = system_for_fd(directory);
   if (system == nullptr) return {};
   const Inside guard;
-  const std::string base = system->directory_of(folder);
+  const std::string base = system->directory_of(directory);
   if (base.empty()) return {};
-  return our_path(*system, base + "/" + path, last);
+  return find_path(*system, base + "/" + path, last);
 }
 
-OurPath our_path_or_parent_at(int folder, const char* path, LastLink last) {
-  OurPath ours = our_path_at(folder, path, last);
-  if (ours || !can_be_string(path)) return ours;
+VgpuPath find_path_or_parent_at(int directory, const char* path, LastLink last) {
+  VgpuPath found = find_path_at(directory, path, last);
+  if (found || !can_be_string(path)) return found;
   const std::string_view whole(path);
-  if (whole != ".." && !whole.ends_with("/..")) return ours;
-  ours = our_path_at(folder, std::string(whole.substr(0, whole.size() - 2)).append(".").c_str(), last);
-  if (ours) ours.path = ours.system->files().canonical(ours.path + "/..");
-  return ours;
+  if (whole != ".." && !whole.ends_with("/..")) return found;
+  found = find_path_at(directory, std::string(whole.substr(0, whole.size() - 2)).append(".").c_str(), last);
+  if (found) found.path = found.system->files().canonical(found.path + "/..");
+  return found;
 }
 
-int open_ours(const OurPath& ours, int flags) {
+int open_path(const VgpuPath& found, int flags) {
   const Inside guard;
-  const int fd = ours.system->open(ours.path, flags);
+  const int fd = found.system->open(found.path, flags);
   if (fd >= 0 && in_vfork_child()) {
-    ours.system->forget(fd);
-  } else if (fd >= 0 && ours.path.starts_with("/dev/")) {
-    ours.system->process().expect_host_faults();
+    found.system->forget(fd);
+  } else if (fd >= 0 && found.path.starts_with("/dev/")) {
+    found.system->process().expect_host_faults();
   }
   return fd;
 }
@@ -177,40 +178,40 @@ namespace {
 
 // Processes -----------------------------------------------------------------------------------------------
 
-// The three locks keep the systems what they are until the fork is over. Until then all calls of this thread are
-// ours: it may be in handlers of others, who call what would wait for these locks.
-void before_fork() RIGEL_ACQUIRE(making_mutex, registered_mutex, folders_mutex) {
+// The three locks keep the systems consistent until the fork has completed. Meanwhile all calls of this
+// thread bypass the hooks: it may run other libraries' fork handlers, whose calls would wait for these locks.
+void before_fork() RIGEL_ACQUIRE(creation_mutex, registered_mutex, directories_mutex) {
   ++own_calls;
-  making_mutex.lock();
+  creation_mutex.lock();
   registered_mutex.lock();
-  folders_mutex.lock();
-  for (const auto* known : {&current, &inherited}) {
-    if (System* const system = known->load(std::memory_order_acquire)) system->before_fork();
+  directories_mutex.lock();
+  for (const auto* slot : {&current, &inherited}) {
+    if (System* const system = slot->load(std::memory_order_acquire)) system->before_fork();
   }
   host_faults_before_fork();
 }
 
-void after_fork() RIGEL_RELEASE(making_mutex, registered_mutex, folders_mutex) {
-  folders_mutex.unlock();
+void after_fork() RIGEL_RELEASE(creation_mutex, registered_mutex, directories_mutex) {
+  directories_mutex.unlock();
   registered_mutex.unlock();
-  making_mutex.unlock();
+  creation_mutex.unlock();
   --own_calls;
 }
 
-void after_fork_in_parent() RIGEL_RELEASE(making_mutex, registered_mutex, folders_mutex) {
+void after_fork_in_parent() RIGEL_RELEASE(creation_mutex, registered_mutex, directories_mutex) {
   host_faults_after_fork(false);
-  for (const auto* known : {&current, &inherited}) {
-    if (System* const system = known->load(std::memory_order_acquire)) system->after_fork_in_parent();
+  for (const auto* slot : {&current, &inherited}) {
+    if (System* const system = slot->load(std::memory_order_acquire)) system->after_fork_in_parent();
   }
   after_fork();
 }
 
-void after_fork_in_child() RIGEL_RELEASE(making_mutex, registered_mutex, folders_mutex) {
+void after_fork_in_child() RIGEL_RELEASE(creation_mutex, registered_mutex, directories_mutex) {
   host_faults_after_fork(true);
   forget_shared_copies();
   owner_pid.store(getpid(), std::memory_order_relaxed);
-  for (const auto* known : {&current, &inherited}) {
-    if (System* const system = known->load(std::memory_order_acquire)) system->abandon_in_child();
+  for (const auto* slot : {&current, &inherited}) {
+    if (System* const system = slot->load(std::memory_order_acquire)) system->abandon_in_child();
   }
   if (System* const system = current.exchange(nullptr); system != nullptr) {
     inherited.store(system, std::memory_order_release);
@@ -219,24 +220,24 @@ void after_fork_in_child() RIGEL_RELEASE(making_mutex, registered_mutex, folders
   after_fork();
 }
 
-// Libraries that the program needs begin before this one, and may be the first to look for a GPU.
-void begin() {
-  pid_t none = 0;
-  if (!owner_pid.compare_exchange_strong(none, getpid(), std::memory_order_relaxed)) return;
-  use_sigaction(NEXT(sigaction));  // not our hook of it
+// Libraries of the program are initialised before this one, and may be the first to open a GPU.
+void initialize() {
+  pid_t unset = 0;
+  if (!owner_pid.compare_exchange_strong(unset, getpid(), std::memory_order_relaxed)) return;
+  use_sigaction(NEXT(sigaction));  // not the hook of sigaction
   keep_faults_unblocked();
   pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
 }
 
-// A child of vfork cannot be told from its parent later.
-__attribute__((constructor)) void begin_at_load() {
-  begin();
+// Records the pid at load: a child of vfork cannot be distinguished from its parent later.
+__attribute__((constructor)) void initialize_at_load() {
+  initialize();
 }
 
 }  // namespace
 
 bool in_vfork_child() {
-  if (owner_pid.load(std::memory_order_relaxed) == 0) begin();
+  if (owner_pid.load(std::memory_order_relaxed) == 0) initialize();
   return owner_pid.load(std::memory_order_relaxed) != getpid();
 }
 

@@ -1,9 +1,9 @@
-// What the hooks of the preload face share: the machine of this process, whether a call is the program's, and
-// which paths and descriptors are ours to answer.
+// State that the hooks of the preload front end share: the system of this process, whether a call is the
+// program's, and the paths and descriptors of the virtual GPU.
 //
-// Threads: all from any thread. Children: one of fork has none of what its parent had open (System); one of
-// vfork runs in its parent's memory with descriptors and signal handlers of its own, so what it opens, closes and
-// sets is not put down.
+// Threads: all functions from any thread. Children: a child of fork cannot use its parent's files (System). A
+// child of vfork runs in its parent's memory with separate descriptors and signal handlers, so its changes
+// are not recorded.
 #pragma once
 
 #include <atomic>
@@ -20,27 +20,27 @@
 
 namespace rigel::vgpu {
 
-extern constinit std::atomic<System*> current;  ///< Null: none yet.
-/// After fork: the parent's, whose descriptors are dead here.
+extern constinit std::atomic<System*> current;  ///< Null: not created yet.
+/// After fork: the parent's system, whose descriptors fail here.
 extern constinit std::atomic<System*> inherited;
-extern constinit Mutex folders_mutex;  ///< Of folders.cpp: no fork comes in between.
+extern constinit Mutex directories_mutex;  ///< Guards directory streams (folders.cpp); held during fork.
 
 using Inside = DriverCall;
 
-/// Such a child shares our memory, and has descriptors and signal handlers of its own.
+/// Whether this process is a child of vfork.
 bool in_vfork_child();
 
-/// The system, made if this is the first call that needs it. Null: the call is not ours.
+/// Returns the system; creates it at the first call that needs it. Null: the call is not for the virtual GPU.
 System* system_for_path();
 
-/// The system that knows this descriptor, if any. Never makes one.
+/// Returns the system that has this descriptor, or null. Never creates one.
 System* system_for_fd(int fd);
 
-/// The same for a call on it: if there is a system, the thread does the driver's work while this lives.
+/// The same for a call on the descriptor: if there is a system, the thread is in a DriverCall meanwhile.
 class FileCall {
  public:
-  /// `is_sure`: who calls knows that a number of ours still stands for our file.
-  explicit FileCall(int fd, bool is_sure = false);
+  /// `is_current_file`: the caller knows that the descriptor has not been reused for another file.
+  explicit FileCall(int fd, bool is_current_file = false);
   explicit operator bool() const { return system_ != nullptr; }
   System* operator->() const { return system_; }
   System& operator*() const { return *system_; }
@@ -50,30 +50,31 @@ class FileCall {
   System* system_ = nullptr;
 };
 
-/// Whether the address may be a string's. Others are for the kernel to refuse: some programs ask with them what it knows.
+/// Whether the address can be a string's. Other addresses are passed to the kernel: some programs probe it
+/// with them.
 bool can_be_string(const char* path);
 
-/// Whether it is worth asking.
-bool could_be_ours(const char* path);
+/// A quick test for find_path(); may return true wrongly.
+bool may_be_vgpu_path(const char* path);
 
-/// A path of the program that is ours to answer.
-struct OurPath {
+/// A path of the virtual GPU.
+struct VgpuPath {
   System* system = nullptr;
   std::string path;  ///< Canonical.
   explicit operator bool() const { return system != nullptr; }
 };
 
 using LastLink = FileTree::LastLink;
-OurPath our_path(const char* path, LastLink last = LastLink::kFollow);
-OurPath our_path_at(int folder, const char* path, LastLink last = LastLink::kFollow);
-/// The same for stat and its kind: also the parent of a folder of ours, by "..", though the folders above are
-/// shared with the real system. There the folder may be missing, so that it would find no parent.
-OurPath our_path_or_parent_at(int folder, const char* path, LastLink last);
+VgpuPath find_path(const char* path, LastLink last = LastLink::kFollow);
+VgpuPath find_path_at(int directory, const char* path, LastLink last = LastLink::kFollow);
+/// The same for stat and similar functions. Also finds the parent of a directory of the virtual GPU through
+/// "..", although that directory belongs to the real file system: the child may not exist there.
+VgpuPath find_path_or_parent_at(int directory, const char* path, LastLink last);
 
-/// A descriptor, or a negated error number.
-int open_ours(const OurPath& ours, int flags);
+/// Returns a descriptor or a negated error number.
+int open_path(const VgpuPath& found, int flags);
 
-/// A result with a negated error number in it becomes libc's -1 and errno.
+/// Converts a negated error number to -1 and errno.
 template <class T>
 T to_libc(T result) {
   if (result >= 0) return result;

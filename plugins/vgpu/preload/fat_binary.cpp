@@ -14,7 +14,7 @@ namespace {
 
 // Source: clang-offload-bundler of LLVM.
 constexpr std::string_view kBundle = "__CLANG_OFFLOAD_BUNDLE__";
-constexpr uint64_t kMostEntries = 1024, kLongestName = 1024;
+constexpr uint64_t kMaxEntries = 1024, kMaxNameBytes = 1024;
 constexpr std::string_view kGpuTriple = "amdgcn-amd-amdhsa-";
 
 uint64_t number_at(const std::byte* at) {
@@ -30,9 +30,9 @@ std::vector<std::string> bundle_targets(const std::byte* bundle) {
   if (std::memcmp(bundle, kBundle.data(), kBundle.size()) != 0) return targets;
   const uint64_t count = number_at(bundle + kBundle.size());
   const std::byte* at = bundle + kBundle.size() + 8;
-  for (uint64_t i = 0; i < count && i < kMostEntries; ++i) {
+  for (uint64_t i = 0; i < count && i < kMaxEntries; ++i) {
     const uint64_t length = number_at(at + 16);
-    if (length > kLongestName) break;
+    if (length > kMaxNameBytes) break;
     const std::string_view name(reinterpret_cast<const char*>(at + 24), length);
     at += 24 + length;
     // "hipv4-amdgcn-amd-amdhsa--gfx906:xnack-"; the host's entry is empty code.
@@ -49,19 +49,19 @@ bool fits(std::string_view target, std::string_view gfx) {
   const std::string_view processor = target.substr(0, target.find(':'));
   if (processor == gfx) return true;
   // Families of LLVM's AMDGPU manual, "Generic processors".
-  const auto is_one_of = [&](std::string_view family, std::initializer_list<std::string_view> members) {
+  const auto is_in_family = [&](std::string_view family, std::initializer_list<std::string_view> members) {
     return processor == family && std::find(members.begin(), members.end(), gfx) != members.end();
   };
-  return is_one_of("gfx9-generic", {"gfx900", "gfx902", "gfx904", "gfx906", "gfx909", "gfx90c"}) ||
-         is_one_of("gfx10-1-generic", {"gfx1010", "gfx1011", "gfx1012", "gfx1013"}) ||
-         is_one_of("gfx10-3-generic",
-                   {"gfx1030", "gfx1031", "gfx1032", "gfx1033", "gfx1034", "gfx1035", "gfx1036"});
+  return is_in_family("gfx9-generic", {"gfx900", "gfx902", "gfx904", "gfx906", "gfx909", "gfx90c"}) ||
+         is_in_family("gfx10-1-generic", {"gfx1010", "gfx1011", "gfx1012", "gfx1013"}) ||
+         is_in_family("gfx10-3-generic",
+                      {"gfx1030", "gfx1031", "gfx1032", "gfx1033", "gfx1034", "gfx1035", "gfx1036"});
 }
 
 std::string gfx_by_environment(std::string gfx, uint32_t node,
                                const std::function<const char*(const char*)>& variable) {
-  const std::string of_node = fmt::format("HSA_OVERRIDE_GFX_VERSION_{}", node);
-  for (const char* name : {of_node.c_str(), "HSA_OVERRIDE_GFX_VERSION"}) {
+  const std::string node_variable = fmt::format("HSA_OVERRIDE_GFX_VERSION_{}", node);
+  for (const char* name : {node_variable.c_str(), "HSA_OVERRIDE_GFX_VERSION"}) {
     const char* const text = variable(name);
     if (text == nullptr || *text == '\0') continue;
     unsigned major = 0, minor = 0, stepping = 0;
@@ -69,7 +69,7 @@ std::string gfx_by_environment(std::string gfx, uint32_t node,
     if (std::sscanf(text, "%u.%u.%u%n", &major, &minor, &stepping, &length) == 3 && text[length] == '\0') {
       return fmt::format("gfx{}{}{:x}", major, minor, stepping);
     }
-    break;  // the runtime reports it and takes the GPU for what it is
+    break;  // the runtime reports it and uses the GPU's version
   }
   return gfx;
 }
@@ -80,19 +80,19 @@ std::string missing_code(const std::string& file, const std::vector<std::string>
   std::string missing, missing_gfx;
   std::set<std::string> seen;
   for (const GpuName& gpu : gpus) {
-    const auto fits_it = [&](const std::string& target) { return fits(target, gpu.gfx); };
-    if (std::any_of(targets.begin(), targets.end(), fits_it) || !seen.insert(gpu.name).second) continue;
+    const auto fits_gpu = [&](const std::string& target) { return fits(target, gpu.gfx); };
+    if (std::any_of(targets.begin(), targets.end(), fits_gpu) || !seen.insert(gpu.name).second) continue;
     missing += fmt::format("{}{} ({})", missing.empty() ? "" : ", ", gpu.gfx, gpu.name);
     missing_gfx += fmt::format("{}{}", missing_gfx.empty() ? "" : ",", gpu.gfx);
   }
   if (missing.empty()) return {};
-  std::string inside;
-  for (const std::string& target : targets) inside += (inside.empty() ? "" : ", ") + target;
+  std::string available;
+  for (const std::string& target : targets) available += (available.empty() ? "" : ", ") + target;
   return fmt::format(
       "{}: contains GPU code for {}, but none for {}; compile with --offload-arch={}, or select another GPU "
       "with "
       "vgpu-run --gpu",
-      file.empty() ? "HIP program" : file, inside, missing, missing_gfx);
+      file.empty() ? "HIP program" : file, available, missing, missing_gfx);
 }
 
 }  // namespace rigel::vgpu

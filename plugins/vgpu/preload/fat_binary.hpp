@@ -1,4 +1,4 @@
-// The GPU code in HIP programs: for which targets it is, and which GPUs it leaves out.
+// The GPU code in HIP programs: its targets, and the GPUs without code.
 //
 // Threads: any.
 #pragma once
@@ -12,21 +12,21 @@
 
 namespace rigel::vgpu {
 
-/// The targets of a bundle of code objects, as clang-offload-bundler makes them, "gfx906:xnack-": those of
-/// AMD GPUs, without their triples. Nothing says how long `bundle` is but its own numbers. Empty: it is no
-/// such bundle, or a compressed one.
+/// Returns the targets of AMD GPUs in a bundle of clang-offload-bundler, without their triples:
+/// "gfx906:xnack-". The bundle's size is derived from its contents. Empty: not such a bundle, or a compressed
+/// one.
 std::vector<std::string> bundle_targets(const std::byte* bundle);
 
-/// Whether code for `target` may run on `gfx`, "gfx906". Settings of XNACK and ECC are not looked at.
+/// Whether code for `target` can run on `gfx`, for example "gfx906". Ignores XNACK and ECC.
 bool fits(std::string_view target, std::string_view gfx);
 
-/// The gfx name that a GPU is taken for: `gfx`, unless HSA_OVERRIDE_GFX_VERSION_<node> or HSA_OVERRIDE_GFX_VERSION,
-/// "10.3.0", says otherwise. Both runtimes read these. `variable` returns the value of a variable, or null.
+/// Returns `gfx`, or the version in HSA_OVERRIDE_GFX_VERSION_<node> or HSA_OVERRIDE_GFX_VERSION, for example
+/// "10.3.0". Both runtimes read these. `variable` returns the value of a variable, or null.
 std::string gfx_by_environment(std::string gfx, uint32_t node,
                                const std::function<const char*(const char*)>& variable);
 
-/// A warning about the GPUs that a file has no code for; empty: it has code for all, or none at all. A GPU's
-/// `name` is its board's.
+/// Returns a warning about the GPUs for which a file has no code. Empty: it has code for all GPUs, or no GPU
+/// code at all. `name` is the board's.
 struct GpuName {
   std::string name, gfx;
 };

@@ -31,12 +31,11 @@ struct Registered {
   std::vector<std::string> targets;
 };
 
-// What has been registered before there was a machine. Leaked: programs register before main and until they
-// have ended.
+// Binaries that were registered before the system was created. Leaked, because programs unregister at exit.
 constinit std::vector<Registered>* registered RIGEL_GUARDED_BY(registered_mutex) = nullptr;
-constinit System* told RIGEL_GUARDED_BY(registered_mutex) = nullptr;
+constinit System* reported_system RIGEL_GUARDED_BY(registered_mutex) = nullptr;
 
-void warn_of(System& system, const Registered& binary) {
+void warn_about(System& system, const Registered& binary) {
   std::vector<GpuName> gpus;
   for (const Gpu& gpu : system.process().virtual_system().gpus) {
     gpus.push_back({gpu.board.name, gfx_by_environment(gpu.board.gfx_name(), gpu.node, secure_getenv)});
@@ -45,7 +44,7 @@ void warn_of(System& system, const Registered& binary) {
   if (!text.empty()) system.log()(LogCategory::kWarning, "{}", text);
 }
 
-void note_fat_binary(const void* data) {
+void register_fat_binary(const void* data) {
   const Inside guard;
   FatBinaryWrapper wrapper;
   std::memcpy(&wrapper, data, sizeof wrapper);
@@ -54,12 +53,14 @@ void note_fat_binary(const void* data) {
   Dl_info info{};
   if (dladdr(data, &info) != 0 && info.dli_fname != nullptr) binary.file = info.dli_fname;
   const MutexLock lock(registered_mutex);
-  if (told != nullptr && current.load(std::memory_order_acquire) == told) return warn_of(*told, binary);
+  if (reported_system != nullptr && current.load(std::memory_order_acquire) == reported_system)
+    return warn_about(*reported_system, binary);
   if (registered == nullptr) registered = new std::vector<Registered>;
   registered->push_back(std::move(binary));
 }
 
-// HIP's function. A library that was loaded for its user alone is not behind us in the order of look-up.
+// Returns HIP's function. A library that was loaded with RTLD_LOCAL is not in the search order after this
+// one.
 void** (*next_register())(const void*) {
   constexpr const char* kName = "__hipRegisterFatBinary";
   void* found = dlsym(RTLD_NEXT, kName);
@@ -81,11 +82,11 @@ void** (*next_register())(const void*) {
 
 }  // namespace
 
-void tell_of_fat_binaries(System& system) {
+void report_fat_binaries(System& system) {
   const MutexLock lock(registered_mutex);
-  told = &system;
+  reported_system = &system;
   if (registered == nullptr) return;
-  for (const Registered& binary : *registered) warn_of(system, binary);
+  for (const Registered& binary : *registered) warn_about(system, binary);
   registered->clear();
 }
 
@@ -93,7 +94,7 @@ void tell_of_fat_binaries(System& system) {
 
 HOOK void** __hipRegisterFatBinary(const void* data);
 HOOK void** __hipRegisterFatBinary(const void* data) {
-  if (data != nullptr) rigel::vgpu::note_fat_binary(data);
+  if (data != nullptr) rigel::vgpu::register_fat_binary(data);
   const auto next = rigel::vgpu::next_register();
   return next == nullptr ? nullptr : next(data);
 }

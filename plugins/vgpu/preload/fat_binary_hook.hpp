@@ -1,6 +1,5 @@
-// Looks at the GPU code that HIP programs register. HIP looks for its GPUs' code there, and where it finds none
-// it says that there is none and no more; so the targets that are inside and those of the machine are named in
-// a warning, once the program uses a GPU.
+// Checks the GPU code that HIP programs register. HIP reports only that it has no code for a GPU. This hook
+// warns with the targets of the code and of the GPUs, once the program uses a GPU.
 //
 // Threads: any.
 #pragma once
@@ -11,9 +10,10 @@ namespace rigel::vgpu {
 
 class System;
 
-extern constinit Mutex registered_mutex;  ///< Of what is registered: no fork comes in between.
+extern constinit Mutex registered_mutex;  ///< Guards the registered binaries; held during fork.
 
-/// The program begins to use this machine: warns of what has been registered before, and later at once.
-void tell_of_fat_binaries(System& system);
+/// Called when the program starts to use `system`: warns about earlier binaries now, and about later ones
+/// immediately.
+void report_fat_binaries(System& system);
 
 }  // namespace rigel::vgpu

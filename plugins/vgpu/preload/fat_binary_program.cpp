@@ -1,9 +1,9 @@
-// A HIP program as compilers make them, but for its GPU code, which is empty: a bundle for the targets that it
-// is asked for, registered before anything else.
+// A HIP program as compilers build it, except that its GPU code is empty: a bundle for the given targets,
+// registered at start.
 //
 //   fat_binary_program TARGET...
 //
-// Prints how many GPUs there are.
+// Prints the number of GPUs.
 #include <hip/hip_runtime_api.h>
 
 #include <cstdint>

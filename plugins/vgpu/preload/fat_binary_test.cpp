@@ -1,4 +1,4 @@
-// Programs with GPU code for other GPUs than the machine has.
+// Programs with GPU code for other GPUs.
 #include "plugins/vgpu/preload/fat_binary.hpp"
 
 #include <cstdlib>
@@ -35,7 +35,7 @@ std::vector<std::string> targets_of(const std::string& bundle) {
   return bundle_targets(reinterpret_cast<const std::byte*>(bundle.data()));
 }
 
-TEST(FatBinary, NamesTheTargetsOfItsGpuCode) {
+TEST(FatBinary, ListsTargetsOfBundle) {
   EXPECT_THAT(targets_of(bundle_of({"host-x86_64-unknown-linux--", "hipv4-amdgcn-amd-amdhsa--gfx906:xnack-",
                                     "hip-amdgcn-amd-amdhsa-gfx900", "openmp-nvptx64-nvidia-cuda-sm_70"})),
               ElementsAre("gfx906:xnack-", "gfx900"));
@@ -44,7 +44,7 @@ TEST(FatBinary, NamesTheTargetsOfItsGpuCode) {
               IsEmpty());
 }
 
-TEST(FatBinary, FitsItsProcessorAndThoseOfItsFamily) {
+TEST(FatBinary, FitsProcessorAndFamily) {
   EXPECT_TRUE(fits("gfx906:sramecc+:xnack-", "gfx906"));
   EXPECT_FALSE(fits("gfx906", "gfx900"));
   EXPECT_FALSE(fits("gfx90", "gfx906"));
@@ -53,7 +53,7 @@ TEST(FatBinary, FitsItsProcessorAndThoseOfItsFamily) {
   EXPECT_FALSE(fits("gfx10-1-generic", "gfx1030"));
 }
 
-TEST(FatBinary, MissesGpusThatNoneOfItsCodeFits) {
+TEST(FatBinary, ReportsGpusWithoutCode) {
   const std::vector<GpuName> gpus = {{"vega10", "gfx900"}, {"navi21", "gfx1030"}, {"vega10", "gfx900"}};
   EXPECT_EQ(missing_code("a", {"gfx900", "gfx1030"}, gpus), "");
   EXPECT_EQ(missing_code("a", {}, gpus), "") << "no GPU code at all, or compressed";
@@ -63,7 +63,7 @@ TEST(FatBinary, MissesGpusThatNoneOfItsCodeFits) {
             "--offload-arch=gfx900, or select another GPU with vgpu-run --gpu");
 }
 
-TEST(FatBinary, IsComparedWithTheVersionsOfTheEnvironment) {
+TEST(FatBinary, UsesVersionOverrideOfEnvironment) {
   std::map<std::string, std::string> variables;
   const auto variable = [&variables](const char* name) {
     const auto found = variables.find(name);
@@ -81,7 +81,7 @@ TEST(FatBinary, IsComparedWithTheVersionsOfTheEnvironment) {
   }
 }
 
-TEST(FatBinary, IsWarnedOfAsThePageSays) {
+TEST(FatBinary, WarningMatchesDocumentation) {
   std::ifstream page(REPORTS_PAGE);
   const std::string text(std::istreambuf_iterator<char>(page), {});
   EXPECT_THAT(
@@ -95,12 +95,12 @@ ProgramResult run(const std::string& gpus, const std::vector<std::string>& targe
   return run_program(command);
 }
 
-TEST(HipProgram, IsToldThatItsCodeIsForOtherGpus) {
+TEST(HipProgram, WarnsAboutMissingCode) {
   const ProgramResult result = run("gfx900,gfx906", {"gfx906", "gfx1030"});
   EXPECT_THAT(result.out, HasSubstr("contains GPU code for gfx906, gfx1030, but none for gfx900 (vega10)"));
 }
 
-TEST(HipProgram, IsToldNothingWhereItsCodeFits) {
+TEST(HipProgram, PrintsNoWarningIfCodeFits) {
   EXPECT_THAT(run("gfx906", {"gfx906", "gfx1030"}).out, Not(HasSubstr("contains GPU code")));
   EXPECT_THAT(run("none", {"gfx906"}).out, Not(HasSubstr("contains GPU code")));
   ::setenv("HSA_OVERRIDE_GFX_VERSION", "10.3.0", 1);

@@ -1,9 +1,9 @@
-// A HIP program that knows nothing of the virtual GPU: copies in every direction, streams and events, with
-// the data checked. It has no kernels of its own; HIP and ROCr bring theirs.
+// A HIP program for unmodified HIP: copies in every direction, streams and events, with verified data. It has
+// no kernels; HIP and ROCr use theirs.
 //
 //   hip_program copies|streams|no_gpu|memory_without_gpu
 //
-// Exit status 0: all was as it should be.
+// Exit status 0: success.
 #include <hip/hip_runtime_api.h>
 
 #include <cstdio>
@@ -65,51 +65,53 @@ void copies() {
 
 void streams() {
   constexpr size_t kStreams = 4, kBytes = 1 << 20;
-  struct Lane {
+  struct StreamTest {
     hipStream_t stream;
     hipEvent_t begin, end;
     void *in, *out, *device;
   };
-  std::vector<Lane> lanes(kStreams);
+  std::vector<StreamTest> streams_under_test(kStreams);
   for (size_t i = 0; i < kStreams; ++i) {
-    Lane& lane = lanes[i];
-    CHECK(hipStreamCreate(&lane.stream));
-    CHECK(hipEventCreate(&lane.begin));
-    CHECK(hipEventCreate(&lane.end));
-    CHECK(hipHostMalloc(&lane.in, kBytes, 0));
-    CHECK(hipHostMalloc(&lane.out, kBytes, 0));
-    CHECK(hipMalloc(&lane.device, kBytes));
-    std::memcpy(lane.in, pattern(kBytes, static_cast<unsigned>(i)).data(), kBytes);
-    std::memset(lane.out, 0, kBytes);
+    StreamTest& stream_test = streams_under_test[i];
+    CHECK(hipStreamCreate(&stream_test.stream));
+    CHECK(hipEventCreate(&stream_test.begin));
+    CHECK(hipEventCreate(&stream_test.end));
+    CHECK(hipHostMalloc(&stream_test.in, kBytes, 0));
+    CHECK(hipHostMalloc(&stream_test.out, kBytes, 0));
+    CHECK(hipMalloc(&stream_test.device, kBytes));
+    std::memcpy(stream_test.in, pattern(kBytes, static_cast<unsigned>(i)).data(), kBytes);
+    std::memset(stream_test.out, 0, kBytes);
   }
   for (size_t i = 0; i < kStreams; ++i) {
-    Lane& lane = lanes[i];
-    if (i > 0) CHECK(hipStreamWaitEvent(lane.stream, lanes[i - 1].end, 0));
-    CHECK(hipEventRecord(lane.begin, lane.stream));
-    CHECK(hipMemcpyAsync(lane.device, lane.in, kBytes, hipMemcpyHostToDevice, lane.stream));
-    CHECK(hipMemcpyAsync(lane.out, lane.device, kBytes, hipMemcpyDeviceToHost, lane.stream));
-    CHECK(hipEventRecord(lane.end, lane.stream));
+    StreamTest& stream_test = streams_under_test[i];
+    if (i > 0) CHECK(hipStreamWaitEvent(stream_test.stream, streams_under_test[i - 1].end, 0));
+    CHECK(hipEventRecord(stream_test.begin, stream_test.stream));
+    CHECK(hipMemcpyAsync(stream_test.device, stream_test.in, kBytes, hipMemcpyHostToDevice,
+                         stream_test.stream));
+    CHECK(hipMemcpyAsync(stream_test.out, stream_test.device, kBytes, hipMemcpyDeviceToHost,
+                         stream_test.stream));
+    CHECK(hipEventRecord(stream_test.end, stream_test.stream));
   }
-  for (Lane& lane : lanes) {
-    CHECK(hipStreamSynchronize(lane.stream));
-    CHECK(hipEventQuery(lane.end));
-    expect_same(lane.out, lane.in, kBytes, "a stream's copy");
+  for (StreamTest& stream_test : streams_under_test) {
+    CHECK(hipStreamSynchronize(stream_test.stream));
+    CHECK(hipEventQuery(stream_test.end));
+    expect_same(stream_test.out, stream_test.in, kBytes, "a stream's copy");
     float milliseconds = -1;
-    CHECK(hipEventElapsedTime(&milliseconds, lane.begin, lane.end));
+    CHECK(hipEventElapsedTime(&milliseconds, stream_test.begin, stream_test.end));
     if (milliseconds < 0) {
       std::printf("time runs backwards\n");
       std::exit(1);
     }
-    CHECK(hipEventDestroy(lane.begin));
-    CHECK(hipEventDestroy(lane.end));
-    CHECK(hipStreamDestroy(lane.stream));
-    CHECK(hipHostFree(lane.in));
-    CHECK(hipHostFree(lane.out));
-    CHECK(hipFree(lane.device));
+    CHECK(hipEventDestroy(stream_test.begin));
+    CHECK(hipEventDestroy(stream_test.end));
+    CHECK(hipStreamDestroy(stream_test.stream));
+    CHECK(hipHostFree(stream_test.in));
+    CHECK(hipHostFree(stream_test.out));
+    CHECK(hipFree(stream_test.device));
   }
 }
 
-// Programs ask how many GPUs there are, and do without if there are none.
+// Programs query the number of GPUs, and may work without GPUs.
 void no_gpu() {
   int count = -1;
   const hipError_t status = hipGetDeviceCount(&count);
@@ -118,14 +120,14 @@ void no_gpu() {
   std::exit(1);
 }
 
-// … or go on regardless, and look at what each call answers.
+// Other programs call HIP without GPUs, and check the errors.
 void memory_without_gpu() {
   void* memory = nullptr;
   hipStream_t stream = nullptr;
-  size_t free = 0, all = 0;
+  size_t free = 0, total = 0;
   for (const hipError_t status :
        {hipMalloc(&memory, 64), hipHostMalloc(&memory, 64, 0), hipStreamCreate(&stream),
-        hipMemGetInfo(&free, &all), hipSetDevice(0), hipDeviceSynchronize()}) {
+        hipMemGetInfo(&free, &total), hipSetDevice(0), hipDeviceSynchronize()}) {
     if (status == hipErrorInvalidDevice || status == hipErrorNoDevice) continue;
     std::printf("without a GPU: %s\n", hipGetErrorName(status));
     std::exit(1);
@@ -135,14 +137,14 @@ void memory_without_gpu() {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const std::string what = argc > 1 ? argv[1] : "";
-  if (what == "copies") {
+  const std::string test = argc > 1 ? argv[1] : "";
+  if (test == "copies") {
     copies();
-  } else if (what == "streams") {
+  } else if (test == "streams") {
     streams();
-  } else if (what == "no_gpu") {
+  } else if (test == "no_gpu") {
     no_gpu();
-  } else if (what == "memory_without_gpu") {
+  } else if (test == "memory_without_gpu") {
     memory_without_gpu();
   } else {
     std::printf("what?\n");

@@ -1,5 +1,5 @@
-// Debian's HIP on the virtual GPU, with ROCr and on this runtime. ROCr loads code objects, HIP's own among them, with a kernel: where there
-// are no shader cores HIP cannot begin.
+// Debian's HIP on the virtual GPU, with ROCr and with this runtime. ROCr and HIP load code objects with a
+// kernel, so HIP needs shader cores.
 #include <unistd.h>
 
 #include <cstdlib>
@@ -18,12 +18,12 @@ std::string vgpu_run() {
   return path == nullptr ? "vgpu-run" : path;
 }
 
-class HipOn : public ::testing::TestWithParam<const char*> {
+class HipOnBoard : public ::testing::TestWithParam<const char*> {
  protected:
-  void passes(const std::string& what) {
+  void run_test(const std::string& test) {
     for (const char* runtime : {"system", "rigel"}) {
       const ProgramResult result =
-          run_program({vgpu_run(), "--runtime", runtime, "--gpu", GetParam(), HIP_PROGRAM, what}, 240);
+          run_program({vgpu_run(), "--runtime", runtime, "--gpu", GetParam(), HIP_PROGRAM, test}, 240);
       if (result.out.find("no shader cores") != std::string::npos) {
         GTEST_SKIP() << "this build of the virtual GPU runs no kernels on " << GetParam();
       }
@@ -32,16 +32,16 @@ class HipOn : public ::testing::TestWithParam<const char*> {
   }
 };
 
-TEST_P(HipOn, CopiesInEveryDirection) {
-  passes("copies");
+TEST_P(HipOnBoard, CopiesInAllDirections) {
+  run_test("copies");
 }
 
-TEST_P(HipOn, StreamsAndEventsKeepTheirOrder) {
-  passes("streams");
+TEST_P(HipOnBoard, StreamsAndEventsKeepOrder) {
+  run_test("streams");
 }
 
-// HIP up to 5.x ends the process when an agent lists memory that it does not expect.
-TEST(Hip, CountsNoDevicesWhereThereIsNoGpu) {
+// HIP up to 5.x aborts if an agent lists unexpected memory.
+TEST(Hip, CountsNoDevicesWithoutGpu) {
   for (const char* runtime : {"system", "rigel"}) {
     const ProgramResult result =
         run_program({vgpu_run(), "--runtime", runtime, "--gpu", "none", HIP_PROGRAM, "no_gpu"});
@@ -49,8 +49,8 @@ TEST(Hip, CountsNoDevicesWhereThereIsNoGpu) {
   }
 }
 
-// Where a driver is loaded ROCr's hsa_init succeeds, and HIP of ROCm 5.2 crashes; so that is not asked here.
-TEST(Hip, AnswersWithErrorsWhereThereIsNoGpu) {
+// With a driver loaded, ROCr's hsa_init succeeds, and HIP of ROCm 5.2 crashes; this case is not tested.
+TEST(Hip, ReturnsErrorsWithoutGpu) {
   for (const std::vector<std::string>& run :
        {std::vector<std::string>{vgpu_run(), "--runtime", "rigel", "--gpu", "none"},
         {"env", "LD_LIBRARY_PATH=" RIGEL_LIBRARIES}}) {
@@ -63,7 +63,7 @@ TEST(Hip, AnswersWithErrorsWhereThereIsNoGpu) {
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    , HipOn, ::testing::Values("gfx803", "gfx900", "gfx900:bar=small", "gfx906", "gfx1010", "gfx1030"),
+    , HipOnBoard, ::testing::Values("gfx803", "gfx900", "gfx900:bar=small", "gfx906", "gfx1010", "gfx1030"),
     [](const auto& row) {
       const std::string board = row.param;
       return board.substr(0, board.find(':')) + (board.ends_with("small") ? "_small_bar" : "");

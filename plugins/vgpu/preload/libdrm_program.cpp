@@ -1,5 +1,5 @@
-// Asks libdrm of every board what programs ask it, and ends with 1 at the first answer that mixes boards up.
-// Knows nothing of us. Argument: how many boards there are.
+// Queries all boards with libdrm, as programs do. Exits with 1 if a result belongs to another board.
+// Argument: the number of boards.
 #include <amdgpu.h>
 #include <amdgpu_drm.h>
 #include <fcntl.h>
@@ -27,8 +27,8 @@
 
 namespace {
 
-// A string that libdrm has allocated.
-std::string take(char* text) {
+// Takes ownership of a string that libdrm has allocated.
+std::string take_string(char* text) {
   const std::string copy = text == nullptr ? "" : text;
   std::free(text);
   return copy;
@@ -47,7 +47,7 @@ std::string bus_id(const drmDevice& device) {
   return text;
 }
 
-// drmGetDevices2 with and without the revision, and what it says of each board.
+// Lists the boards with drmGetDevices2, with or without the revision, and checks each.
 std::vector<drmDevicePtr> devices(int boards, uint32_t flags) {
   EXPECT(drmGetDevices2(flags, nullptr, 0) == boards);
   std::vector<drmDevicePtr> list(static_cast<size_t>(boards));
@@ -71,9 +71,9 @@ void check_nodes(const drmDevice& device) {
     const int fd = open(name.c_str(), O_RDWR | O_CLOEXEC);
     EXPECT(fd >= 0);
     EXPECT(drmGetNodeTypeFromFd(fd) == (name == card ? DRM_NODE_PRIMARY : DRM_NODE_RENDER));
-    EXPECT(take(drmGetDeviceNameFromFd2(fd)) == name);
-    EXPECT(take(drmGetPrimaryDeviceNameFromFd(fd)) == card);
-    EXPECT(take(drmGetRenderDeviceNameFromFd(fd)) == render);
+    EXPECT(take_string(drmGetDeviceNameFromFd2(fd)) == name);
+    EXPECT(take_string(drmGetPrimaryDeviceNameFromFd(fd)) == card);
+    EXPECT(take_string(drmGetRenderDeviceNameFromFd(fd)) == render);
     EXPECT(drmIsMaster(fd) == (name == card ? 1 : 0));
     drmVersionPtr version = drmGetVersion(fd);
     EXPECT(version != nullptr && version->name == std::string("amdgpu") && version->version_major == 3);
@@ -88,13 +88,13 @@ void check_nodes(const drmDevice& device) {
     EXPECT(drmGetDeviceFromDevId(status.st_rdev, 0, &by_number) == 0);
     EXPECT(bus_id(*by_number) == bus_id(device));
     drmFreeDevice(&by_number);
-    // What smi tools read, by the node's name.
-    const std::string folder = "/sys/class/drm/" + name.substr(name.rfind('/') + 1) + "/device/";
-    EXPECT(read_number(folder + "vendor") == device.deviceinfo.pci->vendor_id);
-    EXPECT(read_number(folder + "device") == device.deviceinfo.pci->device_id);
-    EXPECT(read_number(folder + "subsystem_vendor") == device.deviceinfo.pci->subvendor_id);
-    EXPECT(read_number(folder + "subsystem_device") == device.deviceinfo.pci->subdevice_id);
-    EXPECT(read_number(folder + "revision") == device.deviceinfo.pci->revision_id);
+    // Files that smi tools read, by the node's name.
+    const std::string directory = "/sys/class/drm/" + name.substr(name.rfind('/') + 1) + "/device/";
+    EXPECT(read_number(directory + "vendor") == device.deviceinfo.pci->vendor_id);
+    EXPECT(read_number(directory + "device") == device.deviceinfo.pci->device_id);
+    EXPECT(read_number(directory + "subsystem_vendor") == device.deviceinfo.pci->subvendor_id);
+    EXPECT(read_number(directory + "subsystem_device") == device.deviceinfo.pci->subdevice_id);
+    EXPECT(read_number(directory + "revision") == device.deviceinfo.pci->revision_id);
     char target[256];
     const ssize_t length = readlink(("/sys/class/drm/" + card.substr(9)).c_str(), target, sizeof target);
     EXPECT(length > 0);
@@ -104,8 +104,8 @@ void check_nodes(const drmDevice& device) {
   }
   const int fd = drmOpenWithType("amdgpu", bus_id(device).c_str(), DRM_NODE_PRIMARY);
   EXPECT(fd >= 0);
-  EXPECT(take(drmGetDeviceNameFromFd2(fd)) == card);
-  EXPECT(take(drmGetBusid(fd)) == bus_id(device));
+  EXPECT(take_string(drmGetDeviceNameFromFd2(fd)) == card);
+  EXPECT(take_string(drmGetBusid(fd)) == bus_id(device));
   drm_magic_t magic = 0;
   EXPECT(drmGetMagic(fd, &magic) == 0 && magic != 0 && drmAuthMagic(fd, magic) == 0);
   EXPECT(drmSetMaster(fd) == 0 && drmDropMaster(fd) == 0);
@@ -113,7 +113,7 @@ void check_nodes(const drmDevice& device) {
   drmClose(fd);
 }
 
-// One handle for each board, however it is opened, with the board's own descriptor and identity.
+// Each board has one handle, regardless of how it is opened, with the board's descriptor and identity.
 void check_amdgpu(const std::vector<drmDevicePtr>& list) {
   std::set<amdgpu_device_handle> handles;
   std::set<uint32_t> slots;
@@ -130,7 +130,7 @@ void check_amdgpu(const std::vector<drmDevicePtr>& list) {
     EXPECT(handle == same);
     EXPECT(amdgpu_device_deinitialize(same) == 0);
     EXPECT(handles.insert(handle).second);
-    EXPECT(take(drmGetRenderDeviceNameFromFd(amdgpu_device_get_fd(handle))) ==
+    EXPECT(take_string(drmGetRenderDeviceNameFromFd(amdgpu_device_get_fd(handle))) ==
            device->nodes[DRM_NODE_RENDER]);
     amdgpu_gpu_info info{};
     EXPECT(amdgpu_query_gpu_info(handle, &info) == 0);
@@ -140,7 +140,7 @@ void check_amdgpu(const std::vector<drmDevicePtr>& list) {
     EXPECT(amdgpu_query_heap_info(handle, AMDGPU_GEM_DOMAIN_VRAM, 0, &heap) == 0);
     EXPECT(heap.heap_size ==
            read_number("/sys/bus/pci/devices/" + bus_id(*device).substr(4) + "/mem_info_vram_total"));
-    // An address space of its own: a buffer of one board is at the same address as that of another.
+    // Each board has a separate address space, so buffers of two boards can have the same address.
     amdgpu_bo_alloc_request request{4096, 4096, AMDGPU_GEM_DOMAIN_GTT, 0};
     amdgpu_bo_handle buffer = nullptr;
     EXPECT(amdgpu_bo_alloc(handle, &request, &buffer) == 0);
@@ -167,7 +167,7 @@ int main(int count, char** arguments) {
     }
     drmFreeDevices(list.data(), boards);
   }
-  // A third card does not exist, and a render node of it neither.
+  // One more card and its render node do not exist.
   EXPECT(drmOpenRender(128 + boards) < 0);
   EXPECT(access(("/dev/dri/card" + std::to_string(boards)).c_str(), F_OK) == -1);
   return 0;

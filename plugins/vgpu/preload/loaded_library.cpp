@@ -12,7 +12,7 @@ uint32_t gnu_hash(const char* name) noexcept {
   return hash;
 }
 
-// Calls `body` with each library, in the order in which the dynamic linker looks, until it returns true.
+// Calls `body` with each library, in the dynamic linker's search order, until it returns true.
 template <class Body>
 void for_each_library(Body body) noexcept {
   dl_iterate_phdr(
@@ -30,7 +30,7 @@ LoadedLibrary::LoadedLibrary(const dl_phdr_info& info) noexcept
   }
 }
 
-bool LoadedLibrary::holds(uint64_t address) const noexcept {
+bool LoadedLibrary::contains(uint64_t address) const noexcept {
   for (uint16_t i = 0; i < segment_count_; ++i) {
     const ElfW(Phdr)& segment = segments_[i];
     if (segment.p_type == PT_LOAD && address - base_ - segment.p_vaddr < segment.p_memsz) return true;
@@ -42,7 +42,7 @@ LoadedLibrary LoadedLibrary::of(const void* address) noexcept {
   LoadedLibrary found;
   for_each_library([&](const dl_phdr_info& info) {
     const LoadedLibrary library(info);
-    if (!library.holds(reinterpret_cast<uint64_t>(address))) return false;
+    if (!library.contains(reinterpret_cast<uint64_t>(address))) return false;
     found = library;
     return true;
   });
@@ -51,12 +51,12 @@ LoadedLibrary LoadedLibrary::of(const void* address) noexcept {
 
 LoadedLibrary LoadedLibrary::next_with(const char* name) const noexcept {
   LoadedLibrary found;
-  bool is_behind = false;
+  bool is_after_this = false;
   for_each_library([&](const dl_phdr_info& info) {
     const LoadedLibrary library(info);
-    const bool is_next = is_behind && library.find(name) != nullptr;
+    const bool is_next = is_after_this && library.find(name) != nullptr;
     if (is_next) found = library;
-    is_behind = is_behind || library == *this;
+    is_after_this = is_after_this || library == *this;
     return is_next;
   });
   return found;
@@ -64,7 +64,7 @@ LoadedLibrary LoadedLibrary::next_with(const char* name) const noexcept {
 
 void* LoadedLibrary::find(const char* name) const noexcept {
   if (dynamic_ == nullptr) return nullptr;
-  // The dynamic linker has made addresses of these, but for those of the vDSO.
+  // The dynamic linker has relocated these addresses, except in the vDSO.
   const auto at = [&](uint64_t value) { return value < base_ ? value + base_ : value; };
   const Elf64_Sym* symbols = nullptr;
   const char* strings = nullptr;
@@ -78,7 +78,8 @@ void* LoadedLibrary::find(const char* name) const noexcept {
     if (entry->d_tag == DT_VERSYM) versions = reinterpret_cast<const uint16_t*>(address);
   }
   if (symbols == nullptr || strings == nullptr || table == nullptr) return nullptr;
-  // The header, a filter, where the chain of each bucket begins, and the hashes of chains, whose last has bit 0 set.
+  // The table: header, filter, first symbol of each bucket, hashes of the chains, whose last one has bit 0
+  // set.
   const uint32_t bucket_count = table[0], first_symbol = table[1], filter_words = table[2];
   const uint32_t* const buckets = table + 4 + filter_words * 2;
   const uint32_t* const hashes = buckets + bucket_count;
@@ -87,15 +88,15 @@ void* LoadedLibrary::find(const char* name) const noexcept {
   uint32_t symbol = buckets[hash % bucket_count];
   if (symbol < first_symbol) return nullptr;
   for (;; ++symbol) {
-    const uint32_t seen = hashes[symbol - first_symbol];
-    const Elf64_Sym& is = symbols[symbol];
+    const uint32_t stored_hash = hashes[symbol - first_symbol];
+    const Elf64_Sym& entry_symbol = symbols[symbol];
     constexpr uint16_t kHidden = 0x8000;  // not the default version
     const bool is_default = versions == nullptr || (versions[symbol] & kHidden) == 0;
-    if ((seen | 1) == (hash | 1) && is_default && is.st_shndx != SHN_UNDEF &&
-        std::strcmp(strings + is.st_name, name) == 0) {
-      return reinterpret_cast<void*>(base_ + is.st_value);
+    if ((stored_hash | 1) == (hash | 1) && is_default && entry_symbol.st_shndx != SHN_UNDEF &&
+        std::strcmp(strings + entry_symbol.st_name, name) == 0) {
+      return reinterpret_cast<void*>(base_ + entry_symbol.st_value);
     }
-    if ((seen & 1) != 0) return nullptr;
+    if ((stored_hash & 1) != 0) return nullptr;
   }
 }
 

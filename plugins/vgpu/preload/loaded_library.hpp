@@ -1,5 +1,5 @@
-// The functions that a library of this process exports, read from its tables: for what dlsym() cannot be asked, since it
-// is the function asked for.
+// The exported functions of a library of this process, read from its ELF tables. Used where dlsym() cannot be
+// called, because it is the hooked function.
 //
 // Threads: any; nothing is allocated and no lock is held on return. Lifetime: until the library is closed.
 #pragma once
@@ -12,21 +12,21 @@ namespace rigel::vgpu {
 
 class LoadedLibrary {
  public:
-  /// The one whose code or data `address` is in.
+  /// Returns the library whose code or data contains `address`.
   static LoadedLibrary of(const void* address) noexcept;
-  /// The first behind this one that exports `name`, in the order in which the dynamic linker looks.
+  /// Returns the first library after this one, in the dynamic linker's search order, that exports `name`.
   LoadedLibrary next_with(const char* name) const noexcept;
 
-  /// The function or object that the library exports by this name, in its default version; null: it exports none.
+  /// Returns the default version of the exported function or object `name`, or null.
   void* find(const char* name) const noexcept;
 
-  LoadedLibrary() = default;  ///< None.
+  LoadedLibrary() = default;  ///< No library.
   explicit operator bool() const noexcept { return segments_ != nullptr; }
   bool operator==(const LoadedLibrary&) const = default;
 
  private:
   explicit LoadedLibrary(const dl_phdr_info& info) noexcept;
-  bool holds(uint64_t address) const noexcept;
+  bool contains(uint64_t address) const noexcept;
 
   uint64_t base_ = 0;
   const ElfW(Phdr) * segments_ = nullptr;

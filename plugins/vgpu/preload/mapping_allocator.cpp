@@ -1,6 +1,5 @@
-// An allocator whose every block is a mapping of its own, given back at once by munmap(2): what others do
-// with large blocks and now and then. Linked into a program it is that of all its libraries, the preload
-// face's and the virtual GPU's too.
+// An allocator that maps every block separately and unmaps it at once, as other allocators do with large
+// blocks. It serves the program and all its libraries, including the front end and the virtual GPU.
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -11,24 +10,25 @@
 
 namespace {
 
-struct alignas(16) Block {  // right before what the program gets
+struct alignas(16) Block {  // directly before the program's block
   void* mapping;
-  size_t mapped, bytes;
+  size_t mapped_bytes, bytes;
 };
 
 void* allocate(size_t alignment, size_t bytes) {
   alignment = std::max(alignment, alignof(Block));
-  const size_t mapped = bytes + alignment + sizeof(Block);
-  if (mapped < bytes) return nullptr;
-  void* const mapping = ::mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  const size_t mapped_bytes = bytes + alignment + sizeof(Block);
+  if (mapped_bytes < bytes) return nullptr;
+  void* const mapping =
+      ::mmap(nullptr, mapped_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (mapping == MAP_FAILED) {
     errno = ENOMEM;
     return nullptr;
   }
   const uintptr_t first = reinterpret_cast<uintptr_t>(mapping) + sizeof(Block);
-  auto* const given = reinterpret_cast<Block*>((first + alignment - 1) / alignment * alignment);
-  given[-1] = {mapping, mapped, bytes};
-  return given;
+  auto* const block = reinterpret_cast<Block*>((first + alignment - 1) / alignment * alignment);
+  block[-1] = {mapping, mapped_bytes, bytes};
+  return block;
 }
 
 }  // namespace
@@ -42,11 +42,11 @@ void free(void* p) {
   if (p == nullptr) return;
   const int error = errno;
   const Block block = static_cast<Block*>(p)[-1];
-  ::munmap(block.mapping, block.mapped);
+  ::munmap(block.mapping, block.mapped_bytes);
   errno = error;
 }
 void* calloc(size_t count, size_t bytes) {
-  return allocate(0, count * bytes);  // pages are of zeros
+  return allocate(0, count * bytes);  // pages are zeroed
 }
 void* realloc(void* p, size_t bytes) {
   void* const other = allocate(0, bytes);

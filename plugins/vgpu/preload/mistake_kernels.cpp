@@ -1,4 +1,4 @@
-// Kernels with the mistakes that docs/guide/diagnosing.md shows. Free-standing C++ for AMD GPUs, compiled with -g.
+// The erroneous kernels of docs/guide/diagnosing.md, whose reports contain line numbers of this file.
 #include "mistakes.hpp"
 
 #define KERNEL __attribute__((amdgpu_kernel, visibility("protected")))
@@ -27,7 +27,7 @@ KERNEL void check(MistakeArguments arguments) {
 
 KERNEL void wait_for(MistakeArguments arguments) {
   const volatile int* const flag = arguments.data;
-  __atomic_fetch_add(arguments.data + 1, 1, __ATOMIC_RELAXED);  // here it is
+  __atomic_fetch_add(arguments.data + 1, 1, __ATOMIC_RELAXED);  // the host waits for this
   while (*flag != arguments.index) __builtin_amdgcn_s_sleep(1);
 }
 
@@ -37,7 +37,7 @@ KERNEL void undefined(MistakeArguments arguments) {
 
 namespace {
 
-// As assert() ends in HIP: a function that is called, which calls others before it traps.
+// Like the assert() of HIP: a called function, which calls others before it traps.
 [[gnu::noinline]] void tell(int* data) {
   __atomic_fetch_add(data, 1, __ATOMIC_RELAXED);
 }

@@ -1,7 +1,7 @@
-// The mistakes that the reports' test makes a GPU make: what the program and its kernels share.
+// The arguments of the erroneous kernels, shared by program and kernels.
 #pragma once
 
 struct MistakeArguments {
   int* data;   // a buffer of the program
-  long index;  // where the mistake lies
+  long index;  // where the error is
 };

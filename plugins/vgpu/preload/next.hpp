@@ -1,11 +1,11 @@
-// Functions of libc that a hook stands in front of.
+// The libc functions behind the hooks.
 #pragma once
 
 #include <dlfcn.h>
 
 #include <atomic>
 
-/// The function that would have been called: looked up once.
+/// Returns the function that the program would call without the hook; looked up once.
 #define NEXT(name)                                      \
   [] {                                                  \
     static constinit std::atomic<void*> found{nullptr}; \

@@ -1,5 +1,5 @@
-// A program that drives the GPU by itself, without a runtime, as tinygrad's AMD backend does: amdkfd's ioctls, PM4 and SDMA,
-// on gfx10.3. The order of the calls, the sizes and the packets are those of tinygrad 0.10.2 (KFDIface, AMDComputeQueue and
+// A program that uses the GPU without a runtime, like tinygrad's AMD backend: amdkfd's ioctls, PM4 and SDMA
+// on gfx10.3. Order of calls, sizes and packets are those of tinygrad 0.10.2 (KFDIface, AMDComputeQueue and
 // AMDCopyQueue in tinygrad/runtime/ops_amd.py).
 #include <array>
 #include <initializer_list>
@@ -36,7 +36,7 @@ struct Buffer {
 struct Queue {
   Buffer ring;
   std::atomic<uint64_t>*read, *write, *doorbell;
-  uint64_t end = 0;  // in the units of the doorbell
+  uint64_t end = 0;  // in units of the doorbell
 };
 
 class Device {
@@ -56,9 +56,9 @@ class Device {
       EXPECT(call(kfd_, KFD_NR_RUNTIME_ENABLE, enable) == 0);
     }
     const Buffer page = allocate(0x8000, KFD_MEM_GTT | kUncached);
-    kfd_create_event bring_page{};
-    bring_page.event_page_offset = page.handle;
-    EXPECT(call(kfd_, KFD_NR_CREATE_EVENT, bring_page) == 0);
+    kfd_create_event page_event{};
+    page_event.event_page_offset = page.handle;
+    EXPECT(call(kfd_, KFD_NR_CREATE_EVENT, page_event) == 0);
     kfd_create_event event{};
     event.auto_reset = 1;
     EXPECT(call(kfd_, KFD_NR_CREATE_EVENT, event) == 0);
@@ -77,15 +77,15 @@ class Device {
 
   Buffer allocate(uint64_t bytes, uint32_t flags) {
     flags |= KFD_MEM_WRITABLE | KFD_MEM_EXECUTABLE | KFD_MEM_NO_SUBSTITUTE;
-    const bool is_own = (flags & KFD_MEM_USERPTR) != 0;
+    const bool is_userptr = (flags & KFD_MEM_USERPTR) != 0;
     void* const at =
-        is_own ? mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0)
-               : mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        is_userptr ? mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0)
+                   : mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     EXPECT(at != MAP_FAILED);
     const auto va = reinterpret_cast<uint64_t>(at);
-    kfd_alloc_memory a{va, bytes, 0, is_own ? va : 0, gpu_, flags};
+    kfd_alloc_memory a{va, bytes, 0, is_userptr ? va : 0, gpu_, flags};
     EXPECT(call(kfd_, KFD_NR_ALLOC_MEMORY, a) == 0);
-    if (!is_own) {
+    if (!is_userptr) {
       EXPECT(mmap(at, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, render_,
                   static_cast<off_t>(a.mmap_offset)) == at);
     }
@@ -97,19 +97,19 @@ class Device {
   uint32_t event() const { return event_; }
   uint64_t mailbox() const { return mailbox_; }
 
-  // Both count what they have in their rings as the hardware does: dwords, and bytes.
+  // The write index is in dwords for compute queues, and in bytes for copy queues.
   void submit_compute(std::span<const uint32_t> words) {
-    put(compute_, words, compute_.end);
+    write_words(compute_, words, compute_.end);
     compute_.end += words.size();
     ring(compute_);
   }
   void submit_copy(std::span<const uint32_t> words) {
-    put(copy_, words, copy_.end / 4);
+    write_words(copy_, words, copy_.end / 4);
     copy_.end += words.size() * 4;
     ring(copy_);
   }
 
-  // Sleeps until the queue's event comes, or says nothing of it for a while.
+  // Sleeps until the queue's event is set, or for 200 ms.
   void sleep() {
     kfd_event_data event{};
     event.event_id = event_;
@@ -132,16 +132,16 @@ class Device {
     a.queue_percentage = 100;
     a.queue_priority = 7;
     if (type == KFD_QUEUE_PM4) {
-      const auto up = [](uint64_t n, uint64_t to) { return (n + to - 1) / to * to; };
+      const auto round_up = [](uint64_t n, uint64_t to) { return (n + to - 1) / to * to; };
       const uint64_t units = properties_["simd_count"] / properties_["simd_per_cu"];
       const uint64_t waves = units * properties_["max_waves_per_simd"] * properties_["simd_per_cu"];
-      // Of all that its waves have; gfx10's limit of 0x7000 is not in this.
-      const uint64_t control = up(12 * waves + 48, 4096);
-      const uint64_t state = up((0x40000 + 0x4000 + 0x10000 + 0x1000) * units, 4096);
+      // Sizes for all waves; gfx10's limit of 0x7000 is ignored.
+      const uint64_t control = round_up(12 * waves + 48, 4096);
+      const uint64_t state = round_up((0x40000 + 0x4000 + 0x10000 + 0x1000) * units, 4096);
       a.ctl_stack_size = static_cast<uint32_t>(control);
       a.ctx_save_restore_size = static_cast<uint32_t>(state + control);
       a.ctx_save_restore_address =
-          allocate(up(state + control + up(waves * 32, 64), 4096), KFD_MEM_VRAM).va();
+          allocate(round_up(state + control + round_up(waves * 32, 64), 4096), KFD_MEM_VRAM).va();
       a.eop_buffer_size = 0x1000;
       a.eop_buffer_address = allocate(0x1000, KFD_MEM_VRAM).va();
     }
@@ -157,7 +157,7 @@ class Device {
     return {ring, at(pointers.memory + 8), at(pointers.memory),
             at(doorbells_ + a.doorbell_offset % kDoorbells)};
   }
-  static void put(const Queue& queue, std::span<const uint32_t> words, uint64_t dword) {
+  static void write_words(const Queue& queue, std::span<const uint32_t> words, uint64_t dword) {
     for (const uint32_t word : words) queue.ring.words()[dword++ % (queue.ring.bytes / 4)] = word;
   }
   static void ring(const Queue& queue) {
@@ -196,7 +196,7 @@ class Packets {
     packet(0x49, {0x14 | 5 << 8 | 0x38f << 12, data << 29 | interrupt << 24, low(va), high(va), low(value),
                   high(value), context});
   }
-  // A flush of the host's writes: writes a register, and waits for another.
+  // Flushes the host's writes: writes a register, and waits for another.
   void memory_barrier() {
     packet(0x3c, {kNotLess | 1 << 6, 0xe26, 0xe27, kAll, kAll, 4});
     acquire_memory();
@@ -207,11 +207,12 @@ class Packets {
   void execute(uint64_t code, uint64_t arguments, uint32_t groups) {
     acquire_memory();
     set(0x2e0c, {low(code >> 8), high(code >> 8)});
-    constexpr uint32_t kRsrc1 = 0x60000000, kRsrc2 = 2 << 1 | 1 << 7;  // two user registers, the group's id
+    constexpr uint32_t kRsrc1 = 0x60000000,
+                       kRsrc2 = 2 << 1 | 1 << 7;  // two user registers and the work-group id
     set(0x2e12, {kRsrc1, kRsrc2});
     set(0x2e28, {0});
     set(0x2e18, {0});
-    set(0x32db, {0x20});  // CP_COHER_START_DELAY, which the packet does not reach
+    set(0x32db, {0x20});  // CP_COHER_START_DELAY, outside of the packet's range
     set(0x2e1b, {0, 0, 0, 0});
     set(0x2e16, {kAll, kAll});
     set(0x2e19, {kAll, kAll});
@@ -228,7 +229,7 @@ class Packets {
   void timestamp(uint64_t va) { release_memory(va, 0, 3, 0); }
 };
 
-// Work-item i of all: to[i] = from[i] + 1.
+// Work-item i: to[i] = from[i] + 1.
 constexpr uint32_t kCode[] = {
     0xf4080100, 0xfa000000,  // s_load_dwordx4 s[4:7], s[0:1], 0x0
     0xd7460000, 0x04010a02,  // v_lshl_add_u32 v0, s2, 5, v0
@@ -287,28 +288,28 @@ int main() {
   const uint64_t pointers[] = {from.va(), to.va()};
   std::memcpy(arguments.memory, pointers, sizeof pointers);
   auto& timeline = *reinterpret_cast<std::atomic<uint32_t>*>(signals.memory);
-  auto* const stamps = reinterpret_cast<volatile uint64_t*>(signals.memory + 16);
-  const auto stamp_va = [&](int i) { return signals.va() + 16 + static_cast<uint64_t>(i) * 8; };
-  const auto await = [&](uint32_t value) {
+  auto* const timestamps = reinterpret_cast<volatile uint64_t*>(signals.memory + 16);
+  const auto timestamp_va = [&](int i) { return signals.va() + 16 + static_cast<uint64_t>(i) * 8; };
+  const auto wait_for_timeline = [&](uint32_t value) {
     for (int i = 0; timeline.load() < value; ++i) {
       EXPECT(i < 100);
       device.sleep();
     }
   };
-  uint32_t turn = 0;
+  uint32_t timeline_value = 0;
   for (uint32_t round = 0; round < 3; ++round) {
     for (uint32_t i = 0; i < kBytes / 4; ++i) staging.words()[i] = i * 7 + round;
-    device.submit_copy(
-        copy_words(device, from.va(), staging.va(), kBytes, signals.va(), turn, turn + 1, stamp_va(0)));
-    ++turn;
+    device.submit_copy(copy_words(device, from.va(), staging.va(), kBytes, signals.va(), timeline_value,
+                                  timeline_value + 1, timestamp_va(0)));
+    ++timeline_value;
     Packets packets;
-    packets.wait(signals.va(), turn);
+    packets.wait(signals.va(), timeline_value);
     packets.memory_barrier();
-    packets.timestamp(stamp_va(1));
+    packets.timestamp(timestamp_va(1));
     packets.execute(program.va(), arguments.va(), kGroups);
-    packets.timestamp(stamp_va(2));
-    packets.signal(device, signals.va(), ++turn);
-    // The first time from the ring, and then as a buffer that the ring names.
+    packets.timestamp(timestamp_va(2));
+    packets.signal(device, signals.va(), ++timeline_value);
+    // First from the ring, then from an indirect buffer.
     if (round == 0) {
       device.submit_compute(packets.words);
     } else {
@@ -319,11 +320,11 @@ int main() {
       device.submit_compute(std::array<uint32_t, 4>{3u << 30 | 2 << 16 | 0x3f << 8, low(page.va()),
                                                     high(page.va()), length | 1 << 23});
     }
-    device.submit_copy(
-        copy_words(device, staging.va(), to.va(), kBytes, signals.va(), turn, turn + 1, stamp_va(3)));
-    await(++turn);
+    device.submit_copy(copy_words(device, staging.va(), to.va(), kBytes, signals.va(), timeline_value,
+                                  timeline_value + 1, timestamp_va(3)));
+    wait_for_timeline(++timeline_value);
     for (uint32_t i = 0; i < kBytes / 4; ++i) EXPECT(staging.words()[i] == i * 7 + round + 1);
-    for (int i = 0; i < 3; ++i) EXPECT(stamps[i] != 0 && stamps[i] <= stamps[i + 1]);
+    for (int i = 0; i < 3; ++i) EXPECT(timestamps[i] != 0 && timestamps[i] <= timestamps[i + 1]);
   }
   std::puts("right");
 }

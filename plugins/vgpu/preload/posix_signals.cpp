@@ -1,8 +1,8 @@
-// The preload face, for signals: the virtual GPU has handlers of SIGSEGV and SIGBUS
-// (plugins/vgpu/cp/host_fault.hpp), and the program does not know. What it sets is called for its own faults,
-// what it asks for is what it has set, and it cannot block them: a thread that rings a doorbell that is
-// watched, with SIGSEGV blocked, would be ended by the system. That holds from the beginning, since threads
-// may be there, with all signals blocked, before the program opens a GPU.
+// Hooks for signals. The virtual GPU installs handlers of SIGSEGV and SIGBUS (plugins/vgpu/cp/host_fault.hpp)
+// that the program does not see: its handlers are called for its own faults, and queries return its handlers.
+// It cannot block the two signals, because a thread with SIGSEGV blocked that rings a protected doorbell
+// would be killed. This holds from program start, because threads may exist, with all signals blocked, before
+// the program opens a GPU.
 #include <dlfcn.h>
 #include <pthread.h>
 #include <signal.h>
@@ -32,7 +32,7 @@ int change_fault_action(int signal, const struct sigaction* action, struct sigac
                           : program_sigaction(signal, action, old);
 }
 
-// What signal(3) and its kind do, by sigaction.
+// Implements signal(3) and related functions with sigaction.
 sighandler_t set_handler(int signal, sighandler_t handler, int flags) {
   struct sigaction action {
   }, old{};
@@ -43,7 +43,7 @@ sighandler_t set_handler(int signal, sighandler_t handler, int flags) {
   return change_fault_action(signal, &action, &old) == 0 ? old.sa_handler : SIG_ERR;
 }
 
-constinit bool kept_unblocked = false;  // constant once threads are there
+constinit bool kept_unblocked = false;  // constant after the first thread has been created
 
 sigset_t without_faults(const sigset_t& set) {
   sigset_t without = set;
@@ -51,26 +51,26 @@ sigset_t without_faults(const sigset_t& set) {
   return without;
 }
 
-// What unblocks SIGSEGV in its handler wants the handler called again.
-sigset_t with_mark_of_handlers(const sigset_t& set) {
+// A program that unblocks SIGSEGV in its handler expects nested calls of the handler.
+sigset_t with_handler_mark(const sigset_t& set) {
   sigset_t with = set;
   if (sigismember(&set, SIGSEGV) == 1) sigaddset(&with, kInFaultHandler);
   return with;
 }
 
-// Before it is set: from then on it may run.
+// Called before the handler is installed, because it may run from then on.
 template <class Handler>
 void note_handler(Handler handler) {
   if (handler != SIG_DFL && handler != SIG_IGN) DriverCall::expect_handlers();
 }
 
-// As sigblock and sigsetmask have it.
-constexpr int kFaultsOfMask = 1 << (SIGSEGV - 1) | 1 << (SIGBUS - 1) | 1 << (kInFaultHandler - 1);
+// The mask format of sigblock and sigsetmask.
+constexpr int kFaultMask = 1 << (SIGSEGV - 1) | 1 << (SIGBUS - 1) | 1 << (kInFaultHandler - 1);
 
 int change_mask(decltype(&pthread_sigmask) next, int how, const sigset_t* set, sigset_t* old) {
   if (set == nullptr || !kept_unblocked) return next(how, set, old);
-  const sigset_t meant = how == SIG_UNBLOCK ? with_mark_of_handlers(*set) : without_faults(*set);
-  return next(how, &meant, old);
+  const sigset_t adjusted = how == SIG_UNBLOCK ? with_handler_mark(*set) : without_faults(*set);
+  return next(how, &adjusted, old);
 }
 
 }  // namespace
@@ -82,11 +82,11 @@ void keep_faults_unblocked() noexcept {
   sigset_t faults;
   sigemptyset(&faults);
   for (const int signal : {SIGSEGV, SIGBUS, kInFaultHandler}) sigaddset(&faults, signal);
-  NEXT(pthread_sigmask)(SIG_UNBLOCK, &faults, nullptr);  // whoever made this process may have blocked them
+  NEXT(pthread_sigmask)(SIG_UNBLOCK, &faults, nullptr);  // the parent process may have blocked them
   mark_fault_handlers();
 }
 
-void look_for_handlers() noexcept {
+void find_program_handlers() noexcept {
   for (int signal = 1; signal <= SIGRTMAX; ++signal) {
     struct sigaction action {};
     if (!is_fault(signal) && NEXT(sigaction)(signal, nullptr, &action) == 0) note_handler(action.sa_handler);
@@ -97,7 +97,7 @@ HOOK int sigaction(int signal, const struct sigaction* action, struct sigaction*
   if (!is_fault(signal)) {
     if (action != nullptr) note_handler(action->sa_handler);
     if (action == nullptr || !kept_unblocked) return NEXT(sigaction)(signal, action, old);
-    // A store to a doorbell can be a fault, which ends a process that has blocked it, as a handler may.
+    // A store to a doorbell in this handler may fault, and a blocked fault would kill the process.
     struct sigaction open = *action;
     open.sa_mask = without_faults(action->sa_mask);
     return NEXT(sigaction)(signal, &open, old);
@@ -125,7 +125,7 @@ HOOK sighandler_t bsd_signal(int signal, sighandler_t handler) noexcept {
   return ::signal(signal, handler);
 }
 
-// The functions of System V and BSD that POSIX has replaced: libc's own do not come by the hooks.
+// Functions of System V and BSD that POSIX has replaced. libc implements them without calling the hooks.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 HOOK sighandler_t sigset(int signal, sighandler_t handler) noexcept {
@@ -137,8 +137,8 @@ HOOK sighandler_t sigset(int signal, sighandler_t handler) noexcept {
     sigrelse(signal);
     return set_handler(signal, handler, 0);
   }
-  struct sigaction now {};  // it is not held
-  return sigaction(signal, nullptr, &now) == 0 ? now.sa_handler : SIG_ERR;
+  struct sigaction current_action {};  // the signal is not held
+  return sigaction(signal, nullptr, &current_action) == 0 ? current_action.sa_handler : SIG_ERR;
 }
 HOOK int sigignore(int signal) noexcept {
   struct sigaction ignored {};
@@ -149,15 +149,15 @@ HOOK int sighold(int signal) noexcept {
   return is_fault(signal) && kept_unblocked ? 0 : NEXT(sighold)(signal);
 }
 HOOK int sigrelse(int signal) noexcept {
-  sigset_t one;
-  sigemptyset(&one);
-  return sigaddset(&one, signal) != 0 ? -1 : sigprocmask(SIG_UNBLOCK, &one, nullptr);
+  sigset_t set;
+  sigemptyset(&set);
+  return sigaddset(&set, signal) != 0 ? -1 : sigprocmask(SIG_UNBLOCK, &set, nullptr);
 }
 HOOK int sigblock(int mask) noexcept {
-  return NEXT(sigblock)(kept_unblocked ? mask & ~kFaultsOfMask : mask);
+  return NEXT(sigblock)(kept_unblocked ? mask & ~kFaultMask : mask);
 }
 HOOK int sigsetmask(int mask) noexcept {
-  return NEXT(sigsetmask)(kept_unblocked ? mask & ~kFaultsOfMask : mask);
+  return NEXT(sigsetmask)(kept_unblocked ? mask & ~kFaultMask : mask);
 }
 #pragma GCC diagnostic pop
 

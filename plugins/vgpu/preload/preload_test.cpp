@@ -1,4 +1,4 @@
-// Programs that use the driver's files as no runtime does, and the system's own that only look at them.
+// Programs with unusual uses of the driver's files, and system programs that read them.
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -29,10 +29,10 @@ std::string vgpu_run() {
   return path == nullptr ? "vgpu-run" : path;
 }
 
-// What driver_program.cpp checks.
-class DriversFiles : public ::testing::TestWithParam<const char*> {
+// Runs a check of driver_program.cpp.
+class DriverProgram : public ::testing::TestWithParam<const char*> {
  protected:
-  static void pass(const std::vector<std::string>& setting) {
+  static void run_check(const std::vector<std::string>& setting) {
     std::vector<std::string> command = {"env"};
     command.insert(command.end(), setting.begin(), setting.end());
     command.insert(command.end(), {vgpu_run(), "--gpu", "gfx900:vram=256M", DRIVER_PROGRAM, GetParam()});
@@ -41,22 +41,22 @@ class DriversFiles : public ::testing::TestWithParam<const char*> {
   }
 };
 
-TEST_P(DriversFiles, StandWhatProgramsDoToThem) {
-  pass({});
+TEST_P(DriverProgram, CheckPasses) {
+  run_check({});
 }
 
-TEST_P(DriversFiles, StandItWhereSignalsMayNotBeUsed) {
+TEST_P(DriverProgram, CheckPassesWithoutSignals) {
   if (GetParam() == std::string("mappings")) GTEST_SKIP() << "looks at how stores are watched by signals";
-  pass({"VGPU_SIGNALS=0"});
+  run_check({"VGPU_SIGNALS=0"});
 }
 
-INSTANTIATE_TEST_SUITE_P(, DriversFiles,
+INSTANTIATE_TEST_SUITE_P(, DriverProgram,
                          ::testing::Values("names", "fork", "vfork", "first", "early", "handlers", "cancel",
                                            "signals", "interrupts", "exec", "masks", "mappings", "races",
                                            "limits", "queues", "handles", "stale"),
                          [](const auto& row) { return std::string(row.param); });
 
-TEST(Limits, AreExplainedOnce) {
+TEST(ResourceLimit, DescriptorLimitIsExplainedOnce) {
   const ProgramResult result =
       run_program({vgpu_run(), "--gpu", "gfx900:vram=256M", DRIVER_PROGRAM, "limits"});
   EXPECT_EQ(result.status, 0) << result.out;
@@ -64,7 +64,7 @@ TEST(Limits, AreExplainedOnce) {
               MatchesRegex("vgpu\\[[0-9]+\\]: warning: buffer allocation: EMFILE: .*; raise ulimit -n\n"));
 }
 
-TEST(Limits, OfFilesAreExplainedAndNoEnd) {
+TEST(ResourceLimit, FileSizeLimitIsExplained) {
   const ProgramResult result =
       run_program({vgpu_run(), "--gpu", "gfx900:vram=256M", DRIVER_PROGRAM, "file_limit"});
   EXPECT_EQ(result.status, 0) << result.out;
@@ -72,15 +72,15 @@ TEST(Limits, OfFilesAreExplainedAndNoEnd) {
               MatchesRegex("vgpu\\[[0-9]+\\]: warning: buffer allocation: EFBIG: .*; raise ulimit -f\n"));
 }
 
-TEST(Memfds, ThatMayNotBeMadeAreExplainedOnce) {
+TEST(ResourceLimit, ForbiddenMemfdIsExplainedOnce) {
   const ProgramResult result =
       run_program({vgpu_run(), "--gpu", "gfx900:vram=256M", DRIVER_PROGRAM, "no_memfds"});
   EXPECT_EQ(result.status, 0) << result.out;
   EXPECT_THAT(result.out, MatchesRegex("vgpu\\[[0-9]+\\]: warning: memfd_create: EPERM: .*\n"));
 }
 
-#if defined(__x86_64__)  // which faults can be caught on
-TEST(Bypasses, OfMmapAloneAreExplained) {
+#if defined(__x86_64__)  // faults can be handled only there
+TEST(DirectCalls, MmapIsExplainedOnBusError) {
   const ProgramResult result =
       run_program({vgpu_run(), "--gpu", "gfx900:vram=256M", DRIVER_PROGRAM, "bypassed_mmap"});
   EXPECT_EQ(result.status, 128 + SIGBUS);
@@ -89,8 +89,8 @@ TEST(Bypasses, OfMmapAloneAreExplained) {
 
 #endif
 
-// ctypes asks libc's handle for each function.
-TEST(Bypasses, OfPythonsCtypesAreNone) {
+// ctypes looks up each function with libc's handle.
+TEST(DirectCalls, PythonCtypesUsesHooks) {
   if (!has_program("python3")) GTEST_SKIP() << "no python3";
   constexpr const char* kScript = R"(
 import ctypes, os
@@ -117,8 +117,8 @@ print('served')
   EXPECT_EQ(result.out, "served\n");
 }
 
-// What the device's threads free must not wait for locks that an ioctl holds while it waits for them.
-TEST(Allocator, ThatGivesPagesBackAtOnceStopsNothing) {
+// Frees of the device's threads must not wait for locks that an ioctl holds while it waits for them.
+TEST(MappingAllocator, CausesNoDeadlock) {
   for (const char* check : {"queues", "races"}) {
     const ProgramResult result =
         run_program({vgpu_run(), "--gpu", "gfx900:vram=256M", ALLOCATOR_PROGRAM, check});
@@ -126,8 +126,9 @@ TEST(Allocator, ThatGivesPagesBackAtOnceStopsNothing) {
   }
 }
 
-// packet_program.cpp is what tinygrad does, and gets a warning for each of two things that hardware and older kernels let pass.
-TEST(Packets, OfAProgramWithoutARuntimeAreExecuted) {
+// packet_program.cpp imitates tinygrad. It causes two warnings, for things that hardware and older kernels
+// accept.
+TEST(PacketProgram, RunsWithoutRuntime) {
   const ProgramResult result = run_program({vgpu_run(), "--gpu", "gfx1030:vram=1G", PACKET_PROGRAM});
   EXPECT_EQ(result.status, 0) << result.out;
   EXPECT_THAT(
@@ -138,20 +139,20 @@ TEST(Packets, OfAProgramWithoutARuntimeAreExecuted) {
           "right\n"));
 }
 
-// What libdrm_program.cpp checks, with libdrm's own functions.
-TEST(Libdrm, TellsBoardsApart) {
-  std::string machine = "gfx900:vram=64M";
-  int boards = 1;
-  for (const char* more : {"", ",gfx900:vram=64M",
-                           ",gfx803:vram=64M,gfx1030:vram=64M,gfx906:vram=64M,gfx900:vram=64M,"
-                           "gfx1010:vram=64M,gfx803:vram=128M"}) {
-    machine += more;
-    boards = 1 + static_cast<int>(std::count(machine.begin(), machine.end(), ','));
+// Runs libdrm_program.cpp.
+TEST(Libdrm, DistinguishesBoards) {
+  std::string boards_option = "gfx900:vram=64M";
+  int board_count = 1;
+  for (const char* added : {"", ",gfx900:vram=64M",
+                            ",gfx803:vram=64M,gfx1030:vram=64M,gfx906:vram=64M,gfx900:vram=64M,"
+                            "gfx1010:vram=64M,gfx803:vram=128M"}) {
+    boards_option += added;
+    board_count = 1 + static_cast<int>(std::count(boards_option.begin(), boards_option.end(), ','));
     const ProgramResult result =
-        run_program({vgpu_run(), "--gpu", machine, LIBDRM_PROGRAM, std::to_string(boards)});
-    EXPECT_EQ(result.status, 0) << machine << ": " << result.out;
+        run_program({vgpu_run(), "--gpu", boards_option, LIBDRM_PROGRAM, std::to_string(board_count)});
+    EXPECT_EQ(result.status, 0) << boards_option << ": " << result.out;
   }
-  EXPECT_EQ(boards, 8);
+  EXPECT_EQ(board_count, 8);
 }
 
 class VgpuLog : public ::testing::Test {
@@ -173,7 +174,7 @@ class VgpuLog : public ::testing::Test {
   std::string path_;
 };
 
-TEST_F(VgpuLog, ShowsWhatWasAskedForWhereTheProgramCannotTakeItsFile) {
+TEST_F(VgpuLog, WritesSelectedCategoriesToProtectedFile) {
   const ProgramResult result = run_program({vgpu_run(), "--gpu", "gfx900:vram=256M", "--log", "ioctl,sdma",
                                             "--log-file", path_, DRIVER_PROGRAM, "log"});
   EXPECT_EQ(result.status, 0) << result.out;
@@ -187,7 +188,7 @@ TEST_F(VgpuLog, ShowsWhatWasAskedForWhereTheProgramCannotTakeItsFile) {
   EXPECT_THAT(all, Contains(ContainsRegex("sdma: gpu 0: queue 0: FENCE 0x[0-9a-f]+ = 0x123")));
 }
 
-TEST_F(VgpuLog, GoesToTheErrorStreamWhereItsFileCannotBeWritten) {
+TEST_F(VgpuLog, FallsBackToStderr) {
   const ProgramResult result = run_program({vgpu_run(), "--gpu", "gfx900:vram=256M", "--log", "sdma",
                                             "--log-file", path_ + "/none", DRIVER_PROGRAM, "log"});
   EXPECT_EQ(result.status, 0) << result.out;
@@ -196,7 +197,7 @@ TEST_F(VgpuLog, GoesToTheErrorStreamWhereItsFileCannotBeWritten) {
   EXPECT_THAT(result.out, HasSubstr("FENCE"));
 }
 
-TEST_F(VgpuLog, OfACategoryThatThereIsNotIsRefusedBeforeTheProgramBegins) {
+TEST_F(VgpuLog, UnknownCategoryIsRejected) {
   const ProgramResult result = run_program({vgpu_run(), "--gpu", "gfx900:vram=256M", "--log", "sdma,packets",
                                             "--log-file", path_, DRIVER_PROGRAM, "log"});
   EXPECT_EQ(result.status, 2);
@@ -204,8 +205,8 @@ TEST_F(VgpuLog, OfACategoryThatThereIsNotIsRefusedBeforeTheProgramBegins) {
   EXPECT_THAT(lines(), ::testing::IsEmpty());
 }
 
-// What was asked for in so many words and cannot be had ends who looks for it, and nobody else.
-TEST(Refusals, EndProgramsThatLookForAGpu) {
+// Invalid settings end programs that open a GPU, and no others.
+TEST(InvalidSettings, EndOnlyProgramsThatOpenGpu) {
   const auto run = [](std::vector<std::string> program) {
     std::vector<std::string> command = {vgpu_run(), "env", "VGPU_GPUS=gfx90O,gfx906,vega21", "VGPU_LINK=wire",
                                         "VGPU_WATCHDOG=soon"};
@@ -227,62 +228,64 @@ TEST(Refusals, EndProgramsThatLookForAGpu) {
   EXPECT_EQ(other.out, "done\n");
 }
 
-// The system's programs ------------------------------------------------------------------------------------
+// System programs
+// --------------------------------------------------------------------------------------------
 
-std::string said(const std::string& program, const std::string& script) {
+std::string output_of(const std::string& program, const std::string& script) {
   const std::string option = program == "python3" ? "-c" : "-ec";
   const ProgramResult result = run_program({vgpu_run(), "--gpu", "gfx900,gfx1030", program, option, script});
   EXPECT_EQ(result.status, 0) << script << ": " << result.out;
   return result.out;
 }
 
-TEST(SystemPrograms, ListAndReadTheTopology) {
-  EXPECT_EQ(said("sh", "ls /sys/class/kfd/kfd/topology/nodes"), "0\n1\n2\n");
-  EXPECT_EQ(said("sh", "cd / && cat /sys/class/kfd/kfd/topology/nodes/2/name"), "navi21\n");
-  EXPECT_EQ(said("sh", "cat </sys/class/kfd/kfd/topology/nodes/1/name"), "vega10\n");
-  EXPECT_EQ(said("sh", "echo /sys/class/kfd/kfd/topology/nodes/[12]"),
+TEST(SystemPrograms, ListAndReadTopology) {
+  EXPECT_EQ(output_of("sh", "ls /sys/class/kfd/kfd/topology/nodes"), "0\n1\n2\n");
+  EXPECT_EQ(output_of("sh", "cd / && cat /sys/class/kfd/kfd/topology/nodes/2/name"), "navi21\n");
+  EXPECT_EQ(output_of("sh", "cat </sys/class/kfd/kfd/topology/nodes/1/name"), "vega10\n");
+  EXPECT_EQ(output_of("sh", "echo /sys/class/kfd/kfd/topology/nodes/[12]"),
             "/sys/class/kfd/kfd/topology/nodes/1 /sys/class/kfd/kfd/topology/nodes/2\n");
-  EXPECT_EQ(said("sh", "test -c /dev/kfd && test -d /sys/module/amdgpu && test ! -e /dev/dri/renderD130"),
-            "");
-  EXPECT_EQ(said("sh", "readlink /sys/class/kfd/kfd; realpath /sys/class/drm/renderD128"),
+  EXPECT_EQ(
+      output_of("sh", "test -c /dev/kfd && test -d /sys/module/amdgpu && test ! -e /dev/dri/renderD130"), "");
+  EXPECT_EQ(output_of("sh", "readlink /sys/class/kfd/kfd; realpath /sys/class/drm/renderD128"),
             "/sys/devices/virtual/kfd/kfd\n/sys/devices/pci0000:00/0000:03:00.0/drm/renderD128\n");
 }
 
-// They compare inodes, attributes and what a name is with what its descriptor is.
-TEST(SystemPrograms, WalkAndCopyTheTopology) {
-  EXPECT_THAT(said("sh", "ls -lR /dev/kfd /dev/dri /sys/class/kfd /sys/class/kfd/kfd/topology/nodes/1"),
+// They compare inodes, attributes, and paths with descriptors.
+TEST(SystemPrograms, WalkAndCopyTopology) {
+  EXPECT_THAT(output_of("sh", "ls -lR /dev/kfd /dev/dri /sys/class/kfd /sys/class/kfd/kfd/topology/nodes/1"),
               Not(HasSubstr("No such file")));
-  EXPECT_THAT(said("sh", "ls -la /dev/dri /sys/class/drm/card0/ /sys/class/drm"), Not(HasSubstr("?")));
-  EXPECT_THAT(said("sh", "ls -l /dev/kfd"), StartsWith("crw-rw-rw-"));
-  EXPECT_EQ(said("sh", "find /sys/class/kfd/kfd/topology/nodes -name gpu_id | wc -l"), "3\n");
-  EXPECT_EQ(said("sh", "grep -rl 'gfx_target_version 100300' /sys/class/kfd/kfd/topology"),
+  EXPECT_THAT(output_of("sh", "ls -la /dev/dri /sys/class/drm/card0/ /sys/class/drm"), Not(HasSubstr("?")));
+  EXPECT_THAT(output_of("sh", "ls -l /dev/kfd"), StartsWith("crw-rw-rw-"));
+  EXPECT_EQ(output_of("sh", "find /sys/class/kfd/kfd/topology/nodes -name gpu_id | wc -l"), "3\n");
+  EXPECT_EQ(output_of("sh", "grep -rl 'gfx_target_version 100300' /sys/class/kfd/kfd/topology"),
             "/sys/class/kfd/kfd/topology/nodes/2/properties\n");
-  EXPECT_EQ(said("sh", "t=$(mktemp); cp /sys/class/kfd/kfd/topology/nodes/2/name $t; cat $t; rm $t"),
+  EXPECT_EQ(output_of("sh", "t=$(mktemp); cp /sys/class/kfd/kfd/topology/nodes/2/name $t; cat $t; rm $t"),
             "navi21\n");
 }
 
-TEST(SystemPrograms, BashFindsWhatShFinds) {
+TEST(SystemPrograms, BashReadsTopology) {
   if (!has_program("bash")) GTEST_SKIP() << "bash is not installed";
-  EXPECT_EQ(said("bash", "for n in /sys/class/kfd/kfd/topology/nodes/*; do echo \"$(<$n/name)\"; done"),
+  EXPECT_EQ(output_of("bash", "for n in /sys/class/kfd/kfd/topology/nodes/*; do echo \"$(<$n/name)\"; done"),
             "\nvega10\nnavi21\n");
-  EXPECT_EQ(said("bash", "[[ -r /dev/kfd && -w /dev/dri/renderD129 ]] && echo yes"), "yes\n");
+  EXPECT_EQ(output_of("bash", "[[ -r /dev/kfd && -w /dev/dri/renderD129 ]] && echo yes"), "yes\n");
 }
 
-TEST(SystemPrograms, ReadTheModulesParameters) {
-  EXPECT_EQ(said("sh",
-                 "for p in cwsr_enable noretry pcie_p2p hws_gws_support; do "
-                 "cat /sys/module/amdgpu/parameters/$p; done"),
+TEST(SystemPrograms, ReadModuleParameters) {
+  EXPECT_EQ(output_of("sh",
+                      "for p in cwsr_enable noretry pcie_p2p hws_gws_support; do "
+                      "cat /sys/module/amdgpu/parameters/$p; done"),
             "1\n-1\nY\nN\n");
-  EXPECT_THAT(said("sh", "ls /sys/module/amdgpu/parameters"), HasSubstr("sched_policy\n"));
+  EXPECT_THAT(output_of("sh", "ls /sys/module/amdgpu/parameters"), HasSubstr("sched_policy\n"));
 }
 
-// rocm-smi and amdsmi count processes in the one and memory by the others.
-TEST(SystemPrograms, FindWhatManagementToolsAskFor) {
-  EXPECT_EQ(said("sh", "ls /sys/class/kfd/kfd/proc | wc -l"), "0\n");
-  EXPECT_EQ(said("sh",
-                 "for f in mem_info_vram_total mem_info_vis_vram_total "
-                 "mem_info_gtt_total unique_id; do test -s /sys/class/drm/card1/device/$f || echo $f; done"),
-            "");
+// rocm-smi and amdsmi count processes in the directory and memory in the files.
+TEST(SystemPrograms, FindFilesOfManagementTools) {
+  EXPECT_EQ(output_of("sh", "ls /sys/class/kfd/kfd/proc | wc -l"), "0\n");
+  EXPECT_EQ(
+      output_of("sh",
+                "for f in mem_info_vram_total mem_info_vis_vram_total "
+                "mem_info_gtt_total unique_id; do test -s /sys/class/drm/card1/device/$f || echo $f; done"),
+      "");
 }
 
 TEST(SystemPrograms, RocmSmiShowsEveryBoard) {
@@ -291,7 +294,7 @@ TEST(SystemPrograms, RocmSmiShowsEveryBoard) {
       run_program({vgpu_run(), "--gpu", "gfx900,gfx1030:vram=2G", "rocm-smi", "--showid", "--showbus",
                    "--showmeminfo", "vram", "--showuniqueid"});
   EXPECT_EQ(result.status, 0) << result.out;
-  // From ROCm 6 on it is the device's ID.
+  // Since ROCm 6 it is called device ID.
   EXPECT_THAT(result.out, ContainsRegex("GPU\\[0\\]\t\t: (GPU|Device) ID: +\t*0x6860"));
   EXPECT_THAT(result.out, ContainsRegex("GPU\\[1\\]\t\t: (GPU|Device) ID: +\t*0x73bf"));
   for (const char* line :
@@ -305,14 +308,14 @@ TEST(SystemPrograms, RocmSmiShowsEveryBoard) {
   EXPECT_THAT(overview.out, HasSubstr("End of ROCm SMI Log")) << "what is not supported ends nothing";
 }
 
-TEST(SystemPrograms, LsmodNamesTheDriver) {
+TEST(SystemPrograms, LsmodListsAmdgpu) {
   if (!has_program("lsmod")) GTEST_SKIP() << "lsmod is not installed";
-  EXPECT_THAT(said("sh", "lsmod"), HasSubstr("amdgpu"));
+  EXPECT_THAT(output_of("sh", "lsmod"), HasSubstr("amdgpu"));
 }
 
-TEST(SystemPrograms, PythonUsesTheDriver) {
+TEST(SystemPrograms, PythonUsesDriver) {
   if (!has_program("python3")) GTEST_SKIP() << "Python is not installed";
-  EXPECT_EQ(said("python3", R"(
+  EXPECT_EQ(output_of("python3", R"(
 import array, fcntl, glob, os, shutil, subprocess, tempfile
 nodes = '/sys/class/kfd/kfd/topology/nodes'
 print(sorted(os.listdir(nodes)), len(glob.glob(nodes + '/*/gpu_id')), sum(len(f) for _, _, f in os.walk(nodes)) > 20)

@@ -39,7 +39,7 @@ std::string code_for(const std::string& target) {
   return MISTAKE_FOLDER "/vgpu_mistakes_" + target + ".hsaco";
 }
 
-// Without what differs from run to run.
+// Replaces addresses, registers, thread numbers and times, which vary.
 std::string normalised(std::string text) {
   text = std::regex_replace(text, std::regex("0x[0-9a-f]{5,}"), "ADDRESS");
   text = std::regex_replace(text, std::regex("[0-9a-f]{16}"), "REGISTER");
@@ -49,7 +49,7 @@ std::string normalised(std::string text) {
   return text;
 }
 
-// The page's reports by the mistake: the block behind a line "<!-- report: NAME -->".
+// Returns the reports on the page by error: the block after a line "<!-- report: NAME -->".
 std::map<std::string, std::string> reports_of_page() {
   std::ifstream page(REPORTS_PAGE);
   std::map<std::string, std::string> reports;
@@ -69,7 +69,7 @@ std::map<std::string, std::string> reports_of_page() {
   return reports;
 }
 
-// The report of a program with an error, without the program's own output.
+// Returns the report of a program with an error, without the program's output.
 std::string report_of(const std::string& mistake, const std::string& target, const std::string& compiler,
                       int& status, const std::vector<std::string>& options) {
   std::vector<std::string> command = {"env", "VGPU_COMPILER=" + compiler, vgpu_run(), "--gpu", "gfx900"};
@@ -94,11 +94,11 @@ struct Mistake {
 
 class Reports : public ::testing::TestWithParam<Mistake> {};
 
-TEST_P(Reports, AreThoseOfThePage) {
+TEST_P(Reports, MatchDocumentation) {
   const Mistake& mistake = GetParam();
   const auto page = reports_of_page();
   ASSERT_TRUE(page.contains(mistake.name)) << "no report of it in " REPORTS_PAGE;
-  // Interpreted, and compiled where there is a compiler.
+  // Interpreted, and compiled if there is a compiler.
   for (const char* compiler : {"off", "beforehand"}) {
     int status = 0;
     const std::string report = report_of(mistake.name, mistake.target, compiler, status, mistake.options);
@@ -122,7 +122,7 @@ INSTANTIATE_TEST_SUITE_P(
                       Mistake{"endless", "gfx900", {"--watchdog", "2.5"}, 124}),
     [](const auto& row) { return std::string(row.param.name); });
 
-// A program that is told something while it runs a kernel without an end.
+// A program that runs an endless kernel and receives requests meanwhile.
 class EndlessKernel : public ::testing::Test {
  protected:
   void start(std::vector<std::string> command, const std::string& mistake = "endless") {
@@ -137,22 +137,22 @@ class EndlessKernel : public ::testing::Test {
     if (pid_ == 0) {
       dup2(ends[1], 1);
       dup2(ends[1], 2);
-      signal(SIGQUIT, SIG_DFL);  // which whoever runs the test may have ignored
-      alarm(60);                 // the end of a program that is not told what it should be
+      signal(SIGQUIT, SIG_DFL);  // may be ignored in the environment of the test
+      alarm(60);                 // ends the program if the test does not
       execvp(arguments[0], arguments.data());
       _exit(127);
     }
     ::close(ends[1]);
     out_ = fdopen(ends[0], "r");
-    await("running\n");
+    read_until("running\n");
   }
-  // Reads until a line with this comes; what was read.
-  std::string await(const std::string& what) {
+  // Reads until a line contains the text, and returns all lines.
+  std::string read_until(const std::string& text) {
     std::string all;
     char line[1024];
     while (std::fgets(line, sizeof line, out_) != nullptr) {
       all += line;
-      if (std::string_view(line).find(what) != std::string_view::npos) break;
+      if (std::string_view(line).find(text) != std::string_view::npos) break;
     }
     return all;
   }
@@ -166,11 +166,11 @@ class EndlessKernel : public ::testing::Test {
   FILE* out_ = nullptr;
 };
 
-TEST_F(EndlessKernel, IsShownAtEachSigquitAndGoesOn) {
+TEST_F(EndlessKernel, SigquitReportsStatusAndContinues) {
   start({vgpu_run(), "--gpu", "gfx900"});
   for (int i = 0; i < 2; ++i) {
     kill(pid_, SIGQUIT);
-    const std::string report = await("=> 0x");
+    const std::string report = read_until("=> 0x");
     EXPECT_THAT(report, HasSubstr("info: SIGQUIT: queue status:\ngpu vega10 (node 1), gfx900:\n"));
     EXPECT_THAT(report, HasSubstr("1 packets submitted, 1 started, 0 completed\n"));
     EXPECT_THAT(report, HasSubstr("kernel       wait_for(MistakeArguments)\n"));
@@ -182,18 +182,18 @@ TEST_F(EndlessKernel, IsShownAtEachSigquitAndGoesOn) {
   EXPECT_EQ(waitpid(pid_, nullptr, WNOHANG), 0) << "SIGQUIT has ended the program";
 }
 
-TEST_F(EndlessKernel, IsNotTheOnlyThingThatQueuesWaitFor) {
+TEST_F(EndlessKernel, SigquitReportsStuckQueues) {
   start({vgpu_run(), "--gpu", "gfx900"}, "stuck_queues");
-  const std::string wanted = normalised(reports_of_page().at("stuck_queues"));
+  const std::string expected = normalised(reports_of_page().at("stuck_queues"));
   std::string report;
-  for (int i = 0; i < 1000 && normalised(report) != wanted; ++i) {  // queues may not have come so far
+  for (int i = 0; i < 1000 && normalised(report) != expected; ++i) {  // queues may not have started yet
     kill(pid_, SIGQUIT);
-    report = await("queue 1, ");
+    report = read_until("queue 1, ");
   }
-  EXPECT_EQ(normalised(report), wanted) << report;
+  EXPECT_EQ(normalised(report), expected) << report;
 }
 
-TEST_F(EndlessKernel, EndsWithSigquitWhereSignalsMayNotBeUsed) {
+TEST_F(EndlessKernel, SigquitEndsProgramWithoutSignals) {
   start({"env", "VGPU_SIGNALS=0", vgpu_run(), "--gpu", "gfx900"});
   kill(pid_, SIGQUIT);
   int status = 0;
@@ -202,8 +202,8 @@ TEST_F(EndlessKernel, EndsWithSigquitWhereSignalsMayNotBeUsed) {
   EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGQUIT) << status;
 }
 
-// Names of threads, as debuggers show them, once one of them is as wanted.
-std::vector<std::string> thread_names(pid_t pid, const std::string& wanted) {
+// Returns the names of the threads once one of them starts with `prefix`.
+std::vector<std::string> thread_names(pid_t pid, const std::string& prefix) {
   std::vector<std::string> names;
   for (int i = 0; i < 1000; ++i) {
     names.clear();
@@ -212,19 +212,19 @@ std::vector<std::string> thread_names(pid_t pid, const std::string& wanted) {
     std::istringstream lines(result.out);
     for (std::string line; std::getline(lines, line);) names.push_back(line);
     if (std::any_of(names.begin(), names.end(),
-                    [&](const std::string& name) { return name.starts_with(wanted); })) {
+                    [&](const std::string& name) { return name.starts_with(prefix); })) {
       break;
     }
   }
   return names;
 }
 
-TEST_F(EndlessKernel, GivesThreadsItsNameIfAskedTo) {
+TEST_F(EndlessKernel, NamesThreadsIfEnabled) {
   start({"env", "VGPU_THREAD_NAMES=1", vgpu_run(), "--gpu", "gfx900"});
   EXPECT_THAT(thread_names(pid_, "wait_for"), ::testing::Contains(MatchesRegex("wait_for [01]")));
 }
 
-TEST_F(EndlessKernel, CanBeLookedAtWithADebugger) {
+TEST_F(EndlessKernel, IsVisibleInDebugger) {
   if (!has_program("gdb")) GTEST_SKIP() << "gdb is not installed";
   start({"env", "VGPU_THREAD_NAMES=1", vgpu_run(), "--gpu", "gfx900"});
   const ProgramResult gdb =
@@ -232,56 +232,57 @@ TEST_F(EndlessKernel, CanBeLookedAtWithADebugger) {
                    "-ex", "info threads", "-ex", "call (void)vgpu_report()"});
   if (gdb.out.find("ptrace") != gdb.out.npos) GTEST_SKIP() << "debuggers are forbidden here: " << gdb.out;
   EXPECT_THAT(gdb.out, ::testing::ContainsRegex("\"wait_for [01]\""));
-  EXPECT_THAT(await("=> 0x"), HasSubstr("at           wait_for(MistakeArguments) at "));
+  EXPECT_THAT(read_until("=> 0x"), HasSubstr("at           wait_for(MistakeArguments) at "));
 }
 
-// The lines of a process's map for perf that name a kernel: where its code begins, and how long it is.
+// Returns address and size of the kernel's entries in a perf map.
 std::vector<std::pair<uint64_t, uint64_t>> perf_entries(const std::string& path, const std::string& kernel) {
   std::vector<std::pair<uint64_t, uint64_t>> entries;
   std::ifstream map(path);
   for (std::string line; std::getline(map, line);) {
-    uint64_t begin = 0, bytes = 0;
+    uint64_t start_address = 0, bytes = 0;
     char name[256] = {};
-    EXPECT_EQ(std::sscanf(line.c_str(), "%lx %lx %255[^\n]", &begin, &bytes, name), 3) << line;
+    EXPECT_EQ(std::sscanf(line.c_str(), "%lx %lx %255[^\n]", &start_address, &bytes, name), 3) << line;
     EXPECT_THAT(name, StartsWith("vgpu:")) << line;
-    if (std::string_view(name).starts_with("vgpu:" + kernel + "(")) entries.emplace_back(begin, bytes);
+    if (std::string_view(name).starts_with("vgpu:" + kernel + "("))
+      entries.emplace_back(start_address, bytes);
   }
   return entries;
 }
 
-bool can_be_executed(pid_t pid, uint64_t begin, uint64_t bytes) {
+bool is_executable(pid_t pid, uint64_t start_address, uint64_t bytes) {
   std::ifstream maps("/proc/" + std::to_string(pid) + "/maps");
   for (std::string line; std::getline(maps, line);) {
     uint64_t from = 0, to = 0;
     char rights[5] = {};
     if (std::sscanf(line.c_str(), "%lx-%lx %4s", &from, &to, rights) != 3) continue;
-    if (begin >= from && begin < to) return rights[2] == 'x' && begin + bytes <= to;
+    if (start_address >= from && start_address < to) return rights[2] == 'x' && start_address + bytes <= to;
   }
   return false;
 }
 
-TEST_F(EndlessKernel, IsInTheMapForPerfWhereItsCodeIs) {
+TEST_F(EndlessKernel, PerfMapHasAddressOfCode) {
   start({"env", "VGPU_COMPILER=beforehand", "VGPU_PERF_MAP=1", vgpu_run(), "--gpu", "gfx900"});
   kill(pid_, SIGQUIT);
-  await("=> 0x");  // it runs, so it has been compiled
+  read_until("=> 0x");  // the kernel runs, so it has been compiled
   const std::string path = "/tmp/perf-" + std::to_string(pid_) + ".map";
   const auto entries = perf_entries(path, "wait_for");
   unlink(path.c_str());
   if (entries.empty()) GTEST_SKIP() << "no compiler on this machine";
-  for (const auto& [begin, bytes] : entries) {
+  for (const auto& [start_address, bytes] : entries) {
     EXPECT_NE(bytes, 0u);
-    EXPECT_TRUE(can_be_executed(pid_, begin, bytes)) << std::hex << begin << ' ' << bytes;
+    EXPECT_TRUE(is_executable(pid_, start_address, bytes)) << std::hex << start_address << ' ' << bytes;
   }
 }
 
-TEST_F(EndlessKernel, LeavesThreadsTheirNamesElse) {
+TEST_F(EndlessKernel, KeepsThreadNamesByDefault) {
   start({"env", "-u", "VGPU_THREAD_NAMES", vgpu_run(), "--gpu", "gfx900"});
   const auto names = thread_names(pid_, "vgpu-shader");
   EXPECT_THAT(names, ::testing::Contains("vgpu-shader"));
   EXPECT_THAT(names, Not(::testing::Contains(HasSubstr("wait_for"))));
 }
 
-TEST(CompiledKernel, IsNamedInTheMapForPerf) {
+TEST(CompiledKernel, IsNamedInPerfMap) {
   const ProgramResult shell = run_program({"env", "VGPU_COMPILER=beforehand", "VGPU_PERF_MAP=1", "sh", "-c",
                                            "echo pid $$ >&2; exec \"$@\"", "sh", vgpu_run(), "--gpu",
                                            "gfx900", MISTAKE_PROGRAM, "out_of_bounds", code_for("gfx900")});

@@ -1,4 +1,4 @@
-// Debian's unmodified rocminfo, on every board and on mixtures of them.
+// Debian's unmodified rocminfo, with every board and with several boards.
 #include <cstdlib>
 #include <map>
 #include <string>
@@ -21,7 +21,7 @@ std::string vgpu_run() {
   return path == nullptr ? "vgpu-run" : path;
 }
 
-// What rocminfo says of one agent: its lines "Key: value", as far as the first of each key.
+// rocminfo's output for one agent: lines "Key: value", the first one of each key.
 using Agent = std::map<std::string, std::string>;
 
 std::string trim(std::string text) {
@@ -32,11 +32,11 @@ std::string trim(std::string text) {
 
 std::vector<Agent> agents_of(const std::string& out) {
   std::vector<Agent> agents;
-  size_t begin = 0;
-  while (begin < out.size()) {
-    const size_t end = std::min(out.find('\n', begin), out.size());
-    const std::string line = trim(out.substr(begin, end - begin));
-    begin = end + 1;
+  size_t start = 0;
+  while (start < out.size()) {
+    const size_t end = std::min(out.find('\n', start), out.size());
+    const std::string line = trim(out.substr(start, end - start));
+    start = end + 1;
     if (line.starts_with("Agent ") && line.size() < 12) agents.emplace_back();
     const size_t colon = line.find(':');
     if (agents.empty() || colon == line.npos) continue;
@@ -117,44 +117,44 @@ INSTANTIATE_TEST_SUITE_P(
                       Expected{"navi23", "gfx1032", "32", "2", "32", "0x73ef", "2765"},
                       Expected{"navi24", "gfx1034", "16", "2", "32", "0x743f", "2975"},
                       Expected{"rembrandt", "gfx1035", "12", "2", "32", "0x1681", "2200"},
-                      // Debian 12's ROCr, 5.2.3, does not know gfx1036 yet.
+                      // Debian 12's ROCr, 5.2.3, does not support gfx1036.
                       Expected{"raphael", "gfx1036", "2", "2", "32", "0x164e", "2200", "rigel"}),
     [](const auto& row) { return std::string(row.param.board); });
 
-TEST_F(Rocminfo, TwoMixedBoardsAreListedInOrder) {
+TEST_F(Rocminfo, ListsTwoBoardsInOrder) {
   EXPECT_THAT(names(gpus("gfx906,gfx1030")), ElementsAre("gfx906", "gfx1030"));
 }
 
-TEST_F(Rocminfo, FourMixedBoardsAreListedInOrder) {
+TEST_F(Rocminfo, ListsFourBoardsInOrder) {
   EXPECT_THAT(names(gpus("gfx900,gfx803,navi10,polaris10", "none")),
               ElementsAre("gfx900", "gfx803", "gfx1010", "gfx803"));
 }
 
-TEST_F(Rocminfo, AnXgmiHiveIsListed) {
+TEST_F(Rocminfo, ListsXgmiHive) {
   EXPECT_THAT(names(gpus("gfx906,gfx906", "xgmi")), ElementsAre("gfx906", "gfx906"));
 }
 
-TEST_F(Rocminfo, WithoutGpuThereIsTheProcessorOnly) {
+TEST_F(Rocminfo, ListsOnlyCpuWithoutGpu) {
   EXPECT_THAT(gpus("none"), IsEmpty());
 }
 
-TEST_F(Rocminfo, MemorySizeIsTheOneAskedFor) {
+TEST_F(Rocminfo, ShowsRequestedVramSize) {
   const ProgramResult result = run_program({vgpu_run(), "--gpu", "gfx900:vram=1G", "rocminfo"});
   EXPECT_THAT(result.out, HasSubstr("1048576(0x100000) KB"));
 }
 
-TEST(VgpuRun, AMistakeIsAMessageAndNotAProgramWithoutGpus) {
+TEST(VgpuRun, RejectsUnknownBoard) {
   const ProgramResult result = run_program({vgpu_run(), "--gpu", "gfx9999", "true"});
   EXPECT_EQ(result.status, 2);
   EXPECT_THAT(result.out, HasSubstr("unknown board 'gfx9999'"));
 }
 
-TEST(VgpuRun, PassesTheProgramsStatusOn) {
+TEST(VgpuRun, ReturnsExitStatusOfProgram) {
   EXPECT_EQ(run_program({vgpu_run(), "sh", "-c", "exit 7"}).status, 7);
   EXPECT_EQ(run_program({vgpu_run(), "/no/such/program"}).status, 127);
 }
 
-TEST(VgpuRun, PrintsTheFidelityOfEveryTable) {
+TEST(VgpuRun, PrintsFidelityTables) {
   const ProgramResult result = run_program({vgpu_run(), "--fidelity"});
   EXPECT_EQ(result.status, 0);
   EXPECT_THAT(result.out, HasSubstr("CREATE_QUEUE"));

@@ -29,34 +29,34 @@ ProgramResult run_program(const std::vector<std::string>& arguments, int seconds
   }
   ::close(pipe_ends[1]);
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(seconds);
-  bool late = false;
+  bool timed_out = false;
   for (;;) {
     pollfd file{pipe_ends[0], POLLIN, 0};
-    const auto left =
+    const auto remaining_ms =
         std::chrono::duration_cast<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now())
             .count();
-    if (left <= 0 || poll(&file, 1, static_cast<int>(left)) == 0) {
-      late = true;
+    if (remaining_ms <= 0 || poll(&file, 1, static_cast<int>(remaining_ms)) == 0) {
+      timed_out = true;
       kill(-pid, SIGKILL);
       break;
     }
     char buffer[4096];
-    const ssize_t got = ::read(pipe_ends[0], buffer, sizeof buffer);
-    if (got <= 0) break;
-    result.out.append(buffer, static_cast<size_t>(got));
+    const ssize_t bytes_read = ::read(pipe_ends[0], buffer, sizeof buffer);
+    if (bytes_read <= 0) break;
+    result.out.append(buffer, static_cast<size_t>(bytes_read));
   }
   ::close(pipe_ends[0]);
   int status = 0;
   waitpid(pid, &status, 0);
-  if (!late) result.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  if (!timed_out) result.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   return result;
 }
 
 bool has_program(const std::string& name) {
   const char* const path = std::getenv("PATH");
-  std::istringstream folders(path == nullptr ? "" : path);
-  for (std::string folder; std::getline(folders, folder, ':');) {
-    if (access((folder + "/" + name).c_str(), X_OK) == 0) return true;
+  std::istringstream directories(path == nullptr ? "" : path);
+  for (std::string directory; std::getline(directories, directory, ':');) {
+    if (access((directory + "/" + name).c_str(), X_OK) == 0) return true;
   }
   return false;
 }

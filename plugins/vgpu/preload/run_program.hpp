@@ -1,4 +1,4 @@
-// Runs a program and keeps what it said: for tests that look at unmodified programs from outside.
+// Runs a program and captures its output, for tests of unmodified programs.
 #pragma once
 
 #include <string>
@@ -7,14 +7,14 @@
 namespace rigel::vgpu {
 
 struct ProgramResult {
-  int status = -1;  ///< Its exit status, 128 + signal if one ended it, -1 if it took longer than it may.
+  int status = -1;  ///< Exit status, 128 + signal, or -1 after the time limit.
   std::string out;  ///< stdout and stderr.
 };
 
-/// Runs `arguments` (the first is the program, looked for in PATH) for at most `seconds`.
+/// Runs `arguments` (the first is the program, searched in PATH) for at most `seconds`.
 ProgramResult run_program(const std::vector<std::string>& arguments, int seconds = 60);
 
-/// Whether PATH has a program of this name.
+/// Whether PATH contains a program named `name`.
 bool has_program(const std::string& name);
 
 }  // namespace rigel::vgpu
