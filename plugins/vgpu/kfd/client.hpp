@@ -214,8 +214,7 @@ class ClientQueue {
       a.ctx_save_restore_size = area.context_bytes;
       a.ctl_stack_size = area.control_stack_bytes;
     }
-    pointers_.at<uint32_t>(0x88).store(
-        0x80);  // amd_queue_t: offset of the read index from the start of the structure
+    pointers_.at<uint32_t>(0x88).store(0x80);  // amd_queue_t: the read index's offset
     a.ring_base_address = ring_.va();
     a.write_pointer_address = pointers_.va() + 0x38;
     a.read_pointer_address = pointers_.va() + 0x80;

@@ -42,8 +42,8 @@ constexpr uint32_t kMaxExecutedStores = 8;
 
 using std::chrono::microseconds;
 
-// A poll costs about 10 us, most of it for the wake-up. The interval therefore grows with the time since the
-// last store.
+// Polling, if stores cannot be stopped. A poll costs about 10 us, most of it for the wake-up. The interval
+// therefore grows with the time since the last store.
 constexpr auto kIdleInterval = microseconds(1000);
 constexpr auto kLongestIdleInterval = microseconds(4000);
 constexpr int kPollsPerPause = 256;
@@ -315,8 +315,7 @@ void DoorbellWatch::kick_thread() noexcept {
 // Waits for stores that userfaultfd has stopped, for kicks, or until `timeout` has elapsed.
 void DoorbellWatch::wait_for_work(Clock::duration timeout) {
   if (!kick_)
-    timeout =
-        std::min<Clock::duration>(timeout, kLongestIdleInterval);  // no descriptor was left for the eventfd
+    timeout = std::min<Clock::duration>(timeout, kLongestIdleInterval);  // there was no descriptor for it
   pollfd descriptors[] = {{kick_.get(), POLLIN, 0}, {userfaults_.get(), POLLIN, 0}};
   const bool for_ever = timeout == Clock::duration::max();
   const auto ns = std::chrono::duration_cast<std::chrono::nanoseconds>(timeout).count();

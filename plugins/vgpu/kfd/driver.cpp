@@ -166,11 +166,11 @@ int64_t op_read_file(void* driver, const char* path, void* buffer, uint64_t capa
   uint64_t filled = 0;
   int64_t result = 0;
   while (filled < capacity) {
-    const ssize_t got = ::read(fd, static_cast<char*>(buffer) + filled, capacity - filled);
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) result = -errno;
-    if (got <= 0) break;
-    filled += static_cast<uint64_t>(got);
+    const ssize_t bytes_read = ::read(fd, static_cast<char*>(buffer) + filled, capacity - filled);
+    if (bytes_read < 0 && errno == EINTR) continue;
+    if (bytes_read < 0) result = -errno;
+    if (bytes_read <= 0) break;
+    filled += static_cast<uint64_t>(bytes_read);
   }
   op_close(driver, fd);
   return result < 0 ? result : static_cast<int64_t>(filled);

@@ -73,7 +73,7 @@ constexpr std::pair<const char*, const char*> kParameters[] = {
     {"vramlimit", "0"},
 };
 
-void add_module(FileTree& tree, const Machine& machine) {
+void add_module(FileTree& tree, const Machine& virtual_system) {
   const auto add = [&](const std::string& name, std::string_view value) {
     tree.add_file(fmt::format("{}/{}", kModule, name), fmt::format("{}\n", value));
   };
@@ -93,8 +93,8 @@ void add_module(FileTree& tree, const Machine& machine) {
   const auto has_gws_by_parameter = [](const Gpu& gpu) {
     return gpu.board.driver().needs_parameter_for_gws && gpu.board.queues.gws != 0;
   };
-  const bool gws = std::any_of(machine.gpus.begin(), machine.gpus.end(), has_gws_by_parameter);
-  add_parameter("pcie_p2p", machine.peers == PeerLink::kNone ? "N" : "Y");
+  const bool gws = std::any_of(virtual_system.gpus.begin(), virtual_system.gpus.end(), has_gws_by_parameter);
+  add_parameter("pcie_p2p", virtual_system.peers == PeerLink::kNone ? "N" : "Y");
   add_parameter("hws_gws_support", gws ? "Y" : "N");
 }
 
@@ -111,8 +111,8 @@ void add_node(FileTree& tree, const std::string& pci, const std::string& name, u
   tree.add_link("/sys/class/drm/" + name, node);
 }
 
-void add_pci_device(FileTree& tree, const Machine& machine, uint32_t gpu_index) {
-  const Gpu& gpu = machine.gpus[gpu_index];
+void add_pci_device(FileTree& tree, const Machine& virtual_system, uint32_t gpu_index) {
+  const Gpu& gpu = virtual_system.gpus[gpu_index];
   const Board& b = gpu.board;
   const std::string slot = fmt::format("0000:{:02x}:00.0", gpu.location_id >> 8);
   const std::string pci = fmt::format("/sys/devices/pci0000:00/{}", slot);
@@ -164,13 +164,13 @@ void add_pci_device(FileTree& tree, const Machine& machine, uint32_t gpu_index) 
 
 }  // namespace
 
-void add_driver_files(FileTree& tree, const Machine& machine) {
+void add_driver_files(FileTree& tree, const Machine& virtual_system) {
   // The directories are owned by the tree, so that nodes of real hardware are hidden.
   tree.add_directory("/dev/dri");
   tree.add_directory("/sys/class/drm");
   tree.add_file("/sys/class/drm/version", "drm 1.1.0 20060810\n");
-  add_module(tree, machine);
-  for (uint32_t i = 0; i < machine.gpus.size(); ++i) add_pci_device(tree, machine, i);
+  add_module(tree, virtual_system);
+  for (uint32_t i = 0; i < virtual_system.gpus.size(); ++i) add_pci_device(tree, virtual_system, i);
 }
 
 }  // namespace rigel::vgpu

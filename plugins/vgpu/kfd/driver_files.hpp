@@ -12,6 +12,6 @@ inline constexpr uint32_t kDrmMajor = 226;
 /// Host memory available to graphics, as reported to libdrm and management tools.
 inline constexpr uint64_t kGttBytes = uint64_t{8} << 30;
 
-void add_driver_files(FileTree& tree, const Machine& machine);
+void add_driver_files(FileTree& tree, const Machine& virtual_system);
 
 }  // namespace rigel::vgpu

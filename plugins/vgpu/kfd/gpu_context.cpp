@@ -299,7 +299,7 @@ const void* GpuContext::code_objects() const noexcept {
 uint64_t GpuContext::gpu_clock() noexcept {
   timespec now{};
   clock_gettime(CLOCK_MONOTONIC_RAW, &now);
-  // Seconds and nanoseconds separately, so that the multiplication does not overflow.
+  // Seconds and nanoseconds separately, so that nothing overflows; the result is exact to a tick.
   const uint64_t khz = gpu_.board.clocks.reference_khz;
   return static_cast<uint64_t>(now.tv_sec) * khz * 1000 +
          static_cast<uint64_t>(now.tv_nsec) * khz / 1'000'000;

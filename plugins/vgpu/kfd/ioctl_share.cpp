@@ -18,8 +18,7 @@ namespace {
 struct ShareHandle {
   uint32_t pid, fd;
   uint32_t flags;
-  uint32_t
-      seal;  // the lower half of the file's nonce, combined with the flags so that it is invalid with other flags
+  uint32_t seal;  // the lower half of the file's nonce, combined with the flags
 };
 static_assert(sizeof(ShareHandle) == 16);
 

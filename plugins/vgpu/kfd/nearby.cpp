@@ -20,7 +20,7 @@ namespace rigel::vgpu {
 namespace {
 
 constexpr uint64_t kMaxDistance = uint64_t{64} << 30;
-constexpr int kMaxRuntimeCalls = 4096;  // limit of calls of the runtime
+constexpr int kMaxRuntimeCalls = 4096;  // limit of calls to the runtime
 
 // Formats as 1,234,567.
 std::string with_separators(uint64_t number) {

@@ -206,8 +206,7 @@ TEST(Scopes, WaitUntilQuietExcludesReaders) {
         const uint32_t scope = scopes.enter();
         const Translation t = table.translate(0x1000, 8, Access::kRead);
         if (t.host != nullptr) {
-          EXPECT_EQ(*reinterpret_cast<volatile uint64_t*>(t.host),
-                    1u);  // a plain read, so that ThreadSanitizer checks it
+          EXPECT_EQ(*reinterpret_cast<volatile uint64_t*>(t.host), 1u);  // plain: ThreadSanitizer checks it
           seen.fetch_add(1, std::memory_order_relaxed);
         }
         scopes.leave(scope);

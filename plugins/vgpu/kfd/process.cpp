@@ -443,9 +443,9 @@ ErrnoOr<Process::DoorbellHook> Process::attach_doorbell(void* address) {
     for (auto& [id, queue] : queues_) {
       const uint32_t bytes = queue->gpu->gpu().board.driver().doorbell_bytes;
       if (queue->gpu->index() != mapping.gpu_index || uint64_t{queue->doorbell} * bytes != offset) continue;
-      Bell* const bell = queue->gpu->processor().bell(id);
-      if (bell == nullptr) return tl::unexpected(ENOSPC);
-      return DoorbellHook{Bell::ring, bell};
+      Bell* const doorbell_call = queue->gpu->processor().bell(id);
+      if (doorbell_call == nullptr) return tl::unexpected(ENOSPC);
+      return DoorbellHook{Bell::ring, doorbell_call};
     }
   }
   return tl::unexpected(EINVAL);

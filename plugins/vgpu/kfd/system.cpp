@@ -196,8 +196,7 @@ int System::open(std::string_view path, int flags) {
   file->minor = node->minor;
   file->device = status.st_dev;
   file->inode = status.st_ino;
-  std::shared_ptr<OpenFile>
-      closed;  // the previous file of this number; released outside of the lock, see forget()
+  std::shared_ptr<OpenFile> closed;  // of the same number; released outside of the lock, see forget()
   {
     const WriterLock lock(files_mutex_);
     file->id = next_file_id_++;
@@ -373,8 +372,7 @@ int System::mremap(void* address, uint64_t bytes, uint64_t new_bytes, int flags,
       if (!is_page_range(fixed, new_bytes) || !is_disjoint || (flags & MREMAP_MAYMOVE) == 0)
         return map_memory(flags);
       process_.before_munmap(address, bytes);
-      process_.memory_replaced(
-          fixed, new_bytes);  // the kernel, too, unmaps the target before it knows whether the call succeeds
+      process_.memory_replaced(fixed, new_bytes);  // the kernel, too, unmaps this before it may fail
       return map_memory(flags);
     }
     const uint64_t kept = pages_up(new_bytes);

@@ -16,7 +16,7 @@ struct HostProperties {
 };
 
 /// Pure. Every number in the properties files is decimal, because readers stop at the first other character.
-FileTree make_file_tree(const Machine& machine, const HostProperties& host);
+FileTree make_file_tree(const Machine& virtual_system, const HostProperties& host);
 
 /// Returns the capability word of the topology: the board's bits and the derived ones.
 uint32_t capability_of(const Gpu& gpu);

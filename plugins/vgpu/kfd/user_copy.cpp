@@ -35,8 +35,8 @@ void find_own_stack() noexcept {
 }
 
 // Memory between the current frame and the end of the stack is always mapped and writable. Most arguments are
-// such variables of a caller, and need no system call. Other stacks (of a coroutine or a signal handler) are
-// not checked.
+// such variables of a caller, and need no system call. On other stacks (of a coroutine or a signal handler)
+// the result is false.
 bool is_in_callers_frame(uint64_t address, size_t bytes) noexcept {
   if (own_stack.high == 0) find_own_stack();
   const auto frame = reinterpret_cast<uint64_t>(__builtin_frame_address(0));

@@ -269,8 +269,8 @@ void check_races() {
              DIR* const directory = opendir(kNodes);
              if (directory == nullptr || names_of(directory).size() != 2) return 2;
              closedir(directory);
-             const int own = open("/dev/kfd", O_RDWR | O_CLOEXEC);
-             return own >= 0 && is_working(own) ? 0 : 3;
+             const int child_kfd = open("/dev/kfd", O_RDWR | O_CLOEXEC);
+             return child_kfd >= 0 && is_working(child_kfd) ? 0 : 3;
            }) == 0);
   }
   for (std::thread& thread : threads) thread.join();

@@ -29,9 +29,9 @@ Bytes pattern(size_t bytes, unsigned seed) {
   return data;
 }
 
-void expect_same(const void* a, const void* b, size_t bytes, const std::string& what) {
+void expect_same(const void* a, const void* b, size_t bytes, const std::string& direction) {
   if (std::memcmp(a, b, bytes) == 0) return;
-  std::printf("%s of %zu bytes: the data is not the same\n", what.c_str(), bytes);
+  std::printf("%s of %zu bytes: the data is not the same\n", direction.c_str(), bytes);
   std::exit(1);
 }
 

@@ -173,7 +173,7 @@ class Device {
   Queue compute_, copy_;
 };
 
-// PM4 of gfx10.3 ----------------------------------------------------------------------------------------------
+// PM4 of gfx10.3 -----------------------------------------------------------------------------------------
 
 constexpr uint32_t kAll = ~0u, kNotLess = 5;
 
@@ -207,8 +207,7 @@ class Packets {
   void execute(uint64_t code, uint64_t arguments, uint32_t groups) {
     acquire_memory();
     set(0x2e0c, {low(code >> 8), high(code >> 8)});
-    constexpr uint32_t kRsrc1 = 0x60000000,
-                       kRsrc2 = 2 << 1 | 1 << 7;  // two user registers and the work-group id
+    constexpr uint32_t kRsrc1 = 0x60000000, kRsrc2 = 2 << 1 | 1 << 7;  // two user registers, work-group id
     set(0x2e12, {kRsrc1, kRsrc2});
     set(0x2e28, {0});
     set(0x2e18, {0});

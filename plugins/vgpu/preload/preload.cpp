@@ -493,7 +493,7 @@ HOOK void* mremap(void* address, size_t bytes, size_t new_bytes, int flags, ...)
 
 // For debuggers --------------------------------------------------------------------------------------------
 
-// Writes the queue status to the log. In gdb: `call (void)vgpu_report()` with a thread of the program selected.
+// Writes the queue status to the log. In gdb: `call (void)vgpu_report()` in a thread of the program.
 HOOK void vgpu_report() {
   System* const system = current.load(std::memory_order_acquire);
   if (system == nullptr) return;

@@ -1,5 +1,5 @@
-// The reports on docs/guide/diagnosing.md are what the virtual GPU prints: a program with each error runs, and its report is
-// compared with the page except for addresses, thread numbers and times.
+// Compares the reports in docs/guide/diagnosing.md with the virtual GPU's, except for addresses, thread
+// numbers and times.
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/wait.h>
