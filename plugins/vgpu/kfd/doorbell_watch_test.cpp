@@ -73,7 +73,6 @@ TEST_P(DoorbellStores, WakeSleepingEngineFromManyThreads) {
       const Client::Memory memory = client.share(4096);
       const ClientSignal signal(memory, 0);
       for (int i = 0; i < 20; ++i) {
-        // The engine falls asleep in between.
         std::this_thread::sleep_for(std::chrono::milliseconds(4));
         signal.value().store(1);
         queue.barrier({}, signal.handle());
@@ -354,7 +353,6 @@ TEST(DoorbellCalls, WakeSleepingEngine) {
   const Client::Memory memory = client.share(4096);
   const ClientSignal done(memory, 0);
   for (int i = 0; i < 50; ++i) {
-    // From none to falling asleep.
     if (i % 2 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(i % 5));
     done.value().store(2);
     queue.barrier({}, done.handle());

@@ -15,7 +15,6 @@
 namespace rigel::vgpu {
 namespace {
 
-// Returns the exception code of the driver's queue error reporting.
 uint32_t exception_code(QueueError error) {
   switch (error) {
     case QueueError::kBadDimensions:

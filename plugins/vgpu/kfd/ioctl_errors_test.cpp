@@ -286,7 +286,6 @@ class PopulatedProcess {
     return number;
   }
 
-  // Returns the call with valid arguments.
   Call valid_call(const std::string& name) {
     Call c;
     const uint32_t gpu = t_.gpu_id(gpu_);

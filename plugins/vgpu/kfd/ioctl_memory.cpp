@@ -14,7 +14,6 @@ namespace {
 using Kind = MemoryObject::Kind;
 using ObjectOr = ErrnoOr<std::shared_ptr<MemoryObject>>;
 
-// Creates the memory of a new buffer.
 ObjectOr make_object(Process& process, GpuContext& gpu, const kfd_alloc_memory& a, uint64_t bytes)
     RIGEL_REQUIRES(process.memory_mutex()) {
   // If several kinds are requested, the driver uses the lowest bit.

@@ -66,7 +66,6 @@ void QueueCreateDestroy(benchmark::State& state) {
 }
 BENCHMARK(QueueCreateDestroy)->Unit(benchmark::kMicrosecond);
 
-// How doorbells are rung, and how a sleeping engine is woken.
 enum Ring { kStoreWithSignal, kCall, kPolledStore };
 
 Client& client_of(int64_t ring) {

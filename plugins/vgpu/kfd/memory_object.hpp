@@ -66,7 +66,6 @@ class MemoryObject {
   /// Opens descriptor `fd` of process `pid` if it is a buffer whose nonce ends in `nonce`. Never blocks.
   /// EINVAL: it is not; nothing is opened.
   static ErrnoOr<InternalFd> open_of_process(uint32_t pid, uint32_t fd, uint32_t nonce);
-  /// Returns the description of a descriptor without importing it.
   static ErrnoOr<Description> describe(int fd);
 
   Kind kind() const { return kind_; }

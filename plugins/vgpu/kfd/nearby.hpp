@@ -13,7 +13,6 @@
 
 namespace rigel::vgpu {
 
-/// A buffer of the driver.
 struct NearbyBuffer {
   uint64_t va = 0;
   uint64_t bytes = 0;

@@ -33,7 +33,6 @@
 
 namespace rigel::vgpu {
 
-/// The open files of the program.
 class OpenFiles {
  public:
   virtual ~OpenFiles() = default;
@@ -63,7 +62,6 @@ struct ProcessOptions {
   uint64_t host_bytes = UINT64_MAX;  ///< Memory of the host; GPUs may use a part of it.
 };
 
-/// A buffer with a handle.
 struct Buffer {
   uint64_t handle = 0;
   uint64_t va = 0;

@@ -85,7 +85,6 @@ TEST(Settings, EnvironmentErrorNamesVariable) {
   EXPECT_THAT(errors_of("", empty), ElementsAre(StartsWith("VGPU_GPUS: no board is named")));
 }
 
-// Returns name and type of each option in docs/reference/configuration.md.
 std::map<std::string, std::string, std::less<>> documented_options() {
   std::stringstream page;
   page << std::ifstream(RIGEL_TEST_DOCS "/reference/configuration.md", std::ios::binary).rdbuf();

@@ -22,7 +22,6 @@ constexpr uint32_t kExporterFlags = 0x2001;  // opaque to the driver
 // the same descriptor number.
 constexpr uint32_t kInvalidBit = 1u << 30;
 
-// A byte and a descriptor in a socket message.
 struct FdMessage {
   char byte = 0;
   alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};

@@ -70,7 +70,6 @@ std::string_view memfd_name(int fd, std::span<char> name) {
   return path;
 }
 
-// Whether the range can be pages of the program.
 bool is_page_range(const void* address, uint64_t bytes) {
   const auto start = reinterpret_cast<uint64_t>(address);
   return start % kPage == 0 && bytes != 0 && bytes <= kProgramEnd && start <= kProgramEnd - bytes;

@@ -11,7 +11,6 @@ struct HostProperties {
   uint32_t cpus = 1;
   uint32_t first_apic_id = 0;
   uint64_t memory_bytes = 0;
-  /// Reads the properties of this host.
   static HostProperties read();
 };
 

@@ -57,7 +57,6 @@ bool can_be_string(const char* path);
 /// A quick test for find_path(); may return true wrongly.
 bool may_be_vgpu_path(const char* path);
 
-/// A path of the virtual GPU.
 struct VgpuPath {
   System* system = nullptr;
   std::string path;  ///< Canonical.

@@ -27,7 +27,6 @@
 
 namespace {
 
-// Takes ownership of a string that libdrm has allocated.
 std::string take_string(char* text) {
   const std::string copy = text == nullptr ? "" : text;
   std::free(text);

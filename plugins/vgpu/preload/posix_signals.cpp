@@ -32,7 +32,6 @@ int change_fault_action(int signal, const struct sigaction* action, struct sigac
                           : program_sigaction(signal, action, old);
 }
 
-// Implements signal(3) and related functions with sigaction.
 sighandler_t set_handler(int signal, sighandler_t handler, int flags) {
   struct sigaction action {
   }, old{};

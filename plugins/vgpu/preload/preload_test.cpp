@@ -29,7 +29,6 @@ std::string vgpu_run() {
   return path == nullptr ? "vgpu-run" : path;
 }
 
-// Runs a check of driver_program.cpp.
 class DriverProgram : public ::testing::TestWithParam<const char*> {
  protected:
   static void run_check(const std::vector<std::string>& setting) {
@@ -139,7 +138,6 @@ TEST(PacketProgram, RunsWithoutRuntime) {
           "right\n"));
 }
 
-// Runs libdrm_program.cpp.
 TEST(Libdrm, DistinguishesBoards) {
   std::string boards_option = "gfx900:vram=64M";
   int board_count = 1;

@@ -14,7 +14,6 @@ struct ProgramResult {
 /// Runs `arguments` (the first is the program, searched in PATH) for at most `seconds`.
 ProgramResult run_program(const std::vector<std::string>& arguments, int seconds = 60);
 
-/// Whether PATH contains a program named `name`.
 bool has_program(const std::string& name);
 
 }  // namespace rigel::vgpu
