@@ -24,8 +24,8 @@ std::string AqlQueue::describe() {
 
 // The status of the first packet that has not started.
 std::string AqlQueue::describe_next() {
-  if (asked_ || reclaim_) return "waits for the runtime to resize the queue's scratch memory";
-  GpuMemory memory(context_.bus, id());  // a separate one: the queue's state is unchanged
+  if (scratch_request_ || reclaim_) return "waits for the runtime to resize the queue's scratch memory";
+  GpuMemory memory(context_.bus, id());  // a temporary one, so that the queue's is unchanged
   GpuMemory::Scope scope(memory);
   aql::Packet packet;
   if (!memory.read(slot_va(next_id_), &packet, sizeof packet)) return "is not readable";

@@ -9,7 +9,7 @@ namespace {
 
 // Kernel object.
 constexpr uint64_t kEntryOffset = offsetof(amd_kernel_code_t, kernel_code_entry_byte_offset);
-constexpr uint64_t kRsrc3 = 44;  // of a descriptor; high half of an unused field of amd_kernel_code_t
+constexpr uint64_t kRsrc3 = 44;  // of a kernel descriptor; upper half of an unused field of amd_kernel_code_t
 constexpr uint64_t kRsrc1 = offsetof(amd_kernel_code_t, compute_pgm_rsrc1);
 constexpr uint64_t kRsrc2 = offsetof(amd_kernel_code_t, compute_pgm_rsrc2);
 constexpr uint64_t kProperties = offsetof(amd_kernel_code_t, kernel_code_properties);
@@ -27,7 +27,7 @@ bool read_kernel_object(GpuMemory& memory, uint64_t va, KernelObject& object) {
          memory.read(va + kRsrc3, &object.rsrc3, 4) && memory.read(va + kProperties, &object.properties, 2);
 }
 
-// Whether one work-group's waves fit the vector registers of a compute unit, or of a pair in WGP mode.
+// Whether the waves of a work-group fit the VGPRs of a compute unit, or of two in WGP mode.
 bool registers_fit(const Dialect& dialect, const KernelObject& object, uint32_t wave_size,
                    uint64_t work_items) {
   const uint64_t waves = (work_items + wave_size - 1) / wave_size;
@@ -151,7 +151,7 @@ DispatchPlan plan_dispatch(GpuMemory& memory, const QueueContext& context, uint6
       !memory.read(queue_va + aql::kQueueScratchDescriptor, descriptor, sizeof descriptor)) {
     return fault();
   }
-  // The queue states bytes for a lane of 64; a wave of 32 lanes finds twice that for each.
+  // The queue states bytes per lane of a wave of 64. A lane of a wave of 32 has twice that.
   const uint64_t lane_capacity = uint64_t{lane_bytes} * 64 / d.wave_size;
   if (d.private_bytes > lane_capacity) {
     plan.kind = DispatchPlan::Kind::kNeedsScratch;
@@ -183,20 +183,20 @@ DispatchPlan plan_dispatch(GpuMemory& memory, const QueueContext& context, uint6
                                  d.work_group_size[i]);
   };
   UserSgprs sgprs(d);
-  const auto wants = [&](uint32_t property) { return (object.properties & property) != 0; };
-  if (wants(AMD_KERNEL_CODE_PROPERTIES_ENABLE_SGPR_PRIVATE_SEGMENT_BUFFER)) {
-    // Whether lanes are interleaved by 32 or 64 depends on the kernel: where it can have either, the packet
-    // processor fills it in.
+  const auto is_enabled = [&](uint32_t property) { return (object.properties & property) != 0; };
+  if (is_enabled(AMD_KERNEL_CODE_PROPERTIES_ENABLE_SGPR_PRIVATE_SEGMENT_BUFFER)) {
+    // The interleaving of lanes (32 or 64) depends on the kernel. On chips with wave32 the packet processor
+    // fills it in.
     if (dialect.has_wave32) {
       descriptor[3] = (descriptor[3] & ~(3u << 21)) | (wave32 ? 2u : 3u) << 21;
     }
     for (const uint32_t word : descriptor) sgprs.push(word);
   }
-  if (wants(AMD_KERNEL_CODE_PROPERTIES_ENABLE_SGPR_DISPATCH_PTR)) sgprs.push64(d.packet_va);
-  if (wants(AMD_KERNEL_CODE_PROPERTIES_ENABLE_SGPR_QUEUE_PTR)) sgprs.push64(queue_va);
-  if (wants(AMD_KERNEL_CODE_PROPERTIES_ENABLE_SGPR_KERNARG_SEGMENT_PTR)) sgprs.push64(d.kernarg_va);
-  if (wants(AMD_KERNEL_CODE_PROPERTIES_ENABLE_SGPR_DISPATCH_ID)) sgprs.push64(d.packet_id);
-  if (wants(AMD_KERNEL_CODE_PROPERTIES_ENABLE_SGPR_FLAT_SCRATCH_INIT)) {
+  if (is_enabled(AMD_KERNEL_CODE_PROPERTIES_ENABLE_SGPR_DISPATCH_PTR)) sgprs.push64(d.packet_va);
+  if (is_enabled(AMD_KERNEL_CODE_PROPERTIES_ENABLE_SGPR_QUEUE_PTR)) sgprs.push64(queue_va);
+  if (is_enabled(AMD_KERNEL_CODE_PROPERTIES_ENABLE_SGPR_KERNARG_SEGMENT_PTR)) sgprs.push64(d.kernarg_va);
+  if (is_enabled(AMD_KERNEL_CODE_PROPERTIES_ENABLE_SGPR_DISPATCH_ID)) sgprs.push64(d.packet_id);
+  if (is_enabled(AMD_KERNEL_CODE_PROPERTIES_ENABLE_SGPR_FLAT_SCRATCH_INIT)) {
     if (dialect.scratch_counts_from_base) {
       sgprs.push(static_cast<uint32_t>(location));
       sgprs.push(lane_bytes);
@@ -204,10 +204,10 @@ DispatchPlan plan_dispatch(GpuMemory& memory, const QueueContext& context, uint6
       sgprs.push64(location);
     }
   }
-  if (wants(AMD_KERNEL_CODE_PROPERTIES_ENABLE_SGPR_PRIVATE_SEGMENT_SIZE)) sgprs.push(d.private_bytes);
-  if (wants(AMD_KERNEL_CODE_PROPERTIES_ENABLE_SGPR_GRID_WORKGROUP_COUNT_X)) sgprs.push(groups(0));
-  if (wants(AMD_KERNEL_CODE_PROPERTIES_ENABLE_SGPR_GRID_WORKGROUP_COUNT_Y)) sgprs.push(groups(1));
-  if (wants(AMD_KERNEL_CODE_PROPERTIES_ENABLE_SGPR_GRID_WORKGROUP_COUNT_Z)) sgprs.push(groups(2));
+  if (is_enabled(AMD_KERNEL_CODE_PROPERTIES_ENABLE_SGPR_PRIVATE_SEGMENT_SIZE)) sgprs.push(d.private_bytes);
+  if (is_enabled(AMD_KERNEL_CODE_PROPERTIES_ENABLE_SGPR_GRID_WORKGROUP_COUNT_X)) sgprs.push(groups(0));
+  if (is_enabled(AMD_KERNEL_CODE_PROPERTIES_ENABLE_SGPR_GRID_WORKGROUP_COUNT_Y)) sgprs.push(groups(1));
+  if (is_enabled(AMD_KERNEL_CODE_PROPERTIES_ENABLE_SGPR_GRID_WORKGROUP_COUNT_Z)) sgprs.push(groups(2));
   return plan;
 }
 

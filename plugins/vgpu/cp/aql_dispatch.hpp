@@ -1,8 +1,8 @@
-// From a dispatch packet to a Dispatch: reads the kernel object and the queue's scratch, checks what the
-// command processor checks, and loads the user SGPRs.
+// Turns a dispatch packet into a Dispatch: reads the kernel object and the queue's scratch, does the command
+// processor's checks, and loads the user SGPRs.
 //
-// A kernel descriptor (code object v3 on) and an amd_kernel_code_t (v1, v2) have the fields that matter here
-// at the same offsets, so hardware does not tell them apart, nor does this.
+// A kernel descriptor (code object v3 and later) and an amd_kernel_code_t (v1, v2) have the fields used here
+// at the same offsets. Neither hardware nor this code distinguishes them.
 #pragma once
 
 #include <optional>
@@ -16,9 +16,9 @@ namespace rigel::vgpu {
 struct DispatchPlan {
   enum class Kind : uint8_t {
     kReady,
-    kNeedsScratch,  ///< The queue's scratch is too small for this dispatch; `error` is what to ask with.
-    kError,         ///< `error` and `reason`.
-    kFault          ///< The memory's fault.
+    kNeedsScratch,  ///< The queue's scratch is too small; `error` is the request to the runtime.
+    kError,         ///< See `error` and `reason`.
+    kFault          ///< See the memory's fault.
   };
   Kind kind = Kind::kReady;
   QueueError error = QueueError::kBadPacket;
@@ -27,7 +27,7 @@ struct DispatchPlan {
   uint32_t queue_properties = 0;
 };
 
-/// `packet` is packet number `id` of its queue and lies at `packet_va`; `queue_va` is the amd_queue_t.
+/// Plans packet `id` of the queue, stored at `packet_va`. `queue_va` is the address of the amd_queue_t.
 DispatchPlan plan_dispatch(GpuMemory& memory, const QueueContext& context, uint64_t queue_va,
                            const aql::Packet& packet, uint64_t packet_va, uint64_t id);
 

@@ -1,4 +1,4 @@
-// Any bytes as AQL packets: whatever they say, the device stays whole and stops at most the queue.
+// Fuzzes AQL packets: any input may at most stop the queue.
 #include "plugins/vgpu/cp/fuzz_device.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

@@ -1,6 +1,5 @@
-// Numbers of AQL packets and of the structures in memory that the command processor reads: amd_queue_t,
-// amd_signal_t and kernel descriptors. The processor reads them at GPU addresses, field by field,
-// so they are offsets here; checked against the public headers.
+// Codes of AQL packets, and offsets of fields in amd_queue_t, amd_signal_t and kernel descriptors. The
+// command processor reads these structures at GPU addresses, field by field.
 #pragma once
 
 #include <cstddef>
@@ -33,7 +32,7 @@ constexpr uint16_t kInvalidHeader = HSA_PACKET_TYPE_INVALID;
 constexpr uint32_t kFormatPm4Ib = 1;
 constexpr uint32_t kFormatBarrierValue = 2;
 
-/// A packet as it lies in the ring.
+/// A packet as stored in the ring.
 struct Packet {
   uint32_t words[16];
 
@@ -46,7 +45,7 @@ static_assert(sizeof(Packet) == kPacketBytes);
 static_assert(offsetof(hsa_kernel_dispatch_packet_t, completion_signal) == 56);
 static_assert(offsetof(hsa_barrier_and_packet_t, dep_signal) == 8);
 
-/// The type bits that AQL leaves 0 in the upper half of a packet's first dword and a PM4 header sets.
+/// Whether a slot holds PM4: AQL packets have 0 in the type bits of a PM4 header.
 constexpr bool is_pm4_slot(uint32_t first_word) {
   return first_word >> 30 == 3;
 }

@@ -41,7 +41,7 @@ void AqlQueue::ring(uint64_t value) noexcept {
     rung32_.store(narrow, std::memory_order_release);
     return;
   }
-  // 32 bits that wrap: forward is what is less than half way round ahead.
+  // 32 bits that wrap: a value less than half the range ahead goes forward.
   uint32_t seen = rung32_.load(std::memory_order_relaxed);
   while (static_cast<int32_t>(narrow - seen) > 0 &&
          !rung32_.compare_exchange_weak(seen, narrow, std::memory_order_acq_rel)) {
@@ -50,7 +50,7 @@ void AqlQueue::ring(uint64_t value) noexcept {
 
 void AqlQueue::ring_from_slot(uint64_t value) noexcept {
   ring(value);
-  if (dialect().has_wide_indices) look_at_write_index_.store(true, std::memory_order_relaxed);
+  if (dialect().has_wide_indices) check_write_index_.store(true, std::memory_order_relaxed);
 }
 
 bool AqlQueue::read_write_pointer() {
@@ -68,7 +68,8 @@ bool AqlQueue::read_write_pointer() {
 uint64_t AqlQueue::rung_ahead() const {
   const uint32_t rung = rung32_.load(std::memory_order_acquire);
   if (config_.doorbell_in_dwords) {
-    // The ring is mapped twice, and offsets run over both: what is further ahead than one of them is behind.
+    // The ring is mapped twice, and offsets cover both mappings. An offset more than one ring ahead goes
+    // back.
     const uint64_t ahead = (rung / kDwordsPerPacket - next_id_) % slots_;
     return ahead <= slots_ / 2 ? ahead : 0;
   }
@@ -82,7 +83,8 @@ uint64_t AqlQueue::limit() const {
 bool AqlQueue::ready() const {
   if (has_finished()) return true;
   if (stopped()) return false;
-  if (in_pm4_ || asked_ || reclaim_ || look_at_write_index_.load(std::memory_order_relaxed)) return true;
+  if (in_pm4_ || scratch_request_ || reclaim_ || check_write_index_.load(std::memory_order_relaxed))
+    return true;
   return limit() > next_id_;
 }
 
@@ -91,7 +93,7 @@ bool AqlQueue::ready() const {
 
 Outcome AqlQueue::run(uint32_t budget) {
   if (queue_va_ == 0 && !find_queue()) return fault_here("the queue's read index");
-  if (look_at_write_index_.exchange(false, std::memory_order_relaxed) && config_.write_pointer_va != 0 &&
+  if (check_write_index_.exchange(false, std::memory_order_relaxed) && config_.write_pointer_va != 0 &&
       !read_write_pointer()) {
     return fault_here("the write index");
   }
@@ -107,8 +109,8 @@ Outcome AqlQueue::run(uint32_t budget) {
     if (has_moved_a_piece()) break;
   }
   if (!stopped() && !retire()) return Outcome::kStopped;
-  if (!published_) {
-    published_ = true;
+  if (!is_read_id_published_) {
+    is_read_id_published_ = true;
     if (!memory_.store<uint64_t>(config_.read_pointer_va, read_id_)) return fault_here("the read index");
   }
   if (stopped()) return Outcome::kStopped;
@@ -156,19 +158,19 @@ bool AqlQueue::retire() {
     }
     started_.pop_front();
     ++read_id_;
-    published_ = false;
+    is_read_id_published_ = false;
   }
   return true;
 }
 
 Outcome AqlQueue::run_packet() {
-  if (asked_ || reclaim_) {
+  if (scratch_request_ || reclaim_) {
     if (const Outcome outcome = wait_for_scratch(); outcome != Outcome::kProgress) return outcome;
   }
   if (in_pm4_) return run_pm4();
   if (next_id_ >= limit()) return Outcome::kIdle;
-  // A wild doorbell cannot make a packet run twice: at most one ring is under way. A ring that is mapped
-  // twice is half of what is mapped.
+  // A wrong doorbell must not execute a packet twice: at most one ring of packets is in progress. A ring that
+  // is mapped twice has half of the slots.
   if (next_id_ - read_id_ >= (dialect().has_wide_indices ? slots_ : slots_ / 2)) return Outcome::kAsleep;
 
   const uint64_t va = slot_va(next_id_);
@@ -225,14 +227,14 @@ Outcome AqlQueue::execute(const aql::Packet& packet) {
 // Packets
 // ----------------------------------------------------------------------------------------------------
 
-Outcome AqlQueue::barrier(const aql::Packet& packet, bool all) {
+Outcome AqlQueue::barrier(const aql::Packet& packet, bool needs_all) {
   bool any_given = false, any_zero = false;
   bool all_zero = true;
   for (uint32_t i = 0; i < 5; ++i) {
     const uint64_t signal = packet.quad(2 + 2 * i);
     if (signal == 0) continue;
     any_given = true;
-    // Each dependency has to be seen at 0 once, not all of them at the same time.
+    // Each dependency must be seen at 0 once, not all at the same time.
     if ((satisfied_ >> i & 1) != 0) continue;
     uint64_t value = 0;
     if (!memory_.load(signal + aql::kSignalValue, value))
@@ -244,7 +246,7 @@ Outcome AqlQueue::barrier(const aql::Packet& packet, bool all) {
       all_zero = false;
     }
   }
-  if (all ? !all_zero : any_given && !any_zero) return Outcome::kPolling;
+  if (needs_all ? !all_zero : any_given && !any_zero) return Outcome::kPolling;
   start_packet(packet);
   return end_packet();
 }
@@ -295,14 +297,14 @@ Outcome AqlQueue::begin_pm4(const aql::Packet& packet) {
 Outcome AqlQueue::run_pm4() {
   if (!pm4_.at_end() && !pm4_.released_slot()) {
     const Outcome outcome = pm4_.run_packet();
-    // Invalid PM4 is reported to the program as an error of the vendor packet.
+    // The program receives invalid PM4 as an error of the vendor packet.
     if (outcome == Outcome::kStopped && !faulted() && !error_) error_ = QueueError::kBadVendorPacket;
     return outcome;
   }
   if (dialect().has_pm4_in_slots && !pm4_.released_slot()) {
     return error(QueueError::kBadPacket, "PM4 in a ring slot: no RELEASE_MEM releases the slot");
   }
-  // Dispatches of the stream belong to the packet.
+  // Dispatches of the stream are part of the packet.
   if (running_dispatches() != 0) return Outcome::kAsleep;
   in_pm4_ = false;
   Started started;
@@ -323,9 +325,9 @@ Outcome AqlQueue::dispatch(const aql::Packet& packet) {
     case DispatchPlan::Kind::kError:
       return error(plan.error, std::move(plan.reason));
     case DispatchPlan::Kind::kNeedsScratch:
-      // The runtime takes the packet at the read index for the one that asks, and moves memory that running
-      // waves may be using: everything before has to end first.
-      return started_.empty() ? ask(plan.error) : Outcome::kAsleep;
+      // The runtime identifies the requesting packet by the read index, and moves memory that running waves
+      // may use. All preceding packets must therefore complete first.
+      return started_.empty() ? request_scratch(plan.error) : Outcome::kAsleep;
   }
   start_packet(packet);
   Started& started = started_.back();
@@ -360,7 +362,7 @@ void AqlQueue::start_packet(const aql::Packet& packet) {
   }
 }
 
-// Ends packet next_id_, which has been put on started_ and runs nothing any more.
+// Completes packet next_id_, which is the last of started_ and has nothing running.
 Outcome AqlQueue::end_packet() {
   Started& started = started_.back();
   started.done = true;
@@ -376,7 +378,7 @@ Outcome AqlQueue::end_packet() {
 bool AqlQueue::complete(const Started& packet) {
   const uint64_t signal = packet.completion_signal;
   if (signal == 0) return true;
-  // All that is needed of the signal is read before it is decremented: then it may cease to exist.
+  // All fields are read before the decrement, because the program may free the signal after it.
   uint64_t mailbox = 0;
   uint32_t event_id = 0;
   bool reached = memory_.load(signal + aql::kSignalMailbox, mailbox) &&
@@ -409,7 +411,7 @@ bool AqlQueue::send_signal(uint64_t signal, uint64_t value) {
 // Scratch and errors
 // -----------------------------------------------------------------------------------------
 
-Outcome AqlQueue::ask(QueueError request) {
+Outcome AqlQueue::request_scratch(QueueError request) {
   uint64_t signal = 0;
   if (!memory_.load(queue_va_ + aql::kQueueInactiveSignal, signal)) return fault_here("the queue structure");
   if (signal == 0) {
@@ -417,22 +419,22 @@ Outcome AqlQueue::ask(QueueError request) {
                  "the dispatch needs scratch memory, but the queue has no inactive signal to request it");
   }
   // The runtime finds the requesting packet by the read index.
-  if (!published_) {
-    published_ = true;
+  if (!is_read_id_published_) {
+    is_read_id_published_ = true;
     if (!memory_.store<uint64_t>(config_.read_pointer_va, read_id_)) return fault_here("the read index");
   }
   if (!send_signal(signal, static_cast<uint32_t>(request))) return fault_here("the inactive signal");
   trace(TraceTopic::kAql, "{}: requests {}", next_id_,
         request == QueueError::kReclaimScratch ? "that scratch memory is released" : "scratch memory");
-  asked_ = request;
+  scratch_request_ = request;
   return Outcome::kPolling;
 }
 
 Outcome AqlQueue::wait_for_scratch() {
-  if (!asked_) {  // scratch that served one dispatch is to be given back, once nothing uses it
+  if (!scratch_request_) {  // release the scratch of a single dispatch, once nothing uses it
     if (running_dispatches() != 0) return Outcome::kAsleep;
     if (!retire()) return Outcome::kStopped;
-    return ask(QueueError::kReclaimScratch);
+    return request_scratch(QueueError::kReclaimScratch);
   }
   uint64_t signal = 0, value = 0;
   if (!memory_.load(queue_va_ + aql::kQueueInactiveSignal, signal) || signal == 0 ||
@@ -440,8 +442,8 @@ Outcome AqlQueue::wait_for_scratch() {
     return fault_here("the inactive signal");
   }
   if (value != 0) return Outcome::kPolling;
-  if (*asked_ == QueueError::kReclaimScratch) reclaim_ = false;
-  asked_.reset();
+  if (*scratch_request_ == QueueError::kReclaimScratch) reclaim_ = false;
+  scratch_request_.reset();
   return Outcome::kProgress;
 }
 
@@ -453,8 +455,8 @@ Outcome AqlQueue::error(QueueError code, std::string_view reason, std::optional<
 
 void AqlQueue::deliver() {
   ComputeQueue::deliver();
-  if (!error_ || error_told_) return;
-  error_told_ = true;
+  if (!error_ || error_reported_) return;
+  error_reported_ = true;
   if (context_.bus.take_queue_error(id(), *error_)) return;
   GpuMemory::Scope scope(memory_);
   uint64_t signal = 0;

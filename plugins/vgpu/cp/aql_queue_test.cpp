@@ -5,7 +5,8 @@
 namespace rigel::vgpu::testing {
 namespace {
 
-// Of 1,024 work-items, whose waves have all VGPRs of a compute unit, or of two in WGP mode, with so many granules each.
+// Work-groups of 1,024 work-items that use all VGPRs of a compute unit (two in WGP mode), and their VGPR
+// granules.
 constexpr struct FullGroup {
   bool wave32, wgp_mode;
   uint32_t granules;
@@ -23,7 +24,7 @@ class AqlQueue : public ::testing::TestWithParam<uint32_t> {
   TestAqlQueue queue{bus, cp, GetParam(), 1};
   Buffer inactive_mailbox = bus.allocate(8);
 
-  /// A kernel object that passes every check, with the given code properties.
+  /// Creates a kernel object that passes every check, with the given code properties.
   uint64_t kernel(uint32_t properties = 0, uint32_t rsrc2 = 0) {
     const Buffer object = bus.allocate(512);
     *object.at<int64_t>(16) = 256;
@@ -58,13 +59,13 @@ class AqlQueue : public ::testing::TestWithParam<uint32_t> {
     signals[i].event_mailbox_ptr = inactive_mailbox.va;
     signals[i].event_id = 77;
   }
-  /// Sends a packet that must stop the queue with `code`, and checks how the program is told.
-  void expect_error(const aql::Packet& packet, uint32_t code, const std::string& word) {
+  /// Submits a packet that must stop the queue with `code`, and checks the signal, mailbox and interrupt.
+  void expect_error(const aql::Packet& packet, uint32_t code, const std::string& text) {
     use_inactive_signal(15);
     queue.submit(packet);
     cp.run();
     EXPECT_EQ(signals.value(15), static_cast<int64_t>(code)) << bus.stopped(1);
-    EXPECT_NE(bus.stopped(1).find(word), std::string::npos) << bus.stopped(1);
+    EXPECT_NE(bus.stopped(1).find(text), std::string::npos) << bus.stopped(1);
     EXPECT_EQ(*inactive_mailbox.at<uint64_t>(), 77u);
     ASSERT_EQ(bus.interrupts().size(), 1u);
     EXPECT_EQ(bus.interrupts()[0].context_id, 77u);
@@ -72,7 +73,7 @@ class AqlQueue : public ::testing::TestWithParam<uint32_t> {
   }
 };
 
-TEST_P(AqlQueue, CompletesABarrierBySignalMailboxAndInterrupt) {
+TEST_P(AqlQueue, BarrierCompletesWithSignalMailboxAndInterrupt) {
   const Buffer mailbox = bus.allocate(8);
   *mailbox.at<uint64_t>() = UINT64_MAX;
   signals.set(0, 1);
@@ -89,7 +90,7 @@ TEST_P(AqlQueue, CompletesABarrierBySignalMailboxAndInterrupt) {
   EXPECT_EQ(queue.header(0), aql::kInvalidHeader);
 }
 
-TEST_P(AqlQueue, RaisesNoInterruptForASignalWithoutMailbox) {
+TEST_P(AqlQueue, SignalWithoutMailboxRaisesNoInterrupt) {
   signals.set(0, 5);
   queue.submit(barrier_packet({}, signals.handle(0)));
   cp.run();
@@ -97,10 +98,10 @@ TEST_P(AqlQueue, RaisesNoInterruptForASignalWithoutMailbox) {
   EXPECT_TRUE(bus.interrupts().empty());
 }
 
-TEST_P(AqlQueue, ActsOnlyAfterADoorbell) {
+TEST_P(AqlQueue, RunsPacketsOnlyAfterDoorbell) {
   signals.set(0, 1);
   queue.write(barrier_packet({}, signals.handle(0)));
-  cp.run();  // the first step looks at the write pointer, as mapping a queue does
+  cp.run();  // the first step reads the write pointer, as mapping a queue does
   queue.write(barrier_packet({}, signals.handle(0)));
   EXPECT_EQ(cp.run(), 0u);
   queue.ring(1);
@@ -108,7 +109,7 @@ TEST_P(AqlQueue, ActsOnlyAfterADoorbell) {
   EXPECT_EQ(queue.read_index(), 2u);
 }
 
-TEST_P(AqlQueue, WaitsForAPacketThatWasRungForBeforeItWasWritten) {
+TEST_P(AqlQueue, WaitsForPacketRungBeforeWritten) {
   signals.set(0, 1);
   cp.run();
   queue.ring(0);
@@ -118,7 +119,7 @@ TEST_P(AqlQueue, WaitsForAPacketThatWasRungForBeforeItWasWritten) {
   EXPECT_EQ(signals.value(0), 0);
 }
 
-TEST_P(AqlQueue, TakesRingsInAnyOrder) {
+TEST_P(AqlQueue, AcceptsRingsInAnyOrder) {
   signals.set(0, 3);
   cp.run();
   for (int i = 0; i < 3; ++i) queue.write(barrier_packet({}, signals.handle(0)));
@@ -129,7 +130,7 @@ TEST_P(AqlQueue, TakesRingsInAnyOrder) {
   EXPECT_EQ(queue.read_index(), 3u);
 }
 
-TEST_P(AqlQueue, WrapsAtTheEndOfTheRing) {
+TEST_P(AqlQueue, WrapsAtEndOfRing) {
   signals.set(0, 1000);
   for (uint64_t i = 0; i < queue.capacity() * 5ull; ++i) {
     queue.submit(barrier_packet({}, signals.handle(0)));
@@ -139,7 +140,7 @@ TEST_P(AqlQueue, WrapsAtTheEndOfTheRing) {
   EXPECT_EQ(signals.value(0), 1000 - static_cast<int64_t>(queue.capacity()) * 5);
 }
 
-TEST_P(AqlQueue, RunsAFullRing) {
+TEST_P(AqlQueue, RunsFullRing) {
   signals.set(0, queue.capacity());
   for (uint32_t i = 0; i < queue.capacity(); ++i) queue.write(barrier_packet({}, signals.handle(0)));
   queue.ring(queue.capacity() - 1);
@@ -147,7 +148,7 @@ TEST_P(AqlQueue, RunsAFullRing) {
   EXPECT_EQ(signals.value(0), 0);
 }
 
-TEST_P(AqlQueue, DoesNotRunAPacketTwiceForAWildDoorbell) {
+TEST_P(AqlQueue, WrongDoorbellDoesNotRepeatPackets) {
   signals.set(0, 10);
   cp.run();
   queue.write(barrier_packet({}, signals.handle(0)));
@@ -171,7 +172,7 @@ TEST_P(AqlQueue, BarrierAndWaitsForAllDependencies) {
   EXPECT_EQ(signals.value(5), 0);
 }
 
-TEST_P(AqlQueue, BarrierAndNeedsEachDependencyOnceNotAllAtTheSameTime) {
+TEST_P(AqlQueue, BarrierAndNeedsEachDependencyOnce) {
   signals.set(0, 0), signals.set(1, 1), signals.set(5, 1);
   queue.submit(barrier_packet({signals.handle(0), signals.handle(1)}, signals.handle(5)));
   cp.run();
@@ -207,7 +208,7 @@ TEST_P(AqlQueue, WritesTimestampsIfProfiling) {
   EXPECT_GT(signals[0].end_ts, signals[0].start_ts);
 }
 
-TEST_P(AqlQueue, LeavesTimestampsAloneOtherwise) {
+TEST_P(AqlQueue, WritesNoTimestampsUnlessProfiling) {
   signals.set(0, 1);
   queue.submit(barrier_packet({}, signals.handle(0)));
   cp.run();
@@ -215,7 +216,7 @@ TEST_P(AqlQueue, LeavesTimestampsAloneOtherwise) {
   EXPECT_EQ(signals[0].end_ts, 0u);
 }
 
-TEST_P(AqlQueue, ReportsAFaultForADependencyThatIsNotMapped) {
+TEST_P(AqlQueue, UnmappedDependencyIsFault) {
   queue.submit(barrier_packet({0xdead0000}, 0));
   cp.run();
   ASSERT_EQ(bus.faults().size(), 1u);
@@ -225,7 +226,7 @@ TEST_P(AqlQueue, ReportsAFaultForADependencyThatIsNotMapped) {
   EXPECT_NE(bus.stopped(1).find("dependency"), std::string::npos);
 }
 
-TEST_P(AqlQueue, ReportsAFaultForAReadOnlyCompletionSignal) {
+TEST_P(AqlQueue, ReadOnlyCompletionSignalIsFault) {
   const Buffer constant = bus.allocate(64, false);
   queue.submit(barrier_packet({}, constant.va));
   cp.run();
@@ -233,7 +234,7 @@ TEST_P(AqlQueue, ReportsAFaultForAReadOnlyCompletionSignal) {
   EXPECT_EQ(bus.faults()[0].reason, FaultReason::kReadOnly);
 }
 
-TEST_P(AqlQueue, GoesOnServingOthersAfterOneFaulted) {
+TEST_P(AqlQueue, FaultDoesNotStopOtherQueues) {
   TestAqlQueue other{bus, cp, gfx(), 2};
   signals.set(0, 1);
   queue.submit(barrier_packet({0xdead0000}, 0));
@@ -243,21 +244,21 @@ TEST_P(AqlQueue, GoesOnServingOthersAfterOneFaulted) {
   EXPECT_EQ(bus.stopped(2), "");
 }
 
-TEST_P(AqlQueue, RefusesAgentDispatch) {
+TEST_P(AqlQueue, RejectsAgentDispatch) {
   expect_error(barrier_packet({}, 0, false, HSA_PACKET_TYPE_AGENT_DISPATCH), 0x20, "AGENT_DISPATCH");
 }
 
-TEST_P(AqlQueue, RefusesUnknownTypes) {
+TEST_P(AqlQueue, RejectsUnknownType) {
   expect_error(barrier_packet({}, 0, false, 9), 0x20, "type 9");
 }
 
-TEST_P(AqlQueue, RefusesUnknownVendorPackets) {
+TEST_P(AqlQueue, RejectsUnknownVendorPacket) {
   aql::Packet packet{};
   packet.words[0] = 0x33u << 16;
   expect_error(packet, gfx8() ? 0x20 : 0x100, gfx8() ? "vendor" : "format 51");
 }
 
-TEST_P(AqlQueue, LeavesAnErrorToTheDriverIfItTakesIt) {
+TEST_P(AqlQueue, DoesNotSignalErrorThatDriverTakes) {
   bus.takes_errors = true;
   use_inactive_signal(15);
   queue.submit(barrier_packet({}, 0, false, 9));
@@ -270,7 +271,7 @@ TEST_P(AqlQueue, LeavesAnErrorToTheDriverIfItTakesIt) {
 // Dispatches
 // -------------------------------------------------------------------------------------------------
 
-TEST_P(AqlQueue, HandsADispatchToTheShaderCores) {
+TEST_P(AqlQueue, PassesDispatchToShaderCores) {
   const uint64_t object = kernel();
   signals.set(0, 1);
   queue.submit(dispatch(object, signals.handle(0)));
@@ -311,7 +312,7 @@ TEST_P(AqlQueue, LoadsUserSgprsInOrder) {
   const Dispatch d = shaders.get(0);
   EXPECT_EQ(d.user_sgpr_count, 14u);
   EXPECT_EQ(d.user_sgprs[0], 0x11u);
-  // gfx10: lanes are interleaved by 64, as waves are wide
+  // gfx10: bits for an interleaving by 64, as waves have 64 lanes
   EXPECT_EQ(d.user_sgprs[3], gfx() >= 100000 ? 0x44u | 3u << 21 : 0x44u);
   EXPECT_EQ(d.user_sgprs[4], low(queue.slot_va(1)));
   EXPECT_EQ(d.user_sgprs[6], low(queue.queue_va()));
@@ -328,8 +329,8 @@ TEST_P(AqlQueue, LoadsUserSgprsInOrder) {
   EXPECT_EQ(d.scratch_wave_bytes, 4096u);
 }
 
-// Each of the ten by itself, all but that one, and random sets: what is not asked for takes no place.
-TEST_P(AqlQueue, LoadsTheUserSgprsThatAreAskedFor) {
+// Each of the ten alone, all but one, and random sets: a disabled value takes no register.
+TEST_P(AqlQueue, LoadsOnlyEnabledUserSgprs) {
   amd_queue_t& q = queue.amd();
   q.scratch_backing_memory_location = 0x5500001000;
   q.scratch_wave64_lane_byte_size = 64;
@@ -372,14 +373,14 @@ TEST_P(AqlQueue, LoadsTheUserSgprsThatAreAskedFor) {
   }
 }
 
-TEST_P(AqlQueue, KnowsWave32OnGfx10Only) {
+TEST_P(AqlQueue, Wave32ExistsOnGfx10Only) {
   queue.submit(dispatch(kernel(1u << 10)));
   cp.run();
   ASSERT_EQ(shaders.count(), 1u);
   EXPECT_EQ(shaders.get(0).wave_size, gfx() >= 100000 ? 32u : 64u);
 }
 
-TEST_P(AqlQueue, TellsTheShaderCoresOfTheTrapHandler) {
+TEST_P(AqlQueue, TrapHandlerPropertyEnablesTraps) {
   queue.amd().queue_properties = aql::kPropertyTrapHandler;
   queue.submit(dispatch(kernel()));
   cp.run();
@@ -388,7 +389,7 @@ TEST_P(AqlQueue, TellsTheShaderCoresOfTheTrapHandler) {
   EXPECT_EQ(shaders.get(0).pgm_rsrc2 >> 6 & 1, 1u);
 }
 
-TEST_P(AqlQueue, RunsDispatchesTogetherUnlessTheBarrierBitSaysOtherwise) {
+TEST_P(AqlQueue, RunsDispatchesTogetherUnlessBarrierBitIsSet) {
   const uint64_t object = kernel();
   queue.submit(dispatch(object));
   queue.submit(dispatch(object));
@@ -404,7 +405,7 @@ TEST_P(AqlQueue, RunsDispatchesTogetherUnlessTheBarrierBitSaysOtherwise) {
   EXPECT_EQ(shaders.get(0).packet_id, 2u);
 }
 
-TEST_P(AqlQueue, ADispatchEndsWhenItsKernelDoesAndNotWhenThatIsSeen) {
+TEST_P(AqlQueue, EndTimestampIsWhenKernelEnds) {
   queue.amd().queue_properties = aql::kPropertyProfiling;
   const uint64_t object = kernel();
   signals.set(0, 1), signals.set(1, 1);
@@ -415,7 +416,7 @@ TEST_P(AqlQueue, ADispatchEndsWhenItsKernelDoesAndNotWhenThatIsSeen) {
   shaders.end(0);
   const uint64_t between = bus.gpu_clock();
   shaders.end(0);
-  const uint64_t behind = bus.gpu_clock();
+  const uint64_t after = bus.gpu_clock();
   cp.run();
   ASSERT_EQ(signals.value(0), 0);
   ASSERT_EQ(signals.value(1), 0);
@@ -423,10 +424,10 @@ TEST_P(AqlQueue, ADispatchEndsWhenItsKernelDoesAndNotWhenThatIsSeen) {
   EXPECT_LT(signals[0].end_ts, between);
   EXPECT_GT(signals[1].start_ts, signals[0].start_ts);
   EXPECT_GT(signals[1].end_ts, between);
-  EXPECT_LT(signals[1].end_ts, behind);
+  EXPECT_LT(signals[1].end_ts, after);
 }
 
-TEST_P(AqlQueue, GivesSlotsBackInOrder) {
+TEST_P(AqlQueue, ReleasesSlotsInOrder) {
   const uint64_t object = kernel();
   signals.set(0, 1), signals.set(1, 1), signals.set(2, 1);
   queue.submit(dispatch(object, signals.handle(0)));
@@ -444,35 +445,35 @@ TEST_P(AqlQueue, GivesSlotsBackInOrder) {
   EXPECT_EQ(queue.read_index(), 3u);
 }
 
-TEST_P(AqlQueue, RefusesADispatchOfNoDimensions) {
+TEST_P(AqlQueue, RejectsDispatchWithoutDimensions) {
   aql::Packet packet = dispatch(kernel());
   packet.words[0] &= 0xffff;
   expect_error(packet, 0x2, "dimensions");
 }
 
-TEST_P(AqlQueue, RefusesAnEmptyGrid) {
+TEST_P(AqlQueue, RejectsEmptyGrid) {
   aql::Packet packet = dispatch(kernel());
   packet.words[4] = 0;
   expect_error(packet, 0x2, "dimension 1");
 }
 
-TEST_P(AqlQueue, RefusesTooMuchGroupMemory) {
+TEST_P(AqlQueue, RejectsTooMuchGroupMemory) {
   aql::Packet packet = dispatch(kernel());
   packet.words[7] = 65537;
   expect_error(packet, 0x4, "65537");
 }
 
-TEST_P(AqlQueue, RefusesANullKernel) {
+TEST_P(AqlQueue, RejectsNullKernelObject) {
   expect_error(dispatch(0), 0x8, "kernel object");
 }
 
-TEST_P(AqlQueue, RefusesATooLargeWorkGroup) {
+TEST_P(AqlQueue, RejectsTooLargeWorkGroup) {
   aql::Packet packet = dispatch(kernel());
   packet.words[1] = 1024 | 2u << 16;
   expect_error(packet, 0x40, "2048");
 }
 
-TEST_P(AqlQueue, LetsAWorkGroupHaveAllRegistersOfItsUnits) {
+TEST_P(AqlQueue, AcceptsWorkGroupWithAllVgprs) {
   size_t count = 0;
   for (const FullGroup& group : kFullGroups) {
     if (gfx() < 100000 && (group.wave32 || group.wgp_mode)) continue;
@@ -482,18 +483,18 @@ TEST_P(AqlQueue, LetsAWorkGroupHaveAllRegistersOfItsUnits) {
   }
 }
 
-TEST_P(AqlQueue, RefusesAWorkGroupThatNeedsMoreRegistersThanThereAre) {
+TEST_P(AqlQueue, RejectsWorkGroupWithTooManyVgprs) {
   expect_error(dispatch_of(kFullGroups[0], kFullGroups[0].granules + 1), 0x80, "VGPR");
 }
 
-TEST_P(AqlQueue, FaultsOnAKernelObjectThatIsNotMapped) {
+TEST_P(AqlQueue, UnmappedKernelObjectIsFault) {
   queue.submit(dispatch(0x77770000));
   cp.run();
   ASSERT_EQ(bus.faults().size(), 1u);
   EXPECT_EQ(bus.faults()[0].va & ~0xfffull, 0x77770000u);
 }
 
-TEST_P(AqlQueue, PassesOnWhatAShaderReports) {
+TEST_P(AqlQueue, ErrorOfKernelBecomesQueueError) {
   use_inactive_signal(15);
   queue.submit(dispatch(kernel()));
   cp.run();
@@ -507,7 +508,7 @@ TEST_P(AqlQueue, PassesOnWhatAShaderReports) {
   EXPECT_NE(bus.stopped(1).find("s_trap 3"), std::string::npos);
 }
 
-TEST_P(AqlQueue, ReportsAFaultOfAShader) {
+TEST_P(AqlQueue, FaultOfKernelBecomesQueueFault) {
   queue.submit(dispatch(kernel()));
   cp.run();
   DispatchResult result;
@@ -519,7 +520,7 @@ TEST_P(AqlQueue, ReportsAFaultOfAShader) {
   EXPECT_EQ(bus.faults()[0].queue_id, 1u);
 }
 
-TEST_P(AqlQueue, WithoutShaderCoresADispatchIsAnErrorThatSaysSo) {
+TEST_P(AqlQueue, DispatchWithoutShaderCoresIsQueueError) {
   NoShaderCores none;
   CommandProcessor bare(manual(gfx()), bus, none);
   TestAqlQueue lonely(bus, bare, gfx(), 9);
@@ -533,7 +534,7 @@ TEST_P(AqlQueue, WithoutShaderCoresADispatchIsAnErrorThatSaysSo) {
 // Scratch
 // ----------------------------------------------------------------------------------------------------
 
-TEST_P(AqlQueue, AsksForScratchAndRetries) {
+TEST_P(AqlQueue, RequestsScratchAndRetries) {
   use_inactive_signal(15);
   aql::Packet packet = dispatch(kernel());
   packet.words[6] = 32;
@@ -555,7 +556,7 @@ TEST_P(AqlQueue, AsksForScratchAndRetries) {
   EXPECT_EQ(bus.stopped(1), "");
 }
 
-TEST_P(AqlQueue, AsksAgainIfWhatItGotIsNotEnough) {
+TEST_P(AqlQueue, RequestsScratchAgainIfNotEnough) {
   use_inactive_signal(15);
   aql::Packet packet = dispatch(kernel());
   packet.words[6] = 32;
@@ -566,7 +567,7 @@ TEST_P(AqlQueue, AsksAgainIfWhatItGotIsNotEnough) {
   EXPECT_EQ(signals.value(15), 0x1);
 }
 
-TEST_P(AqlQueue, AsksWithTheWaveSize) {
+TEST_P(AqlQueue, ScratchRequestHasWaveSize) {
   if (gfx() < 100000) GTEST_SKIP() << "wave32 begins with gfx10";
   use_inactive_signal(15);
   queue.amd().scratch_wave64_lane_byte_size = 32;
@@ -582,7 +583,7 @@ TEST_P(AqlQueue, AsksWithTheWaveSize) {
   EXPECT_EQ(signals.value(15), 0x400);
 }
 
-TEST_P(AqlQueue, WaitsForEarlierDispatchesBeforeItAsks) {
+TEST_P(AqlQueue, CompletesEarlierDispatchesBeforeScratchRequest) {
   use_inactive_signal(15);
   queue.submit(dispatch(kernel()));
   aql::Packet packet = dispatch(kernel());
@@ -595,7 +596,7 @@ TEST_P(AqlQueue, WaitsForEarlierDispatchesBeforeItAsks) {
   EXPECT_EQ(signals.value(15), 0x1);
 }
 
-TEST_P(AqlQueue, GivesBackScratchThatServesOnce) {
+TEST_P(AqlQueue, ReleasesScratchOfSingleDispatch) {
   use_inactive_signal(15);
   queue.amd().scratch_wave64_lane_byte_size = 32;
   queue.amd().queue_properties = aql::kPropertyScratchOnce;
@@ -642,7 +643,7 @@ TEST_P(AqlQueue, BarrierValueCompares) {
     queue.submit(packet);
     cp.run();
     EXPECT_EQ(signals.value(1) == 0, c.holds) << c.condition << " " << c.value;
-    // Make it hold, so that the next case has its turn.
+    // Fulfil the condition, so that the next case runs.
     signals.set(0, c.condition == HSA_SIGNAL_CONDITION_LT   ? -100
                    : c.condition == HSA_SIGNAL_CONDITION_NE ? 9
                                                             : 5);
@@ -651,7 +652,7 @@ TEST_P(AqlQueue, BarrierValueCompares) {
   }
 }
 
-TEST_P(AqlQueue, RunsAnIndirectBuffer) {
+TEST_P(AqlQueue, RunsIndirectBuffer) {
   const Buffer target = bus.allocate(64);
   const Buffer ib = bus.allocate(64);
   const uint32_t words[] = {0xc0033700, 5u << 8, low(target.va), high(target.va), 0xcafe};
@@ -678,7 +679,7 @@ TEST_P(AqlQueue, RunsAnIndirectBuffer) {
   EXPECT_EQ(signals.value(0), gfx8() ? 1 : 0);
 }
 
-TEST_P(AqlQueue, StopsAtUnknownPm4AndNamesIt) {
+TEST_P(AqlQueue, NamesUnknownPm4Opcode) {
   const Buffer ib = bus.allocate(64);
   *ib.at<uint32_t>() = 0xc000ee00;
   aql::Packet packet{};
@@ -696,7 +697,7 @@ TEST_P(AqlQueue, StopsAtUnknownPm4AndNamesIt) {
 // Life
 // -------------------------------------------------------------------------------------------------------
 
-TEST_P(AqlQueue, IsSilentWhileSuspended) {
+TEST_P(AqlQueue, SuspendedQueueRunsNothing) {
   cp.run();
   signals.set(0, 2);
   ASSERT_EQ(cp.update_queue(1, 0, 0, 7, 0), QueueRequestError::kNone);
@@ -707,7 +708,7 @@ TEST_P(AqlQueue, IsSilentWhileSuspended) {
   EXPECT_EQ(signals.value(0), 1);
 }
 
-TEST_P(AqlQueue, CancelsWhatRunsWhenItIsDestroyed) {
+TEST_P(AqlQueue, DestroyCancelsRunningDispatch) {
   signals.set(0, 1);
   queue.submit(dispatch(kernel(), signals.handle(0)));
   cp.run();
@@ -718,19 +719,19 @@ TEST_P(AqlQueue, CancelsWhatRunsWhenItIsDestroyed) {
   EXPECT_EQ(cp.destroy_queue(1), QueueRequestError::kNoSuchQueue);
 }
 
-TEST_P(AqlQueue, TakesDoorbellsFromMemory) {
+TEST_P(AqlQueue, TakesDoorbellFromMemory) {
   const Buffer doorbells = bus.allocate(64);
   std::memset(doorbells.host, 0xff, 64);
-  TestAqlQueue slotted(bus, cp, gfx(), 5, 64, 7, doorbells.host);
+  TestAqlQueue with_slot(bus, cp, gfx(), 5, 64, 7, doorbells.host);
   cp.run();
   signals.set(0, 2);
-  slotted.write(barrier_packet({}, signals.handle(0)));
-  slotted.write(barrier_packet({}, signals.handle(0)));
+  with_slot.write(barrier_packet({}, signals.handle(0)));
+  with_slot.write(barrier_packet({}, signals.handle(0)));
   EXPECT_EQ(cp.run(), 0u);
   if (gfx8()) {
     *doorbells.at<uint32_t>() = 2;
   } else {
-    // The ring of packet 1 came first and was overwritten by the late one of packet 0.
+    // The ring of packet 1 came first and was overwritten by the later ring of packet 0.
     *doorbells.at<uint64_t>() = 0;
   }
   cp.run();
@@ -738,14 +739,14 @@ TEST_P(AqlQueue, TakesDoorbellsFromMemory) {
   EXPECT_EQ(*doorbells.at<uint32_t>(), UINT32_MAX);
 }
 
-TEST_P(AqlQueue, TakesDoorbellsFromMemoryWhileSuspendedToo) {
+TEST_P(AqlQueue, TakesDoorbellFromMemoryWhileSuspended) {
   const Buffer doorbells = bus.allocate(64);
   std::memset(doorbells.host, 0xff, 64);
-  TestAqlQueue slotted(bus, cp, gfx(), 5, 64, 7, doorbells.host);
+  TestAqlQueue with_slot(bus, cp, gfx(), 5, 64, 7, doorbells.host);
   cp.run();
   signals.set(0, 1);
   ASSERT_EQ(cp.update_queue(5, 0, 0, 7, 0), QueueRequestError::kNone);
-  slotted.write(barrier_packet({}, signals.handle(0)));
+  with_slot.write(barrier_packet({}, signals.handle(0)));
   if (gfx8()) {
     *doorbells.at<uint32_t>() = 1;
   } else {
@@ -758,7 +759,7 @@ TEST_P(AqlQueue, TakesDoorbellsFromMemoryWhileSuspendedToo) {
   EXPECT_EQ(signals.value(0), 0);
 }
 
-TEST_P(AqlQueue, DropsLegacyRingsThatGoBack) {
+TEST_P(AqlQueue, DropsLegacyRingThatGoesBack) {
   if (!gfx8()) GTEST_SKIP() << "gfx8";
   signals.set(0, 2);
   queue.submit(barrier_packet({}, signals.handle(0)));
@@ -769,8 +770,8 @@ TEST_P(AqlQueue, DropsLegacyRingsThatGoBack) {
   EXPECT_EQ(bus.stopped(1), "");
 }
 
-// As Tonga has them: a ring that is full to the last packet, at every place of the ring.
-TEST_P(AqlQueue, TakesLegacyRingsInDwordsOfTheRingAndItsSecondMapping) {
+// As on Tonga: rings of up to a full ring, at every position.
+TEST_P(AqlQueue, LegacyRingInDwordsCoversBothMappings) {
   if (!gfx8()) GTEST_SKIP() << "gfx8";
   TestAqlQueue in_dwords(bus, cp, gfx(), 5, 64, 7, nullptr, true);
   uint64_t sent = 0;
@@ -783,13 +784,13 @@ TEST_P(AqlQueue, TakesLegacyRingsInDwordsOfTheRingAndItsSecondMapping) {
     EXPECT_EQ(signals.value(0), -static_cast<int64_t>(sent));
     EXPECT_EQ(in_dwords.read_index(), sent);
   }
-  cp.ring_doorbell(5, (sent - 1) % 128 * 16);  // back
+  cp.ring_doorbell(5, (sent - 1) % 128 * 16);  // goes back
   EXPECT_EQ(cp.run(), 0u);
   EXPECT_EQ(bus.stopped(5), "");
 }
 
-// The write index is in packets, whatever doorbells are in.
-TEST_P(AqlQueue, FindsTheWriteIndexBesideDoorbellsInDwords) {
+// The write index counts packets, also if doorbells count dwords.
+TEST_P(AqlQueue, ReadsWriteIndexInPacketsIfDoorbellsAreInDwords) {
   if (!gfx8()) GTEST_SKIP() << "gfx8";
   TestAqlQueue in_dwords(bus, cp, gfx(), 5, 64, 7, nullptr, true);
   cp.run();
@@ -805,7 +806,7 @@ TEST_P(AqlQueue, FindsTheWriteIndexBesideDoorbellsInDwords) {
   EXPECT_EQ(signals.value(0), 0);
 }
 
-TEST_P(AqlQueue, TracesWhatItDoes) {
+TEST_P(AqlQueue, TracesPackets) {
   bus.traces = true;
   signals.set(0, 1);
   queue.submit(barrier_packet({}, signals.handle(0), true));
@@ -817,7 +818,7 @@ TEST_P(AqlQueue, TracesWhatItDoes) {
 INSTANTIATE_TEST_SUITE_P(Generations, AqlQueue, ::testing::Values(kGfx8, kGfx9, kGfx101, kGfx103),
                          generation_name);
 
-TEST(QueueRequests, AreChecked) {
+TEST(CommandProcessor, RejectsInvalidQueueConfig) {
   FakeBus bus;
   NoShaderCores none;
   CommandProcessor cp(manual(kGfx9), bus, none);
@@ -841,7 +842,7 @@ TEST(QueueRequests, AreChecked) {
   config.sdma_engine = 2;
   EXPECT_EQ(cp.create_queue(config), QueueRequestError::kNoSuchEngine);
   EXPECT_EQ(cp.update_queue(99, 0, 0, 7, 100), QueueRequestError::kNoSuchQueue);
-  cp.ring_doorbell(99, 0);  // nobody's doorbell
+  cp.ring_doorbell(99, 0);  // an unknown queue
 }
 
 }  // namespace

@@ -10,10 +10,10 @@
 namespace rigel::vgpu {
 namespace {
 
-struct alignas(64) ProcessorsAlarm : Alarm {};  // each written by processors of its own
+struct alignas(64) WorkerAlarm : Alarm {};  // separate cache lines
 
 constexpr size_t kAlarms = 1024;
-constinit Immortals<ProcessorsAlarm, kAlarms> alarms;
+constinit Immortals<WorkerAlarm, kAlarms> alarms;
 
 }  // namespace
 
@@ -33,14 +33,14 @@ void Alarm::wake_sleeper() noexcept {
 }
 
 Alarm& take_alarm() {
-  ProcessorsAlarm* const alarm = alarms.take();
-  return alarm != nullptr ? *alarm : *new ProcessorsAlarm;
+  WorkerAlarm* const alarm = alarms.take();
+  return alarm != nullptr ? *alarm : *new WorkerAlarm;
 }
 
 void give_alarm(Alarm& alarm) noexcept {
   alarm.wake_up();
-  const auto* const own = static_cast<ProcessorsAlarm*>(&alarm);  // take_alarm() has given it
-  if (alarms.has(own)) alarms.give(own);
+  const auto* const worker_alarm = static_cast<WorkerAlarm*>(&alarm);  // take_alarm() returned it
+  if (alarms.has(worker_alarm)) alarms.give(worker_alarm);
 }
 
 }  // namespace rigel::vgpu

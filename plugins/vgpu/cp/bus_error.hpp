@@ -1,14 +1,14 @@
-// Faults of the program that the device's handler of SIGBUS (host_fault.hpp) sees before the program does.
+// Observes SIGBUS faults of the program in the device's handler (host_fault.hpp).
 #pragma once
 
 #include <cstddef>
 
 namespace rigel::vgpu {
 
-/// Called for each SIGBUS that is the program's, before its own handler or its end. It may make system calls, and
-/// nothing else.
+/// Called for each SIGBUS of the program, before its handler runs or the process ends. It may only make
+/// system calls.
 using BusErrorWatcher = void (*)(const std::byte* address);
-/// Sets the watcher of this process. Threads: any.
+/// Sets the watcher of this process. Any thread.
 void watch_bus_errors(BusErrorWatcher watcher) noexcept;
 
 }  // namespace rigel::vgpu

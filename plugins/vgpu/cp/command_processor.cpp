@@ -21,7 +21,7 @@ constexpr uint64_t kRingAlignment = 256;
 constexpr uint64_t kLargestRing = uint64_t{1} << 32;
 constexpr uint32_t kHighestPriority = 15;
 
-bool ring_is_good(uint64_t va, uint64_t bytes) {
+bool is_valid_ring(uint64_t va, uint64_t bytes) {
   return va != 0 && va % kRingAlignment == 0 && std::has_single_bit(bytes) && bytes >= kRingAlignment &&
          bytes <= kLargestRing && va <= UINT64_MAX - bytes;
 }
@@ -50,10 +50,10 @@ class CommandProcessor::Impl {
   }
 
   QueueContext context;
-  std::vector<std::unique_ptr<Engine>> engines;  // [0] is the micro engine; constant once built
+  std::vector<std::unique_ptr<Engine>> engines;  // [0] is the micro engine; constant after construction
   SharedMutex mutex;
   std::unordered_map<uint32_t, Item> queues RIGEL_GUARDED_BY(mutex);
-  std::mt19937_64 random;  // manual mode
+  std::mt19937_64 random;  // manual mode only
   const pid_t process = getpid();
 };
 
@@ -61,7 +61,7 @@ CommandProcessor::CommandProcessor(const DeviceConfig& config, DeviceBus& bus, D
     : impl_(std::make_unique<Impl>(config, bus, sink)) {}
 
 CommandProcessor::~CommandProcessor() {
-  // After a fork the workers do not exist, and the locks may be held by nobody: nothing can be taken down.
+  // After a fork there are no workers, and the locks may be held by threads of the parent: leak everything.
   if (getpid() != impl_->process) {
     static_cast<void>(impl_.release());
     return;
@@ -76,7 +76,7 @@ CommandProcessor::~CommandProcessor() {
 }
 
 QueueRequestError CommandProcessor::create_queue(const QueueConfig& config) {
-  if (!ring_is_good(config.ring_va, config.ring_bytes)) return QueueRequestError::kBadRing;
+  if (!is_valid_ring(config.ring_va, config.ring_bytes)) return QueueRequestError::kBadRing;
   if (config.priority > kHighestPriority || config.percentage > 100 || config.read_pointer_va % 8 != 0 ||
       config.write_pointer_va % 8 != 0) {
     return QueueRequestError::kBadValue;
@@ -121,7 +121,7 @@ QueueRequestError CommandProcessor::update_queue(uint32_t queue_id, uint64_t rin
   const Impl::Item item = impl_->find(queue_id);
   if (item.queue == nullptr) return QueueRequestError::kNoSuchQueue;
   if (priority > kHighestPriority || percentage > 100) return QueueRequestError::kBadValue;
-  if (ring_bytes != 0 && !ring_is_good(ring_va, ring_bytes)) return QueueRequestError::kBadRing;
+  if (ring_bytes != 0 && !is_valid_ring(ring_va, ring_bytes)) return QueueRequestError::kBadRing;
   item.engine->change(*item.queue, percentage == 0, [&](HardwareQueue& queue) {
     queue.set_priority(priority);
     if (ring_bytes != 0) queue.set_ring(ring_va, ring_bytes);
@@ -133,8 +133,8 @@ QueueRequestError CommandProcessor::set_cu_mask(uint32_t queue_id, std::vector<u
   const Impl::Item item = impl_->find(queue_id);
   if (item.queue == nullptr) return QueueRequestError::kNoSuchQueue;
   auto shared = std::make_shared<const std::vector<uint32_t>>(std::move(mask));
-  item.engine->look(*item.queue,
-                    [&](HardwareQueue& queue, bool, Outcome) { queue.set_cu_mask(std::move(shared)); });
+  item.engine->inspect(*item.queue,
+                       [&](HardwareQueue& queue, bool, Outcome) { queue.set_cu_mask(std::move(shared)); });
   return QueueRequestError::kNone;
 }
 
@@ -179,14 +179,14 @@ void CommandProcessor::set_scratch_base(uint64_t va) noexcept {
 
 std::string CommandProcessor::describe() {
   const std::vector<DispatchSink::Running> running = impl_->context.sink.describe_running();
-  std::map<uint32_t, Impl::Item> items;  // in order
+  std::map<uint32_t, Impl::Item> items;  // sorted by id
   {
     const ReaderLock lock(impl_->mutex);
     items.insert(impl_->queues.begin(), impl_->queues.end());
   }
-  std::string all;
+  std::string description;
   for (const auto& [id, item] : items) {
-    item.engine->look(*item.queue, [&, id = id](HardwareQueue& queue, bool suspended, Outcome last) {
+    item.engine->inspect(*item.queue, [&, id = id](HardwareQueue& queue, bool suspended, Outcome last) {
       std::string_view state;
       if (queue.stopped()) {
         state = "; stopped by an error";
@@ -195,14 +195,14 @@ std::string CommandProcessor::describe() {
       } else if (last == Outcome::kPolling) {
         state = "; polls memory";
       }
-      all += fmt::format("queue {}, {}{}", id, queue.describe(), state);
+      description += fmt::format("queue {}, {}{}", id, queue.describe(), state);
     });
     for (const DispatchSink::Running& dispatch : running) {
-      if (dispatch.queue_id == id) all += dispatch.text;
+      if (dispatch.queue_id == id) description += dispatch.text;
     }
-    all += '\n';
+    description += '\n';
   }
-  return all;
+  return description;
 }
 
 double CommandProcessor::longest_running() {

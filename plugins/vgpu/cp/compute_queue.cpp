@@ -11,7 +11,7 @@ void ComputeQueue::start_dispatch(Dispatch dispatch, uint64_t token, Timing timi
 }
 
 void ComputeQueue::deliver() {
-  delivered_.clear();  // and keeps its memory
+  delivered_.clear();  // keeps its capacity
   delivered_.swap(starts_);
   for (const Start& start : delivered_) {
     {
@@ -19,7 +19,7 @@ void ComputeQueue::deliver() {
       ++outstanding_;
     }
     auto self = shared_from_this();
-    // One dispatch may run after the other here, before any result is taken.
+    // Timed here: with one worker, several dispatches may run to completion before a result is taken.
     const uint64_t begun = start.timing == Timing::kTimed ? context_.bus.gpu_clock() : 0;
     context_.sink.start(start.dispatch, [self, token = start.token, begun](DispatchResult result) {
       const uint64_t ended = begun != 0 ? self->context_.bus.gpu_clock() : 0;
@@ -29,7 +29,7 @@ void ComputeQueue::deliver() {
         self->finished_count_.fetch_add(1, std::memory_order_release);
       }
       self->wake_();
-      // Last: drain() may return, and the engine go away, as soon as this is seen.
+      // Must be last: after this, drain() may return and the engine be destroyed.
       const MutexLock lock(self->mutex_);
       --self->outstanding_;
       self->all_done_.notify_all();

@@ -1,5 +1,5 @@
-// What the command processors cost: the round trip of a barrier packet, packets in bulk, and copies beside
-// memcpy.
+// Costs of the command processors: round trip of a barrier packet, packet throughput, and copies compared
+// with memcpy.
 #include <chrono>
 #include <thread>
 
@@ -64,7 +64,7 @@ struct Device {
   void wait_for_signal() {
     while (value().load(std::memory_order_acquire) != 0) __builtin_ia32_pause();
   }
-  /// A copy in packets of at most 0x3fffe0 bytes as runtimes make them, then the completion.
+  /// Copies in packets of at most 0x3fffe0 bytes, as runtimes do, then decrements the signal.
   void copy(const Buffer& to, const Buffer& from, uint64_t bytes) {
     value().store(1, std::memory_order_relaxed);
     constexpr uint64_t kLargest = 0x3fffe0;

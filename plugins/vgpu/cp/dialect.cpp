@@ -66,8 +66,7 @@ constexpr Dialect kRdna = [] {
   dialect.has_rsrc3 = true;
   dialect.has_set_sh_reg_index = true;
   dialect.acquire_mem_dwords = 7;
-  dialect.sdma_has_dummy_trap =
-      false;  // its number is another packet's since Navi 10 (navi10_sdma_pkt_open.h)
+  dialect.sdma_has_dummy_trap = false;  // Navi 10 uses its number for another packet (navi10_sdma_pkt_open.h)
   dialect.sdma_has_cache_policies = true;
   dialect.sdma_depth_mask = 0x1fff;
   dialect.sdma_copies_backwards = true;

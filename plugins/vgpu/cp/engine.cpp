@@ -19,14 +19,14 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr uint32_t kBudget = 16;  // packets of one queue before the others get a turn
+constexpr uint32_t kBudget = 16;  // packets of one queue before the next queue is stepped
 constexpr auto kShortestPoll = 20us;
 constexpr auto kLongestPoll = 1000us;
 constexpr auto kNap = 20us;
-constexpr uint32_t kRoundsOfPriority = 32;  // every so many rounds lower priorities get a turn even so
-// Every so many rounds peers' doorbells are looked at, and earlier if the rounds take long.
-constexpr uint32_t kRoundsOfLooks = 8;
-constexpr auto kBetweenLooks = 50us;
+constexpr uint32_t kRoundsPerLowPriority = 32;  // every 32 rounds, lower priorities are stepped too
+// Peers' doorbells are checked every 8 rounds, or after 50 µs if rounds take longer.
+constexpr uint32_t kRoundsPerPeerCheck = 8;
+constexpr auto kPeerCheckInterval = 50us;
 
 void pause_cpu() noexcept {
 #if defined(__x86_64__)
@@ -36,21 +36,21 @@ void pause_cpu() noexcept {
 #endif
 }
 
-// Leaves the processor of the host to whoever waits for it, if there is another.
-void step_aside() noexcept {
-  cpu_set_t all;
-  if (sched_getaffinity(0, sizeof all, &all) != 0) return;
-  const int here = sched_getcpu();
-  cpu_set_t others = all;
-  if (here >= 0 && here < CPU_SETSIZE) CPU_CLR(here, &others);
+// Moves the thread to another CPU, if there is one, so that a thread that waits for this CPU can run.
+void move_to_another_cpu() noexcept {
+  cpu_set_t allowed;
+  if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return;
+  const int cpu = sched_getcpu();
+  cpu_set_t others = allowed;
+  if (cpu >= 0 && cpu < CPU_SETSIZE) CPU_CLR(cpu, &others);
   if (CPU_COUNT(&others) == 0 || sched_setaffinity(0, sizeof others, &others) != 0) return;
-  sched_setaffinity(0, sizeof all, &all);
+  sched_setaffinity(0, sizeof allowed, &allowed);
 }
 
-// Asks for short turns on the processors of the host: who asks for less than the one that runs gets its turn
-// when it is woken, and not at the next tick. What it gets in all stays the same. (From Linux 6.12 on;
-// before, nothing happens.)
-void take_short_turns() noexcept {
+// Requests short time slices of the CPU scheduler. A woken thread with a shorter slice than the running
+// thread preempts it instead of waiting for the next tick; its share of CPU time stays the same. Needs Linux
+// 6.12; earlier versions ignore it.
+void request_short_time_slices() noexcept {
   struct {
     uint32_t size = 48, policy = 0;
     uint64_t flags = 0;
@@ -114,13 +114,13 @@ void Engine::remove(const HardwareQueue& queue) {
 }
 
 void Engine::wait_until_not_running(MutexLock& lock, Entry& entry) {
-  ++entry.wanted_by;
+  ++entry.waiting_threads;
   while (running_ == &entry) stepped_.wait(lock);
-  --entry.wanted_by;
+  --entry.waiting_threads;
 }
 
-// Other threads may add and remove queues while this one waits.
-std::shared_ptr<Engine::Entry> Engine::at_rest(MutexLock& lock, const HardwareQueue& queue) {
+// Returns null if another thread has removed the queue meanwhile.
+std::shared_ptr<Engine::Entry> Engine::entry_at_rest(MutexLock& lock, const HardwareQueue& queue) {
   const auto found = std::find_if(entries_.begin(), entries_.end(),
                                   [&](const auto& entry) { return entry->queue.get() == &queue; });
   if (found == entries_.end()) return nullptr;
@@ -139,10 +139,10 @@ void Engine::sort() {
 
 void Engine::work() {
   const OwnCalls ours;
-  prctl(PR_SET_TIMERSLACK, 1000, 0, 0, 0);  // ns: polls are short
-  take_short_turns();
+  prctl(PR_SET_TIMERSLACK, 1000, 0, 0, 0);  // ns, because polls are short
+  request_short_time_slices();
   MutexLock lock(mutex_);
-  Clock::time_point last_progress = Clock::now(), last_look = last_progress;
+  Clock::time_point last_progress = Clock::now(), last_peer_check = last_progress;
   bool was_progress = true, was_woken = false;
   SpinTime spin;
   while (!stop_) {
@@ -150,9 +150,9 @@ void Engine::work() {
     Round done = round();
     done.progress |= lend_thread();
     const auto now = Clock::now();
-    if (rounds_ % kRoundsOfLooks == 0 || now - last_look > kBetweenLooks) {
-      look_at_peers();
-      last_look = now;
+    if (rounds_ % kRoundsPerPeerCheck == 0 || now - last_peer_check > kPeerCheckInterval) {
+      wake_rung_peers();
+      last_peer_check = now;
     }
     if (done.progress) {
       was_woken = false;
@@ -177,34 +177,34 @@ void Engine::work() {
     sleep(seen, done.polling, now - last_progress);
     if (alarm_.wakes() == before) continue;
     was_woken = true;
-    // Something rang: what it was may need a moment to arrive, so that is looked for before the next sleep.
+    // A ring was called, but its packet may not be visible yet: nap before sleeping again.
     const auto woken = Clock::now();
     if (spin.woken_after(woken - now, woken)) {
       lock.unlock();
-      step_aside();
+      move_to_another_cpu();
       lock.lock();
     }
     was_progress = true;
   }
 }
 
-// Shader cores that have no threads have this one, between packets.
+// Lends this thread to shader cores that have no threads, between packets.
 bool Engine::lend_thread() {
   if (!context_.sink.wants_thread()) return false;
   const MutexUnlock unlocked(mutex_);
   return context_.sink.lend_thread();
 }
 
-// What was done may be what another engine's queue waits for.
+// Progress here may be what a queue of another engine polls for.
 void Engine::wake_peers() {
   for (const auto& peer : peers_) {
     if (peer.get() == this || !peer->polling_.load(std::memory_order_seq_cst)) continue;
-    const MutexUnlock unlocked(mutex_);  // it may be waking us
+    const MutexUnlock unlocked(mutex_);  // the peer may be waking this engine
     peer->wake();
   }
 }
 
-void Engine::look_at_peers() {
+void Engine::wake_rung_peers() {
   for (const auto& peer : peers_) {
     if (peer.get() == this || !peer->alarm_.asleep()) continue;
     const MutexUnlock unlocked(mutex_);
@@ -226,16 +226,16 @@ bool Engine::any_rung() const noexcept {
                      [](const auto& entry) { return entry->queue->is_rung(); });
 }
 
-// A suspended queue's doorbell is looked at as well: one that stayed rung would keep whoever watches the
-// doorbells of sleeping workers from its own sleep, and wake them over and over.
-bool Engine::has_turn(Entry& entry) {
-  return !entry.removed && entry.queue->has_work() && !entry.suspended && entry.wanted_by == 0;
+// Also takes the doorbell of a suspended queue. A slot that stayed rung would make the watcher of doorbells
+// wake the sleeping workers again and again.
+bool Engine::is_runnable(Entry& entry) {
+  return !entry.removed && entry.queue->has_work() && !entry.suspended && entry.waiting_threads == 0;
 }
 
 Engine::Round Engine::round() {
   Round result;
   ++rounds_;
-  const bool everyone = rounds_ % kRoundsOfPriority == 0;
+  const bool everyone = rounds_ % kRoundsPerLowPriority == 0;
   const Entries entries = entries_;
   for (size_t begin = 0; begin < entries.size() && !stop_;) {
     const uint32_t priority = entries[begin]->queue->priority();
@@ -244,7 +244,7 @@ Engine::Round Engine::round() {
     const size_t count = end - begin;
     for (size_t i = 0; i < count; ++i) {
       Entry& entry = *entries[begin + (i + rounds_) % count];
-      if (!has_turn(entry)) continue;
+      if (!is_runnable(entry)) continue;
       const Outcome outcome = step_entry(entry, kBudget);
       result.progress |= outcome == Outcome::kProgress;
       result.polling |= outcome == Outcome::kPolling;
@@ -264,7 +264,7 @@ Outcome Engine::step_entry(Entry& entry, uint32_t budget) {
   }
   running_ = nullptr;
   entry.last = outcome;
-  if (entry.wanted_by != 0) stepped_.notify_all();
+  if (entry.waiting_threads != 0) stepped_.notify_all();
   return outcome;
 }
 
@@ -275,8 +275,8 @@ void Engine::sleep(uint32_t seen, bool polling, Clock::duration quiet) {
   }
   polling_.store(polling, std::memory_order_seq_cst);
   alarm_.fall_asleep();
-  // A last look: rings stored before the watch began, or called before the sleep. Queues that wait would
-  // always say that they have work.
+  // Last check: rings stored before the watch began, or called before the sleep. Queues that wait always have
+  // work and do not count.
   const bool rung = any_rung() || std::any_of(entries_.begin(), entries_.end(), [](const auto& entry) {
                       return !entry->suspended && entry->last == Outcome::kIdle && entry->queue->has_work();
                     });
@@ -289,7 +289,7 @@ void Engine::sleep(uint32_t seen, bool polling, Clock::duration quiet) {
     if (polling) {
       longest = std::clamp<Clock::duration>(quiet / 8, kShortestPoll, kLongestPoll);
     } else if (kernels_run) {
-      longest = kLongestPoll;  // they ring doorbells where nobody watches, and may wait for what comes of it
+      longest = kLongestPoll;  // kernels ring doorbells unwatched, and may wait for the result
     }
     alarm_.sleep(seen, longest);
   }
@@ -298,10 +298,9 @@ void Engine::sleep(uint32_t seen, bool polling, Clock::duration quiet) {
   context_.bus.doorbells_unwatched();
 }
 
-// The worker was woken and there is nothing to do. A store to a doorbell that is watched comes after the
-// wake-up that it causes, and the worker may have taken the place of the very thread that is about to store:
-// it gets it back. (Going to sleep for good would watch the doorbell again and stop the same store once more:
-// on a host with one processor, for ever.)
+// The worker was woken and found nothing to do. The wake-up for a store to a watched doorbell comes before
+// the store itself, and the worker may have preempted the thread that stores: nap, so that it can continue. A
+// full sleep would watch the doorbell again and stop the same store again, on a host with one CPU for ever.
 void Engine::nap(uint32_t seen) {
   alarm_.fall_asleep();
   const bool awake = stop_ || any_rung();
@@ -320,7 +319,7 @@ bool Engine::step(std::mt19937_64& random) {
   std::stable_sort(order.begin(), order.end(),
                    [](const auto& a, const auto& b) { return a->queue->priority() > b->queue->priority(); });
   for (const auto& entry : order) {
-    if (!has_turn(*entry)) continue;
+    if (!is_runnable(*entry)) continue;
     if (step_entry(*entry, 1) == Outcome::kProgress) return true;
   }
   return false;

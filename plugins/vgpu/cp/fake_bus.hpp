@@ -1,5 +1,5 @@
-// A DeviceBus for tests, fuzzers and benchmarks: a GPU address space over ordinary memory, and a record of
-// everything that processors tell. All functions are safe from any thread.
+// A DeviceBus for tests, fuzzers and benchmarks: GPU addresses over ordinary memory, and a record of all
+// reports. All functions are thread-safe.
 #pragma once
 
 #include <atomic>
@@ -19,7 +19,7 @@ namespace rigel::vgpu::testing {
 
 constexpr uint64_t kPage = 4096;
 
-/// A piece of memory that the GPU sees at `va` and the test at `host`.
+/// Memory at GPU address `va` and host address `host`.
 struct Buffer {
   uint64_t va = 0;
   std::byte* host = nullptr;
@@ -39,14 +39,14 @@ class FakeBus : public DeviceBus {
     uint32_t queue_id;
   };
 
-  /// New memory, zeroed, rounded up to pages, with an unmapped page before and after it.
+  /// Allocates zeroed memory in whole pages, with an unmapped page before and after it.
   Buffer allocate(uint64_t bytes, bool writable = true) {
     const Buffer buffer = map_at(next_va_, bytes, writable);
     next_va_ += buffer.bytes + kPage;
     return buffer;
   }
 
-  /// New memory at a given address.
+  /// Allocates memory at a given address.
   Buffer map_at(uint64_t va, uint64_t bytes, bool writable = true) {
     bytes = (bytes + kPage - 1) / kPage * kPage;
     auto* host = static_cast<std::byte*>(std::aligned_alloc(kPage, bytes));
@@ -57,13 +57,13 @@ class FakeBus : public DeviceBus {
     return {va, host, bytes};
   }
 
-  /// Memory that the test owns.
+  /// Maps memory that the test owns.
   void map_host(uint64_t va, std::byte* host, uint64_t bytes) {
     std::unique_lock lock(mutex_);
     objects_[va] = Object{host, bytes, true};
   }
 
-  /// A second mapping of the same memory (a doubled ring).
+  /// Maps the same memory a second time (a doubled ring).
   void alias(uint64_t va, const Buffer& buffer) {
     std::unique_lock lock(mutex_);
     objects_[va] = Object{buffer.host, buffer.bytes, true};
@@ -94,25 +94,25 @@ class FakeBus : public DeviceBus {
   uint64_t translation_epoch() const noexcept override { return epoch_.load(); }
 
   void report_fault(const VmFault& fault) noexcept override {
-    std::lock_guard lock(told_);
+    std::lock_guard lock(reports_mutex_);
     faults_.push_back(fault);
   }
   void raise_interrupt(InterruptSource source, uint32_t context_id, uint32_t queue_id) noexcept override {
-    std::lock_guard lock(told_);
+    std::lock_guard lock(reports_mutex_);
     interrupts_.push_back({source, context_id, queue_id});
   }
   bool take_queue_error(uint32_t, QueueError error) noexcept override {
-    std::lock_guard lock(told_);
+    std::lock_guard lock(reports_mutex_);
     errors_.push_back(error);
     return takes_errors;
   }
   void queue_stopped(uint32_t queue_id, std::string_view reason) noexcept override {
-    std::lock_guard lock(told_);
+    std::lock_guard lock(reports_mutex_);
     stopped_[queue_id] = std::string(reason);
   }
   void report(Severity, std::optional<uint32_t>, std::string_view line) noexcept override {
     if (on_warning) on_warning();
-    std::lock_guard lock(told_);
+    std::lock_guard lock(reports_mutex_);
     warnings_.emplace_back(line);
   }
   TrapHandler trap_handler() const noexcept override { return trap; }
@@ -121,7 +121,7 @@ class FakeBus : public DeviceBus {
   void doorbells_unwatched() noexcept override { watchers.fetch_sub(1); }
   bool trace_enabled(TraceTopic) const noexcept override { return traces; }
   void trace(TraceTopic, std::string_view line) noexcept override {
-    std::lock_guard lock(told_);
+    std::lock_guard lock(reports_mutex_);
     lines_.emplace_back(line);
   }
 
@@ -130,15 +130,15 @@ class FakeBus : public DeviceBus {
   std::vector<QueueError> errors() const { return copy(errors_); }
   std::vector<std::string> lines() const { return copy(lines_); }
   std::vector<std::string> warnings() const { return copy(warnings_); }
-  /// Why a queue stopped; empty if it did not.
+  /// Returns the reason for which a queue stopped; empty if it did not.
   std::string stopped(uint32_t queue_id) const {
-    std::lock_guard lock(told_);
+    std::lock_guard lock(reports_mutex_);
     const auto found = stopped_.find(queue_id);
     return found == stopped_.end() ? std::string() : found->second;
   }
 
-  TrapHandler trap;                  ///< Set before anything runs.
-  std::function<void()> on_warning;  ///< The same; called before a warning is kept.
+  TrapHandler trap;                  ///< Set before queues run.
+  std::function<void()> on_warning;  ///< Set before queues run; called before a warning is recorded.
   bool takes_errors = false;
   bool traces = false;
   std::atomic<int> watchers{0};
@@ -153,7 +153,7 @@ class FakeBus : public DeviceBus {
 
   template <class T>
   std::vector<T> copy(const std::vector<T>& list) const {
-    std::lock_guard lock(told_);
+    std::lock_guard lock(reports_mutex_);
     return list;
   }
 
@@ -164,7 +164,7 @@ class FakeBus : public DeviceBus {
   uint64_t next_va_ = 0x10000000000;
   std::atomic<uint64_t> clock_{1000};
 
-  mutable std::mutex told_;
+  mutable std::mutex reports_mutex_;
   std::vector<VmFault> faults_;
   std::vector<Interrupt> interrupts_;
   std::vector<QueueError> errors_;

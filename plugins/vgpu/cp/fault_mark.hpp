@@ -1,7 +1,7 @@
-// Whether a thread is in the program's handler of SIGSEGV. Linux blocks the signal there, and a fault of the handler
-// itself ends the process. Under the preload face SIGSEGV stays unblocked, for doorbells that the handler rings, and
-// another signal, which nothing sends, is blocked in its place: a return from the handler unblocks it, and so does
-// siglongjmp, swapcontext or what else gives a thread its mask back.
+// Marks threads that are in the program's handler of SIGSEGV. Linux blocks the signal there, and a fault of
+// the handler itself ends the process. Under vgpu-run SIGSEGV stays unblocked, so that the handler can ring
+// doorbells. Another signal, which is never sent, is blocked as the mark. A return from the handler clears
+// it, and so does anything that restores the mask, such as siglongjmp and swapcontext.
 #pragma once
 
 #include <signal.h>
@@ -10,8 +10,8 @@ namespace rigel::vgpu {
 
 inline constexpr int kInFaultHandler = SIGSTKFLT;
 
-/// Blocks kInFaultHandler in handlers of the program from now on. For whoever sees to it that the program itself
-/// never blocks that signal, and unblocks it with SIGSEGV.
+/// Makes handlers of the program run with kInFaultHandler blocked. The caller must ensure that the program
+/// never blocks that signal itself, and that it is unblocked with SIGSEGV.
 void mark_fault_handlers() noexcept;
 
 }  // namespace rigel::vgpu

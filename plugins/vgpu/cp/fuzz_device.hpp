@@ -1,5 +1,5 @@
-// What the fuzz targets share: a device in manual mode with 64 KiB at a low address, so that random packets
-// hit memory now and then, and the input as packets and as that memory's content.
+// The device of the fuzz targets, in manual mode. It has 64 KiB of memory at a low address, so that random
+// packets sometimes hit it. The input is used as packets and as that memory's content.
 #pragma once
 
 #include <algorithm>
@@ -18,14 +18,14 @@ class FuzzDevice {
   static constexpr uint64_t kRing = 0x100000, kRingBytes = 0x2000;
   static constexpr uint64_t kQueue = 0x200000;
 
-  /// The first byte of the input chooses the generation, the second the seed of the order of steps.
+  /// The input's first byte selects the generation, the second seeds the order of steps.
   FuzzDevice(const uint8_t* data, size_t size)
       : config_(configure(size > 0 ? data[0] : 0, size > 1 ? data[1] : 0)), cp_(config_, bus_, none_) {
     memory_ = bus_.map_at(kData, kDataBytes);
     ring_ = bus_.map_at(kRing, kRingBytes);
     queue_ = bus_.map_at(kQueue, kPage);
     bus_.map_at(0x300000, kPage, false);
-    bus_.traces = true;  // packet texts are code, too
+    bus_.traces = true;  // covers the formatting of packets
     words_ = size > 2 ? data + 2 : nullptr;
     bytes_ = size > 2 ? size - 2 : 0;
     for (size_t at = 0; bytes_ != 0 && at < kDataBytes; at += bytes_) {
@@ -81,17 +81,17 @@ class FuzzDevice {
 
   void run() {
     cp_.run(300);
-    // What waits may go on: signals at 0, then at something else.
+    // Release waiting packets: signals at 0, then at all ones.
     std::memset(memory_.host, 0, kDataBytes);
     cp_.run(100);
     std::memset(memory_.host, 0xff, kDataBytes);
     cp_.run(100);
-    lie();
+    disturb();
     cp_.destroy_queue(1);
   }
 
-  // Doorbells that go back or anywhere, rings of other sizes and places, a queue that stops and goes on.
-  void lie() {
+  // Sends random doorbells, moves and resizes the ring, suspends and resumes the queue.
+  void disturb() {
     constexpr uint64_t kSizes[] = {256, 1024, kRingBytes, kRingBytes * 4, uint64_t{1} << 32};
     for (size_t at = 0; at + 8 <= std::min<size_t>(bytes_, 32); at += 8) {
       uint64_t value = 0;

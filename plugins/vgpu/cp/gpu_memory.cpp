@@ -27,7 +27,7 @@ std::byte* GpuMemory::find_slow(uint64_t va, uint64_t bytes, Access access) {
   }
   const Translation part = run(va, bytes, access);
   if (part.host == nullptr) return nullptr;
-  if (part.bytes < bytes) {  // a bus with objects smaller than a page
+  if (part.bytes < bytes) {  // only on a bus with objects smaller than a page
     fault_ = {va + part.bytes, access, FaultReason::kNotPresent, queue_id_};
     return nullptr;
   }
@@ -43,7 +43,7 @@ Translation GpuMemory::run(uint64_t va, uint64_t bytes, Access access) {
   return found;
 }
 
-bool GpuMemory::lost(uint64_t va, const std::byte* host) {
+bool GpuMemory::record_host_fault(uint64_t va, const std::byte* host) {
   const HostFault& found = last_host_fault();
   fault_ = {va + static_cast<uint64_t>(found.address - host), found.access, found.reason, queue_id_};
   return false;
@@ -55,7 +55,7 @@ bool GpuMemory::read(uint64_t va, void* to, uint64_t bytes) {
     const uint64_t in_page = std::min(bytes, kPageBytes - (va & (kPageBytes - 1)));
     const std::byte* host = find(va, in_page, Access::kRead);
     if (host == nullptr) return false;
-    if (!guarded_read(out, host, in_page)) return lost(va, host);
+    if (!guarded_read(out, host, in_page)) return record_host_fault(va, host);
     out += in_page, va += in_page, bytes -= in_page;
   }
   return true;
@@ -67,7 +67,7 @@ bool GpuMemory::write(uint64_t va, const void* from, uint64_t bytes) {
     const uint64_t in_page = std::min(bytes, kPageBytes - (va & (kPageBytes - 1)));
     std::byte* host = find(va, in_page, Access::kWrite);
     if (host == nullptr) return false;
-    if (!guarded_write(host, in, in_page)) return lost(va, host);
+    if (!guarded_write(host, in, in_page)) return record_host_fault(va, host);
     in += in_page, va += in_page, bytes -= in_page;
   }
   return true;
@@ -87,7 +87,7 @@ bool GpuMemory::copy(uint64_t to, uint64_t from, uint64_t bytes) {
     if (!copy_with_help(target.host, source.host, piece, runs_[0].bytes) &&
         !guarded_stream_copy(target.host, source.host, piece, runs_[0].bytes)) {
       const bool reading = lies_in(last_host_fault().address, source.host, piece);
-      return reading ? lost(from, source.host) : lost(to, target.host);
+      return reading ? record_host_fault(from, source.host) : record_host_fault(to, target.host);
     }
     to += piece, from += piece, bytes -= piece, runs_[0].bytes += piece;
   }
@@ -101,12 +101,12 @@ bool GpuMemory::fill(uint64_t va, uint32_t pattern, uint64_t bytes) {
     const Translation target = run(va + done, bytes - done, Access::kWrite);
     if (target.host == nullptr) return false;
     const uint64_t piece = std::min(bytes - done, target.bytes);
-    // A run can begin in the middle of the pattern if the fill is not aligned.
-    const auto turn = static_cast<unsigned>(done % 4) * 8;
-    const uint32_t word = turn == 0 ? pattern : pattern >> turn | pattern << (32 - turn);
+    // The fill may not be aligned: rotate the pattern to the position where this range starts.
+    const auto rotation = static_cast<unsigned>(done % 4) * 8;
+    const uint32_t word = rotation == 0 ? pattern : pattern >> rotation | pattern << (32 - rotation);
     if (!guarded([&] { stream_fill(target.host, word, piece); },
                  [&](const std::byte* at) { return lies_in(at, target.host, piece); })) {
-      return lost(va + done, target.host);
+      return record_host_fault(va + done, target.host);
     }
     done += piece;
   }

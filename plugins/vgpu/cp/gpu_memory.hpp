@@ -1,13 +1,14 @@
 // Memory as a processor uses it: reads, writes, atomics and copies at GPU addresses, over a DeviceBus.
 //
-// One object belongs to one queue and is used by whoever runs that queue, one thread at a time, inside a
-// GpuMemory::Scope. It keeps a small TLB over scopes, checked against the bus's epoch. Every function answers
-// whether it worked; if not, fault() says what could not be reached, and what was done before stays done.
+// Each queue has one object. One thread at a time uses it, inside a GpuMemory::Scope. A small TLB is kept
+// over scopes and checked against the bus's epoch.
 //
-// Atomic functions (load, store, modify, fetch_sub, …) work on naturally aligned 2, 4 or 8 bytes; low bits
-// of the address that would misalign them are ignored, as memory hardware ignores them. `read`, `write`,
-// `copy` and `fill` are plain copies of any length and alignment, and may cross objects. Memory of the
-// program that has gone in the meantime is a fault like any other: see host_fault.hpp.
+// Errors: every function returns whether it succeeded. After a failure, fault() describes the access that
+// failed; earlier effects remain. Memory that the program has freed is such a fault (host_fault.hpp).
+//
+// Atomic functions (load, store, modify, fetch_sub) access naturally aligned 2, 4 or 8 bytes. Low bits of the
+// address are ignored, as by memory hardware. `read`, `write`, `copy` and `fill` have any length and
+// alignment, may cross objects, and are not atomic.
 #pragma once
 
 #include <array>
@@ -32,26 +33,28 @@ class GpuMemory {
   bool read(uint64_t va, void* to, uint64_t bytes);
   bool write(uint64_t va, const void* from, uint64_t bytes);
 
-  /// Copies any amount; overlapping ranges give what memmove gives within a run of contiguous memory.
+  /// Copies `bytes` bytes. Overlapping ranges behave as in memmove within memory that is contiguous on the
+  /// host.
   bool copy(uint64_t to, uint64_t from, uint64_t bytes);
 
-  /// Writes the bytes of `pattern` over and over, beginning with its lowest byte at `va`.
+  /// Repeats the bytes of `pattern`, starting with its lowest byte at `va`.
   bool fill(uint64_t va, uint32_t pattern, uint64_t bytes);
 
   template <class T>
   bool load(uint64_t va, T& value) {
     std::byte* host = find(aligned<T>(va), sizeof(T), Access::kRead);
-    return host != nullptr && (guarded_load(reinterpret_cast<T*>(host), value) || lost(aligned<T>(va), host));
+    return host != nullptr &&
+           (guarded_load(reinterpret_cast<T*>(host), value) || record_host_fault(aligned<T>(va), host));
   }
 
   template <class T>
   bool store(uint64_t va, T value) {
     std::byte* host = find(aligned<T>(va), sizeof(T), Access::kWrite);
     return host != nullptr &&
-           (guarded_store(reinterpret_cast<T*>(host), value) || lost(aligned<T>(va), host));
+           (guarded_store(reinterpret_cast<T*>(host), value) || record_host_fault(aligned<T>(va), host));
   }
 
-  /// Replaces the value by `next(old)` in one atomic step and gives the old one.
+  /// Replaces the value by `next(old)` in one atomic step and returns the previous value in `old`.
   template <class T, class Next>
   bool modify(uint64_t va, T& old, Next next) {
     std::byte* host = find(aligned<T>(va), sizeof(T), Access::kWrite);
@@ -59,9 +62,10 @@ class GpuMemory {
     auto* const cell = reinterpret_cast<T*>(host);
     T seen = 0;
     bool done = false;
-    if (!guarded_load(cell, seen)) return lost(aligned<T>(va), host);
+    if (!guarded_load(cell, seen)) return record_host_fault(aligned<T>(va), host);
     while (!done) {
-      if (!guarded_compare_exchange(cell, seen, next(seen), done)) return lost(aligned<T>(va), host);
+      if (!guarded_compare_exchange(cell, seen, next(seen), done))
+        return record_host_fault(aligned<T>(va), host);
     }
     old = seen;
     return true;
@@ -71,13 +75,13 @@ class GpuMemory {
   bool fetch_sub(uint64_t va, T amount) {
     std::byte* host = find(aligned<T>(va), sizeof(T), Access::kWrite);
     return host != nullptr &&
-           (guarded_subtract(reinterpret_cast<T*>(host), amount) || lost(aligned<T>(va), host));
+           (guarded_subtract(reinterpret_cast<T*>(host), amount) || record_host_fault(aligned<T>(va), host));
   }
 
-  /// Bytes that copy() and fill() have been asked for in this scope.
+  /// Bytes that copy() and fill() were called for in this scope.
   uint64_t moved() const { return moved_; }
 
-  /// What the last function that failed could not do.
+  /// The access that failed last.
   const VmFault& fault() const { return fault_; }
 
   DeviceBus& bus() { return bus_; }
@@ -89,7 +93,7 @@ class GpuMemory {
   struct Entry {
     uint64_t page = ~uint64_t{0};
     std::byte* host = nullptr;
-    uint8_t access = 0;  // bit per Access
+    uint8_t access = 0;  // one bit per Access
   };
 
   template <class T>
@@ -97,7 +101,7 @@ class GpuMemory {
     return va & ~uint64_t{sizeof(T) - 1};
   }
 
-  /// Host address of `bytes` bytes that lie within one page, or null.
+  /// Returns the host address of `bytes` bytes within one page, or null.
   std::byte* find(uint64_t va, uint64_t bytes, Access access) {
     Entry& entry = tlb_[(va >> kPageShift) % tlb_.size()];
     if (entry.page == va >> kPageShift && (entry.access >> static_cast<unsigned>(access) & 1u) != 0) {
@@ -115,16 +119,16 @@ class GpuMemory {
     }
   }
   std::byte* find_slow(uint64_t va, uint64_t bytes, Access access);
-  /// An access to `host`, which is what lies at `va`, came back with a fault of the host: so it is one here.
-  bool lost(uint64_t va, const std::byte* host);
+  /// Turns the host fault of an access to `host`, the memory at `va`, into fault(). Returns false.
+  bool record_host_fault(uint64_t va, const std::byte* host);
   Translation run(uint64_t va, uint64_t bytes, Access access);
 
   DeviceBus& bus_;
   const uint32_t queue_id_;
   uint64_t epoch_ = ~uint64_t{0};
   std::array<Entry, 32> tlb_{};
-  // Copies that follow each other are one, in as many packets: where it ends, and how long it is so far. The
-  // latest first; a copy to two places has two.
+  // End and total length of the latest runs of adjacent copies, latest first. Runtimes split a copy into
+  // packets. There are two runs, because a copy can have two destinations.
   struct Run {
     uint64_t end = 0, bytes = 0;
   };

@@ -23,7 +23,7 @@ TEST(GpuMemory, ReadsAndWritesAcrossObjects) {
   EXPECT_STREQ(back, text);
 }
 
-TEST(GpuMemory, SaysWhatItCouldNotReach) {
+TEST(GpuMemory, ReportsFailedAccess) {
   FakeBus bus;
   bus.map_at(0x10000, kPage);
   bus.map_at(0x20000, kPage, false);
@@ -42,7 +42,7 @@ TEST(GpuMemory, SaysWhatItCouldNotReach) {
   EXPECT_FALSE(memory.fill(0x12345678, 1, 8));
 }
 
-TEST(GpuMemory, ForgetsTranslationsThatWereTakenAway) {
+TEST(GpuMemory, TlbDropsUnmappedTranslation) {
   FakeBus bus;
   const Buffer buffer = bus.map_at(0x10000, kPage);
   GpuMemory memory(bus, 0);
@@ -56,7 +56,7 @@ TEST(GpuMemory, ForgetsTranslationsThatWereTakenAway) {
   EXPECT_FALSE(memory.load(0x10000, value));
 }
 
-TEST(GpuMemory, IgnoresTheBitsThatWouldMisalign) {
+TEST(GpuMemory, AtomicLoadIgnoresUnalignedBits) {
   FakeBus bus;
   const Buffer buffer = bus.map_at(0x10000, kPage);
   *buffer.at<uint64_t>(8) = 0x1122334455667788;
@@ -67,7 +67,7 @@ TEST(GpuMemory, IgnoresTheBitsThatWouldMisalign) {
   EXPECT_EQ(value, 0x1122334455667788u);
 }
 
-TEST(Atomics, ComputeWhatTheirNamesSay) {
+TEST(PacketAtomics, EachCodeRunsItsOperation) {
   FakeBus bus;
   const Buffer buffer = bus.map_at(0x10000, kPage);
   GpuMemory memory(bus, 0);
@@ -97,7 +97,7 @@ TEST(Atomics, ComputeWhatTheirNamesSay) {
       {0x19, 9, 7, 0, 7, 7},
   };
   for (const Case& c : cases) {
-    for (const uint32_t block : {0x00u, 0x40u}) {  // returning and not
+    for (const uint32_t block : {0x00u, 0x40u}) {  // with and without return value
       *buffer.at<uint64_t>() = c.before;
       const AtomicResult narrow = do_atomic(memory, c.code | block, 0x10000, c.source, c.compare);
       EXPECT_EQ(*buffer.at<uint32_t>(), c.after32) << c.code;
@@ -121,8 +121,8 @@ TEST(StreamCopy, MovesEveryLengthAndOffset) {
       (reinterpret_cast<uintptr_t>(from.data()) - reinterpret_cast<uintptr_t>(to.data())) % 4096;
   for (const size_t bytes : {size_t{0}, size_t{1}, size_t{4096}, size_t{511} << 10, size_t{512} << 10,
                              (size_t{1} << 20) + 77, (size_t{2} << 20) + 8191}) {
-    for (const size_t shift : {0, 1, 6, 21, 63}) {  // places in the page decide how it is copied
-      for (const uint64_t before : {uint64_t{0}, cached_copy_bytes()}) {  // and that as well
+    for (const size_t shift : {0, 1, 6, 21, 63}) {  // positions in the page select the copy function
+      for (const uint64_t before : {uint64_t{0}, cached_copy_bytes()}) {  // so does the length of the run
         std::fill(to.begin(), to.end(), std::byte{0});
         std::byte* const at = to.data() + aside + shift;
         stream_copy(at, from.data() + 5, bytes, before);

@@ -54,7 +54,7 @@ bool HardwareQueue::is_rung() const noexcept {
 }
 
 void HardwareQueue::stop(std::string reason) {
-  if (stopped_) return;  // the first reason is the one that explains
+  if (stopped_) return;  // the first reason is the cause
   stopped_ = true;
   reason_ = std::move(reason);
 }
@@ -78,11 +78,11 @@ void HardwareQueue::stop_fault(const VmFault& fault, std::string_view what) {
 void HardwareQueue::tell() {
   for (const auto& [topic, line] : lines_) context_.bus.trace(topic, line);
   lines_.clear();
-  raise_interrupts();  // before the next kernels, which may run here: somebody sleeps until it is told
+  raise_interrupts();  // before kernels start, which may run here while a thread sleeps until the interrupt
   deliver();
   raise_interrupts();
-  if (stopped_ && !stop_told_) {
-    stop_told_ = true;
+  if (stopped_ && !stop_reported_) {
+    stop_reported_ = true;
     if (tracing(TraceTopic::kQueue)) {
       context_.bus.trace(TraceTopic::kQueue, fmt::format("queue {}: stopped: {}", id(), reason_));
     }

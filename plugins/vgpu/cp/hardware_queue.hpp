@@ -1,11 +1,10 @@
-// One queue of a GPU, whatever its packets: doorbells, stopping, and what a step leaves to tell.
+// One queue of a GPU, of any packet format: doorbells, stopping, and the reports of a step.
 //
-// Threads. step() is called by one thread at a time (an engine's worker, or a test that steps); ring() and
-// the hooks that say so by any thread. A step runs inside one translation scope; what it has to tell
-// (interrupts, faults, errors, dispatches to start) is collected and told after the scope has ended, in
-// order.
+// Threads: step() is called by one thread at a time (an engine's worker, or a test). ring() and is_rung() may
+// be called by any thread. A step runs inside one translation scope. Interrupts, faults, errors and
+// dispatches are collected meanwhile and executed in order after the scope has ended.
 //
-// Ownership: an engine owns its queues; a running dispatch shares in its own.
+// Lifetime: an engine owns its queues; a running dispatch shares ownership of its queue.
 #pragma once
 
 #include <atomic>
@@ -24,7 +23,7 @@
 
 namespace rigel::vgpu {
 
-/// What queues share of the device that they are part of.
+/// State that the queues of a device share.
 struct QueueContext {
   DeviceConfig config;
   const Dialect& dialect;
@@ -39,13 +38,13 @@ struct QueueContext {
         sink(device_sink) {}
 };
 
-/// What a step came to.
+/// Result of a step.
 enum class Outcome : uint8_t {
-  kProgress,  ///< Something was done; there may be more.
+  kProgress,  ///< Something was executed; there may be more.
   kIdle,      ///< Nothing to do until the next doorbell.
-  kPolling,   ///< Waits for memory to change: look again soon.
-  kAsleep,    ///< Waits for a dispatch to end, which wakes the engine.
-  kStopped    ///< Stopped for good by an error.
+  kPolling,   ///< Waits for memory to change: step again soon.
+  kAsleep,    ///< Waits for a dispatch to complete, which wakes the engine.
+  kStopped    ///< Stopped by an error.
 };
 
 class HardwareQueue {
@@ -56,48 +55,50 @@ class HardwareQueue {
   HardwareQueue(const HardwareQueue&) = delete;
   HardwareQueue& operator=(const HardwareQueue&) = delete;
 
-  /// Long copies and fills are done in pieces of so much.
+  /// Length of the pieces in which long copies and fills are done.
   static constexpr uint64_t kPieceBytes = uint64_t{1} << 20;
 
-  /// Does up to `budget` packets, or one piece of a long one, and tells what there is to tell.
+  /// Executes up to `budget` packets, or one piece of a long one, then delivers interrupts, faults and log
+  /// lines.
   Outcome step(uint32_t budget);
 
-  /// A doorbell write, with the value as it was written.
+  /// Handles a doorbell write with the value as stored.
   virtual void ring(uint64_t value) noexcept = 0;
 
-  /// Whether a step might find something to do: a ring that no step has seen, work that is left. Cheap; may
-  /// be called from the thread that may call step() only.
+  /// Whether a step may find work: a new ring, or unfinished work. Cheap. Only the thread that steps calls
+  /// it.
   bool has_work() {
     take_doorbell();
     return look_at_write_pointer_ || ready();
   }
 
-  /// Whether its doorbell slot or its bell holds a ring. From any thread.
+  /// Whether the doorbell slot or the bell holds a ring. Any thread.
   bool is_rung() const noexcept;
 
-  /// Where calls ring; null if there was none left.
+  /// The queue's bell; null if all bells were in use.
   Bell* bell() const { return bell_; }
 
-  /// The queue is (again) mapped: the next step looks up the write pointer in memory, because rings while it
-  /// was not mapped were lost.
+  /// Marks the queue as mapped (again). The next step reads the write pointer from memory, because rings were
+  /// lost while the queue was not mapped.
   void remap() { look_at_write_pointer_ = true; }
 
-  /// A new ring; the queue is not being stepped. Indices go on from where they are, as on hardware.
+  /// Sets a new ring while the queue is not being stepped. Indices continue, as on hardware.
   virtual void set_ring(uint64_t va, uint64_t bytes) {
     config_.ring_va = va;
     config_.ring_bytes = bytes;
   }
 
-  /// See CommandProcessor::set_cu_mask. The queue is not being stepped.
+  /// See CommandProcessor::set_cu_mask. Called while the queue is not being stepped.
   virtual void set_cu_mask(std::shared_ptr<const std::vector<uint32_t>> /*mask*/) {}
 
-  /// Whether a kernel of the queue runs. From the thread that may call step() only.
+  /// Whether a kernel of the queue runs. Only the thread that steps calls it.
   virtual bool runs_kernels() const { return false; }
 
-  /// How far it has come and what it waits for, in words. While it is not being stepped; outside of scopes.
+  /// Describes the queue's position and what it waits for. Called outside of scopes, while it is not being
+  /// stepped.
   virtual std::string describe() = 0;
 
-  /// Ends what runs on behalf of this queue outside of steps, and waits for it. No step runs, nor will one.
+  /// Ends work that runs outside of steps, and waits for it. Called after the last step.
   virtual void drain() {}
 
   uint32_t id() const { return config_.queue_id; }
@@ -108,27 +109,25 @@ class HardwareQueue {
  protected:
   virtual bool ready() const = 0;
   virtual Outcome run(uint32_t budget) = 0;
-  /// The write pointer's value in memory, looked up at (re)mapping; ring() with it unless it means nothing
-  /// new.
+  /// Reads the write pointer from memory and rings with it, unless it is not newer. Returns false on a fault.
   virtual bool read_write_pointer() = 0;
-  /// A ring was taken from the doorbell slot or the bell; others may have been overwritten there.
+  /// Handles a ring from the doorbell slot or the bell, where it may have replaced earlier rings.
   virtual void ring_from_slot(uint64_t value) noexcept { ring(value); }
-  /// Tells what a step of the derived class left; called outside of scopes.
+  /// Delivers reports and dispatches of the derived class's step. Called outside of scopes.
   virtual void deliver();
 
-  // What a step may leave to tell.
+  // Collected during a step, delivered after it.
   void interrupt(InterruptSource source, uint32_t context_id) { interrupts_.push_back({source, context_id}); }
   void stop(std::string reason);
   void stop_fault(const VmFault& fault, std::string_view what);
-  /// `report` says it all.
+  /// `report` is the complete reason.
   void stop_fault_of_kernel(const VmFault& fault, std::string report);
   Outcome fault_here(std::string_view what) {
     stop_fault(memory_.fault(), what);
     return Outcome::kStopped;
   }
 
-  /// Whether a step ends before its budget: it has moved a piece, or the rest of a copy that is nearly one, and others wait
-  /// for the scope or the engine.
+  /// Whether a step should end early: it has moved about one piece, and other queues and unmaps wait for it.
   bool has_moved_a_piece() const { return memory_.moved() >= kPieceBytes / 2; }
   bool has_interrupts() const { return !interrupts_.empty(); }
 
@@ -162,7 +161,7 @@ class HardwareQueue {
 
   bool look_at_write_pointer_ = true;
   bool stopped_ = false;
-  bool stop_told_ = false;
+  bool stop_reported_ = false;
   bool faulted_ = false;
   VmFault fault_;
   std::string reason_;

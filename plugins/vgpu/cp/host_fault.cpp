@@ -23,7 +23,7 @@
 namespace rigel::vgpu {
 namespace {
 
-// A handler must not be the first to ask for its thread's copy of these.
+// Storage that exists when the thread starts: the handler must not be the first to allocate it.
 #define RIGEL_VGPU_HANDLERS_OWN __attribute__((tls_model("initial-exec")))
 
 struct Guard {
@@ -41,8 +41,8 @@ constexpr size_t index_of(int signal) {
   return signal == SIGSEGV ? 0 : 1;
 }
 
-// Actions are read by handlers, so they are not changed in place. A handler that is still reading one when so
-// many others have been set is not to be feared.
+// Handlers read actions, so an action is never changed in place. A slot is reused after 64 further sigaction
+// calls; a handler cannot be that slow.
 constexpr size_t kKeptActions = 64;
 struct Actions {
   std::array<struct sigaction, kKeptActions> kept{};
@@ -60,9 +60,9 @@ struct Watched {
 constinit std::array<Watched, 256> watched{};
 constinit std::atomic<size_t> watched_end{0};
 constinit Mutex watched_mutex;
-constinit std::atomic<uint32_t> asking{0};  // threads that are looking for a watcher, or in one
+constinit std::atomic<uint32_t> asking{0};  // threads that look for a watcher, or are in one
 
-constexpr size_t kSystemSignalBytes = 8;  // _NSIG / 8 of Linux; glibc's sets are larger
+constexpr size_t kSystemSignalBytes = 8;  // _NSIG / 8 on Linux; sigset_t of glibc is larger
 
 const struct sigaction& program_action(int signal) {
   Actions& all = actions[index_of(signal)];
@@ -97,12 +97,12 @@ bool is_ours(const struct sigaction& action) {
   return (action.sa_flags & SA_SIGINFO) != 0 && action.sa_sigaction == on_fault;
 }
 
-// Our handler calls the program's where it stands, so it stands on the stack that the program has chosen for its
-// handler. Where the program has none, ours spares the thread's own stack if there is another.
+// on_fault calls the program's handler as a function, so it runs on the stack that the program has chosen for
+// its handler. If the program has no handler, on_fault uses the alternate stack if there is one.
 void set_our_action(int signal, const struct sigaction& programs) {
   struct sigaction ours {};
   ours.sa_sigaction = on_fault;
-  // No handler of the program interrupts ours, which may hold the lock that a store of its own would need.
+  // Handlers of the program must not interrupt on_fault, which may hold the lock that their store would need.
   sigfillset(&ours.sa_mask);
   for (const int fault_signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL}) sigdelset(&ours.sa_mask, fault_signal);
   ours.sa_flags = SA_SIGINFO | SA_NODEFER | SA_RESTART;
@@ -116,7 +116,7 @@ void set_default_action(int signal) {
   real_sigaction(signal, &end, nullptr);
 }
 
-// What was blocked at the fault: the system saves as much of a set as it knows.
+// The signals blocked at the fault. The kernel saves only the part of sigset_t that it uses.
 sigset_t mask_at(const void* context) {
   sigset_t mask;
   sigemptyset(&mask);
@@ -138,13 +138,13 @@ sigset_t mask_in_handler(int signal, const struct sigaction& action, const sigse
     blocks ? sigaddset(&mask, kInFaultHandler) : sigdelset(&mask, kInFaultHandler);
   }
   sigorset(&mask, &mask, &before);
-  // The handler may ring a watched doorbell, and so may its thread once it has left it by a jump, which may not
-  // bring the mask back: a blocked fault is the end of them.
+  // The handler may ring a watched doorbell. So may its thread after it has left the handler by a jump that
+  // does not restore the mask. A blocked SIGSEGV would kill the process.
   if (marks || stores_are_watched()) sigdelset(&mask, SIGSEGV);
   return mask;
 }
 
-// As the system would have called it.
+// Calls the program's handler as the kernel would.
 void chain(int signal, siginfo_t* info, void* context) {
   const struct sigaction action = program_action(signal);
   const bool sent = info->si_code <= 0;
@@ -153,7 +153,7 @@ void chain(int signal, siginfo_t* info, void* context) {
   const bool in_handler = signal == SIGSEGV && !sent && marks_handlers.load(std::memory_order_relaxed) &&
                           sigismember(&before, kInFaultHandler) == 1;
   if (!is_handled(action) || in_handler) {
-    // The end of the process, at the place of the fault.
+    // Default action: the process ends, at the place of the fault.
     set_default_action(signal);
     if (sent) raise(signal);
     return;
@@ -164,7 +164,7 @@ void chain(int signal, siginfo_t* info, void* context) {
     set_program_action(signal, reset);
   }
   const sigset_t mask = mask_in_handler(signal, action, before);
-  // Past our hook, which keeps the program's hands off the mark.
+  // Bypasses the preloaded hook, which hides kInFaultHandler from the program.
   syscall(SYS_rt_sigprocmask, SIG_SETMASK, &mask, nullptr, kSystemSignalBytes);
   if ((action.sa_flags & SA_SIGINFO) != 0) {
     action.sa_sigaction(signal, info, context);
@@ -175,18 +175,18 @@ void chain(int signal, siginfo_t* info, void* context) {
 
 #if defined(RIGEL_VGPU_FIXUPS)
 struct Fixup {
-  int32_t instruction, target;  // from here
+  int32_t instruction, target;  // relative to the field's address
 };
-// Weak: a program may have none of the functions that make entries, and then no such section.
+// Weak: a program may link none of the functions with entries and then lacks the section.
 extern "C" __attribute__((weak, visibility("hidden"))) const Fixup __start_vgpu_fixups[];
 extern "C" __attribute__((weak, visibility("hidden"))) const Fixup __stop_vgpu_fixups[];
 #endif
 
-// Where a fault at `at` goes on, or 0.
-uint64_t fixup_of([[maybe_unused]] uint64_t at) noexcept {
+// Returns the address where a fault of the instruction at `pc` continues, or 0.
+uint64_t fixup_of([[maybe_unused]] uint64_t pc) noexcept {
 #if defined(RIGEL_VGPU_FIXUPS)
   for (const Fixup* f = __start_vgpu_fixups; f != __stop_vgpu_fixups; ++f) {
-    if (reinterpret_cast<uint64_t>(&f->instruction) + static_cast<int64_t>(f->instruction) == at) {
+    if (reinterpret_cast<uint64_t>(&f->instruction) + static_cast<int64_t>(f->instruction) == pc) {
       return reinterpret_cast<uint64_t>(&f->target) + static_cast<int64_t>(f->target);
     }
   }
@@ -199,7 +199,7 @@ uint64_t fixup_of([[maybe_unused]] uint64_t at) noexcept {
 }
 
 bool ask_watchers(std::byte* address, void* context) {
-  // Either who unwatches sees that somebody asks, or the watcher is not found.
+  // Either unwatch_stores() sees `asking`, or the watcher is not found.
   asking.fetch_add(1, std::memory_order_seq_cst);
   const size_t end = watched_end.load(std::memory_order_acquire);
   bool done = false;
@@ -213,10 +213,10 @@ bool ask_watchers(std::byte* address, void* context) {
   return done;
 }
 
-// A store to a page that cannot be written to. False: it is the program's fault.
+// Handles a store to a write-protected page. Returns false if the fault belongs to the program.
 bool resolve_stopped_store(std::byte* address, void* context) {
   if (ask_watchers(address, context)) return true;
-  // Who watched it has made it writable and has gone, between the fault and the question.
+  // The watcher may have made the page writable and left between the fault and the question.
   return watched_end.load(std::memory_order_relaxed) != 0 && guarded_touch(address, true);
 }
 
@@ -237,7 +237,7 @@ void on_fault(int signal, siginfo_t* info, void* context) {
         registers[REG_RIP] = static_cast<greg_t>(target);
         registers[REG_RCX] = 0;
       } else {
-        // A call, as if made by the instruction: beyond the red zone, aligned as at a function's entry.
+        // Simulates a call from the instruction: past the red zone, aligned as at a function's entry.
         const uint64_t stack = (static_cast<uint64_t>(registers[REG_RSP]) - 128) & ~uint64_t{15};
         registers[REG_RSP] = static_cast<greg_t>(stack - 8);
         registers[REG_RIP] = reinterpret_cast<greg_t>(&leave_guarded_call);
@@ -374,7 +374,7 @@ void host_faults_before_fork() noexcept RIGEL_ACQUIRE(install_mutex, watched_mut
 void host_faults_after_fork(bool in_child) noexcept RIGEL_RELEASE(install_mutex, watched_mutex) {
   if (in_child) {
     for (Watched& w : watched) w.begin.store(nullptr, std::memory_order_relaxed);
-    asking.store(0, std::memory_order_relaxed);  // those threads are the parent's
+    asking.store(0, std::memory_order_relaxed);  // those threads exist in the parent only
   }
   watched_mutex.unlock();
   install_mutex.unlock();
@@ -385,10 +385,10 @@ bool detail::call_guarded(const GuardedCall& call) noexcept {
   own.call = &call;
   own.outer = guard;
   if (_setjmp(own.back) != 0) {
-    guard = guard->outer;  // `own`, but for what a compiler may have kept of it in registers
+    guard = guard->outer;  // not `own`: the compiler may have kept parts of it in registers
     return false;
   }
-  // In this order also for the handler, which runs on this thread.
+  // Keeps the order for the handler, which runs on this thread.
   std::atomic_signal_fence(std::memory_order_seq_cst);
   guard = &own;
   call.body(call.context);
@@ -402,21 +402,21 @@ bool detail::call_guarded(const GuardedCall& call) noexcept {
 namespace {
 
 bool load_16(const std::byte* from, __m128i& value) noexcept {
-  uint64_t fine = 1;
+  uint64_t succeeded = 1;
   asm volatile(RIGEL_VGPU_GUARDED("movups (%[from]), %[value]")
-               : [value] "=x"(value), "+c"(fine)
+               : [value] "=x"(value), "+c"(succeeded)
                : [from] "r"(from)
                : "memory");
-  return fine != 0;
+  return succeeded != 0;
 }
 
 bool store_16(std::byte* to, const __m128i& value) noexcept {
-  uint64_t fine = 1;
+  uint64_t succeeded = 1;
   asm volatile(RIGEL_VGPU_GUARDED("movups %[value], (%[to])")
-               : "+c"(fine)
+               : "+c"(succeeded)
                : [value] "x"(value), [to] "r"(to)
                : "memory");
-  return fine != 0;
+  return succeeded != 0;
 }
 
 template <class T>
@@ -434,7 +434,7 @@ bool write_piece(std::byte* to, const std::byte* from) noexcept {
   return guarded_store(reinterpret_cast<T*>(to), value);
 }
 
-// Pieces of 16, 8, 4, 2 and 1 bytes; `move.template operator()<T>(to, from)`.
+// Moves pieces of 16, 8, 4, 2 and 1 bytes. `narrow` is a template on the piece's type.
 template <class Wide, class Narrow>
 bool in_pieces(std::byte* to, const std::byte* from, uint64_t bytes, Wide wide, Narrow narrow) noexcept {
   for (; bytes >= 16; to += 16, from += 16, bytes -= 16) {

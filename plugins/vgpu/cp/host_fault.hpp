@@ -1,18 +1,17 @@
-// Memory of the program can go away while the device uses it: free() gives large blocks back to the system,
-// and nobody is told. A kernel's driver would see a fault of the GPU; here the access is one of this process.
-// So the device's accesses to memory are guarded: one that faults comes back as a HostFault instead of ending
-// the process, and becomes a memory fault of the queue or wave that made it.
+// Guarded accesses to the program's memory. The program can free memory while the device uses it: free()
+// unmaps large blocks without a call that the device sees. On hardware that is a GPU memory fault; here it is
+// a SIGSEGV or SIGBUS in this process. A guarded access returns a HostFault instead, which becomes a memory
+// fault of the queue or wave.
 //
-// Two kinds of guards. Single accesses (guarded_load, guarded_store, …) are instructions that a table names,
-// with the place where to go on after a fault: they cost a register. guarded() calls anything, for what a
-// setjmp costs; a fault ends the call, so that what it runs must not own anything at that point.
+// There are two kinds of guards. Single accesses (guarded_load, guarded_store, …) are instructions in a table
+// with the address where to continue after a fault; they cost one register. guarded() calls any function at
+// the cost of a setjmp. A fault leaves the function with longjmp, so it must not own anything at that point.
 //
-// Both need a handler of SIGSEGV and SIGBUS, which catch_host_faults() installs. Faults that are none of ours
-// go to the handler that was there before, as if ours did not exist; a program that installs one later, where
-// we can see that (the preload face), gets that one called as well. Threads of the device block all other
-// signals: see WorkerSignals.
+// Both need the handlers of SIGSEGV and SIGBUS that catch_host_faults() installs. Other faults go to the
+// program's handler. If the program installs a handler later through a hooked sigaction (preload), that
+// handler is called for them. Threads of the device block all other signals (WorkerSignals).
 //
-// Threads: everything from any thread. A guard is its thread's own. Guards nest.
+// Threads: any thread may call everything. Guards belong to a thread and nest.
 #pragma once
 
 #include <hsa_backend/sanitizer.h>
@@ -30,43 +29,43 @@
 #if defined(__x86_64__)
 #define RIGEL_VGPU_FIXUPS 1
 #endif
-// Sanitizers see accesses that the compiler makes only, and their runtimes make some of them with a lock
-// held: there a guarded instruction tries whether the memory is there, and the access follows.
+// Sanitizers only see accesses that the compiler generates, and their runtimes make some of them with a lock
+// held. With sanitizers, a guarded instruction first probes the memory, and a normal access follows.
 #if defined(RIGEL_VGPU_FIXUPS) && HSABE_SANITIZER == HSABE_SANITIZER_NONE
 #define RIGEL_VGPU_DIRECT 1
 #endif
 
 namespace rigel::vgpu {
 
-/// An access to the host's memory that could not be done.
+/// An access to host memory that faulted.
 struct HostFault {
   std::byte* address = nullptr;
   Access access = Access::kRead;
   FaultReason reason = FaultReason::kNotPresent;
 };
 
-/// Installs the handler, once in a process. False: faults cannot be caught on this kind of machine.
+/// Installs the handlers once per process. Returns false if faults cannot be caught on this architecture.
 bool catch_host_faults() noexcept;
 
 /// Whether the handler is installed and has not been replaced since.
 bool host_faults_are_caught() noexcept;
 
-/// Whether catch_host_faults() has been called.
+/// Whether catch_host_faults() has been called successfully.
 bool host_faults_wanted() noexcept;
 
-/// What to call for sigaction(2), where that name is a hook of ours.
+/// Sets the function for sigaction(2), for programs in which that name is hooked.
 using Sigaction = int (*)(int, const struct sigaction*, struct sigaction*);
 void use_sigaction(Sigaction function) noexcept;
 
-/// sigaction(2) as the program means it: for SIGSEGV and SIGBUS, once the handler is installed, changes what
-/// is called for faults that are none of ours. 0 or -1 with errno.
+/// sigaction(2) on behalf of the program. For SIGSEGV and SIGBUS, once the handlers are installed, it sets
+/// the program's handler, which gets all other faults. Returns 0, or -1 with errno.
 int program_sigaction(int signal, const struct sigaction* action, struct sigaction* old) noexcept;
 
-/// The same in a child of vfork, which shares what the program wants with its parent and sets handlers of its own.
+/// The same in a child of vfork. The child shares the parent's record of handlers but installs separate ones.
 int vfork_child_sigaction(int signal, const struct sigaction* action, struct sigaction* old) noexcept;
 
-/// What the device's threads do with signals: the program's handlers must not run there, so all are blocked
-/// but those of faults. While one lives, threads that are made inherit that.
+/// Blocks all signals but SIGSEGV and SIGBUS on this thread and on threads that it creates: handlers of the
+/// program must not run on the device's threads.
 class WorkerSignals {
  public:
   WorkerSignals() noexcept;
@@ -78,26 +77,27 @@ class WorkerSignals {
   sigset_t before_;
 };
 
-/// The last fault that a guarded access of this thread came back from.
+/// The fault of this thread's last guarded access that failed.
 const HostFault& last_host_fault() noexcept;
 
-// Pages that tell when they are written ---------------------------------------------------------------------
+// Watched pages --------------------------------------------------------------------------------------------
 
-/// Somebody who wants to know of stores to pages that cannot be written: called on the thread that stores,
-/// from the signal handler, with the address. True: it has made the store elsewhere, or the store is to be
-/// repeated. False: the fault is the program's.
+/// A callback for stores to write-protected pages. The signal handler calls it with the address, on the
+/// storing thread. It returns true if it has made the store elsewhere or the store is to be repeated, and
+/// false if the fault belongs to the program.
 struct StoreWatcher {
   bool (*stored)(void* context, std::byte* address, StoppedStore store) = nullptr;
   void* context = nullptr;
 };
-/// False: there are too many. The watcher is asked for addresses in [begin, begin + bytes) only.
-bool watch_stores(std::byte* begin, uint64_t bytes, StoreWatcher watcher) noexcept;
-/// Some thread may still be in the watcher.
-void unwatch_stores(std::byte* begin) noexcept;
-/// Waits until nobody is in a watcher that has been unwatched. Without locks that watchers take.
+/// Watches [start, start + bytes). Returns false if there are too many watchers.
+bool watch_stores(std::byte* start, uint64_t bytes, StoreWatcher watcher) noexcept;
+/// Removes a watcher. Some thread may still be in it.
+void unwatch_stores(std::byte* start) noexcept;
+/// Waits until no thread is in a removed watcher. Call without locks that watchers take.
 void await_store_watchers() noexcept;
 
-/// Around fork(2), so that nobody else is in here at that moment. In the child nothing is watched any more.
+/// Called around fork(2): no other thread holds the locks of this file meanwhile. In the child nothing is
+/// watched.
 void host_faults_before_fork() noexcept;
 void host_faults_after_fork(bool in_child) noexcept;
 
@@ -112,9 +112,8 @@ struct GuardedCall {
 bool call_guarded(const GuardedCall& call) noexcept;
 }  // namespace detail
 
-/// Calls `body`. False: it was left at a fault, which last_host_fault() describes. `expects(address)` says
-/// whether an access to `address` is one that may fault; others are errors of ours and end the process. It is
-/// called by the signal handler.
+/// Calls `body`. Returns false if a fault ended the call; last_host_fault() describes it. The signal handler
+/// calls `expects(address)`. If it returns false, the fault is not caught here.
 template <std::invocable Body, std::predicate<std::byte*> Expects>
 bool guarded(Body&& body, Expects&& expects) noexcept {
   struct Both {
@@ -130,7 +129,7 @@ bool guarded(Body&& body, Expects&& expects) noexcept {
 
 // Single accesses -------------------------------------------------------------------------------------------
 
-// The instructions between the labels 1 and 2, and that a fault there goes on at 2 with RCX zeroed.
+// Wraps `instructions` (labels 1 to 2). A fault there continues at label 2 with RCX zeroed.
 #define RIGEL_VGPU_GUARDED(instructions) \
   "1: " instructions                     \
   "\n2:\n"                               \
@@ -138,16 +137,19 @@ bool guarded(Body&& body, Expects&& expects) noexcept {
   ".balign 4\n.long 1b - ., 2b - .\n"    \
   ".popsection\n"
 
-/// Whether a byte can be read, or written; changes nothing.
+/// Whether a byte can be read or written. Changes nothing.
 inline bool guarded_touch(const void* at, bool write) noexcept {
 #if defined(RIGEL_VGPU_FIXUPS)
-  uint64_t fine = 1;
+  uint64_t succeeded = 1;
   if (write) {
-    asm volatile(RIGEL_VGPU_GUARDED("lock orb $0, (%[at])") : "+c"(fine) : [at] "r"(at) : "memory", "cc");
+    asm volatile(RIGEL_VGPU_GUARDED("lock orb $0, (%[at])")
+                 : "+c"(succeeded)
+                 : [at] "r"(at)
+                 : "memory", "cc");
   } else {
-    asm volatile(RIGEL_VGPU_GUARDED("testb $0, (%[at])") : "+c"(fine) : [at] "r"(at) : "memory", "cc");
+    asm volatile(RIGEL_VGPU_GUARDED("testb $0, (%[at])") : "+c"(succeeded) : [at] "r"(at) : "memory", "cc");
   }
-  return fine != 0;
+  return succeeded != 0;
 #else
   static_cast<void>(at), static_cast<void>(write);
   return true;
@@ -155,18 +157,18 @@ inline bool guarded_touch(const void* at, bool write) noexcept {
 }
 
 /// Naturally aligned loads (acquire), stores (release) and read-modify-writes of 1, 2, 4 and 8 bytes, each
-/// single-copy atomic. False: last_host_fault().
+/// single-copy atomic. They return false after a fault; see last_host_fault().
 template <std::unsigned_integral T>
 bool guarded_load(T* from, T& value) noexcept {
 #if defined(RIGEL_VGPU_DIRECT)
-  uint64_t fine = 1;
+  uint64_t succeeded = 1;
   T loaded = 0;
   asm volatile(RIGEL_VGPU_GUARDED("mov %[from], %[loaded]")
-               : [loaded] "+q"(loaded), "+c"(fine)
+               : [loaded] "+q"(loaded), "+c"(succeeded)
                : [from] "m"(*from)
                : "memory");
   value = loaded;
-  return fine != 0;
+  return succeeded != 0;
 #else
   if (!guarded_touch(from, false)) return false;
   value = std::atomic_ref<T>(*from).load(std::memory_order_acquire);
@@ -177,12 +179,12 @@ bool guarded_load(T* from, T& value) noexcept {
 template <std::unsigned_integral T>
 bool guarded_store(T* to, T value) noexcept {
 #if defined(RIGEL_VGPU_DIRECT)
-  uint64_t fine = 1;
+  uint64_t succeeded = 1;
   asm volatile(RIGEL_VGPU_GUARDED("mov %[value], %[to]")
-               : [to] "=m"(*to), "+c"(fine)
+               : [to] "=m"(*to), "+c"(succeeded)
                : [value] "q"(value)
                : "memory");
-  return fine != 0;
+  return succeeded != 0;
 #else
   if (!guarded_touch(to, true)) return false;
   std::atomic_ref<T>(*to).store(value, std::memory_order_release);
@@ -190,20 +192,20 @@ bool guarded_store(T* to, T value) noexcept {
 #endif
 }
 
-/// Puts `next` where `seen` is; if another value is there, `seen` becomes that and `done` false.
+/// Stores `next` if the value is `seen`. Otherwise sets `seen` to the value and `done` to false.
 template <std::unsigned_integral T>
 bool guarded_compare_exchange(T* to, T& seen, T next, bool& done) noexcept {
 #if defined(RIGEL_VGPU_DIRECT)
-  uint64_t fine = 1;
+  uint64_t succeeded = 1;
   T found = seen;
   bool equal = false;
   asm volatile(RIGEL_VGPU_GUARDED("lock cmpxchg %[next], %[to]") "sete %[equal]"
-               : [to] "+m"(*to), "+a"(found), [equal] "=q"(equal), "+c"(fine)
+               : [to] "+m"(*to), "+a"(found), [equal] "=q"(equal), "+c"(succeeded)
                : [next] "q"(next)
                : "memory", "cc");
   seen = found;
   done = equal;
-  return fine != 0;
+  return succeeded != 0;
 #else
   if (!guarded_touch(to, true)) return false;
   done = std::atomic_ref<T>(*to).compare_exchange_strong(seen, next, std::memory_order_acq_rel);
@@ -214,12 +216,12 @@ bool guarded_compare_exchange(T* to, T& seen, T next, bool& done) noexcept {
 template <std::unsigned_integral T>
 bool guarded_subtract(T* to, T amount) noexcept {
 #if defined(RIGEL_VGPU_DIRECT)
-  uint64_t fine = 1;
+  uint64_t succeeded = 1;
   asm volatile(RIGEL_VGPU_GUARDED("lock sub %[amount], %[to]")
-               : [to] "+m"(*to), "+c"(fine)
+               : [to] "+m"(*to), "+c"(succeeded)
                : [amount] "q"(amount)
                : "memory", "cc");
-  return fine != 0;
+  return succeeded != 0;
 #else
   if (!guarded_touch(to, true)) return false;
   std::atomic_ref<T>(*to).fetch_sub(amount, std::memory_order_acq_rel);
@@ -227,8 +229,8 @@ bool guarded_subtract(T* to, T amount) noexcept {
 #endif
 }
 
-/// Copies between memory that may be gone and memory that isn't, of any length and alignment; meant for a few
-/// hundred bytes. What lies before the fault has been copied.
+/// Copies between the program's memory and memory that cannot fault. Any length and alignment; intended for a
+/// few hundred bytes. Bytes below the faulting address have been copied.
 bool guarded_read(void* to, const std::byte* from, uint64_t bytes) noexcept;
 bool guarded_write(std::byte* to, const void* from, uint64_t bytes) noexcept;
 

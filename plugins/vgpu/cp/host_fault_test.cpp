@@ -16,19 +16,19 @@
 namespace rigel::vgpu::testing {
 namespace {
 
-// Two pages, of which the second can be taken away.
-class HostFaultTest : public ::testing::Test {
+// Two pages; tests unmap or protect the second.
+class HostFault : public ::testing::Test {
  protected:
-  HostFaultTest() {
+  HostFault() {
     if (!catch_host_faults()) return;
     pages_ = static_cast<std::byte*>(
         mmap(nullptr, 2 * kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
   }
-  ~HostFaultTest() override { munmap(pages_, 2 * kPage); }
+  ~HostFault() override { munmap(pages_, 2 * kPage); }
   void SetUp() override {
     if (pages_ == nullptr) GTEST_SKIP() << "faults cannot be caught here";
   }
-  void take_away() { mprotect(pages_ + kPage, kPage, PROT_NONE); }
+  void unmap_second_page() { mprotect(pages_ + kPage, kPage, PROT_NONE); }
   void make_read_only() { mprotect(pages_ + kPage, kPage, PROT_READ); }
   template <class T>
   T* word(uint64_t offset) {
@@ -38,7 +38,7 @@ class HostFaultTest : public ::testing::Test {
   std::byte* pages_ = nullptr;
 };
 
-TEST_F(HostFaultTest, AccessesDoWhatTheySay) {
+TEST_F(HostFault, GuardedAccessesSucceedOnMappedMemory) {
   *word<uint64_t>(8) = 7;
   uint64_t seen = 0;
   bool done = false;
@@ -58,7 +58,7 @@ TEST_F(HostFaultTest, AccessesDoWhatTheySay) {
   EXPECT_EQ(*word<uint64_t>(8), 1u);
 }
 
-TEST_F(HostFaultTest, CopiesOfEveryLengthAreWhole) {
+TEST_F(HostFault, GuardedCopiesOfEveryLengthAreComplete) {
   std::array<unsigned char, 200> from, to;
   for (size_t i = 0; i < from.size(); ++i) from[i] = static_cast<unsigned char>(i + 1);
   for (size_t bytes = 0; bytes <= 130; ++bytes) {
@@ -74,8 +74,8 @@ TEST_F(HostFaultTest, CopiesOfEveryLengthAreWhole) {
   }
 }
 
-TEST_F(HostFaultTest, WhatIsGoneIsAFaultWithItsAddress) {
-  take_away();
+TEST_F(HostFault, ReportsAddressOfUnmappedMemory) {
+  unmap_second_page();
   uint64_t wide = 0;
   bool done = false;
   EXPECT_FALSE(guarded_load(word<uint64_t>(kPage + 8), wide));
@@ -90,28 +90,30 @@ TEST_F(HostFaultTest, WhatIsGoneIsAFaultWithItsAddress) {
   EXPECT_FALSE(guarded_read(bytes, pages_ + kPage - 32, sizeof bytes));
   EXPECT_EQ(last_host_fault().address, pages_ + kPage);
   EXPECT_FALSE(guarded_write(pages_ + kPage - 3, bytes, 8));
-  const auto here = [&](const std::byte* at) { return at >= pages_ && at < pages_ + 2 * kPage; };
-  EXPECT_FALSE(guarded([&] { std::memset(pages_, 1, 2 * kPage); }, here));
-  EXPECT_TRUE(guarded([&] { std::memset(pages_, 2, kPage); }, here)) << "and it works again";
+  const auto is_expected = [&](const std::byte* at) { return at >= pages_ && at < pages_ + 2 * kPage; };
+  EXPECT_FALSE(guarded([&] { std::memset(pages_, 1, 2 * kPage); }, is_expected));
+  EXPECT_TRUE(guarded([&] { std::memset(pages_, 2, kPage); }, is_expected)) << "and it works again";
 }
 
-TEST_F(HostFaultTest, GuardsNest) {
-  take_away();
-  const auto here = [&](const std::byte* at) { return at >= pages_ + kPage && at < pages_ + 2 * kPage; };
+TEST_F(HostFault, GuardsNest) {
+  unmap_second_page();
+  const auto is_expected = [&](const std::byte* at) {
+    return at >= pages_ + kPage && at < pages_ + 2 * kPage;
+  };
   int steps = 0;
   EXPECT_FALSE(guarded(
       [&] {
-        EXPECT_FALSE(guarded([&] { *word<volatile int>(kPage) = 1; }, here));
+        EXPECT_FALSE(guarded([&] { *word<volatile int>(kPage) = 1; }, is_expected));
         ++steps;
         *word<volatile int>(kPage) = 2;
         ++steps;
       },
-      here));
+      is_expected));
   EXPECT_EQ(steps, 1);
 }
 
-TEST_F(HostFaultTest, SharesTheProcessorOfManyThreads) {
-  take_away();
+TEST_F(HostFault, ThreadsCatchFaultsConcurrently) {
+  unmap_second_page();
   std::array<std::thread, 4> threads;
   std::array<int, 4> faults{};
   for (size_t t = 0; t < threads.size(); ++t) {
@@ -129,7 +131,7 @@ TEST_F(HostFaultTest, SharesTheProcessorOfManyThreads) {
   for (const int count : faults) EXPECT_EQ(count, 1000);
 }
 
-TEST_F(HostFaultTest, ProcessorsReportItAsTheirs) {
+TEST_F(HostFault, GpuMemoryReportsFaultOfQueue) {
   FakeBus bus;
   bus.map_host(0x40000, pages_, 2 * kPage);
   const Buffer other = bus.allocate(2 * kPage);
@@ -143,7 +145,7 @@ TEST_F(HostFaultTest, ProcessorsReportItAsTheirs) {
   EXPECT_EQ(memory.fault().va, 0x41010u);
   EXPECT_EQ(memory.fault().reason, FaultReason::kReadOnly);
   EXPECT_EQ(memory.fault().queue_id, 5u);
-  take_away();
+  unmap_second_page();
   EXPECT_FALSE(memory.load(0x41010, value));
   EXPECT_FALSE(memory.fetch_sub<uint64_t>(0x41018, 1));
   EXPECT_EQ(memory.fault().va, 0x41018u);
@@ -165,16 +167,16 @@ TEST_F(HostFaultTest, ProcessorsReportItAsTheirs) {
 
 // The program's own faults are the program's ---------------------------------------------------------------
 
-sigjmp_buf programs_way_out;
+sigjmp_buf program_jump;
 void* volatile programs_fault = nullptr;
 
 void programs_handler(int, siginfo_t* info, void*) {
   programs_fault = info->si_addr;
-  siglongjmp(programs_way_out, 1);
+  siglongjmp(program_jump, 1);
 }
 
-TEST_F(HostFaultTest, TheProgramsHandlerGetsTheProgramsFaults) {
-  take_away();
+TEST_F(HostFault, ProgramHandlerReceivesOtherFaults) {
+  unmap_second_page();
   struct sigaction action {
   }, before{}, now{};
   action.sa_sigaction = programs_handler;
@@ -183,7 +185,7 @@ TEST_F(HostFaultTest, TheProgramsHandlerGetsTheProgramsFaults) {
   EXPECT_TRUE(host_faults_are_caught());
   for (int i = 1; i <= 30; ++i) {
     programs_fault = nullptr;
-    if (sigsetjmp(programs_way_out, 1) == 0) *word<volatile int>(kPage + 4 * static_cast<uint64_t>(i)) = 1;
+    if (sigsetjmp(program_jump, 1) == 0) *word<volatile int>(kPage + 4 * static_cast<uint64_t>(i)) = 1;
     EXPECT_EQ(programs_fault, pages_ + kPage + 4 * i);
     uint32_t value = 0;
     EXPECT_FALSE(guarded_load(word<uint32_t>(kPage), value)) << "and ours are still ours";
@@ -196,8 +198,8 @@ TEST_F(HostFaultTest, TheProgramsHandlerGetsTheProgramsFaults) {
 volatile sig_atomic_t usr1_count = 0;
 sigset_t mask_in_handler;
 
-// Our handler may hold locks that the program's would need, to ring a doorbell itself.
-TEST_F(HostFaultTest, TheProgramsHandlersWaitForOurs) {
+// The handler of stores may hold locks that the program's handler needs to ring a doorbell.
+TEST_F(HostFault, ProgramHandlersAreBlockedInStoreWatcher) {
   make_read_only();
   usr1_count = 0;
   const auto before = signal(SIGUSR1, [](int) { usr1_count = usr1_count + 1; });
@@ -217,13 +219,13 @@ TEST_F(HostFaultTest, TheProgramsHandlersWaitForOurs) {
   signal(SIGUSR1, before);
 }
 
-TEST_F(HostFaultTest, TheProgramsHandlerRunsWithTheMaskThatItAskedFor) {
-  take_away();
+TEST_F(HostFault, ProgramHandlerRunsWithItsMask) {
+  unmap_second_page();
   struct sigaction action {
   }, before{};
   action.sa_handler = [](int) {
     pthread_sigmask(SIG_SETMASK, nullptr, &mask_in_handler);
-    siglongjmp(programs_way_out, 1);
+    siglongjmp(program_jump, 1);
   };
   sigaddset(&action.sa_mask, SIGUSR1);
   ASSERT_EQ(program_sigaction(SIGSEGV, &action, &before), 0);
@@ -231,7 +233,7 @@ TEST_F(HostFaultTest, TheProgramsHandlerRunsWithTheMaskThatItAskedFor) {
   sigemptyset(&mine);
   sigaddset(&mine, SIGUSR2);
   pthread_sigmask(SIG_BLOCK, &mine, &old);
-  if (sigsetjmp(programs_way_out, 1) == 0) *word<volatile int>(kPage) = 1;
+  if (sigsetjmp(program_jump, 1) == 0) *word<volatile int>(kPage) = 1;
   EXPECT_TRUE(sigismember(&mask_in_handler, SIGUSR1));
   EXPECT_TRUE(sigismember(&mask_in_handler, SIGUSR2));
   EXPECT_FALSE(sigismember(&mask_in_handler, SIGALRM));
@@ -242,7 +244,7 @@ TEST_F(HostFaultTest, TheProgramsHandlerRunsWithTheMaskThatItAskedFor) {
   ASSERT_EQ(program_sigaction(SIGSEGV, &before, nullptr), 0);
 }
 
-// An alternate stack of this thread while it lives.
+// Gives this thread an alternate signal stack during its lifetime.
 class AlternateStack {
  public:
   AlternateStack() : memory_(kBytes) {
@@ -264,23 +266,23 @@ class AlternateStack {
 
 volatile bool handler_was_on_alternate_stack = false;
 
-void handler_that_looks_at_its_stack(int) {
+void handler_that_records_its_stack(int) {
   handler_was_on_alternate_stack = AlternateStack::is_in_use();
-  siglongjmp(programs_way_out, 1);
+  siglongjmp(program_jump, 1);
 }
 
-TEST_F(HostFaultTest, TheProgramsHandlerRunsOnTheStackThatItAskedFor) {
-  take_away();
+TEST_F(HostFault, ProgramHandlerRunsOnItsStack) {
+  unmap_second_page();
   const AlternateStack stack;
   struct sigaction action {
   }, before{};
-  action.sa_handler = handler_that_looks_at_its_stack;
+  action.sa_handler = handler_that_records_its_stack;
   ASSERT_EQ(program_sigaction(SIGSEGV, nullptr, &before), 0);
   for (const int flags : {0, SA_ONSTACK, 0}) {
     action.sa_flags = flags;
     ASSERT_EQ(program_sigaction(SIGSEGV, &action, nullptr), 0);
     handler_was_on_alternate_stack = flags == 0;
-    if (sigsetjmp(programs_way_out, 1) == 0) *word<volatile int>(kPage) = 1;
+    if (sigsetjmp(program_jump, 1) == 0) *word<volatile int>(kPage) = 1;
     EXPECT_EQ(handler_was_on_alternate_stack, flags == SA_ONSTACK);
     uint32_t value = 0;
     EXPECT_FALSE(guarded_load(word<uint32_t>(kPage), value)) << "and ours are still ours";
@@ -288,44 +290,44 @@ TEST_F(HostFaultTest, TheProgramsHandlerRunsOnTheStackThatItAskedFor) {
   ASSERT_EQ(program_sigaction(SIGSEGV, &before, nullptr), 0);
 }
 
-TEST_F(HostFaultTest, AnActionThatIsResetKeepsItsFlags) {
-  take_away();
+TEST_F(HostFault, ResetActionKeepsFlags) {
+  unmap_second_page();
   struct sigaction action {
   }, before{}, now{};
   action.sa_sigaction = programs_handler;
   action.sa_flags = static_cast<int>(SA_SIGINFO | SA_RESETHAND);
   ASSERT_EQ(program_sigaction(SIGSEGV, &action, &before), 0);
-  if (sigsetjmp(programs_way_out, 1) == 0) *word<volatile int>(kPage) = 1;
+  if (sigsetjmp(program_jump, 1) == 0) *word<volatile int>(kPage) = 1;
   ASSERT_EQ(program_sigaction(SIGSEGV, &before, &now), 0);
   EXPECT_EQ(now.sa_handler, SIG_DFL);
   EXPECT_EQ(now.sa_flags, action.sa_flags);
 }
 
-volatile int* volatile word_that_is_gone = nullptr;
+volatile int* volatile unmapped_word = nullptr;
 
-// Memory whose use is a SIGBUS.
-void* beyond_the_end_of_a_file() {
+// Returns memory whose access raises SIGBUS.
+void* map_past_end_of_file() {
   const int empty = memfd_create("empty", MFD_CLOEXEC);
   return mmap(nullptr, kPage, PROT_READ | PROT_WRITE, MAP_SHARED, empty, 0);
 }
 
-TEST_F(HostFaultTest, AHandlerThatFaultsItselfIsCalledAgainOnlyWhereItAskedForThat) {
-  take_away();
+TEST_F(HostFault, FaultInHandlerKillsUnlessNodefer) {
+  unmap_second_page();
   struct sigaction action {};
   action.sa_handler = [](int) {
     static int calls = 0;
     if (++calls == 3) _exit(3);
-    *word_that_is_gone = 1;
+    *unmapped_word = 1;
   };
   const auto fault_with = [&](int signal, int flags, bool marked) {
     if (marked) mark_fault_handlers();
-    word_that_is_gone = word<volatile int>(kPage);
-    if (signal == SIGBUS) word_that_is_gone = static_cast<volatile int*>(beyond_the_end_of_a_file());
+    unmapped_word = word<volatile int>(kPage);
+    if (signal == SIGBUS) unmapped_word = static_cast<volatile int*>(map_past_end_of_file());
     sigfillset(&action.sa_mask);
     sigdelset(&action.sa_mask, signal);
     action.sa_flags = flags;
     program_sigaction(signal, &action, nullptr);
-    *word_that_is_gone = 1;
+    *unmapped_word = 1;
   };
   for (const int signal : {SIGSEGV, SIGBUS}) {
     for (const bool marked : {false, true}) {
@@ -335,34 +337,34 @@ TEST_F(HostFaultTest, AHandlerThatFaultsItselfIsCalledAgainOnlyWhereItAskedForTh
   }
 }
 
-[[gnu::noinline]] int use_up_the_stack(int depth) {  // NOLINT(misc-no-recursion)
+[[gnu::noinline]] int overflow_stack(int depth) {  // NOLINT(misc-no-recursion)
   volatile std::byte frame[4096];
   frame[0] = std::byte{1};
-  return depth < 0 ? 0 : use_up_the_stack(depth + 1) + static_cast<int>(frame[0]);
+  return depth < 0 ? 0 : overflow_stack(depth + 1) + static_cast<int>(frame[0]);
 }
 
-TEST_F(HostFaultTest, AStackThatIsUsedUpIsSeenOnTheAlternateStack) {
+TEST_F(HostFault, StackOverflowIsHandledOnAlternateStack) {
   struct sigaction action {};
   action.sa_handler = [](int) { _exit(AlternateStack::is_in_use() ? 3 : 4); };
   const auto overflow_with = [&](int flags) {
     action.sa_flags = flags;
     program_sigaction(SIGSEGV, &action, nullptr);
     const AlternateStack stack;
-    use_up_the_stack(0);
+    overflow_stack(0);
   };
   EXPECT_EXIT(overflow_with(SA_ONSTACK), ::testing::ExitedWithCode(3), "");
   EXPECT_DEATH(overflow_with(0), "") << "there is no stack for the handler";
 }
 
-TEST_F(HostFaultTest, AFaultThatNobodyExpectsEndsTheProcess) {
-  take_away();
+TEST_F(HostFault, UnexpectedFaultEndsProcess) {
+  unmap_second_page();
   EXPECT_DEATH(guarded([&] { *word<volatile int>(kPage) = 1; }, [](const std::byte*) { return false; }), "");
   EXPECT_DEATH(*word<volatile int>(kPage) = 1, "");
   EXPECT_DEATH(raise(SIGSEGV), "");
 }
 
-// Who watched the page made it writable and went before the handler could ask.
-TEST_F(HostFaultTest, StoresToPagesThatCanBeWrittenToAgainAreRepeated) {
+// The watcher made the page writable and left before the handler could ask it.
+TEST_F(HostFault, StoreToPageMadeWritableIsRepeated) {
   make_read_only();
   const auto let_go = [](void* page, std::byte*, StoppedStore) {
     mprotect(page, kPage, PROT_READ | PROT_WRITE);
@@ -375,7 +377,7 @@ TEST_F(HostFaultTest, StoresToPagesThatCanBeWrittenToAgainAreRepeated) {
   unwatch_stores(pages_ + kPage);
 }
 
-TEST_F(HostFaultTest, StoresToWatchedPagesAreRepeated) {
+TEST_F(HostFault, WatcherCanRepeatStore) {
   make_read_only();
   struct Seen {
     std::byte* page;

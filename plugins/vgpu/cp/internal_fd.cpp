@@ -14,14 +14,13 @@
 
 #include "api/support/file_signals.hpp"
 
-// System calls that the preload face hooks are made by number here: the device's files are none of its
-// business.
+// Hooked functions are called as system calls here, because the hooks must not see the device's descriptors.
 
 namespace rigel::vgpu {
 namespace {
 
-constexpr int kHighFd = 700;  // descriptors of a program look natural if ours are not among the low numbers
-// Which descriptors are the device's own; those beyond are not protected.
+constexpr int kHighFd = 700;  // leaves the usual numbers to the program
+// Descriptors above this number are not protected.
 constexpr int kMarkedFds = 65536;
 constinit std::array<std::atomic<uint64_t>, kMarkedFds / 64> marks{};
 constinit std::atomic<uint32_t> fork_count{0};
@@ -36,7 +35,7 @@ void mark(int fd, bool on) noexcept {
   }
 }
 
-// Descriptors can be many: one an object. When the soft limit is in the way it is raised as far as it may be.
+// Each buffer has a descriptor. At the soft limit, the limit is raised to the hard limit.
 int duplicate_high(int fd) noexcept {
   auto dup = [&](int lowest) { return static_cast<int>(syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, lowest)); };
   int high = dup(kHighFd);
@@ -100,7 +99,7 @@ ErrnoOr<InternalFd> InternalFd::anonymous(const char* name, uint64_t bytes) noex
   if (!low) return tl::unexpected(errno);
   const auto size = static_cast<off_t>(bytes);
   if (without_file_signals([&] { return ftruncate(low.get(), size); }) != 0) return tl::unexpected(errno);
-  // Whoever has a descriptor could otherwise take the pages away from under everybody's mappings.
+  // Sealed: an importer of the descriptor could otherwise truncate the file under existing mappings.
   if (syscall(SYS_fcntl, low.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
     return tl::unexpected(errno);
   }

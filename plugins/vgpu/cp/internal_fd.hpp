@@ -1,7 +1,7 @@
-// A descriptor that the device keeps for itself: among the high numbers, out of the way of the program's, and
-// known to the preload face, which keeps the program from closing it.
+// File descriptors of the device itself. They have high numbers, so that the program's descriptors keep the
+// usual low ones. The preload hooks prevent the program from closing them.
 //
-// Threads: all static functions from any thread. Fork: see close_in_child().
+// Threads: static functions from any thread. Fork: see close_in_child().
 #pragma once
 
 #include <cstdint>
@@ -10,13 +10,13 @@
 
 namespace rigel::vgpu {
 
-/// An error number of <cerrno>, positive.
+/// A positive error number of <cerrno>.
 using Errno = int;
 
 template <class T>
 using ErrnoOr = tl::expected<T, Errno>;
 
-/// A descriptor that the device keeps for itself: closed with the object, out of the way of the program's.
+/// An owned descriptor with a high number.
 class InternalFd {
  public:
   InternalFd() = default;
@@ -25,26 +25,26 @@ class InternalFd {
   InternalFd& operator=(InternalFd&& other) noexcept;
   ~InternalFd();
 
-  /// An anonymous file of `bytes`.
+  /// Creates an anonymous file of `bytes` bytes.
   static ErrnoOr<InternalFd> anonymous(const char* name, uint64_t bytes) noexcept;
-  /// Another descriptor of the same file, among the high numbers.
+  /// Creates another descriptor of the same file.
   static ErrnoOr<InternalFd> duplicate(int fd) noexcept;
 
   int get() const noexcept { return fd_; }
   int release() noexcept;
 
-  /// In a child of fork: closes all that there are, which are its parent's. The objects do nothing any more.
+  /// In a child of fork: closes all inherited descriptors. Existing objects become inactive.
   static void close_in_child() noexcept;
-  /// How often that was: tells a child from its parent, where code goes on in both.
+  /// Number of forks between the first process and this one: distinguishes a child from its parent.
   static uint32_t forks() noexcept;
 
-  /// Whether a descriptor of the process is one of these: the program must not close it by accident.
+  /// Whether a descriptor belongs to the device, and the program must not close it.
   static bool is_internal(int fd) noexcept;
   explicit operator bool() const noexcept { return fd_ >= 0; }
 
  private:
   int fd_ = -1;
-  uint32_t forks_ = 0;  // how often this process is a child of a fork: of another one the number says nothing
+  uint32_t forks_ = 0;  // forks() at construction; in other processes fd_ is not valid
 };
 
 }  // namespace rigel::vgpu

@@ -1,16 +1,15 @@
-// Which calls of libc are the device's own and not the program's. The preload face stands in front of libc
-// for the program, whose calls may wait for locks that a driver's ioctl holds while it waits for the device:
-// what the device's own threads call, the program's allocator included, must not come that way.
+// Marks threads whose libc calls belong to the device. The preload hooks pass such calls directly to libc.
+// Calls of the program may wait for locks that an ioctl holds while it waits for the device, so the device's
+// threads, including the program's allocator on them, must not go through the hooks.
 //
-// Threads: each has its own count. Nested as often as one likes.
+// Threads: the count is per thread and nests.
 #pragma once
 
 namespace rigel::vgpu {
 
-inline constinit thread_local int own_calls = 0;  ///< Not 0: this thread's calls are ours.
+inline constinit thread_local int own_calls = 0;  ///< Not 0: calls on this thread belong to the device.
 
-/// While one of these lives, the thread's calls are our own. Each of the device's threads has one all its
-/// life.
+/// Marks the current thread during its lifetime. Each thread of the device has one for its whole life.
 struct OwnCalls {
   OwnCalls() { ++own_calls; }
   ~OwnCalls() { --own_calls; }

@@ -5,7 +5,7 @@
 namespace rigel::vgpu {
 namespace {
 
-// Codes come in four blocks of 32: returning and not, of 32 and of 64 bits. Bits 4:0 name the operation.
+// Codes form four blocks of 32: with and without return value, 32 and 64 bits. Bits 4:0 are the operation.
 constexpr uint32_t kOperationMask = 0x1f;
 constexpr uint32_t kIs64 = 0x20;
 

@@ -1,4 +1,4 @@
-// The memory atomics that PM4's ATOMIC_MEM and SDMA's ATOMIC share: one 7-bit code names the operation.
+// Memory atomics of PM4's ATOMIC_MEM and SDMA's ATOMIC. A 7-bit code selects the operation.
 #pragma once
 
 #include <cstdint>
@@ -15,10 +15,10 @@ struct AtomicResult {
   uint64_t old = 0;
 };
 
-/// Does operation `code` at `va`. kCompareFailed: a compare-and-swap that found another value (and left it).
+/// Executes operation `code` at `va`. kCompareFailed: a compare-and-swap found another value and left it.
 AtomicResult do_atomic(GpuMemory& memory, uint32_t code, uint64_t va, uint64_t source, uint64_t compare);
 
-/// Name of an operation, or empty if it is not one that do_atomic() knows.
+/// Returns the operation's name, or an empty string if do_atomic() does not support it.
 std::string_view atomic_name(uint32_t code);
 
 }  // namespace rigel::vgpu

@@ -1,4 +1,4 @@
-// The tables of what is known are held against what the code does.
+// Compares the tables of supported packets with the code.
 #include "plugins/vgpu/cp/packet_fidelity.hpp"
 
 #include <set>
@@ -10,7 +10,7 @@
 namespace rigel::vgpu::testing {
 namespace {
 
-/// Why a queue of this kind stops at a packet of zeros with this code, or empty if it takes it.
+/// Returns why a queue stops at a packet of zeros with this code, or an empty string.
 std::string stops_at(uint32_t gfx, PacketSet set, uint32_t code) {
   FakeBus bus;
   bus.map_at(kPage, kPage);
@@ -34,7 +34,7 @@ std::string stops_at(uint32_t gfx, PacketSet set, uint32_t code) {
   return bus.stopped(1);
 }
 
-TEST(Fidelity, WhatIsAbsentStopsTheQueueByName) {
+TEST(PacketFidelity, AbsentPacketStopsQueueByName) {
   for (const FidelityRow& row : fidelity_rows()) {
     if (!row.field.empty() || row.fidelity != Fidelity::kAbsent) continue;
     for (const uint32_t gfx : {kGfx8, kGfx9, kGfx103}) {
@@ -44,15 +44,15 @@ TEST(Fidelity, WhatIsAbsentStopsTheQueueByName) {
   }
 }
 
-/// What a packet says that asks for a field that is absent.
-struct Asking {
+/// A packet that uses an absent field.
+struct AbsentField {
   PacketSet set;
   std::string_view packet, field;
   std::vector<uint32_t> words;
   uint32_t gfx = kGfx9;
 };
 
-std::vector<Asking> askings() {
+std::vector<AbsentField> absent_fields() {
   const auto packet = [](uint32_t op, std::initializer_list<uint32_t> body) {
     std::vector<uint32_t> words = {pm4::header(op, static_cast<uint32_t>(body.size()) + 1)};
     words.insert(words.end(), body);
@@ -89,32 +89,32 @@ std::vector<Asking> askings() {
   };
 }
 
-TEST(Fidelity, FieldsThatAreAbsentStopTheQueueThatAsksForThem) {
-  std::set<std::string> asked;
-  for (const Asking& asking : askings()) {
+TEST(PacketFidelity, AbsentFieldStopsQueue) {
+  std::set<std::string> tested;
+  for (const AbsentField& absent : absent_fields()) {
     FakeBus bus;
     bus.map_at(kPage, kPage);
     HeldDispatches shaders;
-    CommandProcessor cp(manual(asking.gfx), bus, shaders);
-    TestWordQueue queue(bus, cp, asking.gfx,
-                        asking.set == PacketSet::kPm4 ? QueueKind::kPm4 : QueueKind::kSdma, 1);
-    for (const uint32_t word : asking.words) queue.write_word(word);
+    CommandProcessor cp(manual(absent.gfx), bus, shaders);
+    TestWordQueue queue(bus, cp, absent.gfx,
+                        absent.set == PacketSet::kPm4 ? QueueKind::kPm4 : QueueKind::kSdma, 1);
+    for (const uint32_t word : absent.words) queue.write_word(word);
     queue.ring();
     cp.run();
-    const std::string name = std::string(asking.packet) + "." + std::string(asking.field);
+    const std::string name = std::string(absent.packet) + "." + std::string(absent.field);
     EXPECT_NE(bus.stopped(1), "") << name;
     EXPECT_EQ(bus.stopped(1).find("fault"), std::string::npos) << name << ": " << bus.stopped(1);
-    asked.insert(std::to_string(static_cast<int>(asking.set)) + name);
+    tested.insert(std::to_string(static_cast<int>(absent.set)) + name);
   }
   for (const FidelityRow& row : fidelity_rows()) {
     if (row.field.empty() || row.fidelity != Fidelity::kAbsent) continue;
-    EXPECT_TRUE(asked.contains(std::to_string(static_cast<int>(row.set)) + std::string(row.packet) + "." +
-                               std::string(row.field)))
+    EXPECT_TRUE(tested.contains(std::to_string(static_cast<int>(row.set)) + std::string(row.packet) + "." +
+                                std::string(row.field)))
         << row.packet << " " << row.field << " is asked for by no test";
   }
 }
 
-TEST(Fidelity, WhatAGenerationDoesNotHaveIsUnknownThere) {
+TEST(PacketFidelity, PacketOfOtherGenerationIsUnknown) {
   const uint32_t gfx[] = {kGfx8, kGfx9, kGfx103};
   for (const FidelityRow& row : fidelity_rows()) {
     if (!row.field.empty() || row.set == PacketSet::kAql || row.fidelity == Fidelity::kAbsent) continue;
@@ -126,7 +126,7 @@ TEST(Fidelity, WhatAGenerationDoesNotHaveIsUnknownThere) {
   }
 }
 
-TEST(Fidelity, EveryOpcodeEitherHasARowOrIsUnknown) {
+TEST(PacketFidelity, EveryOpcodeHasRowOrIsUnknown) {
   for (uint32_t op = 0; op < 256; ++op) {
     const bool known = stops_at(kGfx103, PacketSet::kPm4, op).find("unknown ") == std::string::npos;
     EXPECT_TRUE(!known || packet_name(PacketSet::kPm4, op) != "unknown") << op;
@@ -138,7 +138,7 @@ TEST(Fidelity, EveryOpcodeEitherHasARowOrIsUnknown) {
   }
 }
 
-TEST(Fidelity, RowsAreUniqueAndFieldsFollowTheirPacket) {
+TEST(PacketFidelity, RowsAreUniqueAndFieldsFollowTheirPacket) {
   std::set<std::string> seen, packets;
   for (const FidelityRow& row : fidelity_rows()) {
     const auto packet = std::to_string(static_cast<int>(row.set)) + "/" + std::string(row.packet);

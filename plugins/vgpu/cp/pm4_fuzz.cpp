@@ -1,4 +1,4 @@
-// Any bytes as PM4 streams: whatever they say, the device stays whole and stops at most the queue.
+// Fuzzes PM4 streams: any input may at most stop the queue.
 #include "plugins/vgpu/cp/fuzz_device.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

@@ -12,7 +12,7 @@
 namespace rigel::vgpu {
 namespace {
 
-// Launches that have not ended: a stream that loops would launch more than any memory holds.
+// Limit of unfinished launches. A stream that loops would otherwise exhaust memory.
 constexpr uint32_t kMostDispatches = 256;
 
 }  // namespace
@@ -76,7 +76,7 @@ Outcome Pm4Interpreter::run_packet() {
   const uint64_t left = level.end - level.position;
   uint32_t header = 0;
   if (!fetch(0, 1, &header)) return memory_fault("fetch");
-  if (pm4::type(header) == 2) {  // a filler of one dword
+  if (pm4::type(header) == 2) {  // filler of one dword
     advance(1);
     return Outcome::kProgress;
   }
@@ -91,7 +91,7 @@ Outcome Pm4Interpreter::run_packet() {
   const uint32_t words = pm4::count(header) + 1;
   if (uint64_t{words} + 1 > left) {
     const bool is_ring = depth_ == 0 && level.ring_mask != 0;
-    // A packet that can never fit would keep the queue waiting in silence.
+    // A packet that can never fit would block the queue without a report.
     if (is_ring && words <= level.ring_mask) return Outcome::kIdle;
     return fail(fmt::format("{} of {} dwords extends past the end of its buffer",
                             packet_name(PacketSet::kPm4, pm4::opcode(header)), words + 1));
@@ -103,7 +103,7 @@ Outcome Pm4Interpreter::run_packet() {
   if (pm4::opcode(header) != pm4::kDmaData) copied_ = 0;  // the program has replaced the packet
   const Outcome outcome = execute(header, body_);
   if (outcome != Outcome::kProgress) return outcome;
-  // What is to be skipped has to be there before it can be skipped; in a buffer a skip ends at its end.
+  // All skipped dwords must be in the ring before they can be skipped. In a buffer, a skip ends at its end.
   if (depth_ == 0 && levels_[0].ring_mask != 0 && uint64_t{words} + 1 + skip_ > left) {
     if (words + 1 + skip_ > levels_[0].ring_mask + 1) return fail("the skipped dwords exceed the ring");
     return Outcome::kIdle;
@@ -118,7 +118,9 @@ Outcome Pm4Interpreter::run_packet() {
 
 Outcome Pm4Interpreter::execute(uint32_t header, std::span<const uint32_t> body) {
   const uint32_t op = pm4::opcode(header);
-  const auto takes = [&](size_t least, size_t most) { return body.size() >= least && body.size() <= most; };
+  const auto takes = [&](size_t min_dwords, size_t max_dwords) {
+    return body.size() >= min_dwords && body.size() <= max_dwords;
+  };
   const auto wrong_size = [&] {
     return fail(
         fmt::format("{}: invalid size of {} dwords", packet_name(PacketSet::kPm4, op), body.size() + 1));
@@ -140,8 +142,7 @@ Outcome Pm4Interpreter::execute(uint32_t header, std::span<const uint32_t> body)
     case pm4::kIndirectBuffer:
       return takes(3, 3) ? indirect_buffer(body) : wrong_size();
     case pm4::kAcquireMem: {
-      // Everything is coherent here, so what an acquire does is order: later accesses of this queue come
-      // after.
+      // Memory is coherent, so an acquire only orders: later accesses of this queue come after it.
       if (!takes(dialect.acquire_mem_dwords, dialect.acquire_mem_dwords)) return wrong_size();
       std::atomic_thread_fence(std::memory_order_seq_cst);
       return Outcome::kProgress;
@@ -162,7 +163,7 @@ Outcome Pm4Interpreter::execute(uint32_t header, std::span<const uint32_t> body)
     case pm4::kPredExec:
       if (!dialect.has_pred_exec) break;
       if (!takes(1, 1)) return wrong_size();
-      // A mask of dies; there is one, number 0.
+      // A mask of dies; the GPU has one, number 0.
       if ((body[0] >> 24 & 1) == 0) skip_ = body[0] & 0x3fff;
       return Outcome::kProgress;
     case pm4::kSetShRegIndex:
@@ -290,7 +291,7 @@ Outcome Pm4Interpreter::wait_reg_mem(std::span<const uint32_t> body, bool wide) 
     return pm4::compare(function, value & mask, reference) ? Outcome::kProgress : Outcome::kPolling;
   }
   if (space == 0 && operation <= 1 && !wide) {
-    const bool writes = operation == 1;  // `reference`, before it waits for another register
+    const bool writes = operation == 1;  // `reference`, before the wait for another register
     const uint32_t written = body[1] & 0x3ffff, waited = body[writes ? 2 : 1] & 0x3ffff;
     uint32_t value = 0;
     if (writes && !write_register(written, static_cast<uint32_t>(reference)))
@@ -308,13 +309,13 @@ Outcome Pm4Interpreter::indirect_buffer(std::span<const uint32_t> body) {
   const uint64_t va = pm4::address(body[0] & ~3u, body[1] & 0xffff);
   const uint64_t dwords = body[2] & 0xfffff;
   const bool chain = (body[2] >> 20 & 1) != 0;
-  if (chain && depth_ != 0) {  // takes the place of the buffer that names it
+  if (chain && depth_ != 0) {  // replaces the buffer that contains the packet
     levels_[depth_] = Level{false, va, 0, dwords, 0};
     advance(0);
     return Outcome::kProgress;
   }
   if (depth_ + 1 == levels_.size()) return fail("INDIRECT_BUFFER: nested too deeply");
-  // The caller's position moves on first: the callee may end the level.
+  // Advance the caller first: the callee may end the level.
   levels_[depth_].position += 4;
   levels_[++depth_] = Level{false, va, 0, dwords, 0};
   if (dwords == 0) advance(0);
@@ -370,7 +371,7 @@ Outcome Pm4Interpreter::event_write_eop(std::span<const uint32_t> body) {
 
 Outcome Pm4Interpreter::end_of_pipe(std::string_view packet, uint64_t va, uint32_t data_select, uint64_t data,
                                     uint32_t interrupt_select, uint32_t context_id) {
-  // Hardware goes on and writes when the pipe has drained; here the stream waits for that.
+  // Hardware continues and writes when the pipe has drained; here the stream waits.
   if (queue_.running_dispatches() != 0) return Outcome::kAsleep;
   if (interrupt_select > 4)
     return fail(fmt::format("{}: interrupt selection {} is not supported", packet, interrupt_select));
@@ -404,7 +405,7 @@ Outcome Pm4Interpreter::dma_data(std::span<const uint32_t> body) {
   const uint32_t byte_mask = queue_.dialect().dma_data_byte_mask;
   if (to != 0 && to != 3) return fail(fmt::format("DMA_DATA: destination {} is not supported", to));
   if (from == 1) return fail("DMA_DATA: GDS as source is not supported");
-  // Bits 29:26: registers rather than memory, or addresses that do not move.
+  // Bits 29:26 select registers instead of memory, or addresses that do not advance.
   if ((command >> 26 & 0xf) != 0)
     return fail(fmt::format("DMA_DATA: command {:#x} is not supported", command >> 26 & 0xf));
   const uint64_t bytes = command & byte_mask;
@@ -446,9 +447,10 @@ Outcome Pm4Interpreter::cond_exec(std::span<const uint32_t> body) {
   return Outcome::kProgress;
 }
 
-// Streams set registers of graphics, and some that the packet does not reach. Hardware runs on, and so does the queue.
+// Streams also set graphics registers, and some that the packet cannot reach. Hardware continues, and so does
+// the queue.
 Outcome Pm4Interpreter::set_sh_registers(std::span<const uint32_t> body) {
-  std::optional<uint32_t> ignored;  // the first that has not been told of
+  std::optional<uint32_t> ignored;  // the first that has not been reported
   for (uint32_t i = 1; i < body.size(); ++i) {
     const uint32_t number = (body[0] + i - 1) & 0xffff, address = pm4::kShStart + number;
     if (address >= pm4::kComputeStart && address < pm4::kComputeEnd) {
@@ -479,7 +481,7 @@ Outcome Pm4Interpreter::set_uconfig_registers(std::span<const uint32_t> body) {
 }
 
 Outcome Pm4Interpreter::dispatch(const uint32_t (&dims)[3], uint32_t initiator) {
-  if ((initiator & pm4::kComputeShaderEnable) == 0) return Outcome::kProgress;  // a launch of nothing
+  if ((initiator & pm4::kComputeShaderEnable) == 0) return Outcome::kProgress;  // the shader is disabled
   if (queue_.running_dispatches() >= kMostDispatches) return Outcome::kAsleep;
   Dispatch launch;
   launch.queue_id = queue_.id();
@@ -526,7 +528,7 @@ Outcome Pm4Interpreter::dispatch(const uint32_t (&dims)[3], uint32_t initiator) 
   launch.flat_group_base = queue_.context_.config.flat_group_base;
   launch.flat_private_base = queue_.context_.config.flat_private_base;
   launch.acquire_system = true;
-  queue_.start_dispatch(launch, UINT64_MAX);  // PM4 knows its dispatches by their number only
+  queue_.start_dispatch(launch, UINT64_MAX);  // PM4 dispatches have no packet to complete
   return Outcome::kProgress;
 }
 
@@ -560,7 +562,7 @@ bool Pm4Interpreter::write_register(uint32_t address, uint32_t value) {
     uconfig_[address] = value;
     return true;
   }
-  // What the host writes is in memory already.
+  // The host's writes are in memory already.
   if (address == queue_.dialect().hdp_flush_request) {
     std::atomic_thread_fence(std::memory_order_seq_cst);
     hdp_flushed_ = value;

@@ -1,9 +1,9 @@
-// Runs PM4: the stream of a compute PM4 queue, an indirect buffer that an AQL packet names, or the words of
-// an AQL slot on gfx8. Knows the packets that HSA runtimes and profilers emit; any other stops the queue, by
-// name.
+// Executes PM4: the ring of a compute PM4 queue, an indirect buffer named by an AQL packet, or the words of
+// an AQL slot on gfx8. It supports the packets that HSA runtimes and profilers emit; any other stops the
+// queue with an error that names the packet.
 //
-// Belongs to one compute queue and is run in its steps. Registers (compute state, and the user-configuration
-// space as plain storage) live as long as the object, as they do on a queue.
+// Lifetime: belongs to one compute queue and runs in its steps. Registers persist as long as the object.
+// Compute registers have their effect; user-configuration registers are storage only.
 #pragma once
 
 #include <array>
@@ -19,26 +19,26 @@ class Pm4Interpreter {
  public:
   explicit Pm4Interpreter(ComputeQueue& queue) : queue_(queue) {}
 
-  /// Begins a stream of at most 16 dwords, which are copied. What was left of another one is dropped.
+  /// Starts a stream of at most 16 dwords, which are copied. The rest of an earlier stream is dropped.
   void begin(std::span<const uint32_t> words);
 
-  /// Makes a ring the stream: positions are in dwords, count up, and wrap in the ring.
+  /// Makes a ring the stream. Positions are in dwords, only grow, and wrap in the ring.
   void begin_ring(uint64_t va, uint64_t dwords, uint64_t position);
   void move_ring(uint64_t va, uint64_t dwords);
   void set_ring_end(uint64_t position);
   uint64_t ring_position() const { return levels_[0].position; }
 
-  /// Whether there is nothing left to run.
+  /// Whether all words have been executed.
   bool at_end() const;
 
-  /// Whether an indirect buffer runs.
+  /// Whether an indirect buffer is running.
   bool in_buffer() const { return depth_ != 0; }
 
-  /// Runs one packet, or a part of a long one. kStopped: failed() says why. kIdle: the ring holds only
-  /// the beginning of a packet so far.
+  /// Executes one packet, or a part of a long one. Returns kStopped after an error, and kIdle if the ring
+  /// holds only the start of a packet.
   Outcome run_packet();
 
-  /// Whether a gfx8 RELEASE_MEM gave back the AQL slot since begin().
+  /// Whether a gfx8 RELEASE_MEM has released the AQL slot since begin().
   bool released_slot() const { return released_slot_; }
 
  private:
@@ -78,16 +78,16 @@ class Pm4Interpreter {
 
   ComputeQueue& queue_;
   std::array<Level, 3> levels_{};
-  uint32_t depth_ = 0;  // index of the level that runs
+  uint32_t depth_ = 0;  // index of the running level
   std::array<uint32_t, 16> words_{};
   std::vector<uint32_t> body_;
   std::array<uint32_t, 0x80> compute_{};
   std::unordered_map<uint32_t, uint32_t> uconfig_;
-  uint32_t hdp_flushed_ = 0;      // GPU_HDP_FLUSH_DONE: what has been asked for
-  std::bitset<0x10000> ignored_;  // registers that SET_SH_REG wanted, by the number in the packet
+  uint32_t hdp_flushed_ = 0;      // GPU_HDP_FLUSH_DONE: the last requested value
+  std::bitset<0x10000> ignored_;  // registers of ignored SET_SH_REG writes, by the number in the packet
   uint64_t atomic_return_ = 0;
-  uint64_t copied_ = 0;  // bytes of the DMA_DATA that runs
-  uint32_t skip_ = 0;    // dwords after the packet that runs, by COND_EXEC or PRED_EXEC
+  uint64_t copied_ = 0;  // bytes of the current DMA_DATA that are done
+  uint32_t skip_ = 0;    // dwords to skip after the current packet (COND_EXEC, PRED_EXEC)
   uint64_t dispatches_ = 0;
   bool released_slot_ = false;
 };

@@ -1,4 +1,4 @@
-// Numbers of the PM4 packets that compute queues take: opcodes, fields, registers.
+// Codes of the PM4 packets for compute queues: opcodes, fields, registers.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ constexpr uint32_t header(uint32_t op, uint32_t dwords) {
   return 3u << 30 | (dwords - 2) << 16 | op << 8;
 }
 
-constexpr uint32_t kNopAlone = 0x3fff;  ///< Count of a NOP that is its header only.
+constexpr uint32_t kNopAlone = 0x3fff;  ///< Count of a NOP that consists of its header only.
 
 enum Opcode : uint32_t {
   kNop = 0x10,
@@ -65,7 +65,7 @@ enum Event : uint32_t {
 // Event indices of RELEASE_MEM.
 constexpr uint32_t kEventIndexEndOfPipe = 5;
 constexpr uint32_t kEventIndexShaderDone = 6;
-constexpr uint32_t kEventIndexAql = 7;  ///< gfx8: gives the AQL slot that holds the packet back.
+constexpr uint32_t kEventIndexAql = 7;  ///< gfx8: releases the AQL slot that holds the packet.
 
 // Registers, by dword address.
 constexpr uint32_t kShStart = 0x2c00, kShEnd = 0x3000;
@@ -95,7 +95,8 @@ constexpr uint64_t address(uint32_t low, uint32_t high) {
   return uint64_t{high} << 32 | low;
 }
 
-/// Comparison functions of WAIT_REG_MEM and of SDMA's POLL_REGMEM. 7 is not one: false.
+/// Evaluates a comparison function of WAIT_REG_MEM or SDMA's POLL_REGMEM. Returns false for 7, which is
+/// invalid.
 constexpr bool compare(uint32_t function, uint64_t value, uint64_t reference) {
   switch (function) {
     case 0:

@@ -52,7 +52,7 @@ Outcome Pm4Queue::run(uint32_t budget) {
   if (stopped()) return Outcome::kStopped;
   const uint64_t rung = rung_.load(std::memory_order_acquire);
   const uint64_t position = interpreter_.ring_position();
-  uint64_t end = std::max(rung, position);  // rings that go back are ignored
+  uint64_t end = std::max(rung, position);  // write pointers that go back are ignored
   if (!dialect().has_wide_indices) end = position + ((rung - position) & (ring_dwords() - 1));
   if (end - position > ring_dwords()) {
     stop(fmt::format("PM4: invalid write pointer {}: more than a ring past the read pointer {}", rung,

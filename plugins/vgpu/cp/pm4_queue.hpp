@@ -1,6 +1,5 @@
-// A compute queue whose ring holds PM4. Indices are in dwords: on gfx8 32 bits, wrapped into the ring; from
-// gfx9 on the write index counts up in 64 bits. The read index is reported in 32 bits, wrapped, on all of
-// them.
+// A compute queue whose ring holds PM4. Indices are in dwords: 32 bits, wrapped into the ring, on gfx8; 64
+// bits that only grow from gfx9 on. The reported read index has 32 bits and wraps on all chips.
 #pragma once
 
 #include "plugins/vgpu/cp/pm4_interpreter.hpp"
@@ -28,7 +27,7 @@ class Pm4Queue final : public ComputeQueue {
   Pm4Interpreter interpreter_;
   std::atomic<uint64_t> rung_{0};
   uint64_t reported_ = 0;
-  bool starved_ = false;  // the ring ended in the middle of a packet when it was rung at starved_at_
+  bool starved_ = false;  // the ring ended within a packet when the write pointer was starved_at_
   uint64_t starved_at_ = 0;
 };
 

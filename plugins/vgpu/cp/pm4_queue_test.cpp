@@ -4,7 +4,7 @@
 namespace rigel::vgpu::testing {
 namespace {
 
-class Pm4 : public ::testing::TestWithParam<uint32_t> {
+class Pm4Queue : public ::testing::TestWithParam<uint32_t> {
  protected:
   bool gfx8() const { return GetParam() < 90000; }
   bool gfx10() const { return GetParam() >= 100000; }
@@ -39,7 +39,7 @@ class Pm4 : public ::testing::TestWithParam<uint32_t> {
                     high(data), 0x55});
     }
   }
-  /// State and a launch of 4 x 1 x 1 work-groups of 64 x 2.
+  /// Sets the state and launches 4 x 1 x 1 work-groups of 64 x 2.
   void launch() {
     queue.submit({header(pm4::kSetShReg, 5), pm4::kNumThreadX - pm4::kShStart, 64, 2, 1});
     queue.submit({header(pm4::kSetShReg, 4), pm4::kPgmLo - pm4::kShStart, 0x12345, 0});
@@ -49,7 +49,7 @@ class Pm4 : public ::testing::TestWithParam<uint32_t> {
   }
 };
 
-TEST_P(Pm4, WritesData) {
+TEST_P(Pm4Queue, WritesData) {
   queue.submit({header(pm4::kWriteData, 6), 5u << 8, lo(), hi(), 1, 2});
   queue.submit({header(pm4::kWriteData, 6), 2u << 8 | 1u << 16, lo(64), hi(), 3, 4});
   run();
@@ -59,7 +59,7 @@ TEST_P(Pm4, WritesData) {
   EXPECT_EQ(word(68), 0u);
 }
 
-TEST_P(Pm4, CopiesDataBetweenMemoryRegistersImmediatesAndClock) {
+TEST_P(Pm4Queue, CopiesDataBetweenMemoryRegistersImmediatesAndClock) {
   *memory.at<uint64_t>() = 0x1122334455667788;
   const uint32_t wide = 1u << 16;
   queue.submit({header(pm4::kCopyData, 6), 1 | 5u << 8 | wide, lo(), hi(), lo(8), hi()});
@@ -74,7 +74,7 @@ TEST_P(Pm4, CopiesDataBetweenMemoryRegistersImmediatesAndClock) {
   EXPECT_EQ(word(32), 0x55667788u);
 }
 
-TEST_P(Pm4, WaitsForMemory) {
+TEST_P(Pm4Queue, WaitsForMemory) {
   queue.submit({header(pm4::kWaitRegMem, 7), 3 | 1u << 4, lo(), hi(), 5, 0xff, 4});
   queue.submit({header(pm4::kWriteData, 5), 5u << 8, lo(8), hi(), 1});
   cp.run();
@@ -84,7 +84,7 @@ TEST_P(Pm4, WaitsForMemory) {
   EXPECT_EQ(word(8), 1u);
 }
 
-TEST_P(Pm4, WaitsFor64BitsFromGfx9On) {
+TEST_P(Pm4Queue, WaitRegMem64ExistsFromGfx9On) {
   *memory.at<uint64_t>() = uint64_t{1} << 40;
   queue.submit(
       {header(pm4::kWaitRegMem64, 9), 5 | 1u << 4, lo(), hi(), 0, 1u << 9, UINT32_MAX, UINT32_MAX, 4});
@@ -100,12 +100,12 @@ TEST_P(Pm4, WaitsFor64BitsFromGfx9On) {
   EXPECT_EQ(word(8), 1u);
 }
 
-TEST_P(Pm4, SaysThatARegisterCanNeverMatch) {
+TEST_P(Pm4Queue, WaitForRegisterStopsIfItCanNeverMatch) {
   queue.submit({header(pm4::kWaitRegMem, 7), 3, 0xc100, 0, 1, 1, 4});
   expect_stop("cannot end");
 }
 
-TEST_P(Pm4, ReleasesMemoryAndInterrupts) {
+TEST_P(Pm4Queue, ReleaseMemWritesDataAndInterrupts) {
   release(2, 2, 0x1000000123);
   run();
   EXPECT_EQ(*memory.at<uint64_t>(), 0x1000000123u);
@@ -119,14 +119,14 @@ TEST_P(Pm4, ReleasesMemoryAndInterrupts) {
   EXPECT_EQ(bus.interrupts().size(), 1u);
 }
 
-TEST_P(Pm4, KnowsEventWriteEopOnGfx8) {
+TEST_P(Pm4Queue, EventWriteEopExistsOnGfx8Only) {
   queue.submit({header(pm4::kEventWriteEop, 6), 0x14 | 5u << 8, lo(), hi() | 1u << 29 | 2u << 24, 9, 0});
   cp.run();
   EXPECT_EQ(bus.stopped(1).empty(), gfx8());
   EXPECT_EQ(word(), gfx8() ? 9u : 0u);
 }
 
-TEST_P(Pm4, AcquiresInTheFormOfItsGeneration) {
+TEST_P(Pm4Queue, AcceptsAcquireMemOfItsGeneration) {
   if (gfx10()) {
     queue.submit({header(pm4::kAcquireMem, 8), 0, UINT32_MAX, 0xff, 0, 0, 4, 0x4381});
   } else {
@@ -135,7 +135,7 @@ TEST_P(Pm4, AcquiresInTheFormOfItsGeneration) {
   run();
 }
 
-TEST_P(Pm4, StopsAtAnAcquireOfAnotherGeneration) {
+TEST_P(Pm4Queue, RejectsAcquireMemOfOtherGeneration) {
   if (gfx10()) {
     queue.submit({header(pm4::kAcquireMem, 7), 0, 0, 0, 0, 0, 0});
   } else {
@@ -144,7 +144,7 @@ TEST_P(Pm4, StopsAtAnAcquireOfAnotherGeneration) {
   expect_stop("ACQUIRE_MEM: invalid size");
 }
 
-TEST_P(Pm4, MovesAndFillsMemory) {
+TEST_P(Pm4Queue, DmaDataCopiesAndFills) {
   const uint32_t bytes = (1 << 20) + 12345;
   const Buffer big = bus.allocate(2 << 20), to = bus.allocate(2 << 20);
   for (uint32_t i = 0; i < bytes; ++i) big.host[i] = static_cast<std::byte>(i * 3);
@@ -158,7 +158,7 @@ TEST_P(Pm4, MovesAndFillsMemory) {
   EXPECT_EQ(word(64), 0u);
 }
 
-TEST_P(Pm4, DoesAtomicsAndKeepsTheOldValue) {
+TEST_P(Pm4Queue, AtomicMemReturnsPreviousValue) {
   *memory.at<uint64_t>() = 10;
   queue.submit({header(pm4::kAtomicMem, 9), 39, lo(), hi(), 99, 0, 0, 0, 0});
   queue.submit({header(pm4::kCopyData, 6), 6 | 5u << 8 | 1u << 16, 0, 0, lo(8), hi()});
@@ -167,7 +167,7 @@ TEST_P(Pm4, DoesAtomicsAndKeepsTheOldValue) {
   EXPECT_EQ(*memory.at<uint64_t>(8), 10u);
 }
 
-TEST_P(Pm4, TakesALockByCompareAndSwap) {
+TEST_P(Pm4Queue, CompareAndSwapWaitsForLock) {
   *memory.at<uint32_t>() = 1;
   queue.submit({header(pm4::kAtomicMem, 9), 8 | 1u << 8, lo(), hi(), 7, 0, 0, 0, 4});
   queue.submit({header(pm4::kAtomicMem, 9), 7, lo(8), hi(), 5, 0, 0, 0, 0});
@@ -179,7 +179,7 @@ TEST_P(Pm4, TakesALockByCompareAndSwap) {
   EXPECT_EQ(word(8), 5u);
 }
 
-TEST_P(Pm4, SkipsNopsFillersAndWhatConditionsSay) {
+TEST_P(Pm4Queue, SkipsNopsFillersAndConditionalPackets) {
   queue.submit({header(pm4::kNop, 3), 1, 2, 0xffff1000, 0x80000000});
   queue.submit(
       {header(pm4::kCondExec, 5), lo(100), hi(), 0, 5, header(pm4::kWriteData, 5), 5u << 8, lo(), hi(), 1});
@@ -191,7 +191,7 @@ TEST_P(Pm4, SkipsNopsFillersAndWhatConditionsSay) {
   EXPECT_EQ(word(4), 1u);
 }
 
-TEST_P(Pm4, WaitsForAllOfWhatItIsToSkip) {
+TEST_P(Pm4Queue, WaitsForAllSkippedDwords) {
   queue.submit({header(pm4::kCondExec, 5), lo(100), hi(), 0, 5});
   cp.run();
   EXPECT_FALSE(queue.drained());
@@ -200,7 +200,7 @@ TEST_P(Pm4, WaitsForAllOfWhatItIsToSkip) {
   EXPECT_EQ(word(0), 0u);
 }
 
-TEST_P(Pm4, NestsAndChainsIndirectBuffers) {
+TEST_P(Pm4Queue, NestsAndChainsIndirectBuffers) {
   const Buffer outer = bus.allocate(256), inner = bus.allocate(256), tail = bus.allocate(256);
   const uint32_t last[] = {header(pm4::kWriteData, 5), 5u << 8, lo(8), hi(), 3};
   const uint32_t second[] = {header(pm4::kWriteData, 5), 5u << 8, lo(4), hi(), 2};
@@ -226,7 +226,7 @@ TEST_P(Pm4, NestsAndChainsIndirectBuffers) {
   for (uint32_t i = 0; i < 4; ++i) EXPECT_EQ(word(i * 4), i + 1);
 }
 
-TEST_P(Pm4, StopsAtTooDeepNesting) {
+TEST_P(Pm4Queue, StopsAtTooDeepNesting) {
   const Buffer ib = bus.allocate(64);
   const uint32_t words[] = {header(pm4::kIndirectBuffer, 4), low(ib.va), high(ib.va), 4};
   std::memcpy(ib.host, words, sizeof words);
@@ -234,7 +234,7 @@ TEST_P(Pm4, StopsAtTooDeepNesting) {
   expect_stop("nested too deeply");
 }
 
-TEST_P(Pm4, GivesWayWhileABufferChainsToItself) {
+TEST_P(Pm4Queue, BufferThatChainsToItselfRunsInSteps) {
   const Buffer ib = bus.allocate(64);
   const uint32_t words[] = {header(pm4::kIndirectBuffer, 4), low(ib.va), high(ib.va), 4 | 1u << 20};
   std::memcpy(ib.host, words, sizeof words);
@@ -243,7 +243,7 @@ TEST_P(Pm4, GivesWayWhileABufferChainsToItself) {
   EXPECT_EQ(cp.destroy_queue(1), QueueRequestError::kNone);
 }
 
-TEST_P(Pm4, HoldsBackABufferThatLaunchesForEver) {
+TEST_P(Pm4Queue, LimitsUnfinishedDispatches) {
   launch();
   cp.run();
   const Buffer ib = bus.allocate(64);
@@ -261,13 +261,13 @@ TEST_P(Pm4, HoldsBackABufferThatLaunchesForEver) {
   EXPECT_EQ(cp.destroy_queue(1), QueueRequestError::kNone);
 }
 
-TEST_P(Pm4, StopsAtAPacketThatIsLargerThanTheRing) {
+TEST_P(Pm4Queue, StopsAtPacketLargerThanRing) {
   queue.submit({header(pm4::kNop, 1025), 0, 0, 0});
   expect_stop("NOP of 1025 dwords");
 }
 
-// On its worker, which does many short packets in a step.
-TEST_P(Pm4, EndsAStepWithAPieceOfATransfer) {
+// On a worker thread, which executes many short packets per step.
+TEST_P(Pm4Queue, StepEndsAfterPieceOfDmaData) {
   CommandProcessor worker{threaded(GetParam()), bus, shaders};
   TestWordQueue transfers(bus, worker, GetParam(), QueueKind::kPm4, 2);
   const Buffer from = bus.allocate(2 << 20), to = bus.allocate(2 << 20);
@@ -280,7 +280,7 @@ TEST_P(Pm4, EndsAStepWithAPieceOfATransfer) {
   EXPECT_GE(bus.scopes.load(), 8u);
 }
 
-TEST_P(Pm4, LeavesATransferWhosePacketHasBeenReplaced) {
+TEST_P(Pm4Queue, AbandonsDmaDataIfPacketIsReplaced) {
   const Buffer from = bus.allocate(4 << 20), to = bus.allocate(4 << 20);
   for (const uint32_t other : {header(pm4::kNop, 7), header(pm4::kDmaData, 7)}) {
     const uint64_t at = queue.written() * 4;
@@ -294,21 +294,21 @@ TEST_P(Pm4, LeavesATransferWhosePacketHasBeenReplaced) {
   }
 }
 
-TEST_P(Pm4, StopsAtAPacketThatLeavesItsBuffer) {
+TEST_P(Pm4Queue, StopsAtPacketPastEndOfBuffer) {
   const Buffer ib = bus.allocate(64);
   *ib.at<uint32_t>() = header(pm4::kWriteData, 8);
   queue.submit({header(pm4::kIndirectBuffer, 4), low(ib.va), high(ib.va), 4});
   expect_stop("WRITE_DATA of 8 dwords extends past the end");
 }
 
-TEST_P(Pm4, FaultsOnABufferThatIsNotMapped) {
+TEST_P(Pm4Queue, FaultsAtUnmappedIndirectBuffer) {
   queue.submit({header(pm4::kIndirectBuffer, 4), 0xbad0000, 0, 4});
   cp.run();
   ASSERT_EQ(bus.faults().size(), 1u);
   EXPECT_EQ(bus.faults()[0].va & ~0xfffull, 0xbad0000u);
 }
 
-TEST_P(Pm4, LaunchesADispatchAndWaitsForItToEnd) {
+TEST_P(Pm4Queue, CsPartialFlushWaitsForDispatch) {
   launch();
   queue.submit({header(pm4::kEventWrite, 2), pm4::kCsPartialFlush | 4u << 8});
   release(1, 0, 1);
@@ -328,7 +328,7 @@ TEST_P(Pm4, LaunchesADispatchAndWaitsForItToEnd) {
   EXPECT_EQ(bus.interrupts().size(), 1u);
 }
 
-TEST_P(Pm4, LaunchesFromSizesInMemory) {
+TEST_P(Pm4Queue, DispatchIndirectReadsSizesFromMemory) {
   queue.submit({header(pm4::kSetShReg, 5), pm4::kNumThreadX - pm4::kShStart, 32, 1, 1});
   memory.at<uint32_t>()[0] = 100, memory.at<uint32_t>()[1] = 1, memory.at<uint32_t>()[2] = 1;
   queue.submit({header(pm4::kDispatchIndirect, 4), lo(), hi(), 1 | 1u << 5 | 1u << 15});
@@ -340,7 +340,7 @@ TEST_P(Pm4, LaunchesFromSizesInMemory) {
   run();
 }
 
-TEST_P(Pm4, StopsIfADispatchFails) {
+TEST_P(Pm4Queue, StopsIfDispatchFails) {
   launch();
   cp.run();
   DispatchResult result;
@@ -350,7 +350,7 @@ TEST_P(Pm4, StopsIfADispatchFails) {
   expect_stop("v_nonsense");
 }
 
-TEST_P(Pm4, WrapsInTheRing) {
+TEST_P(Pm4Queue, WrapsAtEndOfRing) {
   for (uint32_t i = 0; i < 3000; ++i) {
     queue.submit({header(pm4::kWriteData, 5), 5u << 8, lo(), hi(), i});
     cp.run();
@@ -359,7 +359,7 @@ TEST_P(Pm4, WrapsInTheRing) {
   run();
 }
 
-TEST_P(Pm4, WaitsForTheRestOfAPacket) {
+TEST_P(Pm4Queue, WaitsForRestOfPacket) {
   queue.submit({header(pm4::kWriteData, 5), 5u << 8});
   EXPECT_EQ(cp.run(), 0u);
   queue.submit({lo(), hi(), 8});
@@ -367,23 +367,23 @@ TEST_P(Pm4, WaitsForTheRestOfAPacket) {
   EXPECT_EQ(word(), 8u);
 }
 
-TEST_P(Pm4, StopsAtOpcodesItDoesNotKnow) {
+TEST_P(Pm4Queue, StopsAtUnsupportedOpcode) {
   queue.submit({pm4::header(0x1d, 3), 0, 0});
   expect_stop("0x1d (ATOMIC_GDS)");
 }
 
-TEST_P(Pm4, StopsAtTypeZeroHeaders) {
+TEST_P(Pm4Queue, StopsAtTypeZeroHeader) {
   queue.submit({0x00001234});
   expect_stop("type 0");
 }
 
-TEST_P(Pm4, StopsAtRegistersItDoesNotModel) {
+TEST_P(Pm4Queue, StopsAtUnsupportedRegister) {
   queue.submit({header(pm4::kWriteData, 5), 0, 0x2c10, 0, 1});
   expect_stop("register 0x2c10");
 }
 
-// tinygrad sets CP_COHER_START_DELAY so, which the packet does not reach on gfx10.
-TEST_P(Pm4, WarnsOnceOfRegistersThatSetShRegDoesNotReach) {
+// tinygrad sets CP_COHER_START_DELAY this way, which the packet cannot reach on gfx10.
+TEST_P(Pm4Queue, SetShRegWarnsOncePerIgnoredRegister) {
   for (int i = 0; i < 2; ++i) queue.submit({header(pm4::kSetShReg, 3), 0x32db - pm4::kShStart, 0x20});
   queue.submit({header(pm4::kSetShReg, 5), 0x10, 1, 2, 3});
   queue.submit({header(pm4::kSetShReg, 4), pm4::kComputeStart - 1 - pm4::kShStart, 1, 2});
@@ -395,7 +395,7 @@ TEST_P(Pm4, WarnsOnceOfRegistersThatSetShRegDoesNotReach) {
   EXPECT_NE(bus.warnings()[1].find("0x2c10"), std::string::npos);
 }
 
-TEST_P(Pm4, FlushesTheHostsWritesAsPartOfAWait) {
+TEST_P(Pm4Queue, WriteWaitWriteFlushesHostDataPath) {
   const uint32_t request = gfx8() ? 0x1537 : 0xe26, done = request + 1;
   constexpr uint32_t kWriteWaitWrite = 1u << 6, kNotLess = 5;
   queue.submit({header(pm4::kWaitRegMem, 7), kNotLess | kWriteWaitWrite, request, done, ~0u, ~0u, 4});
@@ -405,19 +405,19 @@ TEST_P(Pm4, FlushesTheHostsWritesAsPartOfAWait) {
   EXPECT_EQ(word(), 1u);
 }
 
-TEST_P(Pm4, NamesTheRegisterThatAWaitCannotWrite) {
+TEST_P(Pm4Queue, WriteWaitWriteNamesUnsupportedRegister) {
   queue.submit({header(pm4::kWaitRegMem, 7), 3 | 1u << 6, 0x123, 0x124, 1, 1, 4});
   expect_stop("write register 0x123");
 }
 
-TEST_P(Pm4, FaultsWhereAWriteGoesWrong) {
+TEST_P(Pm4Queue, WriteDataFaultsAtUnmappedAddress) {
   queue.submit({header(pm4::kWriteData, 5), 5u << 8, 0x100, 0, 1});
   cp.run();
   ASSERT_EQ(bus.faults().size(), 1u);
   EXPECT_EQ(bus.faults()[0].va, 0x100u);
 }
 
-TEST_P(Pm4, TracesPackets) {
+TEST_P(Pm4Queue, TracesPackets) {
   bus.traces = true;
   queue.submit({header(pm4::kWriteData, 5), 5u << 8, lo(), hi(), 8});
   run();
@@ -425,7 +425,7 @@ TEST_P(Pm4, TracesPackets) {
   EXPECT_NE(bus.lines()[0].find("WRITE_DATA 0x500"), std::string::npos) << bus.lines()[0];
 }
 
-INSTANTIATE_TEST_SUITE_P(Generations, Pm4, ::testing::Values(kGfx8, kGfx9, kGfx103), generation_name);
+INSTANTIATE_TEST_SUITE_P(Generations, Pm4Queue, ::testing::Values(kGfx8, kGfx9, kGfx103), generation_name);
 
 }  // namespace
 }  // namespace rigel::vgpu::testing

@@ -1,4 +1,4 @@
-// In which order the waves of a work-group run: VGPU_SCHEDULE.
+// The order in which the waves of a work-group run: VGPU_SCHEDULE.
 #pragma once
 
 #include <charconv>
@@ -11,14 +11,15 @@ namespace rigel::vgpu {
 
 struct Schedule {
   enum class Order : uint8_t {
-    kWaits,  ///< As on hardware: a wave that waits for memory lets the others go on, where that can matter.
-    kBarriers,  ///< One wave after the other, each until its next barrier.
-    kRandom     ///< Any wave that can go on, until any wait, barrier or branch back. For finding races.
+    kWaits,     ///< As on hardware: a wave yields when it waits for memory, if the order can matter.
+    kBarriers,  ///< Each wave runs to its next barrier.
+    kRandom     ///< Any runnable wave runs to its next wait, barrier or backward branch. Finds races.
   };
   Order order = Order::kWaits;
-  uint64_t seed = 0;  ///< Of kRandom. A work-group of one number has the same order in every run.
+  uint64_t seed = 0;  ///< For kRandom. A work-group's order depends only on the seed and its number.
 
-  /// "barriers", "random" or "random:<seed>"; empty: the default. Nothing if the text is none of these.
+  /// Parses "barriers", "random" or "random:<seed>"; empty text is the default. Returns nothing if it is
+  /// invalid.
   static std::optional<Schedule> from_text(std::string_view text) {
     constexpr std::string_view kRandomText = "random", kSeparator = ":";
     if (text.empty()) return Schedule{};
@@ -34,7 +35,7 @@ struct Schedule {
     return schedule;
   }
 
-  /// What from_text() reads as this.
+  /// The inverse of from_text().
   std::string text() const {
     if (order == Order::kWaits) return {};
     return order == Order::kBarriers ? "barriers" : "random:" + std::to_string(seed);

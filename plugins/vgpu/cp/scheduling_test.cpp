@@ -1,5 +1,5 @@
-// Many queues at once: random graphs of barriers against a reference, in every order that seeds give and on
-// threads; priorities, sleeping and waking, and queues that go away while busy.
+// Engines and many queues: random graphs of barriers compared with a reference, in seeded orders and on
+// threads; priorities; sleeping and waking; queues that are destroyed while busy.
 #include <chrono>
 #include <random>
 
@@ -11,9 +11,8 @@ namespace {
 constexpr uint32_t kQueues = 8;
 constexpr uint32_t kPackets = 200;
 
-/// Packets over several queues. A packet may depend on signals of packets made before it, on any queue, so
-/// the graph has no cycles even with the order within queues; the last ones wait for signals that the host
-/// sets.
+/// Packets over several queues. A packet may depend on signals of earlier packets on any queue, so the graph
+/// has no cycles, even with the order within queues. Some packets also wait for signals that the host sets.
 struct Graph {
   struct Node {
     uint32_t queue;
@@ -38,7 +37,7 @@ struct Graph {
   }
 };
 
-/// A graph put on a device. Each packet's completion signal begins at 1.
+/// A graph on a device. Completion signals start at 1.
 class Placed {
  public:
   Placed(const Graph& graph, FakeBus& bus, CommandProcessor& cp, uint32_t gfx)
@@ -63,7 +62,7 @@ class Placed {
   void set_host(uint32_t i) { signals_.set(graph_.nodes.size() + i, 0); }
   bool done(uint32_t i) const { return signals_.value(i) == 0; }
 
-  /// Whether the packets that are done are exactly those that can be, given the host signals set: the
+  /// Checks that exactly those packets are complete that can be, for the host signals set. This is the
   /// reference.
   void expect_closure(const std::vector<bool>& host) const {
     std::vector<bool> reference(graph_.nodes.size());
@@ -89,9 +88,9 @@ class Placed {
   std::vector<uint32_t> order_;
 };
 
-class BarrierGraphs : public ::testing::TestWithParam<uint32_t> {};
+class BarrierGraph : public ::testing::TestWithParam<uint32_t> {};
 
-TEST_P(BarrierGraphs, CompleteExactlyWhatCanCompleteInAnyOrder) {
+TEST_P(BarrierGraph, CompletedPacketsMatchReferenceInAnyOrder) {
   for (uint64_t seed = 0; seed < 40; ++seed) {
     std::mt19937_64 random(seed);
     const Graph graph = Graph::random(random);
@@ -119,7 +118,7 @@ TEST_P(BarrierGraphs, CompleteExactlyWhatCanCompleteInAnyOrder) {
   }
 }
 
-TEST_P(BarrierGraphs, CompleteOnThreads) {
+TEST_P(BarrierGraph, CompletesOnWorkerThreads) {
   for (uint64_t seed = 0; seed < 5; ++seed) {
     std::mt19937_64 random(seed + 100);
     const Graph graph = Graph::random(random);
@@ -135,10 +134,10 @@ TEST_P(BarrierGraphs, CompleteOnThreads) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Generations, BarrierGraphs, ::testing::Values(kGfx8, kGfx9, kGfx103),
+INSTANTIATE_TEST_SUITE_P(Generations, BarrierGraph, ::testing::Values(kGfx8, kGfx9, kGfx103),
                          generation_name);
 
-TEST(Scheduling, TheSameSeedGivesTheSameOrder) {
+TEST(Engine, OrderDependsOnlyOnSeed) {
   const auto history = [](uint64_t seed) {
     FakeBus bus;
     bus.traces = true;
@@ -156,7 +155,7 @@ TEST(Scheduling, TheSameSeedGivesTheSameOrder) {
   EXPECT_NE(history(3), history(4));
 }
 
-TEST(Scheduling, HigherPriorityGoesFirst) {
+TEST(Engine, HigherPriorityRunsFirst) {
   FakeBus bus;
   bus.traces = true;
   NoShaderCores none;
@@ -172,7 +171,7 @@ TEST(Scheduling, HigherPriorityGoesFirst) {
   for (size_t i = 0; i < 10; ++i) EXPECT_EQ(lines[i].rfind("queue 2", 0), 0u) << lines[i];
 }
 
-TEST(Scheduling, PrioritiesCanChange) {
+TEST(Engine, UpdateChangesPriority) {
   FakeBus bus;
   bus.traces = true;
   NoShaderCores none;
@@ -185,26 +184,26 @@ TEST(Scheduling, PrioritiesCanChange) {
   EXPECT_EQ(bus.lines().at(0).rfind("queue 1", 0), 0u);
 }
 
-TEST(Scheduling, LowPriorityIsNotStarvedForEver) {
+TEST(Engine, LowPriorityRunsBesideBusyHighPriority) {
   FakeBus bus;
   NoShaderCores none;
   CommandProcessor cp(threaded(kGfx9), bus, none);
-  // A buffer that chains to itself keeps the high queue busy without end.
+  // A buffer that chains to itself keeps the queue of high priority busy for ever.
   TestWordQueue busy(bus, cp, kGfx9, QueueKind::kPm4, 1);
   ASSERT_EQ(cp.update_queue(1, 0, 0, 15, 100), QueueRequestError::kNone);
   const Buffer ib = bus.allocate(64);
   const uint32_t words[] = {0xc0023f00, low(ib.va), high(ib.va), 4 | 1u << 20};
   std::memcpy(ib.host, words, sizeof words);
   busy.submit({words[0], words[1], words[2], words[3]});
-  TestAqlQueue meek(bus, cp, kGfx9, 2, 64, 0);
+  TestAqlQueue low_priority(bus, cp, kGfx9, 2, 64, 0);
   Signals signals(bus, 1);
   signals.set(0, 1);
-  meek.submit(barrier_packet({}, signals.handle(0)));
+  low_priority.submit(barrier_packet({}, signals.handle(0)));
   EXPECT_TRUE(eventually([&] { return signals.value(0) == 0; }));
   EXPECT_EQ(cp.destroy_queue(1), QueueRequestError::kNone);
 }
 
-TEST(Scheduling, ABlockedQueueDoesNotHoldUpOthers) {
+TEST(Engine, BlockedQueueDoesNotBlockOthers) {
   FakeBus bus;
   NoShaderCores none;
   CommandProcessor cp(threaded(kGfx9), bus, none);
@@ -225,7 +224,7 @@ TEST(Scheduling, ABlockedQueueDoesNotHoldUpOthers) {
   EXPECT_TRUE(eventually([&] { return signals.value(1) == 0 && polling.drained(); }));
 }
 
-TEST(Scheduling, SdmaAndComputeQueuesWaitForEachOther) {
+TEST(Engine, SdmaAndComputeQueuesWaitForEachOther) {
   FakeBus bus;
   NoShaderCores none;
   CommandProcessor cp(threaded(kGfx9), bus, none);
@@ -243,7 +242,7 @@ TEST(Scheduling, SdmaAndComputeQueuesWaitForEachOther) {
   }
 }
 
-TEST(Scheduling, SleepsWhenIdleAndWakesForADoorbell) {
+TEST(Engine, SleepsWhenIdleAndWakesForDoorbellCall) {
   FakeBus bus;
   NoShaderCores none;
   CommandProcessor cp(threaded(kGfx9), bus, none);
@@ -257,7 +256,7 @@ TEST(Scheduling, SleepsWhenIdleAndWakesForADoorbell) {
   }
 }
 
-TEST(Scheduling, LooksSeldomWhileIdleOrBlocked) {
+TEST(Engine, PollsRarelyWhileIdleOrBlocked) {
   FakeBus bus;
   NoShaderCores none;
   CommandProcessor cp(threaded(kGfx9), bus, none);
@@ -268,15 +267,14 @@ TEST(Scheduling, LooksSeldomWhileIdleOrBlocked) {
   std::this_thread::sleep_for(std::chrono::milliseconds(100));  // past the first, short polls
   const auto start = std::chrono::steady_clock::now();
   const uint64_t before = bus.scopes.load();
-  // Polls are counted over a time.
   std::this_thread::sleep_for(std::chrono::milliseconds(200));
-  const uint64_t looks = bus.scopes.load() - before;
+  const uint64_t polls = bus.scopes.load() - before;
   const auto passed = std::chrono::steady_clock::now() - start;
-  // One look in a millisecond; a worker that spins looks thousands of times.
-  EXPECT_LT(looks, 10u + 4 * static_cast<uint64_t>(passed / std::chrono::milliseconds(1)));
+  // One poll per millisecond; a spinning worker polls thousands of times.
+  EXPECT_LT(polls, 10u + 4 * static_cast<uint64_t>(passed / std::chrono::milliseconds(1)));
 }
 
-TEST(Scheduling, SeesDoorbellsThatAreStoresBeforeItSleeps) {
+TEST(Engine, SeesStoredDoorbellBeforeItSleeps) {
   FakeBus bus;
   NoShaderCores none;
   CommandProcessor cp(threaded(kGfx9), bus, none);
@@ -288,7 +286,7 @@ TEST(Scheduling, SeesDoorbellsThatAreStoresBeforeItSleeps) {
   for (uint64_t i = 0; i < 50; ++i) {
     queue.write(barrier_packet({}, signals.handle(0)));
     std::atomic_ref<uint64_t>(*doorbells.at<uint64_t>()).store(i, std::memory_order_release);
-    // What a watcher does: look at the slot while workers sleep, and wake them.
+    // Acts as the watcher: checks the slot while workers sleep, and wakes them.
     ASSERT_TRUE(eventually([&] {
       if (bus.watchers.load() != 0) cp.wake();
       return signals.value(0) == static_cast<int64_t>(99 - i);
@@ -296,7 +294,7 @@ TEST(Scheduling, SeesDoorbellsThatAreStoresBeforeItSleeps) {
   }
 }
 
-TEST(Scheduling, BellsWakeWorkersThatSleep) {
+TEST(Engine, BellWakesSleepingWorker) {
   FakeBus bus;
   NoShaderCores none;
   CommandProcessor cp(threaded(kGfx9), bus, none);
@@ -307,7 +305,7 @@ TEST(Scheduling, BellsWakeWorkersThatSleep) {
   ASSERT_NE(bell, nullptr);
   EXPECT_EQ(cp.bell(2), nullptr);
   for (uint64_t i = 0; i < 50; ++i) {
-    // The processor goes to sleep now and then, and has to be woken.
+    // The worker falls asleep now and then and must be woken.
     if (i % 5 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     queue.write(barrier_packet({}, signals.handle(0)));
     bell->ring(i);
@@ -315,7 +313,7 @@ TEST(Scheduling, BellsWakeWorkersThatSleep) {
   }
 }
 
-TEST(Scheduling, BellsAreRungInVainWhenQueuesAndProcessorsAreGone) {
+TEST(Engine, LateRingOfBellIsHarmless) {
   std::atomic<bool> end{false};
   std::atomic<Bell*> bell{nullptr};
   std::vector<std::thread> threads;
@@ -344,8 +342,8 @@ TEST(Scheduling, BellsAreRungInVainWhenQueuesAndProcessorsAreGone) {
   for (std::thread& thread : threads) thread.join();
 }
 
-// A kernel stores where no watcher sees it, and may wait for what comes of it.
-TEST(Scheduling, SeesDoorbellsThatKernelsStoreTo) {
+// A kernel stores without a watcher, and may wait for the result.
+TEST(Engine, SeesDoorbellStoredByKernel) {
   FakeBus bus;
   HeldDispatches shaders;
   CommandProcessor cp(threaded(kGfx9), bus, shaders);
@@ -363,7 +361,7 @@ TEST(Scheduling, SeesDoorbellsThatKernelsStoreTo) {
   kernels.submit(dispatch);
   ASSERT_TRUE(eventually([&] { return shaders.count() == 1; }));
   for (uint64_t i = 0; i < 10; ++i) {
-    // The processor goes to sleep, and has to look at doorbells by itself.
+    // The worker falls asleep and must poll doorbells.
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
     queue.write(barrier_packet({}, signals.handle(0)));
     std::atomic_ref<uint64_t>(*doorbells.at<uint64_t>()).store(i, std::memory_order_release);
@@ -371,13 +369,13 @@ TEST(Scheduling, SeesDoorbellsThatKernelsStoreTo) {
   }
 }
 
-/// Shader cores without threads: a dispatch ends when it has been lent one often enough.
+/// Shader cores without threads: a dispatch completes after 1,000 calls of lend_thread().
 class NoThreads final : public DispatchSink {
  public:
   void start(const Dispatch&, Done done) override {
     const std::lock_guard lock(mutex_);
     done_ = std::move(done);
-    turns_ = 1000;
+    remaining_calls_ = 1000;
     wants_.store(true);
   }
   void cancel(uint32_t) override {}
@@ -386,8 +384,8 @@ class NoThreads final : public DispatchSink {
     Done done;
     {
       const std::lock_guard lock(mutex_);
-      if (turns_ == 0) return false;
-      if (--turns_ != 0) return true;
+      if (remaining_calls_ == 0) return false;
+      if (--remaining_calls_ != 0) return true;
       done = std::exchange(done_, {});
     }
     done({});
@@ -397,11 +395,11 @@ class NoThreads final : public DispatchSink {
  private:
   std::mutex mutex_;
   Done done_;
-  int turns_ = 0;
+  int remaining_calls_ = 0;
   std::atomic<bool> wants_{false};
 };
 
-TEST(Scheduling, LendsItsThreadToShaderCoresThatHaveNone) {
+TEST(Engine, LendsThreadToShaderCoresWithoutThreads) {
   FakeBus bus;
   NoThreads shaders;
   CommandProcessor cp(threaded(kGfx9), bus, shaders);
@@ -424,7 +422,7 @@ TEST(Scheduling, LendsItsThreadToShaderCoresThatHaveNone) {
   EXPECT_TRUE(eventually([&] { return signals.value(0) == 0 && signals.value(1) == 0; }));
 }
 
-TEST(Scheduling, QueuesCanBeDestroyedWhileBusy) {
+TEST(Engine, DestroyedQueueIsNotAccessed) {
   FakeBus bus;
   HeldDispatches shaders;
   CommandProcessor cp(threaded(kGfx9), bus, shaders);
@@ -443,7 +441,7 @@ TEST(Scheduling, QueuesCanBeDestroyedWhileBusy) {
     queue.submit(barrier_packet({signals.handle(0)}));
     if (round % 2 != 0) std::this_thread::yield();
     ASSERT_EQ(cp.destroy_queue(round), QueueRequestError::kNone);
-    // Nothing of it is touched from here on.
+    // The device must not access the queue after it is destroyed.
     std::memset(&queue.amd(), 0x5a, sizeof(amd_queue_t));
     const uint64_t index = queue.read_index();
     std::this_thread::yield();
@@ -452,7 +450,7 @@ TEST(Scheduling, QueuesCanBeDestroyedWhileBusy) {
   EXPECT_EQ(shaders.count(), 0u);
 }
 
-TEST(Scheduling, SuspendIsSynchronous) {
+TEST(Engine, SuspendIsSynchronous) {
   FakeBus bus;
   NoShaderCores none;
   CommandProcessor cp(threaded(kGfx9), bus, none);
@@ -470,7 +468,7 @@ TEST(Scheduling, SuspendIsSynchronous) {
   }
 }
 
-TEST(Scheduling, ManyProducersOnManyQueues) {
+TEST(Engine, RunsPacketsOfConcurrentProducers) {
   FakeBus bus;
   NoShaderCores none;
   CommandProcessor cp(threaded(kGfx9), bus, none);
@@ -492,7 +490,7 @@ TEST(Scheduling, ManyProducersOnManyQueues) {
           std::lock_guard lock(locks[q]);
           index = queues[q]->write(barrier_packet({}, signals.handle(q), i % 2 != 0));
         }
-        queues[q]->ring(index);  // rings of different producers overtake each other
+        queues[q]->ring(index);  // rings of producers overtake each other
         while (index - queues[q]->read_index() > 100 && index > queues[q]->read_index())
           std::this_thread::yield();
       }

@@ -1,11 +1,11 @@
-// Numbers of the SDMA packets, versions 3 (gfx8), 4 (gfx9) and 5 (gfx10).
+// Codes of the SDMA packets, versions 3 (gfx8), 4 (gfx9) and 5 (gfx10).
 #pragma once
 
 #include <cstdint>
 
 namespace rigel::vgpu::sdma {
 
-// First dword: op 7:0, sub-op 15:8, the rest by packet.
+// First dword: op 7:0, sub-op 15:8; other fields depend on the packet.
 constexpr uint32_t op(uint32_t header) {
   return header & 0xff;
 }
@@ -40,9 +40,9 @@ enum Packet : uint32_t {
 
 constexpr uint32_t kBackwards = 1u << 25;   ///< COPY_LINEAR: from the end. (navi10_sdma_pkt_open.h)
 constexpr uint32_t kBroadcast = 1u << 27;   ///< COPY_LINEAR: a second destination follows.
-constexpr uint32_t kAtomicLoop = 1u << 16;  ///< ATOMIC: compare-and-swap until it swaps.
+constexpr uint32_t kAtomicLoop = 1u << 16;  ///< ATOMIC: repeat the compare-and-swap until it swaps.
 constexpr uint32_t kMemPoll = 1u << 31;     ///< POLL_REGMEM: memory, not a register.
 constexpr uint32_t kHdpFlush = 1u << 26;    ///< POLL_REGMEM: the host data path is flushed.
-constexpr uint32_t kMaxFixedDwords = 13;    ///< Of the packets whose length their kind decides.
+constexpr uint32_t kMaxFixedDwords = 13;    ///< Largest fixed length of a packet.
 
 }  // namespace rigel::vgpu::sdma

@@ -9,10 +9,10 @@
 namespace rigel::vgpu {
 namespace {
 
-constexpr uint64_t kRowBytes = 256;  // what a row of a window costs at least
+constexpr uint64_t kRowBytes = 256;  // minimum cost of a window's row, in bytes
 
-uint64_t address(const std::array<uint32_t, sdma::kMaxFixedDwords>& words, size_t at) {
-  return uint64_t{words[at + 1]} << 32 | words[at];
+uint64_t address(const std::array<uint32_t, sdma::kMaxFixedDwords>& words, size_t word) {
+  return uint64_t{words[word + 1]} << 32 | words[word];
 }
 
 }  // namespace
@@ -38,7 +38,7 @@ bool SdmaQueue::read_write_pointer() {
 
 bool SdmaQueue::ready() const {
   if (stopped()) return false;
-  if (in_buffer_ || more_) return true;
+  if (in_buffer_ || unfinished_) return true;
   const uint64_t rung = rung_.load(std::memory_order_acquire);
   if (starved_ && rung == starved_at_) return false;
   return dialect().has_wide_indices ? rung > position_ : ((rung - position_) & (config_.ring_bytes - 1)) != 0;
@@ -61,7 +61,7 @@ Outcome SdmaQueue::run(uint32_t budget) {
     if (outcome == Outcome::kIdle) starved_ = true, starved_at_ = rung;
     if (outcome != Outcome::kProgress) break;
     progress = true;
-    if (more_ || has_moved_a_piece() || has_interrupts()) break;
+    if (unfinished_ || has_moved_a_piece() || has_interrupts()) break;
   }
   if (!report_read_pointer()) return fault_here("the read pointer");
   if (stopped()) return Outcome::kStopped;
@@ -172,14 +172,14 @@ Outcome SdmaQueue::run_packet() {
     }
     return too_short();
   }
-  more_ = false;
+  unfinished_ = false;
   const bool was_in_buffer = in_buffer_;
   const Outcome outcome = execute(words, code);
-  if (outcome != Outcome::kProgress || more_) return outcome;
+  if (outcome != Outcome::kProgress || unfinished_) return outcome;
   done_ = 0;
   describe(words, code, fixed + tail_dwords_);
   if (code == sdma::kIndirect) {
-    // Counted as read when it is entered: its own words are done with.
+    // The read pointer moves past the packet when the buffer is entered.
     position_ += uint64_t{fixed} * 4;
     buffer_va_ = address(words, 1) & ~uint64_t{31};
     buffer_dwords_ = words[3] & 0xfffff;
@@ -245,7 +245,7 @@ Outcome SdmaQueue::copy_linear(const Words& words) {
     return memory_fault(sdma::kCopyLinear);
   }
   done_ += piece;
-  more_ = done_ < bytes;
+  unfinished_ = done_ < bytes;
   return Outcome::kProgress;
 }
 
@@ -278,7 +278,7 @@ Outcome SdmaQueue::copy_sub_window(const Words& words) {
       return memory_fault(sdma::kCopySubWindow);
     }
   }
-  more_ = done_ < height * depth;
+  unfinished_ = done_ < height * depth;
   return Outcome::kProgress;
 }
 
@@ -306,20 +306,20 @@ Outcome SdmaQueue::const_fill(const Words& words) {
   uint32_t pattern = words[3];
   if (size == 0) pattern = (pattern & 0xff) * 0x01010101u;
   if (size == 1) pattern = (pattern & 0xffff) * 0x00010001u;
-  // Low bits that do not make a whole element are ignored on all.
+  // Low bits that do not form a whole element are ignored on all chips.
   const uint64_t count = words[4] & dialect().sdma_count_mask;
   const uint64_t bytes = ((count >> size) + (dialect().sdma_counts_less_one ? 1 : 0)) << size;
   const uint64_t piece = std::min(bytes - done_, kPieceBytes);
   if (!memory_.fill(address(words, 1) + done_, pattern, piece)) return memory_fault(sdma::kConstFill);
   done_ += piece;
-  more_ = done_ < bytes;
+  unfinished_ = done_ < bytes;
   return Outcome::kProgress;
 }
 
 Outcome SdmaQueue::poll(const Words& words) {
   const uint32_t function = words[0] >> 28 & 7;
   if ((words[0] & sdma::kMemPoll) == 0) {
-    // Flushing the host data path is what runtimes use the register form for; there is nothing to flush.
+    // Runtimes use the register form only to flush the host data path; there is nothing to flush.
     if ((words[0] & sdma::kHdpFlush) != 0 || function == 0) return Outcome::kProgress;
     return fail(fmt::format("POLL_REGMEM: register {:#x} is not supported", words[1]));
   }
@@ -354,7 +354,7 @@ Outcome SdmaQueue::cond_exe(const Words& words) {
   const uint64_t left = left_dwords();
   if ((5 + skip) * 4 > config_.ring_bytes && !in_buffer_)
     return fail("COND_EXE: the skipped dwords exceed the ring");
-  if (!in_buffer_ && 5 + skip > left) return Outcome::kIdle;  // what is to be skipped is not all there
+  if (!in_buffer_ && 5 + skip > left) return Outcome::kIdle;  // not all skipped dwords are in the ring yet
   tail_dwords_ = skip;
   return Outcome::kProgress;
 }

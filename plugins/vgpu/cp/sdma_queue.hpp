@@ -1,9 +1,9 @@
-// A copy-engine queue: SDMA version 3, 4 or 5 after the GPU's generation.
+// A copy-engine queue: SDMA version 3 (gfx8), 4 (gfx9) or 5 (gfx10).
 //
-// Indices are in bytes. Version 3: 32 bits, wrapped into the ring. Versions 4 and 5: 64 bits, counting up.
-// Long copies and fills are done in pieces of a megabyte, one a step, so that queues of one engine share it, a queue
-// can be stopped within a fraction of a millisecond, and memory can be taken from the GPU in between. A step ends with an
-// interrupt, too, which is told when the step has ended.
+// Indices are in bytes. Version 3 has 32 bits, wrapped into the ring; versions 4 and 5 have 64 bits that only
+// grow. Long copies and fills are done in pieces of 1 MiB, one per step. Queues of an engine thus share it, a
+// queue can be stopped within a fraction of a millisecond, and memory can be unmapped between pieces. A step
+// also ends after an interrupt, because interrupts are delivered at its end.
 #pragma once
 
 #include <array>
@@ -52,10 +52,10 @@ class SdmaQueue final : public HardwareQueue {
   uint64_t copied_bytes(const Words& words) const;  // by COPY_LINEAR
 
   std::atomic<uint64_t> rung_{0};
-  uint64_t position_ = 0;  // bytes, counting up on all versions
+  uint64_t position_ = 0;  // bytes; only grows, on all versions
   uint64_t limit_ = 0;
   uint64_t reported_ = 0;
-  bool starved_ = false;  // the ring ended in the middle of a packet when it was rung at starved_at_
+  bool starved_ = false;  // the ring ended within a packet when the write pointer was starved_at_
   uint64_t starved_at_ = 0;
 
   bool in_buffer_ = false;
@@ -63,9 +63,9 @@ class SdmaQueue final : public HardwareQueue {
   uint64_t buffer_dwords_ = 0;
   uint64_t buffer_position_ = 0;
 
-  uint64_t done_ = 0;         // bytes or rows of the packet that runs
-  bool more_ = false;         // it has more
-  uint64_t tail_dwords_ = 0;  // dwords after the fixed part: WRITE data, NOP filler, skipped by COND_EXE
+  uint64_t done_ = 0;         // bytes or rows of the current packet that are done
+  bool unfinished_ = false;   // the current packet has more pieces
+  uint64_t tail_dwords_ = 0;  // dwords after the fixed part: WRITE data, NOP filler, or skipped by COND_EXE
 };
 
 }  // namespace rigel::vgpu

@@ -6,7 +6,7 @@
 namespace rigel::vgpu::testing {
 namespace {
 
-class Sdma : public ::testing::TestWithParam<uint32_t> {
+class SdmaQueue : public ::testing::TestWithParam<uint32_t> {
  protected:
   bool v3() const { return GetParam() < 90000; }
   uint32_t count(uint32_t bytes) const { return v3() ? bytes : bytes - 1; }
@@ -35,7 +35,7 @@ class Sdma : public ::testing::TestWithParam<uint32_t> {
   }
 };
 
-TEST_P(Sdma, CopiesAnyLengthAndAlignment) {
+TEST_P(SdmaQueue, CopiesAnyLengthAndAlignment) {
   for (const uint32_t bytes : {1u, 3u, 4u, 63u, 64u, 4096u, 4097u, 20000u}) {
     for (const uint32_t shift : {0u, 1u, 5u, 4090u}) {
       std::memset(target.host, 0xee, target.bytes);
@@ -47,7 +47,7 @@ TEST_P(Sdma, CopiesAnyLengthAndAlignment) {
   }
 }
 
-TEST_P(Sdma, CopiesTheLargestPacket) {
+TEST_P(SdmaQueue, CopiesLargestPacket) {
   const uint32_t bytes = 0x3fffe0;
   const Buffer from = bus.allocate(bytes), to = bus.allocate(bytes);
   std::mt19937 random(1);
@@ -57,7 +57,7 @@ TEST_P(Sdma, CopiesTheLargestPacket) {
   EXPECT_EQ(std::memcmp(to.host, from.host, bytes), 0);
 }
 
-TEST_P(Sdma, CopiesAcrossObjects) {
+TEST_P(SdmaQueue, CopiesAcrossObjects) {
   const Buffer a = bus.map_at(0x500000000000, kPage), b = bus.map_at(0x500000001000, kPage);
   copy(a.va + 100, source.va, 5000);
   run();
@@ -65,7 +65,7 @@ TEST_P(Sdma, CopiesAcrossObjects) {
   EXPECT_EQ(std::memcmp(b.host, source.host + 3996, 1004), 0);
 }
 
-TEST_P(Sdma, FaultsWhereACopyLeavesItsObject) {
+TEST_P(SdmaQueue, CopyPastEndOfObjectFaults) {
   copy(target.va + target.bytes - 16, source.va, 64);
   cp.run();
   ASSERT_EQ(bus.faults().size(), 1u);
@@ -74,7 +74,7 @@ TEST_P(Sdma, FaultsWhereACopyLeavesItsObject) {
   EXPECT_NE(bus.stopped(1).find("COPY_LINEAR"), std::string::npos);
 }
 
-TEST_P(Sdma, CopiesToTwoDestinations) {
+TEST_P(SdmaQueue, CopiesToTwoDestinations) {
   const Buffer second = bus.allocate(4096);
   queue.submit({1 | 1u << 27, count(1000), 0, low(source.va), high(source.va), low(target.va),
                 high(target.va), low(second.va), high(second.va)});
@@ -83,7 +83,7 @@ TEST_P(Sdma, CopiesToTwoDestinations) {
   EXPECT_EQ(std::memcmp(second.host, source.host, 1000), 0);
 }
 
-TEST_P(Sdma, CopiesASubWindow) {
+TEST_P(SdmaQueue, CopiesSubWindow) {
   // 4-byte elements; a window of 5 x 3 x 2 out of pitch 32, slice 32 * 8, into pitch 16, slice 16 * 4.
   const uint32_t pitch_shift = v3() ? 16 : 13;
   queue.submit({1 | 4u << 8 | 2u << 29, low(source.va), high(source.va), 2 | 1u << 16, 1 | 31u << pitch_shift,
@@ -104,14 +104,14 @@ TEST_P(Sdma, CopiesASubWindow) {
   }
 }
 
-TEST_P(Sdma, WritesWords) {
+TEST_P(SdmaQueue, WritesWords) {
   queue.submit({2, low(target.va), high(target.va), v3() ? 3u : 2u, 10, 20, 30});
   run();
   EXPECT_EQ(target.at<uint32_t>()[2], 30u);
   EXPECT_EQ(target.at<uint32_t>()[3], 0u);
 }
 
-TEST_P(Sdma, WritesWordsThatWrapInTheRing) {
+TEST_P(SdmaQueue, WritesWordsThatWrapInRing) {
   for (int i = 0; i < 1015; ++i) queue.write({0});
   queue.ring();
   cp.run();
@@ -121,7 +121,7 @@ TEST_P(Sdma, WritesWordsThatWrapInTheRing) {
   for (uint32_t i = 0; i < 8; ++i) EXPECT_EQ(target.at<uint32_t>()[i], i + 1);
 }
 
-TEST_P(Sdma, FillsByElementSize) {
+TEST_P(SdmaQueue, FillsByElementSize) {
   queue.submit({11 | 2u << 30, low(target.va), high(target.va), 0x11223344, v3() ? 64u : 60u});
   queue.submit({11 | 1u << 30, low(target.va + 0x1000), high(target.va), 0xaabb, v3() ? 10u : 8u});
   queue.submit({11, low(target.va + 0x2001), high(target.va), 0xcc, count(7)});
@@ -134,7 +134,7 @@ TEST_P(Sdma, FillsByElementSize) {
   EXPECT_EQ(target.host[0x2008], std::byte{0});
 }
 
-TEST_P(Sdma, FillsAMegabyteAcrossObjects) {
+TEST_P(SdmaQueue, FillsAcrossObjects) {
   const Buffer a = bus.map_at(0x600000000000, 0x7000);
   const Buffer b = bus.map_at(0x600000007000, 2 << 20);
   queue.submit({11 | 2u << 30, low(a.va + 2), high(a.va), 0x01020304, v3() ? 0x180000u : 0x17fffcu});
@@ -148,7 +148,7 @@ TEST_P(Sdma, FillsAMegabyteAcrossObjects) {
   EXPECT_EQ(byte_at(2 + 0x180000), std::byte{0});
 }
 
-TEST_P(Sdma, FencesTrapsAndTellsTheTime) {
+TEST_P(SdmaQueue, RunsFenceTrapAndTimestamp) {
   queue.submit({5, low(target.va), high(target.va), 0xfeed});
   queue.submit({13 | 2u << 8, low(target.va + 32), high(target.va)});
   queue.submit({6, 0xf0000123});
@@ -161,7 +161,7 @@ TEST_P(Sdma, FencesTrapsAndTellsTheTime) {
   EXPECT_EQ(bus.interrupts()[0].context_id, 0x123u);
 }
 
-TEST_P(Sdma, PollsUntilTheComparisonHolds) {
+TEST_P(SdmaQueue, PollsUntilComparisonHolds) {
   struct Case {
     uint32_t function, before, after;
   };
@@ -179,13 +179,13 @@ TEST_P(Sdma, PollsUntilTheComparisonHolds) {
   }
 }
 
-TEST_P(Sdma, FlushesTheHostDataPathInBothForms) {
+TEST_P(SdmaQueue, AcceptsBothFormsOfHdpFlush) {
   queue.submit({8, 0, 0x80000000, 0, 0, 0});
   queue.submit({8 | 1u << 26 | 3u << 28, 0x1000, 0x1004, 1, 1, 0});
   run();
 }
 
-TEST_P(Sdma, DoesAtomics) {
+TEST_P(SdmaQueue, RunsAtomics) {
   *target.at<uint64_t>() = 5;
   const uint64_t minus_one = UINT64_MAX;
   queue.submit({10 | 47u << 25, low(target.va), high(target.va), low(minus_one), high(minus_one), 0, 0, 0});
@@ -193,7 +193,7 @@ TEST_P(Sdma, DoesAtomics) {
   EXPECT_EQ(*target.at<uint64_t>(), 4u);
 }
 
-TEST_P(Sdma, LoopsOnACompareAndSwap) {
+TEST_P(SdmaQueue, CompareAndSwapLoopsUntilItSwaps) {
   *target.at<uint32_t>() = 1;
   queue.submit({10 | 1u << 16 | 8u << 25, low(target.va), high(target.va), 7, 0, 2, 0, 0});
   cp.run();
@@ -203,7 +203,7 @@ TEST_P(Sdma, LoopsOnACompareAndSwap) {
   EXPECT_EQ(*target.at<uint32_t>(), 7u);
 }
 
-TEST_P(Sdma, ExecutesConditionally) {
+TEST_P(SdmaQueue, CondExeSkipsPackets) {
   *target.at<uint32_t>() = 1;
   queue.submit({9, low(target.va), high(target.va), 1, 4, 5, low(target.va + 8), high(target.va), 11});
   queue.submit({9, low(target.va), high(target.va), 0, 4, 5, low(target.va + 16), high(target.va), 22});
@@ -214,7 +214,7 @@ TEST_P(Sdma, ExecutesConditionally) {
   EXPECT_EQ(*target.at<uint32_t>(24), 33u);
 }
 
-TEST_P(Sdma, RunsAnIndirectBuffer) {
+TEST_P(SdmaQueue, RunsIndirectBuffer) {
   const Buffer ib = bus.allocate(256);
   const uint32_t words[] = {
       0, 5, low(target.va), high(target.va), 1, 2, low(target.va + 8), high(target.va), v3() ? 2u : 1u, 8, 9};
@@ -227,21 +227,21 @@ TEST_P(Sdma, RunsAnIndirectBuffer) {
   EXPECT_EQ(*target.at<uint32_t>(12), 9u);
 }
 
-TEST_P(Sdma, StopsAtAnIndirectBufferThatIsCutShort) {
+TEST_P(SdmaQueue, StopsAtPacketPastEndOfIndirectBuffer) {
   const Buffer ib = bus.allocate(256);
   *ib.at<uint32_t>() = 1;
   queue.submit({4, low(ib.va), high(ib.va), 3, 0, 0});
   expect_stop("COPY_LINEAR extends past the end");
 }
 
-TEST_P(Sdma, SkipsFillersAndPadding) {
+TEST_P(SdmaQueue, SkipsFillersAndPadding) {
   queue.submit(
       {0, 0, 0, 3u << 16, 0xffffffff, 0xffffffff, 0xffffffff, 5, low(target.va), high(target.va), 3});
   run();
   EXPECT_EQ(*target.at<uint32_t>(), 3u);
 }
 
-TEST_P(Sdma, WaitsForTheRestOfAPacket) {
+TEST_P(SdmaQueue, WaitsForRestOfPacket) {
   queue.submit({5, low(target.va)});
   EXPECT_EQ(cp.run(), 0u);
   queue.submit({high(target.va), 4});
@@ -249,8 +249,8 @@ TEST_P(Sdma, WaitsForTheRestOfAPacket) {
   EXPECT_EQ(*target.at<uint32_t>(), 4u);
 }
 
-TEST_P(Sdma, WrapsPacketsInTheRing) {
-  for (uint32_t i = 0; i < 3000; ++i) {  // 4 dwords do not divide what 5 leave over: every position occurs
+TEST_P(SdmaQueue, WrapsAtEndOfRing) {
+  for (uint32_t i = 0; i < 3000; ++i) {  // 5 dwords do not divide the ring: every position occurs
     queue.submit({5, low(target.va), high(target.va), i, 0});
     cp.run();
     ASSERT_EQ(*target.at<uint32_t>(), i);
@@ -258,39 +258,39 @@ TEST_P(Sdma, WrapsPacketsInTheRing) {
   EXPECT_TRUE(queue.drained());
 }
 
-TEST_P(Sdma, KnowsCacheRequestsFromVersion5On) {
+TEST_P(SdmaQueue, GcrExistsFromVersion5On) {
   queue.submit({17 | 1u << 8, 0, 0, 0, 0});
   cp.run();
   EXPECT_EQ(bus.stopped(1).empty(), GetParam() >= 100000);
 }
 
-TEST_P(Sdma, StopsAtPacketsItDoesNotKnowAndNamesThem) {
+TEST_P(SdmaQueue, NamesUnsupportedPacket) {
   queue.submit({1 | 1u << 8, 0, 0});
   expect_stop("COPY_TILED");
 }
 
-TEST_P(Sdma, StopsAtPrivilegedPackets) {
+TEST_P(SdmaQueue, StopsAtPrivilegedPacket) {
   queue.submit({14, 0, 0});
   expect_stop("SRBM_WRITE");
 }
 
-TEST_P(Sdma, StopsAtRegistersItDoesNotHave) {
+TEST_P(SdmaQueue, StopsAtUnsupportedRegister) {
   queue.submit({8 | 3u << 28, 0x1234, 0, 1, 1, 0});
   expect_stop("register 0x1234");
 }
 
-TEST_P(Sdma, StopsAtAtomicsItDoesNotKnow) {
+TEST_P(SdmaQueue, StopsAtUnsupportedAtomic) {
   queue.submit({10 | 2u << 25, low(target.va), high(target.va), 0, 0, 0, 0, 0});
   expect_stop("operation 0x2");
 }
 
-TEST_P(Sdma, StopsIfTheWriteIndexLeavesTheRing) {
+TEST_P(SdmaQueue, StopsIfWritePointerExceedsRing) {
   if (v3()) GTEST_SKIP() << "32-bit indices wrap into the ring";
   cp.ring_doorbell(1, 8192);
   expect_stop("invalid write pointer");
 }
 
-TEST_P(Sdma, SharesAnEngineFairly) {
+TEST_P(SdmaQueue, SharesEngineDuringLongCopy) {
   TestWordQueue second(bus, cp, GetParam(), QueueKind::kSdma, 2);
   const Buffer from = bus.allocate(4 << 20), to = bus.allocate(4 << 20);
   copy(to.va, from.va, 0x3fffe0);
@@ -301,7 +301,7 @@ TEST_P(Sdma, SharesAnEngineFairly) {
   EXPECT_TRUE(queue.drained() && second.drained());
 }
 
-TEST_P(Sdma, StopsBetweenPiecesOfACopy) {
+TEST_P(SdmaQueue, DestroyStopsBetweenPiecesOfCopy) {
   const Buffer from = bus.allocate(4 << 20), to = bus.allocate(4 << 20);
   std::memset(from.host, 1, from.bytes);
   copy(to.va, from.va, 0x3fffe0);
@@ -312,8 +312,8 @@ TEST_P(Sdma, StopsBetweenPiecesOfACopy) {
   EXPECT_EQ(to.host[0x3ffff0 - 64], std::byte{0});
 }
 
-// On its worker, which does many short packets in a step. What has interrupted is told after the step.
-TEST_P(Sdma, EndsAStepWithAPieceOfACopyAndWithAnInterrupt) {
+// On a worker thread, which executes many short packets per step. Interrupts are delivered after the step.
+TEST_P(SdmaQueue, StepEndsAfterPieceOfCopyOrInterrupt) {
   CommandProcessor worker{threaded(GetParam()), bus, none};
   TestWordQueue copies(bus, worker, GetParam(), QueueKind::kSdma, 2);
   const Buffer from = bus.allocate(4 << 20), to = bus.allocate(4 << 20);
@@ -339,7 +339,7 @@ TEST_P(Sdma, EndsAStepWithAPieceOfACopyAndWithAnInterrupt) {
   EXPECT_LT(scopes(8, copy_of(64)), 8u);
 }
 
-TEST_P(Sdma, StopsBetweenRowsOfANarrowWindow) {
+TEST_P(SdmaQueue, SubWindowCopyOfManyRowsTakesSeveralSteps) {
   constexpr uint32_t kRows = 16384;
   const Buffer from = bus.allocate(kRows * 4), to = bus.allocate(kRows * 4);
   std::memset(from.host, 1, from.bytes);
@@ -353,7 +353,7 @@ TEST_P(Sdma, StopsBetweenRowsOfANarrowWindow) {
   EXPECT_EQ(to.host[(kRows - 1) * 4], std::byte{1});
 }
 
-TEST_P(Sdma, CompletesASignalTheWayRuntimesDo) {
+TEST_P(SdmaQueue, CompletesSignalAsRuntimesDo) {
   const Buffer mailbox = bus.allocate(8);
   Signals signals(bus, 1);
   signals.set(0, 1);
@@ -368,8 +368,8 @@ TEST_P(Sdma, CompletesASignalTheWayRuntimesDo) {
   EXPECT_EQ(bus.interrupts().size(), 1u);
 }
 
-TEST_P(Sdma, CountsUpToWhatItsVersionCounts) {
-  // A count of 2^22 + 7: chips with 22 bits see the 7.
+TEST_P(SdmaQueue, CountHasWidthOfVersion) {
+  // A count of 2^22 + 7: chips with 22-bit counts see 7.
   const Buffer from = bus.allocate(5 << 20), to = bus.allocate(5 << 20);
   std::memset(from.host, 1, from.bytes);
   queue.submit({1, (1u << 22) + count(8), 0, low(from.va), high(from.va), low(to.va), high(to.va)});
@@ -378,7 +378,8 @@ TEST_P(Sdma, CountsUpToWhatItsVersionCounts) {
   EXPECT_EQ(to.host[8], GetParam() >= 100300 ? std::byte{1} : std::byte{0});
 }
 
-INSTANTIATE_TEST_SUITE_P(Versions, Sdma, ::testing::Values(kGfx8, kGfx9, kGfx101, kGfx103), generation_name);
+INSTANTIATE_TEST_SUITE_P(Versions, SdmaQueue, ::testing::Values(kGfx8, kGfx9, kGfx101, kGfx103),
+                         generation_name);
 
 }  // namespace
 }  // namespace rigel::vgpu::testing

@@ -21,15 +21,16 @@ namespace {
 using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 
-constexpr uint64_t kPart = uint64_t{64} << 10;  // a microsecond or two in the caches, six in memory
-constexpr auto kHelp = 8us;  // then whoever helps looks for what it waits for; one part more, if that is dear
-constexpr int kLooksBeforeYield = 256, kYieldsBeforeSleep = 64;
+constexpr uint64_t kPartBytes = uint64_t{64} << 10;  // 1 to 2 µs in the caches, 6 µs in memory
+// then the helper checks its own wait; one more part if that check is expensive
+constexpr auto kHelpTime = 8us;
+constexpr int kSpinsBeforeYield = 256, kYieldsBeforeSleep = 64;
 constexpr auto kSleep = 50us;
 
 constexpr Clock::time_point kNever = Clock::time_point::max();
 
 struct alignas(64) SharedCopy {
-  // The owner's, who writes them while the copy is closed.
+  // Written by the owner while the copy is closed.
   std::atomic<bool> owned{false};
   std::byte* to = nullptr;
   const std::byte* from = nullptr;
@@ -39,40 +40,40 @@ struct alignas(64) SharedCopy {
   std::atomic<bool> lost{false};
   alignas(64) std::atomic<uint32_t> helpers{0};
 
-  // Copies parts until there are none or it is time. Whether there was one.
-  bool take_parts(Clock::time_point until) noexcept {
+  // Copies parts until none is left or the deadline has passed. Returns whether it copied any.
+  bool take_parts(Clock::time_point deadline) noexcept {
     bool any = false;
     do {
-      const uint64_t at = next.fetch_add(kPart, std::memory_order_relaxed);
+      const uint64_t at = next.fetch_add(kPartBytes, std::memory_order_relaxed);
       if (at >= bytes) return any;
-      if (!guarded_stream_copy(to + at, from + at, std::min(kPart, bytes - at), before + at)) {
+      if (!guarded_stream_copy(to + at, from + at, std::min(kPartBytes, bytes - at), before + at)) {
         next.store(bytes, std::memory_order_relaxed);
-        lost.store(true, std::memory_order_relaxed);  // seen when `helpers` is, or this thread's own
+        lost.store(true, std::memory_order_relaxed);  // published by `helpers`, or this thread is the owner
         return false;
       }
       any = true;
-    } while (until == kNever || Clock::now() < until);
+    } while (deadline == kNever || Clock::now() < deadline);
     return any;
   }
 };
 
-// A few engines copy at a time. Who finds none free copies alone.
+// Slots for engines that copy at the same time. If all are in use, an engine copies alone.
 constinit std::array<SharedCopy, 4> copies;
-constinit std::atomic<uint32_t> open_copies{0};  // a bit each
+constinit std::atomic<uint32_t> open_copies{0};  // one bit per slot
 
-// More than there are processors beside the engine's would only take them from others, as shader cores; and a
-// few are as fast as memory.
-uint32_t most_helpers() noexcept {
-  static constinit std::atomic<uint32_t> known{0};
-  uint32_t most = known.load(std::memory_order_relaxed);
-  if (most == 0) {
-    most = static_cast<uint32_t>(std::clamp<long>(sysconf(_SC_NPROCESSORS_ONLN) - 1, 1, 4));
-    known.store(most, std::memory_order_relaxed);
+// One helper per CPU besides the engine's, because more would take CPU time from shader cores. At most four,
+// which saturate memory.
+uint32_t max_helpers() noexcept {
+  static constinit std::atomic<uint32_t> cached{0};
+  uint32_t limit = cached.load(std::memory_order_relaxed);
+  if (limit == 0) {
+    limit = static_cast<uint32_t>(std::clamp<long>(sysconf(_SC_NPROCESSORS_ONLN) - 1, 1, 4));
+    cached.store(limit, std::memory_order_relaxed);
   }
-  return most;
+  return limit;
 }
 
-SharedCopy* own_one() noexcept {
+SharedCopy* acquire_slot() noexcept {
   for (SharedCopy& copy : copies) {
     if (!copy.owned.load(std::memory_order_relaxed) && !copy.owned.exchange(true, std::memory_order_acquire))
       return &copy;
@@ -80,15 +81,15 @@ SharedCopy* own_one() noexcept {
   return nullptr;
 }
 
-// Does a part of a copy on this thread.
+// Copies parts of a shared copy on this thread.
 bool help_to_copy() noexcept {
   for (SharedCopy& copy : copies) {
     const uint32_t bit = 1u << (&copy - copies.data());
     if ((open_copies.load(std::memory_order_relaxed) & bit) == 0) continue;
-    if (copy.helpers.load(std::memory_order_relaxed) >= most_helpers()) continue;
+    if (copy.helpers.load(std::memory_order_relaxed) >= max_helpers()) continue;
     copy.helpers.fetch_add(1, std::memory_order_seq_cst);
     const bool open = (open_copies.load(std::memory_order_seq_cst) & bit) != 0;
-    const bool helped = open && copy.take_parts(Clock::now() + kHelp);
+    const bool helped = open && copy.take_parts(Clock::now() + kHelpTime);
     copy.helpers.fetch_sub(1, std::memory_order_release);
     if (helped) return true;
   }
@@ -99,7 +100,7 @@ bool help_to_copy() noexcept {
 
 bool copy_with_help(std::byte* to, const std::byte* from, uint64_t bytes, uint64_t before) noexcept {
   if (bytes < kSharedCopyBytes || !are_apart(to, from, bytes)) return false;
-  SharedCopy* const copy = own_one();
+  SharedCopy* const copy = acquire_slot();
   if (copy == nullptr) return false;
   const uint32_t bit = 1u << (copy - copies.data());
   copy->to = to, copy->from = from, copy->bytes = bytes, copy->before = before;
@@ -107,13 +108,13 @@ bool copy_with_help(std::byte* to, const std::byte* from, uint64_t bytes, uint64
   copy->lost.store(false, std::memory_order_relaxed);
   open_copies.fetch_or(bit, std::memory_order_seq_cst);
   copy->take_parts(kNever);
-  // Whoever counts itself as a helper after this finds it closed.
+  // A helper that registers after this finds the copy closed.
   open_copies.fetch_and(~bit, std::memory_order_seq_cst);
-  // A helper's processor may be this one. It may also be less urgent than this thread, who then has to sleep.
-  for (int looks = 0; copy->helpers.load(std::memory_order_seq_cst) != 0; ++looks) {
-    if (looks > kLooksBeforeYield + kYieldsBeforeSleep) {
+  // A helper may need this CPU, and its thread may have a lower priority: spin, yield, then sleep.
+  for (int waits = 0; copy->helpers.load(std::memory_order_seq_cst) != 0; ++waits) {
+    if (waits > kSpinsBeforeYield + kYieldsBeforeSleep) {
       std::this_thread::sleep_for(kSleep);
-    } else if (looks > kLooksBeforeYield) {
+    } else if (waits > kSpinsBeforeYield) {
       sched_yield();
     }
   }
@@ -129,7 +130,7 @@ int32_t lend_program_thread() noexcept {
   pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancelable);
   bool helped = false;
   {
-    // A handler of the program that left by longjmp would keep the engine waiting for ever.
+    // A program's handler that left with longjmp would keep the engine waiting for ever.
     const WorkerSignals signals;
     const OwnCalls ours;
     helped = help_to_copy();

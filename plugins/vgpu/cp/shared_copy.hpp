@@ -1,12 +1,9 @@
-// Large copies that other threads take parts of.
+// Large copies that are shared with helper threads. While a program's thread polls for the end of a copy on
+// one CPU, the engine copies on another. A runtime can lend the waiting thread (hsa_plugin/hsa_driver.h),
+// which then copies parts.
 //
-// A program that waits for a copy looks for its end on one processor of the host while the engine's thread
-// copies on another. A runtime that knows of this lends us the thread that waits (hsa_plugin/hsa_driver.h),
-// which then copies as well.
-//
-// Threads: everything from any thread. Who helps owns nothing: the engine waits for it before it goes on, so
-// the memory stays as it was translated, and what is lost is copied again by the engine, where a fault has
-// its place.
+// Threads: any thread may call everything. The engine waits for its helpers before it continues, so the
+// translation stays valid. If a helper faults, the engine repeats the copy and reports the fault.
 #pragma once
 
 #include <cstddef>
@@ -14,19 +11,20 @@
 
 namespace rigel::vgpu {
 
-/// What is worth sharing, at least.
+/// Minimum length of a shared copy.
 constexpr uint64_t kSharedCopyBytes = uint64_t{256} << 10;
 
-/// stream_copy together with whoever helps. False: the ranges overlap or are too small, too many others copy,
-/// or memory went away. What has been copied until then is not known; the copy is to be made alone, guarded.
+/// Copies like stream_copy, together with helper threads. Returns false if the ranges overlap or are too
+/// small, all slots are in use, or memory was unmapped. The caller then repeats the whole copy alone,
+/// guarded.
 bool copy_with_help(std::byte* to, const std::byte* from, uint64_t bytes, uint64_t before) noexcept;
 
-/// What hsa_driver_lend_thread_v1 does: a part of such a copy, ten microseconds or so of memory that is
-/// there, on a thread of the program, whose signals, errno and cancellation it keeps apart from it. 0: there
-/// was nothing to do, enough others help, or memory went away.
+/// Implements hsa_driver_lend_thread_v1: copies about 10 µs of a shared copy on a thread of the program. It
+/// preserves errno, signal mask and cancellation state. Returns 0 if there was no work, there are enough
+/// helpers, or memory was unmapped.
 int32_t lend_program_thread() noexcept;
 
-/// In the child of fork: the threads that copied are the parent's.
+/// Clears the state in a child of fork, where the copying threads do not exist.
 void forget_shared_copies() noexcept;
 
 }  // namespace rigel::vgpu

@@ -24,7 +24,7 @@ namespace {
 
 constexpr uint64_t kMiB = uint64_t{1} << 20;
 
-// Threads that help as long as it lives, and how often they could.
+// Threads that lend themselves to copies, and the number of successful calls.
 class Helpers {
  public:
   explicit Helpers(int count) {
@@ -59,7 +59,7 @@ std::vector<std::byte> noise(size_t bytes) {
   return data;
 }
 
-TEST(SharedCopy, NeedsNobody) {
+TEST(SharedCopy, CompletesWithoutHelpers) {
   EXPECT_EQ(lend_program_thread(), 0);
   const std::vector<std::byte> from = noise(kMiB + 77);
   std::vector<std::byte> to(from.size());
@@ -68,7 +68,7 @@ TEST(SharedCopy, NeedsNobody) {
   EXPECT_EQ(lend_program_thread(), 0);
 }
 
-TEST(SharedCopy, IsWholeWhoeverHelps) {
+TEST(SharedCopy, CompletesWithHelpers) {
   const std::vector<std::byte> from = noise(4 * kMiB);
   std::vector<std::byte> to(from.size() + 64);
   std::mt19937 random(1);
@@ -86,7 +86,7 @@ TEST(SharedCopy, IsWholeWhoeverHelps) {
   EXPECT_GE(helpers.helped(), 20u);
 }
 
-TEST(SharedCopy, LeavesWhatOverlapsAndWhatIsSmallToTheEngine) {
+TEST(SharedCopy, RejectsOverlappingAndSmallRanges) {
   std::vector<std::byte> data = noise(kMiB);
   const std::vector<std::byte> before = data;
   EXPECT_FALSE(copy_with_help(data.data() + 1, data.data(), kMiB / 2, 0));
@@ -95,8 +95,8 @@ TEST(SharedCopy, LeavesWhatOverlapsAndWhatIsSmallToTheEngine) {
   EXPECT_EQ(data, before);
 }
 
-// More at a time than there are places for.
-TEST(SharedCopy, ManyGoOnTogether) {
+// More copies at a time than there are slots.
+TEST(SharedCopy, SeveralCopiesRunTogether) {
   const std::vector<std::byte> from = noise(kMiB);
   const Helpers helpers(1);
   std::vector<std::thread> engines;
@@ -106,7 +106,8 @@ TEST(SharedCopy, ManyGoOnTogether) {
       std::vector<std::byte> to(from.size());
       for (int i = 0; i < 50; ++i) {
         std::memset(to.data(), 0, to.size());
-        if (!copy_with_help(to.data(), from.data(), from.size(), 0)) continue;  // no place: it copies alone
+        // no slot: it would copy alone
+        if (!copy_with_help(to.data(), from.data(), from.size(), 0)) continue;
         ++whole;
         if (to != from) ++wrong;
       }
@@ -117,7 +118,7 @@ TEST(SharedCopy, ManyGoOnTogether) {
   EXPECT_GE(whole, 50);
 }
 
-TEST(SharedCopy, SaysThatMemoryWentAwayWhoeverMetIt) {
+TEST(SharedCopy, ReportsUnmappedMemoryFoundByAnyThread) {
   if (!catch_host_faults()) GTEST_SKIP() << "faults cannot be caught here";
   constexpr uint64_t kBytes = kMiB, kHole = kMiB - 64 * kPage;
   auto* const from = static_cast<std::byte*>(
@@ -141,8 +142,8 @@ TEST(SharedCopy, SaysThatMemoryWentAwayWhoeverMetIt) {
   munmap(from, kBytes);
 }
 
-// A handler runs on a thread that is lent only when it has been given back, and finds it as it was.
-TEST(SharedCopy, GivesThreadsBackAsTheyWere) {
+// A signal handler runs on a lent thread only after the call, with errno and mask as before.
+TEST(SharedCopy, PreservesStateOfLentThread) {
   const std::vector<std::byte> from = noise(4 * kMiB);
   std::vector<std::byte> to(from.size());
   std::atomic<bool> stop{false};
@@ -169,7 +170,7 @@ TEST(SharedCopy, GivesThreadsBackAsTheyWere) {
   engine.join();
 }
 
-TEST(SharedCopy, BeginsAfreshInAForkedChild) {
+TEST(SharedCopy, WorksInForkedChild) {
   if (HSABE_SANITIZER == HSABE_SANITIZER_THREAD) GTEST_SKIP() << "no threads after fork";
   const std::vector<std::byte> from = noise(4 * kMiB);
   std::vector<std::byte> to(from.size());

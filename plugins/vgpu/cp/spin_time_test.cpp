@@ -9,7 +9,7 @@ using namespace std::chrono_literals;
 using Clock = SpinTime::Clock;
 constexpr Clock::time_point kStart{1h};
 
-TEST(SpinTime, MovesAwayThenGivesUpForAWhileWhereItIsInTheWay) {
+TEST(SpinTime, FrequentCollisionsMoveThenPauseSpinning) {
   SpinTime spin;
   int moves = 0;
   while (moves < 100 && spin.woken_after(10us, kStart)) ++moves;
@@ -17,10 +17,10 @@ TEST(SpinTime, MovesAwayThenGivesUpForAWhileWhereItIsInTheWay) {
   EXPECT_LT(moves, 10);
   EXPECT_EQ(spin.length(kStart + 1us), 0us);
   EXPECT_FALSE(spin.woken_after(10us, kStart + 1us)) << "it was not looking";
-  EXPECT_GT(spin.length(kStart + SpinTime::kPatience + 1us), 0us);
+  EXPECT_GT(spin.length(kStart + SpinTime::kPause + 1us), 0us);
 }
 
-TEST(SpinTime, RareWakesAreNoReasonToMove) {
+TEST(SpinTime, RareWakeUpsDoNotMove) {
   SpinTime spin;
   for (int i = 0; i < 100; ++i) {
     EXPECT_FALSE(spin.woken_after(5ms, kStart));

@@ -13,7 +13,7 @@ namespace {
 constexpr size_t kLongestInstruction = 15;
 constexpr uint64_t kPage = 4096;
 
-// Reads past the end give zeros, and are remembered.
+// Reads past the end return zeros and clear complete().
 class Code {
  public:
   explicit Code(std::span<const uint8_t> bytes) : bytes_(bytes) {}
@@ -36,7 +36,7 @@ class Code {
   bool complete_ = true;
 };
 
-// Those that only change how the address is computed.
+// Whether a prefix only changes how the address is computed.
 bool is_address_prefix(uint8_t byte) noexcept {
   constexpr uint8_t kSegments[] = {0x26, 0x2e, 0x36, 0x3e, 0x64, 0x65};
   return byte == 0x67 || std::find(std::begin(kSegments), std::end(kSegments), byte) != std::end(kSegments);
@@ -98,7 +98,7 @@ namespace {
 constexpr int kRegisters[16] = {REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP, REG_RSI, REG_RDI,
                                 REG_R8,  REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15};
 
-// The instruction may be the last of what is mapped, and code may be there to be executed only.
+// The instruction may be the last in its mapping, and code may be executable but not readable.
 std::span<const uint8_t> readable_code(uint64_t pc) noexcept {
   const auto* const code = reinterpret_cast<const uint8_t*>(pc);
   const uint64_t in_page = kPage - pc % kPage;
@@ -107,9 +107,9 @@ std::span<const uint8_t> readable_code(uint64_t pc) noexcept {
   return {code, all ? kLongestInstruction : in_page};
 }
 
-// `value` becomes what was there before, if it `exchanges`.
+// Stores `value`. If `exchanges`, `value` becomes the previous value.
 template <class T>
-bool put(std::byte* at, uint64_t& value, bool exchanges) noexcept {
+bool store_value(std::byte* at, uint64_t& value, bool exchanges) noexcept {
   T* const place = reinterpret_cast<T*>(at);
   if (!exchanges) return guarded_store(place, static_cast<T>(value));
   T seen = 0;
@@ -128,8 +128,8 @@ bool StoppedStore::make_at(std::byte* at, uint64_t room) noexcept {
   if (!store || store->bytes > room || reinterpret_cast<uint64_t>(at) % store->bytes != 0) return false;
   greg_t& source = registers[kRegisters[store->source]];
   uint64_t value = store->constant ? store->value : static_cast<uint64_t>(source);
-  if (!(store->bytes == 8 ? put<uint64_t>(at, value, store->exchanges)
-                          : put<uint32_t>(at, value, store->exchanges))) {
+  if (!(store->bytes == 8 ? store_value<uint64_t>(at, value, store->exchanges)
+                          : store_value<uint32_t>(at, value, store->exchanges))) {
     return false;
   }
   if (store->exchanges) source = static_cast<greg_t>(value);

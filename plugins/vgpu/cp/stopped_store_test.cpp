@@ -13,43 +13,43 @@
 namespace rigel::vgpu {
 namespace {
 
-// The bytes are what GNU as makes of the text.
+// `bytes` is GNU as's encoding of `text`.
 struct Encoding {
   const char* text;
   std::vector<uint8_t> bytes;
   StoreInstruction store;
 };
 
-StoreInstruction of_register(uint32_t length, uint32_t bytes, uint32_t source, bool exchanges = false) {
+StoreInstruction register_store(uint32_t length, uint32_t bytes, uint32_t source, bool exchanges = false) {
   return {length, bytes, false, exchanges, source, 0};
 }
-StoreInstruction of_constant(uint32_t length, uint32_t bytes, uint64_t value) {
+StoreInstruction constant_store(uint32_t length, uint32_t bytes, uint64_t value) {
   return {length, bytes, true, false, 0, value};
 }
 
 const std::vector<Encoding>& encodings() {
   static const std::vector<Encoding> all = {
-      {"mov %rax, (%rdi)", {0x48, 0x89, 0x07}, of_register(3, 8, 0)},
-      {"mov %ecx, (%rdx)", {0x89, 0x0a}, of_register(2, 4, 1)},
-      {"mov %r15, 8(%r12)", {0x4d, 0x89, 0x7c, 0x24, 0x08}, of_register(5, 8, 15)},
-      {"mov %r8d, 0x12345(,%rbp,4)", {0x44, 0x89, 0x04, 0xad, 0x45, 0x23, 0x01, 0}, of_register(8, 4, 8)},
-      {"mov %rsp, (%r13)", {0x49, 0x89, 0x65, 0}, of_register(4, 8, 4)},
-      {"mov %rbx, 0x1000(%rip)", {0x48, 0x89, 0x1d, 0, 0x10, 0, 0}, of_register(7, 8, 3)},
-      {"mov %rax, 0x100(%rbp,%rcx,8)", {0x48, 0x89, 0x84, 0xcd, 0, 1, 0, 0}, of_register(8, 8, 0)},
-      {"mov %rax, (%rsp)", {0x48, 0x89, 0x04, 0x24}, of_register(4, 8, 0)},
-      {"mov %rax, %fs:16", {0x64, 0x48, 0x89, 0x04, 0x25, 0x10, 0, 0, 0}, of_register(9, 8, 0)},
-      {"mov %eax, (%edi)", {0x67, 0x89, 0x07}, of_register(3, 4, 0)},
-      {"movq $-2, (%rax)", {0x48, 0xc7, 0, 0xfe, 0xff, 0xff, 0xff}, of_constant(7, 8, ~uint64_t{1})},
-      {"movl $7, 4(%rax)", {0xc7, 0x40, 0x04, 0x07, 0, 0, 0}, of_constant(7, 4, 7)},
-      {"movnti %rdx, (%rsi)", {0x48, 0x0f, 0xc3, 0x16}, of_register(4, 8, 2)},
-      {"movnti %r9d, 1(%r9)", {0x45, 0x0f, 0xc3, 0x49, 0x01}, of_register(5, 4, 9)},
-      {"xchg %rax, (%rdx)", {0x48, 0x87, 0x02}, of_register(3, 8, 0, true)},
-      {"lock xchg %r10d, (%rdx)", {0xf0, 0x44, 0x87, 0x12}, of_register(4, 4, 10, true)},
+      {"mov %rax, (%rdi)", {0x48, 0x89, 0x07}, register_store(3, 8, 0)},
+      {"mov %ecx, (%rdx)", {0x89, 0x0a}, register_store(2, 4, 1)},
+      {"mov %r15, 8(%r12)", {0x4d, 0x89, 0x7c, 0x24, 0x08}, register_store(5, 8, 15)},
+      {"mov %r8d, 0x12345(,%rbp,4)", {0x44, 0x89, 0x04, 0xad, 0x45, 0x23, 0x01, 0}, register_store(8, 4, 8)},
+      {"mov %rsp, (%r13)", {0x49, 0x89, 0x65, 0}, register_store(4, 8, 4)},
+      {"mov %rbx, 0x1000(%rip)", {0x48, 0x89, 0x1d, 0, 0x10, 0, 0}, register_store(7, 8, 3)},
+      {"mov %rax, 0x100(%rbp,%rcx,8)", {0x48, 0x89, 0x84, 0xcd, 0, 1, 0, 0}, register_store(8, 8, 0)},
+      {"mov %rax, (%rsp)", {0x48, 0x89, 0x04, 0x24}, register_store(4, 8, 0)},
+      {"mov %rax, %fs:16", {0x64, 0x48, 0x89, 0x04, 0x25, 0x10, 0, 0, 0}, register_store(9, 8, 0)},
+      {"mov %eax, (%edi)", {0x67, 0x89, 0x07}, register_store(3, 4, 0)},
+      {"movq $-2, (%rax)", {0x48, 0xc7, 0, 0xfe, 0xff, 0xff, 0xff}, constant_store(7, 8, ~uint64_t{1})},
+      {"movl $7, 4(%rax)", {0xc7, 0x40, 0x04, 0x07, 0, 0, 0}, constant_store(7, 4, 7)},
+      {"movnti %rdx, (%rsi)", {0x48, 0x0f, 0xc3, 0x16}, register_store(4, 8, 2)},
+      {"movnti %r9d, 1(%r9)", {0x45, 0x0f, 0xc3, 0x49, 0x01}, register_store(5, 4, 9)},
+      {"xchg %rax, (%rdx)", {0x48, 0x87, 0x02}, register_store(3, 8, 0, true)},
+      {"lock xchg %r10d, (%rdx)", {0xf0, 0x44, 0x87, 0x12}, register_store(4, 4, 10, true)},
   };
   return all;
 }
 
-TEST(StoppedStores, AreDecoded) {
+TEST(DecodeStore, DecodesSupportedInstructions) {
   for (const Encoding& encoding : encodings()) {
     SCOPED_TRACE(encoding.text);
     std::vector<uint8_t> code = encoding.bytes;
@@ -65,7 +65,7 @@ TEST(StoppedStores, AreDecoded) {
   }
 }
 
-TEST(StoppedStores, AreNotDecodedWhereTheirEndIsNotThere) {
+TEST(DecodeStore, RejectsIncompleteInstruction) {
   for (const Encoding& encoding : encodings()) {
     for (size_t bytes = 0; bytes < encoding.bytes.size(); ++bytes) {
       EXPECT_FALSE(decode_store(std::span(encoding.bytes).first(bytes))) << encoding.text << " of " << bytes;
@@ -73,19 +73,19 @@ TEST(StoppedStores, AreNotDecodedWhereTheirEndIsNotThere) {
   }
 }
 
-TEST(StoppedStores, OfOtherKindsAreNotDecoded) {
+TEST(DecodeStore, RejectsOtherInstructions) {
   const std::vector<std::vector<uint8_t>> others = {
       {0x66, 0x89, 0x07},              // mov %ax, (%rdi)
       {0x88, 0x07},                    // mov %al, (%rdi)
       {0x48, 0x89, 0xc7},              // mov %rax, %rdi
       {0x48, 0x8b, 0x07},              // mov (%rdi), %rax
-      {0xf0, 0x48, 0x89, 0x07},        // no instruction
+      {0xf0, 0x48, 0x89, 0x07},        // invalid
       {0xf3, 0x48, 0xab},              // rep stos
-      {0x48, 0xc7, 0x08, 1, 0, 0, 0},  // xbegin's neighbour: C7 /1 is none
+      {0x48, 0xc7, 0x08, 1, 0, 0, 0},  // C7 /1, not a store
       {0x48, 0x87, 0xc2},              // xchg %rax, %rdx
       {0x48, 0x01, 0x07},              // add %rax, (%rdi)
       {0x0f, 0x11, 0x07},              // movups %xmm0, (%rdi)
-      {0x48, 0x40, 0x89, 0x07},        // the first of two REX is none
+      {0x48, 0x40, 0x89, 0x07},        // two REX prefixes
       {0xf2, 0x48, 0x87, 0x07},        // xacquire xchg
   };
   for (std::vector<uint8_t> code : others) {
@@ -97,7 +97,7 @@ TEST(StoppedStores, OfOtherKindsAreNotDecoded) {
 
 #if defined(__x86_64__)
 
-// A page that cannot be written to, and what is written in its place.
+// A write-protected page and its mirror, which receives the stores.
 class StoppedStoreTest : public ::testing::Test {
  protected:
   static constexpr size_t kPage = 4096;
@@ -137,7 +137,7 @@ class StoppedStoreTest : public ::testing::Test {
   int made_ = 0, repeated_ = 0;
 };
 
-TEST_F(StoppedStoreTest, IsMadeElsewhereAndTheThreadGoesOn) {
+TEST_F(StoppedStoreTest, StoresToMirrorAndContinues) {
   uint64_t before = 0x1111, wide = 0x0123456789abcdef, after = 0x2222;
   asm volatile(
       "mov %[wide], 8(%[page])\n\t"
@@ -158,7 +158,7 @@ TEST_F(StoppedStoreTest, IsMadeElsewhereAndTheThreadGoesOn) {
   for (size_t i = 0; i < kPage; ++i) ASSERT_EQ(page_[i], std::byte{0}) << i;
 }
 
-TEST_F(StoppedStoreTest, ThatExchangesGivesWhatWasThere) {
+TEST_F(StoppedStoreTest, ExchangeReturnsPreviousValue) {
   mirror_.fill(std::byte{0x99});
   uint64_t wide = 5, narrow = 0x5555555500000007;
   asm volatile(
@@ -173,7 +173,7 @@ TEST_F(StoppedStoreTest, ThatExchangesGivesWhatWasThere) {
   EXPECT_EQ(mirrored<uint64_t>(72), 0x9999999900000007u);
 }
 
-TEST_F(StoppedStoreTest, ThatIsNotKnownOrNotAlignedIsLeftToBeRepeated) {
+TEST_F(StoppedStoreTest, UnsupportedOrUnalignedStoreIsRepeated) {
   asm volatile("mov %[value], 4(%[page])" : : [page] "r"(page_), [value] "r"(uint64_t{7}) : "memory");
   EXPECT_EQ(repeated_, 1);
   EXPECT_EQ(std::to_integer<int>(page_[4]), 7);
@@ -184,8 +184,8 @@ TEST_F(StoppedStoreTest, ThatIsNotKnownOrNotAlignedIsLeftToBeRepeated) {
   EXPECT_EQ(made_, 0);
 }
 
-// A program has mapped over the device's memory, as one can in a child of fork.
-TEST_F(StoppedStoreTest, ThatCannotBeMadeElsewhereIsLeftToBeRepeated) {
+// The program has mapped over the device's memory, as is possible in a child of fork.
+TEST_F(StoppedStoreTest, StoreThatFaultsInMirrorIsRepeated) {
   elsewhere_ = page_;
   std::atomic_ref<uint64_t> word(*reinterpret_cast<uint64_t*>(page_ + 8));
   word.store(7, std::memory_order_relaxed);
@@ -198,8 +198,8 @@ TEST_F(StoppedStoreTest, ThatCannotBeMadeElsewhereIsLeftToBeRepeated) {
   EXPECT_EQ(made_, 0);
 }
 
-// Code at the end of what is mapped is read as far as it goes.
-TEST_F(StoppedStoreTest, MayBeTheLastInstructionThereIs) {
+// Code at the end of a mapping is read as far as possible.
+TEST_F(StoppedStoreTest, DecodesInstructionAtEndOfMapping) {
   auto* const code = static_cast<uint8_t*>(
       mmap(nullptr, 2 * kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
   ASSERT_NE(code, MAP_FAILED);

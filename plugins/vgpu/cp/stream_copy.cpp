@@ -19,9 +19,9 @@ namespace {
 
 constexpr uint64_t kPage = 4096;
 
-// AMD's Zen 3 and 4 take ten times as long for the microcode's block move, which is what memmove uses for
-// most sizes, where the destination's place in its page is up to 31 bytes past the source's. From the end on,
-// in pieces that are loaded before any of them is stored, no load seems to be of a line that is being stored.
+// On AMD's Zen 3 and 4, `rep movs`, which memmove uses for most sizes, is ten times slower if the destination
+// is 1 to 31 bytes past the source modulo the page size. Copying backwards, in pieces that are loaded
+// completely before they are stored, avoids loads from a line that is being stored.
 bool copies_backwards(const std::byte* to, const std::byte* from, uint64_t bytes) {
   const uint64_t past = (reinterpret_cast<uintptr_t>(to) - reinterpret_cast<uintptr_t>(from)) % kPage;
   return bytes >= kPage && past != 0 && past < 32;
@@ -33,15 +33,15 @@ void copy_backwards(std::byte* to, const std::byte* from, uint64_t bytes) {
   std::memcpy(to, from, bytes);
 }
 
-// Sanitizers do not see streaming stores, and their builds are not about speed.
+// Sanitizers do not see streaming stores.
 #if defined(__SSE2__) && HSABE_SANITIZER == HSABE_SANITIZER_NONE
 #define RIGEL_VGPU_STREAMS 1
-constexpr uint64_t kStreamBytes = uint64_t{64} << 10;  // less is not worth the way there and back
+constexpr uint64_t kStreamBytes = uint64_t{64} << 10;  // shorter copies do not repay the bypass
 constexpr uint64_t kLine = 64;
 
-// Two pages, line by line in turns: reading along two streams keeps more misses under way than one does. The
-// next two are fetched meanwhile, into all caches: what is fetched past them (prefetchnta) has gone again
-// before its turn, and the copy takes half as long again.
+// Interleaves two pages line by line, because two streams keep more misses in flight than one. The next two
+// pages are prefetched into all caches: data fetched with prefetchnta is evicted before its use, and the copy
+// takes 1.5 times as long.
 void fetch_ahead(const std::byte* from) {
   _mm_prefetch(reinterpret_cast<const char*>(from + 2 * kPage), _MM_HINT_T0);
   _mm_prefetch(reinterpret_cast<const char*>(from + 3 * kPage), _MM_HINT_T0);
@@ -61,7 +61,7 @@ void stream_two_pages(std::byte* to, const std::byte* from) {
   }
 }
 
-// A line by one store is never written to memory in parts.
+// Writes each line with one store, so that memory never gets a partial line.
 __attribute__((target("avx512f"))) void stream_two_pages_avx512(std::byte* to, const std::byte* from) {
   for (uint64_t at = 0; at < kPage; at += kLine) {
     fetch_ahead(from + at);
@@ -71,8 +71,8 @@ __attribute__((target("avx512f"))) void stream_two_pages_avx512(std::byte* to, c
   }
 }
 
-// On AMD's Zen 3 one stream is the fastest, and its own prefetcher knows better: 16 GB/s where the above
-// makes 13 and the C library's memcpy of all at once 15.
+// AMD's Zen 3 is fastest with one stream and the hardware prefetcher: 16 GB/s. The versions above reach 13
+// GB/s, libc's memcpy of the whole 15 GB/s.
 __attribute__((target("avx2"))) void stream_two_pages_in_order(std::byte* to, const std::byte* from) {
   for (uint64_t at = 0; at < 2 * kPage; at += kLine) {
     const auto* in = reinterpret_cast<const __m256i*>(from + at);
@@ -82,7 +82,7 @@ __attribute__((target("avx2"))) void stream_two_pages_in_order(std::byte* to, co
   }
 }
 
-auto best_way_for_two_pages() {
+auto best_two_page_copy() {
   if (__builtin_cpu_supports("avx512f")) return stream_two_pages_avx512;
   const bool in_order = __builtin_cpu_is("amd") && __builtin_cpu_supports("avx2");
   return in_order ? stream_two_pages_in_order : stream_two_pages;
@@ -91,15 +91,15 @@ auto best_way_for_two_pages() {
 
 }  // namespace
 
-// Both sides are in the caches of the last level, which others use as well.
+// An eighth of the last-level cache, because source and destination share it with other users.
 uint64_t cached_copy_bytes() noexcept {
-  // Not made once by some thread: after a fork that one may be gone.
-  static constinit std::atomic<uint64_t> known{0};
-  uint64_t bytes = known.load(std::memory_order_relaxed);
+  // Not a function-local static with a guard: after a fork the thread that initialises it may not exist.
+  static constinit std::atomic<uint64_t> cached{0};
+  uint64_t bytes = cached.load(std::memory_order_relaxed);
   if (bytes == 0) {
     const long cache = sysconf(_SC_LEVEL3_CACHE_SIZE);
     bytes = std::clamp<uint64_t>(cache > 0 ? static_cast<uint64_t>(cache) / 8 : 0, 512 << 10, 4 << 20);
-    known.store(bytes, std::memory_order_relaxed);
+    cached.store(bytes, std::memory_order_relaxed);
   }
   return bytes;
 }
@@ -112,9 +112,9 @@ void stream_copy(std::byte* to, const std::byte* from, uint64_t bytes,
     const uint64_t head = (kLine - reinterpret_cast<uintptr_t>(to) % kLine) % kLine;
     std::memcpy(to, from, head);
     to += head, from += head, bytes -= head;
-    const auto two_pages = best_way_for_two_pages();
+    const auto two_pages = best_two_page_copy();
     for (; bytes >= 2 * kPage; to += 2 * kPage, from += 2 * kPage, bytes -= 2 * kPage) two_pages(to, from);
-    _mm_sfence();  // streaming stores are weakly ordered; what announces this copy comes after it
+    _mm_sfence();  // streaming stores are weakly ordered; the announcement of this copy comes after them
   }
 #endif
   if (apart && copies_backwards(to, from, bytes)) return copy_backwards(to, from, bytes);
@@ -135,7 +135,7 @@ void stream_fill(std::byte* to, uint32_t pattern, uint64_t bytes) noexcept {
     std::memset(to, low, bytes);
     return;
   }
-  // Doubling what is there already: memcpy runs at its own speed from the second kilobyte on.
+  // Doubles the filled part. memcpy is at full speed from the second KiB on.
   uint64_t done = bytes < sizeof pattern ? bytes : sizeof pattern;
   std::memcpy(to, &pattern, done);
   while (done < bytes) {

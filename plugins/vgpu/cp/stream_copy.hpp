@@ -1,6 +1,6 @@
-// Copies and fills of the size that copy engines do: up to megabytes at a time, of memory that this thread
-// will not read again soon. They come in pieces, so that a queue can be stopped between them, and parts of
-// what is larger than the caches go past them, as libc's memcpy has it for sizes that it sees in one call.
+// Copies and fills for copy engines: up to megabytes at a time, of memory that this thread will not read
+// again soon. They come in pieces, so that a queue can be stopped between them. A run of pieces that exceeds
+// the caches bypasses them, as libc's memcpy does for one large call.
 #pragma once
 
 #include <cstddef>
@@ -8,19 +8,20 @@
 
 namespace rigel::vgpu {
 
-/// memmove of `bytes` bytes, of which `before` more came before in one run. What fits in the caches stays
-/// there: it is copied in less time, and whoever reads it next has it near.
+/// memmove of `bytes` bytes that continue a run of `before` bytes. Short runs stay in the caches: the copy is
+/// faster, and the next reader finds the data there.
 void stream_copy(std::byte* to, const std::byte* from, uint64_t bytes, uint64_t before = 0) noexcept;
 
-/// The same of memory that may go away. False: it has, in the middle of it, and last_host_fault() says where.
+/// The same for memory that may be unmapped. Returns false if it was unmapped meanwhile; see
+/// last_host_fault().
 bool guarded_stream_copy(std::byte* to, const std::byte* from, uint64_t bytes, uint64_t before) noexcept;
 
-/// Whether a copy reads nothing that it writes.
+/// Whether the ranges of a copy do not overlap.
 inline bool are_apart(const std::byte* to, const std::byte* from, uint64_t bytes) {
   return to + bytes <= from || from + bytes <= to;
 }
 
-/// How long a run is that goes past the caches, from there on.
+/// Length of a run from which copies bypass the caches.
 uint64_t cached_copy_bytes() noexcept;
 
 /// Repeats the four bytes of `pattern`, lowest first.

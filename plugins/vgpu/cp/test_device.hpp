@@ -1,5 +1,4 @@
-// A GPU without the rest of a driver, for tests: queues with their structures in fake memory, signals, and
-// words to write packets with.
+// A GPU without a driver, for tests: queues in fake memory, signals, and functions that build packets.
 #pragma once
 
 #include <initializer_list>
@@ -16,7 +15,7 @@ namespace rigel::vgpu::testing {
 
 constexpr uint32_t kGfx8 = 80003, kGfx9 = 90006, kGfx101 = 100100, kGfx103 = 100300;
 
-/// The name of a test of such a version: "gfx101" for 100100.
+/// Name of a test for a version: "gfx101" for 100100.
 inline std::string generation_name(const ::testing::TestParamInfo<uint32_t>& version) {
   const uint32_t major = version.param / 10000, minor = version.param / 100 % 100;
   return "gfx" + std::to_string(major) + (major < 10 ? "" : std::to_string(minor));
@@ -36,7 +35,7 @@ inline DeviceConfig threaded(uint32_t gfx) {
   return config;
 }
 
-/// A dispatch sink that keeps what it gets until the test says that it ended.
+/// A dispatch sink that keeps dispatches until the test ends them.
 class HeldDispatches : public DispatchSink {
  public:
   void start(const Dispatch& dispatch, Done done) override {
@@ -101,7 +100,7 @@ class Signals {
   Buffer buffer_;
 };
 
-/// An AQL queue as a runtime makes it.
+/// An AQL queue as a runtime creates it.
 class TestAqlQueue {
  public:
   TestAqlQueue(FakeBus& bus, CommandProcessor& cp, uint32_t gfx, uint32_t id, uint32_t packets = 64,
@@ -110,7 +109,7 @@ class TestAqlQueue {
     const uint64_t bytes = packets * 64;
     const bool doubled = gfx < 90000;
     ring_ = bus.allocate(doubled ? 2 * std::max(bytes, kPage) : bytes);
-    if (doubled) {  // the same memory at both halves
+    if (doubled) {  // both halves have the same memory
       const Buffer half{ring_.va, ring_.host, std::max(bytes, kPage)};
       packets_ = static_cast<uint32_t>(half.bytes / 64);
       bus.unmap(ring_);
@@ -149,7 +148,7 @@ class TestAqlQueue {
     return std::atomic_ref<uint16_t>(*slot(index)).load(std::memory_order_acquire);
   }
 
-  /// Writes a packet without ringing; its first dword last. Returns its index.
+  /// Writes a packet without ringing, first dword last. Returns its index.
   uint64_t write(const aql::Packet& packet) {
     const uint64_t index = next_++;
     auto* words = reinterpret_cast<uint32_t*>(slot(index));
@@ -199,7 +198,7 @@ inline aql::Packet barrier_packet(std::initializer_list<uint64_t> dependencies, 
   return packet;
 }
 
-/// A PM4 or SDMA queue, and the words that a test puts into it.
+/// A PM4 or SDMA queue that tests fill with words.
 class TestWordQueue {
  public:
   TestWordQueue(FakeBus& bus, CommandProcessor& cp, uint32_t gfx, QueueKind kind, uint32_t id,
@@ -224,7 +223,7 @@ class TestWordQueue {
     *ring_.at<uint32_t>(written_ * 4 % bytes_) = word;
     ++written_;
   }
-  /// Rings with the index that fits queue and generation.
+  /// Rings with the write pointer in the format of the queue and generation.
   void ring() {
     uint64_t value = written_ * (kind_ == QueueKind::kSdma ? 4 : 1);
     if (gfx_ < 90000) value &= (kind_ == QueueKind::kSdma ? bytes_ : bytes_ / 4) - 1;
@@ -234,7 +233,7 @@ class TestWordQueue {
     write(words);
     ring();
   }
-  /// Whether the reported read index says that everything was taken.
+  /// Whether the reported read pointer is the write pointer.
   bool drained() const {
     const uint64_t unit = kind_ == QueueKind::kSdma ? 4 : 1;
     const bool wide = kind_ == QueueKind::kSdma && gfx_ >= 90000;
@@ -265,7 +264,7 @@ inline uint32_t high(uint64_t value) {
   return static_cast<uint32_t>(value >> 32);
 }
 
-/// Waits for a condition that worker threads bring about; false after ten seconds.
+/// Waits up to ten seconds for a condition that worker threads fulfil. Returns whether it holds.
 template <class Condition>
 bool eventually(Condition condition) {
   for (int i = 0; i < 100000; ++i) {
