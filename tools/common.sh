@@ -1,10 +1,10 @@
-# Sourced by the commands beside it: where the tree is, and how to get what it needs.
+# Sourced by the commands of this directory: finds the tree and installs packages.
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 jobs=${JOBS:-$(nproc)}
 
-# Clones of one tree share what ccache has compiled.
+# Clones of a tree share ccache's results.
 export CCACHE_BASEDIR="$root" CCACHE_NOHASHDIR=1
 
 step() { printf '\n\033[1m== %s\033[0m\n' "$*"; }
@@ -18,7 +18,7 @@ want_at_most() { [ "$2" -le "$1" ] || wrong_word "too many arguments"; }  # <max
 want_number() { case $2 in '' | 0* | *[!0-9]*) wrong_word "invalid number of $1 '$2'" ;; esac; }  # <unit> <word>
 case "${1-}" in -h | --help) usage; exit ;; esac
 
-# --no-install, anywhere among the arguments: missing packages are named and not installed.
+# --no-install, anywhere among the arguments: missing packages are only named.
 no_install= words=()
 for word in "$@"; do
   if [ "$word" = --no-install ]; then no_install=yes; else words+=("$word"); fi
@@ -34,10 +34,10 @@ as_root() {
 }
 
 installed() { dpkg-query -W -f '${db:Status-Status}\n' "$1" 2>/dev/null | grep -qx installed; }
-# No grep -q, which closes the pipe before apt-cache has written all: that fails, now and then.
+# Not grep -q: it closes the pipe before apt-cache has written everything, which sometimes fails.
 offered() { apt-cache policy "$1" 2>/dev/null | grep '^ *Candidate: *[^( ]' >/dev/null; }
 
-# first <test> <name>|...: prints the first of the names that the test holds of.
+# first <test> <name>|...: prints the first name for which the test succeeds.
 first() {
   local name
   for name in ${2//|/ }; do
@@ -46,8 +46,8 @@ first() {
   return 1
 }
 
-# need <purpose>...: installs the packages that tools/dependencies lists for these purposes and that are missing. The
-# command that does so is printed before it runs.
+# need <purpose>...: installs missing packages that tools/dependencies lists for these purposes. The command
+# is printed first.
 need() {
   local purposes=" $* " purpose package why missing=() all=() command
   while read -r purpose package why; do
@@ -66,7 +66,7 @@ need() {
     step "Installing packages (--no-install skips this)"
     as_root apt-get -qq update || echo "apt-get update failed: the present package lists are used"
   fi
-  # Of several names, one that the system offers.
+  # The first name that the system offers.
   for package in "${!missing[@]}"; do missing[package]=$(first offered "${missing[package]}" || echo "${missing[package]%%|*}"); done
   command=(apt-get install -y --no-install-recommends "${missing[@]}")
   if [ -n "$no_install" ]; then
@@ -78,10 +78,10 @@ need() {
     fail "cannot install ${missing[*]}; see tools/dependencies for the packages and their purposes"
 }
 
-# Address-space randomisation of recent kernels is more than the sanitizers of GCC 12 and clang 14 know.
+# Recent kernels randomise addresses more than the sanitizers of GCC 12 and clang 14 support.
 without_aslr() {
   if setarch "$(uname -m)" -R true 2>/dev/null; then setarch "$(uname -m)" -R "$@"; else "$@"; fi
 }
 
-# The archives of the fuzzers' seeds: <fuzzer>.seeds.tar.xz, each beside its fuzzer.
+# The seed archives: <fuzzer>.seeds.tar.xz next to each fuzzer.
 seed_archives() { find "$root" -path "$root/build-*" -prune -o -name '*.seeds.tar.xz' -print | LC_ALL=C sort; }

@@ -1,23 +1,24 @@
 #!/usr/bin/env bash
 # architecture.sh <root of the sources>
-# The table of docs/internals/architecture.md has each directory of the sources, its picture each module, and no others.
+# The table of docs/internals/architecture.md lists exactly the directories of the sources, and its picture
+# exactly the modules.
 . "$(dirname "$0")/common.sh"
 cd "$1"
 page=docs/internals/architecture.md
 
-# Directories with sources, one level below the parts that are divided into directories.
+# Directories with sources, one level below parts that have subdirectories.
 directories() {
   find api backends core loader plugins conformance tools -name '*.[ch]' -o -name '*.cpp' -o -name '*.hpp' |
     sed -E 's,^((api|backends|core|loader|plugins)/[^/]+|conformance|tools)/.*,\1,' | sort -u
 }
-# The first column of the table: `backends/gfx8`, `gfx9` are two directories of backends.
+# The table's first column: `backends/gfx8`, `gfx9` are two directories of backends.
 listed() {
   sed -nE '/^\| directory \|/,/^$/s/^\| (`[^|]*`) \|.*/\1/p' "$page" | tr -d '` ' |
     awk -F, '{ part = $1; sub("/.*", "", part); print $1; for (i = 2; i <= NF; ++i) print part "/" $i }' | sort
 }
 difference=$(diff <(directories) <(listed)) || complain "$page's table (>) is not what there is (<):"$'\n'"$difference"
 
-# Every part has a line of the picture, which begins with its name; of backends and plugins it names each.
+# Each part has a line in the picture that starts with its name. For backends and plugins it names each one.
 picture=$(awk '/^```/ && ++fences == 2 { exit } fences == 1' "$page")
 for part in api/entry core loader backends; do
   expect "$picture" "^ +$part/? " "the picture"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# commands.sh <root of the sources> <scratch folder>
-# Every command of tools/ prints its help, and rejects invalid arguments before it does anything: it calls none of the
-# programs that it would start with, and leaves nothing among the sources.
+# commands.sh <root of the sources> <scratch directory>
+# Every command of tools/ prints its help, and rejects invalid arguments before it does anything: it calls
+# none of its programs and leaves the sources unchanged.
 . "$(dirname "$0")/common.sh"
 root=$1 scratch=$2
 rm -rf "$scratch"
@@ -12,7 +12,7 @@ for program in apt-get cmake ctest dpkg-query git realpath tar; do
   chmod +x "$scratch/$program"
 done
 
-# says <status> <where> <command> <argument>...: the usage, alone or after an error.
+# says <status> <where> <command> <argument>...: expects the usage, alone or after an error.
 says() {
   local status=$1 where=$2 command=$3 code=0
   shift 3
@@ -50,7 +50,7 @@ for words in abc 0 '10 nonsense' '10 dev more' 'vgpu x' 'vgpu 1 nonsense' 'kerne
   says 2 err stress $words
 done
 
-# Files that remain of a failing or interrupted command are in its build directory, which git ignores.
+# Files of a failing or interrupted command are in its build directory, which Git ignores.
 mkdir "$scratch/copy"
 cp -r "$root/tools" "$scratch/copy/"
 printf '#!/bin/sh\necho installed\n' >"$scratch/dpkg-query"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# debian_headers.sh <folder of libhsa-runtime64.so.1> <list_agents.c> <installed folder of hsa/hsa.h>
-# A program compiled against Debian's own headers, and linked with its library, runs on ours.
+# debian_headers.sh <directory of libhsa-runtime64.so.1> <list_agents.c> <installed directory of hsa/hsa.h>
+# A program that is compiled with Debian's headers and linked with its library runs on this library.
 . "$(dirname "$0")/common.sh"
 libdir=$1 source=$2 include=$3
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# dependencies.sh <source folder> <scratch folder>
-# What the tools install where packages are missing, on a system that only says what it has and what it offers.
+# dependencies.sh <source directory> <scratch directory>
+# Checks which packages the tools install, with fake package commands that only report what is installed and
+# offered.
 . "$(dirname "$0")/common.sh"
 sources=$1 scratch=$2
 rm -rf "$scratch"
@@ -14,7 +15,7 @@ build  here|there            is there by one of its names
 build  nowhere|neverheard    is not to be had
 test   unasked               is for another purpose
 END
-# <name> <what it does>
+# command_that <name> <script>: creates a fake command.
 command_that() { printf '#!/bin/sh\n%s\n' "$2" >"$scratch/bin/$1"; chmod +x "$scratch/bin/$1"; }
 # shellcheck disable=SC2016  # the variables are those commands'
 {
@@ -23,7 +24,7 @@ command_that() { printf '#!/bin/sh\n%s\n' "$2" >"$scratch/bin/$1"; chmod +x "$sc
   command_that apt-get 'echo "$*" >>"$CALLS"'
   command_that id 'echo 0'
 }
-# installs <installed> <offered>: the packages that are asked of apt-get.
+# installs <installed> <offered>: prints the packages passed to apt-get.
 installs() {
   : >"$scratch/calls"
   (INSTALLED=$1 OFFERED=$2 CALLS=$scratch/calls PATH=$scratch/bin:$PATH bash -c '. "$0"; need build' "$scratch/tools/common.sh") >/dev/null
@@ -31,7 +32,7 @@ installs() {
 }
 expect "$(installs 'there' 'plain old new')" '^plain old nowhere$' "a system that offers both names"
 expect "$(installs 'here plain neverheard' 'new')" '^new$' "a system that offers the second name"
-# --no-install: the command is printed, and nothing is called.
+# With --no-install the command is printed and not called.
 : >"$scratch/calls"
 said=$(INSTALLED='here' OFFERED='plain new' CALLS=$scratch/calls PATH=$scratch/bin:$PATH \
   bash -c '. "$0" word --no-install; need build; echo "words: $*"' "$scratch/tools/common.sh")

@@ -1,18 +1,18 @@
 #!/usr/bin/env python3
-"""documentation.py <root of the sources> <build folder> <scratch folder>
+"""documentation.py <root of the sources> <build directory> <scratch directory>
 
-What the documents show is so: every block of code in README.md, CONTRIBUTING.md and docs/ says in its fence what it is,
-every JSON block is read by the loader (and options of drivers and tools by them), every command line is run, and options
-of our commands that are named in the text exist. The info string of a fence decides:
+Checks the documents. Every code fence in README.md, CONTRIBUTING.md and docs/ has an info string. The loader reads
+every JSON block, and drivers and tools their options. Every command line is run. Options of Rigel's commands that the
+text names exist. The info string selects the check:
 
   ```json            a configuration file, or the manifest of a backend
-  ```sh                    commands, run by a shell in a folder that looks like the root of the sources, with ./program
-  ```sh if <command>       run where that command succeeds, which says that what they need is there
+  ```sh                    commands, run by a shell in a copy of the sources' root with ./program
+  ```sh if <command>       run if that command succeeds, which tests for what they need
   ```sh takes <n> minutes  run with RIGEL_DOCUMENTATION_MINUTES=<n or more>; else the programs and their options exist
   ```sh as in <script>     that script runs each of the commands, with what it needs before and after
-  ```sh as in test <name>  a test does this with its own paths: there is a test of this name
-  ```cpp of <file>    these lines, one after the other, are in that file
-  ```text            what a program prints, grammars, pictures
+  ```sh as in test <name>  a test of this name exists, which does this with other paths
+  ```cpp of <file>    the file contains these lines in this order
+  ```text            output of programs, grammars, pictures
   ```<language>      anything else that is not run
 """
 
@@ -36,7 +36,7 @@ def complain(where, text):
 
 
 def blocks(path):
-    """(line, info string, text) of each fenced block; indented blocks, which have no info string, are complained of."""
+    """(line, info string, text) of each fenced block; indented blocks are errors, because they have no info string."""
     lines = path.read_text().split("\n")
     at = 0
     while at < len(lines):
@@ -91,7 +91,7 @@ def check_json(where, text, scratch, bin_folder):
     lines = done.stderr.split("\n")
     if not any(str(file) in line for line in lines):
         complain(where, f"the loader did not read it:\n{done.stderr}")
-    # Messages about the file, its driver and its options; not about tools and devices that it only mentions.
+    # Messages about the file, its driver and its options, not about tools and devices that it mentions.
     objects = [re.escape(name) for name in (str(file), document.get("driver", {}).get("library")) if name]
     for line in lines:
         if re.match(rf"rigel: (error|warning): ((?:driver )?({'|'.join(objects)}): |[^:]+: option ')", line):
@@ -105,7 +105,7 @@ def check_commands(where, text, scratch, bin_folder, timeout=240):
 
 
 def commands(text):
-    """The words of each command of a block, without comments and the variables that are set for it."""
+    """The arguments of each command of a block, without comments and variable assignments."""
     for line in re.sub(r"\\\n", " ", text).split("\n"):
         for command in line.split("&&"):
             words = shlex.split(command, comments=True)
@@ -116,16 +116,16 @@ def commands(text):
 
 
 def is_left_out(scratch, program):
-    """Whether a program is a benchmark, of a build that has none."""
+    """Whether a program is a benchmark that this build does not contain."""
     cache = scratch / program.split("/")[0] / "CMakeCache.txt"
     return program.endswith(("_bench", "hsa_compare")) and cache.is_file() and "RIGEL_BENCHMARKS:BOOL=OFF" in cache.read_text()
 
 
 def check_long(where, text, minutes, scratch, bin_folder):
-    """Runs commands that take so many minutes, or sees whether what they begin with is there and has their options."""
+    """Runs the commands, or, if they take minutes, checks that their programs exist and have the options."""
     if int(os.environ.get("RIGEL_DOCUMENTATION_MINUTES", "0")) >= minutes:
         return check_commands(where, text, scratch, bin_folder, timeout=minutes * 180)
-    made = set()  # by the block itself, in the folders of its builds
+    made = set()  # by the block itself, in its build directories
     for words in commands(text):
         made.update(words[i + 1] for i, word in enumerate(words[:-1]) if word == "-B")
         program = words[0]
@@ -133,7 +133,7 @@ def check_long(where, text, minutes, scratch, bin_folder):
         if not found or not (os.access(found, os.X_OK) or program.split("/")[0] in made):
             if not is_left_out(scratch, program):
                 complain(where, f"there is no {program}")
-        elif program.startswith("tools/"):  # its head says what it takes
+        elif program.startswith("tools/"):  # its head lists the options
             head = re.match(r"(#.*\n)+", pathlib.Path(found).read_text())[0]
             for word in words[1:]:
                 if re.match(r"^(--)?[a-z][a-z-]*$", word) and not re.search(rf"(?<![\w-]){re.escape(word)}(?![\w-])", head):
@@ -147,14 +147,15 @@ def check_long(where, text, minutes, scratch, bin_folder):
 
 
 def check_script(where, text, script, scratch):
-    """Each command is on a line of the script: its words in their order, among others; files by their last name."""
+    """Checks that each command is on a line of the script: its arguments in order, possibly with others between; files
+    by their last name."""
     path = scratch / script
     if not path.is_file():
         return complain(where, f"there is no script {script}")
     lines = [[word.rsplit("/", 1)[-1] for word in re.sub(r"['\"()$]", " ", line).split()]
              for line in path.read_text().split("\n")]
     for words in commands(text):
-        if words[0].startswith("tools/"):  # the tool that the script belongs to
+        if words[0].startswith("tools/"):  # the tool that runs the script
             if path.name not in (scratch / words[0]).read_text():
                 complain(where, f"{words[0]} does not call {script}")
             continue
@@ -171,7 +172,7 @@ def check_test(where, name, build):
 
 
 def check_shell(where, info, text, scratch, bin_folder, build):
-    """A block of commands, by its info string; returns how it was checked."""
+    """Checks a block of commands as its info string requires; returns how."""
     condition = re.match(r"^sh if (\S.*)$", info)
     minutes = re.match(r"^sh takes (\d+) minutes$", info)
     test = re.match(r"^sh as in test (\S+)$", info)
@@ -205,7 +206,7 @@ def check_options(path, help_texts):
                 continue
             for word in words[1:]:
                 if not word.startswith("-"):
-                    # A value, or the program that vgpu-run starts, whose options are its own.
+                    # A value, or the program that vgpu-run starts, with separate options.
                     if words[words.index(word) - 1].startswith("--"):
                         continue
                     break
@@ -224,7 +225,7 @@ def main():
     bin_folder = build / "bin"
     for preset in ("dev", "release", "demo"):
         (scratch / f"build-{preset}").symlink_to(build)
-    (scratch / "program").symlink_to(bin_folder / "rigel-info")  # the reader's
+    (scratch / "program").symlink_to(bin_folder / "rigel-info")  # stands for the reader's program
     help_texts = {name: run([name, "--help"], scratch, bin_folder).stdout for name in COMMANDS}
     counts = collections.Counter()
     for path in [root / "README.md", root / "CONTRIBUTING.md", *sorted((root / "docs").rglob("*.md"))]:

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# documented.sh <folder of the public headers> <conformance/functions.inc>
-# Every function of the API is declared behind a documentation comment of its own: one of its purpose, or, where a group of
-# operations shares one, of what sets it apart.
+# documented.sh <directory of the public headers> <conformance/functions.inc>
+# Every function of the API has a documentation comment directly before its declaration. In a group of
+# operations with a common comment, each has a comment about its difference.
 . "$(dirname "$0")/common.sh"
 headers=("$1"/hsa/*.h) list=$2
 
-# One line for each declaration: its name, and whether a comment ends right before it.
+# Prints one line per declaration: its name, and whether a comment precedes it.
 declared=$(cat "${headers[@]}" | awk '
   /^[ \t]*$/ || /^#/ { next }
   /^[ \t]*\/\*/ { inside = 1; documents = /^[ \t]*\/\*\*/ && !/@\}|@defgroup|@name/ }

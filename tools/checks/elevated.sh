@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# A set-uid program takes no code from where its caller says, and none that its caller could have written. Needs root, who
-# alone can make such a program.
-#   elevated.sh <library folder> <manifest folder> <source of the program> <headers>
+# elevated.sh <library directory> <manifest directory> <source of the program> <headers>
+# A set-uid program loads no code from locations that its caller chooses or can write. Needs root, to create
+# such a program.
 . "$(dirname "$0")/common.sh"
 libdir=$1 manifests=$2 source=$3 headers=$4
 
@@ -13,17 +13,17 @@ chmod 755 "$work"
 [ -n "$(find "$work" -maxdepth 0 -uid 0)" ] || skip "files made here are not root's"
 ! findmnt -no OPTIONS -T "$work" | grep -qw nosuid || skip "$work is mounted nosuid"
 
-# The runtime, all of it root's, laid out as it is installed.
+# The runtime, owned by root, in the installed layout.
 lib=$work/own/$(basename "$libdir")
 mkdir -p "$lib" "$work/own/share/hsa" "$work/mine"
 cp -P "$libdir"/libhsa-runtime64.so* "$lib/"
 cp -r "$libdir/hsa" "$lib/"
 cp -r "$manifests" "$work/own/share/hsa/backends.d"
-# Backends for GPUs would look at this machine's; the CPU's is enough here.
+# Backends for GPUs would use this machine's; the CPU backend is enough.
 find "$work/own/share/hsa/backends.d" -type f ! -name '*cpu*' -delete
 chmod -R u=rwX,go=rX "$work/own"
 
-# Somebody's module that leaves a trace when it is opened.
+# A module of another user that leaves a trace when it is opened.
 cat >"$work/trap.c" <<END
 #include <fcntl.h>
 __attribute__((constructor)) static void spring(void) { open("$work/mine/sprung", O_CREAT | O_WRONLY, 0666); }
@@ -49,7 +49,7 @@ seen=$(as_somebody HSA_ADD_BACKEND_MANIFESTS="$work/mine" "$work/elevated") || c
 expect "$seen" 'HSA_ADD_BACKEND_MANIFESTS.* ignored because this process has elevated privileges' "a set-uid program"
 expect "$seen" '^agent 0: CPU' "a set-uid program"
 
-# A module in a folder of the system that somebody else owns or may write.
+# A module in a system directory that another user owns or can write.
 for spoil in "chown 65534" "chmod o+w"; do
   module=$lib/hsa/backends/libhsa_backend_cpu.so
   $spoil "$module"

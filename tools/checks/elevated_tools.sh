@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# A set-uid program gets no tools but those of the system's configuration that root alone could have written. In a root folder
-# of its own, whose /etc/hsa and library path are the test's. Needs root.
-#   elevated_tools.sh <library folder> <manifest folder> <source of the program> <headers>
+# elevated_tools.sh <library directory> <manifest directory> <source of the program> <headers>
+# A set-uid program gets only tools of the system's configuration that only root can write. Runs in a separate
+# root directory with its own /etc/hsa and library path. Needs root.
 . "$(dirname "$0")/common.sh"
 libdir=$1 manifests=$2 source=$3 headers=$4
 
@@ -18,7 +18,7 @@ mkdir -p "$root/rigel/lib/hsa/backends"
 cp "$libdir/hsa/backends/libhsa_backend_cpu.so" "$root/rigel/lib/hsa/backends/"
 cp "$manifests/50-cpu.json" "$root/rigel/share/hsa/backends.d/"
 
-# A tool of either ABI, which says its name when it is opened and when it is given the tables.
+# A tool of either ABI that prints its name when it is opened and when it receives the tables.
 cat >"$work/tool.c" <<'END'
 #include <stdio.h>
 #define SHOWN __attribute__((visibility("default")))
@@ -64,7 +64,7 @@ config() {
 config /own/libown.so /mine/libmine.so >"$root/etc/hsa/runtime.json"
 config /mine/libmine.so >"$root/mine/runtime.json"
 
-# A plain program is its caller's, who may name anything.
+# A normal program belongs to its caller, who may name any tool.
 seen=$(in_environment /plain) || complain "the plain program fails: $seen"
 for tool in mine own_linked my_linked; do expect "$seen" "^$tool is loaded" "a plain program"; done
 expect "$seen" '^register is opened' "a plain program"
@@ -77,7 +77,7 @@ expect_not "$seen" '^mine is|^register is|^my_linked is loaded' "a set-uid progr
 expect "$seen" '^own_linked is loaded' "a set-uid program"
 expect "$seen" '/mine/libmy_linked.so belongs to user 65534, not to root' "a set-uid program"
 
-# The system's configuration, in place of the one that its caller names.
+# The system's configuration replaces the caller's.
 seen=$(HSA_PLUGIN_CONFIG=/mine/runtime.json as_somebody /elevated) || complain "the set-uid program fails: $seen"
 expect "$seen" 'HSA_PLUGIN_CONFIG ignored because this process has elevated privileges' "a set-uid program with a configuration"
 expect "$seen" '^own is loaded' "a set-uid program with a configuration"
@@ -86,7 +86,7 @@ for abi in hsa_tools rigel; do
   expect "$seen" "/mine/libmine.so as $abi: .*belongs to user 65534, not to root" "a set-uid program with a configuration"
 done
 
-# What somebody else could have written.
+# Files that another user can write.
 chmod g+w "$root/own/libown.so"
 expect_not "$(as_somebody /elevated)" '^own is' "a set-uid program whose tool is writable"
 chmod g-w "$root/own/libown.so"

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # exports.sh <libhsa-runtime64.so> <api/entry/functions.inc> <conformance/functions.inc>
-# The library exports what ROCr does (rocr_exports.txt, with its date), all in the version node ROCR_1, and nothing else.
-# So have it the API's list and the one of the conformance tests.
+# The library exports exactly ROCr's symbols (rocr_exports.txt, with its date), all in the version node
+# ROCR_1. The API's list and that of the conformance tests have the same functions.
 . "$(dirname "$0")/common.sh"
 library=$1 list=$2 public_list=$3
 
-# Lines of readelf: number, value, size, type, bind, visibility, section, name@@version.
+# Columns of readelf: number, value, size, type, bind, visibility, section, name@@version.
 exported=$(readelf --dyn-syms --wide "$library" | awk '$5 ~ /GLOBAL|WEAK/ && $7 != "UND" && NF >= 8 { print $8 }')
 versions=$(sed -n 's/.*@@*//p' <<<"$exported" | sort -u)
 names=$(sed 's/@.*//' <<<"$exported" | grep -vx ROCR_1 | sort)

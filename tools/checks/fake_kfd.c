@@ -1,4 +1,5 @@
-/* Preloaded by tests: makes /dev/kfd a file that opens and is no KFD, and has amdgpu loaded: $FAKE_INITSTATE says "live". */
+/* Preloaded by tests: /dev/kfd opens but is not a KFD. $FAKE_INITSTATE, a file with the text "live", replaces
+ * amdgpu's initstate. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # file_names.sh <root of the sources>
-# A file's name says what is in it, whichever folder it is in: those of one name are listed with the reason.
+# A file's name describes its content without its directory. Equal names are listed with the reason.
 . "$(dirname "$0")/common.sh"
 list=$(realpath "$(dirname "$0")/file_names.txt")
 cd "$1"
 
-# `name folder` once for a header and its source.
+# `name directory`, once for a header and its source.
 names() {
   find api backends conformance core docs/samples loader plugins tools \
     -name '*.[ch]' -o -name '*.cpp' -o -name '*.hpp' -o -name '*.inc' | sed -E 's,(.*)/([^/]+)\.[^.]+$,\2 \1,' | sort -u
@@ -21,7 +21,7 @@ wrong=$(names | awk -v list="$list" '
     }
   }
   { places[$1] = places[$1] " " $2; ++all[$1] }
-  # Of a name without a line of its own, one file needs no reason: it is what the others are about.
+  # Of several files with a name that has no line, one needs no reason: it is the subject of the others.
   {
     if (($1, $2) in reason) used[$1, $2] = 1
     else if (("*", $2) in reason) used["*", $2] = 1

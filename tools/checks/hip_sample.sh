@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # hip_sample.sh <vgpu-run> <saxpy.hip> <scratch directory>
-# The HIP sample prints what its head says, with Rigel's runtime and with ROCr, and the report on its bug names the kernel,
-# the source line and the buffer.
+# The HIP sample prints the output stated at its head, with Rigel's runtime and with ROCr. The report on its
+# bug names the kernel, the source line and the buffer.
 . "$(dirname "$0")/common.sh"
 run=$1 source=$2 scratch=$3
 command -v hipcc >/dev/null || skip "hipcc is not installed"

@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
-# installed_tree.sh <build folder> <root of the sources> <scratch folder> <what>
-# Installs the build, moves the tree to another place, and there
-#   program   builds a program with find_package and one with pkg-config, and runs both
-#   backend   builds the sample backend, drops its manifest in, and sees its device
-#   backend-queue  builds the sample backend with queues, and runs its program and the conformance tests on it
-#   gfx11     builds, out of the tree, the sample backend for a GPU that does not exist, and runs kernels on it
-#   tool      builds the sample tools, in C11 and C++20, and runs a program under them; and under the trace tool
-#   tool-activities  builds the sample tool that receives activities, and runs a program under it
-#   tool-packets     builds the sample tool that changes packets, and runs a program under it
-#   samples   builds the sample vector_copy and runs it
-#   tools     runs rigel-info
+# installed_tree.sh <build directory> <root of the sources> <scratch directory> <what>
+# Installs the build, moves the tree to another directory, and there
+#   program          builds a program with find_package and one with pkg-config, and runs both
+#   backend          builds the sample backend, installs its manifest, and finds its device
+#   backend-queue    builds the sample backend with queues, and runs its program and the conformance tests
+#   gfx11            builds the sample backend for a GPU that does not exist, and runs kernels on it
+#   tool             builds the sample tools in C11 and C++20, and runs a program with them and the trace tool
+#   tool-activities  builds the sample tool that receives activities, and runs a program with it
+#   tool-packets     builds the sample tool that changes packets, and runs a program with it
+#   samples          builds the sample vector_copy and runs it
+#   tools            runs rigel-info
 . "$(dirname "$0")/common.sh"
 build=$1 root=$2 scratch=$3/$4 what=$4
 
@@ -19,7 +19,7 @@ cmake --install "$build" --prefix "$scratch/first place" >"$scratch/install.log"
 mv "$scratch/first place" "$scratch/here"
 prefix=$scratch/here
 libdir=$(dirname "$(find "$prefix" -name libhsa-runtime64.so.1)")
-# Nothing may lead back to the build: the runtime finds its backends from where it is.
+# The installed tree must not refer to the build: the runtime finds backends relative to its location.
 unset LD_LIBRARY_PATH HSA_BACKEND_MANIFESTS HSA_ADD_BACKEND_MANIFESTS
 
 configure() {  # <source> <build>
@@ -29,7 +29,7 @@ configure() {  # <source> <build>
   grep -q "hsa-runtime64_DIR:PATH=$prefix" "$2/CMakeCache.txt" || complain "another hsa-runtime64 was found than ours"
 }
 
-# Where another runtime's package is found, as where ROCr is installed and nothing says where Rigel is.
+# If only another runtime's package is found, as with ROCr installed and no path to Rigel, configuring fails.
 refuses_another_runtime() {  # <source>
   local package=$scratch/other/lib/cmake/hsa-runtime64 said
   mkdir -p "$package"
@@ -66,12 +66,12 @@ CMAKE
     for folder in backend tool; do
       [ -d "$(pkg-config --variable "${folder}dir" hsa-runtime64)" ] || complain "pkg-config's folder of ${folder}s is not there"
     done
-    # From a folder with a space, for those who heed what pkg-config escapes.
+    # In a directory with a space, for programs that respect pkg-config's escapes.
     ln -s "$prefix" "$scratch/a place"
     flags=$(PKG_CONFIG_PATH="$scratch/a place/${libdir#"$prefix/"}/pkgconfig" pkg-config --cflags --libs hsa-runtime64)
     eval "cc -o '$scratch/from_a_place' '$scratch/source/list_agents.c' $flags"
     expect "$("$scratch/from_a_place")" '^agent 0: CPU, ' "the program built with pkg-config from a folder with a space"
-    # Where the runtime alone is installed, in the same place.
+    # With only the component runtime installed in the same directory.
     mv "$prefix" "$scratch/whole"
     cmake --install "$build" --component runtime --prefix "$prefix" >"$scratch/install_runtime.log" || { cat "$scratch/install_runtime.log"; exit 1; }
     used=$(library_of "$scratch/by_pkg_config")
@@ -90,7 +90,7 @@ CMAKE
     info=$prefix/bin/rigel-info
     expect "$("$info")" '^Agent 0: CPU' "before"
     expect_not "$("$info")" 'Sample accelerator' "before its backend is there"
-    # Twice: by the environment, and by a file dropped into the folder of manifests.
+    # Twice: by the environment, and by a manifest in the directory of manifests.
     expect "$(HSA_ADD_BACKEND_MANIFESTS=$scratch/build "$info")" '^Agent 1: .*Sample accelerator' "by the environment"
     expect "$(HSA_ADD_BACKEND_MANIFESTS=$scratch/build "$info")" 'pool +global +1 MiB' "its memory"
     cmake --install "$scratch/build" >"$scratch/install_backend.log" || { cat "$scratch/install_backend.log"; exit 1; }
@@ -116,7 +116,7 @@ CMAKE
         { tail -n 40 "$scratch/$program.log"; complain "conformance_$program failed"; }
       expect "$(cat "$scratch/$program.log")" 'OK \] .*/Device0' "conformance_$program"
     done
-    # Dropped in.
+    # By an installed manifest.
     unset HSA_ADD_BACKEND_MANIFESTS
     cmake --install "$scratch/build" >"$scratch/install_backend.log" || { cat "$scratch/install_backend.log"; exit 1; }
     expect "$("$scratch/build/checksum" 2>/dev/null)" '= cbf43926$' "checksum, with the backend dropped in"
@@ -138,8 +138,8 @@ CMAKE
     expect "$("$info")" '^Agent 1: GPU Aurora' "by the environment"
     expect "$("$info")" 'isa +amdgcn-amd-amdhsa--gfx1190' "its ISA"
     expect "$(VGPU_GPUS=gfx900,aurora "$info")" '^Agent 2: GPU Aurora' "beside another"
-    # Queues, barriers, kernels and copies, as on every other board, but for code versions: these kernels have private
-    # memory, which the sample refuses (queue.cpp).
+    # Queues, barriers, kernels and copies, as on every board. Code versions are excepted: their kernels have
+    # private memory, which the sample rejects (queue.cpp).
     for program in queues dispatch memory; do
       "$build/bin/conformance_$program" --gtest_filter='*Gpu*:-*TenMillion*:CodeObjectVersion.Runs*:CompiledCodeObject.*' >"$scratch/$program.log" 2>&1 ||
         { tail -n 40 "$scratch/$program.log"; complain "conformance_$program failed"; }
@@ -156,7 +156,7 @@ CMAKE
     refuses_another_runtime "$root/docs/samples/tool"
     configure "$root/docs/samples/tool" "$scratch/build"
     configure "$root/docs/samples/vector_copy" "$scratch/program"
-    # Beside the configuration file.
+    # Next to the configuration file.
     export HSA_PLUGIN_CONFIG=$scratch/build/runtime.json
     said=$("$scratch/program/vector_copy" 1000 2>&1) || complain "vector_copy under the tools: $said"
     expect "$said" 'the copy is right' "vector_copy under the tools"
@@ -167,7 +167,7 @@ CMAKE
     info=$prefix/bin/rigel-info
     expect "$("$info" --tools 2>/dev/null)" '^refuse: loaded' "rigel-info --tools"
     expect "$("$info" --tools 2>/dev/null)" 'intercepts +2 functions: hsa_memory_allocate, hsa_amd_memory_pool_allocate' "rigel-info --tools"
-    # What it finds wrong with its options comes beside the file's other mistakes.
+    # The tool's findings about its options are reported with the file's other errors.
     sed 's/"intercept"/"config": {"limit": 1}, "enabled": 1, &/' "$HSA_PLUGIN_CONFIG" >"$scratch/build/mistaken.json"
     said=$(HSA_PLUGIN_CONFIG=$scratch/build/mistaken.json "$info" 2>&1) && complain "a file with mistakes is taken"
     expect "$said" 'mistaken.json.*/plugins/1/enabled: should be true or false' "the file's mistake"
@@ -179,7 +179,7 @@ CMAKE
     expect "$(HSA_PLUGIN_CONFIG=$scratch/elsewhere/runtime.json "$info" --tools 2>/dev/null)" \
       "library +$libdir/hsa/plugins/libhsa_tool_count.so" "a tool that is installed"
     expect "$(HSA_PLUGIN_CONFIG=none "$info" --tools)" '^libhsa_tool_count: installed, not configured' "a tool that nothing names"
-    # The one that Rigel brings along, by its own configuration.
+    # The tool that Rigel includes, by its configuration.
     cd "$scratch/elsewhere"
     said=$(HSA_PLUGIN_CONFIG=$prefix/share/hsa/tools/trace.json "$scratch/program/vector_copy" 1000 2>&1)
     expect "$said" '^ +1 .* vector_copy$' "the trace tool's table"
@@ -192,7 +192,7 @@ CMAKE
     configure "$root/docs/samples/vector_copy" "$scratch/program"
     said=$(HSA_PLUGIN_CONFIG=$scratch/build/runtime.json "$scratch/program/vector_copy" 1000) || complain "vector_copy failed: $said"
     expect_file "$(grep -v '^agent: ' <<<"$said")" "$root/docs/samples/tool-packets/expected.txt" "vector_copy under the tool"
-    # The kernel does not run, and the program goes on.
+    # The kernel does not run, and the program continues.
     said=$(HSA_PLUGIN_CONFIG=$scratch/build/skip.json "$scratch/program/vector_copy" 1000) && complain "the kernel ran: $said"
     expect "$said" 'kernel vector_copy, 1000 work-items, skipped' "with the option"
     expect "$said" 'the copy is WRONG' "with the option"
@@ -216,7 +216,7 @@ CMAKE
     for page in rigel-info rigel-system vgpu-run vgpu-exec; do
       [ "$page" = rigel-system ] || [ -x "$prefix/bin/$page" ] || continue
       text=$(gzip -dc "$prefix/share/man/man1/$page.1.gz")
-      # Every option that the help lists is in the manual.
+      # The manual has every option that the help lists.
       [ "$page" = rigel-system ] || for option in $("$prefix/bin/$page" --help | grep -oE '^  (-[a-zA-Z] \[ )?--[a-z-]+' | grep -oE -- '--[a-z-]+$'); do
         expect "$text" "[ .\"B]$option" "the manual of $page"
       done

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # layers.sh <root of the sources>
-# Arrows point one way, and what is known of a GPU generation is known in one place.
+# Checks the directions of includes, and that properties of GPU generations are in one place.
 . "$(dirname "$0")/common.sh"
 cd "$1"
 
@@ -15,34 +15,35 @@ forbid "the loader" 'core/(dispatch|tool|signal|queue|memory|copy|topology|drive
 forbid "the core" 'api/entry/|backends/|plugins/' core
 forbid "the base" '(core/[^b]|loader/|api/entry/|backends/|plugins/)' core/base
 forbid "a backend" '(core|loader|api/entry|plugins)/' backends
-# What reads text from outside is one thing for all.
+# Text from outside is read by one component for all.
 forbid "the reading of text" 'core/|loader/[^t]|api/entry/|backends/|plugins/' loader/text
 forbid "a plugin" 'core/|loader/[^t]|api/entry/|backends/' plugins
 forbid "the public API" '(core|loader|api/entry|backends|plugins|tools)/' api/include
 forbid "conformance or a sample" '(core|loader|api/entry|backends|plugins)/' conformance docs/samples
-# vgpu-run is the command of the virtual GPU, so it sees that plugin, and reads what users write as it does.
+# vgpu-run is the virtual GPU's command: it may use that plugin, and reads user input as the plugin does.
 forbid "a tool" 'core/|loader/[^t]|api/entry/|backends/|plugins/[^v]' tools
 
-# Compilers say in two ways which sanitizer there is, and half of the question passes for all of it.
+# Compilers report sanitizers in two ways, and checking only one of them compiles everywhere.
 found=$(sources api backends conformance core docs/samples loader plugins tools |
   grep -vx 'api/include/hsa_backend/sanitizer.h' | xargs -r grep -nE '__SANITIZE_|__has_feature' || true)
 [ -z "$found" ] || complain "<hsa_backend/sanitizer.h> knows which sanitizer there is, and not this:"$'\n'"$found"
 
-# A comparison with a gfx version belongs to a backend or the virtual GPU with its commands, never to the core.
+# Comparisons with a gfx version belong to backends and the virtual GPU with its commands, never to the core.
 found=$(sources api/entry core loader tools conformance |
   xargs -r grep -nE 'gfx_?(major|minor|stepping|version|target_version)[A-Za-z_]*(\(\))? *([<>]=?|[!=]=)|([<>]=?|[!=]=) *[A-Za-z_.>-]*gfx_?(major|minor|stepping|version)' |
   grep -v '_test\.cpp:' | grep -vE '^(loader/module|tools/vgpu-[a-z]+)/' || true)
 [ -z "$found" ] || complain "comparisons with a gfx version:"$'\n'"$found"
 
-# Shader cores, command processors and the driver ask a chip's row of facts (isa/traits.hpp, cp/dialect.hpp,
-# devices/driver_traits.hpp), not what it is. The model beside them and what makes kernels for tests know encodings.
+# Shader cores, command processors and driver use a chip's table row (isa/traits.hpp, cp/dialect.hpp,
+# devices/driver_traits.hpp), not its version. The reference model and generators of test kernels know
+# encodings.
 found=$(sources plugins/vgpu/exec plugins/vgpu/cp plugins/vgpu/kfd plugins/vgpu/devices |
   xargs -r grep -nE 'Family::k|(target|chip)(\(\))?\.(major|minor|stepping) *[<>=!]=?|gfx_?(major|minor|stepping|target_version)(\(\))? *([<>]|[=!]=)' |
   grep -vE '^plugins/vgpu/exec/whole_kernels/|(_test|_fuzz|_device|test_wave)\.[ch]pp:' || true)
 [ -z "$found" ] || complain "comparisons with a generation:"$'\n'"$found"
 
-# What an operation is and moves are columns of the tables (isa/op_class.hpp, isa/memory_shape.hpp); its name is for
-# people. The model reads names on its own account, so that it judges the columns.
+# Class and memory shape of an operation are columns of tables (isa/op_class.hpp, isa/memory_shape.hpp); names
+# are for output. The model uses names, so that it is independent of the columns.
 found=$(sources plugins/vgpu/exec plugins/vgpu/cp plugins/vgpu/isa/fidelity.cpp |
   xargs -r grep -nE '\<(isa::(name|mnemonic)|(starts_with|ends_with|find|rfind)\("_?(v|s|ds|t?buffer|flat|global|scratch|image)_)\(?' |
   grep -vE '^plugins/vgpu/exec/whole_kernels/|(_test|_fuzz|_bench|_test_support)\.[ch]pp:' || true)

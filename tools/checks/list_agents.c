@@ -1,5 +1,4 @@
-/* Says "agent <number>: <type>, <name>" for each agent. Nothing newer than ROCr 5.2.3 is used, and C99 is
- * enough. */
+/* Prints "agent <number>: <type>, <name>" for each agent. Needs ROCr 5.2.3 and C99 only. */
 #include <hsa/hsa.h>
 #include <stdio.h>
 

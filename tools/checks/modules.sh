@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# modules.sh <libhsa-runtime64.so> <folder of backends>
-# What a module needs is loaded into every program that uses HSA, so the list is short. A backend exports its query and
-# links neither the runtime nor another module.
+# modules.sh <libhsa-runtime64.so> <directory of backends>
+# Libraries that a module needs are loaded into every HSA program, so only a few are allowed. A backend
+# exports its query and links neither the runtime nor another module.
 . "$(dirname "$0")/common.sh"
 library=$1 folder=$2
 
@@ -27,15 +27,15 @@ for module in "${modules[@]}"; do
   [ -z "$runtime" ] || complain "$module uses functions of the runtime: $runtime"
 done
 
-# What each thread has of its own, of a module that is loaded late, has to fit into what glibc keeps for such modules: with more the
-# module cannot be loaded at all.
+# Thread-local data of a module loaded at run time must fit into glibc's reserve for such modules. Otherwise
+# the module cannot be loaded.
 for file in "$library" "${modules[@]}" "$(dirname "$folder")"/drivers/*.so; do
   size=$(readelf --segments --wide "$file" | awk '$1 == "TLS" { print $6 }')
   [ "$((size))" -le 1536 ] || complain "$file has $((size)) bytes of each thread's own"
 done
 
-# No constructors or destructors of ours: the runtime lives in other people's processes. What is in .init_array and
-# .fini_array comes from the compiler's start files: one entry each.
+# No constructors or destructors of this project, because the runtime is loaded into arbitrary processes. The
+# compiler's start files have one entry each in .init_array and .fini_array.
 for file in "$library" "${modules[@]}"; do
   for section in .init_array .fini_array; do
     size=$(readelf --sections --wide "$file" | awk -v s="$section" '{ for (i = 1; i < NF; ++i) if ($i == s) print $(i + 4) }')

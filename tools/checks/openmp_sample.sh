@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # openmp_sample.sh <vgpu-run> <saxpy.c> <directory of LLVM> <scratch directory>
-# The OpenMP sample prints what its head says, with Rigel's runtime and with ROCr. clang-19's offloading tools and
-# libomptarget are those that are installed, or those that the target openmp_programs has unpacked.
+# The OpenMP sample prints the output stated at its head, with Rigel's runtime and with ROCr. clang-19's
+# offloading tools and libomptarget are the installed ones, or those unpacked by the target openmp_programs.
 . "$(dirname "$0")/common.sh"
 run=$1 source=$2 unpacked=$3/usr/lib/llvm-19 scratch=$4
 command -v clang-19 >/dev/null || skip "clang-19 is not installed"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# packages.sh <build folder> <scratch folder>
-# What the packages would have in them: each component is installed as CPack does, and looked at. tools/package --check makes
-# and tries the packages themselves.
+# packages.sh <build directory> <scratch directory>
+# Checks the contents of the packages: installs each component as CPack does. tools/package --check builds and
+# tries the packages.
 . "$(dirname "$0")/common.sh"
 build=$1 scratch=$2
 rm -rf "$scratch"
@@ -11,7 +11,7 @@ for component in runtime dev vgpu compiler; do
 done
 cmake --install "$build" --prefix "$scratch/all" >"$scratch.log" 2>&1 || { cat "$scratch.log"; exit 1; }
 
-# Every file is in one package.
+# Every file belongs to one package.
 of() { (cd "$1" && find . -not -type d | sort); }
 all_packages() { for component in runtime dev vgpu compiler; do of "$scratch/$component"; done | sort; }
 twice=$(all_packages | uniq -d)
@@ -21,7 +21,7 @@ missing=$(diff <(of "$scratch/all") <(all_packages) || true)
 
 has() { [ -n "$(find "$scratch/$1" -path "$scratch/$1/$2")" ] || complain "$1 has no $2"; }
 has runtime '*/libhsa-runtime64.so.1'
-has runtime '*/libhsa-runtime64.so'  # by that name LLVM's plugin for OpenMP opens it
+has runtime '*/libhsa-runtime64.so'  # LLVM's OpenMP plugin opens it by this name
 has runtime '*/backends.d/50-gfx9.json'
 has runtime 'bin/rigel-info'
 has runtime 'share/man/man1/rigel-info.1.gz'
@@ -37,11 +37,11 @@ has dev 'share/doc/rigel/samples/backend/CMakeLists.txt'
 has vgpu 'share/rigel/boards/vega20.json'
 [ -z "$(find "$scratch/dev" "$scratch/vgpu" -name 'libhsa-runtime64.so.1*')" ] || complain "the runtime is in another package, too"
 [ -z "$(find "$scratch/runtime" -name '*.h')" ] || complain "the runtime has headers"
-# No file tells where it was built but debugging information, which packages have none of.
+# No file contains the path of the build, except debugging information, which packages do not contain.
 while IFS= read -r file; do
   ! objdump -s -j .rodata -j .dynstr "$file" 2>/dev/null | awk '{ print $NF }' | tr -d '\n' | grep -F "$build" >/dev/null || complain "$file knows $build"
 done < <(find "$scratch/runtime" "$scratch/vgpu" "$scratch/compiler" -type f \( -name '*.so*' -o -path '*/bin/*' \))
-# Each entry of the changelog, and so each package, is of the project's version.
+# The changelog's version, and therefore every package's, is the project's.
 root=$(cd "$(dirname "$0")/../.." && pwd)
 version=$(sed -n 's/^project(rigel VERSION \([0-9.]*\).*/\1/p' "$root/CMakeLists.txt")
 expect "$(head -n 1 "$root/tools/packaging/changelog")" "^rigel \\($version\\)" "the changelog"

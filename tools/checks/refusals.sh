@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# refusals.sh <folder of the library> <rigel-info>
-# What was asked for in so many words and cannot be had is the first thing that a user reads, and hsa_init fails. A
+# refusals.sh <directory of the library> <rigel-info>
+# If an explicitly requested feature is not available, hsa_init fails and the first message names it. A
 # library without its backends does not start either.
 . "$(dirname "$0")/common.sh"
 libdir=$1 info=$2
@@ -9,7 +9,7 @@ trap 'rm -rf "$work"' EXIT
 unset HSA_DRIVER HSA_PLUGIN_CONFIG HSA_BACKENDS_DISABLE HSA_BACKENDS_SELECT VGPU_GPUS VGPU_LINK
 export LD_LIBRARY_PATH=$libdir XDG_CONFIG_HOME=$work
 
-# refused <what> <pattern of the first line> <pattern of the last> <variable>...
+# refused <subject> <pattern of the first line> <pattern of the last> <variable>...
 refused() {
   local what=$1 first=$2 last=$3 said code=0
   shift 3
@@ -69,11 +69,11 @@ expect "$(left_out 'HSA_BACKENDS_DISABLE=*')" \
 expect "$(left_out HSA_BACKENDS_SELECT=none)" \
   'there is no agent: no backend is permitted \(.*: not selected by HSA_BACKENDS_SELECT\)' "no backend selected"
 
-# What the configuration file says wrongly of the log is told of it.
+# Errors in the configuration file's log settings are reported.
 printf '{"config_version": "1.0", "log": {"level": "wran"}}' >"$work/c.json"
 expect "$(HSA_PLUGIN_CONFIG=$work/c.json "$info" --summary 2>&1)" "^rigel: warning: $work/c\.json: /log/level: unknown level or topic 'wran'; use " "the log's level"
 
-# A library that lies in the working directory by chance is not the one that a bare name means.
+# A bare library name does not find a library in the working directory.
 echo nothing >"$work/libhsa_driver_none.so"
 said=$(cd "$work" && HSA_DRIVER=libhsa_driver_none.so "$info" --summary 2>&1) && complain "a driver of the working directory is taken"
 expect "$said" 'hsa/drivers/libhsa_driver_none\.so: No such file' "a driver of the working directory"

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# rocminfo.sh <folder of libhsa-runtime64.so.1> <fake_kfd.so> <rigel-info>
-# Debian's unmodified rocminfo shows the CPU agent when it finds our library first. Before hsa_init it wants amdgpu to be
-# loaded (it asks lsmod, from ROCm 6 on sysfs) and /dev/kfd to open. All that is made up here; the runtime must see for
-# itself that such a /dev/kfd is none, say so in its report, and go on.
+# rocminfo.sh <directory of libhsa-runtime64.so.1> <fake_kfd.so> <rigel-info>
+# Debian's unmodified rocminfo lists the CPU agent if it finds this library first. Before hsa_init it requires
+# that amdgpu is loaded (from lsmod; sysfs from ROCm 6 on) and that /dev/kfd opens, which are faked here. The
+# runtime must detect that /dev/kfd is not a KFD, report it, and continue.
 . "$(dirname "$0")/common.sh"
 libdir=$1 fake_kfd=$2 info=$3
 command -v rocminfo >/dev/null || skip "rocminfo is not installed"

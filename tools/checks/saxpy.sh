@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # saxpy.sh <vgpu-run> <saxpy>
-# The sample computes what it should, and the report on its bug names the kernel, the source line and the buffer.
+# The sample computes the right result. The report on its bug names the kernel, the source line and the
+# buffer.
 . "$(dirname "$0")/common.sh"
 run=$1 program=$2
 
@@ -17,7 +18,8 @@ expect "$said" '^  kernel +saxpy_with_a_bug' "the kernel"
 expect "$said" '^  at +saxpy_with_a_bug at (\./)?kernels\.cpp:16:' "the source line"
 expect "$said" '^  address +0x[0-9a-f]+ is .* the 16,777,216 bytes at 0x[0-9a-f]+' "the buffer"
 
-# Without the kernel compiler a warning says once that kernels are interpreted. 4M work-items are enough to be hot.
+# Without the kernel compiler one warning says that kernels are interpreted. 4M work-items make the kernel
+# hot.
 tree=$(mktemp -d)
 trap 'rm -rf "$tree"' EXIT
 libdir=$(cd "$(dirname "$run")/.." && pwd -P)

@@ -9,8 +9,8 @@ without_effect='^## Variables of ROCr without effect$'
 any='(HSA|ROCR|VGPU)_[A-Z0-9_]+'
 named="($any|XDG_[A-Z]+_HOME|HOME)"
 
-# Calls that read a variable, in all sources: tests and benchmarks have further variables. RIGEL_TEST_ variables connect a
-# test with the programs that it starts.
+# Calls that read a variable, in all sources. Tests and benchmarks have additional variables. RIGEL_TEST_
+# variables connect a test with the programs that it starts.
 called() {
   grep -rhoE --include='*.cpp' --include='*.hpp' "(getenv|number_from_environment)\(\"($any|RIGEL_[A-Z0-9_]+)\"" \
     api backends core loader plugins conformance tools

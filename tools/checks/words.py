@@ -43,7 +43,7 @@ def files(root, named):
 
 
 def words_of(line):
-    """The line without code: spans in backticks, links' targets and quoted text in a table of words."""
+    """Returns the line without code spans and targets of links."""
     line = re.sub(r"`[^`]*`", "X", line)
     return re.sub(r"\]\([^)]*\)", "]", line)
 
@@ -58,7 +58,7 @@ def check_line(line):
 
 
 def text_of_manual(lines):
-    """The lines of a manual page without requests of roff: those that set fonts leave their text, others end a paragraph."""
+    """Returns the lines of a man page without roff requests. Font requests leave their text; others end a paragraph."""
     literal = False
     for line in lines:
         request = re.match(r"^[.'](\w*)\s*(.*)$", line)
@@ -71,7 +71,7 @@ def text_of_manual(lines):
 
 
 def check_document(path):
-    """(line, finding); paragraphs are joined to measure their sentences."""
+    """Yields (line, finding). Paragraphs are joined to measure their sentences."""
     fenced, paragraph, start = False, [], 0
     lines = path.read_text().split("\n")
     if path.parent.name == "man":
@@ -112,7 +112,7 @@ STRING = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
 
 
 def split_source(path):
-    """(line, comment text, string literals) of each line of a source in C or C++."""
+    """Yields (line, comment text, string literals) of each line of a C or C++ source."""
     block = False
     for number, line in enumerate(path.read_text(errors="replace").split("\n"), 1):
         comment, code = "", line

@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
-# check_in_clean_system.sh <folder of packages> <list_agents.c> <docs/start/ci.md>
-# Installs the packages in a Debian 12 that debootstrap makes, beside Debian's ROCr, and looks at what a user does there:
-# programs on the virtual GPU, the system's programs on Rigel and back, a program built by pkg-config; then removes
-# them and looks at what is left. Before that it does, in another such system, what the document's container recipe says,
-# line by line. Root only.
+# check_in_clean_system.sh <directory of packages> <list_agents.c> <docs/start/ci.md>
+# Installs the packages next to Debian's ROCr in a Debian 12 that debootstrap creates, and checks what users
+# do: programs on the virtual GPU, switching the system's programs to Rigel and back, a program built with
+# pkg-config. Then removes the packages and checks for remaining files. Before that, it runs the container
+# recipe of the document in a second system, line by line. Root only.
 . "$(dirname "${BASH_SOURCE[0]}")/../checks/common.sh"
 packages=$1 source=$2 document=$3
 base=${RIGEL_PACKAGE_ROOT:-}
 [ "$(id -u)" = 0 ] || { echo "this needs root: it makes a system to change the root to"; exit 1; }
-# What is mounted there is mounted for this script alone, and gone with it.
+# Mounts belong to this script's namespace and end with it.
 [ -n "${RIGEL_OWN_MOUNTS-}" ] || RIGEL_OWN_MOUNTS=1 exec unshare --mount "$0" "$@"
 scratch=$(mktemp -d)
 trap 'umount "$scratch"/{system,container}/{proc,sys,dev/shm} 2>/dev/null || true; rm -rf --one-file-system "$scratch"' EXIT
@@ -18,14 +18,14 @@ mirror=$(sed -n 's/^URIs: *\(.*\/debian\) *$/\1/p; s/^deb *\(\[[^]]*\]\)\? *\(ht
 [ -n "$base" ] || base=$scratch/base
 if [ ! -e "$base/ready" ]; then
   rm -rf "$base"
-  # What a user's system has: ROCr with rocminfo, and a compiler.
+  # A user's system: ROCr with rocminfo, and a compiler.
   debootstrap --variant=minbase --include=rocminfo,libhsa-runtime64-1,libhsa-runtime-dev,kmod,gcc,libc6-dev,pkg-config \
     bookworm "$base" "${mirror:-http://deb.debian.org/debian}" >"$scratch/debootstrap.log" 2>&1 ||
     { tail -n 20 "$scratch/debootstrap.log"; exit 1; }
   rm -f "$base/etc/apt/sources.list"
   touch "$base/ready"
 fi
-# A copy of it, whose packages come from where those of the system that is configured here come from.
+# Copies it, with the package sources of this system.
 make_system() {  # <folder>
   cp -a "$base" "$1"
   mkdir -p "$1/packages" "$1/dev/shm"
@@ -40,7 +40,7 @@ run_in() {  # <folder> <variable or word>...
   chroot "$1" /usr/bin/env -i PATH=/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin DEBIAN_FRONTEND=noninteractive LC_ALL=C "${@:2}" 2>&1
 }
 
-# The container: its file system, copies, commands and variables are the recipe's. No engine takes part.
+# The container: files, copies, commands and variables of the recipe, without a container engine.
 container=$scratch/container variables=()
 make_system "$container"
 recipe=$(sed -n '/^```dockerfile$/,/^```$/{/^```/d;p}' "$document" | sed ':a;/\\$/{N;s/\\\n//;ba}')
@@ -90,13 +90,13 @@ shown=$(inside vgpu-run --gpu gfx906,gfx1030 rocminfo) || true
 expect "$shown" 'Name: +gfx906' "rocminfo on the virtual GPU"
 expect "$shown" 'Name: +gfx1030' "rocminfo on the virtual GPU"
 expect "$(inside vgpu-run --gpu gfx906 --runtime system rocminfo)" 'Name: +gfx906' "rocminfo on the virtual GPU and ROCr"
-# With the variables of docs/start/ci.md in place of the command.
+# With the variables of docs/start/ci.md instead of the command.
 variable=LD_PRELOAD=/usr/lib/rigel/lib/libvgpu_preload.so:/usr/lib/rigel/lib/libhsa-runtime64.so.1
 [ "$(inside vgpu-run --env)" = "$variable" ] || complain "the variables are: $(inside vgpu-run --env)"
 expect "$(inside "$variable" rocminfo)" 'Name: +gfx900' "rocminfo with one variable"
 expect "$(inside "$variable" VGPU_GPUS=gfx1030 rigel-info --summary)" 'GPU +gfx1030' "rigel-info with two"
 
-# The system uses Rigel, and goes back.
+# The system is switched to Rigel and back.
 program=/packages/list_agents
 inside gcc -o "$program" /packages/list_agents.c -lhsa-runtime64 || complain "no program can be built with Debian's headers"
 uses() { inside ldd "$program" | sed -n 's/.*libhsa-runtime64\.so\.1 => \([^ ]*\).*/\1/p'; }
@@ -110,12 +110,12 @@ inside rigel-system off || complain "rigel-system off failed"
 expect "$(inside rigel-system)" '^system: ' "off"
 expect "$(uses)" '^/(usr/)?lib/x86_64-linux-gnu/' "off"
 
-# Programs built by pkg-config find what they were built with.
+# Programs built with pkg-config find the library that they were built with.
 built=/packages/built
 inside sh -c "gcc -o $built /packages/list_agents.c \$(pkg-config --cflags --libs rigel)" || complain "no program can be built with pkg-config"
 expect "$(inside ldd $built)" 'libhsa-runtime64\.so\.1 => /usr/lib/rigel/lib/' "a program built with pkg-config"
 
-# Removed while the system uses it: back it goes.
+# Removing the packages while they are selected switches the system back.
 inside rigel-system on || complain "rigel-system on failed"
 inside apt-get -qq autoremove --purge -y rigel-vgpu-compiler rigel-vgpu rigel-dev rigel >"$scratch/remove.log" ||
   { cat "$scratch/remove.log"; exit 1; }

@@ -3,12 +3,12 @@
 # Unpacks the portable archive in clean systems of Debian 12, 13 and unstable, which have HIP 5.2, 5.7 and 6.4, and runs
 # programs on virtual GPUs there. RIGEL_PORTABLE_ROOTS=<directory> keeps the systems. Root only.
 #
-# The HIP program is one that hipcc of Debian 12 has compiled for gfx900; Debian unstable has another major version of HIP
-# and gets a test of rocRAND instead.
+# The HIP program was compiled for gfx900 by Debian 12's hipcc. Debian unstable has another major version of
+# HIP and runs a test of rocRAND instead.
 . "$(dirname "${BASH_SOURCE[0]}")/../checks/common.sh"
 archive=$1 hip_program=$2 hsa_program=$3
 [ "$(id -u)" = 0 ] || { echo "this needs root: it makes systems to change the root to"; exit 1; }
-# What is mounted there is mounted for this script alone, and gone with it.
+# Mounts belong to this script's namespace and end with it.
 [ -n "${RIGEL_OWN_MOUNTS-}" ] || RIGEL_OWN_MOUNTS=1 exec unshare --mount "$0" "$@"
 scratch=$(mktemp -d)
 trap 'rm -rf --one-file-system "$scratch"' EXIT
@@ -42,7 +42,8 @@ check_in() {  # <suite> <version of HIP> <package>...
   else
     expect "$(run vgpu-run --gpu gfx900 /opt/hip_program)" 'expected 5|PASSED' "$suite: HIP $hip"
   fi
-  # A program that needs the system's libelf and zlib gets these, also with the archive's directory first in the search path.
+  # A program that needs the system's libelf and zlib gets them, also if the archive's directory is searched
+  # first.
   expect "$(run "LD_LIBRARY_PATH=/opt/$name/lib" ldd /bin/true)" 'libc\.so' "$suite: LD_LIBRARY_PATH"
   umount -l "$system/dev/shm" "$system/proc" "$system/sys"
 }

@@ -1,10 +1,10 @@
-# CPack runs this between the installation of a package's files and the packing. Below /usr/lib/rigel the tree is as
-# `cmake --install` makes it; commands, man pages, completions and documents belong where Debian looks for them.
+# CPack runs this between installing a package's files and packing them. Below /usr/lib/rigel the tree is that
+# of `cmake --install`. Commands, man pages, completions and documents move to Debian's directories.
 set(packages runtime rigel dev rigel-dev vgpu rigel-vgpu compiler rigel-vgpu-compiler)
 while(packages)
   list(POP_FRONT packages component package)
   set(root ${CPACK_TEMPORARY_INSTALL_DIRECTORY}/${component})
-  if(NOT EXISTS ${root})  # compiler: where there is no LLVM
+  if(NOT EXISTS ${root})  # the compiler's directory does not exist without LLVM
     continue()
   endif()
   set(tree ${root}/usr/lib/rigel)
@@ -21,7 +21,7 @@ while(packages)
     file(RENAME ${tree}/share/doc/rigel ${documents})
     file(REMOVE_RECURSE ${tree}/share/doc)
   endif()
-  file(REMOVE ${documents}/LICENSE)  # the file copyright tells it
+  file(REMOVE ${documents}/LICENSE)  # the file `copyright` replaces it
   if(EXISTS ${documents}/samples)
     file(RENAME ${documents}/samples ${documents}/examples)
   endif()
@@ -48,7 +48,7 @@ while(packages)
     file(WRITE ${root}/usr/share/pkgconfig/rigel.pc "${text}")
   endif()
 
-  # Empty folders that a component has for what another one fills.
+  # Removes empty directories that belong to other components.
   if(NOT component STREQUAL runtime)
     file(REMOVE_RECURSE ${tree}/share/hsa)
   endif()

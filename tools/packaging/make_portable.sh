@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# make_portable.sh: builds in build-portable and packs rigel-<version>-x86_64.tar.zst there. tools/package --portable calls
-# this with SOURCE_DATE_EPOCH set.
+# make_portable.sh: builds in build-portable and packs rigel-<version>-x86_64.tar.zst there. tools/package
+# --portable calls it with SOURCE_DATE_EPOCH set.
 #
-# The archive needs glibc 2.36 or later and nothing else of a system. The C++ library, Boost and LLVM are linked
-# statically. libelf cannot be: Debian's archive has no position-independent code. A copy of it is in lib/rigel-private
-# under another name, so that a program that uses the system's libelf or zlib does not get this one.
+# The archive needs glibc 2.36 or later, and no other library of the system. The C++ library, Boost and LLVM
+# are linked statically. libelf is not, because Debian's static library has no position-independent code. A
+# copy is in lib/rigel-private under another name, so that a program that uses the system's libelf or zlib
+# does not get this one.
 . "$(dirname "${BASH_SOURCE[0]}")/../common.sh"
 
 cd "$root"
@@ -28,14 +29,14 @@ patchelf --replace-needed libz.so.1 librigel-z.so.1 --set-rpath "\$ORIGIN" "$pri
 patchelf --replace-needed libelf.so.1 librigel-elf.so.1 --set-rpath "\$ORIGIN/rigel-private" \
   "$(realpath "$tree/lib/libhsa-runtime64.so.1")"
 
-# The licences of what is linked and copied.
+# Licences of linked and copied libraries.
 licences=$tree/share/doc/rigel/third-party
 mkdir -p "$licences"
 for package in libelf1 zlib1g libzstd1 libllvm19 libstdc++6 libboost-dev libfmt-dev libmsgpack-cxx-dev nlohmann-json3-dev libexpected-dev; do
   cp "/usr/share/doc/$package/copyright" "$licences/$package"
 done
 
-# Every file needs the C library and files of the archive, and no later version of the C library.
+# Every file needs only the C library, of version 2.36 at most, and files of the archive.
 while read -r file; do
   head -c 4 "$file" | grep -q ELF || continue
   for needed in $(readelf -dW "$file" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p'); do

@@ -1,6 +1,6 @@
-# cmake -DPROGRAM=<rigel-info> -DFOLDER=<for files> -P check_output.cmake --
+# cmake -DPROGRAM=<rigel-info> -DFOLDER=<directory for files> -P check_output.cmake --
 #   text|summary|version|json|report|json_report|wrong_option|backend_options|tools
-# Runs rigel-info and looks at what it says.
+# Runs rigel-info and checks its output.
 math(EXPR last "${CMAKE_ARGC} - 1")
 set(way ${CMAKE_ARGV${last}})
 
@@ -48,7 +48,7 @@ elseif(way STREQUAL json_report)
   run(--report --json)
   string(JSON stage GET "${output}" 0 stage)
 elseif(way STREQUAL backend_options)
-  # Whatever the options of a backend are, its devices are there, and the report says what is wrong with which.
+  # A backend with invalid options keeps its devices, and the report names the invalid options.
   set(ENV{HSA_PLUGIN_CONFIG} ${FOLDER}/backend_options.json)
   set(others [["gfx8": {"sdma": "on"}, "gfx9": {"sdma": "on"}, "gfx10": {"sdma": "on"}]])
   function(expect_of_options options pattern)
@@ -68,7 +68,7 @@ elseif(way STREQUAL backend_options)
     message(FATAL_ERROR "complaints about options that are right:\n${output}")
   endif()
 elseif(way STREQUAL tools)
-  # The trace tool, which is installed, in every state; a tool that does not exist, and one that is no tool.
+  # The installed trace tool in every state, a tool that does not exist, and a library that is not a tool.
   set(ENV{HSA_PLUGIN_CONFIG} none)
   run(--tools)
   expect("libhsa_tool_trace: installed, not configured\n +library +[^\n]*/hsa/plugins/libhsa_tool_trace.so\n")
@@ -81,7 +81,7 @@ elseif(way STREQUAL tools)
      "config": {"file": "/dev/null", "summary": "none", "packets": false}},
     {"name": "wrong", "library": "libhsa_tool_trace.so", "config": {"flush": 1}}]}]])
   run(--tools)
-  # Tools are loaded from the end, and one trace is enough.
+  # Tools are loaded in reverse order, and one trace is enough.
   expect("first: failed\n[^:]*reason +another entry of the configuration already traces")
   expect("second: loaded\n")
   expect("version +trace 1.0\n")

@@ -13,19 +13,19 @@
 namespace rigel_info {
 namespace {
 
-std::string describe(const char* what, hsa_status_t status) {
+std::string describe(const char* function, hsa_status_t status) {
   const char* text = nullptr;
   if (hsa_status_string(status, &text) != HSA_STATUS_SUCCESS || text == nullptr) text = "unknown status";
-  return std::string(what) + ": " + text;
+  return std::string(function) + ": " + text;
 }
 
-void check(const char* what, hsa_status_t status) {
-  if (status != HSA_STATUS_SUCCESS) throw HsaError(what, status);
+void check(const char* function, hsa_status_t status) {
+  if (status != HSA_STATUS_SUCCESS) throw HsaError(function, status);
 }
 
 // --- Attributes ------------------------------------------------------------------------------------------
 
-// One object's query function, bound to it: (attribute, buffer) -> status.
+// `get` is an object's query function: (attribute, buffer) -> status.
 template <class T, class Get>
 std::optional<T> optional(const Get& get, int attribute) {
   T value{};
@@ -34,9 +34,9 @@ std::optional<T> optional(const Get& get, int attribute) {
 }
 
 template <class T, class Get>
-T required(const char* what, const Get& get, int attribute) {
+T required(const char* function, const Get& get, int attribute) {
   T value{};
-  check(what, get(attribute, &value));
+  check(function, get(attribute, &value));
   return value;
 }
 
@@ -49,16 +49,16 @@ std::optional<std::string> optional_text(const Get& get, int attribute) {
   return result;
 }
 
-// What an iteration function visits.
+// Returns the items that an iteration function visits.
 template <class Item, class Iterate>
-std::vector<Item> collect(const char* what, const Iterate& iterate) {
+std::vector<Item> collect(const char* function, const Iterate& iterate) {
   std::vector<Item> items;
-  check(what, iterate(
-                  [](Item item, void* data) {
-                    static_cast<std::vector<Item>*>(data)->push_back(item);
-                    return HSA_STATUS_SUCCESS;
-                  },
-                  &items));
+  check(function, iterate(
+                      [](Item item, void* data) {
+                        static_cast<std::vector<Item>*>(data)->push_back(item);
+                        return HSA_STATUS_SUCCESS;
+                      },
+                      &items));
   return items;
 }
 
@@ -77,15 +77,15 @@ Cache describe_cache(hsa_cache_t cache) {
 }
 
 Pool describe_pool(hsa_amd_memory_pool_t pool) {
-  constexpr const char* kWhat = "hsa_amd_memory_pool_get_info";
+  constexpr const char* kFunction = "hsa_amd_memory_pool_get_info";
   const auto get = [pool](int attribute, void* value) {
     return hsa_amd_memory_pool_get_info(pool, static_cast<hsa_amd_memory_pool_info_t>(attribute), value);
   };
   Pool result;
-  switch (required<hsa_amd_segment_t>(kWhat, get, HSA_AMD_MEMORY_POOL_INFO_SEGMENT)) {
+  switch (required<hsa_amd_segment_t>(kFunction, get, HSA_AMD_MEMORY_POOL_INFO_SEGMENT)) {
     case HSA_AMD_SEGMENT_GLOBAL: {
       result.segment = "global";
-      const auto flags = required<uint32_t>(kWhat, get, HSA_AMD_MEMORY_POOL_INFO_GLOBAL_FLAGS);
+      const auto flags = required<uint32_t>(kFunction, get, HSA_AMD_MEMORY_POOL_INFO_GLOBAL_FLAGS);
       if (flags & HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_FINE_GRAINED) result.flags.emplace_back("fine-grained");
       if (flags & HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_COARSE_GRAINED) result.flags.emplace_back("coarse-grained");
       if (flags & HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_EXTENDED_SCOPE_FINE_GRAINED) {
@@ -104,9 +104,9 @@ Pool describe_pool(hsa_amd_memory_pool_t pool) {
       result.segment = "group";
       break;
   }
-  result.bytes = required<size_t>(kWhat, get, HSA_AMD_MEMORY_POOL_INFO_SIZE);
+  result.bytes = required<size_t>(kFunction, get, HSA_AMD_MEMORY_POOL_INFO_SIZE);
   result.largest_allocation = optional<size_t>(get, HSA_AMD_MEMORY_POOL_INFO_ALLOC_MAX_SIZE).value_or(0);
-  if (required<bool>(kWhat, get, HSA_AMD_MEMORY_POOL_INFO_RUNTIME_ALLOC_ALLOWED)) {
+  if (required<bool>(kFunction, get, HSA_AMD_MEMORY_POOL_INFO_RUNTIME_ALLOC_ALLOWED)) {
     result.granule = optional<size_t>(get, HSA_AMD_MEMORY_POOL_INFO_RUNTIME_ALLOC_GRANULE);
     result.alignment = optional<size_t>(get, HSA_AMD_MEMORY_POOL_INFO_RUNTIME_ALLOC_ALIGNMENT);
   }
@@ -152,7 +152,7 @@ std::string type_of(hsa_device_type_t type) {
 }
 
 Agent describe_agent(hsa_agent_t agent) {
-  constexpr const char* kWhat = "hsa_agent_get_info";
+  constexpr const char* kFunction = "hsa_agent_get_info";
   const auto get = [agent](int attribute, void* value) {
     return hsa_agent_get_info(agent, static_cast<hsa_agent_info_t>(attribute), value);
   };
@@ -161,26 +161,26 @@ Agent describe_agent(hsa_agent_t agent) {
   result.vendor = optional_text<64>(get, HSA_AGENT_INFO_VENDOR_NAME).value_or("");
   result.product = optional_text<64>(get, HSA_AMD_AGENT_INFO_PRODUCT_NAME);
   result.uuid = optional_text<21>(get, HSA_AMD_AGENT_INFO_UUID);
-  result.type = type_of(required<hsa_device_type_t>(kWhat, get, HSA_AGENT_INFO_DEVICE));
-  const auto features = required<uint32_t>(kWhat, get, HSA_AGENT_INFO_FEATURE);
+  result.type = type_of(required<hsa_device_type_t>(kFunction, get, HSA_AGENT_INFO_DEVICE));
+  const auto features = required<uint32_t>(kFunction, get, HSA_AGENT_INFO_FEATURE);
   const bool dispatches = (features & HSA_AGENT_FEATURE_KERNEL_DISPATCH) != 0;
   if (dispatches) result.features.emplace_back("kernel dispatch");
   if (features & HSA_AGENT_FEATURE_AGENT_DISPATCH) result.features.emplace_back("agent dispatch");
   result.profile =
-      required<hsa_profile_t>(kWhat, get, HSA_AGENT_INFO_PROFILE) == HSA_PROFILE_FULL ? "full" : "base";
-  result.node = required<uint32_t>(kWhat, get, HSA_AGENT_INFO_NODE);
+      required<hsa_profile_t>(kFunction, get, HSA_AGENT_INFO_PROFILE) == HSA_PROFILE_FULL ? "full" : "base";
+  result.node = required<uint32_t>(kFunction, get, HSA_AGENT_INFO_NODE);
   result.compute_units = optional<uint32_t>(get, HSA_AMD_AGENT_INFO_COMPUTE_UNIT_COUNT);
   result.max_clock_mhz = optional<uint32_t>(get, HSA_AMD_AGENT_INFO_MAX_CLOCK_FREQUENCY);
   result.chip_id = optional<uint32_t>(get, HSA_AMD_AGENT_INFO_CHIP_ID);
   result.cacheline_bytes = optional<uint32_t>(get, HSA_AMD_AGENT_INFO_CACHELINE_SIZE);
   result.memory_available = optional<uint64_t>(get, HSA_AMD_AGENT_INFO_MEMORY_AVAIL);
-  result.queues_max = required<uint32_t>(kWhat, get, HSA_AGENT_INFO_QUEUES_MAX);
-  result.queue_min_packets = required<uint32_t>(kWhat, get, HSA_AGENT_INFO_QUEUE_MIN_SIZE);
-  result.queue_max_packets = required<uint32_t>(kWhat, get, HSA_AGENT_INFO_QUEUE_MAX_SIZE);
+  result.queues_max = required<uint32_t>(kFunction, get, HSA_AGENT_INFO_QUEUES_MAX);
+  result.queue_min_packets = required<uint32_t>(kFunction, get, HSA_AGENT_INFO_QUEUE_MIN_SIZE);
+  result.queue_max_packets = required<uint32_t>(kFunction, get, HSA_AGENT_INFO_QUEUE_MAX_SIZE);
   if (dispatches) {
-    result.workgroup_max_size = required<uint32_t>(kWhat, get, HSA_AGENT_INFO_WORKGROUP_MAX_SIZE);
-    result.wavefront_size = required<uint32_t>(kWhat, get, HSA_AGENT_INFO_WAVEFRONT_SIZE);
-    result.fbarriers = required<uint32_t>(kWhat, get, HSA_AGENT_INFO_FBARRIER_MAX_SIZE);
+    result.workgroup_max_size = required<uint32_t>(kFunction, get, HSA_AGENT_INFO_WORKGROUP_MAX_SIZE);
+    result.wavefront_size = required<uint32_t>(kFunction, get, HSA_AGENT_INFO_WAVEFRONT_SIZE);
+    result.fbarriers = required<uint32_t>(kFunction, get, HSA_AGENT_INFO_FBARRIER_MAX_SIZE);
   }
   for (const hsa_isa_t isa : collect<hsa_isa_t>("hsa_agent_iterate_isas", [agent](auto callback, void*data) {
          return hsa_agent_iterate_isas(agent, callback, data);
@@ -231,7 +231,8 @@ std::string library_path() {
 
 }  // namespace
 
-HsaError::HsaError(const char* what, hsa_status_t status) : std::runtime_error(describe(what, status)) {}
+HsaError::HsaError(const char* function, hsa_status_t status)
+    : std::runtime_error(describe(function, status)) {}
 
 Inventory take_inventory() {
   const auto get = [](int attribute, void* value) {
@@ -264,7 +265,7 @@ Inventory take_inventory() {
 
 namespace {
 
-// What the runtime does not have is null, as is everything on another runtime.
+// Unsupported functions are null, and all are on another runtime.
 hsa_ven_rigel_report_1_pfn_t report_functions() {
   hsa_ven_rigel_report_1_pfn_t table{};
   if (hsa_system_get_major_extension_table(HSA_EXTENSION_RIGEL_REPORT, 1, sizeof table, &table) !=

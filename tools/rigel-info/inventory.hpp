@@ -1,5 +1,5 @@
-// What a libhsa-runtime64 tells about itself and its agents, asked through the public API only: of Rigel or
-// of any other. An attribute that a runtime does not have is absent, not zero.
+// The properties of a libhsa-runtime64 (Rigel or another) and of its agents, queried through the public API.
+// An attribute that a runtime does not support is absent, not zero.
 #pragma once
 
 #include <hsa/hsa.h>
@@ -12,10 +12,10 @@
 
 namespace rigel_info {
 
-/// A failed call, with the runtime's words for its status.
+/// A failed call, with the runtime's text for its status.
 class HsaError : public std::runtime_error {
  public:
-  HsaError(const char* what, hsa_status_t status);
+  HsaError(const char* function, hsa_status_t status);
 };
 
 struct Cache {
@@ -29,8 +29,8 @@ struct Pool {
   std::vector<std::string> flags;
   uint64_t bytes = 0;
   uint64_t largest_allocation = 0;
-  std::optional<uint64_t> granule;    // absent where nothing can be allocated
-  std::optional<uint64_t> alignment;  // absent where nothing can be allocated
+  std::optional<uint64_t> granule;    // absent if nothing can be allocated
+  std::optional<uint64_t> alignment;  // absent if nothing can be allocated
   std::optional<bool> accessible_by_all;
 };
 
@@ -58,7 +58,7 @@ struct Agent {
   uint32_t queues_max = 0;
   uint32_t queue_min_packets = 0;
   uint32_t queue_max_packets = 0;
-  uint32_t workgroup_max_size = 0;  // 0 unless it dispatches kernels, as are the next two
+  uint32_t workgroup_max_size = 0;  // this and the next two: 0 unless it dispatches kernels
   uint32_t wavefront_size = 0;
   uint32_t fbarriers = 0;
   std::vector<Isa> isas;
@@ -66,7 +66,7 @@ struct Agent {
   std::vector<Pool> pools;
 };
 
-/// A tool that the runtime knows of; empty texts where there is nothing to say.
+/// A tool that the runtime knows. Unknown texts are empty.
 struct Tool {
   std::string name;
   std::string state;  // "loaded", "failed", "disabled" or "installed"
@@ -90,13 +90,13 @@ struct Inventory {
   std::vector<Agent> agents;
 };
 
-/// Asks for everything. The runtime is initialised. Throws HsaError.
+/// Queries everything. Requires an initialised runtime. Throws HsaError.
 Inventory take_inventory();
 
-/// The tools of Rigel, the outermost first, or nothing on another runtime. The runtime is initialised.
+/// Returns Rigel's tools, outermost first, or nothing on another runtime. Requires an initialised runtime.
 std::optional<std::vector<Tool>> known_tools();
 
-/// Rigel's discovery report, or nothing on another runtime. The runtime is initialised.
+/// Returns Rigel's discovery report, or nothing on another runtime. Requires an initialised runtime.
 std::optional<std::string> discovery_report(bool json);
 
 }  // namespace rigel_info

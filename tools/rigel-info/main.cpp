@@ -66,43 +66,43 @@ int run(bool json, bool report_only, bool tools_only, bool summary) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  options::options_description known(110);
-  options::variables_map chosen;
+  options::options_description description(110);
+  options::variables_map values;
   try {
-    auto add = known.add_options();
+    auto add = description.add_options();
     add("summary,s", "print one line per agent");
     add("json,j", "print JSON instead of text (also with --tools and --report)");
     add("tools,t", "print the tools: intercepted functions, and why a tool is not loaded");
     add("report,r", "print the steps of discovery and their reasons");
     add("version,V", "print the version");
     add("help,h", "print this text");
-    const auto parsed = options::command_line_parser(argc, argv).options(known).run();
+    const auto parsed = options::command_line_parser(argc, argv).options(description).run();
     // Positional arguments would be ignored otherwise.
     for (const auto& option : parsed.options) {
       if (option.position_key >= 0)
         throw options::error("unexpected argument '" + option.original_tokens.front() + "'");
     }
-    options::store(parsed, chosen);
-    options::notify(chosen);
-    if (chosen.count("summary") + chosen.count("json") > 1)
+    options::store(parsed, values);
+    options::notify(values);
+    if (values.count("summary") + values.count("json") > 1)
       throw options::error("--summary and --json cannot be combined");
-    if (chosen.count("summary") + chosen.count("report") + chosen.count("tools") > 1)
+    if (values.count("summary") + values.count("report") + values.count("tools") > 1)
       throw options::error("--summary, --report and --tools cannot be combined");
   } catch (const options::error& problem) {
     std::cerr << "rigel-info: error: " << problem.what() << "; use rigel-info --help\n";
     return 2;
   }
-  if (chosen.count("help") != 0) {
-    std::cout << kUsage << known << kExamples;
+  if (values.count("help") != 0) {
+    std::cout << kUsage << description << kExamples;
     return 0;
   }
-  if (chosen.count("version") != 0) {
+  if (values.count("version") != 0) {
     std::cout << "rigel-info " RIGEL_INFO_VERSION "\n";
     return 0;
   }
   try {
-    return run(chosen.count("json") != 0, chosen.count("report") != 0, chosen.count("tools") != 0,
-               chosen.count("summary") != 0);
+    return run(values.count("json") != 0, values.count("report") != 0, values.count("tools") != 0,
+               values.count("summary") != 0);
   } catch (const std::exception& problem) {
     std::cerr << "rigel-info: error: " << problem.what() << '\n';
     return 1;

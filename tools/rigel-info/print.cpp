@@ -77,7 +77,7 @@ void print_agent(Lines& lines, const Agent& agent, size_t number) {
   }
 }
 
-// "gfx906" of "amdgcn-amd-amdhsa--gfx906:sramecc+": the name that compilers' options use.
+// Returns "gfx906" for "amdgcn-amd-amdhsa--gfx906:sramecc+": the name in compilers' options.
 std::string isa_of(const Agent& agent) {
   if (agent.isas.empty()) return "-";
   const std::string& name = agent.isas.front().name;
@@ -91,22 +91,22 @@ std::string isa_of(const Agent& agent) {
 using Json = nlohmann::ordered_json;
 
 template <class T>
-void put(Json& object, const char* name, const std::optional<T>& value) {
+void set_if_known(Json& object, const char* name, const std::optional<T>& value) {
   if (value) object[name] = *value;
 }
 
 Json json_of(const Agent& agent) {
   Json object{{"name", agent.name}, {"vendor", agent.vendor}, {"type", agent.type}};
-  put(object, "product", agent.product);
-  put(object, "uuid", agent.uuid);
+  set_if_known(object, "product", agent.product);
+  set_if_known(object, "uuid", agent.uuid);
   object["features"] = agent.features;
   object["profile"] = agent.profile;
   object["node"] = agent.node;
-  put(object, "compute_units", agent.compute_units);
-  put(object, "max_clock_mhz", agent.max_clock_mhz);
-  put(object, "chip_id", agent.chip_id);
-  put(object, "cacheline_bytes", agent.cacheline_bytes);
-  put(object, "memory_available", agent.memory_available);
+  set_if_known(object, "compute_units", agent.compute_units);
+  set_if_known(object, "max_clock_mhz", agent.max_clock_mhz);
+  set_if_known(object, "chip_id", agent.chip_id);
+  set_if_known(object, "cacheline_bytes", agent.cacheline_bytes);
+  set_if_known(object, "memory_available", agent.memory_available);
   object["queues"] = {{"max", agent.queues_max},
                       {"min_packets", agent.queue_min_packets},
                       {"max_packets", agent.queue_max_packets}};
@@ -116,9 +116,9 @@ Json json_of(const Agent& agent) {
   object["isas"] = Json::array();
   for (const Isa& isa : agent.isas) {
     Json& item = object["isas"].emplace_back(Json{{"name", isa.name}});
-    put(item, "wavefront_size", isa.wavefront_size);
-    put(item, "workgroup_max_size", isa.workgroup_max_size);
-    put(item, "grid_max_size", isa.grid_max_size);
+    set_if_known(item, "wavefront_size", isa.wavefront_size);
+    set_if_known(item, "workgroup_max_size", isa.workgroup_max_size);
+    set_if_known(item, "grid_max_size", isa.grid_max_size);
   }
   object["caches"] = Json::array();
   for (const Cache& cache : agent.caches) {
@@ -130,9 +130,9 @@ Json json_of(const Agent& agent) {
                                                    {"flags", pool.flags},
                                                    {"bytes", pool.bytes},
                                                    {"largest_allocation", pool.largest_allocation}});
-    put(item, "granule", pool.granule);
-    put(item, "alignment", pool.alignment);
-    put(item, "accessible_by_all", pool.accessible_by_all);
+    set_if_known(item, "granule", pool.granule);
+    set_if_known(item, "alignment", pool.alignment);
+    set_if_known(item, "accessible_by_all", pool.accessible_by_all);
   }
   return object;
 }
@@ -171,9 +171,10 @@ std::string to_text(const std::vector<Tool>& tools) {
     if (!tool.abi.empty()) lines.field("abi", tool.abi);
     if (!tool.named_by.empty()) lines.field("source", tool.named_by);
     if (tool.state != "loaded") continue;
-    constexpr size_t kFew = 8;
+    constexpr size_t kMaxListedFunctions = 8;
     std::string functions = fmt::format("{} functions", tool.functions.size());
-    if (!tool.functions.empty() && tool.functions.size() <= kFew) functions += ": " + joined(tool.functions);
+    if (!tool.functions.empty() && tool.functions.size() <= kMaxListedFunctions)
+      functions += ": " + joined(tool.functions);
     lines.field("intercepts", functions);
     if (tool.packets) lines.field("", "queue packets");
     if (!tool.activities.empty()) lines.field("activities", joined(tool.activities));
@@ -203,7 +204,7 @@ std::string to_summary(const Inventory& inventory) {
       fmt::format("{}, HSA {}\n", inventory.build.value_or(inventory.library), inventory.hsa_version);
   for (size_t i = 0; i < inventory.agents.size(); ++i) {
     const Agent& agent = inventory.agents[i];
-    uint64_t largest = 0;  // what it has: pools are views of one memory
+    uint64_t largest = 0;  // the agent's memory: pools are views of one memory
     for (const Pool& pool : agent.pools) {
       if (pool.segment == "global") largest = std::max(largest, pool.bytes);
     }
@@ -217,16 +218,16 @@ std::string to_summary(const Inventory& inventory) {
 std::string to_json(const Inventory& inventory, const std::string& report,
                     const std::optional<std::vector<Tool>>& tools) {
   Json object{{"library", inventory.library}};
-  put(object, "build", inventory.build);
+  set_if_known(object, "build", inventory.build);
   object["hsa_version"] = inventory.hsa_version;
-  put(object, "amd_version", inventory.amd_version);
+  set_if_known(object, "amd_version", inventory.amd_version);
   object["timestamp_hz"] = inventory.timestamp_hz;
   object["extensions"] = inventory.extensions;
   object["agents"] = Json::array();
   for (const Agent& agent : inventory.agents) object["agents"].push_back(json_of(agent));
   if (tools) object["tools"] = json_of(*tools);
   if (!report.empty()) object["report"] = Json::parse(report, nullptr, false);
-  // What a device calls itself need not be UTF-8.
+  // Names that devices report are not always UTF-8.
   return object.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

@@ -1,4 +1,4 @@
-// The two ways in which rigel-info shows what it found.
+// The output formats of rigel-info.
 #pragma once
 
 #include <optional>
@@ -9,20 +9,20 @@
 
 namespace rigel_info {
 
-/// For people: a block for the runtime and one for each agent.
+/// Text with a block for the runtime and for each agent.
 std::string to_text(const Inventory& inventory);
 
-/// A line for the runtime and one for each agent: number, type, ISA, product, memory, compute units, uuid.
+/// Text with a line for the runtime and each agent: number, type, ISA, product, memory, compute units, uuid.
 std::string to_summary(const Inventory& inventory);
 
-/// For people: a block for each tool.
+/// Text with a block for each tool.
 std::string to_text(const std::vector<Tool>& tools);
 
-/// For programs: an array, as the member "tools" below.
+/// A JSON array, as in the member "tools" below.
 std::string to_json(const std::vector<Tool>& tools);
 
-/// For programs: one object, as docs/schemas/rigel-info.json describes it; sizes in bytes; what a runtime
-/// does not tell is not there. `report` (JSON, or empty) becomes its member "report".
+/// A JSON object as in docs/schemas/rigel-info.json, with sizes in bytes. Values that the runtime does not
+/// report are omitted. `report` (JSON or empty) becomes the member "report".
 std::string to_json(const Inventory& inventory, const std::string& report,
                     const std::optional<std::vector<Tool>>& tools);
 

@@ -32,44 +32,46 @@ std::string disassembled(const isa::Target& target, MemoryBus& memory, uint64_t 
 }  // namespace
 
 void InstructionTracer::before(exec::Wave& wave, uint64_t pc) {
-  Seen& seen = waves_[&wave];
-  // A group's memory serves the next one: the last instruction of a wave that ended changes nothing.
-  const bool same = seen.pc != 0 && seen.id == wave.id_in_group &&
-                    std::equal(std::begin(seen.group), std::end(seen.group), wave.group->id);
-  if (seen.pc != 0) write(seen, same ? &wave : nullptr);
-  seen.pc = pc;
-  seen.scc = wave.scc;
-  seen.id = wave.id_in_group;
-  std::copy(std::begin(wave.group->id), std::end(wave.group->id), seen.group);
-  seen.layout = wave.layout;
-  seen.registers.resize(wave.layout.vgpr_offset(wave.layout.vgprs) / 4);
-  std::memcpy(seen.registers.data(), wave.registers, seen.registers.size() * 4);
+  Snapshot& snapshot = waves_[&wave];
+  // Work-groups reuse the memory of waves. If another wave has it, the changes of the last instruction are
+  // unknown.
+  const bool same = snapshot.pc != 0 && snapshot.id == wave.id_in_group &&
+                    std::equal(std::begin(snapshot.group), std::end(snapshot.group), wave.group->id);
+  if (snapshot.pc != 0) write(snapshot, same ? &wave : nullptr);
+  snapshot.pc = pc;
+  snapshot.scc = wave.scc;
+  snapshot.id = wave.id_in_group;
+  std::copy(std::begin(wave.group->id), std::end(wave.group->id), snapshot.group);
+  snapshot.layout = wave.layout;
+  snapshot.registers.resize(wave.layout.vgpr_offset(wave.layout.vgprs) / 4);
+  std::memcpy(snapshot.registers.data(), wave.registers, snapshot.registers.size() * 4);
 }
 
 void InstructionTracer::finish() {
-  for (const auto& [wave, seen] : waves_) {
-    if (seen.pc != 0) write(seen, nullptr);
+  for (const auto& [wave, snapshot] : waves_) {
+    if (snapshot.pc != 0) write(snapshot, nullptr);
   }
   waves_.clear();
 }
 
-void InstructionTracer::write(const Seen& seen, const exec::Wave* now) {
+void InstructionTracer::write(const Snapshot& snapshot, const exec::Wave* current) {
   isa::Target target = target_;
-  target.wave32 = seen.layout.wave_size == 32;
-  std::string text = fmt::format("({},{},{}).{} {:#x}  {}", seen.group[0], seen.group[1], seen.group[2],
-                                 seen.id, seen.pc, disassembled(target, memory_, seen.pc));
-  if (now != nullptr) {
-    std::vector<uint32_t> present(seen.registers.size());
-    std::memcpy(present.data(), now->registers, present.size() * 4);
+  target.wave32 = snapshot.layout.wave_size == 32;
+  std::string text =
+      fmt::format("({},{},{}).{} {:#x}  {}", snapshot.group[0], snapshot.group[1], snapshot.group[2],
+                  snapshot.id, snapshot.pc, disassembled(target, memory_, snapshot.pc));
+  if (current != nullptr) {
+    std::vector<uint32_t> present(snapshot.registers.size());
+    std::memcpy(present.data(), current->registers, present.size() * 4);
     for (uint32_t i = 0; i < 128; ++i) {
-      if (present[i] != seen.registers[i])
+      if (present[i] != snapshot.registers[i])
         text += fmt::format("\n    {} = {:08x}", scalar_name(i), present[i]);
     }
-    if (now->scc != seen.scc) text += fmt::format("\n    scc = {}", now->scc);
-    const uint32_t lanes = seen.layout.wave_size;
-    for (uint32_t v = 0; v < seen.layout.vgprs; ++v) {
-      const uint32_t* const before = seen.registers.data() + seen.layout.vgpr_offset(v) / 4;
-      const uint32_t* const after = present.data() + seen.layout.vgpr_offset(v) / 4;
+    if (current->scc != snapshot.scc) text += fmt::format("\n    scc = {}", current->scc);
+    const uint32_t lanes = snapshot.layout.wave_size;
+    for (uint32_t v = 0; v < snapshot.layout.vgprs; ++v) {
+      const uint32_t* const before = snapshot.registers.data() + snapshot.layout.vgpr_offset(v) / 4;
+      const uint32_t* const after = present.data() + snapshot.layout.vgpr_offset(v) / 4;
       if (std::equal(before, before + lanes, after)) continue;
       text += fmt::format("\n    v{} =", v);
       if (std::all_of(after, after + lanes, [&](uint32_t x) { return x == after[0]; })) {

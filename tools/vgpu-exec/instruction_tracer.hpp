@@ -1,4 +1,4 @@
-// Writes each instruction that a wave executes, with the registers that it changed.
+// Logs each instruction that a wave executes, with the registers that it changed.
 #pragma once
 
 #include <cstdio>
@@ -12,18 +12,18 @@
 
 namespace rigel::vgpu::runner {
 
-/// One thread calls it: the scheduler has one worker.
+/// Not thread-safe: the scheduler has one worker.
 class InstructionTracer final : public exec::Tracer {
  public:
   InstructionTracer(std::FILE* out, isa::Target target, MemoryBus& memory)
       : out_(out), target_(target), memory_(memory) {}
 
   void before(exec::Wave& wave, uint64_t pc) override;
-  /// Writes what is still to be written.
+  /// Logs the last instruction of every wave.
   void finish();
 
  private:
-  struct Seen {
+  struct Snapshot {
     uint64_t pc = 0;
     uint32_t scc = 0;
     uint32_t group[3] = {};
@@ -31,12 +31,12 @@ class InstructionTracer final : public exec::Tracer {
     std::vector<uint32_t> registers;
     exec::RegisterLayout layout;
   };
-  void write(const Seen& seen, const exec::Wave* now);
+  void write(const Snapshot& snapshot, const exec::Wave* current);
 
   std::FILE* const out_;
   const isa::Target target_;
   MemoryBus& memory_;
-  std::map<const exec::Wave*, Seen> waves_;
+  std::map<const exec::Wave*, Snapshot> waves_;
 };
 
 }  // namespace rigel::vgpu::runner

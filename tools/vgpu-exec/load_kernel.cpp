@@ -48,7 +48,7 @@ class Image {
   std::vector<Elf64_Phdr> segments_;
 };
 
-// The loaded image, by the addresses that it was linked for.
+// The loaded image, addressed by link-time addresses.
 class Loaded {
  public:
   Loaded(const Image& image, MemoryBus& memory) {
@@ -141,7 +141,7 @@ void relocate(const Dynamic& dynamic, const Loaded& loaded) {
   }
 }
 
-// An object that was linked of several has a note of each, with its kernels.
+// An object that was linked from several has one note for each.
 nlohmann::json read_kernels(const Image& image) {
   nlohmann::json kernels = nlohmann::json::array();
   for (const Elf64_Phdr& s : image.segments()) {

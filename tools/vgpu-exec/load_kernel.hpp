@@ -1,4 +1,4 @@
-// A code object in GPU memory: its segments, relocated, and what its metadata says of a kernel.
+// Loads a code object into GPU memory: relocated segments, and a kernel's metadata.
 #pragma once
 
 #include <string>
@@ -23,8 +23,8 @@ struct Kernel {
   std::vector<Argument> arguments;
 };
 
-/// Loads a code object and finds a kernel of it, by name; an empty name means its only one. Throws
-/// std::runtime_error that says what is wrong.
+/// Loads a code object and finds a kernel by name. An empty name means the only kernel. Throws
+/// std::runtime_error with the problem.
 Kernel load_kernel(const std::vector<char>& file, const std::string& name, MemoryBus& memory);
 
 }  // namespace rigel::vgpu::runner

@@ -59,56 +59,56 @@ struct Options {
   std::filesystem::path file;
 };
 
-// An error of the command line.
-struct Mistake : std::runtime_error {
+// An invalid command line.
+struct UsageError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-uint32_t number(std::string_view option, std::string_view text, uint32_t most) {
+uint32_t parse_number(std::string_view option, std::string_view text, uint32_t maximum) {
   uint32_t value = 0;
   const auto read = std::from_chars(text.begin(), text.end(), value);
-  if (read.ec == std::errc() && read.ptr == text.end() && value >= 1 && value <= most) return value;
-  throw Mistake(
-      fmt::format("{}: invalid value {}; use a number from 1 to {}", option, in_quotes(text), most));
+  if (read.ec == std::errc() && read.ptr == text.end() && value >= 1 && value <= maximum) return value;
+  throw UsageError(
+      fmt::format("{}: invalid value {}; use a number from 1 to {}", option, in_quotes(text), maximum));
 }
 
 Board board_named(std::string_view name) {
   BoardOr board = find_board(name);
-  if (!board) throw Mistake(board.error());
+  if (!board) throw UsageError(board.error());
   return *std::move(board);
 }
 
-// Nothing: the help is wanted.
-std::optional<Options> parse(std::span<const char* const> words) {
+// Returns nothing if help was requested.
+std::optional<Options> parse(std::span<const char* const> arguments) {
   Options options;
   std::string_view gpu = "gfx900";
-  for (size_t i = 0; i < words.size(); ++i) {
-    const std::string_view option = words[i];
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const std::string_view option = arguments[i];
     const auto value = [&] {
-      if (i + 1 == words.size()) throw Mistake(fmt::format("{}: missing value", option));
-      return words[++i];
+      if (i + 1 == arguments.size()) throw UsageError(fmt::format("{}: missing value", option));
+      return arguments[++i];
     };
     if (option == "--help" || option == "-h") {
       return std::nullopt;
     } else if (option == "--gpu") {
       gpu = value();
     } else if (option == "--threads") {
-      options.threads = number(option, value(), kMostThreads);
+      options.threads = parse_number(option, value(), kMostThreads);
     } else if (option == "--repeat") {
-      options.repeat = number(option, value(), UINT32_MAX);
+      options.repeat = parse_number(option, value(), UINT32_MAX);
     } else if (option == "--dump") {
       options.dump_code = true;
     } else if (option == "--trace") {
       options.trace = value();
     } else if (option.starts_with("-")) {
-      throw Mistake(fmt::format("unknown option {}; use vgpu-exec --help", in_quotes(option)));
+      throw UsageError(fmt::format("unknown option {}; use vgpu-exec --help", in_quotes(option)));
     } else if (!options.file.empty()) {
-      throw Mistake(fmt::format("unexpected argument {}", in_quotes(option)));
+      throw UsageError(fmt::format("unexpected argument {}", in_quotes(option)));
     } else {
       options.file = option;
     }
   }
-  if (options.file.empty()) throw Mistake("missing argument: run.json");
+  if (options.file.empty()) throw UsageError("missing argument: run.json");
   options.board = board_named(gpu);
   return options;
 }
@@ -119,7 +119,7 @@ std::vector<char> read_file(const std::filesystem::path& path) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-// Calls f with a value of the C++ type that `name` means.
+// Calls `f` with a value of the C++ type that `name` names.
 template <class F>
 auto with_type(const std::string& name, F&& f) {
   if (name == "i8") return f(int8_t{});
@@ -156,20 +156,20 @@ std::vector<char> contents(const json& buffer, const std::filesystem::path& fold
 
 struct Grid {
   uint32_t size[3] = {1, 1, 1};
-  Grid(std::string_view name, const json& numbers, uint32_t most) {
+  Grid(std::string_view name, const json& numbers, uint32_t maximum) {
     if (numbers.empty() || numbers.size() > 3)
       throw std::runtime_error(fmt::format("{}: invalid number of sizes; use one to three", name));
     for (size_t i = 0; i < numbers.size(); ++i) {
       const json& number = numbers[i];
-      if (!number.is_number_integer() || number < 1 || number > most)
+      if (!number.is_number_integer() || number < 1 || number > maximum)
         throw std::runtime_error(
-            fmt::format("{}: invalid size {}; use a number from 1 to {}", name, number.dump(), most));
+            fmt::format("{}: invalid size {}; use a number from 1 to {}", name, number.dump(), maximum));
       size[i] = number;
     }
   }
 };
 
-// What the compiler passes besides the kernel's own arguments: all of it that needs no runtime.
+// Fills a hidden argument, if its value is known without a runtime.
 void fill_hidden(const Kernel::Argument& argument, const Grid& grid, const Grid& group,
                  const Apertures& apertures, std::byte* to) {
   uint64_t value = 0;
@@ -187,16 +187,16 @@ void fill_hidden(const Kernel::Argument& argument, const Grid& grid, const Grid&
   std::memcpy(to + argument.offset, &value, std::min<size_t>(argument.bytes, sizeof value));
 }
 
-void dump(const json& wanted, const Region& region, size_t bytes, const std::filesystem::path& folder) {
-  if (wanted.contains("file")) {
-    std::ofstream out(folder / wanted["file"].get<std::string>(), std::ios::binary);
+void dump(const json& description, const Region& region, size_t bytes, const std::filesystem::path& folder) {
+  if (description.contains("file")) {
+    std::ofstream out(folder / description["file"].get<std::string>(), std::ios::binary);
     out.write(reinterpret_cast<const char*>(region.host), static_cast<std::streamsize>(bytes));
-    if (!out) throw std::runtime_error(wanted["file"].get<std::string>() + ": cannot write");
+    if (!out) throw std::runtime_error(description["file"].get<std::string>() + ": cannot write");
     return;
   }
-  with_type(wanted.at("type"), [&]<class T>(T) {
-    const size_t first = wanted.value("first", size_t{0});
-    const size_t count = std::min(wanted.value("count", bytes / sizeof(T)),
+  with_type(description.at("type"), [&]<class T>(T) {
+    const size_t first = description.value("first", size_t{0});
+    const size_t count = std::min(description.value("count", bytes / sizeof(T)),
                                   bytes / sizeof(T) - std::min(first, bytes / sizeof(T)));
     json values = json::array();
     for (size_t i = 0; i < count; ++i) {
@@ -204,7 +204,7 @@ void dump(const json& wanted, const Region& region, size_t bytes, const std::fil
       std::memcpy(&value, region.host + (first + i) * sizeof(T), sizeof(T));
       values.push_back(value);
     }
-    std::printf("%s: %s\n", wanted.at("buffer").get<std::string>().c_str(), values.dump().c_str());
+    std::printf("%s: %s\n", description.at("buffer").get<std::string>().c_str(), values.dump().c_str());
   });
 }
 
@@ -225,21 +225,21 @@ int run(const Options& options) {
   const Board& board = options.board;
   const std::filesystem::path folder = options.file.parent_path();
   const std::vector<char> text = read_file(options.file);
-  const json wanted = json::parse(text.begin(), text.end());
-  // As wide as in a packet.
-  const Grid grid("grid", wanted.at("grid"), UINT32_MAX);
-  const Grid group("group", wanted.at("group"), UINT16_MAX);
+  const json description = json::parse(text.begin(), text.end());
+  // Ranges as in a dispatch packet.
+  const Grid grid("grid", description.at("grid"), UINT32_MAX);
+  const Grid group("group", description.at("group"), UINT16_MAX);
 
   MemoryBus memory(board.clocks.reference_khz);
-  const Kernel kernel = load_kernel(read_file(folder / wanted.at("code").get<std::string>()),
-                                    wanted.value("kernel", ""), memory);
+  const Kernel kernel = load_kernel(read_file(folder / description.at("code").get<std::string>()),
+                                    description.value("kernel", ""), memory);
 
   struct Buffer {
     Region region;
     size_t bytes;
   };
   std::map<std::string, Buffer> buffers;
-  const json contents_of = wanted.value("buffers", json::object());
+  const json contents_of = description.value("buffers", json::object());
   for (const auto& [name, buffer] : contents_of.items()) {
     const std::vector<char> bytes = contents(buffer, folder);
     const Region region = memory.allocate(bytes.size());
@@ -254,7 +254,7 @@ int run(const Options& options) {
 
   const Region kernarg = memory.allocate(kernel.kernarg_bytes);
   size_t next = 0;
-  const json arguments = wanted.value("args", json::array());
+  const json arguments = description.value("args", json::array());
   for (const Kernel::Argument& argument : kernel.arguments) {
     if (uint64_t{argument.offset} + argument.bytes > kernarg.bytes)
       throw std::runtime_error("code object: an argument exceeds the kernarg segment");
@@ -281,7 +281,7 @@ int run(const Options& options) {
                                           {.grid = {grid.size[0], grid.size[1], grid.size[2]},
                                            .group = {group.size[0], group.size[1], group.size[2]},
                                            .kernarg_va = kernarg.va,
-                                           .dynamic_lds = wanted.value("dynamic_lds", 0u)});
+                                           .dynamic_lds = description.value("dynamic_lds", 0u)});
   exec::Device device = exec::device_of(board);
   if (options.dump_code) {
     dump_code(device.target, dispatch, memory);
@@ -312,7 +312,7 @@ int run(const Options& options) {
     std::fprintf(stderr, "vgpu-exec: error: %s\n", result.reason.c_str());
     return 3;
   }
-  for (const json& what : wanted.value("dump", json::array())) {
+  for (const json& what : description.value("dump", json::array())) {
     const Buffer& buffer = find_buffer(what.at("buffer"));
     dump(what, buffer.region, buffer.bytes, folder);
   }
@@ -332,13 +332,13 @@ int main(int argc, char** argv) {
     if (!options) return std::fputs(kHelp, stdout) < 0 ? 1 : 0;
     return run(*options);
   } catch (const json::exception& error) {
-    // "[json.exception.out_of_range.403] key 'grid' not found": the part in brackets is for programmers.
+    // Removes the first part of "[json.exception.out_of_range.403] key 'grid' not found".
     std::string_view text(error.what());
     if (const size_t end = text.find("] "); end != text.npos) text.remove_prefix(end + 2);
     std::fprintf(stderr, "vgpu-exec: error: %s: %.*s\n", options->file.c_str(), static_cast<int>(text.size()),
                  text.data());
     return 1;
-  } catch (const Mistake& mistake) {
+  } catch (const UsageError& mistake) {
     std::fprintf(stderr, "vgpu-exec: error: %s\n", mistake.what());
     return 2;
   } catch (const std::exception& error) {

@@ -8,8 +8,8 @@
 namespace rigel::vgpu::runner {
 namespace {
 
-// A queue's structure with scratch for `private_bytes` of each lane. On gfx8 scratch has a place relative to
-// a base, which is where it begins here.
+// Creates a queue structure with scratch of `private_bytes` per lane. On gfx8 scratch addresses are relative
+// to `scratch_base`, which is set to its start.
 Region make_queue(MemoryBus& memory, const Board& board, uint32_t private_bytes, uint64_t& scratch_base) {
   constexpr uint32_t kWaves = 1024, kWaveGranule = 1024;
   const Region region = memory.allocate(sizeof(amd_queue_t));
@@ -27,7 +27,7 @@ Region make_queue(MemoryBus& memory, const Board& board, uint32_t private_bytes,
     queue->scratch_backing_memory_location = scratch.va;
   }
   queue->scratch_wave64_lane_byte_size = wave_bytes / 64;
-  // Dwords of neighbouring lanes side by side: swizzled, in elements of 4 bytes, by lane.
+  // Swizzled: the same dword of neighbouring lanes is adjacent.
   constexpr uint32_t kSwizzle = 1u << 31, kAddLane = 1u << 23, kBy64 = 3u << 21, kFourBytes = 1u << 19;
   constexpr uint32_t kSelect = 4 | 5 << 3 | 6 << 6 | 7 << 9;
   constexpr uint32_t kFormat = 4u << 12 | 4u << 15, kFormatGfx10 = 20u << 12 | 1u << 24 | 2u << 28;

@@ -1,5 +1,6 @@
-// The memory of a GPU that only one program uses: what is allocated stays. Threads: allocate() on one thread
-// while no waves run; the rest on any.
+// The memory of a GPU with one program. Allocations are never freed.
+//
+// Threads: allocate() on one thread while no waves run; all other functions from any thread.
 #pragma once
 
 #include <sys/mman.h>
@@ -15,7 +16,7 @@
 
 namespace rigel::vgpu::runner {
 
-/// Memory that the GPU sees at `va` and this program at `host`.
+/// Memory at GPU address `va` and host address `host`.
 struct Region {
   uint64_t va = 0;
   std::byte* host = nullptr;
@@ -26,7 +27,7 @@ class MemoryBus final : public DeviceBus {
  public:
   explicit MemoryBus(uint32_t reference_khz) : reference_khz_(reference_khz) {}
 
-  /// Zeroed memory, with pages that are not mapped around it.
+  /// Allocates zeroed memory, with unmapped pages around it.
   Region allocate(uint64_t bytes) {
     constexpr uint64_t kPage = PageTable::kPageBytes;
     bytes = (bytes + kPage - 1) / kPage * kPage;
@@ -68,7 +69,8 @@ class MemoryBus final : public DeviceBus {
     void operator()(std::byte* host) const { munmap(host, bytes); }
   };
   using Zeros = std::unique_ptr<std::byte, Unmap>;
-  // Scratch is for as many waves as a GPU may have at once, of which a small grid touches few.
+  // Without reservation: scratch is sized for all waves that a GPU can run, and a small grid touches little
+  // of it.
   static Zeros map_zeros(uint64_t bytes) {
     void* const host =
         mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

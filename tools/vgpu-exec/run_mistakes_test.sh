@@ -1,6 +1,6 @@
 #!/bin/sh
-# usage: run_mistakes_test.sh vgpu-exec work-folder
-# Errors of the command line are reported with status 2 before anything is done.
+# usage: run_mistakes_test.sh vgpu-exec work-directory
+# Invalid command lines are rejected with status 2 before anything is done.
 set -eu
 rm -rf "$2"
 mkdir -p "$2/folder"
@@ -33,7 +33,7 @@ case "$code $said" in
   "2 vgpu-exec: error: unknown board 'gfx9'"*) ;;
   *) echo "--gpu gfx9: status $code and: $said" && exit 1 ;;
 esac
-# An unreadable file is not an error of the command line.
+# An unreadable file is a run-time error, not an invalid command line.
 rejects 1 "run.json: cannot read" run.json
 rejects 1 "folder: cannot read" folder
 echo '{}' >empty.json

@@ -1,5 +1,5 @@
 #!/bin/sh
-# usage: run_shared_test.sh clang vgpu-exec gfx source-folder work-folder
+# usage: run_shared_test.sh clang vgpu-exec gfx source-directory work-directory
 set -eu
 mkdir -p "$5"
 zeros=0$(printf ',0%.0s' $(seq 63))

@@ -1,5 +1,5 @@
 #!/bin/sh
-# usage: run_test.sh clang vgpu-exec gfx source-folder work-folder
+# usage: run_test.sh clang vgpu-exec gfx source-directory work-directory
 set -eu
 mkdir -p "$5"
 "$1" -x cl -cl-std=CL2.0 -target amdgcn-amd-amdhsa -mcpu="$3" -nogpulib -O2 -mcode-object-version=4 \

@@ -1,8 +1,10 @@
-// What two work-groups see of each other's stores while both run. Each kernel counts, for each lane, what it must never see.
+// Checks which stores of another work-group a work-group can see while both run. Each kernel counts, per
+// lane, results that must never occur.
 //
-// An element is the dwords that a lane loads or stores at once, and the lanes' elements are APART dwords from each other. Its first
-// and second dword are a pair, its third and fourth are another, and a pair at a multiple of 8 bytes is whole to everybody: one
-// work-group stores pairs of equal dwords, the other loads them, one of the two by elements.
+// An element is the dwords that a lane loads or stores at once. Elements of neighbouring lanes are APART
+// dwords apart. Dwords 0 and 1 of an element are a pair, and so are dwords 2 and 3. A pair at a multiple of 8
+// bytes is never torn. One work-group stores pairs of equal dwords and the other loads them; one of the two
+// accesses whole elements.
 #ifdef __gfx803__
 #define SPACE "flat_"
 #define END ""
@@ -20,7 +22,7 @@
 bool stores(void) { return __builtin_amdgcn_workgroup_id_x() == 0; }
 uint lane(void) { return __builtin_amdgcn_workitem_id_x(); }
 
-// 64 lanes' elements are APART * 32 pairs.
+// The elements of 64 lanes are APART * 32 pairs.
 void store_pairs(global uint* pairs, uint value) {
   for (uint i = 0; i < APART * 64; i += 128) {
     const uint at = i + 2 * lane();
@@ -86,8 +88,8 @@ kernel void stores_of_three(global uint* pairs, global uint* wrong, uint rounds)
   if (!stores()) wrong[lane()] = seen;
 }
 
-// Memory of a descriptor that interleaves the lanes' dwords, as that of scratch does: the even lanes' is one work-group's and the odd
-// lanes' the other's. What a lane stores stays until it stores again.
+// Memory with a descriptor that interleaves the lanes' dwords, as for scratch. Even lanes belong to one
+// work-group and odd lanes to the other. A lane's value stays until it stores again.
 kernel void rows_of_lanes(global uint* memory, global uint* wrong, uint rounds) {
   if (lane() % 2 != __builtin_amdgcn_workgroup_id_x()) return;
   const ulong rows = (ulong)memory + __builtin_amdgcn_readfirstlane(lane()) / __AMDGCN_WAVEFRONT_SIZE * 1024;

@@ -15,7 +15,8 @@
 namespace rigel::vgpu::opencl_fuzz {
 namespace {
 
-// Every operation rounds as it is written, integers wrap, and memory is read as whatever.
+// Makes results equal on GPU and host: rounding of every operation, wrapping integers, no type-based
+// aliasing.
 constexpr const char* kSameOnBoth = "-ffp-contract=off -fwrapv -fno-strict-aliasing -w";
 
 std::vector<char> read_file(const std::string& path) {
@@ -25,40 +26,40 @@ std::vector<char> read_file(const std::string& path) {
 
 }  // namespace
 
-Workshop::Workshop() {
+ProgramCompiler::ProgramCompiler() {
   std::string pattern = (std::filesystem::temp_directory_path() / "rigel-kernels-XXXXXX").string();
   if (mkdtemp(pattern.data()) == nullptr) throw std::system_error(errno, std::generic_category(), pattern);
   folder_ = pattern;
 }
 
-Workshop::~Workshop() {
+ProgramCompiler::~ProgramCompiler() {
   std::error_code ignored;
   std::filesystem::remove_all(folder_, ignored);
 }
 
-std::string Workshop::write(const std::vector<Program>& programs, bool all) {
+std::string ProgramCompiler::write(const std::vector<Program>& programs, bool with_cross_lane) {
   std::string text = prelude();
   for (size_t i = 0; i < programs.size(); ++i) {
-    if (all || !programs[i].crosses_lanes) text += source(programs[i], "k" + std::to_string(i));
+    if (with_cross_lane || !programs[i].crosses_lanes) text += source(programs[i], "k" + std::to_string(i));
   }
-  const std::string path = fmt::format("{}/{}", folder_, made_++);
+  const std::string path = fmt::format("{}/{}", folder_, next_file_++);
   std::ofstream(path) << text;
   return path;
 }
 
-std::string Workshop::run(const std::string& command) {
+std::string ProgramCompiler::run(const std::string& command) {
   const std::string messages = folder_ + "/messages";
   if (std::system((command + " > " + messages + " 2>&1").c_str()) == 0) return {};
-  const std::vector<char> said = read_file(messages);
-  return command + "\n" + std::string(said.begin(), said.end());
+  const std::vector<char> output = read_file(messages);
+  return command + "\n" + std::string(output.begin(), output.end());
 }
 
-int Workshop::level(uint64_t turn) {
-  constexpr int kLeast = RIGEL_OPENCL_LEAST_LEVEL, kLevels = 4 - kLeast;
-  return kLeast + static_cast<int>(turn % kLevels);
+int ProgramCompiler::level(uint64_t index) {
+  constexpr int kMinLevel = RIGEL_OPENCL_LEAST_LEVEL, kLevels = 4 - kMinLevel;
+  return kMinLevel + static_cast<int>(index % kLevels);
 }
 
-std::vector<char> Workshop::compile_for(const Build& build, const std::vector<Program>& programs) {
+std::vector<char> ProgramCompiler::compile_for(const Build& build, const std::vector<Program>& programs) {
   const std::string path = write(programs, true);
   const std::string error = run(fmt::format(
       "{} -x cl -cl-std=CL1.2 -cl-no-stdinc -cl-fp32-correctly-rounded-divide-sqrt -target amdgcn-amd-amdhsa "
@@ -72,7 +73,8 @@ std::vector<char> Workshop::compile_for(const Build& build, const std::vector<Pr
   return object;
 }
 
-std::vector<Workshop::HostKernel> Workshop::compile_for_host(const std::vector<Program>& programs) {
+std::vector<ProgramCompiler::HostKernel> ProgramCompiler::compile_for_host(
+    const std::vector<Program>& programs) {
   const std::string path = write(programs, false);
   const std::string error =
       run(fmt::format("{} -x c -std=gnu11 -DHOST -O1 -fPIC -shared {} {} -o {}.so {}", RIGEL_OPENCL_CLANG,

@@ -1,4 +1,4 @@
-// Compiles programs with clang: for a GPU, and for this machine.
+// Compiles programs with clang for a GPU and for this machine.
 #pragma once
 
 #include <cstdint>
@@ -11,35 +11,38 @@ namespace rigel::vgpu::opencl_fuzz {
 
 struct Build {
   std::string gpu = "gfx900";
-  int level = 2;            ///< Of -O.
+  int level = 2;            ///< The -O level.
   bool wide_waves = false;  ///< Waves of 64 lanes on chips that have both.
 };
 
-/// A folder of its own for sources and what is made of them, gone with the object.
-class Workshop {
+/// A temporary directory with sources and compiled programs, removed with the object.
+class ProgramCompiler {
  public:
   /// Throws std::system_error.
-  Workshop();
-  ~Workshop();
-  Workshop(const Workshop&) = delete;
-  Workshop& operator=(const Workshop&) = delete;
+  ProgramCompiler();
+  ~ProgramCompiler();
+  ProgramCompiler(const ProgramCompiler&) = delete;
+  ProgramCompiler& operator=(const ProgramCompiler&) = delete;
 
-  /// The level of -O for this turn: of those that this compiler translates as written, one after the other.
-  static int level(uint64_t turn);
+  /// Returns the -O level for file number `index`. It cycles through the levels that this compiler translates
+  /// correctly.
+  static int level(uint64_t index);
 
-  /// The code object of programs named k0, k1, …. Throws std::runtime_error with what the compiler says.
+  /// Returns the code object of programs named k0, k1, …. Throws std::runtime_error with the compiler's
+  /// output.
   std::vector<char> compile_for(const Build& build, const std::vector<Program>& programs);
 
   using HostKernel = void (*)(const uint32_t* in, uint32_t* out, uint32_t* sums, uint32_t n);
-  /// The same programs as functions of this process, which stay. Null for one that crosses lanes.
+  /// Compiles the programs as functions of this process, which are never unloaded. Null for a program that
+  /// crosses lanes.
   std::vector<HostKernel> compile_for_host(const std::vector<Program>& programs);
 
  private:
-  std::string write(const std::vector<Program>& programs, bool all);
+  std::string write(const std::vector<Program>& programs, bool with_cross_lane);
   std::string run(const std::string& command);
 
   std::string folder_;
-  unsigned made_ = 0;
+  unsigned next_file_ = 0;
 };
 
 }  // namespace rigel::vgpu::opencl_fuzz

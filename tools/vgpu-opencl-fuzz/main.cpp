@@ -43,14 +43,14 @@ struct Options {
   bool print = false;
 };
 
-void report(Workshop& workshop, const Options& options, const Found& found) {
+void report(ProgramCompiler& compiler, const Options& options, const Finding& found) {
   fmt::print("{} seed {} -O{}{}: {}\n", options.board, found.program.seed, found.build.level,
-             found.build.wide_waves ? " -mwavefrontsize64" : "", found.what);
-  const Program small = reduce(workshop, *find_board(options.board), found.program, found.build);
+             found.build.wide_waves ? " -mwavefrontsize64" : "", found.mismatch);
+  const Program small = reduce(compiler, *find_board(options.board), found.program, found.build);
   const auto path =
       std::filesystem::path(options.found) / fmt::format("{}_{}.cl", options.board, found.program.seed);
   std::ofstream(path) << fmt::format("/* -O{}{}: {} */\n", found.build.level,
-                                     found.build.wide_waves ? " -mwavefrontsize64" : "", found.what)
+                                     found.build.wide_waves ? " -mwavefrontsize64" : "", found.mismatch)
                       << prelude() << source(small, "k0");
   fmt::print("{}\n{}\n", path.string(), source(small, "k0"));
   std::fflush(stdout);
@@ -61,20 +61,21 @@ int run(const Options& options) {
     fmt::print("{}{}", prelude(), source(generate(options.seed), "k0"));
     return 0;
   }
-  const auto begin = std::chrono::steady_clock::now();
-  const auto took = [&] {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  const auto start = std::chrono::steady_clock::now();
+  const auto elapsed = [&] {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   };
-  Workshop workshop;
+  ProgramCompiler compiler;
   const uint64_t count = options.count != 0 ? options.count : ~uint64_t{0};
   const Count result = compare_many(
-      workshop, options.board, options.seed, count,
-      [&](const Found& found) { report(workshop, options, found); },
-      [&] { return options.count != 0 || took() < options.seconds; });
+      compiler, options.board, options.seed, count,
+      [&](const Finding& found) { report(compiler, options, found); },
+      [&] { return options.count != 0 || elapsed() < options.seconds; });
   fmt::print(
       "{}, seeds from {}: {} programs compared, {} of them with the CPU, {} with the reference model, "
       "{} differ; {:.1f} s\n",
-      options.board, options.seed, result.compared, result.by_host, result.by_model, result.differ, took());
+      options.board, options.seed, result.compared, result.by_host, result.by_model, result.differ,
+      elapsed());
   return result.differ == 0 ? 0 : 1;
 }
 

@@ -1,4 +1,4 @@
-// Programs of consecutive seeds, several to a file, at optimisations that take turns.
+// Compares programs of consecutive seeds, several per file, at varying optimisation levels.
 #pragma once
 
 #include <cstdint>
@@ -9,19 +9,20 @@
 
 namespace rigel::vgpu::opencl_fuzz {
 
-struct Found {
+struct Finding {
   Program program;
   Build build;
-  std::string what;
+  std::string mismatch;
 };
 
 struct Count {
   uint64_t compared = 0, by_host = 0, by_model = 0, differ = 0;
 };
 
-/// Programs [first, first + count) on a chip. `found` is called for each that differs. `go_on` is asked from time to
-/// time. Throws std::runtime_error if one cannot be compiled.
-Count compare_many(Workshop& workshop, const std::string& gpu, uint64_t first, uint64_t count,
-                   const std::function<void(const Found&)>& found, const std::function<bool()>& go_on);
+/// Compares programs [first, first + count) on a chip. Calls `found` for each mismatch. Stops if
+/// `should_continue` returns false. Throws std::runtime_error if a program cannot be compiled.
+Count compare_many(ProgramCompiler& compiler, const std::string& gpu, uint64_t first, uint64_t count,
+                   const std::function<void(const Finding&)>& found,
+                   const std::function<bool()>& should_continue);
 
 }  // namespace rigel::vgpu::opencl_fuzz

@@ -1,6 +1,7 @@
-// OpenCL C programs of fixed seeds, in every way that the virtual GPU has to run them and by the host's compiler.
+// OpenCL C programs of fixed seeds, run on all execution paths of the virtual GPU and compiled for the host.
 //
-// RIGEL_PROGRAMS is how many for each chip (default 32; tools/stress kernels runs others for as long as one likes).
+// RIGEL_PROGRAMS is the number of programs per chip (default 20). tools/stress kernels runs others for
+// longer.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -12,15 +13,15 @@ namespace {
 
 class OpenClPrograms : public ::testing::TestWithParam<const char*> {};
 
-TEST_P(OpenClPrograms, AreTheSameInEveryWayAndOnTheHost) {
+TEST_P(OpenClPrograms, ResultsAreEqualOnAllPathsAndHost) {
   const char* const text = std::getenv("RIGEL_PROGRAMS");
   const uint64_t count = text == nullptr ? 20 : std::strtoull(text, nullptr, 10);
-  Workshop workshop;
+  ProgramCompiler compiler;
   const Count result = compare_many(
-      workshop, GetParam(), 0, count,
-      [](const Found& found) {
-        ADD_FAILURE() << "seed " << found.program.seed << " at -O" << found.build.level << ": " << found.what
-                      << "\nvgpu_opencl_fuzz --board " << GetParam() << " --seed "
+      compiler, GetParam(), 0, count,
+      [](const Finding& found) {
+        ADD_FAILURE() << "seed " << found.program.seed << " at -O" << found.build.level << ": "
+                      << found.mismatch << "\nvgpu_opencl_fuzz --board " << GetParam() << " --seed "
                       << found.program.seed / 16 * 16 << " --count 16 reduces it";
       },
       [] { return true; });
@@ -32,14 +33,14 @@ TEST_P(OpenClPrograms, AreTheSameInEveryWayAndOnTheHost) {
 INSTANTIATE_TEST_SUITE_P(On, OpenClPrograms, ::testing::Values("gfx803", "gfx900", "gfx1010", "gfx1030"),
                          [](const auto& chip) { return std::string(chip.param); });
 
-TEST(OpenClPrograms, AreTheSameForTheSameSeed) {
+TEST(OpenClPrograms, DependOnlyOnSeed) {
   EXPECT_EQ(source(generate(5), "k"), source(generate(5), "k"));
   EXPECT_NE(source(generate(5), "k"), source(generate(6), "k"));
 }
 
-// A judge that is wrong is found out, and the program that shows it is made small.
-TEST(OpenClPrograms, ThatDifferAreFoundAndMadeSmall) {
-  Workshop workshop;
+// If host and GPU disagree, the mismatch is reported and the program reduced.
+TEST(OpenClPrograms, ReducesMismatchingProgram) {
+  ProgramCompiler compiler;
   Program program = generate(16);
   program.crosses_lanes = false;
   program.functions.clear();
@@ -49,10 +50,10 @@ TEST(OpenClPrograms, ThatDifferAreFoundAndMadeSmall) {
   const Build build{"gfx900", 1, false};
   program.functions = {"\n#ifdef HOST\n#define ODD 1\n#else\n#define ODD 2\n#endif\n"};
   const auto board = find_board("gfx900");
-  const auto host = workshop.compile_for_host({program});
-  const auto difference = compare(*board, workshop.compile_for(build, {program}), "k0", program, host[0]);
-  EXPECT_NE(difference.wrong.find("is 0x2, not 0x1"), std::string::npos) << difference.wrong;
-  const Program small = reduce(workshop, *board, program, build);
+  const auto host = compiler.compile_for_host({program});
+  const auto difference = compare(*board, compiler.compile_for(build, {program}), "k0", program, host[0]);
+  EXPECT_NE(difference.mismatch.find("is 0x2, not 0x1"), std::string::npos) << difference.mismatch;
+  const Program small = reduce(compiler, *board, program, build);
   ASSERT_EQ(small.phases.size(), 1u);
   EXPECT_EQ(small.phases[0].size(), 1u);
   EXPECT_EQ(small.all_groups(), 1u);

@@ -58,8 +58,8 @@ class Generator {
   uint32_t n(uint32_t end) { return draw_.below(end); }
   static std::string number(uint32_t value) { return fmt::format("{:#x}u", value); }
 
-  // An index that is less by as much as the expression around it adds: what is left of it may be negative where the addition
-  // becomes part of an instruction.
+  // An index minus an offset that the surrounding expression adds back. If the addition becomes part of an
+  // instruction, the register may hold a negative value.
   std::string displaced(const std::string& index) {
     if (!draw_.one_in(3)) return index;
     const uint32_t by = one_of({1u, 4u, 16u, 60u, 256u, 1000u, 3000u});
@@ -118,8 +118,9 @@ class Generator {
         return fmt::format("({} << ({} & 31))", a, u(depth - 1));
       case 8:
         return fmt::format("({} >> ({} & 31))", a, u(depth - 1));
-      case 9:  // Halves: clang 15 takes large numbers for small negative ones, and divides, and multiplies below, as if
-          // they had 24 bits.
+      case 9:
+        // Operands are halved: clang 15 takes large numbers for small negative ones and divides them, and
+        // multiplies them below, as if they had 24 bits.
         return draw_.one_in(2) ? fmt::format("(({} >> 1) / ({} >> 1 | 1u))", a, u(depth - 1))
                                : fmt::format("(({} >> 1) % {}u)", a, 1 + n(1000));
       case 10:
@@ -416,7 +417,7 @@ class Generator {
     return kKinds[n(16)];
   }
 
-  // From the input: anywhere, at a stride, the same for all.
+  // From the input: random, strided or uniform addresses.
   Statement load() {
     const Access a = access();
     const uint32_t bytes = kInputWords * 4;
@@ -449,7 +450,7 @@ class Generator {
                               a.type, displaced(fmt::format("({}) & {}u", at, half))));
   }
 
-  // In one's own part of the output.
+  // In the work-item's part of the output.
   Statement own() {
     const Access a = access();
     const uint32_t first = (kRecordWords - kFreeWords) * 4;
@@ -494,7 +495,7 @@ class Generator {
     return simple(fmt::format("SUM_{}(sums + {}u + ({} & 7u), {})", kKinds[kind], kind * 8, u(1), u(2)));
   }
 
-  // Between lanes of a wave. Which lanes take part is the compiler's choice and so the same in all ways to run it.
+  // Between lanes of a wave. The compiler chooses the active lanes, so they are equal on all execution paths.
   Statement exchange() {
     switch (n(4)) {
       case 0:
@@ -683,7 +684,7 @@ static inline void end(PRIVATE S *s, GLOBAL uint *to) {
 
 std::string source(const Program& p, const std::string& name) {
   std::string text;
-  // Functions of several programs of a file.
+  // Functions of different programs in one file.
   for (size_t i = 0; i < p.functions.size(); ++i) {
     text += fmt::format("#define call{0} {1}_call{0}\n", i, name) + p.functions[i] + "\n";
   }

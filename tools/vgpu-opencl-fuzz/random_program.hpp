@@ -1,11 +1,11 @@
-// OpenCL C programs at random: the same for the same seed, without undefined behaviour, and such that the same
-// text is a C program, so that the host's compiler says what the results are.
+// Random OpenCL C programs. They depend only on the seed, have no undefined behaviour, and are also valid C,
+// so that the host's compiler computes the expected results.
 //
-// A work-item has a structure of variables of all types, filled from the input, and goes through phases, with
-// barriers in between: arithmetic of all types, vectors and their elements, an array that is indexed, branches,
-// loops, calls, loads of all widths from the input, loads and stores of all widths in what is its own of the
-// output, local memory (its own part in one phase, anybody's in the next), and sums of all work-items. In the
-// end the structure is stored. What a NaN looks like is nowhere to be seen: each result that is one is replaced.
+// Each work-item has a structure with variables of all types, filled from the input. It executes phases with
+// barriers between them: arithmetic of all types, vectors and their elements, an indexed array, branches,
+// loops, calls, loads of all widths from the input, loads and stores of all widths in its part of the output,
+// local memory (its own part in one phase, any part in the next), and sums over all work-items. At the end
+// the structure is stored. NaNs are replaced, because their bits are not defined.
 #pragma once
 
 #include <cstdint>
@@ -15,23 +15,23 @@
 namespace rigel::vgpu::opencl_fuzz {
 
 struct Statement {
-  std::string text;  ///< All of it, or what stands before the braces.
+  std::string text;  ///< The whole statement, or the part before the braces.
   bool is_compound = false;
   std::vector<Statement> body, otherwise;
 };
 
 constexpr uint32_t kInputWords = 4096, kSumWords = 64;
-constexpr uint32_t kRecordWords = 64;  ///< Of the output, for each work-item.
+constexpr uint32_t kRecordWords = 64;  ///< Of the output, per work-item.
 
 struct Program {
   uint64_t seed = 0;
   uint32_t group[3] = {64, 1, 1};
   uint32_t groups[3] = {1, 1, 1};
-  uint32_t absent = 0;         ///< Work-items of the last work-group along x that are not there.
-  uint32_t limit = 0;          ///< Work-items from here on do nothing in phases.
-  uint32_t rounds = 1;         ///< How often all phases are gone through.
-  bool calls_phases = false;   ///< Phases are functions that are called.
-  bool crosses_lanes = false;  ///< Lanes of a wave read each other's registers: the host cannot.
+  uint32_t absent = 0;         ///< Missing work-items of the last work-group along x.
+  uint32_t limit = 0;          ///< Work-items from this one on do nothing in phases.
+  uint32_t rounds = 1;         ///< Number of passes over all phases.
+  bool calls_phases = false;   ///< Phases are functions.
+  bool crosses_lanes = false;  ///< Lanes read registers of others; not possible on the host.
   std::vector<std::string> functions;
   std::vector<std::vector<Statement>> phases;
 
@@ -44,9 +44,9 @@ struct Program {
 
 Program generate(uint64_t seed);
 
-/// What stands before all programs of a file.
+/// The start of every file.
 std::string prelude();
-/// The kernel `name`; with HOST defined a function `name` of the same arguments for the whole grid.
+/// The kernel `name`. With HOST defined, a function `name` with the same arguments for the whole grid.
 std::string source(const Program& program, const std::string& name);
 
 }  // namespace rigel::vgpu::opencl_fuzz

@@ -25,30 +25,30 @@ using runner::Region;
 using Words = std::vector<uint32_t>;
 using exec::reference::World;
 
-constexpr uint64_t kMostForModel = 3000;  // instructions of waves
+constexpr uint64_t kMaxInstructionsForModel = 3000;  // executed by all waves
 
-struct Way {
+struct ExecutionPath {
   exec::SimdLevel level;
   bool compiled = false;
 };
 
-std::vector<Way> ways_to_run() {
-  std::vector<Way> ways;
-  for (const exec::SimdLevel level : exec::simd_levels()) ways.push_back({level});
-  // Compiling takes a tenth of a second or two: only for what the machine would use.
+std::vector<ExecutionPath> execution_paths() {
+  std::vector<ExecutionPath> paths;
+  for (const exec::SimdLevel level : exec::simd_levels()) paths.push_back({level});
+  // Compiling takes 0.1 s to 2 s, so it is done only for the level that the machine would use.
   if (exec::compiler::why_no_compiler().empty() && exec::best_simd_level() != exec::SimdLevel::kBaseline) {
-    ways.push_back({exec::best_simd_level(), true});
+    paths.push_back({exec::best_simd_level(), true});
   }
-  return ways;
+  return paths;
 }
 
-std::string name_of(const Way& way) {
+std::string name_of(const ExecutionPath& path) {
   static constexpr const char* kLevels[] = {"baseline", "AVX2", "AVX-512"};
-  return fmt::format("{} {}", way.compiled ? "compiled for" : "handlers of",
-                     kLevels[static_cast<size_t>(way.level)]);
+  return fmt::format("{} {}", path.compiled ? "compiled for" : "handlers of",
+                     kLevels[static_cast<size_t>(path.level)]);
 }
 
-// Sums begin with what leaves none of the operations without effect.
+// Initial values for which every atomic operation has an effect.
 Words first_sums() {
   Words sums(kSumWords);
   for (uint32_t i = 0; i < kSumWords; ++i) sums[i] = i / 8 == 1 || i / 8 == 3 ? ~0u : i * 0x01010101;
@@ -61,8 +61,8 @@ struct Memories {
   Words in, out, sums;
 
   std::string difference(const std::byte* actual_out, const std::byte* actual_sums) const {
-    const std::string wrong = first_difference("output", out, actual_out);
-    return wrong.empty() ? first_difference("sums", sums, actual_sums) : wrong;
+    const std::string mismatch = first_difference("output", out, actual_out);
+    return mismatch.empty() ? first_difference("sums", sums, actual_sums) : mismatch;
   }
 
   explicit Memories(const Program& program) : in(kInputWords), out(program.out_words()), sums(first_sums()) {
@@ -85,7 +85,7 @@ std::string first_difference(const char* what, const Words& expected, const std:
   return {};
 }
 
-// All that is mapped around an address, as a region of the model.
+// Adds all memory mapped around an address as a region of the model.
 void add_pages(MemoryBus& memory, uint64_t va, World& world) {
   constexpr uint64_t kPage = 4096;
   const auto page = [&](uint64_t at) { return memory.translate(at, kPage, Access::kRead).host; };
@@ -116,11 +116,11 @@ void put_pointer(const runner::Kernel::Argument& argument, uint64_t value, std::
 }  // namespace
 
 Comparison compare(const Board& board, const std::vector<char>& object, const std::string& name,
-                   const Program& program, Workshop::HostKernel host) {
+                   const Program& program, ProgramCompiler::HostKernel host) {
   const Memories before(program);
   Memories expected = before;
-  bool is_judged = host != nullptr;
-  if (is_judged) host(before.in.data(), expected.out.data(), expected.sums.data(), program.limit);
+  bool has_expected = host != nullptr;
+  if (has_expected) host(before.in.data(), expected.out.data(), expected.sums.data(), program.limit);
 
   MemoryBus memory(board.clocks.reference_khz);
   const runner::Kernel kernel = runner::load_kernel(object, name, memory);
@@ -138,26 +138,26 @@ Comparison compare(const Board& board, const std::vector<char>& object, const st
   const Dispatch dispatch = runner::make_dispatch(board, memory, kernel, shape);
 
   Comparison comparison;
-  const std::vector<Way> ways = ways_to_run();
-  const Way& first_way = ways.front();
-  for (const Way& way : ways) {
+  const std::vector<ExecutionPath> paths = execution_paths();
+  const ExecutionPath& first_path = paths.front();
+  for (const ExecutionPath& path : paths) {
     exec::Device device = exec::device_of(board);
-    device.level = way.level;
-    device.compilation = way.compiled ? exec::Compilation::kBeforehand : exec::Compilation::kNone;
+    device.level = path.level;
+    device.compilation = path.compiled ? exec::Compilation::kBeforehand : exec::Compilation::kNone;
     exec::Scheduler scheduler(device, memory, {1, true});
     std::memcpy(out.host, before.out.data(), before.out.size() * 4);
     std::memcpy(sums.host, before.sums.data(), before.sums.size() * 4);
     const DispatchResult result = run_once(scheduler, dispatch);
-    const std::string where = name_of(way) + ": ";
+    const std::string where = name_of(path) + ": ";
     if (result.kind != DispatchResult::Kind::kDone) return {where + result.reason};
-    if (!is_judged) {
+    if (!has_expected) {
       std::memcpy(expected.out.data(), out.host, expected.out.size() * 4);
       std::memcpy(expected.sums.data(), sums.host, expected.sums.size() * 4);
-      is_judged = true;
+      has_expected = true;
     }
-    const std::string wrong = expected.difference(out.host, sums.host);
-    if (!wrong.empty()) return {where + wrong};
-    if (&way != &first_way || result.instructions > kMostForModel) continue;
+    const std::string mismatch = expected.difference(out.host, sums.host);
+    if (!mismatch.empty()) return {where + mismatch};
+    if (&path != &first_path || result.instructions > kMaxInstructionsForModel) continue;
     World world;
     for (const Region& region : {out, sums, in, kernarg}) add_pages(memory, region.va, world);
     add_pages(memory, dispatch.entry_va, world);
@@ -178,14 +178,14 @@ namespace {
 
 class Reducer {
  public:
-  Reducer(Workshop& workshop, const Board& board, Program program, const Build& build)
-      : workshop_(workshop), board_(board), best_(std::move(program)), build_(build) {}
+  Reducer(ProgramCompiler& compiler, const Board& board, Program program, const Build& build)
+      : compiler_(compiler), board_(board), best_(std::move(program)), build_(build) {}
 
   Program run() {
     for (bool smaller = true; smaller;) {
       smaller = false;
       for (size_t i = 0; i < best_.phases.size(); ++i)
-        smaller |= fewer([i](Program& p) { return &p.phases[i]; });
+        smaller |= remove_statements([i](Program& p) { return &p.phases[i]; });
       smaller |= attempt([](Program& p) { return p.groups[2] > 1 && (p.groups[2] = 1); });
       smaller |= attempt([](Program& p) { return p.groups[1] > 1 && (p.groups[1] = 1); });
       smaller |= attempt([](Program& p) { return p.groups[0] > 1 && (p.groups[0] /= 2) != 0; });
@@ -205,39 +205,39 @@ class Reducer {
     Program candidate = best_;
     if (!change(candidate)) return false;
     try {
-      const auto host = workshop_.compile_for_host({candidate});
-      const auto object = workshop_.compile_for(build_, {candidate});
-      if (compare(board_, object, "k0", candidate, host[0]).wrong.empty()) return false;
+      const auto host = compiler_.compile_for_host({candidate});
+      const auto object = compiler_.compile_for(build_, {candidate});
+      if (compare(board_, object, "k0", candidate, host[0]).mismatch.empty()) return false;
     } catch (const std::runtime_error&) {
-      return false;  // a variable's declaration has gone
+      return false;  // the declaration of a used variable was removed
     }
     best_ = std::move(candidate);
     return true;
   }
 
-  // Takes statements away, runs of them first, then looks into those that are left.
-  bool fewer(const std::function<List*(Program&)>& get) {
+  // Removes statements, long runs first, then statements inside the remaining ones.
+  bool remove_statements(const std::function<List*(Program&)>& get) {
     bool any = false;
     for (size_t length = std::max<size_t>(get(best_)->size() / 2, 1); length > 0; length /= 2) {
       for (size_t at = 0; at < get(best_)->size();) {
-        const bool gone = attempt([&](Program& p) {
+        const bool removed = attempt([&](Program& p) {
           List& list = *get(p);
           const auto first = list.begin() + static_cast<ptrdiff_t>(at);
           list.erase(first, first + static_cast<ptrdiff_t>(std::min(length, list.size() - at)));
           return true;
         });
-        any |= gone;
-        if (!gone) at += length;
+        any |= removed;
+        if (!removed) at += length;
       }
     }
     for (size_t i = 0; i < get(best_)->size(); ++i) {
-      any |= fewer([&, i](Program& p) { return &(*get(p))[i].body; });
-      any |= fewer([&, i](Program& p) { return &(*get(p))[i].otherwise; });
+      any |= remove_statements([&, i](Program& p) { return &(*get(p))[i].body; });
+      any |= remove_statements([&, i](Program& p) { return &(*get(p))[i].otherwise; });
     }
     return any;
   }
 
-  Workshop& workshop_;
+  ProgramCompiler& compiler_;
   const Board& board_;
   Program best_;
   const Build& build_;
@@ -245,8 +245,8 @@ class Reducer {
 
 }  // namespace
 
-Program reduce(Workshop& workshop, const Board& board, const Program& program, const Build& build) {
-  return Reducer(workshop, board, program, build).run();
+Program reduce(ProgramCompiler& compiler, const Board& board, const Program& program, const Build& build) {
+  return Reducer(compiler, board, program, build).run();
 }
 
 }  // namespace rigel::vgpu::opencl_fuzz

@@ -1,7 +1,6 @@
-// Runs compiled programs on the shader cores in every way that there is, and compares what they leave in memory with
-// each other and with what the host's compiler makes of the same programs.
-//
-// Nothing here knows how shader cores execute code: kernels are loaded, planned and started as vgpu-exec does it.
+// Runs compiled programs on all execution paths of the shader cores, and compares the resulting memory with
+// that of the other paths and of the host's compiler. Like vgpu-exec, it uses only the interfaces that load,
+// plan and start kernels.
 #pragma once
 
 #include <string>
@@ -14,16 +13,16 @@
 namespace rigel::vgpu::opencl_fuzz {
 
 struct Comparison {
-  std::string wrong;      ///< "compiled for AVX2: word 5 of the output …"; empty: nothing differs.
-  bool by_model = false;  ///< The reference model has run it as well, and leaves the same.
+  std::string mismatch;   ///< "compiled for AVX2: word 5 of the output …"; empty if nothing differs.
+  bool by_model = false;  ///< The reference model has run it too, with the same result.
 };
 
-/// Compares one program. `host`, if any, is the judge; else the handlers of the first level are. The reference model runs
-/// what is small.
+/// Compares one program. Expected results are those of `host`, or, without it, of the handlers of the first
+/// SIMD level. The reference model runs small programs only.
 Comparison compare(const Board& board, const std::vector<char>& object, const std::string& name,
-                   const Program& program, Workshop::HostKernel host);
+                   const Program& program, ProgramCompiler::HostKernel host);
 
-/// The program with as few statements, work-groups and rounds as still differ, compiled anew for each attempt.
-Program reduce(Workshop& workshop, const Board& board, const Program& program, const Build& build);
+/// Removes statements, work-groups and rounds as long as the program mismatches. Recompiles for each attempt.
+Program reduce(ProgramCompiler& compiler, const Board& board, const Program& program, const Build& build);
 
 }  // namespace rigel::vgpu::opencl_fuzz

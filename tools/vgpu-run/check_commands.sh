@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # check_commands.sh <vgpu-run> <rigel-info> <docs/start/ci.md>
-# What a user of vgpu-run asks of it besides a GPU: whose runtime, which boards, variables in place of the command.
+# Checks functions of vgpu-run other than the GPU: selecting a runtime, listing boards, printing variables.
 . "$(dirname "$0")/../checks/common.sh"
 run=$1 info=$2 recipes=$3
 unset VGPU_RUNTIME VGPU_GPUS VGPU_LINK VGPU_BOARD_PATH LD_PRELOAD LD_LIBRARY_PATH HSA_DRIVER
@@ -23,8 +23,8 @@ refused() {  # <pattern> <argument>...
 }
 refused "did you mean 'gfx906'" --gpu gfx916 true
 refused "no board is named; use" --gpu '' true
-refused "did you mean 'xgmi'" --gpu gfx916 --link xgm true  # all mistakes,
-refused "did you mean 'gfx906'" --gpu gfx916 --link xgm true  # in one go
+refused "did you mean 'xgmi'" --gpu gfx916 --link xgm true  # all errors
+refused "did you mean 'gfx906'" --gpu gfx916 --link xgm true  # are reported at once
 refused "--watchdog: invalid value 'soon'; use a number of seconds" --watchdog soon true
 refused "no board is named; use" --gpu= true
 refused "unknown runtime 'rocr'; use rigel, system or a path" --runtime rocr true
@@ -46,12 +46,12 @@ for option in --help --version --list --fidelity --env; do
   [ "$code" = 1 ] || complain "vgpu-run $option into what is full: exit code $code"
   expect "$said" '^vgpu-run: error: standard output: cannot write: No space left' "$option into what is full"
 done
-if unshare -rm true 2>/dev/null; then  # a place without /proc
+if unshare -rm true 2>/dev/null; then  # a system without /proc
   said=$(unshare -rm sh -c 'mount -t tmpfs none /proc && exec "$0" true' "$run" 2>&1) || true
   expect "$said" '^vgpu-run: error: /proc/self/exe: cannot read: ' "without /proc"
 fi
 
-# Files are found by children that have gone elsewhere.
+# Children in another working directory find the files.
 elsewhere=$(cd "$(mktemp -d)" && pwd -P)
 trap 'rm -rf "$elsewhere"' EXIT
 cp "$(dirname "$0")/../../plugins/vgpu/devices/fiji.json" "$elsewhere/mine.json"
@@ -69,7 +69,8 @@ expect "$(shows env VGPU_GPUS=fiji VGPU_LINK=xgmi "$run" --gpu navi21 --link non
 expect "$(env VGPU_GPUS=fiji VGPU_LINK=xgmi "$run" --env --gpu gfx900 --link pcie)" '^VGPU_GPUS=gfx900$' "a default in place of a variable"
 expect "$(env VGPU_GPUS=fiji VGPU_LINK=xgmi "$run" --env --gpu gfx900 --link pcie)" '^VGPU_LINK=pcie$' "a default in place of a variable"
 
-# From a folder that the dynamic linker cannot be told of nothing runs, in place of a program without a GPU.
+# In a directory whose name the dynamic linker cannot read, vgpu-run fails instead of running the program
+# without a GPU.
 libraries=${libdir#"$(cd "$(dirname "$run")/.." && pwd -P)/"}
 for name in 'a b' 'a:b'; do
   tree=$elsewhere/$name
@@ -84,7 +85,7 @@ for name in 'a b' 'a:b'; do
   done
 done
 
-# Which library a program gets is what the dynamic linker says of it.
+# The dynamic linker reports which library a program loads.
 program=$(command -v rocminfo) || skip "rocminfo is not installed"
 used() { "$@" ldd "$program" | sed -n 's/.*libhsa-runtime64\.so\.1 => \([^ ]*\).*/\1/p'; }
 found=$(used env)
@@ -97,7 +98,7 @@ there=$(cd "$(dirname "$found")" && pwd -P)
 [ "$(used env VGPU_RUNTIME=system "$run" --runtime rigel)" = "$libdir/libhsa-runtime64.so.1" ] ||
   complain "the option does not come before the variable"
 
-# The variables do what the command does, for every program that a shell starts.
+# The printed variables have the command's effect on every program of a shell.
 expect "$("$run" --env | wc -l)" '^1$' "one variable is enough"
 expect "$("$run" --env --gpu fiji,navi21 --link xgmi)" '^VGPU_GPUS=fiji,navi21$' "the boards' variable"
 with() { local option=$1; shift; env $("$run" --env $option) sh -c "$*"; }
@@ -107,7 +108,7 @@ expect "$(with '--gpu fiji,navi21' "$info --summary")" '^2 +GPU +gfx1030 ' "rige
 expect "$(with '' ldd "$program")" "$libdir/libhsa-runtime64.so.1" "whose runtime it is"
 expect_not "$(with '--runtime system' ldd "$program")" "$libdir/libhsa-runtime64.so.1" "whose runtime it is"
 
-# The recipes for CI do that, as they are written.
+# The CI recipes do the same, as written.
 github=$(sed -n 's/^- run: \(vgpu-run --env .*\)$/\1/p' "$recipes")
 gitlab=$(sed -n "s/^before_script: \[ '\(.*\)' \]$/\1/p" "$recipes")
 [ -n "$github" ] && [ -n "$gitlab" ] || complain "$recipes has no recipe for GitHub or GitLab"
@@ -118,10 +119,10 @@ mapfile -t variables <"$job/variables"
 expect "$(env "${variables[@]}" rocminfo 2>&1)" 'Name: +gfx1030' "GitHub's next step"
 expect "$(PATH=$(dirname "$run"):$PATH sh -e -c "$gitlab; rocminfo" 2>&1)" 'Name: +gfx1030' "GitLab's script"
 
-# Completion, as bash asks for it.
+# Completion, as bash requests it.
 completions=/usr/share/bash-completion/bash_completion
 [ -e "$completions" ] || { finish; exit 0; }
-complete_words() {  # <word>...: what the last one can become
+complete_words() {  # <word>...: completions of the last word
   PATH=$(dirname "$run"):$PATH bash -c '
     . "$0"; . "$1"; shift
     COMP_WORDS=(vgpu-run "$@"); COMP_CWORD=$#; COMP_LINE="vgpu-run $*"; COMP_POINT=${#COMP_LINE}

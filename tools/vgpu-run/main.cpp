@@ -2,9 +2,8 @@
 //
 //   vgpu-run --gpu gfx906,gfx1030:vram=4G rocminfo
 //
-// It checks the options, so that an error is a message and not a program without GPUs, then sets the
-// environment of the preload library and of the dynamic linker, which finds the runtime, and becomes the
-// program.
+// It checks the options first, so that an error is reported and not a program without GPUs. Then it sets the
+// environment of the preload library and the dynamic linker, and executes the program.
 #include <fcntl.h>
 #include <spawn.h>
 #include <sys/wait.h>
@@ -39,7 +38,7 @@ using namespace rigel::vgpu;
 namespace vgpu_run = rigel::vgpu_run;
 
 constexpr const char* kDefaultLink = "pcie";
-constexpr int kNotWritten = 1;
+constexpr int kOutputError = 1;
 constexpr int kUsage = 2;
 constexpr int kNoProgram = 127;
 
@@ -85,11 +84,11 @@ int complain(const std::string& text) {
   return kUsage;
 }
 
-// Ends a command that prints: the text may still be on its way, to a disk that is full.
+// Ends a command that prints. Buffered text may still fail to be written, for example to a full disk.
 int end_output() {
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return 0;
   complain(std::string("standard output: cannot write: ") + std::strerror(errno));
-  return kNotWritten;
+  return kOutputError;
 }
 
 int print(const char* text) {
@@ -130,9 +129,9 @@ int print_fidelity() {
     constexpr const char* kSets[] = {"aql", "pm4", "sdma"};
     std::string name(row.packet);
     if (!row.field.empty()) name.append(".").append(row.field);
-    const bool silent = row.fidelity == Fidelity::kAbsent && row.note.empty();
+    const bool has_default_note = row.fidelity == Fidelity::kAbsent && row.note.empty();
     print_row(kSets[static_cast<int>(row.set)], name, static_cast<int>(row.fidelity),
-              silent ? "stops the queue with an error" : row.note);
+              has_default_note ? "stops the queue with an error" : row.note);
   }
   constexpr isa::Target kTargets[] = {{8, 0, 3}, {9, 0, 0}, {9, 0, 6}, {10, 1, 0}, {10, 3, 0}};
   for (const isa::OperationFidelity& row : exec::instruction_fidelity(kTargets))
@@ -140,7 +139,8 @@ int print_fidelity() {
   return end_output();
 }
 
-// Beside us in the build tree and when installed: bin/vgpu-run, lib/libvgpu_preload.so.
+// Finds the libraries relative to this program, in the build tree and when installed: bin/vgpu-run,
+// lib/libvgpu_preload.so.
 rigel::Explained<std::string> find_libraries() {
   std::error_code error;
   const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
@@ -150,30 +150,30 @@ rigel::Explained<std::string> find_libraries() {
   return tl::unexpected((folder / "libvgpu_preload.so").string() + ": not found; reinstall rigel-vgpu");
 }
 
-// The first line that `program --version` prints; empty if the program cannot be run.
+// Returns the first line of `program --version`, or an empty string if the program cannot be run.
 std::string version_of(const std::string& program) {
-  std::string said;
-  int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) return said;
+  std::string output;
+  int pipe_ends[2];
+  if (pipe2(pipe_ends, O_CLOEXEC) != 0) return output;
   posix_spawn_file_actions_t files;
   posix_spawn_file_actions_init(&files);
-  posix_spawn_file_actions_adddup2(&files, ends[1], STDOUT_FILENO);
+  posix_spawn_file_actions_adddup2(&files, pipe_ends[1], STDOUT_FILENO);
   std::string name = program, option = "--version";
   char* const arguments[] = {name.data(), option.data(), nullptr};
   pid_t child = -1;
   const int failed = posix_spawn(&child, program.c_str(), &files, nullptr, arguments, environ);
   posix_spawn_file_actions_destroy(&files);
-  close(ends[1]);
+  close(pipe_ends[1]);
   char text[256];
-  for (ssize_t count; (count = read(ends[0], text, sizeof text)) > 0;)
-    said.append(text, static_cast<size_t>(count));
-  close(ends[0]);
+  for (ssize_t count; (count = read(pipe_ends[0], text, sizeof text)) > 0;)
+    output.append(text, static_cast<size_t>(count));
+  close(pipe_ends[0]);
   int status = 0;
   if (failed != 0 || waitpid(child, &status, 0) != child || status != 0) return {};
-  return said.substr(0, said.find('\n'));
+  return output.substr(0, output.find('\n'));
 }
 
-// The version, and that of the kernel compiler's LLVM, or why there is no such compiler.
+// Prints the version and that of the kernel compiler's LLVM, or why there is no compiler.
 int print_version() {
   std::string text = "vgpu-run " VGPU_VERSION "\n";
   if (const auto libraries = find_libraries()) {
@@ -188,11 +188,12 @@ int print_version() {
   return print(text.c_str());
 }
 
-// For children that have another working directory. Without one here, what is relative stays so.
+// Returns an absolute path, for children with another working directory. If there is no working directory,
+// the path stays relative.
 std::string absolute(std::string_view path) {
   std::error_code error;
-  const auto whole = std::filesystem::absolute(path, error);
-  return error ? std::string(path) : whole.string();
+  const auto absolute_path = std::filesystem::absolute(path, error);
+  return error ? std::string(path) : absolute_path.string();
 }
 
 std::string absolute_folders(std::string_view list) {
@@ -203,21 +204,22 @@ std::string absolute_folders(std::string_view list) {
   return folders;
 }
 
-// Puts `first` in front of the variable's present value.
-void prepend(const char* variable, std::string first) {
-  if (const char* others = std::getenv(variable); others != nullptr && *others != 0) {
-    first.append(":").append(others);
+// Inserts `entry` before the variable's value.
+void prepend(const char* variable, std::string entry) {
+  if (const char* value = std::getenv(variable); value != nullptr && *value != 0) {
+    entry.append(":").append(value);
   }
-  setenv(variable, first.c_str(), 1);
+  setenv(variable, entry.c_str(), 1);
 }
 
-// Lines for a file of variables (docker run --env-file, GITHUB_ENV). The runtime is preloaded: that is one
-// variable less, and the linker takes what is loaded already for what a program needs.
+// Prints lines for an environment file (docker run --env-file, GITHUB_ENV). The runtime is preloaded instead
+// of found by LD_LIBRARY_PATH: that saves a variable, and the linker uses a loaded library for what a program
+// needs.
 int print_environment(const std::string& libraries, const std::string& runtime, const Settings& settings) {
   std::printf("LD_PRELOAD=%s/libvgpu_preload.so", libraries.c_str());
   if (!runtime.empty()) std::printf(":%s/libhsa-runtime64.so.1", runtime.c_str());
   std::printf("\n");
-  // A default is printed too where it stands in place of something else.
+  // Defaults are printed only if they override a variable.
   if (settings.gpus != kDefaultGpus || std::getenv("VGPU_GPUS") != nullptr)
     std::printf("VGPU_GPUS=%s\n", settings.gpus.c_str());
   if (settings.link != kDefaultLink || std::getenv("VGPU_LINK") != nullptr)
@@ -232,14 +234,14 @@ int print_environment(const std::string& libraries, const std::string& runtime, 
 
 int main(int argc, char** argv) {
   Settings settings = Settings::from_environment();
-  const char* const chosen = std::getenv("VGPU_RUNTIME");
-  std::string runtime = chosen == nullptr || *chosen == 0 ? "rigel" : chosen;
+  const char* const runtime_variable = std::getenv("VGPU_RUNTIME");
+  std::string runtime = runtime_variable == nullptr || *runtime_variable == 0 ? "rigel" : runtime_variable;
   bool environment = false;
-  int at = 1;
-  for (; at < argc && argv[at][0] == '-'; ++at) {
-    const std::string_view option = argv[at];
+  int index = 1;
+  for (; index < argc && argv[index][0] == '-'; ++index) {
+    const std::string_view option = argv[index];
     if (option == "--") {
-      ++at;
+      ++index;
       break;
     }
     if (option == "--help" || option == "-h") return print(kHelp);
@@ -264,8 +266,8 @@ int main(int argc, char** argv) {
     std::string value;
     if (equals != option.npos) {
       value = option.substr(equals + 1);
-    } else if (at + 1 < argc) {
-      value = argv[++at];
+    } else if (index + 1 < argc) {
+      value = argv[++index];
     } else {
       return complain(std::string(name) + ": missing value");
     }
@@ -297,7 +299,7 @@ int main(int argc, char** argv) {
   settings.watchdog_seconds(diagnostics);
   for (const auto& entry : diagnostics.entries()) complain(entry.text);
   if (diagnostics.has_errors()) return kUsage;
-  if (at == argc && !environment) return std::fputs(kHelp, stderr), kUsage;
+  if (index == argc && !environment) return std::fputs(kHelp, stderr), kUsage;
 
   const auto found = find_libraries();
   if (!found) return complain(found.error());
@@ -310,15 +312,15 @@ int main(int argc, char** argv) {
     if (!why.empty()) return complain(why);
   }
   if (environment) return print_environment(libraries, *runtime_folder, settings);
-  if (const std::string why = vgpu_run::cannot_be_preloaded(argv[at]);
+  if (const std::string why = vgpu_run::cannot_be_preloaded(argv[index]);
       settings.gpus != "none" && !why.empty())
     report("warning", why);
   setenv("VGPU_GPUS", settings.gpus.c_str(), 1);
   setenv("VGPU_LINK", settings.link.c_str(), 1);
   prepend("LD_PRELOAD", libraries + "/libvgpu_preload.so");
   if (!runtime_folder->empty()) prepend("LD_LIBRARY_PATH", *runtime_folder);
-  execvp(argv[at], argv + at);
+  execvp(argv[index], argv + index);
   const int error = errno;
-  report("error", std::string(argv[at]) + ": cannot run: " + std::strerror(error));
+  report("error", std::string(argv[index]) + ": cannot run: " + std::strerror(error));
   return kNoProgram;
 }

@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string in_path(const std::string& program) {
+std::string find_in_path(const std::string& program) {
   if (program.find('/') != program.npos) return program;
   const char* const folders = std::getenv("PATH");
   for (const std::string_view folder : split(folders == nullptr ? "/bin:/usr/bin" : folders, ':')) {
@@ -31,29 +31,29 @@ std::string in_path(const std::string& program) {
 }
 
 template <class T>
-bool read_at(std::ifstream& file, uint64_t at, T* to, size_t count = 1) {
-  file.seekg(static_cast<std::streamoff>(at));
+bool read_at(std::ifstream& file, uint64_t offset, T* to, size_t count = 1) {
+  file.seekg(static_cast<std::streamoff>(offset));
   return static_cast<bool>(
       file.read(reinterpret_cast<char*>(to), static_cast<std::streamsize>(count * sizeof(T))));
 }
 
-// The first word after "#!" of a script; empty if the file is not a script.
+// Returns the interpreter named after "#!", or an empty string if the file is not a script.
 std::string interpreter_of_script(std::ifstream& file) {
   std::string line;
   file.seekg(0);
   if (!std::getline(file, line) || !line.starts_with("#!")) return {};
-  const size_t begin = line.find_first_not_of(" \t", 2);
-  if (begin == line.npos) return {};
-  return line.substr(begin, line.find_first_of(" \t\r", begin) - begin);
+  const size_t start = line.find_first_not_of(" \t", 2);
+  if (start == line.npos) return {};
+  return line.substr(start, line.find_first_of(" \t\r", start) - start);
 }
 
 }  // namespace
 
 std::string cannot_be_preloaded(const std::string& program) {
-  constexpr int kMostScripts = 4;  // as the kernel follows
-  constexpr size_t kMostHeaders = 512;
-  std::string path = in_path(program);
-  for (int i = 0; i <= kMostScripts; ++i) {
+  constexpr int kMaxInterpreters = 4;  // the kernel's limit
+  constexpr size_t kMaxSegments = 512;
+  std::string path = find_in_path(program);
+  for (int i = 0; i <= kMaxInterpreters; ++i) {
     std::error_code error;
     if (path.empty() || !fs::is_regular_file(path, error)) return {};
     std::ifstream file(path, std::ios::binary);
@@ -67,7 +67,7 @@ std::string cannot_be_preloaded(const std::string& program) {
     constexpr const char* kNoGpu = "the virtual GPU cannot be preloaded, and the program will find no GPU";
     if (header.e_ident[EI_CLASS] != ELFCLASS64)
       return fmt::format("{}: 32-bit program: {}; use a 64-bit program", path, kNoGpu);
-    if (header.e_phentsize != sizeof(Elf64_Phdr) || header.e_phnum > kMostHeaders) return {};
+    if (header.e_phentsize != sizeof(Elf64_Phdr) || header.e_phnum > kMaxSegments) return {};
     std::vector<Elf64_Phdr> segments(header.e_phnum);
     if (!read_at(file, header.e_phoff, segments.data(), segments.size())) return {};
     std::string linker;

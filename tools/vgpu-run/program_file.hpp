@@ -1,12 +1,12 @@
-// What can be known of a program before it runs: whether the dynamic linker will preload a library of glibc's into it.
+// Checks before its start whether the dynamic linker will preload a glibc library into a program.
 #pragma once
 
 #include <string>
 
 namespace rigel::vgpu_run {
 
-/// Why no library can be preloaded into the program, in a sentence about it; empty: nothing speaks against it.
-/// `program` is looked for in PATH as execvp(3) does; of a script it is the interpreter that counts.
+/// Returns why no library can be preloaded into the program, or an empty string. `program` is searched in
+/// PATH as by execvp(3). For a script, the interpreter is checked.
 std::string cannot_be_preloaded(const std::string& program);
 
 }  // namespace rigel::vgpu_run

@@ -31,7 +31,7 @@ class CannotBePreloaded : public testing::Test {
     fs::permissions(path, fs::perms::owner_all);
     return path;
   }
-  /// A program that asks for this dynamic linker; none if that is empty.
+  /// Returns an ELF program that requests this dynamic linker; none if `linker` is empty.
   static std::string program(const std::string& linker, unsigned char bits = ELFCLASS64) {
     Elf64_Ehdr header{};
     std::memcpy(header.e_ident, ELFMAG, SELFMAG);
@@ -51,7 +51,7 @@ class CannotBePreloaded : public testing::Test {
   fs::path root;
 };
 
-TEST_F(CannotBePreloaded, SaysNothingOfOtherPrograms) {
+TEST_F(CannotBePreloaded, IsEmptyForOtherPrograms) {
   EXPECT_EQ(cannot_be_preloaded("sh"), "");
   EXPECT_EQ(cannot_be_preloaded("/proc/self/exe"), "");
   EXPECT_EQ(cannot_be_preloaded(file("glibc", program("/lib64/ld-linux-x86-64.so.2"))), "");
@@ -62,24 +62,24 @@ TEST_F(CannotBePreloaded, SaysNothingOfOtherPrograms) {
   EXPECT_EQ(cannot_be_preloaded("no_such_program_anywhere"), "");
 }
 
-TEST_F(CannotBePreloaded, NamesStaticPrograms) {
+TEST_F(CannotBePreloaded, ReportsStaticProgram) {
   const std::string path = file("static", program(""));
   EXPECT_THAT(cannot_be_preloaded(path), StartsWith(path + ": statically linked: "));
   setenv("PATH", (root.string() + ":" + getenv("PATH")).c_str(), 1);
   EXPECT_THAT(cannot_be_preloaded("static"), StartsWith(path + ": statically linked: "));
 }
 
-TEST_F(CannotBePreloaded, NamesProgramsOfMusl) {
+TEST_F(CannotBePreloaded, ReportsMuslProgram) {
   EXPECT_THAT(cannot_be_preloaded(file("musl", program("/lib/ld-musl-x86_64.so.1"))),
               HasSubstr("linked with musl"));
 }
 
-TEST_F(CannotBePreloaded, NamesProgramsOf32Bits) {
+TEST_F(CannotBePreloaded, Reports32BitProgram) {
   EXPECT_THAT(cannot_be_preloaded(file("old", program("/lib/ld-linux.so.2", ELFCLASS32))),
               HasSubstr("32-bit program"));
 }
 
-TEST_F(CannotBePreloaded, NamesTheInterpreterOfAScript) {
+TEST_F(CannotBePreloaded, ReportsInterpreterOfScript) {
   const std::string interpreter = file("interpreter", program(""));
   const std::string script = file("script", "#! " + interpreter + " -e\n");
   EXPECT_THAT(cannot_be_preloaded(file("outer", "#!" + script + "\n")),

@@ -1,5 +1,5 @@
-// Which libhsa-runtime64.so.1 the program gets: the Rigel that vgpu-run came with, the system's, or another; and whether
-// the dynamic linker can be told of a folder.
+// Selects the libhsa-runtime64.so.1 of the program: the Rigel installed with vgpu-run, the system's, or
+// another.
 #pragma once
 
 #include <string>
@@ -9,14 +9,15 @@
 
 namespace rigel::vgpu_run {
 
-/// The folder that the dynamic linker has to look into first, or nothing if it finds the library by itself.
-/// `what` is "rigel", "system", or a path: of a folder that has a libhsa-runtime64.so.1, or of that library.
-/// `own_folder` is where the libraries are that came with this program. An error says what is wrong with
-/// `what`.
-tl::expected<std::string, std::string> runtime_folder(std::string_view what, const std::string& own_folder);
+/// Returns the directory that the dynamic linker must search first, or an empty string if it finds the
+/// library itself. `selection` is "rigel", "system", or a path: a directory with a libhsa-runtime64.so.1, or
+/// that library. `own_folder` has the libraries installed with vgpu-run. Errors describe the invalid
+/// `selection`.
+tl::expected<std::string, std::string> runtime_folder(std::string_view selection,
+                                                      const std::string& own_folder);
 
-/// The dynamic linker ends a name in LD_PRELOAD and LD_LIBRARY_PATH at some characters, and nothing keeps it from that:
-/// why `folder` cannot be named in `variable`, or nothing if it can.
+/// Returns why `folder` cannot be in `variable`, or an empty string. The dynamic linker ends names in
+/// LD_PRELOAD and LD_LIBRARY_PATH at some characters, without an escape.
 std::string cannot_be_named(std::string_view folder, std::string_view variable);
 
 }  // namespace rigel::vgpu_run

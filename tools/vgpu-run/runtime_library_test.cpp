@@ -27,20 +27,20 @@ class RuntimeFolder : public testing::Test {
   }
   ~RuntimeFolder() override { fs::remove_all(root); }
 
-  auto folder(const std::string& what) const { return runtime_folder(what, root / "ours"); }
+  auto folder(const std::string& selection) const { return runtime_folder(selection, root / "ours"); }
   fs::path root;
 };
 
-TEST_F(RuntimeFolder, IsTheOneThatThisProgramCameWith) {
+TEST_F(RuntimeFolder, RigelSelectsOwnFolder) {
   EXPECT_EQ(folder("rigel"), (root / "ours").string());
   EXPECT_THAT(runtime_folder("rigel", root / "empty").error(), HasSubstr("--runtime system"));
 }
 
-TEST_F(RuntimeFolder, IsNoneForTheSystems) {
+TEST_F(RuntimeFolder, SystemSelectsNoFolder) {
   EXPECT_EQ(folder("system"), "");
 }
 
-TEST_F(RuntimeFolder, IsWhereAPathLeads) {
+TEST_F(RuntimeFolder, PathSelectsItsDirectory) {
   EXPECT_EQ(folder(root / "other"), (root / "other").string());
   EXPECT_EQ(folder(root / "other/"), (root / "other").string());
   EXPECT_EQ(folder(root / "other/libhsa-runtime64.so.1"), (root / "other").string());
@@ -50,14 +50,14 @@ TEST_F(RuntimeFolder, IsWhereAPathLeads) {
   EXPECT_EQ(folder(root / "link"), (root / "other").string());
 }
 
-TEST_F(RuntimeFolder, SaysWhatIsWrongWithAPath) {
+TEST_F(RuntimeFolder, RejectsInvalidPath) {
   EXPECT_THAT(folder("rocr").error(), HasSubstr("rigel, system or a path"));
   EXPECT_THAT(folder(root / "nowhere").error(), HasSubstr("no such file"));
   EXPECT_THAT(folder(root / "empty").error(), HasSubstr("libhsa-runtime64.so.1 not found"));
   EXPECT_THAT(folder(root / "other/libhsa-runtime64.so.1.0.2").error(), HasSubstr("a different file"));
 }
 
-TEST(CannotBeNamed, SaysWhichCharacterTheDynamicLinkerStopsAt) {
+TEST(CannotBeNamed, ReportsSeparatorOfDynamicLinker) {
   EXPECT_EQ(cannot_be_named("/usr/lib/rigel", "LD_PRELOAD"), "");
   EXPECT_EQ(cannot_be_named("/my lib", "LD_LIBRARY_PATH"), "");
   EXPECT_THAT(
