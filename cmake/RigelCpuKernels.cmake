@@ -1,6 +1,7 @@
 # rigel_add_cpu_kernels(<target> SOURCES <file>... [OUTPUT <name>] [ARCH <-march>])
-# A code object for the CPU backend, <OUTPUT or target>.hsaco, from kernels written with <hsa_cpu/kernel.hpp>. Its
-# path is $<TARGET_FILE:target>. ARCH is the processor that it requires (RIGEL_CPU_KERNEL_ARCH).
+# Builds a code object for the CPU backend, <OUTPUT or target>.hsaco, from kernels written with
+# <hsa_cpu/kernel.hpp>. Its path is $<TARGET_FILE:target>. ARCH is the CPU that it requires
+# (RIGEL_CPU_KERNEL_ARCH).
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   set(RIGEL_CPU_KERNEL_ARCH x86-64-v3 CACHE STRING "The processor that CPU kernels are compiled for (-march)")
 else()
@@ -19,23 +20,23 @@ function(rigel_add_cpu_kernels name)
   if(TARGET rigel_api)
     target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})
     target_link_libraries(${name} PRIVATE rigel_api)
-  else()  # on an installed runtime; a code object links no library of it
+  else()  # uses an installed runtime; a code object links none of its libraries
     target_include_directories(${name} PRIVATE ${HSA_RUNTIME64_INCLUDE_DIR})
     target_compile_features(${name} PRIVATE cxx_std_20)
   endif()
   set_target_properties(${name} PROPERTIES PREFIX "" OUTPUT_NAME ${ARG_OUTPUT} SUFFIX ".hsaco"
     LIBRARY_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR} UNITY_BUILD OFF)
   target_compile_options(${name} PRIVATE -march=${ARG_ARCH} -O3 -fno-sanitize=all
-    # No unwinding, no guards of statics, no canaries: nothing of what a host program does around functions.
+    # No unwinding, guards of statics or stack protectors: kernels do not run as host functions do.
     $<$<COMPILE_LANGUAGE:CXX>:-fno-exceptions -fno-rtti -fno-threadsafe-statics>
     -fno-asynchronous-unwind-tables -fno-stack-protector -fno-plt
-    # Kernels look at neither errno nor floating-point flags.
+    # Kernels read neither errno nor floating-point flags.
     -fno-math-errno -fno-trapping-math -ffp-contract=fast
     $<$<C_COMPILER_ID:Clang>:-Wno-pass-failed>)
   if(ARG_ARCH STREQUAL "x86-64-v4")
     target_compile_options(${name} PRIVATE -mprefer-vector-width=512)
   endif()
-  # Undefined symbols are found in libm and libc when the code object is loaded; here they are checked.
+  # The loader finds undefined symbols in libm and libc; the link checks that they are there.
   target_link_options(${name} PRIVATE -nostdlib -fno-sanitize=all
     -Wl,-z,defs,-z,now,-z,separate-code,-z,max-page-size=4096,--gc-sections,--build-id,-Bsymbolic)
   target_link_libraries(${name} PRIVATE -lgcc -lm -lc)

@@ -1,4 +1,4 @@
-# Everything the build needs, all of it packaged by Debian (tools/dependencies lists the packages).
+# The build's dependencies, all packaged by Debian (see tools/dependencies).
 find_package(PkgConfig REQUIRED)
 find_package(Threads REQUIRED)
 find_package(nlohmann_json 3.11 REQUIRED)
@@ -10,13 +10,13 @@ find_package(fmt REQUIRED)
 add_library(rigel_fmt STATIC ${CMAKE_CURRENT_LIST_DIR}/fmt.cpp)
 target_compile_options(rigel_fmt PRIVATE -Wno-shadow)
 if(RIGEL_CHECK_CONTAINERS)
-  # Checked containers are other types, and GoogleTest's interface has containers.
+  # Checked containers are different types, and GoogleTest's interface has containers.
   add_subdirectory(/usr/src/googletest ${CMAKE_BINARY_DIR}/googletest EXCLUDE_FROM_ALL SYSTEM)
   set_target_properties(gtest gtest_main gmock gmock_main PROPERTIES UNITY_BUILD OFF)
   foreach(library gtest gtest_main gmock gmock_main)
     target_compile_options(${library} PRIVATE -w)
   endforeach()
-elseif(RIGEL_TESTS OR RIGEL_BENCHMARKS)  # fixtures serve both
+elseif(RIGEL_TESTS OR RIGEL_BENCHMARKS)  # both use the fixtures
   find_package(GTest REQUIRED)
 endif()
 if(RIGEL_BENCHMARKS)

@@ -1,7 +1,6 @@
 # rigel_add_gpu_code(<test> SOURCE <file.s> PROCESSOR <gfx...> WORDS <file.inc> [DEFINE <symbol=value>])
-# Code for an AMD GPU that is written in assembly and checked in as words, so that no assembler is needed to build.
-# Where LLVM's is there, a test assembles the source and compares, and `cmake --build . --target update_gpu_code`
-# writes the words anew.
+# Checks in code for an AMD GPU as words, so that the build needs no assembler. If LLVM's assembler is found,
+# a test assembles the source and compares, and `cmake --build . --target update_gpu_code` updates the words.
 find_program(RIGEL_LLVM_MC NAMES llvm-mc-19 llvm-mc-18 llvm-mc-17 llvm-mc-16 llvm-mc-15 llvm-mc-14 llvm-mc)
 find_program(RIGEL_LLVM_OBJCOPY NAMES llvm-objcopy-19 llvm-objcopy-18 llvm-objcopy-17 llvm-objcopy-16
   llvm-objcopy-15 llvm-objcopy-14 llvm-objcopy)

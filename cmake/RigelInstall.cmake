@@ -1,9 +1,10 @@
-# What `cmake --install` puts where. Everything is found relative to where it is: by the runtime itself (backends
-# and manifests), by the CMake package and by pkg-config, so that an installed tree can be moved as a whole.
-# Modules install themselves (rigel_add_backend, tools). The components are those of the packages (RigelPackage.cmake).
+# Install rules. The runtime (backends and manifests), the CMake package and pkg-config find everything
+# relative to their location, so that an installed tree can be moved. Modules have their install rules in
+# rigel_add_backend and rigel_add_tool. The components are the packages (RigelPackage.cmake).
 include(CMakePackageConfigHelpers)
 
-# What users ask for: the version of the runtime's interface as ROCr counts it, not the project's.
+# The version of the runtime's interface as ROCr counts it, not the project's. find_package and pkg-config use
+# it.
 set(RIGEL_HSA_PACKAGE_VERSION 1.18.0)
 
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/api/include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT dev
@@ -12,9 +13,9 @@ install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR} FILES_MATCHING
   PATTERN "*.md" PATTERN "*.svg" PATTERN "*.png" PATTERN "schemas/*.json" PATTERN samples EXCLUDE PATTERN man EXCLUDE)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs/samples DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT dev
-  PATTERN "samples/CMakeLists.txt" EXCLUDE)  # no project, but part of this build
+  PATTERN "samples/CMakeLists.txt" EXCLUDE)  # not a project, only part of this build
 
-# Manual pages are as Debian wants them: compressed, without a date.
+# Man pages are compressed without a date, as Debian requires.
 find_program(RIGEL_GZIP gzip REQUIRED)
 foreach(page rigel-info rigel-system vgpu-run vgpu-exec)
   if(page MATCHES "^vgpu-" AND NOT TARGET ${page})
@@ -37,7 +38,7 @@ if(NOT TARGET hsa-runtime64)
   return()
 endif()
 
-# With the name that has no version, by which LLVM's plugin for OpenMP opens it when a program runs.
+# Without a version in the name: LLVM's OpenMP plugin opens it by this name at run time.
 install(TARGETS hsa-runtime64 LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/hsa-runtime64)
@@ -60,6 +61,6 @@ configure_file(${PROJECT_SOURCE_DIR}/cmake/install/hsa-runtime64.pc.in
   ${PROJECT_BINARY_DIR}/package/hsa-runtime64.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/package/hsa-runtime64.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig
   COMPONENT dev)
-# Programs that were linked by it look for the library in <here>/../../lib, which is a folder as long as this one is: also
-# where they run without the component dev.
+# Programs linked through pkg-config search the library in <this directory>/../../lib. That path exists only
+# if this directory does, so it is created without the component dev too.
 install(DIRECTORY DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

@@ -1,4 +1,4 @@
-# What a builder can choose, and the flags that follow from it.
+# Options of the build, and the flags that follow from them.
 option(RIGEL_TESTS "Build the tests" ON)
 option(RIGEL_BENCHMARKS "Build the benchmarks" ON)
 option(RIGEL_FUZZ "Build libFuzzer targets (clang only); otherwise their corpora are replayed as tests" OFF)
@@ -8,7 +8,7 @@ option(RIGEL_PORTABLE "Need the C library and libelf alone, of those that a syst
 option(RIGEL_CHECK_CONTAINERS "Check how containers and iterators of libstdc++ are used" OFF)
 
 # rigel_choose(<variable> <purpose> <name>...)
-# A list in the cache that names some of these parts; all of them by default.
+# Defines a cached list with some of these names; the default is all.
 function(rigel_choose variable purpose)
   set(${variable} "${ARGN}" CACHE STRING "${purpose}: some of ${ARGN}")
   foreach(part IN LISTS ${variable})
@@ -25,8 +25,8 @@ if(RIGEL_TESTS AND NOT "cpu" IN_LIST RIGEL_BACKENDS)
   message(FATAL_ERROR "RIGEL_TESTS needs the backend 'cpu': add it to RIGEL_BACKENDS or set RIGEL_TESTS=OFF")
 endif()
 
-# Tests that run on virtual GPUs need the virtual GPU and the backend of each of its generations. ThreadSanitizer takes
-# the device's mappings of memory for other memory.
+# Tests on virtual GPUs need the virtual GPU and the backend of each of its generations. ThreadSanitizer does
+# not recognise the device's second mapping of memory.
 set(RIGEL_GPU_TESTS OFF)
 if(RIGEL_TESTS AND "vgpu" IN_LIST RIGEL_PLUGINS AND "gfx8" IN_LIST RIGEL_BACKENDS AND "gfx9" IN_LIST RIGEL_BACKENDS AND
     "gfx10" IN_LIST RIGEL_BACKENDS AND NOT RIGEL_SANITIZE MATCHES "thread")
@@ -37,7 +37,7 @@ if(NOT CMAKE_BUILD_TYPE)
   set(CMAKE_BUILD_TYPE RelWithDebInfo CACHE STRING "Build type" FORCE)
 endif()
 
-# A compiler cache, where there is one. It has to be told that precompiled headers are compared by their contents.
+# Uses ccache if it is installed. The sloppiness option makes it compare precompiled headers by content.
 find_program(RIGEL_CCACHE ccache DOC "Caches what was compiled")
 if(RIGEL_CCACHE)
   foreach(language C CXX)
@@ -66,29 +66,29 @@ set(RIGEL_TOOL_LIBDIR ${CMAKE_INSTALL_LIBDIR}/hsa/plugins)
 set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME runtime)
 
 add_compile_options(-Wall -Wextra -Wpedantic -fno-semantic-interposition)
-# In a unity build the globals of a source's neighbours are none of its business.
+# In a unity build a source also sees the globals of other sources, so only shadowed locals are reported.
 if(NOT CMAKE_UNITY_BUILD)
   add_compile_options(-Wshadow)
 else()
-  # GCC takes the sources that a unity file includes for headers, whose anonymous namespaces it warns of.
+  # GCC takes sources included by a unity file for headers, and warns of their anonymous namespaces.
   add_compile_options($<$<CXX_COMPILER_ID:GNU>:-Wshadow=local> $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-subobject-linkage>)
 endif()
 add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor>)
 if(RIGEL_WERROR)
   add_compile_options(-Werror)
 endif()
-# Clang holds the code to what data says of the mutex that guards it (api/support/mutex.hpp), in every build.
+# Clang checks thread-safety annotations (api/support/mutex.hpp) in every build.
 add_compile_options($<$<COMPILE_LANG_AND_ID:CXX,Clang>:-Wthread-safety>
                     $<$<COMPILE_LANG_AND_ID:CXX,Clang>:-Werror=thread-safety>)
 
-# Says, before the name of a test, which build it is of: tools/check runs several builds' tests together.
+# Prefix of test names that names the build: tools/check runs the tests of several builds together.
 set(RIGEL_TEST_PREFIX "")
 if(RIGEL_SANITIZE MATCHES "address")
   set(RIGEL_TEST_PREFIX "asan:")
 elseif(RIGEL_SANITIZE MATCHES "thread")
   set(RIGEL_TEST_PREFIX "tsan:")
 endif()
-# What gtest_discover_tests is told of it: newer versions of CMake warn of a prefix that is empty.
+# Arguments of gtest_discover_tests: newer versions of CMake warn of an empty prefix.
 set(RIGEL_DISCOVERED)
 if(RIGEL_TEST_PREFIX)
   set(RIGEL_DISCOVERED TEST_PREFIX ${RIGEL_TEST_PREFIX})
@@ -104,12 +104,12 @@ if(RIGEL_SANITIZE)
   add_compile_options(-fsanitize=${RIGEL_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${RIGEL_SANITIZE})
   if(RIGEL_SANITIZE MATCHES "undefined")
-    # The API's enumerations are C's: callers can pass any int, which is then refused with a status. Compilers
-    # that are not told -fstrict-enums give such a value no licence either.
+    # The API's enumerations are C types: callers can pass any int, which is rejected with a status. Without
+    # -fstrict-enums compilers do not assume otherwise.
     add_compile_options(-fno-sanitize=enum)
   endif()
   if(RIGEL_SANITIZE MATCHES "thread")
-    # GCC's TSan does not model standalone fences; the code that uses them documents why it is right.
+    # GCC's TSan does not model standalone fences; the code that uses them documents its correctness.
     add_compile_options($<$<CXX_COMPILER_ID:GNU>:-Wno-tsan>)
   endif()
 else()
@@ -124,6 +124,6 @@ if(RIGEL_FUZZ AND NOT CMAKE_CXX_COMPILER_ID MATCHES "Clang")
   message(FATAL_ERROR "RIGEL_FUZZ needs clang: configure with the 'fuzz' preset")
 endif()
 if(RIGEL_FUZZ)
-  # Coverage in every library, not only in the targets' own files: it is what the fuzzer steers by.
+  # Instruments every library, because the fuzzer is guided by coverage.
   add_compile_options(-fsanitize=fuzzer-no-link)
 endif()

@@ -1,15 +1,15 @@
-# Debian packages: `cpack -G DEB` in a build folder, or tools/package, which also checks them.
+# Debian packages: `cpack -G DEB` in a build directory, or tools/package, which also checks them.
 #
-#   rigel        the runtime, its backends, tools (plugins), rigel-info, rigel-system, documents
-#   rigel-dev    headers, the CMake package, pkg-config's file, samples
-#   rigel-vgpu   the virtual GPU: vgpu-run, vgpu-exec, its driver, boards
-#   rigel-vgpu-compiler   its compiler of kernels, if there is an LLVM to build it with: the only one that needs LLVM
+#   rigel                the runtime, its backends, tools, rigel-info, rigel-system, documents
+#   rigel-dev            headers, the CMake package, the pkg-config file, samples
+#   rigel-vgpu           the virtual GPU: vgpu-run, vgpu-exec, its driver, boards
+#   rigel-vgpu-compiler  the kernel compiler, if LLVM is available at build time; the only package that needs LLVM
 #
-# All is below /usr/lib/rigel, a tree of its own as LLVM's versions are, so that the runtime stands beside ROCr's package
-# and takes nothing of its place: `rigel-system on` does. tools/packaging/debian_layout.cmake puts what people and Debian's
-# tools look for elsewhere (commands, man pages, documents) there.
+# Files are below /usr/lib/rigel, as LLVM's versions have separate trees, so that the runtime does not
+# conflict with ROCr's package. `rigel-system on` selects it for the system.
+# tools/packaging/debian_layout.cmake moves commands, man pages and documents to Debian's directories.
 #
-# The same sources give the same bytes wherever they are built: files carry no date but SOURCE_DATE_EPOCH's, nor a path.
+# Builds are reproducible: files contain no date except SOURCE_DATE_EPOCH and no build path.
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME rigel)
 set(CPACK_PACKAGE_VERSION ${PROJECT_VERSION})
@@ -66,7 +66,7 @@ compiles kernels with that run long. Without it they are executed, too.")
 
 include(CPack)
 
-# The linker's identifier of a file is a sum over debugging information, in which folders are, and packages have none.
+# The linker's build ID is a hash that includes debugging information, which contains paths.
 if(NOT RIGEL_SANITIZE)
   foreach(target hsa-runtime64 hsa_backend_cpu hsa_backend_gfx8 hsa_backend_gfx9 hsa_backend_gfx10 hsa_driver_vgpu
       hsa_tool_trace hsa_tool_validate vgpu_preload rigel-info vgpu-run vgpu-exec vgpu-compiler)

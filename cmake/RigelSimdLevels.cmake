@@ -1,6 +1,6 @@
-# RIGEL_SIMD_LEVELS: the levels of vector instructions that the virtual GPU's interpreter and compiler are built for
-# (plugins/vgpu/exec/simd.hpp). simd_left_out: why one is left out, which tests of levels print; they fail without.
-# simd_flags_<level>: what a level is compiled with.
+# RIGEL_SIMD_LEVELS: SIMD levels for which the virtual GPU's interpreter and compiler are built
+# (plugins/vgpu/exec/simd.hpp). simd_left_out: the reason for a missing level, which tests of levels print;
+# they fail without a reason. simd_flags_<level>: compiler flags of a level.
 include_guard(DIRECTORY)
 set(RIGEL_SIMD all CACHE STRING "SIMD levels of the virtual GPU: all, or native (the first and this machine's best)")
 set(RIGEL_SIMD_LEVELS 0)
@@ -10,8 +10,8 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   set(simd_left_out "")
   set(simd_flags_1 -march=x86-64-v3)
   set(simd_flags_2 -march=x86-64-v4 -mprefer-vector-width=512)
-  # Sanitizers make handlers many times as long to compile, and every level has the same sources. ThreadSanitizer does not
-  # look into them at all.
+  # Sanitizers multiply the compile time of handlers, and every level has the same sources. ThreadSanitizer
+  # does not instrument them.
   if(RIGEL_SANITIZE)
     set(RIGEL_SIMD_LEVELS 0)
     set(simd_left_out "sanitized builds have the first level alone, which has the same sources as the others")

@@ -1,25 +1,25 @@
-# The few shapes that a target of this project has.
+# Functions that define this project's targets.
 include(GoogleTest)
 
-# GoogleTest's headers are half of what a test takes to compile. They are parsed once for all tests.
+# GoogleTest's headers take half of a test's compile time. They are precompiled once for all tests.
 #
-# Presets of developers set CMAKE_UNITY_BUILD: the sources of a target are compiled together, in batches. That takes a
-# third of the time. Names in anonymous namespaces must then differ within a target, or a source gets the
-# property SKIP_UNITY_BUILD_INCLUSION.
+# Developer presets set CMAKE_UNITY_BUILD: the sources of a target are compiled in batches, in a third of the
+# time. Names in anonymous namespaces must then differ within a target, or a source needs the property
+# SKIP_UNITY_BUILD_INCLUSION.
 if(RIGEL_TESTS)
   add_executable(rigel_test_headers EXCLUDE_FROM_ALL ${CMAKE_CURRENT_LIST_DIR}/no_code.cpp)
   set_target_properties(rigel_test_headers PROPERTIES UNITY_BUILD OFF)
   target_compile_options(rigel_test_headers PRIVATE -O0)
   target_link_libraries(rigel_test_headers PRIVATE GTest::gmock)
   target_precompile_headers(rigel_test_headers PRIVATE <gmock/gmock.h> <gtest/gtest.h>)
-  # ccache needs the names of precompiled headers, and compares contents instead of times.
+  # ccache needs the names of precompiled headers, and must compare contents instead of times.
   set(header_options $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>
     "$<$<CXX_COMPILER_ID:Clang>:SHELL:-Xclang -fno-pch-timestamp>")
   target_compile_options(rigel_test_headers PUBLIC ${header_options})
 endif()
 
 # rigel_compile_as_test(<target>)
-# Compiles a GoogleTest program soon: what its macros expand to takes long to optimise and runs in no time.
+# Reduces optimisation of a GoogleTest program: its macros take long to optimise and little time to run.
 function(rigel_compile_as_test name)
   target_compile_options(${name} PRIVATE -O0 $<TARGET_PROPERTY:rigel_test_headers,INTERFACE_COMPILE_OPTIONS>)
   target_precompile_headers(${name} REUSE_FROM rigel_test_headers)
@@ -32,7 +32,7 @@ function(rigel_compile_as_test name)
 endfunction()
 
 # rigel_add_library(<name> SOURCES <file>... [LIBS <target>...])
-# A part of the runtime: a static library that is linked, hidden, into libhsa-runtime64 or into a module.
+# Adds a part of the runtime: a static library with hidden symbols, for libhsa-runtime64 or modules.
 function(rigel_add_library name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LIBS" ${ARGN})
   add_library(${name} STATIC ${ARG_SOURCES})
@@ -40,8 +40,8 @@ function(rigel_add_library name)
   target_link_libraries(${name} PUBLIC rigel_api Threads::Threads ${ARG_LIBS})
 endfunction()
 
-# Labels of tests: quick (tools/check runs them) or slow, and vgpu in the folders of the virtual GPU. The tests of programs
-# that HIP's and OpenMP's compilers made have the labels hip and openmp instead.
+# Labels of tests: quick (run by tools/check) or slow, and vgpu in the virtual GPU's directories. Tests of
+# programs built with HIP's or OpenMP's compilers have the label hip or openmp instead.
 function(rigel_labels variable speed)
   set(labels ${speed})
   if(CMAKE_CURRENT_SOURCE_DIR MATCHES "^${PROJECT_SOURCE_DIR}/(plugins/vgpu|tools/vgpu-)")
@@ -51,7 +51,7 @@ function(rigel_labels variable speed)
 endfunction()
 
 # rigel_label_tests()
-# Called once in a folder: its tests that add_test() adds, and that have no labels, are quick.
+# Call once per directory: labels its tests without labels (from add_test()) as quick.
 function(rigel_label_tests)
   cmake_language(DEFER CALL rigel_label_tests_of_folder)
 endfunction()
@@ -67,12 +67,12 @@ function(rigel_label_tests_of_folder)
 endfunction()
 
 # rigel_discover_tests(<program> [SLOW <regular expression>] [PROPERTIES <property> <value>...])
-# Each test of a GoogleTest program is a ctest of its own; those whose names match are slow, the others quick.
+# Makes each test of a GoogleTest program a ctest. Tests whose names match SLOW are slow, the others quick.
 function(rigel_discover_tests name)
   cmake_parse_arguments(ARG "" "SLOW" "PROPERTIES" ${ARGN})
   gtest_discover_tests(${name} ${RIGEL_DISCOVERED} NO_PRETTY_VALUES DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
     PROPERTIES TIMEOUT 300 ${ARG_PROPERTIES})
-  # ctest reads this after the list of the tests.
+  # ctest reads this after the list of tests.
   rigel_labels(quick quick)
   rigel_labels(slow slow)
   set(lines "set_tests_properties(\${${name}_TESTS} PROPERTIES LABELS \"${quick}\")")
@@ -90,21 +90,22 @@ endforeach()")
   set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES ${file})
 endfunction()
 
-# rigel_add_test(<name> SOURCES <file>... [LIBS <target>...] [ENVIRONMENT <VAR=value>...] [SLOW <regular expression>])
-# A GoogleTest program; each of its tests is a ctest of its own, which is slow if its name matches.
+# rigel_add_test(<name> SOURCES <file>... [LIBS <target>...] [ENVIRONMENT <VAR=value>...] [SLOW <regular
+# expression>])
+# Adds a GoogleTest program. Each of its tests is a ctest, which is slow if its name matches SLOW.
 function(rigel_add_test name)
   if(NOT RIGEL_TESTS)
     return()
   endif()
   cmake_parse_arguments(ARG "" "SLOW" "SOURCES;LIBS;ENVIRONMENT" ${ARGN})
-  if(RIGEL_SANITIZE MATCHES "thread")  # tests that fork go on in the child, which TSan does not do by itself
+  if(RIGEL_SANITIZE MATCHES "thread")  # tests that fork continue in the child; TSan's default ends it
     list(APPEND ARG_ENVIRONMENT TSAN_OPTIONS=die_after_fork=0)
   endif()
   add_executable(${name} ${ARG_SOURCES})
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})
   rigel_compile_as_test(${name})
   target_link_libraries(${name} PRIVATE rigel_api ${ARG_LIBS} GTest::gtest_main GTest::gmock)
-  # The property ENVIRONMENT would keep the first of several variables only: CMake 3.25 takes its list apart.
+  # The property ENVIRONMENT would keep only the first of several variables: CMake 3.25 splits its list.
   if(ARG_ENVIRONMENT)
     set_property(TARGET ${name} PROPERTY CROSSCOMPILING_EMULATOR ${CMAKE_COMMAND} -E env ${ARG_ENVIRONMENT})
   endif()
@@ -112,7 +113,7 @@ function(rigel_add_test name)
 endfunction()
 
 # rigel_add_benchmark(<name> SOURCES <file>... [LIBS <target>...])
-# A Google Benchmark program. Never part of ctest.
+# Adds a Google Benchmark program. ctest does not run it.
 function(rigel_add_benchmark name)
   if(NOT RIGEL_BENCHMARKS OR RIGEL_SANITIZE)
     return()
@@ -124,9 +125,9 @@ function(rigel_add_benchmark name)
 endfunction()
 
 # rigel_add_fuzzer(<name> SOURCES <file>... [LIBS <target>...])
-# With RIGEL_FUZZ a libFuzzer program; without it the same code replays its seeds as one ctest.
-# The seeds are packed in <name>.seeds.tar.xz beside the sources (tools/seeds adds to them), and the target <name>_seeds
-# unpacks them into ${RIGEL_SEEDS}/<name>, where tests that use one of them find it as well.
+# With RIGEL_FUZZ, adds a libFuzzer program. Otherwise the same code replays its seeds as one ctest. The seeds
+# are packed in <name>.seeds.tar.xz next to the sources (see tools/seeds). The target <name>_seeds unpacks
+# them into ${RIGEL_SEEDS}/<name>, where other tests can use them.
 set(RIGEL_SEEDS ${CMAKE_BINARY_DIR}/seeds)
 function(rigel_add_fuzzer name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LIBS" ${ARGN})
@@ -143,7 +144,7 @@ function(rigel_add_fuzzer name)
   else()
     return()
   endif()
-  # The folder is emptied before, so that a seed that has left the archive is gone here too.
+  # The directory is emptied first, so that seeds that were removed from the archive disappear.
   add_custom_command(OUTPUT ${seeds}.unpacked
     COMMAND ${CMAKE_COMMAND} -E rm -rf ${seeds}
     COMMAND ${CMAKE_COMMAND} -E make_directory ${seeds}
@@ -157,9 +158,8 @@ function(rigel_add_fuzzer name)
 endfunction()
 
 # rigel_add_backend(<name> SOURCES <file>... MANIFEST <file> [LIBS <target>...])
-# A loadable backend libhsa_backend_<name>.so that exports hsa_backend_query_v1 and nothing else,
-# with its manifest beside the others. MANIFEST is configured: @RIGEL_BACKEND_LIBRARY@ is the module's
-# path relative to the manifest.
+# Adds a loadable backend libhsa_backend_<name>.so that exports hsa_backend_query_v1 only, with its manifest.
+# MANIFEST is configured: @RIGEL_BACKEND_LIBRARY@ is the module's path relative to the manifest.
 function(rigel_add_backend name)
   cmake_parse_arguments(ARG "" "MANIFEST" "SOURCES;LIBS" ${ARGN})
   set(target hsa_backend_${name})
@@ -179,8 +179,8 @@ function(rigel_add_backend name)
 endfunction()
 
 # rigel_add_tool(<name> SOURCES <file>... [LIBS <target>...])
-# A loadable tool libhsa_tool_<name>.so of the runtime's own tool ABI, that exports hsa_tool_query_v1 and nothing else.
-# Like a stranger's it sees the public headers only; configurations name it without a folder.
+# Adds a loadable tool libhsa_tool_<name>.so of Rigel's tool ABI that exports hsa_tool_query_v1 only. Like an
+# external tool it uses public headers only. Configurations name it without a directory.
 function(rigel_add_tool name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LIBS" ${ARGN})
   set(target hsa_tool_${name})

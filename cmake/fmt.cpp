@@ -1,9 +1,8 @@
-// What fmt's headers leave to its library, compiled once for all of Rigel. Debian has that library as a
-// shared object only, which a runtime that is dropped into other programs must not ask for; and as headers
-// alone fmt is compiled again in every file that formats a message, which was a third of the time that a
-// build took.
+// The functions that fmt's headers leave to its library, compiled once for Rigel. Debian's package has only a
+// shared library, and a runtime that is loaded into other programs must not depend on it. Header-only fmt
+// would be compiled in every file that formats a message, for a third of the build time.
 //
-// Without locales, whose facet fmt 10 has a constructor for that every program would run.
+// Without locales: every program would run the constructor of fmt 10's facet.
 #define FMT_STATIC_THOUSANDS_SEPARATOR ','
 #include <fmt/format-inl.h>
 
@@ -12,7 +11,7 @@ namespace detail {
 
 template struct buffer<char>;
 template void buffer<char>::append(const char*, const char*);
-#if FMT_VERSION < 120000  // no template since then, and part of format-inl.h
+#if FMT_VERSION < 120000  // not a template from version 12 on, and part of format-inl.h
 template void vformat_to(buffer<char>&, string_view, basic_format_args<format_context>, locale_ref);
 #endif
 template dragonbox::decimal_fp<float> dragonbox::to_decimal(float) noexcept;

@@ -1,4 +1,5 @@
-# Assembles SOURCE for PROCESSOR and compares with WORDS, or with UPDATE writes it. See RigelGpuCode.cmake.
+# Assembles SOURCE for PROCESSOR and compares it with WORDS; with UPDATE it writes WORDS. See
+# RigelGpuCode.cmake.
 get_filename_component(folder ${SOURCE} DIRECTORY)
 if(DEFINE)
   set(define -defsym ${DEFINE})

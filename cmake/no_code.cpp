@@ -1,2 +1,2 @@
-// Of targets that are there for their precompiled headers (RigelTargets.cmake).
+// Source of targets that exist for their precompiled headers (RigelTargets.cmake).
 int main() {}

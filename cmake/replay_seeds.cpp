@@ -1,5 +1,5 @@
-// Runs a fuzz target over every file of the folders named on the command line, so that each of a fuzzer's seeds is a
-// test in builds without libFuzzer too.
+// Runs a fuzz target on every file of the directories on the command line, so that builds without libFuzzer
+// test a fuzzer's seeds too.
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -22,5 +22,5 @@ int main(int argc, char** argv) {
     }
   }
   std::printf("%zu inputs replayed\n", inputs);
-  return inputs == 0 ? 1 : 0;  // no seeds test nothing
+  return inputs == 0 ? 1 : 0;  // a test without seeds fails
 }

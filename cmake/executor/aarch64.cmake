@@ -1,4 +1,4 @@
-# Debian's cross compiler for AArch64, and QEMU to run what it makes.
+# Debian's cross compiler for AArch64, and QEMU to run its programs.
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR aarch64)
 set(CMAKE_C_COMPILER aarch64-linux-gnu-gcc)
