@@ -694,7 +694,7 @@ TEST_P(AqlQueue, NamesUnknownPm4Opcode) {
   expect_error(packet, 0x100, "0xee");
 }
 
-// Life
+// Lifetime
 // -------------------------------------------------------------------------------------------------------
 
 TEST_P(AqlQueue, SuspendedQueueRunsNothing) {

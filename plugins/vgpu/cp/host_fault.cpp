@@ -34,7 +34,7 @@ struct Guard {
 constinit thread_local Guard* guard RIGEL_VGPU_HANDLERS_OWN = nullptr;
 constinit thread_local HostFault fault RIGEL_VGPU_HANDLERS_OWN{};
 
-// What the program wants done -------------------------------------------------------------------------------
+// Handlers of the program -----------------------------------------------------------------------------------
 
 constexpr int kSignals[] = {SIGSEGV, SIGBUS};
 constexpr size_t index_of(int signal) {

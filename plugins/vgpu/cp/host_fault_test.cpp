@@ -165,7 +165,7 @@ TEST_F(HostFault, GpuMemoryReportsFaultOfQueue) {
   EXPECT_EQ(memory.fault().va / kPage, 0x41u);
 }
 
-// The program's own faults are the program's ---------------------------------------------------------------
+// Faults outside of guards ----------------------------------------------------------------------------------
 
 sigjmp_buf program_jump;
 void* volatile programs_fault = nullptr;
