@@ -1,4 +1,4 @@
-// What the maker sells a board as, from the list that libdrm installs.
+// Product names of boards, from the list that libdrm installs.
 #pragma once
 
 #include <cstdint>
@@ -10,11 +10,12 @@
 
 namespace rigel {
 
-/// The name in a list whose lines read "device id, revision, name", ids in hexadecimal. Empty if the board is
-/// not in it.
+/// Returns the name in a list whose lines are "device id, revision, name", ids in hexadecimal. Empty if the
+/// board is not in the list.
 std::string find_board_name(std::string_view list, uint32_t device_id, uint32_t revision);
 
-/// The name of a node's board, or an empty string. Reads files: for who asks, not for everybody who starts.
+/// Returns the name of a node's board, or an empty string. Reads files, so it is called only on request, not
+/// at start.
 std::string board_name(const Transport& transport, const KfdNode& node);
 
 }  // namespace rigel

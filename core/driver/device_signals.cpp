@@ -16,39 +16,39 @@
 namespace rigel {
 namespace {
 
-// The slabs of this process, and who pins them. Constant-initialised, never destroyed.
+// The slabs of this process and the object that pins them. Constant-initialised, never destroyed.
 struct Slabs {
   Mutex mutex;
   void* list[4096] RIGEL_GUARDED_BY(mutex) = {};
   size_t count RIGEL_GUARDED_BY(mutex) = 0;
   DeviceSignals* owner RIGEL_GUARDED_BY(mutex) = nullptr;
-  bool turn RIGEL_GUARDED_BY(mutex) =
-      false;  // which of two equal allocators is installed: the pool starts anew with another
+  bool uses_second_allocator RIGEL_GUARDED_BY(mutex) =
+      false;  // which of two equal allocators is installed: a change makes the pool use new slabs
   uint64_t address_limit RIGEL_GUARDED_BY(mutex) = 0;
 };
 constinit Slabs slabs;
 
-// Signals that somebody waits for: rings through their hook_data, {next, previous}, with a head that is no
-// signal. Linked and unlinked under the signal's own wake lock and this one.
+// Signals that have waiters: rings through their hook_data, {next, previous}, with a head that is not a
+// signal. Linked and unlinked under the signal's wake lock and `ring_lock`.
 struct Ring {
   uint64_t head[2];
-  uint64_t place[2];  // is linked while only the signals before it have been announced
+  uint64_t cursor[2];  // linked while only the signals before it have been announced
 
   uint64_t head_node() const noexcept { return reinterpret_cast<uint64_t>(head); }
-  uint64_t place_node() const noexcept { return reinterpret_cast<uint64_t>(place); }
+  uint64_t cursor_node() const noexcept { return reinterpret_cast<uint64_t>(cursor); }
 };
 constinit WakeLock ring_lock;
-constinit Ring usual_ring{}, alarm_ring{};
+constinit Ring usual_ring{}, exception_ring{};
 
 uint64_t* links_of(uint64_t node) noexcept {
-  for (Ring* ring : {&usual_ring, &alarm_ring}) {
+  for (Ring* ring : {&usual_ring, &exception_ring}) {
     if (node == ring->head_node()) return ring->head;
-    if (node == ring->place_node()) return ring->place;
+    if (node == ring->cursor_node()) return ring->cursor;
   }
   return reinterpret_cast<Signal*>(node)->hook_data;
 }
 
-void link_behind(uint64_t before, uint64_t node) noexcept {
+void link_after(uint64_t before, uint64_t node) noexcept {
   uint64_t* const links = links_of(node);
   links[0] = links_of(before)[0];
   links[1] = before;
@@ -63,11 +63,11 @@ void unlink(uint64_t* links) noexcept {
 }
 
 void waiting_began(Signal& signal) noexcept {
-  Ring& ring = signal.has_attribute(kSignalAlarm) ? alarm_ring : usual_ring;
+  Ring& ring = signal.has_attribute(kSignalException) ? exception_ring : usual_ring;
   const std::lock_guard lock(ring_lock);
   if (signal.hook_data[0] != 0) return;
   if (ring.head[0] == 0) ring.head[0] = ring.head[1] = ring.head_node();
-  link_behind(ring.head_node(), reinterpret_cast<uint64_t>(&signal));
+  link_after(ring.head_node(), reinterpret_cast<uint64_t>(&signal));
 }
 
 void waiting_ended(Signal& signal) noexcept {
@@ -78,8 +78,9 @@ void waiting_ended(Signal& signal) noexcept {
 constexpr SignalHooks kHooks{waiting_began,     waiting_ended,     event_duty::watch,
                              event_duty::sleep, event_duty::awake, event_duty::wake_in_driver};
 
-// So many at a time, as there may be no memory for all. Signals' memory stays, so it does not matter that some may have
-// been destroyed since they were found; nor that those who came since are left out, who have looked for themselves.
+// Notifies in batches, because there may be no memory for a list of all. Signals' memory stays mapped, so
+// signals that were destroyed after they were found do not matter. Signals that were linked later have been
+// polled by their waiters.
 void notify_all(Ring& ring) noexcept {
   for (bool more = true; more;) {
     Signal* found[64];
@@ -87,14 +88,14 @@ void notify_all(Ring& ring) noexcept {
     {
       const std::lock_guard lock(ring_lock);
       uint64_t node = ring.head[0];
-      if (ring.place[0] != 0) {
-        node = ring.place[0];
-        unlink(ring.place);
+      if (ring.cursor[0] != 0) {
+        node = ring.cursor[0];
+        unlink(ring.cursor);
       }
       for (; node != 0 && node != ring.head_node() && count != std::size(found); node = links_of(node)[0])
         found[count++] = reinterpret_cast<Signal*>(node);
       more = node != 0 && node != ring.head_node();
-      if (more) link_behind(links_of(node)[1], ring.place_node());
+      if (more) link_after(links_of(node)[1], ring.cursor_node());
     }
     for (size_t i = 0; i < count; ++i) found[i]->notify();
   }
@@ -108,14 +109,14 @@ void* DeviceSignals::allocate_slab(void*) noexcept {
   constexpr size_t kBytes = signal_pool::kSlabBytes;
   void* slab = nullptr;
   if (slabs.owner != nullptr) {
-    // Where the GPUs can address it, at the host's own address.
+    // At the host's address, which the GPUs must be able to use.
     const Kfd& kfd = slabs.owner->kfd_;
-    void* const place = kfd.reserve(kBytes, kBytes);
-    if (place == nullptr) return nullptr;
-    slab = kfd.transport().mmap(place, kBytes, PROT_READ | PROT_WRITE,
+    void* const cursor = kfd.reserve(kBytes, kBytes);
+    if (cursor == nullptr) return nullptr;
+    slab = kfd.transport().mmap(cursor, kBytes, PROT_READ | PROT_WRITE,
                                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
     if (slab == nullptr) {
-      kfd.release_addresses(place, kBytes);
+      kfd.release_addresses(cursor, kBytes);
       return nullptr;
     }
     if (slabs.owner->pin_slab(slab) != HSA_STATUS_SUCCESS) {
@@ -157,19 +158,19 @@ Status DeviceSignals::pin_slab(void* slab) {
 }
 
 Result<std::unique_ptr<DeviceSignals>> DeviceSignals::begin(Kfd& kfd, signal_pool::Interrupt usual,
-                                                            signal_pool::Interrupt alarm) {
+                                                            signal_pool::Interrupt exception) {
   std::unique_ptr<DeviceSignals> self(new DeviceSignals(kfd));
-  bool turn;
+  bool uses_second_allocator;
   {
     const MutexLock lock(slabs.mutex);
-    // These GPUs may see fewer addresses than those of an earlier life. Signals that live where they do not
-    // look stay the host's, and no more are made there.
+    // These GPUs may address less than those of an earlier runtime. Signals in slabs beyond their limit are
+    // for the host only, and no signals are created there.
     const auto out_of_reach = [&](void* slab) {
       return reinterpret_cast<uint64_t>(slab) + signal_pool::kSlabBytes - 1 > kfd.address_limit();
     };
     void** const end = std::remove_if(slabs.list, slabs.list + slabs.count, out_of_reach);
     const auto left = static_cast<size_t>(end - slabs.list);
-    slabs.turn ^= left != slabs.count;
+    slabs.uses_second_allocator ^= left != slabs.count;
     slabs.count = left;
     for (size_t i = 0; i < slabs.count; ++i) {
       if (const Status status = self->pin_slab(slabs.list[i]); status != HSA_STATUS_SUCCESS) {
@@ -177,13 +178,13 @@ Result<std::unique_ptr<DeviceSignals>> DeviceSignals::begin(Kfd& kfd, signal_poo
       }
     }
     slabs.owner = self.get();
-    turn = slabs.turn;
+    uses_second_allocator = slabs.uses_second_allocator;
   }
   static constexpr signal_pool::SlabAllocator kAllocators[] = {{allocate_slab, nullptr, nullptr, true},
                                                                {allocate_slab, nullptr, nullptr, true}};
-  signal_pool::install_allocator(&kAllocators[turn]);
-  install_signal_hooks(&kHooks);  // they stay: signals that are waited for outlive a runtime
-  signal_pool::set_interrupts(usual, alarm);
+  signal_pool::install_allocator(&kAllocators[uses_second_allocator]);
+  install_signal_hooks(&kHooks);  // never removed: signals that are waited on outlive a runtime
+  signal_pool::set_interrupts(usual, exception);
   return self;
 }
 
@@ -201,7 +202,7 @@ DeviceSignals::~DeviceSignals() {
 bool DeviceSignals::anyone_waits() noexcept {
   const std::lock_guard lock(ring_lock);
   const uint64_t first =
-      usual_ring.head[0] == usual_ring.place_node() ? usual_ring.place[0] : usual_ring.head[0];
+      usual_ring.head[0] == usual_ring.cursor_node() ? usual_ring.cursor[0] : usual_ring.head[0];
   return first != 0 && first != usual_ring.head_node();
 }
 
@@ -209,17 +210,17 @@ void DeviceSignals::announce() noexcept {
   notify_all(usual_ring);
 }
 
-void DeviceSignals::announce_alarms() noexcept {
-  notify_all(alarm_ring);
+void DeviceSignals::announce_exceptions() noexcept {
+  notify_all(exception_ring);
 }
 
 void DeviceSignals::reset_after_fork() noexcept {
   new (&slabs.mutex) Mutex;
   const MutexLock lock(slabs.mutex);
   slabs.owner = nullptr;
-  slabs.count = 0;  // the parent's signals are no signals here
+  slabs.count = 0;  // the parent's signals are not signals in this process
   ring_lock.reset_after_fork();
-  usual_ring = alarm_ring = {};
+  usual_ring = exception_ring = {};
   event_duty::reset_after_fork();
 }
 

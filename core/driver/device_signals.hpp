@@ -1,13 +1,13 @@
-// Signals that devices change: they lie in memory that every GPU reaches, carry the mailbox and event by
-// which a GPU says that it has changed one, and are announced to their waiters when it did.
+// Signals that devices change. They are in memory that every GPU can access, and carry the mailbox and event
+// by which a GPU announces a change; `announce` notifies their waiters.
 //
-// Signals keep their memory for the life of the process (core/signal/signal_pool.hpp), while a runtime with
-// its GPUs comes and goes. So the slabs are this file's, for ever: each life of the runtime pins them anew.
+// *Lifetime:* signals keep their memory until the process ends (core/signal/signal_pool.hpp), while runtimes
+// start and end. The slabs are therefore never released; each runtime pins them again.
 //
-// Announcing. Of the signals with a mailbox, those that somebody waits for are in a list. When an event
-// comes, each of them is looked at. What is spun on is never in the list and costs nothing here. Signals that
-// are kSignalAlarm, of which each queue has some that are waited for as long as it lives, have an event and a
-// list of their own: nobody need listen to the usual event for their sake.
+// Signals with a mailbox and waiters are in a list. After an event, each of them is checked. A signal that is
+// only polled is not in the list and costs nothing here. *Exception signals* (kSignalException), of which
+// each queue has some that are waited on permanently, have a separate event and list, so that they do not
+// keep a thread waiting for the usual event.
 #pragma once
 
 #include <cstdint>
@@ -23,21 +23,22 @@ namespace rigel {
 
 class DeviceSignals {
  public:
-  /// From here on signals are seen by the GPUs of `kfd`, and carry these interrupts. One at a time.
+  /// Makes signals accessible to the GPUs of `kfd` and gives them these interrupts. Only one object at a
+  /// time.
   static Result<std::unique_ptr<DeviceSignals>> begin(Kfd& kfd, signal_pool::Interrupt usual,
-                                                      signal_pool::Interrupt alarm);
-  /// GPUs see signals no longer. Their queues have ended.
+                                                      signal_pool::Interrupt exception);
+  /// Ends access by GPUs, whose queues must have ended.
   ~DeviceSignals();
   DeviceSignals(const DeviceSignals&) = delete;
   DeviceSignals& operator=(const DeviceSignals&) = delete;
 
-  /// Whether anybody waits for a signal that devices announce by the usual event. Any thread.
+  /// Whether a signal that devices announce by the usual event has waiters. Any thread.
   static bool anyone_waits() noexcept;
 
-  /// A device says that it has changed a signal: wakes whom it concerns. One thread at a time.
+  /// Notifies waiters after a device has announced a change. One thread at a time.
   static void announce() noexcept;
-  /// The same for signals that are kSignalAlarm. One thread at a time, not necessarily the same.
-  static void announce_alarms() noexcept;
+  /// The same for exception signals. One thread at a time, not necessarily the same.
+  static void announce_exceptions() noexcept;
 
   /// In a forked child, while it has one thread.
   static void reset_after_fork() noexcept;

@@ -13,18 +13,17 @@ namespace {
 
 enum class Holder : uint8_t {
   kNobody,
-  kThread,   // of KfdEvents
-  kSleeper,  // one of the threads that sleep
+  kThread,   // that of KfdEvents
+  kSleeper,  // one of the sleeping threads
 };
 
 // Constant-initialised, never destroyed.
 struct Duty {
   Mutex mutex;
-  std::atomic<KfdEvents*> events = nullptr;       // written under the mutex. Stays while a sleeper leads
+  std::atomic<KfdEvents*> events = nullptr;       // written under the mutex; valid while a sleeper leads
   std::atomic<Holder> holder = Holder::kNobody;   // written under the mutex
-  pthread_t leader RIGEL_GUARDED_BY(mutex) = {};  // where a sleeper has it
-  DeviceSleeper* followers RIGEL_GUARDED_BY(mutex) =
-      nullptr;  // the last to come first: it is likely to stay longest
+  pthread_t leader RIGEL_GUARDED_BY(mutex) = {};  // the thread, if a sleeper leads
+  DeviceSleeper* followers RIGEL_GUARDED_BY(mutex) = nullptr;  // newest first: it is likely to stay longest
 };
 constinit Duty duty;
 
@@ -45,7 +44,7 @@ void give(Holder holder) RIGEL_REQUIRES(duty.mutex) {
   duty.holder.notify_all();
 }
 
-// To a thread that sleeps, or to that of KfdEvents if anybody needs it, or to nobody.
+// Hands the duty to a sleeping thread, to that of KfdEvents if there are other waiters, or to none.
 void hand_over() RIGEL_REQUIRES(duty.mutex) {
   KfdEvents* const events = duty.events.load();
   DeviceSleeper* next = events == nullptr ? nullptr : duty.followers;
@@ -65,19 +64,19 @@ void hand_over() RIGEL_REQUIRES(duty.mutex) {
   }
 }
 
-// Waits in the driver until something has happened there, and tells everybody. False if nobody can wait there.
+// Waits in the driver for an event and notifies all waiters. Returns false if waiting is impossible.
 bool lead(Parker& parker) {
   KfdEvents* const events = duty.events.load();
   if (events == nullptr) return false;
   if (!parker.enter_driver()) return true;
-  // A transport in this process may wait by functions at which a thread can be cancelled, and no wait of a program is
-  // such a place.
+  // A transport in this process may wait in functions that are cancellation points; a program's wait must not
+  // be one.
   int cancelling;
   pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancelling);
   const bool waited = events->wait_for_signals();
   pthread_setcancelstate(cancelling, nullptr);
-  parker.leave_driver();  // what this thread finds for itself needs no interrupt
-  if (waited) events->tell_of_signals();
+  parker.leave_driver();  // changes that this thread finds itself need no interrupt
+  if (waited) events->notify_waiters();
   return waited;
 }
 
@@ -96,18 +95,18 @@ void end() noexcept {
     if (events == nullptr) return;
     if (duty.holder.load() != Holder::kSleeper) return give(Holder::kNobody);
     events->interrupt_leader();
-    // A handler of the program's signals may be what ends the runtime, as one does that calls exit(), and run on the
-    // thread that leads: it cannot wait for itself.
+    // A signal handler of the program may end the runtime, for example by exit(), on the leading thread,
+    // which cannot wait for itself.
     if (pthread_equal(duty.leader, pthread_self()) != 0) return give(Holder::kNobody);
   }
   duty.holder.wait(Holder::kSleeper);
 }
 
-bool is_of_thread() noexcept {
+bool is_held_by_events_thread() noexcept {
   return duty.holder.load() == Holder::kThread;
 }
 
-void thread_has_looked() noexcept {
+void events_thread_has_notified() noexcept {
   const MutexLock lock(duty.mutex);
   if (duty.holder.load() == Holder::kThread) hand_over();
 }
@@ -156,7 +155,7 @@ void reset_after_fork() noexcept {
   const MutexLock lock(duty.mutex);
   duty.events.store(nullptr);
   duty.holder.store(Holder::kNobody);
-  duty.followers = nullptr;  // they are threads of the parent
+  duty.followers = nullptr;  // the threads were the parent's
 }
 
 }  // namespace rigel::event_duty

@@ -1,19 +1,21 @@
-// Who waits in the driver until a device says that it has changed a signal: one thread at a time, which has the duty.
+// The *duty* of waiting in the driver until a device announces a changed signal. One thread at a time has it.
 //
-// The leader is a thread that would sleep anyway. A thread that is about to sleep for ever, and finds that nobody has
-// the duty, takes it: the interrupt wakes this thread itself, with no other one between. Each time it returns from the
-// driver it tells everybody whose signals have changed (KfdEvents::Callbacks::signalled), and as long as its own wait
-// is not over it goes back. The others follow: they sleep on their parkers. When the leader leaves, it calls one of
-// them to take the duty over. Where only handlers and sleepers with a limit of time are left, which cannot lead (the
-// driver counts time in milliseconds), the duty goes to the thread of KfdEvents; where nobody is left, nobody has it,
-// and devices wake nobody.
+// The leader is a thread that would sleep anyway. A thread that is about to sleep without a timeout takes the
+// duty if it is free: the interrupt then wakes this thread directly. Each time the leader returns from the
+// driver, it notifies the waiters of all changed signals (KfdEvents::Callbacks::signalled), and it returns to
+// the driver until its wait is over. The other threads, the followers, sleep on their parkers. When the
+// leader leaves, it wakes one of them to take over the duty. If only handlers and sleepers with a timeout
+// remain, which cannot lead (the driver counts time in milliseconds), the thread of KfdEvents takes the duty.
+// If there are no waiters, no thread has it, and interrupts wake no thread.
 //
-// So an interrupt is always taken by a thread that then looks at every signal that is waited for, and never by two; one
-// that comes while nobody is in the driver is kept there for who comes next. Why none is lost: signal.hpp.
+// An interrupt is therefore always taken by exactly one thread, which then checks every signal that has
+// waiters. The driver keeps an interrupt that finds no thread for the next one. signal.hpp proves that none
+// is lost.
 //
-// What is here lives as long as the process, because threads may sleep through the end of a runtime, and the beginning
-// of another. Any thread, except where said. No lock of signals is held by callers; the duty's own is taken before that
-// of DeviceSignals.
+// *Threads:* any thread, unless stated otherwise. Callers hold no lock of signals. The duty's lock is
+// acquired before that of DeviceSignals.
+// *Lifetime:* the state lives until the process ends, because threads may sleep through the end of a runtime
+// and the start of the next.
 #pragma once
 
 #include "core/signal/device_sleeper.hpp"
@@ -24,17 +26,16 @@ class KfdEvents;
 
 namespace event_duty {
 
-/// From here on threads wait for `events`: those that sleep already as well. One at a time.
+/// Switches all sleeping and future threads to `events`. Only one KfdEvents can be active.
 void begin(KfdEvents& events) noexcept;
-/// Nobody waits for the events any more on return. Who slept there sleeps on, where no device wakes it.
+/// Returns when no thread waits in the driver. Sleeping threads stay asleep; devices do not wake them.
 void end() noexcept;
 
-/// Whether the thread of KfdEvents has the duty.
-bool is_of_thread() noexcept;
-/// The thread of KfdEvents has told everybody what the driver told it: it keeps the duty, or hands it over.
-void thread_has_looked() noexcept;
+bool is_held_by_events_thread() noexcept;
+/// Called by the thread of KfdEvents after it has notified waiters: keeps the duty or hands it over.
+void events_thread_has_notified() noexcept;
 
-// What SignalHooks asks for.
+// The functions of SignalHooks.
 void watch() noexcept;
 void sleep(DeviceSleeper& sleeper) noexcept;
 void awake(DeviceSleeper& sleeper) noexcept;

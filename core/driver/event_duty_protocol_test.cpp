@@ -1,11 +1,11 @@
-// The duty of waiting in the driver (event_duty.hpp), as a model that is small enough to try every interleaving
+// A model of the duty of waiting in the driver (event_duty.hpp), small enough to enumerate every interleaving
 // (core/signal/testing/explore.hpp).
 //
-// Threads wait each for a value of its own; a device, or a thread of the process, changes it. The model follows
-// Wait::sleep_until_posted, event_duty::sleep and awake, Signal::notify and the driver's events that reset themselves.
-// Sections under a mutex are one step. That W1 comes before W3 and is seen by who looks at the waiters after W3 is what
-// the heavy fence is for (wake_protocol_test.cpp), and is taken for granted here. The model is also tried with each step
-// left out on which it rests.
+// Each thread waits for a separate value; a device, or a thread of the process, changes it. The model follows
+// Wait::sleep_until_posted, event_duty::sleep and awake, Signal::notify, and the driver's events that reset
+// themselves. A section under a mutex is one step. The heavy fence makes W1 precede W3 for a thread that
+// checks the waiters after W3 (wake_protocol_test.cpp); this model assumes it. The model is also run without
+// each of its essential steps.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -21,28 +21,28 @@ using testing::explore;
 
 enum class Without {
   kNothing,
-  kTelling,       // the leader that finds its own change leaves at once
-  kHandingOver,   // the leader leaves without a word
-  kCalling,       // who gets the duty is not woken for it
-  kWakeInDriver,  // a store of the process does as if everybody slept on a word
-  kLinkingFirst,  // the last look comes before the node is linked
-  kExclusion,     // each waits in the driver for itself
+  kNotifying,     // the leader leaves at once when it finds its change
+  kHandingOver,   // the leader leaves without handing the duty over
+  kCalling,       // the next leader is not woken
+  kWakeInDriver,  // a store of the process wakes futex sleepers only
+  kLinkingFirst,  // the last poll precedes linking
+  kExclusion,     // several threads wait in the driver
 };
 
 class DutyModel {
  public:
   static constexpr int kMostWaiters = 3;
-  static constexpr int kMostChangers = 3;
+  static constexpr int kMaxChangers = 3;
 
  private:
-  // Of the process and the driver.
-  enum : int { kEvent, kLeaderEvent, kHolder, kChangers, kWaiters = kChangers + kMostChangers };
-  // Of each waiter.
+  // State of the process and the driver:
+  enum : int { kEvent, kLeaderEvent, kHolder, kChangers, kWaiters = kChangers + kMaxChangers };
+  // State of each waiter:
   enum : int { kPc, kValue, kFlags, kFieldsOfWaiter };
   enum : uint8_t {
     kLinked = 1,
     kReleased = 2,
-    kAsleep = 4,     // in the word: the owner sleeps on it, or is about to
+    kAsleep = 4,     // in the word: the owner sleeps on it or is about to
     kInDriver = 8,   // in the word
     kCalled = 16,    // in the word
     kFollows = 32,   // in the list of followers
@@ -53,7 +53,7 @@ class DutyModel {
  public:
   using State = std::array<uint8_t, kWaiters + kMostWaiters * kFieldsOfWaiter>;
 
-  /// As many waiters as there are changes: those of the devices come first, and then those of the process.
+  /// One waiter per change: first those of devices, then those of the process.
   DutyModel(int by_device, int by_process, Without without = Without::kNothing)
       : by_device_(by_device), by_process_(by_process), without_(without) {}
 
@@ -93,7 +93,7 @@ class DutyModel {
     at(state, waiter, kFlags) = static_cast<uint8_t>(at(state, waiter, kFlags) & ~flag);
   }
 
-  // SET_EVENT, or a device's interrupt: who is in the driver returns, or else the event stays set.
+  // SET_EVENT, or a device's interrupt: the thread in the driver returns; otherwise the event stays set.
   void set_event(State& state, int event) const {
     bool taken = false;
     for (int i = 0; i < count(); ++i) {
@@ -114,7 +114,7 @@ class DutyModel {
     }
   }
 
-  // Signal::notify for one signal.
+  // Models Signal::notify for one signal.
   void notify(State& state, int waiter) const {
     if (!has(state, waiter, kLinked) || at(state, waiter, kValue) == 0) return;
     drop(state, waiter, kLinked);
@@ -159,7 +159,7 @@ class DutyModel {
         }
         pc = without_ == Without::kLinkingFirst ? kTakePart : kLook;
         if (without_ == Without::kLinkingFirst) {
-          // The node comes into the list with the next step.
+          // The next step links the node.
           return true;
         }
         put(state, self, kLinked);
@@ -189,7 +189,7 @@ class DutyModel {
         put(state, self, kInDriver);
         pc = kSleep;
         return true;
-      case kSleep:  // WAIT_EVENTS: takes what is set, or sleeps
+      case kSleep:  // WAIT_EVENTS: takes an event that is set, or sleeps
         if (state[kEvent] == 0 && state[kLeaderEvent] == 0) put(state, self, kBlocked);
         state[kEvent] = state[kLeaderEvent] = 0;
         pc = kReturn;
@@ -198,7 +198,7 @@ class DutyModel {
         if (has(state, self, kBlocked)) return false;
         drop(state, self, kInDriver);
         pc = kTell;
-        if (without_ == Without::kTelling && at(state, self, kValue) != 0) {
+        if (without_ == Without::kNotifying && at(state, self, kValue) != 0) {
           drop(state, self, kLinked);
           put(state, self, kReleased);
           pc = kTurn;
@@ -265,7 +265,7 @@ class DutyModel {
   const Without without_;
 };
 
-TEST(EventDutyProtocol, LosesNobody) {
+TEST(EventDutyProtocol, KeepsAllWakeUps) {
   for (const auto& [device, process] :
        {std::pair{1, 0}, {0, 1}, {2, 0}, {1, 1}, {0, 2}, {3, 0}, {2, 1}, {1, 2}}) {
     const auto result = explore(DutyModel(device, process));
@@ -275,27 +275,27 @@ TEST(EventDutyProtocol, LosesNobody) {
   }
 }
 
-TEST(EventDutyProtocol, WouldLoseThoseWhomTheLeaderDoesNotTell) {
-  EXPECT_GT(explore(DutyModel(2, 0, Without::kTelling)).stuck, 0u);
+TEST(EventDutyProtocol, LosesWakeUpsIfLeaderDoesNotNotify) {
+  EXPECT_GT(explore(DutyModel(2, 0, Without::kNotifying)).stuck, 0u);
 }
 
-TEST(EventDutyProtocol, WouldLoseThoseToWhomNobodyHandsIt) {
+TEST(EventDutyProtocol, LosesWakeUpsWithoutHandOver) {
   EXPECT_GT(explore(DutyModel(2, 0, Without::kHandingOver)).stuck, 0u);
 }
 
-TEST(EventDutyProtocol, WouldLoseThoseWhoAreNotCalled) {
+TEST(EventDutyProtocol, LosesWakeUpsIfNextLeaderIsNotCalled) {
   EXPECT_GT(explore(DutyModel(2, 0, Without::kCalling)).stuck, 0u);
 }
 
-TEST(EventDutyProtocol, WouldLoseWhoIsInTheDriverWhenTheProcessStores) {
+TEST(EventDutyProtocol, LosesLeaderWithoutWakeInDriver) {
   EXPECT_GT(explore(DutyModel(0, 1, Without::kWakeInDriver)).stuck, 0u);
 }
 
-TEST(EventDutyProtocol, WouldLoseWhoLooksBeforeItIsLinked) {
+TEST(EventDutyProtocol, LosesWaiterThatPollsBeforeLinking) {
   EXPECT_GT(explore(DutyModel(2, 0, Without::kLinkingFirst)).stuck, 0u);
 }
 
-TEST(EventDutyProtocol, WouldLoseSomebodyIfTwoWereInTheDriver) {
+TEST(EventDutyProtocol, LosesWakeUpsIfTwoThreadsWaitInDriver) {
   EXPECT_GT(explore(DutyModel(3, 0, Without::kExclusion)).stuck, 0u);
 }
 

@@ -1,5 +1,5 @@
-// Who waits in the driver, with the virtual GPU as an in-process transport. A lost wake-up shows as a hang, which the
-// time limit of the test reports.
+// Tests of the duty with the virtual GPU as an in-process transport. A lost wake-up hangs, which the time
+// limit of the test reports.
 #include "core/driver/event_duty.hpp"
 
 #include <gtest/gtest.h>
@@ -29,7 +29,7 @@ constexpr auto kEq = HSA_SIGNAL_CONDITION_EQ;
 constexpr auto kNe = HSA_SIGNAL_CONDITION_NE;
 constexpr Spin kNoSpin{0};
 
-// A thread that sleeps until its signal is no longer 0, and which may be asked whether it is the one in the driver.
+// A thread that sleeps until its signal is not 0. The test can query whether it is the one in the driver.
 class Sleeper {
  public:
   explicit Sleeper(uint64_t timeout_ns = kWaitForever) {
@@ -75,7 +75,7 @@ class Takers {
   std::vector<std::thread::id> ids_;
 };
 
-TEST(EventDuty, WhoSleepsAloneTakesTheInterruptItself) {
+TEST(EventDuty, SingleSleeperTakesInterrupt) {
   Takers takers;
   WakingDevice device([&] { takers.add(); });
   Sleeper sleeper;
@@ -86,7 +86,7 @@ TEST(EventDuty, WhoSleepsAloneTakesTheInterruptItself) {
   EXPECT_EQ(takers.last(), id);
 }
 
-TEST(EventDuty, TheLeaderWakesThoseWhoFollow) {
+TEST(EventDuty, LeaderWakesFollowers) {
   Takers takers;
   WakingDevice device([&] { takers.add(); });
   Sleeper leader;
@@ -101,10 +101,10 @@ TEST(EventDuty, TheLeaderWakesThoseWhoFollow) {
   device.change(*leader.signal, 1);
 }
 
-TEST(EventDuty, ALeaderThatLeavesHandsItToWhoSleeps) {
+TEST(EventDuty, LeavingLeaderHandsDutyToFollower) {
   Takers takers;
   WakingDevice device([&] { takers.add(); });
-  Sleeper follower;  // leads at first: it came first
+  Sleeper follower;  // leads at first, because it came first
   Sleeper other;
   device.change(*follower.signal, 1);
   follower.join();
@@ -115,7 +115,7 @@ TEST(EventDuty, ALeaderThatLeavesHandsItToWhoSleeps) {
   EXPECT_EQ(takers.last(), id);
 }
 
-TEST(EventDuty, AStoreOfThisProcessWakesWhoIsInTheDriver) {
+TEST(EventDuty, HostStoreWakesLeader) {
   const WakingDevice device;
   Sleeper leader;
   leader.signal->store<std::memory_order_release>(3);
@@ -123,7 +123,7 @@ TEST(EventDuty, AStoreOfThisProcessWakesWhoIsInTheDriver) {
   EXPECT_EQ(leader.value, 3);
 }
 
-TEST(EventDuty, TheEndOfASignalWakesWhoIsInTheDriver) {
+TEST(EventDuty, DestroyedSignalWakesLeader) {
   const WakingDevice device;
   Signal* const signal = signal_pool::create(1);
   std::thread leader([&] { EXPECT_EQ(wait(*signal, kEq, 5, kWaitForever, kNoSpin), 0); });
@@ -132,7 +132,7 @@ TEST(EventDuty, TheEndOfASignalWakesWhoIsInTheDriver) {
   leader.join();
 }
 
-TEST(EventDuty, HandlersAndLimitedWaitsHaveAThreadForIt) {
+TEST(EventDuty, EventsThreadServesHandlersAndTimedWaits) {
   Takers takers;
   WakingDevice device([&] { takers.add(); });
   AsyncDispatcher dispatcher;
@@ -157,7 +157,7 @@ TEST(EventDuty, HandlersAndLimitedWaitsHaveAThreadForIt) {
   signal_pool::destroy(*signal);
 }
 
-TEST(EventDuty, AnInterruptIsForAllSignalsThatAreWaitedFor) {
+TEST(EventDuty, InterruptNotifiesAllWaitedSignals) {
   constexpr size_t kMany = 500;
   std::atomic<size_t> called = 0;
   const auto count = [](hsa_signal_value_t, void* argument) {
@@ -173,7 +173,7 @@ TEST(EventDuty, AnInterruptIsForAllSignalsThatAreWaitedFor) {
     signal = signal_pool::create(1);
     ASSERT_EQ(dispatcher.watch(*signal, kEq, 0, count, &called), HSA_STATUS_SUCCESS);
   }
-  // Those between stay in their place, and are found the next time.
+  // Signals in between keep their position and are notified the next time.
   for (const size_t first : {0u, 1u}) {
     for (size_t i = first; i < kMany; i += 2)
       std::atomic_ref(const_cast<int64_t&>(signals[i]->abi.value)).store(0);
@@ -185,7 +185,7 @@ TEST(EventDuty, AnInterruptIsForAllSignalsThatAreWaitedFor) {
   for (Signal* const signal : signals) signal_pool::destroy(*signal);
 }
 
-TEST(EventDuty, AWaitForAnyOfSeveralLeavesNobodyOnDuty) {
+TEST(EventDuty, WaitAnyReleasesDuty) {
   Takers takers;
   WakingDevice device([&] { takers.add(); });
   Signal* const one = signal_pool::create(1);
@@ -198,7 +198,7 @@ TEST(EventDuty, AWaitForAnyOfSeveralLeavesNobodyOnDuty) {
     device.change(*one, 0);
     waiter.join();
   }
-  // Interrupts wake nobody now. One that is on its way may still be taken.
+  // Interrupts wake no thread now. One that is on its way may still be taken.
   const size_t before = takers.count();
   for (int i = 0; i < 20; ++i) {
     device.interrupt();
@@ -210,28 +210,28 @@ TEST(EventDuty, AWaitForAnyOfSeveralLeavesNobodyOnDuty) {
   signal_pool::destroy(*other);
 }
 
-TEST(EventDuty, NobodyIsWokenForWhatNobodyWaitsFor) {
+TEST(EventDuty, InterruptsWakeNoThreadWithoutWaiters) {
   Takers takers;
   WakingDevice device([&] { takers.add(); });
-  // Who waits for an alarm, as every queue does, is no reason.
-  Signal* const alarm = signal_pool::create(0, kSignalAlarm);
-  std::thread watch([&] { EXPECT_EQ(wait(*alarm, kNe, 0, kWaitForever, kNoSpin), 5); });
-  while ((alarm->attention.load() & Signal::kWaiters) == 0) std::this_thread::yield();
+  // A wait on an exception signal, as of every queue, does not count.
+  Signal* const exception_signal = signal_pool::create(0, kSignalException);
+  std::thread watch([&] { EXPECT_EQ(wait(*exception_signal, kNe, 0, kWaitForever, kNoSpin), 5); });
+  while ((exception_signal->attention.load() & Signal::kWaiters) == 0) std::this_thread::yield();
   for (int i = 0; i < 50; ++i) {
     device.interrupt();
     // One after the other, as a device sends them.
     std::this_thread::sleep_for(1ms);
   }
   EXPECT_EQ(takers.count(), 0u);
-  device.change(*alarm, 5);
+  device.change(*exception_signal, 5);
   watch.join();
-  signal_pool::destroy(*alarm);
-  // Who sleeps afterwards is woken, also by what was signalled in between.
+  signal_pool::destroy(*exception_signal);
+  // A thread that sleeps afterwards is woken, also by earlier signals.
   Signal* const signal = signal_pool::create(1);
   for (int round = 0; round < 20; ++round) {
     std::atomic_ref(const_cast<int64_t&>(signal->abi.value)).store(1);
     std::thread gpu([&] {
-      // Before the wait, as it goes to sleep, and when it sleeps.
+      // Signals before the wait, during its start, or while it sleeps.
       std::this_thread::sleep_for(std::chrono::milliseconds(round % 4));
       device.change(*signal, 0);
     });
@@ -242,7 +242,7 @@ TEST(EventDuty, NobodyIsWokenForWhatNobodyWaitsFor) {
   signal_pool::destroy(*signal);
 }
 
-TEST(EventDuty, WhoSleepsThroughTheEndIsWokenInTheNextLife) {
+TEST(EventDuty, NextRuntimeWakesSleepersOfPrevious) {
   Signal* const signal = [] {
     const WakingDevice before;
     return signal_pool::create(0);
@@ -254,7 +254,7 @@ TEST(EventDuty, WhoSleepsThroughTheEndIsWokenInTheNextLife) {
     sleeper = std::thread([&] { EXPECT_EQ(wait(*signal, kEq, 1, kWaitForever, kNoSpin), 1); });
     follower = std::thread([&] { EXPECT_EQ(wait(*signal, kEq, 1, kWaitForever, kNoSpin), 1); });
     while ((signal->attention.load() & Signal::kWaiters) == 0) std::this_thread::yield();
-    testing::await_others_asleep();  // both, before the device ends
+    testing::await_others_asleep();  // both threads, before the device ends
   }
   {
     const WakingDevice device;
@@ -265,7 +265,7 @@ TEST(EventDuty, WhoSleepsThroughTheEndIsWokenInTheNextLife) {
   signal_pool::destroy(*signal);
 }
 
-TEST(EventDuty, EndsOnTheThreadThatLeadsToo) {
+TEST(EventDuty, EndsOnLeadingThread) {
   WakingDevice device;
   static WakingDevice* ended = nullptr;
   static std::atomic<bool> done = false;
@@ -286,15 +286,15 @@ TEST(EventDuty, EndsOnTheThreadThatLeadsToo) {
   sigaction(SIGUSR1, &before, nullptr);
 }
 
-// Threads that sleep for ever, for a while, and for any of several, handlers that come and go, a device and a host that
-// change signals, and lives that end in between.
-TEST(EventDuty, LosesNobodyUnderLoad) {
+// Threads that sleep with and without a timeout and on several signals, handlers, a device and a host that
+// change signals, and runtimes that end in between.
+TEST(EventDuty, KeepsAllWakeUpsUnderLoad) {
   constexpr int kThreads = 4;
   constexpr auto kDuration = 400ms;
   struct Slot {
     std::atomic<Signal*> asks = nullptr;
   };
-  for (int life = 0; life < 3; ++life) {
+  for (int round = 0; round < 3; ++round) {
     const WakingDevice device;
     AsyncDispatcher dispatcher;
     Slot slots[kThreads];
@@ -303,7 +303,7 @@ TEST(EventDuty, LosesNobodyUnderLoad) {
     std::vector<std::thread> threads;
     for (int i = 0; i < kThreads; ++i) {
       threads.emplace_back([&, i] {
-        std::minstd_rand random(static_cast<unsigned>(life * kThreads + i + 1));
+        std::minstd_rand random(static_cast<unsigned>(round * kThreads + i + 1));
         Signal* const never = signal_pool::create(1);
         while (!stop) {
           Signal* const signal = signal_pool::create(1);
@@ -328,7 +328,7 @@ TEST(EventDuty, LosesNobodyUnderLoad) {
               };
               ASSERT_EQ(dispatcher.watch(*signal, kEq, 0, handler, &called), HSA_STATUS_SUCCESS);
               called.wait(false);
-              dispatcher.quiesce();  // the handler has come out of notify_all
+              dispatcher.quiesce();  // the handler has left notify_all
               break;
             }
             default:
@@ -346,8 +346,8 @@ TEST(EventDuty, LosesNobodyUnderLoad) {
         for (Slot& slot : slots) {
           Signal* const signal = slot.asks.exchange(nullptr, std::memory_order_acquire);
           if (signal == nullptr) continue;
-          // The thread destroys it when it has seen the change, and no sooner: what a device does afterwards is none of
-          // the signal's.
+          // The thread destroys it only after the change, because devices do not access a signal after they
+          // have changed it.
           if (random() % 3 == 0) {
             signal->store<std::memory_order_release>(0);
           } else {
@@ -357,7 +357,7 @@ TEST(EventDuty, LosesNobodyUnderLoad) {
         if (random() % 4 == 0) std::this_thread::yield();
       }
     });
-    std::this_thread::sleep_for(kDuration);  // of the load
+    std::this_thread::sleep_for(kDuration);  // duration of the load
     stop = true;
     for (std::thread& thread : threads) thread.join();
     changer.join();

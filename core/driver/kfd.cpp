@@ -49,8 +49,8 @@ std::string why_not_open(int problem) {
 
 namespace {
 
-// The connection that was given up last, and whose it is: a forked child cannot use its parent's. In use
-// until the very end of the process.
+// The connection that was given up last, and its process: a forked child cannot use its parent's. Usable
+// until the process ends.
 constinit Mutex kept_mutex;
 constinit Kfd* kept RIGEL_GUARDED_BY(kept_mutex) = nullptr;
 constinit pid_t kept_by RIGEL_GUARDED_BY(kept_mutex) = 0;
@@ -98,7 +98,8 @@ void Kfd::enable_runtime(const void* r_debug) {
                                KFD_RUNTIME_ENABLE_MODE_ENABLE | KFD_RUNTIME_ENABLE_MODE_TTMP_SAVE, 0};
   const int problem = call(KFD_NR_RUNTIME_ENABLE, arguments);
   runtime_enabled_ = problem == 0;
-  if (problem != 0) {  // as with another runtime in this process: errors are told in the older way
+  // for example, because of another runtime in this process: errors are then reported without exceptions
+  if (problem != 0) {
     log_message(LogLevel::kInfo, LogTopic::kSignal,
                 "AMDKFD_IOC_RUNTIME_ENABLE: failed: {}; errors of waves are reported through the queues",
                 text_of(problem));
@@ -113,7 +114,7 @@ void Kfd::disable_runtime() {
 }
 
 Kfd::~Kfd() {
-  // The object itself goes with the process: the kernel does not let it be freed (EPERM).
+  // The object is freed at process exit: the kernel rejects freeing it (EPERM).
   if (event_page_.address != nullptr) release_addresses(event_page_.address, event_page_.size);
   for (KfdGpu& gpu : acquired_) close_gpu(gpu);
   if (fd_ >= 0) transport_->close(fd_);
@@ -159,7 +160,7 @@ Result<KfdGpu*> Kfd::add_gpu(const KfdNode& node, std::string& why) {
   gpu_ids_.push_back(gpu->gpu_id);
   address_limit_ = std::min(address_limit_, apertures->gpuvm_limit);
 
-  // Coarse-grained memory may be cached, what lies in the alternate aperture (none of ours does) may not.
+  // Coarse-grained memory may be cached; memory in the alternate aperture (unused here) may not.
   kfd_set_memory_policy policy{};
   policy.gpu_id = gpu->gpu_id;
   policy.default_policy = KFD_CACHE_POLICY_NONCOHERENT;
@@ -187,7 +188,7 @@ void Kfd::drop_last_gpu() {
 
 Result<kfd_apertures> Kfd::apertures_of(uint32_t gpu_id) const {
   kfd_get_process_apertures_new arguments{};
-  int problem = call(KFD_NR_GET_PROCESS_APERTURES_NEW, arguments);  // how many?
+  int problem = call(KFD_NR_GET_PROCESS_APERTURES_NEW, arguments);  // the number of apertures
   std::vector<kfd_apertures> all(arguments.num_of_nodes);
   if (problem == 0 && !all.empty()) {
     arguments.apertures_ptr = reinterpret_cast<uint64_t>(all.data());
@@ -217,7 +218,7 @@ KfdGpu* Kfd::gpu_of_node(uint32_t node) {
   return nullptr;
 }
 
-// Maps a page that KFD shows at `offset` of /dev/kfd, for the host and, as a memory object, for the GPU.
+// Maps a page that KFD offers at `offset` of /dev/kfd, for the host and, as a memory object, for the GPU.
 void* Kfd::map_special(const KfdGpu& gpu, uint32_t kind, uint64_t size, uint64_t offset, uint64_t& handle) {
   void* const address = reserve(size, size);
   if (address == nullptr) return nullptr;
@@ -229,7 +230,7 @@ void* Kfd::map_special(const KfdGpu& gpu, uint32_t kind, uint64_t size, uint64_t
   const auto object = alloc_object(arguments);
   if (object) {
     const uint32_t id = gpu.gpu_id;
-    // What the object says of its place is meant for the render node, and there is nothing for doorbells.
+    // The object's offset is for the render node, and doorbells have none.
     if (map(*object, {&id, 1}) == HSA_STATUS_SUCCESS &&
         transport_->mmap(address, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd_, offset) !=
             nullptr) {
@@ -253,7 +254,7 @@ void* Kfd::doorbell(KfdGpu& gpu, uint64_t offset, uint32_t queue_id) {
       return nullptr;
     }
   }
-  // Four-byte doorbells are found by the queue's number, the others by the offset.
+  // Four-byte doorbells are located by the queue's number, others by the offset.
   const uint64_t inside = gpu.doorbell_bytes == 4 ? uint64_t{queue_id} * 4 : offset & (slice - 1);
   return static_cast<std::byte*>(gpu.doorbells) + inside;
 }
@@ -312,7 +313,7 @@ Result<uint64_t> Kfd::available_memory(const KfdGpu& gpu) const {
   return arguments.available;
 }
 
-// The render node knows it; in the topology, an APU's GPU has had a node of its own for years.
+// The render node reports it; the topology does not, because the GPU of an APU has a separate node.
 bool Kfd::is_apu(const KfdGpu& gpu) const {
   drm_amdgpu_info_device device{};
   drm_amdgpu_info arguments{};

@@ -1,16 +1,15 @@
-// The process's one connection to amdkfd, over a transport: what the kernel has of this process (GPUs with
-// their address spaces, memory objects, mappings, queues' doorbells) and the ioctls on it.
+// The process's connection to amdkfd over a transport: the kernel's objects for this process (GPUs with their
+// address spaces, memory objects, mappings, doorbells) and the ioctls on them.
 //
-// The runtime opens one while it starts, adds the GPUs that it will use, and gives it up last of all.
-// `add_gpu` is called by one thread, before any other thread knows the connection; everything else from any
-// thread. No lock is held during an ioctl, but for the making of a GPU's doorbell page.
-//
-// The kernel ties some things to the process and not to the open file: which render node's address space a
-// GPU has, and the page of events. So a connection to the kernel itself is kept when the runtime gives it up,
-// and found again when it starts anew. A forked child makes its own.
-//
-// Addresses. A memory object has the same address for the host and for every GPU. So it lies where all of
-// them can address it: below `address_limit`, which is 47 bits from gfx9 on and 40 bits before.
+// *Threads:* one thread calls `add_gpu` before any other thread has access to the connection. Everything else
+// may be called from any thread. No lock is held during an ioctl, except while a GPU's doorbell page is
+// created.
+// *Lifetime:* the runtime opens a connection at start, adds the GPUs that it uses, and gives it up last. The
+// kernel ties some objects to the process instead of the open file: the render node that has a GPU's address
+// space, and the page of events. A connection to the kernel itself is therefore kept after `give_up` and
+// reused by the next `open`. A forked child creates a new one.
+// *Addresses:* a memory object has the same address for the host and every GPU. It is therefore below
+// `address_limit`: 47 bits if all GPUs are gfx9 or newer, 40 bits for older ones.
 #pragma once
 
 #include <hsa_plugin/kfd_abi.h>
@@ -32,17 +31,17 @@
 
 namespace rigel {
 
-/// A GPU that this process may use: its render node is open, its address space acquired.
+/// A GPU that this process may use: its render node is open and its address space acquired.
 struct KfdGpu {
   uint32_t gpu_id = 0;
   uint32_t node = 0;
   int render_fd = -1;
   uint32_t doorbell_bytes = 8;
   kfd_apertures apertures{};
-  bool host_sees_all = false;  ///< every byte of its memory can be mapped by the host
-  bool has_svm = false;        ///< it takes part in shared virtual memory
+  bool host_sees_all = false;  ///< whether the host can map all of its memory
+  bool has_svm = false;        ///< whether it supports shared virtual memory
 
-  // The doorbell page and the page of registers, made when first asked for.
+  // The doorbell page and the page of registers, created on first use.
   Mutex mutex;
   void* doorbells RIGEL_GUARDED_BY(mutex) = nullptr;
   uint64_t doorbell_handle RIGEL_GUARDED_BY(mutex) = 0;
@@ -52,17 +51,16 @@ struct KfdGpu {
   uint64_t doorbell_slice() const { return doorbell_bytes == 4 ? 4096 : 8192; }
 };
 
-/// Why Kfd::open fails on a machine without the driver.
+/// Error of Kfd::open on a machine without the driver.
 inline constexpr const char* kNoDriver = "the amdgpu driver is not loaded";
 
 enum class HostAccess : uint8_t { kNone, kReadWrite };
 
-/// A memory object with an address.
 struct KfdBlock {
   void* address = nullptr;
   uint64_t size = 0;  ///< bytes
   uint64_t handle = 0;
-  bool at_reserved = false;  ///< its addresses go back to a reservation, not to the system
+  bool at_reserved = false;  ///< whether its addresses return to a reservation instead of the system
 };
 
 struct KfdBlockRequest {
@@ -70,14 +68,14 @@ struct KfdBlockRequest {
   uint64_t size = 0;   ///< bytes, a multiple of a page
   uint64_t alignment = 4096;
   HostAccess host = HostAccess::kReadWrite;
-  void* address = nullptr;  ///< where, within addresses that were reserved; null: anywhere
+  void* address = nullptr;  ///< address within a reservation; null: any
 };
 
 class Kfd {
  public:
-  /// Opens /dev/kfd and asks for its version. On failure `why` says what is wrong, for the report.
+  /// Opens /dev/kfd and reads its version. On failure, `why` is the reason, for the report.
   static Result<std::unique_ptr<Kfd>> open(std::unique_ptr<Transport> transport, std::string& why);
-  /// Ends a connection, or keeps it for the next `open`. Nothing that it has made is in use any more.
+  /// Closes a connection, or keeps it for the next `open`. None of its objects may be in use.
   static void give_up(std::unique_ptr<Kfd> kfd);
   /// In a forked child, while it has one thread.
   static void reset_after_fork() noexcept;
@@ -91,7 +89,7 @@ class Kfd {
     return version_.major > major || (version_.major == major && version_.minor >= minor);
   }
 
-  /// An ioctl on /dev/kfd: 0 or a negated errno.
+  /// Calls an ioctl on /dev/kfd. Returns 0 or a negated errno.
   int call(uint32_t number, void* argument, size_t size) const;
   template <class T>
   int call(uint32_t number, T& arguments) const {
@@ -101,109 +99,112 @@ class Kfd {
   // GPUs.
 
   Result<KfdGpu*> add_gpu(const KfdNode& node, std::string& why);
-  /// Takes back the GPU that was added last: somebody else found something wrong with it.
+  /// Removes the GPU that was added last, because a later step of its start failed.
   void drop_last_gpu();
   const std::vector<KfdGpu*>& gpus() const { return gpus_; }
   KfdGpu* find_gpu(uint32_t gpu_id);
   KfdGpu* gpu_of_node(uint32_t node);
   const std::vector<uint32_t>& all_gpu_ids() const { return gpu_ids_; }
 
-  /// Where the doorbell lies that CREATE_QUEUE gave an offset for. Null if the page cannot be mapped.
+  /// Returns the address of the doorbell for which CREATE_QUEUE returned `offset`. Null if the page cannot be
+  /// mapped.
   void* doorbell(KfdGpu& gpu, uint64_t offset, uint32_t queue_id);
-  /// How to ring it by a call. False: it is stored to.
-  bool attach(void* doorbell, hsadrv_doorbell_t& bell) const { return transport_->attach(doorbell, bell); }
-  /// The page of registers that user mode may write (cache flushes over PCIe): null if there is none.
+  /// Returns the doorbell's call in `doorbell_call`, or false if the doorbell is rung by stores.
+  bool attach(void* doorbell, hsadrv_doorbell_t& doorbell_call) const {
+    return transport_->attach(doorbell, doorbell_call);
+  }
+  /// Returns the page of registers that user mode may write (cache flushes over PCIe); null if there is none.
   void* registers(KfdGpu& gpu);
 
-  /// The page of the process's events, which all GPUs reach. Not before the last GPU has been added.
+  /// Returns the page of the process's events, which all GPUs can access. Call after the last GPU has been
+  /// added.
   Result<void*> event_page();
-  /// An event that resets itself, of a type (KFD_EVENT_). After event_page, which the first one that is made gives to the
-  /// kernel.
+  /// Creates an event of a type (KFD_EVENT_) that resets itself. Call after event_page; the first event
+  /// passes that page to the kernel.
   Result<uint32_t> create_event(uint32_t type);
 
-  /// Tells the driver, from interface 1.13 on, that a runtime is here whose loaded code a debugger finds at
-  /// `r_debug`: from then on it reports errors of queues as exceptions. Before the first queue; once for each
-  /// `open`.
+  /// From interface 1.13 on, registers a runtime whose loaded code a debugger finds at `r_debug`; the driver
+  /// then reports queue errors as exceptions. Call before the first queue, once for each `open`.
   void enable_runtime(const void* r_debug);
-  /// After the last queue.
+  /// Call after the last queue.
   void disable_runtime();
   bool reports_exceptions() const { return runtime_enabled_; }
 
-  /// Clocks of one moment. gpu may be null: the GPU's counter is then 0.
+  /// Returns clocks of one moment. If `gpu` is null, the GPU's counter is 0.
   Result<kfd_get_clock_counters> clocks(const KfdGpu* gpu) const;
-  /// Bytes of its memory that are free, as far as the kernel tells.
+  /// Returns the free bytes of the GPU's memory, according to the kernel.
   Result<uint64_t> available_memory(const KfdGpu& gpu) const;
-  /// Whether it is on one chip with the CPU. False where the kernel does not say.
+  /// Whether the GPU is on one chip with the CPU. False if the kernel does not report it.
   bool is_apu(const KfdGpu& gpu) const;
-  /// Whether this process's GPU code may fault and go on. False where the kernel does not know the question.
+  /// Whether GPU code of this process may retry page faults. False if the kernel does not support the query.
   bool xnack_enabled() const;
-  /// Has it so, before the first queue: 0 or a negated errno.
+  /// Enables or disables it, before the first queue. Returns 0 or a negated errno.
   int set_xnack(bool enabled) const;
 
   // Addresses.
 
   uint64_t address_limit() const { return address_limit_; }
-  /// Addresses that nobody uses, for the host inaccessible. Null: there are none left.
+  /// Reserves free addresses, inaccessible to the host. Returns null if none are left.
   void* reserve(uint64_t size, uint64_t alignment) const;
   void release_addresses(void* address, uint64_t size) const;
 
   // Memory objects.
 
-  /// Makes one at a fresh address. It is mapped to no GPU yet.
+  /// Creates an object at a new address, mapped to no GPU.
   Result<KfdBlock> allocate(const KfdGpu& gpu, const KfdBlockRequest& request) const;
-  /// An object over the process's own memory, in pages. `gpu_address` is where GPUs will see it.
+  /// Creates an object over the process's memory, in pages, that GPUs see at `gpu_address`.
   Result<uint64_t> pin(const KfdGpu& gpu, void* host, uint64_t size, uint32_t flags,
                        uint64_t gpu_address) const;
   Status map(uint64_t handle, std::span<const uint32_t> gpu_ids) const;
   Status unmap(uint64_t handle, std::span<const uint32_t> gpu_ids) const;
-  /// Takes an object and its addresses away. GPUs see it no longer.
+  /// Frees an object and its addresses and unmaps it from all GPUs.
   void free(const KfdBlock& block) const;
   void free_handle(uint64_t handle) const;
 
-  // Memory that others have or get: kfd_sharing.cpp. NOT_SUPPORTED where the driver does not know the call.
+  // Sharing with other processes and drivers: kfd_sharing.cpp. NOT_SUPPORTED if the driver does not implement
+  // the call.
 
-  /// What a dmabuf's descriptor says of itself.
   struct DmabufInfo {
     uint64_t size = 0;    ///< bytes
-    uint32_t gpu_id = 0;  ///< whose memory it is; 0: no GPU's of this process
-    uint32_t flags = 0;   ///< its kind, and KFD_MEM_PUBLIC
+    uint32_t gpu_id = 0;  ///< owner; 0: not a GPU of this process
+    uint32_t flags = 0;   ///< kind of memory, and KFD_MEM_PUBLIC
     std::vector<std::byte> metadata;
   };
   bool exports_dmabufs() const { return at_least(1, 12); }
-  /// A new descriptor of an object's memory, the caller's to close.
+  /// Returns a new descriptor of an object's memory, owned by the caller.
   Result<int> export_dmabuf(uint64_t handle) const;
-  /// INVALID_ARGUMENT if it is no dmabuf of the driver's.
+  /// Fails with INVALID_ARGUMENT if it is not a dmabuf of the driver.
   Result<DmabufInfo> dmabuf_info(int descriptor) const;
-  /// An object over a dmabuf's memory; `address` is where GPUs will see it.
+  /// Creates an object over a dmabuf's memory that GPUs see at `address`.
   Result<uint64_t> import_dmabuf(const KfdGpu& gpu, int descriptor, const void* address) const;
 
-  /// The driver's own name of an object across processes. Not every driver has them.
+  /// The driver's name of an object across processes. Not supported by every driver.
   using ShareName = std::array<uint32_t, 4>;
   Result<ShareName> share(const KfdGpu& gpu, uint64_t handle) const;
   struct Shared {
     uint64_t handle = 0;
-    uint64_t mmap_offset = 0;  ///< of the GPU's render node
+    uint64_t mmap_offset = 0;  ///< on the GPU's render node
   };
   Result<Shared> import_shared(const KfdGpu& gpu, const ShareName& name, const void* address) const;
 
-  // Memory without an address, and its mapping in pieces: kfd_gem.cpp. A buffer is known to each GPU's render
-  // node by a number of its own (GEM), once however often it is imported.
+  // Memory without an address, and its mapping in pieces: kfd_gem.cpp. Each GPU's render node has one handle
+  // (GEM) for a buffer, however often it is imported.
 
   bool manages_virtual_memory() const { return at_least(1, 15); }
-  /// An object of a GPU's memory that is nowhere; for export_dmabuf and free_handle.
+  /// Creates an object of a GPU's memory without an address; for export_dmabuf and free_handle.
   Result<uint64_t> allocate_unplaced(const KfdGpu& gpu, uint32_t flags, uint64_t size) const;
   Result<uint32_t> gem_import(const KfdGpu& gpu, int dmabuf) const;
   void gem_close(const KfdGpu& gpu, uint32_t gem) const;
-  /// A new descriptor of its memory, the caller's to close.
+  /// Returns a new descriptor of its memory, owned by the caller.
   Result<int> gem_export(const KfdGpu& gpu, uint32_t gem) const;
-  /// Puts the first `size` bytes at `address` for a GPU, in the place of what was there.
+  /// Maps the first `size` bytes at `address` for a GPU, and replaces mappings there.
   Status gem_map(const KfdGpu& gpu, uint32_t gem, const void* address, uint64_t size, bool writable) const;
   void gem_unmap(const KfdGpu& gpu, uint32_t gem, const void* address, uint64_t size) const;
-  /// The same for the host. False if it cannot see it.
+  /// Does the same for the host. Returns false if the host cannot access the buffer.
   bool gem_show(const KfdGpu& gpu, uint32_t gem, void* address, uint64_t size, int protection) const;
 
-  // Shared virtual memory: attributes of pages of this process. The size is of whole pages. HSA_STATUS_ERROR
-  // if the driver refuses.
+  // Shared virtual memory: attributes of pages of this process. `size` is a multiple of a page.
+  // HSA_STATUS_ERROR if the driver rejects the call.
 
   Status svm_set(uint64_t address, uint64_t size, std::span<const kfd_svm_attribute> attributes) const;
   Status svm_get(uint64_t address, uint64_t size, std::span<kfd_svm_attribute> attributes) const;
@@ -218,16 +219,16 @@ class Kfd {
   void close_gpu(KfdGpu& gpu);
 
   const std::unique_ptr<Transport> transport_;
-  int fd_ = -1;  // constant once open() has returned
+  int fd_ = -1;  // constant after open()
   kfd_get_version version_{};
-  std::deque<KfdGpu> acquired_;    // once and for all
-  std::vector<KfdGpu*> gpus_;      // in use
-  std::vector<uint32_t> gpu_ids_;  // theirs, for those who have no memory to make the list
+  std::deque<KfdGpu> acquired_;    // all acquired GPUs, never removed
+  std::vector<KfdGpu*> gpus_;      // GPUs in use
+  std::vector<uint32_t> gpu_ids_;  // ids of gpus_, so that callers need no memory for the list
   bool runtime_enabled_ = false;
   KfdBlock event_page_;
-  bool event_page_is_known_ = false;  // to the kernel, for the life of the process
+  bool event_page_is_known_ = false;  // passed to the kernel, until the process ends
   uint64_t address_limit_ = (uint64_t{1} << 47) - 1;
-  mutable std::atomic<uint64_t> low_hint_{0};  // where to look for addresses below 40 bits
+  mutable std::atomic<uint64_t> low_hint_{0};  // start of the search for addresses below 40 bits
 };
 
 }  // namespace rigel

@@ -25,7 +25,7 @@ Result<std::unique_ptr<KfdEvents>> KfdEvents::create(Kfd& kfd, Callbacks callbac
   if (!page) return error(page.error());
   events->mailboxes_ = reinterpret_cast<uint64_t>(*page);
   const std::pair<uint32_t*, uint32_t> wanted[] = {
-      {&events->signal_event_, KFD_EVENT_SIGNAL}, {&events->alarm_event_, KFD_EVENT_SIGNAL},
+      {&events->signal_event_, KFD_EVENT_SIGNAL}, {&events->exception_event_, KFD_EVENT_SIGNAL},
       {&events->memory_event_, KFD_EVENT_MEMORY}, {&events->hardware_event_, KFD_EVENT_HW_EXCEPTION},
       {&events->thread_event_, KFD_EVENT_SIGNAL}, {&events->leader_event_, KFD_EVENT_SIGNAL}};
   for (const auto& [id, type] : wanted) {
@@ -39,7 +39,7 @@ Result<std::unique_ptr<KfdEvents>> KfdEvents::create(Kfd& kfd, Callbacks callbac
 KfdEvents::~KfdEvents() {
   stop();
   for (const uint32_t id :
-       {leader_event_, thread_event_, hardware_event_, memory_event_, alarm_event_, signal_event_}) {
+       {leader_event_, thread_event_, hardware_event_, memory_event_, exception_event_, signal_event_}) {
     kfd_event_ref gone{id, 0};
     if (id != 0) kfd_.call(KFD_NR_DESTROY_EVENT, gone);
   }
@@ -70,7 +70,7 @@ void KfdEvents::stop() {
 
 void KfdEvents::set(uint32_t event) noexcept {
   kfd_event_ref of_this_process{event, 0};
-  kfd_.call(KFD_NR_SET_EVENT, of_this_process);  // stays set until somebody waits for it
+  kfd_.call(KFD_NR_SET_EVENT, of_this_process);  // stays set until a thread waits for it
 }
 
 bool KfdEvents::wait(std::span<kfd_event_data> events) noexcept {
@@ -78,11 +78,11 @@ bool KfdEvents::wait(std::span<kfd_event_data> events) noexcept {
                        UINT32_MAX, 0};
   const int problem = kfd_.call(KFD_NR_WAIT_EVENTS, wait);
   if (problem == 0) return true;
-  if (problem == -ENOMEM) {  // which passes, and meanwhile whoever waits looks itself
+  if (problem == -ENOMEM) {  // temporary; waiters poll until then
     std::this_thread::sleep_for(kPauseWithoutMemory);
     return true;
   }
-  // In a forked child, or when the device is gone: nothing will ever come.
+  // In a forked child, or after the device is gone: no event will ever arrive.
   log_message(LogLevel::kError, LogTopic::kSignal, "/dev/kfd: waiting for events failed: {}",
               std::strerror(-problem));
   return false;
@@ -101,18 +101,18 @@ void KfdEvents::work() {
     events[0].event_id = memory_event_;
     events[1].event_id = hardware_event_;
     events[2].event_id = thread_event_;
-    events[3].event_id = alarm_event_;
+    events[3].event_id = exception_event_;
     events[4].event_id = signal_event_;
-    const bool on_duty = event_duty::is_of_thread();
+    const bool on_duty = event_duty::is_held_by_events_thread();
     if (!wait({events, on_duty ? 5u : 4u})) return;
-    // Which of them it was is seen by what it left; looking at signals in vain is cheap.
-    callbacks_.alarmed();
+    // The event's kind shows in the state that it left; checking signals in vain is cheap.
+    callbacks_.exception_signalled();
     if (on_duty) callbacks_.signalled();
     const kfd_memory_exception& fault = events[0].memory_exception;
     if (fault.gpu_id != 0) callbacks_.memory_fault(fault);
     const kfd_hw_exception& failure = events[1].hw_exception;
     if (failure.gpu_id != 0) callbacks_.hardware_failed(failure);
-    if (on_duty) event_duty::thread_has_looked();
+    if (on_duty) event_duty::events_thread_has_notified();
   }
 }
 

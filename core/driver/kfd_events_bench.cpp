@@ -1,8 +1,10 @@
-// What it takes to wake threads that sleep until a device signals, with the virtual GPU as an in-process transport.
+// Measures the time to wake threads that sleep until a device signals, with the virtual GPU as an in-process
+// transport.
 //
-// The device is played by the benchmark's thread: value, mailbox, interrupt. The time of an iteration is that from
-// before the value changes until the last sleeper is back from its wait; cpu_us is the processor time of all threads
-// for one iteration. The argument says how many threads sleep, each on a signal of its own.
+// The benchmark's thread acts as the device: value, mailbox, interrupt. The time of an iteration starts
+// before the change of the value and ends when the last sleeper has returned from its wait; cpu_us is the CPU
+// time of all threads for one iteration. The argument is the number of sleeping threads, each with a separate
+// signal.
 #include <benchmark/benchmark.h>
 #include <time.h>
 
@@ -45,13 +47,13 @@ void WakeUpByADevice(benchmark::State& state) {
       }
     });
   }
-  // This thread takes no processor from those that are to wake.
+  // This thread leaves the CPUs to the threads that wake.
   const auto rest = [] { std::this_thread::sleep_for(std::chrono::microseconds(500)); };
   const auto all_sleep = [&] {
     for (const Sleeper& self : sleepers) {
       while ((self.signal->attention.load() & Signal::kWaiters) == 0) rest();
     }
-    rest();  // linked is not yet asleep, and nobody tells when a thread is
+    rest();  // a linked thread may not be asleep yet, which cannot be observed
   };
   std::vector<double> seconds;
   const double processor = processor_us();

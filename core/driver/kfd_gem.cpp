@@ -1,4 +1,4 @@
-// Buffers as the render nodes know them: what maps memory in pieces and at will.
+// Buffers of the render nodes, for mapping memory in pieces.
 #include <amdgpu_drm.h>
 #include <drm.h>
 #include <fcntl.h>

@@ -11,7 +11,8 @@ namespace rigel {
 namespace {
 
 constexpr uint64_t kPage = 4096;
-constexpr uint64_t kLowest = uint64_t{4} << 30;  // leaves what non-relocatable programs and their heaps use
+// above the addresses of non-relocatable programs and their heaps
+constexpr uint64_t kLowest = uint64_t{4} << 30;
 
 constexpr uint64_t round_up(uint64_t value, uint64_t multiple) {
   return (value + multiple - 1) / multiple * multiple;
@@ -27,7 +28,7 @@ void* Kfd::reserve(uint64_t size, uint64_t alignment) const {
   constexpr int kFlags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
   size = round_up(size, kPage);
   alignment = alignment < kPage ? kPage : alignment;
-  // What the kernel chooses is good where GPUs see as many addresses as the host.
+  // The kernel's choice is suitable if GPUs can address as much as the host.
   if (address_limit_ >= (uint64_t{1} << 47) - 1) {
     const uint64_t padded = alignment == kPage ? size : size + alignment;
     if (padded < size) return nullptr;
@@ -38,7 +39,7 @@ void* Kfd::reserve(uint64_t size, uint64_t alignment) const {
     if (padded - size != before) transport_->munmap(raw + before + size, padded - size - before);
     return raw + before;
   }
-  // Otherwise places are tried one after the other, from where the last one was found, once round.
+  // Otherwise, tries addresses one after the other, once around, from the last one found.
   const uint64_t last = address_limit_ + 1 > size ? (address_limit_ + 1 - size) & ~(alignment - 1) : 0;
   const uint64_t begin = round_up(std::max(low_hint_.load(std::memory_order_relaxed), kLowest), alignment);
   uint64_t step = round_up(size, alignment);
@@ -51,8 +52,8 @@ void* Kfd::reserve(uint64_t size, uint64_t alignment) const {
         low_hint_.store(at + size, std::memory_order_relaxed);
         return mapped;
       }
-      if (mapped != nullptr) transport_->munmap(mapped, size);  // a kernel that does not know the flag
-      if (step < (uint64_t{1} << 32)) step *= 2;                // what is in the way may be large
+      if (mapped != nullptr) transport_->munmap(mapped, size);  // a kernel that ignores the flag
+      if (step < (uint64_t{1} << 32)) step *= 2;                // the obstacle may be large
     }
   }
   return nullptr;
@@ -133,7 +134,7 @@ Status Kfd::unmap(uint64_t handle, std::span<const uint32_t> gpu_ids) const {
 }
 
 void Kfd::free(const KfdBlock& block) const {
-  // GPUs first: the addresses may be somebody else's the moment they are released.
+  // GPUs first: another thread may get the addresses as soon as they are released.
   free_handle(block.handle);
   if (!block.at_reserved) {
     release_addresses(block.address, block.size);
@@ -144,8 +145,8 @@ void Kfd::free(const KfdBlock& block) const {
 }
 
 void Kfd::free_handle(uint64_t handle) const {
-  // The kernel frees nothing that a GPU still has (EBUSY). One that does not have it ends the call (EINVAL):
-  // it is passed over.
+  // The kernel rejects freeing an object that a GPU has mapped (EBUSY). A GPU that has not mapped it ends the
+  // call (EINVAL) and is skipped.
   kfd_map_memory mapped{handle, reinterpret_cast<uint64_t>(gpu_ids_.data()),
                         static_cast<uint32_t>(gpu_ids_.size()), 0};
   while (mapped.n_success < mapped.n_devices && call(KFD_NR_UNMAP_MEMORY, mapped) != 0) ++mapped.n_success;

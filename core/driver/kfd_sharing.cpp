@@ -1,4 +1,4 @@
-// Memory that other processes and drivers have or get.
+// Sharing memory with other processes and drivers.
 #include <fcntl.h>
 
 #include <algorithm>
@@ -37,7 +37,7 @@ Result<int> Kfd::export_dmabuf(uint64_t handle) const {
 
 Result<Kfd::DmabufInfo> Kfd::dmabuf_info(int descriptor) const {
   DmabufInfo info;
-  // How long the metadata is, is known only afterwards; most buffers have little or none.
+  // The length of the metadata is known only after the call; most buffers have little or none.
   info.metadata.resize(256);
   for (;;) {
     kfd_get_dmabuf_info arguments{};

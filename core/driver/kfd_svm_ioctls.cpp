@@ -9,7 +9,7 @@ namespace rigel {
 
 Status Kfd::svm(uint32_t operation, uint64_t address, uint64_t size,
                 std::span<kfd_svm_attribute> attributes) const {
-  // The attributes follow the header, and the request tells the size of all.
+  // The attributes follow the header, and the request contains the total size.
   const size_t bytes = sizeof(kfd_svm) + attributes.size_bytes();
   std::vector<uint64_t> words((bytes + 7) / 8);
   auto* const place = reinterpret_cast<std::byte*>(words.data());

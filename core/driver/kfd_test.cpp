@@ -1,4 +1,4 @@
-// The connection to amdkfd, against the virtual GPU as an in-process transport.
+// The connection to amdkfd, with the virtual GPU as an in-process transport.
 #include "core/driver/kfd.hpp"
 
 #include <gtest/gtest.h>
@@ -28,7 +28,7 @@ namespace {
 using testing::open_vgpu;
 using testing::start_vgpu;
 
-/// A transport over a folder of nothing: every file is missing or odd.
+/// Opens a transport over a directory without valid files and returns the error.
 std::string why_not(const char* path) {
   struct Elsewhere {
     static int32_t open(void* path, const char*, int32_t flags) {
@@ -54,19 +54,19 @@ std::string why_not(const char* path) {
   return Kfd::open(std::move(*transport), why) ? "it opens" : why;
 }
 
-TEST(Kfd, SaysThatNoDriverIsThere) {
+TEST(Kfd, OpenReportsMissingDriver) {
   EXPECT_EQ(why_not("/dev/no-such-device"), "the amdgpu driver is not loaded");
 }
 
-TEST(Kfd, TellsADeviceThatIsNoKfd) {
+TEST(Kfd, OpenRejectsOtherDevice) {
   EXPECT_NE(why_not("/dev/null").find("not an amdkfd device"), std::string::npos);
 }
 
-TEST(Kfd, TellsAFolderFromADevice) {
+TEST(Kfd, OpenRejectsDirectory) {
   EXPECT_NE(why_not("/").find("cannot be opened"), std::string::npos);
 }
 
-TEST(BoardName, IsOfTheDeviceAndItsRevision) {
+TEST(BoardName, MatchesDeviceAndRevision) {
   const char* list = "# ids\n1.0.0\n687F,\tC1,\tRadeon RX Vega\n687F,\tC3,\tRadeon Pro Vega\n687F\n";
   EXPECT_EQ(find_board_name(list, 0x687f, 0xc1), "Radeon RX Vega");
   EXPECT_EQ(find_board_name(list, 0x687f, 0xc3), "Radeon Pro Vega");
@@ -74,13 +74,13 @@ TEST(BoardName, IsOfTheDeviceAndItsRevision) {
   EXPECT_EQ(find_board_name("", 1, 1), "");
 }
 
-TEST(KfdTopology, StopsAtALineThatIsNone) {
+TEST(KfdTopology, StopsAtInvalidLine) {
   const auto properties = parse_kfd_properties("a 1\nb 18446744073709551615\nsomething else\nc 3\n");
   ASSERT_EQ(properties.size(), 2u);
   EXPECT_EQ(properties.at("b"), UINT64_MAX);
 }
 
-TEST(KfdTopology, HasNodesWithBanksCachesAndLinks) {
+TEST(KfdTopology, ReadsBanksCachesAndLinks) {
   const auto transport = start_vgpu("gfx900,gfx1030:bar=small");
   ASSERT_NE(transport, nullptr);
   const auto topology = read_kfd_topology(*transport);
@@ -100,7 +100,7 @@ TEST(KfdTopology, HasNodesWithBanksCachesAndLinks) {
   EXPECT_EQ(topology->nodes[2].public_bytes(), 0u) << "the host sees little of it";
 }
 
-TEST(KfdTopology, TellsWhetherAtomicsReachTheHost) {
+TEST(KfdTopology, ReportsAtomicsToHost) {
   KfdTopology topology;
   topology.nodes.resize(3);
   for (uint32_t i = 0; i < 3; ++i) topology.nodes[i].number = i;
@@ -118,8 +118,8 @@ TEST(KfdTopology, TellsWhetherAtomicsReachTheHost) {
   EXPECT_FALSE(has_atomics_to_host(topology, gpu));
 }
 
-// Two sockets with a GPU each, whose memory the first one's host sees.
-TEST(KfdTopology, HasWaysByAnotherHost) {
+// Two sockets with a GPU each, whose memory the first one's host can access.
+TEST(KfdTopology, AddsLinksThroughOtherHost) {
   KfdTopology topology;
   topology.nodes.resize(4);
   for (uint32_t i = 0; i < 4; ++i) topology.nodes[i].number = i;
@@ -150,7 +150,7 @@ TEST(KfdTopology, HasWaysByAnotherHost) {
 
 class KfdBoards : public ::testing::TestWithParam<const char*> {};
 
-TEST_P(KfdBoards, HostAndGpuShareOneAddress) {
+TEST_P(KfdBoards, HostAndGpuShareAddresses) {
   const auto kfd = open_vgpu(GetParam());
   ASSERT_NE(kfd, nullptr);
   const auto block =
@@ -162,7 +162,7 @@ TEST_P(KfdBoards, HostAndGpuShareOneAddress) {
   kfd->free(*block);
 }
 
-TEST_P(KfdBoards, ReservesAddressesAsAligned) {
+TEST_P(KfdBoards, ReservesAlignedAddresses) {
   const auto kfd = open_vgpu(GetParam());
   ASSERT_NE(kfd, nullptr);
   for (const uint64_t alignment : {uint64_t{4096}, uint64_t{2} << 20}) {
@@ -178,7 +178,7 @@ TEST_P(KfdBoards, ReservesAddressesAsAligned) {
   }
 }
 
-TEST_P(KfdBoards, RunsOutOfVideoMemoryWithAStatus) {
+TEST_P(KfdBoards, AllocationFailsWithoutVideoMemory) {
   const auto kfd = open_vgpu(GetParam());
   ASSERT_NE(kfd, nullptr);
   const KfdGpu& gpu = *kfd->gpus().front();
@@ -190,7 +190,7 @@ TEST_P(KfdBoards, RunsOutOfVideoMemoryWithAStatus) {
   EXPECT_EQ(kfd->available_memory(gpu).value(), *before);
 }
 
-TEST_P(KfdBoards, ReadsClocksThatGoOn) {
+TEST_P(KfdBoards, ClocksAreMonotonic) {
   const auto kfd = open_vgpu(GetParam());
   ASSERT_NE(kfd, nullptr);
   const auto first = kfd->clocks(kfd->gpus().front());
@@ -229,7 +229,7 @@ INSTANTIATE_TEST_SUITE_P(All, KfdBoards,
                                            "gfx900:vram=64M,gfx803:vram=64M"),
                          testing::board_test_name);
 
-TEST(KfdSharing, ADmabufIsTheSameMemoryAtAnotherAddress) {
+TEST(KfdSharing, DmabufAliasesMemoryAtOtherAddress) {
   const auto kfd = open_vgpu("gfx900:vram=64M");
   ASSERT_NE(kfd, nullptr);
   const KfdGpu& gpu = *kfd->gpus().front();
@@ -256,7 +256,7 @@ TEST(KfdSharing, ADmabufIsTheSameMemoryAtAnotherAddress) {
   kfd->free(*block);
 }
 
-TEST(KfdSharing, ANameOfTheDriversFindsTheMemory) {
+TEST(KfdSharing, ShareNameFindsMemory) {
   const auto kfd = open_vgpu("gfx900:vram=64M");
   ASSERT_NE(kfd, nullptr);
   const KfdGpu& gpu = *kfd->gpus().front();
@@ -279,7 +279,7 @@ TEST(KfdSharing, ANameOfTheDriversFindsTheMemory) {
   kfd->free(*block);
 }
 
-TEST(KfdSharing, WhatIsNoDmabufIsRefused) {
+TEST(KfdSharing, RejectsOtherDescriptors) {
   const auto kfd = open_vgpu("gfx900:vram=64M");
   ASSERT_NE(kfd, nullptr);
   for (const int descriptor : {-1, 0, kfd->gpus().front()->render_fd}) {
@@ -288,7 +288,7 @@ TEST(KfdSharing, WhatIsNoDmabufIsRefused) {
   EXPECT_EQ(kfd->export_dmabuf(12345).error(), HSA_STATUS_ERROR_INVALID_ARGUMENT);
 }
 
-/// One ioctl of /dev/kfd fails, once. Counts the pages of events that the driver has taken.
+/// Makes one ioctl of /dev/kfd fail, once. Counts the pages of events that the driver has accepted.
 struct FailsOnce {
   static inline uint32_t number = 0;
   static inline int pages = 0;
@@ -304,8 +304,8 @@ struct FailsOnce {
   }
 };
 
-// A connection to the kernel is kept when its GPUs are left out, and found again by the next life of the runtime.
-TEST(KfdEvents, GiveTheirPageToADriverThatHasNotTakenIt) {
+// A connection to the kernel is kept when its GPUs are omitted, and reused by the next runtime.
+TEST(KfdEvents, PassPageAgainIfDriverRejectedIt) {
   for (const uint32_t number : {KFD_NR_ALLOC_MEMORY, KFD_NR_MAP_MEMORY, KFD_NR_CREATE_EVENT}) {
     SCOPED_TRACE(number);
     const auto kfd = open_vgpu("gfx900:vram=64M", FailsOnce::ioctl);
@@ -314,7 +314,7 @@ TEST(KfdEvents, GiveTheirPageToADriverThatHasNotTakenIt) {
     FailsOnce::pages = 0;
     EXPECT_FALSE(KfdEvents::create(*kfd, {}));
     EXPECT_EQ(FailsOnce::number, 0u) << "it has failed";
-    for (int life = 0; life < 2; ++life) {
+    for (int round = 0; round < 2; ++round) {
       EXPECT_TRUE(KfdEvents::create(*kfd, {}));
       EXPECT_EQ(FailsOnce::pages, 1);
     }
@@ -322,7 +322,7 @@ TEST(KfdEvents, GiveTheirPageToADriverThatHasNotTakenIt) {
 }
 
 #if HSABE_SANITIZER == HSABE_SANITIZER_NONE
-/// Does it with each of its requests for memory failing, until none is left that could.
+/// Calls `function` with each of its memory requests failing in turn.
 template <class Prepare, class Function>
 void without_memory(Prepare prepare, Function function) {
   for (int request = 0, failed = true; failed; ++request) {
@@ -339,7 +339,7 @@ void without_memory(Prepare prepare, Function function) {
   }
 }
 
-TEST(Kfd, EndsWhereThereIsNoMemory) {
+TEST(Kfd, SurvivesOutOfMemory) {
   const auto with_pages = [] {
     auto kfd = open_vgpu("gfx900:vram=64M");
     if (kfd == nullptr) return kfd;
@@ -352,7 +352,7 @@ TEST(Kfd, EndsWhereThereIsNoMemory) {
   without_memory(with_pages, [](std::unique_ptr<Kfd>& kfd) { kfd.reset(); });
 }
 
-TEST(Kfd, LosesNoDescriptorWhereThereIsNoMemoryForAGpu) {
+TEST(Kfd, ClosesDescriptorsWithoutMemoryForGpu) {
   const auto open_files = [] {
     const std::filesystem::directory_iterator files("/proc/self/fd");
     return std::distance(begin(files), end(files));
@@ -377,7 +377,7 @@ TEST(Kfd, LosesNoDescriptorWhereThereIsNoMemoryForAGpu) {
   EXPECT_EQ(open_files(), before);
 }
 
-TEST(DeviceSignals, HaveNoMoreMemoryWhereThereIsNone) {
+TEST(DeviceSignals, AllocateNoSlabWithoutMemory) {
   const auto kfd = open_vgpu("gfx900:vram=64M");
   ASSERT_NE(kfd, nullptr);
   const auto signals = DeviceSignals::begin(*kfd, {0x1000, 7}, {0x1008, 8});
@@ -392,8 +392,8 @@ TEST(DeviceSignals, HaveNoMoreMemoryWhereThereIsNone) {
 }
 #endif
 
-TEST(DeviceSignals, AreSeenAnewByEachLifeOfTheRuntime) {
-  for (int life = 0; life < 3; ++life) {
+TEST(DeviceSignals, ArePinnedByEachRuntime) {
+  for (int round = 0; round < 3; ++round) {
     const auto kfd = open_vgpu("gfx803:vram=64M");
     ASSERT_NE(kfd, nullptr);
     const auto signals = DeviceSignals::begin(*kfd, {0x1000, 7}, {0x1008, 8});
@@ -402,11 +402,11 @@ TEST(DeviceSignals, AreSeenAnewByEachLifeOfTheRuntime) {
     ASSERT_NE(signal, nullptr);
     EXPECT_EQ(signal->abi.event_id, 7u);
     signal_pool::destroy(*signal);
-    Signal* const alarm = signal_pool::create(1, kSignalAlarm);
-    ASSERT_NE(alarm, nullptr);
-    EXPECT_EQ(alarm->abi.event_mailbox_ptr, 0x1008u);
-    EXPECT_EQ(alarm->abi.event_id, 8u);
-    signal_pool::destroy(*alarm);
+    Signal* const exception_signal = signal_pool::create(1, kSignalException);
+    ASSERT_NE(exception_signal, nullptr);
+    EXPECT_EQ(exception_signal->abi.event_mailbox_ptr, 0x1008u);
+    EXPECT_EQ(exception_signal->abi.event_id, 8u);
+    signal_pool::destroy(*exception_signal);
   }
   Signal* const later = signal_pool::create(1);
   EXPECT_EQ(later->abi.event_mailbox_ptr, 0u) << "no device is there to announce it";

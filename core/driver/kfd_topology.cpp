@@ -9,7 +9,7 @@ namespace rigel {
 namespace {
 
 constexpr const char* kFolder = "/sys/devices/virtual/kfd/kfd/topology";
-constexpr int kMostReads = 8;  // a topology that changes each time is none
+constexpr int kMaxReads = 8;  // attempts to read a topology that keeps changing
 
 std::optional<uint64_t> number(std::string_view text) {
   uint64_t value = 0;
@@ -47,8 +47,8 @@ void read_links(const Transport& transport, const std::string& folder, std::vect
   }
 }
 
-// One cache of each level. There is an entry for each compute unit's, hundreds of files in all, but they are
-// in order of level: the first of a level is found by halving.
+// Reads one cache of each level. There is an entry for each compute unit's caches, hundreds of files, but in
+// order of level: a binary search finds the first of each.
 void read_caches(const Transport& transport, const std::string& folder, std::vector<KfdCache>& caches) {
   const std::vector<std::string> names = transport.list_dir(folder);
   const auto read = [&](size_t index) {
@@ -59,7 +59,7 @@ void read_caches(const Transport& transport, const std::string& folder, std::vec
   for (size_t first = 0; first < names.size();) {
     caches.push_back(read(first));
     size_t same = first;           // of this level
-    size_t higher = names.size();  // not of this level
+    size_t higher = names.size();  // of a higher level
     while (higher - same > 1) {
       const size_t middle = same + (higher - same) / 2;
       (read(middle).level <= caches.back().level ? same : higher) = middle;
@@ -72,7 +72,7 @@ std::optional<KfdNode> read_node(const Transport& transport, uint32_t node_numbe
   const std::string folder = std::string(kFolder) + "/nodes/" + std::to_string(node_number);
   KfdNode node;
   node.number = node_number;
-  // In a container the GPUs of others are there, but may not be read.
+  // In a container, GPUs of other containers are listed, but unreadable.
   const auto gpu_id = number(transport.read_file(folder + "/gpu_id"));
   if (!gpu_id) return std::nullopt;
   node.gpu_id = static_cast<uint32_t>(*gpu_id);
@@ -117,7 +117,7 @@ uint64_t KfdNode::public_bytes() const {
 }
 
 bool has_atomics_to_host(const KfdTopology& topology, const KfdNode& gpu) {
-  constexpr uint32_t kNone = 1 | 8;  // the flags hold, and there are no 64-bit ones
+  constexpr uint32_t kNone = 1 | 8;  // the flags are valid, and 64-bit atomics are not supported
   return std::none_of(gpu.links.begin(), gpu.links.end(), [&](const KfdLink& link) {
     return (link.flags & kNone) == kNone &&
            std::any_of(topology.nodes.begin(), topology.nodes.end(),
@@ -176,7 +176,7 @@ KfdProperties parse_kfd_properties(std::string_view text) {
 
 Result<KfdTopology> read_kfd_topology(const Transport& transport) {
   const std::string generation_file = std::string(kFolder) + "/generation_id";
-  for (int i = 0; i < kMostReads; ++i) {
+  for (int i = 0; i < kMaxReads; ++i) {
     const auto before = number(transport.read_file(generation_file));
     if (!before || *before == 0) {
       return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "{}: contains no topology", kFolder);

@@ -1,6 +1,6 @@
-// The topology that amdkfd shows in sysfs, read whole: nodes with their memory banks, caches and links.
+// The topology in amdkfd's sysfs files: nodes with their memory banks, caches and links.
 //
-// Read once while the runtime starts, by one thread; plain values afterwards.
+// *Threads:* read once by one thread when the runtime starts; constant afterwards.
 #pragma once
 
 #include <cstdint>
@@ -40,7 +40,8 @@ struct KfdLink {
   uint32_t max_latency = 0;
   uint32_t min_bandwidth = 0;
   uint32_t max_bandwidth = 0;
-  uint32_t flags = 0;  ///< bit 0: the others hold; 1: not coherent; 2: no 32-bit atomics; 3: no 64-bit ones
+  /// bit 0: the others are valid; 1: not coherent; 2: no 32-bit atomics; 3: no 64-bit atomics
+  uint32_t flags = 0;
   uint32_t recommended_engines = 0;
 };
 
@@ -50,31 +51,31 @@ struct KfdNode {
   std::string name;
   KfdProperties properties;
   std::vector<KfdBank> banks;
-  std::vector<KfdCache> caches;  ///< of a GPU: the first of each level
-  std::vector<KfdLink> links;    ///< that begin here, direct and by way of others
+  std::vector<KfdCache> caches;  ///< for a GPU: the first of each level
+  std::vector<KfdLink> links;    ///< links that start here, direct and indirect
 
   bool is_gpu() const { return gpu_id != 0; }
   uint64_t property(std::string_view key, uint64_t fallback = 0) const;
-  /// VRAM in bytes: all of it, and what the host reaches.
+  /// Bytes of VRAM: all, and those that the host can access.
   uint64_t local_bytes() const;
   uint64_t public_bytes() const;
 };
 
 struct KfdTopology {
-  std::vector<KfdNode> nodes;  ///< by number; those that this process may not see are left out
+  std::vector<KfdNode> nodes;  ///< by number; without nodes that this process cannot read
 };
 
 /// Whether 64-bit atomics of a GPU reach the memory of every CPU that it is linked to.
 bool has_atomics_to_host(const KfdTopology& topology, const KfdNode& gpu);
 
-/// Adds the ways between GPUs and the CPUs that they are linked to by another CPU. Linux lists them since 6.0, among the links
-/// of peers; before, libhsakmt added them as well.
+/// Adds links between GPUs and the CPUs that they reach through another CPU. Linux lists them since 6.0,
+/// among the links of peers; for older kernels, libhsakmt adds them as well.
 void add_links_by_hosts(KfdTopology& topology);
 
-/// Reads "name value" lines; stops at the first that is none.
+/// Reads "name value" lines up to the first invalid line.
 KfdProperties parse_kfd_properties(std::string_view text);
 
-/// HSA_STATUS_ERROR_OUT_OF_RESOURCES if there is none, or it will not stand still to be read.
+/// Fails with HSA_STATUS_ERROR_OUT_OF_RESOURCES without a topology, or if it keeps changing.
 Result<KfdTopology> read_kfd_topology(const Transport& transport);
 
 }  // namespace rigel

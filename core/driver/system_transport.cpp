@@ -1,4 +1,4 @@
-// The transport that makes the real system calls.
+// The transport that makes real system calls.
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/ioctl.h>

@@ -40,7 +40,7 @@ void Transport::log_line(void* self, uint32_t level, hsadrv_str_t text) {
       try {
         transport.errors_->emplace_back(line);
         return;
-      } catch (...) {  // the driver that calls may be C
+      } catch (...) {  // the calling driver may be written in C
         status_of_exception(LogTopic::kModule);
       }
     }
@@ -50,7 +50,7 @@ void Transport::log_line(void* self, uint32_t level, hsadrv_str_t text) {
 
 std::unique_ptr<Transport> Transport::system() {
   std::unique_ptr<Transport> transport(new Transport("kfd", system_transport_ops()));
-  // There may be a device of software before the kernel, which we would not know otherwise.
+  // A preloaded virtual device may intercept the kernel's calls, which only this symbol shows.
   transport->lend_thread_ =
       reinterpret_cast<hsa_driver_lend_thread_v1_fn>(dlsym(RTLD_DEFAULT, HSADRV_LEND_SYMBOL));
   return transport;
@@ -59,8 +59,8 @@ std::unique_ptr<Transport> Transport::system() {
 Result<std::unique_ptr<Transport>> Transport::start(const LoadedDriver& loaded, std::string_view config,
                                                     std::vector<std::string>& why) {
   std::unique_ptr<Transport> transport(new Transport(loaded.name, loaded.ops));
-  // Before 1.1 a ring that came late was an error of the caller's: threads of the program cannot promise
-  // that.
+  // Before version 1.1, ringing a doorbell after its queue was destroyed was an error, which threads of the
+  // program cannot exclude.
   if (loaded.has_doorbell() && loaded.abi_minor >= 1) transport->doorbell_ = loaded.doorbell;
   const auto collect = [&](std::vector<std::string>* errors) {
     const MutexLock lock(transport->mutex_);
@@ -74,7 +74,7 @@ Result<std::unique_ptr<Transport>> Transport::start(const LoadedDriver& loaded, 
     if (why.empty()) why.push_back(fmt::format("cannot be started: {}", std::strerror(-problem)));
     return error(problem == -ENOMEM ? HSA_STATUS_ERROR_OUT_OF_RESOURCES : HSA_STATUS_ERROR);
   }
-  for (const std::string& line : why) {  // of a transport that has started all the same
+  for (const std::string& line : why) {  // messages of a transport that has started nevertheless
     log_message(LogLevel::kError, LogTopic::kModule, "driver {}: {}", loaded.name, line);
   }
   why.clear();
@@ -106,10 +106,10 @@ void* Transport::mmap_buffer(void* address, uint64_t size, int protection, int f
   return mapped;
 }
 
-bool Transport::attach(void* doorbell, hsadrv_doorbell_t& bell) const {
-  bell = {sizeof bell, nullptr, nullptr};
-  return doorbell_.attach != nullptr && doorbell_.attach(driver_, doorbell, &bell) == 0 &&
-         bell.ring != nullptr;
+bool Transport::attach(void* doorbell, hsadrv_doorbell_t& doorbell_call) const {
+  doorbell_call = {sizeof doorbell_call, nullptr, nullptr};
+  return doorbell_.attach != nullptr && doorbell_.attach(driver_, doorbell, &doorbell_call) == 0 &&
+         doorbell_call.ring != nullptr;
 }
 
 std::string Transport::read_file(const std::string& path) const {

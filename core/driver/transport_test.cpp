@@ -1,4 +1,4 @@
-// How doorbells come to be rung by calls, or not, and threads to be lent: with drivers of this file's own.
+// Doorbell calls and lent threads, with drivers of this file.
 #include "core/driver/transport.hpp"
 
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 namespace rigel {
 namespace {
 
-// A driver that knows one doorbell, which it has no call for if `out_of_calls`.
+// A driver that has one doorbell, without a call for it if `out_of_calls`.
 struct OneDoorbell {
   uint64_t doorbell = 0;
   uint64_t rung = 0;
@@ -23,7 +23,7 @@ struct OneDoorbell {
     auto* const driver = static_cast<OneDoorbell*>(self);
     if (doorbell != &driver->doorbell) return -EINVAL;
     if (driver->out_of_calls) {
-      *out = {sizeof *out, ring, self};  // as good as nothing: the result says so
+      *out = {sizeof *out, ring, self};  // ignored, because the result is an error
       return -ENOSPC;
     }
     *out = {sizeof *out, driver->forgets_the_call ? nullptr : ring, self};
@@ -31,7 +31,7 @@ struct OneDoorbell {
   }
 };
 
-// The only driver that open_driver opens; a table has no place for it.
+// The only driver that open_driver opens; a table cannot refer to it.
 OneDoorbell* to_open = nullptr;
 
 std::unique_ptr<Transport> start(OneDoorbell& driver, uint32_t abi_minor, bool with_doorbells,
@@ -61,61 +61,61 @@ std::unique_ptr<Transport> start(OneDoorbell& driver, uint32_t abi_minor, bool w
   return transport ? std::move(*transport) : nullptr;
 }
 
-TEST(Attach, RingsTheDoorbellOfTheDriver) {
+TEST(Attach, RingsDoorbellByCall) {
   OneDoorbell driver;
   const auto transport = start(driver, 1, true);
   ASSERT_NE(transport, nullptr);
-  hsadrv_doorbell_t bell{};
-  ASSERT_TRUE(transport->attach(&driver.doorbell, bell));
-  EXPECT_EQ(bell.struct_size, sizeof bell);
-  bell.ring(bell.context, 7);
+  hsadrv_doorbell_t doorbell_call{};
+  ASSERT_TRUE(transport->attach(&driver.doorbell, doorbell_call));
+  EXPECT_EQ(doorbell_call.struct_size, sizeof doorbell_call);
+  doorbell_call.ring(doorbell_call.context, 7);
   EXPECT_EQ(driver.rung, 7u);
 }
 
-TEST(Attach, IsRefusedForWhatIsNoDoorbell) {
+TEST(Attach, RejectsAddressWithoutDoorbell) {
   OneDoorbell driver;
   const auto transport = start(driver, 1, true);
   ASSERT_NE(transport, nullptr);
   uint64_t other = 0;
-  hsadrv_doorbell_t bell{};
-  EXPECT_FALSE(transport->attach(&other, bell));
+  hsadrv_doorbell_t doorbell_call{};
+  EXPECT_FALSE(transport->attach(&other, doorbell_call));
 }
 
-TEST(Attach, LeavesADoorbellThatHasNoCallToStores) {
+TEST(Attach, UsesStoresIfDriverHasNoCall) {
   OneDoorbell driver;
   driver.out_of_calls = true;
   const auto transport = start(driver, 1, true);
   ASSERT_NE(transport, nullptr);
-  hsadrv_doorbell_t bell{};
-  EXPECT_FALSE(transport->attach(&driver.doorbell, bell));
+  hsadrv_doorbell_t doorbell_call{};
+  EXPECT_FALSE(transport->attach(&driver.doorbell, doorbell_call));
 }
 
-TEST(Attach, TakesNoSuccessWithoutACall) {
+TEST(Attach, RejectsSuccessWithoutCall) {
   OneDoorbell driver;
   driver.forgets_the_call = true;
   const auto transport = start(driver, 1, true);
   ASSERT_NE(transport, nullptr);
-  hsadrv_doorbell_t bell{};
-  EXPECT_FALSE(transport->attach(&driver.doorbell, bell));
+  hsadrv_doorbell_t doorbell_call{};
+  EXPECT_FALSE(transport->attach(&driver.doorbell, doorbell_call));
 }
 
-TEST(Attach, IsNotAskedOfADriverThatPromisesNothingOfLateRings) {
+TEST(Attach, IsNotCalledForOldAbi) {
   OneDoorbell driver;
   const auto transport = start(driver, 0, true);
   ASSERT_NE(transport, nullptr);
-  hsadrv_doorbell_t bell{};
-  EXPECT_FALSE(transport->attach(&driver.doorbell, bell));
+  hsadrv_doorbell_t doorbell_call{};
+  EXPECT_FALSE(transport->attach(&driver.doorbell, doorbell_call));
 }
 
-TEST(Attach, IsNotThereWithoutTheGroup) {
+TEST(Attach, FailsWithoutDoorbellGroup) {
   OneDoorbell driver;
   const auto transport = start(driver, 1, false);
   ASSERT_NE(transport, nullptr);
-  hsadrv_doorbell_t bell{};
-  EXPECT_FALSE(transport->attach(&driver.doorbell, bell));
+  hsadrv_doorbell_t doorbell_call{};
+  EXPECT_FALSE(transport->attach(&driver.doorbell, doorbell_call));
 }
 
-TEST(LendThread, IsTheDriversWhereItHasOne) {
+TEST(LendThread, ReturnsDriversFunction) {
   OneDoorbell driver;
   EXPECT_EQ(start(driver, 2, true)->lend_thread(), nullptr);
   const auto transport = start(driver, 2, true, []() -> int32_t { return 1; });
@@ -123,16 +123,16 @@ TEST(LendThread, IsTheDriversWhereItHasOne) {
   EXPECT_EQ(transport->lend_thread()(), 1);
 }
 
-TEST(LendThread, IsNobodysWithoutADeviceOfSoftware) {
+TEST(LendThread, IsNullWithoutVirtualDevice) {
   EXPECT_EQ(Transport::system()->lend_thread(), nullptr);
 }
 
-TEST(Attach, LeavesTheKernelsDoorbellsToStores) {
+TEST(Attach, UsesStoresForKernel) {
   const auto transport = Transport::system();
   uint64_t doorbell = 0;
-  hsadrv_doorbell_t bell{sizeof bell, OneDoorbell::ring, &doorbell};
-  EXPECT_FALSE(transport->attach(&doorbell, bell));
-  EXPECT_EQ(bell.ring, nullptr) << "nothing to ring by mistake";
+  hsadrv_doorbell_t doorbell_call{sizeof doorbell_call, OneDoorbell::ring, &doorbell};
+  EXPECT_FALSE(transport->attach(&doorbell, doorbell_call));
+  EXPECT_EQ(doorbell_call.ring, nullptr) << "nothing to ring by mistake";
 }
 
 }  // namespace

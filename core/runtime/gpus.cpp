@@ -19,9 +19,9 @@
 namespace rigel {
 namespace {
 
-constexpr std::string_view kVersionOfNode = "HSA_OVERRIDE_GFX_VERSION_";  // and the number of a node
+constexpr std::string_view kVersionOfNode = "HSA_OVERRIDE_GFX_VERSION_";  // followed by the number of a node
 
-// The transport that stands in the kernel's place: HSA_DRIVER names a library, or `kfd` for none.
+// Returns the transport that replaces the kernel, named by HSA_DRIVER; `kfd` means the kernel.
 Result<std::unique_ptr<Transport>> open_transport(const RuntimeConfig& config,
                                                   const LoaderEnvironment& environment,
                                                   DiscoveryReport& report) {
@@ -56,7 +56,7 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
-// What the driver says of a GPU, unless the environment says otherwise.
+// Returns the version that the driver reports, unless the environment overrides it.
 TargetVersion version_of(const KfdNode& node, DiscoveryReport& report) {
   const std::string one = fmt::format("{}{}", kVersionOfNode, node.number);
   for (const char* name : {one.c_str(), "HSA_OVERRIDE_GFX_VERSION"}) {
@@ -75,7 +75,7 @@ TargetVersion version_of(const KfdNode& node, DiscoveryReport& report) {
   return {packed / 10000, packed / 100 % 100, packed % 100};
 }
 
-// Versions that are meant for GPUs which are not there.
+// Reports overrides of versions for GPUs that do not exist.
 void report_useless_versions(const KfdTopology& topology, DiscoveryReport& report) {
   std::vector<std::string> numbers;
   for (const KfdNode& node : topology.nodes) {
@@ -125,7 +125,7 @@ std::vector<size_t> parse_visible_devices(std::string_view list, const std::vect
       for (size_t i = 0; i < unique_ids.size(); ++i) {
         const std::string uuid = fmt::format("GPU-{:016x}", unique_ids[i]);
         if (unique_ids[i] != 0 && word.size() > 4 && uuid.compare(0, word.size(), word) == 0) {
-          if (index != unique_ids.size()) return chosen;  // names two
+          if (index != unique_ids.size()) return chosen;  // names two GPUs
           index = i;
         }
       }
@@ -143,8 +143,9 @@ std::vector<size_t> parse_visible_devices(std::string_view list, const std::vect
 
 void Gpus::check_driver(const RuntimeConfig& config, const LoaderEnvironment& environment,
                         DiscoveryReport& report) {
-  if (!config.driver || config.driver->library.empty()) return;  // without a library it has its line already
-  static_cast<void>(open_transport(config, environment, report));  // it has left its lines, and ends at once
+  if (!config.driver || config.driver->library.empty()) return;  // a missing library has been reported
+  // it adds lines to the report, and is closed at once
+  static_cast<void>(open_transport(config, environment, report));
 }
 
 Result<std::unique_ptr<Gpus>> Gpus::open(const RuntimeConfig& config, const LoaderEnvironment& environment,
@@ -154,7 +155,7 @@ Result<std::unique_ptr<Gpus>> Gpus::open(const RuntimeConfig& config, const Load
   const bool asked_for = !(*opened)->is_system();
   const std::string subject = asked_for ? (*opened)->name() : "/dev/kfd";
   const auto leave = [&](Outcome outcome, std::string_view why) -> Result<std::unique_ptr<Gpus>> {
-    // Without /dev/kfd the program runs on the other agents. A driver that the user named is a condition.
+    // Without /dev/kfd the program uses the other agents. A driver that the user has named is required.
     report.add(Stage::kDriver, outcome, subject, why,
                asked_for || outcome == Outcome::kSkipped ? std::nullopt : std::optional(LogLevel::kWarn));
     if (asked_for) return error(HSA_STATUS_ERROR_OUT_OF_RESOURCES);
@@ -176,7 +177,7 @@ Result<std::unique_ptr<Gpus>> Gpus::open(const RuntimeConfig& config, const Load
   return gpus;
 }
 
-// A wish, as in ROCr: where the driver refuses it, its own setting holds.
+// A preference, as in ROCr: if the driver rejects it, the driver's setting remains.
 void Gpus::settle_xnack(DiscoveryReport& report) {
   const int problem = settings_.xnack ? kfd_->set_xnack(*settings_.xnack) : 0;
   xnack_ = kfd_->xnack_enabled();
@@ -209,7 +210,7 @@ std::vector<Node> Gpus::visible_nodes(DiscoveryReport& report) const {
     nodes.push_back(&node);
     unique_ids.push_back(node.property("unique_id"));
   }
-  // Set but empty hides all of them.
+  // An empty variable hides all GPUs.
   if (const char* list = environment("ROCR_VISIBLE_DEVICES"); list != nullptr && !nodes.empty()) {
     std::vector<const KfdNode*> chosen;
     for (const size_t index : parse_visible_devices(list, unique_ids)) chosen.push_back(nodes[index]);
@@ -250,11 +251,11 @@ std::vector<Node> Gpus::visible_nodes(DiscoveryReport& report) const {
 
 Status Gpus::begin(KfdEvents::Callbacks callbacks) {
   callbacks.signalled = DeviceSignals::announce;
-  callbacks.alarmed = DeviceSignals::announce_alarms;
+  callbacks.exception_signalled = DeviceSignals::announce_exceptions;
   auto events = KfdEvents::create(*kfd_, std::move(callbacks));
   if (!events) return events.error();
   events_ = std::move(*events);
-  auto signals = DeviceSignals::begin(*kfd_, events_->usual(), events_->alarm());
+  auto signals = DeviceSignals::begin(*kfd_, events_->usual(), events_->exception());
   if (!signals) return signals.error();
   signals_ = std::move(*signals);
   return HSA_STATUS_SUCCESS;

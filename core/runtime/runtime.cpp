@@ -26,22 +26,22 @@
 namespace rigel {
 namespace {
 
-// What one thread is doing to the runtime, without a lock, while others wait.
+// A change of the runtime by one thread, without a lock, while others wait.
 enum class Change : uint32_t {
   kNone,
-  kStarting,  // there is none yet, or one that has failed is ending
-  kOpening,   // it is there; tools are loaded
-  kEnding     // the last reference is gone: tools are unloaded and the destructor is at work
+  kStarting,  // there is no runtime yet, or one that failed to start is being destroyed
+  kOpening,   // the runtime exists; tools are being loaded
+  kEnding     // the last reference is gone: tools are unloaded and the destructor runs
 };
 
-// The process's runtime and its references. Constant-initialised: hsa_init may be called by a constructor
-// that runs before ours would, and hsa_shut_down by a destructor that runs after.
+// The process's runtime and its references. Constant-initialised, because constructors that run earlier may
+// call hsa_init, and destructors that run later may call hsa_shut_down.
 struct Process {
   Mutex mutex;
   Runtime* runtime = nullptr;  // owned
   std::atomic<Change> change = Change::kNone;
-  pid_t changing_thread = 0;  // whose calls are not held up until it has come or gone
-  uint32_t forks = 0;         // this process was made by that many
+  pid_t changing_thread = 0;  // its own calls do not wait for the change
+  uint32_t forks = 0;         // number of forks between the first process and this one
   int32_t references = 0;
   bool forks_handled = false;
   const ApiGate* gate = nullptr;
@@ -54,7 +54,7 @@ Process& process() {
   return the_process;
 }
 
-// What other threads may be in the midst of and a child takes over: it would wait for them for ever.
+// Locks that other threads may hold during a fork, and that the child would inherit locked.
 void before_fork() RIGEL_ACQUIRE(process().mutex, debug_list_mutex(), loaded_files_mutex()) {
   process().mutex.lock();
   debug_list_mutex().lock();
@@ -72,7 +72,7 @@ void after_fork() RIGEL_RELEASE(process().mutex, debug_list_mutex(), loaded_file
 void after_fork_in_child() RIGEL_RELEASE(process().mutex, debug_list_mutex(), loaded_files_mutex()) {
   Process& self = process();
   if (self.gate != nullptr) self.gate->abandon();
-  // The parent's runtime is left where it is: the threads that hold its locks are not in this process.
+  // The parent's runtime is leaked: the threads that hold its locks do not exist in this process.
   self.runtime = nullptr;
   self.references = 0;
   self.change = Change::kNone;
@@ -111,11 +111,11 @@ Status Runtime::acquire(const ApiGate& gate) {
   MutexLock lock(self.mutex);
   for (Change change; (change = self.change) != Change::kNone;) {
     if (self.changing_thread == ::gettid()) {
-      if (change == Change::kOpening) break;  // a tool that is being loaded
+      if (change == Change::kOpening) break;  // called by a tool that is being loaded
       return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES,
                   "hsa_init: called by a backend or a tool while the runtime starts or shuts down");
     }
-    // The destructor waits for the handler that calls this, or is below us on this very stack.
+    // The destructor waits for this handler, or is an earlier frame of this stack.
     if (is_handler_thread()) {
       return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES,
                   "hsa_init: called by a handler while the runtime starts or shuts down");
@@ -145,7 +145,8 @@ Status Runtime::acquire(const ApiGate& gate) {
   lock.unlock();
   auto made = make();
   lock.lock();
-  if (self.forks != forks) {  // a backend has forked, and this is the child: the runtime is the parent's
+  // a backend has forked, and this is the child: the runtime belongs to the parent
+  if (self.forks != forks) {
     if (made) static_cast<void>(made->release());
     return in_forked_child();
   }
@@ -161,7 +162,7 @@ Status Runtime::acquire(const ApiGate& gate) {
   const Status opened = open_gate(gate, *current_);
   lock.lock();
   if (self.forks != forks) {  // a tool has forked, and this is the child
-    gate.abandon();           // what has been loaded since
+    gate.abandon();           // everything that was loaded since the fork
     return in_forked_child();
   }
   if (opened != HSA_STATUS_SUCCESS) end(self.mutex);
@@ -173,7 +174,7 @@ Result<std::unique_ptr<Runtime>> Runtime::make() noexcept try {
   std::unique_ptr<Runtime> runtime(new Runtime);
   const Status status = runtime->start();
   if (status == HSA_STATUS_SUCCESS) return runtime;
-  open_plugins(runtime->config_, runtime->environment_, runtime->report_);  // for its lines in the report
+  open_plugins(runtime->config_, runtime->environment_, runtime->report_);  // for their lines in the report
   return error(status);
 } catch (...) {
   return error(status_of_exception(LogTopic::kApi));
@@ -185,8 +186,7 @@ void Runtime::end(Mutex& mutex) {
   self.references = 0;
   self.gate->close();
   {
-    const MutexUnlock unlocked(
-        mutex);  // a handler that is still running may call in; it gets NOT_INITIALIZED
+    const MutexUnlock unlocked(mutex);  // a running handler may call the API; it receives NOT_INITIALIZED
     delete self.runtime;
   }
   self.runtime = current_ = nullptr;
@@ -201,7 +201,7 @@ Status Runtime::release() {
     return HSA_STATUS_SUCCESS;
   }
   if (self.change != Change::kNone)
-    return HSA_STATUS_ERROR_NOT_INITIALIZED;  // the reference is hsa_init's, which is not over
+    return HSA_STATUS_ERROR_NOT_INITIALIZED;  // the only reference belongs to a running hsa_init
   begin_change(self, Change::kEnding);
   lock.unlock();
   self.gate->leave();
@@ -216,7 +216,7 @@ Status Runtime::start() {
   auto machine =
       Discovery(*this, environment_, config_, report_, support_, clocks_,
                 {.signalled = {},
-                 .alarmed = {},
+                 .exception_signalled = {},
                  .memory_fault = [this](const kfd_memory_exception& fault) { memory_fault(fault); },
                  .hardware_failed = [this](const kfd_hw_exception& why) { hardware_failed(why); }})
           .run();
@@ -268,7 +268,7 @@ void Runtime::add_copiers() {
 }
 
 Runtime::~Runtime() {
-  // Nothing of the application's runs from here on: first who calls it back, then what it may still use.
+  // No code of the application runs from here on: first end callbacks, then the objects that it may use.
   for (const auto& [handle, entry] : queue_table_.clear()) entry.queue->close();
   dispatcher_.stop();
   images_.reset();
@@ -308,12 +308,12 @@ void Runtime::queue_failed(uint64_t cookie, Status status) {
 }
 
 void Runtime::tell_scratch(hsabe_scratch_event_t& event) {
-  // At the end the queue may be on its way out.
+  // At the end, the queue may already be in destruction.
   if (event.ended == 0)
     event.host = reinterpret_cast<uint64_t>(queue_table_.handle_of_cookie(event.queue_cookie));
   const auto* const queue = reinterpret_cast<const hsa_queue_t*>(event.host);
   if (queue == nullptr) return;
-  const InQueueCallback in_callback;  // a queue does not end before this has returned
+  const InQueueCallback in_callback;  // the queue does not end before this has returned
   process().gate->tell_scratch(*queue, event);
 }
 

@@ -20,7 +20,7 @@ long membarrier(int command) noexcept {
 }  // namespace
 
 bool probe() noexcept {
-  // Registering twice, from two threads or after a fork, is allowed and changes nothing.
+  // Repeated registration, also from two threads or after a fork, has no effect.
   const bool helps = membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) == 0 &&
                      membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED) == 0;
   auto expected = Kernel::kUnknown;
@@ -38,7 +38,7 @@ bool heavy() noexcept {
   std::atomic_thread_fence(std::memory_order_seq_cst);
   if (available()) {
     if (detail::membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED) == 0) return true;
-    // A sandbox was entered after the process had registered.
+    // The process has entered a sandbox after registration.
     detail::kernel.store(detail::Kernel::kRefuses, std::memory_order_relaxed);
     log_message(LogLevel::kWarn, LogTopic::kSignal,
                 "membarrier: stopped working; waits on existing signals poll them every millisecond");

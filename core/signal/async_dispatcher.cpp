@@ -22,8 +22,8 @@ namespace rigel {
 
 namespace {
 
-// After it has called something, the thread looks for more this long before it sleeps: putting it to sleep
-// and waking it costs it and the signaller more.
+// Time for which the idle thread spins after a call before it sleeps. Sleep and wake-up cost more, for the
+// thread and for the signaller.
 constexpr uint64_t kSpinNs = 5'000;
 
 struct Registration : HandlerNode {
@@ -42,16 +42,16 @@ struct Function : ReadyItem {
 
 }  // namespace
 
-// One thread and what it works on. Shared by the dispatcher and the thread, which may outlive it when it is
-// stopped in a handler.
+// One thread and its state. Shared by the dispatcher and the thread, which may outlive the dispatcher if it
+// is stopped in a handler.
 class AsyncDispatcher::Worker {
  public:
-  // Null if there is no memory or no thread to be had.
+  // Returns null without memory or threads.
   static std::shared_ptr<Worker> start(void (*after_each)() noexcept) noexcept {
     try {
       auto worker = std::make_shared<Worker>();
       worker->after_each_ = after_each;
-      auto* reference = new std::shared_ptr<Worker>(worker);  // the thread's own
+      auto* reference = new std::shared_ptr<Worker>(worker);  // owned by the thread
       const ProgramSignalsBlocked blocked;
       const int failure = pthread_create(&worker->thread_, nullptr, enter, reference);
       if (failure == 0) {
@@ -98,7 +98,7 @@ class AsyncDispatcher::Worker {
         poke();
       }
     }
-    // The last look. From here on the registration may be gone: it is the signal's list that is looked at.
+    // The last check. The registration may be freed from here on, so the check uses the signal's list.
     signal.notify_here();
     return HSA_STATUS_SUCCESS;
   }
@@ -128,8 +128,8 @@ class AsyncDispatcher::Worker {
       poke();
     }
     if (is_this_thread()) {
-      // The handler that this is in goes on, and then the thread ends. What belongs to it besides ends here:
-      // the caller may free what functions work on.
+      // The running handler continues, and the thread ends after it. All other cleanup happens here: the
+      // caller may free the data of its functions.
       pthread_detach(thread_);
       finish();
     } else {
@@ -156,9 +156,9 @@ class AsyncDispatcher::Worker {
         spin();
         idle = true;
       } else if (polled_.load() != 0) {
-        BellListener bells;
-        look_at_silent_signals(bells);
-        sleep(system_time_ns() + interval.next(), bells);
+        ChangeListener listener;
+        poll_silent_signals(listener);
+        sleep(system_time_ns() + interval.next(), listener);
       } else {
         sleep(UINT64_MAX, {});
       }
@@ -173,11 +173,11 @@ class AsyncDispatcher::Worker {
     while (queue_.empty() && system_time_ns() < end) cpu_relax();
   }
 
-  void sleep(uint64_t deadline, const BellListener& bells) noexcept {
+  void sleep(uint64_t deadline, const ChangeListener& listener) noexcept {
     queue_.prepare_to_sleep();
     if (!queue_.empty() || stopping()) return;
     if (deadline == UINT64_MAX && polled_.load() != 0) return;
-    queue_.sleep(deadline, bells);
+    queue_.sleep(deadline, listener);
   }
 
   bool call_what_is_due() noexcept {
@@ -187,11 +187,11 @@ class AsyncDispatcher::Worker {
     return true;
   }
 
-  // Also called by `finish` within one of the calls that this makes.
+  // Also called by `finish`, within a call that this function makes.
   void call_due() noexcept {
     while (due_ != nullptr) {
       ReadyItem& item = *due_;
-      due_ = item.next_ready;  // the item may be back in the queue, or gone, afterwards
+      due_ = item.next_ready;  // the item may be queued again or freed by its call
       if (item.kind == ReadyItem::Kind::kFunction) {
         call(static_cast<Function&>(item));
       } else if (!stopping()) {
@@ -220,8 +220,8 @@ class AsyncDispatcher::Worker {
     delete &registration;
   }
 
-  // From here on the bells of what is looked at are listened to.
-  void look_at_silent_signals(BellListener& bells) noexcept {
+  // Starts to listen to the notifiers of the signals before it polls them.
+  void poll_silent_signals(ChangeListener& listener) noexcept {
     const MutexLock lock(mutex_);
     const auto for_each = [first = registered_](auto&& body) {
       for (auto* item = first; item != nullptr; item = item->next_registered) {
@@ -230,23 +230,23 @@ class AsyncDispatcher::Worker {
     };
     for_each([&](Signal& signal) {
       if (!signal.has_attribute(kSignalIpc)) return;
-      if (ChangeBell* const bell = shared_signals::bell_of(signal)) bells.listen(*bell);
+      if (ChangeNotifier* const notifier = shared_signals::notifier_of(signal)) listener.listen(*notifier);
     });
     for_each([](Signal& signal) { signal.notify_here(); });
   }
 
-  // The end, of the thread or in the last call that it makes: afterwards nothing is called any more.
+  // Final cleanup by the thread, perhaps within its last call: no call starts afterwards.
   void finish() noexcept {
     if (finished_) return;
     finished_ = true;
     {
       const MutexLock lock(mutex_);
-      // Signallers push under the signal's lock, so a registration that is out of its list is pushed no more.
+      // Signallers push under the signal's lock, so an unlinked registration is never pushed.
       for (auto* item = registered_; item != nullptr; item = item->next_registered) {
         unlink_handler(*item->signal, *item);
       }
     }
-    // Since stopping_ was set nobody posts any more either: these are the last. Handlers are passed over.
+    // `post` fails since stopping_ was set: these are the last items. Handlers are skipped.
     call_due();
     call_what_is_due();
     const MutexLock lock(mutex_);
@@ -284,14 +284,14 @@ class AsyncDispatcher::Worker {
   void (*after_each_)() noexcept = nullptr;
   const pid_t process_ = getpid();
   ReadyQueue queue_;
-  // Guards the list of registrations, and posting against the end. Before a wake lock, never after one.
+  // Guards the list of registrations, and `post` against the end. Acquired before a wake lock.
   Mutex mutex_;
   Registration* registered_ RIGEL_GUARDED_BY(mutex_) = nullptr;
-  std::atomic<uint32_t> polled_{0};  // how many of them are
+  std::atomic<uint32_t> polled_{0};  // number of registrations whose signals are polled
   std::atomic<bool> stopping_{false};
-  // The thread's own.
-  ReadyItem* due_ = nullptr;         // what it has taken from the queue and not called yet
-  Registration* running_ = nullptr;  // whose handler it is in
+  // Owned by the thread:
+  ReadyItem* due_ = nullptr;         // taken from the queue and not called yet
+  Registration* running_ = nullptr;  // registration whose handler is running
   bool finished_ = false;
 };
 

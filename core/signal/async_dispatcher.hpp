@@ -1,28 +1,30 @@
 // Asynchronous handlers: functions that are called when a signal's value satisfies a condition, one at a
-// time, on one thread of the runtime's own.
+// time, on one dedicated thread.
 //
-// The thread starts at first use and sleeps while there is nothing to call. A handler is a node in its
-// signal's list of waiters: the signaller that satisfies it puts it in the dispatcher's queue, and nothing is
-// ever done for handlers whose signals have not changed, however many there are. (Handlers of kSignalSilent
-// signals are the exception: their signals are looked at, at most once a millisecond.)
+// The thread starts at first use and sleeps while no call is due. A handler is a node in its signal's list of
+// waiters: the signaller that satisfies it puts it into the dispatcher's queue. Handlers of unchanged signals
+// therefore cost nothing, except for kSignalSilent signals, which are polled at most once a millisecond.
 //
-// Rules for handlers and posted functions
-//   * One thread calls them, in the order in which they became due, and holds no lock meanwhile. They may do
-//     whatever a program may, also create, destroy and wait for signals, register handlers, and stop the
-//     dispatcher. A handler that waits for what only another handler does waits forever.
-//   * A handler gets the value that satisfied its condition: the current value if it satisfies, or else the
-//     value that did when the handler became due.
-//   * A handler that returns true is armed again. If its condition still holds, the handler is due again at
-//     once, behind all others that are due.
-//   * When its signal is destroyed, a handler that is due, or whose condition holds, is called a last time,
-//     and its result does not matter. Every other handler of the signal is dropped. (In ROCr a registration
-//     keeps the signal alive: a change that came before the destruction is delivered there too.) `quiesce`
-//     returns when the last call is over.
+// Rules for handlers and posted functions:
+//
+//   * One thread calls them, in the order in which they became due, and holds no lock. They may create,
+//     destroy and wait for signals, register handlers, and stop the dispatcher. A handler that waits for an
+//     effect of another handler waits forever.
+//   * A handler receives the current value if it satisfies the condition, otherwise the value that satisfied
+//     it when the handler became due.
+//   * A handler that returns true is armed again. If its condition still holds, it is due again at once,
+//     after all others that are due.
+//   * When its signal is destroyed, a handler that is due, or whose condition holds, is called a last time
+//     and its result is ignored. Every other handler of the signal is dropped. (In ROCr a registration keeps
+//     the signal alive; a change before the destruction is delivered there as well.) `quiesce` returns after
+//     the last call.
 //   * It must not throw.
 //
-// Everything may be called from any thread, except stop, of which one call at a time is made. What a thread
-// did before it changed a signal, in release order, or posted, happens before the handler it caused. The
-// dispatcher owns registrations; the signal, the handler and its argument belong to who registered them.
+// *Threads:* any thread, except that calls of `stop` must not overlap.
+// *Memory order:* what a thread did before it changed a signal in release order, or posted, happens before
+// the handler that it caused.
+// *Lifetime:* the dispatcher owns registrations. The signal, the handler and its argument belong to the
+// caller.
 #pragma once
 
 #include <hsa/hsa_ext_amd.h>
@@ -37,37 +39,37 @@ namespace rigel {
 
 class AsyncDispatcher {
  public:
-  /// `after_each`, if given, is called on the thread after each call that it makes; it must not throw.
+  /// `after_each`, if not null, is called on the thread after each call; it must not throw.
   explicit AsyncDispatcher(void (*after_each)() noexcept = nullptr) noexcept : after_each_(after_each) {}
   AsyncDispatcher(const AsyncDispatcher&) = delete;
   AsyncDispatcher& operator=(const AsyncDispatcher&) = delete;
   ~AsyncDispatcher() { stop(); }
 
-  /// Calls `handler(value, argument)` when the signal's value satisfies the condition, which may be at once.
-  /// The arguments are right: signal_api checks those of programs. INVALID_SIGNAL if the signal is destroyed
-  /// meanwhile; OUT_OF_RESOURCES if there is no memory or no thread to be had.
+  /// Calls `handler(value, argument)` when the signal's value satisfies the condition, perhaps at once. The
+  /// arguments must be valid: signal_api checks those of programs. Returns INVALID_SIGNAL if the signal is
+  /// destroyed during the call, and OUT_OF_RESOURCES if memory or a thread is not available.
   Status watch(Signal& signal, SignalCondition condition, int64_t compare, hsa_amd_signal_handler handler,
                void* argument) noexcept;
 
-  /// Calls `function(argument)` once. OUT_OF_RESOURCES as for watch.
+  /// Calls `function(argument)` once. Returns OUT_OF_RESOURCES as watch does.
   Status post(void (*function)(void*), void* argument) noexcept;
 
-  /// Returns when everything that was due before the call has been called: in particular, when handlers of a
-  /// signal that the caller has destroyed are no longer running. Returns at once in a handler.
+  /// Returns when every call that was due before this call has completed: in particular, when handlers of a
+  /// signal that the caller has destroyed have ended. Returns at once in a handler.
   void quiesce() noexcept;
 
-  /// Takes all handlers from their signals, calls the functions that were posted before, and ends the thread.
-  /// Handlers that were due are dropped. Nothing is called after this returns, and the dispatcher is as new.
-  /// In a handler it does the same, and the thread ends after the handler. In a forked child of the process
-  /// that used it, nothing is called or waited for.
+  /// Unlinks all handlers, calls the functions that were posted before, and ends the thread. Due handlers are
+  /// dropped. No call starts after this returns, and the dispatcher can be used again. In a handler, the
+  /// thread ends after the handler returns. In a forked child of the process that used it, it calls no
+  /// function and waits for nothing.
   void stop() noexcept;
 
-  /// In a forked child, while it has one thread: as new. What there was is the parent's.
+  /// In a forked child with one thread: resets the dispatcher. Its previous state belongs to the parent.
   void reset_after_fork() noexcept;
 
  private:
   class Worker;
-  /// Never ends it: its locks may be held by threads that this process, a child, does not have.
+  /// Leaks the worker: threads that do not exist in this child process may hold its locks.
   static void leave(std::shared_ptr<Worker> worker) noexcept;
 
   std::shared_ptr<Worker> worker() noexcept;

@@ -59,14 +59,14 @@ void await(const std::atomic<int>& count, int expected) {
   while (count != expected) std::this_thread::yield();
 }
 
-/// Of all threads of the process.
-int64_t processor_ns() {
+/// CPU time of all threads of the process.
+int64_t cpu_time_ns() {
   timespec time{};
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
   return time.tv_sec * 1'000'000'000 + time.tv_nsec;
 }
 
-TEST_F(AsyncHandler, IsCalledOnceWithTheValueThatSatisfied) {
+TEST_F(AsyncHandler, IsCalledOnceWithSatisfyingValue) {
   Signal& signal = make_signal();
   std::atomic<int> calls{0};
   Body body = [&](int64_t value) {
@@ -86,7 +86,7 @@ TEST_F(AsyncHandler, IsCalledOnceWithTheValueThatSatisfied) {
   EXPECT_EQ(signal.attention.load(), 0u) << "a handler that is done leaves nothing behind";
 }
 
-TEST_F(AsyncHandler, IsCalledAtOnceIfItsConditionHolds) {
+TEST_F(AsyncHandler, IsCalledAtOnceIfConditionHolds) {
   Signal& signal = make_signal(0);
   std::atomic<int> calls{0};
   Body body = [&](int64_t) {
@@ -97,7 +97,7 @@ TEST_F(AsyncHandler, IsCalledAtOnceIfItsConditionHolds) {
   await(calls, 1);
 }
 
-TEST_F(AsyncHandler, IsCalledAgainWhileItReturnsTrue) {
+TEST_F(AsyncHandler, IsCalledAgainWhileItReturnsTrueAndConditionHolds) {
   Signal& signal = make_signal(0);
   std::vector<int64_t> seen;
   std::atomic<int> calls{0};
@@ -105,7 +105,7 @@ TEST_F(AsyncHandler, IsCalledAgainWhileItReturnsTrue) {
   Body body = [&](int64_t value) {
     seen.push_back(value);
     last = value;
-    // Level, not edge: lower the level, or be called again.
+    // The condition is a level: without this store, the handler would be called again.
     signal.store(0);
     ++calls;
     return seen.size() < 3;
@@ -121,7 +121,7 @@ TEST_F(AsyncHandler, IsCalledAgainWhileItReturnsTrue) {
   EXPECT_EQ(seen, (std::vector<int64_t>{10, 20, 30}));
 }
 
-TEST_F(AsyncHandler, WhoseConditionGoesOnHoldingDoesNotStarveOthers) {
+TEST_F(AsyncHandler, RunsOthersWhileOneConditionKeepsHolding) {
   Signal& always = make_signal(0);
   Signal& other = make_signal(1);
   std::atomic<int> calls{0};
@@ -140,7 +140,7 @@ TEST_F(AsyncHandler, WhoseConditionGoesOnHoldingDoesNotStarveOthers) {
   dispatcher_.stop();
 }
 
-TEST_F(AsyncHandler, SharesASignalWithOthersAndWithSleepingThreads) {
+TEST_F(AsyncHandler, SharesSignalWithHandlersAndWaitingThreads) {
   Signal& signal = make_signal(1);
   std::atomic<int> calls{0};
   Body body = [&](int64_t) {
@@ -164,7 +164,7 @@ TEST_F(AsyncHandler, RunsOneAtATimeOnOneThread) {
     if (++inside != 1) overlapped = true;
     if (calls == 0) thread = std::this_thread::get_id();
     if (thread != std::this_thread::get_id()) overlapped = true;
-    // Long enough inside for another call to overlap, if one could.
+    // Long enough for another call to overlap.
     std::this_thread::sleep_for(50us);
     --inside;
     ++calls;
@@ -185,21 +185,21 @@ TEST_F(AsyncHandler, RunsOneAtATimeOnOneThread) {
   EXPECT_NE(thread, std::this_thread::get_id());
 }
 
-TEST_F(AsyncHandler, MayRegisterWaitAndDestroy) {
+TEST_F(AsyncHandler, CanRegisterWaitAndDestroyInHandler) {
   Signal& first = make_signal(1);
   Signal* second = signal_pool::create(1);
   std::atomic<int> calls{0};
   Body inner = [&](int64_t) {
     signal_pool::destroy(*second);
     ++calls;
-    return true;  // of a signal that it has destroyed itself: does not matter
+    return true;  // ignored, because it has destroyed its signal
   };
   Body outer = [&](int64_t) {
     EXPECT_EQ(dispatcher_.watch(*second, kEq, 0, call_body, &inner), HSA_STATUS_SUCCESS);
     std::thread completer([&] { first.store(5); });
     EXPECT_EQ(wait(first, kEq, 5), 5);
     completer.join();
-    dispatcher_.quiesce();  // does nothing here, and above all does not hang
+    dispatcher_.quiesce();  // has no effect here, and in particular does not hang
     second->store(0);
     ++calls;
     return false;
@@ -210,7 +210,7 @@ TEST_F(AsyncHandler, MayRegisterWaitAndDestroy) {
   dispatcher_.quiesce();
 }
 
-TEST_F(AsyncHandler, IsDroppedWhenItsSignalIsDestroyed) {
+TEST_F(AsyncHandler, IsDroppedWhenSignalIsDestroyed) {
   Signal* signal = signal_pool::create(1);
   bool called = false;
   Body body = [&](int64_t) { return called = true; };
@@ -224,7 +224,7 @@ TEST_F(AsyncHandler, IsDroppedWhenItsSignalIsDestroyed) {
   signal_pool::destroy(*again);
 }
 
-TEST_F(AsyncHandler, IsCalledALastTimeForAChangeBeforeTheDestruction) {
+TEST_F(AsyncHandler, IsCalledForChangeBeforeDestruction) {
   for (const bool announced : {true, false}) {
     Signal* signal = signal_pool::create(1);
     Signal& blocker = make_signal(0);
@@ -246,7 +246,7 @@ TEST_F(AsyncHandler, IsCalledALastTimeForAChangeBeforeTheDestruction) {
     while (!blocked) std::this_thread::yield();
     announced ? signal->store(0) : signal->silent_store(0);
     signal_pool::destroy(*signal);
-    Signal* again = signal_pool::create(7);  // in the same place
+    Signal* again = signal_pool::create(7);  // at the same address
     release = true;
     dispatcher_.quiesce();
     EXPECT_EQ(calls, 1);
@@ -254,7 +254,7 @@ TEST_F(AsyncHandler, IsCalledALastTimeForAChangeBeforeTheDestruction) {
   }
 }
 
-TEST_F(AsyncHandler, OfASilentSignalIsCalledWithoutNotification) {
+TEST_F(AsyncHandler, IsCalledForSilentSignalWithoutNotification) {
   Signal& signal = make_signal(1, kSignalIpc);
   std::atomic<int> calls{0};
   Body body = [&](int64_t) {
@@ -262,19 +262,19 @@ TEST_F(AsyncHandler, OfASilentSignalIsCalledWithoutNotification) {
     return false;
   };
   watch(signal, kEq, 0, body);
-  testing::await_others_asleep();  // nothing wakes the dispatcher then but its own looking
+  testing::await_others_asleep();  // then only polling can wake the dispatcher
   signal.silent_store(0);
   await(calls, 1);
 }
 
-TEST_F(AsyncHandler, IsRefusedForASignalThatIsDestroyedMeanwhile) {
+TEST_F(AsyncHandler, IsRejectedForSignalDestroyedDuringRegistration) {
   Body body = [](int64_t) { return false; };
   Signal* dead = signal_pool::create(1);
   signal_pool::destroy(*dead);
   EXPECT_EQ(dispatcher_.watch(*dead, kEq, 0, call_body, &body), HSA_STATUS_ERROR_INVALID_SIGNAL);
 }
 
-TEST_F(AsyncHandler, SurvivesTenThousandNeighbours) {
+TEST_F(AsyncHandler, RunsWithTenThousandOtherHandlers) {
   std::atomic<int> wrong{0};
   std::atomic<int> calls{0};
   Body neighbour = [&](int64_t) {
@@ -293,9 +293,8 @@ TEST_F(AsyncHandler, SurvivesTenThousandNeighbours) {
   EXPECT_EQ(wrong, 0);
 }
 
-// Whoever looked at each of the neighbours would pay a cache miss for each: milliseconds a call, not
-// microseconds.
-TEST_F(AsyncHandler, CostsNoMoreBecauseOfFiftyThousandNeighbours) {
+// Polling each neighbour would cost a cache miss for each: milliseconds instead of microseconds per call.
+TEST_F(AsyncHandler, CostIsIndependentOfOtherHandlers) {
   Signal& signal = make_signal(0);
   std::atomic<int> calls{0};
   Body body = [&](int64_t) {
@@ -307,11 +306,11 @@ TEST_F(AsyncHandler, CostsNoMoreBecauseOfFiftyThousandNeighbours) {
   const auto least_cost_of_a_call = [&] {
     int64_t least = INT64_MAX;
     for (int i = 0; i < 300; ++i) {
-      const int64_t start = processor_ns();
+      const int64_t start = cpu_time_ns();
       const int goal = calls + 1;
       signal.store(1);
       await(calls, goal);
-      least = std::min(least, processor_ns() - start);
+      least = std::min(least, cpu_time_ns() - start);
     }
     return least;
   };
@@ -321,9 +320,9 @@ TEST_F(AsyncHandler, CostsNoMoreBecauseOfFiftyThousandNeighbours) {
   EXPECT_LT(least_cost_of_a_call(), 10 * alone + 50'000);
 }
 
-TEST_F(AsyncHandler, SeesWhatTheSignallerDidBefore) {
+TEST_F(AsyncHandler, SeesWritesBeforeSignal) {
   Signal& signal = make_signal(0);
-  int payload = 0;  // plain: the thread sanitizer judges
+  int payload = 0;  // plain, so that ThreadSanitizer checks the order
   int sum = 0;
   std::atomic<int> calls{0};
   Body body = [&](int64_t) {
@@ -363,8 +362,8 @@ TEST_F(AsyncFunction, IsCalledInOrder) {
   for (int i = 0; i < 100; ++i) EXPECT_EQ(order[i], i);
 }
 
-TEST(AsyncDispatcher, StartsNoThreadBeforeItIsNeeded) {
-  // By their ids, as a thread that an earlier test has joined may still be on its way out of the list.
+TEST(AsyncDispatcher, StartsThreadOnFirstUse) {
+  // Compares ids, because a thread that an earlier test joined may still be listed.
   const auto threads = [] {
     std::set<std::string> ids;
     for (const auto& thread : std::filesystem::directory_iterator("/proc/self/task"))
@@ -380,7 +379,7 @@ TEST(AsyncDispatcher, StartsNoThreadBeforeItIsNeeded) {
   EXPECT_THAT(before, ::testing::Not(::testing::IsSupersetOf(threads()))) << "the thread that calls it";
 }
 
-TEST(AsyncDispatcher, StopDropsHandlersAndCallsFunctions) {
+TEST(AsyncDispatcher, StopDropsHandlersAndCallsPostedFunctions) {
   AsyncDispatcher dispatcher;
   Signal* signal = signal_pool::create(1);
   std::atomic<int> function_calls{0};
@@ -401,7 +400,7 @@ TEST(AsyncDispatcher, StopDropsHandlersAndCallsFunctions) {
   signal_pool::destroy(*signal);
 }
 
-TEST(AsyncDispatcher, WorksAgainAfterAStop) {
+TEST(AsyncDispatcher, WorksAgainAfterStop) {
   AsyncDispatcher dispatcher;
   for (int round = 0; round < 5; ++round) {
     Signal* signal = signal_pool::create(1);
@@ -415,14 +414,14 @@ TEST(AsyncDispatcher, WorksAgainAfterAStop) {
     while (calls == 0) std::this_thread::yield();
     dispatcher.stop();
     const int at_stop = calls;
-    // Time for a call that comes wrongly.
+    // Time for an incorrect call.
     std::this_thread::sleep_for(1ms);
     EXPECT_EQ(calls, at_stop);
     signal_pool::destroy(*signal);
   }
 }
 
-TEST(AsyncDispatcher, StopInAHandlerLeavesNothingToBeCalled) {
+TEST(AsyncDispatcher, StopInHandlerCallsNothingAfterwards) {
   AsyncDispatcher dispatcher;
   Signal* signal = signal_pool::create(1);
   Signal* due = signal_pool::create(1);
@@ -445,7 +444,7 @@ TEST(AsyncDispatcher, StopInAHandlerLeavesNothingToBeCalled) {
     return true;
   };
   Body block = [&](int64_t) {
-    // So that the handler and the function after it come in one batch.
+    // The handler and the function after it are in one batch.
     EXPECT_EQ(dispatcher.watch(*signal, kEq, 1, call_body, &stopper), HSA_STATUS_SUCCESS);
     EXPECT_EQ(dispatcher.post(count, &functions), HSA_STATUS_SUCCESS);
     return false;
@@ -459,7 +458,7 @@ TEST(AsyncDispatcher, StopInAHandlerLeavesNothingToBeCalled) {
   signal_pool::destroy(*due);
 }
 
-TEST(AsyncDispatcher, MayBeStoppedInAHandlerAndUsedAgainThere) {
+TEST(AsyncDispatcher, WorksAgainAfterStopInHandler) {
   AsyncDispatcher dispatcher;
   Signal* signal = signal_pool::create(1);
   Signal* other = signal_pool::create(0);
@@ -484,7 +483,7 @@ TEST(AsyncDispatcher, MayBeStoppedInAHandlerAndUsedAgainThere) {
   signal_pool::destroy(*other);
 }
 
-TEST(AsyncDispatcher, UsesNoProcessorTimeWhileNothingHappens) {
+TEST(AsyncDispatcher, UsesNoCpuTimeWhileIdle) {
   AsyncDispatcher dispatcher;
   std::vector<Signal*> signals;
   Body body = [](int64_t) { return false; };
@@ -493,11 +492,11 @@ TEST(AsyncDispatcher, UsesNoProcessorTimeWhileNothingHappens) {
     ASSERT_EQ(dispatcher.watch(*signals.back(), kEq, 0, call_body, &body), HSA_STATUS_SUCCESS);
   }
   std::thread waiter([&] { wait(*signals[0], kEq, -1); });
-  // Everybody is asleep by then; what processor time the next pause takes is the test.
+  // All threads are asleep; the test measures the CPU time of the next pause.
   std::this_thread::sleep_for(20ms);
-  const auto before = processor_ns();
+  const auto before = cpu_time_ns();
   std::this_thread::sleep_for(200ms);
-  EXPECT_LT(processor_ns() - before, 100'000'000) << "somebody is busy waiting";
+  EXPECT_LT(cpu_time_ns() - before, 100'000'000) << "somebody is busy waiting";
   signals[0]->store(-1);
   waiter.join();
   dispatcher.stop();
@@ -506,7 +505,7 @@ TEST(AsyncDispatcher, UsesNoProcessorTimeWhileNothingHappens) {
 
 std::atomic<int> calls_behind{0};
 
-TEST(AsyncDispatcher, DoesWhatItIsGivenBehindEachCall) {
+TEST(AsyncDispatcher, CallsAfterEachFunctionAfterEachCall) {
   AsyncDispatcher dispatcher([]() noexcept { ++calls_behind; });
   calls_behind = 0;
   Signal* signal = signal_pool::create(0);
@@ -526,7 +525,7 @@ TEST(AsyncDispatcher, DoesWhatItIsGivenBehindEachCall) {
   signal_pool::destroy(*signal);
 }
 
-TEST(AsyncDispatcher, StartsAfreshInAForkedChild) {
+TEST(AsyncDispatcher, StartsEmptyInForkedChild) {
   AsyncDispatcher dispatcher;
   Signal* signal = signal_pool::create(1);
   std::atomic<int> calls{0};
@@ -535,7 +534,8 @@ TEST(AsyncDispatcher, StartsAfreshInAForkedChild) {
     return false;
   };
   ASSERT_EQ(dispatcher.watch(*signal, kEq, 0, call_body, &body), HSA_STATUS_SUCCESS);
-  dispatcher.quiesce();  // its thread is up: ASan's allocator stays locked in a child forked while it starts
+  // the thread is running: ASan's allocator stays locked in a child forked during its start
+  dispatcher.quiesce();
   const pid_t child = fork();
   if (child == 0) {
     alarm(20);
@@ -554,7 +554,7 @@ TEST(AsyncDispatcher, StartsAfreshInAForkedChild) {
   const pid_t careless_child = fork();
   if (careless_child == 0) {
     alarm(20);
-    dispatcher.stop();  // no reset: at least it must not hang
+    dispatcher.stop();  // no reset: it must not hang
     _exit(0);
   }
   ASSERT_EQ(waitpid(careless_child, &status, 0), careless_child);

@@ -9,8 +9,8 @@ namespace {
 
 hsabe_status_t create(void*, int64_t initial_value, uint64_t* out) {
   if (out == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
-  // A queue is watched for errors as long as it lives.
-  const Signal* signal = signal_pool::create(initial_value, kSignalAlarm);
+  // Each queue's exception signal is waited for permanently.
+  const Signal* signal = signal_pool::create(initial_value, kSignalException);
   if (signal == nullptr) return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
   *out = signal->handle().handle;
   return HSA_STATUS_SUCCESS;

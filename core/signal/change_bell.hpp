@@ -1,22 +1,23 @@
-// How processes that have a signal wake each other: two words in the signal's page, and who sleeps on them.
+// Notifies processes that share a signal of its changes: two words in the signal's page, on which listeners
+// sleep.
 //
-// A change is announced by `ring`, after the change and a full fence. Who waits listens first, then looks at
-// the value, and then sleeps until something rings, or until its own word changes:
+// A signaller calls `notify` after the change and a full fence. A waiter listens, then reads the value, and
+// then sleeps until a notification, or until its own futex word changes:
 //
 //     changes the value                   waits
 //     S1  value = v                       W1  remember `changes`
 //     S2  full fence                      W2  listened = 1, full fence
-//     S3  if listened:                    W3  look at value
+//     S3  if listened:                    W3  read value
 //     S4    listened = 0                  W4  sleep while `changes` is as in W1
 //     S5    changes += 1, wake all
 //
-// The wake-up is lost only if W3 misses S1 and nothing moves `changes` after W1. If S3 comes after W2 it
-// either sees the 1 and S5 follows, or a 0 that another signaller has stored after W2, whose S5 follows.
-// Otherwise S3 comes before W2, so the fence S2 does too, and W3 sees S1. Nothing counts who listens: a
-// process that dies, or whose place for the signal is another signal's by now, leaves at most a 1 behind,
-// which costs whoever comes next one needless wake-up.
+// The wake-up is lost only if W3 misses S1 and `changes` stays the same after W1. If S3 comes after W2, it
+// reads either the 1, and S5 follows, or a 0 that another signaller stored after W2, whose S5 follows.
+// Otherwise S3 comes before W2, so the fence S2 does too, and W3 sees S1. Listeners are not counted: a
+// process that dies, or whose slot holds another signal by then, leaves at most a 1, which causes one
+// needless wake-up of the next listener.
 //
-// Any thread of any process that has the page. A listener is its thread's own.
+// *Threads:* any thread of any process that maps the page. A ChangeListener belongs to one thread.
 #pragma once
 
 #include <linux/futex.h>
@@ -35,11 +36,11 @@
 
 namespace rigel {
 
-struct ChangeBell {
-  std::atomic<uint32_t> changes{0};   ///< where listeners sleep
-  std::atomic<uint32_t> listened{0};  ///< whether any may
+struct ChangeNotifier {
+  std::atomic<uint32_t> changes{0};   ///< futex word of the listeners
+  std::atomic<uint32_t> listened{0};  ///< whether there may be listeners
 
-  void ring() noexcept {
+  void notify() noexcept {
     if (listened.load(std::memory_order_relaxed) == 0) return;
     listened.store(0, std::memory_order_release);
     changes.fetch_add(1);
@@ -47,25 +48,25 @@ struct ChangeBell {
   }
 };
 
-class BellListener {
+class ChangeListener {
  public:
-  /// Of how many bells one listener can hear. Of others it learns by looking.
+  /// Maximum number of notifiers of a listener. Changes of further signals are found by polling.
   static constexpr uint32_t kMost = 16;
 
-  /// Before the look at what the bell is of.
-  void listen(ChangeBell& bell) noexcept {
+  /// Starts listening. Call before reading the value.
+  void listen(ChangeNotifier& notifier) noexcept {
     if (count_ == kMost) return;
-    heard_[count_++] = {&bell, bell.changes.load(std::memory_order_acquire)};
-    bell.listened.store(1, std::memory_order_relaxed);
+    notifiers_[count_++] = {&notifier, notifier.changes.load(std::memory_order_acquire)};
+    notifier.listened.store(1, std::memory_order_relaxed);
     std::atomic_thread_fence(std::memory_order_seq_cst);
   }
-  /// Listens to none any more.
+  /// Stops listening to all notifiers.
   void forget() noexcept { count_ = 0; }
   bool listens() const noexcept { return count_ != 0; }
 
-  /// Sleeps for at most `timeout_ns` while `word`, private to the process, is `expected` and no bell has rung
-  /// since it was listened to. Returns early for any reason or none. False if the kernel cannot do that
-  /// (before Linux 5.16), and nothing has been waited for.
+  /// Sleeps for at most `timeout_ns` while `word`, private to the process, is `expected` and no notification
+  /// has arrived since `listen`. May return early. Returns false at once if the kernel does not support this
+  /// (before Linux 5.16).
   bool sleep(const std::atomic<uint32_t>& word, uint32_t expected, uint64_t timeout_ns) const noexcept {
 #ifdef SYS_futex_waitv
     timeout_ns = std::min(timeout_ns, kLongestFutexSleepNs);
@@ -81,7 +82,8 @@ class BellListener {
       entry.flags = FUTEX_32 | flags;
     };
     set(words[0], word, expected, FUTEX_PRIVATE_FLAG);
-    for (uint32_t i = 0; i < count_; ++i) set(words[i + 1], heard_[i].bell->changes, heard_[i].changes, 0);
+    for (uint32_t i = 0; i < count_; ++i)
+      set(words[i + 1], notifiers_[i].notifier->changes, notifiers_[i].changes, 0);
     return syscall(SYS_futex_waitv, words, count_ + 1, 0, &end, CLOCK_MONOTONIC) >= 0 || errno != ENOSYS;
 #else
     static_cast<void>(word), static_cast<void>(expected), static_cast<void>(timeout_ns);
@@ -90,12 +92,12 @@ class BellListener {
   }
 
  private:
-  struct Heard {
-    ChangeBell* bell;
+  struct Entry {
+    ChangeNotifier* notifier;
     uint32_t changes;
   };
   uint32_t count_ = 0;
-  Heard heard_[kMost];
+  Entry notifiers_[kMost];
 };
 
 }  // namespace rigel

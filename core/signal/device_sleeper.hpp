@@ -1,10 +1,10 @@
-// A thread that sleeps because devices change what it waits for, with nothing else that could end its wait but a post.
+// A thread that sleeps on signals that devices change, without a timeout: only a post ends its wait.
 //
-// A device announces a change by an interrupt, for which somebody has to wait in the driver. Where there are hooks
-// (SignalHooks in signal.hpp), one of these threads does that, and is woken with no other thread between; the others
-// sleep on their parkers.
+// A device announces a change by an interrupt, for which a thread must wait in the driver. With hooks
+// (SignalHooks in signal.hpp), one of these threads does so and is woken directly; the others sleep on their
+// parkers.
 //
-// On the stack of its thread, from before it is linked to signals until after it has left them.
+// *Lifetime:* on the stack of its thread, from before it is linked to signals until after it is unlinked.
 #pragma once
 
 #include <pthread.h>
@@ -18,8 +18,8 @@ namespace rigel {
 struct DeviceSleeper {
   Parker& parker;
   const pthread_t thread = pthread_self();
-  // The hooks' own.
-  std::atomic<bool> leads = false;  ///< it is this thread that waits in the driver
+  // Owned by the hooks.
+  std::atomic<bool> leads = false;  ///< whether this thread waits in the driver
   DeviceSleeper* next = nullptr;
   DeviceSleeper* previous = nullptr;
 };

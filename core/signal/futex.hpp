@@ -1,7 +1,7 @@
-// Sleeping in the kernel on a 32-bit word, and waking who sleeps there (futex(2), private to the process).
+// Sleeps in the kernel on a 32-bit word, and wakes sleepers (futex(2), private to the process).
 //
-// A wake-up may come for no reason, and waking an address where nobody sleeps, or that has been unmapped,
-// does no harm: callers look at their word again, and may wake after the word's owner has moved on.
+// *Threads:* wake-ups may be spurious, and waking an address without sleepers or mapping is harmless. Callers
+// must read their word again, and may wake after the word's owner has continued.
 #pragma once
 
 #include <linux/futex.h>
@@ -14,10 +14,10 @@
 
 namespace rigel {
 
-/// Longer sleeps are cut to this many nanoseconds: callers loop over their own deadline anyway.
+/// Maximum length of one sleep, in nanoseconds: callers loop until their deadline.
 constexpr uint64_t kLongestFutexSleepNs = 3600ull * 1'000'000'000;
 
-/// Sleeps for at most `timeout_ns` while the word is `expected`. Returns early for any reason or none.
+/// Sleeps for at most `timeout_ns` while the word is `expected`. May return early.
 inline void futex_wait(const std::atomic<uint32_t>& word, uint32_t expected, uint64_t timeout_ns) noexcept {
   if (timeout_ns > kLongestFutexSleepNs) timeout_ns = kLongestFutexSleepNs;
   const timespec timeout{static_cast<time_t>(timeout_ns / 1'000'000'000),

@@ -1,5 +1,5 @@
-// Whether the calling thread is one on which asynchronous handlers are called (async_dispatcher.hpp): the end
-// of a runtime waits for such a thread, so it must not wait for the end.
+// Whether the calling thread calls asynchronous handlers (async_dispatcher.hpp). The shutdown of a runtime
+// waits for this thread, so it must not wait for the shutdown.
 #pragma once
 
 namespace rigel {

@@ -1,9 +1,9 @@
-// How long a sleeper lets pass between two looks at a signal that may change without a word to this process.
+// Intervals between two polls of a signal that may change without a notification in this process.
 //
-// The first interval is short, because much is nearly done when somebody begins to wait; each further one is twice
-// as long, up to a millisecond, so that a wait without end costs next to nothing.
+// The first interval is short, because much work is nearly complete when a wait starts. Each further one is
+// twice as long, up to a millisecond, so that a long wait costs little.
 //
-// A thread's own.
+// *Threads:* belongs to one thread.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,7 @@ class PollInterval {
   static constexpr uint64_t kShortestNs = 50'000;
   static constexpr uint64_t kLongestNs = 1'000'000;
 
-  /// The length of the interval that begins now.
+  /// Returns the length of the interval that starts now.
   uint64_t next() noexcept { return std::exchange(ns_, std::min(2 * ns_, kLongestNs)); }
 
  private:

@@ -1,7 +1,7 @@
-// What the dispatcher of asynchronous handlers has to do next: a queue of many producers and one consumer.
+// Due calls of the dispatcher of asynchronous handlers: a queue with many producers and one consumer.
 //
-// Producers push from any thread, also under a signal's wake lock, and never block. The consumer takes all
-// there is at once, in the order in which it was pushed, and sleeps on the queue's parker when there is none.
+// *Threads:* any thread pushes, also under a signal's wake lock, and never blocks. The consumer takes all
+// items at once, in the order of the pushes, and sleeps on the queue's parker if there are none.
 #pragma once
 
 #include <atomic>
@@ -19,7 +19,7 @@ struct ReadyItem {
 
 class ReadyQueue {
  public:
-  /// True if the consumer sleeps and the caller must wake it: futex_wake_one(address()).
+  /// Returns true if the consumer sleeps and the caller must wake it: futex_wake_one(address()).
   [[nodiscard]] bool push(ReadyItem& item) noexcept {
     item.next_ready = newest_.load(std::memory_order_relaxed);
     while (!newest_.compare_exchange_weak(item.next_ready, &item)) {
@@ -27,14 +27,14 @@ class ReadyQueue {
     return poke();
   }
 
-  /// Makes the consumer look up. True as for `push`.
+  /// Makes the consumer check the queue. Returns true as `push` does.
   [[nodiscard]] bool poke() noexcept { return parker_.post() == Parker::Wake::kOnWord; }
 
   const void* address() const noexcept { return parker_.address(); }
 
   bool empty() const noexcept { return newest_.load() == nullptr; }
 
-  /// Consumer only: everything pushed so far, oldest first.
+  /// Consumer only: takes all items, oldest first.
   ReadyItem* take_all() noexcept {
     if (newest_.load(std::memory_order_relaxed) == nullptr) return nullptr;
     ReadyItem* item = newest_.exchange(nullptr);
@@ -48,13 +48,15 @@ class ReadyQueue {
     return oldest;
   }
 
-  /// Consumer only: before its last look at the queue, and at whatever else it was poked for. A push or poke
-  /// that the look misses ends the sleep that follows.
+  /// Consumer only: call before the last check of the queue and of other conditions. A push or poke that this
+  /// check misses ends the following sleep.
   void prepare_to_sleep() noexcept { parker_.rearm(); }
 
-  /// Consumer only: sleeps until something is pushed, or poked, or rings, or until `deadline`
+  /// Consumer only: sleeps until a push, a poke, a change that `listener` listens to, or `deadline`
   /// (system_time_ns).
-  void sleep(uint64_t deadline, const BellListener& bells) noexcept { parker_.park(deadline, &bells); }
+  void sleep(uint64_t deadline, const ChangeListener& listener) noexcept {
+    parker_.park(deadline, &listener);
+  }
 
  private:
   std::atomic<ReadyItem*> newest_{nullptr};

@@ -1,20 +1,20 @@
-// Signals that several processes have (HSA_AMD_SIGNAL_IPC): each lies alone in a page, and the page in every
-// process that has it.
+// Signals that several processes share (HSA_AMD_SIGNAL_IPC). Each is alone in a page, which every sharing
+// process maps.
 //
-// A handle is an address there as for any signal, and devices know no difference. But what is the runtime's
-// own in a Signal means something in one process only. So the lists of waiters and their locks are not in the
-// page: every place where a page can be has a local half, a signal of the pool's, and `local_half` finds it.
-// It stays with the place, so whoever comes late to a destroyed signal finds lists that are in order. The
-// page's own `attention` has the fence bit for life, which leads every change to `Signal::notify`, and from
-// there to the local half and to the page's bell, by which the other processes wake (change_bell.hpp).
-// Changes by devices are found by looking (kSignalSilent), as are those by processes where the kernel does
-// not let a thread sleep on several words.
+// For devices, such a signal is like any other. The private part of a Signal, however, is valid in one
+// process only. So the lists of waiters and their locks are not in the page: every *slot*, an address at
+// which a page can be mapped, has a local half, a signal of the pool, that `local_half` returns. The local
+// half stays with the slot, so an access after destruction finds valid lists. The page's own `attention`
+// always has kFence. Every change therefore calls `Signal::notify`, which notifies the local half and the
+// page's ChangeNotifier, on which other processes sleep (change_bell.hpp). Changes by devices are found by
+// polling (kSignalSilent); so are changes by processes if the kernel cannot let a thread sleep on several
+// words.
 //
-// Places are in slabs of the pool's allocator, so devices see them. An empty place is a page of zeroes: no
-// signal lives there.
+// Slots are in slabs of the pool's allocator, so that devices can access them. An empty slot is a page of
+// zeroes without a live signal.
 //
-// Any thread; one lock guards the places. `local_half` takes none. A process that has a signal's page can
-// write all of it: who passes a name on trusts whom it gives it to.
+// *Threads:* any thread; one lock guards the slots. `local_half` takes no lock. A process that maps a
+// signal's page can write all of it, so a program must trust every process to which it passes the name.
 #pragma once
 
 #include <cstdint>
@@ -26,38 +26,40 @@
 
 namespace rigel::shared_signals {
 
-/// A new signal in a page of its own; null if there is no memory or no descriptor.
+/// Creates a signal in a page. Returns null without memory or file descriptors.
 Signal* create(int64_t initial_value, uint32_t attributes) noexcept;
 
-/// Whether the signal is one of these.
+/// Whether the signal is in a shared page.
 bool is_shared(const Signal& signal) noexcept;
 
-/// Ends a signal for this process; the others keep it. False if it is none, or was ended before.
+/// Destroys a signal in this process; other processes keep it. Returns false if it is not shared or already
+/// destroyed.
 bool destroy(Signal& signal) noexcept;
 
-/// Where the list of waiters of `signal` is, and what guards it: in itself, for signals that are not shared.
+/// Returns the signal whose list of waiters and lock `signal` uses: itself if it is not shared.
 Signal& local_half(Signal& signal) noexcept;
 
-/// The bell of a signal's page, or null: the signal is not shared. Still there for who comes late, perhaps
-/// as another signal's or nobody's.
-ChangeBell* bell_of(Signal& signal) noexcept;
+/// Returns the notifier in a signal's page; null if the signal is not shared. The page stays mapped after
+/// destruction, so a late caller may reach the notifier of a different signal or of an unused page.
+ChangeNotifier* notifier_of(Signal& signal) noexcept;
 
-/// From here on descriptors of signals are handed out by `server`; null: by nobody. Not while the server
-/// ends.
+/// Makes `server` pass on descriptors of signals; null: none. Must not run while the server is destroyed.
 void use_server(DescriptorServer* server) noexcept;
 
-/// The name by which another process can attach to a signal. INVALID_ARGUMENT if it is not shared.
+/// Returns the name by which another process can attach to a signal. Fails with INVALID_ARGUMENT if it is not
+/// shared.
 Result<hsa_amd_ipc_signal_t> name_of(Signal& signal);
 
-/// A signal of another process, or of this one, at a place of its own. INVALID_ARGUMENT: the name is none, or
-/// of nothing that is there.
+/// Attaches to a signal of another process, or of this one, in a new slot. Fails with INVALID_ARGUMENT if the
+/// name is malformed or its signal does not exist.
 Result<Signal*> attach(const hsa_amd_ipc_signal_t& name);
 
-// Around a fork, by the thread that forks, so that the child has the books whole.
+// Called around a fork by the forking thread, so that the child has a consistent table.
 
 void before_fork() noexcept;
 void after_fork() noexcept;
-/// Between the two, in the child: the signals are the parent's, and what its server offers.
+/// Called in the child between before_fork and after_fork: drops this process's attachments. Signals and
+/// offers stay with the parent.
 void reset_after_fork() noexcept;
 
 }  // namespace rigel::shared_signals

@@ -27,7 +27,7 @@ size_t open_descriptors() {
   return static_cast<size_t>(std::distance(begin(folder), end(folder)));
 }
 
-// Whoever served the last request may still be closing its connection.
+// The connection of the last request may still be closing.
 bool descriptors_come_down_to(size_t count) {
   for (int tries = 0; tries < 1000 && open_descriptors() > count; ++tries) {
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
@@ -35,7 +35,7 @@ bool descriptors_come_down_to(size_t count) {
   return open_descriptors() <= count;
 }
 
-// Two attachments in one process know as little of each other as two processes do.
+// Two attachments in one process are as independent as those of two processes.
 class SharedSignals : public ::testing::Test {
  protected:
   SharedSignals() { shared_signals::use_server(&server_); }
@@ -58,19 +58,19 @@ class SharedSignals : public ::testing::Test {
   DescriptorServer server_;
 };
 
-TEST_F(SharedSignals, HaveALifeOfTheirOwn) {
+TEST_F(SharedSignals, HaveDistinctGenerations) {
   const hsa_signal_t first = create(1);
-  const uint32_t life = of(first).abi.reserved3[0];
+  const uint32_t first_generation = of(first).abi.reserved3[0];
   ASSERT_EQ(signal_api::destroy(first), HSA_STATUS_SUCCESS);
   const hsa_signal_t second = create(1);
-  EXPECT_NE(of(second).abi.reserved3[0], life);
+  EXPECT_NE(of(second).abi.reserved3[0], first_generation);
   const hsa_signal_t other = attach_to(second);
   EXPECT_EQ(of(other).abi.reserved3[0], of(second).abi.reserved3[0]) << "it is one signal";
   for (const hsa_signal_t signal : {second, other})
     EXPECT_EQ(signal_api::destroy(signal), HSA_STATUS_SUCCESS);
 }
 
-TEST_F(SharedSignals, HaveOneValueAndTwoHandles) {
+TEST_F(SharedSignals, ShareOneValueBetweenTwoHandles) {
   const hsa_signal_t one = create(5);
   const hsa_signal_t other = attach_to(one);
   EXPECT_NE(one.handle, other.handle);
@@ -84,11 +84,11 @@ TEST_F(SharedSignals, HaveOneValueAndTwoHandles) {
 }
 
 #if HSABE_SANITIZER == HSABE_SANITIZER_NONE
-TEST_F(SharedSignals, HaveAPlaceEachWhereThereWasNoMemoryForMorePlaces) {
+TEST_F(SharedSignals, HaveDistinctSlotsAfterOutOfMemory) {
   const size_t descriptors = open_descriptors();
   std::vector<Signal*> all;
   std::set<Signal*> places;
-  while (all.size() < 600) {  // one slab has 512 places
+  while (all.size() < 600) {  // one slab has 512 slots
     Signal* signal = nullptr;
     for (int request = 0; signal == nullptr; ++request) {
       ASSERT_LT(request, 100);
@@ -107,7 +107,7 @@ TEST_F(SharedSignals, HaveAPlaceEachWhereThereWasNoMemoryForMorePlaces) {
 }
 #endif
 
-TEST_F(SharedSignals, WakeWhoWaitsOnEitherSide) {
+TEST_F(SharedSignals, WakeWaitersOnBothHandles) {
   const hsa_signal_t one = create(1);
   const hsa_signal_t other = attach_to(one);
   struct Sides {
@@ -126,19 +126,19 @@ TEST_F(SharedSignals, WakeWhoWaitsOnEitherSide) {
   signal_api::destroy(other);
 }
 
-// Two processes, each of which sleeps until the other has changed the value. What is not woken would sleep
-// for minutes: nobody looks now and then here.
-TEST_F(SharedSignals, WakeOtherProcessesAtOnce) {
+// Two processes, each of which sleeps until the other has changed the value. A lost wake-up would last for
+// minutes, because neither process polls.
+TEST_F(SharedSignals, WakeOtherProcessesWithoutPolling) {
   constexpr int64_t kRounds = 20'000;
   constexpr uint64_t kMinute = 60'000'000'000;
   const hsa_signal_t one = create(0);
   const hsa_signal_t other = attach_to(one);
   const auto sleep_until = [](hsa_signal_t signal, int64_t wanted) {
-    ChangeBell* const bell = shared_signals::bell_of(of(signal));
+    ChangeNotifier* const notifier = shared_signals::notifier_of(of(signal));
     const std::atomic<uint32_t> word{0};
     for (;;) {
-      BellListener listener;
-      listener.listen(*bell);
+      ChangeListener listener;
+      listener.listen(*notifier);
       if (of(signal).load<std::memory_order_acquire>() == wanted) return true;
       const uint64_t begin = system_time_ns();
       if (!listener.sleep(word, 0, kMinute)) return false;
@@ -146,8 +146,8 @@ TEST_F(SharedSignals, WakeOtherProcessesAtOnce) {
     }
   };
   {
-    BellListener listener;
-    listener.listen(*shared_signals::bell_of(of(one)));
+    ChangeListener listener;
+    listener.listen(*shared_signals::notifier_of(of(one)));
     const std::atomic<uint32_t> word{1};
     if (!listener.sleep(word, 0, 0)) GTEST_SKIP() << "the kernel lets no thread sleep on several words";
   }
@@ -173,7 +173,7 @@ TEST_F(SharedSignals, WakeOtherProcessesAtOnce) {
   signal_api::destroy(other);
 }
 
-TEST_F(SharedSignals, ThatManyWaitForWakeThemAll) {
+TEST_F(SharedSignals, WakeAllWaiters) {
   constexpr int kThreads = 6;
   constexpr int64_t kRounds = 500;
   const hsa_signal_t one = create(0);
@@ -198,7 +198,7 @@ TEST_F(SharedSignals, ThatManyWaitForWakeThemAll) {
   signal_api::destroy(other);
 }
 
-TEST_F(SharedSignals, CallHandlersForChangesOfOthers) {
+TEST_F(SharedSignals, CallHandlersForChangesByOtherHandle) {
   AsyncDispatcher dispatcher;
   const hsa_signal_t one = create(1);
   const hsa_signal_t other = attach_to(one);
@@ -217,7 +217,7 @@ TEST_F(SharedSignals, CallHandlersForChangesOfOthers) {
   signal_api::destroy(other);
 }
 
-TEST_F(SharedSignals, LetGoOfWhoWaitsWhenTheyAreDestroyed) {
+TEST_F(SharedSignals, ReleaseWaitersWhenDestroyed) {
   const hsa_signal_t one = create(1);
   const hsa_signal_t other = attach_to(one);
   std::thread waiter([&] { wait(of(one), HSA_SIGNAL_CONDITION_EQ, 0); });
@@ -228,7 +228,7 @@ TEST_F(SharedSignals, LetGoOfWhoWaitsWhenTheyAreDestroyed) {
   EXPECT_EQ(signal_api::destroy(other), HSA_STATUS_SUCCESS);
 }
 
-TEST_F(SharedSignals, AreNoneOnceDestroyed) {
+TEST_F(SharedSignals, AreInvalidAfterDestruction) {
   const hsa_signal_t one = create(1);
   hsa_amd_ipc_signal_t name;
   hsa_signal_t attached{};
@@ -237,11 +237,11 @@ TEST_F(SharedSignals, AreNoneOnceDestroyed) {
   EXPECT_EQ(signal_api::destroy(one), HSA_STATUS_ERROR_INVALID_SIGNAL);
   EXPECT_EQ(signal_api::ipc_create(one, &name), HSA_STATUS_ERROR_INVALID_SIGNAL);
   EXPECT_EQ(signal_api::ipc_attach(&name, &attached), HSA_STATUS_ERROR_INVALID_ARGUMENT);
-  of(one).store(3);  // who comes late harms nobody
+  of(one).store(3);  // a late access is harmless
   EXPECT_EQ(Signal::from_handle(one), nullptr);
 }
 
-TEST_F(SharedSignals, AreNamedOnlyIfTheyWereMadeForIt) {
+TEST_F(SharedSignals, NameRequiresIpcAttribute) {
   hsa_signal_t plain{};
   hsa_amd_ipc_signal_t name{};
   hsa_signal_t attached{};
@@ -255,7 +255,7 @@ TEST_F(SharedSignals, AreNamedOnlyIfTheyWereMadeForIt) {
   signal_api::destroy(one);
 }
 
-TEST_F(SharedSignals, RefuseADescriptorThatIsNoSignals) {
+TEST_F(SharedSignals, AttachRejectsOtherDescriptors) {
   const auto ticket = server_.offer(memfd_create("other", MFD_CLOEXEC | MFD_ALLOW_SEALING), {});
   ASSERT_TRUE(ticket);
   const auto name = ipc_name::encode(ipc_name::Kind::kSignalTicket, ipc_name::ByTicket{.ticket = *ticket});
@@ -263,7 +263,7 @@ TEST_F(SharedSignals, RefuseADescriptorThatIsNoSignals) {
   EXPECT_EQ(signal_api::ipc_attach(&name, &attached), HSA_STATUS_ERROR_INVALID_ARGUMENT);
 }
 
-TEST_F(SharedSignals, LeaveNoDescriptorsBehind) {
+TEST_F(SharedSignals, CloseDescriptorsOnDestruction) {
   const auto round = [] {
     const hsa_signal_t one = create(1);
     const hsa_signal_t other = attach_to(one);
@@ -276,7 +276,7 @@ TEST_F(SharedSignals, LeaveNoDescriptorsBehind) {
   EXPECT_TRUE(descriptors_come_down_to(before)) << open_descriptors();
 }
 
-TEST_F(SharedSignals, ComeAndGoWhileOthersAreWaitedFor) {
+TEST_F(SharedSignals, AreCreatedAndDestroyedDuringOtherWaits) {
   std::vector<std::thread> threads;
   for (int thread = 0; thread < 4; ++thread) {
     threads.emplace_back([] {

@@ -15,7 +15,7 @@ constinit std::atomic<const SignalHooks*> signal_hooks{nullptr};
 
 using State = WaitNode::State;
 
-// The threads to be woken once a wake lock has been released: waking is a system call.
+// Threads to wake after the wake lock has been released, because waking is a system call.
 class WakeUps {
  public:
   bool full() const noexcept { return count_ == kCapacity; }
@@ -47,10 +47,10 @@ class WakeUps {
   const void* addresses_[kCapacity];
 };
 
-// Where a signal's waiters are: see shared_signals.hpp.
+// Returns the signal that has the list of waiters: see shared_signals.hpp.
 using shared_signals::local_half;
 
-// All of these under the wake lock, with the signal's local half.
+// Insertion and removal are under the wake lock, with the signal's local half.
 
 void insert(Signal& signal, WaitNode& node) {
   const bool first = signal.waiters == nullptr;
@@ -74,7 +74,7 @@ void remove(Signal& signal, WaitNode& node) {
   }
   if (signal.waiters != nullptr) return;
   signal.attention.fetch_and(~Signal::kWaiters, std::memory_order_relaxed);
-  // Who comes late may have begun to wait on a signal that is another's by now, with other attributes.
+  // A late waiter may have linked itself to a recycled signal with other attributes.
   if (signal.has_attribute(kSignalHooked) || signal.hook_data[0] != 0) [[unlikely]] {
     if (const auto* hooks = installed_signal_hooks()) hooks->waiting_ended(signal);
   }
@@ -83,7 +83,7 @@ void remove(Signal& signal, WaitNode& node) {
 void release_thread(Signal& signal, WaitNode& node, State state, WakeUps& wake_ups) {
   remove(signal, node);
   wake_ups.post(*node.parker);
-  node.state.store(state, std::memory_order_release);  // the last touch: see wait_node.hpp
+  node.state.store(state, std::memory_order_release);  // the last access: see wait_node.hpp
 }
 
 void send_handler(HandlerNode& node, State state, bool fires, WakeUps& wake_ups) {
@@ -97,7 +97,7 @@ void send_handler(HandlerNode& node, State state, bool fires, WakeUps& wake_ups)
 
 void ring_legacy_doorbell(Signal& signal, uint64_t packet_index) {
   auto& queue = *signal.abi.queue_ptr;
-  // Shared with devices: any agent may submit to the queue.
+  // Devices share the lock: any agent may submit to the queue.
   const std::atomic_ref lock(const_cast<uint32_t&>(queue.legacy_doorbell_lock));
   for (uint32_t spins = 0, expected = 0; !lock.compare_exchange_weak(expected, 1, std::memory_order_acquire);
        expected = 0) {
@@ -105,9 +105,9 @@ void ring_legacy_doorbell(Signal& signal, uint64_t packet_index) {
   }
   const uint64_t end = packet_index + 1;
   const std::atomic_ref furthest(const_cast<uint64_t&>(queue.max_legacy_doorbell_dispatch_id_plus_1));
-  if (end > furthest.load(std::memory_order_relaxed)) {  // not a duplicate, not backwards
-    // The hardware reads this word as its write pointer when the queue is mapped: after the packets, before
-    // the doorbell.
+  if (end > furthest.load(std::memory_order_relaxed)) {  // neither a duplicate nor a step backwards
+    // The hardware reads this word as its write pointer when the queue is mapped. Stored after the packets
+    // and before the doorbell.
     furthest.store(end, std::memory_order_release);
     uint32_t rung = static_cast<uint32_t>(end);
     if (signal.has_attribute(kSignalDoorbellInDwords)) {
@@ -116,7 +116,7 @@ void ring_legacy_doorbell(Signal& signal, uint64_t packet_index) {
       rung = static_cast<uint32_t>((end & (mapped - 1)) * kDwordsPerPacket);
     }
     if (signal.has_attribute(kSignalDoorbellIsCalled)) {
-      signal.call_bell(rung);
+      signal.make_doorbell_call(rung);
     } else {
       order_write_combined_stores_before_register();
       *signal.abi.legacy_hardware_doorbell_ptr = rung;
@@ -131,20 +131,22 @@ void Signal::call_doorbell(void (*function)(void*, uint64_t), void* context) noe
   attributes.fetch_or(kSignalDoorbellIsCalled, std::memory_order_release);
 }
 
-// Another thread may be destroying the queue, and the signal with it. Who calls a bell late does no harm, but
-// a signal that has become another's has no bell: what was read counts only if the signal is still the same.
-void Signal::call_bell(uint64_t value) noexcept {
-  const uint32_t life = generation.load(std::memory_order_acquire);
-  if (life % 2 == 0 || (attributes.load(std::memory_order_acquire) & kSignalDoorbellIsCalled) == 0) return;
+// Another thread may destroy the queue and its doorbell signal during the call. A late call is harmless, but
+// the function and context read here count only if the generation is unchanged: a recycled signal has others.
+void Signal::make_doorbell_call(uint64_t value) noexcept {
+  const uint32_t called_generation = generation.load(std::memory_order_acquire);
+  if (called_generation % 2 == 0 ||
+      (attributes.load(std::memory_order_acquire) & kSignalDoorbellIsCalled) == 0)
+    return;
   const auto function = std::atomic_ref(doorbell_call).load(std::memory_order_relaxed);
   void* const context = std::atomic_ref(doorbell_context).load(std::memory_order_relaxed);
   std::atomic_thread_fence(std::memory_order_acquire);
-  if (generation.load(std::memory_order_relaxed) == life) function(context, value);
+  if (generation.load(std::memory_order_relaxed) == called_generation) function(context, value);
 }
 
 void Signal::ring_elsewhere(uint64_t packet_index) noexcept {
   if (has_attribute(kSignalDoorbellIsCalled)) {
-    call_bell(packet_index);
+    make_doorbell_call(packet_index);
     return;
   }
   order_write_combined_stores_before_register();
@@ -160,10 +162,10 @@ const SignalHooks* installed_signal_hooks() noexcept {
 }
 
 void Signal::notify() noexcept {
-  // For signals with kFence this is the signaller's half of the bargain; for others, where it comes after the
-  // fact, it orders the caller's change before what is read under the lock.
+  // For signals with kFence this is the signaller's fence. For other signals it orders the caller's change
+  // before the reads under the lock.
   std::atomic_thread_fence(std::memory_order_seq_cst);
-  if (ChangeBell* const bell = shared_signals::bell_of(*this)) bell->ring();
+  if (ChangeNotifier* const notifier = shared_signals::notifier_of(*this)) notifier->notify();
   notify_here();
 }
 
@@ -205,10 +207,10 @@ void Signal::store_elsewhere(int64_t new_value) noexcept {
 }
 
 int64_t Signal::misused(const char* operation) const noexcept {
-  const int64_t what = kind();
+  const int64_t current_kind = kind();
   log_message(LogLevel::kError, LogTopic::kSignal, "signal {:#x}: {} is ignored because it is {}",
               reinterpret_cast<uint64_t>(this), operation,
-              what == AMD_SIGNAL_KIND_INVALID ? "destroyed" : "a doorbell");
+              current_kind == AMD_SIGNAL_KIND_INVALID ? "destroyed" : "a doorbell");
   return 0;
 }
 
@@ -223,8 +225,8 @@ bool link_waiter(Signal& signal, WaitNode& node, uint32_t generation) noexcept {
   side.wake_lock.lock();
   node.state.store(State::kArmed, std::memory_order_relaxed);
   insert(side, node);
-  // Destruction moves the generation on and then looks at `attention`; this is the other order. One of the
-  // two sees the other.
+  // Destruction changes the generation and then reads `attention`; this function does the reverse. One of the
+  // two sees the other's change.
   const bool live = generation % 2 != 0 && signal.generation.load() == generation;
   if (!live) {
     remove(side, node);
@@ -255,7 +257,7 @@ bool take_handler(Signal& signal, HandlerNode& node, int64_t& value) noexcept {
   side.wake_lock.lock();
   value = node.seen;
   if (node.state.load(std::memory_order_relaxed) == State::kReady) {
-    // Still the same signal, and the news may be better.
+    // The signal is the same, and its current value may satisfy too.
     const int64_t now = signal.load<std::memory_order_acquire>();
     if (holds(node.condition, now, node.compare)) value = now;
   }
@@ -270,8 +272,8 @@ bool rearm_handler(Signal& signal, HandlerNode& node) noexcept {
   side.wake_lock.lock();
   const bool live = node.state.load(std::memory_order_relaxed) != State::kSignalGone;
   if (live) {
-    // The node has been linked all the time, so every signaller since has come through `notify`, and either
-    // finds it armed or is visible here: no fence is needed.
+    // The node was linked throughout, so every signaller has come through `notify`, and either finds it armed
+    // or is visible here: no fence is needed.
     const int64_t now = signal.load<std::memory_order_acquire>();
     if (holds(node.condition, now, node.compare)) {
       node.seen = now;

@@ -1,49 +1,54 @@
-// A signal: what an hsa_signal_t names, and the operations on its value.
+// A signal: the object of an hsa_signal_t, and the operations on its value.
 //
-// The handle is the address of the 64-byte amd_signal_t that hardware and compilers know. That is the first
-// half of a Signal; the second half is the runtime's own. Signals live in slabs that are never unmapped while
-// the process lives (signal_pool.hpp), so whoever comes late to a destroyed signal reads and writes a Signal
-// still, perhaps a younger one, and never anything else. That is not a courtesy to wrong programs. In
+// The handle is the address of the 64-byte amd_signal_t that hardware and compilers access. It is the first
+// half of a Signal; the second half is private to the runtime.
+//
+// *Lifetime:* signals are in slabs that stay mapped until the process ends (signal_pool.hpp). An access after
+// destruction therefore reaches a Signal, perhaps a newer one at the same address, and never other memory.
+// Correct programs need this:
 //
 //     A: store(s, 0)                      B: wait(s == 0); destroy(s)
 //
-// B may return and destroy between A's store and A's look for waiters, and both programs are right.
+// B may return and destroy the signal between A's store and A's check for waiters. The *generation* of a
+// signal counts creations and destructions, so that a thread can detect that the signal at an address has
+// been replaced.
 //
-// Who calls: any thread, any time between creation and destruction. The operations check nothing that costs:
-// a handle must be live. `load` returns what is there; operations that write look at the kind, which shares
-// the value's cache line, so that a dead signal or a doorbell is left alone and said to be, in the log.
+// *Threads:* any thread, between creation and destruction. A handle must be live; `load` does not check it.
+// Operations that write read the kind, which shares the value's cache line. They leave a destroyed signal or
+// a doorbell unchanged and log an error.
+// *Memory order:* the template argument orders the value, as in std::atomic. HSA's scacquire and screlease
+// are acquire and release here, as in other HSA runtimes: store_screlease followed by load_scacquire of
+// another signal is not a full fence.
 //
-// Order: the template argument orders the value, as in std::atomic. HSA's scacquire and screlease are acquire
-// and release here, as in every HSA runtime so far; store_screlease followed by load_scacquire of another
-// signal is not a full fence.
-//
-// Waking, and why no fence is paid for it. The signaller changes the value and then looks whether anybody
-// sleeps (`attention`); a waiter says that it is about to sleep and then looks at the value a last time:
+// *Notification* wakes the waiters of a signal whose condition holds. The signaller needs no fence. It
+// changes the value and then reads `attention`; a waiter links itself and then reads the value once more:
 //
 //     signaller                           waiter
 //     S1  value = v                       W1  link a node, attention |= kWaiters   (under the wake lock)
 //         light fence: compiler only      W2  heavy fence: membarrier
-//     S2  look at attention               W3  look at value
+//     S2  read attention                  W3  read value
 //                                         W4  sleep until posted
 //
-// The wake-up is lost only if S2 misses W1 and W3 misses S1. W2 runs a full fence on the signaller's CPU at
-// some point of its program. If that point is after S1, the store is visible at W3: the waiter does not
-// sleep. If it is before S1, it is before S2 too, and W1 is visible at S2: the signaller goes to `notify`,
-// takes the wake lock, finds the node and posts. The light fence keeps the compiler from moving S2 before S1
-// or caching it; nothing else is needed, and on x86 a store and its look are two plain instructions. (The
-// protocol is enumerated exhaustively, with store buffers, in wake_protocol_test.cpp.)
+// A wake-up is lost only if S2 misses W1 and W3 misses S1. W2 runs a full fence on the signaller's CPU at
+// some point of the signaller's program. If that point is after S1, the store is visible at W3: the waiter
+// does not sleep. If it is before S1, it is also before S2, and W1 is visible at S2: the signaller calls
+// `notify`, takes the wake lock, finds the node and posts. The light fence keeps the compiler from moving S2
+// before S1. On x86 a store and its check are two plain instructions. wake_protocol_test.cpp enumerates all
+// interleavings, with store buffers.
 //
-// Where membarrier is not available, signals are born with kFence in `attention`: every change takes the slow
-// path, which makes the full fence.
+// Without membarrier, signals are created with kFence in `attention`: every change takes the slow path, which
+// runs the full fence.
 //
-// A device that changes a value does so without looking at `attention`, and then interrupts. Of those who wait for
-// devices, one is in the driver (SignalHooks); when it returns, it calls `notify` for each signal that anybody waits
-// for. The driver keeps an interrupt that finds nobody there for who comes next, so with D1 (value = v) and D2
-// (interrupt) in the signaller's place, the wake-up is lost only if W3 misses D1 and the thread that takes the
-// interrupt misses W1. If W3 misses D1, W1 is before D1 and so before D2, and whoever takes the interrupt looks at the
-// waiters after that. Who takes it has the duty of looking until it has looked, and nobody else is in the driver as
-// long as it has: so none can take an interrupt and leave. (core/driver/event_duty.hpp. This, and the handing over, is
-// enumerated as well.) For signals that change in silence (kSignalSilent), waiters look again every now and then.
+// *Devices* change a value without reading `attention`, and then interrupt. One of the waiting threads sleeps
+// in the driver (SignalHooks); when it returns, it calls `notify` for each signal that has waiters. The
+// driver keeps an interrupt that finds no waiter for the next one. With D1 (value = v) and D2 (interrupt) as
+// the signaller, a wake-up is lost only if W3 misses D1 and the thread that takes the interrupt misses W1. If
+// W3 misses D1, W1 precedes D1 and therefore D2, and the thread that takes the interrupt checks the waiters
+// after that. This thread has the duty until it has checked them, and no other thread is in the driver until
+// then, so no thread can take an interrupt and leave (core/driver/event_duty.hpp;
+// event_duty_protocol_test.cpp enumerates it). Waiters of kSignalSilent signals poll.
+//
+// docs/internals/waiting.md lists the steps of a wait.
 #pragma once
 
 #include <hsa/amd_hsa_signal.h>
@@ -63,32 +68,35 @@ namespace rigel {
 struct DeviceSleeper;
 struct WaitNode;
 
-/// Attributes of a signal: the low half as in hsa_amd_signal_attribute_t, the high half the runtime's own.
+/// Attributes of a signal: the low half as in hsa_amd_signal_attribute_t, the high half private to the runtime.
 enum SignalAttributes : uint32_t {
   kSignalGpuOnly = HSA_AMD_SIGNAL_AMD_GPU_ONLY,
   kSignalIpc = HSA_AMD_SIGNAL_IPC,
   kSignalApiAttributes = kSignalGpuOnly | kSignalIpc,
 
-  /// The value may change without anybody calling `notify`: waiters poll, at most every millisecond.
+  /// The value may change without a call of `notify`: waiters poll, at most every millisecond.
   kSignalSilent = 1u << 16,
-  /// SignalHooks want to know when somebody begins and ends to wait.
+  /// SignalHooks receive the start and the end of waiting.
   kSignalHooked = 1u << 17,
-  /// Devices change it rarely, and somebody waits for that all the time: it has an interrupt of its own.
-  kSignalAlarm = 1u << 21,
-  /// A doorbell whose ring is mapped write-combining: a store fence goes before the doorbell.
+  /// An *exception signal*: devices change it rarely and the runtime waits for it permanently. It has a
+  /// dedicated interrupt.
+  kSignalException = 1u << 21,
+  /// A doorbell whose ring is mapped write-combining: ringing it starts with a store fence.
   kSignalRingIsWriteCombined = 1u << 18,
-  /// A legacy doorbell that takes dwords, of a ring that is mapped twice in a row, and not the packet index.
+  /// A legacy doorbell that takes a position in dwords, of a ring that is mapped twice in a row, instead of
+  /// the packet index.
   kSignalDoorbellInDwords = 1u << 19,
-  /// A doorbell that is rung by a call: `doorbell_call` is meant, which sees to the order itself.
+  /// A doorbell that is rung by a *doorbell call*, a call of `doorbell_call`, which orders memory itself.
   kSignalDoorbellIsCalled = 1u << 22,
-  /// A doorbell: it ends with its queue. Those of queues in software are no different otherwise.
+  /// A doorbell, which is destroyed with its queue. Doorbells of software queues do not differ from other
+  /// signals otherwise.
   kSignalOfQueue = 1u << 23,
 };
 
-/// An hsa_signal_condition_t, or any other number that a program has passed for one.
+/// An hsa_signal_condition_t, or any other number that a program has passed as one.
 using SignalCondition = hsa_signal_condition32_t;
 
-/// Compares as the condition says. False for a condition that is none.
+/// Evaluates `value <condition> compare`. Returns false for an unknown condition.
 constexpr bool holds(SignalCondition condition, int64_t value, int64_t compare) noexcept {
   switch (condition) {
     case HSA_SIGNAL_CONDITION_EQ:
@@ -105,49 +113,48 @@ constexpr bool holds(SignalCondition condition, int64_t value, int64_t compare) 
 
 class alignas(128) Signal {
  public:
-  // --- What others know (64 bytes) ---
+  // --- Known to hardware and compilers (64 bytes) ---
   amd_signal_t abi;
 
-  // --- The runtime's own (64 bytes) ---
+  // --- Private to the runtime (64 bytes) ---
 
-  /// Device clock ticks around an asynchronous copy that completes this signal. Each begins a 32-byte block,
-  /// because the copy engines' time-stamp packets need that. Or, of a kSignalDoorbellIsCalled doorbell, which
-  /// no copy completes: what rings.
+  /// Device clock ticks of the asynchronous copy that completes this signal. Each is at the start of a
+  /// 32-byte block, as time-stamp packets of copy engines require. For a kSignalDoorbellIsCalled doorbell:
+  /// the function and context of the doorbell call.
   union {
     volatile uint64_t copy_start_ts;
     void (*doorbell_call)(void* context, uint64_t value);
   };
-  /// Not zero: a change of the value has to take the slow path. The signaller's only extra read.
+  /// Not zero: a change of the value must take the slow path. The only additional read of a signaller.
   std::atomic<uint32_t> attention;
   /// Guards `waiters`, the nodes in it, and the kWaiters bit.
   WakeLock wake_lock;
   WaitNode* waiters;
-  /// Odd while the signal lives; one more at each creation and destruction.
+  /// Odd while the signal is live; incremented by each creation and destruction.
   std::atomic<uint32_t> generation;
-  /// The signal's place in the pool. Never changes.
+  /// Index of the signal in the pool. Constant.
   uint32_t index;
   union {
     volatile uint64_t copy_end_ts;
     void* doorbell_context;
   };
-  /// The pool's: which signal is free besides this one.
+  /// Free-list link, owned by the pool: one plus the index of the next free signal.
   std::atomic<uint32_t> next_free;
-  /// SignalAttributes.
   std::atomic<uint32_t> attributes;
-  /// The hooks' own. Zero in new memory; a signal that is made of an old one's leaves it as it is.
+  /// Owned by the hooks. Zero in new memory; kept when the signal's memory is reused.
   uint64_t hook_data[2];
 
   // Bits of `attention`.
   static constexpr uint32_t kWaiters = 1;  ///< the list of waiters is not empty
-  static constexpr uint32_t kFence =
-      2;  ///< the signaller has to make the full fence; set for life at creation
+  static constexpr uint32_t kFence = 2;    ///< signallers must run the full fence; constant from creation
 
   hsa_signal_t handle() const noexcept { return {reinterpret_cast<uint64_t>(&abi)}; }
 
-  /// The signal of a handle that is known to be live.
+  /// Returns the signal of a handle that must be live.
   static Signal& of_live(hsa_signal_t handle) noexcept { return *reinterpret_cast<Signal*>(handle.handle); }
 
-  /// The signal of any handle; null if it is 0, freed, or no signal of this process. Lock-free.
+  /// Returns the signal of any handle; null if the handle is 0, destroyed, or not a signal of this process.
+  /// Lock-free.
   static Signal* from_handle(hsa_signal_t handle) noexcept;
 
   int64_t kind() const noexcept {
@@ -157,9 +164,9 @@ class alignas(128) Signal {
   bool has_attribute(SignalAttributes attribute) const noexcept {
     return (attributes.load(std::memory_order_relaxed) & attribute) != 0;
   }
-  /// Whether hooks have to be told of each who sleeps until it changes.
+  /// Whether the hooks must be notified of threads that sleep on this signal.
   bool is_changed_by_devices() const noexcept {
-    return (attributes.load(std::memory_order_relaxed) & (kSignalHooked | kSignalAlarm)) == kSignalHooked;
+    return (attributes.load(std::memory_order_relaxed) & (kSignalHooked | kSignalException)) == kSignalHooked;
   }
 
   template <std::memory_order kOrder = std::memory_order_relaxed>
@@ -167,24 +174,24 @@ class alignas(128) Signal {
     return value().load(kOrder);
   }
 
-  /// Has a doorbell that nobody has seen yet rung by calls.
+  /// Makes `function` the doorbell's call. The handle must not be visible to other threads yet.
   void call_doorbell(void (*function)(void* context, uint64_t value), void* context) noexcept;
 
-  /// Stores to the value and wakes whom it concerns; rings the bell if the signal is a doorbell.
+  /// Stores the value and wakes matching waiters. For a doorbell, rings it instead.
   template <std::memory_order kOrder = std::memory_order_relaxed>
   void store(int64_t new_value) noexcept {
-    const int64_t what = kind();
-    if (what == AMD_SIGNAL_KIND_USER) [[likely]] {
+    const int64_t current_kind = kind();
+    if (current_kind == AMD_SIGNAL_KIND_USER) [[likely]] {
       value().store(new_value, kOrder);
       announce();
-    } else if (what == AMD_SIGNAL_KIND_DOORBELL) {
+    } else if (current_kind == AMD_SIGNAL_KIND_DOORBELL) {
       ring(static_cast<uint64_t>(new_value));
     } else {
       store_elsewhere(new_value);
     }
   }
 
-  /// Stores and wakes nobody. Whoever waits sees the value when something else wakes it.
+  /// Stores without waking. Waiters see the value when another event wakes them.
   template <std::memory_order kOrder = std::memory_order_relaxed>
   void silent_store(int64_t new_value) noexcept {
     if (kind() == AMD_SIGNAL_KIND_USER) [[likely]] {
@@ -203,7 +210,7 @@ class alignas(128) Signal {
     return old;
   }
 
-  /// Returns the value before; the exchange was made if that is `expected`.
+  /// Returns the previous value; the exchange took place if it equals `expected`.
   template <std::memory_order kOrder = std::memory_order_relaxed>
   int64_t compare_exchange(int64_t expected, int64_t new_value) noexcept {
     if (kind() != AMD_SIGNAL_KIND_USER) [[unlikely]]
@@ -252,12 +259,11 @@ class alignas(128) Signal {
     announce();
   }
 
-  /// Looks at the value, and posts every waiter and handler whose condition it satisfies. For changes made by
-  /// a device or through a pointer. Any thread, as often as one likes, also on a signal that was destroyed in
-  /// the meantime. (Only what the value is now counts: what the caller wrote may have been a former
-  /// signal's.)
+  /// Reads the value and posts every waiter and handler whose condition it satisfies. For changes by a device
+  /// or through a pointer. Any thread, also after destruction of the signal. Only the current value counts:
+  /// the caller's value may have been an earlier signal's.
   [[gnu::cold]] void notify() noexcept;
-  /// The same for this process alone, where the change is somebody else's.
+  /// Does the same in this process only, for changes by another process.
   [[gnu::cold]] void notify_here() noexcept;
 
  private:
@@ -278,7 +284,7 @@ class alignas(128) Signal {
   }
 
   void ring(uint64_t packet_index) noexcept {
-    // One look for both: a doorbell of hardware whose ring is in ordinary memory pays for one branch.
+    // One test for both: a hardware doorbell with its ring in ordinary memory costs one branch.
     constexpr uint32_t kNotPlain = kSignalDoorbellIsCalled | kSignalRingIsWriteCombined;
     if ((attributes.load(std::memory_order_relaxed) & kNotPlain) != 0) [[unlikely]]
       return ring_elsewhere(packet_index);
@@ -286,14 +292,14 @@ class alignas(128) Signal {
     *abi.hardware_doorbell_ptr = packet_index;
   }
 
-  /// A doorbell that is called, or whose ring is write-combined.
+  /// Slow path of ring(): doorbell calls and write-combined rings.
   [[gnu::noinline]] void ring_elsewhere(uint64_t packet_index) noexcept;
-  /// Calls the bell, unless the signal has ended in the meantime.
-  void call_bell(uint64_t value) noexcept;
+  /// Makes the doorbell call, unless the signal has been destroyed.
+  void make_doorbell_call(uint64_t value) noexcept;
   friend void ring_legacy_doorbell(Signal& signal, uint64_t packet_index);
-  /// A store to what is neither a value nor a 64-bit doorbell.
+  /// Stores to a legacy doorbell; rejects other kinds.
   [[gnu::cold]] void store_elsewhere(int64_t new_value) noexcept;
-  /// An operation that the signal's kind does not have. Logs, changes nothing and returns 0.
+  /// Logs an operation that the signal's kind does not support. Returns 0.
   [[gnu::cold]] int64_t misused(const char* operation) const noexcept;
 };
 
@@ -302,28 +308,27 @@ static_assert(offsetof(Signal, abi) == 0 && sizeof(amd_signal_t) == 64);
 static_assert(offsetof(Signal, copy_start_ts) % 32 == 0 && offsetof(Signal, copy_end_ts) % 32 == 0);
 static_assert(std::atomic_ref<int64_t>::is_always_lock_free);
 
-/// What the owner of devices has to know and to do about signals with kSignalHooked, which they change.
+/// Callbacks of the driver layer for signals that devices change (kSignalHooked).
 struct SignalHooks {
-  /// The first waiter or handler has been linked, before its last look at the value; and the last one has gone. Called
-  /// under the signal's wake lock: must be short, and may not touch signals.
+  /// The first waiter or handler has been linked, before its last read of the value; the last one has been
+  /// unlinked. Called under the signal's wake lock: must be short and must not access signals.
   void (*waiting_began)(Signal& signal) noexcept;
   void (*waiting_ended)(Signal& signal) noexcept;
 
-  // The others are called without a lock of signals, and concern those that are not kSignalAlarm.
+  // The other callbacks are called without a lock of signals and do not concern exception signals.
 
-  /// Somebody has been linked who does not call `sleep`: a handler, or a thread that does not sleep for ever.
+  /// A handler, or a thread that sleeps with a timeout, has been linked. It does not call `sleep`.
   void (*watch)() noexcept;
-  /// Sleeps until the sleeper's parker is released. After the last look at the value.
+  /// Sleeps until the sleeper's parker is released. Called after the last read of the value.
   void (*sleep)(DeviceSleeper& sleeper) noexcept;
-  /// After each `sleep`, once the sleeper is no longer linked to signals.
+  /// Called after each `sleep`, when the sleeper is unlinked from all signals.
   void (*awake)(DeviceSleeper& sleeper) noexcept;
-  /// Wakes whoever is in the driver, because its parker has been released: Parker::Wake::kInDriver.
+  /// Wakes the thread in the driver because its parker has been released: Parker::Wake::kInDriver.
   void (*wake_in_driver)() noexcept;
 };
 
-/// Installs hooks, or takes them away (null). The struct must stay valid. Not while hooked signals exist.
+/// Installs or removes (null) hooks. The struct must stay valid. No hooked signal may exist.
 void install_signal_hooks(const SignalHooks* hooks) noexcept;
-/// Those that are installed, or null.
 const SignalHooks* installed_signal_hooks() noexcept;
 
 }  // namespace rigel

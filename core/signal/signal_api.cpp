@@ -8,7 +8,7 @@
 namespace rigel::signal_api {
 namespace {
 
-// Terms for the lists that a program gives. False if they make no sense, or there is no memory.
+// Builds terms for the lists of a program. Returns false if they are invalid, or without memory.
 bool assemble(WaitTerms& terms, uint32_t count, const hsa_signal_t* signals,
               const hsa_signal_condition_t* conditions, const hsa_signal_value_t* values) noexcept {
   const char* reason = nullptr;
@@ -57,12 +57,13 @@ Status destroy(hsa_signal_t signal) noexcept {
   if (signal.handle == 0)
     return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "hsa_signal_destroy: the handle is 0");
   Signal* found = Signal::from_handle(signal);
-  const auto end = [](Signal& one) {
-    return shared_signals::is_shared(one) ? shared_signals::destroy(one) : signal_pool::destroy(one);
+  const auto end = [](Signal& candidate) {
+    return shared_signals::is_shared(candidate) ? shared_signals::destroy(candidate)
+                                                : signal_pool::destroy(candidate);
   };
-  const auto is_doorbell = [](const Signal& one) {
-    // That of a queue in software is an ordinary signal, but the queue's too.
-    return one.kind() != AMD_SIGNAL_KIND_USER || one.has_attribute(kSignalOfQueue);
+  const auto is_doorbell = [](const Signal& candidate) {
+    // A software queue's doorbell is an ordinary signal, but belongs to the queue.
+    return candidate.kind() != AMD_SIGNAL_KIND_USER || candidate.has_attribute(kSignalOfQueue);
   };
   if (found == nullptr || is_doorbell(*found) || !end(*found)) {
     return fail(HSA_STATUS_ERROR_INVALID_SIGNAL, "hsa_signal_destroy: signal {:#x}: {}", signal.handle,

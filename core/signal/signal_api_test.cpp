@@ -30,15 +30,15 @@ hsa_signal_t a_dead_signal() {
   return signal;
 }
 
-// As a C program may pass one.
-hsa_signal_condition_t no_condition() {
+// An invalid condition, as a C program may pass one.
+hsa_signal_condition_t invalid_condition() {
   hsa_signal_condition_t condition;
   const uint32_t number = 9;
   std::memcpy(&condition, &number, sizeof condition);
   return condition;
 }
 
-TEST(SignalApi, CreateChecksItsArguments) {
+TEST(SignalApi, CreateChecksArguments) {
   hsa_signal_t signal{};
   constexpr auto kInvalid = HSA_STATUS_ERROR_INVALID_ARGUMENT;
   EXPECT_EQ(signal_api::create(1, 0, nullptr, 0, nullptr), kInvalid);
@@ -51,7 +51,7 @@ TEST(SignalApi, CreateChecksItsArguments) {
   EXPECT_EQ(signal_api::destroy(signal), HSA_STATUS_SUCCESS);
 }
 
-TEST(SignalApi, GpuOnlyCountsWithAnyConsumers) {
+TEST(SignalApi, GpuOnlyTakesEffectWithAnyConsumers) {
   const hsa_signal_t gpu_only = make(1, HSA_AMD_SIGNAL_AMD_GPU_ONLY);
   EXPECT_TRUE(Signal::of_live(gpu_only).has_attribute(kSignalGpuOnly));
   EXPECT_TRUE(Signal::of_live(gpu_only).has_attribute(kSignalSilent));
@@ -64,7 +64,7 @@ TEST(SignalApi, GpuOnlyCountsWithAnyConsumers) {
   signal_api::destroy(shared);
 }
 
-TEST(SignalApi, DestroyTellsZeroFromWrong) {
+TEST(SignalApi, DestroyDistinguishesZeroFromInvalidHandle) {
   EXPECT_EQ(signal_api::destroy({0}), HSA_STATUS_ERROR_INVALID_ARGUMENT);
   EXPECT_EQ(signal_api::destroy({0x1234}), HSA_STATUS_ERROR_INVALID_SIGNAL);
   EXPECT_EQ(signal_api::destroy(a_dead_signal()), HSA_STATUS_ERROR_INVALID_SIGNAL);
@@ -73,7 +73,7 @@ TEST(SignalApi, DestroyTellsZeroFromWrong) {
   EXPECT_TRUE(signal_pool::destroy(*doorbell));
 }
 
-TEST(SignalApi, ValuePointerIsForSignalsThatChangeInSilence) {
+TEST(SignalApi, ValuePointerRequiresSilentSignal) {
   volatile hsa_signal_value_t* value = nullptr;
   const hsa_signal_t plain = make(1);
   const hsa_signal_t gpu_only = make(7, HSA_AMD_SIGNAL_AMD_GPU_ONLY);
@@ -83,7 +83,7 @@ TEST(SignalApi, ValuePointerIsForSignalsThatChangeInSilence) {
   ASSERT_EQ(signal_api::value_pointer(gpu_only, &value), HSA_STATUS_SUCCESS);
   EXPECT_EQ(*value, 7);
   std::thread writer([&] {
-    testing::await_others_asleep();  // nothing but the waiter's own looking tells it of the store
+    testing::await_others_asleep();  // then only the waiter's polling finds the store
     __atomic_store_n(value, 0, __ATOMIC_RELEASE);
   });
   EXPECT_EQ(signal_api::wait(gpu_only, kEq, 0, UINT64_MAX, kBlocked), 0);
@@ -92,14 +92,14 @@ TEST(SignalApi, ValuePointerIsForSignalsThatChangeInSilence) {
   signal_api::destroy(gpu_only);
 }
 
-TEST(SignalApi, WaitForAWrongHandleReturnsZero) {
+TEST(SignalApi, WaitReturnsZeroForInvalidHandle) {
   ::testing::internal::CaptureStderr();
   EXPECT_EQ(signal_api::wait({0}, kEq, 1, UINT64_MAX, kBlocked), 0);
   EXPECT_EQ(signal_api::wait(a_dead_signal(), kEq, 1, UINT64_MAX, kBlocked), 0);
   EXPECT_NE(::testing::internal::GetCapturedStderr().find("invalid handle"), std::string::npos);
 }
 
-TEST(SignalApi, WaitAnySkipsWhatIsNoSignalAndKeepsTheIndices) {
+TEST(SignalApi, WaitAnySkipsInvalidHandlesAndKeepsIndices) {
   const hsa_signal_t live = make(1);
   hsa_signal_t signals[] = {{0}, a_dead_signal(), live};
   const hsa_signal_condition_t conditions[] = {kEq, kEq, kGte};
@@ -110,12 +110,12 @@ TEST(SignalApi, WaitAnySkipsWhatIsNoSignalAndKeepsTheIndices) {
   EXPECT_EQ(signal_api::wait_any(3, signals, conditions, values, UINT64_MAX, kBlocked, nullptr), 2u);
   EXPECT_EQ(signal_api::wait_any(2, signals, conditions, values, UINT64_MAX, kBlocked, &seen), UINT32_MAX);
   EXPECT_EQ(signal_api::wait_any(3, nullptr, conditions, values, UINT64_MAX, kBlocked, &seen), UINT32_MAX);
-  const hsa_signal_condition_t wrong[] = {kEq, kEq, no_condition()};
+  const hsa_signal_condition_t wrong[] = {kEq, kEq, invalid_condition()};
   EXPECT_EQ(signal_api::wait_any(3, signals, wrong, values, UINT64_MAX, kBlocked, &seen), UINT32_MAX);
   signal_api::destroy(live);
 }
 
-TEST(SignalApi, WaitAllTakesWhatIsNoSignalForSatisfied) {
+TEST(SignalApi, WaitAllTreatsInvalidHandlesAsSatisfied) {
   const hsa_signal_t live = make(1);
   hsa_signal_t signals[] = {{0}, a_dead_signal(), live};
   const hsa_signal_condition_t conditions[] = {kEq, kEq, kGte};
@@ -130,7 +130,7 @@ TEST(SignalApi, WaitAllTakesWhatIsNoSignalForSatisfied) {
   signal_api::destroy(live);
 }
 
-TEST(SignalApi, WaitsForMoreSignalsThanFitOnTheStack) {
+TEST(SignalApi, WaitsForMoreSignalsThanFitOnStack) {
   constexpr uint32_t kCount = 100;
   std::vector<hsa_signal_t> signals;
   for (uint32_t i = 0; i < kCount; ++i) signals.push_back(make(1));
@@ -147,7 +147,7 @@ TEST(SignalApi, WaitsForMoreSignalsThanFitOnTheStack) {
   for (const auto signal : signals) signal_api::destroy(signal);
 }
 
-TEST(SignalApi, WatchChecksItsArguments) {
+TEST(SignalApi, WatchChecksArguments) {
   AsyncDispatcher dispatcher;
   const auto handler = [](hsa_signal_value_t, void*) { return false; };
   const hsa_signal_t signal = make(1);
@@ -156,7 +156,7 @@ TEST(SignalApi, WatchChecksItsArguments) {
   EXPECT_EQ(signal_api::watch(dispatcher, {0}, kEq, 0, handler, nullptr), HSA_STATUS_ERROR_INVALID_SIGNAL);
   EXPECT_EQ(signal_api::watch(dispatcher, a_dead_signal(), kEq, 0, handler, nullptr),
             HSA_STATUS_ERROR_INVALID_SIGNAL);
-  EXPECT_EQ(signal_api::watch(dispatcher, signal, no_condition(), 0, handler, nullptr),
+  EXPECT_EQ(signal_api::watch(dispatcher, signal, invalid_condition(), 0, handler, nullptr),
             HSA_STATUS_ERROR_INVALID_ARGUMENT);
   Signal* doorbell = signal_pool::create(-1, 0, AMD_SIGNAL_KIND_DOORBELL);
   EXPECT_EQ(signal_api::watch(dispatcher, doorbell->handle(), kEq, 0, handler, nullptr),
@@ -174,7 +174,7 @@ TEST(SignalApi, WatchChecksItsArguments) {
   signal_api::destroy(signal);
 }
 
-TEST(SignalApi, CallAsideChecksItsFunction) {
+TEST(SignalApi, CallAsideChecksFunction) {
   AsyncDispatcher dispatcher;
   EXPECT_EQ(signal_api::call_aside(dispatcher, nullptr, nullptr), HSA_STATUS_ERROR_INVALID_ARGUMENT);
   EXPECT_EQ(signal_api::call_aside(
@@ -183,7 +183,7 @@ TEST(SignalApi, CallAsideChecksItsFunction) {
   dispatcher.stop();
 }
 
-TEST(HostSignalServices, LetABackendCompleteAndWait) {
+TEST(HostSignalServices, StoreWakesWaitInBackend) {
   const hsabe_host_signal_t& host = host_signal_services();
   EXPECT_EQ(host.struct_size, sizeof(hsabe_host_signal_t));
   uint64_t doorbell = 0;

@@ -1,4 +1,4 @@
-// Checks and conversions of what programs pass to the signal functions of the API.
+// Checks and conversions of arguments of the API's signal functions.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 
 namespace rigel {
 
-/// The number in an enumeration, which need not be one of its enumerators: C lets programs pass any.
+/// Returns the number in an enumeration, which need not be an enumerator: C programs may pass any.
 inline SignalCondition condition_of(const hsa_signal_condition_t& condition) noexcept {
   SignalCondition number;
   static_assert(sizeof number == sizeof condition);
@@ -18,7 +18,7 @@ inline SignalCondition condition_of(const hsa_signal_condition_t& condition) noe
   return number;
 }
 
-/// Whether a list of handles (hsa_agent_t, hsa_signal_t) names something twice. Throws std::bad_alloc.
+/// Whether a list of handles (hsa_agent_t, hsa_signal_t) contains an element twice. Throws std::bad_alloc.
 template <class Handle>
 bool has_repeated_handle(const Handle* handles, uint32_t count) {
   std::vector<uint64_t> sorted;

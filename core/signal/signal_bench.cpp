@@ -1,8 +1,8 @@
-// What signals cost.
+// Measures the cost of signal operations.
 //
-// Operations are timed as programs call them: an exported function jumps through the current API table to the
-// implementation. Beside each, in alternating batches of one run, goes the same call to a bare atomic
-// operation; `ratio` is the quotient of the best batches.
+// Operations are called as programs call them: an exported function jumps through the current API table to
+// the implementation. Batches of each alternate with batches of the same call to a bare atomic operation;
+// `ratio` is the quotient of the best batches.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
@@ -47,8 +47,8 @@ constexpr Table kBare{
     [](Handle h, int64_t v) { bare(h).fetch_add(v, kRelaxed); },
 };
 
-// The same again, in code of its own: how far two calls to the same operation are apart is how far the ratio
-// can be believed.
+// A second copy of the same code: the difference between two calls of one operation shows the accuracy of the
+// ratio.
 constexpr Table kControl{
     [](Handle h) { return bare(h).load(kRelaxed); },
     [](Handle h) { return bare(h).load(kAcquire); },
@@ -65,8 +65,8 @@ constexpr Table kSignal{
     [](Handle h, int64_t v) { Signal::of_live(h).add<kRelaxed>(v); },
 };
 
-// The exported functions, once for each table: a program knows one table, and so its jumps have one target.
-// Jumps that had several would be predicted later, and all but the first target would seem slower.
+// The exported functions, once for each table: in a program, each jump has one target. Jumps with several
+// targets would be mispredicted, and all but the first would seem slower.
 template <const Table& kTable>
 struct Exported {
   static inline std::atomic<const Table*> current{&kTable};
@@ -142,7 +142,6 @@ void BM_create_destroy(benchmark::State& state) {
 }
 BENCHMARK(BM_create_destroy)->ThreadRange(1, 4)->UseRealTime();
 
-// With the checks of the API.
 void BM_api_create_destroy(benchmark::State& state) {
   for (auto _ : state) {
     hsa_signal_t signal;
@@ -180,7 +179,7 @@ void BM_wait_that_holds_already(benchmark::State& state) {
 }
 BENCHMARK(BM_wait_that_holds_already);
 
-// Two threads in turns, each waiting as the argument says: 0 without spinning, 1 blocked, 2 active.
+// Two threads alternate. The argument selects their wait: 0 without spinning, 1 blocked, 2 active.
 void BM_ping_pong(benchmark::State& state) {
   const Spin spin = state.range(0) == 0 ? Spin{0} : state.range(0) == 1 ? Spin::blocked() : Spin::active();
   Signal* ping = signal_pool::create(0);
@@ -203,7 +202,7 @@ void BM_ping_pong(benchmark::State& state) {
 }
 BENCHMARK(BM_ping_pong)->DenseRange(0, 2)->UseRealTime();
 
-// From the store to the return of the wait of a thread that sleeps in the kernel.
+// Time from the store to the return of a wait that sleeps in the kernel.
 void BM_wake_up_of_a_sleeper(benchmark::State& state) {
   Signal* signal = signal_pool::create(0);
   Signal* answer = signal_pool::create(0);
@@ -232,7 +231,7 @@ void BM_wake_up_of_a_sleeper(benchmark::State& state) {
 }
 BENCHMARK(BM_wake_up_of_a_sleeper)->UseManualTime()->Iterations(2000);
 
-// A store that satisfies nobody, on a signal on which as many handlers as the argument says are registered.
+// A store that satisfies no condition, on a signal with the argument's number of handlers.
 void BM_store_with_handlers_of_this_signal(benchmark::State& state) {
   AsyncDispatcher dispatcher;
   Signal* signal = signal_pool::create(0);
@@ -244,7 +243,7 @@ void BM_store_with_handlers_of_this_signal(benchmark::State& state) {
 }
 BENCHMARK(BM_store_with_handlers_of_this_signal)->Arg(0)->Arg(1)->Arg(16);
 
-// A signal's handler is called and answers, while other signals have as many handlers as the argument says.
+// A signal's handler is called and answers, while other signals have the argument's number of handlers.
 void BM_handler_round_trip(benchmark::State& state) {
   AsyncDispatcher dispatcher;
   std::vector<Signal*> others;
@@ -276,7 +275,7 @@ void BM_handler_round_trip(benchmark::State& state) {
 }
 BENCHMARK(BM_handler_round_trip)->Arg(0)->Arg(10'000)->UseRealTime();
 
-// Registering a handler whose condition holds, and having it called.
+// Registers a handler whose condition holds, and waits for its call.
 void BM_handler_once(benchmark::State& state) {
   AsyncDispatcher dispatcher;
   Signal* signal = signal_pool::create(0);
@@ -300,7 +299,7 @@ void BM_wait_any_of_sleeping(benchmark::State& state) {
   const auto count = static_cast<uint32_t>(state.range(0));
   std::vector<WaitTerm> terms;
   for (uint32_t i = 0; i < count; ++i) terms.push_back({signal_pool::create(1), kEq, 0});
-  // Times out at once after it has linked and unlinked itself everywhere.
+  // Times out at once, after linking and unlinking all entries.
   for (auto _ : state) wait_any(terms.data(), count, 1, Spin{0}, nullptr);
   for (const auto& term : terms) signal_pool::destroy(*term.signal);
 }

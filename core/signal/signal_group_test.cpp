@@ -9,12 +9,12 @@
 namespace rigel {
 namespace {
 
-class SignalGroupTest : public ::testing::Test {
+class SignalGroup : public ::testing::Test {
  protected:
-  SignalGroupTest() {
+  SignalGroup() {
     for (auto& signal : signals_) signal = signal_pool::create(1)->handle();
   }
-  ~SignalGroupTest() override {
+  ~SignalGroup() override {
     for (auto& signal : signals_) {
       if (Signal* found = Signal::from_handle(signal)) signal_pool::destroy(*found);
     }
@@ -36,7 +36,7 @@ class SignalGroupTest : public ::testing::Test {
   hsa_signal_value_t value_ = -1;
 };
 
-TEST_F(SignalGroupTest, WaitReturnsTheSignalThatSatisfies) {
+TEST_F(SignalGroup, WaitReturnsSatisfyingSignal) {
   const auto group = make();
   Signal::of_live(signals_[1]).store(0);
   EXPECT_EQ(groups_.wait_any(group, equal_, zeros_, HSA_WAIT_STATE_BLOCKED, &which_, &value_),
@@ -45,7 +45,7 @@ TEST_F(SignalGroupTest, WaitReturnsTheSignalThatSatisfies) {
   EXPECT_EQ(value_, 0);
 }
 
-TEST_F(SignalGroupTest, WaitEndsWhenASignalChanges) {
+TEST_F(SignalGroup, WaitReturnsWhenSignalChanges) {
   const auto group = make();
   std::thread waiter([&] {
     EXPECT_EQ(groups_.wait_any(group, equal_, zeros_, HSA_WAIT_STATE_BLOCKED, &which_, &value_),
@@ -58,7 +58,7 @@ TEST_F(SignalGroupTest, WaitEndsWhenASignalChanges) {
   waiter.join();
 }
 
-TEST_F(SignalGroupTest, IsCheckedWhenItIsMade) {
+TEST_F(SignalGroup, CreateChecksArguments) {
   hsa_signal_group_t group{};
   constexpr auto kInvalid = HSA_STATUS_ERROR_INVALID_ARGUMENT;
   EXPECT_EQ(groups_.create(0, signals_, 1, &agent_, &group), kInvalid);
@@ -74,7 +74,7 @@ TEST_F(SignalGroupTest, IsCheckedWhenItIsMade) {
   EXPECT_EQ(groups_.create(2, wrong, 1, &agent_, &group), HSA_STATUS_ERROR_INVALID_SIGNAL);
 }
 
-TEST_F(SignalGroupTest, WaitChecksItsArguments) {
+TEST_F(SignalGroup, WaitChecksArguments) {
   const auto group = make();
   constexpr auto kHint = HSA_WAIT_STATE_ACTIVE;
   constexpr auto kInvalid = HSA_STATUS_ERROR_INVALID_ARGUMENT;
@@ -90,7 +90,7 @@ TEST_F(SignalGroupTest, WaitChecksItsArguments) {
             HSA_STATUS_ERROR_INVALID_SIGNAL_GROUP);
 }
 
-TEST_F(SignalGroupTest, ForgetsMembersThatWereDestroyed) {
+TEST_F(SignalGroup, IgnoresDestroyedMembers) {
   const auto group = make();
   signal_pool::destroy(Signal::of_live(signals_[0]));
   Signal* young = signal_pool::create(0);
@@ -106,7 +106,7 @@ TEST_F(SignalGroupTest, ForgetsMembersThatWereDestroyed) {
             HSA_STATUS_ERROR_INVALID_SIGNAL);
 }
 
-TEST_F(SignalGroupTest, ClearEndsAllGroups) {
+TEST_F(SignalGroup, ClearDestroysAllGroups) {
   const auto group = make();
   groups_.clear();
   EXPECT_EQ(groups_.destroy(group), HSA_STATUS_ERROR_INVALID_SIGNAL_GROUP);

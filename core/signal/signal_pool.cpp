@@ -19,10 +19,9 @@ constexpr uint32_t kMaxSlabs = 4096;
 constexpr uint32_t kSlotBits = 14;
 static_assert(size_t{1} << kSlotBits == kSignalsPerSlab);
 
-// Signals that are free for any thread are a stack. Its head is the index of the top signal plus one (0:
-// empty) in the low bits, and above it a tag that changes with each pop and push, so that a head that was
-// read before is not mistaken for one that looks the same now (a tag comes again after 137 thousand million
-// operations).
+// The signals that are free for any thread form a stack. The low bits of its head are the index of the top
+// signal plus one (0: empty). The bits above are a tag that changes with each pop and push, so that a stale
+// head is not mistaken for the current one (a tag repeats after 137 thousand million operations).
 constexpr uint64_t kIndexMask = (uint64_t{1} << 27) - 1;
 constexpr uint64_t kTagUnit = kIndexMask + 1;
 static_assert(uint64_t{kMaxSlabs} << kSlotBits <= kIndexMask);
@@ -31,33 +30,33 @@ struct alignas(64) FreeList {
   std::atomic<uint64_t> head{0};
 };
 
-// Before them a thread uses those that it has freed itself. Static TLS, which is found without a call: 24
-// bytes.
-enum class OwnFree : uint8_t { kUnused, kOpen, kThreadEnds };
-[[gnu::tls_model("initial-exec")]] constinit thread_local ThreadFreeList own_free;
-[[gnu::tls_model("initial-exec")]] constinit thread_local OwnFree own_free_state = OwnFree::kUnused;
+// A thread first uses the signals that it has destroyed itself. Static TLS, which is accessed without a call:
+// 24 bytes.
+enum class CacheState : uint8_t { kUnused, kOpen, kThreadEnds };
+[[gnu::tls_model("initial-exec")]] constinit thread_local ThreadFreeList cached;
+[[gnu::tls_model("initial-exec")]] constinit thread_local CacheState cache_state = CacheState::kUnused;
 
-// How many signals are carved out of a slab at once when none is free: a page of them.
+// Signals that are created from a slab at once if none is free: a page of them.
 constexpr uint32_t kCarved = 32;
 
 constinit FreeList free_list;
 constinit std::array<std::atomic<Signal*>, kMaxSlabs> slabs{};
-constinit std::atomic<uint32_t> first_index{0};  // of the slabs of the current allocator
+constinit std::atomic<uint32_t> first_index{0};  // first signal in the slabs of the current allocator
 
-// How devices announce that they have changed a signal. The mailbox is set last and cleared first.
+// Event by which devices announce that they have changed a signal. The mailbox is set last and cleared first.
 struct DeviceInterrupt {
   std::atomic<uint64_t> mailbox{0};
   std::atomic<uint32_t> event{0};
 };
-constinit DeviceInterrupt usual_interrupt, alarm_interrupt;
+constinit DeviceInterrupt usual_interrupt, exception_interrupt;
 
-// Which addresses are slabs: open addressing by slab number of the address, entries only added.
+// Set of slab addresses: open addressing by slab number of the address, entries only added.
 constexpr uint32_t kRegistryBits = 13;
 static_assert(1u << kRegistryBits >= 2 * kMaxSlabs);
 constinit std::array<std::atomic<uintptr_t>, size_t{1} << kRegistryBits> registry{};
 
 void* map_anonymous_slab(void*) noexcept {
-  // Twice the size has an aligned slab in it; the rest is given back.
+  // Twice the size contains an aligned slab; the rest is unmapped.
   void* const mapped = mmap(nullptr, 2 * kSlabBytes, PROT_READ | PROT_WRITE,
                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (mapped == MAP_FAILED) return nullptr;
@@ -71,18 +70,18 @@ void* map_anonymous_slab(void*) noexcept {
 
 constexpr SlabAllocator kAnonymousSlabs{map_anonymous_slab, nullptr, nullptr, true};
 
-// What is changed under the lock that adds slabs.
+// State under the lock that adds slabs.
 struct Growth {
   WakeLock lock;
   const SlabAllocator* allocator = &kAnonymousSlabs;
-  uint32_t slab_count = 0;                // ever
+  uint32_t slab_count = 0;                // total
   uint32_t first_slab = 0;                // of the current allocator
-  uint32_t first_known = 0;               // of those that belong to this process
-  uint32_t slots_used = kSignalsPerSlab;  // of the last slab
-  uint32_t registered = 0;                // slabs, with those that are not the pool's own
-  uint32_t epoch = 0;                     // of the allocator
+  uint32_t first_of_process = 0;          // first slab of this process
+  uint32_t slots_used = kSignalsPerSlab;  // in the last slab
+  uint32_t registered = 0;                // slabs, including those taken by take_slab
+  uint32_t epoch = 0;                     // changes with the allocator
   std::array<bool, kMaxSlabs> inherited_by_fork{};
-  std::array<uint16_t, kMaxSlabs> slots_carved{};  // of each slab
+  std::array<uint16_t, kMaxSlabs> slots_carved{};  // in each slab
 };
 constinit Growth growth;
 
@@ -94,7 +93,7 @@ Signal* pop() noexcept {
   uint64_t head = free_list.head.load(std::memory_order_acquire);
   while ((head & kIndexMask) != 0) {
     Signal& top = at(static_cast<uint32_t>(head & kIndexMask) - 1);
-    // If somebody else pops it first, this is read from a signal in use, and the tag is another.
+    // If another thread pops it first, this reads a signal in use, and the tag differs.
     const uint64_t next = top.next_free.load(std::memory_order_relaxed);
     const uint64_t popped = ((head & ~kIndexMask) + kTagUnit) | next;
     if (free_list.head.compare_exchange_weak(head, popped, std::memory_order_acquire)) return &top;
@@ -102,7 +101,7 @@ Signal* pop() noexcept {
   return nullptr;
 }
 
-// Pushes a chain that is linked by next_free from first to last.
+// Pushes a chain of signals that next_free links from first to last.
 void push(Signal& first, Signal& last) noexcept {
   uint64_t head = free_list.head.load(std::memory_order_relaxed);
   uint64_t pushed;
@@ -113,22 +112,22 @@ void push(Signal& first, Signal& last) noexcept {
                                                  std::memory_order_relaxed));
 }
 
-// The signal that this thread has freed last; null if it has none.
-Signal* take_own() noexcept {
+// Returns the signal that this thread has destroyed last; null if it keeps none.
+Signal* take_cached() noexcept {
   const uint32_t oldest = first_index.load(std::memory_order_relaxed);
-  while (!own_free.empty()) {
-    Signal& last = own_free.take(at);
-    if (last.index >= oldest) return &last;  // else it is a former allocator's
+  while (!cached.empty()) {
+    Signal& last = cached.take(at);
+    if (last.index >= oldest) return &last;  // otherwise it is from a previous allocator
   }
   return nullptr;
 }
 
-// Gives this thread's free signals to all.
-void give_own_to_all() noexcept {
-  Signal* const first = take_own();
+// Releases this thread's free signals to all threads.
+void release_cached() noexcept {
+  Signal* const first = take_cached();
   if (first == nullptr) return;
   Signal* last = first;
-  while (Signal* next = take_own()) {
+  while (Signal* next = take_cached()) {
     last->next_free.store(next->index + 1, std::memory_order_relaxed);
     last = next;
   }
@@ -136,13 +135,13 @@ void give_own_to_all() noexcept {
 }
 
 void at_thread_end(void*) noexcept {
-  own_free_state = OwnFree::kThreadEnds;  // other destructors of the thread may still free signals
-  give_own_to_all();
+  cache_state = CacheState::kThreadEnds;  // later destructors of the thread may still destroy signals
+  release_cached();
 }
 
-// A key, and not a thread_local object: the C library ends the process where it has no memory for such an
-// object's destructor. Made without a lock, which a forked child might find taken for ever.
-constinit std::atomic<uint64_t> thread_end_key{0};  // and one; 0: there is none yet
+// A key instead of a thread_local object: without memory for the destructor of such an object, the C library
+// ends the process. Created without a lock, because a forked child could inherit it locked.
+constinit std::atomic<uint64_t> thread_end_key{0};  // the key plus one; 0: not created
 
 bool heed_thread_end() noexcept {
   uint64_t known = thread_end_key.load();
@@ -155,17 +154,17 @@ bool heed_thread_end() noexcept {
       pthread_key_delete(made);
     }
   }
-  return pthread_setspecific(static_cast<pthread_key_t>(known - 1), &own_free) == 0;
+  return pthread_setspecific(static_cast<pthread_key_t>(known - 1), &cached) == 0;
 }
 
 void free_signal(Signal& signal) noexcept {
-  if (own_free_state != OwnFree::kOpen) [[unlikely]] {
-    if (own_free_state == OwnFree::kThreadEnds || !heed_thread_end()) return push(signal, signal);
-    own_free_state = OwnFree::kOpen;
+  if (cache_state != CacheState::kOpen) [[unlikely]] {
+    if (cache_state == CacheState::kThreadEnds || !heed_thread_end()) return push(signal, signal);
+    cache_state = CacheState::kOpen;
   }
-  if (own_free.full()) [[unlikely]]
-    give_own_to_all();
-  own_free.put(signal);
+  if (cached.full()) [[unlikely]]
+    release_cached();
+  cached.put(signal);
 }
 
 size_t registry_slot(uintptr_t slab) noexcept {
@@ -186,7 +185,7 @@ bool is_slab(uintptr_t slab) noexcept {
   }
 }
 
-// Under growth.lock.
+// Called under growth.lock.
 void* new_slab() noexcept {
   if (growth.registered == kMaxSlabs) {
     log_message(LogLevel::kError, LogTopic::kSignal, "signals: the maximum of {} is reached",
@@ -205,7 +204,7 @@ void* new_slab() noexcept {
   return slab;
 }
 
-// Under growth.lock.
+// Called under growth.lock.
 bool add_slab() noexcept {
   void* const slab = new_slab();
   if (slab == nullptr) return false;
@@ -216,10 +215,10 @@ bool add_slab() noexcept {
   return true;
 }
 
-// Makes signals out of new memory: one is returned, and a few more become free.
+// Creates signals in new memory: returns one and frees the others of its page.
 Signal* carve() noexcept {
   const std::lock_guard lock(growth.lock);
-  if (Signal* signal = pop()) return signal;  // another thread has been here
+  if (Signal* signal = pop()) return signal;  // another thread has added signals
   if (growth.slots_used == kSignalsPerSlab && !add_slab()) return nullptr;
   const uint32_t begin = ((growth.slab_count - 1) << kSlotBits) + growth.slots_used;
   growth.slots_used += kCarved;
@@ -227,7 +226,7 @@ Signal* carve() noexcept {
   for (uint32_t i = begin; i < begin + kCarved; ++i) {
     Signal& signal = at(i);
     signal.index = i;
-    signal.next_free.store(i + 2, std::memory_order_relaxed);  // the next one's index, plus one
+    signal.next_free.store(i + 2, std::memory_order_relaxed);  // index of the next signal, plus one
   }
   push(at(begin + 1), at(begin + kCarved - 1));
   return &at(begin);
@@ -239,7 +238,7 @@ void forget_free_signals() noexcept {
   growth.first_slab = growth.slab_count;
   growth.slots_used = kSignalsPerSlab;
   first_index.store(growth.slab_count << kSlotBits, std::memory_order_relaxed);
-  // The tag goes on, for those who have read the head before.
+  // The tag continues, for threads that have read the old head.
   uint64_t head = free_list.head.load(std::memory_order_relaxed);
   while (!free_list.head.compare_exchange_weak(head, (head & ~kIndexMask) + kTagUnit)) {
   }
@@ -260,30 +259,30 @@ void install_allocator(const SlabAllocator* allocator) noexcept {
   forget_free_signals();
 }
 
-void set_interrupts(Interrupt usual, Interrupt alarm) noexcept {
+void set_interrupts(Interrupt usual, Interrupt exception) noexcept {
   const auto set = [](DeviceInterrupt& interrupt, const Interrupt& value) {
     interrupt.mailbox.store(0, std::memory_order_release);
     interrupt.event.store(value.event_id, std::memory_order_release);
     interrupt.mailbox.store(value.mailbox, std::memory_order_release);
   };
   set(usual_interrupt, usual);
-  set(alarm_interrupt, alarm);
+  set(exception_interrupt, exception);
 }
 
 Signal* create(int64_t initial_value, uint32_t attributes, amd_signal_kind_t kind) noexcept {
-  Signal* signal = take_own();
+  Signal* signal = take_cached();
   if (signal == nullptr) signal = pop();
   if (signal == nullptr) [[unlikely]] {
     signal = carve();
     if (signal == nullptr) return nullptr;
   }
   if ((attributes & kSignalApiAttributes) != 0) attributes |= kSignalSilent;
-  // Atomically where somebody who comes late to the memory's former signal may still look: see signal.hpp.
-  // The list of waiters, its lock and the hooks' data are left alone: they are in order, and such people may
-  // be using them.
+  // Atomic if a late access to the memory's previous signal is possible: see signal.hpp. The list of waiters,
+  // its lock and the hooks' data are kept: they are valid, and late callers may be using them.
   amd_signal_t& abi = signal->abi;
   std::atomic_ref(const_cast<int64_t&>(abi.value)).store(initial_value, std::memory_order_relaxed);
-  const DeviceInterrupt& interrupt = (attributes & kSignalAlarm) == 0 ? usual_interrupt : alarm_interrupt;
+  const DeviceInterrupt& interrupt =
+      (attributes & kSignalException) == 0 ? usual_interrupt : exception_interrupt;
   const uint64_t mailbox = interrupt.mailbox.load(std::memory_order_acquire);
   const bool interrupts = mailbox != 0 && kind == AMD_SIGNAL_KIND_USER && (attributes & kSignalSilent) == 0;
   if (interrupts) attributes |= kSignalHooked;
@@ -332,10 +331,10 @@ size_t capacity() noexcept {
 
 void reset_after_fork() noexcept {
   growth.lock.reset_after_fork();
-  for (uint32_t i = growth.first_known; i < growth.slab_count; ++i) {
+  for (uint32_t i = growth.first_of_process; i < growth.slab_count; ++i) {
     if (!growth.inherited_by_fork[i]) continue;
-    // Waiters were threads of the parent, and locks may have been held. Whoever still stores to such a signal
-    // must not walk or wait for either. (Reading leaves the pages shared with the parent.)
+    // Waiters were threads of the parent, and locks may have been held. A store to such a signal must neither
+    // walk the list nor wait for the lock. (Reading keeps the pages shared with the parent.)
     for (uint32_t slot = 0; slot < growth.slots_carved[i]; ++slot) {
       Signal& signal = at((i << kSlotBits) + slot);
       if ((signal.attention.load(std::memory_order_relaxed) & Signal::kWaiters) == 0) continue;
@@ -347,9 +346,9 @@ void reset_after_fork() noexcept {
   for (auto& entry : registry) {
     if (entry.load(std::memory_order_relaxed) != 0) entry.store(0, std::memory_order_relaxed);
   }
-  growth.first_known = growth.slab_count;
+  growth.first_of_process = growth.slab_count;
   growth.allocator = &kAnonymousSlabs;
-  for (DeviceInterrupt* interrupt : {&usual_interrupt, &alarm_interrupt})
+  for (DeviceInterrupt* interrupt : {&usual_interrupt, &exception_interrupt})
     interrupt->mailbox.store(0, std::memory_order_relaxed);
   forget_free_signals();
   asymmetric_fence::reset_after_fork();

@@ -14,7 +14,7 @@
 namespace rigel {
 namespace {
 
-TEST(SignalPool, FindsASignalByItsHandleWhileItLives) {
+TEST(SignalPool, FindsLiveSignalByHandle) {
   Signal* signal = signal_pool::create(1);
   ASSERT_NE(signal, nullptr);
   EXPECT_EQ(Signal::from_handle(signal->handle()), signal);
@@ -22,7 +22,7 @@ TEST(SignalPool, FindsASignalByItsHandleWhileItLives) {
   EXPECT_EQ(Signal::from_handle(signal->handle()), nullptr);
 }
 
-TEST(SignalPool, KnowsForeignHandles) {
+TEST(SignalPool, RejectsForeignHandles) {
   Signal* signal = signal_pool::create(1);
   const uint64_t handle = signal->handle().handle;
   EXPECT_EQ(Signal::from_handle({0}), nullptr);
@@ -33,7 +33,7 @@ TEST(SignalPool, KnowsForeignHandles) {
   alignas(128) amd_signal_t made_up{};
   made_up.kind = AMD_SIGNAL_KIND_USER;
   EXPECT_EQ(Signal::from_handle({reinterpret_cast<uint64_t>(&made_up)}), nullptr);
-  // The slab has many signals that were never made.
+  // The slab contains many slots that are not signals yet.
   const uint64_t last_of_slab = (handle | (signal_pool::kSlabBytes - 1)) & ~uint64_t{127};
   EXPECT_EQ(Signal::from_handle({last_of_slab}), nullptr);
   signal_pool::destroy(*signal);
@@ -50,7 +50,7 @@ TEST(SignalPool, DestroysOnce) {
   signal_pool::destroy(*second);
 }
 
-TEST(SignalPool, OfManyThreadsThatDestroyOneSignalOneSucceeds) {
+TEST(SignalPool, DestroySucceedsInOneOfManyThreads) {
   for (int round = 0; round < 200; ++round) {
     Signal* signal = signal_pool::create(1);
     std::atomic<int> successes{0};
@@ -63,7 +63,7 @@ TEST(SignalPool, OfManyThreadsThatDestroyOneSignalOneSucceeds) {
   }
 }
 
-TEST(SignalPool, GivesAUsedSignalBackAsNew) {
+TEST(SignalPool, ReusesDestroyedSignalAsNew) {
   Signal* signal = signal_pool::create(1, kSignalGpuOnly);
   signal->abi.event_mailbox_ptr = 1;
   signal->abi.event_id = 2;
@@ -71,7 +71,7 @@ TEST(SignalPool, GivesAUsedSignalBackAsNew) {
   signal->abi.end_ts = 4;
   signal->copy_start_ts = 5;
   signal->copy_end_ts = 6;
-  const uint32_t life = signal->abi.reserved3[0];
+  const uint32_t first_generation = signal->abi.reserved3[0];
   signal_pool::destroy(*signal);
   Signal* again = signal_pool::create(9);
   ASSERT_EQ(again, signal) << "the last one freed is the first one used";
@@ -84,11 +84,11 @@ TEST(SignalPool, GivesAUsedSignalBackAsNew) {
   EXPECT_EQ(again->copy_start_ts, 0u);
   EXPECT_EQ(again->copy_end_ts, 0u);
   EXPECT_EQ(again->attributes.load(), 0u);
-  EXPECT_NE(again->abi.reserved3[0], life) << "by which backends tell them apart";
+  EXPECT_NE(again->abi.reserved3[0], first_generation) << "by which backends tell them apart";
   signal_pool::destroy(*again);
 }
 
-TEST(SignalPool, LeavesADeadSignalAlone) {
+TEST(SignalPool, IgnoresStoresToDestroyedSignal) {
   Signal* signal = signal_pool::create(3);
   signal_pool::destroy(*signal);
   ::testing::internal::CaptureStderr();
@@ -114,7 +114,7 @@ TEST(SignalPool, GrowsPastOneSlab) {
   for (Signal* signal : signals) ASSERT_TRUE(signal_pool::destroy(*signal));
 }
 
-TEST(SignalPool, UsesNoMoreMemoryThanSignalsAliveAtOnceNeed) {
+TEST(SignalPool, CapacityIsMaximumOfLiveSignals) {
   std::vector<Signal*> alive;
   for (int i = 0; i < 1000; ++i) alive.push_back(signal_pool::create(i));
   const size_t before = signal_pool::capacity();
@@ -127,7 +127,7 @@ TEST(SignalPool, UsesNoMoreMemoryThanSignalsAliveAtOnceNeed) {
   for (Signal* signal : alive) signal_pool::destroy(*signal);
 }
 
-TEST(SignalPool, UsesWhatThreadsHaveFreedThatAreGone) {
+TEST(SignalPool, ReusesSignalsFreedByEndedThreads) {
   const auto live_and_end = [] {
     std::vector<Signal*> signals;
     for (int i = 0; i < 100; ++i) signals.push_back(signal_pool::create(i));
@@ -139,8 +139,8 @@ TEST(SignalPool, UsesWhatThreadsHaveFreedThatAreGone) {
   EXPECT_EQ(signal_pool::capacity(), before);
 }
 
-TEST(SignalPool, UsesAgainWhatAnotherThreadFrees) {
-  constexpr int kSignals = 10'000;  // each takes two turns of the scheduler on a busy machine
+TEST(SignalPool, ReusesSignalsFreedByOtherThread) {
+  constexpr int kSignals = 10'000;  // each takes two time slices of the scheduler on a busy machine
   const size_t before = signal_pool::capacity();
   std::atomic<Signal*> handed_over{nullptr};
   std::thread destroyer([&] {
@@ -169,9 +169,10 @@ struct FreedAtThreadEnd {
   }
 };
 
-TEST(SignalPool, LosesNoSignalThatAThreadFreesWhileItEnds) {
+TEST(SignalPool, ReusesSignalsFreedDuringThreadEnd) {
   const auto end = [] {
-    static thread_local FreedAtThreadEnd last;  // destroyed after what the pool makes later
+    // destroyed after the pool's own thread-local data, which is created later
+    static thread_local FreedAtThreadEnd last;
     last.signal = signal_pool::create(1);
     signal_pool::destroy(*signal_pool::create(2));
   };
@@ -181,7 +182,7 @@ TEST(SignalPool, LosesNoSignalThatAThreadFreesWhileItEnds) {
   EXPECT_EQ(signal_pool::capacity(), before);
 }
 
-TEST(SignalPool, NeverHandsASignalToTwoThreads) {
+TEST(SignalPool, GivesEachSignalToOneThread) {
   constexpr int kThreads = 4;
   std::vector<std::thread> threads;
   std::atomic<int> violations{0};
@@ -215,7 +216,8 @@ struct TestSlabs {
     ++self.allocated;
     if (self.empty) return nullptr;
     void* slab =
-        std::aligned_alloc(signal_pool::kSlabBytes, signal_pool::kSlabBytes);  // never freed: by contract
+        // never freed, as the contract requires
+        std::aligned_alloc(signal_pool::kSlabBytes, signal_pool::kSlabBytes);
     std::fill_n(static_cast<std::byte*>(slab), signal_pool::kSlabBytes, std::byte{0});
     self.slab = slab;
     return slab;
@@ -230,7 +232,7 @@ struct TestSlabs {
   void* retired = nullptr;
 };
 
-TEST(SignalPool, TakesSlabsFromTheInstalledAllocator) {
+TEST(SignalPool, TakesSlabsFromInstalledAllocator) {
   Signal* old_one = signal_pool::create(1);
   Signal* old_two = signal_pool::create(2);
   signal_pool::destroy(*old_two);
@@ -257,7 +259,7 @@ TEST(SignalPool, TakesSlabsFromTheInstalledAllocator) {
   signal_pool::destroy(*younger);
 }
 
-TEST(SignalPool, SaysWhenThereIsNoMemory) {
+TEST(SignalPool, ReturnsNullWithoutMemory) {
   TestSlabs slabs;
   slabs.empty = true;
   const signal_pool::SlabAllocator allocator{TestSlabs::allocate, nullptr, &slabs, false};
@@ -272,16 +274,16 @@ TEST(SignalPool, SaysWhenThereIsNoMemory) {
   signal_pool::install_allocator(nullptr);
 }
 
-TEST(SignalPool, StartsAfreshInAForkedChild) {
+TEST(SignalPool, StartsEmptyInForkedChild) {
   Signal* parents = signal_pool::create(7);
-  parents->wake_lock.lock();  // as if another thread had been in the middle of something
+  parents->wake_lock.lock();  // as if another thread had held it during the fork
   parents->attention.fetch_or(Signal::kWaiters);
   const pid_t child = fork();
   if (child == 0) {
     alarm(20);
     signal_pool::reset_after_fork();
     if (Signal::from_handle(parents->handle()) != nullptr) _exit(1);
-    parents->store(8);  // wrong, but harmless
+    parents->store(8);  // invalid, but harmless
     Signal* own = signal_pool::create(1);
     if (own == nullptr || own == parents) _exit(2);
     if (Signal::from_handle(own->handle()) != own) _exit(3);

@@ -17,7 +17,7 @@ class SignalTest : public ::testing::Test {
   Signal& signal() { return *signal_; }
 };
 
-TEST_F(SignalTest, LooksToHardwareLikeAnAmdSignal) {
+TEST_F(SignalTest, StartsWithAmdSignal) {
   const auto* abi = reinterpret_cast<const amd_signal_t*>(signal().handle().handle);
   EXPECT_EQ(abi->kind, AMD_SIGNAL_KIND_USER);
   EXPECT_EQ(abi->value, 5);
@@ -35,19 +35,19 @@ TEST_F(SignalTest, StoresAndLoads) {
   EXPECT_EQ(signal().load(), 9);
 }
 
-TEST_F(SignalTest, ExchangeReturnsTheValueBefore) {
+TEST_F(SignalTest, ExchangeReturnsPreviousValue) {
   EXPECT_EQ(signal().exchange<std::memory_order_acq_rel>(6), 5);
   EXPECT_EQ(signal().load(), 6);
 }
 
-TEST_F(SignalTest, CompareExchangeChangesOnlyWhatWasExpected) {
+TEST_F(SignalTest, CompareExchangeRequiresExpectedValue) {
   EXPECT_EQ(signal().compare_exchange<std::memory_order_acq_rel>(4, 10), 5);
   EXPECT_EQ(signal().load(), 5);
   EXPECT_EQ(signal().compare_exchange<std::memory_order_release>(5, 10), 5);
   EXPECT_EQ(signal().load(), 10);
 }
 
-TEST_F(SignalTest, ComputesOnTheValue) {
+TEST_F(SignalTest, DoesArithmetic) {
   signal().add(3);
   EXPECT_EQ(signal().load(), 8);
   signal().subtract<std::memory_order_release>(10);
@@ -84,32 +84,32 @@ TEST(SignalCondition, ComparesSignedValues) {
   EXPECT_FALSE(holds(4, 0, 0));
 }
 
-TEST(Doorbell, StoreGoesToTheRegister) {
-  volatile uint64_t bell = 0;
+TEST(Doorbell, StoreWritesRegister) {
+  volatile uint64_t register_value = 0;
   Signal* signal = signal_pool::create(-1, 0, AMD_SIGNAL_KIND_DOORBELL);
-  signal->abi.hardware_doorbell_ptr = &bell;
+  signal->abi.hardware_doorbell_ptr = &register_value;
   signal->store(41);
-  EXPECT_EQ(bell, 41u);
+  EXPECT_EQ(register_value, 41u);
   signal->store<std::memory_order_release>(int64_t{1} << 40);
-  EXPECT_EQ(bell, uint64_t{1} << 40);
+  EXPECT_EQ(register_value, uint64_t{1} << 40);
   signal->silent_store(43);
-  EXPECT_EQ(bell, 43u);
+  EXPECT_EQ(register_value, 43u);
   signal_pool::destroy(*signal);
 }
 
-TEST(Doorbell, RingsAlsoAfterAStoreFence) {
-  volatile uint64_t bell = 0;
+TEST(Doorbell, WritesRegisterAfterStoreFence) {
+  volatile uint64_t register_value = 0;
   Signal* signal = signal_pool::create(-1, kSignalRingIsWriteCombined, AMD_SIGNAL_KIND_DOORBELL);
-  signal->abi.hardware_doorbell_ptr = &bell;
+  signal->abi.hardware_doorbell_ptr = &register_value;
   signal->store(4);
-  EXPECT_EQ(bell, 4u);
+  EXPECT_EQ(register_value, 4u);
   signal_pool::destroy(*signal);
 }
 
-TEST(Doorbell, KeepsItsRegisterWhenOperatedOnLikeAValue) {
-  volatile uint64_t bell = 7;
+TEST(Doorbell, IgnoresOperationsOnValue) {
+  volatile uint64_t register_value = 7;
   Signal* signal = signal_pool::create(-1, 0, AMD_SIGNAL_KIND_DOORBELL);
-  signal->abi.hardware_doorbell_ptr = &bell;
+  signal->abi.hardware_doorbell_ptr = &register_value;
   ::testing::internal::CaptureStderr();
   signal->add(1);
   signal->subtract(1);
@@ -120,8 +120,8 @@ TEST(Doorbell, KeepsItsRegisterWhenOperatedOnLikeAValue) {
   EXPECT_EQ(signal->compare_exchange(0, 1), 0);
   EXPECT_NE(::testing::internal::GetCapturedStderr().find("is ignored because it is a doorbell"),
             std::string::npos);
-  EXPECT_EQ(signal->abi.hardware_doorbell_ptr, &bell);
-  EXPECT_EQ(bell, 7u);
+  EXPECT_EQ(signal->abi.hardware_doorbell_ptr, &register_value);
+  EXPECT_EQ(register_value, 7u);
   signal_pool::destroy(*signal);
 }
 
@@ -129,39 +129,39 @@ class LegacyDoorbell : public ::testing::Test {
  protected:
   explicit LegacyDoorbell(uint32_t attributes = 0)
       : signal_(signal_pool::create(-1, attributes, AMD_SIGNAL_KIND_LEGACY_DOORBELL)) {
-    signal_->abi.legacy_hardware_doorbell_ptr = &bell_;
+    signal_->abi.legacy_hardware_doorbell_ptr = &register_;
     signal_->abi.queue_ptr = &queue_;
     queue_.hsa_queue.size = 64;
   }
   ~LegacyDoorbell() override { signal_pool::destroy(*signal_); }
 
-  volatile uint32_t bell_ = 0;
+  volatile uint32_t register_ = 0;
   amd_queue_v2_t queue_{};
   Signal* const signal_;
 };
 
-TEST_F(LegacyDoorbell, WritesTheEndOfThePackets) {
+TEST_F(LegacyDoorbell, WritesEndOfPackets) {
   signal_->store(0);
-  EXPECT_EQ(bell_, 1u);
+  EXPECT_EQ(register_, 1u);
   EXPECT_EQ(queue_.max_legacy_doorbell_dispatch_id_plus_1, 1u);
   signal_->store<std::memory_order_release>(99);
-  EXPECT_EQ(bell_, 100u);
+  EXPECT_EQ(register_, 100u);
   EXPECT_EQ(queue_.max_legacy_doorbell_dispatch_id_plus_1, 100u);
   EXPECT_EQ(queue_.legacy_doorbell_lock, 0u);
 }
 
-TEST_F(LegacyDoorbell, DropsDuplicatesAndStepsBack) {
+TEST_F(LegacyDoorbell, DropsDuplicatesAndBackwardSteps) {
   signal_->store(9);
-  bell_ = 0;
+  register_ = 0;
   signal_->store(9);
   signal_->store(3);
-  EXPECT_EQ(bell_, 0u);
+  EXPECT_EQ(register_, 0u);
   EXPECT_EQ(queue_.max_legacy_doorbell_dispatch_id_plus_1, 10u);
 }
 
-TEST_F(LegacyDoorbell, CountsOnPast32Bits) {
+TEST_F(LegacyDoorbell, WrapsPast32Bits) {
   signal_->store(int64_t{1} << 32);
-  EXPECT_EQ(bell_, 1u);
+  EXPECT_EQ(register_, 1u);
   EXPECT_EQ(queue_.max_legacy_doorbell_dispatch_id_plus_1, (uint64_t{1} << 32) + 1);
 }
 
@@ -170,13 +170,13 @@ class LegacyDoorbellInDwords : public LegacyDoorbell {
   LegacyDoorbellInDwords() : LegacyDoorbell(kSignalDoorbellInDwords) {}
 };
 
-TEST_F(LegacyDoorbellInDwords, WrapsAtTwiceTheRing) {
+TEST_F(LegacyDoorbellInDwords, WrapsAtTwiceRingSize) {
   signal_->store(62);
-  EXPECT_EQ(bell_, 63u * 16);
+  EXPECT_EQ(register_, 63u * 16);
   signal_->store(63);
-  EXPECT_EQ(bell_, 64u * 16);
+  EXPECT_EQ(register_, 64u * 16);
   signal_->store(127);
-  EXPECT_EQ(bell_, 0u);
+  EXPECT_EQ(register_, 0u);
 }
 
 }  // namespace

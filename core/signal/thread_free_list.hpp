@@ -1,7 +1,7 @@
-// Free signals that a thread keeps for itself: only that thread touches the list, so that what it frees it
-// can use again without a locked instruction (about 8 ns each on a 2.5 GHz Xeon, two of them for the shared
+// Free signals that one thread keeps. Only this thread accesses the list, so that it can reuse what it
+// destroyed without a locked instruction (about 8 ns each on a 2.5 GHz Xeon, two of them for the shared
 // stack). The links are those of the shared stack: `next_free`, an index plus one, 0 at the end. The first
-// signal is known by its address, so that the one that was freed last is had without a look at the slabs.
+// signal is stored by address, so that taking it needs no lookup of a slab.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace rigel::signal_pool {
 
 class ThreadFreeList {
  public:
-  /// More than that many are given back to the other threads.
+  /// Capacity; surplus signals are released to other threads.
   static constexpr uint32_t kMost = 32;
 
   bool empty() const noexcept { return first_ == nullptr; }
@@ -24,7 +24,7 @@ class ThreadFreeList {
     ++count_;
   }
 
-  /// The signal that was put in last. Not of an empty list. `at(index)` finds a signal.
+  /// Removes the signal that was added last. The list must not be empty. `at(index)` returns a signal.
   template <class At>
   Signal& take(At at) noexcept {
     Signal& last = *first_;

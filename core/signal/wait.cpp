@@ -41,7 +41,7 @@ struct Entry {
   WaitNode node;
   Signal* signal;
   uint32_t generation;
-  uint32_t index;  // of the term
+  uint32_t index;  // index of the term
   Outcome outcome = Outcome::kOpen;
   int64_t value = 0;
 
@@ -56,21 +56,21 @@ struct Entry {
 
   bool open() const noexcept { return outcome == Outcome::kOpen; }
 
-  void gone() noexcept {
+  void mark_destroyed() noexcept {
     outcome = Outcome::kGone;
     value = 0;
   }
 
-  void look() noexcept {
+  void poll() noexcept {
     const int64_t now = signal->load<std::memory_order_acquire>();
-    // A value may satisfy because it is a younger signal's: the generation says whose it was.
+    // The value may be a newer signal's: the generation, read after it, identifies the signal.
     if (signal->generation.load(std::memory_order_relaxed) != generation) [[unlikely]]
-      return gone();
+      return mark_destroyed();
     value = now;
     if (holds(node.condition, now, node.compare)) outcome = Outcome::kMet;
   }
 
-  // Takes the outcome from the node, once nobody else has it.
+  // Takes the outcome from the node, once no other thread accesses it.
   void adopt() noexcept {
     const State state = node.state.load(std::memory_order_acquire);
     if (!open()) return;
@@ -78,22 +78,21 @@ struct Entry {
       outcome = Outcome::kMet;
       value = node.seen;
     } else if (state == State::kSignalGone) {
-      gone();
+      mark_destroyed();
     }
   }
 };
 
 enum class Quantifier : uint8_t { kAny, kAll };
 
-// One wait of one thread.
 class Wait {
  public:
   Wait(std::span<Entry> entries, Quantifier quantifier) noexcept
       : entries_(entries), quantifier_(quantifier) {}
 
-  // True if the wait is over; entries have their outcomes either way.
+  // Returns true if the wait is over. Entries have their outcomes in both cases.
   bool run(uint64_t timeout_ns, Spin spin) noexcept {
-    if (look()) return true;
+    if (poll()) return true;
     if (timeout_ns == 0) return false;
     const uint64_t start = system_time_ns();
     deadline_ = after(start, timeout_ns);
@@ -101,27 +100,27 @@ class Wait {
   }
 
  private:
-  bool look() noexcept {
-    bool one_met = false;
-    bool one_open = false;
+  bool poll() noexcept {
+    bool any_met = false;
+    bool any_open = false;
     for (Entry& entry : entries_) {
       if (entry.open()) {
-        entry.look();
+        entry.poll();
         if (!entry.open() && linked_) withdraw(entry);
       }
       if (entry.outcome == Entry::Outcome::kMet) {
-        one_met = true;
+        any_met = true;
         if (quantifier_ == Quantifier::kAny) break;
       }
-      one_open |= entry.open();
+      any_open |= entry.open();
     }
-    return !one_open || (one_met && quantifier_ == Quantifier::kAny);
+    return !any_open || (any_met && quantifier_ == Quantifier::kAny);
   }
 
-  // Until nothing has changed, and the device has had no use for the thread, for as long as it is to look.
+  // Polls until neither a change nor work for the device has occurred for the polling time.
   bool look_for_a_while(uint64_t start, Spin spin) noexcept {
     if (spinning_is_pointless()) return false;
-    // Reading the clock is as dear as several looks at a few signals.
+    // Reading the clock costs as much as several polls of a few signals.
     const uint32_t looks =
         std::max<uint32_t>(1, 8 / static_cast<uint32_t>(std::min<size_t>(entries_.size(), 8)));
     const uint64_t look_ns = device_computes_on_host() ? spin.look_ns / 10 : spin.look_ns;
@@ -129,7 +128,7 @@ class Wait {
     for (uint64_t now = start; now < std::min(end, deadline_); now = system_time_ns()) {
       for (uint32_t i = 0; i < looks; ++i) {
         cpu_relax();
-        if (look()) return true;
+        if (poll()) return true;
       }
       if (now - start < spin.lend_ns && lend_thread()) end = after(system_time_ns(), look_ns);
     }
@@ -138,25 +137,25 @@ class Wait {
 
   bool sleep() noexcept {
     for (;;) {
-      const bool poll = link();
+      const bool must_poll = link();
       const SignalHooks* const hooks = hooks_of_entries();
       bool over;
-      if (hooks != nullptr && !poll && deadline_ == UINT64_MAX) {
+      if (hooks != nullptr && !must_poll && deadline_ == UINT64_MAX) {
         over = sleep_until_posted(*hooks);
       } else {
         if (hooks != nullptr) hooks->watch();
-        const Ended ended = sleep_and_look(poll);
-        if (ended == Ended::kTimedOut) return finished();  // what was posted at the last moment counts
+        const Ended ended = sleep_and_look(must_poll);
+        if (ended == Ended::kTimedOut) return finished();  // a post may have arrived after the last poll
         over = ended == Ended::kOver;
       }
       if (over || finished()) return true;
-      // Posted, but not done: of several signals, one was destroyed. Wait for the rest.
+      // Posted but not finished: one of several signals was destroyed. Wait for the others.
     }
   }
 
-  // Linked when this begins, and unlinked when it ends. Whether the wait was over at the last look.
+  // Expects linked entries and unlinks them. Returns whether the wait was over at the last poll.
   bool sleep_until_posted(const SignalHooks& hooks) noexcept {
-    const bool over = look();
+    const bool over = poll();
     DeviceSleeper sleeper{parker_};
     if (!over) hooks.sleep(sleeper);
     unlink();
@@ -164,66 +163,67 @@ class Wait {
     return over;
   }
 
-  // The same for a wait that ends in time, or that looks now and then.
+  // The same for a wait with a timeout or with signals that must be polled.
   enum class Ended : uint8_t { kOver, kPosted, kTimedOut };
-  Ended sleep_and_look(bool poll) noexcept {
+  Ended sleep_and_look(bool must_poll) noexcept {
     const auto end = [this](Ended how) {
       unlink();
       return how;
     };
     PollInterval interval;
-    BellListener bells;
+    ChangeListener listener;
     for (;;) {
-      if (poll) listen(bells);
-      if (look()) return end(Ended::kOver);
-      const uint64_t now = poll ? system_time_ns() : 0;
-      const uint64_t until = poll ? std::min(deadline_, now + interval.next()) : deadline_;
-      if (parker_.park(until, &bells)) return end(Ended::kPosted);
-      if (system_time_ns() >= deadline_) return end(look() ? Ended::kOver : Ended::kTimedOut);
+      if (must_poll) listen(listener);
+      if (poll()) return end(Ended::kOver);
+      const uint64_t now = must_poll ? system_time_ns() : 0;
+      const uint64_t until = must_poll ? std::min(deadline_, now + interval.next()) : deadline_;
+      if (parker_.park(until, &listener)) return end(Ended::kPosted);
+      if (system_time_ns() >= deadline_) return end(poll() ? Ended::kOver : Ended::kTimedOut);
     }
   }
 
-  // Null if devices change none of the signals.
+  // Returns null if devices change none of the signals.
   const SignalHooks* hooks_of_entries() const noexcept {
     const bool by_devices = std::ranges::any_of(
         entries_, [](const Entry& entry) { return entry.open() && entry.signal->is_changed_by_devices(); });
     return by_devices ? installed_signal_hooks() : nullptr;
   }
 
-  // True if the signals have to be polled besides.
+  // Returns true if signals must also be polled.
   bool link() noexcept {
     uint32_t open = 0;
     for (const Entry& entry : entries_) open += entry.open();
     parker_.expect(quantifier_ == Quantifier::kAll ? open : 1);
     linked_ = true;
-    bool poll = false;
+    bool must_poll = false;
     for (Entry& entry : entries_) {
       if (!entry.open()) continue;
       entry.node.parker = &parker_;
       if (link_waiter(*entry.signal, entry.node, entry.generation)) {
-        poll |= needs_polling(*entry.signal);
+        must_poll |= needs_polling(*entry.signal);
       } else {
-        entry.gone();
+        entry.mark_destroyed();
         if (quantifier_ == Quantifier::kAll) static_cast<void>(parker_.post());
       }
     }
-    // Where this fails, signals either have kFence or are polled.
+    // If this fails, signals either have kFence or are polled.
     if (!asymmetric_fence::heavy()) {
-      for (const Entry& entry : entries_) poll |= entry.open() && needs_polling(*entry.signal);
+      for (const Entry& entry : entries_) must_poll |= entry.open() && needs_polling(*entry.signal);
     }
-    return poll;
+    return must_poll;
   }
 
-  // To changes by other processes. Before a look.
-  void listen(BellListener& bells) const noexcept {
-    bells.forget();
+  // Listens to changes by other processes. Call before a poll.
+  void listen(ChangeListener& listener) const noexcept {
+    listener.forget();
     for (const Entry& entry : entries_) {
       if (!entry.open() || !entry.signal->has_attribute(kSignalIpc)) continue;
-      if (ChangeBell* const bell = shared_signals::bell_of(*entry.signal)) bells.listen(*bell);
+      if (ChangeNotifier* const notifier = shared_signals::notifier_of(*entry.signal))
+        listener.listen(*notifier);
     }
   }
 
-  // This thread has seen the end of an entry itself: whoever unlinks a node counts its post.
+  // Counts the post for an entry that this thread has found finished: the thread that unlinks a node posts.
   void withdraw(Entry& entry) noexcept {
     if (unlink_waiter(*entry.signal, entry.node) && quantifier_ == Quantifier::kAll) {
       static_cast<void>(parker_.post());
@@ -259,7 +259,7 @@ bool is_waitable(const Signal& signal) noexcept {
   return false;
 }
 
-// Entries for the terms that are to be waited for: a few on the stack, many on the heap.
+// Entries for the terms to wait for: a few on the stack, many on the heap.
 class Entries {
  public:
   Entries(const WaitTerm* terms, uint32_t count) noexcept {
@@ -291,13 +291,13 @@ class Entries {
 };
 static_assert(std::is_trivially_destructible_v<Entry>);
 
-// With no memory for entries: looks once a millisecond.
+// Used without memory for entries: polls once a millisecond.
 template <class Look>
-bool wait_by_polling(uint64_t timeout_ns, Look look) noexcept {
+bool wait_by_polling(uint64_t timeout_ns, Look poll) noexcept {
   const uint64_t start = system_time_ns();
   const uint64_t deadline = after(start, timeout_ns);
   for (;;) {
-    if (look()) return true;
+    if (poll()) return true;
     const uint64_t now = system_time_ns();
     if (now >= deadline) return false;
     Parker(Parker::Until::kFirst).park(std::min(deadline, now + PollInterval::kLongestNs));
@@ -307,7 +307,7 @@ bool wait_by_polling(uint64_t timeout_ns, Look look) noexcept {
 bool term_holds(const WaitTerm& term, int64_t& value) noexcept {
   value = term.signal->load<std::memory_order_acquire>();
   return holds(term.condition, value, term.compare) &&
-         // After the value, which may be a younger signal's.
+         // Read after the value, which may be a newer signal's.
          (term.generation == 0 || term.signal->generation.load(std::memory_order_relaxed) == term.generation);
 }
 
@@ -331,7 +331,7 @@ uint32_t wait_any(const WaitTerm* terms, uint32_t count, uint64_t timeout_ns, Sp
     return index;
   };
   int64_t seen;
-  const auto look = [&](uint32_t& index) {
+  const auto poll = [&](uint32_t& index) {
     for (index = 0; index < count; ++index) {
       const Signal* signal = terms[index].signal;
       if (signal != nullptr && signal->kind() == AMD_SIGNAL_KIND_USER && term_holds(terms[index], seen))
@@ -340,12 +340,12 @@ uint32_t wait_any(const WaitTerm* terms, uint32_t count, uint64_t timeout_ns, Sp
     return false;
   };
   uint32_t index;
-  if (look(index)) return met(index, seen);
+  if (poll(index)) return met(index, seen);
   if (timeout_ns == 0) return kWaitTimedOut;
 
   const Entries entries(terms, count);
   if (entries.failed()) {
-    return wait_by_polling(timeout_ns, [&] { return look(index); }) ? met(index, seen) : kWaitTimedOut;
+    return wait_by_polling(timeout_ns, [&] { return poll(index); }) ? met(index, seen) : kWaitTimedOut;
   }
   if (entries.span().empty()) return kWaitTimedOut;
   if (!Wait(entries.span(), Quantifier::kAny).run(timeout_ns, spin)) return kWaitTimedOut;
@@ -360,7 +360,7 @@ bool wait_all(const WaitTerm* terms, uint32_t count, uint64_t timeout_ns, Spin s
   if (values != nullptr) std::fill_n(values, count, 0);
   const Entries entries(terms, count);
   if (entries.failed()) {
-    // Without a place to remember what has been seen, all have to hold at once.
+    // Without memory for outcomes, all terms must hold in one poll.
     return wait_by_polling(timeout_ns, [&] {
       bool all = true;
       for (uint32_t i = 0; i < count; ++i) {

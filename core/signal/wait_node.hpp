@@ -1,10 +1,10 @@
-// One entry of a signal's list of waiters: a thread that sleeps, or an asynchronous handler that is armed.
+// An entry of a signal's list of waiters: a sleeping thread or an armed asynchronous handler.
 //
-// Owned by who waits; linked, unlinked and changed under the signal's wake lock. The signaller that finds a
-// thread's condition to hold unlinks its node, posts its parker, and last of all stores `state`: once the
-// owner sees kSatisfied or kSignalGone (acquire), nobody will touch the node or the parker again, and it may
-// go without taking the lock. A handler's node stays linked, and goes from kArmed to kReady and to the
-// dispatcher's queue.
+// *Threads:* linked, unlinked and changed under the signal's wake lock.
+// *Lifetime:* owned by the waiter. The signaller that finds a thread's condition satisfied unlinks the node,
+// posts its parker, and stores `state` last. When the owner reads kSatisfied or kSignalGone (acquire), no
+// other thread accesses the node or the parker any more, and the owner may leave without the lock. A
+// handler's node stays linked: its state changes from kArmed to kReady, and it enters the dispatcher's queue.
 #pragma once
 
 #include <atomic>
@@ -20,9 +20,9 @@ struct WaitNode {
   enum class Owner : uint8_t { kThread, kHandler };
   enum class State : uint8_t {
     kUnlinked,    ///< not in a list
-    kArmed,       ///< in a list: the next change that satisfies is for this node
-    kReady,       ///< handlers only: in a list, but already on its way to the dispatcher
-    kSatisfied,   ///< threads only: not in a list; `seen` is the value that satisfied
+    kArmed,       ///< in a list; the next satisfying change is delivered to this node
+    kReady,       ///< handlers only: in a list and in the dispatcher's queue
+    kSatisfied,   ///< threads only: not in a list; `seen` is the satisfying value
     kSignalGone,  ///< not in a list: the signal was destroyed
   };
 
@@ -36,39 +36,40 @@ struct WaitNode {
   std::atomic<State> state{State::kUnlinked};
 };
 
-/// The node of an asynchronous handler. Made by the dispatcher, and freed by nobody else: a node that has
-/// left its signal still goes through the queue.
+/// The node of an asynchronous handler. Created and freed by the dispatcher only: an unlinked node may still
+/// be in the queue.
 struct HandlerNode : WaitNode, ReadyItem {
   ReadyQueue* queue = nullptr;
-  /// Whether the handler is to be called when it comes out of the queue, with `seen`.
+  /// Whether the handler is called with `seen` when the node leaves the queue.
   bool fires = false;
 };
 
-/// Whether values that are not announced to waiters of `signal` are possible: they have to look now and then.
+/// Whether the value of `signal` can change without a notification, so that waiters must poll.
 bool needs_polling(const Signal& signal) noexcept;
 
-/// Links an unlinked node and arms it. False, and not linked, if the signal is no longer of `generation`, or
-/// that is no living signal's. The caller then has to run asymmetric_fence::heavy() and look at the value.
+/// Links and arms an unlinked node. The caller must then run asymmetric_fence::heavy() and read the value.
+/// Returns false without linking if the signal was destroyed or recycled (its generation differs from
+/// `generation`, or is even).
 bool link_waiter(Signal& signal, WaitNode& node, uint32_t generation) noexcept;
 
-/// Takes a thread's node out. True if it was still armed; false if a signaller or destroyer has been quicker
-/// (and then it is done with the node).
+/// Unlinks a thread's node. Returns true if it was armed; false if a signaller or destroyer was faster and no
+/// longer uses the node.
 bool unlink_waiter(Signal& signal, WaitNode& node) noexcept;
 
-/// The dispatcher's, with a node that came out of the queue: whether the handler is to be called, and with
-/// what value.
+/// Called by the dispatcher with a node from the queue. Returns whether the handler must be called, and its
+/// value.
 bool take_handler(Signal& signal, HandlerNode& node, int64_t& value) noexcept;
 
-/// The dispatcher's, after a handler has run: arms the node again, and sends it to the queue at once if its
-/// condition holds. False if the signal has gone.
+/// Called by the dispatcher after a handler has run: arms the node, or sends it to the queue at once if its
+/// condition holds. Returns false if the signal was destroyed.
 bool rearm_handler(Signal& signal, HandlerNode& node) noexcept;
 
-/// Takes a handler's node out, whatever its state. Afterwards nobody but the queue knows it.
+/// Unlinks a handler's node in any state. Afterwards only the queue may refer to it.
 void unlink_handler(Signal& signal, HandlerNode& node) noexcept;
 
-/// Takes out every node of a signal that is being destroyed, after its generation has moved on. Threads come
-/// back with kSignalGone. A handler whose condition holds, or did when it was sent to the queue, is called
-/// one last time; others are dropped.
+/// Unlinks every node of a signal that is being destroyed, after its generation has changed. Threads receive
+/// kSignalGone. A handler whose condition holds, or held when it was queued, is called a last time; others
+/// are dropped.
 void release_waiters(Signal& signal) noexcept;
 
 }  // namespace rigel

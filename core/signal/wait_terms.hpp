@@ -1,4 +1,4 @@
-// A list of terms for wait_any and wait_all that is made for one call: short ones need no memory.
+// A list of terms for one call of wait_any or wait_all. Short lists need no heap memory.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ namespace rigel {
 
 class WaitTerms {
  public:
-  /// Makes room. False without memory.
+  /// Makes room for `count` terms. Returns false without memory.
   bool resize(uint32_t count) noexcept {
     if (count <= kInline) return true;
     heap_.reset(new (std::nothrow) WaitTerm[count]);

@@ -29,7 +29,6 @@ constexpr auto kGte = HSA_SIGNAL_CONDITION_GTE;
 constexpr uint64_t kMillisecond = 1'000'000;
 constexpr Spin kNoSpin{0};
 
-// Signals that go with the test.
 class Signals {
  public:
   explicit Signals(size_t count, int64_t value = 1, uint32_t attributes = 0) {
@@ -57,13 +56,13 @@ bool all(const std::vector<WaitTerm>& terms, uint64_t timeout = kWaitForever, in
   return wait_all(terms.data(), static_cast<uint32_t>(terms.size()), timeout, kNoSpin, values);
 }
 
-// Until somebody sleeps on the signal, for which all other threads of the test are there.
+// Returns when a thread sleeps on the signal. All other threads of the test must end up asleep.
 void await_sleeper(const Signal& signal) {
   while ((signal.attention.load() & Signal::kWaiters) == 0) std::this_thread::yield();
   testing::await_others_asleep();
 }
 
-TEST(Wait, ReturnsAtOnceWhatHoldsAlready) {
+TEST(Wait, ReturnsAtOnceIfConditionHolds) {
   Signals signal(1, 5);
   EXPECT_EQ(wait(signal[0], kEq, 5), 5);
   EXPECT_EQ(wait(signal[0], kNe, 4), 5);
@@ -71,7 +70,7 @@ TEST(Wait, ReturnsAtOnceWhatHoldsAlready) {
   EXPECT_EQ(wait(signal[0], kGte, 5), 5);
 }
 
-TEST(Wait, ReturnsTheValueAfterItsTime) {
+TEST(Wait, ReturnsValueAfterTimeout) {
   Signals signal(1, 5);
   EXPECT_EQ(wait(signal[0], kEq, 0, 0), 5);
   const uint64_t before = system_time_ns();
@@ -81,7 +80,7 @@ TEST(Wait, ReturnsTheValueAfterItsTime) {
   EXPECT_EQ(wait(signal[0], kEq, 0, 3 * kMillisecond, kNoSpin), 5);
 }
 
-TEST(Wait, ReturnsAtOnceForAConditionThatIsNone) {
+TEST(Wait, ReturnsAtOnceForUnknownCondition) {
   Signals signal(1, 5);
   EXPECT_EQ(wait(signal[0], 17, 0), 5);
 }
@@ -93,7 +92,7 @@ struct Change {
 
 class WaitIsEndedBy : public ::testing::TestWithParam<Change> {};
 
-TEST_P(WaitIsEndedBy, AChange) {
+TEST_P(WaitIsEndedBy, Change) {
   Signals signal(1, 0b10);
   std::thread sleeper([&] { EXPECT_EQ(wait(signal[0], kNe, 0b10, kWaitForever, kNoSpin), 0b11); });
   await_sleeper(signal[0]);
@@ -123,7 +122,7 @@ INSTANTIATE_TEST_SUITE_P(Operations, WaitIsEndedBy,
                                                   }}),
                          [](const auto& test) { return test.param.name; });
 
-TEST(Wait, SleepsThroughChangesThatDoNotSatisfy) {
+TEST(Wait, SleepsThroughUnsatisfyingChanges) {
   Signals signal(1, 10);
   std::atomic<bool> returned{false};
   std::thread sleeper([&] {
@@ -143,14 +142,14 @@ uint64_t processor_time() {
   return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
 }
 
-TEST(Wait, ThatIsToldToSpinSleepsThroughMostOfALongOne) {
+TEST(Wait, ActiveWaitSleepsThroughLongWait) {
   constexpr int kTurns = 12;
   Signals signal(1, 0);
   std::atomic<int> begun{0};
   std::thread changer([&] {
     for (int turn = 1; turn <= kTurns; ++turn) {
       while (begun != turn) std::this_thread::yield();
-      std::this_thread::sleep_for(12ms);  // is what a long wait is
+      std::this_thread::sleep_for(12ms);  // the length of a long wait
       signal[0].store(turn);
     }
   });
@@ -163,8 +162,8 @@ TEST(Wait, ThatIsToldToSpinSleepsThroughMostOfALongOne) {
   changer.join();
 }
 
-// A device that computes on the threads that are lent to it. What it has to do it may not be asked for: a
-// wait that is interrupted for too long sleeps, and is woken then.
+// A device that computes on lent threads. The test does not bound the time of its work, because a wait that
+// is interrupted for too long sleeps, and is then woken.
 class WaitForSoftware : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -173,7 +172,7 @@ class WaitForSoftware : public ::testing::Test {
   }
   ~WaitForSoftware() override { lend_thread_to_device = nullptr; }
 
-  // Waits for the signal to become 0, which the device makes it when it has been lent `enough` threads.
+  // Waits for the signal to become 0. The device sets it when it has received `enough` threads.
   static int64_t wait_for_device(Spin spin, int enough, hsa_driver_lend_thread_v1_fn lend) {
     Signals signals(1);
     in_work = &signals[0];
@@ -201,7 +200,7 @@ class WaitForSoftware : public ::testing::Test {
   static inline std::atomic<int> left{0}, lent{0};
 };
 
-TEST_F(WaitForSoftware, DoesItsWork) {
+TEST_F(WaitForSoftware, LendsThread) {
   for (const Spin spin : {Spin::active(), Spin::blocked()}) {
     lent = 0;
     EXPECT_EQ(wait_for_device(spin, 100,
@@ -215,11 +214,11 @@ TEST_F(WaitForSoftware, DoesItsWork) {
   }
 }
 
-TEST_F(WaitForSoftware, GoesOnHelpingForLongerThanItWouldLook) {
-  // Looks for ten milliseconds and lends for a minute, since to be woken may take long where processors are busy.
+TEST_F(WaitForSoftware, LendsLongerThanItPolls) {
+  // Polls for 10 ms and lends for a minute, because a wake-up may take long on busy CPUs.
   EXPECT_EQ(wait_for_device(Spin{100'000'000, 60'000'000'000}, 10,
                             []() -> int32_t {
-                              // The work takes longer than the wait would look by itself.
+                              // Longer than the wait would poll without work.
                               std::this_thread::sleep_for(15ms);
                               work();
                               return 1;
@@ -228,7 +227,7 @@ TEST_F(WaitForSoftware, GoesOnHelpingForLongerThanItWouldLook) {
   EXPECT_GE(lent, 3);
 }
 
-TEST_F(WaitForSoftware, HasHelpedEnoughAfterAWhile) {
+TEST_F(WaitForSoftware, StopsLendingAfterLimit) {
   const auto without_end = []() -> int32_t {
     work();
     return 1;
@@ -237,7 +236,7 @@ TEST_F(WaitForSoftware, HasHelpedEnoughAfterAWhile) {
   EXPECT_EQ(wait_for_device(Spin::active(), INT32_MAX, without_end), 0);
 }
 
-TEST_F(WaitForSoftware, OnlyLooksWhereItWasToldHowLong) {
+TEST_F(WaitForSoftware, PollsWithoutLendingIfLendTimeIsZero) {
   Signals signals(1);
   lend_thread_to_device = []() -> int32_t {
     work();
@@ -247,7 +246,7 @@ TEST_F(WaitForSoftware, OnlyLooksWhereItWasToldHowLong) {
   EXPECT_EQ(lent, 0);
 }
 
-TEST_F(WaitForSoftware, EndsInTimeWhateverThereIsToDo) {
+TEST_F(WaitForSoftware, TimesOutWhileDeviceHasWork) {
   Signals signals(1);
   lend_thread_to_device = []() -> int32_t { return 1; };
   const uint64_t start = system_time_ns();
@@ -256,7 +255,7 @@ TEST_F(WaitForSoftware, EndsInTimeWhateverThereIsToDo) {
   EXPECT_GE(system_time_ns() - start, 10 * kMillisecond);
 }
 
-TEST_F(WaitForSoftware, SleepsWhenThereIsNothingToDo) {
+TEST_F(WaitForSoftware, SleepsWhenDeviceHasNoWork) {
   EXPECT_EQ(wait_for_device(Spin::blocked(), 1,
                             []() -> int32_t {
                               ++lent;
@@ -266,8 +265,8 @@ TEST_F(WaitForSoftware, SleepsWhenThereIsNothingToDo) {
   EXPECT_GE(lent, 1);
 }
 
-TEST(Wait, WakesEverybodyWhomAChangeSatisfies) {
-  constexpr int kSleepers = 70;  // more than are woken in one go
+TEST(Wait, ChangeWakesAllSatisfiedWaiters) {
+  constexpr int kSleepers = 70;  // more than one batch of wake-ups
   Signals signal(1, 0);
   std::atomic<int> about_to{0};
   std::vector<std::thread> sleepers;
@@ -283,7 +282,7 @@ TEST(Wait, WakesEverybodyWhomAChangeSatisfies) {
   for (auto& sleeper : sleepers) sleeper.join();
 }
 
-TEST(Wait, SeesSilentSignalsWithoutNotification) {
+TEST(Wait, PollsSilentSignals) {
   Signals signal(1, 1, kSignalGpuOnly);
   std::thread sleeper([&] { EXPECT_EQ(wait(signal[0], kEq, 0, kWaitForever, kNoSpin), 0); });
   await_sleeper(signal[0]);
@@ -291,7 +290,7 @@ TEST(Wait, SeesSilentSignalsWithoutNotification) {
   sleeper.join();
 }
 
-TEST(Wait, ReturnsZeroWhenTheSignalIsDestroyed) {
+TEST(Wait, ReturnsZeroWhenSignalIsDestroyed) {
   Signal* signal = signal_pool::create(5);
   std::thread sleeper([&] { EXPECT_EQ(wait(*signal, kEq, 6, kWaitForever, kNoSpin), 0); });
   await_sleeper(*signal);
@@ -299,7 +298,7 @@ TEST(Wait, ReturnsZeroWhenTheSignalIsDestroyed) {
   sleeper.join();
 }
 
-TEST(Wait, ReturnsZeroWhenTheSignalIsDestroyedWhileItSpins) {
+TEST(Wait, ReturnsZeroWhenSignalIsDestroyedWhilePolling) {
   Signal* signal = signal_pool::create(5);
   std::atomic<bool> started{false};
   std::thread spinner([&] {
@@ -307,13 +306,13 @@ TEST(Wait, ReturnsZeroWhenTheSignalIsDestroyedWhileItSpins) {
     EXPECT_EQ(wait(*signal, kEq, 6, kWaitForever, Spin{1000 * kMillisecond}), 0);
   });
   while (!started) std::this_thread::yield();
-  // It has begun to look by then: nothing tells, as it does not sleep.
+  // The wait is polling by now, which cannot be observed because it does not sleep.
   std::this_thread::sleep_for(1ms);
   EXPECT_TRUE(signal_pool::destroy(*signal));
   spinner.join();
 }
 
-TEST(Wait, OnADeadSignalOrADoorbellReturnsZero) {
+TEST(Wait, ReturnsZeroForDestroyedSignalOrDoorbell) {
   Signal* signal = signal_pool::create(5);
   signal_pool::destroy(*signal);
   ::testing::internal::CaptureStderr();
@@ -321,7 +320,7 @@ TEST(Wait, OnADeadSignalOrADoorbellReturnsZero) {
   ::testing::internal::GetCapturedStderr();
 }
 
-TEST(WaitAny, ReturnsTheIndexAndValueOfWhatHolds) {
+TEST(WaitAny, ReturnsIndexAndValueOfSatisfiedTerm) {
   Signals signals(5, 1);
   signals[3].store(0);
   int64_t value = -1;
@@ -337,7 +336,7 @@ TEST(WaitAny, TimesOut) {
   EXPECT_EQ(value, -7) << "nothing was satisfied";
 }
 
-TEST(WaitAny, IsWokenByAnyOfItsSignals) {
+TEST(WaitAny, WakesForAnySignal) {
   for (const size_t count : {2u, 16u, 17u, 100u}) {
     for (const size_t which : {size_t{0}, count / 2, count - 1}) {
       Signals signals(count, 1);
@@ -360,14 +359,14 @@ TEST(WaitAny, IgnoresNullSignals) {
   EXPECT_EQ(any({}), kWaitTimedOut);
 }
 
-TEST(WaitAny, IgnoresAYoungerSignalInThePlaceOfItsOwn) {
+TEST(WaitAny, IgnoresRecycledSignal) {
   Signals signals(1, 0);
   const uint32_t before = signals[0].generation.load() - 2;
   EXPECT_EQ(any({{&signals[0], kEq, 0, before}}), kWaitTimedOut) << "at once, though the timeout is infinite";
   EXPECT_EQ(any({{&signals[0], kEq, 0, before}, {&signals[0], kEq, 0, before + 2}}), 1u);
 }
 
-TEST(WaitAny, GoesOnWithTheRestWhenASignalIsDestroyed) {
+TEST(WaitAny, ContinuesWhenOneSignalIsDestroyed) {
   Signals signals(2, 1);
   Signal* doomed = signal_pool::create(1);
   std::atomic<bool> returned{false};
@@ -377,14 +376,14 @@ TEST(WaitAny, GoesOnWithTheRestWhenASignalIsDestroyed) {
   });
   await_sleeper(signals[1]);
   signal_pool::destroy(*doomed);
-  // Time for a wait that ends wrongly.
+  // Time for a wait to return incorrectly.
   std::this_thread::sleep_for(2ms);
   EXPECT_FALSE(returned);
   signals[1].store(0);
   sleeper.join();
 }
 
-TEST(WaitAny, ReturnsWhenItsLastSignalIsDestroyed) {
+TEST(WaitAny, ReturnsWhenLastSignalIsDestroyed) {
   Signal* one = signal_pool::create(1);
   Signal* two = signal_pool::create(1);
   std::thread sleeper([&] { EXPECT_EQ(any({{one, kEq, 0}, {two, kEq, 0}}), kWaitTimedOut); });
@@ -394,7 +393,7 @@ TEST(WaitAny, ReturnsWhenItsLastSignalIsDestroyed) {
   sleeper.join();
 }
 
-TEST(WaitAny, TakesTheSameSignalTwice) {
+TEST(WaitAny, AcceptsRepeatedSignal) {
   Signals signals(1, 1);
   std::thread sleeper([&] { EXPECT_EQ(any({{&signals[0], kEq, 5}, {&signals[0], kGte, 6}}), 1u); });
   await_sleeper(signals[0]);
@@ -420,7 +419,7 @@ TEST(WaitAll, WaitsForEverySignal) {
   sleeper.join();
 }
 
-TEST(WaitAll, RemembersWhatHasHeldOnce) {
+TEST(WaitAll, RemembersSatisfiedTerms) {
   Signals signals(2, 1);
   std::thread sleeper([&] { EXPECT_TRUE(all(signals.terms(kEq, 0))); });
   await_sleeper(signals[1]);
@@ -430,7 +429,7 @@ TEST(WaitAll, RemembersWhatHasHeldOnce) {
   sleeper.join();
 }
 
-TEST(WaitAll, TimesOutAndReportsTheValues) {
+TEST(WaitAll, TimesOutAndReportsValues) {
   Signals signals(2, 3);
   signals[0].store(0);
   int64_t values[2] = {-1, -1};
@@ -439,7 +438,7 @@ TEST(WaitAll, TimesOutAndReportsTheValues) {
   EXPECT_EQ(values[1], 3);
 }
 
-TEST(WaitAll, TakesNullSignalsForSatisfied) {
+TEST(WaitAll, TreatsNullSignalsAsSatisfied) {
   Signals signals(1, 0);
   int64_t values[2] = {-1, -1};
   EXPECT_TRUE(all({{nullptr, kEq, 5}, {&signals[0], kEq, 0}}, kWaitForever, values));
@@ -447,7 +446,7 @@ TEST(WaitAll, TakesNullSignalsForSatisfied) {
   EXPECT_TRUE(all({}));
 }
 
-TEST(WaitAll, TakesADestroyedSignalForSatisfied) {
+TEST(WaitAll, TreatsDestroyedSignalAsSatisfied) {
   Signals signals(1, 1);
   Signal* doomed = signal_pool::create(1);
   std::thread sleeper([&] {
@@ -461,10 +460,10 @@ TEST(WaitAll, TakesADestroyedSignalForSatisfied) {
   sleeper.join();
 }
 
-// A thread may see that a signal is one to wait on and then take the generation of what has just been
-// destroyed. Nobody would ever wake it: whoever destroys a signal looks for waiters once. Destruction moves
-// the generation on before it changes the kind, so here is a signal that stays in between.
-TEST(Wait, DoesNotBeginOnASignalThatIsBeingDestroyed) {
+// A thread may find a signal alive and then read the generation after its destruction. It would never wake,
+// because destruction checks for waiters once. Destruction changes the generation before the kind, so this
+// test uses a signal between the two.
+TEST(Wait, ReturnsForSignalThatIsBeingDestroyed) {
   Signal* signal = signal_pool::create(1);
   Signal* other = signal_pool::create(1);
   signal_pool::destroy(*signal);
@@ -478,8 +477,8 @@ TEST(Wait, DoesNotBeginOnASignalThatIsBeingDestroyed) {
   signal_pool::destroy(*other);
 }
 
-TEST(Wait, LastLookHappensBeforeTheValueWasSeen) {
-  // A plain variable, published by the signal: the thread sanitizer judges.
+TEST(Wait, SeesWritesBeforeSignal) {
+  // A plain variable, published by the signal, so that ThreadSanitizer checks the order.
   for (int round = 0; round < 50; ++round) {
     Signals signal(1, 0);
     int payload = 0;
@@ -502,7 +501,7 @@ struct Hooked {
   static inline int awake = 0;
 };
 
-TEST(Wait, TellsTheHooksWhenItBeginsAndEnds) {
+TEST(Wait, CallsHooksAtStartAndEnd) {
   static constexpr SignalHooks hooks{[](Signal& signal) noexcept {
                                        ++Hooked::began;
                                        signal.hook_data[0] = 1;
@@ -546,14 +545,13 @@ TEST(Wait, TellsTheHooksWhenItBeginsAndEnds) {
   install_signal_hooks(nullptr);
 }
 
-// Without membarrier.
 class WaitWithoutMembarrier : public ::testing::Test {
  protected:
   WaitWithoutMembarrier() { asymmetric_fence::refuse_for_tests(true); }
   ~WaitWithoutMembarrier() override { asymmetric_fence::refuse_for_tests(false); }
 };
 
-TEST_F(WaitWithoutMembarrier, SignallersMakeTheFence) {
+TEST_F(WaitWithoutMembarrier, SignallersRunFence) {
   Signals signal(1, 1);
   EXPECT_EQ(signal[0].attention.load(), Signal::kFence);
   std::thread sleeper([&] { EXPECT_EQ(wait(signal[0], kEq, 0, kWaitForever, kNoSpin), 0); });
@@ -563,13 +561,13 @@ TEST_F(WaitWithoutMembarrier, SignallersMakeTheFence) {
   EXPECT_EQ(signal[0].attention.load(), Signal::kFence);
 }
 
-TEST(Wait, PollsSignalsThatAreOlderThanTheLossOfMembarrier) {
+TEST(Wait, PollsSignalsCreatedBeforeLossOfMembarrier) {
   Signals signal(1, 1);
   ASSERT_EQ(signal[0].attention.load(), 0u);
   asymmetric_fence::refuse_for_tests(true);
   std::thread sleeper([&] { EXPECT_EQ(wait(signal[0], kEq, 0, kWaitForever, kNoSpin), 0); });
   await_sleeper(signal[0]);
-  signal[0].silent_store(0);  // stands for a store whose look for waiters came too early
+  signal[0].silent_store(0);  // stands for a store whose check for waiters was too early
   sleeper.join();
   asymmetric_fence::refuse_for_tests(false);
 }

@@ -1,8 +1,8 @@
-// A four-byte mutex for the few instructions in which a signal's list of waiters is changed or walked.
+// A four-byte mutex for the few instructions that change or walk a signal's list of waiters.
 //
-// It has no owner and no destructor and all its states are valid forever, so it can live in a signal: a
-// thread that comes late to a signal that has been destroyed, or used again, may still take it.
-// Not recursive. Nothing that can block or call out of the library is done under it.
+// *Lifetime:* no destructor, and every state stays valid. A thread may take the lock of a signal that was
+// destroyed or recycled.
+// *Threads:* not recursive. The holder must not block or call functions outside the library.
 #pragma once
 
 #include <atomic>
@@ -26,7 +26,7 @@ class WakeLock {
       futex_wake_one(&state_);
   }
 
-  /// For a process that has forked while threads that it no longer has held locks.
+  /// For a forked child: releases locks that threads of the parent held.
   void reset_after_fork() noexcept { state_.store(kFree, std::memory_order_relaxed); }
 
  private:
@@ -42,7 +42,7 @@ class WakeLock {
         return;
       }
     }
-    // Whoever gets the lock here cannot know whether others still sleep, and says that they do.
+    // A thread that gets the lock here cannot know if others still sleep, so it assumes that they do.
     while (state_.exchange(kHeldAndWanted, std::memory_order_acquire) != kFree) {
       futex_wait(state_, kHeldAndWanted, UINT64_MAX);
     }

@@ -1,8 +1,9 @@
-// The wake protocols, as models small enough to try every interleaving (core/signal/testing/explore.hpp). A CPU's store
-// buffer is part of a model's state: a plain store goes into it and reaches memory at any later time.
+// Models of the wake protocols, small enough to enumerate every interleaving
+// (core/signal/testing/explore.hpp). A CPU's store buffer is part of a model's state: a plain store enters it
+// and reaches memory at any later time.
 //
-// The models follow Signal::notify, Wait::sleep, Parker, signal_pool::destroy and ReadyQueue step by step;
-// each is also tried with the step left out on which it rests, to show that the checker would notice.
+// The models follow Signal::notify, Wait::sleep, Parker, signal_pool::destroy and ReadyQueue step by step.
+// Each is also run without its essential step, to show that the checker detects the lost wake-up.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -17,13 +18,13 @@ namespace {
 using testing::explore;
 
 // ---------------------------------------------------------------------------------------------------------------
-// Threads that wait for value >= 1, threads that store 1, and perhaps one that destroys the signal.
+// Threads that wait for value >= 1, threads that store 1, and optionally one that destroys the signal.
 
 enum class Fence {
-  kMembarrier,      // the waiter fences everybody
-  kNone,            // nobody fences: must fail
-  kSignaller,       // signaller and waiter fence themselves
-  kSignallerAlone,  // only the signaller does, and the waiter's own store stays in its buffer: must fail
+  kMembarrier,      // the waiter runs a fence on all CPUs
+  kNone,            // no fence: must fail
+  kSignaller,       // signaller and waiter each run a fence
+  kSignallerAlone,  // only the signaller does, and the waiter's store stays in its buffer: must fail
 };
 
 class WakeModel {
@@ -53,7 +54,7 @@ class WakeModel {
 
   void successors(const State& state, std::vector<State>& next) const {
     for (int thread = 0; thread < threads(); ++thread) {
-      // The buffer drains whenever it likes.
+      // The buffer may drain at any time.
       if (state[kBuffer + thread] != 0) {
         State drained = state;
         drain(drained, thread);
@@ -100,7 +101,7 @@ class WakeModel {
   static void post_and_wake(State& state, int waiter) {
     uint8_t& its = word(state, waiter);
     its = static_cast<uint8_t>(its & kInKernel);  // exchange(0)
-    // The wake-up comes after the lock is released; that it is late changes nothing that others look at.
+    // The wake-up comes after the release of the lock; the delay has no visible effect on other threads.
     if (its & kInKernel) its = 0;
   }
 
@@ -125,8 +126,7 @@ class WakeModel {
         } else {
           state[kAttention] = 1;
         }
-        // The generation is looked at under the same lock, after the bit is set: destruction may come
-        // between.
+        // The generation is read under the same lock, after the bit is set: destruction may come between.
         pc = kUnlock;
         return true;
       case kUnlock:
@@ -136,12 +136,12 @@ class WakeModel {
           pc = kDone;
           return true;
         }
-        state[kLock] = 0;  // a plain store suffices, and orders nothing after it
+        state[kLock] = 0;  // a plain store, which does not order later accesses
         pc = kHeavy;
         return true;
       case kHeavy:
         if (fence_ == Fence::kMembarrier) {
-          // The kernel gets to one processor after another.
+          // The kernel interrupts one CPU after another.
           const int reached = state[kFenced] >> (2 * thread) & 3;
           if (reached == 0) drain(state, thread);
           drain(state, reached);
@@ -166,7 +166,7 @@ class WakeModel {
         pc = kSleep;
         return true;
       case kSleep:
-        // futex_wait compares and sleeps in one.
+        // futex_wait compares and sleeps atomically.
         if (word(state, thread) == (kAsleep | 1)) word(state, thread) |= kInKernel;
         pc = kWake;
         return true;
@@ -258,7 +258,7 @@ class WakeModel {
   const bool checks_generation_;
 };
 
-TEST(WakeProtocol, LosesNoWakeUpWithMembarrier) {
+TEST(WakeProtocol, KeepsWakeUpsWithMembarrier) {
   for (const auto& [waiters, signallers] : {std::pair{1, 1}, {1, 2}, {2, 1}, {2, 2}, {3, 1}, {1, 3}}) {
     const auto result = explore(WakeModel(waiters, signallers, false, Fence::kMembarrier));
     EXPECT_EQ(result.stuck, 0u) << waiters << " waiters, " << signallers << " signallers";
@@ -267,33 +267,33 @@ TEST(WakeProtocol, LosesNoWakeUpWithMembarrier) {
   }
 }
 
-TEST(WakeProtocol, LosesNoWakeUpWhenBothSidesFence) {
+TEST(WakeProtocol, KeepsWakeUpsWhenBothSidesFence) {
   for (const auto& [waiters, signallers] : {std::pair{1, 1}, {2, 1}, {2, 2}}) {
     EXPECT_EQ(explore(WakeModel(waiters, signallers, false, Fence::kSignaller)).stuck, 0u);
   }
 }
 
-TEST(WakeProtocol, WouldLoseWakeUpsWithoutAFence) {
+TEST(WakeProtocol, LosesWakeUpsWithoutFence) {
   EXPECT_GT(explore(WakeModel(1, 1, false, Fence::kNone)).stuck, 0u);
   EXPECT_GT(explore(WakeModel(2, 1, false, Fence::kNone)).stuck, 0u);
 }
 
-TEST(WakeProtocol, WouldLoseWakeUpsIfOnlyTheSignallerFenced) {
+TEST(WakeProtocol, LosesWakeUpsIfOnlySignallerFences) {
   EXPECT_GT(explore(WakeModel(1, 1, false, Fence::kSignallerAlone)).stuck, 0u);
 }
 
-TEST(WakeProtocol, ReleasesEverybodyWhenTheSignalIsDestroyed) {
+TEST(WakeProtocol, ReleasesAllWaitersWhenSignalIsDestroyed) {
   EXPECT_EQ(explore(WakeModel(1, 0, true, Fence::kMembarrier)).stuck, 0u);
   EXPECT_EQ(explore(WakeModel(2, 0, true, Fence::kMembarrier)).stuck, 0u);
   EXPECT_EQ(explore(WakeModel(2, 1, true, Fence::kMembarrier)).stuck, 0u);
 }
 
-TEST(WakeProtocol, WouldForgetAWaiterThatDoesNotLookAtTheGeneration) {
+TEST(WakeProtocol, LosesWaiterThatIgnoresGeneration) {
   EXPECT_GT(explore(WakeModel(1, 0, true, Fence::kMembarrier, false)).stuck, 0u);
 }
 
 // ---------------------------------------------------------------------------------------------------------------
-// Producers that push one item each, and the dispatcher that has to take them all.
+// Producers that push one item each, and the dispatcher that must take all items.
 
 class QueueModel {
  public:
@@ -382,7 +382,7 @@ class QueueModel {
   const bool looks_again_;
 };
 
-TEST(WakeProtocol, DispatcherTakesEverythingThatIsPushed) {
+TEST(WakeProtocol, DispatcherTakesAllPushedItems) {
   for (int producers = 1; producers <= QueueModel::kMaxProducers; ++producers) {
     const auto result = explore(QueueModel(producers, true));
     EXPECT_EQ(result.stuck, 0u);
@@ -390,7 +390,7 @@ TEST(WakeProtocol, DispatcherTakesEverythingThatIsPushed) {
   }
 }
 
-TEST(WakeProtocol, DispatcherWouldMissAPushIfItDidNotLookAgain) {
+TEST(WakeProtocol, DispatcherMissesPushWithoutLastCheck) {
   EXPECT_GT(explore(QueueModel(1, false)).stuck, 0u);
 }
 

@@ -1,5 +1,5 @@
-// Many threads at once, for a bounded time: no wake-up is lost and nothing is touched after its end.
-// A lost wake-up shows as a hang, which the time limit of the test reports.
+// Stress tests with many threads, for a bounded time: no wake-up is lost, and no signal is used after its
+// end. A lost wake-up hangs, which the time limit of the test reports.
 #include <gtest/gtest.h>
 #include <hsa_backend/hsa_backend.h>
 #include <sys/resource.h>
@@ -33,7 +33,7 @@ long peak_resident_kib() {
   return usage.ru_maxrss;
 }
 
-// Every mixture of spinning and sleeping, so that stores fall into each part of the waiter's preparations.
+// Mixes spinning and sleeping, so that stores hit each step of the waiter's preparation.
 Spin some_spin(uint32_t number) {
   return Spin{number % 3 == 0 ? 0u : number * 7919 % 3000};
 }
@@ -65,7 +65,7 @@ TEST(WakeStress, PingPong) {
   asymmetric_fence::refuse_for_tests(false);
 }
 
-TEST(WakeStress, ManyWaitersOnOneCounter) {
+TEST(WakeStress, ManyThreadsWaitOnOneCounter) {
   constexpr int kWaiters = 4;
   Signal* counter = signal_pool::create(0);
   std::atomic<bool> stop{false};
@@ -129,7 +129,7 @@ void eight_threads_wait_on_ten_thousand_signals() {
   }
 }
 
-TEST(WakeStress, TenThousandSignalsWaitedOnByEightThreads) {
+TEST(WakeStress, EightThreadsWaitOnTenThousandSignals) {
   eight_threads_wait_on_ten_thousand_signals();
   const size_t signals_made = signal_pool::capacity();
   const long peak_kib = peak_resident_kib();
@@ -140,7 +140,7 @@ TEST(WakeStress, TenThousandSignalsWaitedOnByEightThreads) {
   }
 }
 
-TEST(WakeStress, WaitAllAgainstManyCompleters) {
+TEST(WakeStress, WaitAllWithManyCompletingThreads) {
   constexpr uint32_t kSignals = 24;
   std::vector<WaitTerm> terms;
   for (uint32_t i = 0; i < kSignals; ++i) terms.push_back({signal_pool::create(0), kGte, 1});
@@ -168,9 +168,9 @@ TEST(WakeStress, WaitAllAgainstManyCompleters) {
   for (const auto& term : terms) signal_pool::destroy(*term.signal);
 }
 
-// The waiter destroys what it has waited for, while the signaller is still in its store, and the next signal
-// gets the same memory.
-TEST(WakeStress, WaiterDestroysAtOnce) {
+// The waiter destroys its signal while the signaller is still in its store, and the next signal gets the same
+// memory.
+TEST(WakeStress, WaiterDestroysSignalDuringStore) {
   std::atomic<Signal*> handed_over{nullptr};
   std::atomic<bool> stop{false};
   std::vector<std::thread> signallers;
@@ -192,7 +192,7 @@ TEST(WakeStress, WaiterDestroysAtOnce) {
   for (auto& signaller : signallers) signaller.join();
 }
 
-TEST(WakeStress, DestroyWhileWaiting) {
+TEST(WakeStress, DestroyDuringWait) {
   uint32_t count = 0;
   std::atomic<Signal*> current{signal_pool::create(1)};
   std::atomic<bool> stop{false};
@@ -203,7 +203,7 @@ TEST(WakeStress, DestroyWhileWaiting) {
       for (uint32_t round = i; !stop; ++round) {
         Signal* signal = current;
         if (round % 2 == 0) {
-          // 0 when it is destroyed; its successor in the same place never satisfies.
+          // 0 if it is destroyed; the recycled signal never satisfies.
           ASSERT_EQ(wait(*signal, kEq, 0, kWaitForever, some_spin(round)), 0);
         } else {
           const WaitTerm terms[] = {{signal, kEq, 0}, {never, kEq, 0}};
@@ -213,10 +213,10 @@ TEST(WakeStress, DestroyWhileWaiting) {
       signal_pool::destroy(*never);
     });
   }
-  testing::internal::CaptureStderr();  // a waiter may come after the destruction, which is logged
+  testing::internal::CaptureStderr();  // a waiter that starts after the destruction logs an error
   for (const auto end = Clock::now() + kDuration; Clock::now() < end; ++count) {
     Signal* doomed = current.exchange(signal_pool::create(1));
-    // Every second time the waiters get further than to begin.
+    // Every second time the waiters get past the start of their wait.
     if (count % 2 == 0) std::this_thread::sleep_for(50us);
     ASSERT_TRUE(signal_pool::destroy(*doomed));
   }
@@ -226,7 +226,7 @@ TEST(WakeStress, DestroyWhileWaiting) {
   testing::internal::GetCapturedStderr();
 }
 
-TEST(WakeStress, HandlersAndDestruction) {
+TEST(WakeStress, DestroyWithHandlers) {
   AsyncDispatcher dispatcher;
   std::atomic<uint64_t> calls{0};
   struct Job {
@@ -251,7 +251,7 @@ TEST(WakeStress, HandlersAndDestruction) {
         jobs.push_back(std::make_unique<Job>(calls));
         Signal* signal = signal_pool::create(1);
         ASSERT_EQ(dispatcher.watch(*signal, kEq, 0, handler, jobs.back().get()), HSA_STATUS_SUCCESS);
-        // A third never satisfies, the others do so just before the end.
+        // A third never satisfies; the others do just before the destruction.
         if (round % 3 != 0) {
           ++expected;
           signal->store<kRelease>(0);
@@ -266,7 +266,7 @@ TEST(WakeStress, HandlersAndDestruction) {
   EXPECT_EQ(calls, expected);
 }
 
-TEST(WakeStress, StopsWhileSignalsChange) {
+TEST(WakeStress, StopDuringChanges) {
   std::vector<Signal*> signals;
   for (int i = 0; i < 50; ++i) signals.push_back(signal_pool::create(1));
   std::atomic<bool> stop{false};

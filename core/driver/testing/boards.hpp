@@ -1,4 +1,4 @@
-// The boards that a test asks of the virtual GPU, as far as the build can have them.
+// Boards for tests with the virtual GPU, as far as the build supports them.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -11,8 +11,8 @@ namespace rigel::testing {
 
 inline constexpr bool kAddressSanitizer = HSABE_SANITIZER == HSABE_SANITIZER_ADDRESS;
 
-/// gfx8 reaches 40 bits of addresses, which is where AddressSanitizer keeps its shadow: under it boards of
-/// gfx9 stand in for those of gfx8.
+/// gfx8 addresses 40 bits, where AddressSanitizer keeps its shadow: under it, gfx9 boards replace those of
+/// gfx8.
 inline std::string boards(std::string wanted) {
   constexpr const char* kGfx8 = "gfx803";
   if (!kAddressSanitizer) return wanted;
@@ -20,7 +20,7 @@ inline std::string boards(std::string wanted) {
   return wanted;
 }
 
-/// The name of a test on such boards: "gfx906_vram_128M" for "gfx906:vram=128M".
+/// Returns the test name for a board: "gfx906_vram_128M" for "gfx906:vram=128M".
 inline std::string board_test_name(const ::testing::TestParamInfo<const char*>& info) {
   std::string name = info.param;
   for (char& c : name) {

@@ -14,10 +14,11 @@
 namespace rigel::testing {
 
 using Ioctl = decltype(hsadrv_ops_t::ioctl);
-/// Its own ioctl, once it has been started, for the one that stands in its place.
+/// The virtual GPU's ioctl after its start, for functions that replace it.
 inline Ioctl vgpu_ioctl = nullptr;
 
-/// Null if it does not start. `gpus` as of the option of this name. `instead` is called for every ioctl, if it is there.
+/// Returns null if it does not start. `gpus` as for the option of this name. `instead`, if not null, is
+/// called for every ioctl.
 inline std::unique_ptr<Transport> start_vgpu(const std::string& gpus, Ioctl instead = nullptr) {
   const auto table = query_module<hsadrv_driver_t>(RIGEL_VGPU_DRIVER, HSADRV_ENTRY_SYMBOL, HSADRV_ABI_MAJOR,
                                                    HSADRV_ABI_MINOR);
@@ -31,7 +32,6 @@ inline std::unique_ptr<Transport> start_vgpu(const std::string& gpus, Ioctl inst
   return transport ? std::move(*transport) : nullptr;
 }
 
-/// The connection to it, with all of its GPUs.
 inline std::unique_ptr<Kfd> open_vgpu(const std::string& gpus, Ioctl instead = nullptr) {
   auto transport = start_vgpu(gpus, instead);
   if (transport == nullptr) return nullptr;

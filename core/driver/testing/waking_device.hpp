@@ -1,4 +1,4 @@
-// GPUs as far as waking is concerned: their signals, their events, and somebody who plays the device.
+// Signals and events of GPUs, and a test double of the device.
 #pragma once
 
 #include <atomic>
@@ -16,7 +16,7 @@ namespace rigel::testing {
 
 class WakingDevice {
  public:
-  /// `on_signalled` is called by whoever takes an interrupt, before it tells anybody.
+  /// `on_signalled` is called by the thread that takes an interrupt, before it notifies waiters.
   explicit WakingDevice(std::function<void()> on_signalled = [] {})
       : kfd_(open_vgpu("gfx900:vram=64M")), on_signalled_(std::move(on_signalled)) {
     auto events = KfdEvents::create(*kfd_, {.signalled =
@@ -24,12 +24,12 @@ class WakingDevice {
                                                   on_signalled_();
                                                   DeviceSignals::announce();
                                                 },
-                                            .alarmed = DeviceSignals::announce_alarms,
+                                            .exception_signalled = DeviceSignals::announce_exceptions,
                                             .memory_fault = [](const kfd_memory_exception&) {},
                                             .hardware_failed = [](const kfd_hw_exception&) {}});
     if (!events) std::abort();
     events_ = std::move(*events);
-    auto signals = DeviceSignals::begin(*kfd_, events_->usual(), events_->alarm());
+    auto signals = DeviceSignals::begin(*kfd_, events_->usual(), events_->exception());
     if (!signals) std::abort();
     signals_ = std::move(*signals);
     if (events_->start() != HSA_STATUS_SUCCESS) std::abort();
@@ -41,17 +41,17 @@ class WakingDevice {
   WakingDevice(const WakingDevice&) = delete;
   WakingDevice& operator=(const WakingDevice&) = delete;
 
-  /// As when the runtime ends.
+  /// Ends events, as the end of the runtime does.
   void stop() { events_->stop(); }
 
-  /// As a GPU does it: the value, the mailbox, the interrupt. Nothing else tells the host.
+  /// Changes a signal as a GPU does: value, mailbox, interrupt.
   void change(Signal& signal, int64_t value) const {
-    const auto& interrupt = signal.has_attribute(kSignalAlarm) ? events_->alarm() : events_->usual();
+    const auto& interrupt = signal.has_attribute(kSignalException) ? events_->exception() : events_->usual();
     std::atomic_ref(const_cast<int64_t&>(signal.abi.value)).store(value);
     std::atomic_ref(*reinterpret_cast<uint64_t*>(interrupt.mailbox)).store(interrupt.event_id);
     raise(interrupt);
   }
-  /// An interrupt without a change.
+  /// Raises an interrupt without a change.
   void interrupt() const { raise(events_->usual()); }
 
  private:

@@ -1,8 +1,9 @@
-// Tries every interleaving of a protocol that is small enough.
+// Enumerates every interleaving of a small protocol.
 //
-// A model is a few threads that take steps on a common state, an array of bytes: `initial`, `successors` of a state (one
-// for each step that some thread can take), and whether a state is `finished`. The checker visits every state that can
-// be reached. A state in which nothing can move although somebody has not finished is a lost wake-up.
+// A model is a few threads that take steps on a common state, an array of bytes. It has `initial`,
+// `successors` of a state (one for each step that a thread can take), and `finished`. The checker visits
+// every reachable state. A state in which no thread can step although some thread has not finished is a lost
+// wake-up.
 #pragma once
 
 #include <cstddef>
