@@ -1,7 +1,7 @@
-// What memory management knows of agents: who there is, where each sits and how it reaches the others.
+// Agents as memory management needs them: their nodes and the links between nodes.
 //
-// The directory is filled while the runtime starts, before any other thread sees it, and only read
-// afterwards; it owns nothing but copies of plain facts, so topology, backends and tests fill it alike.
+// *Threads:* filled while the runtime starts, before any other thread has access; constant afterwards. It
+// owns copies of plain values, so topology, backends and tests fill it in the same way.
 #pragma once
 
 #include <hsa/hsa.h>
@@ -58,11 +58,12 @@ class AgentSet {
 struct AgentFacts {
   hsa_agent_t handle{};
   hsa_device_type_t type = HSA_DEVICE_TYPE_CPU;
-  uint32_t node = 0;  ///< the topology's node number
-  uint64_t hive = 0;  ///< devices with the same hive, if not 0, share a coherent fabric
+  uint32_t node = 0;  ///< node number in the topology
+  uint64_t hive = 0;  ///< devices with the same hive, other than 0, share a coherent fabric
 };
 
-/// The way from an agent's node to another node. Details are of the whole way, reported as one hop.
+/// The path from an agent's node to another node. Details apply to the whole path, which is reported as one
+/// hop.
 struct LinkFacts {
   uint32_t hops = 0;
   hsa_amd_memory_pool_link_info_t info{};
@@ -76,7 +77,7 @@ class AgentDirectory {
     std::atomic<hsa_amd_coherency_type_t> coherency{HSA_AMD_COHERENCY_TYPE_NONCOHERENT};
   };
 
-  /// False if the directory is full or has the handle already.
+  /// Returns false if the directory is full or already has the handle.
   bool add(const AgentFacts& facts) {
     if (entries_.size() == AgentSet::kCapacity || find(facts.handle) != nullptr) return false;
     Entry& entry = entries_.emplace_back();
@@ -100,15 +101,15 @@ class AgentDirectory {
     return const_cast<AgentDirectory*>(this)->find(agent);
   }
 
-  /// The way between two nodes, or null: the same node, or no way known.
+  /// Returns the path between two nodes; null if they are the same or no path is known.
   const LinkFacts* link(uint32_t from_node, uint32_t to_node) const noexcept {
     if (from_node == to_node) return nullptr;
     const auto found = links_.find({from_node, to_node});
     return found == links_.end() ? nullptr : &found->second;
   }
 
-  /// The CPU agent at the least NUMA distance from a node, the first of several; where no way is known, the
-  /// first of all. Null: there is none.
+  /// Returns the CPU agent at the minimum NUMA distance from a node, the first of several. Returns the first
+  /// CPU agent if no path is known, and null if there is none.
   const AgentFacts* nearest_host(uint32_t node) const noexcept {
     const AgentFacts* nearest = nullptr;
     uint32_t least = UINT32_MAX;
@@ -125,7 +126,7 @@ class AgentDirectory {
 
   size_t size() const noexcept { return entries_.size(); }
   const AgentFacts& operator[](size_t index) const noexcept { return entries_[index].facts; }
-  /// Every CPU agent.
+  /// All CPU agents.
   const AgentSet& hosts() const noexcept { return hosts_; }
 
  private:

@@ -1,4 +1,4 @@
-// Allocating, freeing and what is remembered of it.
+// Allocating, freeing, and data of allocations.
 #include <gtest/gtest.h>
 #include <hsa_backend/hsa_backend.h>
 
@@ -43,7 +43,7 @@ class Allocation : public ::testing::Test {
   hsa_amd_memory_pool_t pool{};
 };
 
-TEST_F(Allocation, IsWritablePageAlignedAndZeroedWhenFresh) {
+TEST_F(Allocation, IsWritablePageAlignedAndZeroed) {
   std::vector<unsigned char*> all;
   for (const size_t size : {size_t{1}, size_t{64}, size_t{4096}, size_t{4097}, size_t{65536}, size_t{1} << 20,
                             (size_t{1} << 20) + 1, size_t{2} << 20, size_t{5} << 20}) {
@@ -56,14 +56,14 @@ TEST_F(Allocation, IsWritablePageAlignedAndZeroedWhenFresh) {
   for (auto* ptr : all) EXPECT_EQ(memory.memory_pool_free(ptr), HSA_STATUS_SUCCESS);
 }
 
-TEST_F(Allocation, RegionsAllocateTheSameWay) {
+TEST_F(Allocation, RegionsAllocateAsPools) {
   void* ptr = nullptr;
   ASSERT_EQ(memory.memory_allocate({pool.handle}, 100, &ptr), HSA_STATUS_SUCCESS);
   EXPECT_EQ(info(ptr).sizeInBytes, 100u);
   EXPECT_EQ(memory.memory_free(ptr), HSA_STATUS_SUCCESS);
 }
 
-TEST_F(Allocation, OfTheSystemIsZeroedAndNearANodeIfItCanBe) {
+TEST_F(Allocation, SystemMemoryIsZeroedAndPrefersNode) {
   for (const auto& [node, owner] :
        {std::pair{0u, testing::kCpu0}, {1u, testing::kCpu1}, {7u, testing::kCpu0}}) {
     const auto block = memory.allocate_system(100, node);
@@ -71,12 +71,12 @@ TEST_F(Allocation, OfTheSystemIsZeroedAndNearANodeIfItCanBe) {
     EXPECT_EQ(memory.locate(*block).owner.handle, owner.handle) << "node " << node;
     auto* const bytes = static_cast<unsigned char*>(*block);
     EXPECT_EQ(std::count(bytes, bytes + 100, 0), 100);
-    std::memset(bytes, 0xff, 100);  // what is used again is zeroed too
+    std::memset(bytes, 0xff, 100);  // reused memory is zeroed as well
     EXPECT_EQ(memory.memory_free(*block), HSA_STATUS_SUCCESS);
   }
 }
 
-TEST_F(Allocation, ChecksItsArguments) {
+TEST_F(Allocation, ChecksArguments) {
   void* ptr = nullptr;
   EXPECT_EQ(memory.memory_pool_allocate(pool, 0, 0, &ptr), HSA_STATUS_ERROR_INVALID_ARGUMENT);
   EXPECT_EQ(memory.memory_pool_allocate(pool, 1, 0, nullptr), HSA_STATUS_ERROR_INVALID_ARGUMENT);
@@ -87,7 +87,7 @@ TEST_F(Allocation, ChecksItsArguments) {
   EXPECT_EQ(memory.memory_allocate({12345}, 1, &ptr), HSA_STATUS_ERROR_INVALID_REGION);
 }
 
-TEST_F(Allocation, RefusesSizesAboveThePoolsLimit) {
+TEST_F(Allocation, RejectsSizesAbovePoolLimit) {
   void* ptr = nullptr;
   for (const size_t size : {2 * testing::kNodeBytes + 1, size_t{1} << 63, ~size_t{0}, ~size_t{0} - 4095}) {
     EXPECT_EQ(memory.memory_pool_allocate(pool, size, 0, &ptr), HSA_STATUS_ERROR_INVALID_ALLOCATION) << size;
@@ -95,7 +95,7 @@ TEST_F(Allocation, RefusesSizesAboveThePoolsLimit) {
   }
 }
 
-TEST_F(Allocation, SaysOutOfResourcesWhenTheKernelDoes) {
+TEST_F(Allocation, FailsWhenKernelIsOutOfMemory) {
   MemoryManager large;
   testing::add_agents(large);
   large.add_host_heaps({{.agent = kCpu0, .numa_node = 0, .size = size_t{1} << 50}});
@@ -104,7 +104,7 @@ TEST_F(Allocation, SaysOutOfResourcesWhenTheKernelDoes) {
             HSA_STATUS_ERROR_OUT_OF_RESOURCES);
 }
 
-/// Memory of which there is only so much. While `throws`, none is left to let agents in.
+/// A provider with limited memory. While `throws`, setting access fails.
 class ScarceProvider final : public MemoryProvider {
  public:
   explicit ScarceProvider(size_t bytes, const bool& throws) : left_(bytes), throws_(throws) {}
@@ -130,7 +130,7 @@ class ScarceProvider final : public MemoryProvider {
 };
 constexpr bool kNeverThrows = false;
 
-TEST_F(Allocation, TheLastPagesOfAHeapCanBeHad) {
+TEST_F(Allocation, UsesLastPagesOfHeap) {
   constexpr size_t kBytes = kUnitSize + 3 * kPageSize;  // a slab, and less than another
   MemoryManager scarce;
   testing::add_agents(scarce);
@@ -152,7 +152,7 @@ TEST_F(Allocation, TheLastPagesOfAHeapCanBeHad) {
   }
 }
 
-TEST_F(Allocation, OfARegionIsTakenBackWhereTheDevicesCannotBeLetIn) {
+TEST_F(Allocation, RegionAllocationIsFreedIfDeviceAccessFails) {
   constexpr size_t kBytes = 4 * kUnitSize;
   bool throws = true;
   MemoryManager scarce;
@@ -168,7 +168,7 @@ TEST_F(Allocation, OfARegionIsTakenBackWhereTheDevicesCannotBeLetIn) {
   EXPECT_EQ(scarce.memory_free(ptr), HSA_STATUS_SUCCESS);
 }
 
-TEST_F(Allocation, HonoursFlagsOrRefusesThem) {
+TEST_F(Allocation, RejectsUnsupportedFlags) {
   void* ptr = nullptr;
   EXPECT_EQ(memory.memory_pool_allocate(pool, 64, HSA_AMD_MEMORY_POOL_CONTIGUOUS_FLAG, &ptr),
             HSA_STATUS_ERROR_INVALID_ARGUMENT)
@@ -188,11 +188,11 @@ TEST_F(Allocation, ExecutableMemoryCanBeExecuted) {
 }
 #endif
 
-TEST_F(Allocation, FreeingNullIsNothingToDo) {
+TEST_F(Allocation, FreeIgnoresNull) {
   EXPECT_EQ(memory.memory_free(nullptr), HSA_STATUS_SUCCESS);
 }
 
-TEST_F(Allocation, RefusesToFreeWhatIsNotTheStartOfALiveAllocation) {
+TEST_F(Allocation, FreeRejectsOtherThanStartOfLiveAllocation) {
   int local = 0;
   unsigned char* small = allocate(8192);
   unsigned char* large = allocate(3 << 20);
@@ -208,7 +208,7 @@ TEST_F(Allocation, RefusesToFreeWhatIsNotTheStartOfALiveAllocation) {
   EXPECT_EQ(memory.memory_free(large), HSA_STATUS_ERROR_INVALID_ALLOCATION);
 }
 
-TEST_F(Allocation, RefusesToFreeAnotherManagersMemory) {
+TEST_F(Allocation, FreeRejectsMemoryOfOtherManager) {
   MemoryManager other;
   testing::add_agents(other);
   testing::add_hosts(other);
@@ -216,7 +216,7 @@ TEST_F(Allocation, RefusesToFreeAnotherManagersMemory) {
   EXPECT_EQ(other.memory_free(ptr), HSA_STATUS_ERROR_INVALID_ALLOCATION);
 }
 
-TEST_F(Allocation, BehavesLikeAMapUnderRandomUse) {
+TEST_F(Allocation, MatchesMapUnderRandomUse) {
   std::mt19937_64 random(7);
   struct Live {
     size_t size;
@@ -267,7 +267,7 @@ TEST_F(Allocation, BehavesLikeAMapUnderRandomUse) {
 
 constexpr size_t kMany = 1'000'000;
 
-TEST_F(Allocation, AMillionAllocationsComeAndGoWithoutLeavingMemoryBehind) {
+TEST_F(Allocation, MillionAllocationsReleaseAllMemory) {
   std::vector<unsigned char*> all(kMany);
   const size_t before = testing::resident_bytes();
   for (auto& ptr : all) ptr = allocate(4096);
@@ -287,7 +287,7 @@ TEST_F(Allocation, AMillionAllocationsComeAndGoWithoutLeavingMemoryBehind) {
   EXPECT_LT(after - std::min(before, after), size_t{64} << 20);
 }
 
-TEST_F(Allocation, ThreadsAllocateQueryAndFreeAtOnce) {
+TEST_F(Allocation, ThreadsAllocateQueryAndFreeConcurrently) {
   constexpr int kThreads = 4;
   constexpr int kSteps = 4000;
   std::vector<std::thread> threads;
@@ -324,7 +324,7 @@ TEST_F(Allocation, ThreadsAllocateQueryAndFreeAtOnce) {
   for (auto& thread : threads) thread.join();
 }
 
-TEST_F(Allocation, AQueryOfVanishingMemoryIsEitherRightOrUnknown) {
+TEST_F(Allocation, QueryDuringFreeIsCorrectOrUnknown) {
   std::atomic<unsigned char*> shared{nullptr};
   std::atomic<bool> done{false};
   std::thread reader([&] {
@@ -333,7 +333,7 @@ TEST_F(Allocation, AQueryOfVanishingMemoryIsEitherRightOrUnknown) {
       if (ptr == nullptr) continue;
       const auto answer = info(ptr + 5000);
       if (answer.type == HSA_EXT_POINTER_TYPE_UNKNOWN) continue;
-      // Whatever lives there now, the address is inside of it, and its parts belong together.
+      // The address is inside the current allocation, and the fields are consistent.
       const auto base = static_cast<unsigned char*>(answer.agentBaseAddress);
       EXPECT_LE(base, ptr + 5000);
       EXPECT_LT(ptr + 5000, base + answer.sizeInBytes);
@@ -350,7 +350,7 @@ TEST_F(Allocation, AQueryOfVanishingMemoryIsEitherRightOrUnknown) {
   reader.join();
 }
 
-TEST_F(Allocation, OnlyOneOfTwoThreadsFreesAnAllocation) {
+TEST_F(Allocation, OneOfTwoThreadsFreesAllocation) {
   for (int i = 0; i < 500; ++i) {
     unsigned char* ptr = allocate(i % 2 == 0 ? 4096 : 3 << 20);
     std::atomic<int> freed{0};
@@ -372,7 +372,7 @@ void note(void* ptr, void* data) {
   notes->seen.emplace_back(ptr, notes->memory->memory_free(ptr));
 }
 
-TEST_F(Allocation, DeallocationCallbacksRunOnceWhenTheMemoryGoes) {
+TEST_F(Allocation, DeallocationCallbacksRunOnceAtFree) {
   unsigned char* ptr = allocate(8192);
   Notes notes{&memory, {}};
   EXPECT_EQ(memory.register_deallocation_callback(ptr, note, &notes), HSA_STATUS_SUCCESS);
@@ -389,7 +389,7 @@ TEST_F(Allocation, DeallocationCallbacksRunOnceWhenTheMemoryGoes) {
   EXPECT_EQ(notes.seen.size(), 2u) << "the next allocation at the address has no callbacks";
 }
 
-TEST_F(Allocation, MemoryIsWhatItWasWhileItsDeallocationCallbacksRun) {
+TEST_F(Allocation, MemoryIsUnchangedDuringDeallocationCallbacks) {
   using testing::kGpu1;
   unsigned char* ptr = allocate(8192);
   ASSERT_EQ(memory.agents_allow_access(1, &kGpu0, nullptr, ptr), HSA_STATUS_SUCCESS);
@@ -421,7 +421,7 @@ TEST_F(Allocation, MemoryIsWhatItWasWhileItsDeallocationCallbacksRun) {
   EXPECT_EQ(memory.memory_free(next), HSA_STATUS_SUCCESS);
 }
 
-TEST_F(Allocation, DeallocationCallbacksMayAllocateAndFree) {
+TEST_F(Allocation, DeallocationCallbacksCanAllocateAndFree) {
   unsigned char* ptr = allocate(8192);
   struct Context {
     MemoryManager& memory;
@@ -438,7 +438,7 @@ TEST_F(Allocation, DeallocationCallbacksMayAllocateAndFree) {
   EXPECT_EQ(memory.memory_free(context.fresh), HSA_STATUS_SUCCESS);
 }
 
-TEST_F(Allocation, DeallocationCallbacksCanBeTakenBack) {
+TEST_F(Allocation, DeallocationCallbacksCanBeDeregistered) {
   unsigned char* ptr = allocate(4096);
   Notes notes{&memory, {}};
   EXPECT_EQ(memory.deregister_deallocation_callback(ptr, note), HSA_STATUS_ERROR_INVALID_ARGUMENT);
@@ -450,7 +450,7 @@ TEST_F(Allocation, DeallocationCallbacksCanBeTakenBack) {
   EXPECT_TRUE(notes.seen.empty());
 }
 
-TEST_F(Allocation, DeallocationCallbacksNeedAnAllocation) {
+TEST_F(Allocation, DeallocationCallbacksRequireAllocation) {
   int local = 0;
   EXPECT_EQ(memory.register_deallocation_callback(&local, note, nullptr),
             HSA_STATUS_ERROR_INVALID_ALLOCATION);

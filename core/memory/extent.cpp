@@ -10,8 +10,8 @@ std::optional<AllocationView> Extent::view(uintptr_t address) const noexcept {
   constexpr auto acquire = std::memory_order_acquire;
   constexpr unsigned kSpins = 64;
   for (unsigned attempt = 0;; ++attempt) {
-    // A writer holds the counter odd for a few stores; if it lost its CPU in between, waiting must not keep
-    // it.
+    // A writer keeps the counter odd for a few stores. If it lost its CPU in between, this thread must not
+    // spin.
     if (attempt > 0) attempt % kSpins == 0 ? static_cast<void>(sched_yield()) : cpu_relax();
 
     const uint64_t sequence = published.sequence.load(acquire);

@@ -1,17 +1,18 @@
-// An extent: one block from a provider and the allocations in it. Either equal-sized objects of some pages
-// each (a slab), or one object alone.
+// An extent: one block from a provider and its allocations, which are either equal-sized objects of some
+// pages each (a slab), or one object.
 //
-// Who touches what:
-//  * `Published` is read by anybody, at any time, without a lock: a pointer query runs beside allocations and
-//    frees. It is guarded by a sequence counter that is odd while the one writer changes something; a reader
-//    that saw it odd or changed tries again. Extents and records are never unmapped while the map lives, only
-//    reused, so that a late reader finds a mismatch, never a hole.
-//  * Everything else belongs to the extent's allocator, under its lock.
+// *Threads:*
 //
-// Ordering: the writer makes the counter odd, then stores the fields with release, then makes it even with
-// release. The reader loads the counter and the fields with acquire, then the counter again. A field that
-// comes from a later write brings that write's odd counter with it, so the two counters differ. No fence is
-// needed, and on x86 every one of these is a plain move.
+//   * Any thread reads `Published` without a lock: pointer queries run concurrently with allocations and
+//     frees. A sequence counter guards it, which is odd while the only writer changes fields; a reader that
+//     finds it odd or changed retries. Extents and records stay mapped while the map lives and are reused, so
+//     that a late reader finds a mismatch and never unmapped memory.
+//   * Everything else belongs to the extent's allocator, under its lock.
+//
+// *Memory order:* the writer makes the counter odd, then stores the fields with release, then makes it even
+// with release. The reader loads the counter and the fields with acquire, then the counter again. A field
+// from a later write makes that write's odd counter visible, so the two counters differ. No fence is needed;
+// on x86 all of these are plain moves.
 #pragma once
 
 #include <atomic>
@@ -30,29 +31,28 @@ class PageAllocator;
 
 constexpr size_t kPageBits = 12;
 constexpr size_t kPageSize = size_t{1} << kPageBits;
-/// Extents start at multiples of this, and no two share one: the unit of the address map.
+/// Extents start at multiples of this, and no two share one unit: the granularity of the address map.
 constexpr size_t kUnitBits = 21;
 constexpr size_t kUnitSize = size_t{1} << kUnitBits;
 constexpr size_t kPagesPerUnit = kUnitSize / kPageSize;
 
-/// What is remembered beside an allocation. Something on the side (a callback, an access list) is kept in
-/// tables of the memory manager; a mark says that it is worth looking there.
+/// Marks of an allocation that has additional data (a callback, an access list) in tables of the memory
+/// manager.
 enum AllocationMark : uint32_t {
   kHasCallbacks = 1u << 0,
   kHasAccessList = 1u << 1,
-  kHasName = 1u << 2,     ///< other processes were given a name for it
-  kBeingFreed = 1u << 3,  ///< its deallocation callbacks run; it can't be freed a second time
+  kHasName = 1u << 2,     ///< other processes have received a name for it
+  kBeingFreed = 1u << 3,  ///< its deallocation callbacks run; it cannot be freed again
 };
 
-/// Slabs' records come as zero pages from the kernel, so they are plain integers, every one of them accessed
-/// atomically.
+/// Records of slabs are zero pages of the kernel, so they are plain integers that are accessed atomically.
 class ObjectRecord {
  public:
-  uint64_t size() const noexcept { return load(size_); }  ///< as requested, in bytes; 0: nothing lives here
+  uint64_t size() const noexcept { return load(size_); }  ///< as requested, in bytes; 0: no allocation
   void* user_data() const noexcept { return reinterpret_cast<void*>(load(user_data_)); }
   uint32_t marks() const noexcept { return static_cast<uint32_t>(load(marks_)); }
 
-  // Within an Extent::Change.
+  // Call within an Extent::Change.
   void set_size(uint64_t value) noexcept { store(size_, value); }
   void set_user_data(void* value) noexcept { store(user_data_, reinterpret_cast<uintptr_t>(value)); }
   void set_marks(uint32_t value) noexcept { store(marks_, value); }
@@ -70,7 +70,7 @@ class ObjectRecord {
   uint64_t marks_ = 0;
 };
 
-/// One live allocation, as a reader saw it.
+/// One live allocation, as read without a lock.
 struct AllocationView {
   uintptr_t base = 0;
   size_t size = 0;  ///< as requested, in bytes
@@ -79,7 +79,7 @@ struct AllocationView {
   const Heap* heap = nullptr;
 };
 
-/// Where a live allocation is, and in which heap: what copies want to know of both their sides.
+/// Address range and heap of a live allocation, for copies.
 struct AllocationSpan {
   uintptr_t base = 0;
   size_t size = 0;  ///< as requested, in bytes
@@ -99,7 +99,7 @@ class Extent {
     std::atomic<PageAllocator*> owner{nullptr};
   };
 
-  /// Opens and closes a change of what readers see. One at a time, under the owner's lock.
+  /// Makes changes of Published visible to readers. One at a time, under the owner's lock.
   class Change {
    public:
     explicit Change(Extent& extent) noexcept
@@ -120,11 +120,11 @@ class Extent {
     const uint64_t value_;
   };
 
-  /// The live allocation around `address`, if there is one. Any thread, no lock.
+  /// Returns the live allocation that contains `address`, if any. Any thread, no lock.
   std::optional<AllocationView> view(uintptr_t address) const noexcept;
 
-  /// The same, less what copies do not want. False also if somebody is changing the extent: then `view`
-  /// tells.
+  /// Returns the part of `view` that copies need. Also returns false if the extent is being changed; then
+  /// `view` must be called.
   bool find(uintptr_t address, AllocationSpan& found) const noexcept {
     constexpr auto acquire = std::memory_order_acquire;
     const uint64_t sequence = published.sequence.load(acquire);
@@ -144,11 +144,11 @@ class Extent {
     return true;
   }
 
-  /// The index of the object at `offset` bytes from the base.
+  /// Index of the object at `offset` bytes from the base.
   static uint32_t object_index(size_t offset, uint32_t object_pages) noexcept {
     const auto page = static_cast<uint32_t>(offset >> kPageBits);
     if (object_pages == 0) return 0;
-    // Nearly all are powers of two, and a division takes as long as all the rest of a look-up.
+    // Nearly all are powers of two, and a division takes as long as the rest of a lookup.
     return (object_pages & (object_pages - 1)) == 0 ? page >> std::countr_zero(object_pages)
                                                     : page / object_pages;
   }
@@ -156,18 +156,18 @@ class Extent {
   Published published;
   ObjectRecord sole;  ///< the record of an extent that is one object
 
-  // The owner's, under its lock.
+  // Owned by the allocator, under its lock:
   Backing backing;
-  uint32_t flags = 0;  ///< what the provider was asked for
+  uint32_t flags = 0;  ///< flags of the request to the provider
   uint32_t live = 0;
   uint32_t size_class = 0;
-  /// Others may have the memory, and keep it: nothing is put here any more, and the block goes back to the
-  /// provider with the last of its allocations.
+  /// Whether another process or driver may have the memory. No new allocations are placed here, and the block
+  /// returns to the provider with its last allocation.
   bool exposed = false;
-  ObjectRecord* slab_records = nullptr;  ///< kept from the first time it is a slab until it is unmapped
+  ObjectRecord* slab_records = nullptr;  ///< kept from the extent's first use as a slab until it is unmapped
   Extent* previous = nullptr;
   Extent* next = nullptr;
-  AgentSet granted;  ///< whom the provider was told to let in: the union of what its allocations ask for
+  AgentSet granted;  ///< agents that the provider has given access: the union of what its allocations need
   uint64_t free_objects[kPagesPerUnit / 64] = {};
 };
 

@@ -58,7 +58,7 @@ bool ExtentMap::insert(Extent& extent, uintptr_t base, size_t size) noexcept {
 }
 
 void ExtentMap::erase(uintptr_t base, size_t size) noexcept {
-  if (root_ == nullptr || (base + size - 1) >> kAddressBits != 0) return;  // insert has refused it
+  if (root_ == nullptr || (base + size - 1) >> kAddressBits != 0) return;  // insert has rejected the range
   for (uintptr_t at = base; at < base + size; at += kUnitSize) {
     if (Extent** leaf = std::atomic_ref(root_[leaf_index(at)]).load(std::memory_order_acquire)) {
       std::atomic_ref(leaf[unit_index(at)]).store(nullptr, std::memory_order_release);
@@ -91,7 +91,7 @@ ObjectRecord* ExtentMap::take_records() {
   if (free_records_.empty()) {
     try {
       record_blocks_.reserve(record_blocks_.size() + 1);
-      // Room for every slot, so that giving one back needs no memory.
+      // Room for every slot, so that returning one needs no memory.
       free_records_.reserve((record_blocks_.size() + 1) * kRecordSlotsPerBlock);
     } catch (const std::bad_alloc&) {
       return nullptr;

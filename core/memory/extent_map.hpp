@@ -1,9 +1,8 @@
-// From an address to its extent, in two loads: a radix tree over 2 MiB units of the address space. It also
-// owns the extents' own storage, which is reused but never returned before the map ends, so that readers need
-// no lock.
+// Maps an address to its extent in two loads: a radix tree over 2 MiB units of the address space. It also
+// owns the storage of extents, which is reused and released only at the end, so that readers need no lock.
 //
-// find: any thread, lock-free. insert and erase: the allocator that owns the extent, under its lock;
-// different allocators at the same time are fine. take_*/give_*: any thread.
+// *Threads:* find: any thread, lock-free. insert and erase: the allocator that owns the extent, under its
+// lock; different allocators may call them concurrently. take_*/give_*: any thread.
 #pragma once
 
 #include <atomic>
@@ -25,7 +24,7 @@ class ExtentMap {
   ExtentMap(const ExtentMap&) = delete;
   ExtentMap& operator=(const ExtentMap&) = delete;
 
-  /// The extent whose units cover `address`, or null. The extent may end before the address does.
+  /// Returns the extent whose units cover `address`, or null. The extent may end before the address.
   Extent* find(uintptr_t address) const noexcept {
     if (address >> kAddressBits != 0 || root_ == nullptr) return nullptr;
     Extent** leaf = std::atomic_ref(root_[leaf_index(address)]).load(std::memory_order_acquire);
@@ -38,19 +37,19 @@ class ExtentMap {
     return extent == nullptr ? std::nullopt : extent->view(address);
   }
 
-  /// Makes `extent` the answer for every unit of [base, base + size). False if there is no memory for the
-  /// tree, or the addresses are not of a kind that this machine hands out; nothing is changed then.
+  /// Maps every unit of [base, base + size) to `extent`. Returns false, without a change, if there is no
+  /// memory for the tree or the addresses are outside the supported range.
   bool insert(Extent& extent, uintptr_t base, size_t size) noexcept;
-  /// Also of what insert has refused.
+  /// Accepts ranges that `insert` has rejected.
   void erase(uintptr_t base, size_t size) noexcept;
 
-  /// An extent nobody uses, or null when out of memory.
+  /// Returns an unused extent, or null without memory.
   Extent* take_extent();
   void give_extent(Extent* extent) noexcept;
 
-  /// Records for a slab's objects, all dead. Null when out of memory.
+  /// Returns records for a slab's objects, all dead, or null without memory.
   ObjectRecord* take_records();
-  /// Takes records back, all dead, and their pages from the process.
+  /// Takes records back, all dead, and releases their pages.
   void give_records(ObjectRecord* records) noexcept;
 
  private:
@@ -65,8 +64,7 @@ class ExtentMap {
   }
   Extent** leaf_for(uintptr_t address) noexcept;
 
-  // Root and leaves are zero pages of the kernel's, most of them never touched; every entry is accessed
-  // atomically.
+  // Root and leaves are zero pages of the kernel, mostly untouched; every entry is accessed atomically.
   Extent*** const root_;
 
   Mutex mutex_;

@@ -5,7 +5,7 @@
 namespace rigel {
 namespace {
 
-// Attribute buffers are the application's: no alignment is promised for them.
+// Attribute buffers of the application may be unaligned.
 template <class T>
 Status put(void* value, T answer) {
   std::memcpy(value, &answer, sizeof answer);
@@ -16,7 +16,7 @@ Status put(void* value, T answer) {
 
 Status Heap::region_info(hsa_region_info_t attribute, void* value) const {
   if (value == nullptr) return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "hsa_region_get_info: value is NULL");
-  // AMD's region attributes extend the enumeration from outside of it.
+  // AMD's region attributes are numbers outside the enumeration.
   switch (static_cast<int>(attribute)) {
     case HSA_REGION_INFO_SEGMENT:
       return put(value, static_cast<hsa_region_segment_t>(facts_.segment));
@@ -67,7 +67,7 @@ Status Heap::pool_info(hsa_amd_memory_pool_info_t attribute, void* value) const 
     case HSA_AMD_MEMORY_POOL_INFO_ALLOC_MAX_SIZE:
       return put(value, facts_.allocation_limit);
     case HSA_AMD_MEMORY_POOL_INFO_LOCATION:
-      // Segments that live in no memory of their own have no location.
+      // Segments without dedicated memory have no location.
       if (facts_.segment != HSA_AMD_SEGMENT_GLOBAL) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
       return put(value, facts_.location);
     case HSA_AMD_MEMORY_POOL_INFO_RUNTIME_ALLOC_REC_GRANULE:
@@ -91,7 +91,7 @@ hsa_amd_memory_pool_access_t Heap::access(const AgentDirectory& agents, const Ag
   if (!same_node && (link == nullptr || link->hops == 0)) return HSA_AMD_MEMORY_POOL_ACCESS_NEVER_ALLOWED;
   if (is_system()) return HSA_AMD_MEMORY_POOL_ACCESS_DISALLOWED_BY_DEFAULT;
 
-  // Fine-grained memory of a device keeps its promises to another one over a coherent fabric only.
+  // Fine-grained memory of a device is coherent with another device only over a coherent fabric.
   const bool fine = (facts_.global_flags & HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_FINE_GRAINED) != 0;
   const bool same_hive = agent.hive != 0 && owner != nullptr && agent.hive == owner->facts.hive;
   const bool is_coherent = same_hive || (agent.type == HSA_DEVICE_TYPE_CPU && facts_.host_coherent);
@@ -107,7 +107,7 @@ Status Heap::agent_info(const AgentDirectory& agents, const AgentFacts& agent,
   const LinkFacts* link = owner == nullptr || allowed == HSA_AMD_MEMORY_POOL_ACCESS_NEVER_ALLOWED
                               ? nullptr
                               : agents.link(agent.node, owner->facts.node);
-  // The details describe the whole way, so it is one hop to the application, however many it is underneath.
+  // The details describe the whole path, so it is reported as one hop.
   const uint32_t hops = link != nullptr && link->hops > 0 ? 1 : 0;
   switch (static_cast<int>(attribute)) {
     case HSA_AMD_AGENT_MEMORY_POOL_INFO_ACCESS:
@@ -115,7 +115,7 @@ Status Heap::agent_info(const AgentDirectory& agents, const AgentFacts& agent,
     case HSA_AMD_AGENT_MEMORY_POOL_INFO_NUM_LINK_HOPS:
       return put(value, hops);
     case HSA_AMD_AGENT_MEMORY_POOL_INFO_LINK_INFO:
-      // One element for each hop: nothing is written for none, as the application may have room for none.
+      // One element per hop. Nothing is written for 0 hops, because the application may have passed no room.
       return hops == 0 ? HSA_STATUS_SUCCESS : put(value, link->info);
     default:
       return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "unknown attribute {} of an agent and a memory pool",

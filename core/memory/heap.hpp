@@ -1,8 +1,7 @@
-// A heap: what the HSA manual calls a region and the AMD extension a memory pool. One object is both, and its
-// address is both handles. It is a list of facts and the answers to the queries about them; the allocator
-// that serves it is beside it in the memory manager.
+// A heap: the object of both an HSA region and an AMD memory pool; its address is both handles. It has
+// properties and answers queries about them; the memory manager has its allocator.
 //
-// Immutable after construction, so any thread may ask.
+// *Threads:* immutable after construction; any thread.
 #pragma once
 
 #include <hsa/hsa.h>
@@ -19,18 +18,18 @@ namespace rigel {
 struct HeapFacts {
   hsa_amd_segment_t segment = HSA_AMD_SEGMENT_GLOBAL;
   uint32_t global_flags = 0;      ///< hsa_amd_memory_pool_global_flag_t bits
-  uint32_t allocation_flags = 0;  ///< hsa_amd_memory_pool_flag_t bits that allocations may ask for
+  uint32_t allocation_flags = 0;  ///< hsa_amd_memory_pool_flag_t bits that allocations may request
   hsa_agent_t owner{};
   hsa_amd_memory_pool_location_t location = HSA_AMD_MEMORY_POOL_LOCATION_CPU;
   bool allocatable = true;
   bool host_accessible = true;
-  bool host_coherent = false;  ///< of a device: what is fine-grained keeps its promises to the host
-  bool visible = true;         ///< false: kept for the runtime's own use, not listed to the application
+  bool host_coherent = false;  ///< for devices: whether fine-grained memory is coherent with the host
+  bool visible = true;         ///< false: reserved for the runtime, not listed to the application
   size_t size = 0;             ///< in bytes, as are the next three
   size_t allocation_limit = 0;
   size_t granule = 4096;  ///< also the alignment of every allocation
   size_t recommended_granule = 4096;
-  uint64_t base_address = 0;  ///< in the flat address space, where segments have one
+  uint64_t base_address = 0;  ///< in the flat address space, if the segment has an address there
   uint32_t bus_width_bits = 0;
   uint32_t max_clock_mhz = 0;
 };
@@ -45,17 +44,14 @@ class Heap {
   hsa_region_t region() const noexcept { return {reinterpret_cast<uintptr_t>(this)}; }
   hsa_amd_memory_pool_t pool() const noexcept { return {reinterpret_cast<uintptr_t>(this)}; }
 
-  /// hsa_region_get_info, AMD's attributes included.
   Status region_info(hsa_region_info_t attribute, void* value) const;
 
-  /// hsa_amd_memory_pool_get_info.
   Status pool_info(hsa_amd_memory_pool_info_t attribute, void* value) const;
 
-  /// hsa_amd_agent_memory_pool_get_info.
   Status agent_info(const AgentDirectory& agents, const AgentFacts& agent,
                     hsa_amd_agent_memory_pool_info_t attribute, void* value) const;
 
-  /// Whether `agent` can reach what is allocated here: always, after it was allowed to, or never.
+  /// Whether `agent` can access memory of this heap: always, on request, or never.
   hsa_amd_memory_pool_access_t access(const AgentDirectory& agents, const AgentFacts& agent) const;
 
   bool is_system() const noexcept {

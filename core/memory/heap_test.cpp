@@ -80,13 +80,13 @@ class Heaps : public ::testing::Test {
   MemoryManager memory;
 };
 
-// HIP up to 5.x ends the process when it meets a CPU agent's pool of extended scope.
-TEST_F(Heaps, ACpuAgentListsFineKernargAndCoarsePools) {
+// HIP up to 5.x ends the process when it finds a CPU agent's pool of extended scope.
+TEST_F(Heaps, CpuAgentListsFineKernargAndCoarsePools) {
   EXPECT_THAT(pool_flags(kCpu0), ElementsAre(2u, 3u, 4u));
   EXPECT_THAT(pool_flags(kCpu1), ElementsAre(2u, 3u, 4u));
 }
 
-TEST(HeapsOfExtendedScope, AreListedWhereThatIsAskedFor) {
+TEST(HeapsOfExtendedScope, AreListedOnRequest) {
   MemoryManager memory;
   testing::add_agents(memory);
   memory.list_extended_scope();
@@ -94,11 +94,11 @@ TEST(HeapsOfExtendedScope, AreListedWhereThatIsAskedFor) {
   EXPECT_THAT(flags_of_pools(memory, kCpu0), ElementsAre(2u, 8u, 3u, 4u));
 }
 
-TEST_F(Heaps, AnAgentWithoutMemoryHasNoPools) {
+TEST_F(Heaps, AgentWithoutMemoryHasNoPools) {
   EXPECT_THAT(pool_flags(kGpu0), ElementsAre());
 }
 
-TEST_F(Heaps, EveryAgentListsTheRegionsOfAllCpuAgents) {
+TEST_F(Heaps, EveryAgentListsRegionsOfAllCpuAgents) {
   size_t count = 0;
   const auto visit = [](hsa_region_t, void* data) {
     ++*static_cast<size_t*>(data);
@@ -111,7 +111,7 @@ TEST_F(Heaps, EveryAgentListsTheRegionsOfAllCpuAgents) {
   EXPECT_EQ(count, 6u);
 }
 
-TEST_F(Heaps, IterationStopsWithTheCallbacksStatus) {
+TEST_F(Heaps, IterationStopsWithStatusOfCallback) {
   size_t count = 0;
   const auto stop = [](hsa_amd_memory_pool_t, void* data) {
     return ++*static_cast<size_t*>(data) == 2 ? HSA_STATUS_INFO_BREAK : HSA_STATUS_SUCCESS;
@@ -120,7 +120,7 @@ TEST_F(Heaps, IterationStopsWithTheCallbacksStatus) {
   EXPECT_EQ(count, 2u);
 }
 
-TEST_F(Heaps, IterationChecksItsArguments) {
+TEST_F(Heaps, IterationChecksArguments) {
   EXPECT_EQ(memory.agent_iterate_memory_pools(kCpu0, nullptr, nullptr), HSA_STATUS_ERROR_INVALID_ARGUMENT);
   EXPECT_EQ(memory.agent_iterate_regions(kCpu0, nullptr, nullptr), HSA_STATUS_ERROR_INVALID_ARGUMENT);
   const auto pool = [](hsa_amd_memory_pool_t, void*) { return HSA_STATUS_SUCCESS; };
@@ -129,7 +129,7 @@ TEST_F(Heaps, IterationChecksItsArguments) {
   EXPECT_EQ(memory.agent_iterate_regions(kNobody, region, nullptr), HSA_STATUS_ERROR_INVALID_AGENT);
 }
 
-TEST_F(Heaps, AHiddenHeapIsNotListedButItsHandleWorks) {
+TEST_F(Heaps, HiddenHeapIsUsableByHandle) {
   HeapFacts facts;
   facts.owner = kGpu0;
   facts.visible = false;
@@ -138,7 +138,7 @@ TEST_F(Heaps, AHiddenHeapIsNotListedButItsHandleWorks) {
   EXPECT_EQ(ask<uint32_t>(pool, HSA_AMD_MEMORY_POOL_INFO_GLOBAL_FLAGS), 0u);
 }
 
-TEST_F(Heaps, AnswerEveryPoolAttribute) {
+TEST_F(Heaps, PoolInfoReturnsEveryAttribute) {
   const auto pool = testing::fine_pool(memory);
   EXPECT_EQ(ask<hsa_amd_segment_t>(pool, HSA_AMD_MEMORY_POOL_INFO_SEGMENT), HSA_AMD_SEGMENT_GLOBAL);
   EXPECT_EQ(ask<uint32_t>(pool, HSA_AMD_MEMORY_POOL_INFO_GLOBAL_FLAGS), 2u);
@@ -153,7 +153,7 @@ TEST_F(Heaps, AnswerEveryPoolAttribute) {
             HSA_AMD_MEMORY_POOL_LOCATION_CPU);
 }
 
-TEST_F(Heaps, AnswerEveryRegionAttribute) {
+TEST_F(Heaps, RegionInfoReturnsEveryAttribute) {
   const hsa_region_t region{testing::fine_pool(memory).handle};
   EXPECT_EQ(ask_region<hsa_region_segment_t>(region, HSA_REGION_INFO_SEGMENT), HSA_REGION_SEGMENT_GLOBAL);
   EXPECT_EQ(ask_region<uint32_t>(region, HSA_REGION_INFO_GLOBAL_FLAGS), 2u);
@@ -169,7 +169,7 @@ TEST_F(Heaps, AnswerEveryRegionAttribute) {
   EXPECT_EQ(ask_region<uint32_t>(region, HSA_AMD_REGION_INFO_MAX_CLOCK_FREQUENCY), 0u);
 }
 
-TEST_F(Heaps, QueriesRefuseWhatTheyDoNotKnow) {
+TEST_F(Heaps, QueriesRejectUnknownAttributes) {
   const auto pool = testing::fine_pool(memory);
   uint64_t value = 0;
   EXPECT_EQ(memory.memory_pool_get_info(pool, static_cast<hsa_amd_memory_pool_info_t>(99), &value),
@@ -188,7 +188,7 @@ TEST_F(Heaps, QueriesRefuseWhatTheyDoNotKnow) {
   }
 }
 
-TEST_F(Heaps, AGroupSegmentIsDescribedButNotAllocatable) {
+TEST_F(Heaps, GroupSegmentIsDescribedButNotAllocatable) {
   const auto pool = add_device_heap(kGpu0, 0, HSA_AMD_SEGMENT_GROUP);
   EXPECT_EQ(ask<hsa_amd_segment_t>(pool, HSA_AMD_MEMORY_POOL_INFO_SEGMENT), HSA_AMD_SEGMENT_GROUP);
   EXPECT_FALSE(ask<bool>(pool, HSA_AMD_MEMORY_POOL_INFO_RUNTIME_ALLOC_ALLOWED));
@@ -204,19 +204,19 @@ TEST_F(Heaps, AGroupSegmentIsDescribedButNotAllocatable) {
   EXPECT_EQ(access(kCpu0, pool), HSA_AMD_MEMORY_POOL_ACCESS_NEVER_ALLOWED);
 }
 
-TEST_F(Heaps, SystemMemoryIsOpenToCpuAgentsAndOnRequestToOthers) {
+TEST_F(Heaps, SystemMemoryIsAccessibleToCpuAgentsAndOnRequestToOthers) {
   const auto pool = testing::fine_pool(memory, kCpu0);
   EXPECT_EQ(access(kCpu0, pool), HSA_AMD_MEMORY_POOL_ACCESS_ALLOWED_BY_DEFAULT);
   EXPECT_EQ(access(kCpu1, pool), HSA_AMD_MEMORY_POOL_ACCESS_ALLOWED_BY_DEFAULT);
   EXPECT_EQ(access(kGpu0, pool), HSA_AMD_MEMORY_POOL_ACCESS_DISALLOWED_BY_DEFAULT);
 }
 
-TEST_F(Heaps, AnAgentWithoutALinkNeverReachesThePool) {
+TEST_F(Heaps, AgentWithoutLinkHasNoAccess) {
   memory.agents().add({.handle = kNobody, .type = HSA_DEVICE_TYPE_GPU, .node = 9});
   EXPECT_EQ(access(kNobody, testing::fine_pool(memory)), HSA_AMD_MEMORY_POOL_ACCESS_NEVER_ALLOWED);
 }
 
-TEST_F(Heaps, ADevicesFineGrainedMemoryIsForItsHiveOnly) {
+TEST_F(Heaps, FineGrainedDeviceMemoryIsAccessibleInHiveOnly) {
   const auto coarse = add_device_heap(kGpu0, HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_COARSE_GRAINED);
   const auto extended = add_device_heap(kGpu0, HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_EXTENDED_SCOPE_FINE_GRAINED);
   const auto fine = add_device_heap(kGpu0, HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_FINE_GRAINED);
@@ -237,7 +237,7 @@ TEST_F(Heaps, ADevicesFineGrainedMemoryIsForItsHiveOnly) {
             HSA_AMD_MEMORY_POOL_ACCESS_DISALLOWED_BY_DEFAULT);
 }
 
-TEST_F(Heaps, ADevicesMemoryIsForCpuAgentsIfTheHostSeesIt) {
+TEST_F(Heaps, HostVisibleDeviceMemoryIsAccessibleToCpuAgents) {
   HeapFacts facts;
   facts.global_flags = HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_COARSE_GRAINED;
   facts.owner = kGpu0;
@@ -248,7 +248,7 @@ TEST_F(Heaps, ADevicesMemoryIsForCpuAgentsIfTheHostSeesIt) {
   EXPECT_EQ(access(kCpu0, memory.add_heap(facts, nullptr).pool()), HSA_AMD_MEMORY_POOL_ACCESS_NEVER_ALLOWED);
 }
 
-TEST_F(Heaps, ADevicesFineMemoryIsForCpuAgentsIfItIsCoherentWithTheHost) {
+TEST_F(Heaps, HostCoherentFineDeviceMemoryIsAccessibleToCpuAgents) {
   HeapFacts facts;
   facts.global_flags = HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_FINE_GRAINED;
   facts.owner = kGpu0;
@@ -259,7 +259,7 @@ TEST_F(Heaps, ADevicesFineMemoryIsForCpuAgentsIfItIsCoherentWithTheHost) {
             HSA_AMD_MEMORY_POOL_ACCESS_DISALLOWED_BY_DEFAULT);
 }
 
-TEST_F(Heaps, TheWayToAPoolIsReportedAsOneHop) {
+TEST_F(Heaps, PathToPoolIsOneHop) {
   const auto pool = testing::fine_pool(memory, kCpu0);
   uint32_t hops = 99;
   EXPECT_EQ(
@@ -282,7 +282,7 @@ TEST_F(Heaps, TheWayToAPoolIsReportedAsOneHop) {
   EXPECT_EQ(link.numa_distance, 12345u) << "the caller has room for as many elements as there are hops";
 }
 
-TEST(Agents, HaveANearestHost) {
+TEST(Agents, NearestHostHasMinimumDistance) {
   AgentDirectory agents;
   EXPECT_EQ(agents.nearest_host(2), nullptr);
   const auto connect = [&](uint32_t host, uint32_t distance) {
@@ -303,7 +303,7 @@ TEST(Agents, HaveANearestHost) {
   EXPECT_EQ(nearest(), kCpu1.handle);
 }
 
-TEST_F(Heaps, AgentQueriesCheckTheirArguments) {
+TEST_F(Heaps, AgentQueriesCheckArguments) {
   const auto pool = testing::fine_pool(memory);
   uint64_t value = 0;
   EXPECT_EQ(memory.agent_memory_pool_get_info(kNobody, pool, HSA_AMD_AGENT_MEMORY_POOL_INFO_ACCESS, &value),

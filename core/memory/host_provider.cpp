@@ -29,8 +29,9 @@ bool is_aligned(const void* address, size_t alignment) {
   return (reinterpret_cast<uintptr_t>(address) & (alignment - 1)) == 0;
 }
 
-/// The kernel places mappings downwards and side by side, so below the last block is usually a free, aligned
-/// place; asking for it saves mapping too much and trimming. A hint of other threads is as good as ours.
+/// The kernel places mappings downwards and adjacent, so the addresses below the last block are usually free
+/// and aligned; requesting them avoids mapping too much and trimming. Hints of other threads are equally
+/// good.
 constinit std::atomic<uintptr_t> next_hint{0};
 
 void* map_aligned(size_t size, size_t alignment, int protection) {
@@ -66,12 +67,12 @@ void prefer_node(void* address, size_t size, int node) {
   unsigned long mask[kMaxNodes / kBits] = {};
   mask[static_cast<size_t>(node) / kBits] = 1ul << static_cast<size_t>(node) % kBits;
   if (syscall(SYS_mbind, address, size, kPreferred, mask, kMaxNodes, 0) == 0) return;
-  // Containers may forbid it. Memory from another node is slower, not wrong.
+  // Containers may forbid it. Memory from another node is slower, but correct.
   log_message(LogLevel::kInfo, LogTopic::kMemory, "NUMA node {}: memory cannot be bound to it: {}", node,
               std::strerror(errno));
 }
 
-// Nobody can make the file shorter under a mapping, which would be a bus error in whoever touches it next.
+// Prevents shrinking the file under a mapping, which would cause a bus error at the next access.
 constexpr int kFixedSize = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
 
 class MemoryFile final : public PhysicalMemory {
@@ -90,7 +91,7 @@ class MemoryFile final : public PhysicalMemory {
     return HSA_STATUS_SUCCESS;
   }
 
-  // The caller puts a reservation over it, which takes this mapping away without leaving a hole meanwhile.
+  // The caller maps a reservation over it, which replaces this mapping without a gap.
   void unmap(void*, size_t) noexcept override {}
 
   Status set_access(void* address, size_t size, const MappingAccess& access) override {
@@ -165,7 +166,7 @@ Result<Backing> HostProvider::map(const BlockRequest& request) {
                 request.size, std::strerror(errno));
   }
   prefer_node(address, request.size, numa_node_);
-  // Only whole large pages: the tail of a block that is not a multiple should not cost one.
+  // Only whole large pages: the tail of a block that is not a multiple should not use one.
   if (request.one_object && request.size >= kHugePage) {
     madvise(address, request.size & ~(kHugePage - 1), MADV_HUGEPAGE);
   }
@@ -174,7 +175,7 @@ Result<Backing> HostProvider::map(const BlockRequest& request) {
 
 void HostProvider::unmap(const Backing& backing) noexcept {
   if (munmap(backing.address, backing.size) == 0) return;
-  // Taking a piece out of a mapping needs one mapping more, and the process may have no more: keep the
+  // Removing a part of a mapping adds a mapping, and the process may have reached its limit: keeps the
   // addresses then, but not the memory.
   log_message(LogLevel::kWarn, LogTopic::kMemory, "host memory: {} bytes cannot be unmapped: {}",
               backing.size, std::strerror(errno));

@@ -11,21 +11,21 @@ class HostProvider : public MemoryProvider {
  public:
   static constexpr int kAnyNode = -1;
 
-  /// Pages come from `numa_node` as long as it has some, from another otherwise; kAnyNode leaves the choice
-  /// to the kernel, which is right for a machine with one node.
+  /// Pages come from `numa_node` while it has free ones, then from others; with kAnyNode the kernel chooses,
+  /// for machines with one node.
   explicit HostProvider(int numa_node = kAnyNode) : numa_node_(numa_node) {}
 
-  /// The same at addresses that `reserve` gives: mapped, inaccessible, aligned; null if there are none.
+  /// The same at addresses from `reserve`: mapped, inaccessible, aligned; null if there are none.
   using Reserve = void* (*)(void* context, size_t size, size_t alignment);
   HostProvider(int numa_node, Reserve reserve, void* context)
       : numa_node_(numa_node), reserve_(reserve), context_(context) {}
 
   Result<Backing> map(const BlockRequest& request) override;
   void unmap(const Backing& backing) noexcept override;
-  /// Every agent that can reach host memory without a driver's help reaches all of it.
+  /// Agents that access host memory without a driver can access all of it.
   Status set_access(const Backing& backing, const AgentSet& agents) override;
 
-  /// Memory files (memfd_create(2)), which can be mapped more than once and handed to another process.
+  /// Creates memory files (memfd_create(2)), which can be mapped repeatedly and passed to another process.
   Result<std::unique_ptr<PhysicalMemory>> create_physical(size_t size, uint32_t flags) override;
   Result<Imported> import_physical(int descriptor) override;
 

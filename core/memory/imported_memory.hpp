@@ -1,10 +1,11 @@
-// Memory that other processes and drivers made and that is mapped here: where it is, who may reach it, and
-// what the program has attached to it. The counterpart of allocations, for hsa_amd_ipc_memory_attach and
+// Memory of other processes and drivers that is mapped here: its address, the agents with access, and the
+// program's data for it. The counterpart of allocations, for hsa_amd_ipc_memory_attach and
 // hsa_amd_interop_map_buffer.
 //
-// Any thread. One lock guards the table of entries; the importer is never called under it. The memory manager
-// owns this object and asks it about pointers. A program that detaches memory which another of its threads still
-// uses makes that thread fault, but leaves the table in order.
+// *Threads:* any thread. One lock guards the table of entries; the importer is never called under it.
+// Detaching memory that another thread of the program uses makes that thread fault, but leaves the table
+// consistent.
+// *Lifetime:* owned by the memory manager.
 #pragma once
 
 #include <hsa/hsa.h>
@@ -25,8 +26,8 @@
 
 namespace rigel {
 
-/// A block of an importer, which is closed with its last owner. It is made empty, so that a block has an
-/// owner as soon as it is open.
+/// A block of an importer, closed with its last owner. Created empty, so that a block has an owner as soon as
+/// it is open.
 class OpenBlock {
  public:
   explicit OpenBlock(MemoryImporter& importer) : importer_(importer) {}
@@ -36,7 +37,7 @@ class OpenBlock {
   OpenBlock(const OpenBlock&) = delete;
   OpenBlock& operator=(const OpenBlock&) = delete;
 
-  /// Once.
+  /// Takes a block. Call once.
   void adopt(ImportedBlock block) noexcept { block_.emplace(std::move(block)); }
   const ImportedBlock& operator*() const { return *block_; }
   const ImportedBlock* operator->() const { return &*block_; }
@@ -48,13 +49,13 @@ class OpenBlock {
 
 class ImportedMemory {
  public:
-  /// Who wants to know when memory goes, and for what address.
+  /// A deallocation callback and the address it is for.
   struct Callback {
     void* ptr;
     hsa_amd_deallocation_callback_t function;
     void* user_data;
   };
-  /// What the program sees of a block: an allocation of the maker's in it.
+  /// The program's part of a block: an allocation of the exporting process.
   struct Entry {
     hsa_amd_pointer_type_t type = HSA_EXT_POINTER_TYPE_IPC;
     uintptr_t base = 0;
@@ -64,7 +65,6 @@ class ImportedMemory {
     std::vector<Callback> callbacks;
     std::shared_ptr<const OpenBlock> block;
   };
-  /// What a pointer query wants of an entry.
   struct View {
     hsa_amd_pointer_type_t type = HSA_EXT_POINTER_TYPE_IPC;
     uintptr_t base = 0;
@@ -79,25 +79,25 @@ class ImportedMemory {
   ImportedMemory(const ImportedMemory&) = delete;
   ImportedMemory& operator=(const ImportedMemory&) = delete;
 
-  /// While the runtime starts.
+  /// Called while the runtime starts.
   void set_importer(std::unique_ptr<MemoryImporter> importer) { importer_ = std::move(importer); }
-  /// Null: nothing can be imported.
+  /// Returns null if imports are not supported.
   MemoryImporter* importer() noexcept { return importer_.get(); }
 
-  /// Lets the entry's agents in and adds it. The result is where the maker's
-  /// metadata is until the entry goes.
+  /// Gives the entry's agents access and adds it. Returns the exporter's metadata, valid until the entry is
+  /// removed.
   Result<const std::vector<std::byte>*> add(Entry entry);
-  /// Takes out the entry of this type that starts at `address` and calls its callbacks. The block is closed
-  /// then, or when a `set_access` that another thread is in has ended. False if there is none.
+  /// Removes the entry of this type that starts at `address` and calls its callbacks. The block is closed
+  /// then, or at the end of a concurrent `set_access`. Returns false if there is no such entry.
   bool remove(uintptr_t address, hsa_amd_pointer_type_t type);
 
   std::optional<View> view(uintptr_t address) const;
-  /// hsa_amd_agents_allow_access. Changes one at a time. False if no entry starts at `address`.
+  /// Implements hsa_amd_agents_allow_access. Changes do not overlap. Returns nothing if no entry starts at
+  /// `address`.
   std::optional<Status> set_access(uintptr_t address, const AgentSet& agents);
   bool set_user_data(uintptr_t address, void* user_data);
-  /// False if `callback.ptr` is in no entry.
+  /// Returns false if no entry contains `callback.ptr`.
   bool add_callback(const Callback& callback);
-  /// How many were taken out.
   size_t remove_callbacks(const void* ptr, hsa_amd_deallocation_callback_t function);
 
  private:

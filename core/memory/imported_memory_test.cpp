@@ -14,7 +14,7 @@ namespace {
 
 constexpr uintptr_t kAddress = 0x10000;
 
-// Counts the blocks that are open and does what the test says when access to one is set.
+// Counts the open blocks, and runs the test's action when access to a block is set.
 class Importer final : public MemoryImporter {
  public:
   Result<ImportedBlock> open(int, const AgentSet&) override { return open_one(); }
@@ -57,7 +57,7 @@ class ImportedMemoryTest : public ::testing::Test {
   Importer* importer_ = nullptr;
 };
 
-TEST_F(ImportedMemoryTest, ClosesABlockToWhichAccessCannotBeSet) {
+TEST_F(ImportedMemoryTest, ClosesBlockIfSetAccessFails) {
   importer_->on_set_access = [] { return HSA_STATUS_ERROR_OUT_OF_RESOURCES; };
   EXPECT_EQ(add(), HSA_STATUS_ERROR_OUT_OF_RESOURCES);
   EXPECT_EQ(importer_->blocks, 0);
@@ -67,7 +67,7 @@ TEST_F(ImportedMemoryTest, ClosesABlockToWhichAccessCannotBeSet) {
   EXPECT_FALSE(memory_.view(kAddress));
 }
 
-TEST_F(ImportedMemoryTest, KeepsABlockOpenWhileAccessToItIsSet) {
+TEST_F(ImportedMemoryTest, KeepsBlockOpenDuringSetAccess) {
   ASSERT_EQ(add(), HSA_STATUS_SUCCESS);
   importer_->on_set_access = [&] {
     std::thread([&] { EXPECT_TRUE(memory_.remove(kAddress, HSA_EXT_POINTER_TYPE_IPC)); }).join();

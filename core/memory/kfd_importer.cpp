@@ -10,7 +10,7 @@
 namespace rigel {
 namespace {
 
-// Where large pages can be used, they are.
+// Alignment that allows large pages.
 uint64_t alignment_for(uint64_t size) {
   constexpr uint64_t kLarge = 2 << 20;
   return size >= kLarge ? kLarge : 4096;
@@ -32,7 +32,7 @@ Result<ImportedBlock> KfdImporter::open(int descriptor, const AgentSet& wanted) 
   if (!info) return error(info.error());
   const KfdGpu* gpu = kfd.find_gpu(info->gpu_id);
   const bool foreign = gpu == nullptr;
-  if (foreign) {  // of a GPU that this process does not see, say: some GPU brings it in
+  if (foreign) {  // for example of a GPU that this process cannot access: another GPU imports it
     const auto gpus = agents_.gpus_of(wanted);
     gpu = kfd.find_gpu(gpus.empty() ? kfd.gpus().front()->gpu_id : gpus.front());
   }
@@ -88,7 +88,7 @@ Result<ImportedBlock> KfdImporter::open(const MemoryProvider::NamedBlock& named,
 }
 
 Status KfdImporter::set_access(const ImportedBlock& block, const AgentSet& agents) {
-  KfdMapping* mapping = nullptr;  // it stays where it is
+  KfdMapping* mapping = nullptr;  // its address is stable
   {
     const MutexLock lock(mutex_);
     mapping = &mappings_[block.cookie];

@@ -1,4 +1,5 @@
-// Memory of other processes and drivers on GPUs of amdkfd: dmabufs, and what the driver has a name for.
+// Imports memory of other processes and drivers for GPUs of amdkfd: dmabufs and memory that the driver has a
+// name for.
 #pragma once
 
 #include <unordered_map>

@@ -34,7 +34,7 @@ uint32_t kfd_attributes_of(uint32_t global_flags) {
   return global_flags & HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_COARSE_GRAINED ? 0 : KFD_MEM_COHERENT;
 }
 
-// As AMD's thunk makes them: uncached memory is coherent, whatever its pool says.
+// As in AMD's thunk: uncached memory is coherent, whatever its pool specifies.
 uint32_t kfd_attributes_with(uint32_t flags, uint32_t attributes) {
   if (flags & HSA_AMD_MEMORY_POOL_UNCACHED_FLAG) {
     attributes = KFD_MEM_COHERENT | KFD_MEM_UNCACHED;
@@ -72,7 +72,7 @@ Status KfdMapping::change(const Kfd& kfd, uint64_t handle, const std::vector<uin
   if (status == HSA_STATUS_SUCCESS) status = kfd.unmap(handle, gone);
   if (status == HSA_STATUS_SUCCESS) {
     mapped_ = std::move(mapped);
-  } else {  // some of it may have been done
+  } else {  // part of it may have been done
     static_cast<void>(kfd.map(handle, gone));
     static_cast<void>(kfd.unmap(handle, more));
   }
@@ -82,7 +82,7 @@ Status KfdMapping::change(const Kfd& kfd, uint64_t handle, const std::vector<uin
 // Host memory --------------------------------------------------------------------------------------------
 
 KfdHostProvider::KfdHostProvider(const KfdAgents& agents, uint32_t attributes, int numa_node)
-    // Where GPUs see fewer addresses than the host, memory has to lie among those.
+    // If GPUs address less than the host, memory must be in their range.
     : HostProvider(numa_node, agents.kfd().address_limit() < kHostLimit ? reserve_addresses : nullptr,
                    &agents.kfd()),
       agents_(agents),
@@ -94,7 +94,7 @@ Result<Backing> KfdHostProvider::map(const BlockRequest& request) {
   if (!block || attributes == attributes_) return block;
   Undo unmap([&] { HostProvider::unmap(*block); });
   const MutexLock lock(mutex_);
-  known_[block->address].attributes = attributes;  // for when the first agent is let in
+  known_[block->address].attributes = attributes;  // for the first agent that gets access
   unmap.cancel();
   return block;
 }
@@ -115,7 +115,8 @@ void KfdHostProvider::unmap(const Backing& backing) noexcept {
 Status KfdHostProvider::set_access(const Backing& backing, const AgentSet& agents) {
   const auto gpus = agents_.gpus_of(agents);
   const Kfd& kfd = agents_.kfd();
-  // The calls for one block come one at a time, and its entry stays where it is; the lock keeps the others' apart.
+  // Calls for one block do not overlap, and its entry's address is stable; the lock separates calls for other
+  // blocks.
   Known* known = nullptr;
   {
     const MutexLock lock(mutex_);
@@ -128,7 +129,8 @@ Status KfdHostProvider::set_access(const Backing& backing, const AgentSet& agent
                                 kEveryRight | known->attributes, reinterpret_cast<uint64_t>(backing.address));
     if (!handle) return handle.error();
     known->handle = *handle;
-    // While a child of fork had the pages, too, each would be copied when it is written next, and taken from the GPUs for that.
+    // A forked child that shared the pages would cause a copy of each at its next write, and GPUs would lose
+    // the page.
     madvise(backing.address, backing.size, MADV_DONTFORK);
   }
   return known->mapping.change(kfd, known->handle, gpus);
@@ -191,7 +193,7 @@ Status KfdLocalProvider::set_access(const Backing& backing, const AgentSet& agen
   if (!std::binary_search(gpus.begin(), gpus.end(), gpu_.gpu_id)) {
     gpus.insert(std::upper_bound(gpus.begin(), gpus.end(), gpu_.gpu_id), gpu_.gpu_id);
   }
-  KfdMapping* mapping = nullptr;  // as the host's, above
+  KfdMapping* mapping = nullptr;  // its address is stable, as in set_access of host memory
   {
     const MutexLock lock(mutex_);
     mapping = &mappings_[backing.cookie];
@@ -228,8 +230,8 @@ Result<void*> KfdPinner::pin(void* host, size_t size, const AgentSet& agents, ui
   const uint64_t page = start & ~(kPage - 1);
   const uint64_t span = (start + size + kPage - 1 - page) & ~(kPage - 1);
   const uint32_t flags = kEveryRight | kfd_attributes_of(global_flags);
-  // Elsewhere than the host sees it: the application can unmap its memory without unlocking it, and the
-  // addresses would then be given to somebody else while GPUs still have them.
+  // Uses other addresses than the host's: the application can unmap its memory without unlocking it, and the
+  // addresses would then be reused while GPUs still map them.
   void* const addresses = kfd.reserve(span, kPage);
   if (addresses == nullptr)
     return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "address space: cannot reserve {} bytes to lock memory",
@@ -253,7 +255,7 @@ void KfdPinner::unpin(void*, size_t, void* agent_address) noexcept {
   {
     const MutexLock lock(mutex_);
     const auto found = pins_.find(reinterpret_cast<uint64_t>(agent_address));
-    if (found == pins_.end()) return;  // no GPU was let in
+    if (found == pins_.end()) return;  // no GPU has access
     pin = found->second;
     pins_.erase(found);
   }

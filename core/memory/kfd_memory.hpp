@@ -1,8 +1,8 @@
-// Memory that GPUs of amdkfd reach: their own, the host's, and the application's.
+// Memory that GPUs of amdkfd can access: their own, the host's, and the application's.
 //
-// Host memory stays what it is, anonymous pages. A block is made known to the driver (as a userptr object)
-// when an agent is first let in, and stays known until it is unmapped: allocations that only the host uses
-// cost the driver nothing, and those that GPUs use cost it one call for many of them.
+// Host memory is anonymous pages. A block is registered with the driver (as a userptr object) when an agent
+// first gets access, and stays registered until it is unmapped. Allocations that only the host uses therefore
+// cost no driver call, and those that GPUs use cost one call for many of them.
 #pragma once
 
 #include <cstdint>
@@ -20,19 +20,19 @@
 
 namespace rigel {
 
-/// Which agents, by their index in the directory, are GPUs of the connection. Filled while the runtime
-/// starts, constant afterwards.
+/// Maps agents, by their index in the directory, to GPUs of the connection. Filled while the runtime starts,
+/// constant afterwards.
 class KfdAgents {
  public:
   explicit KfdAgents(Kfd& kfd) : kfd_(kfd) {}
 
   void add(size_t agent, const KfdGpu& gpu) { gpus_[agent] = gpu.gpu_id; }
   Kfd& kfd() const { return kfd_; }
-  /// The GPUs among `agents`, sorted.
+  /// Returns the GPUs among `agents`, sorted.
   std::vector<uint32_t> gpus_of(const AgentSet& agents) const;
-  /// The agent that is a GPU, by its index; SIZE_MAX if none is.
+  /// Returns the index of the agent that is a GPU; SIZE_MAX if there is none.
   size_t agent_of(uint32_t gpu_id) const;
-  /// The GPU that is an agent; null if it is none.
+  /// Returns the GPU of an agent; null if it is not a GPU.
   KfdGpu* gpu_of(size_t agent) const;
 
  private:
@@ -40,10 +40,10 @@ class KfdAgents {
   std::map<size_t, uint32_t> gpus_;
 };
 
-/// Which GPUs a memory object is mapped to. Not thread safe.
+/// The GPUs that have mapped a memory object. Not thread-safe.
 class KfdMapping {
  public:
-  /// Maps it to exactly these GPUs. On failure, or if it throws, those that were mapped before still are.
+  /// Maps it to exactly these GPUs. On failure, or if it throws, the previous mappings remain.
   Status change(const Kfd& kfd, uint64_t handle, const std::vector<uint32_t>& gpus);
   const std::vector<uint32_t>& mapped() const { return mapped_; }
 
@@ -51,7 +51,6 @@ class KfdMapping {
   std::vector<uint32_t> mapped_;  // sorted
 };
 
-/// Host memory in a system with GPUs.
 class KfdHostProvider final : public HostProvider {
  public:
   /// `attributes`: kfd_attributes_of.
@@ -65,7 +64,7 @@ class KfdHostProvider final : public HostProvider {
 
  private:
   struct Known {
-    uint64_t handle = 0;  // 0: the driver does not know it yet
+    uint64_t handle = 0;  // 0: not registered with the driver
     uint32_t attributes = 0;
     KfdMapping mapping;
   };
@@ -75,10 +74,9 @@ class KfdHostProvider final : public HostProvider {
   std::unordered_map<void*, Known> known_ RIGEL_GUARDED_BY(mutex_);
 };
 
-/// A GPU's own memory.
 class KfdLocalProvider final : public MemoryProvider {
  public:
-  /// `reclaim` is called when there is none left; true: some more may be there now.
+  /// `reclaim` is called when no memory is left; returns true if some may be free then.
   KfdLocalProvider(const KfdAgents& agents, const KfdGpu& gpu, uint32_t attributes,
                    std::function<bool()> reclaim = {})
       : agents_(agents), gpu_(gpu), attributes_(attributes), reclaim_(std::move(reclaim)) {}
@@ -103,7 +101,6 @@ class KfdLocalProvider final : public MemoryProvider {
   std::unordered_map<uint64_t, KfdMapping> mappings_ RIGEL_GUARDED_BY(mutex_);  // by handle
 };
 
-/// Locks the application's memory.
 class KfdPinner final : public HostPinner {
  public:
   explicit KfdPinner(const KfdAgents& agents) : agents_(agents) {}
@@ -114,18 +111,19 @@ class KfdPinner final : public HostPinner {
  private:
   struct Pin {
     uint64_t handle = 0;
-    void* addresses = nullptr;  // where GPUs see it
+    void* addresses = nullptr;  // address for GPUs
     uint64_t span = 0;
   };
 
   const KfdAgents& agents_;
   Mutex mutex_;
-  std::unordered_multimap<uint64_t, Pin> pins_ RIGEL_GUARDED_BY(mutex_);  // by the address that GPUs see
+  std::unordered_multimap<uint64_t, Pin> pins_ RIGEL_GUARDED_BY(mutex_);  // by the address for GPUs
 };
 
-/// The driver's attributes for memory of a pool.
+/// Returns the driver's attributes for memory of a pool.
 uint32_t kfd_attributes_of(uint32_t global_flags);
-/// Those of an allocation that is asked for with flags (hsa_amd_memory_pool_flag_t), in a pool of such attributes.
+/// Returns the attributes of an allocation with flags (hsa_amd_memory_pool_flag_t) in a pool with
+/// `attributes`.
 uint32_t kfd_attributes_with(uint32_t flags, uint32_t attributes);
 
 }  // namespace rigel

@@ -1,5 +1,5 @@
-// Memory of GPUs, against the virtual GPU as an in-process transport: what the driver keeps for this process when the
-// runtime has no memory to know it by.
+// Memory of GPUs, with the virtual GPU as an in-process transport: the driver's objects when the runtime is
+// out of memory.
 #include "core/memory/kfd_memory.hpp"
 
 #include <amdgpu_drm.h>
@@ -26,13 +26,13 @@ namespace {
 #if HSABE_SANITIZER == HSABE_SANITIZER_NONE
 constexpr size_t kBytes = 2 << 20;
 
-/// What the driver has of this process: counted as it comes and goes.
+/// Counts of the driver's objects for this process.
 struct Driver {
-  static inline int objects = 0;                      // of memory
-  static inline int buffers = 0;                      // of render nodes
-  static inline std::array<bool, 1 << 16> reach{};    // by GPU: it has an object mapped
-  static inline bool mapped = false;                  // a buffer, by a render node
-  static inline std::array<uint32_t, 1024> rights{};  // to the one that was mapped last, by render node
+  static inline int objects = 0;                      // memory objects
+  static inline int buffers = 0;                      // buffers of render nodes
+  static inline std::array<bool, 1 << 16> reach{};    // by GPU: whether it has an object mapped
+  static inline bool mapped = false;                  // whether a render node has a buffer mapped
+  static inline std::array<uint32_t, 1024> rights{};  // rights to the last mapping, by render node
 
   static int32_t ioctl(void* driver, int32_t fd, uint64_t request, void* argument) {
     const int32_t result = testing::vgpu_ioctl(driver, fd, request, argument);
@@ -72,7 +72,7 @@ class KfdWithoutMemory : public ::testing::Test {
     gpu_.add(1);
   }
 
-  /// Tries it with each of its requests for memory failing, until none is left that could. `check` is called in between.
+  /// Runs `attempt` with each of its memory requests failing in turn, and `check` in between.
   template <class Try, class Check>
   static void try_without_memory(Try&& attempt, Check&& check) {
     bool done = false;
@@ -99,7 +99,7 @@ class KfdWithoutMemory : public ::testing::Test {
   AgentSet gpu_;
 };
 
-TEST_F(KfdWithoutMemory, LocalMemoryIsGivenBack) {
+TEST_F(KfdWithoutMemory, FreesLocalMemory) {
   KfdLocalProvider local(*agents_, *kfd_->gpus().front(), 0);
   Result<Backing> block = error(HSA_STATUS_ERROR);
   try_without_memory(
@@ -115,7 +115,7 @@ TEST_F(KfdWithoutMemory, LocalMemoryIsGivenBack) {
   nothing_is_left();
 }
 
-TEST_F(KfdWithoutMemory, MemoryOfTheHostIsKnownOnce) {
+TEST_F(KfdWithoutMemory, RegistersHostMemoryOnce) {
   KfdHostProvider host(*agents_, 0, 0);
   for (const uint32_t flags : {0u, uint32_t{HSA_AMD_MEMORY_POOL_UNCACHED_FLAG}}) {
     const auto block = host.map({.size = kBytes, .alignment = kBytes, .flags = flags});
@@ -128,7 +128,7 @@ TEST_F(KfdWithoutMemory, MemoryOfTheHostIsKnownOnce) {
   }
 }
 
-TEST_F(KfdWithoutMemory, MemoryWithoutAnAddressIsGivenBack) {
+TEST_F(KfdWithoutMemory, FreesPhysicalMemory) {
   KfdLocalProvider local(*agents_, *kfd_->gpus().front(), 0);
   std::unique_ptr<PhysicalMemory> memory;
   try_without_memory(
@@ -156,10 +156,10 @@ TEST_F(KfdWithoutMemory, MemoryWithoutAnAddressIsGivenBack) {
   kfd_->release_addresses(place, kBytes);
 }
 
-TEST_F(KfdWithoutMemory, RightsChangeForEveryGpuOrForNone) {
+TEST_F(KfdWithoutMemory, RightsChangeForAllGpusOrNone) {
   AgentSet both = gpu_;
   both.add(2);
-  for (const uint32_t owner : {1u, 2u}) {  // of two, the one that comes second has no right yet
+  for (const uint32_t owner : {1u, 2u}) {  // of two GPUs, the second has no rights yet
     AgentSet own;
     own.add(owner);
     KfdLocalProvider local(*agents_, *kfd_->gpus()[owner - 1], 0);
@@ -180,7 +180,7 @@ TEST_F(KfdWithoutMemory, RightsChangeForEveryGpuOrForNone) {
   }
 }
 
-TEST_F(KfdWithoutMemory, RightsToMemoryOfTheHostChangeForEveryGpuOrForNone) {
+TEST_F(KfdWithoutMemory, HostMemoryRightsChangeForAllGpusOrNone) {
   AgentSet both = gpu_;
   both.add(2);
   KfdHostProvider host(*agents_, 0, 0);
@@ -200,7 +200,7 @@ TEST_F(KfdWithoutMemory, RightsToMemoryOfTheHostChangeForEveryGpuOrForNone) {
   kfd_->release_addresses(place, kBytes);
 }
 
-TEST_F(KfdWithoutMemory, MemoryOfTheApplicationIsUnlocked) {
+TEST_F(KfdWithoutMemory, UnpinsMemoryOfApplication) {
   KfdPinner pinner(*agents_);
   void* const memory = ::mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   Result<void*> seen = error(HSA_STATUS_ERROR);
@@ -216,7 +216,7 @@ TEST_F(KfdWithoutMemory, MemoryOfTheApplicationIsUnlocked) {
   ::munmap(memory, kBytes);
 }
 
-TEST_F(KfdWithoutMemory, MemoryOfOthersIsGivenBack) {
+TEST_F(KfdWithoutMemory, ReleasesImportedMemory) {
   KfdLocalProvider local(*agents_, *kfd_->gpus().front(), 0);
   const auto block = local.map({.size = kBytes, .alignment = kBytes});
   ASSERT_TRUE(block);
@@ -239,7 +239,7 @@ TEST_F(KfdWithoutMemory, MemoryOfOthersIsGivenBack) {
   nothing_is_left();
 }
 
-TEST_F(KfdWithoutMemory, MemoryFilesOfTheHostAreClosed) {
+TEST_F(KfdWithoutMemory, ClosesMemoryFiles) {
   const auto open_files = [] {
     const std::filesystem::directory_iterator files("/proc/self/fd");
     return std::distance(begin(files), end(files));

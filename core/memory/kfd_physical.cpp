@@ -64,7 +64,7 @@ KfdPhysicalMemory::~KfdPhysicalMemory() {
 }
 
 Result<uint32_t> KfdPhysicalMemory::gem_of(const KfdGpu& gpu) {
-  uint32_t& own = gems_[gpu.gpu_id];  // there while nothing is lost if it cannot be made
+  uint32_t& own = gems_[gpu.gpu_id];  // inserted early, because an unused entry is harmless
   if (own != 0) return own;
   const auto dmabuf = export_descriptor();
   if (!dmabuf) return error(dmabuf.error());
@@ -74,7 +74,7 @@ Result<uint32_t> KfdPhysicalMemory::gem_of(const KfdGpu& gpu) {
   return gem;
 }
 
-// The reserved addresses are inaccessible as they are.
+// Reserved addresses are already inaccessible.
 Status KfdPhysicalMemory::map(void* address, size_t) {
   mappings_.try_emplace(address);
   return HSA_STATUS_SUCCESS;
@@ -87,7 +87,7 @@ void KfdPhysicalMemory::unmap(void* address, size_t size) noexcept {
   for (const auto& [gpu, writes] : found->second.rights) {
     kfd.gem_unmap(*kfd.find_gpu(gpu), gems_.at(gpu), address, size);
   }
-  mappings_.erase(found);  // the caller puts a reservation in the place of the host's mapping
+  mappings_.erase(found);  // the caller replaces the host's mapping by a reservation
 }
 
 Status KfdPhysicalMemory::set_rights(void* address, size_t size, Rights& now, const Rights& wanted) try {
@@ -188,7 +188,8 @@ Status KfdHostPhysicalMemory::let_in(Mapping& mapping, void* address, size_t siz
     const Status status = pin(pinned, address, size, writable);
     return status != HSA_STATUS_SUCCESS ? status : pinned.mapping.change(kfd, pinned.handle, gpus);
   };
-  // A GPU has one of the two at most: those that change sides leave theirs first. Nobody else is interrupted.
+  // A GPU has at most one of the two objects: GPUs that change leave theirs first. Others are not
+  // interrupted.
   Gpus stay;
   const Gpus& before = mapping.readers.mapping.mapped();
   std::set_intersection(before.begin(), before.end(), readers.begin(), readers.end(),

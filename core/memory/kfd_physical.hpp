@@ -1,4 +1,4 @@
-// Memory without an address on machines with GPUs of amdkfd: what the virtual memory API maps.
+// Memory without an address for GPUs of amdkfd, which the virtual memory API maps.
 #pragma once
 
 #include <map>
@@ -9,14 +9,14 @@
 
 namespace rigel {
 
-/// A GPU's own memory. Every GPU that is let in maps it at the reserved addresses by its render node, with
-/// rights of its own; so does the host, where it can see it.
+/// A GPU's memory. Every GPU with access maps it at the reserved addresses through its render node, with
+/// separate rights; so does the host, if it can access the memory.
 class KfdPhysicalMemory final : public PhysicalMemory {
  public:
-  /// NOT_SUPPORTED if the driver cannot.
+  /// Fails with NOT_SUPPORTED if the driver does not support it.
   static Result<std::unique_ptr<PhysicalMemory>> create(const KfdAgents& agents, const KfdGpu& gpu,
                                                         uint32_t flags, size_t size);
-  /// What another process exported, if it is this GPU's. INVALID_ALLOCATION if not.
+  /// Imports memory that another process exported. Fails with INVALID_ALLOCATION if it is not this GPU's.
   static Result<MemoryProvider::Imported> import(const KfdAgents& agents, const KfdGpu& gpu, int descriptor);
   ~KfdPhysicalMemory() override;
 
@@ -26,10 +26,10 @@ class KfdPhysicalMemory final : public PhysicalMemory {
   Result<int> export_descriptor() override { return agents_.kfd().gem_export(gpu_, gems_.at(gpu_.gpu_id)); }
 
  private:
-  using Rights = std::map<uint32_t, bool>;  // by GPU that may read: whether it may write
+  using Rights = std::map<uint32_t, bool>;  // GPUs that may read, and whether they may write
   struct Mapping {
     Rights rights;
-    int protection = 0;  // the host's
+    int protection = 0;  // of the host
   };
 
   KfdPhysicalMemory(const KfdAgents& agents, const KfdGpu& gpu)
@@ -40,13 +40,13 @@ class KfdPhysicalMemory final : public PhysicalMemory {
 
   const KfdAgents& agents_;
   const KfdGpu& gpu_;
-  uint64_t handle_ = 0;                // the driver's; 0: imported
+  uint64_t handle_ = 0;                // of the driver; 0: imported
   std::map<uint32_t, uint32_t> gems_;  // by GPU; 0: not imported there
   std::map<void*, Mapping> mappings_;
 };
 
-/// Host memory that GPUs reach, too. They are given a mapping of the runtime's own, as the host's rights at
-/// the reserved addresses are not theirs.
+/// Host memory that GPUs can access. They receive a private mapping of the runtime, because the host's rights
+/// at the reserved addresses differ from theirs.
 class KfdHostPhysicalMemory final : public PhysicalMemory {
  public:
   KfdHostPhysicalMemory(const KfdAgents& agents, uint32_t attributes, std::unique_ptr<PhysicalMemory> file,
@@ -60,7 +60,7 @@ class KfdHostPhysicalMemory final : public PhysicalMemory {
   Result<int> export_descriptor() override { return file_->export_descriptor(); }
 
  private:
-  // Rights are an object's, so those who only read have one of their own.
+  // Rights belong to an object, so GPUs that only read have a second one.
   struct Pinned {
     uint64_t handle = 0;
     KfdMapping mapping;
@@ -78,7 +78,7 @@ class KfdHostPhysicalMemory final : public PhysicalMemory {
   const uint32_t attributes_;
   const std::unique_ptr<PhysicalMemory> file_;
   const size_t size_;
-  void* alias_ = nullptr;  // the runtime's own mapping
+  void* alias_ = nullptr;  // the runtime's private mapping
   std::map<void*, Mapping> mappings_;
 };
 

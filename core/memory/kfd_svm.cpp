@@ -23,13 +23,13 @@ struct Pages {
 
 std::optional<Pages> pages_of(const void* ptr, size_t size) {
   const auto start = reinterpret_cast<uint64_t>(ptr);
-  // Half of the address space is the most that a process can have, so the sums below are safe.
+  // A process has at most half of the address space, so the additions below cannot overflow.
   if (ptr == nullptr || size == 0 || size > PTRDIFF_MAX || start > PTRDIFF_MAX) return std::nullopt;
   const uint64_t first = start & ~(kPage - 1);
   return Pages{first, ((start + size + kPage - 1) & ~(kPage - 1)) - first};
 }
 
-// The driver's flag of an attribute that is one bit.
+// Returns the driver's flag of a one-bit attribute.
 uint32_t flag_of(uint64_t attribute) {
   switch (attribute) {
     case HSA_AMD_SVM_ATTRIB_READ_ONLY:
@@ -61,7 +61,7 @@ std::unique_ptr<KfdSvm> KfdSvm::create(const KfdAgents& gpus, const AgentDirecto
   return svm;
 }
 
-/// Where the driver puts what is to be at an agent; 0 is any.
+/// Returns the driver's location for memory at an agent; 0 is any.
 Result<uint32_t> KfdSvm::location_of(uint64_t agent) const {
   if (agent == 0) return KFD_SVM_LOCATION_UNDEFINED;
   const auto* entry = agents_.find(hsa_agent_t{agent});
@@ -137,7 +137,8 @@ Status KfdSvm::attributes_set(void* ptr, size_t size, const hsa_amd_svm_attribut
                   "SVM attribute {:#x}: it or agent {:#x} is listed twice", attribute, value);
     }
   }
-  if ((set & clear) != 0) return HSA_STATUS_ERROR_INCOMPATIBLE_ARGUMENTS;  // two CPU agents that disagree
+  // two CPU agents that contradict each other
+  if ((set & clear) != 0) return HSA_STATUS_ERROR_INCOMPATIBLE_ARGUMENTS;
   if (set != 0) wanted.push_back({KFD_SVM_ATTR_SET_FLAGS, set});
   if (clear != 0) wanted.push_back({KFD_SVM_ATTR_CLR_FLAGS, clear});
   return gpus_.kfd().svm_set(pages->start, pages->size, wanted);
@@ -147,10 +148,10 @@ Status KfdSvm::attributes_get(void* ptr, size_t size, hsa_amd_svm_attribute_pair
                               size_t count) const {
   const auto pages = pages_of(ptr, size);
   if (!pages || (list == nullptr && count != 0)) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
-  if (count == 0) return HSA_STATUS_SUCCESS;  // HIP asks for none of memory that is not shared
-  // Flags are asked for in any case; what else is, in the order of the list.
+  if (count == 0) return HSA_STATUS_SUCCESS;  // HIP requests no attributes of memory that is not shared
+  // Always requests the flags, then the other attributes in the order of the list.
   std::vector<kfd_svm_attribute> asked{{KFD_SVM_ATTR_SET_FLAGS, 0}, {KFD_SVM_ATTR_CLR_FLAGS, 0}};
-  std::vector<size_t> answers(count);  // where in `asked`; 0: in the flags
+  std::vector<size_t> answers(count);  // index in `asked`; 0: in the flags
   for (size_t i = 0; i < count; ++i) {
     const auto& [attribute, value] = list[i];
     kfd_svm_attribute question{};
@@ -179,9 +180,9 @@ Status KfdSvm::attributes_get(void* ptr, size_t size, hsa_amd_svm_attribute_pair
       default:
         return unknown("read", attribute, value);
     }
-    // Once each, however long the list is: the driver takes no more than fit a request.
-    const auto known = std::find_if(asked.begin(), asked.end(), [&](const kfd_svm_attribute& one) {
-      return one.type == question.type && one.value == question.value;
+    // Requests each attribute once, for a list of any length: the driver limits the size of a request.
+    const auto known = std::find_if(asked.begin(), asked.end(), [&](const kfd_svm_attribute& earlier) {
+      return earlier.type == question.type && earlier.value == question.value;
     });
     answers[i] = static_cast<size_t>(known - asked.begin());
     if (known == asked.end()) asked.push_back(question);
@@ -211,7 +212,7 @@ Status KfdSvm::attributes_get(void* ptr, size_t size, hsa_amd_svm_attribute_pair
       case HSA_AMD_SVM_ATTRIB_PREFETCH_LOCATION:
         value = agent_at(answer.value);
         break;
-      default:  // who has access
+      default:  // agents with access
         if (answers[i] == 0) {
           attribute = (everywhere & KFD_SVM_FLAG_HOST_ACCESS) != 0 ? HSA_AMD_SVM_ATTRIB_AGENT_ACCESSIBLE
                                                                    : HSA_AMD_SVM_ATTRIB_AGENT_NO_ACCESS;
@@ -229,7 +230,7 @@ Status KfdSvm::attributes_get(void* ptr, size_t size, hsa_amd_svm_attribute_pair
 
 // Prefetching --------------------------------------------------------------------------------------------
 
-// One that has begun, or waits for signals. Ends itself.
+// A prefetch that runs or waits for signals. Deletes itself.
 class KfdSvm::Prefetch {
  public:
   Prefetch(KfdSvm& svm, const Pages& pages, uint32_t location, std::vector<Signal*> dependencies,
@@ -241,7 +242,7 @@ class KfdSvm::Prefetch {
         completion_(completion),
         generation_(completion == nullptr ? 0 : completion->generation.load(std::memory_order_relaxed)) {}
 
-  /// Goes on with the dependencies that have not been seen at 0, and then to the driver. On the dispatcher.
+  /// Continues with dependencies that have not been 0 yet, and then calls the driver. Runs on the dispatcher.
   void advance() noexcept {
     for (; next_ < dependencies_.size(); ++next_) {
       Signal& signal = *dependencies_[next_];
@@ -256,7 +257,7 @@ class KfdSvm::Prefetch {
     Status status = HSA_STATUS_ERROR_OUT_OF_RESOURCES;
     try {
       status = svm_.gpus_.kfd().svm_set(pages_.start, pages_.size, {&where, 1});
-    } catch (const std::bad_alloc&) {  // the status says so already
+    } catch (const std::bad_alloc&) {  // the status reports it
     }
     end(status);
   }
@@ -299,7 +300,7 @@ class KfdSvm::Prefetch {
   const std::vector<Signal*> dependencies_;
   Signal* const completion_;
   const uint32_t generation_;
-  size_t next_ = 0;  // dependencies before this one have been seen at 0
+  size_t next_ = 0;  // earlier dependencies have been 0
 };
 
 KfdSvm::~KfdSvm() {

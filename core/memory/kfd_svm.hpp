@@ -1,9 +1,11 @@
-// Shared virtual memory: ordinary memory of the process that GPUs use by its own addresses, with attributes
-// that say who may and where it shall be. The driver keeps them; here the API's are translated into its own.
+// Shared virtual memory: memory of the process that GPUs access at its addresses, with attributes for access
+// and location. The driver stores them; this class translates those of the API.
 //
-// Functions are those of the API with `hsa_amd_svm_` before their name, with the statuses that
-// <hsa/hsa_ext_amd.h> gives them. Any thread. Prefetches run one after the other on a thread of their own,
-// started by the first; those that still wait for signals when this ends are dropped.
+// Functions implement those of the API with the prefix `hsa_amd_svm_`, with the statuses in
+// <hsa/hsa_ext_amd.h>.
+//
+// *Threads:* any thread. Prefetches run one after the other on a dedicated thread that the first one starts;
+// the destructor drops those that still wait for signals.
 #pragma once
 
 #include <hsa/hsa.h>
@@ -24,15 +26,14 @@ namespace rigel {
 
 class KfdSvm {
  public:
-  /// Null if no GPU takes part.
+  /// Returns null if no GPU supports it.
   static std::unique_ptr<KfdSvm> create(const KfdAgents& gpus, const AgentDirectory& agents);
   ~KfdSvm();
   KfdSvm(const KfdSvm&) = delete;
   KfdSvm& operator=(const KfdSvm&) = delete;
 
-  /// Whether all GPUs take part.
   bool complete() const noexcept { return complete_; }
-  /// Whether they may use memory that nobody has said anything about.
+  /// Whether GPUs may access memory without attributes.
   bool accessible_by_default() const { return complete_ && gpus_.kfd().xnack_enabled(); }
 
   Status attributes_set(void* ptr, size_t size, const hsa_amd_svm_attribute_pair_t* list, size_t count) const;

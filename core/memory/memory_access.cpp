@@ -1,4 +1,4 @@
-// Who may reach memory, what a pointer is, and the application's own memory that was locked.
+// Access by agents, pointer queries, and locking of the application's memory.
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -84,8 +84,8 @@ Status MemoryManager::memory_assign_agent(void* ptr, hsa_agent_t agent, hsa_acce
   if (ptr == nullptr || access < HSA_ACCESS_PERMISSION_RO || access > HSA_ACCESS_PERMISSION_RW) {
     return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   }
-  // Coarse-grained memory is coherent between the runtime's own copies and dispatches, which do the flushing,
-  // so who owns a buffer changes nothing.
+  // Coarse-grained memory is coherent between copies and dispatches of the runtime, which flush caches, so
+  // the owner of a buffer makes no difference.
   return agents_.find(agent) == nullptr ? HSA_STATUS_ERROR_INVALID_AGENT : HSA_STATUS_SUCCESS;
 }
 
@@ -118,7 +118,7 @@ Status MemoryManager::coherency_set_type(hsa_agent_t agent, hsa_amd_coherency_ty
     return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   }
   if (entry->facts.type != HSA_DEVICE_TYPE_GPU) return HSA_STATUS_ERROR_INVALID_AGENT;
-  // Deprecated and without effect on every device since Kaveri, but what was set can be read back.
+  // Deprecated and without effect on every device since Kaveri, but the value can be read back.
   entry->coherency.store(type, std::memory_order_relaxed);
   return HSA_STATUS_SUCCESS;
 }
@@ -173,7 +173,7 @@ Status MemoryManager::lock_range(void* host_ptr, size_t size, const hsa_agent_t*
   }
 
   {
-    // Threads that copy from one buffer lock it time and again.
+    // Threads that copy from one buffer lock it repeatedly.
     const WriterLock lock(locked_mutex_);
     RangeMap<LockedRange>::Entry* same = nullptr;
     locked_.visit_starting(start, [&](RangeMap<LockedRange>::Entry& entry) {
@@ -209,15 +209,15 @@ bool MemoryManager::is_mapped(const void* ptr, size_t size) noexcept {
   const uintptr_t start = reinterpret_cast<uintptr_t>(ptr);
   const uintptr_t first_page = start & ~(kPageSize - 1);
   const size_t span = (start + size - first_page + kPageSize - 1) & ~(kPageSize - 1);
-  // This asks the kernel for every mapping of the range and does nothing else.
+  // msync queries the kernel for every mapping of the range and does nothing else.
   return msync(reinterpret_cast<void*>(first_page), span, MS_ASYNC) == 0;
 }
 
-/// Null where no agent is meant that has to be let in.
+/// Returns null if no agent needs an explicit mapping.
 Result<std::shared_ptr<const PinnedMemory>> MemoryManager::pin_range(void* host_ptr, size_t size,
                                                                      const AgentSet& agents,
                                                                      const Heap& heap) const {
-  // Locking what is not there would only be found out when an agent touches it.
+  // Without this check, an agent's access would be the first to fail.
   if (!is_mapped(host_ptr, size)) {
     return fail(Status(HSA_STATUS_ERROR_OUT_OF_RESOURCES), "address {}: {} bytes cannot be locked: {}",
                 host_ptr, size, std::strerror(errno));
@@ -252,7 +252,7 @@ Status MemoryManager::memory_unlock(void* host_ptr) {
     if (held == nullptr) return fail(HSA_STATUS_ERROR_INVALID_ALLOCATION, "address {}: not locked", host_ptr);
     --held->value.locks;
   }
-  // One after the other: what was pinned is let go where nobody waits for the lock.
+  // One after the other, so that memory is unpinned while no thread waits for the lock.
   while (take_unlocked(start)) {
   }
   return HSA_STATUS_SUCCESS;
@@ -361,11 +361,11 @@ Status MemoryManager::pointer_info(const void* ptr, hsa_amd_pointer_info_t* info
     reachable |= agents_.hosts();
   }
 
-  // Only drivers map what devices, or others than the host alone, can reach.
+  // Memory is registered only if a driver has mapped it for a device, or for more than the host.
   answer.registered =
       answer.type != HSA_EXT_POINTER_TYPE_UNKNOWN && agents_.hosts().count() != agents_.size();
   if (answer.type == HSA_EXT_POINTER_TYPE_UNKNOWN) {
-    // Last, as parts of it may be locked like any host memory.
+    // Last, because parts of it may be locked like any host memory.
     if (const auto plain = virtual_memory_.plain_reservation(address)) {
       answer.type = HSA_EXT_POINTER_TYPE_RESERVED_ADDR;
       answer.agentBaseAddress = answer.hostBaseAddress = reinterpret_cast<void*>(plain->base);
@@ -374,7 +374,7 @@ Status MemoryManager::pointer_info(const void* ptr, hsa_amd_pointer_info_t* info
   }
   if (host_accessible) answer.alloc_flags = HSA_AMD_POINTER_INFO_ALLOC_FLAG_HOST_ACCESS;
 
-  // The caller's structure may be an older, shorter one.
+  // The caller's structure may be an older, shorter version.
   answer.size = std::min<uint32_t>(info->size, sizeof answer);
   std::memcpy(info, &answer, answer.size);
   if (!list_wanted) return HSA_STATUS_SUCCESS;
@@ -421,7 +421,7 @@ std::optional<MemoryManager::Reached> MemoryManager::reach(hsa_agent_t agent, co
   const auto* entry = agents_.find(agent);
   if (entry == nullptr) return std::nullopt;
   const auto address = reinterpret_cast<uintptr_t>(ptr);
-  // In memory of `length` bytes from `base` on that these agents can access.
+  // Memory of `length` bytes from `base` that these agents can access.
   const auto if_reached = [&](uintptr_t base, size_t length, const AgentSet& agents) {
     const bool reached = agents.has(entry->index) && size <= length - (address - base);
     return reached ? std::optional(Reached{const_cast<void*>(ptr), nullptr}) : std::nullopt;
@@ -446,7 +446,7 @@ void* MemoryManager::host_address(const void* ptr) const {
   return const_cast<void*>(ptr);
 }
 
-/// For `locate`: what is no allocation, or was being changed.
+/// For `locate`: addresses outside allocations, and extents that were being changed.
 Placement MemoryManager::locate_elsewhere(uintptr_t address, size_t size) const {
   Placement found;
   if (const auto view = extents_.view(address)) {

@@ -1,4 +1,4 @@
-// Allocation and pointer queries, beside what the C library and the kernel take for the same.
+// Allocation and pointer queries, compared with the C library and the kernel.
 #include <benchmark/benchmark.h>
 #include <sys/mman.h>
 
@@ -72,7 +72,7 @@ void mmap_and_munmap(benchmark::State& state) {
 }
 BENCHMARK(mmap_and_munmap)->Apply(sizes);
 
-// Many at a time, in an order unlike that of their allocation, each touched once.
+// Many allocations, freed in a different order, each touched once.
 template <class Allocate, class Free>
 void in_bulk(benchmark::State& state, Allocate allocate, Free release) {
   const auto size = static_cast<size_t>(state.range(0));

@@ -1,5 +1,5 @@
-// For tests and benchmarks: a memory manager with made-up agents. Two CPU agents and two GPUs by default;
-// only the CPU agents have heaps.
+// For tests and benchmarks: a memory manager with mock agents. Two CPU agents and two GPUs by default; only
+// the CPU agents have heaps.
 #pragma once
 
 #include <sys/mman.h>
@@ -12,7 +12,8 @@
 namespace rigel::testing {
 
 constexpr hsa_agent_t kCpu0{0x1000}, kCpu1{0x1100}, kGpu0{0x2000}, kGpu1{0x2100}, kNobody{0x3000};
-constexpr size_t kNodeBytes = size_t{1} << 40;  // larger than any test asks for, so the kernel is who says no
+// larger than any test's request, so that the kernel rejects allocations
+constexpr size_t kNodeBytes = size_t{1} << 40;
 
 inline void add_agents(MemoryManager& memory, bool devices = true) {
   memory.agents().add({.handle = kCpu0, .type = HSA_DEVICE_TYPE_CPU, .node = 0});
@@ -38,7 +39,7 @@ inline void add_agents(MemoryManager& memory, bool devices = true) {
 }
 
 inline void add_hosts(MemoryManager& memory) {
-  // One NUMA node number for both: the machine that runs the test may have only one.
+  // Both have one NUMA node number: the machine that runs the test may have only one.
   memory.add_host_heaps({{.agent = kCpu0, .numa_node = 0, .size = kNodeBytes},
                          {.agent = kCpu1, .numa_node = 0, .size = kNodeBytes}});
 }
@@ -52,7 +53,6 @@ inline hsa_amd_memory_pool_t fine_pool(const MemoryManager& memory, hsa_agent_t 
   return pool_of(memory, agent, HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_FINE_GRAINED);
 }
 
-/// Bytes of this process that are in memory now.
 inline size_t resident_bytes() {
   size_t total = 0, resident = 0;
   std::ifstream("/proc/self/statm") >> total >> resident;

@@ -32,7 +32,7 @@ void MemoryManager::add_host_heaps(const std::vector<HostNode>& nodes,
     facts.allocation_flags = kHostAllocationFlags;
     facts.owner = node.agent;
     facts.size = node.size & ~(kPageSize - 1);
-    // When a node is full its neighbours help out.
+    // When a node is full, pages come from its neighbours.
     facts.allocation_limit = total;
     facts.granule = facts.recommended_granule = kPageSize;
     facts.bus_width_bits = node.bus_width_bits;
@@ -155,7 +155,7 @@ Status MemoryManager::memory_allocate(hsa_region_t region, size_t size, void** p
   if (slot == nullptr) return HSA_STATUS_ERROR_INVALID_REGION;
   const Status status = allocate(*slot, size, 0, ptr);
   if (status != HSA_STATUS_SUCCESS || !slot->heap.is_system()) return status;
-  // A region of the system is every agent's; of a pool, agents are let in one by one.
+  // A system region is accessible to every agent; pools require a call for each agent.
   const Status opened = open_to_devices(*slot, *ptr);
   if (opened != HSA_STATUS_SUCCESS) memory_free(std::exchange(*ptr, nullptr));
   return opened;
@@ -180,7 +180,7 @@ Status MemoryManager::open_to_devices(HeapSlot& slot, void* ptr) {
       aside_[address].access = devices;
     }
     status = slot.allocator->grant(*extent, address, devices);
-  } catch (const std::bad_alloc&) {  // the status says so already
+  } catch (const std::bad_alloc&) {  // the status reports it
   }
   const MutexLock lock(aside_mutex_);
   if (status == HSA_STATUS_SUCCESS) {
@@ -200,7 +200,7 @@ Status MemoryManager::memory_pool_allocate(hsa_amd_memory_pool_t pool, size_t si
     return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "memory pool: does not support allocation flags {:#x}",
                 flags);
   }
-  // How writes travel over PCIe does not change what host memory is made of.
+  // The routing of writes over PCIe does not affect host memory.
   if (slot->heap.is_system()) flags &= ~uint32_t{HSA_AMD_MEMORY_POOL_PCIE_FLAG};
   return allocate(*slot, size, flags, ptr);
 }
@@ -221,7 +221,7 @@ Status MemoryManager::memory_free(void* ptr) {
   }
   if (*marks == 0) return HSA_STATUS_SUCCESS;
 
-  // Callbacks find the memory as it was, less that they cannot free it again, and may throw.
+  // Callbacks find the memory unchanged, except that they cannot free it again, and may throw.
   struct Ending {
     MemoryManager& manager;
     PageAllocator& allocator;
@@ -242,14 +242,14 @@ std::vector<MemoryManager::Callback> MemoryManager::take_callbacks(uintptr_t add
 }
 
 void MemoryManager::end_allocation(PageAllocator& allocator, Extent& extent, uintptr_t address) {
-  Aside aside;
+  AllocationData data;
   {
     const MutexLock lock(aside_mutex_);
-    // First out of sight, so that nothing more is put aside for it.
+    // First retires it, so that no further data is added for it.
     allocator.retire(extent, address);
-    if (auto found = aside_.extract(address)) aside = std::move(found.mapped());
+    if (auto found = aside_.extract(address)) data = std::move(found.mapped());
   }
-  if (aside.name) withdraw_name(*aside.name);
+  if (data.name) withdraw_name(*data.name);
   allocator.reclaim(extent, address);
 }
 
@@ -264,7 +264,7 @@ Status MemoryManager::register_deallocation_callback(void* ptr, hsa_amd_dealloca
     if (imported_.add_callback({ptr, callback, user_data})) return HSA_STATUS_SUCCESS;
     return fail(HSA_STATUS_ERROR_INVALID_ALLOCATION, "address {}: not in an allocation", ptr);
   }
-  // The callbacks that run were taken under this lock, and no more will be.
+  // The running callbacks were taken under this lock; no more will be taken.
   if ((view->marks & kBeingFreed) != 0) {
     return fail(HSA_STATUS_ERROR_INVALID_ALLOCATION, "address {}: its allocation is being freed", ptr);
   }
@@ -274,7 +274,7 @@ Status MemoryManager::register_deallocation_callback(void* ptr, hsa_amd_dealloca
   if (allocator != nullptr && allocator->change_marks(*extent, view->base, kHasCallbacks, 0)) {
     return HSA_STATUS_SUCCESS;
   }
-  // It was freed since the look at it.
+  // It was freed after the lookup.
   callbacks.pop_back();
   if (callbacks.empty()) aside_.erase(view->base);
   return HSA_STATUS_ERROR_INVALID_ALLOCATION;

@@ -1,16 +1,15 @@
-// Memory as the HSA API shows it: regions and pools, allocations, who may reach them, and what a pointer is.
+// Memory of the HSA API: regions and pools, allocations, access by agents, and pointer queries.
 //
-// Each function is the API function of the same name, without the check that the runtime is open and without
-// the catching of exceptions, which the exported function does: std::bad_alloc becomes
-// HSA_STATUS_ERROR_OUT_OF_RESOURCES, any other exception HSA_STATUS_ERROR, also one that a callback of the
-// application throws. Statuses are those of the manual; where the manual leaves the behaviour undefined, the
-// function says what happens here.
+// Each function implements the API function of the same name. The exported function checks that the runtime
+// is open.
 //
-// The runtime owns one manager. While it starts it adds agents, links and heaps; from then on those never
-// change and every function may be called from any thread. Callbacks of the application run on the calling
-// thread with no lock held, so they may call back.
-//
-// Everything that is still allocated is unmapped when the manager ends.
+// *Errors:* statuses are those of the manual; if the manual leaves the behaviour undefined, the function's
+// comment defines it. The exported function turns std::bad_alloc into HSA_STATUS_ERROR_OUT_OF_RESOURCES and
+// any other exception, also one from a callback of the application, into HSA_STATUS_ERROR.
+// *Threads:* agents, links and heaps are added while the runtime starts and never change afterwards; then any
+// thread may call any function. Callbacks of the application run on the calling thread without a lock, so
+// they may call these functions.
+// *Lifetime:* owned by the runtime. The destructor unmaps all remaining allocations.
 #pragma once
 
 #include <hsa/hsa.h>
@@ -50,7 +49,7 @@ struct HostNode {
   uint32_t max_clock_mhz = 0;
 };
 
-/// What memory management knows of an address, for whoever moves data.
+/// Location of an address, for code that moves data.
 struct Placement {
   hsa_amd_pointer_type_t type = HSA_EXT_POINTER_TYPE_UNKNOWN;
   uintptr_t base = 0;
@@ -58,11 +57,11 @@ struct Placement {
   hsa_agent_t owner{};  ///< 0 if unknown
   bool host_reads = true;
   bool host_writes = true;
-  bool in_host = true;  ///< the host's memory, not a device's
-  /// From the address to where the host has it: elsewhere only if agents address locked memory differently.
+  bool in_host = true;  ///< host memory, not device memory
+  /// Offset from the address to the host's address; not 0 only if agents address locked memory differently.
   ptrdiff_t to_host = 0;
 
-  /// Whether it has as many bytes from `ptr`, which is in it, on.
+  /// Whether [ptr, ptr + bytes) is inside; `ptr` must be.
   bool has(const void* ptr, size_t bytes) const noexcept {
     return bytes <= size - (reinterpret_cast<uintptr_t>(ptr) - base);
   }
@@ -74,36 +73,35 @@ class MemoryManager final : private VirtualMemory::HeapSource {
   MemoryManager(const MemoryManager&) = delete;
   MemoryManager& operator=(const MemoryManager&) = delete;
 
-  // While the runtime starts.
+  // Called while the runtime starts:
 
   AgentDirectory& agents() noexcept { return agents_; }
   const AgentDirectory& agents() const noexcept { return agents_; }
 
-  /// A heap without a provider is only described: nothing can be allocated in it.
+  /// Adds a heap. Without a provider it is only described: allocations fail.
   const Heap& add_heap(const HeapFacts& facts, std::unique_ptr<MemoryProvider> provider);
 
   void list_extended_scope() { lists_extended_scope_ = true; }
-  /// Adds the heaps that every CPU agent has: fine-grained, extended-scope fine-grained, kernarg and
-  /// coarse-grained, in this order, with providers of the caller's, made for global flags and a NUMA node (or
-  /// kAnyNode). With one node, the kernel chooses where pages are. The heap of extended scope is not listed, unless
-  /// list_extended_scope() said so before: HIP up to 5.x ends the process when it meets one, with GPUs and without.
+  /// Adds the heaps of every CPU agent: fine-grained, extended-scope fine-grained, kernarg and
+  /// coarse-grained, in this order. `make_provider` creates their providers from global flags and a NUMA node
+  /// (or kAnyNode). With one node, the kernel places the pages. The extended-scope heap is listed only after
+  /// list_extended_scope(): HIP up to 5.x ends the process when it finds one, with and without GPUs.
   using MakeHostProvider = std::function<std::unique_ptr<MemoryProvider>(uint32_t, int)>;
   void add_host_heaps(const std::vector<HostNode>& nodes, const MakeHostProvider& make_provider);
-  /// The same, of ordinary memory.
   void add_host_heaps(const std::vector<HostNode>& nodes) {
     add_host_heaps(nodes, [](uint32_t, int numa_node) { return std::make_unique<HostProvider>(numa_node); });
   }
 
-  /// From here on, locked memory is made reachable by `pinner`.
+  /// Makes `pinner` give devices access to locked memory.
   void set_pinner(std::unique_ptr<HostPinner> pinner) { pinner_ = std::move(pinner); }
-  /// From here on, memory of other processes and drivers can be brought in.
+  /// Enables imports of memory of other processes and drivers.
   void set_importer(std::unique_ptr<MemoryImporter> importer) { imported_.set_importer(std::move(importer)); }
-  /// Processes share memory by the driver's own names for it, if it has such, and not by descriptors.
+  /// Makes processes share memory by the driver's names, if supported, instead of descriptors.
   void prefer_driver_names(bool prefer) noexcept { prefer_driver_names_ = prefer; }
 
   // Regions and pools.
 
-  /// Every agent lists its own heaps, and then the system's of all CPU agents.
+  /// Every agent lists its heaps, and then the system heaps of all CPU agents.
   Status agent_iterate_regions(hsa_agent_t agent, hsa_status_t (*callback)(hsa_region_t, void*), void* data);
   Status agent_iterate_memory_pools(hsa_agent_t agent, hsa_status_t (*callback)(hsa_amd_memory_pool_t, void*),
                                     void* data);
@@ -115,11 +113,11 @@ class MemoryManager final : private VirtualMemory::HeapSource {
   // Allocation.
 
   Status memory_allocate(hsa_region_t region, size_t size, void** ptr);
-  /// A flag that the pool cannot honour is HSA_STATUS_ERROR_INVALID_ARGUMENT.
+  /// Returns HSA_STATUS_ERROR_INVALID_ARGUMENT for a flag that the pool does not support.
   Status memory_pool_allocate(hsa_amd_memory_pool_t pool, size_t size, uint32_t flags, void** ptr);
-  /// Either function frees what either allocated. Null is nothing to do. What is no live allocation's first
-  /// byte is HSA_STATUS_ERROR_INVALID_ALLOCATION, and what the runtime knows but did not allocate
-  /// (locked, imported, reserved) HSA_STATUS_ERROR_INVALID_ARGUMENT. Deallocation callbacks run first.
+  /// Frees memory of both allocation functions; null is ignored. Returns HSA_STATUS_ERROR_INVALID_ALLOCATION
+  /// for other addresses than the start of a live allocation, and HSA_STATUS_ERROR_INVALID_ARGUMENT for
+  /// locked, imported or reserved memory. Deallocation callbacks run first.
   Status memory_free(void* ptr);
   Status memory_pool_free(void* ptr) { return memory_free(ptr); }
 
@@ -130,24 +128,24 @@ class MemoryManager final : private VirtualMemory::HeapSource {
 
   Status agents_allow_access(uint32_t num_agents, const hsa_agent_t* agents, const uint32_t* flags,
                              const void* ptr);
-  /// No pool's buffers move to another pool: false, and HSA_STATUS_ERROR_OUT_OF_RESOURCES.
+  /// Buffers cannot move to another pool: stores false and returns HSA_STATUS_ERROR_OUT_OF_RESOURCES.
   Status memory_pool_can_migrate(hsa_amd_memory_pool_t from, hsa_amd_memory_pool_t to, bool* result);
-  /// To the pool where the buffer is: nothing to do. To another: HSA_STATUS_ERROR_OUT_OF_RESOURCES.
+  /// Has no effect for the buffer's own pool; returns HSA_STATUS_ERROR_OUT_OF_RESOURCES for another.
   Status memory_migrate(const void* ptr, hsa_amd_memory_pool_t pool, uint32_t flags);
   Status memory_assign_agent(void* ptr, hsa_agent_t agent, hsa_access_permission_t access);
-  /// Hints; every CPU agent reaches what the application allocates.
+  /// Hints without effect: every CPU agent can access the application's memory.
   Status memory_register(void* ptr, size_t size);
   Status memory_deregister(void* ptr, size_t size);
   Status coherency_get_type(hsa_agent_t agent, hsa_amd_coherency_type_t* type);
   Status coherency_set_type(hsa_agent_t agent, hsa_amd_coherency_type_t type);
 
-  // Locking the application's own memory.
+  // Locking of the application's memory.
 
   Status memory_lock(void* host_ptr, size_t size, hsa_agent_t* agents, int num_agent, void** agent_ptr);
   Status memory_lock_to_pool(void* host_ptr, size_t size, hsa_agent_t* agents, int num_agent,
                              hsa_amd_memory_pool_t pool, uint32_t flags, void** agent_ptr);
-  /// Nobody can say which of several locks that start at `host_ptr` is meant, so these all hold until there have
-  /// been as many unlocks as locks. Not locked: HSA_STATUS_ERROR_INVALID_ALLOCATION.
+  /// Locks of the same start address are counted together: memory stays locked until unlock was called as
+  /// often as lock. Returns HSA_STATUS_ERROR_INVALID_ALLOCATION if it is not locked.
   Status memory_unlock(void* host_ptr);
 
   // Pointers.
@@ -156,9 +154,9 @@ class MemoryManager final : private VirtualMemory::HeapSource {
                       uint32_t* num_agents_accessible, hsa_agent_t** accessible);
   Status pointer_info_set_userdata(const void* ptr, void* user_data);
 
-  // Memory that other processes and drivers have or get.
+  // Sharing with other processes and drivers.
 
-  /// Memory that has been exported or named is not used again when it is freed, as others may keep it.
+  /// Exported or named memory is not reused when it is freed, because others may keep it.
   Status portable_export_dmabuf(const void* ptr, size_t size, int* dmabuf, uint64_t* offset, uint64_t flags);
   Status portable_close_dmabuf(int dmabuf);
   Status interop_map_buffer(uint32_t num_agents, const hsa_agent_t* agents, int interop_handle,
@@ -173,16 +171,17 @@ class MemoryManager final : private VirtualMemory::HeapSource {
   /// The functions hsa_amd_vmem_*.
   VirtualMemory& virtual_memory() noexcept { return virtual_memory_; }
 
-  // For the runtime's other parts.
+  // For other parts of the runtime.
 
-  /// Hands out descriptors of this process's memory, and of what else it shares.
+  /// Passes descriptors of this process's memory and of its signals to other processes.
   DescriptorServer& server() noexcept { return server_; }
-  /// The heap that a handle names, or null. Handles are never dereferenced before they are found here.
+  /// Returns the heap of a handle, or null. Handles are not dereferenced before this lookup.
   const Heap* find_heap(uint64_t handle) const noexcept;
-  /// What is known of an address; type UNKNOWN (the application's own host memory) if nothing is. In virtual memory,
-  /// where mappings may adjoin, it is what holds for all that `size` bytes from there on are in.
+  /// Returns the location of an address; type UNKNOWN (the application's host memory) if it is not managed
+  /// here. In virtual memory, with adjoining mappings, the result applies to all mappings that contain the
+  /// `size` bytes.
   [[gnu::always_inline]] Placement locate(const void* ptr, size_t size = 1) const {
-    // Looked up for both sides of every copy, which take no longer than a few of these.
+    // Called for both sides of every copy, which takes only a few times as long.
     const auto address = reinterpret_cast<uintptr_t>(ptr);
     const Extent* const extent = extents_.find(address);
     AllocationSpan found;
@@ -197,27 +196,27 @@ class MemoryManager final : private VirtualMemory::HeapSource {
             .host_writes = facts.host_accessible,
             .in_host = facts.location == HSA_AMD_MEMORY_POOL_LOCATION_CPU};
   }
-  /// Where the host has what `ptr` is to an agent: elsewhere only in locked memory.
+  /// Returns the host's address of memory at an agent's address; they differ in locked memory only.
   void* host_address(const void* ptr) const;
-  /// Memory as an agent addresses it, and what keeps that so.
+  /// The address of memory for an agent, and an owner of the pin that keeps it valid.
   struct Reached {
     void* address = nullptr;
-    std::shared_ptr<const PinnedMemory> pinned;  ///< null where it is not locked
+    std::shared_ptr<const PinnedMemory> pinned;  ///< null if it is not locked
   };
-  /// Where the agent, no host, can access `size` bytes from `ptr` on now; nothing if it cannot access all of them.
+  /// Returns the address at which a device agent can access [ptr, ptr + size), or nothing if any part is
+  /// inaccessible.
   std::optional<Reached> reach(hsa_agent_t agent, const void* ptr, size_t size) const;
-  /// Whether the process has memory at all of these addresses.
   static bool is_mapped(const void* ptr, size_t size) noexcept;
-  /// Lets an agent, no host, reach the application's memory for as long as the result lives, and unlike a lock
-  /// tells nobody else. Statuses are those of `memory_lock`.
+  /// Gives a device agent access to the application's memory while the result lives. Unlike a lock, it is not
+  /// visible to pointer queries. Returns the statuses of `memory_lock`.
   Result<Reached> pin(hsa_agent_t agent, void* host_ptr, size_t size);
-  /// The first visible heap of `agent` with all of `global_flags`, or null.
+  /// Returns the first visible heap of `agent` with all of `global_flags`, or null.
   const Heap* find_heap_of(hsa_agent_t agent, uint32_t global_flags) const noexcept;
-  /// Bytes of the agent's heaps that nothing has been allocated of.
+  /// Returns the unallocated bytes of the agent's heaps.
   size_t available(hsa_agent_t agent) const;
-  /// Zeroed memory of the host that all agents reach, on a CPU agent's node if it is one; for memory_free.
+  /// Allocates zeroed host memory that all agents can access, on `node` if it is a CPU agent's; freed by
+  /// memory_free.
   Result<void*> allocate_system(size_t size, uint32_t node = 0);
-  /// Gives unused memory back to the system.
   void trim();
 
  private:
@@ -227,13 +226,13 @@ class MemoryManager final : private VirtualMemory::HeapSource {
     std::unique_ptr<PageAllocator> allocator;  // null: only described
   };
   using Callback = ImportedMemory::Callback;
-  /// What few allocations have, keyed by their first byte; a mark on the allocation says to look here.
-  struct Aside {
+  /// Rarely used data of an allocation, keyed by its first byte; a mark on the allocation refers to it.
+  struct AllocationData {
     std::vector<Callback> callbacks;
     std::optional<AgentSet> access;
     std::optional<hsa_amd_ipc_memory_t> name;
   };
-  /// An allocation whose memory others are about to be given.
+  /// An allocation that is about to be shared.
   struct Exposed {
     AllocationView view;
     Backing backing;
@@ -241,13 +240,13 @@ class MemoryManager final : private VirtualMemory::HeapSource {
     Extent* extent = nullptr;
   };
   struct LockedRange {
-    uint64_t serial;  // the later lock wins where locks overlap
+    uint64_t serial;  // the lock with the highest number wins if locks overlap
     void* agent_address;
     const Heap* heap;
     AgentSet agents;
     void* user_data;
-    std::shared_ptr<const PinnedMemory> pinned;  // null where no device was asked for
-    size_t locks;                                // less the unlocks
+    std::shared_ptr<const PinnedMemory> pinned;  // null if no device needs access
+    size_t locks;                                // locks minus unlocks
   };
 
   Entry heap(uint64_t handle) noexcept override;
@@ -257,22 +256,21 @@ class MemoryManager final : private VirtualMemory::HeapSource {
   Status allocate(HeapSlot& slot, size_t size, uint32_t flags, void** ptr);
   Status open_to_devices(HeapSlot& slot, void* ptr);
   std::vector<Callback> take_callbacks(uintptr_t address);
-  /// Of an allocation that was claimed.
   void end_allocation(PageAllocator& allocator, Extent& extent, uintptr_t address);
-  /// Without a pool, accesses are as in the first host's coarse-grained memory.
+  /// Returns the heap for locks without a pool: access as in the first host's coarse-grained memory.
   const Heap* heap_of_locks() const noexcept;
   Status lock_range(void* host_ptr, size_t size, const hsa_agent_t* agents, int num_agent, const Heap& heap,
                     void** agent_ptr);
   Result<std::shared_ptr<const PinnedMemory>> pin_range(void* host_ptr, size_t size, const AgentSet& agents,
                                                         const Heap& heap) const;
-  /// Takes one range out that starts there, if all that do have been unlocked.
+  /// Removes a range that starts there, if all ranges that do have been unlocked.
   std::optional<LockedRange> take_unlocked(uintptr_t start);
-  /// The latest lock around an address, and how far into it the address is.
+  /// The latest lock around an address, and the address's offset in it.
   struct LockedView : RangeMap<LockedRange>::Entry {
     size_t offset;
   };
-  /// By the host's address; what is nobody's there is looked for by agents' addresses. Only locks that have all of
-  /// the bytes and, if it is given, are for the agent.
+  /// Looks up the host's address, then agents' addresses. Considers only locks that contain all bytes and, if
+  /// given, are for `agent`.
   std::optional<LockedView> locked_around(uintptr_t address, size_t size = 1,
                                           std::optional<size_t> agent = std::nullopt) const;
   [[gnu::cold]] Placement locate_elsewhere(uintptr_t address, size_t size) const;
@@ -291,9 +289,9 @@ class MemoryManager final : private VirtualMemory::HeapSource {
   std::unique_ptr<HostPinner> pinner_;
 
   mutable Mutex aside_mutex_;
-  std::unordered_map<uintptr_t, Aside> aside_ RIGEL_GUARDED_BY(aside_mutex_);
+  std::unordered_map<uintptr_t, AllocationData> aside_ RIGEL_GUARDED_BY(aside_mutex_);
 
-  Mutex access_mutex_;  // one change of access at a time
+  Mutex access_mutex_;  // changes of access do not overlap
 
   VirtualMemory virtual_memory_{agents_, *this};
   ImportedMemory imported_;
@@ -302,7 +300,7 @@ class MemoryManager final : private VirtualMemory::HeapSource {
 
   mutable SharedMutex locked_mutex_;
   mutable RangeMap<LockedRange> locked_ RIGEL_GUARDED_BY(locked_mutex_);
-  /// Those of `locked_` whose agents' addresses differ, by these.
+  /// Entries of `locked_` with different agents' addresses, by those.
   mutable RangeMap<const RangeMap<LockedRange>::Entry*> locked_elsewhere_ RIGEL_GUARDED_BY(locked_mutex_);
   uint64_t lock_serial_ RIGEL_GUARDED_BY(locked_mutex_) = 0;
 };

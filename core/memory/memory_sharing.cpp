@@ -1,8 +1,8 @@
-// Memory that crosses processes and drivers: exported as dmabufs, named for other processes, brought in.
+// Sharing of memory with other processes and drivers: export as dmabuf, names for other processes, import.
 //
-// A name of memory (IPC) is a ticket for a dmabuf, which this process hands out as long as the allocation
-// lives, or the driver's own name for the buffer. The first works with every driver that exports dmabufs; the
-// second is what older drivers have.
+// A name of memory (IPC) is a ticket for a dmabuf, which this process passes on while the allocation lives,
+// or the driver's name for the buffer. The first works with every driver that exports dmabufs; older drivers
+// have the second.
 #include <unistd.h>
 
 #include <cerrno>
@@ -21,7 +21,7 @@ constexpr size_t page_up(size_t size) {
   return (size + kPageSize - 1) & ~(kPageSize - 1);
 }
 
-// Allocations are of whole pages, and some programs know them by that size.
+// Allocations are of whole pages, and some programs pass the rounded size.
 bool is_all_of(size_t length, size_t allocation) {
   return length == allocation || length == page_up(allocation);
 }
@@ -57,7 +57,7 @@ Result<MemoryManager::Exposed> MemoryManager::expose(uintptr_t address) {
     return fail(HSA_STATUS_ERROR_INVALID_AGENT, "address {:#x}: the agent cannot share its memory", address);
   }
   const auto backing = exposed.allocator->expose(*exposed.extent, address);
-  if (!backing) return error(HSA_STATUS_ERROR_INVALID_ALLOCATION);  // freed meanwhile
+  if (!backing) return error(HSA_STATUS_ERROR_INVALID_ALLOCATION);  // freed by another thread
   exposed.backing = *backing;
   return exposed;
 }
@@ -111,7 +111,8 @@ const Heap* MemoryManager::heap_of_imported(size_t owner) const noexcept {
   return find_heap_of(agents_[owner].handle, HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_COARSE_GRAINED);
 }
 
-/// Of `wanted`, who can reach a block. All have to, unless the caller named nobody (`all`).
+/// Returns the agents of `wanted` that can access a block. All must be able to, unless the caller named none
+/// (`all`).
 Result<AgentSet> MemoryManager::who_may_reach(const ImportedBlock& block, const AgentSet& wanted,
                                               bool all) const {
   const Heap* heap = heap_of_imported(block.owner);
@@ -234,7 +235,7 @@ Status MemoryManager::ipc_memory_create(void* ptr, size_t len, hsa_amd_ipc_memor
   if (!name) return name.error();
 
   const MutexLock lock(aside_mutex_);
-  if (const auto* known = known_name()) {  // another thread was quicker
+  if (const auto* known = known_name()) {  // another thread was faster
     withdraw_name(*name);
     *handle = *known;
     return HSA_STATUS_SUCCESS;
@@ -287,7 +288,7 @@ Status MemoryManager::ipc_memory_attach(const hsa_amd_ipc_memory_t* handle, size
   if (!opened) return opened.error();
   block->adopt(std::move(*opened));
   const size_t size = (*block)->size;
-  // The other side may be anybody.
+  // The other side is not trusted.
   if (offset % kPageSize != 0 || offset > size || length > size - offset) {
     return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT,
                 "IPC handle: {} bytes at offset {} exceed the buffer, which has {} bytes", length, offset,

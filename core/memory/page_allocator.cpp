@@ -8,7 +8,7 @@ namespace rigel {
 namespace {
 
 constexpr size_t kMinReserveBytes = 32 << 20;
-constexpr size_t kReserveShare = 8;  // of the mapped bytes, one in so many may be reserve
+constexpr size_t kReserveShare = 8;  // the reserve may be one part in this number of the mapped bytes
 constexpr size_t kReserveCount = 64;
 constexpr size_t kIdleSlabs = 4;
 
@@ -50,7 +50,7 @@ PageAllocator::~PageAllocator() {
 
 Result<void*> PageAllocator::allocate(size_t size, uint32_t flags) {
   const size_t pages = (size - 1) / kPageSize + 1;
-  // Objects are aligned to pages, no more.
+  // Objects are aligned to pages only.
   const bool cut = flags == 0 && heap_.facts().granule <= kPageSize;
   if (cut && pages <= kLargestClassPages) return allocate_object(size, size_class_of(pages));
   return allocate_block(size, flags);
@@ -62,7 +62,7 @@ Result<void*> PageAllocator::allocate_object(size_t size, uint32_t size_class) {
   if (open.head == nullptr) {
     const auto extent = obtain({.size = kUnitSize, .alignment = kUnitSize});
     if (!extent && extent.error() == HSA_STATUS_ERROR_OUT_OF_RESOURCES) {
-      // What is left may be less than a slab: each of the last objects has a block of its own.
+      // The remaining memory may be less than a slab: each of the last objects has a separate block.
       lock.unlock();
       return allocate_block(size, 0);
     }
@@ -79,7 +79,7 @@ Result<void*> PageAllocator::allocate_object(size_t size, uint32_t size_class) {
   Extent* slab = open.head;
   uint32_t index = 0;
   for (uint32_t word = 0;; ++word) {
-    // A slab with room has a bit set.
+    // A slab in `open` has a bit set.
     if (slab->free_objects[word] == 0) continue;
     index = word * 64 + static_cast<uint32_t>(__builtin_ctzll(slab->free_objects[word]));
     slab->free_objects[word] &= slab->free_objects[word] - 1;
@@ -117,7 +117,8 @@ Result<void*> PageAllocator::allocate_block(size_t size, uint32_t flags) {
   return (*extent)->backing.address;
 }
 
-/// A block in no list: from the reserve or, with the lock open meanwhile, from the provider.
+/// Returns a block that is in no list: from the reserve, or from the provider with the lock released for the
+/// call.
 Result<Extent*> PageAllocator::obtain(const BlockRequest& request) {
   for (Extent* extent = reserve_.head; extent != nullptr; extent = extent->next) {
     if (extent->backing.size != request.size || extent->flags != request.flags) continue;
@@ -198,7 +199,8 @@ bool PageAllocator::publish_block(Extent* extent, size_t size) {
   return false;
 }
 
-/// Takes an extent out of readers' sight. Its records must be dead, or nobody must be left to care.
+/// Unpublishes the extent from lock-free readers. All its records must be dead, unless the allocator is being
+/// destroyed.
 void PageAllocator::unpublish(Extent* extent) noexcept {
   if (extent->published.records.load(std::memory_order_relaxed) == nullptr) return;
   map_.erase(extent->published.base.load(std::memory_order_relaxed),
@@ -215,11 +217,11 @@ void PageAllocator::unpublish(Extent* extent) noexcept {
   }
 }
 
-/// The record of the live allocation that starts at `base`, or null.
+/// Returns the record of the live allocation that starts at `base`, or null.
 ObjectRecord* PageAllocator::record_at(const Extent& extent, uintptr_t base, uint32_t& index) const noexcept {
   constexpr auto relaxed = std::memory_order_relaxed;
   const auto& published = extent.published;
-  // The extent may have changed hands between the caller's look into the map and the lock.
+  // The extent may have changed its owner between the caller's lookup and the lock.
   if (published.owner.load(relaxed) != this) return nullptr;
   const size_t offset = base - published.base.load(relaxed);
   if (offset >= published.size.load(relaxed)) return nullptr;
@@ -287,8 +289,8 @@ void PageAllocator::put_back(Extent* extent, uint32_t index) noexcept {
     open.push_front(extent);
   }
   if (extent->live != 0) return;
-  // Some empty slabs stay as they are, so that an allocation that comes and goes alone does not make and
-  // unmake one each time.
+  // Keeps some empty slabs, so that a single allocation that is repeatedly created and freed does not map and
+  // unmap one each time.
   if (idle_slabs_ < kIdleSlabs && open.head == extent && open.tail == extent) {
     ++idle_slabs_;
   } else {
@@ -309,8 +311,8 @@ void PageAllocator::to_provider(Extent* extent) noexcept {
   retired_.push_front(extent);
 }
 
-/// Takes what is retired and what the reserve has too much of, oldest first: a chain through `next`. To be
-/// released without the lock.
+/// Takes retired blocks and the surplus of the reserve, oldest first, as a chain through `next`. The caller
+/// releases them without the lock.
 Extent* PageAllocator::take_surplus(bool everything) noexcept {
   if (everything) {
     for (List& open : open_) {
@@ -389,7 +391,7 @@ Status PageAllocator::grant(Extent& extent, uintptr_t address, const AgentSet& a
   if (record_at(extent, address, index) == nullptr) return HSA_STATUS_ERROR_INVALID_ALLOCATION;
   AgentSet all = extent.granted;
   all |= agents;
-  if (extent.live == 1) all = agents;  // nobody else's allocation needs what was granted before
+  if (extent.live == 1) all = agents;  // no other allocation needs the previous access
   if (all == extent.granted) return HSA_STATUS_SUCCESS;
   const Backing backing = extent.backing;
   lock.unlock();

@@ -1,13 +1,14 @@
-// Serves one heap: cuts its provider's blocks into allocations of whole pages.
+// The allocator of a heap: divides its provider's blocks into allocations of whole pages.
 //
-// Up to 1 MiB an allocation is an object in a slab, a 2 MiB block of equal-sized objects; above, with special
-// flags, or where no slab can be had any more, it has a block of its own. So a million small allocations are
-// a few thousand mappings, and most allocations and frees are a few stores under a lock, without a system
-// call. Memory that was freed goes back to the provider, except for a bounded reserve: a few empty slabs, and
-// blocks worth at most 32 MiB or an eighth of what is in use. What is in reserve keeps its old contents.
+// An allocation of up to 1 MiB is an object in a slab, a 2 MiB block of equal-sized objects. Larger ones,
+// those with special flags, and all when no slab can be mapped, have separate blocks. A million small
+// allocations are therefore a few thousand mappings, and most allocations and frees are a few stores under a
+// lock without a system call. Freed memory returns to the provider, except for a bounded reserve: a few empty
+// slabs, and blocks of at most 32 MiB or an eighth of the memory in use. Memory in the reserve keeps its old
+// contents.
 //
-// All functions: any thread. One mutex guards the bookkeeping; the provider is never called under it, so a slow
-// unmap delays only its caller. Readers of the address map take no lock at all (extent.hpp).
+// *Threads:* any thread. One mutex guards the lists; the provider is never called under it, so a slow unmap
+// delays only its caller. Readers of the address map take no lock (extent.hpp).
 #pragma once
 
 #include <array>
@@ -28,41 +29,39 @@ namespace rigel {
 class PageAllocator {
  public:
   PageAllocator(const Heap& heap, std::unique_ptr<MemoryProvider> provider, ExtentMap& map);
-  /// Unmaps everything, live allocations too.
+  /// Unmaps everything, including live allocations.
   ~PageAllocator();
   PageAllocator(const PageAllocator&) = delete;
   PageAllocator& operator=(const PageAllocator&) = delete;
 
-  /// `size` bytes, at least 1 and at most the heap's limit; `flags` as in BlockRequest.
+  /// Allocates `size` bytes, at least 1 and at most the heap's limit; `flags` as in BlockRequest.
   Result<void*> allocate(size_t size, uint32_t flags);
 
-  /// Begins to free the allocation that starts at `base`, which lies in `extent` (found in the map a moment ago;
-  /// it may have changed since). The result is empty if there is none, or somebody has begun already. Otherwise it
-  /// is the allocation's marks: with none its memory is free now; with some it is as visible as before until
-  /// `retire`, and its addresses are nobody else's until `reclaim`.
+  /// Starts freeing the allocation that starts at `base` in `extent` (which came from the map and may have
+  /// changed). Returns nothing if there is no such allocation or another thread has started to free it;
+  /// otherwise the allocation's marks. Without marks its memory is free now. With marks it stays visible
+  /// until `retire`, and its addresses are not reused until `reclaim`.
   std::optional<uint32_t> claim(Extent& extent, uintptr_t base);
   void retire(Extent& extent, uintptr_t base);
   void reclaim(Extent& extent, uintptr_t base);
 
-  /// False if no allocation starts at `base`.
+  /// Returns false if no allocation starts at `base`.
   bool set_user_data(Extent& extent, uintptr_t base, void* user_data);
   bool change_marks(Extent& extent, uintptr_t base, uint32_t set, uint32_t clear);
 
-  /// Lets `agents` reach the allocation around `address`, and whoever was let in to its block before. Callers
-  /// take turns.
+  /// Gives `agents`, and all agents with access to its block, access to the allocation that contains
+  /// `address`. Calls must not overlap.
   Status grant(Extent& extent, uintptr_t address, const AgentSet& agents);
 
-  /// The block of the live allocation around `address`, which others will be given from here on: its memory
-  /// is not used again for something else, as they may still have it when it is freed here. Empty if there is
-  /// none.
+  /// Returns the block of the live allocation that contains `address`, which will be shared. Its memory is
+  /// not reused, because others may keep it after it is freed. Returns nothing if there is no allocation.
   std::optional<Backing> expose(Extent& extent, uintptr_t address);
 
-  /// Gives the reserve back to the provider.
   void trim();
 
   struct Footprint {
-    size_t mapped_bytes = 0;    ///< held from the provider
-    size_t reserved_bytes = 0;  ///< of these, in blocks without an allocation
+    size_t mapped_bytes = 0;    ///< mapped by the provider
+    size_t reserved_bytes = 0;  ///< part of mapped_bytes in blocks without an allocation
     size_t allocations = 0;
   };
   Footprint footprint() const;
@@ -71,7 +70,7 @@ class PageAllocator {
   MemoryProvider& provider() noexcept { return *provider_; }
 
  private:
-  // A list of extents through their links.
+  // A list of extents, linked through them.
   struct List {
     Extent* head = nullptr;
     Extent* tail = nullptr;
@@ -97,11 +96,11 @@ class PageAllocator {
   const std::unique_ptr<MemoryProvider> provider_;
   ExtentMap& map_;
 
-  mutable Mutex mutex_;  // of what follows, and the extents' private parts
-  std::array<List, kClassPages.size()> open_ RIGEL_GUARDED_BY(mutex_);  // slabs with room, by class
-  List full_ RIGEL_GUARDED_BY(mutex_);     // slabs without room, exposed slabs, single blocks
+  mutable Mutex mutex_;  // guards the following fields and the extents' private parts
+  std::array<List, kClassPages.size()> open_ RIGEL_GUARDED_BY(mutex_);  // slabs with free objects, by class
+  List full_ RIGEL_GUARDED_BY(mutex_);     // slabs without free objects, exposed slabs, single blocks
   List reserve_ RIGEL_GUARDED_BY(mutex_);  // blocks without a slab or allocation, latest first
-  List retired_ RIGEL_GUARDED_BY(mutex_);  // blocks that go back to the provider at once
+  List retired_ RIGEL_GUARDED_BY(mutex_);  // blocks to return to the provider
   size_t reserve_bytes_ RIGEL_GUARDED_BY(mutex_) = 0;
   size_t reserve_count_ RIGEL_GUARDED_BY(mutex_) = 0;
   size_t idle_slabs_ RIGEL_GUARDED_BY(mutex_) = 0;  // open slabs without an allocation

@@ -1,4 +1,4 @@
-// What a pointer is, who may follow it, and locked memory.
+// Pointer queries, access by agents, and locked memory.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
@@ -18,9 +18,9 @@ using testing::kGpu1;
 using testing::kNobody;
 using ::testing::UnorderedElementsAre;
 
-class Pointers : public ::testing::Test {
+class MemoryAccess : public ::testing::Test {
  protected:
-  Pointers() {
+  MemoryAccess() {
     testing::add_agents(memory);
     testing::add_hosts(memory);
     pool = testing::fine_pool(memory, kCpu1);
@@ -59,7 +59,7 @@ class Pointers : public ::testing::Test {
   hsa_amd_memory_pool_t pool{};
 };
 
-TEST_F(Pointers, KnowEverythingOfAnAllocation) {
+TEST_F(MemoryAccess, InfoDescribesAllocation) {
   unsigned char* ptr = allocate(10000);
   for (const size_t offset : {size_t{0}, size_t{1}, size_t{9999}}) {
     const auto answer = info(ptr + offset);
@@ -77,14 +77,14 @@ TEST_F(Pointers, KnowEverythingOfAnAllocation) {
   EXPECT_EQ(info(ptr).type, HSA_EXT_POINTER_TYPE_UNKNOWN);
 }
 
-TEST_F(Pointers, OfTheApplicationsOwnMemoryAreUnknown) {
+TEST_F(MemoryAccess, InfoOfApplicationMemoryIsUnknown) {
   int local = 0;
   EXPECT_EQ(info(&local).type, HSA_EXT_POINTER_TYPE_UNKNOWN);
   EXPECT_EQ(info(reinterpret_cast<void*>(~uintptr_t{0})).type, HSA_EXT_POINTER_TYPE_UNKNOWN);
   EXPECT_TRUE(accessible(&local).empty());
 }
 
-TEST_F(Pointers, FillNoMoreThanTheCallersStructure) {
+TEST_F(MemoryAccess, InfoFillsOnlyCallersSize) {
   unsigned char* ptr = allocate(4096);
   for (uint32_t size = 4; size <= sizeof(hsa_amd_pointer_info_t) + 16; size += 4) {
     unsigned char buffer[sizeof(hsa_amd_pointer_info_t) + 32];
@@ -101,7 +101,7 @@ TEST_F(Pointers, FillNoMoreThanTheCallersStructure) {
   }
 }
 
-TEST_F(Pointers, ChecksItsArguments) {
+TEST_F(MemoryAccess, InfoChecksArguments) {
   hsa_amd_pointer_info_t answer{};
   unsigned char* ptr = allocate(1);
   EXPECT_EQ(memory.pointer_info(ptr, &answer, nullptr, nullptr, nullptr), HSA_STATUS_ERROR_INVALID_ARGUMENT)
@@ -112,7 +112,7 @@ TEST_F(Pointers, ChecksItsArguments) {
   EXPECT_EQ(memory.pointer_info(ptr, nullptr, nullptr, nullptr, nullptr), HSA_STATUS_ERROR_INVALID_ARGUMENT);
 }
 
-TEST_F(Pointers, SaysOutOfResourcesWhenTheCallersAllocatorFails) {
+TEST_F(MemoryAccess, InfoFailsIfCallersAllocatorFails) {
   hsa_amd_pointer_info_t answer{};
   answer.size = sizeof answer;
   uint32_t count = 7;
@@ -122,7 +122,7 @@ TEST_F(Pointers, SaysOutOfResourcesWhenTheCallersAllocatorFails) {
             HSA_STATUS_ERROR_OUT_OF_RESOURCES);
 }
 
-TEST_F(Pointers, ListTheCpuAgentsAndWhoWasLetIn) {
+TEST_F(MemoryAccess, InfoListsCpuAgentsAndAllowedAgents) {
   unsigned char* ptr = allocate(4096);
   unsigned char* other = allocate(4096);
   EXPECT_THAT(accessible(ptr), UnorderedElementsAre(kCpu0.handle, kCpu1.handle));
@@ -138,7 +138,7 @@ TEST_F(Pointers, ListTheCpuAgentsAndWhoWasLetIn) {
   EXPECT_THAT(accessible(next), UnorderedElementsAre(kCpu0.handle, kCpu1.handle));
 }
 
-TEST_F(Pointers, AllowAccessChecksItsArguments) {
+TEST_F(MemoryAccess, AllowAccessChecksArguments) {
   unsigned char* ptr = allocate(8192);
   const uint32_t flags = 0;
   EXPECT_EQ(allow({}, ptr), HSA_STATUS_ERROR_INVALID_ARGUMENT);
@@ -152,7 +152,7 @@ TEST_F(Pointers, AllowAccessChecksItsArguments) {
   EXPECT_EQ(allow({kNobody}, ptr), HSA_STATUS_ERROR_INVALID_ARGUMENT) << "there is no link to this agent";
 }
 
-TEST_F(Pointers, CarryUserData) {
+TEST_F(MemoryAccess, InfoReturnsUserData) {
   unsigned char* ptr = allocate(8192);
   EXPECT_EQ(memory.pointer_info_set_userdata(ptr, &memory), HSA_STATUS_SUCCESS);
   EXPECT_EQ(info(ptr + 5000).userData, &memory);
@@ -164,7 +164,7 @@ TEST_F(Pointers, CarryUserData) {
   EXPECT_EQ(info(next).userData, nullptr);
 }
 
-TEST_F(Pointers, OfLockedMemoryAreKnown) {
+TEST_F(MemoryAccess, InfoDescribesLockedMemory) {
   std::vector<unsigned char> own(10000);
   void* agent_ptr = nullptr;
   ASSERT_EQ(memory.memory_lock(own.data(), own.size(), nullptr, 0, &agent_ptr), HSA_STATUS_SUCCESS);
@@ -184,7 +184,7 @@ TEST_F(Pointers, OfLockedMemoryAreKnown) {
   EXPECT_EQ(info(own.data()).type, HSA_EXT_POINTER_TYPE_UNKNOWN);
 }
 
-TEST_F(Pointers, LockToAPoolTakesThePoolsProperties) {
+TEST_F(MemoryAccess, LockToPoolUsesPoolProperties) {
   std::vector<unsigned char> own(100);
   void* agent_ptr = nullptr;
   hsa_agent_t gpu = kGpu0;
@@ -196,7 +196,7 @@ TEST_F(Pointers, LockToAPoolTakesThePoolsProperties) {
   EXPECT_EQ(memory.memory_unlock(own.data()), HSA_STATUS_SUCCESS);
 }
 
-TEST_F(Pointers, LocksThatOverlapHoldUntilAllOfOneStartAreUndone) {
+TEST_F(MemoryAccess, OverlappingLocksHoldUntilUnlockedByStart) {
   std::vector<unsigned char> own(3000);
   void* agent_ptr = nullptr;
   ASSERT_EQ(memory.memory_lock(own.data(), 3000, nullptr, 0, &agent_ptr), HSA_STATUS_SUCCESS);
@@ -214,7 +214,7 @@ TEST_F(Pointers, LocksThatOverlapHoldUntilAllOfOneStartAreUndone) {
   EXPECT_EQ(memory.memory_unlock(own.data() + 1000), HSA_STATUS_SUCCESS);
 }
 
-TEST_F(Pointers, LockedPoolMemoryStaysPoolMemory) {
+TEST_F(MemoryAccess, LockedPoolMemoryStaysPoolMemory) {
   unsigned char* ptr = allocate(4096);
   void* agent_ptr = nullptr;
   ASSERT_EQ(memory.memory_lock(ptr, 4096, nullptr, 0, &agent_ptr), HSA_STATUS_SUCCESS);
@@ -223,7 +223,7 @@ TEST_F(Pointers, LockedPoolMemoryStaysPoolMemory) {
   EXPECT_EQ(memory.memory_unlock(ptr), HSA_STATUS_SUCCESS);
 }
 
-TEST_F(Pointers, LockChecksItsArguments) {
+TEST_F(MemoryAccess, LockChecksArguments) {
   unsigned char own[64];
   void* out = nullptr;
   hsa_agent_t agent = kCpu0;
@@ -246,7 +246,7 @@ TEST_F(Pointers, LockChecksItsArguments) {
   EXPECT_EQ(memory.memory_unlock(own), HSA_STATUS_ERROR_INVALID_ALLOCATION);
 }
 
-TEST_F(Pointers, MemoryThatIsNotThereCannotBeLocked) {
+TEST_F(MemoryAccess, LockRejectsUnmappedMemory) {
   void* hole = mmap(nullptr, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   ASSERT_NE(hole, MAP_FAILED);
   munmap(static_cast<unsigned char*>(hole) + 4096, 4096);
@@ -256,7 +256,7 @@ TEST_F(Pointers, MemoryThatIsNotThereCannotBeLocked) {
   munmap(hole, 4096);
 }
 
-constexpr uintptr_t kAlias = 0x1000000;  // where devices see pinned memory, relative to the host
+constexpr uintptr_t kAlias = 0x1000000;  // address of pinned memory for devices, relative to the host
 
 class FakePinner final : public HostPinner {
  public:
@@ -274,7 +274,7 @@ class FakePinner final : public HostPinner {
   std::vector<std::pair<void*, size_t>>& pins_;
 };
 
-TEST(Locking, AsksTheDriverWhenADeviceIsMeant) {
+TEST(Locking, CallsDriverForDeviceAgents) {
   std::vector<std::pair<void*, size_t>> pins;
   unsigned char own[64];
   {
@@ -313,8 +313,8 @@ class Locks : public ::testing::Test {
   unsigned char own[64];
 };
 
-// Two threads that copy from one buffer: the first to be done must not take it away from the other.
-TEST_F(Locks, AreAtTheSameAddressUntilAsManyUnlocksAsLocks) {
+// Two threads that copy from one buffer: the first one's unlock must not unpin it for the other.
+TEST_F(Locks, HoldUntilUnlockedAsOftenAsLocked) {
   hsa_agent_t gpu = kGpu0, other = kGpu1;
   void *first = nullptr, *second = nullptr;
   ASSERT_EQ(memory.memory_lock(own, 64, &gpu, 1, &first), HSA_STATUS_SUCCESS);
@@ -333,8 +333,8 @@ TEST_F(Locks, AreAtTheSameAddressUntilAsManyUnlocksAsLocks) {
   EXPECT_EQ(memory.memory_unlock(own), HSA_STATUS_ERROR_INVALID_ALLOCATION);
 }
 
-// A copy of the runtime's own.
-TEST_F(Locks, AreNotWhatTheRuntimePins) {
+// The pin of a copy by the runtime.
+TEST_F(Locks, ExcludePinsOfRuntime) {
   {
     const auto pinned = memory.pin(kGpu0, own, 64);
     ASSERT_TRUE(pinned);
@@ -356,7 +356,7 @@ TEST_F(Locks, AreNotWhatTheRuntimePins) {
   EXPECT_TRUE(pins.empty());
 }
 
-TEST_F(Pointers, OfLockedMemoryAreKnownAsAgentsSeeThemToo) {
+TEST_F(MemoryAccess, InfoAcceptsAgentAddressesOfLockedMemory) {
   std::vector<std::pair<void*, size_t>> pins;
   memory.set_pinner(std::make_unique<FakePinner>(pins));
   std::vector<unsigned char> own(3000);
@@ -390,7 +390,7 @@ TEST_F(Pointers, OfLockedMemoryAreKnownAsAgentsSeeThemToo) {
   EXPECT_EQ(info(agents + 99).type, HSA_EXT_POINTER_TYPE_UNKNOWN);
 }
 
-TEST_F(Pointers, MigrationIsRefusedWithTheManualsStatuses) {
+TEST_F(MemoryAccess, MigrationFailsWithStatusesOfManual) {
   const auto here = pool;
   const auto there = testing::pool_of(memory, kCpu0, HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_COARSE_GRAINED);
   bool result = true;
@@ -410,7 +410,7 @@ TEST_F(Pointers, MigrationIsRefusedWithTheManualsStatuses) {
             static_cast<hsa_status_t>(HSA_STATUS_ERROR_INVALID_MEMORY_POOL));
 }
 
-TEST_F(Pointers, AssignRegisterAndCoherencyHaveTheManualsStatuses) {
+TEST_F(MemoryAccess, AssignRegisterAndCoherencyReturnStatusesOfManual) {
   unsigned char* ptr = allocate(100);
   EXPECT_EQ(memory.memory_assign_agent(ptr, kGpu0, HSA_ACCESS_PERMISSION_RW), HSA_STATUS_SUCCESS);
   EXPECT_EQ(memory.memory_assign_agent(nullptr, kGpu0, HSA_ACCESS_PERMISSION_RW),
@@ -443,7 +443,7 @@ TEST_F(Pointers, AssignRegisterAndCoherencyHaveTheManualsStatuses) {
   EXPECT_EQ(type, HSA_AMD_COHERENCY_TYPE_COHERENT);
 }
 
-TEST_F(Pointers, LocateTellsCopiesWhereMemoryIs) {
+TEST_F(MemoryAccess, LocateReturnsPlacement) {
   unsigned char* ptr = allocate(100);
   const Placement placement = memory.locate(ptr + 50);
   EXPECT_EQ(placement.type, HSA_EXT_POINTER_TYPE_HSA);

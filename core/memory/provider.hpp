@@ -1,9 +1,10 @@
-// Where a heap's memory comes from. The core decides who gets which bytes; a provider only maps and unmaps
-// whole blocks: anonymous memory of a NUMA node here, buffer objects of a driver in a device's case.
+// Source of a heap's memory. The core allocates; a provider only maps and unmaps whole blocks: anonymous
+// memory of a NUMA node, or buffer objects of a driver for a device. Everything specific to a device or
+// generation is in its implementations.
 //
-// A provider is owned by its heap's allocator. Its functions are called from any thread, several at a time,
-// with no lock of memory management held, and must not call back into it. Whatever knowledge of a device or
-// generation is needed sits behind this interface.
+// *Threads:* called from any thread, also concurrently, without locks of memory management. Must not call
+// memory management.
+// *Lifetime:* owned by its heap's allocator.
 #pragma once
 
 #include <cstddef>
@@ -17,21 +18,20 @@
 
 namespace rigel {
 
-/// A block as its provider mapped it.
 struct Backing {
-  void* address = nullptr;  ///< where every agent (and the host, if the heap is host accessible) addresses it
+  void* address = nullptr;  ///< for every agent (and the host, if the heap is host accessible)
   size_t size = 0;          ///< in bytes
-  uint64_t cookie = 0;      ///< the provider's own, for example a driver's handle
+  uint64_t cookie = 0;      ///< private to the provider, for example a driver's handle
 };
 
 struct BlockRequest {
   size_t size = 0;          ///< in bytes, a multiple of the heap's granule
   size_t alignment = 0;     ///< of the address, a power of two
-  uint32_t flags = 0;       ///< hsa_amd_memory_pool_flag_t bits, of those the heap said it supports
-  bool one_object = false;  ///< the block is one allocation, so it will be used as a whole: large pages pay
+  uint32_t flags = 0;       ///< hsa_amd_memory_pool_flag_t bits that the heap supports
+  bool one_object = false;  ///< the block is one allocation, used as a whole: large pages are worthwhile
 };
 
-/// What the host may do with mapped memory, and which agents may do anything, by their index.
+/// The host's rights to mapped memory, and the agents with access, by index.
 struct MappingAccess {
   bool host_reads = false;
   bool host_writes = false;
@@ -39,19 +39,19 @@ struct MappingAccess {
   AgentSet writers;
 };
 
-/// Memory without an address: what a handle of the virtual memory API names. It exists as long as the object,
-/// its mappings, or an exported descriptor. Calls never overlap.
+/// Memory without an address: a handle of the virtual memory API. It exists while the object, a mapping or an
+/// exported descriptor does. Calls do not overlap.
 class PhysicalMemory {
  public:
   virtual ~PhysicalMemory() = default;
 
-  /// Puts its first `size` bytes at reserved addresses, for nobody to access yet.
+  /// Maps its first `size` bytes at reserved addresses, inaccessible.
   virtual Status map(void* address, size_t size) = 0;
-  /// Makes what `map` mapped reserved addresses again.
+  /// Turns a mapping into reserved addresses again.
   virtual void unmap(void* address, size_t size) noexcept = 0;
-  /// Says who may do what with a mapping. On failure, what was before still holds.
+  /// Sets the access to a mapping. On failure, the previous access remains.
   virtual Status set_access(void* address, size_t size, const MappingAccess& access) = 0;
-  /// A new descriptor, the caller's to close.
+  /// Returns a new descriptor, owned by the caller.
   virtual Result<int> export_descriptor() = 0;
 };
 
@@ -59,20 +59,19 @@ class MemoryProvider {
  public:
   virtual ~MemoryProvider() = default;
 
-  /// Maps a block that its heap's owner can read and write, filled with zeroes where the host can see it.
-  /// Out of memory or addresses: HSA_STATUS_ERROR_OUT_OF_RESOURCES.
+  /// Maps a block that its heap's owner can read and write, filled with zeroes if the host can access it.
+  /// Fails with HSA_STATUS_ERROR_OUT_OF_RESOURCES without memory or addresses.
   virtual Result<Backing> map(const BlockRequest& request) = 0;
 
-  /// Gives a block back. Its pages and addresses may belong to anybody from here on.
+  /// Releases a block. Its pages and addresses may be reused at once.
   virtual void unmap(const Backing& backing) noexcept = 0;
 
-  /// Lets exactly these agents, besides the owner, reach the block.
+  /// Gives exactly these agents, and the owner, access to the block.
   virtual Status set_access(const Backing& backing, const AgentSet& agents) = 0;
 
-  // Sharing a block with other processes and drivers, for providers that can.
+  // Sharing of blocks with other processes and drivers, if supported.
 
-  /// A new descriptor of a block's memory, the caller's to close. It keeps the memory, whatever happens to
-  /// the block.
+  /// Returns a new descriptor of a block's memory, owned by the caller. It keeps the memory beyond the block.
   virtual Result<int> export_block(const Backing&) {
     return fail(Status(HSA_STATUS_ERROR_INVALID_AGENT), "memory: cannot be exported");
   }
@@ -80,14 +79,14 @@ class MemoryProvider {
     DriverName name{};
     uint32_t device = 0;
   };
-  /// The driver's own name for a block. NOT_SUPPORTED if it has no such names.
+  /// Returns the driver's name of a block. Fails with NOT_SUPPORTED without such names.
   virtual Result<NamedBlock> name_block(const Backing&) {
     return error(Status(HSA_STATUS_ERROR_NOT_SUPPORTED));
   }
-  /// Whether either can work.
+  /// Whether a block can be exported or named.
   virtual bool is_shareable() const { return false; }
 
-  // Virtual memory, for providers that have it.
+  // Virtual memory, if supported.
 
   /// `flags` as in BlockRequest.
   virtual Result<std::unique_ptr<PhysicalMemory>> create_physical(size_t size, uint32_t) {
@@ -99,23 +98,23 @@ class MemoryProvider {
     std::unique_ptr<PhysicalMemory> memory;
     size_t size = 0;  ///< in bytes
   };
-  /// The memory behind a descriptor that another process exported. Whoever it belongs to closes the
-  /// descriptor. INVALID_ALLOCATION if it is no memory of a kind that this provider knows.
+  /// Imports the memory of a descriptor that another process exported. The caller closes the descriptor.
+  /// Fails with INVALID_ALLOCATION if it is not memory that this provider supports.
   virtual Result<Imported> import_physical(int) { return error(HSA_STATUS_ERROR_INVALID_ALLOCATION); }
 };
 
-/// Lets devices reach memory that the application got from its own allocator. Absent where there are only CPU
-/// agents, who reach it anyway. Any thread.
+/// Gives devices access to memory of the application. Absent if there are only CPU agents, which have access
+/// without it. Any thread.
 class HostPinner {
  public:
   virtual ~HostPinner() = default;
 
-  /// Makes [host, host + size) reachable for `agents`; the result is its address as they see it.
+  /// Makes [host, host + size) accessible to `agents` and returns its address for them.
   virtual Result<void*> pin(void* host, size_t size, const AgentSet& agents, uint32_t global_flags) = 0;
   virtual void unpin(void* host, size_t size, void* agent_address) noexcept = 0;
 };
 
-/// The application's memory, which devices reach for as long as this lives.
+/// Memory of the application that devices can access while this object lives.
 class PinnedMemory {
  public:
   PinnedMemory(HostPinner& pinner, void* host, size_t size) noexcept
@@ -126,14 +125,14 @@ class PinnedMemory {
   PinnedMemory(const PinnedMemory&) = delete;
   PinnedMemory& operator=(const PinnedMemory&) = delete;
 
-  /// Once.
+  /// Call once.
   Status pin(const AgentSet& agents, uint32_t global_flags) {
     const auto seen = pinner_.pin(host_, size_, agents, global_flags);
     if (!seen) return seen.error();
     address_ = *seen;
     return HSA_STATUS_SUCCESS;
   }
-  /// Of its first byte, as agents see it.
+  /// Address of its first byte for agents.
   void* address() const noexcept { return address_; }
 
  private:
@@ -143,31 +142,31 @@ class PinnedMemory {
   void* address_ = nullptr;
 };
 
-/// A block of memory that another process or driver made.
+/// A block of memory of another process or driver.
 struct ImportedBlock {
   void* address = nullptr;  ///< for agents, and for the host if it has access
   size_t size = 0;          ///< in bytes
-  uint64_t cookie = 0;      ///< the importer's own
-  size_t owner = kNobody;   ///< the agent whose memory it is, by its index
+  uint64_t cookie = 0;      ///< private to the importer
+  size_t owner = kNobody;   ///< index of the agent that owns the memory
   bool host_accessible = false;
-  std::vector<std::byte> metadata;  ///< what the maker says of the contents
+  std::vector<std::byte> metadata;  ///< the exporter's description of the contents
 
-  static constexpr size_t kNobody = SIZE_MAX;  ///< no agent of this process
+  static constexpr size_t kNobody = SIZE_MAX;  ///< not an agent of this process
 };
 
-/// Brings in what others have exported. Absent where there are only CPU agents. Any thread, several calls at
-/// a time, with no lock of memory management held.
+/// Imports memory of other processes and drivers. Absent if there are only CPU agents. Called from any
+/// thread, also concurrently, without locks of memory management.
 class MemoryImporter {
  public:
   virtual ~MemoryImporter() = default;
 
-  /// What is behind a descriptor, at addresses of its own, reachable for no agent yet (the host aside).
-  /// `wanted` has the agents that will be let in. The descriptor stays the caller's and may be closed at
-  /// once. INVALID_ARGUMENT: it is of no memory that agents can use.
+  /// Opens the memory of a descriptor at new addresses, without access for agents; the host may have access.
+  /// `wanted` is the agents that will get access. The descriptor remains the caller's and may be closed at
+  /// once. Fails with INVALID_ARGUMENT if agents cannot use the memory.
   virtual Result<ImportedBlock> open(int descriptor, const AgentSet& wanted) = 0;
-  /// The same for a block of `size` bytes that the driver has a name for.
+  /// Opens a block of `size` bytes by the driver's name.
   virtual Result<ImportedBlock> open(const MemoryProvider::NamedBlock& named, size_t size) = 0;
-  /// Lets exactly these agents in. On failure, what was before still holds.
+  /// Gives exactly these agents access. On failure, the previous access remains.
   virtual Status set_access(const ImportedBlock& block, const AgentSet& agents) = 0;
   virtual void close(const ImportedBlock& block) noexcept = 0;
 };

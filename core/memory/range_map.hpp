@@ -1,11 +1,11 @@
-// Ranges of addresses that may overlap, and the question which of them are around an address: what the
-// address map of 2 MiB units is too coarse for, such as locked memory of the application's.
+// Address ranges that may overlap, and lookup of those that contain an address: for ranges that the address
+// map of 2 MiB units is too coarse for, such as locked memory of the application.
 //
-// Ranges are kept apart by the power of two of their length. Within one of these groups, a range around an
-// address starts less than twice the group's length before it, so a lookup visits only ranges near the
-// address, in each group that is not empty: O(log n) for each, however the lengths are mixed.
+// Ranges are grouped by the power of two of their length. In each group, a range that contains an address
+// starts less than twice the group's length below it, so a lookup visits only nearby ranges in each non-empty
+// group: O(log n) for each, for all mixtures of lengths.
 //
-// Not thread-safe: its owner holds a lock.
+// *Threads:* not thread-safe; the owner holds a lock.
 #pragma once
 
 #include <array>
@@ -26,7 +26,7 @@ class RangeMap {
     T value;
   };
 
-  /// The entry stays where it is until it is erased.
+  /// Inserts an entry, whose address is stable until it is erased.
   Entry& insert(uintptr_t start, size_t size, T value) {
     Group& group = groups_[group_of(size)];
     occupied_ |= uint64_t{1} << group_of(size);
@@ -34,7 +34,7 @@ class RangeMap {
     return group.emplace(start, Entry{start, size, std::move(value)})->second;
   }
 
-  /// Erases the entry that `insert` or a visit named.
+  /// Erases an entry from `insert` or a visit.
   void erase(const Entry& entry) {
     const size_t index = group_of(entry.size);
     Group& group = groups_[index];
@@ -47,7 +47,7 @@ class RangeMap {
     }
   }
 
-  /// Calls visit(Entry&) for every range that `address` is in, in no particular order.
+  /// Calls visit(Entry&) for every range that contains `address`, in no particular order.
   template <class Visit>
   void visit_around(uintptr_t address, Visit visit) {
     for (uint64_t left = occupied_; left != 0; left &= left - 1) {
@@ -71,7 +71,6 @@ class RangeMap {
     }
   }
 
-  /// Calls visit(Entry&) for every range.
   template <class Visit>
   void visit_all(Visit visit) {
     for (Group& group : groups_) {

@@ -16,7 +16,7 @@ std::vector<int> around(RangeMap<int>& map, uintptr_t address) {
   return found;
 }
 
-TEST(RangeMap, FindsARangeFromItsFirstToItsLastByte) {
+TEST(RangeMap, FindsRangeByFirstAndLastByte) {
   RangeMap<int> map;
   map.insert(1000, 10, 1);
   EXPECT_TRUE(around(map, 999).empty());
@@ -25,7 +25,7 @@ TEST(RangeMap, FindsARangeFromItsFirstToItsLastByte) {
   EXPECT_TRUE(around(map, 1010).empty());
 }
 
-TEST(RangeMap, ReachesTheEndsOfTheAddressSpace) {
+TEST(RangeMap, CoversWholeAddressSpace) {
   RangeMap<int> map;
   map.insert(0, 1, 1);
   map.insert(~uintptr_t{0}, 1, 2);
@@ -34,7 +34,7 @@ TEST(RangeMap, ReachesTheEndsOfTheAddressSpace) {
   EXPECT_EQ(around(map, ~uintptr_t{0}), (std::vector{2, 3}));
 }
 
-TEST(RangeMap, AgreesWithASearchThroughAllRanges) {
+TEST(RangeMap, MatchesLinearSearch) {
   std::mt19937_64 random(3);
   RangeMap<int> map;
   struct Reference {
@@ -65,7 +65,7 @@ TEST(RangeMap, AgreesWithASearchThroughAllRanges) {
   }
 }
 
-TEST(RangeMap, FindsEveryRangeOfOneStart) {
+TEST(RangeMap, VisitsEveryRangeWithSameStart) {
   RangeMap<int> map;
   map.insert(64, 1, 1);
   map.insert(64, 100, 2);

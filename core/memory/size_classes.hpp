@@ -1,5 +1,5 @@
-// The sizes, in pages, of the objects that slabs are cut into: every size up to 8 pages, then four steps for
-// each doubling, so that at most a fifth of an object is unused; the largest divide a slab evenly.
+// Sizes, in pages, of objects in slabs: every size up to 8 pages, then four steps per doubling, so that at
+// most a fifth of an object is unused; the largest divide a slab evenly.
 #pragma once
 
 #include <array>
@@ -27,7 +27,7 @@ constexpr std::array<uint8_t, kLargestClassPages + 1> classes_by_pages() {
 inline constexpr auto kClassByPages = classes_by_pages();
 }  // namespace detail
 
-/// The class for an object of `pages` pages, 1 to kLargestClassPages.
+/// Returns the class of an object of `pages` pages, 1 to kLargestClassPages.
 constexpr uint32_t size_class_of(size_t pages) noexcept {
   return detail::kClassByPages[pages];
 }

@@ -27,7 +27,7 @@ bool is_page_multiple(uint64_t value) {
   return value % kPageSize == 0;
 }
 
-/// The number in an enumeration of the application's, which need not be one of its enumerators.
+/// Returns the number in an enumeration of the application, which need not be an enumerator.
 uint32_t number_of(const hsa_access_permission_t& permission) {
   uint32_t number = 0;
   static_assert(sizeof number == sizeof permission);
@@ -62,7 +62,7 @@ void* reserve_aligned(size_t size, size_t alignment, bool plain) {
   return pointer_to(start);
 }
 
-/// The mapping or reservation that has the address, or the end.
+/// Returns the mapping or reservation that contains the address, or the end.
 template <class Map>
 auto around(Map& map, uintptr_t address) {
   auto after = map.upper_bound(address);
@@ -94,7 +94,7 @@ Status VirtualMemory::address_reserve_align(void** va, size_t size, uint64_t add
   if (address != 0 && address % alignment == 0 && in_reach) {
     start = reserve(pointer_to(address), size, MAP_FIXED_NOREPLACE, plain);
     if (start != nullptr && address_of(start) != address) {
-      // A kernel from before MAP_FIXED_NOREPLACE takes it for a hint.
+      // A kernel without MAP_FIXED_NOREPLACE treats the address as a hint.
       munmap(start, size);
       start = nullptr;
     }
@@ -252,7 +252,7 @@ Status VirtualMemory::import_shareable_handle(int dmabuf_fd, hsa_amd_vmem_alloc_
     handle->handle = id;
     return HSA_STATUS_SUCCESS;
   }
-  // Devices first: they know their own memory, while the host takes any file that is like its own.
+  // Devices first: they recognise their memory, while the host accepts any similar file.
   auto heaps = heaps_.heaps();
   std::stable_partition(heaps.begin(), heaps.end(),
                         [](const HeapSource::Entry& entry) { return !entry.heap->is_system(); });
@@ -305,7 +305,7 @@ Status VirtualMemory::map(void* va, size_t size, size_t in_offset, hsa_amd_vmem_
     return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "address {}: memory is already mapped within {} bytes", va,
                 size);
   }
-  // Known to others once it is there; that takes no more memory.
+  // Built first and merged after the map succeeds: merge() needs no memory.
   Mappings made;
   made.emplace(start, Mapping{size, memory, {}, nullptr});
   const Status status = memory->physical->map(va, size);
@@ -324,7 +324,7 @@ void VirtualMemory::unmap_one(Mappings::iterator mapping) noexcept {
   const auto reservation = reservation_around(start, size);
   const bool plain = reservation != reservations_.end() && reservation->second.plain;
   if (reserve(pointer_to(start), size, MAP_FIXED, plain) == nullptr) {
-    // The process has too many mappings. The memory stays, but nobody gets at it.
+    // The process has too many mappings. The memory stays mapped, but inaccessible.
     log_message(LogLevel::kWarn, LogTopic::kMemory, "virtual memory: {} bytes cannot be unmapped: {}", size,
                 std::strerror(errno));
     mprotect(pointer_to(start), size, PROT_NONE);
@@ -366,7 +366,8 @@ Status VirtualMemory::unmap(void* va, size_t size) {
     return fail(HSA_STATUS_ERROR_INVALID_ALLOCATION, "address {}: not the start of a mapping", va);
   }
   const auto mappings = mappings_of(address_of(va), size);
-  if (!mappings) return HSA_STATUS_ERROR_INVALID_ARGUMENT;  // it ends inside a mapping, or spans a gap
+  // the range ends inside a mapping, or contains a gap
+  if (!mappings) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   for (const auto mapping : *mappings) unmap_one(mapping);
   return HSA_STATUS_SUCCESS;
 }
@@ -386,7 +387,7 @@ Status VirtualMemory::apply(Mappings::iterator mapping, const Permissions& permi
   return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
 }
 
-/// All or nothing.
+/// Changes all or none.
 Status VirtualMemory::change_access(const std::vector<Mappings::iterator>& mappings,
                                     const std::vector<std::pair<size_t, hsa_access_permission_t>>& changes) {
   std::vector<Permissions> wanted;

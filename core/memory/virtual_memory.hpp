@@ -1,8 +1,10 @@
-// The virtual memory API: reserved addresses, memory without an address, and the mapping of one to the other.
+// The virtual memory API: reserved addresses, memory without an address, and mappings between them.
 //
-// Functions are those of the API with `hsa_amd_vmem_` before their name, with the statuses that
-// <hsa/hsa_ext_amd.h> gives them. Any thread; one lock guards everything, as these are calls that cost system
-// calls anyway. The memory manager owns this and asks it about pointers.
+// Functions implement those of the API with the prefix `hsa_amd_vmem_`, with the statuses in
+// <hsa/hsa_ext_amd.h>.
+//
+// *Threads:* any thread; one lock guards everything, because the calls make system calls anyway.
+// *Lifetime:* owned by the memory manager.
 #pragma once
 
 #include <hsa/hsa.h>
@@ -24,14 +26,14 @@
 
 namespace rigel {
 
-/// What is at an address, in the eyes of virtual memory: memory that is mapped, or a reservation.
+/// A mapping or a reservation at an address.
 struct VirtualView {
   bool mapped() const { return heap != nullptr; }
 
   uintptr_t base = 0;
   size_t size = 0;             ///< in bytes
   const Heap* heap = nullptr;  ///< of the first byte; null if not mapped
-  AgentSet agents;             ///< who may do something
+  AgentSet agents;             ///< agents with any access
   bool host_reads = false;
   bool host_writes = false;
   void* user_data = nullptr;
@@ -39,20 +41,20 @@ struct VirtualView {
 
 class VirtualMemory {
  public:
-  /// How heaps are found: by handle (null if there is none), and for importing, all of them.
+  /// Lookup of heaps: by handle (null if unknown), and for imports a list of all.
   struct HeapSource {
     virtual ~HeapSource() = default;
     struct Entry {
       const Heap* heap = nullptr;
-      MemoryProvider* provider = nullptr;  ///< null: nothing can be allocated
+      MemoryProvider* provider = nullptr;  ///< null: allocations fail
     };
     virtual Entry heap(uint64_t handle) noexcept = 0;
     virtual std::vector<Entry> heaps() = 0;
   };
 
   VirtualMemory(const AgentDirectory& agents, HeapSource& heaps) : agents_(agents), heaps_(heaps) {}
-  /// While the runtime starts: where all agents can address memory, if that is not everywhere. Inaccessible
-  /// addresses, or null.
+  /// Addresses that all agents can use, if they are limited; set while the runtime starts. Returns
+  /// inaccessible addresses, or null.
   struct AddressSource {
     uint64_t limit = UINT64_MAX;  ///< the last address
     void* (*reserve)(void* context, size_t size, size_t alignment) = nullptr;
@@ -87,15 +89,15 @@ class VirtualMemory {
 
   // For the memory manager.
 
-  /// The mapping at the address, with as many of those that adjoin behind it as `size` bytes take, if there are so many:
-  /// who may use it may use all of them. Not for reservations that are plain host memory, where nothing is mapped: they
-  /// are the host's.
+  /// Returns the mapping at the address, combined with adjoining ones up to `size` bytes; the agents are
+  /// those with access to all of them. Excludes unmapped parts of plain host-memory reservations, which are
+  /// host memory.
   std::optional<VirtualView> view(uintptr_t address, size_t size = 1) const;
-  /// Those.
+  /// Returns the plain host-memory reservation at the address.
   std::optional<VirtualView> plain_reservation(uintptr_t address) const;
-  /// hsa_amd_agents_allow_access on a mapped address. Empty if nothing is mapped there.
+  /// Implements hsa_amd_agents_allow_access for a mapped address. Returns nothing if it is not mapped.
   std::optional<Status> allow_access(uintptr_t address, const hsa_agent_t* agents, uint32_t count);
-  /// False if no mapping starts at `address`.
+  /// Returns false if no mapping starts at `address`.
   bool set_user_data(uintptr_t address, void* user_data);
 
  private:
@@ -105,16 +107,16 @@ class VirtualMemory {
     size_t size = 0;
     hsa_amd_memory_type_t type = MEMORY_TYPE_NONE;
     std::unique_ptr<PhysicalMemory> physical;
-    uint64_t references = 0;  // 0: the handle is dead, though mappings may keep the memory
+    uint64_t references = 0;  // 0: the handle is invalid, though mappings may keep the memory
     uint64_t mappings = 0;
     std::optional<std::pair<uint64_t, uint64_t>>
-        identity;  // device and inode, once a descriptor has been seen
+        identity;  // device and inode, once a descriptor was exported or imported
   };
   struct Reservation {
     size_t size = 0;
-    bool plain = false;  // usable as host memory where nothing is mapped
+    bool plain = false;  // usable as host memory while unmapped
   };
-  using Permissions = std::map<size_t, hsa_access_permission_t>;  // by agent index; none: never set
+  using Permissions = std::map<size_t, hsa_access_permission_t>;  // by agent index; missing: never set
   struct Mapping {
     size_t size = 0;
     Memory* memory = nullptr;
@@ -133,10 +135,10 @@ class VirtualMemory {
   Reservations::const_iterator reservation_around(uintptr_t address, size_t size) const
       RIGEL_REQUIRES_SHARED(mutex_);
   VirtualView view_of(uintptr_t start, const Mapping& mapping) const RIGEL_REQUIRES_SHARED(mutex_);
-  /// Of the reservation around the address, if it is plain or not, as asked for.
+  /// Returns the view of the reservation around the address if it is plain or not, as requested.
   std::optional<VirtualView> view_of_reservation(uintptr_t address, bool plain) const
       RIGEL_REQUIRES_SHARED(mutex_);
-  /// The mappings that make up exactly [start, start + size), or why they do not.
+  /// Returns the mappings that make up exactly [start, start + size), or an error.
   Result<std::vector<Mappings::iterator>> mappings_of(uintptr_t start, size_t size)
       RIGEL_REQUIRES_SHARED(mutex_);
   Status change_access(const std::vector<Mappings::iterator>& mappings,

@@ -24,48 +24,48 @@ using testing::kNobody;
 
 constexpr size_t kPage = 4096;
 
-// A device whose virtual memory can be made to refuse, or to run out of memory itself.
-enum class Mood { kObliges, kRefuses, kThrows };
+// A device whose virtual memory fails or throws on request.
+enum class Behaviour { kSucceeds, kFails, kThrows };
 
-class Moody final : public PhysicalMemory {
+class FlakyMemory final : public PhysicalMemory {
  public:
-  explicit Moody(const Mood& mood) : mood_(mood) {}
+  explicit FlakyMemory(const Behaviour& mood) : mood_(mood) {}
   Status map(void*, size_t) override {
-    if (mood_ == Mood::kThrows) throw std::bad_alloc();
-    return mood_ == Mood::kRefuses ? HSA_STATUS_ERROR_OUT_OF_RESOURCES : HSA_STATUS_SUCCESS;
+    if (mood_ == Behaviour::kThrows) throw std::bad_alloc();
+    return mood_ == Behaviour::kFails ? HSA_STATUS_ERROR_OUT_OF_RESOURCES : HSA_STATUS_SUCCESS;
   }
   void unmap(void*, size_t) noexcept override {}
   Status set_access(void*, size_t, const MappingAccess& access) override {
-    if (mood_ == Mood::kThrows) throw std::bad_alloc();
-    if (mood_ == Mood::kRefuses) return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
+    if (mood_ == Behaviour::kThrows) throw std::bad_alloc();
+    if (mood_ == Behaviour::kFails) return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
     host_reads = access.host_reads;
     return HSA_STATUS_SUCCESS;
   }
   Result<int> export_descriptor() override { return error(HSA_STATUS_ERROR_OUT_OF_RESOURCES); }
 
-  static inline bool host_reads = false;  // what was last granted
+  static inline bool host_reads = false;  // access that was granted last
 
  private:
-  const Mood& mood_;
+  const Behaviour& mood_;
 };
 
-class MoodyProvider final : public MemoryProvider {
+class FlakyProvider final : public MemoryProvider {
  public:
-  explicit MoodyProvider(const Mood& mood) : mood_(mood) {}
+  explicit FlakyProvider(const Behaviour& mood) : mood_(mood) {}
   Result<Backing> map(const BlockRequest&) override { return error(HSA_STATUS_ERROR_OUT_OF_RESOURCES); }
   void unmap(const Backing&) noexcept override {}
   Status set_access(const Backing&, const AgentSet&) override { return HSA_STATUS_SUCCESS; }
   Result<std::unique_ptr<PhysicalMemory>> create_physical(size_t, uint32_t) override {
-    return Result<std::unique_ptr<PhysicalMemory>>(std::make_unique<Moody>(mood_));
+    return Result<std::unique_ptr<PhysicalMemory>>(std::make_unique<FlakyMemory>(mood_));
   }
 
  private:
-  const Mood& mood_;
+  const Behaviour& mood_;
 };
 
-class Virtual : public ::testing::Test {
+class VirtualMemoryTest : public ::testing::Test {
  protected:
-  Virtual() {
+  VirtualMemoryTest() {
     testing::add_agents(memory);
     testing::add_hosts(memory);
   }
@@ -83,13 +83,13 @@ class Virtual : public ::testing::Test {
     return handle;
   }
 
-  hsa_amd_memory_pool_t moody_pool(const Mood& mood) {
+  hsa_amd_memory_pool_t moody_pool(const Behaviour& mood) {
     HeapFacts facts;
     facts.owner = kGpu0;
     facts.location = HSA_AMD_MEMORY_POOL_LOCATION_GPU;
     facts.global_flags = HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_COARSE_GRAINED;
     facts.size = facts.allocation_limit = 1 << 30;
-    return memory.add_heap(facts, std::make_unique<MoodyProvider>(mood)).pool();
+    return memory.add_heap(facts, std::make_unique<FlakyProvider>(mood)).pool();
   }
 
   Status allow(void* va, size_t size, hsa_access_permission_t permission, hsa_agent_t agent = kCpu0) {
@@ -114,7 +114,7 @@ class Virtual : public ::testing::Test {
   VirtualMemory& vmem = memory.virtual_memory();
 };
 
-TEST_F(Virtual, MemoryIsReservedCreatedMappedUsedAndGivenBack) {
+TEST_F(VirtualMemoryTest, ReservesCreatesMapsAndReleases) {
   unsigned char* va = reserve(4 * kPage);
   const auto handle = create(2 * kPage);
   EXPECT_EQ(vmem.map(va + kPage, 2 * kPage, 0, handle, 0), HSA_STATUS_SUCCESS);
@@ -126,7 +126,7 @@ TEST_F(Virtual, MemoryIsReservedCreatedMappedUsedAndGivenBack) {
   EXPECT_EQ(vmem.address_free(va, 4 * kPage), HSA_STATUS_SUCCESS);
 }
 
-TEST_F(Virtual, ReservationsHonourAlignmentAndAddress) {
+TEST_F(VirtualMemoryTest, ReserveHonoursAlignmentAndAddress) {
   unsigned char* va = reserve(kPage, 0, size_t{64} << 20);
   EXPECT_EQ(reinterpret_cast<uintptr_t>(va) % (size_t{64} << 20), 0u);
   EXPECT_EQ(vmem.address_free(va, kPage), HSA_STATUS_SUCCESS);
@@ -139,7 +139,7 @@ TEST_F(Virtual, ReservationsHonourAlignmentAndAddress) {
   for (auto* each : {again, other, elsewhere}) EXPECT_EQ(vmem.address_free(each, kPage), HSA_STATUS_SUCCESS);
 }
 
-TEST_F(Virtual, ReservingChecksItsArguments) {
+TEST_F(VirtualMemoryTest, ReserveChecksArguments) {
   void* va = nullptr;
   EXPECT_EQ(vmem.address_reserve(nullptr, kPage, 0, 0), HSA_STATUS_ERROR_INVALID_ARGUMENT);
   EXPECT_EQ(vmem.address_reserve(&va, 0, 0, 0), HSA_STATUS_ERROR_INVALID_ARGUMENT);
@@ -152,7 +152,7 @@ TEST_F(Virtual, ReservingChecksItsArguments) {
             HSA_STATUS_ERROR_OUT_OF_RESOURCES);
 }
 
-TEST_F(Virtual, APlainReservationIsOrdinaryMemory) {
+TEST_F(VirtualMemoryTest, PlainReservationIsOrdinaryMemory) {
   void* va = nullptr;
   ASSERT_EQ(vmem.address_reserve(&va, 2 * kPage, 0, HSA_AMD_VMEM_ADDRESS_NO_REGISTER), HSA_STATUS_SUCCESS);
   auto* bytes = static_cast<unsigned char*>(va);
@@ -171,7 +171,7 @@ TEST_F(Virtual, APlainReservationIsOrdinaryMemory) {
   EXPECT_EQ(vmem.handle_release(handle), HSA_STATUS_SUCCESS);
 }
 
-TEST_F(Virtual, FreeingAddressesChecks) {
+TEST_F(VirtualMemoryTest, AddressFreeChecksArguments) {
   unsigned char* va = reserve(2 * kPage);
   EXPECT_EQ(vmem.address_free(nullptr, kPage), HSA_STATUS_ERROR_INVALID_ARGUMENT);
   EXPECT_EQ(vmem.address_free(va + kPage, kPage), HSA_STATUS_ERROR_INVALID_ALLOCATION);
@@ -184,7 +184,7 @@ TEST_F(Virtual, FreeingAddressesChecks) {
   EXPECT_EQ(vmem.address_free(va, 2 * kPage), HSA_STATUS_ERROR_INVALID_ALLOCATION);
 }
 
-TEST_F(Virtual, CreatingAHandleChecksItsArguments) {
+TEST_F(VirtualMemoryTest, HandleCreateChecksArguments) {
   hsa_amd_vmem_alloc_handle_t handle{};
   const auto pool = testing::fine_pool(memory);
   EXPECT_EQ(vmem.handle_create({1}, kPage, MEMORY_TYPE_NONE, 0, &handle), HSA_STATUS_ERROR_INVALID_ARGUMENT);
@@ -207,7 +207,7 @@ TEST_F(Virtual, CreatingAHandleChecksItsArguments) {
             HSA_STATUS_ERROR_INVALID_ALLOCATION);
 }
 
-TEST_F(Virtual, MappingChecksItsArguments) {
+TEST_F(VirtualMemoryTest, MapChecksArguments) {
   unsigned char* va = reserve(4 * kPage);
   const auto handle = create(2 * kPage);
   EXPECT_EQ(vmem.map(nullptr, kPage, 0, handle, 0), HSA_STATUS_ERROR_INVALID_ARGUMENT);
@@ -230,7 +230,7 @@ TEST_F(Virtual, MappingChecksItsArguments) {
   EXPECT_EQ(vmem.map(va + 3 * kPage, kPage, 0, handle, 0), HSA_STATUS_SUCCESS);
 }
 
-TEST_F(Virtual, MemoryMappedTwiceIsTheSameMemory) {
+TEST_F(VirtualMemoryTest, MemoryMappedTwiceIsShared) {
   unsigned char* va = reserve(2 * kPage);
   const auto handle = create(kPage);
   ASSERT_EQ(vmem.map(va, kPage, 0, handle, 0), HSA_STATUS_SUCCESS);
@@ -240,7 +240,7 @@ TEST_F(Virtual, MemoryMappedTwiceIsTheSameMemory) {
   EXPECT_EQ(va[kPage + 5], 42);
 }
 
-TEST_F(Virtual, NobodyGetsAtMappedMemoryBeforeItIsAllowed) {
+TEST_F(VirtualMemoryTest, MappedMemoryIsInaccessibleBeforeSetAccess) {
   unsigned char* va = reserve(kPage);
   const auto handle = create(kPage);
   ASSERT_EQ(vmem.map(va, kPage, 0, handle, 0), HSA_STATUS_SUCCESS);
@@ -251,13 +251,13 @@ TEST_F(Virtual, NobodyGetsAtMappedMemoryBeforeItIsAllowed) {
   ASSERT_EQ(allow(va, kPage, HSA_ACCESS_PERMISSION_RW), HSA_STATUS_SUCCESS);
   va[0] = 1;
   ASSERT_EQ(allow(va, kPage, HSA_ACCESS_PERMISSION_RO, kCpu1), HSA_STATUS_SUCCESS);
-  va[0] = 2;  // the other agent keeps what it has
+  va[0] = 2;  // the other agent keeps its access
   ASSERT_EQ(allow(va, kPage, HSA_ACCESS_PERMISSION_NONE), HSA_STATUS_SUCCESS);
   EXPECT_EQ(va[0], 2);
   EXPECT_DEATH(va[0] = 3, "");
 }
 
-TEST_F(Virtual, AccessIsKeptForEachAgentAndMapping) {
+TEST_F(VirtualMemoryTest, AccessIsStoredPerAgentAndMapping) {
   unsigned char* va = reserve(2 * kPage);
   const auto handle = create(kPage);
   ASSERT_EQ(vmem.map(va, kPage, 0, handle, 0), HSA_STATUS_SUCCESS);
@@ -275,25 +275,25 @@ TEST_F(Virtual, AccessIsKeptForEachAgentAndMapping) {
   EXPECT_EQ(permission_of(va, kGpu0), HSA_ACCESS_PERMISSION_RO);
 }
 
-TEST_F(Virtual, AccessOfSeveralMappingsIsOfAllOrOfNone) {
-  Mood mood = Mood::kObliges;
-  const Mood obliges = Mood::kObliges;
+TEST_F(VirtualMemoryTest, SetAccessOfSeveralMappingsIsAtomic) {
+  Behaviour mood = Behaviour::kSucceeds;
+  const Behaviour obliges = Behaviour::kSucceeds;
   unsigned char* va = reserve(2 * kPage);
   ASSERT_EQ(vmem.map(va, kPage, 0, create(kPage, moody_pool(obliges)), 0), HSA_STATUS_SUCCESS);
   ASSERT_EQ(vmem.map(va + kPage, kPage, 0, create(kPage, moody_pool(mood)), 0), HSA_STATUS_SUCCESS);
-  for (const Mood fails : {Mood::kRefuses, Mood::kThrows}) {
+  for (const Behaviour fails : {Behaviour::kFails, Behaviour::kThrows}) {
     mood = fails;
-    Moody::host_reads = false;
+    FlakyMemory::host_reads = false;
     EXPECT_EQ(allow(va, 2 * kPage, HSA_ACCESS_PERMISSION_RO), HSA_STATUS_ERROR_OUT_OF_RESOURCES);
-    EXPECT_FALSE(Moody::host_reads) << "the first has been taken back";
+    EXPECT_FALSE(FlakyMemory::host_reads) << "the first has been taken back";
     EXPECT_EQ(permission_of(va, kCpu0), HSA_ACCESS_PERMISSION_NONE);
   }
-  mood = Mood::kObliges;
+  mood = Behaviour::kSucceeds;
   EXPECT_EQ(allow(va, 2 * kPage, HSA_ACCESS_PERMISSION_RO), HSA_STATUS_SUCCESS);
-  EXPECT_TRUE(Moody::host_reads);
+  EXPECT_TRUE(FlakyMemory::host_reads);
 }
 
-TEST_F(Virtual, AccessChecksItsArguments) {
+TEST_F(VirtualMemoryTest, AccessChecksArguments) {
   unsigned char* va = reserve(4 * kPage);
   const auto handle = create(2 * kPage);
   ASSERT_EQ(vmem.map(va, 2 * kPage, 0, handle, 0), HSA_STATUS_SUCCESS);
@@ -320,7 +320,7 @@ TEST_F(Virtual, AccessChecksItsArguments) {
   EXPECT_EQ(permission, HSA_ACCESS_PERMISSION_NONE);
 }
 
-TEST_F(Virtual, UnmappingTakesWholeAdjoiningMappingsOrNothing) {
+TEST_F(VirtualMemoryTest, UnmapRequiresWholeAdjoiningMappings) {
   unsigned char* va = reserve(6 * kPage);
   const auto handle = create(2 * kPage);
   ASSERT_EQ(vmem.map(va, 2 * kPage, 0, handle, 0), HSA_STATUS_SUCCESS);
@@ -337,7 +337,7 @@ TEST_F(Virtual, UnmappingTakesWholeAdjoiningMappingsOrNothing) {
   EXPECT_EQ(vmem.unmap(va + 4 * kPage, 2 * kPage), HSA_STATUS_SUCCESS);
 }
 
-TEST_F(Virtual, AHandleLivesAsLongAsItIsReferredTo) {
+TEST_F(VirtualMemoryTest, HandleLivesWhileReferenced) {
   unsigned char* va = reserve(kPage);
   const auto handle = create(kPage);
   ASSERT_EQ(vmem.map(va, kPage, 0, handle, 0), HSA_STATUS_SUCCESS);
@@ -360,7 +360,7 @@ TEST_F(Virtual, AHandleLivesAsLongAsItIsReferredTo) {
   EXPECT_EQ(vmem.retain_alloc_handle(nullptr, va), HSA_STATUS_ERROR_INVALID_ARGUMENT);
 }
 
-TEST_F(Virtual, AHandleKnowsItsPoolAndType) {
+TEST_F(VirtualMemoryTest, HandleHasPoolAndType) {
   hsa_amd_vmem_alloc_handle_t handle{};
   const auto pool = testing::pool_of(memory, kCpu1, HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_COARSE_GRAINED);
   ASSERT_EQ(vmem.handle_create(pool, kPage, MEMORY_TYPE_PINNED, 0, &handle), HSA_STATUS_SUCCESS);
@@ -375,7 +375,7 @@ TEST_F(Virtual, AHandleKnowsItsPoolAndType) {
   EXPECT_EQ(vmem.get_alloc_properties_from_handle(handle, &of, &type), HSA_STATUS_ERROR_INVALID_ALLOCATION);
 }
 
-TEST_F(Virtual, ImportingOnesOwnMemoryIsOneMoreReference) {
+TEST_F(VirtualMemoryTest, ImportOfOwnMemoryAddsReference) {
   const auto handle = create(kPage);
   int descriptor = -1;
   ASSERT_EQ(vmem.export_shareable_handle(&descriptor, handle, 0), HSA_STATUS_SUCCESS);
@@ -388,7 +388,7 @@ TEST_F(Virtual, ImportingOnesOwnMemoryIsOneMoreReference) {
   EXPECT_EQ(vmem.handle_release(again), HSA_STATUS_ERROR_INVALID_ALLOCATION);
 }
 
-TEST_F(Virtual, MemoryIsSharedWithAnotherProcess) {
+TEST_F(VirtualMemoryTest, SharesMemoryWithOtherProcess) {
   int descriptor = -1;
   const auto handle = create(2 * kPage);
   unsigned char* va = reserve(2 * kPage);
@@ -398,7 +398,7 @@ TEST_F(Virtual, MemoryIsSharedWithAnotherProcess) {
   ASSERT_EQ(vmem.export_shareable_handle(&descriptor, handle, 0), HSA_STATUS_SUCCESS);
   const pid_t child = fork();
   if (child == 0) {
-    // A runtime of its own, to which the descriptor is all there is.
+    // A separate runtime that has only the descriptor.
     MemoryManager fresh;
     testing::add_agents(fresh);
     testing::add_hosts(fresh);
@@ -421,7 +421,7 @@ TEST_F(Virtual, MemoryIsSharedWithAnotherProcess) {
   close(descriptor);
 }
 
-TEST_F(Virtual, ExportAndImportCheckTheirArguments) {
+TEST_F(VirtualMemoryTest, ExportAndImportCheckArguments) {
   const auto handle = create(kPage);
   int descriptor = 5;
   hsa_amd_vmem_alloc_handle_t imported{};
@@ -442,7 +442,7 @@ TEST_F(Virtual, ExportAndImportCheckTheirArguments) {
   close(growing);
 }
 
-TEST_F(Virtual, PointersKnowWhatIsMapped) {
+TEST_F(VirtualMemoryTest, PointerInfoDescribesMappings) {
   unsigned char* va = reserve(4 * kPage);
   const auto handle = create(kPage);
   auto answer = info(va + 100);
@@ -476,7 +476,7 @@ TEST_F(Virtual, PointersKnowWhatIsMapped) {
   EXPECT_TRUE(placement.host_writes);
 }
 
-TEST_F(Virtual, MappingsThatAdjoinAreLocatedAsFarAsBytesGo) {
+TEST_F(VirtualMemoryTest, LocateCombinesAdjoiningMappings) {
   unsigned char* va = reserve(5 * kPage);
   const auto handle = create(2 * kPage);
   ASSERT_EQ(vmem.map(va, kPage, 0, handle, 0), HSA_STATUS_SUCCESS);
@@ -494,7 +494,7 @@ TEST_F(Virtual, MappingsThatAdjoinAreLocatedAsFarAsBytesGo) {
   EXPECT_FALSE(ends_within(4 * kPage, 5 * kPage + 1));
 }
 
-TEST_F(Virtual, WhatSpansMappingsMayBeUsedByWhoMayUseAllOfThem) {
+TEST_F(VirtualMemoryTest, RangeOfMappingsIsAccessibleToAgentsWithAccessToAll) {
   unsigned char* va = reserve(4 * kPage);
   const auto handle = create(kPage);
   const hsa_access_permission_t permissions[] = {HSA_ACCESS_PERMISSION_RW, HSA_ACCESS_PERMISSION_RO,
@@ -522,7 +522,7 @@ TEST_F(Virtual, WhatSpansMappingsMayBeUsedByWhoMayUseAllOfThem) {
   EXPECT_FALSE(memory.reach(kGpu0, va + 3 * kPage, kPage + 1));
 }
 
-TEST_F(Virtual, AgentsAreAllowedAccessTheOldWayToo) {
+TEST_F(VirtualMemoryTest, AgentsAllowAccessSetsAccess) {
   unsigned char* va = reserve(4 * kPage);
   const auto handle = create(kPage);
   for (const size_t page : {0, 1, 3}) {
@@ -540,25 +540,25 @@ TEST_F(Virtual, AgentsAreAllowedAccessTheOldWayToo) {
             HSA_STATUS_ERROR_INVALID_ALLOCATION);
 }
 
-TEST_F(Virtual, AccessIsSetForAllMappingsOrNone) {
-  Mood mood = Mood::kObliges;
+TEST_F(VirtualMemoryTest, AllowAccessOfSeveralMappingsIsAtomic) {
+  Behaviour mood = Behaviour::kSucceeds;
   const auto device = create(kPage, moody_pool(mood));
   const auto host = create(kPage);
   unsigned char* va = reserve(3 * kPage);
   ASSERT_EQ(vmem.map(va, kPage, 0, host, 0), HSA_STATUS_SUCCESS);
   ASSERT_EQ(vmem.map(va + kPage, kPage, 0, device, 0), HSA_STATUS_SUCCESS);
-  mood = Mood::kRefuses;
+  mood = Behaviour::kFails;
   EXPECT_EQ(allow(va, 2 * kPage, HSA_ACCESS_PERMISSION_RW), HSA_STATUS_ERROR_OUT_OF_RESOURCES);
   EXPECT_EQ(permission_of(va, kCpu0), HSA_ACCESS_PERMISSION_NONE);
   EXPECT_DEATH(va[0] = 1, "");
   EXPECT_EQ(vmem.map(va + 2 * kPage, kPage, 0, device, 0), HSA_STATUS_ERROR_OUT_OF_RESOURCES);
-  mood = Mood::kObliges;
+  mood = Behaviour::kSucceeds;
   EXPECT_EQ(vmem.map(va + 2 * kPage, kPage, 0, device, 0), HSA_STATUS_SUCCESS)
       << "a failed mapping leaves no trace";
 }
 
-TEST_F(Virtual, AMappingThatThereIsNoMemoryForLeavesNoTrace) {
-  Mood mood = Mood::kThrows;
+TEST_F(VirtualMemoryTest, MapWithoutMemoryHasNoEffect) {
+  Behaviour mood = Behaviour::kThrows;
   const auto device = create(kPage, moody_pool(mood));
   unsigned char* va = reserve(kPage);
   EXPECT_THROW(static_cast<void>(vmem.map(va, kPage, 0, device, 0)), std::bad_alloc);
@@ -567,13 +567,13 @@ TEST_F(Virtual, AMappingThatThereIsNoMemoryForLeavesNoTrace) {
   EXPECT_EQ(vmem.address_free(va, kPage), HSA_STATUS_SUCCESS) << "nothing is mapped there";
 }
 
-TEST_F(Virtual, BehavesLikeAModelUnderRandomUse) {
+TEST_F(VirtualMemoryTest, MatchesModelUnderRandomUse) {
   constexpr size_t kPages = 16;
   std::mt19937 random(11);
   unsigned char* va = reserve(kPages * kPage);
   const auto handle = create(4 * kPage);
   ASSERT_EQ(vmem.address_free(nullptr, 0), HSA_STATUS_ERROR_INVALID_ARGUMENT);
-  std::vector<int> model(kPages, 0);  // 0: free, else the number of the mapping
+  std::vector<int> model(kPages, 0);  // 0: free, otherwise the number of the mapping
   int next = 1;
   for (int step = 0; step < 3000; ++step) {
     const size_t first = random() % kPages;
