@@ -13,13 +13,15 @@
 namespace rigel {
 namespace {
 
-// Sanitizers see memmove and do not see a string instruction.
+// Sanitizers check memmove, but not a string instruction.
 #if defined(__x86_64__) && HSABE_SANITIZER == HSABE_SANITIZER_NONE
 
-// From here on the microcode's block move is faster than the C library's loop: it writes whole lines without
-// reading them first. Below it is not slower by much, but a copy is then better off in the cache.
+// From this size on, the microcode's block move is faster than the C library's loop: it writes whole lines
+// without reading them first. Smaller copies are slightly faster, and the data is then better off in the
+// cache.
 constexpr size_t kBlockMoveBytes = 4 << 20;
-// It takes some 30 cycles to begin; from here on its fill is as fast as the C library's of bytes.
+// The instruction takes about 30 cycles to start; from this size on it is as fast as the C library's fill of
+// bytes.
 constexpr size_t kBlockFillBytes = 1024;
 constexpr size_t kLine = 64;
 
@@ -36,7 +38,7 @@ bool has_fast_block_move() noexcept {
 
 bool move_block(void* destination, const void* source, size_t size) noexcept {
   if (size < kBlockMoveBytes || !has_fast_block_move()) return false;
-  // The instruction likes its destination on a line's edge.
+  // The instruction is fastest with a destination that is aligned to a cache line.
   auto* to = static_cast<unsigned char*>(destination);
   auto* from = static_cast<const unsigned char*>(source);
   const size_t head = (kLine - reinterpret_cast<uintptr_t>(to) % kLine) % kLine;
@@ -66,17 +68,17 @@ bool fill_block(void*, uint32_t, size_t) noexcept {
 
 #endif
 
-// AMD's Zen 3 and 4 take ten times as long for the microcode's block move, which the C library uses from a
-// few kilobytes on as well, where the destination's place in its page is up to 31 bytes past the
-// source's: 2.9 instead of 50 GB/s. A block that malloc has mapped begins 16 bytes past a page's edge.
+// AMD's Zen 3 and 4 take ten times as long for the microcode's block move if the destination's offset in its
+// page is up to 31 bytes past the source's: 2.9 instead of 50 GB/s. The C library uses it as well from a few
+// kilobytes on. A block that malloc has mapped starts 16 bytes past a page boundary.
 bool is_just_past(uintptr_t to, uintptr_t from, size_t size) noexcept {
   constexpr size_t kPage = 4096;
   const uintptr_t past = (to - from) % kPage;
   return size >= kPage && past != 0 && past < 32;
 }
 
-// From the end on, in pieces that memcpy loads before it stores any of them: no load is of a line that a
-// store on its way seems to go to, judged by their places in the page.
+// Copies from the end, in pieces that memcpy loads completely before it stores: no load then appears to alias
+// an outstanding store by its offset in the page.
 void copy_backwards(unsigned char* to, const unsigned char* from, size_t size) noexcept {
   constexpr size_t kPiece = 256;
   for (; size >= kPiece; size -= kPiece) std::memcpy(to + size - kPiece, from + size - kPiece, kPiece);

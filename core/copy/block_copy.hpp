@@ -6,11 +6,11 @@
 
 namespace rigel {
 
-/// As memmove: right for overlapping blocks too. Large blocks do not drive the destination through the caches
-/// where the CPU has a cheap way for that.
+/// Copies as memmove, also between overlapping blocks. Large blocks bypass the caches if the CPU supports it
+/// cheaply.
 void copy_bytes(void* destination, const void* source, size_t size) noexcept;
 
-/// Sets `count` words from `destination`, a multiple of 4, on.
+/// Sets `count` 32-bit words from `destination`, which must be a multiple of 4.
 void fill_words(void* destination, uint32_t value, size_t count) noexcept;
 
 }  // namespace rigel

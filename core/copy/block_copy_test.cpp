@@ -17,7 +17,7 @@ std::vector<unsigned char> noise(size_t size) {
   return bytes;
 }
 
-TEST(BlockCopy, CopiesEverySizeAtEveryAlignmentAndNothingElse) {
+TEST(BlockCopy, CopiesSmallBlocksAtEveryAlignment) {
   const auto source = noise(300);
   for (size_t size = 0; size < 200; ++size) {
     for (size_t from = 0; from < 9; ++from) {
@@ -32,7 +32,7 @@ TEST(BlockCopy, CopiesEverySizeAtEveryAlignmentAndNothingElse) {
   }
 }
 
-TEST(BlockCopy, CopiesLargeBlocksAtEveryAlignmentAndNothingElse) {
+TEST(BlockCopy, CopiesLargeBlocksAtEveryAlignment) {
   const size_t size = (9 << 20) + 77;
   const auto source = noise(size + 64);
   for (const size_t from : {0, 1, 33}) {
@@ -46,8 +46,8 @@ TEST(BlockCopy, CopiesLargeBlocksAtEveryAlignmentAndNothingElse) {
   }
 }
 
-// Places in the page decide how it is copied.
-TEST(BlockCopy, CopiesWhereverTheBlocksLieInTheirPages) {
+// The offsets in the page select the method.
+TEST(BlockCopy, CopiesAtEveryPageOffset) {
   for (const size_t size :
        {size_t{4095}, size_t{4096}, size_t{4099}, size_t{128} << 10, (size_t{5} << 20) + 3}) {
     const auto source = noise(size + 8192);
@@ -77,7 +77,7 @@ TEST(BlockCopy, MovesOverlappingBlocks) {
   }
 }
 
-TEST(BlockCopy, FillsWordsAndNothingElse) {
+TEST(BlockCopy, FillsWords) {
   for (const uint32_t value : {0u, 0x5a5a5a5au, 0xffffffffu, 0x01020304u, 0x000000ffu}) {
     std::vector<size_t> counts{255, 256, 257, 1000, 5001};
     for (size_t count = 1; count < 70; ++count) counts.push_back(count);

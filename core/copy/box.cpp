@@ -16,7 +16,7 @@ Result<BoxSide> make_side(const hsa_pitched_ptr_t& box, const hsa_dim3_t& offset
         "{} box: address {}, pitch {} and slice {} must be multiples of 4, and the address must not be NULL",
         name, box.base, box.pitch, box.slice);
   }
-  // Offsets and ranges are of 32 bits, so these sums are safe.
+  // Offsets and ranges have 32 bits, so these additions cannot overflow.
   const uint64_t right = uint64_t{offset.x} + range.x;
   const uint64_t bottom = uint64_t{offset.y} + range.y;
   if (right > box.pitch) {
@@ -67,7 +67,7 @@ void copy_rows(const Box& box, size_t first, size_t count) noexcept {
   while (count > 0) {
     const size_t layer = first / box.height;
     const size_t row = first % box.height;
-    const size_t here = std::min(count, box.height - row);  // in this layer
+    const size_t here = std::min(count, box.height - row);  // rows in this layer
     unsigned char* to = box.destination.start + layer * box.destination.slice + row * box.destination.pitch;
     const unsigned char* from = box.source.start + layer * box.source.slice + row * box.source.pitch;
     if (dense) {

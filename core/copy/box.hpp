@@ -1,5 +1,5 @@
-// A box of memory: rows of bytes in layers, as hsa_amd_memory_async_copy_rect describes them. Pure
-// arithmetic, checked once; what follows the check cannot overflow or leave the boxes.
+// A box of memory: rows of bytes in layers, as in hsa_amd_memory_async_copy_rect. Arithmetic that is checked
+// once, in make_box; later computations cannot overflow or leave the boxes.
 #pragma once
 
 #include <hsa/hsa.h>
@@ -12,7 +12,7 @@
 
 namespace rigel {
 
-/// One side of a copy: where its first row begins, and how far it is to the next row and layer.
+/// One side of a copy: the address of its first row, and the distances between rows and layers.
 struct BoxSide {
   unsigned char* start = nullptr;
   size_t pitch = 0;   ///< in bytes
@@ -31,14 +31,15 @@ struct Box {
   size_t rows() const noexcept { return height * depth; }
 };
 
-/// Checks and combines the arguments of hsa_amd_memory_async_copy_rect, none of them null. INVALID_ARGUMENT
-/// if an address, pitch or slice is no multiple of 4, a row or layer is wider than its pitch or slice, a
-/// second layer has no slice, or the box leaves the address space. An empty range makes an empty box.
+/// Checks and combines the arguments of hsa_amd_memory_async_copy_rect, none of them null. Fails with
+/// INVALID_ARGUMENT if an address, pitch or slice is not a multiple of 4, a row or layer is wider than its
+/// pitch or slice, a second layer has no slice, or the box leaves the address space. An empty range makes an
+/// empty box.
 Result<Box> make_box(const hsa_pitched_ptr_t& destination, const hsa_dim3_t& destination_offset,
                      const hsa_pitched_ptr_t& source, const hsa_dim3_t& source_offset,
                      const hsa_dim3_t& range);
 
-/// Copies `count` rows from row `first` on, with the calling thread.
+/// Copies `count` rows from row `first` with the calling thread.
 void copy_rows(const Box& box, size_t first, size_t count) noexcept;
 
 }  // namespace rigel

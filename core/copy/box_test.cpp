@@ -23,7 +23,7 @@ Status check(const hsa_pitched_ptr_t& target, hsa_dim3_t target_offset, const hs
   return box ? HSA_STATUS_SUCCESS : box.error();
 }
 
-TEST(Box, CopiesWhatANaiveLoopCopies) {
+TEST(BoxTest, MatchesNaiveCopy) {
   std::mt19937 random(5);
   const auto upto = [&](uint32_t most) { return static_cast<uint32_t>(random() % (most + 1)); };
   for (int round = 0; round < 300; ++round) {
@@ -63,7 +63,7 @@ TEST(Box, CopiesWhatANaiveLoopCopies) {
   }
 }
 
-TEST(Box, AnEmptyRangeIsAnEmptyBox) {
+TEST(BoxTest, EmptyRangeMakesEmptyBox) {
   Sides sides;
   for (const hsa_dim3_t range : {hsa_dim3_t{0, 1, 1}, hsa_dim3_t{1, 0, 1}, hsa_dim3_t{1, 1, 0}}) {
     const auto box = make_box(sides.target, sides.zero, sides.source, sides.zero, range);
@@ -72,7 +72,7 @@ TEST(Box, AnEmptyRangeIsAnEmptyBox) {
   }
 }
 
-TEST(Box, OneLayerNeedsNoSlice) {
+TEST(BoxTest, SingleLayerNeedsNoSlice) {
   Sides sides;
   sides.source.slice = sides.target.slice = 0;
   EXPECT_EQ(check(sides.target, sides.zero, sides.source, sides.zero, {64, 8, 1}), HSA_STATUS_SUCCESS);
@@ -80,7 +80,7 @@ TEST(Box, OneLayerNeedsNoSlice) {
             HSA_STATUS_ERROR_INVALID_ARGUMENT);
 }
 
-TEST(Box, RefusesWhatIsNoMultipleOfFourOrNull) {
+TEST(BoxTest, RejectsNullAndUnalignedArguments) {
   Sides sides;
   for (const auto& wrong : {hsa_pitched_ptr_t{nullptr, 64, 512}, hsa_pitched_ptr_t{sides.from + 2, 64, 512},
                             hsa_pitched_ptr_t{sides.from, 66, 512}, hsa_pitched_ptr_t{sides.from, 64, 514}}) {
@@ -91,7 +91,7 @@ TEST(Box, RefusesWhatIsNoMultipleOfFourOrNull) {
   }
 }
 
-TEST(Box, RefusesRowsAndLayersThatDoNotFit) {
+TEST(BoxTest, RejectsRowsAndLayersThatDoNotFit) {
   Sides sides;
   EXPECT_EQ(check(sides.target, {1, 0, 0}, sides.source, sides.zero, {64, 1, 1}),
             HSA_STATUS_ERROR_INVALID_ARGUMENT);
@@ -104,10 +104,10 @@ TEST(Box, RefusesRowsAndLayersThatDoNotFit) {
   EXPECT_EQ(check(sides.target, {0, 7, 0}, sides.source, {60, 0, 0}, {4, 1, 1}), HSA_STATUS_SUCCESS);
 }
 
-TEST(Box, RefusesWhatLeavesTheAddressSpace) {
+TEST(BoxTest, RejectsBoxesBeyondAddressSpace) {
   Sides sides;
   const uint32_t most = 0xffffffff;
-  // Each of these wraps around somewhere if it is computed without care.
+  // Each of these overflows in a naive computation.
   EXPECT_EQ(check(sides.target, {most, 0, 0}, sides.source, sides.zero, {most, 1, 1}),
             HSA_STATUS_ERROR_INVALID_ARGUMENT);
   EXPECT_EQ(check(sides.target, {0, most, 0}, sides.source, sides.zero, {4, most, 1}),

@@ -14,7 +14,7 @@
 namespace rigel {
 namespace {
 
-Failure refuse(uint32_t index, const char* what) {
+Failure mark_failed(uint32_t index, const char* what) {
   return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "copy operation {}: {}", index, what);
 }
 
@@ -32,25 +32,25 @@ const void* source_of(const hsa_amd_memory_copy_op_t& op, uint32_t entry) {
 
 }  // namespace
 
-// Several copies that complete as one, when the last of them has ended. Each has a signal of its own: one that fails
-// sets it to a negative value, which would end the count of the others. Gone when all have let go of it.
-class CopyBatches::Joint {
+// Completes a batch when its last copy has ended. Each copy has a separate signal, because a failing copy
+// sets its signal to a negative value, which would end the count of the others. Deleted by its last user.
+class CopyBatches::CompletionJoin {
  public:
-  Joint(CopyBatches& batches, Signal& completion, uint32_t copies)
+  CompletionJoin(CopyBatches& batches, Signal& completion, uint32_t copies)
       : batches_(batches),
         completion_(completion),
         generation_(completion.generation.load(std::memory_order_relaxed)) {
     parts_.reserve(copies);
   }
-  ~Joint() {
+  ~CompletionJoin() {
     for (const Part& part : parts_) {
       if (part.signal != nullptr) signal_pool::destroy(*part.signal);
     }
   }
-  Joint(const Joint&) = delete;
-  Joint& operator=(const Joint&) = delete;
+  CompletionJoin(const CompletionJoin&) = delete;
+  CompletionJoin& operator=(const CompletionJoin&) = delete;
 
-  /// A signal for one more copy, which has to end. Null: there is no memory.
+  /// Returns a signal for one more copy, which must end; null without memory.
   Signal* add() noexcept {
     Signal* const signal = signal_pool::create(1);
     if (signal == nullptr) return nullptr;
@@ -58,11 +58,12 @@ class CopyBatches::Joint {
     held_.fetch_add(1, std::memory_order_relaxed);
     if (batches_.dispatcher_.watch(*signal, HSA_SIGNAL_CONDITION_LT, 1, &ended, &part) == HSA_STATUS_SUCCESS)
       return signal;
-    held_.fetch_sub(1, std::memory_order_relaxed);  // not the last: the caller holds it
+    held_.fetch_sub(1, std::memory_order_relaxed);  // never the last: the caller holds it
     return nullptr;
   }
-  /// The caller is told that not all could begin, and so does not wait for the rest.
-  void refuse() noexcept { refused_.store(true, std::memory_order_relaxed); }
+  /// The batch fails: the caller receives an error because a copy could not start, and does not wait for the
+  /// others.
+  void mark_failed() noexcept { failed_.store(true, std::memory_order_relaxed); }
   void let_go() noexcept {
     if (held_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
     complete();
@@ -72,13 +73,13 @@ class CopyBatches::Joint {
  private:
   friend CopyBatches;
   struct Part {
-    Joint& joint;
+    CompletionJoin& joint;
     Signal* signal;  // null: it has ended
   };
 
   static bool ended(hsa_signal_value_t value, void* argument) {
     Part& part = *static_cast<Part*>(argument);
-    Joint& joint = part.joint;
+    CompletionJoin& joint = part.joint;
     hsa_signal_value_t none = 0;
     if (value < 0) joint.failure_.compare_exchange_strong(none, value, std::memory_order_relaxed);
     signal_pool::destroy(*std::exchange(part.signal, nullptr));
@@ -87,23 +88,23 @@ class CopyBatches::Joint {
   }
 
   void complete() noexcept {
-    // A signal that was destroyed under the copies is nobody's, or somebody else's by now.
+    // A signal that was destroyed during the copies may have been recycled.
     if (completion_.generation.load(std::memory_order_relaxed) != generation_) return;
     if (const hsa_signal_value_t failure = failure_.load(std::memory_order_relaxed); failure < 0) {
       completion_.store<std::memory_order_release>(failure);
-    } else if (!refused_.load(std::memory_order_relaxed)) {
+    } else if (!failed_.load(std::memory_order_relaxed)) {
       completion_.subtract<std::memory_order_release>(1);
     }
   }
 
   CopyBatches& batches_;
-  std::list<Joint>::iterator place_;  // among the batches'
+  std::list<CompletionJoin>::iterator place_;  // in the list of batches
   Signal& completion_;
   const uint32_t generation_;
   std::vector<Part> parts_;
-  std::atomic<uint32_t> held_{1};  // by copies that have not ended, and by who begins them
+  std::atomic<uint32_t> held_{1};  // by copies that have not ended, and by the starting thread
   std::atomic<hsa_signal_value_t> failure_{0};
-  std::atomic<bool> refused_{false};
+  std::atomic<bool> failed_{false};
 };
 
 CopyBatches::CopyBatches(const AgentDirectory& agents, AsyncDispatcher& dispatcher)
@@ -111,42 +112,43 @@ CopyBatches::CopyBatches(const AgentDirectory& agents, AsyncDispatcher& dispatch
 
 CopyBatches::~CopyBatches() = default;
 
-CopyBatches::Joint& CopyBatches::remember(Signal& completion, uint32_t copies) {
+CopyBatches::CompletionJoin& CopyBatches::remember(Signal& completion, uint32_t copies) {
   const MutexLock lock(mutex_);
-  Joint& joint = joints_.emplace_back(*this, completion, copies);
-  joint.place_ = std::prev(joints_.end());
+  CompletionJoin& joint = joins_.emplace_back(*this, completion, copies);
+  joint.place_ = std::prev(joins_.end());
   return joint;
 }
 
-void CopyBatches::forget(Joint& joint) noexcept {
+void CopyBatches::forget(CompletionJoin& joint) noexcept {
   const MutexLock lock(mutex_);
-  joints_.erase(joint.place_);
+  joins_.erase(joint.place_);
 }
 
 Status CopyBatches::check(const hsa_amd_memory_copy_op_t& op, uint32_t index) const {
-  if (op.version != HSA_AMD_MEMORY_COPY_OP_VERSION) return refuse(index, "unknown version");
-  if (op.type > HSA_AMD_MEMORY_COPY_OP_LINEAR_INDIRECT_SRCDST) return refuse(index, "unknown type");
-  if (op.traffic_class != 0 || op.reserved1[0] != 0) return refuse(index, "a reserved field is not 0");
+  if (op.version != HSA_AMD_MEMORY_COPY_OP_VERSION) return mark_failed(index, "unknown version");
+  if (op.type > HSA_AMD_MEMORY_COPY_OP_LINEAR_INDIRECT_SRCDST) return mark_failed(index, "unknown type");
+  if (op.traffic_class != 0 || op.reserved1[0] != 0) return mark_failed(index, "a reserved field is not 0");
   if (op.type > HSA_AMD_MEMORY_COPY_OP_LINEAR_BROADCAST || op.wait.function != 0 ||
       op.signal.operation != 0) {
     return fail(static_cast<Status>(HSA_STATUS_ERROR_NOT_SUPPORTED),
                 "copy operation {}: waits and signal operations are not supported", index);
   }
   const bool broadcast = op.type == HSA_AMD_MEMORY_COPY_OP_LINEAR_BROADCAST;
-  if (broadcast && !has_lists(op)) return refuse(index, "a broadcast has no destinations");
+  if (broadcast && !has_lists(op)) return mark_failed(index, "a broadcast has no destinations");
   if (has_lists(op)) {
-    if (op.dst_list == nullptr || op.dst_agent_list == nullptr) return refuse(index, "a list is NULL");
+    if (op.dst_list == nullptr || op.dst_agent_list == nullptr) return mark_failed(index, "a list is NULL");
     if (!broadcast && (op.src_list == nullptr || op.size_list == nullptr))
-      return refuse(index, "a list is NULL");
+      return mark_failed(index, "a list is NULL");
   }
-  if (op.unused_size != 0) return refuse(index, "a reserved field is not 0");
+  if (op.unused_size != 0) return mark_failed(index, "a reserved field is not 0");
   if (agents_.find(op.src_agent) == nullptr)
     return fail(HSA_STATUS_ERROR_INVALID_AGENT, "copy operation {}: invalid source agent", index);
   for (uint32_t entry = 0; entry < std::max<uint32_t>(op.num_entries, 1); ++entry) {
     const void* const destination = has_lists(op) ? op.dst_list[entry] : op.dst;
     const hsa_agent_t agent = has_lists(op) ? op.dst_agent_list[entry] : op.dst_agent;
-    if (destination == nullptr || source_of(op, entry) == nullptr) return refuse(index, "a pointer is NULL");
-    if (bytes_of(op, entry) == 0) return refuse(index, "the size is 0");
+    if (destination == nullptr || source_of(op, entry) == nullptr)
+      return mark_failed(index, "a pointer is NULL");
+    if (bytes_of(op, entry) == 0) return mark_failed(index, "the size is 0");
     if (agents_.find(agent) == nullptr)
       return fail(HSA_STATUS_ERROR_INVALID_AGENT, "copy operation {}: invalid destination agent", index);
   }
@@ -161,9 +163,10 @@ Status CopyBatches::submit(Begin begin, const hsa_amd_memory_copy_op_t& op, uint
                  op.completion_signal);
   }
   struct LetGo {
-    void operator()(Joint* joint) const { joint->let_go(); }
+    void operator()(CompletionJoin* joint) const { joint->let_go(); }
   };
-  const std::unique_ptr<Joint, LetGo> all(&remember(Signal::of_live(op.completion_signal), op.num_entries));
+  const std::unique_ptr<CompletionJoin, LetGo> all(
+      &remember(Signal::of_live(op.completion_signal), op.num_entries));
   for (uint32_t entry = 0; entry < op.num_entries; ++entry) {
     Signal* const ended = all->add();
     Status status = HSA_STATUS_ERROR_OUT_OF_RESOURCES;
@@ -172,10 +175,10 @@ Status CopyBatches::submit(Begin begin, const hsa_amd_memory_copy_op_t& op, uint
         status = begin(op.dst_list[entry], op.dst_agent_list[entry], source_of(op, entry), op.src_agent,
                        bytes_of(op, entry), dependency_count, dependencies, ended->handle());
       }
-    } catch (const std::bad_alloc&) {  // the status says so already
+    } catch (const std::bad_alloc&) {  // the status reports it
     }
     if (status == HSA_STATUS_SUCCESS) continue;
-    all->refuse();
+    all->mark_failed();
     if (ended != nullptr) ended->store<std::memory_order_release>(0);
     return status;
   }
@@ -189,10 +192,11 @@ Status CopyBatches::copy(Begin begin, const hsa_amd_memory_copy_op_t* ops, uint3
   for (uint32_t i = 0; i < count; ++i) {
     if (const Status status = check(ops[i], i); status != HSA_STATUS_SUCCESS) return status;
     if (ops[i].completion_signal.handle != ops[0].completion_signal.handle)
-      return refuse(i, "the completion signal differs from that of operation 0");
+      return mark_failed(i, "the completion signal differs from that of operation 0");
   }
   const Signal* const completion = Signal::from_handle(ops[0].completion_signal);
-  if (completion == nullptr || completion->kind() != AMD_SIGNAL_KIND_USER)  // doorbells count nothing
+  // doorbells do not count completions
+  if (completion == nullptr || completion->kind() != AMD_SIGNAL_KIND_USER)
     return fail(HSA_STATUS_ERROR_INVALID_SIGNAL, "completion signal {:#x}: invalid handle",
                 ops[0].completion_signal.handle);
   for (uint32_t i = 0; i < count; ++i) {

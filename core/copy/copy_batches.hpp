@@ -1,6 +1,7 @@
-// Batches of copies that complete as one: hsa_amd_memory_async_batch_copy, with its checks of arguments.
+// Batches of copies with one completion signal: hsa_amd_memory_async_batch_copy, with its checks of
+// arguments. Every operation is checked before the first copy starts.
 //
-// Any thread. Every operation is checked before the first copy begins.
+// *Threads:* any thread.
 #pragma once
 
 #include <hsa/hsa_ext_amd.h>
@@ -17,30 +18,31 @@ namespace rigel {
 
 class CopyBatches {
  public:
-  /// How each copy begins: hsa_amd_memory_async_copy, as tools see it.
+  /// Function that starts each copy: hsa_amd_memory_async_copy, as tools observe it.
   using Begin = decltype(&hsa_amd_memory_async_copy);
 
-  /// `dispatcher` tells when copies that complete as one are all done. No handler of the application holds it up.
+  /// `dispatcher` reports the end of copies. Handlers of the application never block it.
   CopyBatches(const AgentDirectory& agents, AsyncDispatcher& dispatcher);
-  /// The dispatcher has stopped, and no device copies any more. What has not ended never does.
+  /// Requires that the dispatcher has stopped and devices have stopped copying. Unfinished batches are
+  /// dropped.
   ~CopyBatches();
 
   Status copy(Begin begin, const hsa_amd_memory_copy_op_t* ops, uint32_t count, uint32_t dependency_count,
               const hsa_signal_t* dependencies);
 
  private:
-  class Joint;
+  class CompletionJoin;
 
   Status check(const hsa_amd_memory_copy_op_t& op, uint32_t index) const;
   Status submit(Begin begin, const hsa_amd_memory_copy_op_t& op, uint32_t dependency_count,
                 const hsa_signal_t* dependencies);
-  Joint& remember(Signal& completion, uint32_t copies);
-  void forget(Joint& joint) noexcept;
+  CompletionJoin& remember(Signal& completion, uint32_t copies);
+  void forget(CompletionJoin& joint) noexcept;
 
   const AgentDirectory& agents_;
   AsyncDispatcher& dispatcher_;
   Mutex mutex_;
-  std::list<Joint> joints_ RIGEL_GUARDED_BY(mutex_);  // that have not ended
+  std::list<CompletionJoin> joins_ RIGEL_GUARDED_BY(mutex_);  // not completed yet
 };
 
 }  // namespace rigel

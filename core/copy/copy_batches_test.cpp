@@ -1,4 +1,4 @@
-// Copies that complete as one, with the test in the place of who copies: it ends each as it likes.
+// CopyBatchesTest of copies that the test completes in place of a copy engine.
 #include "core/copy/copy_batches.hpp"
 
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ constexpr uint32_t kEntries = 3;
 constexpr hsa_status_t kThrows = HSA_STATUS_ERROR_EXCEPTION;
 
 std::vector<Signal*> begun;
-std::vector<hsa_status_t> answers;  // of copies, in order; success behind the last
+std::vector<hsa_status_t> answers;  // results of copies, in order; success after the last
 
 hsa_status_t begin(void*, hsa_agent_t, const void*, hsa_agent_t, size_t, uint32_t, const hsa_signal_t*,
                    hsa_signal_t completion) {
@@ -31,14 +31,14 @@ hsa_status_t begin(void*, hsa_agent_t, const void*, hsa_agent_t, size_t, uint32_
   return answers[index];
 }
 
-class Batches : public ::testing::Test {
+class CopyBatchesTest : public ::testing::Test {
  protected:
-  Batches() {
+  CopyBatchesTest() {
     testing::add_agents(memory_);
     begun.clear();
     answers.clear();
   }
-  ~Batches() override {
+  ~CopyBatchesTest() override {
     dispatcher_.quiesce();
     signal_pool::destroy(*completion_);
   }
@@ -71,7 +71,7 @@ class Batches : public ::testing::Test {
   Signal* completion_ = signal_pool::create(1);
 };
 
-TEST_F(Batches, CompleteWithTheLastCopy) {
+TEST_F(CopyBatchesTest, CompletesWithLastCopy) {
   ASSERT_EQ(copy(), HSA_STATUS_SUCCESS);
   ASSERT_EQ(begun.size(), kEntries);
   for (Signal* const each : begun) {
@@ -81,8 +81,8 @@ TEST_F(Batches, CompleteWithTheLastCopy) {
   EXPECT_EQ(completion_after_handlers(), 0);
 }
 
-// Devices take 1 from a signal without a look at whose it is.
-TEST_F(Batches, WithACopyThatFailsLastUntilTheOthersHaveEnded) {
+// Devices decrement a signal without checking its owner.
+TEST_F(CopyBatchesTest, FailedCopyWaitsForOthers) {
   ASSERT_EQ(copy(), HSA_STATUS_SUCCESS);
   ASSERT_EQ(std::set<Signal*>(begun.begin(), begun.end()).size(), kEntries);
   begun[1]->store<std::memory_order_release>(-5);
@@ -94,7 +94,7 @@ TEST_F(Batches, WithACopyThatFailsLastUntilTheOthersHaveEnded) {
   EXPECT_EQ(completion_after_handlers(), -5) << "of several failures it is the first";
 }
 
-TEST_F(Batches, ThatCannotAllBeginAreTheCallersToUndo) {
+TEST_F(CopyBatchesTest, FailsIfCopyCannotStart) {
   for (const hsa_status_t answer : {HSA_STATUS_ERROR_OUT_OF_RESOURCES, kThrows}) {
     begun.clear();
     answers = {HSA_STATUS_SUCCESS, answer};
@@ -105,7 +105,7 @@ TEST_F(Batches, ThatCannotAllBeginAreTheCallersToUndo) {
   }
 }
 
-TEST_F(Batches, ThatNeverEndLeaveNothingBehind) {
+TEST_F(CopyBatchesTest, DestructorFreesUnfinishedBatches) {
   ASSERT_EQ(copy(), HSA_STATUS_SUCCESS);
   begun[0]->subtract<std::memory_order_release>(1);
   EXPECT_EQ(completion_after_handlers(), 1);
@@ -116,17 +116,17 @@ TEST_F(Batches, ThatNeverEndLeaveNothingBehind) {
   EXPECT_EQ(Signal::from_handle(held), nullptr);
 }
 
-TEST_F(Batches, DoNotCompleteDoorbells) {
+TEST_F(CopyBatchesTest, RejectsDoorbells) {
   signal_pool::destroy(
       *std::exchange(completion_, signal_pool::create(1, {}, AMD_SIGNAL_KIND_LEGACY_DOORBELL)));
   EXPECT_EQ(copy(), HSA_STATUS_ERROR_INVALID_SIGNAL);
   EXPECT_TRUE(begun.empty());
 }
 
-TEST_F(Batches, LeaveASignalAloneThatWasDestroyedUnderThem) {
+TEST_F(CopyBatchesTest, IgnoresSignalDestroyedDuringCopies) {
   ASSERT_EQ(copy(), HSA_STATUS_SUCCESS);
   signal_pool::destroy(*completion_);
-  completion_ = signal_pool::create(1);  // most often in the same place
+  completion_ = signal_pool::create(1);  // usually at the same address
   for (Signal* const each : begun) each->subtract<std::memory_order_release>(1);
   EXPECT_EQ(completion_after_handlers(), 1);
 }

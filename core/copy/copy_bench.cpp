@@ -1,4 +1,4 @@
-// Copies and fills, beside memcpy and memset of the same sizes.
+// Copies and fills, compared with memcpy and memset of the same sizes.
 #include <benchmark/benchmark.h>
 
 #include <cstring>
@@ -80,7 +80,7 @@ void memory_async_copy_and_wait(benchmark::State& state) {
 }
 BENCHMARK(memory_async_copy_and_wait)->Apply(sizes);
 
-// A copy that waits for a signal, from that signal's store to the end of the copy.
+// A copy with a dependency, from the store to its signal to the end of the copy.
 void dependent_copy(benchmark::State& state) {
   Fixture fixture(4096);
   Signal* before = signal_pool::create(0);

@@ -15,9 +15,9 @@
 namespace rigel {
 namespace {
 
-// Up to this many bytes the host copies at once, on whatever thread: handing over takes longer.
+// Up to this size the host copies on the calling thread, because handing over takes longer.
 constexpr size_t kInlineBytes = 8 << 10;
-// From this size on a copy is shared by threads, in pieces large enough for the block move.
+// From this size on, several threads share a copy, in pieces large enough for the block move.
 constexpr size_t kShareBytes = 8 << 20;
 constexpr size_t kPieceBytes = 4 << 20;
 constexpr size_t kBounceBytes = 4 << 20;
@@ -39,7 +39,7 @@ Box row(void* destination, const void* source, size_t size) {
   return {{static_cast<unsigned char*>(destination), size, 0, size}, {from, size, 0, size}, size, 1, 1};
 }
 
-// Allocations reach to the end of their last page.
+// Whether the range ends in the allocation's last page, all of which belongs to the allocation.
 bool ends_in_page(const void* ptr, size_t size, const Placement& placement) {
   const size_t offset = reinterpret_cast<uintptr_t>(ptr) - placement.base;
   const size_t usable = (placement.size + kPageSize - 1) & ~(kPageSize - 1);
@@ -55,8 +55,8 @@ bool ends_in_page(const void* ptr, size_t size, const Placement& placement) {
               "address {}: {} bytes exceed the allocation, which has {} bytes", ptr, size, placement.size);
 }
 
-// What runs past the end of an allocation is refused. Of memory that is no allocation all that is known is
-// that it is less than half of the address space.
+// Rejects ranges beyond the end of an allocation. Outside allocations, only checks that the range is less
+// than half of the address space.
 inline Status check_bounds(const void* ptr, size_t size, const Placement& placement) {
   const bool known = placement.type == HSA_EXT_POINTER_TYPE_HSA;
   if (size <= PTRDIFF_MAX && (!known || ends_in_page(ptr, size, placement))) [[likely]]
@@ -66,14 +66,14 @@ inline Status check_bounds(const void* ptr, size_t size, const Placement& placem
 
 uint32_t pieces_of(const Box& box) {
   const size_t bytes = box.width * box.rows();
-  // Contents are undefined if the sides overlap, but a memmove in one piece is the best answer there is.
+  // Contents are undefined if the sides overlap; a memmove in one piece is the best result.
   if (bytes < kShareBytes || overlap(box.destination, box.source)) return 1;
   const size_t pieces = bytes / kPieceBytes;
   return static_cast<uint32_t>(
       std::min(box.rows() == 1 ? pieces : std::min(pieces, box.rows()), size_t{1} << 16));
 }
 
-// The part of a host copy that one piece stands for.
+// Copies one piece of a host copy.
 void copy_piece(const Box& box, uint32_t index, uint32_t pieces) {
   const size_t units = box.rows() == 1 ? box.width : box.rows();
   const auto edge = [&](size_t i) { return units / pieces * i + std::min<size_t>(i, units % pieces); };
@@ -112,7 +112,7 @@ class SharedCopy final : public CopyTask {
 
 }  // namespace
 
-/// An asynchronous copy, from its submission to its completion. Owns itself: deleted when it is done.
+/// An asynchronous copy, from its submission to its completion. Deletes itself when it is complete.
 class CopyEngine::Job final : public CopyTask {
  public:
   Job(CopyEngine& engine, const Box& box, const Route& route, uint32_t engines, Signal& completion,
@@ -129,8 +129,8 @@ class CopyEngine::Job final : public CopyTask {
         dependencies_(std::move(dependencies)),
         profiled_(profiled) {}
 
-  /// Looks at the dependencies that have not been seen at 0 yet, and either watches the first that is not or
-  /// goes on to copy. On success the job is no longer the caller's; on failure it is.
+  /// Checks the dependencies that have not been 0 yet. Watches the first that is not 0, or starts the copy.
+  /// On success, the job owns itself; on failure, the caller does.
   Status advance() noexcept {
     for (; next_ < dependencies_.size(); ++next_) {
       Signal& signal = *dependencies_[next_];
@@ -164,7 +164,7 @@ class CopyEngine::Job final : public CopyTask {
   void start() noexcept {
     engine_.delist(*this);
     if (device_ != nullptr && reader_ == nullptr) {
-      // Nothing is left to wait for, so the device can have it after all.
+      // All dependencies are satisfied, so the device can copy.
       if (profiled_) completion_.abi.reserved2 = reinterpret_cast<uint64_t>(device_);
       const auto taken = device_->submit({box_, {}, &completion_, engines_, profiled_, {}});
       if (!taken) return complete(taken.error());
@@ -201,7 +201,7 @@ class CopyEngine::Job final : public CopyTask {
 
   void complete(Status status) noexcept {
     engine_.delist(*this);
-    // A signal that was destroyed under the copy is nobody's, or somebody else's by now.
+    // A signal that was destroyed during the copy may have been recycled.
     if (completion_.generation.load(std::memory_order_relaxed) == generation_) {
       if (status == HSA_STATUS_SUCCESS) {
         if (profiled_) stamp(completion_, start_ns_.load(std::memory_order_relaxed), system_time_ns());
@@ -225,12 +225,12 @@ class CopyEngine::Job final : public CopyTask {
   Signal& completion_;
   const uint32_t generation_;
   const std::vector<Signal*> dependencies_;
-  size_t next_ = 0;  // dependencies before this one have been seen at 0
+  size_t next_ = 0;  // earlier dependencies have been 0
   const bool profiled_;
   Status status_ = HSA_STATUS_SUCCESS;
   std::atomic<uint64_t> start_ns_{0};
 
-  // The engine's list of jobs that wait for signals, under its lock.
+  // Links of the engine's list of waiting jobs, under its lock.
   Job* previous_waiting_ = nullptr;
   Job* next_waiting_ = nullptr;
   bool waiting_ = false;
@@ -275,16 +275,16 @@ DeviceCopier* CopyEngine::device_of(hsa_agent_t agent) const noexcept {
   return nullptr;
 }
 
-/// Of the application's own memory only faults tell.
+/// Ordinary host memory is not tracked; an invalid access shows up as a fault.
 bool CopyEngine::may_be_reached(hsa_agent_t agent, const void* ptr, size_t size,
                                 const Placement& placement) const {
   if (placement.type == HSA_EXT_POINTER_TYPE_UNKNOWN) return true;
-  // The rest of an allocation's last page is its, too.
+  // The rest of an allocation's last page belongs to it.
   const size_t known = placement.base + placement.size - reinterpret_cast<uintptr_t>(ptr);
   return memory_.reach(agent, ptr, std::min(size, known)).has_value();
 }
 
-/// Who copies a row, and whether it may be copied.
+/// Selects the copier of a row, and checks that the row may be copied.
 inline Result<CopyEngine::Route> CopyEngine::route(const void* dst, hsa_agent_t dst_agent, const void* src,
                                                    hsa_agent_t src_agent, size_t size) const {
   const Placement to = memory_.locate(dst, size);
@@ -298,7 +298,7 @@ inline Result<CopyEngine::Route> CopyEngine::route(const void* dst, hsa_agent_t 
 
   if (dst_agent.handle == 0) dst_agent = to.owner;
   if (src_agent.handle == 0) src_agent = from.owner;
-  // Of two devices either may have been let into the other's memory, or neither.
+  // Of two devices, one or none may have access to the other's memory.
   DeviceCopier* const reader = from.in_host ? nullptr : device_of(from.owner);
   DeviceCopier* const writer = to.in_host ? nullptr : device_of(to.owner);
   const bool peers = reader != nullptr && writer != nullptr && reader != writer;
@@ -371,7 +371,7 @@ Status CopyEngine::memory_copy_box(const Box& box) {
   const bool from_device = device_of(from.owner) != nullptr;
   const hsa_agent_t agent = from_device ? from.owner : to.owner;
   if (DeviceCopier* device = device_of(agent)) {
-    // Held while it copies: another thread may unlock what it has locked.
+    // Keeps the memory locked during the copy: another thread may unlock it.
     const auto written = memory_.reach(agent, box.destination.start, box.destination.extent);
     const auto read = memory_.reach(agent, box.source.start, box.source.extent);
     if (written && read) return device->copy_box(box);
@@ -382,7 +382,7 @@ Status CopyEngine::memory_copy_box(const Box& box) {
     copy_rows(of_host, 0, box.rows());
     return HSA_STATUS_SUCCESS;
   }
-  // Memory that the device was not let into, or two devices: each row finds its way.
+  // Memory that the device cannot access, or two devices: each row is routed separately.
   for (size_t layer = 0; layer < box.depth; ++layer) {
     for (size_t row = 0; row < box.height; ++row) {
       status =
@@ -394,7 +394,7 @@ Status CopyEngine::memory_copy_box(const Box& box) {
   return HSA_STATUS_SUCCESS;
 }
 
-/// Between devices of which neither need reach the other's memory.
+/// Copies between devices without access to each other's memory.
 Status CopyEngine::copy_through_host(DeviceCopier& to, void* dst, DeviceCopier& from, const void* src,
                                      size_t size) {
   std::vector<unsigned char> bounce(std::min(size, kBounceBytes));
@@ -427,12 +427,12 @@ Status CopyEngine::memory_fill(void* ptr, uint32_t value, size_t count) {
   return HSA_STATUS_SUCCESS;
 }
 
-/// Whether a caller's agent is one, or none. Nearly always it is the memory's owner.
+/// Whether a caller's agent is valid or null. It is nearly always the memory's owner.
 inline bool CopyEngine::is_agent(hsa_agent_t agent, hsa_agent_t owner) const noexcept {
   return agent.handle == 0 || agent.handle == owner.handle || memory_.agents().find(agent) != nullptr;
 }
 
-/// What the signals of an asynchronous copy are. It touches none of them.
+/// Looks up the signals of an asynchronous copy without accessing their values.
 inline Status CopyEngine::find(Signals& signals) {
   if (signals.count > 0 && signals.dependencies == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   const auto live = [](hsa_signal_t handle) {
@@ -453,7 +453,7 @@ inline Status CopyEngine::find(Signals& signals) {
   return HSA_STATUS_SUCCESS;
 }
 
-/// Sets a row going whose other arguments are right. An empty one is done.
+/// Starts a validated copy of a row. An empty row completes at once.
 [[gnu::always_inline]] inline Status CopyEngine::submit_row(void* dst, const void* src, size_t size,
                                                             const Route& route, uint32_t engines,
                                                             Signals& signals) {
@@ -515,7 +515,7 @@ Status CopyEngine::memory_async_copy_rect(const hsa_pitched_ptr_t* dst, const hs
   }
   const auto* agent = memory_.agents().find(copy_agent);
   if (agent == nullptr) return HSA_STATUS_ERROR_INVALID_AGENT;
-  // A CPU agent copies what the host reaches, in whatever direction that is said to be.
+  // A CPU agent copies all memory that the host can access, in any stated direction.
   DeviceCopier* device = nullptr;
   if (agent->facts.type != HSA_DEVICE_TYPE_CPU) {
     if (dir == hsaHostToHost) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
@@ -549,10 +549,10 @@ Status CopyEngine::memory_async_copy_rect(const hsa_pitched_ptr_t* dst, const hs
   return submit(*box, way, 0, signals);
 }
 
-/// Sets a copy going whose arguments are right.
+/// Starts a validated copy.
 Status CopyEngine::submit(Box box, const Route& route, uint32_t engines, const Signals& signals) {
   DeviceCopier* const device = route.device;
-  if (device == nullptr) {  // locked memory may be named as an agent sees it
+  if (device == nullptr) {  // locked memory may be named by an agent's address
     box.destination.start += route.destination_to_host;
     box.source.start += route.source_to_host;
   }
@@ -573,7 +573,7 @@ Status CopyEngine::submit(Box box, const Route& route, uint32_t engines, const S
       dependencies.push_back(&Signal::of_live(signals.dependencies[i]));
   }
   if (device != nullptr && route.reader == nullptr) {
-    // Whose clock the times are of: a signal has no other place for it.
+    // The device whose clock the times use: a signal has no other field for it.
     if (profiled) signals.completion->abi.reserved2 = reinterpret_cast<uint64_t>(device);
     const auto taken =
         device->submit({box, dependencies, signals.completion, engines, profiled, route.sides});
@@ -591,7 +591,8 @@ Status CopyEngine::submit(Box box, const Route& route, uint32_t engines, const S
   return status;
 }
 
-/// The device that copies between two agents, of which one is no host. Null if it has no engines.
+/// Returns the copier for a pair of agents, at least one of which must be a device. Null if it has no copy
+/// engines.
 Result<DeviceCopier*> CopyEngine::copier_between(hsa_agent_t dst_agent, hsa_agent_t src_agent) const {
   const auto* to = memory_.agents().find(dst_agent);
   const auto* from = memory_.agents().find(src_agent);

@@ -1,23 +1,21 @@
-// Copies and fills as the HSA API shows them: who moves the bytes, when, and whom to tell.
+// Copies and fills of the HSA API: selection of the copying device, dependencies, and completion.
 //
-// Each function is the API function of the same name, without the check that the runtime is open and without
-// the catching of exceptions (std::bad_alloc: HSA_STATUS_ERROR_OUT_OF_RESOURCES). Any thread may call any of
-// them.
+// Each function implements the API function of the same name. The exported function checks that the runtime
+// is open and catches exceptions (std::bad_alloc: HSA_STATUS_ERROR_OUT_OF_RESOURCES).
 //
-// Who copies: the device that the agents or the memory name, if one does; otherwise the host. Of two devices
-// it is the one that reaches both sides, and if neither does, each copies its side to or from the host. The
-// host copies small blocks at once, in less time than it takes to wake a thread, and leaves others to a few
-// threads of its own, so that asynchronous functions never wait for memory. What it may not read or write is
-// refused: virtual memory has permissions. A copy that still has to wait for signals costs no thread either: one
-// dispatcher is told by the signals.
-//
-// Order: a copy sees what happened before its dependencies became 0 and before its submission, and happens
-// before what sees its completion. Copies are ordered by signals only. A dependency that is negative is an
-// error that goes on to the completion signal, which otherwise is decremented by 1 when the copy is done, or
-// set to a negative value when it failed.
-//
-// The runtime owns the engine, adds devices before the first copy, and destroys it, while signals and memory
-// still are, when no call is in it: copies that have begun are then finished, those that wait are dropped.
+// *Routes:* a copy runs on the device that its agents or memory name, otherwise on the host. Of two devices,
+// it runs on the one that can access both sides; if neither can, each copies its side to or from the host.
+// The host copies small blocks on the calling thread, in less time than waking a thread takes, and others on
+// a few dedicated threads, so that asynchronous functions never wait for memory. It rejects memory that it
+// may not access: virtual memory has permissions. A copy that waits for signals uses no thread: the signals
+// notify one dispatcher.
+// *Threads:* any thread.
+// *Memory order:* a copy sees writes before its dependencies became 0 and before its submission, and happens
+// before operations that see its completion. Only signals order copies.
+// *Errors:* a negative dependency is an error, which is stored to the completion signal. Otherwise the
+// completion signal is decremented by 1 when the copy completes, or set to a negative value when it fails.
+// *Lifetime:* the runtime owns the engine, adds devices before the first copy, and destroys it before signals
+// and memory, when no call is active: running copies are finished, waiting ones are dropped.
 #pragma once
 
 #include <hsa/hsa.h>
@@ -46,11 +44,11 @@ class CopyEngine {
   CopyEngine(const CopyEngine&) = delete;
   CopyEngine& operator=(const CopyEngine&) = delete;
 
-  /// While the runtime starts: `agent`, which is no CPU agent, copies with `copier`.
+  /// Makes `copier` copy for `agent`, which is a device. Called while the runtime starts.
   void add_device(hsa_agent_t agent, std::unique_ptr<DeviceCopier> copier);
 
   Status memory_copy(void* dst, const void* src, size_t size);
-  /// The same for a box, which lies in one allocation on each side.
+  /// The same for a box, which must be in one allocation on each side.
   Status memory_copy_box(const Box& box);
   Status memory_fill(void* ptr, uint32_t value, size_t count);
 
@@ -72,7 +70,7 @@ class CopyEngine {
                                           uint32_t* recommended_ids_mask);
 
   Status profiling_async_copy_enable(bool enable);
-  /// Times of copies are kept in the completion signal, in system time.
+  /// Returns the times of a copy from its completion signal, in system time.
   Status profiling_get_async_copy_time(hsa_signal_t signal, hsa_amd_profiling_async_copy_time_t* time);
 
  private:
@@ -83,7 +81,8 @@ class CopyEngine {
   struct Route {
     DeviceCopier* device = nullptr;  ///< null: the host
     CopySides sides{};
-    /// Set: copies to the host what `device` copies on from there, as neither reaches both sides. One row.
+    /// If set, copies to the host, and `device` copies from there, because neither can access both sides. One
+    /// row.
     DeviceCopier* reader = nullptr;
     ptrdiff_t destination_to_host = 0, source_to_host = 0;  ///< as in Placement
   };
@@ -92,13 +91,13 @@ class CopyEngine {
   Result<DeviceCopier*> copier_between(hsa_agent_t dst_agent, hsa_agent_t src_agent) const;
   bool may_be_reached(hsa_agent_t agent, const void* ptr, size_t size, const Placement& placement) const;
 
-  /// The signals of an asynchronous copy, as its caller gives them and as what they are.
+  /// The signals of an asynchronous copy: the caller's handles and the signals.
   struct Signals {
     const uint32_t count;
     const hsa_signal_t* const dependencies;
     const hsa_signal_t handle;
     Signal* completion = nullptr;
-    bool ready = true;  ///< every dependency has been seen at 0
+    bool ready = true;  ///< whether every dependency has been 0
   };
   static Status find(Signals& signals);
   Status submit_row(void* dst, const void* src, size_t size, const Route& route, uint32_t engines,
@@ -114,11 +113,11 @@ class CopyEngine {
     hsa_agent_t agent;
     std::unique_ptr<DeviceCopier> copier;
   };
-  std::vector<Device> devices_;  // constant when running
+  std::vector<Device> devices_;  // constant after the start
   std::atomic<bool> profiling_{false};
 
   Mutex jobs_mutex_;
-  Job* jobs_ RIGEL_GUARDED_BY(jobs_mutex_) = nullptr;  // that wait for signals; their links are guarded too
+  Job* jobs_ RIGEL_GUARDED_BY(jobs_mutex_) = nullptr;  // waiting jobs; the lock also guards their links
 
   // In this order: the dispatcher's last handlers submit to the threads.
   CopyThreads threads_;

@@ -48,9 +48,9 @@ std::vector<unsigned char> noise(size_t size, unsigned seed = 1) {
   return bytes;
 }
 
-class Copies : public ::testing::Test {
+class CopyEngineTest : public ::testing::Test {
  protected:
-  Copies() {
+  CopyEngineTest() {
     testing::add_agents(memory);
     testing::add_hosts(memory);
   }
@@ -71,7 +71,7 @@ class Copies : public ::testing::Test {
   CopyEngine engine{memory};
 };
 
-TEST_F(Copies, SynchronousCopiesOfEverySizeArrive) {
+TEST_F(CopyEngineTest, SynchronousCopyCopiesEverySize) {
   for (const size_t size : {size_t{1}, size_t{4096}, size_t{1} << 20, (size_t{20} << 20) + 3}) {
     const auto from = noise(size);
     std::vector<unsigned char> to(size);
@@ -80,14 +80,14 @@ TEST_F(Copies, SynchronousCopiesOfEverySizeArrive) {
   }
 }
 
-TEST_F(Copies, SynchronousCopiesCheckTheirArguments) {
+TEST_F(CopyEngineTest, SynchronousCopyChecksArguments) {
   char byte = 0;
   EXPECT_EQ(engine.memory_copy(nullptr, &byte, 1), HSA_STATUS_ERROR_INVALID_ARGUMENT);
   EXPECT_EQ(engine.memory_copy(&byte, nullptr, 1), HSA_STATUS_ERROR_INVALID_ARGUMENT);
   EXPECT_EQ(engine.memory_copy(&byte, &byte, 0), HSA_STATUS_SUCCESS);
 }
 
-TEST_F(Copies, RefuseToRunPastTheEndOfAnAllocation) {
+TEST_F(CopyEngineTest, RejectsRangesBeyondAllocation) {
   auto* ptr = static_cast<unsigned char*>(allocate(5000));
   std::vector<unsigned char> own(20000);
   Completion done;
@@ -99,7 +99,7 @@ TEST_F(Copies, RefuseToRunPastTheEndOfAnAllocation) {
   EXPECT_EQ(done->load(), 1);
 }
 
-TEST_F(Copies, AsynchronousCopiesOfEverySizeArriveAndDecrementTheSignal) {
+TEST_F(CopyEngineTest, AsynchronousCopyCopiesEverySizeAndDecrementsSignal) {
   for (const size_t size :
        {size_t{1}, size_t{4096}, size_t{8192}, size_t{8193}, size_t{1} << 20, (size_t{20} << 20) + 3}) {
     const auto from = noise(size);
@@ -111,7 +111,7 @@ TEST_F(Copies, AsynchronousCopiesOfEverySizeArriveAndDecrementTheSignal) {
   }
 }
 
-TEST_F(Copies, AnEmptyCopyTouchesNoSignal) {
+TEST_F(CopyEngineTest, EmptyCopyIgnoresSignals) {
   char byte = 0;
   Completion done, pending;
   EXPECT_EQ(async(&byte, &byte, 0, done), HSA_STATUS_SUCCESS);
@@ -119,7 +119,7 @@ TEST_F(Copies, AnEmptyCopyTouchesNoSignal) {
   EXPECT_EQ(done->load(), 1);
 }
 
-TEST_F(Copies, AsynchronousCopiesCheckTheirArguments) {
+TEST_F(CopyEngineTest, AsynchronousCopyChecksArguments) {
   char byte = 0;
   Completion done;
   const auto copy = [&](void* to, hsa_agent_t to_agent, const void* from, hsa_agent_t from_agent,
@@ -146,14 +146,14 @@ TEST_F(Copies, AsynchronousCopiesCheckTheirArguments) {
   EXPECT_EQ(done.wait(), 0);
 }
 
-TEST_F(Copies, WaitForEveryDependency) {
+TEST_F(CopyEngineTest, WaitsForEveryDependency) {
   for (const size_t size : {size_t{100}, size_t{1} << 20}) {
     const auto from = noise(size);
     std::vector<unsigned char> to(size);
     Completion done, first, second(2);
     EXPECT_EQ(async(to.data(), from.data(), size, done, {first, second}), HSA_STATUS_SUCCESS);
     second->store(0);
-    // Time for a copy that doesn't wait for all of its signals to be done wrongly.
+    // Time for a copy that incorrectly ignores a dependency.
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
     EXPECT_EQ(done->load(), 1);
     EXPECT_EQ(to, std::vector<unsigned char>(size)) << "nothing may be written yet";
@@ -163,7 +163,7 @@ TEST_F(Copies, WaitForEveryDependency) {
   }
 }
 
-TEST_F(Copies, ChainsRunInOrder) {
+TEST_F(CopyEngineTest, ChainsRunInOrder) {
   constexpr int kLinks = 200;
   std::vector<std::vector<unsigned char>> buffers(kLinks + 1, std::vector<unsigned char>(20'000));
   buffers[0] = noise(20'000);
@@ -181,7 +181,7 @@ TEST_F(Copies, ChainsRunInOrder) {
   EXPECT_EQ(buffers.back(), buffers.front());
 }
 
-TEST_F(Copies, AFailedDependencyIsPassedOn) {
+TEST_F(CopyEngineTest, FailedDependencyFailsCopy) {
   std::vector<unsigned char> to(100), from = noise(100);
   Completion failed(-1), pending, second, third;
   EXPECT_EQ(async(to.data(), from.data(), 100, second, {failed}), HSA_STATUS_SUCCESS);
@@ -192,7 +192,7 @@ TEST_F(Copies, AFailedDependencyIsPassedOn) {
   EXPECT_EQ(to, std::vector<unsigned char>(100));
 }
 
-TEST_F(Copies, ThatStillWaitAtTheEndAreDropped) {
+TEST_F(CopyEngineTest, DestructorDropsWaitingCopies) {
   std::vector<unsigned char> to(100), from = noise(100);
   Completion never, done;
   {
@@ -207,7 +207,7 @@ TEST_F(Copies, ThatStillWaitAtTheEndAreDropped) {
   EXPECT_EQ(done->load(), 1);
 }
 
-TEST_F(Copies, ThatHaveBegunAreFinishedAtTheEnd) {
+TEST_F(CopyEngineTest, DestructorFinishesRunningCopies) {
   constexpr size_t kCopies = 20, kBytes = 800'000;
   const auto from = noise(kCopies * kBytes);
   std::vector<unsigned char> to(from.size());
@@ -224,7 +224,7 @@ TEST_F(Copies, ThatHaveBegunAreFinishedAtTheEnd) {
   EXPECT_EQ(to, from);
 }
 
-TEST_F(Copies, OfManyThreadsAllComplete) {
+TEST_F(CopyEngineTest, CopiesOfManyThreadsComplete) {
   constexpr int kThreads = 4, kCopies = 200;
   std::vector<std::thread> threads;
   for (int id = 0; id < kThreads; ++id) {
@@ -247,7 +247,7 @@ TEST_F(Copies, OfManyThreadsAllComplete) {
   for (auto& thread : threads) thread.join();
 }
 
-TEST_F(Copies, ProfiledCopiesLeaveTheirTimes) {
+TEST_F(CopyEngineTest, ProfiledCopyRecordsTimes) {
   std::vector<unsigned char> to(1 << 20), from(1 << 20);
   hsa_amd_profiling_async_copy_time_t time{};
   for (const size_t size : {size_t{64}, size_t{1} << 20}) {
@@ -271,18 +271,18 @@ TEST_F(Copies, ProfiledCopiesLeaveTheirTimes) {
   EXPECT_EQ(engine.profiling_get_async_copy_time(kNone, &time), HSA_STATUS_ERROR_INVALID_SIGNAL);
 }
 
-TEST_F(Copies, ADoorbellHasNoTimesOfACopy) {
-  Signal* const bell = signal_pool::create(0, 0, AMD_SIGNAL_KIND_DOORBELL);
-  ASSERT_NE(bell, nullptr);
-  bell->call_doorbell([](void*, uint64_t) {}, this);  // what it has in the place of times
+TEST_F(CopyEngineTest, DoorbellHasNoCopyTimes) {
+  Signal* const doorbell = signal_pool::create(0, 0, AMD_SIGNAL_KIND_DOORBELL);
+  ASSERT_NE(doorbell, nullptr);
+  doorbell->call_doorbell([](void*, uint64_t) {}, this);  // stored in the fields of copy times
   hsa_amd_profiling_async_copy_time_t time{};
-  EXPECT_EQ(engine.profiling_get_async_copy_time(bell->handle(), &time), HSA_STATUS_ERROR_INVALID_SIGNAL);
+  EXPECT_EQ(engine.profiling_get_async_copy_time(doorbell->handle(), &time), HSA_STATUS_ERROR_INVALID_SIGNAL);
   EXPECT_EQ(time.start, 0u);
   EXPECT_EQ(time.end, 0u);
-  EXPECT_TRUE(signal_pool::destroy(*bell));
+  EXPECT_TRUE(signal_pool::destroy(*doorbell));
 }
 
-TEST_F(Copies, FillsReachEveryWordOfTheRangeOnly) {
+TEST_F(CopyEngineTest, FillSetsExactlyTheRange) {
   auto* words = static_cast<uint32_t*>(allocate(4096));
   EXPECT_EQ(engine.memory_fill(words + 1, 0xdeadbeef, 1000), HSA_STATUS_SUCCESS);
   EXPECT_EQ(words[0], 0u);
@@ -290,7 +290,7 @@ TEST_F(Copies, FillsReachEveryWordOfTheRangeOnly) {
   EXPECT_EQ(words[1001], 0u);
 }
 
-TEST_F(Copies, FillsCheckTheirArguments) {
+TEST_F(CopyEngineTest, FillChecksArguments) {
   auto* words = static_cast<uint32_t*>(allocate(4096));
   uint32_t own[4] = {};
   EXPECT_EQ(engine.memory_fill(nullptr, 0, 1), HSA_STATUS_ERROR_INVALID_ARGUMENT);
@@ -308,12 +308,12 @@ TEST_F(Copies, FillsCheckTheirArguments) {
   EXPECT_EQ(memory.memory_unlock(own), HSA_STATUS_SUCCESS);
 }
 
-// Two mappings that adjoin, of which the host has all access to the first.
-class CopiesOfVirtualMemory : public Copies {
+// Two adjoining mappings; the host can access only the first.
+class VirtualMemoryCopies : public CopyEngineTest {
  protected:
   static constexpr size_t kPart = 64 << 10;
 
-  CopiesOfVirtualMemory() {
+  VirtualMemoryCopies() {
     void* va = nullptr;
     EXPECT_EQ(vmem.address_reserve(&va, 2 * kPart, 0, 0), HSA_STATUS_SUCCESS);
     first = static_cast<unsigned char*>(va);
@@ -331,7 +331,7 @@ class CopiesOfVirtualMemory : public Copies {
     EXPECT_EQ(vmem.set_access(part, kPart, &desc, 1), HSA_STATUS_SUCCESS);
   }
 
-  /// A box with a row in each mapping, and one of memory that the program has.
+  /// A box with a row in each mapping, and one in the program's memory.
   Status copy_box(bool out) {
     const hsa_pitched_ptr_t there{first, kPart, 0}, here{own.data(), 64, 0};
     const hsa_dim3_t origin{0, 0, 0}, range{32, 2, 1};
@@ -372,7 +372,7 @@ class CopiesOfVirtualMemory : public Copies {
   Completion done;
 };
 
-TEST_F(CopiesOfVirtualMemory, AreMadeByTheHostWhereItMayDoThat) {
+TEST_F(VirtualMemoryCopies, UseHostIfItHasAccess) {
   for (const auto permission : {HSA_ACCESS_PERMISSION_NONE, HSA_ACCESS_PERMISSION_RO,
                                 HSA_ACCESS_PERMISSION_WO, HSA_ACCESS_PERMISSION_RW}) {
     SCOPED_TRACE(permission);
@@ -390,7 +390,7 @@ TEST_F(CopiesOfVirtualMemory, AreMadeByTheHostWhereItMayDoThat) {
   }
 }
 
-// Devices see pinned memory where the host sees nothing.
+// Devices address pinned memory where the host has no mapping.
 class ElsewherePinner final : public HostPinner {
  public:
   Result<void*> pin(void* host, size_t size, const AgentSet&, uint32_t) override {
@@ -405,7 +405,7 @@ class ElsewherePinner final : public HostPinner {
   }
 };
 
-TEST_F(Copies, UnderstandLockedMemoryByItsAgentsAddress) {
+TEST_F(CopyEngineTest, AcceptsAgentAddressOfLockedMemory) {
   memory.set_pinner(std::make_unique<ElsewherePinner>());
   constexpr size_t kBytes = 20 << 20;  // enough for several threads
   std::vector<unsigned char> own(kBytes);
@@ -447,7 +447,7 @@ TEST_F(Copies, UnderstandLockedMemoryByItsAgentsAddress) {
   EXPECT_EQ(memory.memory_unlock(own.data()), HSA_STATUS_SUCCESS);
 }
 
-// A device that copies with the host's hands and counts.
+// A device that copies with the calling thread, and counts.
 class FakeCopier final : public DeviceCopier {
  public:
   Status copy(void* to, const void* from, size_t size) override {
@@ -477,7 +477,7 @@ class FakeCopier final : public DeviceCopier {
   uint32_t engine = 0, available = 1;
 };
 
-// Memory of a device that only the device can reach, as far as memory management is told.
+// Memory of a device that only the device can access, according to its heap.
 class FakeDeviceProvider final : public MemoryProvider {
  public:
   Result<Backing> map(const BlockRequest& request) override {
@@ -488,7 +488,7 @@ class FakeDeviceProvider final : public MemoryProvider {
   Status set_access(const Backing&, const AgentSet&) override { return HSA_STATUS_SUCCESS; }
 };
 
-class DeviceCopies : public Copies {
+class DeviceCopies : public CopyEngineTest {
  protected:
   DeviceCopies() : first(add(kGpu0)), second(add(kGpu1)) {}
 
@@ -517,7 +517,7 @@ class DeviceCopies : public Copies {
   FakeCopier& second;
 };
 
-TEST_F(DeviceCopies, GoToTheDeviceThatHasTheMemory) {
+TEST_F(DeviceCopies, UseDeviceThatOwnsMemory) {
   const auto from = noise(1000);
   std::vector<unsigned char> back(1000);
   unsigned char* there = allocate_on(kGpu0, 1000);
@@ -530,7 +530,7 @@ TEST_F(DeviceCopies, GoToTheDeviceThatHasTheMemory) {
   EXPECT_EQ(first.fills, 1);
 }
 
-TEST_F(DeviceCopies, BetweenDevicesPassThroughTheHost) {
+TEST_F(DeviceCopies, BetweenDevicesWithoutAccessUseHost) {
   const size_t size = (9 << 20) + 5;
   unsigned char* here = allocate_on(kGpu0, size);
   unsigned char* there = allocate_on(kGpu1, size);
@@ -542,7 +542,7 @@ TEST_F(DeviceCopies, BetweenDevicesPassThroughTheHost) {
   EXPECT_EQ(second.copies, 3);
 }
 
-TEST_F(DeviceCopies, ThatRunOutOfMemoryFail) {
+TEST_F(DeviceCopies, FailWithoutMemory) {
   unsigned char* here = allocate_on(kGpu0, 100);
   unsigned char* there = allocate_on(kGpu1, 100);
   second.throws = true;
@@ -551,7 +551,7 @@ TEST_F(DeviceCopies, ThatRunOutOfMemoryFail) {
   EXPECT_EQ(done.wait(), -int64_t{HSA_STATUS_ERROR_OUT_OF_RESOURCES});
 }
 
-TEST_F(DeviceCopies, BetweenDevicesGoToTheOneThatWasLetIn) {
+TEST_F(DeviceCopies, BetweenDevicesUseDeviceWithAccess) {
   const size_t size = (9 << 20) + 5;
   first.takes_over = second.takes_over = true;
   unsigned char* here = allocate_on(kGpu0, size);
@@ -583,7 +583,7 @@ TEST_F(DeviceCopies, BetweenDevicesGoToTheOneThatWasLetIn) {
   EXPECT_EQ(second.submissions, 0);
 }
 
-TEST_F(DeviceCopies, AsynchronousOnesRunOnAThreadUnlessTheDeviceTakesThemOver) {
+TEST_F(DeviceCopies, AsynchronousCopyUsesThreadIfDeviceDeclines) {
   const auto from = noise(1000);
   unsigned char* there = allocate_on(kGpu0, 1000);
   Completion done, pending;
@@ -603,7 +603,7 @@ TEST_F(DeviceCopies, AsynchronousOnesRunOnAThreadUnlessTheDeviceTakesThemOver) {
   EXPECT_EQ(first.submissions, 1);
 }
 
-TEST_F(DeviceCopies, AFailureMakesTheSignalNegative) {
+TEST_F(DeviceCopies, FailureMakesSignalNegative) {
   first.fails = true;
   unsigned char* there = allocate_on(kGpu0, 1000);
   Completion done;
@@ -611,7 +611,7 @@ TEST_F(DeviceCopies, AFailureMakesTheSignalNegative) {
   EXPECT_LT(done.wait(), 0);
 }
 
-TEST_F(DeviceCopies, EnginesAreChosenByNumber) {
+TEST_F(DeviceCopies, EngineMaskSelectsEngine) {
   first.takes_over = true;
   const auto from = noise(1000);
   unsigned char* there = allocate_on(kGpu0, 1000);
@@ -652,7 +652,7 @@ TEST_F(DeviceCopies, EngineMasksAreReported) {
             HSA_STATUS_ERROR_INVALID_ARGUMENT);
 }
 
-TEST_F(DeviceCopies, BoxesAreCopiedByADevice) {
+TEST_F(DeviceCopies, BoxesUseDevice) {
   alignas(4) unsigned char from[64] = {}, to[64] = {};
   for (unsigned i = 0; i < 64; ++i) from[i] = static_cast<unsigned char>(i);
   const hsa_pitched_ptr_t source{from, 8, 32}, target{to, 16, 0};
@@ -676,7 +676,7 @@ TEST_F(DeviceCopies, BoxesAreCopiedByADevice) {
   EXPECT_EQ(std::count(to, to + 64, 0), 58);
 }
 
-TEST_F(DeviceCopies, BoxesOfHostMemoryAreCopiedByACpuAgent) {
+TEST_F(DeviceCopies, BoxesOfHostMemoryUseHost) {
   alignas(4) unsigned char from[64] = {}, to[64] = {};
   for (unsigned i = 0; i < 64; ++i) from[i] = static_cast<unsigned char>(i);
   const hsa_pitched_ptr_t source{from, 8, 32}, target{to, 16, 0};
@@ -696,7 +696,7 @@ TEST_F(DeviceCopies, BoxesOfHostMemoryAreCopiedByACpuAgent) {
   EXPECT_EQ(first.copies, 0);
 }
 
-TEST_F(DeviceCopies, BoxesStayWithinAllocations) {
+TEST_F(DeviceCopies, BoxesBeyondAllocationAreRejected) {
   unsigned char* there = allocate_on(kGpu0, 4096);
   alignas(4) unsigned char own[8192] = {};
   const hsa_pitched_ptr_t source{own, 64, 0}, target{there, 64, 0};
@@ -711,7 +711,7 @@ TEST_F(DeviceCopies, BoxesStayWithinAllocations) {
   EXPECT_EQ(rigel::wait(*done.operator->(), HSA_SIGNAL_CONDITION_LT, 2), 1);
 }
 
-TEST_F(DeviceCopies, ABoxThatTheDeviceCannotAccessIsRefused) {
+TEST_F(DeviceCopies, BoxesWithoutDeviceAccessAreRejected) {
   unsigned char* there = allocate_on(kGpu0, 4000);
   unsigned char* elsewhere = allocate_on(kGpu1, 4000);
   const auto copy = [&](unsigned char* to, unsigned char* from, hsa_agent_t agent) {
@@ -733,7 +733,7 @@ TEST_F(DeviceCopies, ABoxThatTheDeviceCannotAccessIsRefused) {
   EXPECT_EQ(copy(there, elsewhere, kGpu1), HSA_STATUS_ERROR_INVALID_AGENT);
 }
 
-TEST_F(DeviceCopies, MemoryThatNobodyReachesIsRefused) {
+TEST_F(DeviceCopies, InaccessibleMemoryIsRejected) {
   memory.agents().add({.handle = kNobody, .type = HSA_DEVICE_TYPE_GPU, .node = 9});
   HeapFacts facts;
   facts.owner = kNobody;

@@ -15,7 +15,7 @@
 namespace rigel {
 namespace {
 
-// After its last piece a thread looks for more this long before it sleeps: about what waking it would take.
+// Time for which a thread polls after its last piece before it sleeps: about the time of a wake-up.
 constexpr uint64_t kSpinNs = 5'000;
 
 }  // namespace
@@ -34,7 +34,7 @@ bool CopyThreads::submit(CopyTask& task) noexcept {
 }
 
 bool CopyThreads::enqueue(CopyTask& task) noexcept {
-  const uint32_t pieces = task.pieces_;  // the task may be gone as soon as the lock is open
+  const uint32_t pieces = task.pieces_;  // the task may be destroyed once the lock is released
   unsigned wanted = 0;
   {
     const MutexLock lock(mutex_);
@@ -53,7 +53,7 @@ bool CopyThreads::enqueue(CopyTask& task) noexcept {
 }
 
 void CopyThreads::share(CopyTask& task) noexcept {
-  // Held until the caller is through, so that the task cannot end while it is still looked at here.
+  // Keeps the task alive while this function uses it.
   task.unfinished_.fetch_add(1, std::memory_order_relaxed);
   if (!enqueue(task)) {
     for (uint32_t i = 0; i < task.pieces_; ++i) task.run_and_count(i);

@@ -1,9 +1,8 @@
-// The few threads that copy host memory for callers who do not want to wait. They start when first needed and
-// sleep when there is nothing to do.
+// A few threads that copy host memory for callers that do not wait. They start on first use and sleep while
+// there are no tasks.
 //
-// A task is cut into pieces, which the threads take one after the other from the oldest task that has some
-// left: a large copy is shared by all of them, and a small one behind it waits for a thread, not for the
-// large one's end.
+// A task has pieces, which the threads take one at a time from the oldest task that has any left. All threads
+// share a large copy, and a small one after it waits for a thread only, not for the end of the large one.
 #pragma once
 
 #include <pthread.h>
@@ -25,9 +24,9 @@ class CopyTask {
   CopyTask& operator=(const CopyTask&) = delete;
 
  protected:
-  /// Does piece `index`. Called once for each, several at a time, from any thread.
+  /// Runs piece `index`. Called once for each piece, concurrently, from any thread.
   virtual void run(uint32_t index) noexcept = 0;
-  /// Called by whoever did the last piece, after all of them. Nobody touches the task afterwards.
+  /// Called by the thread that ran the last piece, after all of them. The last access to the task.
   virtual void finish() noexcept = 0;
 
  private:
@@ -46,17 +45,16 @@ class CopyTask {
 class CopyThreads {
  public:
   explicit CopyThreads(unsigned most_threads) : most_threads_(most_threads) {}
-  /// Finishes what was submitted, then ends the threads.
   ~CopyThreads();
   CopyThreads(const CopyThreads&) = delete;
   CopyThreads& operator=(const CopyThreads&) = delete;
 
-  /// Hands a task over, and what the caller wrote before is visible to it. False if there is no thread and
-  /// none can be had: the task is then still the caller's. Any thread.
+  /// Submits a task; the caller's earlier writes are visible to it. Returns false if no thread runs or can be
+  /// started: the caller then keeps the task. Any thread.
   bool submit(CopyTask& task) noexcept;
 
-  /// Does a task's pieces with the calling thread, and with the pool's if they have time. When it returns,
-  /// the pieces that the caller took are done; `finish` says when all are. Works without any thread.
+  /// Runs a task's pieces with the calling thread and idle threads of the pool. When it returns, the caller's
+  /// pieces are complete; `finish` reports the end of all. Works without threads.
   void share(CopyTask& task) noexcept;
 
  private:
@@ -75,7 +73,7 @@ class CopyThreads {
   std::vector<pthread_t> threads_ RIGEL_GUARDED_BY(mutex_);
   unsigned idle_ RIGEL_GUARDED_BY(mutex_) = 0;
   bool stopping_ RIGEL_GUARDED_BY(mutex_) = false;
-  std::atomic<uint32_t> queued_{0};  // pieces nobody has taken
+  std::atomic<uint32_t> queued_{0};  // pieces that no thread has taken
 };
 
 }  // namespace rigel

@@ -1,7 +1,8 @@
-// How a device moves bytes: the copy engine's side of a device whose memory the host may not reach. The
-// runtime makes one for each device that can copy; whatever knowledge of a device is needed sits behind it.
+// Copies of a device: the copy engine's interface to a device whose memory the host may be unable to access.
+// The runtime creates one for each device that can copy; everything device-specific is in its
+// implementations.
 //
-// Called from any thread, several calls at a time.
+// *Threads:* any thread, also concurrently.
 #pragma once
 
 #include <hsa/hsa.h>
@@ -16,34 +17,33 @@
 
 namespace rigel {
 
-/// What is known of where a copy's sides are.
+/// Known properties of the addresses of a copy.
 struct CopySides {
   bool known = false;
   bool from_host = false;
   bool to_host = false;
-  bool direct = false;  ///< devices address both as the host does
+  bool direct = false;  ///< devices use the host's addresses for both
 };
 
-/// An asynchronous copy as a device that can wait for signals by itself gets it. Valid during the call.
+/// An asynchronous copy for a device that waits for signals itself. Valid during the call.
 struct DeviceCopyRequest {
   const Box& box;  ///< a plain copy is one row
   std::span<Signal* const> dependencies;
   Signal* completion = nullptr;
-  uint32_t engines = 0;  ///< exactly one hsa_amd_sdma_engine_id_t; 0: the device chooses
-  bool profiled =
-      false;        ///< the completion signal's copy_start_ts and copy_end_ts are wanted, in system time
-  CopySides sides;  ///< spares looking
+  uint32_t engines = 0;   ///< one hsa_amd_sdma_engine_id_t; 0: the device chooses
+  bool profiled = false;  ///< record system times in the completion signal's copy_start_ts and copy_end_ts
+  CopySides sides;        ///< avoids lookups
 };
 
 class DeviceCopier {
  public:
   virtual ~DeviceCopier() = default;
 
-  /// Copies, and returns when it is done. Either side may be host memory or this device's, or another's that
-  /// this device reaches.
+  /// Copies and waits for the end. Each side may be host memory, memory of this device, or accessible memory
+  /// of another device.
   virtual Status copy(void* destination, const void* source, size_t size) = 0;
 
-  /// The same for a box. One row after the other unless the device knows better.
+  /// The same for a box. By default, copies row by row.
   virtual Status copy_box(const Box& box) {
     for (size_t layer = 0; layer < box.depth; ++layer) {
       for (size_t row = 0; row < box.height; ++row) {
@@ -56,23 +56,24 @@ class DeviceCopier {
     return HSA_STATUS_SUCCESS;
   }
 
-  /// Fills, and returns when it is done and visible to the host.
+  /// Fills, and waits until the result is visible to the host.
   virtual Status fill(void* destination, uint32_t value, size_t count) = 0;
 
-  /// Takes an asynchronous copy over: waits for its dependencies, copies, and completes or fails its signal,
-  /// all without a thread of the host. False if the device cannot do that for this copy; a thread then calls
-  /// `copy`.
+  /// Takes over an asynchronous copy: waits for its dependencies, copies, and completes or fails its signal,
+  /// without a thread of the host. Returns false if the device does not support this copy; a thread then
+  /// calls `copy`.
   virtual Result<bool> submit(const DeviceCopyRequest&) { return false; }
 
-  /// The same for what most copies are, at the price of a few registers: one row that waits for nothing, by
-  /// whichever engine, and untimed. `sides` are known. False: ask `submit`.
+  /// A fast path for most copies: one row without dependencies, on any engine, untimed, with known `sides`.
+  /// If it returns false, `submit` must be called.
   virtual Result<bool> submit_row([[maybe_unused]] void* destination, [[maybe_unused]] const void* source,
                                   [[maybe_unused]] size_t size, [[maybe_unused]] CopySides sides,
                                   [[maybe_unused]] Signal& completion) {
     return false;
   }
 
-  /// hsa_amd_sdma_engine_id_t bits for copies between these agents: all, those free now, and the best.
+  /// hsa_amd_sdma_engine_id_t bits for copies between these agents: all, the idle ones, and the recommended
+  /// ones.
   struct Engines {
     uint32_t all = 0;
     uint32_t free = 0;
@@ -80,7 +81,7 @@ class DeviceCopier {
   };
   virtual Engines engines(hsa_agent_t, hsa_agent_t) { return {}; }
 
-  /// The device stamps times of its own clock: what one of them is in system time.
+  /// Converts a time stamp of the device's clock to system time.
   virtual uint64_t to_system_time(uint64_t ticks) const { return ticks; }
 };
 

@@ -22,8 +22,9 @@ bool FileCopies::is_allocated(const void* pointer, uint64_t size) const {
          placement.type != HSA_EXT_POINTER_TYPE_RESERVED_ADDR && placement.has(pointer, size);
 }
 
-/// Moves pieces until all are moved, the file ends, or `move` fails: it moves that many bytes between the buffer and the
-/// file at that offset as the system's calls do, and has copied or copies those to or from memory.
+/// Calls `move` for one piece after the other until everything is moved, the file ends, or it fails. `move`
+/// transfers bytes between the buffer and the file at an offset, as the system calls do, and copies them to
+/// or from memory.
 template <class Move>
 Status FileCopies::in_pieces(const char* name, hsa_amd_ais_file_handle_t file, void* memory, uint64_t size,
                              int64_t offset, uint64_t* copied, int32_t* problem, Move&& move) {

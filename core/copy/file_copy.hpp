@@ -1,7 +1,7 @@
-// Copies between files and memory of agents, through the host: the functions hsa_amd_ais_file_*, with their
-// checks of arguments.
+// Copies between files and memory of agents through the host: hsa_amd_ais_file_*, with their checks of
+// arguments.
 //
-// Any thread. A copy is done when the call returns.
+// *Threads:* any thread. A copy is complete when the call returns.
 #pragma once
 
 #include <hsa/hsa_ext_amd.h>

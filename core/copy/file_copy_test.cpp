@@ -12,7 +12,7 @@
 namespace rigel {
 namespace {
 
-TEST(FileCopy, TakesAndFillsMappingsThatAdjoin) {
+TEST(FileCopy, CopiesAcrossAdjoiningMappings) {
   MemoryManager memory;
   testing::add_agents(memory);
   testing::add_hosts(memory);

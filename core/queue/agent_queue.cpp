@@ -21,7 +21,7 @@ struct DestroySignal {
 };
 using OwnedSignal = std::unique_ptr<Signal, DestroySignal>;
 
-// What the runtime and programs could not do with a queue as its backend describes it; null: nothing.
+// Returns a defect in the backend's description that makes the queue unusable; null if there is none.
 const char* fault_of(const hsabe_queue_info_t& info, uint64_t doorbell_signal, bool has_register) {
   const auto* const queue = static_cast<const amd_queue_t*>(info.amd_queue);
   if (info.queue == nullptr) return "queue is NULL";
@@ -99,7 +99,7 @@ class AgentQueue final : public Queue {
 
   Status set_priority(uint32_t priority) override {
     const auto operation = agent_.backend().queue.set_priority;
-    // The priority is a wish: an agent whose queues have none has fulfilled every one.
+    // The priority is a hint: an agent without priorities accepts every one.
     if (operation == nullptr) return HSA_STATUS_SUCCESS;
     return one_at_a_time("queue: the priority cannot be set",
                          [&] { return operation(info_.queue, priority); });
@@ -175,14 +175,14 @@ class AgentQueue final : public Queue {
   }
 
  private:
-  // Gives back what the backend has of it, and not only when this object goes: who still holds it, as the
-  // callback does that shuts the runtime down, may outlive the device.
+  // Releases the backend's queue. Not in the destructor: other owners, such as a callback that shuts the
+  // runtime down, may outlive the device.
   void end() {
     const MutexLock lock(operations_);
     if (void* const queue = std::exchange(info_.queue, nullptr)) agent_.backend().queue.destroy(queue);
   }
 
-  // An operation of the backend on this queue, with what has to agree with it: its answer.
+  // Calls an operation of the backend on this queue, and nothing that conflicts with it at the same time.
   template <class Operation>
   Status one_at_a_time(std::string_view refusal, Operation&& operation) {
     const MutexLock lock(operations_);
@@ -199,14 +199,14 @@ class AgentQueue final : public Queue {
   const OwnedSignal doorbell_;
   hsabe_queue_info_t info_{};
   std::atomic<bool> failed_{false};
-  std::atomic<bool> faulted_{false};  // by memory
+  std::atomic<bool> faulted_{false};  // by a memory fault
 
-  Mutex operations_;                                  // one of the backend's at a time; before mutex_
-  mutable Mutex mutex_;                               // the fields below
-  Condition raised_;                                  // raising_ has become nobody
-  std::thread::id raising_ RIGEL_GUARDED_BY(mutex_);  // the thread that is in the callback
+  Mutex operations_;     // one operation of the backend at a time; acquired before mutex_
+  mutable Mutex mutex_;  // guards the fields below
+  Condition raised_;     // raising_ is empty
+  std::thread::id raising_ RIGEL_GUARDED_BY(mutex_);  // thread that runs the callback
   bool closed_ RIGEL_GUARDED_BY(mutex_) = false;
-  std::vector<uint32_t> cu_mask_ RIGEL_GUARDED_BY(mutex_);  // in force; a bit for each unit of the device
+  std::vector<uint32_t> cu_mask_ RIGEL_GUARDED_BY(mutex_);  // in effect; a bit for each unit of the device
 };
 
 amd_signal_kind_t doorbell_kind(uint32_t doorbell) {

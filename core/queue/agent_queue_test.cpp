@@ -1,5 +1,4 @@
-// What the runtime does between a program's calls on a queue and those of the queue's backend, which here
-// refuses what it is told to and notes who is in it.
+// Queues over a mock backend, which fails on request and records the threads that call it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -23,7 +22,7 @@ amd_queue_t queue_memory;
 uint64_t ring, doorbell;
 std::function<void(hsabe_queue_info_t&)> mistake;
 
-// Long enough that another thread would be seen in it.
+// Long enough to detect a second thread.
 hsabe_status_t be_inside() {
   const int now = ++inside;
   if (now > most_inside) most_inside = now;
@@ -69,9 +68,9 @@ Capabilities capabilities(uint32_t kind = HSABE_DOORBELL_SIGNAL) {
   return can;
 }
 
-class AgentQueues : public ::testing::Test {
+class AgentQueueTest : public ::testing::Test {
  protected:
-  AgentQueues() : agent_(Node{}, backend_, host_, capabilities(), {}) {
+  AgentQueueTest() : agent_(Node{}, backend_, host_, capabilities(), {}) {
     inside = most_inside = destroyed = 0;
     answer = HSA_STATUS_SUCCESS;
     mistake = [](hsabe_queue_info_t&) {};
@@ -88,7 +87,7 @@ class AgentQueues : public ::testing::Test {
   const Agent agent_;
 };
 
-TEST_F(AgentQueues, CallTheirBackendOneAtATime) {
+TEST_F(AgentQueueTest, CallsBackendFromOneThreadAtATime) {
   const auto queue = create();
   ASSERT_TRUE(queue);
   std::vector<std::thread> threads;
@@ -112,8 +111,8 @@ TEST_F(AgentQueues, CallTheirBackendOneAtATime) {
   EXPECT_EQ(told[0], mask_in_force) << "what is told is not what the backend was given last";
 }
 
-// Whoever still has the object, as its own callback has, may outlive the device.
-TEST_F(AgentQueues, AreGivenBackWhenTheyAreClosedAndNotLater) {
+// Other owners of the object, such as its callback, may outlive the device.
+TEST_F(AgentQueueTest, CloseReleasesBackendQueue) {
   auto queue = create();
   ASSERT_TRUE(queue);
   (*queue)->close();
@@ -126,7 +125,7 @@ TEST_F(AgentQueues, AreGivenBackWhenTheyAreClosedAndNotLater) {
   EXPECT_EQ(destroyed, 1);
 }
 
-TEST_F(AgentQueues, MayBeClosedByTheirCallback) {
+TEST_F(AgentQueueTest, CanBeClosedInCallback) {
   static Queue* raised;
   QueueRequest request;
   request.size = 64;
@@ -141,7 +140,7 @@ TEST_F(AgentQueues, MayBeClosedByTheirCallback) {
   EXPECT_EQ(destroyed, 1);
 }
 
-TEST_F(AgentQueues, LeaveNoReportOfTheirFailuresToOthers) {
+TEST_F(AgentQueueTest, DropsReportsOfItsFailures) {
   const auto queue = create();
   ASSERT_TRUE(queue);
   answer = HSA_STATUS_ERROR_OUT_OF_RESOURCES;
@@ -158,7 +157,7 @@ TEST_F(AgentQueues, LeaveNoReportOfTheirFailuresToOthers) {
   expect_refused([&] { return create().error(); });
 }
 
-TEST_F(AgentQueues, KeepTheirMaskWhenAnotherIsRefused) {
+TEST_F(AgentQueueTest, KeepsMaskIfNewMaskIsRejected) {
   const auto queue = create();
   ASSERT_TRUE(queue);
   const uint32_t one[2] = {1, 0}, other[2] = {2, 0};
@@ -170,7 +169,7 @@ TEST_F(AgentQueues, KeepTheirMaskWhenAnotherIsRefused) {
   EXPECT_EQ(told[0], 1u);
 }
 
-TEST_F(AgentQueues, AreNotThereIfTheirBackendDescribesThemWrongly) {
+TEST_F(AgentQueueTest, CreationFailsForInvalidDescription) {
   const Agent with_register(Node{}, backend_, host_, capabilities(HSABE_DOORBELL_INDEX64), {});
   const struct {
     const char* what;

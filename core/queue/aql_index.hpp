@@ -1,9 +1,11 @@
-// The read and write index of an AQL queue: the hot half of the queue API.
+// Read and write index of an AQL queue.
 //
-// hsa_queue_t is the first member of amd_queue_t (<hsa/amd_hsa_queue.h>), whose indices are what the packet
-// processor reads and writes. They only grow; the ring's slot is index modulo size. Any thread; the order is
-// that of the named operation. The API takes const queues: the structure is const to its users, the indices
-// behind it are not.
+// hsa_queue_t is the first member of amd_queue_t (<hsa/amd_hsa_queue.h>), whose indices the packet processor
+// reads and writes. Indices only grow; the slot in the ring is the index modulo the size. The API's queue
+// pointers are const, but the indices are writable.
+//
+// *Threads:* any thread.
+// *Memory order:* that of the named operation.
 #pragma once
 
 #include <hsa/amd_hsa_queue.h>

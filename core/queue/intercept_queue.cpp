@@ -24,8 +24,8 @@ struct Packet {
 static_assert(sizeof(Packet) == 64);
 
 constexpr uint32_t kInvalid = HSA_PACKET_TYPE_INVALID << HSA_PACKET_HEADER_TYPE;
-constexpr uint32_t kLeastRing = 1024;  // packets of the agent's: many for each time that room is asked for
-constexpr uint64_t kMostAtOnce = 64;
+constexpr uint32_t kMinRing = 1024;  // packets in the agent's queue: many for each request for room
+constexpr uint64_t kMaxBatch = 64;
 
 uint32_t type_of(uint32_t first) {
   return first >> HSA_PACKET_HEADER_TYPE & ((1u << HSA_PACKET_HEADER_WIDTH_TYPE) - 1);
@@ -33,64 +33,63 @@ uint32_t type_of(uint32_t first) {
 
 class ProxyQueue;
 
-// What doorbells call. Never freed, but used again: a thread may hold the address of a doorbell's Bell while
-// another destroys the queue, and must find that there is none, or a younger one, for which a ring too many
-// is nothing.
-struct Bell {
-  enum class Work : uint32_t {
+// Context of a doorbell call. Reused and never freed: a thread may hold its address while another destroys
+// the queue. It must then find no queue, or a newer one, for which an additional call is harmless.
+struct DoorbellContext {
+  enum class State : uint32_t {
     kNone,
-    kUnderWay,   // by a thread that has rung
-    kLooksAgain  // and there was a ring since it looked last
+    kRunning,  // a thread that has rung moves packets
+    kRepeat    // the doorbell was rung since that thread's last check
   };
   std::atomic<ProxyQueue*> queue{nullptr};
-  std::atomic<Work> work{Work::kNone};
+  std::atomic<State> work{State::kNone};
   std::atomic<bool> has_room{false};
-  Bell* next_free = nullptr;
+  DoorbellContext* next_free = nullptr;
 };
 
-class Bells {
+class DoorbellContexts {
  public:
-  static Bell* take() noexcept {
+  static DoorbellContext* take() noexcept {
     const MutexLock lock(mutex);
-    if (free == nullptr) return new (std::nothrow) Bell;
+    if (free == nullptr) return new (std::nothrow) DoorbellContext;
     return std::exchange(free, free->next_free);
   }
-  static void give_back(Bell* bell) noexcept {
+  static void give_back(DoorbellContext* call_context) noexcept {
     const MutexLock lock(mutex);
-    bell->next_free = free;
-    free = bell;
+    call_context->next_free = free;
+    free = call_context;
   }
   static void reset_after_fork() noexcept {
     new (&mutex) Mutex;
     const MutexLock lock(mutex);
-    free = nullptr;  // a thread may have been in the midst of a change
+    free = nullptr;  // a thread of the parent may have been changing the list
   }
 
  private:
   static constinit Mutex mutex;
-  static constinit Bell* free RIGEL_GUARDED_BY(mutex);
+  static constinit DoorbellContext* free RIGEL_GUARDED_BY(mutex);
 };
-constinit Mutex Bells::mutex;
-constinit Bell* Bells::free = nullptr;
+constinit Mutex DoorbellContexts::mutex;
+constinit DoorbellContext* DoorbellContexts::free = nullptr;
 
 void ring(void* context, uint64_t) noexcept;
 
 struct Handlers {
-  std::vector<PacketHandler> list;  // the last sees packets first
+  std::vector<PacketHandler> list;  // the last one receives packets first
   bool take_many = true;
 };
 
-// Where in the list of handlers a thread is: the writers that handlers get have no argument to say it.
-struct Passing {
+// Position of a thread in the list of handlers: writers have no parameter for it.
+struct HandlerPosition {
   ProxyQueue* queue;
   const Handlers* handlers;
-  size_t left;     // handlers that packets have still to pass
-  uint64_t index;  // of the packet that is handed on next
-  uint64_t count;  // of the packets that the handler was given, from that one on
+  size_t left;     // handlers that packets still have to pass
+  uint64_t index;  // of the next packet to forward
+  uint64_t count;  // of the handler's input packets from that one on
 };
-[[gnu::tls_model("initial-exec")]] constinit thread_local Passing* passing = nullptr;
+[[gnu::tls_model("initial-exec")]] constinit thread_local HandlerPosition* handler_position = nullptr;
 
-// The queues whose packets a thread is moving: a handler may submit to a queue that has handlers itself.
+// Queues whose packets a thread is moving: a handler may submit to another intercept queue.
 struct Moving {
   const ProxyQueue* queue;
   const Moving* outer;
@@ -99,8 +98,11 @@ struct Moving {
 
 class ProxyQueue final : public InterceptQueue, public std::enable_shared_from_this<ProxyQueue> {
  public:
-  ProxyQueue(InterceptRequest request, Signal& doorbell, Bell& bell, uint64_t cookie)
-      : request_(std::move(request)), doorbell_(doorbell), bell_(bell), size_(request_.queue.size) {
+  ProxyQueue(InterceptRequest request, Signal& doorbell, DoorbellContext& call_context, uint64_t cookie)
+      : request_(std::move(request)),
+        doorbell_(doorbell),
+        doorbell_context_(call_context),
+        size_(request_.queue.size) {
     amd_queue_ = new (request_.memory) amd_queue_t{};
     ring_ = reinterpret_cast<Packet*>(static_cast<std::byte*>(request_.memory) + sizeof(amd_queue_t));
     for (uint32_t i = 0; i < size_; ++i) ring_[i].first = kInvalid;
@@ -112,10 +114,10 @@ class ProxyQueue final : public InterceptQueue, public std::enable_shared_from_t
     queue.size = size_;
     queue.id = cookie;
     amd_queue_->read_dispatch_id_field_base_byte_offset = offsetof(amd_queue_t, read_dispatch_id);
-    doorbell.abi.hardware_doorbell_ptr = &unused_bell_;
+    doorbell.abi.hardware_doorbell_ptr = &unused_doorbell_;
     doorbell.abi.queue_ptr = reinterpret_cast<amd_queue_v2_t*>(amd_queue_);
-    doorbell.call_doorbell(&ring, &bell);
-    bell.has_room.store(false);
+    doorbell.call_doorbell(&ring, &call_context);
+    call_context.has_room.store(false);
     handlers_.store(all_handlers_.emplace_back(std::make_unique<Handlers>()).get());
   }
 
@@ -123,7 +125,7 @@ class ProxyQueue final : public InterceptQueue, public std::enable_shared_from_t
     ProxyQueue::close();
     signal_pool::destroy(doorbell_);
     if (room_ != nullptr) signal_pool::destroy(*room_);
-    Bells::give_back(&bell_);
+    DoorbellContexts::give_back(&doorbell_context_);
   }
 
   Status start(const Agent& agent, uint64_t cookie) override {
@@ -131,8 +133,8 @@ class ProxyQueue final : public InterceptQueue, public std::enable_shared_from_t
     if (room_ == nullptr)
       return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "intercept queue: out of memory for a signal");
     QueueRequest behind = request_.queue;
-    // Twice as many as the application has: see ask_for_room_early.
-    const uint64_t wanted = std::max<uint64_t>(uint64_t{behind.size} * 2, kLeastRing);
+    // Twice the application's size: see ask_for_room_early.
+    const uint64_t wanted = std::max<uint64_t>(uint64_t{behind.size} * 2, kMinRing);
     behind.size =
         static_cast<uint32_t>(std::min<uint64_t>(wanted, std::max(behind.size, agent.caps().queue_max_size)));
     behind.callback = [](hsa_status_t status, hsa_queue_t*, void* data) {
@@ -148,80 +150,80 @@ class ProxyQueue final : public InterceptQueue, public std::enable_shared_from_t
     behind.data = this;
     auto made = create_agent_queue(agent, behind, cookie);
     if (!made) return made.error();
-    behind_ = std::move(*made);
-    behind_->handle()->id = cookie;
-    amd_queue_->hsa_queue.features = behind_->handle()->features;
-    bell_.queue.store(this);
+    agent_queue_ = std::move(*made);
+    agent_queue_->handle()->id = cookie;
+    amd_queue_->hsa_queue.features = agent_queue_->handle()->features;
+    doorbell_context_.queue.store(this);
     return HSA_STATUS_SUCCESS;
   }
 
   Status add_handler(PacketHandler handler) override {
     const MutexLock lock(handlers_mutex_);
-    auto more = std::make_unique<Handlers>(*handlers_.load(std::memory_order_relaxed));
-    more->list.push_back(handler);
-    more->take_many &= handler.takes_many;
-    // Threads may be moving packets through the older lists for as long as the queue lives.
-    handlers_.store(all_handlers_.emplace_back(std::move(more)).get(), std::memory_order_release);
+    auto extended = std::make_unique<Handlers>(*handlers_.load(std::memory_order_relaxed));
+    extended->list.push_back(handler);
+    extended->take_many &= handler.takes_many;
+    // Threads may use older lists while the queue lives.
+    handlers_.store(all_handlers_.emplace_back(std::move(extended)).get(), std::memory_order_release);
     return HSA_STATUS_SUCCESS;
   }
 
-  const Agent* agent() const override { return behind_ == nullptr ? nullptr : behind_->agent(); }
-  uint64_t doorbell_id() const override { return behind_->doorbell_id(); }
-  Status inactivate() override { return behind_->inactivate(); }
+  const Agent* agent() const override { return agent_queue_ == nullptr ? nullptr : agent_queue_->agent(); }
+  uint64_t doorbell_id() const override { return agent_queue_->doorbell_id(); }
+  Status inactivate() override { return agent_queue_->inactivate(); }
   Status set_profiling(bool enabled) override {
-    return behind_->set_profiling(enabled || always_profiled_.load(std::memory_order_relaxed));
+    return agent_queue_->set_profiling(enabled || always_profiled_.load(std::memory_order_relaxed));
   }
   Status profile_always() override {
     always_profiled_.store(true, std::memory_order_relaxed);
-    return behind_->set_profiling(true);
+    return agent_queue_->set_profiling(true);
   }
-  Status set_priority(uint32_t priority) override { return behind_->set_priority(priority); }
+  Status set_priority(uint32_t priority) override { return agent_queue_->set_priority(priority); }
   Status set_cu_mask(uint32_t bits, const uint32_t* mask) override {
-    return behind_->set_cu_mask(bits, mask);
+    return agent_queue_->set_cu_mask(bits, mask);
   }
   Status get_cu_mask(uint32_t bits, uint32_t* mask) const override {
-    return behind_->get_cu_mask(bits, mask);
+    return agent_queue_->get_cu_mask(bits, mask);
   }
-  void raise(hsa_status_t status) override { behind_->raise(status); }
-  bool failed() const override { return behind_->failed(); }
-  bool faulted() const override { return behind_->faulted(); }
+  void raise(hsa_status_t status) override { agent_queue_->raise(status); }
+  bool failed() const override { return agent_queue_->failed(); }
+  bool faulted() const override { return agent_queue_->faulted(); }
 
   void close() override {
     if (is_closed()) return;
-    bell_.queue.store(nullptr);
+    doorbell_context_.queue.store(nullptr);
     if (is_moved_here()) {
       log_message(LogLevel::kError, LogTopic::kQueue,
                   "queue {}: destroyed by a handler of its packets; its remaining packets are lost",
                   handle()->id);
-      until_moved_ = shared_from_this();
+      keep_until_moved_ = shared_from_this();
     } else {
-      // Whoever found the queue before is at work until there is none.
-      while (bell_.work.load() != Bell::Work::kNone) std::this_thread::yield();
+      // A thread that found the queue earlier is working until there is no work.
+      while (doorbell_context_.work.load() != DoorbellContext::State::kNone) std::this_thread::yield();
     }
-    if (behind_ != nullptr) behind_->close();
+    if (agent_queue_ != nullptr) agent_queue_->close();
     release_memory();
   }
 
-  // Handlers of packets are waited for like callbacks.
+  // Packet handlers are waited for like callbacks.
   bool try_close() override {
-    bell_.queue.store(nullptr);
-    const bool is_at_rest = bell_.work.load() == Bell::Work::kNone;
-    if (!is_at_rest || !behind_->try_close()) return false;
+    doorbell_context_.queue.store(nullptr);
+    const bool is_at_rest = doorbell_context_.work.load() == DoorbellContext::State::kNone;
+    if (!is_at_rest || !agent_queue_->try_close()) return false;
     release_memory();
     return true;
   }
 
-  // The rest is done by one thread at a time: the one whose ring found no work under way.
+  // The following functions run in one thread at a time: the one whose doorbell call found no work.
 
   void move() noexcept {
-    const Moving here{this, moving};
-    moving = &here;
+    const Moving current{this, moving};
+    moving = &current;
     move_packets();
-    moving = here.outer;
-    const auto last = std::move(until_moved_);  // nothing of the queue may be touched behind this
+    moving = current.outer;
+    const auto last = std::move(keep_until_moved_);  // the last access to the queue in this function
   }
 
-  // Hands packets to the next handler, or to the agent.
+  // Passes packets to the next handler, or to the agent.
   void pass(const Handlers& handlers, size_t left, const Packet* packets, uint64_t count,
             uint64_t index) noexcept {
     if (is_closed()) return;
@@ -230,17 +232,17 @@ class ProxyQueue final : public InterceptQueue, public std::enable_shared_from_t
       return;
     }
     const PacketHandler& handler = handlers.list[left - 1];
-    Passing here{this, &handlers, left - 1, index, count};
-    Passing* const outer = std::exchange(passing, &here);
-    handler.function(packets, count, index, handler.data, write_on);
-    passing = outer;
+    HandlerPosition here{this, &handlers, left - 1, index, count};
+    HandlerPosition* const outer = std::exchange(handler_position, &here);
+    handler.function(packets, count, index, handler.data, forward);
+    handler_position = outer;
   }
 
  private:
   bool is_closed() const { return request_.memory == nullptr; }
 
-  // When the queue ends, and not when this object goes: who still holds it, as the callback does that shuts the runtime
-  // down, may outlive the memory's owner.
+  // Called when the queue ends, not in the destructor: other owners, such as a callback that shuts the
+  // runtime down, may outlive the memory's owner.
   void release_memory() { request_.release(std::exchange(request_.memory, nullptr)); }
 
   bool is_moved_here() const {
@@ -250,14 +252,15 @@ class ProxyQueue final : public InterceptQueue, public std::enable_shared_from_t
   }
 
   void move_packets() {
-    if (bell_.has_room.load(std::memory_order_relaxed) && bell_.has_room.exchange(false))
+    if (doorbell_context_.has_room.load(std::memory_order_relaxed) &&
+        doorbell_context_.has_room.exchange(false))
       asked_for_room_ = false;
     const uint64_t before = written_;
     flush();
     if (is_closed()) return;
     const Handlers& handlers = *handlers_.load(std::memory_order_acquire);
     while (kept_.empty()) {
-      const uint64_t there = count_there(handlers.take_many);
+      const uint64_t there = count_ready(handlers.take_many);
       if (there == 0) break;
       const uint64_t fit = std::min(there, room());
       if (fit == 0) {
@@ -270,35 +273,35 @@ class ProxyQueue final : public InterceptQueue, public std::enable_shared_from_t
       ask_for_room_early();
     }
     if (!kept_.empty()) ask_for_room();
-    if (written_ != before) tell_agent();
+    if (written_ != before) ring_agent_doorbell();
   }
 
-  // What is handed on has the indices of what was given, in turn; all that is more, the last of them.
-  static void write_on(const void* packets, uint64_t count) {
-    Passing* const here = passing;
-    if (here == nullptr) return;  // called outside of a handler's call
+  // Output packets take the indices of the input packets in order; surplus packets share the last index.
+  static void forward(const void* packets, uint64_t count) {
+    HandlerPosition* const position = handler_position;
+    if (position == nullptr) return;  // called outside of a handler's call
     const auto* next = static_cast<const Packet*>(packets);
     while (count != 0) {
-      const uint64_t together = std::min(count, here->count);
-      here->queue->pass(*here->handlers, here->left, next, together, here->index);
+      const uint64_t together = std::min(count, position->count);
+      position->queue->pass(*position->handlers, position->left, next, together, position->index);
       next += together;
       count -= together;
-      const uint64_t on = std::min(together, here->count - 1);
-      here->index += on;
-      here->count -= on;
+      const uint64_t on = std::min(together, position->count - 1);
+      position->index += on;
+      position->count -= on;
     }
   }
 
-  void tell_agent() noexcept {
-    Signal::of_live(behind_->handle()->doorbell_signal)
+  void ring_agent_doorbell() noexcept {
+    Signal::of_live(agent_queue_->handle()->doorbell_signal)
         .store<std::memory_order_release>(static_cast<int64_t>(written_ - 1));
   }
 
-  // How many packets lie one after another in the application's ring, up to what handlers take at once.
-  uint64_t count_there(bool many) {
+  // Returns the number of contiguous valid packets in the application's ring, up to the maximum for handlers.
+  uint64_t count_ready(bool many) {
     const uint64_t end = write_index(handle()).load(std::memory_order_acquire);
     const uint64_t to_wrap = size_ - (taken_ & (size_ - 1));
-    const uint64_t most = std::min({many ? kMostAtOnce : 1, end - taken_, to_wrap});
+    const uint64_t most = std::min({many ? kMaxBatch : 1, end - taken_, to_wrap});
     uint64_t count = 0;
     while (count < most) {
       const uint32_t first =
@@ -316,10 +319,9 @@ class ProxyQueue final : public InterceptQueue, public std::enable_shared_from_t
     read_index(handle()).store(taken_, std::memory_order_release);
   }
 
-  // Slots of the agent's ring that packets may have: all that are free but one, for the barrier that asks for
-  // more.
+  // Free slots of the agent's ring for packets: all but one, for the barrier that requests room.
   uint64_t room() {
-    const hsa_queue_t* const queue = behind_->handle();
+    const hsa_queue_t* const queue = agent_queue_->handle();
     if (written_ - read_ + 1 >= queue->size) read_ = read_index(queue).load(std::memory_order_acquire);
     return queue->size - std::min<uint64_t>(queue->size, written_ - read_ + 1);
   }
@@ -329,14 +331,15 @@ class ProxyQueue final : public InterceptQueue, public std::enable_shared_from_t
            (packet.first >> 16 & 0xff) == AMD_AQL_FORMAT_INTERCEPT_MARKER;
   }
 
-  // A marker's packet takes no place: its callback is told the place of the next. False: there is no room.
+  // A marker's packet uses no slot: its callback receives the index of the next one. Returns false without
+  // room.
   bool write(const Packet& packet) {
-    if (is_closed()) return true;  // by a handler or such a callback: nobody takes packets any more
+    if (is_closed()) return true;  // closed by a handler or a marker's callback: packets are dropped
     if (room() == 0) return false;
     if (is_marker(packet)) {
       amd_aql_intercept_marker_t marker;
       std::memcpy(&marker, &packet, sizeof marker);
-      if (marker.callback != nullptr) marker.callback(&marker, behind_->handle(), written_);
+      if (marker.callback != nullptr) marker.callback(&marker, agent_queue_->handle(), written_);
       return true;
     }
     store(packet);
@@ -344,7 +347,7 @@ class ProxyQueue final : public InterceptQueue, public std::enable_shared_from_t
   }
 
   void store(const Packet& packet) {
-    const hsa_queue_t* const queue = behind_->handle();
+    const hsa_queue_t* const queue = agent_queue_->handle();
     auto& slot = static_cast<Packet*>(queue->base_address)[written_ & (queue->size - 1)];
     write_index(queue).store(++written_, std::memory_order_relaxed);
     std::memcpy(slot.rest, packet.rest, sizeof slot.rest);
@@ -360,12 +363,11 @@ class ProxyQueue final : public InterceptQueue, public std::enable_shared_from_t
     }
   }
 
-  // Without memory to keep packets in, the thread that rings waits, as it would if the application's ring
-  // were full.
+  // Without memory to keep packets, the ringing thread waits, as it would for a full ring.
   void wait_for_room(const Packet& packet) {
     do {
-      if (behind_->failed()) return;  // nobody takes packets any more
-      tell_agent();
+      if (agent_queue_->failed()) return;  // packets are not consumed any more
+      ring_agent_doorbell();
       std::this_thread::yield();
       flush();
     } while (!kept_.empty() || !write(packet));
@@ -377,26 +379,27 @@ class ProxyQueue final : public InterceptQueue, public std::enable_shared_from_t
     kept_.erase(kept_.begin(), kept_.begin() + static_cast<ptrdiff_t>(done));
   }
 
-  // A barrier in the last slot would leave the agent with nothing to do until the handler of its signal has brought
-  // more. In a ring of twice as many packets as the application's there are still some behind a barrier that comes
-  // when the ring is half full; which is looked at rarely, because the read index is in the agent's cache.
+  // With a barrier in the last slot only, the agent would be idle until the signal's handler has run. In a
+  // ring of twice the application's size, packets remain after a barrier that is written when the ring is
+  // half full. The fill level is checked rarely, because the read index is in the agent's cache.
   void ask_for_room_early() {
-    const hsa_queue_t* const queue = behind_->handle();
+    const hsa_queue_t* const queue = agent_queue_->handle();
     if (asked_for_room_ || written_ - read_ < queue->size / 4 * 3) return;
     read_ = read_index(queue).load(std::memory_order_acquire);
     if (written_ - read_ >= queue->size / 2) ask_for_room();
   }
 
-  // The ring has a slot left, if no other. The barrier packet in that slot is over when all before it have begun.
+  // The ring has at least the reserved slot. The barrier packet in it completes when all earlier packets have
+  // started.
   void ask_for_room() {
     if (asked_for_room_) return;
     room_->store(1);
     const auto there_is_room = [](hsa_signal_value_t, void* argument) {
-      static_cast<Bell*>(argument)->has_room.store(true);
+      static_cast<DoorbellContext*>(argument)->has_room.store(true);
       ring(argument, 0);
       return false;
     };
-    if (request_.dispatcher->watch(*room_, HSA_SIGNAL_CONDITION_LT, 1, there_is_room, &bell_) !=
+    if (request_.dispatcher->watch(*room_, HSA_SIGNAL_CONDITION_LT, 1, there_is_room, &doorbell_context_) !=
         HSA_STATUS_SUCCESS) {
       log_message(
           LogLevel::kError, LogTopic::kQueue,
@@ -413,13 +416,13 @@ class ProxyQueue final : public InterceptQueue, public std::enable_shared_from_t
     store(packet);
   }
 
-  InterceptRequest request_;  // its memory is null once the queue is closed
+  InterceptRequest request_;  // memory is null after the queue is closed
   Signal& doorbell_;
-  Bell& bell_;
+  DoorbellContext& doorbell_context_;
   const uint64_t size_;
   Packet* ring_ = nullptr;
-  volatile uint64_t unused_bell_ = 0;  // where those store who do not ask the signal
-  std::shared_ptr<Queue> behind_;
+  volatile uint64_t unused_doorbell_ = 0;  // target of doorbell stores that bypass the signal
+  std::shared_ptr<Queue> agent_queue_;
   Signal* room_ = nullptr;
 
   Mutex handlers_mutex_;
@@ -428,31 +431,33 @@ class ProxyQueue final : public InterceptQueue, public std::enable_shared_from_t
 
   std::atomic<bool> always_profiled_{false};
 
-  uint64_t taken_ = 0;    // index of the application's next packet
-  uint64_t written_ = 0;  // to the agent's queue
-  uint64_t read_ = 0;     // its read index, when it was last looked at
+  uint64_t taken_ = 0;    // index of the next packet of the application
+  uint64_t written_ = 0;  // index of the next packet of the agent's queue
+  uint64_t read_ = 0;     // the agent's read index at the last check
   std::vector<Packet> kept_;
   bool asked_for_room_ = false;
-  std::shared_ptr<ProxyQueue> until_moved_;  // itself, once a handler has destroyed it
+  std::shared_ptr<ProxyQueue> keep_until_moved_;  // this object, after a handler has destroyed the queue
 };
 
 void ring(void* context, uint64_t) noexcept {
-  using Work = Bell::Work;
-  Bell& bell = *static_cast<Bell*>(context);
-  Work before = bell.work.load(std::memory_order_relaxed);
-  // Where many produce, the thread at work most often looks again anyway. To find that out, producers need not take the cache line
-  // from each other. The fence comes between the packet and the look, as one does between the exchange below and the look at packets.
-  if (before == Work::kLooksAgain) {
+  using State = DoorbellContext::State;
+  DoorbellContext& call_context = *static_cast<DoorbellContext*>(context);
+  State before = call_context.work.load(std::memory_order_relaxed);
+  // With many producers, the moving thread usually checks again anyway. A producer can read this without
+  // taking the cache line. The fence is between the packet's write and the read, as is one between the
+  // exchange below and the read of packets.
+  if (before == State::kRepeat) {
     std::atomic_thread_fence(std::memory_order_seq_cst);
-    if (bell.work.load(std::memory_order_relaxed) == Work::kLooksAgain) return;
+    if (call_context.work.load(std::memory_order_relaxed) == State::kRepeat) return;
   }
-  const bool is_first = before == Work::kNone && bell.work.compare_exchange_strong(before, Work::kUnderWay);
-  if (!is_first && bell.work.exchange(Work::kLooksAgain) != Work::kNone) return;
+  const bool is_first =
+      before == State::kNone && call_context.work.compare_exchange_strong(before, State::kRunning);
+  if (!is_first && call_context.work.exchange(State::kRepeat) != State::kNone) return;
   for (;;) {
-    if (ProxyQueue* const queue = bell.queue.load()) queue->move();
-    before = Work::kUnderWay;
-    if (bell.work.compare_exchange_strong(before, Work::kNone)) return;
-    bell.work.exchange(Work::kUnderWay);
+    if (ProxyQueue* const queue = call_context.queue.load()) queue->move();
+    before = State::kRunning;
+    if (call_context.work.compare_exchange_strong(before, State::kNone)) return;
+    call_context.work.exchange(State::kRunning);
     std::atomic_thread_fence(std::memory_order_seq_cst);
   }
 }
@@ -460,7 +465,7 @@ void ring(void* context, uint64_t) noexcept {
 }  // namespace
 
 void reset_intercept_queues_after_fork() noexcept {
-  Bells::reset_after_fork();
+  DoorbellContexts::reset_after_fork();
 }
 
 size_t intercept_queue_bytes(uint32_t packets) {
@@ -469,15 +474,15 @@ size_t intercept_queue_bytes(uint32_t packets) {
 
 Result<std::shared_ptr<InterceptQueue>> create_intercept_queue(InterceptRequest request, uint64_t cookie) {
   Signal* const doorbell = signal_pool::create(-1, kSignalOfQueue, AMD_SIGNAL_KIND_DOORBELL);
-  Bell* const bell = doorbell == nullptr ? nullptr : Bells::take();
+  DoorbellContext* const call_context = doorbell == nullptr ? nullptr : DoorbellContexts::take();
   Undo give_back([&] {
-    if (bell != nullptr) Bells::give_back(bell);
+    if (call_context != nullptr) DoorbellContexts::give_back(call_context);
     if (doorbell != nullptr) signal_pool::destroy(*doorbell);
     request.release(request.memory);
   });
-  if (bell == nullptr)
+  if (call_context == nullptr)
     return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "intercept queue: out of memory for its doorbell");
-  auto queue = std::make_shared<ProxyQueue>(request, *doorbell, *bell, cookie);
+  auto queue = std::make_shared<ProxyQueue>(request, *doorbell, *call_context, cookie);
   give_back.cancel();
   return queue;
 }

@@ -1,22 +1,22 @@
-// Queues whose packets can be seen, changed, dropped and added to on their way to the agent.
+// Intercept queues: handlers of tools can observe, change, drop and add packets before the agent receives
+// them.
 //
-// The application has a ring and a doorbell of its own. Behind them is an agent's queue that nobody else
-// knows: the thread that rings the doorbell takes the packets out of the one ring, leads them through the
-// handlers, and writes what comes out to the other. Nothing spins and no thread is started.
+// The application has a ring and a doorbell. The agent consumes a second, hidden queue. The thread that rings
+// the doorbell takes packets from the application's ring, passes them through the handlers, and writes the
+// output to the agent's queue. There is no polling and no helper thread.
 //
-//   * One thread at a time moves packets. A thread that rings while another does so leaves the work to it and
-//     never waits: the other looks again before it goes.
-//   * Packets are taken in the order of their indices, as far as they are there: a slot whose header is
-//     INVALID ends it, as it does on hardware. A slot is given back to the application when its packet has
-//     been led through.
-//   * What the handlers hand on and does not fit the agent's ring is kept, in order. Then no more is taken
-//     from the application. A barrier packet tells, by a signal with a handler, that there is room again: one
-//     is put into a ring that is half full, so that the agent has still to do while the handler brings more;
-//     or into the last slot, which is always left for it.
+//   * One thread at a time moves packets. A thread that rings during that time leaves its packets to the
+//     moving thread, which checks the ring again before it stops, and does not wait.
+//   * Packets are taken in the order of their indices, up to the first slot whose header is INVALID, as on
+//     hardware. A slot is released to the application after its packet has passed the handlers.
+//   * Output that does not fit into the agent's ring is kept in order, and no more packets are taken. A
+//     barrier packet whose signal has a handler then reports that there is room. It is put into a ring that
+//     is half full, so that the agent stays busy while the handler refills the ring, or into the last slot,
+//     which is always reserved for it.
 //
-// Order: what the application has written before it rings is visible to the handlers, and what these have
-// written, to the agent. create, add_handler and the operations of Queue: any thread. Handlers: see
-// hsa_api_trace.h.
+// *Threads:* create, add_handler and the operations of Queue: any thread. Handlers: see hsa_api_trace.h.
+// *Memory order:* the application's writes before it rings are visible to the handlers, and the handlers'
+// writes to the agent.
 #pragma once
 
 #include <hsa/hsa_api_trace.h>
@@ -33,40 +33,40 @@ namespace rigel {
 struct PacketHandler {
   hsa_amd_queue_intercept_handler function = nullptr;
   void* data = nullptr;
-  /// It takes several packets in a call. Those that are written for ROCr know one at a time only.
+  /// Whether it accepts several packets per call. Handlers for ROCr accept one at a time.
   bool takes_many = false;
-  /// What keeps `data` alive: the queue holds it for as long as the handler may be called.
+  /// Owner of `data`: the queue holds it while the handler may be called.
   std::shared_ptr<void> owner = {};
 };
 
 struct InterceptRequest {
   QueueRequest queue;
-  /// intercept_queue_bytes(size) zeroed bytes that the agents reach, and how they are given back when the queue
-  /// is closed.
+  /// intercept_queue_bytes(size) zeroed bytes that agents can access, and the function that frees them when
+  /// the queue is closed.
   void* memory = nullptr;
   std::function<void(void*)> release;
-  /// Runs the handler that says that there is room again. Not used once the queue is closed.
+  /// Runs the handler that reports room. Not used after the queue is closed.
   AsyncDispatcher* dispatcher = nullptr;
 };
 
 class InterceptQueue : public Queue {
  public:
-  /// Makes the agent's queue behind it, which takes packets from here on. Once, before the application sees
-  /// it.
+  /// Creates the agent's queue, which then receives packets. Call once, before the application has the
+  /// handle.
   virtual Status start(const Agent& agent, uint64_t cookie) = 0;
-  /// Adds a handler, which sees packets before those that are there already, for the life of the queue. Not
-  /// from within a handler.
+  /// Adds a handler, which receives packets before all earlier handlers and stays until the queue ends. Must
+  /// not be called from a handler.
   virtual Status add_handler(PacketHandler handler) = 0;
-  /// Has the agent stamp times on completion signals, whatever the application says later.
+  /// Makes the agent record times in completion signals, regardless of the application's setting.
   virtual Status profile_always() = 0;
 };
 
-/// Who wants to see the packets of queues that programs make: the tools (core/tool/packet_tools.hpp).
+/// Interest of the tools in packets of programs' queues (core/tool/packet_tools.hpp).
 class QueueTools {
  public:
   virtual bool wants_queues() const noexcept = 0;
-  /// Whether any tool wants this queue, of which the application does not know yet; then their handlers are
-  /// in it.
+  /// Adds the handlers of tools that observe this queue, which the application does not know yet. Returns
+  /// whether there are any.
   virtual Result<bool> add_to(InterceptQueue& queue, const Agent& agent) = 0;
 
  protected:
@@ -78,7 +78,8 @@ void reset_intercept_queues_after_fork() noexcept;
 
 size_t intercept_queue_bytes(uint32_t packets);
 
-/// A queue with a handle, an id and a doorbell, and no agent yet. Memory is given back also on failure.
+/// Creates a queue with a handle, an id and a doorbell, without an agent. The memory is released on failure,
+/// too.
 Result<std::shared_ptr<InterceptQueue>> create_intercept_queue(InterceptRequest request, uint64_t cookie);
 
 }  // namespace rigel

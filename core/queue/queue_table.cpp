@@ -15,7 +15,7 @@ uint64_t QueueTable::next_cookie() noexcept {
 
 hsa_queue_t* QueueTable::insert(std::shared_ptr<Queue> queue, uint64_t cookie) {
   hsa_queue_t* handle = queue->handle();
-  handle->id = cookie;  // which the manual wants to be unique in the life of the process
+  handle->id = cookie;  // must be unique until the process ends, according to the manual
   const WriterLock lock(mutex_);
   queues_.emplace(handle, Entry{.queue = std::move(queue), .cookie = cookie});
   return handle;
@@ -29,7 +29,7 @@ std::shared_ptr<Queue> QueueTable::find(const hsa_queue_t* queue) const {
 
 std::shared_ptr<Queue> QueueTable::find_cookie(uint64_t cookie) const {
   const ReaderLock lock(mutex_);
-  for (const auto& [handle, entry] : queues_) {  // errors are rare, a second index would not be
+  for (const auto& [handle, entry] : queues_) {  // errors are rare, so there is no second index
     if (entry.cookie == cookie) return entry.queue;
   }
   return nullptr;
@@ -91,7 +91,7 @@ hsa_queue_t* QueueTable::find_cooperative(const Agent& agent) {
 }
 
 QueueTable::Removal QueueTable::remove(const hsa_queue_t* queue, CooperativeChange& change) {
-  const MutexLock changes(changes_mutex_);  // whoever finds no queue finds that one is ending
+  const MutexLock changes(changes_mutex_);  // a thread that finds no queue also finds that one is ending
   const WriterLock lock(mutex_);
   const auto found = queues_.find(queue);
   if (found == queues_.end()) return {};

@@ -11,9 +11,9 @@
 
 namespace rigel {
 
-/// What a queue is to be from its first packet on.
+/// Properties of a queue from its first packet on.
 struct Queues::Traits {
-  bool intercepted = false;  ///< by request of a tool
+  bool intercepted = false;  ///< requested by a tool
   bool counted = false;      ///< of hsa_amd_counted_queue_acquire
   uint32_t priority = HSABE_PRIORITY_NORMAL;
   uint32_t cu_mask_bits = 0;
@@ -22,7 +22,7 @@ struct Queues::Traits {
 
 namespace {
 
-/// The request as the agent can fulfil it: a size below its least is raised to that.
+/// Returns the request with its size raised to the agent's minimum.
 Result<QueueRequest> fitted(const Agent& agent, QueueRequest request) {
   const hsabe_caps_t& caps = agent.caps();
   if (!agent.dispatches_kernels() && (caps.features & HSABE_FEATURE_AGENT_DISPATCH) == 0) {
@@ -80,8 +80,8 @@ bool is_zero(const Range& values) {
 
 }  // namespace
 
-// The live queue of a handle. NULL is an argument that nobody should pass; anything else that is no queue may
-// have been one.
+// Returns the live queue of a handle. NULL is an invalid argument; any other invalid handle may have been a
+// queue.
 Result<std::shared_ptr<Queue>> Queues::live(const hsa_queue_t* queue) const {
   if (queue == nullptr) return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "queue: is NULL");
   auto found = table_.find(queue);
@@ -90,14 +90,15 @@ Result<std::shared_ptr<Queue>> Queues::live(const hsa_queue_t* queue) const {
   return found;
 }
 
-// AMD's functions give one status to both.
+// AMD's functions return one status for both.
 Result<std::shared_ptr<Queue>> Queues::live_or_invalid_queue(const hsa_queue_t* queue) const {
   auto found = live(queue);
   if (!found) return error(HSA_STATUS_ERROR_INVALID_QUEUE);
   return found;
 }
 
-// A queue between the application and the agent's. Empty: no tool wants it, and nobody has asked for it.
+// Creates a queue between the application and the agent's queue. Returns null if it is neither required by a
+// tool nor requested.
 Result<std::shared_ptr<Queue>> Queues::make_intercepted(const Agent& agent, const QueueRequest& request,
                                                         uint64_t cookie, bool asked_for) {
   const auto block = memory_.allocate_system(intercept_queue_bytes(request.size));
@@ -233,7 +234,7 @@ Status Queues::counted_acquire(hsa_agent_t agent, hsa_queue_type_t type, hsa_amd
   }
   const auto wanted = backend_priority(priority);
   if (!wanted) return no_priority(priority);
-  constexpr uint32_t kPackets = 16384;  // as HIP makes its own
+  constexpr uint32_t kPackets = 16384;  // as HIP's queues
   const uint32_t size = std::clamp(kPackets, found->caps().queue_min_size, found->caps().queue_max_size);
   return create(agent, {size, HSA_QUEUE_TYPE_MULTI, callback, data, UINT32_MAX, UINT32_MAX},
                 Traits{.counted = true, .priority = *wanted}, queue);
@@ -294,10 +295,11 @@ Status Queues::destroy(hsa_queue_t* queue) {
   const auto found = live(queue);
   if (!found) return found.error();
   QueueTable::CooperativeChange change(table_);
-  const auto removed = table_.remove(queue, change);  // of two threads that destroy it, one gets it
+  const auto removed = table_.remove(queue, change);  // one of several threads that destroy it gets it
   if (!removed.found) return HSA_STATUS_ERROR_INVALID_QUEUE;
   if (removed.queue == nullptr || removed.queue->try_close()) return HSA_STATUS_SUCCESS;
-  // A callback is waited for, which may make a cooperative queue itself: it is refused, and does not wait for this.
+  // Waits for a callback. If the callback creates a cooperative queue, it is rejected and does not wait for
+  // this thread.
   change.end();
   removed.queue->close();
   return HSA_STATUS_SUCCESS;
@@ -351,7 +353,7 @@ Status Queues::get_info(hsa_queue_t* queue, hsa_queue_info_attribute_t attribute
     case HSA_AMD_QUEUE_INFO_PREFETCH_METADATA_DISPATCH_PKT_VERSION_MINOR:
     case HSA_AMD_QUEUE_INFO_PREFETCH_METADATA_BARRIER_PKT_VERSION_MAJOR:
     case HSA_AMD_QUEUE_INFO_PREFETCH_METADATA_BARRIER_PKT_VERSION_MINOR:
-      return answer(value, uint8_t{0xff});  // no agent takes such packets
+      return answer(value, uint8_t{0xff});  // the agent does not accept such packets
     case HSA_AMD_QUEUE_INFO_PREFETCH_METADATA_RING_BUFFER:
       return answer(value, uint64_t{0});
     case HSA_AMD_QUEUE_INFO_PROPERTIES: {

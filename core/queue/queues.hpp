@@ -1,10 +1,11 @@
-// Queues as the API makes, sets, asks and ends them.
+// Creation, properties, queries and destruction of queues by the API.
 //
-// Each function is the API function of the same name, with its checks of arguments, but without the check that
-// the runtime is open and the catching of exceptions, which the exported function does. Every argument is
-// checked here and nowhere else: the queues themselves (core/queue/queue.hpp) trust what they are given.
+// Each function implements the API function of the same name and checks every argument; the queues themselves
+// (core/queue/queue.hpp) do not. The exported function checks that the runtime is open and catches
+// exceptions.
 //
-// The runtime owns one. Every function may be called from any thread.
+// *Threads:* any thread.
+// *Lifetime:* owned by the runtime.
 #pragma once
 
 #include <hsa/hsa.h>
@@ -23,19 +24,19 @@ namespace rigel {
 
 class Queues {
  public:
-  /// All outlive the queues, which are in `table`. `dispatcher` is never held up by a handler of the
-  /// application.
+  /// All arguments outlive the queues, which are in `table`. Handlers of the application never block
+  /// `dispatcher`.
   Queues(const Machine& machine, MemoryManager& memory, AsyncDispatcher& dispatcher, QueueTools& tools,
          QueueTable& table)
       : machine_(machine), memory_(memory), dispatcher_(dispatcher), tools_(tools), table_(table) {}
 
   Status create(hsa_agent_t agent, const QueueRequest& request, hsa_queue_t** queue);
-  /// hsa_amd_queue_create: a queue for each descriptor, and the first status that is no success.
+  /// hsa_amd_queue_create: creates a queue for each descriptor, and returns the first error.
   Status create_described(hsa_agent_t agent, hsa_amd_queue_create_desc_t* descs, uint32_t num_descs);
   Status intercept_create(hsa_agent_t agent, const QueueRequest& request, hsa_queue_t** queue);
   Status intercept_register(hsa_queue_t* queue, hsa_amd_queue_intercept_handler callback, void* user_data);
-  /// Each has a hardware queue of its own: what a program sees of sharing is that others' packets hold up its
-  /// own.
+  /// Each counted queue has a dedicated hardware queue. The only visible effect of sharing would be that
+  /// packets delay those of other owners.
   Status counted_acquire(hsa_agent_t agent, hsa_queue_type_t type, hsa_amd_queue_priority_t priority,
                          QueueErrorCallback callback, void* data, hsa_queue_t** queue);
   Status counted_release(hsa_queue_t* queue);
@@ -52,7 +53,7 @@ class Queues {
   Status profiling_get_dispatch_time(hsa_agent_t agent, hsa_signal_t signal,
                                      hsa_amd_profiling_dispatch_time_t* time);
 
-  /// For the runtime's other parts.
+  /// For other parts of the runtime.
 
  private:
   struct Traits;

@@ -1,4 +1,4 @@
-// What is asked of queues is checked once, before a backend hears of it.
+// Arguments of queue functions are checked before a backend is called.
 #include "core/queue/queues.hpp"
 
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ namespace {
 
 std::atomic<int> made;
 std::atomic<uint32_t> packets_of_last;
-// Of the device's only cooperative queue.
+// State of the device's only cooperative queue.
 std::atomic<bool> cooperative_is_there, cooperative_is_ending;
 std::function<void()> while_it_ends;
 amd_queue_t queue_memory;
@@ -69,9 +69,9 @@ struct NoTools final : QueueTools {
   Result<bool> add_to(InterceptQueue&, const Agent&) override { return false; }
 };
 
-class QueuesOfTheApi : public ::testing::Test {
+class QueuesTest : public ::testing::Test {
  protected:
-  QueuesOfTheApi() {
+  QueuesTest() {
     made = 0;
     cooperative_is_there = false;
   }
@@ -80,7 +80,7 @@ class QueuesOfTheApi : public ::testing::Test {
     return machine_.add_agent(Node{}, backend_, host_, capabilities(features), std::vector<const Isa*>{})
         .handle();
   }
-  /// Intercepted queues lie in its memory.
+  /// Provides memory for intercepted queues.
   void add_host() {
     constexpr hsa_agent_t kHost{1};
     memory_.agents().add({.handle = kHost, .type = HSA_DEVICE_TYPE_CPU, .node = 0});
@@ -103,7 +103,7 @@ class QueuesOfTheApi : public ::testing::Test {
   Queues queues_{machine_, memory_, dispatcher_, tools_, table_};
 };
 
-TEST_F(QueuesOfTheApi, AreRefusedBeforeTheirBackendHearsOfThem) {
+TEST_F(QueuesTest, CreateRejectsArgumentsBeforeCallingBackend) {
   const hsa_agent_t agent = add_agent(HSABE_FEATURE_KERNEL_DISPATCH), mute = add_agent(0);
   const QueueRequest right{.size = 64};
   EXPECT_EQ(queues_.create(agent, right, nullptr), HSA_STATUS_ERROR_INVALID_ARGUMENT);
@@ -117,7 +117,7 @@ TEST_F(QueuesOfTheApi, AreRefusedBeforeTheirBackendHearsOfThem) {
   EXPECT_EQ(made, 0);
 }
 
-TEST_F(QueuesOfTheApi, HaveAtLeastTheAgentsLeastSize) {
+TEST_F(QueuesTest, CreateRaisesSizeToMinimumOfAgent) {
   const hsa_agent_t agent = add_agent(HSABE_FEATURE_KERNEL_DISPATCH);
   hsa_amd_queue_create_desc_t described{};
   described.version = HSA_AMD_QUEUE_CREATE_DESC_VERSION;
@@ -137,7 +137,7 @@ TEST_F(QueuesOfTheApi, HaveAtLeastTheAgentsLeastSize) {
   }
 }
 
-TEST_F(QueuesOfTheApi, AreAsManyAsTheAgentHas) {
+TEST_F(QueuesTest, CreateFailsAtLimitOfAgent) {
   const hsa_agent_t agent = add_agent(HSABE_FEATURE_KERNEL_DISPATCH);
   hsa_queue_t* queue = nullptr;
   ASSERT_EQ(queues_.create(agent, {.size = 64}, &queue), HSA_STATUS_SUCCESS);
@@ -150,7 +150,7 @@ TEST_F(QueuesOfTheApi, AreAsManyAsTheAgentHas) {
 
 constexpr QueueRequest kCooperative{.size = 64, .type = HSA_QUEUE_TYPE_COOPERATIVE};
 
-TEST_F(QueuesOfTheApi, ThatCooperateAreMadeWhenTheLastOneIsGone) {
+TEST_F(QueuesTest, CooperativeQueueIsCreatedAfterPreviousOneEnds) {
   add_host();
   const hsa_agent_t agent = add_agent(HSABE_FEATURE_KERNEL_DISPATCH);
   for (const bool intercepted : {false, true}) {
@@ -168,7 +168,7 @@ TEST_F(QueuesOfTheApi, ThatCooperateAreMadeWhenTheLastOneIsGone) {
   }
 }
 
-TEST_F(QueuesOfTheApi, ThatCooperateWaitForACallbackThatAsksForOne) {
+TEST_F(QueuesTest, CooperativeDestroyWaitsForCallbackThatCreatesOne) {
   const hsa_agent_t agent = add_agent(HSABE_FEATURE_KERNEL_DISPATCH);
   static std::atomic<bool> in_callback, asks;
   in_callback = asks = false;
@@ -199,8 +199,8 @@ TEST_F(QueuesOfTheApi, ThatCooperateWaitForACallbackThatAsksForOne) {
   EXPECT_EQ(made, 0);
 }
 
-// A device waits for the functions that it calls before a queue has ended.
-TEST_F(QueuesOfTheApi, ThatCooperateAreRefusedInACallbackThatTheLastOneWaitsFor) {
+// The device waits for the callbacks of a queue before the queue has ended.
+TEST_F(QueuesTest, CooperativeCreateFailsInCallbackOfEndingQueue) {
   const hsa_agent_t agent = add_agent(HSABE_FEATURE_KERNEL_DISPATCH);
   hsa_queue_t* queue = nullptr;
   ASSERT_EQ(queues_.create(agent, kCooperative, &queue), HSA_STATUS_SUCCESS);
@@ -218,7 +218,7 @@ TEST_F(QueuesOfTheApi, ThatCooperateAreRefusedInACallbackThatTheLastOneWaitsFor)
   EXPECT_EQ(made, 0);
 }
 
-// Tools that do something when they are asked whether they want a queue.
+// Tools that run an action when they are asked about a queue.
 struct MakingTools final : QueueTools {
   std::function<void()> make;
   bool wants_queues() const noexcept override { return make != nullptr; }
@@ -228,7 +228,7 @@ struct MakingTools final : QueueTools {
   }
 };
 
-TEST_F(QueuesOfTheApi, ThatCooperateAreRefusedToAToolThatIsAskedAboutOne) {
+TEST_F(QueuesTest, CooperativeCreateFailsInToolDuringCreation) {
   add_host();
   const hsa_agent_t agent = add_agent(HSABE_FEATURE_KERNEL_DISPATCH);
   MakingTools tools;
@@ -249,14 +249,14 @@ TEST_F(QueuesOfTheApi, ThatCooperateAreRefusedToAToolThatIsAskedAboutOne) {
   EXPECT_EQ(made, 0);
 }
 
-TEST_F(QueuesOfTheApi, AreAskedForByTheirHandle) {
+TEST_F(QueuesTest, QueriesFindQueueByHandle) {
   const hsa_agent_t agent = add_agent(HSABE_FEATURE_KERNEL_DISPATCH);
   hsa_queue_t* queue = nullptr;
   ASSERT_EQ(queues_.create(agent, {.size = 64}, &queue), HSA_STATUS_SUCCESS);
   hsa_queue_t other{};
   EXPECT_EQ(queues_.inactivate(nullptr), HSA_STATUS_ERROR_INVALID_ARGUMENT);
   EXPECT_EQ(queues_.inactivate(&other), HSA_STATUS_ERROR_INVALID_QUEUE);
-  // AMD's functions give one status to both.
+  // AMD's functions return one status for both.
   for (hsa_queue_t* const wrong : {static_cast<hsa_queue_t*>(nullptr), &other}) {
     hsa_agent_t of{};
     EXPECT_EQ(queues_.get_info(wrong, HSA_AMD_QUEUE_INFO_AGENT, &of), HSA_STATUS_ERROR_INVALID_QUEUE);
@@ -270,7 +270,7 @@ TEST_F(QueuesOfTheApi, AreAskedForByTheirHandle) {
 }
 
 #if HSABE_SANITIZER == HSABE_SANITIZER_NONE
-TEST_F(QueuesOfTheApi, ThatThereIsNoMemoryForLeaveNothingBehind) {
+TEST_F(QueuesTest, CreateWithoutMemoryReleasesAll) {
   const hsa_agent_t agent = add_agent(HSABE_FEATURE_KERNEL_DISPATCH);
   const size_t signals = signal_pool::capacity();
   hsa_queue_t* queue = nullptr;
@@ -288,7 +288,7 @@ TEST_F(QueuesOfTheApi, ThatThereIsNoMemoryForLeaveNothingBehind) {
   }
   EXPECT_GT(request, 3);
   EXPECT_EQ(queues_.destroy(queue), HSA_STATUS_SUCCESS);
-  // So many that doorbells which are lost would not go unseen.
+  // Enough repetitions to detect lost doorbells.
   for (size_t i = 0; i < 2 * signal_pool::kSignalsPerSlab; ++i) {
     request_that_fails = 0;
     EXPECT_THROW(static_cast<void>(queues_.create(agent, {.size = 64}, &queue)), std::bad_alloc);
@@ -297,7 +297,7 @@ TEST_F(QueuesOfTheApi, ThatThereIsNoMemoryForLeaveNothingBehind) {
   EXPECT_LE(signal_pool::capacity(), signals + signal_pool::kSignalsPerSlab);
 }
 
-TEST_F(QueuesOfTheApi, OfTheApplicationItselfGiveTheirMemoryBackWhenTheyCannotBeMade) {
+TEST_F(QueuesTest, FailedSoftQueueReleasesMemory) {
   alignas(64) unsigned char memory[4096];
   int given_back = 0;
   request_that_fails = 0;
@@ -308,7 +308,7 @@ TEST_F(QueuesOfTheApi, OfTheApplicationItselfGiveTheirMemoryBackWhenTheyCannotBe
   EXPECT_EQ(given_back, 1);
 }
 
-TEST_F(QueuesOfTheApi, InFrontOfOthersGiveBackWhatTheyAreMadeOfWhenTheyCannotBeMade) {
+TEST_F(QueuesTest, FailedInterceptQueueReleasesAll) {
   alignas(64) unsigned char memory[4096];
   int given_back = 0;
   const auto create_one = [&] {
@@ -318,9 +318,9 @@ TEST_F(QueuesOfTheApi, InFrontOfOthersGiveBackWhatTheyAreMadeOfWhenTheyCannotBeM
   create_one();
   EXPECT_EQ(std::exchange(given_back, 0), 1) << "when it ends";
   const size_t signals = signal_pool::capacity();
-  // So many that doorbells which are lost would not go unseen.
+  // Enough repetitions to detect lost doorbells.
   for (size_t i = 0; i < 2 * signal_pool::kSignalsPerSlab; ++i) {
-    request_that_fails = static_cast<int>(i % 3);  // the queue itself, its list of handlers
+    request_that_fails = static_cast<int>(i % 3);  // the queue, or its list of handlers
     try {
       create_one();
     } catch (const std::bad_alloc&) {
@@ -332,10 +332,10 @@ TEST_F(QueuesOfTheApi, InFrontOfOthersGiveBackWhatTheyAreMadeOfWhenTheyCannotBeM
 }
 #endif
 
-TEST_F(QueuesOfTheApi, HaveIdsThatNoEarlierRuntimeHasUsed) {
+TEST_F(QueuesTest, IdsAreUniqueAcrossRuntimes) {
   const hsa_agent_t agent = add_agent(HSABE_FEATURE_KERNEL_DISPATCH);
   uint64_t last = 0;
-  for (int life = 0; life < 3; ++life) {
+  for (int round = 0; round < 3; ++round) {
     Queues queues{machine_, memory_, dispatcher_, tools_, table_};
     hsa_queue_t* queue = nullptr;
     ASSERT_EQ(queues.create(agent, {.size = 64}, &queue), HSA_STATUS_SUCCESS);
@@ -345,7 +345,7 @@ TEST_F(QueuesOfTheApi, HaveIdsThatNoEarlierRuntimeHasUsed) {
   }
 }
 
-TEST_F(QueuesOfTheApi, HaveDoorbellsWithoutTimesOfADispatch) {
+TEST_F(QueuesTest, DoorbellHasNoDispatchTimes) {
   const hsa_agent_t agent = add_agent(HSABE_FEATURE_KERNEL_DISPATCH);
   hsa_amd_profiling_dispatch_time_t time{};
   for (const auto& [kind, status] : {std::pair{AMD_SIGNAL_KIND_DOORBELL, HSA_STATUS_ERROR_INVALID_SIGNAL},
@@ -357,7 +357,7 @@ TEST_F(QueuesOfTheApi, HaveDoorbellsWithoutTimesOfADispatch) {
   }
 }
 
-TEST_F(QueuesOfTheApi, OfTheApplicationItselfAreNotWhereTheHostSeesNothing) {
+TEST_F(QueuesTest, SoftQueueRequiresHostAccessibleRegion) {
   HeapFacts facts;
   facts.size = facts.allocation_limit = 1 << 20;
   Signal* const doorbell = signal_pool::create(0);
@@ -376,8 +376,9 @@ TEST_F(QueuesOfTheApi, OfTheApplicationItselfAreNotWhereTheHostSeesNothing) {
   EXPECT_TRUE(signal_pool::destroy(*doorbell));
 }
 
-// The callback may end the runtime, and with it who gets the memory back, while this queue is still held.
-TEST_F(QueuesOfTheApi, ThatAreInterceptedGiveTheirMemoryBackWhenTheirCallbackClosesThem) {
+// The callback may end the runtime, and with it the owner of the memory, while this queue is still
+// referenced.
+TEST_F(QueuesTest, InterceptQueueClosedInCallbackReleasesMemory) {
   static Queue* raised;
   static int given_back;
   given_back = 0;

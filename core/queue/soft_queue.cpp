@@ -1,4 +1,4 @@
-// A queue whose packets the application processes: a ring, two indices and a doorbell that it brought itself.
+// A queue whose packets the application processes: a ring, two indices and the application's doorbell.
 #include <cstddef>
 #include <cstring>
 #include <functional>
@@ -27,14 +27,14 @@ class SoftQueue final : public Queue {
     queue.doorbell_signal = request.doorbell;
     queue.size = request.size;
     amd_queue_->read_dispatch_id_field_base_byte_offset = offsetof(amd_queue_t, read_dispatch_id);
-    // Every slot says, in the header of its packet, that nothing is in it yet.
+    // All slots start with an INVALID packet header.
     constexpr uint16_t kInvalid = HSA_PACKET_TYPE_INVALID << HSA_PACKET_HEADER_TYPE;
     std::memset(ring, 0, request.size * kPacketBytes);
     for (uint32_t i = 0; i < request.size; ++i)
       std::memcpy(ring + i * kPacketBytes, &kInvalid, sizeof kInvalid);
   }
 
-  // Whoever consumes the packets is the application: there is nothing here to stop, stamp or bind.
+  // The application consumes the packets, so stopping, profiling and priorities have no effect.
   Status inactivate() override { return HSA_STATUS_SUCCESS; }
   Status set_profiling(bool) override {
     return fail(HSA_STATUS_ERROR_INVALID_QUEUE, "soft queue: has no agent");
