@@ -17,8 +17,8 @@ namespace rigel {
 
 struct AgentCodeTarget::Block {
   void* start = nullptr;  // of the allocation
-  size_t own_bytes = 0;   // of pages that are no allocation of the memory manager's
-  void* image = nullptr;  // the backend's, once loaded
+  size_t own_bytes = 0;   // size of pages outside the memory manager
+  void* image = nullptr;  // the backend's object, after loading
 };
 
 namespace {
@@ -59,7 +59,7 @@ Result<CodeMemory> AgentCodeTarget::allocate(uint64_t size, uint64_t alignment) 
   return memory;
 }
 
-// A device with memory of its own runs code from there. Null: it has none, or is a CPU agent.
+// Returns the pool from which a device runs code; null for CPU agents and devices without memory.
 const Heap* AgentCodeTarget::own_pool() const {
   return agent_.is_cpu() ? nullptr : runtime_.memory().find_heap_of(agent_.handle(), 0);
 }
@@ -71,17 +71,18 @@ Status AgentCodeTarget::allocate_pool(const Heap& pool, uint64_t size, uint64_t 
   const Status status = runtime_.memory().memory_pool_allocate(pool.pool(), size + slack, 0, &block.start);
   if (status != HSA_STATUS_SUCCESS) return status;
   memory.device_address = (reinterpret_cast<uint64_t>(block.start) + slack) & ~(alignment - 1);
-  // The host does not write a GPU's memory even where it could: its stores may still be on their way when instructions
-  // are fetched. The device copies what the host has made elsewhere.
+  // The host never writes to a GPU's memory, even if it can: its stores could arrive after instructions are
+  // fetched. The device copies the code from host memory.
   if (agent_.node().bus != HSABE_BUS_KFD && pool.facts().host_accessible)
     memory.host_address = reinterpret_cast<std::byte*>(memory.device_address);
-  // It may have been somebody's before.
+  // Reused memory may contain old data.
   if (memory.host_address != nullptr) std::memset(memory.host_address, 0, size);
   return HSA_STATUS_SUCCESS;
 }
 
-// Code that the host runs lies in pages of its own, of which some may not be written once it is loaded. The memory manager's are pinned
-// for the GPUs with every right: amdkfd keeps the queues of a process evicted while it cannot pin such a page again.
+// Code for the host is in separate pages, some of which become read-only after loading. Memory of the memory
+// manager is pinned for the GPUs with all rights, and amdkfd keeps the queues of a process evicted while it
+// cannot pin such a page again.
 Status AgentCodeTarget::allocate_pages(uint64_t size, uint64_t alignment, Block& block, CodeMemory& memory) {
   const auto page = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
   const uint64_t slack = alignment > page ? alignment - page : 0;
@@ -99,7 +100,7 @@ Status AgentCodeTarget::allocate_pages(uint64_t size, uint64_t alignment, Block&
 }
 
 Status AgentCodeTarget::allocate_host(uint64_t size, uint64_t alignment, Block& block, CodeMemory& memory) {
-  constexpr uint64_t kPage = 4096;  // what the system's memory is aligned to
+  constexpr uint64_t kPage = 4096;  // alignment of mapped memory
   const uint64_t slack = alignment > kPage ? alignment - kPage : 0;
   const auto allocated = runtime_.memory().allocate_system(size + slack, agent_.node().node_id);
   if (!allocated) return allocated.error();
@@ -124,13 +125,13 @@ std::optional<uint64_t> AgentCodeTarget::resolve(std::string_view name) {
   const auto operation = agent_.backend().code.resolve;
   if (operation == nullptr) return std::nullopt;
   if (operation(agent_.device(), str(name), &address) == HSA_STATUS_SUCCESS) return address;
-  backend_report::drop();  // others may know the name
+  backend_report::drop();  // another agent may resolve the name
   return std::nullopt;
 }
 
 Status AgentCodeTarget::describe_kernel(std::span<const std::byte> descriptor, CodeKernel& kernel) {
-  // What backends know are the descriptors of version 3 and later. That of version 2 says everything itself,
-  // in the same way for every chip, and the loader has read it.
+  // Backends support descriptors of version 3 and later. A version 2 descriptor is complete and the same for
+  // every chip, and the loader has read it.
   if (kernel.descriptor_size == sizeof(amd_kernel_code_t)) return HSA_STATUS_SUCCESS;
   hsabe_kernel_info_t info{};
   info.struct_size = sizeof info;
@@ -138,7 +139,7 @@ Status AgentCodeTarget::describe_kernel(std::span<const std::byte> descriptor, C
       agent_.backend().code.describe_kernel(agent_.device(), descriptor.data(), &info);
   if (status != HSA_STATUS_SUCCESS) return backend_report::refused("kernel descriptor", status);
   if (info.kernarg_size != 0) kernel.kernarg_size = info.kernarg_size;
-  // What the metadata says of these, a descriptor does not.
+  // These values are in the metadata only, not in a descriptor.
   kernel.kernarg_alignment = std::max(kernel.kernarg_alignment, info.kernarg_alignment);
   kernel.dynamic_callstack |= info.dynamic_callstack != 0;
   kernel.group_size = info.group_size;
@@ -148,7 +149,7 @@ Status AgentCodeTarget::describe_kernel(std::span<const std::byte> descriptor, C
 }
 
 Status AgentCodeTarget::finish(CodeMemory& memory, const FinishedCode& code) {
-  if (is_for_program()) return HSA_STATUS_SUCCESS;  // variables: there is nothing to run
+  if (is_for_program()) return HSA_STATUS_SUCCESS;  // variables: without kernels
   if (memory.host_address == nullptr) {
     const Status copied = runtime_.copies().memory_copy(reinterpret_cast<void*>(memory.device_address),
                                                         code.contents.data(), code.contents.size());

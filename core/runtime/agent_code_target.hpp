@@ -1,4 +1,4 @@
-// The code group of an agent's backend, as executables use it.
+// The code group of an agent's backend, for executables.
 #pragma once
 
 #include <deque>
@@ -14,8 +14,8 @@ class Runtime;
 
 class AgentCodeTarget final : public CodeTarget {
  public:
-  /// For the agent, or where that has its code, for another: handle 0 for the program. `runtime` and `agent` outlive
-  /// the target.
+  /// Creates the target of an agent, or of another agent whose code it holds; handle 0 is the program.
+  /// `runtime` and `agent` outlive the target.
   AgentCodeTarget(Runtime& runtime, const Agent& agent, hsa_agent_t serves)
       : runtime_(runtime), agent_(agent), serves_(serves) {}
 
@@ -28,10 +28,10 @@ class AgentCodeTarget final : public CodeTarget {
   Status finish(CodeMemory& memory, const FinishedCode& code) override;
 
  private:
-  struct Block;  // what CodeMemory::cookie points to
+  struct Block;  // object of CodeMemory::cookie
 
   const Heap* own_pool() const;
-  /// Whether it has the variables that all agents share.
+  /// Whether it holds the variables that all agents share.
   bool is_for_program() const { return serves_.handle == 0; }
   bool runs_on_host() const { return agent_.is_cpu() && !is_for_program(); }
   Status allocate_pool(const Heap& pool, uint64_t size, uint64_t alignment, Block& block, CodeMemory& memory);
@@ -43,7 +43,6 @@ class AgentCodeTarget final : public CodeTarget {
   const hsa_agent_t serves_;
 };
 
-/// The runtime's agents as targets of executables.
 class AgentCodeTargets final : public CodeTargets {
  public:
   explicit AgentCodeTargets(Runtime& runtime);
@@ -55,7 +54,7 @@ class AgentCodeTargets final : public CodeTargets {
  private:
   Runtime& runtime_;
   std::deque<AgentCodeTarget> targets_;
-  /// The variables that all agents share live in memory that all of them reach, a CPU agent's.
+  /// Variables of all agents, in memory of a CPU agent that all can access.
   std::optional<AgentCodeTarget> program_;
 };
 

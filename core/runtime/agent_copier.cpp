@@ -11,12 +11,12 @@
 namespace rigel {
 namespace {
 
-// Up to this much goes through the stage: to lock memory takes longer.
+// Copies up to this size use the staging buffer, because pinning takes longer.
 constexpr size_t kStagedMost = 1 << 20;
-// The stage has two halves: the host copies in one while the device does in the other.
+// The staging buffer has two halves: the host copies in one and the device in the other.
 constexpr size_t kHalfBytes = 128 << 10;
 
-// A signal for a call that waits for its own copy.
+// A signal for a synchronous copy.
 class Done {
  public:
   Done() : signal_(signal_pool::create(1)) {}
@@ -26,7 +26,7 @@ class Done {
   Done(const Done&) = delete;
   Done& operator=(const Done&) = delete;
   Signal* get() const { return signal_; }
-  /// A device that fails says so with the negative of a status.
+  /// A device reports failure as the negative of a status.
   Status wait() {
     const int64_t value = rigel::wait(*signal_, HSA_SIGNAL_CONDITION_LT, 1, kWaitForever, Spin::active());
     return value == 0 ? HSA_STATUS_SUCCESS : static_cast<Status>(-value);
@@ -79,7 +79,7 @@ Status AgentCopier::run(hsabe_copy_t& copy) {
   return status == HSA_STATUS_SUCCESS ? done.wait() : status;
 }
 
-// What is too much for the device at once goes in halves.
+// Splits boxes that exceed the device's limit into halves.
 Status AgentCopier::copy_box(const Box& box) {
   if (box.rows() == 1) return copy(box.destination.start, box.source.start, box.width);
   hsabe_copy_t whole = plan(box);
@@ -96,14 +96,14 @@ Status AgentCopier::copy_box(const Box& box) {
   return half == HSA_STATUS_SUCCESS ? copy_box(second) : half;
 }
 
-// The application's own memory may be in a pool that the device was not let into, or in none: the host then has its
-// part in the copy.
+// The application's memory may be in a pool without access for the device, or in no pool: the host then does
+// a part of the copy.
 Status AgentCopier::copy(void* destination, const void* source, size_t size) {
   auto* to = static_cast<unsigned char*>(destination);
   auto* from = static_cast<unsigned char*>(const_cast<void*>(source));
   auto read = memory_.reach(agent_.handle(), from, size);
   auto written = memory_.reach(agent_.handle(), to, size);
-  // Locked for other agents, and named as they see it.
+  // Locked for other agents, and named by their address.
   if (!read) from = static_cast<unsigned char*>(memory_.host_address(from));
   if (!written) to = static_cast<unsigned char*>(memory_.host_address(to));
   const Placement at_source = memory_.locate(from, size), at_destination = memory_.locate(to, size);
@@ -132,8 +132,8 @@ Status AgentCopier::copy(void* destination, const void* source, size_t size) {
   return run(copy);
 }
 
-// Not all that the host has can be pinned: ranges of the SVM API are the driver's already, and it would write to
-// what the program only reads, as to files that it has mapped.
+// Some host memory cannot be pinned: the driver already has ranges of the SVM API, and pinning would write to
+// memory that the program may only read, such as mapped files.
 Status AgentCopier::copy_unpinned(Status why, hsabe_copy_t& copy, void* destination, const void* source,
                                   bool to_device) {
   if (!MemoryManager::is_mapped(to_device ? source : destination, copy.width)) return why;
@@ -166,7 +166,7 @@ Status AgentCopier::copy_staged(hsabe_copy_t& copy, void* destination, const voi
       copy_bytes(static_cast<std::byte*>(destination) + at, stage(at), length(at));
     return status;
   };
-  // What has begun is waited for, whatever went wrong: the stage is used again.
+  // Waits for started copies after a failure, too, because the staging buffer is reused.
   Status result = HSA_STATUS_SUCCESS;
   size_t begun = 0, finished = 0;
   const auto note = [&](Status status) {
@@ -215,8 +215,8 @@ Result<bool> AgentCopier::submit(const DeviceCopyRequest& request) {
 
 Result<bool> AgentCopier::submit_row(void* destination, const void* source, size_t size, CopySides sides,
                                      Signal& completion) {
-  // Every member by itself: the compiler would clear a whole one of this size with an instruction that takes
-  // longer to begin than all of this.
+  // Sets each member separately: the compiler would clear a struct of this size with an instruction whose
+  // start-up takes longer than this function.
   hsabe_copy_t copy;
   copy.struct_size = sizeof copy;
   auto* const from = const_cast<void*>(source);

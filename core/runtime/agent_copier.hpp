@@ -1,4 +1,4 @@
-// The copy engine's side of a device, over the `copy` group of its backend.
+// Copies of a device by the `copy` group of its backend.
 #pragma once
 
 #include <functional>
@@ -13,15 +13,17 @@ namespace rigel {
 
 class AgentCopier final : public DeviceCopier {
  public:
-  /// `make_stage` gives host memory of that many bytes which the device reaches, or null; called once, when
-  /// it is needed. Memory that the device does not reach goes through it if it is little, or cannot be pinned.
+  /// `make_stage` returns host memory of the given size that the device can access, or null; called once, on
+  /// first use. Small copies and copies that cannot be pinned use this staging buffer if the device has no
+  /// access to the memory.
   AgentCopier(const Agent& agent, MemoryManager& memory, std::function<void*(size_t)> make_stage)
       : agent_(agent), memory_(memory), make_stage_(std::move(make_stage)) {}
 
   Status copy(void* destination, const void* source, size_t size) override;
   Status copy_box(const Box& box) override;
   Status fill(void* destination, uint32_t value, size_t count) override;
-  /// Taken if the device can wait for what does not hold yet without holding up others: the backend knows.
+  /// Accepted if the device can wait for the dependencies without delaying other copies, as reported by the
+  /// backend.
   Result<bool> submit(const DeviceCopyRequest& request) override;
   Result<bool> submit_row(void* destination, const void* source, size_t size, CopySides sides,
                           Signal& completion) override;
@@ -29,9 +31,9 @@ class AgentCopier final : public DeviceCopier {
   uint64_t to_system_time(uint64_t ticks) const override { return agent_.to_system_time(ticks); }
 
  private:
-  /// As the device addresses it, if it reaches that.
+  /// Returns the device's address of the memory, or null without access.
   void* seen(void* ptr, size_t size) const;
-  /// A copy between addresses of the device.
+  /// Describes a copy between addresses of the device.
   hsabe_copy_t plan(const Box& box, const CopySides& sides = {}) const;
   Status begin(hsabe_copy_t& copy, Signal& completion);
   Result<bool> hand_over(const hsabe_copy_t& copy);

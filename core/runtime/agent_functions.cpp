@@ -1,4 +1,4 @@
-// The API's functions on agents in which more than one service has a part.
+// Functions of the API on agents that use several services.
 #include <hsa/hsa_ext_amd.h>
 #include <unistd.h>
 
@@ -19,7 +19,7 @@ uint64_t available_memory(const Agent& agent, Gpus* gpus, const MemoryManager& m
   return available ? *available : node->local_bytes();  // an older kernel
 }
 
-/// Makes the agent's queue for copies and fills work, by a fill of memory of its own.
+/// Makes the agent's queue for copies and fills run a fill of its memory.
 Status fill_something(hsa_agent_t agent, MemoryManager& memory, CopyEngine& copies) {
   struct Search {
     MemoryManager& memory;
@@ -35,7 +35,7 @@ Status fill_something(hsa_agent_t agent, MemoryManager& memory, CopyEngine& copi
     return HSA_STATUS_INFO_BREAK;
   };
   if (memory.agent_iterate_memory_pools(agent, take, &search) != HSA_STATUS_INFO_BREAK)
-    return HSA_STATUS_SUCCESS;  // without memory there is nothing to fill
+    return HSA_STATUS_SUCCESS;  // without memory there is no fill
   constexpr size_t kWords = 16;
   void* block = nullptr;
   Status status = memory.memory_pool_allocate(search.pool, kWords * sizeof(uint32_t), 0, &block);

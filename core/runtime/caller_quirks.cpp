@@ -12,7 +12,7 @@
 namespace rigel {
 namespace {
 
-/// Versions of a library, by the first number behind `stem` in its file's name.
+/// Versions of a library: the first number after `stem` in its file name.
 struct Versions {
   std::string_view stem;
   uint32_t first;
@@ -30,14 +30,14 @@ int is_of(dl_phdr_info* library, size_t, void* data) noexcept {
   return version >= wanted.first && version <= wanted.last ? 1 : 0;
 }
 
-/// Whether one of them is in the process.
+/// Whether one of them is loaded.
 bool has(Versions wanted) noexcept {
   return ::dl_iterate_phdr(is_of, &wanted) != 0;
 }
 
 constexpr std::string_view kHip = "libamdhip64.so.";
 
-/// The numbers behind `kHip` in the name of a file.
+/// Parses the numbers after `kHip` in a file name.
 std::optional<HipVersion> hip_version(std::string_view path) noexcept {
   const size_t at = path.rfind(kHip);
   if (at == path.npos) return std::nullopt;
@@ -50,7 +50,7 @@ std::optional<HipVersion> hip_version(std::string_view path) noexcept {
   return version;
 }
 
-/// Copies the path of the HIP, if it is this library.
+/// Copies the path if this library is HIP.
 int keep_path_of_hip(dl_phdr_info* library, size_t, void* data) noexcept {
   const char* const path = library->dlpi_name;
   if (path == nullptr || std::strlen(path) >= PATH_MAX || !hip_version(path)) return 0;
@@ -63,7 +63,7 @@ int keep_path_of_hip(dl_phdr_info* library, size_t, void* data) noexcept {
 std::optional<HipVersion> hip_in_process() noexcept {
   char path[PATH_MAX];
   if (::dl_iterate_phdr(keep_path_of_hip, path) == 0) return std::nullopt;
-  // libamdhip64.so.5 is a link to the file with all numbers.
+  // libamdhip64.so.5 is a link to the file with the full version.
   char file[PATH_MAX];
   if (::realpath(path, file) != nullptr) {
     if (const auto version = hip_version(file)) return version;

@@ -1,6 +1,6 @@
-// What programs that use the runtime cannot bear, though it is right by the manual.
+// Detects programs and libraries that fail with behaviour that the manual allows.
 //
-// Threads: any.
+// *Threads:* any thread.
 #pragma once
 
 #include <cstdint>
@@ -13,22 +13,23 @@ struct HipVersion {
   uint32_t minor;
 };
 
-/// The version of HIP (libamdhip64.so.5) that is in the process. The minor number is that of the library's file,
-/// libamdhip64.so.5.2.21153, or 0 if the file's name has none.
+/// Returns the version of the loaded HIP (libamdhip64.so.5). The minor number comes from the file name,
+/// libamdhip64.so.5.2.21153, and is 0 without one.
 std::optional<HipVersion> hip_in_process() noexcept;
 
-/// Whether a HIP up to 5.x (libamdhip64.so.5 and before) is in the process. Its functions that need a GPU, hipMalloc and
-/// others, crash behind an hsa_init that succeeds without one, at least in 5.2. Behind one that fails, as ROCr's does
-/// where there is no driver, they answer with an error.
+/// Whether a HIP up to 5.x (libamdhip64.so.5 and older) is loaded. Its functions that need a GPU, such as
+/// hipMalloc, crash after an hsa_init that succeeds without one, at least in 5.2. After an hsa_init that
+/// fails, as ROCr's does without a driver, they return an error.
 bool has_hip_that_needs_a_gpu() noexcept;
 
-/// Whether a HIP of 6.0 or later is in the process, which tells pools of extended scope from others, and ends the process where
-/// memory that is not cached is asked for and there is none. Before, it took such a pool for the ordinary one.
+/// Whether a HIP of 6.0 or later is loaded. It recognises pools of extended scope, and ends the process if
+/// uncached memory is requested and there is no such pool. Older versions treat such a pool as an ordinary
+/// one.
 bool has_hip_that_knows_extended_scope() noexcept;
 
-/// Whether the ISAs of an agent are asked for by one who means all of them: LLVM's OpenMP from 20 on takes code for any,
-/// as for the generic target of a GPU. Before, it took the last for the agent's own, and HIP of ROCm 6.2 refuses GPUs with
-/// more than one.
+/// Whether all ISAs of an agent should be listed: LLVM's OpenMP accepts code for any of them from version 20
+/// on, such as a GPU's generic target. Older versions use the last one, and HIP of ROCm 6.2 rejects GPUs with
+/// several.
 bool has_openmp_that_reads_all_isas() noexcept;
 
 }  // namespace rigel

@@ -1,4 +1,4 @@
-// What a runtime is told by who configures it, and what it tells them.
+// Reads the configuration file and environment, and reports problems in them.
 #include <fmt/core.h>
 #include <unistd.h>
 
@@ -13,7 +13,7 @@
 namespace rigel {
 namespace {
 
-// %p in a path is the process's number.
+// %p in a path is the process id.
 std::string with_process_id(std::string path) {
   for (size_t at = path.find("%p"); at != path.npos; at = path.find("%p", at)) {
     path.replace(at, 2, std::to_string(::getpid()));
@@ -40,7 +40,7 @@ void Runtime::apply_log_config() {
   if (environment("HSA_LOADER_DEBUG") == nullptr && !config_.log.level.empty()) {
     configure_log(config_.log.level.c_str(), config_.path + ": /log/level");
   }
-  log_to_stderr();  // wherever an earlier life of the runtime sent it
+  log_to_stderr();  // instead of the target of a previous runtime
   if (!config_.log.to.empty() && config_.log.to != "stderr") {
     const std::string path = with_process_id(config_.log.to);
     if (!log_to_file(path.c_str())) {

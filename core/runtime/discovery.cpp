@@ -30,7 +30,7 @@ std::string subject_of(const Node& node) {
   }
 }
 
-// The driver reads the GPU's clock first and the system's after it.
+// The driver reads the GPU's clock before the system's.
 std::function<bool(ClockReading&)> clock_reader(const Kfd& kfd, const KfdGpu& gpu) {
   return [&kfd, &gpu](ClockReading& reading) {
     reading.earliest_ns = system_time_ns();
@@ -42,8 +42,7 @@ std::function<bool(ClockReading&)> clock_reader(const Kfd& kfd, const KfdGpu& gp
   };
 }
 
-// A call into a backend that may not keep to the rules yet: what it throws is a failure like others, unless memory has run
-// out, which is the whole runtime's.
+// Calls a backend. An exception counts as a failure of the call, except std::bad_alloc, which is rethrown.
 template <class Call>
 hsabe_status_t guarded(Call&& call) {
   try {
@@ -58,14 +57,14 @@ hsabe_status_t guarded(Call&& call) {
   return HSA_STATUS_ERROR;
 }
 
-// A failed call into a backend, in the words of the backend if it gave any.
+// Returns the message of a failed call into a backend, with the backend's explanation if it gave one.
 std::string explain(std::string_view what, hsabe_status_t status) {
   const std::string report = backend_report::take();
   return fmt::format("{}() failed with status {:#x}{}{}", what, static_cast<uint32_t>(status),
                      report.empty() ? "" : ": ", report);
 }
 
-// What the topology knows of a GPU and its backend need not say.
+// Fills in properties from the topology that the backend need not report.
 void complete(Capabilities& capabilities, const KfdNode& node) {
   hsabe_caps_t& caps = capabilities.caps;
   for (const KfdBank& bank : node.banks) {
@@ -93,7 +92,7 @@ Result<std::unique_ptr<const Machine>> Discovery::run() {
   if (const Status status = support_.backends.conclude(report_); status != HSA_STATUS_SUCCESS)
     return error(status);
   if (!machine_->agents().empty()) return std::unique_ptr<const Machine>(std::move(machine_));
-  // Programs take for granted that there is an agent after hsa_init, as there is with ROCr, and crash for want of it.
+  // Programs expect an agent after hsa_init, as with ROCr, and crash without one.
   std::string why = "no backend opened a device";
   if (support_.backends.backends().empty()) {
     const auto lines = report_.lines();
@@ -131,7 +130,7 @@ Status Discovery::find_gpus() {
     if (!open) report_.add(Stage::kDevice, Outcome::kFailed, subject, "not used: no backend opened it");
   }
   support_.gpus->settings().conclude(support_.gpus->kfd().gpus().size(), report_);
-  // Nothing is left of a driver without GPUs that are used.
+  // Closes the driver if none of its GPUs is used.
   if (support_.gpus->kfd().gpus().empty()) support_.gpus.reset();
   begin_gpus();
   return HSA_STATUS_SUCCESS;
@@ -140,14 +139,14 @@ Status Discovery::find_gpus() {
 void Discovery::begin_gpus() {
   if (support_.gpus == nullptr) return;
   if (support_.gpus->begin(std::move(faults_)) == HSA_STATUS_SUCCESS) return;
-  // Without events and signals that they can reach, GPUs are of no use.
+  // GPUs are unusable without events and accessible signals.
   report_.add(Stage::kDevice, Outcome::kFailed, "amdkfd", "events are not available; its GPUs are not used");
   while (!machine_->agents().empty() && machine_->agents().back().node().bus == HSABE_BUS_KFD)
     machine_->drop_last_agent();
   support_.gpus.reset();
 }
 
-// A device is opened in the end, but needs its place with the driver first, and gives it back if it fails.
+// The driver's GPU must be added before the device is opened, and is removed if opening fails.
 bool Discovery::open_gpu(const Node& node, const Backend& backend, const LoadedBackend& loaded) {
   std::string why;
   const auto gpu = support_.gpus->kfd().add_gpu(*support_.gpus->find_node(node.node_id), why);
@@ -200,7 +199,7 @@ void Discovery::add_device(const Node& node) {
   report_.add(Stage::kDevice, Outcome::kFailed, subject, "not used: no backend opened it");
 }
 
-// The backend's, and behind them that of the generic target if somebody reads it.
+// Returns the backend's ISA, followed by the generic target's if a caller needs it.
 std::vector<const Isa*> Discovery::isas_of(const Capabilities& can) {
   std::vector<const Isa*> isas;
   const auto add = [&](std::string name) {
@@ -244,7 +243,7 @@ bool Discovery::open_device(const Node& node, const Backend& backend, const Load
   AgentLimits limits;
   if (gpu != nullptr) {
     complete(*capabilities, *support_.gpus->find_node(node.node_id));
-    const auto number = static_cast<uint32_t>(support_.gpus->kfd().gpus().size() - 1);  // it is there already
+    const auto number = static_cast<uint32_t>(support_.gpus->kfd().gpus().size() - 1);  // already added
     limits = support_.gpus->settings().restrict(number, capabilities->caps,
                                                 loaded.queue.set_cu_mask != nullptr, subject, report_);
     if (limits.units_at_first) services.set_own_units(limits.units);
@@ -270,7 +269,7 @@ bool Discovery::open_device(const Node& node, const Backend& backend, const Load
   return true;
 }
 
-// HSA_SCRATCH_SINGLE_LIMIT; of more than there can be, all.
+// Applies HSA_SCRATCH_SINGLE_LIMIT; values above the maximum mean the maximum.
 void Discovery::limit_scratch(const Agent& agent) const {
   const auto& wanted = support_.gpus->settings().scratch_limit;
   if (!wanted || agent.backend().device.set_scratch_limit == nullptr) return;

@@ -1,8 +1,8 @@
-// Discovery: from manifests and nodes to the machine, each step with its line in the report. One bad backend
-// or device never takes the others down.
+// Discovery: opens devices from manifests and nodes, with a line in the report for each step. The failure of
+// one backend or device does not affect others.
 //
-// A runtime that starts makes one, on one thread, runs it, and is left with what was found: the machine, which
-// is constant from then on, and what its agents stand on.
+// *Lifetime:* a starting runtime runs it once, on one thread. The results remain: the machine, which is
+// constant, and the resources of its agents.
 #pragma once
 
 #include <deque>
@@ -24,15 +24,15 @@ class Runtime;
 
 class Discovery {
  public:
-  /// What agents stand on. It outlives them.
+  /// Resources of the agents, which outlive them.
   struct Support {
     BackendRegistry backends;
-    std::unique_ptr<Gpus> gpus;         ///< null without GPUs of amdkfd that are used
-    std::deque<HostServices> services;  ///< what each device was given
+    std::unique_ptr<Gpus> gpus;         ///< null if no GPU of amdkfd is used
+    std::deque<HostServices> services;  ///< the services of each device
   };
 
-  /// `runtime` is what the devices' services serve, `support` a part of it that is filled here, and `clocks`
-  /// keeps agents' clocks. `faults` is called when a GPU fails, once there are queues.
+  /// `runtime` implements the devices' services; `support` is a part of it that is filled here; `clocks` owns
+  /// the agents' clocks. `faults` is called when a GPU fails, once there are queues.
   Discovery(Runtime& runtime, const LoaderEnvironment& environment, const RuntimeConfig& config,
             DiscoveryReport& report, Support& support, ClockKeeper& clocks, KfdEvents::Callbacks faults)
       : runtime_(runtime),
@@ -43,15 +43,15 @@ class Discovery {
         clocks_(clocks),
         faults_(std::move(faults)) {}
 
-  /// Without any agent: OUT_OF_RESOURCES. A driver or a backend that was asked for by name and cannot be had
-  /// is an error too.
+  /// Fails with OUT_OF_RESOURCES without any agent. Also fails if a driver or a backend that the
+  /// configuration requires is not available.
   Result<std::unique_ptr<const Machine>> run();
 
  private:
   void find_host_nodes();
   Status find_gpus();
   void find_own_devices();
-  /// Finds the backend of a device and opens it: at most one agent, the reasons in the report.
+  /// Finds the backend of a device and opens it. Adds at most one agent, with the reasons in the report.
   void add_device(const Node& node);
   std::vector<const Isa*> isas_of(const Capabilities& can);
   bool open_device(const Node& node, const Backend& backend, const LoadedBackend& loaded,

@@ -1,5 +1,5 @@
-// The runtime on a driver whose operations fail, one after the other: a documented status comes back or GPUs
-// are left out, nothing hangs, nothing is left behind, and the next hsa_init works.
+// The runtime on a driver whose operations fail one after the other. hsa_init returns a documented status or
+// omits GPUs, without hangs and leaks, and the next hsa_init works.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <hsa/hsa.h>
@@ -34,7 +34,7 @@ testing::AssertionResult is_documented(hsa_status_t status) {
   return testing::AssertionFailure() << "status " << std::hex << status;
 }
 
-class FaultyMachine : public testing::TestWithParam<const char*> {
+class FaultInjection : public testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
     ::setenv("HSA_DRIVER", RIGEL_FAULTY_DRIVER, 1);
@@ -50,7 +50,7 @@ class FaultyMachine : public testing::TestWithParam<const char*> {
     driver_->can_retry = driver_->retries = driver_->lacks_atomics = 0;
   }
 
-  /// What a program does: memory, copies, queues and signals of every GPU. Statuses are documented ones.
+  /// Uses memory, copies, queues and signals of every GPU. Failures must have documented statuses.
   void use(const TestMachine& machine) {
     for (const hsa_agent_t gpu : machine.gpus) {
       use_memory(gpu);
@@ -93,7 +93,7 @@ class FaultyMachine : public testing::TestWithParam<const char*> {
     EXPECT_EQ(hsa_queue_destroy(queue), HSA_STATUS_SUCCESS);
   }
 
-  /// Everything works, on as many GPUs as the machine has.
+  /// Checks that the expected number of GPUs works.
   void expect_healthy(size_t gpus) {
     driver_->heal();
     const TestMachine machine(GetParam());
@@ -111,7 +111,7 @@ class FaultyMachine : public testing::TestWithParam<const char*> {
   FaultyDriver* driver_ = nullptr;
 };
 
-TEST_P(FaultyMachine, ComesUpAgainAfterAnyOperationFailed) {
+TEST_P(FaultInjection, InitSucceedsAfterAnyFailure) {
   const size_t gpus = count_gpus();
   ASSERT_GT(gpus, 0u);
   expect_healthy(gpus);
@@ -137,7 +137,7 @@ TEST_P(FaultyMachine, ComesUpAgainAfterAnyOperationFailed) {
   expect_healthy(gpus);
 }
 
-TEST_P(FaultyMachine, ComesUpAgainAfterAllFromOneOnFailed) {
+TEST_P(FaultInjection, InitSucceedsAfterDriverFailuresEnd) {
   const size_t gpus = count_gpus();
   expect_healthy(gpus);
   const size_t files = open_files();
@@ -156,7 +156,7 @@ TEST_P(FaultyMachine, ComesUpAgainAfterAllFromOneOnFailed) {
   }
 }
 
-TEST_P(FaultyMachine, WithoutEventsHasNoGpus) {
+TEST_P(FaultInjection, HasNoGpusWithoutEvents) {
   const size_t gpus = count_gpus();
   driver_->fail(1, UINT32_MAX, KFD_NR_CREATE_EVENT, ENOSPC);
   {
@@ -168,8 +168,8 @@ TEST_P(FaultyMachine, WithoutEventsHasNoGpus) {
   expect_healthy(gpus);
 }
 
-// Who is woken by nobody any more hangs, which the time limit of the test reports.
-TEST_P(FaultyMachine, WaitsOnWhereThereWasNoMemoryToWaitWith) {
+// A lost wake-up hangs, which the time limit of the test reports.
+TEST_P(FaultInjection, WaitContinuesAfterOutOfMemory) {
   const TestMachine machine(GetParam());
   ASSERT_FALSE(machine.gpus.empty());
   hsa_queue_t* const queue = rigel::testing::make_queue(machine.gpus[0]);
@@ -182,7 +182,7 @@ TEST_P(FaultyMachine, WaitsOnWhereThereWasNoMemoryToWaitWith) {
     driver_->fail(1, 4, KFD_NR_WAIT_EVENTS);
     rigel::testing::submit_barrier(queue, gate, done);
     std::thread opener([&] {
-      // Somebody sleeps by then, and has asked the driver in vain.
+      // The thread is asleep by then, and its call of the driver has failed.
       while (driver_->operations <= 4) std::this_thread::sleep_for(std::chrono::milliseconds(1));
       hsa_signal_store_screlease(gate, 0);
     });
@@ -196,7 +196,7 @@ TEST_P(FaultyMachine, WaitsOnWhereThereWasNoMemoryToWaitWith) {
   EXPECT_EQ(hsa_signal_destroy(done), HSA_STATUS_SUCCESS);
 }
 
-TEST_P(FaultyMachine, WithoutQueuesSaysSoAndCopies) {
+TEST_P(FaultInjection, CopiesWithoutQueues) {
   const size_t gpus = count_gpus();
   driver_->fail(1, UINT32_MAX, KFD_NR_CREATE_QUEUE, ENOSPC);
   {
@@ -215,8 +215,8 @@ TEST_P(FaultyMachine, WithoutQueuesSaysSoAndCopies) {
   expect_healthy(gpus);
 }
 
-// An engine could not tell there that it is done.
-TEST_P(FaultyMachine, CopiesWithKernelsWhereAtomicsDoNotReachTheHost) {
+// An engine could not report the end of a copy.
+TEST_P(FaultInjection, CopiesWithKernelsWithoutAtomicsToHost) {
   const rigel::testing::Variable engines("HSA_ENABLE_SDMA", "1");
   for (const bool lacks : {false, true}) {
     SCOPED_TRACE(lacks);
@@ -229,7 +229,7 @@ TEST_P(FaultyMachine, CopiesWithKernelsWhereAtomicsDoNotReachTheHost) {
   }
 }
 
-TEST_P(FaultyMachine, IsAskedForMemoryOfTheKindThatAnAllocationIs) {
+TEST_P(FaultInjection, RequestsMemoryOfAllocationsKind) {
   const TestMachine machine(GetParam());
   ASSERT_FALSE(machine.gpus.empty());
   const hsa_agent_t gpu = machine.gpus[0];
@@ -251,7 +251,7 @@ TEST_P(FaultyMachine, IsAskedForMemoryOfTheKindThatAnAllocationIs) {
     EXPECT_EQ(hsa_amd_memory_pool_free(memory), HSA_STATUS_SUCCESS);
   }
 
-  // The driver hears of the host's when the first GPU is let in.
+  // The driver receives host memory when the first GPU gets access.
   void* memory = nullptr;
   ASSERT_EQ(hsa_amd_memory_pool_allocate(host, 4096, HSA_AMD_MEMORY_POOL_UNCACHED_FLAG, &memory),
             HSA_STATUS_SUCCESS);
@@ -271,7 +271,7 @@ TEST_P(FaultyMachine, IsAskedForMemoryOfTheKindThatAnAllocationIs) {
   EXPECT_EQ(hsa_amd_vmem_handle_release(handle), HSA_STATUS_SUCCESS);
 }
 
-TEST_P(FaultyMachine, RetriesFaultsAsTheEnvironmentSays) {
+TEST_P(FaultInjection, RetriesFaultsAsConfigured) {
   const auto check = [&](const char* wanted, bool is_on) {
     SCOPED_TRACE(wanted);
     const rigel::testing::Variable xnack("HSA_XNACK", wanted);
@@ -284,7 +284,7 @@ TEST_P(FaultyMachine, RetriesFaultsAsTheEnvironmentSays) {
     EXPECT_EQ(enabled, is_on);
     for (const hsa_agent_t gpu : machine.gpus) {
       const std::string isa = rigel::testing::isa_name(gpu);
-      if (isa.find("xnack") == isa.npos) continue;  // this chip cannot
+      if (isa.find("xnack") == isa.npos) continue;  // not supported by this chip
       EXPECT_NE(isa.find(is_on ? "xnack+" : "xnack-"), isa.npos) << isa;
     }
     use(machine);
@@ -293,15 +293,15 @@ TEST_P(FaultyMachine, RetriesFaultsAsTheEnvironmentSays) {
   check("", false);
   check("1", true);
   EXPECT_EQ(driver_->retries, 1);
-  check("", true);  // it is the driver's setting that holds
+  check("", true);  // the driver's setting applies
   check("maybe", true);
   check("0", false);
   EXPECT_EQ(driver_->retries, 0);
   driver_->can_retry = 0;
-  check("1", false);  // refused
+  check("1", false);  // rejected
 }
 
-INSTANTIATE_TEST_SUITE_P(All, FaultyMachine,
+INSTANTIATE_TEST_SUITE_P(All, FaultInjection,
                          testing::Values("gfx803:vram=128M", "gfx900:vram=128M", "gfx1030:vram=128M",
                                          "gfx906:vram=128M,gfx1010:vram=128M"),
                          rigel::testing::board_test_name);

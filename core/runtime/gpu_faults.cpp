@@ -1,4 +1,4 @@
-// What happens when a GPU touches memory that it may not, or breaks.
+// Handles memory faults and hardware failures of GPUs.
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
@@ -23,15 +23,13 @@ const Agent* agent_of(const Machine& machine, Gpus& gpus, uint32_t gpu_id) {
   return nullptr;
 }
 
-// Whoever deals with the failure of a GPU finds no copy that never ends. Their queues may be dead or not:
-// after this it does not matter.
+// Makes pending copies of a failed GPU end, because its queues may be dead.
 void abandon_copies(const Agent* agent) {
   if (agent == nullptr || agent->backend().copy.abandon == nullptr) return;
   agent->backend().copy.abandon(agent->device(), HSA_STATUS_ERROR);
 }
 
-// A wait for the GPU would never end: without a handler that deals with the failure the process ends, as with
-// ROCr.
+// A wait for the GPU would never return: without a handler for the failure the process ends, as with ROCr.
 [[noreturn]] void give_up(const char* text) {
   const char* silent = environment("HSA_ENABLE_VM_FAULT_MESSAGE");
   if (silent == nullptr || std::string_view(silent) != "0") std::fprintf(stderr, "rigel: error: %s\n", text);
@@ -82,8 +80,8 @@ void Runtime::hardware_failed(const kfd_hw_exception& failure) noexcept try {
   give_up(kNoMemory);
 }
 
-// Not on the thread that listens to the driver: a handler may end the runtime, as one does that calls exit(),
-// and the end of the runtime waits for that thread.
+// Runs on a different thread than the driver's events: a handler may end the runtime, for example by exit(),
+// which waits for the events thread.
 void Runtime::tell_of(const hsa_amd_event_t& event, const Agent* agent, std::string otherwise) {
   struct Told {
     SystemEvents& handlers;
@@ -94,7 +92,7 @@ void Runtime::tell_of(const hsa_amd_event_t& event, const Agent* agent, std::str
   auto told = std::make_unique<Told>(Told{system_events_, agent, event, std::move(otherwise)});
   const auto tell = [](void* argument) {
     const std::unique_ptr<Told> what(static_cast<Told*>(argument));
-    abandon_copies(what->agent);  // first: after a handler that ends the runtime there is no agent
+    abandon_copies(what->agent);  // first: a handler may end the runtime and its agents
     if (!what->handlers.raise(what->event)) give_up(what->otherwise.c_str());
   };
   if (fault_dispatcher_.post(tell, told.get()) != HSA_STATUS_SUCCESS) {

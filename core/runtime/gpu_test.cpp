@@ -1,6 +1,6 @@
 // GPUs through the public API, in this process: the library opens the virtual GPU as its driver transport.
-// What an agent of any kind must do is in conformance/; here is what only GPUs do, and what their driver can
-// do to one.
+// conformance/ tests the requirements for all agents; this file tests properties of GPUs and effects of their
+// driver.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -34,8 +34,8 @@ using namespace rigel::testing;
 
 class GpuBoards : public ::testing::TestWithParam<const char*> {};
 
-TEST_P(GpuBoards, RunPacketsInEveryLifeOfTheRuntime) {
-  for (int life = 0; life < 3; ++life) {
+TEST_P(GpuBoards, RunPacketsInEveryRuntime) {
+  for (int round = 0; round < 3; ++round) {
     const TestMachine machine(GetParam());
     ASSERT_EQ(machine.status, HSA_STATUS_SUCCESS);
     ASSERT_FALSE(machine.gpus.empty());
@@ -43,7 +43,7 @@ TEST_P(GpuBoards, RunPacketsInEveryLifeOfTheRuntime) {
   }
 }
 
-TEST_P(GpuBoards, WakeASleeperAndAHandler) {
+TEST_P(GpuBoards, WakeWaiterAndHandler) {
   const TestMachine machine(GetParam());
   ASSERT_FALSE(machine.gpus.empty());
   hsa_queue_t* const queue = make_queue(machine.gpus[0]);
@@ -61,7 +61,7 @@ TEST_P(GpuBoards, WakeASleeperAndAHandler) {
       nullptr);
   submit_barrier(queue, gate, done);
   std::thread opener([&] {
-    // The waits below have begun by then: nothing of the API tells.
+    // The waits below have started by then, which the API does not report.
     std::this_thread::sleep_for(milliseconds(20));
     hsa_signal_store_screlease(gate, 0);
   });
@@ -74,8 +74,8 @@ TEST_P(GpuBoards, WakeASleeperAndAHandler) {
   hsa_signal_destroy(done);
 }
 
-// The callback goes on when the queue, the device and the runtime are gone.
-TEST_P(GpuBoards, MayLoseTheirRuntimeInAQueuesCallback) {
+// The callback continues after the end of the queue, the device and the runtime.
+TEST_P(GpuBoards, SupportShutDownInQueueCallback) {
   for (const bool destroys : {false, true}) {
     SCOPED_TRACE(destroys ? "destroys the queue first" : "leaves the queue to the runtime");
     struct Ending {
@@ -102,7 +102,7 @@ TEST_P(GpuBoards, MayLoseTheirRuntimeInAQueuesCallback) {
       __atomic_store_n(static_cast<uint16_t*>(queue->base_address), kNoPacketType, __ATOMIC_RELEASE);
       hsa_signal_store_screlease(queue->doorbell_signal, static_cast<hsa_signal_value_t>(index));
     }
-    // The callback may not touch what it has answered with again, as it would to wake somebody.
+    // The callback must not access the signal after its answer, as a wake-up would.
     while (ending.status == HSA_STATUS_INFO_BREAK) std::this_thread::sleep_for(milliseconds(1));
     EXPECT_EQ(ending.status, HSA_STATUS_SUCCESS);
     EXPECT_EQ(hsa_shut_down(), HSA_STATUS_ERROR_NOT_INITIALIZED);
@@ -112,7 +112,7 @@ TEST_P(GpuBoards, MayLoseTheirRuntimeInAQueuesCallback) {
   }
 }
 
-TEST_P(GpuBoards, CopyMemoryThatTheyWereNotLetInto) {
+TEST_P(GpuBoards, CopyMemoryWithoutAccess) {
   const TestMachine machine(GetParam());
   ASSERT_FALSE(machine.gpus.empty());
   for (const size_t size : {size_t{1}, size_t{1000}, size_t{300'000}, size_t{1} << 20, size_t{3'000'001}}) {
@@ -129,7 +129,7 @@ TEST_P(GpuBoards, CopyMemoryThatTheyWereNotLetInto) {
   }
 }
 
-TEST_P(GpuBoards, CopyWhenTheSignalsSayAndStampTheTime) {
+TEST_P(GpuBoards, CopyAfterDependenciesAndRecordTimes) {
   const TestMachine machine(GetParam());
   ASSERT_FALSE(machine.gpus.empty());
   constexpr size_t kSize = 1 << 20;
@@ -164,7 +164,7 @@ TEST_P(GpuBoards, CopyWhenTheSignalsSayAndStampTheTime) {
   hsa_amd_profiling_async_copy_enable(false);
 }
 
-TEST_P(GpuBoards, SayThatTheirMemoryIsUsedUp) {
+TEST_P(GpuBoards, ReportExhaustedMemory) {
   const TestMachine machine(GetParam());
   ASSERT_FALSE(machine.gpus.empty());
   const hsa_amd_memory_pool_t pool = coarse_pool(machine.gpus[0]);
@@ -191,7 +191,7 @@ INSTANTIATE_TEST_SUITE_P(All, GpuBoards,
 
 // --- Doorbells -------------------------------------------------------------------------------------------
 
-// How often the virtual GPU's threads have gone to sleep, by name.
+// Number of times that the virtual GPU's threads have gone to sleep, by name.
 std::map<std::string, uint64_t> sleeps_of_device_threads() {
   std::map<std::string, uint64_t> sleeps;
   for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
@@ -212,16 +212,16 @@ bool can_protect_pages() {
   return fd >= 0;
 }
 
-// Threads that poll, however seldom, show in every such time.
-TEST_P(GpuBoards, LookAtNothingWhileNobodyRings) {
+// Polling threads are visible in each of these intervals.
+TEST_P(GpuBoards, DoNotPollDoorbells) {
   if (!can_protect_pages()) GTEST_SKIP() << "no userfaultfd: doorbells that programs store to are looked at";
   const TestMachine machine(GetParam());
   ASSERT_FALSE(machine.gpus.empty());
-  EXPECT_TRUE(runs_a_barrier(machine.gpus[0]));  // the runtime's own queues stay
+  EXPECT_TRUE(runs_a_barrier(machine.gpus[0]));  // the runtime's queues remain
   hsa_queue_t* const queue = make_queue(machine.gpus[0]);
   auto before = sleeps_of_device_threads();
   for (int i = 0; i < 100; ++i) {
-    // Threads that sleep for good are told from others by what they do in a tenth of a second.
+    // Threads that sleep are distinguished by their activity within 0.1 s.
     std::this_thread::sleep_for(milliseconds(100));
     auto now = sleeps_of_device_threads();
     if (std::exchange(before, now) == now) break;
@@ -230,8 +230,8 @@ TEST_P(GpuBoards, LookAtNothingWhileNobodyRings) {
   EXPECT_EQ(hsa_queue_destroy(queue), HSA_STATUS_SUCCESS);
 }
 
-// A store would be stopped by userfaultfd, and the thread that then lets it go would have woken.
-TEST_P(GpuBoards, AreRungWithoutAStoreToTheirDoorbells) {
+// userfaultfd would stop a store, and the thread that then releases it would have woken.
+TEST_P(GpuBoards, AreRungByDoorbellCalls) {
   if (!can_protect_pages()) GTEST_SKIP() << "no userfaultfd: a store would not be seen";
   const TestMachine machine(GetParam());
   ASSERT_FALSE(machine.gpus.empty());
@@ -240,12 +240,12 @@ TEST_P(GpuBoards, AreRungWithoutAStoreToTheirDoorbells) {
   ASSERT_EQ(hsa_signal_create(1, 0, nullptr, &done), HSA_STATUS_SUCCESS);
   uint64_t before = sleeps_of_device_threads()["vgpu-doorbells"];
   for (int i = 0; i < 100; ++i) {
-    // A thread that sleeps for good is told from others by what it does in a tenth of a second.
+    // A thread that sleeps is distinguished by its activity within 0.1 s.
     std::this_thread::sleep_for(milliseconds(100));
     if (std::exchange(before, sleeps_of_device_threads()["vgpu-doorbells"]) == before) break;
   }
   for (int i = 0; i < 50; ++i) {
-    // The device goes to sleep now and then, and has to be woken.
+    // The device sometimes goes to sleep, and must be woken.
     if (i % 5 == 0) std::this_thread::sleep_for(milliseconds(3));
     hsa_signal_store_relaxed(done, 1);
     submit_barrier(queue, {0}, done);
@@ -257,7 +257,7 @@ TEST_P(GpuBoards, AreRungWithoutAStoreToTheirDoorbells) {
   EXPECT_EQ(hsa_queue_destroy(queue), HSA_STATUS_SUCCESS);
 }
 
-TEST(Gpus, LockedMemoryIsElsewhereForThem) {
+TEST(Gpus, LockedMemoryHasDifferentAddress) {
   const TestMachine machine("gfx900:vram=128M");
   ASSERT_FALSE(machine.gpus.empty());
   std::vector<char> mine(100'000, 'x'), back(mine.size());
@@ -279,8 +279,8 @@ TEST(Gpus, LockedMemoryIsElsewhereForThem) {
   EXPECT_EQ(hsa_amd_memory_pool_free(local), HSA_STATUS_SUCCESS);
 }
 
-// What is too much for the stage is pinned, and what the driver does not pin goes through the stage all the same.
-TEST(Gpus, CopyWhatCannotBePinned) {
+// Sizes beyond the staging buffer are pinned; memory that the driver cannot pin uses the staging buffer.
+TEST(Gpus, CopyUnpinnableMemory) {
   const TestMachine machine("gfx1030:vram=128M");
   ASSERT_FALSE(machine.gpus.empty());
   constexpr size_t kBytes = 3 << 20;
@@ -316,8 +316,8 @@ TEST(Gpus, CopyWhatCannotBePinned) {
   EXPECT_EQ(hsa_amd_memory_pool_free(local), HSA_STATUS_SUCCESS);
 }
 
-// Where they were not let in, the host has its part in their copies, if it may.
-TEST(Gpus, CopyVirtualMemoryThatTheyOrTheHostMayUse) {
+// The host does a part of copies of memory without access for a GPU, if the host has access.
+TEST(Gpus, CopyVirtualMemory) {
   const TestMachine machine("gfx1030:vram=128M");
   ASSERT_FALSE(machine.gpus.empty());
   const hsa_agent_t gpu = machine.gpus[0], host = machine.hosts[0];
@@ -345,7 +345,7 @@ TEST(Gpus, CopyVirtualMemoryThatTheyOrTheHostMayUse) {
     SCOPED_TRACE(::testing::Message() << "host " << of_host << ", GPU " << of_gpu);
     const hsa_amd_memory_access_desc_t access[] = {{of_host, host}, {of_gpu, gpu}};
     ASSERT_EQ(hsa_amd_vmem_set_access(va, kBytes, access, 2), HSA_STATUS_SUCCESS);
-    for (const size_t size : {size_t{1000}, kBytes}) {  // through the stage, and pinned
+    for (const size_t size : {size_t{1000}, kBytes}) {  // with the staging buffer, and pinned
       EXPECT_EQ(hsa_memory_copy(local, va, size), from);
       EXPECT_EQ(hsa_memory_copy(va, local, size), to);
     }
@@ -356,7 +356,7 @@ TEST(Gpus, CopyVirtualMemoryThatTheyOrTheHostMayUse) {
   EXPECT_EQ(hsa_amd_memory_pool_free(local), HSA_STATUS_SUCCESS);
 }
 
-TEST(Gpus, AFaultGoesToWhoAskedToBeTold) {
+TEST(Gpus, FaultCallsHandler) {
   const TestMachine machine("gfx900:vram=128M");
   ASSERT_FALSE(machine.gpus.empty());
   static std::atomic<uint64_t> address;
@@ -378,8 +378,8 @@ TEST(Gpus, AFaultGoesToWhoAskedToBeTold) {
   EXPECT_EQ(hsa_queue_destroy(queue), HSA_STATUS_SUCCESS);
 }
 
-// As one that calls exit() does, by what others do when the process ends.
-TEST(Gpus, MayLoseTheirRuntimeInAFaultsHandler) {
+// As a process does that calls exit() in the handler.
+TEST(Gpus, SupportShutDownInFaultHandler) {
   TestMachine machine("gfx900:vram=128M");
   ASSERT_FALSE(machine.gpus.empty());
   machine.status = HSA_STATUS_ERROR;  // the handler shuts down
@@ -401,8 +401,9 @@ TEST(Gpus, MayLoseTheirRuntimeInAFaultsHandler) {
   EXPECT_TRUE(runs_a_barrier(next.gpus[0]));
 }
 
-// A range of no planes is one plane for an image that has but one: then the other image has to have it, too.
-TEST(Gpus, CopyNoPlaneOfAnImageThatIsBehindItsLast) {
+// A range of 0 layers means 1 layer for an image that has only one: the other image must then have it as
+// well.
+TEST(Gpus, RejectImageLayerPastLast) {
   const TestMachine machine("gfx906:vram=64M");
   ASSERT_EQ(machine.gpus.size(), 1u);
   const hsa_agent_t gpu = machine.gpus[0];
@@ -429,7 +430,7 @@ TEST(Gpus, CopyNoPlaneOfAnImageThatIsBehindItsLast) {
   EXPECT_EQ(hsa_amd_memory_pool_free(plane), HSA_STATUS_SUCCESS);
 }
 
-TEST(Gpus, SayWhetherTheyAreOnOneChipWithTheCpu) {
+TEST(Gpus, ReportIntegratedGpus) {
   const TestMachine machine("gfx902:vram=64M,gfx906:vram=64M,gfx1036:vram=64M");
   ASSERT_EQ(machine.gpus.size(), 3u);
   const bool expected[] = {true, false, true};
@@ -445,8 +446,8 @@ TEST(Gpus, SayWhetherTheyAreOnOneChipWithTheCpu) {
   }
 }
 
-TEST(Gpus, AreThereForAForkedChildAndStillForItsParent) {
-  // The child would wait for ever for a lock of the allocator that a thread of its parent held.
+TEST(Gpus, WorkInForkedChildAndParent) {
+  // The child could wait forever for a lock of the allocator that a thread of its parent held.
   if (kAddressSanitizer) GTEST_SKIP() << "AddressSanitizer does not guard its allocator when it forks";
   const TestMachine machine("gfx900:vram=128M");
   ASSERT_FALSE(machine.gpus.empty());
@@ -468,7 +469,7 @@ TEST(Gpus, AreThereForAForkedChildAndStillForItsParent) {
   EXPECT_TRUE(runs_a_barrier(machine.gpus[0]));
 }
 
-TEST(Gpus, AreChosenByTheEnvironment) {
+TEST(Gpus, AreSelectedByEnvironment) {
   ::setenv("ROCR_VISIBLE_DEVICES", "2,0,7,1", 1);
   {
     const TestMachine machine("gfx803:vram=64M,gfx900:vram=64M,gfx1030:vram=64M");
@@ -482,7 +483,7 @@ TEST(Gpus, AreChosenByTheEnvironment) {
   ::unsetenv("ROCR_VISIBLE_DEVICES");
 }
 
-TEST(Gpus, KeepAsMuchScratchAsTheEnvironmentSays) {
+TEST(Gpus, LimitScratchByEnvironment) {
   const auto limit = [](const char* text) {
     ::setenv("HSA_SCRATCH_SINGLE_LIMIT", text, 1);
     const TestMachine machine("gfx900:vram=64M");
@@ -504,7 +505,7 @@ TEST(Gpus, KeepAsMuchScratchAsTheEnvironmentSays) {
 
 constexpr auto kReduced = static_cast<hsa_status_t>(HSA_STATUS_CU_MASK_REDUCED);
 
-/// The first 64 compute units that a queue may have.
+/// The first 64 compute units that a queue may use.
 uint64_t units_of(const hsa_queue_t* queue) {
   uint32_t words[3] = {7, 7, 7};
   EXPECT_EQ(hsa_amd_queue_cu_get_mask(queue, 96, words), HSA_STATUS_SUCCESS);
@@ -522,7 +523,7 @@ uint64_t all_units_of(hsa_agent_t gpu) {
   return count >= 64 ? UINT64_MAX : (uint64_t{1} << count) - 1;
 }
 
-TEST_P(GpuBoards, TellTheComputeUnitsThatAQueueHas) {
+TEST_P(GpuBoards, ReportComputeUnitsOfQueue) {
   const TestMachine machine(GetParam());
   for (const hsa_agent_t gpu : machine.gpus) {
     hsa_queue_t* const queue = make_queue(gpu);
@@ -543,7 +544,7 @@ TEST_P(GpuBoards, TellTheComputeUnitsThatAQueueHas) {
   }
 }
 
-TEST_P(GpuBoards, KeepToTheComputeUnitsOfTheEnvironment) {
+TEST_P(GpuBoards, LimitComputeUnitsByEnvironment) {
   const Variable mask("HSA_CU_MASK", "0-9:0-3");
   const TestMachine machine(GetParam());
   ASSERT_FALSE(machine.gpus.empty());
@@ -567,7 +568,7 @@ TEST_P(GpuBoards, KeepToTheComputeUnitsOfTheEnvironment) {
   }
 }
 
-TEST_P(GpuBoards, BeginWithAllComputeUnitsWhereTheEnvironmentSaysSo) {
+TEST_P(GpuBoards, StartWithAllComputeUnitsByEnvironment) {
   const Variable mask("HSA_CU_MASK", "0-9:0-3"), skip("HSA_CU_MASK_SKIP_INIT", "1");
   const Variable cooperative("HSA_COOP_CU_COUNT", "1");
   const TestMachine machine(GetParam());
@@ -582,7 +583,7 @@ TEST_P(GpuBoards, BeginWithAllComputeUnitsWhereTheEnvironmentSaysSo) {
   }
 }
 
-TEST(Gpus, AreMaskedAsTheyAreNumberedForTheProgram) {
+TEST(Gpus, UseProgramsNumberingForMasks) {
   const Variable visible("ROCR_VISIBLE_DEVICES", "1,0"), mask("HSA_CU_MASK", "0:0x30;1:0-1,4-5,9;7:1");
   const TestMachine machine("gfx900:vram=64M,gfx1030:vram=64M");
   ASSERT_EQ(machine.gpus.size(), 2u);
@@ -594,7 +595,7 @@ TEST(Gpus, AreMaskedAsTheyAreNumberedForTheProgram) {
   }
 }
 
-TEST(Gpus, IgnoreMasksThatTheyCannotHave) {
+TEST(Gpus, IgnoreInvalidMasks) {
   const Variable mask("HSA_CU_MASK", "0:0-2;1:0-2,,");
   const TestMachine machine("gfx1030:vram=64M,gfx900:vram=64M");
   ASSERT_EQ(machine.gpus.size(), 2u);
@@ -605,7 +606,7 @@ TEST(Gpus, IgnoreMasksThatTheyCannotHave) {
   }
 }
 
-TEST(Gpus, HaveNoMoreQueuesThanTheEnvironmentSays) {
+TEST(Gpus, LimitQueuesByEnvironment) {
   const auto queues = [](const TestMachine& machine) {
     uint32_t count = 0;
     hsa_agent_get_info(machine.gpus.at(0), HSA_AGENT_INFO_QUEUES_MAX, &count);
@@ -640,7 +641,7 @@ TEST(Gpus, HaveNoMoreQueuesThanTheEnvironmentSays) {
   }
 }
 
-TEST(Gpus, AreTakenToHaveEccAsTheEnvironmentSays) {
+TEST(Gpus, OverrideEccByEnvironment) {
   const auto isa = [](const char* text) {
     const Variable ecc("HSA_ENABLE_SRAMECC", text);
     const TestMachine machine("gfx906:vram=64M");
@@ -666,7 +667,7 @@ std::vector<std::string> isa_names(hsa_agent_t agent) {
   return names;
 }
 
-TEST(Gpus, ListTheirGenericTargetToWhoReadsMoreThanOne) {
+TEST(Gpus, ListGenericTargetForOpenMp) {
   constexpr const char* kBoards = "gfx906:vram=64M,gfx1030:vram=64M";
   using Names = std::vector<std::string>;
   const std::string prefix = "amdgcn-amd-amdhsa--";
@@ -688,7 +689,7 @@ TEST(Gpus, ListTheirGenericTargetToWhoReadsMoreThanOne) {
   dlclose(openmp);
 }
 
-TEST(Gpus, DoNotRetryFaultsWhereTheDriverRefuses) {
+TEST(Gpus, KeepDriverXnackSettingIfRejected) {
   for (const char* text : {"0", "1", "on"}) {
     const Variable xnack("HSA_XNACK", text);
     const TestMachine machine("gfx900:vram=64M");
@@ -700,7 +701,7 @@ TEST(Gpus, DoNotRetryFaultsWhereTheDriverRefuses) {
   }
 }
 
-TEST(Gpus, ThatNoBackendKnowsTakeNobodyDown) {
+TEST(Gpus, WithoutBackendAreSkipped) {
   ::setenv("HSA_OVERRIDE_GFX_VERSION_1", "63.0.0", 1);
   const TestMachine machine("gfx900:vram=64M,gfx906:vram=64M");
   ::unsetenv("HSA_OVERRIDE_GFX_VERSION_1");
@@ -708,7 +709,7 @@ TEST(Gpus, ThatNoBackendKnowsTakeNobodyDown) {
   EXPECT_EQ(machine.gpus.size(), 1u) << "the other one is left out";
 }
 
-TEST(Gpus, ThatAVersionIsMeantForAndThatAreNotThereAreInTheReport) {
+TEST(Gpus, ReportsVersionOverrideForMissingGpu) {
   const Variable mine("HSA_OVERRIDE_GFX_VERSION_1", "9.0.0"), host("HSA_OVERRIDE_GFX_VERSION_0", "9.0.0"),
       none("HSA_OVERRIDE_GFX_VERSION_9", "9.0.0"), empty("HSA_OVERRIDE_GFX_VERSION_8", "");
   const TestMachine machine("gfx900:vram=64M,gfx906:vram=64M");

@@ -1,8 +1,8 @@
-// The GPUs of amdkfd, as far as the runtime itself has to do with them: the connection, the topology, what
-// the kernel reports, and the signals that devices change. What a GPU can do is its backend's affair.
+// The GPUs of amdkfd: the connection, the topology, kernel events, and signals that devices change. Backends
+// implement everything else.
 //
-// Made while the runtime starts, by one thread, if there is a driver; ends after the agents. `listen` may be
-// called from any thread.
+// *Lifetime:* created by one thread when a runtime starts, if there is a driver; destroyed after the agents.
+// *Threads:* any thread may call `listen`.
 #pragma once
 
 #include <functional>
@@ -29,12 +29,12 @@ namespace rigel {
 
 class Gpus {
  public:
-  /// Opens the driver: the transport that the environment or the configuration names, or the kernel's own.
-  /// Null if the kernel has none, or one that cannot be used, with its line in the report. A transport that was
-  /// asked for and cannot be had is an error: INVALID_FILE where the file's options for it are wrong.
+  /// Opens the driver: the transport named by the environment or the configuration, or the kernel. Returns
+  /// null, with a line in the report, if the kernel has no usable driver. Fails if a named transport is not
+  /// available: INVALID_FILE for invalid options in the file.
   static Result<std::unique_ptr<Gpus>> open(const RuntimeConfig& config, const LoaderEnvironment& environment,
                                             DiscoveryReport& report);
-  /// Reports why the transport of a configuration cannot be had, if so: its library, or its options.
+  /// Reports a defect of the configured transport, if any: its library or its options.
   static void check_driver(const RuntimeConfig& config, const LoaderEnvironment& environment,
                            DiscoveryReport& report);
   ~Gpus();
@@ -44,21 +44,21 @@ class Gpus {
   const KfdTopology& topology() const { return topology_; }
   const KfdNode* find_node(uint32_t number) const;
   const GpuSettings& settings() const { return settings_; }
-  /// Whether GPU code of this process may fault and go on, since it began.
+  /// Whether GPU code of this process may retry page faults, as set at its start.
   bool xnack_enabled() const { return xnack_; }
 
-  /// The GPUs that this process shall use, in the order that it wants: ROCR_VISIBLE_DEVICES. Versions are
-  /// those of HSA_OVERRIDE_GFX_VERSION, and ECC is as HSA_ENABLE_SRAMECC has it.
+  /// Returns the GPUs to use, selected and ordered by ROCR_VISIBLE_DEVICES. HSA_OVERRIDE_GFX_VERSION
+  /// overrides versions, HSA_ENABLE_SRAMECC overrides ECC.
   std::vector<Node> visible_nodes(DiscoveryReport& report) const;
 
-  /// When all GPUs that will be used have been added: makes events, and signals visible to devices.
+  /// Creates events and makes signals accessible to devices. Call after the last GPU has been added.
   Status begin(KfdEvents::Callbacks callbacks);
-  /// Begins to listen to the kernel, at the latest when the first queue is made. Before `deliver` this only
-  /// says that it shall: a device may make a queue while it is opened.
+  /// Starts listening to the kernel, before the first queue is created. Before `deliver` it only records the
+  /// request: a device may create a queue while it is opened.
   Status listen();
-  /// When all is there that the callbacks use: the fault of a GPU waits until then.
+  /// Enables callbacks, once their data exists: a GPU fault waits until then.
   Status deliver();
-  /// Nothing is called back after this.
+  /// Stops listening; no callback runs afterwards.
   void stop_listening() {
     if (events_ != nullptr) events_->stop();
   }
@@ -81,7 +81,7 @@ class Gpus {
   bool shall_listen_ RIGEL_GUARDED_BY(mutex_) = false;
 };
 
-/// "9.0.6" as three numbers; nothing else will do.
+/// A version like "9.0.6" as three numbers.
 struct TargetVersion {
   uint32_t major = 0;
   uint32_t minor = 0;
@@ -89,8 +89,8 @@ struct TargetVersion {
 };
 std::optional<TargetVersion> parse_target_version(std::string_view text);
 
-/// The positions, among GPUs with these unique ids, that a list like "1,GPU-1234,0" names, in its order. As
-/// with CUDA's and ROCr's, the first word that names none ends the list, and so does one that repeats.
+/// Returns the positions of GPUs with these unique ids in the order of a list like "1,GPU-1234,0". As with
+/// CUDA and ROCr, the first invalid or repeated entry ends the list.
 std::vector<size_t> parse_visible_devices(std::string_view list, const std::vector<uint64_t>& unique_ids);
 
 }  // namespace rigel

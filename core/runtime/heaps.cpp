@@ -1,4 +1,4 @@
-// What the memory manager learns of the agents that discovery has opened.
+// Adds agents, links and heaps of discovered agents to the memory manager.
 #include <memory>
 
 #include "core/base/backend_report.hpp"
@@ -10,7 +10,7 @@
 namespace rigel {
 namespace {
 
-// A device's own memory, by way of its backend's memory group.
+// Memory of a device, by its backend's memory group.
 class BackendMemoryProvider final : public MemoryProvider {
  public:
   BackendMemoryProvider(const Agent& agent, uint32_t heap) : agent_(agent), heap_(heap) {}
@@ -30,7 +30,7 @@ class BackendMemoryProvider final : public MemoryProvider {
     agent_.backend().memory.release(agent_.device(), heap_, backing.cookie, backing.size);
   }
 
-  // Nobody is let in but the host, where it sees the memory, and then it always does.
+  // Only the host has access, if it can access the memory at all, and then always.
   Status set_access(const Backing&, const AgentSet&) override { return HSA_STATUS_SUCCESS; }
 
  private:
@@ -51,7 +51,7 @@ HeapFacts facts_of(const Agent& agent, const hsabe_heap_t& heap) {
   facts.owner = agent.handle();
   facts.location = agent.is_cpu() ? HSA_AMD_MEMORY_POOL_LOCATION_CPU : HSA_AMD_MEMORY_POOL_LOCATION_GPU;
   facts.size = heap.size;
-  facts.allocation_limit = heap.size;  // in the group segment: of a work-group
+  facts.allocation_limit = heap.size;  // in the group segment: per work-group
   facts.granule = heap.granule == 0 ? 4096 : heap.granule;
   facts.recommended_granule = facts.granule;
   facts.bus_width_bits = agent.caps().memory_width_bits;
@@ -63,16 +63,16 @@ HeapFacts facts_of(const Agent& agent, const hsabe_heap_t& heap) {
   } else {
     facts.global_flags = global_flags(heap.flags);
     facts.host_accessible = (heap.flags & HSABE_HEAP_HOST_VISIBLE) != 0;
-    facts.host_coherent = agent.node().bus == HSABE_BUS_OWN;  // a backend says what holds of its own devices
+    facts.host_coherent = agent.node().bus == HSABE_BUS_OWN;  // the backend defines this for its own devices
   }
   return facts;
 }
 
-// Node numbers of a backend's own devices are the backend's affair: the topology's begin below, and end there.
+// Node numbers of a backend's own devices start here; those of the topology are lower.
 constexpr uint32_t kFirstOwnNode = 1u << 31;
 
-// A device that only its backend knows is a node by itself. Hosts reach it, where they see its memory, and are
-// reached; of other devices nobody says so.
+// Connects a device that only its backend finds, which is a separate node, with hosts that can access its
+// memory, in both directions. Access to other devices is unknown.
 void connect_with_hosts(AgentDirectory& agents, uint32_t node) {
   const LinkFacts way{.hops = 1, .info = {}};
   agents.hosts().for_each([&](size_t index) {
@@ -99,14 +99,14 @@ void Runtime::add_links() {
       facts.info.link_type = static_cast<hsa_amd_link_info_type_t>(
           link.type == 11 ? HSA_AMD_LINK_INFO_TYPE_XGMI : HSA_AMD_LINK_INFO_TYPE_PCIE);
       facts.info.numa_distance = link.weight;
-      // Nothing is said of the way back: where the host, or a peer, sees not all of a GPU's memory, there is none.
+      // The reverse link may be missing: the host, or a peer, cannot always access all of a GPU's memory.
       memory_.agents().add_link(link.from, link.to, facts);
     }
   }
 }
 
-// A GPU's own memory, as ROCr lists it. The pool of extended scope is listed to who knows it: HIP up to 5.x takes any
-// pool that is not fine-grained for the ordinary one.
+// Adds a GPU's memory as ROCr lists it. The pool of extended scope is listed only if callers support it: HIP
+// up to 5.x treats any pool that is not fine-grained as the ordinary one.
 void Runtime::add_gpu_heaps(const Agent& agent) {
   const KfdNode& node = *gpus()->find_node(agent.node().node_id);
   const KfdGpu& gpu = *gpus()->kfd().gpu_of_node(node.number);
@@ -132,7 +132,7 @@ void Runtime::add_gpu_heaps(const Agent& agent) {
       {HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_EXTENDED_SCOPE_FINE_GRAINED, has_hip_that_knows_extended_scope()},
       {HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_FINE_GRAINED, fine_listed}};
   for (const auto& pool : pools) {
-    if (facts.size == 0) break;  // it lives in the host's memory
+    if (facts.size == 0) break;  // it uses host memory
     facts.global_flags = pool.flags;
     facts.visible = pool.visible;
     memory_.add_heap(facts,

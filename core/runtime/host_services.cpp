@@ -17,8 +17,8 @@
 namespace rigel {
 namespace {
 
-// A service as the table has it: no exception passes through the frames of a backend, which may be C. One
-// becomes a line of the log and a status, a null pointer or nothing. The other services throw nothing.
+// A service as in the table: no exception passes through the frames of a backend, which may be C. An
+// exception is logged, and the service returns a status, null or nothing. Other services never throw.
 template <auto kFunction, class Type = decltype(kFunction)>
 struct Service;
 template <auto kFunction, class R, class... Args>
@@ -51,7 +51,7 @@ LogLevel level_of(uint32_t level) {
 }
 
 int32_t log_enabled_service(void* self, uint32_t level) {
-  // The report has warnings whatever the log shows.
+  // The report contains warnings at every log level.
   if (level == HSABE_LOG_WARN && services(self).runtime().is_discovering()) return 1;
   return log_enabled(level_of(level), LogTopic::kModule);
 }
@@ -191,7 +191,7 @@ void* driver_registers(void* self) {
   return kfd(self).registers(*services(self).gpu());
 }
 
-void driver_bell(void* self, void* doorbell, hsabe_bell_t* bell) {
+void driver_doorbell_call(void* self, void* doorbell, hsabe_bell_t* bell) {
   hsadrv_doorbell_t attached;
   const bool calls = kfd(self).attach(doorbell, attached);
   *bell = {sizeof *bell, calls ? attached.ring : nullptr, calls ? attached.context : nullptr};
@@ -215,7 +215,7 @@ void report(void*, hsabe_str_t text) {
   backend_report::keep(view(text));
 }
 
-/// What `read` gives of the options, or `fallback` if it throws. What it finds wrong with them is told.
+/// Returns the result of `read` on the options, or `fallback` if it throws. Reports errors in the options.
 template <class Value, class Read>
 Value read_option(void* self, Value fallback, Read&& read) noexcept try {
   HostServices& host = services(self);
@@ -258,7 +258,7 @@ constexpr hsabe_host_driver_t kDriver{.struct_size = sizeof kDriver,
                                       .release_addresses = driver_release_addresses,
                                       .doorbell = Service<&driver_doorbell>::call,
                                       .registers = Service<&driver_registers>::call,
-                                      .bell = driver_bell};
+                                      .bell = driver_doorbell_call};
 constexpr hsabe_host_config_t kConfig{sizeof kConfig, get_integer, get_boolean, get_string};
 
 }  // namespace

@@ -1,7 +1,7 @@
-// The runtime's side of the backend ABI: the services that one device's backend is given.
+// The runtime's services for the backend of one device, as defined by the backend ABI.
 //
-// One HostServices is made for each device before it is opened, and lives until it is closed. The services
-// may be called from any thread.
+// *Lifetime:* created before its device is opened, destroyed after it is closed.
+// *Threads:* any thread may call the services.
 #pragma once
 
 #include <hsa_backend/hsa_backend.h>
@@ -20,8 +20,7 @@ class Runtime;
 
 class HostServices {
  public:
-  /// `node` is the NUMA node that the device's host memory comes from; `gpu` the device if it is one of
-  /// amdkfd's.
+  /// `node` is the NUMA node of the device's host memory; `gpu` is the device if it is one of amdkfd's.
   HostServices(Runtime& runtime, std::string backend, ModuleOptions options, uint32_t node,
                KfdGpu* gpu = nullptr);
   HostServices(const HostServices&) = delete;
@@ -34,8 +33,8 @@ class HostServices {
   const ModuleOptions& options() const { return options_; }
   uint32_t node() const { return node_; }
   KfdGpu* gpu() const { return gpu_; }
-  /// The compute units that queues of the backend's own begin with, one bit each; empty: all. Before the
-  /// device is opened.
+  /// Initial compute units of the backend's queues, one bit each; empty: all. Set before the device is
+  /// opened.
   const std::vector<uint32_t>& own_units() const { return own_units_; }
   void set_own_units(std::vector<uint32_t> units) { own_units_ = std::move(units); }
 

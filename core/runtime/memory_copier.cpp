@@ -8,8 +8,8 @@
 
 namespace rigel {
 
-// One side is the device's, or the host copies. What is not the device's is the host's, and may be locked memory
-// that is named as agents see it, or virtual memory that the host may not access.
+// The device copies if one side is its memory, otherwise the host. The other side is host memory, which may
+// be locked and named by an agent's address, or virtual memory without access for the host.
 Status MemoryCopier::copy(void* destination, const void* source, size_t size) {
   const Placement to = memory_.locate(destination, size), from = memory_.locate(source, size);
   const bool to_device = to.owner.handle == agent_.handle().handle;

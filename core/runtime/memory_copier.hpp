@@ -1,5 +1,5 @@
-// The copy engine's side of a device that has no copy engine, over `copy` of its backend's `memory` group: each copy
-// keeps the thread that asks for it, or one of the copy engine's, until it is done.
+// Copies of a device without a copy engine, by `copy` of its backend's `memory` group. Each copy blocks the
+// calling thread, or a thread of the copy engine, until it is complete.
 #pragma once
 
 #include "core/copy/device_copier.hpp"

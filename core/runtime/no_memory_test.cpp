@@ -1,9 +1,9 @@
-// A process that runs out of memory, at each of its requests: once, and for good. Every call answers, what a
-// call has accepted is done, nothing crashes or hangs, and when there is memory again hsa_init works.
+// A process that runs out of memory at each of its requests, once or permanently. Every call returns,
+// accepted work is completed, nothing crashes or hangs, and hsa_init works when there is memory again.
 //
-// The requests are those for memory of the C library, for mappings of the kernel and for threads: this
-// program's malloc, mmap and pthread_create are everybody's. What failed before is repeated with one request
-// more that succeeds, until none is left that could fail.
+// The requests are those for memory of the C library, for mappings of the kernel, and for threads: this
+// program replaces malloc, mmap and pthread_create. Each run repeats the program with one more successful
+// request before the failure, until no request fails.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <hsa/hsa.h>
@@ -85,11 +85,11 @@ int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*
 
 namespace {
 
-// What a child tells: survives its crash.
+// Results of a child, which survive its crash.
 struct Account {
   std::atomic<const char*> call{""};
-  std::atomic<bool> met{false};    // the request that was to fail
-  std::atomic<bool> ended{false};  // and everything went on behind it
+  std::atomic<bool> met{false};    // the request that should fail was made
+  std::atomic<bool> ended{false};  // the program ran to its end
 };
 
 Account& account() {
@@ -100,8 +100,8 @@ Account& account() {
 
 #define CALL(call) answers(#call, call)
 
-// One call of each kind that is made of memory, in the order of a program. A call that depends on one that
-// was refused is left out.
+// One call of each kind that allocates, in a program's order. Calls that depend on a rejected call are
+// omitted.
 class Program {
  public:
   explicit Program(const std::vector<char>& code) : code_(code) {}
@@ -131,7 +131,7 @@ class Program {
     return HSA_STATUS_INFO_BREAK;
   }
 
-  // Who was promised that this happens waits for it; the child has an alarm.
+  // Waits for an accepted operation; an alarm ends the child.
   static void wait_below(hsa_signal_t signal, hsa_signal_value_t value, const char* what) {
     account().call = what;
     while (hsa_signal_wait_scacquire(signal, HSA_SIGNAL_CONDITION_LT, value, UINT64_MAX,
@@ -245,13 +245,13 @@ class Program {
     CALL(hsa_amd_async_function([](void*) {}, nullptr));
     hsa_region_t region{};
     hsa_agent_iterate_regions(agent_, keep_first<hsa_region_t>, &region);
-    hsa_signal_t bell{};
+    hsa_signal_t doorbell{};
     hsa_queue_t* queue = nullptr;
-    if (!CALL(hsa_signal_create(0, 0, nullptr, &bell))) return;
-    if (CALL(hsa_soft_queue_create(region, 64, HSA_QUEUE_TYPE_MULTI, HSA_QUEUE_FEATURE_AGENT_DISPATCH, bell,
-                                   &queue)))
+    if (!CALL(hsa_signal_create(0, 0, nullptr, &doorbell))) return;
+    if (CALL(hsa_soft_queue_create(region, 64, HSA_QUEUE_TYPE_MULTI, HSA_QUEUE_FEATURE_AGENT_DISPATCH,
+                                   doorbell, &queue)))
       CALL(hsa_queue_destroy(queue));
-    // What is left is the runtime's to end: a signal, a queue, memory.
+    // The runtime must free the remaining objects: a signal, a queue, memory.
     void* left = nullptr;
     CALL(hsa_amd_memory_pool_allocate(pool_, 64, 0, &left));
     CALL(
@@ -275,7 +275,7 @@ class Program {
   Program(code).run();
   counting = false;
   account().met = requests.load() > first;
-  // With memory, the runtime that could not shut down does so, and the next one comes up and goes.
+  // With memory, the runtime that could not shut down does so, and the next one starts and ends.
   while (hsa_shut_down() == HSA_STATUS_SUCCESS) {
   }
   account().call = "hsa_init() with memory";
@@ -284,7 +284,7 @@ class Program {
   _exit(0);
 }
 
-// Returns how many requests could fail.
+// Returns the number of requests that can fail.
 long fail_each_request(long count) {
   std::ifstream file(RIGEL_TEST_KERNELS, std::ios::binary);
   const std::vector<char> code{std::istreambuf_iterator<char>(file), {}};
@@ -313,15 +313,15 @@ long fail_each_request(long count) {
   return request;
 }
 
-TEST(NoMemory, OnceIsAnAnswerOrNotMissed) {
+TEST(NoMemory, SingleFailureIsReportedOrHandled) {
   EXPECT_GT(fail_each_request(1), 300);
 }
 
-TEST(NoMemory, FromThenOnIsAnAnswerToo) {
+TEST(NoMemory, PermanentFailureIsReported) {
   EXPECT_GT(fail_each_request(LONG_MAX), 300);
 }
 
-TEST(NoMemory, OnceIsAnAnswerWhileAToolWatchesCopies) {
+TEST(NoMemory, SingleFailureIsReportedWithCopyTool) {
   const std::filesystem::path file =
       std::filesystem::temp_directory_path() / ("rigel-no-memory-" + std::to_string(::getpid()) + ".json");
   std::ofstream(file) << R"({"config_version": "1.0", "plugins": [{"name": "watcher", "library": ")"

@@ -1,5 +1,5 @@
-// Devices that only their backend finds, through the public API: what a program can do with their memory, which
-// the host does not see, and what becomes of those that break the rules.
+// Devices that only their backend finds, through the public API: use of their memory, which the host cannot
+// access, and devices that violate the contract.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -123,7 +123,7 @@ class OwnDevices : public testing::Test {
     return bytes;
   }
 
-  // An option by which the backend calls a function of the test.
+  // Test function that the backend calls, set by an option.
   using Hook = void (*)(const hsabe_host_t* host);
   static std::string hook(const std::string& name, Hook function) {
     return '"' + name + "\": " + std::to_string(reinterpret_cast<uintptr_t>(function));
@@ -136,7 +136,7 @@ class OwnDevices : public testing::Test {
   bool running_ = false;
 };
 
-TEST_F(OwnDevices, HaveTheirMemoryCopiedByTheirBackend) {
+TEST_F(OwnDevices, BackendCopiesMemory) {
   constexpr size_t kSize = (9 << 20) + 5;
   start(R"("devices": 2)");
   ASSERT_EQ(devices.size(), 2u);
@@ -152,7 +152,7 @@ TEST_F(OwnDevices, HaveTheirMemoryCopiedByTheirBackend) {
   EXPECT_EQ(contents(elsewhere, kSize), written);
 }
 
-TEST_F(OwnDevices, HaveTheirMemoryCopiedWhenSignalsSaySo) {
+TEST_F(OwnDevices, BackendCopiesAfterDependencies) {
   constexpr size_t kSize = 1 << 20;
   start("");
   ASSERT_EQ(devices.size(), 1u);
@@ -175,7 +175,7 @@ TEST_F(OwnDevices, HaveTheirMemoryCopiedWhenSignalsSaySo) {
   for (const hsa_signal_t signal : {go, there, done}) hsa_signal_destroy(signal);
 }
 
-TEST_F(OwnDevices, HaveTheirMemoryFilled) {
+TEST_F(OwnDevices, BackendFillsMemory) {
   constexpr size_t kWords = 100'000;
   start("");
   ASSERT_EQ(devices.size(), 1u);
@@ -187,7 +187,7 @@ TEST_F(OwnDevices, HaveTheirMemoryFilled) {
   EXPECT_EQ(contents(block, 4 * kWords), expected);
 }
 
-TEST_F(OwnDevices, CopyBoxes) {
+TEST_F(OwnDevices, BackendCopiesBoxes) {
   start("");
   ASSERT_EQ(devices.size(), 1u);
   constexpr size_t kWidth = 48, kHeight = 10, kDepth = 2, kTargetPitch = 128, kSourcePitch = 64;
@@ -215,7 +215,7 @@ TEST_F(OwnDevices, CopyBoxes) {
   EXPECT_EQ(contents(block, expected.size()), expected);
 }
 
-TEST_F(OwnDevices, ShareMemoryThatTheHostDoesNotSeeWithNobody) {
+TEST_F(OwnDevices, InvisibleMemoryIsNotShared) {
   start(R"("devices": 2)");
   ASSERT_EQ(devices.size(), 2u);
   unsigned char* const block = allocate(devices[0], 4096);
@@ -226,7 +226,7 @@ TEST_F(OwnDevices, ShareMemoryThatTheHostDoesNotSeeWithNobody) {
   }
 }
 
-TEST_F(OwnDevices, ShareWithTheHostWhatBothSee) {
+TEST_F(OwnDevices, VisibleMemoryIsSharedWithHost) {
   start(R"("devices": 2, "visible": true)");
   ASSERT_EQ(devices.size(), 2u);
   EXPECT_EQ(access(hosts[0], devices[0]), HSA_AMD_MEMORY_POOL_ACCESS_DISALLOWED_BY_DEFAULT);
@@ -244,7 +244,7 @@ TEST_F(OwnDevices, ShareWithTheHostWhatBothSee) {
   }
 }
 
-TEST_F(OwnDevices, ShareFineGrainedMemoryWithTheHostAsTheirBackendSays) {
+TEST_F(OwnDevices, FineGrainedMemoryIsSharedWithHost) {
   start(R"("visible": true, "fine": true)");
   ASSERT_EQ(devices.size(), 1u);
   const auto take = [](hsa_amd_memory_pool_t found, void* pool) {
@@ -258,7 +258,7 @@ TEST_F(OwnDevices, ShareFineGrainedMemoryWithTheHostAsTheirBackendSays) {
   EXPECT_EQ(hsa_amd_agents_allow_access(1, hosts.data(), nullptr, block), HSA_STATUS_SUCCESS);
 }
 
-TEST_F(OwnDevices, CopyHostMemoryTooAndOnlyWhatTheHostMayAccess) {
+TEST_F(OwnDevices, CopyOfHostMemoryChecksAccess) {
   constexpr size_t kSize = 64 << 10;
   start("");
   ASSERT_EQ(devices.size(), 1u);
@@ -282,13 +282,13 @@ TEST_F(OwnDevices, CopyHostMemoryTooAndOnlyWhatTheHostMayAccess) {
   EXPECT_EQ(hsa_amd_vmem_address_free(nobodys, kSize), HSA_STATUS_SUCCESS);
 }
 
-TEST_F(OwnDevices, AreLeftOutWhereThereAreTooMany) {
+TEST_F(OwnDevices, SurplusDevicesAreSkipped) {
   start(R"("devices": 300)");
   EXPECT_EQ(hosts.size() + devices.size(), 256u);
   EXPECT_EQ(left(devices.back()), kAll);
 }
 
-TEST_F(OwnDevices, SayHowMuchOfTheirMemoryIsLeft) {
+TEST_F(OwnDevices, ReportsAvailableMemory) {
   constexpr uint64_t kSize = 40 << 20;
   start("");
   ASSERT_EQ(devices.size(), 1u);
@@ -299,7 +299,7 @@ TEST_F(OwnDevices, SayHowMuchOfTheirMemoryIsLeft) {
   EXPECT_EQ(left(devices[0]), kAll);
 }
 
-TEST_F(OwnDevices, HaveCodeInTheirMemoryAsProgramsHaveData) {
+TEST_F(OwnDevices, CodeIsInDeviceMemory) {
   for (const char* const options : {R"("kernels": true)", R"("kernels": true, "visible": true)"}) {
     ASSERT_NO_FATAL_FAILURE(start(options));
     ASSERT_EQ(devices.size(), 1u);
@@ -322,7 +322,7 @@ TEST_F(OwnDevices, HaveCodeInTheirMemoryAsProgramsHaveData) {
   }
 }
 
-TEST_F(OwnDevices, AreLeftOutIfTheirBackendThrows) {
+TEST_F(OwnDevices, DevicesOfThrowingBackendAreSkipped) {
   for (const std::string function : {"enumerate", "select", "open"}) {
     ASSERT_NO_FATAL_FAILURE(start(R"("devices": 2, "throws": ")" + function + '"'));
     EXPECT_EQ(devices.size(), function == "enumerate" ? 0u : 1u) << function;
@@ -335,7 +335,7 @@ TEST_F(OwnDevices, AreLeftOutIfTheirBackendThrows) {
 
 // --- What a backend may do while it opens a device ---------------------------------------------------------
 
-TEST_F(OwnDevices, MayUseServicesWhileTheyAreOpened) {
+TEST_F(OwnDevices, OpenCanUseServices) {
   static std::atomic<int> opened;
   opened = 0;
   start(hook("on_open", [](const hsabe_host_t* host) {
@@ -367,7 +367,7 @@ TEST_F(OwnDevices, MayUseServicesWhileTheyAreOpened) {
   EXPECT_EQ(devices.size(), 1u);
 }
 
-TEST_F(OwnDevices, MayCallTheApiAndForkWhileTheyAreOpened) {
+TEST_F(OwnDevices, OpenCanCallApiAndFork) {
   static hsa_status_t status;
   static int child_status;
   start(hook("on_open", [](const hsabe_host_t*) {
@@ -380,9 +380,9 @@ TEST_F(OwnDevices, MayCallTheApiAndForkWhileTheyAreOpened) {
   EXPECT_EQ(devices.size(), 1u);
 }
 
-// The first hsa_init fails for want of a backend that is required. Before its runtime ends the options of tools are
-// checked. Meanwhile another thread initialises, without the requirement.
-TEST_F(OwnDevices, LeaveARuntimeAloneThatBeginsWhileAnotherFails) {
+// The first hsa_init fails without a required backend. Options of tools are checked before its runtime ends.
+// Another thread initialises during that time, without the requirement.
+TEST_F(OwnDevices, FailedInitLeavesNewRuntimeAlone) {
   static std::atomic<bool> failing, began_meanwhile, has_begun;
   failing = began_meanwhile = has_begun = false;
   configure(hook("on_open", [](const hsabe_host_t*) {
@@ -390,7 +390,7 @@ TEST_F(OwnDevices, LeaveARuntimeAloneThatBeginsWhileAnotherFails) {
   }));
   void (*const on_check)() = [] {
     failing = true;
-    // The other thread would open its device soon, if it did not have to wait for this.
+    // Without a wait, the other thread would open its device soon.
     for (int i = 0; i < 300 && !began_meanwhile; ++i)
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     EXPECT_FALSE(began_meanwhile);
@@ -415,9 +415,8 @@ TEST_F(OwnDevices, LeaveARuntimeAloneThatBeginsWhileAnotherFails) {
 }
 
 #ifdef RIGEL_HAS_VGPU
-// With a queue of its own a backend listens to the driver; a fault may follow before there is a runtime to
-// tell.
-TEST_F(OwnDevices, OfTheDriverMayHaveADoorbellWhileTheyAreOpened) {
+// A backend with a queue listens to the driver; a fault may occur before there is a runtime.
+TEST_F(OwnDevices, DriverDeviceCanAttachDoorbellInOpen) {
   static void* doorbell;
   doorbell = nullptr;
   ::setenv("HSA_DRIVER", "libhsa_driver_vgpu.so", 1);

@@ -1,4 +1,4 @@
-// The references of the process to its runtime, with a gate of the test in the place of the API tables.
+// The process's references to its runtime, with a mock gate instead of the API tables.
 #include "core/runtime/runtime.hpp"
 
 #include <gtest/gtest.h>
@@ -31,7 +31,7 @@ struct Gate {
                                  .tell_scratch = [](const hsa_queue_t&, const hsabe_scratch_event_t&) {}};
 };
 
-TEST(Runtime, FailsOneInitialisationWhereItsGateThrows) {
+TEST(Runtime, InitFailsIfGateThrows) {
   std::string folder = std::filesystem::temp_directory_path() / "rigel-runtime-XXXXXX";
   ASSERT_NE(::mkdtemp(folder.data()), nullptr);
   std::ofstream(folder + "/own.json") << manifest_text("own", RIGEL_OWN_BACKEND, "", R"({"bus": "own"})");
@@ -41,7 +41,7 @@ TEST(Runtime, FailsOneInitialisationWhereItsGateThrows) {
   EXPECT_EQ(Gate::closed, 1);
   EXPECT_EQ(Runtime::release(), HSA_STATUS_ERROR_NOT_INITIALIZED);
   Gate::throws = false;
-  // Another thread waits for what this one does to the runtime.
+  // Another thread waits for changes of the runtime by this one.
   std::thread([] {
     EXPECT_EQ(Runtime::acquire(Gate::kGate), HSA_STATUS_SUCCESS);
     EXPECT_EQ(Runtime::release(), HSA_STATUS_SUCCESS);

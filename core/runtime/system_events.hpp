@@ -1,8 +1,8 @@
-// Who is told of what happens to the system as a whole: GPU faults, and queues that the runtime makes for
-// itself.
+// Handlers of system events: GPU faults, and queues that the runtime creates for itself.
 //
-// Handlers are registered by the application or a tool from any thread and stay until the runtime ends. They
-// are called on a thread of the runtime, without a lock held; one of GPU faults may end the runtime.
+// *Threads:* the application or a tool registers handlers from any thread; they remain until the runtime
+// ends. They are called on a thread of the runtime, without a lock; a handler of GPU faults may end the
+// runtime.
 #pragma once
 
 #include <hsa/hsa_api_trace.h>
@@ -24,7 +24,8 @@ class SystemEvents {
     return HSA_STATUS_SUCCESS;
   }
 
-  /// Calls all handlers in the order of their registration. True if one of them has dealt with the event.
+  /// Calls all handlers in the order of their registration. Returns true if one of them has handled the
+  /// event.
   bool raise(const hsa_amd_event_t& event) {
     std::vector<Handler> handlers;
     {
@@ -37,7 +38,7 @@ class SystemEvents {
     return handled;
   }
 
-  /// HSA_STATUS_ERROR if there is a notifier already.
+  /// Returns HSA_STATUS_ERROR if there is a notifier.
   Status set_queue_notifier(hsa_amd_runtime_queue_notifier callback, void* data) {
     if (callback == nullptr) return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "queue notifier: is NULL");
     const MutexLock lock(mutex_);
@@ -47,7 +48,7 @@ class SystemEvents {
     return HSA_STATUS_SUCCESS;
   }
 
-  /// The runtime has made a queue for itself, and has written no packet to it yet.
+  /// Called after the runtime has created a queue for itself, before it writes a packet.
   void queue_created(const hsa_queue_t* queue, hsa_agent_t agent) {
     hsa_amd_runtime_queue_notifier notifier;
     void* data;

@@ -1,5 +1,5 @@
-// A program that opens the library by its name and closes it again, with the runtime at work: as interpreters
-// and plugins of other programs do. This program is not linked with it.
+// A program that loads the library with dlopen and closes it while the runtime is active, as interpreters and
+// plugins do. This program is not linked with it.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <hsa/hsa.h>
@@ -32,7 +32,7 @@ TEST(Unload, LeavesTheRuntimeAtWork) {
   };
   ASSERT_EQ(find<decltype(hsa_amd_async_function)>(library, "hsa_amd_async_function")(work, &handler),
             HSA_STATUS_SUCCESS);
-  // A thread that has freed a signal has something of the library's to do at its end.
+  // A thread that has freed a signal runs code of the library at its end.
   std::thread other([library, &go] {
     hsa_signal_t signal{};
     find<decltype(hsa_signal_create)>(library, "hsa_signal_create")(0, 0, nullptr, &signal);

@@ -1,5 +1,5 @@
-// A tool that wants to know of copies and does nothing with what it is told. The option `on_check` is the address of a
-// function of the test, which it calls when its options are checked.
+// A tool that subscribes to copies and ignores them. The option `on_check` is the address of a test function,
+// which it calls when its options are checked.
 #include <hsa_plugin/hsa_tool.hpp>
 
 #include <charconv>

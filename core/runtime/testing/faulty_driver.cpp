@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-// In the module's own folder, from where its loader finds the real one.
+// In the module's directory, where its loader finds the real one.
 extern "C" [[gnu::visibility("default")]] rigel::testing::FaultyDriver faulty_driver;
 rigel::testing::FaultyDriver faulty_driver{};
 
@@ -72,7 +72,7 @@ int64_t read_file(void* driver, const char* path, void* buffer, uint64_t capacit
   constexpr std::string_view kSound = "flags 1\n", kLacking = "flags 9\n";
   std::string text(static_cast<const char*>(buffer), static_cast<size_t>(size));
   const size_t at = text.find(kSound);
-  if (at == text.npos) return -EIO;  // the test would test nothing
+  if (at == text.npos) return -EIO;  // otherwise the test would have no effect
   text.replace(at, kSound.size(), kLacking);
   std::memcpy(buffer, text.data(), text.size());
   return size;

@@ -1,5 +1,5 @@
-// A driver transport that is the virtual GPU, but for one operation that fails: for tests of what becomes of
-// a runtime whose driver has run out of something.
+// A driver transport that is the virtual GPU with failing operations, for tests of a runtime whose driver
+// runs out of resources.
 //
 // Test and transport share one FaultyDriver: the module exports it as `faulty_driver`. Any thread.
 #pragma once
@@ -11,26 +11,25 @@
 namespace rigel::testing {
 
 struct FaultyDriver {
-  /// Operations that may fail, counted since the test set it to 0: open, mmap, and ioctls but those that give
-  /// something back, and those that wait but where only they count.
+  /// Number of operations that can fail, since the test set it to 0: open, mmap, and ioctls, except those
+  /// that release resources, and those that wait unless `only` selects them.
   std::atomic<uint32_t> operations;
-  /// The first that fails, counted from 1, and how many do; 0: none.
+  /// The first operation that fails, counted from 1, and the number of failing ones; 0: none.
   std::atomic<uint32_t> first;
   std::atomic<uint32_t> count;
   /// Only ioctls of this number count; 0: everything.
   std::atomic<uint32_t> only;
   std::atomic<int> problem;  ///< the errno
-  /// What failed last: the number of an ioctl, or one of these.
+  /// The last failed operation: the number of an ioctl, or one of the constants.
   std::atomic<uint32_t> failed;
   static constexpr uint32_t kOpen = 1000, kMap = 1001;
-  /// Nonzero: GPUs can retry faults, and `retries` says whether those of this process do.
+  /// Not 0: GPUs can retry faults; `retries` is the setting of this process.
   std::atomic<int> can_retry;
   std::atomic<int> retries;
-  /// Nonzero: 64-bit atomics of GPUs do not reach the host, as links say.
+  /// Not 0: 64-bit atomics of GPUs do not reach the host, according to the links.
   std::atomic<int> lacks_atomics;
-  /// Queues of copy engines that were asked for.
   std::atomic<uint32_t> copy_queues;
-  /// Of the memory object that was asked for last, KFD_MEM_.
+  /// KFD_MEM_ flags of the last requested memory object.
   std::atomic<uint32_t> memory_flags;
 
   bool fails(uint32_t what) {

@@ -1,1 +1,1 @@
-// Nothing: what counts is the library's name.
+// Empty: only the library's name matters.

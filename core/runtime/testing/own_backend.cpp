@@ -1,8 +1,8 @@
-// A backend whose devices nobody else can find, with memory that the host cannot touch: where devices have it
-// no access is allowed, and `copy` goes to where its bytes are. Its options say how many `devices` there are,
-// that they say the host sees their memory (`visible`), which is fine-grained (`fine` as well), that they
-// take `kernels`, and which function `throws`. The option `on_open` is the address of a function of the test
-// (Hook), which `open` calls. It takes devices of amdkfd, too, if a manifest says so.
+// A backend whose devices are not in the topology, with memory that the host cannot access: the device's
+// addresses are inaccessible, and `copy` uses other addresses. Options: the number of `devices`; host access
+// to their memory (`visible`), fine-grained (`fine` as well); support for `kernels`; the function that
+// `throws`; and `on_open`, the address of a test function (Hook) that `open` calls. It also accepts devices
+// of amdkfd if a manifest names them.
 #include <hsa_backend/hsa_backend.hpp>
 
 #include <sys/mman.h>
@@ -19,8 +19,8 @@ constexpr uint64_t kBytes = 64 << 20;
 
 struct Device {
   const hsabe_host_t* host;
-  std::byte* window;  // as the device addresses its memory
-  std::byte* store;   // what is in it: elsewhere where the host does not see it
+  std::byte* window;  // address of its memory for the device
+  std::byte* store;   // address of the contents: different if the host has no access
   std::atomic<uint64_t> used;
 };
 
@@ -57,7 +57,7 @@ hsabe_status_t enumerate(const hsabe_host_t* host, const hsabe_node_sink_t* sink
   return HSA_STATUS_SUCCESS;
 }
 
-// Kernels are loaded and never run: there are no queues for them.
+// Kernels are loaded and never run, because there are no queues for them.
 void claim_kernels(hsabe_caps_t& caps) {
   static constexpr hsabe_str_t kIsa = str("x86_64-unknown-linux-gnu--x86-64");
   caps.features = HSABE_FEATURE_KERNEL_DISPATCH;
@@ -91,7 +91,7 @@ hsabe_status_t select(const hsabe_host_t* host, const hsabe_node_t* node, hsabe_
 }
 
 hsabe_status_t open(const hsabe_host_t* host, const hsabe_node_t* node, void** device) {
-  *device = reinterpret_cast<void*>(1);  // what it says before it throws is no device
+  *device = reinterpret_cast<void*>(1);  // the output before an exception must be ignored
   if (node->node_id == 0) throw_if_told(host, "open");
   call_hook(host, "on_open");
   std::byte* const store = map(PROT_READ | PROT_WRITE);
@@ -106,7 +106,7 @@ void close(void* device) {
   delete closed;
 }
 
-// Nothing is used twice: what is released stays as it is.
+// Memory is not reused: releasing has no effect.
 hsabe_status_t allocate(void* device, uint32_t, uint64_t size, uint64_t alignment, uint64_t* address) {
   auto& of = *static_cast<Device*>(device);
   const uint64_t taken = size + alignment;
@@ -148,7 +148,7 @@ hsabe_status_t resolve(void*, hsabe_str_t, uint64_t* address) {
   return HSA_STATUS_SUCCESS;
 }
 
-// The device has to have been given the bytes by now.
+// The device must have received the bytes.
 hsabe_status_t load(void* device, const hsabe_segment_t* segment, const hsabe_code_symbol_t*, uint64_t,
                     void** image) {
   const auto& of = *static_cast<Device*>(device);

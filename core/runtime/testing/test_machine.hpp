@@ -1,5 +1,4 @@
-// GPUs in tests that use the public API in their own process: the machine, and what one does with a GPU
-// first.
+// GPUs in tests that use the public API in the test's process: set-up of the virtual system and of a GPU.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -15,7 +14,6 @@
 
 namespace rigel::testing {
 
-/// A machine, and the runtime on it.
 class TestMachine {
  public:
   explicit TestMachine(const char* boards) {
@@ -61,7 +59,6 @@ inline hsa_amd_memory_pool_t coarse_pool(hsa_agent_t agent) {
   return found;
 }
 
-/// Of the agent's one ISA.
 inline std::string isa_name(hsa_agent_t agent) {
   hsa_isa_t isa{};
   char name[64] = {};
@@ -70,7 +67,7 @@ inline std::string isa_name(hsa_agent_t agent) {
   return name;
 }
 
-/// Sets a variable of the environment, and takes it out in the end.
+/// Sets an environment variable, and removes it in the destructor.
 class Variable {
  public:
   Variable(const char* name, const char* value) : name_(name) { ::setenv(name, value, 1); }
