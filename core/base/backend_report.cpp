@@ -9,8 +9,8 @@ namespace rigel::backend_report {
 namespace {
 
 // Plain bytes: a thread may end after the runtime has.
-constexpr size_t kMost = 1024;
-constinit thread_local char report_text[kMost];
+constexpr size_t kMaxBytes = 1024;
+constinit thread_local char report_text[kMaxBytes];
 constinit thread_local size_t report_size = 0;
 
 std::string_view kept() noexcept {
@@ -20,7 +20,7 @@ std::string_view kept() noexcept {
 }  // namespace
 
 void keep(std::string_view text) noexcept {
-  report_size = std::min(text.size(), kMost);
+  report_size = std::min(text.size(), kMaxBytes);
   if (report_size != 0) std::memcpy(report_text, text.data(), report_size);
 }
 

@@ -1,8 +1,8 @@
-// What a backend says of a call that it refuses (events->report), on its way into the log.
+// Messages of a backend about a failing call (events->report), which become part of the log.
 //
-// A report belongs to the failure that the backend is about to return on the same thread. The code that handles
-// that failure takes the report, or drops it if the failure is expected. A report that is left behind would be
-// logged as the reason of the next failure that has none.
+// A report belongs to the failure that the backend will return next on the same thread. The code that handles
+// the failure takes the report, or drops it if the failure is expected. Otherwise it would be logged as the
+// reason of the next failure without a report.
 #pragma once
 
 #include <cstdint>
@@ -13,17 +13,17 @@
 
 namespace rigel::backend_report {
 
-/// The backend's side. Any thread; what is longer than a kibibyte is cut.
+/// Called by the backend's service on any thread. Reports above 1 KiB are cut.
 void keep(std::string_view text) noexcept;
 
-/// What was kept on this thread, once; empty if nothing was.
+/// Returns this thread's report and clears it; empty if there is none.
 std::string take();
 void drop() noexcept;
 
-/// A backend's failure on its way up: logs what the backend has said of it, and hands it on. Needs no memory.
+/// Logs a backend's failure with its report, and returns the status. Needs no memory.
 Status refused(std::string_view what, int32_t status) noexcept;
 
-/// The end of a call that returns its failure to nobody, as a handler's: what was said of it goes to the log.
+/// Logs the report of a call whose failure has no caller, such as a handler's.
 void settle() noexcept;
 
 }  // namespace rigel::backend_report

@@ -9,39 +9,39 @@
 namespace rigel {
 namespace {
 
-TEST(BackendReport, IsTakenOnce) {
+TEST(BackendReport, TakeClearsReport) {
   backend_report::keep("no memory");
   EXPECT_EQ(backend_report::take(), "no memory");
   EXPECT_EQ(backend_report::take(), "");
 }
 
-TEST(BackendReport, IsTheLastOne) {
+TEST(BackendReport, LaterReportReplacesEarlier) {
   backend_report::keep("a long first one");
   backend_report::keep("short");
   EXPECT_EQ(backend_report::take(), "short");
 }
 
-TEST(BackendReport, ThatIsDroppedExplainsNothing) {
+TEST(BackendReport, DroppedReportIsNotLogged) {
   backend_report::keep("an engine is not to be had");
   backend_report::drop();
   EXPECT_EQ(backend_report::take(), "");
 }
 
-TEST(BackendReport, IsOfItsThread) {
+TEST(BackendReport, IsThreadLocal) {
   backend_report::keep("here");
   std::thread([] { EXPECT_EQ(backend_report::take(), ""); }).join();
   EXPECT_EQ(backend_report::take(), "here");
 }
 
-TEST(BackendReport, IsCut) {
+TEST(BackendReport, IsTruncated) {
   backend_report::keep(std::string(5000, 'x'));
   EXPECT_EQ(backend_report::take(), std::string(1024, 'x'));
 }
 
-// Those who hand it on where nothing may be thrown, as what starts a copy does.
+// Called where exceptions are not allowed, for example at the start of a copy.
 static_assert(noexcept(backend_report::refused("", 0)));
 
-TEST(BackendReport, GoesToTheLogWithItsFailureAndWithNoOther) {
+TEST(BackendReport, IsLoggedWithItsFailureOnly) {
   configure_log("debug");
   ::testing::internal::CaptureStderr();
   backend_report::keep("half a pair");
@@ -56,7 +56,7 @@ TEST(BackendReport, GoesToTheLogWithItsFailureAndWithNoOther) {
   EXPECT_EQ(log.find("half a pair", reason + 12), std::string::npos) << log;
 }
 
-TEST(BackendReport, ThatNobodyTakesIsSettledInTheLogAndExplainsNothingElse) {
+TEST(BackendReport, SettleLogsReportWithoutFailure) {
   ::testing::internal::CaptureStderr();
   backend_report::keep("no scratch memory");
   backend_report::settle();

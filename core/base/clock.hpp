@@ -1,6 +1,6 @@
-// Time as the HSA system domain sees it: nanoseconds of CLOCK_BOOTTIME, the clock that amdkfd reports as
-// its system clock (drivers/gpu/drm/amd/amdkfd/kfd_chardev.c, get_clock_counters), so that GPU timestamps
-// convert to it without a jump across suspend.
+// Time of the HSA system domain: nanoseconds of CLOCK_BOOTTIME, which amdkfd reports as its system clock
+// (drivers/gpu/drm/amd/amdkfd/kfd_chardev.c, get_clock_counters). GPU timestamps therefore convert to it
+// without a jump across suspend.
 #pragma once
 
 #include <time.h>

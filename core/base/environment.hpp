@@ -1,18 +1,18 @@
-// Reading the process's environment, and knowing when it must not be believed.
+// The process's environment, and whether it is trusted.
 #pragma once
 
 namespace rigel {
 
-/// True when the process runs with more rights than the user who started it (set-uid, set-gid, file
-/// capabilities: AT_SECURE). The environment then comes from somebody less trusted than the process.
+/// Whether the process has more rights than the user who started it (set-uid, set-gid, file capabilities:
+/// AT_SECURE). The environment is then less trusted than the process.
 bool is_elevated() noexcept;
 
-/// The value of `name`, or null. For variables that change what is printed or measured, never what code is
-/// loaded or which file is opened.
+/// Returns the value of `name`, or null. For variables that affect output and measurements, but not which
+/// code is loaded or which file is opened.
 const char* environment(const char* name) noexcept;
 
-/// The value of `name`, or null; null, with one warning for each name, in an elevated process. For every
-/// variable that selects code or files.
+/// Returns the value of `name`, or null; in an elevated process, null and one warning for each name. For
+/// variables that select code or files.
 const char* trusted_environment(const char* name) noexcept;
 
 }  // namespace rigel

@@ -1,5 +1,5 @@
-// The fence at the edges of the runtime: no exception passes through code that is not the runtime's, as that
-// of a program, a backend, a tool or a driver.
+// Exception fence of the runtime: no exception passes through frames of a program, a backend, a tool or a
+// driver.
 #pragma once
 
 #include <exception>
@@ -9,15 +9,15 @@
 
 namespace rigel {
 
-/// For a `catch (...)`: logs the exception that is being handled and returns the status that stands for it.
+/// For a `catch (...)`: logs the current exception and returns its status.
 Status status_of_exception(LogTopic topic) noexcept;
 
-/// Carries what a callback of the runtime throws past the foreign code that called it.
+/// Carries exceptions of a runtime callback past the foreign code that calls it.
 ///
 ///   module.list({&sink, [](void* self, ...) { of(self).carrier.run([&] { ... }); }});
 ///   sink.carrier.rethrow();
 ///
-/// For one thread.
+/// Not thread-safe.
 class ExceptionCarrier {
  public:
   /// Runs `call`, unless an earlier call has thrown.
@@ -30,7 +30,7 @@ class ExceptionCarrier {
       problem_ = std::current_exception();
     }
   }
-  /// Throws what a call has thrown, if one has.
+  /// Rethrows the exception of a call, if any.
   void rethrow() {
     if (problem_ != nullptr) std::rethrow_exception(std::exchange(problem_, nullptr));
   }

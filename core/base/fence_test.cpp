@@ -17,13 +17,13 @@ Status status_of(const Exception& exception) {
   }
 }
 
-TEST(Fence, StatusIsOutOfResourcesForBadAllocAndErrorForOthers) {
+TEST(Fence, StatusIsOutOfResourcesForBadAlloc) {
   EXPECT_EQ(status_of(std::bad_alloc()), HSA_STATUS_ERROR_OUT_OF_RESOURCES);
   EXPECT_EQ(status_of(std::runtime_error("no thread")), HSA_STATUS_ERROR);
   EXPECT_EQ(status_of(7), HSA_STATUS_ERROR);
 }
 
-TEST(ExceptionCarrier, ThrowsTheFirstExceptionOfItsCallsOnce) {
+TEST(ExceptionCarrier, RethrowsFirstExceptionOnce) {
   ExceptionCarrier carrier;
   int calls = 0;
   carrier.rethrow();

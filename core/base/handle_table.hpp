@@ -1,9 +1,11 @@
-// Handles that can be checked: a handle names a slot and the generation of what lives in it, so a freed, a
-// foreign and a made-up handle are all told from a live one, even after the slot has been used again.
+// Handles that can be checked: a handle contains a slot and the generation of its object, so that destroyed,
+// foreign and invalid handles are distinguished from live ones, even after reuse of the slot.
 //
 // Bits of a handle: [63:56] kind (never 0, so no handle is 0), [55:32] generation, [31:0] slot.
-// A HandleTable owns its objects through shared_ptr: `find` hands out a reference that keeps the object alive
-// while another thread destroys the handle. All members may be called from any thread.
+//
+// *Threads:* any thread may call all members.
+// *Lifetime:* the table owns its objects by shared_ptr: `find` returns a reference that keeps the object
+// alive while another thread destroys the handle.
 #pragma once
 
 #include <cstdint>
@@ -44,14 +46,15 @@ class HandleTable {
     return compose(slot, slots_[slot].generation);
   }
 
-  /// The live object of `handle`, or null.
+  /// Returns the live object of `handle`, or null.
   std::shared_ptr<T> find(uint64_t handle) const {
     const ReaderLock lock(mutex_);
     const Slot* slot = live_slot(handle);
     return slot ? slot->object : nullptr;
   }
 
-  /// Takes the object out: its handle is dead from here on. Null if it was not live. Needs no memory.
+  /// Removes and returns the object, and invalidates its handle. Returns null if it was not live. Needs no
+  /// memory.
   std::shared_ptr<T> remove(uint64_t handle) noexcept {
     const WriterLock lock(mutex_);
     auto* slot = const_cast<Slot*>(live_slot(handle));
@@ -61,8 +64,7 @@ class HandleTable {
     return std::move(slot->object);
   }
 
-  /// Takes every object out and hands it to `last`, with no lock held: the end of the runtime. Needs no
-  /// memory.
+  /// Removes every object and passes it to `last` without a lock, at the end of the runtime. Needs no memory.
   template <class Last>
   void clear(Last&& last) noexcept {
     for (uint32_t slot = 0;; ++slot) {
@@ -96,7 +98,7 @@ class HandleTable {
     uint32_t generation = 0;
   };
 
-  /// Room for all slots, so that removing one needs none. After a slot was added.
+  /// Reserves room for all slots after one was added, so that removal needs no memory.
   void reserve_free() RIGEL_REQUIRES(mutex_) {
     if (free_.capacity() >= slots_.size()) return;
     try {

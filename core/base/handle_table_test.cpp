@@ -5,7 +5,7 @@
 namespace rigel {
 namespace {
 
-TEST(HandleTable, FindsWhatWasInserted) {
+TEST(HandleTable, FindsInsertedObject) {
   HandleTable<int> table(HandleKind::kExecutable);
   const uint64_t a = table.insert(std::make_shared<int>(1));
   const uint64_t b = table.insert(std::make_shared<int>(2));
@@ -19,7 +19,7 @@ TEST(HandleTable, NoHandleIsZero) {
   EXPECT_EQ(table.find(0), nullptr);
 }
 
-TEST(HandleTable, KnowsAFreedHandleAfterItsSlotIsUsedAgain) {
+TEST(HandleTable, RejectsFreedHandleOfReusedSlot) {
   HandleTable<int> table(HandleKind::kExecutable);
   const uint64_t old = table.insert(std::make_shared<int>(1));
   ASSERT_NE(table.remove(old), nullptr);
@@ -30,7 +30,7 @@ TEST(HandleTable, KnowsAFreedHandleAfterItsSlotIsUsedAgain) {
   EXPECT_EQ(*table.find(young), 2);
 }
 
-TEST(HandleTable, RefusesAHandleOfAnotherKind) {
+TEST(HandleTable, RejectsHandleOfOtherKind) {
   HandleTable<int> executables(HandleKind::kExecutable);
   HandleTable<int> readers(HandleKind::kCodeObjectReader);
   const uint64_t handle = executables.insert(std::make_shared<int>(1));
@@ -38,7 +38,7 @@ TEST(HandleTable, RefusesAHandleOfAnotherKind) {
   EXPECT_EQ(readers.find(handle), nullptr);
 }
 
-TEST(HandleTable, KeepsAnObjectAliveForWhoHoldsIt) {
+TEST(HandleTable, ReferenceKeepsRemovedObjectAlive) {
   HandleTable<int> table(HandleKind::kExecutable);
   const uint64_t handle = table.insert(std::make_shared<int>(7));
   const auto held = table.find(handle);
@@ -46,7 +46,7 @@ TEST(HandleTable, KeepsAnObjectAliveForWhoHoldsIt) {
   EXPECT_EQ(*held, 7);
 }
 
-TEST(HandleTable, ClearEndsEveryHandle) {
+TEST(HandleTable, ClearInvalidatesEveryHandle) {
   HandleTable<int> table(HandleKind::kExecutable);
   const uint64_t handle = table.insert(std::make_shared<int>(7));
   table.remove(table.insert(std::make_shared<int>(8)));

@@ -24,10 +24,10 @@ constexpr uint32_t kAll = 0xffffffff;
 constexpr uint32_t kErrorsAndWarnings = 0x0000ffff;
 
 constinit std::atomic<int> log_fd{STDERR_FILENO};
-constinit std::atomic<int> file_fd{-1};  // of the file that was named last; once there is one, always open
+constinit std::atomic<int> file_fd{-1};  // of the last named log file; never closed
 
 constexpr uint32_t level_mask(size_t level) {
-  // A level includes the graver ones.
+  // A level includes more severe ones.
   return level == 3 ? kAll : (1u << (level + 1) * 8) - 1;
 }
 
@@ -54,12 +54,12 @@ constinit std::atomic<uint32_t> log_mask{kErrorsAndWarnings};
 
 void write_log_line(LogLevel level, LogTopic topic, std::string_view text) noexcept {
   const auto part = [](std::string_view of) { return iovec{const_cast<char*>(of.data()), of.size()}; };
-  // The topic is a help to choose a filter, and stays out of messages for users.
+  // The topic helps to choose a filter, and is omitted from messages for users.
   const bool has_topic = level == LogLevel::kDebug;
   const iovec parts[] = {part(kPrefixes[static_cast<size_t>(level)]),
                          part(has_topic ? kTopicNames[static_cast<size_t>(topic)] : ""),
                          part(has_topic ? ": " : ""), part(text), part("\n")};
-  // A log that cannot be written has nowhere to say so.
+  // A failure to write the log cannot be reported.
   without_file_signals([&] {
     return ::writev(log_fd.load(std::memory_order_relaxed), parts, static_cast<int>(std::size(parts)));
   });
@@ -99,13 +99,13 @@ void configure_log(const char* words, std::string_view source) noexcept {
 }
 
 bool log_to_file(const char* path) noexcept {
-  // A pipe without a reader must not hold us up, nor one whose reader is slow.
+  // A pipe without a reader, or with a slow one, must not block.
   const int fd = ::open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0644);
   if (fd < 0) return false;
   int file = -1;
   if (!file_fd.compare_exchange_strong(file, fd, std::memory_order_relaxed)) {
-    // Another thread may be about to write to the earlier file: the new one takes over its descriptor. Had it
-    // been closed, the line could end up in whatever file of the application gets the number next.
+    // Another thread may be about to write to the earlier file, so the new one takes over its descriptor. If
+    // it were closed, the line could be written to any file of the application that gets the number next.
     const bool moved = ::dup3(fd, file, O_CLOEXEC) == file;
     ::close(fd);
     if (!moved) return false;

@@ -25,13 +25,13 @@ TEST_F(Log, ShowsErrorsAndWarningsByDefault) {
   EXPECT_FALSE(log_enabled(LogLevel::kInfo, LogTopic::kManifest));
 }
 
-TEST_F(Log, ATopicShowsAllItsLevels) {
+TEST_F(Log, TopicShowsAllLevels) {
   configure_log("manifest");
   EXPECT_TRUE(log_enabled(LogLevel::kDebug, LogTopic::kManifest));
   EXPECT_FALSE(log_enabled(LogLevel::kInfo, LogTopic::kQueue));
 }
 
-TEST_F(Log, ALevelIncludesTheGraverOnes) {
+TEST_F(Log, LevelIncludesMoreSevereLevels) {
   configure_log("info");
   EXPECT_TRUE(log_enabled(LogLevel::kInfo, LogTopic::kSignal));
   EXPECT_TRUE(log_enabled(LogLevel::kError, LogTopic::kSignal));
@@ -43,7 +43,7 @@ TEST_F(Log, NoneSilencesEverything) {
   EXPECT_FALSE(log_enabled(LogLevel::kError, LogTopic::kApi));
 }
 
-TEST_F(Log, NamesAWordItDoesNotKnow) {
+TEST_F(Log, ReportsUnknownFilter) {
   const std::string words =
       "; use none, all, error, warn, info, debug, manifest, module, chain, api, queue, memory, signal\n";
   ::testing::internal::CaptureStderr();
@@ -56,7 +56,7 @@ TEST_F(Log, NamesAWordItDoesNotKnow) {
             "rigel: warning: /etc/hsa/runtime.json: /log/level: unknown level or topic 'bogus'" + words);
 }
 
-TEST_F(Log, PrintsTheTopicInDebugLinesOnly) {
+TEST_F(Log, PrintsTopicInDebugLinesOnly) {
   configure_log("all");
   ::testing::internal::CaptureStderr();
   log_message(LogLevel::kError, LogTopic::kQueue, "queue 1: stopped");
@@ -68,7 +68,7 @@ TEST_F(Log, PrintsTheTopicInDebugLinesOnly) {
             "rigel: debug: queue: queue 1: created\n");
 }
 
-TEST_F(Log, WritesALongMessageWhole) {
+TEST_F(Log, WritesLongMessages) {
   for (const size_t length : {2047u, 2048u, 2049u, 100'000u}) {
     const std::string text(length, 'x');
     ::testing::internal::CaptureStderr();
@@ -77,7 +77,7 @@ TEST_F(Log, WritesALongMessageWhole) {
   }
 }
 
-TEST_F(Log, GoesToTheFileThatWasNamedLastAndBack) {
+TEST_F(Log, SwitchesBetweenFilesAndStderr) {
   std::string names[2] = {::testing::TempDir() + "rigel-log-a-XXXXXX",
                           ::testing::TempDir() + "rigel-log-b-XXXXXX"};
   for (std::string& name : names) {
@@ -100,7 +100,7 @@ TEST_F(Log, GoesToTheFileThatWasNamedLastAndBack) {
   }
 }
 
-TEST_F(Log, OutlivesTheLimitOfItsFileAndTheReaderOfItsPipe) {
+TEST_F(Log, SurvivesFileLimitAndClosedPipe) {
   std::string name = ::testing::TempDir() + "rigel-log-XXXXXX";
   ::close(::mkstemp(name.data()));
   ASSERT_TRUE(log_to_file(name.c_str()));
@@ -125,7 +125,7 @@ TEST_F(Log, OutlivesTheLimitOfItsFileAndTheReaderOfItsPipe) {
   ::unlink(pipe.c_str());
 }
 
-TEST_F(Log, NeverWaitsForAPipe) {
+TEST_F(Log, DoesNotBlockOnPipe) {
   const std::string pipe = ::testing::TempDir() + "rigel-log-pipe-" + std::to_string(::getpid());
   ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
   EXPECT_FALSE(log_to_file(pipe.c_str())) << "nobody reads it";

@@ -1,14 +1,13 @@
-// The program's signals, and threads of the runtime.
+// Blocks the program's signals in threads of the runtime.
 #pragma once
 
 #include <signal.h>
 
 namespace rigel {
 
-/// While one lives, its thread takes no signals of the process, and neither do threads that it starts, ever:
-/// those are for the program's threads. SIGSEGV, SIGBUS, SIGFPE and SIGILL are a thread's own: Linux ends the
-/// process when they come to a thread that blocks them, and handlers of the program or of a driver transport
-/// want to see them.
+/// Blocks signals of the process in this thread and in threads that it starts: they are for the program's
+/// threads. SIGSEGV, SIGBUS, SIGFPE and SIGILL remain enabled: Linux ends the process if a thread that blocks
+/// them raises them, and handlers of the program or of a driver transport must receive them.
 class ProgramSignalsBlocked {
  public:
   ProgramSignalsBlocked() noexcept {

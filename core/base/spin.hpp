@@ -1,4 +1,4 @@
-// What a thread does between two looks at a value that another core is about to change.
+// Pauses a thread between two polls of a value that another core will change.
 #pragma once
 
 namespace rigel {

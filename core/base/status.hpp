@@ -1,8 +1,7 @@
-// Results inside the runtime: a value, or the hsa_status_t that the caller of the API will see.
+// Results inside the runtime: a value, or the hsa_status_t that the caller of the API will receive.
 //
-// The reason for a failure does not travel in the result. It is logged where it is known, with the names and
-// numbers that are known there: `return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "queue size {} is not …",
-// n);`.
+// The result does not contain the reason of a failure. The failing function logs it, with the names and
+// numbers that it has: `return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "queue size {} is not …", n);`.
 #pragma once
 
 #include <hsa/hsa.h>
@@ -26,12 +25,12 @@ inline tl::unexpected<Status> error(Status status) {
   return tl::unexpected<Status>(status);
 }
 
-/// Logs why (at debug level: the caller gets a status and decides what it means) and makes an error result.
-/// It converts to Result<T> and to Status.
+/// Logs the reason (at debug level, because the caller decides what the status means) and creates an error
+/// result, which converts to Result<T> and to Status.
 class Failure {
  public:
   explicit Failure(Status status) : status_(status) {}
-  /// A template so that it converts to Status alone. A plain conversion would go on to any number, and a
+  /// A template, so that it converts to Status only. A plain conversion would continue to any number, and a
   /// Result of a number would then hold the status as its value.
   template <std::same_as<Status> T>
   operator T() const {  // NOLINT(google-explicit-constructor)

@@ -19,7 +19,7 @@ void expect_failure() {
   EXPECT_EQ(result.error(), HSA_STATUS_ERROR_INVALID_ARGUMENT);
 }
 
-TEST(Result, OfAFailureHasNoValueWhateverItsType) {
+TEST(Result, FailureHasNoValue) {
   expect_failure<void>();
   expect_failure<std::string>();
   expect_failure<bool>();
@@ -28,7 +28,7 @@ TEST(Result, OfAFailureHasNoValueWhateverItsType) {
   expect_failure<double>();
 }
 
-TEST(Result, AFailureIsAStatusToo) {
+TEST(Result, FailureConvertsToStatus) {
   const auto status = []() -> Status { return fail(HSA_STATUS_ERROR_INVALID_QUEUE, "queue {}", 1); };
   EXPECT_EQ(status(), HSA_STATUS_ERROR_INVALID_QUEUE);
   static_assert(!std::is_convertible_v<Failure, int>);

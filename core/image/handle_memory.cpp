@@ -22,12 +22,12 @@ HandleMemory::~HandleMemory() {
 
 uint32_t* HandleMemory::next_of(const uint32_t* slot) noexcept {
   uint32_t* next = nullptr;
-  std::memcpy(&next, slot + kMostWords, sizeof next);
+  std::memcpy(&next, slot + kMaxWords, sizeof next);
   return next;
 }
 
 void HandleMemory::set_next(uint32_t* slot, uint32_t* next) noexcept {
-  std::memcpy(slot + kMostWords, &next, sizeof next);
+  std::memcpy(slot + kMaxWords, &next, sizeof next);
 }
 
 void HandleMemory::append(uint32_t* slot) noexcept {
@@ -52,7 +52,7 @@ Status HandleMemory::add_page() {
 
 Result<uint32_t*> HandleMemory::take() {
   const MutexLock lock(mutex_);
-  // Some are left to rest.
+  // Keeps some slots free for a while.
   const Status status = free_ > kSlots / 2 ? HSA_STATUS_SUCCESS : add_page();
   if (oldest_ == nullptr) return error(status);
   uint32_t* const slot = oldest_;

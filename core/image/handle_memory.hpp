@@ -1,9 +1,11 @@
-// The memory behind the handles of images and samplers: words that kernels and language runtimes read through
-// the handle, which is their address.
+// Memory for handles of images and samplers: words that kernels and language runtimes read through the
+// handle, which is their address.
 //
-// Slots of 64 bytes in pages that every agent reaches. One that was given back is the last to be used again,
-// so that a handle that is used too late is likely to be told. Giving back needs no memory: those that are free are
-// linked through their last words, which no handle needs. Any thread.
+// Slots have 64 bytes and are in pages that every agent can access. A released slot is reused last, so that
+// late uses of its handle are likely to be detected. Releasing needs no memory: free slots are linked through
+// their last words, which handles do not use.
+//
+// *Threads:* any thread.
 #pragma once
 
 #include <cstddef>
@@ -19,9 +21,10 @@ namespace rigel {
 class HandleMemory {
  public:
   static constexpr size_t kSlotWords = 16;
-  static constexpr size_t kMostWords = kSlotWords - sizeof(void*) / sizeof(uint32_t);  ///< behind a handle
+  /// maximum words of a handle
+  static constexpr size_t kMaxWords = kSlotWords - sizeof(void*) / sizeof(uint32_t);
 
-  /// Memory that all agents reach, and its end.
+  /// Allocation and release of memory that all agents can access.
   struct Source {
     std::function<Result<void*>(size_t)> allocate;
     std::function<void(void*)> release;
@@ -32,7 +35,7 @@ class HandleMemory {
   HandleMemory(const HandleMemory&) = delete;
   HandleMemory& operator=(const HandleMemory&) = delete;
 
-  /// kSlotWords words, all 0.
+  /// Returns kSlotWords words, all 0.
   Result<uint32_t*> take();
   void give(uint32_t* slot) noexcept;
 
@@ -45,9 +48,9 @@ class HandleMemory {
   const Source source_;
   Mutex mutex_;
   std::vector<void*> pages_ RIGEL_GUARDED_BY(mutex_);
-  uint32_t* oldest_ RIGEL_GUARDED_BY(mutex_) = nullptr;  // of those that are free; null: none is
+  uint32_t* oldest_ RIGEL_GUARDED_BY(mutex_) = nullptr;  // of the free slots; null: none
   uint32_t* latest_ RIGEL_GUARDED_BY(mutex_) = nullptr;
-  size_t free_ RIGEL_GUARDED_BY(mutex_) = 0;  // how many are
+  size_t free_ RIGEL_GUARDED_BY(mutex_) = 0;  // number of free slots
 };
 
 }  // namespace rigel

@@ -27,7 +27,7 @@ struct Pages {
   }
 };
 
-TEST(HandleMemory, GivesEverySlotToOne) {
+TEST(HandleMemory, GivesEachSlotOnce) {
   Pages pages;
   {
     HandleMemory memory(pages.source());
@@ -45,7 +45,7 @@ TEST(HandleMemory, GivesEverySlotToOne) {
   EXPECT_EQ(pages.held, 0);
 }
 
-TEST(HandleMemory, LetsASlotRestBeforeItIsUsedAgain) {
+TEST(HandleMemory, DelaysReuseOfSlot) {
   Pages pages;
   HandleMemory memory(pages.source());
   uint32_t* const first = *memory.take();
@@ -62,7 +62,7 @@ TEST(HandleMemory, LetsASlotRestBeforeItIsUsedAgain) {
 
 static_assert(noexcept(std::declval<HandleMemory&>().give(nullptr)));
 
-TEST(HandleMemory, GivesSlotsAgainInTheOrderInWhichTheyCameBack) {
+TEST(HandleMemory, ReusesSlotsInOrderOfRelease) {
   Pages pages;
   HandleMemory memory(pages.source());
   std::vector<uint32_t*> slots;
@@ -74,7 +74,7 @@ TEST(HandleMemory, GivesSlotsAgainInTheOrderInWhichTheyCameBack) {
   EXPECT_FALSE(memory.take());
 }
 
-TEST(HandleMemory, UsesWhatIsLeftWhenThereIsNoMore) {
+TEST(HandleMemory, UsesLastSlotsWithoutMemory) {
   Pages pages;
   HandleMemory memory(pages.source());
   ASSERT_TRUE(memory.take());

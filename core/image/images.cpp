@@ -14,7 +14,7 @@
 namespace rigel {
 namespace {
 
-// How much of a cleared block is written down before it is copied.
+// Maximum size of the pattern of a cleared block before it is copied.
 constexpr size_t kClearBytes = 1 << 20;
 
 constexpr hsa_dim3_t kOrigin{0, 0, 0};
@@ -32,9 +32,8 @@ Status no_images(Status status) {
   return fail(status, "agent: does not support images");
 }
 
-// The layout of an image whose descriptor is not known to be right. A permission that the format does not
-// have is let pass, as ROCr does: HIP makes sRGB views, which are read only, with the permission of their
-// array.
+// Returns the layout of an image whose descriptor has not been checked. Accepts a permission that the format
+// does not have, as ROCr does: HIP creates read-only sRGB views with the permission of their array.
 Status lay_out(const Agent& agent, const hsa_ext_image_descriptor_t& image,
                const std::optional<ExplicitLayout>& wanted, hsabe_image_layout_t& layout) {
   if (!agent.backend().has_image()) return no_images(Status(HSA_EXT_STATUS_ERROR_IMAGE_FORMAT_UNSUPPORTED));
@@ -56,7 +55,7 @@ Status lay_out(const Agent& agent, const hsa_ext_image_descriptor_t& image,
               backend_report::take());
 }
 
-// The same but for the order's being linear or not.
+// Whether formats are the same except for linear or sRGB order.
 bool same_but_for_standard(const hsa_ext_image_format_t& a, const hsa_ext_image_format_t& b) {
   const auto linear = [](uint32_t order) -> uint32_t {
     switch (order) {
@@ -81,7 +80,7 @@ Status check_layout(const std::optional<ExplicitLayout>& layout) {
               static_cast<uint32_t>(layout->kind));
 }
 
-// The descriptor without its levels, of which agents have one.
+// Returns the descriptor without levels, of which agents support one.
 Result<hsa_ext_image_descriptor_t> one_level(const hsa_ext_image_descriptor_v2_t* image) {
   if (image == nullptr) return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "image descriptor: is NULL");
   if (image->mipmap_levels > 1) {
@@ -216,8 +215,8 @@ Status Images::publish(const Image& image, const uint32_t* words, hsa_ext_image_
 }
 
 Result<Images::Slot> Images::take(const uint32_t* words, size_t count) {
-  static_assert(HSABE_IMAGE_WORDS <= HandleMemory::kMostWords &&
-                HSABE_SAMPLER_WORDS <= HandleMemory::kMostWords);
+  static_assert(HSABE_IMAGE_WORDS <= HandleMemory::kMaxWords &&
+                HSABE_SAMPLER_WORDS <= HandleMemory::kMaxWords);
   const auto slot = memory_.take();
   if (!slot) return error(slot.error());
   std::copy_n(words, count, *slot);
@@ -299,7 +298,7 @@ Status Images::copy(hsa_agent_t agent, hsa_ext_image_t source, const hsa_dim3_t*
   if (!from_range) return from_range.error();
   const auto to_range = check_region(to_steps, *destination_offset, *from_range);
   if (!to_range) return to_range.error();
-  // Where the destination has fewer dimensions, a range of none in the others has become one.
+  // A range of 0 in dimensions that the destination does not have was changed to 1.
   const auto both = check_region(from_steps, *source_offset, *to_range);
   if (!both) return both.error();
   return copies_.memory_copy_box(
@@ -320,8 +319,8 @@ Status Images::clear(hsa_agent_t agent, hsa_ext_image_t handle, const void* valu
   if (!texel || texel->size != to.element)
     return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "image: the host cannot encode elements of this format");
 
-  // A band of rows, written once, is copied to one after the other. All agents reach it. A row of more than
-  // that goes in parts.
+  // Fills a band of rows once and copies it repeatedly. All agents can access it. Longer rows are copied in
+  // parts.
   hsa_dim3_t band = *range;
   band.x = std::min<uint32_t>(range->x, static_cast<uint32_t>(kClearBytes / to.element));
   band.y = std::min<uint32_t>(
@@ -370,7 +369,8 @@ Status Images::sampler_create_v2(hsa_agent_t agent, const hsa_ext_sampler_descri
   if (sampler == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   const Agent* const of = machine_.find_agent(agent);
   if (of == nullptr) return no_such_agent(agent);
-  // Until 2025 there was no third word, and the modes of addresses began there. Modes that are no filter tell.
+  // Until 2025 there was no third word, and the address modes started there. Modes that are not filters
+  // identify the old layout.
   const uint32_t third = sampler->mipmap_filter_mode;
   if (third <= HSA_EXT_SAMPLER_FILTER_MODE_NONE) return make_sampler(*of, *sampler, handle);
   return make_sampler(*of,

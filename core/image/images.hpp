@@ -1,15 +1,16 @@
-// Images and samplers as the HSA API shows them (hsa_ext_image.h): which an agent has, their handles, and
-// copies to, from and between them.
+// Images and samplers of the HSA API (hsa_ext_image.h): capabilities of agents, handles, and copies to, from
+// and between images.
 //
-// Each function is the API function of the same name, with its checks of arguments, but without the check that
-// the runtime is open and the catching of exceptions. What a device's images are like, its backend knows; here are the handles and
-// the host's part. Any thread may call any of them; a handle may not be destroyed while it is in use.
+// Each function implements the API function of the same name with its checks of arguments. The exported
+// function checks that the runtime is open and catches exceptions. A device's backend implements its images;
+// handles and the host's part are here.
 //
-// Copies and clears are done when they return, and happen after what the caller has seen to be done. They
-// move rows of bytes, with the device's copy engine where the memory is the device's.
-//
-// The runtime owns the object and destroys it after the last queue and before the memory. Handles that are
-// left end with it.
+// *Threads:* any thread; a handle must not be destroyed while it is in use.
+// *Memory order:* copies and clears are complete when they return, and happen after operations whose
+// completion the caller has seen. They move rows of bytes, with the device's copy engine if the memory is the
+// device's.
+// *Lifetime:* owned by the runtime, destroyed after the last queue and before the memory. Remaining handles
+// become invalid.
 #pragma once
 
 #include <hsa/hsa_ext_amd.h>
@@ -29,9 +30,9 @@
 
 namespace rigel {
 
-/// How an image's data lie where the caller says it, and not the device.
+/// Layout of an image's data that the caller specifies.
 struct ExplicitLayout {
-  hsa_ext_image_data_layout_t kind{};  ///< LINEAR; any other is refused
+  hsa_ext_image_data_layout_t kind{};  ///< LINEAR; others are rejected
   size_t row_pitch = 0, slice_pitch = 0;
 };
 
@@ -41,7 +42,7 @@ class Images {
   Images(const Images&) = delete;
   Images& operator=(const Images&) = delete;
 
-  // Those with a layout are the functions *_with_layout.
+  // Overloads with a layout are the functions *_with_layout.
 
   Status get_capability(hsa_agent_t agent, hsa_ext_image_geometry_t geometry,
                         const hsa_ext_image_format_t* format, uint32_t* mask,
@@ -52,13 +53,13 @@ class Images {
   Status create(hsa_agent_t agent, const hsa_ext_image_descriptor_t* image, const void* data,
                 hsa_access_permission_t permission, hsa_ext_image_t* handle,
                 std::optional<ExplicitLayout> layout = {});
-  /// hsa_amd_image_create. Such an image cannot be copied or cleared here unless it lies in rows.
+  /// hsa_amd_image_create. Such an image can be copied and cleared here only if it consists of rows.
   Status create_foreign(hsa_agent_t agent, const hsa_ext_image_descriptor_t* image,
                         const hsa_amd_image_descriptor_t* layout, const void* data,
                         hsa_access_permission_t permission, hsa_ext_image_t* handle);
   Status destroy(hsa_agent_t agent, hsa_ext_image_t handle);
 
-  // Of images with levels. Agents have images of one only.
+  // Images with levels: agents support one level only.
 
   Status data_get_info_v2(hsa_agent_t agent, const hsa_ext_image_descriptor_v2_t* image,
                           hsa_access_permission_t permission, hsa_ext_image_data_info_t* info) const;
@@ -97,10 +98,10 @@ class Images {
     HandleMemory& memory;
     void operator()(uint32_t* slot) const noexcept { memory.give(slot); }
   };
-  /// A handle that is nobody's yet.
+  /// A handle without an owner.
   using Slot = std::unique_ptr<uint32_t, GiveBack>;
   Result<Slot> take(const uint32_t* words, size_t count);
-  /// One that lies in rows. INVALID_ARGUMENT: no live image.
+  /// Returns an image that consists of rows. INVALID_ARGUMENT for a handle that is not live.
   Result<Image> find(hsa_ext_image_t handle) const;
   static Box box_between(const ImageSteps& destination, void* destination_data,
                          const hsa_dim3_t& destination_offset, const ImageSteps& source, void* source_data,

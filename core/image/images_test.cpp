@@ -1,4 +1,4 @@
-// What becomes of handles and of memory when a call ends half-way.
+// Handles and memory after calls that fail midway.
 #include "core/image/images.hpp"
 
 #include <gtest/gtest.h>
@@ -39,7 +39,7 @@ struct ThrowingCopier final : DeviceCopier {
   Status fill(void*, uint32_t, size_t) override { return HSA_STATUS_ERROR; }
 };
 
-class HalfDone : public ::testing::Test {
+class ImagesTest : public ::testing::Test {
  protected:
   HandleMemory::Source source() {
     return {[this](size_t size) -> Result<void*> {
@@ -71,7 +71,7 @@ class HalfDone : public ::testing::Test {
 };
 
 #if HSABE_SANITIZER == HSABE_SANITIZER_NONE
-TEST_F(HalfDone, HandlesOfWhatThereIsNoMemoryForAreNobodys) {
+TEST_F(ImagesTest, ReleaseHandlesWithoutMemory) {
   CopyEngine copies(memory_);
   Images images(machine_, copies, source());
   constexpr hsa_ext_sampler_descriptor_t kSampler{HSA_EXT_SAMPLER_COORDINATE_MODE_NORMALIZED,
@@ -79,7 +79,7 @@ TEST_F(HalfDone, HandlesOfWhatThereIsNoMemoryForAreNobodys) {
                                                   HSA_EXT_SAMPLER_ADDRESSING_MODE_REPEAT};
   hsa_ext_image_t first{};
   ASSERT_EQ(images.create(gpu_, &kShape, data_, HSA_ACCESS_PERMISSION_RW, &first), HSA_STATUS_SUCCESS);
-  // More than a page has slots, so that a lost one would cost another.
+  // More slots than a page has, so that a lost one would use another page.
   for (int i = 0; i < 100; ++i) {
     hsa_ext_image_t image{};
     hsa_ext_sampler_t sampler{};
@@ -99,7 +99,7 @@ TEST_F(HalfDone, HandlesOfWhatThereIsNoMemoryForAreNobodys) {
 }
 #endif
 
-TEST_F(HalfDone, AClearKeepsNoMemoryWhenItsDeviceThrows) {
+TEST_F(ImagesTest, ReleaseMemoryIfDeviceThrows) {
   memory_.agents().add({.handle = gpu_, .type = HSA_DEVICE_TYPE_GPU, .node = 1});
   HeapFacts facts;
   facts.owner = gpu_;

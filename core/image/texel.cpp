@@ -13,7 +13,7 @@ namespace {
 
 constexpr uint8_t kRed = 0, kGreen = 1, kBlue = 2, kAlpha = 3, kNothing = 4;
 
-/// What lies in memory, one after the other.
+/// Channels in memory order.
 struct Order {
   uint32_t count;
   uint8_t channels[4];
@@ -53,13 +53,14 @@ uint32_t integer(const void* value, uint8_t channel) {
   return std::bit_cast<uint32_t>(real(value, channel));
 }
 
-/// From 0 to 1 as from 0 to the largest number of so many bits.
+/// Converts 0 to 1 to the range from 0 to the maximum of `bits` bits.
 uint32_t unorm(float value, uint32_t bits) {
   const double most = std::ldexp(1.0, static_cast<int>(bits)) - 1;
   return std::isnan(value) ? 0 : static_cast<uint32_t>(std::nearbyint(std::clamp(value, 0.0f, 1.0f) * most));
 }
 
-/// From -1 to 1 as from the negative of the largest number of so many bits, whose least one is not used.
+/// Converts -1 to 1 to the range from the negative to the positive maximum of `bits` bits; the minimum is not
+/// used.
 uint32_t snorm(float value, uint32_t bits) {
   const double most = std::ldexp(1.0, static_cast<int>(bits) - 1) - 1;
   if (std::isnan(value)) return 0;
@@ -77,7 +78,7 @@ uint32_t saturated_signed(uint32_t value) {
                                                    std::numeric_limits<T>::max()));
 }
 
-/// One channel: its bits, in the low end, and how many bytes they take.
+/// One channel: its bits, in the low end, and its size in bytes.
 struct Channel {
   uint32_t bits;
   uint32_t size;
@@ -118,7 +119,7 @@ std::optional<Channel> encode_channel(uint32_t type, const void* value, uint8_t 
   }
 }
 
-/// The types that put three channels into one word, blue lowest: bits of red, green and blue.
+/// Encodes types with three channels in one word, blue lowest: bits of red, green and blue.
 std::optional<Texel> encode_packed(const void* value, const uint32_t (&bits)[3]) {
   uint32_t word = 0;
   for (uint8_t channel : {kRed, kGreen, kBlue})
@@ -132,7 +133,7 @@ std::optional<Texel> encode_packed(const void* value, const uint32_t (&bits)[3])
 }  // namespace
 
 float standard_from_linear(float linear) {
-  if (!(linear > 0)) return 0;  // what is no number too
+  if (!(linear > 0)) return 0;  // NaN, too
   if (linear >= 1) return 1;
   const double value = linear;
   return static_cast<float>(value < 0.0031308 ? 12.92 * value : 1.055 * std::pow(value, 1 / 2.4) - 0.055);
@@ -142,15 +143,15 @@ uint16_t half_from_float(float value) {
   const auto bits = std::bit_cast<uint32_t>(value);
   const auto sign = static_cast<uint16_t>(bits >> 16 & 0x8000);
   const uint32_t magnitude = bits & 0x7fffffff;
-  if (magnitude > 0x7f800000) return sign | 0x7e00;   // no number
-  if (magnitude >= 0x477ff000) return sign | 0x7c00;  // from here on rounding ends at infinity
-  uint32_t scaled = 0;                                // in units of the half's last place, with 13 bits more
+  if (magnitude > 0x7f800000) return sign | 0x7e00;   // NaN
+  if (magnitude >= 0x477ff000) return sign | 0x7c00;  // rounds to infinity from here on
+  uint32_t scaled = 0;  // in units of the half's last place, with 13 additional bits
   uint32_t dropped = 13;
   if (magnitude >= 0x38800000) {
-    scaled = magnitude - (112u << 23);  // the exponent's other bias
+    scaled = magnitude - (112u << 23);  // the difference of the exponents' biases
   } else {
     const uint32_t exponent = magnitude >> 23;
-    if (exponent < 102) return sign;  // less than half of the least
+    if (exponent < 102) return sign;  // less than half of the minimum
     scaled = (magnitude & 0x7fffff) | 0x800000;
     dropped = 126 - exponent;
   }

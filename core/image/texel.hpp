@@ -1,8 +1,8 @@
-// The bytes of an image's element, from the value that a kernel would store: what hsa_ext_image_clear writes.
+// Encodes the bytes of an image's element from the value that a kernel would store, for hsa_ext_image_clear.
 // Pure; any thread.
 //
-// Conversions are those of the HSA manual. Where it leaves a choice, the one that GPUs make: normalised
-// values are clamped and rounded to the nearest, integers saturate, what is too large for a half becomes
+// Conversions are those of the HSA manual. If it leaves a choice, they match GPUs: normalised values are
+// clamped and rounded to nearest, integers saturate, and values that are too large for a half become
 // infinite.
 #pragma once
 
@@ -20,15 +20,15 @@ struct Texel {
   uint32_t size = 0;
 };
 
-/// `value` has red, green, blue and alpha, 32-bit floats or integers as the channel type says; of formats of
-/// depth, it has the depth alone. No such format: nothing. Of what the manual calls RX and the like, the
-/// channel that nobody sees is 0.
+/// Encodes `value`: red, green, blue and alpha, 32-bit floats or integers according to the channel type; for
+/// depth formats, the depth only. Returns nothing for an invalid format. The unused channel of formats such
+/// as RX is 0.
 std::optional<Texel> encode_texel(const hsa_ext_image_format_t& format, const void* value);
 
-/// Linear light to sRGB, both from 0 to 1; what is outside is clamped.
+/// Converts linear light to sRGB, both from 0 to 1; other values are clamped.
 float standard_from_linear(float linear);
 
-/// A 32-bit float to a half, to the nearest, ties to even.
+/// Converts a 32-bit float to a half, to nearest, ties to even.
 uint16_t half_from_float(float value);
 
 }  // namespace rigel

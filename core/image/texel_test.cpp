@@ -21,7 +21,7 @@ std::vector<int> bytes(uint32_t order, uint32_t type, const void* value) {
 using Bytes = std::vector<int>;
 constexpr float kOneToFour[4] = {0.2f, 0.4f, 0.6f, 0.8f};
 
-TEST(Texel, ChannelsLieInTheOrderOfTheirName) {
+TEST(Texel, ChannelsAreInOrderOfName) {
   constexpr uint32_t kType = HSA_EXT_IMAGE_CHANNEL_TYPE_UNORM_INT8;
   EXPECT_EQ(bytes(HSA_EXT_IMAGE_CHANNEL_ORDER_A, kType, kOneToFour), (Bytes{204}));
   EXPECT_EQ(bytes(HSA_EXT_IMAGE_CHANNEL_ORDER_R, kType, kOneToFour), (Bytes{51}));
@@ -36,7 +36,7 @@ TEST(Texel, ChannelsLieInTheOrderOfTheirName) {
   EXPECT_EQ(bytes(HSA_EXT_IMAGE_CHANNEL_ORDER_LUMINANCE, kType, kOneToFour), (Bytes{51}));
 }
 
-TEST(Texel, NormalisedValuesAreClampedAndRoundedToTheNearest) {
+TEST(Texel, NormalisedValuesAreClampedAndRounded) {
   const auto red = [](uint32_t type, float value) {
     const float pixel[4] = {value, 0, 0, 0};
     return bytes(HSA_EXT_IMAGE_CHANNEL_ORDER_R, type, pixel);
@@ -81,7 +81,7 @@ TEST(Texel, PackedTypesHaveBlueLowest) {
             Bytes{});
 }
 
-TEST(Texel, StandardChannelsAreConvertedAndAlphaIsNot) {
+TEST(Texel, SrgbConversionExcludesAlpha) {
   const float pixel[4] = {0.5f, 0.001f, 2.0f, 0.5f};
   EXPECT_EQ(bytes(HSA_EXT_IMAGE_CHANNEL_ORDER_SRGBA, HSA_EXT_IMAGE_CHANNEL_TYPE_UNORM_INT8, pixel),
             (Bytes{188, 3, 255, 128}));
@@ -107,7 +107,7 @@ TEST(Texel, DepthHasOneValue) {
             Bytes{});
 }
 
-TEST(Texel, HalvesAreRoundedToTheNearest) {
+TEST(Texel, HalvesAreRoundedToNearest) {
   EXPECT_EQ(half_from_float(0.0f), 0x0000);
   EXPECT_EQ(half_from_float(-0.0f), 0x8000);
   EXPECT_EQ(half_from_float(1.0f), 0x3c00);
@@ -129,7 +129,7 @@ TEST(Texel, HalvesAreRoundedToTheNearest) {
   EXPECT_EQ(half_from_float(1e-30f), 0x0000);
 }
 
-TEST(Texel, OfNoFormatThereIsNone) {
+TEST(Texel, InvalidFormatHasNoTexel) {
   EXPECT_FALSE(encode_texel({16, HSA_EXT_IMAGE_CHANNEL_ORDER_R}, kOneToFour));
   EXPECT_FALSE(encode_texel({HSA_EXT_IMAGE_CHANNEL_TYPE_FLOAT, 20}, kOneToFour));
 }

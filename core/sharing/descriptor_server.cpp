@@ -24,7 +24,7 @@ namespace rigel {
 namespace {
 
 constexpr timeval kPatienceWithServer{5, 0};
-constexpr int kPauseMs = 50;  // of a server that has no descriptor or memory for a client
+constexpr int kPauseMs = 50;  // pause if there is no descriptor or memory for a client
 constexpr timeval kPatienceWithClient{0, 500'000};
 constexpr int kBacklog = 128;
 
@@ -44,7 +44,7 @@ uint64_t random_number() {
 struct Address {
   explicit Address(uint64_t server) {
     value.sun_family = AF_UNIX;
-    // A name that begins with NUL is no file's.
+    // A name that starts with NUL is in the abstract namespace.
     const int length = std::snprintf(value.sun_path + 1, sizeof value.sun_path - 1, "hsa-rigel-%016llx",
                                      static_cast<unsigned long long>(server));
     size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + static_cast<size_t>(length));
@@ -76,7 +76,7 @@ int new_socket() {
   return socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 }
 
-/// Repeats what a signal interrupts.
+/// Repeats calls that a signal interrupts.
 template <class Call>
 auto uninterrupted(Call call) {
   auto result = call();
@@ -92,7 +92,7 @@ DescriptorServer::~DescriptorServer() {
     static_cast<void>(!write(stop_, &one, sizeof one));
     thread_.join();
   } else if (thread_.joinable()) {
-    thread_.detach();  // the parent's
+    thread_.detach();  // the parent's thread
   }
   if (listener_ >= 0) close(listener_);
   if (stop_ >= 0) close(stop_);
@@ -104,7 +104,7 @@ void DescriptorServer::reset_after_fork() noexcept {
   if (stop_ >= 0) close(std::exchange(stop_, -1));
   for (const auto& [key, offer] : offers_) close(offer.descriptor);
   offers_.clear();
-  new (&thread_) std::thread;  // the parent's is not here
+  new (&thread_) std::thread;  // the parent's thread does not exist here
 }
 
 Status DescriptorServer::start() {
@@ -178,8 +178,8 @@ void DescriptorServer::work(int listener, int stop) noexcept {
     if ((waited[0].revents & POLLIN) == 0) continue;
     const Socket client(accept4(listener, nullptr, nullptr, SOCK_CLOEXEC));
     if (client.get() < 0) {
-      // Without descriptors or memory the client stays in line; it must not cost a processor meanwhile. A
-      // client that has gone left the line.
+      // Without descriptors or memory the client stays in the backlog, which must not cost CPU time. A client
+      // that has disconnected is removed from the backlog.
       if (errno != EINTR && errno != ECONNABORTED) poll(&waited[1], 1, kPauseMs);
       continue;
     }
@@ -197,8 +197,8 @@ void DescriptorServer::answer(int client) noexcept {
   msghdr message{};
   message.msg_iov = &bytes;
   message.msg_iovlen = 1;
-  // Under the lock, so that the descriptor is not closed, and its number another's, before it is sent. The
-  // reply fits the socket's buffer, so sending does not wait.
+  // Under the lock, so that the descriptor is not closed and its number reused before it is sent. The reply
+  // fits the socket's buffer, so sending does not block.
   const MutexLock lock(mutex_);
   if (const auto found = offers_.find(key); found != offers_.end()) {
     reply = {1, found->second.facts};

@@ -1,16 +1,15 @@
-// Hands file descriptors of this process to other processes that have a ticket: how memory and signals cross
-// when the driver has no name for them. Descriptors travel over a Unix socket; its address is a random number
-// in the abstract namespace, so nothing is left behind in a file system, and processes must share a network
+// Passes file descriptors of this process to other processes that have a ticket, to share memory and signals
+// if the driver has no names for them. Descriptors travel over a Unix socket. Its address is a random number
+// in the abstract namespace, so it leaves nothing in a file system, and processes must share a network
 // namespace.
 //
-// Who has the ticket gets the descriptor: its key is 64 random bits, and is nowhere but in the name that the
-// program passes on.
-//
-// One thread of the server's own, started by the first offer and joined when the server ends, answers one
-// request at a time, and gives up on a client that does not get on with it. `offer` and `withdraw` may be
-// called from any thread, `fetch` too (with no lock held that the other side could wait for). The server owns
-// the descriptors it was given, until they are withdrawn or it ends. In a forked child nobody answers: the
-// parent's offers stay the parent's.
+// *Security:* any process that presents the ticket receives the descriptor. Its key is 64 random bits, which
+// only the name that the program passes on contains.
+// *Threads:* a dedicated thread, started by the first offer and joined when the server ends, answers one
+// request at a time, and disconnects slow clients. Any thread may call `offer`, `withdraw` and `fetch` (which
+// requires that the caller holds no lock of the other side).
+// *Lifetime:* the server owns offered descriptors until they are withdrawn or it ends.
+// *Fork:* a child has no server thread; the parent's offers remain with the parent.
 #pragma once
 
 #include <array>
@@ -26,7 +25,7 @@ namespace rigel {
 
 class DescriptorServer {
  public:
-  /// What is told of a descriptor to who fetches it: means nothing here.
+  /// Data for the receiver of a descriptor, not interpreted here.
   using Facts = std::array<uint64_t, 4>;
 
   DescriptorServer() = default;
@@ -34,28 +33,29 @@ class DescriptorServer {
   DescriptorServer(const DescriptorServer&) = delete;
   DescriptorServer& operator=(const DescriptorServer&) = delete;
 
-  /// From here on who has the ticket gets a duplicate of `descriptor`, which is the server's from here on,
-  /// also on failure. OUT_OF_RESOURCES: no socket, thread or memory.
+  /// Offers duplicates of `descriptor` to holders of the ticket. The server takes ownership, also on failure.
+  /// Fails with OUT_OF_RESOURCES without a socket, thread or memory.
   Result<Ticket> offer(int descriptor, const Facts& facts);
-  /// Whether the ticket is for something that is offered here.
+  /// Whether the server has an offer for the ticket.
   bool offers(const Ticket& ticket) noexcept;
-  /// Ends an offer. False if there is none.
+  /// Ends an offer. Returns false if there is none.
   bool withdraw(const Ticket& ticket) noexcept;
 
   struct Parcel {
-    int descriptor = -1;  ///< the caller's to close
+    int descriptor = -1;  ///< owned by the caller
     Facts facts{};
   };
-  /// Gets what another process (or this one) offers. INVALID_ARGUMENT: nobody offers it, or no longer;
-  /// OUT_OF_RESOURCES: no socket, or no answer in time.
+  /// Fetches the offer of another process (or this one). Fails with INVALID_ARGUMENT if there is no such
+  /// offer, and OUT_OF_RESOURCES without a socket or an answer in time.
   static Result<Parcel> fetch(const Ticket& ticket);
 
-  // Around a fork, by the thread that forks, so that the child has the books whole.
+  // Called around a fork by the forking thread, so that the child has a consistent table.
 
   void before_fork() noexcept RIGEL_ACQUIRE(mutex_) { mutex_.lock(); }
   void after_fork() noexcept RIGEL_RELEASE(mutex_) { mutex_.unlock(); }
-  /// Between the two, in the child. Its copies of the descriptors would keep what they are of when the parent has given
-  /// it back, and that of the socket the address, where who asks would wait for an answer.
+  /// Called in the child between before_fork and after_fork. Its copies of the descriptors would keep memory
+  /// that the parent has freed, and that of the socket would keep the address, where clients would wait for
+  /// an answer.
   void reset_after_fork() noexcept RIGEL_REQUIRES(mutex_);
 
  private:
@@ -72,7 +72,7 @@ class DescriptorServer {
   std::unordered_map<uint64_t, Offer> offers_ RIGEL_GUARDED_BY(mutex_);
   uint64_t number_ RIGEL_GUARDED_BY(mutex_) = 0;
   int listener_ RIGEL_GUARDED_BY(mutex_) = -1;
-  int stop_ RIGEL_GUARDED_BY(mutex_) = -1;  // an event: the thread ends
+  int stop_ RIGEL_GUARDED_BY(mutex_) = -1;  // an eventfd that ends the thread
   int process_ RIGEL_GUARDED_BY(mutex_) = 0;
   std::thread thread_ RIGEL_GUARDED_BY(mutex_);
 };

@@ -42,7 +42,7 @@ size_t open_descriptors() {
   return static_cast<size_t>(std::distance(begin(folder), end(folder)));
 }
 
-TEST(DescriptorServer, GivesWhatItWasGivenWithItsFacts) {
+TEST(DescriptorServer, FetchReturnsDescriptorAndFacts) {
   DescriptorServer server;
   const auto one = server.offer(file_of('a'), {1, 2, 3, 4});
   const auto two = server.offer(file_of('b'), {5});
@@ -58,7 +58,7 @@ TEST(DescriptorServer, GivesWhatItWasGivenWithItsFacts) {
   close(second->descriptor);
 }
 
-TEST(DescriptorServer, GivesToAnotherProcess) {
+TEST(DescriptorServer, FetchWorksAcrossProcesses) {
   int pipe_ends[2];
   ASSERT_EQ(pipe(pipe_ends), 0);
   const pid_t child = fork();
@@ -79,7 +79,7 @@ TEST(DescriptorServer, GivesToAnotherProcess) {
   close(pipe_ends[1]);
 }
 
-TEST(DescriptorServer, HasNoAddressAndOffersNothingInAForkedChild) {
+TEST(DescriptorServer, ForkedChildHasNoOffers) {
   const size_t before = open_descriptors();
   auto server = std::make_unique<DescriptorServer>();
   const auto ticket = server->offer(file_of('x'), {});
@@ -92,7 +92,7 @@ TEST(DescriptorServer, HasNoAddressAndOffersNothingInAForkedChild) {
   if (child == 0) {
     server->reset_after_fork();
     server->after_fork();
-    if (open_descriptors() != before + 4) _exit(2);  // the pipes'
+    if (open_descriptors() != before + 4) _exit(2);  // of the pipes
     if (server->offers(*ticket)) _exit(3);
     char byte = 0;
     const bool told = write(answers[1], &byte, 1) == 1;
@@ -112,7 +112,7 @@ TEST(DescriptorServer, HasNoAddressAndOffersNothingInAForkedChild) {
   for (const int end : {asks[0], asks[1], answers[0]}) close(end);
 }
 
-TEST(DescriptorServer, RefusesAKeyThatIsWrongOrWithdrawn) {
+TEST(DescriptorServer, RejectsInvalidAndWithdrawnKeys) {
   DescriptorServer server;
   auto ticket = server.offer(file_of('a'), {});
   ASSERT_TRUE(ticket);
@@ -125,7 +125,7 @@ TEST(DescriptorServer, RefusesAKeyThatIsWrongOrWithdrawn) {
   EXPECT_EQ(DescriptorServer::fetch(*ticket).error(), HSA_STATUS_ERROR_INVALID_ARGUMENT);
 }
 
-TEST(DescriptorServer, LeavesNothingBehind) {
+TEST(DescriptorServer, ClosesAllDescriptors) {
   const size_t before = open_descriptors();
   Ticket ticket;
   {
@@ -139,7 +139,7 @@ TEST(DescriptorServer, LeavesNothingBehind) {
   EXPECT_EQ(DescriptorServer::fetch(ticket).error(), HSA_STATUS_ERROR_INVALID_ARGUMENT);
 }
 
-TEST(DescriptorServer, ServesManyAtOnceWhileOffersComeAndGo) {
+TEST(DescriptorServer, ServesConcurrentClients) {
   DescriptorServer server;
   const auto ticket = server.offer(file_of('k'), {7});
   ASSERT_TRUE(ticket);
@@ -160,7 +160,7 @@ TEST(DescriptorServer, ServesManyAtOnceWhileOffersComeAndGo) {
   EXPECT_EQ(good, 200);
 }
 
-TEST(IpcName, IsTakenForNoOtherKind) {
+TEST(IpcName, RejectsOtherKinds) {
   const auto name = ipc_name::encode(ipc_name::Kind::kSignalTicket, ipc_name::ByTicket{0, 0, {1, 2}, 3});
   EXPECT_FALSE(ipc_name::decode<ipc_name::ByTicket>(ipc_name::Kind::kMemoryTicket, name));
   const auto back = ipc_name::decode<ipc_name::ByTicket>(ipc_name::Kind::kSignalTicket, name);
@@ -169,7 +169,7 @@ TEST(IpcName, IsTakenForNoOtherKind) {
   EXPECT_FALSE(ipc_name::decode<ipc_name::OfDriver>(ipc_name::Kind::kMemoryOfDriver, hsa_amd_ipc_memory_t{}));
 }
 
-TEST(IpcName, KeepsAPlaceOrSaysThatItDoesNotFit) {
+TEST(IpcName, StoresPlaceOrReportsOverflow) {
   ipc_name::OfDriver name;
   ASSERT_TRUE(name.set_place(12345, 511 * 4096, true));
   EXPECT_EQ(name.length(), 12345u);
@@ -179,7 +179,7 @@ TEST(IpcName, KeepsAPlaceOrSaysThatItDoesNotFit) {
   EXPECT_FALSE(name.set_place(1, 100, true));
 }
 
-// Has every later accept4() of this process fail.
+// Makes every later accept4() of this process fail.
 bool forbid_accept(int problem) {
   sock_filter program[] = {
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
@@ -192,18 +192,18 @@ bool forbid_accept(int problem) {
          prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0;
 }
 
-TEST(DescriptorServer, RestsWhileItCannotTakeAClient) {
+TEST(DescriptorServer, PausesIfAcceptFails) {
   constexpr int kNoFilter = 2, kNoServer = 3;
   for (const int problem : {EPERM, ENOMEM, EMFILE}) {
     const pid_t child = fork();
     if (child == 0) {
       if (!forbid_accept(problem)) _exit(kNoFilter);
-      DescriptorServer server;  // whose thread has the filter too
+      DescriptorServer server;  // its thread inherits the filter
       const auto ticket = server.offer(file_of('x'), {});
       if (!ticket) _exit(kNoServer);
       std::thread([&ticket] { static_cast<void>(DescriptorServer::fetch(*ticket)); }).detach();
       std::this_thread::sleep_for(std::chrono::milliseconds(50));
-      const std::clock_t before = std::clock();  // of processor time
+      const std::clock_t before = std::clock();  // CPU time
       std::this_thread::sleep_for(std::chrono::milliseconds(300));
       _exit(std::clock() - before < CLOCKS_PER_SEC / 200 ? 0 : 1);
     }

@@ -1,10 +1,9 @@
-// What is in the 32 bytes that name memory or a signal across processes (hsa_amd_ipc_memory_t,
-// hsa_amd_ipc_signal_t). Opaque to programs, which pass them on by any means; so whatever comes in is checked
-// before anything else is done with it.
+// Contents of the 32 bytes that name memory or a signal across processes (hsa_amd_ipc_memory_t,
+// hsa_amd_ipc_signal_t). Programs pass them on by any means, so every name is validated before use.
 //
-// There are three kinds. A ticket says where another process of this runtime hands out a descriptor
-// (descriptor_server.hpp); memory and signals have one each, so that neither is taken for the other. A
-// driver's name is what the driver itself has for a buffer.
+// There are three kinds. A ticket identifies a descriptor that another process offers
+// (descriptor_server.hpp); memory and signals have separate kinds. A driver's name identifies a buffer of the
+// driver.
 #pragma once
 
 #include <hsa/hsa_ext_amd.h>
@@ -16,11 +15,11 @@
 
 namespace rigel {
 
-/// A buffer's name by the driver's own means.
+/// A buffer's name in the driver.
 using DriverName = std::array<uint32_t, 4>;
 
-/// Where a descriptor is to be had: a server's number, the key that it wants. Both are random, and the key is
-/// known only to who has the name.
+/// Ticket for a descriptor: the server's number and the key. Both are random, and the key is only in the
+/// name.
 struct Ticket {
   uint64_t server = 0;
   uint64_t key = 0;
@@ -30,9 +29,9 @@ namespace ipc_name {
 
 enum class Kind : uint32_t { kMemoryTicket = 1, kMemoryOfDriver = 2, kSignalTicket = 3 };
 
-constexpr uint32_t kMagic = 0x52470100;  // with the layout's version; the kind in the low byte
+constexpr uint32_t kMagic = 0x52470100;  // includes the layout's version; the kind is in the low byte
 
-/// Memory or a signal, by a ticket. `length`: in bytes, of memory.
+/// Memory or a signal, by ticket. `length` is in bytes, for memory.
 struct ByTicket {
   uint32_t magic = 0;
   uint32_t reserved = 0;
@@ -41,15 +40,16 @@ struct ByTicket {
 };
 static_assert(sizeof(ByTicket) == sizeof(hsa_amd_ipc_memory_t));
 
-/// Memory by the driver's name for the buffer that it is in.
+/// Memory, by the driver's name of its buffer.
 struct OfDriver {
   uint32_t magic = 0;
   DriverName name{};
-  uint32_t device = 0;  ///< the driver's number of whose memory it is
-  uint64_t place = 0;   ///< see below
+  uint32_t device = 0;  ///< the driver's number of the owning device
+  uint64_t place = 0;   ///< see set_place
 
   static constexpr uint64_t kLengthBits = 40, kPageBits = 12;
-  /// False if the place does not fit: an allocation of `length` bytes at `offset` (in a slab) of its buffer.
+  /// Stores an allocation of `length` bytes at `offset` (in a slab) of its buffer. Returns false if it does
+  /// not fit.
   bool set_place(uint64_t length, uint64_t offset, bool in_slab) {
     constexpr uint64_t kPages = 1u << kPageBits;
     if (length >> kLengthBits != 0 || offset % 4096 != 0 || offset / 4096 >= kPages) return false;
@@ -68,7 +68,7 @@ hsa_amd_ipc_memory_t encode(Kind kind, Layout layout) {
   return std::bit_cast<hsa_amd_ipc_memory_t>(layout);
 }
 
-/// The name, if it is one of this kind.
+/// Returns the name if it has this kind.
 template <class Layout>
 std::optional<Layout> decode(Kind kind, const hsa_amd_ipc_memory_t& name) {
   const auto layout = std::bit_cast<Layout>(name);

@@ -26,21 +26,21 @@ inline bool CallFrame::call_tools_in(const CallChain& chain) noexcept {
   tool_thread.in_tool = true;
   for (uint32_t i = 0; i < count && !answered; ++i) {
     Tool& tool = *chain.tools[i].load(std::memory_order_relaxed);
-    const uint32_t life = tool.life();
-    if (!Tool::is_alive(life)) [[unlikely]]
+    const uint32_t generation = tool.generation();
+    if (!Tool::is_alive(generation)) [[unlikely]]
       continue;
     const hsatool_call_ops_t& calls = tool.loaded().calls;
     call_.data = 0;
     if (calls.enter != nullptr) [[likely]]
       tool.guarded("enter", [&] { answered = calls.enter(tool.self(), &call_) == HSATOOL_ANSWERED; });
-    if (calls.exit != nullptr) visits_[entered++] = {&tool, call_.data, life};
+    if (calls.exit != nullptr) visits_[entered++] = {&tool, call_.data, generation};
   }
   tool_thread.in_tool = false;
   entered_ = entered;
   return !answered;
 }
 
-// Apart, so that the frame of KeepTools is no burden of the others.
+// Separate, so that other frames do not contain a KeepTools.
 [[gnu::noinline]] bool CallFrame::call_tools_in_and_keep(const CallChain& chain) noexcept {
   const KeepTools keep;
   return call_tools_in(chain);
@@ -57,8 +57,8 @@ bool CallFrame::enter(const CallChain& chain, bool at_any_time) noexcept {
   return call_tools_in(chain);
 }
 
-// A call of the application's begins at the outermost layer that sees the function. What comes to one further in is the
-// call that the outer one has let pass, and is the same to the tools of both.
+// A call of the application starts at the outermost layer that intercepts the function. The same call in an
+// inner layer has been forwarded by the outer one, and has the same id for the tools of both.
 void CallFrame::begin_within(const CallFrame& outer) noexcept {
   const bool is_passed_on = outer.call_.function == call_.function && layer_ < outer.layer_;
   call_.id = is_passed_on ? outer.call_.id : next_id();

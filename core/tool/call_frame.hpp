@@ -1,10 +1,12 @@
-// The path of one intercepted call: from the wrapper in the table through the tools to the next function.
+// One intercepted call: from the wrapper in the table through the tools to the next function.
 //
-// A ToolLayer is a group of tools that stand next to each other in the chain, with at most one wrapper for
-// each function (api/entry/interception.hpp). A wrapper makes a CallFrame on its stack; `enter` and `exit`
-// call the tools. Nothing is allocated and no lock is taken. What other threads may still use when the
-// runtime is closed is never freed: the tools, and the layers' lists, whose members are written while nobody
-// else enters, and read with relaxed atomics by late ones.
+// A ToolLayer is a group of adjacent tools in the chain, with at most one wrapper for each function
+// (api/entry/interception.hpp). A wrapper creates a CallFrame on its stack; `enter` and `exit` call the
+// tools, without allocation or lock.
+//
+// *Lifetime:* objects that other threads may still use when the runtime is closed are never freed: the tools,
+// and the layers' lists. Members of the lists are written while no other thread enters, and read with relaxed
+// atomics by late threads.
 #pragma once
 
 #include <array>
@@ -19,17 +21,16 @@ namespace rigel {
 
 class CallFrame;
 
-/// What a thread is doing, as far as tools are concerned.
 struct ToolThread {
-  uint64_t next_id = 0;              ///< of this thread's block of ids; 0: none
-  const CallFrame* frame = nullptr;  ///< of the innermost call that tools see
-  bool in_tool = false;              ///< a callback is running: calls go past the tools
-  uint32_t keeping = 0;              ///< KeepTools that live on this thread
+  uint64_t next_id = 0;              ///< next id in this thread's block of ids; 0: none
+  const CallFrame* frame = nullptr;  ///< innermost call that tools observe
+  bool in_tool = false;              ///< a callback is running: calls bypass the tools
+  uint32_t keeping = 0;              ///< number of KeepTools of this thread
 };
 [[gnu::tls_model("initial-exec"),
   gnu::visibility("hidden")]] extern constinit thread_local ToolThread tool_thread;
 
-/// While one lives, a tool is at work on this thread: its calls of the API go past the tools.
+/// RAII mark: a tool is running on this thread, and its calls of the API bypass the tools.
 class InTool {
  public:
   InTool() noexcept : before_(std::exchange(tool_thread.in_tool, true)) {}
@@ -41,15 +42,16 @@ class InTool {
   const bool before_;
 };
 
-/// While one lives, no tool is unloaded but by this thread. For callbacks on the way of which the last
-/// hsa_shut_down may come: of functions that a program may call at any time, and on threads of the runtime. No
-/// other call is under way then.
+/// RAII mark: prevents other threads from unloading tools. Use around callbacks that may trigger the last
+/// hsa_shut_down: functions that a program may call at any time, and callbacks on threads of the runtime.
+/// Other calls cannot overlap with the last hsa_shut_down.
 class KeepTools {
  public:
   KeepTools() noexcept {
     ++tool_thread.keeping;
     callers_.fetch_add(1, std::memory_order_relaxed);
-    // Before a tool's life is looked at. It is ended before the callers are counted.
+    // Precedes the read of a tool's generation. Unloading changes the generation before it counts the
+    // callers.
     std::atomic_thread_fence(std::memory_order_seq_cst);
   }
   ~KeepTools() {
@@ -60,9 +62,9 @@ class KeepTools {
   KeepTools(const KeepTools&) = delete;
   KeepTools& operator=(const KeepTools&) = delete;
 
-  /// Returns when those of other threads are gone that may have seen a tool alive whose life has ended.
+  /// Waits for KeepTools of other threads that may have read an ended tool's earlier generation.
   static void wait_for_others() noexcept;
-  /// In a forked child there are none of other threads.
+  /// In a forked child: other threads do not exist.
   static void reset_after_fork() noexcept;
 
  private:
@@ -71,9 +73,9 @@ class KeepTools {
 
 constexpr uint32_t kMaxTools = 16;
 
-/// The tools that see one function, in one layer.
+/// The tools that observe one function, in one layer.
 struct CallChain {
-  std::atomic<void (*)()> next{nullptr};  ///< what the layer was put in front of; of the function's type
+  std::atomic<void (*)()> next{nullptr};  ///< the function that the layer replaced, with the function's type
   std::atomic<uint32_t> count{0};
   std::array<std::atomic<Tool*>, kMaxTools> tools{};
 };
@@ -93,15 +95,15 @@ class CallFrame {
   CallFrame(const CallFrame&) = delete;
   CallFrame& operator=(const CallFrame&) = delete;
 
-  /// The id of the call that the thread is in; 0: none that tools see.
+  /// Returns the id of the thread's current call; 0 if tools do not observe it.
   static uint64_t current_call() noexcept {
     return tool_thread.frame == nullptr ? 0 : tool_thread.frame->call_.id;
   }
 
-  /// Calls the tools on the way in. False: one of them has answered, and the function is not to be called.
-  /// `at_any_time`: the function may be called while the tools are unloaded.
+  /// Calls the tools' enter callbacks. Returns false if a tool has answered the call, so that the function
+  /// must not be called. `at_any_time`: the function may be called while tools are unloaded.
   bool enter(const CallChain& chain, bool at_any_time) noexcept;
-  /// Calls those that have been entered and want to know the result, on the way out.
+  /// Calls the exit callbacks of entered tools that request them.
   void exit(bool at_any_time) noexcept {
     if (entered_ == 0) return;
     if (keeps_tools(at_any_time)) [[unlikely]]
@@ -110,11 +112,11 @@ class CallFrame {
   }
 
  private:
-  // A tool that has been entered and has an exit.
+  // A tool that has been entered and has an exit callback.
   struct Visit {
     Tool* tool;
     uint64_t data;
-    uint32_t life;
+    uint32_t generation;
   };
 
   void begin_within(const CallFrame& outer) noexcept;
@@ -129,8 +131,8 @@ class CallFrame {
     for (uint32_t i = entered_; i > 0;) {
       const Visit& visit = visits_[--i];
       Tool& tool = *visit.tool;
-      // A tool that has ended in the meantime has forgotten the call.
-      if (tool.life() != visit.life) [[unlikely]]
+      // An unloaded tool has no record of the call.
+      if (tool.generation() != visit.generation) [[unlikely]]
         continue;
       call_.data = visit.data;
       tool.guarded("exit", [&] { tool.loaded().calls.exit(tool.self(), &call_); });
@@ -138,7 +140,7 @@ class CallFrame {
     tool_thread.in_tool = false;
   }
 
-  // Ids are taken from the process in blocks, so that threads do not meet at every call.
+  // Threads take ids in blocks, so that they do not contend for each call.
   static constexpr uint64_t kBlock = uint64_t{1} << 24;
   static uint64_t next_id() noexcept {
     const uint64_t id = tool_thread.next_id;
@@ -149,7 +151,7 @@ class CallFrame {
   }
   static uint64_t new_block() noexcept;
 
-  hsatool_call_t call_;  // first: each tool gets its address
+  hsatool_call_t call_;  // first member: each tool receives its address
   const CallFrame* const outer_;
   const uint32_t layer_;
   uint32_t entered_ = 0;

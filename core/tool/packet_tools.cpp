@@ -13,11 +13,11 @@
 namespace rigel {
 namespace {
 
-// A tool with the life in which it is to be called.
+// A tool and the generation in which it may be called.
 struct Listener {
   Tool* tool;
-  uint32_t life;
-  bool is_there() const noexcept { return Tool::is_alive(life) && tool->life() == life; }
+  uint32_t generation;
+  bool is_there() const noexcept { return Tool::is_alive(generation) && tool->generation() == generation; }
 };
 
 // --- Packets -----------------------------------------------------------------------------------------------
@@ -48,45 +48,45 @@ void submit(const void* packets, uint64_t count, uint64_t index, void* data,
   const bool good = tool.guarded("submit", [&] {
     tool.loaded().packets.submit(tool.self(), &self.queue, packets, count, index, &writer);
   });
-  // The rest goes on as if the tool were not there, which it is not any more.
+  // The remaining packets are forwarded unchanged, because the tool is quarantined.
   if (!good && way.taken < count)
     write(static_cast<const unsigned char*>(packets) + way.taken * kPacketBytes, count - way.taken);
 }
 
 // --- Activities --------------------------------------------------------------------------------------------
 
-struct Work;
+struct TrackedOperation;
 
-// The packets of one queue whose ends have not been told, the oldest first. Handlers of signals that devices change
-// without a word become due in no order; but who has seen the end of a packet may rely on those that ended before.
-class Order {
+// Packets of one queue whose completion has not been reported, oldest first. Handlers of polled signals run
+// in any order, but completions of one queue must be reported in packet order; this list restores it.
+class CompletionOrder {
  public:
-  void add(Work& work) noexcept;
-  void remove(Work& work) noexcept;
-  /// Takes out the oldest of those before `work` that is over; null: there is none.
-  Work* take_over_before(const Work& work) noexcept;
+  void add(TrackedOperation& work) noexcept;
+  void remove(TrackedOperation& work) noexcept;
+  /// Removes and returns the oldest complete operation before `work`, or null.
+  TrackedOperation* take_over_before(const TrackedOperation& work) noexcept;
 
  private:
   Mutex mutex_;
-  Work* oldest_ RIGEL_GUARDED_BY(mutex_) = nullptr;
-  Work* newest_ RIGEL_GUARDED_BY(mutex_) = nullptr;
+  TrackedOperation* oldest_ RIGEL_GUARDED_BY(mutex_) = nullptr;
+  TrackedOperation* newest_ RIGEL_GUARDED_BY(mutex_) = nullptr;
 };
 
-// Something that a device does: what tools are told at its end, and what the application's signal gets.
-struct Work {
+// An operation of a device whose completion is reported to tools and then signalled to the application.
+struct TrackedOperation {
   hsatool_activity_t activity;
   alignas(8) unsigned char packet[64];
-  hsa_signal_t completion;  // the application's; 0: none
-  Signal* signal;           // what the device completes instead
+  hsa_signal_t completion;  // of the application; 0: none
+  Signal* signal;           // completed by the device instead
   const Agent* agent;
   void (*times)(hsa_signal_t signal, uint64_t& begin, uint64_t& end);
   std::shared_ptr<const std::vector<Listener>> listeners;
-  Work *previous, *next;         // in `pending`
-  std::shared_ptr<Order> order;  // null: a copy, or packet that has been told
-  Work *older, *newer;           // in `order`
+  TrackedOperation *previous, *next;       // links in `pending`
+  std::shared_ptr<CompletionOrder> order;  // null for a copy, or a packet that has been reported
+  TrackedOperation *older, *newer;         // links in `order`
 };
 
-void Order::add(Work& work) noexcept {
+void CompletionOrder::add(TrackedOperation& work) noexcept {
   const MutexLock lock(mutex_);
   work.older = newest_;
   work.newer = nullptr;
@@ -94,14 +94,14 @@ void Order::add(Work& work) noexcept {
   newest_ = &work;
 }
 
-void Order::remove(Work& work) noexcept {
+void CompletionOrder::remove(TrackedOperation& work) noexcept {
   const MutexLock lock(mutex_);
   (work.older == nullptr ? oldest_ : work.older->newer) = work.newer;
   (work.newer == nullptr ? newest_ : work.newer->older) = work.older;
 }
 
-Work* Order::take_over_before(const Work& work) noexcept {
-  Work* found = nullptr;
+TrackedOperation* CompletionOrder::take_over_before(const TrackedOperation& work) noexcept {
+  TrackedOperation* found = nullptr;
   {
     const MutexLock lock(mutex_);
     found = oldest_;
@@ -112,30 +112,30 @@ Work* Order::take_over_before(const Work& work) noexcept {
   return found;
 }
 
-// What has not ended. A dispatcher that stops calls no handlers any more: what is left then goes in the next life of
-// the runtime.
+// Operations that are not complete. A stopped dispatcher calls no more handlers; remaining operations are
+// then freed by the next runtime.
 class PendingWork {
  public:
-  void add(Work& work) noexcept {
+  void add(TrackedOperation& work) noexcept {
     const MutexLock lock(mutex_);
     work.previous = nullptr;
     work.next = first_;
     if (first_ != nullptr) first_->previous = &work;
     first_ = &work;
   }
-  void remove(Work& work) noexcept {
+  void remove(TrackedOperation& work) noexcept {
     const MutexLock lock(mutex_);
     (work.previous == nullptr ? first_ : work.previous->next) = work.next;
     if (work.next != nullptr) work.next->previous = work.previous;
   }
   void drop_all() noexcept {
     const MutexLock lock(mutex_);
-    while (const std::unique_ptr<Work> work{first_}) {
+    while (const std::unique_ptr<TrackedOperation> work{first_}) {
       first_ = work->next;
       signal_pool::destroy(*work->signal);
     }
   }
-  /// In the child of a fork, where nobody knows what the other threads were doing.
+  /// In a forked child: the list may be inconsistent.
   void abandon() noexcept {
     new (&mutex_) Mutex;
     const MutexLock lock(mutex_);
@@ -144,12 +144,12 @@ class PendingWork {
 
  private:
   Mutex mutex_;
-  Work* first_ RIGEL_GUARDED_BY(mutex_) = nullptr;
+  TrackedOperation* first_ RIGEL_GUARDED_BY(mutex_) = nullptr;
 };
 constinit PendingWork pending;
 
-// Tells the tools and then the application. On the dispatcher's thread.
-void tell(Work& work, hsa_signal_value_t value) {
+// Reports to the tools and then signals the application. Runs on the dispatcher's thread.
+void tell(TrackedOperation& work, hsa_signal_value_t value) {
   Signal& own = *work.signal;
   hsatool_activity_t& activity = work.activity;
   activity.completion = work.completion;
@@ -163,7 +163,7 @@ void tell(Work& work, hsa_signal_value_t value) {
     const InTool in_tool;
     for (const Listener& listener : *work.listeners) {
       if (!listener.is_there() || (listener.tool->activities() & activity.kind) == 0) continue;
-      // The tool keeps the runtime, which knows the times.
+      // The tool keeps the runtime alive, which converts the times.
       if (work.agent == nullptr) work.times(own.handle(), activity.begin, activity.end);
       listener.tool->guarded(
           "done", [&] { listener.tool->loaded().activities.done(listener.tool->self(), &activity); });
@@ -176,7 +176,7 @@ void tell(Work& work, hsa_signal_value_t value) {
       theirs->copy_start_ts = own.copy_start_ts;
       theirs->copy_end_ts = own.copy_end_ts;
       theirs->abi.reserved2 = own.abi.reserved2;
-      // An error of a copy is a negative value; its end, one less.
+      // A failed copy stores a negative value; a complete one decrements.
       if (value < 0) {
         theirs->store<std::memory_order_release>(value);
       } else {
@@ -188,14 +188,14 @@ void tell(Work& work, hsa_signal_value_t value) {
   }
 }
 
-// On the dispatcher's thread.
+// Runs on the dispatcher's thread.
 bool finished(hsa_signal_value_t value, void* argument) {
-  const std::unique_ptr<Work> work(static_cast<Work*>(argument));
+  const std::unique_ptr<TrackedOperation> work(static_cast<TrackedOperation*>(argument));
   if (work->agent == nullptr) {
     tell(*work, value);
   } else if (const auto order = std::exchange(work->order, nullptr)) {
-    while (Work* const earlier = order->take_over_before(*work)) {
-      earlier->order = nullptr;  // its own handler finds that it has been told
+    while (TrackedOperation* const earlier = order->take_over_before(*work)) {
+      earlier->order = nullptr;  // its handler finds that it has been reported
       tell(*earlier, 0);
     }
     order->remove(*work);
@@ -206,8 +206,9 @@ bool finished(hsa_signal_value_t value, void* argument) {
   return false;
 }
 
-// Has the end of the work told. Null: it cannot be, and goes as it would without tools.
-Signal* watch(std::unique_ptr<Work> work, AsyncDispatcher& dispatcher) noexcept {
+// Arranges the report of the operation's completion. Returns null on failure; the operation then runs as
+// without tools.
+Signal* watch(std::unique_ptr<TrackedOperation> work, AsyncDispatcher& dispatcher) noexcept {
   Signal* const own = signal_pool::create(1);
   if (own == nullptr) return nullptr;
   work->signal = own;
@@ -223,14 +224,14 @@ Signal* watch(std::unique_ptr<Work> work, AsyncDispatcher& dispatcher) noexcept 
   return own;
 }
 
-// The last on the way of packets: gives them signals of the runtime's own.
+// The last handler of packets: replaces completion signals by signals of the runtime.
 struct Observer {
   std::shared_ptr<const std::vector<Listener>> listeners;
   uint32_t kinds;
   const Agent* agent;
   uint64_t queue_id;
   AsyncDispatcher* dispatcher;
-  std::shared_ptr<Order> order;
+  std::shared_ptr<CompletionOrder> order;
 };
 
 uint32_t kind_of(const unsigned char* packet) {
@@ -251,7 +252,7 @@ uint32_t kind_of(const unsigned char* packet) {
 
 void observe(const void* packets, uint64_t count, uint64_t index, void* data,
              hsa_amd_queue_intercept_packet_writer write) {
-  // Of all packets with a completion signal, the last eight bytes.
+  // Offset in all packets with a completion signal: the last eight bytes.
   constexpr size_t kCompletion = offsetof(hsa_kernel_dispatch_packet_t, completion_signal);
   static_assert(kCompletion == offsetof(hsa_barrier_and_packet_t, completion_signal));
   const auto& self = *static_cast<const Observer*>(data);
@@ -259,7 +260,8 @@ void observe(const void* packets, uint64_t count, uint64_t index, void* data,
     unsigned char packet[64];
     std::memcpy(packet, static_cast<const unsigned char*>(packets) + i * sizeof packet, sizeof packet);
     const uint32_t kind = kind_of(packet) & self.kinds;
-    auto work = kind == 0 ? nullptr : std::unique_ptr<Work>(new (std::nothrow) Work{});
+    auto work =
+        kind == 0 ? nullptr : std::unique_ptr<TrackedOperation>(new (std::nothrow) TrackedOperation{});
     if (work != nullptr) {
       std::memcpy(work->packet, packet, sizeof packet);
       std::memcpy(&work->completion, packet + kCompletion, sizeof work->completion);
@@ -284,7 +286,7 @@ void observe(const void* packets, uint64_t count, uint64_t index, void* data,
 std::shared_ptr<const std::vector<Listener>> listeners_of(std::span<Tool* const> tools, uint32_t kinds) {
   auto out = std::make_shared<std::vector<Listener>>();
   for (Tool* const tool : tools) {
-    if ((tool->activities() & kinds) != 0) out->push_back({tool, tool->life()});
+    if ((tool->activities() & kinds) != 0) out->push_back({tool, tool->generation()});
   }
   return out;
 }
@@ -309,7 +311,7 @@ void PacketTools::use(std::span<Tool* const> tools, AsyncDispatcher* dispatcher)
 }
 
 void PacketTools::abandon() noexcept {
-  new (&mutex_) Mutex;  // which a thread may hold that is not in this process
+  new (&mutex_) Mutex;  // a thread that does not exist in this process may hold it
   const MutexLock lock(mutex_);
   pending.abandon();
   tools_.clear();
@@ -325,7 +327,7 @@ Result<bool> PacketTools::add_to(InterceptQueue& queue, const Agent& agent) {
   uint32_t kinds = 0;
   AsyncDispatcher* dispatcher = nullptr;
   {
-    const MutexLock lock(mutex_);  // not while a tool is asked, which may make copies
+    const MutexLock lock(mutex_);  // released while a tool is called, which may create copies
     tools = tools_;
     kinds = activities_.load(std::memory_order_relaxed) & kPackets;
     dispatcher = dispatcher_.load(std::memory_order_relaxed);
@@ -334,7 +336,7 @@ Result<bool> PacketTools::add_to(InterceptQueue& queue, const Agent& agent) {
   if (kinds != 0) {
     auto observer =
         std::make_shared<Observer>(Observer{listeners_of(tools, kinds), kinds, &agent, queue.handle()->id,
-                                            dispatcher, std::make_shared<Order>()});
+                                            dispatcher, std::make_shared<CompletionOrder>()});
     queue.profile_always();
     queue.add_handler({observe, observer.get(), true, observer});
     wanted = true;
@@ -342,15 +344,15 @@ Result<bool> PacketTools::add_to(InterceptQueue& queue, const Agent& agent) {
   const hsatool_queue_t facts{sizeof facts, queue.handle(), agent.handle(), queue.handle()->id};
   for (size_t i = tools.size(); i-- > 0;) {
     Tool& tool = *tools[i];
-    const uint32_t life = tool.life();
-    if (!tool.has_packets() || !Tool::is_alive(life)) continue;
+    const uint32_t generation = tool.generation();
+    if (!tool.has_packets() || !Tool::is_alive(generation)) continue;
     bool wants = true;
     if (const auto ask = tool.loaded().packets.wants) {
       const InTool in_tool;
       tool.guarded("packets.wants", [&] { wants = ask(tool.self(), &facts) != 0; });
     }
     if (!wants) continue;
-    auto on_queue = std::make_shared<ToolOnQueue>(ToolOnQueue{{&tool, life}, facts});
+    auto on_queue = std::make_shared<ToolOnQueue>(ToolOnQueue{{&tool, generation}, facts});
     queue.add_handler({submit, on_queue.get(), true, on_queue});
     wanted = true;
   }
@@ -360,10 +362,11 @@ Result<bool> PacketTools::add_to(InterceptQueue& queue, const Agent& agent) {
 PacketTools::Watched PacketTools::watch_copy(const CopyFacts& facts) noexcept try {
   const Watched unwatched{facts.completion, nullptr};
   const Signal* const theirs = Signal::from_handle(facts.completion);
-  if (theirs == nullptr || theirs->kind() != AMD_SIGNAL_KIND_USER) return unwatched;  // which is refused
+  // the copy engine rejects it
+  if (theirs == nullptr || theirs->kind() != AMD_SIGNAL_KIND_USER) return unwatched;
   AsyncDispatcher* const dispatcher = dispatcher_.load(std::memory_order_acquire);
   if (dispatcher == nullptr) return unwatched;
-  auto work = std::make_unique<Work>();
+  auto work = std::make_unique<TrackedOperation>();
   {
     const MutexLock lock(mutex_);
     work->listeners = listeners_of(tools_, HSATOOL_ACTIVITY_COPY);
@@ -376,7 +379,7 @@ PacketTools::Watched PacketTools::watch_copy(const CopyFacts& facts) noexcept tr
   work->activity.source = facts.source;
   work->activity.destination = facts.destination;
   work->activity.bytes = facts.bytes;
-  Work* const watched = work.get();
+  TrackedOperation* const watched = work.get();
   const Signal* const own = watch(std::move(work), *dispatcher);
   return own == nullptr ? unwatched : Watched{own->handle(), watched};
 } catch (const std::bad_alloc&) {
@@ -384,7 +387,7 @@ PacketTools::Watched PacketTools::watch_copy(const CopyFacts& facts) noexcept tr
 }
 
 void PacketTools::forget(const Watched& watched) noexcept {
-  Work& work = *static_cast<Work*>(watched.work);
+  TrackedOperation& work = *static_cast<TrackedOperation*>(watched.work);
   work.completion = {0};
   work.activity.kind = 0;
   work.signal->store<std::memory_order_release>(0);  // the handler frees it
@@ -392,7 +395,7 @@ void PacketTools::forget(const Watched& watched) noexcept {
 
 PacketTools& packet_tools() noexcept {
   alignas(
-      PacketTools) static std::byte place[sizeof(PacketTools)];  // never destroyed, and there without memory
+      PacketTools) static std::byte place[sizeof(PacketTools)];  // never destroyed, and allocated statically
   static auto* const tools = new (place) PacketTools;
   return *tools;
 }

@@ -1,8 +1,8 @@
-// What tools see of queues and copies: packets before a device does, and what devices have done.
+// Tools' view of queues and copies: packets before a device receives them, and completed operations.
 //
-// The set of tools is given when they have been loaded and taken away before they are unloaded, by one thread
-// at a time; everything else is called by any thread. Without tools that want packets or activities nothing
-// here is called but `wants_queues` and `wants_copies`.
+// *Threads:* one thread at a time sets the tools after loading and removes them before unloading; any thread
+// calls everything else. Without tools that observe packets or activities, only `wants_queues` and
+// `wants_copies` are called.
 #pragma once
 
 #include <atomic>
@@ -22,11 +22,11 @@ namespace rigel {
 
 class PacketTools final : public QueueTools {
  public:
-  /// The tools of this life of the runtime, the outermost first. `dispatcher` tells of what is over; it
-  /// outlives the next call with none.
+  /// Sets the tools of this runtime, outermost first. `dispatcher` reports completions; it must outlive the
+  /// next call without tools.
   void use(std::span<Tool* const> tools, AsyncDispatcher* dispatcher);
 
-  /// Without any in a forked child, while it has one thread.
+  /// Removes all tools in a forked child with one thread.
   void abandon() noexcept;
 
   bool wants_queues() const noexcept override { return wants_queues_.load(std::memory_order_acquire); }
@@ -40,13 +40,13 @@ class PacketTools final : public QueueTools {
     hsa_agent_t source;
     hsa_agent_t destination;
     uint64_t bytes;
-    hsa_signal_t completion;  ///< the application's
-    /// Reads the times from the signal. May leave them 0.
+    hsa_signal_t completion;  ///< of the application
+    /// Reads the times from the signal, or leaves them 0.
     void (*times)(hsa_signal_t signal, uint64_t& begin, uint64_t& end);
   };
-  /// Calls `submit(signal)` for an asynchronous copy, with a signal whose end the tools are told of before
-  /// the application's follows; with the application's own if there is no memory. Returns what it returns,
-  /// and throws what it throws.
+  /// Calls `submit(signal)` for an asynchronous copy, with a signal whose completion is reported to tools
+  /// before the application's signal changes. Without memory, passes the application's signal. Returns the
+  /// result of `submit`, and rethrows its exceptions.
   template <class Submit>
   hsa_status_t copy(const CopyFacts& facts, Submit&& submit) {
     const Watched watched = watch_copy(facts);
@@ -64,7 +64,7 @@ class PacketTools final : public QueueTools {
     void* work;  // null: the signal is the application's
   };
   Watched watch_copy(const CopyFacts& facts) noexcept;
-  /// Nothing will come of it.
+  /// Drops an operation that could not be submitted.
   static void forget(const Watched& watched) noexcept;
 
   Mutex mutex_;
@@ -74,7 +74,6 @@ class PacketTools final : public QueueTools {
   std::atomic<AsyncDispatcher*> dispatcher_{nullptr};
 };
 
-/// The process's.
 PacketTools& packet_tools() noexcept;
 
 }  // namespace rigel

@@ -60,7 +60,7 @@ Explained<void> Tool::load(LoadedTool loaded, const PluginConfig& config, const 
                               : failure_);
   }
   loaded_well_ = true;
-  life_.fetch_add(1, std::memory_order_release);
+  generation_.fetch_add(1, std::memory_order_release);
   if (loaded_.activities.wants != nullptr)
     guarded("activities.wants", [this] { activities_ = loaded_.activities.wants(self_); });
   return {};
@@ -68,7 +68,7 @@ Explained<void> Tool::load(LoadedTool loaded, const PluginConfig& config, const 
 
 void Tool::unload() noexcept {
   if (!std::exchange(loaded_well_, false)) return;
-  if (is_alive(life())) life_.fetch_add(1, std::memory_order_acq_rel);
+  if (is_alive(generation())) generation_.fetch_add(1, std::memory_order_acq_rel);
   KeepTools::wait_for_others();
   if (loaded_.table.unload == nullptr) return;
   log_message(LogLevel::kDebug, LogTopic::kChain, "tool {}: unloading", name_);
@@ -82,13 +82,13 @@ void Tool::unload() noexcept {
 
 void Tool::abandon() noexcept {
   loaded_well_ = false;
-  if (is_alive(life())) life_.fetch_add(1, std::memory_order_acq_rel);
+  if (is_alive(generation())) generation_.fetch_add(1, std::memory_order_acq_rel);
 }
 
 void Tool::quarantine(const char* callback) noexcept {
-  uint32_t life = this->life();
-  if (!is_alive(life) || !life_.compare_exchange_strong(life, life + 1))
-    return;  // another thread's was first
+  uint32_t generation = this->generation();
+  if (!is_alive(generation) || !generation_.compare_exchange_strong(generation, generation + 1))
+    return;  // the first failure is that of another thread
   try {
     throw;
   } catch (const std::exception& problem) {
@@ -100,7 +100,7 @@ void Tool::quarantine(const char* callback) noexcept {
 }
 
 bool Tool::wants(const hsatool_function_t& function) noexcept {
-  if (!has_calls() || !is_alive(life())) return false;
+  if (!has_calls() || !is_alive(generation())) return false;
   const auto name = view(function.name);
   const auto fits = [&](const std::string& pattern) { return glob_matches(pattern, name); };
   if (!intercept_.empty() && std::none_of(intercept_.begin(), intercept_.end(), fits)) return false;

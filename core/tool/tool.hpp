@@ -1,9 +1,9 @@
-// A tool of the runtime's own ABI, from its load to its unload: its callbacks, and what the runtime does for
-// it.
+// A tool of Rigel's ABI: its callbacks from load to unload, and the runtime's services for it.
 //
-// A Tool is never freed: a thread that entered the API while the tool was there may come back to it at any
-// later time. What it finds then is `life`: odd while the tool may be called, another number in each life.
-// load and unload are called by one thread at a time, everything else by any thread.
+// *Lifetime:* never freed, because a thread that entered the API while the tool was loaded may return to it
+// later. `generation` counts loads and unloads: odd while the tool may be called, and different
+// after each load.
+// *Threads:* one thread at a time calls load and unload; any thread calls everything else.
 #pragma once
 
 #include <hsa_plugin/hsa_tool.h>
@@ -17,9 +17,8 @@
 
 namespace rigel {
 
-/// The functions of the API as tools know them.
 struct ToolFunctions {
-  const void* tables;  ///< HsaApiTable of the runtime's own
+  const void* tables;  ///< the runtime's HsaApiTable
   const hsatool_function_t* const* functions;
   uint64_t count;
 };
@@ -30,18 +29,18 @@ class Tool {
   Tool(const Tool&) = delete;
   Tool& operator=(const Tool&) = delete;
 
-  /// Begins a life: calls the tool's load. On failure the text says why, and there is no life.
+  /// Calls the tool's load and starts a generation. On failure returns the reason, and the tool stays
+  /// unloaded.
   Explained<void> load(LoadedTool loaded, const PluginConfig& config, const ToolFunctions& functions);
-  /// Ends it, and calls unload.
+  /// Ends the generation, and calls unload.
   void unload() noexcept;
-  /// Ends it in a forked child, where the tool does not exist.
+  /// Ends the generation in a forked child, where the tool does not exist.
   void abandon() noexcept;
-  /// Nothing of the tool is called again but unload. For a callback that has thrown, from within the handler
-  /// of the exception.
+  /// Disables all callbacks except unload, after a callback has thrown. Called in the exception's handler.
   void quarantine(const char* callback) noexcept;
 
-  uint32_t life() const noexcept { return life_.load(std::memory_order_acquire); }
-  static constexpr bool is_alive(uint32_t life) noexcept { return life % 2 == 1; }
+  uint32_t generation() const noexcept { return generation_.load(std::memory_order_acquire); }
+  static constexpr bool is_alive(uint32_t generation) noexcept { return generation % 2 == 1; }
 
   const std::string& name() const { return name_; }
   const LoadedTool& loaded() const { return loaded_; }
@@ -49,12 +48,12 @@ class Tool {
   bool has_calls() const { return loaded_.calls.enter != nullptr || loaded_.calls.exit != nullptr; }
   bool has_packets() const { return loaded_.packets.submit != nullptr; }
 
-  /// Whether the configuration and the tool want this function intercepted.
+  /// Whether the configuration and the tool request interception of this function.
   bool wants(const hsatool_function_t& function) noexcept;
-  /// The kinds of activities, HSATOOL_ACTIVITY_.
+  /// Bits HSATOOL_ACTIVITY_ of observed activities.
   uint32_t activities() const noexcept { return activities_; }
 
-  /// Calls a callback of a tool that is alive: what it throws ends the life. False if it has thrown.
+  /// Runs a callback of a loaded tool; an exception quarantines the tool. Returns false if it has thrown.
   template <class Callback>
   bool guarded(const char* what, Callback&& callback) noexcept {
     try {
@@ -72,14 +71,14 @@ class Tool {
   static void report(void* self, hsatool_str_t text) noexcept;
   static const hsatool_services_t kServices;
 
-  std::atomic<uint32_t> life_{0};
+  std::atomic<uint32_t> generation_{0};
   std::string name_;
   LoadedTool loaded_;
   std::vector<std::string> intercept_;
   ModuleOptions options_;
-  std::string failure_;  // what load has reported; while it runs
+  std::string failure_;  // reported by load while it runs
   bool loading_ = false;
-  bool loaded_well_ = false;  // unload is due
+  bool loaded_well_ = false;  // unload must be called
   uint32_t activities_ = 0;
   hsatool_host_t host_{};
   void* self_ = nullptr;

@@ -16,7 +16,7 @@ Status Cache::info(hsa_cache_info_t attribute, void* value) const {
     case HSA_CACHE_INFO_NAME_LENGTH:
       return answer(value, static_cast<uint32_t>(name.size()));
     case HSA_CACHE_INFO_NAME:
-      return answer(value, name.c_str());  // the pointer, as ROCr gives it
+      return answer(value, name.c_str());  // the pointer, as in ROCr
     case HSA_CACHE_INFO_LEVEL:
       return answer(value, level);
     case HSA_CACHE_INFO_SIZE:
@@ -45,7 +45,7 @@ Agent::~Agent() {
 
 Status Agent::open() {
   const NodeView view(node_);
-  void* device = nullptr;  // a backend that fails or throws may have written here what cannot be closed
+  void* device = nullptr;  // a failing backend may have written an invalid pointer
   const auto status = static_cast<Status>(backend_.device.open(&host_, view.get(), &device));
   if (status == HSA_STATUS_SUCCESS) device_ = device;
   return status;

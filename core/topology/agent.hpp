@@ -1,7 +1,7 @@
-// An agent: a device that a backend has opened, with the answers to every query about it.
+// An agent: a device that a backend has opened, and the answers to queries about it.
 //
-// Made at start-up and constant afterwards; its address is its handle. Its memory pools belong to the memory
-// manager, which the runtime asks by the agent's handle.
+// *Lifetime:* created at start and constant afterwards; its address is its handle. The memory manager owns
+// its memory pools.
 #pragma once
 
 #include <hsa_backend/hsa_backend.h>
@@ -31,13 +31,13 @@ struct Cache {
   Status info(hsa_cache_info_t attribute, void* value) const;
 };
 
-/// What the queries need to know that is not the agent's own.
+/// Values for queries that are not stored in the agent.
 struct AgentSurroundings {
   hsa_agent_t nearest_cpu{};
   uint64_t memory_available = 0;  ///< bytes
-  std::string_view product_name;  ///< empty: the backend's
-  bool is_apu = false;            ///< it is on one chip with the CPU
-  uint32_t* registers = nullptr;  ///< the page of registers that user mode may write
+  std::string_view product_name;  ///< empty: use the backend's
+  bool is_apu = false;            ///< on one chip with the CPU
+  uint32_t* registers = nullptr;  ///< page of registers that user mode may write
 };
 
 class Agent {
@@ -64,32 +64,30 @@ class Agent {
   bool is_cpu() const { return caps().device_type == HSA_DEVICE_TYPE_CPU; }
   bool dispatches_kernels() const { return capabilities_.has(HSABE_FEATURE_KERNEL_DISPATCH); }
 
-  /// hsa_agent_get_info, AMD's attributes included, but not the mask of extensions, whose list is the entry's
-  /// (api/entry/agent.cpp). INVALID_ARGUMENT: unknown attribute or null.
+  /// Implements hsa_agent_get_info with AMD's attributes, without the mask of extensions
+  /// (api/entry/agent.cpp). INVALID_ARGUMENT for an unknown attribute or null.
   Status info(uint32_t attribute, void* value, const AgentSurroundings& surroundings) const;
 
-  /// The attributes of hsa_ext_image.h, which hsa_agent_get_info answers too: all 0 for want of images.
+  /// Implements the attributes of hsa_ext_image.h in hsa_agent_get_info: all 0 without images.
   Status image_info(uint32_t attribute, void* value) const;
 
-  /// The device's clock now. Without one of its own, the system's.
+  /// Reads the device's clock; the system's if the device has none.
   Status read_clock(uint64_t& ticks, uint64_t& ticks_per_second) const;
-  /// From here on ticks have times, if the device has a clock of its own. Once, after `open`. `read`, if any,
-  /// reads both clocks closer together than read_clock can. `keeper` ends before the agent.
+  /// Enables conversion of ticks if the device has a clock. Call once, after `open`. `read`, if not null,
+  /// reads both clocks closer together than read_clock. `keeper` ends before the agent.
   void begin_times(std::function<bool(ClockReading&)> read, ClockKeeper* keeper);
-  /// Compares the device's clock with the system's, if times have been asked for.
+  /// Compares the device's clock with the system's, if times have been requested.
   void calibrate() const {
     if (clock_ != nullptr) clock_->calibrate();
   }
 
-  /// Has the device give back memory that it keeps without need: whether there was any. Any thread.
+  /// Makes the device release unused memory. Returns whether there was any. Any thread.
   bool trim() const;
-  /// hsa_amd_agent_set_async_scratch_limit.
   Status set_scratch_limit(uint64_t bytes) const;
-  /// The greatest that there can be, and the one that there is.
   void scratch_limits(uint64_t& most, uint64_t& now) const;
 
-  /// A tick of the device's clock as system time (core/base/clock.hpp): the same for as long as the process
-  /// lives. 0 stays 0: no time was taken.
+  /// Converts a tick of the device's clock to system time (core/base/clock.hpp); the result is the same until
+  /// the process ends. 0 stays 0: no time was recorded.
   uint64_t to_system_time(uint64_t ticks) const {
     return ticks == 0 || clock_ == nullptr ? ticks : clock_->to_ns(ticks);
   }
@@ -103,7 +101,7 @@ class Agent {
   const Capabilities capabilities_;
   const AgentLimits limits_;
   std::vector<const Isa*> isas_;
-  std::deque<Cache> caches_;  // a deque, so that handles stay
+  std::deque<Cache> caches_;  // a deque, because addresses are handles
   void* device_ = nullptr;
   std::unique_ptr<DeviceClock> clock_;  // null: the system's
 };

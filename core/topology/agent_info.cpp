@@ -1,4 +1,4 @@
-// hsa_agent_get_info: one line an attribute, in the manual's order, then AMD's.
+// hsa_agent_get_info: one line per attribute, in the manual's order, then AMD's.
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -17,7 +17,7 @@ namespace rigel {
 namespace {
 
 constexpr size_t kNameBytes = 64;
-constexpr size_t kUuidBytes = 21;  // "GPU-" and sixteen digits
+constexpr size_t kUuidBytes = 21;  // "GPU-" and 16 digits
 
 std::string_view view(hsabe_str_t text) {
   return {text.data, static_cast<size_t>(text.size)};
@@ -66,7 +66,7 @@ Status Agent::info(uint32_t attribute, void* value, const AgentSurroundings& sur
     case HSA_AGENT_INFO_GRID_MAX_DIM:
       return answer(value,
                     hsa_dim3_t{caps().grid_max_dim[0], caps().grid_max_dim[1], caps().grid_max_dim[2]});
-    case HSA_AGENT_INFO_GRID_MAX_SIZE:  // 32 bits in the manual, though a grid can be larger
+    case HSA_AGENT_INFO_GRID_MAX_SIZE:  // 32 bits in the manual, although a grid can be larger
       return answer(value, static_cast<uint32_t>(std::min<uint64_t>(caps().grid_max_size, UINT32_MAX)));
     case HSA_AGENT_INFO_FBARRIER_MAX_SIZE:
       return answer(value, caps().fbarrier_max_size);
@@ -116,7 +116,7 @@ Status Agent::amd_info(uint32_t attribute, void* value, const AgentSurroundings&
     case HSA_AMD_AGENT_INFO_DRIVER_NODE_ID:
       return answer(value, node_.node_id);
     case HSA_AMD_AGENT_INFO_MAX_ADDRESS_WATCH_POINTS: {
-      // KFD gives the logarithm, in bits 11:8 of the capability word.
+      // KFD reports the logarithm, in bits 11:8 of the capability word.
       const uint32_t capability = property32(node_, "capability");
       const uint32_t points = capability & 1u << 7 ? 1u << (capability >> 8 & 0xf) : 0;
       return answer(value, points);
@@ -160,7 +160,7 @@ Status Agent::amd_info(uint32_t attribute, void* value, const AgentSurroundings&
     case HSA_AMD_AGENT_INFO_SVM_DIRECT_HOST_ACCESS:
       return answer(value, is_cpu() || (property32(node_, "capability") & KFD_CAP_COHERENT_HOST_ACCESS) != 0);
     case HSA_AMD_AGENT_INFO_COOPERATIVE_COMPUTE_UNIT_COUNT:
-      // Whether or not it has cooperative queues: HIP takes the size of a device from here.
+      // Independent of cooperative queues: HIP uses it as the size of a device.
       return answer(value, is_cpu() ? 0u : limits_.cooperative_units.value_or(caps().compute_units));
     case HSA_AMD_AGENT_INFO_MEMORY_AVAIL:
       return answer(value, surroundings.memory_available);
@@ -225,7 +225,7 @@ Status Agent::amd_info(uint32_t attribute, void* value, const AgentSurroundings&
       return answer(value, none);
     }
     case HSA_AMD_AGENT_INFO_KERNEL_WG_MAX_DIM:
-      // A dispatch counts work-items in 32 bits, and a work-group can be one.
+      // A dispatch counts work-items in 32 bits, and a work-group can have one.
       return answer(value,
                     hsa_amd_dim3_t{caps().grid_max_dim[0], caps().grid_max_dim[1], caps().grid_max_dim[2]});
     case HSA_AMD_AGENT_INFO_KERNEL_WG_MAX_SIZE:

@@ -1,4 +1,4 @@
-// The limits that the environment sets for an agent, below those of its device (gpu_settings.hpp).
+// Limits of an agent from the environment, below those of its device (gpu_settings.hpp).
 #pragma once
 
 #include <cstdint>
@@ -8,9 +8,9 @@
 namespace rigel {
 
 struct AgentLimits {
-  std::vector<uint32_t> units;  ///< compute units that its queues may have, bit i of word i / 32; empty: all
-  bool units_at_first = true;   ///< queues begin with those; else with all, until they are given a mask
-  std::optional<uint32_t> cooperative_units;  ///< that cooperative dispatches are on; none: all
+  std::vector<uint32_t> units;  ///< usable compute units, bit i of word i / 32; empty: all
+  bool units_at_first = true;   ///< queues start with `units`; otherwise with all, until a mask is set
+  std::optional<uint32_t> cooperative_units;  ///< compute units for cooperative dispatches; none: all
 };
 
 }  // namespace rigel

@@ -1,5 +1,5 @@
-// Which compute units a queue gets of those it asks for. Bit i of word i / 32 is unit i; no words stand for
-// all units. Pure; any thread.
+// Computes the compute units of a queue from the requested ones. Bit i of word i / 32 is unit i; no words
+// mean all units. Pure; any thread.
 #pragma once
 
 #include <cstdint>
@@ -9,11 +9,11 @@
 namespace rigel {
 
 struct CuGrant {
-  std::vector<uint32_t> words;  ///< a bit for each unit that there is, none past the last
-  bool reduced = false;         ///< units were asked for that are there and not allowed
+  std::vector<uint32_t> words;  ///< a bit for each existing unit
+  bool reduced = false;         ///< existing units were requested that are not allowed
 };
 
-/// Words that are missing at the end are 0. To ask for all is to ask for those that are not allowed as well.
+/// Missing words are 0. A request for all units includes those that are not allowed.
 CuGrant grant_units(std::span<const uint32_t> asked, std::span<const uint32_t> allowed,
                     uint32_t compute_units);
 

@@ -22,7 +22,7 @@ void add(Bits& bits, uint32_t i) {
   bits[i / 32] |= 1u << i % 32;
 }
 
-/// What is before the separator, and takes it off. The end of the text needs none.
+/// Removes and returns the text before the separator. The end of the text counts as a separator.
 std::string_view take_until(std::string_view& text, char separator) {
   const size_t at = std::min(text.find(separator), text.size());
   const std::string_view part = text.substr(0, at);
@@ -30,7 +30,7 @@ std::string_view take_until(std::string_view& text, char separator) {
   return part;
 }
 
-/// Of any length; what is too large for the type is its greatest.
+/// Parses a number of any length; larger numbers become the type's maximum.
 std::optional<uint32_t> number(std::string_view text) {
   if (text.empty()) return std::nullopt;
   uint64_t value = 0;
@@ -41,7 +41,7 @@ std::optional<uint32_t> number(std::string_view text) {
   return static_cast<uint32_t>(value);
 }
 
-/// As bits, without those from `most` on.
+/// Parses ranges to bits, without numbers from `most` on.
 tl::expected<Bits, std::string> ranges(std::string_view text, uint32_t most, bool& left_out) {
   Bits bits;
   if (text.empty()) return Wrong("empty list");
@@ -87,7 +87,7 @@ tl::expected<Bits, std::string> units_of(std::string_view text, bool& left_out) 
   return units;
 }
 
-/// Adds a set to the list. The text says what is wrong with it; nothing has been added then.
+/// Adds a set to the list. On error, returns the reason and adds nothing.
 std::string add_set(std::string_view set, CuMaskList& list) {
   const size_t colon = set.find(':');
   if (colon == set.npos) return "a set has no ':'";

@@ -1,14 +1,14 @@
-// HSA_CU_MASK: which compute units of which GPUs a process may use. ROCr's grammar, where spaces mean nothing
-// and letters may be of either case:
+// HSA_CU_MASK: the compute units of GPUs that a process may use, in ROCr's grammar. Spaces are ignored, and
+// letters may have either case:
 //
 //   list   set [; set]...                    0,2-4:0-15,32-47; 5:0x337F
 //   set    gpus : units
-//   gpus   range [, range]...                positions among the GPUs that the process sees
+//   gpus   range [, range]...                positions among the GPUs that the process can access
 //   units  range [, range]... | 0x<digits>   bit i is unit i
 //   range  number | number - number
 //
-// Reading ends at the first set that is wrong: those before it count. In a set nothing may occur twice, a GPU
-// not in a second set either, and some unit must be left. Pure; any thread.
+// Parsing stops at the first invalid set; earlier sets apply. A set must not contain a number twice, a GPU
+// must not be in two sets, and a set needs at least one unit. Pure; any thread.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@
 namespace rigel {
 
 struct CuMaskList {
-  /// No device has more. Numbers from here on are read, and left out.
+  /// Larger than any device. Numbers from here on are accepted and ignored.
   static constexpr uint32_t kUnitsMost = 4096, kGpusMost = 1024;
 
   struct Entry {
@@ -27,10 +27,10 @@ struct CuMaskList {
     std::vector<uint32_t> units;  ///< bit i of word i / 32 is unit i; not all zero
   };
   std::vector<Entry> entries;  ///< each GPU once
-  bool left_out = false;       ///< there were such numbers
-  std::string wrong;           ///< the set where reading ended, and why; empty: there is none
+  bool left_out = false;       ///< whether numbers were ignored
+  std::string wrong;           ///< the set where parsing stopped, and the reason; empty: none
 
-  /// The units of a GPU, null if all.
+  /// Returns the units of a GPU, null if all.
   const std::vector<uint32_t>* find(uint32_t gpu) const;
 };
 

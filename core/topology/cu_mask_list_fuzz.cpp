@@ -1,5 +1,4 @@
-// Any text as HSA_CU_MASK: what is read is within the bounds that its users rely on, and what ended the
-// reading is said.
+// Parses any text as HSA_CU_MASK: the result is within its users' bounds, and an invalid set is reported.
 #include <algorithm>
 #include <cstdlib>
 #include <set>

@@ -9,7 +9,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-TEST(CuMaskList, IsRangesOrDigitsForSomeGpus) {
+TEST(CuMaskList, ParsesRangesAndDigits) {
   const CuMaskList list = parse_cu_mask_list("0,2-3:0-3,32;1:0x10000000F;");
   EXPECT_EQ(list.wrong, "");
   ASSERT_EQ(list.entries.size(), 4u);
@@ -22,7 +22,7 @@ TEST(CuMaskList, IsRangesOrDigitsForSomeGpus) {
   EXPECT_FALSE(list.left_out);
 }
 
-TEST(CuMaskList, HasSpacesAndLettersOfEitherCase) {
+TEST(CuMaskList, IgnoresSpacesAndCase) {
   const CuMaskList list = parse_cu_mask_list(" 0 :\t0X aB ; 1 : 1 0 - 1 1\n");
   EXPECT_EQ(list.wrong, "");
   EXPECT_THAT(*list.find(0), ElementsAre(0xab));
@@ -31,7 +31,7 @@ TEST(CuMaskList, HasSpacesAndLettersOfEitherCase) {
   EXPECT_EQ(parse_cu_mask_list(" ").wrong, "");
 }
 
-TEST(CuMaskList, EndsAtTheFirstSetThatIsWrong) {
+TEST(CuMaskList, StopsAtFirstInvalidSet) {
   const struct {
     const char* text;
     const char* why;
@@ -65,7 +65,7 @@ TEST(CuMaskList, EndsAtTheFirstSetThatIsWrong) {
   EXPECT_NE(parse_cu_mask_list(";0:1").wrong, "");
 }
 
-TEST(CuMaskList, LeavesOutWhatNoDeviceHas) {
+TEST(CuMaskList, IgnoresNumbersAboveMaximum) {
   const CuMaskList list = parse_cu_mask_list("0-99999999999999999999:0-4294967295");
   EXPECT_EQ(list.wrong, "");
   EXPECT_EQ(list.entries.size(), CuMaskList::kGpusMost);

@@ -9,7 +9,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-TEST(CuGrant, IsAllThatThereIsByDefault) {
+TEST(CuGrant, GrantsAllUnitsByDefault) {
   const CuGrant grant = grant_units({}, {}, 36);
   EXPECT_THAT(grant.words, ElementsAre(0xffffffff, 0xf));
   EXPECT_FALSE(grant.reduced);
@@ -17,7 +17,7 @@ TEST(CuGrant, IsAllThatThereIsByDefault) {
   EXPECT_THAT(grant_units({}, {}, 0).words, IsEmpty());
 }
 
-TEST(CuGrant, IsWithinWhatIsAllowed) {
+TEST(CuGrant, GrantsAllowedUnitsOnly) {
   const uint32_t asked[] = {0xff}, allowed[] = {0xf0, 1};
   const CuGrant grant = grant_units(asked, allowed, 64);
   EXPECT_THAT(grant.words, ElementsAre(0xf0, 0));
@@ -29,7 +29,7 @@ TEST(CuGrant, IsWithinWhatIsAllowed) {
   EXPECT_TRUE(all.reduced) << "all were asked for";
 }
 
-TEST(CuGrant, IsNotReducedByWhatTheDeviceDoesNotHave) {
+TEST(CuGrant, MissingUnitsDoNotReduceGrant) {
   const uint32_t asked[] = {0xffffffff, 0xffffffff, 1};
   const CuGrant grant = grant_units(asked, {}, 40);
   EXPECT_THAT(grant.words, ElementsAre(0xffffffff, 0xff));

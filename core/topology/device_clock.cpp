@@ -15,22 +15,22 @@
 namespace rigel {
 namespace {
 
-constexpr uint64_t kFirstPauseNs = 1'000'000;  // doubled until it is the usual one
+constexpr uint64_t kFirstPauseNs = 1'000'000;  // doubled until it is the usual pause
 constexpr uint64_t kUsualPauseNs = 1'000'000'000;
 constexpr uint64_t kLongestPauseNs = TickMap::kPromisedNs / 2;
 
-// The maps of all devices that there have been, a list that only grows. A clock holds its map for as long as it
-// lives; a held map belongs to no other clock and does not move.
+// Maps of all devices so far, a list that only grows. A clock holds its map until it ends; a held map is not
+// shared and does not move.
 struct KeptMap {
   std::string name;
   std::unique_ptr<TickMap> map;
-  const DeviceClock* holder;  // null: the clock has ended
+  const DeviceClock* holder;  // null: its clock has ended
   KeptMap* next;
 };
 constinit Mutex kept_mutex;
 constinit KeptMap* kept_maps = nullptr;
 
-// A free map of that name that fits the clock, or a new one.
+// Returns a free map with this name that fits the clock, or a new one.
 TickMap* hold_map(const DeviceClock& clock, const std::string& name, const ClockReading& first,
                   const std::vector<ClockReading>& now, const std::function<uint64_t()>& ticks_per_second) {
   const MutexLock lock(kept_mutex);
@@ -45,7 +45,7 @@ TickMap* hold_map(const DeviceClock& clock, const std::string& name, const Clock
   }
   auto map = std::make_unique<TickMap>(first, now, ticks_per_second());
   if (free == nullptr) free = kept_maps = new KeptMap{name, nullptr, nullptr, kept_maps};
-  free->map = std::move(map);  // the old one is of a device that is gone, or was reset
+  free->map = std::move(map);  // the old one is for a removed or reset device
   free->holder = &clock;
   return free->map.get();
 }
@@ -99,7 +99,7 @@ bool DeviceClock::was_asked() {
 }
 
 void DeviceClock::reset_after_fork() noexcept {
-  std::construct_at(&kept_mutex);  // a thread that the child does not have may hold it
+  std::construct_at(&kept_mutex);  // a thread that does not exist in the child may hold it
   kept_maps = nullptr;
 }
 
@@ -135,7 +135,7 @@ void ClockKeeper::work() {
     const uint32_t changes = changes_.load(std::memory_order_acquire);
     std::vector<DeviceClock*> clocks;
     {
-      if (mutex_.try_lock()) {  // else somebody changes them, and says so
+      if (mutex_.try_lock()) {  // otherwise another thread changes them and notifies
         const MutexLock lock(mutex_, std::adopt_lock);
         clocks = clocks_;
       }

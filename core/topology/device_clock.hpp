@@ -1,11 +1,12 @@
-// The clock in which a device stamps packets, as system time, and the thread that keeps such clocks true.
+// Converts the clock of a device's time stamps to system time, and runs the thread that keeps such clocks
+// calibrated.
 //
-// Nothing of it costs a program that never asks for a time: the map of ticks (tick_map.hpp) is made, and the
-// thread starts, with the first tick that somebody wants to know the time of. From then on the clocks are
-// compared every second while times are asked for, and the less often the longer nobody asks.
+// The map of ticks (tick_map.hpp) and the thread are created for the first requested time, so that programs
+// without time stamps pay nothing. Clocks are then compared every second while times are requested, and less
+// often otherwise.
 //
-// Maps outlive their clocks. A runtime that starts again takes the map of the same device if its clock has
-// gone on, so that ticks keep their times. Each clock has a map of its own.
+// *Lifetime:* maps outlive their clocks. A new runtime reuses the map of the same device if its clock has
+// continued, so that ticks keep their times. Each clock has a separate map.
 #pragma once
 
 #include <atomic>
@@ -25,9 +26,9 @@ class ClockKeeper;
 class DeviceClock {
  public:
   struct Source {
-    std::string name;  ///< of the device, the same in every life of the runtime; several may share it
-    std::function<bool(ClockReading&)> read;     ///< both clocks; false: they cannot be read. Any thread
-    std::function<uint64_t()> ticks_per_second;  ///< what the clock is said to run at; 0: unknown
+    std::string name;  ///< of the device, the same in every runtime; several devices may share it
+    std::function<bool(ClockReading&)> read;     ///< reads both clocks; returns false on failure. Any thread
+    std::function<uint64_t()> ticks_per_second;  ///< the nominal rate of the clock; 0: unknown
   };
   /// Reads the clocks for the first time. `keeper`, if any, ends before this object.
   DeviceClock(Source source, ClockKeeper* keeper);
@@ -35,7 +36,7 @@ class DeviceClock {
   DeviceClock(const DeviceClock&) = delete;
   DeviceClock& operator=(const DeviceClock&) = delete;
 
-  /// The system's time of a tick, as TickMap says; 0 if the clocks cannot be read. Any thread.
+  /// Returns the system time of a tick, as TickMap; 0 if the clocks cannot be read. Any thread.
   uint64_t to_ns(uint64_t tick) {
     TickMap* map = map_.load(std::memory_order_acquire);
     if (map == nullptr) [[unlikely]]
@@ -43,12 +44,12 @@ class DeviceClock {
     return map == nullptr ? 0 : map->to_ns(tick);
   }
 
-  /// Compares the clocks now, if times have been asked for. Any thread.
+  /// Compares the clocks if times have been requested. Any thread.
   void calibrate();
-  /// Whether newer times have been asked for since the last call. The keeper's.
+  /// Whether newer times have been requested since the last call. Called by the keeper.
   bool was_asked();
 
-  /// In a forked child: the parent's maps may be in the midst of a calibration.
+  /// In a forked child: the parent may have been calibrating the maps.
   static void reset_after_fork() noexcept;
 
  private:
@@ -60,12 +61,12 @@ class DeviceClock {
   ClockKeeper* const keeper_;
   ClockReading first_;
   bool readable_ = false;
-  Mutex mutex_;  // one thread begins
+  Mutex mutex_;  // serialises the first calibration
   std::atomic<TickMap*> map_{nullptr};
   uint64_t promised_ = 0;
 };
 
-/// The thread. Clocks that it watches outlive it.
+/// The calibration thread. Watched clocks outlive it.
 class ClockKeeper {
  public:
   ClockKeeper() = default;
@@ -73,9 +74,9 @@ class ClockKeeper {
   ClockKeeper(const ClockKeeper&) = delete;
   ClockKeeper& operator=(const ClockKeeper&) = delete;
 
-  /// Any thread. Without a thread to be had, clocks are compared by DeviceClock::calibrate alone.
+  /// Any thread. Without a thread, only DeviceClock::calibrate compares clocks.
   void watch(DeviceClock& clock);
-  /// Ends the thread for good.
+  /// Ends the thread permanently.
   void stop();
 
  private:
@@ -85,7 +86,7 @@ class ClockKeeper {
   std::vector<DeviceClock*> clocks_ RIGEL_GUARDED_BY(mutex_);
   std::thread thread_ RIGEL_GUARDED_BY(mutex_);
   std::atomic<bool> stopping_{false};
-  std::atomic<uint32_t> changes_{0};  // the thread sleeps on it
+  std::atomic<uint32_t> changes_{0};  // futex word of the thread
 };
 
 }  // namespace rigel

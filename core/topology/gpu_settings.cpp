@@ -28,7 +28,7 @@ class Reader {
     return std::nullopt;
   }
 
-  /// Of any length; what is too large is the greatest there is.
+  /// Parses a number of any length; larger numbers become the maximum.
   std::optional<uint64_t> number(const char* name) {
     const char* const text = environment_.get(name);
     if (text == nullptr) return std::nullopt;
@@ -55,7 +55,7 @@ uint32_t count(const std::vector<uint32_t>& units) {
   return sum;
 }
 
-/// Whether units that go together, so many at a time, are in different states.
+/// Whether units of one group, `together` units each, have different states.
 bool splits(const std::vector<uint32_t>& units, uint32_t compute_units, uint32_t together) {
   const auto has = [&](uint32_t i) { return (units[i / 32] >> i % 32 & 1) != 0; };
   for (uint32_t i = 0; i < compute_units; ++i) {
@@ -83,7 +83,7 @@ GpuSettings GpuSettings::read(const LoaderEnvironment& environment, DiscoveryRep
   }
   settings.units_at_first = !reader.flag("HSA_CU_MASK_SKIP_INIT").value_or(false);
   settings.counts_cooperative = reader.flag("HSA_COOP_CU_COUNT").value_or(false);
-  // Others look at these when they need them.
+  // Other components read these when needed.
   for (const char* name : {"HSA_ENABLE_SDMA", "HSA_FORCE_FINE_GRAIN_PCIE", "HSA_ENABLE_IPC_MODE_LEGACY",
                            "HSA_ENABLE_VM_FAULT_MESSAGE"}) {
     reader.flag(name);
@@ -121,7 +121,7 @@ AgentLimits GpuSettings::restrict(uint32_t gpu, hsabe_caps_t& caps, bool has_mas
       limits.units.clear();
     }
   }
-  // As in ROCr, nothing cooperates where compute units are masked.
+  // As in ROCr, masked compute units disable cooperative dispatches.
   if (counts_cooperative && !limits.units.empty()) {
     limits.cooperative_units = 0;
   } else if (counts_cooperative && caps.cooperative_compute_units != 0) {

@@ -1,5 +1,5 @@
-// The settings of GPUs in the environment, by ROCr's names. They are read once while the runtime starts. A
-// setting that cannot be parsed has a line in the report and no effect.
+// GPU settings of the environment, with ROCr's names, read once while the runtime starts. An invalid setting
+// is reported and has no effect.
 #pragma once
 
 #include <hsa_backend/hsa_backend.h>
@@ -26,12 +26,12 @@ struct GpuSettings {
 
   static GpuSettings read(const LoaderEnvironment& environment, DiscoveryReport& report);
 
-  /// The limits of the GPU that is number `gpu` among agents, and what they take of its capabilities.
-  /// `subject` is its name in the report; `has_masks`: its queues can be bound to compute units.
+  /// Returns the limits of GPU number `gpu`, and applies them to its capabilities. `subject` is its name in
+  /// the report; `has_masks`: its queues can be bound to compute units.
   AgentLimits restrict(uint32_t gpu, hsabe_caps_t& caps, bool has_masks, std::string_view subject,
                        DiscoveryReport& report) const;
 
-  /// Says what was meant for GPUs that are not there: there are `gpus`.
+  /// Reports settings for GPUs that do not exist; `gpus` is the number of GPUs.
   void conclude(size_t gpus, DiscoveryReport& report) const;
 };
 

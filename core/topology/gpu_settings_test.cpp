@@ -13,7 +13,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-class Settings : public ::testing::Test {
+class GpuSettingsTest : public ::testing::Test {
  protected:
   GpuSettings read(std::map<std::string, std::string> variables) {
     variables_ = std::move(variables);
@@ -29,7 +29,6 @@ class Settings : public ::testing::Test {
     report_.clear();
     return settings.restrict(gpu, caps, has_masks, "the GPU", report_);
   }
-  /// The lines that are warnings, as subject and text.
   std::vector<std::string> warnings() const {
     std::vector<std::string> lines;
     for (const ReportLine& line : report_.lines()) {
@@ -50,7 +49,7 @@ class Settings : public ::testing::Test {
   DiscoveryReport report_;
 };
 
-TEST_F(Settings, AskForNothingByDefault) {
+TEST_F(GpuSettingsTest, AreEmptyByDefault) {
   const GpuSettings settings = read({{"HSA_XNACK", ""}, {"HSA_CU_MASK", ""}, {"HSA_MAX_QUEUES", ""}});
   EXPECT_FALSE(settings.xnack || settings.sramecc || settings.queues_max || settings.scratch_limit);
   EXPECT_TRUE(settings.units_at_first);
@@ -63,7 +62,7 @@ TEST_F(Settings, AskForNothingByDefault) {
   EXPECT_THAT(report_.lines(), IsEmpty());
 }
 
-TEST_F(Settings, AreRead) {
+TEST_F(GpuSettingsTest, ReadsEnvironment) {
   const GpuSettings settings = read({{"HSA_XNACK", "1"},
                                      {"HSA_ENABLE_SRAMECC", "0"},
                                      {"HSA_MAX_QUEUES", "4"},
@@ -84,7 +83,7 @@ TEST_F(Settings, AreRead) {
   EXPECT_THAT(warnings(), IsEmpty());
 }
 
-TEST_F(Settings, ThatAreNotUnderstoodAreSaidAndHaveNoEffect) {
+TEST_F(GpuSettingsTest, ReportsInvalidValues) {
   const GpuSettings settings = read({{"HSA_XNACK", "on"},
                                      {"HSA_ENABLE_SRAMECC", "2"},
                                      {"HSA_MAX_QUEUES", "-1"},
@@ -108,7 +107,7 @@ TEST_F(Settings, ThatAreNotUnderstoodAreSaidAndHaveNoEffect) {
                           "HSA_ENABLE_SDMA: invalid value 'off'; ignored; use 0 or 1"));
 }
 
-TEST_F(Settings, MaskComputeUnitsOfTheGpusThatTheyName) {
+TEST_F(GpuSettingsTest, MasksComputeUnitsOfNamedGpus) {
   const GpuSettings settings = read({{"HSA_CU_MASK", "1:0-3,40;3:1"}});
   hsabe_caps_t device = caps(64);
   EXPECT_THAT(restrict(settings, 0, device).units, IsEmpty());
@@ -126,7 +125,7 @@ TEST_F(Settings, MaskComputeUnitsOfTheGpusThatTheyName) {
   EXPECT_THAT(warnings(), ElementsAre("HSA_CU_MASK: there is no GPU 3 (2 GPUs are in use)"));
 }
 
-TEST_F(Settings, IgnoreMasksThatADeviceCannotHave) {
+TEST_F(GpuSettingsTest, IgnoresMasksForUnsupportedDevices) {
   hsabe_caps_t pairs = caps(40, 2), few = caps(8);
   EXPECT_THAT(restrict(read({{"HSA_CU_MASK", "0:0-2"}}), 0, pairs).units, IsEmpty());
   EXPECT_THAT(warnings(),
@@ -141,7 +140,7 @@ TEST_F(Settings, IgnoreMasksThatADeviceCannotHave) {
   EXPECT_THAT(warnings(), IsEmpty());
 }
 
-TEST_F(Settings, CountWhatCooperatesOnlyWhenAsked) {
+TEST_F(GpuSettingsTest, CountsCooperativeUnitsOnRequest) {
   hsabe_caps_t device = caps(110);
   device.cooperative_compute_units = 96;
   EXPECT_EQ(restrict(read({{"HSA_COOP_CU_COUNT", "1"}}), 0, device).cooperative_units, 96u);

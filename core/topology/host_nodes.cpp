@@ -12,7 +12,7 @@
 namespace rigel {
 namespace {
 
-// Plain descriptors instead of streams: this runs in every hsa_init.
+// Descriptors instead of streams, because this runs in every hsa_init.
 std::string read_file(const std::string& path, size_t limit = 64 * 1024) {
   std::string text;
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
@@ -35,7 +35,7 @@ std::optional<uint64_t> leading_number(std::string_view text) {
   return value;
 }
 
-// The text after "key" and its separator on the first line that begins with key.
+// Returns the text after "key" and its separator on the first line that starts with key.
 std::string_view value_of_line(std::string_view text, std::string_view key) {
   for (size_t at = 0; at < text.size();) {
     const size_t end = std::min(text.find('\n', at), text.size());
@@ -52,7 +52,7 @@ std::string_view value_of_line(std::string_view text, std::string_view key) {
   return {};
 }
 
-// "0-3,8,10-11" → 7 processors, the first of which is 0.
+// "0-3,8,10-11" → 7 CPUs, the first of which is 0.
 struct CpuList {
   uint64_t count = 0;
   uint64_t first = 0;
@@ -103,8 +103,7 @@ void add_cpu_facts(Node& node, const CpuList& cpus, const std::string& root) {
 }  // namespace
 
 std::vector<Node> read_host_nodes(const std::string& root) {
-  const std::string cpuinfo =
-      read_file(root + "/proc/cpuinfo", 4096);  // the first processor's entry is enough
+  const std::string cpuinfo = read_file(root + "/proc/cpuinfo", 4096);  // the first CPU's entry is enough
   const std::string model(value_of_line(cpuinfo, "model name"));
   const auto current_mhz = leading_number(value_of_line(cpuinfo, "cpu MHz"));
 
@@ -114,7 +113,7 @@ std::vector<Node> read_host_nodes(const std::string& root) {
     const std::string path = folder + "/node" + std::to_string(number);
     const CpuList cpus = parse_cpu_list(read_file(path + "/cpulist"));
     const std::string meminfo = read_file(path + "/meminfo");
-    // Lines read "Node 0 MemTotal:  24578744 kB".
+    // Lines are "Node 0 MemTotal:  24578744 kB".
     const auto kilobytes =
         leading_number(value_of_line(meminfo, "Node " + std::to_string(number) + " MemTotal"));
     if (cpus.count == 0 || !kilobytes || *kilobytes == 0) continue;
@@ -125,7 +124,7 @@ std::vector<Node> read_host_nodes(const std::string& root) {
     add_cpu_facts(node, cpus, root);
     nodes.push_back(std::move(node));
   }
-  if (nodes.empty()) {  // no NUMA in the kernel, or a sandbox without sysfs
+  if (nodes.empty()) {  // a kernel without NUMA, or a sandbox without sysfs
     Node node;
     node.bus = HSABE_BUS_CPU;
     const auto kilobytes = leading_number(value_of_line(read_file(root + "/proc/meminfo"), "MemTotal"));

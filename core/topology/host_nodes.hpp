@@ -1,4 +1,4 @@
-// The NUMA nodes of this machine, as Linux describes them.
+// The NUMA nodes of this machine in Linux's sysfs.
 #pragma once
 
 #include <string>
@@ -8,9 +8,8 @@
 
 namespace rigel {
 
-/// One Node of HSABE_BUS_CPU for each NUMA node that has both processors and memory, in order of number;
-/// always at least one. Facts that the system does not give are left out. `root` stands for "/" (tests point
-/// it at a tree of their own).
+/// Returns a Node of HSABE_BUS_CPU for each NUMA node with CPUs and memory, in order of number; always at
+/// least one. Unavailable properties are omitted. `root` replaces "/" in tests.
 std::vector<Node> read_host_nodes(const std::string& root = {});
 
 }  // namespace rigel

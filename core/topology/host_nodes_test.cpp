@@ -33,7 +33,7 @@ class HostNodes : public ::testing::Test {
   std::string root_;
 };
 
-TEST_F(HostNodes, AreReadInOrderOfNumber) {
+TEST_F(HostNodes, AreInOrderOfNumber) {
   write("/proc/cpuinfo", "processor\t: 0\nmodel name\t: Some CPU @ 3 GHz\ncpu MHz\t\t: 2600.012\n");
   write_node(10, "64-127", "2000");
   write_node(2, "0-3,8,10-11", "1000");
@@ -50,14 +50,14 @@ TEST_F(HostNodes, AreReadInOrderOfNumber) {
   EXPECT_EQ(nodes[1].properties.at("cpu_max_clock_mhz"), 2600u) << "the current clock, for want of a maximum";
 }
 
-TEST_F(HostNodes, WithoutProcessorsOrMemoryAreNotAgents) {
+TEST_F(HostNodes, WithoutCpusOrMemoryAreSkipped) {
   write_node(0, "0-1", "1000");
-  write_node(1, "", "1000");  // memory-only: CXL
+  write_node(1, "", "1000");  // memory only: CXL
   write_node(2, "2-3", "0");
   EXPECT_EQ(read_host_nodes(root_).size(), 1u);
 }
 
-TEST_F(HostNodes, ThereIsOneEvenWhenTheSystemSaysNothing) {
+TEST_F(HostNodes, HaveOneNodeWithoutSysfs) {
   const auto nodes = read_host_nodes(root_);
   ASSERT_EQ(nodes.size(), 1u);
   EXPECT_EQ(nodes[0].name, "CPU");
@@ -65,7 +65,7 @@ TEST_F(HostNodes, ThereIsOneEvenWhenTheSystemSaysNothing) {
   EXPECT_GT(nodes[0].properties.at("memory_bytes"), 0u);
 }
 
-TEST_F(HostNodes, OfThisMachineHaveProcessorsAndMemory) {
+TEST_F(HostNodes, OfThisMachineHaveCpusAndMemory) {
   for (const Node& node : read_host_nodes()) {
     EXPECT_GT(node.properties.at("cpu_cores_count"), 0u);
     EXPECT_GT(node.properties.at("memory_bytes"), 1u << 20);

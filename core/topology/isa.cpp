@@ -9,11 +9,12 @@
 namespace rigel {
 namespace {
 
-// One bit of hsa_exception_policy_t a profile. Traps need a trap handler that an application can install;
-// none of HSA's agents here offers one, so no policy is supported beyond the default of not detecting.
+// One bit of hsa_exception_policy_t per profile. Traps need a trap handler that an application can install.
+// These agents do not support it, so only the default policy, without detection, is available.
 constexpr uint16_t kNoExceptionPolicies = 0;
 
-/// 9 of gfx90a and gfx9-generic, 10 of gfx1030: what precedes the dash, or the digits of minor version and stepping.
+/// 9 for gfx90a and gfx9-generic, 10 for gfx1030: the number before the dash, or without the digits of minor
+/// version and stepping.
 uint32_t major_version(std::string_view processor) {
   processor.remove_prefix(std::string_view("gfx").size());
   const std::string_view digits = processor.substr(0, std::min(processor.find('-'), processor.size() - 2));
@@ -22,7 +23,7 @@ uint32_t major_version(std::string_view processor) {
   return version;
 }
 
-/// What ROCr says of the ISA, whoever has it.
+/// ROCr's values for the ISA, independent of an agent.
 hsabe_caps_t limits_of(std::string_view processor) {
   const uint32_t version = major_version(processor);
   hsabe_caps_t limits{};
@@ -123,7 +124,7 @@ Status Isa::round_method(hsa_fp_type_t type, hsa_flush_mode_t flush_mode, hsa_ro
   const bool type_known = type == HSA_FP_TYPE_16 || type == HSA_FP_TYPE_32 || type == HSA_FP_TYPE_64;
   const bool mode_known = flush_mode == HSA_FLUSH_MODE_FTZ || flush_mode == HSA_FLUSH_MODE_NON_FTZ;
   if (method == nullptr || !type_known || !mode_known) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
-  // Fused operations round once, everywhere that HSA runs today.
+  // Fused operations round once on all supported agents.
   *method = HSA_ROUND_METHOD_SINGLE;
   return HSA_STATUS_SUCCESS;
 }

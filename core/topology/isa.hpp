@@ -1,6 +1,5 @@
-// Instruction sets: what an agent's kernels are compiled for, and the wavefronts they run in.
-//
-// ISAs of the same name are one object, whichever agents have them. Constant; the object's address is its handle.
+// Instruction sets: the target of an agent's kernels, and its wavefronts. Agents with the same ISA name share
+// one object, whose address is the handle. Constant.
 #pragma once
 
 #include <hsa_backend/hsa_backend.h>
@@ -17,14 +16,14 @@ namespace rigel {
 class Isa {
  public:
   Isa(std::string name, const hsabe_caps_t& agent);
-  /// Of a processor that no agent here is.
+  /// For a processor without an agent.
   explicit Isa(const TargetId& target);
   Isa(const Isa&) = delete;
   Isa& operator=(const Isa&) = delete;
 
   const std::string& name() const { return name_; }
   hsa_isa_t handle() const { return {reinterpret_cast<uint64_t>(this)}; }
-  /// The only wavefront size that the ISA's agents report. The handle is the address of its size.
+  /// Returns the only wavefront size of the ISA's agents. The handle is the address of the size.
   hsa_wavefront_t wavefront() const { return {reinterpret_cast<uint64_t>(&wavefront_size_)}; }
 
   Status info(hsa_isa_info_t attribute, void* value) const;
@@ -32,12 +31,12 @@ class Isa {
   Status round_method(hsa_fp_type_t type, hsa_flush_mode_t flush_mode, hsa_round_method_t* method) const;
   Status wavefront_info(hsa_wavefront_info_t attribute, void* value) const;
 
-  /// Whether code for this ISA runs on an agent with the other one.
+  /// Whether code for this ISA runs on an agent with `other`.
   bool runs_on(const Isa& other) const;
 
  private:
   const std::string name_;
-  const std::optional<TargetId> target_;  // of an AMD GPU; refers to name_
+  const std::optional<TargetId> target_;  // for an AMD GPU; refers to name_
   const uint32_t profile_;
   const uint32_t float_rounding_;
   const bool fast_f16_;

@@ -56,7 +56,7 @@ Status Machine::agent_get_exception_policies(hsa_agent_t agent, hsa_profile_t pr
   if (mask == nullptr || (profile != HSA_PROFILE_BASE && profile != HSA_PROFILE_FULL)) {
     return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   }
-  *mask = 0;  // no agent can trap on or record floating-point exceptions for the application
+  *mask = 0;  // agents can neither trap nor record floating-point exceptions for the application
   return HSA_STATUS_SUCCESS;
 }
 
@@ -127,7 +127,8 @@ Status Machine::isa_get_info_alt(hsa_isa_t isa, hsa_isa_info_t attribute, void* 
 Status Machine::isa_get_info(hsa_isa_t isa, hsa_isa_info_t attribute, uint32_t index, void* value) const {
   const Isa* found = find_isa(isa);
   if (found == nullptr) return no_such_isa(isa);
-  // That of a call convention, of which there is one. ROCr wants it to be right for other attributes, too.
+  // The index of a call convention, of which there is one. ROCr requires a valid index for other attributes,
+  // too.
   if (index != 0) return HSA_STATUS_ERROR_INVALID_INDEX;
   return found->info(attribute, value);
 }

@@ -1,9 +1,11 @@
-// The machine: its agents, their ISAs and caches, and what programs ask about them.
+// The agents, their ISAs and caches, and queries about them.
 //
-// Discovery builds it, by one thread; from then on it is constant, but for ISAs that no agent has, which are made as
-// programs ask for them. Every function may be called from any thread. A function with the name of the API's is that
-// function, with its checks of arguments, but without the check that the runtime is open and the catching of
-// exceptions, which the exported function does. Callbacks run on the calling thread, and may call back.
+// Functions with names of the API implement those functions with their checks of arguments. The exported
+// function checks that the runtime is open and catches exceptions.
+//
+// *Threads:* built by discovery on one thread; afterwards constant, except that ISAs without an agent are
+// created on request. Any thread may call every function. Callbacks run on the calling thread, and may call
+// these functions.
 #pragma once
 
 #include <hsa/hsa.h>
@@ -26,9 +28,9 @@ class Machine {
   Machine(const Machine&) = delete;
   Machine& operator=(const Machine&) = delete;
 
-  // While it is built.
+  // During construction:
 
-  /// The ISA of that name: `caps` are of the first agent that has it.
+  /// Returns the ISA with this name; `caps` is used for the first agent with it.
   const Isa* intern_isa(std::string name, const hsabe_caps_t& caps);
   template <class... Arguments>
   Agent& add_agent(Arguments&&... arguments) {
@@ -36,15 +38,15 @@ class Machine {
   }
   void drop_last_agent() { agents_.pop_back(); }
 
-  // Handles come from outside: each is looked up, and null if there is nothing of the kind.
+  // Lookup of handles from programs: null if the handle is invalid.
 
   const std::deque<Agent>& agents() const { return agents_; }
   const Agent* find_agent(hsa_agent_t handle) const;
   const Isa* find_isa(hsa_isa_t handle) const;
-  /// An agent's, or that of any other AMD processor that the loader knows.
+  /// Returns the ISA of an agent, or of any AMD processor that the loader supports.
   const Isa* find_isa(std::string_view name) const;
 
-  // The API's.
+  // Functions of the API:
 
   Status iterate_agents(hsa_status_t (*callback)(hsa_agent_t, void*), void* data) const;
   Status agent_get_exception_policies(hsa_agent_t agent, hsa_profile_t profile, uint16_t* mask) const;
@@ -68,17 +70,16 @@ class Machine {
   Status isa_compatible(hsa_isa_t code_object_isa, hsa_isa_t agent_isa, bool* result) const;
 
  private:
-  /// The first that is so, or null.
   template <class Predicate>
   const Isa* first_isa(const Predicate& is_it) const RIGEL_REQUIRES(isas_mutex_);
 
-  // Deques: addresses are handles.
+  // Deques, because addresses are handles.
   mutable Mutex isas_mutex_;
   mutable std::deque<Isa> isas_ RIGEL_GUARDED_BY(isas_mutex_);
   std::deque<Agent> agents_;
 };
 
-/// What a call answers whose agent is none.
+/// Result of a call with an invalid agent.
 inline Failure no_such_agent(hsa_agent_t agent) {
   return fail(HSA_STATUS_ERROR_INVALID_AGENT, "agent {:#x}: invalid handle", agent.handle);
 }

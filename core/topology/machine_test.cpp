@@ -1,4 +1,4 @@
-// Instruction sets as programs ask a machine for them.
+// Queries of instruction sets.
 #include "core/topology/machine.hpp"
 
 #include <gtest/gtest.h>
@@ -39,7 +39,7 @@ class IsasOfMachine : public ::testing::Test {
   hsa_isa_t agents_{};
 };
 
-TEST_F(IsasOfMachine, AreFoundWhetherAnAgentHasThemOrNot) {
+TEST_F(IsasOfMachine, AreFoundWithAndWithoutAgent) {
   EXPECT_EQ(isa(kOfAgent).handle, agents_.handle);
   for (const std::string target :
        {"gfx906", "gfx906:xnack-", "gfx900:xnack+", "gfx803", "gfx1030", "gfx90a"}) {
@@ -54,7 +54,7 @@ TEST_F(IsasOfMachine, AreFoundWhetherAnAgentHasThemOrNot) {
     EXPECT_EQ(machine.isa_from_name(name, &none), HSA_STATUS_ERROR_INVALID_ISA_NAME) << name;
 }
 
-TEST_F(IsasOfMachine, AreThoseOfCodeThatRunsOnAnAgentOrDoesNot) {
+TEST_F(IsasOfMachine, ReportCompatibilityOfCodeAndAgent) {
   EXPECT_TRUE(runs_on_agent(kOfAgent));
   EXPECT_TRUE(runs_on_agent("amdgcn-amd-amdhsa--gfx906"));
   EXPECT_TRUE(runs_on_agent("amdgcn-amd-amdhsa--gfx906:xnack-"));
@@ -65,7 +65,7 @@ TEST_F(IsasOfMachine, AreThoseOfCodeThatRunsOnAnAgentOrDoesNot) {
   EXPECT_FALSE(runs_on_agent("amdgcn-amd-amdhsa--gfx9-4-generic"));
 }
 
-TEST_F(IsasOfMachine, AnswerAsTheirGenerationDoesWithoutAnAgent) {
+TEST_F(IsasOfMachine, UseGenerationsValuesWithoutAgent) {
   const auto wavefront_size = [&](const std::string& target) {
     return info<uint32_t>("amdgcn-amd-amdhsa--" + target, HSA_ISA_INFO_CALL_CONVENTION_INFO_WAVEFRONT_SIZE);
   };

@@ -1,4 +1,4 @@
-// A device as discovery sees it: owned facts, from which the hsabe_node_t that backends read is a view.
+// A device during discovery: owns the properties, to which the hsabe_node_t for backends refers.
 #pragma once
 
 #include <hsa_backend/hsa_backend.h>
@@ -20,7 +20,7 @@ struct Node {
   std::map<std::string, uint64_t, std::less<>> properties;
 };
 
-/// An hsabe_node_t over a Node, which it must not outlive.
+/// An hsabe_node_t that refers to a Node, which must outlive it.
 class NodeView {
  public:
   explicit NodeView(const Node& node) {
@@ -41,7 +41,6 @@ class NodeView {
   hsabe_node_t view_;
 };
 
-/// A copy of what a backend's enumerate reports.
 inline Node copy_node(const hsabe_node_t& facts) {
   Node node;
   node.bus = facts.bus;

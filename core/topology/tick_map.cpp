@@ -11,22 +11,22 @@
 namespace rigel {
 namespace {
 
-// A correction is spread over this many times its size, so that durations stay what they are to a thousandth,
-// but over no less than the first of these times and, where the map was behind, no more than the second.
+// A correction is spread over this many times its size, so that durations change by at most a thousandth, but
+// over at least the first of these times and, if the map was slow, at most the second.
 constexpr double kGently = 1000;
 constexpr double kShortestBendNs = 10e6;
 constexpr double kLongestBendNs = 1e9;
 
-// The distance of readings between which a rate is measured.
+// The interval between readings for the measurement of a rate.
 constexpr double kBaseNs = 1e9;
 
-// How much clocks drift apart at most, and how far one may be away from its map besides. What is more is no
+// Maximum drift of clocks, and maximum additional offset of a clock from its map. Larger differences are not
 // drift.
 constexpr double kLargestDrift = 1e-3;
 constexpr double kLargestErrorNs = 1e6;
 
-// Segments are the further apart the more there are: however badly clocks behave, a year has a million of
-// them.
+// The distance of segments grows with their number: at most a million per year, for any behaviour of the
+// clocks.
 constexpr double kRestNs = 10e6;
 constexpr uint32_t kSegmentsPerRest = 256;
 
@@ -40,7 +40,8 @@ uint64_t TickMap::fixed(double rate) noexcept {
 TickMap::TickMap(const ClockReading& first, std::span<const ClockReading> now,
                  uint64_t ticks_per_second) noexcept
     : origin_(first.ticks), rate_(ticks_per_second == 0 ? 0 : 1e9 / static_cast<double>(ticks_per_second)) {
-  const MutexLock lock(calibrating_);  // nobody else is here yet: it is what the functions below ask for
+  // for the annotations of the functions below; no other thread has access yet
+  const MutexLock lock(calibrating_);
   const auto distance = static_cast<double>(now.back().ticks - first.ticks);
   if (rate_ == 0)
     rate_ = distance > 0 ? static_cast<double>(now.back().latest_ns - first.latest_ns) / distance : 1;
@@ -48,7 +49,7 @@ TickMap::TickMap(const ClockReading& first, std::span<const ClockReading> now,
   const int64_t middle = here.middle_ns();
   rate_ = rate_between(together({&first, 1}), {here.since, middle, middle});
   base_ = here;
-  // The line goes through the later reading: what is asked for is mostly new.
+  // The line goes through the later reading, because most requests are for recent ticks.
   const double begin = std::max(0., static_cast<double>(middle) - static_cast<double>(here.since) * rate_);
   last_.store(here.since, std::memory_order_relaxed);
   horizon_.store(static_cast<uint64_t>(static_cast<double>(kPromisedNs) / rate_), std::memory_order_relaxed);
@@ -78,7 +79,7 @@ bool TickMap::make_room(uint32_t index) noexcept {
 }
 
 const TickMap::Segment& TickMap::segment_of(uint64_t state, uint64_t since) const noexcept {
-  uint32_t low = 0, high = count(state);  // it is in [low, high)
+  uint32_t low = 0, high = count(state);  // the segment is in [low, high)
   while (high - low > 1) {
     const uint32_t middle = low + (high - low) / 2;
     (segment(middle).begin <= since ? low : high) = middle;
@@ -86,16 +87,17 @@ const TickMap::Segment& TickMap::segment_of(uint64_t state, uint64_t since) cons
   return segment(low);
 }
 
-// Ticks of before the first reading, at the rate of the first segment.
+// Converts ticks before the first reading, at the rate of the first segment.
 uint64_t TickMap::before(uint64_t ticks) const noexcept {
   const Segment& first = segment(0);
   const Wide fraction = static_cast<Wide>(ticks) * first.rate;
   const Wide whole =
-      (fraction >> kRateBits) + ((fraction & 0xffffffff) != 0);  // a later tick, no earlier time
+      // rounds up, so that a later tick has no earlier time
+      (fraction >> kRateBits) + ((fraction & 0xffffffff) != 0);
   return whole > first.begin_ns ? 0 : first.begin_ns - static_cast<uint64_t>(whole);
 }
 
-// From here on the segments of the returned state answer for ticks up to `since`.
+// Fixes the segments of the returned state for ticks up to `since`.
 uint64_t TickMap::promise(uint64_t state, uint64_t since) noexcept {
   const uint64_t last = last_.load(std::memory_order_relaxed);
   if (since > last && since - last > horizon_.load(std::memory_order_relaxed)) return state;
@@ -113,7 +115,7 @@ TickMap::Bounds TickMap::together(std::span<const ClockReading> looks) const noe
   for (const ClockReading& look : looks) {
     if (look.ticks > reference || look.earliest_ns > look.latest_ns) continue;
     const double age = static_cast<double>(reference - look.ticks) * rate_;
-    // The tick had begun, but perhaps just before the next one did.
+    // The tick had started, but perhaps just before the next one.
     const int64_t from = static_cast<int64_t>(look.earliest_ns) + std::llround(std::floor(age - rate_));
     const int64_t to = static_cast<int64_t>(look.latest_ns) + std::llround(std::ceil(age));
     earliest = std::max(earliest, from);
@@ -123,11 +125,11 @@ TickMap::Bounds TickMap::together(std::span<const ClockReading> looks) const noe
       narrowest.latest_ns = to;
     }
   }
-  if (earliest > latest) return narrowest;  // a clock was set meanwhile, or has stood still
+  if (earliest > latest) return narrowest;  // a clock was set between the readings, or stood still
   return {reference - origin_, earliest, latest};
 }
 
-// The rate, changed no more than two readings demand.
+// Returns the rate, changed by no more than two readings require.
 double TickMap::rate_between(const Bounds& from, const Bounds& to) const noexcept {
   if (to.since <= from.since) return rate_;
   const auto distance = static_cast<double>(to.since - from.since);
@@ -142,7 +144,7 @@ void TickMap::calibrate(std::span<const ClockReading> looks) noexcept {
   const MutexLock lock(calibrating_, std::adopt_lock);
   const Bounds now = together(looks);
   const uint64_t last = last_.load(std::memory_order_relaxed);
-  // A clock that has gone back was reset with its device: there is nothing to learn from it.
+  // A clock that has gone back was reset with its device, so the reading is useless.
   if (now.since <= last || now.since > kFarthest) return;
   const uint64_t state = state_.load(std::memory_order_relaxed);
   const Segment& newest = segment(count(state) - 1);
@@ -153,7 +155,7 @@ void TickMap::calibrate(std::span<const ClockReading> looks) noexcept {
   }
   double rate = rate_between(base_, now);
   if (std::abs(rate - rate_) > kLargestDrift * rate_) {
-    // Not drift: one of the clocks stood still or was set, as in a machine that slept.
+    // One of the clocks stood still or was set, for example during suspend.
     rate = rate_;
     base_ = now;
   }
@@ -176,7 +178,8 @@ bool TickMap::fits(std::span<const ClockReading> looks) noexcept {
   return std::abs(error) < kLargestErrorNs + kLargestDrift * static_cast<double>(now.since - last) * rate_;
 }
 
-// A segment that meets `target_ns` at the reading's tick, or what comes of it later at the rate.
+// Appends a segment that meets `target_ns` at the reading's tick, or the corresponding time later at the
+// rate.
 bool TickMap::append(const Bounds& now, double target_ns) noexcept {
   uint64_t state = state_.load(std::memory_order_relaxed);
   const uint32_t index = count(state);
@@ -186,7 +189,7 @@ bool TickMap::append(const Bounds& now, double target_ns) noexcept {
     const uint64_t begin = std::max(
         {promised(state), step_up(last_.load(std::memory_order_relaxed)), newest.begin + newest.bend_ticks});
     const uint64_t begin_ns = newest.at(begin);
-    // What the reading makes of the begin, which may be before or behind it.
+    // The reading's time for the start, which may be before or after it.
     const double distance = static_cast<double>(static_cast<int64_t>(now.since - begin));
     const double ahead = static_cast<double>(begin_ns) - (target_ns - distance * rate_);
     double bend_ns = std::clamp(kGently * std::abs(ahead), kShortestBendNs, kLongestBendNs);

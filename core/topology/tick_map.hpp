@@ -1,15 +1,15 @@
-// Ticks of a device's clock as system time: one line of straight segments through readings of both clocks.
+// Converts ticks of a device's clock to system time: connected line segments through readings of both clocks.
 //
-// A tick has one time for as long as the map lives, and a later tick never has an earlier one. Segments are
-// only appended, each begins where the one before it ends, and none changes. The last one goes on for ever,
-// so the map remembers up to where it has answered (its promise): a later segment begins behind that.
+// A tick has the same time while the map exists, and a later tick never has an earlier time. Segments are
+// only appended and never change; each starts at the end of the previous one. The last one is unbounded, so
+// the map records the last tick that it has converted (its *promise*): a new segment starts after it.
 //
 // A calibration compares the map with a reading. If the map is within the reading, nothing happens. Otherwise
-// a segment is appended: it bends towards the time that was read, meets it, and goes on at the rate of the
-// device's clock. Of that rate no more is changed than readings a second apart demand.
+// it appends a segment that bends towards the time of the reading, meets it, and continues at the rate of the
+// device's clock. That rate changes by no more than readings a second apart require.
 //
-// to_ns may be called from any thread, at any time: it takes no lock and makes no system call. Calibrations
-// come from any thread; one that meets another does nothing.
+// *Threads:* any thread may call to_ns, which takes no lock and makes no system call. Any thread may
+// calibrate; overlapping calibrations have no effect.
 #pragma once
 
 #include <array>
@@ -21,7 +21,8 @@
 
 namespace rigel {
 
-/// One look at two clocks: the device counted `ticks` at some moment between two times of the system's clock.
+/// One reading of two clocks: the device counted `ticks` at some moment between two times of the system's
+/// clock.
 struct ClockReading {
   uint64_t ticks = 0;
   uint64_t earliest_ns = 0;
@@ -30,19 +31,19 @@ struct ClockReading {
 
 class TickMap {
  public:
-  /// How far behind the last calibration a tick may be to be promised its time, in nanoseconds. The device
-  /// has not counted what is further away yet; the time of such a tick is what the map makes of it when
-  /// asked.
+  /// Maximum distance of a tick after the last calibration that fixes its time, in nanoseconds. The device
+  /// has not counted later ticks yet; their time is computed for each request and may change.
   static constexpr uint64_t kPromisedNs = 128ull * 1'000'000'000;
 
-  /// `first` is the earliest reading that there is, `now` some that were taken in a row just now.
-  /// `ticks_per_second` is what the clock is said to run at, 0 if unknown; the readings have the last word.
+  /// `first` is the earliest reading, `now` a series of current readings. `ticks_per_second` is the nominal
+  /// rate, 0 if unknown; readings override it.
   TickMap(const ClockReading& first, std::span<const ClockReading> now, uint64_t ticks_per_second) noexcept;
   ~TickMap();
   TickMap(const TickMap&) = delete;
   TickMap& operator=(const TickMap&) = delete;
 
-  /// The time of a tick in nanoseconds of CLOCK_BOOTTIME; 0 for a tick before that clock began.
+  /// Returns the time of a tick in nanoseconds of CLOCK_BOOTTIME; 0 for a tick before the start of that
+  /// clock.
   uint64_t to_ns(uint64_t tick) noexcept {
     uint64_t state = state_.load(std::memory_order_acquire);
     const uint64_t since = tick - origin_;
@@ -54,25 +55,24 @@ class TickMap {
     return (since >= newest.begin ? newest : segment_of(state, since)).at(since);
   }
 
-  /// Compares the map with readings that were taken in a row just now, and bends it if they differ.
+  /// Compares the map with a series of current readings, and appends a segment if they differ.
   void calibrate(std::span<const ClockReading> now) noexcept;
 
-  /// Whether the readings can be of the clock that the map is of: one that was not reset, nor is another.
+  /// Whether the readings can be of the map's clock: not reset, and not another clock.
   bool fits(std::span<const ClockReading> now) noexcept;
 
-  /// Up to where times have been told: grows whenever the time of a newer tick is asked for.
+  /// Returns the promise: it grows with each request for a newer tick.
   uint64_t promised() const noexcept { return promised(state_.load(std::memory_order_relaxed)); }
-  /// How many segments there are.
   uint32_t segments() const noexcept { return count(state_.load(std::memory_order_relaxed)); }
 
  private:
   __extension__ using Wide = unsigned __int128;
 
-  // In ticks since origin_ and nanoseconds; rates are nanoseconds a tick, with 32 bits behind the point.
+  // In ticks since origin_ and nanoseconds; rates are nanoseconds per tick, with 32 fractional bits.
   struct Segment {
     uint64_t begin;
     uint64_t begin_ns;
-    uint64_t bend_ticks;  // so long at the first rate, then at the second
+    uint64_t bend_ticks;  // length at the first rate; the second applies afterwards
     uint64_t bend_rate;
     uint64_t rate;
 
@@ -83,7 +83,7 @@ class TickMap {
       return begin_ns + static_cast<uint64_t>(fraction >> kRateBits);
     }
   };
-  // What readings in a row say together: at tick `since` it was a time between these.
+  // Combined result of readings: at tick `since` the time was between these.
   struct Bounds {
     uint64_t since;
     int64_t earliest_ns;
@@ -92,11 +92,11 @@ class TickMap {
   };
 
   static constexpr int kRateBits = 32;
-  // The state is one word: how many segments, and the promise, in steps of so many ticks.
+  // The state is one word: the number of segments, and the promise in steps of several ticks.
   static constexpr int kCountBits = 24;
   static constexpr int kStepBits = 16;
   static constexpr uint64_t kFarthest = (uint64_t{1} << (64 - kCountBits + kStepBits)) - 1;
-  static constexpr uint32_t kFirstBlock = 16;  // segments; every block has twice as many as the last
+  static constexpr uint32_t kFirstBlock = 16;  // segments; every block is twice as large as the previous one
   static constexpr uint32_t kBlocks = 18;
 
   static uint32_t count(uint64_t state) noexcept { return state & ((1u << kCountBits) - 1); }
@@ -116,16 +116,16 @@ class TickMap {
   bool append(const Bounds& now, double target_ns) noexcept RIGEL_REQUIRES(calibrating_);
   bool make_room(uint32_t index) noexcept;
 
-  const uint64_t origin_;  // the first reading's tick
+  const uint64_t origin_;  // tick of the first reading
   std::atomic<uint64_t> state_{0};
-  std::atomic<uint64_t> last_{0};     // the last calibration's tick
+  std::atomic<uint64_t> last_{0};     // tick of the last calibration
   std::atomic<uint64_t> horizon_{0};  // kPromisedNs in ticks
   std::array<Segment, kFirstBlock> first_block_;
   std::array<std::atomic<Segment*>, kBlocks> blocks_{};
 
   Mutex calibrating_;
-  double rate_ RIGEL_GUARDED_BY(calibrating_);    // nanoseconds a tick
-  Bounds base_ RIGEL_GUARDED_BY(calibrating_){};  // what the rate is measured from
+  double rate_ RIGEL_GUARDED_BY(calibrating_);    // nanoseconds per tick
+  Bounds base_ RIGEL_GUARDED_BY(calibrating_){};  // the reading from which the rate is measured
 };
 
 }  // namespace rigel

@@ -1,4 +1,4 @@
-// What the time of a tick costs: a new one every time, the same, and one of long ago.
+// Cost of the conversion of a tick: a new one each time, a repeated one, and an old one.
 #include <benchmark/benchmark.h>
 
 #include <vector>
@@ -30,7 +30,7 @@ void tick(benchmark::State& state, uint64_t begin, uint64_t step) {
     tick += step;
   }
   state.counters["segments"] = map.segments();
-  state.counters["at_most_ns"] = 30;  // ROCr takes 25 where it need not read the clocks
+  state.counters["at_most_ns"] = 30;  // ROCr takes 25 if it need not read the clocks
 }
 void new_ticks(benchmark::State& state) {
   tick(state, 0, 1000);

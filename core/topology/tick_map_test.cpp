@@ -16,8 +16,8 @@ namespace {
 
 constexpr double kSecond = 1e9;
 
-// A clock that counts at a rate which the test changes, and what looks at it find: the system's time before
-// and after each, as far apart as looks are long.
+// A clock with a variable rate, and readings of it: the system's time before and after each, at a distance of
+// the reading's duration.
 class Simulation {
  public:
   explicit Simulation(double hertz, uint64_t ticks = 1'000'000'000) : hertz_(hertz), ticks_(double(ticks)) {}
@@ -54,7 +54,7 @@ class Simulation {
   std::mt19937_64 random_{7};
 };
 
-// What the map has said, and that it never says anything else.
+// Records the map's answers, and checks that they never change.
 class Answers {
  public:
   explicit Answers(TickMap& map) : map_(map) {}
@@ -79,7 +79,7 @@ class Answers {
   std::vector<std::pair<uint64_t, uint64_t>> said_;
 };
 
-TEST(TickMap, IsWithinWhatWasRead) {
+TEST(TickMap, IsWithinReadings) {
   Simulation clock(27e6);
   const ClockReading first = clock.look();
   clock.pass(0.01 * kSecond);
@@ -91,7 +91,7 @@ TEST(TickMap, IsWithinWhatWasRead) {
   EXPECT_EQ(map.segments(), 1u);
 }
 
-TEST(TickMap, LearnsTheRateFromReadingsThatAreFarApart) {
+TEST(TickMap, MeasuresRateFromDistantReadings) {
   Simulation clock(100e6);
   clock.set_error(80);
   const ClockReading first = clock.look();
@@ -104,7 +104,7 @@ TEST(TickMap, LearnsTheRateFromReadingsThatAreFarApart) {
   EXPECT_NEAR(static_cast<double>(map.to_ns(first.ticks)), static_cast<double>(first.latest_ns), 400);
 }
 
-TEST(TickMap, KnowsTheRateFromReadingsAloneIfNobodyTells) {
+TEST(TickMap, MeasuresUnknownRate) {
   Simulation clock(24e6);
   const ClockReading first = clock.look();
   clock.pass(kSecond);
@@ -113,7 +113,7 @@ TEST(TickMap, KnowsTheRateFromReadingsAloneIfNobodyTells) {
   EXPECT_NEAR(static_cast<double>(map.to_ns(clock.ticks())), clock.now_ns(), 1000);
 }
 
-TEST(TickMap, TellsTicksOfBeforeTheFirstReading) {
+TEST(TickMap, ConvertsTicksBeforeFirstReading) {
   Simulation clock(100e6, 1'000'000'000'000);
   const uint64_t early = clock.ticks();
   const double early_ns = clock.now_ns();
@@ -128,8 +128,8 @@ TEST(TickMap, TellsTicksOfBeforeTheFirstReading) {
   EXPECT_EQ(map.to_ns(1), 0u) << "the system's clock began later";
 }
 
-// Clocks wander: a crystal by its temperature, the system's when it is disciplined.
-TEST(TickMap, FollowsDriftAndChangesNoAnswer) {
+// Clocks drift: a crystal with its temperature, the system's when it is disciplined.
+TEST(TickMap, FollowsDriftWithoutChangingAnswers) {
   for (const double hertz : {25e6, 27e6, 100e6}) {
     SCOPED_TRACE(hertz);
     Simulation clock(hertz);
@@ -141,12 +141,12 @@ TEST(TickMap, FollowsDriftAndChangesNoAnswer) {
     std::mt19937_64 random(1);
     double worst = 0;
     for (int second = 0; second < 600; ++second) {
-      clock.set_error(50 + 20 * std::sin(second / 40.));  // by up to half a millionth a second
+      clock.set_error(50 + 20 * std::sin(second / 40.));  // by up to half a millionth per second
       for (int i = 0; i < 50; ++i) {
         clock.pass(std::uniform_real_distribution(0., 0.04)(random) * kSecond);
         const double error = std::abs(answers.ask(clock.ticks()) - clock.now_ns());
         if (second > 10) worst = std::max(worst, error);
-        // Older ones, and some that are still to come.
+        // Older ticks, and some in the future.
         answers.ask(clock.ticks() - random() % 100'000'000);
         if (i % 10 == 0) answers.ask(clock.ticks() + random() % 100'000);
       }
@@ -158,7 +158,7 @@ TEST(TickMap, FollowsDriftAndChangesNoAnswer) {
   }
 }
 
-TEST(TickMap, MeetsTheClockAgainAfterAJump) {
+TEST(TickMap, FollowsClockAfterJump) {
   for (const double jump_ns : {300 * kSecond, 0.4 * kSecond, 20'000.}) {
     SCOPED_TRACE(jump_ns);
     Simulation device(100e6);
@@ -167,8 +167,7 @@ TEST(TickMap, MeetsTheClockAgainAfterAJump) {
     TickMap map(first, device.looks(), 100'000'000);
     Answers answers(map);
     answers.ask(device.ticks());
-    // The device stood still while the system's clock went on, as in a machine that slept; and the other way
-    // round.
+    // The device stands still while the system's clock continues, as during suspend; then the reverse.
     device.set_error(-1e6);
     device.pass(jump_ns);
     device.set_error(0);
@@ -189,7 +188,7 @@ TEST(TickMap, MeetsTheClockAgainAfterAJump) {
   }
 }
 
-TEST(TickMap, HasOneAnswerForThreadsWhileItIsCalibrated) {
+TEST(TickMap, GivesThreadsSameAnswerDuringCalibration) {
   Simulation clock(100e6);
   const ClockReading first = clock.look();
   clock.pass(kSecond);
@@ -200,7 +199,7 @@ TEST(TickMap, HasOneAnswerForThreadsWhileItIsCalibrated) {
   std::vector<std::vector<std::pair<uint64_t, uint64_t>>> said(3);
   for (auto& mine : said) {
     threads.emplace_back([&] {
-      std::mt19937_64 random(3);  // all the same
+      std::mt19937_64 random(3);  // the same in all threads
       for (uint64_t i = 0; i < 200'000 || !done; ++i) {
         const uint64_t tick = begin + i % 200'000 * 50'000 + random() % 100;
         const uint64_t ns = map.to_ns(tick);
@@ -222,7 +221,7 @@ TEST(TickMap, HasOneAnswerForThreadsWhileItIsCalibrated) {
   for (const auto& [tick, ns] : said[0]) ASSERT_EQ(map.to_ns(tick), ns);
 }
 
-TEST(TickMap, IgnoresAClockThatWasReset) {
+TEST(TickMap, IgnoresResetClock) {
   Simulation clock(100e6), reset(100e6, 5);
   const ClockReading first = clock.look();
   clock.pass(kSecond);
@@ -236,7 +235,7 @@ TEST(TickMap, IgnoresAClockThatWasReset) {
   EXPECT_EQ(map.to_ns(tick), ns);
 }
 
-TEST(TickMap, MakesNothingOfANumberThatIsNoTick) {
+TEST(TickMap, IgnoresInvalidTicks) {
   Simulation clock(100e6);
   const ClockReading first = clock.look();
   clock.pass(kSecond);
@@ -247,8 +246,8 @@ TEST(TickMap, MakesNothingOfANumberThatIsNoTick) {
   EXPECT_EQ(map.promised(), promised) << "drift is followed all the same";
 }
 
-// A device's clock as the runtime has it: read by a function, and the same in its next life.
-TEST(DeviceClock, KeepsTheTimesOfTicksInTheNextLifeOfTheRuntime) {
+// A device's clock as in the runtime: read by a function, and reused by the next runtime.
+TEST(DeviceClock, KeepsTimesInNextRuntime) {
   Simulation clock(100e6);
   const DeviceClock::Source source{"a clock of this test",
                                    [&](ClockReading& reading) {
@@ -281,7 +280,7 @@ TEST(DeviceClock, KeepsTheTimesOfTicksInTheNextLifeOfTheRuntime) {
   EXPECT_NEAR(static_cast<double>(reset.to_ns(clock.ticks())), now, 500);
 }
 
-TEST(DeviceClock, KeepsItsMapWhileAnotherOfItsNameBegins) {
+TEST(DeviceClock, KeepsMapIfClockWithSameNameStarts) {
   Simulation clock(100e6);
   Simulation faster(1e9, 3);
   const auto source_of = [](Simulation& simulation, uint64_t ticks_per_second) {
@@ -311,7 +310,7 @@ TEST(DeviceClock, KeepsItsMapWhileAnotherOfItsNameBegins) {
   EXPECT_EQ(one.to_ns(tick), ns) << "in its next life, too";
 }
 
-TEST(DeviceClock, TellsNoTimeOfAClockThatCannotBeRead) {
+TEST(DeviceClock, ReturnsZeroForUnreadableClock) {
   DeviceClock clock({"none", [](ClockReading&) { return false; }, [] { return uint64_t{0}; }}, nullptr);
   EXPECT_EQ(clock.to_ns(5), 0u);
   clock.calibrate();
