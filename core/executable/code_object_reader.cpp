@@ -12,7 +12,7 @@
 namespace rigel {
 namespace {
 
-/// Bytes of a regular file, which is what can be read at any offset.
+/// Returns the size of a regular file, which can be read at any offset.
 Result<uint64_t> size_of_file(int descriptor) {
   struct stat facts {};
   if (::fstat(descriptor, &facts) != 0) {

@@ -1,11 +1,9 @@
-// Where the bytes of a code object come from: a file or the application's memory.
+// Bytes of a code object, from a file or the application's memory.
 //
-// A file is read once, when its reader is created, into memory of the reader's own. So it may be closed,
-// overwritten or truncated afterwards: a mapped file that shrinks would take the process down with SIGBUS in
-// the middle of a load. Memory stays the application's, who keeps it unchanged for as long as the reader
-// lives.
-//
-// Immutable once made; any thread.
+// *Lifetime:* a file is read once into memory of the reader, when the reader is created. It may be closed,
+// overwritten or truncated afterwards: a mapped file that shrinks would end the process with SIGBUS during a
+// load. Memory belongs to the application, which must not change it while the reader lives.
+// *Threads:* immutable after creation; any thread.
 #pragma once
 
 #include <cstddef>
@@ -21,21 +19,22 @@ namespace rigel {
 
 class CodeObjectReader {
  public:
-  /// All of an open file. INVALID_FILE if it cannot be read or is empty.
+  /// Reads a whole open file. Fails with INVALID_FILE if it is unreadable or empty.
   static Result<std::shared_ptr<CodeObjectReader>> from_file(int descriptor);
 
-  /// A part of an open file: INVALID_FILE as above, INVALID_CODE_OBJECT if the file has no such part.
+  /// Reads a part of an open file. Fails with INVALID_FILE as above, and INVALID_CODE_OBJECT if the file does
+  /// not contain the part.
   static Result<std::shared_ptr<CodeObjectReader>> from_file(int descriptor, uint64_t offset, uint64_t size);
 
-  /// Memory; `owner` keeps it, if anybody has to.
+  /// Refers to memory, which `owner`, if not null, keeps alive.
   static std::shared_ptr<CodeObjectReader> from_memory(std::span<const std::byte> memory,
                                                        std::shared_ptr<const void> owner = nullptr);
 
   std::span<const std::byte> bytes() const { return bytes_; }
   const std::string& uri() const { return uri_; }
-  /// The descriptor that it was made from, which is the application's and may be closed by now.
+  /// Descriptor of the file, which the application may have closed.
   std::optional<int> file() const { return file_; }
-  /// The bytes can be had again by the URI: whoever keeps that need not keep the reader.
+  /// Whether the URI refers to the same bytes, so that the reader is not needed for them.
   bool is_copy_of_named_file() const { return is_copy_of_named_file_; }
 
  private:

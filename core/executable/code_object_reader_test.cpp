@@ -19,14 +19,14 @@ namespace {
 using ::testing::EndsWith;
 using ::testing::StartsWith;
 
-// Read-only and part of this program's file.
+// Read-only data in this program's file.
 constexpr char kEmbedded[64] = "bytes that the linker puts into the executable file";
 
 std::span<const std::byte> as_bytes(const void* memory, size_t size) {
   return {static_cast<const std::byte*>(memory), size};
 }
 
-/// A file with a name that needs encoding, gone at the end.
+/// A file with a name that needs encoding, removed by the destructor.
 class TemporaryFile {
  public:
   explicit TemporaryFile(std::string_view contents) {
@@ -60,7 +60,7 @@ class CodeObjectReaderApi : public ExecutableFixture {
   }
 };
 
-TEST_F(CodeObjectReaderApi, RefusesWhatIsNoReadableFile) {
+TEST_F(CodeObjectReaderApi, RejectsUnreadableFiles) {
   EXPECT_EQ(create(-1), HSA_STATUS_ERROR_INVALID_FILE);
   EXPECT_EQ(create(9999), HSA_STATUS_ERROR_INVALID_FILE);
   const int folder = ::open("/", O_RDONLY | O_DIRECTORY);
@@ -79,7 +79,7 @@ TEST_F(CodeObjectReaderApi, RefusesWhatIsNoReadableFile) {
   ::close(ends[1]);
 }
 
-TEST_F(CodeObjectReaderApi, RefusesPartsThatAFileHasNot) {
+TEST_F(CodeObjectReaderApi, RejectsPartsOutsideFile) {
   const TemporaryFile file("0123456789");
   EXPECT_EQ(create(file.descriptor(), 0, 10), HSA_STATUS_SUCCESS);
   EXPECT_EQ(create(file.descriptor(), 9, 1), HSA_STATUS_SUCCESS);
@@ -91,7 +91,7 @@ TEST_F(CodeObjectReaderApi, RefusesPartsThatAFileHasNot) {
   EXPECT_EQ(create(-1, 0, 1), HSA_STATUS_ERROR_INVALID_FILE);
 }
 
-TEST_F(CodeObjectReaderApi, RefusesNullPointersAndDeadHandles) {
+TEST_F(CodeObjectReaderApi, RejectsNullPointersAndDestroyedHandles) {
   hsa_code_object_reader_t reader{};
   constexpr auto kInvalid = HSA_STATUS_ERROR_INVALID_ARGUMENT;
   EXPECT_EQ(registry_.code_object_reader_create_from_file(0, nullptr), kInvalid);
@@ -105,7 +105,7 @@ TEST_F(CodeObjectReaderApi, RefusesNullPointersAndDeadHandles) {
   EXPECT_EQ(registry_.code_object_reader_destroy(reader), HSA_STATUS_ERROR_INVALID_CODE_OBJECT_READER);
 }
 
-TEST(CodeObjectReader, HasTheBytesOfItsPartOfTheFile) {
+TEST(CodeObjectReader, ReadsPartOfFile) {
   const TemporaryFile file("0123456789");
   const auto reader = CodeObjectReader::from_file(file.descriptor(), 3, 4);
   ASSERT_TRUE(reader);
@@ -115,7 +115,7 @@ TEST(CodeObjectReader, HasTheBytesOfItsPartOfTheFile) {
   EXPECT_THAT((*reader)->uri(), EndsWith("#offset=3&size=4"));
 }
 
-TEST(CodeObjectReader, DoesNotMindWhatBecomesOfTheFile) {
+TEST(CodeObjectReader, IsIndependentOfFileAfterCreation) {
   const std::string contents(100000, 'x');
   const TemporaryFile file(contents);
   const auto reader = CodeObjectReader::from_file(file.descriptor());
@@ -125,20 +125,20 @@ TEST(CodeObjectReader, DoesNotMindWhatBecomesOfTheFile) {
   EXPECT_EQ((*reader)->bytes().back(), std::byte{'x'});
 }
 
-TEST(CodeObjectReader, LeavesTheFilePositionAlone) {
+TEST(CodeObjectReader, KeepsFilePosition) {
   const TemporaryFile file("0123456789");
   ASSERT_EQ(::lseek(file.descriptor(), 7, SEEK_SET), 7);
   ASSERT_TRUE(CodeObjectReader::from_file(file.descriptor()));
   EXPECT_EQ(::lseek(file.descriptor(), 0, SEEK_CUR), 7);
 }
 
-TEST(Uri, EncodesWhatIsNotPlainInAPath) {
+TEST(Uri, EncodesSpecialCharacters) {
   EXPECT_EQ(file_uri("/a-Z_0.9~/b", std::nullopt), "file:///a-Z_0.9~/b");
   EXPECT_EQ(file_uri("/a b%\xc3\xa4#?", std::nullopt), "file:///a%20b%25%C3%A4%23%3F");
   EXPECT_EQ(file_uri("/f", FileRange{8192, 3000}), "file:///f#offset=8192&size=3000");
 }
 
-TEST(Uri, OfAWholeFileHasNoRange) {
+TEST(Uri, OmitsRangeForWholeFile) {
   const TemporaryFile file("text");
   const auto reader = CodeObjectReader::from_file(file.descriptor());
   ASSERT_TRUE(reader);
@@ -146,7 +146,7 @@ TEST(Uri, OfAWholeFileHasNoRange) {
   EXPECT_TRUE((*reader)->is_copy_of_named_file());
 }
 
-TEST(Uri, OfAFileThatCannotBeFoundAgainIsItsCopyInMemory) {
+TEST(Uri, IsMemoryForUnnamedFile) {
   const int nameless = ::memfd_create("nameless", MFD_CLOEXEC);
   ASSERT_EQ(::write(nameless, "text", 4), 4);
   const auto reader = CodeObjectReader::from_file(nameless);
@@ -160,14 +160,14 @@ TEST(Uri, OfAFileThatCannotBeFoundAgainIsItsCopyInMemory) {
   EXPECT_FALSE(path_of_file(file.descriptor()));
 }
 
-TEST(Uri, OfHeapMemoryNamesTheProcess) {
+TEST(Uri, IsProcessMemoryForHeap) {
   const std::string memory(100, 'x');
   EXPECT_EQ(best_uri(as_bytes(memory.data(), 100)),
             fmt::format("memory://{}#offset=0x{:x}&size=100", ::getpid(),
                         reinterpret_cast<uintptr_t>(memory.data())));
 }
 
-TEST(Uri, OfReadOnlyDataOfALoadedFileNamesTheFile) {
+TEST(Uri, IsFileForReadOnlyDataOfLoadedFile) {
   const std::string uri = best_uri(as_bytes(kEmbedded, sizeof kEmbedded));
   char path[4096];
   const ssize_t length = ::readlink("/proc/self/exe", path, sizeof path);
@@ -175,7 +175,7 @@ TEST(Uri, OfReadOnlyDataOfALoadedFileNamesTheFile) {
   const std::string executable(path, static_cast<size_t>(length));
   const std::string prefix = file_uri(executable, std::nullopt) + "#offset=";
   ASSERT_THAT(uri, StartsWith(prefix));
-  // What the URI says is really there.
+  // The bytes are at the place in the URI.
   std::ifstream file(executable, std::ios::binary);
   file.seekg(std::stoll(uri.substr(prefix.size())));
   std::string read(sizeof kEmbedded, '\0');
@@ -183,7 +183,7 @@ TEST(Uri, OfReadOnlyDataOfALoadedFileNamesTheFile) {
   EXPECT_EQ(read, std::string(kEmbedded, sizeof kEmbedded));
 }
 
-TEST(Uri, OfWritableDataOfALoadedFileIsMemory) {
+TEST(Uri, IsMemoryForWritableDataOfLoadedFile) {
   static char writable[16] = "not in the file";
   writable[0] = 'N';
   EXPECT_THAT(best_uri(as_bytes(writable, sizeof writable)), StartsWith("memory://"));

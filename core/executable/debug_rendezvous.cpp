@@ -14,8 +14,8 @@ static_assert(offsetof(RigelDebugRendezvous, loader_base) == offsetof(r_debug, r
 namespace rigel {
 namespace {
 
-// The protocol between runtime, trap handler and debugger. Debuggers that do not know it leave the process
-// alone.
+// Version of the protocol between runtime, trap handler and debugger. Debuggers that do not support it ignore
+// the process.
 constexpr int32_t kProtocolVersion = 11;
 
 constinit Mutex list_mutex;
@@ -25,7 +25,7 @@ constinit link_map* list_tail RIGEL_GUARDED_BY(list_mutex) = nullptr;
 
 extern "C" {
 
-/// Debuggers break here. It must stay a function of its own, called from here only.
+/// Debuggers set a breakpoint here. Must remain a separate function that is called only from this file.
 __attribute__((noinline)) void _loader_debug_state() {
   asm volatile("" ::: "memory");
 }
@@ -37,7 +37,7 @@ constinit __attribute__((visibility("default"))) RigelDebugRendezvous _amdgpu_r_
 
 namespace {
 
-/// Announces a change of the list, lets `change` do it, and announces that it is done.
+/// Announces a change of the list, calls `change`, and announces the end of the change.
 template <class Change>
 void announce(int32_t kind, Change change) {
   const MutexLock lock(list_mutex);

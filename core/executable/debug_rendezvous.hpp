@@ -1,9 +1,9 @@
-// Where a debugger finds the code objects that are loaded: the exported variable _amdgpu_r_debug, of the
-// layout of struct r_debug of <link.h>, points to a list of link_map, one for each loaded code object of a
-// frozen executable, with its URI and the difference between load and link address. A function of ours is
-// called before and after each change of the list, for debuggers to set a breakpoint on.
+// List of loaded code objects for debuggers: the exported variable _amdgpu_r_debug, with the layout of struct
+// r_debug of <link.h>, points to a list of link_map. There is one entry for each loaded code object of a
+// frozen executable, with its URI and the difference between load and link address. A function of this file
+// is called before and after each change of the list, so that debuggers can set a breakpoint.
 //
-// There is one list in a process. Any thread may add and remove; a lock of its own serialises them.
+// *Threads:* a process has one list. Any thread may add and remove; a dedicated lock serialises changes.
 #pragma once
 
 #include <link.h>
@@ -13,7 +13,7 @@
 
 namespace rigel {
 
-/// One entry of the list. It stays where it is while it is in the list.
+/// An entry of the list, whose address is constant while it is in the list.
 class DebugEntry {
  public:
   DebugEntry(std::string uri, int64_t load_delta);
@@ -23,9 +23,9 @@ class DebugEntry {
 
   const std::string& uri() const { return uri_; }
 
-  /// Tells debuggers. Not twice.
+  /// Adds the entry and notifies debuggers. Call once.
   void add();
-  /// Tells debuggers, if it was added.
+  /// Removes the entry and notifies debuggers, if it was added.
   void remove();
 
  private:
@@ -38,7 +38,7 @@ class DebugEntry {
 
 extern "C" {
 
-/// struct r_debug, with the breakpoint as a function, so that it is complete before any code of ours has run.
+/// struct r_debug with the breakpoint as a function pointer, so that it is initialised before any code runs.
 struct RigelDebugRendezvous {
   int32_t version;
   link_map* map;
@@ -47,6 +47,6 @@ struct RigelDebugRendezvous {
   uint64_t loader_base;
 };
 
-/// Exported from the runtime. The kernel driver is told its address when debugging is enabled.
+/// Exported from the runtime. The kernel driver receives its address when debugging is enabled.
 extern __attribute__((visibility("default"))) RigelDebugRendezvous _amdgpu_r_debug;
 }

@@ -26,8 +26,8 @@ Status ExecutableSymbol::get_info(uint32_t attribute, void* value) const {
   switch (attribute) {
     case HSA_EXECUTABLE_SYMBOL_INFO_AGENT:
       return answer(value, agent);
-    // One address, whatever it is the address of. Known from the loading on: rocprofiler of ROCm 5 asks for it just before
-    // the executable is frozen.
+    // All kinds have one address. It is available after loading: rocprofiler of ROCm 5 requests it before the
+    // executable is frozen.
     case HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_ADDRESS:
     case HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_OBJECT:
     case HSA_EXECUTABLE_SYMBOL_INFO_INDIRECT_FUNCTION_OBJECT:
@@ -139,7 +139,8 @@ Result<hsa_loaded_code_object_t> Executable::load(CodeTarget& target,
     const Status status = target.describe_kernel(descriptor, kernel);
     if (status != HSA_STATUS_SUCCESS) return error(status);
   }
-  // What follows can fail for want of memory only. The object then stays as far as it came, until the end.
+  // The following steps fail only without memory. The object then remains incomplete until the executable is
+  // destroyed.
   (*loaded)->handle = tables_.loaded.insert(*loaded);
   loaded_.push_back(*loaded);
   tables_.ranges.add(*loaded);
@@ -199,8 +200,8 @@ Status Executable::get_info(hsa_executable_info_t attribute, void* value) const 
 Status Executable::validate(uint32_t* result) const {
   const ReaderLock lock(mutex_);
   if (retired_) return HSA_STATUS_ERROR_INVALID_EXECUTABLE;
-  // Loading refuses what does not fit the executable, so it is among themselves that parts can differ: an
-  // executable of no particular rounding mode takes code of both.
+  // Loading rejects parts that do not fit the executable, so only parts can contradict each other: an
+  // executable without a specific rounding mode accepts code of both.
   std::optional<hsa_default_float_rounding_mode_t> rounding_mode;
   *result = 0;
   for (const auto& loaded : loaded_) {
@@ -281,7 +282,7 @@ void Executable::retire() {
     loaded->retire();
   }
   loaded_.clear();
-  // Entries stay: somebody may be reading one. They go with the last reference to the executable.
+  // Entries stay, because another thread may be reading one. The last reference to the executable frees them.
   for (Entry& entry : entries_) {
     if (entry.symbol.handle != 0) tables_.symbols.remove(entry.symbol.handle);
   }

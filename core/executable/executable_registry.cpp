@@ -56,7 +56,7 @@ Status ExecutableRegistry::create(hsa_profile_t profile, hsa_default_float_round
   if (profile != HSA_PROFILE_BASE && profile != HSA_PROFILE_FULL) {
     return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "invalid profile {}", static_cast<int>(profile));
   }
-  // The manual has no default mode here, but language runtimes ask for it and ROCr gives it to them.
+  // The manual does not list the default mode here, but language runtimes request it and ROCr accepts it.
   if (rounding_mode != HSA_DEFAULT_FLOAT_ROUNDING_MODE_DEFAULT &&
       rounding_mode != HSA_DEFAULT_FLOAT_ROUNDING_MODE_ZERO &&
       rounding_mode != HSA_DEFAULT_FLOAT_ROUNDING_MODE_NEAR) {
@@ -103,7 +103,7 @@ Status ExecutableRegistry::executable_destroy(hsa_executable_t executable) {
 Result<std::shared_ptr<Executable>> ExecutableRegistry::find_unfrozen(hsa_executable_t executable) {
   auto found = tables_.executables.find(executable.handle);
   if (!found) return no_executable(executable);
-  // Only to answer in the order that the manual lists the statuses in: what counts is checked under the lock.
+  // Only to report statuses in the manual's order: the lock guards the decisive checks.
   if (found->is_frozen()) return frozen_executable();
   return found;
 }

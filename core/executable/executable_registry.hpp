@@ -1,10 +1,10 @@
-// Executables, code object readers and legacy code objects, as the API sees them: each member here is the API
-// function of its name without `hsa_`, with the parameters, statuses and ordering that hsa.h and
-// hsa_ven_amd_loader.h document. Only NOT_INITIALIZED is left to the caller. Handles are checked: stale,
-// foreign and made-up ones are told apart from live ones.
+// Executables, code object readers and legacy code objects of the API. Each member implements the API
+// function with its name and the prefix `hsa_`, with the parameters, statuses and ordering in hsa.h and
+// hsa_ven_amd_loader.h. The caller checks NOT_INITIALIZED. Destroyed, foreign and invalid handles are
+// rejected. Members may throw std::bad_alloc.
 //
-// One registry belongs to a runtime. Any thread may call anything at any time between construction and
-// shut_down; see executable.hpp for what waits for what. Members may throw std::bad_alloc.
+// *Threads:* any thread, between construction and shut_down; executable.hpp describes the locks.
+// *Lifetime:* owned by a runtime.
 #pragma once
 
 #include <hsa/hsa.h>
@@ -29,7 +29,7 @@ class ExecutableRegistry {
   ExecutableRegistry(const ExecutableRegistry&) = delete;
   ExecutableRegistry& operator=(const ExecutableRegistry&) = delete;
 
-  /// Ends everything, for the last hsa_shut_down: no code is running any more, the targets still exist.
+  /// Destroys everything at the last hsa_shut_down: no code is running, and the targets still exist.
   void shut_down() noexcept;
 
   // hsa.h: readers
@@ -127,8 +127,8 @@ class ExecutableRegistry {
   LegacyCodeObjects code_objects_;
   HandleTable<LegacyCodeSymbol> code_symbols_{HandleKind::kCodeSymbol};
 
-  // Held while executables are created, destroyed or iterated over. Recursive, because what a callback does
-  // is not for us to know: a nested iteration works, and destroying ends well.
+  // Held while executables are created, destroyed or iterated over. Recursive, because a callback may do any
+  // of these: nested iteration and destruction both work.
   std::recursive_mutex lifecycle_mutex_;
 };
 

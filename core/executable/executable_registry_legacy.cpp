@@ -1,5 +1,4 @@
-// The part of the registry that serves hsa_code_object_t, which version 1.0 of the API had instead of
-// readers.
+// Functions of the registry for hsa_code_object_t, which version 1.0 of the API had instead of readers.
 #include <cstring>
 #include <string>
 

@@ -1,4 +1,4 @@
-// The part of the registry that hsa_ven_amd_loader.h declares: what is loaded where, for profilers and
+// Functions of the registry for hsa_ven_amd_loader.h: loaded code and its addresses, for profilers and
 // debuggers.
 #include <algorithm>
 #include <vector>
@@ -41,7 +41,7 @@ Status ExecutableRegistry::ven_amd_loader_query_segment_descriptors(
     return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT,
                 "{}: descriptors and their number must both be zero or both be set", __func__);
   }
-  // One moment for all of them: no executable comes or goes, and none is in the middle of a change.
+  // A consistent state of all: no executable is created, destroyed or changed during the call.
   const std::lock_guard lifecycle_lock(lifecycle_mutex_);
   const auto executables = tables_.executables.all();
   std::vector<std::shared_lock<SharedMutex>> holds;

@@ -28,7 +28,7 @@ class ExecutableApi : public ExecutableFixture {
 // --- Creation and end
 // ---------------------------------------------------------------------------------------------
 
-TEST_F(ExecutableApi, IsCreatedUnfrozenWithWhatItWasGiven) {
+TEST_F(ExecutableApi, CreateStoresArguments) {
   hsa_executable_t executable{};
   ASSERT_EQ(registry_.executable_create_alt(HSA_PROFILE_BASE, HSA_DEFAULT_FLOAT_ROUNDING_MODE_ZERO,
                                             "-unknown_option", &executable),
@@ -50,7 +50,7 @@ TEST_F(ExecutableApi, IsCreatedUnfrozenWithWhatItWasGiven) {
             HSA_STATUS_ERROR_INVALID_ARGUMENT);
 }
 
-TEST_F(ExecutableApi, CanBeCreatedFrozenAndIsThenOfNoUse) {
+TEST_F(ExecutableApi, CreateFrozenRejectsLoads) {
   hsa_executable_t executable{};
   ASSERT_EQ(registry_.executable_create(HSA_PROFILE_FULL, HSA_EXECUTABLE_STATE_FROZEN, nullptr, &executable),
             HSA_STATUS_SUCCESS);
@@ -58,7 +58,7 @@ TEST_F(ExecutableApi, CanBeCreatedFrozenAndIsThenOfNoUse) {
   EXPECT_EQ(freeze(executable), HSA_STATUS_ERROR_FROZEN_EXECUTABLE);
 }
 
-TEST_F(ExecutableApi, RefusesToBeCreatedWithNonsense) {
+TEST_F(ExecutableApi, CreateRejectsInvalidArguments) {
   hsa_executable_t executable{};
   const auto near = HSA_DEFAULT_FLOAT_ROUNDING_MODE_NEAR;
   EXPECT_EQ(registry_.executable_create_alt(static_cast<hsa_profile_t>(2), near, nullptr, &executable),
@@ -73,7 +73,7 @@ TEST_F(ExecutableApi, RefusesToBeCreatedWithNonsense) {
             HSA_STATUS_ERROR_INVALID_ARGUMENT);
 }
 
-TEST_F(ExecutableApi, EndsWithAllThatBelongsToIt) {
+TEST_F(ExecutableApi, DestroyInvalidatesAllHandles) {
   const Bytes bytes = host_kernels();
   const hsa_executable_t executable = load_host_kernels(bytes);
   const auto work = symbol(executable, "work", targets_.cpu);
@@ -100,7 +100,7 @@ TEST_F(ExecutableApi, EndsWithAllThatBelongsToIt) {
             HSA_STATUS_ERROR_INVALID_CODE_OBJECT);
 }
 
-TEST_F(ExecutableApi, FunctionsTellAStaleHandleFromALiveOne) {
+TEST_F(ExecutableApi, FunctionsRejectDestroyedHandles) {
   const hsa_executable_t stale = make_executable();
   ASSERT_EQ(registry_.executable_destroy(stale), HSA_STATUS_SUCCESS);
   const hsa_executable_t live = make_executable();
@@ -134,7 +134,7 @@ TEST_F(ExecutableApi, FunctionsTellAStaleHandleFromALiveOne) {
   }
 }
 
-TEST_F(ExecutableApi, FunctionsRefuseNullPointers) {
+TEST_F(ExecutableApi, FunctionsRejectNullPointers) {
   const hsa_executable_t executable = make_executable();
   const hsa_agent_t agent = targets_.cpu.agent();
   hsa_executable_symbol_t found{};
@@ -157,13 +157,13 @@ TEST_F(ExecutableApi, FunctionsRefuseNullPointers) {
 // --- Loading and running
 // ------------------------------------------------------------------------------------------
 
-TEST_F(ExecutableApi, RunsWhatItLoaded) {
+TEST_F(ExecutableApi, LoadedCodeRuns) {
   const Bytes bytes = host_kernels();
   const hsa_executable_t executable = load_host_kernels(bytes);
   ASSERT_EQ(freeze(executable), HSA_STATUS_SUCCESS);
   EXPECT_EQ(targets_.cpu.finished, 1);
 
-  // As a packet processor would: from the kernel object to the entry.
+  // As a packet processor does: from the kernel object to the entry.
   const auto object =
       info<uint64_t>(symbol(executable, "work.kd", targets_.cpu), HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_OBJECT);
   const auto* descriptor = reinterpret_cast<const KernelDescriptor*>(object);
@@ -175,7 +175,7 @@ TEST_F(ExecutableApi, RunsWhatItLoaded) {
   EXPECT_EQ(argument, 7 + external_variable_of_test + external_function_of_test(6) + 42 + 0 + 1);
 }
 
-TEST_F(ExecutableApi, LoadsForEachAgentApart) {
+TEST_F(ExecutableApi, LoadsSeparatelyForEachAgent) {
   const Bytes bytes = host_kernels();
   const hsa_executable_t executable = load_host_kernels(bytes);
   ASSERT_EQ(define_external(executable, targets_.other_cpu), HSA_STATUS_SUCCESS);
@@ -189,7 +189,7 @@ TEST_F(ExecutableApi, LoadsForEachAgentApart) {
       targets_.other_cpu.agent().handle);
 }
 
-TEST_F(ExecutableApi, BuildsGpuCodeForAddressesOfTheDevice) {
+TEST_F(ExecutableApi, RelocatesGpuCodeForDeviceAddress) {
   const Bytes bytes = gpu_kernels();
   const hsa_executable_t executable = make_executable();
   int outside = 0;
@@ -212,7 +212,7 @@ TEST_F(ExecutableApi, BuildsGpuCodeForAddressesOfTheDevice) {
   EXPECT_TRUE(targets_.gpu.exports.count("add.kd"));
 }
 
-TEST_F(ExecutableApi, RefusesToLoadWithTheStatusOfTheReason) {
+TEST_F(ExecutableApi, LoadFailsWithSpecificStatus) {
   const Bytes host = host_kernels();
   const Bytes gpu = gpu_kernels();
   const hsa_executable_t executable = make_executable();
@@ -242,7 +242,7 @@ TEST_F(ExecutableApi, RefusesToLoadWithTheStatusOfTheReason) {
             HSA_STATUS_ERROR_FROZEN_EXECUTABLE);
 }
 
-TEST_F(ExecutableApi, StaysUnfrozenIfCodeCannotBeFinished) {
+TEST_F(ExecutableApi, StaysUnfrozenIfFinishFails) {
   const Bytes bytes = host_kernels();
   const hsa_executable_t executable = load_host_kernels(bytes);
   targets_.cpu.finish_status = HSA_STATUS_ERROR_OUT_OF_RESOURCES;
@@ -256,7 +256,7 @@ TEST_F(ExecutableApi, StaysUnfrozenIfCodeCannotBeFinished) {
   EXPECT_EQ(targets_.cpu.finished, 1);
 }
 
-TEST_F(ExecutableApi, DoesNotNeedItsReaderOnceLoaded) {
+TEST_F(ExecutableApi, IsIndependentOfReaderAfterLoad) {
   hsa_executable_t executable{};
   {
     Bytes bytes = host_kernels();
@@ -274,7 +274,7 @@ TEST_F(ExecutableApi, DoesNotNeedItsReaderOnceLoaded) {
   EXPECT_EQ(name_of(symbol(executable, "counter", targets_.cpu)), "counter");
 }
 
-TEST_F(ExecutableApi, WantsHsailCodeToAgreeInProfileAndRounding) {
+TEST_F(ExecutableApi, ValidatesProfileAndRoundingOfHsailCode) {
   const auto code_of = [](char profile, char model, char rounding) {
     const auto words = [](std::initializer_list<uint32_t> values) {
       return std::string(reinterpret_cast<const char*>(values.begin()), values.size() * 4);
@@ -300,7 +300,7 @@ TEST_F(ExecutableApi, WantsHsailCodeToAgreeInProfileAndRounding) {
   EXPECT_EQ(load_into(kNear, code_of(1, 1, 2)), kRefused);
   EXPECT_EQ(load_into(kNear, code_of(0, 0, 2)), kRefused);
 
-  // Each part may fit the executable and yet not the others.
+  // Each part fits the executable, but not the others.
   const hsa_executable_t mixed = [&] {
     hsa_executable_t executable{};
     registry_.executable_create_alt(HSA_PROFILE_BASE, HSA_DEFAULT_FLOAT_ROUNDING_MODE_DEFAULT, nullptr,
@@ -319,7 +319,7 @@ TEST_F(ExecutableApi, WantsHsailCodeToAgreeInProfileAndRounding) {
 // --- Variables of the application
 // ---------------------------------------------------------------------------------
 
-TEST_F(ExecutableApi, WantsExternalVariablesDefinedBeforeTheLoad) {
+TEST_F(ExecutableApi, LoadRequiresDefinedExternalVariables) {
   const Bytes bytes = host_kernels();
   const hsa_executable_t executable = make_executable();
   EXPECT_EQ(load(executable, targets_.cpu, bytes), HSA_STATUS_ERROR_VARIABLE_UNDEFINED);
@@ -330,7 +330,7 @@ TEST_F(ExecutableApi, WantsExternalVariablesDefinedBeforeTheLoad) {
   EXPECT_EQ(load(executable, targets_.cpu, bytes), HSA_STATUS_SUCCESS);
 }
 
-TEST_F(ExecutableApi, PrefersTheVariableOfTheAgentToThatOfTheProgram) {
+TEST_F(ExecutableApi, AgentVariableOverridesProgramVariable) {
   const Bytes bytes = host_kernels();
   int of_program = 1;
   const auto external_in = [&](bool with_agents) {
@@ -354,7 +354,7 @@ TEST_F(ExecutableApi, PrefersTheVariableOfTheAgentToThatOfTheProgram) {
   EXPECT_EQ(external_in(true), external_variable_of_test);
 }
 
-TEST_F(ExecutableApi, DefinesAVariableOnceForEachAgentAndTheProgram) {
+TEST_F(ExecutableApi, VariableIsDefinedOncePerAgentAndProgram) {
   const hsa_executable_t executable = make_executable();
   int there = 0;
   const auto define_for = [&](const CodeTarget& target) {
@@ -374,7 +374,7 @@ TEST_F(ExecutableApi, DefinesAVariableOnceForEachAgentAndTheProgram) {
             HSA_STATUS_ERROR_INVALID_AGENT);
 }
 
-TEST_F(ExecutableApi, RefusesCodeThatDefinesWhatTheApplicationHasDefined) {
+TEST_F(ExecutableApi, LoadRejectsDuplicateDefinitions) {
   const Bytes bytes = host_kernels();
   const hsa_executable_t executable = make_executable();
   int counter = 0;
@@ -385,7 +385,7 @@ TEST_F(ExecutableApi, RefusesCodeThatDefinesWhatTheApplicationHasDefined) {
   EXPECT_EQ(load(executable, targets_.cpu, bytes), HSA_STATUS_ERROR_VARIABLE_ALREADY_DEFINED);
 }
 
-TEST_F(ExecutableApi, LetsAWeakDefinitionYieldToTheApplications) {
+TEST_F(ExecutableApi, LaterWeakDefinitionYieldsToApplications) {
   const Bytes bytes = host_kernels();
   const hsa_executable_t executable = make_executable();
   int yielding = 31;
@@ -398,7 +398,7 @@ TEST_F(ExecutableApi, LetsAWeakDefinitionYieldToTheApplications) {
   EXPECT_EQ(address_of(executable, "yielding", targets_.cpu), reinterpret_cast<uintptr_t>(&yielding));
 }
 
-TEST_F(ExecutableApi, LetsTheApplicationsDefinitionReplaceAWeakOne) {
+TEST_F(ExecutableApi, ApplicationsDefinitionReplacesWeakOne) {
   const Bytes bytes = host_kernels();
   const hsa_executable_t executable = make_executable();
   int strong = 31;
@@ -417,7 +417,7 @@ TEST_F(ExecutableApi, LetsTheApplicationsDefinitionReplaceAWeakOne) {
   EXPECT_EQ(info<uint64_t>(weak, HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_ADDRESS), weak_address);
 }
 
-TEST_F(ExecutableApi, LetsAStrongDefinitionOfCodeReplaceAWeakOne) {
+TEST_F(ExecutableApi, StrongDefinitionReplacesWeakOne) {
   if (kHostMachine != CodeMachine::kX86_64) GTEST_SKIP() << "the objects are for x86-64";
   ElfBuilder weak, strong, user;
   weak.symbols = {{.name = "both", .value = ElfBuilder::kData, .size = 8, .binding = STB_WEAK}};
@@ -449,7 +449,7 @@ TEST_F(ExecutableApi, LetsAStrongDefinitionOfCodeReplaceAWeakOne) {
   EXPECT_EQ(count, 2u) << "`both` and `pointer`";
 }
 
-TEST_F(ExecutableApi, TakesSeveralCodeObjectsForAnAgentThatDefineDifferentThings) {
+TEST_F(ExecutableApi, LoadsSeveralCodeObjectsForAgent) {
   ElfBuilder one;
   one.symbols = {{.name = "first", .value = ElfBuilder::kData, .size = 8}};
   ElfBuilder two;
@@ -470,7 +470,7 @@ TEST_F(ExecutableApi, TakesSeveralCodeObjectsForAnAgentThatDefineDifferentThings
             address_of(executable, "first", targets_.cpu));
 }
 
-TEST_F(ExecutableApi, LoadsVariablesOfTheProgramForAllAgents) {
+TEST_F(ExecutableApi, LoadsProgramVariablesForAllAgents) {
   const Bytes program = program_variables();
   const Bytes kernels = host_kernels();
   const hsa_executable_t executable = make_executable();
@@ -493,7 +493,7 @@ TEST_F(ExecutableApi, LoadsVariablesOfTheProgramForAllAgents) {
             1000);
 }
 
-TEST_F(ExecutableApi, RefusesAProgramCodeObjectWithKernelsOrWithoutAPlace) {
+TEST_F(ExecutableApi, RejectsProgramCodeObjectWithKernels) {
   const Bytes kernels = host_kernels();
   const Bytes program = program_variables();
   const hsa_executable_t executable = make_executable();
@@ -509,7 +509,7 @@ TEST_F(ExecutableApi, RefusesAProgramCodeObjectWithKernelsOrWithoutAPlace) {
 // --- Symbols
 // ------------------------------------------------------------------------------------------------------
 
-TEST_F(ExecutableApi, TellsAllOfAKernel) {
+TEST_F(ExecutableApi, KernelSymbolHasAllAttributes) {
   const Bytes bytes = host_kernels();
   const hsa_executable_t executable = load_host_kernels(bytes);
   const auto work = symbol(executable, "work.kd", targets_.cpu);
@@ -542,7 +542,7 @@ TEST_F(ExecutableApi, TellsAllOfAKernel) {
   }
 }
 
-TEST_F(ExecutableApi, TellsAllOfAVariable) {
+TEST_F(ExecutableApi, VariableSymbolHasAllAttributes) {
   const Bytes bytes = host_kernels();
   const hsa_executable_t executable = load_host_kernels(bytes);
   const auto counter = symbol(executable, "counter", targets_.cpu);
@@ -575,7 +575,7 @@ TEST_F(ExecutableApi, TellsAllOfAVariable) {
   }
 }
 
-TEST_F(ExecutableApi, TellsOfVariablesOfTheApplicationToo) {
+TEST_F(ExecutableApi, ApplicationVariableHasAttributes) {
   const hsa_executable_t executable = make_executable();
   int there = 0;
   ASSERT_EQ(registry_.executable_readonly_variable_define(executable, targets_.gpu.agent(), "table", &there),
@@ -608,7 +608,7 @@ TEST_F(ExecutableApi, FindsSymbolsByNameAndAgent) {
       << "handles are equal if symbols are";
 }
 
-TEST_F(ExecutableApi, FindsSymbolsTheDeprecatedWay) {
+TEST_F(ExecutableApi, FindsSymbolsByDeprecatedFunction) {
   ElfBuilder elf = ElfBuilder::amd_gpu(3, 0x2c);
   elf.symbols = {{.name = "&module::&variable", .value = ElfBuilder::kData, .size = 4}};
   const Bytes bytes = chars(elf.build());
@@ -637,7 +637,7 @@ TEST_F(ExecutableApi, FindsSymbolsTheDeprecatedWay) {
             HSA_STATUS_SUCCESS);
 }
 
-TEST_F(ExecutableApi, VisitsTheSymbolsOfAllOfAnAgentAndOfTheProgram) {
+TEST_F(ExecutableApi, IteratesSymbolsOfAgentAndProgram) {
   const Bytes bytes = host_kernels();
   const hsa_executable_t executable = load_host_kernels(bytes);
   int there = 0;
@@ -681,7 +681,7 @@ TEST_F(ExecutableApi, VisitsTheSymbolsOfAllOfAnAgentAndOfTheProgram) {
             HSA_STATUS_ERROR_INVALID_AGENT);
 }
 
-TEST_F(ExecutableApi, StopsVisitingAtTheFirstOtherStatus) {
+TEST_F(ExecutableApi, IterationStopsWithStatusOfCallback) {
   const Bytes bytes = host_kernels();
   const hsa_executable_t executable = load_host_kernels(bytes);
   int calls = 0;
@@ -693,7 +693,7 @@ TEST_F(ExecutableApi, StopsVisitingAtTheFirstOtherStatus) {
   EXPECT_EQ(calls, 1);
 }
 
-TEST_F(ExecutableApi, MayBeDestroyedByTheOneWhoVisitsItsSymbols) {
+TEST_F(ExecutableApi, IterationSurvivesDestructionInCallback) {
   const Bytes bytes = host_kernels();
   hsa_executable_t executable = load_host_kernels(bytes);
   struct Visit {
@@ -711,7 +711,7 @@ TEST_F(ExecutableApi, MayBeDestroyedByTheOneWhoVisitsItsSymbols) {
   EXPECT_GT(visit.calls, 1);
 }
 
-TEST_F(ExecutableApi, EverythingEndsWithTheRegistry) {
+TEST_F(ExecutableApi, ShutDownInvalidatesAllHandles) {
   const Bytes bytes = host_kernels();
   const hsa_executable_t executable = load_host_kernels(bytes);
   ASSERT_EQ(freeze(executable), HSA_STATUS_SUCCESS);

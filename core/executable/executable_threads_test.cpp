@@ -1,4 +1,4 @@
-// Executables under several threads: what must not wait, and what must not break.
+// Executables with several threads: concurrent operations and races.
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -12,7 +12,7 @@ namespace {
 
 class ExecutableThreads : public ExecutableFixture {};
 
-/// Lets those who arrive go on when all have come, or after so long that something must be stuck.
+/// Blocks threads until all have arrived, or until a time that indicates a deadlock.
 class MeetingPoint {
  public:
   explicit MeetingPoint(int expected) : missing_(expected) {}
@@ -31,9 +31,9 @@ class MeetingPoint {
   bool met_ = true;
 };
 
-TEST_F(ExecutableThreads, LoadIntoDifferentExecutablesAtTheSameTime) {
+TEST_F(ExecutableThreads, LoadsIntoDifferentExecutablesConcurrently) {
   const Bytes bytes = host_kernels();
-  // Finding an external symbol is in the middle of a load, with the executable's lock held.
+  // External symbols are resolved in the middle of a load, with the executable's lock held.
   class Meeting : public HostTarget {
    public:
     Meeting(uint64_t handle, MeetingPoint& point) : HostTarget(handle), point_(point) {}
@@ -74,7 +74,7 @@ TEST_F(ExecutableThreads, LoadIntoDifferentExecutablesAtTheSameTime) {
   EXPECT_TRUE(point.met()) << "one load waited for the other";
 }
 
-TEST_F(ExecutableThreads, OneOfManyWhoLoadTheSameSucceeds) {
+TEST_F(ExecutableThreads, OneOfManyLoadsOfSameSymbolsSucceeds) {
   const Bytes bytes = host_kernels();
   const hsa_executable_t executable = make_executable();
   ASSERT_EQ(define_external(executable, targets_.cpu), HSA_STATUS_SUCCESS);
@@ -96,7 +96,7 @@ TEST_F(ExecutableThreads, OneOfManyWhoLoadTheSameSucceeds) {
   EXPECT_EQ(targets_.cpu.live_allocations, 1);
 }
 
-TEST_F(ExecutableThreads, MakeUseAndDestroyWhileOthersLook) {
+TEST_F(ExecutableThreads, CreateUseAndDestroyDuringQueries) {
   constexpr int kRounds = 30;
   const Bytes bytes = host_kernels();
   const hsa_code_object_reader_t reader = reader_for(bytes);
@@ -132,7 +132,7 @@ TEST_F(ExecutableThreads, MakeUseAndDestroyWhileOthersLook) {
     };
     const auto look_at_executable = [](hsa_executable_t, void*) { return HSA_STATUS_SUCCESS; };
     while (!over) {
-      // Any answer is right, as long as it is one.
+      // Any valid status is correct.
       uint64_t value = 0;
       const void* host = nullptr;
       hsa_executable_t owner{};

@@ -1,4 +1,4 @@
-// Refusals that the API functions of this folder share.
+// Failures that several API functions of this directory report.
 #pragma once
 
 #include "core/base/status.hpp"

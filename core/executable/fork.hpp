@@ -1,8 +1,8 @@
-// What of executables is the process's and has locks that a forked child could find held, by threads that it
-// does not have: the debugger's list (debug_rendezvous.hpp), and the C library's list of loaded files, whose
-// lock the C library leaves in a child as it was. Where it was held, dlopen would wait for ever there.
+// Process-wide locks of the executable loader that fork() must hold, so that the child does not inherit them
+// locked: that of the debugger's list (debug_rendezvous.hpp), and that of the C library's list of loaded
+// files, which the C library leaves locked in a child, so that dlopen would block forever.
 //
-// Who forks holds both meanwhile. Neither is held while another lock is taken.
+// The forking thread holds both. No other lock is acquired while one of them is held.
 #pragma once
 
 #include "api/support/mutex.hpp"
@@ -12,7 +12,7 @@ namespace rigel {
 /// Guards the debugger's list.
 Mutex& debug_list_mutex() noexcept;
 
-/// Held around dl_iterate_phdr.
+/// Held during dl_iterate_phdr.
 Mutex& loaded_files_mutex() noexcept;
 
 }  // namespace rigel

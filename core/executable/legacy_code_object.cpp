@@ -8,7 +8,7 @@
 namespace rigel {
 namespace {
 
-// Of the text that HSA_CODE_OBJECT_INFO_VERSION fills.
+// Size of the text of HSA_CODE_OBJECT_INFO_VERSION.
 constexpr size_t kVersionBytes = 64;
 
 }  // namespace

@@ -1,9 +1,11 @@
-// hsa_code_object_t: a code object as version 1.0 of the API had it, bytes that can be asked for their
-// symbols without being loaded. Deprecated, and kept for programs that know no readers.
+// hsa_code_object_t: a code object of version 1.0 of the API, whose symbols can be queried without loading
+// it. Deprecated; for programs without readers.
 //
-// A handle is the address of the bytes, which the program may write: LLVM 14's OpenMP plugin sets variables
-// of the ELF file there before it loads it, as ROCr lets it. What is asked of a code object is what it was
-// when it was made; loading reads the bytes as they are then. Otherwise immutable once made; any thread.
+// A handle is the address of the bytes, which the program may write, as in ROCr: LLVM 14's OpenMP plugin sets
+// variables in the ELF file before it loads it. Queries return the state at creation; loading reads the
+// current bytes.
+//
+// *Threads:* otherwise immutable; any thread.
 #pragma once
 
 #include <hsa/hsa.h>
@@ -30,8 +32,7 @@ struct LegacyCodeSymbol {
 
 class LegacyCodeObject {
  public:
-  /// A copy of any bytes: the API has deserialising succeed whatever they are, and whatever is asked of them
-  /// fail.
+  /// Copies any bytes: the API's deserialisation always succeeds, and queries of invalid bytes fail.
   explicit LegacyCodeObject(std::span<const std::byte> bytes);
   LegacyCodeObject(const LegacyCodeObject&) = delete;
   LegacyCodeObject& operator=(const LegacyCodeObject&) = delete;
@@ -40,13 +41,13 @@ class LegacyCodeObject {
   uint64_t handle() const { return reinterpret_cast<uint64_t>(bytes_.data()); }
   bool is_valid() const { return object_.has_value(); }
 
-  /// The members from here on are for valid ones.
+  /// The following members require valid bytes.
   Status get_info(hsa_code_object_info_t attribute, CodeTargets& targets, void* value) const;
   std::span<const LegacyCodeSymbol> symbols() const { return symbols_; }
-  /// By full name. Null if there is none.
+  /// Returns the symbol with a full name, or null.
   const LegacyCodeSymbol* find_symbol(std::string_view name) const;
 
-  /// Gives each symbol a handle that keeps `self` alive, or takes it.
+  /// Gives each symbol a handle that keeps `self` alive, or adopts it.
   static void publish_symbols(const std::shared_ptr<LegacyCodeObject>& self,
                               HandleTable<LegacyCodeSymbol>& table);
   void retire_symbols(HandleTable<LegacyCodeSymbol>& table);
@@ -57,17 +58,18 @@ class LegacyCodeObject {
   std::vector<LegacyCodeSymbol> symbols_;
 };
 
-/// The live code objects by their handles. A handle is looked up and never followed: one that is not here may
-/// be any number. The address of a code object that has ended may become the handle of a later one. Any
-/// thread.
+/// The live code objects by handle. A handle is looked up and never dereferenced: an unknown handle may be
+/// any number. The address of a destroyed code object may become the handle of a later one.
+///
+/// *Threads:* any thread.
 class LegacyCodeObjects {
  public:
   void insert(std::shared_ptr<LegacyCodeObject> object);
-  /// Null: no live code object has this handle.
+  /// Returns null for an unknown handle.
   std::shared_ptr<LegacyCodeObject> find(uint64_t handle) const;
-  /// Takes it out; null as above.
+  /// Removes and returns it, or null.
   std::shared_ptr<LegacyCodeObject> remove(uint64_t handle) noexcept;
-  /// Takes any one out; null: there are none.
+  /// Removes and returns any code object; null if there are none.
   std::shared_ptr<LegacyCodeObject> remove_any() noexcept;
 
  private:

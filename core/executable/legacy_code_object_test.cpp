@@ -14,7 +14,7 @@ class LegacyCodeObjectApi : public ExecutableFixture {
     hsa_code_object_t object{};
     EXPECT_EQ(registry_.code_object_deserialize(bytes.data(), bytes.size(), nullptr, &object),
               HSA_STATUS_SUCCESS);
-    std::fill(bytes.begin(), bytes.end(), '\0');  // it has a copy
+    std::fill(bytes.begin(), bytes.end(), '\0');  // the code object has a copy
     return object;
   }
 
@@ -46,7 +46,7 @@ Status allocate(size_t size, hsa_callback_data_t data, void** address) {
   return HSA_STATUS_SUCCESS;
 }
 
-TEST_F(LegacyCodeObjectApi, SerializesWhatWasDeserialized) {
+TEST_F(LegacyCodeObjectApi, SerializeReturnsDeserializedBytes) {
   const Bytes bytes = gpu_kernels();
   const hsa_code_object_t object = deserialize(bytes);
   Bytes buffer;
@@ -63,7 +63,7 @@ TEST_F(LegacyCodeObjectApi, SerializesWhatWasDeserialized) {
             HSA_STATUS_ERROR_OUT_OF_RESOURCES);
 }
 
-TEST_F(LegacyCodeObjectApi, TellsWhatACodeObjectIs) {
+TEST_F(LegacyCodeObjectApi, InfoReturnsAttributes) {
   const hsa_code_object_t object = deserialize(gpu_kernels());
   char version[64];
   std::fill(std::begin(version), std::end(version), 'x');
@@ -84,7 +84,7 @@ TEST_F(LegacyCodeObjectApi, TellsWhatACodeObjectIs) {
             HSA_STATUS_ERROR_INVALID_ARGUMENT);
 }
 
-TEST_F(LegacyCodeObjectApi, TellsOfSymbolsWithoutLoading) {
+TEST_F(LegacyCodeObjectApi, SymbolsAreAvailableWithoutLoading) {
   const hsa_code_object_t object = deserialize(gpu_kernels());
   const auto add = find(object, "add.kd");
   EXPECT_EQ(symbol_info<hsa_symbol_kind_t>(add, HSA_CODE_SYMBOL_INFO_TYPE), HSA_SYMBOL_KIND_KERNEL);
@@ -106,7 +106,7 @@ TEST_F(LegacyCodeObjectApi, TellsOfSymbolsWithoutLoading) {
             HSA_STATUS_ERROR_INVALID_SYMBOL_NAME);
 }
 
-TEST_F(LegacyCodeObjectApi, VisitsItsSymbols) {
+TEST_F(LegacyCodeObjectApi, IteratesSymbols) {
   const hsa_code_object_t object = deserialize(gpu_kernels());
   int count = 0;
   const auto visit = [](hsa_code_object_t, hsa_code_symbol_t, void* data) {
@@ -116,7 +116,7 @@ TEST_F(LegacyCodeObjectApi, VisitsItsSymbols) {
   EXPECT_EQ(count, 3);
 }
 
-TEST_F(LegacyCodeObjectApi, IsLoadedAndOutlivedByTheExecutable) {
+TEST_F(LegacyCodeObjectApi, ExecutableOutlivesCodeObject) {
   const hsa_executable_t executable = make_executable();
   ASSERT_EQ(define_external(executable, targets_.cpu), HSA_STATUS_SUCCESS);
   const hsa_code_object_t object = deserialize(host_kernels());
@@ -135,9 +135,8 @@ TEST_F(LegacyCodeObjectApi, IsLoadedAndOutlivedByTheExecutable) {
             HSA_STATUS_ERROR_FROZEN_EXECUTABLE);
 }
 
-// As LLVM 14's OpenMP plugin does: it finds a variable in the file and gives it another value before it is
-// loaded.
-TEST_F(LegacyCodeObjectApi, ItsHandleIsTheAddressOfBytesThatMayBeWrittenBeforeTheyAreLoaded) {
+// As LLVM 14's OpenMP plugin does: finds a variable in the file and changes its value before loading.
+TEST_F(LegacyCodeObjectApi, BytesCanBeWrittenBeforeLoading) {
   const Bytes original = host_kernels();
   const hsa_code_object_t object = deserialize(original);
   auto* const bytes = reinterpret_cast<char*>(object.handle);
@@ -157,7 +156,7 @@ TEST_F(LegacyCodeObjectApi, ItsHandleIsTheAddressOfBytesThatMayBeWrittenBeforeTh
             HSA_STATUS_SUCCESS);
 }
 
-TEST_F(LegacyCodeObjectApi, HandlesThatAreNoneAreNotFollowed) {
+TEST_F(LegacyCodeObjectApi, InvalidHandlesAreNotDereferenced) {
   const hsa_code_object_t object = deserialize(gpu_kernels());
   uint64_t value = 0;
   for (const uint64_t handle : {uint64_t{0}, uint64_t{8}, object.handle + 1, ~uint64_t{0}}) {
@@ -168,7 +167,7 @@ TEST_F(LegacyCodeObjectApi, HandlesThatAreNoneAreNotFollowed) {
   EXPECT_EQ(registry_.code_object_destroy(object), HSA_STATUS_SUCCESS);
 }
 
-TEST_F(LegacyCodeObjectApi, EndsWithItsSymbols) {
+TEST_F(LegacyCodeObjectApi, DestroyInvalidatesSymbols) {
   const hsa_code_object_t object = deserialize(gpu_kernels());
   const auto add = find(object, "add.kd");
   ASSERT_EQ(registry_.code_object_destroy(object), HSA_STATUS_SUCCESS);
@@ -180,7 +179,7 @@ TEST_F(LegacyCodeObjectApi, EndsWithItsSymbols) {
   EXPECT_EQ(registry_.code_object_get_symbol(object, "add.kd", &found), HSA_STATUS_ERROR_INVALID_CODE_OBJECT);
 }
 
-TEST_F(LegacyCodeObjectApi, TakesAnyBytesAndThenRefusesToSpeakOfThem) {
+TEST_F(LegacyCodeObjectApi, QueriesOfInvalidBytesFail) {
   const hsa_code_object_t object = deserialize(Bytes(100, 'x'));
   uint64_t value = 0;
   hsa_code_symbol_t found{};
@@ -194,7 +193,7 @@ TEST_F(LegacyCodeObjectApi, TakesAnyBytesAndThenRefusesToSpeakOfThem) {
   EXPECT_EQ(registry_.code_object_destroy(object), HSA_STATUS_SUCCESS);
 }
 
-TEST_F(LegacyCodeObjectApi, RefusesNullPointers) {
+TEST_F(LegacyCodeObjectApi, RejectsNullPointers) {
   const hsa_code_object_t object = deserialize(gpu_kernels());
   constexpr auto kInvalid = HSA_STATUS_ERROR_INVALID_ARGUMENT;
   hsa_code_object_t made{};

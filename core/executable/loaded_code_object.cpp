@@ -53,7 +53,7 @@ Result<std::shared_ptr<LoadedCodeObject>> LoadedCodeObject::load(
   const CodeLayout& layout = object.layout();
   const auto memory = target.allocate(layout.size, layout.alignment);
   if (!memory) return tl::unexpected(memory.error());
-  // Not shared at once: there may be no memory for that, and it is what releases the target's.
+  // unique_ptr first: creating a shared_ptr may fail, and this object releases the target's memory.
   std::unique_ptr<LoadedCodeObject> made;
   try {
     made.reset(new LoadedCodeObject(executable, target, reader, object, *memory));
@@ -100,7 +100,7 @@ void LoadedCodeObject::retire() noexcept {
 }
 
 LoadedCodeObject::Storage LoadedCodeObject::storage() const {
-  // Files too are said to be memory, as they are in ROCr: profilers read the bytes and cannot follow a URI.
+  // Files are reported as memory, as in ROCr: profilers read the bytes and cannot follow a URI.
   const auto reader = reader_while_it_lives_.lock();
   if (!reader) return {HSA_VEN_AMD_LOADER_CODE_OBJECT_STORAGE_TYPE_NONE, {}};
   return {HSA_VEN_AMD_LOADER_CODE_OBJECT_STORAGE_TYPE_MEMORY, reader->bytes()};
@@ -152,7 +152,7 @@ Status LoadedCodeObject::get_info(hsa_ven_amd_loader_loaded_code_object_info_t a
     case HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_URI_LENGTH:
       return answer(value, static_cast<uint32_t>(debug_entry_.uri().size()));
     case HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_URI:
-      // Without a closing zero: callers make room for the length and no more.
+      // Without a terminating zero: callers allocate only the length.
       std::memcpy(value, debug_entry_.uri().data(), debug_entry_.uri().size());
       return HSA_STATUS_SUCCESS;
     default:

@@ -1,8 +1,9 @@
-// A code object in memory: the memory, where it came from, and what hsa_ven_amd_loader.h tells about it.
+// A code object in memory: the memory, its source, and the attributes of hsa_ven_amd_loader.h.
 //
-// Made by Executable::load, immutable from then on except for `finish` and `retire`, which the executable
-// calls under its lock. It owns its memory on the agent and, if the host does not reach that, the copy that
-// it was built in: the copy stays, for tools that ask what an address on the device holds.
+// *Lifetime:* created by Executable::load. Owns its memory on the agent and, if the host has no access to it,
+// the staging copy, which stays for tools that query the host address of a device address.
+// *Threads:* immutable after creation, except for `finish` and `retire`, which the executable calls under its
+// lock.
 #pragma once
 
 #include <hsa/hsa_ven_amd_loader.h>
@@ -22,7 +23,7 @@
 
 namespace rigel {
 
-/// Anonymous memory of the host: zero at first, and taking no room where it stays zero.
+/// Anonymous host memory: zeroed, and resident only after writes.
 class StagingMemory {
  public:
   StagingMemory() = default;
@@ -42,7 +43,7 @@ class StagingMemory {
 
 class LoadedCodeObject {
  public:
-  /// Memory for `object` on `target`, and the image in it, relocated.
+  /// Allocates memory for `object` on `target`, and builds the relocated image.
   static Result<std::shared_ptr<LoadedCodeObject>> load(hsa_executable_t executable, CodeTarget& target,
                                                         const std::shared_ptr<const CodeObjectReader>& reader,
                                                         const CodeObject& object,
@@ -51,11 +52,11 @@ class LoadedCodeObject {
   LoadedCodeObject(const LoadedCodeObject&) = delete;
   LoadedCodeObject& operator=(const LoadedCodeObject&) = delete;
 
-  /// Makes the code executable. Done once: calling it again after a success does nothing.
+  /// Makes the code executable. Calls after a success have no effect.
   Status finish();
-  /// Shows it to debuggers.
+  /// Adds it to the debuggers' list.
   void announce() { debug_entry_.add(); }
-  /// Takes both back and frees the memory. Nothing of it is running any more.
+  /// Reverts both and frees the memory. None of its code may be running.
   void retire() noexcept;
 
   CodeTarget& target() const { return target_; }
@@ -64,13 +65,13 @@ class LoadedCodeObject {
   uint64_t size() const { return memory_size_; }
   const CodeIdentity& identity() const { return identity_; }
 
-  /// Where the agent sees a link-time address.
+  /// Returns the agent's address of a link-time address.
   uint64_t device_address_of(uint64_t address) const { return address + static_cast<uint64_t>(load_delta_); }
-  /// Where the host sees what the agent sees at `device_address`, which lies in this object.
+  /// Returns the host's address of `device_address`, which must be in this object.
   const std::byte* host_address_of(uint64_t device_address) const {
     return contents_.data() + (device_address - memory_.device_address);
   }
-  /// `size` relocated bytes at a link-time address that the parser has checked.
+  /// Returns `size` relocated bytes at a link-time address that the parser has checked.
   std::span<const std::byte> contents_at(uint64_t address, uint64_t size) const {
     return contents_.subspan(device_address_of(address) - memory_.device_address, size);
   }
@@ -78,7 +79,7 @@ class LoadedCodeObject {
   Status get_info(hsa_ven_amd_loader_loaded_code_object_info_t attribute, void* value) const;
   hsa_ven_amd_loader_segment_descriptor_t describe_segment() const;
 
-  /// Set by the executable once the object has one.
+  /// Set by the executable.
   uint64_t handle = 0;
 
  private:
@@ -86,7 +87,7 @@ class LoadedCodeObject {
                    const std::shared_ptr<const CodeObjectReader>& reader, const CodeObject& object,
                    const CodeMemory& memory);
 
-  /// The bytes that it was loaded from, as far as they are still to be had.
+  /// The bytes that it was loaded from, if they still exist.
   struct Storage {
     hsa_ven_amd_loader_code_object_storage_type_t type;
     std::span<const std::byte> bytes;
@@ -101,9 +102,9 @@ class LoadedCodeObject {
   StagingMemory staging_;
   std::span<std::byte> contents_;  // in memory_ or in staging_
   const int64_t load_delta_;
-  const uint64_t storage_offset_;  // of the first segment in the file
+  const uint64_t storage_offset_;  // offset of the first segment in the file
 
-  // The copy of a file goes with its reader: it can be had again, and code objects of gigabytes exist.
+  // The copy of a file is freed with its reader: it can be read again, and code objects may have gigabytes.
   std::shared_ptr<const CodeObjectReader> reader_;
   const std::weak_ptr<const CodeObjectReader> reader_while_it_lives_;
   const std::optional<int> file_;
@@ -111,7 +112,7 @@ class LoadedCodeObject {
   DebugEntry debug_entry_;
   bool retired_ = false;
 
-  // What `finish` needs of the code object, whose bytes may be gone by then. Empty after it.
+  // Data for `finish`, because the code object's bytes may be freed by then. Empty afterwards.
   struct Export {
     std::string name;
     uint64_t device_address;

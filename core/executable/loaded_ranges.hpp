@@ -1,7 +1,7 @@
-// Which loaded code object an address on a device belongs to. Profilers ask this for every dispatch, so it
-// takes one shared lock and a search among all code objects, not a walk over executables.
+// Lookup of the loaded code object at a device address. Profilers call this for every dispatch, so it takes
+// one shared lock and searches all code objects, instead of iterating over executables.
 //
-// Device addresses are unique in a process: agents share one address space. Any thread.
+// Device addresses are unique in a process, because agents share one address space. Any thread.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ class LoadedRanges {
     by_address_.erase(object.device_address());
   }
 
-  /// Null if no loaded code object has that address.
+  /// Returns null if no loaded code object contains the address.
   std::shared_ptr<const LoadedCodeObject> find(uint64_t device_address) const {
     const ReaderLock lock(mutex_);
     auto next = by_address_.upper_bound(device_address);

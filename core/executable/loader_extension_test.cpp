@@ -1,4 +1,4 @@
-// What hsa_ven_amd_loader.h promises, and the list that debuggers read.
+// Functions of hsa_ven_amd_loader.h, and the debuggers' list.
 #include <fcntl.h>
 #include <link.h>
 #include <unistd.h>
@@ -32,7 +32,7 @@ class LoaderExtension : public ExecutableFixture {
     return uri;
   }
 
-  /// The GPU seed, loaded and frozen.
+  /// Loads and freezes the GPU seed.
   hsa_executable_t load_gpu_kernels(const Bytes& bytes, hsa_loaded_code_object_t* loaded) {
     const hsa_executable_t executable = make_executable();
     EXPECT_EQ(registry_.executable_agent_global_variable_define(executable, targets_.gpu.agent(), "outside",
@@ -50,7 +50,7 @@ class LoaderExtension : public ExecutableFixture {
   }
 };
 
-TEST_F(LoaderExtension, FindsTheHostsViewOfADeviceAddress) {
+TEST_F(LoaderExtension, FindsHostAddressOfDeviceAddress) {
   const Bytes bytes = gpu_kernels();
   hsa_loaded_code_object_t loaded{};
   const hsa_executable_t executable = load_gpu_kernels(bytes, &loaded);
@@ -65,7 +65,7 @@ TEST_F(LoaderExtension, FindsTheHostsViewOfADeviceAddress) {
   EXPECT_EQ(owner.handle, executable.handle);
 }
 
-TEST_F(LoaderExtension, HostCodeIsItsOwnView) {
+TEST_F(LoaderExtension, HostAddressOfHostCodeIsItself) {
   const Bytes bytes = host_kernels();
   const hsa_executable_t executable = load_host_kernels(bytes);
   ASSERT_EQ(freeze(executable), HSA_STATUS_SUCCESS);
@@ -75,7 +75,7 @@ TEST_F(LoaderExtension, HostCodeIsItsOwnView) {
   EXPECT_EQ(host, counter);
 }
 
-TEST_F(LoaderExtension, KnowsWhichAddressesAreNobodys) {
+TEST_F(LoaderExtension, RejectsUnknownAddresses) {
   const Bytes bytes = gpu_kernels();
   hsa_loaded_code_object_t loaded{};
   const hsa_executable_t executable = load_gpu_kernels(bytes, &loaded);
@@ -100,7 +100,7 @@ TEST_F(LoaderExtension, KnowsWhichAddressesAreNobodys) {
   EXPECT_EQ(query(base), HSA_STATUS_ERROR_INVALID_ARGUMENT);
 }
 
-TEST_F(LoaderExtension, DescribesTheSegmentsOfAllExecutables) {
+TEST_F(LoaderExtension, DescribesSegmentsOfAllExecutables) {
   EXPECT_EQ(count_segments(), 0u);
   const Bytes gpu = gpu_kernels();
   const Bytes host = host_kernels();
@@ -130,7 +130,7 @@ TEST_F(LoaderExtension, DescribesTheSegmentsOfAllExecutables) {
   EXPECT_EQ(count_segments(), 1u);
 }
 
-TEST_F(LoaderExtension, WantsExactlyTheRoomThatSegmentsNeed) {
+TEST_F(LoaderExtension, SegmentQueryRequiresExactSize) {
   const Bytes bytes = host_kernels();
   load_host_kernels(bytes);
   hsa_ven_amd_loader_segment_descriptor_t segments[3];
@@ -145,7 +145,7 @@ TEST_F(LoaderExtension, WantsExactlyTheRoomThatSegmentsNeed) {
             HSA_STATUS_ERROR_INCOMPATIBLE_ARGUMENTS);
 }
 
-TEST_F(LoaderExtension, TellsAllOfALoadedCodeObject) {
+TEST_F(LoaderExtension, LoadedCodeObjectHasAllAttributes) {
   const Bytes bytes = gpu_kernels();
   hsa_loaded_code_object_t loaded{};
   const hsa_executable_t executable = load_gpu_kernels(bytes, &loaded);
@@ -182,7 +182,7 @@ TEST_F(LoaderExtension, TellsAllOfALoadedCodeObject) {
             HSA_STATUS_ERROR_INVALID_ARGUMENT);
 }
 
-TEST_F(LoaderExtension, TellsThatAProgramCodeObjectHasNoAgent) {
+TEST_F(LoaderExtension, ProgramCodeObjectHasNoAgent) {
   const Bytes program = program_variables();
   const hsa_executable_t executable = make_executable();
   hsa_loaded_code_object_t loaded{};
@@ -196,7 +196,7 @@ TEST_F(LoaderExtension, TellsThatAProgramCodeObjectHasNoAgent) {
             HSA_STATUS_ERROR_INVALID_ARGUMENT);
 }
 
-TEST_F(LoaderExtension, HasTheBytesOfAFileAsLongAsItsReader) {
+TEST_F(LoaderExtension, KeepsFileBytesWhileReaderLives) {
   const int file = ::open(RIGEL_CODE_OBJECTS "/gfx1030_v4", O_RDONLY);
   ASSERT_GE(file, 0);
   hsa_code_object_reader_t reader{};
@@ -222,7 +222,7 @@ TEST_F(LoaderExtension, HasTheBytesOfAFileAsLongAsItsReader) {
   ::close(file);
 }
 
-TEST_F(LoaderExtension, VisitsLoadedCodeObjectsAndExecutables) {
+TEST_F(LoaderExtension, IteratesLoadedCodeObjectsAndExecutables) {
   const Bytes bytes = host_kernels();
   const hsa_executable_t executable = load_host_kernels(bytes);
   ASSERT_EQ(define_external(executable, targets_.other_cpu), HSA_STATUS_SUCCESS);
@@ -257,7 +257,7 @@ TEST_F(LoaderExtension, VisitsLoadedCodeObjectsAndExecutables) {
   EXPECT_EQ(registry_.ven_amd_loader_iterate_executables(stop, nullptr), HSA_STATUS_INFO_BREAK);
 }
 
-TEST_F(LoaderExtension, SurvivesACallbackThatDestroysAllExecutables) {
+TEST_F(LoaderExtension, IterationSurvivesDestructionInCallback) {
   const hsa_executable_t executables[] = {make_executable(), make_executable(), make_executable()};
   struct Visit {
     ExecutableRegistry* registry;
@@ -288,7 +288,7 @@ std::vector<const link_map*> debug_list() {
   return entries;
 }
 
-TEST_F(LoaderExtension, ShowsFrozenCodeToDebuggers) {
+TEST_F(LoaderExtension, AddsFrozenCodeToDebuggersList) {
   EXPECT_EQ(_amdgpu_r_debug.version, 11);
   EXPECT_NE(_amdgpu_r_debug.breakpoint, nullptr);
   EXPECT_EQ(_amdgpu_r_debug.state, r_debug::RT_CONSISTENT);

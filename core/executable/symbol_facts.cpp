@@ -16,14 +16,13 @@ uint32_t saturated(uint64_t value) {
   return static_cast<uint32_t>(std::min<uint64_t>(value, std::numeric_limits<uint32_t>::max()));
 }
 
-/// Characters without a closing zero: the buffer has the length that was asked for before, and not a byte
-/// more.
+/// Writes characters without a terminating zero: the buffer has exactly the queried length.
 Status answer_text(void* value, const std::string& text) {
   std::memcpy(value, text.data(), text.size());
   return HSA_STATUS_SUCCESS;
 }
 
-/// The alignment that a variable has in memory: that of its address, as far as its segment keeps it.
+/// Returns the alignment of a variable in memory: that of its address, limited by its segment.
 uint32_t alignment_of(const CodeSymbol& symbol, const CodeSegment& segment) {
   const uint64_t of_value = symbol.value & (~symbol.value + 1);
   return saturated(of_value == 0 ? segment.alignment : std::min(of_value, segment.alignment));
@@ -46,7 +45,7 @@ SymbolFacts describe(const CodeObject& object, const CodeSymbol& symbol,
                      hsa_variable_allocation_t allocation) {
   SymbolFacts facts;
   facts.name = symbol.name;
-  // HSAIL finalizers wrote the module before the name. Nobody else writes colons.
+  // HSAIL finalizers prefix the name with the module. Other compilers do not use colons.
   const size_t separator = facts.name.rfind(kModuleSeparator);
   if (separator != facts.name.npos) {
     facts.module_name = facts.name.substr(0, separator);
@@ -83,7 +82,7 @@ std::vector<DescribedSymbol> describe_symbols(const CodeObject& object, hsa_vari
     } else if (symbol.exported) {
       kind = kind_of(symbol);
     } else if (declared && with_declarations) {
-      kind = HSA_SYMBOL_KIND_VARIABLE;  // linkers drop the type of what is not defined
+      kind = HSA_SYMBOL_KIND_VARIABLE;  // linkers drop the type of undefined symbols
     }
     if (!kind) continue;
     DescribedSymbol added{describe(object, symbol, allocation), i};
@@ -143,7 +142,7 @@ Status SymbolFacts::get_info(uint32_t attribute, void* value) const {
       case HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_DYNAMIC_CALLSTACK:
         return answer(value, kernel.dynamic_callstack);
       case HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_CALL_CONVENTION:
-        return answer(value, uint32_t{0});  // there is one
+        return answer(value, uint32_t{0});  // the only one
       case HSA_CODE_SYMBOL_INFO_KERNEL_WAVEFRONT_SIZE:
         return answer(value, kernel.wavefront_size);
       default:

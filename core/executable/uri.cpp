@@ -20,7 +20,7 @@ namespace {
 constexpr std::string_view kPlainCharacters =
     "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/_.~-";
 
-/// The target of a link in /proc, without the guarantee that it is a file's path.
+/// Returns the target of a link in /proc, which need not be a file's path.
 std::optional<std::string> read_link(const char* path) {
   std::string target(PATH_MAX, '\0');
   const ssize_t size = ::readlink(path, target.data(), target.size());
@@ -34,7 +34,7 @@ std::optional<std::string> absolute_path(const char* path) {
   return absolute ? std::optional<std::string>(absolute.get()) : std::nullopt;
 }
 
-/// Looks for the segment of a loaded ELF file that some memory is part of.
+/// Finds the segment of a loaded ELF file that contains a memory range.
 struct MappedFile {
   uint64_t address;
   uint64_t size;
@@ -51,9 +51,9 @@ struct MappedFile {
       if (segment.p_type != PT_LOAD) continue;
       const uint64_t start = info.dlpi_addr + segment.p_vaddr;
       if (address < start || !lies_within(address - start, size, segment.p_memsz)) continue;
-      // What can be written may differ from the file, and what is beyond the file is zeros.
+      // Writable data may differ from the file, and data past the file is zeros.
       if ((segment.p_flags & PF_W) == 0 && lies_within(address - start, size, segment.p_filesz)) {
-        // The executable itself has no name here.
+        // The executable has an empty name in this list.
         path = info.dlpi_name[0] == '\0' ? read_link("/proc/self/exe") : absolute_path(info.dlpi_name);
         offset = segment.p_offset + (address - start);
       }
@@ -100,8 +100,8 @@ Mutex& loaded_files_mutex() noexcept {
 
 std::optional<std::string> path_of_file(int descriptor) {
   auto path = read_link(fmt::format("/proc/self/fd/{}", descriptor).c_str());
-  // A deleted or renamed file, a memfd, a file of another mount namespace: the link then names nothing, or
-  // another.
+  // For a deleted or renamed file, a memfd, or a file of another mount namespace, the link names nothing or
+  // another file.
   struct stat by_path {};
   struct stat by_descriptor {};
   if (!path || ::stat(path->c_str(), &by_path) != 0 || ::fstat(descriptor, &by_descriptor) != 0)

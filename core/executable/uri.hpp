@@ -1,7 +1,8 @@
-// Names of code objects for debuggers and profilers, in the syntax that hsa_ven_amd_loader.h defines:
+// Names of code objects for debuggers and profilers, in the syntax of hsa_ven_amd_loader.h:
+//
 //   file://<path>[#offset=<n>&size=<n>]        memory://<process>#offset=<address>&size=<n>
 //
-// Any thread.
+// *Threads:* any thread.
 #pragma once
 
 #include <cstddef>
@@ -19,18 +20,18 @@ struct FileRange {
   uint64_t size;
 };
 
-/// `path` is absolute; characters outside of [a-zA-Z0-9/_.~-] are written as %XX. Without a range: the whole
-/// file.
+/// Returns the URI of a file or a part. `path` is absolute; characters outside of [a-zA-Z0-9/_.~-] are
+/// encoded as %XX.
 std::string file_uri(std::string_view path, std::optional<FileRange> range);
 
-/// Memory of this process.
+/// Returns the URI of memory of this process.
 std::string memory_uri(std::span<const std::byte> memory);
 
-/// file_uri if the memory is read-only and mapped from a shared object or the executable, since that can be
-/// found later and by others; else memory_uri.
+/// Returns file_uri for read-only memory that is mapped from a shared object or the executable, because other
+/// processes can read it later; otherwise memory_uri.
 std::string best_uri(std::span<const std::byte> memory);
 
-/// The path by which the open file can be opened again, if there is one.
+/// Returns the path by which the open file can be opened again, if any.
 std::optional<std::string> path_of_file(int descriptor);
 
 }  // namespace rigel

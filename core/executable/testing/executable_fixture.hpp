@@ -1,4 +1,4 @@
-// A registry over fake agents, and the code objects that tests load into it.
+// A registry over mock agents, and code objects for tests.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -38,7 +38,7 @@ class ExecutableFixture : public ::testing::Test {
   static Bytes program_variables() { return read_file(RIGEL_TEST_PROGRAM_VARIABLES); }
   static Bytes gpu_kernels() { return read_file(RIGEL_CODE_OBJECTS "/gfx1030_v4"); }
 
-  /// The bytes have to stay as long as the reader.
+  /// The bytes must outlive the reader.
   hsa_code_object_reader_t reader_for(const Bytes& bytes) {
     hsa_code_object_reader_t reader{};
     EXPECT_EQ(registry_.code_object_reader_create_from_memory(bytes.data(), bytes.size(), &reader),
@@ -65,7 +65,7 @@ class ExecutableFixture : public ::testing::Test {
                                                              &external_variable_of_test);
   }
 
-  /// The host kernels, loaded for `cpu`.
+  /// Loads the host kernels for `cpu`.
   hsa_executable_t load_host_kernels(const Bytes& bytes) {
     const hsa_executable_t executable = make_executable();
     EXPECT_EQ(define_external(executable, targets_.cpu), HSA_STATUS_SUCCESS);

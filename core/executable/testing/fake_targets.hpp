@@ -1,4 +1,4 @@
-// Agents for tests: two that are the host itself, and one GPU whose memory the host does not reach.
+// Mock agents: two host CPUs, and a GPU whose memory the host cannot access.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@
 
 namespace rigel {
 
-/// What both kinds of target count and can be told to do.
+/// Counters and settings of both kinds of targets.
 class FakeTarget : public CodeTarget {
  public:
   explicit FakeTarget(uint64_t handle, CodeMachine machine) : agent_{handle}, machine_(machine) {}
@@ -62,7 +62,7 @@ class HostTarget : public FakeTarget {
 
   Result<CodeMemory> allocate(uint64_t size, uint64_t alignment) override {
     if (allocate_status != HSA_STATUS_SUCCESS) return error(allocate_status);
-    // Aligned by hand within a mapping that is large enough, which is what `cookie` remembers.
+    // Aligned manually in a larger mapping, whose address is in `cookie`.
     const uint64_t mapped = size + alignment;
     void* memory = mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) return error(HSA_STATUS_ERROR_OUT_OF_RESOURCES);
@@ -101,7 +101,7 @@ class HostTarget : public FakeTarget {
   };
 };
 
-/// A GPU: device addresses are numbers to the host, memory is a copy that `finish` makes.
+/// A GPU: its addresses are unmapped in the host, and `finish` creates a copy of the memory.
 class GpuTarget : public FakeTarget {
  public:
   explicit GpuTarget(uint64_t handle) : FakeTarget(handle, CodeMachine::kAmdGpu) {}
