@@ -1,4 +1,4 @@
-// Arithmetic on offsets and sizes that come from outside: it cannot overflow and cannot be forgotten halfway.
+// Overflow-safe arithmetic on untrusted offsets and sizes.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace rigel {
 
-/// True if [offset, offset + size) lies inside [0, limit).
+/// Whether [offset, offset + size) is inside [0, limit).
 constexpr bool lies_within(uint64_t offset, uint64_t size, uint64_t limit) {
   return size <= limit && offset <= limit - size;
 }
@@ -27,7 +27,7 @@ constexpr uint64_t align_down(uint64_t value, uint64_t alignment) {
   return value & ~(alignment - 1);
 }
 
-/// A T out of bytes of any alignment; the caller has checked that they are there.
+/// Reads a T from bytes of any alignment; the caller has checked their number.
 template <class T>
 T read_unaligned(const void* bytes) {
   static_assert(std::is_trivially_copyable_v<T>);

@@ -1,7 +1,7 @@
 #include "loader/code_object/code_identity.hpp"
 
 #include <elf.h>
-// After <elf.h>: it takes back a macro.
+// After <elf.h>: undefines one of its macros.
 #include <hsa/amd_hsa_elf.h>
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::string_view kVersion2NoteName = "AMD";
 
-/// ISA versions of the notes of version 2, which name a feature setting as well as a processor. Source: LLVM
+/// ISA versions of version 2 notes, which specify a feature setting as well as a processor. Source: LLVM
 /// AMDGPU user guide, "Code Object V2 Supported Processors and Fixed Target Feature Settings".
 struct Version2Isa {
   uint32_t major, minor, stepping;
@@ -63,7 +63,7 @@ std::optional<T> version2_note(std::span<const CodeNote> notes, uint32_t type, s
   return read_unaligned<T>(note->description.data());
 }
 
-/// The fixed part of amdgpu_hsa_note_isa_t, which ends in names of any length.
+/// The fixed part of amdgpu_hsa_note_isa_t, which is followed by names of variable length.
 struct IsaNote {
   uint16_t vendor_name_size;
   uint16_t architecture_name_size;
@@ -72,7 +72,7 @@ struct IsaNote {
   uint32_t stepping;
 };
 
-/// The fields of amdgpu_hsa_note_hsail_t, which may come without the padding at its end.
+/// The fields of amdgpu_hsa_note_hsail_t, which may lack the padding at its end.
 struct HsailNote {
   static constexpr size_t kBytes = 11;
   uint8_t bytes[kBytes];
@@ -107,7 +107,7 @@ Result<void> identify_version2(CodeIdentity& identity, std::span<const CodeNote>
   }
   TargetId target = known->target;
   if (const auto hsail = version2_note<HsailNote>(notes, NT_AMD_HSA_HSAIL, HsailNote::kBytes)) {
-    // The finalizer did not go by the fixed settings: it set a flag.
+    // The finalizer set a flag instead of the fixed settings.
     if ((identity.flags & ELF::EF_AMDGPU_FEATURE_XNACK_V2) != 0) {
       target.xnack = kOn;
     } else if (target.xnack == kOn) {
@@ -135,7 +135,7 @@ void identify_version3_and_later(CodeIdentity& identity) {
   if (processor == nullptr) return;
   TargetId target{.processor = processor->name};
   if (identity.version == 3) {
-    // One bit a feature: code is for on or for off.
+    // One bit per feature: code is for on or for off.
     if (processor->has_sramecc)
       target.sramecc = (identity.flags & ELF::EF_AMDGPU_FEATURE_SRAMECC_V3) ? kOn : kOff;
     if (processor->has_xnack) target.xnack = (identity.flags & ELF::EF_AMDGPU_FEATURE_XNACK_V3) ? kOn : kOff;
@@ -157,7 +157,7 @@ Result<void> identify_host(CodeIdentity& identity, const Rejection& reject) {
   if (identity.os_abi != ELFOSABI_NONE && identity.os_abi != ELFOSABI_GNU) {
     return reject("CPU code: OS ABI {} is not supported", identity.os_abi);
   }
-  // The least of its kind: an ELF header does not say which extensions the code uses.
+  // The minimum: an ELF header does not specify the extensions that the code uses.
   identity.isa_name = identity.machine == CodeMachine::kX86_64 ? "x86_64-unknown-linux-gnu--x86-64"
                                                                : "aarch64-unknown-linux-gnu--armv8-a";
   return {};

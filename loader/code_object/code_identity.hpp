@@ -1,4 +1,4 @@
-// From ELF header and notes to what a code object was made for.
+// Determines the target of a code object from ELF header and notes.
 #pragma once
 
 #include <libelf.h>
@@ -10,8 +10,8 @@
 
 namespace rigel {
 
-/// Which machine, which version, which processor with which features. An error if it is not one that this
-/// loader knows how to load; a processor without a name is not an error.
+/// Returns machine, version, processor and features. Fails for a target that this loader cannot load; an
+/// unknown processor is not an error.
 Result<CodeIdentity> identify_code(const Elf64_Ehdr& header, std::span<const CodeNote> notes,
                                    const Rejection& reject);
 

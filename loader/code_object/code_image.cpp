@@ -36,7 +36,7 @@ RelocationKind amdgpu_kind(uint32_t type) {
       return supported(Rule::kSymbolAddendHigh);
     case ELF::R_AMDGPU_ABS64:
       return supported(Rule::kSymbolAddend64);
-    // Truncates: such a field holds a pointer of a 32-bit address space.
+    // Truncates: such a field contains a pointer of a 32-bit address space.
     case ELF::R_AMDGPU_ABS32:
       return supported(Rule::kSymbolAddend32);
     case ELF::R_AMDGPU_RELATIVE64:
@@ -93,7 +93,7 @@ RelocationKind aarch64_kind(uint32_t type) {
   switch (type) {
     case R_AARCH64_NONE:
     case 256:
-      return supported(Rule::kNothing);  // 256: what the first ABI drafts called "none"
+      return supported(Rule::kNothing);  // 256: "none" in the first ABI drafts
     case R_AARCH64_ABS64:
     case R_AARCH64_GLOB_DAT:
     case R_AARCH64_JUMP_SLOT:
@@ -116,7 +116,7 @@ RelocationKind aarch64_kind(uint32_t type) {
   }
 }
 
-/// Addresses of symbols, each found once.
+/// Addresses of symbols; each is resolved once.
 class SymbolAddresses {
  public:
   SymbolAddresses(const CodeObject& object, uint64_t device_address, const SymbolResolver& resolve)
@@ -139,7 +139,7 @@ class SymbolAddresses {
  private:
   Result<uint64_t> look_up(const CodeSymbol& symbol) {
     const bool undefined = symbol.place == CodeSymbol::Place::kUndefined;
-    // As in every ELF linker, a weak definition yields to one that is there already; others are bound here.
+    // As in every ELF linker, a weak definition yields to an existing one; others are bound here.
     const bool may_yield = symbol.binding == CodeSymbol::Binding::kWeak && symbol.preemptible;
     if (undefined || may_yield) {
       if (const auto elsewhere = resolve_(symbol)) return *elsewhere;
@@ -205,7 +205,7 @@ Result<void> build_image(const CodeObject& object, std::span<std::byte> staging,
   SymbolAddresses addresses(object, device_address, resolve);
   const uint64_t base = device_address - layout.address;
   for (const CodeRelocation& relocation : object.relocations()) {
-    // The parser let none through that has no rule.
+    // The parser rejects types without a rule.
     const Rule rule = *relocation_kind(object.identity().machine, relocation.type).rule;
     const auto addend = static_cast<uint64_t>(relocation.addend);
     uint64_t value = 0;

@@ -1,8 +1,8 @@
-// Placing a code object in memory: segments where they belong, relocations applied, for code that may run
-// from an address where the host cannot write.
+// Builds the memory image of a code object: segments at their addresses, relocations applied. The code may
+// run at an address that the host cannot write.
 //
-// Two addresses are kept apart throughout: `staging`, where the host writes the image, and `device_address`,
-// where the agent will see its first byte. For host code they are the same place.
+// `staging` is the host's address of the image, and `device_address` the agent's address of its first byte.
+// They are the same for host code.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@
 
 namespace rigel {
 
-/// How an address field is computed. S: address of the symbol, A: addend, B: load address less link address,
+/// Computation of an address field. S: address of the symbol, A: addend, B: load address minus link address,
 /// P: address of the field.
 enum class RelocationRule : uint8_t {
   kNothing,
@@ -32,25 +32,24 @@ struct RelocationKind {
   std::string_view why_not;            ///< set if there is no rule
 };
 
-/// What relocation type `type` of `machine` means.
+/// Returns the meaning of relocation type `type` of `machine`.
 RelocationKind relocation_kind(CodeMachine machine, uint32_t type);
 
-/// Bytes that the field of a rule occupies.
+/// Returns the size of a rule's field in bytes.
 uint64_t relocation_width(RelocationRule rule);
 
-/// The address of a symbol that another definition may give: undefined or preemptible. None if there is no
-/// other.
+/// Returns the address of a symbol that may be defined elsewhere: undefined or preemptible. None if there is
+/// no such definition.
 using SymbolResolver = std::function<std::optional<uint64_t>(const CodeSymbol&)>;
 
-/// Builds the image in `staging`, for an agent that will see it at `device_address`.
+/// Builds the image in `staging`, for an agent that uses it at `device_address`.
 ///
-/// `staging` has layout().size bytes, all zero; `device_address` is a multiple of layout().alignment.
-/// VARIABLE_UNDEFINED if a symbol is neither defined here nor found by `resolve`, unless it is weak: that is
-/// null.
+/// `staging` has layout().size bytes, all zero; `device_address` is a multiple of layout().alignment. Fails
+/// with VARIABLE_UNDEFINED if a symbol is neither defined nor resolved. A weak symbol is null then.
 Result<void> build_image(const CodeObject& object, std::span<std::byte> staging, uint64_t device_address,
                          const SymbolResolver& resolve);
 
-/// Where an agent sees what was linked for `address`.
+/// Returns the agent's address of the link-time address `address`.
 inline uint64_t device_address_of(const CodeObject& object, uint64_t device_address, uint64_t address) {
   return device_address + (address - object.layout().address);
 }

@@ -53,14 +53,14 @@ struct Case {
   const char* name;
   uint16_t machine;
   uint32_t type;
-  uint32_t symbol;  // 0: none, 1: variable, 2: outside
+  uint32_t symbol;  // 0: none, 1: variable, 2: external
   uint64_t expected;
   unsigned bytes;
 };
 
-class EachRelocation : public ::testing::TestWithParam<Case> {};
+class Relocation : public ::testing::TestWithParam<Case> {};
 
-TEST_P(EachRelocation, IsAppliedAndTouchesNothingElse) {
+TEST_P(Relocation, ChangesItsFieldOnly) {
   const Case& test = GetParam();
   ElfBuilder elf = elf_for(test.machine);
   elf.contents = {{kPlace - 8, std::string(24, '\xa5')}};
@@ -78,7 +78,7 @@ constexpr uint64_t kA = static_cast<uint64_t>(kAddend);
 constexpr uint64_t kS = kDevice + kVariable;
 
 INSTANTIATE_TEST_SUITE_P(
-    Amdgpu, EachRelocation,
+    Amdgpu, Relocation,
     ::testing::Values(Case{"None", 224, 0, 1, 0, 0}, Case{"Abs32Lo", 224, 1, 1, kS + kA, 4},
                       Case{"Abs32Hi", 224, 2, 1, (kS + kA) >> 32, 4}, Case{"Abs64", 224, 3, 1, kS + kA, 8},
                       Case{"Abs64Outside", 224, 3, 2, kOutside + kA, 8}, Case{"Abs32", 224, 6, 1, kS + kA, 4},
@@ -86,7 +86,7 @@ INSTANTIATE_TEST_SUITE_P(
                       Case{"Relative64", 224, 13, 0, kDevice + kA, 8}),
     [](const auto& test) { return test.param.name; });
 
-INSTANTIATE_TEST_SUITE_P(X86_64, EachRelocation,
+INSTANTIATE_TEST_SUITE_P(X86_64, Relocation,
                          ::testing::Values(Case{"None", EM_X86_64, R_X86_64_NONE, 1, 0, 0},
                                            Case{"Abs64", EM_X86_64, R_X86_64_64, 1, kS + kA, 8},
                                            Case{"Abs64NoSymbol", EM_X86_64, R_X86_64_64, 0, kA, 8},
@@ -98,7 +98,7 @@ INSTANTIATE_TEST_SUITE_P(X86_64, EachRelocation,
                          [](const auto& test) { return test.param.name; });
 
 INSTANTIATE_TEST_SUITE_P(
-    Aarch64, EachRelocation,
+    Aarch64, Relocation,
     ::testing::Values(Case{"None", EM_AARCH64, R_AARCH64_NONE, 1, 0, 0},
                       Case{"OldNone", EM_AARCH64, 256, 1, 0, 0},
                       Case{"Abs64", EM_AARCH64, R_AARCH64_ABS64, 1, kS + kA, 8},
@@ -108,7 +108,7 @@ INSTANTIATE_TEST_SUITE_P(
                       Case{"Prel64", EM_AARCH64, R_AARCH64_PREL64, 1, kVariable + kA - kPlace, 8}),
     [](const auto& test) { return test.param.name; });
 
-TEST(RelocationKind, SaysWhyATypeIsNotSupported) {
+TEST(RelocationKind, ReportsReasonForUnsupportedType) {
   struct {
     CodeMachine machine;
     uint32_t type;
@@ -125,7 +125,7 @@ TEST(RelocationKind, SaysWhyATypeIsNotSupported) {
   }
 }
 
-TEST(CodeImage, HoldsTheFileAndZerosElsewhere) {
+TEST(CodeImage, ContainsFileBytesAndZeros) {
   ElfBuilder elf;
   elf.contents = {{ElfBuilder::kCode, "code"}, {ElfBuilder::kData, "data"}};
   const Image image = build(elf);
@@ -137,20 +137,20 @@ TEST(CodeImage, HoldsTheFileAndZerosElsewhere) {
   EXPECT_EQ(image.at<uint64_t>(ElfBuilder::kZeros), 0u);
 }
 
-TEST(CodeImage, CanBePatchedBeyondTheFile) {
+TEST(CodeImage, AppliesRelocationsPastFile) {
   ElfBuilder elf = elf_for(EM_X86_64);
   elf.relocations = {{.place = ElfBuilder::kEnd - 8, .type = R_X86_64_RELATIVE, .addend = 1}};
   EXPECT_EQ(build(elf).at<uint64_t>(ElfBuilder::kEnd - 8), kDevice + 1);
 }
 
-TEST(CodeImage, FailsIfASymbolIsDefinedNowhere) {
+TEST(CodeImage, FailsForUndefinedSymbol) {
   ElfBuilder elf = elf_for(EM_X86_64);
   elf.relocations = {{.place = kPlace, .type = R_X86_64_GLOB_DAT, .symbol = 2}};
   EXPECT_EQ(build(elf, kNothingElse).status, HSA_STATUS_ERROR_VARIABLE_UNDEFINED);
   EXPECT_EQ(build(elf, kOutsideOnly).status, HSA_STATUS_SUCCESS);
 }
 
-TEST(CodeImage, AWeakSymbolThatIsDefinedNowhereIsNull) {
+TEST(CodeImage, UndefinedWeakSymbolIsNull) {
   ElfBuilder elf = elf_for(EM_X86_64);
   elf.symbols[1].binding = STB_WEAK;
   elf.contents = {{kPlace, std::string(8, '\xa5')}};
@@ -160,7 +160,7 @@ TEST(CodeImage, AWeakSymbolThatIsDefinedNowhereIsNull) {
   EXPECT_EQ(image.at<uint64_t>(kPlace), 0u);
 }
 
-TEST(CodeImage, AWeakDefinitionYieldsUnlessItIsProtected) {
+TEST(CodeImage, WeakDefinitionYieldsUnlessProtected) {
   const SymbolResolver has_all = [](const CodeSymbol&) { return std::optional(kOutside); };
   ElfBuilder elf = elf_for(EM_X86_64);
   elf.relocations = {{.place = kPlace, .type = R_X86_64_64, .symbol = 1}};
@@ -172,14 +172,14 @@ TEST(CodeImage, AWeakDefinitionYieldsUnlessItIsProtected) {
   EXPECT_EQ(build(elf, has_all).at<uint64_t>(kPlace), kDevice + kVariable);
 }
 
-TEST(CodeImage, AnAbsoluteSymbolDoesNotMove) {
+TEST(CodeImage, AbsoluteSymbolIsNotRelocated) {
   ElfBuilder elf = elf_for(EM_X86_64);
   elf.symbols.push_back({.name = "number", .value = 77, .type = STT_NOTYPE, .section = SHN_ABS});
   elf.relocations = {{.place = kPlace, .type = R_X86_64_64, .symbol = 3}};
   EXPECT_EQ(build(elf).at<uint64_t>(kPlace), 77u);
 }
 
-TEST(CodeImage, EachSymbolIsLookedUpOnce) {
+TEST(CodeImage, ResolvesEachSymbolOnce) {
   int lookups = 0;
   const SymbolResolver counting = [&lookups](const CodeSymbol&) {
     ++lookups;
@@ -193,7 +193,7 @@ TEST(CodeImage, EachSymbolIsLookedUpOnce) {
   EXPECT_EQ(lookups, 1);
 }
 
-TEST(CodeImage, WantsAPlaceOfItsSizeAndAlignment) {
+TEST(CodeImage, RequiresMatchingSizeAndAlignment) {
   const Bytes file = ElfBuilder{}.build();
   const auto object = CodeObject::parse(file);
   ASSERT_TRUE(object);
@@ -203,7 +203,7 @@ TEST(CodeImage, WantsAPlaceOfItsSizeAndAlignment) {
   EXPECT_TRUE(build_image(*object, place, kDevice, kNothingElse));
 }
 
-TEST(CodeImage, KnowsWhereTheDeviceSeesAnAddress) {
+TEST(CodeImage, ConvertsToDeviceAddress) {
   ElfBuilder elf;
   Bytes file = elf.build();
   const auto object = CodeObject::parse(file);

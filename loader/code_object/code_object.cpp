@@ -21,11 +21,11 @@
 namespace rigel {
 namespace {
 
-// More than any linker writes (a dozen), and few enough to search them one by one.
+// More than any linker writes (a dozen), and few enough for a linear search.
 constexpr uint16_t kMaxProgramHeaders = 128;
-// Larger than the memory of the largest board's single allocation; keeps sums of sizes far from overflow.
+// Larger than the largest board's maximum allocation; additions of sizes cannot overflow.
 constexpr uint64_t kMaxImageSize = uint64_t{1} << 36;
-// The largest page of a host. Linkers can be told to align segments more than that, for no code's sake.
+// The largest page of a host. Linkers support larger alignments of segments, but no code needs them.
 constexpr uint64_t kMaxSegmentAlignment = uint64_t{1} << 21;
 // Instruction fetch of AMD GPUs starts at multiples of this.
 constexpr uint64_t kAmdCodeAlignment = 256;
@@ -35,7 +35,7 @@ constexpr std::string_view kDescriptorSuffix = ".kd";
 constexpr std::string_view kMetadataNoteName = "AMDGPU";
 constexpr uint32_t kMetadataNoteType = 32;
 
-/// The entries of a dynamic section that tell where things are.
+/// Entries of a dynamic section that locate tables.
 enum DynamicEntry : uint8_t {
   kSymbolTable,
   kSymbolSize,
@@ -80,14 +80,14 @@ std::optional<DynamicEntry> dynamic_entry(int64_t tag) {
   }
 }
 
-/// What notes are padded to: 4 bytes, except in segments that ask for 8.
+/// Alignment of notes: 4 bytes, except in segments with alignment 8.
 constexpr uint64_t note_padding(uint64_t segment_alignment) {
   return segment_alignment == 8 ? 8 : 4;
 }
 
 }  // namespace
 
-/// Fills a CodeObject step by step; each step relies on what the ones before have checked.
+/// Fills a CodeObject step by step; each step relies on the checks of previous steps.
 class CodeObjectParser {
  public:
   CodeObjectParser(std::span<const std::byte> bytes, std::string* reason) : reject_(reason) {
@@ -141,7 +141,7 @@ class CodeObjectParser {
 
   bool is_host_code() const { return object_.identity_.machine != CodeMachine::kAmdGpu; }
   const CodeSegment* find_segment(uint64_t address, uint64_t size) const;
-  /// `count` elements of a table that a dynamic entry puts at `address`.
+  /// Returns `count` elements of a table at the `address` of a dynamic entry.
   template <class T>
   Result<std::span<const T>> table_at(uint64_t address, uint64_t count, std::string_view what);
   Result<std::span<const Elf64_Shdr>> sections() const;
@@ -154,8 +154,8 @@ class CodeObjectParser {
   std::optional<Elf64_Phdr> relro_header_;
   std::array<std::optional<uint64_t>, kDynamicEntryCount> dynamic_;
   std::vector<uint64_t> needed_offsets_;
-  std::string_view strings_;    // of the symbols that are being read
-  size_t dynamic_symbols_ = 0;  // they come first, and relocations name them alone
+  std::string_view strings_;    // for the symbols that are being read
+  size_t dynamic_symbols_ = 0;  // they come first, and only they are referenced by relocations
 };
 
 Result<void> CodeObjectParser::read_header() {
@@ -167,8 +167,8 @@ Result<void> CodeObjectParser::read_header() {
   }
   if (header.e_phnum > kMaxProgramHeaders)
     return reject_("{} program headers exceed the limit", header.e_phnum);
-  // Sections matter only where the number of symbols has to be taken from them, but a file that ends before
-  // them has been cut short.
+  // Sections are needed only if the number of symbols depends on them, but a file that ends before them is
+  // truncated.
   if (header.e_shoff != 0 && header.e_shnum != 0) {
     if (header.e_shentsize != sizeof(Elf64_Shdr))
       return reject_("invalid section header size {}", header.e_shentsize);
@@ -220,7 +220,7 @@ Result<void> CodeObjectParser::add_segment(const Elf64_Phdr& header) {
   if (!checked_add(header.p_vaddr, header.p_memsz))
     return reject_("segment {}: the addresses overflow", index);
   if (header.p_memsz == 0) return {};
-  // Segments are copied, not mapped: their offsets in the file need not be congruent to their addresses.
+  // Segments are copied, not mapped: file offsets need not be congruent to addresses.
   const uint64_t wanted = std::max<uint64_t>(header.p_align, 1);
   if (!is_power_of_two(wanted)) return reject_("segment {}: invalid alignment {}", index, wanted);
   const uint64_t alignment = std::min(wanted, kMaxSegmentAlignment);
@@ -250,10 +250,10 @@ Result<void> CodeObjectParser::read_notes(const Elf64_Phdr& header) {
   auto rest = object_.bytes_.subspan(header.p_offset, header.p_filesz);
   while (rest.size() >= sizeof(Elf64_Nhdr)) {
     const auto note = read_unaligned<Elf64_Nhdr>(rest.data());
-    // The sizes have 32 bits: these sums cannot overflow.
+    // The sizes have 32 bits, so these additions cannot overflow.
     const uint64_t description = padded(sizeof note + uint64_t{note.n_namesz});
     const uint64_t end = description + note.n_descsz;
-    // Version 2 alone needs a note, and says which is missing. Other versions load without them.
+    // Only version 2 requires a note, and reports a missing one. Other versions load without notes.
     if (end > rest.size()) {
       log_message(LogLevel::kDebug, LogTopic::kApi, "code object: note {} exceeds its segment; ignored",
                   object_.notes_.size());
@@ -263,7 +263,7 @@ Result<void> CodeObjectParser::read_notes(const Elf64_Phdr& header) {
     while (!name.empty() && name.back() == '\0') name.remove_suffix(1);
     object_.notes_.push_back(
         {.name = name, .type = note.n_type, .description = rest.subspan(description, note.n_descsz)});
-    // The last one may go without its padding.
+    // The last note may lack its padding.
     rest = rest.subspan(std::min<uint64_t>(padded(end), rest.size()));
   }
   return {};
@@ -341,7 +341,7 @@ Result<std::span<const T>> CodeObjectParser::table_at(uint64_t address, uint64_t
 
 std::optional<std::string_view> CodeObjectParser::name_at(uint64_t offset) const {
   if (offset >= strings_.size()) return std::nullopt;
-  // The table ends in a zero byte, which was checked when it was found.
+  // The table ends with a zero byte, which was checked when it was found.
   return std::string_view(strings_.data() + offset);
 }
 
@@ -352,7 +352,7 @@ Result<std::span<const Elf64_Shdr>> CodeObjectParser::sections() const {
 }
 
 Result<uint64_t> CodeObjectParser::count_symbols() {
-  // The classic hash table has one chain entry for each symbol: its second word is their number.
+  // The classic hash table has one chain entry per symbol: its second word is the number of symbols.
   if (dynamic_[kHash]) {
     const auto words = table_at<Elf64_Word>(*dynamic_[kHash], 2, "symbol hash table");
     if (!words) return tl::unexpected(words.error());
@@ -391,8 +391,8 @@ Result<void> CodeObjectParser::read_symbols() {
   return {};
 }
 
-/// Global symbols of the section .symtab, if the dynamic symbol table defines none, as in a position-independent
-/// executable. ROCr reads .symtab always.
+/// Reads global symbols of the section .symtab if the dynamic symbol table defines none, as in a
+/// position-independent executable. ROCr always reads .symtab.
 Result<void> CodeObjectParser::read_section_symbols() {
   dynamic_symbols_ = object_.symbols_.size();
   const auto is_exported = [](const CodeSymbol& symbol) { return symbol.exported; };
@@ -443,9 +443,9 @@ CodeSymbol::Kind CodeObjectParser::kind_of(const Elf64_Sym& symbol) const {
   }
 }
 
-/// False for a thread-local variable, whose value is an offset, and for an indirect function (STT_GNU_IFUNC has
-/// the number of version 2's kernels), whose resolver would have to be called. Such symbols do no harm as long
-/// as no relocation needs their address.
+/// Returns false for a thread-local variable, whose value is an offset, and for an indirect function
+/// (STT_GNU_IFUNC has the number of version 2's kernels), whose resolver would have to be called. Such
+/// symbols are harmless unless a relocation needs their address.
 bool CodeObjectParser::has_address(const Elf64_Sym& symbol) const {
   const auto type = ELF64_ST_TYPE(symbol.st_info);
   return type != STT_TLS && (type != STT_GNU_IFUNC || object_.identity_.version == 2);
@@ -489,8 +489,8 @@ Result<void> CodeObjectParser::add_symbol(const Elf64_Sym& symbol) {
                   : binding == STB_WEAK ? CodeSymbol::Binding::kWeak
                                         : CodeSymbol::Binding::kGlobal;
   place_symbol(symbol, added);
-  // A variable of no bytes may mark an empty section, which linkers leave out of the segments. A program that
-  // asks for it wants to read nothing there.
+  // An empty variable may mark an empty section, which linkers omit from the segments. A program that queries
+  // it does not read from it.
   const bool is_empty_section = added.place == CodeSymbol::Place::kOutside && added.size == 0 &&
                                 added.kind == CodeSymbol::Kind::kVariable;
   const auto visibility = ELF64_ST_VISIBILITY(symbol.st_other);
@@ -557,7 +557,8 @@ Result<void> CodeObjectParser::add_relocation(const Elf64_Rela& relocation) {
     const CodeSegment* segment = find_segment(relocation.r_offset, relocation_width(*kind.rule));
     if (segment == nullptr)
       return reject_("relocation {}: patches {:#x} outside the segments", index, relocation.r_offset);
-    // GPU code may hold addresses as literals. Host code that does was not compiled as position independent.
+    // GPU code may contain addresses as literals. Host code that does was not compiled as position
+    // independent.
     if (is_host_code() && !segment->writable) {
       return reject_("relocation {}: patches {:#x} in a read-only segment; compile with -fPIC", index,
                      relocation.r_offset);
@@ -628,10 +629,10 @@ Result<void> CodeObjectParser::add_kernel(uint32_t index) {
     return reject_("kernel descriptor {}: {:#x} is not aligned to {} bytes", symbol.name, symbol.value,
                    kKernelDescriptorAlignment);
   }
-  // Modulo 2^64, as an address may well lie below its descriptor; the segment decides.
+  // Modulo 2^64, because an address may be below its descriptor; the segment check is decisive.
   kernel.entry = symbol.value + static_cast<uint64_t>(entry_offset);
   const CodeSegment* segment = find_segment(kernel.entry, 1);
-  // A GPU executes all memory that it can read.
+  // A GPU can execute all readable memory.
   if (segment == nullptr || (is_host_code() && !segment->executable)) {
     return reject_("kernel {}: its code at {:#x} is not in an executable segment", symbol.name, kernel.entry);
   }
@@ -645,7 +646,7 @@ Result<void> CodeObjectParser::add_kernel(uint32_t index) {
 
 void CodeObjectParser::add_metadata() {
   if (object_.kernels_.empty()) return;
-  // A linker leaves the note of each object that it has linked.
+  // The output contains a note of each linked object.
   std::vector<KernelMetadata> noted;
   for (const CodeNote& note : object_.notes_) {
     if (note.type != kMetadataNoteType || note.name != kMetadataNoteName) continue;
@@ -658,7 +659,7 @@ void CodeObjectParser::add_metadata() {
     const auto found = by_symbol.find(object_.symbols_[kernel.symbol].name);
     if (found == by_symbol.end()) continue;
     const KernelMetadata& facts = *found->second;
-    // Compilers before LLVM 11 left the size in the descriptor at 0.
+    // Compilers before LLVM 11 set the size in the descriptor to 0.
     if (kernel.kernarg_size == 0) kernel.kernarg_size = facts.kernarg_size.value_or(0);
     const uint32_t alignment = facts.kernarg_alignment.value_or(0);
     if (is_power_of_two(alignment)) kernel.kernarg_alignment = std::max(kernel.kernarg_alignment, alignment);

@@ -1,16 +1,16 @@
-// What a code object says: an ELF file with code for a GPU or for the host, read with every offset, size,
-// count and alignment checked. What this class hands out can be used without another look at the file.
+// Parser of code objects: ELF files with code for a GPU or the host. Every offset, size, count and alignment
+// is checked, so callers can use the results without further checks.
 //
-// A CodeObject is immutable and refers to the caller's bytes, which stay in place and unchanged for as long
-// as it lives. `parse` and all members may be called from any thread.
+// *Lifetime:* a CodeObject is immutable and refers to the caller's bytes, which must stay unchanged while it
+// lives.
+// *Threads:* any thread may call `parse` and all members.
 //
-// Addresses here are link-time addresses, the ones that the file was linked for, until code_image.hpp says
-// otherwise. Files are the ones that a linker makes with -shared: AMD GPU code objects of versions 2 to 6,
-// and x86-64 and AArch64 shared objects.
+// Addresses are link-time addresses unless code_image.hpp states otherwise. Supported files are the output of
+// a linker with -shared: AMD GPU code objects of versions 2 to 6, and x86-64 and AArch64 shared objects.
 //
-// A file is refused, with the reason, if it is damaged or if this loader would get it wrong: relocations for
-// thread-local storage or indirect functions, copy relocations, relocations of read-only host code. A part that
-// no kernel may need does not refuse the file. It fails where it is used.
+// *Errors:* a file is rejected, with the reason, if it is damaged or if this loader cannot load it correctly:
+// relocations for thread-local storage or indirect functions, copy relocations, relocations of read-only host
+// code. An unsupported part that kernels may not need does not reject the file; its use fails.
 #pragma once
 
 #include <cstddef>
@@ -25,10 +25,10 @@
 
 namespace rigel {
 
-/// e_machine of the files that can be read.
+/// e_machine of supported files.
 enum class CodeMachine : uint16_t { kX86_64 = 62, kAarch64 = 183, kAmdGpu = 224 };
 
-/// What a code object was made for, by which an agent decides whether it can run it.
+/// Target of a code object; agents use it to decide if they can run it.
 struct CodeIdentity {
   CodeMachine machine{};
   uint8_t os_abi = 0;
@@ -36,18 +36,19 @@ struct CodeIdentity {
   uint32_t flags = 0;
   /// Version of the code object format: 2 to 6. 0 for host code.
   uint32_t version = 0;
-  /// Revision of a generic processor that the code needs at least. 0 if the processor is not a generic one.
+  /// Minimum revision of a generic processor. 0 for other processors.
   uint32_t generic_version = 0;
   /// Name of the ISA, `amdgcn-amd-amdhsa--gfx90a:xnack+` or `x86_64-unknown-linux-gnu--x86-64`. Empty for an
-  /// AMD GPU that is newer than the table of names: its backend goes by `flags`.
+  /// AMD GPU that is newer than the table of names: its backend uses `flags`.
   std::string isa_name;
-  /// Only known of code that came from HSAIL.
+  /// Known only for code from HSAIL.
   std::optional<hsa_profile_t> profile;
   std::optional<hsa_machine_model_t> machine_model;
   std::optional<hsa_default_float_rounding_mode_t> rounding_mode;
 };
 
-/// A PT_LOAD: file bytes [file_offset, +file_size) go to [address, +file_size), zeros up to memory_size.
+/// A PT_LOAD: file bytes [file_offset, +file_size) are copied to [address, +file_size), followed by zeros up
+/// to memory_size.
 struct CodeSegment {
   uint64_t address;
   uint64_t memory_size;
@@ -57,56 +58,56 @@ struct CodeSegment {
   bool readable;
   bool writable;
   bool executable;
-  /// Of a writable segment: so many bytes at its beginning are written by relocations only (PT_GNU_RELRO).
+  /// In a writable segment: size of the start that only relocations write (PT_GNU_RELRO).
   uint64_t constant_size = 0;
 
   bool contains(uint64_t at, uint64_t size) const;
 };
 
-/// Memory that the segments need, in one piece.
+/// Memory for all segments, in one block.
 struct CodeLayout {
   uint64_t address;    ///< lowest link-time address, a multiple of alignment
   uint64_t size;       ///< bytes up to the end of the highest segment
   uint64_t alignment;  ///< a power of two
 };
 
-/// An entry of the dynamic symbol table, or of .symtab if that defines none.
+/// An entry of the dynamic symbol table, or of .symtab if the former defines none.
 struct CodeSymbol {
   enum class Kind : uint8_t {
-    kNone,  ///< untyped, as undefined symbols are
+    kNone,  ///< untyped, as are undefined symbols
     kVariable,
     kFunction,
     kKernelObject,      ///< kernel of a code object of version 2: an amd_kernel_code_t
-    kIndirectFunction,  ///< of a code object of version 2
-    kOther,             ///< of no interest to a loader: section, file
+    kIndirectFunction,  ///< in a code object of version 2
+    kOther,             ///< not used by a loader: section, file
   };
   enum class Binding : uint8_t { kLocal, kGlobal, kWeak };
   enum class Place : uint8_t {
     kUndefined,
     kSegment,    ///< `value` is an address in segments()[segment]
-    kOutside,    ///< an address outside of all segments, as linkers give to _end and to empty sections
-    kAbsolute,   ///< `value` is a number, not an address
+    kOutside,    ///< an address outside all segments, as linkers assign to _end and to empty sections
+    kAbsolute,   ///< `value` is a number instead of an address
     kNoAddress,  ///< `value` is an offset in group memory or thread-local storage, or a resolver's address
   };
 
   std::string_view name;
   uint64_t value;
-  uint64_t size;  ///< bytes; a symbol in a segment ends with it at the latest
+  uint64_t size;  ///< bytes; limited by the end of its segment
   Kind kind;
   Binding binding;
   Place place;
-  bool exported;     ///< defined, not local, and visible to others
-  bool preemptible;  ///< a definition elsewhere may take its place: default visibility
+  bool exported;     ///< defined, not local, and visible to other objects
+  bool preemptible;  ///< another definition may replace it: default visibility
   uint32_t segment;
 };
 
 struct CodeNote {
-  std::string_view name;  ///< without its closing zeros
+  std::string_view name;  ///< without terminating zeros
   uint32_t type;
   std::span<const std::byte> description;
 };
 
-/// A dynamic relocation. Its type is one of those that code_image.cpp applies, its place lies in a segment.
+/// A dynamic relocation, with a type that code_image.cpp supports and a field in a segment.
 struct CodeRelocation {
   uint64_t address;
   int64_t addend;
@@ -114,7 +115,7 @@ struct CodeRelocation {
   uint32_t symbol;  ///< index into symbols(); 0: none
 };
 
-/// A kernel, as far as its descriptor and the metadata tell.
+/// A kernel, as described by its descriptor and the metadata.
 struct CodeKernel {
   uint32_t symbol;           ///< index into symbols()
   uint64_t entry;            ///< link-time address of the first instruction
@@ -123,14 +124,14 @@ struct CodeKernel {
   uint32_t kernarg_alignment;
   uint32_t group_size;
   uint32_t private_size;
-  uint32_t wavefront_size;  ///< 32 or 64 as the descriptor says; without meaning for host code
+  uint32_t wavefront_size;  ///< 32 or 64 according to the descriptor; undefined for host code
   bool dynamic_callstack;
 };
 
 class CodeObject {
  public:
-  /// Reads `bytes`, a whole file. INVALID_CODE_OBJECT if it is none that can be loaded; the reason goes to
-  /// the log and, if wanted, to `*reason`.
+  /// Parses `bytes`, a whole file. Fails with INVALID_CODE_OBJECT if it cannot be loaded; logs the reason
+  /// and, if `reason` is not null, stores it.
   static Result<CodeObject> parse(std::span<const std::byte> bytes, std::string* reason = nullptr);
 
   std::span<const std::byte> bytes() const { return bytes_; }
@@ -139,18 +140,18 @@ class CodeObject {
 
   /// In ascending order of address, not overlapping.
   std::span<const CodeSegment> segments() const { return segments_; }
-  /// Entry 0 is the null symbol, if there are any.
+  /// If not empty, entry 0 is the null symbol.
   std::span<const CodeSymbol> symbols() const { return symbols_; }
   std::span<const CodeRelocation> relocations() const { return relocations_; }
   std::span<const CodeNote> notes() const { return notes_; }
   std::span<const CodeKernel> kernels() const { return kernels_; }
 
-  /// DT_NEEDED: libraries that the file was linked against. Nothing here opens them.
+  /// DT_NEEDED: libraries that the file was linked against. The loader does not open them.
   std::span<const std::string_view> needed() const { return needed_; }
-  /// The file has initialisers or finalisers. Nothing here runs them.
+  /// Whether the file has initialisers or finalisers. The loader does not run them.
   bool has_initializers() const { return has_initializers_; }
 
-  /// File bytes of [address, +size), or an empty span if they are not all in the file.
+  /// Returns the file bytes of [address, +size), or an empty span if the file does not contain them all.
   std::span<const std::byte> file_bytes(uint64_t address, uint64_t size) const;
 
  private:

@@ -1,4 +1,4 @@
-// Reads any bytes as a code object and, if they are one, places it in memory; reads them as metadata too.
+// Parses any bytes as a code object and builds its image if they are valid; also parses them as metadata.
 #include <cstdint>
 #include <cstdlib>
 #include <vector>
@@ -11,7 +11,7 @@
 namespace rigel {
 namespace {
 
-// Above this an image is only laid out: a short file may ask for gigabytes of zeros.
+// Larger images are not built: a short file may request gigabytes of zeros.
 constexpr uint64_t kLargestImage = uint64_t{1} << 20;
 
 void require(bool promise) {
@@ -39,7 +39,7 @@ void load(const CodeObject& object) {
   const SymbolResolver resolve = [](const CodeSymbol& symbol) {
     return symbol.name.size() % 2 == 0 ? std::optional<uint64_t>(symbol.name.size()) : std::nullopt;
   };
-  // Undefined symbols make it fail, which is as good an end as any.
+  // Failure because of undefined symbols is fine.
   (void)build_image(object, staging, object.layout().alignment * 3, resolve);
 }
 

@@ -19,7 +19,7 @@ using Bytes = std::vector<std::byte>;
 constexpr uint32_t kGfx900 = 0x2c;
 constexpr uint32_t kGfx90a = 0x3f;
 
-// A host shared object with a little of everything.
+// A host shared object with parts of every kind.
 ElfBuilder rich_elf() {
   ElfBuilder elf;
   elf.symbols = {
@@ -68,7 +68,7 @@ std::string why_refused(const Bytes& bytes) {
   return reason;
 }
 
-TEST(CodeObject, TellsTheSegmentsOfAFile) {
+TEST(CodeObject, ParsesSegments) {
   const Bytes bytes = rich_elf().build();
   const auto object = CodeObject::parse(bytes);
   ASSERT_TRUE(object);
@@ -86,7 +86,7 @@ TEST(CodeObject, TellsTheSegmentsOfAFile) {
   EXPECT_EQ(object->layout().alignment, ElfBuilder::kPage);
 }
 
-TEST(CodeObject, TellsTheSymbolsOfAFile) {
+TEST(CodeObject, ParsesSymbols) {
   using Kind = CodeSymbol::Kind;
   using Place = CodeSymbol::Place;
   const Bytes bytes = rich_elf().build();
@@ -107,7 +107,7 @@ TEST(CodeObject, TellsTheSymbolsOfAFile) {
   EXPECT_FALSE(find(*object, "work.kd")->preemptible) << "its visibility is protected";
 }
 
-TEST(CodeObject, TellsTheKernelsOfAFile) {
+TEST(CodeObject, ParsesKernels) {
   const Bytes bytes = rich_elf().build();
   const auto object = CodeObject::parse(bytes);
   ASSERT_TRUE(object);
@@ -123,7 +123,7 @@ TEST(CodeObject, TellsTheKernelsOfAFile) {
   EXPECT_TRUE(kernel.dynamic_callstack);
 }
 
-// As the compiler notes it: {"amdhsa.kernels": [{".symbol": …, ".kernarg_segment_align": …}]}.
+// Metadata as in compiler output: {"amdhsa.kernels": [{".symbol": …, ".kernarg_segment_align": …}]}.
 std::string alignment_note(std::string_view symbol, uint8_t alignment) {
   const auto text = [](std::string_view what) {
     return std::string(1, static_cast<char>(0xa0 | what.size())).append(what);
@@ -132,7 +132,7 @@ std::string alignment_note(std::string_view symbol, uint8_t alignment) {
          text(".kernarg_segment_align") + "\xcc" + static_cast<char>(alignment);
 }
 
-TEST(CodeObject, TakesTheMetadataOfEveryObjectThatWasLinked) {
+TEST(CodeObject, MergesMetadataOfLinkedObjects) {
   ElfBuilder elf = rich_elf();
   elf.add_kernel("other", ElfBuilder::kConstants + 0x80, ElfBuilder::kCode + 0x200);
   elf.notes = {{"AMDGPU", 32, alignment_note("work.kd", 64)},
@@ -147,7 +147,7 @@ TEST(CodeObject, TakesTheMetadataOfEveryObjectThatWasLinked) {
   }
 }
 
-TEST(CodeObject, TellsRelocationsOfBothTables) {
+TEST(CodeObject, ParsesRelocationsOfBothTables) {
   const Bytes bytes = rich_elf().build();
   const auto object = CodeObject::parse(bytes);
   ASSERT_TRUE(object);
@@ -157,7 +157,7 @@ TEST(CodeObject, TellsRelocationsOfBothTables) {
   EXPECT_EQ(object->relocations()[1].symbol, 1u);
 }
 
-TEST(CodeObject, TellsNotesNeededLibrariesAndInitializers) {
+TEST(CodeObject, ParsesNotesNeededLibrariesAndInitializers) {
   ElfBuilder elf = rich_elf();
   elf.more_dynamic = {{DT_NEEDED, 1}, {DT_INIT, ElfBuilder::kCode}};
   const Bytes bytes = elf.build();
@@ -172,7 +172,7 @@ TEST(CodeObject, TellsNotesNeededLibrariesAndInitializers) {
   EXPECT_TRUE(object->has_initializers());
 }
 
-TEST(CodeObject, CountsSymbolsBySectionIfThereIsNoHashTable) {
+TEST(CodeObject, CountsSymbolsBySectionWithoutHashTable) {
   ElfBuilder elf = rich_elf();
   elf.with_hash_table = false;
   EXPECT_THAT(why_refused(elf.build()), HasSubstr("number of symbols"));
@@ -183,7 +183,7 @@ TEST(CodeObject, CountsSymbolsBySectionIfThereIsNoHashTable) {
   EXPECT_EQ(object->symbols().size(), elf.symbols.size() + 1);
 }
 
-TEST(CodeObject, IsRefusedWhereverItIsCut) {
+TEST(CodeObject, RejectsTruncatedFile) {
   const Bytes bytes = rich_elf().build();
   const auto whole = CodeObject::parse(bytes);
   ASSERT_TRUE(whole);
@@ -193,7 +193,7 @@ TEST(CodeObject, IsRefusedWhereverItIsCut) {
   }
   for (size_t size = 0; size < bytes.size(); ++size) {
     const Bytes cut(bytes.begin(),
-                    bytes.begin() + static_cast<ptrdiff_t>(size));  // which ends where memory does
+                    bytes.begin() + static_cast<ptrdiff_t>(size));  // ends at the end of accessible memory
     const auto object = CodeObject::parse(cut);
     if (size < needed) {
       ASSERT_FALSE(object) << size;
@@ -201,7 +201,7 @@ TEST(CodeObject, IsRefusedWhereverItIsCut) {
   }
 }
 
-TEST(CodeObject, DoesNotMindWhereTheBytesLie) {
+TEST(CodeObject, AcceptsUnalignedBytes) {
   const Bytes bytes = rich_elf().build();
   Bytes shifted(bytes.size() + 1);
   std::copy(bytes.begin(), bytes.end(), shifted.begin() + 1);
@@ -219,7 +219,7 @@ std::string isa_name_of(const ElfBuilder& elf) {
   return object ? object->identity().isa_name : "(refused)";
 }
 
-TEST(CodeIdentity, HostCodeIsNamedByTheLeastProcessorOfItsKind) {
+TEST(CodeIdentity, HostCodeUsesMinimumProcessor) {
   ElfBuilder elf;
   EXPECT_EQ(isa_name_of(elf), "x86_64-unknown-linux-gnu--x86-64");
   elf.machine = EM_AARCH64;
@@ -227,7 +227,7 @@ TEST(CodeIdentity, HostCodeIsNamedByTheLeastProcessorOfItsKind) {
   EXPECT_EQ(isa_name_of(elf), "aarch64-unknown-linux-gnu--armv8-a");
 }
 
-TEST(CodeIdentity, Version3KnowsOnAndOffOnly) {
+TEST(CodeIdentity, Version3HasFeaturesOnOrOff) {
   EXPECT_EQ(isa_name_of(ElfBuilder::amd_gpu(1, 0x2a)), "amdgcn-amd-amdhsa--gfx803");
   EXPECT_EQ(isa_name_of(ElfBuilder::amd_gpu(1, kGfx900)), "amdgcn-amd-amdhsa--gfx900:xnack-");
   EXPECT_EQ(isa_name_of(ElfBuilder::amd_gpu(1, kGfx900 | 0x100)), "amdgcn-amd-amdhsa--gfx900:xnack+");
@@ -235,7 +235,7 @@ TEST(CodeIdentity, Version3KnowsOnAndOffOnly) {
             "amdgcn-amd-amdhsa--gfx90a:sramecc+:xnack-");
 }
 
-TEST(CodeIdentity, Version4AndLaterCanLeaveAFeatureOpen) {
+TEST(CodeIdentity, Version4CanLeaveFeatureOpen) {
   for (const uint8_t abi_version : {2, 3, 4}) {
     EXPECT_EQ(isa_name_of(ElfBuilder::amd_gpu(abi_version, kGfx90a | 0x500)), "amdgcn-amd-amdhsa--gfx90a");
     EXPECT_EQ(isa_name_of(ElfBuilder::amd_gpu(abi_version, kGfx90a | 0xb00)),
@@ -245,7 +245,7 @@ TEST(CodeIdentity, Version4AndLaterCanLeaveAFeatureOpen) {
   }
 }
 
-TEST(CodeIdentity, Version6TellsTheRevisionOfAGenericProcessor) {
+TEST(CodeIdentity, Version6HasRevisionOfGenericProcessor) {
   const Bytes bytes = ElfBuilder::amd_gpu(4, 0x03000051 | 0x100).build();
   const auto object = CodeObject::parse(bytes);
   ASSERT_TRUE(object);
@@ -254,7 +254,7 @@ TEST(CodeIdentity, Version6TellsTheRevisionOfAGenericProcessor) {
   EXPECT_EQ(object->identity().isa_name, "amdgcn-amd-amdhsa--gfx9-generic");
 }
 
-TEST(CodeIdentity, AProcessorWithoutANameIsForItsBackendToJudge) {
+TEST(CodeIdentity, UnknownProcessorIsAccepted) {
   const Bytes bytes = ElfBuilder::amd_gpu(3, 0xee).build();
   const auto object = CodeObject::parse(bytes);
   ASSERT_TRUE(object);
@@ -273,7 +273,7 @@ ElfBuilder version2_elf(uint32_t major, uint32_t minor, uint32_t stepping) {
   return elf;
 }
 
-TEST(CodeIdentity, Version2GoesByItsNotes) {
+TEST(CodeIdentity, Version2UsesNotes) {
   EXPECT_EQ(isa_name_of(version2_elf(8, 0, 3)), "amdgcn-amd-amdhsa--gfx803");
   EXPECT_EQ(isa_name_of(version2_elf(8, 0, 1)), "amdgcn-amd-amdhsa--gfx801:xnack+");
   EXPECT_EQ(isa_name_of(version2_elf(9, 0, 1)), "amdgcn-amd-amdhsa--gfx900:xnack+");
@@ -281,7 +281,7 @@ TEST(CodeIdentity, Version2GoesByItsNotes) {
   EXPECT_THAT(why_refused(version2_elf(10, 1, 0).build()), HasSubstr("AMDGPU:10:1:0"));
 }
 
-TEST(CodeIdentity, CodeFromHsailTellsProfileModelAndRounding) {
+TEST(CodeIdentity, HsailCodeHasProfileModelAndRounding) {
   ElfBuilder elf = version2_elf(9, 0, 0);
   elf.flags = 1;  // xnack
   elf.notes.push_back({"AMD", 2, words({1, 0}) + std::string("\1\1\2", 3)});
@@ -294,7 +294,7 @@ TEST(CodeIdentity, CodeFromHsailTellsProfileModelAndRounding) {
   EXPECT_EQ(object->identity().rounding_mode, HSA_DEFAULT_FLOAT_ROUNDING_MODE_NEAR);
 }
 
-TEST(CodeIdentity, Version1IsRefusedByName) {
+TEST(CodeIdentity, Version1IsRejected) {
   ElfBuilder elf = ElfBuilder::amd_gpu(0, 0);
   EXPECT_THAT(why_refused(elf.build()), HasSubstr("the version note is missing"));
   elf.notes = {{"AMD", 1, words({1, 0})}};
@@ -303,7 +303,7 @@ TEST(CodeIdentity, Version1IsRefusedByName) {
   EXPECT_THAT(why_refused(elf.build()), HasSubstr("the ISA note is missing")) << "the note is too short";
 }
 
-TEST(CodeIdentity, KernelsOfVersion2AreKernelObjects) {
+TEST(CodeIdentity, Version2KernelsAreKernelObjects) {
   ElfBuilder elf = version2_elf(8, 0, 3);
   elf.symbols = {{.name = "old", .value = ElfBuilder::kCode, .size = 512, .type = STT_LOOS}};
   amd_kernel_code_t code{};
@@ -328,17 +328,17 @@ TEST(CodeIdentity, KernelsOfVersion2AreKernelObjects) {
   EXPECT_EQ(kernel.wavefront_size, 64u);
 }
 
-// --- What is refused
+// --- Rejected files
 // --------------------------------------------------------------------------------------------
 
-TEST(CodeObject, RefusesAFileThatEndsTooSoonWhereverItEnds) {
+TEST(CodeObject, RejectsFileTruncatedAtAnyByte) {
   for (const bool with_sections : {false, true}) {
     ElfBuilder elf = rich_elf();
     elf.with_sections = with_sections;
     const Bytes whole = elf.build();
     ASSERT_TRUE(CodeObject::parse(whole));
     for (size_t size = 0; size < whole.size(); ++size) {
-      // Copied to a block of its own, so that a read past the end is seen by the address sanitizer.
+      // A separate allocation, so that AddressSanitizer detects a read past the end.
       const Bytes cut(whole.begin(), whole.begin() + static_cast<ptrdiff_t>(size));
       const auto object = CodeObject::parse(cut);
       ASSERT_FALSE(object) << "cut to " << size << " of " << whole.size();
@@ -354,7 +354,7 @@ struct Damage {
 
 class DamagedCodeObject : public ::testing::TestWithParam<Damage> {};
 
-TEST_P(DamagedCodeObject, IsRefusedWithTheReason) {
+TEST_P(DamagedCodeObject, IsRejectedWithReason) {
   Bytes bytes = rich_elf().build();
   GetParam().apply(bytes);
   EXPECT_THAT(why_refused(bytes), HasSubstr(GetParam().reason));
@@ -464,7 +464,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 // --- Files of linkers that look damaged but are not, and damage that concerns no kernel
 
-TEST(CodeObject, LoadsIfSegmentsAreOnlyUnusual) {
+TEST(CodeObject, AcceptsUnusualSegments) {
   const std::pair<const char*, std::function<void(Bytes&)>> changes[] = {
       {"aligned to 1 GiB", segment(0, [](auto& s) { s.p_align = uint64_t{1} << 30; })},
       {"alignment 0", segment(0, [](auto& s) { s.p_align = 0; })},
@@ -486,7 +486,7 @@ TEST(CodeObject, LoadsIfSegmentsAreOnlyUnusual) {
   }
 }
 
-TEST(CodeObject, TakesGlobalSymbolsOfTheSectionIfNoneIsDynamic) {
+TEST(CodeObject, UsesSectionSymbolsWithoutDynamicOnes) {
   ElfBuilder elf = ElfBuilder::amd_gpu(2, kGfx900);
   elf.add_kernel("k", ElfBuilder::kConstants, ElfBuilder::kCode);
   elf.symbols.push_back({.name = "variable", .value = ElfBuilder::kData, .size = 8});
@@ -509,7 +509,7 @@ TEST(CodeObject, TakesGlobalSymbolsOfTheSectionIfNoneIsDynamic) {
   }
 }
 
-TEST(CodeObject, KeepsTheNotesBeforeADamagedOne) {
+TEST(CodeObject, KeepsNotesBeforeDamagedOne) {
   Bytes bytes = rich_elf().build();
   ElfBuilder::program_header(bytes, 4).p_filesz -= 6;
   const auto object = CodeObject::parse(bytes);
@@ -518,8 +518,8 @@ TEST(CodeObject, KeepsTheNotesBeforeADamagedOne) {
   EXPECT_EQ(object->notes()[0].name, "GNU");
 }
 
-TEST(CodeObject, ExportsAnEmptyVariableOutsideOfTheSegments) {
-  // Linkers give an empty section an address, but no place in a segment.
+TEST(CodeObject, ExportsEmptyVariableOutsideSegments) {
+  // Linkers give an empty section an address outside the segments.
   for (const uint64_t value : {uint64_t{0x2800}, ElfBuilder::kEnd + 0x12e8}) {
     ElfBuilder elf = ElfBuilder::amd_gpu(2, kGfx900);
     elf.symbols = {{.name = "table", .value = value}, {.name = "_end", .value = value, .type = STT_NOTYPE}};
@@ -536,7 +536,7 @@ TEST(CodeObject, ExportsAnEmptyVariableOutsideOfTheSegments) {
   }
 }
 
-TEST(CodeObject, DoesNotExportSymbolsWithBytesOutsideOfTheSegments) {
+TEST(CodeObject, HidesSymbolsWithBytesOutsideSegments) {
   for (const uint64_t value : {uint64_t{0x2800}, ~uint64_t{0}}) {
     ElfBuilder elf = ElfBuilder::amd_gpu(2, kGfx900);
     elf.symbols = {{.name = "astray", .value = value, .size = 8},
@@ -552,7 +552,7 @@ TEST(CodeObject, DoesNotExportSymbolsWithBytesOutsideOfTheSegments) {
   }
 }
 
-TEST(CodeObject, CutsSymbolsAtTheEndOfTheirSegment) {
+TEST(CodeObject, LimitsSymbolsToTheirSegment) {
   ElfBuilder elf;
   elf.symbols = {{.name = "long", .value = ElfBuilder::kEnd - 4, .size = 8},
                  {.name = "endless", .value = ElfBuilder::kData, .size = ~uint64_t{0}}};
@@ -563,7 +563,7 @@ TEST(CodeObject, CutsSymbolsAtTheEndOfTheirSegment) {
   EXPECT_EQ(find(*object, "endless")->size, ElfBuilder::kEnd - ElfBuilder::kData);
 }
 
-TEST(CodeObject, RefusesSymbolsThatNeedMoreThanALoaderIfTheyAreNeeded) {
+TEST(CodeObject, RejectsRelocationsOfUnsupportedSymbols) {
   for (const uint8_t type : {STT_TLS, STT_GNU_IFUNC}) {
     ElfBuilder elf;
     elf.symbols = {{.name = "special", .value = ElfBuilder::kCode, .size = 8, .type = type}};
@@ -578,7 +578,7 @@ TEST(CodeObject, RefusesSymbolsThatNeedMoreThanALoaderIfTheyAreNeeded) {
   }
 }
 
-TEST(CodeObject, LogsTheReasonOfARejectionAsAnError) {
+TEST(CodeObject, LogsReasonOfRejectionAsError) {
   configure_log(nullptr);
   ::testing::internal::CaptureStderr();
   EXPECT_FALSE(CodeObject::parse({}));
@@ -586,7 +586,7 @@ TEST(CodeObject, LogsTheReasonOfARejectionAsAnError) {
               HasSubstr("rigel: error: code object: 0 bytes are less than an ELF header"));
 }
 
-TEST(CodeObject, RefusesRelocationsItCannotApply) {
+TEST(CodeObject, RejectsUnsupportedRelocations) {
   const auto reason_for = [](const ElfBuilder::Relocation& relocation) {
     ElfBuilder elf;
     elf.symbols = {{.name = "outside", .type = STT_NOTYPE, .section = SHN_UNDEF},
@@ -609,13 +609,13 @@ TEST(CodeObject, RefusesRelocationsItCannotApply) {
   EXPECT_THAT(reason_for({.place = ElfBuilder::kCode, .type = R_X86_64_RELATIVE}), HasSubstr("-fPIC"));
 }
 
-TEST(CodeObject, LetsGpuCodeHoldAddressesAsLiterals) {
+TEST(CodeObject, AcceptsRelocationsOfGpuCode) {
   ElfBuilder elf = ElfBuilder::amd_gpu(3, kGfx900);
   elf.relocations = {{.place = ElfBuilder::kCode + 4, .type = 1, .addend = 8}};
   EXPECT_TRUE(CodeObject::parse(elf.build()));
 }
 
-TEST(CodeObject, RefusesKernelsThatCannotRun) {
+TEST(CodeObject, RejectsInvalidKernels) {
   const auto reason_for = [](uint64_t descriptor, uint64_t entry, bool gpu) {
     ElfBuilder elf = gpu ? ElfBuilder::amd_gpu(3, kGfx900) : ElfBuilder{};
     elf.add_kernel("k", descriptor, entry);
@@ -635,7 +635,7 @@ TEST(CodeObject, RefusesKernelsThatCannotRun) {
       << "its bytes are not in the file";
 }
 
-TEST(CodeObject, TakesNoVariableOfAnotherSizeForAKernelDescriptor) {
+TEST(CodeObject, KernelDescriptorRequiresExactSize) {
   ElfBuilder elf;
   elf.symbols = {{.name = "setting.kd", .value = ElfBuilder::kConstants, .size = 32}};
   const Bytes bytes = elf.build();
@@ -651,14 +651,15 @@ TEST(CodeObject, AcceptsGpuKernelsInAnySegment) {
   EXPECT_TRUE(CodeObject::parse(elf.build()));
 }
 
-TEST(CodeObject, SurvivesAnyByteChangedInItsTables) {
+TEST(CodeObject, SurvivesAnyChangedByteInTables) {
   const Bytes whole = rich_elf().build();
   const auto flip_all_of = [&whole](size_t from, size_t to) {
     for (size_t at = from; at < to; ++at) {
       for (const uint8_t mask : {0x01, 0x80, 0xff}) {
         Bytes bytes = whole;
         bytes[at] ^= std::byte{mask};
-        // Accepted or refused, but no bad access; what is accepted keeps the promises of the header.
+        // Accepted or rejected, but without invalid accesses; accepted objects satisfy the header's
+        // guarantees.
         const auto object = CodeObject::parse(bytes);
         if (!object) continue;
         for (const CodeRelocation& relocation : object->relocations()) {

@@ -1,4 +1,4 @@
-// What compilers really make: the seeds of code_object_fuzz (make_seeds.sh has their sources).
+// Compiler output: the seeds of code_object_fuzz (make_seeds.sh has their sources).
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -51,7 +51,7 @@ TEST_P(CompiledGpuCode, IsIdentified) {
   EXPECT_EQ(object_->identity().isa_name, GetParam().isa_name);
 }
 
-TEST_P(CompiledGpuCode, HasItsKernels) {
+TEST_P(CompiledGpuCode, HasKernels) {
   ASSERT_TRUE(object_);
   ASSERT_EQ(object_->kernels().size(), 2u);
   const auto of_name = [this](std::string_view name) {
@@ -69,7 +69,7 @@ TEST_P(CompiledGpuCode, HasItsKernels) {
   EXPECT_FALSE(add->dynamic_callstack);
 }
 
-TEST_P(CompiledGpuCode, IsRelocatedForTheAddressOfTheDevice) {
+TEST_P(CompiledGpuCode, IsRelocatedForDeviceAddress) {
   ASSERT_TRUE(object_);
   std::vector<std::byte> image(object_->layout().size);
   const SymbolResolver resolve = [](const CodeSymbol& symbol) {
@@ -83,14 +83,14 @@ TEST_P(CompiledGpuCode, IsRelocatedForTheAddressOfTheDevice) {
   };
   EXPECT_EQ(read_unaligned<uint64_t>(image.data() + address_of("pointer")), kDevice + address_of("counter"));
   EXPECT_EQ(read_unaligned<uint32_t>(image.data() + address_of("counter")), 7u);
-  // `outside` and all others are reached through the global offset table.
+  // `outside` and all others use the global offset table.
   const auto words = std::count_if(
       object_->relocations().begin(), object_->relocations().end(),
       [&](const auto& entry) { return read_unaligned<uint64_t>(image.data() + entry.address) == kOutside; });
   EXPECT_EQ(words, 1);
 }
 
-TEST(CompiledHostCode, IsReadAndRelocated) {
+TEST(CompiledHostCode, IsParsedAndRelocated) {
   const auto file = read_seed("host_x86_64");
   const auto object = CodeObject::parse(std::as_bytes(std::span(file)));
   ASSERT_TRUE(object);
@@ -115,7 +115,7 @@ std::span<const std::byte> bytes_of(std::string_view text) {
   return std::as_bytes(std::span(text));
 }
 
-TEST(Metadata, TellsWhatTheDescriptorDoesNot) {
+TEST(Metadata, AddsPropertiesMissingInDescriptor) {
   using namespace std::string_view_literals;
   // {"amdhsa.kernels": [{".symbol": "k.kd", ".kernarg_segment_size": 20, ".kernarg_segment_align": 64,
   //                      ".uses_dynamic_stack": true}, {".name": "no symbol"}]}
@@ -136,7 +136,7 @@ TEST(Metadata, TellsWhatTheDescriptorDoesNot) {
   }
 }
 
-TEST(Metadata, ThatIsOtherwiseOrClaimsTooMuchIsLeftAlone) {
+TEST(Metadata, IgnoresInvalidNotes) {
   using namespace std::string_view_literals;
   for (const auto note :
        {"\xc0"sv,

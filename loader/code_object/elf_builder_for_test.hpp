@@ -1,7 +1,7 @@
-// Small shared objects with exactly the contents that a test wants, so that tests depend on no compiler.
+// Builds small shared objects for tests, independent of compilers.
 //
 // Memory of every object: read-only constants at kConstants, code at kCode, data at kData followed by zeros.
-// What the dynamic linker needs lies before the constants and after the data.
+// Tables of the dynamic linker are before the constants and after the data.
 #pragma once
 
 #include <elf.h>
@@ -22,7 +22,7 @@ struct ElfBuilder {
   static constexpr uint64_t kCode = 0x3000;
   static constexpr uint64_t kData = 0x5000;
   static constexpr uint64_t kDataBytes = 0x800;  // in the file, before the dynamic section
-  static constexpr uint64_t kZeros = 0x7000;     // from here on beyond the file
+  static constexpr uint64_t kZeros = 0x7000;     // past the file from here on
   static constexpr uint64_t kEnd = 0x7400;
   // Offsets in the file.
   static constexpr uint64_t kCodeOffset = 0x2000;
@@ -36,7 +36,7 @@ struct ElfBuilder {
     uint8_t type = STT_OBJECT;
     uint8_t binding = STB_GLOBAL;
     uint8_t visibility = STV_DEFAULT;
-    uint16_t section = 1;  // any but the special ones will do; SHN_UNDEF for a declaration
+    uint16_t section = 1;  // any but special indices; SHN_UNDEF for a declaration
   };
   struct Relocation {
     uint64_t place;
@@ -59,7 +59,7 @@ struct ElfBuilder {
   uint8_t os_abi = ELFOSABI_NONE;
   uint8_t abi_version = 0;
   uint32_t flags = 0;
-  std::vector<Symbol> symbols;  // the null symbol comes before them: the first has index 1
+  std::vector<Symbol> symbols;  // preceded by the null symbol: the first has index 1
   std::vector<Relocation> relocations;
   std::vector<Note> notes;
   std::vector<Descriptor> descriptors;
@@ -67,7 +67,7 @@ struct ElfBuilder {
   std::vector<std::pair<uint64_t, std::string>> contents;  // bytes at an address
   bool with_hash_table = true;
   bool with_sections = false;
-  bool symbols_in_section = false;  // in .symtab alone, as in a position-independent executable
+  bool symbols_in_section = false;  // only in .symtab, as in a position-independent executable
 
   static ElfBuilder amd_gpu(uint8_t abi_version, uint32_t flags) {
     ElfBuilder elf;
@@ -78,7 +78,7 @@ struct ElfBuilder {
     return elf;
   }
 
-  /// A kernel called `name` whose code begins at `entry`. Its descriptor is at `address`.
+  /// Adds a kernel `name` whose code starts at `entry`, with its descriptor at `address`.
   void add_kernel(const std::string& name, uint64_t address, uint64_t entry,
                   KernelDescriptor descriptor = {}) {
     descriptor.kernel_code_entry_byte_offset = static_cast<int64_t>(entry - address);
@@ -244,7 +244,7 @@ struct ElfBuilder {
   static Elf64_Phdr& program_header(std::vector<std::byte>& file, size_t index) {
     return reinterpret_cast<Elf64_Phdr*>(file.data() + sizeof(Elf64_Ehdr))[index];
   }
-  /// The dynamic entry with that tag; there has to be one.
+  /// Returns the dynamic entry with that tag, which must exist.
   static Elf64_Dyn& dynamic_entry(std::vector<std::byte>& file, int64_t tag) {
     auto* entry = reinterpret_cast<Elf64_Dyn*>(file.data() + kDataOffset + kDataBytes);
     while (entry->d_tag != tag) ++entry;

@@ -20,7 +20,7 @@ Result<ElfFile> ElfFile::open(std::span<const std::byte> bytes, const Rejection&
   if (header.e_ehsize != sizeof(Elf64_Ehdr)) return reject("invalid ELF header size {}", header.e_ehsize);
 
   elf_version(EV_CURRENT);
-  // elf_memory takes a pointer to non-const but writes only through elf_update, which is not called here.
+  // elf_memory takes a pointer to non-const, but writes only through elf_update, which is not called.
   Elf* elf = elf_memory(reinterpret_cast<char*>(const_cast<std::byte*>(bytes.data())), bytes.size());
   if (elf == nullptr) return reject("libelf: {}", elf_errmsg(-1));
   ElfFile file(elf, header, bytes.size());

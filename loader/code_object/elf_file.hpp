@@ -1,5 +1,5 @@
-// libelf, kept on a short lead: it turns ranges of the file into aligned arrays of the host's byte order, and
-// is asked only for ranges that were checked before. It is not trusted with a count, an offset or a section.
+// Restricted use of libelf: it converts ranges of the file into aligned arrays in host byte order, and is
+// called only for checked ranges. Counts, offsets and sections are not taken from it.
 #pragma once
 
 #include <libelf.h>
@@ -30,7 +30,7 @@ template <>
 inline constexpr Elf_Type kElfType<Elf64_Word> = ELF_T_WORD;
 }  // namespace detail
 
-/// A 64-bit little-endian ELF file of the current version. Arrays that it hands out live as long as it does.
+/// A 64-bit little-endian ELF file of the current version. Its arrays live as long as it does.
 class ElfFile {
  public:
   static Result<ElfFile> open(std::span<const std::byte> bytes, const Rejection& reject);
@@ -38,7 +38,8 @@ class ElfFile {
   const Elf64_Ehdr& header() const { return header_; }
   uint64_t size() const { return size_; }
 
-  /// `count` elements from `offset`; an error if the file has not that many. `what` names them in the reason.
+  /// Returns `count` elements from `offset`; fails if the file does not contain them. `what` names them in
+  /// the reason.
   template <class T>
   Result<std::span<const T>> array(uint64_t offset, uint64_t count, std::string_view what,
                                    const Rejection& reject) const {

@@ -1,5 +1,5 @@
-// The 64 bytes that a dispatch packet's kernel_object points at, as the AMDGPU user guide of LLVM lays them
-// out ("Kernel Descriptor"). Kernels for the host use the same structure.
+// The 64 bytes at a dispatch packet's kernel_object, as defined by the AMDGPU user guide of LLVM ("Kernel
+// Descriptor"). Host kernels use the same structure.
 #pragma once
 
 #include <cstddef>
@@ -8,9 +8,9 @@
 namespace rigel {
 
 struct KernelDescriptor {
-  uint32_t group_segment_fixed_size;    ///< bytes a work-group
-  uint32_t private_segment_fixed_size;  ///< bytes a work-item
-  uint32_t kernarg_size;                ///< bytes; 0 if the compiler did not say
+  uint32_t group_segment_fixed_size;    ///< bytes per work-group
+  uint32_t private_segment_fixed_size;  ///< bytes per work-item
+  uint32_t kernarg_size;                ///< bytes; 0 if the compiler did not set it
   uint8_t reserved0[4];
   int64_t kernel_code_entry_byte_offset;  ///< from the descriptor to the first instruction
   uint8_t reserved1[20];
@@ -32,7 +32,7 @@ static_assert(offsetof(KernelDescriptor, kernarg_preload) == 58);
 
 constexpr uint64_t kKernelDescriptorAlignment = 64;
 
-/// Bits of kernel_code_properties that a loader reads.
+/// Bits of kernel_code_properties for a loader.
 constexpr uint16_t kKernelUsesWave32 = 1u << 10;
 constexpr uint16_t kKernelUsesDynamicStack = 1u << 11;
 

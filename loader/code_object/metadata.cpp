@@ -11,15 +11,15 @@
 namespace rigel {
 namespace {
 
-// The deepest value of a real note lies in map → array → map → array → map → array.
+// The deepest value of a real note is in map → array → map → array → map → array.
 constexpr uint32_t kMaxDepth = 16;
 constexpr size_t kMaxElements = size_t{1} << 20;
 
-// Where the kernels are: a map (1) has a list (2) of maps (3).
+// Path to the kernels: a map (1) contains a list (2) of maps (3).
 constexpr uint32_t kNote = 1, kList = 2, kKernel = 3;
 
-/// Picks what is wanted out of a note while it goes by: most of a note describes arguments, and a tree of
-/// them costs more than all the rest of loading a code object. Of what is there twice, the first counts.
+/// Selects values of a note during parsing: most of a note describes arguments, and a tree of them costs more
+/// than the rest of loading a code object. The first of repeated values counts.
 class Reader : public msgpack::null_visitor {
  public:
   explicit Reader(size_t size) : most_(static_cast<uint32_t>(std::min(size, kMaxElements))) {}
@@ -85,7 +85,7 @@ class Reader : public msgpack::null_visitor {
  private:
   enum class Key : uint8_t { kNone, kKernels, kSymbol, kKernargSize, kKernargAlignment, kDynamicStack };
 
-  // An element takes a byte at least, so that no honest count exceeds the size of the note.
+  // An element takes at least a byte, so a valid count cannot exceed the size of the note.
   bool descend(uint32_t count) {
     in_key_ = false;
     wanted_ = Key::kNone;
@@ -115,7 +115,7 @@ class Reader : public msgpack::null_visitor {
   bool in_key_ = false;
   bool in_kernels_ = false;
   bool seen_kernels_ = false;
-  Key wanted_ = Key::kNone;  // whose value comes next, of the innermost map
+  Key wanted_ = Key::kNone;  // key of the next value, in the innermost map
   KernelMetadata kernel_;
   std::vector<KernelMetadata> kernels_;
 };

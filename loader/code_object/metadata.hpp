@@ -1,6 +1,5 @@
-// What the compiler noted about kernels: the NT_AMDGPU_METADATA note, a MessagePack map ("Code Object V3
-// Metadata" and later in the AMDGPU user guide of LLVM). Only what the kernel descriptor does not tell is
-// read.
+// Compiler metadata of kernels: the NT_AMDGPU_METADATA note, a MessagePack map ("Code Object V3 Metadata" and
+// later in the AMDGPU user guide of LLVM). Only values that are missing in the kernel descriptor are read.
 #pragma once
 
 #include <cstddef>
@@ -19,8 +18,8 @@ struct KernelMetadata {
   std::optional<bool> dynamic_callstack = {};
 };
 
-/// The kernels of a metadata note. Never fails: the note is a help, not a need, and what it lacks or says in
-/// an unknown way is left out. It is bounded in time and memory whatever the note claims.
+/// Returns the kernels of a metadata note. Never fails: missing or unknown values are omitted. Time and
+/// memory are bounded for any contents.
 std::vector<KernelMetadata> read_kernel_metadata(std::span<const std::byte> note);
 
 }  // namespace rigel

@@ -1,4 +1,4 @@
-// The reason why a code object is rejected. It is logged as an error and returned to the caller of `parse`.
+// The reason why a code object is rejected: logged as an error and returned to the caller of `parse`.
 #pragma once
 
 #include <string>

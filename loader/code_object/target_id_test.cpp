@@ -9,18 +9,18 @@ constexpr auto kAny = TargetFeature::kAny;
 constexpr auto kOff = TargetFeature::kOff;
 constexpr auto kOn = TargetFeature::kOn;
 
-TEST(TargetId, IsReadWithAndWithoutThePrefixOfTheIsa) {
+TEST(TargetId, IsParsedWithAndWithoutIsaPrefix) {
   const TargetId expected{"gfx90a", kOn, kOff};
   EXPECT_EQ(parse_target_id("gfx90a:sramecc+:xnack-"), expected);
   EXPECT_EQ(parse_target_id("amdgcn-amd-amdhsa--gfx90a:sramecc+:xnack-"), expected);
 }
 
-TEST(TargetId, FeaturesMayComeInAnyOrderAndAreWrittenInOne) {
+TEST(TargetId, FeaturesAreWrittenInCanonicalOrder) {
   EXPECT_EQ(to_string(*parse_target_id("gfx908:xnack+:sramecc-")), "gfx908:sramecc-:xnack+");
   EXPECT_EQ(to_string(*parse_target_id("gfx9-4-generic")), "gfx9-4-generic");
 }
 
-TEST(TargetId, NonsenseIsNone) {
+TEST(TargetId, RejectsInvalidText) {
   for (const char* text :
        {"", ":", ":xnack+", "gfx900:", "gfx900:xnack", "gfx900:xnack*", "gfx900:+", "gfx900:cumode+",
         "gfx900:xnack+:xnack-", "gfx900::xnack+", "amdgcn-amd-amdhsa--"}) {
@@ -28,7 +28,7 @@ TEST(TargetId, NonsenseIsNone) {
   }
 }
 
-TEST(TargetId, EveryProcessorIsFoundByItsNumber) {
+TEST(TargetId, FindsEveryProcessorByNumber) {
   EXPECT_EQ(find_amd_processor(0x2c)->name, "gfx900");
   EXPECT_EQ(find_amd_processor(0x3a)->name, "gfx602");
   EXPECT_EQ(find_amd_processor(0x5f)->name, "gfx9-4-generic");
@@ -48,7 +48,7 @@ TEST(TargetId, EveryProcessorIsFoundByItsNumber) {
   EXPECT_EQ(find_amd_processor("gfx9"), nullptr);
 }
 
-TEST(TargetId, AnIsaHasOneNameAndTheFeaturesOfItsProcessor) {
+TEST(TargetId, IsaNameRequiresCanonicalForm) {
   EXPECT_EQ(parse_isa_name("amdgcn-amd-amdhsa--gfx906:sramecc+:xnack-"), (TargetId{"gfx906", kOn, kOff}));
   EXPECT_EQ(parse_isa_name("amdgcn-amd-amdhsa--gfx906:xnack+"), (TargetId{"gfx906", kAny, kOn}));
   EXPECT_EQ(parse_isa_name("amdgcn-amd-amdhsa--gfx1030"), (TargetId{"gfx1030"}));
@@ -59,7 +59,7 @@ TEST(TargetId, AnIsaHasOneNameAndTheFeaturesOfItsProcessor) {
   }
 }
 
-TEST(TargetId, AGenericOneHasTheSettingsThatItKnows) {
+TEST(TargetId, GenericTargetHasSupportedSettings) {
   EXPECT_EQ(generic_of({"gfx906", kOn, kOff}), (TargetId{"gfx9-generic", kAny, kOff}));
   EXPECT_EQ(generic_of({"gfx942", kOn, kOff}), (TargetId{"gfx9-4-generic", kOn, kOff}));
   EXPECT_EQ(generic_of({"gfx1030"}), (TargetId{"gfx10-3-generic"}));
@@ -67,7 +67,7 @@ TEST(TargetId, AGenericOneHasTheSettingsThatItKnows) {
     EXPECT_FALSE(generic_of({processor})) << processor;
 }
 
-TEST(TargetId, CodeRunsWhereNothingItInsistsOnIsOtherwise) {
+TEST(TargetId, CodeRunsWithoutContradictingSettings) {
   const TargetId agent{"gfx90a", kOn, kOff};
   EXPECT_TRUE(runs_on({"gfx90a", kAny, kAny}, agent));
   EXPECT_TRUE(runs_on({"gfx90a", kOn, kOff}, agent));
@@ -82,7 +82,7 @@ TEST(TargetId, CodeRunsWhereNothingItInsistsOnIsOtherwise) {
   EXPECT_FALSE(runs_on({"gfx10-1-generic"}, {"gfx1030"}));
   EXPECT_FALSE(runs_on({"gfx9-generic"}, {"gfx90a", kOn, kOff})) << "it is of no generic processor";
   EXPECT_FALSE(runs_on({"gfx900"}, {"gfx9-generic"})) << "what only one chip has is not what all have";
-  // An agent without the setting cannot meet a demand for it.
+  // An agent without the setting does not satisfy a requirement for it.
   EXPECT_FALSE(runs_on({"gfx1030", kAny, kOn}, {"gfx1030", kAny, kAny}));
 }
 

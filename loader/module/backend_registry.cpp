@@ -22,7 +22,7 @@ std::vector<std::string_view> names_of(const std::vector<const Backend*>& backen
   return names;
 }
 
-// A backend asks only for options that it knows, so a mistyped one would be ignored in silence. Its manifest lists them.
+// Reports options that are not in the manifest's list, because a backend ignores unknown options silently.
 void warn_about_options(const Manifest& manifest, const ModuleOptions& given, const std::string& file,
                         DiscoveryReport& report) {
   Diagnostics diagnostics;
@@ -38,8 +38,8 @@ struct BackendRegistry::Entry {
 
   Backend backend;
   State state = kUntried;
-  bool wanted = false;  // some device was offered to it
-  bool in_use = false;  // it has opened one
+  bool wanted = false;  // whether a device was offered to it
+  bool in_use = false;  // whether it has opened a device
   const LoadedBackend* loaded = nullptr;
 };
 

@@ -1,19 +1,20 @@
-// The backends of this process: what manifests were found, which of them claims a device, and their modules,
-// opened when they are first needed and never before.
+// The backends of this process: the manifests found, matching of devices, and modules, which are opened on
+// first use.
 //
 //   auto config = load_config(environment, report);
 //   BackendRegistry backends;
-//   backends.discover(environment, *config, report);            // reads manifests, opens nothing
-//   for (const Backend* one : backends.candidates(node, subject, report)) {
-//     auto loaded = backends.open(*one, report);                // once; a failure is remembered
+//   backends.discover(environment, *config, report);            // reads manifests, opens no library
+//   for (const Backend* backend : backends.candidates(node, subject, report)) {
+//     auto loaded = backends.open(*backend, report);            // once; a failure is remembered
 //     if (!loaded) continue;
 //     ... select, check_capabilities, open; the first that succeeds serves the node
-//     backends.note_device(*one);
+//     backends.note_device(*backend);
 //   }
-//   status = backends.conclude(report);                         // what was required and is not there
+//   status = backends.conclude(report);                         // fails if a required backend is missing
 //
-// One thread at a time: the one that is in hsa_init. The registry belongs to one life of the runtime; the
-// LoadedBackends it hands out, and their modules, stay to the end of the process.
+// *Threads:* one thread at a time, the one in hsa_init.
+// *Lifetime:* the registry belongs to one runtime. Its LoadedBackends and their modules stay until the
+// process ends.
 #pragma once
 
 #include <hsa_backend/hsa_backend.h>
@@ -32,12 +33,12 @@
 
 namespace rigel {
 
-/// One manifest that is in force. Owned by the registry.
+/// A valid manifest that is not disabled. Owned by the registry.
 struct Backend {
   Manifest manifest;
-  std::string file;       // the manifest, as it was found
+  std::string file;       // path of the manifest
   std::string real_file;  // the same without symbolic links
-  ModuleOptions options;  // the manifest's, overlaid by the configuration's: for hsabe_host_config_t
+  ModuleOptions options;  // of the manifest, overridden by the configuration: for hsabe_host_config_t
 };
 
 class BackendRegistry {
@@ -45,30 +46,30 @@ class BackendRegistry {
   BackendRegistry();
   ~BackendRegistry();
 
-  /// Finds and reads the manifests. Opens no library. Every file leaves its lines in the report, and none
-  /// stops the others. Call once.
+  /// Finds and reads the manifests, without opening libraries. Adds lines for every file to the report; a
+  /// failure does not affect other files. Call once.
   void discover(const LoaderEnvironment& environment, const RuntimeConfig& config, DiscoveryReport& report);
 
-  /// Every backend in force, in the order in which they were found.
+  /// Returns all enabled backends, in the order in which they were found.
   std::vector<const Backend*> backends() const;
 
-  /// The backends that claim a device, best first: by priority, then by file name. Reports which it is, and
-  /// who else wanted it. `subject` is what the report calls the device.
+  /// Returns the backends that claim a device, best first: by priority, then by file name. Reports the first
+  /// one and its competitors. `subject` is the device's name in the report.
   std::vector<const Backend*> candidates(const hsabe_node_t& node, std::string_view subject,
                                          DiscoveryReport& report);
 
-  /// The backends that find their devices themselves, in the same order.
+  /// Returns the backends that enumerate devices themselves, in the same order.
   std::vector<const Backend*> enumerators();
 
-  /// Opens the module of a backend and negotiates, at the first call. A backend that failed once fails for
-  /// the life of the registry.
+  /// Opens the module of a backend and negotiates, at the first call. A failure is remembered while the
+  /// registry lives.
   Result<const LoadedBackend*> open(const Backend& backend, DiscoveryReport& report);
 
-  /// Notes that the backend has opened a device: it is in use.
+  /// Records that the backend has opened a device.
   void note_device(const Backend& backend);
 
-  /// For the end of discovery: reports backends that no device wanted, and fails with HSA_STATUS_ERROR if one
-  /// that the configuration requires is not in use.
+  /// Reports backends without devices at the end of discovery. Fails with HSA_STATUS_ERROR if a required
+  /// backend has not opened a device.
   Status conclude(DiscoveryReport& report) const;
 
  private:

@@ -1,5 +1,5 @@
-// What discovery costs at start-up: reading the manifests of an ordinary installation, and a module's first
-// opening left out, opening it.
+// Cost of discovery at start-up: reading the manifests of an ordinary installation, and opening a module that
+// has been opened before.
 #include "loader/module/backend_registry.hpp"
 
 #include <benchmark/benchmark.h>

@@ -33,7 +33,7 @@ std::string abi(unsigned major) {
   return fmt::format("{}.{}", major, HSABE_ABI_MINOR);
 }
 
-class Registry : public ScratchWorld {
+class BackendRegistryTest : public ScratchWorld {
  protected:
   void install(const std::string& file, const std::string& text) { write(installed / file, text); }
 
@@ -58,7 +58,7 @@ class Registry : public ScratchWorld {
   BackendRegistry registry;
 };
 
-TEST_F(Registry, OpensTheModuleOfAMatchingManifest) {
+TEST_F(BackendRegistryTest, OpensModuleOfMatchingManifest) {
   install("50-test.json", manifest_text("test", test_module("good")));
   registry.discover(environment, config, report);
   const auto found = registry.candidates(node_on(HSABE_BUS_KFD, {9, 0, 6}), "node 1", report);
@@ -85,7 +85,7 @@ TEST_F(Registry, OpensTheModuleOfAMatchingManifest) {
                   "negotiated test: version '1.2.3', backend ABI " + abi(HSABE_ABI_MAJOR)));
 }
 
-TEST_F(Registry, OpensNothingThatNoDeviceNeeds) {
+TEST_F(BackendRegistryTest, OpensOnlyNeededModules) {
   std::filesystem::copy_file(test_module("good"), root / "unneeded.so");
   install("50-test.json", manifest_text("test", (root / "unneeded.so").string()));
   registry.discover(environment, config, report);
@@ -98,7 +98,7 @@ TEST_F(Registry, OpensNothingThatNoDeviceNeeds) {
                                      "selected test: no device on this system needs it"));
 }
 
-TEST_F(Registry, TheHighestPriorityGetsTheNodeAndTheReportNamesTheOthers) {
+TEST_F(BackendRegistryTest, HighestPriorityIsFirstCandidate) {
   install("30-low.json", manifest_text("low", "x.so", R"(, "priority": -5)"));
   install("50-b.json", manifest_text("second_by_file"));
   install("40-c.json", manifest_text("first_by_file"));
@@ -113,7 +113,7 @@ TEST_F(Registry, TheHighestPriorityGetsTheNodeAndTheReportNamesTheOthers) {
       "40-c.json), second_by_file (priority 100, 50-b.json), low (priority -5, 30-low.json)");
 }
 
-TEST_F(Registry, ListsTheBackendsThatFindTheirOwnDevices) {
+TEST_F(BackendRegistryTest, ListsEnumerators) {
   install("10-a.json", manifest_text("a"));
   install("20-b.json", manifest_text("b", "x.so", "", R"({"bus": "own"})"));
   registry.discover(environment, config, report);
@@ -132,9 +132,9 @@ void PrintTo(const BadModule& module, std::ostream* out) {
   *out << module.way;
 }
 
-class RefusedModule : public Registry, public ::testing::WithParamInterface<BadModule> {};
+class RejectedModule : public BackendRegistryTest, public ::testing::WithParamInterface<BadModule> {};
 
-TEST_P(RefusedModule, LeavesALineAndStopsNoOther) {
+TEST_P(RejectedModule, IsReportedWithoutAffectingOthers) {
   const auto& [way, stage, text] = GetParam();
   install("10-bad.json", manifest_text("bad", test_module(way)));
   install("20-good.json", manifest_text("good", test_module("good")));
@@ -151,7 +151,7 @@ TEST_P(RefusedModule, LeavesALineAndStopsNoOther) {
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    Each, RefusedModule,
+    Each, RejectedModule,
     ::testing::Values(
         BadModule{"short_table", "negotiated",
                   "the table: invalid struct_size 80; version 1.0 has 120 bytes"},
@@ -172,20 +172,20 @@ INSTANTIATE_TEST_SUITE_P(
         BadModule{"that_is_not_there", "opened", "module_that_is_not_there.so: No such file or directory"}),
     [](const auto& module) { return std::string(module.param.way); });
 
-TEST_F(Registry, TakesATableOfANewerMinorVersion) {
+TEST_F(BackendRegistryTest, AcceptsNewerMinorVersion) {
   const auto* loaded = open_only(test_module("newer_minor"));
   ASSERT_NE(loaded, nullptr) << report.to_text();
   EXPECT_EQ(loaded->abi_minor, HSABE_ABI_MINOR + 1);
 }
 
-TEST_F(Registry, TakesATableOfAnOlderMinorVersionAsFarAsItGoes) {
+TEST_F(BackendRegistryTest, AcceptsOlderMinorVersion) {
   const auto* loaded = open_only(test_module("before_images"));
   ASSERT_NE(loaded, nullptr) << report.to_text();
   EXPECT_EQ(loaded->abi_minor, 3u);
   EXPECT_FALSE(loaded->has_image());
 }
 
-TEST_F(Registry, ANullGroupIsAnAbsentFeature) {
+TEST_F(BackendRegistryTest, NullGroupIsUnsupportedFeature) {
   const auto* loaded = open_only(test_module("good"));
   ASSERT_NE(loaded, nullptr);
   EXPECT_FALSE(loaded->has_queue());
@@ -195,29 +195,29 @@ TEST_F(Registry, ANullGroupIsAnAbsentFeature) {
   EXPECT_EQ(loaded->code.load, nullptr);
 }
 
-TEST_F(Registry, ABackendOfItsOwnBusMustEnumerate) {
+TEST_F(BackendRegistryTest, OwnBusRequiresEnumerate) {
   EXPECT_EQ(open_only(test_module("good"), "", R"({"bus": "own"})"), nullptr);
   EXPECT_THAT(failures(), ElementsAre(HasSubstr("has no function 'enumerate'")));
 }
 
-TEST_F(Registry, ABackendOfItsOwnBusThatEnumeratesIsOpened) {
+TEST_F(BackendRegistryTest, OwnBusWithEnumerateIsOpened) {
   EXPECT_NE(open_only(test_module("own_bus"), "", R"({"bus": "own"})"), nullptr) << report.to_text();
 }
 
-TEST_F(Registry, WarnsWhenManifestAndModuleAreOfDifferentBuilds) {
+TEST_F(BackendRegistryTest, WarnsIfManifestAndModuleBuildsDiffer) {
   EXPECT_NE(open_only(test_module("good"), R"(, "build_id": "beef")"), nullptr);
   EXPECT_THAT(warnings(),
               ElementsAre("negotiated test: the manifest has build ID 'beef', the module 'cafe'"));
 }
 
-TEST_F(Registry, WarnsWhenTheModuleHasAnotherName) {
+TEST_F(BackendRegistryTest, WarnsIfModuleNameDiffers) {
   install("a.json", manifest_text("other", test_module("good")));
   registry.discover(environment, config, report);
   EXPECT_TRUE(registry.open(*registry.backends()[0], report));
   EXPECT_THAT(warnings(), ElementsAre("negotiated other: the module has the name 'test'"));
 }
 
-TEST_F(Registry, FindsARelativeLibraryFromWhereTheManifestReallyIs) {
+TEST_F(BackendRegistryTest, FindsLibraryRelativeToRealManifest) {
   std::filesystem::create_directories(root / "package/lib");
   std::filesystem::copy_file(test_module("good"), root / "package/lib/x.so");
   const auto file = write("package/share/x.json", manifest_text("test", "../lib/x.so"));
@@ -228,12 +228,12 @@ TEST_F(Registry, FindsARelativeLibraryFromWhereTheManifestReallyIs) {
   EXPECT_EQ((*loaded)->path, root / "package/lib/x.so");
 }
 
-TEST_F(Registry, FindsABareLibraryInTheBackendFolder) {
+TEST_F(BackendRegistryTest, FindsBareLibraryInBackendDirectory) {
   std::filesystem::copy_file(test_module("good"), root / "prefix/lib/hsa/backends/bare.so");
   EXPECT_NE(open_only("bare.so"), nullptr) << report.to_text();
 }
 
-TEST_F(Registry, RefusesALibraryThatOthersCouldHaveWrittenInAnElevatedProcess) {
+TEST_F(BackendRegistryTest, RejectsWritableLibraryInElevatedProcess) {
   const auto library = root / "prefix/lib/hsa/backends/loose.so";
   std::filesystem::copy_file(test_module("good"), library);
   install("50-test.json", manifest_text("test", "loose.so"));
@@ -249,14 +249,14 @@ TEST_F(Registry, RefusesALibraryThatOthersCouldHaveWrittenInAnElevatedProcess) {
   EXPECT_THAT(failures(), ElementsAre(HasSubstr("loose.so is writable by group or others (mode 775)")));
 }
 
-TEST_F(Registry, AModuleIsLoadedOnceForAllLivesOfTheRuntime) {
+TEST_F(BackendRegistryTest, ModuleIsLoadedOnceForAllRuntimes) {
   const auto* first = open_only(test_module("good"));
   BackendRegistry second_life;
   second_life.discover(environment, config, report);
   EXPECT_EQ(second_life.open(*second_life.backends().at(0), report).value_or(nullptr), first);
 }
 
-TEST_F(Registry, OptionsOfTheConfigurationGoOverThoseOfTheManifest) {
+TEST_F(BackendRegistryTest, ConfigurationOverridesManifestOptions) {
   install("a.json", manifest_text("test", "x.so", R"(, "config": {"sdma": "auto", "max_queues": 128})"));
   variables["HSA_PLUGIN_CONFIG"] = write("runtime.json", R"({"config_version": "1.0", "backends": {
     "test": {"sdma": "off", "max_queue": 4, "colour": "blue"}, "tset": {}}})");
@@ -271,7 +271,7 @@ TEST_F(Registry, OptionsOfTheConfigurationGoOverThoseOfTheManifest) {
                           "config ~/runtime.json: /backends/tset: unknown backend; did you mean 'test'?"));
 }
 
-TEST_F(Registry, AnOptionOfABackendThatListsNoneReachesItWithAWarning) {
+TEST_F(BackendRegistryTest, UnlistedOptionIsPassedWithWarning) {
   install("a.json", manifest_text("test", "x.so"));
   variables["HSA_PLUGIN_CONFIG"] =
       write("runtime.json", R"({"config_version": "1.0", "backends": {"test": {"a/b": "off"}}})");
@@ -282,7 +282,7 @@ TEST_F(Registry, AnOptionOfABackendThatListsNoneReachesItWithAWarning) {
       ElementsAre("config ~/runtime.json: /backends/test/a~1b: unknown key; no keys are allowed here"));
 }
 
-TEST_F(Registry, ARequiredBackendMustHaveOpenedADevice) {
+TEST_F(BackendRegistryTest, RequiredBackendMustOpenDevice) {
   config.backends.required = {"test"};
   EXPECT_NE(open_only(test_module("good")), nullptr);
   EXPECT_EQ(registry.conclude(report), HSA_STATUS_ERROR);
@@ -291,14 +291,14 @@ TEST_F(Registry, ARequiredBackendMustHaveOpenedADevice) {
   EXPECT_EQ(registry.conclude(report), HSA_STATUS_SUCCESS);
 }
 
-TEST_F(Registry, ARequiredBackendThatIsNotThereIsAnError) {
+TEST_F(BackendRegistryTest, MissingRequiredBackendIsError) {
   config.backends.required = {"tset"};
   EXPECT_NE(open_only(test_module("good")), nullptr);
   EXPECT_EQ(registry.conclude(report), HSA_STATUS_ERROR);
   EXPECT_THAT(failures(), ElementsAre("config tset: required, but not found; did you mean 'test'?"));
 }
 
-TEST_F(Registry, DoesNotTakeABackendOfAnotherRegistry) {
+TEST_F(BackendRegistryTest, RejectsBackendOfOtherRegistry) {
   const Backend foreign;
   EXPECT_FALSE(registry.open(foreign, report));
 }

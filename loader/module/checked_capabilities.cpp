@@ -30,7 +30,7 @@ Check check_text(hsabe_str_t text, const char* what, uint64_t longest) {
   return {};
 }
 
-// Copies an array whose elements all have the size that the first one states.
+// Copies an array whose elements all have the size in the first one.
 template <class T>
 Check copy_array(const T* from, uint64_t count, uint64_t least, const char* what, std::vector<T>& to) {
   if (count == 0) return {};
@@ -146,7 +146,7 @@ Explained<Capabilities> check_capabilities(const LoadedBackend& backend, const h
   if (good && device.has(HSABE_FEATURE_KERNEL_DISPATCH)) good = check_dispatch(backend, device);
   if (!good) return tl::unexpected(good.error());
 
-  // Only the checked copies are to be used.
+  // Callers must use the checked copies.
   device.caps.isa_names = nullptr;
   device.caps.heaps = nullptr;
   device.caps.caches = nullptr;

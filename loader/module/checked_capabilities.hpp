@@ -1,4 +1,4 @@
-// What a backend says a device can do, checked once so that the core may believe every field of it.
+// Capabilities of a device from its backend, validated once for the core.
 #pragma once
 
 #include <hsa_backend/hsa_backend.h>
@@ -12,18 +12,18 @@
 namespace rigel {
 
 struct Capabilities {
-  /// As `select` filled it, but that the three arrays are in the vectors below: their elements may be of
-  /// another size in the module than here. Strings are the module's and stay.
+  /// As `select` set it, except the three arrays, which are in the vectors below: their elements may have
+  /// another size in the module. Strings refer to the module.
   hsabe_caps_t caps{};
   std::vector<std::string_view> isa_names;  // best first
-  std::vector<hsabe_heap_t> heaps;          // the index is what memory->allocate calls `heap`
+  std::vector<hsabe_heap_t> heaps;          // the index is the `heap` of memory->allocate
   std::vector<hsabe_cache_t> caches;
 
   bool has(uint32_t feature) const { return (caps.features & feature) != 0; }
 };
 
-/// Checks what `select` of `backend` has written to *caps, and that the backend has the groups which it makes
-/// necessary. The text names the first field that is wrong.
+/// Validates *caps from `select` of `backend`, and checks that the backend has the required groups. The error
+/// names the first invalid field.
 Explained<Capabilities> check_capabilities(const LoadedBackend& backend, const hsabe_caps_t& caps);
 
 }  // namespace rigel

@@ -10,9 +10,9 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-class Caps : public ::testing::Test {
+class CheckedCapabilities : public ::testing::Test {
  protected:
-  Caps() {
+  CheckedCapabilities() {
     backend.device.struct_size = sizeof backend.device;
     backend.queue.struct_size = sizeof backend.queue;
     backend.code.struct_size = sizeof backend.code;
@@ -57,7 +57,7 @@ class Caps : public ::testing::Test {
   hsabe_caps_t caps{};
 };
 
-TEST_F(Caps, AreTakenWhenTheyAreRight) {
+TEST_F(CheckedCapabilities, AcceptValidCapabilities) {
   const auto checked = check_capabilities(backend, caps);
   ASSERT_TRUE(checked) << checked.error();
   EXPECT_THAT(checked->isa_names,
@@ -69,14 +69,14 @@ TEST_F(Caps, AreTakenWhenTheyAreRight) {
   EXPECT_EQ(checked->caps.heaps, nullptr) << "only the copies may be used";
 }
 
-TEST_F(Caps, OfADeviceThatOnlyHasMemoryNeedNoQueues) {
+TEST_F(CheckedCapabilities, AcceptMemoryOnlyDevice) {
   caps.features = 0;
   caps.queues_max = caps.queue_types = caps.queue_min_size = caps.doorbell = 0;
   backend.queue.struct_size = backend.code.struct_size = 0;
   EXPECT_EQ(failure(), "good");
 }
 
-TEST_F(Caps, OfANewerMinorVersionHaveLargerElements) {
+TEST_F(CheckedCapabilities, AcceptLargerElementsOfNewerVersion) {
   struct LaterHeap {
     hsabe_heap_t known;
     uint64_t later;
@@ -89,7 +89,7 @@ TEST_F(Caps, OfANewerMinorVersionHaveLargerElements) {
   EXPECT_EQ(checked->heaps[1].size, 65536u);
 }
 
-TEST_F(Caps, NeedTheGroupsOfTheirFeatures) {
+TEST_F(CheckedCapabilities, RequireGroupsOfFeatures) {
   backend.queue.struct_size = 0;
   EXPECT_EQ(failure(), "features 0x1: the queue group is missing");
   backend.queue.struct_size = sizeof backend.queue;
@@ -103,7 +103,7 @@ TEST_F(Caps, NeedTheGroupsOfTheirFeatures) {
   EXPECT_THAT(failure(), HasSubstr("has no function 'copy'"));
 }
 
-TEST_F(Caps, AreRefusedForAFieldThatCannotBe) {
+TEST_F(CheckedCapabilities, RejectInvalidFields) {
   const hsabe_caps_t good = caps;
   const struct {
     void (*change)(hsabe_caps_t&);
@@ -144,7 +144,7 @@ TEST_F(Caps, AreRefusedForAFieldThatCannotBe) {
   }
 }
 
-TEST_F(Caps, AreRefusedForAnElementThatCannotBe) {
+TEST_F(CheckedCapabilities, RejectInvalidElements) {
   heaps[1].struct_size = 8;
   EXPECT_EQ(failure(), "heaps: the size of element 1 differs from that of the first");
   heaps[0].struct_size = 8;

@@ -15,7 +15,7 @@ namespace {
 
 constexpr uint32_t kFormatMajor = 1;
 
-// The text of a member that must be one of `words`; the first is the default.
+// Reads a member that must be one of `words`; the first is the default.
 template <size_t N>
 size_t choice(ObjectReader& reader, std::string_view key, const std::string_view (&words)[N]) {
   const std::string text = reader.string(key, ObjectReader::kOptional, words[0]);
@@ -48,7 +48,7 @@ BackendsConfig read_backends(ObjectReader reader) {
   BackendsConfig backends;
   backends.disable = reader.strings("disable");
   backends.required = reader.strings("required");
-  // Every other member is a backend's name; whether there is such a backend shows after the search.
+  // Every other member is a backend's name; unknown ones are reported after the search.
   reader.for_each_other([&](const std::string& name, const nlohmann::json& value) {
     if (value.is_object()) {
       backends.options.push_back({name, make_options(JsonDocument(value))});
@@ -60,7 +60,7 @@ BackendsConfig read_backends(ObjectReader reader) {
   return backends;
 }
 
-// Tools of ROCr's ABI have no options. What is there says how the runtime treats one.
+// Reads how the runtime treats a tool of ROCr's ABI. These tools have no options.
 TableLayout read_table(ObjectReader reader) {
   const auto table = static_cast<TableLayout>(choice(reader, "table", kTableLayouts));
   reader.warn_about_unknown_keys();
@@ -120,7 +120,7 @@ RuntimeConfig parse_config(std::string_view text, Diagnostics& diagnostics) {
 
   ObjectReader top(&**document, "", diagnostics);
   check_format_version(top, "config_version", kFormatMajor);
-  if (diagnostics.has_errors()) return config;  // the rest means nothing in another format
+  if (diagnostics.has_errors()) return config;  // other members are undefined in another format
   top.string("$schema", ObjectReader::kOptional);
 
   config.log = read_log(top.object("log", ObjectReader::kOptional));

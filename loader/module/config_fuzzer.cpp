@@ -1,5 +1,5 @@
-// Any bytes as a configuration file: it is refused with a reason, or everything that the loader relies on
-// holds.
+// Parses any bytes as a configuration file: it is rejected with a reason, or satisfies the loader's
+// assumptions.
 #include <cstdlib>
 
 #include "loader/module/config.hpp"

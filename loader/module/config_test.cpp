@@ -53,7 +53,7 @@ Parsed parse_with(const char* pointer, json value) {
   return parse(document);
 }
 
-TEST(Config, GivesWhatItSays) {
+TEST(Config, ParsesAllMembers) {
   const auto [config, errors, warnings] = parse(good_config());
   EXPECT_THAT(errors, IsEmpty());
   EXPECT_THAT(warnings, IsEmpty());
@@ -80,14 +80,14 @@ TEST(Config, GivesWhatItSays) {
   EXPECT_TRUE(config.plugins[1].fail_on_error);
 }
 
-TEST(Config, NeedsNothingButItsVersion) {
+TEST(Config, RequiresOnlyVersion) {
   const auto parsed = parse(json::parse(R"({"config_version": "1.0"})"));
   EXPECT_THAT(parsed.errors, IsEmpty());
   EXPECT_FALSE(parsed.config.driver);
   EXPECT_THAT(parsed.config.plugins, IsEmpty());
 }
 
-TEST(Config, NamesTheMemberThatIsWrong) {
+TEST(Config, ReportsInvalidMember) {
   const struct {
     const char* pointer;
     json value;
@@ -122,7 +122,7 @@ TEST(Config, NamesTheMemberThatIsWrong) {
   for (const auto& row : rows) EXPECT_THAT(parse_with(row.pointer, row.value).errors, Contains(row.text));
 }
 
-TEST(Config, TellsAllErrorsOfAFileAndNotTheFirst) {
+TEST(Config, ReportsAllErrors) {
   json document = good_config();
   document["log"]["level"] = json::array({"warn", "info"});
   document["backends"]["required"] = "gfx9";
@@ -137,7 +137,7 @@ TEST(Config, TellsAllErrorsOfAFileAndNotTheFirst) {
                           "/plugins/0/name: is missing"));
 }
 
-TEST(Config, WarnsOfKeysItDoesNotKnow) {
+TEST(Config, WarnsAboutUnknownKeys) {
   EXPECT_THAT(parse_with("/plugin", json::array()).warnings,
               ElementsAre("/plugin: unknown key; did you mean 'plugins'?"));
   EXPECT_THAT(parse_with("/plugins/0/interecpt", json::array()).warnings,
@@ -158,12 +158,12 @@ class LoadConfig : public ScratchWorld {
   }
 };
 
-TEST_F(LoadConfig, IsEmptyWithoutAFile) {
+TEST_F(LoadConfig, IsEmptyWithoutFile) {
   EXPECT_EQ(level(), "");
   EXPECT_THAT(report.lines(), IsEmpty());
 }
 
-TEST_F(LoadConfig, PrefersTheVariableThenTheUserThenTheSystem) {
+TEST_F(LoadConfig, PrefersVariableThenUserThenSystem) {
   write("etc/runtime.json", named("system"));
   EXPECT_EQ(level(), "system");
   write("home/.config/hsa/runtime.json", named("user"));
@@ -173,7 +173,7 @@ TEST_F(LoadConfig, PrefersTheVariableThenTheUserThenTheSystem) {
   EXPECT_EQ(level(), "named");
 }
 
-TEST_F(LoadConfig, NoneIsTheSafeMode) {
+TEST_F(LoadConfig, NoneDisablesConfiguration) {
   write("etc/runtime.json", "broken");
   variables["HSA_PLUGIN_CONFIG"] = "none";
   EXPECT_EQ(level(), "");
@@ -183,14 +183,14 @@ TEST_F(LoadConfig, NoneIsTheSafeMode) {
   EXPECT_THAT(warnings(), IsEmpty());
 }
 
-TEST_F(LoadConfig, RemembersTheRealPath) {
+TEST_F(LoadConfig, StoresRealPath) {
   const auto file = write("other/runtime.json", named("x"));
   std::filesystem::create_symlink(file, root / "link.json");
   variables["HSA_PLUGIN_CONFIG"] = root / "link.json";
   EXPECT_EQ(load_config(environment, report)->folder(), root / "other");
 }
 
-TEST_F(LoadConfig, HandsOnWhatItCouldReadOfAFileWithErrors) {
+TEST_F(LoadConfig, PassesPartOfFileWithErrors) {
   std::optional<RuntimeConfig> handed_on;
   const auto load = [&](std::string_view more) {
     write("etc/runtime.json",
@@ -209,7 +209,7 @@ TEST_F(LoadConfig, HandsOnWhatItCouldReadOfAFileWithErrors) {
   EXPECT_EQ(handed_on->path, root / "etc/runtime.json");
 }
 
-TEST_F(LoadConfig, RefusesAFileThatWasAskedForAndIsNotThere) {
+TEST_F(LoadConfig, RejectsMissingRequestedFile) {
   write("etc/runtime.json", named("system"));
   variables["HSA_PLUGIN_CONFIG"] = root / "none.json";
   const auto config = load_config(environment, report);
@@ -220,7 +220,7 @@ TEST_F(LoadConfig, RefusesAFileThatWasAskedForAndIsNotThere) {
                           "directory; correct HSA_PLUGIN_CONFIG"));
 }
 
-TEST_F(LoadConfig, RefusesABrokenFileWithEachOfItsFaults) {
+TEST_F(LoadConfig, RejectsInvalidFileWithAllErrors) {
   write("etc/runtime.json", R"({"config_version": "1.0", "log": 1, "plugins": 2, "colour": 3})");
   EXPECT_EQ(level(), "refused");
   EXPECT_THAT(failures(),
@@ -231,7 +231,7 @@ TEST_F(LoadConfig, RefusesABrokenFileWithEachOfItsFaults) {
                           "log, driver, backends, plugins"));
 }
 
-TEST_F(LoadConfig, BelievesOnlyTheSystemInAnElevatedProcess) {
+TEST_F(LoadConfig, UsesOnlySystemFileInElevatedProcess) {
   environment.elevated = true;
   ::chmod((root / "etc").c_str(), 0755);
   ::chmod(write("etc/runtime.json", named("system")).c_str(), 0644);
@@ -241,7 +241,7 @@ TEST_F(LoadConfig, BelievesOnlyTheSystemInAnElevatedProcess) {
   EXPECT_THAT(warnings(), ElementsAre(HasSubstr("HSA_PLUGIN_CONFIG ignored")));
 }
 
-TEST_F(LoadConfig, RefusesAFileThatOthersCouldHaveWrittenInAnElevatedProcess) {
+TEST_F(LoadConfig, RejectsWritableFileInElevatedProcess) {
   ::chmod((root / "etc").c_str(), 0755);
   ::chmod(write("etc/runtime.json", named("system")).c_str(), 0666);
   EXPECT_EQ(level(), "system");

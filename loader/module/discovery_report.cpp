@@ -38,7 +38,7 @@ LogLevel level_of(Stage stage, Outcome outcome) {
   return is_named_by_user ? LogLevel::kError : LogLevel::kWarn;
 }
 
-// What a name in a message is; a path says it itself.
+// Returns the kind of a name in a message; empty for a path.
 std::string_view kind_of(Stage stage, std::string_view subject) {
   if (subject.find('/') != subject.npos) return "";
   switch (stage) {
@@ -99,7 +99,7 @@ std::string DiscoveryReport::to_json() const {
                      {"subject", line.subject},
                      {"text", line.text}});
   }
-  // File names need not be UTF-8; a report with a replacement character is better than none.
+  // File names may be invalid UTF-8; a report with a replacement character is better than none.
   return array.dump(2, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 

@@ -10,7 +10,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-TEST(DiscoveryReport, KeepsTheOrderOfItsLines) {
+TEST(DiscoveryReport, KeepsOrderOfLines) {
   DiscoveryReport report;
   report.add(Stage::kFound, Outcome::kOk, "a.json");
   report.add(Stage::kOpened, Outcome::kSkipped, "a", "why");
@@ -21,14 +21,14 @@ TEST(DiscoveryReport, KeepsTheOrderOfItsLines) {
   EXPECT_EQ(lines[1].text, "why");
 }
 
-TEST(DiscoveryReport, ReadsAsText) {
+TEST(DiscoveryReport, FormatsAsText) {
   DiscoveryReport report;
   report.add(Stage::kFound, Outcome::kOk, "a.json");
   report.add(Stage::kNegotiated, Outcome::kSkipped, "a", "why");
   EXPECT_EQ(report.to_text(), "ok      found       a.json\nskipped negotiated  a: why\n");
 }
 
-TEST(DiscoveryReport, ReadsAsJsonWhateverTheBytes) {
+TEST(DiscoveryReport, FormatsAnyBytesAsJson) {
   DiscoveryReport report;
   report.add(Stage::kTool, Outcome::kSkipped, "caf\xe9 \"x\"", "line\nbreak");
   const auto document = nlohmann::json::parse(report.to_json());
@@ -39,7 +39,7 @@ TEST(DiscoveryReport, ReadsAsJsonWhateverTheBytes) {
   EXPECT_EQ(document[0]["text"], "line\nbreak");
 }
 
-TEST(DiscoveryReport, ShowsFailuresInTheLogByDefaultAndSuccessesOnRequest) {
+TEST(DiscoveryReport, LogsFailuresByDefaultAndSuccessesOnRequest) {
   DiscoveryReport report;
   ::testing::internal::CaptureStderr();
   report.add(Stage::kFound, Outcome::kOk, "quiet.json");
@@ -53,7 +53,7 @@ TEST(DiscoveryReport, ShowsFailuresInTheLogByDefaultAndSuccessesOnRequest) {
   EXPECT_THAT(log, HasSubstr("rigel: error: other.json: it cannot be read\n"));
 }
 
-TEST(DiscoveryReport, TakesLinesFromAnyThread) {
+TEST(DiscoveryReport, AcceptsLinesFromAnyThread) {
   DiscoveryReport report;
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t) {

@@ -1,4 +1,4 @@
-// What docs/reference/configuration.md and the schemas say is what the parsers do.
+// The parsers match docs/reference/configuration.md and the schemas.
 #include <gmock/gmock.h>
 
 #include <fstream>
@@ -35,7 +35,7 @@ std::vector<std::string> complaints(const json& document) {
   return out;
 }
 
-// An object with every member that a schema lists, null where it is not an object or an array of objects.
+// Returns an object with every member of a schema, null unless it is an object or an array of objects.
 json skeleton(const json& schema) {
   if (schema.contains("properties")) {
     auto object = json::object();
@@ -57,7 +57,7 @@ void collect_keys(const json& object, std::set<std::string>& keys) {
   }
 }
 
-TEST(Documentation, TheParserAndThePageKnowEveryKeyOfTheSchemas) {
+TEST(Documentation, ParserAndPageContainEveryKeyOfSchemas) {
   const std::string page = read("reference/configuration.md");
   for (const char* name : {"backend-manifest", "runtime-config"}) {
     json document = skeleton(json::parse(read(std::string("schemas/") + name + ".json")));

@@ -23,14 +23,14 @@ Explained<DynamicModule> DynamicModule::open(const std::string& path) {
 
   namespace dll = boost::dll;
   std::error_code code;
-  ::dlerror();  // forget what others left
+  ::dlerror();  // clears the errors of other callers
   dll::shared_library library;
   library.load(path, code, dll::load_mode::rtld_now | dll::load_mode::rtld_local);
-  // The code says "bad file descriptor" whatever happened; the text is only good until the next call.
+  // The code is always "bad file descriptor"; the text is valid only until the next call.
   if (code) return tl::unexpected(linker_error());
 
-  // Boost.DLL closes its handle when it goes out of scope, and has no mode to pin a library. This second
-  // handle is ours and is never closed.
+  // Boost.DLL closes its handle at the end of the scope, and cannot pin a library. This second handle is
+  // never closed.
   void* const handle = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD | RTLD_NODELETE);
   if (handle == nullptr) return tl::unexpected(linker_error());
   return DynamicModule(handle);

@@ -1,7 +1,8 @@
-// Opening shared libraries: backends, driver transports and tool plugins alike.
+// Opens shared libraries: backends, driver transports and tool plugins.
 //
-// A module once opened stays for the life of the process: somebody may hold a pointer into it, have started
-// a thread in it or registered a destructor of it, so it is pinned and never closed. Any thread.
+// *Lifetime:* an opened module stays until the process ends: other code may have a pointer into it, or the
+// module may have threads or registered destructors. It is pinned and never closed.
+// *Threads:* any thread.
 #pragma once
 
 #include <string>
@@ -12,11 +13,10 @@ namespace rigel {
 
 class DynamicModule {
  public:
-  /// Opens the library at `path`, which must be absolute, with all its symbols bound now and none of them
-  /// shown to others. Looks at the file first (elf_check.hpp). On failure the text is the dynamic linker's.
+  /// Opens the library at `path`, which must be absolute, binds all symbols at once, and keeps them private.
+  /// Checks the file first (elf_check.hpp). On failure, returns the dynamic linker's message.
   static Explained<DynamicModule> open(const std::string& path);
 
-  /// The address of an exported symbol, or null.
   void* symbol(const char* name) const;
 
   template <class Function>
@@ -27,7 +27,7 @@ class DynamicModule {
  private:
   explicit DynamicModule(void* handle) : handle_(handle) {}
 
-  void* handle_;  // of the dynamic linker; never closed
+  void* handle_;  // handle of the dynamic linker; never closed
 };
 
 }  // namespace rigel

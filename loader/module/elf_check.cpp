@@ -42,13 +42,12 @@ constexpr std::string_view kHostArch = "ppc64le";
 constexpr uint8_t kHostClass = sizeof(void*) == 8 ? ELFCLASS64 : ELFCLASS32;
 constexpr uint8_t kHostData = std::endian::native == std::endian::little ? ELFDATA2LSB : ELFDATA2MSB;
 constexpr size_t kMaxSegments = 256;
-constexpr uint64_t kMaxEntries = 4096;  // of the dynamic section that are looked at; a library has some 30
+constexpr uint64_t kMaxEntries = 4096;  // entries of the dynamic section to read; a library has about 30
 
 auto no(std::string why) {
   return tl::unexpected(std::move(why));
 }
 
-// The file that is looked at.
 struct Image {
   bool read(void* out, uint64_t count, uint64_t offset) const {
     if (offset > size || count > size - offset) return false;
@@ -112,7 +111,7 @@ Explained<Segments> read_segments(const Image& image, const ElfW(Ehdr) & header)
   return segments;
 }
 
-// Where in the file is what the process will have at `address`?
+// Returns the file offset of the data that the process will have at `address`.
 std::optional<uint64_t> offset_of(const Segments& segments, uint64_t address) {
   for (const auto& segment : segments) {
     if (segment.p_type != PT_LOAD || address < segment.p_vaddr) continue;
@@ -129,7 +128,7 @@ std::string read_text(const Image& image, uint64_t offset) {
   return text.data();
 }
 
-// The libraries that the dynamic linker will look for. What cannot be read is left to it.
+// Returns the libraries that the dynamic linker will load. Unreadable names are left to it.
 std::vector<std::string> needed_libraries(const Image& image, const Segments& segments,
                                           const ElfW(Phdr) & dynamic) {
   std::vector<ElfW(Dyn)> entries(std::min<uint64_t>(dynamic.p_filesz / sizeof(ElfW(Dyn)), kMaxEntries));
@@ -149,7 +148,7 @@ std::vector<std::string> needed_libraries(const Image& image, const Segments& se
   return names;
 }
 
-// The runtimes of sanitizers that must be in a process from its beginning. UndefinedBehaviorSanitizer's need not.
+// Sanitizer runtimes that must be loaded at process start. UndefinedBehaviorSanitizer's need not be.
 bool is_sanitizer(std::string_view library) {
   constexpr std::array<std::string_view, 7> kBeginnings{
       "libasan.so",       "libhwasan.so",       "liblsan.so",      "libtsan.so",

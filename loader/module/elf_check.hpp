@@ -1,6 +1,5 @@
-// Looking at a shared library before the dynamic linker does: dlopen reports a wrong architecture in words
-// that help nobody, a truncated file kills the process with SIGBUS, and AddressSanitizer's runtime ends a process that
-// was not started with it.
+// Checks a shared library before dlopen, which reports a wrong architecture unclearly, fails with SIGBUS on a
+// truncated file, and loads AddressSanitizer's runtime, which ends a process that was not started with it.
 #pragma once
 
 #include <string>
@@ -10,10 +9,11 @@
 
 namespace rigel {
 
-/// What this process runs on, as manifests say it: "x86_64", "aarch64".
+/// Returns this process's architecture as in manifests: "x86_64", "aarch64".
 std::string_view host_arch();
 
-/// Whether the file is a shared library for this process, as far as its headers and the libraries that it names tell.
+/// Whether the file is a shared library for this process, according to its headers and the libraries that it
+/// names.
 Explained<void> check_shared_library(const std::string& path);
 
 }  // namespace rigel

@@ -1,4 +1,5 @@
-// Any bytes as a shared library: the check before dlopen ends, with a reason or without. Nothing is opened.
+// Checks any bytes as a shared library: the check before dlopen terminates with or without a reason. The file
+// is not opened.
 #include <sys/mman.h>
 #include <unistd.h>
 

@@ -1,6 +1,4 @@
-// Finding files that somebody else wrote, and judging whether they may be believed.
-//
-// Stateless; any thread.
+// Finds untrusted files, and checks if they may be trusted. Stateless; any thread.
 #pragma once
 
 #include <sys/types.h>
@@ -14,23 +12,23 @@
 
 namespace rigel {
 
-/// The absolute path without symbolic links, or why there is none.
+/// Returns the absolute path without symbolic links, or the reason for a failure.
 Explained<std::string> real_path(const std::string& path);
 
-/// Everything before the last slash; "/" for a file of the root.
+/// Returns the part before the last slash; "/" for a file in the root.
 std::string folder_of(std::string_view path);
 std::string_view file_name_of(std::string_view path);
 
-/// The names in a folder that end in `suffix` and do not begin with a dot, sorted by bytes.
+/// Returns the names in a directory that end with `suffix` and do not start with a dot, sorted by bytes.
 Explained<std::vector<std::string>> list_folder(const std::string& path, std::string_view suffix);
 
 bool is_folder(const std::string& path) noexcept;
 bool is_link(const std::string& path) noexcept;
 bool exists(const std::string& path) noexcept;
 
-/// Whether nobody but root and `owner` could have written the file, put it where it is, or replaced a folder
-/// above it. `path` must be a real path. The folders above may be writable by others if they are sticky,
-/// except for the one that holds the file.
+/// Checks that only root and `owner` can have written the file, moved it to its directory, or replaced a
+/// parent directory. `path` must be a real path. Parent directories other than the file's may be writable by
+/// other users if they are sticky.
 Explained<void> check_trusted(const std::string& path, uid_t owner);
 
 }  // namespace rigel

@@ -13,7 +13,7 @@ using ::testing::HasSubstr;
 
 class Files : public ScratchWorld {};
 
-TEST_F(Files, ListsAFolderSortedByBytes) {
+TEST_F(Files, ListsDirectorySortedByBytes) {
   for (const char* name : {"b.json", "a.json", "B.json", ".hidden.json", "c.json~", "10.json", "9.json"}) {
     write(std::string("folder/") + name, "");
   }
@@ -30,7 +30,7 @@ TEST_F(Files, SplitsPaths) {
   EXPECT_EQ(file_name_of("b.json"), "b.json");
 }
 
-class Trust : public ScratchWorld {
+class CheckTrusted : public ScratchWorld {
  protected:
   void SetUp() override {
     ScratchWorld::SetUp();
@@ -42,32 +42,32 @@ class Trust : public ScratchWorld {
   std::string file;
 };
 
-TEST_F(Trust, IsGivenToWhatOnlyTheOwnerWrites) {
+TEST_F(CheckTrusted, AcceptsFileOfOwner) {
   EXPECT_TRUE(check()) << check().error();
 }
 
-TEST_F(Trust, IsNotGivenToAFileThatOthersWrite) {
+TEST_F(CheckTrusted, RejectsWritableFile) {
   ::chmod(file.c_str(), 0664);
   EXPECT_THAT(check().error(), HasSubstr("file is writable by group or others (mode 664)"));
   ::chmod(file.c_str(), 0646);
   EXPECT_FALSE(check());
 }
 
-TEST_F(Trust, IsNotGivenToAFolderThatOthersWrite) {
+TEST_F(CheckTrusted, RejectsWritableDirectory) {
   ::chmod((root / "outer/inner").c_str(), 0775);
   EXPECT_THAT(check().error(), HasSubstr("inner is writable"));
   ::chmod((root / "outer/inner").c_str(), 01777);
   EXPECT_THAT(check().error(), HasSubstr("inner is writable")) << "others could add files to it";
 }
 
-TEST_F(Trust, IsNotGivenBelowAFolderThatOthersWriteUnlessItIsSticky) {
+TEST_F(CheckTrusted, RejectsWritableParentUnlessSticky) {
   ::chmod((root / "outer").c_str(), 0777);
   EXPECT_THAT(check().error(), HasSubstr("outer is writable"));
   ::chmod((root / "outer").c_str(), 01777);
   EXPECT_TRUE(check()) << check().error();
 }
 
-TEST_F(Trust, IsNotGivenToAnotherOwner) {
+TEST_F(CheckTrusted, RejectsOtherOwner) {
   constexpr uid_t kSomebody = 54321;
   if (::geteuid() == 0) {
     ASSERT_EQ(::chown(file.c_str(), kSomebody, static_cast<gid_t>(-1)), 0);

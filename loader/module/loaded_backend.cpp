@@ -16,7 +16,7 @@ auto no(std::string why) {
   return tl::unexpected(std::move(why));
 }
 
-// The first function that a group of version 1.0 must have and this one has not; null if it is complete.
+// Returns the first missing function that a group of version 1.0 requires; null if it is complete.
 const char* missing(const hsabe_device_ops_t& group) {
   if (group.select == nullptr) return "select";
   if (group.open == nullptr) return "open";
@@ -78,8 +78,8 @@ std::string_view sanitizer_name(uint32_t sanitizer) {
   }
 }
 
-// What has been loaded in this process, by path. Never destroyed: the runtime may be shut down from a
-// destructor that runs after those of this library.
+// Modules of this process by path. Never destroyed: a destructor that runs after those of this library may
+// shut the runtime down.
 struct Cache {
   Mutex mutex;
   std::map<std::string, std::unique_ptr<const LoadedBackend>, std::less<>> by_path RIGEL_GUARDED_BY(mutex);
@@ -154,7 +154,7 @@ tl::expected<const LoadedBackend*, LoadFailure> load_backend(const std::string& 
     if (const auto found = cache().by_path.find(path); found != cache().by_path.end())
       return found->second.get();
   }
-  // No lock while code of the module runs. Two threads that get here both do the same, and one copy stays.
+  // No lock is held while code of the module runs. Two threads may both load it; one copy is kept.
   const auto table =
       query_module<hsabe_backend_t>(path, HSABE_ENTRY_SYMBOL, HSABE_ABI_MAJOR, HSABE_ABI_MINOR);
   if (!table) return tl::unexpected(table.error());

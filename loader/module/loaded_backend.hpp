@@ -1,11 +1,11 @@
-// A backend's module, opened and checked: its tables as the core may use them.
+// An opened and checked module of a backend, with its tables for the core.
 //
-// A module is built by somebody else, perhaps against an older or newer minor version of the backend ABI.
-// What it returns is copied into the runtime's own structs, zero where the module's are shorter, so that the
-// core needs to know neither sizes nor versions: a null function is an absent feature.
+// A module may have been built with an older or newer minor version of the backend ABI. Its structs are
+// copied into the runtime's, zero-filled if the module's are shorter, so that the core needs neither sizes
+// nor versions: a null function is an unsupported feature.
 //
-// LoadedBackends live to the end of the process, one for each library file however often the runtime is
-// initialised: core code may keep pointers to them. They do not change; any thread.
+// *Lifetime:* LoadedBackends stay until the process ends, one for each library file across all runtimes, so
+// the core may keep pointers to them. Immutable; any thread.
 #pragma once
 
 #include <hsa_backend/hsa_backend.h>
@@ -25,7 +25,7 @@ struct LoadedBackend {
   std::string build_id;
   uint32_t abi_minor = 0;
 
-  // A group that the module does not have is all zero; one that it has, has its required functions.
+  // A missing group is all zero; an existing one has its required functions.
   hsabe_device_ops_t device{};
   hsabe_queue_ops_t queue{};
   hsabe_code_ops_t code{};
@@ -41,10 +41,10 @@ struct LoadedBackend {
   bool has_image() const { return image.struct_size != 0; }
 };
 
-/// Copies and checks a table as a module's query returned it. `path` is only noted.
+/// Copies and checks a table from a module's query. `path` is stored only.
 Explained<LoadedBackend> read_backend_table(const hsabe_backend_t* table, std::string path);
 
-/// Opens the library at a real path and negotiates with it, or returns what an earlier call made of it.
+/// Opens the library at a real path and negotiates with it, or returns the result of an earlier call.
 tl::expected<const LoadedBackend*, LoadFailure> load_backend(const std::string& path);
 
 }  // namespace rigel

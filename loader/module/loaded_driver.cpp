@@ -11,7 +11,7 @@ auto no(std::string why) {
   return tl::unexpected(std::move(why));
 }
 
-// The first operation that is missing; null if all are there.
+// Returns the first missing operation; null if there is none.
 const char* missing(const hsadrv_ops_t& ops) {
   const struct {
     const char* name;

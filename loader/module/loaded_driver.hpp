@@ -1,6 +1,6 @@
-// The driver transport that the configuration names, opened and checked: what stands between the runtime and
-// its GPUs instead of the kernel. As with backends, the tables are the runtime's own copies, in which a null
-// function is an absent feature, and the module stays open to the end of the process.
+// The opened and checked driver transport of the configuration, which replaces the kernel. As with backends,
+// the tables are the runtime's copies, in which a null function is an unsupported feature, and the module
+// stays open until the process ends.
 #pragma once
 
 #include <hsa_plugin/hsa_driver.h>
@@ -19,19 +19,20 @@ struct LoadedDriver {
   std::string name;
   std::string version;
   uint32_t abi_minor = 0;
-  hsadrv_driver_t table{};  // open_driver and close_driver; its groups are null, the copies below are meant
-  hsadrv_ops_t ops{};       // complete
+  // open_driver and close_driver; its groups are null and replaced by the copies below
+  hsadrv_driver_t table{};
+  hsadrv_ops_t ops{};  // complete
   hsadrv_doorbell_ops_t doorbell{};
 
   bool has_doorbell() const { return doorbell.struct_size != 0; }
 };
 
-/// Copies and checks a table as a module's query returned it. `path` is only noted.
+/// Copies and checks a table from a module's query. `path` is stored only.
 Explained<LoadedDriver> read_driver_table(const hsadrv_driver_t* table, std::string path);
 
-/// Loads config.driver, which must be there. Its library is looked for beside the configuration file and in
-/// the folder of installed drivers. Fails with HSA_STATUS_ERROR; the reason is in the report. Starting it
-/// with its options (config.driver->config.json()) is left to the caller.
+/// Loads config.driver, which must be set, from the configuration file's directory or the directory of
+/// installed drivers. Fails with HSA_STATUS_ERROR and a reason in the report. The caller starts it with its
+/// options (config.driver->config.json()).
 Result<LoadedDriver> load_driver(const RuntimeConfig& config, const LoaderEnvironment& environment,
                                  DiscoveryReport& report);
 

@@ -12,7 +12,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-class Driver : public ScratchWorld {
+class LoadedDriverTest : public ScratchWorld {
  protected:
   Result<LoadedDriver> load(const std::string& library) {
     RuntimeConfig config;
@@ -25,7 +25,7 @@ class Driver : public ScratchWorld {
   }
 };
 
-TEST_F(Driver, IsFoundInTheFolderOfInstalledOnes) {
+TEST_F(LoadedDriverTest, FindsInstalledDriver) {
   std::filesystem::create_directories(environment.driver_folder);
   std::filesystem::copy_file(test_driver("good"), environment.driver_folder + "/nothing.so");
   const auto driver = load("nothing.so");
@@ -38,23 +38,23 @@ TEST_F(Driver, IsFoundInTheFolderOfInstalledOnes) {
               ElementsAre("driver nothing.so: nothing 0.1, ~/prefix/lib/hsa/drivers/nothing.so"));
 }
 
-TEST_F(Driver, MustBeComplete) {
+TEST_F(LoadedDriverTest, RejectsMissingOperations) {
   EXPECT_FALSE(load(test_driver("incomplete")));
   EXPECT_THAT(failures(), ElementsAre(HasSubstr("the operation 'ioctl' is missing")));
 }
 
-TEST_F(Driver, MustBeADriver) {
+TEST_F(LoadedDriverTest, RejectsOtherModules) {
   EXPECT_FALSE(load(fmt::format("{}/module_good.so", RIGEL_TEST_MODULES)));
   EXPECT_THAT(failures(), ElementsAre(HasSubstr("does not export hsa_driver_query_v1")));
 }
 
-TEST_F(Driver, MustBeThere) {
+TEST_F(LoadedDriverTest, RejectsMissingFile) {
   EXPECT_FALSE(load("none.so"));
   EXPECT_THAT(failures(), ElementsAre("driver none.so: ~/etc/none.so: No such file or directory; also not in "
                                       "~/prefix/lib/hsa/drivers"));
 }
 
-TEST_F(Driver, OfAnotherMajorVersionIsRefused) {
+TEST_F(LoadedDriverTest, RejectsOtherMajorVersion) {
   hsadrv_driver_t table{};
   table.struct_size = sizeof table;
   table.abi_major = 2;

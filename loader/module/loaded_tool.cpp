@@ -9,7 +9,7 @@
 namespace rigel {
 namespace {
 
-constexpr size_t kMaxMistakes = 32;  // of one tool: nobody reads more than these
+constexpr size_t kMaxMistakes = 32;  // of one tool; further ones are not useful
 
 auto no(std::string why) {
   return tl::unexpected(std::move(why));
@@ -22,7 +22,7 @@ Explained<LoadedTool> open_tool(const std::string& path) {
   return read_tool_table(*table, path);
 }
 
-// A copy of an optional group; zero if there is none.
+// Returns a copy of an optional group; zero if it is missing.
 template <class Group>
 Explained<Group> copy_group(const Group* group, uint64_t least, const char* what) {
   return group == nullptr ? Group{} : copy_sized(group, least, what);
@@ -104,7 +104,7 @@ std::vector<OpenedPlugin> open_plugins(const RuntimeConfig& config, const Loader
   for (size_t i = 0; i < all.size(); ++i) {
     const PluginConfig& plugin = config.plugins[i];
     OpenedPlugin& opened = all[i];
-    if (!plugin.enabled || plugin.library.empty()) continue;  // without a library it has its line already
+    if (!plugin.enabled || plugin.library.empty()) continue;  // a plugin without a library has been reported
     const auto refuse = [&](std::string why) {
       report.add(Stage::kTool, Outcome::kFailed, plugin.name, why);
       opened.refusal = std::move(why);

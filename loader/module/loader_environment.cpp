@@ -19,13 +19,13 @@
 namespace rigel {
 namespace {
 
-// Variables that select code. The user's XDG folder and HOME are not in the list: they are set on every
-// desktop and nobody expects a privileged program to follow them.
+// Variables that select code. The user's XDG directory and HOME are omitted: every desktop sets them, and
+// privileged programs are expected to ignore them.
 constexpr std::array kCodeVariables{"HSA_BACKEND_MANIFESTS", "HSA_ADD_BACKEND_MANIFESTS",
                                     "HSA_BACKENDS_SELECT", "HSA_PLUGIN_CONFIG"};
 
-// The file that is mapped at `address`. dladdr gives the name that the library was opened under, which, if it
-// is relative, meant a working directory that may be gone: then the kernel's own list is read instead.
+// Returns the file that is mapped at `address`. dladdr returns the name that the library was opened by. If it
+// is relative, the working directory may have changed: then reads the kernel's list.
 std::string file_at(const void* address) {
   Dl_info info{};
   if (::dladdr(address, &info) != 0 && info.dli_fname != nullptr && info.dli_fname[0] == '/')
@@ -82,7 +82,7 @@ const char* LoaderEnvironment::trusted(const char* name) const {
 }
 
 std::string LoaderEnvironment::user_folder() const {
-  // The base-directory specification: a relative value is as good as none.
+  // The base-directory specification: ignore relative values.
   if (const char* config = trusted("XDG_CONFIG_HOME"); config != nullptr && *config == '/')
     return join(config, "hsa");
   if (const char* home = trusted("HOME"); home != nullptr && *home == '/') return join(home, ".config/hsa");
@@ -107,7 +107,7 @@ void LoaderEnvironment::report_ignored_variables(DiscoveryReport& report) const 
 Explained<std::string> LoaderEnvironment::find_library(
     const std::string& library, const std::string& folder,
     std::initializer_list<std::string_view> more_folders) const {
-  std::vector<std::string> paths;  // where it can be
+  std::vector<std::string> paths;  // candidates
   if (library.find('/') == library.npos) {
     if (!folder.empty()) paths.push_back(join(folder, library));
     for (const auto other : more_folders) {

@@ -15,9 +15,9 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-class Environment : public ScratchWorld {};
+class LoaderEnvironmentTest : public ScratchWorld {};
 
-TEST_F(Environment, AnEmptyVariableIsAsGoodAsNone) {
+TEST_F(LoaderEnvironmentTest, EmptyVariableIsUnset) {
   variables = {{"EMPTY", ""}, {"SET", "x"}};
   EXPECT_EQ(environment.get("EMPTY"), nullptr);
   EXPECT_EQ(environment.get("UNSET"), nullptr);
@@ -25,7 +25,7 @@ TEST_F(Environment, AnEmptyVariableIsAsGoodAsNone) {
   EXPECT_STREQ(environment.trusted("SET"), "x");
 }
 
-TEST_F(Environment, TheUsersFolderFollowsTheBaseDirectorySpecification) {
+TEST_F(LoaderEnvironmentTest, UserDirectoryFollowsBaseDirectorySpecification) {
   EXPECT_EQ(environment.user_folder(), "");
   variables["HOME"] = "/home/ada";
   EXPECT_EQ(environment.user_folder(), "/home/ada/.config/hsa");
@@ -35,7 +35,7 @@ TEST_F(Environment, TheUsersFolderFollowsTheBaseDirectorySpecification) {
   EXPECT_EQ(environment.user_folder(), "/home/ada/.config/hsa");
 }
 
-TEST_F(Environment, AnElevatedProcessBelievesNoVariableThatSelectsCode) {
+TEST_F(LoaderEnvironmentTest, ElevatedProcessIgnoresVariablesThatSelectCode) {
   variables = {{"HOME", "/home/ada"}, {"HSA_BACKEND_MANIFESTS", "x"}};
   environment.elevated = true;
   EXPECT_EQ(environment.user_folder(), "");
@@ -43,7 +43,7 @@ TEST_F(Environment, AnElevatedProcessBelievesNoVariableThatSelectsCode) {
   EXPECT_STREQ(environment.get("HSA_BACKEND_MANIFESTS"), "x");
 }
 
-TEST_F(Environment, AnElevatedProcessNamesWhatItIgnoresInOneWarning) {
+TEST_F(LoaderEnvironmentTest, ElevatedProcessReportsIgnoredVariables) {
   variables = {{"HSA_BACKEND_MANIFESTS", "x"}, {"HSA_PLUGIN_CONFIG", "y"}, {"HSA_BACKENDS_DISABLE", "z"}};
   environment.report_ignored_variables(report);
   EXPECT_THAT(warnings(), IsEmpty());
@@ -54,7 +54,7 @@ TEST_F(Environment, AnElevatedProcessNamesWhatItIgnoresInOneWarning) {
                           "this process has elevated privileges"));
 }
 
-TEST_F(Environment, TheFoldersFollowFromWhereTheLibraryReallyIs) {
+TEST_F(LoaderEnvironmentTest, DirectoriesAreRelativeToRealLibrary) {
   const auto library = write("opt/rocm/" RIGEL_TEST_LIBDIR "/libhsa-runtime64.so.1", "");
   std::filesystem::create_symlink(library, root / "libhsa-runtime64.so.1");
   environment.set_library(root / "libhsa-runtime64.so.1");
@@ -63,7 +63,7 @@ TEST_F(Environment, TheFoldersFollowFromWhereTheLibraryReallyIs) {
   EXPECT_EQ(environment.backend_folder, root / "opt/rocm/" RIGEL_TEST_LIBDIR "/hsa/backends");
 }
 
-TEST_F(Environment, FindsTheLibraryOfAnAddress) {
+TEST_F(LoaderEnvironmentTest, FindsLibraryOfAddress) {
   static const int here = 0;
   const auto process = LoaderEnvironment::of_process(&here);
   EXPECT_EQ(process.library_folder, std::filesystem::canonical("/proc/self/exe").parent_path());
@@ -71,7 +71,7 @@ TEST_F(Environment, FindsTheLibraryOfAnAddress) {
   EXPECT_FALSE(process.elevated);
 }
 
-TEST_F(Environment, FindsALibraryThatWasOpenedByARelativePathFromAFolderLeftSince) {
+TEST_F(LoaderEnvironmentTest, FindsLibraryOpenedByRelativePath) {
   std::filesystem::copy_file(fmt::format("{}/module_good.so", RIGEL_TEST_MODULES), root / "relative.so");
   const auto before = std::filesystem::current_path();
   std::filesystem::current_path(root);
@@ -89,7 +89,7 @@ class FindLibrary : public ScratchWorld {
   }
 };
 
-TEST_F(FindLibrary, LooksForABareNameBesideTheManifestFirst) {
+TEST_F(FindLibrary, SearchesManifestDirectoryFirst) {
   const auto beside = write("manifests/libx.so", "");
   const auto installed_one = write("prefix/lib/hsa/backends/libx.so", "");
   EXPECT_EQ(find("libx.so"), beside);
@@ -97,8 +97,8 @@ TEST_F(FindLibrary, LooksForABareNameBesideTheManifestFirst) {
   EXPECT_EQ(find("libx.so"), installed_one);
 }
 
-// Whoever chose the working directory chose no library by that.
-TEST_F(FindLibrary, LooksInstalledOnesAloneForABareNameThatNoFileHas) {
+// The working directory must not select a library.
+TEST_F(FindLibrary, SearchesInstalledDirectoriesWithoutFile) {
   const auto working_directory = std::filesystem::current_path();
   write("prefix/elsewhere/libx.so", "");
   std::filesystem::current_path(root / "prefix/elsewhere");
@@ -117,25 +117,25 @@ TEST_F(FindLibrary, LooksInstalledOnesAloneForABareNameThatNoFileHas) {
   EXPECT_FALSE(environment.find_library("libx.so", "", {""}));
 }
 
-TEST_F(FindLibrary, NeverSearchesTheSystem) {
+TEST_F(FindLibrary, NeverSearchesSystemPath) {
   const auto none = find("libc.so.6");
   ASSERT_FALSE(none);
   EXPECT_THAT(none.error(), HasSubstr("manifests/libc.so.6: No such file or directory; also not in"));
 }
 
-TEST_F(FindLibrary, TakesARelativePathFromTheManifestsFolder) {
+TEST_F(FindLibrary, RelativePathStartsAtManifest) {
   const auto library = write("elsewhere/libx.so", "");
   EXPECT_EQ(find("../elsewhere/libx.so"), library);
   EXPECT_FALSE(find("./libx.so"));
 }
 
-TEST_F(FindLibrary, TakesAnAbsolutePathAsItIs) {
+TEST_F(FindLibrary, AcceptsAbsolutePath) {
   const auto library = write("elsewhere/libx.so", "");
   std::filesystem::create_symlink(library, root / "link.so");
   EXPECT_EQ(find(root / "link.so"), library);
 }
 
-TEST_F(FindLibrary, RefusesWhatAnElevatedProcessMustNotTrust) {
+TEST_F(FindLibrary, RejectsUntrustedLibraryInElevatedProcess) {
   const auto library = write("elsewhere/libx.so", "");
   ::chmod(library.c_str(), 0666);
   EXPECT_TRUE(find(library));

@@ -16,14 +16,14 @@ namespace {
 
 constexpr uint32_t kFormatMajor = 1;
 constexpr int32_t kDefaultPriority = 100;
-constexpr std::array<std::string_view, 3> kBusNames{"cpu", "kfd", "own"};  // HSABE_BUS_ - 1
+constexpr std::array<std::string_view, 3> kBusNames{"cpu", "kfd", "own"};  // index: HSABE_BUS_ - 1
 
 bool is_backend_name(std::string_view name) {
   const auto allowed = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
            c == '-' || c == '.';
   };
-  // "disable" and "required" are members beside the names in the configuration file's `backends`.
+  // "disable" and "required" are other members of `backends` in the configuration file.
   return name.size() <= 63 && std::all_of(name.begin(), name.end(), allowed) && name != "disable" &&
          name != "required";
 }
@@ -51,7 +51,7 @@ void read_claim(ObjectReader claim, std::vector<Claim>& claims) {
   const std::string bus = claim.string("bus", ObjectReader::kRequired);
   const auto known = std::find(kBusNames.begin(), kBusNames.end(), bus);
   if (known == kBusNames.end()) {
-    // A later minor version of the format may know more buses; this runtime cannot match them.
+    // A later minor version of the format may have more buses; this runtime cannot match them.
     if (!bus.empty()) {
       claim.diagnostics().warning(claim.at("bus"),
                                   "unknown bus " + in_quotes(bus) + suggestion(bus, kBusNames));
@@ -95,7 +95,7 @@ Manifest parse_manifest(std::string_view text, Diagnostics& diagnostics) {
 
   ObjectReader top(&**document, "", diagnostics);
   check_format_version(top, "manifest_version", kFormatMajor);
-  if (diagnostics.has_errors()) return manifest;  // the rest means nothing in another format
+  if (diagnostics.has_errors()) return manifest;  // other members are undefined in another format
   top.string("$schema", ObjectReader::kOptional);
 
   ObjectReader backend = top.object("backend", ObjectReader::kRequired);

@@ -1,4 +1,4 @@
-// A backend's manifest: what it is called, where its library is and which devices it claims.
+// A backend's manifest: its name, its library and the devices that it claims.
 // The format is described in docs/reference/configuration.md and docs/schemas/backend-manifest.json.
 #pragma once
 
@@ -15,7 +15,7 @@ namespace rigel {
 
 class Diagnostics;
 
-/// A target version as amdkfd counts it: gfx90a is 9.0.10.
+/// A target version as in amdkfd: gfx90a is 9.0.10.
 struct GfxVersion {
   uint32_t major = 0;
   uint32_t minor = 0;
@@ -25,7 +25,7 @@ struct GfxVersion {
 
 std::string to_string(GfxVersion version);
 
-/// The devices a backend is for: every one on a bus, or a range of versions, both ends included.
+/// Devices of a backend: all on a bus, or an inclusive range of versions.
 struct Claim {
   uint32_t bus = 0;  // HSABE_BUS_
   GfxVersion first;  // KFD only
@@ -49,10 +49,10 @@ struct Manifest {
   bool claims_node(uint32_t bus, GfxVersion version) const;
 };
 
-/// "kfd" for HSABE_BUS_KFD and so on.
+/// Returns "kfd" for HSABE_BUS_KFD and so on.
 std::string_view bus_name(uint32_t bus);
 
-/// Reads a manifest. If `diagnostics` has errors afterwards, the manifest is not to be used.
+/// Parses a manifest. If `diagnostics` has errors afterwards, it must not be used.
 Manifest parse_manifest(std::string_view text, Diagnostics& diagnostics);
 
 }  // namespace rigel

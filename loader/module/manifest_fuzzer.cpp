@@ -1,4 +1,4 @@
-// Any bytes as a manifest: it is refused with a reason, or everything that the loader relies on holds.
+// Parses any bytes as a manifest: it is rejected with a reason, or satisfies the loader's assumptions.
 #include <hsa_backend/hsa_backend.h>
 
 #include <cstdlib>

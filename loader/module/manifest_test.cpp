@@ -58,7 +58,7 @@ Parsed parse(const json& document) {
   return parse_text(document.dump());
 }
 
-// The good manifest with one member replaced.
+// Parses the valid manifest with one member replaced.
 Parsed parse_with(const char* pointer, json value) {
   json document = good_manifest();
   document[json::json_pointer(pointer)] = std::move(value);
@@ -72,7 +72,7 @@ Parsed parse_without(const char* pointer) {
   return parse(document);
 }
 
-TEST(Manifest, GivesWhatItSays) {
+TEST(Manifest, ParsesAllMembers) {
   const auto [manifest, diagnostics] = parse(good_manifest());
   EXPECT_THAT(diagnostics.entries(), IsEmpty());
   EXPECT_EQ(manifest.name, "gfx9");
@@ -88,7 +88,7 @@ TEST(Manifest, GivesWhatItSays) {
   EXPECT_EQ(manifest.config.integer("max_queues", 0), 128);
 }
 
-TEST(Manifest, ClaimsIncludeBothEndsOfTheirRange) {
+TEST(Manifest, ClaimIncludesBothEndsOfRange) {
   const auto manifest = parse(good_manifest()).manifest;
   EXPECT_TRUE(manifest.claims_node(HSABE_BUS_KFD, {9, 0, 0}));
   EXPECT_TRUE(manifest.claims_node(HSABE_BUS_KFD, {9, 0, 12}));
@@ -97,14 +97,14 @@ TEST(Manifest, ClaimsIncludeBothEndsOfTheirRange) {
   EXPECT_FALSE(manifest.claims_node(HSABE_BUS_KFD, {9, 1, 0}));
 }
 
-TEST(Manifest, AClaimOfABusTakesEveryDeviceOnIt) {
+TEST(Manifest, ClaimOfBusMatchesEveryDevice) {
   const auto manifest = parse(good_manifest()).manifest;
   EXPECT_TRUE(manifest.claims_node(HSABE_BUS_CPU, {}));
   EXPECT_FALSE(manifest.claims_node(HSABE_BUS_OWN, {}));
   EXPECT_FALSE(manifest.claims_bus(HSABE_BUS_OWN));
 }
 
-TEST(Manifest, NeedsNoMoreThanNameLibraryAbiAndClaims) {
+TEST(Manifest, RequiresNameLibraryAbiAndClaims) {
   const auto parsed = parse_text(R"({"manifest_version": "1.0", "backend": {"name": "x", "library": "x.so",
     "abi": {"major": 1}, "claims": [{"bus": "own"}]}})");
   EXPECT_THAT(parsed.diagnostics.entries(), IsEmpty());
@@ -113,7 +113,7 @@ TEST(Manifest, NeedsNoMoreThanNameLibraryAbiAndClaims) {
   EXPECT_EQ(parsed.manifest.config.json(), "{}");
 }
 
-TEST(Manifest, NamesTheMemberThatIsMissing) {
+TEST(Manifest, ReportsMissingMember) {
   EXPECT_THAT(parse_without("/manifest_version").errors(), ElementsAre("/manifest_version: is missing"));
   EXPECT_THAT(parse_without("/backend").errors(), ::testing::Contains("/backend: is missing"));
   EXPECT_THAT(parse_without("/backend/library").errors(), ElementsAre("/backend/library: is missing"));
@@ -123,7 +123,7 @@ TEST(Manifest, NamesTheMemberThatIsMissing) {
               ::testing::Contains("/backend/claims/0/gfx_max: is missing"));
 }
 
-TEST(Manifest, NamesTheMemberThatHasTheWrongType) {
+TEST(Manifest, ReportsMemberOfWrongType) {
   const struct {
     const char* pointer;
     json value;
@@ -150,7 +150,7 @@ TEST(Manifest, NamesTheMemberThatHasTheWrongType) {
   }
 }
 
-TEST(Manifest, RefusesVersionsThatAreNone) {
+TEST(Manifest, RejectsInvalidVersions) {
   for (const char* text : {"9", "9.0", "9.0.", "9.0.0.0", "9.0.x", "9.0.256", " 9.0.0", "9.-1.0", "9..0"}) {
     EXPECT_THAT(parse_with("/backend/claims/0/gfx_min", text).errors(),
                 ::testing::Contains(StartsWith("/backend/claims/0/gfx_min: '")))
@@ -158,12 +158,12 @@ TEST(Manifest, RefusesVersionsThatAreNone) {
   }
 }
 
-TEST(Manifest, RefusesARangeThatEndsBeforeItBegins) {
+TEST(Manifest, RejectsReversedRange) {
   EXPECT_THAT(parse_with("/backend/claims/0/gfx_max", "8.9.9").errors(),
               ElementsAre("/backend/claims/0/gfx_max: less than gfx_min"));
 }
 
-TEST(Manifest, RefusesNamesThatWouldBeAmbiguous) {
+TEST(Manifest, RejectsAmbiguousNames) {
   for (const char* name : {"a b", "a/b", "a,b", "a*", "disable", "required", "a\nb"}) {
     EXPECT_THAT(parse_with("/backend/name", name).errors(), ElementsAre(StartsWith("/backend/name: '")))
         << name;
@@ -172,7 +172,7 @@ TEST(Manifest, RefusesNamesThatWouldBeAmbiguous) {
   EXPECT_FALSE(parse_with("/backend/name", std::string(63, 'x')).diagnostics.has_errors());
 }
 
-TEST(Manifest, RefusesAnotherMajorFormatAndTakesANewerMinorOne) {
+TEST(Manifest, RejectsOtherMajorFormat) {
   EXPECT_THAT(parse_with("/manifest_version", "2.0").errors(),
               ElementsAre("/manifest_version: unknown format '2.0'; this runtime reads format 1"));
   EXPECT_THAT(parse_with("/manifest_version", "1.7").diagnostics.entries(), IsEmpty());
@@ -183,7 +183,7 @@ TEST(Manifest, RefusesAnotherMajorFormatAndTakesANewerMinorOne) {
   }
 }
 
-TEST(Manifest, WarnsOfKeysItDoesNotKnow) {
+TEST(Manifest, WarnsAboutUnknownKeys) {
   const auto parsed = parse_with("/backend/pirority", 1);
   EXPECT_THAT(parsed.errors(), IsEmpty());
   EXPECT_THAT(parsed.warnings(), ElementsAre("/backend/pirority: unknown key; did you mean 'priority'?"));
@@ -195,7 +195,7 @@ TEST(Manifest, WarnsOfKeysItDoesNotKnow) {
               ElementsAre("/backend/abi/mojor: unknown key; did you mean 'major'?"));
 }
 
-TEST(Manifest, LeavesOutABusItDoesNotKnow) {
+TEST(Manifest, IgnoresUnknownBus) {
   const auto parsed = parse_with("/backend/claims/0/bus", "kfb");
   EXPECT_THAT(parsed.errors(), IsEmpty());
   EXPECT_THAT(parsed.warnings(),
@@ -203,12 +203,12 @@ TEST(Manifest, LeavesOutABusItDoesNotKnow) {
   EXPECT_EQ(parsed.manifest.claims.size(), 1u);
 }
 
-TEST(Manifest, MustClaimSomething) {
+TEST(Manifest, RejectsEmptyClaims) {
   EXPECT_THAT(parse_with("/backend/claims", json::array()).errors(),
               ElementsAre(StartsWith("/backend/claims: ")));
 }
 
-TEST(Manifest, SaysWhereTheTextIsNotJson) {
+TEST(Manifest, ReportsPositionOfInvalidJson) {
   EXPECT_THAT(parse_text("{\n  \"manifest_version\": 1.0.0\n}").errors(),
               ElementsAre(StartsWith("parse error at line 2")));
   EXPECT_THAT(parse_text("").errors(), ElementsAre(StartsWith("parse error at line 1")));
@@ -218,11 +218,11 @@ TEST(Manifest, SaysWhereTheTextIsNotJson) {
               ::testing::Contains("the document: should be an object but is array"));
 }
 
-TEST(Manifest, RefusesAKeyThatOccursTwice) {
+TEST(Manifest, RejectsDuplicateKey) {
   EXPECT_THAT(parse_text(R"({"a": 1, "a": 2})").errors(), ElementsAre("duplicate key 'a'"));
 }
 
-TEST(Manifest, RefusesDeepNesting) {
+TEST(Manifest, RejectsDeepNesting) {
   const auto nested = [](size_t depth) { return std::string(depth, '[') + std::string(depth, ']'); };
   json document = good_manifest();
   document["backend"]["config"]["deep"] = json::parse(nested(kMaxJsonDepth - 3));
@@ -232,7 +232,7 @@ TEST(Manifest, RefusesDeepNesting) {
   EXPECT_THAT(parse_text(nested(100'000)).errors(), ElementsAre("nested deeper than 32 levels"));
 }
 
-TEST(Manifest, RefusesMoreThanAMebibyte) {
+TEST(Manifest, RejectsMoreThanOneMebibyte) {
   std::string text = good_manifest().dump();
   text.resize(kMaxJsonBytes, ' ');
   EXPECT_THAT(parse_text(text).diagnostics.entries(), IsEmpty());
@@ -240,7 +240,7 @@ TEST(Manifest, RefusesMoreThanAMebibyte) {
   EXPECT_THAT(parse_text(text).errors(), ElementsAre("1048577 bytes exceed the maximum of 1048576"));
 }
 
-TEST(Manifest, DoesNotListFaultsWithoutEnd) {
+TEST(Manifest, LimitsNumberOfErrors) {
   json document = good_manifest();
   for (int i = 0; i < 1'000; ++i) document["backend"]["unknown" + std::to_string(i)] = i;
   const auto warnings = parse(document).warnings();
@@ -248,7 +248,7 @@ TEST(Manifest, DoesNotListFaultsWithoutEnd) {
   EXPECT_EQ(warnings.back(), "and more");
 }
 
-TEST(Manifest, RefusesANulInAName) {
+TEST(Manifest, RejectsNulInName) {
   EXPECT_THAT(parse_with("/backend/library", std::string("lib\0x.so", 8)).errors(),
               ElementsAre("/backend/library: contains a NUL character"));
 }

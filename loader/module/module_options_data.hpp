@@ -1,4 +1,4 @@
-// What is behind ModuleOptions, for the files of this folder that read JSON.
+// Implementation of ModuleOptions, for the files of this directory that read JSON.
 #pragma once
 
 #include <string>
@@ -17,7 +17,7 @@ struct ModuleOptions::Data {
 /// `object` must be a JSON object.
 ModuleOptions make_options(JsonDocument object);
 
-/// The object that is the member `key`; no options if it is absent, or of another type, which is said.
+/// Reads the object member `key`; empty if it is missing, or of another type, which is reported.
 ModuleOptions read_options(ObjectReader& reader, std::string_view key);
 
 }  // namespace rigel

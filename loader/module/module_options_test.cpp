@@ -16,7 +16,7 @@ ModuleOptions options(const char* text) {
   return make_options(JsonDocument(json::parse(text)));
 }
 
-TEST(ModuleOptions, GiveTypedValues) {
+TEST(ModuleOptions, ReturnTypedValues) {
   const auto given = options(R"({"i": -7, "b": true, "s": "text", "l": ["x", "y"]})");
   EXPECT_EQ(given.integer("i", 0), -7);
   EXPECT_TRUE(given.boolean("b", false));
@@ -25,7 +25,7 @@ TEST(ModuleOptions, GiveTypedValues) {
   EXPECT_THAT(given.strings("s"), ElementsAre("text"));
 }
 
-TEST(ModuleOptions, GiveTheFallbackForWhatIsMissingInSilence) {
+TEST(ModuleOptions, ReturnFallbackForMissingMember) {
   for (const auto& none : {ModuleOptions(), options("{}")}) {
     std::string wrong;
     EXPECT_EQ(none.integer("i", 3, &wrong), 3);
@@ -37,7 +37,7 @@ TEST(ModuleOptions, GiveTheFallbackForWhatIsMissingInSilence) {
   }
 }
 
-TEST(ModuleOptions, GiveTheFallbackForAnotherTypeAndSaySo) {
+TEST(ModuleOptions, ReturnFallbackAndErrorForOtherType) {
   const auto given =
       options(R"({"i": "7", "b": 1, "s": true, "l": ["x", 2], "f": 1.5, "big": 9223372036854775808})");
   EXPECT_EQ(given.integer("i", 3), 3);
@@ -59,13 +59,13 @@ TEST(ModuleOptions, GiveTheFallbackForAnotherTypeAndSaySo) {
               HasSubstr("'l': should be an array of strings"));
 }
 
-TEST(ModuleOptions, TakeTheWholeRangeOfIntegers) {
+TEST(ModuleOptions, AcceptWholeRangeOfIntegers) {
   const auto given = options(R"({"least": -9223372036854775808, "most": 9223372036854775807})");
   EXPECT_EQ(given.integer("least", 0), INT64_MIN);
   EXPECT_EQ(given.integer("most", 0), INT64_MAX);
 }
 
-TEST(ModuleOptions, OverlayMemberByMember) {
+TEST(ModuleOptions, MergeMemberByMember) {
   const auto base = options(R"({"a": 1, "b": 2, "deep": {"x": 1, "y": 2}})");
   const auto over = options(R"({"b": 3, "c": 4, "deep": {"y": 5}})");
   const auto both = base.overlaid_by(over);
@@ -78,7 +78,7 @@ TEST(ModuleOptions, OverlayMemberByMember) {
   EXPECT_EQ(base.overlaid_by(ModuleOptions()).integer("b", 0), 2);
 }
 
-TEST(ModuleOptions, AreReadAtTheirOwnLevelOnly) {
+TEST(ModuleOptions, ReadOwnLevelOnly) {
   const auto given = options(R"({"a": {"b": 1}})");
   EXPECT_EQ(given.integer("b", 0), 0);
   EXPECT_EQ(given.integer("a/b", 0), 0);

@@ -1,6 +1,5 @@
-// The line between the runtime and a module of any kind: asking the module's only export for its table, and
-// taking the structs behind it, each of which begins with the size that its author knew. Used by the files of
-// this folder only.
+// Calls a module's query function and copies the structs of its table, each of which starts with its size.
+// Used by the files of this directory only.
 #pragma once
 
 #include <algorithm>
@@ -16,17 +15,17 @@
 
 namespace rigel {
 
-constexpr uint64_t kMaxStructSize = 64 * 1024;  // a larger size is not a size
+constexpr uint64_t kMaxStructSize = 64 * 1024;  // larger sizes are invalid
 constexpr uint64_t kMaxModuleText = 256;
 
-/// How far loading came before it failed, and why.
+/// Progress of loading before a failure, and its reason.
 struct LoadFailure {
   bool was_opened;
   std::string text;
 };
 
-/// Opens the library at an absolute path and calls its query for the table of this version. A query that
-/// throws, against the rules, is a failure like others. The caller holds no lock.
+/// Opens the library at an absolute path and calls its query for the table of this version. An exception,
+/// which the contract forbids, counts as a failure. The caller must hold no lock.
 template <class Table>
 tl::expected<const Table*, LoadFailure> query_module(const std::string& path, const char* symbol,
                                                      uint32_t major, uint32_t minor) {
@@ -45,8 +44,8 @@ tl::expected<const Table*, LoadFailure> query_module(const std::string& path, co
   }
 }
 
-/// Copies the struct at `from` into the runtime's own, zero where the author's is shorter. `least` is where
-/// it ended in version 1.0.
+/// Copies the struct at `from` into the runtime's, zero-filled if the module's is shorter. `least` is its
+/// size in version 1.0.
 template <class T>
 Explained<T> copy_sized(const T* from, uint64_t least, const char* what) {
   T own{};
@@ -59,7 +58,7 @@ Explained<T> copy_sized(const T* from, uint64_t least, const char* what) {
   return own;
 }
 
-/// Copies a sized string: hsabe_str_t or its like.
+/// Copies a sized string: hsabe_str_t or similar.
 template <class Str>
 Explained<std::string> copy_text(const Str& text, const char* what) {
   if (text.size > kMaxModuleText || (text.data == nullptr && text.size != 0)) {

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::string_view kSuffix = ".json";
 
-// One pattern that keeps backends out or lets them in, and where it comes from.
+// A pattern that excludes or includes backends, and its source.
 struct Pattern {
   std::string text;
   std::string_view source;
@@ -104,14 +104,14 @@ class Search {
     const size_t left_elsewhere = std::exchange(left_, kMaxManifests);
     for (const auto& name : *names) {
       const std::string file = path + '/' + name;
-      // Resolving a path asks the kernel about each of its folders; of a plain file the answer is known.
+      // Resolving a path queries the kernel for each directory; the real path of a plain file is known.
       const bool go_on = is_link(file) ? read_file(file) : read_real_file(file, *real + '/' + name);
       if (!go_on) break;
     }
     left_ = left_elsewhere;
   }
 
-  // False if no more files are to be read here.
+  // Returns false if the limit of files is reached.
   bool read_file(const std::string& file) {
     const auto real = real_path(file);
     if (real) return read_real_file(file, *real);
@@ -150,7 +150,7 @@ class Search {
     return true;
   }
 
-  // Whether a readable manifest is also in force.
+  // Decides whether a readable manifest is used.
   void judge(FoundManifest found) {
     const Manifest& manifest = found.manifest;
     report_.add(Stage::kParsed, Outcome::kOk, found.file, "backend " + manifest.name);
@@ -204,8 +204,8 @@ class Search {
   std::vector<Pattern> select_;
   std::vector<Pattern> disable_;
   std::set<std::string> seen_;  // real paths
-  // How many files may still be read of the folder, or of those that a variable names. Each has a number of
-  // its own: a full folder must not hide what is installed.
+  // Number of files that may still be read from the directory, or from a variable. Each has a separate limit,
+  // so that a full directory does not hide installed manifests.
   size_t left_ = kMaxManifests;
   std::vector<FoundManifest> found_;
 };

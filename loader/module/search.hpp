@@ -1,4 +1,4 @@
-// Where manifests are looked for, in which order, and reading them.
+// Search paths of manifests, their order, and reading them.
 #pragma once
 
 #include <string>
@@ -11,17 +11,17 @@
 
 namespace rigel {
 
-/// More files than this are not read of one folder, nor of those that a variable names.
+/// Maximum number of files to read from one directory, or from a variable.
 constexpr size_t kMaxManifests = 256;
 
 struct FoundManifest {
   Manifest manifest;
-  std::string file;       // as it was found
+  std::string file;       // path of the manifest
   std::string real_file;  // without symbolic links
 };
 
-/// The manifests that may be used, in search order: read, permitted, not filtered out, each name once. All
-/// others are in the report with the reason.
+/// Returns the enabled manifests in search order: readable, permitted, not filtered out, and each name once.
+/// All others are in the report with the reason.
 std::vector<FoundManifest> find_manifests(const LoaderEnvironment& environment, const BackendsConfig& config,
                                           DiscoveryReport& report);
 

@@ -18,7 +18,7 @@ using ::testing::IsEmpty;
 using ::testing::SizeIs;
 using ::testing::StartsWith;
 
-class Search : public ScratchWorld {
+class ManifestSearch : public ScratchWorld {
  protected:
   void install(const std::string& file, const std::string& text) { write(installed / file, text); }
 
@@ -32,7 +32,7 @@ class Search : public ScratchWorld {
   BackendsConfig config;
 };
 
-TEST_F(Search, GoesFromTheUsersFolderToTheSystemsToTheInstalledOne) {
+TEST_F(ManifestSearch, SearchesUserThenSystemThenInstalledDirectory) {
   install("50-c.json", manifest_text("c"));
   install("40-d.json", manifest_text("d"));
   write("etc/backends.d/90-b.json", manifest_text("b"));
@@ -42,7 +42,7 @@ TEST_F(Search, GoesFromTheUsersFolderToTheSystemsToTheInstalledOne) {
   EXPECT_THAT(failures(), IsEmpty());
 }
 
-TEST_F(Search, DoesNotMindFoldersThatAreNotThere) {
+TEST_F(ManifestSearch, IgnoresMissingDirectories) {
   environment.system_folder = root / "none";
   environment.manifest_folder = root / "none";
   EXPECT_THAT(found(), IsEmpty());
@@ -50,7 +50,7 @@ TEST_F(Search, DoesNotMindFoldersThatAreNotThere) {
   EXPECT_THAT(skipped(), Contains("searched ~/none: No such file or directory"));
 }
 
-TEST_F(Search, HsaBackendManifestsReplacesEverything) {
+TEST_F(ManifestSearch, HsaBackendManifestsReplacesSearchPath) {
   install("a.json", manifest_text("a"));
   write("other/b.json", manifest_text("b"));
   const auto file = write("c.json", manifest_text("c"));
@@ -59,19 +59,19 @@ TEST_F(Search, HsaBackendManifestsReplacesEverything) {
   EXPECT_THAT(found(), ElementsAre("c", "b"));
 }
 
-TEST_F(Search, HsaAddBackendManifestsGoesFirst) {
+TEST_F(ManifestSearch, HsaAddBackendManifestsIsFirst) {
   install("a.json", manifest_text("a"));
   variables["HSA_ADD_BACKEND_MANIFESTS"] = write("c.json", manifest_text("c")) + ":";
   EXPECT_THAT(found(), ElementsAre("c", "a"));
 }
 
-TEST_F(Search, ReportsANamedPathThatIsNotThereAndGoesOn) {
+TEST_F(ManifestSearch, ReportsMissingPath) {
   variables["HSA_BACKEND_MANIFESTS"] = (root / "none").string() + ":" + write("c.json", manifest_text("c"));
   EXPECT_THAT(found(), ElementsAre("c"));
   EXPECT_THAT(failures(), ElementsAre("searched ~/none: named by HSA_BACKEND_MANIFESTS, but does not exist"));
 }
 
-TEST_F(Search, TheFirstOfANameWins) {
+TEST_F(ManifestSearch, FirstManifestOfNameIsUsed) {
   install("a.json", manifest_text("gfx9", "installed.so"));
   write("etc/backends.d/z.json", manifest_text("gfx9", "etc.so"));
   report.clear();
@@ -82,7 +82,7 @@ TEST_F(Search, TheFirstOfANameWins) {
                                      "overridden by ~/etc/backends.d/z.json"));
 }
 
-TEST_F(Search, ABrokenFileOfANameDoesNotHideTheNextOne) {
+TEST_F(ManifestSearch, InvalidManifestDoesNotHideNext) {
   write("etc/backends.d/a.json", manifest_text("gfx9", "etc.so", R"(, "priority": "high")"));
   install("a.json", manifest_text("gfx9", "installed.so"));
   EXPECT_THAT(found(), ElementsAre("gfx9"));
@@ -91,7 +91,7 @@ TEST_F(Search, ABrokenFileOfANameDoesNotHideTheNextOne) {
                           "string"));
 }
 
-TEST_F(Search, ReadsAFileOnceHoweverItIsFound) {
+TEST_F(ManifestSearch, ReadsFileOnce) {
   const auto file = write("c.json", manifest_text("c"));
   std::filesystem::create_symlink(file, installed / "link.json");
   variables["HSA_ADD_BACKEND_MANIFESTS"] = file;
@@ -99,7 +99,7 @@ TEST_F(Search, ReadsAFileOnceHoweverItIsFound) {
   EXPECT_THAT(skipped(), ElementsAre("found ~/prefix/share/hsa/backends.d/link.json: already read"));
 }
 
-TEST_F(Search, EachBadFileLeavesItsLineAndStopsNoOther) {
+TEST_F(ManifestSearch, ReportsEachInvalidFile) {
   install("10-good.json", manifest_text("first"));
   install("20-text.json", "this is no JSON");
   install("21-empty.json", "");
@@ -130,7 +130,7 @@ TEST_F(Search, EachBadFileLeavesItsLineAndStopsNoOther) {
                   HasSubstr("30-pipe.json: not a regular file")));
 }
 
-TEST_F(Search, ReadsNoMoreThan256Files) {
+TEST_F(ManifestSearch, ReadsAtMost256Files) {
   for (int i = 0; i < 260; ++i) install(fmt::format("{:03}.json", i), "{}");
   install("zzz.json", manifest_text("late"));
   EXPECT_THAT(found(), IsEmpty());
@@ -142,14 +142,14 @@ TEST_F(Search, ReadsNoMoreThan256Files) {
             256);
 }
 
-TEST_F(Search, AFullFolderDoesNotHideTheNext) {
+TEST_F(ManifestSearch, FullDirectoryDoesNotHideNext) {
   for (int i = 0; i < 300; ++i) write(fmt::format("full/{:03}.json", i), "{}");
   install("installed.json", manifest_text("installed"));
   variables["HSA_ADD_BACKEND_MANIFESTS"] = root / "full";
   EXPECT_THAT(found(), ElementsAre("installed"));
 }
 
-TEST_F(Search, ReadsNoMoreThan256FilesThatAreNamed) {
+TEST_F(ManifestSearch, ReadsAtMost256NamedFiles) {
   std::string list;
   for (int i = 0; i < 300; ++i) list += write(fmt::format("named/{:03}.json", i), "{}") + ":";
   write("folder/x.json", manifest_text("in_a_folder"));
@@ -160,14 +160,14 @@ TEST_F(Search, ReadsNoMoreThan256FilesThatAreNamed) {
             1);
 }
 
-TEST_F(Search, LeavesOutWhatIsForAnotherArchitecture) {
+TEST_F(ManifestSearch, SkipsOtherArchitectures) {
   install("a.json", manifest_text("a", "a.so", R"(, "arch": "vax")"));
   install("b.json", manifest_text("b", "b.so", fmt::format(R"(, "arch": "{}")", host_arch())));
   EXPECT_THAT(found(), ElementsAre("b"));
   EXPECT_THAT(skipped(), ElementsAre(HasSubstr("for architecture vax, not for ")));
 }
 
-TEST_F(Search, SelectsAndDisablesByPattern) {
+TEST_F(ManifestSearch, SelectsAndDisablesByPattern) {
   for (const char* name : {"gfx8", "gfx9", "gfx9_debug", "cpu"})
     install(fmt::format("{}.json", name), manifest_text(name));
   variables["HSA_BACKENDS_SELECT"] = "gfx*,nosuch";
@@ -187,7 +187,7 @@ TEST_F(Search, SelectsAndDisablesByPattern) {
   EXPECT_THAT(skipped(), ElementsAre("permitted cpu: disabled by 'c*' in the configuration file"));
 }
 
-TEST_F(Search, ABackendsOwnVariableSwitchesItOff) {
+TEST_F(ManifestSearch, VariableOfBackendDisablesIt) {
   install("a.json", manifest_text("a", "a.so", R"(, "disable_environment": "NO_A")"));
   EXPECT_THAT(found(), ElementsAre("a"));
   variables["NO_A"] = "0";
@@ -197,10 +197,10 @@ TEST_F(Search, ABackendsOwnVariableSwitchesItOff) {
   EXPECT_THAT(skipped(), ElementsAre("permitted a: disabled by NO_A"));
 }
 
-class ElevatedSearch : public Search {
+class ElevatedManifestSearch : public ManifestSearch {
  protected:
   void SetUp() override {
-    Search::SetUp();
+    ManifestSearch::SetUp();
     environment.elevated = true;
     for (const auto& folder : {root / "etc", root / "etc/backends.d", root / "prefix", installed}) {
       ::chmod(folder.c_str(), 0755);
@@ -211,7 +211,7 @@ class ElevatedSearch : public Search {
   }
 };
 
-TEST_F(ElevatedSearch, LooksInSystemFoldersOnly) {
+TEST_F(ElevatedManifestSearch, SearchesSystemDirectoriesOnly) {
   install("a.json", manifest_text("a"));
   write("home/.config/hsa/backends.d/b.json", manifest_text("b"));
   variables = {{"HOME", root / "home"},
@@ -222,13 +222,13 @@ TEST_F(ElevatedSearch, LooksInSystemFoldersOnly) {
   EXPECT_THAT(found(), ElementsAre("a"));
 }
 
-TEST_F(ElevatedSearch, StillLetsTheUserDisable) {
+TEST_F(ElevatedManifestSearch, UserCanDisableBackends) {
   install("a.json", manifest_text("a"));
   variables["HSA_BACKENDS_DISABLE"] = "a";
   EXPECT_THAT(found(), IsEmpty());
 }
 
-TEST_F(ElevatedSearch, RefusesFilesThatOthersCouldHaveWritten) {
+TEST_F(ElevatedManifestSearch, RejectsWritableFiles) {
   install("a.json", manifest_text("a"), 0666);
   install("b.json", manifest_text("b"), 0664);
   install("c.json", manifest_text("c"));
@@ -237,7 +237,7 @@ TEST_F(ElevatedSearch, RefusesFilesThatOthersCouldHaveWritten) {
                                       HasSubstr("b.json is writable by group or others (mode 664)")));
 }
 
-TEST_F(ElevatedSearch, RefusesALinkToAFileThatOthersCouldHaveWritten) {
+TEST_F(ElevatedManifestSearch, RejectsLinkToWritableFile) {
   const auto target = write("elsewhere/a.json", manifest_text("a"));
   ::chmod(target.c_str(), 0644);
   ::chmod((root / "elsewhere").c_str(), 0777);
@@ -246,7 +246,7 @@ TEST_F(ElevatedSearch, RefusesALinkToAFileThatOthersCouldHaveWritten) {
   EXPECT_THAT(failures(), ElementsAre(HasSubstr("elsewhere is writable by group or others")));
 }
 
-TEST_F(ElevatedSearch, RefusesEverythingInAFolderThatOthersWrite) {
+TEST_F(ElevatedManifestSearch, RejectsFilesInWritableDirectory) {
   install("a.json", manifest_text("a"));
   ::chmod(installed.c_str(), 0777);
   EXPECT_THAT(found(), IsEmpty());

@@ -1,5 +1,5 @@
-// What was found wrong in a file that somebody else wrote. Apart from json_reader.hpp, because those who only
-// hand it on need none of the JSON library, which is long in the compiler.
+// Errors and warnings about an untrusted file. Separate from json_reader.hpp, so that users that only forward
+// them do not include the JSON library, which compiles slowly.
 #pragma once
 
 #include <cstddef>
@@ -9,11 +9,11 @@
 
 namespace rigel {
 
-/// Limits of the files that are read: bytes of one, and how deep its values may nest.
+/// Limits of input files: size in bytes, and nesting depth of values.
 constexpr size_t kMaxJsonBytes = 1 << 20;
 constexpr size_t kMaxJsonDepth = 32;
 
-/// What is wrong with a file. Errors make it useless, warnings do not.
+/// Problems of a file. A file with errors must not be used; warnings do not prevent its use.
 class Diagnostics {
  public:
   struct Entry {

@@ -1,4 +1,4 @@
-// JSON that can end where there is no memory. For the files of this folder.
+// JSON document whose destructor needs no memory. For the files of this directory.
 #pragma once
 
 #include <utility>
@@ -7,8 +7,8 @@
 
 namespace rigel {
 
-/// A document no deeper than kMaxJsonDepth. nlohmann's destructor asks for memory for what a container holds,
-/// and ends the process where there is none: this one empties containers first, the innermost to begin with.
+/// A document no deeper than kMaxJsonDepth. nlohmann's destructor allocates for the contents of containers,
+/// and ends the process without memory; this one empties containers first, innermost first.
 class JsonDocument {
  public:
   JsonDocument() = default;

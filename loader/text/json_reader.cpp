@@ -13,11 +13,11 @@ namespace {
 
 using nlohmann::json;
 
-// A hostile or garbled file may have any number of faults; nobody reads more than these.
+// A file may have any number of errors; further ones are not useful.
 constexpr size_t kMaxDiagnostics = 32;
 
-// Builds the document from the parser's events. The library's own builder would neither stop at a depth, nor
-// see a key twice, nor keep the parser's message without throwing it.
+// Builds the document from the parser's events. The library's builder neither limits the depth, nor detects
+// duplicate keys, nor returns the parser's message without an exception.
 class Builder {
  public:
   explicit Builder(Diagnostics& diagnostics) : diagnostics_(diagnostics) {}
@@ -46,7 +46,7 @@ class Builder {
   }
 
   bool parse_error(size_t, const std::string&, const json::exception& problem) {
-    // "[json.exception.parse_error.101] parse error at line 1, column 2: …": the number is for programmers.
+    // "[json.exception.parse_error.101] parse error at line 1, column 2: …": omits the number.
     std::string_view text(problem.what());
     if (const size_t end = text.find("] "); end != text.npos) text.remove_prefix(end + 2);
     constexpr size_t kLongest = 240;
@@ -61,7 +61,7 @@ class Builder {
   JsonDocument take() { return std::move(root_); }
 
  private:
-  // Where a value goes: the root, the end of the open array, or the place of the last key.
+  // Inserts a value: the root, the end of the open array, or the value of the last key.
   template <class Value>
   json* place(Value&& value) {
     if (open_.empty()) {
@@ -98,20 +98,20 @@ class Builder {
 
   JsonDocument root_;
   std::vector<json*> open_;  // from the root to the innermost open array or object
-  json* member_ = nullptr;   // the member of the innermost object whose value comes next
+  json* member_ = nullptr;   // the member of the innermost object whose value is next
   Diagnostics& diagnostics_;
 };
 
-// What somebody meant who wrote a value of another type; empty if that cannot be told.
+// Suggests the intended value for a value of another type; empty if unknown.
 
-// A string as JSON has it, and cut like all text from outside.
+// A string in JSON syntax, truncated like all untrusted text.
 std::string in_double_quotes(std::string_view text) {
   std::string out = in_quotes(text);
   out.front() = out.back() = '"';
   return out;
 }
 
-// A list is often written as an array where it is one string, with commas.
+// Suggests one string with commas for an array.
 std::string as_string(const json& value) {
   if (value.is_number() || value.is_boolean()) return '"' + value.dump() + '"';
   if (!value.is_array() || value.empty()) return {};
@@ -203,7 +203,7 @@ bool ObjectReader::is_known(std::string_view key) const {
 
 const json* ObjectReader::member(std::string_view key, Presence presence) {
   know(key);
-  if (object_ == nullptr) return nullptr;  // said already
+  if (object_ == nullptr) return nullptr;  // reported before
   const auto found = object_->find(key);
   if (found != object_->end()) return &*found;
   if (presence == kRequired) diagnostics_->error(at(key), "is missing");
@@ -224,7 +224,7 @@ std::string ObjectReader::string(std::string_view key, Presence presence, std::s
     return std::string(fallback);
   }
   const auto& text = value->get_ref<const std::string&>();
-  // A NUL would end the text for whatever C function sees it next.
+  // A C function would end the text at a NUL.
   if (text.find('\0') != text.npos) diagnostics_->error(at(key), "contains a NUL character");
   if (presence == kRequired && text.empty()) diagnostics_->error(at(key), "is empty");
   return text;

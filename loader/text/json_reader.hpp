@@ -1,5 +1,5 @@
-// Reading JSON that somebody else wrote: parsing within limits, and typed access that says what is wrong, where,
-// and what was probably meant, instead of throwing. All files of the runtime and of the virtual GPU are read by it.
+// Reads untrusted JSON: parsing within limits, and typed access that reports problem, location and probable
+// intention instead of throwing. Used for all files of the runtime and of the virtual GPU.
 #pragma once
 
 #include <cstdint>
@@ -16,41 +16,40 @@
 
 namespace rigel {
 
-/// The document, or nothing and an error. Duplicate keys, more than kMaxJsonBytes and deeper nesting than
-/// kMaxJsonDepth are errors.
+/// Parses a document; returns nothing on error. Duplicate keys, more than kMaxJsonBytes and nesting deeper
+/// than kMaxJsonDepth are errors.
 std::optional<JsonDocument> parse_json(std::string_view text, Diagnostics& diagnostics);
 
-/// Typed access to the members of one object; remembers which were asked for, so that the others can be
-/// warned about. Every complaint names the JSON pointer.
+/// Typed access to the members of one object; records requested members, so that others can be reported.
+/// Every diagnostic contains the JSON pointer.
 class ObjectReader {
  public:
   enum Presence { kOptional, kRequired };
 
-  /// `value` may be null (absent), and of any type: if it is not an object that is an error, and all members
-  /// are absent. Both `value` and `diagnostics` outlive the reader.
+  /// `value` may be null (absent) and of any type: if it is not an object, an error is reported and all
+  /// members are absent. `value` and `diagnostics` outlive the reader.
   ObjectReader(const nlohmann::json* value, std::string pointer, Diagnostics& diagnostics);
 
   std::string string(std::string_view key, Presence presence, std::string_view fallback = {});
   int64_t integer(std::string_view key, Presence presence, int64_t fallback, int64_t least, int64_t most);
-  /// A number that is 0 or more, which may also be a string of hexadecimal digits after 0x; `least` if it is
-  /// missing or wrong, which is said.
+  /// Returns a number of at least 0, which may also be a string of hexadecimal digits after 0x. Reports a
+  /// missing or invalid number and returns `least`.
   uint64_t natural(std::string_view key, uint64_t least, uint64_t most);
-  /// An array of `count` such numbers of 32 bits; zeros where they are missing or wrong.
+  /// Returns an array of `count` such 32-bit numbers; zeros for missing or invalid ones.
   std::vector<uint32_t> words(std::string_view key, size_t count);
   bool boolean(std::string_view key, bool fallback);
   std::vector<std::string> strings(std::string_view key);
   ObjectReader object(std::string_view key, Presence presence);
-  /// The elements of an array.
   std::span<const nlohmann::json> array(std::string_view key, Presence presence);
 
   bool has(std::string_view key) const;
   const nlohmann::json* value() const { return object_; }
   const std::string& pointer() const { return pointer_; }
-  /// The JSON pointer of a member.
+  /// Returns the JSON pointer of a member.
   std::string at(std::string_view key) const;
   Diagnostics& diagnostics() const { return *diagnostics_; }
 
-  /// Calls `visit(key, value)` for each member that has not been asked for.
+  /// Calls `visit(key, value)` for each member that has not been requested.
   template <class Visit>
   void for_each_other(Visit&& visit) const {
     if (object_ == nullptr) return;
@@ -59,10 +58,10 @@ class ObjectReader {
     }
   }
 
-  /// Takes a key for known that somebody else asks for. It outlives the reader.
+  /// Marks a key as known that other code reads. The key must outlive the reader.
   void know(std::string_view key) { known_.push_back(key); }
-  /// Members that have not been asked for, each with the known one that is most like it, or with all if none is. For
-  /// formats that may grow, and for those that do not.
+  /// Warns about members that have not been requested, with the closest known key, or with all keys if none
+  /// is close. For formats that may grow, and for fixed ones.
   void warn_about_unknown_keys() const;
   void refuse_unknown_keys() const;
 
@@ -81,7 +80,7 @@ class ObjectReader {
   std::vector<std::string_view> known_;
 };
 
-/// Checks "major.minor" of a file's format: a major version other than `major` is an error.
+/// Checks "major.minor" of a file's format: another major version is an error.
 void check_format_version(ObjectReader& reader, std::string_view key, uint32_t major);
 
 }  // namespace rigel

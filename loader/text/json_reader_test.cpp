@@ -9,7 +9,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-// What reading an object says of it, each complaint as "error /pointer: text".
+// Returns the diagnostics of reading an object, each as "error /pointer: text".
 template <class Read>
 std::vector<std::string> complaints(std::string_view text, Read&& read) {
   Diagnostics diagnostics;
@@ -22,7 +22,7 @@ std::vector<std::string> complaints(std::string_view text, Read&& read) {
   return out;
 }
 
-TEST(JsonReader, NamesEveryErrorByItsPointerAndNotTheFirstAlone) {
+TEST(JsonReader, ReportsEveryErrorWithPointer) {
   const auto said = complaints(R"({"a": 1, "b": {"c/d": "x", "e": []}})", [](ObjectReader reader) {
     EXPECT_EQ(reader.string("a", ObjectReader::kOptional, "otherwise"), "otherwise");
     ObjectReader b = reader.object("b", ObjectReader::kRequired);
@@ -36,7 +36,7 @@ TEST(JsonReader, NamesEveryErrorByItsPointerAndNotTheFirstAlone) {
                           "error /b/e: should be true or false but is array", "error /b/f: is missing"));
 }
 
-TEST(JsonReader, GuessesWhatAValueOfAnotherTypeWasMeantToBe) {
+TEST(JsonReader, SuggestsValueForWrongType) {
   const auto said = complaints(
       R"({"list": ["gfx803", "gfx906"], "mixed": ["x", 1], "flag": "on", "bit": 0, "count": "12", "one": "x"})",
       [](ObjectReader reader) {
@@ -56,7 +56,7 @@ TEST(JsonReader, GuessesWhatAValueOfAnotherTypeWasMeantToBe) {
                           "error /one: should be an array but is string; did you mean [\"x\"]?"));
 }
 
-TEST(JsonReader, WhatIsNotKnownIsAWarningOrAnErrorWithTheWordThatIsMeant) {
+TEST(JsonReader, UnknownKeysAreReportedWithSuggestion) {
   const auto read = [](auto&& conclude) {
     return [conclude](ObjectReader reader) {
       reader.string("library", ObjectReader::kOptional);
@@ -73,7 +73,7 @@ TEST(JsonReader, WhatIsNotKnownIsAWarningOrAnErrorWithTheWordThatIsMeant) {
                           "error /zzzzzz: unknown key; use library, enabled"));
 }
 
-TEST(JsonReader, NumbersMayBeHexadecimalStrings) {
+TEST(JsonReader, NumbersCanBeHexadecimalStrings) {
   const auto said = complaints(R"({"a": 31, "b": "0x1f", "w": ["0xffffffff", 2]})", [](ObjectReader reader) {
     EXPECT_EQ(reader.natural("a", 0, 31), 31u);
     EXPECT_EQ(reader.natural("b", 0, 31), 31u);
@@ -82,7 +82,7 @@ TEST(JsonReader, NumbersMayBeHexadecimalStrings) {
   EXPECT_THAT(said, IsEmpty());
 }
 
-TEST(JsonReader, NumbersThatAreNoneOrTooLargeGiveTheLeast) {
+TEST(JsonReader, InvalidNumbersReturnMinimum) {
   const auto said = complaints(R"({"a": 32, "b": "1f", "c": -1, "d": "0x", "e": "12", "w": [1, -1], "v": 3})",
                                [](ObjectReader reader) {
                                  EXPECT_EQ(reader.natural("a", 1, 31), 1u);
@@ -100,7 +100,7 @@ TEST(JsonReader, NumbersThatAreNoneOrTooLargeGiveTheLeast) {
                   "error /v: should be an array but is number"));
 }
 
-TEST(JsonReader, AGuessIsCutAndHarmlessLikeAllTextFromOutside) {
+TEST(JsonReader, SuggestionIsTruncatedAndEscaped) {
   const std::string text = R"({"list": [")" + std::string(1000, 'x') + R"(", "\u001b[0m"]})";
   const auto said =
       complaints(text, [](ObjectReader reader) { reader.string("list", ObjectReader::kOptional); });
@@ -109,7 +109,7 @@ TEST(JsonReader, AGuessIsCutAndHarmlessLikeAllTextFromOutside) {
   EXPECT_THAT(said[0], Not(HasSubstr("\x1b")));
 }
 
-TEST(JsonReader, WhatIsNoJsonIsOneErrorWithItsPlace) {
+TEST(JsonReader, InvalidJsonIsOneErrorWithPosition) {
   const auto said = complaints("{\"a\": }", [](ObjectReader) { FAIL(); });
   ASSERT_EQ(said.size(), 1u);
   EXPECT_THAT(said[0], HasSubstr("line 1, column 7"));

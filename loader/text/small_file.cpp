@@ -21,7 +21,7 @@ Descriptor::~Descriptor() {
 }
 
 Explained<std::string> read_small_file(const std::string& path, size_t limit) {
-  // Without O_NONBLOCK, opening a pipe would wait for its writer.
+  // Without O_NONBLOCK, opening a pipe would block until it has a writer.
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   if (file.get() < 0) return tl::unexpected(error_text(errno));
   struct stat status {};
@@ -32,7 +32,7 @@ Explained<std::string> read_small_file(const std::string& path, size_t limit) {
   };
   if (static_cast<uint64_t>(status.st_size) > limit) return too_big();
 
-  // One byte more than it should have, to see the end even if the file grows meanwhile.
+  // One additional byte, to detect the end even if the file grows.
   std::string content(static_cast<size_t>(status.st_size) + 1, '\0');
   size_t size = 0;
   for (;;) {
@@ -43,7 +43,7 @@ Explained<std::string> read_small_file(const std::string& path, size_t limit) {
     }
     size += static_cast<size_t>(got);
     if (size > limit) return too_big();
-    // A short read is the end, unless the kernel makes the content up and says that its size is 0.
+    // A short read is the end, unless the kernel generates the contents and reports size 0.
     if (got == 0 || (size < content.size() && status.st_size != 0)) break;
     if (size == content.size()) content.resize(size * 2);
   }

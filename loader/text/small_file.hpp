@@ -1,6 +1,4 @@
-// Reading small files that somebody else wrote.
-//
-// Stateless; any thread.
+// Reads small untrusted files. Stateless; any thread.
 #pragma once
 
 #include <cstddef>
@@ -10,10 +8,9 @@
 
 namespace rigel {
 
-/// What the C library says about an error number.
+/// Returns the C library's text for an error number.
 std::string error_text(int code);
 
-/// Closes a file descriptor at the end of its scope.
 class Descriptor {
  public:
   explicit Descriptor(int fd) : fd_(fd) {}
@@ -26,7 +23,7 @@ class Descriptor {
   const int fd_;
 };
 
-/// The content of a regular file of at most `limit` bytes. Never waits: a pipe or a device is refused.
+/// Returns the contents of a regular file of at most `limit` bytes. Never blocks: rejects pipes and devices.
 Explained<std::string> read_small_file(const std::string& path, size_t limit);
 
 }  // namespace rigel

@@ -28,20 +28,20 @@ class SmallFile : public ::testing::Test {
   std::string folder_;
 };
 
-TEST_F(SmallFile, ReadsAFileUpToItsLimit) {
+TEST_F(SmallFile, ReadsFileUpToLimit) {
   const auto file = write("a", "0123456789");
   EXPECT_EQ(read_small_file(file, 10), "0123456789");
   EXPECT_EQ(read_small_file(file, 9).error(), "10 bytes exceed the maximum of 9");
   EXPECT_EQ(read_small_file(write("empty", ""), 10), "");
 }
 
-TEST_F(SmallFile, ReadsAFileWhoseSizeTheKernelDoesNotKnow) {
+TEST_F(SmallFile, ReadsFileOfUnknownSize) {
   const auto text = read_small_file("/proc/self/status", 1 << 20);
   ASSERT_TRUE(text);
   EXPECT_THAT(*text, HasSubstr("Name:"));
 }
 
-TEST_F(SmallFile, NeverWaitsForAPipe) {
+TEST_F(SmallFile, RejectsPipeWithoutBlocking) {
   const std::string pipe = path("pipe");
   ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
   EXPECT_EQ(read_small_file(pipe, 10).error(), "not a regular file");
@@ -49,7 +49,7 @@ TEST_F(SmallFile, NeverWaitsForAPipe) {
   EXPECT_EQ(read_small_file(folder_, 10).error(), "not a regular file");
 }
 
-TEST_F(SmallFile, SaysWhyAFileCannotBeRead) {
+TEST_F(SmallFile, ReportsReasonForUnreadableFile) {
   EXPECT_EQ(read_small_file(path("none"), 10).error(), "No such file or directory");
 }
 

@@ -9,7 +9,7 @@ namespace {
 constexpr size_t kLongestWord = 48;
 constexpr size_t kLongestQuote = 120;
 
-// The number of letters to insert, drop, change or swap with their neighbour to get from `a` to `b`.
+// Number of insertions, deletions, replacements and swaps of neighbours between `a` and `b`.
 size_t edit_distance(std::string_view a, std::string_view b) {
   using Row = std::array<size_t, kLongestWord + 1>;
   Row before_last{}, last{}, row{};
@@ -34,7 +34,7 @@ size_t edit_distance(std::string_view a, std::string_view b) {
 bool glob_matches(std::string_view pattern, std::string_view text) noexcept {
   size_t p = 0;
   size_t t = 0;
-  // Where to go back to on a mismatch: the last star, and the text it has not swallowed yet.
+  // Position for backtracking: the last star, and the text that it has not matched yet.
   size_t star = pattern.npos;
   size_t resume = 0;
   while (t < text.size()) {

@@ -10,7 +10,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-TEST(Glob, MatchesTheWholeText) {
+TEST(Glob, MatchesWholeText) {
   EXPECT_TRUE(glob_matches("gfx9", "gfx9"));
   EXPECT_FALSE(glob_matches("gfx9", "gfx90"));
   EXPECT_FALSE(glob_matches("gfx9", "agfx9"));
@@ -18,7 +18,7 @@ TEST(Glob, MatchesTheWholeText) {
   EXPECT_TRUE(glob_matches("", ""));
 }
 
-TEST(Glob, AStarIsAnyRunOfCharacters) {
+TEST(Glob, StarMatchesAnyCharacters) {
   EXPECT_TRUE(glob_matches("*", ""));
   EXPECT_TRUE(glob_matches("gfx*", "gfx"));
   EXPECT_TRUE(glob_matches("*_debug", "gfx9_debug_debug"));
@@ -27,25 +27,25 @@ TEST(Glob, AStarIsAnyRunOfCharacters) {
   EXPECT_TRUE(glob_matches("**x**", "x"));
 }
 
-TEST(Glob, AQuestionMarkIsOneCharacter) {
+TEST(Glob, QuestionMarkMatchesOneCharacter) {
   EXPECT_TRUE(glob_matches("gfx?", "gfx9"));
   EXPECT_FALSE(glob_matches("gfx?", "gfx"));
   EXPECT_TRUE(glob_matches("*?", "a"));
   EXPECT_FALSE(glob_matches("*?", ""));
 }
 
-TEST(Glob, ManyStarsDoNotTakeForever) {
+TEST(Glob, ManyStarsAreFast) {
   const std::string pattern = "*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*b";
   EXPECT_FALSE(glob_matches(pattern, std::string(20'000, 'a')));
 }
 
-TEST(Split, LeavesOutEmptyPieces) {
+TEST(Split, OmitsEmptyParts) {
   EXPECT_THAT(split(":a::bc:", ':'), ElementsAre("a", "bc"));
   EXPECT_THAT(split("", ':'), IsEmpty());
   EXPECT_THAT(split(":::", ':'), IsEmpty());
 }
 
-TEST(Closest, FindsWhatWasMeant) {
+TEST(Closest, FindsClosestWord) {
   constexpr std::array<std::string_view, 4> known{"library", "priority", "claims", "arch"};
   EXPECT_EQ(closest("libary", known), "library");
   EXPECT_EQ(closest("prioritiy", known), "priority");
@@ -57,7 +57,7 @@ TEST(Closest, FindsWhatWasMeant) {
   EXPECT_EQ(closest(std::string(10'000, 'x'), known), "");
 }
 
-TEST(InQuotes, KeepsALineALine) {
+TEST(InQuotes, EscapesLineBreaks) {
   EXPECT_EQ(in_quotes("a\nb\x7f"), "'a?b?'");
   EXPECT_LT(in_quotes(std::string(5'000, 'x')).size(), 200u);
 }

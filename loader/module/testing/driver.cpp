@@ -1,4 +1,4 @@
-// A driver transport whose every operation fails; RIGEL_TEST_INCOMPLETE lacks one.
+// A driver transport whose operations all fail; with RIGEL_TEST_INCOMPLETE, one is missing.
 #include <hsa_plugin/hsa_driver.h>
 
 #include <cerrno>

@@ -10,7 +10,7 @@ namespace rigel {
 
 constexpr std::string_view kClaimsGfx9 = R"({"bus": "kfd", "gfx_min": "9.0.0", "gfx_max": "9.0.12"})";
 
-/// A manifest; `more` is further members of `backend`, each beginning with a comma.
+/// Returns a manifest; `more` is additional members of `backend`, each preceded by a comma.
 inline std::string manifest_text(std::string_view name, std::string_view library = "lib.so",
                                  std::string_view more = "", std::string_view claims = kClaimsGfx9) {
   return fmt::format(

@@ -1,5 +1,5 @@
-// Backends that serve no device, one for each way in which a module can be right or wrong. CMakeLists.txt
-// compiles this file once for each with RIGEL_TEST_<way> defined.
+// Valid and invalid backends without devices. CMakeLists.txt compiles this file once for each variant, with
+// RIGEL_TEST_<variant> defined.
 #include <hsa_backend/hsa_backend.hpp>
 
 #include <stdexcept>
@@ -62,7 +62,7 @@ constexpr hsabe_queue_ops_t kQueue{
 };
 #endif
 
-// Nobody looks at what lies behind the end of a table of an earlier minor version.
+// Fields past the end of a table of an earlier minor version are ignored.
 #ifdef RIGEL_TEST_BEFORE_IMAGES
 constexpr hsabe_image_ops_t kNoImageFunctions{.struct_size = sizeof(hsabe_image_ops_t),
                                               .limits = nullptr,
@@ -73,7 +73,7 @@ constexpr hsabe_image_ops_t kNoImageFunctions{.struct_size = sizeof(hsabe_image_
                                               .describe_sampler = nullptr};
 #endif
 
-// The next minor version of the table, as a backend newer than this runtime would return it.
+// The next minor version of the table, as a newer backend would return it.
 struct Table {
   hsabe_backend_t known;
   uint64_t later_field;

@@ -1,4 +1,4 @@
-// A folder of its own for each test, with a runtime that seems to be installed in it.
+// A temporary directory for each test, with a mock installation of a runtime.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -45,7 +45,7 @@ class ScratchWorld : public ::testing::Test {
     return file;
   }
 
-  /// The lines of one outcome as "stage subject: text", the scratch folder written as ~.
+  /// Returns the lines of one outcome as "stage subject: text", with the temporary directory as ~.
   std::vector<std::string> lines(Outcome outcome) const {
     std::vector<std::string> out;
     for (const auto& line : report.lines()) {
