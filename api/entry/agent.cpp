@@ -1,4 +1,4 @@
-// Agents, their caches, ISAs and wavefronts. The work is in core/topology/machine.hpp.
+// Agents, their caches, ISAs and wavefronts. Implemented in core/topology/machine.hpp.
 #include "api/entry/extensions.hpp"
 #include "api/entry/functions.hpp"
 #include "core/base/query.hpp"
@@ -11,7 +11,7 @@ const Machine& machine() {
   return Runtime::current().machine();
 }
 
-/// Images are the one extension that some agents have and others have not.
+/// Images are the only extension that not all agents support.
 bool has(const Agent& agent, const Extension& extension) {
   return extension.number != HSA_EXTENSION_IMAGES || agent.backend().has_image();
 }
@@ -49,7 +49,7 @@ hsa_status_t hsa_cache_get_info(hsa_cache_t cache, hsa_cache_info_t attribute, v
   return machine().cache_get_info(cache, attribute, value);
 }
 
-// The list of extensions is the entry's own, and so are the checks against it.
+// The list of extensions is in this directory, and so are the checks against it.
 
 hsa_status_t hsa_agent_extension_supported(uint16_t extension, hsa_agent_t agent, uint16_t version_major,
                                            uint16_t version_minor, bool* result) {

@@ -1,4 +1,4 @@
-// What an application asks to be told of the system as a whole.
+// Registration of handlers for system events.
 #include "api/entry/functions.hpp"
 #include "core/runtime/runtime.hpp"
 

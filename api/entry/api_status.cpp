@@ -1,4 +1,4 @@
-// Prints docs/reference/api-status.md from the list of functions: what differs from "works", and the aliases.
+// Prints docs/reference/api-status.md from the list of functions: unsupported functions and aliases.
 #include <cstdio>
 #include <string>
 #include <vector>

@@ -16,7 +16,7 @@ namespace {
 struct Function {
   const char* name;
   size_t offset;  // in the table
-  bool required;  // by ROCr 5.2; later ones have come since
+  bool required;  // required in ROCr 5.2; later versions added more
 };
 
 #define RIGEL_FUNCTION(name, required)                                                                      \
@@ -62,7 +62,7 @@ bool fill(void* library, hsa_ven_amd_aqlprofile_pfn_t& table) {
   return false;
 }
 
-// Filled once, under the mutex, which is held while the library is loaded and code of it runs.
+// Filled once, under the mutex, which is held while the library is loaded and its code runs.
 constinit Mutex mutex;
 constinit hsa_ven_amd_aqlprofile_pfn_t table{};
 constinit Extension extension{};

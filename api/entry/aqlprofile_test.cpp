@@ -1,4 +1,4 @@
-// The extension that a library of AMD's has: not there without it, and from it once it can be found.
+// The extension of AMD's library: available only if the library can be found.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <hsa/hsa.h>
@@ -10,7 +10,7 @@ namespace {
 
 constexpr uint16_t kExtension = HSA_EXTENSION_AMD_AQLPROFILE;
 
-/// Whether an agent has it, by both ways to ask.
+/// Whether an agent supports the extension, by both queries.
 bool has(hsa_agent_t agent, uint16_t extension) {
   bool supported = false;
   EXPECT_EQ(hsa_agent_extension_supported(extension, agent, 1, 0, &supported), HSA_STATUS_SUCCESS);
@@ -42,7 +42,7 @@ bool is_supported() {
   return supported;
 }
 
-TEST(Extensions, AreTheSameByBothWaysToAskAnAgent) {
+TEST(Extensions, AreConsistentInBothQueriesOfAgent) {
   ASSERT_EQ(hsa_init(), HSA_STATUS_SUCCESS);
   const hsa_agent_t agent = first_agent();
   EXPECT_TRUE(has(agent, HSA_EXTENSION_AMD_LOADER));
@@ -63,7 +63,7 @@ void fork_and_ask_there() {
   waitpid(child, &state_of_child, 0);
 }
 
-TEST(Aqlprofile, IsThereWhenItsLibraryIs) {
+TEST(Aqlprofile, IsSupportedIfLibraryIsFound) {
   ASSERT_EQ(hsa_init(), HSA_STATUS_SUCCESS);
   hsa_ven_amd_aqlprofile_pfn_t table{};
   if (void* const installed = dlopen(kAqlProfileLib, RTLD_LAZY | RTLD_LOCAL)) {
@@ -74,10 +74,10 @@ TEST(Aqlprofile, IsThereWhenItsLibraryIs) {
   EXPECT_FALSE(is_supported());
   EXPECT_EQ(hsa_system_get_major_extension_table(kExtension, 1, sizeof table, &table), HSA_STATUS_ERROR);
 
-  // The dynamic linker knows it by its name from now on.
+  // The dynamic linker finds it by name from now on.
   void* const library = dlopen(RIGEL_TEST_AQLPROFILE, RTLD_LAZY | RTLD_LOCAL);
   ASSERT_NE(library, nullptr) << dlerror();
-  // A process that is forked meanwhile finds it, too.
+  // A process that is forked during the load finds it, too.
   *static_cast<void (**)()>(dlsym(library, "rigel_test_when_asked")) = fork_and_ask_there;
   EXPECT_TRUE(is_supported());
   EXPECT_EQ(state_of_child, 0) << "it was forked while the library was asked for its version";

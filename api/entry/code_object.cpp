@@ -1,4 +1,4 @@
-// Code objects as HSA 1.0 had them. The work is in core/executable.
+// Code objects of HSA 1.0. Implemented in core/executable.
 #include "api/entry/functions.hpp"
 #include "core/runtime/runtime.hpp"
 

@@ -1,4 +1,4 @@
-// Copies and fills. The work is in core/copy.
+// Copies and fills. Implemented in core/copy.
 #include "api/entry/functions.hpp"
 #include "core/copy/file_copy.hpp"
 #include "core/runtime/runtime.hpp"
@@ -11,7 +11,7 @@ FileCopies file_copies() {
   return {Runtime::current().memory(), Runtime::current().copies()};
 }
 
-// Has tools told of the copy, if there are any who want that. One of nothing has no end: no signal says so.
+// Reports the copy to subscribed tools. Zero-byte copies are not reported: they complete without a signal.
 template <class Submit>
 hsa_status_t observed(hsa_agent_t destination, hsa_agent_t source, uint64_t bytes, hsa_signal_t completion,
                       Submit&& submit) {
@@ -94,7 +94,7 @@ hsa_status_t hsa_amd_memory_async_copy_rect(const hsa_pitched_ptr_t* dst, const 
                                             const hsa_dim3_t* range, hsa_agent_t copy_agent,
                                             hsa_amd_copy_direction_t dir, uint32_t num_dep_signals,
                                             const hsa_signal_t* dep_signals, hsa_signal_t completion_signal) {
-  // Which agents it is between follows from the direction and the addresses.
+  // The direction and the addresses determine the agents.
   const uint64_t bytes = range == nullptr ? 0 : uint64_t{range->x} * range->y * range->z;
   return observed(copy_agent, copy_agent, bytes, completion_signal, [&](hsa_signal_t completion) {
     return Runtime::current().copies().memory_async_copy_rect(

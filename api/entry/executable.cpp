@@ -1,4 +1,4 @@
-// Code object readers, executables and their symbols. The work is in core/executable.
+// Code object readers, executables and their symbols. Implemented in core/executable.
 #include "api/entry/functions.hpp"
 #include "core/runtime/runtime.hpp"
 

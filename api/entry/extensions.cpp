@@ -13,7 +13,7 @@
 namespace rigel::api {
 namespace {
 
-// A table's functions outlive hsa_shut_down in the hands of the caller, so each looks whether it may run.
+// Callers may keep a table's functions beyond hsa_shut_down, so each checks whether the runtime is open.
 template <auto kFunction, class Type = decltype(kFunction)>
 struct Guarded;
 
@@ -115,7 +115,7 @@ size_t report_table_size(uint16_t minor) {
 
 // --- Images ----------------------------------------------------------------------------------------------
 
-// The exported functions, so that tools see these calls too.
+// The exported functions, so that tools observe these calls too.
 constexpr hsa_ext_images_1_pfn_t kImages{
     ::hsa_ext_image_get_capability,
     ::hsa_ext_image_data_get_info,

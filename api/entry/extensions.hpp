@@ -1,4 +1,4 @@
-// The extensions that the runtime supports, and the function tables that callers get for them.
+// Supported extensions and their function tables.
 #pragma once
 
 #include <cstddef>
@@ -13,21 +13,21 @@ struct Extension {
   uint16_t minor;
   const void* table;
   size_t table_size;                        ///< bytes
-  size_t (*size_of_minor)(uint16_t minor);  ///< bytes of the table as it was in an earlier minor version
+  size_t (*size_of_minor)(uint16_t minor);  ///< size in bytes of the table in an earlier minor version
 };
 
-/// A bit for each of the first 1,024 numbers, all of the standard's and AMD's among them.
+/// A bit for each of the first 1,024 numbers, which include all of the standard and of AMD.
 struct ExtensionMask {
   uint8_t bytes[128] = {};
 };
 
-/// Those that are supported, of which `has` says that they count.
+/// Returns the mask of supported extensions for which `has` returns true.
 ExtensionMask extension_mask(const std::function<bool(const Extension&)>& has);
 
-/// The extension of a number, if it is supported.
+/// Returns the supported extension with a number, or null.
 const Extension* find_extension(uint16_t number);
 
-/// The name of any extension that HSA, AMD or Rigel has defined, supported or not; null for other numbers.
+/// Returns the name of any extension of HSA, AMD or Rigel, supported or not; null for other numbers.
 const char* extension_name(uint16_t number);
 
 }  // namespace rigel::api

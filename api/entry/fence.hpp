@@ -1,4 +1,4 @@
-// The fence around the exported functions: no exception passes it.
+// Exception fence of the exported functions.
 #pragma once
 
 #include <hsa/hsa.h>
@@ -7,8 +7,8 @@
 
 namespace rigel::api {
 
-/// `Fenced<&function>::call` is the function, with its exceptions turned into statuses. A function that
-/// returns no status is noexcept by its declaration, and is itself.
+/// `Fenced<&function>::call` runs the function and turns exceptions into statuses. A function without a
+/// status is declared noexcept, and is used directly.
 template <auto kFunction, class Type = decltype(kFunction)>
 struct Fenced {
   static constexpr auto call = kFunction;

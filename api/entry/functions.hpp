@@ -1,9 +1,11 @@
-// The runtime's own implementation of every API function: rigel::api::hsa_x does the work of ::hsa_x.
+// The runtime's implementation of every API function: rigel::api::hsa_x implements ::hsa_x.
 //
-// The exported functions do not call these directly but through the current API table (tables.hpp), so that
-// tools can wrap them. An implementation may assume that the runtime is initialised (the table of a closed
-// runtime answers without it), except hsa_init, hsa_shut_down and hsa_status_string. Those that return a
-// status may throw: tables.cpp fences them. The others do not.
+// The exported functions call these through the current API table (tables.hpp), so that tools can wrap them.
+// An implementation may assume that the runtime is initialised (the closed table returns without calling it),
+// except hsa_init, hsa_shut_down and hsa_status_string.
+//
+// *Errors:* functions that return a status may throw, because tables.cpp fences them. The others do not
+// throw.
 #pragma once
 
 #include <hsa/hsa.h>

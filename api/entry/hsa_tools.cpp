@@ -33,7 +33,7 @@ Slot* slots(Table& table) {
   return reinterpret_cast<Slot*>(reinterpret_cast<char*>(&table) + sizeof(ApiTableVersion));
 }
 
-// Puts the entries of `from` into `to`, which calls may be going through.
+// Copies the entries of `from` to `to`, which other threads may be calling through.
 template <class Table>
 void store_entries_of(Table& to, const Table& from) noexcept {
   Slot* const out = slots(to);
@@ -50,15 +50,15 @@ void store_entries(ApiTables& to, const ApiTables& from) noexcept {
   store_entries_of(to.pc_sampling_ext, from.pc_sampling_ext);
 }
 
-// AmdExtTable has grown in its middle, twice. ROCm 5.0 to 5.4 have 48 entries. 5.5 added three of streaming performance
-// monitors before the last. 5.6 added hsa_amd_memory_async_copy_on_engine and _copy_engine_status before the 17th, and
-// later releases appended to that.
+// Two releases added entries in the middle of AmdExtTable. ROCm 5.0 to 5.4 have 48 entries. 5.5 added three
+// of streaming performance monitors before the last. 5.6 added hsa_amd_memory_async_copy_on_engine and
+// _copy_engine_status before the 17th, and later releases appended entries.
 constexpr size_t kAmdSlots5 = 48;
 constexpr size_t kAmdSlots55 = 51;
 constexpr size_t amd_slots(TableLayout layout) {
   return layout == TableLayout::kRocm5 ? kAmdSlots5 : kAmdSlots55;
 }
-/// Which of today's entries is the one of ROCm 5 in `slot`.
+/// Returns today's index of the entry in ROCm 5's `slot`.
 constexpr size_t amd_slot(TableLayout layout, size_t slot) {
   if (slot < 16) return slot;
   return slot + 2 + (layout == TableLayout::kRocm5 && slot == kAmdSlots5 - 1 ? 3 : 0);
@@ -98,7 +98,7 @@ std::vector<std::string> split_tool_list(std::string_view list) {
   return out;
 }
 
-// The tables as they were laid out in ROCm 5.0 to 5.5.
+// The tables in the layouts of ROCm 5.0 to 5.5.
 struct HsaTools::Rocm5Tables {
   struct Root {
     ApiTableVersion version;
@@ -110,7 +110,7 @@ struct HsaTools::Rocm5Tables {
   CoreApiTable core;
   struct {
     ApiTableVersion version;
-    Slot slots[kAmdSlots55];  // as many of them as the layout has
+    Slot slots[kAmdSlots55];  // the layout's number of them is used
   } amd_ext;
   FinalizerExtTable finalizer_ext;
   struct {
@@ -137,7 +137,7 @@ struct HsaTools::Rocm5Tables {
     for (size_t i = 0; i < kImageSlots5; ++i) image_ext.slots[i] = slots(tables.image_ext)[i];
   }
 
-  // Every entry, changed or not: nobody else has stored to the tables in between.
+  // Every entry, changed or not: no other thread has stored to the tables in between.
   void store_to(ApiTables& tables) {
     for (size_t i = 0; i < slots_of(sizeof core); ++i) store_slot(slots(tables.core)[i], slots(core)[i]);
     for (size_t i = 0; i < amd_slots(layout); ++i)
@@ -156,7 +156,7 @@ bool HsaTools::offer(void* on_load, ApiTables& tables, TableLayout layout) {
                                              failed.data());
   };
   if (layout == TableLayout::kCurrent) return call(&tables.root, tables.root.version.major_id);
-  // The tool may keep it for as long as the process lives.
+  // The tool may keep it until the process ends.
   auto older = std::make_unique<Rocm5Tables>(tables, layout);
   if (!call(&older->root, older->root.version.major_id)) return false;
   older->store_to(tables);
@@ -176,7 +176,7 @@ Explained<std::string> HsaTools::load(const std::string& name, const std::string
   if (path.starts_with('/')) {
     if (const auto good = DynamicModule::open(path); !good) return refuse(good.error());
   }
-  // A name without a folder is the dynamic linker's to find. Never closed.
+  // The dynamic linker finds a name without a directory. Never closed.
   void* const handle = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
   if (handle == nullptr) {
     const char* const text = ::dlerror();
@@ -192,7 +192,7 @@ Explained<std::string> HsaTools::load(const std::string& name, const std::string
       Loaded{name, handle, &tables, tables, reinterpret_cast<void (*)()>(::dlsym(handle, "OnUnload"))});
   bool good = false;
   std::string why = "OnLoad() returned false";
-  // A tool that looks at versions refuses the tables that it was not built for, and gets the others.
+  // A tool that checks versions rejects tables of other layouts, and is offered the next layout.
   std::vector<TableLayout> offers{layout};
   if (layout == TableLayout::kEither) {
     const ToolLayout likely = find_tool_layout(handle);
@@ -214,7 +214,7 @@ Explained<std::string> HsaTools::load(const std::string& name, const std::string
   } catch (...) {
     why = "OnLoad() threw an exception";
   }
-  // The pointers from table to table are no entries. Others may be reading them.
+  // The pointers between tables are not entries. Other threads may be reading them.
   if (std::memcmp(&tables.root, &one->before.root, sizeof tables.root) != 0) tables.root = one->before.root;
   if (!good) {
     store_entries(tables, one->before);
@@ -224,11 +224,11 @@ Explained<std::string> HsaTools::load(const std::string& name, const std::string
   return path;
 }
 
-// rocprofiler-register: one function that takes the tables, and loads tools if the environment asks it for
-// some. Facts: its public header, and ROCr's use of it.
+// rocprofiler-register: one function that takes the tables, and loads tools if the environment requests them.
+// Sources: its public header, and ROCr's use of it.
 bool HsaTools::hand_to_register(ApiTables& tables, Runtime& runtime, std::vector<ToolFacts>& facts) {
   constexpr const char* kLibrary = "librocprofiler-register.so.0";
-  constexpr uint32_t kVersion = 1 * 10000 + 18 * 100;  // of the interface, as the installed package says it
+  constexpr uint32_t kVersion = 1 * 10000 + 18 * 100;  // of the interface, as in the installed package
   using Import = uint32_t (*)();
   using Register =
       int (*)(const char* name, Import import, uint32_t version, void** tables, uint64_t count, uint64_t* id);
@@ -236,7 +236,7 @@ bool HsaTools::hand_to_register(ApiTables& tables, Runtime& runtime, std::vector
   const char* const disabled = environment("HSA_TOOLS_DISABLE_REGISTER");
   if (disabled != nullptr && std::string_view(disabled) == "1") return false;
   void* const handle = ::dlopen(kLibrary, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-  if (handle == nullptr) return false;  // as a rule
+  if (handle == nullptr) return false;  // the usual case
   auto* const hand_over =
       reinterpret_cast<Register>(::dlsym(handle, "rocprofiler_register_library_api_table"));
   const auto say = [&](Outcome outcome, std::string_view text) {
@@ -262,7 +262,7 @@ bool HsaTools::hand_to_register(ApiTables& tables, Runtime& runtime, std::vector
   uint64_t id = 0;
   constexpr int kSuccess = 0;
   constexpr int kNoTools = 1;
-  constexpr int kTooOften = 7;  // it keeps what each hsa_init hands over, and has room for a few
+  constexpr int kTooOften = 7;  // it keeps the tables of each hsa_init, and has a small limit
   int answer = -1;
   std::string why = "rocprofiler_register_library_api_table() threw an exception";
   try {
@@ -304,7 +304,7 @@ void HsaTools::load_from_environment(ApiTables& tables, Runtime& runtime, std::v
   const auto load_and_say = [&](const std::string& name, const char* whence) {
     guard_entries(tables);
     const auto before = std::make_unique<const ApiTables>(tables);
-    // In an elevated process only what root owns, also of what is there already.
+    // In an elevated process, only libraries that root owns, including loaded ones.
     const LoaderEnvironment& environment = runtime.loader_environment();
     auto done = environment.elevated ? environment.find_library(name, {}, {}) : Explained<std::string>(name);
     if (done) done = load(name, name, layout, tables);
@@ -321,14 +321,14 @@ void HsaTools::load_from_environment(ApiTables& tables, Runtime& runtime, std::v
   if (const char* const list = trusted_environment("HSA_TOOLS_LIB"); list != nullptr) {
     for (const std::string& name : split_tool_list(list)) load_and_say(name, "HSA_TOOLS_LIB");
   }
-  // Libraries that are in the process and say that they are tools, the least priority first.
+  // Loaded libraries that declare themselves tools, lowest priority first.
   struct Found {
     uint32_t priority;
     std::string path;
   };
   std::vector<Found> found;
   std::vector<std::string> paths;
-  // No exception passes the C library.
+  // Exceptions must not pass through the C library.
   const auto keep = [](dl_phdr_info* info, size_t, void* out) noexcept {
     if (info->dlpi_name == nullptr || info->dlpi_name[0] == '\0') return 0;
     try {
@@ -342,12 +342,13 @@ void HsaTools::load_from_environment(ApiTables& tables, Runtime& runtime, std::v
   for (const std::string& path : paths) {
     void* const handle = ::dlopen(path.c_str(), RTLD_NOW | RTLD_NOLOAD);
     if (handle == nullptr) continue;
-    // What HSA_TOOLS_LIB has named is not asked twice.
+    // Skips libraries of HSA_TOOLS_LIB.
     const bool is_new = std::find(tried_.begin(), tried_.end(), handle) == tried_.end();
     const auto* const priority = static_cast<const uint32_t*>(::dlsym(handle, "HSA_AMD_TOOL_PRIORITY"));
     const link_map* map = nullptr;
     Dl_info where{};
-    // What a library needs is found by its handle too; the library itself is meant.
+    // A handle also finds symbols of a library's dependencies; this checks that the symbol is in the library
+    // itself.
     if (is_new && priority != nullptr && ::dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0 &&
         ::dladdr(priority, &where) != 0 && where.dli_fbase == reinterpret_cast<void*>(map->l_addr)) {
       found.push_back({*priority, path});
@@ -362,8 +363,8 @@ void HsaTools::load_from_environment(ApiTables& tables, Runtime& runtime, std::v
 bool HsaTools::unload_last() noexcept {
   if (loaded_.empty()) return false;
   const Loaded tool = std::move(loaded_.back());
-  loaded_.pop_back();  // before the tool is called, which may fork: there are none in the child
-  // Events come on threads of the runtime, which nobody else could hold up.
+  loaded_.pop_back();  // before the call of the tool, which may fork: the child has no tools
+  // Events come on threads of the runtime, which must not call an unloaded tool.
   store_entries_of(tool.tables->tools, tool.before.tools);
   KeepTools::wait_for_others();
   if (tool.on_unload != nullptr) {

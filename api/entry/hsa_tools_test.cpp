@@ -35,7 +35,7 @@ class HsaTools : public ::testing::Test {
     ::unsetenv("RIGEL_TEST_NOTES");
     return out;
   }
-  // What a signal of value 1 seems to be worth.
+  // Returns the loaded value of a signal with value 1.
   static int64_t loaded() {
     hsa_signal_t signal{};
     EXPECT_EQ(hsa_signal_create(1, 0, nullptr, &signal), HSA_STATUS_SUCCESS);
@@ -47,7 +47,7 @@ class HsaTools : public ::testing::Test {
 
 TEST_F(HsaTools, ReplaceEntriesFromOnLoadToOnUnload) {
   ::setenv("HSA_TOOLS_LIB", "libhsa_tool.so", 1);
-  for (int life = 0; life < 2; ++life) {
+  for (int round = 0; round < 2; ++round) {
     ASSERT_EQ(hsa_init(), HSA_STATUS_SUCCESS);
     EXPECT_EQ(take_notes(), "OnLoad;");
     EXPECT_EQ(loaded(), 2);
@@ -61,7 +61,7 @@ TEST_F(HsaTools, ReplaceEntriesFromOnLoadToOnUnload) {
   hsa_shut_down();
 }
 
-TEST_F(HsaTools, MayCallWhatTheyHaveKeptWhenTheRuntimeIsClosed) {
+TEST_F(HsaTools, CanCallKeptEntriesAfterShutDown) {
   ::setenv("HSA_TOOLS_LIB", "libhsa_tool.so", 1);
   ASSERT_EQ(hsa_init(), HSA_STATUS_SUCCESS);
   void* const tool = ::dlopen("libhsa_tool.so", RTLD_NOW | RTLD_NOLOAD);
@@ -79,7 +79,7 @@ TEST_F(HsaTools, MayCallWhatTheyHaveKeptWhenTheRuntimeIsClosed) {
   ::dlclose(tool);
 }
 
-TEST_F(HsaTools, AreSaidToHaveReplacedWhatTheyReplace) {
+TEST_F(HsaTools, ReportReplacedEntries) {
   ::setenv("HSA_TOOLS_LIB", "libhsa_tool.so", 1);
   ASSERT_EQ(hsa_init(), HSA_STATUS_SUCCESS);
   hsa_ven_rigel_report_1_pfn_t report{};
@@ -97,15 +97,15 @@ TEST_F(HsaTools, AreSaidToHaveReplacedWhatTheyReplace) {
   hsa_shut_down();
 }
 
-TEST_F(HsaTools, AreToldOfThoseThatCouldNotBeLoaded) {
+TEST_F(HsaTools, ReceiveNamesOfMissingTools) {
   ::setenv("HSA_TOOLS_LIB", "libnowhere.so \"lib of two words.so\" libhsa_tool.so libhsa_tool.so", 1);
   ASSERT_EQ(hsa_init(), HSA_STATUS_SUCCESS);
   EXPECT_EQ(take_notes(), "failed libnowhere.so;failed lib of two words.so;OnLoad;");
   hsa_shut_down();
 }
 
-// In a child, as the library stays, and says by its priority that it is a tool.
-TEST_F(HsaTools, AreToldOfThoseThatRefuse) {
+// In a child, because the library stays loaded and declares itself a tool by its priority.
+TEST_F(HsaTools, ReceiveNamesOfFailedTools) {
   const auto test = [] {
     ::setenv("HSA_TOOLS_LIB", "libhsa_tool_5.so libhsa_tool.so", 1);
     ::setenv("RIGEL_TEST_TOOL", "another refuses", 1);
@@ -118,8 +118,8 @@ TEST_F(HsaTools, AreToldOfThoseThatRefuse) {
   EXPECT_EXIT(test(), ExitedWithCode(0), "");
 }
 
-// As ROCr takes the list apart. The names of what is not there come back to a tool at its end.
-TEST_F(HsaTools, AreNamedByAListWithQuotes) {
+// Parsed as by ROCr. A tool returns the names of missing libraries when it is unloaded.
+TEST_F(HsaTools, ListSupportsQuotes) {
   const std::pair<const char*, const char*> lists[] = {
       {"a b", "failed a;failed b;"},         {R"("a b" c)", "failed a b;failed c;"},
       {R"(a\ b c)", "failed a b;failed c;"}, {R"("a""b")", "failed a;failed b;"},
@@ -134,7 +134,7 @@ TEST_F(HsaTools, AreNamedByAListWithQuotes) {
     hsa_shut_down();
     take_notes();
   }
-  // A quote or a backslash that nothing follows.
+  // A quote or a backslash at the end.
   for (const char* list : {"\"libhsa_tool.so", "libhsa_tool.so\"", "libhsa_tool.so \\"}) {
     ::setenv("HSA_TOOLS_LIB", list, 1);
     ASSERT_EQ(hsa_init(), HSA_STATUS_SUCCESS);
@@ -144,7 +144,7 @@ TEST_F(HsaTools, AreNamedByAListWithQuotes) {
   }
 }
 
-TEST_F(HsaTools, ThatAreNotLoadedAreInTheLogUnlessTheirUserSaysNot) {
+TEST_F(HsaTools, FailuresAreLoggedUnlessDisabled) {
   ::setenv("HSA_TOOLS_LIB", "libnowhere.so", 1);
   ::unsetenv("HSA_LOADER_DEBUG");
   const auto log = [](const char* report) {
@@ -161,8 +161,8 @@ TEST_F(HsaTools, ThatAreNotLoadedAreInTheLogUnlessTheirUserSaysNot) {
   ::setenv("HSA_LOADER_DEBUG", "none", 1);
 }
 
-// In a child, as the libraries stay.
-TEST_F(HsaTools, OfTheProcessAreLoadedByTheirPriority) {
+// In a child, because the libraries stay loaded.
+TEST_F(HsaTools, LoadedLibrariesAreToolsByPriority) {
   const auto test = [] {
     for (const char* name : {"libhsa_tool_7.so", "libhsa_tool_3.so", "libhsa_tool_5.so"})
       EXPECT_NE(::dlopen(name, RTLD_NOW), nullptr);
@@ -172,8 +172,8 @@ TEST_F(HsaTools, OfTheProcessAreLoadedByTheirPriority) {
     hsa_shut_down();
     EXPECT_EQ(take_notes(), "OnUnload 7;OnUnload 3;OnUnload 5;OnUnload;");
 
-    // One that has refused is not asked again for its priority: as any tool, with the tables of today and of
-    // ROCm 5.
+    // A tool that has failed is not loaded again for its priority. As for any tool, it is offered the tables
+    // of today and of ROCm 5.
     ::setenv("HSA_TOOLS_LIB", "libhsa_tool_5.so", 1);
     ::setenv("RIGEL_TEST_TOOL", "refuses", 1);
     EXPECT_EQ(hsa_init(), HSA_STATUS_SUCCESS);
@@ -184,7 +184,7 @@ TEST_F(HsaTools, OfTheProcessAreLoadedByTheirPriority) {
   EXPECT_EXIT(test(), ExitedWithCode(0), "");
 }
 
-TEST_F(HsaTools, ThatRefuseOrThrowLeaveTheTablesAsTheyWere) {
+TEST_F(HsaTools, FailedToolsLeaveTablesUnchanged) {
   ::setenv("HSA_TOOLS_LIB", "libhsa_tool.so", 1);
   for (const char* behaviour : {"refuses", "throws"}) {
     ::setenv("RIGEL_TEST_TOOL", behaviour, 1);
@@ -195,7 +195,7 @@ TEST_F(HsaTools, ThatRefuseOrThrowLeaveTheTablesAsTheyWere) {
   }
 }
 
-TEST_F(HsaTools, Of2025TakeTheTablesAsFarAsTheyKnowThem) {
+TEST_F(HsaTools, ToolOf2025CopiesItsPartOfTables) {
   ::setenv("HSA_TOOLS_LIB", "libhsa_tool.so", 1);
   ::setenv("RIGEL_TEST_TOOL", "of 2025", 1);
   ASSERT_EQ(hsa_init(), HSA_STATUS_SUCCESS);
@@ -204,7 +204,7 @@ TEST_F(HsaTools, Of2025TakeTheTablesAsFarAsTheyKnowThem) {
   hsa_shut_down();
 }
 
-// What a tool of ROCm 5 notes of two calls whose slots have moved since.
+// Returns a ROCm 5 tool's record of two calls whose slots have moved since.
 std::string seen_by(const char* library, const char* table) {
   ::setenv("HSA_TOOLS_LIB", library, 1);
   table == nullptr ? ::unsetenv("HSA_TOOLS_TABLE") : ::setenv("HSA_TOOLS_TABLE", table, 1);
@@ -218,13 +218,13 @@ std::string seen_by(const char* library, const char* table) {
   return notes;
 }
 
-TEST_F(HsaTools, GetTheTablesOfRocm5IfTheyNeedItsRoctracer) {
+TEST_F(HsaTools, UsersOfRocm5RoctracerGetRocm5Tables) {
   EXPECT_EQ(seen_by("libtool_of_48.so", nullptr), "OnLoad;pool info;queue mask;");
   EXPECT_EQ(seen_by("libtool_of_48.so", "either"), "OnLoad;pool info;queue mask;");
   EXPECT_EQ(seen_by("libtool_of_48.so", "current"), "OnLoad;") << "the user knows better";
 }
 
-TEST_F(HsaTools, GetTheTablesThatTheEnvironmentNames) {
+TEST_F(HsaTools, EnvironmentSelectsTables) {
   EXPECT_EQ(seen_by("libtool_of_51.so", "rocm5.5"), "OnLoad;pool info;queue mask;");
   EXPECT_EQ(seen_by("libtool_of_48.so", "rocm5"), "OnLoad;pool info;queue mask;");
   ::unsetenv("HSA_LOADER_DEBUG");
@@ -234,7 +234,7 @@ TEST_F(HsaTools, GetTheTablesThatTheEnvironmentNames) {
   ::setenv("HSA_LOADER_DEBUG", "none", 1);
 }
 
-TEST_F(HsaTools, GetTheirTablesByTheRegisterFirst) {
+TEST_F(HsaTools, RegisterIsCalledFirst) {
   ::setenv("HSA_TOOLS_LIB", "libhsa_tool.so", 1);
   ::setenv("RIGEL_TEST_REGISTER", "1", 1);
   ::unsetenv("HSA_TOOLS_DISABLE_REGISTER");
@@ -243,13 +243,13 @@ TEST_F(HsaTools, GetTheirTablesByTheRegisterFirst) {
   EXPECT_EQ(take_notes(), "");
   hsa_shut_down();
 
-  ::unsetenv("RIGEL_TEST_REGISTER");  // which has no tools then
+  ::unsetenv("RIGEL_TEST_REGISTER");  // without tools
   ASSERT_EQ(hsa_init(), HSA_STATUS_SUCCESS);
   EXPECT_EQ(loaded(), 2);
   hsa_shut_down();
 }
 
-TEST_F(HsaTools, AreLoadedBesideTheRegistersIfTheirUserSaysSo) {
+TEST_F(HsaTools, AreLoadedWithRegisterOnRequest) {
   ::setenv("HSA_TOOLS_LIB", "libhsa_tool.so", 1);
   ::setenv("RIGEL_TEST_REGISTER", "1", 1);
   ::unsetenv("HSA_TOOLS_DISABLE_REGISTER");
@@ -259,7 +259,7 @@ TEST_F(HsaTools, AreLoadedBesideTheRegistersIfTheirUserSaysSo) {
   hsa_shut_down();
 }
 
-TEST_F(HsaTools, AreLoadedAlsoIfTheRegisterFails) {
+TEST_F(HsaTools, AreLoadedIfRegisterFails) {
   ::setenv("HSA_TOOLS_LIB", "libhsa_tool.so", 1);
   ::unsetenv("HSA_TOOLS_DISABLE_REGISTER");
   for (const char* how : {"fails", "throws", "is full"}) {
@@ -270,8 +270,8 @@ TEST_F(HsaTools, AreLoadedAlsoIfTheRegisterFails) {
   }
 }
 
-// It has room for the tables of a few lives of the runtime. That there is none is told who had tools of it.
-TEST_F(HsaTools, AreMissedIfTheRegisterIsFull) {
+// It has room for the tables of a few runtimes. Users with tools are warned if there is none.
+TEST_F(HsaTools, FullRegisterIsReported) {
   ::unsetenv("HSA_TOOLS_DISABLE_REGISTER");
   ::unsetenv("HSA_LOADER_DEBUG");
   const auto log = [](const char* what) {
@@ -288,7 +288,7 @@ TEST_F(HsaTools, AreMissedIfTheRegisterIsFull) {
   ::setenv("HSA_LOADER_DEBUG", "none", 1);
 }
 
-TEST_F(HsaTools, MayHaveTheRegisterDisabled) {
+TEST_F(HsaTools, RegisterCanBeDisabled) {
   ::setenv("RIGEL_TEST_REGISTER", "1", 1);
   for (const auto& [value, wanted] : {std::pair("1", 1), {"0", 101}}) {
     ::setenv("HSA_TOOLS_DISABLE_REGISTER", value, 1);
@@ -299,14 +299,14 @@ TEST_F(HsaTools, MayHaveTheRegisterDisabled) {
 }
 
 #ifdef RIGEL_TEST_INSTALLED_ROCR
-// Debian 12 has ROCr 5.2.3, whose tables are of another layout; Debian 13 has 6.1.2.
-TEST_F(HsaTools, OfTheSystemsRocrGetItsTables) {
+// Debian 12 has ROCr 5.2.3, whose tables have another layout; Debian 13 has 6.1.2.
+TEST_F(HsaTools, SystemRocrToolGetsItsLayout) {
   ::setenv("HSA_TOOLS_LIB", "libhsa_tool_installed.so", 1);
   ASSERT_EQ(hsa_init(), HSA_STATUS_SUCCESS);
   EXPECT_EQ(take_notes(), "OnLoad;");
   EXPECT_EQ(loaded(), 2);
   EXPECT_EQ(take_notes(), "load;");
-  // Which lies elsewhere in the table of ROCm 5.
+  // At a different position in ROCm 5's table.
   uint32_t value = 0;
   hsa_amd_agent_memory_pool_get_info({0}, {0}, HSA_AMD_AGENT_MEMORY_POOL_INFO_ACCESS, &value);
   EXPECT_EQ(take_notes(), "pool info;");

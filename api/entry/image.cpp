@@ -1,4 +1,4 @@
-// Images and samplers. The work is in core/image/images.hpp.
+// Images and samplers. Implemented in core/image/images.hpp.
 #include "api/entry/functions.hpp"
 #include "core/runtime/runtime.hpp"
 

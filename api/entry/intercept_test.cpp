@@ -1,5 +1,4 @@
-// Packets on their way through an intercepted queue: seen, changed, dropped, added, kept back; of the CPU
-// agent.
+// Packets in an intercepted queue of the CPU agent: observed, changed, dropped, added, delayed.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <hsa/hsa_api_trace.h>
@@ -33,9 +32,9 @@ using Packet = hsa_barrier_and_packet_t;
 using Writer = std::function<void(const Packet*, uint64_t)>;
 using Handler = std::function<void(const Packet*, uint64_t count, uint64_t index, const Writer&)>;
 
-constexpr uint32_t kSize = 512;  // the agent's ring behind it has twice as many
+constexpr uint32_t kSize = 512;  // the agent's ring has twice the size
 
-class Interception : public ::testing::Test {
+class InterceptQueueTest : public ::testing::Test {
  protected:
   void SetUp() override {
     ASSERT_EQ(chain_.open(), HSA_STATUS_SUCCESS);
@@ -65,14 +64,14 @@ class Interception : public ::testing::Test {
   hsa_queue_t* queue_ = nullptr;
 };
 
-TEST_F(Interception, LeavesPacketsAloneWithoutHandlers) {
+TEST_F(InterceptQueueTest, ForwardsPacketsWithoutHandlers) {
   const hsa_signal_t done = make_signal(1000);
   for (int i = 0; i < 1000; ++i) submit(queue_, barrier(done));
   EXPECT_TRUE(wait_until(done, 0));
   hsa_signal_destroy(done);
 }
 
-TEST_F(Interception, ShowsEveryPacketOnceInOrderAcrossTheWrap) {
+TEST_F(InterceptQueueTest, ShowsPacketsOnceAndInOrder) {
   std::vector<uint64_t> seen;
   Handler note = [&](const Packet* packets, uint64_t count, uint64_t index, const Writer& write) {
     for (uint64_t i = 0; i < count; ++i) seen.push_back(index + i);
@@ -88,7 +87,7 @@ TEST_F(Interception, ShowsEveryPacketOnceInOrderAcrossTheWrap) {
   hsa_signal_destroy(done);
 }
 
-TEST_F(Interception, CallsTheLastHandlerFirst) {
+TEST_F(InterceptQueueTest, CallsLastHandlerFirst) {
   std::vector<int> order;
   Handler first = [&](const Packet* p, uint64_t n, uint64_t, const Writer& write) {
     order.push_back(1);
@@ -107,10 +106,10 @@ TEST_F(Interception, CallsTheLastHandlerFirst) {
   hsa_signal_destroy(done);
 }
 
-TEST_F(Interception, KeepsWhatDoesNotFitAndLosesNothing) {
+TEST_F(InterceptQueueTest, KeepsSurplusPackets) {
   Handler many = [](const Packet* packets, uint64_t count, uint64_t, const Writer& write) {
     for (uint64_t i = 0; i < count; ++i) {
-      for (int copy = 0; copy < 200; ++copy) write(&packets[i], 1);  // more than the ring has
+      for (int copy = 0; copy < 200; ++copy) write(&packets[i], 1);  // more than the ring's size
     }
   };
   add(many);
@@ -120,7 +119,7 @@ TEST_F(Interception, KeepsWhatDoesNotFitAndLosesNothing) {
   hsa_signal_destroy(done);
 }
 
-TEST_F(Interception, GoesOnByItselfWhenAHeldUpRingHasRoomAgain) {
+TEST_F(InterceptQueueTest, ContinuesWhenFullRingHasRoom) {
   Handler twice = [](const Packet* packets, uint64_t count, uint64_t, const Writer& write) {
     for (uint64_t i = 0; i < count; ++i) {
       write(&packets[i], 1);
@@ -133,16 +132,16 @@ TEST_F(Interception, GoesOnByItselfWhenAHeldUpRingHasRoomAgain) {
   Packet waits = barrier(done, gate);
   waits.header |= 1 << HSA_PACKET_HEADER_BARRIER;
   submit(queue_, waits);
-  for (uint32_t i = 1; i < kSize; ++i) submit(queue_, barrier(done));  // nobody rings after these
+  for (uint32_t i = 1; i < kSize; ++i) submit(queue_, barrier(done));  // without ringing the doorbell
   hsa_signal_store_screlease(gate, 0);
   EXPECT_TRUE(wait_until(done, 0));
   hsa_signal_destroy(gate);
   hsa_signal_destroy(done);
 }
 
-// The agent's ring has more packets than the application's, and is full: the room that comes at its beginning is used
-// while the agent has still to do with what is at its end.
-TEST_F(Interception, GoesOnBeforeAHeldUpRingIsEmpty) {
+// The agent's ring is larger than the application's, and full. Room at its start must be used while the agent
+// still processes its end.
+TEST_F(InterceptQueueTest, ContinuesBeforeFullRingIsEmpty) {
   constexpr uint64_t kPackets = 3 * kSize - 8, kHeldUp = 2 * kSize - 16;
   Handler pass = [](const Packet* packets, uint64_t count, uint64_t, const Writer& write) {
     write(packets, count);
@@ -167,7 +166,7 @@ TEST_F(Interception, GoesOnBeforeAHeldUpRingIsEmpty) {
   for (const hsa_signal_t signal : {first_gate, second_gate, done}) hsa_signal_destroy(signal);
 }
 
-TEST_F(Interception, AHandlerThatDoesNotReturnKeepsItsQueueAlone) {
+TEST_F(InterceptQueueTest, BlockedHandlerBlocksItsQueueOnly) {
   std::atomic<bool> reached{false};
   std::atomic<bool> over{false};
   Handler hold = [&](const Packet* packets, uint64_t count, uint64_t, const Writer& write) {
@@ -185,7 +184,7 @@ TEST_F(Interception, AHandlerThatDoesNotReturnKeepsItsQueueAlone) {
   const hsa_signal_t done_by_other = make_signal(1);
   std::thread held([&] { submit(queue_, barrier(done)); });
   reached.wait(false);
-  submit(queue_, barrier(done));  // comes back: the thread that is held has it to do
+  submit(queue_, barrier(done));  // returns at once: the blocked thread moves the packet
   submit(other, barrier(done_by_other));
   EXPECT_TRUE(wait_until(done_by_other, 0));
   EXPECT_EQ(hsa_signal_load_scacquire(done), 2);
@@ -197,7 +196,7 @@ TEST_F(Interception, AHandlerThatDoesNotReturnKeepsItsQueueAlone) {
   for (const hsa_signal_t signal : {done, done_by_other}) hsa_signal_destroy(signal);
 }
 
-TEST_F(Interception, DropsAndRewrites) {
+TEST_F(InterceptQueueTest, DropsAndRewrites) {
   const hsa_signal_t other = make_signal(500);
   Handler odd_ones_elsewhere = [&](const Packet* packets, uint64_t count, uint64_t index,
                                    const Writer& write) {
@@ -217,7 +216,7 @@ TEST_F(Interception, DropsAndRewrites) {
   hsa_signal_destroy(done);
 }
 
-TEST_F(Interception, HoldsPacketsBack) {
+TEST_F(InterceptQueueTest, DelaysPackets) {
   std::vector<Packet> held;
   Handler by_ten = [&](const Packet* packets, uint64_t count, uint64_t, const Writer& write) {
     held.insert(held.end(), packets, packets + count);
@@ -234,7 +233,7 @@ TEST_F(Interception, HoldsPacketsBack) {
   hsa_signal_destroy(done);
 }
 
-TEST_F(Interception, TellsMarkersThePlaceOfTheNextPacket) {
+TEST_F(InterceptQueueTest, MarkersReceiveIndexOfNextPacket) {
   static std::vector<uint64_t> places;
   places.clear();
   Handler mark = [](const Packet* packets, uint64_t count, uint64_t, const Writer& write) {
@@ -258,8 +257,8 @@ TEST_F(Interception, TellsMarkersThePlaceOfTheNextPacket) {
   hsa_signal_destroy(done);
 }
 
-// A mistake that must not take the program with it. What else is in the queue is lost.
-TEST_F(Interception, EndsWhereAHandlerDestroysTheQueue) {
+// An error of the program that must not crash it. The remaining packets are lost.
+TEST_F(InterceptQueueTest, SurvivesDestructionInHandler) {
   bool passed = false;
   Handler behind = [&](const Packet*, uint64_t, uint64_t, const Writer&) { passed = true; };
   Handler destroys = [&](const Packet* packets, uint64_t count, uint64_t, const Writer& write) {
@@ -276,14 +275,14 @@ TEST_F(Interception, EndsWhereAHandlerDestroysTheQueue) {
   hsa_signal_destroy(done);
 }
 
-TEST_F(Interception, EndsWhereAMarkerDestroysTheQueue) {
+TEST_F(InterceptQueueTest, SurvivesDestructionInMarker) {
   Handler mark = [&](const Packet* packets, uint64_t count, uint64_t, const Writer& write) {
     amd_aql_intercept_marker_t marker{};
     marker.header = HSA_PACKET_TYPE_VENDOR_SPECIFIC << HSA_PACKET_HEADER_TYPE;
     marker.format = AMD_AQL_FORMAT_INTERCEPT_MARKER;
     marker.user_data[0] = reinterpret_cast<uint64_t>(this);
     marker.callback = [](const amd_aql_intercept_marker_s* packet, hsa_queue_t*, uint64_t) {
-      reinterpret_cast<Interception_EndsWhereAMarkerDestroysTheQueue_Test*>(packet->user_data[0])->destroy();
+      reinterpret_cast<InterceptQueueTest_SurvivesDestructionInMarker_Test*>(packet->user_data[0])->destroy();
     };
     write(reinterpret_cast<const Packet*>(&marker), 1);
     write(packets, count);
@@ -294,7 +293,7 @@ TEST_F(Interception, EndsWhereAMarkerDestroysTheQueue) {
 }
 
 // The handler of one queue submits to another, whose handler destroys the first.
-TEST_F(Interception, EndsWhereAHandlerOfAnotherQueueDestroysIt) {
+TEST_F(InterceptQueueTest, SurvivesDestructionInHandlerOfOtherQueue) {
   hsa_queue_t* const outer = queue_;
   Handler submits = [&](const Packet* packets, uint64_t count, uint64_t, const Writer& write) {
     submit(queue_, *packets);
@@ -315,8 +314,8 @@ TEST_F(Interception, EndsWhereAHandlerOfAnotherQueueDestroysIt) {
   hsa_signal_destroy(done);
 }
 
-// Ten million packets, each of which takes one from a signal; some are rewritten to take it from another.
-TEST_F(Interception, LosesNothingOfManyProducers) {
+// Ten million packets, each of which decrements a signal; some are rewritten to decrement another.
+TEST_F(InterceptQueueTest, KeepsPacketsOfManyProducers) {
   constexpr int kThreads = 4;
   constexpr int64_t kEach = HSABE_SANITIZER == HSABE_SANITIZER_NONE ? 2'500'000 : 20'000;
   constexpr int64_t kRewritten = kThreads * kEach / 4;
@@ -334,7 +333,7 @@ TEST_F(Interception, LosesNothingOfManyProducers) {
       if ((index + i) % 3 == 0) write(&added, 1);  // added
       Packet packet = packets[i];
       if ((index + i) % 4 == 0) packet.completion_signal = rewritten;
-      if ((index + i) % 5 == 0) {  // dropped, and done on the agent's behalf
+      if ((index + i) % 5 == 0) {  // dropped, and completed for the agent
         hsa_signal_subtract_screlease(packet.completion_signal, 1);
         continue;
       }
@@ -356,7 +355,7 @@ TEST_F(Interception, LosesNothingOfManyProducers) {
   hsa_signal_destroy(done);
 }
 
-TEST_F(Interception, RefusesWhatCannotBeIntercepted) {
+TEST_F(InterceptQueueTest, RejectsInvalidRequests) {
   hsa_queue_t* plain = nullptr;
   ASSERT_EQ(hsa_queue_create(cpu_agent(), kSize, HSA_QUEUE_TYPE_MULTI, nullptr, nullptr, UINT32_MAX,
                              UINT32_MAX, &plain),
@@ -372,7 +371,7 @@ TEST_F(Interception, RefusesWhatCannotBeIntercepted) {
             HSA_STATUS_ERROR_INVALID_ARGUMENT);
 }
 
-TEST(InterceptedQueue, MayEndWithTheRuntimeInItsErrorCallback) {
+TEST(InterceptQueue, ErrorCallbackCanShutDown) {
   static std::atomic<bool> over;
   over = false;
   ToolChain chain{{.name = "tables", .more = R"("intercept": ["hsa_init"])"}};
@@ -389,17 +388,17 @@ TEST(InterceptedQueue, MayEndWithTheRuntimeInItsErrorCallback) {
                                                               nullptr, UINT32_MAX, UINT32_MAX, &queue),
             HSA_STATUS_SUCCESS);
   Packet wrong{};
-  wrong.header = 200;  // no type of packets
+  wrong.header = 200;  // an invalid packet type
   submit(queue, wrong);
   over.wait(false);
-  // Time for the thread that called back to let go of the queue.
+  // Time for the callback's thread to release the queue.
   EXPECT_EQ(chain.open(), HSA_STATUS_SUCCESS);
   chain.close();
 }
 
-// --- Tools of the runtime's own ABI ------------------------------------------------------------------------
+// --- Tools of Rigel's ABI ----------------------------------------------------------------------------------
 
-TEST(Packets, PassTheToolsInTheOrderOfTheConfiguration) {
+TEST(Packets, PassToolsInConfiguredOrder) {
   ToolChain chain{{.name = "a", .options = R"("packets": true)", .more = R"("intercept": ["hsa_init"])"},
                   {.name = "b", .options = R"("packets": true)", .more = R"("intercept": ["hsa_init"])"},
                   {.name = "c", .more = R"("intercept": ["hsa_init"])"}};
@@ -418,7 +417,7 @@ TEST(Packets, PassTheToolsInTheOrderOfTheConfiguration) {
   hsa_signal_destroy(done);
 }
 
-// Four that are submitted at once, and what the tool behind the first sees of them.
+// Submits four packets at once and returns the second tool's view of them.
 std::vector<std::string> seen_behind(const std::string& behaviour, hsa_signal_value_t to_be_done) {
   ToolChain chain{
       {.name = "a",
@@ -450,25 +449,25 @@ std::vector<std::string> seen_behind(const std::string& behaviour, hsa_signal_va
   return packets;
 }
 
-TEST(Packets, KeepTheirIndicesWhenTheyAreHandedOnOneByOne) {
+TEST(Packets, KeepIndicesWhenForwardedSeparately) {
   EXPECT_THAT(seen_behind("one_by_one", 4),
               ElementsAre("b packet 0", "b packet 1", "b packet 2", "b packet 3", "b done 0", "b done 1",
                           "b done 2", "b done 3"));
 }
 
-TEST(Packets, ThatAToolAddsHaveTheIndexOfTheLast) {
+TEST(Packets, AddedByToolHaveLastIndex) {
   EXPECT_THAT(seen_behind("half_more", 6),
               ElementsAre("b packet 0", "b packet 1", "b packet 2", "b packet 3", "b packet 3", "b packet 3",
                           "b done 0", "b done 1", "b done 2", "b done 3", "b done 3", "b done 3"));
 }
 
-TEST(Packets, GoOnFromWhereAToolThrows) {
+TEST(Packets, ContinueAfterForwardedPartIfToolThrows) {
   EXPECT_THAT(seen_behind("throw_at_second", 4),
               ElementsAre("b packet 0", "b packet 1", "b packet 2", "b packet 3", "b done 0", "b done 1",
                           "b done 2", "b done 3"));
 }
 
-TEST(Packets, GoOnWhenAToolThrows) {
+TEST(Packets, ContinueIfToolThrows) {
   ToolChain chain{{.name = "a",
                    .options = R"("packets": true, "throw_in_submit": true)",
                    .more = R"("intercept": ["hsa_init"])"},
@@ -488,7 +487,7 @@ TEST(Packets, GoOnWhenAToolThrows) {
   hsa_signal_destroy(done);
 }
 
-TEST(Packets, MayBeAskedForWithACopy) {
+TEST(Packets, CanBeObservedTogetherWithCopies) {
   ToolChain chain{{.name = "a",
                    .options = R"("activities": true, "copy_in_wants": true)",
                    .more = R"("intercept": ["hsa_init"])"}};
@@ -502,7 +501,7 @@ TEST(Packets, MayBeAskedForWithACopy) {
   hsa_queue_destroy(queue);
 }
 
-TEST(Activities, AreToldBeforeTheApplicationLearnsOfThem) {
+TEST(Activities, AreReportedBeforeApplicationSignal) {
   ToolChain chain{{.name = "a", .options = R"("activities": true)", .more = R"("intercept": ["hsa_init"])"}};
   ASSERT_EQ(chain.open(), HSA_STATUS_SUCCESS);
   hsa_queue_t* queue = nullptr;
@@ -532,7 +531,7 @@ TEST(Activities, AreToldBeforeTheApplicationLearnsOfThem) {
             HSA_STATUS_SUCCESS);
   EXPECT_THAT(chain.recorder.take(), IsEmpty());
 
-  // The signal of a copy of nothing stays as it is, with tools and without. A sanitizer's allocator has 0 in use.
+  // A zero-byte copy leaves its signal unchanged, with and without tools. A sanitizer's allocator reports 0.
   const auto bytes_in_use = [] { return ::mallinfo2().uordblks; };
   const size_t before = bytes_in_use();
   hsa_signal_store_relaxed(done, 1);
@@ -546,12 +545,12 @@ TEST(Activities, AreToldBeforeTheApplicationLearnsOfThem) {
   hsa_signal_destroy(done);
 }
 
-// Nobody waits for the copies: some end before the tool, some after it.
-TEST(Activities, AreNotToldToAToolThatIsUnloaded) {
+// Without waiting for the copies: some end before the tool, some after it.
+TEST(Activities, AreNotReportedToUnloadedTool) {
   ToolChain chain{{.name = "a", .options = R"("activities": true)", .more = R"("intercept": ["hsa_init"])"}};
   std::vector<char> from(1 << 20);
   std::vector<std::vector<char>> to(16, from);
-  for (int life = 0; life < 20; ++life) {
+  for (int round = 0; round < 20; ++round) {
     ASSERT_EQ(chain.open(), HSA_STATUS_SUCCESS);
     const hsa_signal_t done = make_signal(static_cast<hsa_signal_value_t>(to.size()));
     for (auto& copy : to) {

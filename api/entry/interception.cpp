@@ -9,7 +9,7 @@
 
 #include "api/entry/parameter_text.hpp"
 
-// The arguments as tools changed them have the same names, in an inner scope.
+// The arguments as changed by tools have the same names, in an inner scope.
 #pragma GCC diagnostic ignored "-Wshadow"
 #ifndef __clang__
 #pragma GCC diagnostic ignored "-Wshadow=local"
@@ -27,7 +27,7 @@ enum FunctionIndex : uint32_t {
   kFunctionCount
 };
 
-constinit CallChain chains[kMaxToolLayers][kFunctionCount];  // the innermost layer first
+constinit CallChain chains[kMaxToolLayers][kFunctionCount];  // the innermost layer is first
 constinit hsatool_function_t descriptions[kFunctionCount]{};
 constinit std::array<const hsatool_function_t*, kFunctionCount> all_functions{};
 
@@ -58,7 +58,7 @@ class Returned<void> {
   void get() const {}
 };
 
-// The functions that work at any time, also while the tools are unloaded.
+// Functions that may be called while tools are unloaded.
 constexpr bool works_at_any_time(FunctionIndex function) {
   return function == k_hsa_init || function == k_hsa_shut_down || function == k_hsa_status_string;
 }
@@ -90,8 +90,8 @@ struct Wrappers {
 #include "api/entry/functions.inc"
 };
 
-// Notes which tools want the function. `slot` is what a wrapper is put in front of. True: a wrapper is wanted. Not inline:
-// it is called for each function of each layer.
+// Records which tools intercept the function. `slot` is the function to wrap. Returns whether a wrapper is
+// needed. Not inline, because it is called for each function of each layer.
 [[gnu::noinline]] bool prepare(uint32_t layer, FunctionIndex index, void (*slot)(),
                                std::span<Tool* const> tools) {
   CallChain& chain = chains[layer][index];
@@ -161,7 +161,7 @@ struct Signature;
 
 template <class Result, class... Args>
 struct Signature<Result (*)(Args...)> {
-  // What the parameters' types say; their names and types as words come from the list.
+  // From the types of the parameters; names and type texts come from the list.
   static void describe([[maybe_unused]] hsatool_value_t* values) {
     uint32_t at = 0;
     [[maybe_unused]] const auto place = [&](uint32_t kind, uint32_t size, uint32_t alignment) {
@@ -193,10 +193,10 @@ constexpr SignatureFacts kFacts{Signature<Function>::describe, Signature<Functio
 
 void describe(const SignatureFacts& signature, FunctionIndex index, uint32_t id, const char* name,
               const char* result, const char* parameters) {
-  // For the life of the process, like the descriptions that point to them.
+  // Never freed, because descriptions refer to them until the process ends.
   static auto* const texts = new std::deque<ParameterText>;
   static auto* const values = new std::deque<std::vector<hsatool_value_t>>;
-  if (all_functions[index] != nullptr) return;  // before memory ran out
+  if (all_functions[index] != nullptr) return;  // before an earlier call ran out of memory
   hsatool_function_t& description = descriptions[index];
   auto& own = values->emplace_back();
   for (ParameterText& text : parse_parameters(parameters)) {

@@ -1,8 +1,8 @@
-// Wrappers for the functions of the API, from their one list: what stands in a slot of the open tables when
-// tools of the runtime's own ABI see that function.
+// Wrappers of API functions, generated from the list: entries of the open tables for functions that tools of
+// Rigel's ABI observe.
 //
-// A layer is a group of such tools that follow each other in the chain. Each layer has wrappers of its own,
-// so that tools of ROCr's ABI, which know no layers and store to the tables, may stand between two of them.
+// A layer is a group of adjacent tools in the chain. Each layer has separate wrappers, so that tools of
+// ROCr's ABI, which store to the tables, may be between two layers.
 #pragma once
 
 #include <hsa_plugin/hsa_tool.h>
@@ -18,20 +18,19 @@ namespace rigel::api {
 
 constexpr uint32_t kMaxToolLayers = 4;
 
-/// All functions that tools can see. The same for the life of the process; described at the first call, which
-/// is made by one thread.
+/// Returns all functions that tools can observe; the same until the process ends. Created by the first call,
+/// which must not overlap with others.
 std::span<const hsatool_function_t* const> tool_functions();
 
-/// Puts wrappers in front of what the slots hold: of each function that one of `tools` wants, for those that
-/// do. The first sees a call first. At most kMaxTools; each layer once before the next `prepare_open_tables`,
-/// those of smaller numbers, which are further in, before.
-/// Returns the number of wrapped functions.
+/// Wraps the functions in the tables that one of `tools` observes. The first tool receives a call first. At
+/// most kMaxTools. Must be called once for each layer, in ascending order (inner layers first), before the
+/// next `prepare_open_tables`. Returns the number of wrapped functions.
 uint32_t put_layer(ApiTables& tables, uint32_t layer, std::span<Tool* const> tools);
 
-/// Names of the functions for which the tables hold different entries.
+/// Returns names of functions with different entries in the tables.
 std::vector<const char*> differing_functions(const ApiTables& a, const ApiTables& b);
 
-/// Whether calls of the function go through that layer to the tool.
+/// Whether calls of the function pass through that layer to the tool.
 bool is_seen(uint32_t layer, uint32_t function, const Tool& tool);
 
 }  // namespace rigel::api

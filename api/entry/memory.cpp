@@ -1,4 +1,4 @@
-// Regions, pools, allocations and pointers: the work is in core/memory.
+// Regions, pools, allocations and pointers. Implemented in core/memory.
 #include "api/entry/functions.hpp"
 #include "core/runtime/runtime.hpp"
 
@@ -135,7 +135,7 @@ hsa_status_t hsa_amd_interop_map_buffer(uint32_t num_agents, hsa_agent_t* agents
                                      metadata);
 }
 
-// A dmabuf says how large it is.
+// The size is not needed, because a dmabuf reports its size.
 hsa_status_t hsa_amd_interop_map_buffer_with_size(uint32_t num_agents, hsa_agent_t* agents,
                                                   hsa_handle_t interop_handle, uint32_t flags, size_t,
                                                   size_t* size, void** ptr, size_t* metadata_size,
@@ -161,7 +161,7 @@ hsa_status_t hsa_amd_ipc_memory_detach(void* mapped_ptr) {
   return memory().ipc_memory_detach(mapped_ptr);
 }
 
-// Shared virtual memory. Without a driver for it there is nothing to ask.
+// Shared virtual memory; not supported without a driver for it.
 
 hsa_status_t hsa_amd_svm_attributes_set(void* ptr, size_t size, hsa_amd_svm_attribute_pair_t* attribute_list,
                                         size_t attribute_count) {

@@ -1,5 +1,5 @@
-// What becomes of tools that misbehave, and of the tools beside them (docs/extend/tool.md). Of both ABIs: the tool
-// stands between two others, which must not notice.
+// Misbehaving tools and the tools next to them (docs/extend/tool.md), for both ABIs: the tool is between two
+// others, which must be unaffected.
 #include <dlfcn.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -38,7 +38,8 @@ using ::testing::KilledBySignal;
 
 class MisbehavingTool : public ::testing::TestWithParam<const char*> {
  protected:
-  // Whether the outer and the inner tool see a call of the program, and what it answers for a signal of 1.
+  // Returns whether the outer and the inner tool observe a call of the program, and its result for a signal
+  // of 1.
   int64_t load_a_signal() {
     hsa_signal_t signal{};
     EXPECT_EQ(hsa_signal_create(1, 0, nullptr, &signal), HSA_STATUS_SUCCESS);
@@ -50,20 +51,20 @@ class MisbehavingTool : public ::testing::TestWithParam<const char*> {
     hsa_signal_destroy(signal);
     return value;
   }
-  // The other two are ended as they should be.
+  // The other two tools are unloaded normally.
   void close_and_see_others_end() {
     chain_.recorder.take();
     chain_.close();
     EXPECT_THAT(chain_.recorder.take(), ElementsAre("outer > hsa_shut_down", "inner > hsa_shut_down",
                                                     "outer unload", "inner unload"));
   }
-  // A life with all three tools at work, as it is when nothing happens.
+  // A runtime with all three tools working normally.
   void expect_a_good_life() {
     ASSERT_EQ(chain_.open(), HSA_STATUS_SUCCESS);
     EXPECT_EQ(load_a_signal(), 11);
     close_and_see_others_end();
   }
-  // The end of a forked child: it may have a runtime of its own, with tools. Its failures are printed.
+  // End of a forked child, which may start a runtime with tools. Prints failures.
   [[noreturn]] void end_child_well() {
     expect_a_good_life();
     ::_exit(HasFailure() ? 1 : 0);
@@ -89,14 +90,14 @@ class MisbehavingTool : public ::testing::TestWithParam<const char*> {
 INSTANTIATE_TEST_SUITE_P(OfAbi, MisbehavingTool, ::testing::Values("rigel", "hsa_tools"),
                          [](const auto& abi) { return std::string(abi.param); });
 
-TEST_P(MisbehavingTool, NeedNotMisbehave) {
+TEST_P(MisbehavingTool, WorksNormally) {
   expect_a_good_life();
   expect_a_good_life();
 }
 
-// --- Refuses, throws, crashes ------------------------------------------------------------------------------
+// --- Fails, throws, crashes --------------------------------------------------------------------------------
 
-TEST_P(MisbehavingTool, IsLeftOutWhenItRefuses) {
+TEST_P(MisbehavingTool, IsSkippedIfItFails) {
   hooks_.load = [] { return false; };
   hooks_.unload = [] { ADD_FAILURE() << "it was not loaded"; };
   ASSERT_EQ(chain_.open(), HSA_STATUS_SUCCESS);
@@ -104,7 +105,7 @@ TEST_P(MisbehavingTool, IsLeftOutWhenItRefuses) {
   close_and_see_others_end();
 }
 
-TEST_P(MisbehavingTool, IsLeftOutWhenItThrowsWhileItIsLoaded) {
+TEST_P(MisbehavingTool, IsSkippedIfLoadThrows) {
   hooks_.load = []() -> bool { throw std::runtime_error("in load"); };
   hooks_.unload = [] { ADD_FAILURE() << "it was not loaded"; };
   ASSERT_EQ(chain_.open(), HSA_STATUS_SUCCESS);
@@ -112,7 +113,7 @@ TEST_P(MisbehavingTool, IsLeftOutWhenItThrowsWhileItIsLoaded) {
   close_and_see_others_end();
 }
 
-TEST_P(MisbehavingTool, MayThrowWhileItIsUnloaded) {
+TEST_P(MisbehavingTool, CanThrowInUnload) {
   hooks_.unload = [] { throw std::runtime_error("in unload"); };
   ASSERT_EQ(chain_.open(), HSA_STATUS_SUCCESS);
   EXPECT_EQ(load_a_signal(), 11);
@@ -120,15 +121,15 @@ TEST_P(MisbehavingTool, MayThrowWhileItIsUnloaded) {
   expect_a_good_life();
 }
 
-// The process ends; what the log said last tells which tool it was.
-TEST_P(MisbehavingTool, IsNamedWhenItCrashesWhileItIsLoaded) {
+// The process ends; the last line of the log names the tool.
+TEST_P(MisbehavingTool, IsNamedIfLoadCrashes) {
   hooks_.load = []() -> bool { std::abort(); };
   ::setenv("HSA_LOADER_DEBUG", "chain", 1);
   EXPECT_EXIT(chain_.open(), KilledBySignal(SIGABRT), "tool hooked: loading[^\n]*\n$");
   ::setenv("HSA_LOADER_DEBUG", "none", 1);
 }
 
-TEST_P(MisbehavingTool, IsNamedWhenItCrashesWhileItIsUnloaded) {
+TEST_P(MisbehavingTool, IsNamedIfUnloadCrashes) {
   hooks_.unload = [] { std::abort(); };
   ::setenv("HSA_LOADER_DEBUG", "chain", 1);
   const auto crash = [this] {
@@ -140,11 +141,11 @@ TEST_P(MisbehavingTool, IsNamedWhenItCrashesWhileItIsUnloaded) {
   ::setenv("HSA_LOADER_DEBUG", "none", 1);
 }
 
-// --- Throws, wherever it is --------------------------------------------------------------------------------
+// --- Throws in each callback -------------------------------------------------------------------------------
 
 class ThrowingTool : public ::testing::TestWithParam<std::string> {
  protected:
-  // A life in which everything that tools see happens once at least. What fails is printed.
+  // A runtime in which each kind of event occurs at least once. Prints failures.
   static void live(ToolChain& chain) {
     ASSERT_EQ(chain.open(), HSA_STATUS_SUCCESS);
     hsa_queue_t* queue = nullptr;
@@ -171,7 +172,7 @@ INSTANTIATE_TEST_SUITE_P(In, ThrowingTool,
                                            "activities", "done", "unload"),
                          [](const auto& member) { return member.param; });
 
-TEST_P(ThrowingTool, HasOneErrorInTheLogAndIsUnloaded) {
+TEST_P(ThrowingTool, IsLoggedOnceAndUnloaded) {
   ToolChain chain{{.name = "thrower",
                    .options = R"("throws_in": ")" + GetParam() + "\"",
                    .library = RIGEL_TEST_THROWING_TOOL},
@@ -198,13 +199,13 @@ TEST_P(ThrowingTool, HasOneErrorInTheLogAndIsUnloaded) {
 
 // --- Closes its library ------------------------------------------------------------------------------------
 
-TEST_P(MisbehavingTool, StaysWhenItClosesItself) {
+TEST_P(MisbehavingTool, StaysLoadedIfItClosesItself) {
   const auto close_it = [] {
     for (int times = 0; times < 10; ++times) {
       void* const library = ::dlopen(RIGEL_TEST_HOOKED_TOOL, RTLD_NOW | RTLD_NOLOAD);
       ASSERT_NE(library, nullptr);
       ::dlclose(library);
-      ::dlclose(library);  // the runtime's
+      ::dlclose(library);  // the runtime's reference
     }
   };
   hooks_.load = [&] { return close_it(), true; };
@@ -216,7 +217,7 @@ TEST_P(MisbehavingTool, StaysWhenItClosesItself) {
 
 // --- Calls the API -----------------------------------------------------------------------------------------
 
-TEST_P(MisbehavingTool, MayCallTheApiWhereverItIs) {
+TEST_P(MisbehavingTool, CanCallApiInEveryCallback) {
   std::vector<hsa_status_t> answers;
   const auto call = [&] { answers.push_back(system_info()); };
   hooks_.load = [&] { return call(), true; };
@@ -227,7 +228,7 @@ TEST_P(MisbehavingTool, MayCallTheApiWhereverItIs) {
   ASSERT_EQ(hsa_signal_create(1, 0, nullptr, &signal), HSA_STATUS_SUCCESS);
   chain_.recorder.take();
   EXPECT_EQ(hsa_signal_load_relaxed(signal), 11);
-  // Calls of ROCr's tools are like the program's: they begin at the outermost tool.
+  // Calls of ROCr-ABI tools are like the program's: they start at the outermost tool.
   const auto seen = chain_.recorder.take();
   const bool is_seen = std::string(GetParam()) == "hsa_tools";
   EXPECT_EQ(std::count(seen.begin(), seen.end(), "outer > hsa_system_get_info"), is_seen ? 1 : 0);
@@ -237,7 +238,7 @@ TEST_P(MisbehavingTool, MayCallTheApiWhereverItIs) {
   EXPECT_THAT(answers, ElementsAre(HSA_STATUS_SUCCESS, HSA_STATUS_SUCCESS, HSA_STATUS_SUCCESS));
 }
 
-TEST_P(MisbehavingTool, CannotGiveBackTheReferenceOfTheProgram) {
+TEST_P(MisbehavingTool, CannotReleaseReferenceOfProgram) {
   std::vector<hsa_status_t> answers;
   hooks_.load = [&] {
     answers = {hsa_init(), hsa_shut_down(), hsa_shut_down()};
@@ -254,7 +255,7 @@ TEST_P(MisbehavingTool, CannotGiveBackTheReferenceOfTheProgram) {
 
 // --- Forks -------------------------------------------------------------------------------------------------
 
-TEST_P(MisbehavingTool, MayForkWhileItIsLoaded) {
+TEST_P(MisbehavingTool, CanForkInLoad) {
   const pid_t parent = ::getpid();
   pid_t child = 0;
   hooks_.load = [&] {
@@ -263,7 +264,7 @@ TEST_P(MisbehavingTool, MayForkWhileItIsLoaded) {
   };
   const hsa_status_t status = chain_.open();
   if (::getpid() != parent) {
-    EXPECT_EQ(status, HSA_STATUS_ERROR_OUT_OF_RESOURCES);  // it has left the hsa_init that was its parent's
+    EXPECT_EQ(status, HSA_STATUS_ERROR_OUT_OF_RESOURCES);  // it leaves its parent's hsa_init
     EXPECT_EQ(system_info(), HSA_STATUS_ERROR_NOT_INITIALIZED);
     end_child_well();
   }
@@ -273,7 +274,7 @@ TEST_P(MisbehavingTool, MayForkWhileItIsLoaded) {
   expect_good(child);
 }
 
-TEST_P(MisbehavingTool, MayForkInACall) {
+TEST_P(MisbehavingTool, CanForkInCall) {
   const pid_t parent = ::getpid();
   pid_t child = 0;
   hooks_.call = [&] {
@@ -295,7 +296,7 @@ TEST_P(MisbehavingTool, MayForkInACall) {
   close_and_see_others_end();
 }
 
-TEST_P(MisbehavingTool, MayForkWhileItIsUnloaded) {
+TEST_P(MisbehavingTool, CanForkInUnload) {
   const pid_t parent = ::getpid();
   pid_t child = 0;
   hooks_.unload = [&] {
@@ -316,7 +317,7 @@ TEST_P(MisbehavingTool, MayForkWhileItIsUnloaded) {
 
 // --- Never returns -----------------------------------------------------------------------------------------
 
-// Keeps the thread that comes here until the test has seen what others do meanwhile.
+// Blocks the calling thread until the test has observed the other threads.
 class Hold {
  public:
   void operator()() {
@@ -336,7 +337,7 @@ class Hold {
   std::atomic<bool> over_{false};
 };
 
-TEST_P(MisbehavingTool, KeepsOnlyTheThreadThatCallsWhenItDoesNotReturnFromACall) {
+TEST_P(MisbehavingTool, BlockedCallBlocksItsThreadOnly) {
   Hold hold;
   std::atomic<std::thread::id> held{};
   hooks_.call = [&] {
@@ -359,7 +360,7 @@ TEST_P(MisbehavingTool, KeepsOnlyTheThreadThatCallsWhenItDoesNotReturnFromACall)
   close_and_see_others_end();
 }
 
-TEST_P(MisbehavingTool, KeepsEveryInitialisationWhenItDoesNotReturnFromItsLoad) {
+TEST_P(MisbehavingTool, BlockedLoadBlocksEveryInit) {
   Hold hold;
   hooks_.load = [&] { return hold(), true; };
   std::thread first([&] { EXPECT_EQ(chain_.open(), HSA_STATUS_SUCCESS); });
@@ -377,7 +378,7 @@ TEST_P(MisbehavingTool, KeepsEveryInitialisationWhenItDoesNotReturnFromItsLoad) 
   close_and_see_others_end();
 }
 
-TEST_P(MisbehavingTool, KeepsTheShutDownWhenItDoesNotReturnFromItsUnload) {
+TEST_P(MisbehavingTool, BlockedUnloadBlocksShutDown) {
   Hold hold;
   hooks_.unload = [&] { hold(); };
   ASSERT_EQ(chain_.open(), HSA_STATUS_SUCCESS);
@@ -386,7 +387,7 @@ TEST_P(MisbehavingTool, KeepsTheShutDownWhenItDoesNotReturnFromItsUnload) {
   EXPECT_EQ(system_info(), HSA_STATUS_SUCCESS);
   EXPECT_EQ(hsa_shut_down(), HSA_STATUS_ERROR_NOT_INITIALIZED);
   std::thread second([&] {
-    EXPECT_EQ(hsa_init(), HSA_STATUS_SUCCESS);  // the next life's
+    EXPECT_EQ(hsa_init(), HSA_STATUS_SUCCESS);  // of the next runtime
     EXPECT_TRUE(hold.is_over());
     hsa_shut_down();
   });
@@ -395,12 +396,12 @@ TEST_P(MisbehavingTool, KeepsTheShutDownWhenItDoesNotReturnFromItsUnload) {
   second.join();
 }
 
-// --- Exchanges the tables' entries -------------------------------------------------------------------------
+// --- Exchanges table entries -------------------------------------------------------------------------------
 
-// Tools of ROCr's ABI hold the tables through which calls go, and may store to them at any time.
+// Tools of ROCr's ABI have the current tables, and may store to them at any time.
 class ToolWithTheTables : public ::testing::Test {
  protected:
-  // As a tool in a program of several threads must.
+  // Atomic, as a tool in a multi-threaded program must do.
   template <class Function>
   static void exchange(Function*& slot, Function* function) {
     std::atomic_ref(slot).store(function, std::memory_order_release);
@@ -423,7 +424,7 @@ class ToolWithTheTables : public ::testing::Test {
   Hooks hooks_;
 };
 
-TEST_F(ToolWithTheTables, MayExchangeEntriesWhileCallsRun) {
+TEST_F(ToolWithTheTables, CanExchangeEntriesDuringCalls) {
   ToolChain chain{{.name = "outer", .more = R"("intercept": ["hsa_init"])"}, hooked()};
   ASSERT_EQ(chain.open(), HSA_STATUS_SUCCESS);
   auto& slot = hooks_.tables->core_->hsa_signal_load_relaxed_fn;
@@ -436,7 +437,7 @@ TEST_F(ToolWithTheTables, MayExchangeEntriesWhileCallsRun) {
   std::vector<std::thread> threads;
   for (int i = 0; i < kThreads; ++i) {
     threads.emplace_back([&] {
-      // Until the thread has gone both ways, and back.
+      // Until the thread has seen both functions twice.
       for (const int64_t wanted : {11, 100, 11, 100}) {
         int64_t value = 0;
         while ((value = hsa_signal_load_relaxed(signal)) != wanted)
@@ -455,12 +456,12 @@ TEST_F(ToolWithTheTables, MayExchangeEntriesWhileCallsRun) {
   hsa_signal_destroy(signal);
 }
 
-TEST_F(ToolWithTheTables, LeavesNothingInThemWhenItEnds) {
+TEST_F(ToolWithTheTables, EntriesAreRestoredAfterUnload) {
   ToolChain chain{hooked()};
   ASSERT_EQ(chain.open(), HSA_STATUS_SUCCESS);
   exchange(hooks_.tables->core_->hsa_signal_load_relaxed_fn, &answer_100);
   EXPECT_EQ(load_a_signal(), 100);
-  hooks_.unload = [] { EXPECT_EQ(load_a_signal(), 100); };  // it has not put anything back
+  hooks_.unload = [] { EXPECT_EQ(load_a_signal(), 100); };  // the tool has not restored any entry
   chain.close();
   ::setenv("HSA_PLUGIN_CONFIG", "none", 1);
   ASSERT_EQ(hsa_init(), HSA_STATUS_SUCCESS);
@@ -468,14 +469,14 @@ TEST_F(ToolWithTheTables, LeavesNothingInThemWhenItEnds) {
   hsa_shut_down();
 }
 
-// As profilers do: they put a whole table back as they have found it.
-TEST_F(ToolWithTheTables, MayRestoreThemInOnUnload) {
+// As profilers do: they restore the whole table.
+TEST_F(ToolWithTheTables, CanRestoreTablesInOnUnload) {
   ToolChain chain{{.name = "outer"}, hooked(), {.name = "inner"}};
   hooks_.unload = [&] {
     *hooks_.tables->core_ = hooks_.found;
     EXPECT_EQ(load_a_signal(), 1);
   };
-  for (int life = 0; life < 2; ++life) {
+  for (int round = 0; round < 2; ++round) {
     ASSERT_EQ(chain.open(), HSA_STATUS_SUCCESS);
     EXPECT_EQ(load_a_signal(), 11);
     chain.recorder.take();
@@ -486,8 +487,8 @@ TEST_F(ToolWithTheTables, MayRestoreThemInOnUnload) {
   }
 }
 
-// Those in front of it are then in no call's way. Nothing else becomes of them.
-TEST_F(ToolWithTheTables, TakesOutThoseInFrontOfItByRestoringThemEarlier) {
+// Outer tools are bypassed then, without other effects.
+TEST_F(ToolWithTheTables, EarlyRestoreBypassesOuterTools) {
   ToolChain chain{{.name = "outer"}, hooked(), {.name = "inner"}};
   ASSERT_EQ(chain.open(), HSA_STATUS_SUCCESS);
   *hooks_.tables->core_ = hooks_.found;
@@ -506,7 +507,7 @@ TEST_F(ToolWithTheTables, TakesOutThoseInFrontOfItByRestoringThemEarlier) {
   EXPECT_THAT(chain.recorder.take(), Contains("outer > hsa_signal_load_relaxed"));
 }
 
-TEST_F(ToolWithTheTables, ThrowsAtTheProgram) {
+TEST_F(ToolWithTheTables, ExceptionsReachProgram) {
   ToolChain chain{{.name = "outer"}, hooked()};
   ASSERT_EQ(chain.open(), HSA_STATUS_SUCCESS);
   hooks_.call = [] { throw std::runtime_error("in a call"); };
@@ -516,8 +517,8 @@ TEST_F(ToolWithTheTables, ThrowsAtTheProgram) {
   EXPECT_THAT(chain.recorder.take(), Contains("outer < hsa_signal_load_relaxed"));
 }
 
-// Tables as ROCm 5 laid them out are a copy.
-TEST_F(ToolWithTheTables, OfRocm5HasItsSayInOnLoadOnly) {
+// Tables in ROCm 5's layout are a copy.
+TEST_F(ToolWithTheTables, Rocm5TablesAreReadAfterOnLoadOnly) {
   ToolChain chain{hooked("rocm5")};
   ASSERT_EQ(chain.open(), HSA_STATUS_SUCCESS);
   EXPECT_EQ(load_a_signal(), 11);
@@ -525,8 +526,8 @@ TEST_F(ToolWithTheTables, OfRocm5HasItsSayInOnLoadOnly) {
   EXPECT_EQ(load_a_signal(), 11);
 }
 
-// The pointers from one table to the others are no entries.
-TEST_F(ToolWithTheTables, ChangesNothingByPuttingTablesOfItsOwnInTheirPlace) {
+// The pointers from one table to the others are not entries.
+TEST_F(ToolWithTheTables, ReplacedTablePointersAreIgnored) {
   CoreApiTable own{};
   hooks_.load = [&] {
     own = *hooks_.tables->core_;
@@ -537,7 +538,7 @@ TEST_F(ToolWithTheTables, ChangesNothingByPuttingTablesOfItsOwnInTheirPlace) {
   ToolChain chain{hooked()};
   ASSERT_EQ(chain.open(), HSA_STATUS_SUCCESS);
   EXPECT_EQ(load_a_signal(), 11);
-  EXPECT_NE(hooks_.tables->core_, &own);  // whoever is loaded after it finds the tables
+  EXPECT_NE(hooks_.tables->core_, &own);  // tools that are loaded later find the tables
   hooks_.tables->core_ = &own;
   EXPECT_EQ(load_a_signal(), 11);
 }

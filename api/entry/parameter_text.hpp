@@ -1,4 +1,4 @@
-// A list of parameters as the preprocessor gives it, "(hsa_agent_t agent, void* value)", taken apart.
+// Parses a list of parameters in the preprocessor's form, "(hsa_agent_t agent, void* value)".
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@ namespace rigel::api {
 struct ParameterText {
   std::string name;
   std::string type;         // without the name: "hsa_status_t (*)(hsa_agent_t, void*)"
-  std::string declaration;  // as a member of a struct is written
+  std::string declaration;  // in the form of a struct member
 };
 
 inline std::vector<ParameterText> parse_parameters(std::string_view list) {
@@ -28,7 +28,7 @@ inline std::vector<ParameterText> parse_parameters(std::string_view list) {
     std::string_view one = list.substr(0, end);
     list.remove_prefix(end == list.size() ? end : end + 1);
     one.remove_prefix(one.find_first_not_of(' '));
-    // The name is in the first parentheses of a pointer to a function, and at the end of anything else.
+    // The name is in the first parentheses of a pointer to a function, otherwise at the end.
     const size_t pointer = one.find("(*");
     const size_t name_end = pointer == one.npos ? one.size() : one.find(')', pointer);
     const size_t before = one.find_last_not_of(kNameCharacters, name_end - 1);

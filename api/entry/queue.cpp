@@ -1,4 +1,4 @@
-// Queues: making and ending them, and what can be set on one. The work is in core/queue/queues.hpp.
+// Creation, destruction and properties of queues. Implemented in core/queue/queues.hpp.
 #include "api/entry/functions.hpp"
 #include "core/runtime/runtime.hpp"
 

@@ -1,4 +1,4 @@
-// The read and write indices of queues, in every order that has a name.
+// Read and write indices of queues, in all named orders.
 #include "api/entry/functions.hpp"
 #include "core/queue/aql_index.hpp"
 

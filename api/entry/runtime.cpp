@@ -1,4 +1,4 @@
-// Initialisation, the system's attributes, and extensions.
+// Initialisation, system attributes, and extensions.
 #include <algorithm>
 #include <cstring>
 
@@ -20,7 +20,7 @@ namespace {
 constexpr uint16_t kSpecificationMajor = 1;
 constexpr uint16_t kSpecificationMinor = 1;
 
-// Tools may call the API while they are loaded, and while they are unloaded.
+// Tools may call the API while they are loaded and unloaded.
 Status open_gate(Runtime& runtime) {
   ApiTables& tables = prepare_open_tables();
   publish_open_tables();
@@ -73,7 +73,7 @@ hsa_status_t hsa_system_get_info(hsa_system_info_t attribute, void* value) {
       return answer(value, extension_mask([](const Extension&) { return true; }));
     case HSA_AMD_SYSTEM_INFO_BUILD_VERSION:
       return answer(value, static_cast<const char*>("rigel " RIGEL_VERSION));
-    // Of GPUs. CPU agents share all memory anyway.
+    // For GPUs. CPU agents share all memory.
     case HSA_AMD_SYSTEM_INFO_SVM_SUPPORTED: {
       const KfdSvm* const svm = Runtime::current().svm();
       return answer(value, svm != nullptr && svm->complete());
@@ -153,7 +153,7 @@ hsa_status_t hsa_system_get_extension_table(uint16_t extension, uint16_t version
     return fail(HSA_STATUS_ERROR, "extension {:#x}: version {}.{} is not supported", extension, version_major,
                 version_minor);
   }
-  // The caller has room for the table of the version that it asks for, and no more.
+  // The caller's buffer has the size of the requested version's table.
   std::memcpy(table, found->table, found->size_of_minor(version_minor));
   return HSA_STATUS_SUCCESS;
 }

@@ -1,4 +1,4 @@
-// Signals: making and ending them, waiting, groups and asynchronous handlers. The work is in core/signal.
+// Signals: creation, destruction, waits, groups and asynchronous handlers. Implemented in core/signal.
 #include "core/signal/signal_api.hpp"
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 namespace rigel::api {
 namespace {
 
-/// Adds GPU_ONLY if there are consumers, none of which is a CPU agent, as ROCr does.
+/// Adds GPU_ONLY if there are consumers and none of them is a CPU agent, as ROCr does.
 uint64_t with_gpu_only(uint64_t attributes, uint32_t count, const hsa_agent_t* consumers) {
   if (count == 0 || consumers == nullptr || (attributes & HSA_AMD_SIGNAL_IPC) != 0) return attributes;
   const Machine& machine = Runtime::current().machine();
@@ -54,7 +54,7 @@ hsa_status_t hsa_amd_ipc_signal_attach(const hsa_amd_ipc_signal_t* handle, hsa_s
   return signal_api::ipc_attach(handle, signal);
 }
 
-// Both orders acquire: a relaxed wait is not worth another path.
+// Both orders acquire: a relaxed wait would not save much.
 hsa_signal_value_t hsa_signal_wait_scacquire(hsa_signal_t signal, hsa_signal_condition_t condition,
                                              hsa_signal_value_t compare_value, uint64_t timeout_hint,
                                              hsa_wait_state_t wait_state_hint) noexcept {

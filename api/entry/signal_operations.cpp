@@ -1,5 +1,4 @@
-// The operations on a signal's value, in every order that has a name. The work is inline in
-// core/signal/signal.hpp.
+// Operations on a signal's value, in all named orders. Implemented inline in core/signal/signal.hpp.
 #include "api/entry/functions.hpp"
 #include "core/signal/signal.hpp"
 

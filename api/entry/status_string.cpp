@@ -1,4 +1,4 @@
-// What each status means, for hsa_status_string.
+// Texts of hsa_status_string.
 #include "api/entry/functions.hpp"
 
 namespace rigel::api {

@@ -6,13 +6,13 @@
 namespace rigel::api {
 namespace {
 
-// --- What a closed runtime answers -----------------------------------------------------------------------
+// --- Results of a closed runtime ---------------------------------------------------------------------------
 
 template <class Result>
 constexpr Result kClosedAnswer{};
 template <>
 constexpr hsa_status_t kClosedAnswer<hsa_status_t> = HSA_STATUS_ERROR_NOT_INITIALIZED;
-template <>  // hsa_amd_signal_wait_any and _all: the index of no signal
+template <>  // hsa_amd_signal_wait_any and _all: an invalid index
 constexpr uint32_t kClosedAnswer<uint32_t> = UINT32_MAX;
 
 template <class Function>
@@ -25,7 +25,7 @@ struct Closed<Result (*)(Args...)> {
   }
 };
 
-// --- The two sets ----------------------------------------------------------------------------------------
+// --- The open and closed sets ------------------------------------------------------------------------------
 
 template <class Table>
 constexpr ApiTableVersion version(uint32_t major, uint32_t step) {
@@ -76,7 +76,7 @@ void point_to_tables(ApiTables& tables) {
   tables.root.pc_sampling_ext_ = &tables.pc_sampling_ext;
 }
 
-// Has every slot of `tables` answer for a runtime that is open, or closed.
+// Fills every slot of `tables` with the functions of an open or a closed runtime.
 void fill(ApiTables& tables, bool open) {
 #define RIGEL_API(table, result, name, parameters, arguments) \
   store_slot<result(*) parameters>(tables.table.name##_fn,    \
@@ -92,7 +92,7 @@ void fill(ApiTables& tables, bool open) {
 constinit std::atomic<const ApiTables*> current_tables{&closed_tables};
 
 ApiTables& prepare_open_tables() noexcept {
-  open_tables.tools = {};  // what the tools of an earlier life have put there
+  open_tables.tools = {};  // removes entries of tools of an earlier runtime
   for (ApiTables* const tables : {&open_tables, &tables_of_tools}) {
     set_versions(*tables);
     point_to_tables(*tables);

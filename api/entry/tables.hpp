@@ -1,15 +1,15 @@
-// The API tables: which function runs when an exported one is called.
+// The API tables, which determine the function that an exported function calls.
 //
-// There are three sets. The closed one is constant and answers NOT_INITIALIZED (or 0) to everything but the
-// few functions that work at any time; it is current before hsa_init and after the last hsa_shut_down. So no
-// call before hsa_init can crash, and no call after it pays for the check (unless a tool of ROCr's ABI has the
-// tables: guard_entries()). The open one holds the runtime's own functions, and whatever tools put in their
-// place. The tools' own is not current at any time: it holds the runtime's functions while the runtime is open,
-// and is what tools call in order not to be called themselves.
+// There are three sets. The closed set is constant and returns NOT_INITIALIZED (or 0) from all functions
+// except the few that always work; it is current before hsa_init and after the last hsa_shut_down. Calls
+// before hsa_init are therefore safe, and later calls do not pay for a check (unless a tool of ROCr's ABI has
+// the tables: guard_entries()). The open set contains the runtime's functions and those of tools. The third
+// set is never current: it contains the runtime's functions while the runtime is open, for calls by tools
+// that bypass tools.
 //
-// Publishing is a release store, reading an acquire load. Slots are written only while the closed set is
-// current; they are written and read with relaxed atomics, because a thread that entered through the open set
-// may still be about to read its slot when another thread closes the runtime and opens it again.
+// *Memory order:* publishing is a release store, reading an acquire load. Slots are written only while the
+// closed set is current. They are written and read with relaxed atomics, because a thread that entered
+// through the open set may still read its slot while another thread closes and reopens the runtime.
 #pragma once
 
 #include <atomic>
@@ -20,7 +20,7 @@
 
 namespace rigel::api {
 
-/// Exported functions without a slot in ROCr's tables.
+/// Exported functions that are not in ROCr's tables.
 struct UnlistedTable {
   ApiTableVersion version;
   decltype(::hsa_amd_image_get_info_max_dim)* hsa_amd_image_get_info_max_dim_fn;
@@ -30,7 +30,7 @@ struct UnlistedTable {
   decltype(::hsa_ext_image_mipmap_array_get_level)* hsa_ext_image_mipmap_array_get_level_fn;
 };
 
-/// All tables, in the shape of HsaApiTable: `root` points to the others.
+/// All tables, in the layout of HsaApiTable: `root` points to the others.
 struct ApiTables {
   HsaApiTable root;
   CoreApiTable core;
@@ -42,7 +42,7 @@ struct ApiTables {
   UnlistedTable unlisted;
 };
 
-/// The number by which tools know the function whose slot is at that offset of ApiTables (hsa_tool_calls.h).
+/// Returns tools' number of the function whose slot is at that offset of ApiTables (hsa_tool_calls.h).
 constexpr uint32_t tool_function_id(size_t offset) {
   constexpr size_t kTables[] = {offsetof(ApiTables, core),          offsetof(ApiTables, amd_ext),
                                 offsetof(ApiTables, finalizer_ext), offsetof(ApiTables, image_ext),
@@ -58,27 +58,24 @@ constexpr uint32_t tool_function_id(size_t offset) {
   return table << 16 | static_cast<uint32_t>((offset - begin - sizeof(ApiTableVersion)) / sizeof(void*));
 }
 
-// Said to be hidden here too: a declaration does not follow from -fvisibility, and every exported function
-// would look up where this is first.
+// Declared hidden here, because -fvisibility does not apply to declarations; otherwise every exported
+// function would look its address up.
 [[gnu::visibility("hidden")]] extern std::atomic<const ApiTables*> current_tables;
 
-/// The open set, freshly filled with the runtime's own functions, for tools to change before it is published.
+/// Returns the open set, filled with the runtime's functions, for changes by tools before it is published.
 ApiTables& prepare_open_tables() noexcept;
-/// Has those of the runtime's own functions that stand in `tables` look whether the runtime is open: tools of ROCr's ABI keep them, and
-/// call them behind the last hsa_shut_down as well. (rocprofiler-sdk frees memory so when the process ends.)
+/// Replaces the runtime's own entries in `tables` by versions that check whether the runtime is open, because
+/// ROCr-ABI tools keep and call them after the last hsa_shut_down. (rocprofiler-sdk frees memory in this way
+/// when the process ends.)
 void guard_entries(ApiTables& tables) noexcept;
-/// The runtime's own functions, for tools: the same address for ever, NOT_INITIALIZED while the runtime is
-/// closed.
+/// The runtime's functions, for tools: at a constant address, NOT_INITIALIZED while the runtime is closed.
 const HsaApiTable& own_tables() noexcept;
-/// Makes the open set current.
 void publish_open_tables() noexcept;
-/// Makes the closed set current.
 void publish_closed_tables() noexcept;
 
-/// Whether the open set is current.
 bool is_open() noexcept;
 
-/// The slot of the current table, as a function to call.
+/// Loads a function from a slot of the current table.
 template <class Function>
 Function* load_slot(Function* const& slot) noexcept {
   return std::atomic_ref<Function*>(const_cast<Function*&>(slot)).load(std::memory_order_relaxed);

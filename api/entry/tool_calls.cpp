@@ -1,5 +1,5 @@
-// Prints api/include/hsa_plugin/hsa_tool_calls.h: numbers and arguments of the functions that tools see, from
-// the list of functions.
+// Prints api/include/hsa_plugin/hsa_tool_calls.h, numbers and arguments of the functions that tools observe,
+// from the list of functions.
 #include <cstddef>
 #include <cstdio>
 #include <string>

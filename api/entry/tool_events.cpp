@@ -12,7 +12,8 @@ namespace {
 template <class Event>
 void tell(const hsa_amd_tool_event& slot, const Event* hsa_amd_tool_event_t::*member,
           const Event& event) noexcept {
-  // Before the function is looked up: the tool takes it away before it is unloaded, or it is taken.
+  // Precedes the lookup of the function: the tool removes it before it is unloaded, or it is removed for the
+  // tool.
   const KeepTools keep;
   auto* const function = load_slot(slot);
   if (function == nullptr) return;
@@ -62,7 +63,7 @@ void tell_scratch(const hsa_queue_t& queue, const hsabe_scratch_event_t& event) 
       return tell(tools.hsa_amd_tool_scratch_event_async_reclaim_start_fn, &Any::scratch_async_reclaim_start,
                   {HSA_AMD_TOOL_EVENT_SCRATCH_ASYNC_RECLAIM_START, &queue, flags});
     default:
-      return;  // of a backend of tomorrow
+      return;  // of a newer backend
   }
 }
 

@@ -1,4 +1,4 @@
-// What became of a tool, for those who ask (hsa_ven_rigel_report.h).
+// Result of loading a tool, for hsa_ven_rigel_report.h.
 #pragma once
 
 #include <hsa_rigel/hsa_ven_rigel_report.h>
@@ -16,9 +16,9 @@ struct ToolFacts {
   std::string abi = {};
   std::string named_by = {};
   std::string reason = {};
-  std::vector<const char*> functions = {};  ///< names, which live as long as the process
+  std::vector<const char*> functions = {};  ///< names, valid until the process ends
   bool packets = false;
-  uint32_t activities = 0;  ///< HSA_VEN_RIGEL_TOOL_
+  uint32_t activities = 0;  ///< HSA_VEN_RIGEL_TOOL_ bits
 };
 
 }  // namespace rigel::api

@@ -17,7 +17,7 @@
 namespace rigel::api {
 namespace {
 
-/// What a library says of itself and of others.
+/// Names of a library and of its dependencies.
 struct Names {
   std::vector<std::string_view> own;     // of its file, and DT_SONAME
   std::vector<std::string_view> needed;  // DT_NEEDED
@@ -27,7 +27,7 @@ Names names_of(void* handle) {
   Names names;
   const link_map* map = nullptr;
   if (::dlinfo(handle, RTLD_DI_LINKMAP, &map) != 0 || map->l_ld == nullptr) return names;
-  // glibc has turned the address of the strings into one of this process.
+  // glibc has relocated the address of the strings.
   const char* strings = nullptr;
   for (const auto* entry = map->l_ld; entry->d_tag != DT_NULL; ++entry) {
     if (entry->d_tag == DT_STRTAB) strings = reinterpret_cast<const char*>(entry->d_un.d_ptr);

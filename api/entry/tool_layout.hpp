@@ -1,8 +1,8 @@
-// The tables that a tool of ROCr's ABI was built for. AmdExtTable has had three layouts (api/entry/hsa_tools.cpp),
-// and tools of ROCm 5 do not look at its version.
+// Detects the table layout of a tool of ROCr's ABI. AmdExtTable has had three layouts
+// (api/entry/hsa_tools.cpp), and tools of ROCm 5 do not check its version.
 //
-// Source of the facts: hsa_api_trace.h of ROCr 5.0 to 6.2; exports and dependencies of roctracer and rocprofiler of
-// the same releases.
+// Sources: hsa_api_trace.h of ROCr 5.0 to 6.2; exports and dependencies of roctracer and rocprofiler of the
+// same releases.
 #pragma once
 
 #include <string>
@@ -12,16 +12,16 @@
 namespace rigel::api {
 
 struct ToolLayout {
-  TableLayout layout;  ///< kEither: nothing is known
-  std::string reason;  ///< for the log; empty if nothing is known
+  TableLayout layout;  ///< kEither: unknown
+  std::string reason;  ///< for the log; empty if unknown
 };
 
-/// Judges a tool by its name, its dependencies and exports, then by the HIP in the process, whose release tools share.
-/// `handle` is the tool's, of dlopen. Any thread.
+/// Detects the layout by the tool's name, dependencies and exports, then by the loaded HIP, which is of the
+/// same release. `handle` is from dlopen. Any thread.
 ToolLayout find_tool_layout(void* handle);
 
-/// The value of HSA_TOOLS_TABLE, or kEither with a line in the log if the value is unknown. Ignored, with a
-/// warning, in an elevated process.
+/// Returns the value of HSA_TOOLS_TABLE. Returns kEither, and logs, if the value is unknown or the process is
+/// elevated.
 TableLayout tool_layout_of_environment();
 
 }  // namespace rigel::api

@@ -21,13 +21,13 @@
 namespace rigel::api {
 namespace {
 
-// The tools of this life of the runtime and of earlier ones. Never destroyed: threads may come back to them.
+// The tools of this runtime and of earlier ones. Never destroyed, because threads may return to them.
 class ToolSet {
  public:
   Status load(ApiTables& tables, Runtime& runtime);
   void unload() noexcept;
   void abandon() noexcept;
-  /// Of this life, in the order of loading. Any thread.
+  /// Returns the tools of this runtime in loading order. Any thread.
   std::vector<ToolFacts> facts() const;
 
  private:
@@ -38,13 +38,13 @@ class ToolSet {
   void note_hsa_tools() { is_hsa_tool_.resize(used_ + hsa_tools_.count(), true); }
   void close_layer(ApiTables& tables, Runtime& runtime);
 
-  std::vector<std::unique_ptr<Tool>> tools_;  // the first `used_` are of this life, in the order of loading
+  std::vector<std::unique_ptr<Tool>> tools_;  // the first `used_` are of this runtime, in loading order
   size_t used_ = 0;
   HsaTools hsa_tools_;
-  std::vector<bool> is_hsa_tool_;  // of all that are loaded, in that order
-  std::vector<Tool*> layer_;       // of the layer that is being loaded, in that order
+  std::vector<bool> is_hsa_tool_;  // for all loaded tools, in loading order
+  std::vector<Tool*> layer_;       // of the layer that is being loaded, in loading order
   uint32_t layers_ = 0;
-  bool abandoned_ = false;  // this is a child that a tool has forked while it was loaded
+  bool abandoned_ = false;  // a tool has forked this child while it was loaded
 
   mutable Mutex facts_mutex_;
   std::vector<ToolFacts> facts_ RIGEL_GUARDED_BY(facts_mutex_);
@@ -52,7 +52,7 @@ class ToolSet {
 };
 
 ToolSet& tool_set() {
-  alignas(ToolSet) static std::byte place[sizeof(ToolSet)];  // never destroyed, and there without memory
+  alignas(ToolSet) static std::byte place[sizeof(ToolSet)];  // never destroyed, and allocated statically
   static auto* const set = new (place) ToolSet;
   return *set;
 }
@@ -70,7 +70,7 @@ void say(Runtime& runtime, Outcome outcome, const std::string& name, std::string
   runtime.report().add(Stage::kTool, outcome, name, text);
 }
 
-// A mistyped name would go unnoticed.
+// Reports patterns without matches, because a misspelled name would have no effect.
 void warn_of_unused_patterns(const PluginConfig& plugin, Runtime& runtime) {
   const auto functions = tool_functions();
   for (const std::string& pattern : plugin.intercept) {
@@ -123,7 +123,7 @@ bool ToolSet::load_one(const PluginConfig& plugin, OpenedPlugin& opened, ApiTabl
     return false;
   }
   if (plugin.abi == PluginAbi::kHsaTools) {
-    close_layer(tables, runtime);  // of those that are behind it
+    close_layer(tables, runtime);  // the layer of the previous, inner tools
     return load_hsa_tool(plugin, opened.path, tables, runtime);
   }
   if (layer_.size() == kMaxTools) return refuse(fmt::format("more than {} tools in succession", kMaxTools));
@@ -135,7 +135,7 @@ bool ToolSet::load_one(const PluginConfig& plugin, OpenedPlugin& opened, ApiTabl
   if (used_ == tools_.size()) tools_.push_back(std::make_unique<Tool>());
   Tool& tool = *tools_[used_];
   const auto functions = tool_functions();
-  // A tool that is loaded is in these lists whatever fails after that: it has to be unloaded.
+  // Reserves before loading, because a loaded tool must be in these lists to be unloaded.
   is_hsa_tool_.reserve(is_hsa_tool_.size() + 1);
   layer_.reserve(layer_.size() + 1);
   facts_of_layer_.reserve(facts_of_layer_.size() + 1);
@@ -161,7 +161,7 @@ bool ToolSet::load_one(const PluginConfig& plugin, OpenedPlugin& opened, ApiTabl
   return true;
 }
 
-// Wraps what the layer's tools want, and says so. They were loaded innermost first.
+// Wraps the functions that the layer's tools observe, and reports it. They were loaded innermost first.
 void ToolSet::close_layer(ApiTables& tables, Runtime& runtime) {
   if (layer_.empty()) return;
   const std::vector<Tool*> outermost_first(layer_.rbegin(), layer_.rend());
@@ -190,7 +190,7 @@ Status ToolSet::load(ApiTables& tables, Runtime& runtime) {
   facts_of_layer_.clear();
   is_hsa_tool_.clear();
   const auto& plugins = runtime.config().plugins;
-  // Before the first layer, whose wrappers keep what they find.
+  // Before the first layer, whose wrappers keep the found entries.
   if (std::any_of(plugins.begin(), plugins.end(), [](const PluginConfig& plugin) {
         return plugin.enabled && plugin.abi == PluginAbi::kHsaTools;
       }))
@@ -227,7 +227,7 @@ void ToolSet::unload() noexcept {
   packet_tools().use({}, nullptr);
   while (!is_hsa_tool_.empty()) {
     const bool is_hsa_tool = is_hsa_tool_.back();
-    is_hsa_tool_.pop_back();  // before the tool is called, which may fork: there are none in the child
+    is_hsa_tool_.pop_back();  // before the call of the tool, which may fork: the child has no tools
     if (is_hsa_tool) {
       hsa_tools_.unload_last();
     } else {
@@ -237,7 +237,7 @@ void ToolSet::unload() noexcept {
 }
 
 void ToolSet::abandon() noexcept {
-  new (&facts_mutex_) Mutex;  // which a thread may hold that is not in this process
+  new (&facts_mutex_) Mutex;  // a thread that does not exist in this process may hold it
   packet_tools().abandon();
   KeepTools::reset_after_fork();
   for (const auto& tool : tools_) tool->abandon();
@@ -257,7 +257,7 @@ hsa_status_t iterate_tools(Runtime& runtime, hsa_status_t (*callback)(const hsa_
                            void* data) {
   std::vector<ToolFacts> all = tool_set().facts();
   std::reverse(all.begin(), all.end());
-  // What is there besides, by name.
+  // Other installed tools, by name.
   std::error_code ignored;
   std::vector<std::filesystem::path> libraries;
   for (const auto& entry :

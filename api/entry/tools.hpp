@@ -1,4 +1,4 @@
-// The tools of the process: loaded in the first hsa_init, put into the open tables, and ended in the last
+// Tools of the process: loaded in the first hsa_init, stored to the open tables, and unloaded in the last
 // hsa_shut_down. One thread at a time.
 #pragma once
 
@@ -8,20 +8,20 @@
 
 namespace rigel::api {
 
-/// Loads the tools that the configuration and the environment name, innermost first, and puts them into
-/// `tables`, which are current already: a tool may call the API while it is loaded. What became of each is in
-/// the runtime's report. Fails if a tool fails of which the configuration says that it must not.
+/// Loads the tools of the configuration and the environment, innermost first, and stores them to `tables`,
+/// which are current: a tool may call the API while it is loaded. Reports the result of each. Fails if a tool
+/// fails whose configuration forbids it.
 Status load_tools(ApiTables& tables, Runtime& runtime);
 
-/// Ends them, the last loaded first. The runtime is still open.
+/// Unloads the tools, the last loaded first. The runtime is still open.
 void unload_tools() noexcept;
 
-/// Calls back for each tool of this life of the runtime, the outermost first, and for those that are installed and
-/// not named. Any thread. Returns what the callback returns if that is not success, which ends it.
+/// Calls `callback` for each tool of this runtime, outermost first, and for other installed tools. Stops at
+/// and returns the callback's first status other than success. Any thread.
 hsa_status_t iterate_tools(Runtime& runtime, hsa_status_t (*callback)(const hsa_ven_rigel_tool_t*, void*),
                            void* data);
 
-/// Forgets them in a forked child.
+/// Drops the tools in a forked child.
 void abandon_tools() noexcept;
 
 }  // namespace rigel::api

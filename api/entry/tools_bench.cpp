@@ -1,6 +1,6 @@
-// What tools cost that do next to nothing: calls through chains of them beside a call that none sees, and packets
-// of four producers through one of them beside packets that none sees. In turns, and the least time of each, because
-// other work comes and goes.
+// Cost of tools that do nearly nothing: calls through chains of them compared with a call that no tool
+// observes, and packets of four producers through one of them compared with packets that no tool observes.
+// Measurements alternate, and the minimum of each is used, because of other work on the machine.
 #include <benchmark/benchmark.h>
 #include <hsa/hsa.h>
 #include <unistd.h>
@@ -26,7 +26,7 @@ double processor_ns() {
   return static_cast<double>(time.tv_sec) * 1e9 + static_cast<double>(time.tv_nsec);
 }
 
-/// A runtime with tools of these names, the first outermost.
+/// A runtime with tools of these names, outermost first.
 class Runtime {
  public:
   explicit Runtime(const std::vector<std::string>& tools) {
@@ -63,14 +63,15 @@ double ns_a_call(const Call& call) {
   return (processor_ns() - begin) / kCalls;
 }
 
-// A tool's own work, as little as it can be.
+// Minimal work of a tool.
 [[gnu::noinline]] int32_t do_nothing(void*, void*) {
   benchmark::ClobberMemory();
   return 0;
 }
 int32_t (*volatile tool)(void*, void*) = do_nothing;
 
-// hsa_signal_load_relaxed is seen by that many, hsa_signal_load_scacquire, which takes as long, by none.
+// The argument's number of tools observe hsa_signal_load_relaxed; none observes hsa_signal_load_scacquire,
+// which takes as long.
 void a_call(benchmark::State& state) {
   const auto count = static_cast<size_t>(state.range(0));
   std::vector<std::string> names;
@@ -98,7 +99,7 @@ void a_call(benchmark::State& state) {
   const double own = with_own - unseen;
   state.counters["own_ns"] = own;
   state.counters["p50_ns"] =
-      (seen - unseen) / static_cast<double>(count) - own;  // a tool, above its own work
+      (seen - unseen) / static_cast<double>(count) - own;  // per tool, without its work
   state.counters["at_most_ns"] = 5;
 }
 BENCHMARK(a_call)->ArgName("tools")->Arg(0)->Arg(1)->Arg(3)->Arg(8)->Iterations(100);
@@ -116,8 +117,8 @@ hsa_agent_t cpu_agent() {
   return found;
 }
 
-// Nanoseconds for each barrier packet of four producers: by a clock, because producers that wait for room in the
-// ring take processor time for nothing. 0: it failed.
+// Nanoseconds per barrier packet of four producers: wall time, because producers that wait for room in the
+// ring use CPU time without progress. 0: it failed.
 double ns_a_packet(const std::vector<std::string>& tools) {
   constexpr int64_t kEach = 50'000;
   constexpr int kProducers = 4;

@@ -1,4 +1,4 @@
-// Tools of the runtime's own ABI: their order, what they may do, and what becomes of those that misbehave.
+// Tools of Rigel's ABI: order, permitted actions, and failures.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <hsa/hsa_ext_amd.h>
@@ -29,7 +29,7 @@ using ::testing::IsEmpty;
 using ::testing::IsSupersetOf;
 using ::testing::Not;
 
-// Makes calls that are not noted, and then one that is.
+// Makes calls without recording, and then a recorded one.
 int64_t load_a_signal(ToolChain& chain, int64_t value) {
   hsa_signal_t signal{};
   EXPECT_EQ(hsa_signal_create(value, 0, nullptr, &signal), HSA_STATUS_SUCCESS);
@@ -42,7 +42,7 @@ int64_t load_a_signal(ToolChain& chain, int64_t value) {
   return seen;
 }
 
-TEST(Tools, AreLoadedInnermostFirstAndUnloadedTheOtherWayRound) {
+TEST(Tools, AreLoadedInnermostFirstAndUnloadedInReverse) {
   ToolChain chain{{.name = "a"}, {.name = "b"}};
   ASSERT_EQ(chain.open(), HSA_STATUS_SUCCESS);
   EXPECT_THAT(chain.recorder.take(), ElementsAre("b load", "a load"));
@@ -51,7 +51,7 @@ TEST(Tools, AreLoadedInnermostFirstAndUnloadedTheOtherWayRound) {
               ElementsAre("a > hsa_shut_down", "b > hsa_shut_down", "a unload", "b unload"));
 }
 
-TEST(Tools, SeeACallInTheOrderOfTheConfiguration) {
+TEST(Tools, ObserveCallsInConfiguredOrder) {
   ToolChain chain{{.name = "a"}, {.name = "b"}};
   ASSERT_EQ(chain.open(), HSA_STATUS_SUCCESS);
   EXPECT_EQ(load_a_signal(chain, 7), 7);
@@ -60,7 +60,7 @@ TEST(Tools, SeeACallInTheOrderOfTheConfiguration) {
                           "b < hsa_signal_load_relaxed", "a < hsa_signal_load_relaxed"));
 }
 
-TEST(Tools, SeeACallByItsSecondName) {
+TEST(Tools, ObserveCallsOfAliases) {
   ToolChain chain{{.name = "a"}};
   ASSERT_EQ(chain.open(), HSA_STATUS_SUCCESS);
   hsa_signal_t signal{};
@@ -74,7 +74,7 @@ TEST(Tools, SeeACallByItsSecondName) {
   hsa_signal_destroy(signal);
 }
 
-TEST(Tools, InterceptWhatTheConfigurationAndTheyThemselvesName) {
+TEST(Tools, InterceptConfiguredAndRequestedFunctions) {
   ToolChain chain{{.name = "a", .more = R"("intercept": ["*_load_*", "hsa_init"])"},
                   {.name = "b", .options = R"("only_signals": true)"}};
   ASSERT_EQ(chain.open(), HSA_STATUS_SUCCESS);
@@ -87,7 +87,7 @@ TEST(Tools, InterceptWhatTheConfigurationAndTheyThemselvesName) {
   EXPECT_THAT(chain.recorder.take(), IsEmpty());
 }
 
-TEST(Tools, MayChangeArgumentsAndResults) {
+TEST(Tools, CanChangeArgumentsAndResults) {
   ToolChain chain{{.name = "a", .options = R"("negate": true)"},
                   {.name = "b", .options = R"("double": true)"}};
   ASSERT_EQ(chain.open(), HSA_STATUS_SUCCESS);
@@ -98,7 +98,7 @@ TEST(Tools, MayChangeArgumentsAndResults) {
   hsa_signal_destroy(signal);
 }
 
-TEST(Tools, MayAnswerACallThemselves) {
+TEST(Tools, CanAnswerCalls) {
   ToolChain chain{{.name = "a"}, {.name = "b", .options = R"("answer": true)"}, {.name = "c"}};
   ASSERT_EQ(chain.open(), HSA_STATUS_SUCCESS);
   EXPECT_EQ(load_a_signal(chain, 7), 4711);
@@ -107,7 +107,7 @@ TEST(Tools, MayAnswerACallThemselves) {
                           "b < hsa_signal_load_relaxed", "a < hsa_signal_load_relaxed"));
 }
 
-TEST(Tools, AreNotCalledForWhatTheyCall) {
+TEST(Tools, AreNotCalledForOwnCalls) {
   ToolChain chain{{.name = "a", .options = R"("call_within": true)"}, {.name = "b"}};
   ASSERT_EQ(chain.open(), HSA_STATUS_SUCCESS);
   EXPECT_EQ(load_a_signal(chain, 7), 7);
@@ -116,7 +116,7 @@ TEST(Tools, AreNotCalledForWhatTheyCall) {
                           "b < hsa_signal_load_relaxed", "a < hsa_signal_load_relaxed"));
 }
 
-TEST(Tools, SeeCallsOfTheApplicationsCallbacks) {
+TEST(Tools, ObserveCallsInApplicationCallbacks) {
   ToolChain chain{{.name = "a"}};
   ASSERT_EQ(chain.open(), HSA_STATUS_SUCCESS);
   chain.recorder.take();
@@ -131,7 +131,7 @@ TEST(Tools, SeeCallsOfTheApplicationsCallbacks) {
                                                  "a < hsa_agent_get_info", "a < hsa_iterate_agents"));
 }
 
-// With the ids of calls counted as they appear.
+// Replaces ids of calls by their order of appearance.
 std::vector<std::string> renumbered(const std::vector<std::string>& lines) {
   std::map<std::string, size_t> numbers{{"0", 0}};
   std::vector<std::string> out;
@@ -148,7 +148,7 @@ std::vector<std::string> renumbered(const std::vector<std::string>& lines) {
   return out;
 }
 
-// Between them is one of ROCr's ABI, through which a call comes to the inner one.
+// A ROCr-ABI tool is between them, and forwards a call to the inner one.
 class ToolsOnBothSides : public ::testing::Test {
  protected:
   static constexpr const char* kIds = R"("ids": true, "activities": true)";
@@ -158,7 +158,7 @@ class ToolsOnBothSides : public ::testing::Test {
                    {.name = "inner", .options = kIds}};
 };
 
-TEST_F(ToolsOnBothSides, SeeOneCall) {
+TEST_F(ToolsOnBothSides, ObserveSameCall) {
   ASSERT_EQ(chain_.open(), HSA_STATUS_SUCCESS);
   chain_.recorder.take();
   hsa_iterate_agents(
@@ -173,7 +173,7 @@ TEST_F(ToolsOnBothSides, SeeOneCall) {
                           "inner < hsa_iterate_agents", "outer < hsa_iterate_agents"));
 }
 
-TEST_F(ToolsOnBothSides, SeeCallsOfTheOneBetweenWithin) {
+TEST_F(ToolsOnBothSides, ObserveNestedCallsOfMiddleTool) {
   ASSERT_EQ(chain_.open(), HSA_STATUS_SUCCESS);
   hsa_signal_t signal{};
   ASSERT_EQ(hsa_signal_create(1, 0, nullptr, &signal), HSA_STATUS_SUCCESS);
@@ -191,7 +191,7 @@ TEST_F(ToolsOnBothSides, SeeCallsOfTheOneBetweenWithin) {
   hsa_signal_destroy(signal);
 }
 
-TEST_F(ToolsOnBothSides, AreToldOfACopyByTheCallThatTheySaw) {
+TEST_F(ToolsOnBothSides, ReceiveCopyWithObservedCall) {
   ASSERT_EQ(chain_.open(), HSA_STATUS_SUCCESS);
   const hsa_agent_t agent = cpu_agent();
   const hsa_signal_t done = make_signal(1);
@@ -210,7 +210,7 @@ TEST_F(ToolsOnBothSides, AreToldOfACopyByTheCallThatTheySaw) {
   hsa_signal_destroy(done);
 }
 
-TEST(Tools, ThatFailOrThrowAreLeftOutAndTheOthersStay) {
+TEST(Tools, FailingToolsAreSkipped) {
   ToolChain chain{{.name = "fails", .options = R"("fail": true)"},
                   {.name = "throws", .options = R"("throw_in_load": true)"},
                   {.name = "missing", .library = "libhsa_tool_nowhere.so"},
@@ -224,7 +224,7 @@ TEST(Tools, ThatFailOrThrowAreLeftOutAndTheOthersStay) {
   EXPECT_THAT(chain.recorder.take(), ElementsAre("good > hsa_shut_down", "good unload"));
 }
 
-TEST(Tools, ThatMustNotFailKeepTheRuntimeClosed) {
+TEST(Tools, RequiredToolFailureFailsInit) {
   ToolChain chain{{.name = "fails", .options = R"("fail": true)", .more = R"("on_error": "fail")"},
                   {.name = "good"}};
   EXPECT_NE(chain.open(), HSA_STATUS_SUCCESS);
@@ -233,7 +233,7 @@ TEST(Tools, ThatMustNotFailKeepTheRuntimeClosed) {
   EXPECT_EQ(hsa_system_get_info(HSA_SYSTEM_INFO_TIMESTAMP, &time), HSA_STATUS_ERROR_NOT_INITIALIZED);
 }
 
-// Opens the chain and returns what the log says.
+// Opens the chain and returns the log.
 std::string log_of(ToolChain& chain, hsa_status_t& status) {
   ::testing::internal::CaptureStderr();
   ::setenv("HSA_LOADER_DEBUG", "error", 1);
@@ -242,7 +242,7 @@ std::string log_of(ToolChain& chain, hsa_status_t& status) {
   return ::testing::internal::GetCapturedStderr();
 }
 
-TEST(Tools, WithWrongOptionsAreNotLoadedAndEachMistakeIsTold) {
+TEST(Tools, InvalidOptionsAreReportedSeparately) {
   ToolChain chain{{.name = "a", .options = R"("mistaken": true)"},
                   {.name = "b"},
                   {.name = "off", .options = R"("mistaken": true)", .more = R"("enabled": false)"},
@@ -259,7 +259,7 @@ TEST(Tools, WithWrongOptionsAreNotLoadedAndEachMistakeIsTold) {
   EXPECT_THAT(said, Not(HasSubstr("/plugins/2"))) << "which is not used";
 }
 
-TEST(Tools, HaveAWarningOfPatternsThatMatchNoFunction) {
+TEST(Tools, UnmatchedPatternsAreReported) {
   ToolChain chain{{.name = "a", .more = R"("intercept": ["hsa_que_*", "hsa_queue_*"])"}};
   hsa_status_t status = HSA_STATUS_ERROR;
   const std::string said = log_of(chain, status);
@@ -268,13 +268,13 @@ TEST(Tools, HaveAWarningOfPatternsThatMatchNoFunction) {
   EXPECT_THAT(said, Not(HasSubstr("hsa_queue_")));
 }
 
-TEST(Tools, ThatMustNotFailAndHaveWrongOptionsKeepTheRuntimeClosed) {
+TEST(Tools, RequiredToolWithInvalidOptionsFailsInit) {
   ToolChain chain{{.name = "a", .options = R"("mistaken": true)", .more = R"("on_error": "fail")"}};
   EXPECT_EQ(chain.open(), HSA_STATUS_ERROR_INVALID_FILE);
   EXPECT_THAT(chain.recorder.take(), IsEmpty());
 }
 
-TEST(Tools, HaveTheirMistakesToldWithThoseOfTheRestOfTheFile) {
+TEST(Tools, OptionErrorsAreReportedWithOtherErrors) {
   ToolChain chain{{.name = "a", .options = R"("mistaken": true)"},
                   {.name = "b", .more = R"("enabled": 1)"},
                   {.name = "c", .library = "libhsa_tool_nowhere.so"}};
@@ -288,7 +288,7 @@ TEST(Tools, HaveTheirMistakesToldWithThoseOfTheRestOfTheFile) {
   EXPECT_THAT(said, HasSubstr("libhsa_tool_nowhere.so: No such file"));
 }
 
-TEST(Tools, ThatThrowInACallbackAreNotCalledAgain) {
+TEST(Tools, ThrowingToolIsNotCalledAgain) {
   ToolChain chain{{.name = "throws", .options = R"("throw_in_enter": true)"}, {.name = "good"}};
   ASSERT_EQ(chain.open(), HSA_STATUS_SUCCESS);
   EXPECT_EQ(load_a_signal(chain, 7), 7);
@@ -298,7 +298,7 @@ TEST(Tools, ThatThrowInACallbackAreNotCalledAgain) {
   EXPECT_THAT(chain.recorder.take(), ElementsAre("good > hsa_shut_down", "throws unload", "good unload"));
 }
 
-TEST(Tools, MayInitialiseTheRuntimeInLoadAndNotInUnload) {
+TEST(Tools, CanInitialiseInLoadOnly) {
   ToolChain chain{{.name = "a", .options = R"("init_in_load": true, "init_in_unload": true)"}};
   ASSERT_EQ(chain.open(), HSA_STATUS_SUCCESS);
   chain.close();
@@ -307,11 +307,11 @@ TEST(Tools, MayInitialiseTheRuntimeInLoadAndNotInUnload) {
   EXPECT_EQ(hsa_system_get_info(HSA_SYSTEM_INFO_TIMESTAMP, &time), HSA_STATUS_ERROR_NOT_INITIALIZED);
 }
 
-TEST(Tools, ComeBackWithTheRuntime) {
+TEST(Tools, AreLoadedAgainByNextRuntime) {
   ToolChain chain{{.name = "a"}};
-  for (int life = 0; life < 3; ++life) {
+  for (int round = 0; round < 3; ++round) {
     ASSERT_EQ(chain.open(), HSA_STATUS_SUCCESS);
-    EXPECT_EQ(load_a_signal(chain, life), life);
+    EXPECT_EQ(load_a_signal(chain, round), round);
     chain.close();
     EXPECT_THAT(chain.recorder.take(),
                 ElementsAre("a > hsa_signal_load_relaxed", "a < hsa_signal_load_relaxed", "a > hsa_shut_down",
@@ -319,13 +319,13 @@ TEST(Tools, ComeBackWithTheRuntime) {
   }
 }
 
-// Each thread's reference may be the last, and another's hsa_init under way.
-TEST(Tools, AreNotUnloadedWhileTheyAreCalled) {
+// Each thread's reference may be the last, while another calls hsa_init.
+TEST(Tools, AreNotUnloadedDuringCalls) {
   ToolChain chain{{.name = "a"}, {.name = "b"}};
   std::vector<std::thread> threads;
   for (int i = 0; i < 4; ++i) {
     threads.emplace_back([] {
-      for (int life = 0; life < 100; ++life) {
+      for (int round = 0; round < 100; ++round) {
         EXPECT_EQ(hsa_init(), HSA_STATUS_SUCCESS);
         uint64_t time = 0;
         EXPECT_EQ(hsa_system_get_info(HSA_SYSTEM_INFO_TIMESTAMP, &time), HSA_STATUS_SUCCESS);
@@ -338,10 +338,10 @@ TEST(Tools, AreNotUnloadedWhileTheyAreCalled) {
   for (auto& thread : threads) thread.join();
 }
 
-// Nobody waits for the handler, which the end of the runtime finds at work.
-TEST(Tools, AreNotUnloadedWhileAHandlerCallsThem) {
+// Without waiting for the handler, which runs when the runtime ends.
+TEST(Tools, AreNotUnloadedDuringHandlers) {
   ToolChain chain{{.name = "a"}, {.name = "b"}};
-  for (int life = 0; life < 20; ++life) {
+  for (int round = 0; round < 20; ++round) {
     ASSERT_EQ(chain.open(), HSA_STATUS_SUCCESS);
     hsa_signal_t signal{};
     ASSERT_EQ(hsa_signal_create(1, 0, nullptr, &signal), HSA_STATUS_SUCCESS);
@@ -358,7 +358,7 @@ TEST(Tools, AreNotUnloadedWhileAHandlerCallsThem) {
   }
 }
 
-TEST(Tools, AreNotCalledInAForkedChildBeforeItInitialises) {
+TEST(Tools, AreNotCalledInForkedChildBeforeInit) {
   ToolChain chain{{.name = "a"}};
   ASSERT_EQ(chain.open(), HSA_STATUS_SUCCESS);
   chain.recorder.take();

@@ -1,4 +1,4 @@
-// The functions that answer only that they are not available, made from the list.
+// Functions that return only an unsupported status, generated from the list.
 #include "api/entry/functions.hpp"
 #include "core/base/status.hpp"
 

@@ -1,4 +1,4 @@
-// Virtual memory management: the work is in core/memory/virtual_memory.hpp.
+// Virtual memory management. Implemented in core/memory/virtual_memory.hpp.
 #include "api/entry/functions.hpp"
 #include "core/runtime/runtime.hpp"
 

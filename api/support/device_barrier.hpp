@@ -1,17 +1,17 @@
-// What has to happen between stores to memory and the store to a device's register that announces them.
+// Barriers between stores to memory and the store to a device's register that announces them.
 #pragma once
 
 #include <atomic>
 
 namespace rigel {
 
-/// The calling thread's earlier stores to write-back memory are visible to a device before its later store to
-/// a register of that device. Release order of C++ does not say so: it is about threads, and a register is no
-/// memory.
+/// Makes the calling thread's earlier stores to write-back memory visible to a device before its later store
+/// to a register of that device. Release order of C++ is not sufficient: it orders threads, and a register is
+/// not memory.
 ///
-/// x86-64: stores to write-back memory and to registers keep their order (Intel SDM, volume 3, "Memory
-/// Ordering"). AArch64: DMB OSHST, whose domain has devices in it; Linux orders MMIO by the same (arch/arm64,
-/// __iowmb). STLR alone orders for the domain of the memory that is stored to.
+/// x86-64: stores to write-back memory and to registers stay in order (Intel SDM, volume 3, "Memory
+/// Ordering"). AArch64: DMB OSHST, whose shareability domain contains devices; Linux orders MMIO by the same
+/// (arch/arm64, __iowmb). STLR orders only for the domain of the stored memory.
 inline void order_stores_before_register() noexcept {
 #if defined(__x86_64__)
   std::atomic_signal_fence(std::memory_order_release);
@@ -22,7 +22,7 @@ inline void order_stores_before_register() noexcept {
 #endif
 }
 
-/// The same, and for stores to write-combined memory, which x86-64 reorders.
+/// Does the same for stores to write-combined memory, which x86-64 reorders.
 inline void order_write_combined_stores_before_register() noexcept {
 #if defined(__x86_64__)
   asm volatile("sfence" ::: "memory");

@@ -1,10 +1,10 @@
-// Writes that fail with an error number and no signal. A write to a pipe without readers raises SIGPIPE, and
-// one beyond RLIMIT_FSIZE (`ulimit -f`) SIGXFSZ, as does ftruncate() of a memfd. Both end a program by default,
-// which a library in that program must not do.
+// Writes that fail with an error number instead of a signal. A write to a pipe without readers raises
+// SIGPIPE. A write beyond RLIMIT_FSIZE (`ulimit -f`), or ftruncate() of a memfd beyond it, raises SIGXFSZ.
+// Both end a program by default, which a library in that program must not do.
 //
 //   const ssize_t written = without_file_signals([&] { return ::write(fd, bytes, size); });
 //
-// Threads: any. The signals of other threads and of other processes are left as they are.
+// *Threads:* any thread. Signals of other threads and processes are unaffected.
 #pragma once
 
 #include <pthread.h>
@@ -15,8 +15,8 @@
 
 namespace rigel {
 
-/// Calls `call`, which makes one system call and reports by a negative result and errno. Returns its result
-/// and leaves errno as `call` does; EPIPE and EFBIG come without their signals.
+/// Runs `call`, which makes one system call and reports failure by a negative result and errno. Returns its
+/// result and keeps its errno; EPIPE and EFBIG come without signals.
 template <class Call>
 auto without_file_signals(Call call) {
   sigset_t held, before, pending;

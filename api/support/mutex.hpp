@@ -1,8 +1,8 @@
-// Mutexes, locks and condition variables that clang's -Wthread-safety knows, and the attributes by which a declaration
-// says which lock guards it.
+// Mutexes, locks and condition variables for clang's -Wthread-safety, and attributes that declare which lock
+// guards a variable.
 //
-// The classes are those of the standard library, with attributes and nothing else: same cost, same behaviour. Builds
-// with clang check them (cmake/RigelOptions.cmake); GCC does not see the attributes.
+// The classes are those of the standard library with attributes: same cost, same behaviour. Builds with clang
+// check them (cmake/RigelOptions.cmake); GCC ignores the attributes.
 //
 //   Mutex mutex_;
 //   std::vector<Job> jobs_ RIGEL_GUARDED_BY(mutex_);       // read and written under mutex_ only
@@ -22,30 +22,29 @@
 #define RIGEL_THREAD_ATTRIBUTE(...)
 #endif
 
-/// Of a variable: read and written only while the mutex is held (a SharedMutex held shared lets it be read).
+/// For a variable: read and written only while the mutex is held (a SharedMutex held shared allows reads).
 #define RIGEL_GUARDED_BY(mutex) RIGEL_THREAD_ATTRIBUTE(guarded_by(mutex))
-/// Of a pointer: the same for what it points to.
+/// For a pointer: the same for its target.
 #define RIGEL_PT_GUARDED_BY(mutex) RIGEL_THREAD_ATTRIBUTE(pt_guarded_by(mutex))
-/// Of a function: its caller holds the mutexes, shared at least in the second form.
+/// For a function: its caller holds the mutexes, at least shared in the second form.
 #define RIGEL_REQUIRES(...) RIGEL_THREAD_ATTRIBUTE(requires_capability(__VA_ARGS__))
 #define RIGEL_REQUIRES_SHARED(...) RIGEL_THREAD_ATTRIBUTE(requires_shared_capability(__VA_ARGS__))
-/// Of a function: its caller does not hold the mutexes.
+/// For a function: its caller does not hold the mutexes.
 #define RIGEL_EXCLUDES(...) RIGEL_THREAD_ATTRIBUTE(locks_excluded(__VA_ARGS__))
-/// Of a function: it returns with the mutexes held, or with them released.
+/// For a function: it returns with the mutexes held, or released.
 #define RIGEL_ACQUIRE(...) RIGEL_THREAD_ATTRIBUTE(acquire_capability(__VA_ARGS__))
 #define RIGEL_ACQUIRE_SHARED(...) RIGEL_THREAD_ATTRIBUTE(acquire_shared_capability(__VA_ARGS__))
 #define RIGEL_TRY_ACQUIRE(...) RIGEL_THREAD_ATTRIBUTE(try_acquire_capability(__VA_ARGS__))
 #define RIGEL_RELEASE(...) RIGEL_THREAD_ATTRIBUTE(release_capability(__VA_ARGS__))
 #define RIGEL_RELEASE_SHARED(...) RIGEL_THREAD_ATTRIBUTE(release_shared_capability(__VA_ARGS__))
 #define RIGEL_RELEASE_ANY(...) RIGEL_THREAD_ATTRIBUTE(release_generic_capability(__VA_ARGS__))
-/// Of a function that returns a reference to a mutex: which one.
+/// For a function that returns a reference to a mutex: which one.
 #define RIGEL_RETURNS_LOCK(mutex) RIGEL_THREAD_ATTRIBUTE(lock_returned(mutex))
-/// Of a function that the analysis cannot follow. A comment says why it is right.
+/// For a function that the analysis cannot follow. A comment gives the reason why it is correct.
 #define RIGEL_UNCHECKED_LOCKS RIGEL_THREAD_ATTRIBUTE(no_thread_safety_analysis)
 
 namespace rigel {
 
-/// std::mutex.
 class RIGEL_THREAD_ATTRIBUTE(capability("mutex")) Mutex {
  public:
   constexpr Mutex() noexcept = default;
@@ -58,7 +57,6 @@ class RIGEL_THREAD_ATTRIBUTE(capability("mutex")) Mutex {
   std::mutex mutex_;
 };
 
-/// std::shared_mutex.
 class RIGEL_THREAD_ATTRIBUTE(capability("mutex")) SharedMutex {
  public:
   void lock() RIGEL_ACQUIRE() { mutex_.lock(); }
@@ -70,11 +68,11 @@ class RIGEL_THREAD_ATTRIBUTE(capability("mutex")) SharedMutex {
   std::shared_mutex mutex_;
 };
 
-/// Holds a Mutex as long as it lives, but for the time between unlock() and lock(): std::unique_lock.
+/// Holds a Mutex while it lives, except between unlock() and lock(): std::unique_lock.
 class RIGEL_THREAD_ATTRIBUTE(scoped_lockable) MutexLock {
  public:
   explicit MutexLock(Mutex& mutex) RIGEL_ACQUIRE(mutex) : lock_(mutex.mutex_) {}
-  /// Takes over a Mutex that the caller holds already, as after try_lock().
+  /// Adopts a Mutex that the caller holds, for example after try_lock().
   MutexLock(Mutex& mutex, std::adopt_lock_t adopt) RIGEL_REQUIRES(mutex) : lock_(mutex.mutex_, adopt) {}
   ~MutexLock() RIGEL_RELEASE() = default;
   MutexLock(const MutexLock&) = delete;
@@ -87,11 +85,11 @@ class RIGEL_THREAD_ATTRIBUTE(scoped_lockable) MutexLock {
   std::unique_lock<std::mutex> lock_;
 };
 
-/// Releases a Mutex that the caller holds as long as it lives, for a function that has to let go of it for a while.
+/// Releases a held Mutex while it lives, for a function that must not hold it for a time.
 class RIGEL_THREAD_ATTRIBUTE(scoped_lockable) MutexUnlock {
  public:
   explicit MutexUnlock(Mutex& mutex) RIGEL_RELEASE(mutex) : mutex_(mutex) { mutex_.unlock(); }
-  // The attribute of the analysis for "undoes what the constructor did".
+  // The analysis's attribute for "reverts the constructor".
   ~MutexUnlock() RIGEL_RELEASE() { relock(); }
   MutexUnlock(const MutexUnlock&) = delete;
   MutexUnlock& operator=(const MutexUnlock&) = delete;
@@ -101,7 +99,7 @@ class RIGEL_THREAD_ATTRIBUTE(scoped_lockable) MutexUnlock {
   Mutex& mutex_;
 };
 
-/// Holds a SharedMutex alone as long as it lives.
+/// Holds a SharedMutex exclusively while it lives.
 class RIGEL_THREAD_ATTRIBUTE(scoped_lockable) WriterLock {
  public:
   explicit WriterLock(SharedMutex& mutex) RIGEL_ACQUIRE(mutex) : mutex_(mutex) { mutex_.lock(); }
@@ -113,7 +111,7 @@ class RIGEL_THREAD_ATTRIBUTE(scoped_lockable) WriterLock {
   SharedMutex& mutex_;
 };
 
-/// Holds a SharedMutex with others as long as it lives.
+/// Holds a SharedMutex shared while it lives.
 class RIGEL_THREAD_ATTRIBUTE(scoped_lockable) ReaderLock {
  public:
   explicit ReaderLock(SharedMutex& mutex) RIGEL_ACQUIRE_SHARED(mutex) : mutex_(mutex) {
@@ -127,8 +125,8 @@ class RIGEL_THREAD_ATTRIBUTE(scoped_lockable) ReaderLock {
   SharedMutex& mutex_;
 };
 
-/// std::condition_variable. Its waits take no predicate, because the analysis does not look into lambdas as part of
-/// the function around them: write `while (!ready_) condition_.wait(lock);`.
+/// std::condition_variable. Its waits take no predicate, because the analysis does not treat lambdas as part
+/// of the enclosing function: write `while (!ready_) condition_.wait(lock);`.
 class Condition {
  public:
   void notify_one() noexcept { condition_.notify_one(); }

@@ -1,8 +1,8 @@
-// Takes back what a function has done when it ends early, by a return or because there is no memory: for what nothing
-// owns yet.
+// Reverts an operation when a function ends early, by a return or an exception, for resources without an
+// owner.
 //
 //   Undo free([&] { kfd.free_handle(handle); });
-//   books.emplace(handle, place);  // may throw
+//   table.emplace(handle, slot);  // may throw
 //   free.cancel();
 #pragma once
 
@@ -16,13 +16,13 @@ template <class Function>
 class Undo {
  public:
   explicit Undo(Function function) : function_(std::move(function)) {}
-  ~Undo() RIGEL_UNCHECKED_LOCKS {  // whoever has it holds what the function needs
+  ~Undo() RIGEL_UNCHECKED_LOCKS {  // the owner holds the locks that the function needs
     if (!cancelled_) function_();
   }
   Undo(const Undo&) = delete;
   Undo& operator=(const Undo&) = delete;
 
-  /// Something owns it now.
+  /// The resource has an owner now.
   void cancel() noexcept { cancelled_ = true; }
 
  private:

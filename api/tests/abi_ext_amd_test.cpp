@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// hsa_ext_amd.h, hsa_amd_tool.h and hsa_ven_amd_pc_sampling.h against the ABI of ROCr. What a compiler can
-// check is checked when this is compiled, here as C++ and in headers_amd_c.c as C; bit-fields and the two
-// inline functions are left for run time.
+// Compares hsa_ext_amd.h, hsa_amd_tool.h and hsa_ven_amd_pc_sampling.h with the ABI of ROCr: at compile time
+// where possible, here as C++ and in headers_amd_c.c as C; at run time for bit-fields and the two inline
+// functions.
 #include <gtest/gtest.h>
 #include <hsa/hsa_amd_tool.h>
 #include <hsa/hsa_ext_amd.h>
@@ -45,7 +45,7 @@ ABI_TYPEDEF(hsa_ven_amd_pcs_data_ready_callback_t,
 ABI_TYPEDEF(hsa_ven_amd_pcs_iterate_configuration_callback_t,
             hsa_status_t (*)(const hsa_ven_amd_pcs_configuration_t*, void*));
 
-// The statuses come from an enumeration without a name; callers cast them, as here.
+// The statuses are in an unnamed enumeration; callers cast them, as here.
 static_assert(static_cast<hsa_status_t>(HSA_STATUS_ERROR_NOT_SUPPORTED) == 47);
 
 #if !defined(HSA_RUNTIME_EXT_AMD_H_) || !defined(HSA_RUNTIME_AMD_TOOL_EVENTS_H_) || \
@@ -58,7 +58,7 @@ static_assert(static_cast<hsa_status_t>(HSA_STATUS_ERROR_NOT_SUPPORTED) == 47);
 
 namespace {
 
-// What the 32-bit word at `offset` of a zeroed `Record` holds after `set` has run on it.
+// Returns the 32-bit word at `offset` of a zeroed `Record` after `set`.
 template <typename Record, typename Set>
 uint32_t word_after(size_t offset, Set set) {
   Record record;
@@ -81,7 +81,7 @@ void expect_published_wave_word() {
 
 }  // namespace
 
-TEST(AieErtPacket, CommandWordFollowsTheVendorHeader) {
+TEST(AieErtPacket, CommandWordFollowsVendorHeader) {
   using Packet = hsa_amd_aie_ert_packet_t;
   constexpr size_t kWord = sizeof(hsa_amd_vendor_packet_header_t);
   EXPECT_EQ(word_after<Packet>(kWord, [](Packet& p) { p.state = 0xf; }), 0x0000000fu);
@@ -91,12 +91,12 @@ TEST(AieErtPacket, CommandWordFollowsTheVendorHeader) {
   EXPECT_EQ(word_after<Packet>(kWord, [](Packet& p) { p.type = 0xf; }), 0xf0000000u);
 }
 
-TEST(PcSample, WaveWordIsTheSameForBothMethods) {
+TEST(PcSample, WaveWordIsSameForBothMethods) {
   expect_published_wave_word<perf_sample_hosttrap_v1_t>();
   expect_published_wave_word<perf_sample_snapshot_v1_t>();
 }
 
-TEST(LaunchDescriptor, BitsOfItsWordsAreThePublishedOnes) {
+TEST(LaunchDescriptor, WordsHavePublishedBits) {
   using Prefetch = amd_data_prefetch_t;
   EXPECT_EQ(word_after<Prefetch>(0, [](Prefetch& p) { p.cooperative = 1; }), 0x00000001u);
   EXPECT_EQ(word_after<Prefetch>(0, [](Prefetch& p) { p.temporal = 3; }), 0x00000006u);
@@ -123,12 +123,12 @@ static_assert(offsetof(hsa_amd_memory_copy_op_t, wait.mask) == 88);
 static_assert(offsetof(hsa_amd_memory_copy_op_t, signal) == 96);
 static_assert(offsetof(hsa_amd_memory_copy_op_t, signal.data) == 112);
 
-TEST(VendorPackets, AreAsLongAsAnAqlPacket) {
+TEST(VendorPackets, HaveSizeOfAqlPacket) {
   EXPECT_EQ(sizeof(hsa_amd_barrier_value_packet_t), sizeof(hsa_kernel_dispatch_packet_t));
   EXPECT_EQ(sizeof(hsa_amd_aie_ert_packet_t), sizeof(hsa_kernel_dispatch_packet_t));
 }
 
-TEST(Flag64, SettingABitSetsThatBitAndNoOther) {
+TEST(Flag64, SettingBitSetsOnlyThatBit) {
   for (uint32_t bit = 0; bit < 64; ++bit) {
     uint8_t flags[8] = {};
     hsa_flag_set64(flags, bit);
@@ -141,7 +141,7 @@ TEST(Flag64, SettingABitSetsThatBitAndNoOther) {
   }
 }
 
-TEST(Flag64, SettingABitKeepsTheOthers) {
+TEST(Flag64, SettingBitKeepsOthers) {
   uint8_t flags[8] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f};
   hsa_flag_set64(flags, 0);
   EXPECT_FALSE(hsa_flag_isset64(flags, 63));
@@ -149,7 +149,7 @@ TEST(Flag64, SettingABitKeepsTheOthers) {
   for (uint8_t byte : flags) EXPECT_EQ(byte, 0xff);
 }
 
-TEST(MemoryProperties, AreNumbersOfBits) {
+TEST(MemoryProperties, AreBitNumbers) {
   uint8_t flags[8] = {};
   hsa_flag_set64(flags, HSA_AMD_MEMORY_PROPERTY_AGENT_IS_APU);
   EXPECT_EQ(flags[0], 2);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The core headers of the ROCr that is installed on the system, as a program built on them saw them.
-// In a namespace of its own, so that no type is defined in two ways in the test program.
+// The core headers of the system's ROCr, as programs use them. In a separate namespace, so that types have
+// one definition each in the test program.
 #include <cstddef>
 #include <cstdint>
 #include <iterator>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The amd_hsa headers, images, finalizer, aqlprofile and API tables against the ABI of ROCr. What a compiler
-// can check is checked when this is compiled, here as C++ and in headers_misc_c.c as C; macros and inline
-// functions are left for run time. The facts are in abi_misc/, one file for each header, in these words:
+// Compares the amd_hsa headers, images, finalizer, aqlprofile and API tables with the ABI of ROCr: at compile
+// time where possible, here as C++ and in headers_misc_c.c as C; at run time for macros and inline functions.
+// abi_misc/ has one file for each header, with these macros:
 //
 //   ABI_VALUE(name, value)                    an enumerator or a macro
 //   ABI_VARIABLE(name, value)                 a constant that is a variable
@@ -14,7 +14,7 @@
 //   ABI_ENTRY(table, function, offset)        the same in an API table, where its name ends in _fn
 //   ABI_TYPEDEF(name, type)                   another name for a type
 //   ABI_FUNCTION(name, result, (parameters))  a function with C linkage
-//   ABI_TABLE_FUNCTION                        one that is not exported
+//   ABI_TABLE_FUNCTION                        a function that is not exported
 #include <elf.h>
 #include <gtest/gtest.h>
 #include <hsa/amd_hsa_common.h>
@@ -38,7 +38,7 @@
 
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic ignored \
-    "-Wignored-attributes"  // Types are compared without their alignment, on purpose.
+    "-Wignored-attributes"  // Types are compared without their alignment on purpose.
 #endif
 
 #define ABI_VALUE(name, value) static_assert((name) == (value))
@@ -71,13 +71,13 @@
 #include "api/tests/abi_misc/hsa_ext_image.inc"
 #include "api/tests/abi_misc/hsa_ven_amd_aqlprofile.inc"
 
-// Enumerations without a name.
+// Unnamed enumerations.
 static_assert(std::is_same_v<std::underlying_type_t<decltype(ELF::EF_AMDGPU_MACH)>, unsigned>);
 static_assert(std::is_same_v<std::underlying_type_t<decltype(ELF::R_AMDGPU_ABS64)>, unsigned>);
 static_assert(static_cast<hsa_status_t>(HSA_EXT_STATUS_ERROR_IMAGE_SIZE_UNSUPPORTED) == 0x3001);
 static_assert(static_cast<hsa_agent_info_t>(HSA_EXT_AGENT_INFO_MAX_SAMPLER_HANDLERS) == 0x300b);
 
-// What ROCm 5's headers had and those of 2025 have not.
+// Present in ROCm 5's headers, but not in those of 2025.
 ABI_FIELD(amd_signal_t, legacy_hardware_doorbell_ptr, 8, volatile uint32_t*);
 ABI_FIELD(amd_queue_t, scratch_backing_memory_byte_size, 168, uint64_t);
 ABI_VALUE(R_AMDGPU_NONE, 0);
@@ -104,7 +104,7 @@ extern "C" uint32_t abi_misc_bits_in_c(uint32_t word, uint32_t value);
 
 namespace {
 
-TEST(AbiStrings, AreThoseOfRocr) {
+TEST(AbiStrings, MatchRocr) {
   EXPECT_STREQ(AMD_HSA_ABI_VERSION, "AMD GPU Architecture v0.35 (June 25, 2015)");
   EXPECT_STREQ(kAqlProfileLib,
                sizeof(void*) == 8 ? "libhsa-amd-aqlprofile64.so" : "libhsa-amd-aqlprofile.so");
@@ -117,7 +117,7 @@ TEST(AbiBits, GetReadsOneField) {
   EXPECT_EQ(AMD_HSA_BITS_GET(word & 0xff00, AMD_COMPUTE_PGM_RSRC_TWO_USER_SGPR_COUNT), 0u);
 }
 
-TEST(AbiBits, SetChangesOneFieldAndDropsWhatDoesNotFit) {
+TEST(AbiBits, SetChangesOneFieldAndTruncates) {
   uint32_t word = 0xffffffff;
   AMD_HSA_BITS_SET(word, AMD_COMPUTE_PGM_RSRC_TWO_USER_SGPR_COUNT, 4 | 1);
   EXPECT_EQ(word, 0xffffffcbu);
@@ -126,7 +126,7 @@ TEST(AbiBits, SetChangesOneFieldAndDropsWhatDoesNotFit) {
   EXPECT_EQ(word, 0x3eu);
 }
 
-TEST(AbiBits, AFieldMayHoldTheTopBit) {
+TEST(AbiBits, FieldCanContainTopBit) {
   uint32_t word = 0;
   AMD_HSA_BITS_SET(word, AMD_COMPUTE_PGM_RSRC_TWO_RESERVED1, 1u);
   EXPECT_EQ(word, 0x80000000u);
@@ -135,12 +135,12 @@ TEST(AbiBits, AFieldMayHoldTheTopBit) {
   EXPECT_EQ(word, 0u);
 }
 
-TEST(AbiBits, SetIsOneStatementInC) {
+TEST(AbiBits, SetIsSingleStatementInC) {
   EXPECT_EQ(abi_misc_bits_in_c(0, 3), 0xfc0c0000u);
-  EXPECT_EQ(abi_misc_bits_in_c(0xffffffff, 4), 0x03f3ffffu);  // 4 has no room: reads back as 0.
+  EXPECT_EQ(abi_misc_bits_in_c(0xffffffff, 4), 0x03f3ffffu);  // 4 does not fit: reads back as 0
 }
 
-// A function pointer that no table has by accident. Never called.
+// A distinguishable function pointer. Never called.
 template <typename Function>
 Function marked(uintptr_t mark) {
   return reinterpret_cast<Function>(mark);
@@ -179,8 +179,8 @@ bool is_void(const ApiTableVersion& version) {
   return version.major_id == 0 && version.minor_id == 0 && version.step_id == 0;
 }
 
-// The table as an older runtime has it: only the memory of its first bytes, so that the sanitizers see who
-// reads more. Not inlined, because they would also see that the type is larger.
+// Returns the table of an older runtime: only the memory of its first bytes, so that sanitizers detect larger
+// reads. Not inlined, because they would otherwise detect the type's size.
 [[gnu::noinline]] std::unique_ptr<unsigned char[]> as_of_old(const void* table, uint32_t bytes,
                                                              uint32_t step) {
   auto memory = std::make_unique<unsigned char[]>(bytes);
@@ -190,7 +190,7 @@ bool is_void(const ApiTableVersion& version) {
   return memory;
 }
 
-TEST(ApiTables, AContainerStartsWithVersionsAndWithoutFunctions) {
+TEST(ApiTables, NewContainerHasVersionsWithoutFunctions) {
   alignas(HsaApiTableContainer) unsigned char memory[sizeof(HsaApiTableContainer)];
   std::memset(memory, 0xff, sizeof memory);
   const auto& tables = *new (memory) HsaApiTableContainer;
@@ -217,7 +217,7 @@ TEST(ApiTables, AContainerStartsWithVersionsAndWithoutFunctions) {
               has_no_entries(tables.tools) && has_no_entries(tables.pc_sampling_ext));
 }
 
-TEST(ApiTables, CopyingTakesEverythingFromARuntimeOfTheSameVersion) {
+TEST(ApiTables, CopiesEverythingFromSameVersion) {
   const auto runtime = runtime_tables();
   HsaApiTableContainer tool;
   copyTables(&runtime->root, &tool.root);
@@ -230,14 +230,14 @@ TEST(ApiTables, CopyingTakesEverythingFromARuntimeOfTheSameVersion) {
   EXPECT_EQ(tool.root.core_, &tool.core) << "the copy's root must keep pointing at the copy";
 }
 
-TEST(ApiTables, CopyingOntoItselfChangesNothing) {
+TEST(ApiTables, CopyOntoItselfHasNoEffect) {
   const auto runtime = runtime_tables();
   const HsaApiTableContainer before = *runtime;
   copyTables(&runtime->root, &runtime->root);
   EXPECT_TRUE(same(*runtime, before));
 }
 
-TEST(ApiTables, CopyingFromAnOlderRuntimeStopsWhereItsTableEnds) {
+TEST(ApiTables, CopyFromOlderRuntimeStopsAtItsEnd) {
   const auto runtime = runtime_tables();
   const uint32_t older = offsetof(AmdExtTable, hsa_amd_enable_logging_fn);
   const auto memory = as_of_old(&runtime->amd_ext, older, 4);
@@ -255,7 +255,7 @@ TEST(ApiTables, CopyingFromAnOlderRuntimeStopsWhereItsTableEnds) {
   EXPECT_EQ(tool.amd_ext.hsa_amd_signal_wait_all_fn, nullptr);
 }
 
-TEST(ApiTables, CopyingToAnOlderToolStopsWhereItsTableEnds) {
+TEST(ApiTables, CopyToOlderToolStopsAtItsEnd) {
   const auto runtime = runtime_tables();
   HsaApiTableContainer tool;
   tool.image_ext.version.minor_id = offsetof(ImageExtTable, hsa_ext_sampler_create_v2_fn);
@@ -267,7 +267,7 @@ TEST(ApiTables, CopyingToAnOlderToolStopsWhereItsTableEnds) {
   EXPECT_EQ(tool.image_ext.hsa_ext_sampler_create_v2_fn, nullptr);
 }
 
-TEST(ApiTables, CopyingFromAnOlderRootLooksAtNoTableItDoesNotHave) {
+TEST(ApiTables, CopyFromOlderRootIgnoresMissingTables) {
   const auto runtime = runtime_tables();
   const uint32_t older = offsetof(HsaApiTable, tools_);
   const auto memory = as_of_old(&runtime->root, older, 0);
@@ -279,7 +279,7 @@ TEST(ApiTables, CopyingFromAnOlderRootLooksAtNoTableItDoesNotHave) {
   EXPECT_TRUE(has_no_entries(tool.pc_sampling_ext));
 }
 
-TEST(ApiTables, CopyingRefusesAnotherLayout) {
+TEST(ApiTables, CopyRejectsOtherLayout) {
   const auto runtime = runtime_tables();
   runtime->core.version.major_id = 1;
   runtime->image_ext.version.major_id = 0;
@@ -300,7 +300,7 @@ TEST(ApiTables, CopyingRefusesAnotherLayout) {
   EXPECT_EQ(other.amd_ext.version.major_id, 2u);
 }
 
-TEST(ApiTables, CopyingToleratesTablesThatAreMissing) {
+TEST(ApiTables, CopyAcceptsMissingTables) {
   const auto runtime = runtime_tables();
   runtime->root.tools_ = nullptr;
   HsaApiTableContainer tool;
@@ -312,7 +312,7 @@ TEST(ApiTables, CopyingToleratesTablesThatAreMissing) {
   EXPECT_TRUE(same(tool.pc_sampling_ext, runtime->pc_sampling_ext));
 }
 
-TEST(ApiTables, CopyingRefusesATableTooSmallForItsVersion) {
+TEST(ApiTables, CopyRejectsTableTooSmallForVersion) {
   const auto runtime = runtime_tables();
   runtime->core.version.minor_id = sizeof(ApiTableVersion) - 1;
   runtime->amd_ext.version.minor_id = sizeof(ApiTableVersion);
@@ -324,7 +324,7 @@ TEST(ApiTables, CopyingRefusesATableTooSmallForItsVersion) {
   EXPECT_TRUE(has_no_entries(tool.amd_ext));
 }
 
-TEST(ApiTables, CopyApiLeavesTheVersionAlone) {
+TEST(ApiTables, CopyApiKeepsVersion) {
   const auto runtime = runtime_tables();
   HsaApiTableContainer tool;
   tool.tools.version.step_id = 9;
@@ -336,7 +336,7 @@ TEST(ApiTables, CopyApiLeavesTheVersionAlone) {
   EXPECT_TRUE(has_no_entries(tool.core));
 }
 
-TEST(ApiTables, MinIsTheSmaller) {
+TEST(ApiTables, MinReturnsSmaller) {
   EXPECT_EQ(Min(1, 2), 1u);
   EXPECT_EQ(Min(0xffffffff, 2), 2u);
 }

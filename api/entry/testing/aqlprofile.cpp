@@ -1,10 +1,10 @@
-// Stands for AMD's libhsa-amd-aqlprofile64.so: the functions that every version has.
+// Replaces AMD's libhsa-amd-aqlprofile64.so: the functions of every version.
 #include <hsa/hsa_ven_amd_aqlprofile.h>
 
 #include <utility>
 
 extern "C" {
-void (*rigel_test_when_asked)() = nullptr;  // is called once
+void (*rigel_test_when_asked)() = nullptr;  // called once
 
 uint32_t hsa_ven_amd_aqlprofile_version_major() {
   if (auto* const call = std::exchange(rigel_test_when_asked, nullptr)) call();

@@ -1,5 +1,5 @@
-// A tool that does nothing in calls, and with packets what the name in the configuration says: "packets" rewrites,
-// drops and adds one of eight each.
+// A tool that does nothing in calls. The name "packets" makes it rewrite, drop and add one of eight packets
+// each.
 #include <hsa_plugin/hsa_tool.hpp>
 
 #include <string_view>
@@ -16,15 +16,15 @@ struct BenchTool {
     for (const hsatool::Packet& packet : packets) {
       auto own = packet.as<hsa_barrier_and_packet_t>();
       switch (index++ % 8) {
-        case 0:  // dropped, and done in the device's place
+        case 0:  // dropped, and completed for the device
           host.tables().core_->hsa_signal_subtract_screlease_fn(own.completion_signal, 1);
           break;
-        case 1:  // one more
+        case 1:  // added
           own.completion_signal = {};
           write(own);
           write(packet);
           break;
-        case 2:  // another
+        case 2:  // replaced
           own.header |= 1 << HSA_PACKET_HEADER_BARRIER;
           write(own);
           break;

@@ -1,4 +1,4 @@
-// A tool of both ABIs that adds 10 to what hsa_signal_load_relaxed returns, and in whose place the test acts
+// A tool of both ABIs that adds 10 to the result of hsa_signal_load_relaxed and calls the test's hooks
 // (hooks.hpp).
 #include <hsa_plugin/hsa_tool.h>
 #include <hsa_plugin/hsa_tool_calls.h>
@@ -38,7 +38,7 @@ void exit(void*, hsatool_call_t* call) {
 
 const hsatool_call_ops_t kCalls{sizeof kCalls, wants, enter, exit};
 
-// It is a tool of ABI 1.1: what is behind its table is none of the runtime's business.
+// A tool of ABI 1.1: the runtime must ignore data past its table.
 constexpr uint64_t kSizeOf11 = HSATOOL_END(hsatool_plugin_t, activities);
 void beyond_the_end(hsatool_str_t, const hsatool_mistakes_t*) {
   std::abort();

@@ -1,4 +1,4 @@
-// What a test has the hooked tool (hooked_tool.cpp) do at each place where the runtime calls a tool. The tool
+// Functions of a test that the hooked tool (hooked_tool.cpp) calls wherever the runtime calls it. The tool
 // finds the hooks by an environment variable.
 #pragma once
 
@@ -21,11 +21,11 @@ struct Hooks {
     return *reinterpret_cast<Hooks*>(std::strtoull(std::getenv(kVariable), nullptr, 10));
   }
 
-  std::function<bool()> load = [] { return true; };  ///< false: the tool refuses
+  std::function<bool()> load = [] { return true; };  ///< false: the tool fails
   std::function<void()> call = [] {};                ///< in hsa_signal_load_relaxed
   std::function<void()> unload = [] {};
-  HsaApiTable* tables = nullptr;  ///< what OnLoad was given last; null for a tool of abi rigel
-  CoreApiTable found{};           ///< the entries of its core table, before the tool's
+  HsaApiTable* tables = nullptr;  ///< the last argument of OnLoad; null for a tool of abi rigel
+  CoreApiTable found{};           ///< the original entries of its core table
 
  private:
   static constexpr const char* kVariable = "RIGEL_TEST_HOOKS";

@@ -1,5 +1,5 @@
-// A tool of ROCr's ABI, built with the headers of today or of the system's ROCr: it counts calls, and behaves as
-// RIGEL_TEST_TOOL says. What it has to tell is in the environment, as it knows nobody of the test.
+// A tool of ROCr's ABI, built with today's headers or those of the system's ROCr. It counts calls, behaves as
+// RIGEL_TEST_TOOL specifies, and reports through the environment, because it is not linked with the test.
 #include <hsa/hsa_api_trace.h>
 
 #include <cstdlib>
@@ -39,7 +39,7 @@ hsa_status_t HSA_API pool_info_and_note(hsa_agent_t agent, hsa_amd_memory_pool_t
 #define EXPORT extern "C" __attribute__((visibility("default")))
 
 EXPORT bool OnLoad(HsaApiTable* table, uint64_t version, uint64_t failed, const char* const* names) {
-  // As tools that look: the layouts that they were built for, which grow since ROCm 6, or nothing.
+  // Checks versions as tools do: their own layouts, which grow since ROCm 6, or none.
   const auto has = [](const ApiTableVersion& of, uint32_t major, size_t size) {
     return of.major_id == major && (major == 1 ? of.minor_id == size : of.minor_id >= size);
   };
@@ -51,7 +51,7 @@ EXPORT bool OnLoad(HsaApiTable* table, uint64_t version, uint64_t failed, const 
   if (!fits) return false;
 #ifndef RIGEL_TEST_INSTALLED_ROCR
   if (is("of 2025")) {
-    // As tools of then: a container of their own, whose table ended where ROCm 7's additions begin.
+    // As tools of 2025: a separate container, whose table ends before ROCm 7's additions.
     static HsaApiTableContainer own;
     constexpr uint32_t kEnd = offsetof(AmdExtTable, hsa_amd_ais_file_write_fn);
     own.amd_ext.version.minor_id = kEnd;
@@ -74,7 +74,7 @@ EXPORT bool OnLoad(HsaApiTable* table, uint64_t version, uint64_t failed, const 
   if (is("throws")) throw std::runtime_error("no");
   if (is("refuses")) return false;
   note("OnLoad");
-  // Tools look at agents as soon as they are loaded.
+  // Tools iterate agents as soon as they are loaded.
   uint32_t agents = 0;
   table->core_->hsa_iterate_agents_fn(
       [](hsa_agent_t, void* count) {
@@ -85,7 +85,7 @@ EXPORT bool OnLoad(HsaApiTable* table, uint64_t version, uint64_t failed, const 
   return agents != 0;
 }
 
-// As tools do that end with the process: by what they have kept of the tables.
+// As tools do at process exit: calls a kept entry.
 EXPORT hsa_status_t free_as_kept(void* memory) {
   return kept_free(memory);
 }

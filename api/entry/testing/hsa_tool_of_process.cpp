@@ -1,4 +1,4 @@
-// A tool of ROCr's ABI that says by its priority that it is one.
+// A tool of ROCr's ABI that declares itself by its priority.
 #include <hsa/hsa_api_trace.h>
 
 #include <cstdlib>

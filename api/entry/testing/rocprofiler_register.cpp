@@ -1,5 +1,5 @@
-// A stand-in for rocprofiler-register, by its public header: takes the tables if RIGEL_TEST_REGISTER says so,
-// or changes them and fails.
+// Replaces rocprofiler-register, according to its public header: accepts the tables if RIGEL_TEST_REGISTER is
+// set accordingly, or changes them and fails.
 #include <hsa/hsa_api_trace.h>
 
 #include <cstdlib>

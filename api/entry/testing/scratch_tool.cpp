@@ -1,4 +1,4 @@
-// A tool of ROCr's ABI that counts what happens to scratch memory, and ends the process if it is told nonsense.
+// A tool of ROCr's ABI that counts events of scratch memory, and ends the process on inconsistent events.
 #include <hsa/hsa_api_trace.h>
 
 #include <atomic>
@@ -9,7 +9,7 @@ namespace {
 
 std::atomic<uint64_t> given{0}, returned{0}, reclaimed{0};
 
-// What has begun on this thread. An event within another's, of another queue, is one of reclaimed scratch.
+// Events that have started on this thread. A nested event, of another queue, reports reclaimed scratch.
 struct Begun {
   hsa_amd_tool_event_kind_t kind;
   const hsa_queue_t* queue;

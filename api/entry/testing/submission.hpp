@@ -1,4 +1,4 @@
-// What tests of tools have the CPU agent do: barrier packets, and signals to wait for.
+// Barrier packets and signals on the CPU agent, for tests of tools.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -43,7 +43,8 @@ inline void ring(hsa_queue_t* queue, uint64_t index) {
   hsa_signal_store_screlease(queue->doorbell_signal, static_cast<hsa_signal_value_t>(index));
 }
 
-// As a program does: take a slot, wait until it is free, write the header last. Returns the index, with which to ring.
+// Enqueues as a program does: takes a slot, waits until it is free, writes the header last. Returns the index
+// for the doorbell.
 inline uint64_t enqueue(hsa_queue_t* queue, const hsa_barrier_and_packet_t& packet) {
   const uint64_t index = hsa_queue_add_write_index_relaxed(queue, 1);
   while (index - hsa_queue_load_read_index_scacquire(queue) >= queue->size) std::this_thread::yield();

@@ -1,4 +1,4 @@
-// A tool made with hsa_tool.hpp that throws in the member that its options name.
+// A tool written with hsa_tool.hpp that throws in the member named by its options.
 #include <hsa_plugin/hsa_tool.hpp>
 
 #include <span>

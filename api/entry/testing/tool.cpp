@@ -1,4 +1,4 @@
-// A tool that notes what it sees, and misbehaves as its options say.
+// A tool that records its callbacks, and misbehaves as its options specify.
 #include <hsa/hsa_api_trace.h>
 #include <hsa_plugin/hsa_tool.h>
 #include <hsa_plugin/hsa_tool_calls.h>
@@ -56,7 +56,7 @@ hsatool_status_t load(const hsatool_host_t* host, void** out) {
     if (::hsa_init() != HSA_STATUS_SUCCESS) return HSA_STATUS_ERROR;
     if (::hsa_shut_down() != HSA_STATUS_SUCCESS) return HSA_STATUS_ERROR;
     if (::hsa_shut_down() != HSA_STATUS_ERROR_NOT_INITIALIZED)
-      return HSA_STATUS_ERROR;  // that is the program's
+      return HSA_STATUS_ERROR;  // caused by the program
   }
   *out = tool.release();
   return HSA_STATUS_SUCCESS;
@@ -108,7 +108,7 @@ void exit(void* self, hsatool_call_t* call) {
     *static_cast<hsa_signal_value_t*>(call->result) *= -1;
 }
 
-// By the runtime's own functions.
+// With the runtime's own functions.
 void copy_something(const HsaApiTable& tables, hsa_agent_t agent) {
   char from[100] = {};
   char to[100];

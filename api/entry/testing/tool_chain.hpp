@@ -1,4 +1,4 @@
-// A runtime with tools, for a test: a configuration file of its own, hsa_init, and hsa_shut_down at the end.
+// A runtime with tools for a test: writes a configuration file, calls hsa_init, and finally hsa_shut_down.
 #pragma once
 
 #include <hsa/hsa.h>
@@ -18,7 +18,7 @@ namespace rigel::testing {
 struct PluginEntry {
   std::string name;
   std::string options = {};  // members of its JSON object
-  std::string more = {};     // members of the entry, after the name
+  std::string more = {};     // additional members of the entry, after the name
   std::string library = RIGEL_TEST_TOOL;
 };
 

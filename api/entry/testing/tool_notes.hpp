@@ -1,4 +1,4 @@
-// What a test and its tools share: the tools are told the recorder's address by their options.
+// Recorder that a test and its tools share: the tools' options contain its address.
 #pragma once
 
 #include <cstdint>
@@ -23,14 +23,14 @@ struct ToolNotes {
   std::string as_option() const {
     return "\"recorder\": \"" + std::to_string(reinterpret_cast<uintptr_t>(this)) + "\"";
   }
-  /// The recorder of whoever was given these options.
+  /// Returns the recorder in a tool's options.
   static ToolNotes& of(std::string_view json) {
     constexpr std::string_view kKey = "\"recorder\":\"";
     const std::string digits(json.substr(json.find(kKey) + kKey.size()));
     return *reinterpret_cast<ToolNotes*>(std::strtoull(digits.c_str(), nullptr, 10));
   }
 
-  const void* tables = nullptr;  ///< HsaApiTable of the runtime's own
+  const void* tables = nullptr;  ///< the runtime's HsaApiTable
   std::mutex mutex;
   std::vector<std::string> lines;
 };

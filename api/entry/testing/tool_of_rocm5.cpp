@@ -1,5 +1,5 @@
-// A tool as those of ROCm 5: it knows one layout of AmdExtTable, of RIGEL_TEST_AMD_SLOTS entries, and does not look at
-// its version. What it sees is in the environment.
+// A tool like those of ROCm 5: it supports one layout of AmdExtTable, with RIGEL_TEST_AMD_SLOTS entries, and
+// does not check its version. It reports through the environment.
 #include <hsa/hsa_api_trace.h>
 
 #include <cstdlib>

@@ -1,5 +1,5 @@
-// For tests of what happens when memory runs out: of the requests that a thread makes, one fails. Replaces operator new
-// of the test's program, whose sources may each include this. Not under sanitizers, which have their own.
+// For tests of out-of-memory handling: makes one of a thread's requests fail. Replaces operator new of the
+// test program, whose sources may each include this. Not for sanitizers, which have their own operator new.
 #pragma once
 
 #include <hsa_backend/sanitizer.h>
@@ -8,10 +8,10 @@
 #include <new>
 
 #if HSABE_SANITIZER == HSABE_SANITIZER_NONE
-// Which of the thread's next requests fails, from 0 on. Negative: none.
+// Index of the thread's next request that fails, from 0. Negative: none.
 inline thread_local int request_that_fails = -1;
 
-// Weak, as they may not be inline.
+// Weak, because they must not be inline.
 [[gnu::weak]] void* operator new(size_t size) {
   if (request_that_fails >= 0 && request_that_fails-- == 0) throw std::bad_alloc();
   if (void* const memory = std::malloc(size)) return memory;

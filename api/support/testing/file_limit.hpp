@@ -1,4 +1,4 @@
-// For tests: while one lives, files of this process may have `bytes`, as with `ulimit -f`.
+// For tests: limits the size of this process's files to `bytes` while it lives, as `ulimit -f` does.
 #pragma once
 
 #include <signal.h>
