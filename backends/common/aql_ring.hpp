@@ -1,4 +1,4 @@
-// How the ring of an AQL queue lies in memory, and what is told of it. Pure; any thread.
+// Memory layout of an AQL queue's ring, and the values for the driver. Pure; any thread.
 #pragma once
 
 #include <algorithm>
@@ -18,14 +18,14 @@ constexpr uint64_t kAqlRingPage = 4096;
 struct AqlRing {
   uint32_t packets = 0;             ///< of the queue
   uint64_t bytes = 0;               ///< of memory
-  uint64_t mapped_bytes = 0;        ///< of addresses: twice `bytes` where the ring is doubled
-  uint64_t announced_bytes = 0;     ///< as CREATE_QUEUE takes it
-  uint64_t write_index_offset = 0;  ///< in amd_queue_t: what the processor is told to read
+  uint64_t mapped_bytes = 0;        ///< of addresses: twice `bytes` for a doubled ring
+  uint64_t announced_bytes = 0;     ///< for CREATE_QUEUE
+  uint64_t write_index_offset = 0;  ///< in amd_queue_t: address for the processor's reads
   bool doubled = false;
 };
 
-/// For a queue of `packets`, a power of two. A ring that is mapped twice is whole pages: a queue may be
-/// larger than was asked for.
+/// Returns the layout for a queue of `packets`, a power of two. A ring that is mapped twice has whole pages,
+/// so the queue may be larger than requested.
 inline AqlRing aql_ring(const Family& family, Quirks quirks, uint32_t packets) {
   AqlRing ring;
   ring.doubled = (quirks & kQuirkRingDoubled) != 0;
@@ -40,7 +40,7 @@ inline AqlRing aql_ring(const Family& family, Quirks quirks, uint32_t packets) {
   return ring;
 }
 
-/// What the doorbell register of a queue of `packets` is given when `index` is the last packet written.
+/// Value for the doorbell register of a queue of `packets` when `index` is the last written packet.
 constexpr uint64_t doorbell_value(uint32_t doorbell, uint32_t packets, uint64_t index) {
   constexpr uint64_t kDwords = kAqlPacketBytes / 4;
   if (doorbell == HSABE_DOORBELL_INDEX64) return index;
@@ -48,7 +48,7 @@ constexpr uint64_t doorbell_value(uint32_t doorbell, uint32_t packets, uint64_t 
   return static_cast<uint32_t>(index + 1);
 }
 
-/// A packet's header whose release is to the system, whatever it was.
+/// Returns a packet's header with release to the system.
 constexpr uint16_t releasing_to_system(uint16_t header) {
   constexpr uint32_t kShift = HSA_PACKET_HEADER_SCRELEASE_FENCE_SCOPE, kMask = 3u << kShift;
   return static_cast<uint16_t>((header & ~kMask) | HSA_FENCE_SCOPE_SYSTEM << kShift);

@@ -10,7 +10,7 @@
 namespace rigel::gfx {
 namespace {
 
-TEST(AqlRing, IsAsLargeAsItsPackets) {
+TEST(AqlRing, HasSizeOfPackets) {
   const AqlRing ring = aql_ring(gfx9::kFamily, 0, 256);
   EXPECT_EQ(ring.packets, 256u);
   EXPECT_EQ(ring.bytes, 16384u);
@@ -29,14 +29,14 @@ TEST(AqlRing, IsDoubledOnGfx8) {
   EXPECT_EQ(aql_ring(gfx8::kFamily, kQuirkRingDoubled, 16).packets, 64u);  // whole pages
 }
 
-TEST(Doorbell, IsTheIndexOrOneMore) {
+TEST(Doorbell, IsIndexOrIndexPlusOne) {
   EXPECT_EQ(doorbell_value(gfx9::kFamily.doorbell, 64, 0x1'0000'0000), 0x1'0000'0000u);
   EXPECT_EQ(doorbell_value(gfx10::kFamily.doorbell, 64, 0), 0u);
   EXPECT_EQ(doorbell_value(gfx8::kFamily.doorbell, 64, 0), 1u);
   EXPECT_EQ(doorbell_value(gfx8::kFamily.doorbell, 64, 0x1'0000'0000), 1u);
 }
 
-TEST(Doorbell, OfTongaTakesDwordsOfTheRingAndItsSecondMapping) {
+TEST(Doorbell, TongaUsesDwordsInDoubledRing) {
   const uint32_t kind = aql_doorbell(gfx8::kFamily, testing::tonga().facts());
   EXPECT_EQ(doorbell_value(kind, 64, 0), 16u);
   EXPECT_EQ(doorbell_value(kind, 64, 63), 64u * 16) << "a ring full to the last packet is not an empty one";
@@ -46,7 +46,7 @@ TEST(Doorbell, OfTongaTakesDwordsOfTheRingAndItsSecondMapping) {
   EXPECT_EQ(aql_doorbell(gfx9::kFamily, testing::vega10().facts()), HSABE_DOORBELL_INDEX64);
 }
 
-TEST(AqlPacket, IsMadeToReleaseToTheSystem) {
+TEST(AqlPacket, HasSystemRelease) {
   constexpr uint16_t kAgent = HSA_FENCE_SCOPE_AGENT << 9 | HSA_FENCE_SCOPE_AGENT << 11 | 1u << 8;
   EXPECT_EQ(
       releasing_to_system(HSA_PACKET_TYPE_KERNEL_DISPATCH | kAgent),

@@ -1,5 +1,5 @@
-// The tables of a backend for AMD GPUs: the C side of what the files here do, with nothing thrown across. A
-// backend is its family's facts and one line that makes these.
+// The tables of a backend for AMD GPUs: C functions that call the code of this directory and let no exception
+// pass. A backend consists of its family's properties and an instance of this template.
 #pragma once
 
 #include <memory>
@@ -49,7 +49,7 @@ struct BackendTable {
       },
       .scratch_limits =
           [](void* device, uint64_t* most, uint64_t* now) {
-            *most = kScratchLimitMost;
+            *most = kMaxScratchLimit;
             *now = as_device(device).scratch().limit();
           },
   };

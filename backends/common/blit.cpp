@@ -7,7 +7,7 @@ namespace rigel::gfx {
 namespace {
 
 constexpr uint64_t kUnit = 16;
-/// More work-groups than are resident only take turns.
+/// Additional work-groups would only wait for resident ones.
 constexpr uint32_t kGroupsPerCu = 8;
 
 constexpr uint32_t kVgprs = 32;  // of every kernel here
@@ -36,7 +36,7 @@ BlitLaunch launch(BlitKernel kernel, uint64_t destination, uint64_t source, uint
 }  // namespace
 
 BlitLaunch blit_copy(uint64_t destination, uint64_t source, uint64_t bytes, uint32_t compute_units) {
-  // Stores are of whole dwords; loads, too, if both sides allow it at once.
+  // Stores are whole dwords; loads as well if both sides have the same alignment.
   const uint64_t head = std::min(-destination & 3, bytes);
   const bool aligned = ((source + head) & 3) == 0;
   return launch(aligned ? BlitKernel::kCopyAligned : BlitKernel::kCopyMisaligned, destination, source, bytes,
@@ -53,7 +53,7 @@ void write_blit_code(std::span<const uint32_t> code, const Chip& chip, void* to)
   auto* const bytes = static_cast<std::byte*>(to);
   std::memcpy(bytes, code.data(), code.size_bytes());
   if (chip.vgprs_per_lane <= 256) return;
-  // One file of registers in granules of 8, of which the accumulators are what is behind the offset.
+  // One register file in granules of 8; accumulators start at the offset.
   constexpr size_t kRsrc3 = 44, kRsrc1 = 48;
   constexpr uint32_t kVgprMask = 0x3f, kGranules = (kVgprs + 7) / 8 - 1, kAccumOffset = (kVgprs + 3) / 4 - 1;
   for (size_t i = 0; i < kBlitKernels; ++i) {

@@ -1,4 +1,4 @@
-// The kernels that copy and fill, run by a device's shader cores.
+// Kernels that copy and fill, run by a device's shader cores.
 #include "backends/common/blit.hpp"
 
 #include <cstring>
@@ -38,7 +38,7 @@ class BlitKernels : public testing::EveryBoard {
 constexpr size_t kRoom = 1 << 20;
 constexpr uint8_t kUntouched = 0xee;
 
-TEST_P(BlitKernels, CopyAnyBytesAnywhere) {
+TEST_P(BlitKernels, CopyBytesAtAnyAlignment) {
   auto* const from = static_cast<uint8_t*>(gpu().share(kRoom));
   auto* const to = static_cast<uint8_t*>(gpu().share(kRoom));
   std::minstd_rand random(1);
@@ -48,7 +48,7 @@ TEST_P(BlitKernels, CopyAnyBytesAnywhere) {
          {std::pair{0u, 0u}, {4u, 8u}, {1u, 1u}, {0u, 1u}, {3u, 0u}, {2u, 3u}, {1u, 15u}}) {
       SCOPED_TRACE(::testing::Message() << bytes << " bytes from " << a << " to " << b);
       std::memset(to, kUntouched, bytes + 64);
-      // Few compute units, so that work-items have more than one turn.
+      // Few compute units, so that work-items have several iterations.
       ASSERT_TRUE(
           run(blit_copy(reinterpret_cast<uint64_t>(to) + b, reinterpret_cast<uint64_t>(from) + a, bytes, 1)));
       for (size_t i = 0; i < b; ++i) ASSERT_EQ(to[i], kUntouched);
@@ -58,8 +58,8 @@ TEST_P(BlitKernels, CopyAnyBytesAnywhere) {
   }
 }
 
-TEST_P(BlitKernels, ReadNoFurtherThanTheSource) {
-  // The source ends with its memory: a read past it would be a fault.
+TEST_P(BlitKernels, DoNotReadPastSource) {
+  // The source ends with its allocation: a read past it would fault.
   auto* const from = static_cast<uint8_t*>(gpu().share(8192));
   auto* const to = static_cast<uint8_t*>(gpu().share(8192));
   for (size_t i = 0; i < 8192; ++i) from[i] = static_cast<uint8_t>(i * 7);

@@ -14,7 +14,7 @@
 namespace rigel::gfx {
 namespace {
 
-/// How often the kernels touch each byte of the destination, by what their arguments say.
+/// Returns how often the kernels access each byte of the destination, according to their arguments.
 std::vector<uint8_t> touched(const BlitLaunch& launch, uint64_t bytes) {
   const BlitArguments& a = launch.arguments;
   std::vector<uint8_t> count(bytes);
@@ -35,7 +35,7 @@ std::vector<uint8_t> touched(const BlitLaunch& launch, uint64_t bytes) {
   return count;
 }
 
-TEST(BlitCopy, TouchesEveryByteOnce) {
+TEST(BlitCopy, WritesEveryByteOnce) {
   for (const uint64_t bytes :
        {1u, 2u, 3u, 4u, 15u, 16u, 17u, 19u, 4096u, 4111u, 16384u, 70001u, 300000u, 1000003u}) {
     for (uint64_t destination = 0x1000; destination < 0x1005; ++destination) {
@@ -50,7 +50,7 @@ TEST(BlitCopy, TouchesEveryByteOnce) {
   }
 }
 
-TEST(BlitCopy, TakesDwordsIfBothSidesCan) {
+TEST(BlitCopy, UsesDwordsIfBothSidesAreAligned) {
   EXPECT_EQ(blit_copy(0x1000, 0x2000, 100, 4).kernel, BlitKernel::kCopyAligned);
   EXPECT_EQ(blit_copy(0x1004, 0x2008, 100, 4).kernel, BlitKernel::kCopyAligned);
   EXPECT_EQ(blit_copy(0x1001, 0x2005, 100, 4).kernel, BlitKernel::kCopyAligned);  // after three bytes
@@ -58,21 +58,21 @@ TEST(BlitCopy, TakesDwordsIfBothSidesCan) {
   EXPECT_EQ(blit_copy(0x1000, 0x2001, 100, 4).kernel, BlitKernel::kCopyMisaligned);
 }
 
-TEST(BlitCopy, FillsTheDeviceAndNotMore) {
+TEST(BlitCopy, LimitsGroupsToDevice) {
   EXPECT_EQ(blit_copy(0, 1 << 30, 16, 64).work_items, 256u);
   EXPECT_EQ(blit_copy(0, 1 << 30, kBlitChunkBytes, 64).work_items, 256u);
   EXPECT_EQ(blit_copy(0, 1 << 30, kBlitChunkBytes + 16, 64).work_items, 512u);
   EXPECT_EQ(blit_copy(0, 1ull << 40, 1ull << 36, 64).work_items, 64u * 8 * 256);
 }
 
-TEST(BlitCopy, SurvivesTheLargestSizes) {
+TEST(BlitCopy, SupportsMaximumSizes) {
   const BlitLaunch launch = blit_copy(3, 1ull << 47, 1ull << 45, 512);
   const BlitArguments& a = launch.arguments;
   EXPECT_EQ(a.head_bytes + a.chunks * kBlitChunkBytes + a.rest_bytes + a.tail_bytes, 1ull << 45);
   EXPECT_LT(a.groups * kBlitChunkBytes, 1ull << 32) << "the kernels' step";
 }
 
-TEST(BlitFill, TouchesEveryDwordOnce) {
+TEST(BlitFill, WritesEveryDwordOnce) {
   for (const uint64_t count : {1u, 3u, 4u, 5u, 1023u, 50000u}) {
     const BlitLaunch launch = blit_fill(0x1004, 7, count, 2);
     EXPECT_EQ(launch.kernel, BlitKernel::kFill);
@@ -90,7 +90,7 @@ struct Generation {
 
 class BlitCode : public ::testing::TestWithParam<Generation> {};
 
-TEST_P(BlitCode, BeginsWithADescriptorForEachKernel) {
+TEST_P(BlitCode, StartsWithDescriptorsOfKernels) {
   const auto code = GetParam().code;
   for (uint32_t i = 0; i < kBlitKernels; ++i) {
     const uint32_t* const descriptor = &code[blit_descriptor_offset(static_cast<BlitKernel>(i)) / 4];
@@ -101,7 +101,7 @@ TEST_P(BlitCode, BeginsWithADescriptorForEachKernel) {
     EXPECT_EQ(entry % 256, 0u);
     EXPECT_LT(entry, code.size_bytes());
     EXPECT_EQ(descriptor[14] >> 10 & 1, GetParam().wave32 ? 1u : 0u);
-    EXPECT_EQ(descriptor[14] & 0xff, 1u << 3);  // the arguments' address and nothing else
+    EXPECT_EQ(descriptor[14] & 0xff, 1u << 3);  // only the arguments' address
     EXPECT_EQ(descriptor[13] >> 1 & 0x1f, 2u);
   }
 }
@@ -112,7 +112,7 @@ INSTANTIATE_TEST_SUITE_P(All, BlitCode,
                                            Generation{"gfx10", gfx10::blit_code(), true}),
                          [](const auto& generation) { return std::string(generation.param.name); });
 
-TEST(BlitCode, HasAccumulatorsBehindItsRegistersWhereThereAreSome) {
+TEST(BlitCode, PlacesAccumulatorsAfterRegisters) {
   const auto code = gfx9::blit_code();
   std::vector<uint32_t> plain(code.size()), unified(code.size());
   write_blit_code(code, *find_chip(gfx9::kFamily, {9, 0, 0}), plain.data());
@@ -120,7 +120,7 @@ TEST(BlitCode, HasAccumulatorsBehindItsRegistersWhereThereAreSome) {
   EXPECT_TRUE(std::equal(code.begin(), code.end(), plain.begin()));
   EXPECT_EQ(plain[12] & 0x3f, 7u);    // 32 registers in granules of 4
   EXPECT_EQ(unified[12] & 0x3f, 3u);  // 32 in granules of 8
-  EXPECT_EQ(unified[11], 7u);         // accumulators begin at 32
+  EXPECT_EQ(unified[11], 7u);         // accumulators start at 32
   EXPECT_EQ(unified[12] & ~0x3fu, plain[12] & ~0x3fu);
 }
 

@@ -1,4 +1,4 @@
-// Signals of the process are for the program's threads, not for those of a backend.
+// Reserves signals of the process for the program's threads.
 #pragma once
 
 #include <pthread.h>
@@ -6,8 +6,8 @@
 
 namespace rigel::gfx {
 
-/// Blocks signals for the calling thread, and for threads that it starts meanwhile, which keep them blocked.
-/// Those that a thread raises itself by what it executes stay.
+/// Blocks asynchronous signals in this thread (and in threads that it starts) so that the application's
+/// threads receive them. Signals that a thread's own instructions raise stay enabled.
 class BlockedSignals {
  public:
   BlockedSignals() {

@@ -17,10 +17,10 @@ constexpr uint32_t kAbiVersion2 = 0, kAbiVersion3 = 1, kAbiVersion4 = 2, kAbiVer
 
 constexpr uint32_t kMachMask = 0xff;
 constexpr uint32_t kV3Xnack = 1u << 8, kV3Sramecc = 1u << 9;
-constexpr uint32_t kXnackShift = 8, kSrameccShift = 10;  // two bits each, v4 and later
+constexpr uint32_t kXnackShift = 8, kSrameccShift = 10;  // two bits each, version 4 and later
 constexpr uint32_t kGenericVersionShift = 24;
 
-/// What code says of a feature, as two bits of e_flags say it.
+/// Setting of a feature in code, as in two bits of e_flags.
 enum Setting : uint32_t { kUnsupported = 0, kAny = 1, kOff = 2, kOn = 3 };
 
 struct CodeFeatures {
@@ -28,8 +28,8 @@ struct CodeFeatures {
   Setting sramecc = kUnsupported;
 };
 
-/// Version 2 says it in the note that the name is derived from. The flag of old lies where newer compilers
-/// put the processor, in code of this version, too.
+/// Version 2 stores it in the note from which the name is derived. Its old flag is at the bits that newer
+/// compilers use for the processor, also in code of this version.
 Setting setting_of_name(std::string_view isa, std::string_view feature) {
   const size_t at = isa.find(feature);
   if (at == isa.npos || at + feature.size() >= isa.size()) return kAny;
@@ -74,7 +74,7 @@ Fit fit_of(const Chip& chip, const NodeFacts& facts, const hsabe_code_target_t& 
   if (target.elf_abi_version > kAbiVersion6)
     return refuse("unknown code object version " + std::to_string(target.elf_abi_version + 2));
 
-  // Version 2 gives the processor in a note, from which the runtime derives the name.
+  // Version 2 has the processor in a note, from which the runtime derives the name.
   const std::string agent(hsabe::view(isa_name(chip, facts)));
   const std::string named(hsabe::view(target.isa_name));
   const auto mismatch = [&] {

@@ -1,4 +1,4 @@
-// Which code objects a chip runs, and what a kernel descriptor says. Pure; any thread.
+// Code objects that a chip can run, and kernel descriptors. Pure; any thread.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace rigel::gfx {
 
-/// How well code fits, for accepts(): its own processor before the generic one of its group, and code that
-/// insists on a feature as it is before code that works with it on and off.
+/// Ranks of code for accepts(): the chip's processor before the generic one of its group, and code that
+/// requires a feature setting before code for both settings.
 enum Fit : uint32_t {
   kFitNone = 0,
   kFitGeneric = 1,
@@ -17,11 +17,11 @@ enum Fit : uint32_t {
   kFitExact = 4,
 };
 
-/// `facts` says which features are on. The reason for kFitNone is put into *why, if that is not null.
+/// `facts` contains the enabled features. The reason for kFitNone is stored to *why, if that is not null.
 Fit fit_of(const Chip& chip, const NodeFacts& facts, const hsabe_code_target_t& target, std::string* why);
 
-/// Reads the 64 bytes of a kernel descriptor (code objects v3 and later; the runtime itself reads those of
-/// v2). *info is zeroed but for its struct_size.
+/// Reads the 64 bytes of a kernel descriptor (code objects v3 and later; the runtime reads those of v2).
+/// Zeroes *info except its struct_size.
 hsabe_status_t describe_kernel(const Family& family, const void* descriptor, hsabe_kernel_info_t* info);
 
 }  // namespace rigel::gfx

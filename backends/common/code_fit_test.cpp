@@ -40,7 +40,7 @@ class CodeFit : public ::testing::Test {
   std::string why_;
 };
 
-TEST_F(CodeFit, WantsTheSameProcessor) {
+TEST_F(CodeFit, RequiresSameProcessor) {
   EXPECT_EQ(fit(gfx10::kFamily, testing::navi21(), code(kV4, ELF::EF_AMDGPU_MACH_AMDGCN_GFX1030)), kFitExact);
   EXPECT_EQ(fit(gfx10::kFamily, testing::navi21(), code(kV4, ELF::EF_AMDGPU_MACH_AMDGCN_GFX1031, "gfx1031")),
             kFitNone);
@@ -48,9 +48,9 @@ TEST_F(CodeFit, WantsTheSameProcessor) {
   EXPECT_EQ(fit(gfx8::kFamily, testing::fiji(), code(kV4, ELF::EF_AMDGPU_MACH_AMDGCN_GFX803)), kFitExact);
 }
 
-TEST_F(CodeFit, HoldsCodeToWhatItInsistsOn) {
+TEST_F(CodeFit, RequiresMatchingFeatures) {
   constexpr uint32_t k906 = ELF::EF_AMDGPU_MACH_AMDGCN_GFX906;
-  testing::Node off = testing::vega20();  // neither is on
+  testing::Node off = testing::vega20();  // both are off
   EXPECT_EQ(fit(gfx9::kFamily, off, code(kV4, k906 | kXnackAny | kEccAny)), kFitAny);
   EXPECT_EQ(fit(gfx9::kFamily, off, code(kV4, k906 | kXnackOff | kEccOff)), kFitExact);
   EXPECT_EQ(fit(gfx9::kFamily, off, code(kV4, k906 | kXnackOff | kEccAny)), kFitAny);
@@ -61,7 +61,7 @@ TEST_F(CodeFit, HoldsCodeToWhatItInsistsOn) {
   EXPECT_EQ(fit(gfx9::kFamily, on, code(kV4, k906 | kXnackOff | kEccOn)), kFitNone);
 }
 
-TEST_F(CodeFit, ReadsTheFeaturesOfOlderVersions) {
+TEST_F(CodeFit, ReadsFeaturesOfOlderVersions) {
   constexpr uint32_t k906 = ELF::EF_AMDGPU_MACH_AMDGCN_GFX906;
   EXPECT_EQ(fit(gfx9::kFamily, testing::vega20(), code(kV3, k906)), kFitExact);
   EXPECT_EQ(fit(gfx9::kFamily, testing::vega20(), code(kV3, k906 | 0x100)), kFitNone);  // xnack
@@ -73,7 +73,7 @@ TEST_F(CodeFit, ReadsTheFeaturesOfOlderVersions) {
       << "the flags name the processor, not xnack";
 }
 
-TEST_F(CodeFit, TakesGenericCodeOfItsGroup) {
+TEST_F(CodeFit, AcceptsGenericCodeOfItsGroup) {
   constexpr uint32_t kVersion1 = 1u << 24;
   constexpr uint32_t k9 = ELF::EF_AMDGPU_MACH_AMDGCN_GFX9_GENERIC,
                      k101 = ELF::EF_AMDGPU_MACH_AMDGCN_GFX10_1_GENERIC,
@@ -83,16 +83,16 @@ TEST_F(CodeFit, TakesGenericCodeOfItsGroup) {
   EXPECT_EQ(fit(gfx9::kFamily, testing::vega10(), code(kV6, k9 | kVersion1 | kXnackAny)), kFitGeneric);
   EXPECT_EQ(fit(gfx9::kFamily, testing::vega10(), code(kV6, k9 | kVersion1 | kXnackOn)), kFitNone);
   EXPECT_EQ(fit(gfx9::kFamily, testing::vega10(), code(kV6, k9 | kXnackAny)), kFitNone);  // no version
-  // Arcturus and Aldebaran are of no generic group.
+  // Arcturus and Aldebaran belong to no generic target.
   auto arcturus = testing::make_node({9, 0, 8}, {0x738c, 60, 4, 4, 1, 10, 64, 2});
   EXPECT_EQ(fit(gfx9::kFamily, arcturus, code(kV6, k9 | kVersion1 | kXnackAny)), kFitNone);
 }
 
-TEST_F(CodeFit, PrefersCodeForTheProcessorOverGenericCode) {
+TEST_F(CodeFit, PrefersProcessorCodeToGenericCode) {
   EXPECT_LT(static_cast<uint32_t>(kFitGenericExact), static_cast<uint32_t>(kFitAny));
 }
 
-TEST_F(CodeFit, RefusesWhatIsNoCodeForAGpu) {
+TEST_F(CodeFit, RejectsOtherCode) {
   auto host = code(kV4, ELF::EF_AMDGPU_MACH_AMDGCN_GFX803);
   host.elf_machine = 62;
   EXPECT_EQ(fit(gfx8::kFamily, testing::fiji(), host), kFitNone);
@@ -103,7 +103,7 @@ TEST_F(CodeFit, RefusesWhatIsNoCodeForAGpu) {
   EXPECT_EQ(why_, "unknown code object version 9");
 }
 
-TEST(DescribeKernel, ReadsADescriptor) {
+TEST(DescribeKernel, ReadsDescriptor) {
   alignas(64) std::array<uint32_t, 16> descriptor{};
   descriptor[0] = 4096;
   descriptor[1] = 128;
@@ -117,7 +117,7 @@ TEST(DescribeKernel, ReadsADescriptor) {
   EXPECT_EQ(info.kernarg_alignment, 16u);
   EXPECT_EQ(info.wavefront_size, 32u);
   EXPECT_NE(info.dynamic_callstack, 0u);
-  // Bit 10 means something else, or nothing, where waves have 64 lanes.
+  // Bit 10 is undefined or has another meaning if waves have 64 lanes.
   ASSERT_EQ(describe_kernel(gfx9::kFamily, descriptor.data(), &info), HSA_STATUS_SUCCESS);
   EXPECT_EQ(info.wavefront_size, 64u);
 }

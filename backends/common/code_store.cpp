@@ -13,7 +13,7 @@ uint32_t code_fit(const Device& device, const hsabe_code_target_t& target) {
 
 hsabe_status_t load_code(Device& device, const hsabe_segment_t&, void** image) {
   *image = nullptr;
-  // Its addresses may have had other code before.
+  // Its addresses may have contained other code before.
   return device.copies().invalidate_code();
 }
 

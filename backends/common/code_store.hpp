@@ -1,4 +1,4 @@
-// Code objects on a device: which of them it takes, and what has to happen before they run.
+// Code objects on a device: which it accepts, and their activation.
 #pragma once
 
 #include "backends/common/code_fit.hpp"
@@ -6,10 +6,10 @@
 
 namespace rigel::gfx {
 
-/// accepts(): 0 with the reason reported, or how well it fits.
+/// accepts(): returns the rank of the code, or 0 and reports the reason.
 uint32_t code_fit(const Device& device, const hsabe_code_target_t& target);
 
-/// Makes instruction fetch see code that is in place. Nothing is kept.
+/// Makes code in memory visible to instruction fetch. Stores no state.
 hsabe_status_t load_code(Device& device, const hsabe_segment_t& segment, void** image);
 
 }  // namespace rigel::gfx

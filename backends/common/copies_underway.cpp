@@ -9,8 +9,8 @@
 namespace rigel::gfx {
 namespace {
 
-/// A dependency is nearly always one of the last copies'.
-constexpr size_t kLookedAt = 256;
+/// Dependencies are nearly always among the most recent copies.
+constexpr size_t kMaxSearched = 256;
 
 amd_signal_t& signal_of(uint64_t handle) {
   return *reinterpret_cast<amd_signal_t*>(handle);
@@ -20,10 +20,9 @@ uint64_t signal_stamp(uint64_t handle) {
   return std::atomic_ref(signal_of(handle).end_ts).load(std::memory_order_relaxed);
 }
 
-// Whether a copy is done of which the queue cannot say it. That the signal is no longer positive shows it;
-// but the program may have stored to it again by then, which the value does not show, and the time when the
-// copy ended does. Only where nothing else was under way that the signal counts: the stamp is then the
-// copy's.
+// Whether a copy is complete that the queue does not report. A signal that is not positive shows it. But the
+// program may have stored a new value, in which case only the end time in the signal shows it. Valid only if
+// no other operation in progress decrements the signal: the time stamp is then the copy's.
 bool is_done(const CompletionBefore& before) {
   if (signal_value(before.signal) <= 0) return true;
   return before.last && signal_stamp(before.signal) != before.stamp;
@@ -37,7 +36,7 @@ int64_t signal_value(uint64_t handle) {
 
 CompletionBefore CompletionBefore::of(uint64_t signal) {
   if (signal == 0) return {};
-  return {signal, signal_life(signal), signal_value(signal) == 1, signal_stamp(signal)};
+  return {signal, signal_generation(signal), signal_value(signal) == 1, signal_stamp(signal)};
 }
 
 void CopiesUnderway::read(uint64_t index, uint64_t completed) {
@@ -50,11 +49,11 @@ void CopiesUnderway::read(uint64_t index, uint64_t completed) {
 
 CopiesUnderway::Promise CopiesUnderway::promised(uint64_t signal) const {
   Promise promise;
-  const uint32_t life = signal_life(signal);
-  size_t left = kLookedAt;
+  const uint32_t generation = signal_generation(signal);
+  size_t left = kMaxSearched;
   for (auto copy = copies_.rbegin(); copy != copies_.rend() && copy->end > completed_ && left != 0;
        ++copy, --left) {
-    if (copy->completion.signal != signal || copy->completion.life != life) continue;
+    if (copy->completion.signal != signal || copy->completion.generation != generation) continue;
     ++promise.count;
     promise.open |= open() && copy->end > open_begin_;
   }
@@ -75,9 +74,9 @@ bool CopiesUnderway::wait_is_lost() const {
 
 void CopiesUnderway::fail(const hsabe_host_t* host, hsa_status_t status) {
   for (const auto& [completion, end] : copies_) {
-    // Destroyed by now, or done: of a queue of kernels nobody knows but the signal.
+    // destroyed or complete: only the signal shows the end of a kernel
     if (signal_of(completion.signal).kind != AMD_SIGNAL_KIND_USER) continue;
-    if (signal_life(completion.signal) != completion.life) continue;
+    if (signal_generation(completion.signal) != completion.generation) continue;
     if (lag_ != 0 && is_done(completion)) continue;
     host->signal->store(host->self, completion.signal, -static_cast<int64_t>(status));
   }

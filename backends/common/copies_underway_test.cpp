@@ -29,7 +29,7 @@ struct Host {
   hsabe_host_t host{};
 };
 
-TEST(CopiesUnderway, PromiseUntilTheyAreRead) {
+TEST(CopiesUnderway, CountUntilRead) {
   Signals signals;
   CopiesUnderway copies;
   copies.add(signals[0], 10);
@@ -44,7 +44,7 @@ TEST(CopiesUnderway, PromiseUntilTheyAreRead) {
   EXPECT_EQ(copies.promised(signals[1]).count, 0);
 }
 
-TEST(CopiesUnderway, PromiseNothingWhenTheirCompletionHasCome) {
+TEST(CopiesUnderway, DoNotCountAfterCompletion) {
   Signals signals;
   Host host;
   CopiesUnderway copies;
@@ -56,17 +56,17 @@ TEST(CopiesUnderway, PromiseNothingWhenTheirCompletionHasCome) {
   EXPECT_EQ(copies.size(), 3u) << "it may have come no further than that";
 }
 
-TEST(CopiesUnderway, PromiseNothingToASignalThatWasMadeAnew) {
+TEST(CopiesUnderway, DoNotCountForRecycledSignal) {
   Signals signals;
   CopiesUnderway copies;
   copies.add(signals[0], 10);
-  ++signals.all[0].reserved3[0];  // destroyed, and another one is there
+  ++signals.all[0].reserved3[0];  // destroyed and recycled
   EXPECT_EQ(copies.promised(signals[0]).count, 0);
   copies.add(signals[0], 20);
   EXPECT_EQ(copies.promised(signals[0]).count, 1);
 }
 
-TEST(CopiesUnderway, AreBehindAnOpenWaitUntilItIsOver) {
+TEST(CopiesUnderway, AreAfterOpenWaitUntilItEnds) {
   Signals signals;
   CopiesUnderway copies;
   copies.add(signals[0], 10);
@@ -83,7 +83,7 @@ TEST(CopiesUnderway, AreBehindAnOpenWaitUntilItIsOver) {
   EXPECT_FALSE(copies.promised(signals[1]).open);
 }
 
-TEST(CopiesUnderway, AreLostWhenTheQueueIsAtAWaitForANegativeSignal) {
+TEST(CopiesUnderway, AreLostAtWaitForNegativeSignal) {
   Signals signals;
   CopiesUnderway copies;
   copies.add(signals[0], 10);
@@ -96,7 +96,7 @@ TEST(CopiesUnderway, AreLostWhenTheQueueIsAtAWaitForANegativeSignal) {
   EXPECT_FALSE(copies.wait_is_lost());
 }
 
-TEST(CopiesUnderway, FailWithWhatTheQueueHadNotRead) {
+TEST(CopiesUnderway, FailIfUnread) {
   Signals signals;
   Host host;
   CopiesUnderway copies;
@@ -109,19 +109,19 @@ TEST(CopiesUnderway, FailWithWhatTheQueueHadNotRead) {
   EXPECT_EQ(signals.value(1), -HSA_STATUS_ERROR);
   EXPECT_EQ(signals.value(2), 1);
   EXPECT_EQ(signals.value(3), -HSA_STATUS_ERROR);
-  // The next queue counts from the beginning.
+  // The next queue counts from 0.
   EXPECT_FALSE(copies.open());
   copies.add(signals[0], 5);
   EXPECT_EQ(copies.promised(signals[0]).count, 1);
 }
 
-TEST(CopiesUnderway, LeaveSignalsAloneThatWereMadeAnew) {
+TEST(CopiesUnderway, KeepRecycledSignals) {
   for (const uint64_t lag : {uint64_t{0}, uint64_t{100}}) {
     Signals signals;
     Host host;
     CopiesUnderway copies(lag);
     for (size_t i = 0; i < 2; ++i) signals.set(i, 1), copies.add(signals[i], 10);
-    ++signals.all[0].reserved3[0];  // destroyed, and another one is there
+    ++signals.all[0].reserved3[0];  // destroyed and recycled
     signals.set(0, 7);
     copies.fail(&host.host, HSA_STATUS_ERROR);
     EXPECT_EQ(signals.value(0), 7);
@@ -129,7 +129,7 @@ TEST(CopiesUnderway, LeaveSignalsAloneThatWereMadeAnew) {
   }
 }
 
-TEST(CopiesUnderway, LeaveSignalsAloneThatAreDoneAndWereStoredToAgain) {
+TEST(CopiesUnderway, KeepCompletedSignalsWithNewValues) {
   Signals signals;
   Host host;
   CopiesUnderway copies(100);
@@ -153,13 +153,13 @@ TEST(CopiesUnderway, LeaveSignalsAloneThatAreDoneAndWereStoredToAgain) {
   EXPECT_EQ(signals.value(3), 3);
 }
 
-TEST(CopiesUnderway, KnowTheSignalAsItWasBeforeTheCopy) {
+TEST(CopiesUnderway, UseStateBeforeCopy) {
   Signals signals;
   Host host;
   CopiesUnderway copies(100);
   signals.set(0, 1);
   const CompletionBefore before = CompletionBefore::of(signals[0]);
-  ++signals.all[0].reserved3[0];  // done and destroyed before the queue's owner has noted the copy
+  ++signals.all[0].reserved3[0];  // completed and destroyed before the queue's owner has recorded the copy
   copies.add(before, 10);
   copies.add(CompletionBefore::of(0), 20);
   EXPECT_EQ(copies.size(), 1u) << "a copy that tells nobody";
@@ -167,7 +167,7 @@ TEST(CopiesUnderway, KnowTheSignalAsItWasBeforeTheCopy) {
   EXPECT_EQ(signals.value(0), 1);
 }
 
-TEST(CopiesUnderway, OfKernelsAreKeptForAWhile) {
+TEST(CopiesUnderway, OfKernelsAreKeptForLag) {
   Signals signals;
   Host host;
   CopiesUnderway copies(100);

@@ -24,15 +24,15 @@ namespace {
 
 constexpr size_t kToDevice = 0, kFromDevice = 1;
 constexpr auto kAskAgainAfter = std::chrono::seconds(1);
-/// A box of more rows is not worth a kernel for each.
-constexpr uint64_t kRowsMax = 128;
-/// Within the device kernels are several times as fast as an engine, but take longer to begin.
+/// Larger boxes are not copied by kernels, because each row would need one.
+constexpr uint64_t kMaxRows = 128;
+/// Within the device, kernels are several times as fast as an engine, but take longer to start.
 constexpr uint64_t kEngineBytesWithin = 256 << 10;
-constexpr size_t kKeptMost = 64;  // copies that are not looked at whether they are done
+constexpr size_t kMaxKept = 64;  // number of copies that are kept without a check for completion
 constexpr auto kLookEvery = std::chrono::milliseconds(3);
 constexpr int kLooksInVain = 30;
 constexpr auto kRoomAfter = std::chrono::microseconds(20);
-/// So long pauses, after that many short ones.
+/// Long pauses are used after this number of short ones.
 constexpr auto kRoomAfterLong = std::chrono::milliseconds(1);
 constexpr uint32_t kShortPauses = 500;
 
@@ -45,7 +45,7 @@ amd_signal_t& signal_of(uint64_t handle) {
   return *reinterpret_cast<amd_signal_t*>(handle);
 }
 
-/// A box whose rows, and whose layers, follow each other without gaps is fewer and longer rows.
+/// Merges rows and layers without gaps into fewer and longer rows.
 hsabe_copy_t folded(hsabe_copy_t copy) {
   if (copy.height > 1 && copy.width == copy.source_pitch && copy.width == copy.destination_pitch) {
     copy.width *= copy.height;
@@ -70,7 +70,7 @@ bool is_row(const hsabe_copy_t& copy) {
   return copy.height <= 1 && copy.depth <= 1;
 }
 
-/// A row that says when it is done, and is not timed: what most copies are.
+/// Whether it is one row with a completion signal and without times, as most copies are.
 bool is_plain(const hsabe_copy_t& copy) {
   return is_row(copy) && copy.completion != 0 && copy.start_time == 0 && copy.end_time == 0;
 }
@@ -133,7 +133,7 @@ bool engines_wanted(const Device& device) {
     hsabe::warn(host,
                 "option 'sdma': invalid value '" + std::string(wanted) + "'; ignored; use auto, on or off");
   }
-  const char* const environment = std::getenv("HSA_ENABLE_SDMA");  // as ROCr takes it
+  const char* const environment = std::getenv("HSA_ENABLE_SDMA");  // as in ROCr
   if (environment != nullptr && std::string_view(environment) == "0") wanted = "off";
   if (environment != nullptr && std::string_view(environment) == "1") wanted = "on";
   return sdma_serves(device.facts, device.quirks, wanted);
@@ -152,13 +152,13 @@ CopyEngines::~CopyEngines() {
   if (watcher_.joinable()) watcher_.join();
 }
 
-// What copies
+// Selection of an engine
 // ------------------------------------------------------------------------------------------------
 
 CopyEngines::Engine* CopyEngines::engine(size_t number) {
   Engine& engine = engines_[number];
   if (engine.queue != nullptr) return &engine;
-  // Where copies from the host belong on the first engine, it must be the first that is asked for.
+  // If copies from the host belong on the first engine, it must be requested first.
   if (device_.has_quirk(kQuirkHostCopyOnEngine0) && number != kToDevice) this->engine(kToDevice);
   const auto now = Clock::now();
   if (engine.asked != Clock::time_point{} && now - engine.asked < kAskAgainAfter) return nullptr;
@@ -167,7 +167,7 @@ CopyEngines::Engine* CopyEngines::engine(size_t number) {
   return engine.queue == nullptr ? nullptr : &engine;
 }
 
-/// Whether a copy can wait, if it has to, in the queue of an engine without harm to others.
+/// Whether a copy can wait in an engine's queue without delaying unrelated copies.
 bool CopyEngines::may_take(size_t number, const Waits& waits) {
   const CopiesUnderway& copies = engines_[number].copies;
   if (!copies.open()) return true;
@@ -176,14 +176,14 @@ bool CopyEngines::may_take(size_t number, const Waits& waits) {
 
 CopyEngines::Engine* CopyEngines::engine_for(const hsabe_copy_t& copy, const Waits& waits) {
   if (!engines_usable_) return nullptr;
-  if (copy.engines != 0) {  // as the caller says
+  if (copy.engines != 0) {  // as the caller requires
     const auto number = static_cast<size_t>(std::countr_zero(copy.engines));
     return number < kEngines && may_take(number, waits) ? engine(number) : nullptr;
   }
   const bool waits_openly = waits.open || waits.behind != 0;
   if (copy.from_host == 0 && copy.to_host == 0) {
     if (copy.width * copy.height * copy.depth > kEngineBytesWithin) return nullptr;
-    for (const size_t number : {kFromDevice, kToDevice}) {  // not behind a long copy
+    for (const size_t number : {kFromDevice, kToDevice}) {  // not after a long copy
       Engine* const found = may_take(number, waits) && !waits_openly ? engine(number) : nullptr;
       if (found == nullptr) continue;
       if (found->large_end <= found->queue->known_read() || found->large_end <= found->queue->read())
@@ -194,8 +194,8 @@ CopyEngines::Engine* CopyEngines::engine_for(const hsabe_copy_t& copy, const Wai
   const size_t best = copy.to_host != 0 ? kFromDevice : kToDevice;
   const size_t other = best == kToDevice ? kFromDevice : kToDevice;
   const bool either = !device_.has_quirk(kQuirkHostCopyOnEngine0);
-  // Behind what it waits for, a short copy finds the signal changed; another engine would have to look out
-  // for that.
+  // After its dependency on the same engine, a short copy finds the signal changed; another engine would have
+  // to poll it.
   if (either && waits.on == 1u << other && !waits_openly && may_take(other, waits) &&
       copy.width * copy.height * copy.depth <= kEngineBytesWithin)
     return engine(other);
@@ -204,7 +204,7 @@ CopyEngines::Engine* CopyEngines::engine_for(const hsabe_copy_t& copy, const Wai
   return either && !waits_openly && may_take(other, waits) ? engine(other) : nullptr;
 }
 
-/// Null if there is none, or none any more.
+/// Returns null if there is none, or if it has ended.
 ServiceQueue* CopyEngines::service() {
   if (service_ != nullptr && service_->failed()) end_service(HSA_STATUS_ERROR);
   return service_.get();
@@ -213,7 +213,7 @@ ServiceQueue* CopyEngines::service() {
 hsabe_status_t CopyEngines::make_service(std::shared_ptr<ServiceQueue>* out) {
   const MutexLock making(making_);
   std::vector<std::shared_ptr<ServiceQueue>> stopped;
-  stopped.reserve(1);  // for the next one that stops: who tells of that has nowhere to fail
+  stopped.reserve(1);  // reserves for the next one that stops, because the handler cannot report a failure
   std::shared_ptr<ServiceQueue> queue;
   {
     const std::lock_guard lock(mutex_);
@@ -244,9 +244,9 @@ hsabe_status_t CopyEngines::make_service(std::shared_ptr<ServiceQueue>* out) {
 // Copies
 // -----------------------------------------------------------------------------------------------------
 
-/// Before a copy is handed over: note() then cannot fail.
+/// Called before a copy is submitted: note() then cannot fail.
 [[gnu::always_inline]] inline void CopyEngines::make_room(Engine& engine) {
-  if (engine.copies.size() >= kKeptMost) engine.copies.read(engine.queue->read());
+  if (engine.copies.size() >= kMaxKept) engine.copies.read(engine.queue->read());
   engine.copies.make_room();
 }
 
@@ -268,7 +268,7 @@ hsabe_status_t CopyEngines::make_service(std::shared_ptr<ServiceQueue>* out) {
   return Result::kDone;
 }
 
-/// Between host and device, for nothing to wait for, by an engine that is there: nothing needs deciding then.
+/// Submits a copy between host and device without dependencies, if the engine exists: no decision is needed.
 inline bool CopyEngines::submit_plain(const hsabe_copy_t& copy) {
   if (copy.dependency_count != 0 || copy.engines != 0 || (copy.from_host == 0 && copy.to_host == 0))
     return false;
@@ -286,7 +286,7 @@ hsabe_status_t CopyEngines::submit(const hsabe_copy_t& asked) {
 hsabe_status_t CopyEngines::submit_folded(const hsabe_copy_t& copy) {
   const CopyQueue* full = nullptr;
   uint64_t read = 0;
-  uint32_t pauses = 0;  // since `full` had read so far
+  uint32_t pauses = 0;  // since `full` was last reached by the engine's reads
   for (;;) {
     Result result = Result::kNotThisWay;
     {
@@ -305,7 +305,7 @@ hsabe_status_t CopyEngines::submit_folded(const hsabe_copy_t& copy) {
         drop(*engine, HSA_STATUS_ERROR);
         continue;
       }
-      // Behind an open wait there may be no room before the caller has done something for that.
+      // After an open wait, there may be no room until the caller satisfies it.
       if (result == Result::kNoRoom && engine->copies.open()) result = Result::kNotThisWay;
       const bool may_be_kernel = copy.engines == 0 || !engines_usable_;
       if (result == Result::kNotThisWay && may_be_kernel) result = by_kernel(copy, waits);
@@ -323,7 +323,7 @@ hsabe_status_t CopyEngines::submit_folded(const hsabe_copy_t& copy) {
 
 CopyEngines::Waits CopyEngines::waits_of(const hsabe_copy_t& copy) {
   Waits waits;
-  // Only then does it matter how far they are: looking is not for nothing.
+  // The engines' progress matters only then, and reading it is not free.
   if (copy.dependency_count != 0 || engines_[0].copies.open() || engines_[1].copies.open()) {
     for (Engine& engine : engines_) {
       if (engine.queue == nullptr) continue;
@@ -345,7 +345,7 @@ CopyEngines::Waits CopyEngines::waits_of(const hsabe_copy_t& copy) {
       if (promise.open) behind |= 1u << e;
     }
     if (promised < value) {
-      value = signal_value(signal);  // what promised it may just have been done
+      value = signal_value(signal);  // the copy that would change it may have just completed
       if (value == 0) continue;
       waits.open = true;
     }
@@ -412,14 +412,14 @@ CopyEngines::Result CopyEngines::by_engine(Engine& engine, const hsabe_copy_t& c
 CopyEngines::Result CopyEngines::by_kernel(const hsabe_copy_t& copy, const Waits& waits) {
   if (waits.open || waits.behind != 0) return Result::kNotThisWay;
   const uint64_t rows = copy.height * copy.depth;
-  if (rows > kRowsMax) return Result::kNotThisWay;
+  if (rows > kMaxRows) return Result::kNotThisWay;
   ServiceQueue* const queue = service();
   if (queue == nullptr) return Result::kNoService;
 
   const size_t barriers = (waits.signals.size() + kBarrierSignals - 1) / kBarrierSignals;
   const size_t start = copy.start_time != 0 ? 1 : 0;
   const size_t end = copy.end_time != 0 ? 1 : 0;
-  // One row completes by itself; several, and times, by a barrier behind them.
+  // One row completes by itself; several, and times, by a barrier packet after them.
   const bool plain = rows == 1 && end == 0;
   const size_t slots = barriers + start + rows + end + (plain ? 0 : 1);
   if (slots > ServiceQueue::kSlotsMax) return Result::kNotThisWay;
@@ -466,10 +466,10 @@ CopyEngines::Result CopyEngines::by_kernel(const hsabe_copy_t& copy, const Waits
   return Result::kDone;
 }
 
-// What goes wrong
+// Failures
 // ------------------------------------------------------------------------------------------------
 
-/// Ends what an engine has been given: its queue first, so that nothing is both done and failed.
+/// Ends an engine's copies: stops its queue first, so that no copy both completes and fails.
 void CopyEngines::drop(Engine& engine, hsa_status_t status) {
   if (engine.queue == nullptr) return;
   engine.queue->stop();
@@ -480,7 +480,7 @@ void CopyEngines::drop(Engine& engine, hsa_status_t status) {
 }
 
 void CopyEngines::make_room(const ServiceQueue& queue) {
-  if (service_copies_.size() >= kKeptMost) service_copies_.read(queue.read_index());
+  if (service_copies_.size() >= kMaxKept) service_copies_.read(queue.read_index());
   service_copies_.make_room();
 }
 
@@ -491,7 +491,7 @@ void CopyEngines::end_service(hsa_status_t status) {
 
 void CopyEngines::service_stopped(hsa_status_t status) {
   const std::lock_guard lock(mutex_);
-  // Somebody may have seen it before, and there may even be a new one.
+  // Another thread may have handled it, and there may be a new queue.
   if (service_ != nullptr && service_->failed()) end_service(status);
 }
 
@@ -508,7 +508,7 @@ void CopyEngines::abandon(hsa_status_t status) {
   service_copies_.fail(device_.host, status);
 }
 
-/// False if there is no thread for it.
+/// Starts the watcher. Returns false without a thread.
 bool CopyEngines::start_watcher() {
   if (watcher_.joinable()) return true;
   const BlockedSignals blocked;
@@ -522,7 +522,7 @@ bool CopyEngines::start_watcher() {
 }
 
 void CopyEngines::look_after_open_waits() {
-  // Most waits are over soon, and others follow: to wake the watcher for each would cost more than all else.
+  // Most waits are short, and others follow: waking the watcher for each would dominate the cost.
   if (!std::exchange(looking_, true)) look_.notify_one();
 }
 
@@ -588,7 +588,8 @@ void CopyEngines::engines(uint32_t* all, uint32_t* idle) {
   const std::lock_guard lock(mutex_);
   for (size_t i = 0; i < kEngines; ++i) {
     *all |= 1u << i;
-    // Where kernels copy there are engines by name, as with ROCr: HIP 6 refuses a device without. They are always free.
+    // If kernels copy, engines are still reported, as in ROCr: HIP 6 rejects a device without engines. They
+    // are always idle.
     if (engines_[i].queue == nullptr || engines_[i].queue->idle()) *idle |= 1u << i;
   }
 }
@@ -604,7 +605,7 @@ hsabe_status_t CopyEngines::invalidate_code() {
   bool busy = false;
   status = queue->run_pm4(packet, true, &busy);
   if (!busy) return status;
-  // A copy in there may take long, or wait for one that does. So this does not wait for it.
+  // A copy in that queue may take long, or wait for one that does. This call must not wait for it.
   std::shared_ptr<ServiceQueue> control;
   {
     const MutexLock lock(control_mutex_);

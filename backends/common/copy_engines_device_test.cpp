@@ -1,4 +1,4 @@
-// Copies and fills of an open device: the backend's own queues on the virtual GPU.
+// CopyEnginesTest and fills of an open device: the backend's own queues on the virtual GPU.
 #include "backends/common/copy_engines.hpp"
 
 #include <algorithm>
@@ -29,9 +29,9 @@ std::vector<uint8_t> noise(size_t bytes) {
   return data;
 }
 
-class Copies : public testing::EveryBoard {
+class CopyEnginesTest : public testing::EveryBoard {
  protected:
-  /// `sdma`: the option of that name. True if the device opened.
+  /// Opens the device. `sdma` is the option of that name. Returns whether it opened.
   void open(const char* sdma = "auto") {
     host_ = std::make_unique<testing::BackendHost>(gpu());
     host_->set_option("sdma", sdma);
@@ -44,7 +44,6 @@ class Copies : public testing::EveryBoard {
   }
   uint8_t* bytes(size_t size) { return static_cast<uint8_t*>(gpu().share(size)); }
 
-  /// A plain copy from the host.
   hsabe_copy_t copy(const void* to, const void* from, uint64_t size, const testing::VirtualSignal& done) {
     hsabe_copy_t copy{};
     copy.struct_size = sizeof(copy);
@@ -61,7 +60,7 @@ class Copies : public testing::EveryBoard {
   std::unique_ptr<Device> device_;
 };
 
-TEST_P(Copies, GoThroughEnginesOnRequest) {
+TEST_P(CopyEnginesTest, UseRequestedEngines) {
   open("on");
   const auto data = noise(1'000'003);
   uint8_t* const from = bytes(data.size());
@@ -74,7 +73,7 @@ TEST_P(Copies, GoThroughEnginesOnRequest) {
   EXPECT_EQ(host_->engine_requests(), 1);
 }
 
-TEST_P(Copies, WaitForWhatTheyDependOnAndStampTheClock) {
+TEST_P(CopyEnginesTest, WaitForDependenciesAndRecordTimes) {
   open("on");
   uint8_t* const from = bytes(4096);
   uint8_t* const to = bytes(4096);
@@ -88,7 +87,7 @@ TEST_P(Copies, WaitForWhatTheyDependOnAndStampTheClock) {
   one.start_time = reinterpret_cast<uint64_t>(times);
   one.end_time = reinterpret_cast<uint64_t>(times + 4);
   ASSERT_EQ(device_->copies().submit(one), HSA_STATUS_SUCCESS);
-  // Time for a copy that doesn't wait for its signals to be done wrongly; again below.
+  // Time for a copy that incorrectly ignores its dependencies; again below.
   std::this_thread::sleep_for(std::chrono::milliseconds(2));
   EXPECT_EQ(done.value(), 1);
   second.set(0);
@@ -102,7 +101,7 @@ TEST_P(Copies, WaitForWhatTheyDependOnAndStampTheClock) {
   EXPECT_GE(times[4], times[0]);
 }
 
-TEST_P(Copies, AreManyAtATime) {
+TEST_P(CopyEnginesTest, RunConcurrently) {
   open("on");
   constexpr int kThreads = 4, kEach = 300;
   uint8_t* const from = bytes(4096);
@@ -124,7 +123,7 @@ TEST_P(Copies, AreManyAtATime) {
   for (int i = 0; i < kThreads; ++i) EXPECT_EQ(to[i * 4096 + 5], 9);
 }
 
-TEST_P(Copies, SayWhichEnginesThereAre) {
+TEST_P(CopyEnginesTest, ReportEngines) {
   open("on");
   uint32_t all = 0, idle = 0;
   device_->copies().engines(&all, &idle);
@@ -149,7 +148,7 @@ TEST_P(Copies, SayWhichEnginesThereAre) {
   EXPECT_EQ(host_->engine_requests(), 0);
 }
 
-TEST_P(Copies, OfBoxesAreFoldedOrTiled) {
+TEST_P(CopyEnginesTest, FoldOrTileBoxes) {
   open("on");
   const auto data = noise(65536);
   uint8_t* const from = bytes(65536);
@@ -160,13 +159,13 @@ TEST_P(Copies, OfBoxesAreFoldedOrTiled) {
   box.height = 16, box.depth = 4;
   box.source_pitch = box.destination_pitch = 64;
   box.source_slice = box.destination_slice = 1024;
-  ASSERT_EQ(device_->copies().submit(box), HSA_STATUS_SUCCESS);  // one run of 4096 bytes, on every generation
+  ASSERT_EQ(device_->copies().submit(box), HSA_STATUS_SUCCESS);  // one run of 4096 bytes, in every generation
   ASSERT_TRUE(eventually([&] { return done.value() == 0; }));
   EXPECT_EQ(std::memcmp(to, data.data(), 4096), 0);
   EXPECT_EQ(to[4096], 0);
 }
 
-TEST_P(Copies, GoThroughKernelsWhereThereIsNoEngine) {
+TEST_P(CopyEnginesTest, UseKernelsWithoutEngines) {
   open("off");
   const auto data = noise(1'000'003);
   uint8_t* const from = bytes(data.size());
@@ -192,7 +191,7 @@ TEST_P(Copies, GoThroughKernelsWhereThereIsNoEngine) {
   EXPECT_EQ(host_->engine_requests(), 0);
 }
 
-TEST_P(Copies, GoThroughKernelsWhenOthersHaveTheEngines) {
+TEST_P(CopyEnginesTest, UseKernelsIfEnginesAreTaken) {
   open("on");
   host_->refuse_engines();
   uint8_t* const from = bytes(4096);
@@ -205,13 +204,13 @@ TEST_P(Copies, GoThroughKernelsWhenOthersHaveTheEngines) {
   ASSERT_TRUE(eventually([&] { return done.value() == 0; }));
   EXPECT_EQ(to[9], 3);
   EXPECT_EQ(host_->engine_requests(), 1) << "asked once, not for every copy";
-  // Whoever insists on an engine is told that there is none.
+  // A caller that requires an engine receives an error.
   hsabe_copy_t one = copy(to, from, 100, done);
   one.engines = 1;
   EXPECT_EQ(device_->copies().submit(one), HSA_STATUS_ERROR_OUT_OF_RESOURCES);
 }
 
-TEST_P(Copies, OfBoxesGoThroughKernelsByRows) {
+TEST_P(CopyEnginesTest, CopyBoxesByKernelsRowByRow) {
   open("off");
   const auto data = noise(65536);
   uint8_t* const from = bytes(65536);
@@ -228,12 +227,12 @@ TEST_P(Copies, OfBoxesGoThroughKernelsByRows) {
   for (size_t z = 0; z < 3; ++z)
     for (size_t y = 0; y < 10; ++y) std::memcpy(&expected[y * 64 + z * 1000], &data[y * 100 + z * 2000], 33);
   EXPECT_EQ(std::memcmp(to, expected.data(), expected.size()), 0);
-  // Too many rows for a kernel each: nothing has happened, and the caller knows.
+  // Too many rows for a kernel each: the call fails without an effect.
   box.height = 1000;
   EXPECT_EQ(device_->copies().submit(box), HSA_STATUS_ERROR_OUT_OF_RESOURCES);
 }
 
-TEST_P(Copies, FollowEachOtherAroundTheRing) {
+TEST_P(CopyEnginesTest, WrapAroundRing) {
   open("off");
   constexpr int kCopies = 3 * ServiceQueue::kPackets;
   uint8_t* const from = bytes(kCopies * 16);
@@ -247,7 +246,7 @@ TEST_P(Copies, FollowEachOtherAroundTheRing) {
   EXPECT_EQ(std::memcmp(to, data.data(), data.size()), 0);
 }
 
-TEST_P(Copies, ByKernelsKeepToTheirComputeUnits) {
+TEST_P(CopyEnginesTest, ByKernelsUseAllowedComputeUnits) {
   host_ = std::make_unique<testing::BackendHost>(gpu());
   host_->set_option("sdma", "off");
   host_->set_own_units({0xc});
@@ -261,7 +260,7 @@ TEST_P(Copies, ByKernelsKeepToTheirComputeUnits) {
   EXPECT_EQ(memory[64], 6);
   ASSERT_FALSE(host_->cu_mask().empty());
   EXPECT_EQ(host_->cu_mask()[0], 0xcu);
-  // A runtime that knows nothing of that has all of them used.
+  // A runtime without this information uses all of them.
   device_.reset();
   host_ = std::make_unique<testing::BackendHost>(gpu());
   host_->set_option("sdma", "off");
@@ -273,7 +272,7 @@ TEST_P(Copies, ByKernelsKeepToTheirComputeUnits) {
   EXPECT_TRUE(host_->cu_mask().empty());
 }
 
-TEST_P(Copies, FillWords) {
+TEST_P(CopyEnginesTest, FillWords) {
   open();
   auto* const to = static_cast<uint32_t*>(gpu().share(65536));
   const testing::VirtualSignal done(gpu(), 2);
@@ -287,13 +286,13 @@ TEST_P(Copies, FillWords) {
   EXPECT_EQ(device_->copies().fill(va + 1, 5, 1, done.handle()), HSA_STATUS_ERROR_INVALID_ARGUMENT);
 }
 
-TEST_P(Copies, CodeIsDroppedFromCaches) {
+TEST_P(CopyEnginesTest, InvalidateCodeCaches) {
   open();
   for (int i = 0; i < 3; ++i) EXPECT_EQ(device_->copies().invalidate_code(), HSA_STATUS_SUCCESS);
   EXPECT_TRUE(host_->queue_errors().empty());
 }
 
-TEST_P(Copies, ThatWaitDoNotKeepCodeFromBeingLoaded) {
+TEST_P(CopyEnginesTest, WaitingDoNotBlockCodeLoading) {
   open("on");
   uint8_t* const memory = bytes(4096);
   const testing::VirtualSignal before(gpu(), 1), done(gpu(), 1);
@@ -311,7 +310,7 @@ TEST_P(Copies, ThatWaitDoNotKeepCodeFromBeingLoaded) {
 // Order
 // -----------------------------------------------------------------------------------------------------
 
-TEST_P(Copies, InAChainWaitForEachOtherWithoutTheHost) {
+TEST_P(CopyEnginesTest, ChainWithoutHost) {
   open("on");
   constexpr size_t kLinks = 40;
   uint8_t* const memory = bytes((kLinks + 1) * 4096);
@@ -328,7 +327,7 @@ TEST_P(Copies, InAChainWaitForEachOtherWithoutTheHost) {
     link.dependency_count = i == 0 ? 0 : 1;
     const hsabe_status_t status = device_->copies().submit(link);
     if (status ==
-        HSA_STATUS_ERROR_OUT_OF_RESOURCES) {  // behind a kernel that has begun: the runtime's to wait for
+        HSA_STATUS_ERROR_OUT_OF_RESOURCES) {  // after a kernel that has started: the runtime must wait
       ASSERT_TRUE(eventually([&] { return done[i - 1].value() == 0; }));
       ASSERT_EQ(device_->copies().submit(link), HSA_STATUS_SUCCESS);
     } else {
@@ -339,7 +338,7 @@ TEST_P(Copies, InAChainWaitForEachOtherWithoutTheHost) {
   EXPECT_EQ(std::memcmp(memory, memory + kLinks * 4096, 4096), 0);
 }
 
-TEST_P(Copies, ThatAreShortGoBehindWhatTheyWaitFor) {
+TEST_P(CopyEnginesTest, ShortOnesUseQueueOfDependency) {
   open("on");
   constexpr size_t kSize = 4 << 20;
   uint8_t* const memory = bytes(2 * kSize + 8192);
@@ -363,7 +362,7 @@ TEST_P(Copies, ThatAreShortGoBehindWhatTheyWaitFor) {
   ASSERT_TRUE(eventually([&] { return other.value() == 0; }));
 }
 
-TEST_P(Copies, ThatWaitOpenlyHoldUpOnlyWhatDependsOnThem) {
+TEST_P(CopyEnginesTest, OpenWaitBlocksDependentsOnly) {
   open("on");
   uint8_t* const memory = bytes(6 * 4096);
   memory[0] = 5;
@@ -380,7 +379,7 @@ TEST_P(Copies, ThatWaitOpenlyHoldUpOnlyWhatDependsOnThem) {
   ASSERT_EQ(behind(2, memory + 2 * 4096, memory + 4096, second), HSA_STATUS_SUCCESS) << "goes behind it";
   EXPECT_EQ(behind(1, memory + 3 * 4096, memory, third), HSA_STATUS_ERROR_OUT_OF_RESOURCES)
       << "one open wait at a time";
-  // Those that wait for nothing take another way, in either direction.
+  // CopyEnginesTest without dependencies use another queue, in either direction.
   for (int i = 0; i < 10; ++i) {
     const testing::VirtualSignal done(gpu(), 1);
     hsabe_copy_t one = copy(memory + 4 * 4096, memory, 4096, done);
@@ -396,14 +395,14 @@ TEST_P(Copies, ThatWaitOpenlyHoldUpOnlyWhatDependsOnThem) {
 }
 
 #if HSABE_SANITIZER == HSABE_SANITIZER_NONE
-TEST_P(Copies, ThatRunOutOfMemoryAreDoneOnceOrNotAtAll) {
+TEST_P(CopyEnginesTest, OutOfMemoryHasNoPartialEffect) {
   for (int request = 0, left = -1; left < 0; ++request) {
     SCOPED_TRACE(request);
     TearDown();
     open("on");
     CopyEngines& copies = device_->copies();
     uint8_t* const memory = bytes(4 * 4096);
-    // Queues are there: they are not what this is about.
+    // Queues exist: the test is about copies.
     const testing::VirtualSignal made(gpu(), 2), before(gpu(), 1), behind(gpu(), 1), filled(gpu(), 1);
     ASSERT_EQ(copies.submit(copy(memory, memory + 4096, 0x1000, made)), HSA_STATUS_SUCCESS);
     ASSERT_EQ(copies.fill(reinterpret_cast<uint64_t>(memory), 1, 1, made.handle()), HSA_STATUS_SUCCESS);
@@ -427,7 +426,7 @@ TEST_P(Copies, ThatRunOutOfMemoryAreDoneOnceOrNotAtAll) {
 }
 #endif
 
-TEST_P(Copies, PromiseNothingAnyMoreWhenTheyHaveSignalled) {
+TEST_P(CopyEnginesTest, DoNotCountAfterSignalling) {
   open("on");
   uint8_t* const memory = bytes(4 * 4096);
   const testing::VirtualSignal done(gpu(), 1), never(gpu(), 1), last(gpu(), 1);
@@ -441,9 +440,9 @@ TEST_P(Copies, PromiseNothingAnyMoreWhenTheyHaveSignalled) {
   for (int i = 0; i < 300; ++i) {
     done.set(1), last.set(1);
     ASSERT_EQ(device_->copies().submit(copy(memory + 4096, memory, 16, done)), HSA_STATUS_SUCCESS);
-    while (done.value() != 0) continue;  // without a pause: the engine has not said yet how far it is
+    while (done.value() != 0) continue;  // without a pause: the engine has not reported its position yet
     done.set(1);
-    // The wait of the last round may not have been told of yet.
+    // The previous wait may not have been reported yet.
     ASSERT_TRUE(eventually([&] { return behind(handles[0]) == HSA_STATUS_SUCCESS; }));
     ASSERT_EQ(behind(handles[1]), HSA_STATUS_ERROR_OUT_OF_RESOURCES) << "that was an open wait; " << i;
     done.set(0);
@@ -451,9 +450,9 @@ TEST_P(Copies, PromiseNothingAnyMoreWhenTheyHaveSignalled) {
   }
 }
 
-TEST_P(Copies, BehindAnOpenWaitAreRefusedWhenTheRingIsFull) {
+TEST_P(CopyEnginesTest, AfterOpenWaitAreRejectedIfRingIsFull) {
   open("on");
-  constexpr size_t kMost = CopyQueue::kRingBytes / 64;  // more than there is room for
+  constexpr size_t kMost = CopyQueue::kRingBytes / 64;  // more than the ring's size
   uint8_t* const memory = bytes(2 * 4096);
   auto* const signals = static_cast<amd_signal_t*>(gpu().share(kMost * sizeof(amd_signal_t)));
   for (size_t i = 0; i < kMost; ++i) {
@@ -485,9 +484,9 @@ TEST_P(Copies, BehindAnOpenWaitAreRefusedWhenTheRingIsFull) {
   EXPECT_TRUE(eventually([&] { return std::atomic_ref(const_cast<int64_t&>(last)).load() == 0; }));
 }
 
-// A program that sets a signal anew, to which a copy in another engine is about to write, has an engine wait
-// for ever.
-TEST_P(Copies, FailWhenTheirEngineHangsWithAFullRing) {
+// A program that sets a signal again, to which a copy in another engine will write, makes an engine wait
+// forever.
+TEST_P(CopyEnginesTest, FailIfEngineHangsWithFullRing) {
   open("on");
   constexpr size_t kLong = 16 << 20;
   uint8_t* const memory = bytes(2 * kLong);
@@ -500,13 +499,13 @@ TEST_P(Copies, FailWhenTheirEngineHangsWithAFullRing) {
   hsabe_copy_t waiting = copy(memory, memory + 64, 16, hung);
   waiting.from_host = 0;
   waiting.to_host = 1;
-  waiting.width = 1 << 20;  // longer than what goes behind the other copy
+  waiting.width = 1 << 20;  // longer than the copy after the other one
   waiting.dependencies = &handle;
   waiting.dependency_count = 1;
   ASSERT_EQ(submit(waiting), HSA_STATUS_SUCCESS);
   std::atomic_ref(const_cast<int64_t&>(promised.get().value)).fetch_add(1);
   if (promised.value() == 1) GTEST_SKIP() << "the first copy was done before";
-  constexpr size_t kMost = CopyQueue::kRingBytes / 32;  // more than there is room for
+  constexpr size_t kMost = CopyQueue::kRingBytes / 32;  // more than the ring's size
   const testing::VirtualSignal done(gpu(), kMost);
   hsabe_copy_t following = copy(memory, memory + 64, 16, done);
   following.from_host = 0;
@@ -517,7 +516,7 @@ TEST_P(Copies, FailWhenTheirEngineHangsWithAFullRing) {
   EXPECT_LT(hung.value(), 0);
 }
 
-TEST_P(Copies, BehindWhatGoesWrongGoWrong) {
+TEST_P(CopyEnginesTest, FailAfterFailedDependency) {
   open("on");
   uint8_t* const memory = bytes(4 * 4096);
   for (int turn = 0; turn < 3; ++turn) {
@@ -542,10 +541,10 @@ TEST_P(Copies, BehindWhatGoesWrongGoWrong) {
 // Failures
 // -----------------------------------------------------------------------------------------------------
 
-/// Turns until two of them stopped a copy: where this thread is kept waiting, all can be done before.
+/// Iterations until two of them stopped a copy: if this thread is delayed, all copies can complete before.
 constexpr int kTurnsAtMost = 100;
 
-TEST_P(Copies, OfAQueueThatFailsEndWithAnErrorAndOthersFollow) {
+TEST_P(CopyEnginesTest, FailWithQueueAndLaterOnesRun) {
   open("off");
   constexpr size_t kCopies = 12, kBytes = 8 << 20;
   uint8_t* const from = bytes(kBytes);
@@ -576,13 +575,13 @@ TEST_P(Copies, OfAQueueThatFailsEndWithAnErrorAndOthersFollow) {
   EXPECT_EQ(stopped, 2);
 }
 
-TEST_P(Copies, ThatAreDoneLeaveTheirSignalsToTheProgram) {
+TEST_P(CopyEnginesTest, CompletedOnesKeepSignals) {
   for (const char* const engines : {"off", "on"}) {
     open(engines);
     constexpr size_t kBytes = 8 << 20;
     uint8_t* const from = bytes(kBytes);
     uint8_t* const to = bytes(kBytes);
-    // A row, a box and, where kernels copy, a fill: each ends in its own way.
+    // A row, a box and, with kernels, a fill: each ends differently.
     std::vector<testing::VirtualSignal> done;
     for (int i = 0; i < 3; ++i) done.emplace_back(gpu(), 1);
     hsabe_copy_t box = copy(to, from, 33, done[1]);
@@ -594,7 +593,7 @@ TEST_P(Copies, ThatAreDoneLeaveTheirSignalsToTheProgram) {
               HSA_STATUS_SUCCESS);
     for (const auto& signal : done) {
       ASSERT_TRUE(eventually([&] { return signal.value() == 0; }));
-      signal.set(1);  // for something else, which the queues know nothing of
+      signal.set(1);  // for something else, which the queues do not track
     }
     const testing::VirtualSignal underway(gpu(), 1);
     ASSERT_EQ(device_->copies().submit(copy(to, from, kBytes, underway)), HSA_STATUS_SUCCESS);
@@ -605,7 +604,7 @@ TEST_P(Copies, ThatAreDoneLeaveTheirSignalsToTheProgram) {
   }
 }
 
-TEST_P(Copies, OfAStoppedQueueThatAreDoneLeaveTheirSignalsToTheProgram) {
+TEST_P(CopyEnginesTest, CompletedOnesOfStoppedQueueKeepSignals) {
   open("off");
   constexpr size_t kBytes = 8 << 20;
   uint8_t* const from = bytes(kBytes);
@@ -629,7 +628,7 @@ TEST_P(Copies, OfAStoppedQueueThatAreDoneLeaveTheirSignalsToTheProgram) {
   EXPECT_EQ(stopped, 2);
 }
 
-TEST_P(Copies, AreAbandonedWithTheirDevice) {
+TEST_P(CopyEnginesTest, EndWithDevice) {
   for (const char* const engines : {"on", "off"}) {
     open(engines);
     constexpr size_t kBytes = 8 << 20;
@@ -660,7 +659,7 @@ TEST_P(Copies, AreAbandonedWithTheirDevice) {
   }
 }
 
-TEST_P(Copies, FromManyThreadsSurviveFailures) {
+TEST_P(CopyEnginesTest, OfManyThreadsSurviveFailures) {
   open("off");
   constexpr int kThreads = 3, kEach = 60;
   uint8_t* const memory = bytes(2 << 20);
@@ -680,7 +679,7 @@ TEST_P(Copies, FromManyThreadsSurviveFailures) {
     });
   }
   for (int n = 0; n < 20; ++n) {
-    // The copies get somewhere, so that the queues stop at another place each time.
+    // Lets the copies progress, so that the queues stop at different positions.
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
     if (n % 2 == 0) {
       host_->stop_queues(kInactiveIllegalInstruction);
@@ -692,7 +691,7 @@ TEST_P(Copies, FromManyThreadsSurviveFailures) {
   EXPECT_EQ(ended, kThreads * kEach);
 }
 
-RIGEL_ON_EVERY_BOARD(Copies);
+RIGEL_ON_EVERY_BOARD(CopyEnginesTest);
 
 }  // namespace
 }  // namespace rigel::gfx

@@ -63,7 +63,7 @@ uint64_t CopyQueue::read() {
 
 uint64_t CopyQueue::completed() {
   auto& position = *reinterpret_cast<uint32_t*>(pointers_.data() + kPositionAt);
-  // Its lower half; it is less than a ring away from what is read.
+  // The lower half; it is less than a ring away from the read index.
   const uint32_t low = std::atomic_ref(position).load(std::memory_order_acquire);
   const uint64_t index = read();
   const auto ahead = static_cast<int32_t>(low - static_cast<uint32_t>(index));

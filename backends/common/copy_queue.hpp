@@ -1,8 +1,8 @@
 // A queue of one of the device's copy engines.
 //
-// Not safe for threads: its owner's lock guards it. A submission is written in one piece. Order:
-// packets before the write index, the write index before the doorbell (release); the engine's read index is
-// loaded with acquire before its part of the ring is written again.
+// *Threads:* not thread-safe; guarded by the owner's lock. A submission is written contiguously.
+// *Memory order:* packets before the write index, the write index before the doorbell (release); the engine's
+// read index is loaded with acquire before its part of the ring is written again.
 #pragma once
 
 #include <array>
@@ -20,22 +20,22 @@ namespace rigel::gfx {
 class CopyQueue {
  public:
   static constexpr uint64_t kRingBytes = 256 * 1024;
-  /// What one submission can have.
   static constexpr size_t kDwordsMax = kRingBytes / 4 / 4;
 
-  /// Null if the driver has none to give: other processes may have them all.
+  /// Returns null if the driver has no queue left: other processes may have them all.
   static std::unique_ptr<CopyQueue> create(Device& device);
   ~CopyQueue();
   CopyQueue(const CopyQueue&) = delete;
 
   const SdmaEncoder& encoder() const { return encoder_; }
 
-  /// Where to put up to `dwords` dwords, or null if there is no room now.
+  /// Returns the address for up to `dwords` dwords, or null if there is no room.
   uint32_t* begin(size_t dwords);
-  /// Has the engine read the dwords that were put there. Returns where they begin.
+  /// Submits the dwords at that address. Returns the index of their start.
   uint64_t submit(size_t dwords);
 
-  /// Copies a row of encoder().copy_max() bytes at most. False if there is no room now. `completion` has a value.
+  /// Copies a row of at most encoder().copy_max() bytes. Returns false if there is no room. `completion` must
+  /// have a value.
   [[gnu::always_inline]] bool plain_copy(uint64_t destination, uint64_t source, uint32_t bytes,
                                          SdmaCompletion completion) {
     const SdmaPlainCopy& plain = plain_[completion.mailbox_va != 0 ? 1 : 0];
@@ -49,31 +49,30 @@ class CopyQueue {
     return true;
   }
 
-  /// Where the engine writes how far it has come, before each completion; and what it writes for a submission of
-  /// `dwords` dwords that begins here.
+  /// Address to which the engine writes its position before each completion, and the position for a
+  /// submission of `dwords` dwords that starts here.
   uint64_t position_va() const { return pointers_.address() + kPositionAt; }
   uint32_t position_behind(size_t dwords) const {
     return static_cast<uint32_t>(written_ + (dwords + encoder_.padding_dwords(dwords)) * 4);
   }
 
-  /// Where the last submission ends, and how far the engine has read. In bytes; both only grow.
+  /// End of the last submission, and the engine's read index. In bytes; both only grow.
   uint64_t written() const { return written_; }
   uint64_t read();
-  /// Where the last submission ends that the engine has completed, or is about to: it writes that before the
-  /// completion. The read index follows some time after.
+  /// End of the last submission that the engine has completed or is completing: it writes this before the
+  /// completion. The read index follows some time later.
   uint64_t completed();
-  /// As far as is known without looking: the engine writes that memory all the time.
+  /// The last known read index, without reading it: the engine writes that memory continuously.
   uint64_t known_read() const { return read_; }
 
-  /// The engine does nothing more; how far it has come can still be read. Nothing may be submitted any more.
+  /// Stops the engine; its position can still be read. No submissions may follow.
   void stop();
 
-  /// Whether the engine has read everything.
   bool idle() { return read() == written_; }
 
  private:
   static constexpr uint64_t kPositionAt = 8;
-  /// Apart from the read index: the engine and the host write one each.
+  /// Separate from the read index: the engine and the host write one each.
   static constexpr uint64_t kWriteIndexAt = 128;
 
   explicit CopyQueue(Device& device);
@@ -94,14 +93,15 @@ class CopyQueue {
     std::atomic_ref(*reinterpret_cast<uint64_t*>(pointers_.data() + kWriteIndexAt))
         .store(published, std::memory_order_release);
     doorbell_.ring(published);
-    // The engine had the next lines last; fetching them overlaps with what comes before the next submission.
+    // The engine accessed the next lines last; fetching them overlaps with work before the next submission.
     const std::byte* const next = ring_.data() + indices_.offset(written_);
     for (size_t line = 0; line < 2; ++line) fetch_to_write(next + line * 64);
   }
 
   static void fetch_to_write(const void* line) {
 #if defined(__x86_64__)
-    // The compiler's own would take a copy of the line that has to be asked for again when it is written.
+    // The compiler's builtin would fetch a shared copy of the line, which must be requested again for the
+    // write.
     asm volatile("prefetchw %0" : : "m"(*static_cast<const char*>(line)));
 #else
     __builtin_prefetch(line, 1);
@@ -113,7 +113,7 @@ class CopyQueue {
   const std::array<SdmaPlainCopy, 2> plain_;  // without and with interrupts
   const SdmaRing indices_;
   Block ring_;
-  Block pointers_;  // the read index, and so much further the position and the write index
+  Block pointers_;  // the read index, then the position and the write index
   Doorbell doorbell_;
   uint32_t queue_id_ = 0;
   bool created_ = false;

@@ -20,7 +20,7 @@
 namespace rigel::gfx {
 namespace {
 
-// amdkfd's priorities run from 0 to 15.
+// amdkfd's priorities range from 0 to 15.
 constexpr uint32_t kPriorities[] = {0, 7, 15};
 
 }  // namespace
@@ -32,7 +32,7 @@ hsabe_status_t DispatchQueue::create(Device& device, const hsabe_queue_desc_t& d
   if (const auto status = queue->start(desc, &doorbell); status != HSA_STATUS_SUCCESS) return status;
   info->amd_queue = queue->queue_;
   info->doorbell = doorbell;
-  if (HSABE_HAS(info, hsabe_queue_info_t, bell)) info->bell = bell_of(device.host, doorbell);
+  if (HSABE_HAS(info, hsabe_queue_info_t, bell)) info->bell = doorbell_call_of(device.host, doorbell);
   info->queue = queue.release();
   return HSA_STATUS_SUCCESS;
 }
@@ -135,8 +135,9 @@ void DispatchQueue::fill_in(const hsabe_queue_desc_t& desc) {
     take_hint(desc.private_segment_size);
 }
 
-// Kernels of this much will come, so the first of them need not ask. It would not ask either where there is
-// scratch for a few waves only, and run with those: so there is enough for every slot, or none.
+// Kernels with this private size will follow, so the first of them need not request scratch. It would not
+// request it either if there were scratch for a few waves only, and run with those. Therefore allocates for
+// every slot, or nothing.
 void DispatchQueue::take_hint(uint32_t private_bytes) {
   const auto need = scratch_need(scratch_device(device_.facts), {.private_bytes = private_bytes});
   if (!need || need->device_bytes > device_.scratch().limit()) return;
@@ -152,7 +153,7 @@ DispatchQueue::~DispatchQueue() {
   const hsabe_host_t* const host = device_.host;
   device_.scratch().leave(*this);
   {
-    // The driver gives its number to the next queue. A handler that is under way must ask for nothing more by that number.
+    // The driver reuses the queue's number. A running handler must not use that number any more.
     const MutexLock lock(mutex_);
     ending_ = true;
   }
@@ -167,7 +168,7 @@ DispatchQueue::~DispatchQueue() {
     host->signal->settle(host->self);
   }
   {
-    // Others that are short of scratch still ask what this queue has, until it is free.
+    // Other queues that need scratch can still reclaim this queue's until it is released.
     const MutexLock lock(mutex_);
     device_.free_scratch(std::move(scratch_));
   }
@@ -175,11 +176,11 @@ DispatchQueue::~DispatchQueue() {
   if (memory_.control) device_.give_queue_memory(std::move(memory_));
 }
 
-// What can be set ----------------------------------------------------------------------------------------
+// Properties that can be set -----------------------------------------------------------------------------
 
-// From the interface of Linux 6.12 on the driver looks for one mapping of the announced size, where a doubled ring
-// has two. Before Linux 6.19, and what of it was ported back, its refusal leaves the address space locked: so it is
-// not asked.
+// From Linux 6.12 on, the driver requires one mapping of the announced size, but a doubled ring has two.
+// Before Linux 6.19 and its backports, its rejection leaves the address space locked, so the call must not be
+// made.
 bool DispatchQueue::can_be_updated() const {
   constexpr uint32_t kMinorOfLinux612 = 17;
   return !ring_.doubled || device_.driver.version_minor < kMinorOfLinux612;
@@ -187,7 +188,7 @@ bool DispatchQueue::can_be_updated() const {
 
 hsabe_status_t DispatchQueue::update(uint32_t percentage) {
   if (ending_ || (!stopped_ && !can_be_updated())) return HSA_STATUS_ERROR;
-  // No ring stops a queue, whatever ring it has.
+  // Without a ring, the call stops the queue.
   kfd_update_queue arguments{stopped_ ? 0 : memory_.ring.address(), queue_id_,
                              static_cast<uint32_t>(ring_.announced_bytes), percentage, priority_};
   const int32_t problem = device_.ioctl(KFD_NR_UPDATE_QUEUE, arguments);
@@ -216,7 +217,7 @@ hsabe_status_t DispatchQueue::set_priority(uint32_t priority) {
   if (priority > HSABE_PRIORITY_HIGH) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   const MutexLock lock(mutex_);
   const uint32_t before = std::exchange(priority_, kPriorities[priority]);
-  if (!can_be_updated()) return HSA_STATUS_SUCCESS;  // a priority is a wish
+  if (!can_be_updated()) return HSA_STATUS_SUCCESS;  // a priority is a hint
   const hsabe_status_t status = update(stopped_ ? 0 : KFD_QUEUE_PERCENTAGE_MAX);
   if (status != HSA_STATUS_SUCCESS) priority_ = before;
   return status;
@@ -239,7 +240,7 @@ hsabe_status_t DispatchQueue::set_cu_mask(uint32_t bits, const uint32_t* mask) {
   return HSA_STATUS_SUCCESS;
 }
 
-// What the processor says --------------------------------------------------------------------------------
+// Reports of the processor -------------------------------------------------------------------------------
 
 bool DispatchQueue::on_inactive(hsa_signal_value_t value, void* self) {
   return static_cast<DispatchQueue*>(self)->serve(static_cast<uint64_t>(value));
@@ -248,7 +249,7 @@ bool DispatchQueue::on_inactive(hsa_signal_value_t value, void* self) {
 bool DispatchQueue::on_exceptions(hsa_signal_value_t bits, void* self) {
   auto& queue = *static_cast<DispatchQueue*>(self);
   const QueueError problem = error_of_exceptions(static_cast<uint64_t>(bits));
-  // Page faults come to the runtime by an event of their own, with the address.
+  // The runtime receives page faults by a separate event, with the address.
   if (problem.status == static_cast<hsa_status_t>(HSA_STATUS_ERROR_MEMORY_FAULT)) return false;
   if (problem.status != HSA_STATUS_SUCCESS) {
     queue.stop_with(problem.status);
@@ -260,7 +261,7 @@ bool DispatchQueue::on_exceptions(hsa_signal_value_t bits, void* self) {
 
 hsabe_status_t DispatchQueue::watch_exceptions(hsa_signal_value_t seen) {
   const MutexLock lock(mutex_);
-  if (ending_) return HSA_STATUS_SUCCESS;  // the signal may be no more
+  if (ending_) return HSA_STATUS_SUCCESS;  // the signal may be destroyed
   const hsabe_wait_t others{exceptions_, seen, HSA_SIGNAL_CONDITION_NE, 0};
   return device_.host->signal->watch(device_.host->self, &others, on_exceptions, this);
 }
@@ -308,9 +309,9 @@ class DispatchQueue::ScratchEvent {
     const hsabe_host_t* const host = queue_.device_.host;
     const bool is_applications = queue_.when_stopped_ == nullptr;
     if (!is_applications || !HSABE_HAS(host->events, hsabe_host_events_t, scratch)) return;
-    const bool before = std::exchange(telling_of_scratch, true);
+    const bool before = std::exchange(in_scratch_callback, true);
     host->events->scratch(host->self, &event_);
-    telling_of_scratch = before;
+    in_scratch_callback = before;
   }
 
   const DispatchQueue& queue_;
@@ -342,7 +343,7 @@ bool DispatchQueue::serve(uint64_t reason) {
   }
   const MutexLock lock(mutex_);
   if (ending_) return false;
-  host->signal->store(host->self, inactive_, 0);  // the processor goes on
+  host->signal->store(host->self, inactive_, 0);  // resumes the processor
   return true;
 }
 
@@ -373,32 +374,33 @@ DispatchQueue::Scratch DispatchQueue::give_scratch_to_current(uint32_t lanes) {
 DispatchQueue::Scratch DispatchQueue::give_scratch(const ScratchDispatch& dispatch) {
   Block block;
   {
-    // The processor waits for it, so nothing uses what there was.
+    // The processor waits for scratch, so the old memory is unused.
     const MutexLock lock(mutex_);
     block = std::move(scratch_);
   }
   device_.free_scratch(std::move(block));
   const auto need = scratch_need(scratch_device(device_.facts), dispatch);
   if (!need) return Scratch::kNever;
-  // For every slot of the device, if that is not too much to keep; else for this dispatch alone.
+  // For every slot of the device, if that is within the limit; otherwise for this dispatch only.
   const bool once = need->device_bytes > device_.scratch().limit();
   const uint32_t wanted = reachable_scratch_waves(scratch_device(device_.facts), *need,
                                                   once ? need->dispatch_waves : need->device_waves);
-  // Work-groups that wait for each other must all be there.
-  const uint32_t least = queue_->hsa_queue.type == HSA_QUEUE_TYPE_COOPERATIVE ? need->dispatch_waves : 0;
-  const bool can_be = wanted != 0 && wanted >= least;
-  // Before it is tried, too: what comes back meanwhile is for the next try.
+  // Work-groups of a cooperative dispatch must all be resident.
+  const uint32_t minimum_waves =
+      queue_->hsa_queue.type == HSA_QUEUE_TYPE_COOPERATIVE ? need->dispatch_waves : 0;
+  const bool can_be = wanted != 0 && wanted >= minimum_waves;
+  // Also checked before the attempt: memory that is released during it is for the next attempt.
   const bool held = device_.scratch().others_hold(*this);
   Block given;
-  const uint32_t waves = can_be ? device_.scratch().allocate(*this, *need, wanted, least, given) : 0;
+  const uint32_t waves = can_be ? device_.scratch().allocate(*this, *need, wanted, minimum_waves, given) : 0;
   if (can_be && waves == 0 && (held || device_.scratch().others_hold(*this))) return Scratch::kLater;
-  // What does not serve every slot would slow down what comes after.
-  const bool give_back = once || waves < need->device_waves;
+  // Scratch that does not serve every slot would slow down later dispatches.
+  const bool release_after = once || waves < need->device_waves;
   const MutexLock lock(mutex_);
   scratch_ = std::move(given);
   scratch_waves_ = waves;
-  put_scratch(need->wave_bytes, waves * need->wave_bytes, dispatch.lanes_per_wave, give_back);
-  if (give_back && device_.has_quirk(kQuirkScratchOnceNeedsRelease)) release_current_packet();
+  put_scratch(need->wave_bytes, waves * need->wave_bytes, dispatch.lanes_per_wave, release_after);
+  if (release_after && device_.has_quirk(kQuirkScratchOnceNeedsRelease)) release_current_packet();
   return waves != 0 ? Scratch::kGiven : Scratch::kNever;
 }
 
@@ -406,14 +408,15 @@ bool DispatchQueue::retry_scratch() {
   if (stopped()) return true;
   const Scratch outcome = give_scratch(current_dispatch(asked_lanes_));
   if (outcome == Scratch::kLater) return false;
-  // Tools have been told at first that there was none. They are not told of every try.
+  // Tools received the first failure. Further attempts are not reported.
   { const ScratchEvent event(*this, HSABE_SCRATCH_GIVEN); }
   if (outcome == Scratch::kNever) {
     stop_with(HSA_STATUS_ERROR_OUT_OF_RESOURCES);
     return true;
   }
   const hsabe_host_t* const host = device_.host;
-  host->signal->store(host->self, inactive_, 0);  // the processor goes on, and may ask again at once
+  // resumes the processor, which may request scratch again at once
+  host->signal->store(host->self, inactive_, 0);
   const hsabe_wait_t stopped{inactive_, 0, HSA_SIGNAL_CONDITION_NE, 0};
   if (host->signal->watch(host->self, &stopped, on_inactive, this) != HSA_STATUS_SUCCESS)
     stop_with(HSA_STATUS_ERROR_OUT_OF_RESOURCES);
@@ -441,7 +444,7 @@ bool DispatchQueue::has_packets() const {
 }
 
 bool DispatchQueue::has_waves() const {
-  // Where they cannot be saved they have ended before the driver took the queue off.
+  // Waves that cannot be saved have ended before the driver removed the queue.
   if (device_.has_quirk(kQuirkNoWaveSave)) return false;
   kfd_get_queue_wave_state arguments{memory_.save_area.address(), 0, 0, queue_id_, 0};
   if (device_.ioctl(KFD_NR_GET_QUEUE_WAVE_STATE, arguments) != 0) return true;
@@ -454,7 +457,7 @@ bool DispatchQueue::give_up_scratch(uint64_t more_than) {
   return take_idle_scratch(more_than);
 }
 
-// The processor reads the queue's structure when it is put back on the device, as one that has been stopped is not.
+// The processor reads the queue's structure when it is mapped again, which does not happen for a stopped one.
 bool DispatchQueue::take_idle_scratch(uint64_t more_than) {
   bool idle = false, lost = false;
   {

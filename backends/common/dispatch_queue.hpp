@@ -1,11 +1,11 @@
 // A user-mode queue of AQL packets that the GPU's command processor consumes.
 //
-// Made and ended by any thread, not both at once for one queue. What runs beside is the handler of its
-// inactive signal, on a thread of the runtime: by that signal the processor asks for scratch memory and says
-// why it has stopped; or the driver says it, by a signal of its own, where it reports exceptions. The handler
-// has ended when the destructor returns.
-//
-// Order: the processor is stopped (DESTROY_QUEUE waits for it) before any memory of the queue is given back.
+// *Threads:* any thread creates and destroys it, without overlap for one queue. The handler of its inactive
+// signal runs concurrently on a thread of the runtime. By that signal the processor requests scratch memory
+// and reports why it has stopped. If the driver reports exceptions, it uses another signal. The handler has
+// ended when the destructor returns.
+// *Memory order:* the processor is stopped (DESTROY_QUEUE waits for it) before any memory of the queue is
+// released.
 #pragma once
 
 #include <atomic>
@@ -25,8 +25,8 @@ namespace rigel::gfx {
 
 class DispatchQueue {
  public:
-  /// `when_stopped` is told of an error instead of the runtime, on the thread that stops the queue, which may
-  /// be one of the handler's: it must not destroy the queue.
+  /// `when_stopped` receives an error instead of the runtime, on the thread that stops the queue, which may
+  /// be a handler's: it must not destroy the queue.
   static hsabe_status_t create(Device& device, const hsabe_queue_desc_t& desc, hsabe_queue_info_t* info,
                                std::function<void(hsa_status_t)> when_stopped = {});
   ~DispatchQueue();
@@ -38,17 +38,18 @@ class DispatchQueue {
   hsabe_status_t set_profiling(bool enabled);
   hsabe_status_t set_priority(uint32_t priority);
   hsabe_status_t set_cu_mask(uint32_t bits, const uint32_t* mask);
-  /// Stops it and tells the program of an error, once. Any thread.
+  /// Stops the queue and reports an error to the program, once. Any thread.
   void stop_with(hsa_status_t status);
-  /// For ScratchKeeper. Takes back more than `more_than` bytes of scratch, if the queue runs nothing or has been
-  /// stopped: whether it did. Of a queue that runs something, the next dispatch gives it back when it ends.
+  /// For ScratchKeeper. Reclaims more than `more_than` bytes of scratch if the queue is idle or stopped, and
+  /// returns whether it did. Otherwise the current dispatch releases the scratch at its end.
   bool give_up_scratch(uint64_t more_than);
   uint64_t scratch_bytes() const;
-  /// The same, without what it keeps until it is destroyed, as the driver does not take it off the device.
+  /// The same, without scratch that is kept until destruction because the driver does not remove the queue
+  /// from the device.
   uint64_t returnable_scratch() const;
-  /// Serves the processor, which waits for scratch: whether that is settled. Not by two threads at once.
+  /// Serves the processor, which waits for scratch. Returns whether that is settled. Calls must not overlap.
   bool retry_scratch();
-  /// Whether it has been stopped, by the program or by an error.
+  /// Whether it has been stopped by the program or an error.
   bool stopped() const {
     const MutexLock lock(mutex_);
     return stopped_;
@@ -60,34 +61,32 @@ class DispatchQueue {
   hsabe_status_t start(const hsabe_queue_desc_t& desc, void** doorbell);
   void fill_in(const hsabe_queue_desc_t& desc);
   void take_hint(uint32_t private_bytes);
-  /// Whether the driver can be told of anything but its end.
+  /// Whether the driver accepts changes of the queue other than its destruction.
   bool can_be_updated() const;
   hsabe_status_t update(uint32_t percentage) RIGEL_REQUIRES(mutex_);
   static bool on_inactive(hsa_signal_value_t value, void* self);
   static bool on_exceptions(hsa_signal_value_t bits, void* self);
-  /// Until there are others than those that have been seen.
   hsabe_status_t watch_exceptions(hsa_signal_value_t seen);
   bool serve(uint64_t reason);
-  /// kLater: other queues have it all. kNever: there is not enough, however few waves may run at a time.
+  /// kLater: other queues have all scratch. kNever: there is not enough, even for the minimum number of
+  /// waves.
   enum class Scratch { kGiven, kLater, kNever };
   Scratch give_scratch(const ScratchDispatch& dispatch);
-  /// To the packet that the processor is at.
+  /// For the current packet of the processor.
   Scratch give_scratch_to_current(uint32_t lanes);
-  /// Tells tools of something that happens to the queue's scratch, for as long as it lives.
+  /// RAII: reports the start and the end of an event of the queue's scratch to tools.
   class ScratchEvent;
-  /// What the packet that the processor is at needs.
   ScratchDispatch current_dispatch(uint32_t lanes) const;
-  /// Whether packets are under way. Its waves may still run when not.
+  /// Whether packets are in progress. If not, their waves may still run.
   bool has_packets() const;
-  /// Of a queue that the driver has taken off the device.
+  /// For a queue that the driver has removed from the device.
   bool has_waves() const;
   void drop_scratch() RIGEL_REQUIRES(mutex_);
   bool take_idle_scratch(uint64_t more_than);
   void put_scratch(uint64_t wave_bytes, uint64_t bytes, uint32_t lanes, bool once) RIGEL_REQUIRES(mutex_);
-  /// The packet that the processor is at.
   uint64_t current_index() const;
   const hsa_kernel_dispatch_packet_t& current_packet() const;
-  /// Has it release to the system when it ends.
+  /// Makes it release to the system at its end.
   void release_current_packet();
 
   Device& device_;
@@ -96,22 +95,23 @@ class DispatchQueue {
   QueueMemory memory_;
   amd_queue_t* queue_ = nullptr;  // in memory_.control
   uint64_t inactive_ = 0;         // signal
-  uint64_t exceptions_ = 0;       // signal; 0: the driver reports none
+  uint64_t exceptions_ = 0;       // signal; 0: the driver does not report exceptions
   uint32_t queue_id_ = 0;
   bool created_ = false;
   AqlRing ring_;
 
-  // Of the waves that wait for scratch. The handler stores it before it asks the keeper for another try.
+  // For the waves that wait for scratch. The handler stores it before it requests another attempt.
   uint32_t asked_lanes_ = 0;
 
-  mutable Mutex mutex_;  // of what follows, and the driver's idea of the queue
+  mutable Mutex mutex_;  // guards the following members and the driver's state of the queue
   uint32_t priority_ RIGEL_GUARDED_BY(mutex_) = 0;
   bool stopped_ RIGEL_GUARDED_BY(mutex_) = false;
   bool error_told_ RIGEL_GUARDED_BY(mutex_) = false;
-  bool ending_ RIGEL_GUARDED_BY(mutex_) = false;  // the driver's queue and the inactive signal may be no more
-  bool stays_on_device_ RIGEL_GUARDED_BY(mutex_) = false;  // the driver last refused to take it off
+  // the driver's queue and the inactive signal may be destroyed
+  bool ending_ RIGEL_GUARDED_BY(mutex_) = false;
+  bool stays_on_device_ RIGEL_GUARDED_BY(mutex_) = false;  // the driver last failed to remove it
   Block scratch_ RIGEL_GUARDED_BY(mutex_);
-  uint32_t scratch_waves_ RIGEL_GUARDED_BY(mutex_) = 0;  // that it is enough for at a time
+  uint32_t scratch_waves_ RIGEL_GUARDED_BY(mutex_) = 0;  // number of waves that the scratch is sufficient for
 };
 
 }  // namespace rigel::gfx

@@ -1,4 +1,4 @@
-// Queues of an open device: what the processor asks for, and what it and waves complain of.
+// DispatchQueueTest of an open device: requests for scratch, and errors of the processor and of waves.
 #include "backends/common/dispatch_queue.hpp"
 
 #include <atomic>
@@ -33,7 +33,7 @@ using ::testing::Pair;
 constexpr uint64_t kCookie = 42;
 constexpr uint32_t kEnd = 0xbf810000, kTrapAbort = 0xbf920002, kNoInstruction = 0xffffffff;
 
-class Queues : public testing::EveryBoard {
+class DispatchQueueTest : public testing::EveryBoard {
  protected:
   void SetUp() override {
     EveryBoard::SetUp();
@@ -62,18 +62,17 @@ class Queues : public testing::EveryBoard {
   }
   amd_queue_t& amd() { return *static_cast<amd_queue_t*>(info_.amd_queue); }
 
-  /// A kernel of these instructions.
   void* kernel(std::initializer_list<uint32_t> instructions) {
     auto* const words = static_cast<uint32_t*>(gpu().share(4096));
-    // Its descriptor is one of those of the kernels that copy, with the code right behind it.
+    // Its descriptor is that of a copy kernel, followed by the code.
     std::memcpy(words, gpu().family().generation->blit_code().data(), 64);
     words[2] = 0;
     words[4] = 256;
-    words[14] = (words[14] & ~0xffu) | 1u << 2;  // s[0:1] is the queue, as code that traps has it
+    words[14] = (words[14] & ~0xffu) | 1u << 2;  // s[0:1] is the queue, as for code that traps
     std::copy(instructions.begin(), instructions.end(), words + 64);
     return words;
   }
-  /// False if it does not end.
+  /// Returns false if the call does not return.
   bool limit_is_set(uint64_t bytes) {
     std::atomic<bool> set{false};
     std::thread setter([&] {
@@ -81,7 +80,7 @@ class Queues : public testing::EveryBoard {
       set = true;
     });
     const bool ended = eventually([&] { return set.load(); });
-    if (!ended) queue_.reset();  // which has what is waited for
+    if (!ended) queue_.reset();  // releases the scratch that is waited for
     setter.join();
     return ended;
   }
@@ -120,7 +119,7 @@ class Queues : public testing::EveryBoard {
   uint64_t index_ = 0;
 };
 
-TEST_P(Queues, RunKernels) {
+TEST_P(DispatchQueueTest, RunKernels) {
   const testing::VirtualSignal done(gpu(), 3);
   void* const code = kernel({kEnd});
   for (int i = 0; i < 3; ++i) launch(code, 0, done);
@@ -128,7 +127,7 @@ TEST_P(Queues, RunKernels) {
   EXPECT_THAT(host_->queue_errors(), IsEmpty());
 }
 
-TEST_P(Queues, GetScratchWhenAKernelNeedsIt) {
+TEST_P(DispatchQueueTest, AllocateScratchOnRequest) {
   const testing::VirtualSignal done(gpu(), 2);
   void* const code = kernel({kEnd});
   launch(code, 100, done);
@@ -136,12 +135,12 @@ TEST_P(Queues, GetScratchWhenAKernelNeedsIt) {
   ASSERT_TRUE(eventually([&] { return done.value() == 0; }));
   EXPECT_GE(amd().scratch_wave64_lane_byte_size, 1000u / (64 / device_->family.wave_size));
   EXPECT_EQ(amd().compute_tmpring_size & 0xfff & (device_->facts.array_count - 1), 0u);
-  // An address, or an offset from the device's pool.
+  // An address, or an offset in the device's pool.
   EXPECT_EQ(amd().scratch_backing_memory_location >> 32 == 0, gpu().family().generation->scratch_by_pool);
   EXPECT_THAT(host_->queue_errors(), IsEmpty());
 }
 
-TEST_P(Queues, TellOfScratch) {
+TEST_P(DispatchQueueTest, ReportScratchEvents) {
   const testing::VirtualSignal done(gpu(), 2);
   void* const code = kernel({kEnd});
   launch(code, 0, done);
@@ -161,7 +160,7 @@ TEST_P(Queues, TellOfScratch) {
   EXPECT_GE(events[1].bytes, events[1].waves * device_->family.wave_size * 100);
 }
 
-TEST_P(Queues, KeepScratchOfAHintForAllSlotsOrNone) {
+TEST_P(DispatchQueueTest, AllocateHintedScratchForAllSlotsOrNone) {
   const auto device = scratch_device(device_->facts);
   for (const uint32_t hint : {16u, 2048u, 300'000u}) {
     std::unique_ptr<DispatchQueue> queue;
@@ -169,7 +168,7 @@ TEST_P(Queues, KeepScratchOfAHintForAllSlotsOrNone) {
     create(kCookie + 1, queue, info, hint);
     const auto& hinted = *static_cast<const amd_queue_t*>(info.amd_queue);
     const auto need = scratch_need(device, {.private_bytes = hint});
-    const bool kept = need && need->device_bytes <= kScratchLimitAtFirst;
+    const bool kept = need && need->device_bytes <= kDefaultScratchLimit;
     EXPECT_EQ(queue->scratch_bytes() != 0, kept) << hint;
     EXPECT_EQ(hinted.scratch_wave64_lane_byte_size, kept ? need->lane_bytes : 0) << hint;
     EXPECT_EQ(hinted.compute_tmpring_size & 0xfff, kept ? need->device_waves : 0) << hint;
@@ -177,7 +176,7 @@ TEST_P(Queues, KeepScratchOfAHintForAllSlotsOrNone) {
   }
 }
 
-TEST_P(Queues, RunCooperativeKernelsWithEveryWaveThatTheyNeedOrNotAtAll) {
+TEST_P(DispatchQueueTest, CooperativeKernelsGetScratchForAllWavesOrFail) {
   if (device_->facts.gws_count == 0) GTEST_SKIP() << "the chip has no cooperative queues";
   constexpr uint32_t kGroups = 40, kPrivateBytes = 2000;
   const auto need =
@@ -207,12 +206,12 @@ TEST_P(Queues, RunCooperativeKernelsWithEveryWaveThatTheyNeedOrNotAtAll) {
   EXPECT_THAT(waves, ElementsAre(Lt(need->dispatch_waves), need->dispatch_waves, 0));
 }
 
-TEST_P(Queues, GiveUpTheirScratchWhenTheyHaveBeenStopped) {
+TEST_P(DispatchQueueTest, ReleaseScratchWhenStopped) {
   const testing::VirtualSignal done(gpu(), 1);
   void* const code = kernel({kEnd});
   launch(code, 100, done);
   ASSERT_TRUE(eventually([&] { return done.value() == 0; }));
-  // A packet that will never run: the queue does not become idle by itself.
+  // A packet that never runs: the queue does not become idle.
   EXPECT_EQ(queue_->inactivate(), HSA_STATUS_SUCCESS);
   launch(code, 0, done);
   ASSERT_NE(queue_->scratch_bytes(), 0u);
@@ -221,7 +220,7 @@ TEST_P(Queues, GiveUpTheirScratchWhenTheyHaveBeenStopped) {
   EXPECT_EQ(done.value(), 0);
 }
 
-TEST_P(Queues, LetToolsAllocateAndSetTheLimitWhenTheyAreTold) {
+TEST_P(DispatchQueueTest, ToolsCanAllocateAndSetLimitInCallback) {
   const testing::VirtualSignal done(gpu(), 1);
   launch(kernel({kEnd}), 100, done);
   ASSERT_TRUE(eventually([&] { return done.value() == 0; }));
@@ -242,8 +241,8 @@ TEST_P(Queues, LetToolsAllocateAndSetTheLimitWhenTheyAreTold) {
   EXPECT_EQ(device_->scratch().limit(), 0u);
 }
 
-// Who is told that nobody has scratch gives up.
-TEST_P(Queues, HaveTheirScratchUntilItIsFree) {
+// A caller that is informed that no queue has scratch gives up.
+TEST_P(DispatchQueueTest, KeepScratchUntilItIsFreed) {
   std::unique_ptr<DispatchQueue> other;
   hsabe_queue_info_t info{};
   create(kCookie + 1, other, info, 16);
@@ -261,7 +260,7 @@ TEST_P(Queues, HaveTheirScratchUntilItIsFree) {
   EXPECT_TRUE(nobody_has_any);
 }
 
-TEST_P(Queues, KeepTheirScratchWhereTheDriverLeavesThemOnTheDevice) {
+TEST_P(DispatchQueueTest, KeepScratchIfDriverKeepsThemMapped) {
   const testing::VirtualSignal done(gpu(), 1);
   launch(kernel({kEnd}), 100, done);
   ASSERT_TRUE(eventually([&] { return done.value() == 0; }));
@@ -276,7 +275,7 @@ TEST_P(Queues, KeepTheirScratchWhereTheDriverLeavesThemOnTheDevice) {
   EXPECT_THAT(host_->queue_errors(), IsEmpty());
 }
 
-TEST_P(Queues, AskNothingThatANewerDriverRefuses) {
+TEST_P(DispatchQueueTest, AvoidCallsThatNewerDriversReject) {
   queue_.reset();
   device_.reset();
   host_->set_interface(17);
@@ -291,7 +290,7 @@ TEST_P(Queues, AskNothingThatANewerDriverRefuses) {
   ASSERT_TRUE(limit_is_set(0));
   EXPECT_EQ(queue_->scratch_bytes() != 0, doubled) << "it cannot be taken from a ring that is mapped twice";
   EXPECT_EQ(host_->updates() == 0, doubled);
-  // But it can be stopped.
+  // It can still be stopped.
   EXPECT_EQ(queue_->inactivate(), HSA_STATUS_SUCCESS);
   launch(code, 0, done);
   ASSERT_TRUE(limit_is_set(0));
@@ -300,7 +299,7 @@ TEST_P(Queues, AskNothingThatANewerDriverRefuses) {
   EXPECT_EQ(done.value(), 1);
 }
 
-TEST_P(Queues, AreStoppedWhereTheDriverDoesNotPutThemBack) {
+TEST_P(DispatchQueueTest, StopIfDriverDoesNotResumeThem) {
   const testing::VirtualSignal done(gpu(), 1);
   launch(kernel({kEnd}), 100, done);
   ASSERT_TRUE(eventually([&] { return done.value() == 0; }));
@@ -309,9 +308,9 @@ TEST_P(Queues, AreStoppedWhereTheDriverDoesNotPutThemBack) {
   EXPECT_THAT(host_->queue_errors(), ElementsAre(Pair(kCookie, HSA_STATUS_ERROR)));
 }
 
-TEST_P(Queues, AreStoppedWhenThereIsNoScratch) {
+TEST_P(DispatchQueueTest, StopWithoutScratch) {
   const testing::VirtualSignal done(gpu(), 1);
-  launch(kernel({kEnd}), 300'000, done);  // more than a wave can have
+  launch(kernel({kEnd}), 300'000, done);  // more than a wave's maximum
   ASSERT_TRUE(eventually([&] { return !host_->queue_errors().empty(); }));
   EXPECT_THAT(host_->queue_errors(), ElementsAre(Pair(kCookie, HSA_STATUS_ERROR_OUT_OF_RESOURCES)));
   EXPECT_TRUE(queue_->stopped());
@@ -320,7 +319,7 @@ TEST_P(Queues, AreStoppedWhenThereIsNoScratch) {
   EXPECT_EQ(events[1].bytes, 0u);
 }
 
-TEST_P(Queues, AreStoppedByATrap) {
+TEST_P(DispatchQueueTest, StopOnTrap) {
   if (!has_trap_handler()) GTEST_SKIP() << "the chip has no trap handler";
   const testing::VirtualSignal done(gpu(), 1);
   launch(kernel({kTrapAbort, kEnd}), 0, done);
@@ -328,19 +327,19 @@ TEST_P(Queues, AreStoppedByATrap) {
   EXPECT_THAT(host_->queue_errors(), ElementsAre(Pair(kCookie, HSA_STATUS_ERROR_EXCEPTION)));
 }
 
-TEST_P(Queues, AreStoppedByAnArithmeticExceptionThatIsEnabled) {
+TEST_P(DispatchQueueTest, StopOnEnabledArithmeticException) {
   if (!has_trap_handler()) GTEST_SKIP() << "the chip has no trap handler";
   const bool gfx10 = device_->facts.version.major == 10;
-  const uint32_t set_mode_enables = gfx10 ? 0xba803301 : 0xba003301;  // of a literal
+  const uint32_t set_mode_enables = gfx10 ? 0xba803301 : 0xba003301;  // with a literal
   constexpr uint32_t kDivisionByZero = 1 << 2;
-  const uint32_t rcp_v1_v0 = gfx10 ? 0x7e025500 : 0x7e024500;  // lane 0 has a zero
+  const uint32_t rcp_v1_v0 = gfx10 ? 0x7e025500 : 0x7e024500;  // lane 0 contains zero
   const testing::VirtualSignal done(gpu(), 1);
   launch(kernel({set_mode_enables, kDivisionByZero, rcp_v1_v0, kEnd}), 0, done);
   ASSERT_TRUE(eventually([&] { return !host_->queue_errors().empty(); }));
   EXPECT_THAT(host_->queue_errors(), ElementsAre(Pair(kCookie, HSA_STATUS_ERROR_EXCEPTION)));
 }
 
-TEST_P(Queues, AreStoppedByAnIllegalInstruction) {
+TEST_P(DispatchQueueTest, StopOnIllegalInstruction) {
   const testing::VirtualSignal done(gpu(), 1);
   launch(kernel({kNoInstruction, kEnd}), 0, done);
   ASSERT_TRUE(eventually([&] { return !host_->queue_errors().empty(); }));
@@ -348,7 +347,7 @@ TEST_P(Queues, AreStoppedByAnIllegalInstruction) {
               ElementsAre(Pair(kCookie, static_cast<hsabe_status_t>(HSA_STATUS_ERROR_ILLEGAL_INSTRUCTION))));
 }
 
-TEST_P(Queues, AreStoppedByWhatTheDriverReports) {
+TEST_P(DispatchQueueTest, StopOnDriverException) {
   queue_.reset();
   device_.reset();
   host_->report_exceptions();
@@ -358,7 +357,7 @@ TEST_P(Queues, AreStoppedByWhatTheDriverReports) {
   const auto report = [&](uint32_t exception) {
     host_->get()->signal->subtract(host_->get()->self, signal, -(int64_t{1} << (exception - 1)));
   };
-  report(31);  // a new queue is no error
+  report(31);  // a new queue is not an error
   const testing::VirtualSignal done(gpu(), 1);
   launch(kernel({kEnd}), 0, done);
   EXPECT_TRUE(eventually([&] { return done.value() == 0; }));
@@ -368,8 +367,8 @@ TEST_P(Queues, AreStoppedByWhatTheDriverReports) {
   EXPECT_THAT(host_->queue_errors(), ElementsAre(Pair(kCookie, HSA_STATUS_ERROR)));
 }
 
-// The driver gives the number of a queue that it has destroyed to the next one.
-TEST_P(Queues, AreNotStoppedByErrorsOfOneThatHadTheirNumber) {
+// The driver reuses the number of a destroyed queue.
+TEST_P(DispatchQueueTest, IgnoreErrorsOfPreviousQueueWithSameNumber) {
   const uint64_t before = amd().queue_inactive_signal.handle;
   std::unique_ptr<DispatchQueue> next;
   hsabe_queue_info_t next_info{};
@@ -387,7 +386,7 @@ TEST_P(Queues, AreNotStoppedByErrorsOfOneThatHadTheirNumber) {
   EXPECT_THAT(host_->queue_errors(), IsEmpty());
 }
 
-TEST_P(Queues, AreFoundByTheTrapHandler) {
+TEST_P(DispatchQueueTest, AreRegisteredWithTrapHandler) {
   TrapHandler* const traps = device_->traps();
   ASSERT_EQ(traps != nullptr, has_trap_handler());
   if (traps == nullptr) GTEST_SKIP() << "the chip has no trap handler";
@@ -400,7 +399,7 @@ TEST_P(Queues, AreFoundByTheTrapHandler) {
     EXPECT_EQ(std::count(std::begin(table.queues), std::end(table.queues), nullptr), kTrapDoorbells);
     return;
   }
-  // An error that names no queue stops them all, once.
+  // An error without a queue stops all queues, once.
   std::unique_ptr<DispatchQueue> other;
   hsabe_queue_info_t info;
   create(kCookie + 1, other, info);
@@ -408,7 +407,7 @@ TEST_P(Queues, AreFoundByTheTrapHandler) {
   host_->get()->signal->store(host_->get()->self, signal, kInactiveIllegalInstruction);
   ASSERT_TRUE(eventually([&] { return host_->queue_errors().size() == 2; }));
   host_->get()->signal->store(host_->get()->self, signal, kInactiveIllegalInstruction);
-  // Time for an error that is reported twice to come: there is nothing to wait for.
+  // Time for an incorrect second report, which cannot be waited for.
   std::this_thread::sleep_for(std::chrono::milliseconds(5));
   constexpr auto kIllegal = static_cast<hsabe_status_t>(HSA_STATUS_ERROR_ILLEGAL_INSTRUCTION);
   EXPECT_THAT(host_->queue_errors(), ElementsAre(Pair(kCookie, kIllegal), Pair(kCookie + 1, kIllegal)));
@@ -416,7 +415,7 @@ TEST_P(Queues, AreFoundByTheTrapHandler) {
 }
 
 #if HSABE_SANITIZER == HSABE_SANITIZER_NONE
-TEST_P(Queues, AreNotFoundByTheTrapHandlerIfTheyCouldNotBeMade) {
+TEST_P(DispatchQueueTest, FailedOnesAreNotRegisteredWithTrapHandler) {
   if (!has_trap_handler() || !gpu().family().generation->waves_know_queues) GTEST_SKIP();
   hsabe_queue_desc_t desc{};
   desc.struct_size = sizeof(desc);
@@ -426,7 +425,7 @@ TEST_P(Queues, AreNotFoundByTheTrapHandlerIfTheyCouldNotBeMade) {
   for (int request = 0; left < 0; ++request) {
     SCOPED_TRACE(request);
     queue_.reset();
-    device_.reset();  // which has had a queue, and so has room to know one
+    device_.reset();  // has had a queue, and therefore memory to register one
     ASSERT_EQ(Device::open(gpu().family(), host_->get(), gpu().node(), device_), HSA_STATUS_SUCCESS);
     const auto& table = *static_cast<const TrapData*>(device_->traps()->data());
     hsabe_queue_info_t info{};
@@ -441,7 +440,7 @@ TEST_P(Queues, AreNotFoundByTheTrapHandlerIfTheyCouldNotBeMade) {
   }
 }
 
-TEST_P(Queues, EndWithoutMemory) {
+TEST_P(DispatchQueueTest, AreDestroyedWithoutMemory) {
   int left = -1;
   for (int request = 0; left < 0; ++request) {
     SCOPED_TRACE(request);
@@ -456,14 +455,14 @@ TEST_P(Queues, EndWithoutMemory) {
 }
 #endif
 
-TEST_P(Queues, TakeMasksOfComputeUnits) {
+TEST_P(DispatchQueueTest, AcceptMasksOfComputeUnits) {
   const uint32_t pair = 0x3, single = 0x1;
   EXPECT_EQ(queue_->set_cu_mask(32, &pair), HSA_STATUS_SUCCESS);
   EXPECT_EQ(queue_->set_cu_mask(32, &single),
             gpu().family().generation->cu_pairs ? HSA_STATUS_ERROR_INVALID_ARGUMENT : HSA_STATUS_SUCCESS);
 }
 
-RIGEL_ON_EVERY_BOARD(Queues);
+RIGEL_ON_EVERY_BOARD(DispatchQueueTest);
 
 }  // namespace
 }  // namespace rigel::gfx

@@ -1,8 +1,8 @@
-// How a queue of the backend's own is rung: by a store to its register, or, where the device is software that
-// takes calls, by a call.
+// Rings a backend's own queue: by a store to its register, or by a doorbell call if the device is software.
 //
-// Any thread. What was written before is visible to the device, or the function, that is rung. A store costs
-// one branch that is always taken the same way.
+// *Threads:* any thread.
+// *Memory order:* earlier writes are visible to the device or the called function. A store costs one
+// well-predicted branch.
 #pragma once
 
 #include <hsa_backend/hsa_backend.h>
@@ -46,8 +46,8 @@ class Doorbell {
   void* context_ = nullptr;
 };
 
-/// What the runtime has for a doorbell that it has given the address of. Runtimes before 1.3 have nothing.
-inline hsabe_bell_t bell_of(const hsabe_host_t* host, void* doorbell) {
+/// Returns the runtime's call for a doorbell's address. Empty for runtimes before 1.3.
+inline hsabe_bell_t doorbell_call_of(const hsabe_host_t* host, void* doorbell) {
   hsabe_bell_t bell{sizeof bell, nullptr, nullptr};
   if (HSABE_HAS(host->driver, hsabe_host_driver_t, bell)) host->driver->bell(host->self, doorbell, &bell);
   return bell;

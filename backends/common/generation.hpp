@@ -1,5 +1,5 @@
-// What the code of queues and copies asks of a generation: functions and facts in one table for each, so that
-// no code compares versions. Constant: backends/gfx*/generation.cpp. Pure; any thread.
+// Functions and properties of a generation for queues and copies, in one table, so that code does not compare
+// versions. Constant: backends/gfx*/generation.cpp. Pure; any thread.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace rigel::gfx {
 
-/// The longest that `invalidate_code` or `release` of any generation writes.
+/// Maximum dwords of `invalidate_code` and `release` of any generation.
 constexpr size_t kPm4PacketMax = 8;
 
 struct ImageGeneration;
@@ -20,27 +20,27 @@ struct ImageGeneration;
 struct Generation {
   /// The kernels of blit.hpp.
   std::span<const uint32_t> (*blit_code)();
-  /// The handler of trap.hpp; empty if the chip has none of that kind.
+  /// The handler of trap.hpp; empty if the chip does not support it.
   std::span<const uint32_t> (*trap_code)(GfxVersion version, bool exceptions);
 
-  /// PM4 that drops cached code and data; returns where the next packet goes.
+  /// PM4 that invalidates cached code and data; returns the end.
   uint32_t* (*invalidate_code)(uint32_t* to);
-  /// PM4 that waits for what ran before and stores.
+  /// PM4 that waits for earlier work and stores.
   uint32_t* (*release)(uint32_t* to, const pm4::Release& release);
-  /// A slot of an AQL queue that runs PM4. See `pm4_completes`.
+  /// An AQL slot that runs PM4. See `pm4_completes`.
   pm4::Slot (*pm4_slot)(uint64_t va, uint32_t dwords, uint64_t completion_signal, uint32_t fences);
-  /// Whether such a slot decrements a completion signal. Otherwise the read index passes it, and that is all.
+  /// Whether such a slot decrements a completion signal. If not, only the read index shows its end.
   bool pm4_completes;
 
   ScratchResource (*scratch_resource)(const ScratchMemory& memory, bool host_page_tables);
-  /// Flat scratch begins at an offset from the pool that SET_SCRATCH_BACKING_VA was told of, not at an
-  /// address.
+  /// Flat scratch uses an offset from the pool of SET_SCRATCH_BACKING_VA instead of an address.
   bool scratch_by_pool;
 
-  /// Whether a wave can ask for its queue's doorbell. Otherwise most of its errors name no queue.
+  /// Whether a wave can read its queue's doorbell. If not, most of its errors cannot be attributed to a
+  /// queue.
   bool waves_know_queues;
 
-  /// Compute units work in pairs, and masks take them so.
+  /// Compute units work in pairs, which masks must respect.
   bool cu_pairs;
 
   const ImageGeneration* images;

@@ -22,8 +22,8 @@ namespace {
 
 constexpr uint64_t kPage = 4096;
 constexpr size_t kSpareQueues = 8;
-constexpr uint64_t kScratchPoolBytes = uint64_t{4} << 30;  // what 32 bits of offset reach
-constexpr uint64_t kScratchAlignment = 64 << 10;           // the base's register holds no lower bits
+constexpr uint64_t kScratchPoolBytes = uint64_t{4} << 30;  // range of 32 bits of offset
+constexpr uint64_t kScratchAlignment = 64 << 10;           // the base's register does not contain lower bits
 
 constexpr uint64_t align_up(uint64_t value, uint64_t alignment) {
   return (value + alignment - 1) & ~(alignment - 1);
@@ -36,7 +36,7 @@ hsabe_driver_facts_t facts_of(const hsabe_host_t* host) {
   return facts;
 }
 
-// Facts outlive the node that they were read from.
+// Copies properties, which outlive their node.
 NodeFacts own_facts(const hsabe_node_t& node) {
   NodeFacts facts = read_node_facts(node);
   facts.name = {};
@@ -136,7 +136,7 @@ hsabe_status_t Device::reserve_scratch_pool() {
 }
 
 Device::~Device() {
-  copies_.reset();  // its queues give their memory back
+  copies_.reset();  // releases the memory of its queues
   traps_.reset();
   scratch_.reset();
   spare_.clear();
@@ -145,7 +145,7 @@ Device::~Device() {
   }
 }
 
-// Two clocks, read at what is nearly one moment: of several readings the one that took least.
+// Reads two clocks at nearly the same time: uses the shortest of several readings.
 int32_t Device::read_clocks_together(kfd_get_clock_counters& clocks) const {
   constexpr uint64_t kTogetherNs = 5'000;
   constexpr int kAttempts = 50;
@@ -178,8 +178,8 @@ hsabe_status_t Device::read_clock(uint64_t* ticks, uint64_t* ticks_per_second) {
   return HSA_STATUS_SUCCESS;
 }
 
-// The driver does not tell the frequency. Two readings far enough apart do; the known ones are multiples of a
-// megahertz, or of a quarter for crystals of old.
+// The driver does not report the frequency, which is measured by two readings far enough apart. Known
+// frequencies are multiples of 1 MHz, or 0.25 MHz for old crystals.
 uint64_t Device::measure_frequency() const {
   constexpr uint64_t kApartNs = 2'000'000;
   kfd_get_clock_counters last{};
@@ -198,7 +198,7 @@ uint64_t Device::measure_frequency() const {
 hsabe_status_t Device::take_queue_memory(uint64_t ring_bytes, QueueMemory& out) {
   {
     const MutexLock lock(mutex_);
-    // One with a ring of the size, or else any: the ring is the smaller part.
+    // Prefers one with a ring of the size, because the ring is the smaller part.
     auto best = std::find_if(spare_.begin(), spare_.end(),
                              [&](const QueueMemory& one) { return one.ring.size() == ring_bytes; });
     if (best == spare_.end() && !spare_.empty()) best = spare_.end() - 1;
@@ -220,7 +220,7 @@ hsabe_status_t Device::take_queue_memory(uint64_t ring_bytes, QueueMemory& out) 
   if (status == HSA_STATUS_SUCCESS) {
     const uint64_t bytes = end_of_pipe_bytes(family, facts);
     status = get(out.end_of_pipe, HSABE_BLOCK_LOCAL, 0, bytes);
-    // Where the program has all of that, the host's does, as it does on chips without local memory.
+    // If the program has allocated all local memory, uses host memory, as chips without local memory do.
     if (status == HSA_STATUS_ERROR_OUT_OF_RESOURCES)
       status = get(out.end_of_pipe, HSABE_BLOCK_HOST, HSABE_BLOCK_COHERENT, bytes);
   }

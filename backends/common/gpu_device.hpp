@@ -1,7 +1,7 @@
-// One open GPU: the facts about it, and what its queues are made of.
+// An open GPU: its properties, and resources of its queues.
 //
-// Made by open, destroyed by close, when its queues and images are gone. Facts are constant; the store of
-// queue memory may be used from any thread.
+// *Lifetime:* created by open, destroyed by close after its queues and images.
+// *Threads:* properties are constant; any thread may use the store of queue memory.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ class CopyEngines;
 class ScratchKeeper;
 class TrapHandler;
 
-/// Memory that the runtime's driver service has given, freed with the object.
+/// Memory from the runtime's driver service, freed by the destructor.
 class Block {
  public:
   Block() = default;
@@ -51,7 +51,7 @@ class Block {
   hsabe_block_t block_{};
 };
 
-/// The memory of one queue. Making it is what makes queues dear, so it is used again.
+/// The memory of one queue. Reused, because allocating it is the main cost of a queue.
 struct QueueMemory {
   Block control;  // the amd_queue_t
   Block ring;
@@ -81,23 +81,20 @@ class Device {
     return ioctl(number, &arguments, sizeof arguments);
   }
 
-  /// The device's clock and its frequency.
   hsabe_status_t read_clock(uint64_t* ticks, uint64_t* ticks_per_second);
 
-  /// Memory for a queue whose ring has `ring_bytes`: used before, or new.
+  /// Returns memory for a queue whose ring has `ring_bytes`, reused or new.
   hsabe_status_t take_queue_memory(uint64_t ring_bytes, QueueMemory& out);
   void give_queue_memory(QueueMemory memory) noexcept;
 
-  /// Scratch of `size` bytes. On gfx8 it lies in the device's pool of addresses, from whose begin the
-  /// hardware counts.
+  /// Allocates scratch of `size` bytes. On gfx8 it is in the device's pool of addresses, because the hardware
+  /// uses offsets from its start.
   hsabe_status_t allocate_scratch(uint64_t size, Block& out);
   void free_scratch(Block block);
-  /// Who has it.
   ScratchKeeper& scratch() { return *scratch_; }
-  /// What catches the errors of its waves; null if nothing can.
+  /// The trap handler for its waves; null if not supported.
   TrapHandler* traps() { return traps_.get(); }
 
-  /// What it copies with.
   CopyEngines& copies() { return *copies_; }
 
   uint64_t scratch_base() const { return reinterpret_cast<uint64_t>(scratch_pool_); }
@@ -108,12 +105,12 @@ class Device {
   hsabe_status_t reserve_scratch_pool();
 
   Mutex mutex_;
-  std::vector<QueueMemory> spare_ RIGEL_GUARDED_BY(mutex_);  // has room for all that are kept
+  std::vector<QueueMemory> spare_ RIGEL_GUARDED_BY(mutex_);  // has room for all kept elements
 
   int32_t read_clocks_together(kfd_get_clock_counters& clocks) const;
   uint64_t measure_frequency() const;
 
-  // Where clocks were first read, to learn the frequency from a second reading.
+  // First reading of the clocks; a second one measures the frequency.
   uint64_t first_ticks_ = 0;
   uint64_t first_ns_ = 0;
   uint64_t frequency_ = 0;
@@ -123,7 +120,7 @@ class Device {
     uint64_t begin;
     uint64_t size;
   };
-  std::vector<Span> scratch_used_;  // of the pool, sorted
+  std::vector<Span> scratch_used_;  // in the pool, sorted
 
   std::unique_ptr<ScratchKeeper> scratch_;
   std::unique_ptr<TrapHandler> traps_;

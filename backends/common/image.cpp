@@ -10,11 +10,11 @@
 namespace rigel::gfx {
 namespace {
 
-constexpr uint64_t kAlignment = 256;  // of what an image's address words count in
+constexpr uint64_t kAlignment = 256;  // unit of an image's address words
 constexpr uint32_t kAmd = 0x1002;     // PCI vendor
 
-/// Most width, height, depth and layers, by geometry.
-constexpr uint32_t kMost[HSABE_IMAGE_GEOMETRIES][4] = {
+/// Maximum width, height, depth and layers, by geometry.
+constexpr uint32_t kMaxExtent[HSABE_IMAGE_GEOMETRIES][4] = {
     {16384, 1, 1, 1},         // 1D
     {16384, 16384, 1, 1},     // 2D
     {16384, 16384, 8192, 1},  // 3D
@@ -25,7 +25,7 @@ constexpr uint32_t kMost[HSABE_IMAGE_GEOMETRIES][4] = {
     {16384, 16384, 1, 8192},  // 2DADEPTH
 };
 
-// A dimension that a geometry does not have is 0 or 1 in its descriptor, by taste.
+// Descriptors contain 0 or 1 for dimensions that a geometry does not have.
 bool fits(const size_t given, uint32_t most) {
   return given <= most && (given != 0 || most == 1);
 }
@@ -34,7 +34,7 @@ hsabe_status_t shape_of(const hsa_ext_image_descriptor_t& image, ImageShape& sha
   const auto geometry = static_cast<uint32_t>(image.geometry);
   shape.format = image_format(geometry, image.format);
   if (shape.format.capability == 0) return HSA_EXT_STATUS_ERROR_IMAGE_FORMAT_UNSUPPORTED;
-  const uint32_t(&most)[4] = kMost[geometry];
+  const uint32_t(&most)[4] = kMaxExtent[geometry];
   if (!fits(image.width, most[0]) || !fits(image.height, most[1]) || !fits(image.depth, most[2]) ||
       !fits(image.array_size, most[3])) {
     return HSA_EXT_STATUS_ERROR_IMAGE_SIZE_UNSUPPORTED;
@@ -48,7 +48,7 @@ hsabe_status_t shape_of(const hsa_ext_image_descriptor_t& image, ImageShape& sha
   return HSA_STATUS_SUCCESS;
 }
 
-/// What compilers' image functions read behind the resource: type, order and width.
+/// Data after the resource for compilers' image functions: type, order and width.
 void describe_for_compilers(const hsa_ext_image_descriptor_t& image,
                             std::span<uint32_t, HSABE_IMAGE_WORDS> words) {
   words[8] = image.format.channel_type;
@@ -57,7 +57,7 @@ void describe_for_compilers(const hsa_ext_image_descriptor_t& image,
   words[11] = 0;
 }
 
-/// SQ_TEX_CLAMP_*. Of an undefined mode kernels promise not to leave the image.
+/// SQ_TEX_CLAMP_*. For an undefined mode, kernels guarantee coordinates inside the image.
 std::optional<uint32_t> clamp(uint32_t address_mode) {
   switch (address_mode) {
     case HSA_EXT_SAMPLER_ADDRESSING_MODE_UNDEFINED:
@@ -101,8 +101,8 @@ uint32_t resource_type(uint32_t geometry) {
 }
 
 void image_limits(const ImageGeneration& generation, hsabe_image_limits_t& limits) {
-  static_assert(sizeof limits.most == sizeof kMost);
-  std::memcpy(limits.most, kMost, sizeof kMost);
+  static_assert(sizeof limits.most == sizeof kMaxExtent);
+  std::memcpy(limits.most, kMaxExtent, sizeof kMaxExtent);
   limits.read_handles = 128;
   limits.write_handles = 64;
   limits.samplers = 16;
@@ -122,7 +122,7 @@ hsabe_status_t lay_out_image(const ImageGeneration& generation, GfxVersion versi
   const bool takes =
       row_pitch % element == 0 && row_pitch >= least && generation.takes_row_pitch(shape, version, row_pitch);
   if (shape.is_buffer()) {
-    // There is one row, and a pitch only makes it larger. Its bytes have to be counted in 32 bits.
+    // There is one row, and a pitch could only make it larger. Its size in bytes must fit in 32 bits.
     out.row_pitch = out.slice_pitch = shape.width * element;
     if (out.row_pitch > std::numeric_limits<uint32_t>::max())
       return HSA_EXT_STATUS_ERROR_IMAGE_SIZE_UNSUPPORTED;
@@ -135,7 +135,7 @@ hsabe_status_t lay_out_image(const ImageGeneration& generation, GfxVersion versi
     out.row_pitch = row_pitch == 0 ? shape.width * element : row_pitch;
     if (row_pitch == 0 ? out.row_pitch != least : !takes) return HSA_EXT_STATUS_ERROR_IMAGE_PITCH_UNSUPPORTED;
   }
-  // No word of a resource tells it, so there is one that is right.
+  // A resource does not contain the slice pitch, so only one value is valid.
   out.slice_pitch = out.row_pitch * shape.height;
   if (slice_pitch != 0 && slice_pitch != out.slice_pitch) return HSA_EXT_STATUS_ERROR_IMAGE_PITCH_UNSUPPORTED;
   out.size = out.slice_pitch * shape.depth * shape.layers;
@@ -176,7 +176,7 @@ hsabe_status_t describe_foreign_image(const ImageGeneration& generation, GfxVers
     out.linear = 1;
     out.size = out.row_pitch = out.slice_pitch = uint64_t{shape.width} * shape.format.element_size;
   } else {
-    // Eight words of a resource follow the header; its last member is the first of them.
+    // Eight words of a resource follow the header, whose last member is the first of them.
     const auto* const bytes = reinterpret_cast<const std::byte*>(&metadata);
     std::memcpy(words.data(), bytes + offsetof(hsa_amd_image_descriptor_t, data), 8 * sizeof(uint32_t));
     if (!generation.adopt(shape, address, words.first<8>()))
@@ -205,7 +205,7 @@ hsabe_status_t describe_sampler(const hsa_ext_sampler_descriptor_v2_t& sampler,
       sampler.filter_mode == HSA_EXT_SAMPLER_FILTER_MODE_LINEAR ? 1 : 0;  // BILINEAR, POINT
   std::fill(words.begin(), words.end(), 0u);
   words[0] = field(*x, 0, 3) | field(*y, 3, 3) | field(*z, 6, 3) | field(in_elements, 15, 1);
-  words[1] = field(4095, 12, 12);                          // MAX_LOD: all there are
+  words[1] = field(4095, 12, 12);                          // MAX_LOD: all levels
   words[2] = field(filter, 20, 2) | field(filter, 22, 2);  // XY_MAG_FILTER, XY_MIN_FILTER
   // Word 3 is 0: the border is transparent black.
   return HSA_STATUS_SUCCESS;

@@ -1,8 +1,7 @@
-// Images and samplers of AMD GPUs: limits, layouts, and the words that image instructions read.
+// Images and samplers of AMD GPUs: limits, layouts, and the words for image instructions.
 //
-// Every image is laid out in rows: the tiled orders of textures are not there. What generations do
-// differently, pitches and words, is in their tables (ImageGeneration: backends/gfx*/image.cpp). Pure; any
-// thread.
+// Every image consists of rows: tiled layouts are not supported. Pitches and words that depend on the
+// generation are in tables (ImageGeneration: backends/gfx*/image.cpp). Pure; any thread.
 #pragma once
 
 #include <hsa_backend/hsa_backend.h>
@@ -15,7 +14,7 @@
 
 namespace rigel::gfx {
 
-/// An image whose dimensions are all at least 1, with its format. Of what generations are asked.
+/// An image with all dimensions at least 1, and its format; parameter of generations' functions.
 struct ImageShape {
   uint32_t geometry = 0;
   uint32_t width = 1;
@@ -36,20 +35,18 @@ struct ImageShape {
 using ResourceWords = std::span<uint32_t, 8>;
 
 struct ImageGeneration {
-  /// Bytes from row to row when nobody asks for more.
   uint64_t (*row_pitch)(const ImageShape& shape);
-  /// Whether rows can be so far apart. `pitch` is a multiple of the element and at least `row_pitch`.
+  /// Whether a row pitch is supported. `pitch` is a multiple of the element and at least `row_pitch`.
   bool (*takes_row_pitch)(const ImageShape& shape, GfxVersion version, uint64_t pitch);
-  /// What the attribute of that name tells.
   uint32_t row_pitch_alignment;
 
   void (*describe)(const ImageShape& shape, GfxVersion version, uint64_t address, uint64_t row_pitch,
                    ResourceWords words);
   void (*describe_buffer)(const ImageShape& shape, uint64_t address, ResourceWords words);
-  /// Words of another driver, for the image at offset 0, become those of one at `address` with this format.
-  /// False: their elements have another size.
+  /// Converts words of another driver, for the image at offset 0, to `address` and this format. Returns false
+  /// if their elements have a different size.
   bool (*adopt)(const ImageShape& shape, uint64_t address, ResourceWords words);
-  /// Bytes from row to row that such words tell, for images in rows; 0 for others.
+  /// Returns the row pitch of such words for images that consist of rows; 0 for others.
   uint64_t (*row_pitch_of)(const ImageShape& shape, GfxVersion version, std::span<const uint32_t, 8> words);
 };
 
@@ -62,7 +59,7 @@ constexpr uint32_t field(Select value, unsigned first) {
   return field(static_cast<uint32_t>(value), first, 3);
 }
 
-/// The four selects, which every generation has in bits 11:0 of word 3, of images as of buffers.
+/// The four selects, in bits 11:0 of word 3 in every generation, for images and buffers.
 uint32_t selects(const ImageFormat& format);
 
 /// SQ_RSRC_IMG_*.
@@ -78,7 +75,7 @@ hsabe_status_t describe_image(const ImageGeneration& generation, GfxVersion vers
                               const hsa_ext_image_descriptor_t& image, const hsabe_image_layout_t& layout,
                               uint64_t address, std::span<uint32_t, HSABE_IMAGE_WORDS> words);
 
-/// `device_id` is the PCI device's, which the other driver has named.
+/// `device_id` is the PCI id of the device in the other driver's metadata.
 hsabe_status_t describe_foreign_image(const ImageGeneration& generation, GfxVersion version,
                                       uint32_t device_id, const hsa_ext_image_descriptor_t& image,
                                       const hsa_amd_image_descriptor_t& metadata, uint64_t address,

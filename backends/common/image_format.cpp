@@ -11,7 +11,7 @@ constexpr uint32_t kRead = HSA_EXT_IMAGE_CAPABILITY_READ_ONLY;
 constexpr uint32_t kReadOrWrite = kRead | HSA_EXT_IMAGE_CAPABILITY_WRITE_ONLY;
 constexpr uint32_t kReadWrite = kReadOrWrite | HSA_EXT_IMAGE_CAPABILITY_READ_WRITE;
 
-/// A type, by its number: the size of a channel, or of an element that packs several into one word.
+/// A channel type, by number: the size of a channel, or of an element that packs several into a word.
 struct ChannelType {
   uint32_t bits;
   NumberFormat number;
@@ -23,7 +23,7 @@ constexpr ChannelType kTypes[] = {
     {16, NumberFormat::kSnorm},
     {8, NumberFormat::kUnorm},
     {16, NumberFormat::kUnorm},
-    {32, NumberFormat::kUnorm},  // of 24: nothing has it
+    {32, NumberFormat::kUnorm},  // 24 bits; not supported by any order
     {16, NumberFormat::kUnorm, DataFormat::k1_5_5_5},
     {16, NumberFormat::kUnorm, DataFormat::k5_6_5},
     {32, NumberFormat::kUnorm, DataFormat::k2_10_10_10},
@@ -61,8 +61,8 @@ constexpr uint32_t kReals = kNormalized8 | kNormalized16 | kFloats;
 constexpr uint32_t kBytes = kNormalized8 | kIntegers8;
 constexpr uint32_t kAny = kReals | kIntegers8 | kWideIntegers;
 
-/// An order, by its number: how many channels lie in memory, of which types there are images, and what
-/// becomes of the channels. An order that the hardware could do, but that has no types, ROCr does not offer.
+/// A channel order, by number: the number of channels in memory, supported types, and the channels' selects.
+/// ROCr does not support orders without types, even if the hardware does.
 struct ChannelOrder {
   uint32_t channels;
   uint32_t types;
@@ -116,7 +116,7 @@ bool has_geometry(uint32_t geometry, uint32_t order, uint32_t type_bit) {
     case HSA_EXT_IMAGE_GEOMETRY_1DA:
     case HSA_EXT_IMAGE_GEOMETRY_2DA:
       return true;
-    case HSA_EXT_IMAGE_GEOMETRY_1DB:  // buffer instructions know neither
+    case HSA_EXT_IMAGE_GEOMETRY_1DB:  // buffer instructions support neither
       return !is_standard(order) && (type_bit & kShortPacked) == 0;
     case HSA_EXT_IMAGE_GEOMETRY_2DDEPTH:
     case HSA_EXT_IMAGE_GEOMETRY_2DADEPTH:

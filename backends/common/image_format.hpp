@@ -1,8 +1,8 @@
-// Formats of images, as every chip of gfx8, gfx9 and gfx10 has them: which there are, how large an element
-// is, and how the hardware names it. Constant tables (image_format.cpp); pure; any thread.
+// Image formats of all chips of gfx8, gfx9 and gfx10: support, element sizes, and hardware encodings.
+// Constant tables (image_format.cpp); pure; any thread.
 //
 // Sources: the HSA Programmer's Reference Manual (channel orders and types), the register headers of amdgpu
-// and Mesa (names of the hardware), and which of them ROCr offers.
+// and Mesa (encodings), and the formats that ROCr supports.
 #pragma once
 
 #include <hsa/hsa_ext_image.h>
@@ -11,10 +11,10 @@
 
 namespace rigel::gfx {
 
-/// What a channel of the result is made of: SQ_SEL_*.
+/// Source of a result's channel: SQ_SEL_*.
 enum class Select : uint8_t { k0 = 0, k1 = 1, kX = 4, kY = 5, kZ = 6, kW = 7 };
 
-/// IMG_DATA_FORMAT_*: of gfx8 and gfx9, and what gfx10's combined formats are made of.
+/// IMG_DATA_FORMAT_* of gfx8 and gfx9, and a component of gfx10's combined formats.
 enum class DataFormat : uint8_t {
   kInvalid = 0,
   k8 = 1,
@@ -35,19 +35,19 @@ enum class DataFormat : uint8_t {
 enum class NumberFormat : uint8_t { kUnorm = 0, kSnorm = 1, kUint = 4, kSint = 5, kFloat = 7, kSrgb = 9 };
 
 struct ImageFormat {
-  uint32_t capability = 0;    ///< bits of hsa_ext_image_capability_t; 0: there is no such format
+  uint32_t capability = 0;    ///< bits of hsa_ext_image_capability_t; 0: not supported
   uint32_t element_size = 0;  ///< bytes
   DataFormat data = DataFormat::kInvalid;
   NumberFormat number = NumberFormat::kUnorm;
-  Select select[4] = {};  ///< of red, green, blue and alpha, from what lies in memory
-  /// TEX_BC_SWIZZLE: where the border colour's alpha goes. gfx9 and later.
+  Select select[4] = {};  ///< for red, green, blue and alpha, from memory
+  /// TEX_BC_SWIZZLE: position of the border colour's alpha. gfx9 and later.
   uint32_t border_swizzle = 0;
 };
 
-/// Bytes of an element; 0 for formats that are not in the list.
+/// Bytes of an element; 0 for other formats.
 uint32_t element_size(DataFormat format);
 
-/// The format of images of that geometry. Any values: capability is 0 for what there is not.
+/// Returns the format for images of a geometry. For any values; capability is 0 if not supported.
 ImageFormat image_format(uint32_t geometry, const hsa_ext_image_format_t& format);
 
 }  // namespace rigel::gfx

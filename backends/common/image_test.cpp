@@ -61,7 +61,7 @@ Words words_of(const Generation& on, const hsa_ext_image_descriptor_t& image, ui
   return words;
 }
 
-// Where fields are, written down from Mesa's sid.h and gfx10-rsrc.json.
+// Positions of fields, from Mesa's sid.h and gfx10-rsrc.json.
 struct Field {
   unsigned word, first, bits;
   uint32_t in(std::span<const uint32_t> words) const {
@@ -88,7 +88,7 @@ constexpr Field kDepth{4, 0, 13}, kPitch{4, 0, 14}, kBaseArray{4, 16, 13};
 constexpr Field kBufferFormat{3, 12, 7}, kBufferResourceLevel{3, 24, 1};
 }  // namespace nv
 
-TEST(ImageWords, TellAPlaneOnGfx9) {
+TEST(ImageWords, DescribePlaneOnGfx9) {
   const Words words = words_of(kGfx9, plane(301, 67));
   EXPECT_EQ(words[0], static_cast<uint32_t>(kAddress >> 8));
   EXPECT_EQ(si::kBaseAddressHi.in(words), kAddress >> 40);
@@ -109,7 +109,7 @@ TEST(ImageWords, TellAPlaneOnGfx9) {
   EXPECT_EQ(si::kBcSwizzle.in(words), 0u);
 }
 
-TEST(ImageWords, TellAPlaneOnGfx8) {
+TEST(ImageWords, DescribePlaneOnGfx8) {
   const Words words = words_of(kGfx8, plane(301, 67, HSA_EXT_IMAGE_CHANNEL_TYPE_HALF_FLOAT));
   EXPECT_EQ(words[0], static_cast<uint32_t>(kAddress >> 8));
   EXPECT_EQ(si::kBaseAddressHi.in(words), kAddress >> 40);
@@ -123,7 +123,7 @@ TEST(ImageWords, TellAPlaneOnGfx8) {
   EXPECT_EQ(si::kLastArray.in(words), 0u);
 }
 
-TEST(ImageWords, TellAPlaneOnGfx10) {
+TEST(ImageWords, DescribePlaneOnGfx10) {
   const Words words = words_of(kGfx101, plane(302, 67));
   EXPECT_EQ(words[0], static_cast<uint32_t>(kAddress >> 8));
   EXPECT_EQ(nv::kFormat.in(words), 56u) << "8_8_8_8_UNORM";
@@ -137,7 +137,7 @@ TEST(ImageWords, TellAPlaneOnGfx10) {
   EXPECT_EQ(nv::kPitch.in(words_of(kGfx103, plane(302, 67), 2048)), 511u);
 }
 
-TEST(ImageWords, SayWhatBecomesOfChannelsAndOfTheBorder) {
+TEST(ImageWords, DescribeChannelsAndBorder) {
   const auto bgra = plane(8, 8, HSA_EXT_IMAGE_CHANNEL_TYPE_UNORM_INT8, HSA_EXT_IMAGE_CHANNEL_ORDER_BGRA);
   EXPECT_EQ(si::kDstSelX.in(words_of(kGfx8, bgra)), 6u);
   EXPECT_EQ(si::kDstSelZ.in(words_of(kGfx9, bgra)), 4u);
@@ -149,7 +149,7 @@ TEST(ImageWords, SayWhatBecomesOfChannelsAndOfTheBorder) {
   EXPECT_EQ(nv::kBcSwizzle.in(words_of(kGfx103, alpha)), 3u) << "WXYZ";
 }
 
-TEST(ImageWords, CountLayersAndPlanes) {
+TEST(ImageWords, ContainLayersAndPlanes) {
   hsa_ext_image_descriptor_t layers = plane(64, 16);
   layers.geometry = HSA_EXT_IMAGE_GEOMETRY_2DA;
   layers.array_size = 7;
@@ -171,7 +171,7 @@ TEST(ImageWords, CountLayersAndPlanes) {
   EXPECT_EQ(nv::kDepth.in(words_of(kGfx103, layers)), 6u);
 }
 
-TEST(ImageWords, OfABufferCountBytesOnGfx8AndElementsLater) {
+TEST(ImageWords, OfBufferCountBytesOnGfx8AndElementsLater) {
   for (const Generation* on : {&kGfx8, &kGfx9, &kGfx101, &kGfx103}) {
     const Words words = words_of(*on, row(HSA_EXT_IMAGE_GEOMETRY_1DB, 100'000));
     EXPECT_EQ(words[0], static_cast<uint32_t>(kAddress)) << on->name;
@@ -189,7 +189,7 @@ TEST(ImageWords, OfABufferCountBytesOnGfx8AndElementsLater) {
   EXPECT_EQ(nv::kBufferResourceLevel.in(navi), 1u);
 }
 
-TEST(ImageWords, EndWithWhatCompilersRead) {
+TEST(ImageWords, EndWithDataForCompilers) {
   for (const Generation* on : {&kGfx8, &kGfx9, &kGfx101, &kGfx103}) {
     const Words words =
         words_of(*on, plane(33, 2, HSA_EXT_IMAGE_CHANNEL_TYPE_SIGNED_INT16, HSA_EXT_IMAGE_CHANNEL_ORDER_RG));
@@ -199,8 +199,8 @@ TEST(ImageWords, EndWithWhatCompilersRead) {
   }
 }
 
-// Words that ROCr 5.2.3 makes for the same image on virtual boards.
-TEST(ImageWords, AreThoseOfRocr) {
+// Words of ROCr 5.2.3 for the same image on virtual boards.
+TEST(ImageWords, MatchRocr) {
   const auto less_address = [](Words words) {
     words[0] -= static_cast<uint32_t>(kAddress >> 8);
     words[1] -= static_cast<uint32_t>(kAddress >> 40);
@@ -216,7 +216,7 @@ TEST(ImageWords, AreThoseOfRocr) {
             (Eight{0, 0xc3800000, 0x8001000f, 0x90000fac, 0x000000ff, 0, 0, 0}));
 }
 
-TEST(ImageLayout, RowsBeginWhereTheChipWantsThem) {
+TEST(ImageLayout, RowsAreAligned) {
   for (const Generation* on : {&kGfx9, &kGfx101, &kGfx103}) {
     const hsabe_image_layout_t layout = opaque(*on, plane(301, 67));
     EXPECT_EQ(layout.row_pitch, 1280u) << on->name;
@@ -233,7 +233,7 @@ TEST(ImageLayout, RowsBeginWhereTheChipWantsThem) {
   EXPECT_EQ(opaque(kGfx8, plane(9, 4, HSA_EXT_IMAGE_CHANNEL_TYPE_FLOAT)).row_pitch, 256u);
 }
 
-TEST(ImageLayout, LayersAndPlanesFollowOneAnother) {
+TEST(ImageLayout, LayersAndPlanesAreContiguous) {
   hsa_ext_image_descriptor_t volume = plane(64, 16);
   volume.geometry = HSA_EXT_IMAGE_GEOMETRY_3D;
   volume.depth = 9;
@@ -244,7 +244,7 @@ TEST(ImageLayout, LayersAndPlanesFollowOneAnother) {
   EXPECT_EQ(rows.size, 512u * 5);
 }
 
-TEST(ImageLayout, TakesTheRowPitchesThatTheWordsCanTell) {
+TEST(ImageLayout, AcceptsRepresentableRowPitches) {
   for (const Generation* on : {&kGfx8, &kGfx9, &kGfx101, &kGfx103}) {
     EXPECT_EQ(status_of(*on, plane(64, 5), 256), HSA_STATUS_SUCCESS) << on->name;
     EXPECT_EQ(status_of(*on, plane(64, 5)), HSA_STATUS_SUCCESS) << on->name;
@@ -268,7 +268,7 @@ TEST(ImageLayout, TakesTheRowPitchesThatTheWordsCanTell) {
       << "the words have the layers where they would have the pitch";
 }
 
-TEST(ImageLayout, WhatTheAttributeSaysIsAlwaysRight) {
+TEST(ImageLayout, AttributeIsValidPitchAlignment) {
   for (const Generation* on : {&kGfx8, &kGfx9, &kGfx103}) {
     hsabe_image_limits_t limits{};
     image_limits(on->images, limits);
@@ -303,8 +303,8 @@ TEST(ImageLayout, HasLimits) {
   EXPECT_EQ(status_of(kGfx9, plane(64, 1, 2, 99)), none);
 }
 
-// The table of ROCr 5.2.3, which says the same for all boards: a digit for each type.
-TEST(ImageFormat, AreThoseOfRocr) {
+// The table of ROCr 5.2.3, the same for all boards: a digit for each type.
+TEST(ImageFormat, MatchRocr) {
   constexpr const char* kRocr[20] = {
       "7777000077777777", "7777000077777777", "0000000000000000", "7777000077777777", "0000000000000000",
       "7777000077777777", "0000077700000000", "0000000000000000", "7777000077777777", "7070000070070000",
@@ -333,7 +333,7 @@ TEST(ImageFormat, AreThoseOfRocr) {
   EXPECT_EQ(digits(8, HSA_EXT_IMAGE_CHANNEL_ORDER_RGBA), "0000000000000000");
 }
 
-TEST(ImageFormat, HaveTheSizesOfTheirNames) {
+TEST(ImageFormat, HaveSizesOfNames) {
   for (uint32_t order = 0; order < 20; ++order) {
     for (uint32_t type = 0; type < 16; ++type) {
       const ImageFormat format = image_format(HSA_EXT_IMAGE_GEOMETRY_2D, {type, order});
@@ -345,7 +345,7 @@ TEST(ImageFormat, HaveTheSizesOfTheirNames) {
   }
 }
 
-TEST(SamplerWords, TellModes) {
+TEST(SamplerWords, DescribeModes) {
   constexpr Field kClampX{0, 0, 3}, kClampY{0, 3, 3}, kClampZ{0, 6, 3}, kForceUnnormalized{0, 15, 1};
   constexpr Field kMinLod{1, 0, 12}, kMaxLod{1, 12, 12};
   constexpr Field kXyMagFilter{2, 20, 2}, kXyMinFilter{2, 22, 2}, kZFilter{2, 24, 2}, kMipFilter{2, 26, 2};
@@ -404,7 +404,7 @@ struct Metadata {
   }
 };
 
-TEST(ForeignImage, BecomesOneAtItsAddress) {
+TEST(ForeignImage, IsMovedToAddress) {
   Metadata metadata;
   metadata.words[1] = 10u << 20;  // 8_8_8_8
   metadata.words[2] = 300u | 66u << 14;
@@ -429,7 +429,7 @@ TEST(ForeignImage, BecomesOneAtItsAddress) {
   EXPECT_EQ(words[10], 301u);
 }
 
-TEST(ForeignImage, InRowsHasALayout) {
+TEST(ForeignImage, OfRowsHasLayout) {
   Metadata metadata;
   metadata.words[1] = 10u << 20;
   metadata.words[4] = 511u << 13;
@@ -443,7 +443,7 @@ TEST(ForeignImage, InRowsHasALayout) {
   EXPECT_EQ(layout.size, 2048u * 67);
 }
 
-TEST(ForeignImage, OfAnotherVersionDeviceOrElementIsRefused) {
+TEST(ForeignImage, RejectsOtherVersionDeviceOrElement) {
   const auto refused = HSA_EXT_STATUS_ERROR_IMAGE_FORMAT_UNSUPPORTED;
   hsabe_image_layout_t layout{};
   Words words{};

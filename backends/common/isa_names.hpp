@@ -1,4 +1,4 @@
-// The names of a processor's ISA with its features on and off, in static storage.
+// ISA names of a processor with its features on and off, in static storage.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,6 @@
 
 namespace rigel::gfx {
 
-/// A string literal as a template argument.
 template <size_t kSize>
 struct Literal {
   char text[kSize]{};
@@ -42,7 +41,7 @@ struct IsaName {
 
 }  // namespace detail
 
-/// Index: sramecc on << 1 | xnack on. A feature that the processor does not have is not in its names.
+/// Index: sramecc on << 1 | xnack on. Names omit features that the processor does not have.
 template <Literal kProcessor, IsaFeatures kFeatures>
 inline constexpr std::array<hsabe_str_t, 4> kIsaNames = {
     hsabe::str(detail::IsaName<kProcessor, kFeatures, false, false>::kText.data()),

@@ -1,6 +1,6 @@
-// Every chip that amdkfd drives in these families, with every PCI id that amdgpu lists for it, is a row of
-// ours. From Linux 2519003dd5fb (amdkfd/kfd_device.c: target versions, doorbells, who cannot save waves;
-// amdgpu/amdgpu_drv.c: ids) and, for boards that amdgpu finds by their own discovery tables, pci.ids.
+// Every chip of these families that amdkfd supports, with every PCI id in amdgpu, is in the tables. From
+// Linux 2519003dd5fb (amdkfd/kfd_device.c: target versions, doorbells, chips that cannot save waves;
+// amdgpu/amdgpu_drv.c: ids) and, for boards that amdgpu finds by their discovery tables, pci.ids.
 #include <gtest/gtest.h>
 #include <hsa/hsa.h>
 
@@ -35,7 +35,7 @@ const LinuxChip kChips[] = {
      "Polaris10",
      {0x67c0, 0x67c1, 0x67c2, 0x67c4, 0x67c7, 0x67c8, 0x67c9, 0x67ca, 0x67cc, 0x67cf, 0x67d0, 0x67df,
       0x6fdf}},
-    // Of 0x67ff four revisions are Polaris 10, which the topology does not tell.
+    // Four revisions of 0x67ff are Polaris 10, which the topology does not show.
     {&gfx8::kFamily,
      {8, 0, 3},
      "Polaris11",
@@ -87,11 +87,11 @@ const LinuxChip kChips[] = {
     {&gfx10::kFamily, {10, 3, 6}, "Mendocino", {0x1506}},
 };
 
-TEST(LinuxChips, AreTakenAndNamedByEveryIdTheyHave) {
+TEST(LinuxChips, AreSelectedAndNamedByEveryId) {
   for (const LinuxChip& chip : kChips) {
     for (const uint16_t id : chip.ids) {
       SCOPED_TRACE(std::string(chip.code_name) + " " + std::to_string(id));
-      // Of 4 bytes before gfx9, then of 8 (kfd_topology.c); Tonga's are gfx7's.
+      // 4 bytes before gfx9, then 8 (kfd_topology.c); Tonga's are those of gfx7.
       const bool tonga = chip.code_name == "Tonga";
       const uint32_t doorbell_kind = tonga ? 0 : chip.version.major == 8 ? 1 : 2;
       auto node =
@@ -109,7 +109,7 @@ TEST(LinuxChips, AreTakenAndNamedByEveryIdTheyHave) {
   }
 }
 
-TEST(LinuxChips, AreAllThereIsButWhatOnlyCompilersKnow) {
+TEST(LinuxChips, CoverAllChipsExceptCompilerOnlyOnes) {
   std::set<std::string_view> driven;
   for (const LinuxChip& chip : kChips) driven.insert(find_chip(*chip.family, chip.version)->processor);
   for (const Family* family : {&gfx8::kFamily, &gfx9::kFamily, &gfx10::kFamily}) {

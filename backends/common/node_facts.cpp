@@ -17,7 +17,7 @@ class Properties {
   uint32_t operator()(std::string_view name, uint32_t fallback = 0) const {
     return static_cast<uint32_t>(std::min<uint64_t>(wide(name, fallback), UINT32_MAX));
   }
-  /// For what others are divided by.
+  /// For divisors.
   uint32_t at_least_one(std::string_view name) const { return std::max((*this)(name), 1u); }
 
  private:

@@ -1,4 +1,4 @@
-// The packets of this folder, executed by a device: the virtual GPU behind its driver transport.
+// The packets of this directory, executed by a device: the virtual GPU's driver transport.
 #include <cstring>
 #include <numeric>
 #include <random>
@@ -33,7 +33,7 @@ std::vector<uint8_t> noise(size_t bytes) {
   return data;
 }
 
-TEST_P(Packets, RunPm4InAnAqlQueue) {
+TEST_P(Packets, RunPm4InAqlQueue) {
   testing::VirtualAqlQueue queue(gpu(), 64);
   auto* const data = static_cast<uint32_t*>(gpu().share(4096));
   const auto va = reinterpret_cast<uint64_t>(data);
@@ -68,7 +68,7 @@ TEST_P(Packets, ReleaseMemory) {
 TEST_P(Packets, CopyFillAndAnnounce) {
   testing::VirtualSdmaQueue engine(gpu());
   const SdmaEncoder& encoder = engine.encoder();
-  constexpr size_t kBytes = 9'000'001;  // more than one packet where packets are small
+  constexpr size_t kBytes = 9'000'001;  // more than one packet if packets are small
   auto* const from = static_cast<uint8_t*>(gpu().share(kBytes));
   auto* const to = static_cast<uint8_t*>(gpu().share(kBytes + 64));
   auto* const times = static_cast<uint64_t*>(gpu().share(4096));
@@ -92,7 +92,7 @@ TEST_P(Packets, CopyFillAndAnnounce) {
   ASSERT_EQ(at, words.data() + words.size());
   engine.submit(words);
 
-  // Time for packets that don't wait for their signal to be executed wrongly.
+  // Time for packets that incorrectly ignore their signal.
   std::this_thread::sleep_for(std::chrono::milliseconds(5));
   EXPECT_EQ(after.value(), 1);
   EXPECT_EQ(to[1], 0) << "the copy waits for the signal";
@@ -110,7 +110,7 @@ TEST_P(Packets, CopyFillAndAnnounce) {
   EXPECT_TRUE(eventually([&] { return engine.drained(); }));
 }
 
-TEST_P(Packets, WrapAroundTheCopyEnginesRing) {
+TEST_P(Packets, WrapAroundCopyRing) {
   testing::VirtualSdmaQueue engine(gpu());
   const SdmaEncoder& encoder = engine.encoder();
   const testing::VirtualSignal done(gpu(), 5000);

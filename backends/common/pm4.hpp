@@ -1,4 +1,4 @@
-// PM4 packets that a runtime gives to compute queues, and how an AQL queue is made to run them.
+// PM4 packets for compute queues, and their execution in an AQL queue.
 //
 // Each function returns a packet's dwords. Sources of layouts and encodings: Linux (amdgpu/vid.h, soc15d.h,
 // nvd.h), Mesa (sid.h). Pure; any thread.
@@ -21,7 +21,7 @@ constexpr uint32_t kIndirectBuffer = 0x3f;
 constexpr uint32_t kReleaseMem = 0x49;
 constexpr uint32_t kAcquireMem = 0x58;
 
-/// Of a packet of that many dwords with its header; 2 is the least.
+/// Header of a packet of `dwords` dwords with the header, at least 2.
 constexpr uint32_t header(uint32_t opcode, size_t dwords) {
   return 3u << 30 | static_cast<uint32_t>(dwords - 2) << 16 | opcode << 8;
 }
@@ -38,7 +38,7 @@ constexpr Packet<4> indirect_buffer(uint64_t va, uint32_t dwords) {
   return {header(kIndirectBuffer, 4), low(va), high(va) & 0xffff, (dwords & 0xfffff) | kValid};
 }
 
-/// Fills `dwords` (2 … 16385) dwords of a stream.
+/// Skips `dwords` (2 … 16385) dwords of a stream.
 constexpr uint32_t nop_header(size_t dwords) {
   return header(kNop, dwords);
 }
@@ -46,7 +46,7 @@ constexpr uint32_t nop_header(size_t dwords) {
 // Acquire
 // ----------------------------------------------------------------------------------------------------
 
-/// COHER_CNTL of gfx8 and gfx9: which caches are acted on.
+/// COHER_CNTL of gfx8 and gfx9: selects caches.
 enum Coher : uint32_t {
   kCoherWriteBackL2 = 1u << 18,
   kCoherInvalidateL1 = 1u << 22,
@@ -66,17 +66,17 @@ enum Gcr : uint32_t {
   kGcrWriteBackL2 = 1u << 15,
 };
 
-/// Acts on the caches for the whole address space. gfx8 and gfx9.
+/// Applies cache actions to the whole address space. gfx8 and gfx9.
 constexpr Packet<7> acquire_mem(uint32_t coher) {
   return {header(kAcquireMem, 7), coher, 0xffffffff, 0xff, 0, 0, 0x0a};
 }
 
-/// The same on gfx10, whose cache requests have a dword of their own.
+/// The same for gfx10, whose cache requests have a separate dword.
 constexpr Packet<8> acquire_mem_gcr(uint32_t gcr) {
   return {header(kAcquireMem, 8), 0, 0xffffffff, 0xff, 0, 0, 0x0a, gcr};
 }
 
-/// New code is in memory: everything that could hold the old is dropped.
+/// Invalidates all caches of code after new code was written.
 constexpr Packet<7> invalidate_code() {
   return acquire_mem(kCoherInvalidateCode | kCoherInvalidateScalar | kCoherInvalidateL1 | kCoherInvalidateL2 |
                      kCoherWriteBackL2);
@@ -89,7 +89,7 @@ constexpr Packet<8> invalidate_code_gcr() {
 // Write and wait
 // ---------------------------------------------------------------------------------------------
 
-/// Stores one dword through L2, and waits until it is there. `va` is a multiple of 4.
+/// Stores one dword through L2, and waits for the end. `va` is a multiple of 4.
 constexpr Packet<5> write_data(uint64_t va, uint32_t value) {
   constexpr uint32_t kToL2 = 2u << 8, kConfirm = 1u << 20;
   return {header(kWriteData, 5), kToL2 | kConfirm, low(va), high(va), value};
@@ -124,11 +124,11 @@ constexpr uint32_t kEventCacheFlushAndInvTs = 0x14;
 constexpr uint32_t kEventIndexEndOfPipe = 5;
 constexpr uint32_t kEventIndexAql = 7;
 
-/// What a release stores when all that ran before it has ended and its writes are in memory.
+/// Data that a release stores when all earlier work has ended and its writes are in memory.
 enum class ReleaseData : uint32_t { kNothing = 0, kDword = 1, kQuad = 2, kClock = 3 };
 
 struct Release {
-  uint64_t va = 0;  ///< a multiple of the datum's size
+  uint64_t va = 0;  ///< a multiple of the data's size
   uint64_t value = 0;
   ReleaseData data = ReleaseData::kNothing;
   uint32_t interrupt_context = 0;  ///< raised after the store; 0: no interrupt
@@ -142,7 +142,7 @@ constexpr uint32_t release_selects(const Release& release) {
 }
 }  // namespace detail
 
-/// gfx8. The interrupt's context is the low half of the datum there.
+/// gfx8: the interrupt's context is the low half of the data.
 constexpr Packet<7> release_mem_gfx8(const Release& release) {
   constexpr uint32_t kL2 = 1u << 17, kL2WriteBack = 1u << 15, kL1 = 1u << 16;
   const uint64_t value = release.interrupt_context != 0 ? release.interrupt_context : release.value;
@@ -168,7 +168,7 @@ constexpr Packet<8> release_mem_gfx9(const Release& release) {
 }
 
 constexpr Packet<8> release_mem_gfx10(const Release& release) {
-  // The cache request lies in the event's dword, from bit 12 on.
+  // The cache request is in the event's dword, from bit 12 on.
   constexpr uint32_t kGl2WriteBack = 1u << 21, kGl2Invalidate = 1u << 20, kGl1Invalidate = 1u << 15,
                      kGlvInvalidate = 1u << 14;
   return {header(kReleaseMem, 8),
@@ -185,12 +185,11 @@ constexpr Packet<8> release_mem_gfx10(const Release& release) {
 // In an AQL queue
 // --------------------------------------------------------------------------------------------
 
-/// The 16 dwords of a slot. The first is stored last, with release semantics: it hands the slot over.
+/// The 16 dwords of a slot. The first is stored last, with release semantics, which submits the slot.
 using Slot = Packet<16>;
 
-/// gfx8: a slot that is PM4 itself. A NOP fills it up, the buffer runs, and a release of the AQL kind gives
-/// the slot back by advancing the read index. Nothing signals the end: whoever waits watches the read index
-/// pass the slot.
+/// gfx8: a slot that contains PM4. A NOP fills it, the buffer runs, and a release of the AQL type frees the
+/// slot by advancing the read index, which is the only sign of the end.
 constexpr Slot aql_slot_gfx8(uint64_t buffer_va, uint32_t dwords) {
   constexpr size_t kRelease = 7, kJump = 4, kFill = 16 - kRelease - kJump;
   Slot slot{};
@@ -202,8 +201,8 @@ constexpr Slot aql_slot_gfx8(uint64_t buffer_va, uint32_t dwords) {
   return slot;
 }
 
-/// gfx9 and later: AMD's vendor packet that runs a buffer and then decrements `completion_signal` (a handle;
-/// 0: none). `fences` are the packet header's barrier bit and fence scopes, in place: bits 8 to 12.
+/// gfx9 and later: AMD's vendor packet, which runs a buffer and then decrements `completion_signal` (a
+/// handle; 0: none). `fences` are the packet header's barrier bit and fence scopes, in place: bits 8 to 12.
 constexpr Slot aql_slot_vendor(uint64_t buffer_va, uint32_t dwords, uint64_t completion_signal,
                                uint32_t fences) {
   constexpr uint32_t kVendorSpecific = 0, kFormatPm4 = 1, kRest = 10;

@@ -13,7 +13,7 @@ struct Row {
   std::string_view what;
 };
 
-// The first that fits counts: what a wave did comes before what a packet said.
+// The first match counts: errors of waves precede errors of packets.
 constexpr Row kInactiveCodes[] = {
     {kInactiveAperture, static_cast<hsa_status_t>(HSA_STATUS_ERROR_MEMORY_APERTURE_VIOLATION),
      "a wave accessed an address outside its aperture"},

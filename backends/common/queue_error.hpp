@@ -1,4 +1,4 @@
-// What processors and trap handlers report of a queue, and what a program is told. Pure; any thread.
+// Converts errors of processors and trap handlers to statuses. Pure; any thread.
 #pragma once
 
 #include <cstdint>
@@ -27,18 +27,19 @@ enum InactiveCode : uint64_t {
 
 struct QueueError {
   hsa_status_t status = HSA_STATUS_SUCCESS;
-  std::string_view what;  ///< for people; empty if nothing is wrong
+  std::string_view what;  ///< text for messages; empty without an error
 };
 
-/// Whether the code asks for scratch, and for waves of how many lanes: 0, 32 or 64.
+/// Returns the number of lanes per wave if the code requests scratch: 0, 32 or 64.
 constexpr uint32_t scratch_asked_for(uint64_t code) {
   return (code & kInactiveScratchWave32) != 0 ? 32 : (code & kInactiveScratchWave64) != 0 ? 64 : 0;
 }
 
-/// Of a code of the inactive signal. Scratch is no error.
+/// Returns the error of a code of the inactive signal. Requests for scratch are not errors.
 QueueError error_of_inactive_code(uint64_t code);
 
-/// Of the bits that the driver sets at SaveAreaHeader::error_reason_va: 1 << (exception - 1). Some are no errors.
+/// Returns the error of the driver's bits at SaveAreaHeader::error_reason_va: 1 << (exception - 1). Some are
+/// not errors.
 QueueError error_of_exceptions(uint64_t bits);
 
 }  // namespace rigel::gfx

@@ -8,7 +8,7 @@
 namespace rigel::gfx {
 namespace {
 
-TEST(QueueError, IsWhatRocrTellsForEachCode) {
+TEST(QueueError, MatchesRocrForEachCode) {
   const std::pair<uint64_t, int> rows[] = {
       {0x2, HSA_STATUS_ERROR_INCOMPATIBLE_ARGUMENTS},
       {0x4, HSA_STATUS_ERROR_INVALID_ALLOCATION},
@@ -28,7 +28,7 @@ TEST(QueueError, IsWhatRocrTellsForEachCode) {
   }
 }
 
-TEST(QueueError, IsNoneWhereScratchIsMeant) {
+TEST(QueueError, IsNoErrorForScratch) {
   EXPECT_EQ(error_of_inactive_code(0).status, HSA_STATUS_SUCCESS);
   EXPECT_EQ(error_of_inactive_code(0x601).status, HSA_STATUS_SUCCESS);
   EXPECT_EQ(scratch_asked_for(0x1), 64u);
@@ -36,7 +36,7 @@ TEST(QueueError, IsNoneWhereScratchIsMeant) {
   EXPECT_EQ(scratch_asked_for(0x200), 0u);
 }
 
-TEST(QueueError, IsWhatRocrTellsForEachException) {
+TEST(QueueError, MatchesRocrForEachException) {
   const auto status = [](uint32_t number) {
     return static_cast<int>(error_of_exceptions(uint64_t{1} << (number - 1)).status);
   };
@@ -53,10 +53,10 @@ TEST(QueueError, IsWhatRocrTellsForEachException) {
   EXPECT_EQ(error_of_exceptions(0).status, HSA_STATUS_SUCCESS);
 }
 
-TEST(TrapData, HasAPlaceForEachDoorbell) {
+TEST(TrapData, HasEntryForEachDoorbell) {
   EXPECT_EQ(sizeof(TrapData), 8192u);
   EXPECT_EQ(trap_doorbell_index(0), 0u);
-  EXPECT_EQ(trap_doorbell_index(0x2008), 1u);  // of whichever slice
+  EXPECT_EQ(trap_doorbell_index(0x2008), 1u);  // in any slice
   EXPECT_EQ(trap_doorbell_index(0x1ff8), 1023u);
 }
 

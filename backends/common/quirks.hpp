@@ -1,7 +1,7 @@
-// What chips do wrong, or not at all, that their generation otherwise does: named bits.
+// Deviations of chips from their generation: errors and missing functions, as named bits.
 //
-// A quirk belongs to a device, never to the process. select() derives the bits from a node's facts;
-// caps.quirks shows them to tools; code that works around one tests its bit and nothing else.
+// A quirk belongs to a device, never to the process. select() derives the bits from a node's properties;
+// caps.quirks shows them to tools; code that works around a quirk tests its bit only.
 #pragma once
 
 #include <cstdint>
@@ -14,37 +14,37 @@ namespace rigel::gfx {
 
 using Quirks = uint64_t;
 
-/// The processor compares ring indices without a wrap bit, so a full ring looks empty to it. The ring is
-/// mapped twice in a row and announced with twice its size: its indices then wrap at twice the ring.
+/// The processor compares ring indices without a wrap bit, so a full ring appears empty. The ring is mapped
+/// twice in a row and announced with twice its size: its indices then wrap at twice the ring.
 constexpr Quirks kQuirkRingDoubled = 1u << 0;
-/// The driver does the doubling in GPU memory management (AQL_QUEUE_MEM), and wants the ring's pages for
-/// that.
+/// The driver doubles the ring in GPU memory management (AQL_QUEUE_MEM), and requires the ring's pages for
+/// it.
 constexpr Quirks kQuirkRingDoubledByDriver = 1u << 1;
-/// Copy-engine queues of user mode are unstable. They are used only on request.
+/// User-mode queues of copy engines are unstable. They are used on request only.
 constexpr Quirks kQuirkSdmaUnstable = 1u << 2;
-/// There are no copy-engine queues for user mode.
+/// User-mode queues of copy engines are not supported.
 constexpr Quirks kQuirkNoSdma = 1u << 3;
-/// POLL_REGMEM can be satisfied by a value that memory does not have yet; a second one is not.
+/// POLL_REGMEM can be satisfied by a value that memory does not have yet; a second one cannot.
 constexpr Quirks kQuirkSdmaPollTwice = 1u << 4;
-/// A submission must have at least 64 dwords: it is filled up with a NOP.
+/// A submission must have at least 64 dwords: a NOP pads it.
 constexpr Quirks kQuirkSdmaSmallSubmission = 1u << 5;
 /// Copy engines must not flush the host data path.
 constexpr Quirks kQuirkNoSdmaHdpFlush = 1u << 6;
-/// Copies from the host belong on engine 0.
+/// Copies from the host must use engine 0.
 constexpr Quirks kQuirkHostCopyOnEngine0 = 1u << 7;
-/// The microcode drops cached instructions by itself, and an ACQUIRE_MEM that asks for it is ignored.
+/// The microcode invalidates cached instructions itself, and ignores requests by ACQUIRE_MEM.
 constexpr Quirks kQuirkCodeCacheByFirmware = 1u << 8;
-/// Scratch that is given back after one use may be written late: the dispatch must release to the system.
+/// Scratch that is released after one use may be written late: the dispatch must release to the system.
 constexpr Quirks kQuirkScratchOnceNeedsRelease = 1u << 9;
-/// Waves cannot be saved and restored: queues that are taken off the device must drain, and the driver has no
-/// trap handler that would call ours.
+/// Waves cannot be saved and restored: queues must drain before they are removed from the device, and the
+/// driver has no trap handler that would call this backend's.
 constexpr Quirks kQuirkNoWaveSave = 1u << 10;
 /// The end-of-pipe buffer is 32 KiB.
 constexpr Quirks kQuirkLargeEndOfPipe = 1u << 11;
-/// Work-groups of a cooperative queue do not all fit when every compute unit is counted.
+/// Work-groups of a cooperative queue do not all fit if every compute unit is counted.
 constexpr Quirks kQuirkCooperativeCuCount = 1u << 12;
 
-/// One cause: bits for chips from `first` to `last`, where the microcode is older than `fixed_in`.
+/// A rule: bits for chips from `first` to `last` with microcode older than `fixed_in`.
 struct QuirkRule {
   enum class Firmware : uint8_t { kNone, kMec, kSdma };
 
@@ -56,7 +56,7 @@ struct QuirkRule {
   std::string_view symptom;
 };
 
-/// The bits of `rules` that hold for a device of these facts.
+/// Returns the bits of `rules` for a device with these properties.
 Quirks find_quirks(std::span<const QuirkRule> rules, const NodeFacts& facts);
 
 }  // namespace rigel::gfx

@@ -10,7 +10,7 @@ constexpr uint32_t kSgprBytesPerCu = 0x4000;
 constexpr uint32_t kLdsBytesPerCu = 0x10000;
 constexpr uint32_t kHardwareRegisterBytesPerCu = 0x1000;
 constexpr uint32_t kDebugBytesPerWave = 32;
-constexpr uint32_t kWavesPerEngineMax = 512;  ///< where engines limit them: before gfx10
+constexpr uint32_t kWavesPerEngineMax = 512;  ///< limit per engine before gfx10
 
 constexpr uint64_t align_up(uint64_t value, uint64_t alignment) {
   return (value + alignment - 1) & ~(alignment - 1);
@@ -30,7 +30,7 @@ SaveArea save_area(const Family& family, const Chip& chip, const NodeFacts& fact
       uint64_t{chip.vgpr_bytes_per_cu} + kSgprBytesPerCu + kLdsBytesPerCu + kHardwareRegisterBytesPerCu;
   uint64_t total = stack + align_up(cus * per_cu, kPage);
 
-  // A kernel that says what it wants is right about its own check.
+  // If the kernel reports the size, it matches its check.
   if (facts.control_stack_bytes != 0) stack = facts.control_stack_bytes;
   if (facts.save_area_bytes != 0) total = facts.save_area_bytes;
 

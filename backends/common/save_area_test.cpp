@@ -23,7 +23,7 @@ struct Row {
 };
 
 // The sizes that amdkfd computes for these boards.
-TEST(SaveArea, HasTheSizesThatTheDriverChecks) {
+TEST(SaveArea, HasSizesOfDriver) {
   const Row rows[] = {
       {"Fiji", gfx8::kFamily, testing::fiji(), 0x5000, 0x1545000, 0x10000},
       {"Polaris10", gfx8::kFamily, testing::polaris10(), 0x3000, 0xbf7000, 0xb400},
@@ -42,36 +42,36 @@ TEST(SaveArea, HasTheSizesThatTheDriverChecks) {
   }
 }
 
-TEST(SaveArea, HoldsTwiceTheRegistersOfChipsWithAccumulators) {
+TEST(SaveArea, IsDoubledForChipsWithAccumulators) {
   auto vega = testing::vega20(), arcturus = testing::make_node({9, 0, 8}, {0x738c, 60, 4, 4, 1, 10, 64, 2});
   EXPECT_EQ(area_of(gfx9::kFamily, arcturus).area_bytes - area_of(gfx9::kFamily, vega).area_bytes,
             60u * 0x40000);
 }
 
-TEST(SaveArea, IsWhatTheKernelSaysIfItDoes) {
+TEST(SaveArea, UsesSizeReportedByKernel) {
   const SaveArea area =
       area_of(gfx9::kFamily, testing::vega10().set("ctl_stack_size", 0x6000).set("cwsr_size", 0x1600000));
   EXPECT_EQ(area.control_stack_bytes, 0x6000u);
   EXPECT_EQ(area.area_bytes, 0x1600000u);
 }
 
-TEST(SaveArea, IsThereForEachXcc) {
+TEST(SaveArea, IsAllocatedForEachXcc) {
   const SaveArea one = area_of(gfx9::kFamily, testing::vega10());
-  // Twice the compute units and engines in two XCCs.
+  // Twice the compute units and engines, in two XCCs.
   auto two_xccs = testing::make_node({9, 0, 0}, {0x687f, 128, 4, 4, 1, 10, 64, 2}).set("num_xcc", 2);
   const SaveArea two = area_of(gfx9::kFamily, two_xccs);
   EXPECT_EQ(two.area_bytes, one.area_bytes);
   EXPECT_EQ(two.allocation_bytes, 2 * one.allocation_bytes);
 }
 
-// It cannot save waves, but amdkfd's kfd_queue.c knows no exception, and refuses queues without.
-TEST(SaveArea, IsThereForTonga) {
+// It cannot save waves, but amdkfd's kfd_queue.c has no exception, and rejects queues without a save area.
+TEST(SaveArea, IsAllocatedForTonga) {
   const SaveArea area = area_of(gfx8::kFamily, testing::tonga());
   EXPECT_EQ(area.control_stack_bytes, 0x3000u);
   EXPECT_EQ(area.area_bytes, 0x3000u + 32 * 0x55000);
 }
 
-TEST(EndOfPipeBuffer, IsAPageButForTonga) {
+TEST(EndOfPipeBuffer, IsOnePageExceptForTonga) {
   EXPECT_EQ(end_of_pipe_bytes(gfx8::kFamily, testing::fiji().facts()), 4096u);
   EXPECT_EQ(end_of_pipe_bytes(gfx8::kFamily, testing::tonga().facts()), 32768u);
   EXPECT_EQ(end_of_pipe_bytes(gfx10::kFamily, testing::navi21().facts()), 4096u);

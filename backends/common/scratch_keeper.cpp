@@ -16,7 +16,7 @@ constexpr std::chrono::milliseconds kPause{1};
 
 }  // namespace
 
-ScratchKeeper::ScratchKeeper(Device& device) : device_(device), limit_(kScratchLimitAtFirst) {}
+ScratchKeeper::ScratchKeeper(Device& device) : device_(device), limit_(kDefaultScratchLimit) {}
 
 ScratchKeeper::~ScratchKeeper() {
   {
@@ -57,7 +57,7 @@ uint32_t ScratchKeeper::allocate(const DispatchQueue& asking, const ScratchNeed&
   };
   if (waves == 0 || get(waves)) return waves;
   if (reclaim(&asking) && get(waves)) return waves;
-  // Fewer waves at a time, which is slower and not wrong.
+  // Fewer waves at a time, which is slower but correct.
   const ScratchDevice slots = scratch_device(device_.facts);
   do {
     waves = waves > least ? std::max(fewer_scratch_waves(slots, need, waves), least) : 0;
@@ -66,7 +66,7 @@ uint32_t ScratchKeeper::allocate(const DispatchQueue& asking, const ScratchNeed&
 }
 
 bool ScratchKeeper::reclaim(const DispatchQueue* except, uint64_t more_than) {
-  if (telling_of_scratch) return false;
+  if (in_scratch_callback) return false;
   bool any = false;
   MutexLock lock(mutex_);
   for (Entry& entry : queues_) {
@@ -110,9 +110,9 @@ bool ScratchKeeper::retry_later(DispatchQueue& queue) {
 }
 
 hsabe_status_t ScratchKeeper::set_limit(uint64_t bytes) {
-  if (bytes > kScratchLimitMost) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  if (bytes > kMaxScratchLimit) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   limit_.store(bytes, std::memory_order_relaxed);
-  while (!telling_of_scratch) {
+  while (!in_scratch_callback) {
     reclaim(nullptr, bytes);
     {
       const MutexLock lock(mutex_);
@@ -129,7 +129,7 @@ void ScratchKeeper::work() {
     bool any = false;
     for (Entry& entry : queues_) {
       if (!entry.waits || entry.leaving) continue;
-      entry.waits = false;  // it may ask again as soon as it has been served
+      entry.waits = false;  // it may request scratch again as soon as it has been served
       ++entry.users;
       lock.unlock();
       const bool done = entry.queue->retry_scratch();

@@ -1,13 +1,13 @@
-// Scratch memory among the queues of a device: who has some, how much each may keep, and what is done when
-// there is not enough.
+// Manages scratch memory of the queues of a device: allocation, a limit for each queue, and reclaiming.
 //
-// A queue keeps what serves every wave slot, up to a limit, so that its kernels need not ask again. Another
-// queue's need comes before that: memory is taken back from queues that run nothing, and a queue that finds
-// all of it in use waits for it. While one waits, a thread looks once in a millisecond.
+// A queue keeps scratch for every wave slot, up to a limit, so that its kernels need not request it again.
+// Another queue's request has priority: memory is reclaimed from idle queues, and a queue waits if all
+// scratch is in use. While one waits, a thread checks once a millisecond.
 //
-// Any thread. No lock is held while a queue is asked to give something up, as tools are told of it: they may
-// allocate memory then, or set the limit, and find what is there; nothing is taken back for that. Ended by close,
-// when the queues are gone.
+// *Threads:* any thread. No lock is held while a queue is asked to release scratch, because this is reported
+// to tools, which may allocate memory or set the limit. Such calls use the available memory; nothing is
+// reclaimed for them.
+// *Lifetime:* destroyed by close, after the queues.
 #pragma once
 
 #include <atomic>
@@ -26,11 +26,11 @@ class DispatchQueue;
 class Block;
 class Device;
 
-/// Whether this thread is in a tool's function that is told of scratch.
-inline thread_local bool telling_of_scratch = false;
+/// Whether this thread runs a tool's callback for scratch events.
+inline thread_local bool in_scratch_callback = false;
 
-constexpr uint64_t kScratchLimitMost = uint64_t{4} << 30;       ///< what the aperture has
-constexpr uint64_t kScratchLimitAtFirst = uint64_t{140} << 20;  ///< as ROCr's
+constexpr uint64_t kMaxScratchLimit = uint64_t{4} << 30;        ///< size of the aperture
+constexpr uint64_t kDefaultScratchLimit = uint64_t{140} << 20;  ///< as in ROCr
 
 class ScratchKeeper {
  public:
@@ -40,34 +40,35 @@ class ScratchKeeper {
   ScratchKeeper& operator=(const ScratchKeeper&) = delete;
 
   void add(DispatchQueue& queue);
-  /// Nothing here asks the queue for anything any more when this returns, but others wait for what it has.
+  /// Stops using the queue; its scratch still counts as reclaimable.
   void leave(DispatchQueue& queue);
-  /// And they don't any more: it has given its scratch back.
+  /// Forgets the queue after its scratch was returned.
   void remove(DispatchQueue& queue);
 
-  /// Memory for `waves` waves; else, when there is none to take back either, for fewer, but not for fewer than
-  /// `least`. Returns for how many, 0: there is none.
+  /// Allocates memory for `waves` waves; if there is none to reclaim either, for fewer, but for at least
+  /// `least`. Returns the number of waves, or 0.
   uint32_t allocate(const DispatchQueue& asking, const ScratchNeed& need, uint32_t waves, uint32_t least,
                     Block& out);
-  /// Takes back what idle queues have, those that have more than `more_than` bytes: whether it was anything.
+  /// Reclaims scratch of idle queues with more than `more_than` bytes. Returns whether there was any.
   bool reclaim(const DispatchQueue* except = nullptr, uint64_t more_than = 0);
-  /// Whether another queue has some, which it will not need for ever.
+  /// Whether another queue has scratch that it will release eventually.
   bool others_hold(const DispatchQueue& asking) const;
-  /// Calls queue.retry_scratch() until that returns true, or the queue leaves (or has left). False if it can't.
+  /// Calls queue.retry_scratch() until it returns true or the queue leaves (or has left). Returns false
+  /// without a thread.
   bool retry_later(DispatchQueue& queue);
 
   /// Bytes that one queue may keep.
   uint64_t limit() const { return limit_.load(std::memory_order_relaxed); }
-  /// INVALID_ARGUMENT: more than there can be. Returns when no queue has more, but those that the driver does not
-  /// take off the device; at once if a tool asks that is being told of scratch.
+  /// Returns INVALID_ARGUMENT above the maximum. Returns when no queue has more, except queues that the
+  /// driver does not remove from the device; at once in a tool's callback for scratch events.
   hsabe_status_t set_limit(uint64_t bytes);
 
  private:
   struct Entry {
     DispatchQueue* queue;
-    uint32_t users = 0;    // threads that have it do something, without the lock: it stays
-    bool waits = false;    // for scratch: the thread has it try again
-    bool leaving = false;  // nobody begins with it any more
+    uint32_t users = 0;    // threads that use it without the lock: it must stay
+    bool waits = false;    // for scratch: the thread retries
+    bool leaving = false;  // no further use may start
   };
   Entry* find(const DispatchQueue& queue) RIGEL_REQUIRES(mutex_);
   bool holds(const DispatchQueue* except, uint64_t more_than) const RIGEL_REQUIRES(mutex_);
@@ -80,7 +81,7 @@ class ScratchKeeper {
   Condition changed_;
   std::list<Entry> queues_ RIGEL_GUARDED_BY(mutex_);
   bool ending_ RIGEL_GUARDED_BY(mutex_) = false;
-  std::thread thread_ RIGEL_GUARDED_BY(mutex_);  // from the first wait on
+  std::thread thread_ RIGEL_GUARDED_BY(mutex_);  // since the first wait
 };
 
 }  // namespace rigel::gfx

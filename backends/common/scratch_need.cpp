@@ -29,22 +29,22 @@ constexpr uint64_t divide_up(uint64_t value, uint64_t by) {
   return value / by + (value % by != 0 ? 1 : 0);
 }
 
-// Products of three 32-bit sizes that a packet may give as it likes; everything above is capped anyway.
+// Products of three 32-bit sizes that a packet may set to any value; everything above is limited later.
 uint64_t saturating(uint64_t a, uint64_t b) {
   uint64_t product = 0;
   return __builtin_mul_overflow(a, b, &product) ? UINT64_MAX : product;
 }
 
-// Work-groups that can be on the device at a time, as scratch sees it. Engines are dealt work-groups in turn,
-// and where they have unequal numbers of compute units, the larger get more of a full device: each is given
-// slots for the most that any of them gets.
+// Number of work-groups that can be resident, for scratch. Engines receive work-groups in turn. If they have
+// unequal numbers of compute units, the larger ones get more of a full device: each gets slots for the
+// maximum.
 uint64_t resident_groups(const ScratchDevice& device, uint64_t groups, uint64_t lanes_per_group) {
   const uint64_t cus = std::max(device.compute_units, 1u);
   const uint64_t surplus = cus % device.engines;  // compute units beyond an equal share
   const uint64_t rounds = groups / cus;
   const uint64_t even_groups = groups - rounds * surplus;
   uint64_t per_engine = divide_up(even_groups, device.engines) + (surplus != 0 ? rounds : 0);
-  // An engine of gfx10 takes 256 work-items or 16 work-groups before the next has its turn.
+  // An engine of gfx10 receives 256 work-items or 16 work-groups before the next one does.
   constexpr uint64_t kRunLanes = 256, kRunGroups = 16;
   if (device.interleaves && per_engine < kRunGroups && lanes_per_group * per_engine < kRunLanes)
     per_engine = std::min(divide_up(kRunLanes, lanes_per_group), kRunGroups);
@@ -92,8 +92,8 @@ uint32_t fewer_scratch_waves(const ScratchDevice& device, const ScratchNeed& nee
     const uint64_t groups = (per_cu - 1) / group;
     return static_cast<uint32_t>(groups * group * device.compute_units);
   }
-  // Not even one on each: a wave less on every engine, as long as it has the slots of a work-group. A work-group is on
-  // one engine, and the processor says which.
+  // Not even one per compute unit: one wave less on every engine while it has the slots of a work-group. The
+  // processor selects the engine of a work-group.
   const uint32_t per_engine = (waves - 1) / device.engines;
   return per_engine >= group ? per_engine * device.engines : 0;
 }
@@ -123,7 +123,7 @@ uint32_t tmpring_size(const ScratchDevice& device, const ScratchMemory& memory) 
   if (memory.bytes == 0 || memory.wave_bytes == 0) return 0;
   uint64_t waves = memory.bytes / memory.wave_bytes;
   waves = std::min({waves, uint64_t{device.compute_units} * device.slots_per_cu, uint64_t{kScratchWavesMax}});
-  waves -= waves % device.engines;  // each engine has its share
+  waves -= waves % device.engines;  // an equal share for each engine
   return static_cast<uint32_t>(waves) | static_cast<uint32_t>(memory.wave_bytes / kScratchUnit)
                                             << kWaveSizeShift;
 }
@@ -134,7 +134,7 @@ void set_scratch(amd_queue_t& queue, const ScratchMemory& memory, const ScratchR
   queue.compute_tmpring_size = tmpring;
   queue.scratch_backing_memory_location = location;
   queue.scratch_backing_memory_byte_size = memory.bytes;
-  // What a lane has when 64 of them share a wave's memory, whatever the wave's size.
+  // Size for a lane if 64 of them share a wave's memory, for any wave size.
   queue.scratch_wave64_lane_byte_size = static_cast<uint32_t>(memory.wave_bytes / 64);
 }
 

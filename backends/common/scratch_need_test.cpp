@@ -14,7 +14,7 @@ ScratchDispatch dispatch(uint32_t grid, uint32_t workgroup, uint32_t bytes, uint
   return {{grid, 1, 1}, {workgroup, 1, 1}, bytes, lanes};
 }
 
-TEST(ScratchNeed, IsForEveryWaveSlotOfTheDevice) {
+TEST(ScratchNeed, CoversEveryWaveSlot) {
   const auto vega = scratch_device(testing::vega10().facts());
   const auto need = scratch_need(vega, dispatch(1 << 20, 256, 100));
   ASSERT_TRUE(need);
@@ -26,37 +26,38 @@ TEST(ScratchNeed, IsForEveryWaveSlotOfTheDevice) {
   EXPECT_EQ(need->dispatch_bytes, need->device_bytes);
 }
 
-TEST(ScratchNeed, IsLessForASmallDispatch) {
+TEST(ScratchNeed, IsSmallerForSmallDispatch) {
   const auto vega = scratch_device(testing::vega10().facts());
   const auto need = scratch_need(vega, dispatch(1000, 256, 16));
   ASSERT_TRUE(need);
-  EXPECT_EQ(need->dispatch_waves, 4u * 4);  // four work-groups, one to an engine
-  EXPECT_EQ(scratch_need(vega, dispatch(1, 1, 16))->dispatch_waves, 4u);  // but every engine is given slots
+  EXPECT_EQ(need->dispatch_waves, 4u * 4);                                // four work-groups, one per engine
+  EXPECT_EQ(scratch_need(vega, dispatch(1, 1, 16))->dispatch_waves, 4u);  // but every engine gets slots
 }
 
-TEST(ScratchNeed, GivesEnginesOfGfx10WorkInRuns) {
+TEST(ScratchNeed, CountsRunsOnGfx10) {
   const auto navi = scratch_device(testing::navi10().facts());
   ASSERT_TRUE(navi.interleaves);
   // Two work-groups of 32: 8 of them fit in a run of 256 work-items, on each of four arrays.
   EXPECT_EQ(scratch_need(navi, dispatch(64, 32, 32, 32))->dispatch_waves, 4u * 8);
 }
 
-TEST(ScratchNeed, CountsWithEnginesOfUnequalSize) {
+TEST(ScratchNeed, CountsEnginesOfUnequalSize) {
   auto node = testing::make_node({9, 0, 0}, {0x687f, 14, 4, 4, 1, 10, 64, 2});
   const auto device = scratch_device(node.facts());
   EXPECT_EQ(device.slots(), 16u * 32);
-  // 28 work-groups, two for each compute unit: 28 - 2 * 2 even ones are 6 an engine, and 2 more on the large.
+  // 28 work-groups, two per compute unit: 28 - 2 * 2 even ones are 6 per engine, and 2 more on the larger
+  // engine.
   EXPECT_EQ(scratch_need(device, dispatch(28 * 64, 64, 16))->dispatch_waves, 4u * 8);
 }
 
-TEST(ScratchNeed, HasTheLimitOfTheRegister) {
+TEST(ScratchNeed, IsLimitedByRegister) {
   const auto vega = scratch_device(testing::vega10().facts());
   EXPECT_TRUE(scratch_need(vega, dispatch(64, 64, 131056)));
   EXPECT_FALSE(scratch_need(vega, dispatch(64, 64, 131072)));
   EXPECT_TRUE(scratch_need(vega, dispatch(64, 64, 131072, 32)));
 }
 
-TEST(ScratchNeed, IsReachedByThirtyTwoBits) {
+TEST(ScratchNeed, IsLimitedTo32BitOffsets) {
   const auto vega = scratch_device(testing::vega10().facts());
   const auto small = scratch_need(vega, dispatch(1 << 20, 256, 1024));
   EXPECT_EQ(reachable_scratch_waves(vega, *small, small->device_waves), small->device_waves);
@@ -75,14 +76,14 @@ TEST(ScratchNeed, IsReachedByThirtyTwoBits) {
   EXPECT_EQ(reachable_scratch_waves(vega, *groups, groups->device_waves), 4u * 128);
 }
 
-TEST(ScratchNeed, TakesAnyGrid) {
+TEST(ScratchNeed, AcceptsAnyGrid) {
   const auto vega = scratch_device(testing::vega10().facts());
   const ScratchDispatch huge{{UINT32_MAX, UINT32_MAX, UINT32_MAX}, {1, 1, 1}, 16, 64};
   EXPECT_EQ(scratch_need(vega, huge)->dispatch_waves, 64u * 32);
   EXPECT_TRUE(scratch_need(vega, {{0, 0, 0}, {0, 0, 0}, 16, 64}));
 }
 
-TEST(ScratchLimit, GoesDownByWorkGroupsThenByEngines) {
+TEST(ScratchLimit, DecreasesByWorkGroupsThenByEngines) {
   const ScratchDevice device{.compute_units = 8, .engines = 4, .slots_per_cu = 32};
   ScratchNeed need;
   need.waves_per_group = 8;
@@ -91,7 +92,7 @@ TEST(ScratchLimit, GoesDownByWorkGroupsThenByEngines) {
   EXPECT_THAT(steps, ElementsAre(192, 128, 64, 60, 56, 52, 48, 44, 40, 36, 32));
 }
 
-TEST(ScratchLimit, EndsWhereAnEngineHasNotTheSlotsOfAWorkGroup) {
+TEST(ScratchLimit, EndsBelowSlotsOfWorkGroup) {
   const ScratchDevice device{.compute_units = 2, .engines = 2, .slots_per_cu = 32};
   ScratchNeed need;
   need.waves_per_group = 16;
@@ -111,18 +112,18 @@ TEST(ScratchResource, DescribesSwizzledMemory) {
   EXPECT_THAT(scratch_resource_gfx10(kMemory), ElementsAre(0x56789000, 0x80001234, 0x100000, 0x21814fac));
 }
 
-TEST(ScratchRegister, HasWavesAndTheirSize) {
+TEST(ScratchRegister, ContainsWavesAndSize) {
   const ScratchDevice device{.compute_units = 64, .engines = 4, .slots_per_cu = 32};
   EXPECT_EQ(tmpring_size(device, kMemory), 512u | 2u << 12);
   EXPECT_EQ(tmpring_size(device, {}), 0u);
   ScratchMemory odd = kMemory;
-  odd.bytes = 2048 * 7;  // what does not share out evenly is left
+  odd.bytes = 2048 * 7;  // not a multiple of the engines' shares
   EXPECT_EQ(tmpring_size(device, odd) & 0xfff, 4u);
   odd.bytes = uint64_t{2048} * 5000;
   EXPECT_EQ(tmpring_size(device, odd) & 0xfff, 2048u);
 }
 
-TEST(ScratchQueue, IsToldOfItsMemory) {
+TEST(ScratchQueue, ContainsMemory) {
   amd_queue_t queue{};
   set_scratch(queue, kMemory, {1, 2, 3, 4}, 77, 0x9000);
   EXPECT_THAT(queue.scratch_resource_descriptor, ElementsAre(1, 2, 3, 4));

@@ -25,7 +25,7 @@ constexpr uint32_t kPollEqual = 3u << 28;
 constexpr uint32_t kPollInterval = 10, kPollRetryForever = 0xfff << 16;
 constexpr uint32_t kAdd64 = 47u << 25;
 
-// Word 2 of a cache request, whose control begins in bit 16.
+// Word 2 of a cache request, whose control starts at bit 16.
 constexpr uint32_t kGcrWriteBackScalar = 1u << 22;
 constexpr uint32_t kGcrInvalidateScalar = 1u << 23;
 constexpr uint32_t kGcrInvalidateVector = 1u << 24;
@@ -56,8 +56,8 @@ uint32_t element_of(uint64_t bytes) {
   return static_cast<uint32_t>(std::countr_zero(bytes | 1u << kElementMax));
 }
 
-/// Calls tile(x, y, z, element, columns, rows, layers) for every tile of a rectangle. Rows are cut into runs
-/// of elements as large as the addresses, pitches and what is left of the row allow.
+/// Calls tile(x, y, z, element, columns, rows, layers) for every tile of a rectangle. Splits rows into runs
+/// of the largest elements that addresses, pitches and the rest of the row allow.
 template <class Tile>
 void for_each_tile(const SdmaRect& rect, Tile&& tile) {
   uint32_t largest = element_of(rect.source_pitch | rect.destination_pitch);
@@ -65,12 +65,12 @@ void for_each_tile(const SdmaRect& rect, Tile&& tile) {
   for (uint32_t z = 0; z < rect.depth; z += kRectDepthMax) {
     for (uint32_t y = 0; y < rect.height; y += kRectHeightMax) {
       for (uint32_t x = 0; x < rect.width;) {
-        // Tiles begin at a dword; what is before is an offset in elements.
+        // Tiles start at a dword; the remaining offset is in elements.
         const uint32_t left = rect.width - x;
         const uint32_t begin =
             std::min(largest, element_of(((rect.source + x) | (rect.destination + x)) & 3));
         uint32_t element = std::min(begin, element_of(left));
-        // A row that is longer than one tile goes in larger elements, and its rest in smaller ones.
+        // A row longer than one tile uses larger elements, and its rest smaller ones.
         if (left >> element > kRectWidthMax) element = begin;
         const uint32_t columns = std::min(left >> element, kRectWidthMax);
         tile(x, y, z, element, columns, std::min(rect.height - y, kRectHeightMax),
@@ -81,7 +81,7 @@ void for_each_tile(const SdmaRect& rect, Tile&& tile) {
   }
 }
 
-/// The smallest element of any tile: pitches and slices must fit when counted in it.
+/// Returns the smallest element of any tile: pitches and slices must fit in its units.
 uint32_t smallest_element(const SdmaRect& rect) {
   uint32_t smallest = kElementMax;
   for_each_tile(rect, [&](uint32_t, uint32_t, uint32_t, uint32_t element, uint32_t, uint32_t, uint32_t) {
@@ -257,7 +257,7 @@ uint32_t* SdmaEncoder::completion(uint32_t* to, const SdmaCompletion& completion
     if (completion.atomics) {
       to = atomic_add64(to, completion.value_va, -1);
     } else {
-      // The upper half first: whoever sees the lower one sees both.
+      // The upper half first: a reader that sees the lower half sees both.
       const auto value = static_cast<uint64_t>(completion.plain_value);
       to = fence(to, completion.value_va + 4, high(value));
       to = fence(to, completion.value_va, low(value));
@@ -271,7 +271,7 @@ uint32_t* SdmaEncoder::completion(uint32_t* to, const SdmaCompletion& completion
 }
 
 uint32_t* SdmaEncoder::begin(uint32_t* to) const {
-  if (flushes()) {  // a register poll that the engine knows to mean this
+  if (flushes()) {  // a register poll that the engine treats as a flush
     *to++ = kPollRegmem;
     *to++ = 0;
     *to++ = 0x80000000;
@@ -282,7 +282,7 @@ uint32_t* SdmaEncoder::begin(uint32_t* to) const {
   if (version_ == SdmaVersion::kV5) {
     *to++ = kUserGcr;
     *to++ = 0;
-    // What is dirty goes to memory before it is dropped.
+    // Dirty data is written to memory before it is invalidated.
     *to++ = kGcrInvalidateScalar | kGcrInvalidateVector | kGcrInvalidateL1 | kGcrInvalidateL2 |
             kGcrWriteBackScalar | kGcrWriteBackL2;
     *to++ = 0;

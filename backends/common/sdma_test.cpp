@@ -23,7 +23,7 @@ const SdmaEncoder kV3(SdmaVersion::kV3, 0x3fffe0, 0);
 const SdmaEncoder kV4(SdmaVersion::kV4, 1 << 22, 0);
 const SdmaEncoder kV5(SdmaVersion::kV5, 1 << 30, 0);
 
-/// What a function of the encoder writes, and that it is as long as it said.
+/// Returns the output of an encoder function, and checks its announced length.
 template <class Write>
 std::vector<uint32_t> words(size_t dwords, Write&& write) {
   std::vector<uint32_t> buffer(dwords + 1, 0xdeadbeef);
@@ -33,7 +33,7 @@ std::vector<uint32_t> words(size_t dwords, Write&& write) {
   return buffer;
 }
 
-TEST(SdmaServes, WhereThereAreEnginesThatWork) {
+TEST(SdmaServes, RequiresUsableEngines) {
   const auto serves = [](testing::Node node, const Family& family, std::string_view wanted) {
     const NodeFacts facts = node.set("num_sdma_engines", 2).facts();
     return sdma_serves(facts, find_quirks(family.quirks, facts), wanted);
@@ -50,13 +50,13 @@ TEST(SdmaServes, WhereThereAreEnginesThatWork) {
   EXPECT_FALSE(sdma_serves(testing::vega10().facts(), 0, "on")) << "no engines";
 }
 
-TEST(SdmaServes, NobodyWhereAtomicsDoNotReachTheHost) {
+TEST(SdmaServes, RequiresAtomicsToHost) {
   const NodeFacts facts = testing::navi21().set("num_sdma_engines", 4).set("host_atomics", 0).facts();
   EXPECT_FALSE(sdma_serves(facts, 0, "auto"));
   EXPECT_FALSE(sdma_serves(facts, 0, "on"));
 }
 
-TEST(SdmaCopy, CountsBytesAsTheDialectDoes) {
+TEST(SdmaCopy, CountsBytesByDialect) {
   const auto copy = [](const SdmaEncoder& encoder) {
     return words(encoder.copy_dwords(100), [&](uint32_t* to) { return encoder.copy(to, kTo, kFrom, 100); });
   };
@@ -65,7 +65,7 @@ TEST(SdmaCopy, CountsBytesAsTheDialectDoes) {
   EXPECT_THAT(copy(kV5), ElementsAre(1, 99, 0, 0x10000000, 0x7f00, 0x20000000, 0x7f01));
 }
 
-TEST(SdmaCopy, IsCutIntoWholePagesBelowThePacketsLimit) {
+TEST(SdmaCopy, SplitsIntoWholePages) {
   const uint64_t bytes = 2 * uint64_t{0x3ff000} + 0x3fffe0;
   const auto copy =
       words(3 * SdmaEncoder::kCopyDwords, [&](uint32_t* to) { return kV3.copy(to, kTo, kFrom, bytes); });
@@ -78,7 +78,7 @@ TEST(SdmaCopy, IsCutIntoWholePagesBelowThePacketsLimit) {
   EXPECT_EQ(kV3.broadcast_dwords(bytes + 1), 4 * SdmaEncoder::kBroadcastDwords);
 }
 
-TEST(SdmaCopy, OfAsMuchAsTheCountCanSayIsOnePacket) {
+TEST(SdmaCopy, MaximumCountIsOnePacket) {
   const auto largest =
       words(SdmaEncoder::kCopyDwords, [](uint32_t* to) { return kV4.copy(to, kTo, kFrom, 4 << 20); });
   EXPECT_EQ(largest[1], 0x3fffffu);
@@ -87,7 +87,7 @@ TEST(SdmaCopy, OfAsMuchAsTheCountCanSayIsOnePacket) {
   EXPECT_EQ(kV5.copy_dwords((1 << 30) + 1), 2 * SdmaEncoder::kCopyDwords);
 }
 
-TEST(SdmaCopy, GoesToTwoPlaces) {
+TEST(SdmaCopy, WritesTwoDestinations) {
   EXPECT_TRUE(kV4.can_broadcast());
   EXPECT_FALSE(kV5.can_broadcast());
   EXPECT_THAT(words(kV4.broadcast_dwords(16),
@@ -95,7 +95,7 @@ TEST(SdmaCopy, GoesToTwoPlaces) {
               ElementsAre(0x08000001, 15, 0, 0x10000000, 0x7f00, 0x20000000, 0x7f01, 0x20000040, 0x7f01));
 }
 
-TEST(SdmaFill, RepeatsADword) {
+TEST(SdmaFill, RepeatsDword) {
   const auto fill = [](const SdmaEncoder& encoder) {
     return words(encoder.fill_dwords(64), [&](uint32_t* to) { return encoder.fill(to, kTo, 0xabcd, 64); });
   };
@@ -105,7 +105,7 @@ TEST(SdmaFill, RepeatsADword) {
   EXPECT_EQ(kV4.fill_dwords(SdmaEncoder::kFillMax + 4), 2 * SdmaEncoder::kFillDwords);
 }
 
-TEST(SdmaPoll, IsDoneTwiceWhereOnceIsNotSafe) {
+TEST(SdmaPoll, IsRepeatedIfUnsafe) {
   const SdmaEncoder careful(SdmaVersion::kV4, 1 << 22, kQuirkSdmaPollTwice);
   const auto poll = [](const SdmaEncoder& encoder) {
     return words(encoder.poll_dwords(), [&](uint32_t* to) { return encoder.poll_equal(to, kTo, 3, 0xff); });
@@ -116,7 +116,7 @@ TEST(SdmaPoll, IsDoneTwiceWhereOnceIsNotSafe) {
   EXPECT_TRUE(std::equal(twice.begin(), twice.begin() + 6, twice.begin() + 6));
 }
 
-TEST(SdmaWait, AsksForTheHalvesThatAreNotZero) {
+TEST(SdmaWait, PollsNonzeroHalves) {
   const auto wait = [](int64_t current) {
     return words(kV4.wait_zero_dwords(current),
                  [&](uint32_t* to) { return kV4.wait_zero(to, kTo, current); });
@@ -129,14 +129,14 @@ TEST(SdmaWait, AsksForTheHalvesThatAreNotZero) {
   EXPECT_EQ(both[7], 0x20000000u);
 }
 
-TEST(SdmaFence, SaysFromV5OnThatMemoryIsNotCached) {
+TEST(SdmaFence, IsUncachedFromV5On) {
   EXPECT_THAT(words(4, [](uint32_t* to) { return kV4.fence(to, kTo, 9); }),
               ElementsAre(5, 0x20000000, 0x7f01, 9));
   EXPECT_THAT(words(4, [](uint32_t* to) { return kV5.fence(to, kTo, 9); }),
               ElementsAre(0x00030005, 0x20000000, 0x7f01, 9));
 }
 
-TEST(SdmaCompletion, DecrementsWithAnAtomicAndInterrupts) {
+TEST(SdmaCompletion, DecrementsWithAtomicAndInterrupts) {
   const SdmaCompletion completion{.value_va = kTo, .mailbox_va = kTo + 64, .event_id = 12};
   EXPECT_THAT(
       words(kV4.completion_dwords(completion), [&](uint32_t* to) { return kV4.completion(to, completion); }),
@@ -145,7 +145,7 @@ TEST(SdmaCompletion, DecrementsWithAnAtomicAndInterrupts) {
                   6, 12));                                                          // interrupt
 }
 
-TEST(SdmaCompletion, SaysThatItComesBeforeItDoes) {
+TEST(SdmaCompletion, StoresPositionBeforeSignal) {
   const SdmaCompletion completion{.value_va = kTo, .position_va = kTo + 64, .position = 12};
   EXPECT_THAT(
       words(kV4.completion_dwords(completion), [&](uint32_t* to) { return kV4.completion(to, completion); }),
@@ -153,7 +153,7 @@ TEST(SdmaCompletion, SaysThatItComesBeforeItDoes) {
                   0));
 }
 
-TEST(SdmaCompletion, StoresWhereTheLinkHasNoAtomics) {
+TEST(SdmaCompletion, StoresWithoutAtomics) {
   const SdmaCompletion completion{.value_va = kTo, .atomics = false, .plain_value = 0x1'0000'0002};
   EXPECT_THAT(
       words(kV4.completion_dwords(completion), [&](uint32_t* to) { return kV4.completion(to, completion); }),
@@ -161,12 +161,12 @@ TEST(SdmaCompletion, StoresWhereTheLinkHasNoAtomics) {
   EXPECT_EQ(kV4.completion_dwords({}), 0u);
 }
 
-TEST(SdmaClock, IsWrittenWhereItIsAsked) {
+TEST(SdmaClock, IsWrittenToAddress) {
   EXPECT_THAT(words(3, [](uint32_t* to) { return kV4.timestamp(to, kTo); }),
               ElementsAre(0x20d, 0x20000000, 0x7f01));
 }
 
-TEST(SdmaCaches, AreAskedForFromV5On) {
+TEST(SdmaCaches, AreRequestedFromV5On) {
   EXPECT_EQ(kV4.end_dwords(), 0u);
   EXPECT_THAT(words(kV5.begin_dwords(), [](uint32_t* to) { return kV5.begin(to); }),
               ElementsAre(8, 0, 0x80000000, 0, 0, 0, 0x111, 0, 0xc3c00000, 0, 0));
@@ -174,7 +174,7 @@ TEST(SdmaCaches, AreAskedForFromV5On) {
               ElementsAre(0x111, 0, 0x80400000, 0, 0));
 }
 
-TEST(SdmaCaches, FlushTheHostDataPathWhereThatWorks) {
+TEST(SdmaCaches, FlushHostDataPathIfSupported) {
   EXPECT_THAT(words(kV4.begin_dwords(), [](uint32_t* to) { return kV4.begin(to); }),
               ElementsAre(8, 0, 0x80000000, 0, 0, 0));
   EXPECT_EQ(kV3.begin_dwords(), 0u);
@@ -182,7 +182,7 @@ TEST(SdmaCaches, FlushTheHostDataPathWhereThatWorks) {
   EXPECT_EQ(navi10.begin_dwords(), SdmaEncoder::kCacheDwords);
 }
 
-TEST(SdmaNop, IsCountedFromV4On) {
+TEST(SdmaNop, HasCountFromV4On) {
   EXPECT_THAT(words(3, [](uint32_t* to) { return kV3.nop(to, 3); }), ElementsAre(0, 0, 0));
   EXPECT_THAT(words(3, [](uint32_t* to) { return kV4.nop(to, 3); }), ElementsAre(2u << 16, 0, 0));
   EXPECT_THAT(words(0, [](uint32_t* to) { return kV4.nop(to, 0); }), IsEmpty());
@@ -191,7 +191,7 @@ TEST(SdmaNop, IsCountedFromV4On) {
   EXPECT_EQ(many[0x4000], 0u);
 }
 
-TEST(SdmaPlainCopy, IsWhatItsPartsAre) {
+TEST(SdmaPlainCopy, MatchesItsParts) {
   const SdmaEncoder small(SdmaVersion::kV4, 1 << 22, kQuirkSdmaSmallSubmission);
   for (const SdmaEncoder& encoder : {kV3, kV4, kV5, small}) {
     for (const uint64_t mailbox : {uint64_t{0}, kTo + 64}) {
@@ -208,7 +208,7 @@ TEST(SdmaPlainCopy, IsWhatItsPartsAre) {
         end = encoder.completion(encoder.end(end), completion);
         end = encoder.nop(end, encoder.padding_dwords(static_cast<size_t>(end - parts.data())));
         EXPECT_EQ(plain.dwords(), static_cast<size_t>(end - parts.data()));
-        // What a NOP skips need not be written.
+        // Dwords that a NOP skips need not be written.
         const size_t written = plain.written_dwords();
         if (written != plain.dwords()) {
           EXPECT_EQ(parts[written - 1], (plain.dwords() - written) << 16);
@@ -223,14 +223,14 @@ TEST(SdmaPlainCopy, IsWhatItsPartsAre) {
   }
 }
 
-TEST(SdmaNop, FillsUpSmallSubmissionsWhereTheyAreNotSafe) {
+TEST(SdmaNop, PadsUnsafeSmallSubmissions) {
   EXPECT_EQ(kV4.padding_dwords(10), 0u);
   const SdmaEncoder vega(SdmaVersion::kV4, 1 << 22, kQuirkSdmaSmallSubmission);
   EXPECT_EQ(vega.padding_dwords(10), 54u);
   EXPECT_EQ(vega.padding_dwords(64), 0u);
 }
 
-TEST(SdmaRing, CountsOnOrWraps) {
+TEST(SdmaRing, CountsOrWrapsByDialect) {
   const SdmaRing wraps{SdmaVersion::kV3, 1024}, counts{SdmaVersion::kV4, 1024};
   EXPECT_EQ(wraps.published(1030), 6u);
   EXPECT_EQ(counts.published(1030), 1030u);
@@ -246,7 +246,7 @@ TEST(SdmaRing, CountsOnOrWraps) {
 // Rectangles
 // -------------------------------------------------------------------------------------------------
 
-/// Does what the packets say, byte by byte, on two small memories.
+/// Executes the packets byte by byte on two small memories.
 void run_rect(const std::vector<uint32_t>& packets, const std::vector<uint8_t>& from,
               std::vector<uint8_t>& to) {
   ASSERT_EQ(packets.size() % SdmaEncoder::kRectDwords, 0u);
@@ -302,7 +302,7 @@ TEST(SdmaRect, CopiesLayers) {
   expect_copied({kFrom + 4, 256, 4096, kTo + 8, 512, 8192, 100, 7, 5});
 }
 
-TEST(SdmaRect, IsRefusedWhereTheEngineCannot) {
+TEST(SdmaRect, RejectsUnsupportedRectangles) {
   const SdmaRect good{kFrom, 256, 4096, kTo, 512, 8192, 100, 7, 5};
   EXPECT_NE(kV4.rect_dwords(good), 0u);
   EXPECT_EQ(kV3.rect_dwords(good), 0u);
@@ -315,8 +315,8 @@ TEST(SdmaRect, IsRefusedWhereTheEngineCannot) {
   EXPECT_TRUE(refused([](SdmaRect& r) { r.destination_slice = 8190; }));
   EXPECT_TRUE(refused([](SdmaRect& r) { r.width = 300; }));
   EXPECT_TRUE(refused([](SdmaRect& r) { r.height = 0; }));
-  EXPECT_TRUE(
-      refused([](SdmaRect& r) { r.source_pitch = uint64_t{1} << 24; }));  // as many bytes as elements fit
+  EXPECT_TRUE(refused(
+      [](SdmaRect& r) { r.source_pitch = uint64_t{1} << 24; }));  // the maximum number of elements, in bytes
   EXPECT_TRUE(refused([](SdmaRect& r) { r.width = 3, r.source_pitch = uint64_t{1} << 20; }));
 }
 

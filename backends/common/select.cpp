@@ -44,7 +44,7 @@ hsabe_status_t select(const Family& family, const hsabe_node_t& node, hsabe_caps
   caps->float_rounding = HSA_DEFAULT_FLOAT_ROUNDING_MODE_NEAR;
   caps->fast_f16 = 1;
   caps->isa_names = &isa_name(*chip, facts);
-  caps->isa_count = 1;  // that of the generic target is the runtime's to add
+  caps->isa_count = 1;  // the runtime adds the generic target's
   caps->heaps = kHeaps;
   caps->heap_count = std::size(kHeaps);
   caps->quirks = find_quirks(family.quirks, facts);
@@ -73,7 +73,8 @@ hsabe_status_t select(const Family& family, const hsabe_node_t& node, hsabe_caps
   caps->shader_arrays_per_engine = facts.arrays_per_engine;
   caps->bdf_id = facts.location_id;
   caps->pci_domain = facts.pci_domain;
-  if (!HSABE_HAS(caps, hsabe_caps_t, cooperative_compute_units)) return HSA_STATUS_SUCCESS;  // before 1.4
+  // a runtime before 1.4
+  if (!HSABE_HAS(caps, hsabe_caps_t, cooperative_compute_units)) return HSA_STATUS_SUCCESS;
   caps->compute_units_together = family.generation->cu_pairs ? 2 : 1;
   if ((caps->quirks & kQuirkCooperativeCuCount) != 0)
     caps->cooperative_compute_units = std::max(caps->compute_units / 8, 2u) * 8 - 8;

@@ -29,7 +29,7 @@ Selected select_node(const Family& family, testing::Node node) {
   return result;
 }
 
-TEST(Select, DescribesAVega10) {
+TEST(Select, DescribesVega10) {
   const Selected vega = select_node(gfx9::kFamily, testing::vega10());
   ASSERT_EQ(vega.status, HSA_STATUS_SUCCESS);
   EXPECT_EQ(hsabe::view(vega.caps.name), "gfx900");
@@ -47,7 +47,7 @@ TEST(Select, DescribesAVega10) {
   EXPECT_EQ(vega.caps.bdf_id, 0x300u);
 }
 
-TEST(Select, DescribesAFijiWithItsOlderQueues) {
+TEST(Select, DescribesFijiWithOlderQueues) {
   const Selected fiji = select_node(gfx8::kFamily, testing::fiji());
   ASSERT_EQ(fiji.status, HSA_STATUS_SUCCESS);
   EXPECT_EQ(fiji.isa(), "amdgcn-amd-amdhsa--gfx803");
@@ -57,7 +57,7 @@ TEST(Select, DescribesAFijiWithItsOlderQueues) {
   EXPECT_EQ(fiji.caps.quirks, kQuirkRingDoubled | kQuirkRingDoubledByDriver | kQuirkSdmaUnstable);
 }
 
-TEST(Select, DescribesANavi21) {
+TEST(Select, DescribesNavi21) {
   const Selected navi = select_node(gfx10::kFamily, testing::navi21().set("num_gws", 64));
   ASSERT_EQ(navi.status, HSA_STATUS_SUCCESS);
   EXPECT_EQ(navi.isa(), "amdgcn-amd-amdhsa--gfx1030");
@@ -68,7 +68,7 @@ TEST(Select, DescribesANavi21) {
   EXPECT_NE(navi.caps.queue_types & 1u << HSA_QUEUE_TYPE_COOPERATIVE, 0u);
 }
 
-TEST(Select, SaysWhichComputeUnitsGoTogether) {
+TEST(Select, ReportsPairsOfComputeUnits) {
   EXPECT_EQ(select_node(gfx9::kFamily, testing::vega10()).caps.compute_units_together, 1u);
   EXPECT_EQ(select_node(gfx10::kFamily, testing::navi21()).caps.compute_units_together, 2u);
   EXPECT_EQ(select_node(gfx9::kFamily, testing::vega10()).caps.cooperative_compute_units, 0u);
@@ -78,7 +78,7 @@ TEST(Select, SaysWhichComputeUnitsGoTogether) {
   EXPECT_EQ(selected.caps.cooperative_compute_units, 96u);
 }
 
-TEST(Select, WritesNothingThatAnOlderRuntimeDoesNotKnow) {
+TEST(Select, WritesOnlyFieldsOfOlderRuntime) {
   testing::Node node = testing::navi21();
   hsabe_caps_t caps{};
   caps.struct_size = HSABE_END(hsabe_caps_t, pci_domain);
@@ -89,7 +89,7 @@ TEST(Select, WritesNothingThatAnOlderRuntimeDoesNotKnow) {
   EXPECT_EQ(caps.cooperative_compute_units, 77u);
 }
 
-TEST(Select, NamesFeaturesAsTheyAre) {
+TEST(Select, NamesFeatureSettings) {
   const uint64_t capability = 0x2280;
   EXPECT_EQ(select_node(gfx9::kFamily, testing::vega20()).isa(), "amdgcn-amd-amdhsa--gfx906:sramecc-:xnack-");
   EXPECT_EQ(
@@ -98,12 +98,12 @@ TEST(Select, NamesFeaturesAsTheyAre) {
   EXPECT_EQ(select_node(gfx9::kFamily, testing::vega20().set("xnack_enabled", 1)).isa(),
             "amdgcn-amd-amdhsa--gfx906:sramecc-:xnack+");
   EXPECT_EQ(select_node(gfx10::kFamily, testing::navi10()).isa(), "amdgcn-amd-amdhsa--gfx1010:xnack-");
-  // A chip without the setting has it in no name.
+  // Names omit settings that the chip does not have.
   EXPECT_EQ(select_node(gfx10::kFamily, testing::navi21().set("xnack_enabled", 1)).isa(),
             "amdgcn-amd-amdhsa--gfx1030");
 }
 
-TEST(Select, TakesAnApuWithAtsToRetryFaults) {
+TEST(Select, ApuWithAtsRetriesFaults) {
   auto carrizo = testing::make_node({8, 0, 1}, {0x9874, 8, 4, 1, 1, 10, 64, 1});
   carrizo.set("capability", 0x1280 | kCapabilityAts).set("cpu_cores_count", 4);
   const Selected selected = select_node(gfx8::kFamily, carrizo);
@@ -112,14 +112,14 @@ TEST(Select, TakesAnApuWithAtsToRetryFaults) {
   EXPECT_EQ(selected.product(), "Carrizo");
 }
 
-TEST(Select, TellsBoardsOfOneTargetApart) {
+TEST(Select, DistinguishesBoardsOfOneTarget) {
   EXPECT_EQ(select_node(gfx8::kFamily, testing::polaris10()).product(), "Polaris10");
   EXPECT_EQ(select_node(gfx8::kFamily, testing::polaris10().set("device_id", 0x699f)).product(), "Polaris12");
-  // A board that this table is too old for is named after its target.
+  // A board that is not in the table is named after its target.
   EXPECT_EQ(select_node(gfx8::kFamily, testing::polaris10().set("device_id", 0x1234)).product(), "gfx803");
 }
 
-TEST(Select, RefusesWhatIsNotOfTheFamily) {
+TEST(Select, RejectsOtherFamilies) {
   EXPECT_EQ(select_node(gfx9::kFamily, testing::fiji()).status, HSA_STATUS_ERROR_INVALID_AGENT);
   EXPECT_EQ(select_node(gfx8::kFamily, testing::vega10()).status, HSA_STATUS_ERROR_INVALID_AGENT);
   const Selected empty = select_node(gfx9::kFamily, testing::vega10().set("simd_count", 0));
@@ -133,7 +133,7 @@ TEST(Select, RefusesWhatIsNotOfTheFamily) {
   EXPECT_EQ(select_node(gfx9::kFamily, host).status, HSA_STATUS_ERROR_INVALID_AGENT);
 }
 
-TEST(Quirks, EndWithTheFirmwareThatFixedThem) {
+TEST(Quirks, EndWithFixingFirmware) {
   EXPECT_NE(find_quirks(gfx8::kFamily.quirks, testing::fiji().set("fw_version", 684).facts()) &
                 kQuirkCodeCacheByFirmware,
             0u);
@@ -146,8 +146,8 @@ TEST(Quirks, EndWithTheFirmwareThatFixedThem) {
             0u);
 }
 
-// Every bit of every chip, with microcode that has all corrections and with the first.
-TEST(Quirks, AreThoseOfTheChipAndItsMicrocode) {
+// Every bit of every chip, with microcode that has all fixes and with the first one.
+TEST(Quirks, DependOnChipAndMicrocode) {
   struct Row {
     const char* processor;
     Quirks always, before;
@@ -198,7 +198,7 @@ TEST(Quirks, AreThoseOfTheChipAndItsMicrocode) {
   EXPECT_EQ(row, std::end(rows));
 }
 
-TEST(Quirks, NameTheirSymptom) {
+TEST(Quirks, NameSymptoms) {
   for (const Family* family : {&gfx8::kFamily, &gfx9::kFamily, &gfx10::kFamily}) {
     for (const QuirkRule& rule : family->quirks) {
       EXPECT_FALSE(rule.symptom.empty()) << family->name << " bit " << rule.bit;
@@ -210,7 +210,7 @@ TEST(Quirks, NameTheirSymptom) {
 
 class Families : public ::testing::TestWithParam<const Family*> {};
 
-TEST_P(Families, HaveRowsThatAgreeWithThemselves) {
+TEST_P(Families, HaveConsistentRows) {
   const Family& family = *GetParam();
   for (const Chip& chip : family.chips) {
     SCOPED_TRACE(chip.processor);
@@ -230,7 +230,7 @@ TEST_P(Families, HaveRowsThatAgreeWithThemselves) {
   }
 }
 
-TEST_P(Families, HaveBoardsInOrderAndApart) {
+TEST_P(Families, HaveSortedDistinctBoards) {
   uint32_t next = 0;
   for (const Board& board : GetParam()->boards) {
     EXPECT_GE(board.first, next) << board.code_name;

@@ -13,13 +13,13 @@
 namespace rigel::gfx {
 namespace {
 
-constexpr uint64_t kNoCookie = 0;  // of no queue that the runtime knows
+constexpr uint64_t kNoCookie = 0;  // not the cookie of a queue of the runtime
 /// A kernel has read its arguments when the next barrier bit is passed: see submit().
 constexpr uint64_t kBarrierEvery = 64;
 constexpr uint32_t kBarrierBit = 1u << HSA_PACKET_HEADER_BARRIER;
 constexpr size_t kPlaceLaps = 2;
 
-/// Spins, then yields, then sleeps: rooms open in microseconds, or only after a long copy.
+/// Spins, then yields, then sleeps: room appears within microseconds, or only after a long copy.
 class Patience {
  public:
   void wait() {
@@ -46,7 +46,7 @@ hsabe_status_t ServiceQueue::create(Device& device, Stopped stopped, std::shared
   hsabe_status_t status = host->signal->create(host->self, 0, &queue->doorbell_signal_);
   if (status != HSA_STATUS_SUCCESS) return status;
   status = Block::allocate(host, HSABE_BLOCK_HOST, HSABE_BLOCK_COHERENT | HSABE_BLOCK_EXECUTABLE,
-                           kPackets * kPlaceLaps * kPlaceBytes, queue->places_);
+                           kPackets * kPlaceLaps * kArgumentBytes, queue->places_);
   if (status != HSA_STATUS_SUCCESS)
     return refuse(host, status, "out of memory for the arguments of copy kernels");
   hsabe_queue_desc_t desc{};
@@ -62,7 +62,7 @@ hsabe_status_t ServiceQueue::create(Device& device, Stopped stopped, std::shared
   status = DispatchQueue::create(device, desc, &info, std::move(stopped));
   if (status != HSA_STATUS_SUCCESS) return status;
   queue->queue_.reset(static_cast<DispatchQueue*>(info.queue));
-  queue->queue_->set_profiling(true);  // for who asks a completion signal what it has completed
+  queue->queue_->set_profiling(true);  // for queries of completion signals' end times
   queue->amd_ = static_cast<amd_queue_t*>(info.amd_queue);
   queue->doorbell_ = Doorbell(device.family.doorbell, info.doorbell, info.bell);
   if (const auto bits = static_cast<uint32_t>(device.driver.cu_mask_bits); bits != 0) {
@@ -123,13 +123,13 @@ hsabe_status_t ServiceQueue::submit(size_t slots, bool only_if_idle, const std::
   const auto slot_at = [&](uint64_t index) {
     return reinterpret_cast<uint32_t*>(ring + index % kPackets * kAqlPacketBytes);
   };
-  // From the last slot to the first: the processor, which may be waiting at the first, sees all or nothing of
-  // what it can reach.
+  // From the last slot to the first: the processor, which may be waiting at the first, sees all reachable
+  // slots or none.
   std::array<uint32_t, kSlotsMax> headers;
   for (size_t i = 0; i < slots; ++i) {
     pm4::Slot slot{};
-    fill({i, slot, places_.data() + (first + i) % (kPackets * kPlaceLaps) * kPlaceBytes});
-    // Every so often a packet waits for all before it, so that their places are free a lap later.
+    fill({i, slot, places_.data() + (first + i) % (kPackets * kPlaceLaps) * kArgumentBytes});
+    // At intervals a packet waits for all earlier ones, so that their places are free one lap later.
     const bool aql = slot[0] >> 30 != 3;
     if (aql && (first + i) % kBarrierEvery < slots) slot[0] |= kBarrierBit;
     std::memcpy(slot_at(first + i) + 1, slot.data() + 1, sizeof(slot) - sizeof(slot[0]));
@@ -153,7 +153,7 @@ hsabe_status_t ServiceQueue::submit(size_t slots, bool only_if_idle, const std::
 
 hsabe_status_t ServiceQueue::run_pm4(std::span<const uint32_t> words, bool only_if_idle, bool* busy) {
   *busy = only_if_idle;
-  if (words.size_bytes() > kPlaceBytes) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  if (words.size_bytes() > kArgumentBytes) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   const hsabe_host_t* const host = device_.host;
   const Generation& generation = *device_.family.generation;
   uint64_t done = 0;

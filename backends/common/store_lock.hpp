@@ -1,9 +1,9 @@
 // A lock whose release is a plain store.
 //
-// Submitting to a copy engine writes a few lines of its ring, which the engine had last. An atomic
-// instruction behind them, as the release of a std::mutex is, waits until they are all here: longer than
-// everything else that a submission takes. A thread that finds the lock taken spins for as long as a
-// submission takes and then sleeps, as the lock is also held while the driver makes a queue.
+// Submitting to a copy engine writes a few lines of its ring, which the engine accessed last. A later atomic
+// instruction, as in the release of a std::mutex, waits until all lines have arrived, which takes longer than
+// the rest of a submission. A thread that finds the lock held spins for the length of a submission and then
+// sleeps, because the lock is also held while the driver creates a queue.
 #pragma once
 
 #include <atomic>

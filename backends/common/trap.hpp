@@ -1,9 +1,9 @@
-// The trap handler's side of the agreement with the runtime. The code is common/kernels/trap.s, as words for
-// each generation; backends/gfx*/device_code.hpp has them. amdkfd is told of code and data with SET_TRAP_HANDLER.
+// Data of the trap handler, shared with its code. The code is common/kernels/trap.s, as words for each
+// generation; backends/gfx*/device_code.hpp contains them. SET_TRAP_HANDLER passes code and data to amdkfd.
 //
-// Ownership and order: code and data are memory that every queue of the device can read; the data also by the
-// host, which stores a queue in its place before the queue's first packet, and null before it frees the
-// queue; or on gfx8 the signal, before the device's first packet.
+// *Lifetime:* every queue of the device can read code and data. The host writes the data: a queue before the
+// queue's first packet, and null before it frees the queue; on gfx8 the signal, before the device's first
+// packet.
 #pragma once
 
 #include <cstdint>
@@ -14,17 +14,17 @@ namespace rigel::gfx {
 
 constexpr uint64_t kTrapCodeAlignment = 256;
 
-/// Doorbells of one process that waves can name: 10 bits, counted in doorbells of 8 bytes within the slice.
+/// Doorbells of one process that waves can identify: 10 bits, in units of 8 bytes within the slice.
 constexpr uint32_t kTrapDoorbells = 1024;
 
-/// From gfx9 on: where the handler finds the queue of a wave. An error goes to the queue's
-/// queue_inactive_signal: its value, if that was zero, and its event.
+/// gfx9 and later: table of queues by doorbell. An error is stored to the queue's queue_inactive_signal, if
+/// its value was zero, followed by its event.
 struct TrapData {
   amd_queue_t* queues[kTrapDoorbells];
 };
 
-/// On gfx8 a wave does not know its queue unless it executed s_trap 2. All other errors go to this signal,
-/// which stands for every queue of the device.
+/// On gfx8 a wave can identify its queue only if it executed s_trap 2. All other errors are stored to this
+/// signal, for all queues of the device.
 struct TrapDataGfx8 {
   uint64_t unattributed_signal;  ///< handle, or 0
   uint64_t reserved;

@@ -15,7 +15,7 @@
 namespace rigel::gfx {
 
 std::unique_ptr<TrapHandler> TrapHandler::install(Device& device) {
-  // Without the driver's own handler, which saves waves, ours would be called otherwise than it is made for.
+  // Without the driver's handler, which saves waves, the calling convention would differ.
   if (device.has_quirk(kQuirkNoWaveSave)) return nullptr;
   const hsabe_host_t* const host = device.host;
   const Generation& generation = *device.family.generation;
@@ -97,7 +97,7 @@ bool TrapHandler::on_unattributed(hsa_signal_value_t code, void* self) {
   auto& handler = *static_cast<TrapHandler*>(self);
   const hsabe_host_t* const host = handler.device_.host;
   const MutexLock lock(handler.mutex_);
-  if (handler.unattributed_ == 0) return false;  // it is ending
+  if (handler.unattributed_ == 0) return false;  // the device is being closed
   const hsa_status_t status = error_of_inactive_code(static_cast<uint64_t>(code)).status;
   for (const Entry& entry : handler.queues_) entry.queue->stop_with(status);
   host->signal->store(host->self, handler.unattributed_, 0);

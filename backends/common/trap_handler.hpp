@@ -1,9 +1,9 @@
-// The trap handler of one device, installed: its code and data, and the queues whose waves it speaks for.
+// The installed trap handler of one device: its code and data, and its queues.
 //
-// Made by open and ended by close. Queues are added before their first packet and removed when the processor
-// has let go of them. On gfx8 most errors name no queue: all of them are stopped, on a thread of the runtime.
-// The signal that such errors come by is made with the first queue: the runtime's devices see and announce no
-// signals that are made while they are opened.
+// *Lifetime:* created by open and destroyed by close. Queues are added before their first packet and removed
+// when the processor has stopped using them. On gfx8 most errors cannot be attributed to a queue: all queues are
+// stopped, on a thread of the runtime. The signal for such errors is created with the first queue, because
+// devices cannot access signals that are created while they are opened.
 #pragma once
 
 #include <memory>
@@ -21,16 +21,16 @@ class DispatchQueue;
 
 class TrapHandler {
  public:
-  /// Null if the chip cannot have one, or the driver takes none: errors of waves then hang their kernels.
+  /// Returns null if the chip or the driver does not support it: errors of waves then hang their kernels.
   static std::unique_ptr<TrapHandler> install(Device& device);
   ~TrapHandler();
   TrapHandler(const TrapHandler&) = delete;
 
-  /// What the runtime says if there is no signal to be had, or none to be watched.
+  /// Returns the runtime's status if a signal cannot be created or watched.
   hsabe_status_t add(DispatchQueue& queue, amd_queue_t* amd_queue, uint64_t doorbell_offset);
   void remove(DispatchQueue& queue);
 
-  /// A TrapData, or on gfx8 a TrapDataGfx8, whose signal is there from the first queue on.
+  /// A TrapData, or on gfx8 a TrapDataGfx8, whose signal exists from the first queue on.
   const void* data() const { return data_.data(); }
 
  private:
@@ -48,7 +48,7 @@ class TrapHandler {
   Block code_;
   Block data_;
 
-  Mutex mutex_;                                         // of what follows, and what is in data_
+  Mutex mutex_;  // guards the following members and the contents of data_
   uint64_t unattributed_ RIGEL_GUARDED_BY(mutex_) = 0;  // signal, gfx8
   std::vector<Entry> queues_ RIGEL_GUARDED_BY(mutex_);
 };

@@ -1,4 +1,4 @@
-// The backend's tables: the C side of what the other files do, with nothing thrown across.
+// The backend's tables: C functions that call the other files and let no exception pass.
 #include "backends/cpu/backend.hpp"
 
 #include "backends/cpu/capabilities.hpp"

@@ -1,4 +1,4 @@
-// The backend as the runtime sees it.
+// The backend's entry for the runtime.
 #pragma once
 
 #include <hsa_backend/hsa_backend.hpp>

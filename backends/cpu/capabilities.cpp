@@ -23,8 +23,8 @@ constexpr hsabe_heap_t kHeaps[] = {
     heap(HSABE_HEAP_GROUP, 0, kGroupSegmentSize),
 };
 
-// Capabilities must outlive the facts, and the processor's name is the one string among them that is not
-// known beforehand. A machine has one or two such names, so copies are kept for good.
+// Copies strings, because capabilities outlive the node's properties and the CPU's name is their only dynamic
+// string. A machine has one or two names, so copies are never freed.
 hsabe_str_t keep(std::string_view name) noexcept {
   constexpr size_t kNameMax = 63;
   struct Name {

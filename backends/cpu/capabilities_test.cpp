@@ -29,7 +29,7 @@ hsabe_caps_t capabilities(const hsabe_node_t& node, uint64_t features = 0) {
   return caps;
 }
 
-TEST(CpuFeatures, IncludeWhatThisTestIsCompiledFor) {
+TEST(CpuFeatures, IncludeFeaturesOfThisBuild) {
   EXPECT_EQ(hsa_cpu_compiled_features() & ~host_features(), 0u)
       << describe_features(hsa_cpu_compiled_features());
 }
@@ -50,7 +50,7 @@ TEST(CpuIsaNames, AreBestFirst) {
                                 "x86_64-unknown-linux-gnu--x86-64-v2", "x86_64-unknown-linux-gnu--x86-64"}));
 }
 
-TEST(CpuIsaNames, DropALevelOfWhichOneFeatureIsMissing) {
+TEST(CpuIsaNames, OmitLevelWithMissingFeature) {
   EXPECT_EQ(names(~bit(HSA_CPU_X86_AVX512VL)).front(), "x86_64-unknown-linux-gnu--x86-64-v3");
   EXPECT_EQ(names(~bit(HSA_CPU_X86_FMA)).front(), "x86_64-unknown-linux-gnu--x86-64-v2");
   EXPECT_EQ(names(~bit(HSA_CPU_X86_SSE4_2)).front(), "x86_64-unknown-linux-gnu--x86-64");
@@ -62,14 +62,14 @@ TEST(CpuFeatures, HaveNames) {
 }
 #endif
 
-TEST(CpuSelect, RefusesDevicesOfAnotherBus) {
+TEST(CpuSelect, RejectsDevicesOfOtherBus) {
   hsabe_node_t node = node_facts();
   node.bus = HSABE_BUS_KFD;
   hsabe_caps_t caps{};
   EXPECT_EQ(select(&node, 0, &caps), HSA_STATUS_ERROR_INVALID_AGENT);
 }
 
-TEST(CpuSelect, TakesFactsFromTheNode) {
+TEST(CpuSelect, UsesPropertiesOfNode) {
   const hsabe_caps_t caps = capabilities(node_facts());
   EXPECT_EQ(hsabe::view(caps.name), "A Processor of Some Kind");
   EXPECT_EQ(caps.compute_units, 2u);
@@ -79,7 +79,7 @@ TEST(CpuSelect, TakesFactsFromTheNode) {
   EXPECT_EQ(caps.features, uint32_t{HSABE_FEATURE_KERNEL_DISPATCH | HSABE_FEATURE_AGENT_DISPATCH});
 }
 
-TEST(CpuSelect, KeepsTheNameWhenTheFactsAreGone) {
+TEST(CpuSelect, CopiesNameOfNode) {
   std::string name(100, 'x');
   hsabe_node_t node = node_facts();
   node.name = hsabe::str(name);
@@ -89,13 +89,13 @@ TEST(CpuSelect, KeepsTheNameWhenTheFactsAreGone) {
   EXPECT_EQ(capabilities(node).name.size, 63u);
 }
 
-TEST(CpuSelect, NamesAProcessorThatHasNoName) {
+TEST(CpuSelect, NamesUnnamedCpu) {
   hsabe_node_t node = node_facts();
   node.name = {};
   EXPECT_EQ(hsabe::view(capabilities(node).name), "CPU");
 }
 
-TEST(CpuSelect, HasGroupMemoryAndOneHeapForKernelArguments) {
+TEST(CpuSelect, HasGroupMemoryAndKernargHeap) {
   const hsabe_caps_t caps = capabilities(node_facts());
   unsigned kernarg = 0, group = 0;
   for (uint64_t i = 0; i < caps.heap_count; ++i) {
@@ -109,7 +109,7 @@ TEST(CpuSelect, HasGroupMemoryAndOneHeapForKernelArguments) {
   EXPECT_EQ(group, 1u);
 }
 
-TEST(CpuSelect, LimitsWorkgroupsToWhatKernelsAreCompiledFor) {
+TEST(CpuSelect, LimitsWorkgroupSize) {
   EXPECT_EQ(capabilities(node_facts()).workgroup_max_size, hsa_cpu::kMaxWorkgroupSize);
 }
 
@@ -131,7 +131,7 @@ Options options_of(std::map<std::string, int64_t, std::less<>> given, std::strin
   return options;
 }
 
-TEST(CpuOptions, AreThreadsAndMicrosecondsOfLooking) {
+TEST(CpuOptions, AreThreadsAndSpinTime) {
   std::string warnings;
   const Options least = options_of({{"threads", 0}, {"spin_us", 0}}, warnings);
   EXPECT_EQ(least.threads, 0u);
@@ -143,7 +143,7 @@ TEST(CpuOptions, AreThreadsAndMicrosecondsOfLooking) {
   EXPECT_EQ(warnings, "");
 }
 
-TEST(CpuOptions, ThatCannotBeAreIgnoredAndNamed) {
+TEST(CpuOptions, InvalidOnesAreIgnoredAndReported) {
   std::string warnings;
   Options options = options_of({{"threads", 4097}, {"spin_us", 1'000'001}}, warnings);
   EXPECT_EQ(options.threads, 0u);

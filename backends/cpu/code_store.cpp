@@ -20,7 +20,7 @@
 
 namespace rigel::cpu {
 
-/// One loaded code object.
+/// A loaded code object.
 struct Image {
   uint64_t address = 0;
   uint64_t size = 0;  // bytes, whole pages
@@ -34,7 +34,7 @@ constexpr std::string_view kDescriptorSuffix = ".kd";
 constexpr uint32_t kKernargAlignment = 16;
 constexpr uint32_t kFirstUserType = 0x8000;
 
-// Why a descriptor is not one of ours; null if it is.
+// Returns the defect of a descriptor; null if it is valid.
 const char* check_descriptor(const hsa_cpu_descriptor_t& descriptor) {
   if (descriptor.magic != HSA_CPU_DESCRIPTOR_MAGIC)
     return "the magic number of the CPU kernel descriptor is invalid";
@@ -62,7 +62,7 @@ void make_writable(const Image& image) noexcept {
 }  // namespace
 
 CodeStore::CodeStore(const hsabe_host_t* host) : host_(host) {
-  // Whatever else the process has loaded is none of a kernel's business.
+  // Kernels must not use other libraries of the process.
   for (const char* const name : {"libm.so.6", "libmvec.so.1", "libc.so.6"}) {
     if (void* const library = dlopen(name, RTLD_NOW | RTLD_LOCAL)) libraries_.push_back(library);
   }
@@ -95,7 +95,7 @@ uint32_t CodeStore::accepts(const hsabe_code_target_t& target) const {
            describe_features(missing).c_str());
     return 0;
   }
-  // The more of the processor it uses, the better.
+  // Code that uses more features ranks higher.
   return 1 + static_cast<uint32_t>(__builtin_popcountll(notes.features));
 }
 
@@ -220,7 +220,7 @@ void CodeStore::unload(void* opaque) noexcept {
     remove(*image);
     generation_.fetch_add(1, std::memory_order_release);
   }
-  // The memory goes back to the runtime as it came.
+  // The memory must be writable when it is returned to the runtime.
   make_writable(*image);
 }
 

@@ -37,7 +37,7 @@ class CpuCode : public ::testing::Test {
     return rig.backend().code->accepts(rig.device(), &target);
   }
 
-  // The note of a compiled code object.
+  // Returns the note of a compiled code object.
   static hsa_cpu_note_t* note_of(std::vector<std::byte>& file) {
     const std::string name(HSA_CPU_NOTE_NAME, sizeof HSA_CPU_NOTE_NAME);
     const std::string_view text(reinterpret_cast<const char*>(file.data()), file.size());
@@ -46,7 +46,7 @@ class CpuCode : public ::testing::Test {
     return reinterpret_cast<hsa_cpu_note_t*>(file.data() + at + name.size());
   }
 
-  // One loaded page that holds descriptors, as a loader would hand it over.
+  // A loaded page with descriptors, as from a loader.
   struct Page {
     Page()
         : memory(static_cast<char*>(
@@ -75,12 +75,12 @@ class CpuCode : public ::testing::Test {
   Rig rig{{"threads", 1}};
 };
 
-TEST_F(CpuCode, AcceptsWhatWasCompiledForThisProcessor) {
+TEST_F(CpuCode, AcceptsCodeForThisCpu) {
   EXPECT_GT(accepts(read_file(TEST_KERNELS)), 0u);
   EXPECT_GT(accepts(read_file(TEST_C_KERNELS)), 0u);
 }
 
-TEST_F(CpuCode, PrefersWhatUsesMoreOfTheProcessor) {
+TEST_F(CpuCode, PrefersCodeWithMoreFeatures) {
   auto file = read_file(TEST_KERNELS);
   const uint32_t fit = accepts(file);
   note_of(file)->features = 0;
@@ -88,21 +88,21 @@ TEST_F(CpuCode, PrefersWhatUsesMoreOfTheProcessor) {
   EXPECT_GT(accepts(file), 0u);
 }
 
-TEST_F(CpuCode, RefusesFeaturesThatTheProcessorLacks) {
+TEST_F(CpuCode, RejectsMissingFeatures) {
   auto file = read_file(TEST_KERNELS);
   note_of(file)->features |= uint64_t{1} << 63;
   EXPECT_EQ(accepts(file), 0u);
   EXPECT_THAT(rig.host.take_report(), HasSubstr("features unknown to this runtime"));
 }
 
-TEST_F(CpuCode, RefusesAnotherVersionOfTheKernelAbi) {
+TEST_F(CpuCode, RejectsOtherKernelAbi) {
   auto file = read_file(TEST_KERNELS);
   note_of(file)->abi_major = 2;
   EXPECT_EQ(accepts(file), 0u);
   EXPECT_THAT(rig.host.take_report(), HasSubstr("version 2"));
 }
 
-TEST_F(CpuCode, RefusesAnotherProcessorOrSystem) {
+TEST_F(CpuCode, RejectsOtherArchitectureOrSystem) {
   auto file = read_file(TEST_KERNELS);
   auto* const header = reinterpret_cast<Elf64_Ehdr*>(file.data());
   header->e_machine = 224;
@@ -114,14 +114,14 @@ TEST_F(CpuCode, RefusesAnotherProcessorOrSystem) {
   EXPECT_THAT(rig.host.take_report(), HasSubstr("another operating system"));
 }
 
-TEST_F(CpuCode, RefusesSharedObjectsThatAreNotForIt) {
+TEST_F(CpuCode, RejectsOtherSharedObjects) {
   auto file = read_file(TEST_KERNELS);
   std::memcpy(reinterpret_cast<char*>(note_of(file)) - sizeof HSA_CPU_NOTE_NAME, "NOT-CPU", 8);
   EXPECT_EQ(accepts(file), 0u);
   EXPECT_THAT(rig.host.take_report(), HasSubstr("the note .note.hsa_cpu is missing"));
 }
 
-TEST_F(CpuCode, ResolvesLibraryFunctionsAndNothingElse) {
+TEST_F(CpuCode, ResolvesLibraryFunctionsOnly) {
   const auto resolve = [this](const char* name, uint64_t* address) {
     return rig.backend().code->resolve(rig.device(), hsabe::str(name), address);
   };
@@ -155,7 +155,7 @@ TEST_F(CpuCode, DescribesKernels) {
   EXPECT_EQ(info.kernarg_size, 0u);
 }
 
-TEST_F(CpuCode, RefusesDescriptorsThatAreNone) {
+TEST_F(CpuCode, RejectsInvalidDescriptors) {
   const std::byte zeros[64]{};
   hsabe_kernel_info_t info{};
   EXPECT_EQ(rig.backend().code->describe_kernel(rig.device(), zeros, &info),
@@ -163,7 +163,7 @@ TEST_F(CpuCode, RefusesDescriptorsThatAreNone) {
   EXPECT_THAT(rig.host.take_report(), HasSubstr("magic number"));
 }
 
-TEST_F(CpuCode, ProtectsWhatItLoadsAndGivesItBackWritable) {
+TEST_F(CpuCode, ProtectsPagesUntilUnload) {
   Page page;
   ASSERT_EQ(page.load(rig, page.good), HSA_STATUS_SUCCESS) << rig.host.take_report();
   const auto protection = [&page] {
@@ -171,7 +171,7 @@ TEST_F(CpuCode, ProtectsWhatItLoadsAndGivesItBackWritable) {
     char start[32];
     snprintf(start, sizeof start, "%lx", static_cast<unsigned long>(page.segment.device_address));
     for (std::string line; std::getline(maps, line);) {
-      // Neighbours of the same kind are shown as one.
+      // Adjoining mappings of the same kind are merged.
       unsigned long begin, end;
       char rights[8];
       if (sscanf(line.c_str(), "%lx-%lx %7s", &begin, &end, rights) == 3 &&
@@ -187,7 +187,7 @@ TEST_F(CpuCode, ProtectsWhatItLoadsAndGivesItBackWritable) {
 }
 
 #if HSABE_SANITIZER == HSABE_SANITIZER_NONE
-TEST_F(CpuCode, LeavesNothingBehindThatItFoundNoMemoryFor) {
+TEST_F(CpuCode, FailedLoadWithoutMemoryHasNoEffect) {
   Page page;
   const hsabe_code_symbol_t symbols[] = {
       {hsabe::str("k.kd"), page.segment.device_address, 64},
@@ -208,7 +208,7 @@ TEST_F(CpuCode, LeavesNothingBehindThatItFoundNoMemoryFor) {
 }
 #endif
 
-TEST_F(CpuCode, RefusesToLoadDescriptorsThatLie) {
+TEST_F(CpuCode, LoadRejectsInconsistentDescriptors) {
   const auto expect_refused = [this](auto change, const char* why) {
     Page page;
     hsa_cpu_descriptor_t descriptor = page.good;
@@ -233,7 +233,7 @@ TEST_F(CpuCode, RefusesToLoadDescriptorsThatLie) {
       "not possible");
 }
 
-TEST_F(CpuCode, RefusesDescriptorsOutsideOfTheImage) {
+TEST_F(CpuCode, LoadRejectsDescriptorsOutsideImage) {
   Page page;
   EXPECT_EQ(page.load(rig, page.good, 4096 - 32), HSA_STATUS_ERROR_INVALID_CODE_OBJECT);
   EXPECT_EQ(page.load(rig, page.good, 1 << 20), HSA_STATUS_ERROR_INVALID_CODE_OBJECT);
@@ -241,7 +241,7 @@ TEST_F(CpuCode, RefusesDescriptorsOutsideOfTheImage) {
   EXPECT_EQ(page.load(rig, page.good, 4), HSA_STATUS_ERROR_INVALID_CODE_OBJECT);
 }
 
-TEST_F(CpuCode, RefusesSegmentsThatAreNotPagesWhereTheyRun) {
+TEST_F(CpuCode, LoadRejectsUnalignedSegments) {
   Page page;
   page.segment.device_address += 64;
   page.segment.host_address = page.memory + 64;
@@ -250,7 +250,7 @@ TEST_F(CpuCode, RefusesSegmentsThatAreNotPagesWhereTheyRun) {
   EXPECT_EQ(page.load(rig, page.good), HSA_STATUS_ERROR_INVALID_ARGUMENT);
 }
 
-TEST_F(CpuCode, RefusesASecondFunctionForAnAgentDispatchType) {
+TEST_F(CpuCode, LoadRejectsDuplicateAgentFunction) {
   rig.load(TEST_KERNELS);
   Page page;
   const hsabe_code_symbol_t symbol{hsabe::str("hsa_cpu_agent_function_0x8001"), page.segment.device_address,
@@ -265,7 +265,7 @@ TEST_F(CpuCode, RefusesASecondFunctionForAnAgentDispatchType) {
   rig.backend().code->unload(rig.device(), page.image);
 }
 
-TEST_F(CpuCode, RefusesAgentFunctionsOfTypesThatUsersDoNotHave) {
+TEST_F(CpuCode, LoadRejectsReservedAgentFunctionTypes) {
   for (const char* const name : {"hsa_cpu_agent_function_0x7fff", "hsa_cpu_agent_function_0x10000",
                                  "hsa_cpu_agent_function_0x", "hsa_cpu_agent_function_0x80zz"}) {
     Page page;

@@ -1,7 +1,7 @@
-// One NUMA node as a device: its processors, the engine that runs work-groups on them, and its code.
+// A NUMA node as a device: its CPUs, the engine that runs work-groups on them, and its code.
 //
-// Made by open, destroyed by close, when its queues and images are gone. What it refers to may be used from
-// any thread.
+// *Lifetime:* created by open, destroyed by close after its queues and images.
+// *Threads:* any thread may use its members.
 #pragma once
 
 #include <cstdint>
@@ -14,10 +14,10 @@
 
 namespace rigel::cpu {
 
-/// What the manifest's `config`, or the configuration file, can say.
+/// Options of the manifest's `config` or the configuration file.
 struct Options {
-  uint32_t threads;  // that run work-groups, a queue's own included; 0: one for each processor of the node
-  uint64_t spin_ns;  // how long an idle thread looks for work before it sleeps
+  uint32_t threads;  // threads that run work-groups, including a queue's; 0: one per CPU of the node
+  uint64_t spin_ns;  // time that an idle thread polls for work before it sleeps
 
   static Options read(const hsabe_host_t* host);
 };
@@ -29,7 +29,7 @@ class Device {
   const hsabe_host_t* const host;
   const Options options;
   const cpu_set_t processors;
-  /// options.spin_ns, but 0 where there is one processor: looking for work would keep away who brings it.
+  /// options.spin_ns, or 0 with a single CPU: polling would delay the thread that submits work.
   const uint64_t spin_ns;
   const uint64_t spin_ticks;
   CodeStore code;

@@ -17,18 +17,18 @@
 namespace rigel::cpu {
 namespace {
 
-// Only what both a compiler and the operating system must agree on is a row: a feature counts when the
-// processor has it and the kernel saves the registers that it uses.
+// Only features that the compiler and the operating system must support are listed: the CPU has the feature
+// and the kernel saves its registers.
 struct Feature {
-  unsigned bit;  // of <hsa_cpu/features.h>
+  unsigned bit;  // bit in <hsa_cpu/features.h>
   std::string_view name;
-  unsigned source;  // a Leaf, or which AT_HWCAP
+  unsigned source;  // a Leaf, or the index of AT_HWCAP
   unsigned shift;
 };
 
 struct Level {
   hsabe_str_t isa_name;
-  uint64_t features;  // all that it needs
+  uint64_t features;  // required features
 };
 
 constexpr uint64_t bits(std::initializer_list<unsigned> list) {
@@ -103,7 +103,7 @@ constexpr Level kLevels[] = {
     {hsabe::str("x86_64-unknown-linux-gnu--x86-64"), 0},
 };
 
-// Features that live in registers the kernel must save.
+// Features with registers that the kernel must save.
 constexpr uint64_t kNeedsYmm = bits({HSA_CPU_X86_AVX, HSA_CPU_X86_AVX2, HSA_CPU_X86_F16C, HSA_CPU_X86_FMA,
                                      HSA_CPU_X86_VAES, HSA_CPU_X86_VPCLMULQDQ, HSA_CPU_X86_AVXVNNI,
                                      HSA_CPU_X86_AVXIFMA, HSA_CPU_X86_FMA4, HSA_CPU_X86_XOP});
@@ -202,7 +202,7 @@ struct Caches {
 Caches query_caches() noexcept {
   Caches caches;
 #if defined(__x86_64__)
-  // Intel describes caches in leaf 4; AMD in a leaf of the same shape, when it has topology extensions.
+  // Intel describes caches in leaf 4; AMD in a leaf of the same layout, with topology extensions.
   constexpr unsigned kTopologyExtensions = 1u << 22;
   constexpr hsabe_str_t kNames[] = {hsabe::str("L1"), hsabe::str("L2"), hsabe::str("L3"), hsabe::str("L4")};
   unsigned a = 0, b = 0, c = 0, d = 0;
@@ -240,7 +240,7 @@ std::span<const hsabe_str_t> isa_names(uint64_t features) noexcept {
     return names;
   }();
   size_t best = 0;
-  while ((kLevels[best].features & ~features) != 0) ++best;  // the last level needs nothing
+  while ((kLevels[best].features & ~features) != 0) ++best;  // the last level has no requirements
   return std::span(kNames).subspan(best);
 }
 

@@ -10,19 +10,19 @@
 namespace rigel::cpu {
 namespace {
 
-// Waking a helper that sleeps costs the owner a system call and the helper a trip through the scheduler; one
-// that is looking finds the grid in the time that a few cache lines travel. At best. What it costs on a
-// machine that is virtual, or busy, is learned; but beyond some size every grid is shared.
+// Waking a sleeping helper costs the owner a system call and the helper a scheduling delay; a polling helper
+// finds the grid within a few cache-line transfers. This is the minimum; the actual cost on a virtual or busy
+// machine is measured. Grids above some size are always shared.
 constexpr double kWakeNs = 5'000;
 constexpr double kNoticeNs = 500;
 constexpr double kMostNs = 100'000;
-// While it is not known what the rest will take, and at the end of a shared grid: long enough to make the
-// shared counter cheap, short enough for all threads to end at about the same time.
-constexpr double kShortestChunkNs = 5'000;
-// Otherwise: threads that take turns at a stream of memory every few microseconds are in each other's way
-// (on EPYC of Zen 4, two of them streamed slower than one). A grid that is cancelled ends after a chunk.
-constexpr double kLongestChunkNs = 100'000;
-// A chunk is so small a part of a thread's share of what is left.
+// Used while the cost of the rest is unknown, and at the end of a shared grid: long enough for few accesses
+// to the shared counter, short enough for threads to end at about the same time.
+constexpr double kMinChunkNs = 5'000;
+// Used otherwise: threads that alternate on a memory stream every few microseconds slow each other down (on
+// EPYC of Zen 4, two of them streamed slower than one). A cancelled grid ends after a chunk.
+constexpr double kMaxChunkNs = 100'000;
+// A chunk is this fraction of a thread's share of the rest.
 constexpr uint64_t kChunksPerThread = 4;
 constexpr uint32_t kOwnerSleeps = 1u << 31;
 
@@ -55,7 +55,7 @@ Worker::~Worker() {
   }
 }
 
-// The memory ends where an unmapped page begins, so that most overruns fault instead of going unnoticed.
+// The memory ends at an unmapped page, so that most overruns fault.
 void* Worker::take(Arena& arena, uint64_t size) noexcept {
   constexpr uint64_t kStep = 64 * 1024, kAlignment = 64;
   if (size > arena.size) {
@@ -89,7 +89,7 @@ void SharingCost::forget() noexcept {
 }
 
 // ---------------------------------------------------------------------------------------------------------
-// The owner's side.
+// Functions of the owner.
 
 Engine::Engine(const cpu_set_t& processors, uint32_t helpers, uint64_t spin_ticks)
     : processors_(processors),
@@ -113,8 +113,8 @@ bool Engine::run(Grid& grid, Worker& self, Cost& cost) noexcept {
     return run_shared(grid, 0, cost.per_group, self, cost);
   }
   const uint64_t begin = ticks();
-  // Who has no helper looks up only to see whether it was cancelled.
-  const double chunk_ns = helper_count_ == 0 ? kLongestChunkNs : kShortestChunkNs;
+  // Without helpers, chunks only limit the delay of a cancellation.
+  const double chunk_ns = helper_count_ == 0 ? kMaxChunkNs : kMinChunkNs;
   double per_group = cost.per_group;
   for (uint64_t done = 0;;) {
     const uint64_t count = per_group < 0 ? 1 : chunk_of(chunk_ns, per_group, grid.groups - done);
@@ -158,9 +158,9 @@ bool Engine::run_shared(Grid& grid, uint64_t done, double ticks_per_group, Worke
   const auto wanted = static_cast<uint32_t>(std::clamp(useful, 1.0, static_cast<double>(helper_count_)));
 
   grid.parts_ = (wanted + 1) * kChunksPerThread;
-  grid.longest_chunk_ = chunk_of(kLongestChunkNs, ticks_per_group, left);
+  grid.longest_chunk_ = chunk_of(kMaxChunkNs, ticks_per_group, left);
   const uint64_t fair = std::max<uint64_t>(left / grid.parts_, 1);
-  grid.shortest_chunk_ = std::min(chunk_of(kShortestChunkNs, ticks_per_group, left), fair);
+  grid.shortest_chunk_ = std::min(chunk_of(kMinChunkNs, ticks_per_group, left), fair);
   grid.next_.store(done, std::memory_order_relaxed);
 
   const uint64_t begin = ticks();
@@ -171,7 +171,7 @@ bool Engine::run_shared(Grid& grid, uint64_t done, double ticks_per_group, Worke
   retire(grid, self);
   if (grid.is_cancelled()) return false;
 
-  // The helpers may have left nothing to us.
+  // The helpers may have taken all work.
   const double per_group =
       own > 0 ? static_cast<double>(worked - work) / static_cast<double>(own) : ticks_per_group;
   if (own > 0) cost.add(per_group);
@@ -187,7 +187,7 @@ void Engine::publish(Grid& grid, uint32_t wanted) noexcept {
     grid.next_shared_ = shared_;
     shared_ = &grid;
   }
-  // Pairs with wait_for_work: either the helper sees the new epoch, or we see that it sleeps.
+  // Pairs with wait_for_work: either the helper sees the new epoch, or this thread sees that it sleeps.
   epoch_.fetch_add(1, std::memory_order_seq_cst);
   const uint32_t looking = looking_.load(std::memory_order_relaxed);
   if (wanted > looking && sleeping_.load(std::memory_order_seq_cst) > 0) futex_wake(epoch_, wanted - looking);
@@ -200,7 +200,7 @@ void Engine::retire(Grid& grid, Worker& self) noexcept {
     while (*link != &grid) link = &(*link)->next_shared_;
     *link = grid.next_shared_;
   }
-  // Nobody can join any more. Wait for those inside.
+  // No thread can join any more. Waits for those inside.
   if (self.patience.wait([&grid] { return grid.inside_.load(std::memory_order_acquire) == 0; })) return;
   uint32_t inside = grid.inside_.fetch_or(kOwnerSleeps, std::memory_order_acquire) | kOwnerSleeps;
   while (inside != kOwnerSleeps) {
@@ -210,7 +210,7 @@ void Engine::retire(Grid& grid, Worker& self) noexcept {
 }
 
 // ---------------------------------------------------------------------------------------------------------
-// The helpers' side.
+// Functions of the helpers.
 
 void Engine::start_helpers() noexcept {
   started_ = true;
@@ -220,7 +220,8 @@ void Engine::start_helpers() noexcept {
       static_cast<Engine*>(engine)->help();
       return nullptr;
     };
-    if (!start_thread(&thread, "rigel-cpu-", i, processors_, main, this)) return;  // with fewer, then
+    // continues with fewer helpers
+    if (!start_thread(&thread, "rigel-cpu-", i, processors_, main, this)) return;
     threads_.push_back(thread);
   }
 }
@@ -234,13 +235,13 @@ void Engine::help() noexcept {
       const bool ready = self.prepare(grid->dispatch.group_segment_size, grid->private_size);
       if (ready) grid->run_chunks(self.view());
       leave(*grid);
-      if (ready) continue;  // without memory, look again only when something changes
+      if (ready) continue;  // without memory, polls again only after a change
     }
     wait_for_work(seen, self);
   }
 }
 
-// The most urgent grid that still has work, and among those the one with the fewest threads.
+// Returns the grid with the highest priority that has work, and among those the one with the fewest threads.
 Grid* Engine::join() noexcept {
   const MutexLock lock(mutex_);
   Grid* best = nullptr;
@@ -257,7 +258,7 @@ Grid* Engine::join() noexcept {
 }
 
 void Engine::leave(Grid& grid) noexcept {
-  // The grid may be gone once it is left; waking needs its address only.
+  // The grid may be destroyed after this thread leaves it; the wake-up needs its address only.
   const std::atomic<uint32_t>& inside = grid.inside_;
   if (grid.inside_.fetch_sub(1, std::memory_order_release) == (kOwnerSleeps | 1)) futex_wake(inside, 1);
 }

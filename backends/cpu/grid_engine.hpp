@@ -1,16 +1,16 @@
 // Runs grids of work-groups on the threads of a NUMA node.
 //
-// A grid is owned by one thread, the one that calls Engine::run. It starts on the work-groups itself. When
-// what is left looks like more work than waking somebody costs, it shares the grid: the engine's helpers then
-// take chunks of work-groups off one atomic counter, as the owner does, until none is left: long ones first,
-// shorter ones towards the end (guided self-scheduling, Polychronopoulos and Kuck 1987). Small grids never
-// leave their owner's core. What a work-group of a kernel costs is remembered by the caller (Cost); what
-// sharing costs, the engine learns from how long shared grids took compared with what they ought to.
+// A grid is owned by the thread that calls Engine::run, which starts on the work-groups itself. When the rest
+// appears to cost more than waking a helper, it shares the grid: helpers then take chunks of work-groups from
+// an atomic counter, as the owner does, first long ones, shorter ones towards the end (guided
+// self-scheduling, Polychronopoulos and Kuck 1987). Small grids never leave their owner's core. The caller
+// stores the cost of a kernel's work-groups (Cost); the engine measures the cost of sharing from the
+// durations of shared grids, compared with the expected ones.
 //
-// Memory order: what the owner did before `run` happens before every work-group, through the mutex under
-// which helpers find the grid. What work-groups wrote happens before `run` returns, through Grid::inside_.
-// Locks: mutex_ guards the list of shared grids and nothing else; no kernel runs under it.
-// Ownership: a Grid lives on its owner's stack; `run` returns only when no helper can touch it any more.
+// *Memory order:* what the owner did before `run` happens before every work-group, through the mutex under
+// which helpers find the grid. Writes of work-groups happen before `run` returns, through Grid::inside_.
+// *Threads:* mutex_ guards only the list of shared grids; no kernel runs under it.
+// *Lifetime:* a Grid is on its owner's stack; `run` returns only when no helper can access it.
 #pragma once
 
 #include <pthread.h>
@@ -27,7 +27,7 @@
 
 namespace rigel::cpu {
 
-/// What a thread needs to run work-groups: its group and private memory. Each thread has its own.
+/// Group and private memory of a thread that runs work-groups.
 class Worker {
  public:
   explicit Worker(uint64_t spin_ticks) noexcept : patience(spin_ticks) {}
@@ -35,11 +35,11 @@ class Worker {
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
-  /// Gets ready for kernels with these segments, in bytes a work-group. False if there is no memory.
+  /// Allocates for kernels with these segments, in bytes per work-group. Returns false without memory.
   bool prepare(uint64_t group_size, uint64_t private_size) noexcept;
   const hsa_cpu_worker_t* view() const noexcept { return &view_; }
 
-  /// For the thread's waiting on others of the engine.
+  /// For waits of the thread on others of the engine.
   Patience patience;
 
  private:
@@ -55,7 +55,7 @@ class Worker {
   Arena private_;
 };
 
-/// What one work-group of a kernel took lately, in ticks; below 0 while unknown. Belongs to one thread.
+/// Recent duration of one work-group of a kernel, in ticks; negative if unknown. Belongs to one thread.
 struct Cost {
   double per_group = -1;
 
@@ -65,16 +65,15 @@ struct Cost {
   }
 };
 
-/// What sharing a grid costs beyond the work itself, in ticks, as far as is known. Any thread; a lost update
-/// does not matter.
+/// Estimated cost of sharing a grid beyond its work, in ticks. Any thread; a lost update is harmless.
 class SharingCost {
  public:
   SharingCost(double least, double most) noexcept : least_(least), most_(most), ticks_(least) {}
 
   double ticks() const noexcept { return ticks_.load(std::memory_order_relaxed); }
-  /// A grid was shared and took this much longer than its work divided by its threads.
+  /// Adds a measurement: the duration of a shared grid beyond its work divided by its threads.
   void learn(double measured) noexcept;
-  /// A grid was not shared because of the cost: with time, it is worth another try.
+  /// Reduces the estimate because a grid was not shared due to it, so that sharing is tried again eventually.
   void forget() noexcept;
 
  private:
@@ -83,15 +82,14 @@ class SharingCost {
   std::atomic<double> ticks_;
 };
 
-/// One kernel dispatch on its way.
 class Grid {
  public:
   hsa_cpu_dispatch_t dispatch{};
   hsa_cpu_entry_t entry = nullptr;
   uint64_t groups = 0;        // work-groups
   uint64_t private_size = 0;  // bytes for all work-items of a work-group
-  uint32_t priority = 0;      // helpers take from the highest first
-  /// Set by another thread to end the grid early, at the next chunk. May be null.
+  uint32_t priority = 0;      // helpers prefer the highest
+  /// Another thread sets it to end the grid early, at the next chunk. May be null.
   const std::atomic<bool>* cancelled = nullptr;
 
  private:
@@ -99,27 +97,27 @@ class Grid {
 
   bool is_cancelled() const noexcept { return cancelled && cancelled->load(std::memory_order_relaxed); }
 
-  /// How many work-groups a thread takes where `first` is the next one.
+  /// Returns the number of work-groups for a thread if `first` is the next one.
   uint64_t chunk_at(uint64_t first) const noexcept;
-  /// Until none is left. Says how many this thread has done.
+  /// Runs chunks until none is left. Returns the number of work-groups that this thread has run.
   uint64_t run_chunks(const hsa_cpu_worker_t* worker) noexcept;
 
-  uint64_t parts_ = 1;                               // of what is left, a thread takes one …
-  uint64_t shortest_chunk_ = 1, longest_chunk_ = 1;  // … of these many work-groups
-  Grid* next_shared_ = nullptr;                      // Engine::mutex_
-  // Shared with helpers.
+  uint64_t parts_ = 1;                               // a thread takes this fraction of the rest …
+  uint64_t shortest_chunk_ = 1, longest_chunk_ = 1;  // … within these limits in work-groups
+  Grid* next_shared_ = nullptr;                      // guarded by Engine::mutex_
+  // Shared with helpers:
   alignas(64) std::atomic<uint64_t> next_{0};
   alignas(64) std::atomic<uint32_t> inside_{0};
 };
 
 class Engine {
  public:
-  /// `spin_ticks`: how long, at most, an idle helper looks for work before it sleeps.
+  /// `spin_ticks`: maximum time that an idle helper polls before it sleeps.
   Engine(const cpu_set_t& processors, uint32_t helpers, uint64_t spin_ticks);
   ~Engine();
 
-  /// Runs all work-groups of `grid` on this thread and helpers. False if it was cancelled before the end.
-  /// `self` has been prepared for the grid.
+  /// Runs all work-groups of `grid` on this thread and helpers. Returns false if it was cancelled. `self`
+  /// must be prepared for the grid.
   bool run(Grid& grid, Worker& self, Cost& cost) noexcept;
 
   uint32_t helpers() const noexcept { return helper_count_; }
@@ -143,15 +141,15 @@ class Engine {
   const double ticks_per_ns_;
   const uint64_t spin_ticks_;
   SharingCost wake_cost_;    // while helpers sleep
-  SharingCost notice_cost_;  // while one is looking for work
+  SharingCost notice_cost_;  // while one polls for work
 
   Mutex mutex_;
   Grid* shared_ RIGEL_GUARDED_BY(mutex_) =
-      nullptr;                      // those with work left, and some whose owners are about to retire them
+      nullptr;                      // grids with work left, and some whose owners are about to remove them
   std::vector<pthread_t> threads_;  // under mutex_ until all are started
   bool started_ RIGEL_GUARDED_BY(mutex_) = false;
 
-  // Changes whenever there may be new work: what helpers look at, and sleep on.
+  // Changes when there may be new work: helpers poll it and sleep on it.
   alignas(64) std::atomic<uint32_t> epoch_{0};
   std::atomic<uint32_t> looking_{0};
   std::atomic<uint32_t> sleeping_{0};

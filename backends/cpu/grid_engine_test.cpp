@@ -11,7 +11,7 @@
 namespace rigel::cpu {
 namespace {
 
-// The entry of these tests' grids: calls a function of the test with each work-group.
+// The entry of the tests' grids: calls a function of the test for each work-group.
 struct Body {
   void (*call)(void* context, uint64_t group);
   void* context;
@@ -50,7 +50,7 @@ TEST(CpuEngine, RunsEveryGroupOnce) {
     for (const uint64_t groups : {1u, 2u, 3u, 100u, 50'000u}) {
       std::vector<uint32_t> visits(groups);
       Cost cost;
-      // Twice: with its cost unknown and known.
+      // Twice: with an unknown and a known cost.
       for (int i = 0; i < 2; ++i)
         ASSERT_TRUE(run(
             engine, groups, [&](uint64_t group) { ++visits[group]; }, cost));
@@ -60,10 +60,10 @@ TEST(CpuEngine, RunsEveryGroupOnce) {
   }
 }
 
-TEST(CpuEngine, WhatGroupsWriteIsVisibleAfterTheGrid) {
+TEST(CpuEngine, WritesOfGroupsAreVisibleAfterGrid) {
   Engine engine(processors_of_node(0), 2, kSpin);
   std::vector<uint64_t> values(2000);
-  Cost cost{1e6};  // believed to be worth sharing
+  Cost cost{1e6};  // assumed to be worth sharing
   for (uint64_t round = 1; round < 20; ++round) {
     ASSERT_TRUE(run(
         engine, values.size(), [&](uint64_t group) { values[group] += group + round; }, cost));
@@ -72,12 +72,12 @@ TEST(CpuEngine, WhatGroupsWriteIsVisibleAfterTheGrid) {
   }
 }
 
-TEST(CpuEngine, SharesWhatTakesLong) {
+TEST(CpuEngine, SharesLongGrids) {
   Engine engine(processors_of_node(0), 1, kSpin);
   Cost cost;
   std::mutex mutex;
   std::set<std::thread::id> threads;
-  // However busy the machine is, a helper comes along before 4000 times 100 us are over.
+  // Even on a busy machine, a helper joins within 4000 times 100 us.
   for (int i = 0; i < 4000 && threads.size() < 2; ++i) {
     run(
         engine, 8,
@@ -91,7 +91,7 @@ TEST(CpuEngine, SharesWhatTakesLong) {
   EXPECT_EQ(threads.size(), 2u);
 }
 
-TEST(CpuEngine, KeepsWhatIsShortToItself) {
+TEST(CpuEngine, DoesNotShareShortGrids) {
   Engine engine(processors_of_node(0), 1, kSpin);
   const auto self = std::this_thread::get_id();
   Cost cost{1};
@@ -102,7 +102,7 @@ TEST(CpuEngine, KeepsWhatIsShortToItself) {
   }
 }
 
-TEST(CpuEngine, SeveralOwnersShareTheHelpers) {
+TEST(CpuEngine, SeveralOwnersShareHelpers) {
   Engine engine(processors_of_node(0), 2, kSpin);
   std::vector<std::thread> owners;
   std::atomic<uint64_t> total{0};
@@ -142,7 +142,7 @@ TEST(CpuEngine, StopsWhenCancelled) {
   }
 }
 
-TEST(CpuEngine, LearnsWhatAGroupCosts) {
+TEST(CpuEngine, MeasuresCostOfGroup) {
   Engine engine(processors_of_node(0), 0, kSpin);
   Cost cost;
   run(
@@ -150,7 +150,7 @@ TEST(CpuEngine, LearnsWhatAGroupCosts) {
   EXPECT_GE(cost.per_group, 20'000 * ticks_per_ns());
 }
 
-TEST(CpuSharingCost, StaysWithinItsBounds) {
+TEST(CpuSharingCost, StaysWithinBounds) {
   SharingCost cost(10, 100);
   for (int i = 0; i < 50; ++i) cost.learn(1e9);
   EXPECT_EQ(cost.ticks(), 100);
@@ -158,7 +158,7 @@ TEST(CpuSharingCost, StaysWithinItsBounds) {
   EXPECT_EQ(cost.ticks(), 10);
 }
 
-TEST(CpuSharingCost, FallsWhileItIsNotAskedFor) {
+TEST(CpuSharingCost, DecreasesWithoutMeasurements) {
   SharingCost cost(10, 100);
   for (int i = 0; i < 50; ++i) cost.learn(100);
   const double high = cost.ticks();
@@ -168,14 +168,14 @@ TEST(CpuSharingCost, FallsWhileItIsNotAskedFor) {
   EXPECT_EQ(cost.ticks(), 10);
 }
 
-TEST(CpuPatience, EndsWhenTheWaitIsOver) {
+TEST(CpuPatience, EndsWhenConditionHolds) {
   Patience patience(1'000'000'000);
   int looks = 0;
   EXPECT_TRUE(patience.wait([&] { return ++looks == 5; }));
   EXPECT_EQ(looks, 5);
 }
 
-TEST(CpuPatience, GrowsShorterWhenItIsInVain) {
+TEST(CpuPatience, DecreasesAfterFailures) {
   constexpr uint64_t kMost = 1u << 24;
   Patience patience(kMost);
   const auto vain = [&patience] {
@@ -187,13 +187,13 @@ TEST(CpuPatience, GrowsShorterWhenItIsInVain) {
   uint64_t least = kMost;
   for (int i = 0; i < 8; ++i) least = std::min(least, vain());
   EXPECT_LT(least, kMost / 2);
-  // One look that was not in vain makes it long again.
+  // A successful wait makes it long again.
   int looks = 0;
   EXPECT_TRUE(patience.wait([&] { return ++looks == 2; }));
   EXPECT_GE(vain(), kMost);
 }
 
-TEST(CpuWorker, GrowsItsMemory) {
+TEST(CpuWorker, GrowsMemory) {
   Worker worker(0);
   ASSERT_TRUE(worker.prepare(0, 0));
   EXPECT_EQ(worker.view()->group_segment, nullptr);
@@ -208,7 +208,7 @@ TEST(CpuWorker, GrowsItsMemory) {
   }
 }
 
-TEST(CpuWorker, SaysWhenThereIsNoMemory) {
+TEST(CpuWorker, PrepareFailsWithoutMemory) {
   Worker worker(0);
   EXPECT_FALSE(worker.prepare(0, uint64_t{1} << 60));
   EXPECT_TRUE(worker.prepare(64, 64));

@@ -35,7 +35,7 @@ std::optional<Elf64_Ehdr> read_header(Bytes bytes) {
   return header;
 }
 
-// Null when the table is not inside the bytes.
+// Returns nothing if the table is not inside the bytes.
 std::optional<std::vector<Elf64_Phdr>> read_program_headers(Bytes bytes, const Elf64_Ehdr& header) {
   if (header.e_phentsize != sizeof(Elf64_Phdr)) return std::nullopt;
   const auto table = slice(bytes, header.e_phoff, uint64_t{header.e_phnum} * sizeof(Elf64_Phdr));

@@ -1,7 +1,6 @@
-// What this backend reads out of the file of a code object itself: its notes. Everything else about ELF is
-// the runtime's loader's.
+// Notes of a code object's file. The runtime's loader reads everything else of the ELF file.
 //
-// Somebody else wrote the bytes: every offset and size is checked against the bounds given. Pure.
+// The bytes are untrusted: every offset and size is checked. Pure.
 #pragma once
 
 #include <cstddef>
@@ -11,10 +10,10 @@
 namespace rigel::cpu {
 
 struct Notes {
-  bool found = false;             // there is at least one of ours
-  uint32_t abi_major = 0;         // of all of ours: they agree
-  uint64_t features = 0;          // that any of them asks for
-  const char* problem = nullptr;  // why the file cannot be believed; null if it can
+  bool found = false;             // whether there is a note of this backend
+  uint32_t abi_major = 0;         // the same in all notes
+  uint64_t features = 0;          // required by any of them
+  const char* problem = nullptr;  // the reason to reject the file; null if valid
 };
 
 /// Reads the notes of .note.hsa_cpu from the program headers of an ELF file.

@@ -1,4 +1,4 @@
-// Any bytes are either a code object's notes or a problem that has a name.
+// Parses any bytes: they are valid notes of a code object, or the result has a problem.
 #include "backends/cpu/notes.hpp"
 
 #include <cstdlib>

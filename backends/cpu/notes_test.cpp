@@ -11,7 +11,7 @@
 namespace rigel::cpu {
 namespace {
 
-// An ELF file of a header, program headers and nothing else, to which bytes can be added.
+// An ELF file with a header and program headers, to which bytes can be added.
 class FakeElf {
  public:
   FakeElf() : bytes_(sizeof(Elf64_Ehdr)) {
@@ -73,7 +73,7 @@ class FakeElf {
   std::vector<std::byte> bytes_;
 };
 
-TEST(CpuNotes, OfACompiledCodeObjectSayWhatItWasCompiledFor) {
+TEST(CpuNotes, ContainTargetOfCompiledCodeObject) {
   const Notes notes = read_notes(testing::read_file(TEST_KERNELS));
   EXPECT_EQ(notes.problem, nullptr);
   EXPECT_TRUE(notes.found);
@@ -81,7 +81,7 @@ TEST(CpuNotes, OfACompiledCodeObjectSayWhatItWasCompiledFor) {
   EXPECT_NE(notes.features, 0u);
 }
 
-TEST(CpuNotes, OfSeveralPartsAddUp) {
+TEST(CpuNotes, AreMergedFromSeveralParts) {
   FakeElf elf;
   elf.part(PT_NOTE, PF_R, 256, 72).resize(328);
   elf.note(256, HSA_CPU_NOTE_NAME, HSA_CPU_NOTE_TYPE, {1, 0, 0x1, 0x0});
@@ -91,7 +91,7 @@ TEST(CpuNotes, OfSeveralPartsAddUp) {
   EXPECT_EQ(notes.features, 0x80'0000'0005u);
 }
 
-TEST(CpuNotes, OfOthersAreSkipped) {
+TEST(CpuNotes, IgnoreOtherNotes) {
   FakeElf elf;
   elf.part(PT_NOTE, PF_R, 256, 64).resize(320);
   elf.note(256, "GNU", 3, {7, 7});
@@ -100,7 +100,7 @@ TEST(CpuNotes, OfOthersAreSkipped) {
   EXPECT_FALSE(elf.notes().found);
 }
 
-TEST(CpuNotes, AreRefusedWhenTheyAreBroken) {
+TEST(CpuNotes, RejectInvalidNotes) {
   EXPECT_STREQ(read_notes({}).problem, "not a little-endian 64-bit ELF file");
 
   FakeElf outside;

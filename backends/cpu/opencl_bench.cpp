@@ -1,10 +1,9 @@
-// The sample kernels on this backend and on the OpenCL CPU device of this machine (PoCL, say): the same work
-// in work-groups of the same size, with 1 thread and with all. `ratio` is our time by theirs, each the best
-// of many in the same process, and that process the middle one of five.
+// The sample kernels on this backend and on this machine's OpenCL CPU device (for example PoCL): the same
+// work in work-groups of the same size, with 1 thread and with all. `ratio` is this backend's time divided by
+// OpenCL's, each the minimum of many runs in one process. The result is the median of five processes.
 //
-// Each has its turn several times over, for some dozens of runs in a row: whatever else the machine does
-// meets both, and both are seen in their stride, with threads that know that there is more to come. How it is
-// when there is not is what the empty dispatch "now and then" shows, where the two take turns at every run.
+// The two alternate in batches of some dozens of runs, so that other load affects both, and both run with
+// awake threads. The empty dispatch "now and then" shows the other case: the two alternate at every run.
 #define CL_TARGET_OPENCL_VERSION 120
 #include <CL/cl.h>
 #include <benchmark/benchmark.h>
@@ -155,7 +154,7 @@ double us_of(const std::function<void()>& body) {
   return static_cast<double>(ticks() - begin) / ticks_per_ns() / 1000;
 }
 
-// The best time of each, in microseconds. The other's is 0 where there is no other.
+// The minimum of each, in microseconds. OpenCL's is 0 if it is not available.
 struct Times {
   double own = 0;
   double other = 0;
@@ -227,8 +226,7 @@ class Comparison {
     packet.workgroup_size_y = static_cast<uint16_t>(group.y);
     packet.workgroup_size_z = static_cast<uint16_t>(group.z);
     packet.kernarg_address = const_cast<void*>(args);
-    // A short one is waited for spinning; else the waiter leaves its processor to the kernel, as clFinish
-    // does.
+    // Spins for a short one; otherwise the waiter leaves its CPU to the kernel, as clFinish does.
     const hsa_wait_state_t how = args == nullptr ? HSA_WAIT_STATE_ACTIVE : HSA_WAIT_STATE_BLOCKED;
     const auto run = [&] {
       application_.expect(1);
@@ -259,7 +257,7 @@ class Comparison {
 
 using Work = std::function<Times(Comparison&)>;
 
-// A configuration file that gives the CPU agent so many threads.
+// Returns a configuration file that sets the CPU agent's number of threads.
 std::string configuration(int threads) {
   std::string path = fmt::format("{}/cpu_opencl_bench_{}.json", BENCH_FOLDER, threads);
   std::ofstream(path) << fmt::format(
@@ -267,7 +265,7 @@ std::string configuration(int threads) {
   return path;
 }
 
-// OpenCL decides once for a process how many threads it has. So each comparison has a process.
+// OpenCL determines its number of threads once per process, so each comparison has a process.
 Times in_a_child(int threads, int runs_in_a_row, const Work& work) {
   int ends[2];
   if (pipe(ends) != 0) fail("pipe", errno);
@@ -288,9 +286,9 @@ Times in_a_child(int threads, int runs_in_a_row, const Work& work) {
   return times;
 }
 
-// Where a process has its memory decides by a tenth how fast streams are, and for each of the two in its own
-// way.
-Times of_the_middle_child(int threads, int runs_in_a_row, const Work& work) {
+// The placement of a process's memory changes the speed of streams by a tenth, differently for each of the
+// two.
+Times of_median_child(int threads, int runs_in_a_row, const Work& work) {
   constexpr size_t kChildren = 5;
   std::vector<Times> all(kChildren);
   for (Times& times : all) times = in_a_child(threads, runs_in_a_row, work);
@@ -303,7 +301,7 @@ Times of_the_middle_child(int threads, int runs_in_a_row, const Work& work) {
   return *middle;
 }
 
-// `at_most`: the ratio that the project promises, or 0.
+// `at_most`: maximum acceptable ratio, or 0.
 void add(const std::string& name, double at_most, const Work& work, int runs_in_a_row = 30) {
   const cpu_set_t processors = processors_of_node(0);
   const int all = CPU_COUNT(&processors);
@@ -311,7 +309,7 @@ void add(const std::string& name, double at_most, const Work& work, int runs_in_
     const std::string label = fmt::format("{}/threads:{}", name, threads);
     const auto measure = [=](benchmark::State& state) {
       for (auto _ : state) {
-        const Times times = of_the_middle_child(threads, runs_in_a_row, work);
+        const Times times = of_median_child(threads, runs_in_a_row, work);
         state.SetIterationTime(times.own * 1e-6);
         if (times.other == 0) continue;
         state.counters["opencl_us"] = times.other;

@@ -9,7 +9,7 @@ KernelCache::Entry* KernelCache::find(uint64_t object) noexcept {
     entries_.fill({});
     generation_ = now;
   }
-  if (object == 0) return nullptr;  // what an empty entry has
+  if (object == 0) return nullptr;  // as in an empty entry
   Entry& entry = entries_[object / sizeof(hsa_cpu_descriptor_t) % kEntries];
   if (entry.kernel.object == object) return &entry;
   Kernel kernel;
@@ -62,7 +62,7 @@ hsa_status_t make_grid(const hsa_kernel_dispatch_packet_t& packet, const Kernel&
   dispatch.packet = &packet;
   grid->entry = kernel.entry;
   grid->groups = groups;
-  // A kernel that has none of its own cannot know of more.
+  // A kernel without private memory cannot use more.
   grid->private_size = kernel.private_size ? packet.private_segment_size * items_of_group : 0;
   return HSA_STATUS_SUCCESS;
 }

@@ -1,4 +1,4 @@
-// From a kernel dispatch packet to a grid: everything that a packet can have wrong is found here.
+// Converts a kernel dispatch packet to a grid, and validates the packet.
 #pragma once
 
 #include <hsa/hsa.h>
@@ -11,7 +11,7 @@
 
 namespace rigel::cpu {
 
-/// The kernels that one queue has dispatched lately, and what their work-groups cost. One thread.
+/// Recently dispatched kernels of one queue, and the cost of their work-groups. Not thread-safe.
 class KernelCache {
  public:
   struct Entry {
@@ -21,7 +21,7 @@ class KernelCache {
 
   explicit KernelCache(const CodeStore& code) : code_(code) {}
 
-  /// Null if `object` is not the descriptor of a kernel that is loaded.
+  /// Returns null if `object` is not the descriptor of a loaded kernel.
   Entry* find(uint64_t object) noexcept;
 
  private:
@@ -32,13 +32,14 @@ class KernelCache {
   std::array<Entry, kEntries> entries_{};
 };
 
-/// Fills `grid` from a packet for `kernel`; the packet must outlive it. What is wrong, if anything:
-///   INCOMPATIBLE_ARGUMENTS   dimensions: a size of 0, a size other than 1 in a dimension not used, more
-///                            work-items than a grid may have, not the work-group size that the kernel
-///                            requires
-///   INVALID_ARGUMENT         a work-group too large; kernel arguments missing or not aligned
-///   INVALID_ALLOCATION       group memory: more than there is, or less than the kernel needs
-///   OUT_OF_RESOURCES         private memory: likewise
+/// Fills `grid` from a packet for `kernel`; the packet must outlive it. Returns an error for an invalid
+/// packet:
+///   INCOMPATIBLE_ARGUMENTS   dimensions: a size of 0, a size other than 1 in an unused dimension, more
+///                            work-items than a grid's maximum, a work-group size that the kernel does not
+///                            support
+///   INVALID_ARGUMENT         a work-group that is too large; missing or unaligned kernel arguments
+///   INVALID_ALLOCATION       group memory: more than available, or less than the kernel needs
+///   OUT_OF_RESOURCES         private memory: more than available, or less than the kernel needs
 hsa_status_t make_grid(const hsa_kernel_dispatch_packet_t& packet, const Kernel& kernel, Grid* grid) noexcept;
 
 }  // namespace rigel::cpu

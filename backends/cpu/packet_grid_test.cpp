@@ -1,4 +1,4 @@
-// Grids: every work-item once, with the right numbers, whatever the shape; and the sample kernels.
+// Grids of all shapes: every work-item runs once with the correct ids; and the sample kernels.
 #include "backends/cpu/packet_grid.hpp"
 
 #include <gtest/gtest.h>
@@ -58,7 +58,7 @@ class CpuDispatch : public ::testing::TestWithParam<int64_t> {
 INSTANTIATE_TEST_SUITE_P(Threads, CpuDispatch, ::testing::Values(1, 2, 5),
                          ::testing::PrintToStringParamName());
 
-TEST_P(CpuDispatch, VisitsEveryWorkItemOnce) {
+TEST_P(CpuDispatch, RunsEveryWorkItemOnce) {
   expect_right_numbers("record_ids", {1}, {1});
   expect_right_numbers("record_ids", {1}, {64});
   expect_right_numbers("record_ids", {1000}, {64});
@@ -71,7 +71,7 @@ TEST_P(CpuDispatch, VisitsEveryWorkItemOnce) {
   expect_right_numbers("record_ids", {50'000}, {1});
 }
 
-TEST_P(CpuDispatch, VisitsEveryWorkItemOfRandomShapes) {
+TEST_P(CpuDispatch, RunsEveryWorkItemOfRandomShapes) {
   uint32_t state = 7;
   const auto draw = [&state](uint32_t most) {
     state = state * 1664525u + 1013904223u;
@@ -82,13 +82,13 @@ TEST_P(CpuDispatch, VisitsEveryWorkItemOfRandomShapes) {
   }
 }
 
-TEST_P(CpuDispatch, KeepsTheWorkgroupSizeThatAKernelRequires) {
+TEST_P(CpuDispatch, UsesRequiredWorkgroupSize) {
   expect_right_numbers("record_ids_4x3x2", {4, 3, 2}, {4, 3, 2});
   expect_right_numbers("record_ids_4x3x2", {40, 30, 20}, {4, 3, 2});
   expect_right_numbers("record_ids_4x3x2", {41, 31, 21}, {4, 3, 2});
 }
 
-TEST_P(CpuDispatch, CountsLargeGrids) {
+TEST_P(CpuDispatch, SupportsLargeGrids) {
   uint64_t items = 0, groups = 0;
   alignas(16) CountArgs args{&items, &groups};
   ASSERT_TRUE(queue->run(rig.kernel("count"), &args, {1'000'003}, {7}));
@@ -107,7 +107,7 @@ TEST_P(CpuDispatch, RunsManyDispatchesOfChangingSize) {
   EXPECT_EQ(items, expected);
 }
 
-TEST_P(CpuDispatch, GivesDynamicGroupMemory) {
+TEST_P(CpuDispatch, ProvidesDynamicGroupMemory) {
   constexpr uint32_t kGroup = 100, kSize = 1010;  // the last group has 10
   std::vector<uint32_t> values(kSize), expected(kSize);
   std::iota(values.begin(), values.end(), 0u);
@@ -124,7 +124,7 @@ TEST_P(CpuDispatch, GivesDynamicGroupMemory) {
   EXPECT_EQ(dynamic_size, kGroup * sizeof(uint32_t));
 }
 
-TEST_P(CpuDispatch, CallsTheMathematicsLibrary) {
+TEST_P(CpuDispatch, CallsMathLibrary) {
   std::vector<double> values{0, 1, -2, 0.5};
   alignas(16) ExponentialArgs args{values.data()};
   ASSERT_TRUE(queue->run(rig.kernel("exponential"), &args, {4}, {4}));
@@ -145,7 +145,7 @@ TEST_P(CpuDispatch, RunsKernelsWrittenInC) {
   EXPECT_EQ(values.back(), 0u);
 }
 
-TEST_P(CpuDispatch, GroupMemoryEndsAtAnUnmappedPage) {
+TEST_P(CpuDispatch, GroupMemoryEndsAtUnmappedPage) {
   const auto overrun = [this] {
     alignas(16) OverrunArgs args{64};
     Packet packet = kernel_packet(rig.kernel("overrun_group_memory"), &args, {}, {});
@@ -191,7 +191,7 @@ TEST_P(CpuDispatch, Sgemm) {
   }
   alignas(16) samples::SgemmArgs args{a.data(), b.data(), c.data(), kSize};
   ASSERT_TRUE(queue->run(rig.kernel("sgemm"), &args, {kSize, kSize}, {16, 16}));
-  EXPECT_EQ(c, expected);  // whole numbers, small enough to be exact in any order
+  EXPECT_EQ(c, expected);  // integers, small enough to be exact in any order
 }
 
 TEST_P(CpuDispatch, Reduce) {

@@ -1,4 +1,4 @@
-// How the pages of a loaded code object are protected: from what the runtime says of its parts. Pure.
+// Protection of a loaded code object's pages, from the runtime's description of its parts. Pure.
 #pragma once
 
 #include <cstdint>
@@ -8,9 +8,8 @@
 
 namespace rigel::cpu {
 
-/// A range of whole pages and what may be done with it (PROT_ bits).
 struct PageRange {
-  uint64_t begin;  // offset into the segment, bytes
+  uint64_t begin;  // offset in the segment, bytes
   uint64_t end;
   int protection;
 
@@ -22,9 +21,8 @@ struct PageRanges {
   const char* problem = nullptr;  // null: none
 };
 
-/// A page may be used in every way that one of the parts in it may; one without a part in no way. A page that
-/// would be writable and executable is a problem. A runtime that says nothing of parts (1.0) has code and
-/// constants.
+/// A page has the combined rights of its parts; without parts it has none. A page that would be writable and
+/// executable is an error. For a runtime without parts (1.0), everything is code and constants.
 PageRanges page_ranges(const hsabe_segment_t& segment, uint64_t page_size);
 
 }  // namespace rigel::cpu

@@ -17,7 +17,7 @@ PageRanges pages_of(uint64_t size, const std::vector<hsabe_segment_part_t>& part
   return page_ranges({sizeof(hsabe_segment_t), 0, nullptr, size, parts.data(), parts.size()}, kPage);
 }
 
-TEST(CpuPages, FollowTheParts) {
+TEST(CpuPages, HaveRightsOfParts) {
   const PageRanges pages =
       pages_of(0x7100, {part(0, 0x400, kRead), part(0x1000, 0x1800, kRead | kExecute),
                         part(0x3f00, 0x100, kRead), part(0x6000, 0x1100, kRead | kWrite)});
@@ -29,7 +29,7 @@ TEST(CpuPages, FollowTheParts) {
                                                   {0x6000, 0x8000, PROT_READ | PROT_WRITE}}));
 }
 
-TEST(CpuPages, CanBeUsedAsAnyOfTheirPartsCan) {
+TEST(CpuPages, HaveCombinedRights) {
   EXPECT_EQ(pages_of(0x1000, {part(0, 0x800, kRead), part(0x800, 0x800, kRead | kWrite)}).ranges,
             (std::vector<PageRange>{{0, 0x1000, PROT_READ | PROT_WRITE}}));
 }
@@ -40,14 +40,14 @@ TEST(CpuPages, AreNeverWritableAndExecutable) {
             nullptr);
 }
 
-TEST(CpuPages, StayInsideTheImage) {
+TEST(CpuPages, MustBeInsideImage) {
   EXPECT_NE(pages_of(0x1000, {part(0, 0x2000, kRead)}).problem, nullptr);
   EXPECT_NE(pages_of(0x1000, {part(0x1001, 0, kRead)}).problem, nullptr);
   EXPECT_NE(pages_of(0x1000, {part(0x10, UINT64_MAX, kRead)}).problem, nullptr);
   EXPECT_EQ(pages_of(0x1000, {part(0x1000, 0, kRead)}).problem, nullptr);
 }
 
-TEST(CpuPages, OfARuntimeThatSaysNothingOfPartsAreCode) {
+TEST(CpuPages, WithoutPartsAreCode) {
   const std::vector<PageRange> code{{0, 0x2000, PROT_READ | PROT_EXEC}};
   EXPECT_EQ(pages_of(5000, {}).ranges, code);
   const hsabe_segment_part_t unseen = part(0, 0x1000, kRead);

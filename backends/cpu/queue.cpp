@@ -32,7 +32,7 @@ int64_t load_signal(uint64_t signal) {
 }  // namespace
 
 // ---------------------------------------------------------------------------------------------------------
-// Lifetime. The runtime's threads.
+// Lifetime. Called on the runtime's threads.
 
 hsabe_status_t Queue::create(Device& device, const hsabe_queue_desc_t& desc, hsabe_queue_info_t* info) {
   if (desc.packets == 0 || (desc.packets & (desc.packets - 1)) != 0 || desc.packets > kQueueMaxPackets) {
@@ -116,7 +116,7 @@ void Queue::set_profiling(bool enabled) noexcept {
 }
 
 // ---------------------------------------------------------------------------------------------------------
-// The packet processor. The queue's own thread.
+// The packet processor. Runs on the queue's thread.
 
 void Queue::main() noexcept {
   uint64_t index = 0;
@@ -135,7 +135,7 @@ void Queue::main() noexcept {
   }
 }
 
-// False when the queue is to stop.
+// Returns false when the queue must stop.
 bool Queue::wait_for_packet(const uint16_t* header) noexcept {
   const auto ready = [header] {
     return packet_type(__atomic_load_n(header, __ATOMIC_ACQUIRE)) != HSA_PACKET_TYPE_INVALID;
@@ -153,7 +153,7 @@ bool Queue::wait_for_packet(const uint16_t* header) noexcept {
 }
 
 Queue::Outcome Queue::process(const Packet& packet, uint64_t index) noexcept {
-  // All packets have their completion signal in the same place.
+  // All packets have their completion signal at the same offset.
   static_assert(offsetof(hsa_agent_dispatch_packet_t, completion_signal) == 56);
   static_assert(offsetof(hsa_kernel_dispatch_packet_t, completion_signal) == 56);
   if (packet.kernel.completion_signal.handle % alignof(amd_signal_t) != 0) {
@@ -182,13 +182,13 @@ void Queue::release_slot(uint64_t index) noexcept {
   __atomic_store_n(&amd_queue_->read_dispatch_id, index + 1, __ATOMIC_RELEASE);
 }
 
-// 0 when nobody wants to know.
+// Returns 0 without profiling.
 uint64_t Queue::start_time() const noexcept {
   const uint32_t properties = __atomic_load_n(&amd_queue_->queue_properties, __ATOMIC_RELAXED);
   return (properties & AMD_QUEUE_PROPERTIES_ENABLE_PROFILING) != 0 ? system_time_ns() : 0;
 }
 
-// `begin` is what start_time gave when the packet's work began.
+// `begin` is the result of start_time when the packet's work started.
 void Queue::complete(hsa_signal_t signal, uint64_t begin) noexcept {
   if (signal.handle == 0) return;
   if (begin != 0) {
@@ -232,7 +232,8 @@ Queue::Outcome Queue::dispatch_agent_function(const hsa_agent_dispatch_packet_t&
   return {};
 }
 
-// A dependency counts once it has been seen to be 0; it need not stay so. A negative value is not 0.
+// A dependency is satisfied once it has been 0; its later value is irrelevant. Negative values do not satisfy
+// it.
 Queue::Outcome Queue::barrier(const hsa_signal_t (&signals)[5], bool all, hsa_signal_t completion,
                               uint64_t index) noexcept {
   hsabe_wait_t waits[6];
@@ -284,7 +285,7 @@ Queue::Outcome Queue::barrier_value(const hsa_amd_barrier_value_packet_t& packet
   while (packet.signal.handle != 0) {
     const int64_t now = load_signal(packet.signal.handle);
     if (holds(now)) break;
-    // The runtime knows no masks: wait for a change.
+    // The runtime does not support masks: waits for a change.
     const hsabe_wait_t waits[] = {{packet.signal.handle, now, HSA_SIGNAL_CONDITION_NE, 0},
                                   {stop_signal_, 0, HSA_SIGNAL_CONDITION_NE, 0}};
     host->signal->wait_any(host->self, waits, 2, HSABE_WAIT_FOREVER, device_.spin_ns);

@@ -1,18 +1,17 @@
 // A queue: a ring of packets in memory that every agent can write, and the thread that processes them.
 //
-// create, destroy, inactivate and the setters come from the runtime, for one queue never two at once.
-// Everything else happens on the queue's own thread.
+// *Threads:* the runtime calls create, destroy, inactivate and the setters, without overlap for one queue.
+// Everything else runs on the queue's thread.
+// *Memory order:* packets are processed completely one after the other, so the barrier bit has no effect. A
+// packet is copied and its slot released (header INVALID, then the read index, both with release) before it
+// runs. All writes of a packet are visible to a thread that sees its completion signal change.
 //
-// Order: packets are processed one after the other, each to its end, so the barrier bit has nothing left to
-// do. A packet is copied and its slot given back (header INVALID, then the read index, both with release)
-// before it is run. All that a packet wrote is visible to whoever sees its completion signal change.
+// An idle thread polls the next packet's header while that pays (Patience), and then sleeps on the doorbell.
+// Before it sleeps, it marks the doorbell (kAsleep), so that any value of a producer is a change, for any
+// order of several producers.
 //
-// When there is nothing to do the thread looks at the next packet's header for a short while, as long as that
-// pays (Patience), and then sleeps on the doorbell. Before it does it marks the doorbell (kAsleep), so that
-// any value which a producer writes is a change, whatever the order in which several producers ring.
-//
-// A packet that is wrong stops the queue: the thread tells the runtime why, leaves the packet in the ring,
-// with the read index on it, and waits for destroy.
+// *Errors:* an invalid packet stops the queue: the thread reports the reason to the runtime, leaves the
+// packet in the ring, with the read index on it, and waits for destroy.
 #pragma once
 
 #include <hsa/amd_hsa_queue.h>
@@ -34,7 +33,7 @@ class Queue {
  public:
   /// Starts the queue and describes it in *info.
   static hsabe_status_t create(Device& device, const hsabe_queue_desc_t& desc, hsabe_queue_info_t* info);
-  /// Waits for the work-groups that are running, drops the rest, and frees everything.
+  /// Waits for running work-groups, drops the others, and frees everything.
   ~Queue();
 
   void inactivate() noexcept;
@@ -42,13 +41,13 @@ class Queue {
   void set_priority(uint32_t priority) noexcept { priority_.store(priority, std::memory_order_relaxed); }
 
  private:
-  // What became of a packet.
+  // Result of a packet.
   struct Outcome {
     hsa_status_t status = HSA_STATUS_SUCCESS;
-    bool stopped = false;  // the queue was told to stop while the packet was being processed
+    bool stopped = false;  // the queue was stopped during the packet
   };
 
-  // A packet seen as each of its types. Copied out of the ring before it is run.
+  // A packet as each of its types. Copied from the ring before it runs.
   union Packet {
     uint16_t header;
     hsa_amd_vendor_packet_header_t vendor;
@@ -80,18 +79,18 @@ class Queue {
 
   Device& device_;
   const uint64_t cookie_;
-  void* memory_ = nullptr;  // the ring, and behind it the amd_queue_t
+  void* memory_ = nullptr;  // the ring, followed by the amd_queue_t
   Packet* ring_ = nullptr;
   amd_queue_v2_t* amd_queue_ = nullptr;
   uint64_t mask_ = 0;  // packets - 1
   uint64_t doorbell_ = 0;
-  uint64_t stop_signal_ = 0;  // not 0 once the queue is to stop; wakes the thread from any wait
+  uint64_t stop_signal_ = 0;  // not 0 once the queue must stop; wakes the thread from any wait
   pthread_t thread_{};
   bool running_ = false;
   std::atomic<bool> stopping_{false};
   std::atomic<uint32_t> priority_{HSABE_PRIORITY_NORMAL};
 
-  // The thread's own.
+  // Owned by the queue's thread:
   Patience patience_;  // for the next packet
   KernelCache kernels_;
   Worker worker_;

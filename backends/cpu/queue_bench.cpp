@@ -1,4 +1,4 @@
-// What a packet and a work-group cost.
+// Cost of a packet and of a work-group.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace {
 
 using namespace testing;
 
-// From the reservation of a slot to a waiter that spins having seen the completion.
+// From the reservation of a slot until a spinning waiter has seen the completion.
 void EmptyDispatchRoundTrip(benchmark::State& state) {
   Rig rig;
   rig.load(TEST_KERNELS);
@@ -28,7 +28,7 @@ void EmptyDispatchRoundTrip(benchmark::State& state) {
     while (FakeHost::load(done) != 0) relax();
     times.push_back(static_cast<double>(ticks() - begin) / ticks_per_ns());
   }
-  // On a machine with other work the mean says little.
+  // The mean is not meaningful on a machine with other load.
   std::sort(times.begin(), times.end());
   state.counters["p10_ns"] = times[times.size() / 10];
   state.counters["p50_ns"] = times[times.size() / 2];
@@ -36,7 +36,7 @@ void EmptyDispatchRoundTrip(benchmark::State& state) {
 }
 BENCHMARK(EmptyDispatchRoundTrip)->UseRealTime();
 
-// Packets a second when the ring is never empty.
+// Packets per second with a ring that is never empty.
 void EmptyDispatchThroughput(benchmark::State& state) {
   Rig rig;
   rig.load(TEST_KERNELS);
@@ -54,7 +54,7 @@ void EmptyDispatchThroughput(benchmark::State& state) {
 }
 BENCHMARK(EmptyDispatchThroughput)->UseRealTime();
 
-// Argument: threads.
+// Argument: number of threads.
 void EmptyWorkgroups(benchmark::State& state) {
   Rig rig{{"threads", state.range(0)}};
   rig.load(TEST_KERNELS);

@@ -1,4 +1,4 @@
-// What the packet processor does with packets, right and wrong, seen from an application's side of the ring.
+// Valid and invalid packets, as submitted by an application.
 #include "backends/cpu/queue.hpp"
 
 #include <gtest/gtest.h>
@@ -58,7 +58,7 @@ class CpuQueue : public ::testing::Test {
     return packet;
   }
 
-  // That the queue stops at this packet, with this status, while other queues go on.
+  // Expects that the queue stops at this packet with this status, while other queues continue.
   void expect_error(const Packet& packet, hsa_status_t status) {
     SCOPED_TRACE(status);
     TestQueue bystander(rig);
@@ -75,7 +75,7 @@ class CpuQueue : public ::testing::Test {
     EXPECT_EQ(queue.slot(index).header, packet.header) << "the packet stays to be looked at";
   }
 
-  // Long enough for a thread that wants to do something wrong to do it.
+  // Time for an incorrect action of another thread.
   static void settle() { std::this_thread::sleep_for(std::chrono::milliseconds(20)); }
 
   Rig rig{{"threads", 2}};
@@ -97,27 +97,27 @@ TEST_F(CpuQueue, DescribesItself) {
   EXPECT_NE(other.amd().hsa_queue.id, face.id);
 }
 
-TEST_F(CpuQueue, RefusesASizeThatIsNoPowerOfTwo) {
+TEST_F(CpuQueue, RejectsSizeThatIsNotPowerOfTwo) {
   EXPECT_THROW(TestQueue(rig, 48), std::runtime_error);
   EXPECT_THROW(TestQueue(rig, 0), std::runtime_error);
   EXPECT_THROW(TestQueue(rig, 2 * kQueueMaxPackets), std::runtime_error);
   EXPECT_THROW(TestQueue(rig, 64, 7), std::runtime_error);
 }
 
-TEST_F(CpuQueue, SaysWhenThereIsNoMemory) {
+TEST_F(CpuQueue, CreateFailsWithoutMemory) {
   rig.host.out_of_memory = true;
   EXPECT_THROW(TestQueue(rig, 64), std::runtime_error);
   rig.host.out_of_memory = false;
 }
 
-TEST_F(CpuQueue, GivesEverythingBackWhenDestroyed) {
+TEST_F(CpuQueue, DestroyReleasesEverything) {
   const int signals = rig.host.live_signals(), allocations = rig.host.live_allocations();
   { TestQueue queue(rig); }
   EXPECT_EQ(rig.host.live_signals(), signals);
   EXPECT_EQ(rig.host.live_allocations(), allocations);
 }
 
-TEST_F(CpuQueue, RunsAKernel) {
+TEST_F(CpuQueue, RunsKernel) {
   TestQueue queue(rig);
   uint64_t next = 0, order[1] = {};
   alignas(16) AppendArgs args{&next, order, 42};
@@ -126,14 +126,14 @@ TEST_F(CpuQueue, RunsAKernel) {
   EXPECT_EQ(order[0], 42u);
 }
 
-TEST_F(CpuQueue, GivesTheSlotBackWhenAPacketIsTaken) {
+TEST_F(CpuQueue, ReleasesSlotBeforePacketRuns) {
   TestQueue queue(rig);
   ASSERT_TRUE(queue.run(rig.kernel("empty"), nullptr, {}));
   EXPECT_EQ(queue.slot(0).header, HSA_PACKET_TYPE_INVALID);
   EXPECT_EQ(queue.read_index(), 1u);
 }
 
-TEST_F(CpuQueue, WrapsAtItsSize) {
+TEST_F(CpuQueue, WrapsAtSize) {
   for (const uint32_t size : {1u, 2u, 16u}) {
     TestQueue queue(rig, size);
     constexpr uint64_t kCount = 100;
@@ -150,7 +150,7 @@ TEST_F(CpuQueue, WrapsAtItsSize) {
   }
 }
 
-TEST_F(CpuQueue, WaitsForAPacketThatIsNotWrittenYet) {
+TEST_F(CpuQueue, WaitsForUnwrittenPacket) {
   TestQueue queue(rig);
   uint64_t next = 0, order[2] = {9, 9};
   alignas(16) AppendArgs first{&next, order, 0}, second{&next, order, 1};
@@ -167,7 +167,7 @@ TEST_F(CpuQueue, WaitsForAPacketThatIsNotWrittenYet) {
   EXPECT_EQ(order[1], 1u);
 }
 
-TEST_F(CpuQueue, WakesForADoorbellThatRepeatsItsValue) {
+TEST_F(CpuQueue, WakesForRepeatedDoorbellValue) {
   TestQueue queue(rig);
   for (int i = 0; i < 3; ++i) {
     const uint64_t done = signal(1);
@@ -179,7 +179,7 @@ TEST_F(CpuQueue, WakesForADoorbellThatRepeatsItsValue) {
   }
 }
 
-TEST_F(CpuQueue, TakesPacketsOfManyProducers) {
+TEST_F(CpuQueue, AcceptsPacketsOfManyProducers) {
   constexpr int kProducers = 4;
   constexpr uint64_t kEach = 500;
   TestQueue queue(rig, 16);
@@ -200,7 +200,7 @@ TEST_F(CpuQueue, TakesPacketsOfManyProducers) {
   EXPECT_EQ(groups, kProducers * kEach * 3);
 }
 
-TEST_F(CpuQueue, TellsTheKernelWhereItComesFrom) {
+TEST_F(CpuQueue, PassesDispatchToKernel) {
   TestQueue queue(rig);
   ASSERT_TRUE(queue.run(rig.kernel("empty"), nullptr, {}));
   DispatchRecord record{};
@@ -238,7 +238,7 @@ TEST_F(CpuQueue, CallsAgentFunctions) {
   EXPECT_TRUE(queue.run(packet));
 }
 
-TEST_F(CpuQueue, StopsAtAnAgentFunctionThatNobodyRegistered) {
+TEST_F(CpuQueue, StopsAtUnknownAgentFunction) {
   Packet packet{};
   packet.header = header_of(HSA_PACKET_TYPE_AGENT_DISPATCH);
   packet.agent.type = 0x8002;
@@ -255,7 +255,7 @@ TEST_F(CpuQueue, BarrierAndWaitsForAllDependencies) {
   rig.host.store(b, 0);
   settle();
   EXPECT_EQ(FakeHost::load(done), 1);
-  rig.host.store(b, 5);  // it has been seen at 0, which is enough
+  rig.host.store(b, 5);  // it has been 0, which is sufficient
   rig.host.store(a, 0);
   EXPECT_TRUE(rig.host.wait_equal(done, 0));
 }
@@ -277,7 +277,7 @@ TEST_F(CpuQueue, BarriersWithoutDependenciesComplete) {
   EXPECT_TRUE(queue.run(barrier_value(0, HSA_SIGNAL_CONDITION_EQ, 1, 1, 0)));
 }
 
-TEST_F(CpuQueue, BarriersHoldBackWhatIsBehindThem) {
+TEST_F(CpuQueue, BarriersDelayLaterPackets) {
   TestQueue queue(rig);
   uint64_t next = 0, order[1] = {};
   alignas(16) AppendArgs args{&next, order, 1};
@@ -292,7 +292,7 @@ TEST_F(CpuQueue, BarriersHoldBackWhatIsBehindThem) {
   EXPECT_TRUE(rig.host.wait_equal(done, 0));
 }
 
-TEST_F(CpuQueue, ANegativeDependencyIsNotSatisfied) {
+TEST_F(CpuQueue, NegativeDependencyIsNotSatisfied) {
   TestQueue queue(rig);
   const uint64_t dependency = signal(-1), done = signal(1);
   queue.submit(barrier(HSA_PACKET_TYPE_BARRIER_AND, {dependency}, done));
@@ -302,7 +302,7 @@ TEST_F(CpuQueue, ANegativeDependencyIsNotSatisfied) {
   EXPECT_TRUE(rig.host.wait_equal(done, 0));
 }
 
-TEST_F(CpuQueue, BarrierValueComparesUnderAMask) {
+TEST_F(CpuQueue, BarrierValueComparesWithMask) {
   struct Case {
     hsa_signal_condition_t condition;
     int64_t value, mask, no, yes;
@@ -317,7 +317,7 @@ TEST_F(CpuQueue, BarrierValueComparesUnderAMask) {
     queue.submit(barrier_value(dependency, row.condition, row.value, row.mask, done));
     settle();
     EXPECT_EQ(FakeHost::load(done), 1) << row.condition;
-    rig.host.store(dependency, row.no + 0x1000);  // a change, but not the one
+    rig.host.store(dependency, row.no + 0x1000);  // a change, but not the expected one
     if ((row.mask & 0x1000) == 0) {
       settle();
       EXPECT_EQ(FakeHost::load(done), 1) << row.condition;
@@ -328,7 +328,8 @@ TEST_F(CpuQueue, BarrierValueComparesUnderAMask) {
 }
 
 TEST_F(CpuQueue, ResolvesBarrierGraphsAcrossQueues) {
-  // Packet i of queue q depends on packets of any queue that have a smaller i: no cycles, whatever is drawn.
+  // Packet i of queue q depends on packets of any queue with smaller indices, so random graphs have no
+  // cycles.
   constexpr size_t kQueues = 4, kPackets = 60;
   uint32_t state = 12345;
   const auto draw = [&state](uint32_t below) {
@@ -365,7 +366,7 @@ TEST_F(CpuQueue, ResolvesBarrierGraphsAcrossQueues) {
         }
       }
     }
-    // Queue by queue, last one first, so that dependencies mostly come later than what waits for them.
+    // Last queue first, so that dependencies mostly come later than their barriers.
     for (size_t q = kQueues; q-- > 0;) {
       for (const auto& [queue, packet] : packets) {
         if (queue == q) queues[q]->submit(packet);
@@ -379,9 +380,9 @@ TEST_F(CpuQueue, ResolvesBarrierGraphsAcrossQueues) {
 }
 
 // ---------------------------------------------------------------------------------------------------------
-// Packets that are wrong
+// Invalid packets
 
-TEST_F(CpuQueue, StopsAtPacketTypesThatDoNotExist) {
+TEST_F(CpuQueue, StopsAtUnknownPacketTypes) {
   for (const unsigned type : {6u, 7u, 200u, 255u}) {
     Packet packet{};
     packet.header = static_cast<uint16_t>(type);
@@ -389,7 +390,7 @@ TEST_F(CpuQueue, StopsAtPacketTypesThatDoNotExist) {
   }
 }
 
-TEST_F(CpuQueue, StopsAtVendorFormatsThatItDoesNotKnow) {
+TEST_F(CpuQueue, StopsAtUnknownVendorFormats) {
   for (const unsigned format : {0u, 1u, 3u, 0xfeu}) {
     Packet packet = barrier_value(0, HSA_SIGNAL_CONDITION_EQ, 0, 0, 0);
     packet.barrier_value.header.AmdFormat = static_cast<hsa_amd_packet_type8_t>(format);
@@ -397,7 +398,7 @@ TEST_F(CpuQueue, StopsAtVendorFormatsThatItDoesNotKnow) {
   }
 }
 
-TEST_F(CpuQueue, StopsAtSignalsThatAreNotAligned) {
+TEST_F(CpuQueue, StopsAtUnalignedSignals) {
   const uint64_t odd = signal(1) + 8;
   Packet packet = kernel_packet(rig.kernel("empty"), nullptr, {}, {}, odd);
   expect_error(packet, HSA_STATUS_ERROR_INVALID_PACKET_FORMAT);
@@ -406,12 +407,12 @@ TEST_F(CpuQueue, StopsAtSignalsThatAreNotAligned) {
   expect_error(barrier_value(odd, HSA_SIGNAL_CONDITION_EQ, 0, -1, 0), HSA_STATUS_ERROR_INVALID_PACKET_FORMAT);
 }
 
-TEST_F(CpuQueue, StopsAtABarrierValueConditionThatDoesNotExist) {
+TEST_F(CpuQueue, StopsAtUnknownBarrierValueCondition) {
   expect_error(barrier_value(signal(0), static_cast<hsa_signal_condition_t>(4), 0, -1, 0),
                HSA_STATUS_ERROR_INVALID_PACKET_FORMAT);
 }
 
-TEST_F(CpuQueue, StopsAtKernelObjectsThatAreNone) {
+TEST_F(CpuQueue, StopsAtInvalidKernelObjects) {
   const uint64_t real = rig.kernel("empty");
   for (const uint64_t object :
        {uint64_t{0}, uint64_t{64}, real + 8, ~uint64_t{63}, uint64_t{0xdead0000beef0040}}) {
@@ -421,7 +422,7 @@ TEST_F(CpuQueue, StopsAtKernelObjectsThatAreNone) {
   }
 }
 
-TEST_F(CpuQueue, StopsAtBadDimensions) {
+TEST_F(CpuQueue, StopsAtInvalidDimensions) {
   const uint64_t kernel = rig.kernel("empty");
   const auto expect_bad = [&](auto change) {
     Packet packet = kernel_packet(kernel, nullptr, {8, 8, 8}, {2, 2, 2});
@@ -440,7 +441,7 @@ TEST_F(CpuQueue, StopsAtBadDimensions) {
   expect_bad([](auto& packet) { packet.grid_size_x = packet.grid_size_y = packet.grid_size_z = UINT32_MAX; });
 }
 
-TEST_F(CpuQueue, StopsAtAWorkgroupThatIsTooLarge) {
+TEST_F(CpuQueue, StopsAtTooLargeWorkgroup) {
   Packet packet =
       kernel_packet(rig.kernel("empty"), nullptr, {kWorkgroupMaxSize * 2}, {kWorkgroupMaxSize + 1});
   expect_error(packet, HSA_STATUS_ERROR_INVALID_ARGUMENT);
@@ -450,14 +451,14 @@ TEST_F(CpuQueue, StopsAtAWorkgroupThatIsTooLarge) {
   expect_error(packet, HSA_STATUS_ERROR_INVALID_ARGUMENT);
 }
 
-TEST_F(CpuQueue, StopsAtAnotherWorkgroupSizeThanTheKernelRequires) {
+TEST_F(CpuQueue, StopsAtUnsupportedWorkgroupSize) {
   ItemRecord record{};
   alignas(16) RecordIdsArgs args{&record};
   expect_error(kernel_packet(rig.kernel("record_ids_4x3x2"), &args, {4, 3, 2}, {4, 3, 1}),
                HSA_STATUS_ERROR_INCOMPATIBLE_ARGUMENTS);
 }
 
-TEST_F(CpuQueue, StopsAtTooMuchOrTooLittleGroupMemory) {
+TEST_F(CpuQueue, StopsAtInvalidGroupMemory) {
   DispatchRecord record{};
   alignas(16) RecordDispatchArgs args{&record};
   Packet packet = kernel_packet(rig.kernel("record_dispatch"), &args, {});
@@ -467,7 +468,7 @@ TEST_F(CpuQueue, StopsAtTooMuchOrTooLittleGroupMemory) {
   expect_error(packet, HSA_STATUS_ERROR_INVALID_ALLOCATION);
 }
 
-TEST_F(CpuQueue, StopsAtTooMuchOrTooLittlePrivateMemory) {
+TEST_F(CpuQueue, StopsAtInvalidPrivateMemory) {
   DispatchRecord record{};
   alignas(16) RecordDispatchArgs args{&record};
   Packet packet = kernel_packet(rig.kernel("record_dispatch"), &args, {});
@@ -477,7 +478,7 @@ TEST_F(CpuQueue, StopsAtTooMuchOrTooLittlePrivateMemory) {
   expect_error(packet, HSA_STATUS_ERROR_OUT_OF_RESOURCES);
 }
 
-TEST_F(CpuQueue, StopsAtKernelArgumentsThatAreMissingOrNotAligned) {
+TEST_F(CpuQueue, StopsAtMissingOrUnalignedKernelArguments) {
   uint64_t next = 0, order[1];
   alignas(16) AppendArgs args{&next, order, 1};
   expect_error(kernel_packet(rig.kernel("append"), nullptr, {}), HSA_STATUS_ERROR_INVALID_ARGUMENT);
@@ -486,7 +487,7 @@ TEST_F(CpuQueue, StopsAtKernelArgumentsThatAreMissingOrNotAligned) {
   EXPECT_EQ(next, 0u);
 }
 
-TEST_F(CpuQueue, StopsAtAKernelThatHasBeenUnloaded) {
+TEST_F(CpuQueue, StopsAtUnloadedKernel) {
   Rig own{{"threads", 1}};
   const size_t image = own.load(TEST_KERNELS);
   TestQueue queue(own);
@@ -498,7 +499,7 @@ TEST_F(CpuQueue, StopsAtAKernelThatHasBeenUnloaded) {
 }
 
 // ---------------------------------------------------------------------------------------------------------
-// Ends
+// Destruction
 
 class Busy {
  public:
@@ -518,7 +519,7 @@ class Busy {
   alignas(16) WaitForFlagArgs args_{&flag_, &entered_};
 };
 
-TEST_F(CpuQueue, DestroyWaitsForAKernelThatIsRunning) {
+TEST_F(CpuQueue, DestroyWaitsForRunningKernel) {
   auto queue = std::make_unique<TestQueue>(rig);
   Busy busy(rig);
   const uint64_t behind = signal(1);
@@ -537,7 +538,7 @@ TEST_F(CpuQueue, DestroyWaitsForAKernelThatIsRunning) {
   EXPECT_EQ(FakeHost::load(behind), 1) << "what was not begun is dropped";
 }
 
-TEST_F(CpuQueue, DestroyDropsTheWorkgroupsThatHaveNotBegun) {
+TEST_F(CpuQueue, DestroyDropsPendingWorkgroups) {
   auto queue = std::make_unique<TestQueue>(rig);
   Busy busy(rig);
   const uint64_t done = signal(1);
@@ -551,7 +552,7 @@ TEST_F(CpuQueue, DestroyDropsTheWorkgroupsThatHaveNotBegun) {
   EXPECT_EQ(FakeHost::load(done), 1);
 }
 
-TEST_F(CpuQueue, DestroyInterruptsEveryKindOfWaiting) {
+TEST_F(CpuQueue, DestroyInterruptsEveryWait) {
   const uint64_t never = signal(1);
   for (const Packet& packet :
        {barrier(HSA_PACKET_TYPE_BARRIER_AND, {never}, 0), barrier(HSA_PACKET_TYPE_BARRIER_OR, {never}, 0),
@@ -568,7 +569,7 @@ TEST_F(CpuQueue, DestroyInterruptsEveryKindOfWaiting) {
   }
 }
 
-TEST_F(CpuQueue, DestroyWorksAfterAnError) {
+TEST_F(CpuQueue, DestroyWorksAfterError) {
   TestQueue queue(rig);
   Packet packet{};
   packet.header = 99;
@@ -576,7 +577,7 @@ TEST_F(CpuQueue, DestroyWorksAfterAnError) {
   ASSERT_TRUE(rig.host.wait_for_error(queue.cookie()));
 }
 
-TEST_F(CpuQueue, InactivateStopsItForGood) {
+TEST_F(CpuQueue, InactivateStopsPermanently) {
   TestQueue queue(rig);
   ASSERT_TRUE(queue.run(rig.kernel("empty"), nullptr, {}));
   EXPECT_EQ(rig.backend().queue->inactivate(queue.handle()), HSA_STATUS_SUCCESS);
@@ -587,7 +588,7 @@ TEST_F(CpuQueue, InactivateStopsItForGood) {
   EXPECT_EQ(rig.host.error_count(), 0u);
 }
 
-TEST_F(CpuQueue, ReportsAnErrorOnce) {
+TEST_F(CpuQueue, ReportsErrorOnce) {
   TestQueue queue(rig);
   Packet packet{};
   packet.header = 99;
@@ -600,7 +601,7 @@ TEST_F(CpuQueue, ReportsAnErrorOnce) {
 // ---------------------------------------------------------------------------------------------------------
 // Profiling, priority
 
-TEST_F(CpuQueue, StampsPacketsWhenProfiled) {
+TEST_F(CpuQueue, RecordsTimesWithProfiling) {
   TestQueue queue(rig);
   const auto stamps = [&](Packet packet) {
     const uint64_t done = signal(1);
@@ -629,7 +630,7 @@ TEST_F(CpuQueue, StampsPacketsWhenProfiled) {
   EXPECT_EQ(stamps(packet), (std::pair<uint64_t, uint64_t>(0, 0)));
 }
 
-TEST_F(CpuQueue, TakesPriorities) {
+TEST_F(CpuQueue, AcceptsPriorities) {
   TestQueue queue(rig);
   for (const uint32_t priority : {HSABE_PRIORITY_LOW, HSABE_PRIORITY_NORMAL, HSABE_PRIORITY_HIGH}) {
     EXPECT_EQ(rig.backend().queue->set_priority(queue.handle(), priority), HSA_STATUS_SUCCESS);

@@ -1,4 +1,4 @@
-// Saying why a call of the runtime fails.
+// Reports the reason for a failing call.
 #pragma once
 
 #include <cstdarg>

@@ -1,4 +1,4 @@
-// What a dispatch to the CPU agent costs an application, through the public API and nothing else.
+// Cost of dispatches to the CPU agent for an application, measured through the public API.
 #include <benchmark/benchmark.h>
 #include <hsa/hsa.h>
 
@@ -34,7 +34,7 @@ void RuntimeDispatchRoundTrip(benchmark::State& state) {
     times.push_back(
         std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - begin).count());
   }
-  // On a machine with other work the mean says little.
+  // The mean is not meaningful on a machine with other load.
   std::sort(times.begin(), times.end());
   state.counters["p10_ns"] = times[times.size() / 10];
   state.counters["p50_ns"] = times[times.size() / 2];
@@ -54,8 +54,8 @@ void RuntimeDispatchThroughput(benchmark::State& state) {
 }
 BENCHMARK(RuntimeDispatchThroughput)->UseRealTime();
 
-// From nothing to the first dispatch done: hsa_init, the agent, the code object, the queue, the kernel. In
-// milliseconds.
+// Milliseconds until the first dispatch is complete: hsa_init, the agent, the code object, the queue, the
+// kernel.
 double init_to_first_dispatch() {
   const auto begin = std::chrono::steady_clock::now();
   EmptyKernel program;
@@ -66,8 +66,7 @@ double init_to_first_dispatch() {
   return time.count();
 }
 
-// The same in a process of its own, where modules have yet to be loaded: this program again, told so by the
-// environment.
+// The same in a new process, which must load the modules: this program again, selected by the environment.
 constexpr const char* kFirstOfAProcess = "RIGEL_BENCH_FIRST_OF_A_PROCESS";
 
 double first_of_a_process() {
@@ -99,7 +98,7 @@ BENCHMARK_CAPTURE(InitToFirstDispatch, again, init_to_first_dispatch)
     ->Iterations(50)
     ->Unit(benchmark::kMillisecond);
 
-// Signals, beside a bare atomic operation (testing/bare_signal.hpp).
+// Signals compared with a bare atomic operation (testing/bare_signal.hpp).
 template <class Ours, class Bare>
 void compare_signals(benchmark::State& state, Ours ours, Bare bare) {
   constexpr int kBatch = 20'000;
@@ -140,8 +139,8 @@ void SignalStoreScrelease(benchmark::State& state) {
 }
 BENCHMARK(SignalStoreScrelease)->UseManualTime()->Iterations(300);
 
-// In batches, each measured: where a processor is a half of a core, all takes nearly twice as long while the
-// other half is busy.
+// In batches, each measured: if a CPU is one of two hardware threads, everything takes nearly twice as long
+// while the other one is busy.
 void SignalCreateDestroy(benchmark::State& state) {
   constexpr int kBatch = 1000;
   CHECK_HSA(hsa_init());

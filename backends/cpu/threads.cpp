@@ -40,7 +40,7 @@ double measure_ticks_per_ns() noexcept {
 #endif
 }
 
-// "0-3,8-11": the format of the kernel's lists of processors.
+// Parses "0-3,8-11", the kernel's format of CPU lists.
 cpu_set_t parse_list(const char* text) noexcept {
   cpu_set_t set;
   CPU_ZERO(&set);
@@ -114,7 +114,7 @@ bool start_thread(pthread_t* thread, const char* prefix, uint64_t number, const 
   if (started) {
     char name[64];
     snprintf(name, sizeof name, "%s%llu", prefix, static_cast<unsigned long long>(number));
-    name[15] = '\0';  // all that Linux keeps
+    name[15] = '\0';  // maximum length in Linux
     pthread_setname_np(*thread, name);
   }
   return started;

@@ -1,4 +1,4 @@
-// Threads of the backend: what they sleep on, how they pass the time, and how they are started.
+// Threads of the backend: sleeping, polling and starting.
 #pragma once
 
 #include <pthread.h>
@@ -9,7 +9,7 @@
 
 namespace rigel::cpu {
 
-/// Between two looks at a value that another core is about to change.
+/// Pauses between two polls of a value that another core will change.
 inline void relax() noexcept {
 #if defined(__x86_64__)
   __builtin_ia32_pause();
@@ -18,8 +18,8 @@ inline void relax() noexcept {
 #endif
 }
 
-/// Makes stores that bypass the cache, which release operations do not order on x86, visible before anything
-/// later.
+/// Makes stores that bypass the cache visible before later operations; release operations on x86 do not order
+/// them.
 inline void drain_stores() noexcept {
 #if defined(__x86_64__)
   __builtin_ia32_sfence();
@@ -32,7 +32,7 @@ inline void drain_stores() noexcept {
 void futex_wait(const std::atomic<uint32_t>& word, uint32_t expected) noexcept;
 void futex_wake(const std::atomic<uint32_t>& word, uint32_t count) noexcept;
 
-/// The processor's own counter: cheap, monotonic, of a rate that does not change.
+/// Returns the CPU's counter: cheap, monotonic, of constant rate.
 inline uint64_t ticks() noexcept {
 #if defined(__x86_64__)
   return __builtin_ia32_rdtsc();
@@ -43,19 +43,19 @@ inline uint64_t ticks() noexcept {
 #endif
 }
 
-/// Its rate. Measured, or asked for, in the first call, which takes 50 microseconds.
+/// Returns its rate. The first call queries or measures it, which takes 50 microseconds.
 double ticks_per_ns() noexcept;
 
-/// Looking at a value for a while before sleeping on it, in one thread.
+/// Polls a value for a time before sleeping on it, in one thread.
 ///
-/// It pays when whoever changes the value runs on another core, and is worse than useless when they wait for
-/// this very core. Nobody can tell which; so a look that was in vain makes the next one shorter, and one that
-/// was not makes it long again. Now and then a long one is tried, to find out that things have changed.
+/// Polling is useful if the thread that changes the value runs on another core, and harmful if it waits for
+/// this core, which cannot be determined. A failed poll therefore makes the next one shorter, and a
+/// successful one makes it long again. At intervals a long one is tried, to detect changes.
 class Patience {
  public:
   explicit Patience(uint64_t most_ticks) noexcept : most_(most_ticks), now_(most_ticks) {}
 
-  /// True as soon as `ready()` is; false when it is time to sleep.
+  /// Returns true as soon as `ready()` does; false when it is time to sleep.
   template <class Ready>
   bool wait(Ready&& ready) noexcept {
     if (ready()) return true;
@@ -75,23 +75,24 @@ class Patience {
   }
 
  private:
-  static constexpr uint64_t kShortest = 16;  // one in so many of the longest
+  static constexpr uint64_t kShortest = 16;  // fraction of the maximum
   static constexpr uint32_t kProbeEvery = 32;
 
   const uint64_t most_;
   uint64_t now_;
-  uint32_t vain_ = 0;  // looks in a row
+  uint32_t vain_ = 0;  // consecutive failed polls
 };
 
-/// Nanoseconds of CLOCK_BOOTTIME, the HSA system clock.
+/// Returns nanoseconds of CLOCK_BOOTTIME, the HSA system clock.
 uint64_t system_time_ns() noexcept;
 
-/// The processors of NUMA node `node` on which this process may run; all on which it may run if that is
-/// unknown or none.
+/// Returns the CPUs of NUMA node `node` on which this process may run; if the node is unknown or has none,
+/// all of the process's CPUs.
 cpu_set_t processors_of_node(uint32_t node) noexcept;
 
-/// Starts a thread on `processors`, named `prefix` and `number`, with every signal blocked that is not about
-/// the thread's own doing. False if the system has no more threads. `argument` goes to `main`.
+/// Starts a thread on `processors`, named `prefix` and `number`, with all signals blocked except those that
+/// its own instructions raise. Returns false if the system has no more threads. `argument` is passed to
+/// `main`.
 bool start_thread(pthread_t* thread, const char* prefix, uint64_t number, const cpu_set_t& processors,
                   void* (*main)(void*), void* argument) noexcept;
 

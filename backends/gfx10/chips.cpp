@@ -17,7 +17,7 @@ constexpr gfx::IsaFeatures kXnack{.has_xnack = true};
 constexpr uint8_t kGeneric1 = ELF::EF_AMDGPU_MACH_AMDGCN_GFX10_1_GENERIC;
 constexpr uint8_t kGeneric3 = ELF::EF_AMDGPU_MACH_AMDGCN_GFX10_3_GENERIC;
 constexpr uint32_t kVgprBytes = 0x40000;
-// Packets count from 0, in 22 bits, as drivers/gpu/drm/amd/amdgpu/sdma_v5_0.c used them, or in 30.
+// Packets count from 0, in 22 bits, as in drivers/gpu/drm/amd/amdgpu/sdma_v5_0.c, or in 30.
 constexpr uint32_t kCopyMax = 1u << 22;      // engine 5.0
 constexpr uint32_t kWideCopyMax = 1u << 30;  // engine 5.2
 

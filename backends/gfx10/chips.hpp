@@ -1,4 +1,4 @@
-// The chips of gfx10: Navi 1x and 2x and the APUs with their cores.
+// The chips of gfx10: Navi 1x and 2x and APUs with their cores.
 #pragma once
 
 #include "backends/common/chip.hpp"

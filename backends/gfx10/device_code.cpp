@@ -30,7 +30,8 @@ std::span<const uint32_t> blit_code() {
 }
 
 std::span<const uint32_t> trap_code(gfx::GfxVersion version, bool exceptions) {
-  if (version.minor < 3) {  // waves of these can replay instructions, and the handler restores their state
+  // waves of these chips can replay instructions, and the handler restores their state
+  if (version.minor < 3) {
     if (exceptions) return kTrapExceptions101;
     return kTrap101;
   }

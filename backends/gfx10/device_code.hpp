@@ -8,10 +8,9 @@
 
 namespace rigel::gfx10 {
 
-/// The kernels of common/blit.hpp.
 std::span<const uint32_t> blit_code();
 
-/// The handler of common/trap.hpp for chips of that version. `exceptions`: the driver takes errors of waves
+/// The handler of common/trap.hpp for chips of a version. `exceptions`: the driver receives errors of waves
 /// from its interrupts; the handler has no data then.
 std::span<const uint32_t> trap_code(gfx::GfxVersion version, bool exceptions);
 

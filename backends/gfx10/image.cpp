@@ -12,7 +12,7 @@ constexpr uint64_t kPitchAlignment = 256;  // bytes
 constexpr uint32_t kLinear = 0;            // SW_LINEAR
 constexpr uint32_t kSelects = 0xfff;
 
-/// IMG_FORMAT_*: one number for both formats.
+/// IMG_FORMAT_*: one number for data and number format.
 struct CombinedFormat {
   DataFormat data;
   NumberFormat number;
@@ -58,7 +58,8 @@ uint32_t element_size(uint32_t value) {
   return 0;
 }
 
-/// From gfx10.3 on a row's pitch can be told, of images in one plane: where others count planes.
+/// Whether the resource can contain a row pitch: from gfx10.3 on, for images of one plane, in the field for
+/// the number of planes.
 bool tells_pitch(const ImageShape& shape, gfx::GfxVersion version) {
   return version.minor >= 3 && !shape.is_array() && !shape.is_volume();
 }
@@ -93,7 +94,7 @@ void describe(const ImageShape& shape, gfx::GfxVersion version, uint64_t address
 void describe_buffer(const ImageShape& shape, uint64_t address, gfx::ResourceWords words) {
   words[0] = static_cast<uint32_t>(address);
   words[1] = field(address >> 32, 0, 16) | field(shape.format.element_size, 16, 14);
-  words[2] = shape.width;  // in strides, as there is one
+  words[2] = shape.width;  // in strides; there is one
   words[3] =
       gfx::selects(shape.format) | field(combined(shape.format), 12, 7) | field(1, 24, 1);  // RESOURCE_LEVEL
 }
@@ -105,10 +106,10 @@ bool adopt(const ImageShape& shape, uint64_t address, gfx::ResourceWords words) 
              field(combined(shape.format), 20, 9);
   words[3] = (words[3] & ~kSelects) | gfx::selects(shape.format);
   if (shape.geometry == HSA_EXT_IMAGE_GEOMETRY_1D || shape.geometry == HSA_EXT_IMAGE_GEOMETRY_1DA) {
-    // Graphics drivers make them planes of one row.
+    // Graphics drivers describe them as planes of one row.
     words[3] = (words[3] & ~field(~0u, 28, 4)) | field(gfx::resource_type(shape.geometry), 28, 4);
   }
-  // META_DATA_ADDRESS, an offset so far: its lowest eight bits are in word 6.
+  // META_DATA_ADDRESS is an offset here: its lowest eight bits are in word 6.
   const uint64_t metadata = (uint64_t{words[7]} << 16 | uint64_t{words[6] >> 24} << 8) + address;
   words[6] = (words[6] & ~field(~0u, 24, 8)) | field(metadata >> 8, 24, 8);
   words[7] = static_cast<uint32_t>(metadata >> 16);
@@ -119,7 +120,7 @@ uint64_t row_pitch_of(const ImageShape& shape, gfx::GfxVersion version, std::spa
   if ((words[3] >> 20 & 0x1f) != kLinear) return 0;
   if (!tells_pitch(shape, version)) return row_pitch(shape);
   const uint64_t told = uint64_t{(words[4] & 0x3fff) + 1} * shape.format.element_size;
-  return told < row_pitch(shape) ? row_pitch(shape) : told;  // 0 where the pitch is the least
+  return told < row_pitch(shape) ? row_pitch(shape) : told;  // 0 means the minimum pitch
 }
 
 }  // namespace

@@ -6,7 +6,6 @@
 
 namespace rigel::gfx8 {
 
-/// The kernels of common/blit.hpp.
 std::span<const uint32_t> blit_code();
 
 /// The handler of common/trap.hpp. Its data is a TrapDataGfx8.

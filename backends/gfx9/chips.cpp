@@ -16,8 +16,8 @@ constexpr gfx::IsaFeatures kXnack{.has_xnack = true};
 constexpr gfx::IsaFeatures kBoth{.has_sramecc = true, .has_xnack = true};
 constexpr uint8_t kGeneric = ELF::EF_AMDGPU_MACH_AMDGCN_GFX9_GENERIC;
 constexpr uint32_t kVgprBytes = 0x40000;     // 256 registers of 64 lanes for four SIMDs
-constexpr uint32_t kWithAccBytes = 0x80000;  // as many accumulation registers besides
-// Packets count from 0, in 22 bits, as drivers/gpu/drm/amd/amdgpu/sdma_v4_0.c uses them, or in 30.
+constexpr uint32_t kWithAccBytes = 0x80000;  // and the same number of accumulation registers
+// Packets count from 0, in 22 bits, as in drivers/gpu/drm/amd/amdgpu/sdma_v4_0.c, or in 30.
 constexpr uint32_t kCopyMax = 1u << 22;
 constexpr uint32_t kWideCopyMax = 1u << 30;
 

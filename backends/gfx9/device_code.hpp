@@ -6,10 +6,9 @@
 
 namespace rigel::gfx9 {
 
-/// The kernels of common/blit.hpp.
 std::span<const uint32_t> blit_code();
 
-/// The handler of common/trap.hpp. `exceptions`: the driver takes errors of waves from its interrupts; the
+/// The handler of common/trap.hpp. `exceptions`: the driver receives errors of waves from its interrupts; the
 /// handler has no data then.
 std::span<const uint32_t> trap_code(bool exceptions);
 

@@ -36,7 +36,7 @@ void describe(const ImageShape& shape, gfx::GfxVersion, uint64_t address, uint64
 void describe_buffer(const ImageShape& shape, uint64_t address, gfx::ResourceWords words) {
   words[0] = static_cast<uint32_t>(address);
   words[1] = field(address >> 32, 0, 16) | field(shape.format.element_size, 16, 14);
-  words[2] = shape.width;  // in strides where instructions have an index, and those of images do
+  words[2] = shape.width;  // in strides, because instructions use an index
   words[3] = gfx::selects(shape.format) | field(static_cast<uint32_t>(shape.format.number), 12, 3) |
              field(static_cast<uint32_t>(shape.format.data), 15, 4);
 }
@@ -50,10 +50,10 @@ bool adopt(const ImageShape& shape, uint64_t address, gfx::ResourceWords words) 
              field(static_cast<uint32_t>(shape.format.number), 26, 4);
   words[3] = (words[3] & ~kSelects) | gfx::selects(shape.format);
   if (shape.geometry == HSA_EXT_IMAGE_GEOMETRY_1D || shape.geometry == HSA_EXT_IMAGE_GEOMETRY_1DA) {
-    // Graphics drivers make them planes of one row.
+    // Graphics drivers describe them as planes of one row.
     words[3] = (words[3] & ~field(~0u, 28, 4)) | field(gfx::resource_type(shape.geometry), 28, 4);
   }
-  // META_DATA_ADDRESS, an offset so far: the high bits are in word 5.
+  // META_DATA_ADDRESS is an offset here: the high bits are in word 5.
   const uint64_t metadata = (uint64_t{words[5] >> 17 & 0xff} << 40 | uint64_t{words[7]} << 8) + address;
   words[5] = (words[5] & ~field(~0u, 17, 8)) | field(metadata >> 40, 17, 8);
   words[7] = static_cast<uint32_t>(metadata >> 8);

@@ -1,7 +1,7 @@
-// The runtime's side of the backend ABI, as far as a device on the KFD bus needs it, over a VirtualGpu. For
-// tests of devices, queues and copies without a runtime.
+// The runtime's services of the backend ABI for a device on the KFD bus, with a VirtualGpu. For tests of
+// devices, queues and copies without a runtime.
 //
-// Signals have no events: a thread looks at those that are watched.
+// Signals have no events: a thread polls watched signals.
 #pragma once
 
 #include <atomic>
@@ -28,47 +28,45 @@ class BackendHost {
   const hsabe_host_t* get() const { return &host_; }
   VirtualGpu& gpu() { return gpu_; }
 
-  /// Compute units of the backend's own queues, before it is opened.
+  /// Sets the compute units of the backend's own queues. Call before it is opened.
   void set_own_units(std::vector<uint32_t> units) { own_units_ = std::move(units); }
-  /// From now on the driver's facts are those of ABI 1.3.
+  /// Makes the driver's services those of ABI 1.3.
   void forget_own_units() { knows_own_units_ = false; }
-  /// What SET_CU_MASK was last asked for; empty: nothing.
+  /// The last mask of SET_CU_MASK; empty: none.
   std::vector<uint32_t> cu_mask() const;
-  /// Queues have a signal for what the driver reports of them, before the backend is opened.
+  /// Gives queues a signal for exceptions of the driver. Call before the backend is opened.
   void report_exceptions() { exceptions_ = 1; }
-  /// Signals that are watched, in the order of that.
+  /// Returns the watched signals in the order of watching.
   std::vector<uint64_t> watched() const;
-  /// The driver's interface, before the backend is opened. From 17 on UPDATE_QUEUE is refused with rings that are
-  /// mapped twice.
+  /// Sets the driver's interface version, before the backend is opened. From 17 on, UPDATE_QUEUE is rejected
+  /// for rings that are mapped twice.
   void set_interface(uint32_t minor) { interface_ = minor; }
-  /// UPDATE_QUEUEs so far, and of these the ones that failed.
+  /// Number of UPDATE_QUEUE calls, and of those that failed.
   int updates() const { return updates_; }
   int failed_updates() const { return failed_updates_; }
-  /// Options of the backend, before it is opened.
   void set_option(const std::string& key, const std::string& value) { options_.emplace_back(key, value); }
 
   std::vector<std::pair<uint64_t, hsabe_status_t>> queue_errors() const;
   std::vector<hsabe_scratch_event_t> scratch_events() const;
   std::string last_report() const;
-  /// Stores a value in every signal that is watched, as a processor does that stops its queues.
+  /// Stores a value in every watched signal, as a processor does that stops its queues.
   void stop_queues(int64_t value);
-  /// Stores it in one of them, and returns when its handler has been called.
+  /// Stores it in one of them, and returns after the call of its handler.
   void stop_queue(uint64_t inactive_signal, int64_t value);
-  /// Is called with what happens to scratch, by who is at it, as tools are.
+  /// Sets a callback for scratch events, on the thread that causes them, as for tools.
   void set_on_scratch(std::function<void(const hsabe_scratch_event_t&)> call) {
     on_scratch_ = std::move(call);
   }
-  /// Is called when the driver has destroyed the next queue, by who asked for that.
+  /// Sets a callback for the next destroyed queue, on the calling thread.
   void set_after_destroying(std::function<void()> call) { after_destroying_ = std::move(call); }
-  /// Is called when the next block is about to be freed, by who asked for that.
+  /// Sets a callback before the next block is freed, on the calling thread.
   void set_before_freeing(std::function<void()> call) { before_freeing_ = std::move(call); }
-  /// From now on CREATE_QUEUE fails for copy engines.
   void refuse_engines() { no_engines_ = true; }
-  /// From now on there is no local memory for more than that at a time.
+  /// Limits allocations of local memory to `bytes` each.
   void set_largest_block(uint64_t bytes) { largest_block_ = bytes; }
-  /// From the `nth` next one on UPDATE_QUEUE fails.
+  /// Makes UPDATE_QUEUE fail from the `nth` next call on.
   void refuse_updates(int nth = 1) { updates_left_ = nth - 1; }
-  /// CREATE_QUEUEs of copy engines so far.
+  /// Number of CREATE_QUEUE calls for copy engines.
   int engine_requests() const { return engine_requests_; }
 
  private:

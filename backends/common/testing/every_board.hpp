@@ -1,4 +1,4 @@
-// Tests on a device of every board that the virtual GPU has.
+// Tests on a device of every virtual GPU board.
 #pragma once
 
 #include <string>
@@ -31,7 +31,7 @@ inline std::string board_name(const ::testing::TestParamInfo<BoardCase>& info) {
   return info.param.name;
 }
 
-/// All of them; but sanitizers keep their shadow in the 40 bits of addresses that a discrete gfx8 reaches.
+/// All boards; sanitizers exclude discrete gfx8, whose 40 bits of addresses contain their shadow.
 inline std::vector<BoardCase> every_board() {
   std::vector<BoardCase> boards = {
       {"vega10", &gfx9::kFamily},

@@ -1,4 +1,4 @@
-// Nodes of boards as amdkfd describes them, for tests.
+// Nodes of boards as in amdkfd's topology, for tests.
 #pragma once
 
 #include <initializer_list>

@@ -24,10 +24,10 @@ namespace {
 constexpr uint64_t kPage = 4096;
 constexpr uint64_t kSdmaRingBytes = 64 * 1024;
 constexpr uint32_t kPm4Dwords = 1024;
-// Below the 2^40 that a discrete gfx8 reaches, above what programs use there.
+// Below the 2^40 limit of a discrete gfx8, above addresses that programs use.
 constexpr uint64_t kFirstAddress = 0x20'0000'0000;
 
-// Addresses of GPUs that live at the same time differ. The last one that goes leaves them all to the next.
+// Address ranges of concurrent GPUs differ. They are reset when the last GPU is destroyed.
 class Addresses {
  public:
   void join() {
@@ -140,7 +140,7 @@ void* VirtualGpu::reserve(uint64_t bytes) {
       reinterpret_cast<void*>((addresses.take(bytes + 2 * kAlignment) + kAlignment) & ~(kAlignment - 1));
   constexpr int kFlags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
   if (mmap(at, bytes, PROT_NONE, kFlags | MAP_FIXED_NOREPLACE, -1, 0) != at) {
-    // Sanitizers have their shadow there: anywhere, then.
+    // Sanitizers have their shadow there: uses any other addresses.
     void* const any = mmap(nullptr, bytes + kAlignment, PROT_NONE, kFlags, -1, 0);
     if (any == MAP_FAILED) throw std::runtime_error("no addresses left");
     keep(any, bytes + kAlignment);

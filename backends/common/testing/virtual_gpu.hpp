@@ -1,8 +1,9 @@
-// A GPU behind a driver transport, as far as tests of packets and kernels need one: memory that both sides
-// see, an AQL queue, a copy engine. The transport is the virtual GPU; nothing here knows that, and the device
-// is told everything that hardware would be told, sizes included.
+// A GPU with a driver transport, for tests of packets and kernels: shared memory, an AQL queue, a copy
+// engine. The transport is the virtual GPU, but the tests use it as hardware: the device receives everything
+// that hardware needs, sizes included.
 //
-// One thread. What fails throws std::runtime_error with the call that failed.
+// *Threads:* not thread-safe.
+// *Errors:* failures throw std::runtime_error with the failing call.
 #pragma once
 
 #include <atomic>
@@ -28,7 +29,7 @@ namespace rigel::gfx::testing {
 
 class VirtualGpu {
  public:
-  /// `board` as the virtual GPU's configuration names it; `family` knows its chip.
+  /// `board` is a name in the virtual GPU's configuration; `family` contains its chip.
   VirtualGpu(const std::string& board, const Family& family);
   ~VirtualGpu();
   VirtualGpu(const VirtualGpu&) = delete;
@@ -39,7 +40,7 @@ class VirtualGpu {
   const hsabe_node_t& node() const { return node_->get(); }
   Quirks quirks() const { return find_quirks(family_.quirks, facts_); }
 
-  /// Zeroed memory of whole pages that host and GPU have at the same address. Lives as long as the GPU.
+  /// Returns zeroed memory of whole pages, at the same address for host and GPU. Lives as long as the GPU.
   void* share(uint64_t bytes) { return share(bytes, bytes, 0); }
   template <class T>
   T* share_object() {
@@ -56,16 +57,15 @@ class VirtualGpu {
     return ops().ioctl(driver_, kfd_, request(number, size), argument);
   }
   uint32_t gpu_id() const { return gpu_id_; }
-  /// The same for what the driver does by itself: `more_flags` are KFD_MEM_ flags; the host has `bytes` of
+  /// The same with the driver's additions: `more_flags` are KFD_MEM_ flags; the host maps `bytes` of
   /// `mapped_bytes`.
   void* share(uint64_t mapped_bytes, uint64_t bytes, uint32_t more_flags);
-  /// Addresses without memory, and memory at some of them: a handle, by which the GPU loses it again.
+  /// Reserves addresses, and maps memory at some of them; the handle unmaps it from the GPU.
   void* reserve(uint64_t bytes);
   uint64_t share_at(void* address, uint64_t mapped_bytes, uint64_t bytes, uint32_t more_flags);
   void take_back(uint64_t handle);
-  /// The doorbell of a queue, by what CREATE_QUEUE returned.
+  /// Returns the doorbell of a queue, from CREATE_QUEUE's results.
   std::byte* doorbell(uint64_t offset, uint32_t queue_id);
-  /// How it is rung by a call.
   hsabe_bell_t bell(void* doorbell);
 
  private:
@@ -125,11 +125,11 @@ class VirtualAqlQueue {
 
   /// Writes a slot, its first dword last, and rings. Returns its index.
   uint64_t submit(const std::array<uint32_t, 16>& slot);
-  /// Runs PM4 from memory of the queue, as the generation takes it. False after ten seconds.
+  /// Runs PM4 from memory of the queue, in the generation's slot. Returns false after ten seconds.
   bool run_pm4(const std::vector<uint32_t>& words);
-  /// Launches a kernel in one dimension and waits until it ends. False after ten seconds or with an error.
+  /// Launches a one-dimensional kernel and waits for its end. Returns false after ten seconds or with an
+  /// error.
   bool launch(const void* descriptor, uint32_t work_items, uint32_t group_size, const void* arguments);
-  /// Launches without waiting.
   void launch_only(const void* descriptor, uint32_t work_items, uint32_t group_size, const void* arguments,
                    uint64_t completion);
 
@@ -152,9 +152,7 @@ class VirtualSdmaQueue {
   VirtualSdmaQueue(const VirtualSdmaQueue&) = delete;
 
   const SdmaEncoder& encoder() const { return encoder_; }
-  /// Writes words and rings.
   void submit(const std::vector<uint32_t>& words);
-  /// Whether all that was submitted has been read.
   bool drained() const;
 
  private:
@@ -162,13 +160,13 @@ class VirtualSdmaQueue {
   SdmaEncoder encoder_;
   SdmaRing indices_;
   std::byte* ring_;
-  uint64_t* pointers_;  // read, then write
+  uint64_t* pointers_;  // read index, then write index
   std::byte* doorbell_;
   uint32_t id_ = 0;
   uint64_t written_ = 0;
 };
 
-/// Waits for what the device brings about; false after ten seconds.
+/// Waits for an effect of the device; returns false after ten seconds.
 bool eventually(const std::function<bool()>& condition);
 
 }  // namespace rigel::gfx::testing

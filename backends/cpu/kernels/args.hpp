@@ -1,4 +1,4 @@
-// The kernel arguments of the sample kernels, as kernels and hosts both see them.
+// Arguments of the sample kernels, for kernels and hosts.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ struct SaxpyArgs {
   float* y;
 };
 
-/// c = a b, square matrices of `size` rows, a multiple of 16, row after row.
+/// c = a b, square matrices of `size` rows, a multiple of 16, in row-major order.
 struct SgemmArgs {
   const float* a;
   const float* b;
@@ -35,7 +35,7 @@ struct ReduceArgs {
 
 constexpr uint32_t kBins = 256;
 
-/// Adds how often each value occurs to bins[0..kBins).
+/// Adds the number of occurrences of each value to bins[0..kBins).
 struct HistogramArgs {
   const uint8_t* values;
   uint32_t* bins;

@@ -1,4 +1,4 @@
-// Counts in group memory, then adds to the bins that all work-groups share.
+// Counts in group memory, then adds to the bins of all work-groups.
 #include <hsa_cpu/kernel.hpp>
 
 #include "backends/cpu/kernels/args.hpp"

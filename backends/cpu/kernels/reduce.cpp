@@ -1,4 +1,4 @@
-// A sum by halves, with a barrier after each: what a GPU does, and what tests barriers here.
+// A sum by halves, with a barrier after each step, as on GPUs; tests barriers.
 #include <hsa_cpu/kernel.hpp>
 
 #include "backends/cpu/kernels/args.hpp"
@@ -15,8 +15,8 @@ struct Partial {
 
 HSA_CPU_KERNEL(reduce, samples::ReduceArgs, hsa_cpu::Size<kItems>, hsa_cpu::Shared<Partial>) {
   Partial& partial = group.shared();
-  // Items beyond the count add nothing. The last work-group may have fewer items than the sum has terms: what
-  // is left of it is 0 already, so leaving out those who would add it is right.
+  // Items beyond the count add nothing. The last work-group may have fewer items than the sum has terms; the
+  // missing terms are already 0.
   for (uint64_t& sum : partial.sums) sum = 0;
   group.for_each_below(args.count,
                        [&](auto item) { partial.sums[item.local_id(0)] = args.values[item.global_id(0)]; });

@@ -1,4 +1,4 @@
-// A matrix product as GPUs do it: each work-group computes a tile, over pairs of tiles kept in group memory.
+// A matrix product in tiles, as on GPUs: each work-group computes a tile from pairs of tiles in group memory.
 #include <hsa_cpu/kernel.hpp>
 
 #include "backends/cpu/kernels/args.hpp"

@@ -1,4 +1,4 @@
-// For benchmarks: a program on the CPU agent that uses the public API and nothing else. One thread.
+// For benchmarks: a program on the CPU agent that uses the public API only. Not thread-safe.
 #pragma once
 
 #include <fcntl.h>
@@ -22,7 +22,7 @@ inline void check(hsa_status_t status, const char* what) {
 }
 #define CHECK_HSA(call) ::rigel::cpu::testing::check(call, #call)
 
-/// The runtime, the first CPU agent, a queue and a completion signal, for as long as this lives.
+/// The runtime, the first CPU agent, a queue and a completion signal, while this lives.
 class Application {
   static void on_error(hsa_status_t status, hsa_queue_t*, void*) { check(status, "the queue"); }
 
@@ -66,8 +66,8 @@ class Application {
     executables_.push_back(executable);
   }
 
-  /// A dispatch of one work-item of the kernel `name` that counts `expect`ed packets down. Fields may be
-  /// changed before it is submitted.
+  /// Returns a dispatch of one work-item of the kernel `name` that decrements the completion signal. The
+  /// caller may change fields before it submits the packet.
   hsa_kernel_dispatch_packet_t packet(const std::string& name) const {
     hsa_kernel_dispatch_packet_t packet{};
     packet.header = HSA_PACKET_TYPE_KERNEL_DISPATCH << HSA_PACKET_HEADER_TYPE |

@@ -1,5 +1,5 @@
-// The least that a signal operation can be: an atomic operation behind a call through a table pointer, in a
-// library of its own, as the runtime is, so that a program's calls of the two cost the same.
+// Lower bound of a signal operation: an atomic operation called through a table pointer, in a separate
+// library like the runtime, so that a program's calls of the two cost the same.
 #pragma once
 
 #include <hsa/hsa.h>

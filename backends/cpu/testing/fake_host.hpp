@@ -1,6 +1,6 @@
-// The runtime's services for tests: real memory, signals on one condition variable, errors kept for asking.
+// The runtime's services for tests: real memory, signals on one condition variable, and stored errors.
 //
-// Any thread, as the backend ABI says. Owns nothing of the backend; must outlive its devices.
+// *Threads:* any thread, as in the backend ABI. *Lifetime:* must outlive the backend's devices.
 #pragma once
 
 #include <hsa/amd_hsa_signal.h>
@@ -79,13 +79,13 @@ class FakeHost {
     return found;
   }
 
-  /// Waits until `signal` is `value`. False after ten seconds.
+  /// Waits until `signal` is `value`. Returns false after ten seconds.
   bool wait_equal(uint64_t signal, int64_t value) {
     const hsabe_wait_t wait{signal, value, HSA_SIGNAL_CONDITION_EQ, 0};
     return wait_any(&wait, 1, 10'000'000'000, 0) == 0;
   }
 
-  /// The error of the queue with this cookie; waits for it up to ten seconds.
+  /// Returns the error of the queue with this cookie; waits for it up to ten seconds.
   std::optional<hsabe_status_t> wait_for_error(uint64_t cookie) {
     MutexLock lock(mutex_);
     const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
@@ -98,19 +98,18 @@ class FakeHost {
     const MutexLock lock(mutex_);
     return error_count_;
   }
-  /// What the backend has reported since it was last asked.
+  /// Returns and clears the backend's reports.
   std::string take_report() {
     const MutexLock lock(mutex_);
     return std::exchange(report_, {});
   }
-  /// What the backend has warned of since it was last asked, a line each.
+  /// Returns and clears the backend's warnings, one per line.
   std::string take_warnings() {
     const MutexLock lock(mutex_);
     return std::exchange(warnings_, {});
   }
   int live_signals() const { return live_signals_.load(); }
   int live_allocations() const { return live_allocations_.load(); }
-  /// Allocations fail from now on.
   std::atomic<bool> out_of_memory{false};
 
  private:
@@ -175,7 +174,7 @@ class FakeHost {
       [](void* self, const hsabe_wait_t* waits, uint32_t count, uint64_t timeout_ns, uint64_t spin_ns) {
         return of(self).wait_any(waits, count, timeout_ns, spin_ns);
       },
-      nullptr,  // the CPU watches no signals
+      nullptr,  // the CPU backend does not watch signals
       nullptr};
   hsabe_host_events_t events_{sizeof(hsabe_host_events_t),
                               [](void* self, uint64_t cookie, hsabe_status_t status) {
@@ -189,7 +188,7 @@ class FakeHost {
                                 const MutexLock lock(of(self).mutex_);
                                 of(self).report_ = hsabe::view(text);
                               },
-                              nullptr};  // the CPU has no scratch memory of queues
+                              nullptr};  // the CPU backend has no scratch memory
   hsabe_host_config_t config_{sizeof(hsabe_host_config_t),
                               [](void* self, hsabe_str_t key, int64_t fallback) {
                                 const auto found = of(self).options.find(hsabe::view(key));

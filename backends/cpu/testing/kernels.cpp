@@ -1,4 +1,4 @@
-// Kernels that show what the backend does with them.
+// Kernels that record how the backend runs them.
 #include "backends/cpu/testing/kernels.hpp"
 
 #include <math.h>
@@ -8,7 +8,7 @@ using namespace rigel::cpu::testing;
 
 HSA_CPU_KERNEL(empty, hsa_cpu::NoArgs) {}
 
-// As little as a work-group can do without being optimised away together with its loop.
+// Minimal work of a work-group that is not optimised away with its loop.
 HSA_CPU_KERNEL(nearly_empty, hsa_cpu::NoArgs) {
   asm volatile("" : : "r"(group.base(0)));
 }
@@ -69,7 +69,7 @@ HSA_CPU_KERNEL(reverse, ReverseArgs) {
   });
   group.for_each([&](auto item) {
     const size_t mirrored = group.size(0) - 1 - item.local_id(0);
-    // What the work-item kept across the barrier must still be its own.
+    // The work-item's values must survive the barrier.
     args.values[item.global_id(0)] = own[item] == copy[item.local_id(0)] ? copy[mirrored] : UINT32_MAX;
   });
   *args.dynamic_size = group.dynamic_shared_size();

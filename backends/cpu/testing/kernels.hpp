@@ -1,11 +1,10 @@
-// The kernel arguments of the kernels that only tests use.
+// Arguments of kernels for tests.
 #pragma once
 
 #include <cstdint>
 
 namespace rigel::cpu::testing {
 
-/// What a work-item of record_ids has seen.
 struct ItemRecord {
   uint32_t visits;
   uint32_t local[3];
@@ -30,7 +29,7 @@ struct WaitForFlagArgs {
   uint32_t* entered;
 };
 
-/// *next is counted up; order[what it was] = id.
+/// Increments *next; order[previous value] = id.
 struct AppendArgs {
   uint64_t* next;
   uint64_t* order;
@@ -43,17 +42,16 @@ struct ReverseArgs {
   uint64_t* dynamic_size;
 };
 
-/// Exponentials, by libm.
 struct ExponentialArgs {
   double* values;
 };
 
-/// Writes to memory behind the group segment.
+/// Writes past the end of the group segment.
 struct OverrunArgs {
   uint64_t bytes;
 };
 
-/// What the entry was given.
+/// Arguments of the entry.
 struct DispatchRecord {
   uint64_t packet_id;
   uint32_t dimensions;

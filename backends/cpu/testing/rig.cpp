@@ -13,7 +13,7 @@
 namespace rigel::cpu::testing {
 namespace {
 
-// A code object as the dynamic linker has it: where it lies, and what it defines.
+// A code object loaded by the dynamic linker: its addresses and symbols.
 struct View {
   hsabe_segment_t segment{};
   std::vector<std::string> names;

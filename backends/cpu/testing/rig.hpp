@@ -1,5 +1,5 @@
-// A device on a fake host, with code objects loaded by the dynamic linker in the place of the runtime's
-// loader, and queues to write packets to as an application does.
+// A device on a fake host, with code objects loaded by the dynamic linker instead of the runtime's loader,
+// and queues for packets of an application.
 #pragma once
 
 #include <hsa/amd_hsa_queue.h>
@@ -17,7 +17,6 @@
 
 namespace rigel::cpu::testing {
 
-/// The facts of a NUMA node that is always there.
 hsabe_node_t node_facts(uint32_t node_id = 0);
 
 std::vector<std::byte> read_file(const std::string& path);
@@ -35,10 +34,9 @@ class Rig {
 
   /// Loads the code object at `path` and returns its image's number.
   size_t load(const std::string& path);
-  /// The same, without a judgement of its outcome. *image is made by the backend.
+  /// The same, without expecting success. The backend creates *image.
   hsabe_status_t try_load(const std::string& path, void** image);
   void unload(size_t image);
-  /// The kernel object of `kernel`, or 0.
   uint64_t kernel(const std::string& kernel) const;
 
   FakeHost host;
@@ -53,7 +51,7 @@ class Rig {
   std::vector<Loaded> loaded_;
 };
 
-/// A packet without fields of its own, all bytes 0.
+/// A packet of any type, all bytes 0.
 union Packet {
   uint16_t header;
   hsa_kernel_dispatch_packet_t kernel;
@@ -64,14 +62,14 @@ union Packet {
   std::byte bytes[64];
 };
 
-/// A header for packets of `type`, with system scope fences and the barrier bit.
+/// Returns a header for packets of `type`, with system scope fences and the barrier bit.
 uint16_t header_of(hsa_packet_type_t type);
 
 struct Extent {
   uint32_t x = 1, y = 1, z = 1;
 };
 
-/// A dispatch of `kernel_object` over `grid` in work-groups of `group`.
+/// Returns a dispatch of `kernel_object` over `grid` in work-groups of `group`.
 Packet kernel_packet(uint64_t kernel_object, const void* args, Extent grid, Extent group = {},
                      uint64_t completion = 0);
 
@@ -91,14 +89,14 @@ class TestQueue {
     return static_cast<Packet*>(amd().hsa_queue.base_address)[index & (amd().hsa_queue.size - 1)];
   }
 
-  /// Reserves a slot, waiting until there is one.
+  /// Reserves a slot, and waits until it is free.
   uint64_t reserve();
   /// Writes the packet to the slot, its header last.
   void write(uint64_t index, const Packet& packet);
   void ring(uint64_t index);
-  /// All of it, from any thread. Returns the index.
+  /// Reserves, writes and rings, on any thread. Returns the index.
   uint64_t submit(const Packet& packet);
-  /// Submits with a completion signal of its own and waits. False when it does not complete.
+  /// Submits with a separate completion signal and waits. Returns false if it does not complete.
   bool run(Packet packet);
   bool run(uint64_t kernel_object, const void* args, Extent grid, Extent group = {}) {
     return run(kernel_packet(kernel_object, args, grid, group));
