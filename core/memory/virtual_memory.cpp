@@ -368,7 +368,7 @@ Status VirtualMemory::unmap(void* va, size_t size) {
   const auto mappings = mappings_of(address_of(va), size);
   // the range ends inside a mapping, or contains a gap
   if (!mappings) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
-  for (const auto mapping : *mappings) unmap_one(mapping);
+  for (const auto& mapping : *mappings) unmap_one(mapping);
   return HSA_STATUS_SUCCESS;
 }
 
@@ -391,7 +391,7 @@ Status VirtualMemory::apply(Mappings::iterator mapping, const Permissions& permi
 Status VirtualMemory::change_access(const std::vector<Mappings::iterator>& mappings,
                                     const std::vector<std::pair<size_t, hsa_access_permission_t>>& changes) {
   std::vector<Permissions> wanted;
-  for (const auto mapping : mappings) {
+  for (const auto& mapping : mappings) {
     Permissions& permissions = wanted.emplace_back(mapping->second.permissions);
     for (const auto& [agent, permission] : changes) permissions[agent] = permission;
   }
@@ -428,7 +428,7 @@ Status VirtualMemory::set_access(void* va, size_t size, const hsa_amd_memory_acc
     if (agent == nullptr) return HSA_STATUS_ERROR_INVALID_AGENT;
     const uint32_t permission = number_of(desc[i].permissions);
     if (permission > HSA_ACCESS_PERMISSION_RW) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
-    for (const auto mapping : *mappings) {
+    for (const auto& mapping : *mappings) {
       if (mapping->second.memory->heap->access(agents_, agent->facts) ==
           HSA_AMD_MEMORY_POOL_ACCESS_NEVER_ALLOWED) {
         return HSA_STATUS_ERROR_INVALID_AGENT;
@@ -468,7 +468,7 @@ std::optional<Status> VirtualMemory::allow_access(uintptr_t address, const hsa_a
   for (uint32_t i = 0; i < count; ++i) {
     const auto* agent = agents_.find(agents[i]);
     if (agent == nullptr) return HSA_STATUS_ERROR_INVALID_AGENT;
-    for (const auto each : mappings) {
+    for (const auto& each : mappings) {
       if (each->second.memory->heap->access(agents_, agent->facts) ==
           HSA_AMD_MEMORY_POOL_ACCESS_NEVER_ALLOWED) {
         return HSA_STATUS_ERROR_INVALID_ARGUMENT;
