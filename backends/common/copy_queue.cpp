@@ -41,7 +41,7 @@ std::unique_ptr<CopyQueue> CopyQueue::create(Device& device) {
   queue->created_ = true;
   void* const doorbell = host->driver->doorbell(host->self, create.doorbell_offset, create.queue_id);
   if (doorbell == nullptr) return nullptr;
-  queue->doorbell_ = Doorbell(device.family.doorbell, doorbell, bell_of(host, doorbell));
+  queue->doorbell_ = Doorbell(device.family.doorbell, doorbell, doorbell_call_of(host, doorbell));
   return queue;
 }
 
