@@ -286,7 +286,7 @@ hsabe_status_t CopyEngines::submit(const hsabe_copy_t& asked) {
 hsabe_status_t CopyEngines::submit_folded(const hsabe_copy_t& copy) {
   const CopyQueue* full = nullptr;
   uint64_t read = 0;
-  uint32_t pauses = 0;  // since `full` was last reached by the engine's reads
+  uint32_t pauses = 0;  // since the engine of `full` last made progress
   for (;;) {
     Result result = Result::kNotThisWay;
     {
