@@ -6,12 +6,13 @@
 
 namespace rigel::api {
 
-/// Returns the extension, if the library can be loaded and has the header's version; otherwise null. Each
-/// call tries to load it until it is found, by the dynamic linker's search path; it then stays loaded. Any
-/// thread.
+/// Returns the extension. Returns null if the library cannot be loaded or does not have the header's version.
+/// Each call searches for the library in the dynamic linker's path until a call has loaded it. The library
+/// then stays loaded. Any thread.
 const Extension* find_aqlprofile();
 
-/// In a forked child, while it has one thread: the next call tries to load it again.
+/// Forgets the library, so that the next find_aqlprofile() searches for it again. Call in a forked child,
+/// while it has one thread.
 void abandon_aqlprofile() noexcept;
 
 }  // namespace rigel::api

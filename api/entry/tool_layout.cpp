@@ -19,7 +19,7 @@ namespace {
 
 /// Names of a library and of its dependencies.
 struct Names {
-  std::vector<std::string_view> own;     // of its file, and DT_SONAME
+  std::vector<std::string_view> own;     // the file's name, and DT_SONAME
   std::vector<std::string_view> needed;  // DT_NEEDED
 };
 
@@ -27,7 +27,7 @@ Names names_of(void* handle) {
   Names names;
   const link_map* map = nullptr;
   if (::dlinfo(handle, RTLD_DI_LINKMAP, &map) != 0 || map->l_ld == nullptr) return names;
-  // glibc has relocated the address of the strings.
+  // glibc has already added the load address to DT_STRTAB's value.
   const char* strings = nullptr;
   for (const auto* entry = map->l_ld; entry->d_tag != DT_NULL; ++entry) {
     if (entry->d_tag == DT_STRTAB) strings = reinterpret_cast<const char*>(entry->d_un.d_ptr);
@@ -63,7 +63,7 @@ ToolLayout find_tool_layout(void* handle) {
       return {TableLayout::kCurrent, fmt::format("it needs {}, which ROCm has since version 6.2", library)};
     }
   }
-  // roctracer's interface got version 4 in ROCm 5.3.
+  // From ROCm 5.3 on, the file's name ends in ".so.4".
   constexpr std::string_view kOldTracer = "libroctracer64.so.1";
   if (std::find(names.needed.begin(), names.needed.end(), kOldTracer) != names.needed.end()) {
     return {TableLayout::kRocm5, fmt::format("it needs {}, which ROCm had until version 5.2", kOldTracer)};
