@@ -26,7 +26,7 @@ class Done {
   Done(const Done&) = delete;
   Done& operator=(const Done&) = delete;
   Signal* get() const { return signal_; }
-  /// A device reports failure as the negative of a status.
+  /// Waits for the copy and returns its status. If a copy fails, the device stores the negated status.
   Status wait() {
     const int64_t value = rigel::wait(*signal_, HSA_SIGNAL_CONDITION_LT, 1, kWaitForever, Spin::active());
     return value == 0 ? HSA_STATUS_SUCCESS : static_cast<Status>(-value);
@@ -96,14 +96,14 @@ Status AgentCopier::copy_box(const Box& box) {
   return half == HSA_STATUS_SUCCESS ? copy_box(second) : half;
 }
 
-// The application's memory may be in a pool without access for the device, or in no pool: the host then does
-// a part of the copy.
+// If the device cannot access the program's memory, the host copies it through the staging buffer, or pins it
+// for the device.
 Status AgentCopier::copy(void* destination, const void* source, size_t size) {
   auto* to = static_cast<unsigned char*>(destination);
   auto* from = static_cast<unsigned char*>(const_cast<void*>(source));
   auto read = memory_.reach(agent_.handle(), from, size);
   auto written = memory_.reach(agent_.handle(), to, size);
-  // Locked for other agents, and named by their address.
+  // The program may pass the address at which other agents access locked memory.
   if (!read) from = static_cast<unsigned char*>(memory_.host_address(from));
   if (!written) to = static_cast<unsigned char*>(memory_.host_address(to));
   const Placement at_source = memory_.locate(from, size), at_destination = memory_.locate(to, size);
@@ -132,8 +132,8 @@ Status AgentCopier::copy(void* destination, const void* source, size_t size) {
   return run(copy);
 }
 
-// Some host memory cannot be pinned: the driver already has ranges of the SVM API, and pinning would write to
-// memory that the program may only read, such as mapped files.
+// Copies host memory that cannot be pinned: ranges that the driver already manages for the SVM API, and
+// memory that the program may only read, such as mapped files, because pinning requires write access.
 Status AgentCopier::copy_unpinned(Status why, hsabe_copy_t& copy, void* destination, const void* source,
                                   bool to_device) {
   if (!MemoryManager::is_mapped(to_device ? source : destination, copy.width)) return why;

@@ -1,4 +1,4 @@
-// Functions of the API on agents that use several services.
+// Agent functions of the API that need several parts of the runtime.
 #include <hsa/hsa_ext_amd.h>
 #include <unistd.h>
 
@@ -16,10 +16,10 @@ uint64_t available_memory(const Agent& agent, Gpus* gpus, const MemoryManager& m
   if (agent.node().bus != HSABE_BUS_KFD) return memory.available(agent.handle());
   const KfdNode* node = gpus->find_node(agent.node().node_id);
   const auto available = gpus->kfd().available_memory(*gpus->kfd().gpu_of_node(node->number));
-  return available ? *available : node->local_bytes();  // an older kernel
+  return available ? *available : node->local_bytes();  // Older drivers do not report it.
 }
 
-/// Makes the agent's queue for copies and fills run a fill of its memory.
+/// Fills a block of the agent's memory, so that the agent's queue for copies and fills is ready for use.
 Status fill_something(hsa_agent_t agent, MemoryManager& memory, CopyEngine& copies) {
   struct Search {
     MemoryManager& memory;
@@ -35,7 +35,7 @@ Status fill_something(hsa_agent_t agent, MemoryManager& memory, CopyEngine& copi
     return HSA_STATUS_INFO_BREAK;
   };
   if (memory.agent_iterate_memory_pools(agent, take, &search) != HSA_STATUS_INFO_BREAK)
-    return HSA_STATUS_SUCCESS;  // without memory there is no fill
+    return HSA_STATUS_SUCCESS;  // The agent has no memory that programs can fill.
   constexpr size_t kWords = 16;
   void* block = nullptr;
   Status status = memory.memory_pool_allocate(search.pool, kWords * sizeof(uint32_t), 0, &block);

@@ -14,8 +14,8 @@
 // been replaced.
 //
 // *Threads:* any thread, between creation and destruction. A handle must be live; `load` does not check it.
-// Operations that write read the kind, which shares the value's cache line. They leave a destroyed signal or
-// a doorbell unchanged and log an error.
+// Operations that write check the kind first, which is in the value's cache line. A store to a doorbell rings
+// it. All other writes leave a destroyed signal or a doorbell unchanged and log an error.
 // *Memory order:* the template argument orders the value, as in std::atomic. HSA's scacquire and screlease
 // are acquire and release here, as in other HSA runtimes: store_screlease followed by load_scacquire of
 // another signal is not a full fence.
@@ -40,13 +40,15 @@
 // runs the full fence.
 //
 // *Devices* change a value without reading `attention`, and then interrupt. One of the waiting threads sleeps
-// in the driver (SignalHooks); when it returns, it calls `notify` for each signal that has waiters. The
-// driver keeps an interrupt that finds no waiter for the next one. With D1 (value = v) and D2 (interrupt) as
-// the signaller, a wake-up is lost only if W3 misses D1 and the thread that takes the interrupt misses W1. If
-// W3 misses D1, W1 precedes D1 and therefore D2, and the thread that takes the interrupt checks the waiters
-// after that. This thread has the duty until it has checked them, and no other thread is in the driver until
-// then, so no thread can take an interrupt and leave (core/driver/event_duty.hpp;
-// event_duty_protocol_test.cpp enumerates it). Waiters of kSignalSilent signals poll.
+// in the driver (SignalHooks); when it returns, it calls `notify` for each signal that has waiters. If no
+// thread sleeps in the driver, the driver keeps the interrupt for the next thread that does.
+//
+// A device has two steps: D1 (value = v) and D2 (interrupt). A wake-up is lost only if W3 misses D1 and the
+// thread that takes the interrupt misses W1. If W3 misses D1, W1 precedes D1 and therefore D2. The thread
+// that takes the interrupt checks the waiters after D2, so it finds the node of W1. It is the event leader
+// until it has checked them. Until then no other thread is in the driver, so no thread can take an interrupt
+// without checking the waiters (core/driver/event_duty.hpp; event_duty_protocol_test.cpp enumerates it).
+// Waiters of kSignalSilent signals poll.
 //
 // docs/internals/waiting.md lists the steps of a wait.
 #pragma once
@@ -74,22 +76,22 @@ enum SignalAttributes : uint32_t {
   kSignalIpc = HSA_AMD_SIGNAL_IPC,
   kSignalApiAttributes = kSignalGpuOnly | kSignalIpc,
 
-  /// The value may change without a call of `notify`: waiters poll, at most every millisecond.
+  /// The value may change without a call of `notify`. Waiters poll it (poll_interval.hpp).
   kSignalSilent = 1u << 16,
-  /// SignalHooks receive the start and the end of waiting.
+  /// Devices change the signal. SignalHooks are called when waiting starts and ends.
   kSignalHooked = 1u << 17,
   /// An *exception signal*: devices change it rarely and the runtime waits for it permanently. It has a
   /// dedicated interrupt.
   kSignalException = 1u << 21,
   /// A doorbell whose ring is mapped write-combining: ringing it starts with a store fence.
   kSignalRingIsWriteCombined = 1u << 18,
-  /// A legacy doorbell that takes a position in dwords, of a ring that is mapped twice in a row, instead of
-  /// the packet index.
+  /// A legacy doorbell that takes a position in the ring, in dwords, instead of the packet index. The ring is
+  /// mapped twice in a row.
   kSignalDoorbellInDwords = 1u << 19,
   /// A doorbell that is rung by a *doorbell call*, a call of `doorbell_call`, which orders memory itself.
   kSignalDoorbellIsCalled = 1u << 22,
-  /// A doorbell, which is destroyed with its queue. Doorbells of software queues do not differ from other
-  /// signals otherwise.
+  /// A doorbell, which is destroyed with its queue. The doorbell of a software queue is otherwise an
+  /// ordinary signal.
   kSignalOfQueue = 1u << 23,
 };
 
@@ -118,14 +120,16 @@ class alignas(128) Signal {
 
   // --- Private to the runtime (64 bytes) ---
 
-  /// Device clock ticks of the asynchronous copy that completes this signal. Each is at the start of a
-  /// 32-byte block, as time-stamp packets of copy engines require. For a kSignalDoorbellIsCalled doorbell:
-  /// the function and context of the doorbell call.
+  /// copy_start_ts and copy_end_ts are device clock ticks of the asynchronous copy that completes this
+  /// signal. Each is at the start of a 32-byte block, as time-stamp packets of copy engines require. In a
+  /// doorbell with kSignalDoorbellIsCalled, doorbell_call and doorbell_context have the place of the two time
+  /// stamps.
   union {
     volatile uint64_t copy_start_ts;
     void (*doorbell_call)(void* context, uint64_t value);
   };
-  /// Not zero: a change of the value must take the slow path. The only additional read of a signaller.
+  /// If it is not zero, a change of the value must take the slow path. The fast path reads no other
+  /// member for notification.
   std::atomic<uint32_t> attention;
   /// Guards `waiters`, the nodes in it, and the kWaiters bit.
   WakeLock wake_lock;
@@ -260,8 +264,8 @@ class alignas(128) Signal {
   }
 
   /// Reads the value and posts every waiter and handler whose condition it satisfies. For changes by a device
-  /// or through a pointer. Any thread, also after destruction of the signal. Only the current value counts:
-  /// the caller's value may have been an earlier signal's.
+  /// or through a pointer. Any thread, also after destruction of the signal: a newer signal at this address
+  /// is then notified, with its own value.
   [[gnu::cold]] void notify() noexcept;
   /// Does the same in this process only, for changes by another process.
   [[gnu::cold]] void notify_here() noexcept;
@@ -310,20 +314,23 @@ static_assert(std::atomic_ref<int64_t>::is_always_lock_free);
 
 /// Callbacks of the driver layer for signals that devices change (kSignalHooked).
 struct SignalHooks {
-  /// The first waiter or handler has been linked, before its last read of the value; the last one has been
-  /// unlinked. Called under the signal's wake lock: must be short and must not access signals.
+  // The first two are called under the signal's wake lock: they must be short and must not access signals.
+
+  /// The signal's first waiter has been linked and has not read the value for the last time yet.
   void (*waiting_began)(Signal& signal) noexcept;
+  /// The signal's last waiter has been unlinked.
   void (*waiting_ended)(Signal& signal) noexcept;
 
   // The other callbacks are called without a lock of signals and do not concern exception signals.
 
-  /// A handler, or a thread that sleeps with a timeout, has been linked. It does not call `sleep`.
+  /// A waiter that will not call `sleep` has been linked: a handler, or a thread that sleeps with a timeout.
   void (*watch)() noexcept;
   /// Sleeps until the sleeper's parker is released. Called after the last read of the value.
   void (*sleep)(DeviceSleeper& sleeper) noexcept;
   /// Called after each `sleep`, when the sleeper is unlinked from all signals.
   void (*awake)(DeviceSleeper& sleeper) noexcept;
-  /// Wakes the thread in the driver because its parker has been released: Parker::Wake::kInDriver.
+  /// Wakes the thread that sleeps in the driver. Called after its parker has been released
+  /// (Parker::Wake::kInDriver).
   void (*wake_in_driver)() noexcept;
 };
 
