@@ -30,7 +30,7 @@ SaveArea save_area(const Family& family, const Chip& chip, const NodeFacts& fact
       uint64_t{chip.vgpr_bytes_per_cu} + kSgprBytesPerCu + kLdsBytesPerCu + kHardwareRegisterBytesPerCu;
   uint64_t total = stack + align_up(cus * per_cu, kPage);
 
-  // If the kernel reports the size, it matches its check.
+  // If amdkfd reports the sizes, it checks those of each queue against them.
   if (facts.control_stack_bytes != 0) stack = facts.control_stack_bytes;
   if (facts.save_area_bytes != 0) total = facts.save_area_bytes;
 

@@ -15,14 +15,14 @@
 namespace rigel::gfx {
 
 constexpr uint64_t kScratchUnit = 1024;                    ///< granularity of a wave's scratch
-constexpr uint64_t kScratchWaveMax = 8191 * kScratchUnit;  ///< 13 bits
-constexpr uint32_t kScratchWavesMax = 4095;                ///< 12 bits
+constexpr uint64_t kScratchWaveMax = 8191 * kScratchUnit;  ///< 13 bits of COMPUTE_TMPRING_SIZE
+constexpr uint32_t kScratchWavesMax = 4095;                ///< 12 bits of COMPUTE_TMPRING_SIZE
 
 struct ScratchDevice {
   uint32_t compute_units = 0;
-  uint32_t engines = 1;  ///< shader arrays: they receive work-groups in turn
+  uint32_t engines = 1;  ///< shader arrays, which receive work-groups round-robin
   uint32_t slots_per_cu = 0;
-  bool interleaves = false;  ///< gfx10: an engine receives small work-groups in runs
+  bool interleaves = false;  ///< gfx10: an engine receives several small work-groups at a time
 
   /// Slots, including those that an asymmetric harvest leaves unused.
   uint32_t slots() const { return (compute_units + engines - 1) / engines * engines * slots_per_cu; }
@@ -38,7 +38,7 @@ struct ScratchDispatch {
 };
 
 struct ScratchNeed {
-  uint64_t lane_bytes = 0;  ///< rounded up so that a wave's are whole granules
+  uint64_t lane_bytes = 0;  ///< rounded up so that wave_bytes is a multiple of kScratchUnit
   uint64_t wave_bytes = 0;
   uint32_t waves_per_group = 0;
   uint32_t device_waves = 0;    ///< slots of the device
@@ -50,9 +50,10 @@ struct ScratchNeed {
 /// Returns nothing if a wave would need more than the hardware's maximum.
 std::optional<ScratchNeed> scratch_need(const ScratchDevice& device, const ScratchDispatch& dispatch);
 
-/// With less memory, fewer waves run concurrently: returns the next smaller number below `waves` with which
-/// this dispatch makes progress, or 0. Keeps whole work-groups on each compute unit while possible, then
-/// fewer on each engine, down to one work-group: every engine has the same share of the slots.
+/// Returns the next number of concurrent waves to try if there is no memory for `waves`, or 0 if the dispatch
+/// would make no progress with fewer. First removes whole work-groups from every compute unit. At one
+/// work-group per compute unit or less, removes one wave at a time from every engine, down to one work-group
+/// per engine. Every engine has the same share of the slots.
 uint32_t fewer_scratch_waves(const ScratchDevice& device, const ScratchNeed& need, uint32_t waves);
 
 /// Returns how many of `waves` can reach their scratch with 32 bits: the offset in a scalar register, and the
@@ -73,8 +74,8 @@ ScratchResource scratch_resource_gfx10(const ScratchMemory& memory);
 /// COMPUTE_TMPRING_SIZE: the number of waves, and the size for each. 0 without memory.
 uint32_t tmpring_size(const ScratchDevice& device, const ScratchMemory& memory);
 
-/// Stores the memory to the queue's structure; the queue must be idle. `location` is the base of flat
-/// scratch: the address, or (gfx8) the offset from the pool of SET_SCRATCH_BACKING_VA.
+/// Writes the scratch fields of `queue`, which must be idle. `location` is the base of flat scratch: the
+/// address, or on gfx8 the offset from the base that SET_SCRATCH_BACKING_VA has set.
 void set_scratch(amd_queue_t& queue, const ScratchMemory& memory, const ScratchResource& resource,
                  uint32_t tmpring, uint64_t location);
 

@@ -7,8 +7,8 @@
 
 namespace rigel::cpu {
 
-/// A work-item is a lane of a compiler-chosen vector, without cross-lane operations: for programs, a
-/// wavefront has one work-item.
+/// The compiler chooses how many work-items it combines in a vector, and there are no cross-lane operations.
+/// Therefore programs see wavefronts of one work-item.
 constexpr uint32_t kWavefrontSize = 1;
 constexpr uint32_t kWorkgroupMaxSize = 4096;
 /// Product of all three dimensions; leaves room for a counter that overshoots.

@@ -34,6 +34,8 @@ class CodeStore {
   explicit CodeStore(const hsabe_host_t* host);
   ~CodeStore();
 
+  /// Returns 0 if the device cannot execute the code, otherwise a rank: code that uses more features of the
+  /// CPU has a higher one.
   uint32_t accepts(const hsabe_code_target_t& target) const;
   hsabe_status_t resolve(std::string_view name, uint64_t* address) const;
   hsabe_status_t load(const hsabe_segment_t& segment, const hsabe_code_symbol_t* symbols,

@@ -31,7 +31,8 @@ inline std::string board_name(const ::testing::TestParamInfo<BoardCase>& info) {
   return info.param.name;
 }
 
-/// All boards; sanitizers exclude discrete gfx8, whose 40 bits of addresses contain their shadow.
+/// Returns all boards. In a sanitizer build, omits discrete gfx8 boards: these address 40 bits, and the
+/// sanitizer's shadow memory is in that range.
 inline std::vector<BoardCase> every_board() {
   std::vector<BoardCase> boards = {
       {"vega10", &gfx9::kFamily},
