@@ -54,7 +54,7 @@ void Waits::begin(Wait wait) {
 std::vector<uint64_t> Waits::end() {
   const uint64_t thread = thread_number();
   const rigel::MutexLock lock(mutex_);
-  // The last one is the innermost, if a callback waits during a wait of the same thread.
+  // A callback may wait during a wait of its thread. The thread's last entry is the innermost wait.
   const auto found =
       std::find_if(waits_.rbegin(), waits_.rend(), [&](const Wait& wait) { return wait.thread == thread; });
   if (found == waits_.rend()) return {};
