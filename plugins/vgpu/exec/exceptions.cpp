@@ -20,7 +20,8 @@ namespace {
 using namespace exception;
 
 /// Sets the host's rounding mode during its lifetime and records the exceptions. Denormal results are kept or
-/// flushed, denormal sources are kept. Operations must be volatile, so that they stay in the scope.
+/// flushed, denormal sources are kept. Operands and results must be volatile: otherwise the compiler may move
+/// the operation out of the object's lifetime.
 class HostRounding {
  public:
   HostRounding(uint32_t round, bool keep_results)
@@ -165,7 +166,8 @@ Rounded rounded(Format to, double x, bool is_truncated, const Mode& mode) {
   const int rounded_exponent = exponent + (kept == 2 * normal ? 1 : 0), least = 2 - to.bias();
   if (rounded_exponent < least) {  // tiny
     kept = without(52 - to.fraction + least - exponent);
-    // Handlers flush halves after rounding; the host flushes all tiny singles.
+    // Handlers flush halves that are denormal after rounding. The host also flushes singles that are rounded
+    // up to the smallest normal number.
     const bool flushes = !mode.keep_results && (kept < normal || to == kSingle);
     if (flushes) return {with_sign(0), kUnderflow | kInexact};
     return {with_sign(std::ldexp(static_cast<double>(kept), least - 1 - to.fraction)),
@@ -338,7 +340,7 @@ uint32_t raised_by(const ExceptionRule& rule, const LaneSources& sources, uint32
   const bool is_legacy = rule.raises == Raises::kLegacyProduct || rule.raises == Raises::kLegacyFused ||
                          rule.raises == Raises::kLegacyMultiplyAdd;
   if (is_legacy && (s[0].is_zero() || s[1].is_zero())) {
-    // Only the addend counts.
+    // The product is zero, even if a factor is a NaN. Only the addend counts.
     any_nan = count == 3 && s[2].is_nan();
     any_signaling = count == 3 && s[2].is_signaling();
     any_denormal = count == 3 && s[2].is_denormal();

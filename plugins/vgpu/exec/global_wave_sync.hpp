@@ -2,7 +2,7 @@
 // them. There is one object per GPU and process. Its state outlives dispatches, because one kernel
 // initialises a resource and another uses it.
 //
-// Threads: any worker. No function blocks: a wave that must wait gives up its time slice and asks again.
+// Threads: any worker. No function blocks: a wave that must wait ends its time slice and calls again later.
 // Memory order: a wave that passes a barrier sees all stores that precede the arrivals.
 #pragma once
 
@@ -17,14 +17,15 @@ class GlobalWaveSync {
  public:
   static constexpr uint32_t kResources = 64;
 
-  /// ds_gws_init: sets the number of arrivals before the last one of a barrier, or the value of a semaphore.
+  /// ds_gws_init: sets the number of waves of a barrier minus one, or the value of a semaphore.
   void init(uint32_t resource, uint32_t count) {
     const MutexLock lock(mutex_);
     at(resource).count = count;
   }
 
-  /// ds_gws_barrier: arrives. Returns 0 for the last arrival, which starts the next round with `count`.
-  /// Otherwise returns the round for passed().
+  /// ds_gws_barrier: counts the arrival of a wave. Returns 0 if it is the last one of the round; the next
+  /// round then starts and has `count` + 1 arrivals. Otherwise returns the round, with which the wave calls
+  /// passed().
   uint64_t arrive(uint32_t resource, uint32_t count) {
     const MutexLock lock(mutex_);
     Resource& r = at(resource);
@@ -49,8 +50,8 @@ class GlobalWaveSync {
     at(resource).count += count;
   }
 
-  /// ds_gws_sema_p: decrements the semaphore and returns true, or returns false if it is 0. `waits` is the
-  /// caller's record of whether the wave is counted as waiting.
+  /// ds_gws_sema_p: decrements the semaphore and returns true, or returns false if it is 0. `waits`: whether
+  /// the wave is counted as waiting. The caller keeps it for the next call by the same wave; initially false.
   bool take(uint32_t resource, bool& waits) {
     const MutexLock lock(mutex_);
     Resource& r = at(resource);

@@ -225,9 +225,10 @@ bool takes_traps(const Wave& wave, const Core::TrapHandler& handler) {
   return handler.code_va != 0 && (wave.status & (kTrapEnable | kPrivileged)) == kTrapEnable;
 }
 
-// imm: instructions since the start of the block. TTMP registers to write: dst: TTMP0; dst2: STATUS;
-// src[0].constant: address of the handler's data. On hardware, amdkfd's first-level handler leaves them there
-// for the program's handler. `flags`: bits of TTMP1 besides the address. Returns the handler's code.
+// Writes the TTMP registers and returns the handler's code. Offsets of the registers: dst: TTMP0 and TTMP1,
+// which receive `pc`; dst2: the one for STATUS; src[0].constant: the one for the address of the handler's
+// data. On hardware, amdkfd's first-level handler writes the last two for the program's handler. imm:
+// instructions since the start of the block. `flags`: bits of TTMP1 besides the address.
 const MicroOp* enter_trap_handler(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec,
                                   const Core::TrapHandler& handler, u64 pc, u32 flags) {
   at<u32>(registers, op->dst) = static_cast<u32>(pc);
@@ -247,9 +248,9 @@ void place_trap_registers(MicroOp& op, const LoweringContext& context) {
   op.src[0].constant = op.dst + trap.data * 4u;
 }
 
-// aux: trap number. If traps are disabled it does nothing (manuals of RDNA3 and later; the older ones imply
-// it for STATUS). Without a handler of the program it does nothing either, as amdkfd's handler continues
-// after it. The manuals do not define a trap in a trap handler.
+// s_trap. aux: trap number. Does nothing if STATUS.TRAP_EN is 0: the manuals of RDNA3 and later specify this,
+// the older ones imply it. Does nothing if the program has no trap handler, because amdkfd's handler
+// continues after the instruction. In a trap handler, which the manuals do not define, stops the wave.
 void trap(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
   const Core::TrapHandler handler = wave->core->trap_handler();
   if ((wave->status & kPrivileged) != 0) {
@@ -270,8 +271,9 @@ void trap(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
   RIGEL_NEXT_BLOCK(next, wave, registers, exec);
 }
 
-// aux: bytes of the instruction that was executed. The trap has no number. The saved address is that of the
-// next instruction; PC_REWIND is the length of this one.
+// Enters the trap handler if the preceding instruction has raised an enabled exception. aux: its size in
+// bytes. TTMP1 has no trap number. The saved address is that of the next instruction; PC_REWIND is the size
+// in dwords.
 void exception_trap(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
   if (wave->raised != 0) [[unlikely]] {
     wave->raised = 0;
@@ -293,8 +295,7 @@ void return_from_trap(const MicroOp* op, Wave* wave, std::byte* registers, uint6
     wave->stop = Stop::kHalt;
     RIGEL_LEAVE(next, wave);
   }
-  if (slice_is_over(wave))
-    RIGEL_LEAVE(next, wave);  // A handler may return to the instruction that has trapped.
+  if (slice_is_over(wave)) RIGEL_LEAVE(next, wave);  // Handlers may return to the same trap endlessly.
   RIGEL_NEXT_BLOCK(next, wave, registers, exec);
 }
 

@@ -1,4 +1,4 @@
-// The default shader cores of a process: Scheduler, with the properties of a board.
+// Creates the default shader cores of a virtual GPU: a Scheduler with the properties of the GPU's board.
 #pragma once
 
 #include <memory>

@@ -4,7 +4,7 @@
 // be decoded or executed becomes a micro-operation that stops the wave when it is executed.
 //
 // Stale code: a program may free a kernel and load another one to the same address. Therefore the translated
-// bytes are compared with memory before each dispatch (is_current()). Mostly they are a few cache lines.
+// bytes are compared with memory before each dispatch (is_current()). Most kernels have a few cache lines.
 //
 // Threads: find functions and follow(): any worker inside a translation scope. They take a lock if code must
 // be translated. They do not compile or read files; prepare() and supply() do, outside of translation scopes
@@ -45,7 +45,7 @@ struct CodeKey {
   SimdLevel level = SimdLevel::kBaseline;
   /// Each instruction calls the tracer before it is executed.
   bool traced = false;
-  /// When the whole kernel is compiled (plugins/vgpu/compiler).
+  /// Specifies when the whole kernel is compiled (plugins/vgpu/compiler).
   Compilation compilation = Compilation::kNone;
   bool as_large = false;  ///< See compiler::Request::as_large
   analysis::Yields yields = analysis::Yields::kNone;
@@ -95,7 +95,7 @@ class TranslatedCode {
       return {compiled->expected, true};
     return {compiled->entry};
   }
-  /// Sets the shape of most work-groups, for which code has a fast entry point. Call before begin().
+  /// Sets the shape of most work-groups. Compiled code has a fast entry point for it. Call before begin().
   void expect(std::shared_ptr<const GroupShape> shape);
   /// Provides compiled code for `variant` before waves start: compiles the kernel with
   /// Compilation::kBeforehand, otherwise loads it if it is cached on disk. Waits for compiler and files: call
@@ -104,9 +104,9 @@ class TranslatedCode {
   /// As prepare(), for functions that waves have called for the first time.
   void supply();
   bool has_to_supply() const { return has_new_functions_.load(std::memory_order_relaxed); }
-  /// Whether a wave must leave, so that supply() can be called before it continues.
+  /// Whether a wave must return to the scheduler, so that supply() can run before the wave continues.
   bool waits_for_supply() const { return key_.compilation == Compilation::kBeforehand && has_to_supply(); }
-  /// Wave instructions after which a kernel is hot. Interpreting them takes as long as compiling.
+  /// Wave instructions after which a kernel is hot. Interpreting them takes as long as compiling the kernel.
   static constexpr uint64_t kHot = 1'000'000;
   /// Counts executed instructions. Returns true if compile_aside() is due: the kernel has just become hot, or
   /// a hot kernel has called a function for the first time. Threads: any.
@@ -115,9 +115,9 @@ class TranslatedCode {
     const uint64_t before = executed_.fetch_add(instructions, std::memory_order_relaxed);
     return before + instructions >= kHot && (before < kHot || has_functions_.load(std::memory_order_relaxed));
   }
-  /// Compiles the kernel, and the functions that it has called, on another thread. Then waves enter compiled
-  /// code where they start, call and return, and at a loop header after each time slice (go_on_compiled()).
-  /// Call inside a translation scope.
+  /// Compiles the kernel, and the functions that it has called, on another thread. After that, waves enter
+  /// compiled code at their start, at calls and at returns. A wave whose time slice ends at a loop header
+  /// enters it there (go_on_compiled()). Call inside a translation scope.
   static void compile_aside(const std::shared_ptr<TranslatedCode>& code, uint32_t variant);
   bool is_compiled() const { return compiled_.load(std::memory_order_acquire) != nullptr; }
   /// Whether the kernel or a function that it calls is compiled.
@@ -134,9 +134,10 @@ class TranslatedCode {
   /// Whether memory still contains the code that was translated.
   bool is_current();
 
-  /// For s_icache_inv: if the code in memory has changed, find_code() translates the new code from now on.
+  /// For s_icache_inv: if the code in memory has changed, creates a successor. find_code() then uses the
+  /// successor, which translates the new code.
   void renew();
-  /// Returns the last successor that renew() has created, or this object.
+  /// Returns the newest successor that renew() has created, or this object.
   TranslatedCode& newest();
 
  private:
@@ -156,7 +157,7 @@ class TranslatedCode {
   const Block* find_or_translate(uint64_t pc, uint32_t variant);
   const Block& block_at(uint64_t pc, uint32_t variant);
   void add_function(const Block& block);
-  /// Calls survey() once and sets what follows from it.
+  /// At the first call, sets common_variant_ and may_yield_ from survey().
   void ensure_surveyed() RIGEL_REQUIRES(mutex_);
   // Compiles or loads the kernel or function at target.pc. Call outside of translation scopes.
   void supply(const BlockKey& target) RIGEL_REQUIRES(supplying_);
@@ -178,7 +179,8 @@ class TranslatedCode {
     bool calls = false;
   };
   Survey survey() const;
-  /// Returns a warning about the first instruction of a translation that names a missing register.
+  /// Returns a warning about the first instruction of a translation that accesses a register which the kernel
+  /// has not allocated.
   std::string describe_missing_register(const Translation& translation) const;
   /// Finds the yield points in the code that is reachable from `pc`, once for each `pc`.
   void find_yields(uint64_t pc) RIGEL_REQUIRES(mutex_);
@@ -220,12 +222,12 @@ class TranslatedCode {
   };
   std::shared_ptr<const GroupShape> shape_ RIGEL_GUARDED_BY(mutex_);
   std::vector<std::shared_ptr<Compiled>> all_compiled_ RIGEL_GUARDED_BY(mutex_);  // the kernel and functions
-  std::vector<std::weak_ptr<Compiled>> planned_ RIGEL_GUARDED_BY(mutex_);  // those, and those in progress
+  std::vector<std::weak_ptr<Compiled>> planned_ RIGEL_GUARDED_BY(mutex_);  // also compilations in progress
   std::unordered_map<BlockKey, const MicroOp*, Hash> compiled_entries_ RIGEL_GUARDED_BY(mutex_);
   bool is_planned_ RIGEL_GUARDED_BY(mutex_) = false;              // Compiling the kernel has started.
-  std::vector<BlockKey> functions_ RIGEL_GUARDED_BY(mutex_);      // called, to be compiled
+  std::vector<BlockKey> functions_ RIGEL_GUARDED_BY(mutex_);      // called, not yet given to the compiler
   std::vector<BlockKey> new_functions_ RIGEL_GUARDED_BY(mutex_);  // called since the last supply()
-  std::vector<uint32_t> prepared_ RIGEL_GUARDED_BY(mutex_);       // variants
+  std::vector<uint32_t> prepared_ RIGEL_GUARDED_BY(mutex_);       // variants of prepare()
   std::string why_not_compiled_ RIGEL_GUARDED_BY(mutex_);
   std::atomic<const Compiled*> compiled_{nullptr};  // the kernel
   std::atomic<bool> has_compiled_{false};           // the kernel or a function

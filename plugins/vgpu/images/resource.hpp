@@ -1,8 +1,8 @@
 // Decoded image resource and sampler words (T# and S# of the ISA manuals).
 //
 // Sources: AMD's ISA manuals (GCN 3, Vega, RDNA, RDNA 2), chapters "Image resource" and "Sampler resource";
-// Mesa's register databases (gfx8.json, gfx9.json, gfx10.json, gfx103.json); the words that ROCr's images
-// and backends/gfx*/image.cpp contain.
+// Mesa's register databases (gfx8.json, gfx9.json, gfx10.json, gfx103.json); the words that ROCr and
+// backends/gfx*/image.cpp write for images.
 //
 // Threads: any; pure functions.
 #pragma once
@@ -25,15 +25,15 @@ struct Resource {
   bool is_null = false;  ///< Not an image: loads return 0, stores do nothing.
   ResourceType type = ResourceType::k2D;
   Surface surface;
-  std::optional<TiledLayout> tiled;  ///< Empty: the surface is stored in rows.
+  std::optional<TiledLayout> tiled;  ///< Empty: the surface is linear.
   TexelFormat format;
-  uint8_t select[4] = {4, 5, 6, 7};  ///< DST_SEL: 0, 1, or components 4 … 7 of memory.
+  uint8_t select[4] = {4, 5, 6, 7};  ///< DST_SEL: 0 and 1 are constants, 4 to 7 the components in memory.
   uint8_t first_level = 0, last_level = 0;
   uint32_t min_lod = 0;                      ///< MIN_LOD, in 1/256 of a level.
-  uint32_t first_layer = 0, last_layer = 0;  ///< Unless the resource is a volume.
-  /// Component (red, green, blue, alpha) of a border colour at each position in memory order. gfx8 has
-  /// border colours in the order of the result.
+  uint32_t first_layer = 0, last_layer = 0;  ///< Not used for volumes.
+  /// For each component in memory: the component of the border colour (0: red … 3: alpha) that replaces it.
   uint8_t border_order[4] = {0, 1, 2, 3};
+  /// gfx8: DST_SEL does not reorder the components of a border colour.
   bool border_in_result_order = false;
 
   bool is_array() const { return type == ResourceType::k1DArray || type == ResourceType::k2DArray; }
@@ -41,7 +41,7 @@ struct Resource {
   bool is_cube() const { return type == ResourceType::kCube; }
   bool has_height() const { return type != ResourceType::k1D && type != ResourceType::k1DArray; }
 
-  /// Extents of a level, counted from first_level. Texels and coordinates are within them.
+  /// Extents of a level in texels. `level` is relative to first_level.
   uint32_t width(uint32_t level) const { return extent(surface.width, level); }
   uint32_t height(uint32_t level) const { return has_height() ? extent(surface.height, level) : 1; }
   uint32_t depth(uint32_t level) const {
@@ -60,7 +60,7 @@ struct Resource {
 };
 
 /// Decodes `words`. Returns an empty text, or why image instructions cannot use the resource. `resource`
-/// refers to `tiling`.
+/// keeps the pointer `tiling`.
 std::string_view decode_resource(std::span<const uint32_t, 8> words, Generation generation,
                                  const TilingConfig* tiling, Resource& resource);
 

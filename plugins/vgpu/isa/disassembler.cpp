@@ -95,7 +95,7 @@ std::string_view Writer::suffix() const {
   }
 }
 
-/// Source modifiers surround the operand.
+/// Prints source `i` with its modifiers around it.
 void Writer::source(size_t i) {
   const bool negated =
       ((in_.neg >> i) & 1) != 0 && (in_.encoding != Encoding::kVop3p || shape_.has(flag::kMix));
@@ -105,7 +105,7 @@ void Writer::source(size_t i) {
   const bool constant =
       value.code == code::kLiteral || (value.code >= code::kZero && value.code <= code::kInv2Pi &&
                                        (value.code <= 208 || value.code >= code::kHalf));
-  const bool as_function = negated && !absolute && constant;  // "-1" would be another constant.
+  const bool as_function = negated && !absolute && constant;  // "-1" is another constant than "neg(1)".
   separate();
   if (negated) text_ += as_function ? "neg(" : "-";
   if (absolute) text_ += '|';
@@ -321,7 +321,7 @@ void Writer::smem() {
   const bool both = in_.soffset.exists() && in_.offen;
   if (both) text_ += " offset:";
   if (!in_.soffset.exists() && in_.offset == 0 && target_.major == 10) {
-    text_ += "null";  // LLVM's choice of two readings of these bits.
+    text_ += "null";  // The bits also mean an offset of 0; LLVM prints null.
   } else if (both || !in_.soffset.exists()) {
     append_hex(text_, in_.offset);
   }

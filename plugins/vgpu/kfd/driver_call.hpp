@@ -15,8 +15,8 @@ namespace rigel::vgpu {
 
 class DriverCall {
  public:
-  /// The program has installed handlers for other signals than SIGSEGV and SIGBUS. Until this is called,
-  /// signals are not blocked, which saves two system calls.
+  /// Makes later driver calls block signals. Call if the program installs a handler for a signal other than
+  /// SIGSEGV and SIGBUS. Until then driver calls do not block signals, which saves two system calls for each.
   static void expect_handlers() noexcept;
 
   DriverCall() noexcept;

@@ -28,14 +28,14 @@ uint64_t multiplied_and_added(Format f, uint64_t a, uint64_t b, uint64_t c, Rule
   return add(f, multiply(f, a, b, rules), c, rules);
 }
 
-// A function that the manuals specify as approximate: one unit in the last place in both directions;
-// denormals may be flushed, in sources and results.
+// Computes a function that the manuals specify as approximate. Accepts an error of one unit in the last
+// place, and flushed denormals in sources and results.
 template <typename Function>
 void approximate(Lane& lane, Format f, Function function) {
   const auto with_neighbours = [&](uint64_t x) {
     uint64_t value = is_nan(f, x) ? quieted(f, x) : from_long_double(f, function(to_long_double(f, x)));
     if (lane.state.rules(f).stay_finite && is_infinite(f, value) && !is_infinite(f, x) && !is_zero(f, x)) {
-      // Overflow; for zeros, infinity is the exact result.
+      // An overflow. It does not include an infinity that is the exact result for zero.
       lane.accept(--value);
       lane.accept(value - 1);
       return value;
@@ -69,7 +69,7 @@ void approximate_angle(Lane& lane, Format f, Function function) {
   approximate(lane, f, [&](long double x) { return function(x - std::round(x)); });
 }
 
-// kTwoPi is rounded, so these would not be zero.
+// At zeros of the function, kTwoPi's rounding error would make the result nonzero.
 long double sine_of_turns(long double x) {
   return std::fabs(x) == 0.5L ? 0 : std::sin(x * kTwoPi);
 }
@@ -157,7 +157,7 @@ bool cube(Lane& lane) {
   return true;
 }
 
-// S1 is the denominator, S2 the numerator, S0 the one to be scaled.
+// S1 is the denominator, S2 the numerator. S0 is a copy of one of them and selects which is scaled.
 void div_scale(Lane& lane, Format f) {
   const Rules rules = lane.state.rules(f);
   const bool single = f == kSingle;
@@ -181,7 +181,7 @@ void div_scale(Lane& lane, Format f) {
   } else if (is_denormal(f, s1)) {
     d = ldexp(f, s0, step, rules);
   } else if (is_tiny_quotient(f.one(), s1) && is_tiny_quotient(s2, s1)) {
-    // The manuals scale it up; a denominator this large would overflow.
+    // The manuals scale S0 up, but a denominator this large would overflow.
     vcc = true;
     if (s0 == s1) d = ldexp(f, s0, -step, rules);
   } else if (is_tiny_quotient(f.one(), s1)) {
@@ -211,7 +211,7 @@ void div_fixup(Lane& lane, Format f) {
   if (is_infinite(f, s1) || is_zero(f, s2)) return lane.set(sign);
   const int difference = exponent_field(f, s2) - exponent_field(f, s1);
   if (f != kHalf && difference < (f == kSingle ? -150 : -1075)) {
-    // Underflow: zero or the smallest number, by rounding mode.
+    // Underflow: the rounding mode selects zero or the smallest denormal.
     const bool away = (rules.round == 1 && sign == 0) || (rules.round == 2 && sign != 0);
     lane.accept(sign);
     lane.accept(sign | 1);
@@ -226,7 +226,8 @@ void div_fixup(Lane& lane, Format f) {
   if (is_denormal(f, s0)) lane.accept(sign);
 }
 
-// 2/pi from bit 1200 down: 53 bits, at the position in S1.
+// Returns 53 bits of 2/pi. S1, in steps of 53 bits, and the exponent of S0 select the first one. The hardware
+// has 1201 bits after the binary point; all others are 0.
 uint64_t trig_preop(Lane& lane) {
   static const uint64_t kTwoOverPi[] = {
       // The first 1216 bits after the binary point.
@@ -239,7 +240,7 @@ uint64_t trig_preop(Lane& lane) {
   if (field > 1077) shift += field - 1077;
   uint64_t bits = 0;
   for (int i = 0; i < 53; ++i) {
-    const int place = shift + i;  // From the top.
+    const int place = shift + i;  // after the binary point
     const uint64_t bit = place < 1201 ? kTwoOverPi[place / 64] >> (63 - place % 64) & 1 : 0;
     bits = bits << 1 | bit;
   }
@@ -323,7 +324,7 @@ bool compute_float(Lane& lane) {
       lane.set_exactly(legacy_product(f, a, b, rules));
       return true;
     case Op::v_mullit_f32: {
-      // D3D's lit: the smallest number if the exponent is, or if the base is not positive.
+      // D3D's lit: the most negative number if S1 is that, -infinity or a NaN, or if S2 is not positive.
       const uint64_t smallest = f.sign_bit() | f.largest();
       const uint64_t fb = flushed_input(f, b, rules), fc = flushed_input(f, c, rules);
       const bool odd = fb == smallest || fb == (f.sign_bit() | f.infinity()) || is_nan(f, fb) ||
@@ -501,14 +502,14 @@ bool compute_float(Lane& lane) {
       return true;
     case Op::v_div_fmas_f32:
     case Op::v_div_fmas_f64: {
-      // Reverses v_div_scale's scaling of the quotient; the addend, which is close to it, determines the
-      // direction. The manual's text has half of v_div_scale's power; the two must be equal.
+      // Reverses v_div_scale's scaling of the quotient. The addend, which is close to the quotient,
+      // determines the direction. The exponent must be that of v_div_scale; the manuals specify half of it.
       const bool scale = (state.mask_at(isa::code::kVccLo) >> lane.number & 1) != 0;
       const uint64_t value = fused(f, a, b, c, rules);
       const int power = f == kSingle ? 64 : 128;
       const bool up = exponent_field(f, flushed_input(f, c, rules)) > f.bias();
       lane.set_exactly(scale ? ldexp(f, value, up ? power : -power, rules) : value);
-      // Rounded once or twice.
+      // A denormal may be rounded once or twice, so both neighbours are accepted.
       if (scale && exponent_field(f, lane.d) <= 1) {
         lane.accept(lane.d + 1);
         lane.accept(lane.d - 1);

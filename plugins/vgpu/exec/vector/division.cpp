@@ -18,11 +18,11 @@ struct Traits;
 template <>
 struct Traits<F32> {
   using TestType = Test;
-  static constexpr int kTooFar = 96;  ///< exponent difference of a quotient near the largest number
-  static constexpr int kTiny = 23;    ///< biased exponent of a numerator that loses digits
+  static constexpr int kTooFar = 96;  ///< minimum exponent difference of a quotient near overflow
+  static constexpr int kTiny = 23;    ///< maximum biased exponent of a numerator that loses bits
   static constexpr int kUnderflow = -150;
   static constexpr float kUp = 0x1p64f, kDown = 0x1p-64f, kLeast = 0x1p-126f;
-  static constexpr float kLeastDenormal = 0x1p-149f, kHalfOfLeast = 0x1p-86f;  ///< the half is scaled up
+  static constexpr float kLeastDenormal = 0x1p-149f, kHalfOfLeast = 0x1p-86f;  ///< half of it, times kUp
 };
 template <>
 struct Traits<F64> {
@@ -52,7 +52,7 @@ bool any_of(const Lanes& lanes) {
   return all != 0;
 }
 
-// Whether all numbers are nonzero and close enough to 1 that no step of a division scales.
+// Whether both numbers, in all lanes, are so close to 1 that no step of a division scales.
 template <class F>
 bool are_ordinary(F x, F y) {
   using T = Traits<F>;
@@ -64,17 +64,17 @@ bool are_ordinary(F x, F y) {
   return !any_of(is_far(x) | is_far(y));
 }
 
-// S0 equals the denominator S1 or the numerator S2, whichever is to be scaled. The test requests that
-// div_fmas scales back.
+// v_div_scale: S0 (`value`) is a copy of the denominator S1 or of the numerator S2 and selects which of them
+// is scaled. If a lane's test is true, v_div_fmas reverses the scaling.
 //
-// The manuals' descriptions of these steps do not result in a correct division in three cases. This code
-// does what is correct, and what the hardware has been observed to do:
+// If these steps are executed as the manuals describe them, the quotient is wrong in three cases. This code
+// computes the correct quotient, as observed hardware does:
 //   * If both 1/d and n/d are denormal, the denominator is scaled down. Scaled up, as the manuals specify,
 //     it would be infinite.
-//   * div_fmas scales up by 2^64 (double: 2^128) if its addend is at least 2, otherwise down. A quotient
-//     near the largest number is small because the denominator was scaled; a denormal quotient is large
-//     because the numerator was scaled.
-//   * A quotient that overflowed in an intermediate step is a NaN in div_fixup.
+//   * v_div_fmas scales up by 2^64 (double: 2^128) if its addend is at least 2, otherwise down. If
+//     v_div_scale has scaled the denominator up, a quotient near overflow is too small. If it has scaled the
+//     numerator up or the denominator down, a denormal quotient is too large.
+//   * If an intermediate step overflows, v_div_fixup receives a NaN as the quotient and returns infinity.
 template <class F>
 WithTest<F, typename Traits<F>::TestType> scale(F value, F denominator, F numerator, Control control) {
   using T = Traits<F>;
@@ -117,13 +117,13 @@ WithTest<F, typename Traits<F>::TestType> scale(F value, F denominator, F numera
 template <class F>
 F scaled_fma(F a, F b, F c, decltype(F{} == F{}) scales) {
   const F whole = product_sum(a, b, c);
-  // Fields are compared, so NaNs and infinities stay unchanged.
+  // The exponent fields are compared: an infinity or NaN counts as large, and scaling up does not change it.
   using T = Traits<F>;
   const auto large = biased_exponent(c) > FormatOf<F>::kBias + 1;
   F down = whole * T::kDown;
   if ((get_mxcsr() >> 13 & 3) == 0) {
-    // A denormal quotient is rounded to nearest twice. In case of a tie, the part lost in the first
-    // rounding decides the direction.
+    // Rounding to nearest: the FMA and the scaling both round a denormal quotient. If the second rounding is
+    // a tie, the error of the first one decides the direction.
     const F rounding_error = whole - down * T::kUp, fma_error = fused(a, b, c - whole);
     const auto upward = (rounding_error == T::kHalfOfLeast) & (fma_error > 0),
                downward = (rounding_error == -T::kHalfOfLeast) & (fma_error < 0);
@@ -144,7 +144,7 @@ F fixed_up(F quotient, F denominator, F numerator, bool can_underflow) {
   const auto d_infinite = (d & Fm::kMagnitude) == Fm::kInfinity,
              n_infinite = (n & Fm::kMagnitude) == Fm::kInfinity;
   B result = (q & Fm::kMagnitude) | sign;
-  if (can_underflow) {  // Half of the smallest denormal: MXCSR decides the direction.
+  if (can_underflow) {  // The product is tiny: MXCSR's rounding mode selects 0 or a denormal.
     const auto underflow = biased_exponent(numerator) - biased_exponent(denominator) < T::kUnderflow;
     const F signed_smallest_normal = bits_as<F>((zero + Fm::kDenormals) | sign);
     result = bits_as<B>(select(underflow, signed_smallest_normal * T::kLeast, bits_as<F>(result)));
@@ -162,7 +162,7 @@ F fixed_up(F quotient, F denominator, F numerator, bool can_underflow) {
   return bits_as<F>(result);
 }
 
-// In single precision halves are normal numbers, and their quotients do not underflow.
+// Halves are computed in single precision, in which they are normal numbers and quotients do not underflow.
 Half fixed_up_half(Half quotient, Half denominator, Half numerator) {
   return {fixed_up(quotient.v, denominator.v, numerator.v, false)};
 }
@@ -174,8 +174,8 @@ constexpr uint64_t kTwoOverPi[20] = {
     0x9c845f8bbdf9283b, 0x1ff897ffde05980f, 0xef2f118b5a0a6d1f, 0x6d367ecf27cb09b7, 0x4f463f669e5fea2d,
     0x7527bac7ebe5f17b, 0x3d0739f78a5292ea, 0x6bfb5fb11f8d5d08, 0x56033046fc7b0000, 0x0000000000000000};
 
-// Returns x * 2^scale with one rounding, for 53 digits before the point. Compiled kernels cannot call the
-// library's function.
+// Returns x * 2^scale with one rounding. `x` is an integer below 2^53. Compiled kernels cannot call ldexp()
+// of the C library.
 double scaled_by(double x, int scale) {
   scale = std::max(scale, -1200);  // smaller results are 0 in any case
   const auto power = [](int exponent) {

@@ -1,5 +1,5 @@
-// 32-bit additions that wrap: in all lanes, so that the carry is uniform, or in some lanes, whose addresses
-// are then 4 GiB below the others'.
+// Generates 32-bit additions that wrap. If all lanes wrap, the carry is uniform. If some lanes wrap, they
+// address memory 4 GiB below that of the other lanes.
 #include "plugins/vgpu/exec/whole_kernels/generator.hpp"
 
 #include <algorithm>
@@ -8,7 +8,8 @@
 
 namespace rigel::vgpu::exec::whole {
 
-// Sets or clears a half of EXEC, or some of its lanes. Stores must happen under the previous EXEC.
+// Activates or deactivates lanes: usually a half of EXEC, sometimes others. The caller restores EXEC before
+// it generates stores.
 void Generator::set_half_of_exec(uint32_t half, bool activate) {
   const uint32_t exec = isa::code::kExecLo, saved = sgpr::kOtherExec;
   switch (draw_.below(10)) {
@@ -29,8 +30,8 @@ void Generator::set_half_of_exec(uint32_t half, bool activate) {
   }
 }
 
-// A carry that is mostly uniform. Before its use, lanes become active or inactive, or its halves are
-// written. Registers that are used with it were written under another EXEC.
+// Generates a mask, mostly a uniform carry, and an instruction that uses it. In between, EXEC may change and
+// code may write halves of the mask, so other operands may have been written under another EXEC.
 void Generator::common_carry() {
   const uint32_t exec = isa::code::kExecLo, saved = sgpr::kOtherExec;
   const uint32_t low = data_vgpr(4), sum = low + 1, high = low + 2, result = low + 3;
@@ -42,7 +43,7 @@ void Generator::common_carry() {
   v_add_const(low, 0x100, low);
   v_mov(high, draw_.one_in(2) ? data_sgpr() : inline_integer(static_cast<int32_t>(draw_.below(65))));
   v_mov(result, v(data_vgpr()));
-  // With these, all lanes wrap, none does, or those from lane 32 on do.
+  // With these addends, all lanes wrap, no lane wraps, or the lanes from 32 on wrap.
   const uint32_t addend = data_sgpr();
   s_mov(addend, one_of({0xffffff00u, 0xffffff00u, 0xffffff00u, 0xffffffc0u, 0xfffffec0u, 0xfffffee0u}));
   const uint32_t half = draw_.one_in(4) ? 0 : kernel_.wave_size() / 32 - 1;
@@ -84,13 +85,14 @@ void Generator::common_carry() {
   if (draw_.one_in(3)) store_or_accumulate(sum);
 }
 
-// Loads of mostly overlapping elements. The lower half of their addresses wraps within a wave without a
-// carry. The first lanes read at the end of the input's 4 GiB, the others at the input's start.
+// Generates loads whose elements mostly overlap. The low dword of the address wraps between two lanes of a
+// wave, but the high dword receives no carry. The first lanes read at the end of the input's 4 GiB, the
+// others at the input's start.
 void Generator::loads_where_lanes_wrap() {
   const uint32_t stride = one_of({4u, 4u, 8u, 8u, 12u, 16u});
   const uint32_t items = kernel_.group[0] * kernel_.group[1] * kernel_.group[2];
   const uint32_t address = data_vgpr(2), start = data_sgpr(), sum = data_vgpr();
-  // With an offset and the element size, all addresses are within the smallest input.
+  // Limits the lane number, so that all loaded bytes, including the offset, are within the smallest input.
   uint32_t lanes = items, number = item_;
   if (items * stride > 2048) {
     lanes = 64;
