@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <link.h>
 #include <poll.h>
 #include <sched.h>
 #include <sys/auxv.h>
@@ -171,13 +172,16 @@ std::shared_ptr<std::byte> executable(const std::vector<std::byte>& code) {
   return {static_cast<std::byte*>(memory), [size](std::byte* at) { munmap(at, size); }};
 }
 
-// Finds the compiler of the library that contains this code.
+// Finds the compiler of the library or program that contains this code.
 CompilerProgram own_compiler() {
   Dl_info self{};
-  const bool has_path =
-      dladdr(reinterpret_cast<const void*>(&compile), &self) != 0 && self.dli_fname != nullptr;
-  return has_path ? find_compiler(self.dli_fname)
-                  : CompilerProgram{{}, "the path of this library is unknown"};
+  void* link_map_entry = nullptr;
+  if (dladdr1(reinterpret_cast<const void*>(&compile), &self, &link_map_entry, RTLD_DL_LINKMAP) == 0 ||
+      self.dli_fname == nullptr)
+    return {{}, "the path of this library is unknown"};
+  // dladdr names a program by argv[0], which is not a path if the shell found the program in PATH.
+  const bool is_program = *static_cast<const link_map*>(link_map_entry)->l_name == '\0';
+  return find_compiler(is_program ? "/proc/self/exe" : self.dli_fname);
 }
 
 // Never destroyed: threads may outlive static objects.

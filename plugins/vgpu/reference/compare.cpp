@@ -1,7 +1,10 @@
 #include "plugins/vgpu/reference/compare.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 #include <sstream>
+#include <stdexcept>
+#include <string>
 
 #include "plugins/vgpu/exec/block.hpp"
 #include "plugins/vgpu/exec/float_environment.hpp"
@@ -57,6 +60,9 @@ void for_each_row(const Chip& chip, const std::set<isa::Encoding>& encodings,
   const char* const wanted = std::getenv("RIGEL_OP");
   const uint32_t bit = isa::chip_bit(target_of(chip));
   const auto rows = isa::tables::rows();
+  if (wanted != nullptr &&
+      std::ranges::none_of(rows, [&](const auto& row) { return isa::name(row.op) == wanted; }))
+    throw std::invalid_argument(std::string("RIGEL_OP: unknown operation '") + wanted + "'");
   for (uint16_t row = 0; row < rows.size(); ++row) {
     const isa::Op op = rows[row].op;
     const bool chosen = wanted == nullptr || isa::name(op) == wanted;
