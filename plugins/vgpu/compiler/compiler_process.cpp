@@ -16,6 +16,7 @@
 #include <atomic>
 #include <cerrno>
 #include <chrono>
+#include <climits>
 #include <cstdlib>
 #include <cstring>
 #include <optional>
@@ -181,7 +182,12 @@ CompilerProgram own_compiler() {
     return {{}, "the path of this library is unknown"};
   // dladdr names a program by argv[0], which is not a path if the shell found the program in PATH.
   const bool is_program = *static_cast<const link_map*>(link_map_entry)->l_name == '\0';
-  return find_compiler(is_program ? "/proc/self/exe" : self.dli_fname);
+  if (!is_program) return find_compiler(self.dli_fname);
+  char path[PATH_MAX];
+  const ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
+  if (length < 0) return {{}, "the path of this program is unknown"};
+  path[length] = '\0';
+  return find_compiler(path);
 }
 
 // Never destroyed: threads may outlive static objects.
