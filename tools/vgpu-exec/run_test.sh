@@ -21,4 +21,10 @@ for group in 0 65600 -64 1.5; do
   [ "$code" = 1 ]
   grep -q "^vgpu-exec: error: group: invalid size $group; use a number from 1 to 65535$" "$5/error"
 done
+# Started through PATH, the program finds the kernel compiler as it does by its path. 20,000 runs make the kernel hot.
+if [ "$3" = gfx900 ]; then
+  "$2" --gpu "$3" --repeat 20000 "$5/test.json" 2>"$5/by_path" >/dev/null
+  PATH="$(dirname "$2"):$PATH" "$(basename "$2")" --gpu "$3" --repeat 20000 "$5/test.json" 2>"$5/by_name" >/dev/null
+  cmp "$5/by_path" "$5/by_name"
+fi
 "$2" --help | grep -q '^  --trace FILE '

@@ -635,7 +635,7 @@ static inline float4 clean_f4(float4 x) {
   return y;
 }
 // From 16 on clang makes v_fma_mixlo_f16 with an addend of 0 of (half)(a * b), and 0 of -0:
-// github.com/llvm/llvm-project/pull/214544 mends it in 2026.
+// github.com/llvm/llvm-project/pull/214544 fixes it in 2026.
 #if !defined HOST && __clang_major__ >= 16
 static inline half half_f(float x) { __asm__("" : "+v"(x)); return (half)x; }
 #else

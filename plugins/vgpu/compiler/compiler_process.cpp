@@ -16,10 +16,11 @@
 #include <atomic>
 #include <cerrno>
 #include <chrono>
-#include <climits>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <optional>
+#include <system_error>
 #include <utility>
 
 #include "api/support/mutex.hpp"
@@ -183,11 +184,9 @@ CompilerProgram own_compiler() {
   // dladdr names a program by argv[0], which is not a path if the shell found the program in PATH.
   const bool is_program = *static_cast<const link_map*>(link_map_entry)->l_name == '\0';
   if (!is_program) return find_compiler(self.dli_fname);
-  char path[PATH_MAX];
-  const ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
-  if (length < 0) return {{}, "the path of this program is unknown"};
-  path[length] = '\0';
-  return find_compiler(path);
+  std::error_code error;
+  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error);
+  return error ? CompilerProgram{{}, "the path of this program is unknown"} : find_compiler(program.c_str());
 }
 
 // Never destroyed: threads may outlive static objects.

@@ -111,7 +111,7 @@ class BlockBuilder {
     if (is_gfx10()) {
       pipe_bits_ = std::min(pipe_bits_, room);
       slice_bits_ = pipe_bits_;
-      // gfx10.3 distributes slices over as many pipes as it has packers.
+      // gfx10.3 distributes slices over as many pipes as packers.
       if (surface_.generation == Generation::kGfx10_3)
         slice_bits_ = std::min(slice_bits_, std::max(bits_of(config, 8, 3), 1u));
     } else {

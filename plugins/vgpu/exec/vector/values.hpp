@@ -2,7 +2,7 @@
 // writing results to a row under EXEC. A function's parameter types determine how its sources are read:
 //
 //   U32 I32 F32      a row of 32-bit values
-//   U64 I64 F64      two rows; functions with such a parameter process half as many lanes at a time,
+//   U64 I64 F64      two rows; functions with such a parameter process half of the lanes at a time,
 //   U32h I32h F32h   and have these 32-bit operands
 //   Rows<N>          N rows, with as many lanes as 32-bit operands
 //   U16 I16 Half     the low or (op_sel) the high half of a row's dwords, extended to 32 bits; halves become
