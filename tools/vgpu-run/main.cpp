@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "loader/text/words.hpp"
+#include "plugins/vgpu/check/options.hpp"
 #include "plugins/vgpu/compiler/compiler_process.hpp"
 #include "plugins/vgpu/cp/packet_fidelity.hpp"
 #include "plugins/vgpu/devices/machine.hpp"
@@ -62,6 +63,9 @@ constexpr const char* kHelp =
     "  --watchdog SECS  stop the program (status 124) if a kernel runs longer than SECS seconds, for example "
     "0.5;\n"
     "                   0: no limit (default: VGPU_WATCHDOG, else 0)\n"
+    "  --check[=LIST]   find mistakes of kernels; checks, separated by commas: memory, races, sync, waits, "
+    "all\n"
+    "                   (default: all); the status is 66 if there are errors\n"
     "  --list           list the boards (also --boards)\n"
     "  --env            print the environment variables that have the effect of these options, and run "
     "nothing\n"
@@ -212,6 +216,13 @@ void prepend(const char* variable, std::string entry) {
   setenv(variable, entry.c_str(), 1);
 }
 
+// Adds a library to the tools of the HSA runtime, which are separated by spaces.
+void append_tool(const std::string& library) {
+  const char* const tools = std::getenv("HSA_TOOLS_LIB");
+  const std::string list = tools == nullptr || *tools == 0 ? library : std::string(tools) + " " + library;
+  setenv("HSA_TOOLS_LIB", list.c_str(), 1);
+}
+
 // Prints lines for an environment file (docker run --env-file, GITHUB_ENV). The runtime is preloaded instead
 // of found by LD_LIBRARY_PATH: that saves a variable, and the linker uses a loaded library for what a program
 // needs.
@@ -224,7 +235,7 @@ int print_environment(const std::string& libraries, const std::string& runtime, 
     std::printf("VGPU_GPUS=%s\n", settings.gpus.c_str());
   if (settings.link != kDefaultLink || std::getenv("VGPU_LINK") != nullptr)
     std::printf("VGPU_LINK=%s\n", settings.link.c_str());
-  for (const char* variable : {"VGPU_BOARD_PATH", "VGPU_LOG", "VGPU_LOG_FILE", "VGPU_WATCHDOG"}) {
+  for (const char* variable : {"VGPU_BOARD_PATH", "VGPU_LOG", "VGPU_LOG_FILE", "VGPU_WATCHDOG", "VGPU_CHECK", "HSA_TOOLS_LIB"}) {
     if (const char* value = std::getenv(variable)) std::printf("%s=%s\n", variable, value);
   }
   return end_output();
@@ -252,12 +263,16 @@ int main(int argc, char** argv) {
       continue;
     }
     if (option == "--fidelity") return print_fidelity();
+    if (option == "--check") {
+      setenv("VGPU_CHECK", "all", 1);
+      continue;
+    }
     const size_t equals = option.find('=');
     const std::string_view name = option.substr(0, equals);
     if (name != "--gpu" && name != "--link" && name != "--log" && name != "--log-file" &&
-        name != "--runtime" && name != "--watchdog") {
+        name != "--runtime" && name != "--watchdog" && name != "--check") {
       constexpr std::string_view kOptions[] = {"--gpu",      "--link",     "--log",    "--log-file",
-                                               "--runtime",  "--watchdog", "--list",   "--env",
+                                               "--runtime",  "--watchdog", "--check", "--list",   "--env",
                                                "--fidelity", "--help",     "--version"};
       std::string guess = did_you_mean(name, kOptions);
       if (guess.empty()) guess = "; use vgpu-run --help";
@@ -274,6 +289,11 @@ int main(int argc, char** argv) {
     if (name == "--gpu") settings.gpus = value, settings.gpus_source = name;
     if (name == "--link") settings.link = value, settings.link_source = name;
     if (name == "--runtime") runtime = value;
+    if (name == "--check") {
+      const auto tools = check::parse_tools(value);
+      if (!tools) return complain("--check: " + tools.error());
+      setenv("VGPU_CHECK", value.c_str(), 1);
+    }
     if (name == "--watchdog") {
       settings.watchdog = value, settings.watchdog_source = name;
       setenv("VGPU_WATCHDOG", value.c_str(), 1);
@@ -317,6 +337,8 @@ int main(int argc, char** argv) {
     report("warning", why);
   setenv("VGPU_GPUS", settings.gpus.c_str(), 1);
   setenv("VGPU_LINK", settings.link.c_str(), 1);
+  if (const char* const checks = std::getenv("VGPU_CHECK"); checks != nullptr && *checks != 0)
+    append_tool(libraries + "/libvgpu_check.so");
   prepend("LD_PRELOAD", libraries + "/libvgpu_preload.so");
   if (!runtime_folder->empty()) prepend("LD_LIBRARY_PATH", *runtime_folder);
   execvp(argv[index], argv + index);

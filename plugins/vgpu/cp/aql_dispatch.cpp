@@ -113,6 +113,7 @@ DispatchPlan plan_dispatch(GpuMemory& memory, const QueueContext& context, uint6
   }
   const uint32_t lds_granules = (group_bytes + kLdsGranule - 1) / kLdsGranule;
   d.lds_bytes = lds_granules * kLdsGranule;
+  d.lds_requested_bytes = group_bytes;
 
   // Kernel
   // ---------------------------------------------------------------------------------------------------

@@ -36,6 +36,7 @@ struct Dispatch {
   uint32_t grid_size[3] = {1, 1, 1};        ///< In work-items; the last work-group may be partial.
   uint32_t wave_size = 64;
   uint32_t lds_bytes = 0;      ///< Of one work-group, in whole granules; the bound of accesses.
+  uint32_t lds_requested_bytes = 0;  ///< Of one work-group, as the packet requests.
   uint32_t private_bytes = 0;  ///< Scratch of one lane.
 
   // Registers from the kernel object, with the command processor's additions (LDS granules, trap bit).

@@ -508,6 +508,7 @@ Outcome Pm4Interpreter::dispatch(const uint32_t (&dims)[3], uint32_t initiator) 
     return fail(fmt::format("dispatch: work-group of {} work-items exceeds the maximum", work_items));
   }
   launch.lds_bytes = (launch.pgm_rsrc2 >> 15 & 0x1ff) * kLdsGranule;
+  launch.lds_requested_bytes = launch.lds_bytes;
   launch.user_sgpr_count = std::min<uint32_t>(launch.pgm_rsrc2 >> 1 & 0x1f, 16);
   for (uint32_t i = 0; i < launch.user_sgpr_count; ++i) {
     launch.user_sgprs[i] = compute_register(pm4::kUserData0 + i);

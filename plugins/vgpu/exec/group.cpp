@@ -58,6 +58,9 @@ bool Group::reserve(std::shared_ptr<Launch> launch) {
   launch_ = std::move(launch);
   started_ = false;
   launch_->prepare_group(work_group_, has_slots_ ? slots_.data() : nullptr);
+  if (launch_->is_checked() && checker_ == nullptr)
+    checker_ = std::make_unique<GroupChecker>(check::Findings::of_process());
+  work_group_.checker = launch_->is_checked() ? checker_.get() : nullptr;
   return true;
 }
 
@@ -67,6 +70,7 @@ void Group::start(uint64_t index, uint64_t end) {
   failed_ = nullptr;
   instructions_ = 0;
   launch_->start_group(work_group_, index, end);
+  if (checker() != nullptr) checker()->start(*launch_, work_group_);
   random_state_ = launch_->schedule().seed ^ index * 0x9e3779b97f4a7c15u;
 }
 
@@ -148,6 +152,7 @@ void Group::sort_stopped(const Wave& wave, uint32_t& next_pass) {
   const uint32_t bit = 1u << wave.id_in_group;
   switch (wave.stop) {
     case Stop::kBarrier:
+      if (checker() != nullptr) checker()->arrive(wave);
       work_group_.at_barrier |= bit;
       break;
     case Stop::kYield:
@@ -243,6 +248,7 @@ Group::Outcome Group::run_waves(WaveMemory& memory, FloatEnvironment& environmen
       return Outcome::kEnded;
     }
     group.ready = std::exchange(group.at_barrier, 0);
+    if (checker() != nullptr) checker()->release(group.ready);
   } while (executed_ < max_executed);
   return Outcome::kTurnOver;
 }

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "plugins/vgpu/exec/float_environment.hpp"
+#include "plugins/vgpu/exec/check/group_checker.hpp"
 #include "plugins/vgpu/exec/launch.hpp"
 #include "plugins/vgpu/exec/report/activity.hpp"
 #include "plugins/vgpu/exec/wave.hpp"
@@ -61,6 +62,8 @@ class Group {
   /// Number of work-groups that ended in the last run().
   uint64_t ended() const { return ended_; }
   WorkGroup& work_group() { return work_group_; }
+  /// Null: its waves are not checked.
+  GroupChecker* checker() { return work_group_.checker; }
   const Wave& failed_wave() const { return *failed_; }
   /// Appends the positions of the waves that have not ended. Not during run().
   void append_waves(std::vector<WaveAt>& to) const;
@@ -85,6 +88,7 @@ class Group {
   std::vector<Wave> waves_;
   std::vector<uint32_t> slots_;  // scratch slots by wave
   WorkGroup work_group_;
+  std::unique_ptr<GroupChecker> checker_;  // created for the first launch that is checked
   std::shared_ptr<Launch> launch_;
   uint64_t index_ = 0;
   uint64_t ended_ = 0;

@@ -9,6 +9,7 @@
 #include <immintrin.h>
 #endif
 
+#include "plugins/vgpu/check/findings.hpp"
 #include "plugins/vgpu/isa/instruction.hpp"
 
 namespace rigel::vgpu::exec {
@@ -105,6 +106,18 @@ Launch::Launch(const Device& device, DeviceBus& bus, const Dispatch& dispatch,
   }
   const size_t units = units_.empty() ? device_.compute_units.size() : units_.size();
   resident_limit_ = std::max<uint64_t>(units / unit_span, 1) * room;
+}
+
+void Launch::set_checked() {
+  check::Findings& findings = check::Findings::of_process();
+  is_checked_ = true;
+  if (findings.options().has(check::Tool::kRaces) && groups_ > 1) races_ = std::make_shared<LaunchRaces>();
+  if (!findings.options().has(check::Tool::kMemory)) return;
+  allocations_ = check::find_allocations();
+  if (allocations_ == nullptr) {
+    findings.note_unchecked(
+        "bounds of allocations: the HSA runtime has not loaded libvgpu_check.so; use vgpu-run --check");
+  }
 }
 
 std::shared_ptr<const GroupShape> Launch::shape_of(const uint32_t (&size)[3]) const {

@@ -16,6 +16,8 @@
 #include "plugins/vgpu/cp/dispatch.hpp"
 #include "plugins/vgpu/cp/schedule.hpp"
 #include "plugins/vgpu/devices/board.hpp"
+#include "plugins/vgpu/check/allocations.hpp"
+#include "plugins/vgpu/exec/check/launch_races.hpp"
 #include "plugins/vgpu/exec/core.hpp"
 #include "plugins/vgpu/exec/global_data_share.hpp"
 #include "plugins/vgpu/exec/global_wave_sync.hpp"
@@ -63,6 +65,13 @@ class Launch final : public Core {
   const RegisterLayout& layout() const { return layout_; }
   uint64_t groups() const { return groups_; }
   uint32_t waves_per_group() const { return waves_per_group_; }
+  /// Whether its waves report to the checks. set_checked(): call before the launch is shared.
+  bool is_checked() const { return is_checked_; }
+  void set_checked();
+  /// The record of the program's allocations, or null if there is none.
+  check::Allocations* allocations() const { return allocations_; }
+  /// The accesses of its work-groups; null if races are not checked.
+  const std::shared_ptr<LaunchRaces>& races() const { return races_; }
   const Schedule& schedule() const { return device_.schedule; }
   /// Where its waves yield. Waves of work-groups with one wave never yield.
   analysis::Yields yields() const;
@@ -181,6 +190,9 @@ class Launch final : public Core {
   uint64_t groups_ = 0;
   uint32_t waves_per_group_ = 0;
   uint64_t resident_limit_ = 0;
+  bool is_checked_ = false;
+  check::Allocations* allocations_ = nullptr;
+  std::shared_ptr<LaunchRaces> races_;
   std::vector<uint16_t> units_;  // compute units in the mask; empty: all
   const int64_t begin_ns_;
   std::shared_ptr<const GroupShape> full_;  // shape of work-groups that are not at the ends of the grid

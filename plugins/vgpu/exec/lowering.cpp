@@ -96,6 +96,8 @@ Refusal lower(const isa::Instruction& instruction, LoweringContext& context, Emi
   if (context.skip_vector && !scalar && encoding != isa::Encoding::kSmem) return {};
   if (isa::is_graphics(encoding)) return "graphics instructions are not supported";
   if (scalar) return lower_scalar(instruction, context, out);
+  if (context.checked && !isa::is_vector_alu(encoding) && !is_lane_exchange(instruction.op))
+    return simd_checked::lower_memory(instruction, context, out);
   const Level& level = kLevels[static_cast<size_t>(context.level)];
   return (isa::is_vector_alu(encoding) ? level.vector : level.memory)(instruction, context, out);
 }

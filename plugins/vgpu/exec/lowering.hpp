@@ -83,6 +83,8 @@ struct LoweringContext {
   uint8_t gpr_index = 0;
   /// Arithmetic exceptions are gathered, and raised if MODE enables them (exceptions.hpp).
   bool gathers_exceptions = false;
+  /// Memory operations report their accesses to WorkGroup::checker.
+  bool checked = false;
   /// s_setvskip: VALU and vector memory instructions do nothing.
   bool skip_vector = false;
   /// Set by lower_scalar() for instructions that always branch, end the wave or change the variant.
@@ -93,6 +95,11 @@ struct LoweringContext {
 
 /// Empty, or the reason for which the instruction cannot be executed, for the report.
 using Refusal = std::string_view;
+
+/// Whether the DS instruction moves data between lanes without memory: permutations and swizzles.
+constexpr bool is_lane_exchange(isa::Op op) {
+  return op == isa::Op::ds_swizzle_b32 || op == isa::Op::ds_permute_b32 || op == isa::Op::ds_bpermute_b32;
+}
 
 /// Lowers an instruction for the level context.level.
 Refusal lower(const isa::Instruction& instruction, LoweringContext& context, Emitter& out);
@@ -172,6 +179,7 @@ struct KnownOperation {
 RIGEL_DECLARE_LOWERING(simd_baseline)
 RIGEL_DECLARE_LOWERING(simd_avx2)
 RIGEL_DECLARE_LOWERING(simd_avx512)
+RIGEL_DECLARE_LOWERING(simd_checked)
 #undef RIGEL_DECLARE_LOWERING
 
 }  // namespace rigel::vgpu::exec

@@ -74,6 +74,19 @@ DispatchResult result_of(Failure failure, DeviceBus& bus) noexcept {
   }
 }
 
+bool is_to_be_checked(const Dispatch& dispatch, DeviceBus& bus) {
+  static const bool observes_waves = check::Findings::of_process().options().observes_waves();
+  if (!observes_waves) return false;
+  const std::string& wanted = check::Findings::of_process().options().kernel;
+  return wanted.empty() || kernel_of(dispatch, bus).find(wanted) != std::string::npos;
+}
+
+void describe_findings(std::vector<RawFinding> found, const Launch& launch, DeviceBus& bus) {
+  for (const RawFinding& raw : found) {
+    check::Findings::of_process().add(describe_finding(raw, launch, bus), bus, launch.dispatch().queue_id);
+  }
+}
+
 void pause_cpu() noexcept {
 #if defined(__x86_64__)
   __builtin_ia32_pause();
@@ -150,6 +163,8 @@ std::shared_ptr<TranslatedCode> Scheduler::code_for(const Launch& launch) {
               device_.tracer != nullptr,  device_.compilation};
   key.target.wave32 = launch.layout().wave_size == 32;
   key.yields = launch.yields();
+  key.checked = launch.is_checked();
+  if (key.checked) key.compilation = Compilation::kNone;
   return codes_.get(key, compiler::perf_map_wanted() ? kernel_of(launch.dispatch(), bus_) : "");
 }
 
@@ -174,6 +189,7 @@ std::shared_ptr<Launch> Scheduler::make_launch(const Dispatch& dispatch, Done& d
         fmt::format("scratch for {} waves, but a work-group has {}", dispatch.scratch_waves, waves));
   }
   const auto launch = std::make_shared<Launch>(device_, bus_, dispatch, std::move(slots));
+  if (is_to_be_checked(dispatch, bus_)) launch->set_checked();
   launch->set_code(code_for(*launch));
   const MutexLock lock(mutex_);
   live_.push_back(launch);
@@ -492,6 +508,13 @@ void Scheduler::run_slice(Executor& executor, GroupPointer group, int64_t time_s
   auto& [outcome, ended, ended_instructions, executed, range, failure] = run;
   if (outcome == Group::Outcome::kFailed) has_memory &= group->failed_wave().stop != Stop::kNoMemory;
   if (!has_memory) outcome = Group::Outcome::kFailed;
+
+  try {
+    if (group->checker() != nullptr && group->checker()->has_findings())
+      describe_findings(group->checker()->take_findings(), *launch, bus_);
+  } catch (const std::bad_alloc&) {
+    has_memory = false;
+  }
 
   bool last = launch->groups_ended(ended, ended_instructions);
   if (outcome == Group::Outcome::kFailed) {

@@ -12,6 +12,7 @@
 #include "plugins/vgpu/compiler/aside.hpp"
 #include "plugins/vgpu/compiler/perf_map.hpp"
 #include "plugins/vgpu/cp/host_fault.hpp"
+#include "plugins/vgpu/exec/check/group_checker.hpp"
 #include "plugins/vgpu/exec/core.hpp"
 #include "plugins/vgpu/exec/register_bounds.hpp"
 #include "plugins/vgpu/exec/report/place.hpp"
@@ -191,6 +192,7 @@ struct TranslatedCode::Translation final : Emitter {
     context.layout = key.layout;
     context.level = key.level;
     context.mode = FloatMode::from_mode(mode_of_variant(block.variant));
+    context.checked = key.checked;
     context.gathers_exceptions = (block.variant & kExceptionsVariant) != 0;
     context.gpr_index = static_cast<uint8_t>(block.variant >> kGprIndexShift & 0xf);
     indexes = (block.variant & kIndexingVariant) != 0;
@@ -230,6 +232,7 @@ struct TranslatedCode::Translation final : Emitter {
     }
     end = std::max(end, offset + instruction.bytes);
     if (key.traced) emit(trace_instruction);
+    if (key.checked) emit_note_site(instruction);
     const size_t before = emitted.size();
     context.pc = block.pc + offset;
     context.position = position;
@@ -248,6 +251,17 @@ struct TranslatedCode::Translation final : Emitter {
     offset += instruction.bytes;
     ++position;
     return !context.ends_block || skip_to_next_path();
+  }
+
+  void emit_note_site(const isa::Instruction& instruction) {
+    const isa::MemoryShape* const shape = isa::memory_shape(instruction.op);
+    const bool is_barrier = instruction.op == isa::Op::s_barrier;
+    const bool is_memory = !isa::is_scalar_alu(instruction.encoding) && !isa::is_vector_alu(instruction.encoding);
+    if (!is_memory && !is_barrier) return;
+    const bool may_acquire = shape == nullptr ? !is_barrier
+                                              : shape->verb == isa::Verb::kAtomic ||
+                                                    (shape->verb == isa::Verb::kLoad && instruction.glc);
+    emit(note_site).aux = (is_barrier ? kSiteIsBarrier : 0) | (may_acquire ? kSiteSynchronizes : 0);
   }
 
   // Ends a path because memory ends within the instruction or before it.

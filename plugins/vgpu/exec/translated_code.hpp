@@ -49,6 +49,8 @@ struct CodeKey {
   Compilation compilation = Compilation::kNone;
   bool as_large = false;  ///< See compiler::Request::as_large
   analysis::Yields yields = analysis::Yields::kNone;
+  /// Memory operations and barriers report to WorkGroup::checker.
+  bool checked = false;
 
   friend bool operator==(const CodeKey&, const CodeKey&) = default;
 };

@@ -14,6 +14,7 @@ namespace rigel::vgpu::exec {
 
 class WaveMemory;
 class Core;
+class GroupChecker;
 struct WorkGroup;
 
 enum class Stop : uint8_t {
@@ -104,6 +105,7 @@ struct WorkGroup {
   Wave* waves = nullptr;
   uint32_t wave_count = 0;
   Wave* running = nullptr;  ///< The present wave, or the last one
+  GroupChecker* checker = nullptr;  ///< Null: its waves are not checked
 
   // Waves by state: bit i is wave i. The running wave and waves that have ended are in none of the sets. A
   // *pass* runs each ready wave once. Waves that have yielded are ready for the next pass.

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "loader/text/words.hpp"
+#include "plugins/vgpu/check/options.hpp"
 #include "plugins/vgpu/cp/schedule.hpp"
 #include "plugins/vgpu/devices/remedy.hpp"
 
@@ -19,7 +20,9 @@ struct Variable {
   std::string_view values = {};  // separated by ','; empty: any text
 };
 
-constexpr std::string_view kPrefix = "VGPU_", kThreads = "VGPU_THREADS", kSchedule = "VGPU_SCHEDULE";
+constexpr std::string_view kPrefix = "VGPU_", kThreads = "VGPU_THREADS", kSchedule = "VGPU_SCHEDULE",
+                           kCheck = "VGPU_CHECK", kCheckStatus = "VGPU_CHECK_STATUS",
+                           kCheckLimit = "VGPU_CHECK_LIMIT";
 
 constexpr Variable kVariables[] = {
     {"VGPU_GPUS"},
@@ -34,6 +37,12 @@ constexpr Variable kVariables[] = {
     {"VGPU_EVENTS", "exact"},
     {kThreads},
     {kSchedule},
+    {kCheck},
+    {"VGPU_CHECK_OUTPUT", "text,json"},
+    {"VGPU_CHECK_LOG"},
+    {kCheckStatus},
+    {kCheckLimit},
+    {"VGPU_CHECK_KERNEL"},
     {"VGPU_SIMD", "baseline,avx2"},
     {"VGPU_COMPILER", "beforehand,off"},
     {"VGPU_CACHE"},
@@ -51,14 +60,20 @@ std::string wrong_name(std::string_view name) {
   return guess.empty() ? "" : fmt::format("{}: unknown variable{}", name, guess);
 }
 
+std::string wrong_number(std::string_view name, std::string_view value, unsigned least, unsigned most) {
+  unsigned number = 0;
+  const auto parsed = std::from_chars(value.begin(), value.end(), number);
+  if (parsed.ec == std::errc() && parsed.ptr == value.end() && number >= least && number <= most) return {};
+  return fmt::format("{}: invalid value {}; use a number from {} to {}", name, in_quotes(value), least, most);
+}
+
 std::string wrong_value(const Variable& variable, std::string_view value) {
-  if (variable.name == kThreads) {
-    unsigned count = 0;
-    const auto parsed = std::from_chars(value.begin(), value.end(), count);
-    if (parsed.ec == std::errc() && parsed.ptr == value.end() && count >= 1 && count <= kMostThreads)
-      return {};
-    return fmt::format("{}: invalid value {}; use a number from 1 to {}", kThreads, in_quotes(value),
-                       kMostThreads);
+  if (variable.name == kThreads) return wrong_number(kThreads, value, 1, kMostThreads);
+  if (variable.name == kCheckStatus) return wrong_number(kCheckStatus, value, 0, 255);
+  if (variable.name == kCheckLimit) return wrong_number(kCheckLimit, value, 1, 1'000'000);
+  if (variable.name == kCheck) {
+    const auto tools = check::parse_tools(value);
+    return tools ? std::string() : fmt::format("{}: {}", kCheck, tools.error());
   }
   if (variable.name == kSchedule && !Schedule::from_text(value)) {
     return fmt::format("{}: invalid value {}; use barriers, random or random:<number>", kSchedule,

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "plugins/vgpu/exec/check/group_checker.hpp"
 #include "plugins/vgpu/exec/core.hpp"
 #include "plugins/vgpu/exec/global_data_share.hpp"
 #include "plugins/vgpu/exec/memory_ops/atomics.hpp"
@@ -80,6 +81,15 @@ void atomic_elements(const Wave* wave, const uint32_t* offsets, uint64_t inside,
 template <unsigned W>
 void access_elements(const Wave* wave, const Shape& shape, const uint32_t* offsets, uint64_t exec,
                      uint32_t limit, const LdsOperands& operands) {
+  if constexpr (kChecked) {
+    LaneAccesses accesses;
+    accesses.kind = access_kind(shape.verb);
+    accesses.bytes = shape.bytes;
+    accesses.lanes = exec;
+    for (unsigned lane = 0; lane < W; ++lane) accesses.at[lane] = offsets[lane];
+    if (shape.verb == Verb::kStore) accesses.data = row(wave->registers, operands.first);
+    if (wave->group->checker != nullptr) wave->group->checker->access_lds(*wave, accesses, limit);
+  }
   const uint64_t inside = lanes_in_range<W>(offsets, exec, shape.bytes, limit);
   const auto lds = reinterpret_cast<uintptr_t>(wave->group->lds);
   switch (shape.verb) {
@@ -316,7 +326,9 @@ Refusal lower_lds(const isa::Instruction& instruction, LoweringContext& context,
   const RegisterLayout& layout = context.layout;
   const Op name = instruction.op;
   if (name == Op::ds_nop) return {};
-  if (is_lane_exchange(name)) return lower_lane_exchange(instruction, context, out);
+  if constexpr (!kChecked) {  // It accesses no memory.
+    if (is_lane_exchange(name)) return lower_lane_exchange(instruction, context, out);
+  }
   if (isa::op_class(name) == isa::OpClass::kGlobalSync) return lower_gws(instruction, context, out);
   if (name == Op::ds_ordered_count) return lower_ordered_count(instruction, context, out);
   const bool m0_limits = context.traits().m0_limits_lds;

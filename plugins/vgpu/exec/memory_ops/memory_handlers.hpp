@@ -21,10 +21,6 @@ Refusal lower_image(const isa::Instruction& instruction, LoweringContext& contex
 Refusal lower_gws(const isa::Instruction& instruction, LoweringContext& context, Emitter& out);
 Refusal lower_lds(const isa::Instruction& instruction, LoweringContext& context, Emitter& out);
 
-/// Whether the DS instruction moves data between lanes without memory: permutations and swizzles.
-constexpr bool is_lane_exchange(isa::Op op) {
-  return op == isa::Op::ds_swizzle_b32 || op == isa::Op::ds_permute_b32 || op == isa::Op::ds_bpermute_b32;
-}
 Refusal lower_lane_exchange(const isa::Instruction& instruction, LoweringContext& context, Emitter& out);
 
 /// A full fence: see wave_memory.hpp.

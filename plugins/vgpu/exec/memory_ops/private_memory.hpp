@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include "plugins/vgpu/exec/check/group_checker.hpp"
 #include "plugins/vgpu/exec/memory_ops/span.hpp"
 
 namespace rigel::vgpu::exec::RIGEL_SIMD_NAMESPACE {
@@ -13,6 +14,14 @@ namespace rigel::vgpu::exec::RIGEL_SIMD_NAMESPACE {
 /// stops with a fault that lists the offending lanes.
 template <class Offset>
 bool ends_in_private(Wave* wave, const Shape& shape, uint64_t base, const Offset* offsets, uint64_t lanes) {
+  if constexpr (kChecked) {
+    LaneAccesses accesses;
+    accesses.kind = access_kind(shape.verb);
+    accesses.bytes = shape.bytes;
+    accesses.lanes = lanes;
+    for (const unsigned lane : lanes_of(lanes)) accesses.at[lane] = base + offsets[lane];
+    wave->group->checker->access_private(*wave, accesses);
+  }
   const auto is_inside = [&](unsigned lane) {
     return base + offsets[lane] + shape.bytes <= wave->scratch_lane_bytes;
   };

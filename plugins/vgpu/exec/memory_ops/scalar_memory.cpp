@@ -4,6 +4,7 @@
 // per dword. Dwords out of range load as zero and are not stored.
 #include <algorithm>
 
+#include "plugins/vgpu/exec/check/group_checker.hpp"
 #include "plugins/vgpu/exec/core.hpp"
 #include "plugins/vgpu/exec/memory_ops/atomics.hpp"
 #include "plugins/vgpu/exec/memory_ops/memory_handlers.hpp"
@@ -41,12 +42,24 @@ Place place_of(const ScalarAccess& access, const std::byte* registers) {
   return {(base & 0xffffffffffff & kDword) + offset, offset < size ? size - offset : 0};
 }
 
+// Reports an access of the whole wave to the checks, as that of its first lane.
+void report_to_checks(const Wave& wave, Verb verb, uint64_t va, uint64_t bytes) {
+  if (bytes == 0) return;
+  LaneAccesses accesses;
+  accesses.kind = access_kind(verb);
+  accesses.bytes = static_cast<uint32_t>(bytes);
+  accesses.lanes = 1;
+  accesses.at[0] = va;
+  wave.group->checker->access_memory(wave, accesses);
+}
+
 [[gnu::noinline]] bool load_general(const MicroOp* op, Wave* wave) {
   const auto& access = details<ScalarAccess>(op);
   const Place place = place_of(access, wave->registers);
   const uint64_t bytes = std::min<uint64_t>(access.shape.bytes, place.bytes & ~uint64_t{3});
   uint32_t values[16] = {};
   VmFault fault;
+  if constexpr (kChecked) report_to_checks(*wave, Verb::kLoad, place.va, bytes);
   if (!wave->memory->read(place.va, values, bytes, fault)) return stop_with(wave, fault);
   std::memcpy(wave->registers + access.data, values, access.shape.bytes);
   return true;
@@ -58,6 +71,10 @@ void load(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
   uint64_t va = (scalar64(registers, op->src[0].offset) & ~uint64_t{3}) +
                 static_cast<uint64_t>(int64_t{static_cast<int32_t>(op->aux)});
   if constexpr (kRegisterOffset) va += scalar(registers, op->src[1].offset) & ~3u;
+  if constexpr (kChecked) {
+    if (!load_general(op, wave)) RIGEL_LEAVE(op, wave);
+    RIGEL_NEXT(op + 1, wave, registers, exec);
+  }
   if (const std::byte* host = wave->memory->find(op, va, N * 4, Access::kRead)) [[likely]] {
     uint32_t values[N];
     load_element<N>(values, host);
@@ -88,6 +105,7 @@ bool store_general(const MicroOp* op, Wave* wave) {
   const auto& access = details<ScalarAccess>(op);
   const Place place = place_of(access, wave->registers);
   const uint64_t bytes = std::min<uint64_t>(access.shape.bytes, place.bytes & ~uint64_t{3});
+  if constexpr (kChecked) report_to_checks(*wave, Verb::kStore, place.va, bytes);
   VmFault fault;
   return wave->memory->write(place.va, wave->registers + access.data, bytes, fault) || stop_with(wave, fault);
 }
@@ -95,6 +113,7 @@ bool store_general(const MicroOp* op, Wave* wave) {
 template <Atomic kAtomic, class T>
 bool atomic(const MicroOp* op, Wave* wave, const ScalarAccess& access, uint64_t va) {
   va &= ~uint64_t{sizeof(T) - 1};
+  if constexpr (kChecked) report_to_checks(*wave, Verb::kAtomic, va, sizeof(T));
   std::byte* const host = wave->memory->find(op, va, sizeof(T), Access::kWrite);
   if (host == nullptr) {
     return stop_with(wave, {va, Access::kWrite, wave->memory->run(va, sizeof(T), Access::kWrite).reason, 0});

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "plugins/vgpu/exec/check/group_checker.hpp"
 #include "plugins/vgpu/exec/memory_ops/atomics.hpp"
 #include "plugins/vgpu/exec/memory_ops/rows.hpp"
 #include "plugins/vgpu/images/halves.hpp"
@@ -374,8 +375,24 @@ void store_at_distance(const Shape& shape, const Span& span, uint64_t distance, 
   width == 64 ? store_all<64>(shape, span, distance, from) : store_all<32>(shape, span, distance, from);
 }
 
+// Reports the lanes' accesses to the checks. Swizzled memory is the queue's scratch, which has other checks.
+void report_to_checks(const Wave& wave, const Shape& shape, const Span& span) {
+  if (span.dword_stride != 4) return;
+  LaneAccesses accesses;
+  accesses.kind = access_kind(shape.verb);
+  std::copy(std::begin(span.va), std::end(span.va), accesses.at);
+  // Lanes that access fewer dwords, at the end of a buffer, are reported separately.
+  for (unsigned dwords = shape.dwords(); dwords != 0; --dwords) {
+    const uint64_t longer = dwords == shape.dwords() ? 0 : span.active[dwords];
+    accesses.lanes = span.active[dwords - 1] & ~longer;
+    accesses.bytes = shape.bytes < 4 ? shape.bytes : dwords * 4;
+    if (accesses.lanes != 0) wave.group->checker->access_memory(wave, accesses);
+  }
+}
+
 bool access_span(const void* site, Wave* wave, const Shape& shape, const Span& span, const DataRows& rows) {
   if (span.active[0] == 0) return true;
+  if constexpr (kChecked) report_to_checks(*wave, shape, span);
   return wave->layout.wave_size == 64 ? access_lanes<64>(site, wave, shape, span, rows)
                                       : access_lanes<32>(site, wave, shape, span, rows);
 }

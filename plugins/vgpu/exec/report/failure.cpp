@@ -85,7 +85,26 @@ std::string work_item(const WorkItems& items, unsigned lane) {
   return fmt::format("{}, local {}, lane {}", text_of(items.global(lane)), text_of(items.local(lane)), lane);
 }
 
-std::vector<std::string> work_items(const WorkItems& items, uint64_t lanes, const uint64_t* addresses) {
+// Describes an address that FLAT instructions find in an aperture, or a null pointer with an offset.
+std::string about_address(const Wave& wave, uint64_t va) {
+  constexpr uint64_t kNearNull = 0x10000;
+  const auto high = static_cast<uint32_t>(va >> 32);
+  if (va < kNearNull) return fmt::format("{:#x} is a null pointer plus {} bytes", va, va);
+  if (high == wave.private_aperture_hi && high != 0) {
+    return fmt::format("{:#x} is byte {} of a work-item's private memory (stack) of {} bytes", va,
+                       static_cast<uint32_t>(va), wave.scratch_lane_bytes);
+  }
+  return {};
+}
+
+WorkItems items_of(const Wave& wave, const Launch& launch) {
+  return launch.work_items(*wave.group, wave.id_in_group);
+}
+
+}  // namespace
+
+std::vector<std::string> describe_work_items(const WorkItems& items, uint64_t lanes,
+                                             const uint64_t* addresses) {
   std::vector<std::string> lines;
   const auto describe = [&](unsigned lane) {
     std::string text = work_item(items, lane);
@@ -105,23 +124,7 @@ std::vector<std::string> work_items(const WorkItems& items, uint64_t lanes, cons
   return lines;
 }
 
-// Describes an address that FLAT instructions find in an aperture, or a null pointer with an offset.
-std::string about_address(const Wave& wave, uint64_t va) {
-  constexpr uint64_t kNearNull = 0x10000;
-  const auto high = static_cast<uint32_t>(va >> 32);
-  if (va < kNearNull) return fmt::format("{:#x} is a null pointer plus {} bytes", va, va);
-  if (high == wave.private_aperture_hi && high != 0) {
-    return fmt::format("{:#x} is byte {} of a work-item's private memory (stack) of {} bytes", va,
-                       static_cast<uint32_t>(va), wave.scratch_lane_bytes);
-  }
-  return {};
-}
-
-WorkItems items_of(const Wave& wave, const Launch& launch) {
-  return launch.work_items(*wave.group, wave.id_in_group);
-}
-
-std::string place_and_calls(uint64_t pc, uint64_t entry, const StoppedWave& wave, DeviceBus& bus) {
+std::string describe_place(uint64_t pc, uint64_t entry, const StoppedWave& wave, DeviceBus& bus) {
   SourceLines lines(bus.code_objects());
   const auto frames_of = [&](uint64_t address) {
     std::vector<SourceFrame> frames = lines.frames(address);
@@ -149,8 +152,6 @@ std::string place_and_calls(uint64_t pc, uint64_t entry, const StoppedWave& wave
   for (const uint64_t call : calls) text += lines_of(frames_of(call), "called from");
   return text;
 }
-
-}  // namespace
 
 std::string kernel_of(const Dispatch& dispatch, WaveMemory& memory) {
   const std::string name = kernel_name(memory, dispatch.kernel_object_va);
@@ -184,7 +185,7 @@ Failure examine_failure(const Group& group, WaveMemory& memory) {
                                     faults.bytes == 0 ? "" : fmt::format(" {} bytes at", faults.bytes),
                                     wave.fault_va, reason_name(wave.fault_reason));
       lanes = faults.lanes;
-      failure.work_items = work_items(failure.items, lanes, faults.va);
+      failure.work_items = describe_work_items(failure.items, lanes, faults.va);
       failure.address = about_address(wave, wave.fault_va);
       break;
     }
@@ -222,7 +223,7 @@ DispatchResult describe_failure(Failure failure, DeviceBus& bus) {
   std::string& text = failure.result.reason;
   text = std::move(failure.summary);
   text += line("kernel", failure.kernel);
-  text += place_and_calls(failure.pc, failure.entry, failure.wave, bus);
+  text += describe_place(failure.pc, failure.entry, failure.wave, bus);
   text += line("work-group", fmt::format("{}, wave {}, {}{}", text_of(failure.items.group),
                                          failure.items.wave, text_of_pc(failure.pc, failure.entry),
                                          failure.pc_is_late ? " or a little later" : ""));
@@ -241,12 +242,12 @@ std::string describe_trap(const Trap& trap, const Launch& launch, DeviceBus& bus
   std::string text =
       fmt::format("trap {}{}", trap.id, trap.id == 2 ? " (abort(), assert() or __builtin_trap())" : "");
   text += line("kernel", kernel_of(launch.dispatch(), bus));
-  text += place_and_calls(trap.pc, launch.dispatch().entry_va, trap.wave, bus);
+  text += describe_place(trap.pc, launch.dispatch().entry_va, trap.wave, bus);
   text += line("work-group", fmt::format("{}, wave {}, {}", text_of(trap.items.group), trap.items.wave,
                                          text_of_pc(trap.pc, launch.dispatch().entry_va)));
   if (const std::string schedule = launch.schedule().text(); !schedule.empty())
     text += line("schedule", schedule);
-  for (const std::string& item : work_items(trap.items, trap.wave.exec, nullptr))
+  for (const std::string& item : describe_work_items(trap.items, trap.wave.exec, nullptr))
     text += line("work-item", item);
   return text;
 }

@@ -54,6 +54,12 @@ struct Trap {
 /// the wave continues.
 std::string describe_trap(const Trap& trap, const Launch& launch, DeviceBus& bus);
 
+/// Return lines with the source position of `pc` and the calls that led there, and descriptions of work-items
+/// (`addresses` by lane, or null). Called outside scopes.
+std::string describe_place(uint64_t pc, uint64_t entry, const StoppedWave& wave, DeviceBus& bus);
+std::vector<std::string> describe_work_items(const WorkItems& items, uint64_t lanes,
+                                             const uint64_t* addresses);
+
 /// Returns the demangled name of a dispatch's kernel, or "without a name". Called inside a scope of
 /// `memory`.
 std::string kernel_of(const Dispatch& dispatch, WaveMemory& memory);

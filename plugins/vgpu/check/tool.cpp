@@ -1,0 +1,193 @@
+// libvgpu_check.so: a tool of the HSA runtime that records the program's allocations for the checks of the
+// virtual GPU. It wraps functions of the runtime's table, so it works with ROCr and with Rigel.
+//
+// Each allocation gets padding, so that an access past its end does not reach another allocation. Freed
+// memory is released later, so that an access after the release does not reach a new allocation.
+//
+// The functions that it wraps have had the same places in the table since ROCm 4 (hsa_api_trace.h).
+//
+// Threads: any. Lifetime: OnLoad() to the end of the process; the record remains after OnUnload().
+#include <execinfo.h>
+
+#include <algorithm>
+#include <deque>
+
+#include "hsa/hsa_api_trace.h"
+
+#include "api/support/mutex.hpp"
+#include "plugins/vgpu/check/allocation_map.hpp"
+
+namespace rigel::vgpu::check {
+namespace {
+
+constexpr uint64_t kPage = 4096;
+constexpr uint64_t kPadding = 4096;
+constexpr uint64_t kMostQuarantined = uint64_t{64} << 20;  // bytes of freed memory that is not yet released
+
+struct Freed {
+  void* pointer;
+  uint64_t bytes;
+};
+
+// Leaked, because programs free memory in destructors of static objects.
+struct State {
+  CoreApiTable core{};
+  AmdExtTable amd{};
+  AllocationMap map;
+  Mutex mutex;
+  std::deque<Freed> quarantine RIGEL_GUARDED_BY(mutex);
+  uint64_t quarantined RIGEL_GUARDED_BY(mutex) = 0;
+};
+State& state() {
+  static State* const the_state = new State;
+  return *the_state;
+}
+
+uint64_t address_of(const void* pointer) {
+  return reinterpret_cast<uint64_t>(pointer);
+}
+
+// Returns the stack of the wrapped function's caller.
+[[gnu::noinline]] HostStack caller_stack() {
+  constexpr int kOwnFrames = 2;
+  void* frames[kMostFrames + kOwnFrames];
+  const int count = backtrace(frames, kMostFrames + kOwnFrames);
+  HostStack stack{};
+  for (int i = kOwnFrames; i < count; ++i) stack[static_cast<size_t>(i - kOwnFrames)] = frames[i];
+  return stack;
+}
+
+void record(void* pointer, uint64_t bytes, uint64_t padding) {
+  Allocation allocation;
+  allocation.begin = address_of(pointer);
+  allocation.bytes = bytes;
+  allocation.room_bytes = (bytes + padding + kPage - 1) / kPage * kPage;
+  allocation.allocated = caller_stack();
+  state().map.add(allocation);
+}
+
+// Releases the oldest freed memory until at most `most` bytes are left.
+void release_until(uint64_t most) {
+  State& s = state();
+  for (;;) {
+    Freed oldest{};
+    {
+      const MutexLock lock(s.mutex);
+      if (s.quarantine.empty() || s.quarantined <= most) return;
+      oldest = s.quarantine.front();
+      s.quarantine.pop_front();
+      s.quarantined -= oldest.bytes;
+    }
+    s.map.remove(address_of(oldest.pointer));
+    s.amd.hsa_amd_memory_pool_free_fn(oldest.pointer);
+  }
+}
+
+hsa_status_t pool_allocate(hsa_amd_memory_pool_t pool, size_t size, uint32_t flags, void** pointer) {
+  State& s = state();
+  // Code is read by the instruction fetch only, so it gets no padding.
+  const uint64_t padding =
+      (flags & HSA_AMD_MEMORY_POOL_EXECUTABLE_FLAG) == 0 && size <= SIZE_MAX - kPadding ? kPadding : 0;
+  hsa_status_t status = s.amd.hsa_amd_memory_pool_allocate_fn(pool, size + padding, flags, pointer);
+  if (status == HSA_STATUS_ERROR_OUT_OF_RESOURCES) {
+    release_until(0);
+    status = s.amd.hsa_amd_memory_pool_allocate_fn(pool, size + padding, flags, pointer);
+  }
+  if (status != HSA_STATUS_SUCCESS && padding != 0) {
+    // The padding may exceed a limit that the program's size does not exceed.
+    status = s.amd.hsa_amd_memory_pool_allocate_fn(pool, size, flags, pointer);
+    if (status == HSA_STATUS_SUCCESS) record(*pointer, size, 0);
+    return status;
+  }
+  if (status == HSA_STATUS_SUCCESS) record(*pointer, size, padding);
+  return status;
+}
+
+hsa_status_t pool_free(void* pointer) {
+  State& s = state();
+  const auto freed = s.map.mark_freed(address_of(pointer), caller_stack());
+  if (!freed) return s.amd.hsa_amd_memory_pool_free_fn(pointer);
+  {
+    const MutexLock lock(s.mutex);
+    s.quarantine.push_back({pointer, freed->room_bytes});
+    s.quarantined += freed->room_bytes;
+  }
+  release_until(kMostQuarantined);
+  return HSA_STATUS_SUCCESS;
+}
+
+hsa_status_t region_allocate(hsa_region_t region, size_t size, void** pointer) {
+  State& s = state();
+  const hsa_status_t status = s.core.hsa_memory_allocate_fn(region, size, pointer);
+  if (status == HSA_STATUS_SUCCESS) record(*pointer, size, 0);
+  return status;
+}
+
+hsa_status_t region_free(void* pointer) {
+  State& s = state();
+  // Memory of a pool, because both functions free both kinds.
+  if (const auto found = s.map.live_at(address_of(pointer)); found && found->room_bytes > found->bytes + kPage)
+    return pool_free(pointer);
+  s.map.mark_freed(address_of(pointer), caller_stack());
+  return s.core.hsa_memory_free_fn(pointer);
+}
+
+hsa_status_t pointer_info(const void* pointer, hsa_amd_pointer_info_t* info, void* (*allocate)(size_t),
+                          uint32_t* agent_count, hsa_agent_t** agents) {
+  State& s = state();
+  const hsa_status_t status =
+      s.amd.hsa_amd_pointer_info_fn(pointer, info, allocate, agent_count, agents);
+  if (status != HSA_STATUS_SUCCESS || info == nullptr || info->type != HSA_EXT_POINTER_TYPE_HSA) return status;
+  // Without the padding.
+  if (const auto found = s.map.live_at(address_of(info->agentBaseAddress)))
+    info->sizeInBytes = std::min<size_t>(info->sizeInBytes, found->bytes);
+  return status;
+}
+
+hsa_status_t ipc_create(void* pointer, size_t size, hsa_amd_ipc_memory_t* handle) {
+  State& s = state();
+  // ROCr shares whole allocations only, and the allocation includes the padding.
+  hsa_amd_pointer_info_t info{};
+  info.size = sizeof info;
+  const auto found = s.map.live_at(address_of(pointer));
+  const bool is_whole = found && found->bytes == size &&
+                        s.amd.hsa_amd_pointer_info_fn(pointer, &info, nullptr, nullptr, nullptr) ==
+                            HSA_STATUS_SUCCESS;
+  return s.amd.hsa_amd_ipc_memory_create_fn(pointer, is_whole ? info.sizeInBytes : size, handle);
+}
+
+}  // namespace
+}  // namespace rigel::vgpu::check
+
+using rigel::vgpu::check::state;
+
+[[gnu::visibility("default")]] rigel::vgpu::check::Allocations* vgpu_check_allocations_v1() {
+  return &state().map;
+}
+
+/// Called by the HSA runtime when it has been initialised.
+extern "C" [[gnu::visibility("default")]] bool OnLoad(void* runtime_table, uint64_t /*runtime_version*/,
+                                                      uint64_t /*failed_tool_count*/,
+                                                      const char* const* /*failed_tools*/) {
+  namespace check = rigel::vgpu::check;
+  auto& table = *static_cast<HsaApiTable*>(runtime_table);
+  auto& saved = state();
+  // Older runtimes have shorter tables; these functions are near their starts.
+  saved.core.hsa_memory_allocate_fn = table.core_->hsa_memory_allocate_fn;
+  saved.core.hsa_memory_free_fn = table.core_->hsa_memory_free_fn;
+  saved.amd.hsa_amd_memory_pool_allocate_fn = table.amd_ext_->hsa_amd_memory_pool_allocate_fn;
+  saved.amd.hsa_amd_memory_pool_free_fn = table.amd_ext_->hsa_amd_memory_pool_free_fn;
+  saved.amd.hsa_amd_pointer_info_fn = table.amd_ext_->hsa_amd_pointer_info_fn;
+  saved.amd.hsa_amd_ipc_memory_create_fn = table.amd_ext_->hsa_amd_ipc_memory_create_fn;
+  table.core_->hsa_memory_allocate_fn = check::region_allocate;
+  table.core_->hsa_memory_free_fn = check::region_free;
+  table.amd_ext_->hsa_amd_memory_pool_allocate_fn = check::pool_allocate;
+  table.amd_ext_->hsa_amd_memory_pool_free_fn = check::pool_free;
+  table.amd_ext_->hsa_amd_pointer_info_fn = check::pointer_info;
+  table.amd_ext_->hsa_amd_ipc_memory_create_fn = check::ipc_create;
+  return true;
+}
+
+extern "C" [[gnu::visibility("default")]] void OnUnload() {
+  rigel::vgpu::check::release_until(0);
+}

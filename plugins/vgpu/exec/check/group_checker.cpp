@@ -1,0 +1,353 @@
+#include "plugins/vgpu/exec/check/group_checker.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include <fmt/core.h>
+
+#include "plugins/vgpu/exec/block.hpp"
+#include "plugins/vgpu/exec/launch.hpp"
+#include "plugins/vgpu/exec/report/place.hpp"
+#include "plugins/vgpu/exec/translated_code.hpp"
+
+namespace rigel::vgpu::exec {
+namespace {
+
+using check::Tool;
+
+// Numbers of problems, for check::Kind.
+enum Problem : uint32_t {
+  kPastEnd,
+  kFreed,
+  kOutsideLds,
+  kOutsidePrivate,
+  kLdsRace,
+  kMemoryRace,
+  kGroupRace,
+  kPartialBarrier,
+  kDifferentBarriers,
+  kMissedBarrier,
+  kKinds = 16,
+};
+
+constexpr uint64_t bit_of(uint32_t lane) {
+  return uint64_t{1} << lane;
+}
+
+template <class Visit>
+void for_each_lane(uint64_t lanes, Visit visit) {
+  for (; lanes != 0; lanes &= lanes - 1) visit(static_cast<uint32_t>(std::countr_zero(lanes)));
+}
+
+// Calls visit(dword, bytes of it as bits) for each dword of [at, at + bytes).
+template <class Visit>
+void for_each_dword(uint64_t at, uint32_t bytes, Visit visit) {
+  const uint64_t end = at + bytes;
+  while (at != end) {
+    const uint64_t next = std::min(end, (at & ~uint64_t{3}) + 4);
+    const uint32_t count = static_cast<uint32_t>(next - at);
+    visit(at / 4, static_cast<uint8_t>(((1u << count) - 1) << at % 4));
+    at = next;
+  }
+}
+
+std::string_view verb_of(AccessKind kind) {
+  constexpr std::string_view kVerbs[] = {"read", "write", "atomic operation"};
+  return kVerbs[static_cast<size_t>(kind)];
+}
+
+std::string bytes_text(uint64_t bytes) {
+  return bytes == 1 ? std::string("1 byte") : fmt::format("{} bytes", bytes);
+}
+
+}  // namespace
+
+GroupChecker::GroupChecker(check::Findings& findings)
+    : findings_(findings), options_(findings.options()) {}
+
+void GroupChecker::start(const Launch& launch, WorkGroup& group) {
+  if (launch_ != &launch) {
+    launch_ = &launch;
+    launch_races_ = launch.races();
+  }
+  group_ = &group;
+  allocations_ = launch.allocations();
+  clocks_.start();
+  lds_cells_.resize(group.lds_bytes / 4);
+  memory_cells_.clear();
+  lds_locations_.clear();
+  memory_locations_.clear();
+  synchronizes_ = false;
+  std::fill(std::begin(awaited_), std::end(awaited_), 0);
+  std::fill(std::begin(arrivals_), std::end(arrivals_), BarrierArrival{});
+}
+
+RawFinding* GroupChecker::find(Tool tool, uint32_t problem, Severity severity, const Wave& wave,
+                               uint64_t lanes, uint64_t other_pc) {
+  const MicroOp* const op = sites_[wave.id_in_group];
+  const uint64_t pc = pc_of(op);
+  if (!findings_.count({tool, problem, pc, other_pc}, severity)) return nullptr;
+  RawFinding& raw = found_.emplace_back();
+  raw.tool = tool;
+  raw.severity = severity;
+  raw.pc = pc;
+  raw.items = launch_->work_items(*group_, wave.id_in_group);
+  raw.lanes = lanes;
+  raw.wave = StoppedWave(wave, block_of(op).code->key().target, lanes);
+  raw.code = code_around(op);
+  raw.other.pc = other_pc;
+  return &raw;
+}
+
+// Barriers
+// ---------------------------------------------------------------------------------------------------
+
+void GroupChecker::at(const MicroOp* op, Wave& wave, uint64_t exec, uint32_t site) {
+  const uint32_t w = wave.id_in_group;
+  sites_[w] = op;
+  synchronizes_ |= (site & kSiteSynchronizes) != 0;
+  // Lanes that missed a barrier and are active again had not ended: the barrier was divergent.
+  if ((awaited_[w] & exec) != 0) {
+    const uint64_t lanes = awaited_[w] & exec;
+    awaited_[w] = 0;
+    if (RawFinding* const raw =
+            find(Tool::kSync, kPartialBarrier, Severity::kError, wave, lanes, pc_of(missed_[w]))) {
+      raw->summary = "some work-items of a wave did not take part in a barrier and continue after it";
+      raw->other.label = "barrier";
+      raw->hint = "all work-items of a work-group must reach a barrier, or none";
+    }
+  }
+  if ((site & kSiteIsBarrier) != 0) {
+    const uint64_t missing = wave.launched_exec & ~exec;
+    arrivals_[w] = {op, missing};
+    if (missing != 0 && options_.has(Tool::kSync)) {
+      awaited_[w] |= missing;
+      missed_[w] = op;
+    }
+  }
+}
+
+void GroupChecker::arrive(const Wave& wave) {
+  if (!options_.has(Tool::kSync)) return;
+  const BarrierArrival& mine = arrivals_[wave.id_in_group];
+  for (uint32_t w = 0; w < group_->wave_count; ++w) {
+    const BarrierArrival& other = arrivals_[w];
+    const bool waits = (group_->at_barrier >> w & 1) != 0 && w != wave.id_in_group;
+    if (!waits || other.op == nullptr || mine.op == nullptr || pc_of(other.op) == pc_of(mine.op)) continue;
+    if (RawFinding* const raw = find(Tool::kSync, kDifferentBarriers, Severity::kError, wave,
+                                     wave.launched_exec, pc_of(other.op))) {
+      raw->summary = fmt::format("wave {} and wave {} of a work-group wait at different barriers",
+                                 wave.id_in_group, w);
+      raw->other.label = "other barrier";
+      raw->hint = "all work-items of a work-group must reach the same barrier";
+    }
+    return;
+  }
+}
+
+void GroupChecker::release(uint32_t waves) {
+  clocks_.join(waves);
+  if (waves == group_->all_waves() || !options_.has(Tool::kSync)) return;
+  // The hardware continues if the other waves have ended, so programs that rely on it work on AMD GPUs.
+  const auto w = static_cast<uint32_t>(std::countr_zero(waves));
+  const Wave& wave = group_->waves[w];
+  if (RawFinding* const raw =
+          find(Tool::kSync, kMissedBarrier, Severity::kWarning, wave, wave.launched_exec)) {
+    raw->summary = fmt::format("{} of the work-group's {} waves ended without reaching a barrier",
+                               group_->wave_count - std::popcount(waves), group_->wave_count);
+    raw->hint = "AMD GPUs continue; other GPUs may not";
+  }
+}
+
+// Bounds
+// ---------------------------------------------------------------------------------------------------
+
+bool GroupChecker::is_known(const LaneAccesses& accesses) const {
+  if (allocations_ == nullptr || allocations_->version() != version_) return false;
+  for (const KnownRange& range : known_) {
+    bool all = range.end - range.begin >= accesses.bytes;
+    for_each_lane(accesses.lanes, [&](uint32_t lane) {
+      all &= accesses.at[lane] - range.begin <= range.end - range.begin - accesses.bytes;
+    });
+    if (all) return true;
+  }
+  return false;
+}
+
+void GroupChecker::check_bounds(const Wave& wave, const LaneAccesses& accesses) {
+  if (allocations_ == nullptr || is_known(accesses)) return;
+  if (const uint64_t version = allocations_->version(); version != version_) {
+    version_ = version;
+    std::fill(std::begin(known_), std::end(known_), KnownRange{});
+  }
+  uint64_t past_end = 0, freed = 0;
+  check::Allocation first_past, first_freed;
+  check::Allocation allocation;
+  bool is_allocation = false;
+  for_each_lane(accesses.lanes, [&](uint32_t lane) {
+    const uint64_t va = accesses.at[lane];
+    if (allocation.room_bytes == 0 || va - allocation.begin >= allocation.room_bytes) {
+      is_allocation = allocations_->find(va, allocation);
+      const bool may_use = !is_allocation || !allocation.is_freed;
+      if (may_use) {
+        const uint64_t bytes = is_allocation ? allocation.bytes : allocation.room_bytes;
+        known_[next_known_++ % kKnownRanges] = {allocation.begin, allocation.begin + bytes};
+      }
+    }
+    if (!is_allocation) return;
+    const uint64_t offset = va - allocation.begin;
+    if (allocation.is_freed) {
+      if (freed == 0) first_freed = allocation;
+      freed |= bit_of(lane);
+    } else if (offset + accesses.bytes > allocation.bytes) {
+      if (past_end == 0) first_past = allocation;
+      past_end |= bit_of(lane);
+    }
+  });
+  const auto report = [&](Problem problem, uint64_t lanes, const check::Allocation& of) {
+    RawFinding* const raw = find(Tool::kMemory, problem, Severity::kError, wave, lanes);
+    if (raw == nullptr) return;
+    const uint64_t va = accesses.at[std::countr_zero(lanes)];
+    raw->summary = fmt::format("{} {} of {} at {:#x}",
+                               problem == kFreed ? "use after free:" : "out-of-bounds", verb_of(accesses.kind),
+                               bytes_text(accesses.bytes), va);
+    raw->has_allocation = true;
+    raw->allocation = of;
+    raw->has_addresses = true;
+    std::copy(std::begin(accesses.at), std::end(accesses.at), raw->addresses);
+  };
+  if (past_end != 0) report(kPastEnd, past_end, first_past);
+  if (freed != 0) report(kFreed, freed, first_freed);
+}
+
+void GroupChecker::access_private(const Wave& wave, const LaneAccesses& accesses) {
+  const uint64_t limit = launch_->dispatch().private_bytes;
+  if (!options_.has(Tool::kMemory) || limit == 0) return;
+  uint64_t outside = 0;
+  for_each_lane(accesses.lanes, [&](uint32_t lane) {
+    if (accesses.at[lane] + accesses.bytes > limit) outside |= bit_of(lane);
+  });
+  if (outside == 0) return;
+  if (RawFinding* const raw =
+          find(Tool::kMemory, kOutsidePrivate, Severity::kError, wave, outside)) {
+    raw->summary = fmt::format("out-of-bounds {} of {} at byte {} of a work-item's private memory of {}",
+                               verb_of(accesses.kind), bytes_text(accesses.bytes),
+                               accesses.at[std::countr_zero(outside)], bytes_text(limit));
+  }
+}
+
+// Races
+// ---------------------------------------------------------------------------------------------------
+
+std::string GroupChecker::text_of_lane(uint32_t wave, uint32_t lane) const {
+  const WorkItems items = launch_->work_items(*group_, wave);
+  return fmt::format("work-item {}, local {}, wave {}", text_of(items.global(lane)), text_of(items.local(lane)),
+                     wave);
+}
+
+void GroupChecker::report_race(const Wave& wave, const LaneAccesses& accesses, const Race& race, bool is_lds,
+                               bool is_same_value) {
+  const Severity severity = is_same_value ? Severity::kWarning : Severity::kError;
+  const uint64_t other_pc = pc_of(race.earlier.op);
+  RawFinding* const raw = find(Tool::kRaces, is_lds ? kLdsRace : kMemoryRace, severity, wave,
+                               bit_of(race.lane), other_pc);
+  if (raw == nullptr) return;
+  const std::string_view earlier = race.earlier.is_atomic    ? "atomic operation"
+                                   : race.earlier_writes     ? "write"
+                                                             : "read";
+  raw->summary = fmt::format("data race: {} of {} at {}, which wave {} accesses too",
+                             verb_of(accesses.kind), bytes_text(accesses.bytes),
+                             is_lds ? fmt::format("byte {} of LDS", race.at) : fmt::format("{:#x}", race.at),
+                             race.earlier.wave);
+  if (is_same_value) raw->summary += "; both write the same value";
+  raw->other.label = fmt::format("earlier {}", earlier);
+  raw->other.who = text_of_lane(race.earlier.wave, race.earlier.lane);
+  raw->hint = "no barrier orders the two accesses";
+}
+
+template <class CellAt, class ClockAt>
+void GroupChecker::check_races(const Wave& wave, const LaneAccesses& accesses, bool is_lds, CellAt cell_at,
+                               ClockAt clock_at) {
+  const uint32_t w = wave.id_in_group;
+  const bool is_atomic = accesses.kind == AccessKind::kAtomic;
+  const MicroOp* const op = sites_[w];
+  for_each_lane(accesses.lanes, [&](uint32_t lane) {
+    for_each_dword(accesses.at[lane], accesses.bytes, [&](uint64_t dword, uint8_t bytes) {
+      RaceCell* const cell = cell_at(dword);
+      if (cell == nullptr) return;
+      if (is_atomic) clocks_.synchronize(w, clock_at(dword));
+      const CellAccess access{op, clocks_.own(w), static_cast<uint8_t>(w), static_cast<uint8_t>(lane), bytes,
+                              is_atomic};
+      Race race;
+      if (!note_access(*cell, clocks_, accesses.kind, access, race)) return;
+      race.lane = static_cast<uint8_t>(lane);
+      race.at = dword * 4;
+      bool is_same_value = false;
+      if (is_lds && race.earlier_writes && accesses.kind == AccessKind::kWrite && accesses.data != nullptr &&
+          accesses.bytes == 4) {
+        is_same_value = std::memcmp(group_->lds + race.at, accesses.data + lane, 4) == 0;
+      }
+      report_race(wave, accesses, race, is_lds, is_same_value);
+    });
+  });
+}
+
+void GroupChecker::access_lds(const Wave& wave, const LaneAccesses& accesses, uint32_t limit) {
+  uint64_t outside = 0;
+  const uint32_t exact = std::min(limit, launch_->dispatch().lds_requested_bytes);
+  for_each_lane(accesses.lanes, [&](uint32_t lane) {
+    if (accesses.at[lane] + accesses.bytes > exact) outside |= bit_of(lane);
+  });
+  if (outside != 0 && options_.has(Tool::kMemory)) {
+    if (RawFinding* const raw = find(Tool::kMemory, kOutsideLds, Severity::kError, wave, outside)) {
+      raw->summary = fmt::format("out-of-bounds {} of {} at byte {} of LDS; the work-group has {}",
+                                 verb_of(accesses.kind), bytes_text(accesses.bytes),
+                                 accesses.at[std::countr_zero(outside)], bytes_text(exact));
+    }
+  }
+  if (!options_.has(Tool::kRaces) || group_->wave_count == 1) return;
+  LaneAccesses inside = accesses;
+  inside.lanes &= ~outside;
+  check_races(
+      wave, inside, true,
+      [&](uint64_t dword) { return dword < lds_cells_.size() ? &lds_cells_[dword] : nullptr; },
+      [&](uint64_t dword) -> WaveClocks::Clock& { return lds_locations_[dword]; });
+}
+
+void GroupChecker::access_memory(const Wave& wave, const LaneAccesses& accesses) {
+  if (options_.has(Tool::kMemory)) check_bounds(wave, accesses);
+  if (!options_.has(Tool::kRaces)) return;
+  if (group_->wave_count > 1) {
+    check_races(
+        wave, accesses, false, [&](uint64_t dword) { return &memory_cells_[dword]; },
+        [&](uint64_t dword) -> WaveClocks::Clock& { return memory_locations_[dword]; });
+  }
+  if (launch_races_ == nullptr) return;
+  const auto pc = pc_of(sites_[wave.id_in_group]);
+  const bool is_write = accesses.kind != AccessKind::kRead;
+  for_each_lane(accesses.lanes, [&](uint32_t lane) {
+    for_each_dword(accesses.at[lane], accesses.bytes, [&](uint64_t dword, uint8_t bytes) {
+      const LaunchRaces::Access access{pc, group_->place, bytes, accesses.kind == AccessKind::kAtomic, is_write};
+      const auto earlier = launch_races_->note(dword, access, synchronizes_);
+      if (!earlier) return;
+      RawFinding* const raw =
+          find(Tool::kRaces, kGroupRace, Severity::kError, wave, bit_of(lane), earlier->pc);
+      if (raw == nullptr) return;
+      raw->summary = fmt::format("data race: {} of {} at {:#x}, which another work-group accesses too",
+                                 verb_of(accesses.kind), bytes_text(accesses.bytes), dword * 4);
+      raw->other.label = fmt::format("earlier {}", earlier->is_atomic  ? "atomic operation"
+                                                   : earlier->is_write ? "write"
+                                                                       : "read");
+      raw->other.who = fmt::format("work-group {} in the order of the grid", earlier->group);
+      raw->hint = "work-groups are unordered; use atomic operations or separate kernels";
+    });
+  });
+}
+
+void note_site(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
+  wave->group->checker->at(op, *wave, exec, op->aux);
+  RIGEL_NEXT(op + 1, wave, registers, exec);
+}
+
+}  // namespace rigel::vgpu::exec

@@ -1,0 +1,128 @@
+// Checks of one resident work-group: bounds of accesses, data races, barriers (docs/guide/checking.md).
+//
+// Handlers of the checked memory operations (simd.hpp) call the access functions before they access memory.
+// A note_site micro-operation calls at() before each of these instructions and before barriers.
+//
+// Threads: the worker of the work-group, inside a scope of its memory. Findings are described outside.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "plugins/vgpu/check/allocations.hpp"
+#include "plugins/vgpu/check/findings.hpp"
+#include "plugins/vgpu/exec/check/access.hpp"
+#include "plugins/vgpu/exec/check/launch_races.hpp"
+#include "plugins/vgpu/exec/check/race_cells.hpp"
+#include "plugins/vgpu/exec/report/call_stack.hpp"
+#include "plugins/vgpu/exec/report/work_items.hpp"
+#include "plugins/vgpu/exec/wave.hpp"
+
+namespace rigel::vgpu::exec {
+
+class Launch;
+
+/// A mistake with a copy of the state that its description needs.
+struct RawFinding {
+  check::Tool tool{};
+  Severity severity = Severity::kError;
+  std::string summary;
+  uint64_t pc = 0;
+  WorkItems items;
+  uint64_t lanes = 0;
+  bool has_addresses = false;
+  uint64_t addresses[64];
+  StoppedWave wave;
+  std::string code;  ///< The instructions around `pc`
+  /// The allocation that contains or precedes the address.
+  bool has_allocation = false;
+  check::Allocation allocation;
+  /// The earlier access of a race, or the other barrier.
+  struct Other {
+    uint64_t pc = 0;  ///< 0: none
+    std::string label;
+    std::string who;
+  } other;
+  std::string hint;  ///< The order or size that would be correct
+};
+
+class GroupChecker {
+ public:
+  explicit GroupChecker(check::Findings& findings);
+
+  /// Work-group `group` of `launch` starts.
+  void start(const Launch& launch, WorkGroup& group);
+
+  /// The wave is about to execute an instruction. `site`: kSite… bits.
+  void at(const MicroOp* op, Wave& wave, uint64_t exec, uint32_t site);
+
+  void access_memory(const Wave& wave, const LaneAccesses& accesses);
+  /// `limit`: bytes of LDS that the instruction can access.
+  void access_lds(const Wave& wave, const LaneAccesses& accesses, uint32_t limit);
+  void access_private(const Wave& wave, const LaneAccesses& accesses);
+
+  /// The wave has arrived at a barrier.
+  void arrive(const Wave& wave);
+  /// All waves that have not ended have arrived; `waves` (bits) continue.
+  void release(uint32_t waves);
+
+  bool has_findings() const { return !found_.empty(); }
+  std::vector<RawFinding> take_findings() { return std::exchange(found_, {}); }
+
+ private:
+  struct BarrierArrival {
+    const MicroOp* op = nullptr;
+    uint64_t missing = 0;  ///< Lanes that exist and were not active
+  };
+  // A range in which accesses of live memory need no look-up.
+  struct KnownRange {
+    uint64_t begin = 0, end = 0;
+  };
+
+  bool is_known(const LaneAccesses& accesses) const;
+  void check_bounds(const Wave& wave, const LaneAccesses& accesses);
+  template <class CellAt, class ClockAt>
+  void check_races(const Wave& wave, const LaneAccesses& accesses, bool is_lds, CellAt cell_at,
+                   ClockAt clock_at);
+  /// Counts a finding at the wave's present instruction. Returns a new RawFinding to be completed, or null if it
+  /// is known.
+  RawFinding* find(check::Tool tool, uint32_t problem, Severity severity, const Wave& wave, uint64_t lanes,
+                   uint64_t other_pc = 0);
+  void report_race(const Wave& wave, const LaneAccesses& accesses, const Race& race, bool is_lds,
+                   bool is_same_value);
+  std::string text_of_lane(uint32_t wave, uint32_t lane) const;
+
+  check::Findings& findings_;
+  const check::Options& options_;
+  const Launch* launch_ = nullptr;
+  WorkGroup* group_ = nullptr;
+  check::Allocations* allocations_ = nullptr;
+  uint64_t version_ = 0;
+  static constexpr uint32_t kKnownRanges = 4;
+  KnownRange known_[kKnownRanges];
+  uint32_t next_known_ = 0;
+
+  const MicroOp* sites_[WaveClocks::kMost] = {};
+  bool synchronizes_ = false;  // an instruction of this work-group may have acquired
+  BarrierArrival arrivals_[WaveClocks::kMost];
+  uint64_t awaited_[WaveClocks::kMost] = {};  // lanes that have missed a barrier
+  const MicroOp* missed_[WaveClocks::kMost] = {};  // the barrier
+
+  WaveClocks clocks_;
+  std::vector<RaceCell> lds_cells_;
+  std::unordered_map<uint64_t, RaceCell> memory_cells_;
+  std::unordered_map<uint64_t, WaveClocks::Clock> lds_locations_, memory_locations_;  // of atomics
+  std::shared_ptr<LaunchRaces> launch_races_;
+
+  std::vector<RawFinding> found_;
+};
+
+/// Returns the text of a finding. Called outside scopes and without locks: it reads debugging information.
+check::Finding describe_finding(const RawFinding& raw, const Launch& launch, DeviceBus& bus);
+
+/// Handler of the micro-operation that calls GroupChecker::at(). `aux`: kSite… bits.
+void note_site(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec);
+
+}  // namespace rigel::vgpu::exec

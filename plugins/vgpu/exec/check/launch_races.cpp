@@ -1,0 +1,30 @@
+#include "plugins/vgpu/exec/check/launch_races.hpp"
+
+namespace rigel::vgpu::exec {
+
+std::optional<LaunchRaces::Access> LaunchRaces::note(uint64_t dword, const Access& access,
+                                                     bool may_be_ordered) {
+  Shard& shard = shards_[(dword >> 4) % kShards];
+  const MutexLock lock(shard.mutex);
+  Cell& cell = shard.cells[dword];
+  const auto conflicts = [&](const Access& earlier) {
+    return earlier.pc != 0 && earlier.group != access.group && (earlier.bytes & access.bytes) != 0 &&
+           !(earlier.is_atomic && access.is_atomic);
+  };
+  std::optional<Access> race;
+  if (!may_be_ordered) {
+    if (conflicts(cell.write)) {
+      race = cell.write;
+    } else if (access.is_write && conflicts(cell.read)) {
+      race = cell.read;
+    }
+  }
+  Access& last = access.is_write ? cell.write : cell.read;
+  const bool is_same = last.pc != 0 && last.group == access.group && last.is_atomic == access.is_atomic;
+  const uint8_t earlier_bytes = is_same ? last.bytes : uint8_t{0};
+  last = access;
+  last.bytes |= earlier_bytes;
+  return race;
+}
+
+}  // namespace rigel::vgpu::exec
