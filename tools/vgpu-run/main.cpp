@@ -235,7 +235,8 @@ int print_environment(const std::string& libraries, const std::string& runtime, 
     std::printf("VGPU_GPUS=%s\n", settings.gpus.c_str());
   if (settings.link != kDefaultLink || std::getenv("VGPU_LINK") != nullptr)
     std::printf("VGPU_LINK=%s\n", settings.link.c_str());
-  for (const char* variable : {"VGPU_BOARD_PATH", "VGPU_LOG", "VGPU_LOG_FILE", "VGPU_WATCHDOG", "VGPU_CHECK", "HSA_TOOLS_LIB"}) {
+  for (const char* variable :
+       {"VGPU_BOARD_PATH", "VGPU_LOG", "VGPU_LOG_FILE", "VGPU_WATCHDOG", "VGPU_CHECK", "HSA_TOOLS_LIB"}) {
     if (const char* value = std::getenv(variable)) std::printf("%s=%s\n", variable, value);
   }
   return end_output();
@@ -271,9 +272,9 @@ int main(int argc, char** argv) {
     const std::string_view name = option.substr(0, equals);
     if (name != "--gpu" && name != "--link" && name != "--log" && name != "--log-file" &&
         name != "--runtime" && name != "--watchdog" && name != "--check") {
-      constexpr std::string_view kOptions[] = {"--gpu",      "--link",     "--log",    "--log-file",
-                                               "--runtime",  "--watchdog", "--check", "--list",   "--env",
-                                               "--fidelity", "--help",     "--version"};
+      constexpr std::string_view kOptions[] = {"--gpu",     "--link",     "--log",   "--log-file",
+                                               "--runtime", "--watchdog", "--check", "--list",
+                                               "--env",     "--fidelity", "--help",  "--version"};
       std::string guess = did_you_mean(name, kOptions);
       if (guess.empty()) guess = "; use vgpu-run --help";
       return complain("unknown option " + rigel::in_quotes(option) + guess);

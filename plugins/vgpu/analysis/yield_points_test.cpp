@@ -2,12 +2,10 @@
 
 #include <gtest/gtest.h>
 
-#include <cstring>
+#include "plugins/vgpu/analysis/test_code.hpp"
 
 namespace rigel::vgpu::analysis {
 namespace {
-
-using Words = std::vector<uint32_t>;
 
 // Instructions of gfx900.
 const Words kLdsLoad{0xd86c0000, 0x01000000};      // ds_read_b32 v1, v0
@@ -21,33 +19,13 @@ const Words kWaitForLds{0xbf8cc07f};               // s_waitcnt lgkmcnt(0)
 const Words kWaitForLdsButOne{0xbf8cc17f};         // s_waitcnt lgkmcnt(1)
 const Words kWait{0xbf8c0f70};                     // s_waitcnt vmcnt(0)
 const Words kBarrier{0xbf8a0000};
-const Words kEnd{0xbf810000};
 const Words kMove{0x7e000280};  // v_mov_b32 v0, 0
-
-Words skip_if_no_lane(uint32_t dwords) {
-  return {0xbf880000 | dwords};
-}  // s_cbranch_execz
-Words back_while_lanes(uint32_t dwords) {
-  return {0xbf890000 | (0x10000 - dwords)};
-}  // s_cbranch_execnz
 
 /// Returns the indices of the instructions after which waves yield.
 std::vector<size_t> points_of(const std::vector<Words>& instructions, Yields yields = Yields::kBeforeStores) {
-  constexpr uint64_t kEntry = 0x1000;
-  Words code;
-  for (const Words& words : instructions) code.insert(code.end(), words.begin(), words.end());
-  const auto graph =
-      read_flow_graph(isa::Target{.major = 9, .minor = 0, .stepping = 0}, 64, kEntry,
-                      [&](uint64_t va, std::span<std::byte> to) -> size_t {
-                        const size_t at = va - kEntry, size = code.size() * 4;
-                        if (at >= size) return 0;
-                        const size_t bytes = std::min(to.size(), size - at);
-                        std::memcpy(to.data(), reinterpret_cast<std::byte*>(code.data()) + at, bytes);
-                        return bytes;
-                      });
-  EXPECT_TRUE(graph) << graph.error();
+  const FlowGraph graph = graph_of_code(instructions);
   std::vector<size_t> found;
-  const std::vector<bool> points = yield_points(*graph, yields);
+  const std::vector<bool> points = yield_points(graph, yields);
   for (size_t i = 0; i < points.size(); ++i) {
     if (points[i]) found.push_back(i);
   }

@@ -22,9 +22,9 @@ namespace rigel::vgpu::check {
 /// Identifies findings of one kind.
 struct Kind {
   Tool tool{};
-  uint32_t problem = 0;    ///< A number of the tool
-  uint64_t pc = 0;         ///< Address of the instruction
-  uint64_t other_pc = 0;   ///< Address of the second instruction of a race; 0: none
+  uint32_t problem = 0;   ///< A number of the tool
+  uint64_t pc = 0;        ///< Address of the instruction
+  uint64_t other_pc = 0;  ///< Address of the second instruction of a race; 0: none
 
   friend bool operator==(const Kind&, const Kind&) = default;
 };

@@ -40,7 +40,8 @@ TEST(Findings, CountStopsAtLimit) {
   options.limit = 2;
   Findings findings(options);
   int described = 0;
-  for (uint64_t pc = 0; pc < 5; ++pc) described += findings.count({Tool::kMemory, 0, pc, 0}, Severity::kError);
+  for (uint64_t pc = 0; pc < 5; ++pc)
+    described += findings.count({Tool::kMemory, 0, pc, 0}, Severity::kError);
   EXPECT_EQ(described, 2);
   EXPECT_EQ(findings.errors(), 5u);
   EXPECT_THAT(findings.summary(), HasSubstr("3 findings were not printed; raise VGPU_CHECK_LIMIT"));

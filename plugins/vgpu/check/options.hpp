@@ -20,12 +20,12 @@ constexpr uint32_t kTools = 4;
 std::string_view name(Tool tool);
 
 struct Options {
-  uint32_t tools = 0;       ///< Bit i: tool i is selected.
-  bool json = false;        ///< Findings are JSON objects, one a line.
-  std::string log_file;     ///< Findings go to this file; empty: to the log of the virtual GPU.
-  int exit_status = 66;     ///< Status of a program with errors; 0: its own.
-  uint32_t limit = 100;     ///< Findings that are printed; further ones are counted.
-  std::string kernel;       ///< Checks only kernels whose names contain this text.
+  uint32_t tools = 0;    ///< Bit i: tool i is selected.
+  bool json = false;     ///< Findings are JSON objects, one a line.
+  std::string log_file;  ///< Findings go to this file; empty: to the log of the virtual GPU.
+  int exit_status = 66;  ///< Status of a program with errors; 0: its own.
+  uint32_t limit = 100;  ///< Findings that are printed; further ones are counted.
+  std::string kernel;    ///< Checks only kernels whose names contain this text.
 
   bool has(Tool tool) const { return (tools >> static_cast<uint32_t>(tool) & 1) != 0; }
   /// Whether a tool observes the accesses and barriers of waves.

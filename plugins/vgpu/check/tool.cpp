@@ -126,7 +126,8 @@ hsa_status_t region_allocate(hsa_region_t region, size_t size, void** pointer) {
 hsa_status_t region_free(void* pointer) {
   State& s = state();
   // Memory of a pool, because both functions free both kinds.
-  if (const auto found = s.map.live_at(address_of(pointer)); found && found->room_bytes > found->bytes + kPage)
+  if (const auto found = s.map.live_at(address_of(pointer));
+      found && found->room_bytes > found->bytes + kPage)
     return pool_free(pointer);
   s.map.mark_freed(address_of(pointer), caller_stack());
   return s.core.hsa_memory_free_fn(pointer);
@@ -135,9 +136,9 @@ hsa_status_t region_free(void* pointer) {
 hsa_status_t pointer_info(const void* pointer, hsa_amd_pointer_info_t* info, void* (*allocate)(size_t),
                           uint32_t* agent_count, hsa_agent_t** agents) {
   State& s = state();
-  const hsa_status_t status =
-      s.amd.hsa_amd_pointer_info_fn(pointer, info, allocate, agent_count, agents);
-  if (status != HSA_STATUS_SUCCESS || info == nullptr || info->type != HSA_EXT_POINTER_TYPE_HSA) return status;
+  const hsa_status_t status = s.amd.hsa_amd_pointer_info_fn(pointer, info, allocate, agent_count, agents);
+  if (status != HSA_STATUS_SUCCESS || info == nullptr || info->type != HSA_EXT_POINTER_TYPE_HSA)
+    return status;
   // Without the padding.
   if (const auto found = s.map.live_at(address_of(info->agentBaseAddress)))
     info->sizeInBytes = std::min<size_t>(info->sizeInBytes, found->bytes);
@@ -150,9 +151,9 @@ hsa_status_t ipc_create(void* pointer, size_t size, hsa_amd_ipc_memory_t* handle
   hsa_amd_pointer_info_t info{};
   info.size = sizeof info;
   const auto found = s.map.live_at(address_of(pointer));
-  const bool is_whole = found && found->bytes == size &&
-                        s.amd.hsa_amd_pointer_info_fn(pointer, &info, nullptr, nullptr, nullptr) ==
-                            HSA_STATUS_SUCCESS;
+  const bool is_whole =
+      found && found->bytes == size &&
+      s.amd.hsa_amd_pointer_info_fn(pointer, &info, nullptr, nullptr, nullptr) == HSA_STATUS_SUCCESS;
   return s.amd.hsa_amd_ipc_memory_create_fn(pointer, is_whole ? info.sizeInBytes : size, handle);
 }
 

@@ -35,9 +35,9 @@ struct Dispatch {
   uint32_t work_group_size[3] = {1, 1, 1};  ///< In work-items.
   uint32_t grid_size[3] = {1, 1, 1};        ///< In work-items; the last work-group may be partial.
   uint32_t wave_size = 64;
-  uint32_t lds_bytes = 0;      ///< Of one work-group, in whole granules; the bound of accesses.
+  uint32_t lds_bytes = 0;            ///< Of one work-group, in whole granules; the bound of accesses.
   uint32_t lds_requested_bytes = 0;  ///< Of one work-group, as the packet requests.
-  uint32_t private_bytes = 0;  ///< Scratch of one lane.
+  uint32_t private_bytes = 0;        ///< Scratch of one lane.
 
   // Registers from the kernel object, with the command processor's additions (LDS granules, trap bit).
   uint32_t pgm_rsrc1 = 0;

@@ -11,8 +11,8 @@
 #include <memory>
 #include <vector>
 
-#include "plugins/vgpu/exec/float_environment.hpp"
 #include "plugins/vgpu/exec/check/group_checker.hpp"
+#include "plugins/vgpu/exec/float_environment.hpp"
 #include "plugins/vgpu/exec/launch.hpp"
 #include "plugins/vgpu/exec/report/activity.hpp"
 #include "plugins/vgpu/exec/wave.hpp"

@@ -13,10 +13,10 @@
 #include <vector>
 
 #include "api/support/mutex.hpp"
+#include "plugins/vgpu/check/allocations.hpp"
 #include "plugins/vgpu/cp/dispatch.hpp"
 #include "plugins/vgpu/cp/schedule.hpp"
 #include "plugins/vgpu/devices/board.hpp"
-#include "plugins/vgpu/check/allocations.hpp"
 #include "plugins/vgpu/exec/check/launch_races.hpp"
 #include "plugins/vgpu/exec/core.hpp"
 #include "plugins/vgpu/exec/global_data_share.hpp"

@@ -81,6 +81,11 @@ bool is_to_be_checked(const Dispatch& dispatch, DeviceBus& bus) {
   return wanted.empty() || kernel_of(dispatch, bus).find(wanted) != std::string::npos;
 }
 
+bool checks_waits() {
+  static const bool is_selected = check::Findings::of_process().options().has(check::Tool::kWaits);
+  return is_selected;
+}
+
 void describe_findings(std::vector<RawFinding> found, const Launch& launch, DeviceBus& bus) {
   for (const RawFinding& raw : found) {
     check::Findings::of_process().add(describe_finding(raw, launch, bus), bus, launch.dispatch().queue_id);
@@ -190,7 +195,9 @@ std::shared_ptr<Launch> Scheduler::make_launch(const Dispatch& dispatch, Done& d
   }
   const auto launch = std::make_shared<Launch>(device_, bus_, dispatch, std::move(slots));
   if (is_to_be_checked(dispatch, bus_)) launch->set_checked();
-  launch->set_code(code_for(*launch));
+  const std::shared_ptr<TranslatedCode> code = code_for(*launch);
+  if (checks_waits() && code->begin_wait_check()) check_waits(*code, *launch, bus_);
+  launch->set_code(code);
   const MutexLock lock(mutex_);
   live_.push_back(launch);
   launch->set_done(std::move(done));

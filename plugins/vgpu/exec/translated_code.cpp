@@ -256,7 +256,8 @@ struct TranslatedCode::Translation final : Emitter {
   void emit_note_site(const isa::Instruction& instruction) {
     const isa::MemoryShape* const shape = isa::memory_shape(instruction.op);
     const bool is_barrier = instruction.op == isa::Op::s_barrier;
-    const bool is_memory = !isa::is_scalar_alu(instruction.encoding) && !isa::is_vector_alu(instruction.encoding);
+    const bool is_memory =
+        !isa::is_scalar_alu(instruction.encoding) && !isa::is_vector_alu(instruction.encoding);
     if (!is_memory && !is_barrier) return;
     const bool may_acquire = shape == nullptr ? !is_barrier
                                               : shape->verb == isa::Verb::kAtomic ||
@@ -680,12 +681,16 @@ std::string TranslatedCode::describe_missing_register(const Translation& transla
       instruction_at(translation.block, translation.first_missing_register, bytes));
 }
 
+tl::expected<analysis::FlowGraph, std::string> TranslatedCode::read_graph(uint64_t pc) {
+  CodeSnapshot snapshot(bus_);
+  return analysis::read_flow_graph(
+      key_.target, key_.layout.wave_size, pc,
+      [&](uint64_t va, std::span<std::byte> to) { return snapshot.read(va, to); });
+}
+
 void TranslatedCode::find_yields(uint64_t pc) {
   if (yields_after_.contains(pc)) return;
-  CodeSnapshot snapshot(bus_);
-  const auto graph =
-      analysis::read_flow_graph(key_.target, key_.layout.wave_size, pc,
-                                [&](uint64_t va, std::span<std::byte> to) { return snapshot.read(va, to); });
+  const auto graph = read_graph(pc);
   if (graph) {  // Otherwise a wave reports the instruction that cannot be decoded when it is executed.
     const std::vector<bool> points = analysis::yield_points(*graph, key_.yields);
     for (size_t i = 0; i < points.size(); ++i) yields_after_[graph->nodes[i].pc] = points[i];

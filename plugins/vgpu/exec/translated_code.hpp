@@ -133,6 +133,11 @@ class TranslatedCode {
   /// Returns the approximate host memory that it uses. Threads: any.
   size_t bytes() const { return sizeof *this + bytes_.load(std::memory_order_relaxed); }
 
+  /// Reads the flow graph of the code at `pc`. Call inside a translation scope.
+  tl::expected<analysis::FlowGraph, std::string> read_graph(uint64_t pc);
+  /// Returns true at the first call, so that the kernel's waits are checked once.
+  bool begin_wait_check() { return !has_checked_waits_.exchange(true, std::memory_order_relaxed); }
+
   /// Whether memory still contains the code that was translated.
   bool is_current();
 
@@ -239,6 +244,7 @@ class TranslatedCode {
   static constexpr uint32_t kNoVariant = ~0u;
   std::atomic<uint32_t> prepared_last_{kNoVariant};
   std::atomic<size_t> bytes_{0};
+  std::atomic<bool> has_checked_waits_{false};
   std::atomic<uint64_t> executed_{0};  // instructions of waves
 };
 

@@ -104,7 +104,7 @@ struct WorkGroup {
   uint32_t scalars[kMostStartScalars + 1] = {};
   Wave* waves = nullptr;
   uint32_t wave_count = 0;
-  Wave* running = nullptr;  ///< The present wave, or the last one
+  Wave* running = nullptr;          ///< The present wave, or the last one
   GroupChecker* checker = nullptr;  ///< Null: its waves are not checked
 
   // Waves by state: bit i is wave i. The running wave and waves that have ended are in none of the sets. A

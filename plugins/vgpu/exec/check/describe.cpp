@@ -1,17 +1,22 @@
 // Texts of the checks' findings.
-#include <cxxabi.h>
 #include <dlfcn.h>
 
 #include <array>
+#include <fstream>
+#include <iterator>
+#include <map>
 #include <string_view>
 
 #include <fmt/core.h>
 
+#include "plugins/vgpu/analysis/wait_check.hpp"
 #include "plugins/vgpu/exec/check/group_checker.hpp"
 #include "plugins/vgpu/exec/launch.hpp"
 #include "plugins/vgpu/exec/report/failure.hpp"
 #include "plugins/vgpu/exec/report/place.hpp"
 #include "plugins/vgpu/exec/report/source_lines.hpp"
+#include "plugins/vgpu/exec/translated_code.hpp"
+#include "plugins/vgpu/isa/disassembler.hpp"
 
 namespace rigel::vgpu::exec {
 namespace {
@@ -33,6 +38,28 @@ bool is_of_runtime(std::string_view file) {
   return false;
 }
 
+// Returns the source position of a host address, from the debugging information of its file.
+std::string host_source(const char* path, uint64_t offset) {
+  struct File {
+    std::vector<char> contents;
+    std::unique_ptr<DebugInformation> information;
+  };
+  static Mutex mutex;
+  static auto* const files = new std::map<std::string, File>;
+  const MutexLock lock(mutex);
+  const auto [found, is_new] = files->try_emplace(path);
+  File& file = found->second;
+  if (is_new) {
+    std::ifstream stream(path, std::ios::binary);
+    file.contents.assign(std::istreambuf_iterator<char>(stream), {});
+    if (!file.contents.empty()) file.information = open_debug_information(file.contents);
+  }
+  if (file.information == nullptr) return {};
+  const std::vector<SourceFrame> frames = file.information->frames(offset);
+  // The outermost position: inlined wrappers of the runtime's functions are of no interest.
+  return frames.empty() ? std::string() : text_of(frames.back());
+}
+
 // Returns a line for each of the program's innermost frames.
 std::string lines_of_stack(const check::HostStack& stack, std::string_view label) {
   std::string text;
@@ -44,11 +71,15 @@ std::string lines_of_stack(const check::HostStack& stack, std::string_view label
     if (dladdr(static_cast<const char*>(frame) - 1, &info) == 0) continue;
     const std::string_view file = file_of(info.dli_fname);
     if (is_of_runtime(file)) continue;
-    const auto offset = static_cast<uint64_t>(static_cast<const char*>(frame) -
-                                              static_cast<const char*>(info.dli_fbase));
+    const auto offset =
+        static_cast<uint64_t>(static_cast<const char*>(frame) - static_cast<const char*>(info.dli_fbase));
     const std::string place = fmt::format("{}+{:#x}", file, offset);
-    text += line(count == 0 ? label : "",
-                 info.dli_sname == nullptr ? place : fmt::format("{} ({})", demangled(info.dli_sname), place));
+    std::string frame_text = host_source(info.dli_fname, offset - 1);
+    if (frame_text.empty() && info.dli_sname == nullptr && count != 0) continue;
+    if (frame_text.empty())
+      frame_text =
+          info.dli_sname == nullptr ? place : fmt::format("{} ({})", demangled(info.dli_sname), place);
+    text += line(count == 0 ? label : "", frame_text);
     ++count;
   }
   return text;
@@ -66,6 +97,11 @@ std::string text_of_address(const RawFinding& raw) {
   }
   return fmt::format("{} bytes past the {} bytes at {:#x}", offset - allocation.bytes, allocation.bytes,
                      allocation.begin);
+}
+
+std::string text_of_node(const analysis::FlowGraph& graph, uint32_t index, uint64_t entry) {
+  const analysis::Node& node = graph.nodes[index];
+  return fmt::format("{}  {}", text_of_pc(node.pc, entry), isa::disassemble(graph.target, node.instruction));
 }
 
 }  // namespace
@@ -89,8 +125,8 @@ check::Finding describe_finding(const RawFinding& raw, const Launch& launch, Dev
   SourceLines lines(bus.code_objects());
   if (raw.other.pc != 0) {
     const std::string other_place = text_of_pc(raw.other.pc, entry);
-    text += line(raw.other.label, raw.other.who.empty() ? other_place
-                                                        : fmt::format("{}, {}", raw.other.who, other_place));
+    text += line(raw.other.label,
+                 raw.other.who.empty() ? other_place : fmt::format("{}, {}", raw.other.who, other_place));
     text += lines_of(lines.frames(raw.other.pc));
   }
   if (raw.has_allocation) {
@@ -103,6 +139,39 @@ check::Finding describe_finding(const RawFinding& raw, const Launch& launch, Dev
   if (const auto frames = lines.frames(raw.pc); !frames.empty() && !frames.front().file.empty())
     finding.source = fmt::format("{}:{}", frames.front().file, frames.front().line);
   return finding;
+}
+
+void check_waits(TranslatedCode& code, const Launch& launch, DeviceBus& bus) {
+  check::Findings& findings = check::Findings::of_process();
+  const uint64_t entry = launch.dispatch().entry_va;
+  tl::expected<analysis::FlowGraph, std::string> graph;
+  {
+    const TranslationScope scope(bus);
+    graph = code.read_graph(entry);
+  }
+  const std::string kernel = kernel_of(launch.dispatch(), bus);
+  if (!graph) return findings.note_unchecked(fmt::format("waits of {}: {}", kernel, graph.error()));
+  SourceLines lines(bus.code_objects());
+  for (const analysis::MissingWait& missing : analysis::missing_waits(*graph)) {
+    const uint64_t pc = graph->nodes[missing.node].pc, load_pc = graph->nodes[missing.load].pc;
+    if (!findings.count({check::Tool::kWaits, 0, pc, load_pc}, Severity::kError)) continue;
+    check::Finding finding;
+    finding.tool = check::Tool::kWaits;
+    finding.kernel = kernel;
+    finding.summary =
+        fmt::format("{} is {} before the load that writes it has completed; s_waitcnt {} is missing",
+                    missing.register_name, missing.is_read ? "read" : "overwritten", missing.wait);
+    const auto frames = lines.frames(pc);
+    std::string& text = finding.details;
+    text += line("kernel", kernel);
+    text += lines_of(frames);
+    text += line("instruction", text_of_node(*graph, missing.node, entry));
+    text += line("load", text_of_node(*graph, missing.load, entry));
+    text += lines_of(lines.frames(load_pc));
+    if (!frames.empty() && !frames.front().file.empty())
+      finding.source = fmt::format("{}:{}", frames.front().file, frames.front().line);
+    findings.add(finding, bus, launch.dispatch().queue_id);
+  }
 }
 
 }  // namespace rigel::vgpu::exec

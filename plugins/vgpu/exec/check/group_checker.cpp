@@ -63,8 +63,7 @@ std::string bytes_text(uint64_t bytes) {
 
 }  // namespace
 
-GroupChecker::GroupChecker(check::Findings& findings)
-    : findings_(findings), options_(findings.options()) {}
+GroupChecker::GroupChecker(check::Findings& findings) : findings_(findings), options_(findings.options()) {}
 
 void GroupChecker::start(const Launch& launch, WorkGroup& group) {
   if (launch_ != &launch) {
@@ -87,7 +86,10 @@ RawFinding* GroupChecker::find(Tool tool, uint32_t problem, Severity severity, c
                                uint64_t lanes, uint64_t other_pc) {
   const MicroOp* const op = sites_[wave.id_in_group];
   const uint64_t pc = pc_of(op);
-  if (!findings_.count({tool, problem, pc, other_pc}, severity)) return nullptr;
+  // A race is one finding, whichever of its accesses comes first.
+  const bool is_swapped = other_pc != 0 && other_pc < pc;
+  const check::Kind kind{tool, problem, is_swapped ? other_pc : pc, is_swapped ? pc : other_pc};
+  if (!findings_.count(kind, severity)) return nullptr;
   RawFinding& raw = found_.emplace_back();
   raw.tool = tool;
   raw.severity = severity;
@@ -137,8 +139,8 @@ void GroupChecker::arrive(const Wave& wave) {
     if (!waits || other.op == nullptr || mine.op == nullptr || pc_of(other.op) == pc_of(mine.op)) continue;
     if (RawFinding* const raw = find(Tool::kSync, kDifferentBarriers, Severity::kError, wave,
                                      wave.launched_exec, pc_of(other.op))) {
-      raw->summary = fmt::format("wave {} and wave {} of a work-group wait at different barriers",
-                                 wave.id_in_group, w);
+      raw->summary =
+          fmt::format("wave {} and wave {} of a work-group wait at different barriers", wave.id_in_group, w);
       raw->other.label = "other barrier";
       raw->hint = "all work-items of a work-group must reach the same barrier";
     }
@@ -209,9 +211,9 @@ void GroupChecker::check_bounds(const Wave& wave, const LaneAccesses& accesses) 
     RawFinding* const raw = find(Tool::kMemory, problem, Severity::kError, wave, lanes);
     if (raw == nullptr) return;
     const uint64_t va = accesses.at[std::countr_zero(lanes)];
-    raw->summary = fmt::format("{} {} of {} at {:#x}",
-                               problem == kFreed ? "use after free:" : "out-of-bounds", verb_of(accesses.kind),
-                               bytes_text(accesses.bytes), va);
+    raw->summary =
+        fmt::format("{} {} of {} at {:#x}", problem == kFreed ? "use after free:" : "out-of-bounds",
+                    verb_of(accesses.kind), bytes_text(accesses.bytes), va);
     raw->has_allocation = true;
     raw->allocation = of;
     raw->has_addresses = true;
@@ -229,8 +231,7 @@ void GroupChecker::access_private(const Wave& wave, const LaneAccesses& accesses
     if (accesses.at[lane] + accesses.bytes > limit) outside |= bit_of(lane);
   });
   if (outside == 0) return;
-  if (RawFinding* const raw =
-          find(Tool::kMemory, kOutsidePrivate, Severity::kError, wave, outside)) {
+  if (RawFinding* const raw = find(Tool::kMemory, kOutsidePrivate, Severity::kError, wave, outside)) {
     raw->summary = fmt::format("out-of-bounds {} of {} at byte {} of a work-item's private memory of {}",
                                verb_of(accesses.kind), bytes_text(accesses.bytes),
                                accesses.at[std::countr_zero(outside)], bytes_text(limit));
@@ -242,22 +243,22 @@ void GroupChecker::access_private(const Wave& wave, const LaneAccesses& accesses
 
 std::string GroupChecker::text_of_lane(uint32_t wave, uint32_t lane) const {
   const WorkItems items = launch_->work_items(*group_, wave);
-  return fmt::format("work-item {}, local {}, wave {}", text_of(items.global(lane)), text_of(items.local(lane)),
-                     wave);
+  return fmt::format("work-item {}, local {}, wave {}", text_of(items.global(lane)),
+                     text_of(items.local(lane)), wave);
 }
 
 void GroupChecker::report_race(const Wave& wave, const LaneAccesses& accesses, const Race& race, bool is_lds,
                                bool is_same_value) {
   const Severity severity = is_same_value ? Severity::kWarning : Severity::kError;
   const uint64_t other_pc = pc_of(race.earlier.op);
-  RawFinding* const raw = find(Tool::kRaces, is_lds ? kLdsRace : kMemoryRace, severity, wave,
-                               bit_of(race.lane), other_pc);
+  RawFinding* const raw =
+      find(Tool::kRaces, is_lds ? kLdsRace : kMemoryRace, severity, wave, bit_of(race.lane), other_pc);
   if (raw == nullptr) return;
-  const std::string_view earlier = race.earlier.is_atomic    ? "atomic operation"
-                                   : race.earlier_writes     ? "write"
-                                                             : "read";
-  raw->summary = fmt::format("data race: {} of {} at {}, which wave {} accesses too",
-                             verb_of(accesses.kind), bytes_text(accesses.bytes),
+  const std::string_view earlier = race.earlier.is_atomic ? "atomic operation"
+                                   : race.earlier_writes  ? "write"
+                                                          : "read";
+  raw->summary = fmt::format("data race: {} of {} at {}, which wave {} accesses too", verb_of(accesses.kind),
+                             bytes_text(accesses.bytes),
                              is_lds ? fmt::format("byte {} of LDS", race.at) : fmt::format("{:#x}", race.at),
                              race.earlier.wave);
   if (is_same_value) raw->summary += "; both write the same value";
@@ -277,8 +278,8 @@ void GroupChecker::check_races(const Wave& wave, const LaneAccesses& accesses, b
       RaceCell* const cell = cell_at(dword);
       if (cell == nullptr) return;
       if (is_atomic) clocks_.synchronize(w, clock_at(dword));
-      const CellAccess access{op, clocks_.own(w), static_cast<uint8_t>(w), static_cast<uint8_t>(lane), bytes,
-                              is_atomic};
+      const CellAccess access{op,    clocks_.own(w), static_cast<uint8_t>(w), static_cast<uint8_t>(lane),
+                              bytes, is_atomic};
       Race race;
       if (!note_access(*cell, clocks_, accesses.kind, access, race)) return;
       race.lane = static_cast<uint8_t>(lane);
@@ -328,7 +329,8 @@ void GroupChecker::access_memory(const Wave& wave, const LaneAccesses& accesses)
   const bool is_write = accesses.kind != AccessKind::kRead;
   for_each_lane(accesses.lanes, [&](uint32_t lane) {
     for_each_dword(accesses.at[lane], accesses.bytes, [&](uint64_t dword, uint8_t bytes) {
-      const LaunchRaces::Access access{pc, group_->place, bytes, accesses.kind == AccessKind::kAtomic, is_write};
+      const LaunchRaces::Access access{pc, group_->place, bytes, accesses.kind == AccessKind::kAtomic,
+                                       is_write};
       const auto earlier = launch_races_->note(dword, access, synchronizes_);
       if (!earlier) return;
       RawFinding* const raw =

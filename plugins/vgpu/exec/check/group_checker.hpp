@@ -23,6 +23,7 @@
 namespace rigel::vgpu::exec {
 
 class Launch;
+class TranslatedCode;
 
 /// A mistake with a copy of the state that its description needs.
 struct RawFinding {
@@ -107,7 +108,7 @@ class GroupChecker {
   const MicroOp* sites_[WaveClocks::kMost] = {};
   bool synchronizes_ = false;  // an instruction of this work-group may have acquired
   BarrierArrival arrivals_[WaveClocks::kMost];
-  uint64_t awaited_[WaveClocks::kMost] = {};  // lanes that have missed a barrier
+  uint64_t awaited_[WaveClocks::kMost] = {};       // lanes that have missed a barrier
   const MicroOp* missed_[WaveClocks::kMost] = {};  // the barrier
 
   WaveClocks clocks_;
@@ -121,6 +122,9 @@ class GroupChecker {
 
 /// Returns the text of a finding. Called outside scopes and without locks: it reads debugging information.
 check::Finding describe_finding(const RawFinding& raw, const Launch& launch, DeviceBus& bus);
+
+/// Reports the missing waits of a kernel (analysis/wait_check.hpp). Called outside scopes and without locks.
+void check_waits(TranslatedCode& code, const Launch& launch, DeviceBus& bus);
 
 /// Handler of the micro-operation that calls GroupChecker::at(). `aux`: kSite… bits.
 void note_site(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec);
