@@ -332,14 +332,14 @@ int main(int argc, char** argv) {
         vgpu_run::cannot_be_named(*runtime_folder, environment ? "LD_PRELOAD" : "LD_LIBRARY_PATH")}) {
     if (!why.empty()) return complain(why);
   }
+  if (const char* const checks = std::getenv("VGPU_CHECK"); checks != nullptr && *checks != 0)
+    append_tool(libraries + "/libvgpu_check.so");
   if (environment) return print_environment(libraries, *runtime_folder, settings);
   if (const std::string why = vgpu_run::cannot_be_preloaded(argv[index]);
       settings.gpus != "none" && !why.empty())
     report("warning", why);
   setenv("VGPU_GPUS", settings.gpus.c_str(), 1);
   setenv("VGPU_LINK", settings.link.c_str(), 1);
-  if (const char* const checks = std::getenv("VGPU_CHECK"); checks != nullptr && *checks != 0)
-    append_tool(libraries + "/libvgpu_check.so");
   prepend("LD_PRELOAD", libraries + "/libvgpu_preload.so");
   if (!runtime_folder->empty()) prepend("LD_LIBRARY_PATH", *runtime_folder);
   execvp(argv[index], argv + index);

@@ -4,8 +4,6 @@
 // Each allocation gets padding, so that an access past its end does not reach another allocation. Freed
 // memory is released later, so that an access after the release does not reach a new allocation.
 //
-// The functions that it wraps have had the same places in the table since ROCm 4 (hsa_api_trace.h).
-//
 // Threads: any. Lifetime: OnLoad() to the end of the process; the record remains after OnUnload().
 #include <execinfo.h>
 
@@ -22,6 +20,8 @@ namespace {
 
 constexpr uint64_t kPage = 4096;
 constexpr uint64_t kPadding = 4096;
+// Size of AmdExtTable in ROCm 5.6, which its version contains.
+constexpr uint32_t kTableOfRocm56 = sizeof(ApiTableVersion) + 53 * sizeof(void*);
 constexpr uint64_t kMostQuarantined = uint64_t{64} << 20;  // bytes of freed memory that is not yet released
 
 struct Freed {
@@ -145,16 +145,28 @@ hsa_status_t pointer_info(const void* pointer, hsa_amd_pointer_info_t* info, voi
   return status;
 }
 
+// Runtimes share whole allocations only, and the allocation includes the padding. Programs use the size that
+// they requested, or round it up to pages.
+template <class Call>
+hsa_status_t with_whole_size(size_t size, Call call) {
+  hsa_status_t status = call(size);
+  if (status != HSA_STATUS_ERROR_INVALID_ARGUMENT) return status;
+  for (const size_t whole : {size + kPadding, (size + kPage - 1) / kPage * kPage + kPadding}) {
+    if (call(whole) == HSA_STATUS_SUCCESS) return HSA_STATUS_SUCCESS;
+  }
+  return status;
+}
+
 hsa_status_t ipc_create(void* pointer, size_t size, hsa_amd_ipc_memory_t* handle) {
-  State& s = state();
-  // ROCr shares whole allocations only, and the allocation includes the padding.
-  hsa_amd_pointer_info_t info{};
-  info.size = sizeof info;
-  const auto found = s.map.live_at(address_of(pointer));
-  const bool is_whole =
-      found && found->bytes == size &&
-      s.amd.hsa_amd_pointer_info_fn(pointer, &info, nullptr, nullptr, nullptr) == HSA_STATUS_SUCCESS;
-  return s.amd.hsa_amd_ipc_memory_create_fn(pointer, is_whole ? info.sizeInBytes : size, handle);
+  return with_whole_size(
+      size, [&](size_t whole) { return state().amd.hsa_amd_ipc_memory_create_fn(pointer, whole, handle); });
+}
+
+hsa_status_t ipc_attach(const hsa_amd_ipc_memory_t* handle, size_t size, uint32_t agent_count,
+                        const hsa_agent_t* agents, void** pointer) {
+  return with_whole_size(size, [&](size_t whole) {
+    return state().amd.hsa_amd_ipc_memory_attach_fn(handle, whole, agent_count, agents, pointer);
+  });
 }
 
 }  // namespace
@@ -173,19 +185,21 @@ extern "C" [[gnu::visibility("default")]] bool OnLoad(void* runtime_table, uint6
   namespace check = rigel::vgpu::check;
   auto& table = *static_cast<HsaApiTable*>(runtime_table);
   auto& saved = state();
-  // Older runtimes have shorter tables; these functions are near their starts.
-  saved.core.hsa_memory_allocate_fn = table.core_->hsa_memory_allocate_fn;
-  saved.core.hsa_memory_free_fn = table.core_->hsa_memory_free_fn;
-  saved.amd.hsa_amd_memory_pool_allocate_fn = table.amd_ext_->hsa_amd_memory_pool_allocate_fn;
-  saved.amd.hsa_amd_memory_pool_free_fn = table.amd_ext_->hsa_amd_memory_pool_free_fn;
-  saved.amd.hsa_amd_pointer_info_fn = table.amd_ext_->hsa_amd_pointer_info_fn;
-  saved.amd.hsa_amd_ipc_memory_create_fn = table.amd_ext_->hsa_amd_ipc_memory_create_fn;
-  table.core_->hsa_memory_allocate_fn = check::region_allocate;
-  table.core_->hsa_memory_free_fn = check::region_free;
-  table.amd_ext_->hsa_amd_memory_pool_allocate_fn = check::pool_allocate;
-  table.amd_ext_->hsa_amd_memory_pool_free_fn = check::pool_free;
-  table.amd_ext_->hsa_amd_pointer_info_fn = check::pointer_info;
-  table.amd_ext_->hsa_amd_ipc_memory_create_fn = check::ipc_create;
+  const auto wrap = [](auto& entry, auto& original, auto* wrapper) {
+    original = entry;
+    entry = wrapper;
+  };
+  AmdExtTable& amd = *table.amd_ext_;
+  wrap(table.core_->hsa_memory_allocate_fn, saved.core.hsa_memory_allocate_fn, &check::region_allocate);
+  wrap(table.core_->hsa_memory_free_fn, saved.core.hsa_memory_free_fn, &check::region_free);
+  wrap(amd.hsa_amd_memory_pool_allocate_fn, saved.amd.hsa_amd_memory_pool_allocate_fn, &check::pool_allocate);
+  wrap(amd.hsa_amd_memory_pool_free_fn, saved.amd.hsa_amd_memory_pool_free_fn, &check::pool_free);
+  // ROCm 5.6 inserted two functions before these.
+  auto& later = *reinterpret_cast<AmdExtTable*>(reinterpret_cast<void**>(&amd) -
+                                                (amd.version.minor_id < check::kTableOfRocm56 ? 2 : 0));
+  wrap(later.hsa_amd_pointer_info_fn, saved.amd.hsa_amd_pointer_info_fn, &check::pointer_info);
+  wrap(later.hsa_amd_ipc_memory_create_fn, saved.amd.hsa_amd_ipc_memory_create_fn, &check::ipc_create);
+  wrap(later.hsa_amd_ipc_memory_attach_fn, saved.amd.hsa_amd_ipc_memory_attach_fn, &check::ipc_attach);
   return true;
 }
 

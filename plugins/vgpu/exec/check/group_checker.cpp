@@ -66,10 +66,8 @@ std::string bytes_text(uint64_t bytes) {
 GroupChecker::GroupChecker(check::Findings& findings) : findings_(findings), options_(findings.options()) {}
 
 void GroupChecker::start(const Launch& launch, WorkGroup& group) {
-  if (launch_ != &launch) {
-    launch_ = &launch;
-    launch_races_ = launch.races();
-  }
+  launch_ = &launch;
+  launch_races_ = launch.races();
   group_ = &group;
   allocations_ = launch.allocations();
   clocks_.start();
@@ -108,7 +106,11 @@ RawFinding* GroupChecker::find(Tool tool, uint32_t problem, Severity severity, c
 void GroupChecker::at(const MicroOp* op, Wave& wave, uint64_t exec, uint32_t site) {
   const uint32_t w = wave.id_in_group;
   sites_[w] = op;
-  synchronizes_ |= (site & kSiteSynchronizes) != 0;
+  may_acquire_[w] = (site & kSiteSynchronizes) != 0;
+  if (may_acquire_[w]) {
+    synchronizes_ = true;
+    clocks_.acquire_all(w);
+  }
   // Lanes that missed a barrier and are active again had not ended: the barrier was divergent.
   if ((awaited_[w] & exec) != 0) {
     const uint64_t lanes = awaited_[w] & exec;
@@ -271,13 +273,14 @@ template <class CellAt, class ClockAt>
 void GroupChecker::check_races(const Wave& wave, const LaneAccesses& accesses, bool is_lds, CellAt cell_at,
                                ClockAt clock_at) {
   const uint32_t w = wave.id_in_group;
-  const bool is_atomic = accesses.kind == AccessKind::kAtomic;
+  const bool is_operation = accesses.kind == AccessKind::kAtomic;
+  const bool is_atomic = is_operation || (!is_lds && may_acquire_[w] && accesses.kind == AccessKind::kRead);
   const MicroOp* const op = sites_[w];
   for_each_lane(accesses.lanes, [&](uint32_t lane) {
     for_each_dword(accesses.at[lane], accesses.bytes, [&](uint64_t dword, uint8_t bytes) {
       RaceCell* const cell = cell_at(dword);
       if (cell == nullptr) return;
-      if (is_atomic) clocks_.synchronize(w, clock_at(dword));
+      if (is_operation) clocks_.synchronize(w, clock_at(dword));
       const CellAccess access{op,    clocks_.own(w), static_cast<uint8_t>(w), static_cast<uint8_t>(lane),
                               bytes, is_atomic};
       Race race;
@@ -327,10 +330,11 @@ void GroupChecker::access_memory(const Wave& wave, const LaneAccesses& accesses)
   if (launch_races_ == nullptr) return;
   const auto pc = pc_of(sites_[wave.id_in_group]);
   const bool is_write = accesses.kind != AccessKind::kRead;
+  const bool is_atomic =
+      accesses.kind == AccessKind::kAtomic || (!is_write && may_acquire_[wave.id_in_group]);
   for_each_lane(accesses.lanes, [&](uint32_t lane) {
     for_each_dword(accesses.at[lane], accesses.bytes, [&](uint64_t dword, uint8_t bytes) {
-      const LaunchRaces::Access access{pc, group_->place, bytes, accesses.kind == AccessKind::kAtomic,
-                                       is_write};
+      const LaunchRaces::Access access{pc, group_->place, bytes, is_atomic, is_write};
       const auto earlier = launch_races_->note(dword, access, synchronizes_);
       if (!earlier) return;
       RawFinding* const raw =

@@ -105,8 +105,9 @@ class GroupChecker {
   KnownRange known_[kKnownRanges];
   uint32_t next_known_ = 0;
 
-  const MicroOp* sites_[WaveClocks::kMost] = {};
-  bool synchronizes_ = false;  // an instruction of this work-group may have acquired
+  const MicroOp* sites_[WaveClocks::kMost] = {};  // the present instructions
+  bool may_acquire_[WaveClocks::kMost] = {};      // whether they may acquire
+  bool synchronizes_ = false;                     // an instruction of this work-group may have acquired
   BarrierArrival arrivals_[WaveClocks::kMost];
   uint64_t awaited_[WaveClocks::kMost] = {};       // lanes that have missed a barrier
   const MicroOp* missed_[WaveClocks::kMost] = {};  // the barrier

@@ -2,6 +2,17 @@
 
 namespace rigel::vgpu::exec {
 
+namespace {
+
+// Whether both accesses may be atomic. Instructions do not tell atomic loads and stores from others, except
+// loads that bypass the vector cache.
+bool may_be_atomic(const LaunchRaces::Access& a, const LaunchRaces::Access& b) {
+  if ((a.is_atomic && !a.is_write) || (b.is_atomic && !b.is_write)) return true;
+  return (a.is_atomic && !b.is_write) || (b.is_atomic && !a.is_write) || (a.is_atomic && b.is_atomic);
+}
+
+}  // namespace
+
 std::optional<LaunchRaces::Access> LaunchRaces::note(uint64_t dword, const Access& access,
                                                      bool may_be_ordered) {
   Shard& shard = shards_[(dword >> 4) % kShards];
@@ -9,7 +20,7 @@ std::optional<LaunchRaces::Access> LaunchRaces::note(uint64_t dword, const Acces
   Cell& cell = shard.cells[dword];
   const auto conflicts = [&](const Access& earlier) {
     return earlier.pc != 0 && earlier.group != access.group && (earlier.bytes & access.bytes) != 0 &&
-           !(earlier.is_atomic && access.is_atomic);
+           !may_be_atomic(earlier, access);
   };
   std::optional<Access> race;
   if (!may_be_ordered) {

@@ -23,7 +23,7 @@ class LaunchRaces {
     uint64_t pc = 0;  ///< 0: none
     uint32_t group = 0;
     uint8_t bytes = 0;
-    bool is_atomic = false;
+    bool is_atomic = false;  ///< An atomic operation, or a read that bypasses the vector cache
     bool is_write = false;
   };
 

@@ -29,13 +29,22 @@ void WaveClocks::synchronize(uint32_t wave, Clock& location) {
   advance(wave);
 }
 
+void WaveClocks::acquire_all(uint32_t wave) {
+  for (uint32_t other = 0; other < kMost; ++other) {
+    if (other != wave) clocks_[wave][other] = clocks_[other][other];
+  }
+}
+
 bool note_access(RaceCell& cell, const WaveClocks& clocks, AccessKind kind, const CellAccess& access,
                  Race& race) {
+  // Instructions do not tell atomic loads and stores from others, except loads that bypass the vector cache.
+  const bool is_atomic_read = access.is_atomic && kind == AccessKind::kRead;
   const auto conflicts = [&](const CellAccess& earlier) {
-    return (earlier.bytes & access.bytes) != 0 && !(earlier.is_atomic && access.is_atomic) &&
-           !clocks.is_ordered(earlier, access.wave);
+    return (earlier.bytes & access.bytes) != 0 && !clocks.is_ordered(earlier, access.wave);
   };
-  bool races = conflicts(cell.write);
+  // An atomic operation races with plain writes only.
+  const bool may_be_atomic = cell.write.is_atomic && (access.is_atomic || kind == AccessKind::kRead);
+  bool races = !may_be_atomic && !is_atomic_read && conflicts(cell.write);
   if (races) race.earlier = cell.write, race.earlier_writes = true;
   if (kind == AccessKind::kRead) {
     CellAccess* slot = &cell.reads[0];
@@ -51,7 +60,7 @@ bool note_access(RaceCell& cell, const WaveClocks& clocks, AccessKind kind, cons
     return races;
   }
   for (const CellAccess& read : cell.reads) {
-    if (races || !conflicts(read)) continue;
+    if (races || access.is_atomic || read.is_atomic || !conflicts(read)) continue;
     races = true;
     race.earlier = read;
     race.earlier_writes = false;

@@ -2,7 +2,8 @@
 //
 // Each wave of a work-group has a clock for each wave: the latest time of that wave which happens before its
 // present. A barrier joins the clocks of all waves. An atomic operation joins the wave's clocks with those of
-// the location. It counts as an acquire and a release, because the instruction does not tell.
+// the location. It counts as an acquire and a release, because the instruction does not tell. A read and an
+// atomic operation do not race: the instruction does not tell whether the read is atomic.
 //
 // Threads: the worker of the work-group.
 #pragma once
@@ -55,6 +56,8 @@ class WaveClocks {
   }
   /// A barrier of `waves` waves (bits).
   void join(uint32_t waves);
+  /// The wave may have acquired from any wave.
+  void acquire_all(uint32_t wave);
   /// An atomic operation on a location with the clock `location`.
   void synchronize(uint32_t wave, Clock& location);
 

@@ -82,9 +82,21 @@ TEST_F(RaceCells, AtomicOperationsDoNotRace) {
   EXPECT_FALSE(reads(1)) << "its own atomic operation precedes";
 }
 
-TEST_F(RaceCells, AtomicAndPlainAccessRace) {
+TEST_F(RaceCells, AtomicOperationAndPlainWriteRace) {
   EXPECT_FALSE(writes(0));
   EXPECT_TRUE(atomically(1));
+}
+
+TEST_F(RaceCells, AtomicOperationAndReadDoNotRace) {
+  EXPECT_FALSE(atomically(0));
+  EXPECT_FALSE(reads(1));
+  EXPECT_FALSE(atomically(2));
+}
+
+TEST_F(RaceCells, AcquireAllOrders) {
+  EXPECT_FALSE(writes(0));
+  clocks.acquire_all(1);
+  EXPECT_FALSE(reads(1));
 }
 
 // A wave writes, then sets a flag; another wave reads the flag, then the data.
@@ -130,6 +142,12 @@ TEST_F(LaunchRacesTest, AccessAfterAcquireMayBeOrdered) {
 TEST_F(LaunchRacesTest, AtomicOperationsDoNotRace) {
   EXPECT_FALSE(access(0, true, true, true));
   EXPECT_FALSE(access(1, true, true, true));
+}
+
+TEST_F(LaunchRacesTest, AtomicReadAndLaterWriteDoNotRace) {
+  EXPECT_FALSE(access(0, false, true, true));
+  EXPECT_FALSE(access(1, true)) << "may be an atomic store";
+  EXPECT_TRUE(access(2, true, false, true)) << "an atomic operation after a plain write";
 }
 
 TEST_F(LaunchRacesTest, DistinctBytesDoNotRace) {
