@@ -27,6 +27,10 @@ _vgpu_run() {
       ;;
     --log-file) _filedir; return ;;
     --watchdog) return ;;
+    --check)
+      mapfile -t COMPREPLY < <(compgen -W "all memory races sync waits" -- "${cur##*,}")
+      return
+      ;;
     --runtime)
       mapfile -t COMPREPLY < <(compgen -W "rigel system" -- "$cur")
       _filedir

@@ -23,6 +23,7 @@ namespace rigel::vgpu::check {
 struct Kind {
   Tool tool{};
   uint32_t problem = 0;   ///< A number of the tool
+  uint64_t kernel = 0;    ///< Address of the kernel, because kernels share functions
   uint64_t pc = 0;        ///< Address of the instruction
   uint64_t other_pc = 0;  ///< Address of the second instruction of a race; 0: none
 
@@ -68,7 +69,7 @@ class Findings {
  private:
   struct Hash {
     size_t operator()(const Kind& kind) const {
-      uint64_t hash = kind.pc * 0x9e3779b97f4a7c15u ^ kind.other_pc;
+      uint64_t hash = (kind.pc ^ kind.kernel << 17) * 0x9e3779b97f4a7c15u ^ kind.other_pc;
       hash = (hash ^ hash >> 32) * 0x9e3779b97f4a7c15u + kind.problem * 4 + static_cast<uint32_t>(kind.tool);
       return static_cast<size_t>(hash ^ hash >> 29);
     }

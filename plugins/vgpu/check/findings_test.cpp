@@ -16,18 +16,18 @@ Options all_tools() {
 
 TEST(Findings, CountReturnsTrueForFirstOfKind) {
   Findings findings(all_tools());
-  const Kind race{Tool::kRaces, 1, 0x100, 0x200};
+  const Kind race{Tool::kRaces, 1, 0, 0x100, 0x200};
   EXPECT_TRUE(findings.count(race, Severity::kError));
   EXPECT_FALSE(findings.count(race, Severity::kError));
-  EXPECT_TRUE(findings.count({Tool::kRaces, 1, 0x100, 0x204}, Severity::kError));
+  EXPECT_TRUE(findings.count({Tool::kRaces, 1, 0, 0x100, 0x204}, Severity::kError));
   EXPECT_EQ(findings.errors(), 2u);
 }
 
 TEST(Findings, SummaryCountsKindsAndTimes) {
   Findings findings(all_tools());
   EXPECT_EQ(findings.summary(), "check: 0 errors, 0 warnings by memory, races, sync, waits\n");
-  for (int i = 0; i < 3; ++i) findings.count({Tool::kMemory, 0, 0x100, 0}, Severity::kError);
-  findings.count({Tool::kSync, 0, 0x200, 0}, Severity::kWarning);
+  for (int i = 0; i < 3; ++i) findings.count({Tool::kMemory, 0, 0, 0x100, 0}, Severity::kError);
+  findings.count({Tool::kSync, 0, 0, 0x200, 0}, Severity::kWarning);
   findings.note_unchecked("images");
   findings.note_unchecked("images");
   EXPECT_EQ(findings.summary(),
@@ -41,7 +41,7 @@ TEST(Findings, CountStopsAtLimit) {
   Findings findings(options);
   int described = 0;
   for (uint64_t pc = 0; pc < 5; ++pc)
-    described += findings.count({Tool::kMemory, 0, pc, 0}, Severity::kError);
+    described += findings.count({Tool::kMemory, 0, 0, pc, 0}, Severity::kError);
   EXPECT_EQ(described, 2);
   EXPECT_EQ(findings.errors(), 5u);
   EXPECT_THAT(findings.summary(), HasSubstr("3 findings were not printed; raise VGPU_CHECK_LIMIT"));
@@ -49,7 +49,7 @@ TEST(Findings, CountStopsAtLimit) {
 
 TEST(Findings, ForgetRemovesFindings) {
   Findings findings(all_tools());
-  findings.count({Tool::kMemory, 0, 0x100, 0}, Severity::kError);
+  findings.count({Tool::kMemory, 0, 0, 0x100, 0}, Severity::kError);
   findings.forget();
   EXPECT_EQ(findings.errors(), 0u);
 }

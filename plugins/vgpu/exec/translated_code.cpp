@@ -19,6 +19,7 @@
 #include "plugins/vgpu/exec/scalar.hpp"
 #include "plugins/vgpu/isa/decoder.hpp"
 #include "plugins/vgpu/isa/effects.hpp"
+#include "plugins/vgpu/isa/op_class.hpp"
 
 namespace rigel::vgpu::exec {
 namespace {
@@ -259,10 +260,16 @@ struct TranslatedCode::Translation final : Emitter {
     const bool is_memory =
         !isa::is_scalar_alu(instruction.encoding) && !isa::is_vector_alu(instruction.encoding);
     if (!is_memory && !is_barrier) return;
-    const bool may_acquire = shape == nullptr ? !is_barrier
-                                              : shape->verb == isa::Verb::kAtomic ||
-                                                    (shape->verb == isa::Verb::kLoad && instruction.glc);
-    emit(note_site).aux = (is_barrier ? kSiteIsBarrier : 0) | (may_acquire ? kSiteSynchronizes : 0);
+    uint32_t site = is_barrier ? kSiteIsBarrier : 0;
+    if (shape == nullptr) {
+      const bool is_data_share = isa::op_class(instruction.op) == isa::OpClass::kDataShare;
+      if (is_memory && !is_data_share) site |= kSiteInvalidates;
+    } else if (shape->verb == isa::Verb::kLoad) {
+      site |= instruction.glc ? kSiteAcquires : 0;
+    } else if (shape->verb == isa::Verb::kAtomic && shape->space != isa::Space::kLds) {
+      site |= kSiteAcquires;
+    }
+    emit(note_site).aux = site;
   }
 
   // Ends a path because memory ends within the instruction or before it.

@@ -21,6 +21,7 @@ struct LaneAccesses {
   AccessKind kind = AccessKind::kRead;
   uint32_t bytes = 0;
   uint64_t lanes = 0;
+  bool is_scalar = false;  ///< Of the wave, not of a lane
   /// By lane: the address, or the offset in LDS or private memory.
   uint64_t at[64];
   /// By lane: the first dword that it writes; null if it is not known.
@@ -29,8 +30,10 @@ struct LaneAccesses {
 
 // Properties of an instruction for GroupChecker::at(), as bits.
 constexpr uint32_t kSiteIsBarrier = 1;
-/// The instruction may order the wave's accesses after those of another work-group: an atomic operation, a
-/// load that bypasses the vector cache, or an invalidation of it.
-constexpr uint32_t kSiteSynchronizes = 2;
+/// The instruction may acquire from another wave: an atomic operation on memory, or a load that bypasses the
+/// vector cache. Atomic operations on LDS have clocks.
+constexpr uint32_t kSiteAcquires = 2;
+/// The instruction invalidates a cache. It completes the acquire of an earlier load.
+constexpr uint32_t kSiteInvalidates = 4;
 
 }  // namespace rigel::vgpu::exec

@@ -154,7 +154,7 @@ void check_waits(TranslatedCode& code, const Launch& launch, DeviceBus& bus) {
   SourceLines lines(bus.code_objects());
   for (const analysis::MissingWait& missing : analysis::missing_waits(*graph)) {
     const uint64_t pc = graph->nodes[missing.node].pc, load_pc = graph->nodes[missing.load].pc;
-    if (!findings.count({check::Tool::kWaits, 0, pc, load_pc}, Severity::kError)) continue;
+    if (!findings.count({check::Tool::kWaits, 0, entry, pc, load_pc}, Severity::kError)) continue;
     check::Finding finding;
     finding.tool = check::Tool::kWaits;
     finding.kernel = kernel;

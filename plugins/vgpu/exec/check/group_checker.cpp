@@ -76,6 +76,7 @@ void GroupChecker::start(const Launch& launch, WorkGroup& group) {
   lds_locations_.clear();
   memory_locations_.clear();
   synchronizes_ = false;
+  std::fill(std::begin(has_loaded_), std::end(has_loaded_), false);
   std::fill(std::begin(awaited_), std::end(awaited_), 0);
   std::fill(std::begin(arrivals_), std::end(arrivals_), BarrierArrival{});
 }
@@ -86,7 +87,8 @@ RawFinding* GroupChecker::find(Tool tool, uint32_t problem, Severity severity, c
   const uint64_t pc = pc_of(op);
   // A race is one finding, whichever of its accesses comes first.
   const bool is_swapped = other_pc != 0 && other_pc < pc;
-  const check::Kind kind{tool, problem, is_swapped ? other_pc : pc, is_swapped ? pc : other_pc};
+  const check::Kind kind{tool, problem, launch_->dispatch().entry_va, is_swapped ? other_pc : pc,
+                         is_swapped ? pc : other_pc};
   if (!findings_.count(kind, severity)) return nullptr;
   RawFinding& raw = found_.emplace_back();
   raw.tool = tool;
@@ -106,8 +108,10 @@ RawFinding* GroupChecker::find(Tool tool, uint32_t problem, Severity severity, c
 void GroupChecker::at(const MicroOp* op, Wave& wave, uint64_t exec, uint32_t site) {
   const uint32_t w = wave.id_in_group;
   sites_[w] = op;
-  may_acquire_[w] = (site & kSiteSynchronizes) != 0;
-  if (may_acquire_[w]) {
+  may_acquire_[w] = (site & kSiteAcquires) != 0;
+  const bool completes_acquire = (site & kSiteInvalidates) != 0 && has_loaded_[w];
+  if ((site & (kSiteIsBarrier | kSiteInvalidates)) != 0) has_loaded_[w] = false;
+  if (may_acquire_[w] || completes_acquire) {
     synchronizes_ = true;
     clocks_.acquire_all(w);
   }
@@ -298,6 +302,7 @@ void GroupChecker::check_races(const Wave& wave, const LaneAccesses& accesses, b
 }
 
 void GroupChecker::access_lds(const Wave& wave, const LaneAccesses& accesses, uint32_t limit) {
+  if (accesses.kind == AccessKind::kRead) has_loaded_[wave.id_in_group] = true;
   uint64_t outside = 0;
   const uint32_t exact = std::min(limit, launch_->dispatch().lds_requested_bytes);
   for_each_lane(accesses.lanes, [&](uint32_t lane) {
@@ -320,6 +325,7 @@ void GroupChecker::access_lds(const Wave& wave, const LaneAccesses& accesses, ui
 }
 
 void GroupChecker::access_memory(const Wave& wave, const LaneAccesses& accesses) {
+  if (accesses.kind == AccessKind::kRead && !accesses.is_scalar) has_loaded_[wave.id_in_group] = true;
   if (options_.has(Tool::kMemory)) check_bounds(wave, accesses);
   if (!options_.has(Tool::kRaces)) return;
   if (group_->wave_count > 1) {

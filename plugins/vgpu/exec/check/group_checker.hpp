@@ -107,6 +107,7 @@ class GroupChecker {
 
   const MicroOp* sites_[WaveClocks::kMost] = {};  // the present instructions
   bool may_acquire_[WaveClocks::kMost] = {};      // whether they may acquire
+  bool has_loaded_[WaveClocks::kMost] = {};       // since the last barrier or invalidation
   bool synchronizes_ = false;                     // an instruction of this work-group may have acquired
   BarrierArrival arrivals_[WaveClocks::kMost];
   uint64_t awaited_[WaveClocks::kMost] = {};       // lanes that have missed a barrier

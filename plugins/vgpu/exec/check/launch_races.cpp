@@ -26,11 +26,15 @@ std::optional<LaunchRaces::Access> LaunchRaces::note(uint64_t dword, const Acces
   if (!may_be_ordered) {
     if (conflicts(cell.write)) {
       race = cell.write;
-    } else if (access.is_write && conflicts(cell.read)) {
-      race = cell.read;
+    } else if (access.is_write) {
+      for (const Access& read : cell.reads) {
+        if (conflicts(read)) race = read;
+      }
     }
   }
-  Access& last = access.is_write ? cell.write : cell.read;
+  // A third work-group's read replaces the second one.
+  const bool is_first_read = cell.reads[0].pc == 0 || cell.reads[0].group == access.group;
+  Access& last = access.is_write ? cell.write : cell.reads[is_first_read ? 0 : 1];
   const bool is_same = last.pc != 0 && last.group == access.group && last.is_atomic == access.is_atomic;
   const uint8_t earlier_bytes = is_same ? last.bytes : uint8_t{0};
   last = access;

@@ -2,7 +2,7 @@
 //
 // Work-groups are unordered unless one acquires what another has released. An access races with an earlier
 // one of another work-group if its work-group has executed no instruction that may acquire
-// (kSiteSynchronizes). Races after such an instruction are not found.
+// (access.hpp). Races after such an instruction are not found.
 //
 // Threads: any worker of the launch.
 #pragma once
@@ -33,7 +33,7 @@ class LaunchRaces {
  private:
   struct Cell {
     Access write;
-    Access read;
+    Access reads[2];  ///< Of two work-groups
   };
   static constexpr uint32_t kShards = 64;
   struct Shard {

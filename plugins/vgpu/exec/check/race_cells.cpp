@@ -31,7 +31,9 @@ void WaveClocks::synchronize(uint32_t wave, Clock& location) {
 
 void WaveClocks::acquire_all(uint32_t wave) {
   for (uint32_t other = 0; other < kMost; ++other) {
-    if (other != wave) clocks_[wave][other] = clocks_[other][other];
+    if (other == wave) continue;
+    clocks_[wave][other] = clocks_[other][other];
+    advance(other);  // Its later accesses are not acquired.
   }
 }
 

@@ -97,6 +97,8 @@ TEST_F(RaceCells, AcquireAllOrders) {
   EXPECT_FALSE(writes(0));
   clocks.acquire_all(1);
   EXPECT_FALSE(reads(1));
+  EXPECT_TRUE(writes(0)) << "after the acquire";
+  EXPECT_TRUE(reads(1));
 }
 
 // A wave writes, then sets a flag; another wave reads the flag, then the data.
@@ -127,6 +129,12 @@ TEST_F(LaunchRacesTest, FindsConflictOfWorkGroups) {
   EXPECT_FALSE(access(0, false));
   EXPECT_TRUE(access(1, false));
   EXPECT_TRUE(access(2, true));
+}
+
+TEST_F(LaunchRacesTest, FindsWriteAfterReadsOfTwoWorkGroups) {
+  EXPECT_FALSE(access(0, false));
+  EXPECT_FALSE(access(1, false));
+  EXPECT_TRUE(access(1, true));
 }
 
 TEST_F(LaunchRacesTest, ReadsDoNotRace) {

@@ -49,6 +49,7 @@ void report_to_checks(const Wave& wave, Verb verb, uint64_t va, uint64_t bytes) 
   accesses.kind = access_kind(verb);
   accesses.bytes = static_cast<uint32_t>(bytes);
   accesses.lanes = 1;
+  accesses.is_scalar = true;
   accesses.at[0] = va;
   wave.group->checker->access_memory(wave, accesses);
 }

@@ -1,0 +1,69 @@
+#!/usr/bin/env python3
+"""check_mistakes.py <vgpu-run> <board> <program> <mistakes.hip> [lines] [optimised]
+
+Runs the program with vgpu-run --check and compares the findings with the comments of its source. `lines`: the program
+has debugging information, so the lines are compared too.
+"""
+import collections
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+
+def expected_findings(source, is_optimised):
+    """{kernel: (check, severity, lines)}"""
+    expected = {}
+    for number, line in enumerate(open(source), 1):
+        for kernel, check, severity, optimised in re.findall(r"// mistake: (\w+) (\w+)( warning)?( optimised)?", line):
+            if optimised and not is_optimised:
+                continue
+            entry = expected.setdefault(kernel, (check, "warning" if severity else "error", []))
+            entry[2].append(number)
+    return expected
+
+
+def lines_in(details, source):
+    """The lines of the source that a finding names, with those of inlined calls."""
+    return {int(number) for number in re.findall(re.escape(os.path.basename(source)) + r":(\d+)", details)}
+
+
+def main():
+    run, board, program, source = sys.argv[1:5]
+    has_lines = "lines" in sys.argv[5:]
+    log = tempfile.NamedTemporaryFile(suffix=".json")
+    environment = dict(os.environ, VGPU_CHECK_OUTPUT="json", VGPU_CHECK_LOG=log.name, VGPU_CHECK_LIMIT="1000")
+    result = subprocess.run([run, "--gpu", board, "--check", program], env=environment, text=True, capture_output=True)
+    problems = []
+    if result.returncode != 66:
+        problems.append(f"status {result.returncode}, expected 66: {result.stdout}{result.stderr}")
+    expected = expected_findings(source, "optimised" in sys.argv[5:])
+    found = collections.defaultdict(list)
+    for line in open(log.name):
+        finding = json.loads(line)
+        match = re.match(r"void (\w+)<(true|false)>", finding["kernel"])
+        kernel, is_right = (match[1], match[2] == "true") if match else (finding["kernel"], True)
+        text = f"{finding['tool']} {finding['severity']} at {finding.get('source', 'unknown')}: {finding['summary']}"
+        if is_right:
+            problems.append(f"{kernel} is right, but: {text}")
+        else:
+            found[kernel].append((finding["tool"], finding["severity"], lines_in(finding["details"], source), text))
+    for kernel, (check, severity, lines) in expected.items():
+        matches = [entry for entry in found[kernel] if entry[:2] == (check, severity)]
+        if not matches:
+            problems.append(f"{kernel}: no {severity} of {check}; found: {[entry[3] for entry in found[kernel]]}")
+        elif has_lines and not any(entry[2] & set(lines) for entry in matches):
+            problems.append(f"{kernel}: expected line {lines}: {[entry[3] for entry in matches]}")
+        for entry in found[kernel]:
+            if entry[0] != check:
+                problems.append(f"{kernel}: a finding of another check: {entry[3]}")
+    for problem in problems:
+        print(problem)
+    print(f"{len(expected)} mistakes, {len(problems)} problems")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
