@@ -2,9 +2,9 @@
 // comments:
 //
 //   // mistake: <kernel> <check> [warning] [optimised]
+//
 // names the kernel and the check that must report a finding on this line. `optimised`: not with -O0, which
 // accesses LDS by FLAT instructions, or whose code the assembler rejects. Each kernel is a template:
-// kernel<false> has the mistake, and kernel<true> is right and must cause no finding.
 // kernel<false> has the mistake, and kernel<true> is right and must cause no finding.
 #include <hip/hip_runtime.h>
 
