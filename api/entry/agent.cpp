@@ -117,11 +117,11 @@ hsa_status_t hsa_isa_compatible(hsa_isa_t code_object_isa, hsa_isa_t agent_isa, 
 }
 
 hsa_status_t hsa_amd_coherency_get_type(hsa_agent_t agent, hsa_amd_coherency_type_t* type) {
-  return Runtime::current().memory().coherency_get_type(agent, type);
+  return Runtime::current().machine().directory().coherency_get_type(agent, type);
 }
 
 hsa_status_t hsa_amd_coherency_set_type(hsa_agent_t agent, hsa_amd_coherency_type_t type) {
-  return Runtime::current().memory().coherency_set_type(agent, type);
+  return Runtime::current().machine().directory().coherency_set_type(agent, type);
 }
 
 hsa_status_t hsa_amd_agent_preload(hsa_agent_t agent, uint64_t flags) {

@@ -8,7 +8,7 @@ namespace rigel::api {
 namespace {
 
 FileCopies file_copies() {
-  return {Runtime::current().memory(), Runtime::current().copies()};
+  return {Runtime::current().memory().pointers, Runtime::current().copies()};
 }
 
 // Reports the copy to subscribed tools. Zero-byte copies are not reported: they complete without a signal.

@@ -11,8 +11,8 @@
 
 #include "api/support/mutex.hpp"
 #include "core/base/status.hpp"
-#include "core/memory/agents.hpp"
 #include "core/signal/async_dispatcher.hpp"
+#include "core/topology/agent_directory.hpp"
 
 namespace rigel {
 

@@ -65,9 +65,9 @@ class CopyBatchesTest : public ::testing::Test {
   char copies_[kEntries][8] = {};
   void* everywhere_[kEntries] = {copies_[0], copies_[1], copies_[2]};
   hsa_agent_t agents_[kEntries] = {testing::kCpu0, testing::kCpu0, testing::kCpu0};
-  MemoryManager memory_;
+  testing::TestMemory memory_;
   AsyncDispatcher dispatcher_;
-  std::unique_ptr<CopyBatches> batches_ = std::make_unique<CopyBatches>(memory_.agents(), dispatcher_);
+  std::unique_ptr<CopyBatches> batches_ = std::make_unique<CopyBatches>(memory_.agents, dispatcher_);
   Signal* completion_ = signal_pool::create(1);
 };
 

@@ -17,12 +17,12 @@ struct Fixture {
     testing::add_agents(memory);
     testing::add_hosts(memory);
     for (void** ptr : {&to, &from}) {
-      memory.memory_pool_allocate(testing::fine_pool(memory), size, 0, ptr);
+      memory.heaps.memory_pool_allocate(testing::fine_pool(memory), size, 0, ptr);
       std::memset(*ptr, 1, size);
     }
   }
-  MemoryManager memory;
-  CopyEngine engine{memory};
+  testing::TestMemory memory;
+  CopyEngine engine{memory.agents, memory.pointers};
   void* to = nullptr;
   void* from = nullptr;
 };

@@ -236,7 +236,8 @@ class CopyEngine::Job final : public CopyTask {
   bool waiting_ = false;
 };
 
-CopyEngine::CopyEngine(const MemoryManager& memory) : memory_(memory), threads_(thread_count()) {}
+CopyEngine::CopyEngine(const AgentDirectory& agents, const PointerMap& memory)
+    : agents_(agents), memory_(memory), threads_(thread_count()) {}
 
 CopyEngine::~CopyEngine() {
   dependencies_.stop();
@@ -429,7 +430,7 @@ Status CopyEngine::memory_fill(void* ptr, uint32_t value, size_t count) {
 
 /// Whether a caller's agent is valid or null. It is nearly always the memory's owner.
 inline bool CopyEngine::is_agent(hsa_agent_t agent, hsa_agent_t owner) const noexcept {
-  return agent.handle == 0 || agent.handle == owner.handle || memory_.agents().find(agent) != nullptr;
+  return agent.handle == 0 || agent.handle == owner.handle || agents_.find(agent) != nullptr;
 }
 
 /// Looks up the signals of an asynchronous copy without accessing their values.
@@ -513,7 +514,7 @@ Status CopyEngine::memory_async_copy_rect(const hsa_pitched_ptr_t* dst, const hs
   if (dir != hsaHostToHost && dir != hsaHostToDevice && dir != hsaDeviceToHost && dir != hsaDeviceToDevice) {
     return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   }
-  const auto* agent = memory_.agents().find(copy_agent);
+  const auto* agent = agents_.find(copy_agent);
   if (agent == nullptr) return HSA_STATUS_ERROR_INVALID_AGENT;
   // A CPU agent copies all memory that the host can access, in any stated direction.
   DeviceCopier* device = nullptr;
@@ -594,8 +595,8 @@ Status CopyEngine::submit(Box box, const Route& route, uint32_t engines, const S
 /// Returns the copier for a pair of agents, at least one of which must be a device. Null if it has no copy
 /// engines.
 Result<DeviceCopier*> CopyEngine::copier_between(hsa_agent_t dst_agent, hsa_agent_t src_agent) const {
-  const auto* to = memory_.agents().find(dst_agent);
-  const auto* from = memory_.agents().find(src_agent);
+  const auto* to = agents_.find(dst_agent);
+  const auto* from = agents_.find(src_agent);
   if (to == nullptr || from == nullptr || to == from ||
       (to->facts.type == HSA_DEVICE_TYPE_CPU && from->facts.type == HSA_DEVICE_TYPE_CPU)) {
     return error(HSA_STATUS_ERROR_INVALID_AGENT);

@@ -32,14 +32,15 @@
 #include "core/copy/box.hpp"
 #include "core/copy/copy_threads.hpp"
 #include "core/copy/device_copier.hpp"
-#include "core/memory/memory_manager.hpp"
+#include "core/memory/pointer_map.hpp"
 #include "core/signal/async_dispatcher.hpp"
+#include "core/topology/agent_directory.hpp"
 
 namespace rigel {
 
 class CopyEngine {
  public:
-  explicit CopyEngine(const MemoryManager& memory);
+  CopyEngine(const AgentDirectory& agents, const PointerMap& memory);
   ~CopyEngine();
   CopyEngine(const CopyEngine&) = delete;
   CopyEngine& operator=(const CopyEngine&) = delete;
@@ -108,7 +109,8 @@ class CopyEngine {
   void enlist(Job& job) noexcept;
   void delist(Job& job) noexcept;
 
-  const MemoryManager& memory_;
+  const AgentDirectory& agents_;
+  const PointerMap& memory_;
   struct Device {
     hsa_agent_t agent;
     std::unique_ptr<DeviceCopier> copier;

@@ -57,7 +57,8 @@ class CopyEngineTest : public ::testing::Test {
 
   void* allocate(size_t size) {
     void* ptr = nullptr;
-    EXPECT_EQ(memory.memory_pool_allocate(testing::fine_pool(memory), size, 0, &ptr), HSA_STATUS_SUCCESS);
+    EXPECT_EQ(memory.heaps.memory_pool_allocate(testing::fine_pool(memory), size, 0, &ptr),
+              HSA_STATUS_SUCCESS);
     return ptr;
   }
 
@@ -67,8 +68,8 @@ class CopyEngineTest : public ::testing::Test {
                                     after.empty() ? nullptr : after.data(), completion);
   }
 
-  MemoryManager memory;
-  CopyEngine engine{memory};
+  testing::TestMemory memory;
+  CopyEngine engine{memory.agents, memory.pointers};
 };
 
 TEST_F(CopyEngineTest, SynchronousCopyCopiesEverySize) {
@@ -196,7 +197,7 @@ TEST_F(CopyEngineTest, DestructorDropsWaitingCopies) {
   std::vector<unsigned char> to(100), from = noise(100);
   Completion never, done;
   {
-    CopyEngine passing(memory);
+    CopyEngine passing(memory.agents, memory.pointers);
     for (int i = 0; i < 10; ++i) {
       const hsa_signal_t after = never;
       ASSERT_EQ(passing.memory_async_copy(to.data(), kCpu0, from.data(), kCpu0, 100, 1, &after, done),
@@ -213,7 +214,7 @@ TEST_F(CopyEngineTest, DestructorFinishesRunningCopies) {
   std::vector<unsigned char> to(from.size());
   Completion done(kCopies);
   {
-    CopyEngine passing(memory);
+    CopyEngine passing(memory.agents, memory.pointers);
     for (size_t i = 0; i < kCopies; ++i) {
       ASSERT_EQ(passing.memory_async_copy(to.data() + i * kBytes, kCpu0, from.data() + i * kBytes, kCpu0,
                                           kBytes, 0, nullptr, done),
@@ -302,10 +303,10 @@ TEST_F(CopyEngineTest, FillChecksArguments) {
   EXPECT_EQ(engine.memory_fill(words + 1023, 0, 2), HSA_STATUS_ERROR_INVALID_ALLOCATION);
   EXPECT_EQ(engine.memory_fill(words, 0, size_t{1} << 62), HSA_STATUS_ERROR_INVALID_ALLOCATION);
   void* agent_ptr = nullptr;
-  ASSERT_EQ(memory.memory_lock(own, sizeof own, nullptr, 0, &agent_ptr), HSA_STATUS_SUCCESS);
+  ASSERT_EQ(memory.locked.memory_lock(own, sizeof own, nullptr, 0, &agent_ptr), HSA_STATUS_SUCCESS);
   EXPECT_EQ(engine.memory_fill(own, 7, 4), HSA_STATUS_SUCCESS);
   EXPECT_EQ(own[3], 7u);
-  EXPECT_EQ(memory.memory_unlock(own), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(memory.locked.memory_unlock(own), HSA_STATUS_SUCCESS);
 }
 
 // Two adjoining mappings; the host can access only the first.
@@ -365,7 +366,7 @@ class VirtualMemoryCopies : public CopyEngineTest {
               sync);
   }
 
-  VirtualMemory& vmem = memory.virtual_memory();
+  VirtualMemory& vmem = memory.virtual_memory;
   unsigned char* first = nullptr;
   unsigned char* second = nullptr;
   std::vector<unsigned char> own = noise(4096);
@@ -406,12 +407,12 @@ class ElsewherePinner final : public HostPinner {
 };
 
 TEST_F(CopyEngineTest, AcceptsAgentAddressOfLockedMemory) {
-  memory.set_pinner(std::make_unique<ElsewherePinner>());
+  memory.locked.set_pinner(std::make_unique<ElsewherePinner>());
   constexpr size_t kBytes = 20 << 20;  // enough for several threads
   std::vector<unsigned char> own(kBytes);
   hsa_agent_t gpu = kGpu0;
   void* locked = nullptr;
-  ASSERT_EQ(memory.memory_lock(own.data(), kBytes, &gpu, 1, &locked), HSA_STATUS_SUCCESS);
+  ASSERT_EQ(memory.locked.memory_lock(own.data(), kBytes, &gpu, 1, &locked), HSA_STATUS_SUCCESS);
   auto* const seen = static_cast<unsigned char*>(locked);
   ASSERT_NE(seen, own.data());
 
@@ -444,7 +445,7 @@ TEST_F(CopyEngineTest, AcceptsAgentAddressOfLockedMemory) {
             HSA_STATUS_SUCCESS);
   EXPECT_EQ(done.wait(), 0);
   EXPECT_EQ(std::memcmp(own.data() + 4096 + 7 * 64, own.data() + 7 * 64, 32), 0);
-  EXPECT_EQ(memory.memory_unlock(own.data()), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(memory.locked.memory_unlock(own.data()), HSA_STATUS_SUCCESS);
 }
 
 // A device that copies with the calling thread, and counts.
@@ -499,7 +500,7 @@ class DeviceCopies : public CopyEngineTest {
     facts.location = HSA_AMD_MEMORY_POOL_LOCATION_GPU;
     facts.host_accessible = false;
     facts.size = facts.allocation_limit = 1 << 30;
-    memory.add_heap(facts, std::make_unique<FakeDeviceProvider>());
+    memory.heaps.add_heap(facts, std::make_unique<FakeDeviceProvider>());
     auto copier = std::make_unique<FakeCopier>();
     FakeCopier& result = *copier;
     engine.add_device(agent, std::move(copier));
@@ -508,7 +509,7 @@ class DeviceCopies : public CopyEngineTest {
 
   unsigned char* allocate_on(hsa_agent_t agent, size_t size) {
     void* ptr = nullptr;
-    EXPECT_EQ(memory.memory_pool_allocate(memory.find_heap_of(agent, 0)->pool(), size, 0, &ptr),
+    EXPECT_EQ(memory.heaps.memory_pool_allocate(memory.heaps.find_heap_of(agent, 0)->pool(), size, 0, &ptr),
               HSA_STATUS_SUCCESS);
     return static_cast<unsigned char*>(ptr);
   }
@@ -572,12 +573,12 @@ TEST_F(DeviceCopies, BetweenDevicesUseDeviceWithAccess) {
   EXPECT_EQ(first.copies, 3) << "through the host, in pieces";
   EXPECT_EQ(second.copies, 3);
 
-  ASSERT_EQ(memory.agents_allow_access(1, &kGpu1, nullptr, here), HSA_STATUS_SUCCESS);
+  ASSERT_EQ(memory.pointers.agents_allow_access(1, &kGpu1, nullptr, here), HSA_STATUS_SUCCESS);
   copy();
   EXPECT_EQ(first.submissions, 0);
   EXPECT_EQ(second.submissions, 1);
 
-  ASSERT_EQ(memory.agents_allow_access(1, &kGpu0, nullptr, there), HSA_STATUS_SUCCESS);
+  ASSERT_EQ(memory.pointers.agents_allow_access(1, &kGpu0, nullptr, there), HSA_STATUS_SUCCESS);
   copy();
   EXPECT_EQ(first.submissions, 1) << "the source's, if both can";
   EXPECT_EQ(second.submissions, 0);
@@ -727,21 +728,21 @@ TEST_F(DeviceCopies, BoxesWithoutDeviceAccessAreRejected) {
   };
   EXPECT_EQ(copy(elsewhere, there, kGpu0), HSA_STATUS_ERROR_INVALID_AGENT);
   EXPECT_EQ(copy(there, elsewhere, kGpu0), HSA_STATUS_ERROR_INVALID_AGENT);
-  ASSERT_EQ(memory.agents_allow_access(1, &kGpu0, nullptr, elsewhere), HSA_STATUS_SUCCESS);
+  ASSERT_EQ(memory.pointers.agents_allow_access(1, &kGpu0, nullptr, elsewhere), HSA_STATUS_SUCCESS);
   EXPECT_EQ(copy(elsewhere, there, kGpu0), HSA_STATUS_SUCCESS);
   EXPECT_EQ(copy(there, elsewhere, kGpu0), HSA_STATUS_SUCCESS);
   EXPECT_EQ(copy(there, elsewhere, kGpu1), HSA_STATUS_ERROR_INVALID_AGENT);
 }
 
 TEST_F(DeviceCopies, InaccessibleMemoryIsRejected) {
-  memory.agents().add({.handle = kNobody, .type = HSA_DEVICE_TYPE_GPU, .node = 9});
+  memory.agents.add({.handle = kNobody, .type = HSA_DEVICE_TYPE_GPU, .node = 9});
   HeapFacts facts;
   facts.owner = kNobody;
   facts.host_accessible = false;
   facts.size = facts.allocation_limit = 1 << 20;
-  const Heap& heap = memory.add_heap(facts, std::make_unique<FakeDeviceProvider>());
+  const Heap& heap = memory.heaps.add_heap(facts, std::make_unique<FakeDeviceProvider>());
   void* ptr = nullptr;
-  ASSERT_EQ(memory.memory_pool_allocate(heap.pool(), 100, 0, &ptr), HSA_STATUS_SUCCESS);
+  ASSERT_EQ(memory.heaps.memory_pool_allocate(heap.pool(), 100, 0, &ptr), HSA_STATUS_SUCCESS);
   unsigned char own[100] = {};
   Completion done;
   EXPECT_EQ(engine.memory_copy(own, ptr, 100), HSA_STATUS_ERROR_INVALID_ALLOCATION);

@@ -10,13 +10,13 @@
 
 #include "core/base/status.hpp"
 #include "core/copy/copy_engine.hpp"
-#include "core/memory/memory_manager.hpp"
+#include "core/memory/pointer_map.hpp"
 
 namespace rigel {
 
 class FileCopies {
  public:
-  FileCopies(const MemoryManager& memory, CopyEngine& copies) : memory_(memory), copies_(copies) {}
+  FileCopies(const PointerMap& memory, CopyEngine& copies) : memory_(memory), copies_(copies) {}
 
   Status write(hsa_amd_ais_file_handle_t file, void* memory, uint64_t size, int64_t offset, uint64_t* copied,
                int32_t* problem);
@@ -29,7 +29,7 @@ class FileCopies {
   Status in_pieces(const char* name, hsa_amd_ais_file_handle_t file, void* memory, uint64_t size,
                    int64_t offset, uint64_t* copied, int32_t* problem, Move&& move);
 
-  const MemoryManager& memory_;
+  const PointerMap& memory_;
   CopyEngine& copies_;
 };
 

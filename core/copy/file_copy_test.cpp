@@ -13,14 +13,14 @@ namespace rigel {
 namespace {
 
 TEST(FileCopy, CopiesAcrossAdjoiningMappings) {
-  MemoryManager memory;
+  testing::TestMemory memory;
   testing::add_agents(memory);
   testing::add_hosts(memory);
-  CopyEngine engine(memory);
-  FileCopies copies(memory, engine);
+  CopyEngine engine(memory.agents, memory.pointers);
+  FileCopies copies(memory.pointers, engine);
 
   constexpr size_t kPart = 3 * 4096;
-  VirtualMemory& vmem = memory.virtual_memory();
+  VirtualMemory& vmem = memory.virtual_memory;
   void* va = nullptr;
   ASSERT_EQ(vmem.address_reserve(&va, 3 * kPart, 0, 0), HSA_STATUS_SUCCESS);
   auto* const start = static_cast<unsigned char*>(va);

@@ -117,7 +117,7 @@ uint64_t KfdNode::public_bytes() const {
 }
 
 bool has_atomics_to_host(const KfdTopology& topology, const KfdNode& gpu) {
-  constexpr uint32_t kNone = 1 | 8;  // the flags are valid, and 64-bit atomics are not supported
+  constexpr uint32_t kNone = KfdLink::kFlagsValid | KfdLink::kNo64BitAtomics;
   return std::none_of(gpu.links.begin(), gpu.links.end(), [&](const KfdLink& link) {
     return (link.flags & kNone) == kNone &&
            std::any_of(topology.nodes.begin(), topology.nodes.end(),

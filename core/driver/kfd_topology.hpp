@@ -32,7 +32,11 @@ struct KfdCache {
 };
 
 struct KfdLink {
-  uint32_t type = 0;  ///< 2 PCIe, 11 XGMI, as in hsa_amd_link_info_type_t
+  // Linux, drivers/gpu/drm/amd/amdkfd/kfd_crat.h: CRAT_IOLINK_TYPE_* and CRAT_IOLINK_FLAGS_*.
+  static constexpr uint32_t kPcie = 2, kXgmi = 11;
+  static constexpr uint32_t kFlagsValid = 1, kNotCoherent = 2, kNo32BitAtomics = 4, kNo64BitAtomics = 8;
+
+  uint32_t type = 0;  ///< kPcie, kXgmi or another
   uint32_t from = 0;
   uint32_t to = 0;
   uint32_t weight = 0;
@@ -40,8 +44,7 @@ struct KfdLink {
   uint32_t max_latency = 0;
   uint32_t min_bandwidth = 0;
   uint32_t max_bandwidth = 0;
-  /// bit 0: the others are valid; 1: not coherent; 2: no 32-bit atomics; 3: no 64-bit atomics
-  uint32_t flags = 0;
+  uint32_t flags = 0;  ///< none apply without kFlagsValid
   uint32_t recommended_engines = 0;
 };
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "api/support/testing/failing_requests.hpp"
+#include "core/memory/memory_fixture.hpp"
 
 namespace rigel {
 namespace {
@@ -65,14 +66,14 @@ class ImagesTest : public ::testing::Test {
   Machine machine_;
   const hsa_agent_t gpu_ =
       machine_.add_agent(Node{}, backend_, host_, of_a_gpu(), std::vector<const Isa*>{}).handle();
-  MemoryManager memory_;
+  testing::TestMemory memory_;
   int blocks_ = 0;
   alignas(4) unsigned char data_[8 * 8 * 4] = {};
 };
 
 #if HSABE_SANITIZER == HSABE_SANITIZER_NONE
 TEST_F(ImagesTest, ReleaseHandlesWithoutMemory) {
-  CopyEngine copies(memory_);
+  CopyEngine copies(memory_.agents, memory_.pointers);
   Images images(machine_, copies, source());
   constexpr hsa_ext_sampler_descriptor_t kSampler{HSA_EXT_SAMPLER_COORDINATE_MODE_NORMALIZED,
                                                   HSA_EXT_SAMPLER_FILTER_MODE_LINEAR,
@@ -100,17 +101,18 @@ TEST_F(ImagesTest, ReleaseHandlesWithoutMemory) {
 #endif
 
 TEST_F(ImagesTest, ReleaseMemoryIfDeviceThrows) {
-  memory_.agents().add({.handle = gpu_, .type = HSA_DEVICE_TYPE_GPU, .node = 1});
+  memory_.agents.add({.handle = gpu_, .type = HSA_DEVICE_TYPE_GPU, .node = 1});
   HeapFacts facts;
   facts.owner = gpu_;
   facts.location = HSA_AMD_MEMORY_POOL_LOCATION_GPU;
   facts.size = facts.allocation_limit = 1 << 20;
-  const auto pool = memory_.add_heap(facts, std::make_unique<HostProvider>(HostProvider::kAnyNode)).pool();
-  CopyEngine copies(memory_);
+  const auto pool =
+      memory_.heaps.add_heap(facts, std::make_unique<HostProvider>(HostProvider::kAnyNode)).pool();
+  CopyEngine copies(memory_.agents, memory_.pointers);
   copies.add_device(gpu_, std::make_unique<ThrowingCopier>());
   Images images(machine_, copies, source());
   void* data = nullptr;
-  ASSERT_EQ(memory_.memory_pool_allocate(pool, sizeof data_, 0, &data), HSA_STATUS_SUCCESS);
+  ASSERT_EQ(memory_.heaps.memory_pool_allocate(pool, sizeof data_, 0, &data), HSA_STATUS_SUCCESS);
   hsa_ext_image_t image{};
   ASSERT_EQ(images.create(gpu_, &kShape, data, HSA_ACCESS_PERMISSION_RW, &image), HSA_STATUS_SUCCESS);
   const int before = blocks_;

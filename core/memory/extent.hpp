@@ -21,8 +21,8 @@
 #include <cstdint>
 #include <optional>
 
-#include "core/memory/agents.hpp"
 #include "core/memory/provider.hpp"
+#include "core/topology/agent_directory.hpp"
 
 namespace rigel {
 

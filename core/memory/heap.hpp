@@ -1,5 +1,5 @@
 // A heap: the object of both an HSA region and an AMD memory pool; its address is both handles. It has
-// properties and answers queries about them; the memory manager has its allocator.
+// properties and answers queries about them; Heaps has its allocator.
 //
 // *Threads:* immutable after construction; any thread.
 #pragma once
@@ -11,7 +11,7 @@
 #include <cstdint>
 
 #include "core/base/status.hpp"
-#include "core/memory/agents.hpp"
+#include "core/topology/agent_directory.hpp"
 
 namespace rigel {
 

@@ -15,9 +15,9 @@ using testing::kGpu0;
 using testing::kGpu1;
 using testing::kNobody;
 
-std::vector<uint32_t> flags_of_pools(MemoryManager& memory, hsa_agent_t agent) {
+std::vector<uint32_t> flags_of_pools(testing::TestMemory& memory, hsa_agent_t agent) {
   std::vector<hsa_amd_memory_pool_t> pools;
-  EXPECT_EQ(memory.agent_iterate_memory_pools(
+  EXPECT_EQ(memory.heaps.agent_iterate_memory_pools(
                 agent,
                 [](hsa_amd_memory_pool_t pool, void* data) {
                   static_cast<std::vector<hsa_amd_memory_pool_t>*>(data)->push_back(pool);
@@ -27,7 +27,7 @@ std::vector<uint32_t> flags_of_pools(MemoryManager& memory, hsa_agent_t agent) {
             HSA_STATUS_SUCCESS);
   std::vector<uint32_t> flags(pools.size());
   for (size_t i = 0; i < pools.size(); ++i) {
-    EXPECT_EQ(memory.memory_pool_get_info(pools[i], HSA_AMD_MEMORY_POOL_INFO_GLOBAL_FLAGS, &flags[i]),
+    EXPECT_EQ(memory.heaps.memory_pool_get_info(pools[i], HSA_AMD_MEMORY_POOL_INFO_GLOBAL_FLAGS, &flags[i]),
               HSA_STATUS_SUCCESS);
   }
   return flags;
@@ -45,14 +45,14 @@ class Heaps : public ::testing::Test {
   template <class T>
   T ask(hsa_amd_memory_pool_t pool, hsa_amd_memory_pool_info_t attribute) {
     T value{};
-    EXPECT_EQ(memory.memory_pool_get_info(pool, attribute, &value), HSA_STATUS_SUCCESS) << attribute;
+    EXPECT_EQ(memory.heaps.memory_pool_get_info(pool, attribute, &value), HSA_STATUS_SUCCESS) << attribute;
     return value;
   }
 
   template <class T>
   T ask_region(hsa_region_t region, int attribute) {
     T value{};
-    EXPECT_EQ(memory.region_get_info(region, static_cast<hsa_region_info_t>(attribute), &value),
+    EXPECT_EQ(memory.heaps.region_get_info(region, static_cast<hsa_region_info_t>(attribute), &value),
               HSA_STATUS_SUCCESS)
         << attribute;
     return value;
@@ -60,8 +60,9 @@ class Heaps : public ::testing::Test {
 
   hsa_amd_memory_pool_access_t access(hsa_agent_t agent, hsa_amd_memory_pool_t pool) {
     hsa_amd_memory_pool_access_t value{};
-    EXPECT_EQ(memory.agent_memory_pool_get_info(agent, pool, HSA_AMD_AGENT_MEMORY_POOL_INFO_ACCESS, &value),
-              HSA_STATUS_SUCCESS);
+    EXPECT_EQ(
+        memory.heaps.agent_memory_pool_get_info(agent, pool, HSA_AMD_AGENT_MEMORY_POOL_INFO_ACCESS, &value),
+        HSA_STATUS_SUCCESS);
     return value;
   }
 
@@ -74,10 +75,10 @@ class Heaps : public ::testing::Test {
     facts.location = HSA_AMD_MEMORY_POOL_LOCATION_GPU;
     facts.host_accessible = false;
     facts.size = 64 << 10;
-    return memory.add_heap(facts, nullptr).pool();
+    return memory.heaps.add_heap(facts, nullptr).pool();
   }
 
-  MemoryManager memory;
+  testing::TestMemory memory;
 };
 
 // HIP up to 5.x ends the process when it finds a CPU agent's pool of extended scope.
@@ -87,9 +88,9 @@ TEST_F(Heaps, CpuAgentListsFineKernargAndCoarsePools) {
 }
 
 TEST(HeapsOfExtendedScope, AreListedOnRequest) {
-  MemoryManager memory;
+  testing::TestMemory memory;
   testing::add_agents(memory);
-  memory.list_extended_scope();
+  memory.heaps.list_extended_scope();
   testing::add_hosts(memory);
   EXPECT_THAT(flags_of_pools(memory, kCpu0), ElementsAre(2u, 8u, 3u, 4u));
 }
@@ -104,10 +105,10 @@ TEST_F(Heaps, EveryAgentListsRegionsOfAllCpuAgents) {
     ++*static_cast<size_t*>(data);
     return HSA_STATUS_SUCCESS;
   };
-  EXPECT_EQ(memory.agent_iterate_regions(kCpu1, visit, &count), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(memory.heaps.agent_iterate_regions(kCpu1, visit, &count), HSA_STATUS_SUCCESS);
   EXPECT_EQ(count, 6u);
   count = 0;
-  EXPECT_EQ(memory.agent_iterate_regions(kGpu0, visit, &count), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(memory.heaps.agent_iterate_regions(kGpu0, visit, &count), HSA_STATUS_SUCCESS);
   EXPECT_EQ(count, 6u);
 }
 
@@ -116,24 +117,25 @@ TEST_F(Heaps, IterationStopsWithStatusOfCallback) {
   const auto stop = [](hsa_amd_memory_pool_t, void* data) {
     return ++*static_cast<size_t*>(data) == 2 ? HSA_STATUS_INFO_BREAK : HSA_STATUS_SUCCESS;
   };
-  EXPECT_EQ(memory.agent_iterate_memory_pools(kCpu0, stop, &count), HSA_STATUS_INFO_BREAK);
+  EXPECT_EQ(memory.heaps.agent_iterate_memory_pools(kCpu0, stop, &count), HSA_STATUS_INFO_BREAK);
   EXPECT_EQ(count, 2u);
 }
 
 TEST_F(Heaps, IterationChecksArguments) {
-  EXPECT_EQ(memory.agent_iterate_memory_pools(kCpu0, nullptr, nullptr), HSA_STATUS_ERROR_INVALID_ARGUMENT);
-  EXPECT_EQ(memory.agent_iterate_regions(kCpu0, nullptr, nullptr), HSA_STATUS_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(memory.heaps.agent_iterate_memory_pools(kCpu0, nullptr, nullptr),
+            HSA_STATUS_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(memory.heaps.agent_iterate_regions(kCpu0, nullptr, nullptr), HSA_STATUS_ERROR_INVALID_ARGUMENT);
   const auto pool = [](hsa_amd_memory_pool_t, void*) { return HSA_STATUS_SUCCESS; };
   const auto region = [](hsa_region_t, void*) { return HSA_STATUS_SUCCESS; };
-  EXPECT_EQ(memory.agent_iterate_memory_pools(kNobody, pool, nullptr), HSA_STATUS_ERROR_INVALID_AGENT);
-  EXPECT_EQ(memory.agent_iterate_regions(kNobody, region, nullptr), HSA_STATUS_ERROR_INVALID_AGENT);
+  EXPECT_EQ(memory.heaps.agent_iterate_memory_pools(kNobody, pool, nullptr), HSA_STATUS_ERROR_INVALID_AGENT);
+  EXPECT_EQ(memory.heaps.agent_iterate_regions(kNobody, region, nullptr), HSA_STATUS_ERROR_INVALID_AGENT);
 }
 
 TEST_F(Heaps, HiddenHeapIsUsableByHandle) {
   HeapFacts facts;
   facts.owner = kGpu0;
   facts.visible = false;
-  const auto pool = memory.add_heap(facts, nullptr).pool();
+  const auto pool = memory.heaps.add_heap(facts, nullptr).pool();
   EXPECT_THAT(pool_flags(kGpu0), ElementsAre());
   EXPECT_EQ(ask<uint32_t>(pool, HSA_AMD_MEMORY_POOL_INFO_GLOBAL_FLAGS), 0u);
 }
@@ -172,18 +174,18 @@ TEST_F(Heaps, RegionInfoReturnsEveryAttribute) {
 TEST_F(Heaps, QueriesRejectUnknownAttributes) {
   const auto pool = testing::fine_pool(memory);
   uint64_t value = 0;
-  EXPECT_EQ(memory.memory_pool_get_info(pool, static_cast<hsa_amd_memory_pool_info_t>(99), &value),
+  EXPECT_EQ(memory.heaps.memory_pool_get_info(pool, static_cast<hsa_amd_memory_pool_info_t>(99), &value),
             HSA_STATUS_ERROR_INVALID_ARGUMENT);
-  EXPECT_EQ(memory.memory_pool_get_info(pool, HSA_AMD_MEMORY_POOL_INFO_SIZE, nullptr),
+  EXPECT_EQ(memory.heaps.memory_pool_get_info(pool, HSA_AMD_MEMORY_POOL_INFO_SIZE, nullptr),
             HSA_STATUS_ERROR_INVALID_ARGUMENT);
-  EXPECT_EQ(memory.region_get_info({pool.handle}, static_cast<hsa_region_info_t>(99), &value),
+  EXPECT_EQ(memory.heaps.region_get_info({pool.handle}, static_cast<hsa_region_info_t>(99), &value),
             HSA_STATUS_ERROR_INVALID_ARGUMENT);
-  EXPECT_EQ(memory.region_get_info({pool.handle}, HSA_REGION_INFO_SIZE, nullptr),
+  EXPECT_EQ(memory.heaps.region_get_info({pool.handle}, HSA_REGION_INFO_SIZE, nullptr),
             HSA_STATUS_ERROR_INVALID_ARGUMENT);
   for (const uint64_t handle : {uint64_t{0}, uint64_t{1}, pool.handle + 1, uint64_t{0xdeadbeef}}) {
-    EXPECT_EQ(memory.memory_pool_get_info({handle}, HSA_AMD_MEMORY_POOL_INFO_SIZE, &value),
+    EXPECT_EQ(memory.heaps.memory_pool_get_info({handle}, HSA_AMD_MEMORY_POOL_INFO_SIZE, &value),
               static_cast<hsa_status_t>(HSA_STATUS_ERROR_INVALID_MEMORY_POOL));
-    EXPECT_EQ(memory.region_get_info({handle}, HSA_REGION_INFO_SIZE, &value),
+    EXPECT_EQ(memory.heaps.region_get_info({handle}, HSA_REGION_INFO_SIZE, &value),
               HSA_STATUS_ERROR_INVALID_REGION);
   }
 }
@@ -195,11 +197,11 @@ TEST_F(Heaps, GroupSegmentIsDescribedButNotAllocatable) {
   EXPECT_EQ(ask<size_t>(pool, HSA_AMD_MEMORY_POOL_INFO_RUNTIME_ALLOC_GRANULE), 0u);
   EXPECT_FALSE(ask<bool>(pool, HSA_AMD_MEMORY_POOL_INFO_ACCESSIBLE_BY_ALL));
   hsa_amd_memory_pool_location_t location;
-  EXPECT_EQ(memory.memory_pool_get_info(pool, HSA_AMD_MEMORY_POOL_INFO_LOCATION, &location),
+  EXPECT_EQ(memory.heaps.memory_pool_get_info(pool, HSA_AMD_MEMORY_POOL_INFO_LOCATION, &location),
             HSA_STATUS_ERROR_INVALID_ARGUMENT);
   void* ptr = nullptr;
-  EXPECT_EQ(memory.memory_pool_allocate(pool, 64, 0, &ptr), HSA_STATUS_ERROR_INVALID_ALLOCATION);
-  EXPECT_EQ(memory.memory_allocate({pool.handle}, 64, &ptr), HSA_STATUS_ERROR_INVALID_ALLOCATION);
+  EXPECT_EQ(memory.heaps.memory_pool_allocate(pool, 64, 0, &ptr), HSA_STATUS_ERROR_INVALID_ALLOCATION);
+  EXPECT_EQ(memory.heaps.memory_allocate({pool.handle}, 64, &ptr), HSA_STATUS_ERROR_INVALID_ALLOCATION);
   EXPECT_EQ(access(kGpu0, pool), HSA_AMD_MEMORY_POOL_ACCESS_ALLOWED_BY_DEFAULT);
   EXPECT_EQ(access(kCpu0, pool), HSA_AMD_MEMORY_POOL_ACCESS_NEVER_ALLOWED);
 }
@@ -212,7 +214,7 @@ TEST_F(Heaps, SystemMemoryIsAccessibleToCpuAgentsAndOnRequestToOthers) {
 }
 
 TEST_F(Heaps, AgentWithoutLinkHasNoAccess) {
-  memory.agents().add({.handle = kNobody, .type = HSA_DEVICE_TYPE_GPU, .node = 9});
+  memory.agents.add({.handle = kNobody, .type = HSA_DEVICE_TYPE_GPU, .node = 9});
   EXPECT_EQ(access(kNobody, testing::fine_pool(memory)), HSA_AMD_MEMORY_POOL_ACCESS_NEVER_ALLOWED);
 }
 
@@ -224,16 +226,16 @@ TEST_F(Heaps, FineGrainedDeviceMemoryIsAccessibleInHiveOnly) {
   EXPECT_EQ(access(kGpu1, extended), HSA_AMD_MEMORY_POOL_ACCESS_DISALLOWED_BY_DEFAULT);
   EXPECT_EQ(access(kGpu1, fine), HSA_AMD_MEMORY_POOL_ACCESS_NEVER_ALLOWED);
 
-  MemoryManager hive;
-  hive.agents().add({.handle = kGpu0, .type = HSA_DEVICE_TYPE_GPU, .node = 2, .hive = 7});
-  hive.agents().add({.handle = kGpu1, .type = HSA_DEVICE_TYPE_GPU, .node = 3, .hive = 7});
-  hive.agents().add_link(3, 2, {.hops = 1, .info = {}});
+  testing::TestMemory hive;
+  hive.agents.add({.handle = kGpu0, .type = HSA_DEVICE_TYPE_GPU, .node = 2, .hive = 7});
+  hive.agents.add({.handle = kGpu1, .type = HSA_DEVICE_TYPE_GPU, .node = 3, .hive = 7});
+  hive.agents.add_link(3, 2, {.hops = 1, .info = {}});
   HeapFacts facts;
   facts.global_flags = HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_FINE_GRAINED;
   facts.owner = kGpu0;
   facts.location = HSA_AMD_MEMORY_POOL_LOCATION_GPU;
-  const Heap& heap = hive.add_heap(facts, nullptr);
-  EXPECT_EQ(heap.access(hive.agents(), hive.agents().find(kGpu1)->facts),
+  const Heap& heap = hive.heaps.add_heap(facts, nullptr);
+  EXPECT_EQ(heap.access(hive.agents, hive.agents.find(kGpu1)->facts),
             HSA_AMD_MEMORY_POOL_ACCESS_DISALLOWED_BY_DEFAULT);
 }
 
@@ -242,10 +244,11 @@ TEST_F(Heaps, HostVisibleDeviceMemoryIsAccessibleToCpuAgents) {
   facts.global_flags = HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_COARSE_GRAINED;
   facts.owner = kGpu0;
   facts.location = HSA_AMD_MEMORY_POOL_LOCATION_GPU;
-  EXPECT_EQ(access(kCpu0, memory.add_heap(facts, nullptr).pool()),
+  EXPECT_EQ(access(kCpu0, memory.heaps.add_heap(facts, nullptr).pool()),
             HSA_AMD_MEMORY_POOL_ACCESS_DISALLOWED_BY_DEFAULT);
   facts.host_accessible = false;
-  EXPECT_EQ(access(kCpu0, memory.add_heap(facts, nullptr).pool()), HSA_AMD_MEMORY_POOL_ACCESS_NEVER_ALLOWED);
+  EXPECT_EQ(access(kCpu0, memory.heaps.add_heap(facts, nullptr).pool()),
+            HSA_AMD_MEMORY_POOL_ACCESS_NEVER_ALLOWED);
 }
 
 TEST_F(Heaps, HostCoherentFineDeviceMemoryIsAccessibleToCpuAgents) {
@@ -253,32 +256,35 @@ TEST_F(Heaps, HostCoherentFineDeviceMemoryIsAccessibleToCpuAgents) {
   facts.global_flags = HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_FINE_GRAINED;
   facts.owner = kGpu0;
   facts.location = HSA_AMD_MEMORY_POOL_LOCATION_GPU;
-  EXPECT_EQ(access(kCpu0, memory.add_heap(facts, nullptr).pool()), HSA_AMD_MEMORY_POOL_ACCESS_NEVER_ALLOWED);
+  EXPECT_EQ(access(kCpu0, memory.heaps.add_heap(facts, nullptr).pool()),
+            HSA_AMD_MEMORY_POOL_ACCESS_NEVER_ALLOWED);
   facts.host_coherent = true;
-  EXPECT_EQ(access(kCpu0, memory.add_heap(facts, nullptr).pool()),
+  EXPECT_EQ(access(kCpu0, memory.heaps.add_heap(facts, nullptr).pool()),
             HSA_AMD_MEMORY_POOL_ACCESS_DISALLOWED_BY_DEFAULT);
 }
 
 TEST_F(Heaps, PathToPoolIsOneHop) {
   const auto pool = testing::fine_pool(memory, kCpu0);
   uint32_t hops = 99;
-  EXPECT_EQ(
-      memory.agent_memory_pool_get_info(kGpu0, pool, HSA_AMD_AGENT_MEMORY_POOL_INFO_NUM_LINK_HOPS, &hops),
-      HSA_STATUS_SUCCESS);
+  EXPECT_EQ(memory.heaps.agent_memory_pool_get_info(kGpu0, pool, HSA_AMD_AGENT_MEMORY_POOL_INFO_NUM_LINK_HOPS,
+                                                    &hops),
+            HSA_STATUS_SUCCESS);
   EXPECT_EQ(hops, 1u);
   hsa_amd_memory_pool_link_info_t link{};
-  EXPECT_EQ(memory.agent_memory_pool_get_info(kGpu0, pool, HSA_AMD_AGENT_MEMORY_POOL_INFO_LINK_INFO, &link),
-            HSA_STATUS_SUCCESS);
+  EXPECT_EQ(
+      memory.heaps.agent_memory_pool_get_info(kGpu0, pool, HSA_AMD_AGENT_MEMORY_POOL_INFO_LINK_INFO, &link),
+      HSA_STATUS_SUCCESS);
   EXPECT_EQ(link.link_type, HSA_AMD_LINK_INFO_TYPE_PCIE);
   EXPECT_EQ(link.numa_distance, 20u);
 
-  EXPECT_EQ(
-      memory.agent_memory_pool_get_info(kCpu0, pool, HSA_AMD_AGENT_MEMORY_POOL_INFO_NUM_LINK_HOPS, &hops),
-      HSA_STATUS_SUCCESS);
+  EXPECT_EQ(memory.heaps.agent_memory_pool_get_info(kCpu0, pool, HSA_AMD_AGENT_MEMORY_POOL_INFO_NUM_LINK_HOPS,
+                                                    &hops),
+            HSA_STATUS_SUCCESS);
   EXPECT_EQ(hops, 0u) << "an agent's own memory is no hop away";
   link.numa_distance = 12345;
-  EXPECT_EQ(memory.agent_memory_pool_get_info(kCpu0, pool, HSA_AMD_AGENT_MEMORY_POOL_INFO_LINK_INFO, &link),
-            HSA_STATUS_SUCCESS);
+  EXPECT_EQ(
+      memory.heaps.agent_memory_pool_get_info(kCpu0, pool, HSA_AMD_AGENT_MEMORY_POOL_INFO_LINK_INFO, &link),
+      HSA_STATUS_SUCCESS);
   EXPECT_EQ(link.numa_distance, 12345u) << "the caller has room for as many elements as there are hops";
 }
 
@@ -306,14 +312,17 @@ TEST(Agents, NearestHostHasMinimumDistance) {
 TEST_F(Heaps, AgentQueriesCheckArguments) {
   const auto pool = testing::fine_pool(memory);
   uint64_t value = 0;
-  EXPECT_EQ(memory.agent_memory_pool_get_info(kNobody, pool, HSA_AMD_AGENT_MEMORY_POOL_INFO_ACCESS, &value),
-            HSA_STATUS_ERROR_INVALID_AGENT);
-  EXPECT_EQ(memory.agent_memory_pool_get_info(kCpu0, {0}, HSA_AMD_AGENT_MEMORY_POOL_INFO_ACCESS, &value),
-            static_cast<hsa_status_t>(HSA_STATUS_ERROR_INVALID_MEMORY_POOL));
-  EXPECT_EQ(memory.agent_memory_pool_get_info(kCpu0, pool, HSA_AMD_AGENT_MEMORY_POOL_INFO_ACCESS, nullptr),
-            HSA_STATUS_ERROR_INVALID_ARGUMENT);
-  EXPECT_EQ(memory.agent_memory_pool_get_info(kCpu0, pool, static_cast<hsa_amd_agent_memory_pool_info_t>(9),
-                                              &value),
+  EXPECT_EQ(
+      memory.heaps.agent_memory_pool_get_info(kNobody, pool, HSA_AMD_AGENT_MEMORY_POOL_INFO_ACCESS, &value),
+      HSA_STATUS_ERROR_INVALID_AGENT);
+  EXPECT_EQ(
+      memory.heaps.agent_memory_pool_get_info(kCpu0, {0}, HSA_AMD_AGENT_MEMORY_POOL_INFO_ACCESS, &value),
+      static_cast<hsa_status_t>(HSA_STATUS_ERROR_INVALID_MEMORY_POOL));
+  EXPECT_EQ(
+      memory.heaps.agent_memory_pool_get_info(kCpu0, pool, HSA_AMD_AGENT_MEMORY_POOL_INFO_ACCESS, nullptr),
+      HSA_STATUS_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(memory.heaps.agent_memory_pool_get_info(kCpu0, pool,
+                                                    static_cast<hsa_amd_agent_memory_pool_info_t>(9), &value),
             HSA_STATUS_ERROR_INVALID_ARGUMENT);
 }
 

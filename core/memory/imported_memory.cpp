@@ -22,7 +22,8 @@ bool ImportedMemory::remove(uintptr_t address, hsa_amd_pointer_type_t type) {
     entry = std::move(found->second);
     entries_.erase(found);
   }
-  for (const Callback& callback : entry.callbacks) callback.function(callback.ptr, callback.user_data);
+  for (const DeallocationCallback& callback : entry.callbacks)
+    callback.function(callback.ptr, callback.user_data);
   return true;
 }
 
@@ -71,7 +72,7 @@ bool ImportedMemory::set_user_data(uintptr_t address, void* user_data) {
   return true;
 }
 
-bool ImportedMemory::add_callback(const Callback& callback) {
+bool ImportedMemory::add_callback(const DeallocationCallback& callback) {
   const WriterLock lock(mutex_);
   const auto found = around(reinterpret_cast<uintptr_t>(callback.ptr));
   if (found == entries_.end()) return false;
@@ -83,8 +84,9 @@ size_t ImportedMemory::remove_callbacks(const void* ptr, hsa_amd_deallocation_ca
   const WriterLock lock(mutex_);
   const auto found = around(reinterpret_cast<uintptr_t>(ptr));
   if (found == entries_.end()) return 0;
-  return std::erase_if(entries_.at(found->first).callbacks,
-                       [&](const Callback& one) { return one.ptr == ptr && one.function == function; });
+  return std::erase_if(entries_.at(found->first).callbacks, [&](const DeallocationCallback& one) {
+    return one.ptr == ptr && one.function == function;
+  });
 }
 
 }  // namespace rigel

@@ -5,7 +5,7 @@
 // *Threads:* any thread. One lock guards the table of entries; the importer is never called under it.
 // Detaching memory that another thread of the program uses makes that thread fault, but leaves the table
 // consistent.
-// *Lifetime:* owned by the memory manager.
+// *Lifetime:* owned by SharedMemory.
 #pragma once
 
 #include <hsa/hsa.h>
@@ -21,8 +21,9 @@
 
 #include "api/support/mutex.hpp"
 #include "core/base/status.hpp"
-#include "core/memory/agents.hpp"
+#include "core/memory/heaps.hpp"
 #include "core/memory/provider.hpp"
+#include "core/topology/agent_directory.hpp"
 
 namespace rigel {
 
@@ -49,12 +50,6 @@ class OpenBlock {
 
 class ImportedMemory {
  public:
-  /// A deallocation callback and the address it is for.
-  struct Callback {
-    void* ptr;
-    hsa_amd_deallocation_callback_t function;
-    void* user_data;
-  };
   /// The program's part of a block: an allocation of the exporting process.
   struct Entry {
     hsa_amd_pointer_type_t type = HSA_EXT_POINTER_TYPE_IPC;
@@ -62,7 +57,7 @@ class ImportedMemory {
     size_t size = 0;  ///< in bytes
     AgentSet agents;
     void* user_data = nullptr;
-    std::vector<Callback> callbacks;
+    std::vector<DeallocationCallback> callbacks;
     std::shared_ptr<const OpenBlock> block;
   };
   struct View {
@@ -97,7 +92,7 @@ class ImportedMemory {
   std::optional<Status> set_access(uintptr_t address, const AgentSet& agents);
   bool set_user_data(uintptr_t address, void* user_data);
   /// Returns false if no entry contains `callback.ptr`.
-  bool add_callback(const Callback& callback);
+  bool add_callback(const DeallocationCallback& callback);
   size_t remove_callbacks(const void* ptr, hsa_amd_deallocation_callback_t function);
 
  private:

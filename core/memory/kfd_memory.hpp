@@ -14,9 +14,9 @@
 
 #include "api/support/mutex.hpp"
 #include "core/driver/kfd.hpp"
-#include "core/memory/agents.hpp"
 #include "core/memory/host_provider.hpp"
 #include "core/memory/provider.hpp"
+#include "core/topology/agent_directory.hpp"
 
 namespace rigel {
 

@@ -19,10 +19,10 @@ struct Fixture {
   }
   void* allocate(size_t size) {
     void* ptr = nullptr;
-    memory.memory_pool_allocate(pool, size, 0, &ptr);
+    memory.heaps.memory_pool_allocate(pool, size, 0, &ptr);
     return ptr;
   }
-  MemoryManager memory;
+  testing::TestMemory memory;
   hsa_amd_memory_pool_t pool{};
 };
 
@@ -36,7 +36,7 @@ void pool_allocate_and_free(benchmark::State& state) {
   for (auto step : state) {
     void* ptr = fixture.allocate(size);
     benchmark::DoNotOptimize(ptr);
-    fixture.memory.memory_pool_free(ptr);
+    fixture.memory.pointers.memory_free(ptr);
   }
   if (size == 4096) state.counters["at_most_ns"] = 500;
 }
@@ -93,7 +93,7 @@ void pool_in_bulk(benchmark::State& state) {
   Fixture fixture;
   in_bulk(
       state, [&](size_t size) { return fixture.allocate(size); },
-      [&](void* ptr) { fixture.memory.memory_pool_free(ptr); });
+      [&](void* ptr) { fixture.memory.pointers.memory_free(ptr); });
 }
 BENCHMARK(pool_in_bulk)->Arg(4 << 10)->Arg(64 << 10)->Arg(2 << 20);
 
@@ -110,7 +110,7 @@ void pool_allocate_and_free_by_threads(benchmark::State& state) {
   for (auto step : state) {
     void* ptr = shared_fixture->allocate(4096);
     benchmark::DoNotOptimize(ptr);
-    shared_fixture->memory.memory_pool_free(ptr);
+    shared_fixture->memory.pointers.memory_free(ptr);
   }
   if (state.thread_index() == 0) delete shared_fixture;
 }
@@ -129,7 +129,8 @@ void pointer_info(benchmark::State& state) {
     hsa_amd_pointer_info_t info{};
     info.size = sizeof info;
     const unsigned char* ptr = (*shared_pointers)[random() % shared_pointers->size()] + 100;
-    benchmark::DoNotOptimize(shared_fixture->memory.pointer_info(ptr, &info, nullptr, nullptr, nullptr));
+    benchmark::DoNotOptimize(
+        shared_fixture->memory.pointers.pointer_info(ptr, &info, nullptr, nullptr, nullptr));
     benchmark::DoNotOptimize(info);
   }
   if (state.thread_index() == 0) {
@@ -145,7 +146,7 @@ void pointer_info_of_unknown_memory(benchmark::State& state) {
   for (auto step : state) {
     hsa_amd_pointer_info_t info{};
     info.size = sizeof info;
-    benchmark::DoNotOptimize(fixture.memory.pointer_info(&own, &info, nullptr, nullptr, nullptr));
+    benchmark::DoNotOptimize(fixture.memory.pointers.pointer_info(&own, &info, nullptr, nullptr, nullptr));
   }
 }
 BENCHMARK(pointer_info_of_unknown_memory);
@@ -155,8 +156,8 @@ void lock_and_unlock(benchmark::State& state) {
   std::vector<char> own(1 << 20);
   for (auto step : state) {
     void* address = nullptr;
-    fixture.memory.memory_lock(own.data(), own.size(), nullptr, 0, &address);
-    fixture.memory.memory_unlock(own.data());
+    fixture.memory.locked.memory_lock(own.data(), own.size(), nullptr, 0, &address);
+    fixture.memory.locked.memory_unlock(own.data());
   }
 }
 BENCHMARK(lock_and_unlock);

@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "core/base/status.hpp"
-#include "core/memory/agents.hpp"
 #include "core/sharing/ipc_name.hpp"
+#include "core/topology/agent_directory.hpp"
 
 namespace rigel {
 

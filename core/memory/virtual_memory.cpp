@@ -163,7 +163,7 @@ void VirtualMemory::drop_if_unused(Memory* memory) noexcept {
 
 Status VirtualMemory::handle_create(hsa_amd_memory_pool_t pool, size_t size, hsa_amd_memory_type_t type,
                                     uint64_t flags, hsa_amd_vmem_alloc_handle_t* memory_handle) {
-  const auto [heap, provider] = heaps_.heap(pool.handle);
+  const auto [heap, provider] = heaps_.find_entry(pool.handle);
   if (heap == nullptr || memory_handle == nullptr ||
       (flags & ~uint64_t{HSA_AMD_MEMORY_POOL_UNCACHED_FLAG}) != 0 ||
       (type != MEMORY_TYPE_NONE && type != MEMORY_TYPE_PINNED)) {
@@ -253,9 +253,9 @@ Status VirtualMemory::import_shareable_handle(int dmabuf_fd, hsa_amd_vmem_alloc_
     return HSA_STATUS_SUCCESS;
   }
   // Devices first: they recognise their memory, while the host accepts any similar file.
-  auto heaps = heaps_.heaps();
+  auto heaps = heaps_.entries();
   std::stable_partition(heaps.begin(), heaps.end(),
-                        [](const HeapSource::Entry& entry) { return !entry.heap->is_system(); });
+                        [](const Heaps::Entry& entry) { return !entry.heap->is_system(); });
   for (const auto& [heap, provider] : heaps) {
     if (provider == nullptr) continue;
     auto imported = provider->import_physical(dmabuf_fd);

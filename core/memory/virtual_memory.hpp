@@ -4,7 +4,7 @@
 // <hsa/hsa_ext_amd.h>.
 //
 // *Threads:* any thread; one lock guards everything, because the calls make system calls anyway.
-// *Lifetime:* owned by the memory manager.
+// *Lifetime:* the agents and heaps outlive it.
 #pragma once
 
 #include <hsa/hsa.h>
@@ -20,9 +20,9 @@
 
 #include "api/support/mutex.hpp"
 #include "core/base/status.hpp"
-#include "core/memory/agents.hpp"
-#include "core/memory/heap.hpp"
+#include "core/memory/heaps.hpp"
 #include "core/memory/provider.hpp"
+#include "core/topology/agent_directory.hpp"
 
 namespace rigel {
 
@@ -41,18 +41,7 @@ struct VirtualView {
 
 class VirtualMemory {
  public:
-  /// Lookup of heaps: by handle (null if unknown), and for imports a list of all.
-  struct HeapSource {
-    virtual ~HeapSource() = default;
-    struct Entry {
-      const Heap* heap = nullptr;
-      MemoryProvider* provider = nullptr;  ///< null: allocations fail
-    };
-    virtual Entry heap(uint64_t handle) noexcept = 0;
-    virtual std::vector<Entry> heaps() = 0;
-  };
-
-  VirtualMemory(const AgentDirectory& agents, HeapSource& heaps) : agents_(agents), heaps_(heaps) {}
+  VirtualMemory(const AgentDirectory& agents, Heaps& heaps) : agents_(agents), heaps_(heaps) {}
   /// Addresses that all agents can use, if they are limited; set while the runtime starts. Returns
   /// inaccessible addresses, or null.
   struct AddressSource {
@@ -87,7 +76,7 @@ class VirtualMemory {
   Status set_access(void* va, size_t size, const hsa_amd_memory_access_desc_t* desc, size_t desc_cnt);
   Status get_access(void* va, hsa_access_permission_t* perms, hsa_agent_t agent_handle);
 
-  // For the memory manager.
+  // For PointerMap.
 
   /// Returns the mapping at the address, combined with adjoining ones up to `size` bytes; the agents are
   /// those with access to all of them. Excludes unmapped parts of plain host-memory reservations, which are
@@ -146,7 +135,7 @@ class VirtualMemory {
   Status apply(Mappings::iterator mapping, const Permissions& permissions) const;
 
   const AgentDirectory& agents_;
-  HeapSource& heaps_;
+  Heaps& heaps_;
   AddressSource addresses_from_;
 
   mutable SharedMutex mutex_;

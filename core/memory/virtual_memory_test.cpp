@@ -89,7 +89,7 @@ class VirtualMemoryTest : public ::testing::Test {
     facts.location = HSA_AMD_MEMORY_POOL_LOCATION_GPU;
     facts.global_flags = HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_COARSE_GRAINED;
     facts.size = facts.allocation_limit = 1 << 30;
-    return memory.add_heap(facts, std::make_unique<FlakyProvider>(mood)).pool();
+    return memory.heaps.add_heap(facts, std::make_unique<FlakyProvider>(mood)).pool();
   }
 
   Status allow(void* va, size_t size, hsa_access_permission_t permission, hsa_agent_t agent = kCpu0) {
@@ -106,12 +106,12 @@ class VirtualMemoryTest : public ::testing::Test {
   hsa_amd_pointer_info_t info(const void* ptr) {
     hsa_amd_pointer_info_t answer{};
     answer.size = sizeof answer;
-    EXPECT_EQ(memory.pointer_info(ptr, &answer, nullptr, nullptr, nullptr), HSA_STATUS_SUCCESS);
+    EXPECT_EQ(memory.pointers.pointer_info(ptr, &answer, nullptr, nullptr, nullptr), HSA_STATUS_SUCCESS);
     return answer;
   }
 
-  MemoryManager memory;
-  VirtualMemory& vmem = memory.virtual_memory();
+  testing::TestMemory memory;
+  VirtualMemory& vmem = memory.virtual_memory;
 };
 
 TEST_F(VirtualMemoryTest, ReservesCreatesMapsAndReleases) {
@@ -162,7 +162,8 @@ TEST_F(VirtualMemoryTest, PlainReservationIsOrdinaryMemory) {
   EXPECT_EQ(plain.hostBaseAddress, va);
   EXPECT_EQ(plain.sizeInBytes, 2 * kPage);
   EXPECT_FALSE(plain.registered) << "it is the host's alone";
-  EXPECT_EQ(memory.locate(va).type, HSA_EXT_POINTER_TYPE_UNKNOWN) << "copies take it for host memory";
+  EXPECT_EQ(memory.pointers.locate(va).type, HSA_EXT_POINTER_TYPE_UNKNOWN)
+      << "copies take it for host memory";
   const auto handle = create(kPage);
   EXPECT_EQ(vmem.map(va, kPage, 0, handle, 0), HSA_STATUS_SUCCESS);
   EXPECT_EQ(vmem.unmap(va, kPage), HSA_STATUS_SUCCESS);
@@ -202,7 +203,7 @@ TEST_F(VirtualMemoryTest, HandleCreateChecksArguments) {
   HeapFacts facts;
   facts.segment = HSA_AMD_SEGMENT_GROUP;
   facts.owner = kGpu0;
-  const auto group = memory.add_heap(facts, nullptr).pool();
+  const auto group = memory.heaps.add_heap(facts, nullptr).pool();
   EXPECT_EQ(vmem.handle_create(group, kPage, MEMORY_TYPE_NONE, 0, &handle),
             HSA_STATUS_ERROR_INVALID_ALLOCATION);
 }
@@ -399,10 +400,10 @@ TEST_F(VirtualMemoryTest, SharesMemoryWithOtherProcess) {
   const pid_t child = fork();
   if (child == 0) {
     // A separate runtime that has only the descriptor.
-    MemoryManager fresh;
+    testing::TestMemory fresh;
     testing::add_agents(fresh);
     testing::add_hosts(fresh);
-    VirtualMemory& own = fresh.virtual_memory();
+    VirtualMemory& own = fresh.virtual_memory;
     hsa_amd_vmem_alloc_handle_t imported{};
     void* at = nullptr;
     const hsa_amd_memory_access_desc_t desc{HSA_ACCESS_PERMISSION_RW, kCpu0};
@@ -459,16 +460,16 @@ TEST_F(VirtualMemoryTest, PointerInfoDescribesMappings) {
   EXPECT_EQ(answer.sizeInBytes, kPage);
   EXPECT_EQ(answer.agentOwner.handle, kCpu0.handle);
   EXPECT_EQ(answer.global_flags, uint32_t{HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_FINE_GRAINED});
-  EXPECT_EQ(memory.pointer_info_set_userdata(va + kPage, va), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(memory.pointers.pointer_info_set_userdata(va + kPage, va), HSA_STATUS_SUCCESS);
   EXPECT_EQ(info(va + kPage + 5).userData, va);
   EXPECT_EQ(info(va + 2 * kPage).type, HSA_EXT_POINTER_TYPE_RESERVED_ADDR);
-  EXPECT_EQ(memory.memory_free(va + kPage), HSA_STATUS_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(memory.pointers.memory_free(va + kPage), HSA_STATUS_ERROR_INVALID_ARGUMENT);
 
   ASSERT_EQ(vmem.map(va + 2 * kPage, kPage, 0, handle, 0), HSA_STATUS_SUCCESS);
-  EXPECT_FALSE(memory.locate(va + kPage).host_reads);
+  EXPECT_FALSE(memory.pointers.locate(va + kPage).host_reads);
   ASSERT_EQ(allow(va + kPage, 2 * kPage, HSA_ACCESS_PERMISSION_RW), HSA_STATUS_SUCCESS);
   EXPECT_EQ(info(va + kPage).alloc_flags, uint32_t{HSA_AMD_POINTER_INFO_ALLOC_FLAG_HOST_ACCESS});
-  const Placement placement = memory.locate(va + 2 * kPage + 7);
+  const Placement placement = memory.pointers.locate(va + 2 * kPage + 7);
   EXPECT_EQ(placement.type, HSA_EXT_POINTER_TYPE_HSA) << "the type that copies know";
   EXPECT_EQ(placement.base, reinterpret_cast<uintptr_t>(va + 2 * kPage));
   EXPECT_EQ(placement.size, kPage) << "those around it are not looked at";
@@ -483,7 +484,7 @@ TEST_F(VirtualMemoryTest, LocateCombinesAdjoiningMappings) {
   ASSERT_EQ(vmem.map(va + kPage, 2 * kPage, 0, handle, 0), HSA_STATUS_SUCCESS);
   ASSERT_EQ(vmem.map(va + 4 * kPage, kPage, 0, handle, 0), HSA_STATUS_SUCCESS);
   const auto ends_within = [&](size_t from, size_t to) {
-    return memory.locate(va + from, to - from).has(va + from, to - from);
+    return memory.pointers.locate(va + from, to - from).has(va + from, to - from);
   };
   EXPECT_TRUE(ends_within(0, kPage));
   EXPECT_TRUE(ends_within(7, 3 * kPage));
@@ -508,7 +509,7 @@ TEST_F(VirtualMemoryTest, RangeOfMappingsIsAccessibleToAgentsWithAccessToAll) {
     }
   }
   const auto host_may = [&](size_t from, size_t to, bool read, bool write) {
-    const Placement placement = memory.locate(va + from, to - from);
+    const Placement placement = memory.pointers.locate(va + from, to - from);
     return placement.host_reads == read && placement.host_writes == write;
   };
   EXPECT_TRUE(host_may(0, kPage, true, true)) << "what is behind it is not looked at";
@@ -516,10 +517,10 @@ TEST_F(VirtualMemoryTest, RangeOfMappingsIsAccessibleToAgentsWithAccessToAll) {
   EXPECT_TRUE(host_may(2 * kPage, 3 * kPage, false, true));
   EXPECT_TRUE(host_may(kPage, 2 * kPage + 1, false, false)) << "one may be read, and the other written";
   EXPECT_TRUE(host_may(3 * kPage, 4 * kPage, false, false));
-  EXPECT_TRUE(memory.reach(kGpu0, va, 2 * kPage));
-  EXPECT_FALSE(memory.reach(kGpu0, va, 2 * kPage + 1));
-  EXPECT_TRUE(memory.reach(kGpu0, va + 3 * kPage, kPage));
-  EXPECT_FALSE(memory.reach(kGpu0, va + 3 * kPage, kPage + 1));
+  EXPECT_TRUE(memory.pointers.reach(kGpu0, va, 2 * kPage));
+  EXPECT_FALSE(memory.pointers.reach(kGpu0, va, 2 * kPage + 1));
+  EXPECT_TRUE(memory.pointers.reach(kGpu0, va + 3 * kPage, kPage));
+  EXPECT_FALSE(memory.pointers.reach(kGpu0, va + 3 * kPage, kPage + 1));
 }
 
 TEST_F(VirtualMemoryTest, AgentsAllowAccessSetsAccess) {
@@ -530,13 +531,13 @@ TEST_F(VirtualMemoryTest, AgentsAllowAccessSetsAccess) {
   }
   ASSERT_EQ(allow(va, kPage, HSA_ACCESS_PERMISSION_RO, kGpu0), HSA_STATUS_SUCCESS);
   const hsa_agent_t agents[] = {kCpu0, kGpu0};
-  EXPECT_EQ(memory.agents_allow_access(2, agents, nullptr, va), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(memory.pointers.agents_allow_access(2, agents, nullptr, va), HSA_STATUS_SUCCESS);
   va[kPage] = 1;
   EXPECT_EQ(permission_of(va, kGpu0), HSA_ACCESS_PERMISSION_RW);
   EXPECT_EQ(permission_of(va + kPage, kGpu0), HSA_ACCESS_PERMISSION_RW) << "mappings above that adjoin count";
   EXPECT_EQ(permission_of(va + 3 * kPage, kGpu0), HSA_ACCESS_PERMISSION_NONE);
-  EXPECT_EQ(memory.agents_allow_access(1, &kNobody, nullptr, va), HSA_STATUS_ERROR_INVALID_AGENT);
-  EXPECT_EQ(memory.agents_allow_access(1, &kCpu0, nullptr, va + 2 * kPage),
+  EXPECT_EQ(memory.pointers.agents_allow_access(1, &kNobody, nullptr, va), HSA_STATUS_ERROR_INVALID_AGENT);
+  EXPECT_EQ(memory.pointers.agents_allow_access(1, &kCpu0, nullptr, va + 2 * kPage),
             HSA_STATUS_ERROR_INVALID_ALLOCATION);
 }
 

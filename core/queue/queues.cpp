@@ -101,10 +101,10 @@ Result<std::shared_ptr<Queue>> Queues::live_or_invalid_queue(const hsa_queue_t* 
 // tool nor requested.
 Result<std::shared_ptr<Queue>> Queues::make_intercepted(const Agent& agent, const QueueRequest& request,
                                                         uint64_t cookie, bool asked_for) {
-  const auto block = memory_.allocate_system(intercept_queue_bytes(request.size));
+  const auto block = heaps_.allocate_system(intercept_queue_bytes(request.size));
   if (!block) return error(block.error());
   auto created = create_intercept_queue(
-      {request, *block, [this](void* memory) { memory_.memory_free(memory); }, &dispatcher_}, cookie);
+      {request, *block, [this](void* memory) { heaps_.free(memory); }, &dispatcher_}, cookie);
   if (!created) return error(created.error());
   if (const Status status = (*created)->start(agent, cookie); status != HSA_STATUS_SUCCESS)
     return error(status);
@@ -278,15 +278,15 @@ Status Queues::soft_create(hsa_region_t region, uint32_t size, hsa_queue_type32_
   if (Signal::from_handle(doorbell) == nullptr) {
     return fail(HSA_STATUS_ERROR_INVALID_SIGNAL, "doorbell signal {:#x}: invalid handle", doorbell.handle);
   }
-  if (const Heap* const heap = memory_.find_heap(region.handle);
+  if (const Heap* const heap = heaps_.find_heap(region.handle);
       heap != nullptr && !heap->facts().host_accessible) {
     return fail(HSA_STATUS_ERROR_INVALID_ALLOCATION, "region: not accessible to the host");
   }
   void* block = nullptr;
-  const Status status = memory_.memory_allocate(region, soft_queue_bytes(size), &block);
+  const Status status = heaps_.memory_allocate(region, soft_queue_bytes(size), &block);
   if (status != HSA_STATUS_SUCCESS) return status;
   auto created = create_soft_queue({block, size, type, features, doorbell},
-                                   [this](void* pointer) { memory_.memory_free(pointer); });
+                                   [this](void* pointer) { heaps_.free(pointer); });
   *queue = table_.insert(std::move(created), QueueTable::next_cookie());
   return HSA_STATUS_SUCCESS;
 }

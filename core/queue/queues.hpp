@@ -14,7 +14,7 @@
 #include <memory>
 
 #include "core/base/status.hpp"
-#include "core/memory/memory_manager.hpp"
+#include "core/memory/heaps.hpp"
 #include "core/queue/intercept_queue.hpp"
 #include "core/queue/queue.hpp"
 #include "core/signal/async_dispatcher.hpp"
@@ -26,9 +26,9 @@ class Queues {
  public:
   /// All arguments outlive the queues, which are in `table`. Handlers of the application never block
   /// `dispatcher`.
-  Queues(const Machine& machine, MemoryManager& memory, AsyncDispatcher& dispatcher, QueueTools& tools,
+  Queues(const Machine& machine, Heaps& heaps, AsyncDispatcher& dispatcher, QueueTools& tools,
          QueueTable& table)
-      : machine_(machine), memory_(memory), dispatcher_(dispatcher), tools_(tools), table_(table) {}
+      : machine_(machine), heaps_(heaps), dispatcher_(dispatcher), tools_(tools), table_(table) {}
 
   Status create(hsa_agent_t agent, const QueueRequest& request, hsa_queue_t** queue);
   /// hsa_amd_queue_create: creates a queue for each descriptor, and returns the first error.
@@ -69,7 +69,7 @@ class Queues {
                                                   uint64_t cookie, bool asked_for);
 
   const Machine& machine_;
-  MemoryManager& memory_;
+  Heaps& heaps_;
   AsyncDispatcher& dispatcher_;
   QueueTools& tools_;
   QueueTable& table_;

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "api/support/testing/failing_requests.hpp"
+#include "core/memory/memory_fixture.hpp"
 #include "core/queue/intercept_queue.hpp"
 #include "core/signal/signal_pool.hpp"
 
@@ -83,8 +84,8 @@ class QueuesTest : public ::testing::Test {
   /// Provides memory for intercepted queues.
   void add_host() {
     constexpr hsa_agent_t kHost{1};
-    memory_.agents().add({.handle = kHost, .type = HSA_DEVICE_TYPE_CPU, .node = 0});
-    memory_.add_host_heaps({{.agent = kHost, .numa_node = 0, .size = 1 << 30}});
+    memory_.agents.add({.handle = kHost, .type = HSA_DEVICE_TYPE_CPU, .node = 0});
+    memory_.heaps.add_host_heaps({{.agent = kHost, .numa_node = 0, .size = 1 << 30}});
   }
   Status create(hsa_agent_t agent, const QueueRequest& request) {
     hsa_queue_t* queue = nullptr;
@@ -96,11 +97,11 @@ class QueuesTest : public ::testing::Test {
   const LoadedBackend backend_ = backend();
   const hsabe_host_t host_{};
   Machine machine_;
-  MemoryManager memory_;
+  testing::TestMemory memory_;
   AsyncDispatcher dispatcher_;
   NoTools tools_;
   QueueTable table_;
-  Queues queues_{machine_, memory_, dispatcher_, tools_, table_};
+  Queues queues_{machine_, memory_.heaps, dispatcher_, tools_, table_};
 };
 
 TEST_F(QueuesTest, CreateRejectsArgumentsBeforeCallingBackend) {
@@ -232,7 +233,7 @@ TEST_F(QueuesTest, CooperativeCreateFailsInToolDuringCreation) {
   add_host();
   const hsa_agent_t agent = add_agent(HSABE_FEATURE_KERNEL_DISPATCH);
   MakingTools tools;
-  Queues queues{machine_, memory_, dispatcher_, tools, table_};
+  Queues queues{machine_, memory_.heaps, dispatcher_, tools, table_};
   Status in_tool = HSA_STATUS_SUCCESS;
   hsa_queue_t *asked = nullptr, *none = nullptr, *others = nullptr;
   std::thread other;
@@ -336,7 +337,7 @@ TEST_F(QueuesTest, IdsAreUniqueAcrossRuntimes) {
   const hsa_agent_t agent = add_agent(HSABE_FEATURE_KERNEL_DISPATCH);
   uint64_t last = 0;
   for (int round = 0; round < 3; ++round) {
-    Queues queues{machine_, memory_, dispatcher_, tools_, table_};
+    Queues queues{machine_, memory_.heaps, dispatcher_, tools_, table_};
     hsa_queue_t* queue = nullptr;
     ASSERT_EQ(queues.create(agent, {.size = 64}, &queue), HSA_STATUS_SUCCESS);
     EXPECT_GT(queue->id, last);
@@ -364,7 +365,7 @@ TEST_F(QueuesTest, SoftQueueRequiresHostAccessibleRegion) {
   ASSERT_NE(doorbell, nullptr);
   for (const bool seen : {true, false}) {
     facts.host_accessible = seen;
-    const Heap& heap = memory_.add_heap(facts, std::make_unique<HostProvider>(HostProvider::kAnyNode));
+    const Heap& heap = memory_.heaps.add_heap(facts, std::make_unique<HostProvider>(HostProvider::kAnyNode));
     hsa_queue_t* queue = nullptr;
     EXPECT_EQ(queues_.soft_create(heap.region(), 64, HSA_QUEUE_TYPE_MULTI, HSA_QUEUE_FEATURE_AGENT_DISPATCH,
                                   doorbell->handle(), &queue),

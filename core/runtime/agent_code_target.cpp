@@ -17,7 +17,7 @@ namespace rigel {
 
 struct AgentCodeTarget::Block {
   void* start = nullptr;  // of the allocation
-  size_t own_bytes = 0;   // size of pages outside the memory manager
+  size_t own_bytes = 0;   // size of pages outside the heaps
   void* image = nullptr;  // the backend's object, after loading
 };
 
@@ -61,14 +61,15 @@ Result<CodeMemory> AgentCodeTarget::allocate(uint64_t size, uint64_t alignment) 
 
 // Returns the pool from which a device runs code; null for CPU agents and devices without memory.
 const Heap* AgentCodeTarget::own_pool() const {
-  return agent_.is_cpu() ? nullptr : runtime_.memory().find_heap_of(agent_.handle(), 0);
+  return agent_.is_cpu() ? nullptr : runtime_.memory().heaps.find_heap_of(agent_.handle(), 0);
 }
 
 Status AgentCodeTarget::allocate_pool(const Heap& pool, uint64_t size, uint64_t alignment, Block& block,
                                       CodeMemory& memory) {
   const uint64_t granule = pool.facts().granule;
   const uint64_t slack = alignment > granule ? alignment - granule : 0;
-  const Status status = runtime_.memory().memory_pool_allocate(pool.pool(), size + slack, 0, &block.start);
+  const Status status =
+      runtime_.memory().heaps.memory_pool_allocate(pool.pool(), size + slack, 0, &block.start);
   if (status != HSA_STATUS_SUCCESS) return status;
   memory.device_address = (reinterpret_cast<uint64_t>(block.start) + slack) & ~(alignment - 1);
   // The host never writes to a GPU's memory, even if it can: its stores could arrive after instructions are
@@ -80,8 +81,8 @@ Status AgentCodeTarget::allocate_pool(const Heap& pool, uint64_t size, uint64_t 
   return HSA_STATUS_SUCCESS;
 }
 
-// Code for the host is in separate pages, some of which become read-only after loading. Memory of the memory
-// manager is pinned for the GPUs with all rights, and amdkfd keeps the queues of a process evicted while it
+// Code for the host is in separate pages, some of which become read-only after loading. Memory of
+// heaps is pinned for the GPUs with all rights, and amdkfd keeps the queues of a process evicted while it
 // cannot pin such a page again.
 Status AgentCodeTarget::allocate_pages(uint64_t size, uint64_t alignment, Block& block, CodeMemory& memory) {
   const auto page = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
@@ -102,7 +103,7 @@ Status AgentCodeTarget::allocate_pages(uint64_t size, uint64_t alignment, Block&
 Status AgentCodeTarget::allocate_host(uint64_t size, uint64_t alignment, Block& block, CodeMemory& memory) {
   constexpr uint64_t kPage = 4096;  // alignment of mapped memory
   const uint64_t slack = alignment > kPage ? alignment - kPage : 0;
-  const auto allocated = runtime_.memory().allocate_system(size + slack, agent_.node().node_id);
+  const auto allocated = runtime_.memory().heaps.allocate_system(size + slack, agent_.node().node_id);
   if (!allocated) return allocated.error();
   block.start = *allocated;
   memory.device_address = (reinterpret_cast<uint64_t>(*allocated) + slack) & ~(alignment - 1);
@@ -116,7 +117,7 @@ void AgentCodeTarget::release(const CodeMemory& memory) noexcept {
   if (block->own_bytes != 0) {
     munmap(block->start, block->own_bytes);
   } else {
-    runtime_.memory().memory_free(block->start);
+    runtime_.memory().heaps.free(block->start);
   }
 }
 

@@ -39,7 +39,7 @@ class Done {
 }  // namespace
 
 void* AgentCopier::seen(void* ptr, size_t size) const {
-  const auto reached = memory_.reach(agent_.handle(), ptr, size);
+  const auto reached = memory_.pointers.reach(agent_.handle(), ptr, size);
   return reached ? reached->address : ptr;
 }
 
@@ -60,8 +60,8 @@ hsabe_copy_t AgentCopier::plan(const Box& box, const CopySides& sides) const {
     copy.source_pitch = box.source.pitch;
     copy.source_slice = box.source.slice;
   }
-  copy.from_host = sides.known ? sides.from_host : memory_.locate(box.source.start).in_host;
-  copy.to_host = sides.known ? sides.to_host : memory_.locate(box.destination.start).in_host;
+  copy.from_host = sides.known ? sides.from_host : memory_.pointers.locate(box.source.start).in_host;
+  copy.to_host = sides.known ? sides.to_host : memory_.pointers.locate(box.destination.start).in_host;
   return copy;
 }
 
@@ -101,12 +101,13 @@ Status AgentCopier::copy_box(const Box& box) {
 Status AgentCopier::copy(void* destination, const void* source, size_t size) {
   auto* to = static_cast<unsigned char*>(destination);
   auto* from = static_cast<unsigned char*>(const_cast<void*>(source));
-  auto read = memory_.reach(agent_.handle(), from, size);
-  auto written = memory_.reach(agent_.handle(), to, size);
+  auto read = memory_.pointers.reach(agent_.handle(), from, size);
+  auto written = memory_.pointers.reach(agent_.handle(), to, size);
   // The program may pass the address at which other agents access locked memory.
-  if (!read) from = static_cast<unsigned char*>(memory_.host_address(from));
-  if (!written) to = static_cast<unsigned char*>(memory_.host_address(to));
-  const Placement at_source = memory_.locate(from, size), at_destination = memory_.locate(to, size);
+  if (!read) from = static_cast<unsigned char*>(memory_.pointers.host_address(from));
+  if (!written) to = static_cast<unsigned char*>(memory_.pointers.host_address(to));
+  const Placement at_source = memory_.pointers.locate(from, size),
+                  at_destination = memory_.pointers.locate(to, size);
   if ((!read && !at_source.host_reads) || (!written && !at_destination.host_writes)) {
     return fail(HSA_STATUS_ERROR_INVALID_ALLOCATION,
                 "copy from {} to {}: neither the device nor the host can access both", source, destination);
@@ -118,13 +119,13 @@ Status AgentCopier::copy(void* destination, const void* source, size_t size) {
   if (read.has_value() != written.has_value() && size <= kStagedMost)
     return copy_staged(copy, to, from, written.has_value());
   if (!read) {
-    const auto pinned = memory_.pin(agent_.handle(), from, size);
+    const auto pinned = memory_.locked.pin(agent_.handle(), from, size);
     if (!pinned) return written ? copy_unpinned(pinned.error(), copy, to, from, true) : pinned.error();
     read = *pinned;
     copy.source = reinterpret_cast<uint64_t>(read->address);
   }
   if (!written) {
-    const auto pinned = memory_.pin(agent_.handle(), to, size);
+    const auto pinned = memory_.locked.pin(agent_.handle(), to, size);
     if (!pinned) return copy_unpinned(pinned.error(), copy, to, from, false);
     written = *pinned;
     copy.destination = reinterpret_cast<uint64_t>(written->address);
@@ -136,7 +137,7 @@ Status AgentCopier::copy(void* destination, const void* source, size_t size) {
 // memory that the program may only read, such as mapped files, because pinning requires write access.
 Status AgentCopier::copy_unpinned(Status why, hsabe_copy_t& copy, void* destination, const void* source,
                                   bool to_device) {
-  if (!MemoryManager::is_mapped(to_device ? source : destination, copy.width)) return why;
+  if (!LockedMemory::is_mapped(to_device ? source : destination, copy.width)) return why;
   return copy_staged(copy, destination, source, to_device);
 }
 

@@ -6,7 +6,7 @@
 
 #include "api/support/mutex.hpp"
 #include "core/copy/device_copier.hpp"
-#include "core/memory/memory_manager.hpp"
+#include "core/memory/memory_services.hpp"
 #include "core/topology/agent.hpp"
 
 namespace rigel {
@@ -16,7 +16,7 @@ class AgentCopier final : public DeviceCopier {
   /// `make_stage` returns host memory of the given size that the device can access, or null; called once, on
   /// first use. Small copies and copies that cannot be pinned use this staging buffer if the device has no
   /// access to the memory.
-  AgentCopier(const Agent& agent, MemoryManager& memory, std::function<void*(size_t)> make_stage)
+  AgentCopier(const Agent& agent, Memory& memory, std::function<void*(size_t)> make_stage)
       : agent_(agent), memory_(memory), make_stage_(std::move(make_stage)) {}
 
   Status copy(void* destination, const void* source, size_t size) override;
@@ -42,7 +42,7 @@ class AgentCopier final : public DeviceCopier {
   Status copy_staged(hsabe_copy_t& copy, void* destination, const void* source, bool to_device);
 
   const Agent& agent_;
-  MemoryManager& memory_;
+  Memory& memory_;
   Mutex stage_mutex_;
   const std::function<void*(size_t)> make_stage_;
   void* stage_ RIGEL_GUARDED_BY(stage_mutex_) = nullptr;

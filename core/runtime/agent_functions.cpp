@@ -8,54 +8,54 @@
 namespace rigel {
 namespace {
 
-uint64_t available_memory(const Agent& agent, Gpus* gpus, const MemoryManager& memory) {
+uint64_t available_memory(const Agent& agent, Gpus* gpus, const Heaps& heaps) {
   if (agent.is_cpu()) {
     return static_cast<uint64_t>(::sysconf(_SC_AVPHYS_PAGES)) *
            static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
   }
-  if (agent.node().bus != HSABE_BUS_KFD) return memory.available(agent.handle());
+  if (agent.node().bus != HSABE_BUS_KFD) return heaps.available(agent.handle());
   const KfdNode* node = gpus->find_node(agent.node().node_id);
   const auto available = gpus->kfd().available_memory(*gpus->kfd().gpu_of_node(node->number));
   return available ? *available : node->local_bytes();  // Older drivers do not report it.
 }
 
 /// Fills a block of the agent's memory, so that the agent's queue for copies and fills is ready for use.
-Status fill_something(hsa_agent_t agent, MemoryManager& memory, CopyEngine& copies) {
+Status fill_something(hsa_agent_t agent, Heaps& heaps, CopyEngine& copies) {
   struct Search {
-    MemoryManager& memory;
+    Heaps& heaps;
     hsa_amd_memory_pool_t pool;
-  } search{memory, {}};
+  } search{heaps, {}};
   const auto take = [](hsa_amd_memory_pool_t one, void* data) {
     auto& wanted = *static_cast<Search*>(data);
     bool allocatable = false;
     const Status status =
-        wanted.memory.memory_pool_get_info(one, HSA_AMD_MEMORY_POOL_INFO_RUNTIME_ALLOC_ALLOWED, &allocatable);
+        wanted.heaps.memory_pool_get_info(one, HSA_AMD_MEMORY_POOL_INFO_RUNTIME_ALLOC_ALLOWED, &allocatable);
     if (status != HSA_STATUS_SUCCESS || !allocatable) return HSA_STATUS_SUCCESS;
     wanted.pool = one;
     return HSA_STATUS_INFO_BREAK;
   };
-  if (memory.agent_iterate_memory_pools(agent, take, &search) != HSA_STATUS_INFO_BREAK)
+  if (heaps.agent_iterate_memory_pools(agent, take, &search) != HSA_STATUS_INFO_BREAK)
     return HSA_STATUS_SUCCESS;  // The agent has no memory that programs can fill.
   constexpr size_t kWords = 16;
   void* block = nullptr;
-  Status status = memory.memory_pool_allocate(search.pool, kWords * sizeof(uint32_t), 0, &block);
+  Status status = heaps.memory_pool_allocate(search.pool, kWords * sizeof(uint32_t), 0, &block);
   if (status != HSA_STATUS_SUCCESS) return status;
   status = copies.memory_fill(block, 0, kWords);
-  memory.memory_pool_free(block);
+  heaps.free(block);
   return status;
 }
 
 }  // namespace
 
 Status Runtime::agent_get_info(hsa_agent_t handle, uint32_t attribute, void* value) {
-  const Agent* agent = machine_->find_agent(handle);
+  const Agent* agent = machine_.find_agent(handle);
   if (agent == nullptr) return no_such_agent(handle);
   AgentSurroundings surroundings;
-  const AgentDirectory& directory = memory_.agents();
+  const AgentDirectory& directory = machine_.directory();
   if (const AgentFacts* const host = directory.nearest_host(directory.find(handle)->facts.node))
     surroundings.nearest_cpu = host->handle;
   if (attribute == HSA_AMD_AGENT_INFO_MEMORY_AVAIL)
-    surroundings.memory_available = available_memory(*agent, gpus(), memory_);
+    surroundings.memory_available = available_memory(*agent, gpus(), memory_.heaps);
   std::string product_name;
   if (agent->node().bus == HSABE_BUS_KFD) {
     const KfdNode* node = gpus()->find_node(agent->node().node_id);
@@ -72,12 +72,12 @@ Status Runtime::agent_get_info(hsa_agent_t handle, uint32_t attribute, void* val
 }
 
 Status Runtime::agent_preload(hsa_agent_t agent, uint64_t flags) {
-  const Agent* found = machine_->find_agent(agent);
+  const Agent* found = machine_.find_agent(agent);
   if (found == nullptr || found->caps().device_type != HSA_DEVICE_TYPE_GPU)
     return fail(HSA_STATUS_ERROR_INVALID_AGENT, "agent {:#x}: not a GPU", agent.handle);
   if ((flags & HSA_AMD_AGENT_PRELOAD_SKIP_CLOCK_SYNC) == 0) found->calibrate();
   if ((flags & HSA_AMD_AGENT_PRELOAD_SKIP_BLITS) != 0) return HSA_STATUS_SUCCESS;
-  return fill_something(agent, memory_, *copies_);
+  return fill_something(agent, memory_.heaps, *copies_);
 }
 
 }  // namespace rigel

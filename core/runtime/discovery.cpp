@@ -11,8 +11,8 @@
 #include "core/base/backend_report.hpp"
 #include "core/base/clock.hpp"
 #include "core/base/fence.hpp"
-#include "core/memory/agents.hpp"
 #include "core/runtime/caller_quirks.hpp"
+#include "core/topology/agent_directory.hpp"
 #include "core/topology/host_nodes.hpp"
 #include "loader/code_object/target_id.hpp"
 
@@ -82,16 +82,45 @@ void complete(Capabilities& capabilities, const KfdNode& node) {
   }
 }
 
+// Node numbers of a backend's own devices start here; those of the topology are lower.
+constexpr uint32_t kFirstOwnNode = 1u << 31;
+
+// Connects a device that only its backend finds, which is a separate node, with hosts that can access its
+// memory, in both directions. Access to other devices is unknown.
+void connect_with_hosts(AgentDirectory& agents, uint32_t node) {
+  const LinkFacts link{.hops = 1, .info = {}};
+  agents.hosts().for_each([&](size_t index) {
+    agents.add_link(node, agents[index].node, link);
+    agents.add_link(agents[index].node, node, link);
+  });
+}
+
+LinkFacts facts_of(const KfdLink& link) {
+  const uint32_t flags = link.flags & KfdLink::kFlagsValid ? link.flags : 0;
+  LinkFacts facts{.hops = 1, .info = {}};
+  facts.info.min_latency = link.min_latency;
+  facts.info.max_latency = link.max_latency;
+  facts.info.min_bandwidth = link.min_bandwidth;
+  facts.info.max_bandwidth = link.max_bandwidth;
+  facts.info.atomic_support_32bit = (flags & KfdLink::kNo32BitAtomics) == 0;
+  facts.info.atomic_support_64bit = (flags & KfdLink::kNo64BitAtomics) == 0;
+  facts.info.coherent_support = (flags & KfdLink::kNotCoherent) == 0;
+  facts.info.link_type =
+      link.type == KfdLink::kXgmi ? HSA_AMD_LINK_INFO_TYPE_XGMI : HSA_AMD_LINK_INFO_TYPE_PCIE;
+  facts.info.numa_distance = link.weight;
+  return facts;
+}
+
 }  // namespace
 
-Result<std::unique_ptr<const Machine>> Discovery::run() {
+Status Discovery::run() {
   support_.backends.discover(environment_, config_, report_);
   find_host_nodes();
-  if (const Status status = find_gpus(); status != HSA_STATUS_SUCCESS) return error(status);
+  if (const Status status = find_gpus(); status != HSA_STATUS_SUCCESS) return status;
   find_own_devices();
-  if (const Status status = support_.backends.conclude(report_); status != HSA_STATUS_SUCCESS)
-    return error(status);
-  if (!machine_->agents().empty()) return std::unique_ptr<const Machine>(std::move(machine_));
+  if (const Status status = support_.backends.conclude(report_); status != HSA_STATUS_SUCCESS) return status;
+  list_agents();
+  if (!machine_.agents().empty()) return HSA_STATUS_SUCCESS;
   // Programs expect an agent after hsa_init, as with ROCr, and crash without one.
   std::string why = "no backend opened a device";
   if (support_.backends.backends().empty()) {
@@ -105,7 +134,28 @@ Result<std::unique_ptr<const Machine>> Discovery::run() {
   report_.add(Stage::kDevice, Outcome::kFailed, "hsa_init",
               fmt::format("there is no agent: {}; set HSA_LOADER_DEBUG=all to log each step", why),
               LogLevel::kError);
-  return error(HSA_STATUS_ERROR_OUT_OF_RESOURCES);
+  return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
+}
+
+void Discovery::list_agents() {
+  AgentDirectory& directory = machine_.directory();
+  for (const Agent& agent : machine_.agents()) {
+    AgentFacts facts{agent.handle(), static_cast<hsa_device_type_t>(agent.caps().device_type),
+                     agent.node().node_id, 0};
+    if (agent.node().bus == HSABE_BUS_KFD) {
+      facts.hive = support_.gpus->find_node(facts.node)->property("hive_id");
+      support_.gpus->agents().add(directory.size(), *support_.gpus->kfd().gpu_of_node(facts.node));
+    } else if (agent.node().bus == HSABE_BUS_OWN) {
+      facts.node = kFirstOwnNode + static_cast<uint32_t>(directory.size());
+      connect_with_hosts(directory, facts.node);
+    }
+    directory.add(facts);
+  }
+  if (support_.gpus == nullptr) return;
+  for (const KfdNode& node : support_.gpus->topology().nodes) {
+    // The reverse link may be missing: the host, or a peer, cannot always access all of a GPU's memory.
+    for (const KfdLink& link : node.links) directory.add_link(link.from, link.to, facts_of(link));
+  }
 }
 
 void Discovery::find_host_nodes() {
@@ -141,8 +191,8 @@ void Discovery::begin_gpus() {
   if (support_.gpus->begin(std::move(faults_)) == HSA_STATUS_SUCCESS) return;
   // GPUs are unusable without events and accessible signals.
   report_.add(Stage::kDevice, Outcome::kFailed, "amdkfd", "events are not available; its GPUs are not used");
-  while (!machine_->agents().empty() && machine_->agents().back().node().bus == HSABE_BUS_KFD)
-    machine_->drop_last_agent();
+  while (!machine_.agents().empty() && machine_.agents().back().node().bus == HSABE_BUS_KFD)
+    machine_.drop_last_agent();
   support_.gpus.reset();
 }
 
@@ -203,7 +253,7 @@ void Discovery::add_device(const Node& node) {
 std::vector<const Isa*> Discovery::isas_of(const Capabilities& can) {
   std::vector<const Isa*> isas;
   const auto add = [&](std::string name) {
-    const Isa* const isa = machine_->intern_isa(std::move(name), can.caps);
+    const Isa* const isa = machine_.intern_isa(std::move(name), can.caps);
     if (std::find(isas.begin(), isas.end(), isa) == isas.end()) isas.push_back(isa);
   };
   for (const auto name : can.isa_names) add(std::string(name));
@@ -218,7 +268,7 @@ bool Discovery::open_device(const Node& node, const Backend& backend, const Load
                             KfdGpu* gpu) {
   const std::string subject = subject_of(node);
   const std::string& name = backend.manifest.name;
-  if (const size_t count = machine_->agents().size(); count == AgentSet::kCapacity) {
+  if (const size_t count = machine_.agents().size(); count == AgentSet::kCapacity) {
     report_.add(Stage::kDevice, Outcome::kFailed, subject,
                 fmt::format("{}: not used: the maximum of {} agents is reached", name, count));
     return false;
@@ -249,12 +299,12 @@ bool Discovery::open_device(const Node& node, const Backend& backend, const Load
     if (limits.units_at_first) services.set_own_units(limits.units);
   }
   auto isas = isas_of(*capabilities);
-  Agent& agent = machine_->add_agent(node, loaded, *services.host(), std::move(*capabilities),
-                                     std::move(isas), std::move(limits));
+  Agent& agent = machine_.add_agent(node, loaded, *services.host(), std::move(*capabilities), std::move(isas),
+                                    std::move(limits));
   if (const hsabe_status_t opened = guarded([&] { return hsabe_status_t{agent.open()}; });
       opened != HSA_STATUS_SUCCESS) {
     report_.add(Stage::kDevice, Outcome::kFailed, subject, name + ": " + explain("open", opened));
-    machine_->drop_last_agent();
+    machine_.drop_last_agent();
     return false;
   }
   if (gpu != nullptr) {

@@ -31,21 +31,23 @@ class Discovery {
     std::deque<HostServices> services;  ///< the services of each device
   };
 
-  /// `runtime` implements the devices' services; `support` is a part of it that is filled here; `clocks` owns
+  /// `runtime` implements the devices' services; `support` and `machine` are parts of it that are filled here; `clocks` owns
   /// the agents' clocks. `faults` is called when a GPU fails, once there are queues.
   Discovery(Runtime& runtime, const LoaderEnvironment& environment, const RuntimeConfig& config,
-            DiscoveryReport& report, Support& support, ClockKeeper& clocks, KfdEvents::Callbacks faults)
+            DiscoveryReport& report, Support& support, Machine& machine, ClockKeeper& clocks,
+            KfdEvents::Callbacks faults)
       : runtime_(runtime),
         environment_(environment),
         config_(config),
         report_(report),
         support_(support),
+        machine_(machine),
         clocks_(clocks),
         faults_(std::move(faults)) {}
 
   /// Fails with OUT_OF_RESOURCES without any agent. Also fails if a driver or a backend that the
   /// configuration requires is not available.
-  Result<std::unique_ptr<const Machine>> run();
+  Status run();
 
  private:
   void find_host_nodes();
@@ -59,15 +61,16 @@ class Discovery {
   bool open_gpu(const Node& node, const Backend& backend, const LoadedBackend& loaded);
   void limit_scratch(const Agent& agent) const;
   void begin_gpus();
+  void list_agents();
 
   Runtime& runtime_;
   const LoaderEnvironment& environment_;
   const RuntimeConfig& config_;
   DiscoveryReport& report_;
   Support& support_;
+  Machine& machine_;
   ClockKeeper& clocks_;
   KfdEvents::Callbacks faults_;
-  std::unique_ptr<Machine> machine_ = std::make_unique<Machine>();
 };
 
 }  // namespace rigel

@@ -39,7 +39,7 @@ void abandon_copies(const Agent* agent) {
 }  // namespace
 
 void Runtime::memory_fault(const kfd_memory_exception& fault) noexcept try {
-  const Agent* agent = agent_of(*machine_, *gpus(), fault.gpu_id);
+  const Agent* agent = agent_of(machine_, *gpus(), fault.gpu_id);
   hsa_amd_event_t event{};
   event.event_type = HSA_AMD_GPU_MEMORY_FAULT_EVENT;
   event.memory_fault.agent = agent == nullptr ? hsa_agent_t{} : agent->handle();
@@ -66,7 +66,7 @@ void Runtime::memory_fault(const kfd_memory_exception& fault) noexcept try {
 }
 
 void Runtime::hardware_failed(const kfd_hw_exception& failure) noexcept try {
-  const Agent* agent = agent_of(*machine_, *gpus(), failure.gpu_id);
+  const Agent* agent = agent_of(machine_, *gpus(), failure.gpu_id);
   hsa_amd_event_t event{};
   event.event_type = HSA_AMD_GPU_HW_EXCEPTION_EVENT;
   event.hw_exception.agent = agent == nullptr ? hsa_agent_t{} : agent->handle();

@@ -66,14 +66,14 @@ void log_write(void* self, uint32_t level, hsabe_str_t text) {
 
 hsabe_status_t memory_allocate(void* self, uint64_t size, void** out) {
   HostServices& host = services(self);
-  const auto memory = host.runtime().memory().allocate_system(size, host.node());
+  const auto memory = host.runtime().memory().heaps.allocate_system(size, host.node());
   if (!memory) return memory.error();
   *out = *memory;
   return HSA_STATUS_SUCCESS;
 }
 
 void memory_release(void* self, void* pointer) {
-  if (pointer != nullptr) services(self).runtime().memory().memory_free(pointer);
+  services(self).runtime().memory().heaps.free(pointer);
 }
 
 // --- signals ---------------------------------------------------------------------------------------------

@@ -3,21 +3,21 @@
 #pragma once
 
 #include "core/copy/device_copier.hpp"
-#include "core/memory/memory_manager.hpp"
+#include "core/memory/pointer_map.hpp"
 #include "core/topology/agent.hpp"
 
 namespace rigel {
 
 class MemoryCopier final : public DeviceCopier {
  public:
-  MemoryCopier(const Agent& agent, const MemoryManager& memory) : agent_(agent), memory_(memory) {}
+  MemoryCopier(const Agent& agent, const PointerMap& memory) : agent_(agent), memory_(memory) {}
 
   Status copy(void* destination, const void* source, size_t size) override;
   Status fill(void* destination, uint32_t value, size_t count) override;
 
  private:
   const Agent& agent_;
-  const MemoryManager& memory_;
+  const PointerMap& memory_;
 };
 
 }  // namespace rigel

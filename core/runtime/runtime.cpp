@@ -213,16 +213,15 @@ Status Runtime::release() {
 
 Status Runtime::start() {
   if (const Status status = configure(); status != HSA_STATUS_SUCCESS) return status;
-  auto machine =
-      Discovery(*this, environment_, config_, report_, support_, clocks_,
+  const Status discovered =
+      Discovery(*this, environment_, config_, report_, support_, machine_, clocks_,
                 {.signalled = {},
                  .exception_signalled = {},
                  .memory_fault = [this](const kfd_memory_exception& fault) { memory_fault(fault); },
                  .hardware_failed = [this](const kfd_hw_exception& why) { hardware_failed(why); }})
           .run();
   discovering_.store(false, std::memory_order_relaxed);
-  if (!machine) return machine.error();
-  machine_ = std::move(*machine);
+  if (discovered != HSA_STATUS_SUCCESS) return discovered;
   if (const Status status = suits_callers(); status != HSA_STATUS_SUCCESS) return status;
   add_heaps();
   start_services();
@@ -230,7 +229,7 @@ Status Runtime::start() {
 }
 
 Status Runtime::suits_callers() const {
-  const auto& agents = machine_->agents();
+  const auto& agents = machine_.agents();
   const bool has_gpu =
       std::any_of(agents.begin(), agents.end(), [](const Agent& agent) { return !agent.is_cpu(); });
   if (has_gpu || !has_hip_that_needs_a_gpu()) return HSA_STATUS_SUCCESS;
@@ -239,30 +238,31 @@ Status Runtime::suits_callers() const {
 }
 
 void Runtime::start_services() {
-  shared_signals::use_server(&memory_.server());
-  copies_ = std::make_unique<CopyEngine>(memory_);
+  shared_signals::use_server(&descriptors_);
+  copies_ = std::make_unique<CopyEngine>(machine_.directory(), memory_.pointers);
   add_copiers();
-  copy_batches_ = std::make_unique<CopyBatches>(memory_.agents(), driver_dispatcher_);
+  copy_batches_ = std::make_unique<CopyBatches>(machine_.directory(), driver_dispatcher_);
   images_ = std::make_unique<Images>(
-      *machine_, *copies_,
-      HandleMemory::Source{[this](size_t size) { return memory_.allocate_system(size); },
-                           [this](void* pointer) { memory_.memory_free(pointer); }});
+      machine_, *copies_,
+      HandleMemory::Source{[this](size_t size) { return memory_.heaps.allocate_system(size); },
+                           [this](void* pointer) { memory_.heaps.free(pointer); }});
   code_targets_ = std::make_unique<AgentCodeTargets>(*this);
   executables_ = std::make_unique<ExecutableRegistry>(*code_targets_);
-  queues_ = std::make_unique<Queues>(*machine_, memory_, driver_dispatcher_, packet_tools(), queue_table_);
+  queues_ =
+      std::make_unique<Queues>(machine_, memory_.heaps, driver_dispatcher_, packet_tools(), queue_table_);
 }
 
 void Runtime::add_copiers() {
   const auto make_stage = [this](size_t size) {
-    const auto stage = memory_.allocate_system(size);
+    const auto stage = memory_.heaps.allocate_system(size);
     return stage ? *stage : nullptr;
   };
-  for (const Agent& agent : machine_->agents()) {
+  for (const Agent& agent : machine_.agents()) {
     if (agent.is_cpu()) continue;
     if (agent.backend().has_copy()) {
       copies_->add_device(agent.handle(), std::make_unique<AgentCopier>(agent, memory_, make_stage));
     } else if (agent.backend().memory.copy != nullptr) {
-      copies_->add_device(agent.handle(), std::make_unique<MemoryCopier>(agent, memory_));
+      copies_->add_device(agent.handle(), std::make_unique<MemoryCopier>(agent, memory_.pointers));
     }
   }
 }

@@ -21,7 +21,7 @@
 #include "core/executable/executable_registry.hpp"
 #include "core/image/images.hpp"
 #include "core/memory/kfd_svm.hpp"
-#include "core/memory/memory_manager.hpp"
+#include "core/memory/memory_services.hpp"
 #include "core/queue/queue.hpp"
 #include "core/queue/queues.hpp"
 #include "core/runtime/agent_code_target.hpp"
@@ -65,8 +65,8 @@ class Runtime {
   Status agent_get_info(hsa_agent_t agent, uint32_t attribute, void* value);
   Status agent_preload(hsa_agent_t agent, uint64_t flags);
 
-  const Machine& machine() const { return *machine_; }
-  MemoryManager& memory() { return memory_; }
+  const Machine& machine() const { return machine_; }
+  Memory& memory() { return memory_; }
   CopyEngine& copies() { return *copies_; }
   CopyBatches& copy_batches() { return *copy_batches_; }
   Images& images() { return *images_; }
@@ -107,7 +107,6 @@ class Runtime {
   /// Ends the process's runtime; releases the lock of references for the duration.
   static void end(Mutex& mutex) RIGEL_REQUIRES(mutex);
   void add_heaps();
-  void add_links();
   void add_gpu_heaps(const Agent& agent);
   // Called on the thread of the driver's events. Ends the process if the application cannot be notified.
   void memory_fault(const kfd_memory_exception& fault) noexcept;
@@ -132,9 +131,10 @@ class Runtime {
   AsyncDispatcher driver_dispatcher_{backend_report::settle};
   Discovery::Support support_;                 // outlives the agents and the memory
   std::unique_ptr<CopyBatches> copy_batches_;  // outlives the devices, which change its signals
-  std::unique_ptr<const Machine> machine_;
+  DescriptorServer descriptors_;
+  Machine machine_;
   ClockKeeper clocks_;
-  MemoryManager memory_;
+  Memory memory_{machine_.directory(), descriptors_};
   AsyncDispatcher dispatcher_;
   SignalGroups signal_groups_;
   std::unique_ptr<CopyEngine> copies_;

@@ -1,7 +1,7 @@
 // An agent: a device that a backend has opened, and the answers to queries about it.
 //
-// *Lifetime:* created at start and constant afterwards; its address is its handle. The memory manager owns
-// its memory pools.
+// *Lifetime:* created at start and constant afterwards; its address is its handle. Heaps owns its
+// memory pools.
 #pragma once
 
 #include <hsa_backend/hsa_backend.h>

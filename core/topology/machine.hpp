@@ -18,6 +18,7 @@
 #include "api/support/mutex.hpp"
 #include "core/base/status.hpp"
 #include "core/topology/agent.hpp"
+#include "core/topology/agent_directory.hpp"
 #include "core/topology/isa.hpp"
 
 namespace rigel {
@@ -37,6 +38,10 @@ class Machine {
     return agents_.emplace_back(std::forward<Arguments>(arguments)...);
   }
   void drop_last_agent() { agents_.pop_back(); }
+  AgentDirectory& directory() { return directory_; }
+
+  /// The agents by number, and links between their nodes.
+  const AgentDirectory& directory() const { return directory_; }
 
   // Lookup of handles from programs: null if the handle is invalid.
 
@@ -77,6 +82,7 @@ class Machine {
   mutable Mutex isas_mutex_;
   mutable std::deque<Isa> isas_ RIGEL_GUARDED_BY(isas_mutex_);
   std::deque<Agent> agents_;
+  AgentDirectory directory_;
 };
 
 /// Result of a call with an invalid agent.

@@ -1,4 +1,4 @@
-// Adds agents, links and heaps of discovered agents to the memory manager.
+// Adds the heaps of discovered agents.
 #include <memory>
 
 #include "core/base/backend_report.hpp"
@@ -68,42 +68,7 @@ HeapFacts facts_of(const Agent& agent, const hsabe_heap_t& heap) {
   return facts;
 }
 
-// Node numbers of a backend's own devices start here; those of the topology are lower.
-constexpr uint32_t kFirstOwnNode = 1u << 31;
-
-// Connects a device that only its backend finds, which is a separate node, with hosts that can access its
-// memory, in both directions. Access to other devices is unknown.
-void connect_with_hosts(AgentDirectory& agents, uint32_t node) {
-  const LinkFacts way{.hops = 1, .info = {}};
-  agents.hosts().for_each([&](size_t index) {
-    agents.add_link(node, agents[index].node, way);
-    agents.add_link(agents[index].node, node, way);
-  });
-}
-
 }  // namespace
-
-void Runtime::add_links() {
-  for (const KfdNode& node : gpus()->topology().nodes) {
-    for (const KfdLink& link : node.links) {
-      constexpr uint32_t kOverride = 1, kNotCoherent = 2, kNo32BitAtomics = 4, kNo64BitAtomics = 8;
-      const uint32_t flags = link.flags & kOverride ? link.flags : 0;
-      LinkFacts facts{.hops = 1, .info = {}};
-      facts.info.min_latency = link.min_latency;
-      facts.info.max_latency = link.max_latency;
-      facts.info.min_bandwidth = link.min_bandwidth;
-      facts.info.max_bandwidth = link.max_bandwidth;
-      facts.info.atomic_support_32bit = (flags & kNo32BitAtomics) == 0;
-      facts.info.atomic_support_64bit = (flags & kNo64BitAtomics) == 0;
-      facts.info.coherent_support = (flags & kNotCoherent) == 0;
-      facts.info.link_type = static_cast<hsa_amd_link_info_type_t>(
-          link.type == 11 ? HSA_AMD_LINK_INFO_TYPE_XGMI : HSA_AMD_LINK_INFO_TYPE_PCIE);
-      facts.info.numa_distance = link.weight;
-      // The reverse link may be missing: the host, or a peer, cannot always access all of a GPU's memory.
-      memory_.agents().add_link(link.from, link.to, facts);
-    }
-  }
-}
 
 // Adds a GPU's memory as ROCr lists it. The pool of extended scope is listed only if callers support it: HIP
 // up to 5.x treats any pool that is not fine-grained as the ordinary one.
@@ -135,26 +100,16 @@ void Runtime::add_gpu_heaps(const Agent& agent) {
     if (facts.size == 0) break;  // it uses host memory
     facts.global_flags = pool.flags;
     facts.visible = pool.visible;
-    memory_.add_heap(facts,
-                     std::make_unique<KfdLocalProvider>(gpus()->agents(), gpu, kfd_attributes_of(pool.flags),
-                                                        [&agent] { return agent.trim(); }));
+    memory_.heaps.add_heap(
+        facts, std::make_unique<KfdLocalProvider>(gpus()->agents(), gpu, kfd_attributes_of(pool.flags),
+                                                  [&agent] { return agent.trim(); }));
   }
 }
 
 void Runtime::add_heaps() {
-  if (has_hip_that_knows_extended_scope()) memory_.list_extended_scope();
+  if (has_hip_that_knows_extended_scope()) memory_.heaps.list_extended_scope();
   std::vector<HostNode> hosts;
-  for (const Agent& agent : machine_->agents()) {
-    AgentFacts facts{agent.handle(), static_cast<hsa_device_type_t>(agent.caps().device_type),
-                     agent.node().node_id, 0};
-    if (agent.node().bus == HSABE_BUS_KFD) {
-      facts.hive = gpus()->find_node(facts.node)->property("hive_id");
-      gpus()->agents().add(memory_.agents().size(), *gpus()->kfd().gpu_of_node(facts.node));
-    } else if (agent.node().bus == HSABE_BUS_OWN) {
-      facts.node = kFirstOwnNode + static_cast<uint32_t>(memory_.agents().size());
-      connect_with_hosts(memory_.agents(), facts.node);
-    }
-    memory_.agents().add(facts);
+  for (const Agent& agent : machine_.agents()) {
     if (agent.is_cpu()) {
       const auto size = agent.node().properties.find("memory_bytes");
       hosts.push_back({agent.handle(), agent.node().node_id,
@@ -163,34 +118,33 @@ void Runtime::add_heaps() {
     }
   }
   if (gpus() == nullptr) {
-    memory_.add_host_heaps(hosts);
+    memory_.heaps.add_host_heaps(hosts);
   } else {
-    add_links();
-    memory_.add_host_heaps(hosts, [this](uint32_t flags, int numa_node) {
+    memory_.heaps.add_host_heaps(hosts, [this](uint32_t flags, int numa_node) {
       return std::make_unique<KfdHostProvider>(gpus()->agents(), kfd_attributes_of(flags), numa_node);
     });
-    memory_.set_pinner(std::make_unique<KfdPinner>(gpus()->agents()));
-    memory_.set_importer(std::make_unique<KfdImporter>(gpus()->agents()));
+    memory_.locked.set_pinner(std::make_unique<KfdPinner>(gpus()->agents()));
+    memory_.shared.set_importer(std::make_unique<KfdImporter>(gpus()->agents()));
     Kfd& kfd = gpus()->kfd();
     constexpr uint64_t kEverywhere = (uint64_t{1} << 47) - 1;
     if (kfd.address_limit() < kEverywhere) {
       const auto reserve = [](void* from, size_t size, size_t alignment) {
         return static_cast<Kfd*>(from)->reserve(size, alignment);
       };
-      memory_.virtual_memory().set_address_source({kfd.address_limit(), reserve, &kfd});
+      memory_.virtual_memory.set_address_source({kfd.address_limit(), reserve, &kfd});
     }
-    svm_ = KfdSvm::create(gpus()->agents(), memory_.agents());
+    svm_ = KfdSvm::create(gpus()->agents(), machine_.directory());
     const char* legacy = environment("HSA_ENABLE_IPC_MODE_LEGACY");
-    memory_.prefer_driver_names(legacy != nullptr && std::string_view(legacy) == "1");
+    memory_.shared.prefer_driver_names(legacy != nullptr && std::string_view(legacy) == "1");
   }
-  for (const Agent& agent : machine_->agents()) {
+  for (const Agent& agent : machine_.agents()) {
     if (agent.node().bus == HSABE_BUS_KFD) add_gpu_heaps(agent);
     for (uint32_t i = 0; i < agent.heaps().size(); ++i) {
       const hsabe_heap_t& heap = agent.heaps()[i];
       if (heap.kind == HSABE_HEAP_HOST) continue;
       std::unique_ptr<MemoryProvider> provider;
       if (heap.kind == HSABE_HEAP_LOCAL) provider = std::make_unique<BackendMemoryProvider>(agent, i);
-      memory_.add_heap(facts_of(agent, heap), std::move(provider));
+      memory_.heaps.add_heap(facts_of(agent, heap), std::move(provider));
     }
   }
 }

@@ -1,16 +1,13 @@
-// Sharing of memory with other processes and drivers: export as dmabuf, names for other processes, import.
-//
-// A name of memory (IPC) is a ticket for a dmabuf, which this process passes on while the allocation lives,
-// or the driver's name for the buffer. The first works with every driver that exports dmabufs; older drivers
-// have the second.
+#include "core/memory/shared_memory.hpp"
+
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
 #include <utility>
 
-#include "api/support/mutex.hpp"
-#include "core/memory/memory_manager.hpp"
+#include "api/support/undo.hpp"
+#include "core/sharing/ipc_name.hpp"
 
 namespace rigel {
 namespace {
@@ -42,36 +39,16 @@ class Descriptor {
 
 }  // namespace
 
-Result<MemoryManager::Exposed> MemoryManager::expose(uintptr_t address) {
-  Exposed exposed;
-  exposed.extent = extents_.find(address);
-  const auto view = exposed.extent == nullptr ? std::nullopt : exposed.extent->view(address);
-  if (!view) {
-    return fail(HSA_STATUS_ERROR_INVALID_ALLOCATION, "address {:#x}: not in an allocation from a memory pool",
-                address);
-  }
-  exposed.view = *view;
-  exposed.allocator = exposed.extent->published.owner.load(std::memory_order_acquire);
-  if (exposed.allocator == nullptr) return error(HSA_STATUS_ERROR_INVALID_ALLOCATION);
-  if (!exposed.allocator->provider().is_shareable()) {
-    return fail(HSA_STATUS_ERROR_INVALID_AGENT, "address {:#x}: the agent cannot share its memory", address);
-  }
-  const auto backing = exposed.allocator->expose(*exposed.extent, address);
-  if (!backing) return error(HSA_STATUS_ERROR_INVALID_ALLOCATION);  // freed by another thread
-  exposed.backing = *backing;
-  return exposed;
-}
-
 // Dmabufs ------------------------------------------------------------------------------------------------
 
-Status MemoryManager::portable_export_dmabuf(const void* ptr, size_t size, int* dmabuf, uint64_t* offset,
-                                             uint64_t flags) {
+Status SharedMemory::portable_export_dmabuf(const void* ptr, size_t size, int* dmabuf, uint64_t* offset,
+                                            uint64_t flags) {
   if (ptr == nullptr || size == 0 || dmabuf == nullptr || offset == nullptr ||
       (flags & ~uint64_t{HSA_AMD_DMABUF_MAPPING_TYPE_PCIE}) != 0) {
     return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   }
   const auto address = reinterpret_cast<uintptr_t>(ptr);
-  const auto view = extents_.view(address);
+  const auto view = heaps_.view(address);
   const size_t room = view ? page_up(view->size) - (address - view->base) : 0;
   if (size > room) {
     return fail(HSA_STATUS_ERROR_INVALID_ALLOCATION,
@@ -81,7 +58,7 @@ Status MemoryManager::portable_export_dmabuf(const void* ptr, size_t size, int* 
     return fail(Status(HSA_STATUS_ERROR_NOT_SUPPORTED), "address {}: the memory is not accessible over PCIe",
                 ptr);
   }
-  const auto exposed = expose(address);
+  const auto exposed = heaps_.expose(address);
   if (!exposed) return exposed.error();
   const auto descriptor = exposed->allocator->provider().export_block(exposed->backing);
   if (!descriptor) return descriptor.error();
@@ -90,32 +67,22 @@ Status MemoryManager::portable_export_dmabuf(const void* ptr, size_t size, int* 
   return HSA_STATUS_SUCCESS;
 }
 
-Status MemoryManager::portable_close_dmabuf(int dmabuf) {
+Status SharedMemory::portable_close_dmabuf(int dmabuf) {
   if (close(dmabuf) == 0) return HSA_STATUS_SUCCESS;
   return fail(HSA_STATUS_ERROR_RESOURCE_FREE, "file descriptor {}: cannot be closed: {}", dmabuf,
               std::strerror(errno));
 }
 
-Result<AgentSet> MemoryManager::agents_named(uint32_t count, const hsa_agent_t* agents) const {
-  AgentSet set;
-  for (uint32_t i = 0; i < count; ++i) {
-    const auto* agent = agents_.find(agents[i]);
-    if (agent == nullptr) return error(HSA_STATUS_ERROR_INVALID_AGENT);
-    set.add(agent->index);
-  }
-  return set;
-}
-
-const Heap* MemoryManager::heap_of_imported(size_t owner) const noexcept {
+const Heap* SharedMemory::heap_of(size_t owner) const noexcept {
   if (owner == ImportedBlock::kNobody) return nullptr;
-  return find_heap_of(agents_[owner].handle, HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_COARSE_GRAINED);
+  return heaps_.find_heap_of(agents_[owner].handle, HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_COARSE_GRAINED);
 }
 
 /// Returns the agents of `wanted` that can access a block. All must be able to, unless the caller named none
 /// (`all`).
-Result<AgentSet> MemoryManager::who_may_reach(const ImportedBlock& block, const AgentSet& wanted,
-                                              bool all) const {
-  const Heap* heap = heap_of_imported(block.owner);
+Result<AgentSet> SharedMemory::with_access(const ImportedBlock& block, const AgentSet& wanted,
+                                           bool all) const {
+  const Heap* heap = heap_of(block.owner);
   AgentSet able;
   bool everyone = true;
   wanted.for_each([&](size_t index) {
@@ -130,13 +97,28 @@ Result<AgentSet> MemoryManager::who_may_reach(const ImportedBlock& block, const 
   return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "agents: one of them can never access this memory");
 }
 
-Status MemoryManager::interop_map_buffer(uint32_t num_agents, const hsa_agent_t* agents, int interop_handle,
-                                         uint32_t flags, size_t* size, void** ptr, size_t* metadata_size,
-                                         const void** metadata) {
+std::optional<Status> SharedMemory::allow_access(uintptr_t address, const hsa_agent_t* agents,
+                                                 uint32_t count) {
+  const auto imported = imported_.view(address);
+  if (!imported || imported->base != address) return std::nullopt;
+  const auto named = agents_.find(agents, count);
+  if (!named) return named.error();
+  ImportedBlock block;
+  block.owner = imported->owner;
+  block.host_accessible = imported->host_accessible;
+  const auto allowed = with_access(block, *named, false);
+  if (!allowed) return allowed.error();
+  const MutexLock changes(access_mutex_);
+  return imported_.set_access(address, *allowed);
+}
+
+Status SharedMemory::interop_map_buffer(uint32_t num_agents, const hsa_agent_t* agents, int interop_handle,
+                                        uint32_t flags, size_t* size, void** ptr, size_t* metadata_size,
+                                        const void** metadata) {
   if (num_agents == 0 || agents == nullptr || flags != 0 || size == nullptr || ptr == nullptr) {
     return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   }
-  const auto named = agents_named(num_agents, agents);
+  const auto named = agents_.find(agents, num_agents);
   if (!named) return named.error();
   MemoryImporter* const importer = imported_.importer();
   if (importer == nullptr || interop_handle < 0) {
@@ -147,7 +129,7 @@ Status MemoryManager::interop_map_buffer(uint32_t num_agents, const hsa_agent_t*
   auto opened = importer->open(interop_handle, *named);
   if (!opened) return opened.error();
   block->adopt(std::move(*opened));
-  const auto allowed = who_may_reach(**block, *named, false);
+  const auto allowed = with_access(**block, *named, false);
   if (!allowed) return allowed.error();
   ImportedMemory::Entry entry;
   entry.type = HSA_EXT_POINTER_TYPE_GRAPHICS;
@@ -164,7 +146,7 @@ Status MemoryManager::interop_map_buffer(uint32_t num_agents, const hsa_agent_t*
   return HSA_STATUS_SUCCESS;
 }
 
-Status MemoryManager::interop_unmap_buffer(void* ptr) {
+Status SharedMemory::interop_unmap_buffer(void* ptr) {
   if (ptr == nullptr) return HSA_STATUS_SUCCESS;
   if (imported_.remove(reinterpret_cast<uintptr_t>(ptr), HSA_EXT_POINTER_TYPE_GRAPHICS)) {
     return HSA_STATUS_SUCCESS;
@@ -174,10 +156,10 @@ Status MemoryManager::interop_unmap_buffer(void* ptr) {
 
 // Other processes ----------------------------------------------------------------------------------------
 
-Result<hsa_amd_ipc_memory_t> MemoryManager::name_of(const Exposed& exposed) {
+Result<Heaps::Name> SharedMemory::make_name(const Heaps::Exposed& exposed) {
   MemoryProvider& provider = exposed.allocator->provider();
   const uint64_t offset = exposed.view.base - reinterpret_cast<uintptr_t>(exposed.backing.address);
-  const auto by_driver = [&]() -> Result<hsa_amd_ipc_memory_t> {
+  const auto by_driver = [&]() -> Result<Heaps::Name> {
     const auto named = provider.name_block(exposed.backing);
     if (!named) return error(named.error());
     ipc_name::OfDriver name{.name = named->name, .device = named->device};
@@ -186,15 +168,28 @@ Result<hsa_amd_ipc_memory_t> MemoryManager::name_of(const Exposed& exposed) {
       return error(Status(HSA_STATUS_ERROR_NOT_SUPPORTED));
     if (!name.set_place(exposed.view.size, offset, in_slab))
       return error(Status(HSA_STATUS_ERROR_NOT_SUPPORTED));
-    return ipc_name::encode(Kind::kMemoryOfDriver, name);
+    return std::make_shared<hsa_amd_ipc_memory_t>(ipc_name::encode(Kind::kMemoryOfDriver, name));
   };
-  const auto by_descriptor = [&]() -> Result<hsa_amd_ipc_memory_t> {
+  const auto by_descriptor = [&]() -> Result<Heaps::Name> {
     const auto descriptor = provider.export_block(exposed.backing);
     if (!descriptor) return error(descriptor.error());
     const auto ticket = server_.offer(*descriptor, {offset, exposed.view.size});
     if (!ticket) return error(ticket.error());
-    return ipc_name::encode(Kind::kMemoryTicket,
-                            ipc_name::ByTicket{.ticket = *ticket, .length = exposed.view.size});
+    struct Offered {
+      Offered(DescriptorServer& server, const Ticket& ticket) : server(server), ticket(ticket) {}
+      ~Offered() { server.withdraw(ticket); }
+      Offered(const Offered&) = delete;
+      Offered& operator=(const Offered&) = delete;
+      DescriptorServer& server;
+      const Ticket ticket;
+      hsa_amd_ipc_memory_t name{};
+    };
+    Undo withdraw([&] { server_.withdraw(*ticket); });
+    const auto offered = std::make_shared<Offered>(server_, *ticket);
+    withdraw.cancel();
+    offered->name = ipc_name::encode(Kind::kMemoryTicket,
+                                     ipc_name::ByTicket{.ticket = *ticket, .length = exposed.view.size});
+    return Heaps::Name(offered, &offered->name);
   };
   auto name = prefer_driver_names_ ? by_driver() : by_descriptor();
   if (!name && name.error() == Status(HSA_STATUS_ERROR_NOT_SUPPORTED)) {
@@ -205,61 +200,36 @@ Result<hsa_amd_ipc_memory_t> MemoryManager::name_of(const Exposed& exposed) {
               "/dev/kfd: the driver cannot share memory between processes");
 }
 
-void MemoryManager::withdraw_name(const hsa_amd_ipc_memory_t& name) noexcept {
-  if (const auto layout = ipc_name::decode<ipc_name::ByTicket>(Kind::kMemoryTicket, name)) {
-    server_.withdraw(layout->ticket);
-  }
-}
-
-Status MemoryManager::ipc_memory_create(void* ptr, size_t len, hsa_amd_ipc_memory_t* handle) {
+Status SharedMemory::ipc_memory_create(void* ptr, size_t len, hsa_amd_ipc_memory_t* handle) {
   const auto address = reinterpret_cast<uintptr_t>(ptr);
-  const auto view = extents_.view(address);
+  const auto view = heaps_.view(address);
   if (handle == nullptr || !view || view->base != address || !is_all_of(len, view->size)) {
     return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT,
                 "address {}: {} bytes are not one whole allocation from a memory pool", ptr, len);
   }
-  const auto known_name = [&]() RIGEL_REQUIRES(aside_mutex_) -> const hsa_amd_ipc_memory_t* {
-    const auto found = aside_.find(address);
-    return found != aside_.end() && found->second.name ? &*found->second.name : nullptr;
-  };
-  {
-    const MutexLock lock(aside_mutex_);
-    if (const auto* known = known_name()) {
-      *handle = *known;
-      return HSA_STATUS_SUCCESS;
-    }
+  Heaps::Name name = heaps_.name_of(address);
+  if (name == nullptr) {
+    const auto exposed = heaps_.expose(address);
+    if (!exposed) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    auto created = make_name(*exposed);
+    if (!created) return created.error();
+    name = heaps_.keep_name(*exposed, std::move(*created));
   }
-  const auto exposed = expose(address);
-  if (!exposed) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
-  const auto name = name_of(*exposed);
-  if (!name) return name.error();
-
-  const MutexLock lock(aside_mutex_);
-  if (const auto* known = known_name()) {  // another thread was faster
-    withdraw_name(*name);
-    *handle = *known;
-    return HSA_STATUS_SUCCESS;
-  }
-  if (!exposed->allocator->change_marks(*exposed->extent, address, kHasName, 0)) {
-    withdraw_name(*name);
+  if (name == nullptr)
     return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "address {}: freed during the call", ptr);
-  }
-  aside_[address].name = *name;
   *handle = *name;
   return HSA_STATUS_SUCCESS;
 }
 
-Status MemoryManager::ipc_memory_attach(const hsa_amd_ipc_memory_t* handle, size_t len, uint32_t num_agents,
-                                        const hsa_agent_t* mapping_agents, void** mapped_ptr) {
+Status SharedMemory::ipc_memory_attach(const hsa_amd_ipc_memory_t* handle, size_t len, uint32_t num_agents,
+                                       const hsa_agent_t* mapping_agents, void** mapped_ptr) {
   if (handle == nullptr || len == 0 || mapped_ptr == nullptr ||
       (num_agents != 0 && mapping_agents == nullptr)) {
     return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   }
-  auto wanted = agents_named(num_agents, mapping_agents);
+  auto wanted = agents_.find(mapping_agents, num_agents);
   if (!wanted) return wanted.error();
-  if (num_agents == 0) {
-    for (size_t i = 0; i < agents_.size(); ++i) wanted->add(i);
-  }
+  if (num_agents == 0) wanted = agents_.all();
   MemoryImporter* const importer = imported_.importer();
   if (importer == nullptr) {
     return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT, "hsa_amd_ipc_memory_attach: no device can import memory");
@@ -294,7 +264,7 @@ Status MemoryManager::ipc_memory_attach(const hsa_amd_ipc_memory_t* handle, size
                 "IPC handle: {} bytes at offset {} exceed the buffer, which has {} bytes", length, offset,
                 size);
   }
-  const auto allowed = who_may_reach(**block, *wanted, num_agents == 0);
+  const auto allowed = with_access(**block, *wanted, num_agents == 0);
   if (!allowed) return allowed.error();
   ImportedMemory::Entry entry;
   entry.type = HSA_EXT_POINTER_TYPE_IPC;
@@ -309,7 +279,7 @@ Status MemoryManager::ipc_memory_attach(const hsa_amd_ipc_memory_t* handle, size
   return HSA_STATUS_SUCCESS;
 }
 
-Status MemoryManager::ipc_memory_detach(void* mapped_ptr) {
+Status SharedMemory::ipc_memory_detach(void* mapped_ptr) {
   if (mapped_ptr != nullptr &&
       imported_.remove(reinterpret_cast<uintptr_t>(mapped_ptr), HSA_EXT_POINTER_TYPE_IPC)) {
     return HSA_STATUS_SUCCESS;

@@ -1,7 +1,7 @@
-// Agents as memory management needs them: their nodes and the links between nodes.
+// The agents by number, their nodes, and the links between nodes.
 //
-// *Threads:* filled while the runtime starts, before any other thread has access; constant afterwards. It
-// owns copies of plain values, so topology, backends and tests fill it in the same way.
+// *Threads:* filled while the runtime starts, before any other thread has access; constant afterwards, except
+// for the coherency types, which any thread may change.
 #pragma once
 
 #include <hsa/hsa.h>
@@ -14,6 +14,8 @@
 #include <deque>
 #include <map>
 #include <utility>
+
+#include "core/base/status.hpp"
 
 namespace rigel {
 
@@ -74,7 +76,7 @@ class AgentDirectory {
   struct Entry {
     AgentFacts facts;
     size_t index = 0;
-    std::atomic<hsa_amd_coherency_type_t> coherency{HSA_AMD_COHERENCY_TYPE_NONCOHERENT};
+    mutable std::atomic<hsa_amd_coherency_type_t> coherency{HSA_AMD_COHERENCY_TYPE_NONCOHERENT};
   };
 
   /// Returns false if the directory is full or already has the handle.
@@ -91,14 +93,27 @@ class AgentDirectory {
     links_[{from_node, to_node}] = link;
   }
 
-  Entry* find(hsa_agent_t agent) noexcept {
-    for (Entry& entry : entries_) {
+  const Entry* find(hsa_agent_t agent) const noexcept {
+    for (const Entry& entry : entries_) {
       if (entry.facts.handle.handle == agent.handle) return &entry;
     }
     return nullptr;
   }
-  const Entry* find(hsa_agent_t agent) const noexcept {
-    return const_cast<AgentDirectory*>(this)->find(agent);
+  /// Returns the set of `count` agents from a program, or INVALID_AGENT.
+  Result<AgentSet> find(const hsa_agent_t* agents, size_t count) const {
+    AgentSet set;
+    for (size_t i = 0; i < count; ++i) {
+      const Entry* const entry = find(agents[i]);
+      if (entry == nullptr) return error(HSA_STATUS_ERROR_INVALID_AGENT);
+      set.add(entry->index);
+    }
+    return set;
+  }
+  /// Returns the set of all agents.
+  AgentSet all() const noexcept {
+    AgentSet set;
+    for (size_t i = 0; i < entries_.size(); ++i) set.add(i);
+    return set;
   }
 
   /// Returns the path between two nodes; null if they are the same or no path is known.
@@ -128,6 +143,27 @@ class AgentDirectory {
   const AgentFacts& operator[](size_t index) const noexcept { return entries_[index].facts; }
   /// All CPU agents.
   const AgentSet& hosts() const noexcept { return hosts_; }
+
+  // Functions of the API. Coherency types are deprecated and without effect on every device since Kaveri, but
+  // can be read back.
+
+  Status coherency_get_type(hsa_agent_t agent, hsa_amd_coherency_type_t* type) const {
+    const Entry* const entry = find(agent);
+    if (entry == nullptr) return HSA_STATUS_ERROR_INVALID_AGENT;
+    if (type == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    if (entry->facts.type != HSA_DEVICE_TYPE_GPU) return HSA_STATUS_ERROR_INVALID_AGENT;
+    *type = entry->coherency.load(std::memory_order_relaxed);
+    return HSA_STATUS_SUCCESS;
+  }
+  Status coherency_set_type(hsa_agent_t agent, hsa_amd_coherency_type_t type) const {
+    const Entry* const entry = find(agent);
+    if (entry == nullptr) return HSA_STATUS_ERROR_INVALID_AGENT;
+    if (type != HSA_AMD_COHERENCY_TYPE_COHERENT && type != HSA_AMD_COHERENCY_TYPE_NONCOHERENT)
+      return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+    if (entry->facts.type != HSA_DEVICE_TYPE_GPU) return HSA_STATUS_ERROR_INVALID_AGENT;
+    entry->coherency.store(type, std::memory_order_relaxed);
+    return HSA_STATUS_SUCCESS;
+  }
 
  private:
   std::deque<Entry> entries_;
