@@ -66,7 +66,8 @@ hsa_status_t hsa_amd_memory_async_copy_on_engine(void* dst, hsa_agent_t dst_agen
 
 hsa_status_t hsa_amd_memory_async_batch_copy(const hsa_amd_memory_copy_op_t* copy_ops, uint32_t num_copy_ops,
                                              uint32_t num_dep_signals, const hsa_signal_t* dep_signals) {
-  return Runtime::current().copy_batches().copy(api::hsa_amd_memory_async_copy, copy_ops, num_copy_ops,
+  return Runtime::current().copy_batches().copy(Runtime::current().machine().directory(),
+                                                api::hsa_amd_memory_async_copy, copy_ops, num_copy_ops,
                                                 num_dep_signals, dep_signals);
 }
 

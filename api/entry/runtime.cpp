@@ -40,7 +40,7 @@ constexpr ApiGate kGate{.open = open_gate,
                         .leave = unload_tools,
                         .close = publish_closed_tables,
                         .abandon = abandon_gate,
-                        .tell_scratch = tell_scratch};
+                        .notify_scratch = tell_scratch};
 
 }  // namespace
 

@@ -107,8 +107,7 @@ class CopyBatches::CompletionJoin {
   std::atomic<bool> failed_{false};
 };
 
-CopyBatches::CopyBatches(const AgentDirectory& agents, AsyncDispatcher& dispatcher)
-    : agents_(agents), dispatcher_(dispatcher) {}
+CopyBatches::CopyBatches(AsyncDispatcher& dispatcher) : dispatcher_(dispatcher) {}
 
 CopyBatches::~CopyBatches() = default;
 
@@ -124,7 +123,7 @@ void CopyBatches::forget(CompletionJoin& joint) noexcept {
   joins_.erase(joint.place_);
 }
 
-Status CopyBatches::check(const hsa_amd_memory_copy_op_t& op, uint32_t index) const {
+Status CopyBatches::check(const AgentDirectory& agents, const hsa_amd_memory_copy_op_t& op, uint32_t index) {
   if (op.version != HSA_AMD_MEMORY_COPY_OP_VERSION) return mark_failed(index, "unknown version");
   if (op.type > HSA_AMD_MEMORY_COPY_OP_LINEAR_INDIRECT_SRCDST) return mark_failed(index, "unknown type");
   if (op.traffic_class != 0 || op.reserved1[0] != 0) return mark_failed(index, "a reserved field is not 0");
@@ -141,7 +140,7 @@ Status CopyBatches::check(const hsa_amd_memory_copy_op_t& op, uint32_t index) co
       return mark_failed(index, "a list is NULL");
   }
   if (op.unused_size != 0) return mark_failed(index, "a reserved field is not 0");
-  if (agents_.find(op.src_agent) == nullptr)
+  if (agents.find(op.src_agent) == nullptr)
     return fail(HSA_STATUS_ERROR_INVALID_AGENT, "copy operation {}: invalid source agent", index);
   for (uint32_t entry = 0; entry < std::max<uint32_t>(op.num_entries, 1); ++entry) {
     const void* const destination = has_lists(op) ? op.dst_list[entry] : op.dst;
@@ -149,7 +148,7 @@ Status CopyBatches::check(const hsa_amd_memory_copy_op_t& op, uint32_t index) co
     if (destination == nullptr || source_of(op, entry) == nullptr)
       return mark_failed(index, "a pointer is NULL");
     if (bytes_of(op, entry) == 0) return mark_failed(index, "the size is 0");
-    if (agents_.find(agent) == nullptr)
+    if (agents.find(agent) == nullptr)
       return fail(HSA_STATUS_ERROR_INVALID_AGENT, "copy operation {}: invalid destination agent", index);
   }
   return HSA_STATUS_SUCCESS;
@@ -185,12 +184,12 @@ Status CopyBatches::submit(Begin begin, const hsa_amd_memory_copy_op_t& op, uint
   return HSA_STATUS_SUCCESS;
 }
 
-Status CopyBatches::copy(Begin begin, const hsa_amd_memory_copy_op_t* ops, uint32_t count,
-                         uint32_t dependency_count, const hsa_signal_t* dependencies) {
+Status CopyBatches::copy(const AgentDirectory& agents, Begin begin, const hsa_amd_memory_copy_op_t* ops,
+                         uint32_t count, uint32_t dependency_count, const hsa_signal_t* dependencies) {
   if (ops == nullptr || count == 0 || (dependency_count != 0 && dependencies == nullptr))
     return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   for (uint32_t i = 0; i < count; ++i) {
-    if (const Status status = check(ops[i], i); status != HSA_STATUS_SUCCESS) return status;
+    if (const Status status = check(agents, ops[i], i); status != HSA_STATUS_SUCCESS) return status;
     if (ops[i].completion_signal.handle != ops[0].completion_signal.handle)
       return mark_failed(i, "the completion signal differs from that of operation 0");
   }

@@ -22,24 +22,23 @@ class CopyBatches {
   using Begin = decltype(&hsa_amd_memory_async_copy);
 
   /// `dispatcher` reports the end of copies. Handlers of the application never block it.
-  CopyBatches(const AgentDirectory& agents, AsyncDispatcher& dispatcher);
+  explicit CopyBatches(AsyncDispatcher& dispatcher);
   /// Requires that the dispatcher has stopped and devices have stopped copying. Unfinished batches are
   /// dropped.
   ~CopyBatches();
 
-  Status copy(Begin begin, const hsa_amd_memory_copy_op_t* ops, uint32_t count, uint32_t dependency_count,
-              const hsa_signal_t* dependencies);
+  Status copy(const AgentDirectory& agents, Begin begin, const hsa_amd_memory_copy_op_t* ops, uint32_t count,
+              uint32_t dependency_count, const hsa_signal_t* dependencies);
 
  private:
   class CompletionJoin;
 
-  Status check(const hsa_amd_memory_copy_op_t& op, uint32_t index) const;
+  static Status check(const AgentDirectory& agents, const hsa_amd_memory_copy_op_t& op, uint32_t index);
   Status submit(Begin begin, const hsa_amd_memory_copy_op_t& op, uint32_t dependency_count,
                 const hsa_signal_t* dependencies);
   CompletionJoin& remember(Signal& completion, uint32_t copies);
   void forget(CompletionJoin& joint) noexcept;
 
-  const AgentDirectory& agents_;
   AsyncDispatcher& dispatcher_;
   Mutex mutex_;
   std::list<CompletionJoin> joins_ RIGEL_GUARDED_BY(mutex_);  // not completed yet

@@ -54,7 +54,7 @@ class CopyBatchesTest : public ::testing::Test {
     op.dst_list = everywhere_;
     op.dst_agent_list = agents_;
     op.size = sizeof bytes_;
-    return batches_->copy(begin, &op, 1, 0, nullptr);
+    return batches_->copy(memory_.agents, begin, &op, 1, 0, nullptr);
   }
   int64_t completion_after_handlers() {
     dispatcher_.quiesce();
@@ -67,7 +67,7 @@ class CopyBatchesTest : public ::testing::Test {
   hsa_agent_t agents_[kEntries] = {testing::kCpu0, testing::kCpu0, testing::kCpu0};
   testing::TestMemory memory_;
   AsyncDispatcher dispatcher_;
-  std::unique_ptr<CopyBatches> batches_ = std::make_unique<CopyBatches>(memory_.agents, dispatcher_);
+  std::unique_ptr<CopyBatches> batches_ = std::make_unique<CopyBatches>(dispatcher_);
   Signal* completion_ = signal_pool::create(1);
 };
 

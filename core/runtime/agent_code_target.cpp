@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "core/base/backend_report.hpp"
-#include "core/runtime/runtime.hpp"
+#include "core/base/log.hpp"
 
 namespace rigel {
 
@@ -61,15 +61,14 @@ Result<CodeMemory> AgentCodeTarget::allocate(uint64_t size, uint64_t alignment) 
 
 // Returns the pool from which a device runs code; null for CPU agents and devices without memory.
 const Heap* AgentCodeTarget::own_pool() const {
-  return agent_.is_cpu() ? nullptr : runtime_.memory().heaps.find_heap_of(agent_.handle(), 0);
+  return agent_.is_cpu() ? nullptr : heaps_.find_heap_of(agent_.handle(), 0);
 }
 
 Status AgentCodeTarget::allocate_pool(const Heap& pool, uint64_t size, uint64_t alignment, Block& block,
                                       CodeMemory& memory) {
   const uint64_t granule = pool.facts().granule;
   const uint64_t slack = alignment > granule ? alignment - granule : 0;
-  const Status status =
-      runtime_.memory().heaps.memory_pool_allocate(pool.pool(), size + slack, 0, &block.start);
+  const Status status = heaps_.memory_pool_allocate(pool.pool(), size + slack, 0, &block.start);
   if (status != HSA_STATUS_SUCCESS) return status;
   memory.device_address = (reinterpret_cast<uint64_t>(block.start) + slack) & ~(alignment - 1);
   // The host never writes to a GPU's memory, even if it can: its stores could arrive after instructions are
@@ -103,7 +102,7 @@ Status AgentCodeTarget::allocate_pages(uint64_t size, uint64_t alignment, Block&
 Status AgentCodeTarget::allocate_host(uint64_t size, uint64_t alignment, Block& block, CodeMemory& memory) {
   constexpr uint64_t kPage = 4096;  // alignment of mapped memory
   const uint64_t slack = alignment > kPage ? alignment - kPage : 0;
-  const auto allocated = runtime_.memory().heaps.allocate_system(size + slack, agent_.node().node_id);
+  const auto allocated = heaps_.allocate_system(size + slack, agent_.node().node_id);
   if (!allocated) return allocated.error();
   block.start = *allocated;
   memory.device_address = (reinterpret_cast<uint64_t>(*allocated) + slack) & ~(alignment - 1);
@@ -117,7 +116,7 @@ void AgentCodeTarget::release(const CodeMemory& memory) noexcept {
   if (block->own_bytes != 0) {
     munmap(block->start, block->own_bytes);
   } else {
-    runtime_.memory().heaps.free(block->start);
+    heaps_.free(block->start);
   }
 }
 
@@ -152,8 +151,8 @@ Status AgentCodeTarget::describe_kernel(std::span<const std::byte> descriptor, C
 Status AgentCodeTarget::finish(CodeMemory& memory, const FinishedCode& code) {
   if (is_for_program()) return HSA_STATUS_SUCCESS;  // variables: without kernels
   if (memory.host_address == nullptr) {
-    const Status copied = runtime_.copies().memory_copy(reinterpret_cast<void*>(memory.device_address),
-                                                        code.contents.data(), code.contents.size());
+    const Status copied = copies_.memory_copy(reinterpret_cast<void*>(memory.device_address),
+                                              code.contents.data(), code.contents.size());
     if (copied != HSA_STATUS_SUCCESS) return copied;
   }
   std::vector<hsabe_segment_part_t> parts;
@@ -189,11 +188,12 @@ Status AgentCodeTarget::finish(CodeMemory& memory, const FinishedCode& code) {
   return HSA_STATUS_SUCCESS;
 }
 
-AgentCodeTargets::AgentCodeTargets(Runtime& runtime) : runtime_(runtime) {
-  for (const Agent& agent : runtime.machine().agents()) {
+AgentCodeTargets::AgentCodeTargets(const Machine& machine, Heaps& heaps, CopyEngine& copies)
+    : machine_(machine) {
+  for (const Agent& agent : machine.agents()) {
     if (!agent.dispatches_kernels()) continue;
-    targets_.emplace_back(runtime, agent, agent.handle());
-    if (agent.is_cpu() && !program_) program_.emplace(runtime, agent, hsa_agent_t{});
+    targets_.emplace_back(heaps, copies, agent, agent.handle());
+    if (agent.is_cpu() && !program_) program_.emplace(heaps, copies, agent, hsa_agent_t{});
   }
 }
 
@@ -205,7 +205,7 @@ CodeTarget* AgentCodeTargets::target_of(hsa_agent_t agent) {
 }
 
 Result<hsa_isa_t> AgentCodeTargets::isa_from_name(std::string_view name) {
-  const Isa* isa = runtime_.machine().find_isa(name);
+  const Isa* isa = machine_.find_isa(name);
   if (isa == nullptr) return fail(HSA_STATUS_ERROR_INVALID_ISA_NAME, "unknown ISA '{}'", name);
   return isa->handle();
 }

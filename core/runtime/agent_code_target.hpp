@@ -4,20 +4,19 @@
 #include <deque>
 #include <optional>
 
+#include "core/copy/copy_engine.hpp"
 #include "core/executable/code_target.hpp"
-#include "core/memory/heap.hpp"
-#include "core/topology/agent.hpp"
+#include "core/memory/heaps.hpp"
+#include "core/topology/machine.hpp"
 
 namespace rigel {
-
-class Runtime;
 
 class AgentCodeTarget final : public CodeTarget {
  public:
   /// Creates the target of an agent, or of another agent whose code it holds; handle 0 is the program.
-  /// `runtime` and `agent` outlive the target.
-  AgentCodeTarget(Runtime& runtime, const Agent& agent, hsa_agent_t serves)
-      : runtime_(runtime), agent_(agent), serves_(serves) {}
+  /// All references outlive the target.
+  AgentCodeTarget(Heaps& heaps, CopyEngine& copies, const Agent& agent, hsa_agent_t serves)
+      : heaps_(heaps), copies_(copies), agent_(agent), serves_(serves) {}
 
   hsa_agent_t agent() const override { return serves_; }
   uint32_t accepts(const CodeObject& object) override;
@@ -38,21 +37,23 @@ class AgentCodeTarget final : public CodeTarget {
   Status allocate_pages(uint64_t size, uint64_t alignment, Block& block, CodeMemory& memory);
   Status allocate_host(uint64_t size, uint64_t alignment, Block& block, CodeMemory& memory);
 
-  Runtime& runtime_;
+  Heaps& heaps_;
+  CopyEngine& copies_;
   const Agent& agent_;
   const hsa_agent_t serves_;
 };
 
 class AgentCodeTargets final : public CodeTargets {
  public:
-  explicit AgentCodeTargets(Runtime& runtime);
+  /// All references outlive the targets; only `finish` uses `copies`.
+  AgentCodeTargets(const Machine& machine, Heaps& heaps, CopyEngine& copies);
 
   CodeTarget* target_of(hsa_agent_t agent) override;
   CodeTarget* program_target() override { return program_ ? &*program_ : nullptr; }
   Result<hsa_isa_t> isa_from_name(std::string_view name) override;
 
  private:
-  Runtime& runtime_;
+  const Machine& machine_;
   std::deque<AgentCodeTarget> targets_;
   /// Variables of all agents, in memory of a CPU agent that all can access.
   std::optional<AgentCodeTarget> program_;

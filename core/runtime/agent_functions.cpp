@@ -48,14 +48,14 @@ Status fill_something(hsa_agent_t agent, Heaps& heaps, CopyEngine& copies) {
 }  // namespace
 
 Status Runtime::agent_get_info(hsa_agent_t handle, uint32_t attribute, void* value) {
-  const Agent* agent = machine_.find_agent(handle);
+  const Agent* agent = machine().find_agent(handle);
   if (agent == nullptr) return no_such_agent(handle);
   AgentSurroundings surroundings;
-  const AgentDirectory& directory = machine_.directory();
+  const AgentDirectory& directory = machine().directory();
   if (const AgentFacts* const host = directory.nearest_host(directory.find(handle)->facts.node))
     surroundings.nearest_cpu = host->handle;
   if (attribute == HSA_AMD_AGENT_INFO_MEMORY_AVAIL)
-    surroundings.memory_available = available_memory(*agent, gpus(), memory_.heaps);
+    surroundings.memory_available = available_memory(*agent, gpus(), memory().heaps);
   std::string product_name;
   if (agent->node().bus == HSABE_BUS_KFD) {
     const KfdNode* node = gpus()->find_node(agent->node().node_id);
@@ -72,12 +72,12 @@ Status Runtime::agent_get_info(hsa_agent_t handle, uint32_t attribute, void* val
 }
 
 Status Runtime::agent_preload(hsa_agent_t agent, uint64_t flags) {
-  const Agent* found = machine_.find_agent(agent);
+  const Agent* found = machine().find_agent(agent);
   if (found == nullptr || found->caps().device_type != HSA_DEVICE_TYPE_GPU)
     return fail(HSA_STATUS_ERROR_INVALID_AGENT, "agent {:#x}: not a GPU", agent.handle);
   if ((flags & HSA_AMD_AGENT_PRELOAD_SKIP_CLOCK_SYNC) == 0) found->calibrate();
   if ((flags & HSA_AMD_AGENT_PRELOAD_SKIP_BLITS) != 0) return HSA_STATUS_SUCCESS;
-  return fill_something(agent, memory_.heaps, *copies_);
+  return fill_something(agent, memory().heaps, copies_);
 }
 
 }  // namespace rigel

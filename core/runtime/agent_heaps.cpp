@@ -5,7 +5,7 @@
 #include "core/base/environment.hpp"
 #include "core/memory/kfd_importer.hpp"
 #include "core/runtime/caller_quirks.hpp"
-#include "core/runtime/runtime.hpp"
+#include "core/runtime/foundation.hpp"
 
 namespace rigel {
 namespace {
@@ -72,9 +72,9 @@ HeapFacts facts_of(const Agent& agent, const hsabe_heap_t& heap) {
 
 // Adds a GPU's memory as ROCr lists it. The pool of extended scope is listed only if callers support it: HIP
 // up to 5.x treats any pool that is not fine-grained as the ordinary one.
-void Runtime::add_gpu_heaps(const Agent& agent) {
-  const KfdNode& node = *gpus()->find_node(agent.node().node_id);
-  const KfdGpu& gpu = *gpus()->kfd().gpu_of_node(node.number);
+void Foundation::add_gpu_heaps(const Agent& agent) {
+  const KfdNode& node = *gpus->find_node(agent.node().node_id);
+  const KfdGpu& gpu = *gpus->kfd().gpu_of_node(node.number);
   HeapFacts facts;
   facts.owner = agent.handle();
   facts.location = HSA_AMD_MEMORY_POOL_LOCATION_GPU;
@@ -100,16 +100,16 @@ void Runtime::add_gpu_heaps(const Agent& agent) {
     if (facts.size == 0) break;  // it uses host memory
     facts.global_flags = pool.flags;
     facts.visible = pool.visible;
-    memory_.heaps.add_heap(
-        facts, std::make_unique<KfdLocalProvider>(gpus()->agents(), gpu, kfd_attributes_of(pool.flags),
+    memory.heaps.add_heap(
+        facts, std::make_unique<KfdLocalProvider>(gpus->agents(), gpu, kfd_attributes_of(pool.flags),
                                                   [&agent] { return agent.trim(); }));
   }
 }
 
-void Runtime::add_heaps() {
-  if (has_hip_that_knows_extended_scope()) memory_.heaps.list_extended_scope();
+void Foundation::add_heaps() {
+  if (has_hip_that_knows_extended_scope()) memory.heaps.list_extended_scope();
   std::vector<HostNode> hosts;
-  for (const Agent& agent : machine_.agents()) {
+  for (const Agent& agent : machine.agents()) {
     if (agent.is_cpu()) {
       const auto size = agent.node().properties.find("memory_bytes");
       hosts.push_back({agent.handle(), agent.node().node_id,
@@ -117,34 +117,33 @@ void Runtime::add_heaps() {
                        agent.caps().memory_width_bits, agent.caps().memory_max_clock_mhz});
     }
   }
-  if (gpus() == nullptr) {
-    memory_.heaps.add_host_heaps(hosts);
+  if (gpus == nullptr) {
+    memory.heaps.add_host_heaps(hosts);
   } else {
-    memory_.heaps.add_host_heaps(hosts, [this](uint32_t flags, int numa_node) {
-      return std::make_unique<KfdHostProvider>(gpus()->agents(), kfd_attributes_of(flags), numa_node);
+    memory.heaps.add_host_heaps(hosts, [this](uint32_t flags, int numa_node) {
+      return std::make_unique<KfdHostProvider>(gpus->agents(), kfd_attributes_of(flags), numa_node);
     });
-    memory_.locked.set_pinner(std::make_unique<KfdPinner>(gpus()->agents()));
-    memory_.shared.set_importer(std::make_unique<KfdImporter>(gpus()->agents()));
-    Kfd& kfd = gpus()->kfd();
+    memory.locked.set_pinner(std::make_unique<KfdPinner>(gpus->agents()));
+    memory.shared.set_importer(std::make_unique<KfdImporter>(gpus->agents()));
+    Kfd& kfd = gpus->kfd();
     constexpr uint64_t kEverywhere = (uint64_t{1} << 47) - 1;
     if (kfd.address_limit() < kEverywhere) {
       const auto reserve = [](void* from, size_t size, size_t alignment) {
         return static_cast<Kfd*>(from)->reserve(size, alignment);
       };
-      memory_.virtual_memory.set_address_source({kfd.address_limit(), reserve, &kfd});
+      memory.virtual_memory.set_address_source({kfd.address_limit(), reserve, &kfd});
     }
-    svm_ = KfdSvm::create(gpus()->agents(), machine_.directory());
     const char* legacy = environment("HSA_ENABLE_IPC_MODE_LEGACY");
-    memory_.shared.prefer_driver_names(legacy != nullptr && std::string_view(legacy) == "1");
+    memory.shared.prefer_driver_names(legacy != nullptr && std::string_view(legacy) == "1");
   }
-  for (const Agent& agent : machine_.agents()) {
+  for (const Agent& agent : machine.agents()) {
     if (agent.node().bus == HSABE_BUS_KFD) add_gpu_heaps(agent);
     for (uint32_t i = 0; i < agent.heaps().size(); ++i) {
       const hsabe_heap_t& heap = agent.heaps()[i];
       if (heap.kind == HSABE_HEAP_HOST) continue;
       std::unique_ptr<MemoryProvider> provider;
       if (heap.kind == HSABE_HEAP_LOCAL) provider = std::make_unique<BackendMemoryProvider>(agent, i);
-      memory_.heaps.add_heap(facts_of(agent, heap), std::move(provider));
+      memory.heaps.add_heap(facts_of(agent, heap), std::move(provider));
     }
   }
 }

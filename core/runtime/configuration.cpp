@@ -8,7 +8,7 @@
 
 #include "core/base/environment.hpp"
 #include "core/base/log.hpp"
-#include "core/runtime/runtime.hpp"
+#include "core/runtime/foundation.hpp"
 
 namespace rigel {
 namespace {
@@ -23,42 +23,32 @@ std::string with_process_id(std::string path) {
 
 }  // namespace
 
-Status Runtime::configure() {
+Status Foundation::configure() {
   configure_log(environment("HSA_LOADER_DEBUG"));
-  environment_ = LoaderEnvironment::of_process(reinterpret_cast<const void*>(&Runtime::acquire));
-  auto config = load_config(environment_, report_, [this](RuntimeConfig with_errors) {
-    config_ = std::move(with_errors);
-    Gpus::check_driver(config_, environment_, report_);
+  loader_environment = LoaderEnvironment::of_process(reinterpret_cast<const void*>(&configure_log));
+  auto loaded = load_config(loader_environment, report, [this](RuntimeConfig with_errors) {
+    config = std::move(with_errors);
+    Gpus::check_driver(config, loader_environment, report);
   });
-  if (!config) return config.error();
-  config_ = std::move(*config);
+  if (!loaded) return loaded.error();
+  config = std::move(*loaded);
   apply_log_config();
   return HSA_STATUS_SUCCESS;
 }
 
-void Runtime::apply_log_config() {
-  if (environment("HSA_LOADER_DEBUG") == nullptr && !config_.log.level.empty()) {
-    configure_log(config_.log.level.c_str(), config_.path + ": /log/level");
+void Foundation::apply_log_config() {
+  if (environment("HSA_LOADER_DEBUG") == nullptr && !config.log.level.empty()) {
+    configure_log(config.log.level.c_str(), config.path + ": /log/level");
   }
   log_to_stderr();  // instead of the target of a previous runtime
-  if (!config_.log.to.empty() && config_.log.to != "stderr") {
-    const std::string path = with_process_id(config_.log.to);
+  if (!config.log.to.empty() && config.log.to != "stderr") {
+    const std::string path = with_process_id(config.log.to);
     if (!log_to_file(path.c_str())) {
-      report_.add(Stage::kConfig, Outcome::kWarning, path,
-                  fmt::format("cannot be opened for the log: {}; the log is written to stderr",
-                              std::strerror(errno)));
+      report.add(Stage::kConfig, Outcome::kWarning, path,
+                 fmt::format("cannot be opened for the log: {}; the log is written to stderr",
+                             std::strerror(errno)));
     }
   }
-}
-
-void Runtime::warn(Stage stage, std::string_view subject, std::string_view text) noexcept try {
-  if (is_discovering()) {
-    report_.add(stage, Outcome::kWarning, subject, text);
-  } else {
-    log_message(LogLevel::kWarn, LogTopic::kModule, "{}: {}", subject, text);
-  }
-} catch (...) {
-  log_message(LogLevel::kError, LogTopic::kModule, "runtime: out of memory for a warning");
 }
 
 }  // namespace rigel

@@ -114,26 +114,28 @@ LinkFacts facts_of(const KfdLink& link) {
 }  // namespace
 
 Status Discovery::run() {
-  support_.backends.discover(environment_, config_, report_);
+  foundation_.backends.discover(foundation_.loader_environment, foundation_.config, foundation_.report);
   find_host_nodes();
   if (const Status status = find_gpus(); status != HSA_STATUS_SUCCESS) return status;
   find_own_devices();
-  if (const Status status = support_.backends.conclude(report_); status != HSA_STATUS_SUCCESS) return status;
+  if (const Status status = foundation_.backends.conclude(foundation_.report); status != HSA_STATUS_SUCCESS)
+    return status;
   list_agents();
   if (!machine_.agents().empty()) return HSA_STATUS_SUCCESS;
   // Programs expect an agent after hsa_init, as with ROCr, and crash without one.
   std::string why = "no backend opened a device";
-  if (support_.backends.backends().empty()) {
-    const auto lines = report_.lines();
+  if (foundation_.backends.backends().empty()) {
+    const auto lines = foundation_.report.lines();
     const auto left_out = std::find_if(lines.begin(), lines.end(),
                                        [](const auto& line) { return line.stage == Stage::kPermitted; });
     why = left_out == lines.end()
-              ? fmt::format("no backend was found (the manifests belong in {})", environment_.manifest_folder)
+              ? fmt::format("no backend was found (the manifests belong in {})",
+                            foundation_.loader_environment.manifest_folder)
               : fmt::format("no backend is permitted ({}: {})", left_out->subject, left_out->text);
   }
-  report_.add(Stage::kDevice, Outcome::kFailed, "hsa_init",
-              fmt::format("there is no agent: {}; set HSA_LOADER_DEBUG=all to log each step", why),
-              LogLevel::kError);
+  foundation_.report.add(Stage::kDevice, Outcome::kFailed, "hsa_init",
+                         fmt::format("there is no agent: {}; set HSA_LOADER_DEBUG=all to log each step", why),
+                         LogLevel::kError);
   return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
 }
 
@@ -143,16 +145,16 @@ void Discovery::list_agents() {
     AgentFacts facts{agent.handle(), static_cast<hsa_device_type_t>(agent.caps().device_type),
                      agent.node().node_id, 0};
     if (agent.node().bus == HSABE_BUS_KFD) {
-      facts.hive = support_.gpus->find_node(facts.node)->property("hive_id");
-      support_.gpus->agents().add(directory.size(), *support_.gpus->kfd().gpu_of_node(facts.node));
+      facts.hive = foundation_.gpus->find_node(facts.node)->property("hive_id");
+      foundation_.gpus->agents().add(directory.size(), *foundation_.gpus->kfd().gpu_of_node(facts.node));
     } else if (agent.node().bus == HSABE_BUS_OWN) {
       facts.node = kFirstOwnNode + static_cast<uint32_t>(directory.size());
       connect_with_hosts(directory, facts.node);
     }
     directory.add(facts);
   }
-  if (support_.gpus == nullptr) return;
-  for (const KfdNode& node : support_.gpus->topology().nodes) {
+  if (foundation_.gpus == nullptr) return;
+  for (const KfdNode& node : foundation_.gpus->topology().nodes) {
     // The reverse link may be missing: the host, or a peer, cannot always access all of a GPU's memory.
     for (const KfdLink& link : node.links) directory.add_link(link.from, link.to, facts_of(link));
   }
@@ -163,55 +165,63 @@ void Discovery::find_host_nodes() {
 }
 
 Status Discovery::find_gpus() {
-  auto gpus = Gpus::open(config_, environment_, report_);
+  auto gpus = Gpus::open(foundation_.config, foundation_.loader_environment, foundation_.report);
   if (!gpus) return gpus.error();
-  support_.gpus = std::move(*gpus);
-  if (support_.gpus == nullptr) return HSA_STATUS_SUCCESS;
-  for (const Node& node : support_.gpus->visible_nodes(report_)) {
+  foundation_.gpus = std::move(*gpus);
+  if (foundation_.gpus == nullptr) return HSA_STATUS_SUCCESS;
+  for (const Node& node : foundation_.gpus->visible_nodes(foundation_.report)) {
     const std::string subject = subject_of(node);
     const NodeView view(node);
-    report_.add(Stage::kNode, Outcome::kOk, subject, "found");
+    foundation_.report.add(Stage::kNode, Outcome::kOk, subject, "found");
     bool open = false;
-    for (const Backend* backend : support_.backends.candidates(*view.get(), subject, report_)) {
-      const auto loaded = support_.backends.open(*backend, report_);
+    for (const Backend* backend : foundation_.backends.candidates(*view.get(), subject, foundation_.report)) {
+      const auto loaded = foundation_.backends.open(*backend, foundation_.report);
       open = loaded && open_gpu(node, *backend, **loaded);
       if (open) break;
     }
-    if (!open) report_.add(Stage::kDevice, Outcome::kFailed, subject, "not used: no backend opened it");
+    if (!open)
+      foundation_.report.add(Stage::kDevice, Outcome::kFailed, subject, "not used: no backend opened it");
   }
-  support_.gpus->settings().conclude(support_.gpus->kfd().gpus().size(), report_);
+  foundation_.gpus->settings().conclude(foundation_.gpus->kfd().gpus().size(), foundation_.report);
   // Closes the driver if none of its GPUs is used.
-  if (support_.gpus->kfd().gpus().empty()) support_.gpus.reset();
+  if (foundation_.gpus->kfd().gpus().empty()) foundation_.gpus.reset();
   begin_gpus();
   return HSA_STATUS_SUCCESS;
 }
 
 void Discovery::begin_gpus() {
-  if (support_.gpus == nullptr) return;
-  if (support_.gpus->begin(std::move(faults_)) == HSA_STATUS_SUCCESS) return;
+  if (foundation_.gpus == nullptr) return;
+  Foundation& target = foundation_;
+  KfdEvents::Callbacks callbacks{
+      .signalled = {},
+      .exception_signalled = {},
+      .memory_fault = [&target](const kfd_memory_exception& fault) { target.memory_fault(fault); },
+      .hardware_failed = [&target](const kfd_hw_exception& failure) { target.hardware_failed(failure); }};
+  if (foundation_.gpus->begin(std::move(callbacks)) == HSA_STATUS_SUCCESS) return;
   // GPUs are unusable without events and accessible signals.
-  report_.add(Stage::kDevice, Outcome::kFailed, "amdkfd", "events are not available; its GPUs are not used");
+  foundation_.report.add(Stage::kDevice, Outcome::kFailed, "amdkfd",
+                         "events are not available; its GPUs are not used");
   while (!machine_.agents().empty() && machine_.agents().back().node().bus == HSABE_BUS_KFD)
     machine_.drop_last_agent();
-  support_.gpus.reset();
+  foundation_.gpus.reset();
 }
 
 // The driver's GPU must be added before the device is opened, and is removed if opening fails.
 bool Discovery::open_gpu(const Node& node, const Backend& backend, const LoadedBackend& loaded) {
   std::string why;
-  const auto gpu = support_.gpus->kfd().add_gpu(*support_.gpus->find_node(node.node_id), why);
+  const auto gpu = foundation_.gpus->kfd().add_gpu(*foundation_.gpus->find_node(node.node_id), why);
   if (!gpu) {
-    report_.add(Stage::kDevice, Outcome::kFailed, subject_of(node), why);
+    foundation_.report.add(Stage::kDevice, Outcome::kFailed, subject_of(node), why);
     return false;
   }
   if (open_device(node, backend, loaded, *gpu)) return true;
-  support_.gpus->kfd().drop_last_gpu();
+  foundation_.gpus->kfd().drop_last_gpu();
   return false;
 }
 
 void Discovery::find_own_devices() {
-  for (const Backend* backend : support_.backends.enumerators()) {
-    const auto loaded = support_.backends.open(*backend, report_);
+  for (const Backend* backend : foundation_.backends.enumerators()) {
+    const auto loaded = foundation_.backends.open(*backend, foundation_.report);
     if (!loaded || (*loaded)->device.enumerate == nullptr) continue;
     struct Found {
       std::vector<Node> nodes;
@@ -224,16 +234,17 @@ void Discovery::find_own_devices() {
                                      own.nodes.back().bus = HSABE_BUS_OWN;
                                    });
                                  }};
-    support_.services.emplace_back(runtime_, backend->manifest.name, backend->options, 0);
+    foundation_.host_services.emplace_back(foundation_, backend->manifest.name, backend->options, 0);
     const hsabe_status_t status =
-        guarded([&] { return (*loaded)->device.enumerate(support_.services.back().host(), &sink); });
+        guarded([&] { return (*loaded)->device.enumerate(foundation_.host_services.back().host(), &sink); });
     found.carrier.rethrow();
     if (status != HSA_STATUS_SUCCESS) {
-      report_.add(Stage::kNode, Outcome::kFailed, backend->manifest.name, explain("enumerate", status));
+      foundation_.report.add(Stage::kNode, Outcome::kFailed, backend->manifest.name,
+                             explain("enumerate", status));
       continue;
     }
-    report_.add(Stage::kNode, Outcome::kOk, backend->manifest.name,
-                fmt::format("found {} devices", found.nodes.size()));
+    foundation_.report.add(Stage::kNode, Outcome::kOk, backend->manifest.name,
+                           fmt::format("found {} devices", found.nodes.size()));
     for (const Node& node : found.nodes) open_device(node, *backend, **loaded);
   }
 }
@@ -241,12 +252,12 @@ void Discovery::find_own_devices() {
 void Discovery::add_device(const Node& node) {
   const std::string subject = subject_of(node);
   const NodeView view(node);
-  report_.add(Stage::kNode, Outcome::kOk, subject, "found");
-  for (const Backend* backend : support_.backends.candidates(*view.get(), subject, report_)) {
-    const auto loaded = support_.backends.open(*backend, report_);
+  foundation_.report.add(Stage::kNode, Outcome::kOk, subject, "found");
+  for (const Backend* backend : foundation_.backends.candidates(*view.get(), subject, foundation_.report)) {
+    const auto loaded = foundation_.backends.open(*backend, foundation_.report);
     if (loaded && open_device(node, *backend, **loaded)) return;
   }
-  report_.add(Stage::kDevice, Outcome::kFailed, subject, "not used: no backend opened it");
+  foundation_.report.add(Stage::kDevice, Outcome::kFailed, subject, "not used: no backend opened it");
 }
 
 // Returns the backend's ISA, followed by the generic target's if a caller needs it.
@@ -269,33 +280,34 @@ bool Discovery::open_device(const Node& node, const Backend& backend, const Load
   const std::string subject = subject_of(node);
   const std::string& name = backend.manifest.name;
   if (const size_t count = machine_.agents().size(); count == AgentSet::kCapacity) {
-    report_.add(Stage::kDevice, Outcome::kFailed, subject,
-                fmt::format("{}: not used: the maximum of {} agents is reached", name, count));
+    foundation_.report.add(Stage::kDevice, Outcome::kFailed, subject,
+                           fmt::format("{}: not used: the maximum of {} agents is reached", name, count));
     return false;
   }
-  HostServices& services = support_.services.emplace_back(runtime_, name, backend.options,
-                                                          node.bus == HSABE_BUS_CPU ? node.node_id : 0, gpu);
+  HostServices& services = foundation_.host_services.emplace_back(
+      foundation_, name, backend.options, node.bus == HSABE_BUS_CPU ? node.node_id : 0, gpu);
   const NodeView view(node);
   hsabe_caps_t caps{};
   caps.struct_size = sizeof caps;
   const hsabe_status_t status =
       guarded([&] { return loaded.device.select(services.host(), view.get(), &caps); });
   if (status != HSA_STATUS_SUCCESS) {
-    report_.add(Stage::kSelected, Outcome::kFailed, subject, name + ": " + explain("select", status));
+    foundation_.report.add(Stage::kSelected, Outcome::kFailed, subject,
+                           name + ": " + explain("select", status));
     return false;
   }
   auto capabilities = check_capabilities(loaded, caps);
   if (!capabilities) {
-    report_.add(Stage::kSelected, Outcome::kFailed, subject,
-                fmt::format("{}: {}", name, capabilities.error()));
+    foundation_.report.add(Stage::kSelected, Outcome::kFailed, subject,
+                           fmt::format("{}: {}", name, capabilities.error()));
     return false;
   }
   AgentLimits limits;
   if (gpu != nullptr) {
-    complete(*capabilities, *support_.gpus->find_node(node.node_id));
-    const auto number = static_cast<uint32_t>(support_.gpus->kfd().gpus().size() - 1);  // already added
-    limits = support_.gpus->settings().restrict(number, capabilities->caps,
-                                                loaded.queue.set_cu_mask != nullptr, subject, report_);
+    complete(*capabilities, *foundation_.gpus->find_node(node.node_id));
+    const auto number = static_cast<uint32_t>(foundation_.gpus->kfd().gpus().size() - 1);  // already added
+    limits = foundation_.gpus->settings().restrict(
+        number, capabilities->caps, loaded.queue.set_cu_mask != nullptr, subject, foundation_.report);
     if (limits.units_at_first) services.set_own_units(limits.units);
   }
   auto isas = isas_of(*capabilities);
@@ -303,25 +315,25 @@ bool Discovery::open_device(const Node& node, const Backend& backend, const Load
                                     std::move(limits));
   if (const hsabe_status_t opened = guarded([&] { return hsabe_status_t{agent.open()}; });
       opened != HSA_STATUS_SUCCESS) {
-    report_.add(Stage::kDevice, Outcome::kFailed, subject, name + ": " + explain("open", opened));
+    foundation_.report.add(Stage::kDevice, Outcome::kFailed, subject, name + ": " + explain("open", opened));
     machine_.drop_last_agent();
     return false;
   }
   if (gpu != nullptr) {
     limit_scratch(agent);
-    agent.begin_times(clock_reader(support_.gpus->kfd(), *gpu), &clocks_);
+    agent.begin_times(clock_reader(foundation_.gpus->kfd(), *gpu), &foundation_.clocks);
   } else {
-    agent.begin_times(nullptr, &clocks_);
+    agent.begin_times(nullptr, &foundation_.clocks);
   }
-  support_.backends.note_device(backend);
-  report_.add(Stage::kDevice, Outcome::kOk, subject,
-              fmt::format("opened by {} {}", loaded.name, loaded.version));
+  foundation_.backends.note_device(backend);
+  foundation_.report.add(Stage::kDevice, Outcome::kOk, subject,
+                         fmt::format("opened by {} {}", loaded.name, loaded.version));
   return true;
 }
 
 // Applies HSA_SCRATCH_SINGLE_LIMIT; values above the maximum mean the maximum.
 void Discovery::limit_scratch(const Agent& agent) const {
-  const auto& wanted = support_.gpus->settings().scratch_limit;
+  const auto& wanted = foundation_.gpus->settings().scratch_limit;
   if (!wanted || agent.backend().device.set_scratch_limit == nullptr) return;
   uint64_t most = 0, now = 0;
   agent.scratch_limits(most, now);

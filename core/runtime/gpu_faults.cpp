@@ -7,7 +7,7 @@
 
 #include "core/base/environment.hpp"
 #include "core/base/log.hpp"
-#include "core/runtime/runtime.hpp"
+#include "core/runtime/foundation.hpp"
 
 namespace rigel {
 namespace {
@@ -38,8 +38,8 @@ void abandon_copies(const Agent* agent) {
 
 }  // namespace
 
-void Runtime::memory_fault(const kfd_memory_exception& fault) noexcept try {
-  const Agent* agent = agent_of(machine_, *gpus(), fault.gpu_id);
+void Foundation::memory_fault(const kfd_memory_exception& fault) noexcept try {
+  const Agent* agent = agent_of(machine, *gpus, fault.gpu_id);
   hsa_amd_event_t event{};
   event.event_type = HSA_AMD_GPU_MEMORY_FAULT_EVENT;
   event.memory_fault.agent = agent == nullptr ? hsa_agent_t{} : agent->handle();
@@ -57,49 +57,49 @@ void Runtime::memory_fault(const kfd_memory_exception& fault) noexcept try {
   reason(fault.no_execute != 0, HSA_AMD_MEMORY_FAULT_NX, "execution of a page that is not executable");
   reason(fault.imprecise != 0, HSA_AMD_MEMORY_FAULT_IMPRECISE, "the address is imprecise");
   event.memory_fault.fault_reason_mask = reasons;
-  tell_of(event, agent,
-          fmt::format("GPU node {}: memory access fault at address {:#x}: {}",
-                      agent == nullptr ? 0 : agent->node().node_id, fault.va,
-                      text.empty() ? "unknown reason" : text));
+  raise(event, agent,
+        fmt::format("GPU node {}: memory access fault at address {:#x}: {}",
+                    agent == nullptr ? 0 : agent->node().node_id, fault.va,
+                    text.empty() ? "unknown reason" : text));
 } catch (...) {
   give_up(kNoMemory);
 }
 
-void Runtime::hardware_failed(const kfd_hw_exception& failure) noexcept try {
-  const Agent* agent = agent_of(machine_, *gpus(), failure.gpu_id);
+void Foundation::hardware_failed(const kfd_hw_exception& failure) noexcept try {
+  const Agent* agent = agent_of(machine, *gpus, failure.gpu_id);
   hsa_amd_event_t event{};
   event.event_type = HSA_AMD_GPU_HW_EXCEPTION_EVENT;
   event.hw_exception.agent = agent == nullptr ? hsa_agent_t{} : agent->handle();
   event.hw_exception.reset_type = HSA_AMD_HW_EXCEPTION_RESET_TYPE_OTHER;
   event.hw_exception.reset_cause = static_cast<hsa_amd_hw_exception_reset_cause_t>(
       failure.reset_cause == 0 ? HSA_AMD_HW_EXCEPTION_CAUSE_GPU_HANG : HSA_AMD_HW_EXCEPTION_CAUSE_ECC);
-  tell_of(event, agent,
-          fmt::format("GPU node {}: hardware exception (reset cause {})",
-                      agent == nullptr ? 0 : agent->node().node_id, failure.reset_cause));
+  raise(event, agent,
+        fmt::format("GPU node {}: hardware exception (reset cause {})",
+                    agent == nullptr ? 0 : agent->node().node_id, failure.reset_cause));
 } catch (...) {
   give_up(kNoMemory);
 }
 
 // Runs on a different thread than the driver's events: a handler may end the runtime, for example by exit(),
 // which waits for the events thread.
-void Runtime::tell_of(const hsa_amd_event_t& event, const Agent* agent, std::string otherwise) {
-  struct Told {
+void Foundation::raise(const hsa_amd_event_t& event, const Agent* agent, std::string otherwise) {
+  struct Raised {
     SystemEvents& handlers;
     const Agent* agent;
     hsa_amd_event_t event;
     std::string otherwise;
   };
-  auto told = std::make_unique<Told>(Told{system_events_, agent, event, std::move(otherwise)});
-  const auto tell = [](void* argument) {
-    const std::unique_ptr<Told> what(static_cast<Told*>(argument));
-    abandon_copies(what->agent);  // first: a handler may end the runtime and its agents
-    if (!what->handlers.raise(what->event)) give_up(what->otherwise.c_str());
+  auto raised = std::make_unique<Raised>(Raised{system_events, agent, event, std::move(otherwise)});
+  const auto call_handlers = [](void* argument) {
+    const std::unique_ptr<Raised> failure(static_cast<Raised*>(argument));
+    abandon_copies(failure->agent);  // first: a handler may end the runtime and its agents
+    if (!failure->handlers.raise(failure->event)) give_up(failure->otherwise.c_str());
   };
-  if (fault_dispatcher_.post(tell, told.get()) != HSA_STATUS_SUCCESS) {
+  if (fault_dispatcher.post(call_handlers, raised.get()) != HSA_STATUS_SUCCESS) {
     log_message(LogLevel::kError, LogTopic::kSignal, "{}", kNoMemory);
-    give_up(told->otherwise.c_str());
+    give_up(raised->otherwise.c_str());
   }
-  told.release();  // NOLINT(bugprone-unused-return-value): the posted function owns it now
+  raised.release();  // NOLINT(bugprone-unused-return-value): the posted function owns it now
 }
 
 }  // namespace rigel

@@ -9,16 +9,15 @@
 #include "core/base/backend_report.hpp"
 #include "core/base/fence.hpp"
 #include "core/base/log.hpp"
-#include "core/runtime/gpus.hpp"
-#include "core/runtime/runtime.hpp"
+#include "core/runtime/foundation.hpp"
 #include "core/signal/backend_signals.hpp"
 #include "core/signal/signal_api.hpp"
 
 namespace rigel {
 namespace {
 
-// A service as in the table: no exception passes through the frames of a backend, which may be C. An
-// exception is logged, and the service returns a status, null or nothing. Other services never throw.
+// A service as in a table: no exception passes through the frames of a backend, which may be C. An exception
+// is logged, and the service returns a status, null, 0 or nothing.
 template <auto kFunction, class Type = decltype(kFunction)>
 struct Service;
 template <auto kFunction, class R, class... Args>
@@ -28,11 +27,16 @@ struct Service<kFunction, R (*)(Args...)> {
       return kFunction(args...);
     } catch (...) {
       [[maybe_unused]] const Status status = status_of_exception(LogTopic::kModule);
-      if constexpr (std::is_same_v<R, hsabe_status_t>) return status;
-      if constexpr (std::is_pointer_v<R>) return nullptr;
+      if constexpr (std::is_same_v<R, hsabe_status_t>) {
+        return status;
+      } else {
+        return R();
+      }
     }
   }
 };
+template <auto kFunction>
+constexpr auto kService = &Service<kFunction>::call;
 
 HostServices& services(void* self) {
   return *static_cast<HostServices*>(self);
@@ -52,13 +56,14 @@ LogLevel level_of(uint32_t level) {
 
 int32_t log_enabled_service(void* self, uint32_t level) {
   // The report contains warnings at every log level.
-  if (level == HSABE_LOG_WARN && services(self).runtime().is_discovering()) return 1;
+  if (level == HSABE_LOG_WARN && services(self).foundation().discovering.load(std::memory_order_relaxed))
+    return 1;
   return log_enabled(level_of(level), LogTopic::kModule);
 }
 
 void log_write(void* self, uint32_t level, hsabe_str_t text) {
   HostServices& host = services(self);
-  if (level == HSABE_LOG_WARN) return host.runtime().warn(Stage::kDevice, host.backend(), view(text));
+  if (level == HSABE_LOG_WARN) return host.foundation().warn(Stage::kDevice, host.backend(), view(text));
   log_message(level_of(level), LogTopic::kModule, "{}: {}", host.backend(), view(text));
 }
 
@@ -66,14 +71,14 @@ void log_write(void* self, uint32_t level, hsabe_str_t text) {
 
 hsabe_status_t memory_allocate(void* self, uint64_t size, void** out) {
   HostServices& host = services(self);
-  const auto memory = host.runtime().memory().heaps.allocate_system(size, host.node());
+  const auto memory = host.foundation().memory.heaps.allocate_system(size, host.node());
   if (!memory) return memory.error();
   *out = *memory;
   return HSA_STATUS_SUCCESS;
 }
 
 void memory_release(void* self, void* pointer) {
-  services(self).runtime().memory().heaps.free(pointer);
+  services(self).foundation().memory.heaps.free(pointer);
 }
 
 // --- signals ---------------------------------------------------------------------------------------------
@@ -83,25 +88,25 @@ hsabe_status_t signal_watch(void* self, const hsabe_wait_t* wait, hsa_amd_signal
   hsa_signal_condition_t condition;
   static_assert(sizeof condition == sizeof wait->condition);
   std::memcpy(&condition, &wait->condition, sizeof condition);
-  return signal_api::watch(services(self).runtime().driver_dispatcher(), {wait->signal}, condition,
+  return signal_api::watch(services(self).foundation().driver_dispatcher, {wait->signal}, condition,
                            wait->value, handler, argument);
 }
 
 void signal_settle(void* self) {
-  services(self).runtime().driver_dispatcher().quiesce();
+  services(self).foundation().driver_dispatcher.quiesce();
 }
 
 hsabe_host_signal_t signal_services() {
   hsabe_host_signal_t group = host_signal_services();
-  group.watch = Service<&signal_watch>::call;
-  group.settle = Service<&signal_settle>::call;
+  group.watch = kService<&signal_watch>;
+  group.settle = kService<&signal_settle>;
   return group;
 }
 
 // --- the driver ------------------------------------------------------------------------------------------
 
 Kfd& kfd(void* self) {
-  return services(self).runtime().gpus()->kfd();
+  return services(self).foundation().gpus->kfd();
 }
 
 void driver_facts(void* self, hsabe_driver_facts_t* facts) {
@@ -183,7 +188,7 @@ void driver_release_addresses(void* self, void* address, uint64_t size) {
 }
 
 void* driver_doorbell(void* self, uint64_t offset, uint32_t queue_id) {
-  if (services(self).runtime().gpus()->listen() != HSA_STATUS_SUCCESS) return nullptr;
+  if (services(self).foundation().gpus->listen() != HSA_STATUS_SUCCESS) return nullptr;
   return kfd(self).doorbell(*services(self).gpu(), offset, queue_id);
 }
 
@@ -199,16 +204,12 @@ void driver_doorbell_call(void* self, void* doorbell, hsabe_bell_t* bell) {
 
 // --- events and options ----------------------------------------------------------------------------------
 
-void queue_error(void* self, uint64_t cookie, hsabe_status_t status) try {
-  services(self).runtime().queue_failed(cookie, static_cast<Status>(status));
-} catch (...) {
-  log_message(LogLevel::kError, LogTopic::kQueue,
-              "queue: stopped with status {:#x}; out of memory for its error callback",
-              static_cast<uint32_t>(status));
+void queue_error(void* self, uint64_t cookie, hsabe_status_t status) {
+  services(self).foundation().queue_failed(cookie, static_cast<Status>(status));
 }
 
 void scratch(void* self, hsabe_scratch_event_t* event) {
-  services(self).runtime().tell_scratch(*event);
+  services(self).foundation().scratch_event(*event);
 }
 
 void report(void*, hsabe_str_t text) {
@@ -221,7 +222,7 @@ Value read_option(void* self, Value fallback, Read&& read) noexcept try {
   HostServices& host = services(self);
   std::string wrong;
   const auto value = read(host.options(), &wrong);
-  if (!wrong.empty()) host.runtime().warn(Stage::kConfig, host.backend(), wrong);
+  if (!wrong.empty()) host.foundation().warn(Stage::kConfig, host.backend(), wrong);
   return value;
 } catch (...) {
   status_of_exception(LogTopic::kModule);
@@ -244,28 +245,28 @@ hsabe_str_t get_string(void* self, hsabe_str_t key, hsabe_str_t fallback) {
   });
 }
 
-constexpr hsabe_host_log_t kLog{sizeof kLog, log_enabled_service, log_write};
-constexpr hsabe_host_memory_t kMemory{sizeof kMemory, Service<&memory_allocate>::call,
-                                      Service<&memory_release>::call};
-constexpr hsabe_host_events_t kEvents{sizeof kEvents, queue_error, report, Service<&scratch>::call};
+constexpr hsabe_host_log_t kLog{sizeof kLog, kService<&log_enabled_service>, kService<&log_write>};
+constexpr hsabe_host_memory_t kMemory{sizeof kMemory, kService<&memory_allocate>, kService<&memory_release>};
+constexpr hsabe_host_events_t kEvents{sizeof kEvents, kService<&queue_error>, kService<&report>,
+                                      kService<&scratch>};
 constexpr hsabe_host_driver_t kDriver{.struct_size = sizeof kDriver,
-                                      .facts = driver_facts,
-                                      .ioctl = driver_ioctl,
-                                      .allocate = Service<&driver_allocate>::call,
-                                      .allocate_at = Service<&driver_allocate_at>::call,
-                                      .release = Service<&driver_release>::call,
-                                      .reserve = Service<&driver_reserve>::call,
-                                      .release_addresses = driver_release_addresses,
-                                      .doorbell = Service<&driver_doorbell>::call,
-                                      .registers = Service<&driver_registers>::call,
-                                      .bell = driver_doorbell_call};
+                                      .facts = kService<&driver_facts>,
+                                      .ioctl = kService<&driver_ioctl>,
+                                      .allocate = kService<&driver_allocate>,
+                                      .allocate_at = kService<&driver_allocate_at>,
+                                      .release = kService<&driver_release>,
+                                      .reserve = kService<&driver_reserve>,
+                                      .release_addresses = kService<&driver_release_addresses>,
+                                      .doorbell = kService<&driver_doorbell>,
+                                      .registers = kService<&driver_registers>,
+                                      .bell = kService<&driver_doorbell_call>};
 constexpr hsabe_host_config_t kConfig{sizeof kConfig, get_integer, get_boolean, get_string};
 
 }  // namespace
 
-HostServices::HostServices(Runtime& runtime, std::string backend, ModuleOptions options, uint32_t node,
+HostServices::HostServices(Foundation& foundation, std::string backend, ModuleOptions options, uint32_t node,
                            KfdGpu* gpu)
-    : runtime_(runtime),
+    : foundation_(foundation),
       backend_(std::move(backend)),
       options_(std::move(options)),
       node_(node),

@@ -16,19 +16,19 @@
 
 namespace rigel {
 
-class Runtime;
+struct Foundation;
 
 class HostServices {
  public:
   /// `node` is the NUMA node of the device's host memory; `gpu` is the device if it is one of amdkfd's.
-  HostServices(Runtime& runtime, std::string backend, ModuleOptions options, uint32_t node,
+  HostServices(Foundation& foundation, std::string backend, ModuleOptions options, uint32_t node,
                KfdGpu* gpu = nullptr);
   HostServices(const HostServices&) = delete;
   HostServices& operator=(const HostServices&) = delete;
 
   const hsabe_host_t* host() const { return &host_; }
 
-  Runtime& runtime() const { return runtime_; }
+  Foundation& foundation() const { return foundation_; }
   const std::string& backend() const { return backend_; }
   const ModuleOptions& options() const { return options_; }
   uint32_t node() const { return node_; }
@@ -39,7 +39,7 @@ class HostServices {
   void set_own_units(std::vector<uint32_t> units) { own_units_ = std::move(units); }
 
  private:
-  Runtime& runtime_;
+  Foundation& foundation_;
   const std::string backend_;
   const ModuleOptions options_;
   const uint32_t node_;

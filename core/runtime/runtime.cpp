@@ -126,7 +126,8 @@ Status Runtime::acquire(const ApiGate& gate) {
   }
   if (self.references > 0) {
     if (self.references == INT32_MAX) return HSA_STATUS_ERROR_REFCOUNT_OVERFLOW;
-    if (const Status status = current_->suits_callers(); status != HSA_STATUS_SUCCESS) return status;
+    if (const Status status = current_->foundation_->suits_callers(); status != HSA_STATUS_SUCCESS)
+      return status;
     ++self.references;
     return HSA_STATUS_SUCCESS;
   }
@@ -143,7 +144,7 @@ Status Runtime::acquire(const ApiGate& gate) {
   };
   begin_change(self, Change::kStarting);
   lock.unlock();
-  auto made = make();
+  auto made = make(gate);
   lock.lock();
   // a backend has forked, and this is the child: the runtime belongs to the parent
   if (self.forks != forks) {
@@ -170,12 +171,19 @@ Status Runtime::acquire(const ApiGate& gate) {
   return opened;
 }
 
-Result<std::unique_ptr<Runtime>> Runtime::make() noexcept try {
-  std::unique_ptr<Runtime> runtime(new Runtime);
-  const Status status = runtime->start();
-  if (status == HSA_STATUS_SUCCESS) return runtime;
-  open_plugins(runtime->config_, runtime->environment_, runtime->report_);  // for their lines in the report
-  return error(status);
+Result<std::unique_ptr<Runtime>> Runtime::make(const ApiGate& gate) noexcept try {
+  auto foundation = std::make_unique<Foundation>(gate.notify_scratch);
+  Status status = foundation->configure();
+  if (status == HSA_STATUS_SUCCESS) status = foundation->discover();
+  if (status != HSA_STATUS_SUCCESS) {
+    // for their lines in the report
+    open_plugins(foundation->config, foundation->loader_environment, foundation->report);
+    return error(status);
+  }
+  std::unique_ptr<Runtime> runtime(new Runtime(std::move(foundation)));
+  if (runtime->gpus() != nullptr) status = runtime->gpus()->deliver();
+  if (status != HSA_STATUS_SUCCESS) return error(status);
+  return runtime;
 } catch (...) {
   return error(status_of_exception(LogTopic::kApi));
 }
@@ -211,110 +219,45 @@ Status Runtime::release() {
   return HSA_STATUS_SUCCESS;
 }
 
-Status Runtime::start() {
-  if (const Status status = configure(); status != HSA_STATUS_SUCCESS) return status;
-  const Status discovered =
-      Discovery(*this, environment_, config_, report_, support_, machine_, clocks_,
-                {.signalled = {},
-                 .exception_signalled = {},
-                 .memory_fault = [this](const kfd_memory_exception& fault) { memory_fault(fault); },
-                 .hardware_failed = [this](const kfd_hw_exception& why) { hardware_failed(why); }})
-          .run();
-  discovering_.store(false, std::memory_order_relaxed);
-  if (discovered != HSA_STATUS_SUCCESS) return discovered;
-  if (const Status status = suits_callers(); status != HSA_STATUS_SUCCESS) return status;
-  add_heaps();
-  start_services();
-  return gpus() == nullptr ? HSA_STATUS_SUCCESS : gpus()->deliver();
-}
-
-Status Runtime::suits_callers() const {
-  const auto& agents = machine_.agents();
-  const bool has_gpu =
-      std::any_of(agents.begin(), agents.end(), [](const Agent& agent) { return !agent.is_cpu(); });
-  if (has_gpu || !has_hip_that_needs_a_gpu()) return HSA_STATUS_SUCCESS;
-  return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES,
-              "hsa_init: there is no GPU, and HIP up to 5.x crashes without one");
-}
-
-void Runtime::start_services() {
-  shared_signals::use_server(&descriptors_);
-  copies_ = std::make_unique<CopyEngine>(machine_.directory(), memory_.pointers);
+Runtime::Runtime(std::unique_ptr<Foundation> foundation)
+    : foundation_(std::move(foundation)),
+      code_targets_(machine(), memory().heaps, copies_),
+      queues_(machine(), memory().heaps, driver_dispatcher(), packet_tools(), foundation_->queue_table),
+      stop_{*foundation_},
+      executables_(code_targets_),
+      svm_(gpus() == nullptr ? nullptr : KfdSvm::create(gpus()->agents(), machine().directory())),
+      copies_(machine().directory(), memory().pointers),
+      images_(machine(), copies_,
+              HandleMemory::Source{[this](size_t size) { return memory().heaps.allocate_system(size); },
+                                   [this](void* pointer) { memory().heaps.free(pointer); }}) {
   add_copiers();
-  copy_batches_ = std::make_unique<CopyBatches>(machine_.directory(), driver_dispatcher_);
-  images_ = std::make_unique<Images>(
-      machine_, *copies_,
-      HandleMemory::Source{[this](size_t size) { return memory_.heaps.allocate_system(size); },
-                           [this](void* pointer) { memory_.heaps.free(pointer); }});
-  code_targets_ = std::make_unique<AgentCodeTargets>(*this);
-  executables_ = std::make_unique<ExecutableRegistry>(*code_targets_);
-  queues_ =
-      std::make_unique<Queues>(machine_, memory_.heaps, driver_dispatcher_, packet_tools(), queue_table_);
+  shared_signals::use_server(&foundation_->descriptors);
 }
 
 void Runtime::add_copiers() {
   const auto make_stage = [this](size_t size) {
-    const auto stage = memory_.heaps.allocate_system(size);
+    const auto stage = memory().heaps.allocate_system(size);
     return stage ? *stage : nullptr;
   };
-  for (const Agent& agent : machine_.agents()) {
+  for (const Agent& agent : machine().agents()) {
     if (agent.is_cpu()) continue;
     if (agent.backend().has_copy()) {
-      copies_->add_device(agent.handle(), std::make_unique<AgentCopier>(agent, memory_, make_stage));
+      copies_.add_device(agent.handle(), std::make_unique<AgentCopier>(agent, memory(), make_stage));
     } else if (agent.backend().memory.copy != nullptr) {
-      copies_->add_device(agent.handle(), std::make_unique<MemoryCopier>(agent, memory_.pointers));
+      copies_.add_device(agent.handle(), std::make_unique<MemoryCopier>(agent, memory().pointers));
     }
   }
 }
 
 Runtime::~Runtime() {
-  // No code of the application runs from here on: first end callbacks, then the objects that it may use.
-  for (const auto& [handle, entry] : queue_table_.clear()) entry.queue->close();
+  // No code of the application runs from here on: first end callbacks, then the objects that they may use.
+  for (const auto& [handle, entry] : foundation_->queue_table.clear()) entry.queue->close();
   dispatcher_.stop();
-  images_.reset();
-  copies_.reset();
-  svm_.reset();
-  executables_.reset();
-  clocks_.stop();
-  if (gpus() != nullptr) gpus()->stop_listening();
-  fault_dispatcher_.stop();
-  driver_dispatcher_.stop();
+}
+
+Runtime::Stop::~Stop() {
+  foundation.stop();
   shared_signals::use_server(nullptr);
-}
-
-void Runtime::queue_failed(uint64_t cookie, Status status) {
-  struct Failed {
-    QueueTable& queues;
-    uint64_t cookie;
-    Status status;
-  };
-  const std::string why = backend_report::take();
-  if (!why.empty()) {
-    log_message(LogLevel::kError, LogTopic::kQueue, "queue: stopped with status {:#x}: {}",
-                static_cast<uint32_t>(status), why);
-  }
-  auto failed = std::make_unique<Failed>(Failed{queue_table_, cookie, status});
-  const auto raise = [](void* argument) {
-    const std::unique_ptr<Failed> what(static_cast<Failed*>(argument));
-    if (const auto queue = what->queues.find_cookie(what->cookie)) queue->raise(what->status);
-  };
-  if (fault_dispatcher_.post(raise, failed.get()) == HSA_STATUS_SUCCESS) {
-    failed.release();  // NOLINT(bugprone-unused-return-value): the posted function owns it now
-  } else {
-    log_message(LogLevel::kError, LogTopic::kQueue,
-                "queue: stopped with status {:#x}; out of memory for its error callback",
-                static_cast<uint32_t>(status));
-  }
-}
-
-void Runtime::tell_scratch(hsabe_scratch_event_t& event) {
-  // At the end, the queue may already be in destruction.
-  if (event.ended == 0)
-    event.host = reinterpret_cast<uint64_t>(queue_table_.handle_of_cookie(event.queue_cookie));
-  const auto* const queue = reinterpret_cast<const hsa_queue_t*>(event.host);
-  if (queue == nullptr) return;
-  const InQueueCallback in_callback;  // the queue does not end before this has returned
-  process().gate->tell_scratch(*queue, event);
 }
 
 }  // namespace rigel

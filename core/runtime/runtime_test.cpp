@@ -28,7 +28,7 @@ struct Gate {
                                  .leave = [] {},
                                  .close = [] { ++closed; },
                                  .abandon = [] {},
-                                 .tell_scratch = [](const hsa_queue_t&, const hsabe_scratch_event_t&) {}};
+                                 .notify_scratch = [](const hsa_queue_t&, const hsabe_scratch_event_t&) {}};
 };
 
 TEST(Runtime, InitFailsIfGateThrows) {
