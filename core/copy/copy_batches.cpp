@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/signal/pending_operations.hpp"
 #include "core/signal/signal.hpp"
 #include "core/signal/signal_pool.hpp"
 
@@ -37,9 +38,7 @@ const void* source_of(const hsa_amd_memory_copy_op_t& op, uint32_t entry) {
 class CopyBatches::CompletionJoin {
  public:
   CompletionJoin(CopyBatches& batches, Signal& completion, uint32_t copies)
-      : batches_(batches),
-        completion_(completion),
-        generation_(completion.generation.load(std::memory_order_relaxed)) {
+      : batches_(batches), completion_(&completion) {
     parts_.reserve(copies);
   }
   ~CompletionJoin() {
@@ -88,19 +87,18 @@ class CopyBatches::CompletionJoin {
   }
 
   void complete() noexcept {
-    // A signal that was destroyed during the copies may have been recycled.
-    if (completion_.generation.load(std::memory_order_relaxed) != generation_) return;
+    Signal* const signal = completion_.signal();
+    if (signal == nullptr) return;
     if (const hsa_signal_value_t failure = failure_.load(std::memory_order_relaxed); failure < 0) {
-      completion_.store<std::memory_order_release>(failure);
+      signal->store<std::memory_order_release>(failure);
     } else if (!failed_.load(std::memory_order_relaxed)) {
-      completion_.subtract<std::memory_order_release>(1);
+      signal->subtract<std::memory_order_release>(1);
     }
   }
 
   CopyBatches& batches_;
   std::list<CompletionJoin>::iterator place_;  // in the list of batches
-  Signal& completion_;
-  const uint32_t generation_;
+  const Completion completion_;
   std::vector<Part> parts_;
   std::atomic<uint32_t> held_{1};  // by copies that have not ended, and by the starting thread
   std::atomic<hsa_signal_value_t> failure_{0};
@@ -193,9 +191,7 @@ Status CopyBatches::copy(const AgentDirectory& agents, Begin begin, const hsa_am
     if (ops[i].completion_signal.handle != ops[0].completion_signal.handle)
       return mark_failed(i, "the completion signal differs from that of operation 0");
   }
-  const Signal* const completion = Signal::from_handle(ops[0].completion_signal);
-  // doorbells do not count completions
-  if (completion == nullptr || completion->kind() != AMD_SIGNAL_KIND_USER)
+  if (find_user_signal(ops[0].completion_signal) == nullptr)
     return fail(HSA_STATUS_ERROR_INVALID_SIGNAL, "completion signal {:#x}: invalid handle",
                 ops[0].completion_signal.handle);
   for (uint32_t i = 0; i < count; ++i) {

@@ -87,7 +87,7 @@ void copy_piece(const Box& box, uint32_t index, uint32_t pieces) {
 }
 
 void stamp(Signal& completion, uint64_t start, uint64_t end) {
-  completion.abi.reserved2 = 0;
+  completion.set_clock_owner(nullptr);
   completion.copy_start_ts = start;
   completion.copy_end_ts = end;
 }
@@ -113,67 +113,36 @@ class SharedCopy final : public CopyTask {
 }  // namespace
 
 /// An asynchronous copy, from its submission to its completion. Deletes itself when it is complete.
-class CopyEngine::Job final : public CopyTask {
+class CopyEngine::Job final : public PendingOperation, public CopyTask {
  public:
   Job(CopyEngine& engine, const Box& box, const Route& route, uint32_t engines, Signal& completion,
       bool profiled, std::vector<Signal*> dependencies)
-      : CopyTask(route.device == nullptr ? pieces_of(box) : 1),
+      : PendingOperation(std::move(dependencies)),
+        CopyTask(route.device == nullptr ? pieces_of(box) : 1),
         engine_(engine),
         box_(box),
         pieces_(route.device == nullptr ? pieces_of(box) : 1),
-        device_(route.device),
-        reader_(route.reader),
+        route_(route),
         engines_(engines),
-        completion_(completion),
-        generation_(completion.generation.load(std::memory_order_relaxed)),
-        dependencies_(std::move(dependencies)),
+        completion_(&completion),
         profiled_(profiled) {}
 
-  /// Checks the dependencies that have not been 0 yet. Watches the first that is not 0, or starts the copy.
-  /// On success, the job owns itself; on failure, the caller does.
-  Status advance() noexcept {
-    for (; next_ < dependencies_.size(); ++next_) {
-      Signal& signal = *dependencies_[next_];
-      const int64_t value = signal.load<std::memory_order_acquire>();
-      if (value == 0) continue;
-      if (value < 0) {
-        complete(HSA_STATUS_ERROR);
-        return HSA_STATUS_SUCCESS;
-      }
-      engine_.enlist(*this);
-      return engine_.dependencies_.watch(signal, HSA_SIGNAL_CONDITION_LT, 1, on_dependency, this);
-    }
-    start();
-    return HSA_STATUS_SUCCESS;
-  }
-
  private:
-  friend class CopyEngine;
-
-  static bool on_dependency(hsa_signal_value_t value, void* argument) {
-    Job& job = *static_cast<Job*>(argument);
-    if (value == 0) {
-      ++job.next_;
-      if (job.advance() != HSA_STATUS_SUCCESS) job.complete(HSA_STATUS_ERROR);
-    } else {
-      job.complete(HSA_STATUS_ERROR);
-    }
-    return false;
-  }
-
-  void start() noexcept {
-    engine_.delist(*this);
-    if (device_ != nullptr && reader_ == nullptr) {
+  void ready(Status status) noexcept override {
+    if (status != HSA_STATUS_SUCCESS) return complete(status);
+    DeviceCopier* const device = route_.device;
+    if (Signal* const completion = completion_.signal();
+        completion != nullptr && device != nullptr && route_.reader == nullptr) {
       // All dependencies are satisfied, so the device can copy.
-      if (profiled_) completion_.abi.reserved2 = reinterpret_cast<uint64_t>(device_);
-      const auto taken = device_->submit({box_, {}, &completion_, engines_, profiled_, {}});
+      if (profiled_) completion->set_clock_owner(device);
+      const auto taken = device->submit({box_, {}, completion, engines_, profiled_, {}});
       if (!taken) return complete(taken.error());
       if (*taken) {
         delete this;
         return;
       }
     }
-    const bool small = device_ == nullptr && box_.width * box_.rows() <= kInlineBytes;
+    const bool small = device == nullptr && box_.width * box_.rows() <= kInlineBytes;
     if (!small && engine_.threads_.submit(*this)) return;
     for (uint32_t i = 0; i < pieces_; ++i) run(i);
     finish();
@@ -184,14 +153,12 @@ class CopyEngine::Job final : public CopyTask {
       uint64_t none = 0;
       start_ns_.compare_exchange_strong(none, system_time_ns(), std::memory_order_relaxed);
     }
-    if (device_ == nullptr) {
+    if (route_.device == nullptr) {
       copy_piece(box_, index, pieces_);
-    } else if (reader_ != nullptr) {
-      status_ = engine_.copy_through_host(*device_, box_.destination.start, *reader_, box_.source.start,
-                                          box_.width);
+    } else if (box_.rows() == 1) {
+      status_ = copy_by_devices(route_, box_.destination.start, box_.source.start, box_.width);
     } else {
-      status_ = box_.rows() == 1 ? device_->copy(box_.destination.start, box_.source.start, box_.width)
-                                 : device_->copy_box(box_);
+      status_ = route_.device->copy_box(box_);
     }
   } catch (const std::bad_alloc&) {
     status_ = HSA_STATUS_ERROR_OUT_OF_RESOURCES;
@@ -200,70 +167,32 @@ class CopyEngine::Job final : public CopyTask {
   void finish() noexcept override { complete(status_); }
 
   void complete(Status status) noexcept {
-    engine_.delist(*this);
-    // A signal that was destroyed during the copy may have been recycled.
-    if (completion_.generation.load(std::memory_order_relaxed) == generation_) {
-      if (status == HSA_STATUS_SUCCESS) {
-        if (profiled_) stamp(completion_, start_ns_.load(std::memory_order_relaxed), system_time_ns());
-        completion_.subtract<std::memory_order_release>(1);
-      } else {
-        log_message(LogLevel::kInfo, LogTopic::kMemory,
-                    "asynchronous copy: it or a copy that it depends on failed with status {:#x}",
-                    static_cast<unsigned>(status));
-        completion_.store<std::memory_order_release>(-static_cast<int64_t>(status));
-      }
+    if (status != HSA_STATUS_SUCCESS) {
+      log_message(LogLevel::kInfo, LogTopic::kMemory,
+                  "asynchronous copy: it or a copy that it depends on failed with status {:#x}",
+                  static_cast<unsigned>(status));
+    } else if (Signal* const completion = completion_.signal(); completion != nullptr && profiled_) {
+      stamp(*completion, start_ns_.load(std::memory_order_relaxed), system_time_ns());
     }
+    completion_.complete(status);
     delete this;
   }
 
   CopyEngine& engine_;
   const Box box_;
   const uint32_t pieces_;
-  DeviceCopier* const device_;
-  DeviceCopier* const reader_;
+  const Route route_;
   const uint32_t engines_;
-  Signal& completion_;
-  const uint32_t generation_;
-  const std::vector<Signal*> dependencies_;
-  size_t next_ = 0;  // earlier dependencies have been 0
+  const Completion completion_;
   const bool profiled_;
   Status status_ = HSA_STATUS_SUCCESS;
   std::atomic<uint64_t> start_ns_{0};
-
-  // Links of the engine's list of waiting jobs, under its lock.
-  Job* previous_waiting_ = nullptr;
-  Job* next_waiting_ = nullptr;
-  bool waiting_ = false;
 };
 
 CopyEngine::CopyEngine(const AgentDirectory& agents, const PointerMap& memory)
     : agents_(agents), memory_(memory), threads_(thread_count()) {}
 
-CopyEngine::~CopyEngine() {
-  dependencies_.stop();
-  while (Job* job = jobs_) {
-    delist(*job);
-    delete job;
-  }
-}
-
-void CopyEngine::enlist(Job& job) noexcept {
-  if (job.waiting_) return;
-  const MutexLock lock(jobs_mutex_);
-  job.waiting_ = true;
-  job.next_waiting_ = jobs_;
-  if (jobs_ != nullptr) jobs_->previous_waiting_ = &job;
-  jobs_ = &job;
-}
-
-void CopyEngine::delist(Job& job) noexcept {
-  if (!job.waiting_) return;
-  const MutexLock lock(jobs_mutex_);
-  job.waiting_ = false;
-  (job.previous_waiting_ == nullptr ? jobs_ : job.previous_waiting_->next_waiting_) = job.next_waiting_;
-  if (job.next_waiting_ != nullptr) job.next_waiting_->previous_waiting_ = job.previous_waiting_;
-  job.previous_waiting_ = job.next_waiting_ = nullptr;
-}
+CopyEngine::~CopyEngine() = default;
 
 void CopyEngine::add_device(hsa_agent_t agent, std::unique_ptr<DeviceCopier> copier) {
   devices_.push_back({agent, std::move(copier)});
@@ -285,66 +214,70 @@ bool CopyEngine::may_be_reached(hsa_agent_t agent, const void* ptr, size_t size,
   return memory_.reach(agent, ptr, std::min(size, known)).has_value();
 }
 
-/// Selects the copier of a row, and checks that the row may be copied.
-inline Result<CopyEngine::Route> CopyEngine::route(const void* dst, hsa_agent_t dst_agent, const void* src,
-                                                   hsa_agent_t src_agent, size_t size) const {
-  const Placement to = memory_.locate(dst, size);
-  const Placement from = memory_.locate(src, size);
-  if (!is_agent(dst_agent, to.owner) || !is_agent(src_agent, from.owner)) {
+/// Looks up both sides of a copy, which must be within allocations.
+[[gnu::always_inline]] inline Status CopyEngine::locate(const Side& destination, const Side& source,
+                                                        Placement& to, Placement& from) const {
+  to = memory_.locate(destination.start, destination.size);
+  from = memory_.locate(source.start, source.size);
+  const Status status = check_bounds(destination.start, destination.size, to);
+  return status == HSA_STATUS_SUCCESS ? check_bounds(source.start, source.size, from) : status;
+}
+
+/// Selects the agent that copies. Null agents are the owners of the memory. Fails with `refusal` if no agent
+/// can access both sides.
+inline Result<CopyEngine::Route> CopyEngine::route(Side destination, Side source, Status refusal) const {
+  Placement to, from;
+  const Status status = locate(destination, source, to, from);
+  if (!is_agent(destination.agent, to.owner) || !is_agent(source.agent, from.owner))
     return error(HSA_STATUS_ERROR_INVALID_AGENT);
-  }
-  Status status = check_bounds(dst, size, to);
-  if (status == HSA_STATUS_SUCCESS) status = check_bounds(src, size, from);
   if (status != HSA_STATUS_SUCCESS) return error(status);
 
-  if (dst_agent.handle == 0) dst_agent = to.owner;
-  if (src_agent.handle == 0) src_agent = from.owner;
+  if (destination.agent.handle == 0) destination.agent = to.owner;
+  if (source.agent.handle == 0) source.agent = from.owner;
   // Of two devices, one or none may have access to the other's memory.
   DeviceCopier* const reader = from.in_host ? nullptr : device_of(from.owner);
   DeviceCopier* const writer = to.in_host ? nullptr : device_of(to.owner);
   const bool peers = reader != nullptr && writer != nullptr && reader != writer;
-  const auto copier = [&](hsa_agent_t agent) -> DeviceCopier* {
+  Route way;
+  const auto select = [&](hsa_agent_t agent) {
     DeviceCopier* const device = agent.handle == from.owner.handle ? reader
                                  : agent.handle == to.owner.handle ? writer
                                                                    : device_of(agent);
-    return !peers || (memory_.reach(agent, dst, size) && memory_.reach(agent, src, size)) ? device : nullptr;
+    if (device == nullptr) return false;
+    if (peers && !(memory_.reach(agent, destination.start, destination.size) &&
+                   memory_.reach(agent, source.start, source.size))) {
+      return false;
+    }
+    way.device = device;
+    way.agent = agent;
+    return true;
   };
-  DeviceCopier* device = copier(src_agent);
-  if (device == nullptr) device = copier(dst_agent);
-  if (device == nullptr) device = copier(from.owner);
-  if (device == nullptr) device = copier(to.owner);
-  if (device != nullptr) {
+  if (select(source.agent) || select(destination.agent) || select(from.owner) || select(to.owner)) {
     const auto direct = [](const Placement& side) { return side.type == HSA_EXT_POINTER_TYPE_HSA; };
-    return Route{device, {true, from.in_host, to.in_host, direct(from) && direct(to)}};
+    way.sides = {true, from.in_host, to.in_host, direct(from) && direct(to)};
+    return way;
   }
-  if (peers) return Route{.device = writer, .reader = reader};
-  if (to.host_writes && from.host_reads)
-    return Route{.destination_to_host = to.to_host, .source_to_host = from.to_host};
-  return fail(HSA_STATUS_ERROR_INVALID_AGENT, "copy from {} to {}: no agent can access both", src, dst);
+  if (peers) {
+    way.device = writer;
+    way.reader = reader;
+    return way;
+  }
+  if (to.host_writes && from.host_reads) {
+    way.destination_to_host = to.to_host;
+    way.source_to_host = from.to_host;
+    return way;
+  }
+  return fail(refusal, "copy from {} to {}: no agent can access both", source.start, destination.start);
 }
 
 Status CopyEngine::memory_copy(void* dst, const void* src, size_t size) {
   if (dst == nullptr || src == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   if (size == 0) return HSA_STATUS_SUCCESS;
-  const Placement to = memory_.locate(dst, size);
-  const Placement from = memory_.locate(src, size);
-  Status status = check_bounds(dst, size, to);
-  if (status == HSA_STATUS_SUCCESS) status = check_bounds(src, size, from);
-  if (status != HSA_STATUS_SUCCESS) return status;
-
-  DeviceCopier* to_device = device_of(to.owner);
-  DeviceCopier* from_device = device_of(from.owner);
-  if (to_device != nullptr && from_device != nullptr && to_device != from_device) {
-    return copy_through_host(*to_device, dst, *from_device, src, size);
-  }
-  if (DeviceCopier* device = from_device != nullptr ? from_device : to_device)
-    return device->copy(dst, src, size);
-  if (!to.host_writes || !from.host_reads) {
-    return fail(HSA_STATUS_ERROR_INVALID_ALLOCATION, "copy from {} to {}: no agent can copy between them",
-                src, dst);
-  }
-  dst = static_cast<unsigned char*>(dst) + to.to_host;
-  src = static_cast<const unsigned char*>(src) + from.to_host;
+  const auto way = route({dst, size, {}}, {src, size, {}}, HSA_STATUS_ERROR_INVALID_ALLOCATION);
+  if (!way) return way.error();
+  if (way->device != nullptr) return copy_by_devices(*way, dst, src, size);
+  dst = static_cast<unsigned char*>(dst) + way->destination_to_host;
+  src = static_cast<const unsigned char*>(src) + way->source_to_host;
   if (size < kShareBytes) {
     copy_bytes(dst, src, size);
   } else {
@@ -363,30 +296,27 @@ Status CopyEngine::memory_copy_box(const Box& box) {
   };
   if (dense(box.destination) && dense(box.source))
     return memory_copy(box.destination.start, box.source.start, box.width * box.rows());
-  const Placement to = memory_.locate(box.destination.start, box.destination.extent);
-  const Placement from = memory_.locate(box.source.start, box.source.extent);
-  Status status = check_bounds(box.destination.start, box.destination.extent, to);
-  if (status == HSA_STATUS_SUCCESS) status = check_bounds(box.source.start, box.source.extent, from);
-  if (status != HSA_STATUS_SUCCESS) return status;
-
-  const bool from_device = device_of(from.owner) != nullptr;
-  const hsa_agent_t agent = from_device ? from.owner : to.owner;
-  if (DeviceCopier* device = device_of(agent)) {
-    // Keeps the memory locked during the copy: another thread may unlock it.
-    const auto written = memory_.reach(agent, box.destination.start, box.destination.extent);
-    const auto read = memory_.reach(agent, box.source.start, box.source.extent);
-    if (written && read) return device->copy_box(box);
-  } else if (to.host_writes && from.host_reads) {
+  const Side destination{box.destination.start, box.destination.extent, {}};
+  const Side source{box.source.start, box.source.extent, {}};
+  const auto way = route(destination, source, HSA_STATUS_ERROR_INVALID_ALLOCATION);
+  if (!way) return way.error();
+  if (way->device == nullptr) {
     Box of_host = box;
-    of_host.destination.start += to.to_host;
-    of_host.source.start += from.to_host;
+    of_host.destination.start += way->destination_to_host;
+    of_host.source.start += way->source_to_host;
     copy_rows(of_host, 0, box.rows());
     return HSA_STATUS_SUCCESS;
+  }
+  if (way->reader == nullptr) {
+    // Keeps the memory locked during the copy: another thread may unlock it.
+    const auto written = memory_.reach(way->agent, destination.start, destination.size);
+    const auto read = memory_.reach(way->agent, source.start, source.size);
+    if (written && read) return way->device->copy_box(box);
   }
   // Memory that the device cannot access, or two devices: each row is routed separately.
   for (size_t layer = 0; layer < box.depth; ++layer) {
     for (size_t row = 0; row < box.height; ++row) {
-      status =
+      const Status status =
           memory_copy(box.destination.start + layer * box.destination.slice + row * box.destination.pitch,
                       box.source.start + layer * box.source.slice + row * box.source.pitch, box.width);
       if (status != HSA_STATUS_SUCCESS) return status;
@@ -395,15 +325,16 @@ Status CopyEngine::memory_copy_box(const Box& box) {
   return HSA_STATUS_SUCCESS;
 }
 
-/// Copies between devices without access to each other's memory.
-Status CopyEngine::copy_through_host(DeviceCopier& to, void* dst, DeviceCopier& from, const void* src,
-                                     size_t size) {
+/// Copies a row by the route's device, or through the host between devices without access to each other's
+/// memory.
+Status CopyEngine::copy_by_devices(const Route& route, void* dst, const void* src, size_t size) {
+  if (route.reader == nullptr) return route.device->copy(dst, src, size);
   std::vector<unsigned char> bounce(std::min(size, kBounceBytes));
   for (size_t at = 0; at < size; at += bounce.size()) {
     const size_t part = std::min(bounce.size(), size - at);
-    Status status = from.copy(bounce.data(), static_cast<const unsigned char*>(src) + at, part);
+    Status status = route.reader->copy(bounce.data(), static_cast<const unsigned char*>(src) + at, part);
     if (status == HSA_STATUS_SUCCESS)
-      status = to.copy(static_cast<unsigned char*>(dst) + at, bounce.data(), part);
+      status = route.device->copy(static_cast<unsigned char*>(dst) + at, bounce.data(), part);
     if (status != HSA_STATUS_SUCCESS) return status;
   }
   return HSA_STATUS_SUCCESS;
@@ -436,18 +367,14 @@ inline bool CopyEngine::is_agent(hsa_agent_t agent, hsa_agent_t owner) const noe
 /// Looks up the signals of an asynchronous copy without accessing their values.
 inline Status CopyEngine::find(Signals& signals) {
   if (signals.count > 0 && signals.dependencies == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
-  const auto live = [](hsa_signal_t handle) {
-    Signal* signal = Signal::from_handle(handle);
-    return signal != nullptr && signal->kind() == AMD_SIGNAL_KIND_USER ? signal : nullptr;
-  };
   for (uint32_t i = 0; i < signals.count; ++i) {
-    Signal* signal = live(signals.dependencies[i]);
+    Signal* signal = find_user_signal(signals.dependencies[i]);
     if (signal == nullptr)
       return fail(HSA_STATUS_ERROR_INVALID_SIGNAL, "dependency signal {}: invalid handle {:#x}", i,
                   signals.dependencies[i].handle);
     signals.ready = signals.ready && signal->load<std::memory_order_acquire>() == 0;
   }
-  signals.completion = live(signals.handle);
+  signals.completion = find_user_signal(signals.handle);
   if (signals.completion == nullptr)
     return fail(HSA_STATUS_ERROR_INVALID_SIGNAL, "completion signal {:#x}: invalid handle",
                 signals.handle.handle);
@@ -478,7 +405,7 @@ Status CopyEngine::memory_async_copy(void* dst, hsa_agent_t dst_agent, const voi
     if (!is_agent(dst_agent, {}) || !is_agent(src_agent, {})) return HSA_STATUS_ERROR_INVALID_AGENT;
     return find(signals);
   }
-  const auto way = route(dst, dst_agent, src, src_agent, size);
+  const auto way = route({dst, size, dst_agent}, {src, size, src_agent}, HSA_STATUS_ERROR_INVALID_AGENT);
   if (!way) return way.error();
   return submit_row(dst, src, size, *way, 0, signals);
 }
@@ -489,7 +416,7 @@ Status CopyEngine::memory_async_copy_on_engine(void* dst, hsa_agent_t dst_agent,
                                                hsa_signal_t completion_signal,
                                                hsa_amd_sdma_engine_id_t engine_id, bool force_copy_on_sdma) {
   if (dst == nullptr || src == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
-  const auto way = route(dst, dst_agent, src, src_agent, size);
+  const auto way = route({dst, size, dst_agent}, {src, size, src_agent}, HSA_STATUS_ERROR_INVALID_AGENT);
   if (!way) return way.error();
   const auto engine = static_cast<uint32_t>(engine_id);
   const uint32_t all = way->device == nullptr ? 0 : way->device->engines(dst_agent, src_agent).all;
@@ -528,10 +455,9 @@ Status CopyEngine::memory_async_copy_rect(const hsa_pitched_ptr_t* dst, const hs
   if (!box) return box.error();
   Route way{.device = device};
   if (!box->empty()) {
-    const Placement to = memory_.locate(box->destination.start, box->destination.extent);
-    const Placement from = memory_.locate(box->source.start, box->source.extent);
-    Status status = check_bounds(box->destination.start, box->destination.extent, to);
-    if (status == HSA_STATUS_SUCCESS) status = check_bounds(box->source.start, box->source.extent, from);
+    Placement to, from;
+    const Status status = locate({box->destination.start, box->destination.extent, copy_agent},
+                                 {box->source.start, box->source.extent, copy_agent}, to, from);
     if (status != HSA_STATUS_SUCCESS) return status;
     const auto reaches = [&](const BoxSide& side, const Placement& placement) {
       return may_be_reached(copy_agent, side.start, side.extent, placement);
@@ -574,22 +500,14 @@ Status CopyEngine::submit(Box box, const Route& route, uint32_t engines, const S
       dependencies.push_back(&Signal::of_live(signals.dependencies[i]));
   }
   if (device != nullptr && route.reader == nullptr) {
-    // The device whose clock the times use: a signal has no other field for it.
-    if (profiled) signals.completion->abi.reserved2 = reinterpret_cast<uint64_t>(device);
+    if (profiled) signals.completion->set_clock_owner(device);
     const auto taken =
         device->submit({box, dependencies, signals.completion, engines, profiled, route.sides});
     if (!taken) return taken.error();
     if (*taken) return HSA_STATUS_SUCCESS;
   }
-  auto job = std::make_unique<Job>(*this, box, route, engines, *signals.completion, profiled,
-                                   std::move(dependencies));
-  const Status status = job->advance();
-  if (status == HSA_STATUS_SUCCESS) {
-    static_cast<void>(job.release());
-  } else {
-    delist(*job);
-  }
-  return status;
+  return pending_.start(std::make_unique<Job>(*this, box, route, engines, *signals.completion, profiled,
+                                              std::move(dependencies)));
 }
 
 /// Returns the copier for a pair of agents, at least one of which must be a device. Null if it has no copy
@@ -630,17 +548,18 @@ Status CopyEngine::profiling_async_copy_enable(bool enable) {
 Status CopyEngine::profiling_get_async_copy_time(hsa_signal_t signal,
                                                  hsa_amd_profiling_async_copy_time_t* time) {
   if (time == nullptr) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
-  const Signal* completed = Signal::from_handle(signal);
-  if (completed == nullptr || completed->kind() != AMD_SIGNAL_KIND_USER) {
-    return fail(HSA_STATUS_ERROR_INVALID_SIGNAL, "signal {:#x}: {}", signal.handle,
-                completed == nullptr ? "invalid handle" : "is a doorbell, which has no copy times");
+  const Signal* const completed = find_user_signal(signal);
+  if (completed == nullptr) {
+    return fail(
+        HSA_STATUS_ERROR_INVALID_SIGNAL, "signal {:#x}: {}", signal.handle,
+        Signal::from_handle(signal) == nullptr ? "invalid handle" : "is a doorbell, which has no copy times");
   }
   if (completed->copy_end_ts == 0) {
     return fail(HSA_STATUS_ERROR, "signal {:#x}: no profiled copy has completed with it", signal.handle);
   }
   *time = {completed->copy_start_ts, completed->copy_end_ts};
   for (const auto& [agent, device] : devices_) {
-    if (reinterpret_cast<uint64_t>(device.get()) != completed->abi.reserved2) continue;
+    if (device.get() != completed->clock_owner()) continue;
     *time = {device->to_system_time(time->start), device->to_system_time(time->end)};
   }
   return HSA_STATUS_SUCCESS;

@@ -27,13 +27,12 @@
 #include <memory>
 #include <vector>
 
-#include "api/support/mutex.hpp"
 #include "core/base/status.hpp"
 #include "core/copy/box.hpp"
 #include "core/copy/copy_threads.hpp"
 #include "core/copy/device_copier.hpp"
 #include "core/memory/pointer_map.hpp"
-#include "core/signal/async_dispatcher.hpp"
+#include "core/signal/pending_operations.hpp"
 #include "core/topology/agent_directory.hpp"
 
 namespace rigel {
@@ -79,16 +78,22 @@ class CopyEngine {
 
   bool is_agent(hsa_agent_t agent, hsa_agent_t owner) const noexcept;
   DeviceCopier* device_of(hsa_agent_t agent) const noexcept;
+  struct Side {
+    const void* start;
+    size_t size;        ///< in bytes
+    hsa_agent_t agent;  ///< 0: the owner of the memory
+  };
   struct Route {
     DeviceCopier* device = nullptr;  ///< null: the host
+    hsa_agent_t agent{};             ///< of `device`, if it can access both sides
     CopySides sides{};
     /// If set, copies to the host, and `device` copies from there, because neither can access both sides. One
     /// row.
     DeviceCopier* reader = nullptr;
     ptrdiff_t destination_to_host = 0, source_to_host = 0;  ///< as in Placement
   };
-  Result<Route> route(const void* dst, hsa_agent_t dst_agent, const void* src, hsa_agent_t src_agent,
-                      size_t size) const;
+  Status locate(const Side& destination, const Side& source, Placement& to, Placement& from) const;
+  Result<Route> route(Side destination, Side source, Status refusal) const;
   Result<DeviceCopier*> copier_between(hsa_agent_t dst_agent, hsa_agent_t src_agent) const;
   bool may_be_reached(hsa_agent_t agent, const void* ptr, size_t size, const Placement& placement) const;
 
@@ -104,10 +109,7 @@ class CopyEngine {
   Status submit_row(void* dst, const void* src, size_t size, const Route& route, uint32_t engines,
                     Signals& signals);
   Status submit(Box box, const Route& route, uint32_t engines, const Signals& signals);
-  Status copy_through_host(DeviceCopier& to, void* dst, DeviceCopier& from, const void* src, size_t size);
-
-  void enlist(Job& job) noexcept;
-  void delist(Job& job) noexcept;
+  static Status copy_by_devices(const Route& route, void* dst, const void* src, size_t size);
 
   const AgentDirectory& agents_;
   const PointerMap& memory_;
@@ -118,12 +120,9 @@ class CopyEngine {
   std::vector<Device> devices_;  // constant after the start
   std::atomic<bool> profiling_{false};
 
-  Mutex jobs_mutex_;
-  Job* jobs_ RIGEL_GUARDED_BY(jobs_mutex_) = nullptr;  // waiting jobs; the lock also guards their links
-
-  // In this order: the dispatcher's last handlers submit to the threads.
+  // In this order: the last operations that become ready submit to the threads.
   CopyThreads threads_;
-  AsyncDispatcher dependencies_;
+  PendingOperations pending_;
 };
 
 }  // namespace rigel

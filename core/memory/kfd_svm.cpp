@@ -231,82 +231,42 @@ Status KfdSvm::attributes_get(void* ptr, size_t size, hsa_amd_svm_attribute_pair
 // Prefetching --------------------------------------------------------------------------------------------
 
 // A prefetch that runs or waits for signals. Deletes itself.
-class KfdSvm::Prefetch {
+class KfdSvm::Prefetch final : public PendingOperation {
  public:
   Prefetch(KfdSvm& svm, const Pages& pages, uint32_t location, std::vector<Signal*> dependencies,
            Signal* completion)
-      : svm_(svm),
+      : PendingOperation(std::move(dependencies)),
+        svm_(svm),
         pages_(pages),
         location_(location),
-        dependencies_(std::move(dependencies)),
-        completion_(completion),
-        generation_(completion == nullptr ? 0 : completion->generation.load(std::memory_order_relaxed)) {}
-
-  /// Continues with dependencies that have not been 0 yet, and then calls the driver. Runs on the dispatcher.
-  void advance() noexcept {
-    for (; next_ < dependencies_.size(); ++next_) {
-      Signal& signal = *dependencies_[next_];
-      const int64_t value = signal.load<std::memory_order_acquire>();
-      if (value == 0) continue;
-      if (value < 0) return end(HSA_STATUS_ERROR);
-      const Status status = svm_.dispatcher_.watch(signal, HSA_SIGNAL_CONDITION_LT, 1, on_dependency, this);
-      if (status != HSA_STATUS_SUCCESS) end(status);
-      return;
-    }
-    const kfd_svm_attribute where{KFD_SVM_ATTR_PREFETCH_LOC, location_};
-    Status status = HSA_STATUS_ERROR_OUT_OF_RESOURCES;
-    try {
-      status = svm_.gpus_.kfd().svm_set(pages_.start, pages_.size, {&where, 1});
-    } catch (const std::bad_alloc&) {  // the status reports it
-    }
-    end(status);
-  }
+        completion_(completion) {}
 
  private:
-  static bool on_dependency(hsa_signal_value_t value, void* self) {
-    auto* const prefetch = static_cast<Prefetch*>(self);
-    if (value != 0) {
-      prefetch->end(HSA_STATUS_ERROR);
-    } else {
-      ++prefetch->next_;
-      prefetch->advance();
-    }
-    return false;
-  }
-
-  void end(Status status) noexcept {
-    if (completion_ != nullptr && completion_->generation.load(std::memory_order_relaxed) == generation_) {
-      if (status == HSA_STATUS_SUCCESS) {
-        completion_->subtract<std::memory_order_release>(1);
-      } else {
-        completion_->store<std::memory_order_release>(-static_cast<int64_t>(status));
-      }
-    }
+  void ready(Status status) noexcept override {
+    if (status == HSA_STATUS_SUCCESS) status = prefetch();
     if (status != HSA_STATUS_SUCCESS) {
       log_message(LogLevel::kInfo, LogTopic::kMemory,
                   "SVM prefetch: it or an operation that it depends on failed with status {:#x}",
                   static_cast<unsigned>(status));
     }
-    {
-      const MutexLock lock(svm_.mutex_);
-      svm_.prefetches_.erase(this);
-    }
+    completion_.complete(status);
     delete this;
+  }
+
+  Status prefetch() const noexcept try {
+    const kfd_svm_attribute where{KFD_SVM_ATTR_PREFETCH_LOC, location_};
+    return svm_.gpus_.kfd().svm_set(pages_.start, pages_.size, {&where, 1});
+  } catch (const std::bad_alloc&) {
+    return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
   }
 
   KfdSvm& svm_;
   const Pages pages_;
   const uint32_t location_;
-  const std::vector<Signal*> dependencies_;
-  Signal* const completion_;
-  const uint32_t generation_;
-  size_t next_ = 0;  // earlier dependencies have been 0
+  const Completion completion_;
 };
 
-KfdSvm::~KfdSvm() {
-  dispatcher_.stop();
-  for (Prefetch* prefetch : prefetches_) delete prefetch;
-}
+KfdSvm::~KfdSvm() = default;
 
 Status KfdSvm::prefetch_async(void* ptr, size_t size, hsa_agent_t agent, uint32_t num_dep_signals,
                               const hsa_signal_t* dep_signals, hsa_signal_t completion_signal) {
@@ -314,36 +274,20 @@ Status KfdSvm::prefetch_async(void* ptr, size_t size, hsa_agent_t agent, uint32_
   if (!pages || (num_dep_signals != 0 && dep_signals == nullptr)) return HSA_STATUS_ERROR_INVALID_ARGUMENT;
   const auto location = agent.handle == 0 ? error(HSA_STATUS_ERROR_INVALID_AGENT) : location_of(agent.handle);
   if (!location) return location.error();
-  const auto live = [](hsa_signal_t handle) {
-    Signal* signal = Signal::from_handle(handle);
-    return signal != nullptr && signal->kind() == AMD_SIGNAL_KIND_USER ? signal : nullptr;
-  };
   std::vector<Signal*> dependencies;
   for (uint32_t i = 0; i < num_dep_signals; ++i) {
-    dependencies.push_back(live(dep_signals[i]));
+    dependencies.push_back(find_user_signal(dep_signals[i]));
     if (dependencies.back() == nullptr) {
       return fail(HSA_STATUS_ERROR_INVALID_SIGNAL, "dependency signal {} of a prefetch: invalid handle", i);
     }
   }
-  Signal* const completion = completion_signal.handle == 0 ? nullptr : live(completion_signal);
+  Signal* const completion = completion_signal.handle == 0 ? nullptr : find_user_signal(completion_signal);
   if (completion == nullptr && completion_signal.handle != 0) {
     return fail(HSA_STATUS_ERROR_INVALID_SIGNAL, "completion signal {:#x} of a prefetch: invalid handle",
                 completion_signal.handle);
   }
-  auto prefetch = std::make_unique<Prefetch>(*this, *pages, *location, std::move(dependencies), completion);
-  {
-    const MutexLock lock(mutex_);
-    prefetches_.insert(prefetch.get());
-  }
-  const auto run = [](void* self) { static_cast<Prefetch*>(self)->advance(); };
-  const Status status = dispatcher_.post(run, prefetch.get());
-  if (status == HSA_STATUS_SUCCESS) {
-    static_cast<void>(prefetch.release());
-  } else {
-    const MutexLock lock(mutex_);
-    prefetches_.erase(prefetch.get());
-  }
-  return status;
+  return pending_.post(
+      std::make_unique<Prefetch>(*this, *pages, *location, std::move(dependencies), completion));
 }
 
 }  // namespace rigel

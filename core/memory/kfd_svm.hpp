@@ -14,12 +14,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <unordered_set>
 
-#include "api/support/mutex.hpp"
 #include "core/base/status.hpp"
 #include "core/memory/kfd_memory.hpp"
-#include "core/signal/async_dispatcher.hpp"
+#include "core/signal/pending_operations.hpp"
 #include "core/topology/agent_directory.hpp"
 
 namespace rigel {
@@ -52,9 +50,7 @@ class KfdSvm {
   const AgentDirectory& agents_;
   bool complete_ = false;
 
-  Mutex mutex_;
-  std::unordered_set<Prefetch*> prefetches_ RIGEL_GUARDED_BY(mutex_);
-  AsyncDispatcher dispatcher_;
+  PendingOperations pending_;
 };
 
 }  // namespace rigel

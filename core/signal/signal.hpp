@@ -178,6 +178,11 @@ class alignas(128) Signal {
     return value().load(kOrder);
   }
 
+  /// The device whose clock the copy times use, or null for the system's. It is in a reserved field, because a
+  /// signal has no other. Compared only, never dereferenced.
+  const void* clock_owner() const noexcept { return reinterpret_cast<const void*>(abi.reserved2); }
+  void set_clock_owner(const void* owner) noexcept { abi.reserved2 = reinterpret_cast<uint64_t>(owner); }
+
   /// Makes `function` the doorbell's call. The handle must not be visible to other threads yet.
   void call_doorbell(void (*function)(void* context, uint64_t value), void* context) noexcept;
 

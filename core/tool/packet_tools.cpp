@@ -175,7 +175,7 @@ void tell(TrackedOperation& work, hsa_signal_value_t value) {
     if (work.agent == nullptr) {
       theirs->copy_start_ts = own.copy_start_ts;
       theirs->copy_end_ts = own.copy_end_ts;
-      theirs->abi.reserved2 = own.abi.reserved2;
+      theirs->set_clock_owner(own.clock_owner());
       // A failed copy stores a negative value; a complete one decrements.
       if (value < 0) {
         theirs->store<std::memory_order_release>(value);
