@@ -13,13 +13,12 @@
 #include "core/base/environment.hpp"
 #include "core/base/fence.hpp"
 #include "core/base/log.hpp"
-#include "core/executable/fork.hpp"
 #include "core/runtime/agent_copier.hpp"
 #include "core/runtime/caller_quirks.hpp"
+#include "core/runtime/fork_registry.hpp"
 #include "core/runtime/memory_copier.hpp"
 #include "core/signal/handler_thread.hpp"
 #include "core/signal/shared_signals.hpp"
-#include "core/signal/signal_pool.hpp"
 #include "core/tool/packet_tools.hpp"
 #include "loader/module/loaded_tool.hpp"
 
@@ -54,22 +53,17 @@ Process& process() {
   return the_process;
 }
 
-// Locks that other threads may hold during a fork, and that the child would inherit locked.
-void before_fork() RIGEL_ACQUIRE(process().mutex, debug_list_mutex(), loaded_files_mutex()) {
+void before_fork() RIGEL_ACQUIRE(process().mutex) {
   process().mutex.lock();
-  debug_list_mutex().lock();
-  loaded_files_mutex().lock();
-  shared_signals::before_fork();
+  fork_registry::before_fork();
 }
 
-void after_fork() RIGEL_RELEASE(process().mutex, debug_list_mutex(), loaded_files_mutex()) {
-  shared_signals::after_fork();
-  loaded_files_mutex().unlock();
-  debug_list_mutex().unlock();
+void after_fork() RIGEL_RELEASE(process().mutex) {
+  fork_registry::after_fork();
   process().mutex.unlock();
 }
 
-void after_fork_in_child() RIGEL_RELEASE(process().mutex, debug_list_mutex(), loaded_files_mutex()) {
+void after_fork_in_child() RIGEL_RELEASE(process().mutex) {
   Process& self = process();
   if (self.gate != nullptr) self.gate->abandon();
   // The parent's runtime is leaked: the threads that hold its locks do not exist in this process.
@@ -77,12 +71,7 @@ void after_fork_in_child() RIGEL_RELEASE(process().mutex, debug_list_mutex(), lo
   self.references = 0;
   self.change = Change::kNone;
   ++self.forks;
-  DeviceClock::reset_after_fork();
-  Kfd::reset_after_fork();
-  DeviceSignals::reset_after_fork();
-  shared_signals::reset_after_fork();
-  signal_pool::reset_after_fork();
-  reset_intercept_queues_after_fork();
+  fork_registry::reset_child();
   after_fork();
 }
 

@@ -2,6 +2,7 @@
 #include "core/runtime/runtime.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -11,6 +12,7 @@
 #include <system_error>
 #include <thread>
 
+#include "loader/module/loaded_backend.hpp"
 #include "loader/module/testing/manifests.hpp"
 
 namespace rigel {
@@ -49,6 +51,28 @@ TEST(Runtime, InitFailsIfGateThrows) {
   EXPECT_EQ(Gate::closed, 2);
   ::unsetenv("HSA_ADD_BACKEND_MANIFESTS");
   std::filesystem::remove_all(folder);
+}
+
+TEST(ForkRegistry, ChildHasNoLockedModules) {
+  static_cast<void>(Runtime::acquire(Gate::kGate));  // registers the handlers of fork()
+  std::atomic<bool> is_locked{false};
+  std::thread holder([&] {
+    const MutexLock lock(loaded_backends_mutex());
+    is_locked = true;
+    ::usleep(100000);  // the fork comes while the lock is held
+  });
+  while (!is_locked) std::this_thread::yield();
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::alarm(5);
+    const MutexLock lock(loaded_backends_mutex());
+    ::_exit(0);
+  }
+  int result = -1;
+  EXPECT_EQ(::waitpid(child, &result, 0), child);
+  EXPECT_EQ(result, 0);
+  holder.join();
+  static_cast<void>(Runtime::release());
 }
 
 }  // namespace

@@ -92,6 +92,10 @@ Cache& cache() {
 
 }  // namespace
 
+Mutex& loaded_backends_mutex() noexcept {
+  return cache().mutex;
+}
+
 Explained<LoadedBackend> read_backend_table(const hsabe_backend_t* table, std::string path) {
   const auto own = copy_sized(table, HSABE_END(hsabe_backend_t, extension_count), "the table");
   if (!own) return no(own.error());
