@@ -8,7 +8,7 @@
 #include "plugins/vgpu/exec/core.hpp"
 #include "plugins/vgpu/exec/wave.hpp"
 #include "plugins/vgpu/isa/target.hpp"
-#include "tools/vgpu-exec/memory_bus.hpp"
+#include "plugins/vgpu/runner/memory_bus.hpp"
 
 namespace rigel::vgpu::runner {
 

@@ -23,8 +23,8 @@
 #include "plugins/vgpu/exec/shader_cores.hpp"
 #include "plugins/vgpu/kfd/variables.hpp"
 #include "tools/vgpu-exec/instruction_tracer.hpp"
-#include "tools/vgpu-exec/load_kernel.hpp"
-#include "tools/vgpu-exec/make_dispatch.hpp"
+#include "plugins/vgpu/runner/load_kernel.hpp"
+#include "plugins/vgpu/runner/make_dispatch.hpp"
 
 namespace rigel::vgpu::runner {
 namespace {

@@ -15,7 +15,7 @@
 #include "plugins/vgpu/exec/shader_cores.hpp"
 #include "plugins/vgpu/reference/dispatch_run.hpp"
 #include "plugins/vgpu/reference/draw.hpp"
-#include "tools/vgpu-exec/make_dispatch.hpp"
+#include "plugins/vgpu/runner/make_dispatch.hpp"
 
 namespace rigel::vgpu::opencl_fuzz {
 namespace {

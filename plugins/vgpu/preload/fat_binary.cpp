@@ -4,10 +4,11 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
-#include <initializer_list>
 #include <set>
 
 #include <fmt/core.h>
+
+#include "plugins/vgpu/devices/gpu_target.hpp"
 
 namespace rigel::vgpu {
 namespace {
@@ -43,19 +44,6 @@ std::vector<std::string> bundle_targets(const std::byte* bundle) {
     if (!target.empty()) targets.emplace_back(target);
   }
   return targets;
-}
-
-bool fits(std::string_view target, std::string_view gfx) {
-  const std::string_view processor = target.substr(0, target.find(':'));
-  if (processor == gfx) return true;
-  // Families of LLVM's AMDGPU manual, "Generic processors".
-  const auto is_in_family = [&](std::string_view family, std::initializer_list<std::string_view> members) {
-    return processor == family && std::find(members.begin(), members.end(), gfx) != members.end();
-  };
-  return is_in_family("gfx9-generic", {"gfx900", "gfx902", "gfx904", "gfx906", "gfx909", "gfx90c"}) ||
-         is_in_family("gfx10-1-generic", {"gfx1010", "gfx1011", "gfx1012", "gfx1013"}) ||
-         is_in_family("gfx10-3-generic",
-                      {"gfx1030", "gfx1031", "gfx1032", "gfx1033", "gfx1034", "gfx1035", "gfx1036"});
 }
 
 std::string gfx_by_environment(std::string gfx, uint32_t node,

@@ -17,9 +17,6 @@ namespace rigel::vgpu {
 /// one.
 std::vector<std::string> bundle_targets(const std::byte* bundle);
 
-/// Whether code for `target` can run on `gfx`, for example "gfx906". Ignores XNACK and ECC.
-bool fits(std::string_view target, std::string_view gfx);
-
 /// Returns `gfx`, or the version in HSA_OVERRIDE_GFX_VERSION_<node> or HSA_OVERRIDE_GFX_VERSION, for example
 /// "10.3.0". Both runtimes read these. `variable` returns the value of a variable, or null.
 std::string gfx_by_environment(std::string gfx, uint32_t node,

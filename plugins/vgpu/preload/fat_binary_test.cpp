@@ -44,15 +44,6 @@ TEST(FatBinary, ListsTargetsOfBundle) {
               IsEmpty());
 }
 
-TEST(FatBinary, FitsProcessorAndFamily) {
-  EXPECT_TRUE(fits("gfx906:sramecc+:xnack-", "gfx906"));
-  EXPECT_FALSE(fits("gfx906", "gfx900"));
-  EXPECT_FALSE(fits("gfx90", "gfx906"));
-  EXPECT_TRUE(fits("gfx9-generic", "gfx90c"));
-  EXPECT_TRUE(fits("gfx10-3-generic:xnack-", "gfx1032"));
-  EXPECT_FALSE(fits("gfx10-1-generic", "gfx1030"));
-}
-
 TEST(FatBinary, ReportsGpusWithoutCode) {
   const std::vector<GpuName> gpus = {{"vega10", "gfx900"}, {"navi21", "gfx1030"}, {"vega10", "gfx900"}};
   EXPECT_EQ(missing_code("a", {"gfx900", "gfx1030"}, gpus), "");

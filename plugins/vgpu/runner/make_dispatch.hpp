@@ -3,7 +3,7 @@
 
 #include "plugins/vgpu/cp/dispatch.hpp"
 #include "plugins/vgpu/devices/machine.hpp"
-#include "tools/vgpu-exec/load_kernel.hpp"
+#include "plugins/vgpu/runner/load_kernel.hpp"
 
 namespace rigel::vgpu::runner {
 

@@ -1,9 +1,13 @@
-#include "tools/vgpu-exec/load_kernel.hpp"
+#include "plugins/vgpu/runner/load_kernel.hpp"
 
 #include <elf.h>
 
 #include <algorithm>
+#include <cstring>
+#include <map>
 #include <stdexcept>
+#include <string_view>
+#include <utility>
 
 #include <fmt/core.h>
 
@@ -20,7 +24,7 @@ constexpr uint32_t kRelocateAbsolute64 = 3, kRelocateRelative64 = 13;
 
 class Image {
  public:
-  explicit Image(const std::vector<char>& file) : file_(file) {
+  explicit Image(std::span<const char> file) : file_(file) {
     header_ = read<Elf64_Ehdr>(0);
     if (std::memcmp(header_.e_ident, ELFMAG, SELFMAG) != 0 || header_.e_machine != kMachineAmdGpu) {
       fail("not an ELF file for AMD GPUs");
@@ -43,7 +47,7 @@ class Image {
   const std::vector<Elf64_Phdr>& segments() const { return segments_; }
 
  private:
-  const std::vector<char>& file_;
+  std::span<const char> file_;
   Elf64_Ehdr header_;
   std::vector<Elf64_Phdr> segments_;
 };
@@ -141,9 +145,14 @@ void relocate(const Dynamic& dynamic, const Loaded& loaded) {
   }
 }
 
-// An object that was linked from several has one note for each.
-nlohmann::json read_kernels(const Image& image) {
+struct Metadata {
+  std::string target;
   nlohmann::json kernels = nlohmann::json::array();
+};
+
+// An object that was linked from several has one note for each.
+Metadata read_metadata(const Image& image) {
+  Metadata result;
   for (const Elf64_Phdr& s : image.segments()) {
     if (s.p_type != PT_NOTE) continue;
     for (uint64_t at = 0; at + sizeof(Elf64_Nhdr) <= s.p_filesz;) {
@@ -154,52 +163,82 @@ nlohmann::json read_kernels(const Image& image) {
           std::memcmp(image.bytes(name, 7), "AMDGPU", 7) == 0) {
         const char* const bytes = image.bytes(content, note.n_descsz);
         const auto metadata = nlohmann::json::from_msgpack(bytes, bytes + note.n_descsz);
-        const auto& of_note = metadata.at("amdhsa.kernels");
-        kernels.insert(kernels.end(), of_note.begin(), of_note.end());
+        const auto& kernels = metadata.at("amdhsa.kernels");
+        result.kernels.insert(result.kernels.end(), kernels.begin(), kernels.end());
+        result.target = metadata.value("amdhsa.target", "");
       }
       at = content + (note.n_descsz + 3) / 4 * 4 - s.p_offset;
     }
   }
-  if (kernels.empty()) fail("no kernels in the metadata; use code object version 3 or later");
-  return kernels;
+  constexpr std::string_view kTriple = "amdgcn-amd-amdhsa--";
+  if (result.target.starts_with(kTriple)) result.target.erase(0, kTriple.size());
+  if (result.kernels.empty()) fail("no kernels in the metadata; use code object version 3 or later");
+  return result;
+}
+
+Kernel kernel_of(const nlohmann::json& metadata) {
+  Kernel kernel;
+  kernel.name = metadata.at(".name");
+  kernel.kernarg_bytes = metadata.at(".kernarg_segment_size");
+  kernel.group_bytes = metadata.at(".group_segment_fixed_size");
+  kernel.private_bytes = metadata.at(".private_segment_fixed_size");
+  kernel.max_group_items = metadata.value(".max_flat_workgroup_size", 0u);
+  if (const auto size = metadata.find(".reqd_workgroup_size"); size != metadata.end())
+    kernel.required_group = size->get<std::array<uint32_t, 3>>();
+  for (const auto& argument : metadata.value(".args", nlohmann::json::array())) {
+    kernel.arguments.push_back(
+        {argument.at(".offset"), argument.at(".size"), argument.at(".value_kind").get<std::string>()});
+  }
+  return kernel;
 }
 
 }  // namespace
 
-Kernel load_kernel(const std::vector<char>& file, const std::string& name, MemoryBus& memory) {
+CodeObject load_code_object(std::span<const char> file, MemoryBus& memory) {
   const Image image(file);
-  const nlohmann::json kernels = read_kernels(image);
-  const nlohmann::json* found = nullptr;
-  std::string names;
-  for (const auto& kernel : kernels) {
-    const auto& its_name = kernel.at(".name").get_ref<const std::string&>();
-    names += " " + its_name;
-    if (its_name == name || (name.empty() && kernels.size() == 1)) found = &kernel;
-  }
-  if (found == nullptr) fail("no kernel \"" + name + "\"; there are:" + names);
-
+  const Metadata metadata = read_metadata(image);
   const Loaded loaded(image, memory);
   const Dynamic dynamic = read_dynamic(image, loaded);
   relocate(dynamic, loaded);
 
-  Kernel kernel;
-  kernel.kernarg_bytes = found->at(".kernarg_segment_size");
-  kernel.group_bytes = found->at(".group_segment_fixed_size");
-  kernel.private_bytes = found->at(".private_segment_fixed_size");
-  for (const auto& argument : found->value(".args", nlohmann::json::array())) {
-    kernel.arguments.push_back(
-        {argument.at(".offset"), argument.at(".size"), argument.at(".value_kind").get<std::string>()});
-  }
-  const auto& symbol_name = found->at(".symbol").get_ref<const std::string&>();
-  const auto symbols = loaded.read<uint32_t>(dynamic.hash + 4);
-  for (uint32_t i = 1; i < symbols; ++i) {
+  std::map<std::string, uint64_t> symbols;
+  const auto symbol_count = loaded.read<uint32_t>(dynamic.hash + 4);
+  for (uint32_t i = 1; i < symbol_count; ++i) {
     const auto symbol = loaded.read<Elf64_Sym>(dynamic.symbols + i * sizeof(Elf64_Sym));
-    if (loaded.text(dynamic.strings + symbol.st_name) == symbol_name) {
-      kernel.descriptor_va = loaded.va() + symbol.st_value;
-    }
+    symbols.insert_or_assign(loaded.text(dynamic.strings + symbol.st_name), symbol.st_value);
   }
-  if (kernel.descriptor_va == 0) fail("missing symbol " + symbol_name);
-  return kernel;
+  CodeObject object{metadata.target, {}};
+  for (const nlohmann::json& kernel : metadata.kernels) {
+    object.kernels.push_back(kernel_of(kernel));
+    const auto& symbol_name = kernel.at(".symbol").get_ref<const std::string&>();
+    const auto symbol = symbols.find(symbol_name);
+    if (symbol == symbols.end()) fail("missing symbol " + symbol_name);
+    object.kernels.back().descriptor_va = loaded.va() + symbol->second;
+  }
+  return object;
+}
+
+Kernel load_kernel(std::span<const char> file, const std::string& name, MemoryBus& memory) {
+  CodeObject object = load_code_object(file, memory);
+  std::string names;
+  for (Kernel& kernel : object.kernels) {
+    names += " " + kernel.name;
+    if (kernel.name == name || (name.empty() && object.kernels.size() == 1)) return std::move(kernel);
+  }
+  fail("no kernel \"" + name + "\"; there are:" + names);
+}
+
+std::vector<std::span<const char>> find_code_objects(std::span<const char> file) {
+  constexpr std::string_view kMagic(ELFMAG, SELFMAG);
+  const std::string_view text(file.data(), file.size());
+  std::vector<std::span<const char>> objects;
+  for (size_t at = text.find(kMagic); at != text.npos; at = text.find(kMagic, at + 1)) {
+    Elf64_Ehdr header;
+    if (text.size() - at < sizeof header) break;
+    std::memcpy(&header, text.data() + at, sizeof header);
+    if (header.e_machine == kMachineAmdGpu && header.e_type == ET_DYN) objects.push_back(file.subspan(at));
+  }
+  return objects;
 }
 
 }  // namespace rigel::vgpu::runner

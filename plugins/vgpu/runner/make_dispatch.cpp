@@ -1,4 +1,4 @@
-#include "tools/vgpu-exec/make_dispatch.hpp"
+#include "plugins/vgpu/runner/make_dispatch.hpp"
 
 #include <cstring>
 #include <stdexcept>

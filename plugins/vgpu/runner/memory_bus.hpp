@@ -5,6 +5,7 @@
 
 #include <sys/mman.h>
 
+#include <cerrno>
 #include <cstdio>
 #include <ctime>
 #include <memory>
@@ -51,8 +52,9 @@ class MemoryBus final : public DeviceBus {
   bool take_queue_error(uint32_t, QueueError) noexcept override { return true; }
   void queue_stopped(uint32_t, std::string_view) noexcept override {}
   void report(Severity severity, std::optional<uint32_t>, std::string_view problem) noexcept override {
-    std::fprintf(stderr, "vgpu-exec: %s: %.*s\n", severity == Severity::kError ? "error" : "warning",
-                 static_cast<int>(problem.size()), problem.data());
+    std::fprintf(stderr, "%s: %s: %.*s\n", program_invocation_short_name,
+                 severity == Severity::kError ? "error" : "warning", static_cast<int>(problem.size()),
+                 problem.data());
   }
   uint64_t gpu_clock() noexcept override {
     timespec now{};

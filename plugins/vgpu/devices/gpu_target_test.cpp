@@ -1,0 +1,18 @@
+#include "plugins/vgpu/devices/gpu_target.hpp"
+
+#include <gtest/gtest.h>
+
+namespace rigel::vgpu {
+namespace {
+
+TEST(GpuTarget, FitsProcessorAndFamily) {
+  EXPECT_TRUE(fits("gfx906:sramecc+:xnack-", "gfx906"));
+  EXPECT_FALSE(fits("gfx906", "gfx900"));
+  EXPECT_FALSE(fits("gfx90", "gfx906"));
+  EXPECT_TRUE(fits("gfx9-generic", "gfx90c"));
+  EXPECT_TRUE(fits("gfx10-3-generic:xnack-", "gfx1032"));
+  EXPECT_FALSE(fits("gfx10-1-generic", "gfx1030"));
+}
+
+}  // namespace
+}  // namespace rigel::vgpu
