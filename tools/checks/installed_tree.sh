@@ -213,7 +213,7 @@ CMAKE
     expect "$("$prefix/bin/rigel-system" --version)" '^rigel-system [0-9]' "rigel-system"
     expect "$("$prefix/bin/rigel-system")" '^(none|system|rigel): ' "rigel-system"
     expect "$("$prefix/bin/rigel-system" nonsense 2>&1 || echo "code $?")" '^code 2$' "rigel-system, of nonsense"
-    for page in rigel-info rigel-system vgpu-run vgpu-exec; do
+    for page in rigel-info rigel-system vgpu-run vgpu-exec vgpu-compiler; do
       [ "$page" = rigel-system ] || [ -x "$prefix/bin/$page" ] || continue
       text=$(gzip -dc "$prefix/share/man/man1/$page.1.gz")
       # The manual has every option that the help lists.

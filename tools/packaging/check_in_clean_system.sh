@@ -80,7 +80,7 @@ for document in rigel/README.md rigel/schemas/backend-manifest.json rigel-dev/ex
   [ -s "$system/usr/share/doc/$document" ] || complain "/usr/share/doc/$document is not there"
 done
 expect "$(inside vgpu-exec --help)" '^usage: vgpu-exec ' "vgpu-exec"
-for command in rigel-info rigel-system vgpu-run vgpu-exec; do
+for command in rigel-info rigel-system vgpu-run vgpu-exec vgpu-compiler; do
   gzip -t "$system/usr/share/man/man1/$command.1.gz" || complain "$command has no manual page"
 done
 

@@ -35,7 +35,7 @@ while(packages)
     configure_file(${overrides} ${root}/usr/share/lintian/overrides/${package} COPYONLY)
   endif()
 
-  foreach(command rigel-info rigel-system vgpu-run vgpu-exec)
+  foreach(command rigel-info rigel-system vgpu-run vgpu-exec vgpu-compiler)
     if(EXISTS ${tree}/bin/${command})
       file(MAKE_DIRECTORY ${root}/usr/bin)
       file(CREATE_LINK ../lib/rigel/bin/${command} ${root}/usr/bin/${command} SYMBOLIC)

@@ -179,13 +179,13 @@ std::optional<Answer> CodeCache::find_in(int directory, bool is_read_only, const
   return answer;
 }
 
-void CodeCache::keep(const std::string& name, const Request& request, std::span<const Image> images,
+bool CodeCache::keep(const std::string& name, const Request& request, std::span<const Image> images,
                      const Answer& answer) const {
-  if (name.empty() || !answer.error.empty()) return;
+  if (name.empty() || !answer.error.empty()) return false;
   const Descriptor folder(open_folder(true));
-  if (!folder.is_open()) return;
+  if (!folder.is_open()) return false;
   const std::vector<std::byte> asked = normalized_request(request, images), answered = to_message(answer);
-  if (asked.size() + answered.size() > std::min(kMostEntryBytes, most_bytes_) - sizeof(Header)) return;
+  if (asked.size() + answered.size() > std::min(kMostEntryBytes, most_bytes_) - sizeof(Header)) return false;
   std::vector<std::byte> entry(sizeof(Header));
   entry.insert(entry.end(), asked.begin(), asked.end());
   entry.insert(entry.end(), answered.begin(), answered.end());
@@ -199,14 +199,15 @@ void CodeCache::keep(const std::string& name, const Request& request, std::span<
   {
     const Descriptor file(openat(folder.get(), unnamed.c_str(),
                                  O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, S_IRUSR | S_IWUSR));
-    if (!file.is_open()) return;
+    if (!file.is_open()) return false;
     if (!write_all(file.get(), entry) ||
         renameat(folder.get(), unnamed.c_str(), folder.get(), name.c_str()) != 0) {
       unlinkat(folder.get(), unnamed.c_str(), 0);
-      return;
+      return false;
     }
   }
   make_room(folder.get());
+  return true;
 }
 
 void CodeCache::make_room(int folder) const {

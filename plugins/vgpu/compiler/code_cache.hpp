@@ -39,8 +39,8 @@ class CodeCache {
   bool has(const std::string& name) const;
   std::optional<Answer> find(const std::string& name, const Request& request,
                              std::span<const Image> images) const;
-  /// Errors are ignored; the kernel is then compiled again.
-  void keep(const std::string& name, const Request& request, std::span<const Image> images,
+  /// Stores an entry. Returns false if it could not; the kernel is then compiled again.
+  bool keep(const std::string& name, const Request& request, std::span<const Image> images,
             const Answer& answer) const;
 
  private:

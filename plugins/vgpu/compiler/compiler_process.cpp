@@ -262,7 +262,8 @@ Compiled compile(const Plan& plan, const Request& request, std::span<const Image
   const std::optional<Answer> answer = ask(state, to_message(request, images), compiled.error);
   if (!answer) return compiled;
   compiled = placed(plan, *answer);
-  if (compiled.run != nullptr) state.cache.keep(request.cache_name, request, images, *answer);
+  if (compiled.run != nullptr && state.cache.keep(request.cache_name, request, images, *answer))
+    compiled.cache_use = CacheUse::kStored;
   return compiled;
 }
 
@@ -279,10 +280,14 @@ bool is_cached(const std::string& name) {
 Compiled find_cached(const Plan& plan, const Request& request, std::span<const Image> images) {
   const OwnCalls own_calls;
   const std::optional<Answer> answer = state_of_process().cache.find(request.cache_name, request, images);
-  if (answer) return placed(plan, *answer);
-  Compiled none;
-  none.error = "not in the cache";
-  return none;
+  Compiled compiled;
+  if (!answer) {
+    compiled.error = "not in the cache";
+    return compiled;
+  }
+  compiled = placed(plan, *answer);
+  if (compiled.run != nullptr) compiled.cache_use = CacheUse::kLoaded;
+  return compiled;
 }
 
 Compilation asked_for() {

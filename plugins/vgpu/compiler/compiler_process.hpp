@@ -3,6 +3,7 @@
 // child of the program, so wait() does not return it.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
@@ -13,10 +14,18 @@
 
 namespace rigel::vgpu::exec::compiler {
 
+/// What the cache on disk had to do with compiled code.
+enum class CacheUse : uint8_t {
+  kNone,    ///< Nothing: there is no cache, or it could not be written.
+  kStored,  ///< The code was compiled and is in the cache now.
+  kLoaded,  ///< The code comes from the cache.
+};
+
 struct Compiled {
   Run run = nullptr;
   std::shared_ptr<std::byte> memory;  ///< Holds the code.
   size_t bytes = 0;
+  CacheUse cache_use = CacheUse::kNone;
   std::string error;  ///< The reason if there is no code.
 };
 

@@ -1,5 +1,6 @@
 // vgpu-compiler: compiles kernels for the virtual GPU of the process that started it (compiler_process.hpp).
-// Its standard input is a socket to that process. `vgpu-compiler --version` prints LLVM's version.
+// Its standard input is a socket to that process. `vgpu-compiler --warm` fills the kernel cache (warm.hpp);
+// `vgpu-compiler --version` prints LLVM's version.
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -8,6 +9,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <string_view>
@@ -19,6 +21,7 @@
 
 #include "plugins/vgpu/compiler/llvm_compiler.hpp"
 #include "plugins/vgpu/compiler/messages.hpp"
+#include "plugins/vgpu/compiler/warm.hpp"
 
 namespace {
 
@@ -102,15 +105,20 @@ void give_up_rights() {
 }  // namespace
 
 int main(int count, char** arguments) {
-  if (count == 2 && std::string_view(arguments[1]) == "--version") {
+  const std::string_view command = count >= 2 ? arguments[1] : "";
+  if (command == "--version") {
     std::puts("LLVM " LLVM_VERSION_STRING);
     return std::fflush(stdout) == 0 ? 0 : 1;
   }
+  if (command == "--warm") return warm({arguments + 2, arguments + count});
+  if (command == "--help" || command == "-h") return warm(std::array{"--help"});
   give_up_rights();
   signal(SIGPIPE, SIG_IGN);
   if (isatty(STDIN_FILENO) != 0) {
-    std::fputs("vgpu-compiler: error: standard input is a terminal; the virtual GPU starts this program\n",
-               stderr);
+    std::fputs(
+        "vgpu-compiler: error: standard input is a terminal; the virtual GPU starts this program, and users "
+        "call vgpu-compiler --warm\n",
+        stderr);
     return 1;
   }
   // Exits as soon as the program closes its end, also during compilation.

@@ -204,6 +204,13 @@ std::shared_ptr<Launch> Scheduler::make_launch(const Dispatch& dispatch, Done& d
   return launch;
 }
 
+std::shared_ptr<TranslatedCode> Scheduler::prepare(const Dispatch& dispatch) {
+  Launch launch(device_, bus_, dispatch, nullptr);
+  std::shared_ptr<TranslatedCode> code = code_for(launch);
+  launch.set_code(code);
+  return code;
+}
+
 void Scheduler::start(const Dispatch& dispatch, Done done) {
   LaunchPointer launch;
   try {

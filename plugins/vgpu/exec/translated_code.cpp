@@ -531,7 +531,8 @@ void TranslatedCode::supply(const BlockKey& target) {
 }
 
 void TranslatedCode::log_compiled(const Compiled& compiled) {
-  std::string state = "compiled";
+  const bool is_loaded = compiled.cache_use == compiler::CacheUse::kLoaded;
+  std::string state = is_loaded ? "compiled, from the cache" : "compiled";
   if (!compiled.plan->left.empty())
     state += fmt::format(", interpreted from {}", fmt::join(compiled.plan->left, "; "));
   log_state(compiled.request.entry_va, state);
@@ -608,6 +609,7 @@ void TranslatedCode::publish(std::shared_ptr<Compiled> planned, compiler::Compil
   }
   bytes_.fetch_add(result.bytes, std::memory_order_relaxed);
   planned->memory = std::move(result.memory);
+  planned->cache_use = result.cache_use;
   for (const compiler::Plan::WayIn& way_in : planned->plan->ways_in) {
     const BlockKey key{way_in.pc, way_in.variant};
     const MicroOp* const op = compiled_entries_.try_emplace(key, planned->entry + way_in.entry).first->second;
@@ -675,6 +677,11 @@ void TranslatedCode::expect(std::shared_ptr<const GroupShape> shape) {
 std::string TranslatedCode::why_not_compiled() {
   const MutexLock lock(mutex_);
   return why_not_compiled_;
+}
+
+compiler::CacheUse TranslatedCode::cache_use() {
+  const Compiled* const compiled = compiled_.load(std::memory_order_acquire);
+  return compiled == nullptr ? compiler::CacheUse::kNone : compiled->cache_use;
 }
 
 std::string TranslatedCode::describe_missing_register(const Translation& translation) const {

@@ -129,6 +129,8 @@ class TranslatedCode {
   bool is_to_be_compiled();
   /// Returns why the kernel is not compiled. Empty if it is, or if compiling it has not been tried.
   std::string why_not_compiled();
+  /// Returns how the kernel's compiled code and the cache on disk are related.
+  compiler::CacheUse cache_use();
 
   /// Returns the approximate host memory that it uses. Threads: any.
   size_t bytes() const { return sizeof *this + bytes_.load(std::memory_order_relaxed); }
@@ -225,7 +227,8 @@ class TranslatedCode {
     std::unique_ptr<compiler::Plan> plan;
     compiler::Request request;
     std::vector<compiler::Image> images;  ///< The GPU code from which it was compiled
-    std::shared_ptr<std::byte> memory;    ///< The machine code
+    compiler::CacheUse cache_use = compiler::CacheUse::kNone;
+    std::shared_ptr<std::byte> memory;  ///< The machine code
   };
   std::shared_ptr<const GroupShape> shape_ RIGEL_GUARDED_BY(mutex_);
   std::vector<std::shared_ptr<Compiled>> all_compiled_ RIGEL_GUARDED_BY(mutex_);  // the kernel and functions
