@@ -19,15 +19,20 @@ cmake --build build-portable -j "$jobs" >>"$log" 2>&1 || { tail -n 40 "$log"; fa
 rm -rf "$tree" "$tree.tar.zst"
 cmake --install build-portable --prefix "$tree" --strip >>"$log" 2>&1 || { tail -n 40 "$log"; fail "the installation failed"; }
 
+# use_private <file> <library> <runpath>: the file needs the private copy of the library, in this directory. Each
+# change is a separate call: patchelf 0.14 mixes up the strings of several.
+use_private() {
+  patchelf --replace-needed "$2" "${2/lib/librigel-}" "$1"
+  patchelf --set-rpath "$3" "$1"
+}
 private=$tree/lib/rigel-private
 mkdir "$private"
 for library in libelf.so.1 libz.so.1; do
   cp "$(realpath "/usr/lib/$(uname -m)-linux-gnu/$library")" "$private/${library/lib/librigel-}"
   patchelf --set-soname "${library/lib/librigel-}" "$private/${library/lib/librigel-}"
 done
-patchelf --replace-needed libz.so.1 librigel-z.so.1 --set-rpath "\$ORIGIN" "$private/librigel-elf.so.1"
-patchelf --replace-needed libelf.so.1 librigel-elf.so.1 --set-rpath "\$ORIGIN/rigel-private" \
-  "$(realpath "$tree/lib/libhsa-runtime64.so.1")"
+use_private "$private/librigel-elf.so.1" libz.so.1 "\$ORIGIN"
+use_private "$(realpath "$tree/lib/libhsa-runtime64.so.1")" libelf.so.1 "\$ORIGIN/rigel-private"
 
 # Licences of linked and copied libraries.
 licences=$tree/share/doc/rigel/third-party
