@@ -1,6 +1,7 @@
 #include "plugins/vgpu/cp/aql_dispatch.hpp"
 
 #include <algorithm>
+#include <span>
 
 #include <fmt/core.h>
 
@@ -13,18 +14,26 @@ constexpr uint64_t kRsrc3 = 44;  // of a kernel descriptor; upper half of an unu
 constexpr uint64_t kRsrc1 = offsetof(amd_kernel_code_t, compute_pgm_rsrc1);
 constexpr uint64_t kRsrc2 = offsetof(amd_kernel_code_t, compute_pgm_rsrc2);
 constexpr uint64_t kProperties = offsetof(amd_kernel_code_t, kernel_code_properties);
+constexpr uint64_t kPreload = 58;  // of a kernel descriptor: kernarg_preload
+/// Code before the entry for firmware that preloads nothing: other firmware skips it. Source: LLVM's AMDGPU
+/// user guide, "Preloaded Kernel Arguments".
+constexpr uint64_t kPreloadPrologueBytes = 256;
 static_assert(kEntryOffset == 16 && kRsrc1 == 48 && kRsrc2 == 52 && kProperties == 56);
 
 struct KernelObject {
   int64_t entry_offset;
   uint32_t rsrc1, rsrc2, rsrc3;
   uint16_t properties;
+  uint16_t preload;  // dwords in bits 6:0, offset in dwords above
+  uint32_t preload_dwords() const { return preload & 0x7f; }
+  uint64_t preload_offset() const { return uint64_t{preload} >> 7 << 2; }
 };
 
 bool read_kernel_object(GpuMemory& memory, uint64_t va, KernelObject& object) {
   return memory.read(va + kEntryOffset, &object.entry_offset, sizeof object.entry_offset) &&
          memory.read(va + kRsrc1, &object.rsrc1, 4) && memory.read(va + kRsrc2, &object.rsrc2, 4) &&
-         memory.read(va + kRsrc3, &object.rsrc3, 4) && memory.read(va + kProperties, &object.properties, 2);
+         memory.read(va + kRsrc3, &object.rsrc3, 4) && memory.read(va + kProperties, &object.properties, 2) &&
+         memory.read(va + kPreload, &object.preload, 2);
 }
 
 // Whether the waves of a work-group fit the VGPRs of a compute unit, or of two in WGP mode.
@@ -32,10 +41,12 @@ bool registers_fit(const Dialect& dialect, const KernelObject& object, uint32_t 
                    uint64_t work_items) {
   const uint64_t waves = (work_items + wave_size - 1) / wave_size;
   const uint32_t granules = (object.rsrc1 & 0x3f) + 1;
-  if (!dialect.has_wgp_mode) return (waves + 3) / 4 * granules * 4 <= 256;
+  if (!dialect.has_wgp_mode)
+    return (waves + 3) / 4 * granules * dialect.vgpr_granule <= dialect.vgprs_of_simd;
   const bool wgp_mode = (object.rsrc1 >> 29 & 1) != 0;
   const uint64_t simds = wgp_mode ? 4 : 2;
-  const uint32_t granule = wave_size == 32 ? 8 : 4, vgprs = wave_size == 32 ? 1024 : 512;
+  const uint32_t scale = wave_size == 32 ? 2 : 1;
+  const uint32_t granule = dialect.vgpr_granule * scale, vgprs = dialect.vgprs_of_simd * scale;
   return (waves + simds - 1) / simds * granules * granule <= vgprs;
 }
 
@@ -49,6 +60,11 @@ class UserSgprs {
   void push64(uint64_t value) {
     push(static_cast<uint32_t>(value));
     push(static_cast<uint32_t>(value >> 32));
+  }
+  /// Registers that are free, up to `most`.
+  std::span<uint32_t> rest(uint32_t most) {
+    const uint32_t used = std::min(count_, kMaxUserSgprs);
+    return std::span(dispatch_.user_sgprs).subspan(used, std::min(kMaxUserSgprs - used, most));
   }
 
  private:
@@ -125,12 +141,14 @@ DispatchPlan plan_dispatch(GpuMemory& memory, const QueueContext& context, uint6
   }
   KernelObject object{};
   if (!read_kernel_object(memory, d.kernel_object_va, object)) return fault();
+  if (!dialect.preloads_kernargs) object.preload = 0;
   d.entry_va = d.kernel_object_va + static_cast<uint64_t>(object.entry_offset);
   if (object.entry_offset == 0 || d.entry_va % 256 != 0) {
     return error(QueueError::kBadCodeObject,
                  fmt::format("invalid kernel object at {:#x}: its code at {:#x} is not aligned to 256 bytes",
                              d.kernel_object_va, d.entry_va));
   }
+  if (object.preload_dwords() != 0) d.entry_va += kPreloadPrologueBytes;
   const bool wave32 =
       dialect.has_wave32 && (object.properties & AMD_KERNEL_CODE_PROPERTIES_ENABLE_WAVEFRONT_SIZE32) != 0;
   d.wave_size = wave32 ? 32 : 64;
@@ -159,7 +177,7 @@ DispatchPlan plan_dispatch(GpuMemory& memory, const QueueContext& context, uint6
     plan.error = wave32 ? QueueError::kScratchWave32 : QueueError::kScratchWave64;
     return plan;
   }
-  d.scratch_waves = tmpring & 0xfff;
+  d.scratch_waves = (tmpring & 0xfff) * context.config.xcc_count;
   d.scratch_wave_bytes = (tmpring >> 12 & 0x1fff) * 1024;
   d.scratch_bytes = uint64_t{d.scratch_waves} * d.scratch_wave_bytes;
   if (dialect.scratch_counts_from_base) d.scratch_base = context.scratch_base.load(std::memory_order_relaxed);
@@ -209,6 +227,10 @@ DispatchPlan plan_dispatch(GpuMemory& memory, const QueueContext& context, uint6
   if (is_enabled(AMD_KERNEL_CODE_PROPERTIES_ENABLE_SGPR_GRID_WORKGROUP_COUNT_X)) sgprs.push(groups(0));
   if (is_enabled(AMD_KERNEL_CODE_PROPERTIES_ENABLE_SGPR_GRID_WORKGROUP_COUNT_Y)) sgprs.push(groups(1));
   if (is_enabled(AMD_KERNEL_CODE_PROPERTIES_ENABLE_SGPR_GRID_WORKGROUP_COUNT_Z)) sgprs.push(groups(2));
+  const std::span<uint32_t> preloaded = sgprs.rest(object.preload_dwords());
+  if (!preloaded.empty() &&
+      !memory.read(d.kernarg_va + object.preload_offset(), preloaded.data(), preloaded.size_bytes()))
+    return fault();
   return plan;
 }
 

@@ -25,12 +25,13 @@ class AqlQueue : public ::testing::TestWithParam<uint32_t> {
   Buffer inactive_mailbox = bus.allocate(8);
 
   /// Creates a kernel object that passes every check, with the given code properties.
-  uint64_t kernel(uint32_t properties = 0, uint32_t rsrc2 = 0) {
+  uint64_t kernel(uint32_t properties = 0, uint32_t rsrc2 = 0, uint16_t preload = 0) {
     const Buffer object = bus.allocate(512);
     *object.at<int64_t>(16) = 256;
     *object.at<uint32_t>(48) = 3;  // 16 VGPRs (gfx10: 32)
     *object.at<uint32_t>(52) = rsrc2;
     *object.at<uint16_t>(56) = static_cast<uint16_t>(properties);
+    *object.at<uint16_t>(58) = preload;
     return object.va;
   }
   aql::Packet dispatch(uint64_t object, uint64_t completion = 0, bool barrier_bit = false) const {
@@ -371,6 +372,34 @@ TEST_P(AqlQueue, LoadsOnlyEnabledUserSgprs) {
     shaders.end(0);
     cp.run();
   }
+}
+
+// Source: LLVM's AMDGPU user guide, "Preloaded Kernel Arguments".
+TEST_P(AqlQueue, PreloadsKernargsIfChipSupportsIt) {
+  constexpr uint32_t kLength = 3, kOffset = 2;  // dwords
+  const Buffer arguments = bus.allocate(64);
+  for (uint32_t i = 0; i < 16; ++i) *arguments.at<uint32_t>(i * 4) = 0xa0 + i;
+  const uint64_t object =
+      kernel(AMD_KERNEL_CODE_PROPERTIES_ENABLE_SGPR_KERNARG_SEGMENT_PTR, 5u << 1, kLength | kOffset << 7);
+  aql::Packet packet = dispatch(object);
+  set_quad(packet, 10, arguments.va);
+  queue.submit(packet);
+  cp.run();
+  ASSERT_EQ(shaders.count(), 1u);
+  const Dispatch d = shaders.get(0);
+  EXPECT_EQ(d.user_sgprs[0], low(arguments.va));
+  const bool preloads = gfx() == kGfx90a;
+  EXPECT_EQ(d.entry_va, object + 256 + (preloads ? 256 : 0)) << "after the code for other firmware";
+  for (uint32_t i = 0; i < kLength; ++i) EXPECT_EQ(d.user_sgprs[2 + i], preloads ? 0xa2 + i : 0u) << i;
+  EXPECT_EQ(d.user_sgprs[2 + kLength], 0u);
+}
+
+TEST_P(AqlQueue, UnmappedPreloadedKernargIsFault) {
+  if (gfx() != kGfx90a) GTEST_SKIP() << "preloads nothing";
+  queue.submit(dispatch(kernel(0, 16u << 1, 4)));
+  cp.run();
+  EXPECT_EQ(shaders.count(), 0u);
+  ASSERT_EQ(bus.faults().size(), 1u);
 }
 
 TEST_P(AqlQueue, Wave32ExistsOnGfx10Only) {
@@ -815,8 +844,35 @@ TEST_P(AqlQueue, TracesPackets) {
   EXPECT_NE(bus.lines()[0].find("BARRIER_AND barrier acquire 2"), std::string::npos) << bus.lines()[0];
 }
 
-INSTANTIATE_TEST_SUITE_P(Generations, AqlQueue, ::testing::Values(kGfx8, kGfx9, kGfx101, kGfx103),
+INSTANTIATE_TEST_SUITE_P(Generations, AqlQueue, ::testing::Values(kGfx8, kGfx9, kGfx90a, kGfx101, kGfx103),
                          generation_name);
+
+// Each XCC has the slots of COMPUTE_TMPRING_SIZE.
+TEST(CommandProcessor, ScratchIsThatOfAllXccs) {
+  FakeBus bus;
+  HeldDispatches shaders;
+  DeviceConfig config = manual(kGfx90a);
+  config.xcc_count = 4;
+  CommandProcessor cp(config, bus, shaders);
+  TestAqlQueue queue(bus, cp, kGfx90a, 1);
+  queue.amd().scratch_backing_memory_location = 0x5500001000;
+  queue.amd().scratch_wave64_lane_byte_size = 64;
+  queue.amd().compute_tmpring_size = 32 | 4u << 12;
+  const Buffer object = bus.allocate(512);
+  *object.at<int64_t>(16) = 256;
+  aql::Packet packet{};
+  packet.words[0] = HSA_PACKET_TYPE_KERNEL_DISPATCH | 1u << 16;
+  packet.words[1] = 64 | 1u << 16;
+  packet.words[2] = packet.words[4] = packet.words[5] = 1;
+  packet.words[3] = 64;
+  packet.words[6] = 16;
+  set_quad(packet, 8, object.va);
+  queue.submit(packet);
+  cp.run();
+  ASSERT_EQ(shaders.count(), 1u);
+  EXPECT_EQ(shaders.get(0).scratch_waves, 128u);
+  EXPECT_EQ(shaders.get(0).scratch_bytes, 128u * 4096);
+}
 
 TEST(CommandProcessor, RejectsInvalidQueueConfig) {
   FakeBus bus;

@@ -29,7 +29,8 @@ struct DeviceConfig {
   /// The version as in KFD's topology (80003, 90006, 100300, …). find_dialect() must know it.
   uint32_t gfx_target_version = 90000;
   uint32_t sdma_engines = 2;
-  uint32_t shader_engines = 4;
+  /// Dies that work as one device. Each has its share of the scratch of a queue.
+  uint32_t xcc_count = 1;
   uint32_t max_lds_bytes = 65536;       ///< Of a work-group.
   uint32_t max_work_group_size = 1024;  ///< In work-items.
   uint64_t flat_group_base = 0;         ///< lds_base of GET_PROCESS_APERTURES_NEW.

@@ -12,6 +12,9 @@ constexpr Dialect kVolcanicIslands{
     .has_wgp_mode = false,
     .scratch_counts_from_base = true,
     .has_rsrc3 = false,
+    .preloads_kernargs = false,
+    .vgpr_granule = 4,
+    .vgprs_of_simd = 256,
     .has_wait_reg_mem64 = false,
     .has_event_write_eop = true,
     .has_pred_exec = false,
@@ -36,6 +39,9 @@ constexpr Dialect kVega{
     .has_wgp_mode = false,
     .scratch_counts_from_base = false,
     .has_rsrc3 = false,
+    .preloads_kernargs = false,
+    .vgpr_granule = 4,
+    .vgprs_of_simd = 256,
     .has_wait_reg_mem64 = true,
     .has_event_write_eop = false,
     .has_pred_exec = true,
@@ -55,6 +61,10 @@ constexpr Dialect kVega{
 
 constexpr Dialect kAldebaran = [] {
   Dialect dialect = kVega;
+  dialect.has_rsrc3 = true;
+  dialect.preloads_kernargs = true;
+  dialect.vgpr_granule = 8;
+  dialect.vgprs_of_simd = 512;
   dialect.sdma_count_mask = kWideCount;
   return dialect;
 }();
@@ -64,6 +74,7 @@ constexpr Dialect kRdna = [] {
   dialect.has_wave32 = true;
   dialect.has_wgp_mode = true;
   dialect.has_rsrc3 = true;
+  dialect.vgprs_of_simd = 512;
   dialect.has_set_sh_reg_index = true;
   dialect.acquire_mem_dwords = 7;
   dialect.sdma_has_dummy_trap = false;  // Navi 10 uses its number for another packet (navi10_sdma_pkt_open.h)
@@ -98,6 +109,7 @@ constexpr Row kRows[] = {
     {90009, kVega},
     {90010, kAldebaran},
     {90012, kVega},
+    {90402, kAldebaran},
     {100100, kRdna},
     {100101, kRdna},
     {100102, kRdna},

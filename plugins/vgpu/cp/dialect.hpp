@@ -23,6 +23,9 @@ struct Dialect {
   bool has_wgp_mode;              ///< A work-group can use the registers of two compute units.
   bool scratch_counts_from_base;  ///< Scratch addresses are offsets from SH_HIDDEN_PRIVATE_BASE_VMID.
   bool has_rsrc3;                 ///< COMPUTE_PGM_RSRC3
+  bool preloads_kernargs;         ///< Kernel descriptors can preload arguments into user SGPRs.
+  uint8_t vgpr_granule;           ///< Unit of COMPUTE_PGM_RSRC1.VGPRS, for waves of 64.
+  uint16_t vgprs_of_simd;         ///< VGPRs of a SIMD, for waves of 64.
   // PM4.
   bool has_wait_reg_mem64, has_event_write_eop, has_pred_exec, has_set_sh_reg_index;
   uint8_t acquire_mem_dwords;  ///< After the header.

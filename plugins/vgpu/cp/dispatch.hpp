@@ -45,7 +45,7 @@ struct Dispatch {
   uint32_t pgm_rsrc3 = 0;
   uint32_t code_properties = 0;
 
-  /// s0 … s(user_sgpr_count-1) of every wave. The shader cores add the SGPRs that pgm_rsrc2 enables after
+  /// s0 … s(user_sgpr_count-1) of every wave, with the kernel arguments that the kernel preloads. The shader cores add the SGPRs that pgm_rsrc2 enables after
   /// them: work-group ids, work-group info, scratch wave offset.
   std::array<uint32_t, kMaxUserSgprs> user_sgprs{};
   uint32_t user_sgpr_count = 0;
@@ -54,7 +54,7 @@ struct Dispatch {
   uint64_t scratch_va = 0;  ///< Absolute address; 0 if the queue has none.
   uint64_t scratch_bytes = 0;
   uint32_t scratch_wave_bytes = 0;  ///< Of one wave slot, from COMPUTE_TMPRING_SIZE.
-  uint32_t scratch_waves = 0;       ///< Slots, from COMPUTE_TMPRING_SIZE.
+  uint32_t scratch_waves = 0;       ///< Slots of all XCCs, from COMPUTE_TMPRING_SIZE.
   uint64_t scratch_base = 0;        ///< gfx8: SH_HIDDEN_PRIVATE_BASE_VMID, as an address.
   uint64_t flat_group_base = 0;     ///< LDS aperture.
   uint64_t flat_private_base = 0;   ///< Scratch aperture.

@@ -40,7 +40,7 @@ constexpr FidelityRow kRows[] = {
     {kPm4, 0x1e, kAll, "ATOMIC_MEM", "", kExact, ""},
     {kPm4, 0x1e, kAll, "ATOMIC_MEM", "float operations", kAbsent, ""},
     {kPm4, 0x22, kAll, "COND_EXEC", "", kExact, ""},
-    {kPm4, 0x23, kFrom9, "PRED_EXEC", "", kExact, "one die, number 0"},
+    {kPm4, 0x23, kFrom9, "PRED_EXEC", "", kExact, "one processor acts for all dies"},
     {kPm4, 0x37, kAll, "WRITE_DATA", "", kExact, ""},
     {kPm4, 0x37, kAll, "WRITE_DATA", "register destinations", kApprox,
      "compute and user-configuration registers"},

@@ -163,8 +163,8 @@ Outcome Pm4Interpreter::execute(uint32_t header, std::span<const uint32_t> body)
     case pm4::kPredExec:
       if (!dialect.has_pred_exec) break;
       if (!takes(1, 1)) return wrong_size();
-      // A mask of dies; the GPU has one, number 0.
-      if ((body[0] >> 24 & 1) == 0) skip_ = body[0] & 0x3fff;
+      // A mask of the dies that execute the next dwords. Here one processor acts for all dies.
+      if ((body[0] >> 24 & ((1u << queue_.context_.config.xcc_count) - 1)) == 0) skip_ = body[0] & 0x3fff;
       return Outcome::kProgress;
     case pm4::kSetShRegIndex:
       if (!dialect.has_set_sh_reg_index) break;
@@ -514,7 +514,7 @@ Outcome Pm4Interpreter::dispatch(const uint32_t (&dims)[3], uint32_t initiator) 
     launch.user_sgprs[i] = compute_register(pm4::kUserData0 + i);
   }
   const uint32_t tmpring = compute_register(pm4::kTmpringSize);
-  launch.scratch_waves = tmpring & 0xfff;
+  launch.scratch_waves = (tmpring & 0xfff) * queue_.context_.config.xcc_count;
   launch.scratch_wave_bytes = (tmpring >> 12 & 0x1fff) * 1024;
   launch.scratch_bytes = uint64_t{launch.scratch_waves} * launch.scratch_wave_bytes;
   launch.private_bytes = launch.scratch_wave_bytes / launch.wave_size;

@@ -13,10 +13,11 @@
 
 namespace rigel::vgpu::testing {
 
-constexpr uint32_t kGfx8 = 80003, kGfx9 = 90006, kGfx101 = 100100, kGfx103 = 100300;
+constexpr uint32_t kGfx8 = 80003, kGfx9 = 90006, kGfx90a = 90010, kGfx101 = 100100, kGfx103 = 100300;
 
 /// Name of a test for a version: "gfx101" for 100100.
 inline std::string generation_name(const ::testing::TestParamInfo<uint32_t>& version) {
+  if (version.param == kGfx90a) return "gfx90a";
   const uint32_t major = version.param / 10000, minor = version.param / 100 % 100;
   return "gfx" + std::to_string(major) + (major < 10 ? "" : std::to_string(minor));
 }

@@ -22,11 +22,18 @@ namespace rigel::vgpu {
 namespace {
 
 constexpr auto kRequired = ObjectReader::kRequired;
+constexpr uint32_t kMaxSdmaEngines = 16;  // their doorbells have fixed places
 constexpr uint64_t kMost32 = std::numeric_limits<uint32_t>::max();
 
 uint32_t number(ObjectReader& reader, std::string_view key, uint64_t minimum = 0,
                 uint64_t maximum = kMost32) {
   return static_cast<uint32_t>(reader.natural(key, minimum, maximum));
+}
+
+// Returns a number that may be absent.
+uint32_t number_or(ObjectReader& reader, std::string_view key, uint32_t fallback, uint32_t minimum,
+                   uint32_t maximum) {
+  return static_cast<uint32_t>(reader.integer(key, ObjectReader::kOptional, fallback, minimum, maximum));
 }
 
 void complain(const ObjectReader& reader, std::string_view key, std::string_view text) {
@@ -51,18 +58,27 @@ Cache read_cache(ObjectReader reader) {
   return cache;
 }
 
+HostLink read_host_link(ObjectReader& root) {
+  static constexpr std::string_view kLinks[] = {"pcie", "xgmi"};
+  const std::string link = root.string("host_link", ObjectReader::kOptional, kLinks[0]);
+  const auto* const match = std::find(std::begin(kLinks), std::end(kLinks), link);
+  if (match != std::end(kLinks)) return static_cast<HostLink>(match - kLinks);
+  complain(root, "host_link", fmt::format("invalid value {}{}", in_quotes(link), remedy(link, kLinks)));
+  return HostLink::kPcie;
+}
+
 // Checks constraints between numbers that are each in range.
 void check_shader(const Board& board, const ObjectReader& shader) {
   const auto& s = board.shader;
   if (s.wave_front_size != 32 && s.wave_front_size != 64)
     complain(shader, "wave_front_size", "invalid value; use 32 or 64");
-  if (s.simd_count % s.simd_per_cu != 0) complain(shader, "simd_count", "not a multiple of simd_per_cu");
-  if (s.array_count % s.arrays_per_engine != 0) {
-    complain(shader, "array_count", "not a multiple of arrays_per_engine");
-  }
   if (s.simd_count / s.simd_per_cu > s.array_count * s.cu_per_array) {
     complain(shader, "simd_count", "more compute units than array_count * cu_per_array");
   }
+  if (s.array_count % (s.xcc_count * s.arrays_per_engine) != 0)
+    complain(shader, "array_count", "not a multiple of xcc_count * arrays_per_engine");
+  if (s.simd_count % (s.xcc_count * s.simd_per_cu) != 0)
+    complain(shader, "simd_count", "not a multiple of xcc_count * simd_per_cu");
   if (board.driver().has_unit_pairs && board.compute_units() % 2 != 0) {
     complain(shader, "simd_count", "odd number of compute units: this chip has them in pairs");
   }
@@ -93,6 +109,12 @@ Board read(ObjectReader root) {
   board.pci.subsystem_device_id = number(pci, "subsystem_device_id", 0, 0xffff);
   pci.refuse_unknown_keys();
 
+  board.integrated = root.boolean("integrated", traits != nullptr && traits->is_apu);
+  board.host_link = read_host_link(root);
+  ObjectReader package = root.object("package", ObjectReader::kOptional);
+  board.package.devices = number_or(package, "devices", 1, 1, 8);
+  board.package.xgmi_links = number_or(package, "xgmi_links", 1, 1, 16);
+  package.refuse_unknown_keys();
   board.family_id = number(root, "family_id");
   board.external_revision = number(root, "external_revision", 0, 255);
   board.asic_revision = number(root, "asic_revision", 0, 15);
@@ -108,6 +130,7 @@ Board read(ObjectReader root) {
   s.wave_front_size = number(shader, "wave_front_size", 32, 64);
   s.lds_kb = number(shader, "lds_kb", 32, 255);
   s.max_scratch_slots_per_cu = number(shader, "max_scratch_slots_per_cu", 1, 64);
+  s.xcc_count = number_or(shader, "xcc_count", 1, 1, 16);
   if (!diagnostics.has_errors()) check_shader(board, shader);
   shader.refuse_unknown_keys();
 
@@ -126,6 +149,9 @@ Board read(ObjectReader root) {
   ObjectReader sdma = root.object("sdma", kRequired);
   board.sdma.engines = number(sdma, "engines", 1, 16);
   board.sdma.queues_per_engine = number(sdma, "queues_per_engine", 1, 16);
+  board.sdma.xgmi_engines = number_or(sdma, "xgmi_engines", 0, 0, 15);
+  if (board.sdma_engines() > kMaxSdmaEngines)
+    complain(sdma, "xgmi_engines", fmt::format("more than {} engines", kMaxSdmaEngines));
   sdma.refuse_unknown_keys();
 
   ObjectReader queues = root.object("queues", kRequired);
@@ -170,17 +196,17 @@ std::string Board::gfx_name() const {
 
 Board::SaveArea Board::save_area() const {
   // The formula of amdkfd: each resident wave saves its state, each compute unit its registers and LDS.
-  constexpr uint32_t kHeader = 40, kVgprs = 0x40000, kSgprs = 0x4000, kLds = 0x10000, kHwRegs = 0x1000;
+  constexpr uint32_t kHeader = 40, kSgprs = 0x4000, kLds = 0x10000, kHwRegs = 0x1000;
   const auto up = [](uint32_t n, uint32_t to) { return (n + to - 1) / to * to; };
   const DriverTraits& traits = driver();
-  const uint32_t cus = compute_units();
+  const uint32_t cus = compute_units() / shader.xcc_count;
   const uint32_t max_waves = cus * traits.saved_waves_per_unit;
   const uint32_t waves = traits.saved_waves_per_engine == 0
                              ? max_waves
                              : std::min(max_waves, shader_engines() * traits.saved_waves_per_engine);
   const uint32_t control =
       std::min(up(kHeader + waves * traits.control_bytes_per_wave + 8, 4096), traits.control_stack_limit);
-  const uint32_t groups = cus * (kVgprs + kSgprs + kLds + kHwRegs);
+  const uint32_t groups = cus * (traits.saved_vgpr_bytes + kSgprs + kLds + kHwRegs);
   return {control, control + up(groups, 4096), up(waves * 32, 64)};
 }
 
@@ -266,7 +292,8 @@ BoardOr find_board(std::string_view name_or_path) {
 
 uint32_t Board::compute_units_of(uint32_t engine, uint32_t array) const {
   const uint32_t units_per_group = driver().has_unit_pairs ? 2 : 1;
-  const uint32_t groups = compute_units() / units_per_group, arrays = shader.array_count;
+  const uint32_t groups = compute_units() / shader.xcc_count / units_per_group;
+  const uint32_t arrays = shader.array_count / shader.xcc_count;
   const uint32_t index = array * shader_engines() + engine;  // the first arrays have the remainder
   return (groups / arrays + (index < groups % arrays ? 1 : 0)) * units_per_group;
 }
@@ -274,20 +301,35 @@ uint32_t Board::compute_units_of(uint32_t engine, uint32_t array) const {
 std::vector<Board::ComputeUnit> Board::units_in_order() const {
   std::vector<ComputeUnit> units;
   const uint32_t units_per_group = driver().has_unit_pairs ? 2 : 1;
+  const auto add = [&](uint32_t xcc, uint32_t engine, uint32_t array, uint32_t unit) {
+    for (uint32_t i = 0; i < units_per_group; ++i) {
+      units.push_back({static_cast<uint8_t>(engine), static_cast<uint8_t>(array),
+                       static_cast<uint8_t>(unit + i), static_cast<uint8_t>(xcc)});
+    }
+  };
   for (uint32_t unit = 0; units.size() < compute_units(); unit += units_per_group) {
     const size_t size_before = units.size();
     for (uint32_t array = 0; array < shader.arrays_per_engine; ++array) {
       for (uint32_t engine = 0; engine < shader_engines(); ++engine) {
         if (unit >= compute_units_of(engine, array)) continue;
-        for (uint32_t i = 0; i < units_per_group; ++i) {
-          units.push_back(
-              {static_cast<uint8_t>(engine), static_cast<uint8_t>(array), static_cast<uint8_t>(unit + i)});
-        }
+        for (uint32_t xcc = 0; xcc < shader.xcc_count; ++xcc) add(xcc, engine, array, unit);
       }
     }
     if (units.size() == size_before) break;  // no array has more
   }
   return units;
+}
+
+Board Board::partition(uint32_t count) const {
+  Board part = *this;
+  part.shader.xcc_count /= count;
+  part.shader.simd_count /= count;
+  part.shader.array_count /= count;
+  const uint32_t engines = std::max(sdma_engines() / count, 1u);
+  part.sdma.engines = std::min(engines, sdma.engines);
+  part.sdma.xgmi_engines = engines - part.sdma.engines;
+  part.memory.vram_mb /= count;
+  return part;
 }
 
 }  // namespace rigel::vgpu

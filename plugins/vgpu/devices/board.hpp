@@ -30,6 +30,8 @@ struct Cache {
   uint32_t shared_by_cus = 0;  ///< 0: all compute units.
 };
 
+enum class HostLink : uint8_t { kPcie, kXgmi };
+
 struct Board {
   std::string name;                 ///< "vega10"
   std::string marketing_name;       ///< "Radeon Instinct MI25"
@@ -43,9 +45,21 @@ struct Board {
   uint32_t family_id = 0;
   uint32_t external_revision = 0;
   uint32_t asic_revision = 0;
+  /// Whether the GPU and the CPU are one chip with one memory. Optional key; the default depends on the chip.
+  bool integrated = false;
+  /// How the GPU is attached to the host: "pcie" or "xgmi". Over xGMI the host's caches are coherent with the
+  /// GPU's memory. Optional key "host_link".
+  HostLink host_link = HostLink::kPcie;
+  /// Devices in one package, linked over xGMI. Optional key: one device.
+  struct {
+    uint32_t devices = 1, xgmi_links = 1;
+  } package;
+  /// The counts of units and arrays are those of all XCCs. XCCs (accelerated compute cores) are the dies that
+  /// work as one device; all are alike. `xcc_count` is an optional key: one.
   struct {
     uint32_t simd_count, simd_per_cu, array_count, arrays_per_engine, cu_per_array, max_waves_per_simd,
         wave_front_size, lds_kb, max_scratch_slots_per_cu;
+    uint32_t xcc_count = 1;
   } shader{};
   struct {
     uint32_t engine_mhz, memory_mhz, reference_khz;
@@ -55,8 +69,9 @@ struct Board {
     uint32_t width_bits;
     uint64_t small_bar_mb;  ///< Part of VRAM that the host can access without a large BAR.
   } memory{};
+  /// `xgmi_engines` are further engines, for copies over xGMI. Optional key: none.
   struct {
-    uint32_t engines, queues_per_engine;
+    uint32_t engines, queues_per_engine, xgmi_engines;
   } sdma{};
   struct {
     uint32_t compute, gws;
@@ -87,26 +102,34 @@ struct Board {
   /// "gfx900": the announced version. The stepping is hexadecimal.
   std::string gfx_name() const;
   uint32_t compute_units() const { return shader.simd_count / shader.simd_per_cu; }
-  /// Compute units of an array, spread evenly over the arrays. On chips with unit pairs a multiple of 2.
+  /// Compute units of an array of an XCC, spread evenly over its arrays. On chips with unit pairs a multiple
+  /// of 2.
   uint32_t compute_units_of(uint32_t engine, uint32_t array) const;
   struct ComputeUnit {
-    uint8_t engine, array, unit;  ///< `unit` is the index within the array.
+    uint8_t engine, array, unit;  ///< Index within the XCC, the engine and the array.
+    uint8_t xcc = 0;              ///< Index within the device.
   };
-  /// Returns all units in the order of a mask's bits, as amdkfd assigns them: the engine changes fastest,
-  /// then the array, then the unit; pairs stay together. Source: mqd_symmetrically_map_cu_mask of Linux.
+  /// Returns all units in the order of a mask's bits, as amdkfd assigns them: the XCC changes fastest, then
+  /// the engine, the array and the unit; pairs stay together. Source: mqd_symmetrically_map_cu_mask of Linux.
   std::vector<ComputeUnit> units_in_order() const;
-  uint32_t shader_engines() const { return shader.array_count / shader.arrays_per_engine; }
+  /// Shader engines of an XCC.
+  uint32_t shader_engines() const { return shader.array_count / shader.arrays_per_engine / shader.xcc_count; }
+  /// Returns one of `count` partitions of the board, which divides the number of XCCs. Source:
+  /// aqua_vanjaram.c of Linux.
+  Board partition(uint32_t count) const;
+  uint32_t sdma_engines() const { return sdma.engines + sdma.xgmi_engines; }
   /// What the driver does differently for this chip. read_board() rejects boards of chips without it.
   const DriverTraits& driver() const { return *find_driver_traits(gfx_target_version); }
   /// Whether doorbells of AQL queues count dwords instead of packets, as on gfx7 and Tonga.
   bool doorbell_in_dwords() const { return driver().doorbell_bytes == 4 && (capability >> 12 & 3) == 0; }
   /// A process's part of the doorbell aperture.
   uint32_t doorbell_slice_bytes() const { return driver().doorbell_bytes * 1024; }
-  /// Sizes of the context save area that CREATE_QUEUE requires.
+  /// Sizes of the context save area that CREATE_QUEUE requires, for one XCC. The contexts of all XCCs precede
+  /// the memory for debuggers.
   struct SaveArea {
     uint32_t control_stack_bytes;
     uint32_t context_bytes;  ///< ctx_save_restore_size
-    uint32_t debug_bytes;    ///< follows the context in the allocation
+    uint32_t debug_bytes;
   };
   SaveArea save_area() const;
 };

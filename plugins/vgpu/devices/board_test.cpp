@@ -126,7 +126,10 @@ TEST(Board, FoundByProductName) {
                                     {"Instinct MI50", "vega20"},
                                     {"vega64", "vega10"},
                                     {"5700xt", "navi10"},
-                                    {"AMD Radeon RX 5700 XT", "navi10"}}) {
+                                    {"AMD Radeon RX 5700 XT", "navi10"},
+                                    {"AMD Instinct MI100", "mi100"},
+                                    {"aldebaran", "mi210"},
+                                    {"Instinct MI250X", "mi250x"}}) {
     const BoardOr found_board = find_board(word);
     ASSERT_TRUE(found_board) << word << ": " << found_board.error();
     EXPECT_EQ(found_board->name, board) << word;
@@ -166,12 +169,84 @@ TEST(Board, SaveAreaSizesMatchThunk) {
   for (const Row& row : {Row{"fiji", 0x5000, 0x1545000, 0x10000}, Row{"polaris10", 0x3000, 0xbf7000, 0xb400},
                          Row{"tonga", 0x3000, 0xaa3000, 0xa000}, Row{"vega10", 0x5000, 0x1545000, 0x10000},
                          Row{"vega20", 0x5000, 0x13f1000, 0x10000}, Row{"navi10", 0x4000, 0xd4c000, 0xa000},
-                         Row{"navi21", 0x7000, 0x1a97000, 0x14000}}) {
+                         Row{"navi21", 0x7000, 0x1a97000, 0x14000}, Row{"mi100", 0x9000, 0x45e1000, 0x20000},
+                         Row{"mi210", 0x9000, 0x3c91000, 0x20000}}) {
     const auto area = find_board(row.name)->save_area();
     EXPECT_EQ(area.control_stack_bytes, row.control) << row.name;
     EXPECT_EQ(area.context_bytes, row.context) << row.name;
     EXPECT_EQ(area.debug_bytes, row.debug) << row.name;
   }
+}
+
+// A board of two XCCs of an MI210's half.
+nlohmann::json two_xccs() {
+  auto json = built_in("mi210");
+  json["shader"]["xcc_count"] = 2;
+  return json;
+}
+
+TEST(Board, SaveAreaIsThatOfOneXcc) {
+  auto half = built_in("mi210");
+  half["shader"]["simd_count"] = 208;
+  half["shader"]["array_count"] = 4;
+  const auto one = read_board(half.dump(), "half")->save_area();
+  const auto two = read_board(two_xccs().dump(), "two")->save_area();
+  EXPECT_EQ(two.control_stack_bytes, one.control_stack_bytes);
+  EXPECT_EQ(two.context_bytes, one.context_bytes);
+  EXPECT_EQ(two.debug_bytes, one.debug_bytes);
+}
+
+TEST(Board, MaskBitsAlternateBetweenXccsFirst) {
+  const Board board = *read_board(two_xccs().dump(), "two");
+  EXPECT_EQ(board.shader_engines(), 4u) << "of an XCC";
+  const auto units = board.units_in_order();
+  ASSERT_EQ(units.size(), 104u);
+  for (uint32_t i = 0; i < 104; ++i) {
+    EXPECT_EQ(units[i].xcc, i % 2) << i;
+    EXPECT_EQ(units[i].engine, i / 2 % 4) << i;
+    EXPECT_EQ(units[i].unit, i / 8) << i;
+  }
+}
+
+TEST(Board, PartitionsShareUnitsAndEngines) {
+  auto json = two_xccs();
+  json["sdma"]["xgmi_engines"] = 6;
+  const Board part = read_board(json.dump(), "two")->partition(2);
+  EXPECT_EQ(part.shader.xcc_count, 1u);
+  EXPECT_EQ(part.compute_units(), 52u);
+  EXPECT_EQ(part.shader_engines(), 4u);
+  EXPECT_EQ(part.sdma.engines, 2u);
+  EXPECT_EQ(part.sdma.xgmi_engines, 2u);
+  EXPECT_EQ(part.memory.vram_mb, 32768u);
+}
+
+TEST(BoardSchema, RejectsUnevenXccs) {
+  auto json = two_xccs();
+  json["shader"]["simd_count"] = 420;
+  EXPECT_THAT(error_of(json), HasSubstr("/shader/simd_count: not a multiple of xcc_count * simd_per_cu"));
+  json = two_xccs();
+  json["shader"]["xcc_count"] = 3;
+  EXPECT_THAT(error_of(json), HasSubstr("/shader/array_count: not a multiple of xcc_count"));
+}
+
+TEST(BoardSchema, OptionalKeysAreChecked) {
+  auto json = vega10();
+  json["host_link"] = "xgm";
+  EXPECT_THAT(error_of(json), HasSubstr("/host_link: invalid value 'xgm'; did you mean 'xgmi'?"));
+  json = vega10();
+  json["package"]["devices"] = 9;
+  EXPECT_THAT(error_of(json), HasSubstr("/package/devices: should be between 1 and 8"));
+  json = vega10();
+  json["sdma"]["xgmi_engines"] = 15;
+  EXPECT_THAT(error_of(json), HasSubstr("/sdma/xgmi_engines: more than 16 engines"));
+}
+
+TEST(Board, IsIntegratedAsItsChipUnlessStated) {
+  EXPECT_TRUE(find_board("renoir")->integrated);
+  EXPECT_FALSE(find_board("mi210")->integrated);
+  auto json = built_in("mi210");
+  json["integrated"] = true;
+  EXPECT_TRUE(read_board(json.dump(), "mine")->integrated);
 }
 
 TEST(DriverTraits, CoverEveryExecutedChip) {

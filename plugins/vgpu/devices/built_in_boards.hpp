@@ -1,7 +1,7 @@
 // The board files of this directory, compiled in. CMake generates built_in_boards.cpp from them.
 #pragma once
 
-#include <array>
+#include <span>
 #include <string_view>
 
 namespace rigel::vgpu {
@@ -11,6 +11,6 @@ struct BuiltInBoard {
   std::string_view json;
 };
 
-extern const std::array<BuiltInBoard, 19> kBuiltInBoards;
+extern const std::span<const BuiltInBoard> kBuiltInBoards;
 
 }  // namespace rigel::vgpu

@@ -10,14 +10,18 @@ constexpr DriverTraits kVolcanicIslands{
     .maps_aql_rings_twice = true,
     .has_unit_pairs = false,
     .needs_parameter_for_gws = false,
+    .queues_of_process = 127,
     .end_of_pipe_event_bits = 28,
     .wave_message_event_bits = 8,
     .saves_waves = true,
     .has_wave_state_header = false,
     .saved_waves_per_unit = 40,
     .saved_waves_per_engine = 512,
+    .saved_vgpr_bytes = 0x40000,
     .control_bytes_per_wave = 8,
     .control_stack_limit = ~uint32_t{0},
+    .has_xnack_per_process = false,
+    .has_xgmi_bandwidth = false,
     .has_remapped_registers = false,
     .has_alternate_aperture = true,
     .has_high_addresses = false,
@@ -42,14 +46,18 @@ constexpr DriverTraits kVega{
     .maps_aql_rings_twice = false,
     .has_unit_pairs = false,
     .needs_parameter_for_gws = false,
+    .queues_of_process = 127,
     .end_of_pipe_event_bits = 32,
     .wave_message_event_bits = 24,
     .saves_waves = true,
     .has_wave_state_header = true,
     .saved_waves_per_unit = 40,
     .saved_waves_per_engine = 512,
+    .saved_vgpr_bytes = 0x40000,
     .control_bytes_per_wave = 8,
     .control_stack_limit = ~uint32_t{0},
+    .has_xnack_per_process = false,
+    .has_xgmi_bandwidth = false,
     .has_remapped_registers = true,
     .has_alternate_aperture = false,
     .has_high_addresses = true,
@@ -59,6 +67,25 @@ constexpr DriverTraits kVega{
     .lds_aperture = uint64_t{1} << 48,
     .scratch_aperture = uint64_t{2} << 48,
 };
+
+constexpr DriverTraits kArcturus = [] {
+  DriverTraits traits = kVega;
+  traits.saved_vgpr_bytes = 0x80000;
+  return traits;
+}();
+
+constexpr DriverTraits kAldebaran = [] {
+  DriverTraits traits = kArcturus;
+  traits.has_xnack_per_process = true;
+  traits.has_xgmi_bandwidth = true;
+  return traits;
+}();
+
+constexpr DriverTraits kAquaVanjaram = [] {
+  DriverTraits traits = kAldebaran;
+  traits.queues_of_process = 255;
+  return traits;
+}();
 
 constexpr DriverTraits kRdna2 = [] {
   DriverTraits traits = kVega;
@@ -98,10 +125,11 @@ constexpr Row kRows[] = {
     {90002, apu(kVega)},
     {90004, kVega},
     {90006, kVega},
-    {90008, kVega},
+    {90008, kArcturus},
     {90009, apu(kVega)},
-    {90010, kVega},
+    {90010, kAldebaran},
     {90012, apu(kVega)},
+    {90402, kAquaVanjaram},
     {100100, kRdna},
     {100101, kRdna},
     {100102, kRdna},

@@ -12,13 +12,14 @@
 namespace rigel::vgpu {
 
 struct DriverTraits {
-  bool is_apu;  ///< The GPU and the CPU are one chip.
+  bool is_apu;  ///< The GPU and the CPU are one chip. A board can override it.
   // Queues.
   uint32_t doorbell_bytes;
   uint32_t end_of_pipe_bytes;    ///< Required size of a compute queue's end-of-pipe buffer.
   bool maps_aql_rings_twice;     ///< An AQL ring has half of its size in memory and is mapped twice in a row.
   bool has_unit_pairs;           ///< Compute units are enabled in pairs: work-group processors.
   bool needs_parameter_for_gws;  ///< Global wave sync needs amdgpu.hws_gws_support.
+  uint32_t queues_of_process;    ///< Limit of the hardware scheduler.
   uint8_t end_of_pipe_event_bits;   ///< Bits of an end-of-pipe interrupt's context id that identify an event.
   uint8_t wave_message_event_bits;  ///< The same for interrupts of wave messages.
   // Saved waves.
@@ -26,9 +27,12 @@ struct DriverTraits {
   bool has_wave_state_header;       ///< GET_QUEUE_WAVE_STATE of a stopped queue writes a header.
   uint32_t saved_waves_per_unit;    ///< Saved waves per compute unit.
   uint32_t saved_waves_per_engine;  ///< Limit of saved waves per shader engine. 0: no limit.
+  uint32_t saved_vgpr_bytes;        ///< VGPRs of a compute unit, with accumulation registers.
   uint32_t control_bytes_per_wave;  ///< Size of a wave in the control stack.
   uint32_t control_stack_limit;     ///< Maximum size of the control stack.
   // Memory.
+  bool has_xnack_per_process;   ///< SET_XNACK_MODE can turn the retry of page faults on and off.
+  bool has_xgmi_bandwidth;      ///< The topology has the bandwidth of links over xGMI.
   bool has_remapped_registers;  ///< A page of registers through which programs flush caches.
   bool has_alternate_aperture;  ///< SET_MEMORY_POLICY's aperture is the hardware's: 64 KiB units, below 2^47.
   bool has_high_addresses;      ///< Addresses are signed: half of them are above the hole.

@@ -2,7 +2,8 @@
 //
 //   gfx906,navi21:vram=4G:bar=small,./mine.json     boards in the order of their nodes; "none": no GPU
 //
-// Options of a board: vram=<size, K/M/G> and bar=large|small.
+// Options of a board: vram=<size, K/M/G>, bar=large|small, and partition=spx|dpx|tpx|qpx|cpx. A package of
+// several devices, and a board in several partitions, are several GPUs.
 //
 // Threads: any; pure functions.
 #pragma once
@@ -26,11 +27,33 @@ struct Gpu {
   uint32_t gpu_id = 0;        ///< 16 bits that amdkfd derives from the device and its PCI location.
   uint32_t card_minor = 0;    ///< /dev/dri/card<minor>
   uint32_t render_minor = 0;  ///< /dev/dri/renderD<minor>
-  uint32_t location_id = 0;   ///< PCI bus << 8 | device << 3 | function
-  uint64_t unique_id = 0;
-  uint64_t hive_id = 0;  ///< 0: not in an XGMI hive
+  /// PCI bus << 8 | device << 3 | function. Partitions of a device differ in the function.
+  uint32_t location_id = 0;
+  uint32_t partitions = 1;  ///< Of the device.
+  uint32_t package = 0;     ///< Index of the package.
+  uint64_t unique_id = 0;   ///< Of the device.
+  uint64_t hive_id = 0;     ///< 0: not in an XGMI hive
   uint64_t visible_bytes() const;
 };
+
+/// Returns the modes into which the GPU's device can be partitioned ("spx", …); one mode if it cannot.
+std::vector<std::string_view> partition_modes(const Gpu& gpu);
+
+/// Returns the mode of the GPU's device.
+std::string_view partition_mode(const Gpu& gpu);
+
+/// A link over XGMI as the topology describes it. Source: kfd_fill_gpu_xgmi_link_to_gpu of Linux.
+struct XgmiLink {
+  uint32_t weight, min_bandwidth, max_bandwidth;  ///< Bandwidths in MB/s.
+};
+
+/// Returns the link between two GPUs of a hive.
+XgmiLink xgmi_link(const Gpu& from, const Gpu& to);
+
+/// Whether two GPUs are in the same XGMI hive.
+inline bool are_in_one_hive(const Gpu& a, const Gpu& b) {
+  return a.hive_id != 0 && a.hive_id == b.hive_id;
+}
 
 struct Machine {
   std::vector<Gpu> gpus;

@@ -71,6 +71,40 @@ TEST(Machine, ErrorsQuoteTheInvalidPart) {
   EXPECT_THAT(parse_machine("/tmp", PeerLink::kPcie).error(), HasSubstr("cannot read: not a regular file"));
 }
 
+TEST(Machine, PackageIsSeveralDevicesInAHive) {
+  const auto machine = parse_machine("mi250x,vega20,mi250x", PeerLink::kPcie);
+  ASSERT_TRUE(machine) << machine.error();
+  const auto& gpus = machine->gpus;
+  ASSERT_EQ(gpus.size(), 5u);
+  EXPECT_TRUE(are_in_one_hive(gpus[0], gpus[1]));
+  EXPECT_TRUE(are_in_one_hive(gpus[3], gpus[4]));
+  EXPECT_FALSE(are_in_one_hive(gpus[1], gpus[3]));
+  EXPECT_FALSE(are_in_one_hive(gpus[1], gpus[2]));
+  EXPECT_EQ(gpus[2].hive_id, 0u);
+  EXPECT_NE(gpus[0].unique_id, gpus[1].unique_id);
+  EXPECT_NE(gpus[0].location_id >> 8, gpus[1].location_id >> 8) << "devices have separate buses";
+  const XgmiLink link = xgmi_link(gpus[0], gpus[1]);
+  EXPECT_EQ(link.weight, 15u);
+  EXPECT_EQ(link.min_bandwidth, 50000u);
+  EXPECT_EQ(link.max_bandwidth, 200000u);
+  // A hive of all GPUs.
+  const auto all = parse_machine("mi250x,mi250x", PeerLink::kXgmi)->gpus;
+  EXPECT_TRUE(are_in_one_hive(all[0], all[3]));
+  EXPECT_EQ(xgmi_link(all[1], all[2]).max_bandwidth, 50000u);
+}
+
+TEST(Machine, RejectsInvalidPartitions) {
+  EXPECT_THAT(parse_machine("mi210:partition=cpx", PeerLink::kPcie).error(),
+              HasSubstr("mi210: partition: cpx needs a multiple of 2 XCCs, but the device has 1"));
+  EXPECT_THAT(parse_machine("mi210:partition=spy", PeerLink::kPcie).error(),
+              HasSubstr("partition: invalid value 'spy'; did you mean 'spx'?"));
+  EXPECT_TRUE(parse_machine("mi210:partition=spx", PeerLink::kPcie));
+}
+
+TEST(Machine, HostLinkOverXgmiNeedsALargeBar) {
+  EXPECT_THAT(parse_machine("mi250x:bar=small", PeerLink::kPcie).error(), HasSubstr("mi250x: bar: "));
+}
+
 TEST(Machine, MakesFilePathsAbsolute) {
   const std::string current_directory = std::filesystem::current_path().string();
   EXPECT_EQ(with_absolute_paths("gfx906:vram=4G,./mine.json:bar=small,mine.json,/a/b.json,a/b,none,"),

@@ -28,6 +28,9 @@ constexpr Name kNavi22[] = {"rx6700xt", "rx6750xt"};
 constexpr Name kNavi23[] = {"rx6650xt", "rx6600xt"};
 constexpr Name kNavi24[] = {"rx6500xt"};
 constexpr Name kRembrandt[] = {"680m"};
+constexpr Name kMi100[] = {"mi100", "arcturus"};
+constexpr Name kMi210[] = {"mi210", "aldebaran"};
+constexpr Name kMi250x[] = {"mi250x"};
 
 constexpr ProductNames kNames[] = {
     {"fiji", "fiji", kFiji},        {"polaris10", "polaris10", kPolaris10},
@@ -39,7 +42,8 @@ constexpr ProductNames kNames[] = {
     {"rx6800", "navi21", kRx6800},  {"v620", "navi21", kV620},
     {"navi22", "navi22", kNavi22},  {"navi23", "navi23", kNavi23},
     {"navi24", "navi24", kNavi24},  {"rembrandt", "rembrandt", kRembrandt},
-    {"raphael", "raphael", {}},
+    {"raphael", "raphael", {}},     {"mi100", "mi100", kMi100},
+    {"mi210", "mi210", kMi210},     {"mi250x", "mi210", kMi250x},
 };
 
 /// Returns the word in lower case, without spaces, hyphens and underscores.

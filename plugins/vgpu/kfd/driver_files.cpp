@@ -1,10 +1,11 @@
 #include "plugins/vgpu/kfd/driver_files.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <string>
 #include <utility>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 namespace rigel::vgpu {
 namespace {
@@ -111,10 +112,19 @@ void add_node(FileTree& tree, const std::string& pci, const std::string& name, u
   tree.add_link("/sys/class/drm/" + name, node);
 }
 
+std::vector<std::string> upper_case(const std::vector<std::string_view>& words) {
+  std::vector<std::string> upper(words.begin(), words.end());
+  for (std::string& word : upper) {
+    for (char& c : word) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  }
+  return upper;
+}
+
 void add_pci_device(FileTree& tree, const Machine& virtual_system, uint32_t gpu_index) {
   const Gpu& gpu = virtual_system.gpus[gpu_index];
   const Board& b = gpu.board;
-  const std::string slot = fmt::format("0000:{:02x}:00.0", gpu.location_id >> 8);
+  const std::string slot = fmt::format("0000:{:02x}:{:02x}.{}", gpu.location_id >> 8,
+                                       gpu.location_id >> 3 & 31, gpu.location_id & 7);
   const std::string pci = fmt::format("/sys/devices/pci0000:00/{}", slot);
   const auto add = [&](const char* name, std::string_view value) {
     tree.add_file(fmt::format("{}/{}", pci, name), fmt::format("{}\n", value));
@@ -135,6 +145,11 @@ void add_pci_device(FileTree& tree, const Machine& virtual_system, uint32_t gpu_
   add("mem_info_vis_vram_total", std::to_string(gpu.visible_bytes()));
   add("mem_info_gtt_total", std::to_string(kGttBytes));
   add("mem_info_gtt_used", "0");
+  if (const auto modes = partition_modes(gpu); modes.size() > 1) {
+    add("available_compute_partition", fmt::format("{}", fmt::join(upper_case(modes), ", ")));
+    add("current_compute_partition", upper_case({partition_mode(gpu)})[0]);
+    add("current_memory_partition", "NPS1");
+  }
   tree.add_vram_use(pci + "/mem_info_vram_used", {gpu_index, gpu.vram_bytes});
   tree.add_vram_use(pci + "/mem_info_vis_vram_used", {gpu_index, gpu.visible_bytes()});
   add("fw_version/mec_fw_version", fmt::format("0x{:08x}", b.firmware.mec));

@@ -161,8 +161,8 @@ CommandProcessor& GpuContext::processor() {
     const Board& board = gpu_.board;
     DeviceConfig config;
     config.gfx_target_version = board.gfx_target_version;
-    config.sdma_engines = board.sdma.engines;
-    config.shader_engines = board.shader_engines();
+    config.sdma_engines = board.sdma_engines();
+    config.xcc_count = board.shader.xcc_count;
     config.max_lds_bytes = board.shader.lds_kb * 1024;
     config.flat_group_base = apertures().lds_base;
     config.flat_private_base = apertures().scratch_base;

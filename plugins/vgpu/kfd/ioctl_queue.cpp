@@ -16,8 +16,7 @@
 namespace rigel::vgpu {
 namespace {
 
-constexpr uint32_t kMaxQueues = 1024;       // of one process
-constexpr ptrdiff_t kMaxQueuesOfGpu = 127;  // of one process: the limit of the hardware scheduler
+constexpr uint32_t kMaxQueues = 1024;  // of one process
 
 // Doorbell layout of amdkfd for gfx9 and later. SDMA engines have fixed doorbells, those of odd-numbered
 // queues half a slice higher. Compute queues get the lowest free doorbell outside of the reserved range.
@@ -28,7 +27,7 @@ constexpr uint32_t kReservedEnd = 0x200;
 constexpr uint32_t kHalfSlice = 512;
 
 bool is_sdma(uint32_t type) {
-  return type == KFD_QUEUE_SDMA || type == KFD_QUEUE_SDMA_BY_ENGINE;
+  return type == KFD_QUEUE_SDMA || type == KFD_QUEUE_SDMA_XGMI || type == KFD_QUEUE_SDMA_BY_ENGINE;
 }
 
 bool is_compute(uint32_t type) {
@@ -97,6 +96,7 @@ Errno KfdIoctls::create_queue(Process& process, const IoctlCall& call) {
   queue->percentage = a.queue_percentage & 0xff;
   queue->priority = a.queue_priority;
   queue->save_area_va = a.ctx_save_restore_address;
+  queue->context_bytes = a.ctx_save_restore_size;
 
   // Buffers that hardware accesses directly must exist and stay mapped.
   std::vector<Buffer*> pinned;
@@ -139,7 +139,8 @@ Errno KfdIoctls::create_queue(Process& process, const IoctlCall& call) {
     }
     if (a.ctx_save_restore_size < area.context_bytes)
       return warn("ctx_save_restore_size: too small for this chip");
-    const uint64_t bytes = (uint64_t{a.ctx_save_restore_size} + area.debug_bytes + kPage - 1) & ~(kPage - 1);
+    const uint64_t bytes_of_xcc = uint64_t{a.ctx_save_restore_size} + area.debug_bytes;
+    const uint64_t bytes = (bytes_of_xcc * board.shader.xcc_count + kPage - 1) & ~(kPage - 1);
     if (!add_pinned(a.ctx_save_restore_address, bytes) &&
         !process.always_shared(*gpu, a.ctx_save_restore_address, bytes)) {
       return warn(
@@ -148,40 +149,24 @@ Errno KfdIoctls::create_queue(Process& process, const IoctlCall& call) {
   }
 
   const auto is_on_gpu = [&](const auto& other) { return other.second->gpu == gpu; };
-  if (std::count_if(process.queues_.begin(), process.queues_.end(), is_on_gpu) >= kMaxQueuesOfGpu)
+  if (std::count_if(process.queues_.begin(), process.queues_.end(), is_on_gpu) >=
+      ptrdiff_t{board.driver().queues_of_process})
     return ENOSPC;
   while (queue->id < kMaxQueues && process.queues_.contains(queue->id)) ++queue->id;
   if (queue->id == kMaxQueues) return ENOMEM;
-  if (a.queue_type == KFD_QUEUE_SDMA_XGMI) return ENOMEM;  // no board has SDMA engines for XGMI only
-
   auto& taken = process.doorbells_taken_[gpu->index()];
-  auto& sdma_taken = process.sdma_taken_[gpu->index()];
   uint32_t engine = 0;
   if (is_sdma(a.queue_type)) {
-    const uint32_t engines = board.sdma.engines;
-    uint32_t slot = 0;
-    if (a.queue_type == KFD_QUEUE_SDMA_BY_ENGINE) {
-      if (a.sdma_engine_id >= engines) return EINVAL;
-      slot = a.sdma_engine_id;
-    }
-    const uint32_t step = a.queue_type == KFD_QUEUE_SDMA_BY_ENGINE ? engines : 1;
-    const auto is_taken = [&] {
-      if (sdma_taken.test(slot)) return true;
-      if (process.options_.virtual_system.empty()) return false;
-      queue->shared_slot = SharedSlot::claim(
-          fmt::format("vgpu/{}/{}/sdma/{}", process.options_.virtual_system, gpu->index(), slot));
-      return !queue->shared_slot;
-    };
-    while (slot < engines * board.sdma.queues_per_engine && is_taken()) slot += step;
-    if (slot >= engines * board.sdma.queues_per_engine) return ENOMEM;
+    const auto slot = process.take_sdma_slot(*gpu, a.queue_type, a.sdma_engine_id, *queue);
+    if (!slot) return slot.error();
     queue->sdma = true;
-    queue->sdma_slot = slot;
-    engine = slot % engines;
+    queue->sdma_slot = *slot;
+    engine = *slot % board.sdma_engines();
   }
   if (board.driver().doorbell_bytes == 4) {
     queue->doorbell = queue->id;  // the queue id is the index; user mode knows this
   } else if (queue->sdma) {
-    const uint32_t number = queue->sdma_slot / board.sdma.engines;
+    const uint32_t number = queue->sdma_slot / board.sdma_engines();
     queue->doorbell = kSdmaDoorbells + engine * kDoorbellsOfSdmaEngine + number / 2 + number % 2 * kHalfSlice;
   } else {
     const auto reserved = [](uint32_t i) {
@@ -235,7 +220,7 @@ Errno KfdIoctls::create_queue(Process& process, const IoctlCall& call) {
                           created.doorbell_slot, uint64_t{created.doorbell} * doorbell_bytes, doorbell_bytes);
   destroy.cancel();
   taken.set(created.doorbell);
-  if (created.sdma) sdma_taken.set(created.sdma_slot);
+  if (created.sdma) process.sdma_taken_[gpu->index()].set(created.sdma_slot);
   process.queues_.merge(entry);
 
   a.queue_id = created.id;
@@ -243,6 +228,38 @@ Errno KfdIoctls::create_queue(Process& process, const IoctlCall& call) {
   if (doorbell_bytes == 8) a.doorbell_offset |= uint64_t{created.doorbell} * doorbell_bytes;
   process.reporter_->start();
   return 0;
+}
+
+// Slots count the engines of all kinds: slot n is queue n / engines of engine n % engines.
+tl::expected<uint32_t, Errno> Process::take_sdma_slot(const GpuContext& gpu, uint32_t queue_type,
+                                                      uint32_t wanted_engine, Queue& queue) {
+  const Board& board = gpu.gpu().board;
+  const uint32_t all = board.sdma_engines();
+  uint32_t first = 0;
+  uint32_t count = board.sdma.engines;
+  if (queue_type == KFD_QUEUE_SDMA_XGMI) {
+    first = board.sdma.engines;
+    count = board.sdma.xgmi_engines;
+  } else if (queue_type == KFD_QUEUE_SDMA_BY_ENGINE) {
+    if (wanted_engine >= all) return tl::unexpected(EINVAL);
+    first = wanted_engine;
+    count = 1;
+  }
+  const auto& taken = sdma_taken_[gpu.index()];
+  const auto is_free = [&](uint32_t slot) {
+    if (taken.test(slot)) return false;
+    if (options_.virtual_system.empty()) return true;
+    queue.shared_slot =
+        SharedSlot::claim(fmt::format("vgpu/{}/{}/sdma/{}", options_.virtual_system, gpu.index(), slot));
+    return bool{queue.shared_slot};
+  };
+  for (uint32_t number = 0; number < board.sdma.queues_per_engine; ++number) {
+    for (uint32_t engine = first; engine < first + count; ++engine) {
+      const uint32_t slot = number * all + engine;
+      if (is_free(slot)) return slot;
+    }
+  }
+  return tl::unexpected(ENOMEM);
 }
 
 void Process::pin_buffer(Queue& queue, Buffer& buffer) {
@@ -365,9 +382,13 @@ Errno KfdIoctls::get_queue_wave_state(Process& process, const IoctlCall& call) {
   if (!board.driver().has_wave_state_header) return 0;
   // Offsets and used sizes of the control stack and of the waves' state. Each one ends where the other
   // starts.
-  const uint32_t header[4] = {board.save_area().control_stack_bytes, 0, board.save_area().control_stack_bytes,
-                              0};
-  return copy_to_program(a.ctl_stack_address, header, sizeof header);
+  const Board::SaveArea area = board.save_area();
+  const uint32_t header[4] = {area.control_stack_bytes, 0, area.control_stack_bytes, 0};
+  for (uint32_t xcc = 0; xcc < board.shader.xcc_count; ++xcc) {
+    const uint64_t address = a.ctl_stack_address + uint64_t{it->second->context_bytes} * xcc;
+    if (const Errno error = copy_to_program(address, header, sizeof header); error != 0) return error;
+  }
+  return 0;
 }
 
 Errno KfdIoctls::alloc_queue_gws(Process& process, const IoctlCall& call) {

@@ -45,8 +45,10 @@ void Process::note_migration(SvmAttributes& range, uint64_t first_page, uint64_t
   uint32_t to = range.prefetch;
   // Memory that another GPU can access over PCIe stays in the system.
   const auto accessors = range.access | range.in_place;
+  const GpuContext* const target = gpu_by_id(to);
   for (const auto& gpu : gpus_) {
-    if (gpu->gpu().gpu_id != to && accessors.test(gpu->index()) && virtual_system_.peers != PeerLink::kXgmi)
+    if (gpu.get() != target && accessors.test(gpu->index()) &&
+        (target == nullptr || !are_in_one_hive(gpu->gpu(), target->gpu())))
       to = KFD_SVM_LOCATION_SYSMEM;
   }
   const auto move = [&](uint32_t destination) {

@@ -198,7 +198,7 @@ Errno Process::map_buffer(Buffer& buffer, GpuContext& gpu) {
   const MemoryObject& object = *buffer.object;
   if (object.kind() == MemoryObject::Kind::kVram && buffer.gpu_index != gpu.index()) {
     const GpuContext& owner = *gpus_[buffer.gpu_index];
-    const bool reachable = virtual_system_.peers == PeerLink::kXgmi ||
+    const bool reachable = are_in_one_hive(owner.gpu(), gpu.gpu()) ||
                            (virtual_system_.peers == PeerLink::kPcie && owner.gpu().large_bar);
     if (!reachable) return EINVAL;
   }

@@ -174,6 +174,7 @@ class Process {
     uint32_t percentage = 0;
     uint32_t priority = 0;
     uint64_t save_area_va = 0;
+    uint32_t context_bytes = 0;  // of one XCC in the save area
     uint32_t gws = 0;
     uint32_t doorbell_index() const { return doorbell * gpu->gpu().board.driver().doorbell_bytes / 8; }
     std::vector<uint64_t> buffers;  // handles of the buffers that it pins
@@ -204,6 +205,11 @@ class Process {
   void unpin_buffer(Queue& queue, uint64_t handle) RIGEL_REQUIRES(memory_mutex_);
   void unpin_all_buffers(Queue& queue) RIGEL_REQUIRES(memory_mutex_);
   void destroy_queue(Queue& queue) RIGEL_REQUIRES(queue_mutex_);
+  /// Returns a free slot of an SDMA engine that fits the queue's type, or the error of CREATE_QUEUE. A slot
+  /// that processes share is claimed for `queue`.
+  tl::expected<uint32_t, Errno> take_sdma_slot(const GpuContext& gpu, uint32_t queue_type,
+                                               uint32_t wanted_engine, Queue& queue)
+      RIGEL_REQUIRES(queue_mutex_);
   void apply_svm(uint64_t first_page, uint64_t end_page);  // under the memory lock
   void note_migration(SvmAttributes& range, uint64_t first_page, uint64_t end_page);
   /// Whether all of [va, va + bytes) is shared virtual memory that stays mapped on `gpu`.

@@ -439,7 +439,7 @@ Errno DrmIoctls::device_info(const GpuContext& gpu, const drm_amdgpu_info& a) {
   d.external_rev = b.external_revision;
   d.pci_rev = b.pci.revision;
   d.family = b.family_id;
-  if (b.driver().is_apu) d.ids_flags |= AMDGPU_IDS_FLAGS_FUSION;
+  if (b.integrated) d.ids_flags |= AMDGPU_IDS_FLAGS_FUSION;
   d.num_shader_engines = b.shader_engines();
   d.num_shader_arrays_per_engine = b.shader.arrays_per_engine;
   d.gpu_counter_freq = b.clocks.reference_khz;
@@ -449,7 +449,7 @@ Errno DrmIoctls::device_info(const GpuContext& gpu, const drm_amdgpu_info& a) {
   for (uint32_t engine = 0; engine < d.num_shader_engines; ++engine) {
     for (uint32_t array = 0; array < d.num_shader_arrays_per_engine; ++array) {
       const uint32_t cus = b.compute_units_of(engine, array);
-      d.cu_bitmap[engine % 4][(array + engine / 4 * 2) % 4] = cus == 32 ? ~0u : (1u << cus) - 1;
+      d.cu_bitmap[engine % 4][(array + engine / 4) % 4] = cus == 32 ? ~0u : (1u << cus) - 1;
     }
   }
   d.enabled_rb_pipes_mask = (1u << d.num_shader_engines) - 1;

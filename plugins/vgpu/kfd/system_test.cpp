@@ -6,13 +6,18 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
+#include <fstream>
+#include <set>
 #include <thread>
 #include <utility>
 
 #include <gmock/gmock.h>
+#include <nlohmann/json.hpp>
 
 #include "api/support/testing/failing_requests.hpp"
+#include "plugins/vgpu/devices/built_in_boards.hpp"
 #include "plugins/vgpu/kfd/test_system.hpp"
 
 namespace rigel::vgpu {
@@ -697,6 +702,78 @@ TEST_F(KfdQueue, SdmaQueueCountIsLimitedByBoard) {
   EXPECT_EQ(create(), -ENOMEM);
 }
 
+class KfdQueueOnMi210 : public KfdQueue {
+ protected:
+  KfdQueueOnMi210() : KfdQueue("mi210:vram=64M") {}
+};
+
+// Two engines copy over PCIe, three over XGMI, each with 8 queues.
+TEST_F(KfdQueueOnMi210, SdmaQueuesOfBothKindsAreLimitedByBoard) {
+  std::memset(ring, 0, 65536);
+  a.queue_type = KFD_QUEUE_SDMA_BY_ENGINE;
+  a.sdma_engine_id = 5;
+  EXPECT_EQ(create(), -EINVAL);
+  a.sdma_engine_id = 4;
+  EXPECT_EQ(create(), 0);
+  a.queue_type = KFD_QUEUE_SDMA;
+  for (int i = 0; i < 16; ++i) EXPECT_EQ(create(), 0) << i;
+  EXPECT_EQ(create(), -ENOMEM);
+  a.queue_type = KFD_QUEUE_SDMA_XGMI;
+  std::set<uint64_t> doorbells;
+  for (int i = 0; i < 23; ++i) {
+    ASSERT_EQ(create(), 0) << i;
+    doorbells.insert(a.doorbell_offset);
+  }
+  EXPECT_EQ(doorbells.size(), 23u);
+  EXPECT_EQ(create(), -ENOMEM) << "the engine that was requested by its number has one of 24";
+}
+
+// Writes an MI210 of two XCCs, and removes the file with the object.
+class TwoXccs {
+ public:
+  TwoXccs() : path_(::testing::TempDir() + "two_xccs-" + std::to_string(::getpid()) + ".json") {
+    for (const BuiltInBoard& board : kBuiltInBoards) {
+      if (board.name != "mi210") continue;
+      auto json = nlohmann::json::parse(board.json);
+      json["shader"]["xcc_count"] = 2;
+      std::ofstream(path_) << json;
+    }
+  }
+  ~TwoXccs() { std::remove(path_.c_str()); }
+  const std::string& path() const { return path_; }
+
+ private:
+  const std::string path_;
+};
+
+class KfdQueueOnTwoXccs : private TwoXccs, public KfdQueue {
+ protected:
+  KfdQueueOnTwoXccs() : KfdQueue((path() + ":vram=64M").c_str()) {}
+};
+
+TEST_F(KfdQueueOnTwoXccs, SaveAreaHasAPartForEachXcc) {
+  const auto area = t.system->process().gpu(0).gpu().board.save_area();
+  EXPECT_EQ(create(), -EINVAL) << "the area of one XCC";
+  const auto both = t.share(2 * (area.context_bytes + area.debug_bytes));
+  a.ctx_save_restore_address = at(both.address);
+  ASSERT_EQ(create(), 0);
+  kfd_update_queue stop{};
+  stop.queue_id = a.queue_id;
+  stop.ring_base_address = at(ring);
+  stop.ring_size = 65536;
+  ASSERT_EQ(t.call(KFD_NR_UPDATE_QUEUE, stop), 0);
+  kfd_get_queue_wave_state waves{};
+  waves.ctl_stack_address = at(both.address);
+  waves.queue_id = a.queue_id;
+  ASSERT_EQ(t.call(KFD_NR_GET_QUEUE_WAVE_STATE, waves), 0);
+  for (const size_t xcc : {0, 1}) {
+    uint32_t header[4] = {};
+    std::memcpy(header, both.address + xcc * area.context_bytes, sizeof header);
+    EXPECT_EQ(header[0], area.control_stack_bytes) << xcc;
+    EXPECT_EQ(header[2], area.control_stack_bytes) << xcc;
+  }
+}
+
 TEST(KfdSmi, FaultsAreReportedToMatchingMasks) {
   TestSystem t("gfx900,gfx906");
   t.acquire();
@@ -787,6 +864,62 @@ TEST(Topology, HostHasLinksOnlyToLargeBarGpus) {
   for (const char* gpu : {"1", "2", "3"})
     EXPECT_THAT(files.find(nodes + gpu + "/io_links/0/properties")->content,
                 ::testing::HasSubstr("\nnode_to 0\n"));
+}
+
+// Returns the value of a property of a node, or of a link of a node ("1/io_links/0").
+std::string property_of(TestSystem& t, const std::string& place, const std::string& name) {
+  const auto* const file =
+      t.system->files().find("/sys/devices/virtual/kfd/kfd/topology/nodes/" + place + "/properties");
+  if (file == nullptr) return "no " + place;
+  const size_t at = ("\n" + file->content).find("\n" + name + " ");
+  if (at == std::string::npos) return "no " + name;
+  const size_t start = at + name.size() + 1;
+  return file->content.substr(start, file->content.find('\n', start) - start);
+}
+
+TEST(Topology, PackageIsLinkedOverXgmi) {
+  TestSystem t("mi250x,mi210");
+  EXPECT_EQ(property_of(t, "1", "hive_id"), property_of(t, "2", "hive_id"));
+  EXPECT_NE(property_of(t, "1", "hive_id"), "0");
+  EXPECT_EQ(property_of(t, "3", "hive_id"), "0");
+  EXPECT_EQ(property_of(t, "1", "num_sdma_xgmi_engines"), "3");
+  // To the host, then to the other device; to another package over PCIe.
+  EXPECT_EQ(property_of(t, "1/io_links/0", "type"), "11");
+  EXPECT_EQ(property_of(t, "1/io_links/1", "type"), "11");
+  EXPECT_EQ(property_of(t, "1/io_links/1", "node_to"), "2");
+  EXPECT_EQ(property_of(t, "1/io_links/1", "weight"), "15");
+  EXPECT_EQ(property_of(t, "1/io_links/1", "max_bandwidth"), "200000");
+  EXPECT_EQ(property_of(t, "1/p2p_links/0", "node_to"), "3");
+  EXPECT_EQ(property_of(t, "3/io_links/0", "type"), "2");
+  EXPECT_EQ(property_of(t, "0/io_links/0", "type"), "11");
+  EXPECT_EQ(property_of(t, "0/io_links/2", "type"), "2");
+  constexpr uint32_t kCoherentHostAccess = 1u << 28;
+  EXPECT_NE(std::stoul(property_of(t, "1", "capability")) & kCoherentHostAccess, 0u);
+  EXPECT_EQ(std::stoul(property_of(t, "3", "capability")) & kCoherentHostAccess, 0u);
+}
+
+TEST(Topology, PartitionsShareOneDevice) {
+  const TwoXccs board;
+  TestSystem whole(board.path());
+  EXPECT_EQ(property_of(whole, "1", "num_xcc"), "2");
+  EXPECT_EQ(property_of(whole, "1", "simd_count"), "416");
+  TestSystem t(board.path() + ":partition=cpx");
+  for (const char* node : {"1", "2"}) {
+    EXPECT_EQ(property_of(t, node, "num_xcc"), "1");
+    EXPECT_EQ(property_of(t, node, "simd_count"), "208");
+    EXPECT_EQ(property_of(t, node, "array_count"), "4");
+    EXPECT_EQ(property_of(t, node, "num_sdma_engines"), "2");
+    EXPECT_EQ(property_of(t, node, "num_sdma_xgmi_engines"), "0");
+  }
+  EXPECT_EQ(property_of(t, "1", "unique_id"), property_of(t, "2", "unique_id"));
+  EXPECT_EQ(property_of(t, "1", "location_id"), std::to_string(3 << 8));
+  EXPECT_EQ(property_of(t, "2", "location_id"), std::to_string(3 << 8 | 1));
+  EXPECT_NE(property_of(t, "1", "drm_render_minor"), property_of(t, "2", "drm_render_minor"));
+  EXPECT_EQ(property_of(t, "1/io_links/1", "weight"), "13");
+  const auto* const mode =
+      t.system->files().find("/sys/devices/pci0000:00/0000:03:00.1/current_compute_partition");
+  ASSERT_NE(mode, nullptr);
+  EXPECT_EQ(mode->content, "CPX\n");
 }
 
 TEST(FileTree, CanonicalResolvesLinksAndDots) {

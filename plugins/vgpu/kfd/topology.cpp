@@ -7,6 +7,7 @@
 
 #include <fmt/core.h>
 
+#include "hsa_plugin/kfd_abi.h"
 #include "plugins/vgpu/kfd/driver_files.hpp"
 
 namespace rigel::vgpu {
@@ -36,13 +37,18 @@ std::string bank(uint32_t heap, uint64_t bytes, uint32_t width, uint32_t clock) 
       .take();
 }
 
-std::string link(uint32_t type, uint32_t from, uint32_t to, uint32_t weight, uint32_t bandwidth) {
+struct Bandwidth {
+  uint32_t minimum, maximum;  ///< MB/s
+};
+constexpr Bandwidth kPcieBandwidth{312, 31504};
+
+std::string link(uint32_t type, uint32_t from, uint32_t to, uint32_t weight, Bandwidth bandwidth) {
   // Bit 0 of the flags marks the other flags as valid. They are 0: the link has no restrictions, such as
   // missing atomics.
   return Properties()("type", type)("version_major", 0)("version_minor", 0)("node_from", from)("node_to", to)(
-             "weight", weight)("min_latency", 0)("max_latency", 0)("min_bandwidth", bandwidth != 0 ? 312 : 0)(
-             "max_bandwidth", bandwidth)("recommended_transfer_size", 0)("recommended_sdma_engine_id_mask",
-                                                                         0)("flags", 1)
+             "weight", weight)("min_latency", 0)("max_latency", 0)("min_bandwidth", bandwidth.minimum)(
+             "max_bandwidth", bandwidth.maximum)("recommended_transfer_size", 0)(
+             "recommended_sdma_engine_id_mask", 0)("flags", 1)
       .take();
 }
 
@@ -57,6 +63,16 @@ uint32_t cache_type_bits(Cache::Type type) {
       return kDataBit | kSimdBit;
   }
   return 0;
+}
+
+// Describes the link between a GPU and the host, in one direction.
+std::string host_link(const Gpu& gpu, uint32_t from, uint32_t to) {
+  constexpr uint32_t kPcieWeight = 20;
+  if (gpu.board.host_link == HostLink::kPcie) return link(kPciExpress, from, to, kPcieWeight, kPcieBandwidth);
+  constexpr uint32_t kWithinSocket = 13, kBetweenSockets = 15;
+  constexpr Bandwidth kMemory{819200, 819200}, kXgmiLane{50000, 50000};
+  return gpu.board.integrated ? link(kXgmi, from, to, kWithinSocket, kMemory)
+                              : link(kXgmi, from, to, kBetweenSockets, kXgmiLane);
 }
 
 // Adds one entry for each group of compute units that shares a cache.
@@ -94,12 +110,12 @@ std::string gpu_properties(const Gpu& gpu, size_t caches, size_t io_links, size_
              "gfx_target_version", b.shown_version())("vendor_id", b.pci.vendor_id)(
              "device_id", b.pci.device_id)("location_id", gpu.location_id)("domain", 0)(
              "drm_render_minor", gpu.render_minor)("hive_id", gpu.hive_id)(
-             "num_sdma_engines", b.sdma.engines)("num_sdma_xgmi_engines", 0)(
+             "num_sdma_engines", b.sdma.engines)("num_sdma_xgmi_engines", b.sdma.xgmi_engines)(
              "num_sdma_queues_per_engine", b.sdma.queues_per_engine)("num_cp_queues", b.queues.compute)(
              "cwsr_size", b.save_area().context_bytes)("ctl_stack_size", b.save_area().control_stack_bytes)(
              "max_engine_clk_fcompute", b.clocks.engine_mhz)("local_mem_size", 0)(
              "fw_version", b.firmware.mec)("capability", capability_of(gpu))("debug_prop", 0)(
-             "sdma_fw_version", b.firmware.sdma)("unique_id", gpu.unique_id)("num_xcc", 1)(
+             "sdma_fw_version", b.firmware.sdma)("unique_id", gpu.unique_id)("num_xcc", s.xcc_count)(
              "max_engine_clk_ccompute", 2400)
       .take();
 }
@@ -118,18 +134,18 @@ void add_gpu(FileTree& tree, const Machine& virtual_system, const Gpu& gpu) {
 
   size_t io_links = 0;
   size_t p2p_links = 0;
-  tree.add_file(fmt::format("{}/io_links/{}/properties", node, io_links++),
-                link(kPciExpress, gpu.node, 0, 20, 31504));
+  tree.add_file(fmt::format("{}/io_links/{}/properties", node, io_links++), host_link(gpu, gpu.node, 0));
   for (const Gpu& peer : virtual_system.gpus) {
-    if (peer.node == gpu.node || virtual_system.peers == PeerLink::kNone) continue;
-    if (virtual_system.peers == PeerLink::kXgmi) {
+    if (peer.node == gpu.node) continue;
+    if (are_in_one_hive(gpu, peer)) {
+      const XgmiLink xgmi = xgmi_link(gpu, peer);
       tree.add_file(fmt::format("{}/io_links/{}/properties", node, io_links++),
-                    link(kXgmi, gpu.node, peer.node, 15, 50000));
-    } else if (peer.large_bar) {
+                    link(kXgmi, gpu.node, peer.node, xgmi.weight, {xgmi.min_bandwidth, xgmi.max_bandwidth}));
+    } else if (virtual_system.peers == PeerLink::kPcie && peer.large_bar) {
       // Over PCIe a GPU accesses its peer's VRAM through the peer's BAR. The driver allows it only if the BAR
       // covers all.
       tree.add_file(fmt::format("{}/p2p_links/{}/properties", node, p2p_links++),
-                    link(kPciExpress, gpu.node, peer.node, 40, 31504));
+                    link(kPciExpress, gpu.node, peer.node, 40, kPcieBandwidth));
     }
   }
   tree.add_file(node + "/gpu_id", fmt::format("{}\n", gpu.gpu_id));
@@ -156,7 +172,8 @@ HostProperties HostProperties::read() {
 }
 
 uint32_t capability_of(const Gpu& gpu) {
-  return gpu.board.capability | (gpu.board.asic_revision & 15) << 22;
+  return gpu.board.capability | (gpu.board.asic_revision & 15) << 22 |
+         (gpu.board.host_link == HostLink::kXgmi ? KFD_CAP_COHERENT_HOST_ACCESS : 0);
 }
 
 FileTree make_file_tree(const Machine& virtual_system, const HostProperties& host) {
@@ -182,8 +199,7 @@ FileTree make_file_tree(const Machine& virtual_system, const HostProperties& hos
   // The host has links only to GPUs whose memory it can access: runtimes and HIP rely on this.
   for (const Gpu& gpu : virtual_system.gpus) {
     if (!gpu.large_bar) continue;
-    tree.add_file(fmt::format("{}/io_links/{}/properties", cpu, links++),
-                  link(kPciExpress, 0, gpu.node, 20, 31504));
+    tree.add_file(fmt::format("{}/io_links/{}/properties", cpu, links++), host_link(gpu, 0, gpu.node));
   }
   tree.add_file(cpu + "/gpu_id", "0\n");
   tree.add_file(cpu + "/name", "\n");
