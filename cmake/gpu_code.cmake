@@ -1,5 +1,5 @@
-# Assembles SOURCE for PROCESSOR and compares it with WORDS; with UPDATE it writes WORDS. See
-# RigelGpuCode.cmake.
+# Assembles SOURCE for PROCESSOR and compares it with WORDS, which are written for the processor WRITTEN_FOR; with
+# UPDATE it writes WORDS. See RigelGpuCode.cmake.
 get_filename_component(folder ${SOURCE} DIRECTORY)
 if(DEFINE)
   set(define -defsym ${DEFINE})
@@ -14,12 +14,12 @@ set(word "0x........, ")
 string(REGEX REPLACE "(${word}${word}${word}${word}${word}${word}${word}0x........), ?" "\\1,\n" text "${text}")
 string(REGEX REPLACE ", $" ",\n" text "${text}")
 get_filename_component(name ${SOURCE} NAME)
-set(text "// ${name} for ${PROCESSOR}: written by the target update_gpu_code.\n${text}")
+set(text "// ${name} for ${WRITTEN_FOR}: written by the target update_gpu_code.\n${text}")
 if(UPDATE)
   file(WRITE ${WORDS} "${text}")
   return()
 endif()
 file(READ ${WORDS} checked_in)
 if(NOT checked_in STREQUAL text)
-  message(FATAL_ERROR "${WORDS} is not what ${SOURCE} assembles to: build the target update_gpu_code")
+  message(FATAL_ERROR "${WORDS} is not what ${SOURCE} assembles to for ${PROCESSOR}: build the target update_gpu_code")
 endif()

@@ -116,33 +116,47 @@ struct BackendTable {
           },
   };
 
-  static const ImageGeneration& images() { return *kFamily.generation->images; }
+  /// Returns null if the device does not support images.
+  static const ImageGeneration* images_of(void* device) {
+    return as_device(device).has_quirk(kQuirkNoImages) ? nullptr : kFamily.generation->images;
+  }
 
   static constexpr hsabe_image_ops_t kImage = {
       .struct_size = sizeof(hsabe_image_ops_t),
-      .limits = [](void*, hsabe_image_limits_t* limits) { image_limits(images(), *limits); },
+      .limits =
+          [](void* device, hsabe_image_limits_t* limits) {
+            if (const auto* const images = images_of(device)) image_limits(*images, *limits);
+          },
       .format =
-          [](void*, uint32_t geometry, const hsa_ext_image_format_t* format, hsabe_image_format_t* out) {
+          [](void* device, uint32_t geometry, const hsa_ext_image_format_t* format,
+             hsabe_image_format_t* out) {
+            if (images_of(device) == nullptr) return;
             const ImageFormat found = image_format(geometry, *format);
             out->capability = found.capability;
             out->element_size = found.element_size;
           },
       .lay_out = [](void* device, const hsa_ext_image_descriptor_t* image, uint32_t data_layout,
                     uint64_t row_pitch, uint64_t slice_pitch, hsabe_image_layout_t* out) -> hsabe_status_t {
-        return lay_out_image(images(), as_device(device).chip.version, *image, data_layout, row_pitch,
+        const auto* const images = images_of(device);
+        if (images == nullptr) return HSA_EXT_STATUS_ERROR_IMAGE_FORMAT_UNSUPPORTED;
+        return lay_out_image(*images, as_device(device).chip.version, *image, data_layout, row_pitch,
                              slice_pitch, *out);
       },
       .describe = [](void* device, const hsa_ext_image_descriptor_t* image,
                      const hsabe_image_layout_t* layout, uint64_t address,
                      uint32_t* words) -> hsabe_status_t {
-        return describe_image(images(), as_device(device).chip.version, *image, *layout, address,
+        const auto* const images = images_of(device);
+        if (images == nullptr) return HSA_EXT_STATUS_ERROR_IMAGE_FORMAT_UNSUPPORTED;
+        return describe_image(*images, as_device(device).chip.version, *image, *layout, address,
                               std::span<uint32_t, HSABE_IMAGE_WORDS>(words, HSABE_IMAGE_WORDS));
       },
       .describe_foreign = [](void* device, const hsa_ext_image_descriptor_t* image,
                              const hsa_amd_image_descriptor_t* layout, uint64_t address,
                              hsabe_image_layout_t* out, uint32_t* words) -> hsabe_status_t {
         const Device& own = as_device(device);
-        return describe_foreign_image(images(), own.chip.version, own.facts.device_id, *image, *layout,
+        const auto* const images = images_of(device);
+        if (images == nullptr) return HSA_EXT_STATUS_ERROR_IMAGE_FORMAT_UNSUPPORTED;
+        return describe_foreign_image(*images, own.chip.version, own.facts.device_id, *image, *layout,
                                       address, *out,
                                       std::span<uint32_t, HSABE_IMAGE_WORDS>(words, HSABE_IMAGE_WORDS));
       },

@@ -86,6 +86,11 @@ TEST_F(CodeFit, AcceptsGenericCodeOfItsGroup) {
   // Arcturus and Aldebaran belong to no generic target.
   auto arcturus = testing::make_node({9, 0, 8}, {0x738c, 60, 4, 4, 1, 10, 64, 2});
   EXPECT_EQ(fit(gfx9::kFamily, arcturus, code(kV6, k9 | kVersion1 | kXnackAny)), kFitNone);
+  // Aqua Vanjaram has another one.
+  constexpr uint32_t k94 = ELF::EF_AMDGPU_MACH_AMDGCN_GFX9_4_GENERIC;
+  EXPECT_EQ(fit(gfx9::kFamily, testing::mi300x(), code(kV6, k9 | kVersion1 | kXnackAny)), kFitNone);
+  EXPECT_EQ(fit(gfx9::kFamily, testing::mi300x(), code(kV6, k94 | kVersion1 | kXnackAny)), kFitGeneric);
+  EXPECT_EQ(fit(gfx9::kFamily, testing::vega10(), code(kV6, k94 | kVersion1 | kXnackAny)), kFitNone);
 }
 
 TEST_F(CodeFit, PrefersProcessorCodeToGenericCode) {

@@ -22,7 +22,7 @@
 namespace rigel::gfx {
 namespace {
 
-constexpr size_t kToDevice = 0, kFromDevice = 1;
+constexpr size_t kToDevice = 0, kFromDevice = 1, kHostEngines = 2;
 constexpr auto kAskAgainAfter = std::chrono::seconds(1);
 /// Larger boxes are not copied by kernels, because each row would need one.
 constexpr uint64_t kMaxRows = 128;
@@ -141,7 +141,10 @@ bool engines_wanted(const Device& device) {
 
 }  // namespace
 
-CopyEngines::CopyEngines(Device& device) : device_(device), engines_usable_(engines_wanted(device)) {}
+CopyEngines::CopyEngines(Device& device)
+    : device_(device),
+      engines_usable_(engines_wanted(device)),
+      engine_count_(std::min(kHostEngines + device.facts.sdma_xgmi_engines, kMaxEngines)) {}
 
 CopyEngines::~CopyEngines() {
   {
@@ -162,7 +165,7 @@ CopyEngines::Engine* CopyEngines::engine(size_t number) {
   if (device_.has_quirk(kQuirkHostCopyOnEngine0) && number != kToDevice) this->engine(kToDevice);
   const auto now = Clock::now();
   if (engine.asked != Clock::time_point{} && now - engine.asked < kAskAgainAfter) return nullptr;
-  engine.queue = CopyQueue::create(device_);
+  engine.queue = CopyQueue::create(device_, number < kHostEngines ? KFD_QUEUE_SDMA : KFD_QUEUE_SDMA_XGMI);
   engine.asked = engine.queue == nullptr ? now : Clock::time_point{};
   return engine.queue == nullptr ? nullptr : &engine;
 }
@@ -178,7 +181,7 @@ CopyEngines::Engine* CopyEngines::engine_for(const hsabe_copy_t& copy, const Wai
   if (!engines_usable_) return nullptr;
   if (copy.engines != 0) {  // as the caller requires
     const auto number = static_cast<size_t>(std::countr_zero(copy.engines));
-    return number < kEngines && may_take(number, waits) ? engine(number) : nullptr;
+    return number < engine_count_ && may_take(number, waits) ? engine(number) : nullptr;
   }
   const bool waits_openly = waits.open || waits.behind != 0;
   if (copy.from_host == 0 && copy.to_host == 0) {
@@ -324,8 +327,9 @@ hsabe_status_t CopyEngines::submit_folded(const hsabe_copy_t& copy) {
 CopyEngines::Waits CopyEngines::waits_of(const hsabe_copy_t& copy) {
   Waits waits;
   // The engines' progress matters only then, and reading it is not free.
-  if (copy.dependency_count != 0 || engines_[0].copies.open() || engines_[1].copies.open()) {
-    for (Engine& engine : engines_) {
+  const auto is_open = [](const Engine& engine) { return engine.copies.open(); };
+  if (copy.dependency_count != 0 || std::any_of(engines().begin(), engines().end(), is_open)) {
+    for (Engine& engine : engines()) {
       if (engine.queue == nullptr) continue;
       const uint64_t completed = engine.queue->completed();
       engine.copies.read(engine.queue->known_read(), completed);
@@ -338,7 +342,7 @@ CopyEngines::Waits CopyEngines::waits_of(const hsabe_copy_t& copy) {
     if (value == 0) continue;
     int64_t promised = service_copies_.promised(signal).count;
     uint32_t behind = 0, on = 0;
-    for (size_t e = 0; e < kEngines; ++e) {
+    for (size_t e = 0; e < engine_count_; ++e) {
       const CopiesUnderway::Promise promise = engines_[e].copies.promised(signal);
       promised += promise.count;
       if (promise.count != 0) on |= 1u << e;
@@ -502,7 +506,7 @@ void CopyEngines::abandon(hsa_status_t status) {
     control = std::move(control_);
   }
   const std::lock_guard lock(mutex_);
-  for (Engine& engine : engines_) drop(engine, status);
+  for (Engine& engine : engines()) drop(engine, status);
   service = std::move(service_);
   if (service != nullptr) service->stop();
   service_copies_.fail(device_.host, status);
@@ -529,7 +533,7 @@ void CopyEngines::look_after_open_waits() {
 void CopyEngines::look_after(Lock lock) {
   const auto any_open = [&] {
     bool any = false;
-    for (Engine& engine : engines_) {
+    for (Engine& engine : engines()) {
       if (engine.queue != nullptr) engine.copies.read(engine.queue->read());
       any |= engine.copies.open();
     }
@@ -543,7 +547,7 @@ void CopyEngines::look_after(Lock lock) {
       look_.wait(lock, [&] { return ending_ || looking_; });
       continue;
     }
-    for (Engine& engine : engines_) {
+    for (Engine& engine : engines()) {
       if (engine.copies.wait_is_lost()) drop(engine, HSA_STATUS_ERROR);
     }
     look_.wait_for(lock, kLookEvery, [&] { return ending_; });
@@ -586,7 +590,7 @@ hsabe_status_t CopyEngines::fill(uint64_t destination, uint32_t value, uint64_t 
 void CopyEngines::engines(uint32_t* all, uint32_t* idle) {
   *all = *idle = 0;
   const std::lock_guard lock(mutex_);
-  for (size_t i = 0; i < kEngines; ++i) {
+  for (size_t i = 0; i < engine_count_; ++i) {
     *all |= 1u << i;
     // If kernels copy, engines are still reported, as in ROCr: HIP 6 rejects a device without engines. They
     // are always idle.

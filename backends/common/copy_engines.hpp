@@ -24,6 +24,7 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <thread>
 #include <vector>
 
@@ -56,7 +57,8 @@ class CopyEngines {
   hsabe_status_t invalidate_code();
 
  private:
-  static constexpr size_t kEngines = 2;  ///< one for each direction
+  /// One for each direction between host and device, then those for XGMI: bits of hsa_amd_sdma_engine_id_t.
+  static constexpr size_t kMaxEngines = 16;
   using Clock = std::chrono::steady_clock;
   using Lock = std::unique_lock<StoreLock>;
 
@@ -86,6 +88,8 @@ class CopyEngines {
   // Under the lock:
   Waits waits_of(const hsabe_copy_t& copy);
   Engine* engine(size_t number);
+  /// The engines of the device; most do not have a queue.
+  std::span<Engine> engines() { return std::span(engines_).first(engine_count_); }
   Engine* engine_for(const hsabe_copy_t& copy, const Waits& waits);
   bool may_take(size_t number, const Waits& waits);
   ServiceQueue* service();
@@ -110,6 +114,7 @@ class CopyEngines {
 
   Device& device_;
   const bool engines_usable_;
+  const size_t engine_count_;
   uint32_t pauses_until_hung_ = kPausesUntilHung;
 
   Mutex making_;  // held while the queue for kernels is created or destroyed; guards blit_code_
@@ -118,7 +123,7 @@ class CopyEngines {
   // Not held while a queue for kernels is created or destroyed: the thread that stops one may hold locks that
   // this takes.
   StoreLock mutex_;  // guards the following members
-  std::array<Engine, kEngines> engines_;
+  std::array<Engine, kMaxEngines> engines_;
   std::shared_ptr<ServiceQueue> service_;
   CopiesUnderway service_copies_{ServiceQueue::kLag};
   // must be destroyed by another thread than their handler's

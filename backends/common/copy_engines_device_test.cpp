@@ -127,14 +127,15 @@ TEST_P(CopyEnginesTest, ReportEngines) {
   open("on");
   uint32_t all = 0, idle = 0;
   device_->copies().engines(&all, &idle);
-  EXPECT_EQ(all, 3u);
-  EXPECT_EQ(idle, 3u);
+  const uint32_t expected = (1u << (2 + device_->facts.sdma_xgmi_engines)) - 1;
+  EXPECT_EQ(all, expected);
+  EXPECT_EQ(idle, expected);
   EXPECT_EQ(host_->engine_requests(), 0) << "asking takes none";
   device_.reset();
   open("off");
   device_->copies().engines(&all, &idle);
-  EXPECT_EQ(all, 3u) << "by name";
-  EXPECT_EQ(idle, 3u);
+  EXPECT_EQ(all, expected) << "by name";
+  EXPECT_EQ(idle, expected);
   const auto data = noise(4096);
   uint8_t* const from = bytes(4096);
   uint8_t* const to = bytes(4096);
@@ -146,6 +147,31 @@ TEST_P(CopyEnginesTest, ReportEngines) {
   ASSERT_TRUE(eventually([&] { return done.value() == 0; }));
   EXPECT_EQ(std::memcmp(to, data.data(), data.size()), 0);
   EXPECT_EQ(host_->engine_requests(), 0);
+}
+
+TEST_P(CopyEnginesTest, UseEveryEngineByNumber) {
+  open("on");
+  uint32_t all = 0, idle = 0;
+  device_->copies().engines(&all, &idle);
+  const auto data = noise(4096);
+  uint8_t* const from = bytes(4096);
+  uint8_t* const to = bytes(4096);
+  std::memcpy(from, data.data(), data.size());
+  int engines = 0;
+  for (; (all >> engines & 1) != 0; ++engines) {
+    std::memset(to, 0, 4096);
+    const testing::VirtualSignal done(gpu(), 1);
+    hsabe_copy_t one = copy(to, from, 4096, done);
+    one.engines = 1u << engines;
+    ASSERT_EQ(device_->copies().submit(one), HSA_STATUS_SUCCESS) << engines;
+    ASSERT_TRUE(eventually([&] { return done.value() == 0; })) << engines;
+    EXPECT_EQ(std::memcmp(to, data.data(), data.size()), 0) << engines;
+    EXPECT_EQ(host_->engine_requests(), engines + 1);
+  }
+  const testing::VirtualSignal done(gpu(), 1);
+  hsabe_copy_t absent = copy(to, from, 4096, done);
+  absent.engines = 1u << engines;
+  EXPECT_EQ(device_->copies().submit(absent), HSA_STATUS_ERROR_OUT_OF_RESOURCES);
 }
 
 TEST_P(CopyEnginesTest, FoldOrTileBoxes) {
@@ -352,7 +378,9 @@ TEST_P(CopyEnginesTest, ShortOnesUseQueueOfDependency) {
   back.dependencies = &handle;
   back.dependency_count = 1;
   ASSERT_EQ(device_->copies().submit(back), HSA_STATUS_SUCCESS);
-  EXPECT_EQ(host_->engine_requests(), 1) << "on the engine of the other direction";
+  const int engines = device_->has_quirk(kQuirkHostCopyOnEngine0) ? 2 : 1;
+  EXPECT_EQ(host_->engine_requests(), engines)
+      << "on the engine of the other direction if it may copy both ways";
   ASSERT_TRUE(eventually([&] { return second.value() == 0; }));
   EXPECT_EQ(to[kSize + 4095], 0x37);
   hsabe_copy_t alone = copy(to + kSize + 4096, to, 4096, other);

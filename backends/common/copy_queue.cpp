@@ -18,7 +18,7 @@ CopyQueue::CopyQueue(Device& device)
       plain_{SdmaPlainCopy(encoder_, false), SdmaPlainCopy(encoder_, true)},
       indices_{device.family.sdma, kRingBytes} {}
 
-std::unique_ptr<CopyQueue> CopyQueue::create(Device& device) {
+std::unique_ptr<CopyQueue> CopyQueue::create(Device& device, uint32_t queue_type) {
   std::unique_ptr<CopyQueue> queue(new CopyQueue(device));
   const hsabe_host_t* const host = device.host;
   const uint32_t flags = HSABE_BLOCK_COHERENT;
@@ -33,7 +33,7 @@ std::unique_ptr<CopyQueue> CopyQueue::create(Device& device) {
   create.read_pointer_address = queue->pointers_.address();
   create.write_pointer_address = queue->pointers_.address() + kWriteIndexAt;
   create.gpu_id = device.driver.gpu_id;
-  create.queue_type = KFD_QUEUE_SDMA;
+  create.queue_type = queue_type;
   create.queue_percentage = KFD_QUEUE_PERCENTAGE_MAX;
   create.queue_priority = kPriority;
   if (device.ioctl(KFD_NR_CREATE_QUEUE, create) != 0) return nullptr;

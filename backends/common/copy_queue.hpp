@@ -23,7 +23,7 @@ class CopyQueue {
   static constexpr size_t kDwordsMax = kRingBytes / 4 / 4;
 
   /// Returns null if the driver has no queue left: other processes may have them all.
-  static std::unique_ptr<CopyQueue> create(Device& device);
+  static std::unique_ptr<CopyQueue> create(Device& device, uint32_t queue_type);
   ~CopyQueue();
   CopyQueue(const CopyQueue&) = delete;
 

@@ -56,9 +56,13 @@ hsabe_status_t DispatchQueue::start(const hsabe_queue_desc_t& desc, void** doorb
     header.error_reason_va = reinterpret_cast<uint64_t>(&signal.value);
     header.error_event_id = signal.event_id;
   }
-  header.debug_offset = save.area_bytes;
-  header.debug_bytes = save.debug_bytes;
-  std::memcpy(memory_.save_area.data(), &header, sizeof header);
+  // One for each XCC; the debugger's memory for all of them follows the last area.
+  const uint32_t xccs = device_.facts.xcc_count;
+  header.debug_bytes = save.debug_bytes * xccs;
+  for (uint32_t xcc = 0; xcc < xccs; ++xcc) {
+    header.debug_offset = (xccs - xcc) * save.area_bytes;
+    std::memcpy(memory_.save_area.data() + uint64_t{xcc} * save.area_bytes, &header, sizeof header);
+  }
   kfd_create_queue arguments{};
   arguments.ring_base_address = memory_.ring.address();
   arguments.write_pointer_address = memory_.control.address() + ring_.write_index_offset;
@@ -399,7 +403,7 @@ DispatchQueue::Scratch DispatchQueue::give_scratch(const ScratchDispatch& dispat
   const MutexLock lock(mutex_);
   scratch_ = std::move(given);
   scratch_waves_ = waves;
-  put_scratch(need->wave_bytes, waves * need->wave_bytes, dispatch.lanes_per_wave, release_after);
+  put_scratch(need->wave_bytes, need->bytes_of(waves), dispatch.lanes_per_wave, release_after);
   if (release_after && device_.has_quirk(kQuirkScratchOnceNeedsRelease)) release_current_packet();
   return waves != 0 ? Scratch::kGiven : Scratch::kNever;
 }
@@ -485,7 +489,7 @@ void DispatchQueue::drop_scratch() {
 void DispatchQueue::put_scratch(uint64_t wave_bytes, uint64_t bytes, uint32_t lanes, bool once) {
   const bool any = scratch_ && bytes != 0;
   ScratchMemory memory;
-  if (any) memory = {scratch_.address(), bytes, wave_bytes, lanes};
+  if (any) memory = {scratch_.address(), bytes / device_.facts.xcc_count, wave_bytes, lanes};
   const bool host_page_tables = (device_.facts.capability & kCapabilityAts) != 0;
   const ScratchResource resource = device_.family.generation->scratch_resource(memory, host_page_tables);
   set_scratch(*queue_, memory, resource, tmpring_size(scratch_device(device_.facts), memory),

@@ -131,9 +131,9 @@ TEST_P(DispatchQueueTest, AllocateScratchOnRequest) {
   const testing::VirtualSignal done(gpu(), 2);
   void* const code = kernel({kEnd});
   launch(code, 100, done);
-  launch(code, 1000, done);
+  launch(code, 500, done);  // within the limit on all boards, so that the queue keeps it
   ASSERT_TRUE(eventually([&] { return done.value() == 0; }));
-  EXPECT_GE(amd().scratch_wave64_lane_byte_size, 1000u / (64 / device_->family.wave_size));
+  EXPECT_GE(amd().scratch_wave64_lane_byte_size, 500u / (64 / device_->family.wave_size));
   EXPECT_EQ(amd().compute_tmpring_size & 0xfff & (device_->facts.array_count - 1), 0u);
   // An address, or an offset in the device's pool.
   EXPECT_EQ(amd().scratch_backing_memory_location >> 32 == 0, gpu().family().generation->scratch_by_pool);

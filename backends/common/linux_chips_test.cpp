@@ -57,6 +57,7 @@ const LinuxChip kChips[] = {
     {&gfx9::kFamily, {9, 0, 6}, "Vega20", {0x66a0, 0x66a1, 0x66a2, 0x66a3, 0x66a4, 0x66a7, 0x66af}},
     {&gfx9::kFamily, {9, 0, 8}, "Arcturus", {0x7388, 0x738c, 0x738e, 0x7390}},
     {&gfx9::kFamily, {9, 0, 10}, "Aldebaran", {0x7408, 0x740c, 0x740f, 0x7410}},
+    {&gfx9::kFamily, {9, 4, 2}, "AquaVanjaram", {0x74a0, 0x74a1, 0x74a2, 0x74a5, 0x74a9, 0x74b5, 0x74bd}},
     {&gfx9::kFamily, {9, 0, 12}, "Renoir", {0x1636}},
     {&gfx9::kFamily, {9, 0, 12}, "Cezanne", {0x1638}},
     {&gfx9::kFamily, {9, 0, 12}, "Lucienne", {0x164c}},

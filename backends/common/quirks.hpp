@@ -43,6 +43,8 @@ constexpr Quirks kQuirkNoWaveSave = 1u << 10;
 constexpr Quirks kQuirkLargeEndOfPipe = 1u << 11;
 /// Work-groups of a cooperative queue do not all fit if every compute unit is counted.
 constexpr Quirks kQuirkCooperativeCuCount = 1u << 12;
+/// Images are not supported.
+constexpr Quirks kQuirkNoImages = 1u << 13;
 
 /// A rule: bits for chips from `first` to `last` with microcode older than `fixed_in`.
 struct QuirkRule {

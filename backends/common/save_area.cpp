@@ -22,7 +22,8 @@ SaveArea save_area(const Family& family, const Chip& chip, const NodeFacts& fact
   SaveArea area;
   const uint64_t cus = facts.compute_units() / facts.xcc_count;
   uint64_t waves = cus * family.waves_per_cu;
-  if (family.wave_size == 64) waves = std::min<uint64_t>(waves, facts.engines() * kWavesPerEngineMax);
+  if (family.wave_size == 64)
+    waves = std::min<uint64_t>(waves, uint64_t{facts.engines()} / facts.xcc_count * kWavesPerEngineMax);
 
   uint64_t stack = align_up(sizeof(SaveAreaHeader) + waves * family.control_stack_bytes_per_wave + 8, kPage);
   if (family.control_stack_max != 0) stack = std::min<uint64_t>(stack, family.control_stack_max);

@@ -29,6 +29,8 @@ TEST(SaveArea, HasSizesOfDriver) {
       {"Polaris10", gfx8::kFamily, testing::polaris10(), 0x3000, 0xbf7000, 0xb400},
       {"Vega10", gfx9::kFamily, testing::vega10(), 0x5000, 0x1545000, 0x10000},
       {"Vega20", gfx9::kFamily, testing::vega20(), 0x5000, 0x13f1000, 0x10000},
+      {"MI100", gfx9::kFamily, testing::mi100(), 0x9000, 0x45e1000, 0x20000},
+      {"MI210", gfx9::kFamily, testing::mi210(), 0x9000, 0x3c91000, 0x20000},
       {"Navi10", gfx10::kFamily, testing::navi10(), 0x4000, 0xd4c000, 0xa000},
       {"Navi21", gfx10::kFamily, testing::navi21(), 0x7000, 0x1a97000, 0x14000},
   };
@@ -58,10 +60,18 @@ TEST(SaveArea, UsesSizeReportedByKernel) {
 TEST(SaveArea, IsAllocatedForEachXcc) {
   const SaveArea one = area_of(gfx9::kFamily, testing::vega10());
   // Twice the compute units and engines, in two XCCs.
-  auto two_xccs = testing::make_node({9, 0, 0}, {0x687f, 128, 4, 4, 1, 10, 64, 2}).set("num_xcc", 2);
+  auto two_xccs = testing::make_node({9, 0, 0}, {0x687f, 128, 4, 8, 1, 10, 64, 2}).set("num_xcc", 2);
   const SaveArea two = area_of(gfx9::kFamily, two_xccs);
   EXPECT_EQ(two.area_bytes, one.area_bytes);
   EXPECT_EQ(two.allocation_bytes, 2 * one.allocation_bytes);
+}
+
+TEST(SaveArea, OfMi300xHasTheUnitsOfAnXcc) {
+  const SaveArea area = area_of(gfx9::kFamily, testing::mi300x());
+  EXPECT_EQ(area.control_stack_bytes, 0x3000u) << "1520 waves";
+  EXPECT_EQ(area.area_bytes, 0x3000u + 38 * 0x95000);
+  EXPECT_EQ(area.debug_bytes, 1520u * 32);
+  EXPECT_EQ(area.allocation_bytes, (8 * (uint64_t{area.area_bytes} + area.debug_bytes) + 0xfff) & ~0xfffull);
 }
 
 // It cannot save waves, but amdkfd's kfd_queue.c has no exception, and rejects queues without a save area.

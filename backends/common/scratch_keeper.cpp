@@ -53,7 +53,7 @@ void ScratchKeeper::remove(DispatchQueue& queue) {
 uint32_t ScratchKeeper::allocate(const DispatchQueue& asking, const ScratchNeed& need, uint32_t waves,
                                  uint32_t least, Block& out) {
   const auto get = [&](uint32_t count) {
-    return device_.allocate_scratch(count * need.wave_bytes, out) == HSA_STATUS_SUCCESS;
+    return device_.allocate_scratch(need.bytes_of(count), out) == HSA_STATUS_SUCCESS;
   };
   if (waves == 0 || get(waves)) return waves;
   if (reclaim(&asking) && get(waves)) return waves;

@@ -54,10 +54,11 @@ uint64_t resident_groups(const ScratchDevice& device, uint64_t groups, uint64_t 
 }  // namespace
 
 ScratchDevice scratch_device(const NodeFacts& facts) {
-  return {.compute_units = facts.compute_units(),
-          .engines = facts.array_count,
+  return {.compute_units = facts.compute_units() / facts.xcc_count,
+          .engines = std::max(facts.array_count / facts.xcc_count, 1u),
           .slots_per_cu = facts.max_scratch_slots_per_cu,
-          .interleaves = facts.version.major >= 10};
+          .interleaves = facts.version.major >= 10,
+          .xccs = facts.xcc_count};
 }
 
 std::optional<ScratchNeed> scratch_need(const ScratchDevice& device, const ScratchDispatch& dispatch) {
@@ -76,10 +77,12 @@ std::optional<ScratchNeed> scratch_need(const ScratchDevice& device, const Scrat
   const uint64_t waves_per_group = divide_up(lanes_per_group, lanes);
   need.waves_per_group = static_cast<uint32_t>(std::min<uint64_t>(waves_per_group, UINT32_MAX));
   need.device_waves = std::min(device.slots(), kScratchWavesMax / device.engines * device.engines);
+  groups = divide_up(groups, device.xccs);
   const uint64_t resident = saturating(resident_groups(device, groups, lanes_per_group), waves_per_group);
   need.dispatch_waves = static_cast<uint32_t>(std::min<uint64_t>(resident, need.device_waves));
-  need.device_bytes = need.wave_bytes * need.device_waves;
-  need.dispatch_bytes = need.wave_bytes * need.dispatch_waves;
+  need.xccs = device.xccs;
+  need.device_bytes = need.bytes_of(need.device_waves);
+  need.dispatch_bytes = need.bytes_of(need.dispatch_waves);
   return need;
 }
 

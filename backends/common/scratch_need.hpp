@@ -18,11 +18,14 @@ constexpr uint64_t kScratchUnit = 1024;                    ///< granularity of a
 constexpr uint64_t kScratchWaveMax = 8191 * kScratchUnit;  ///< 13 bits of COMPUTE_TMPRING_SIZE
 constexpr uint32_t kScratchWavesMax = 4095;                ///< 12 bits of COMPUTE_TMPRING_SIZE
 
+/// The compute units, engines and slots are those of an XCC. All XCCs are alike, receive work-groups
+/// round-robin, and have equal shares of a queue's memory.
 struct ScratchDevice {
   uint32_t compute_units = 0;
   uint32_t engines = 1;  ///< shader arrays, which receive work-groups round-robin
   uint32_t slots_per_cu = 0;
   bool interleaves = false;  ///< gfx10: an engine receives several small work-groups at a time
+  uint32_t xccs = 1;
 
   /// Slots, including those that an asymmetric harvest leaves unused.
   uint32_t slots() const { return (compute_units + engines - 1) / engines * engines * slots_per_cu; }
@@ -41,10 +44,13 @@ struct ScratchNeed {
   uint64_t lane_bytes = 0;  ///< rounded up so that wave_bytes is a multiple of kScratchUnit
   uint64_t wave_bytes = 0;
   uint32_t waves_per_group = 0;
-  uint32_t device_waves = 0;    ///< slots of the device
-  uint32_t dispatch_waves = 0;  ///< slots that this dispatch can fill
+  uint32_t device_waves = 0;    ///< slots of an XCC
+  uint32_t dispatch_waves = 0;  ///< slots of an XCC that this dispatch can fill
   uint64_t device_bytes = 0;    ///< for every slot: may stay with the queue
   uint64_t dispatch_bytes = 0;  ///< for this dispatch at full speed
+  uint32_t xccs = 1;
+  /// Memory for `waves` on each XCC.
+  uint64_t bytes_of(uint32_t waves) const { return waves * wave_bytes * xccs; }
 };
 
 /// Returns nothing if a wave would need more than the hardware's maximum.
@@ -61,8 +67,8 @@ uint32_t fewer_scratch_waves(const ScratchDevice& device, const ScratchNeed& nee
 uint32_t reachable_scratch_waves(const ScratchDevice& device, const ScratchNeed& need, uint32_t waves);
 
 struct ScratchMemory {
-  uint64_t va = 0;  ///< 0: none
-  uint64_t bytes = 0;
+  uint64_t va = 0;          ///< 0: none
+  uint64_t bytes = 0;       ///< of an XCC: the first one's, which those of the others follow
   uint64_t wave_bytes = 0;  ///< from ScratchNeed
   uint32_t lanes_per_wave = 64;
 };

@@ -34,6 +34,19 @@ TEST(ScratchNeed, IsSmallerForSmallDispatch) {
   EXPECT_EQ(scratch_need(vega, dispatch(1, 1, 16))->dispatch_waves, 4u);  // but every engine gets slots
 }
 
+// An XCC has 38 compute units in 4 engines; the register cannot count the slots of 304.
+TEST(ScratchNeed, IsThatOfAnXccTimesTheirNumber) {
+  const auto mi300x = scratch_device(testing::mi300x().facts());
+  const auto need = scratch_need(mi300x, dispatch(1 << 20, 256, 16));
+  ASSERT_TRUE(need);
+  EXPECT_EQ(need->wave_bytes, 1024u);
+  EXPECT_EQ(need->device_waves, 40u * 32) << "as if all engines had the largest's units";
+  EXPECT_EQ(need->device_bytes, 8u * 40 * 32 * 1024);
+  // 16 work-groups of 4 waves, 2 on each XCC, which give one engine's share to all 4 engines.
+  EXPECT_EQ(scratch_need(mi300x, dispatch(4096, 256, 16))->dispatch_waves, 4u * 4);
+  EXPECT_EQ(scratch_need(mi300x, dispatch(4096, 256, 16))->dispatch_bytes, 8u * 16 * 1024);
+}
+
 TEST(ScratchNeed, CountsRunsOnGfx10) {
   const auto navi = scratch_device(testing::navi10().facts());
   ASSERT_TRUE(navi.interleaves);

@@ -171,6 +171,7 @@ TEST(Quirks, DependOnChipAndMicrocode) {
       {"gfx909", kPoll, 0},
       {"gfx90a", kQuirkHostCopyOnEngine0 | kQuirkCooperativeCuCount, 0},
       {"gfx90c", kPoll | kSmall, 0},
+      {"gfx942", kQuirkNoImages, 0},
       {"gfx1010", kFlush, 0},
       {"gfx1011", kFlush, 0},
       {"gfx1012", kFlush, 0},

@@ -1,4 +1,4 @@
-// The chips of gfx9.0: Vega, Raven, Renoir, Arcturus, Aldebaran.
+// The chips of gfx9: Vega, Raven, Renoir, Arcturus, Aldebaran, Aqua Vanjaram.
 #pragma once
 
 #include "backends/common/chip.hpp"

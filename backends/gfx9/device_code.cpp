@@ -15,13 +15,26 @@ constexpr uint32_t kTrapExceptions[] = {
 #include "backends/gfx9/kernels/trap_exceptions.inc"
 };
 
+constexpr uint32_t kTrap942[] = {
+#include "backends/gfx9/kernels/trap_gfx942.inc"
+};
+
+constexpr uint32_t kTrapExceptions942[] = {
+#include "backends/gfx9/kernels/trap_exceptions_gfx942.inc"
+};
+
 }  // namespace
 
 std::span<const uint32_t> blit_code() {
   return kBlit;
 }
 
-std::span<const uint32_t> trap_code(bool exceptions) {
+std::span<const uint32_t> trap_code(gfx::GfxVersion version, bool exceptions) {
+  // In gfx9.4 amdkfd keeps the state that the handler restores in another register, and atomics have scopes.
+  if (version.minor >= 4) {
+    if (exceptions) return kTrapExceptions942;
+    return kTrap942;
+  }
   if (exceptions) return kTrapExceptions;
   return kTrap;
 }

@@ -14,8 +14,8 @@ uint32_t* put(uint32_t* to, const gfx::pm4::Packet<kDwords>& packet) {
   return std::copy(packet.begin(), packet.end(), to);
 }
 
-std::span<const uint32_t> trap_code_of(gfx::GfxVersion, bool exceptions) {
-  return trap_code(exceptions);
+std::span<const uint32_t> trap_code_of(gfx::GfxVersion version, bool exceptions) {
+  return trap_code(version, exceptions);
 }
 
 uint32_t* invalidate_code(uint32_t* to) {

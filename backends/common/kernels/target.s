@@ -8,6 +8,12 @@
   .set WAVE32, 0
 .endif
 
+.if .amdgcn.gfx_generation_number == 9 && .amdgcn.gfx_generation_minor >= 4
+  .set GFX9_4, 1
+.else
+  .set GFX9_4, 0
+.endif
+
 // The 64 bytes that a dispatch packet names (LLVM AMDGPU user guide, "Kernel Descriptor"), and the kernel's entry.
 // User SGPRs: s[0:1] is the address of the arguments; s2 is the work-group's number, v0 the work-item's.
 .macro KERNEL name, entry, vgprs, kernarg_bytes
@@ -104,6 +110,8 @@
 .macro STORE kind, a, d                     // at a 64-bit address in two VGPRs
   .if .amdgcn.gfx_generation_number == 8
     flat_store_\kind \a, \d
+  .elseif GFX9_4
+    global_store_\kind \a, \d, off sc0 sc1
   .else
     global_store_\kind \a, \d, off
   .endif

@@ -6,7 +6,8 @@
 //   ttmp[0:1]   address of the instruction (48 bits); trap number in bits 23:16 of ttmp1, bit 24 for the host's traps
 //   STATUS      ttmp12 (gfx8: ttmp4), to be written back
 //   DATA        ttmp[14:15] (gfx8: ttmp[10:11]), the address that SET_TRAP_HANDLER was given
-//   ttmp11      gfx9, gfx10.1: parts of IB_STS to be written back; ttmp6 is the debugger's
+//   ttmp11      gfx9, gfx10.1: parts of IB_STS to be written back; ttmp6 is the debugger's. gfx9.4: ttmp13; ttmp11
+//               is the debugger's
 //
 // EXCEPTIONS: the driver takes errors of waves itself, from the interrupt's payload (KFD 1.13 and later). Otherwise
 // the error goes into the queue's inactive signal, by vector instructions of lane 0: scalar stores and atomics
@@ -51,7 +52,13 @@
   .set STATUS, 12
   .set DATA, 14
   .set SIGNAL, 4
-  .set FREE, 13
+  .if GFX9_4
+    .set FREE, 6
+    .set IB_STS, 13
+  .else
+    .set FREE, 13
+    .set IB_STS, 11
+  .endif
   .set REASON, 3
 .endif
 
@@ -160,6 +167,8 @@ wait_for_doorbell:
   v_mov_b32 v3, 0
   .if .amdgcn.gfx_generation_number == 8
     flat_atomic_swap_x2 v[2:3], v[0:1], v[2:3] glc
+  .elseif GFX9_4                            // sc0 returns the value before, sc1 is the system's scope
+    global_atomic_swap_x2 v[2:3], v[0:1], v[2:3], off sc0 sc1
   .else
     global_atomic_swap_x2 v[2:3], v[0:1], v[2:3], off glc
   .endif
@@ -187,14 +196,14 @@ wait_for_doorbell:
 .endif
 
 // A halted wave is restored in a loop of its own: at its instruction it would raise the exception again before it
-// stops. Where it was is kept for a debugger, in ttmp7 and ttmp11.
+// stops. Where it was is kept for a debugger, in ttmp7 and the register of IB_STS.
 halt:
 .if .amdgcn.gfx_generation_number > 8
   s_mov_b32 ttmp7, ttmp0
   s_and_b32 ttmp1, ttmp1, 0xffff
   s_lshl_b32 ttmp1, ttmp1, 7
-  s_andn2_b32 ttmp11, ttmp11, 0xffff << 7
-  s_or_b32 ttmp11, ttmp11, ttmp1
+  s_andn2_b32 ttmp[IB_STS], ttmp[IB_STS], 0xffff << 7
+  s_or_b32 ttmp[IB_STS], ttmp[IB_STS], ttmp1
 .endif
   s_getpc_b64 ttmp[0:1]
 here:
@@ -207,7 +216,7 @@ here:
 
 return:
 .if .amdgcn.gfx_generation_number == 9
-  s_lshr_b32 ttmp2, ttmp11, 26 - 15
+  s_lshr_b32 ttmp2, ttmp[IB_STS], 26 - 15
   s_and_b32 ttmp2, ttmp2, 0x1f8000
   s_setreg_b32 hwreg(HW_REG_IB_STS), ttmp2
 .elseif .amdgcn.gfx_generation_number == 10 && .amdgcn.gfx_generation_minor < 3

@@ -15,6 +15,11 @@
 namespace rigel::gfx::testing {
 namespace {
 
+// Whether queues of this type are queues of copy engines.
+bool is_of_engine(uint32_t queue_type) {
+  return queue_type == KFD_QUEUE_SDMA || queue_type == KFD_QUEUE_SDMA_XGMI;
+}
+
 std::atomic_ref<int64_t> value_of(uint64_t signal) {
   return std::atomic_ref(const_cast<int64_t&>(reinterpret_cast<amd_signal_t*>(signal)->value));
 }
@@ -135,7 +140,7 @@ struct BackendHostServices {
       [](void* self, uint32_t number, void* argument, uint64_t size) -> int32_t {
         BackendHost& host = of(self);
         if (number == KFD_NR_CREATE_QUEUE &&
-            static_cast<kfd_create_queue*>(argument)->queue_type == KFD_QUEUE_SDMA) {
+            is_of_engine(static_cast<kfd_create_queue*>(argument)->queue_type)) {
           ++host.engine_requests_;
           if (host.no_engines_) return -ENOMEM;
         }

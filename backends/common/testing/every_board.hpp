@@ -37,6 +37,8 @@ inline std::vector<BoardCase> every_board() {
   std::vector<BoardCase> boards = {
       {"vega10", &gfx9::kFamily},
       {"vega20", &gfx9::kFamily},
+      {"mi100", &gfx9::kFamily},
+      {"mi210", &gfx9::kFamily},
       {"navi10", &gfx10::kFamily},
       {"navi21", &gfx10::kFamily},
   };

@@ -82,6 +82,15 @@ inline Node vega10() {
 inline Node vega20() {
   return make_node({9, 0, 6}, {0x66af, 60, 4, 4, 1, 10, 64, 2});
 }
+inline Node mi100() {
+  return make_node({9, 0, 8}, {0x738c, 120, 4, 8, 1, 10, 64, 2});
+}
+inline Node mi210() {
+  return make_node({9, 0, 10}, {0x740f, 104, 4, 8, 1, 8, 64, 2});
+}
+inline Node mi300x() {
+  return make_node({9, 4, 2}, {0x74a1, 304, 4, 32, 1, 8, 64, 2}).set("num_xcc", 8);
+}
 inline Node navi10() {
   return make_node({10, 1, 0}, {0x731f, 40, 2, 4, 2, 20, 32, 2});
 }
