@@ -31,6 +31,11 @@ class Scratch : public DispatchTest {
     if (agent_info<hsa_device_type_t>(agent(), HSA_AGENT_INFO_DEVICE) != HSA_DEVICE_TYPE_GPU)
       GTEST_SKIP() << "not a GPU";
     local_ = local_pool(agent());
+    // Queues of large GPUs keep this kernel's scratch only with a higher limit than the initial one.
+    if (const auto set_limit = OPTIONAL_HSA(hsa_amd_agent_set_async_scratch_limit)) {
+      const auto most = agent_info<uint64_t>(agent(), HSA_AMD_AGENT_INFO_SCRATCH_LIMIT_MAX);
+      ASSERT_HSA(set_limit(agent(), std::min(most, uint64_t{300} << 20)));
+    }
     if (pool_info<size_t>(local_, HSA_AMD_MEMORY_POOL_INFO_SIZE) > size_t{1} << 30)
       GTEST_SKIP() << "the board has too much memory to use up";
     for (ScopedQueue* each : {&first_, &second_}) {
