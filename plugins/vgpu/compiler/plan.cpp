@@ -177,6 +177,11 @@ bool has_sign_to_keep(const isa::Instruction& in, uint32_t mode) {
   return (mode & kRounding) != 0 && (in.abs | in.neg | in.neg_hi) != 0;
 }
 
+// Compiled code knows VGPRs only.
+bool accesses_agprs(const isa::Effects& effects) {
+  return (effects.reads.agprs | effects.writes.agprs).any();
+}
+
 Site::Kind kind_of(const isa::Instruction& in, const Plan& plan) {
   const isa::MemoryShape* const shape = isa::memory_shape(in.op);
   if (shape == nullptr || shape->bytes == 0 || shape->addtid) return Site::Kind::kCall;
@@ -419,7 +424,7 @@ tl::expected<std::unique_ptr<Plan>, std::string> make_plan(const Request& reques
     } else if (may_leave(in)) {
       leave("a wave may stop at it");
     } else {
-      site.kind = kind_of(in, *plan);
+      site.kind = accesses_agprs(nodes[i].effects) ? Site::Kind::kCall : kind_of(in, *plan);
       if (site.kind == Site::Kind::kCall) {
         site.first_step = static_cast<uint32_t>(plan->steps.size());
         bool known = !has_sign_to_keep(in, plan->modes[i]), narrowed = false;

@@ -29,9 +29,20 @@ uint32_t initial_mode(const Dispatch& dispatch, const isa::Target& target) {
   return mode;
 }
 
-uint32_t allocated_vgprs(const Dispatch& dispatch, const isa::Target& target) {
-  const uint32_t granule = dispatch.wave_size == 32 ? 8 : isa::traits_of(target).vgpr_granule;
-  return std::min(((dispatch.pgm_rsrc1 & 0x3f) + 1) * granule, 256u);
+// Sets the numbers of VGPRs and AGPRs. gfx908 has as many AGPRs as VGPRs. On later CDNA chips AGPRs are the
+// registers from ACCUM_OFFSET on, in units of four (COMPUTE_PGM_RSRC3).
+void allocate_rows(const Dispatch& dispatch, const isa::Target& target, RegisterLayout& layout) {
+  constexpr uint32_t kMostOfFile = 256;
+  const isa::Traits& traits = isa::traits_of(target);
+  const uint32_t granule = dispatch.wave_size == 32 ? 8 : traits.vgpr_granule;
+  const uint32_t rows = ((dispatch.pgm_rsrc1 & 0x3f) + 1) * granule;
+  layout.vgprs = std::min(rows, kMostOfFile);
+  if (traits.has_unified_vgprs) {
+    layout.vgprs = std::min(layout.vgprs, ((dispatch.pgm_rsrc3 & 0x3f) + 1) * 4);
+    layout.agprs = std::min(rows - layout.vgprs, kMostOfFile);
+  } else if (traits.has_agprs) {
+    layout.agprs = layout.vgprs;
+  }
 }
 
 uint32_t allocated_sgprs(const Dispatch& dispatch, const isa::Target& target) {
@@ -70,7 +81,7 @@ Launch::Launch(const Device& device, DeviceBus& bus, const Dispatch& dispatch,
       scratch_(std::move(scratch)),
       begin_ns_(coarse_time_ns()) {
   layout_.wave_size = dispatch_.wave_size;
-  layout_.vgprs = allocated_vgprs(dispatch_, device_.target);
+  allocate_rows(dispatch_, device_.target, layout_);
   layout_.sgprs = allocated_sgprs(dispatch_, device_.target);
   id_rows_ = isa::traits_of(device_.target).packs_work_item_ids
                  ? 1

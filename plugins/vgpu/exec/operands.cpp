@@ -98,8 +98,8 @@ PlaceOf source_place(const isa::Operand& operand, const isa::Instruction& instru
     return result;
   }
   result.place.source.constant = 0;
-  if (operand.is_vgpr()) {
-    result.place.source.offset = context.layout.vgpr_offset(operand.vgpr());
+  if (operand.is_row()) {
+    result.ok = row_offset(operand, context.layout, result.place.source.offset);
     return result;
   }
   if (operand.is_null()) {
@@ -134,11 +134,19 @@ PlaceOf source_place(const isa::Operand& operand, const isa::Instruction& instru
   return result;
 }
 
-bool destination_offset(const isa::Operand& operand, const LoweringContext& context, uint32_t& offset) {
+bool row_offset(const isa::Operand& operand, const RegisterLayout& layout, uint32_t& offset) {
+  const uint32_t dwords = operand.dwords == 0 ? 1u : operand.dwords;
   if (operand.is_vgpr()) {
-    offset = context.layout.vgpr_offset(operand.vgpr());
-    return operand.vgpr() + (operand.dwords == 0 ? 1u : operand.dwords) <= context.layout.vgprs;
+    offset = layout.vgpr_offset(operand.vgpr());
+    return operand.vgpr() + dwords <= layout.vgprs;
   }
+  if (!operand.is_agpr()) return false;
+  offset = layout.agpr_offset(operand.agpr());
+  return operand.agpr() + dwords <= layout.agprs;
+}
+
+bool destination_offset(const isa::Operand& operand, const LoweringContext& context, uint32_t& offset) {
+  if (operand.is_row()) return row_offset(operand, context.layout, offset);
   if (operand.is_null()) {
     offset = scalar_offset(kSinkSlot);
     return context.traits().has_null;

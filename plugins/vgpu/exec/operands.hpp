@@ -29,6 +29,10 @@ struct PlaceOf {
 PlaceOf source_place(const isa::Operand& operand, const isa::Instruction& instruction,
                      const LoweringContext& context, Emitter& out, uint32_t temporary);
 
+/// Sets the offset of the first row of a VGPR or AGPR operand. Returns false for other operands, and if the
+/// wave does not have all of its registers.
+bool row_offset(const isa::Operand& operand, const RegisterLayout& layout, uint32_t& offset);
+
 /// Computes the byte offset of a destination; gfx10's NULL is kSinkSlot. Returns false for a VGPR past the
 /// allocated ones, and for a code that is not a register.
 bool destination_offset(const isa::Operand& operand, const LoweringContext& context, uint32_t& offset);

@@ -6,7 +6,9 @@ namespace rigel::vgpu::exec {
 namespace {
 
 bool is_beyond_vgprs(const isa::Operand& operand, const RegisterLayout& layout) {
-  return operand.is_vgpr() && operand.vgpr() + std::max<uint32_t>(operand.dwords, 1) > layout.vgprs;
+  const uint32_t dwords = std::max<uint32_t>(operand.dwords, 1);
+  return operand.is_agpr() ? operand.agpr() + dwords > layout.agprs
+                           : operand.is_vgpr() && operand.vgpr() + dwords > layout.vgprs;
 }
 
 // Every wave has the registers past the ordinary SGPRs.

@@ -1,6 +1,6 @@
 // The layout of a wave's registers: one allocation, aligned to 64 bytes. It starts with the scalar file,
 // indexed by the hardware's source codes, and scalar temporaries. A *row* of wave_size dwords for each VGPR
-// follows, then temporary rows. Offsets are in bytes and fit MicroOp's fields.
+// follows, one for each AGPR, then temporary rows. Offsets are in bytes and fit MicroOp's fields.
 #pragma once
 
 #include <cstdint>
@@ -27,11 +27,13 @@ struct RegisterLayout {
   uint32_t wave_size = 64;
   uint32_t vgprs = 256;  ///< Allocated VGPRs; register_bounds.hpp handles higher numbers
   uint32_t sgprs = kAllSgprs;
+  uint32_t agprs = 0;  ///< Allocated accumulation registers (CDNA)
 
   constexpr uint32_t row_bytes() const { return wave_size * 4; }
   constexpr uint32_t vgpr_offset(uint32_t index) const { return kScalarBytes + index * row_bytes(); }
-  constexpr uint32_t temporary_offset(uint32_t index) const { return vgpr_offset(vgprs + index); }
-  constexpr uint32_t bytes() const { return vgpr_offset(vgprs + kTemporaryRows); }
+  constexpr uint32_t agpr_offset(uint32_t index) const { return vgpr_offset(vgprs + index); }
+  constexpr uint32_t temporary_offset(uint32_t index) const { return agpr_offset(agprs + index); }
+  constexpr uint32_t bytes() const { return temporary_offset(kTemporaryRows); }
   friend constexpr bool operator==(const RegisterLayout&, const RegisterLayout&) = default;
 };
 

@@ -5,6 +5,7 @@
 #include "plugins/vgpu/isa/hardware_register.hpp"
 #include "plugins/vgpu/isa/image_shape.hpp"
 #include "plugins/vgpu/isa/instruction_tables.hpp"
+#include "plugins/vgpu/isa/matrix_shape.hpp"
 #include "plugins/vgpu/isa/memory_shape.hpp"
 #include "plugins/vgpu/isa/traits.hpp"
 
@@ -355,14 +356,15 @@ class Reader {
   }
 
   void vector() {
-    effects_.lanes = uses_other_lanes(in_) ? LaneUse::kAcross : LaneUse::kApart;
+    const bool is_matrix = matrix_shape(in_.op) != nullptr;  // ignores EXEC
+    effects_.lanes = is_matrix || uses_other_lanes(in_) ? LaneUse::kAcross : LaneUse::kApart;
     if (!ignores_exec(in_.op)) read_mask(code::kExecLo);
     if (in_.op == Op::v_div_fmas_f32 || in_.op == Op::v_div_fmas_f64) read_mask(code::kVccLo);
     if (in_.op == Op::v_swap_b32) {
       add(effects_.reads, in_.dst[0]);
       add(effects_.reads, in_.dst[1]);
     }
-    effects_.writes_inactive_lanes = in_.op == Op::v_writelane_b32;
+    effects_.writes_inactive_lanes = is_matrix || in_.op == Op::v_writelane_b32;
     if (in_.encoding == Encoding::kVintrp || in_.encoding == Encoding::kDs || in_.lds || in_.gds) {
       effects_.reads.scalars.set(code::kM0);
     }

@@ -107,6 +107,9 @@ struct Operand {
   constexpr bool is_null() const { return code == code::kNull; }
   constexpr bool is_scalar_register() const { return code < code::kZero && !is_null(); }
   constexpr bool is_literal() const { return code == code::kLiteral; }
+  /// A VGPR or an AGPR: a register with one dword for each lane.
+  constexpr bool is_row() const { return is_vgpr() || is_agpr(); }
+  constexpr uint16_t agpr() const { return static_cast<uint16_t>(code - code::kAgpr); }
   constexpr uint16_t vgpr() const { return static_cast<uint16_t>(code - code::kVgpr); }
 };
 

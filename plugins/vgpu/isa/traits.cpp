@@ -39,6 +39,8 @@ constexpr Traits kVolcanicIslands{
     .flat_drops_offset = false,
     .packs_work_item_ids = false,
     .vgpr_granule = 4,
+    .matrix_flushes_halves = false,
+    .has_agprs = false,
     .has_unified_vgprs = false,
     .allocates_sgprs = true,
     .has_wave_placement_ids = false,
@@ -72,11 +74,18 @@ constexpr Traits kVega = [] {
   return traits;
 }();
 
-constexpr Traits kAldebaran = [] {
+constexpr Traits kArcturus = [] {
   Traits traits = kVega;
+  traits.has_agprs = true;
+  return traits;
+}();
+
+constexpr Traits kAldebaran = [] {
+  Traits traits = kArcturus;
   traits.packs_work_item_ids = true;
   traits.vgpr_granule = 8;
   traits.has_unified_vgprs = true;
+  traits.matrix_flushes_halves = true;
   return traits;
 }();
 
@@ -127,7 +136,7 @@ constexpr Row kRows[] = {
     {{9, 0, 2}, kVega},
     {{9, 0, 4}, kVega},
     {{9, 0, 6}, kVega},
-    {{9, 0, 8}, kVega},
+    {{9, 0, 8}, kArcturus},
     {{9, 0, 9}, kVega},
     {{9, 0, 10}, kAldebaran},
     {{9, 0, 12}, kVega},

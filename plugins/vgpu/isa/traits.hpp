@@ -69,6 +69,8 @@ struct Traits {
   bool flat_drops_offset;       ///< FLAT accesses to global memory ignore their offset: a bug of gfx10.1.
   bool packs_work_item_ids;     ///< The three ids share v0.
   uint8_t vgpr_granule;         ///< Unit of VGPRs in COMPUTE_PGM_RSRC1, for waves of 64.
+  bool matrix_flushes_halves;   ///< Matrix instructions with F16 and BF16 flush denormals.
+  bool has_agprs;               ///< Accumulation registers, which matrix instructions use
   bool has_unified_vgprs;       ///< VGPRs and AGPRs are one file; memory instructions may use either.
   bool allocates_sgprs;         ///< SGPRs are allocated in units of 16; otherwise kernels have all of them.
   bool has_wave_placement_ids;  ///< HW_ID1 and HW_ID2 exist, and HW_ID does not.

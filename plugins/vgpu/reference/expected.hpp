@@ -100,7 +100,7 @@ constexpr Exception kMemoryNotCompared[] = {
     {isa::Op::image_bvh64_intersect_ray, "rejected: graphics"},
 };
 
-/// Matrix operations and AGPR moves of gfx908 and gfx90a: decoded and disassembled, not executed.
+/// Matrix operations and AGPR moves of gfx908 and gfx90a, which matrix_test.cpp tests.
 inline bool is_of_matrices(isa::Op op) {
   return isa::name(op).starts_with("v_mfma") || isa::name(op).starts_with("v_accvgpr");
 }

@@ -156,6 +156,7 @@ HandlerResult run_handlers(std::span<const isa::Instruction> instructions, SimdL
   layout.wave_size = state.wave_size;
   layout.vgprs = static_cast<uint32_t>(state.vgpr.size());
   layout.sgprs = state.sgprs;
+  layout.agprs = static_cast<uint32_t>(state.agpr.size());
 
   LoweringContext context;
   context.target = state.target;
@@ -206,6 +207,9 @@ HandlerResult run_handlers(std::span<const isa::Instruction> instructions, SimdL
   for (uint32_t n = 0; n < layout.vgprs; ++n) {
     std::memcpy(registers.get() + layout.vgpr_offset(n), state.vgpr[n].data(), layout.row_bytes());
   }
+  for (uint32_t n = 0; n < layout.agprs; ++n) {
+    std::memcpy(registers.get() + layout.agpr_offset(n), state.agpr[n].data(), layout.row_bytes());
+  }
 
   std::unique_ptr<Device> device;
   if (state.gathers_exceptions ||
@@ -233,6 +237,9 @@ HandlerResult run_handlers(std::span<const isa::Instruction> instructions, SimdL
   std::memcpy(state.scalar.data(), wave.scalars(), sizeof state.scalar);
   for (uint32_t n = 0; n < layout.vgprs; ++n) {
     std::memcpy(state.vgpr[n].data(), registers.get() + layout.vgpr_offset(n), layout.row_bytes());
+  }
+  for (uint32_t n = 0; n < layout.agprs; ++n) {
+    std::memcpy(state.agpr[n].data(), registers.get() + layout.agpr_offset(n), layout.row_bytes());
   }
   state.scc = wave.scc;
   state.mode = wave.mode;

@@ -38,6 +38,7 @@ struct State {
   std::array<uint32_t, 128> scalar{};  ///< By source code, including EXEC and VCC.
   uint32_t sgprs = 106;                ///< Number of SGPRs of the wave.
   std::vector<std::array<uint32_t, 64>> vgpr;
+  std::vector<std::array<uint32_t, 64>> agpr;  ///< Not modelled; for tests of matrix instructions.
   std::array<LaneNote, 64> notes;  ///< For the last instruction.
   World world;                     ///< Empty for arithmetic.
 

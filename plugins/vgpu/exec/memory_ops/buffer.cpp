@@ -237,8 +237,8 @@ Refusal lower_buffer(const isa::Instruction& instruction, LoweringContext& conte
     access.index_row = layout.vgpr_offset(instruction.vaddr.vgpr());
     access.offset_row = access.index_row + (access.has_index && access.has_offset ? layout.row_bytes() : 0);
   }
-  if (instruction.vdata.is_vgpr()) access.rows.data = layout.vgpr_offset(instruction.vdata.vgpr());
-  if (instruction.vdst.is_vgpr()) access.rows.result = layout.vgpr_offset(instruction.vdst.vgpr());
+  row_offset(instruction.vdata, layout, access.rows.data);
+  row_offset(instruction.vdst, layout, access.rows.result);
   access.rows.returns = instruction.glc && instruction.vdst.is_vgpr();
   access.checks_whole_access = format.has_value() || verb == Verb::kAtomic;
 

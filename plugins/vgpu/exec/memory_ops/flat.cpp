@@ -151,8 +151,8 @@ Refusal lower_flat(const isa::Instruction& instruction, LoweringContext& context
   }
   if (access.has_vaddr) access.vaddr = layout.vgpr_offset(instruction.vaddr.vgpr());
   if (access.has_saddr) access.saddr = scalar_offset(instruction.saddr.code);
-  if (instruction.vdata.is_vgpr()) access.rows.data = layout.vgpr_offset(instruction.vdata.vgpr());
-  if (instruction.vdst.is_vgpr()) access.rows.result = layout.vgpr_offset(instruction.vdst.vgpr());
+  row_offset(instruction.vdata, layout, access.rows.data);
+  row_offset(instruction.vdst, layout, access.rows.result);
   access.rows.returns = instruction.glc && instruction.vdst.is_vgpr();
   if (instruction.lds) access.rows.result = layout.temporary_offset(0);
 

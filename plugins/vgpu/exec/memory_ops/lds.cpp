@@ -335,7 +335,7 @@ Refusal lower_lds(const isa::Instruction& instruction, LoweringContext& context,
   if (name == Op::ds_append || name == Op::ds_consume) {
     if (!in_file(instruction.vdst, 1, layout)) return kRefuseRegister;
     MicroOp& op = out.emit(count_lanes);
-    op.dst = layout.vgpr_offset(instruction.vdst.vgpr());
+    row_offset(instruction.vdst, layout, op.dst);
     op.dst2 = instruction.gds;
     op.aux = static_cast<uint32_t>(instruction.offset);
     op.imm = name == Op::ds_append;
@@ -353,7 +353,9 @@ Refusal lower_lds(const isa::Instruction& instruction, LoweringContext& context,
     return kRefuseRegister;
   }
   const auto rows_of = [&](const isa::Operand& operand) {
-    return operand.is_vgpr() ? layout.vgpr_offset(operand.vgpr()) : 0;
+    uint32_t offset = 0;
+    row_offset(operand, layout, offset);
+    return offset;
   };
   access.address = rows_of(instruction.vaddr);
   access.rows.data = rows_of(instruction.vdata);

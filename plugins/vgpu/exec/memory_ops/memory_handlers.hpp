@@ -88,6 +88,7 @@ constexpr const char* kRefuseRegister = "register operand is out of the wave's r
 inline bool in_file(const isa::Operand& operand, unsigned dwords, const RegisterLayout& layout) {
   if (!operand.exists()) return true;
   if (operand.is_vgpr()) return operand.vgpr() + dwords <= layout.vgprs;
+  if (operand.is_agpr()) return operand.agpr() + dwords <= layout.agprs;
   return operand.code + dwords <= isa::code::kZero;
 }
 

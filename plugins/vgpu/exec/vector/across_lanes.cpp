@@ -2,7 +2,6 @@
 // permlane, mbcnt, movrel, swap. Also operations without effect, and unsupported ones.
 #include "plugins/vgpu/exec/vector/integer_math.hpp"
 #include "plugins/vgpu/exec/vector/lower.hpp"
-#include "plugins/vgpu/isa/op_class.hpp"
 
 namespace rigel::vgpu::exec::RIGEL_SIMD_NAMESPACE {
 namespace {
@@ -230,17 +229,11 @@ std::optional<Refusal> lower_across_lanes(Lowering& lowering) {
     case Op::v_interp_p2_f16:
     case Op::v_interp_p2_legacy_f16:
       return "interpolation is not supported: it needs attributes of a pixel shader";
-    case Op::v_accvgpr_read_b32:
-    case Op::v_accvgpr_write_b32:
-    case Op::v_accvgpr_mov_b32:
-      return "accumulation registers are not supported";
     case Op::v_screen_partition_4se_b32:
       return "screen partitions are not supported";
     default:
       break;
   }
-  if (isa::op_class(lowering.instruction.op) == isa::OpClass::kMatrix)
-    return "matrix instructions are not supported";
   return std::nullopt;
 }
 

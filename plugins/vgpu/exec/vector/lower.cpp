@@ -294,7 +294,7 @@ bool Lowering::place_sources(unsigned count) {
     if (reads_mix) operand.type = (instruction.op_sel_hi >> i & 1) != 0 ? isa::Type::kF16 : isa::Type::kF32;
     const PlaceOf place = source_place(operand, instruction, context, out, i * 2);
     if (!place.ok) return false;
-    src[i] = {place.place.source, place.place.is_constant, !operand.is_vgpr()};
+    src[i] = {place.place.source, place.place.is_constant, !operand.is_row()};
     if (operand.is_vgpr() && (context.gpr_index >> i & 1) != 0) fetch_indexed(*this, i);
   }
   return true;
@@ -338,6 +338,7 @@ MicroOp& emit_named(Emitter& out, std::span<const NamedHandler> table, NamedOper
 
 Refusal lower_vector(const isa::Instruction& instruction, LoweringContext& context, Emitter& out) {
   Lowering lowering{instruction, context, out, {}, 0, 0, base_aux(context), 0, false};
+  if (const std::optional<Refusal> refusal = lower_matrix(lowering)) return *refusal;
   if (const std::optional<Refusal> refusal = lower_across_lanes(lowering)) return *refusal;
   const Entry* const entry = find_entry(instruction.op);
   if (entry == nullptr) return "vector instruction is not supported";

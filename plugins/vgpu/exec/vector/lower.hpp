@@ -64,4 +64,7 @@ MicroOp& emit_named(Emitter& out, std::span<const NamedHandler> table, NamedOper
 /// operations.
 std::optional<Refusal> lower_across_lanes(Lowering& lowering);
 
+/// Lowers matrix instructions and moves of accumulation registers. Returns nothing for other operations.
+std::optional<Refusal> lower_matrix(Lowering& lowering);
+
 }  // namespace rigel::vgpu::exec::RIGEL_SIMD_NAMESPACE

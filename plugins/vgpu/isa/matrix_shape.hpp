@@ -1,0 +1,51 @@
+// Sizes and types of matrix instructions (MFMA): D = A × B + C for one or several blocks.
+//
+// Register layout, checked with AMD's matrix instruction calculator (ROCm/amd_matrix_instruction_calculator),
+// for lane l and waves of 64. A lane has `per_lane` elements of A and B, with consecutive k:
+//
+//   A[i][k] of block b: i = l % m, b = l / m % blocks, k = per_lane × (l / (m × blocks)) + element
+//   B[k][j]:            the same with n and j
+//   C and D, n = 32 or 16, 32 bits: register v has j = l % n,
+//     i = 4 × (l / n) + v % 4 + 4 × 64 / n × (v / 4 % (m × n / 256)), b = v / (m × n / 64)
+//   C and D, 4×4, 32 bits: j = l % 4, i = v, b = l / 4
+//   C and D, 64 bits: j = l % n; for 16×16 i = l / 16 + 4 × v, for 4×4 i = l / 16 and b = l / 4 % 4
+//
+// Threads: any; constants.
+#pragma once
+
+#include <cstdint>
+
+#include "plugins/vgpu/isa/op.hpp"
+
+namespace rigel::vgpu::isa {
+
+enum class MatrixType : uint8_t { kF32, kF16, kBf16, kI8, kF64 };
+
+struct MatrixShape {
+  uint8_t m = 0, n = 0, k = 0;
+  uint8_t blocks = 1;
+  uint8_t per_lane = 1;  ///< Elements of A and B in a lane
+  MatrixType type{};     ///< Of A and B. C and D are F32, I32 for kI8, F64 for kF64.
+
+  /// Elements of C and D in a lane.
+  constexpr unsigned results() const { return unsigned{m} * n * blocks / 64; }
+};
+
+/// Returns the shape of a matrix instruction, or null for other operations.
+const MatrixShape* matrix_shape(Op op);
+
+/// Place of an element of C or D.
+struct MatrixPlace {
+  unsigned i, j, block;
+};
+
+/// Returns the place of element `v` of a lane (see above).
+constexpr MatrixPlace place_of_result(const MatrixShape& shape, unsigned lane, unsigned v) {
+  const unsigned m = shape.m, n = shape.n;
+  if (shape.type == MatrixType::kF64) return {lane / 16 + 4 * v, lane % n, m == 16 ? 0 : lane / 4 % 4};
+  if (m == 4) return {v, lane % 4, lane / 4};
+  const unsigned step = 4 * 64 / n;  // rows of four registers of all lanes
+  return {4 * (lane / n) + v % 4 + step * (v / 4 % (m / step)), lane % n, v / (m * n / 64)};
+}
+
+}  // namespace rigel::vgpu::isa

@@ -1,0 +1,257 @@
+// Compares matrix instructions with a model, which takes sizes from the operation's name and places from the
+// other direction: from an element of a matrix to its register and lane.
+//
+// Places: AMD's matrix instruction calculator (ROCm/amd_matrix_instruction_calculator), "Matrix element to
+// register mapping".
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cmath>
+#include <regex>
+
+#include "plugins/vgpu/isa/effects.hpp"
+#include "plugins/vgpu/reference/compare.hpp"
+#include "plugins/vgpu/reference/expected.hpp"
+#include "plugins/vgpu/reference/handler_run.hpp"
+
+namespace rigel::vgpu::exec::reference {
+namespace {
+
+using isa::Encoding;
+using isa::Op;
+
+struct Matrices {
+  unsigned m, n, k, blocks, bits;  // bits of an element of A and B
+  std::string result, element;     // "f32", "f16"
+
+  explicit Matrices(const std::string& name) {
+    std::smatch parts;
+    EXPECT_TRUE(std::regex_match(
+        name, parts, std::regex("v_mfma_(f32|i32|f64)_(\\d+)x(\\d+)x(\\d+)_?(f32|f16|bf16|i8|f64)(_1k)?")))
+        << name;
+    m = static_cast<unsigned>(std::stoul(parts[2]));
+    n = static_cast<unsigned>(std::stoul(parts[3]));
+    k = static_cast<unsigned>(std::stoul(parts[4]));
+    result = parts[1];
+    element = parts[5];
+    bits = element == "f64" ? 64 : element == "f32" ? 32 : element == "i8" ? 8 : 16;
+    // A lane has one or two registers of A; BF16 without _1K has one.
+    const bool has_one_register = bits == 32 || bits == 8 || (element == "bf16" && !parts[6].matched);
+    per_lane = bits == 64 ? 1 : (has_one_register ? 32 : 64) / bits;
+    blocks = 64 * per_lane / (m * k);
+  }
+  unsigned per_lane;
+
+  struct Place {
+    unsigned lane, element;
+  };
+  /// Of A[i][k]; B[k][j] with n and j.
+  Place of_source(unsigned side, unsigned i, unsigned kk, unsigned block) const {
+    return {i + side * block + side * blocks * (kk / per_lane), kk % per_lane};
+  }
+  Place of_result(unsigned i, unsigned j, unsigned block) const {
+    if (result == "f64") return m == 16 ? Place{j + 16 * (i % 4), i / 4} : Place{j + 4 * block + 16 * i, 0};
+    if (m == 4) return {j + 4 * block, i};
+    if (m == 16) return {j + 16 * (i / 4), i % 4 + 4 * block};
+    return {j + 32 * (i / 4 % 2), i % 4 + 4 * (i / 8) + 16 * block};
+  }
+};
+
+uint64_t read(const std::vector<std::array<uint32_t, 64>>& file, unsigned first, unsigned lane,
+              unsigned element, unsigned bits) {
+  const unsigned bit = element * bits;
+  uint64_t value = file[first + bit / 32][lane] >> bit % 32;
+  if (bits == 64) value |= uint64_t{file[first + bit / 32 + 1][lane]} << 32;
+  return bits == 64 ? value : value & ((uint64_t{1} << bits) - 1);
+}
+
+float single_of(const std::string& element, uint64_t bits, bool flushes) {
+  if (element == "f32") return std::bit_cast<float>(static_cast<uint32_t>(bits));
+  const unsigned exponent = element == "f16" ? bits >> 10 & 31 : bits >> 7 & 255;
+  if (flushes && exponent == 0) bits &= 0x8000;
+  if (element == "bf16") return std::bit_cast<float>(static_cast<uint32_t>(bits << 16));
+  const float sign = (bits & 0x8000) != 0 ? -1.0f : 1.0f;
+  const auto fraction = static_cast<float>(bits & 1023);
+  if (exponent == 31) return fraction != 0 ? NAN : sign * INFINITY;
+  return exponent == 0 ? sign * std::ldexp(fraction, -24)
+                       : sign * std::ldexp(1024 + fraction, static_cast<int>(exponent) - 25);
+}
+
+float flushed(float value, bool flushes) {
+  return flushes && std::fpclassify(value) == FP_SUBNORMAL ? std::copysign(0.0f, value) : value;
+}
+
+unsigned lane_of_b(unsigned lane, unsigned pattern) {
+  if (pattern == 0) return lane;
+  if (pattern == 1 || pattern == 2) return lane % 32 + 32 * (pattern - 1);
+  return pattern == 3 ? (lane + 16) % 64 : lane % 16 + 16 * (pattern - 4);
+}
+
+constexpr unsigned kA = 0, kB = 8, kC = 16, kD = 64;
+
+class MatrixInstructions : public testing::Test {
+ protected:
+  /// Runs a drawn form of the instruction and compares all of D.
+  void compare(const Chip& chip, Draw& draw, uint16_t row) {
+    const isa::Target target = target_of(chip);
+    const bool is_unified = chip.name == std::string("gfx90a");
+    isa::Instruction in;
+    uint32_t words[5];
+    if (!draw.instruction(target, row, in, words)) return;
+    const Matrices sizes{std::string(isa::name(in.op))};
+    State state = draw.state(target);
+    state.wave_size = 64;
+    state.mode &= ~(1u << 27);  // GPR_IDX_EN
+    for (auto* file : {&state.vgpr, &state.agpr}) {
+      file->resize(128);
+      for (auto& lanes : *file) {
+        for (uint32_t& value : lanes) value = source(draw, sizes);
+      }
+    }
+    const bool accumulates_in_vgprs = is_unified && draw.one_in(2);
+    const auto& base = accumulates_in_vgprs ? isa::code::kVgpr : isa::code::kAgpr;
+    in.src[0].code = static_cast<uint16_t>((draw.one_in(2) ? isa::code::kVgpr : isa::code::kAgpr) + kA);
+    in.src[1].code = static_cast<uint16_t>((draw.one_in(2) ? isa::code::kVgpr : isa::code::kAgpr) + kB);
+    const bool has_constant = draw.one_in(4);
+    const bool in_place = !has_constant && draw.one_in(3);
+    in.src[2].code = static_cast<uint16_t>(has_constant ? isa::code::kZero : base + kC);
+    in.dst[0].code = static_cast<uint16_t>(base + (in_place ? kC : kD));
+    const State before = state;
+    for (const SimdLevel level : simd_levels()) {
+      State actual = before;
+      const HandlerResult result = run_handlers({&in, 1}, level, actual);
+      ASSERT_EQ(result.refusal, "") << isa::name(in.op);
+      const auto& a = in.src[0].is_agpr() ? before.agpr : before.vgpr;
+      const auto& b = in.src[1].is_agpr() ? before.agpr : before.vgpr;
+      const auto& c = in.src[2].is_agpr() ? before.agpr : before.vgpr;
+      const auto& d = in.dst[0].is_agpr() ? actual.agpr : actual.vgpr;
+      expect_product(sizes, in, a, b, has_constant ? nullptr : &c, d, in_place ? kC : kD, is_unified);
+      if (HasFailure()) {
+        ADD_FAILURE() << isa::name(in.op) << " on " << chip.name << ", cbsz " << int{in.cbsz} << ", abid "
+                      << int{in.abid} << ", blgp " << int{in.blgp};
+        return;
+      }
+    }
+  }
+
+ private:
+  using File = std::vector<std::array<uint32_t, 64>>;
+
+  // Mostly small numbers, so that errors are not hidden by infinities.
+  static uint32_t source(Draw& draw, const Matrices& sizes) {
+    const uint32_t value = draw.value();
+    if (sizes.element == "i8" || draw.one_in(50)) return value;
+    if (sizes.element == "f16") return (value & 0x83ff83ff) | 0x38003c00;
+    if (sizes.element == "f64") return (value & 0x800fffff) | 0x3fe00000;
+    return (value & 0x807fffff) | (0x3e000000 + (value & 3) * 0x00800000);
+  }
+
+  void expect_product(const Matrices& sizes, const isa::Instruction& in, const File& a, const File& b,
+                      const File* c, const File& d, unsigned first_d, bool is_unified) {
+    const bool is_double = sizes.result == "f64";
+    const bool flushes = is_unified && (sizes.element == "f16" || sizes.element == "bf16");
+    const unsigned group = is_double ? 1 : std::min(1u << in.cbsz, sizes.blocks);
+    const unsigned pattern = is_double ? 0 : in.blgp;
+    for (unsigned block = 0; block < sizes.blocks; ++block) {
+      const unsigned a_block = block / group * group + in.abid % group;
+      for (unsigned i = 0; i < sizes.m; ++i) {
+        for (unsigned j = 0; j < sizes.n; ++j) {
+          const Matrices::Place place = sizes.of_result(i, j, block);
+          const unsigned result_bits = is_double ? 64 : 32;
+          const uint64_t start = c == nullptr ? 0 : read(*c, kC, place.lane, place.element, result_bits);
+          const uint64_t actual = read(d, first_d, place.lane, place.element, result_bits);
+          float single = std::bit_cast<float>(static_cast<uint32_t>(start));
+          auto integer = static_cast<uint32_t>(start);
+          double wide = std::bit_cast<double>(start);
+          single = flushed(single, flushes);
+          for (unsigned k = 0; k < sizes.k; ++k) {
+            const Matrices::Place from_a = sizes.of_source(sizes.m, i, k, a_block);
+            const Matrices::Place from_b = sizes.of_source(sizes.n, j, k, block);
+            const uint64_t x = read(a, kA, from_a.lane, from_a.element, sizes.bits);
+            const uint64_t y = read(b, kB, lane_of_b(from_b.lane, pattern), from_b.element, sizes.bits);
+            if (sizes.element == "i8") {
+              integer += static_cast<uint32_t>(static_cast<int8_t>(x) * static_cast<int8_t>(y));
+            } else if (is_double) {
+              wide = std::fma(std::bit_cast<double>(x), std::bit_cast<double>(y), wide);
+            } else {
+              single = flushed(std::fma(single_of(sizes.element, x, flushes),
+                                        single_of(sizes.element, y, flushes), single),
+                               flushes);
+            }
+          }
+          uint64_t expected = integer;
+          if (is_double) {
+            expected = std::isnan(wide) ? 0x7ff8000000000000 : std::bit_cast<uint64_t>(wide);
+          } else if (sizes.element != "i8") {
+            expected = std::isnan(single) ? 0x7fc00000 : std::bit_cast<uint32_t>(single);
+          }
+          ASSERT_EQ(actual, expected) << "D[" << i << "][" << j << "] of block " << block;
+        }
+      }
+    }
+  }
+};
+
+TEST_F(MatrixInstructions, MatchModel) {
+  for (const Chip& chip : kChipsCompared) {
+    if (chip.name != std::string("gfx908") && chip.name != std::string("gfx90a")) continue;
+    Draw draw = draw_for(chip);
+    unsigned compared = 0;
+    for_each_row(chip, {Encoding::kVop3, Encoding::kVop3p}, [&](uint16_t row, Op op) {
+      if (!isa::name(op).starts_with("v_mfma") || HasFailure()) return;
+      for (uint64_t i = 0; i < draws_per_row(); ++i) compare(chip, draw, row);
+      ++compared;
+    });
+    EXPECT_GE(compared, 20u) << chip.name;
+  }
+}
+
+TEST_F(MatrixInstructions, IgnoreExecAndWriteAllLanes) {
+  const isa::Target target = target_of(kChipsCompared[0]);
+  isa::Instruction in;
+  in.op = Op::v_mfma_f32_4x4x1f32;
+  in.encoding = Encoding::kVop3p;
+  in.dst[0] = {isa::code::kVgpr + 4, isa::Type::kB128, 4};
+  in.src[0] = in.src[1] = {isa::code::kVgpr, isa::Type::kF32, 1};
+  in.src[2] = {isa::code::kZero, isa::Type::kB128, 4};
+  const isa::Effects effects = isa::effects_of(in, target, 64);
+  EXPECT_TRUE(effects.writes_inactive_lanes);
+  EXPECT_EQ(effects.lanes, isa::LaneUse::kAcross);
+  State state;
+  state.target = {.major = 9, .minor = 0, .stepping = 10};
+  state.vgpr.resize(8);
+  for (uint32_t& value : state.vgpr[0]) value = std::bit_cast<uint32_t>(2.0f);
+  EXPECT_EQ(run_handlers({&in, 1}, simd_levels().back(), state).refusal, "");
+  for (unsigned v = 4; v < 8; ++v) {
+    for (const uint32_t value : state.vgpr[v]) EXPECT_EQ(value, std::bit_cast<uint32_t>(4.0f));
+  }
+}
+
+TEST_F(MatrixInstructions, MovesOfAccumulatorsObeyExec) {
+  State state;
+  state.target = {.major = 9, .minor = 0, .stepping = 10};
+  state.vgpr.resize(4);
+  state.agpr.resize(4);
+  state.set_pair(isa::code::kExecLo, 0xf0);
+  for (unsigned lane = 0; lane < 64; ++lane) state.vgpr[1][lane] = lane + 1;
+  const auto move = [&](Op op, uint16_t to, uint16_t from) {
+    isa::Instruction in;
+    in.op = op;
+    in.encoding = Encoding::kVop3p;
+    in.dst[0] = {to, isa::Type::kB32, 1};
+    in.src[0] = {from, isa::Type::kB32, 1};
+    EXPECT_EQ(run_handlers({&in, 1}, simd_levels().back(), state).refusal, "");
+  };
+  move(Op::v_accvgpr_write_b32, isa::code::kAgpr + 2, isa::code::kVgpr + 1);
+  move(Op::v_accvgpr_mov_b32, isa::code::kAgpr + 3, isa::code::kAgpr + 2);
+  move(Op::v_accvgpr_read_b32, isa::code::kVgpr + 3, isa::code::kAgpr + 3);
+  move(Op::v_accvgpr_write_b32, isa::code::kAgpr + 0, isa::code::kZero + 7);
+  for (unsigned lane = 0; lane < 64; ++lane) {
+    const bool is_active = lane >= 4 && lane < 8;
+    EXPECT_EQ(state.vgpr[3][lane], is_active ? lane + 1 : 0);
+    EXPECT_EQ(state.agpr[0][lane], is_active ? 7u : 0);
+  }
+}
+
+}  // namespace
+}  // namespace rigel::vgpu::exec::reference
