@@ -450,9 +450,9 @@ __global__ void lds_load_without_wait(int* data) {
   int value;
   const auto at = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(lds + i));
   if (kRight) {
-    asm volatile("s_mov_b32 m0, -1\n\tds_read_b32 %0, %1\n\ts_waitcnt lgkmcnt(0)\n\tv_mov_b32 %0, %0" : "=&v"(value) : "v"(at) : "m0");
+    asm volatile("s_mov_b32 m0, -1\n\tds_read_b32 %0, %1\n\ts_waitcnt lgkmcnt(0)\n\tv_mov_b32 %0, %0" : "=&v"(value) : "v"(at));
   } else {
-    asm volatile("s_mov_b32 m0, -1\n\tds_read_b32 %0, %1\n\tv_mov_b32 %0, %0" : "=&v"(value) : "v"(at) : "m0");  // mistake: lds_load_without_wait waits
+    asm volatile("s_mov_b32 m0, -1\n\tds_read_b32 %0, %1\n\tv_mov_b32 %0, %0" : "=&v"(value) : "v"(at));  // mistake: lds_load_without_wait waits
   }
   data[i] = value;
 }

@@ -129,7 +129,8 @@ def check_long(where, text, minutes, scratch, bin_folder):
     for words in commands(text):
         made.update(words[i + 1] for i, word in enumerate(words[:-1]) if word == "-B")
         program = words[0]
-        found = scratch / program if "/" in program else shutil.which(program)
+        path = os.pathsep.join([str(bin_folder), os.environ["PATH"]])
+        found = scratch / program if "/" in program else shutil.which(program, path=path)
         if not found or not (os.access(found, os.X_OK) or program.split("/")[0] in made):
             if not is_left_out(scratch, program):
                 complain(where, f"there is no {program}")
