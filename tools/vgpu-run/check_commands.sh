@@ -11,9 +11,10 @@ expect "$("$run" --version)" '^(kernel compiler: LLVM [0-9.]+|kernels are interp
 expect "$(VGPU_COMPILER=off "$run" --version)" '^kernels are interpreted: VGPU_COMPILER=off$' "no kernel compiler"
 expect "$("$run" --list)" '^vega20 +gfx906 ' "the boards"
 expect "$("$run" --list)" '^rx6800 +gfx1030 +navi21 .*\(rx6800\)$' "the boards' chips and products"
-for option in --gpu --link --log --log-file --runtime --watchdog --list --env --help --version --fidelity --check; do
+for option in --gpu --link --log --log-file --runtime --watchdog --list --env --help --version --fidelity; do
   expect "$("$run" --help)" "^  $option " "the help"
 done
+expect "$("$run" --help)" "^  --check\\[=LIST\\] " "the help"
 refused() {  # <pattern> <argument>...
   local pattern=$1 said code=0
   shift

@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "loader/text/words.hpp"
-#include "plugins/vgpu/check/options.hpp"
+#include "plugins/vgpu/check/check_options.hpp"
 #include "plugins/vgpu/compiler/compiler_process.hpp"
 #include "plugins/vgpu/cp/packet_fidelity.hpp"
 #include "plugins/vgpu/devices/machine.hpp"

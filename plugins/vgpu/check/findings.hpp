@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "api/support/mutex.hpp"
-#include "plugins/vgpu/check/options.hpp"
+#include "plugins/vgpu/check/check_options.hpp"
 #include "plugins/vgpu/cp/device_bus.hpp"
 
 namespace rigel::vgpu::check {

@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include "loader/text/words.hpp"
-#include "plugins/vgpu/check/options.hpp"
+#include "plugins/vgpu/check/check_options.hpp"
 #include "plugins/vgpu/cp/schedule.hpp"
 #include "plugins/vgpu/devices/remedy.hpp"
 

@@ -7,6 +7,7 @@
 
 #include <bit>
 #include <cmath>
+#include <cstdlib>
 #include <regex>
 
 #include "plugins/vgpu/isa/effects.hpp"
@@ -202,7 +203,8 @@ TEST_F(MatrixInstructions, MatchModel) {
       for (uint64_t i = 0; i < draws_per_row(); ++i) compare(chip, draw, row);
       ++compared;
     });
-    EXPECT_GE(compared, 20u) << chip.name;
+    const bool is_of_one_operation = std::getenv("RIGEL_OP") != nullptr;
+    if (!is_of_one_operation) EXPECT_GE(compared, 20u) << chip.name;
   }
 }
 

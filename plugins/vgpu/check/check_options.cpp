@@ -1,4 +1,4 @@
-#include "plugins/vgpu/check/options.hpp"
+#include "plugins/vgpu/check/check_options.hpp"
 
 #include <charconv>
 #include <cstdlib>
