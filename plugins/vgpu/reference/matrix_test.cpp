@@ -204,7 +204,7 @@ TEST_F(MatrixInstructions, MatchModel) {
       ++compared;
     });
     const bool is_of_one_operation = std::getenv("RIGEL_OP") != nullptr;
-    if (!is_of_one_operation) EXPECT_GE(compared, 20u) << chip.name;
+    EXPECT_TRUE(is_of_one_operation || compared >= 20) << chip.name << ": " << compared;
   }
 }
 
