@@ -1,15 +1,10 @@
 // Copies and fills. Implemented in core/copy.
 #include "api/entry/functions.hpp"
-#include "core/copy/file_copy.hpp"
-#include "core/runtime/runtime.hpp"
+#include "api/entry/services.hpp"
 #include "core/tool/packet_tools.hpp"
 
 namespace rigel::api {
 namespace {
-
-FileCopies file_copies() {
-  return {Runtime::current().memory().pointers, Runtime::current().copies()};
-}
 
 // Reports the copy to subscribed tools. Zero-byte copies are not reported: they complete without a signal.
 template <class Submit>
@@ -19,8 +14,7 @@ hsa_status_t observed(hsa_agent_t destination, hsa_agent_t source, uint64_t byte
     return submit(completion);
   const auto times = [](hsa_signal_t signal, uint64_t& begin, uint64_t& end) {
     hsa_amd_profiling_async_copy_time_t time{};
-    if (Runtime::current().copies().profiling_get_async_copy_time(signal, &time) != HSA_STATUS_SUCCESS)
-      return;
+    if (copies().profiling_get_async_copy_time(signal, &time) != HSA_STATUS_SUCCESS) return;
     begin = time.start;
     end = time.end;
   };
@@ -29,25 +23,16 @@ hsa_status_t observed(hsa_agent_t destination, hsa_agent_t source, uint64_t byte
 
 }  // namespace
 
-hsa_status_t hsa_memory_copy(void* dst, const void* src, size_t size) {
-  return Runtime::current().copies().memory_copy(dst, src, size);
-}
-
 hsa_status_t hsa_amd_profiling_async_copy_enable(bool enable) {
-  return Runtime::current().copies().profiling_async_copy_enable(enable || packet_tools().wants_copies());
-}
-
-hsa_status_t hsa_amd_profiling_get_async_copy_time(hsa_signal_t signal,
-                                                   hsa_amd_profiling_async_copy_time_t* time) {
-  return Runtime::current().copies().profiling_get_async_copy_time(signal, time);
+  return copies().profiling_async_copy_enable(enable || packet_tools().wants_copies());
 }
 
 hsa_status_t hsa_amd_memory_async_copy(void* dst, hsa_agent_t dst_agent, const void* src,
                                        hsa_agent_t src_agent, size_t size, uint32_t num_dep_signals,
                                        const hsa_signal_t* dep_signals, hsa_signal_t completion_signal) {
   return observed(dst_agent, src_agent, size, completion_signal, [&](hsa_signal_t completion) {
-    return Runtime::current().copies().memory_async_copy(dst, dst_agent, src, src_agent, size,
-                                                         num_dep_signals, dep_signals, completion);
+    return copies().memory_async_copy(dst, dst_agent, src, src_agent, size, num_dep_signals, dep_signals,
+                                      completion);
   });
 }
 
@@ -58,36 +43,15 @@ hsa_status_t hsa_amd_memory_async_copy_on_engine(void* dst, hsa_agent_t dst_agen
                                                  hsa_amd_sdma_engine_id_t engine_id,
                                                  bool force_copy_on_sdma) {
   return observed(dst_agent, src_agent, size, completion_signal, [&](hsa_signal_t completion) {
-    return Runtime::current().copies().memory_async_copy_on_engine(dst, dst_agent, src, src_agent, size,
-                                                                   num_dep_signals, dep_signals, completion,
-                                                                   engine_id, force_copy_on_sdma);
+    return copies().memory_async_copy_on_engine(dst, dst_agent, src, src_agent, size, num_dep_signals,
+                                                dep_signals, completion, engine_id, force_copy_on_sdma);
   });
 }
 
 hsa_status_t hsa_amd_memory_async_batch_copy(const hsa_amd_memory_copy_op_t* copy_ops, uint32_t num_copy_ops,
                                              uint32_t num_dep_signals, const hsa_signal_t* dep_signals) {
-  return Runtime::current().copy_batches().copy(Runtime::current().machine().directory(),
-                                                api::hsa_amd_memory_async_copy, copy_ops, num_copy_ops,
-                                                num_dep_signals, dep_signals);
-}
-
-hsa_status_t hsa_amd_ais_file_write(hsa_amd_ais_file_handle_t handle, void* devicePtr, uint64_t size,
-                                    int64_t file_offset, uint64_t* size_copied, int32_t* status) {
-  return file_copies().write(handle, devicePtr, size, file_offset, size_copied, status);
-}
-
-hsa_status_t hsa_amd_ais_file_read(hsa_amd_ais_file_handle_t handle, void* devicePtr, uint64_t size,
-                                   int64_t file_offset, uint64_t* size_copied, int32_t* status) {
-  return file_copies().read(handle, devicePtr, size, file_offset, size_copied, status);
-}
-
-hsa_status_t hsa_amd_memory_copy_engine_status(hsa_agent_t dst_agent, hsa_agent_t src_agent,
-                                               uint32_t* engine_ids_mask) {
-  return Runtime::current().copies().memory_copy_engine_status(dst_agent, src_agent, engine_ids_mask);
-}
-
-hsa_status_t hsa_amd_memory_fill(void* ptr, uint32_t value, size_t count) {
-  return Runtime::current().copies().memory_fill(ptr, value, count);
+  return Runtime::current().copy_batches().copy(machine().directory(), api::hsa_amd_memory_async_copy,
+                                                copy_ops, num_copy_ops, num_dep_signals, dep_signals);
 }
 
 hsa_status_t hsa_amd_memory_async_copy_rect(const hsa_pitched_ptr_t* dst, const hsa_dim3_t* dst_offset,
@@ -98,15 +62,9 @@ hsa_status_t hsa_amd_memory_async_copy_rect(const hsa_pitched_ptr_t* dst, const 
   // The direction and the addresses determine the agents.
   const uint64_t bytes = range == nullptr ? 0 : uint64_t{range->x} * range->y * range->z;
   return observed(copy_agent, copy_agent, bytes, completion_signal, [&](hsa_signal_t completion) {
-    return Runtime::current().copies().memory_async_copy_rect(
-        dst, dst_offset, src, src_offset, range, copy_agent, dir, num_dep_signals, dep_signals, completion);
+    return copies().memory_async_copy_rect(dst, dst_offset, src, src_offset, range, copy_agent, dir,
+                                           num_dep_signals, dep_signals, completion);
   });
-}
-
-hsa_status_t hsa_amd_memory_get_preferred_copy_engine(hsa_agent_t dst_agent, hsa_agent_t src_agent,
-                                                      uint32_t* recommended_ids_mask) {
-  return Runtime::current().copies().memory_get_preferred_copy_engine(dst_agent, src_agent,
-                                                                      recommended_ids_mask);
 }
 
 }  // namespace rigel::api

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "api/entry/functions.hpp"
-#include "core/runtime/runtime.hpp"
+#include "api/entry/services.hpp"
 
 namespace rigel::api {
 namespace {
@@ -12,9 +12,8 @@ namespace {
 /// Adds GPU_ONLY if there are consumers and none of them is a CPU agent, as ROCr does.
 uint64_t with_gpu_only(uint64_t attributes, uint32_t count, const hsa_agent_t* consumers) {
   if (count == 0 || consumers == nullptr || (attributes & HSA_AMD_SIGNAL_IPC) != 0) return attributes;
-  const Machine& machine = Runtime::current().machine();
-  const bool has_host = std::any_of(consumers, consumers + count, [&machine](hsa_agent_t handle) {
-    const Agent* const agent = machine.find_agent(handle);
+    const bool has_host = std::any_of(consumers, consumers + count, [](hsa_agent_t handle) {
+    const Agent* const agent = machine().find_agent(handle);
     return agent != nullptr && agent->is_cpu();
   });
   return has_host ? attributes : attributes | HSA_AMD_SIGNAL_AMD_GPU_ONLY;
@@ -32,26 +31,6 @@ hsa_status_t hsa_amd_signal_create(hsa_signal_value_t initial_value, uint32_t nu
                                    const hsa_agent_t* consumers, uint64_t attributes, hsa_signal_t* signal) {
   return signal_api::create(initial_value, num_consumers, consumers,
                             with_gpu_only(attributes, num_consumers, consumers), signal);
-}
-
-hsa_status_t hsa_signal_destroy(hsa_signal_t signal) {
-  return signal_api::destroy(signal);
-}
-
-hsa_status_t hsa_amd_signal_value_pointer(hsa_signal_t signal, volatile hsa_signal_value_t** value_ptr) {
-  return signal_api::value_pointer(signal, value_ptr);
-}
-
-hsa_status_t hsa_amd_signal_get_event_id(hsa_signal_t signal, uint32_t* event_id) {
-  return signal_api::event_id(signal, event_id);
-}
-
-hsa_status_t hsa_amd_ipc_signal_create(hsa_signal_t signal, hsa_amd_ipc_signal_t* handle) {
-  return signal_api::ipc_create(signal, handle);
-}
-
-hsa_status_t hsa_amd_ipc_signal_attach(const hsa_amd_ipc_signal_t* handle, hsa_signal_t* signal) {
-  return signal_api::ipc_attach(handle, signal);
 }
 
 // Both orders acquire: a relaxed wait would not save much.
@@ -79,35 +58,6 @@ uint32_t hsa_amd_signal_wait_all(uint32_t signal_count, hsa_signal_t* signals, h
                                  hsa_wait_state_t wait_hint, hsa_signal_value_t* satisfying_values) noexcept {
   return signal_api::wait_all(signal_count, signals, conds, values, timeout_hint, wait_hint,
                               satisfying_values);
-}
-
-hsa_status_t hsa_signal_group_create(uint32_t num_signals, const hsa_signal_t* signals,
-                                     uint32_t num_consumers, const hsa_agent_t* consumers,
-                                     hsa_signal_group_t* signal_group) {
-  return Runtime::current().signal_groups().create(num_signals, signals, num_consumers, consumers,
-                                                   signal_group);
-}
-
-hsa_status_t hsa_signal_group_destroy(hsa_signal_group_t signal_group) {
-  return Runtime::current().signal_groups().destroy(signal_group);
-}
-
-hsa_status_t hsa_signal_group_wait_any_scacquire(hsa_signal_group_t signal_group,
-                                                 const hsa_signal_condition_t* conditions,
-                                                 const hsa_signal_value_t* compare_values,
-                                                 hsa_wait_state_t wait_state_hint, hsa_signal_t* signal,
-                                                 hsa_signal_value_t* value) {
-  return Runtime::current().signal_groups().wait_any(signal_group, conditions, compare_values,
-                                                     wait_state_hint, signal, value);
-}
-
-hsa_status_t hsa_signal_group_wait_any_relaxed(hsa_signal_group_t signal_group,
-                                               const hsa_signal_condition_t* conditions,
-                                               const hsa_signal_value_t* compare_values,
-                                               hsa_wait_state_t wait_state_hint, hsa_signal_t* signal,
-                                               hsa_signal_value_t* value) {
-  return Runtime::current().signal_groups().wait_any(signal_group, conditions, compare_values,
-                                                     wait_state_hint, signal, value);
 }
 
 hsa_status_t hsa_amd_signal_async_handler(hsa_signal_t signal, hsa_signal_condition_t cond,

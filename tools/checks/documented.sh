@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# documented.sh <directory of the public headers> <conformance/functions.inc>
+# documented.sh <directory of the public headers> <functions.inc of the build of conformance>
 # Every function of the API has a documentation comment directly before its declaration. In a group of
 # operations with a common comment, each has a comment about its difference.
 . "$(dirname "$0")/common.sh"
