@@ -5,23 +5,61 @@
 cd "$1"
 
 sources() { find "$@" -name '*.[ch]' -o -name '*.cpp' -o -name '*.hpp' -o -name '*.inc' 2>/dev/null; }
-forbid() {  # <who> <pattern of includes> <folder>...
-  local who=$1 pattern=$2 found
-  shift 2
-  found=$(sources "$@" | xargs -r grep -nE "^ *# *include +[\"<]($pattern)" || true)
-  [ -z "$found" ] || complain "$who must not see this:"$'\n'"$found"
-}
-forbid "the loader" 'core/(dispatch|tool|signal|queue|memory|copy|topology|driver|runtime|executable)/|api/entry/|backends/|plugins/' loader
-forbid "the core" 'api/entry/|backends/|plugins/' core
-forbid "the base" '(core/[^b]|loader/|api/entry/|backends/|plugins/)' core/base
-forbid "a backend" '(core|loader|api/entry|plugins)/' backends
-# Text from outside is read by one component for all.
-forbid "the reading of text" 'core/|loader/[^t]|api/entry/|backends/|plugins/' loader/text
-forbid "a plugin" 'core/|loader/[^t]|api/entry/|backends/' plugins
-forbid "the public API" '(core|loader|api/entry|backends|plugins|tools)/' api/include
-forbid "conformance or a sample" '(core|loader|api/entry|backends|plugins)/' conformance docs/samples
-# vgpu-run is the virtual GPU's command: it may use that plugin, and reads user input as the plugin does.
-forbid "a tool" 'core/|loader/[^t]|api/entry/|backends/|plugins/[^v]' tools
+# Each directory with the directories whose headers it may include, besides its own. A file belongs to the most
+# specific directory; a file outside all of them is an error. The order is that of docs/internals/architecture.md.
+allowed='
+api/include
+api/support
+api/tests
+loader/text
+core/base            api/support
+loader/module        api/support core/base loader/text
+loader/code_object   core/base
+core/sharing         api/support core/base
+core/signal          api/support core/base core/sharing
+core/topology        api/support core/base core/signal loader/code_object loader/module
+core/driver          api/support core/base core/signal loader/module
+core/memory          api/support core/base core/driver core/sharing core/signal core/topology
+core/queue           api/support core/base core/memory core/signal core/topology
+core/copy            api/support core/base core/memory core/signal core/topology
+core/image           api/support core/base core/copy core/memory core/topology
+core/executable      api/support core/base loader/code_object
+core/tool            api/support core/base core/queue core/signal core/topology loader/module
+core/runtime         api/support core loader/code_object loader/module
+api/entry            api/support core loader/module loader/text
+backends             api/support
+plugins              api/support loader/text
+conformance
+docs/samples
+tools/packaging
+tools                loader/text plugins/vgpu
+'
+# Prints `file: header`, for headers of the repository.
+wrong=$(sources api backends conformance core docs loader plugins tools |
+  xargs grep -HoE '^ *# *include +[<"](api|backends|conformance|core|loader|plugins|tools)/[^">]*' /dev/null |
+  sed -E 's/: *# *include +[<"]/ /' | awk -v table="$allowed" '
+    function starts(path, directory) { return index(path, directory "/") == 1 }
+    BEGIN {
+      rows = split(table, line, "\n")
+      for (r = 1; r <= rows; ++r) {
+        if (split(line[r], word, " ") == 0) continue
+        may[word[1]] = line[r]
+      }
+    }
+    {
+      own = ""
+      for (directory in may) if (starts($1, directory) && length(directory) > length(own)) own = directory
+      if (own == "") { print $1 ": its directory is not in the table"; next }
+      count = split(may[own], word, " ")
+      for (w = 1; w <= count; ++w) if (starts($2, word[w])) next
+      print $1 " includes " $2
+    }')
+[ -z "$wrong" ] || complain "includes against the layers:"$'\n'"$wrong"
+unknown=$(sources api backends conformance core docs loader plugins tools |
+  awk -v table="$allowed" '
+    BEGIN { rows = split(table, line, "\n"); for (r = 1; r <= rows; ++r) if (split(line[r], word, " ")) known[word[1]] }
+    { for (directory in known) if (index($0, directory "/") == 1) next; print }')
+[ -z "$unknown" ] || complain "directories without a row in the table:"$'\n'"$unknown"
 
 # Compilers report sanitizers in two ways, and checking only one of them compiles everywhere.
 found=$(sources api backends conformance core docs/samples loader plugins tools |
