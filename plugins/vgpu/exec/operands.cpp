@@ -63,8 +63,10 @@ void copy_special(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t 
 
 bool constant_of(const isa::Operand& operand, const isa::Instruction& instruction, uint64_t& bits) {
   const uint16_t c = operand.code;
-  const bool wide = operand.dwords == 2 || operand.type == Type::kB64 || operand.type == Type::kI64 ||
-                    operand.type == Type::kU64 || operand.type == Type::kF64;
+  // Two 32-bit values: the constant is the lower one (gfx90a, v_pk_*_f32 and v_pk_mov_b32).
+  const bool is_pair = operand.type == Type::kF32 || operand.type == Type::kB32;
+  const bool wide = (operand.dwords == 2 && !is_pair) || operand.type == Type::kB64 ||
+                    operand.type == Type::kI64 || operand.type == Type::kU64 || operand.type == Type::kF64;
   int64_t integer = 0;
   if (c >= code::kZero && c <= 192) {
     integer = c - code::kZero;

@@ -56,9 +56,12 @@ bool is_unspecified(const isa::Instruction& in, const State& state) {
   if (in.clamp && (in.op == Op::v_cndmask_b32 || in.op == Op::v_mov_b32)) return true;
   const bool is_pair = in.op == Op::v_pk_add_f32 || in.op == Op::v_pk_mul_f32 || in.op == Op::v_pk_fma_f32 ||
                        in.op == Op::v_pk_mov_b32;
-  for (const isa::Operand& operand : in.src) {
+  for (unsigned i = 0; i < 3; ++i) {
+    const isa::Operand& operand = in.src[i];
     // The value of a constant as the upper of two singles is not specified.
-    if (is_pair && operand.exists() && !operand.is_vgpr() && !operand.is_scalar_register()) return true;
+    const bool selects_upper = ((in.op_sel | in.op_sel_hi) >> i & 1) != 0;
+    const bool is_constant = operand.exists() && !operand.is_vgpr() && !operand.is_scalar_register();
+    if (is_pair && is_constant && selects_upper) return true;
     const bool is_float_constant = operand.code >= isa::code::kHalf && operand.code <= isa::code::kInv2Pi;
     const bool is_integer_16 =
         operand.type == isa::Type::kI16 || operand.type == isa::Type::kU16 || operand.type == isa::Type::kB16;
