@@ -39,7 +39,7 @@ constexpr Traits kVolcanicIslands{
     .flat_drops_offset = false,
     .packs_work_item_ids = false,
     .vgpr_granule = 4,
-    .matrix_flushes_halves = false,
+    .matrix_sums = MatrixSums::kExact,
     .has_agprs = false,
     .has_unified_vgprs = false,
     .allocates_sgprs = true,
@@ -85,7 +85,7 @@ constexpr Traits kAldebaran = [] {
   traits.packs_work_item_ids = true;
   traits.vgpr_granule = 8;
   traits.has_unified_vgprs = true;
-  traits.matrix_flushes_halves = true;
+  traits.matrix_sums = MatrixSums::kFlushed;
   return traits;
 }();
 

@@ -37,6 +37,13 @@ enum class DppControls : uint8_t {
   kRowShares,   ///< row_share, row_xmask
 };
 
+/// Sums of matrix instructions with F16 and BF16, in single precision. Other types: a fused multiply-add for
+/// each k, in order.
+enum class MatrixSums : uint8_t {
+  kExact,    ///< Four products (BF16: two) and C are added exactly and rounded once.
+  kFlushed,  ///< Four products (BF16 without _1K: two) are added in pairs, then to C. Denormals are flushed.
+};
+
 /// Registers of a trap handler.
 struct TrapRegisters {
   uint8_t first;   ///< Code of TTMP0, which with TTMP1 has the return address.
@@ -69,7 +76,7 @@ struct Traits {
   bool flat_drops_offset;       ///< FLAT accesses to global memory ignore their offset: a bug of gfx10.1.
   bool packs_work_item_ids;     ///< The three ids share v0.
   uint8_t vgpr_granule;         ///< Unit of VGPRs in COMPUTE_PGM_RSRC1, for waves of 64.
-  bool matrix_flushes_halves;   ///< Matrix instructions with F16 and BF16 flush denormals.
+  MatrixSums matrix_sums;       ///< Of matrix instructions with F16 and BF16
   bool has_agprs;               ///< Accumulation registers, which matrix instructions use
   bool has_unified_vgprs;       ///< VGPRs and AGPRs are one file; memory instructions may use either.
   bool allocates_sgprs;         ///< SGPRs are allocated in units of 16; otherwise kernels have all of them.

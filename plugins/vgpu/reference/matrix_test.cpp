@@ -10,6 +10,8 @@
 #include <cstdlib>
 #include <regex>
 
+#include <boost/multiprecision/cpp_int.hpp>
+
 #include "plugins/vgpu/isa/effects.hpp"
 #include "plugins/vgpu/reference/compare.hpp"
 #include "plugins/vgpu/reference/expected.hpp"
@@ -66,10 +68,46 @@ uint64_t read(const std::vector<std::array<uint32_t, 64>>& file, unsigned first,
   return bits == 64 ? value : value & ((uint64_t{1} << bits) - 1);
 }
 
+/// Adds exactly, with 2^-kPoint as the unit, and rounds once to single precision.
+class ExactSum {
+ public:
+  void add_product(float a, float b) { add(mantissa(a) * mantissa(b), exponent(a) + exponent(b)); }
+  void add(float a) { add(mantissa(a), exponent(a)); }
+  float rounded() const {
+    using boost::multiprecision::cpp_int;
+    if (sum_ == 0) return 0;
+    const cpp_int magnitude = abs(sum_);
+    const int top = static_cast<int>(msb(magnitude));
+    const int least = std::max(top - 23, kPoint - 149);  // unit of the result's last bit
+    if (least <= 0) return std::ldexp(static_cast<float>(sum_), -kPoint);
+    cpp_int kept = magnitude >> least;
+    const cpp_int rest = magnitude - (kept << least), half = cpp_int(1) << (least - 1);
+    if (rest > half || (rest == half && (kept & 1) != 0)) ++kept;
+    const double value = std::ldexp(kept.convert_to<double>(), least - kPoint);
+    return static_cast<float>(sum_ < 0 ? -value : value);
+  }
+
+ private:
+  static constexpr int kPoint = 400;
+  static boost::multiprecision::cpp_int mantissa(float a) {
+    int power;
+    return static_cast<int64_t>(std::ldexp(std::frexp(a, &power), 24));
+  }
+  static int exponent(float a) {
+    int power;
+    std::frexp(a, &power);
+    return power - 24;
+  }
+  void add(const boost::multiprecision::cpp_int& value, int power) {
+    sum_ += value * (boost::multiprecision::cpp_int(1) << (kPoint + power));
+  }
+  boost::multiprecision::cpp_int sum_ = 0;
+};
+
 float single_of(const std::string& element, uint64_t bits, bool flushes) {
   if (element == "f32") return std::bit_cast<float>(static_cast<uint32_t>(bits));
   const unsigned exponent = element == "f16" ? bits >> 10 & 31 : bits >> 7 & 255;
-  if (flushes && exponent == 0) bits &= 0x8000;
+  if (flushes && exponent == 0 && (bits & 0x7fff) != 0) bits = 0;
   if (element == "bf16") return std::bit_cast<float>(static_cast<uint32_t>(bits << 16));
   const float sign = (bits & 0x8000) != 0 ? -1.0f : 1.0f;
   const auto fraction = static_cast<float>(bits & 1023);
@@ -147,6 +185,31 @@ class MatrixInstructions : public testing::Test {
     return (value & 0x807fffff) | (0x3e000000 + (value & 3) * 0x00800000);
   }
 
+  // gfx90a: separate roundings, denormals flushed.
+  static float pairwise(const std::vector<float>& xs, const std::vector<float>& ys, float start) {
+    std::vector<float> terms;
+    for (size_t k = 0; k < xs.size(); ++k) terms.push_back(flushed(xs[k] * ys[k], true));
+    while (terms.size() > 1) {
+      std::vector<float> sums;
+      for (size_t k = 0; k < terms.size(); k += 2) sums.push_back(flushed(terms[k] + terms[k + 1], true));
+      terms = sums;
+    }
+    if (std::fpclassify(start) == FP_SUBNORMAL) start = 0;
+    return flushed(start + terms[0], true);
+  }
+
+  // gfx908: one rounding.
+  static float exact(const std::vector<float>& xs, const std::vector<float>& ys, float start) {
+    double plain = start;
+    for (size_t k = 0; k < xs.size(); ++k) plain += double{xs[k]} * ys[k];
+    if (!std::isfinite(plain)) return static_cast<float>(plain);
+    ExactSum sum;
+    sum.add(start);
+    for (size_t k = 0; k < xs.size(); ++k) sum.add_product(xs[k], ys[k]);
+    const float rounded = sum.rounded();
+    return rounded == 0 ? static_cast<float>(plain) : rounded;  // with the sign of a zero
+  }
+
   void expect_product(const Matrices& sizes, const isa::Instruction& in, const File& a, const File& b,
                       const File* c, const File& d, unsigned first_d, bool is_unified) {
     const bool is_double = sizes.result == "f64";
@@ -164,7 +227,10 @@ class MatrixInstructions : public testing::Test {
           float single = std::bit_cast<float>(static_cast<uint32_t>(start));
           auto integer = static_cast<uint32_t>(start);
           double wide = std::bit_cast<double>(start);
-          single = flushed(single, flushes);
+          const bool is_half = sizes.bits == 16;
+          if (flushes && std::fpclassify(single) == FP_SUBNORMAL) single = 0;
+          const unsigned step = sizes.element == "bf16" && (!is_unified || sizes.per_lane == 2) ? 2 : 4;
+          std::vector<float> xs, ys;
           for (unsigned k = 0; k < sizes.k; ++k) {
             const Matrices::Place from_a = sizes.of_source(sizes.m, i, k, a_block);
             const Matrices::Place from_b = sizes.of_source(sizes.n, j, k, block);
@@ -174,10 +240,16 @@ class MatrixInstructions : public testing::Test {
               integer += static_cast<uint32_t>(static_cast<int8_t>(x) * static_cast<int8_t>(y));
             } else if (is_double) {
               wide = std::fma(std::bit_cast<double>(x), std::bit_cast<double>(y), wide);
+            } else if (!is_half) {
+              single = std::fma(std::bit_cast<float>(static_cast<uint32_t>(x)),
+                                std::bit_cast<float>(static_cast<uint32_t>(y)), single);
             } else {
-              single = flushed(std::fma(single_of(sizes.element, x, flushes),
-                                        single_of(sizes.element, y, flushes), single),
-                               flushes);
+              xs.push_back(single_of(sizes.element, x, flushes));
+              ys.push_back(single_of(sizes.element, y, flushes));
+              if (xs.size() < step) continue;
+              single = flushes ? pairwise(xs, ys, single) : exact(xs, ys, single);
+              xs.clear();
+              ys.clear();
             }
           }
           uint64_t expected = integer;

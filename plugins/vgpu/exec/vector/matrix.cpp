@@ -1,10 +1,8 @@
 // Matrix instructions (MFMA), and moves between VGPRs and accumulation registers.
 //
-// Arithmetic: products are added in the order of k with fused multiply-add, first to C, rounded to nearest.
-// AMD documents neither the order nor the precision between the additions. A NaN result is 0x7fc00000 (F64:
-// 0x7ff8000000000000). Integers wrap around. On gfx90a, instructions with F16 and BF16 flush denormal inputs
-// and results (PyTorch's "Numerical accuracy", section on MI200). MFMA ignores EXEC and MODE (CDNA ISA manuals,
-// "Matrix arithmetic instructions").
+// Arithmetic (isa::MatrixSums): AMD does not document it. The rules are those of MMA-Sim (arXiv 2511.10909), which
+// was compared with hardware. A NaN result is 0x7fc00000 (F64: 0x7ff8000000000000). Integers wrap around. MFMA
+// ignores EXEC and MODE (CDNA ISA manuals, "Matrix arithmetic instructions").
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -34,7 +32,8 @@ struct MatrixAccess {
   uint8_t broadcast = 0;  // CBSZ: groups of 2^CBSZ blocks use one block of A.
   uint8_t block = 0;      // ABID: which one
   uint8_t pattern = 0;    // BLGP
-  bool flushes = false;
+  isa::MatrixSums sums{};
+  uint8_t group = 1;  // products that are added before C, for F16 and BF16
 };
 
 const uint32_t* row_at(const std::byte* registers, uint32_t offset, unsigned index) {
@@ -78,8 +77,8 @@ struct Element<MatrixType::kF64> {
 
 // Returns element `e` of a lane.
 template <MatrixType kType>
-typename Element<kType>::Value element(const std::byte* registers, uint32_t offset, unsigned lane, unsigned e,
-                                       bool flushes) {
+typename Element<kType>::Value element(const std::byte* registers, uint32_t offset, unsigned lane,
+                                       unsigned e) {
   if constexpr (kType == MatrixType::kF64) {
     const uint64_t bits = row_at(registers, offset, 0)[lane] | uint64_t{row_at(registers, offset, 1)[lane]}
                                                                    << 32;
@@ -90,10 +89,8 @@ typename Element<kType>::Value element(const std::byte* registers, uint32_t offs
     return static_cast<int8_t>(row_at(registers, offset, 0)[lane] >> 8 * e);
   } else {
     const uint32_t half = row_at(registers, offset, e / 2)[lane] >> 16 * (e % 2) & 0xffff;
-    constexpr uint32_t kExponent = kType == MatrixType::kF16 ? 0x7c00 : 0x7f80;
-    const uint32_t bits = flushes && (half & kExponent) == 0 ? half & 0x8000 : half;
-    if constexpr (kType == MatrixType::kF16) return images::float_from_half(bits);
-    return std::bit_cast<float>(bits << 16);
+    if constexpr (kType == MatrixType::kF16) return images::float_from_half(half);
+    return std::bit_cast<float>(half << 16);
   }
 }
 
@@ -106,11 +103,100 @@ Sum multiply_add(Sum a, Sum b, Sum sum) {
   }
 }
 
+// Sums of two doubles and their rounding errors (Knuth's TwoSum).
+struct DoubleSum {
+  double sum, error;
+  DoubleSum(double a, double b) : sum(a + b) {
+    const double b_part = sum - a;
+    error = (a - (sum - b_part)) + (b - b_part);
+  }
+};
+
+// Rounds a + b to odd: if the sum is inexact, the last bit of the result is 1 (Boldo and Melquiond, 2008).
+double odd_sum(double a, double b) {
+  const DoubleSum exact(a, b);
+  uint64_t bits = std::bit_cast<uint64_t>(exact.sum);
+  if (exact.error == 0 || (bits & 1) != 0) return exact.sum;
+  bits += (exact.error > 0) == (exact.sum > 0) ? 1 : ~uint64_t{0};
+  return std::bit_cast<double>(bits);
+}
+
+// Returns a + b + c, rounded once to single precision.
+float rounded_sum(double a, double b, double c) {
+  const DoubleSum upper(b, c), all(a, upper.sum);
+  return static_cast<float>(odd_sum(all.sum, odd_sum(all.error, upper.error)));
+}
+
+// Returns c plus the products of `count` (2 or 4) elements, rounded once. Products of halves are multiples of
+// 2^-48 below 2^33, those of BF16 are exact doubles.
+template <MatrixType kType>
+float exact_sum(const float* a, const float* b, size_t stride, unsigned count, float c) {
+  double products[4] = {};
+  double plain = c;
+  for (unsigned k = 0; k < count; ++k) {
+    products[k] = double{a[k * stride]} * double{b[k * stride]};
+    plain += products[k];
+  }
+  if (!std::isfinite(plain)) return static_cast<float>(plain);
+  if constexpr (kType == MatrixType::kBf16) return rounded_sum(c, products[0], products[1]);
+  __extension__ using Wide = __int128;
+  constexpr double kUnit = 0x1p-48;
+  Wide sum = 0;
+  for (unsigned k = 0; k < count; ++k) {
+    // In two parts, because the conversion of a double to 128 bits is slow.
+    const double upper = std::trunc(products[k]);
+    sum += Wide{static_cast<int64_t>(upper)} << 48;
+    sum += static_cast<int64_t>((products[k] - upper) / kUnit);
+  }
+  constexpr unsigned kLowBits = 40;
+  const auto high = static_cast<int64_t>(sum >> kLowBits);
+  const auto low = static_cast<int64_t>(static_cast<uint64_t>(sum) & ((uint64_t{1} << kLowBits) - 1));
+  // 44 and 40 bits.
+  return rounded_sum(c, static_cast<double>(high) * (kUnit * 0x1p40), static_cast<double>(low) * kUnit);
+}
+
+float flushed(float value) {
+  return std::fabs(value) < std::numeric_limits<float>::min() ? std::copysign(0.0f, value) : value;
+}
+float positive_if_denormal(float value) {
+  return std::fabs(value) < std::numeric_limits<float>::min() && value != 0 ? 0.0f : value;
+}
+
+// Replaces a denormal F16 or BF16, as a single, by +0.
+template <MatrixType kType>
+float positive_if_denormal_half(float value) {
+  constexpr float kLeastNormal = kType == MatrixType::kF16 ? 0x1p-14f : 0x1p-126f;
+  return std::fabs(value) < kLeastNormal && value != 0 ? 0.0f : value;
+}
+
+// Returns c plus products without fused operations; denormals are flushed.
+float flushed_sum(const float* a, const float* b, size_t stride, unsigned count, float c) {
+  float products[4] = {};
+  for (unsigned k = 0; k < count; ++k) products[k] = flushed(a[k * stride] * b[k * stride]);
+  float sum = flushed(products[0] + products[1]);
+  if (count == 4) sum = flushed(sum + flushed(products[2] + products[3]));
+  return flushed(positive_if_denormal(c) + sum);
+}
+
+// Returns sum + the products of A's row and B's column.
+template <MatrixType kType, unsigned kSide>
+float grouped_sum(const MatrixAccess& access, const float* a, const float* b, float sum) {
+  for (unsigned k = 0; k < access.shape.k; k += access.group) {
+    const float* const from_a = a + k * kSide;
+    const float* const from_b = b + k * kSide;
+    sum = access.sums == isa::MatrixSums::kFlushed
+              ? flushed_sum(from_a, from_b, kSide, access.group, sum)
+              : exact_sum<kType>(from_a, from_b, kSide, access.group, sum);
+  }
+  return sum;
+}
+
 template <MatrixType kType, unsigned kSide>
 void multiply(const MatrixAccess& access, std::byte* registers) {
   using Value = typename Element<kType>::Value;
   using Sum = typename Element<kType>::Sum;
   constexpr unsigned kDwords = sizeof(Sum) / 4;
+  constexpr bool kIsHalf = kType == MatrixType::kF16 || kType == MatrixType::kBf16;
   const MatrixShape& shape = access.shape;
   const unsigned per_lane = shape.per_lane, blocks = shape.blocks, results = shape.results();
   Sum sums[kMostSide * kMostSide * 2];  // all blocks: [block][i][j]
@@ -135,13 +221,23 @@ void multiply(const MatrixAccess& access, std::byte* registers) {
     for (unsigned k = 0; k < shape.k; ++k) {
       const unsigned group = k / per_lane * blocks, e = k % per_lane;
       for (unsigned i = 0; i < kSide; ++i) {
-        a[k][i] = element<kType>(registers, access.a, i + kSide * (a_block + group), e, access.flushes);
+        a[k][i] = element<kType>(registers, access.a, i + kSide * (a_block + group), e);
         const unsigned lane = source_lane(access.pattern, i + kSide * (block + group));
-        b[k][i] = element<kType>(registers, access.b, lane, e, access.flushes);
+        b[k][i] = element<kType>(registers, access.b, lane, e);
+        if constexpr (kIsHalf) {
+          if (access.sums != isa::MatrixSums::kFlushed) continue;
+          a[k][i] = positive_if_denormal_half<kType>(a[k][i]);
+          b[k][i] = positive_if_denormal_half<kType>(b[k][i]);
+        }
       }
     }
     for (unsigned i = 0; i < kSide; ++i) {
       Sum* const sum = &sum_at(block, i, 0);
+      if constexpr (kIsHalf) {
+        for (unsigned j = 0; j < kSide; ++j)
+          sum[j] = grouped_sum<kType, kSide>(access, &a[0][i], &b[0][j], sum[j]);
+        continue;
+      }
       for (unsigned k = 0; k < shape.k; ++k) {
         for (unsigned j = 0; j < kSide; ++j)
           sum[j] = multiply_add<Sum>(static_cast<Sum>(a[k][i]), static_cast<Sum>(b[k][j]), sum[j]);
@@ -180,7 +276,7 @@ template <MatrixType kType>
 void matrix(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
   const auto& access = details<MatrixAccess>(op);
   {
-    const MxcsrScope environment(access.flushes ? kFlushingMxcsr : kDefaultMxcsr);
+    const MxcsrScope environment(kDefaultMxcsr);
     multiply_blocks<kType>(access, registers);
   }
   RIGEL_NEXT(op + 1, wave, registers, exec);
@@ -236,8 +332,11 @@ Refusal lower_multiplication(Lowering& lowering, const MatrixShape& shape) {
     access.block = in.abid;
     access.pattern = in.blgp;
   }
-  const bool is_half = shape.type == MatrixType::kF16 || shape.type == MatrixType::kBf16;
-  access.flushes = is_half && lowering.context.traits().matrix_flushes_halves;
+  access.sums = lowering.context.traits().matrix_sums;
+  // Lanes of one register add their two elements.
+  const bool has_pairs =
+      shape.type == MatrixType::kBf16 && (shape.per_lane == 2 || access.sums == isa::MatrixSums::kExact);
+  access.group = has_pairs ? 2 : 4;
   lowering.out.emit(matrix_handler(shape.type)).imm =
       reinterpret_cast<uint64_t>(&allocate(lowering.out, access));
   return {};
