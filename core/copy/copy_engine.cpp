@@ -214,22 +214,16 @@ bool CopyEngine::may_be_reached(hsa_agent_t agent, const void* ptr, size_t size,
   return memory_.reach(agent, ptr, std::min(size, known)).has_value();
 }
 
-/// Looks up both sides of a copy, which must be within allocations.
-[[gnu::always_inline]] inline Status CopyEngine::locate(const Side& destination, const Side& source,
-                                                        Placement& to, Placement& from) const {
-  to = memory_.locate(destination.start, destination.size);
-  from = memory_.locate(source.start, source.size);
-  const Status status = check_bounds(destination.start, destination.size, to);
-  return status == HSA_STATUS_SUCCESS ? check_bounds(source.start, source.size, from) : status;
-}
-
 /// Selects the agent that copies. Null agents are the owners of the memory. Fails with `refusal` if no agent
 /// can access both sides.
 inline Result<CopyEngine::Route> CopyEngine::route(Side destination, Side source, Status refusal) const {
-  Placement to, from;
-  const Status status = locate(destination, source, to, from);
+  // Structures are initialised once, member by member: clearing them first would take longer than the rest.
+  const Placement to = memory_.locate(destination.start, destination.size);
+  const Placement from = memory_.locate(source.start, source.size);
   if (!is_agent(destination.agent, to.owner) || !is_agent(source.agent, from.owner))
     return error(HSA_STATUS_ERROR_INVALID_AGENT);
+  Status status = check_bounds(destination.start, destination.size, to);
+  if (status == HSA_STATUS_SUCCESS) status = check_bounds(source.start, source.size, from);
   if (status != HSA_STATUS_SUCCESS) return error(status);
 
   if (destination.agent.handle == 0) destination.agent = to.owner;
@@ -238,35 +232,27 @@ inline Result<CopyEngine::Route> CopyEngine::route(Side destination, Side source
   DeviceCopier* const reader = from.in_host ? nullptr : device_of(from.owner);
   DeviceCopier* const writer = to.in_host ? nullptr : device_of(to.owner);
   const bool peers = reader != nullptr && writer != nullptr && reader != writer;
-  Route way;
-  const auto select = [&](hsa_agent_t agent) {
+  const auto copier = [&](hsa_agent_t agent) -> DeviceCopier* {
     DeviceCopier* const device = agent.handle == from.owner.handle ? reader
                                  : agent.handle == to.owner.handle ? writer
                                                                    : device_of(agent);
-    if (device == nullptr) return false;
-    if (peers && !(memory_.reach(agent, destination.start, destination.size) &&
-                   memory_.reach(agent, source.start, source.size))) {
-      return false;
-    }
-    way.device = device;
-    way.agent = agent;
-    return true;
+    return !peers || (memory_.reach(agent, destination.start, destination.size) &&
+                      memory_.reach(agent, source.start, source.size))
+               ? device
+               : nullptr;
   };
-  if (select(source.agent) || select(destination.agent) || select(from.owner) || select(to.owner)) {
+  hsa_agent_t agent = source.agent;
+  DeviceCopier* device = copier(agent);
+  if (device == nullptr) device = copier(agent = destination.agent);
+  if (device == nullptr) device = copier(agent = from.owner);
+  if (device == nullptr) device = copier(agent = to.owner);
+  if (device != nullptr) {
     const auto direct = [](const Placement& side) { return side.type == HSA_EXT_POINTER_TYPE_HSA; };
-    way.sides = {true, from.in_host, to.in_host, direct(from) && direct(to)};
-    return way;
+    return Route{device, agent, {true, from.in_host, to.in_host, direct(from) && direct(to)}};
   }
-  if (peers) {
-    way.device = writer;
-    way.reader = reader;
-    return way;
-  }
-  if (to.host_writes && from.host_reads) {
-    way.destination_to_host = to.to_host;
-    way.source_to_host = from.to_host;
-    return way;
-  }
+  if (peers) return Route{.device = writer, .reader = reader};
+  if (to.host_writes && from.host_reads)
+    return Route{.destination_to_host = to.to_host, .source_to_host = from.to_host};
   return fail(refusal, "copy from {} to {}: no agent can access both", source.start, destination.start);
 }
 
@@ -455,9 +441,10 @@ Status CopyEngine::memory_async_copy_rect(const hsa_pitched_ptr_t* dst, const hs
   if (!box) return box.error();
   Route way{.device = device};
   if (!box->empty()) {
-    Placement to, from;
-    const Status status = locate({box->destination.start, box->destination.extent, copy_agent},
-                                 {box->source.start, box->source.extent, copy_agent}, to, from);
+    const Placement to = memory_.locate(box->destination.start, box->destination.extent);
+    const Placement from = memory_.locate(box->source.start, box->source.extent);
+    Status status = check_bounds(box->destination.start, box->destination.extent, to);
+    if (status == HSA_STATUS_SUCCESS) status = check_bounds(box->source.start, box->source.extent, from);
     if (status != HSA_STATUS_SUCCESS) return status;
     const auto reaches = [&](const BoxSide& side, const Placement& placement) {
       return may_be_reached(copy_agent, side.start, side.extent, placement);

@@ -92,7 +92,6 @@ class CopyEngine {
     DeviceCopier* reader = nullptr;
     ptrdiff_t destination_to_host = 0, source_to_host = 0;  ///< as in Placement
   };
-  Status locate(const Side& destination, const Side& source, Placement& to, Placement& from) const;
   Result<Route> route(Side destination, Side source, Status refusal) const;
   Result<DeviceCopier*> copier_between(hsa_agent_t dst_agent, hsa_agent_t src_agent) const;
   bool may_be_reached(hsa_agent_t agent, const void* ptr, size_t size, const Placement& placement) const;
