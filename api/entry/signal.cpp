@@ -12,7 +12,7 @@ namespace {
 /// Adds GPU_ONLY if there are consumers and none of them is a CPU agent, as ROCr does.
 uint64_t with_gpu_only(uint64_t attributes, uint32_t count, const hsa_agent_t* consumers) {
   if (count == 0 || consumers == nullptr || (attributes & HSA_AMD_SIGNAL_IPC) != 0) return attributes;
-    const bool has_host = std::any_of(consumers, consumers + count, [](hsa_agent_t handle) {
+  const bool has_host = std::any_of(consumers, consumers + count, [](hsa_agent_t handle) {
     const Agent* const agent = machine().find_agent(handle);
     return agent != nullptr && agent->is_cpu();
   });

@@ -22,9 +22,9 @@
 #include "plugins/vgpu/exec/scheduler.hpp"
 #include "plugins/vgpu/exec/shader_cores.hpp"
 #include "plugins/vgpu/kfd/variables.hpp"
-#include "tools/vgpu-exec/instruction_tracer.hpp"
 #include "plugins/vgpu/runner/load_kernel.hpp"
 #include "plugins/vgpu/runner/make_dispatch.hpp"
+#include "tools/vgpu-exec/instruction_tracer.hpp"
 
 namespace rigel::vgpu::runner {
 namespace {

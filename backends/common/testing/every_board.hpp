@@ -35,12 +35,8 @@ inline std::string board_name(const ::testing::TestParamInfo<BoardCase>& info) {
 /// sanitizer's shadow memory is in that range.
 inline std::vector<BoardCase> every_board() {
   std::vector<BoardCase> boards = {
-      {"vega10", &gfx9::kFamily},
-      {"vega20", &gfx9::kFamily},
-      {"mi100", &gfx9::kFamily},
-      {"mi210", &gfx9::kFamily},
-      {"navi10", &gfx10::kFamily},
-      {"navi21", &gfx10::kFamily},
+      {"vega10", &gfx9::kFamily}, {"vega20", &gfx9::kFamily},  {"mi100", &gfx9::kFamily},
+      {"mi210", &gfx9::kFamily},  {"navi10", &gfx10::kFamily}, {"navi21", &gfx10::kFamily},
   };
   if (HSABE_SANITIZER == HSABE_SANITIZER_NONE)
     boards.insert(boards.begin(),

@@ -39,8 +39,8 @@ struct State {
   uint32_t sgprs = 106;                ///< Number of SGPRs of the wave.
   std::vector<std::array<uint32_t, 64>> vgpr;
   std::vector<std::array<uint32_t, 64>> agpr;  ///< Not modelled; for tests of matrix instructions.
-  std::array<LaneNote, 64> notes;  ///< For the last instruction.
-  World world;                     ///< Empty for arithmetic.
+  std::array<LaneNote, 64> notes;              ///< For the last instruction.
+  World world;                                 ///< Empty for arithmetic.
 
   uint64_t exec() const;
   uint64_t pair(unsigned code) const { return scalar[code] | uint64_t{scalar[code + 1]} << 32; }
