@@ -21,10 +21,18 @@ struct Entry {
   void (*in_child)() noexcept = nullptr;
 };
 
+template <Mutex& (*kMutex)() noexcept>
+RIGEL_UNCHECKED_LOCKS void lock() noexcept {
+  kMutex().lock();
+}
+template <Mutex& (*kMutex)() noexcept>
+RIGEL_UNCHECKED_LOCKS void unlock() noexcept {
+  kMutex().unlock();
+}
+
 // Locks are held from `before` to `after`.
 template <Mutex& (*kMutex)() noexcept>
-constexpr Entry held{.before = []() noexcept RIGEL_UNCHECKED_LOCKS { kMutex().lock(); },
-                     .after = []() noexcept RIGEL_UNCHECKED_LOCKS { kMutex().unlock(); }};
+constexpr Entry held{.before = lock<kMutex>, .after = unlock<kMutex>};
 
 // In the order of acquisition.
 constexpr Entry kEntries[] = {

@@ -43,7 +43,7 @@ Place place_of(const ScalarAccess& access, const std::byte* registers) {
 }
 
 // Reports an access of the whole wave to the checks, as that of its first lane.
-void report_to_checks(const Wave& wave, Verb verb, uint64_t va, uint64_t bytes) {
+[[maybe_unused]] void report_to_checks(const Wave& wave, Verb verb, uint64_t va, uint64_t bytes) {
   if (bytes == 0) return;
   LaneAccesses accesses;
   accesses.kind = access_kind(verb);

@@ -376,7 +376,7 @@ void store_at_distance(const Shape& shape, const Span& span, uint64_t distance, 
 }
 
 // Reports the lanes' accesses to the checks. Swizzled memory is the queue's scratch, which has other checks.
-void report_to_checks(const Wave& wave, const Shape& shape, const Span& span) {
+[[maybe_unused]] void report_to_checks(const Wave& wave, const Shape& shape, const Span& span) {
   if (span.dword_stride != 4) return;
   LaneAccesses accesses;
   accesses.kind = access_kind(shape.verb);

@@ -22,7 +22,7 @@ using isa::MatrixType;
 using isa::Op;
 
 constexpr unsigned kLanesOfWave = 64;
-constexpr unsigned kMostSide = 32, kMostInner = 16, kMostResults = 32;
+constexpr unsigned kMostSide = 32, kMostInner = 16;
 
 struct MatrixAccess {
   MatrixShape shape;
