@@ -421,7 +421,7 @@ TEST_F(Allocation, MemoryIsUnchangedDuringDeallocationCallbacks) {
 
   unsigned char* next = allocate(8192);
   EXPECT_EQ(next, ptr);
-  EXPECT_FALSE(memory.pointers.reach(kGpu1, next, 8192)) << "nobody was let in to the next allocation there";
+  EXPECT_FALSE(memory.pointers.reach(kGpu1, next, 8192)) << "the agent has no access to the next allocation";
   EXPECT_EQ(memory.pointers.memory_free(next), HSA_STATUS_SUCCESS);
 }
 

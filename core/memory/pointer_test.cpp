@@ -362,7 +362,7 @@ TEST_F(Locks, ExcludePinsOfRuntime) {
     ASSERT_TRUE(pinned);
     EXPECT_EQ(pins.size(), 1u);
     EXPECT_EQ(pinned->address, reinterpret_cast<void*>(reinterpret_cast<uintptr_t>(own) + kAlias));
-    EXPECT_FALSE(memory.pointers.reach(kGpu0, own, 64)) << "nobody else knows of it";
+    EXPECT_FALSE(memory.pointers.reach(kGpu0, own, 64)) << "no other service knows the pointer";
     EXPECT_EQ(memory.locked.memory_unlock(own), HSA_STATUS_ERROR_INVALID_ALLOCATION);
 
     hsa_agent_t gpu = kGpu0;

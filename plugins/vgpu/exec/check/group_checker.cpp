@@ -28,7 +28,6 @@ enum Problem : uint32_t {
   kPartialBarrier,
   kDifferentBarriers,
   kMissedBarrier,
-  kKinds = 16,
 };
 
 constexpr uint64_t bit_of(uint32_t lane) {
@@ -78,7 +77,7 @@ void GroupChecker::start(const Launch& launch, WorkGroup& group) {
   synchronizes_ = false;
   std::fill(std::begin(has_loaded_), std::end(has_loaded_), false);
   std::fill(std::begin(awaited_), std::end(awaited_), 0);
-  std::fill(std::begin(arrivals_), std::end(arrivals_), BarrierArrival{});
+  std::fill(std::begin(arrivals_), std::end(arrivals_), nullptr);
 }
 
 RawFinding* GroupChecker::find(Tool tool, uint32_t problem, Severity severity, const Wave& wave,
@@ -128,7 +127,7 @@ void GroupChecker::at(const MicroOp* op, Wave& wave, uint64_t exec, uint32_t sit
   }
   if ((site & kSiteIsBarrier) != 0) {
     const uint64_t missing = wave.launched_exec & ~exec;
-    arrivals_[w] = {op, missing};
+    arrivals_[w] = op;
     if (missing != 0 && options_.has(Tool::kSync)) {
       awaited_[w] |= missing;
       missed_[w] = op;
@@ -138,13 +137,13 @@ void GroupChecker::at(const MicroOp* op, Wave& wave, uint64_t exec, uint32_t sit
 
 void GroupChecker::arrive(const Wave& wave) {
   if (!options_.has(Tool::kSync)) return;
-  const BarrierArrival& mine = arrivals_[wave.id_in_group];
+  const MicroOp* const mine = arrivals_[wave.id_in_group];
   for (uint32_t w = 0; w < group_->wave_count; ++w) {
-    const BarrierArrival& other = arrivals_[w];
+    const MicroOp* const other = arrivals_[w];
     const bool waits = (group_->at_barrier >> w & 1) != 0 && w != wave.id_in_group;
-    if (!waits || other.op == nullptr || mine.op == nullptr || pc_of(other.op) == pc_of(mine.op)) continue;
-    if (RawFinding* const raw = find(Tool::kSync, kDifferentBarriers, Severity::kError, wave,
-                                     wave.launched_exec, pc_of(other.op))) {
+    if (!waits || other == nullptr || mine == nullptr || pc_of(other) == pc_of(mine)) continue;
+    if (RawFinding* const raw =
+            find(Tool::kSync, kDifferentBarriers, Severity::kError, wave, wave.launched_exec, pc_of(other))) {
       raw->summary =
           fmt::format("wave {} and wave {} of a work-group wait at different barriers", wave.id_in_group, w);
       raw->other.label = "other barrier";

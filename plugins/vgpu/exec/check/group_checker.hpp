@@ -73,10 +73,6 @@ class GroupChecker {
   std::vector<RawFinding> take_findings() { return std::exchange(found_, {}); }
 
  private:
-  struct BarrierArrival {
-    const MicroOp* op = nullptr;
-    uint64_t missing = 0;  ///< Lanes that exist and were not active
-  };
   // A range in which accesses of live memory need no look-up.
   struct KnownRange {
     uint64_t begin = 0, end = 0;
@@ -105,13 +101,13 @@ class GroupChecker {
   KnownRange known_[kKnownRanges];
   uint32_t next_known_ = 0;
 
-  const MicroOp* sites_[WaveClocks::kMost] = {};  // the present instructions
-  bool may_acquire_[WaveClocks::kMost] = {};      // whether they may acquire
-  bool has_loaded_[WaveClocks::kMost] = {};       // since the last barrier or invalidation
-  bool synchronizes_ = false;                     // an instruction of this work-group may have acquired
-  BarrierArrival arrivals_[WaveClocks::kMost];
-  uint64_t awaited_[WaveClocks::kMost] = {};       // lanes that have missed a barrier
-  const MicroOp* missed_[WaveClocks::kMost] = {};  // the barrier
+  const MicroOp* sites_[WaveClocks::kMost] = {};     // the present instructions
+  bool may_acquire_[WaveClocks::kMost] = {};         // whether they may acquire
+  bool has_loaded_[WaveClocks::kMost] = {};          // since the last barrier or invalidation
+  bool synchronizes_ = false;                        // an instruction of this work-group may have acquired
+  const MicroOp* arrivals_[WaveClocks::kMost] = {};  // the last barriers
+  uint64_t awaited_[WaveClocks::kMost] = {};         // lanes that have missed a barrier
+  const MicroOp* missed_[WaveClocks::kMost] = {};    // the barrier
 
   WaveClocks clocks_;
   std::vector<RaceCell> lds_cells_;
