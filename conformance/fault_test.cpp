@@ -122,11 +122,6 @@ TEST_P(Fault, TrapStopsQueue) {
               HSA_STATUS_ERROR_EXCEPTION);
 }
 
-TEST_P(Fault, EnabledDivisionByZeroStopsQueue) {
-  expect_stop(dispatch_packet(kernels_.kernel("divide_by_zero"), kernarg(EmptyArgs{}), 1, 1),
-              HSA_STATUS_ERROR_EXCEPTION);
-}
-
 TEST_P(Fault, ManyFailingWavesReportOneError) {
   expect_stop(dispatch_packet(kernels_.kernel("trap"), kernarg(EmptyArgs{}), 4096, 64),
               HSA_STATUS_ERROR_EXCEPTION);

@@ -327,18 +327,6 @@ TEST_P(DispatchQueueTest, StopOnTrap) {
   EXPECT_THAT(host_->queue_errors(), ElementsAre(Pair(kCookie, HSA_STATUS_ERROR_EXCEPTION)));
 }
 
-TEST_P(DispatchQueueTest, StopOnEnabledArithmeticException) {
-  if (!has_trap_handler()) GTEST_SKIP() << "the chip has no trap handler";
-  const bool gfx10 = device_->facts.version.major == 10;
-  const uint32_t set_mode_enables = gfx10 ? 0xba803301 : 0xba003301;  // with a literal
-  constexpr uint32_t kDivisionByZero = 1 << 2;
-  const uint32_t rcp_v1_v0 = gfx10 ? 0x7e025500 : 0x7e024500;  // lane 0 contains zero
-  const testing::VirtualSignal done(gpu(), 1);
-  launch(kernel({set_mode_enables, kDivisionByZero, rcp_v1_v0, kEnd}), 0, done);
-  ASSERT_TRUE(eventually([&] { return !host_->queue_errors().empty(); }));
-  EXPECT_THAT(host_->queue_errors(), ElementsAre(Pair(kCookie, HSA_STATUS_ERROR_EXCEPTION)));
-}
-
 TEST_P(DispatchQueueTest, StopOnIllegalInstruction) {
   const testing::VirtualSignal done(gpu(), 1);
   launch(kernel({kNoInstruction, kEnd}), 0, done);

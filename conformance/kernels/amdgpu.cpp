@@ -116,14 +116,6 @@ KERNEL void trap(EmptyArgs) {
   __builtin_trap();
 }
 
-KERNEL void divide_by_zero(EmptyArgs) {
-  float value = 0;
-  asm volatile(
-      "s_setreg_imm32_b32 hwreg(HW_REG_MODE, 12, 7), 4\n\t"  // EXCP_EN: division by zero
-      "v_rcp_f32 %0, %0"
-      : "+v"(value));
-}
-
 KERNEL void store(StoreArgs args) {
   *reinterpret_cast<volatile uint32_t*>(args.address) = 1;
 }

@@ -96,7 +96,7 @@ struct GwsMeetArgs {
 };
 
 // For GPUs only, with errors: `illegal` executes an illegal instruction, `trap` calls the trap handler like a
-// failed assertion, `divide_by_zero` divides with that exception enabled.
+// failed assertion.
 
 /// store: writes to an address of any segment.
 struct StoreArgs {

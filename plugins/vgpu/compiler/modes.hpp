@@ -24,8 +24,8 @@ constexpr uint8_t indexed_of(uint32_t mode) {
 /// Whether the instruction changes only GPR_IDX_EN and M0.
 bool indexes_registers(isa::Op op);
 
-/// Returns MODE by node, for waves that start with `mode`. Fails if MODE is ambiguous or unsupported:
-/// exceptions, or indexing whose operands are unknown.
+/// Returns MODE by node, for waves that start with `mode`. Fails if MODE is ambiguous, or has indexing whose
+/// operands are unknown.
 tl::expected<std::vector<uint32_t>, std::string> modes_of(const analysis::FlowGraph& graph, uint32_t mode);
 
 }  // namespace rigel::vgpu::exec::compiler

@@ -26,22 +26,21 @@ namespace rigel::vgpu::exec {
 
 class TranslatedCode;
 
-// Bits of a variant: bits 0 to 9 of MODE (FloatMode), the operands that s_set_gpr_idx_on indexes, VSKIP,
-// FP16_OVFL, and whether exceptions are gathered.
+// Bits of a variant: bits 0 to 9 of MODE (FloatMode), the operands that s_set_gpr_idx_on indexes, VSKIP and
+// FP16_OVFL.
 constexpr uint32_t kFloatModeBits = 0x3ff;
 constexpr uint32_t kGprIndexEnable = 1u << 27;  ///< GPR_IDX_EN of MODE
 constexpr uint32_t kGprIndexShift = 10;         ///< Position of M0[15:12] in a variant
 constexpr uint32_t kSkipVector = 1u << 28;      ///< VSKIP of MODE (gfx8, gfx9)
+constexpr uint32_t kExceptionEnableShift = 12;  ///< EXCP_EN of MODE: arithmetic exceptions, not supported
+constexpr uint32_t kExceptionEnables = 0x7f << kExceptionEnableShift;
 constexpr uint32_t kSkipVectorVariant = 1u << 14;
 constexpr uint32_t kFiniteHalvesVariant = 1u << 15;
-constexpr uint32_t kExceptionsVariant = 1u << 16;   ///< Arithmetic exceptions are gathered (exceptions.hpp).
-constexpr uint32_t kIndexingVariant = 1u << 17;     ///< GPR_IDX_EN is set: writes to M0 change the variant.
-constexpr uint32_t kExceptionEnables = 0x7f << 12;  ///< EXCP_EN of MODE, arithmetic exceptions only
+constexpr uint32_t kIndexingVariant = 1u << 16;  ///< GPR_IDX_EN is set: writes to M0 change the variant.
 
 /// Returns the part of a variant that follows from MODE alone: all but register indexing and VSKIP.
 constexpr uint32_t variant_of_mode(uint32_t mode) {
-  return (mode & kFloatModeBits) | ((mode & kFiniteHalves) != 0 ? kFiniteHalvesVariant : 0) |
-         ((mode & kExceptionEnables) != 0 ? kExceptionsVariant : 0);
+  return (mode & kFloatModeBits) | ((mode & kFiniteHalves) != 0 ? kFiniteHalvesVariant : 0);
 }
 /// Returns the bits of MODE that a variant determines.
 constexpr uint32_t mode_of_variant(uint32_t variant) {

@@ -49,6 +49,9 @@ class Core {
   /// end first, so that the trap is reported before the handler notifies the program.
   virtual bool trap_taken(Wave&, uint32_t /*id*/, uint64_t /*pc*/, uint64_t /*exec*/) { return false; }
 
+  /// The wave has set bits of EXCP_EN in MODE.
+  virtual void exceptions_enabled(Wave&) {}
+
   /// s_sendmsg(MSG_GET_DOORBELL): the doorbell index of the wave's queue.
   virtual uint32_t doorbell_index(Wave&) { return 0; }
 

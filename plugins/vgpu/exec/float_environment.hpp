@@ -13,8 +13,7 @@
 
 namespace rigel::vgpu::exec {
 
-/// Whether the host can flush denormal operands and results separately, and reports exceptions as MXCSR does.
-/// AArch64 detects tininess before rounding, and reports of a flushed operand only that it was flushed.
+/// Whether the host can flush denormal operands and results separately.
 #if defined(__aarch64__)
 constexpr bool kHasDenormalModes = false;
 #else

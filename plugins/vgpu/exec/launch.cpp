@@ -22,9 +22,9 @@ constexpr uint64_t kMostGroups = uint64_t{1} << 56;
 uint32_t initial_mode(const Dispatch& dispatch, const isa::Target& target) {
   const uint32_t rsrc1 = dispatch.pgm_rsrc1;
   uint32_t mode = rsrc1 >> 12 & 0xff;
-  mode |= (rsrc1 >> 21 & 1) << 8;                                                 // DX10_CLAMP
-  mode |= (rsrc1 >> 23 & 1) << 9;                                                 // IEEE
-  mode |= (dispatch.pgm_rsrc2 >> 24 & 0x7f) << 12;                                // EXCP_EN
+  mode |= (rsrc1 >> 21 & 1) << 8;  // DX10_CLAMP
+  mode |= (rsrc1 >> 23 & 1) << 9;  // IEEE
+  mode |= dispatch.pgm_rsrc2 >> 24 << kExceptionEnableShift & kExceptionEnables;
   if (isa::traits_of(target).has_finite_halves) mode |= (rsrc1 >> 26 & 1) << 23;  // FP16_OVFL
   return mode;
 }
@@ -342,6 +342,7 @@ void Launch::set_code(std::shared_ptr<TranslatedCode> code) {
     code->prepare(variant_of_mode(mode_));
   }
   code_ = std::move(code);
+  if ((mode_ & kExceptionEnables) != 0) code_->warn_of_exceptions();
 }
 
 bool Launch::fail(DispatchResult result) {

@@ -150,6 +150,7 @@ class Launch final : public Core {
   void invalidate_instructions(Wave& wave) override;
   TrapHandler trap_handler() override { return bus_.trap_handler(); }
   bool trap_taken(Wave& wave, uint32_t id, uint64_t pc, uint64_t exec) override;
+  void exceptions_enabled(Wave&) override { code_->warn_of_exceptions(); }
   uint32_t doorbell_index(Wave&) override { return bus_.doorbell_index(dispatch_.queue_id); }
   uint32_t hardware_id(const Wave& wave) override;
   uint32_t hardware_id2(const Wave& wave) override;

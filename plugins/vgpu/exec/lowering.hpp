@@ -81,8 +81,6 @@ struct LoweringContext {
   /// s_set_gpr_idx_on: M0[7:0] is added to the numbers of VGPRs in src[0] to src[2] (bits 0 to 2) and in
   /// dst[0] of vector instructions (bit 3).
   uint8_t gpr_index = 0;
-  /// Arithmetic exceptions are gathered, and raised if MODE enables them (exceptions.hpp).
-  bool gathers_exceptions = false;
   /// Memory operations report their accesses to WorkGroup::checker.
   bool checked = false;
   /// s_setvskip: VALU and vector memory instructions do nothing.

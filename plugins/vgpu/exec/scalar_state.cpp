@@ -1,6 +1,5 @@
 // Hardware registers, modes, messages, traps, waits and hints.
 #include "plugins/vgpu/exec/core.hpp"
-#include "plugins/vgpu/exec/exceptions.hpp"
 #include "plugins/vgpu/exec/float_environment.hpp"
 #include "plugins/vgpu/exec/scalar.hpp"
 #include "plugins/vgpu/isa/hardware_register.hpp"
@@ -80,6 +79,7 @@ void put_register(u32 id, Wave* wave, u32 value, u32 mask) {
     case hwreg::kMode:
       wave->mode = (wave->mode & ~mask) | (value & mask);
       set_mxcsr(mxcsr_of(wave->mode));
+      if ((value & mask & kExceptionEnables) != 0) wave->core->exceptions_enabled(*wave);
       break;
     case hwreg::kStatus:
       if ((wave->status & kPrivileged) == 0) break;
@@ -271,22 +271,6 @@ void trap(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
   RIGEL_NEXT_BLOCK(next, wave, registers, exec);
 }
 
-// Enters the trap handler if the preceding instruction has raised an enabled exception. aux: its size in
-// bytes. TTMP1 has no trap number. The saved address is that of the next instruction; PC_REWIND is the size
-// in dwords.
-void exception_trap(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
-  if (wave->raised != 0) [[unlikely]] {
-    wave->raised = 0;
-    if (const Core::TrapHandler handler = wave->core->trap_handler(); takes_traps(*wave, handler)) {
-      const u32 rewind = op->aux / 4;
-      const MicroOp* const next =
-          enter_trap_handler(op, wave, registers, exec, handler, pc_of(op) + op->aux, rewind << 25);
-      RIGEL_NEXT_BLOCK(next, wave, registers, exec);
-    }
-  }
-  RIGEL_NEXT(op + 1, wave, registers, exec);
-}
-
 void return_from_trap(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
   wave->status &= ~kPrivileged;
   wave->budget -= static_cast<int64_t>(op->imm);
@@ -397,13 +381,3 @@ Refusal lower_state(const isa::Instruction& instruction, LoweringContext& contex
 }
 
 }  // namespace rigel::vgpu::exec::scalar
-
-namespace rigel::vgpu::exec {
-
-void emit_exception_trap(const isa::Instruction& instruction, LoweringContext& context, Emitter& out) {
-  MicroOp& op = out.emit(scalar::exception_trap);
-  op.aux = instruction.bytes;
-  scalar::place_trap_registers(op, context);
-}
-
-}  // namespace rigel::vgpu::exec

@@ -32,6 +32,7 @@
 namespace rigel::vgpu::exec {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using Words = std::vector<uint32_t>;
@@ -778,6 +779,25 @@ TEST_P(SchedulerTest, ReportsTrapBeforeHandlerRuns) {
   const auto warnings = bus_.warnings();
   ASSERT_EQ(warnings.size(), 1u);
   EXPECT_NE(warnings[0].find("trap 2"), std::string::npos) << warnings[0];
+}
+
+TEST_P(SchedulerTest, WarnsOnceOfExceptionsThatModeEnables) {
+  constexpr uint32_t kSetModeEnables = 0xba003301, kDivisionByZero = 4, kReciprocalOfZero = 0x7e024480;
+  constexpr uint32_t kClearModeEnables = 0xba003301, kGetTrapStatus = 0xb884f803, kStoreS4 = 0xc0420100;
+  EXPECT_EQ(run(dispatch({kSetModeEnables, kDivisionByZero, kReciprocalOfZero, kGetTrapStatus, kStoreS4, 0,
+                          kClearModeEnables, 0, 0xbf810000},
+                         50))
+                .kind,
+            Kind::kDone);
+  EXPECT_EQ(word(0), 0u) << "TRAPSTS";
+  EXPECT_THAT(bus_.warnings(), ElementsAre(HasSubstr("arithmetic exceptions (EXCP_EN)")));
+}
+
+TEST_P(SchedulerTest, WarnsOnceOfExceptionsThatKernelDescriptorEnables) {
+  Dispatch with_exceptions = dispatch({0xbf810000}, 2);
+  with_exceptions.pgm_rsrc2 |= 1u << 26;  // division by zero
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(run(with_exceptions).kind, Kind::kDone);
+  EXPECT_THAT(bus_.warnings(), ElementsAre(HasSubstr("arithmetic exceptions (EXCP_EN)")));
 }
 
 // buffer[id] = HW_ID

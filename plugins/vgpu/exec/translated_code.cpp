@@ -194,7 +194,6 @@ struct TranslatedCode::Translation final : Emitter {
     context.level = key.level;
     context.mode = FloatMode::from_mode(mode_of_variant(block.variant));
     context.checked = key.checked;
-    context.gathers_exceptions = (block.variant & kExceptionsVariant) != 0;
     context.gpr_index = static_cast<uint8_t>(block.variant >> kGprIndexShift & 0xf);
     indexes = (block.variant & kIndexingVariant) != 0;
     context.skip_vector = (block.variant & kSkipVectorVariant) != 0;
@@ -376,7 +375,6 @@ TranslatedCode::TranslatedCode(const CodeKey& key, DeviceBus& bus, std::string k
 TranslatedCode::~TranslatedCode() = default;
 
 const Block& TranslatedCode::block_at(uint64_t pc, uint32_t variant) {
-  variant |= common_variant_.load(std::memory_order_relaxed);
   std::atomic<const Block*>& cached = cache_[hash(pc, variant) % kCached];
   const Block* block = cached.load(std::memory_order_acquire);
   if (block == nullptr || block->pc != pc || block->variant != variant) {
@@ -430,7 +428,6 @@ const MicroOp* TranslatedCode::compiled_entry(uint64_t pc, uint32_t variant) {
 const Block* TranslatedCode::find_or_translate(uint64_t pc, uint32_t variant) {
   const MutexLock lock(mutex_);
   ensure_surveyed();
-  variant |= common_variant_.load(std::memory_order_relaxed);
   const auto found = blocks_.find({pc, variant});
   if (found != blocks_.end()) return found->second;
   if (may_yield_) find_yields(pc);
@@ -453,7 +450,6 @@ const Block* TranslatedCode::find_or_translate(uint64_t pc, uint32_t variant) {
 void TranslatedCode::ensure_surveyed() {
   if (is_surveyed_) return;
   const Survey found = survey();
-  if (found.touches_trap_status) common_variant_.store(kExceptionsVariant, std::memory_order_relaxed);
   // If a kernel calls functions, other waves may spin in one until this wave stores. GCC's OpenMP does that.
   may_yield_ = key_.yields == analysis::Yields::kAtWaits ||
                (key_.yields == analysis::Yields::kBeforeStores && found.has_barrier && !found.calls);
@@ -464,16 +460,14 @@ void TranslatedCode::prepare(uint32_t variant) {
   if (key_.compilation == Compilation::kNone || key_.traced) return;
   if (prepared_last_.load(std::memory_order_acquire) == variant) return;
   const MutexLock supply_lock(supplying_);
-  uint32_t full_variant = variant;
   {
     const TranslationScope scope(bus_);
     const MutexLock lock(mutex_);
     ensure_surveyed();
-    full_variant |= common_variant_.load(std::memory_order_relaxed);
-    if (std::find(prepared_.begin(), prepared_.end(), full_variant) != prepared_.end()) return;
-    prepared_.push_back(full_variant);
+    if (std::find(prepared_.begin(), prepared_.end(), variant) != prepared_.end()) return;
+    prepared_.push_back(variant);
   }
-  supply({key_.entry_va, full_variant});
+  supply({key_.entry_va, variant});
   prepared_last_.store(variant, std::memory_order_release);
 }
 
@@ -544,6 +538,15 @@ void TranslatedCode::log_state(uint64_t pc, std::string_view state) {
   bus_.trace(TraceTopic::kDispatch, fmt::format("{} at {:#x}: {}", kind, pc, state));
 }
 
+void TranslatedCode::warn_of_exceptions() {
+  if (warned_of_exceptions_.exchange(true, std::memory_order_relaxed)) return;
+  bus_.report(
+      Severity::kWarning, {},
+      fmt::format("kernel at {:#x}: it enables arithmetic exceptions (EXCP_EN), which are not supported; "
+                  "TRAPSTS does not record them and no wave traps",
+                  key_.entry_va));
+}
+
 void TranslatedCode::note_failure(uint64_t pc, std::string why) {
   log_state(pc, "interpreted: " + why);
   if (pc == key_.entry_va) why_not_compiled_ = std::move(why);
@@ -567,7 +570,6 @@ void TranslatedCode::compile_aside(const std::shared_ptr<TranslatedCode>& code, 
     std::vector<BlockKey> targets = std::exchange(code->functions_, {});
     code->has_functions_.store(false, std::memory_order_relaxed);
     if (!std::exchange(code->is_planned_, true)) {
-      variant |= code->common_variant_.load(std::memory_order_relaxed);
       targets.insert(targets.begin(), {code->key_.entry_va, variant});
     }
     for (const BlockKey& target : targets) {
@@ -714,7 +716,6 @@ void TranslatedCode::find_yields(uint64_t pc) {
 
 TranslatedCode::Survey TranslatedCode::survey() const {
   using isa::Op;
-  constexpr uint16_t kRegister = 0x3f, kTrapStatus = 3;
   constexpr uint32_t kMaxSurveyed = 1 << 18;  // instructions
   uint32_t surveyed = 0;
   Survey found;
@@ -741,11 +742,6 @@ TranslatedCode::Survey TranslatedCode::survey() const {
         if (target >= 0) starts.push_back(static_cast<uint64_t>(target));
       };
       switch (instruction.op) {
-        case Op::s_getreg_b32:
-        case Op::s_setreg_b32:
-        case Op::s_setreg_imm32_b32:
-          found.touches_trap_status |= (instruction.simm16 & kRegister) == kTrapStatus;
-          break;
         case Op::s_barrier:
           found.has_barrier = true;
           break;

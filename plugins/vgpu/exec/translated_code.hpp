@@ -140,6 +140,9 @@ class TranslatedCode {
   /// Returns true at the first call, so that the kernel's waits are checked once.
   bool begin_wait_check() { return !has_checked_waits_.exchange(true, std::memory_order_relaxed); }
 
+  /// Reports, at the first call, that waves of the code enable arithmetic exceptions. Threads: any.
+  void warn_of_exceptions();
+
   /// Whether memory still contains the code that was translated.
   bool is_current();
 
@@ -166,7 +169,7 @@ class TranslatedCode {
   const Block* find_or_translate(uint64_t pc, uint32_t variant);
   const Block& block_at(uint64_t pc, uint32_t variant);
   void add_function(const Block& block);
-  /// At the first call, sets common_variant_ and may_yield_ from survey().
+  /// At the first call, sets may_yield_ from survey().
   void ensure_surveyed() RIGEL_REQUIRES(mutex_);
   // Compiles or loads the kernel or function at target.pc. Call outside of translation scopes.
   void supply(const BlockKey& target) RIGEL_REQUIRES(supplying_);
@@ -183,7 +186,6 @@ class TranslatedCode {
   /// Properties of the code that branches reach from the entry. It does not include functions that are called
   /// by address.
   struct Survey {
-    bool touches_trap_status = false;  ///< It reads or writes TRAPSTS.
     bool has_barrier = false;
     bool calls = false;
   };
@@ -216,8 +218,7 @@ class TranslatedCode {
   bool warned_of_registers_ RIGEL_GUARDED_BY(mutex_) = false;
   std::unique_ptr<TranslatedCode> successor_owner_ RIGEL_GUARDED_BY(mutex_);
   std::atomic<TranslatedCode*> successor_{nullptr};
-  /// Bits that are set in all variants: kExceptionsVariant if the kernel reads or writes TRAPSTS.
-  std::atomic<uint32_t> common_variant_{0};
+  std::atomic<bool> warned_of_exceptions_{false};
   struct Compiled {
     uint32_t variant = 0;
     const MicroOp* entry = nullptr;

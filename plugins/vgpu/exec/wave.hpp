@@ -41,8 +41,7 @@ struct Wave {
   uint32_t scc = 0;          ///< 0 or 1
   uint32_t mode = 0;         ///< MODE, in the hardware's layout
   uint32_t status = 0;       ///< STATUS, without the bits that follow from other state
-  uint32_t trap_status = 0;  ///< TRAPSTS
-  uint32_t raised = 0;       ///< Enabled exceptions of the present instruction (exceptions.hpp)
+  uint32_t trap_status = 0;  ///< TRAPSTS, as the program has written it
   /// Instructions until the end of the time slice, updated at the end of each block. If it is negative, the
   /// wave leaves with kBudget at the next backward branch, call or return.
   int64_t budget = 0;

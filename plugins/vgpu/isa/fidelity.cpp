@@ -102,10 +102,10 @@ Domain domain_of(Op op) {
 
 std::string_view approximation(Op op) {
   if (op_class(op) == OpClass::kTranscendental) return "within one unit in the last place";
-  if (op == Op::s_setreg_b32 || op == Op::s_setreg_imm32_b32) return "MODE.DEBUG has no effect";
+  if (op == Op::s_setreg_b32 || op == Op::s_setreg_imm32_b32)
+    return "MODE.DEBUG and MODE.EXCP_EN have no effect";
   if (op == Op::s_getreg_b32) {
-    return "TRAPSTS: arithmetic exceptions that the manuals leave undefined are chosen; EXCP_CYCLE has its "
-           "lower two bits, on gfx10 none; HW_ID: arbitrary places";
+    return "TRAPSTS: arithmetic exceptions are not recorded; HW_ID: arbitrary places";
   }
   if (op == Op::s_sendmsg || op == Op::s_sendmsghalt) {
     return "interrupts, save wave, get doorbell; messages of graphics and debuggers stop the queue";

@@ -24,7 +24,6 @@ constexpr Traits kVolcanicIslands{
     .extremes_flush = false,
     .sine_limited = true,
     .dot2_flushes_halves = false,
-    .has_exception_cycle = true,
     .dpp = DppControls::kWaveShifts,
     .m0_limits_lds = true,
     .swizzle_has_rotation = false,
@@ -96,7 +95,6 @@ constexpr Traits kRdna = [] {
   traits.half_result = HalfResult::kKeeps;
   traits.sine_limited = false;
   traits.dot2_flushes_halves = false;
-  traits.has_exception_cycle = false;
   traits.dpp = DppControls::kRowShares;
   traits.permutes_by_halves = true;
   traits.ordered_count_has_dwords = true;

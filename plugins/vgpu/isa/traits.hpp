@@ -60,7 +60,6 @@ struct Traits {
   bool extremes_flush;     ///< min, max and med3 flush denormals if MODE does.
   bool sine_limited;       ///< Sine and cosine of more than 256 turns return the value for 0.
   bool dot2_flushes_halves;  ///< v_dot2_f32_f16 flushes denormal halves in every mode (seen on gfx90a).
-  bool has_exception_cycle;  ///< EXCP_CYCLE of TRAPSTS has the phase of an exception.
   DppControls dpp;
   bool m0_limits_lds;             ///< M0 limits LDS addresses, and accesses must be aligned.
   bool swizzle_has_rotation;      ///< ds_swizzle_b32 has modes that rotate and reverse lane numbers.

@@ -159,10 +159,4 @@ State Draw::state(const isa::Target& target) {
   return s;
 }
 
-void Draw::exceptions(State& state) {
-  state.gathers_exceptions = true;
-  state.mode |= static_cast<uint32_t>(bits() & bits()) & 0x7f000;  // EXCP_EN
-  state.trap_status = one_in(4) ? static_cast<uint32_t>(bits()) & 0x7f : 0;
-}
-
 }  // namespace rigel::vgpu::exec::reference

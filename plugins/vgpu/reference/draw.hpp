@@ -28,9 +28,6 @@ class Draw {
   /// Draws a wave with difficult register values.
   State state(const isa::Target& target);
 
-  /// Enables recording of arithmetic exceptions, and some of them in MODE.
-  void exceptions(State& state);
-
   /// Draws 32 bits: extremes, powers of two, special singles, pairs of special halves, noise.
   uint32_t value();
 

@@ -163,7 +163,6 @@ HandlerResult run_handlers(std::span<const isa::Instruction> instructions, SimdL
   context.layout = layout;
   context.mode = FloatMode::from_mode(state.mode);
   context.level = level;
-  context.gathers_exceptions = state.gathers_exceptions;
   context.pc = state.pc;
   if (state.indexes_vgprs()) context.gpr_index = state.scalar[isa::code::kM0] >> 12 & 0xf;
   Collector collector;
@@ -199,7 +198,6 @@ HandlerResult run_handlers(std::span<const isa::Instruction> instructions, SimdL
   wave.layout = layout;
   wave.scc = state.scc;
   wave.mode = state.mode;
-  wave.trap_status = state.trap_status;
   wave.budget = 1'000;
   wave.op = ops.data();
   wave.launched_exec = wave.mask();
@@ -212,8 +210,7 @@ HandlerResult run_handlers(std::span<const isa::Instruction> instructions, SimdL
   }
 
   std::unique_ptr<Device> device;
-  if (state.gathers_exceptions ||
-      std::any_of(instructions.begin(), instructions.end(),
+  if (std::any_of(instructions.begin(), instructions.end(),
                   [](const isa::Instruction& in) { return accesses_memory(in.encoding); })) {
     device = std::make_unique<Device>(state.world);
     device->attach_to(wave, group);
@@ -243,7 +240,6 @@ HandlerResult run_handlers(std::span<const isa::Instruction> instructions, SimdL
   }
   state.scc = wave.scc;
   state.mode = wave.mode;
-  state.trap_status = wave.trap_status;
   return result;
 }
 

@@ -47,14 +47,6 @@ bool compute_integer(Lane& lane);
 bool compute_bytes(Lane& lane);
 bool compute_packed(Lane& lane);
 
-/// Returns a half of source i of a packed operation, with its sign, for the upper or the lower result; the
-/// second function returns one of the singles of gfx90a.
-uint64_t packed_half(const Lane& lane, unsigned i, bool upper);
-uint64_t paired_single(const Lane& lane, unsigned i, bool upper);
-
-/// Returns the arithmetic exceptions of the operation in this lane, as bits of TRAPSTS.
-uint32_t exceptions_of(const Lane& lane);
-
 /// Minimum and maximum with the manuals' rules for NaNs and zeros.
 uint64_t minimum(Format f, uint64_t a, uint64_t b, const State& state);
 uint64_t maximum(Format f, uint64_t a, uint64_t b, const State& state);

@@ -33,8 +33,6 @@ struct State {
   uint32_t mode = 0;  ///< MODE in the hardware's layout.
   uint64_t pc = 0;    ///< Address of the instruction.
   uint32_t scc = 0;
-  bool gathers_exceptions = false;     ///< Whether arithmetic exceptions are recorded in trap_status.
-  uint32_t trap_status = 0;            ///< TRAPSTS
   std::array<uint32_t, 128> scalar{};  ///< By source code, including EXEC and VCC.
   uint32_t sgprs = 106;                ///< Number of SGPRs of the wave.
   std::vector<std::array<uint32_t, 64>> vgpr;

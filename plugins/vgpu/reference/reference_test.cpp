@@ -43,10 +43,9 @@ bool is_unspecified(const isa::Instruction& in, const State& state) {
   const std::string_view name = isa::name(in.op);
   const bool has_index = name.starts_with("v_movrel") || name.starts_with("v_swap");
   if (has_index && state.indexes_vgprs()) return true;
-  // An index past the VGPRs: it is not implemented that carries and exceptions do not occur.
+  // An index past the VGPRs: it is not implemented that carries do not occur.
   isa::Instruction indexed = with_indices(in, state);
-  const bool writes_more = in.dst[1].exists() || state.gathers_exceptions;
-  if (state.indexes_vgprs() && writes_more && !resolve_registers(indexed, state)) return true;
+  if (state.indexes_vgprs() && in.dst[1].exists() && !resolve_registers(indexed, state)) return true;
   // The index of an accumulator that is also the destination is not specified.
   if (state.indexes_vgprs() && in.src[2].is_vgpr() && in.src[2].code == in.dst[0].code) return true;
   // Lane selects and the data of v_writelane are scalars.
@@ -91,7 +90,6 @@ void run(const Chip& chip, const std::set<Encoding>& encodings, Tallies& tallies
       uint32_t words[5];
       if (!draw.instruction(target, row, in, words)) continue;
       State before = draw.state(target);
-      if (draw.one_in(2)) draw.exceptions(before);
       restrict_to_host(before);
       // Registers that do not exist, by number or by index.
       if (draw.one_in(8)) draw.use_missing_register(in);

@@ -160,7 +160,6 @@ class Vector {
       if (!fetch(l)) return Outcome::kNotModelled;
       if (!compute(l)) return Outcome::kNotModelled;
       mask_result |= uint64_t{l.d1} << lane;
-      if (state_.gathers_exceptions) gather(exceptions_of(l), lane);
       write(l);
     }
     for (const isa::Operand& dst : in_.dst) {
@@ -249,16 +248,6 @@ class Vector {
   static bool compute(Lane& l) {
     return compute_packed(l) || compute_comparison(l) || compute_conversion(l) || compute_float(l) ||
            compute_integer(l) || compute_bytes(l);
-  }
-
-  // EXCP_CYCLE: the quarter of the wave with the first enabled exception; gfx10 has other cycles.
-  void gather(uint32_t raised, unsigned lane) {
-    const uint32_t enabled = state_.mode >> 12 & 0x7f;
-    const bool is_first = (raised & enabled) != 0 && (state_.trap_status & enabled) == 0;
-    if (is_first && state_.target.family() != isa::Family::kGfx10) {
-      state_.trap_status = (state_.trap_status & ~0x3f0000u) | lane / 16 << 16;
-    }
-    state_.trap_status |= raised;
   }
 
   // Whether a 16-bit result keeps the other half of the register.

@@ -46,6 +46,13 @@ uint64_t clamped_single(const Lane& lane, uint64_t x) {
   return compare(kSingle, x, 0) <= 0 ? 0 : compare(kSingle, x, kSingle.one()) > 0 ? kSingle.one() : x;
 }
 
+uint64_t paired_single(const Lane& lane, unsigned i, bool upper) {
+  const unsigned select = upper ? lane.in.op_sel_hi : lane.in.op_sel;
+  const unsigned negate = upper ? lane.in.neg_hi : lane.in.neg;
+  const uint64_t x = lane.wide[i][select >> i & 1];
+  return (negate >> i & 1) != 0 ? x ^ kSingle.sign_bit() : x;
+}
+
 // gfx90a: two singles in register pairs. op_sel and op_sel_hi select the operands.
 template <typename Function>
 void pairs(Lane& lane, Function function) {
@@ -155,17 +162,6 @@ void dot_halves(Lane& lane) {
 }
 
 }  // namespace
-
-uint64_t packed_half(const Lane& lane, unsigned i, bool upper) {
-  return half(lane, i, upper, true);
-}
-
-uint64_t paired_single(const Lane& lane, unsigned i, bool upper) {
-  const unsigned select = upper ? lane.in.op_sel_hi : lane.in.op_sel;
-  const unsigned negate = upper ? lane.in.neg_hi : lane.in.neg;
-  const uint64_t x = lane.wide[i][select >> i & 1];
-  return (negate >> i & 1) != 0 ? x ^ kSingle.sign_bit() : x;
-}
 
 bool compute_packed(Lane& lane) {
   const State& state = lane.state;

@@ -58,7 +58,7 @@ constexpr Entry kTable[] = {
         hot<sub_borrow>(Op::v_subb_u32)),
     saturating<([](U32 a, U32 b, Mask c) { return saturated_low(sub_borrow(b, a, c)); })>(
         hot<([](U32 a, U32 b, Mask c) { return sub_borrow(b, a, c); })>(Op::v_subbrev_u32)),
-    hot<([](F32 a, F32 b, Mask mask) { return select(mask, b, a); })>(Op::v_cndmask_b32, Raises::kNothing),
+    hot<([](F32 a, F32 b, Mask mask) { return select(mask, b, a); })>(Op::v_cndmask_b32),
     hot<mad_unsigned>(Op::v_mad_u64_u32),
     rare<mad_signed>(Op::v_mad_i64_i32),
 };

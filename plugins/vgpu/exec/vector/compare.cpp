@@ -10,7 +10,7 @@ using isa::Op;
 // A comparison that is always or never true.
 template <auto Fn, bool ToExec = false>
 constexpr Entry constant(Op op) {
-  return rare<Fn, ToExec>(op, Raises::kNothing);
+  return rare<Fn, ToExec>(op);
 }
 
 #define RIGEL_COMPARE(how, name, type, test, expression)                    \
@@ -67,12 +67,12 @@ constexpr Entry kTable[] = {
     RIGEL_OF_FLOATS(hot, f32, F32, Test, RIGEL_ITSELF),
     RIGEL_OF_FLOATS(rare, f64, F64, Test64, RIGEL_ITSELF),
     RIGEL_OF_FLOATS(rare, f16, Half, Test, RIGEL_INNER),
-    rare<class32>(Op::v_cmp_class_f32, Raises::kNothing),
-    rare<class32, true>(Op::v_cmpx_class_f32, Raises::kNothing),
-    rare<class16>(Op::v_cmp_class_f16, Raises::kNothing),
-    rare<class16, true>(Op::v_cmpx_class_f16, Raises::kNothing),
-    rare<class64>(Op::v_cmp_class_f64, Raises::kNothing),
-    rare<class64, true>(Op::v_cmpx_class_f64, Raises::kNothing),
+    rare<class32>(Op::v_cmp_class_f32),
+    rare<class32, true>(Op::v_cmpx_class_f32),
+    rare<class16>(Op::v_cmp_class_f16),
+    rare<class16, true>(Op::v_cmpx_class_f16),
+    rare<class64>(Op::v_cmp_class_f64),
+    rare<class64, true>(Op::v_cmpx_class_f64),
 };
 
 }  // namespace

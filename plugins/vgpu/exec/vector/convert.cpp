@@ -115,25 +115,25 @@ constexpr Entry narrowing(Entry entry) {
 }
 
 constexpr Entry kTable[] = {
-    rare<([](F32 a) { return to_signed(a); })>(Op::v_cvt_i32_f32, Raises::kTruncation),
-    rare<([](F32 a) { return to_unsigned(a); })>(Op::v_cvt_u32_f32, Raises::kTruncation),
+    rare<([](F32 a) { return to_signed(a); })>(Op::v_cvt_i32_f32),
+    rare<([](F32 a) { return to_unsigned(a); })>(Op::v_cvt_u32_f32),
     rare<([](F32 a, Control control) { return to_signed(rounded<Rounding::kDown>(a, control)); })>(
-        Op::v_cvt_flr_i32_f32, Raises::kFloor),
+        Op::v_cvt_flr_i32_f32),
     rare<([](F32 a, Control control) {
       a = flushed(a, control);
       // floor(a + 1/2) without rounding the sum.
       const F32 whole = round_to_integer<Rounding::kDown>(a);
       return to_signed(a - whole >= 0.5f ? whole + 1 : whole);
-    })>(Op::v_cvt_rpi_i32_f32, Raises::kNearestUp),
-    rare<([](I32 a) { return convert<F32>(a); })>(Op::v_cvt_f32_i32, Raises::kFromInteger),
-    rare<([](U32 a) { return from_unsigned(a); })>(Op::v_cvt_f32_u32, Raises::kFromInteger),
-    rare<([](F64 a) { return to_signed(a); })>(Op::v_cvt_i32_f64, Raises::kTruncation),
-    rare<([](F64 a) { return to_unsigned(a); })>(Op::v_cvt_u32_f64, Raises::kTruncation),
+    })>(Op::v_cvt_rpi_i32_f32),
+    rare<([](I32 a) { return convert<F32>(a); })>(Op::v_cvt_f32_i32),
+    rare<([](U32 a) { return from_unsigned(a); })>(Op::v_cvt_f32_u32),
+    rare<([](F64 a) { return to_signed(a); })>(Op::v_cvt_i32_f64),
+    rare<([](F64 a) { return to_unsigned(a); })>(Op::v_cvt_u32_f64),
     to_nearest(rare<([](I32h a) { return convert<F64>(a); })>(Op::v_cvt_f64_i32)),
     to_nearest(rare<([](U32h a) { return from_unsigned(a); })>(Op::v_cvt_f64_u32)),
-    narrowing(rare<([](F64 a, Control control) { return convert<F32h>(flushed(a, control)); })>(
-        Op::v_cvt_f32_f64, Raises::kConversion)),
-    in_single_mode(rare<([](F32h a) { return convert<F64>(a); })>(Op::v_cvt_f64_f32, Raises::kConversion)),
+    narrowing(
+        rare<([](F64 a, Control control) { return convert<F32h>(flushed(a, control)); })>(Op::v_cvt_f32_f64)),
+    in_single_mode(rare<([](F32h a) { return convert<F64>(a); })>(Op::v_cvt_f64_f32)),
     rare<from_byte<0>>(Op::v_cvt_f32_ubyte0),
     rare<from_byte<1>>(Op::v_cvt_f32_ubyte1),
     rare<from_byte<2>>(Op::v_cvt_f32_ubyte2),
@@ -141,21 +141,19 @@ constexpr Entry kTable[] = {
     // Sixteenths, from -8/16 on.
     rare<([](U32 a) { return convert<F32>(bits_as<I32>(a << 28) >> 28) * 0.0625f; })>(Op::v_cvt_off_f32_i4),
 
-    in_single_mode(hot<([](F32 a, Control control) { return Half{flushed(a, control)}; })>(
-        Op::v_cvt_f16_f32, Raises::kConversion)),
-    hot<([](Half a) { return a.v; })>(Op::v_cvt_f32_f16, Raises::kConversion),
-    rare<([](U16 a) { return Half{from_positive(a.v)}; })>(Op::v_cvt_f16_u16, Raises::kFromInteger),
-    rare<([](I16 a) { return Half{convert<F32>(a.v)}; })>(Op::v_cvt_f16_i16, Raises::kFromInteger),
-    rare<([](Half a) { return U16{min_of(to_unsigned(a.v), U32{} + 0xffff)}; })>(Op::v_cvt_u16_f16,
-                                                                                 Raises::kTruncation),
-    rare<([](Half a) { return I16{limited(to_signed(a.v), -0x8000, 0x7fff)}; })>(Op::v_cvt_i16_f16,
-                                                                                 Raises::kTruncation),
+    in_single_mode(
+        hot<([](F32 a, Control control) { return Half{flushed(a, control)}; })>(Op::v_cvt_f16_f32)),
+    hot<([](Half a) { return a.v; })>(Op::v_cvt_f32_f16),
+    rare<([](U16 a) { return Half{from_positive(a.v)}; })>(Op::v_cvt_f16_u16),
+    rare<([](I16 a) { return Half{convert<F32>(a.v)}; })>(Op::v_cvt_f16_i16),
+    rare<([](Half a) { return U16{min_of(to_unsigned(a.v), U32{} + 0xffff)}; })>(Op::v_cvt_u16_f16),
+    rare<([](Half a) { return I16{limited(to_signed(a.v), -0x8000, 0x7fff)}; })>(Op::v_cvt_i16_f16),
     rare<([](Half a) { return I16{to_signed_normal(a.v)}; })>(Op::v_cvt_norm_i16_f16),
     rare<([](Half a) { return U16{to_unsigned_normal(a.v)}; })>(Op::v_cvt_norm_u16_f16),
 
     hot<([](F32 a, F32 b, Control control) {
       return pair(half_toward_zero(a, control), half_toward_zero(b, control));
-    })>(Op::v_cvt_pkrtz_f16_f32, Raises::kConversionToZero),
+    })>(Op::v_cvt_pkrtz_f16_f32),
     rare<([](F32 a, F32 b) { return pair(to_signed_normal(a), to_signed_normal(b)); })>(
         Op::v_cvt_pknorm_i16_f32),
     rare<([](F32 a, F32 b) { return pair(to_unsigned_normal(a), to_unsigned_normal(b)); })>(

@@ -206,19 +206,17 @@ F64 trig_preop(F64 a, U32h segment) {
 }
 
 constexpr Entry kTable[] = {
-    rare<scale<F32>>(Op::v_div_scale_f32, Raises::kNothing),
-    rare<scale<F64>>(Op::v_div_scale_f64, Raises::kNothing),
+    rare<scale<F32>>(Op::v_div_scale_f32),
+    rare<scale<F64>>(Op::v_div_scale_f64),
     rare<([](F32 a, F32 b, F32 c, Mask mask) { return scaled_fma(a, b, c, mask.lanes()); })>(
-        Op::v_div_fmas_f32, Raises::kDivFmas),
+        Op::v_div_fmas_f32),
     rare<([](F64 a, F64 b, F64 c, Mask64 mask) { return scaled_fma(a, b, c, mask.lanes()); })>(
-        Op::v_div_fmas_f64, Raises::kDivFmas),
-    rare<([](F32 a, F32 b, F32 c) { return fixed_up(a, b, c, true); })>(Op::v_div_fixup_f32,
-                                                                        Raises::kDivFixup),
-    rare<([](F64 a, F64 b, F64 c) { return fixed_up(a, b, c, true); })>(Op::v_div_fixup_f64,
-                                                                        Raises::kDivFixup),
-    rare<fixed_up_half>(Op::v_div_fixup_f16, Raises::kDivFixup),
-    rare<fixed_up_half>(Op::v_div_fixup_legacy_f16, Raises::kDivFixup),
-    rare<trig_preop>(Op::v_trig_preop_f64, Raises::kNothing),
+        Op::v_div_fmas_f64),
+    rare<([](F32 a, F32 b, F32 c) { return fixed_up(a, b, c, true); })>(Op::v_div_fixup_f32),
+    rare<([](F64 a, F64 b, F64 c) { return fixed_up(a, b, c, true); })>(Op::v_div_fixup_f64),
+    rare<fixed_up_half>(Op::v_div_fixup_f16),
+    rare<fixed_up_half>(Op::v_div_fixup_legacy_f16),
+    rare<trig_preop>(Op::v_trig_preop_f64),
 };
 
 }  // namespace

@@ -44,28 +44,27 @@ Half rounded(Half a) {
 }
 
 constexpr Entry kTable[] = {
-    rare<add>(Op::v_add_f16, Raises::kSum),
-    rare<subtract>(Op::v_sub_f16, Raises::kDifference),
-    rare<([](Half a, Half b, Control control) { return subtract(b, a, control); })>(
-        Op::v_subrev_f16, Raises::kReverseDifference),
-    rare<([](Half a, Half b) { return Half{product(a.v, b.v)}; })>(Op::v_mul_f16, Raises::kProduct),
-    rare<fma>(Op::v_fma_f16, Raises::kFused),
-    rare<fma>(Op::v_fma_legacy_f16, Raises::kFused),
-    rare<fma>(Op::v_fmac_f16, Raises::kFused),
-    rare<fma>(Op::v_fmaak_f16, Raises::kFused),
-    rare<fma>(Op::v_fmamk_f16, Raises::kFused),
-    rare<mad>(Op::v_mad_f16, Raises::kMultiplyAdd),
-    rare<mad>(Op::v_mad_legacy_f16, Raises::kMultiplyAdd),
-    rare<mad>(Op::v_mac_f16, Raises::kMultiplyAdd),
-    rare<mad>(Op::v_madak_f16, Raises::kMultiplyAdd),
-    rare<mad>(Op::v_madmk_f16, Raises::kMultiplyAdd),
-    rare<extreme16<false>>(Op::v_min_f16, Raises::kExtreme),
-    rare<extreme16<true>>(Op::v_max_f16, Raises::kExtreme),
-    rare<extreme3_16<false>>(Op::v_min3_f16, Raises::kExtreme),
-    rare<extreme3_16<true>>(Op::v_max3_f16, Raises::kExtreme),
-    rare<([](HalfBits a, HalfBits b, HalfBits c, Control control) {
+    rare<add>(Op::v_add_f16),
+    rare<subtract>(Op::v_sub_f16),
+    rare<([](Half a, Half b, Control control) { return subtract(b, a, control); })>(Op::v_subrev_f16),
+    rare<([](Half a, Half b) { return Half{product(a.v, b.v)}; })>(Op::v_mul_f16),
+    rare<fma>(Op::v_fma_f16),
+    rare<fma>(Op::v_fma_legacy_f16),
+    rare<fma>(Op::v_fmac_f16),
+    rare<fma>(Op::v_fmaak_f16),
+    rare<fma>(Op::v_fmamk_f16),
+    rare<mad>(Op::v_mad_f16),
+    rare<mad>(Op::v_mad_legacy_f16),
+    rare<mad>(Op::v_mac_f16),
+    rare<mad>(Op::v_madak_f16),
+    rare<mad>(Op::v_madmk_f16),
+    return_operand(rare<extreme16<false>>(Op::v_min_f16)),
+    return_operand(rare<extreme16<true>>(Op::v_max_f16)),
+    return_operand(rare<extreme3_16<false>>(Op::v_min3_f16)),
+    return_operand(rare<extreme3_16<true>>(Op::v_max3_f16)),
+    return_operand(rare<([](HalfBits a, HalfBits b, HalfBits c, Control control) {
       return HalfBits{median<Format16>(a.v, b.v, c.v, control.ieee(), control.flush_inputs16())};
-    })>(Op::v_med3_f16, Raises::kExtreme),
+    })>(Op::v_med3_f16)),
     rare<rounded<Rounding::kDown>>(Op::v_floor_f16),
     rare<rounded<Rounding::kUp>>(Op::v_ceil_f16),
     rare<rounded<Rounding::kTowardZero>>(Op::v_trunc_f16),
@@ -75,11 +74,11 @@ constexpr Entry kTable[] = {
       return Half{part > 0x1.ffcp-1f ? F32{} + 0x1.ffcp-1f : part};
     })>(Op::v_fract_f16),
     rare<([](Half a) { return I16{parts_of(a.v).exponent}; })>(Op::v_frexp_exp_i16_f16),
-    rare<([](Half a) { return Half{parts_of(a.v).mantissa}; })>(Op::v_frexp_mant_f16, Raises::kNothing),
+    rare<([](Half a) { return Half{parts_of(a.v).mantissa}; })>(Op::v_frexp_mant_f16),
     rare<([](Half a, I16 b) {
       const I32 steps = limited(b.v, -60, 60);
       return Half{a.v * bits_as<F32>((steps + 127) << 23)};
-    })>(Op::v_ldexp_f16, Raises::kScaled),
+    })>(Op::v_ldexp_f16),
 };
 
 }  // namespace

@@ -52,38 +52,38 @@ F32 mad(F32 a, F32 b, F32 c, Control control) {
 }
 
 constexpr Entry kTable[] = {
-    hot<([](F32 a, F32 b) { return sum(a, b); })>(Op::v_add_f32, Raises::kSum),
-    hot<([](F32 a, F32 b) { return difference(a, b); })>(Op::v_sub_f32, Raises::kDifference),
-    hot<([](F32 a, F32 b) { return difference(b, a); })>(Op::v_subrev_f32, Raises::kReverseDifference),
-    hot<([](F32 a, F32 b) { return product(a, b); })>(Op::v_mul_f32, Raises::kProduct),
-    rare<legacy_product>(Op::v_mul_legacy_f32, Raises::kLegacyProduct),
-    hot<([](F32 a, F32 b, F32 c) { return product_sum(a, b, c); })>(Op::v_fma_f32, Raises::kFused),
-    hot<([](F32 a, F32 b, F32 c) { return product_sum(a, b, c); })>(Op::v_fmac_f32, Raises::kFused),
-    rare<([](F32 a, F32 b, F32 c) { return product_sum(a, b, c); })>(Op::v_fmaak_f32, Raises::kFused),
-    rare<([](F32 a, F32 b, F32 c) { return product_sum(a, b, c); })>(Op::v_fmamk_f32, Raises::kFused),
-    rare<legacy_product_sum>(Op::v_fma_legacy_f32, Raises::kLegacyFused),
-    rare<legacy_product_sum>(Op::v_fmac_legacy_f32, Raises::kLegacyFused),
-    hot<mad<false>>(Op::v_mad_f32, Raises::kMultiplyAdd),
-    hot<mad<false>>(Op::v_mac_f32, Raises::kMultiplyAdd),
-    rare<mad<false>>(Op::v_madak_f32, Raises::kMultiplyAdd),
-    rare<mad<false>>(Op::v_madmk_f32, Raises::kMultiplyAdd),
-    rare<mad<true>>(Op::v_mad_legacy_f32, Raises::kLegacyMultiplyAdd),
-    rare<mad<true>>(Op::v_mac_legacy_f32, Raises::kLegacyMultiplyAdd),
+    hot<([](F32 a, F32 b) { return sum(a, b); })>(Op::v_add_f32),
+    hot<([](F32 a, F32 b) { return difference(a, b); })>(Op::v_sub_f32),
+    hot<([](F32 a, F32 b) { return difference(b, a); })>(Op::v_subrev_f32),
+    hot<([](F32 a, F32 b) { return product(a, b); })>(Op::v_mul_f32),
+    rare<legacy_product>(Op::v_mul_legacy_f32),
+    hot<([](F32 a, F32 b, F32 c) { return product_sum(a, b, c); })>(Op::v_fma_f32),
+    hot<([](F32 a, F32 b, F32 c) { return product_sum(a, b, c); })>(Op::v_fmac_f32),
+    rare<([](F32 a, F32 b, F32 c) { return product_sum(a, b, c); })>(Op::v_fmaak_f32),
+    rare<([](F32 a, F32 b, F32 c) { return product_sum(a, b, c); })>(Op::v_fmamk_f32),
+    rare<legacy_product_sum>(Op::v_fma_legacy_f32),
+    rare<legacy_product_sum>(Op::v_fmac_legacy_f32),
+    hot<mad<false>>(Op::v_mad_f32),
+    hot<mad<false>>(Op::v_mac_f32),
+    rare<mad<false>>(Op::v_madak_f32),
+    rare<mad<false>>(Op::v_madmk_f32),
+    rare<mad<true>>(Op::v_mad_legacy_f32),
+    rare<mad<true>>(Op::v_mac_legacy_f32),
 
     rare<([](F32 a, F32 b, F32 c) {
       constexpr float kLargest = 0x1.fffffep127f;
       const I32 is_unlit =
           (b == -kLargest) | (b == -__builtin_inff()) | (b != b) | (bits_as<I32>(c) <= 0) | (c != c);
       return is_unlit ? F32{} - kLargest : legacy_product(a, b);
-    })>(Op::v_mullit_f32, Raises::kNothing),
-    hot<extreme_of<false, F32>>(Op::v_min_f32, Raises::kExtreme),
-    hot<extreme_of<true, F32>>(Op::v_max_f32, Raises::kExtreme),
-    rare<extreme3_32<false>>(Op::v_min3_f32, Raises::kExtreme),
-    rare<extreme3_32<true>>(Op::v_max3_f32, Raises::kExtreme),
-    rare<([](F32 a, F32 b, F32 c, Control control) {
+    })>(Op::v_mullit_f32),
+    return_operand(hot<extreme_of<false, F32>>(Op::v_min_f32)),
+    return_operand(hot<extreme_of<true, F32>>(Op::v_max_f32)),
+    return_operand(rare<extreme3_32<false>>(Op::v_min3_f32)),
+    return_operand(rare<extreme3_32<true>>(Op::v_max3_f32)),
+    return_operand(rare<([](F32 a, F32 b, F32 c, Control control) {
       return bits_as<F32>(median<Format32>(bits_as<U32>(a), bits_as<U32>(b), bits_as<U32>(c), control.ieee(),
                                            control.flush_inputs32()));
-    })>(Op::v_med3_f32, Raises::kExtreme),
+    })>(Op::v_med3_f32)),
 
     rare<rounded<Rounding::kDown, F32>>(Op::v_floor_f32),
     rare<rounded<Rounding::kUp, F32>>(Op::v_ceil_f32),
@@ -91,7 +91,7 @@ constexpr Entry kTable[] = {
     rare<rounded<Rounding::kNearestEven, F32>>(Op::v_rndne_f32),
     rare<fraction<F32>>(Op::v_fract_f32),
     rare<([](F32 a) { return parts_of(a).exponent; })>(Op::v_frexp_exp_i32_f32),
-    rare<([](F32 a) { return parts_of(a).mantissa; })>(Op::v_frexp_mant_f32, Raises::kNothing),
+    rare<([](F32 a) { return parts_of(a).mantissa; })>(Op::v_frexp_mant_f32),
     // The product is exact in double precision.
     rare<([](F32 a, I32 b) {
       const I32 steps = limited(b, -300, 300);
@@ -100,7 +100,7 @@ constexpr Entry kTable[] = {
       };
       return joined<F32>(scaled(low_half<F32h>(a), low_half<I32h>(steps)),
                          scaled(high_half<F32h>(a), high_half<I32h>(steps)));
-    })>(Op::v_ldexp_f32, Raises::kScaled),
+    })>(Op::v_ldexp_f32),
 
     // Cube maps: the face, twice the major axis, and the coordinates on the face.
     rare<([](F32 x, F32 y, F32 z) {
@@ -108,18 +108,17 @@ constexpr Entry kTable[] = {
       const F32 negative_y = y < 0 ? F32{} + 3 : F32{} + 2;
       const F32 negative_x = x < 0 ? F32{} + 1 : F32{};
       return by_major_axis(x, y, z, negative_x, negative_y, negative_z);
-    })>(Op::v_cubeid_f32, Raises::kNothing),
-    rare<([](F32 x, F32 y, F32 z) { return 2 * by_major_axis(x, y, z, x, y, z); })>(Op::v_cubema_f32,
-                                                                                    Raises::kNothing),
+    })>(Op::v_cubeid_f32),
+    rare<([](F32 x, F32 y, F32 z) { return 2 * by_major_axis(x, y, z, x, y, z); })>(Op::v_cubema_f32),
     rare<([](F32 x, F32 y, F32 z) {
       const F32 on_x = x < 0 ? z : -z;
       const F32 on_z = z < 0 ? -x : x;
       return by_major_axis(x, y, z, on_x, x, on_z);
-    })>(Op::v_cubesc_f32, Raises::kNothing),
+    })>(Op::v_cubesc_f32),
     rare<([](F32 x, F32 y, F32 z) {
       const F32 on_y = y < 0 ? -z : z;
       return by_major_axis(x, y, z, -y, on_y, -y);
-    })>(Op::v_cubetc_f32, Raises::kNothing),
+    })>(Op::v_cubetc_f32),
 };
 
 }  // namespace

@@ -17,20 +17,20 @@ F64 scaled(F64 a, I32h steps) {
 }
 
 constexpr Entry kTable[] = {
-    hot<([](F64 a, F64 b) { return sum(a, b); })>(Op::v_add_f64, Raises::kSum),
-    hot<([](F64 a, F64 b) { return product(a, b); })>(Op::v_mul_f64, Raises::kProduct),
-    hot<([](F64 a, F64 b, F64 c) { return product_sum(a, b, c); })>(Op::v_fma_f64, Raises::kFused),
-    rare<([](F64 a, F64 b, F64 c) { return product_sum(a, b, c); })>(Op::v_fmac_f64, Raises::kFused),
-    rare<extreme_of<false, F64>>(Op::v_min_f64, Raises::kExtreme),
-    rare<extreme_of<true, F64>>(Op::v_max_f64, Raises::kExtreme),
+    hot<([](F64 a, F64 b) { return sum(a, b); })>(Op::v_add_f64),
+    hot<([](F64 a, F64 b) { return product(a, b); })>(Op::v_mul_f64),
+    hot<([](F64 a, F64 b, F64 c) { return product_sum(a, b, c); })>(Op::v_fma_f64),
+    rare<([](F64 a, F64 b, F64 c) { return product_sum(a, b, c); })>(Op::v_fmac_f64),
+    return_operand(rare<extreme_of<false, F64>>(Op::v_min_f64)),
+    return_operand(rare<extreme_of<true, F64>>(Op::v_max_f64)),
     rare<rounded<Rounding::kDown, F64>>(Op::v_floor_f64),
     rare<rounded<Rounding::kUp, F64>>(Op::v_ceil_f64),
     rare<rounded<Rounding::kTowardZero, F64>>(Op::v_trunc_f64),
     rare<rounded<Rounding::kNearestEven, F64>>(Op::v_rndne_f64),
     rare<fraction<F64>>(Op::v_fract_f64),
     rare<([](F64 a) { return convert<I32h>(parts_of(a).exponent); })>(Op::v_frexp_exp_i32_f64),
-    rare<([](F64 a) { return parts_of(a).mantissa; })>(Op::v_frexp_mant_f64, Raises::kNothing),
-    rare<scaled>(Op::v_ldexp_f64, Raises::kScaled),
+    rare<([](F64 a) { return parts_of(a).mantissa; })>(Op::v_frexp_mant_f64),
+    rare<scaled>(Op::v_ldexp_f64),
 };
 
 }  // namespace

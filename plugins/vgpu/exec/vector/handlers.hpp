@@ -5,7 +5,6 @@
 #include <tuple>
 #include <utility>
 
-#include "plugins/vgpu/exec/raises.hpp"
 #include "plugins/vgpu/exec/vector/values.hpp"
 #include "plugins/vgpu/exec/wave.hpp"
 #include "plugins/vgpu/isa/instruction.hpp"
@@ -44,7 +43,6 @@ struct Entry {
   uint8_t sources = 0;
   uint8_t row_sources = 0;  ///< Number of leading sources that are VGPR rows; the rest are lane masks.
   FloatUnit unit = FloatUnit::kNone;
-  Raises raises = Raises::kNothing;
   uint8_t half_sources = 0;    ///< Bit i: source i is 16 bits wide.
   bool half_result = false;    ///< 16 bits wide; the generation determines the other half.
   bool float_sources = false;  ///< abs and neg apply.
@@ -54,6 +52,7 @@ struct Entry {
   bool takes_clamp = false;        ///< The handler evaluates kClamp itself.
   bool whole_sources = false;      ///< kPacked without op_sel.
   bool reads_destination = false;  ///< The result depends on the destination's previous value.
+  bool returns_operand = false;    ///< The result is one of the sources (min, max, med3).
   uint32_t fixed_aux = 0;          ///< aux fields that the operation always has.
   Handler generic = nullptr;       ///< All kinds of sources and modifiers.
   Handler clamped = nullptr;       ///< Integer operations with clamp: the same with saturation.
@@ -260,17 +259,9 @@ template <auto Fn, bool Modified, int Uniform, bool ToExec>
   }
 }
 
-/// Exceptions of operations whose table entry has none: operations with a floating-point result or test
-/// signal for signaling NaNs.
-template <auto Fn>
-constexpr Raises usually_raises() {
-  using R = typename ValueOf<ResultOf<Fn>>::Type;
-  return ParametersOf<Fn>::kAnyFloat && (kIsFloat<R> || kIsTest<R>) ? Raises::kChoice : Raises::kNothing;
-}
-
 /// Entry of an operation with one handler for all cases.
 template <auto Fn, bool ToExec = false>
-constexpr Entry rare(isa::Op op, Raises raises = usually_raises<Fn>()) {
+constexpr Entry rare(isa::Op op) {
   using P = ParametersOf<Fn>;
   using R = typename ValueOf<ResultOf<Fn>>::Type;
   Entry entry{op};
@@ -279,7 +270,6 @@ constexpr Entry rare(isa::Op op, Raises raises = usually_raises<Fn>()) {
   entry.unit = std::is_same_v<R, F64> || P::kAnyDouble ? FloatUnit::kDouble
                : std::is_same_v<R, Half>               ? FloatUnit::kNearest
                                                        : FloatUnit::kNone;
-  entry.raises = raises;
   entry.half_sources = P::kHalfSources;
   entry.half_result = kIsHalf<R>;
   entry.float_sources = P::kAnyFloat;
@@ -299,8 +289,8 @@ constexpr Entry rare(isa::Op op, Raises raises = usually_raises<Fn>()) {
 /// Entry of an operation with additional handlers for each combination of rows and uniform sources. The
 /// baseline level omits them: few hosts need it, and they take most of the compile time.
 template <auto Fn, bool ToExec = false>
-constexpr Entry hot(isa::Op op, Raises raises = usually_raises<Fn>()) {
-  Entry entry = rare<Fn, ToExec>(op, raises);
+constexpr Entry hot(isa::Op op) {
+  Entry entry = rare<Fn, ToExec>(op);
 #if RIGEL_SIMD_LEVEL > 0 && !defined(RIGEL_KERNEL_CODE)
   auto fill = [&]<int... Uniform>(std::integer_sequence<int, Uniform...>) {
     if constexpr (kIsTest<ResultOf<Fn>>) {
@@ -318,6 +308,11 @@ constexpr Entry hot(isa::Op op, Raises raises = usually_raises<Fn>()) {
 template <auto Fn>
 constexpr Entry saturating(Entry entry) {
   entry.clamped = generic_lanes<Fn>;
+  return entry;
+}
+
+constexpr Entry return_operand(Entry entry) {
+  entry.returns_operand = true;
   return entry;
 }
 

@@ -5,7 +5,6 @@
 #include <array>
 #include <cstring>
 
-#include "plugins/vgpu/exec/exceptions.hpp"
 #include "plugins/vgpu/exec/float_environment.hpp"
 #include "plugins/vgpu/exec/vector/packed_values.hpp"
 #include "plugins/vgpu/isa/effects.hpp"
@@ -191,27 +190,6 @@ KnownOperation known_operation(const Lowering& lowering, const Entry& entry, boo
   return operation;
 }
 
-/// Emits the micro-op that gathers the exceptions of the next operation. Returns false if the operation has
-/// none.
-bool gather(Lowering& lowering, const Entry& entry) {
-  const isa::Instruction& instruction = lowering.instruction;
-  if (entry.raises == Raises::kNothing || instruction.clamp) return false;
-  using Operands = ExceptionRule::Operands;
-  const Operands operands = entry.form == Form::kPacked ? Operands::kPacked
-                            : entry.form == Form::kMix  ? Operands::kMixed
-                                                        : Operands::kPlain;
-  const isa::Traits& traits = lowering.context.traits();
-  const ExceptionRule rule{entry.raises,
-                           operands,
-                           entry.row_sources,
-                           instruction.src[0].type,
-                           instruction.dst[0].type,
-                           traits.has_finite_halves,
-                           traits.has_exception_cycle};
-  std::memcpy(&lowering.out.emit(gather_exceptions).imm, &rule, sizeof rule);
-  return true;
-}
-
 Refusal lower_lanes(Lowering& lowering, const Entry& entry) {
   const isa::Instruction& instruction = lowering.instruction;
   LoweringContext& context = lowering.context;
@@ -240,7 +218,7 @@ Refusal lower_lanes(Lowering& lowering, const Entry& entry) {
   const bool writes_rows = entry.form != Form::kCompare && !to_exec;
   const bool direct = !writes_rows || place_half_result(lowering, entry);
   if (!direct) lowering.dst = context.layout.temporary_offset(kResultRow);
-  if (entry.raises == Raises::kExtreme) {
+  if (entry.returns_operand) {
     if (!context.traits().extremes_flush) {
       lowering.aux &= ~(aux::kFlushInputs32 | aux::kFlushInputs16);
     } else {
@@ -262,14 +240,12 @@ Refusal lower_lanes(Lowering& lowering, const Entry& entry) {
     lowering.dst = begin_indexed_destination(lowering, destination, entry.result_rows);
   }
   FloatUnitScope unit(lowering, entry.unit);
-  const bool gathers = context.gathers_exceptions && gather(lowering, entry);
   const Handler handler = choose(lowering, entry);
   lowering.emit(handler, known_operation(lowering, entry, handler == entry.clamped));
   unit.close();
   if (!direct) insert_sdwa(lowering, lowering.dst, destination);
   if (indexed) end_indexed_destination(lowering, destination, entry.result_rows);
   if (dpp || (!to_exec && writes_exec(instruction))) reload_exec(lowering);
-  if (gathers) emit_exception_trap(instruction, context, lowering.out);
   return {};
 }
 

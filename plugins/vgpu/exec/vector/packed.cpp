@@ -10,15 +10,15 @@ namespace {
 using isa::Op;
 
 template <auto Fn>
-constexpr Entry halves(Op op, Raises raises) {
-  Entry entry = packed_entry<Fn>(op, raises);
+constexpr Entry halves(Op op) {
+  Entry entry = packed_floats<Fn>(op);
   entry.fast[kInOrder] = packed_rows<Fn, false>;
   entry.fast[kSelected] = packed_rows<Fn, true>;
   return with_unit(entry, FloatUnit::kNearest);
 }
 template <auto Fn>
-constexpr Entry mix(Op op, Raises raises, FloatUnit unit = FloatUnit::kNone) {
-  Entry entry = packed_entry<Fn>(op, raises);
+constexpr Entry mix(Op op, FloatUnit unit = FloatUnit::kNone) {
+  Entry entry = packed_floats<Fn>(op);
   entry.form = Form::kMix;
   entry.fast[kSelected] = packed_rows<Fn, true>;
   return with_unit(entry, unit);
@@ -118,12 +118,12 @@ U16x2 as_unsigned(I16x2 a) {
 }
 
 constexpr Entry kTable[] = {
-    halves<each<add>>(Op::v_pk_add_f16, Raises::kSum),
-    halves<each<mul>>(Op::v_pk_mul_f16, Raises::kProduct),
-    halves<each3<fma>>(Op::v_pk_fma_f16, Raises::kFused),
-    halves<each3<fma>>(Op::v_pk_fmac_f16, Raises::kFused),
-    packed_entry<extreme16<false>>(Op::v_pk_min_f16, Raises::kExtreme),
-    packed_entry<extreme16<true>>(Op::v_pk_max_f16, Raises::kExtreme),
+    halves<each<add>>(Op::v_pk_add_f16),
+    halves<each<mul>>(Op::v_pk_mul_f16),
+    halves<each3<fma>>(Op::v_pk_fma_f16),
+    halves<each3<fma>>(Op::v_pk_fmac_f16),
+    return_operand(packed_floats<extreme16<false>>(Op::v_pk_min_f16)),
+    return_operand(packed_floats<extreme16<true>>(Op::v_pk_max_f16)),
 
     saturating<add_clamped>(packed_entry<([](U16x2 a, U16x2 b) { return a + b; })>(Op::v_pk_add_u16)),
     saturating<sub_clamped>(packed_entry<([](U16x2 a, U16x2 b) { return a - b; })>(Op::v_pk_sub_u16)),
@@ -143,14 +143,12 @@ constexpr Entry kTable[] = {
     packed_entry<([](I16x2 a, I16x2 b) { return min_of(a, b); })>(Op::v_pk_min_i16),
     packed_entry<([](I16x2 a, I16x2 b) { return max_of(a, b); })>(Op::v_pk_max_i16),
 
-    mix<fma_mix>(Op::v_fma_mix_f32, Raises::kFused),
-    write_half(aux::kKeepHigh, mix<to_half<fma_mix>>(Op::v_fma_mixlo_f16, Raises::kFused)),
-    write_half(aux::kHighResult, mix<to_half<fma_mix>>(Op::v_fma_mixhi_f16, Raises::kFused)),
-    mix<mad_mix>(Op::v_mad_mix_f32, Raises::kMultiplyAdd, FloatUnit::kFlushing),
-    write_half(aux::kKeepHigh,
-               mix<to_half<mad_mix>>(Op::v_mad_mixlo_f16, Raises::kMultiplyAdd, FloatUnit::kFlushing)),
-    write_half(aux::kHighResult,
-               mix<to_half<mad_mix>>(Op::v_mad_mixhi_f16, Raises::kMultiplyAdd, FloatUnit::kFlushing)),
+    mix<fma_mix>(Op::v_fma_mix_f32),
+    write_half(aux::kKeepHigh, mix<to_half<fma_mix>>(Op::v_fma_mixlo_f16)),
+    write_half(aux::kHighResult, mix<to_half<fma_mix>>(Op::v_fma_mixhi_f16)),
+    mix<mad_mix>(Op::v_mad_mix_f32, FloatUnit::kFlushing),
+    write_half(aux::kKeepHigh, mix<to_half<mad_mix>>(Op::v_mad_mixlo_f16, FloatUnit::kFlushing)),
+    write_half(aux::kHighResult, mix<to_half<mad_mix>>(Op::v_mad_mixhi_f16, FloatUnit::kFlushing)),
 };
 
 }  // namespace

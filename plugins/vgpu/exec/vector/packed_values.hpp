@@ -212,11 +212,19 @@ template <auto Fn, bool Modified, uint32_t Aux = 0>
 }
 
 template <auto Fn>
-constexpr Entry packed_entry(isa::Op op, Raises raises = Raises::kNothing) {
-  Entry entry = rare<Fn>(op, raises);
+constexpr Entry packed_entry(isa::Op op) {
+  Entry entry = rare<Fn>(op);
   entry.form = Form::kPacked;
   entry.unit = FloatUnit::kNone;
-  entry.float_sources = entry.float_result = raises != Raises::kNothing || std::is_same_v<ResultOf<Fn>, F32>;
+  entry.float_sources = entry.float_result = std::is_same_v<ResultOf<Fn>, F32>;
+  return entry;
+}
+
+/// As packed_entry(), for halves, singles and mixed precision.
+template <auto Fn>
+constexpr Entry packed_floats(isa::Op op) {
+  Entry entry = packed_entry<Fn>(op);
+  entry.float_sources = entry.float_result = true;
   return entry;
 }
 
