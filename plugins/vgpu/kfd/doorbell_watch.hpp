@@ -2,9 +2,7 @@
 //
 // Engines that are awake poll their doorbell slots. Before an engine sleeps, the program's mappings of the
 // GPU's doorbell page become read-only. The next store raises SIGSEGV. On the storing thread, the handler
-// (plugins/vgpu/cp/host_fault.hpp) executes the store through the device's mapping and wakes the engine. The
-// store itself needs no other thread, unlike with userfaultfd, where a second thread must run before the
-// program continues.
+// (plugins/vgpu/cp/host_fault.hpp) executes the store through the device's mapping and wakes the engine.
 //
 // Changing the protection of a page takes longer than such a store: about 40 us against 5 us in a virtual
 // machine. The page therefore stays read-only for the first stores. It becomes writable if the program stores
@@ -15,11 +13,8 @@
 // all slots of the GPU (Engine) and makes the page read-only before it sleeps.
 //
 // If signals are not allowed, or another handler has replaced this one, the thread `vgpu-doorbells` polls the
-// slots every millisecond. After one second without a store, userfaultfd makes the page read-only: a store
-// waits until the thread has unprotected the page, woken the engine and resumed polling. This costs nothing
-// while all doorbells are rung by calls (bell.hpp). Some containers forbid userfaultfd; there the thread
-// polls less often, but does not stop. A program that rings a doorbell usually waits for an event next; that
-// ioctl polls as well.
+// slots while engines sleep, every one to four milliseconds. A program that rings a doorbell usually waits for
+// an event next; that ioctl polls as well.
 //
 // Threads: all functions from any thread that holds no lock of an engine. The signal handler takes mutex_ as
 // well; this cannot deadlock, because no thread stores to a doorbell while it holds mutex_.
@@ -36,7 +31,6 @@
 
 #include "api/support/mutex.hpp"
 #include "plugins/vgpu/cp/stopped_store.hpp"
-#include "plugins/vgpu/kfd/memory_object.hpp"
 #include "plugins/vgpu/kfd/vgpu_log.hpp"
 
 namespace rigel::vgpu {
@@ -87,18 +81,16 @@ class DoorbellWatch {
     uint64_t offset;    // in the page
     std::byte* device;  // the device's mapping of the page
     bool by_signal;
-    bool by_userfault = false;  // registered with userfaultfd
     uint64_t offset_of(const std::byte* find_mapping) const {
       return offset + static_cast<uint64_t>(find_mapping - address);
     }
   };
-  enum class Armed : uint8_t { kNo, kBySignal, kByUserfault };
   struct Page {
     std::vector<Slot> slots;
     std::vector<MappedPages> mappings;
     std::vector<MappedPages>::const_iterator find_mapping(const std::byte* address) const;
     std::atomic<uint32_t> asleep{0};  // number of engines
-    Armed armed = Armed::kNo;         // whether and how all mappings are read-only
+    bool armed = false;               // all mappings are read-only
     uint32_t executed_stores = 0;     // stores that the handler has executed since an engine went to sleep
     bool polled = false;              // the page is writable and stores raise no signal: the thread polls it
     Clock::time_point last_store{};   // when a store was last noticed
@@ -106,17 +98,11 @@ class DoorbellWatch {
 
   bool execute_store(std::byte* address, StoppedStore store);
   static bool protect(const MappedPages& pages, bool read_only) noexcept;
-  bool protect_by_userfault(const MappedPages& pages, bool read_only) noexcept;
-  bool disarm(Page& page) noexcept;
-  bool arm_by_signal(Page& page) noexcept;
-  bool arm_by_userfault(Page& page) noexcept RIGEL_REQUIRES(mutex_);
-  bool register_userfaults(MappedPages& pages) noexcept RIGEL_REQUIRES(mutex_);
+  static bool disarm(Page& page) noexcept;
+  static bool arm(Page& page) noexcept;
   bool wake_rung_engines(uint32_t gpu, Page& page);
   static uint32_t engine_at(const Page& page, uint64_t offset);
   void start_thread();
-  void kick_thread() noexcept;
-  void wait_for_work(Clock::duration timeout) RIGEL_REQUIRES(mutex_);
-  void serve_userfaults() RIGEL_REQUIRES(mutex_);
   void poll_loop();
 
   Log& log_;
@@ -124,10 +110,8 @@ class DoorbellWatch {
   const bool allow_signals_;
 
   Mutex mutex_;
-  InternalFd userfaults_;  // if available
-  InternalFd kick_;        // an eventfd that ends the thread's wait
-  bool tried_userfaults_ RIGEL_GUARDED_BY(mutex_) = false;
-  bool thread_waits_ RIGEL_GUARDED_BY(mutex_) = false;         // waits until it is kicked
+  Condition has_work_;                                         // for the thread if it waits without limit
+  bool thread_waits_ RIGEL_GUARDED_BY(mutex_) = false;         // the thread waits without limit
   std::array<Page, kMaxGpus> pages_ RIGEL_GUARDED_BY(mutex_);  // by GPU
   bool stop_ RIGEL_GUARDED_BY(mutex_) = false;
   std::thread thread_;                       // created under mutex_, and only while stop_ is false

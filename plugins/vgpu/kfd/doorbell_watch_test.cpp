@@ -1,14 +1,12 @@
-// Stores to doorbells while engines sleep, noticed by signals, polling and userfaultfd; doorbell calls.
+// Stores to doorbells while engines sleep, noticed by signals and polling; doorbell calls.
 #include "plugins/vgpu/kfd/doorbell_watch.hpp"
 
 #include <gtest/gtest.h>
 
-#include <fcntl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cstring>
-#include <filesystem>
 #include <fstream>
 #include <mutex>
 #include <optional>
@@ -273,7 +271,6 @@ TEST_F(DoorbellSignalHandler, HandlesStoresWhileWatchIsDestroyed) {
   EXPECT_TRUE(host_faults_are_caught()) << "no store was taken for the program's own fault";
 }
 
-// Neither signals nor userfaultfd are available, because nothing is mapped at the address.
 TEST(DoorbellPage, IsPolledBeforeWaitForEvents) {
   Log log("none", "");
   std::atomic<int> wakes{0};
@@ -296,53 +293,6 @@ TEST(DoorbellPage, IsPolledBeforeWaitForEvents) {
   EXPECT_EQ(noticed, 20);
   watch.engine_wakes(0);
   watch.remove_slot(0, &slot);
-}
-
-// Returns how often the polling thread has gone to sleep.
-uint64_t sleeps_of_polling_thread() {
-  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
-    std::ifstream status(task.path() / "status");
-    bool is_polling_thread = false;
-    for (std::string line; std::getline(status, line);) {
-      is_polling_thread |= line == "Name:\tvgpu-doorbells";
-      if (is_polling_thread && line.starts_with("voluntary_ctxt_switches:"))
-        return std::stoull(line.substr(25));
-    }
-  }
-  return 0;
-}
-
-TEST(DoorbellPage, IsNotPolledWithUserfaultfdWithoutStores) {
-  const long fd = syscall(SYS_userfaultfd, O_CLOEXEC | 1 /* faults of user mode only */);
-  if (fd < 0 || kThreadSanitizer) GTEST_SKIP() << "userfaultfd cannot be used here";
-  close(static_cast<int>(fd));
-  ProcessOptions options;
-  options.stop_stores = false;
-  Client client("gfx900:vram=64M", options);
-  ClientQueue queue(client, 0, false, false);
-  const Client::Memory memory = client.share(4096);
-  const ClientSignal signal(memory, 0);
-  for (int i = 0; i < 2; ++i) {
-    uint64_t sleeps = 0;
-    for (int quiet = 0, polls = 0; quiet < 2; ++polls) {
-      ASSERT_LT(polls, 100) << "it never stays asleep";
-      // A sleeping thread differs from a polling one by its context switches in a tenth of a second.
-      std::this_thread::sleep_for(std::chrono::milliseconds(100));
-      const uint64_t now = sleeps_of_polling_thread();
-      quiet = std::exchange(sleeps, now) == now && now != 0 ? quiet + 1 : 0;
-    }
-    for (int packet = 0; packet < 2; ++packet) {
-      signal.value().store(1);
-      queue.barrier({}, signal.handle());
-      signal.wait("a barrier");
-    }
-    // The thread sleeps once more after each wake-up, possibly after the packets are done.
-    for (int ms = 0; ms < 5000 && sleeps_of_polling_thread() <= sleeps; ++ms) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    }
-    EXPECT_GT(sleeps_of_polling_thread(), sleeps);
-  }
-  client.release(memory);
 }
 
 // Doorbell calls ------------------------------------------------------------------------------------------
