@@ -281,6 +281,12 @@ class KernelBuilder {
   }
 
   void build_block(uint32_t index);
+  // A barrier, yield or sleep.
+  void build_wave_switch(uint32_t node);
+  void build_mode(const analysis::Block& block, uint32_t node);
+  void build_end(uint32_t node);
+  // A memory access, or a call of the handlers.
+  void build_access(uint32_t node);
 
   void build_branch(uint32_t from, const analysis::Node& node);
 
@@ -592,6 +598,12 @@ class KernelBuilder {
   };
 
   Input mask_input(uint32_t offset);
+  // Returns source `i` of a step. `kind` receives the element of Wrapper::sources.
+  Input lane_input(uint32_t node, const Step& step, unsigned i, int8_t& kind);
+  // Returns vector `v` of the inputs. `version`: exec_version() of the step.
+  std::vector<Value*> arguments_of(const std::vector<Input>& inputs, uint32_t version, VectorIndex v);
+  // Whether a pending mask overlaps the one at scalar register `code` in part.
+  bool overlaps_pending_mask(uint32_t code) const;
 
   // `mxcsr`: 0, or the value that the operation needs instead of the one for MODE.
   void build_lanes(uint32_t node, const Step& step, uint32_t mxcsr);

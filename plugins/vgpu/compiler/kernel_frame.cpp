@@ -538,12 +538,10 @@ void KernelBuilder::build_block(uint32_t index) {
   guarded_lds_.clear();
   kept_scalars_.reset();
   kept_rows_.reset();
-  const bool waves_take_turns = !after_switch_.empty();
   bool ended = false;
   uint32_t counted = block.first;
   for (uint32_t node = block.first; node < block.end; ++node) {
     const Site& site = plan_.sites[node];
-    const analysis::Node& graph_node = plan_.graph.nodes[node];
     next_node(node);
     do_due_loads(node);
     count_issued(node);
@@ -560,51 +558,15 @@ void KernelBuilder::build_block(uint32_t index) {
     if (site.kind == Site::Kind::kNothing) continue;
     flush();
     switch (site.kind) {
-      case Site::Kind::kScalarLoad:
-        build_scalar_load(node);
-        break;
-      case Site::Kind::kGlobal:
-        build_global(node);
-        break;
-      case Site::Kind::kScratch:
-        build_scratch(node);
-        break;
-      case Site::Kind::kLds:
-        build_lds(node);
-        break;
-      case Site::Kind::kLdsAtomic:
-        build_lds_atomic(node);
-        break;
       case Site::Kind::kBarrier:
       case Site::Kind::kYield:
       case Site::Kind::kSleep:
         count(node + 1 - counted);
         counted = node + 1;
-        store_live(plan_.live.before[node + 1], plan_.live.inactive_before[node + 1], StoreFor::kOwnReload);
-        switch_wave(node);
-        b_.SetInsertPoint(after_switch_[node]);
-        load_live(plan_.live.before[node + 1], plan_.live.inactive_before[node + 1]);
-        kept_scalars_ = plan_.live.before[node + 1].scalars;
-        kept_scalars_.set(kExec).set(kExec + 1);
-        for (uint32_t v = 0; v < 256; ++v) {
-          if (before_common_[v].base == nullptr) shapes_.rows[v] = shapes_.active[v] = nullptr;
-          kept_rows_[v] = shapes_.rows[v] != nullptr;
-        }
-        common_ = before_common_;
-        stored_ = without_shape(shapes_) & without_shape(before_);
-        carries_.clear();
-        shapes_.uniform_masks.reset();
+        build_wave_switch(node);
         break;
       case Site::Kind::kMode:
-        if (indexes_registers(graph_node.instruction.op)) {
-          set_index(graph_node.instruction);
-        } else {
-          // At a block's end, the mode of the following block: the next node may be in this instruction's
-          // literal.
-          const bool is_last = node + 1 == block.end;
-          const auto& blocks = plan_.graph.blocks;
-          set_mode(plan_.modes[is_last ? blocks[block.successors.front()].first : node + 1]);
-        }
+        build_mode(block, node);
         break;
       case Site::Kind::kToInterpreter:
         count(node - counted);
@@ -612,20 +574,17 @@ void KernelBuilder::build_block(uint32_t index) {
         return hand_over(node);
       case Site::Kind::kEnd:
         count(node + 1 - counted);
-        if (plan_.modes[node] != plan_.mode) set_mode(plan_.mode);
-        if ((plan_.modes[node] & kGprIndexEnable) != 0) enable_index(false);
-        continue_with_next_wave("after_end", waves_take_turns ? entry_switch_ : batch_start_);
-        leave(Stop::kEnd, operations_at(node));
+        build_end(node);
         ended = true;
         break;
       case Site::Kind::kBranch:
         count(node + 1 - counted);
         counted = node + 1;
-        build_branch(index, graph_node);
+        build_branch(index, plan_.graph.nodes[node]);
         ended = true;
         break;
       default:
-        build_call(node);
+        build_access(node);
         break;
     }
   }
@@ -639,6 +598,58 @@ void KernelBuilder::build_block(uint32_t index) {
     return;
   }
   jump_to(index, block.successors[0]);
+}
+
+void KernelBuilder::build_wave_switch(uint32_t node) {
+  const isa::Registers& live = plan_.live.before[node + 1];
+  const std::bitset<256>& inactive = plan_.live.inactive_before[node + 1];
+  store_live(live, inactive, StoreFor::kOwnReload);
+  switch_wave(node);
+  b_.SetInsertPoint(after_switch_[node]);
+  load_live(live, inactive);
+  kept_scalars_ = live.scalars;
+  kept_scalars_.set(kExec).set(kExec + 1);
+  for (uint32_t v = 0; v < 256; ++v) {
+    if (before_common_[v].base == nullptr) shapes_.rows[v] = shapes_.active[v] = nullptr;
+    kept_rows_[v] = shapes_.rows[v] != nullptr;
+  }
+  common_ = before_common_;
+  stored_ = without_shape(shapes_) & without_shape(before_);
+  carries_.clear();
+  shapes_.uniform_masks.reset();
+}
+
+void KernelBuilder::build_mode(const analysis::Block& block, uint32_t node) {
+  const isa::Instruction& in = plan_.graph.nodes[node].instruction;
+  if (indexes_registers(in.op)) return set_index(in);
+  // At a block's end, the mode of the following block: the next node may be in this instruction's literal.
+  const bool is_last = node + 1 == block.end;
+  set_mode(plan_.modes[is_last ? plan_.graph.blocks[block.successors.front()].first : node + 1]);
+}
+
+void KernelBuilder::build_end(uint32_t node) {
+  if (plan_.modes[node] != plan_.mode) set_mode(plan_.mode);
+  if ((plan_.modes[node] & kGprIndexEnable) != 0) enable_index(false);
+  const bool waves_take_turns = !after_switch_.empty();
+  continue_with_next_wave("after_end", waves_take_turns ? entry_switch_ : batch_start_);
+  leave(Stop::kEnd, operations_at(node));
+}
+
+void KernelBuilder::build_access(uint32_t node) {
+  switch (plan_.sites[node].kind) {
+    case Site::Kind::kScalarLoad:
+      return build_scalar_load(node);
+    case Site::Kind::kGlobal:
+      return build_global(node);
+    case Site::Kind::kScratch:
+      return build_scratch(node);
+    case Site::Kind::kLds:
+      return build_lds(node);
+    case Site::Kind::kLdsAtomic:
+      return build_lds_atomic(node);
+    default:
+      return build_call(node);
+  }
 }
 
 void KernelBuilder::build_branch(uint32_t from, const analysis::Node& node) {

@@ -138,8 +138,73 @@ KernelBuilder::Input KernelBuilder::mask_input(uint32_t offset) {
   return input;
 }
 
+KernelBuilder::Input KernelBuilder::lane_input(uint32_t node, const Step& step, unsigned i, int8_t& kind) {
+  constexpr unsigned kVccSource = 3;
+  const MicroOp& op = *step.micro;
+  const bool is_constant = (op.aux & aux::kConstant << i) != 0;
+  Input input;
+  if (i >= step.row_sources) {
+    kind = Wrapper::kMaskSource;
+    if (i == kVccSource) return mask_input(op.dst2);
+    if (!is_constant) return mask_input(op.src[i].offset);
+    input.kind = Input::Kind::kMask;
+    input.value = b_.getInt64(op.src[i].constant);
+    return input;
+  }
+  const uint8_t dwords = plan_.graph.nodes[node].instruction.src[i].dwords;
+  if ((op.aux & aux::kUniform << i) == 0) {
+    const uint32_t first = row_index(op.src[i].offset);
+    const unsigned count = std::max<unsigned>(dwords, 1);
+    for (unsigned r = 0; r < count; ++r) input.rows.push_back(row_source(first + r));
+    kind = static_cast<int8_t>(count);
+    return input;
+  }
+  kind = Wrapper::kUniformSource;
+  input.kind = Input::Kind::kUniform;
+  if (is_constant) {
+    input.value = b_.getInt64(op.src[i].constant);
+    return input;
+  }
+  const uint32_t code = op.src[i].offset / 4;
+  const bool pair = dwords > 1;
+  if (code < 128 && (pending_masks_[code] || (pair && pending_masks_[code + 1]))) flush();
+  input.value = pair ? scalar64(op.src[i].offset) : b_.CreateZExt(scalar(op.src[i].offset), i64());
+  return input;
+}
+
+std::vector<Value*> KernelBuilder::arguments_of(const std::vector<Input>& inputs, uint32_t version,
+                                                VectorIndex v) {
+  std::vector<Value*> arguments;
+  for (const Input& input : inputs) {
+    switch (input.kind) {
+      case Input::Kind::kRows:
+        for (const RowSource& source : input.rows) arguments.push_back(get(source, v));
+        break;
+      case Input::Kind::kUniform:
+        arguments.push_back(input.value);
+        break;
+      case Input::Kind::kMask:
+        arguments.push_back(bits_of(input.value, v));
+        break;
+      case Input::Kind::kPendingMask: {
+        const bool same = input.parts->exec_version == version && version != kNarrowed;
+        arguments.push_back(mask_part(*input.parts, same, v));
+        break;
+      }
+    }
+  }
+  return arguments;
+}
+
+bool KernelBuilder::overlaps_pending_mask(uint32_t code) const {
+  const uint32_t dwords = wave_size_ / 32;
+  return std::any_of(pending_mask_parts_.begin(), pending_mask_parts_.end(), [&](const auto& pending) {
+    const uint32_t other = pending.first / 4;
+    return other != code && other < code + dwords && code < other + dwords;
+  });
+}
+
 void KernelBuilder::build_lanes(uint32_t node, const Step& step, uint32_t mxcsr) {
-  const isa::Instruction& in = plan_.graph.nodes[node].instruction;
   const MicroOp& op = *step.micro;
   Value* const affine_mask = affine_comparison(node, step);
   std::vector<Input> inputs;
@@ -148,45 +213,7 @@ void KernelBuilder::build_lanes(uint32_t node, const Step& step, uint32_t mxcsr)
     key.mxcsr = mxcsr;
     key.usual = mxcsr_of(plan_.modes[node]);
   }
-  for (unsigned i = 0; i < step.sources; ++i) {
-    if (i == 3) {  // VCC
-      inputs.push_back(mask_input(op.dst2));
-      key.sources[i] = Wrapper::kMaskSource;
-      continue;
-    }
-    const bool is_constant = (op.aux & aux::kConstant << i) != 0;
-    if (i >= step.row_sources) {
-      Input input;
-      if (is_constant) {
-        input.kind = Input::Kind::kMask;
-        input.value = b_.getInt64(op.src[i].constant);
-      } else {
-        input = mask_input(op.src[i].offset);
-      }
-      inputs.push_back(input);
-      key.sources[i] = Wrapper::kMaskSource;
-      continue;
-    }
-    Input input;
-    if ((op.aux & aux::kUniform << i) != 0) {
-      input.kind = Input::Kind::kUniform;
-      if (is_constant) {
-        input.value = b_.getInt64(op.src[i].constant);
-      } else {
-        const uint32_t code = op.src[i].offset / 4;
-        const bool pair = in.src[i].dwords > 1;
-        if (code < 128 && (pending_masks_[code] || (pair && pending_masks_[code + 1]))) flush();
-        input.value = pair ? scalar64(op.src[i].offset) : b_.CreateZExt(scalar(op.src[i].offset), i64());
-      }
-      key.sources[i] = Wrapper::kUniformSource;
-    } else {
-      const uint32_t first = row_index(op.src[i].offset);
-      const unsigned count = std::max<unsigned>(in.src[i].dwords, 1);
-      for (unsigned r = 0; r < count; ++r) input.rows.push_back(row_source(first + r));
-      key.sources[i] = static_cast<int8_t>(count);
-    }
-    inputs.push_back(input);
-  }
+  for (unsigned i = 0; i < step.sources; ++i) inputs.push_back(lane_input(node, step, i, key.sources[i]));
   const bool makes_rows = step.kind == KnownOperation::Kind::kComputes;
   const bool reads_old = makes_rows && step.reads_destination;
   key.reads_old = reads_old;
@@ -197,16 +224,7 @@ void KernelBuilder::build_lanes(uint32_t node, const Step& step, uint32_t mxcsr)
   const uint32_t mask_offset = makes_rows ? op.dst2 : op.dst;
   const bool makes_mask = !makes_rows || step.has_test;
   const uint32_t code = mask_offset / 4;
-  if (makes_mask && code < 128) {
-    // Masks that overlap it partially are stored first.
-    const uint32_t dwords = wave_size_ / 32;
-    const bool overlaps =
-        std::any_of(pending_mask_parts_.begin(), pending_mask_parts_.end(), [&](const auto& unmade) {
-          const uint32_t other = unmade.first / 4;
-          return other != code && other < code + dwords && code < other + dwords;
-        });
-    if (overlaps) flush();
-  }
+  if (makes_mask && code < 128 && overlaps_pending_mask(code)) flush();
   Value* const exec = active_lanes();
   std::vector<RowSource> old;
   if (makes_rows) {
@@ -220,25 +238,7 @@ void KernelBuilder::build_lanes(uint32_t node, const Step& step, uint32_t mxcsr)
     parts->exec_version = version;
   }
   auto build = [=, this, inputs = std::move(inputs)](VectorIndex v) {
-    std::vector<Value*> arguments;
-    for (const Input& input : inputs) {
-      switch (input.kind) {
-        case Input::Kind::kRows:
-          for (const RowSource& source : input.rows) arguments.push_back(get(source, v));
-          break;
-        case Input::Kind::kUniform:
-          arguments.push_back(input.value);
-          break;
-        case Input::Kind::kMask:
-          arguments.push_back(bits_of(input.value, v));
-          break;
-        case Input::Kind::kPendingMask: {
-          const bool same = input.parts->exec_version == version && version != kNarrowed;
-          arguments.push_back(mask_part(*input.parts, same, v));
-          break;
-        }
-      }
-    }
+    std::vector<Value*> arguments = arguments_of(inputs, version, v);
     if (reads_old) arguments.push_back(get(old[0], v));
     Value* const results = b_.CreateCall(wrapper, arguments);
     unsigned field = 0;

@@ -234,6 +234,324 @@ bool keep_operations(Plan& plan) {
   return true;
 }
 
+// Makes a plan. The functions run in the order of their declaration; each uses the results of the previous
+// ones.
+class Planner {
+ public:
+  explicit Planner(const Request& request) : request_(request) {}
+  tl::expected<std::unique_ptr<Plan>, std::string> run();
+
+ private:
+  using Success = tl::expected<void, std::string>;  ///< Or the reason why the kernel is interpreted
+
+  Success read_code();
+  void find_effects();
+  void find_liveness();
+  void describe_waves();
+  void keep_image();
+  Success lower_nodes();
+  Success lower_node(uint32_t node, LoweringContext& context, bool yields);
+  bool inline_handlers(uint32_t node, size_t first, size_t count);
+  Success leave_rest_of_blocks();
+  void number_entries();
+  void add_way_in(uint32_t node, int32_t entry);
+  bool is_way_in(uint32_t node) const;
+  bool returns_to_start() const;
+  void make_entries();
+  void make_entry(int32_t entry, uint64_t pc);
+
+  /// Returns the next unused number of an entry.
+  int32_t next_entry() { return static_cast<int32_t>(plan_.entry_count++); }
+  /// Numbers the entry before a node, unless it has one.
+  void add_entry(uint32_t node) {
+    if (plan_.sites[node].entry < 0) plan_.sites[node].entry = next_entry();
+  }
+  uint32_t first_node() const { return plan_.graph.blocks[plan_.graph.entry].first; }
+
+  const Request& request_;
+  std::unique_ptr<Plan> made_ = std::make_unique<Plan>();
+  Plan& plan_ = *made_;
+  std::vector<bool> is_ignored_;  ///< By node: it does nothing, because it accesses missing registers.
+  const std::bitset<256> vgprs_ =  ///< Those of the wave
+      ~std::bitset<256>() >> (256 - std::min(request_.layout.vgprs, 256u));
+};
+
+tl::expected<std::unique_ptr<Plan>, std::string> Planner::run() {
+  if (const Success read = read_code(); !read) return tl::unexpected(read.error());
+  find_effects();
+  find_liveness();
+  describe_waves();
+  keep_image();
+  if (const Success lowered = lower_nodes(); !lowered) return tl::unexpected(lowered.error());
+  if (const Success is_worth_it = leave_rest_of_blocks(); !is_worth_it)
+    return tl::unexpected(is_worth_it.error());
+  if (put_off_switches(plan_)) find_liveness();
+  if (!keep_operations(plan_)) return tl::unexpected(std::string("not enough memory"));
+  number_entries();
+  make_entries();
+  return std::move(made_);
+}
+
+Planner::Success Planner::read_code() {
+  if (request_.level == SimdLevel::kBaseline) return tl::unexpected(std::string("the CPU lacks AVX2"));
+  if ((request_.variant & ~(kFloatModeBits | kFiniteHalvesVariant)) != 0)
+    return tl::unexpected(std::string("unsupported floating-point mode"));
+  auto graph = analysis::read_flow_graph(request_.target, request_.layout.wave_size, request_.entry_va,
+                                         request_.read, kMostInstructions);
+  if (!graph) return tl::unexpected(graph.error());
+  plan_.graph = std::move(*graph);
+  plan_.mode = mode_of_variant(request_.variant);
+  auto modes = modes_of(plan_.graph, plan_.mode);
+  if (!modes) return tl::unexpected(modes.error());
+  plan_.modes = std::move(*modes);
+  return {};
+}
+
+void Planner::find_effects() {
+  is_ignored_.resize(plan_.graph.nodes.size());
+  for (size_t i = 0; i < is_ignored_.size(); ++i) {
+    analysis::Node& node = plan_.graph.nodes[i];
+    const uint8_t indexed = indexed_of(plan_.modes[i]);
+    const Bounds bounds = bound_registers(node.instruction, request_.layout, indexed);
+    is_ignored_[i] = bounds == Bounds::kIgnored;
+    if (bounds != Bounds::kWithin) {
+      node.effects = is_ignored_[i]
+                         ? isa::Effects{}
+                         : isa::effects_of(node.instruction, request_.target, request_.layout.wave_size);
+    }
+    if (indexed != 0 && !is_ignored_[i]) add_indexed(node, indexed);
+    // The variant includes M0's index bits, also while indexing is off.
+    if ((plan_.modes[i] & kGprIndexEnable) != 0) node.effects.reads.scalars.set(isa::code::kM0);
+    // Effects such as "any register" concern the registers that the wave has.
+    for (isa::Registers* const set : {&node.effects.reads, &node.effects.writes, &node.effects.replaces})
+      set->vgprs &= vgprs_;
+  }
+}
+
+void Planner::find_liveness() {
+  plan_.live =
+      analysis::liveness_of(plan_.graph, registers_held_in_code(plan_.graph, request_.is_function));
+  for (isa::Registers& live : plan_.live.before) live.vgprs &= vgprs_;
+  for (std::bitset<256>& inactive : plan_.live.inactive_before) inactive &= vgprs_;
+  for (std::bitset<256>& inactive : plan_.live.inactive_behind) inactive &= vgprs_;
+}
+
+void Planner::describe_waves() {
+  plan_.layout = request_.layout;
+  plan_.level = request_.level;
+  const auto calls =
+      std::ranges::count_if(plan_.graph.blocks, [](const auto& block) { return block.back.has_value(); });
+  plan_.is_large = request_.as_large || request_.is_function || plan_.graph.nodes.size() > kSmallKernel ||
+                   static_cast<size_t>(calls) * request_.layout.vgprs > kMostRowsCopied;
+  plan_.is_function = request_.is_function;
+  plan_.m0_limits_lds = plan_.traits().m0_limits_lds;
+  const GroupShape* const group = request_.shape.get();
+  if (group == nullptr || !group->waves_are_alike) return;
+  for (uint32_t i = 0; i < group->key.id_rows; ++i) {
+    const uint32_t* const row = group->row(0, i);
+    auto shape = std::make_shared<Shape>();
+    shape->zeros = group->zeros[i];
+    for (uint32_t lane = 0; lane < request_.layout.wave_size; ++lane)
+      shape->offsets[lane] = row[lane] - row[0];
+    plan_.ids.push_back(std::move(shape));
+  }
+}
+
+// Reports print the code around an instruction.
+void Planner::keep_image() {
+  plan_.storage = std::make_shared<Plan::Storage>();
+  Block& block = plan_.storage->block;
+  block.pc = plan_.graph.nodes.front().pc;
+  block.variant = request_.variant;
+  const analysis::Node& last = plan_.graph.nodes.back();
+  const uint64_t code_bytes = last.pc + last.instruction.bytes - block.pc;
+  auto* const image = static_cast<std::byte*>(plan_.storage->allocate(code_bytes, 8));
+  block.bytes = static_cast<uint32_t>(request_.read(block.pc, {image, code_bytes}));
+  block.image = image;
+}
+
+Planner::Success Planner::lower_nodes() {
+  LoweringContext context;
+  context.target = request_.target;
+  context.layout = request_.layout;
+  context.level = request_.level;
+  const std::vector<bool> yields_behind = analysis::yield_points(plan_.graph, request_.yields);
+  plan_.sites.resize(plan_.graph.nodes.size());
+  for (uint32_t i = 0; i < plan_.sites.size(); ++i) {
+    if (Success lowered = lower_node(i, context, yields_behind[i]); !lowered) return lowered;
+  }
+  return {};
+}
+
+Planner::Success Planner::lower_node(uint32_t index, LoweringContext& context, bool yields) {
+  const analysis::Node& node = plan_.graph.nodes[index];
+  const isa::Instruction& in = node.instruction;
+  Plan::Storage& storage = *plan_.storage;
+  Site& site = plan_.sites[index];
+  storage.offset = static_cast<uint32_t>(node.pc - storage.block.pc);
+  const size_t first = storage.emitted.size();
+  site.first_operation = static_cast<uint32_t>(first);
+  context.pc = node.pc;
+  context.mode = FloatMode::from_mode(plan_.modes[index]);
+  context.gpr_index = indexed_of(plan_.modes[index]);
+  const auto text = [&](std::string_view why) {
+    return fmt::format("{} at {:#x}: {}", isa::name(in.op), node.pc, why);
+  };
+  const auto leave = [&](std::string_view why) {
+    site.kind = Site::Kind::kToInterpreter;
+    plan_.left.push_back(text(why));
+  };
+  const Refusal refusal = is_ignored_[index] ? Refusal() : lower(in, context, storage);
+  const size_t count = storage.emitted.size() - first;
+  storage.emit(return_control);
+  if (!refusal.empty()) {
+    leave(refusal);
+  } else if (node.effects.changes_mode) {
+    site.kind = Site::Kind::kMode;
+    plan_.changes_mode |= !indexes_registers(in.op);
+  } else if (in.op == Op::s_barrier) {
+    if (plan_.modes[index] != plan_.mode)
+      return tl::unexpected(text("MODE differs from its initial value at a barrier"));
+    site.kind = Site::Kind::kBarrier;
+  } else if (in.op == Op::s_sleep) {
+    site.kind = Site::Kind::kSleep;
+  } else if (in.op == Op::s_endpgm) {
+    site.kind = Site::Kind::kEnd;
+  } else if (is_branch(in.op) || is_long_branch(plan_.graph, index)) {
+    site.kind = Site::Kind::kBranch;
+  } else if (node.effects.goes_elsewhere) {
+    leave("it jumps to an unknown address");
+  } else if (yields) {
+    site.kind = Site::Kind::kYield;
+  } else if (count == 0) {
+    site.kind = Site::Kind::kNothing;
+  } else if (may_leave(in)) {
+    leave("a wave may stop at it");
+  } else {
+    site.kind = accesses_agprs(node.effects) ? Site::Kind::kCall : kind_of(in, plan_);
+    if (site.kind == Site::Kind::kCall && inline_handlers(index, first, count))
+      site.kind = Site::Kind::kInline;
+  }
+  return {};
+}
+
+// Adds the steps of a site if the compiler knows all of them; otherwise returns false.
+bool Planner::inline_handlers(uint32_t node, size_t first, size_t count) {
+  const isa::Instruction& in = plan_.graph.nodes[node].instruction;
+  Site& site = plan_.sites[node];
+  site.first_step = static_cast<uint32_t>(plan_.steps.size());
+  bool known = !has_sign_to_keep(in, plan_.modes[node]), narrowed = false;
+  for (size_t s = 0; s < count && known; ++s) {
+    const Step step{plan_.storage->known[first + s], static_cast<uint32_t>(first + s)};
+    known = step.kind != KnownOperation::Kind::kOther;
+    // Operations across lanes that write EXEC are left to the interpreter.
+    if (step.kind == KnownOperation::Kind::kWave) {
+      known = !in.dst[0].is_scalar_register() || in.dst[0].code < isa::code::kExecLo;
+      narrowed |= step.named == NamedOperation::kFetchDpp;
+      known = known && (step.named != NamedOperation::kRestoreExec || narrowed);
+    }
+    if (known) plan_.steps.push_back(step);
+  }
+  if (known) {
+    site.step_count = static_cast<uint32_t>(count);
+  } else {
+    plan_.steps.resize(site.first_step);
+  }
+  return known;
+}
+
+// Control never reaches the rest of a block after an interpreted instruction. Fails if every wave leaves in
+// the first block without coming back: that is not worth compiling. Functions end like that, but must have
+// another instruction first.
+Planner::Success Planner::leave_rest_of_blocks() {
+  for (const analysis::Block& block : plan_.graph.blocks) {
+    bool left = false;
+    for (uint32_t i = block.first; i < block.end; ++i) {
+      left |= plan_.sites[i].kind == Site::Kind::kToInterpreter;
+      if (left) plan_.sites[i].kind = Site::Kind::kToInterpreter;
+    }
+  }
+  const analysis::Block& first_block = plan_.graph.blocks[plan_.graph.entry];
+  for (uint32_t i = first_block.first; i < first_block.end; ++i) {
+    const bool is_worth_it = request_.is_function ? i != first_block.first : first_block.back.has_value();
+    if (plan_.sites[i].kind == Site::Kind::kToInterpreter && !is_worth_it)
+      return tl::unexpected(plan_.left.front());
+  }
+  return {};
+}
+
+// Entries: the start, after barriers and calls, loop headers.
+void Planner::number_entries() {
+  const auto& blocks = plan_.graph.blocks;
+  add_entry(first_node());
+  if (request_.is_function) add_way_in(first_node(), plan_.sites[first_node()].entry);
+  std::set<uint32_t> heads;
+  for (const analysis::Block& block : blocks) {
+    for (const uint32_t next : block.successors) {
+      if (blocks[next].first <= block.first) heads.insert(blocks[next].first);
+    }
+    if (!block.back) continue;
+    const uint32_t back = blocks[*block.back].first;
+    add_entry(back);
+    if (!is_way_in(back)) add_way_in(back, plan_.sites[back].entry);
+  }
+  for (const uint32_t head : heads) {
+    add_entry(head);
+    Site& site = plan_.sites[head];
+    if (is_way_in(head) || site.kind == Site::Kind::kToInterpreter) continue;
+    site.from_interpreter = next_entry();
+    add_way_in(head, site.from_interpreter);
+  }
+  std::ranges::sort(plan_.ways_in, {}, &Plan::WayIn::pc);
+  for (Site& site : plan_.sites) {
+    if (site.is_wave_switch()) site.entry_after = next_entry();
+  }
+  if (!plan_.ids.empty() && !returns_to_start()) plan_.expected_entry = next_entry();
+}
+
+void Planner::add_way_in(uint32_t node, int32_t entry) {
+  // The interpreter's variant differs while registers are indexed.
+  if (indexed_of(plan_.modes[node]) != 0) return;
+  plan_.ways_in.push_back({plan_.graph.nodes[node].pc, variant_of_mode(plan_.modes[node]), entry});
+}
+
+bool Planner::is_way_in(uint32_t node) const {
+  return std::ranges::any_of(plan_.ways_in, [&](const Plan::WayIn& way) {
+    return way.pc == plan_.graph.nodes[node].pc;
+  });
+}
+
+// If a loop leads back to the start, its rows may not have their initial values.
+bool Planner::returns_to_start() const {
+  return std::ranges::any_of(plan_.graph.blocks, [&](const analysis::Block& block) {
+    const std::vector<uint32_t> followers = block.followers();
+    return std::ranges::find(followers, plan_.graph.entry) != followers.end();
+  });
+}
+
+void Planner::make_entries() {
+  const auto& nodes = plan_.graph.nodes;
+  plan_.entries.resize(plan_.entry_count);
+  make_entry(plan_.expected_entry, nodes[first_node()].pc);
+  for (uint32_t i = 0; i < nodes.size(); ++i) {
+    const Site& site = plan_.sites[i];
+    make_entry(site.entry, nodes[i].pc);
+    make_entry(site.from_interpreter, nodes[i].pc);
+    const bool is_last = i + 1 == nodes.size();
+    make_entry(site.entry_after, is_last ? nodes[i].pc + nodes[i].instruction.bytes : nodes[i + 1].pc);
+  }
+}
+
+void Planner::make_entry(int32_t entry, uint64_t pc) {
+  if (entry < 0) return;
+  const Block& block = plan_.storage->block;
+  MicroOp& op = plan_.entries[static_cast<size_t>(entry)];
+  op.handler = enter;
+  op.aux = static_cast<uint32_t>(entry);
+  op.block = &block;
+  op.code_offset = static_cast<uint32_t>(pc - block.pc);
+}
+
 }  // namespace
 
 isa::Registers Plan::live_after(uint32_t node) const {
@@ -303,234 +621,7 @@ void attach(Plan& plan, TranslatedCode& code, Run run) {
 }
 
 tl::expected<std::unique_ptr<Plan>, std::string> make_plan(const Request& request) {
-  if (request.level == SimdLevel::kBaseline) return tl::unexpected(std::string("the CPU lacks AVX2"));
-  if ((request.variant & ~(kFloatModeBits | kFiniteHalvesVariant)) != 0)
-    return tl::unexpected(std::string("unsupported floating-point mode"));
-  auto graph = analysis::read_flow_graph(request.target, request.layout.wave_size, request.entry_va,
-                                         request.read, kMostInstructions);
-  if (!graph) return tl::unexpected(graph.error());
-  auto plan = std::make_unique<Plan>();
-  plan->graph = std::move(*graph);
-  plan->mode = mode_of_variant(request.variant);
-  auto modes = modes_of(plan->graph, plan->mode);
-  if (!modes) return tl::unexpected(modes.error());
-  plan->modes = std::move(*modes);
-  std::vector<bool> is_ignored(plan->graph.nodes.size());
-  for (size_t i = 0; i < is_ignored.size(); ++i) {
-    analysis::Node& node = plan->graph.nodes[i];
-    const uint8_t indexed = indexed_of(plan->modes[i]);
-    const Bounds bounds = bound_registers(node.instruction, request.layout, indexed);
-    is_ignored[i] = bounds == Bounds::kIgnored;
-    if (bounds != Bounds::kWithin) {
-      node.effects = is_ignored[i]
-                         ? isa::Effects{}
-                         : isa::effects_of(node.instruction, request.target, request.layout.wave_size);
-    }
-    if (indexed != 0 && !is_ignored[i]) add_indexed(node, indexed);
-    // The variant includes M0's index bits, also while indexing is off.
-    if ((plan->modes[i] & kGprIndexEnable) != 0) node.effects.reads.scalars.set(isa::code::kM0);
-  }
-  // Restricts effects such as "any register" to the registers that the wave has.
-  const std::bitset<256> vgprs = ~std::bitset<256>() >> (256 - std::min(request.layout.vgprs, 256u));
-  for (analysis::Node& node : plan->graph.nodes) {
-    for (isa::Registers* const set : {&node.effects.reads, &node.effects.writes, &node.effects.replaces})
-      set->vgprs &= vgprs;
-  }
-  const isa::Registers elsewhere = registers_held_in_code(plan->graph, request.is_function);
-  const auto find_liveness = [&] {
-    plan->live = analysis::liveness_of(plan->graph, elsewhere);
-    for (isa::Registers& live : plan->live.before) live.vgprs &= vgprs;
-    for (std::bitset<256>& inactive : plan->live.inactive_before) inactive &= vgprs;
-    for (std::bitset<256>& inactive : plan->live.inactive_behind) inactive &= vgprs;
-  };
-  find_liveness();
-  plan->layout = request.layout;
-  plan->level = request.level;
-  const auto calls =
-      std::ranges::count_if(plan->graph.blocks, [](const auto& block) { return block.back.has_value(); });
-  plan->is_large = request.as_large || request.is_function || plan->graph.nodes.size() > kSmallKernel ||
-                   static_cast<size_t>(calls) * request.layout.vgprs > kMostRowsCopied;
-  plan->is_function = request.is_function;
-  plan->m0_limits_lds = plan->traits().m0_limits_lds;
-  if (const GroupShape* const group = request.shape.get(); group != nullptr && group->waves_are_alike) {
-    for (uint32_t i = 0; i < group->key.id_rows; ++i) {
-      const uint32_t* const row = group->row(0, i);
-      auto shape = std::make_shared<Shape>();
-      shape->zeros = group->zeros[i];
-      for (uint32_t lane = 0; lane < request.layout.wave_size; ++lane) {
-        shape->offsets[lane] = row[lane] - row[0];
-      }
-      plan->ids.push_back(std::move(shape));
-    }
-  }
-  plan->storage = std::make_shared<Plan::Storage>();
-  Plan::Storage& storage = *plan->storage;
-  storage.block.pc = plan->graph.nodes.front().pc;
-  storage.block.variant = request.variant;
-  // Reports print the code around an instruction.
-  const analysis::Node& last = plan->graph.nodes.back();
-  const uint64_t code_bytes = last.pc + last.instruction.bytes - storage.block.pc;
-  auto* const image = static_cast<std::byte*>(storage.allocate(code_bytes, 8));
-  storage.block.bytes = static_cast<uint32_t>(request.read(storage.block.pc, {image, code_bytes}));
-  storage.block.image = image;
-
-  LoweringContext context;
-  context.target = request.target;
-  context.layout = request.layout;
-  context.level = request.level;
-  const auto& nodes = plan->graph.nodes;
-  const std::vector<bool> yields_behind = analysis::yield_points(plan->graph, request.yields);
-  plan->sites.resize(nodes.size());
-  for (uint32_t i = 0; i < nodes.size(); ++i) {
-    const isa::Instruction& in = nodes[i].instruction;
-    Site& site = plan->sites[i];
-    storage.offset = static_cast<uint32_t>(nodes[i].pc - storage.block.pc);
-    const size_t first = storage.emitted.size();
-    site.first_operation = static_cast<uint32_t>(first);
-    context.pc = nodes[i].pc;
-    context.mode = FloatMode::from_mode(plan->modes[i]);
-    context.gpr_index = indexed_of(plan->modes[i]);
-    const auto text = [&](std::string_view why) {
-      return fmt::format("{} at {:#x}: {}", isa::name(in.op), nodes[i].pc, why);
-    };
-    const auto leave = [&](std::string_view why) {
-      site.kind = Site::Kind::kToInterpreter;
-      plan->left.push_back(text(why));
-    };
-    const Refusal refusal = is_ignored[i] ? Refusal() : lower(in, context, storage);
-    const size_t count = storage.emitted.size() - first;
-    storage.emit(return_control);
-    if (!refusal.empty()) {
-      leave(refusal);
-    } else if (nodes[i].effects.changes_mode) {
-      site.kind = Site::Kind::kMode;
-      plan->changes_mode |= !indexes_registers(in.op);
-    } else if (in.op == Op::s_barrier) {
-      if (plan->modes[i] != plan->mode)
-        return tl::unexpected(text("MODE differs from its initial value at a barrier"));
-      site.kind = Site::Kind::kBarrier;
-    } else if (in.op == Op::s_sleep) {
-      site.kind = Site::Kind::kSleep;
-    } else if (in.op == Op::s_endpgm) {
-      site.kind = Site::Kind::kEnd;
-    } else if (is_branch(in.op) || is_long_branch(plan->graph, i)) {
-      site.kind = Site::Kind::kBranch;
-    } else if (nodes[i].effects.goes_elsewhere) {
-      leave("it jumps to an unknown address");
-    } else if (yields_behind[i]) {
-      site.kind = Site::Kind::kYield;
-    } else if (count == 0) {
-      site.kind = Site::Kind::kNothing;
-    } else if (may_leave(in)) {
-      leave("a wave may stop at it");
-    } else {
-      site.kind = accesses_agprs(nodes[i].effects) ? Site::Kind::kCall : kind_of(in, *plan);
-      if (site.kind == Site::Kind::kCall) {
-        site.first_step = static_cast<uint32_t>(plan->steps.size());
-        bool known = !has_sign_to_keep(in, plan->modes[i]), narrowed = false;
-        for (size_t s = 0; s < count && known; ++s) {
-          const Step step{storage.known[first + s], static_cast<uint32_t>(first + s)};
-          known = step.kind != KnownOperation::Kind::kOther;
-          // Operations across lanes that write EXEC are left to the interpreter.
-          if (step.kind == KnownOperation::Kind::kWave) {
-            known = !in.dst[0].is_scalar_register() || in.dst[0].code < isa::code::kExecLo;
-            narrowed |= step.named == NamedOperation::kFetchDpp;
-            known = known && (step.named != NamedOperation::kRestoreExec || narrowed);
-          }
-          if (known) plan->steps.push_back(step);
-        }
-        if (known) {
-          site.kind = Site::Kind::kInline;
-          site.step_count = static_cast<uint32_t>(count);
-        } else {
-          plan->steps.resize(site.first_step);
-        }
-      }
-    }
-  }
-  // Control never reaches the rest of the block after an interpreted instruction.
-  for (const analysis::Block& block : plan->graph.blocks) {
-    bool left = false;
-    for (uint32_t i = block.first; i < block.end; ++i) {
-      left |= plan->sites[i].kind == Site::Kind::kToInterpreter;
-      if (left) plan->sites[i].kind = Site::Kind::kToInterpreter;
-    }
-  }
-  // Code that every wave leaves in the first block, without coming back, is not worth compiling. Functions
-  // end like that, but must have another instruction first.
-  const analysis::Block& first_block = plan->graph.blocks[plan->graph.entry];
-  for (uint32_t i = first_block.first; i < first_block.end; ++i) {
-    const bool is_worth_it = request.is_function ? i != first_block.first : first_block.back.has_value();
-    if (plan->sites[i].kind == Site::Kind::kToInterpreter && !is_worth_it)
-      return tl::unexpected(plan->left.front());
-  }
-  if (put_off_switches(*plan)) find_liveness();
-  if (!keep_operations(*plan)) return tl::unexpected(std::string("not enough memory"));
-
-  // Entries: the start, after barriers and calls, loop headers.
-  uint32_t entries = 0;
-  const auto& blocks = plan->graph.blocks;
-  const auto add = [&](uint32_t node) {
-    if (plan->sites[node].entry < 0) plan->sites[node].entry = static_cast<int32_t>(entries++);
-  };
-  add(blocks[plan->graph.entry].first);
-  const auto add_way_in = [&](uint32_t node, int32_t entry) {
-    // The interpreter's variant differs while registers are indexed.
-    if (indexed_of(plan->modes[node]) != 0) return;
-    plan->ways_in.push_back({nodes[node].pc, variant_of_mode(plan->modes[node]), entry});
-  };
-  const uint32_t beginning = blocks[plan->graph.entry].first;
-  if (request.is_function) add_way_in(beginning, plan->sites[beginning].entry);
-  const auto is_way_in = [&](uint32_t node) {
-    return std::ranges::any_of(plan->ways_in,
-                               [&](const Plan::WayIn& way) { return way.pc == nodes[node].pc; });
-  };
-  std::set<uint32_t> heads;
-  for (const analysis::Block& block : blocks) {
-    for (const uint32_t next : block.successors) {
-      if (blocks[next].first <= block.first) heads.insert(blocks[next].first);
-    }
-    if (!block.back) continue;
-    const uint32_t back = blocks[*block.back].first;
-    add(back);
-    if (!is_way_in(back)) add_way_in(back, plan->sites[back].entry);
-  }
-  for (const uint32_t head : heads) {
-    add(head);
-    if (is_way_in(head) || plan->sites[head].kind == Site::Kind::kToInterpreter) continue;
-    plan->sites[head].from_interpreter = static_cast<int32_t>(entries++);
-    add_way_in(head, plan->sites[head].from_interpreter);
-  }
-  std::ranges::sort(plan->ways_in, {}, &Plan::WayIn::pc);
-  for (Site& site : plan->sites) {
-    if (site.is_wave_switch()) site.entry_after = static_cast<int32_t>(entries++);
-  }
-  // If a loop leads back to the start, its rows may not have their initial values.
-  const bool is_wave_switch = std::any_of(blocks.begin(), blocks.end(), [&](const analysis::Block& block) {
-    const std::vector<uint32_t> followers = block.followers();
-    return std::find(followers.begin(), followers.end(), plan->graph.entry) != followers.end();
-  });
-  if (!plan->ids.empty() && !is_wave_switch) plan->expected_entry = static_cast<int32_t>(entries++);
-  plan->entry_count = entries;
-  plan->entries.resize(entries);
-  const auto make_entry = [&](int32_t entry, uint64_t pc) {
-    if (entry < 0) return;
-    MicroOp& op = plan->entries[static_cast<size_t>(entry)];
-    op.handler = enter;
-    op.aux = static_cast<uint32_t>(entry);
-    op.block = &storage.block;
-    op.code_offset = static_cast<uint32_t>(pc - storage.block.pc);
-  };
-  make_entry(plan->expected_entry, nodes[blocks[plan->graph.entry].first].pc);
-  for (uint32_t i = 0; i < nodes.size(); ++i) {
-    make_entry(plan->sites[i].entry, nodes[i].pc);
-    make_entry(plan->sites[i].from_interpreter, nodes[i].pc);
-    if (plan->sites[i].entry_after < 0) continue;
-    const bool is_last = i + 1 == nodes.size();
-    make_entry(plan->sites[i].entry_after,
-               is_last ? nodes[i].pc + nodes[i].instruction.bytes : nodes[i + 1].pc);
-  }
-  return plan;
+  return Planner(request).run();
 }
 
 }  // namespace rigel::vgpu::exec::compiler

@@ -106,6 +106,14 @@ struct KfdIoctls {
   static Errno set_svm_attributes(Process&, const kfd_svm& header, std::span<kfd_svm_attribute> attributes);
   static Errno get_svm_attributes(Process&, const kfd_svm& header, std::span<kfd_svm_attribute> attributes);
   static Errno change_mapping(Process&, kfd_map_memory& arguments, bool map);
+  // Steps of create_queue(). The second chooses the queue's number, copy engine and doorbell.
+  struct QueueMemory;
+  static Errno reject_queue(Process&, const char* problem);
+  static ErrnoOr<QueueMemory> find_queue_memory(Process& process, const GpuContext&, const kfd_create_queue&)
+      RIGEL_REQUIRES(process.memory_mutex_);
+  static Errno choose_slots(Process& process, const kfd_create_queue&, Process::Queue&)
+      RIGEL_REQUIRES(process.queue_mutex_);
+  static QueueConfig config_of(const kfd_create_queue&, const Process::Queue&);
 };
 
 }  // namespace rigel::vgpu

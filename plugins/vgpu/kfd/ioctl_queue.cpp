@@ -54,6 +54,15 @@ Errno errno_of(QueueRequestError error) {
   return EINVAL;
 }
 
+// Sets a doorbell to all ones: it has not been rung.
+void clear_doorbell(std::byte* slot, uint32_t bytes) {
+  if (bytes == 4) {
+    reinterpret_cast<std::atomic<uint32_t>*>(slot)->store(~0u, std::memory_order_relaxed);
+  } else {
+    reinterpret_cast<std::atomic<uint64_t>*>(slot)->store(~uint64_t{0}, std::memory_order_relaxed);
+  }
+}
+
 // The kernel's access_ok(): checks only that the range is in the user half of the address space.
 bool is_user_range(uint64_t address, uint64_t bytes) {
   return address < (uint64_t{1} << 47) - bytes;
@@ -75,17 +84,127 @@ Errno check_arguments(const kfd_create_queue& a) {
 
 }  // namespace
 
+/// The buffers that hardware accesses directly. They must exist and stay mapped.
+struct KfdIoctls::QueueMemory {
+  std::vector<Buffer*> pinned;
+  Buffer* ring = nullptr;
+};
+
+Errno KfdIoctls::reject_queue(Process& process, const char* problem) {
+  process.log_(LogCategory::kWarning, "CREATE_QUEUE: {}", problem);
+  return EINVAL;
+}
+
+ErrnoOr<KfdIoctls::QueueMemory> KfdIoctls::find_queue_memory(Process& process, const GpuContext& gpu,
+                                                             const kfd_create_queue& a) {
+  const Board& board = gpu.gpu().board;
+  QueueMemory memory;
+  const auto reject = [&](const char* problem) { return tl::unexpected(reject_queue(process, problem)); };
+  const auto add = [&](uint64_t va, uint64_t bytes) RIGEL_REQUIRES(process.memory_mutex_) {
+    Buffer* const buffer = process.buffer_at(gpu, va, bytes);
+    if (buffer != nullptr) memory.pinned.push_back(buffer);
+    return buffer;
+  };
+  const auto add_page = [&](uint64_t va) RIGEL_REQUIRES(process.memory_mutex_) {
+    return add(va & ~(kPage - 1), kPage);
+  };
+  const bool doubled = board.driver().maps_aql_rings_twice && a.queue_type == KFD_QUEUE_AQL;
+  if (add_page(a.write_pointer_address) == nullptr)
+    return reject("write pointer: must be in a buffer of one page that is mapped on this GPU");
+  if (add_page(a.read_pointer_address) == nullptr)
+    return reject("read pointer: must be in a buffer of one page that is mapped on this GPU");
+  memory.ring = add(a.ring_base_address, doubled ? a.ring_size / 2 : a.ring_size);
+  if (memory.ring == nullptr)
+    return reject("ring buffer: must be a separate allocation of exactly ring_size bytes, mapped on this GPU");
+  if (!is_compute(a.queue_type)) return memory;
+
+  if (a.eop_buffer_address != 0) {
+    if (a.eop_buffer_size != board.driver().end_of_pipe_bytes)
+      return reject("end-of-pipe buffer: invalid size for this chip");
+    if (add(a.eop_buffer_address, a.eop_buffer_size) == nullptr)
+      return reject("end-of-pipe buffer: must be a separate allocation of exactly its size, mapped on this GPU");
+  }
+  const Board::SaveArea area = board.save_area();
+  if (a.ctl_stack_size < area.control_stack_bytes) return reject("ctl_stack_size: too small for this chip");
+  // Kernels before 6.12 accept any size. tinygrad uses those and ignores the limit of gfx10.
+  if (a.ctl_stack_size != area.control_stack_bytes) {
+    process.log_(
+        LogCategory::kWarning,
+        "CREATE_QUEUE: ctl_stack_size: {:#x}, but the chip's is {:#x}; Linux 6.12 and later reject this",
+        a.ctl_stack_size, area.control_stack_bytes);
+  }
+  if (a.ctx_save_restore_size < area.context_bytes)
+    return reject("ctx_save_restore_size: too small for this chip");
+  const uint64_t bytes_of_xcc = uint64_t{a.ctx_save_restore_size} + area.debug_bytes;
+  const uint64_t bytes = pages_up(bytes_of_xcc * board.shader.xcc_count);
+  if (add(a.ctx_save_restore_address, bytes) == nullptr &&
+      !process.always_shared(gpu, a.ctx_save_restore_address, bytes)) {
+    return reject(
+        "context save area: must be a buffer of exactly its size, or an SVM range that is always mapped");
+  }
+  return memory;
+}
+
+Errno KfdIoctls::choose_slots(Process& process, const kfd_create_queue& a, Process::Queue& queue) {
+  const GpuContext& gpu = *queue.gpu;
+  const Board& board = gpu.gpu().board;
+  const auto is_on_gpu = [&](const auto& other) { return other.second->gpu == &gpu; };
+  if (std::count_if(process.queues_.begin(), process.queues_.end(), is_on_gpu) >=
+      ptrdiff_t{board.driver().queues_of_process})
+    return ENOSPC;
+  while (queue.id < kMaxQueues && process.queues_.contains(queue.id)) ++queue.id;
+  if (queue.id == kMaxQueues) return ENOMEM;
+  if (is_sdma(a.queue_type)) {
+    const auto slot = process.take_sdma_slot(gpu, a.queue_type, a.sdma_engine_id, queue);
+    if (!slot) return slot.error();
+    queue.sdma = true;
+    queue.sdma_slot = *slot;
+  }
+  if (board.driver().doorbell_bytes == 4) {
+    queue.doorbell = queue.id;  // the queue id is the index; user mode knows this
+    return 0;
+  }
+  if (queue.sdma) {
+    const uint32_t number = queue.sdma_slot / board.sdma_engines();
+    queue.doorbell = kSdmaDoorbells + queue.sdma_engine() * kDoorbellsOfSdmaEngine + number / 2 +
+                     number % 2 * kHalfSlice;
+    return 0;
+  }
+  const auto reserved = [](uint32_t i) {
+    const uint32_t low = i % kHalfSlice;
+    return low >= kReservedStart && low < kReservedEnd;
+  };
+  const auto& taken = process.doorbells_taken_[gpu.index()];
+  while (queue.doorbell < taken.size() && (taken.test(queue.doorbell) || reserved(queue.doorbell)))
+    ++queue.doorbell;
+  return queue.doorbell == taken.size() ? EBUSY : 0;
+}
+
+QueueConfig KfdIoctls::config_of(const kfd_create_queue& a, const Process::Queue& queue) {
+  QueueConfig config;
+  config.queue_id = queue.id;
+  config.kind = a.queue_type == KFD_QUEUE_AQL ? QueueKind::kAql
+                : queue.sdma                  ? QueueKind::kSdma
+                                              : QueueKind::kPm4;
+  config.ring_va = a.ring_base_address;
+  config.ring_bytes = a.ring_size;
+  config.read_pointer_va = a.read_pointer_address;
+  config.write_pointer_va = a.write_pointer_address;
+  config.sdma_engine = queue.sdma_engine();
+  config.priority = a.queue_priority;
+  config.percentage = queue.percentage;
+  config.doorbell = queue.doorbell_slot;
+  config.doorbell_in_dwords =
+      config.kind == QueueKind::kAql && queue.gpu->gpu().board.doorbell_in_dwords();
+  return config;
+}
+
 Errno KfdIoctls::create_queue(Process& process, const IoctlCall& call) {
   auto& a = args<kfd_create_queue>(call);
   if (const Errno error = check_arguments(a); error != 0) return error;
   a.ring_size = std::max<uint32_t>(a.ring_size, KFD_QUEUE_RING_MIN);
   GpuContext* const gpu = process.gpu_by_id(a.gpu_id);
   if (gpu == nullptr) return EINVAL;
-  const Board& board = gpu->gpu().board;
-  const auto warn = [&](const char* problem) {
-    process.log_(LogCategory::kWarning, "CREATE_QUEUE: {}", problem);
-    return EINVAL;
-  };
 
   const MutexLock lock(process.queue_mutex_);
   auto queue = std::make_unique<Process::Queue>();
@@ -98,128 +217,33 @@ Errno KfdIoctls::create_queue(Process& process, const IoctlCall& call) {
   queue->save_area_va = a.ctx_save_restore_address;
   queue->context_bytes = a.ctx_save_restore_size;
 
-  // Buffers that hardware accesses directly must exist and stay mapped.
-  std::vector<Buffer*> pinned;
   MutexLock memory_lock(process.memory_mutex_);
   if (!gpu->acquired()) return ESRCH;
-  const bool doubled = board.driver().maps_aql_rings_twice && a.queue_type == KFD_QUEUE_AQL;
-  const auto add_pinned = [&](uint64_t va, uint64_t bytes) RIGEL_REQUIRES(process.memory_mutex_) {
-    Buffer* const buffer = process.buffer_at(*gpu, va, bytes);
-    if (buffer != nullptr) pinned.push_back(buffer);
-    return buffer != nullptr;
-  };
-  const auto add_pinned_page = [&](uint64_t va) RIGEL_REQUIRES(process.memory_mutex_) {
-    return add_pinned(va & ~(kPage - 1), kPage);
-  };
-  if (!add_pinned_page(a.write_pointer_address))
-    return warn("write pointer: must be in a buffer of one page that is mapped on this GPU");
-  if (!add_pinned_page(a.read_pointer_address))
-    return warn("read pointer: must be in a buffer of one page that is mapped on this GPU");
-  if (!add_pinned(a.ring_base_address, doubled ? a.ring_size / 2 : a.ring_size)) {
-    return warn("ring buffer: must be a separate allocation of exactly ring_size bytes, mapped on this GPU");
-  }
-  Buffer* const ring = pinned.back();
-  if (is_compute(a.queue_type)) {
-    if (a.eop_buffer_address != 0) {
-      if (a.eop_buffer_size != board.driver().end_of_pipe_bytes)
-        return warn("end-of-pipe buffer: invalid size for this chip");
-      if (!add_pinned(a.eop_buffer_address, a.eop_buffer_size)) {
-        return warn(
-            "end-of-pipe buffer: must be a separate allocation of exactly its size, mapped on this GPU");
-      }
-    }
-    const Board::SaveArea area = board.save_area();
-    if (a.ctl_stack_size < area.control_stack_bytes) return warn("ctl_stack_size: too small for this chip");
-    // Kernels before 6.12 accept any size. tinygrad uses those and ignores the limit of gfx10.
-    if (a.ctl_stack_size != area.control_stack_bytes) {
-      process.log_(
-          LogCategory::kWarning,
-          "CREATE_QUEUE: ctl_stack_size: {:#x}, but the chip's is {:#x}; Linux 6.12 and later reject this",
-          a.ctl_stack_size, area.control_stack_bytes);
-    }
-    if (a.ctx_save_restore_size < area.context_bytes)
-      return warn("ctx_save_restore_size: too small for this chip");
-    const uint64_t bytes_of_xcc = uint64_t{a.ctx_save_restore_size} + area.debug_bytes;
-    const uint64_t bytes = (bytes_of_xcc * board.shader.xcc_count + kPage - 1) & ~(kPage - 1);
-    if (!add_pinned(a.ctx_save_restore_address, bytes) &&
-        !process.always_shared(*gpu, a.ctx_save_restore_address, bytes)) {
-      return warn(
-          "context save area: must be a buffer of exactly its size, or an SVM range that is always mapped");
-    }
-  }
-
-  const auto is_on_gpu = [&](const auto& other) { return other.second->gpu == gpu; };
-  if (std::count_if(process.queues_.begin(), process.queues_.end(), is_on_gpu) >=
-      ptrdiff_t{board.driver().queues_of_process})
-    return ENOSPC;
-  while (queue->id < kMaxQueues && process.queues_.contains(queue->id)) ++queue->id;
-  if (queue->id == kMaxQueues) return ENOMEM;
-  auto& taken = process.doorbells_taken_[gpu->index()];
-  uint32_t engine = 0;
-  if (is_sdma(a.queue_type)) {
-    const auto slot = process.take_sdma_slot(*gpu, a.queue_type, a.sdma_engine_id, *queue);
-    if (!slot) return slot.error();
-    queue->sdma = true;
-    queue->sdma_slot = *slot;
-    engine = *slot % board.sdma_engines();
-  }
-  if (board.driver().doorbell_bytes == 4) {
-    queue->doorbell = queue->id;  // the queue id is the index; user mode knows this
-  } else if (queue->sdma) {
-    const uint32_t number = queue->sdma_slot / board.sdma_engines();
-    queue->doorbell = kSdmaDoorbells + engine * kDoorbellsOfSdmaEngine + number / 2 + number % 2 * kHalfSlice;
-  } else {
-    const auto reserved = [](uint32_t i) {
-      const uint32_t low = i % kHalfSlice;
-      return low >= kReservedStart && low < kReservedEnd;
-    };
-    while (queue->doorbell < taken.size() && (taken.test(queue->doorbell) || reserved(queue->doorbell))) {
-      ++queue->doorbell;
-    }
-    if (queue->doorbell == taken.size()) return EBUSY;
-  }
-
+  const auto memory = find_queue_memory(process, *gpu, a);
+  if (!memory) return memory.error();
+  if (const Errno error = choose_slots(process, a, *queue); error != 0) return error;
   const auto slice = gpu->doorbells();
   if (!slice) return slice.error();
-  const uint32_t doorbell_bytes = board.driver().doorbell_bytes;
+  const uint32_t doorbell_bytes = gpu->gpu().board.driver().doorbell_bytes;
   queue->doorbell_slot = (*slice)->host() + uint64_t{queue->doorbell} * doorbell_bytes;
-  if (doorbell_bytes == 4) {
-    reinterpret_cast<std::atomic<uint32_t>*>(queue->doorbell_slot)->store(~0u, std::memory_order_relaxed);
-  } else {
-    reinterpret_cast<std::atomic<uint64_t>*>(queue->doorbell_slot)
-        ->store(~uint64_t{0}, std::memory_order_relaxed);
-  }
+  clear_doorbell(queue->doorbell_slot, doorbell_bytes);
 
-  QueueConfig config;
-  config.queue_id = queue->id;
-  config.kind = a.queue_type == KFD_QUEUE_AQL ? QueueKind::kAql
-                : queue->sdma                 ? QueueKind::kSdma
-                                              : QueueKind::kPm4;
-  config.ring_va = a.ring_base_address;
-  config.ring_bytes = a.ring_size;
-  config.read_pointer_va = a.read_pointer_address;
-  config.write_pointer_va = a.write_pointer_address;
-  config.sdma_engine = engine;
-  config.priority = a.queue_priority;
-  config.percentage = queue->percentage;
-  config.doorbell = queue->doorbell_slot;
-  config.doorbell_in_dwords = config.kind == QueueKind::kAql && board.doorbell_in_dwords();
-
+  const QueueConfig config = config_of(a, *queue);
   Process::Queue& created = *queue;
   decltype(process.queues_) entry;
   entry.emplace(created.id, std::move(queue));
-  created.ring = ring->handle;
+  created.ring = memory->ring->handle;
   Undo unpin([&]() RIGEL_REQUIRES(process.memory_mutex_) { process.unpin_all_buffers(created); });
-  for (Buffer* buffer : pinned) Process::pin_buffer(created, *buffer);
+  for (Buffer* buffer : memory->pinned) Process::pin_buffer(created, *buffer);
   unpin.cancel();
   memory_lock.unlock();
   Undo destroy([&]() RIGEL_REQUIRES(process.queue_mutex_) { process.destroy_queue(created); });
   gpu->note_queue(created.id, {created.save_area_va, process.runtime_enabled_, created.doorbell_index()});
   if (const Errno error = errno_of(gpu->processor().create_queue(config)); error != 0) return error;
-  process.watch_.add_slot(gpu->index(), CommandProcessor::engine_of(config.kind, engine),
+  process.watch_.add_slot(gpu->index(), CommandProcessor::engine_of(config.kind, config.sdma_engine),
                           created.doorbell_slot, uint64_t{created.doorbell} * doorbell_bytes, doorbell_bytes);
   destroy.cancel();
-  taken.set(created.doorbell);
+  process.doorbells_taken_[gpu->index()].set(created.doorbell);
   if (created.sdma) process.sdma_taken_[gpu->index()].set(created.sdma_slot);
   process.queues_.merge(entry);
 

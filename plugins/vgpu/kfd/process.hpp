@@ -176,6 +176,7 @@ class Process {
     uint64_t save_area_va = 0;
     uint32_t context_bytes = 0;  // of one XCC in the save area
     uint32_t gws = 0;
+    uint32_t sdma_engine() const { return sdma ? sdma_slot % gpu->gpu().board.sdma_engines() : 0; }
     uint32_t doorbell_index() const { return doorbell * gpu->gpu().board.driver().doorbell_bytes / 8; }
     std::vector<uint64_t> buffers;  // handles of the buffers that it pins
     uint64_t ring = 0;              // handle of the pinned buffer that contains the ring
