@@ -2,7 +2,7 @@
 #include "api/entry/extensions.hpp"
 #include "api/entry/functions.hpp"
 #include "api/entry/services.hpp"
-#include "core/base/query.hpp"
+#include "api/support/query.hpp"
 
 namespace rigel::api {
 namespace {

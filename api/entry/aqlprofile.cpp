@@ -7,8 +7,8 @@
 #include <cstring>
 #include <new>
 
+#include "api/support/log.hpp"
 #include "api/support/mutex.hpp"
-#include "core/base/log.hpp"
 
 namespace rigel::api {
 namespace {

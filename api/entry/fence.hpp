@@ -3,7 +3,7 @@
 
 #include <hsa/hsa.h>
 
-#include "core/base/fence.hpp"
+#include "api/support/fence.hpp"
 
 namespace rigel::api {
 

@@ -13,8 +13,8 @@
 
 #include "api/entry/interception.hpp"
 #include "api/entry/tool_layout.hpp"
-#include "core/base/environment.hpp"
-#include "core/base/log.hpp"
+#include "api/support/environment.hpp"
+#include "api/support/log.hpp"
 #include "loader/module/dynamic_module.hpp"
 
 namespace rigel::api {

@@ -7,9 +7,9 @@
 #include "api/entry/tables.hpp"
 #include "api/entry/tool_events.hpp"
 #include "api/entry/tools.hpp"
+#include "api/support/clock.hpp"
+#include "api/support/query.hpp"
 #include "api/support/undo.hpp"
-#include "core/base/clock.hpp"
-#include "core/base/query.hpp"
 #include "core/runtime/runtime.hpp"
 
 #include "rigel_version.h"

@@ -3,7 +3,7 @@
 #include <hsa/hsa_amd_tool.h>
 
 #include "api/entry/tables.hpp"
-#include "core/base/log.hpp"
+#include "api/support/log.hpp"
 #include "core/tool/call_frame.hpp"
 
 namespace rigel::api {

@@ -9,8 +9,8 @@
 
 #include <fmt/core.h>
 
-#include "core/base/environment.hpp"
-#include "core/base/log.hpp"
+#include "api/support/environment.hpp"
+#include "api/support/log.hpp"
 #include "core/runtime/caller_quirks.hpp"
 #include "loader/text/words.hpp"
 

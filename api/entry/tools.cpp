@@ -13,8 +13,8 @@
 
 #include "api/entry/hsa_tools.hpp"
 #include "api/entry/interception.hpp"
+#include "api/support/log.hpp"
 #include "api/support/mutex.hpp"
-#include "core/base/log.hpp"
 #include "core/tool/packet_tools.hpp"
 #include "loader/text/words.hpp"
 

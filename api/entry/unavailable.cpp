@@ -1,6 +1,6 @@
 // Functions that return only an unsupported status, generated from the list.
 #include "api/entry/functions.hpp"
-#include "core/base/status.hpp"
+#include "api/support/status.hpp"
 
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 

@@ -10,7 +10,7 @@
 #include <list>
 
 #include "api/support/mutex.hpp"
-#include "core/base/status.hpp"
+#include "api/support/status.hpp"
 #include "core/signal/async_dispatcher.hpp"
 #include "core/topology/agent_directory.hpp"
 

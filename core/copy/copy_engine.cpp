@@ -7,8 +7,8 @@
 #include <new>
 #include <vector>
 
+#include "api/support/clock.hpp"
 #include "api/support/mutex.hpp"
-#include "core/base/clock.hpp"
 #include "core/copy/block_copy.hpp"
 #include "core/signal/parker.hpp"
 

@@ -27,7 +27,7 @@
 #include <memory>
 #include <vector>
 
-#include "core/base/status.hpp"
+#include "api/support/status.hpp"
 #include "core/copy/box.hpp"
 #include "core/copy/copy_threads.hpp"
 #include "core/copy/device_copier.hpp"

@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "core/base/clock.hpp"
+#include "api/support/clock.hpp"
 #include "core/memory/memory_fixture.hpp"
 #include "core/signal/signal_pool.hpp"
 #include "core/signal/wait.hpp"

@@ -6,11 +6,11 @@
 #include <cstring>
 #include <exception>
 
+#include "api/support/clock.hpp"
+#include "api/support/log.hpp"
 #include "api/support/mutex.hpp"
-#include "core/base/clock.hpp"
-#include "core/base/log.hpp"
-#include "core/base/program_signals.hpp"
-#include "core/base/spin.hpp"
+#include "api/support/program_signals.hpp"
+#include "api/support/spin.hpp"
 
 namespace rigel {
 namespace {

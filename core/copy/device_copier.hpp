@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <span>
 
-#include "core/base/status.hpp"
+#include "api/support/status.hpp"
 #include "core/copy/box.hpp"
 #include "core/signal/signal.hpp"
 

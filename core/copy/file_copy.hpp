@@ -8,7 +8,7 @@
 
 #include <cstdint>
 
-#include "core/base/status.hpp"
+#include "api/support/status.hpp"
 #include "core/copy/copy_engine.hpp"
 #include "core/memory/pointer_map.hpp"
 

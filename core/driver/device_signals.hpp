@@ -15,7 +15,7 @@
 #include <mutex>
 #include <vector>
 
-#include "core/base/status.hpp"
+#include "api/support/status.hpp"
 #include "core/driver/kfd.hpp"
 #include "core/signal/signal_pool.hpp"
 

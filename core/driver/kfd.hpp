@@ -25,7 +25,7 @@
 #include <vector>
 
 #include "api/support/mutex.hpp"
-#include "core/base/status.hpp"
+#include "api/support/status.hpp"
 #include "core/driver/kfd_topology.hpp"
 #include "core/driver/transport.hpp"
 

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "api/support/mutex.hpp"
-#include "core/base/program_signals.hpp"
+#include "api/support/program_signals.hpp"
 #include "core/driver/event_duty.hpp"
 
 namespace rigel {

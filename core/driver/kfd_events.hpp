@@ -18,7 +18,7 @@
 #include <thread>
 
 #include "api/support/mutex.hpp"
-#include "core/base/status.hpp"
+#include "api/support/status.hpp"
 #include "core/driver/kfd.hpp"
 #include "core/signal/signal_pool.hpp"
 

@@ -13,7 +13,7 @@
 #include <thread>
 #include <vector>
 
-#include "core/base/clock.hpp"
+#include "api/support/clock.hpp"
 #include "core/driver/testing/waking_device.hpp"
 #include "core/signal/signal_pool.hpp"
 #include "core/signal/wait.hpp"

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/base/status.hpp"
+#include "api/support/status.hpp"
 #include "core/driver/transport.hpp"
 
 namespace rigel {

@@ -7,8 +7,8 @@
 #include <cerrno>
 #include <cstring>
 
-#include "core/base/fence.hpp"
-#include "core/base/log.hpp"
+#include "api/support/fence.hpp"
+#include "api/support/log.hpp"
 #include "loader/module/loaded_driver.hpp"
 
 namespace rigel {

@@ -13,7 +13,7 @@
 #include <span>
 #include <string>
 
-#include "core/base/status.hpp"
+#include "api/support/status.hpp"
 
 namespace rigel {
 

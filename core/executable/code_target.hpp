@@ -15,7 +15,7 @@
 #include <span>
 #include <string_view>
 
-#include "core/base/status.hpp"
+#include "api/support/status.hpp"
 #include "loader/code_object/code_object.hpp"
 
 namespace rigel {

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "api/support/mutex.hpp"
-#include "core/base/query.hpp"
+#include "api/support/query.hpp"
 #include "core/executable/failures.hpp"
 
 namespace rigel {

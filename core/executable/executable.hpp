@@ -21,9 +21,9 @@
 #include <unordered_map>
 #include <vector>
 
+#include "api/support/handle_table.hpp"
 #include "api/support/mutex.hpp"
-#include "core/base/handle_table.hpp"
-#include "core/base/status.hpp"
+#include "api/support/status.hpp"
 #include "core/executable/code_object_reader.hpp"
 #include "core/executable/code_target.hpp"
 #include "core/executable/loaded_code_object.hpp"

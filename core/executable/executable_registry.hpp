@@ -13,7 +13,7 @@
 #include <memory>
 #include <mutex>
 
-#include "core/base/handle_table.hpp"
+#include "api/support/handle_table.hpp"
 #include "core/executable/code_object_reader.hpp"
 #include "core/executable/code_target.hpp"
 #include "core/executable/executable.hpp"

@@ -1,7 +1,7 @@
 // Failures that several API functions of this directory report.
 #pragma once
 
-#include "core/base/status.hpp"
+#include "api/support/status.hpp"
 
 namespace rigel {
 

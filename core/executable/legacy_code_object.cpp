@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "api/support/mutex.hpp"
-#include "core/base/query.hpp"
+#include "api/support/query.hpp"
 
 namespace rigel {
 namespace {

@@ -17,8 +17,8 @@
 #include <string_view>
 #include <vector>
 
+#include "api/support/handle_table.hpp"
 #include "api/support/mutex.hpp"
-#include "core/base/handle_table.hpp"
 #include "core/executable/code_object_reader.hpp"
 #include "core/executable/code_target.hpp"
 #include "core/executable/symbol_facts.hpp"

@@ -5,7 +5,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "core/base/query.hpp"
+#include "api/support/query.hpp"
 
 namespace rigel {
 

@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/base/status.hpp"
+#include "api/support/status.hpp"
 #include "core/executable/code_object_reader.hpp"
 #include "core/executable/code_target.hpp"
 #include "core/executable/debug_rendezvous.hpp"

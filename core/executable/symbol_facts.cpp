@@ -5,7 +5,7 @@
 #include <limits>
 #include <optional>
 
-#include "core/base/query.hpp"
+#include "api/support/query.hpp"
 
 namespace rigel {
 namespace {

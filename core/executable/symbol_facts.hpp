@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "core/base/status.hpp"
+#include "api/support/status.hpp"
 #include "loader/code_object/code_object.hpp"
 
 namespace rigel {

@@ -5,7 +5,7 @@
 
 #include <cstddef>
 
-#include "core/base/status.hpp"
+#include "api/support/status.hpp"
 #include "core/copy/box.hpp"
 
 namespace rigel {

@@ -7,8 +7,8 @@
 #include <memory>
 #include <utility>
 
+#include "api/support/backend_report.hpp"
 #include "api/support/mutex.hpp"
-#include "core/base/backend_report.hpp"
 #include "core/image/texel.hpp"
 
 namespace rigel {

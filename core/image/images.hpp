@@ -22,7 +22,7 @@
 #include <unordered_set>
 
 #include "api/support/mutex.hpp"
-#include "core/base/status.hpp"
+#include "api/support/status.hpp"
 #include "core/copy/copy_engine.hpp"
 #include "core/image/handle_memory.hpp"
 #include "core/image/image_box.hpp"

@@ -2,7 +2,7 @@
 
 #include <sched.h>
 
-#include "core/base/spin.hpp"
+#include "api/support/spin.hpp"
 
 namespace rigel {
 

@@ -10,7 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "core/base/status.hpp"
+#include "api/support/status.hpp"
 #include "core/topology/agent_directory.hpp"
 
 namespace rigel {

@@ -25,7 +25,7 @@
 #include <vector>
 
 #include "api/support/mutex.hpp"
-#include "core/base/status.hpp"
+#include "api/support/status.hpp"
 #include "core/memory/extent_map.hpp"
 #include "core/memory/heap.hpp"
 #include "core/memory/host_provider.hpp"

@@ -12,8 +12,8 @@
 #include <cstring>
 
 #include "api/support/file_signals.hpp"
+#include "api/support/log.hpp"
 #include "api/support/undo.hpp"
-#include "core/base/log.hpp"
 
 namespace rigel {
 namespace {

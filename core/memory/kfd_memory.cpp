@@ -6,9 +6,9 @@
 
 #include <hsa/hsa_ext_amd.h>
 
+#include "api/support/log.hpp"
 #include "api/support/mutex.hpp"
 #include "api/support/undo.hpp"
-#include "core/base/log.hpp"
 #include "core/memory/kfd_physical.hpp"
 
 namespace rigel {

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "api/support/log.hpp"
 #include "api/support/mutex.hpp"
-#include "core/base/log.hpp"
 
 namespace rigel {
 namespace {

@@ -15,7 +15,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "core/base/status.hpp"
+#include "api/support/status.hpp"
 #include "core/memory/kfd_memory.hpp"
 #include "core/signal/pending_operations.hpp"
 #include "core/topology/agent_directory.hpp"

@@ -16,7 +16,7 @@
 #include <optional>
 
 #include "api/support/mutex.hpp"
-#include "core/base/status.hpp"
+#include "api/support/status.hpp"
 #include "core/memory/heaps.hpp"
 #include "core/memory/provider.hpp"
 #include "core/memory/range_map.hpp"

@@ -18,7 +18,7 @@
 #include <optional>
 
 #include "api/support/mutex.hpp"
-#include "core/base/status.hpp"
+#include "api/support/status.hpp"
 #include "core/memory/extent_map.hpp"
 #include "core/memory/heap.hpp"
 #include "core/memory/provider.hpp"

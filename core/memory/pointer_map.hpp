@@ -18,7 +18,7 @@
 #include <memory>
 #include <optional>
 
-#include "core/base/status.hpp"
+#include "api/support/status.hpp"
 #include "core/memory/heaps.hpp"
 #include "core/memory/locked_memory.hpp"
 #include "core/memory/shared_memory.hpp"

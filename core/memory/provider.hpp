@@ -12,7 +12,7 @@
 #include <memory>
 #include <vector>
 
-#include "core/base/status.hpp"
+#include "api/support/status.hpp"
 #include "core/sharing/ipc_name.hpp"
 #include "core/topology/agent_directory.hpp"
 

@@ -20,7 +20,7 @@
 #include <optional>
 
 #include "api/support/mutex.hpp"
-#include "core/base/status.hpp"
+#include "api/support/status.hpp"
 #include "core/memory/heaps.hpp"
 #include "core/memory/imported_memory.hpp"
 #include "core/sharing/descriptor_server.hpp"

@@ -7,8 +7,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "api/support/handle_table.hpp"
 #include "api/support/mutex.hpp"
-#include "core/base/handle_table.hpp"
 #include "core/memory/extent.hpp"
 
 namespace rigel {

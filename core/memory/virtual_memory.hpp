@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "api/support/mutex.hpp"
-#include "core/base/status.hpp"
+#include "api/support/status.hpp"
 #include "core/memory/heaps.hpp"
 #include "core/memory/provider.hpp"
 #include "core/topology/agent_directory.hpp"

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "api/support/backend_report.hpp"
 #include "api/support/mutex.hpp"
-#include "core/base/backend_report.hpp"
 #include "core/queue/queue.hpp"
 #include "core/signal/signal_pool.hpp"
 #include "core/topology/cu_mask.hpp"

@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-#include "core/base/backend_report.hpp"
+#include "api/support/backend_report.hpp"
 #include "core/queue/queue.hpp"
 
 namespace rigel {

@@ -6,7 +6,7 @@
 #include <optional>
 #include <utility>
 
-#include "core/base/query.hpp"
+#include "api/support/query.hpp"
 #include "core/signal/signal.hpp"
 
 namespace rigel {

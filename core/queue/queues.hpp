@@ -13,7 +13,7 @@
 
 #include <memory>
 
-#include "core/base/status.hpp"
+#include "api/support/status.hpp"
 #include "core/memory/heaps.hpp"
 #include "core/queue/intercept_queue.hpp"
 #include "core/queue/queue.hpp"

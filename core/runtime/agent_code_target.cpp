@@ -10,8 +10,8 @@
 #include <memory>
 #include <vector>
 
-#include "core/base/backend_report.hpp"
-#include "core/base/log.hpp"
+#include "api/support/backend_report.hpp"
+#include "api/support/log.hpp"
 
 namespace rigel {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "core/base/backend_report.hpp"
+#include "api/support/backend_report.hpp"
 #include "core/copy/block_copy.hpp"
 #include "core/signal/signal_pool.hpp"
 #include "core/signal/wait.hpp"

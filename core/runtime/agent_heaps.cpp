@@ -1,8 +1,8 @@
 // Adds the heaps of discovered agents.
 #include <memory>
 
-#include "core/base/backend_report.hpp"
-#include "core/base/environment.hpp"
+#include "api/support/backend_report.hpp"
+#include "api/support/environment.hpp"
 #include "core/memory/kfd_importer.hpp"
 #include "core/runtime/caller_quirks.hpp"
 #include "core/runtime/foundation.hpp"

@@ -6,8 +6,8 @@
 #include <cstring>
 #include <utility>
 
-#include "core/base/environment.hpp"
-#include "core/base/log.hpp"
+#include "api/support/environment.hpp"
+#include "api/support/log.hpp"
 #include "core/runtime/foundation.hpp"
 
 namespace rigel {

@@ -8,9 +8,9 @@
 #include <optional>
 #include <utility>
 
-#include "core/base/backend_report.hpp"
-#include "core/base/clock.hpp"
-#include "core/base/fence.hpp"
+#include "api/support/backend_report.hpp"
+#include "api/support/clock.hpp"
+#include "api/support/fence.hpp"
 #include "core/runtime/caller_quirks.hpp"
 #include "core/topology/agent_directory.hpp"
 #include "core/topology/host_nodes.hpp"

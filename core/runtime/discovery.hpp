@@ -7,7 +7,7 @@
 
 #include <vector>
 
-#include "core/base/status.hpp"
+#include "api/support/status.hpp"
 #include "core/runtime/foundation.hpp"
 
 namespace rigel {

@@ -4,7 +4,7 @@
 #include <memory>
 #include <utility>
 
-#include "core/base/log.hpp"
+#include "api/support/log.hpp"
 #include "core/runtime/caller_quirks.hpp"
 #include "core/runtime/discovery.hpp"
 

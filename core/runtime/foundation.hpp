@@ -16,8 +16,8 @@
 #include <string>
 #include <string_view>
 
-#include "core/base/backend_report.hpp"
-#include "core/base/status.hpp"
+#include "api/support/backend_report.hpp"
+#include "api/support/status.hpp"
 #include "core/copy/copy_batches.hpp"
 #include "core/memory/memory_services.hpp"
 #include "core/queue/queue.hpp"

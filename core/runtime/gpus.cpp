@@ -9,9 +9,9 @@
 
 #include <fmt/format.h>
 
+#include "api/support/environment.hpp"
+#include "api/support/log.hpp"
 #include "api/support/mutex.hpp"
-#include "core/base/environment.hpp"
-#include "core/base/log.hpp"
 #include "core/executable/debug_rendezvous.hpp"
 #include "core/signal/lent_thread.hpp"
 #include "loader/module/loaded_driver.hpp"

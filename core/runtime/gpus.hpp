@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "api/support/mutex.hpp"
-#include "core/base/status.hpp"
+#include "api/support/status.hpp"
 #include "core/driver/device_signals.hpp"
 #include "core/driver/kfd.hpp"
 #include "core/driver/kfd_events.hpp"

@@ -5,10 +5,10 @@
 #include <type_traits>
 #include <utility>
 
+#include "api/support/backend_report.hpp"
+#include "api/support/fence.hpp"
+#include "api/support/log.hpp"
 #include "api/support/undo.hpp"
-#include "core/base/backend_report.hpp"
-#include "core/base/fence.hpp"
-#include "core/base/log.hpp"
 #include "core/runtime/foundation.hpp"
 #include "core/signal/backend_signals.hpp"
 #include "core/signal/signal_api.hpp"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "core/base/backend_report.hpp"
+#include "api/support/backend_report.hpp"
 #include "core/copy/block_copy.hpp"
 
 namespace rigel {

@@ -9,10 +9,10 @@
 #include <type_traits>
 #include <utility>
 
+#include "api/support/environment.hpp"
+#include "api/support/fence.hpp"
+#include "api/support/log.hpp"
 #include "api/support/mutex.hpp"
-#include "core/base/environment.hpp"
-#include "core/base/fence.hpp"
-#include "core/base/log.hpp"
 #include "core/runtime/agent_copier.hpp"
 #include "core/runtime/caller_quirks.hpp"
 #include "core/runtime/fork_registry.hpp"

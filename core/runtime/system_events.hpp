@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "api/support/mutex.hpp"
-#include "core/base/status.hpp"
+#include "api/support/status.hpp"
 
 namespace rigel {
 

@@ -16,9 +16,9 @@
 #include <system_error>
 #include <utility>
 
+#include "api/support/log.hpp"
 #include "api/support/mutex.hpp"
-#include "core/base/log.hpp"
-#include "core/base/program_signals.hpp"
+#include "api/support/program_signals.hpp"
 
 namespace rigel {
 namespace {

@@ -18,7 +18,7 @@
 #include <unordered_map>
 
 #include "api/support/mutex.hpp"
-#include "core/base/status.hpp"
+#include "api/support/status.hpp"
 #include "core/sharing/ipc_name.hpp"
 
 namespace rigel {

@@ -4,7 +4,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "core/base/log.hpp"
+#include "api/support/log.hpp"
 
 namespace rigel::asymmetric_fence {
 namespace detail {

@@ -7,10 +7,10 @@
 #include <cstring>
 #include <new>
 
-#include "core/base/clock.hpp"
-#include "core/base/log.hpp"
-#include "core/base/program_signals.hpp"
-#include "core/base/spin.hpp"
+#include "api/support/clock.hpp"
+#include "api/support/log.hpp"
+#include "api/support/program_signals.hpp"
+#include "api/support/spin.hpp"
 #include "core/signal/handler_thread.hpp"
 #include "core/signal/poll_interval.hpp"
 #include "core/signal/shared_signals.hpp"

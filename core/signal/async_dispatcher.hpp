@@ -32,7 +32,7 @@
 #include <memory>
 
 #include "api/support/mutex.hpp"
-#include "core/base/status.hpp"
+#include "api/support/status.hpp"
 #include "core/signal/signal.hpp"
 
 namespace rigel {

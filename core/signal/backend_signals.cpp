@@ -1,6 +1,6 @@
 #include "core/signal/backend_signals.hpp"
 
-#include "core/base/log.hpp"
+#include "api/support/log.hpp"
 #include "core/signal/signal_pool.hpp"
 #include "core/signal/wait_terms.hpp"
 

@@ -12,7 +12,7 @@
 #include <atomic>
 #include <cstdint>
 
-#include "core/base/clock.hpp"
+#include "api/support/clock.hpp"
 #include "core/signal/change_bell.hpp"
 #include "core/signal/futex.hpp"
 

@@ -18,7 +18,7 @@
 #include <boost/intrusive/list.hpp>
 
 #include "api/support/mutex.hpp"
-#include "core/base/status.hpp"
+#include "api/support/status.hpp"
 #include "core/signal/async_dispatcher.hpp"
 #include "core/signal/signal.hpp"
 

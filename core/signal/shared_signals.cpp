@@ -15,8 +15,8 @@
 #include <optional>
 
 #include "api/support/file_signals.hpp"
+#include "api/support/log.hpp"
 #include "api/support/mutex.hpp"
-#include "core/base/log.hpp"
 #include "core/signal/signal_pool.hpp"
 #include "core/signal/wait_node.hpp"
 

@@ -19,7 +19,7 @@
 
 #include <cstdint>
 
-#include "core/base/status.hpp"
+#include "api/support/status.hpp"
 #include "core/sharing/descriptor_server.hpp"
 #include "core/signal/change_bell.hpp"
 #include "core/signal/signal.hpp"

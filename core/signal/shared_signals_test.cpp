@@ -12,8 +12,8 @@
 #include <thread>
 #include <vector>
 
+#include "api/support/clock.hpp"
 #include "api/support/testing/failing_requests.hpp"
-#include "core/base/clock.hpp"
 #include "core/signal/async_dispatcher.hpp"
 #include "core/signal/signal_api.hpp"
 #include "core/signal/testing/others_asleep.hpp"

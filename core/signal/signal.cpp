@@ -3,8 +3,8 @@
 #include <hsa/amd_hsa_queue.h>
 #include <sched.h>
 
-#include "core/base/log.hpp"
-#include "core/base/spin.hpp"
+#include "api/support/log.hpp"
+#include "api/support/spin.hpp"
 #include "core/signal/shared_signals.hpp"
 #include "core/signal/wait_node.hpp"
 

@@ -7,7 +7,7 @@
 #include <hsa/hsa.h>
 #include <hsa/hsa_ext_amd.h>
 
-#include "core/base/status.hpp"
+#include "api/support/status.hpp"
 #include "core/signal/async_dispatcher.hpp"
 
 namespace rigel::signal_api {

@@ -11,8 +11,8 @@
 #include <thread>
 #include <vector>
 
-#include "core/base/clock.hpp"
-#include "core/base/spin.hpp"
+#include "api/support/clock.hpp"
+#include "api/support/spin.hpp"
 #include "core/signal/async_dispatcher.hpp"
 #include "core/signal/signal_api.hpp"
 #include "core/signal/signal_pool.hpp"

@@ -10,8 +10,8 @@
 #include <memory>
 #include <vector>
 
-#include "core/base/handle_table.hpp"
-#include "core/base/status.hpp"
+#include "api/support/handle_table.hpp"
+#include "api/support/status.hpp"
 #include "core/signal/signal.hpp"
 
 namespace rigel {

@@ -7,7 +7,7 @@
 #include <array>
 #include <mutex>
 
-#include "core/base/log.hpp"
+#include "api/support/log.hpp"
 #include "core/signal/thread_free_list.hpp"
 #include "core/signal/wait_node.hpp"
 

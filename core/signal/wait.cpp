@@ -7,9 +7,9 @@
 #include <new>
 #include <span>
 
-#include "core/base/clock.hpp"
-#include "core/base/log.hpp"
-#include "core/base/spin.hpp"
+#include "api/support/clock.hpp"
+#include "api/support/log.hpp"
+#include "api/support/spin.hpp"
 #include "core/signal/device_sleeper.hpp"
 #include "core/signal/lent_thread.hpp"
 #include "core/signal/poll_interval.hpp"

@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-#include "core/base/clock.hpp"
+#include "api/support/clock.hpp"
 #include "core/signal/device_sleeper.hpp"
 #include "core/signal/lent_thread.hpp"
 #include "core/signal/signal_pool.hpp"

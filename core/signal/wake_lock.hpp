@@ -8,7 +8,7 @@
 #include <atomic>
 #include <cstdint>
 
-#include "core/base/spin.hpp"
+#include "api/support/spin.hpp"
 #include "core/signal/futex.hpp"
 
 namespace rigel {

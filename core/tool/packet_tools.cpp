@@ -6,7 +6,7 @@
 #include <optional>
 #include <utility>
 
-#include "core/base/log.hpp"
+#include "api/support/log.hpp"
 #include "core/signal/signal_pool.hpp"
 #include "core/tool/call_frame.hpp"
 

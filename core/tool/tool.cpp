@@ -6,8 +6,8 @@
 
 #include <fmt/core.h>
 
-#include "core/base/clock.hpp"
-#include "core/base/log.hpp"
+#include "api/support/clock.hpp"
+#include "api/support/log.hpp"
 #include "core/tool/call_frame.hpp"
 
 namespace rigel {

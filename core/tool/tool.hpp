@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "core/base/status.hpp"
+#include "api/support/status.hpp"
 #include "loader/module/loaded_tool.hpp"
 
 namespace rigel {

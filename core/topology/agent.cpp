@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/base/backend_report.hpp"
-#include "core/base/clock.hpp"
-#include "core/base/query.hpp"
+#include "api/support/backend_report.hpp"
+#include "api/support/clock.hpp"
+#include "api/support/query.hpp"
 
 namespace rigel {
 Status Cache::info(hsa_cache_info_t attribute, void* value) const {

@@ -15,7 +15,7 @@
 #include <map>
 #include <utility>
 
-#include "core/base/status.hpp"
+#include "api/support/status.hpp"
 
 namespace rigel {
 

@@ -5,8 +5,8 @@
 
 #include <fmt/core.h>
 
-#include "core/base/clock.hpp"
-#include "core/base/query.hpp"
+#include "api/support/clock.hpp"
+#include "api/support/query.hpp"
 #include "core/topology/agent.hpp"
 
 #include <hsa/hsa_ext_amd.h>

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "api/support/mutex.hpp"
-#include "core/base/status.hpp"
+#include "api/support/status.hpp"
 #include "core/topology/tick_map.hpp"
 
 namespace rigel {

@@ -4,7 +4,7 @@
 #include <charconv>
 #include <utility>
 
-#include "core/base/query.hpp"
+#include "api/support/query.hpp"
 
 namespace rigel {
 namespace {

@@ -8,7 +8,7 @@
 #include <optional>
 #include <string>
 
-#include "core/base/status.hpp"
+#include "api/support/status.hpp"
 #include "loader/code_object/target_id.hpp"
 
 namespace rigel {

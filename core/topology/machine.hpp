@@ -16,7 +16,7 @@
 #include <string_view>
 
 #include "api/support/mutex.hpp"
-#include "core/base/status.hpp"
+#include "api/support/status.hpp"
 #include "core/topology/agent.hpp"
 #include "core/topology/agent_directory.hpp"
 #include "core/topology/isa.hpp"

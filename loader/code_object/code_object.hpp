@@ -21,7 +21,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/base/status.hpp"
+#include "api/support/status.hpp"
 
 namespace rigel {
 

@@ -6,7 +6,7 @@
 
 #include <msgpack.hpp>
 
-#include "core/base/log.hpp"
+#include "api/support/log.hpp"
 
 namespace rigel {
 namespace {

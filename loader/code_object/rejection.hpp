@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "core/base/status.hpp"
+#include "api/support/status.hpp"
 
 namespace rigel {
 

@@ -24,7 +24,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/base/status.hpp"
+#include "api/support/status.hpp"
 #include "loader/module/config.hpp"
 #include "loader/module/discovery_report.hpp"
 #include "loader/module/loaded_backend.hpp"

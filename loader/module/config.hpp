@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/base/status.hpp"
+#include "api/support/status.hpp"
 #include "loader/module/loader_environment.hpp"
 #include "loader/module/module_options.hpp"
 

@@ -4,8 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "api/support/log.hpp"
 #include "api/support/mutex.hpp"
-#include "core/base/log.hpp"
 
 namespace rigel {
 namespace {

@@ -14,8 +14,8 @@
 #include <string_view>
 #include <vector>
 
+#include "api/support/log.hpp"
 #include "api/support/mutex.hpp"
-#include "core/base/log.hpp"
 
 namespace rigel {
 

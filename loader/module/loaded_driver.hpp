@@ -7,7 +7,7 @@
 
 #include <string>
 
-#include "core/base/status.hpp"
+#include "api/support/status.hpp"
 #include "loader/module/config.hpp"
 #include "loader/module/discovery_report.hpp"
 #include "loader/module/loader_environment.hpp"

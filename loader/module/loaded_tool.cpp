@@ -2,8 +2,8 @@
 
 #include <fmt/core.h>
 
-#include "core/base/fence.hpp"
-#include "core/base/log.hpp"
+#include "api/support/fence.hpp"
+#include "api/support/log.hpp"
 #include "loader/module/module_query.hpp"
 
 namespace rigel {

@@ -12,7 +12,7 @@
 
 #include <fmt/core.h>
 
-#include "core/base/environment.hpp"
+#include "api/support/environment.hpp"
 #include "loader/module/discovery_report.hpp"
 #include "loader/module/files.hpp"
 

@@ -12,19 +12,18 @@ api/include
 api/support
 api/tests
 loader/text
-core/base            api/support
-loader/module        api/support core/base loader/text
-loader/code_object   core/base
-core/sharing         api/support core/base
-core/signal          api/support core/base core/sharing
-core/topology        api/support core/base core/signal loader/code_object loader/module
-core/driver          api/support core/base core/signal loader/module
-core/memory          api/support core/base core/driver core/sharing core/signal core/topology
-core/queue           api/support core/base core/memory core/signal core/topology
-core/copy            api/support core/base core/memory core/signal core/topology
-core/image           api/support core/base core/copy core/memory core/topology
-core/executable      api/support core/base loader/code_object
-core/tool            api/support core/base core/queue core/signal core/topology loader/module
+loader/module        api/support loader/text
+loader/code_object   api/support
+core/sharing         api/support
+core/signal          api/support core/sharing
+core/topology        api/support core/signal loader/code_object loader/module
+core/driver          api/support core/signal loader/module
+core/memory          api/support core/driver core/sharing core/signal core/topology
+core/queue           api/support core/memory core/signal core/topology
+core/copy            api/support core/memory core/signal core/topology
+core/image           api/support core/copy core/memory core/topology
+core/executable      api/support loader/code_object
+core/tool            api/support core/queue core/signal core/topology loader/module
 core/runtime         api/support core loader/code_object loader/module
 api/entry            api/support core loader/module loader/text
 backends             api/support

@@ -1,9 +1,9 @@
-#include "core/base/backend_report.hpp"
+#include "api/support/backend_report.hpp"
 
 #include <algorithm>
 #include <cstring>
 
-#include "core/base/log.hpp"
+#include "api/support/log.hpp"
 
 namespace rigel::backend_report {
 namespace {

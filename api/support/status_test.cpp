@@ -1,4 +1,4 @@
-#include "core/base/status.hpp"
+#include "api/support/status.hpp"
 
 #include <gtest/gtest.h>
 

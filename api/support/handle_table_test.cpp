@@ -1,4 +1,4 @@
-#include "core/base/handle_table.hpp"
+#include "api/support/handle_table.hpp"
 
 #include <gtest/gtest.h>
 

@@ -5,7 +5,7 @@
 #include <exception>
 #include <utility>
 
-#include "core/base/status.hpp"
+#include "api/support/status.hpp"
 
 namespace rigel {
 

@@ -1,4 +1,4 @@
-#include "core/base/log.hpp"
+#include "api/support/log.hpp"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

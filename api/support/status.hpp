@@ -11,7 +11,7 @@
 
 #include <tl/expected.hpp>
 
-#include "core/base/log.hpp"
+#include "api/support/log.hpp"
 
 namespace rigel {
 

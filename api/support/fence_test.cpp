@@ -1,4 +1,4 @@
-#include "core/base/fence.hpp"
+#include "api/support/fence.hpp"
 
 #include <gtest/gtest.h>
 

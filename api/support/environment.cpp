@@ -1,10 +1,10 @@
-#include "core/base/environment.hpp"
+#include "api/support/environment.hpp"
 
 #include <sys/auxv.h>
 
 #include <cstdlib>
 
-#include "core/base/log.hpp"
+#include "api/support/log.hpp"
 
 namespace rigel {
 

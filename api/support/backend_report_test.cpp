@@ -1,4 +1,4 @@
-#include "core/base/backend_report.hpp"
+#include "api/support/backend_report.hpp"
 
 #include <gtest/gtest.h>
 

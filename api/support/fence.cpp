@@ -1,8 +1,8 @@
-#include "core/base/fence.hpp"
+#include "api/support/fence.hpp"
 
 #include <new>
 
-#include "core/base/log.hpp"
+#include "api/support/log.hpp"
 
 namespace rigel {
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/base/status.hpp"
+#include "api/support/status.hpp"
 
 namespace rigel::backend_report {
 
