@@ -11,6 +11,7 @@
 #include <hsa_plugin/kfd_abi.h>
 
 #include "api/support/mutex.hpp"
+#include "api/support/page_size.hpp"
 #include "backends/common/copy_engines.hpp"
 #include "backends/common/generation.hpp"
 #include "backends/common/quirks.hpp"
@@ -20,14 +21,9 @@
 namespace rigel::gfx {
 namespace {
 
-constexpr uint64_t kPage = 4096;
 constexpr size_t kSpareQueues = 8;
 constexpr uint64_t kScratchPoolBytes = uint64_t{4} << 30;  // range of 32 bits of offset
 constexpr uint64_t kScratchAlignment = 64 << 10;           // the base's register does not contain lower bits
-
-constexpr uint64_t align_up(uint64_t value, uint64_t alignment) {
-  return (value + alignment - 1) & ~(alignment - 1);
-}
 
 hsabe_driver_facts_t facts_of(const hsabe_host_t* host) {
   hsabe_driver_facts_t facts{};
@@ -66,7 +62,7 @@ hsabe_status_t Block::allocate(const hsabe_host_t* host, uint32_t kind, uint32_t
                                Block& out) {
   out.reset();
   const hsabe_status_t status =
-      host->driver->allocate(host->self, kind, flags, align_up(size, kPage), kPage, &out.block_);
+      host->driver->allocate(host->self, kind, flags, page_up(size), kPageBytes, &out.block_);
   if (status == HSA_STATUS_SUCCESS) out.host_ = host;
   return status;
 }
@@ -75,7 +71,7 @@ hsabe_status_t Block::allocate_at(const hsabe_host_t* host, uint32_t kind, uint3
                                   uint64_t size, Block& out) {
   out.reset();
   const hsabe_status_t status =
-      host->driver->allocate_at(host->self, kind, flags, address, align_up(size, kPage), &out.block_);
+      host->driver->allocate_at(host->self, kind, flags, address, page_up(size), &out.block_);
   if (status == HSA_STATUS_SUCCESS) out.host_ = host;
   return status;
 }
@@ -215,7 +211,7 @@ hsabe_status_t Device::take_queue_memory(uint64_t ring_bytes, QueueMemory& out) 
   if (has_quirk(kQuirkRingDoubled)) ring_flags |= HSABE_BLOCK_TWICE;
   if (out.ring && out.ring.size() != ring_bytes) out.ring.reset();
   const SaveArea save = save_area(family, chip, facts);
-  hsabe_status_t status = get(out.control, HSABE_BLOCK_HOST, HSABE_BLOCK_COHERENT, kPage);
+  hsabe_status_t status = get(out.control, HSABE_BLOCK_HOST, HSABE_BLOCK_COHERENT, kPageBytes);
   if (status == HSA_STATUS_SUCCESS) status = get(out.ring, HSABE_BLOCK_HOST, ring_flags, ring_bytes);
   if (status == HSA_STATUS_SUCCESS) {
     const uint64_t bytes = end_of_pipe_bytes(family, facts);
@@ -238,7 +234,7 @@ void Device::give_queue_memory(QueueMemory memory) noexcept {
 // Scratch ------------------------------------------------------------------------------------------------
 
 hsabe_status_t Device::allocate_scratch(uint64_t size, Block& out) {
-  size = align_up(size, kScratchAlignment);
+  size = round_up(size, kScratchAlignment);
   if (scratch_pool_ == nullptr) {
     return Block::allocate(host, HSABE_BLOCK_LOCAL, HSABE_BLOCK_EXECUTABLE, size, out);
   }

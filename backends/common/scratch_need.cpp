@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "api/support/page_size.hpp"
+
 namespace rigel::gfx {
 namespace {
 
@@ -22,9 +24,6 @@ constexpr uint32_t kGfx10Format32Uint = 0x14u << 12;
 constexpr uint32_t kGfx10ResourceLevel = 1u << 24;
 constexpr uint32_t kGfx10NoBoundsCheck = 2u << 28;  // a swizzled access has no meaningful bounds
 
-constexpr uint64_t round_up(uint64_t value, uint64_t to) {
-  return (value + to - 1) / to * to;
-}
 constexpr uint64_t divide_up(uint64_t value, uint64_t by) {
   return value / by + (value % by != 0 ? 1 : 0);
 }

@@ -12,6 +12,7 @@
 #include <string>
 
 #include "api/support/mutex.hpp"
+#include "api/support/page_size.hpp"
 #include "backends/cpu/capabilities.hpp"
 #include "backends/cpu/features.hpp"
 #include "backends/cpu/notes.hpp"
@@ -49,10 +50,6 @@ const char* check_descriptor(const hsa_cpu_descriptor_t& descriptor) {
   if (!any && (product == 0 || product > kWorkgroupMaxSize))
     return "the required work-group size is not possible";
   return nullptr;
-}
-
-uint64_t page_size() {
-  return static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
 }
 
 void make_writable(const Image& image) noexcept {
@@ -161,13 +158,13 @@ hsabe_status_t CodeStore::load(const hsabe_segment_t& segment, const hsabe_code_
   if (segment.host_address != reinterpret_cast<void*>(segment.device_address)) {
     return refuse(host_, HSA_STATUS_ERROR_INVALID_ARGUMENT, "the host address and the device address differ");
   }
-  const uint64_t page = page_size();
+  const uint64_t page = host_page_bytes();
   if (segment.size == 0 || segment.device_address % page != 0) {
     return refuse(host_, HSA_STATUS_ERROR_INVALID_ARGUMENT, "the image does not start at a page boundary");
   }
   auto image = std::make_unique<Image>();
   image->address = segment.device_address;
-  image->size = (segment.size + page - 1) / page * page;
+  image->size = round_up(segment.size, page);
   if (const auto status = read_symbols(segment, symbols, symbol_count, image.get())) return status;
 
   const PageRanges pages = page_ranges(segment, page);

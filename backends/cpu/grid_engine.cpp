@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "api/support/mutex.hpp"
+#include "api/support/page_size.hpp"
 
 namespace rigel::cpu {
 namespace {
@@ -51,7 +52,7 @@ uint64_t Grid::run_chunks(const hsa_cpu_worker_t* worker) noexcept {
 
 Worker::~Worker() {
   for (const Arena& arena : {group_, private_}) {
-    if (arena.base) munmap(arena.base, arena.size + static_cast<size_t>(sysconf(_SC_PAGESIZE)));
+    if (arena.base) munmap(arena.base, arena.size + host_page_bytes());
   }
 }
 
@@ -59,8 +60,8 @@ Worker::~Worker() {
 void* Worker::take(Arena& arena, uint64_t size) noexcept {
   constexpr uint64_t kStep = 64 * 1024, kAlignment = 64;
   if (size > arena.size) {
-    const auto page = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
-    const uint64_t grown = (size + kStep - 1) / kStep * kStep;
+    const auto page = uint64_t{host_page_bytes()};
+    const uint64_t grown = round_up(size, kStep);
     void* const memory = mmap(nullptr, grown + page, PROT_READ | PROT_WRITE,
                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED) return nullptr;

@@ -9,6 +9,8 @@
 
 #include <hsa_cpu/abi.h>
 
+#include "api/support/page_size.hpp"
+
 namespace rigel::cpu {
 namespace {
 
@@ -45,16 +47,12 @@ std::optional<std::vector<Elf64_Phdr>> read_program_headers(Bytes bytes, const E
   return headers;
 }
 
-constexpr uint64_t align_up(uint64_t value, uint64_t alignment) {
-  return (value + alignment - 1) & ~(alignment - 1);
-}
-
 void read_note_segment(Bytes segment, uint64_t alignment, Notes* notes) {
   uint64_t offset = 0;
   while (const auto header = read<Elf64_Nhdr>(segment, offset)) {
     const uint64_t name_at = offset + sizeof *header;
-    const uint64_t text_at = align_up(name_at + header->n_namesz, alignment);
-    offset = align_up(text_at + header->n_descsz, alignment);
+    const uint64_t text_at = round_up(name_at + header->n_namesz, alignment);
+    offset = round_up(text_at + header->n_descsz, alignment);
     const auto name = slice(segment, name_at, header->n_namesz);
     if (!name || !slice(segment, text_at, header->n_descsz)) {
       notes->problem = "a note exceeds its segment";

@@ -8,6 +8,8 @@
 
 #if defined(__x86_64__)
 #include <cpuid.h>
+
+#include "api/support/page_size.hpp"
 #endif
 
 namespace rigel {
@@ -72,9 +74,8 @@ bool fill_block(void*, uint32_t, size_t) noexcept {
 // page is up to 31 bytes past the source's: 2.9 instead of 50 GB/s. The C library uses it as well from a few
 // kilobytes on. A block that malloc has mapped starts 16 bytes past a page boundary.
 bool is_just_past(uintptr_t to, uintptr_t from, size_t size) noexcept {
-  constexpr size_t kPage = 4096;
-  const uintptr_t past = (to - from) % kPage;
-  return size >= kPage && past != 0 && past < 32;
+  const uintptr_t past = (to - from) % kPageBytes;
+  return size >= kPageBytes && past != 0 && past < 32;
 }
 
 // Copies from the end, in pieces that memcpy loads completely before it stores: no load then appears to alias

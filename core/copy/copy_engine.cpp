@@ -9,6 +9,7 @@
 
 #include "api/support/clock.hpp"
 #include "api/support/mutex.hpp"
+#include "api/support/page_size.hpp"
 #include "core/copy/block_copy.hpp"
 #include "core/signal/parker.hpp"
 
@@ -42,7 +43,7 @@ Box row(void* destination, const void* source, size_t size) {
 // Whether the range ends in the allocation's last page, all of which belongs to the allocation.
 bool ends_in_page(const void* ptr, size_t size, const Placement& placement) {
   const size_t offset = reinterpret_cast<uintptr_t>(ptr) - placement.base;
-  const size_t usable = (placement.size + kPageSize - 1) & ~(kPageSize - 1);
+  const size_t usable = page_up(placement.size);
   return size <= usable - offset;
 }
 

@@ -5,18 +5,14 @@
 #include <cerrno>
 #include <cstring>
 
+#include "api/support/page_size.hpp"
 #include "core/driver/kfd.hpp"
 
 namespace rigel {
 namespace {
 
-constexpr uint64_t kPage = 4096;
 // above the addresses of non-relocatable programs and their heaps
 constexpr uint64_t kLowest = uint64_t{4} << 30;
-
-constexpr uint64_t round_up(uint64_t value, uint64_t multiple) {
-  return (value + multiple - 1) / multiple * multiple;
-}
 
 Status status_of(int negated_errno) {
   return negated_errno == -EINVAL ? HSA_STATUS_ERROR_INVALID_ARGUMENT : HSA_STATUS_ERROR_OUT_OF_RESOURCES;
@@ -26,11 +22,11 @@ Status status_of(int negated_errno) {
 
 void* Kfd::reserve(uint64_t size, uint64_t alignment) const {
   constexpr int kFlags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
-  size = round_up(size, kPage);
-  alignment = alignment < kPage ? kPage : alignment;
+  size = page_up(size);
+  alignment = alignment < kPageBytes ? kPageBytes : alignment;
   // The kernel's choice is suitable if GPUs can address as much as the host.
   if (address_limit_ >= (uint64_t{1} << 47) - 1) {
-    const uint64_t padded = alignment == kPage ? size : size + alignment;
+    const uint64_t padded = alignment == kPageBytes ? size : size + alignment;
     if (padded < size) return nullptr;
     auto* const raw = static_cast<std::byte*>(transport_->mmap(nullptr, padded, PROT_NONE, kFlags, -1, 0));
     if (raw == nullptr || padded == size) return raw;
@@ -60,7 +56,7 @@ void* Kfd::reserve(uint64_t size, uint64_t alignment) const {
 }
 
 void Kfd::release_addresses(void* address, uint64_t size) const {
-  transport_->munmap(address, round_up(size, kPage));
+  transport_->munmap(address, page_up(size));
 }
 
 Result<uint64_t> Kfd::alloc_object(kfd_alloc_memory& arguments) const {

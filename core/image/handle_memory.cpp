@@ -5,11 +5,11 @@
 #include <utility>
 
 #include "api/support/mutex.hpp"
+#include "api/support/page_size.hpp"
 
 namespace rigel {
 namespace {
 
-constexpr size_t kPageBytes = 4096;
 constexpr size_t kSlots = kPageBytes / (HandleMemory::kSlotWords * sizeof(uint32_t));
 
 }  // namespace

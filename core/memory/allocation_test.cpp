@@ -133,7 +133,7 @@ class ScarceProvider final : public MemoryProvider {
 constexpr bool kNeverThrows = false;
 
 TEST_F(Allocation, UsesLastPagesOfHeap) {
-  constexpr size_t kBytes = kUnitSize + 3 * kPageSize;  // a slab, and less than another
+  constexpr size_t kBytes = kUnitSize + 3 * kPageBytes;  // a slab, and less than another
   testing::TestMemory scarce;
   testing::add_agents(scarce);
   scarce.heaps.add_heap({.owner = kGpu0,
@@ -146,11 +146,11 @@ TEST_F(Allocation, UsesLastPagesOfHeap) {
     std::set<void*> pages;
     void* ptr = nullptr;
     Status status = HSA_STATUS_SUCCESS;
-    while ((status = scarce.heaps.memory_pool_allocate(scarce_pool, kPageSize, 0, &ptr)) ==
+    while ((status = scarce.heaps.memory_pool_allocate(scarce_pool, kPageBytes, 0, &ptr)) ==
            HSA_STATUS_SUCCESS)
       EXPECT_TRUE(pages.insert(ptr).second);
     EXPECT_EQ(status, HSA_STATUS_ERROR_OUT_OF_RESOURCES);
-    EXPECT_EQ(pages.size(), kBytes / kPageSize);
+    EXPECT_EQ(pages.size(), kBytes / kPageBytes);
     for (void* page : pages) EXPECT_EQ(scarce.pointers.memory_free(page), HSA_STATUS_SUCCESS);
   }
 }

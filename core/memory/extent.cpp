@@ -27,7 +27,7 @@ std::optional<AllocationView> Extent::view(uintptr_t address) const noexcept {
       ObjectRecord* records = published.records.load(acquire);
       if (index < published.object_count.load(acquire) && records != nullptr) {
         const ObjectRecord& record = records[index];
-        view.base = base + size_t{index} * pages * kPageSize;
+        view.base = base + size_t{index} * pages * kPageBytes;
         view.size = record.size();
         view.user_data = record.user_data();
         view.marks = record.marks();

@@ -21,6 +21,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "api/support/page_size.hpp"
 #include "core/memory/provider.hpp"
 #include "core/topology/agent_directory.hpp"
 
@@ -29,12 +30,10 @@ namespace rigel {
 class Heap;
 class PageAllocator;
 
-constexpr size_t kPageBits = 12;
-constexpr size_t kPageSize = size_t{1} << kPageBits;
 /// Extents start at multiples of this, and no two share one unit: the granularity of the address map.
 constexpr size_t kUnitBits = 21;
 constexpr size_t kUnitSize = size_t{1} << kUnitBits;
-constexpr size_t kPagesPerUnit = kUnitSize / kPageSize;
+constexpr size_t kPagesPerUnit = kUnitSize / kPageBytes;
 
 /// Marks of an allocation that has additional data (a callback, an access list) in tables of the memory
 /// manager.
@@ -137,7 +136,7 @@ class Extent {
         heap == nullptr || index >= published.object_count.load(acquire)) {
       return false;
     }
-    const size_t inside = offset - size_t{index} * pages * kPageSize;
+    const size_t inside = offset - size_t{index} * pages * kPageBytes;
     const uint64_t size = records[index].size();
     if (published.sequence.load(std::memory_order_relaxed) != sequence || inside >= size) return false;
     found = {address - inside, size, heap};
@@ -146,7 +145,7 @@ class Extent {
 
   /// Index of the object at `offset` bytes from the base.
   static uint32_t object_index(size_t offset, uint32_t object_pages) noexcept {
-    const auto page = static_cast<uint32_t>(offset >> kPageBits);
+    const auto page = static_cast<uint32_t>(offset / kPageBytes);
     if (object_pages == 0) return 0;
     // Nearly all are powers of two, and a division takes as long as the rest of a lookup.
     return (object_pages & (object_pages - 1)) == 0 ? page >> std::countr_zero(object_pages)

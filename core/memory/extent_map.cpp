@@ -10,7 +10,7 @@ namespace rigel {
 namespace {
 
 constexpr size_t kRecordSlotBytes = kPagesPerUnit * sizeof(ObjectRecord);
-static_assert(kRecordSlotBytes % kPageSize == 0, "a slot's pages can be given back alone");
+static_assert(kRecordSlotBytes % kPageBytes == 0, "a slot's pages can be given back alone");
 
 void* map_zeroes(size_t size) noexcept {
   void* address =

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "api/support/mutex.hpp"
+#include "api/support/page_size.hpp"
 #include "api/support/undo.hpp"
 
 namespace rigel {
@@ -26,15 +27,15 @@ const Heap& Heaps::add_heap(const HeapFacts& facts, std::unique_ptr<MemoryProvid
 
 void Heaps::add_host_heaps(const std::vector<HostNode>& nodes, const MakeHostProvider& make_provider) {
   size_t total = 0;
-  for (const HostNode& node : nodes) total += node.size & ~(kPageSize - 1);
+  for (const HostNode& node : nodes) total += page_down(node.size);
   for (const HostNode& node : nodes) {
     HeapFacts facts;
     facts.allocation_flags = kHostAllocationFlags;
     facts.owner = node.agent;
-    facts.size = node.size & ~(kPageSize - 1);
+    facts.size = page_down(node.size);
     // When a node is full, pages come from its neighbours.
     facts.allocation_limit = total;
-    facts.granule = facts.recommended_granule = kPageSize;
+    facts.granule = facts.recommended_granule = kPageBytes;
     facts.bus_width_bits = node.bus_width_bits;
     facts.max_clock_mhz = node.max_clock_mhz;
     const int numa_node = nodes.size() > 1 ? static_cast<int>(node.numa_node) : HostProvider::kAnyNode;

@@ -8,6 +8,7 @@
 
 #include "api/support/log.hpp"
 #include "api/support/mutex.hpp"
+#include "api/support/page_size.hpp"
 #include "api/support/undo.hpp"
 #include "core/memory/kfd_physical.hpp"
 
@@ -224,15 +225,14 @@ Result<MemoryProvider::Imported> KfdLocalProvider::import_physical(int descripto
 Result<void*> KfdPinner::pin(void* host, size_t size, const AgentSet& agents, uint32_t global_flags) {
   const auto gpus = agents_.gpus_of(agents);
   if (gpus.empty()) return host;
-  constexpr uint64_t kPage = 4096;
   const Kfd& kfd = agents_.kfd();
   const auto start = reinterpret_cast<uint64_t>(host);
-  const uint64_t page = start & ~(kPage - 1);
-  const uint64_t span = (start + size + kPage - 1 - page) & ~(kPage - 1);
+  const uint64_t page = page_down(start);
+  const uint64_t span = page_up(start + size - page);
   const uint32_t flags = kEveryRight | kfd_attributes_of(global_flags);
   // Uses other addresses than the host's: the application can unmap its memory without unlocking it, and the
   // addresses would then be reused while GPUs still map them.
-  void* const addresses = kfd.reserve(span, kPage);
+  void* const addresses = kfd.reserve(span, kPageBytes);
   if (addresses == nullptr)
     return fail(HSA_STATUS_ERROR_OUT_OF_RESOURCES, "address space: cannot reserve {} bytes to lock memory",
                 span);

@@ -9,11 +9,11 @@
 
 #include "api/support/log.hpp"
 #include "api/support/mutex.hpp"
+#include "api/support/page_size.hpp"
 
 namespace rigel {
 namespace {
 
-constexpr uint64_t kPage = 4096;
 constexpr uint64_t kMaxGranularity = 18;
 
 struct Pages {
@@ -25,8 +25,8 @@ std::optional<Pages> pages_of(const void* ptr, size_t size) {
   const auto start = reinterpret_cast<uint64_t>(ptr);
   // A process has at most half of the address space, so the additions below cannot overflow.
   if (ptr == nullptr || size == 0 || size > PTRDIFF_MAX || start > PTRDIFF_MAX) return std::nullopt;
-  const uint64_t first = start & ~(kPage - 1);
-  return Pages{first, ((start + size + kPage - 1) & ~(kPage - 1)) - first};
+  const uint64_t first = page_down(start);
+  return Pages{first, page_up(start + size) - first};
 }
 
 // Returns the driver's flag of a one-bit attribute.

@@ -6,6 +6,8 @@
 #include <cstring>
 #include <utility>
 
+#include "api/support/page_size.hpp"
+
 namespace rigel {
 
 Status LockedMemory::memory_register(void* ptr, size_t size) {
@@ -91,8 +93,8 @@ Status LockedMemory::lock_range(void* host_ptr, size_t size, const hsa_agent_t* 
 
 bool LockedMemory::is_mapped(const void* ptr, size_t size) noexcept {
   const uintptr_t start = reinterpret_cast<uintptr_t>(ptr);
-  const uintptr_t first_page = start & ~(kPageSize - 1);
-  const size_t span = (start + size - first_page + kPageSize - 1) & ~(kPageSize - 1);
+  const uintptr_t first_page = page_down(start);
+  const size_t span = page_up(start + size - first_page);
   // msync queries the kernel for every mapping of the range and does nothing else.
   return msync(reinterpret_cast<void*>(first_page), span, MS_ASYNC) == 0;
 }

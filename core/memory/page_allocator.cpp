@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "api/support/mutex.hpp"
+#include "api/support/page_size.hpp"
 
 namespace rigel {
 namespace {
@@ -11,10 +12,6 @@ constexpr size_t kMinReserveBytes = 32 << 20;
 constexpr size_t kReserveShare = 8;  // the reserve may be one part in this number of the mapped bytes
 constexpr size_t kReserveCount = 64;
 constexpr size_t kIdleSlabs = 4;
-
-constexpr size_t round_up(size_t value, size_t multiple) {
-  return (value + multiple - 1) & ~(multiple - 1);
-}
 
 }  // namespace
 
@@ -49,9 +46,9 @@ PageAllocator::~PageAllocator() {
 }
 
 Result<void*> PageAllocator::allocate(size_t size, uint32_t flags) {
-  const size_t pages = (size - 1) / kPageSize + 1;
+  const size_t pages = (size - 1) / kPageBytes + 1;
   // Objects are aligned to pages only.
-  const bool cut = flags == 0 && heap_.facts().granule <= kPageSize;
+  const bool cut = flags == 0 && heap_.facts().granule <= kPageBytes;
   if (cut && pages <= kLargestClassPages) return allocate_object(size, size_class_of(pages));
   return allocate_block(size, flags);
 }
@@ -99,7 +96,7 @@ Result<void*> PageAllocator::allocate_object(size_t size, uint32_t size_class) {
     record.set_size(size);
   }
   return static_cast<unsigned char*>(slab->backing.address) +
-         size_t{index} * kClassPages[size_class] * kPageSize;
+         size_t{index} * kClassPages[size_class] * kPageBytes;
 }
 
 Result<void*> PageAllocator::allocate_block(size_t size, uint32_t flags) {
@@ -229,7 +226,7 @@ ObjectRecord* PageAllocator::record_at(const Extent& extent, uintptr_t base, uin
   index = Extent::object_index(offset, pages);
   if (index >= published.object_count.load(relaxed)) return nullptr;
   ObjectRecord& record = published.records.load(relaxed)[index];
-  return record.size() != 0 && offset == size_t{index} * pages * kPageSize ? &record : nullptr;
+  return record.size() != 0 && offset == size_t{index} * pages * kPageBytes ? &record : nullptr;
 }
 
 std::optional<uint32_t> PageAllocator::claim(Extent& extent, uintptr_t base) {

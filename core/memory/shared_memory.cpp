@@ -6,6 +6,7 @@
 #include <cstring>
 #include <utility>
 
+#include "api/support/page_size.hpp"
 #include "api/support/undo.hpp"
 #include "core/sharing/ipc_name.hpp"
 
@@ -13,10 +14,6 @@ namespace rigel {
 namespace {
 
 using ipc_name::Kind;
-
-constexpr size_t page_up(size_t size) {
-  return (size + kPageSize - 1) & ~(kPageSize - 1);
-}
 
 // Allocations are of whole pages, and some programs pass the rounded size.
 bool is_all_of(size_t length, size_t allocation) {
@@ -259,7 +256,7 @@ Status SharedMemory::ipc_memory_attach(const hsa_amd_ipc_memory_t* handle, size_
   block->adopt(std::move(*opened));
   const size_t size = (*block)->size;
   // The other side is not trusted.
-  if (offset % kPageSize != 0 || offset > size || length > size - offset) {
+  if (offset % kPageBytes != 0 || offset > size || length > size - offset) {
     return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT,
                 "IPC handle: {} bytes at offset {} exceed the buffer, which has {} bytes", length, offset,
                 size);

@@ -24,7 +24,7 @@ void* pointer_to(uintptr_t address) {
 }
 
 bool is_page_multiple(uint64_t value) {
-  return value % kPageSize == 0;
+  return value % kPageBytes == 0;
 }
 
 /// Returns the number in an enumeration of the application, which need not be an enumerator.
@@ -49,9 +49,9 @@ void* reserve(void* where, size_t size, int flags, bool plain) {
 }
 
 void* reserve_aligned(size_t size, size_t alignment, bool plain) {
-  if (alignment <= kPageSize) return reserve(nullptr, size, 0, plain);
+  if (alignment <= kPageBytes) return reserve(nullptr, size, 0, plain);
   size_t padded = 0;
-  if (__builtin_add_overflow(size, alignment - kPageSize, &padded)) return nullptr;
+  if (__builtin_add_overflow(size, alignment - kPageBytes, &padded)) return nullptr;
   void* raw = reserve(nullptr, padded, 0, plain);
   if (raw == nullptr) return nullptr;
   const uintptr_t start = (address_of(raw) + alignment - 1) & ~(alignment - 1);
@@ -80,8 +80,8 @@ VirtualMemory::~VirtualMemory() {
 
 Status VirtualMemory::address_reserve_align(void** va, size_t size, uint64_t address, uint64_t alignment,
                                             uint64_t flags) {
-  if (alignment == 0) alignment = kPageSize;
-  if (va == nullptr || size == 0 || !is_page_multiple(size) || alignment < kPageSize ||
+  if (alignment == 0) alignment = kPageBytes;
+  if (va == nullptr || size == 0 || !is_page_multiple(size) || alignment < kPageBytes ||
       (alignment & (alignment - 1)) != 0 || (flags & ~uint64_t{HSA_AMD_VMEM_ADDRESS_NO_REGISTER}) != 0) {
     return fail(HSA_STATUS_ERROR_INVALID_ARGUMENT,
                 "address reservation: invalid size {}, alignment {} or flags {:#x}", size, alignment, flags);

@@ -12,6 +12,7 @@
 
 #include "api/support/backend_report.hpp"
 #include "api/support/log.hpp"
+#include "api/support/page_size.hpp"
 
 namespace rigel {
 
@@ -84,9 +85,9 @@ Status AgentCodeTarget::allocate_pool(const Heap& pool, uint64_t size, uint64_t 
 // heaps is pinned for the GPUs with all rights, and amdkfd keeps the queues of a process evicted while it
 // cannot pin such a page again.
 Status AgentCodeTarget::allocate_pages(uint64_t size, uint64_t alignment, Block& block, CodeMemory& memory) {
-  const auto page = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+  const auto page = uint64_t{host_page_bytes()};
   const uint64_t slack = alignment > page ? alignment - page : 0;
-  const uint64_t bytes = (size + slack + page - 1) / page * page;
+  const uint64_t bytes = round_up(size + slack, page);
   void* const pages = bytes < size
                           ? MAP_FAILED
                           : mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -100,8 +101,7 @@ Status AgentCodeTarget::allocate_pages(uint64_t size, uint64_t alignment, Block&
 }
 
 Status AgentCodeTarget::allocate_host(uint64_t size, uint64_t alignment, Block& block, CodeMemory& memory) {
-  constexpr uint64_t kPage = 4096;  // alignment of mapped memory
-  const uint64_t slack = alignment > kPage ? alignment - kPage : 0;
+  const uint64_t slack = alignment > kPageBytes ? alignment - kPageBytes : 0;  // memory starts at a page
   const auto allocated = heaps_.allocate_system(size + slack, agent_.node().node_id);
   if (!allocated) return allocated.error();
   block.start = *allocated;

@@ -2,6 +2,7 @@
 #include <hsa/hsa_ext_amd.h>
 #include <unistd.h>
 
+#include "api/support/page_size.hpp"
 #include "core/driver/board_name.hpp"
 #include "core/runtime/runtime.hpp"
 
@@ -10,8 +11,7 @@ namespace {
 
 uint64_t available_memory(const Agent& agent, Gpus* gpus, const Heaps& heaps) {
   if (agent.is_cpu()) {
-    return static_cast<uint64_t>(::sysconf(_SC_AVPHYS_PAGES)) *
-           static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
+    return static_cast<uint64_t>(::sysconf(_SC_AVPHYS_PAGES)) * host_page_bytes();
   }
   if (agent.node().bus != HSABE_BUS_KFD) return heaps.available(agent.handle());
   const KfdNode* node = gpus->find_node(agent.node().node_id);

@@ -17,13 +17,13 @@
 #include "api/support/file_signals.hpp"
 #include "api/support/log.hpp"
 #include "api/support/mutex.hpp"
+#include "api/support/page_size.hpp"
 #include "core/signal/signal_pool.hpp"
 #include "core/signal/wait_node.hpp"
 
 namespace rigel::shared_signals {
 namespace {
 
-constexpr size_t kPageBytes = 4096;
 constexpr size_t kSlotsPerSlab = signal_pool::kSlabBytes / kPageBytes;
 constexpr size_t kMaxSlabs = 64;
 constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;

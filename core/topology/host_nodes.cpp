@@ -9,6 +9,8 @@
 #include <optional>
 #include <string_view>
 
+#include "api/support/page_size.hpp"
+
 namespace rigel {
 namespace {
 
@@ -128,9 +130,8 @@ std::vector<Node> read_host_nodes(const std::string& root) {
     Node node;
     node.bus = HSABE_BUS_CPU;
     const auto kilobytes = leading_number(value_of_line(read_file(root + "/proc/meminfo"), "MemTotal"));
-    node.properties["memory_bytes"] = kilobytes ? *kilobytes * 1024
-                                                : static_cast<uint64_t>(::sysconf(_SC_PHYS_PAGES)) *
-                                                      static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
+    node.properties["memory_bytes"] =
+        kilobytes ? *kilobytes * 1024 : static_cast<uint64_t>(::sysconf(_SC_PHYS_PAGES)) * host_page_bytes();
     add_cpu_facts(node, {static_cast<uint64_t>(::sysconf(_SC_NPROCESSORS_ONLN)), 0}, root);
     nodes.push_back(std::move(node));
   }

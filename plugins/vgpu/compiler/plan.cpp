@@ -271,7 +271,7 @@ class Planner {
   const Request& request_;
   std::unique_ptr<Plan> made_ = std::make_unique<Plan>();
   Plan& plan_ = *made_;
-  std::vector<bool> is_ignored_;  ///< By node: it does nothing, because it accesses missing registers.
+  std::vector<bool> is_ignored_;   ///< By node: it does nothing, because it accesses missing registers.
   const std::bitset<256> vgprs_ =  ///< Those of the wave
       ~std::bitset<256>() >> (256 - std::min(request_.layout.vgprs, 256u));
 };
@@ -329,8 +329,7 @@ void Planner::find_effects() {
 }
 
 void Planner::find_liveness() {
-  plan_.live =
-      analysis::liveness_of(plan_.graph, registers_held_in_code(plan_.graph, request_.is_function));
+  plan_.live = analysis::liveness_of(plan_.graph, registers_held_in_code(plan_.graph, request_.is_function));
   for (isa::Registers& live : plan_.live.before) live.vgprs &= vgprs_;
   for (std::bitset<256>& inactive : plan_.live.inactive_before) inactive &= vgprs_;
   for (std::bitset<256>& inactive : plan_.live.inactive_behind) inactive &= vgprs_;
@@ -516,9 +515,8 @@ void Planner::add_way_in(uint32_t node, int32_t entry) {
 }
 
 bool Planner::is_way_in(uint32_t node) const {
-  return std::ranges::any_of(plan_.ways_in, [&](const Plan::WayIn& way) {
-    return way.pc == plan_.graph.nodes[node].pc;
-  });
+  return std::ranges::any_of(plan_.ways_in,
+                             [&](const Plan::WayIn& way) { return way.pc == plan_.graph.nodes[node].pc; });
 }
 
 // If a loop leads back to the start, its rows may not have their initial values.

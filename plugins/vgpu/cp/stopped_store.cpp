@@ -5,13 +5,13 @@
 #include <algorithm>
 #include <iterator>
 
+#include "api/support/page_size.hpp"
 #include "plugins/vgpu/cp/host_fault.hpp"
 
 namespace rigel::vgpu {
 namespace {
 
 constexpr size_t kLongestInstruction = 15;
-constexpr uint64_t kPage = 4096;
 
 // Reads past the end return zeros and clear complete().
 class Code {
@@ -101,7 +101,7 @@ constexpr int kRegisters[16] = {REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG
 // The instruction may be the last in its mapping, and code may be executable but not readable.
 std::span<const uint8_t> readable_code(uint64_t pc) noexcept {
   const auto* const code = reinterpret_cast<const uint8_t*>(pc);
-  const uint64_t in_page = kPage - pc % kPage;
+  const uint64_t in_page = kPageBytes - pc % kPageBytes;
   if (!guarded_touch(code, false)) return {};
   const bool all = in_page >= kLongestInstruction || guarded_touch(code + in_page, false);
   return {code, all ? kLongestInstruction : in_page};

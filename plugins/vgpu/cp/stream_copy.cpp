@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cstring>
 
+#include "api/support/page_size.hpp"
 #include "plugins/vgpu/cp/host_fault.hpp"
 
 #if defined(__SSE2__)
@@ -17,14 +18,12 @@
 namespace rigel::vgpu {
 namespace {
 
-constexpr uint64_t kPage = 4096;
-
 // On AMD's Zen 3 and 4, `rep movs`, which memmove uses for most sizes, is ten times slower if the destination
 // is 1 to 31 bytes past the source modulo the page size. Copying backwards, in pieces that are loaded
 // completely before they are stored, avoids loads from a line that is being stored.
 bool copies_backwards(const std::byte* to, const std::byte* from, uint64_t bytes) {
-  const uint64_t past = (reinterpret_cast<uintptr_t>(to) - reinterpret_cast<uintptr_t>(from)) % kPage;
-  return bytes >= kPage && past != 0 && past < 32;
+  const uint64_t past = (reinterpret_cast<uintptr_t>(to) - reinterpret_cast<uintptr_t>(from)) % kPageBytes;
+  return bytes >= kPageBytes && past != 0 && past < 32;
 }
 
 void copy_backwards(std::byte* to, const std::byte* from, uint64_t bytes) {
@@ -43,14 +42,14 @@ constexpr uint64_t kLine = 64;
 // pages are prefetched into all caches: data fetched with prefetchnta is evicted before its use, and the copy
 // takes 1.5 times as long.
 void fetch_ahead(const std::byte* from) {
-  _mm_prefetch(reinterpret_cast<const char*>(from + 2 * kPage), _MM_HINT_T0);
-  _mm_prefetch(reinterpret_cast<const char*>(from + 3 * kPage), _MM_HINT_T0);
+  _mm_prefetch(reinterpret_cast<const char*>(from + 2 * kPageBytes), _MM_HINT_T0);
+  _mm_prefetch(reinterpret_cast<const char*>(from + 3 * kPageBytes), _MM_HINT_T0);
 }
 
 void stream_two_pages(std::byte* to, const std::byte* from) {
-  for (uint64_t at = 0; at < kPage; at += kLine) {
+  for (uint64_t at = 0; at < kPageBytes; at += kLine) {
     fetch_ahead(from + at);
-    for (uint64_t line = at; line < 2 * kPage; line += kPage) {
+    for (uint64_t line = at; line < 2 * kPageBytes; line += kPageBytes) {
       const auto* in = reinterpret_cast<const __m128i*>(from + line);
       auto* out = reinterpret_cast<__m128i*>(to + line);
       const __m128i a = _mm_loadu_si128(in), b = _mm_loadu_si128(in + 1);
@@ -63,9 +62,9 @@ void stream_two_pages(std::byte* to, const std::byte* from) {
 
 // Writes each line with one store, so that memory never gets a partial line.
 __attribute__((target("avx512f"))) void stream_two_pages_avx512(std::byte* to, const std::byte* from) {
-  for (uint64_t at = 0; at < kPage; at += kLine) {
+  for (uint64_t at = 0; at < kPageBytes; at += kLine) {
     fetch_ahead(from + at);
-    for (uint64_t line = at; line < 2 * kPage; line += kPage) {
+    for (uint64_t line = at; line < 2 * kPageBytes; line += kPageBytes) {
       _mm512_stream_si512(reinterpret_cast<__m512i*>(to + line), _mm512_loadu_si512(from + line));
     }
   }
@@ -74,7 +73,7 @@ __attribute__((target("avx512f"))) void stream_two_pages_avx512(std::byte* to, c
 // AMD's Zen 3 is fastest with one stream and the hardware prefetcher: 16 GB/s. The versions above reach 13
 // GB/s, libc's memcpy of the whole 15 GB/s.
 __attribute__((target("avx2"))) void stream_two_pages_in_order(std::byte* to, const std::byte* from) {
-  for (uint64_t at = 0; at < 2 * kPage; at += kLine) {
+  for (uint64_t at = 0; at < 2 * kPageBytes; at += kLine) {
     const auto* in = reinterpret_cast<const __m256i*>(from + at);
     auto* out = reinterpret_cast<__m256i*>(to + at);
     const __m256i a = _mm256_loadu_si256(in), b = _mm256_loadu_si256(in + 1);
@@ -113,7 +112,8 @@ void stream_copy(std::byte* to, const std::byte* from, uint64_t bytes,
     std::memcpy(to, from, head);
     to += head, from += head, bytes -= head;
     const auto two_pages = best_two_page_copy();
-    for (; bytes >= 2 * kPage; to += 2 * kPage, from += 2 * kPage, bytes -= 2 * kPage) two_pages(to, from);
+    for (; bytes >= 2 * kPageBytes; to += 2 * kPageBytes, from += 2 * kPageBytes, bytes -= 2 * kPageBytes)
+      two_pages(to, from);
     _mm_sfence();  // streaming stores are weakly ordered; the announcement of this copy comes after them
   }
 #endif

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "api/support/page_size.hpp"
 #include "loader/text/words.hpp"
 #include "plugins/vgpu/devices/remedy.hpp"
 
@@ -15,7 +16,6 @@ namespace rigel::vgpu {
 namespace {
 
 constexpr uint64_t kMiB = 1 << 20;
-constexpr uint64_t kPage = 4096;
 constexpr uint32_t kFirstRenderMinor = 128;
 constexpr size_t kMaxGpus = 64;
 constexpr std::string_view kBoardOptions[] = {"vram", "bar", "partition"};
@@ -68,7 +68,7 @@ Explained<void> set_vram(Gpu& gpu, std::string_view value) {
   const auto size = parse_size(value);
   if (!size) return tl::unexpected(fmt::format("vram: {}", size.error()));
   if (*size < 16 * kMiB) return tl::unexpected(std::string("vram: too small; use at least 16M"));
-  gpu.vram_bytes = *size / kPage * kPage;
+  gpu.vram_bytes = *size / kPageBytes * kPageBytes;
   return {};
 }
 
@@ -205,7 +205,7 @@ MachineOr parse_machine(std::string_view boards, PeerLink peers) {
     const uint32_t count = gpu->partitions;
     if (count > 1) {
       gpu->board = gpu->board.partition(count);
-      gpu->vram_bytes = gpu->vram_bytes / count / kPage * kPage;
+      gpu->vram_bytes = gpu->vram_bytes / count / kPageBytes * kPageBytes;
     }
     const uint32_t devices_before = devices;
     devices += gpu->board.package.devices;

@@ -6,10 +6,10 @@
 #include <ctime>
 
 #include "api/support/mutex.hpp"
+#include "api/support/page_size.hpp"
 #include "api/support/undo.hpp"
 #include "plugins/vgpu/cp/host_fault.hpp"
 #include "plugins/vgpu/kfd/doorbell_watch.hpp"
-#include "plugins/vgpu/kfd/page_size.hpp"
 #include "plugins/vgpu/kfd/process.hpp"
 
 namespace rigel::vgpu {
@@ -106,7 +106,7 @@ GpuApertures GpuContext::apertures() const {
 
 bool GpuContext::can_map(uint64_t va, uint64_t bytes) const {
   const uint64_t limit = apertures().gpuvm_limit;
-  return bytes != 0 && va % kPage == 0 && bytes % kPage == 0 && va >= kPage && va <= limit &&
+  return bytes != 0 && va % kPageBytes == 0 && bytes % kPageBytes == 0 && va >= kPageBytes && va <= limit &&
          bytes - 1 <= limit - va;
 }
 
@@ -147,8 +147,7 @@ ErrnoOr<std::shared_ptr<MemoryObject>> GpuContext::doorbells() {
 ErrnoOr<std::shared_ptr<MemoryObject>> GpuContext::mmio_page() {
   const MutexLock lock(creation_mutex_);
   if (mmio_ == nullptr) {
-    auto page =
-        MemoryObject::allocate(MemoryObject::Kind::kMmio, PageTable::kPageBytes, 0, index_, gpu_.gpu_id);
+    auto page = MemoryObject::allocate(MemoryObject::Kind::kMmio, kPageBytes, 0, index_, gpu_.gpu_id);
     if (!page) return page;
     mmio_ = std::move(*page);
   }
@@ -208,7 +207,7 @@ void GpuContext::report_fault(const VmFault& fault) noexcept {
        gpu_.node, fault.queue_id, kAccesses[static_cast<size_t>(fault.access)], fault.va,
        kReasons[static_cast<size_t>(fault.reason)]);
   kfd_memory_exception exception{};
-  exception.va = fault.va & ~(PageTable::kPageBytes - 1);
+  exception.va = page_down(fault.va);
   exception.gpu_id = gpu_.gpu_id;
   exception.not_present = fault.reason == FaultReason::kNotPresent;
   exception.read_only = fault.reason == FaultReason::kReadOnly;

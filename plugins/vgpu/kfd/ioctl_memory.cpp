@@ -3,9 +3,9 @@
 #include <cerrno>
 
 #include "api/support/mutex.hpp"
+#include "api/support/page_size.hpp"
 #include "hsa_plugin/kfd_abi.h"
 #include "plugins/vgpu/kfd/ioctl.hpp"
-#include "plugins/vgpu/kfd/page_size.hpp"
 #include "plugins/vgpu/kfd/user_copy.hpp"
 
 namespace rigel::vgpu {
@@ -25,7 +25,7 @@ ObjectOr make_object(Process& process, GpuContext& gpu, const kfd_alloc_memory& 
       if (!process.host_has_room(Kind::kGtt, bytes)) return tl::unexpected(ENOMEM);
       return MemoryObject::allocate(Kind::kGtt, bytes, a.flags, gpu.index(), gpu.gpu().gpu_id);
     case KFD_MEM_USERPTR:
-      if (a.mmap_offset == 0 || a.mmap_offset % kPage != 0) return tl::unexpected(EINVAL);
+      if (a.mmap_offset == 0 || a.mmap_offset % kPageBytes != 0) return tl::unexpected(EINVAL);
       if (!process.host_has_room(Kind::kUserptr, bytes)) return tl::unexpected(ENOMEM);
       if (!program_has(a.mmap_offset, bytes)) return tl::unexpected(EFAULT);
       return MemoryObject::of_program(reinterpret_cast<std::byte*>(a.mmap_offset), bytes, a.flags,
@@ -48,7 +48,7 @@ Errno KfdIoctls::alloc_memory(Process& process, const IoctlCall& call) {
   const MutexLock lock(process.memory_mutex_);
   const auto is_shared = [&](uint64_t address) {
     process.forget_unreadable(address, a.size);
-    return process.svm_.overlaps(address / kPage, (address + a.size - 1) / kPage + 1);
+    return process.svm_.overlaps(address / kPageBytes, (address + a.size - 1) / kPageBytes + 1);
   };
   const bool needs_no_address = a.va_addr == 0 && (a.flags & KFD_MEM_VRAM) != 0;
   if (!needs_no_address && is_shared(a.va_addr)) return EADDRINUSE;
@@ -62,7 +62,7 @@ Errno KfdIoctls::alloc_memory(Process& process, const IoctlCall& call) {
   if ((a.flags & KFD_MEM_DOORBELL) != 0) {
     if (a.size != gpu->gpu().board.doorbell_slice_bytes()) return EINVAL;
   } else if ((a.flags & KFD_MEM_MMIO_REMAP) != 0) {
-    if (a.size != kPage) return EINVAL;
+    if (a.size != kPageBytes) return EINVAL;
     if (!gpu->gpu().board.driver().has_remapped_registers) return ENOMEM;
   }
 
@@ -71,7 +71,7 @@ Errno KfdIoctls::alloc_memory(Process& process, const IoctlCall& call) {
   buffer.flags = a.flags;
   buffer.gpu_index = gpu->index();
   // The ring of a gfx8 AQL queue: memory of half the size, mapped twice in a row on GPUs.
-  const uint64_t bytes = pages_up(buffer.double_mapped() ? a.size / 2 : a.size);
+  const uint64_t bytes = page_up(buffer.double_mapped() ? a.size / 2 : a.size);
   if (bytes == 0) return a.size == 1 ? EINVAL : ENOMEM;
   buffer.va_bytes = buffer.double_mapped() ? bytes * 2 : bytes;
   auto object = make_object(process, *gpu, a, bytes);

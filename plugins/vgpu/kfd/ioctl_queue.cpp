@@ -6,11 +6,11 @@
 
 #include <fmt/core.h>
 #include "api/support/mutex.hpp"
+#include "api/support/page_size.hpp"
 #include "api/support/undo.hpp"
 #include "hsa_plugin/kfd_abi.h"
 
 #include "plugins/vgpu/kfd/ioctl.hpp"
-#include "plugins/vgpu/kfd/page_size.hpp"
 #include "plugins/vgpu/kfd/user_copy.hpp"
 
 namespace rigel::vgpu {
@@ -105,9 +105,8 @@ ErrnoOr<KfdIoctls::QueueMemory> KfdIoctls::find_queue_memory(Process& process, c
     if (buffer != nullptr) memory.pinned.push_back(buffer);
     return buffer;
   };
-  const auto add_page = [&](uint64_t va) RIGEL_REQUIRES(process.memory_mutex_) {
-    return add(va & ~(kPage - 1), kPage);
-  };
+  const auto add_page = [&](uint64_t va)
+                            RIGEL_REQUIRES(process.memory_mutex_) { return add(page_down(va), kPageBytes); };
   const bool doubled = board.driver().maps_aql_rings_twice && a.queue_type == KFD_QUEUE_AQL;
   if (add_page(a.write_pointer_address) == nullptr)
     return reject("write pointer: must be in a buffer of one page that is mapped on this GPU");
@@ -115,14 +114,16 @@ ErrnoOr<KfdIoctls::QueueMemory> KfdIoctls::find_queue_memory(Process& process, c
     return reject("read pointer: must be in a buffer of one page that is mapped on this GPU");
   memory.ring = add(a.ring_base_address, doubled ? a.ring_size / 2 : a.ring_size);
   if (memory.ring == nullptr)
-    return reject("ring buffer: must be a separate allocation of exactly ring_size bytes, mapped on this GPU");
+    return reject(
+        "ring buffer: must be a separate allocation of exactly ring_size bytes, mapped on this GPU");
   if (!is_compute(a.queue_type)) return memory;
 
   if (a.eop_buffer_address != 0) {
     if (a.eop_buffer_size != board.driver().end_of_pipe_bytes)
       return reject("end-of-pipe buffer: invalid size for this chip");
     if (add(a.eop_buffer_address, a.eop_buffer_size) == nullptr)
-      return reject("end-of-pipe buffer: must be a separate allocation of exactly its size, mapped on this GPU");
+      return reject(
+          "end-of-pipe buffer: must be a separate allocation of exactly its size, mapped on this GPU");
   }
   const Board::SaveArea area = board.save_area();
   if (a.ctl_stack_size < area.control_stack_bytes) return reject("ctl_stack_size: too small for this chip");
@@ -136,7 +137,7 @@ ErrnoOr<KfdIoctls::QueueMemory> KfdIoctls::find_queue_memory(Process& process, c
   if (a.ctx_save_restore_size < area.context_bytes)
     return reject("ctx_save_restore_size: too small for this chip");
   const uint64_t bytes_of_xcc = uint64_t{a.ctx_save_restore_size} + area.debug_bytes;
-  const uint64_t bytes = pages_up(bytes_of_xcc * board.shader.xcc_count);
+  const uint64_t bytes = page_up(bytes_of_xcc * board.shader.xcc_count);
   if (add(a.ctx_save_restore_address, bytes) == nullptr &&
       !process.always_shared(gpu, a.ctx_save_restore_address, bytes)) {
     return reject(
@@ -166,8 +167,8 @@ Errno KfdIoctls::choose_slots(Process& process, const kfd_create_queue& a, Proce
   }
   if (queue.sdma) {
     const uint32_t number = queue.sdma_slot / board.sdma_engines();
-    queue.doorbell = kSdmaDoorbells + queue.sdma_engine() * kDoorbellsOfSdmaEngine + number / 2 +
-                     number % 2 * kHalfSlice;
+    queue.doorbell =
+        kSdmaDoorbells + queue.sdma_engine() * kDoorbellsOfSdmaEngine + number / 2 + number % 2 * kHalfSlice;
     return 0;
   }
   const auto reserved = [](uint32_t i) {
@@ -194,8 +195,7 @@ QueueConfig KfdIoctls::config_of(const kfd_create_queue& a, const Process::Queue
   config.priority = a.queue_priority;
   config.percentage = queue.percentage;
   config.doorbell = queue.doorbell_slot;
-  config.doorbell_in_dwords =
-      config.kind == QueueKind::kAql && queue.gpu->gpu().board.doorbell_in_dwords();
+  config.doorbell_in_dwords = config.kind == QueueKind::kAql && queue.gpu->gpu().board.doorbell_in_dwords();
   return config;
 }
 

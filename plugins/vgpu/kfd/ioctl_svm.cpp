@@ -3,9 +3,9 @@
 #include <cerrno>
 #include <cstring>
 
+#include "api/support/page_size.hpp"
 #include "hsa_plugin/kfd_abi.h"
 #include "plugins/vgpu/kfd/ioctl.hpp"
-#include "plugins/vgpu/kfd/page_size.hpp"
 #include "plugins/vgpu/kfd/user_copy.hpp"
 
 namespace rigel::vgpu {
@@ -21,8 +21,8 @@ bool has_svm(const GpuContext& gpu) {
 // use the range meanwhile.
 void Process::apply_svm(uint64_t first_page, uint64_t end_page) {
   svm_.visit(first_page, end_page, [&](uint64_t first, uint64_t end, const SvmAttributes* attributes) {
-    const uint64_t va = first * kPage;
-    const uint64_t bytes = (end - first) * kPage;
+    const uint64_t va = first * kPageBytes;
+    const uint64_t bytes = (end - first) * kPageBytes;
     for (auto& gpu : gpus_) {
       if (!has_svm(*gpu)) continue;
       if (attributes == nullptr || !(attributes->access | attributes->in_place).test(gpu->index())) {
@@ -66,7 +66,7 @@ void Process::note_migration(SvmAttributes& range, uint64_t first_page, uint64_t
 
 bool Process::always_shared(const GpuContext& gpu, uint64_t va, uint64_t bytes) const {
   bool shared = true;
-  svm_.visit(va / kPage, (va + bytes + kPage - 1) / kPage,
+  svm_.visit(va / kPageBytes, (va + bytes + kPageBytes - 1) / kPageBytes,
              [&](uint64_t, uint64_t, const SvmAttributes* range) {
                shared &= range != nullptr && (range->access | range->in_place).test(gpu.index()) &&
                          (range->flags & KFD_SVM_FLAG_GPU_ALWAYS_MAPPED) != 0;
@@ -77,14 +77,14 @@ bool Process::always_shared(const GpuContext& gpu, uint64_t va, uint64_t bytes) 
 // Checks that the range is mapped in the program and does not overlap a buffer.
 Errno KfdIoctls::check_svm_range(Process& process, const kfd_svm& header) {
   if (!program_has(header.start_addr, header.size)) return EFAULT;
-  const uint64_t first = header.start_addr / kPage;
+  const uint64_t first = header.start_addr / kPageBytes;
   for (size_t i = 0; i < process.gpu_count(); ++i) {
     // A buffer and a shared range must not overlap. Existing shared ranges are allowed.
     bool has_buffer = false;
     process.svm_.visit(
-        first, first + header.size / kPage, [&](uint64_t from, uint64_t to, const SvmAttributes* range) {
-          has_buffer |=
-              range == nullptr && process.gpu(i).table().any_mapped(from * kPage, (to - from) * kPage);
+        first, first + header.size / kPageBytes, [&](uint64_t from, uint64_t to, const SvmAttributes* range) {
+          has_buffer |= range == nullptr &&
+                        process.gpu(i).table().any_mapped(from * kPageBytes, (to - from) * kPageBytes);
         });
     if (has_buffer) return EADDRINUSE;
   }
@@ -93,8 +93,8 @@ Errno KfdIoctls::check_svm_range(Process& process, const kfd_svm& header) {
 
 Errno KfdIoctls::set_svm_attributes(Process& process, const kfd_svm& header,
                                     std::span<kfd_svm_attribute> attributes) {
-  const uint64_t first = header.start_addr / kPage;
-  const uint64_t end = first + header.size / kPage;
+  const uint64_t first = header.start_addr / kPageBytes;
+  const uint64_t end = first + header.size / kPageBytes;
   const auto is_gpu = [&](uint32_t value) {
     const GpuContext* const gpu = process.gpu_by_id(value);
     return gpu != nullptr && has_svm(*gpu);
@@ -170,8 +170,8 @@ Errno KfdIoctls::set_svm_attributes(Process& process, const kfd_svm& header,
 
 Errno KfdIoctls::get_svm_attributes(Process& process, const kfd_svm& header,
                                     std::span<kfd_svm_attribute> attributes) {
-  const uint64_t first = header.start_addr / kPage;
-  const uint64_t end = first + header.size / kPage;
+  const uint64_t first = header.start_addr / kPageBytes;
+  const uint64_t end = first + header.size / kPageBytes;
   if (const Errno error = check_svm_range(process, header); error != 0) return error;
   for (kfd_svm_attribute& attribute : attributes) {
     switch (attribute.type) {
@@ -242,7 +242,7 @@ Errno KfdIoctls::get_svm_attributes(Process& process, const kfd_svm& header,
 Errno KfdIoctls::svm(Process& process, const IoctlCall& call) {
   auto& header = *static_cast<kfd_svm*>(call.arguments);
   const MutexLock lock(process.memory_mutex_);
-  if (header.start_addr % kPage != 0 || header.size % kPage != 0) return EINVAL;
+  if (header.start_addr % kPageBytes != 0 || header.size % kPageBytes != 0) return EINVAL;
   if (header.start_addr == 0 || header.size == 0) return EINVAL;
   // The attributes follow the header; the request has the total size.
   const uint64_t bytes = uint64_t{header.nattr} * sizeof(kfd_svm_attribute);

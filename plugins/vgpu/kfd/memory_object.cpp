@@ -14,8 +14,8 @@
 #include <optional>
 #include <utility>
 
+#include "api/support/page_size.hpp"
 #include "hsa_plugin/kfd_abi.h"
-#include "plugins/vgpu/kfd/page_size.hpp"
 
 // Functions that the preload front end hooks are called as raw system calls, because the device's files are
 // not the program's.
@@ -113,7 +113,7 @@ ErrnoOr<MemoryObject::Description> MemoryObject::describe(int fd) {
   const uint32_t kind = d.flags & KFD_MEM_KINDS;
   const long seals = syscall(SYS_fcntl, fd, F_GET_SEALS, 0);
   if (!S_ISREG(status.st_mode) || seals < 0 || (seals & F_SEAL_SHRINK) == 0 || d.bytes == 0 ||
-      d.bytes != static_cast<uint64_t>(status.st_size) || d.bytes % kPage != 0 ||
+      d.bytes != static_cast<uint64_t>(status.st_size) || d.bytes % kPageBytes != 0 ||
       (kind != KFD_MEM_VRAM && kind != KFD_MEM_GTT)) {
     return tl::unexpected(EINVAL);
   }

@@ -12,9 +12,8 @@
 
 #include <fmt/core.h>
 
+#include "api/support/page_size.hpp"
 #include "hsa/hsa_ext_amd.h"
-
-#include "plugins/vgpu/kfd/page_size.hpp"
 
 namespace rigel::vgpu {
 namespace {
@@ -76,10 +75,10 @@ std::optional<Allocation> ask_runtime(uint64_t va) {
 Allocation nearest_allocation(const NearbyBuffer& buffer, bool from_the_end) {
   const Allocation whole{buffer.va, buffer.bytes, buffer.of_gpu ? "of GPU memory" : "of host memory"};
   if (buffer.freed) return whole;
-  const uint64_t pages = buffer.bytes / kPage;
+  const uint64_t pages = buffer.bytes / kPageBytes;
   for (uint64_t i = 0; i < pages && i < kMaxRuntimeCalls; ++i) {
     const uint64_t page = from_the_end ? pages - 1 - i : i;
-    if (const auto found = ask_runtime(buffer.va + page * kPage);
+    if (const auto found = ask_runtime(buffer.va + page * kPageBytes);
         found && found->bytes != 0 && found->va >= buffer.va && found->va < buffer.va + buffer.bytes) {
       return *found;
     }

@@ -13,13 +13,13 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "api/support/page_size.hpp"
 #include "plugins/vgpu/cp/device_bus.hpp"
 
 namespace rigel::vgpu {
 
 class PageTable {
  public:
-  static constexpr uint64_t kPageBytes = 4096;
   static constexpr uint64_t kAddressBits = 48;
 
   struct Rights {

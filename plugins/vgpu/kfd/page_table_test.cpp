@@ -14,7 +14,7 @@
 namespace rigel::vgpu {
 namespace {
 
-constexpr uint64_t kPage = PageTable::kPageBytes;
+constexpr uint64_t kPage = kPageBytes;
 constexpr uint64_t kMiB = 1 << 20;
 
 // Host addresses are compared only, never accessed.

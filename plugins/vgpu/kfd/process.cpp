@@ -5,10 +5,10 @@
 #include <utility>
 
 #include "api/support/mutex.hpp"
+#include "api/support/page_size.hpp"
 #include "hsa_plugin/kfd_abi.h"
 #include "plugins/vgpu/cp/host_fault.hpp"
 #include "plugins/vgpu/exec/shader_cores.hpp"
-#include "plugins/vgpu/kfd/page_size.hpp"
 #include "plugins/vgpu/kfd/user_copy.hpp"
 
 namespace rigel::vgpu {
@@ -106,9 +106,10 @@ Buffer* Process::buffer_at(const GpuContext& gpu, uint64_t va, uint64_t bytes) {
     if (va >= buffer->va + buffer->va_bytes) return nullptr;
     // The driver compares whole pages; less than a page may be in a buffer of any size.
     const uint64_t mapped_bytes = buffer->double_mapped() ? buffer->va_bytes / 2 : buffer->va_bytes;
-    const uint64_t pages = bytes / kPage;
-    return va / kPage == buffer->va / kPage && (pages == 0 || pages == mapped_bytes / kPage) ? buffer
-                                                                                             : nullptr;
+    const uint64_t pages = bytes / kPageBytes;
+    return va / kPageBytes == buffer->va / kPageBytes && (pages == 0 || pages == mapped_bytes / kPageBytes)
+               ? buffer
+               : nullptr;
   }
   return nullptr;
 }
@@ -265,7 +266,7 @@ std::string Process::describe_address(const GpuContext& gpu, uint64_t va) {
 
 Process::Offsets Process::next_offset(const std::shared_ptr<MemoryObject>& object) {
   Offsets entry{{next_offset_, object}};
-  next_offset_ += pages_up(object->bytes()) + kPage;  // a gap, so that no mapping extends into the next
+  next_offset_ += page_up(object->bytes()) + kPageBytes;  // a gap, so that no mapping extends into the next
   return entry;
 }
 
@@ -303,7 +304,7 @@ ErrnoOr<std::shared_ptr<MemoryObject>> Process::kfd_mmap(uint64_t offset, uint64
     return gpu->doorbells();
   }
   if (type == KFD_MMAP_TYPE_MMIO) {
-    if (bytes != kPage) return tl::unexpected(EINVAL);
+    if (bytes != kPageBytes) return tl::unexpected(EINVAL);
     return gpu->mmio_page();
   }
   return tl::unexpected(EINVAL);
@@ -324,7 +325,7 @@ void Process::add_doorbells(const DoorbellMapping& m) {
 // Allocates before the first mapping is removed.
 Process::DoorbellMappings Process::doorbells_unmapped(void* address, uint64_t bytes) {
   auto* const start = static_cast<std::byte*>(address);
-  std::byte* const end = start + pages_up(bytes);
+  std::byte* const end = start + page_up(bytes);
   DoorbellMappings removed, remaining;
   const MutexLock lock(queue_mutex_);
   const auto overlaps = [&](const DoorbellMapping& m) {
@@ -346,7 +347,7 @@ Process::DoorbellMappings Process::doorbells_unmapped(void* address, uint64_t by
   if (removed.empty()) return removed;
   doorbell_mappings_.reserve(doorbell_mappings_.size() + remaining.size());
   std::erase_if(doorbell_mappings_, overlaps);
-  watch_.remove_mapping(address, pages_up(bytes));
+  watch_.remove_mapping(address, page_up(bytes));
   for (const DoorbellMapping& m : remaining) add_doorbells(m);
   return removed;
 }
@@ -388,22 +389,22 @@ void Process::unmap_from_gpus(uint64_t start, uint64_t end) {
       for (auto& gpu : gpus_) {
         if (!buffer->mapped.test(gpu->index())) continue;
         const uint64_t va = buffer->va + (first - it->first);
-        gpu->unmap(va & ~(kPage - 1), pages_up(last - first));
+        gpu->unmap(page_down(va), page_up(last - first));
         if (buffer->double_mapped())
-          gpu->unmap((va & ~(kPage - 1)) + buffer->va_bytes / 2, pages_up(last - first));
+          gpu->unmap((page_down(va)) + buffer->va_bytes / 2, page_up(last - first));
       }
     }
     if (evicted) {
       for (const GpuContext* gpu : acquired()) events_.smi().queues_restored(gpu->index(), gpu->gpu().gpu_id);
     }
   }
-  forget_shared(start / kPage, pages_up(end) / kPage);
+  forget_shared(start / kPageBytes, page_up(end) / kPageBytes);
 }
 
 void Process::memory_replaced(void* address, uint64_t bytes) {
   const uint64_t start = reinterpret_cast<uint64_t>(address);
   const MutexLock lock(memory_mutex_);
-  forget_shared(start / kPage, pages_up(start + bytes) / kPage);
+  forget_shared(start / kPageBytes, page_up(start + bytes) / kPageBytes);
 }
 
 void Process::forget_shared(uint64_t first_page, uint64_t end_page) {
@@ -411,8 +412,8 @@ void Process::forget_shared(uint64_t first_page, uint64_t end_page) {
   svm_.visit(first_page, end_page, [&](uint64_t first, uint64_t last, const SvmAttributes* attributes) {
     if (attributes == nullptr) return;
     for (auto& gpu : gpus_) {
-      if (!gpu->table().any_mapped(first * kPage, (last - first) * kPage)) continue;
-      gpu->unmap(first * kPage, (last - first) * kPage);
+      if (!gpu->table().any_mapped(first * kPageBytes, (last - first) * kPageBytes)) continue;
+      gpu->unmap(first * kPageBytes, (last - first) * kPageBytes);
       events_.smi().unmapped(gpu->index(), gpu->gpu().gpu_id, first, last - first);
     }
   });
@@ -421,13 +422,13 @@ void Process::forget_shared(uint64_t first_page, uint64_t end_page) {
 
 void Process::forget_unreadable(uint64_t va, uint64_t bytes) {
   if (bytes == 0 || va + bytes - 1 < va) return;
-  const uint64_t first_page = va / kPage, end_page = (va + bytes - 1) / kPage + 1;
+  const uint64_t first_page = va / kPageBytes, end_page = (va + bytes - 1) / kPageBytes + 1;
   if (!svm_.overlaps(first_page, end_page)) return;
   std::vector<std::pair<uint64_t, uint64_t>> removed;
   svm_.visit(first_page, end_page, [&](uint64_t first, uint64_t last, const SvmAttributes* attributes) {
     if (attributes == nullptr) return;
     for (uint64_t page = first; page < last; ++page) {
-      if (program_reads(page * kPage)) return;
+      if (program_reads(page * kPageBytes)) return;
     }
     removed.emplace_back(first, last);
   });

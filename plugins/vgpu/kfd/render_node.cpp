@@ -14,11 +14,11 @@
 #include <span>
 
 #include "api/support/mutex.hpp"
+#include "api/support/page_size.hpp"
 #include "api/support/undo.hpp"
 #include "hsa_plugin/kfd_abi.h"
 #include "plugins/vgpu/kfd/driver_files.hpp"
 #include "plugins/vgpu/kfd/ioctl.hpp"
-#include "plugins/vgpu/kfd/page_size.hpp"
 #include "plugins/vgpu/kfd/user_copy.hpp"
 
 namespace rigel::vgpu {
@@ -224,7 +224,7 @@ struct DrmIoctls {
         (in.domains & ~kDomains) != 0) {
       return EINVAL;
     }
-    const uint64_t bytes = pages_up(in.bo_size);
+    const uint64_t bytes = page_up(in.bo_size);
     const bool vram = (in.domains & AMDGPU_GEM_DOMAIN_VRAM) != 0;
     GpuContext& gpu = node.process_.gpu(node.gpu_index_);
     RenderNode::Gem gem;
@@ -253,7 +253,7 @@ struct DrmIoctls {
     auto& a = *static_cast<drm_amdgpu_gem_userptr*>(p);
     constexpr uint32_t kKnownFlags = AMDGPU_GEM_USERPTR_READONLY | AMDGPU_GEM_USERPTR_ANONONLY |
                                      AMDGPU_GEM_USERPTR_VALIDATE | AMDGPU_GEM_USERPTR_REGISTER;
-    if (a.addr % kPage != 0 || a.size % kPage != 0 || a.size == 0 || (a.flags & ~kKnownFlags) != 0)
+    if (a.addr % kPageBytes != 0 || a.size % kPageBytes != 0 || a.size == 0 || (a.flags & ~kKnownFlags) != 0)
       return EINVAL;
     if ((a.flags & (AMDGPU_GEM_USERPTR_READONLY | AMDGPU_GEM_USERPTR_REGISTER)) == 0) return EACCES;
     if (!program_has(a.addr, a.size)) return EFAULT;
@@ -339,7 +339,8 @@ struct DrmIoctls {
                                      AMDGPU_VM_PAGE_WRITEABLE | AMDGPU_VM_PAGE_EXECUTABLE |
                                      AMDGPU_VM_MTYPE_MASK | kVmPageNoAlloc;
     if ((a.flags & ~kKnownFlags & ~static_cast<uint32_t>(AMDGPU_VM_PAGE_PRT)) != 0) return EINVAL;
-    if (a.va_address % kPage != 0 || a.map_size % kPage != 0 || a.offset_in_bo % kPage != 0) return EINVAL;
+    if (a.va_address % kPageBytes != 0 || a.map_size % kPageBytes != 0 || a.offset_in_bo % kPageBytes != 0)
+      return EINVAL;
     if (a.va_address >= uint64_t{1} << 48 || a.map_size > (uint64_t{1} << 48) - a.va_address) return EINVAL;
     GpuContext& gpu = node.process_.gpu(node.gpu_index_);
     const MutexLock lock(node.mutex_);
@@ -457,9 +458,9 @@ Errno DrmIoctls::device_info(const GpuContext& gpu, const drm_amdgpu_info& a) {
   d.num_hw_gfx_contexts = 8;
   d.virtual_address_offset = 1 << 20;
   d.virtual_address_max = uint64_t{1} << b.driver().address_bits;
-  d.virtual_address_alignment = kPage;
+  d.virtual_address_alignment = kPageBytes;
   d.pte_fragment_size = 1 << 21;
-  d.gart_page_size = kPage;
+  d.gart_page_size = kPageBytes;
   d.ce_ram_size = 32768;
   d.vram_type = b.memory.width_bits >= 2048 ? AMDGPU_VRAM_TYPE_HBM
                 : b.driver().has_gddr6      ? AMDGPU_VRAM_TYPE_GDDR6

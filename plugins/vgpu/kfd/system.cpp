@@ -23,10 +23,10 @@
 
 #include "api/support/file_signals.hpp"
 #include "api/support/mutex.hpp"
+#include "api/support/page_size.hpp"
 #include "api/support/undo.hpp"
 #include "hsa_plugin/kfd_abi.h"
 #include "plugins/vgpu/kfd/driver_files.hpp"
-#include "plugins/vgpu/kfd/page_size.hpp"
 #include "plugins/vgpu/kfd/variables.hpp"
 
 // Functions that the preload front end hooks are called as raw system calls.
@@ -35,7 +35,7 @@ namespace rigel::vgpu {
 namespace {
 
 constexpr uint32_t kKfdMajor = 240;
-constexpr uint64_t kProgramEnd = (uint64_t{1} << 47) - kPage;  // TASK_SIZE of x86-64
+constexpr uint64_t kProgramEnd = (uint64_t{1} << 47) - kPageBytes;  // TASK_SIZE of x86-64
 
 int errno_or(long result) {
   return result == -1 ? -errno : static_cast<int>(result);
@@ -72,7 +72,7 @@ std::string_view memfd_name(int fd, std::span<char> name) {
 
 bool is_page_range(const void* address, uint64_t bytes) {
   const auto start = reinterpret_cast<uint64_t>(address);
-  return start % kPage == 0 && bytes != 0 && bytes <= kProgramEnd && start <= kProgramEnd - bytes;
+  return start % kPageBytes == 0 && bytes != 0 && bytes <= kProgramEnd && start <= kProgramEnd - bytes;
 }
 
 // Requests that the kernel handles for every open file, before the driver's.
@@ -299,8 +299,8 @@ int System::map(void* address, uint64_t bytes, int protection, int flags, int fd
   // amdkfd does not know the child before it has opened a file itself.
   if (abandoned_.load(std::memory_order_acquire))
     return file->kind == FileNode::Kind::kKfd ? -EINVAL : -EBADF;
-  if (bytes == 0 || offset % kPage != 0) return -EINVAL;
-  const uint64_t length = pages_up(bytes);
+  if (bytes == 0 || offset % kPageBytes != 0) return -EINVAL;
+  const uint64_t length = page_up(bytes);
   if (file->kind == FileNode::Kind::kKfd) {
     auto object = process_.kfd_mmap(offset, length);
     if (!object) return -object.error();
@@ -363,18 +363,18 @@ int System::mremap(void* address, uint64_t bytes, uint64_t new_bytes, int flags,
     if (!moved.empty() && new_bytes > bytes) return -EFAULT;
     // A rejected call must change nothing, and memory must be unmapped from the GPUs before the program can
     // map something else there. So whether the mapping moves must be known first.
-    if (!is_page_range(address, std::max(bytes, kPage)) || new_bytes == 0 || new_bytes > kProgramEnd)
+    if (!is_page_range(address, std::max(bytes, kPageBytes)) || new_bytes == 0 || new_bytes > kProgramEnd)
       return map_memory(flags);
     if (to_fixed) {
       auto* const target = static_cast<std::byte*>(fixed);
-      const bool is_disjoint = target + pages_up(new_bytes) <= from || from + pages_up(bytes) <= target;
+      const bool is_disjoint = target + page_up(new_bytes) <= from || from + page_up(bytes) <= target;
       if (!is_page_range(fixed, new_bytes) || !is_disjoint || (flags & MREMAP_MAYMOVE) == 0)
         return map_memory(flags);
       process_.before_munmap(address, bytes);
       process_.memory_replaced(fixed, new_bytes);  // the kernel, too, unmaps this before it may fail
       return map_memory(flags);
     }
-    const uint64_t kept = pages_up(new_bytes);
+    const uint64_t kept = page_up(new_bytes);
     if (kept < bytes) process_.before_munmap(from + kept, bytes - kept);
     const bool always_moves = (flags & MREMAP_DONTUNMAP) != 0;
     const int error = always_moves ? -ENOMEM : map_memory(flags & ~MREMAP_MAYMOVE);

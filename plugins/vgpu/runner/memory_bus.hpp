@@ -12,6 +12,7 @@
 #include <new>
 #include <vector>
 
+#include "api/support/page_size.hpp"
 #include "plugins/vgpu/cp/device_bus.hpp"
 #include "plugins/vgpu/kfd/page_table.hpp"
 
@@ -30,9 +31,8 @@ class MemoryBus final : public DeviceBus {
 
   /// Allocates zeroed memory, with unmapped pages around it.
   Region allocate(uint64_t bytes) {
-    constexpr uint64_t kPage = PageTable::kPageBytes;
-    bytes = (bytes + kPage - 1) / kPage * kPage;
-    if (bytes == 0) bytes = kPage;
+    bytes = page_up(bytes);
+    if (bytes == 0) bytes = kPageBytes;
     memory_.push_back(map_zeros(bytes));
     std::byte* const host = memory_.back().get();
     table_.map(next_, bytes, host, {true, true});

@@ -4,10 +4,11 @@
 
 #include <cstring>
 
+#include "api/support/page_size.hpp"
+
 namespace rigel::vgpu::exec {
 namespace {
 
-constexpr uint64_t kPage = 4096;
 constexpr uint64_t kMaxHeaderDistance = uint64_t{256} << 20;  // from the ELF header to the kernel object
 constexpr uint32_t kMaxSymbols = 1 << 20;
 constexpr size_t kMaxNameBytes = 512;
@@ -20,8 +21,8 @@ bool read(WaveMemory& memory, uint64_t va, T& out) {
 
 // Returns the address of the page with a code object's ELF header, or 0.
 uint64_t find_header(WaveMemory& memory, uint64_t va) {
-  const uint64_t first = va & ~(kPage - 1);
-  for (uint64_t distance = 0; distance <= kMaxHeaderDistance && distance <= first; distance += kPage) {
+  const uint64_t first = page_down(va);
+  for (uint64_t distance = 0; distance <= kMaxHeaderDistance && distance <= first; distance += kPageBytes) {
     unsigned char ident[EI_NIDENT];
     if (!read(memory, first - distance, ident)) return 0;
     if (std::memcmp(ident, ELFMAG, SELFMAG) == 0 && ident[EI_CLASS] == ELFCLASS64) return first - distance;
