@@ -1,7 +1,10 @@
-// Blocks the program's signals in threads of the runtime.
+// Blocks the program's signals in threads of the runtime and its modules.
 #pragma once
 
+#include <pthread.h>
 #include <signal.h>
+
+#include <initializer_list>
 
 namespace rigel {
 
@@ -10,11 +13,13 @@ namespace rigel {
 /// them raises them, and handlers of the program or of a driver transport must receive them.
 class ProgramSignalsBlocked {
  public:
-  ProgramSignalsBlocked() noexcept {
-    sigset_t all;
-    sigfillset(&all);
-    for (const int own : {SIGSEGV, SIGBUS, SIGFPE, SIGILL}) sigdelset(&all, own);
-    pthread_sigmask(SIG_SETMASK, &all, &before_);
+  /// `enabled`: further signals that remain enabled.
+  explicit ProgramSignalsBlocked(std::initializer_list<int> enabled = {}) noexcept {
+    sigset_t blocked;
+    sigfillset(&blocked);
+    for (const int own : {SIGSEGV, SIGBUS, SIGFPE, SIGILL}) sigdelset(&blocked, own);
+    for (const int signal : enabled) sigdelset(&blocked, signal);
+    pthread_sigmask(SIG_SETMASK, &blocked, &before_);
   }
   ~ProgramSignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
   ProgramSignalsBlocked(const ProgramSignalsBlocked&) = delete;

@@ -16,8 +16,8 @@
 #include <hsa/hsa.h>
 
 #include "api/support/mutex.hpp"
+#include "api/support/program_signals.hpp"
 #include "backends/common/blit.hpp"
-#include "backends/common/blocked_signals.hpp"
 
 namespace rigel::gfx {
 namespace {
@@ -515,7 +515,7 @@ void CopyEngines::abandon(hsa_status_t status) {
 /// Starts the watcher. Returns false without a thread.
 bool CopyEngines::start_watcher() {
   if (watcher_.joinable()) return true;
-  const BlockedSignals blocked;
+  const ProgramSignalsBlocked blocked;
   try {
     watcher_ = std::thread([this] { look_after(Lock(mutex_)); });
   } catch (const std::system_error&) {

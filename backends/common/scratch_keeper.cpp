@@ -5,7 +5,7 @@
 #include <exception>
 
 #include "api/support/mutex.hpp"
-#include "backends/common/blocked_signals.hpp"
+#include "api/support/program_signals.hpp"
 #include "backends/common/dispatch_queue.hpp"
 #include "backends/common/gpu_device.hpp"
 
@@ -98,7 +98,7 @@ bool ScratchKeeper::retry_later(DispatchQueue& queue) {
   if (entry == nullptr) return true;
   try {
     if (!thread_.joinable()) {
-      const BlockedSignals blocked;
+      const ProgramSignalsBlocked blocked;
       thread_ = std::thread([this] { work(); });
     }
   } catch (const std::exception&) {

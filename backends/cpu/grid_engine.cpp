@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "api/support/futex.hpp"
 #include "api/support/mutex.hpp"
 #include "api/support/page_size.hpp"
 
@@ -105,7 +106,7 @@ Engine::Engine(const cpu_set_t& processors, uint32_t helpers, uint64_t spin_tick
 Engine::~Engine() {
   stop_.store(true, std::memory_order_relaxed);
   epoch_.fetch_add(1, std::memory_order_seq_cst);
-  futex_wake(epoch_, UINT32_MAX);
+  futex_wake_all(&epoch_);
   for (const pthread_t thread : threads_) pthread_join(thread, nullptr);
 }
 
@@ -191,7 +192,8 @@ void Engine::publish(Grid& grid, uint32_t wanted) noexcept {
   // Pairs with wait_for_work: either the helper sees the new epoch, or this thread sees that it sleeps.
   epoch_.fetch_add(1, std::memory_order_seq_cst);
   const uint32_t looking = looking_.load(std::memory_order_relaxed);
-  if (wanted > looking && sleeping_.load(std::memory_order_seq_cst) > 0) futex_wake(epoch_, wanted - looking);
+  if (wanted > looking && sleeping_.load(std::memory_order_seq_cst) > 0)
+    futex_wake(&epoch_, wanted - looking);
 }
 
 void Engine::retire(Grid& grid, Worker& self) noexcept {
@@ -261,7 +263,7 @@ Grid* Engine::join() noexcept {
 void Engine::leave(Grid& grid) noexcept {
   // The grid may be destroyed after this thread leaves it; the wake-up needs its address only.
   const std::atomic<uint32_t>& inside = grid.inside_;
-  if (grid.inside_.fetch_sub(1, std::memory_order_release) == (kOwnerSleeps | 1)) futex_wake(inside, 1);
+  if (grid.inside_.fetch_sub(1, std::memory_order_release) == (kOwnerSleeps | 1)) futex_wake_one(&inside);
 }
 
 void Engine::wait_for_work(uint32_t seen, Worker& self) noexcept {

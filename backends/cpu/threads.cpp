@@ -1,7 +1,6 @@
 #include "backends/cpu/threads.hpp"
 
 #include <fcntl.h>
-#include <linux/futex.h>
 #include <signal.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -11,6 +10,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <initializer_list>
+
+#include "api/support/program_signals.hpp"
 
 namespace rigel::cpu {
 namespace {
@@ -57,15 +58,6 @@ cpu_set_t parse_list(const char* text) noexcept {
 
 }  // namespace
 
-void futex_wait(const std::atomic<uint32_t>& word, uint32_t expected) noexcept {
-  syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, expected, nullptr, nullptr, 0);
-}
-
-void futex_wake(const std::atomic<uint32_t>& word, uint32_t count) noexcept {
-  syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, count > INT_MAX ? INT_MAX : static_cast<int>(count), nullptr,
-          nullptr, 0);
-}
-
 double ticks_per_ns() noexcept {
   static const double rate = measure_ticks_per_ns();
   return rate;
@@ -97,19 +89,16 @@ cpu_set_t processors_of_node(uint32_t node) noexcept {
 
 bool start_thread(pthread_t* thread, const char* prefix, uint64_t number, const cpu_set_t& processors,
                   void* (*main)(void*), void* argument) noexcept {
-  // Faults must reach the application's handlers, and profilers their samples.
-  sigset_t blocked, before;
-  sigfillset(&blocked);
-  for (const int own : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT, SIGPROF}) {
-    sigdelset(&blocked, own);
-  }
   pthread_attr_t attributes;
   if (pthread_attr_init(&attributes) != 0) return false;
   pthread_attr_setstacksize(&attributes, kStackSize);
   pthread_attr_setaffinity_np(&attributes, sizeof processors, &processors);
-  pthread_sigmask(SIG_SETMASK, &blocked, &before);
-  const bool started = pthread_create(thread, &attributes, main, argument) == 0;
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  bool started;
+  {
+    // Traps in kernels must reach the application's handlers, and profilers their samples.
+    const ProgramSignalsBlocked blocked({SIGTRAP, SIGSYS, SIGABRT, SIGPROF});
+    started = pthread_create(thread, &attributes, main, argument) == 0;
+  }
   pthread_attr_destroy(&attributes);
   if (started) {
     char name[64];

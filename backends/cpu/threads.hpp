@@ -28,10 +28,6 @@ inline void drain_stores() noexcept {
 #endif
 }
 
-/// Sleeps while `word` is `expected`; may return early. Wakers change the word first.
-void futex_wait(const std::atomic<uint32_t>& word, uint32_t expected) noexcept;
-void futex_wake(const std::atomic<uint32_t>& word, uint32_t count) noexcept;
-
 /// Returns the CPU's counter: cheap, monotonic, of constant rate.
 inline uint64_t ticks() noexcept {
 #if defined(__x86_64__)

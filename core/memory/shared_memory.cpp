@@ -6,6 +6,7 @@
 #include <cstring>
 #include <utility>
 
+#include "api/support/descriptor.hpp"
 #include "api/support/page_size.hpp"
 #include "api/support/undo.hpp"
 #include "core/sharing/ipc_name.hpp"
@@ -19,20 +20,6 @@ using ipc_name::Kind;
 bool is_all_of(size_t length, size_t allocation) {
   return length == allocation || length == page_up(allocation);
 }
-
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  ~Descriptor() {
-    if (fd_ >= 0) close(fd_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  int get() const { return fd_; }
-
- private:
-  const int fd_;
-};
 
 }  // namespace
 

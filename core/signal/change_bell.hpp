@@ -32,7 +32,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "core/signal/futex.hpp"
+#include "api/support/futex.hpp"
 
 namespace rigel {
 

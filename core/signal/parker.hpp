@@ -13,8 +13,8 @@
 #include <cstdint>
 
 #include "api/support/clock.hpp"
+#include "api/support/futex.hpp"
 #include "core/signal/change_bell.hpp"
-#include "core/signal/futex.hpp"
 
 namespace rigel {
 

@@ -8,8 +8,8 @@
 #include <atomic>
 #include <cstdint>
 
+#include "api/support/futex.hpp"
 #include "api/support/spin.hpp"
-#include "core/signal/futex.hpp"
 
 namespace rigel {
 

@@ -7,10 +7,10 @@
 #include <system_error>
 #include <utility>
 
+#include "api/support/futex.hpp"
 #include "api/support/log.hpp"
 #include "api/support/mutex.hpp"
 #include "api/support/program_signals.hpp"
-#include "core/signal/futex.hpp"
 
 namespace rigel {
 namespace {

@@ -18,6 +18,7 @@
 
 #include <fmt/core.h>
 
+#include "api/support/descriptor.hpp"
 #include "loader/module/files.hpp"
 
 namespace rigel {

@@ -9,15 +9,13 @@
 
 #include <fmt/core.h>
 
+#include "api/support/descriptor.hpp"
+
 namespace rigel {
 
 std::string error_text(int code) {
   char buffer[128];
   return strerror_r(code, buffer, sizeof buffer);
-}
-
-Descriptor::~Descriptor() {
-  if (fd_ >= 0) ::close(fd_);
 }
 
 Explained<std::string> read_small_file(const std::string& path, size_t limit) {

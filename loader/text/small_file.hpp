@@ -11,18 +11,6 @@ namespace rigel {
 /// Returns the C library's text for an error number.
 std::string error_text(int code);
 
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  ~Descriptor();
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  int get() const { return fd_; }
-
- private:
-  const int fd_;
-};
-
 /// Returns the contents of a regular file of at most `limit` bytes. Never blocks: rejects pipes and devices.
 Explained<std::string> read_small_file(const std::string& path, size_t limit);
 

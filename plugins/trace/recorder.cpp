@@ -1,7 +1,6 @@
 #include "plugins/trace/recorder.hpp"
 
 #include <hsa_plugin/hsa_tool_calls.h>
-#include <linux/futex.h>
 #include <pthread.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -12,6 +11,8 @@
 #include <ctime>
 #include <new>
 #include <utility>
+
+#include "api/support/futex.hpp"
 
 namespace trace {
 namespace {
@@ -330,16 +331,13 @@ void Recorder::record_kernel_names(hsa_executable_t executable) noexcept try {
 // --- The writer's sleep ------------------------------------------------------------------------------------
 
 void Recorder::sleep(uint32_t milliseconds) noexcept {
-  const timespec time{static_cast<time_t>(milliseconds / 1000),
-                      static_cast<long>(milliseconds % 1000) * 1'000'000};
   if (woken_.load(std::memory_order_acquire) == 0)
-    ::syscall(SYS_futex, &woken_, FUTEX_WAIT_PRIVATE, 0, &time, nullptr, 0);
+    rigel::futex_wait(woken_, 0, uint64_t{milliseconds} * 1'000'000);
   woken_.store(0, std::memory_order_relaxed);
 }
 
 void Recorder::wake() noexcept {
-  if (woken_.exchange(1, std::memory_order_release) == 0)
-    ::syscall(SYS_futex, &woken_, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
+  if (woken_.exchange(1, std::memory_order_release) == 0) rigel::futex_wake_one(&woken_);
 }
 
 }  // namespace trace

@@ -13,6 +13,7 @@
 
 #include "api/support/file_signals.hpp"
 #include "api/support/mutex.hpp"
+#include "api/support/program_signals.hpp"
 #include "loader/text/words.hpp"
 #include "plugins/trace/markers.hpp"
 
@@ -20,22 +21,6 @@ namespace trace {
 namespace {
 
 constinit std::atomic<Tracer*> current{nullptr};
-
-// Blocks all signals in this thread, and so in the thread it starts: only the application handles signals.
-class NoSignals {
- public:
-  NoSignals() {
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before_);
-  }
-  ~NoSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  NoSignals(const NoSignals&) = delete;
-  NoSignals& operator=(const NoSignals&) = delete;
-
- private:
-  sigset_t before_;
-};
 
 // For a process that exits without hsa_shut_down. Runs after the destructors of the process, because modules
 // that are opened late are closed last.
@@ -88,7 +73,7 @@ void Tracer::start(const hsatool::Host& host) {
   while (words * sizeof(uint64_t) < size_t{options_.buffer_kb} << 10) words *= 2;
   recorder_.start(&host.raw(), shown, words);
   try {
-    const NoSignals no_signals;
+    const rigel::ProgramSignalsBlocked blocked;
     thread_ = std::thread([this] { write_until_stopped(); });
   } catch (...) {
     recorder_.stop();

@@ -13,6 +13,7 @@
 #include <fmt/core.h>
 
 #include "api/support/mutex.hpp"
+#include "api/support/program_signals.hpp"
 
 namespace validate {
 
@@ -65,10 +66,7 @@ std::vector<uint64_t> Waits::end() {
 
 void Waits::watch(uint32_t stall_seconds, std::function<bool()> may_progress, std::function<uint64_t()> now,
                   std::function<void(const Wait&)> report) {
-  // This thread must not run the program's signal handlers.
-  sigset_t all, before;
-  ::sigfillset(&all);
-  ::pthread_sigmask(SIG_BLOCK, &all, &before);
+  const rigel::ProgramSignalsBlocked blocked;
   watcher_ = std::thread([=, this] {
     const auto interval = std::chrono::milliseconds(std::max(100u, stall_seconds * 250));
     rigel::MutexLock lock(mutex_);
@@ -82,7 +80,6 @@ void Waits::watch(uint32_t stall_seconds, std::function<bool()> may_progress, st
       lock.lock();
     }
   });
-  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 void Waits::stop() {

@@ -11,7 +11,7 @@ allowed='
 api/include
 api/support
 api/tests
-loader/text
+loader/text          api/support
 loader/module        api/support loader/text
 loader/code_object   api/support
 core/sharing         api/support

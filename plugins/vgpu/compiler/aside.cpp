@@ -1,7 +1,6 @@
 #include "plugins/vgpu/compiler/aside.hpp"
 
 #include <pthread.h>
-#include <signal.h>
 
 #include <atomic>
 #include <deque>
@@ -10,6 +9,7 @@
 #include <utility>
 
 #include "api/support/mutex.hpp"
+#include "api/support/program_signals.hpp"
 #include "plugins/vgpu/cp/own_calls.hpp"
 
 namespace rigel::vgpu::exec::compiler {
@@ -26,17 +26,13 @@ class Worker {
   }
 
  private:
-  // The thread blocks all signals, which are for the program's threads.
   bool start() RIGEL_REQUIRES(mutex_) {
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
+    const ProgramSignalsBlocked blocked;
     try {
       std::thread([this] { work(); }).detach();
       running_ = true;
     } catch (const std::system_error&) {
     }
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
     return running_;
   }
 

@@ -18,6 +18,7 @@
 
 #include <fmt/format.h>
 
+#include "api/support/descriptor.hpp"
 #include "api/support/file_signals.hpp"
 
 namespace rigel::vgpu::exec::compiler {
@@ -31,21 +32,6 @@ struct Header {
   char magic[8];
   uint64_t checksum;  // Of everything after it.
   uint64_t request_bytes;
-};
-
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  ~Descriptor() {
-    if (fd_ >= 0) close(fd_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  int get() const { return fd_; }
-  bool is_open() const { return fd_ >= 0; }
-
- private:
-  const int fd_;
 };
 
 uint64_t hash_of(std::span<const std::byte> bytes, uint64_t hash) {
@@ -139,13 +125,13 @@ bool CodeCache::has(const std::string& name) const {
 std::optional<Answer> CodeCache::find(const std::string& name, const Request& request,
                                       std::span<const Image> images) const {
   if (name.empty()) return std::nullopt;
-  if (const Descriptor folder(open_folder(false)); folder.is_open()) {
+  if (const Descriptor folder(open_folder(false)); folder) {
     std::optional<Answer> answer = find_in(folder.get(), false, name, request, images);
     if (answer) return answer;
   }
   for (const std::string& path : read_only_) {
     const Descriptor directory(open_directory(path, true));
-    if (!directory.is_open()) continue;
+    if (!directory) continue;
     std::optional<Answer> answer = find_in(directory.get(), true, name, request, images);
     if (answer) return answer;
   }
@@ -156,7 +142,7 @@ std::optional<Answer> CodeCache::find_in(int directory, bool is_read_only, const
                                          const Request& request, std::span<const Image> images) {
   const Descriptor file(openat(directory, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   struct stat status {};
-  if (!file.is_open() || fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode) ||
+  if (!file || fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode) ||
       !is_trusted(status, is_read_only))
     return std::nullopt;
   const auto size = static_cast<uint64_t>(status.st_size);
@@ -183,7 +169,7 @@ bool CodeCache::keep(const std::string& name, const Request& request, std::span<
                      const Answer& answer) const {
   if (name.empty() || !answer.error.empty()) return false;
   const Descriptor folder(open_folder(true));
-  if (!folder.is_open()) return false;
+  if (!folder) return false;
   const std::vector<std::byte> asked = normalized_request(request, images), answered = to_message(answer);
   if (asked.size() + answered.size() > std::min(kMostEntryBytes, most_bytes_) - sizeof(Header)) return false;
   std::vector<std::byte> entry(sizeof(Header));
@@ -199,7 +185,7 @@ bool CodeCache::keep(const std::string& name, const Request& request, std::span<
   {
     const Descriptor file(openat(folder.get(), unnamed.c_str(),
                                  O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, S_IRUSR | S_IWUSR));
-    if (!file.is_open()) return false;
+    if (!file) return false;
     if (!write_all(file.get(), entry) ||
         renameat(folder.get(), unnamed.c_str(), folder.get(), name.c_str()) != 0) {
       unlinkat(folder.get(), unnamed.c_str(), 0);

@@ -1,11 +1,6 @@
 #include "plugins/vgpu/cp/bell.hpp"
 
-#include <linux/futex.h>
-#include <sys/syscall.h>
-#include <time.h>
-#include <unistd.h>
-
-#include <climits>
+#include "api/support/futex.hpp"
 
 namespace rigel::vgpu {
 namespace {
@@ -20,16 +15,11 @@ constinit Immortals<WorkerAlarm, kAlarms> alarms;
 constinit Immortals<Bell, kBells> bells;
 
 void Alarm::sleep(uint32_t seen, std::optional<std::chrono::nanoseconds> longest) noexcept {
-  timespec limit{};
-  if (longest) {
-    limit.tv_sec = static_cast<time_t>(longest->count() / 1'000'000'000);
-    limit.tv_nsec = static_cast<long>(longest->count() % 1'000'000'000);
-  }
-  syscall(SYS_futex, &wakes_, FUTEX_WAIT_PRIVATE, seen, longest ? &limit : nullptr, nullptr, 0);
+  futex_wait(wakes_, seen, longest ? static_cast<uint64_t>(longest->count()) : kLongestFutexSleepNs);
 }
 
 void Alarm::wake_sleeper() noexcept {
-  syscall(SYS_futex, &wakes_, FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0);
+  futex_wake_all(&wakes_);
 }
 
 Alarm& take_alarm() {

@@ -10,6 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "api/support/program_signals.hpp"
 #include "plugins/vgpu/cp/host_fault.hpp"
 #include "plugins/vgpu/cp/own_calls.hpp"
 #include "plugins/vgpu/cp/spin_time.hpp"
@@ -92,7 +93,7 @@ void Engine::add(std::shared_ptr<HardwareQueue> queue, bool suspended) {
 bool Engine::start() {
   const MutexLock lock(mutex_);
   if (!context_.config.threads || worker_.joinable()) return true;
-  const WorkerSignals signals;
+  const ProgramSignalsBlocked signals;
   try {
     worker_ = std::thread([this] { work(); });
   } catch (const std::system_error&) {

@@ -330,13 +330,6 @@ int vfork_child_sigaction(int signal, const struct sigaction* action, struct sig
   return result;
 }
 
-WorkerSignals::WorkerSignals() noexcept {
-  sigset_t blocked;
-  sigfillset(&blocked);
-  for (const int signal : kSignals) sigdelset(&blocked, signal);
-  pthread_sigmask(SIG_SETMASK, &blocked, &before_);
-}
-
 const HostFault& last_host_fault() noexcept {
   return fault;
 }

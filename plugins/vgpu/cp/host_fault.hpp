@@ -9,7 +9,7 @@
 //
 // Both need the handlers of SIGSEGV and SIGBUS that catch_host_faults() installs. Other faults go to the
 // program's handler. If the program installs a handler later through a hooked sigaction (preload), that
-// handler is called for them. Threads of the device block all other signals (WorkerSignals).
+// handler is called for them. Threads of the device block all other signals (ProgramSignalsBlocked).
 //
 // Threads: any thread may call everything. Guards belong to a thread and nest.
 #pragma once
@@ -63,19 +63,6 @@ int program_sigaction(int signal, const struct sigaction* action, struct sigacti
 
 /// The same in a child of vfork. The child shares the parent's record of handlers but installs separate ones.
 int vfork_child_sigaction(int signal, const struct sigaction* action, struct sigaction* old) noexcept;
-
-/// Blocks all signals but SIGSEGV and SIGBUS on this thread and on threads that it creates: handlers of the
-/// program must not run on the device's threads.
-class WorkerSignals {
- public:
-  WorkerSignals() noexcept;
-  ~WorkerSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  WorkerSignals(const WorkerSignals&) = delete;
-  WorkerSignals& operator=(const WorkerSignals&) = delete;
-
- private:
-  sigset_t before_;
-};
 
 /// The fault of this thread's last guarded access that failed.
 const HostFault& last_host_fault() noexcept;

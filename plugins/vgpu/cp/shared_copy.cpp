@@ -11,6 +11,7 @@
 #include <chrono>
 #include <thread>
 
+#include "api/support/program_signals.hpp"
 #include "plugins/vgpu/cp/host_fault.hpp"
 #include "plugins/vgpu/cp/own_calls.hpp"
 #include "plugins/vgpu/cp/stream_copy.hpp"
@@ -131,7 +132,7 @@ int32_t lend_program_thread() noexcept {
   bool helped = false;
   {
     // A program's handler that left with longjmp would keep the engine waiting for ever.
-    const WorkerSignals signals;
+    const ProgramSignalsBlocked signals;
     const OwnCalls ours;
     helped = help_to_copy();
   }

@@ -12,6 +12,7 @@
 
 #include <fmt/core.h>
 
+#include "api/support/program_signals.hpp"
 #include "plugins/vgpu/compiler/perf_map.hpp"
 #include "plugins/vgpu/cp/host_fault.hpp"
 #include "plugins/vgpu/cp/own_calls.hpp"
@@ -359,7 +360,7 @@ void Scheduler::finish(const LaunchPointer& launch) {
 std::string Scheduler::start_workers() {
   if (!workers_.empty() || stop_) return {};
   std::string shortage;
-  const WorkerSignals signals;
+  const ProgramSignalsBlocked signals;
   try {
     while (workers_.size() < worker_count_) {
       if (executors_.size() == workers_.size()) executors_.push_back(std::make_unique<Executor>(bus_, true));

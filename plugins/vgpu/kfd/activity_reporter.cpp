@@ -1,6 +1,5 @@
 #include "plugins/vgpu/kfd/activity_reporter.hpp"
 
-#include <linux/futex.h>
 #include <signal.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -11,6 +10,8 @@
 #include <ctime>
 #include <system_error>
 
+#include "api/support/futex.hpp"
+#include "api/support/program_signals.hpp"
 #include "plugins/vgpu/cp/host_fault.hpp"
 #include "plugins/vgpu/cp/own_calls.hpp"
 
@@ -25,15 +26,7 @@ constinit std::atomic<pid_t> owner{0};
 
 void wake_reporters() noexcept {
   wake_futex.fetch_add(1);
-  syscall(SYS_futex, &wake_futex, FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0);
-}
-
-// Returns after wake_reporters() has been called since `seen`, or after `seconds`; 0: without a time limit.
-void sleep(uint32_t seen, double seconds) noexcept {
-  timespec time{};
-  time.tv_sec = static_cast<time_t>(seconds);
-  time.tv_nsec = static_cast<long>((seconds - static_cast<double>(time.tv_sec)) * 1e9);
-  syscall(SYS_futex, &wake_futex, FUTEX_WAIT_PRIVATE, seen, seconds > 0 ? &time : nullptr, nullptr, 0);
+  futex_wake_all(&wake_futex);
 }
 
 void on_quit(int) {
@@ -84,7 +77,7 @@ void ActivityReporter::start() noexcept {
   if (started_.load(std::memory_order_relaxed) || started_.exchange(true)) return;
   if (owner.exchange(getpid()) != getpid()) reporter_count.store(0);
   seen_requests_ = request_count.load();
-  const WorkerSignals signals;
+  const ProgramSignalsBlocked signals;
   try {
     thread_ = std::thread([this] { report_loop(); });
   } catch (const std::system_error&) {
@@ -119,7 +112,8 @@ void ActivityReporter::report_loop() {
       _exit(kWatchdogStatus);
     }
     const double sleep_start = now();
-    sleep(seen, poll_seconds);
+    futex_wait(wake_futex, seen,
+               limit > 0 ? static_cast<uint64_t>(poll_seconds * 1e9) : kLongestFutexSleepNs);
     if (poll_seconds > 0 && now() - sleep_start > poll_seconds + 1) resume_time = now();
   }
 }

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "api/support/mutex.hpp"
+#include "api/support/program_signals.hpp"
 #include "plugins/vgpu/cp/host_fault.hpp"
 #include "plugins/vgpu/cp/own_calls.hpp"
 
@@ -222,7 +223,7 @@ void DoorbellWatch::engine_wakes(uint32_t gpu) noexcept RIGEL_UNCHECKED_LOCKS {
 
 void DoorbellWatch::start_thread() {
   thread_started_.store(true, std::memory_order_relaxed);
-  const WorkerSignals signals;
+  const ProgramSignalsBlocked signals;
   try {
     thread_ = std::thread([this] { poll_loop(); });
   } catch (const std::system_error& error) {

@@ -8,6 +8,7 @@
 
 #include <optional>
 
+#include "api/support/program_signals.hpp"
 #include "plugins/vgpu/cp/host_fault.hpp"
 #include "plugins/vgpu/cp/own_calls.hpp"
 
@@ -30,7 +31,7 @@ class DriverCall {
   void end() noexcept;
 
   const bool outermost_;
-  std::optional<WorkerSignals> signals_;
+  std::optional<ProgramSignalsBlocked> signals_;
   int cancelable_ = 0;
 };
 

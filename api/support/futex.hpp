@@ -9,7 +9,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
+#include <climits>
 #include <cstdint>
 
 namespace rigel {
@@ -18,16 +20,23 @@ namespace rigel {
 constexpr uint64_t kLongestFutexSleepNs = 3600ull * 1'000'000'000;
 
 /// Sleeps for at most `timeout_ns` while the word is `expected`. May return early.
-inline void futex_wait(const std::atomic<uint32_t>& word, uint32_t expected, uint64_t timeout_ns) noexcept {
+inline void futex_wait(const std::atomic<uint32_t>& word, uint32_t expected,
+                       uint64_t timeout_ns = kLongestFutexSleepNs) noexcept {
   if (timeout_ns > kLongestFutexSleepNs) timeout_ns = kLongestFutexSleepNs;
   const timespec timeout{static_cast<time_t>(timeout_ns / 1'000'000'000),
                          static_cast<long>(timeout_ns % 1'000'000'000)};
   syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, expected, &timeout, nullptr, 0);
 }
 
-/// Wakes one thread that sleeps on the word at `address`, if there is one.
+/// Wakes at most `count` threads that sleep on the word at `address`.
+inline void futex_wake(const void* address, uint32_t count) noexcept {
+  syscall(SYS_futex, address, FUTEX_WAKE_PRIVATE, std::min<uint32_t>(count, INT_MAX), nullptr, nullptr, 0);
+}
 inline void futex_wake_one(const void* address) noexcept {
-  syscall(SYS_futex, address, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
+  futex_wake(address, 1);
+}
+inline void futex_wake_all(const void* address) noexcept {
+  futex_wake(address, INT_MAX);
 }
 
 }  // namespace rigel
