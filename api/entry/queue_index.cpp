@@ -1,6 +1,6 @@
 // Read and write indices of queues, in all named orders.
 #include "api/entry/functions.hpp"
-#include "core/queue/aql_index.hpp"
+#include "api/support/packet_ring.hpp"
 
 namespace rigel::api {
 

@@ -7,7 +7,7 @@
 
 namespace rigel {
 
-/// Closes its descriptor when it is destroyed. A negative number is no descriptor.
+/// Closes its descriptor when it is destroyed. It owns nothing if the number is negative.
 class Descriptor {
  public:
   explicit Descriptor(int fd) noexcept : fd_(fd) {}

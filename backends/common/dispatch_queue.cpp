@@ -10,6 +10,7 @@
 #include <hsa_plugin/kfd_abi.h>
 
 #include "api/support/mutex.hpp"
+#include "api/support/packet_ring.hpp"
 #include "backends/common/doorbell.hpp"
 #include "backends/common/generation.hpp"
 #include "backends/common/queue_cu_mask.hpp"
@@ -271,12 +272,12 @@ hsabe_status_t DispatchQueue::watch_exceptions(hsa_signal_value_t seen) {
 }
 
 uint64_t DispatchQueue::current_index() const {
-  return std::atomic_ref(const_cast<uint64_t&>(queue_->read_dispatch_id)).load(std::memory_order_acquire);
+  return read_index(&queue_->hsa_queue).load(std::memory_order_acquire);
 }
 
 const hsa_kernel_dispatch_packet_t& DispatchQueue::current_packet() const {
-  return reinterpret_cast<const hsa_kernel_dispatch_packet_t*>(
-      memory_.ring.data())[current_index() & (queue_->hsa_queue.size - 1)];
+  return reinterpret_cast<const hsa_kernel_dispatch_packet_t&>(
+      packet_slot(&queue_->hsa_queue, current_index()));
 }
 
 void DispatchQueue::release_current_packet() {

@@ -8,6 +8,7 @@
 #include <hsa/hsa.h>
 
 #include "api/support/mutex.hpp"
+#include "api/support/packet_ring.hpp"
 #include "backends/common/aql_ring.hpp"
 
 namespace rigel::gfx {
@@ -119,10 +120,6 @@ hsabe_status_t ServiceQueue::submit(size_t slots, bool only_if_idle, const std::
   }
   if (failed()) return refuse(device_.host, HSA_STATUS_ERROR, "the internal queue of the device has stopped");
 
-  auto* const ring = static_cast<std::byte*>(amd_->hsa_queue.base_address);
-  const auto slot_at = [&](uint64_t index) {
-    return reinterpret_cast<uint32_t*>(ring + index % kPackets * kAqlPacketBytes);
-  };
   // From the last slot to the first: the processor, which may be waiting at the first, sees all reachable
   // slots or none.
   std::array<uint32_t, kSlotsMax> headers;
@@ -132,14 +129,14 @@ hsabe_status_t ServiceQueue::submit(size_t slots, bool only_if_idle, const std::
     // At intervals a packet waits for all earlier ones, so that their places are free one lap later.
     const bool aql = slot[0] >> 30 != 3;
     if (aql && (first + i) % kBarrierEvery < slots) slot[0] |= kBarrierBit;
-    std::memcpy(slot_at(first + i) + 1, slot.data() + 1, sizeof(slot) - sizeof(slot[0]));
+    AqlPacket& packet = packet_slot(&amd_->hsa_queue, first + i);
+    std::memcpy(packet.rest, slot.data() + 1, sizeof packet.rest);
     headers[i] = slot[0];
   }
   next_ = first + slots;
   if (end != nullptr) *end = next_;
-  std::atomic_ref(const_cast<uint64_t&>(amd_->write_dispatch_id)).store(next_, std::memory_order_release);
-  for (size_t i = slots; i-- != 0;)
-    std::atomic_ref(*slot_at(first + i)).store(headers[i], std::memory_order_release);
+  write_index(&amd_->hsa_queue).store(next_, std::memory_order_release);
+  for (size_t i = slots; i-- != 0;) publish_packet(packet_slot(&amd_->hsa_queue, first + i), headers[i]);
 
   const uint64_t last = next_ - 1;
   const uint32_t kind = aql_doorbell(device_.family, device_.facts);

@@ -6,6 +6,7 @@
 #include <memory>
 #include <new>
 
+#include "api/support/packet_ring.hpp"
 #include "backends/cpu/capabilities.hpp"
 #include "backends/cpu/refusal.hpp"
 
@@ -178,8 +179,7 @@ Queue::Outcome Queue::process(const Packet& packet, uint64_t index) noexcept {
 }
 
 void Queue::release_slot(uint64_t index) noexcept {
-  __atomic_store_n(&ring_[index & mask_].header, uint16_t{HSA_PACKET_TYPE_INVALID}, __ATOMIC_RELEASE);
-  __atomic_store_n(&amd_queue_->read_dispatch_id, index + 1, __ATOMIC_RELEASE);
+  free_packets(&amd_queue_->hsa_queue, index, index + 1);
 }
 
 // Returns 0 without profiling.

@@ -10,20 +10,13 @@
 #include <vector>
 
 #include "api/support/mutex.hpp"
+#include "api/support/packet_ring.hpp"
 #include "api/support/undo.hpp"
-#include "core/queue/aql_index.hpp"
 #include "core/signal/signal_pool.hpp"
 
 namespace rigel {
 namespace {
 
-struct Packet {
-  uint32_t first;  // the header in the low half
-  uint32_t rest[15];
-};
-static_assert(sizeof(Packet) == 64);
-
-constexpr uint32_t kInvalid = HSA_PACKET_TYPE_INVALID << HSA_PACKET_HEADER_TYPE;
 constexpr uint32_t kMinRing = 1024;  // packets in the agent's queue: many for each request for room
 constexpr uint64_t kMaxBatch = 64;
 
@@ -104,12 +97,13 @@ class ProxyQueue final : public InterceptQueue, public std::enable_shared_from_t
         doorbell_context_(call_context),
         size_(request_.queue.size) {
     amd_queue_ = new (request_.memory) amd_queue_t{};
-    ring_ = reinterpret_cast<Packet*>(static_cast<std::byte*>(request_.memory) + sizeof(amd_queue_t));
-    for (uint32_t i = 0; i < size_; ++i) ring_[i].first = kInvalid;
+    auto* const slots =
+        reinterpret_cast<AqlPacket*>(static_cast<std::byte*>(request_.memory) + sizeof(amd_queue_t));
+    for (uint32_t i = 0; i < size_; ++i) slots[i].first = kInvalidPacket;
     hsa_queue_t& queue = amd_queue_->hsa_queue;
     queue.type = request_.queue.type;
     queue.features = HSA_QUEUE_FEATURE_KERNEL_DISPATCH;
-    queue.base_address = ring_;
+    queue.base_address = slots;
     queue.doorbell_signal = doorbell.handle();
     queue.size = size_;
     queue.id = cookie;
@@ -224,7 +218,7 @@ class ProxyQueue final : public InterceptQueue, public std::enable_shared_from_t
   }
 
   // Passes packets to the next handler, or to the agent.
-  void pass(const Handlers& handlers, size_t left, const Packet* packets, uint64_t count,
+  void pass(const Handlers& handlers, size_t left, const AqlPacket* packets, uint64_t count,
             uint64_t index) noexcept {
     if (is_closed()) return;
     if (left == 0) {
@@ -267,9 +261,10 @@ class ProxyQueue final : public InterceptQueue, public std::enable_shared_from_t
         ask_for_room();
         break;
       }
-      pass(handlers, handlers.list.size(), &ring_[taken_ & (size_ - 1)], fit, taken_);
+      pass(handlers, handlers.list.size(), &packet_slot(handle(), taken_), fit, taken_);
       if (is_closed()) return;
-      give_slots_back(fit);
+      free_packets(handle(), taken_, taken_ + fit);
+      taken_ += fit;
       ask_for_room_early();
     }
     if (!kept_.empty()) ask_for_room();
@@ -280,7 +275,7 @@ class ProxyQueue final : public InterceptQueue, public std::enable_shared_from_t
   static void forward(const void* packets, uint64_t count) {
     HandlerPosition* const position = handler_position;
     if (position == nullptr) return;  // called outside of a handler's call
-    const auto* next = static_cast<const Packet*>(packets);
+    const auto* next = static_cast<const AqlPacket*>(packets);
     while (count != 0) {
       const uint64_t together = std::min(count, position->count);
       position->queue->pass(*position->handlers, position->left, next, together, position->index);
@@ -304,19 +299,10 @@ class ProxyQueue final : public InterceptQueue, public std::enable_shared_from_t
     const uint64_t most = std::min({many ? kMaxBatch : 1, end - taken_, to_wrap});
     uint64_t count = 0;
     while (count < most) {
-      const uint32_t first =
-          std::atomic_ref(ring_[(taken_ + count) & (size_ - 1)].first).load(std::memory_order_acquire);
-      if (type_of(first) == HSA_PACKET_TYPE_INVALID) break;
+      if (type_of(load_first(packet_slot(handle(), taken_ + count))) == HSA_PACKET_TYPE_INVALID) break;
       ++count;
     }
     return count;
-  }
-
-  void give_slots_back(uint64_t count) {
-    for (uint64_t i = 0; i < count; ++i)
-      std::atomic_ref(ring_[(taken_ + i) & (size_ - 1)].first).store(kInvalid, std::memory_order_relaxed);
-    taken_ += count;
-    read_index(handle()).store(taken_, std::memory_order_release);
   }
 
   // Free slots of the agent's ring for packets: all but one, for the barrier that requests room.
@@ -326,14 +312,14 @@ class ProxyQueue final : public InterceptQueue, public std::enable_shared_from_t
     return queue->size - std::min<uint64_t>(queue->size, written_ - read_ + 1);
   }
 
-  static bool is_marker(const Packet& packet) {
+  static bool is_marker(const AqlPacket& packet) {
     return type_of(packet.first) == HSA_PACKET_TYPE_VENDOR_SPECIFIC &&
            (packet.first >> 16 & 0xff) == AMD_AQL_FORMAT_INTERCEPT_MARKER;
   }
 
   // A marker's packet uses no slot: its callback receives the index of the next one. Returns false without
   // room.
-  bool write(const Packet& packet) {
+  bool write(const AqlPacket& packet) {
     if (is_closed()) return true;  // closed by a handler or a marker's callback: packets are dropped
     if (room() == 0) return false;
     if (is_marker(packet)) {
@@ -346,15 +332,14 @@ class ProxyQueue final : public InterceptQueue, public std::enable_shared_from_t
     return true;
   }
 
-  void store(const Packet& packet) {
+  void store(const AqlPacket& packet) {
     const hsa_queue_t* const queue = agent_queue_->handle();
-    auto& slot = static_cast<Packet*>(queue->base_address)[written_ & (queue->size - 1)];
+    AqlPacket& slot = packet_slot(queue, written_);
     write_index(queue).store(++written_, std::memory_order_relaxed);
-    std::memcpy(slot.rest, packet.rest, sizeof slot.rest);
-    std::atomic_ref(slot.first).store(packet.first, std::memory_order_release);
+    put_packet(slot, packet);
   }
 
-  void write_or_keep(const Packet& packet) {
+  void write_or_keep(const AqlPacket& packet) {
     if (kept_.empty() && write(packet)) return;
     try {
       kept_.push_back(packet);
@@ -364,7 +349,7 @@ class ProxyQueue final : public InterceptQueue, public std::enable_shared_from_t
   }
 
   // Without memory to keep packets, the ringing thread waits, as it would for a full ring.
-  void wait_for_room(const Packet& packet) {
+  void wait_for_room(const AqlPacket& packet) {
     do {
       if (agent_queue_->failed()) return;  // packets are not consumed any more
       ring_agent_doorbell();
@@ -411,7 +396,7 @@ class ProxyQueue final : public InterceptQueue, public std::enable_shared_from_t
     hsa_barrier_and_packet_t barrier{};
     barrier.header = HSA_PACKET_TYPE_BARRIER_AND << HSA_PACKET_HEADER_TYPE;
     barrier.completion_signal = room_->handle();
-    Packet packet;
+    AqlPacket packet;
     std::memcpy(&packet, &barrier, sizeof packet);
     store(packet);
   }
@@ -420,7 +405,6 @@ class ProxyQueue final : public InterceptQueue, public std::enable_shared_from_t
   Signal& doorbell_;
   DoorbellContext& doorbell_context_;
   const uint64_t size_;
-  Packet* ring_ = nullptr;
   volatile uint64_t unused_doorbell_ = 0;  // target of doorbell stores that bypass the signal
   std::shared_ptr<Queue> agent_queue_;
   Signal* room_ = nullptr;
@@ -434,7 +418,7 @@ class ProxyQueue final : public InterceptQueue, public std::enable_shared_from_t
   uint64_t taken_ = 0;    // index of the next packet of the application
   uint64_t written_ = 0;  // index of the next packet of the agent's queue
   uint64_t read_ = 0;     // the agent's read index at the last check
-  std::vector<Packet> kept_;
+  std::vector<AqlPacket> kept_;
   bool asked_for_room_ = false;
   std::shared_ptr<ProxyQueue> keep_until_moved_;  // this object, after a handler has destroyed the queue
 };
@@ -469,7 +453,7 @@ void reset_intercept_queues_after_fork() noexcept {
 }
 
 size_t intercept_queue_bytes(uint32_t packets) {
-  return sizeof(amd_queue_t) + packets * sizeof(Packet);
+  return sizeof(amd_queue_t) + packets * sizeof(AqlPacket);
 }
 
 Result<std::shared_ptr<InterceptQueue>> create_intercept_queue(InterceptRequest request, uint64_t cookie) {

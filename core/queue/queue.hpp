@@ -1,6 +1,6 @@
 // Queues of the application: creation, errors, and destruction.
 //
-// Packets do not pass through here (see core/queue/aql_index.hpp and the doorbell's signal). A Queue is
+// Packets do not pass through here (see api/support/packet_ring.hpp and the doorbell's signal). A Queue is
 // created by hsa_queue_create, hsa_soft_queue_create or the runtime, found by its hsa_queue_t address, and
 // destroyed by hsa_queue_destroy. Callers have checked the arguments (core/queue/queues.hpp).
 //
