@@ -85,53 +85,6 @@ TEST(Scalar, IndexesDestinationsOfLaneOperations) {
   EXPECT_EQ(t.run({0xbf110802, 0x7e00a301}), Stop::kIllegal) << "v_swap";
 }
 
-TEST(Scalar, ArithmeticMatchesManual) {
-  TestWave t(gfx(9, 0, 0));
-  t.s(0) = 0xffffffff;
-  t.s(1) = 2;
-  t.s(2) = 0xfffffffe;
-  t.s(3) = 1;
-  t.s(4) = 0x80000000;
-  t.s(5) = 1;
-  t.s(6) = 0x00000f80;
-  t.s(7) = 0x12345678;
-  t.s(8) = 0xfff00000;
-  t.s(9) = 0x80000005;
-  t.set_exec(0);
-  EXPECT_EQ(
-      t.run({0x800a0100, 0x850b8081, 0x820c0302, 0x850d8081, 0x818e0504, 0x850f8081, 0x9310ff06, 0x00080004,
-             0x9392ff06, 0x0024001c, 0xbe941408, 0xbe951106, 0x98160100, 0x85178081, 0xbe983709, 0xbe9a0706,
-             0xbe9c2806, 0x951d0504, 0x969e0504, 0xb01f8000, 0xb31f8001, 0x852080fd, 0xbea201c3, 0xbea401f2,
-             0xbea601ff, 0x80000000, 0xbea800fc, 0xbeaa01eb, 0xbeac01ee}),
-      Stop::kEnd);
-  EXPECT_EQ(t.s(10), 1u) << "s_add_u32";
-  EXPECT_EQ(t.s(11), 1u) << "its carry";
-  EXPECT_EQ(t.s(12), 0u) << "s_addc_u32 with carry in";
-  EXPECT_EQ(t.s(13), 1u) << "its carry";
-  EXPECT_EQ(t.s(14), 0x7fffffffu) << "s_sub_i32";
-  EXPECT_EQ(t.s(15), 1u) << "its overflow";
-  EXPECT_EQ(t.s(16), 0xfffffff8u) << "s_bfe_i32, offset 4, width 8";
-  EXPECT_EQ(t.s64(18), 0x1234567800000f80u >> 28 & 0xfffffffff) << "s_bfe_u64, offset 28, width 36";
-  EXPECT_EQ(t.s(20), 12u) << "s_flbit_i32";
-  EXPECT_EQ(t.s(21), 7u) << "s_ff1_i32_b64";
-  EXPECT_EQ(t.s(22), 0xfffffffau) << "s_lshl3_add_u32";
-  EXPECT_EQ(t.s(23), 1u) << "its carry";
-  EXPECT_EQ(t.s64(24), 0xc000000000000033u) << "s_bitreplicate_b64_b32";
-  EXPECT_EQ(t.s(26), 0x00000ff0u) << "s_wqm_b64";
-  EXPECT_EQ(t.s(27), 0xffffffffu) << "s_wqm_b64";
-  EXPECT_EQ(t.s(28), 0b110u) << "s_quadmask_b32";
-  EXPECT_EQ(t.s(29), 0x7fffffffu) << "s_absdiff_i32";
-  EXPECT_EQ(t.s(30), 0xffffffffu) << "s_mul_hi_i32";
-  EXPECT_EQ(t.s(31), 0xffff8000u) << "s_movk_i32";
-  EXPECT_EQ(t.s(32), 1u) << "s_cmpk_lt_i32; SCC as a source";
-  EXPECT_EQ(t.s64(34), ~uint64_t{2}) << "a negative inline constant of 64 bits";
-  EXPECT_EQ(t.s64(36), 0x3ff0000000000000u) << "1.0 of 64 bits";
-  EXPECT_EQ(t.s64(38), 0x80000000u) << "a literal of a 64-bit operation";
-  EXPECT_EQ(t.s(40), 1u) << "EXECZ as a source";
-  EXPECT_EQ(t.s64(42), uint64_t{0x10000} << 32) << "the aperture of the LDS";
-  EXPECT_EQ(t.s64(44), (uint64_t{0x20000} << 32) + 0xffffffff) << "the end of the scratch aperture";
-}
-
 TEST(Scalar, SaveexecSavesExec) {
   TestWave t(gfx(9, 0, 0));
   const std::vector<uint32_t> program = {0xbe8001ff, 0x000000ff, 0xbe822000,
