@@ -10,7 +10,7 @@
 
 #include <fmt/format.h>
 
-#include "plugins/vgpu/compiler/compiler_process.hpp"
+#include "plugins/vgpu/exec/native/compiler_process.hpp"
 #include "plugins/vgpu/exec/scheduler.hpp"
 #include "plugins/vgpu/exec/shader_cores.hpp"
 #include "plugins/vgpu/reference/dispatch_run.hpp"

@@ -20,11 +20,11 @@
 
 #include "loader/text/words.hpp"
 #include "plugins/vgpu/check/check_options.hpp"
-#include "plugins/vgpu/compiler/compiler_process.hpp"
 #include "plugins/vgpu/cp/packet_fidelity.hpp"
 #include "plugins/vgpu/devices/machine.hpp"
 #include "plugins/vgpu/devices/product_names.hpp"
 #include "plugins/vgpu/devices/remedy.hpp"
+#include "plugins/vgpu/exec/native/compiler_process.hpp"
 #include "plugins/vgpu/exec/operation_fidelity.hpp"
 #include "plugins/vgpu/kfd/ioctl.hpp"
 #include "plugins/vgpu/kfd/render_node.hpp"

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "plugins/vgpu/compiler/plan.hpp"
+#include "plugins/vgpu/exec/native/plan.hpp"
 
 namespace llvm {
 class Module;

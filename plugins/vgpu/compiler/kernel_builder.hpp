@@ -34,8 +34,8 @@
 #include "plugins/vgpu/compiler/arguments.hpp"
 #include "plugins/vgpu/compiler/operations.hpp"
 #include "plugins/vgpu/compiler/passes.hpp"
-#include "plugins/vgpu/compiler/plan.hpp"
 #include "plugins/vgpu/compiler/shapes.hpp"
+#include "plugins/vgpu/exec/native/plan.hpp"
 #include "plugins/vgpu/exec/wave.hpp"
 #include "plugins/vgpu/exec/wave_memory.hpp"
 

@@ -10,7 +10,7 @@
 #include <cstddef>
 #include <utility>
 
-#include "plugins/vgpu/compiler/modes.hpp"
+#include "plugins/vgpu/exec/native/modes.hpp"
 
 namespace rigel::vgpu::exec::compiler {
 

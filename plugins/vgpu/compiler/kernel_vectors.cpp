@@ -10,8 +10,8 @@
 #include <cstddef>
 #include <cstring>
 
-#include "plugins/vgpu/compiler/modes.hpp"
 #include "plugins/vgpu/exec/float_environment.hpp"
+#include "plugins/vgpu/exec/native/modes.hpp"
 #include "plugins/vgpu/exec/vector/operand_fields.hpp"
 
 namespace rigel::vgpu::exec::compiler {

@@ -9,7 +9,7 @@
 #include <map>
 #include <random>
 
-#include "plugins/vgpu/compiler/test_plans.hpp"
+#include "plugins/vgpu/exec/native/test_plans.hpp"
 #include "plugins/vgpu/exec/operands.hpp"
 
 namespace rigel::vgpu::exec::compiler {

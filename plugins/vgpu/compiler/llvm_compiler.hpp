@@ -2,7 +2,7 @@
 #pragma once
 
 #include "plugins/vgpu/compiler/flat_code.hpp"
-#include "plugins/vgpu/compiler/plan.hpp"
+#include "plugins/vgpu/exec/native/plan.hpp"
 
 namespace rigel::vgpu::exec::compiler {
 

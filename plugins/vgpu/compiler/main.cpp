@@ -20,8 +20,8 @@
 #include <llvm/Config/llvm-config.h>
 
 #include "plugins/vgpu/compiler/llvm_compiler.hpp"
-#include "plugins/vgpu/compiler/messages.hpp"
 #include "plugins/vgpu/compiler/warm.hpp"
+#include "plugins/vgpu/exec/native/messages.hpp"
 
 namespace {
 

@@ -13,8 +13,8 @@
 #include <bitset>
 #include <vector>
 
-#include "plugins/vgpu/compiler/lane_shape.hpp"
-#include "plugins/vgpu/compiler/plan.hpp"
+#include "plugins/vgpu/exec/native/lane_shape.hpp"
+#include "plugins/vgpu/exec/native/plan.hpp"
 
 namespace rigel::vgpu::exec::compiler {
 

@@ -4,7 +4,7 @@
 
 #include <cstring>
 
-#include "plugins/vgpu/compiler/test_plans.hpp"
+#include "plugins/vgpu/exec/native/test_plans.hpp"
 
 namespace rigel::vgpu::exec::compiler {
 namespace {

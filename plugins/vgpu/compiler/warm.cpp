@@ -17,10 +17,10 @@
 #include <fmt/format.h>
 
 #include "loader/text/words.hpp"
-#include "plugins/vgpu/compiler/code_cache.hpp"
-#include "plugins/vgpu/compiler/compiler_process.hpp"
 #include "plugins/vgpu/devices/board.hpp"
 #include "plugins/vgpu/devices/gpu_target.hpp"
+#include "plugins/vgpu/exec/native/code_cache.hpp"
+#include "plugins/vgpu/exec/native/compiler_process.hpp"
 #include "plugins/vgpu/exec/scheduler.hpp"
 #include "plugins/vgpu/exec/shader_cores.hpp"
 #include "plugins/vgpu/runner/make_dispatch.hpp"

@@ -13,9 +13,9 @@
 #include <fmt/core.h>
 
 #include "api/support/program_signals.hpp"
-#include "plugins/vgpu/compiler/perf_map.hpp"
 #include "plugins/vgpu/cp/host_fault.hpp"
 #include "plugins/vgpu/cp/own_calls.hpp"
+#include "plugins/vgpu/exec/native/perf_map.hpp"
 #include "plugins/vgpu/exec/report/failure.hpp"
 #include "plugins/vgpu/exec/report/thread_name.hpp"
 

@@ -3,7 +3,7 @@
 #include <cstdlib>
 
 #include "plugins/vgpu/check/findings.hpp"
-#include "plugins/vgpu/compiler/compiler_process.hpp"
+#include "plugins/vgpu/exec/native/compiler_process.hpp"
 #include "plugins/vgpu/exec/scheduler.hpp"
 
 namespace rigel::vgpu::exec {

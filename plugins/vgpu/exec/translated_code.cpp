@@ -9,11 +9,11 @@
 
 #include <fmt/format.h>
 
-#include "plugins/vgpu/compiler/aside.hpp"
-#include "plugins/vgpu/compiler/perf_map.hpp"
 #include "plugins/vgpu/cp/host_fault.hpp"
 #include "plugins/vgpu/exec/check/group_checker.hpp"
 #include "plugins/vgpu/exec/core.hpp"
+#include "plugins/vgpu/exec/native/aside.hpp"
+#include "plugins/vgpu/exec/native/perf_map.hpp"
 #include "plugins/vgpu/exec/register_bounds.hpp"
 #include "plugins/vgpu/exec/report/place.hpp"
 #include "plugins/vgpu/exec/scalar.hpp"

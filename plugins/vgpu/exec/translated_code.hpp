@@ -28,11 +28,11 @@
 
 #include "api/support/mutex.hpp"
 #include "plugins/vgpu/analysis/yield_points.hpp"
-#include "plugins/vgpu/compiler/compiler_process.hpp"
-#include "plugins/vgpu/compiler/plan.hpp"
 #include "plugins/vgpu/cp/device_bus.hpp"
 #include "plugins/vgpu/exec/block.hpp"
 #include "plugins/vgpu/exec/lowering.hpp"
+#include "plugins/vgpu/exec/native/compiler_process.hpp"
+#include "plugins/vgpu/exec/native/plan.hpp"
 #include "plugins/vgpu/isa/target.hpp"
 
 namespace rigel::vgpu::exec {

@@ -5,7 +5,7 @@
 // are preserved; LLVM stores live upper halves before the call, on the rare path.
 #pragma once
 
-#include "plugins/vgpu/compiler/linkage.hpp"
+#include "plugins/vgpu/exec/native/linkage.hpp"
 
 namespace rigel::vgpu::exec::compiler {
 

@@ -9,9 +9,9 @@
 #include <unistd.h>
 
 #include "plugins/vgpu/analysis/liveness.hpp"
-#include "plugins/vgpu/compiler/compiler_process.hpp"
 #include "plugins/vgpu/exec/group.hpp"
 #include "plugins/vgpu/exec/launch.hpp"
+#include "plugins/vgpu/exec/native/compiler_process.hpp"
 #include "plugins/vgpu/exec/whole_kernels/contents.hpp"
 #include "plugins/vgpu/exec/whole_kernels/model_run.hpp"
 

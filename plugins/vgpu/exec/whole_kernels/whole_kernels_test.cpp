@@ -10,7 +10,7 @@
 #include <iterator>
 #include <set>
 
-#include "plugins/vgpu/compiler/compiler_process.hpp"
+#include "plugins/vgpu/exec/native/compiler_process.hpp"
 #include "plugins/vgpu/exec/whole_kernels/generate.hpp"
 #include "plugins/vgpu/exec/whole_kernels/reducer.hpp"
 #include "plugins/vgpu/exec/whole_kernels/run.hpp"

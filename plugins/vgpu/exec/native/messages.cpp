@@ -1,11 +1,11 @@
-#include "plugins/vgpu/compiler/messages.hpp"
+#include "plugins/vgpu/exec/native/messages.hpp"
 
 #include <algorithm>
 #include <cstring>
 #include <type_traits>
 #include <utility>
 
-#include "plugins/vgpu/compiler/build_identity.hpp"
+#include "plugins/vgpu/exec/native/build_identity.hpp"
 
 namespace rigel::vgpu::exec::compiler {
 namespace {

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "plugins/vgpu/compiler/plan.hpp"
+#include "plugins/vgpu/exec/native/plan.hpp"
 
 namespace rigel::vgpu::exec::compiler {
 

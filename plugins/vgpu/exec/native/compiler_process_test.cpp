@@ -1,4 +1,4 @@
-#include "plugins/vgpu/compiler/compiler_process.hpp"
+#include "plugins/vgpu/exec/native/compiler_process.hpp"
 
 #include <gtest/gtest.h>
 #include <signal.h>

@@ -1,4 +1,4 @@
-#include "plugins/vgpu/compiler/lane_shape.hpp"
+#include "plugins/vgpu/exec/native/lane_shape.hpp"
 
 #include <bit>
 #include <tuple>

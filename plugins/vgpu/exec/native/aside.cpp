@@ -1,4 +1,4 @@
-#include "plugins/vgpu/compiler/aside.hpp"
+#include "plugins/vgpu/exec/native/aside.hpp"
 
 #include <pthread.h>
 

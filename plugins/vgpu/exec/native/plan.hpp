@@ -35,10 +35,10 @@
 
 #include "plugins/vgpu/analysis/liveness.hpp"
 #include "plugins/vgpu/analysis/yield_points.hpp"
-#include "plugins/vgpu/compiler/linkage.hpp"
 #include "plugins/vgpu/exec/block.hpp"
 #include "plugins/vgpu/exec/group_shape.hpp"
 #include "plugins/vgpu/exec/lowering.hpp"
+#include "plugins/vgpu/exec/native/linkage.hpp"
 #include "plugins/vgpu/isa/memory_shape.hpp"
 
 namespace rigel::vgpu::exec {

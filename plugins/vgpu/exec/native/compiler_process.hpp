@@ -9,8 +9,8 @@
 #include <string>
 #include <string_view>
 
-#include "plugins/vgpu/compiler/messages.hpp"
-#include "plugins/vgpu/compiler/plan.hpp"
+#include "plugins/vgpu/exec/native/messages.hpp"
+#include "plugins/vgpu/exec/native/plan.hpp"
 
 namespace rigel::vgpu::exec::compiler {
 

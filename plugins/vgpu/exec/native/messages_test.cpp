@@ -1,10 +1,10 @@
-#include "plugins/vgpu/compiler/messages.hpp"
+#include "plugins/vgpu/exec/native/messages.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cstring>
 
-#include "plugins/vgpu/compiler/build_identity.hpp"
+#include "plugins/vgpu/exec/native/build_identity.hpp"
 
 namespace rigel::vgpu::exec::compiler {
 namespace {

@@ -7,7 +7,7 @@ foreach(source IN LISTS sources)
   string(APPEND facts "${source} ${hash}\n")
 endforeach()
 string(SHA256 identity "${facts}")
-file(WRITE ${OUTPUT} "#include \"plugins/vgpu/compiler/build_identity.hpp\"
+file(WRITE ${OUTPUT} "#include \"plugins/vgpu/exec/native/build_identity.hpp\"
 
 namespace rigel::vgpu::exec::compiler {
 

@@ -1,4 +1,4 @@
-#include "plugins/vgpu/compiler/code_cache.hpp"
+#include "plugins/vgpu/exec/native/code_cache.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -11,7 +11,7 @@
 #include <fstream>
 
 #include "api/support/testing/file_limit.hpp"
-#include "plugins/vgpu/compiler/compiler_process.hpp"
+#include "plugins/vgpu/exec/native/compiler_process.hpp"
 
 namespace rigel::vgpu::exec::compiler {
 namespace {

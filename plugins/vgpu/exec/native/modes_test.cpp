@@ -1,6 +1,6 @@
-#include "plugins/vgpu/compiler/modes.hpp"
+#include "plugins/vgpu/exec/native/modes.hpp"
 
-#include "plugins/vgpu/compiler/test_plans.hpp"
+#include "plugins/vgpu/exec/native/test_plans.hpp"
 
 namespace rigel::vgpu::exec::compiler {
 namespace {

@@ -1,4 +1,4 @@
-#include "plugins/vgpu/compiler/plan.hpp"
+#include "plugins/vgpu/exec/native/plan.hpp"
 
 #include <algorithm>
 #include <cstdlib>
@@ -9,8 +9,8 @@
 
 #include <fmt/core.h>
 
-#include "plugins/vgpu/compiler/modes.hpp"
-#include "plugins/vgpu/compiler/shapes.hpp"
+#include "plugins/vgpu/exec/native/lane_shape.hpp"
+#include "plugins/vgpu/exec/native/modes.hpp"
 #include "plugins/vgpu/exec/register_bounds.hpp"
 #include "plugins/vgpu/exec/wave.hpp"
 #include "plugins/vgpu/exec/wave_memory.hpp"

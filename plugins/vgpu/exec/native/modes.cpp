@@ -1,4 +1,4 @@
-#include "plugins/vgpu/compiler/modes.hpp"
+#include "plugins/vgpu/exec/native/modes.hpp"
 
 #include <fmt/format.h>
 

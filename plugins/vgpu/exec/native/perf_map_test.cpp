@@ -1,4 +1,4 @@
-#include "plugins/vgpu/compiler/perf_map.hpp"
+#include "plugins/vgpu/exec/native/perf_map.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>

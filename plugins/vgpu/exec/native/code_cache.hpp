@@ -21,7 +21,7 @@
 #include <string>
 #include <vector>
 
-#include "plugins/vgpu/compiler/messages.hpp"
+#include "plugins/vgpu/exec/native/messages.hpp"
 
 namespace rigel::vgpu::exec::compiler {
 

@@ -1,4 +1,4 @@
-#include "plugins/vgpu/compiler/code_cache.hpp"
+#include "plugins/vgpu/exec/native/code_cache.hpp"
 
 #include <dirent.h>
 #include <fcntl.h>

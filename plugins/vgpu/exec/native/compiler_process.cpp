@@ -1,4 +1,4 @@
-#include "plugins/vgpu/compiler/compiler_process.hpp"
+#include "plugins/vgpu/exec/native/compiler_process.hpp"
 
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -24,10 +24,10 @@
 #include <utility>
 
 #include "api/support/mutex.hpp"
-#include "plugins/vgpu/compiler/code_cache.hpp"
 #include "plugins/vgpu/cp/internal_fd.hpp"
 #include "plugins/vgpu/cp/own_calls.hpp"
 #include "plugins/vgpu/exec/lowering.hpp"
+#include "plugins/vgpu/exec/native/code_cache.hpp"
 
 namespace rigel::vgpu::exec::compiler {
 namespace {

@@ -1,7 +1,7 @@
-#include "plugins/vgpu/compiler/plan.hpp"
+#include "plugins/vgpu/exec/native/plan.hpp"
 
-#include "plugins/vgpu/compiler/test_plans.hpp"
 #include "plugins/vgpu/exec/block.hpp"
+#include "plugins/vgpu/exec/native/test_plans.hpp"
 
 namespace rigel::vgpu::exec::compiler {
 namespace {

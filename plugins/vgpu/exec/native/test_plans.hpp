@@ -8,7 +8,7 @@
 #include <memory>
 #include <vector>
 
-#include "plugins/vgpu/compiler/plan.hpp"
+#include "plugins/vgpu/exec/native/plan.hpp"
 
 namespace rigel::vgpu::exec::compiler {
 
