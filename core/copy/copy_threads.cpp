@@ -43,8 +43,7 @@ bool CopyThreads::enqueue(CopyTask& task) noexcept {
       if (!start_thread()) break;
     }
     if (threads_.empty()) return false;
-    (newest_ == nullptr ? oldest_ : newest_->next_) = &task;
-    newest_ = &task;
+    tasks_.push_back(task);
     queued_.store(waiting, std::memory_order_relaxed);
     wanted = std::min<unsigned>(pieces, idle_);
   }
@@ -71,16 +70,12 @@ void CopyThreads::share(CopyTask& task) noexcept {
 }
 
 CopyTask* CopyThreads::take(uint32_t& index, CopyTask* only) noexcept {
-  CopyTask* task = only == nullptr ? oldest_ : only;
+  CopyTask* task = only;
+  if (task == nullptr && !tasks_.empty()) task = &tasks_.front();
   if (task == nullptr || task->taken_ == task->pieces_) return nullptr;
   index = task->taken_++;
   queued_.store(queued_.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
-  if (task->taken_ == task->pieces_) {
-    CopyTask* previous = nullptr;
-    for (CopyTask* at = oldest_; at != task; at = at->next_) previous = at;
-    (previous == nullptr ? oldest_ : previous->next_) = task->next_;
-    if (newest_ == task) newest_ = previous;
-  }
+  if (task->taken_ == task->pieces_) tasks_.erase(tasks_.iterator_to(*task));
   return task;
 }
 
@@ -128,7 +123,7 @@ void CopyThreads::work() noexcept {
     }
     MutexLock lock(mutex_);
     ++idle_;
-    while (oldest_ == nullptr && !stopping_) wake_.wait(lock);
+    while (tasks_.empty() && !stopping_) wake_.wait(lock);
     --idle_;
   }
 }

@@ -12,6 +12,8 @@
 #include <cstdint>
 #include <vector>
 
+#include <boost/intrusive/list.hpp>
+
 #include "api/support/mutex.hpp"
 
 namespace rigel {
@@ -39,7 +41,7 @@ class CopyTask {
   const uint32_t pieces_;
   uint32_t taken_ = 0;  // under the threads' mutex
   std::atomic<uint32_t> unfinished_;
-  CopyTask* next_ = nullptr;
+  boost::intrusive::list_member_hook<> link_;  // in CopyThreads::tasks_
 };
 
 class CopyThreads {
@@ -68,8 +70,9 @@ class CopyThreads {
   const unsigned most_threads_;
   Mutex mutex_;
   Condition wake_;
-  CopyTask* oldest_ RIGEL_GUARDED_BY(mutex_) = nullptr;
-  CopyTask* newest_ RIGEL_GUARDED_BY(mutex_) = nullptr;
+  boost::intrusive::list<CopyTask,
+                         boost::intrusive::member_hook<CopyTask, decltype(CopyTask::link_), &CopyTask::link_>>
+      tasks_ RIGEL_GUARDED_BY(mutex_);  // tasks with untaken pieces, oldest first
   std::vector<pthread_t> threads_ RIGEL_GUARDED_BY(mutex_);
   unsigned idle_ RIGEL_GUARDED_BY(mutex_) = 0;
   bool stopping_ RIGEL_GUARDED_BY(mutex_) = false;

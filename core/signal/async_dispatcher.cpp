@@ -7,6 +7,8 @@
 #include <cstring>
 #include <new>
 
+#include <boost/intrusive/list.hpp>
+
 #include "api/support/clock.hpp"
 #include "api/support/log.hpp"
 #include "api/support/program_signals.hpp"
@@ -26,14 +28,15 @@ namespace {
 // thread and for the signaller.
 constexpr uint64_t kSpinNs = 5'000;
 
-struct Registration : HandlerNode {
+struct Registration
+    : HandlerNode,
+      boost::intrusive::list_base_hook<boost::intrusive::link_mode<boost::intrusive::normal_link>> {
   Signal* signal = nullptr;
   hsa_amd_signal_handler handler = nullptr;
   void* argument = nullptr;
   bool polled = false;
-  Registration* previous_registered = nullptr;
-  Registration* next_registered = nullptr;
 };
+using Registrations = boost::intrusive::list<Registration, boost::intrusive::constant_time_size<false>>;
 
 struct Function : ReadyItem {
   void (*function)(void*) = nullptr;
@@ -90,7 +93,7 @@ class AsyncDispatcher::Worker {
         delete registration;
         return HSA_STATUS_ERROR_INVALID_SIGNAL;
       }
-      enlist(*registration);
+      registered_.push_front(*registration);
       asymmetric_fence::heavy();
       registration->polled = needs_polling(signal);
       if (registration->polled) {
@@ -223,16 +226,14 @@ class AsyncDispatcher::Worker {
   // Starts to listen to the notifiers of the signals before it polls them.
   void poll_silent_signals(ChangeListener& listener) noexcept {
     const MutexLock lock(mutex_);
-    const auto for_each = [first = registered_](auto&& body) {
-      for (auto* item = first; item != nullptr; item = item->next_registered) {
-        if (item->polled) body(*item->signal);
-      }
-    };
-    for_each([&](Signal& signal) {
-      if (!signal.has_attribute(kSignalIpc)) return;
-      if (ChangeNotifier* const notifier = shared_signals::notifier_of(signal)) listener.listen(*notifier);
-    });
-    for_each([](Signal& signal) { signal.notify_here(); });
+    for (const Registration& item : registered_) {
+      if (!item.polled || !item.signal->has_attribute(kSignalIpc)) continue;
+      if (ChangeNotifier* const notifier = shared_signals::notifier_of(*item.signal))
+        listener.listen(*notifier);
+    }
+    for (const Registration& item : registered_) {
+      if (item.polled) item.signal->notify_here();
+    }
   }
 
   // Final cleanup by the thread, perhaps within its last call: no call starts afterwards.
@@ -242,38 +243,23 @@ class AsyncDispatcher::Worker {
     {
       const MutexLock lock(mutex_);
       // Signallers push under the signal's lock, so an unlinked registration is never pushed.
-      for (auto* item = registered_; item != nullptr; item = item->next_registered) {
-        unlink_handler(*item->signal, *item);
-      }
+      for (Registration& item : registered_) unlink_handler(*item.signal, item);
     }
     // `post` fails since stopping_ was set: these are the last items. Handlers are skipped.
     call_due();
     call_what_is_due();
     const MutexLock lock(mutex_);
-    for (Registration *item = registered_, *next; item != nullptr; item = next) {
-      next = item->next_registered;
-      if (item == running_) continue;
-      delist(*item);
-      delete item;
+    for (auto next = registered_.begin(); next != registered_.end();) {
+      Registration& item = *next++;
+      if (&item == running_) continue;
+      delist(item);
+      delete &item;
     }
-  }
-
-  void enlist(Registration& registration) noexcept RIGEL_REQUIRES(mutex_) {
-    registration.next_registered = registered_;
-    if (registered_ != nullptr) registered_->previous_registered = &registration;
-    registered_ = &registration;
   }
 
   void delist(Registration& registration) noexcept RIGEL_REQUIRES(mutex_) {
     if (registration.polled) polled_ -= 1;
-    if (registration.next_registered != nullptr) {
-      registration.next_registered->previous_registered = registration.previous_registered;
-    }
-    if (registration.previous_registered != nullptr) {
-      registration.previous_registered->next_registered = registration.next_registered;
-    } else {
-      registered_ = registration.next_registered;
-    }
+    registered_.erase(registered_.iterator_to(registration));
   }
 
   void poke() noexcept {
@@ -286,7 +272,7 @@ class AsyncDispatcher::Worker {
   ReadyQueue queue_;
   // Guards the list of registrations, and `post` against the end. Acquired before a wake lock.
   Mutex mutex_;
-  Registration* registered_ RIGEL_GUARDED_BY(mutex_) = nullptr;
+  Registrations registered_ RIGEL_GUARDED_BY(mutex_);
   std::atomic<uint32_t> polled_{0};  // number of registrations whose signals are polled
   std::atomic<bool> stopping_{false};
   // Owned by the thread:
