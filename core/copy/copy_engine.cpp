@@ -215,9 +215,18 @@ bool CopyEngine::may_be_reached(hsa_agent_t agent, const void* ptr, size_t size,
   return memory_.reach(agent, ptr, std::min(size, known)).has_value();
 }
 
+bool CopyEngine::reaches_both(hsa_agent_t agent, const Side& destination, const Side& source) const {
+  return memory_.reach(agent, destination.start, destination.size) &&
+         memory_.reach(agent, source.start, source.size);
+}
+
 /// Selects the agent that copies. Null agents are the owners of the memory. Fails with `refusal` if no agent
 /// can access both sides.
-inline Result<CopyEngine::Route> CopyEngine::route(Side destination, Side source, Status refusal) const {
+///
+/// Inlined where most copies are submitted. Passing a route and its sides through memory takes a tenth of the
+/// time of a submission.
+[[gnu::always_inline]] inline Result<CopyEngine::Route> CopyEngine::find_route(Side destination, Side source,
+                                                                               Status refusal) const {
   // Structures are initialised once, member by member: clearing them first would take longer than the rest.
   const Placement to = memory_.locate(destination.start, destination.size);
   const Placement from = memory_.locate(source.start, source.size);
@@ -233,21 +242,11 @@ inline Result<CopyEngine::Route> CopyEngine::route(Side destination, Side source
   DeviceCopier* const reader = from.in_host ? nullptr : device_of(from.owner);
   DeviceCopier* const writer = to.in_host ? nullptr : device_of(to.owner);
   const bool peers = reader != nullptr && writer != nullptr && reader != writer;
-  const auto copier = [&](hsa_agent_t agent) -> DeviceCopier* {
+  for (const hsa_agent_t agent : {source.agent, destination.agent, from.owner, to.owner}) {
     DeviceCopier* const device = agent.handle == from.owner.handle ? reader
                                  : agent.handle == to.owner.handle ? writer
                                                                    : device_of(agent);
-    return !peers || (memory_.reach(agent, destination.start, destination.size) &&
-                      memory_.reach(agent, source.start, source.size))
-               ? device
-               : nullptr;
-  };
-  hsa_agent_t agent = source.agent;
-  DeviceCopier* device = copier(agent);
-  if (device == nullptr) device = copier(agent = destination.agent);
-  if (device == nullptr) device = copier(agent = from.owner);
-  if (device == nullptr) device = copier(agent = to.owner);
-  if (device != nullptr) {
+    if (device == nullptr || (peers && !reaches_both(agent, destination, source))) continue;
     const auto direct = [](const Placement& side) { return side.type == HSA_EXT_POINTER_TYPE_HSA; };
     return Route{device, agent, {true, from.in_host, to.in_host, direct(from) && direct(to)}};
   }
@@ -255,6 +254,11 @@ inline Result<CopyEngine::Route> CopyEngine::route(Side destination, Side source
   if (to.host_writes && from.host_reads)
     return Route{.destination_to_host = to.to_host, .source_to_host = from.to_host};
   return fail(refusal, "copy from {} to {}: no agent can access both", source.start, destination.start);
+}
+
+Result<CopyEngine::Route> CopyEngine::route(const Side& destination, const Side& source,
+                                            Status refusal) const {
+  return find_route(destination, source, refusal);
 }
 
 Status CopyEngine::memory_copy(void* dst, const void* src, size_t size) {
@@ -392,7 +396,7 @@ Status CopyEngine::memory_async_copy(void* dst, hsa_agent_t dst_agent, const voi
     if (!is_agent(dst_agent, {}) || !is_agent(src_agent, {})) return HSA_STATUS_ERROR_INVALID_AGENT;
     return find(signals);
   }
-  const auto way = route({dst, size, dst_agent}, {src, size, src_agent}, HSA_STATUS_ERROR_INVALID_AGENT);
+  const auto way = find_route({dst, size, dst_agent}, {src, size, src_agent}, HSA_STATUS_ERROR_INVALID_AGENT);
   if (!way) return way.error();
   return submit_row(dst, src, size, *way, 0, signals);
 }

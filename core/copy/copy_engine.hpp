@@ -92,7 +92,9 @@ class CopyEngine {
     DeviceCopier* reader = nullptr;
     ptrdiff_t destination_to_host = 0, source_to_host = 0;  ///< as in Placement
   };
-  Result<Route> route(Side destination, Side source, Status refusal) const;
+  [[gnu::noinline]] bool reaches_both(hsa_agent_t agent, const Side& destination, const Side& source) const;
+  Result<Route> find_route(Side destination, Side source, Status refusal) const;
+  Result<Route> route(const Side& destination, const Side& source, Status refusal) const;
   Result<DeviceCopier*> copier_between(hsa_agent_t dst_agent, hsa_agent_t src_agent) const;
   bool may_be_reached(hsa_agent_t agent, const void* ptr, size_t size, const Placement& placement) const;
 
