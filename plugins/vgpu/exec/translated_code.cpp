@@ -609,7 +609,7 @@ void TranslatedCode::publish(std::shared_ptr<Compiled> planned, compiler::Compil
     if (!is_function) why_not_compiled_ = std::move(result.error);
     return;
   }
-  compiler::attach(*planned->plan, *this, result.run);
+  compiler::attach(*planned->plan, *this, *places_, result.run);
   if (compiler::perf_map_wanted()) {
     compiler::write_perf_map({result.memory.get(), result.bytes}, is_function ? std::string() : kernel_,
                              planned->request.entry_va);
@@ -635,6 +635,7 @@ compiler::Request TranslatedCode::request(uint64_t pc, uint32_t variant) {
   request.level = key_.level;
   request.variant = variant;
   request.as_large = key_.as_large;
+  request.is_counted = key_.counted;
   request.entry_va = pc;
   request.is_function = pc != key_.entry_va;
   if (may_yield_) request.yields = key_.yields;

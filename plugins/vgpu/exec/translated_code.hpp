@@ -140,8 +140,8 @@ class TranslatedCode {
 
   /// Reads the flow graph of the code at `pc`. Call inside a translation scope.
   tl::expected<analysis::FlowGraph, std::string> read_graph(uint64_t pc);
-  /// Returns the addresses of its counters by index (CodeKey::counted).
-  std::vector<uint64_t> counted_places() { return places_->pcs(); }
+  /// Returns the instructions of its counters (CodeKey::counted).
+  CountedPlaces& counted_places() { return *places_; }
   /// Returns true at the first call, so that the kernel's waits are checked once.
   bool begin_wait_check() { return !has_checked_waits_.exchange(true, std::memory_order_relaxed); }
 

@@ -1,5 +1,6 @@
-// Counters of executed instructions, for profiles. Translated code has one counter for each instruction of
-// each block. The index of a counter is the same in all arrays of a kernel's code.
+// Counters of executed instructions, for profiles. Interpreted code has one counter for each instruction of
+// each block. Compiled code has one for each segment (Segment in compiler/plan.hpp), and one for each instruction,
+// which is used if control leaves within a segment. A counter has the same index in all work-groups.
 #pragma once
 
 #include <cstdint>
@@ -13,26 +14,37 @@
 
 namespace rigel::vgpu::exec {
 
-/// The addresses of a kernel's counters.
+/// The instructions that each counter of a kernel's code counts.
 ///
 /// Threads: any.
 class CountedPlaces {
  public:
   /// Returns the index of a new counter for the instruction at `pc`.
-  uint32_t add(uint64_t pc) {
+  uint32_t add(uint64_t pc) { return add_all({{pc}}); }
+  /// Adds a counter for each element, the addresses of instructions that are executed together. Returns the
+  /// index of the first one; the others follow.
+  uint32_t add_all(const std::vector<std::vector<uint64_t>>& counters) {
     const MutexLock lock(mutex_);
-    pcs_.push_back(pc);
-    return static_cast<uint32_t>(pcs_.size() - 1);
+    const auto first = static_cast<uint32_t>(ends_.size());
+    for (const std::vector<uint64_t>& pcs : counters) {
+      pcs_.insert(pcs_.end(), pcs.begin(), pcs.end());
+      ends_.push_back(static_cast<uint32_t>(pcs_.size()));
+    }
+    return first;
   }
-  /// Returns the addresses by index.
-  std::vector<uint64_t> pcs() {
+  /// Calls `visit(pc, index)` for each instruction of each counter.
+  template <class Visit>
+  void for_each(Visit visit) {
     const MutexLock lock(mutex_);
-    return pcs_;
+    for (uint32_t index = 0, i = 0; index < ends_.size(); ++index) {
+      for (; i < ends_[index]; ++i) visit(pcs_[i], index);
+    }
   }
 
  private:
   Mutex mutex_;
   std::vector<uint64_t> pcs_ RIGEL_GUARDED_BY(mutex_);
+  std::vector<uint32_t> ends_ RIGEL_GUARDED_BY(mutex_);  // of each counter, in pcs_
 };
 
 /// The counters of one resident work-group.
@@ -46,6 +58,13 @@ class GroupCounters {
     profile::Count& count = counts_.get()[index];
     ++count.times;
     count.lanes += lanes;
+  }
+
+  /// Returns `count` counters from index `first` on, or null if the host has no memory. The pointer is valid
+  /// until another counter is used for the first time.
+  profile::Count* range(uint32_t first, uint32_t count) noexcept {
+    if (first + count > size_ && !grow(first + count - 1)) return nullptr;
+    return counts_.get() + first;
   }
 
   uint32_t size() const { return size_; }

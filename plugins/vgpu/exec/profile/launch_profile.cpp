@@ -180,13 +180,12 @@ void LaunchProfile::pass_on(const Launch& launch, TranslatedCode& code, DeviceBu
 
   auto& process = profile::Profile::of_process();
   if (!process.knows(added.kernel)) append_reachable(code, bus, added.counts);
-  const std::vector<uint64_t> pcs = code.counted_places();
   {
     const MutexLock lock(mutex_);
-    for (size_t i = 0; i < counts_.size() && i < pcs.size(); ++i) {
-      if (counts_[i].times != 0)
-        added.counts.emplace_back(static_cast<int64_t>(pcs[i] - dispatch.entry_va), counts_[i]);
-    }
+    code.counted_places().for_each([&](uint64_t pc, uint32_t index) {
+      if (index < counts_.size() && counts_[index].times != 0)
+        added.counts.emplace_back(static_cast<int64_t>(pc - dispatch.entry_va), counts_[index]);
+    });
   }
   SourceLines lines(bus.code_objects());
   process.add(added, [&](int64_t offset) {
