@@ -377,7 +377,7 @@ void Launch::finish() {
     result = std::move(result_);
   }
   result.instructions = instructions();
-  if (profile_ != nullptr) profile_->finish(*this, *code_, bus_);
+  if (profile_ != nullptr) profile_->finish(*this, *code_, bus_, result);
   const DispatchSink::Done done = std::move(done_);
   done(std::move(result));
 }

@@ -196,7 +196,7 @@ std::shared_ptr<Launch> Scheduler::make_launch(const Dispatch& dispatch, Done& d
   }
   const auto launch = std::make_shared<Launch>(device_, bus_, dispatch, std::move(slots));
   if (is_to_be_checked(dispatch, bus_)) launch->set_checked();
-  if (LaunchProfile::is_wanted(dispatch, bus_)) launch->set_profiled();
+  if (dispatch.counts_events || LaunchProfile::is_wanted(dispatch, bus_)) launch->set_profiled();
   const std::shared_ptr<TranslatedCode> code = code_for(*launch);
   if (checks_waits() && code->begin_wait_check()) check_waits(*code, *launch, bus_);
   launch->set_code(code);

@@ -44,6 +44,10 @@ Kind kind_of_scalar(const isa::Instruction& instruction) {
   }
 }
 
+bool is_message(isa::Op op) {
+  return op == isa::Op::s_sendmsg || op == isa::Op::s_sendmsghalt;
+}
+
 Kind kind_of_memory(const isa::MemoryShape* shape) {
   if (shape == nullptr) return Kind::kOther;  // caches
   switch (shape->verb) {
@@ -130,6 +134,63 @@ void append_reachable(TranslatedCode& code, DeviceBus& bus,
     to.emplace_back(static_cast<int64_t>(node.pc - code.key().entry_va), profile::Count());
 }
 
+profile::Totals totals_of(const Launch& launch) {
+  profile::Totals totals;
+  totals.launches = 1;
+  totals.work_groups = launch.groups();
+  totals.waves = launch.groups() * launch.waves_per_group();
+  totals.work_items = 1;
+  for (const uint32_t size : launch.dispatch().grid_size) totals.work_items *= size;
+  return totals;
+}
+
+// The events of performance counters. gfx9's documentation of SQ_INSTS_FLAT does not tell whether GLOBAL and
+// SCRATCH count; they are FLAT instructions with another segment, so they do here.
+void add_events(const isa::Instruction& instruction, const profile::Count& count, WaveEvents& events) {
+  const auto add = [&](WaveEvent event) { events[event] += count.times; };
+  add(WaveEvent::kInstructions);
+  const isa::MemoryShape* const shape = isa::memory_shape(instruction.op);
+  const bool returns = instruction.vdst.exists();
+  switch (kind_of(instruction)) {
+    case Kind::kVector:
+    case Kind::kMatrix:
+      add(WaveEvent::kVector);
+      events[WaveEvent::kVectorLanes] += count.lanes;
+      break;
+    case Kind::kScalar:
+      add(WaveEvent::kScalar);
+      break;
+    case Kind::kScalarMemory:
+      add(WaveEvent::kScalarMemory);
+      break;
+    case Kind::kLoad:
+      add(WaveEvent::kVectorRead);
+      break;
+    case Kind::kStore:
+      add(WaveEvent::kVectorWrite);
+      break;
+    case Kind::kAtomic:
+    case Kind::kImage:
+      add(returns ? WaveEvent::kVectorRead : WaveEvent::kVectorWrite);
+      break;
+    case Kind::kDataShare:
+      add(instruction.gds ? WaveEvent::kGds : WaveEvent::kLds);
+      break;
+    case Kind::kBranch:
+      add(WaveEvent::kBranch);
+      break;
+    case Kind::kBarrier:
+    case Kind::kOther:
+      if (instruction.encoding == isa::Encoding::kExp) add(WaveEvent::kExport);
+      if (is_message(instruction.op)) add(WaveEvent::kMessage);
+      break;
+  }
+  const bool is_flat = instruction.encoding == isa::Encoding::kFlat ||
+                       instruction.encoding == isa::Encoding::kGlobal ||
+                       instruction.encoding == isa::Encoding::kScratch;
+  if (is_flat && shape != nullptr) add(WaveEvent::kFlat);
+}
+
 }  // namespace
 
 LaunchProfile::LaunchProfile() : begin_ns_(now_ns()) {}
@@ -151,42 +212,61 @@ void LaunchProfile::add(GroupCounters& counters) {
   counters.clear();
 }
 
-void LaunchProfile::finish(const Launch& launch, TranslatedCode& code, DeviceBus& bus) noexcept {
+void LaunchProfile::finish(const Launch& launch, TranslatedCode& code, DeviceBus& bus,
+                           DispatchResult& result) noexcept {
   bool is_complete = false;
   try {
-    pass_on(launch, code, bus);
+    const Counts counts = counts_of(code);
+    if (launch.dispatch().counts_events)
+      result.events = std::make_shared<const WaveEvents>(events_of(counts, launch, code, bus));
+    if (is_wanted(launch.dispatch(), bus)) add_to_profile(counts, launch, code, bus);
     const MutexLock lock(mutex_);
     is_complete = !is_incomplete_;
   } catch (const std::bad_alloc&) {
   }
   if (is_complete) return;
   bus.report(Severity::kWarning, launch.dispatch().queue_id,
-             "the profile is incomplete: not enough host memory");
+             "the counts of a kernel are incomplete: not enough host memory");
 }
 
-void LaunchProfile::pass_on(const Launch& launch, TranslatedCode& code, DeviceBus& bus) {
+LaunchProfile::Counts LaunchProfile::counts_of(TranslatedCode& code) {
+  Counts counts;
+  const MutexLock lock(mutex_);
+  code.counted_places().for_each([&](uint64_t pc, uint32_t index) {
+    if (index < counts_.size() && counts_[index].times != 0) counts.emplace_back(pc, counts_[index]);
+  });
+  return counts;
+}
+
+WaveEvents LaunchProfile::events_of(const Counts& counts, const Launch& launch, TranslatedCode& code,
+                                    DeviceBus& bus) {
+  WaveEvents events;
+  const profile::Totals totals = totals_of(launch);
+  events[WaveEvent::kWaves] = totals.waves;
+  events[launch.layout().wave_size == 32 ? WaveEvent::kWaves32 : WaveEvent::kWaves64] = totals.waves;
+  events[WaveEvent::kItems] = totals.work_items;
+  for (const auto& [pc, count] : counts) {
+    if (const auto instruction = instruction_at(pc, code.key().target, bus))
+      add_events(*instruction, count, events);
+  }
+  return events;
+}
+
+void LaunchProfile::add_to_profile(const Counts& counts, const Launch& launch, TranslatedCode& code,
+                                   DeviceBus& bus) {
   const Dispatch& dispatch = launch.dispatch();
   profile::Launch added;
   added.kernel = kernel_of(dispatch, bus);
   const RegisterLayout& layout = launch.layout();
   added.resources = {layout.wave_size, layout.vgprs + layout.agprs, layout.sgprs, dispatch.lds_bytes,
                      dispatch.private_bytes};
-  added.totals.launches = 1;
-  added.totals.work_groups = launch.groups();
-  added.totals.waves = launch.groups() * launch.waves_per_group();
-  added.totals.work_items = 1;
-  for (const uint32_t size : dispatch.grid_size) added.totals.work_items *= size;
+  added.totals = totals_of(launch);
   added.totals.nanoseconds = static_cast<uint64_t>(now_ns() - begin_ns_);
 
   auto& process = profile::Profile::of_process();
   if (!process.knows(added.kernel)) append_reachable(code, bus, added.counts);
-  {
-    const MutexLock lock(mutex_);
-    code.counted_places().for_each([&](uint64_t pc, uint32_t index) {
-      if (index < counts_.size() && counts_[index].times != 0)
-        added.counts.emplace_back(static_cast<int64_t>(pc - dispatch.entry_va), counts_[index]);
-    });
-  }
+  for (const auto& [pc, count] : counts)
+    added.counts.emplace_back(static_cast<int64_t>(pc - dispatch.entry_va), count);
   SourceLines lines(bus.code_objects());
   process.add(added, [&](int64_t offset) {
     return describe(dispatch.entry_va + static_cast<uint64_t>(offset), code.key().target, lines, bus);

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "api/support/mutex.hpp"
@@ -27,12 +28,17 @@ class LaunchProfile {
   /// Adds the counts of a work-group and clears them. Throws std::bad_alloc.
   void add(GroupCounters& counters);
 
-  /// Passes the counts on. Call once, after all work-groups have ended and before the launch is completed,
+  /// Passes the counts on: to the profile of the process if that is wanted, and as events in `result` if the
+  /// dispatch requests them. Call once, after all work-groups have ended and before the launch is completed,
   /// because its code may be unloaded then.
-  void finish(const Launch& launch, TranslatedCode& code, DeviceBus& bus) noexcept;
+  void finish(const Launch& launch, TranslatedCode& code, DeviceBus& bus, DispatchResult& result) noexcept;
 
  private:
-  void pass_on(const Launch& launch, TranslatedCode& code, DeviceBus& bus);
+  using Counts = std::vector<std::pair<uint64_t, profile::Count>>;  // by address of the instruction
+
+  Counts counts_of(TranslatedCode& code);
+  void add_to_profile(const Counts& counts, const Launch& launch, TranslatedCode& code, DeviceBus& bus);
+  WaveEvents events_of(const Counts& counts, const Launch& launch, TranslatedCode& code, DeviceBus& bus);
 
   const int64_t begin_ns_;
   Mutex mutex_;
