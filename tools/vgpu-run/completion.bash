@@ -5,7 +5,7 @@ _vgpu_run() {
   local at run=$1
   for ((at = 1; at < cword; ++at)); do
     case ${words[at]} in
-      --gpu | --link | --log | --log-file | --runtime | --watchdog) ((++at)) ;;
+      --gpu | --link | --log | --log-file | --runtime | --watchdog | --profile-against) ((++at)) ;;
       --*) ;;
       *) _command_offset "$at"; return ;;
     esac

@@ -30,6 +30,7 @@
 #include "plugins/vgpu/kfd/render_node.hpp"
 #include "plugins/vgpu/kfd/settings.hpp"
 #include "plugins/vgpu/kfd/vgpu_log.hpp"
+#include "plugins/vgpu/profile/profile_options.hpp"
 #include "program_file.hpp"
 #include "runtime_library.hpp"
 
@@ -66,6 +67,11 @@ constexpr const char* kHelp =
     "  --check[=LIST]   find mistakes of kernels; checks, separated by commas: memory, races, sync, waits, "
     "all\n"
     "                   (default: all); the status is 66 if there are errors\n"
+    "  --profile[=LIST] count the instructions of kernels; files, separated by commas: *.txt, *.json, "
+    "*.callgrind,\n"
+    "                   *.info (lcov), *.folded; - is a table on stderr (default: -)\n"
+    "  --profile-against FILE\n"
+    "                   compare the counts with a *.json of --profile; the status is 67 if one is larger\n"
     "  --list           list the boards (also --boards)\n"
     "  --env            print the environment variables that have the effect of these options, and run "
     "nothing\n"
@@ -209,6 +215,14 @@ std::string absolute_folders(std::string_view list) {
   return folders;
 }
 
+// The same for each file of a list. The word - stays.
+std::string absolute_files(std::string_view list) {
+  std::string files;
+  for (const std::string_view file : rigel::split(list, ','))
+    files.append(files.empty() ? "" : ",").append(file == "-" ? std::string(file) : absolute(file));
+  return files;
+}
+
 // Inserts `entry` before the variable's value.
 void prepend(const char* variable, std::string entry) {
   if (const char* value = std::getenv(variable); value != nullptr && *value != 0) {
@@ -236,8 +250,8 @@ int print_environment(const std::string& libraries, const std::string& runtime, 
     std::printf("VGPU_GPUS=%s\n", settings.gpus.c_str());
   if (settings.link != kDefaultLink || std::getenv("VGPU_LINK") != nullptr)
     std::printf("VGPU_LINK=%s\n", settings.link.c_str());
-  for (const char* variable :
-       {"VGPU_BOARD_PATH", "VGPU_LOG", "VGPU_LOG_FILE", "VGPU_WATCHDOG", "VGPU_CHECK", "HSA_TOOLS_LIB"}) {
+  for (const char* variable : {"VGPU_BOARD_PATH", "VGPU_LOG", "VGPU_LOG_FILE", "VGPU_WATCHDOG", "VGPU_CHECK",
+                               "VGPU_PROFILE", "VGPU_PROFILE_AGAINST", "HSA_TOOLS_LIB"}) {
     if (const char* value = std::getenv(variable)) std::printf("%s=%s\n", variable, value);
   }
   return end_output();
@@ -269,13 +283,19 @@ int main(int argc, char** argv) {
       setenv("VGPU_CHECK", "all", 1);
       continue;
     }
+    if (option == "--profile") {
+      setenv("VGPU_PROFILE", "-", 1);
+      continue;
+    }
     const size_t equals = option.find('=');
     const std::string_view name = option.substr(0, equals);
     if (name != "--gpu" && name != "--link" && name != "--log" && name != "--log-file" &&
-        name != "--runtime" && name != "--watchdog" && name != "--check") {
-      constexpr std::string_view kOptions[] = {"--gpu",     "--link",     "--log",   "--log-file",
-                                               "--runtime", "--watchdog", "--check", "--list",
-                                               "--env",     "--fidelity", "--help",  "--version"};
+        name != "--runtime" && name != "--watchdog" && name != "--check" && name != "--profile" &&
+        name != "--profile-against") {
+      constexpr std::string_view kOptions[] = {
+          "--gpu",      "--link",     "--log",     "--log-file",        "--runtime",
+          "--watchdog", "--check",    "--profile", "--profile-against", "--list",
+          "--env",      "--fidelity", "--help",    "--version"};
       std::string guess = did_you_mean(name, kOptions);
       if (guess.empty()) guess = "; use vgpu-run --help";
       return complain("unknown option " + rigel::in_quotes(option) + guess);
@@ -295,6 +315,17 @@ int main(int argc, char** argv) {
       const auto tools = check::parse_tools(value);
       if (!tools) return complain("--check: " + tools.error());
       setenv("VGPU_CHECK", value.c_str(), 1);
+    }
+    if (name == "--profile") {
+      const std::string files = absolute_files(value);
+      const auto outputs = profile::parse_outputs(files);
+      if (!outputs) return complain("--profile: " + outputs.error());
+      setenv("VGPU_PROFILE", files.c_str(), 1);
+    }
+    if (name == "--profile-against") {
+      if (access(value.c_str(), R_OK) != 0)
+        return complain("--profile-against: " + rigel::in_quotes(value) + ": " + std::strerror(errno));
+      setenv("VGPU_PROFILE_AGAINST", absolute(value).c_str(), 1);
     }
     if (name == "--watchdog") {
       settings.watchdog = value, settings.watchdog_source = name;

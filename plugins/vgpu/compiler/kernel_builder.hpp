@@ -276,9 +276,20 @@ class KernelBuilder {
   llvm::MDNode* unlikely() { return llvm::MDBuilder(context_).createBranchWeights(1, 1000); }
   llvm::MDNode* likely() { return llvm::MDBuilder(context_).createBranchWeights(1000, 1); }
 
-  void count(uint32_t instructions) {
+  void charge(uint32_t instructions) {
     b_.CreateStore(b_.CreateSub(b_.CreateLoad(i64(), budget_), b_.getInt64(instructions)), budget_);
   }
+
+  bool ends_segment_before_it_runs(uint32_t node) const {
+    const auto& written = plan_.graph.nodes[node].effects.writes.scalars;
+    return (written[kExec] || written[kExec + 1]) && plan_.sites[node].kind != Site::Kind::kToInterpreter;
+  }
+  // Counts the instructions from `counted_` to `end`, if the code is counted. `end` is the end of a segment, or
+  // of an instruction that writes EXEC and is about to be executed.
+  void count_segment(uint32_t end);
+  // Corrects the counters on a path on which the interpreter continues at `node`.
+  void count_until(uint32_t node);
+  Value* active_lane_count() { return b_.CreateUnaryIntrinsic(llvm::Intrinsic::ctpop, mask_at(kExec * 4)); }
 
   void build_block(uint32_t index);
   // A barrier, yield or sleep.
@@ -731,6 +742,9 @@ class KernelBuilder {
     size_t pending = 0;  // Number of loads that were pending there.
   };
   Guarded guarded_;
+  uint32_t counted_ = 0;                 // The first node of the block that is not counted yet
+  Value* counters_ = nullptr;            // Of segments
+  Value* lanes_of_last_ = nullptr;       // The number of lanes of the segment that was counted last
   std::vector<GuardedLds> guarded_lds_;  // Of the current block.
   std::vector<PendingLoad> pending_;
   std::bitset<256> pending_rows_;

@@ -204,6 +204,10 @@ void KernelBuilder::make_function() {
   memory_ = b_.CreateLoad(pointer(), wave_field(offsetof(Wave, memory)));
   lds_ = b_.CreateLoad(pointer(), at(group_, offsetof(WorkGroup, lds)));
   lds_bytes_ = b_.CreateLoad(i32(), at(group_, offsetof(WorkGroup, lds_bytes)));
+  if (plan_.is_counted) {
+    auto* const find = llvm::FunctionType::get(pointer(), {pointer(), pointer()}, false);
+    counters_ = b_.CreateCall(find, linked(offsetof(Linkage, counters)), {group_, linkage_});
+  }
 }
 
 void KernelBuilder::copy_attributes(llvm::Function& function) {
@@ -345,6 +349,7 @@ void KernelBuilder::check_guard() {
   b_.SetInsertPoint(fallback);
   do_loads_now(guarded.pending);
   for (const auto& store : guarded.stores) store();
+  count_until(guarded.node);
   hand_over(guarded.node);
   b_.SetInsertPoint(on);
 }
@@ -530,6 +535,34 @@ void KernelBuilder::jump_to(uint32_t from, uint32_t to) {
   leave(Stop::kBudget, entry_at(plan_.sites[first].entry));
 }
 
+void KernelBuilder::count_segment(uint32_t end) {
+  if (!plan_.is_counted || end == counted_) return;
+  const auto segment = std::ranges::lower_bound(plan_.segments, counted_, {}, &Segment::first);
+  if (segment == plan_.segments.end() || segment->first != counted_ || segment->end != end)
+    return fail("a segment differs from the plan's");
+  counted_ = end;
+  const auto add = [&](Value* counter, Value* number) {
+    b_.CreateStore(b_.CreateAdd(b_.CreateLoad(i64(), counter), number), counter);
+  };
+  lanes_of_last_ = active_lane_count();
+  const auto index = static_cast<uint64_t>(segment - plan_.segments.begin());
+  Value* const counter = at(counters_, index * sizeof(profile::Count));
+  add(at(counter, offsetof(profile::Count, times)), b_.getInt64(1));
+  add(at(counter, offsetof(profile::Count, lanes)), lanes_of_last_);
+}
+
+void KernelBuilder::count_until(uint32_t node) {
+  if (!plan_.is_counted || node == counted_) return;
+  const bool is_too_many = node < counted_;
+  const uint64_t first = std::min(node, counted_), end = std::max(node, counted_);
+  auto* const count =
+      llvm::FunctionType::get(b_.getVoidTy(), {pointer(), pointer(), i64(), i64(), i64()}, false);
+  b_.CreateCall(
+      count, linked(offsetof(Linkage, count)),
+      {group_, linkage_, b_.getInt64(end << 32 | first), is_too_many ? lanes_of_last_ : active_lane_count(),
+       b_.getInt64(is_too_many ? ~uint64_t{0} : 1)});
+}
+
 void KernelBuilder::build_block(uint32_t index) {
   const analysis::Block& block = plan_.graph.blocks[index];
   b_.SetInsertPoint(blocks_[index]);
@@ -539,10 +572,16 @@ void KernelBuilder::build_block(uint32_t index) {
   kept_scalars_.reset();
   kept_rows_.reset();
   bool ended = false;
-  uint32_t counted = block.first;
+  uint32_t charged = block.first;  // to the budget
+  counted_ = block.first;
   for (uint32_t node = block.first; node < block.end; ++node) {
     const Site& site = plan_.sites[node];
     next_node(node);
+    if (plan_.is_counted && ends_segment_before_it_runs(node)) {
+      check_guard();
+      flush();
+      count_segment(node + 1);
+    }
     do_due_loads(node);
     count_issued(node);
     if (is_guarded_lds_load(node)) {
@@ -561,25 +600,29 @@ void KernelBuilder::build_block(uint32_t index) {
       case Site::Kind::kBarrier:
       case Site::Kind::kYield:
       case Site::Kind::kSleep:
-        count(node + 1 - counted);
-        counted = node + 1;
+        charge(node + 1 - charged);
+        charged = node + 1;
+        count_segment(node + 1);
         build_wave_switch(node);
         break;
       case Site::Kind::kMode:
         build_mode(block, node);
         break;
       case Site::Kind::kToInterpreter:
-        count(node - counted);
+        charge(node - charged);
+        count_segment(node);
         store_live(plan_.live.before[node], plan_.live.inactive_before[node]);
         return hand_over(node);
       case Site::Kind::kEnd:
-        count(node + 1 - counted);
+        charge(node + 1 - charged);
+        count_segment(node + 1);
         build_end(node);
         ended = true;
         break;
       case Site::Kind::kBranch:
-        count(node + 1 - counted);
-        counted = node + 1;
+        charge(node + 1 - charged);
+        charged = node + 1;
+        count_segment(node + 1);
         build_branch(index, plan_.graph.nodes[node]);
         ended = true;
         break;
@@ -592,7 +635,8 @@ void KernelBuilder::build_block(uint32_t index) {
   do_loads_in_run();
   check_guard();
   flush();
-  count(block.end - counted);
+  charge(block.end - charged);
+  count_segment(block.end);
   if (block.successors.size() != 1) {
     fail("a block has no terminator");
     return;

@@ -7,6 +7,7 @@ namespace rigel::vgpu {
 void ComputeQueue::start_dispatch(Dispatch dispatch, uint64_t token, Timing timing) {
   ++running_;
   dispatch.cu_mask = cu_mask_;
+  dispatch.counts_events = counts_events_ && context_.counters.is_running();
   starts_.push_back({std::move(dispatch), token, timing});
 }
 
@@ -22,6 +23,7 @@ void ComputeQueue::deliver() {
     // Timed here: with one worker, several dispatches may run to completion before a result is taken.
     const uint64_t begun = start.timing == Timing::kTimed ? context_.bus.gpu_clock() : 0;
     context_.sink.start(start.dispatch, [self, token = start.token, begun](DispatchResult result) {
+      if (result.events != nullptr) self->context_.counters.add(*result.events);
       const uint64_t ended = begun != 0 ? self->context_.bus.gpu_clock() : 0;
       {
         const MutexLock lock(self->mutex_);

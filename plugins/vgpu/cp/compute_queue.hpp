@@ -50,6 +50,7 @@ class ComputeQueue : public HardwareQueue, public std::enable_shared_from_this<C
 
   const std::function<void()> wake_;
   std::shared_ptr<const std::vector<uint32_t>> cu_mask_;
+  bool counts_events_ = false;  // COMPUTE_PERFCOUNT_ENABLE
   std::vector<Start> starts_;
   std::vector<Start> delivered_;  // handed to the sink, or about to be
   std::vector<Finished> taken_;

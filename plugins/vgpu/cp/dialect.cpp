@@ -23,6 +23,7 @@ constexpr Dialect kVolcanicIslands{
     .release_mem_dwords = 6,
     .dma_data_byte_mask = 0x1fffff,
     .hdp_flush_request = 0x1537,
+    .sequencer_events = SequencerEvents::kVega,
     .sdma_counts_less_one = false,
     .sdma_has_dummy_trap = false,
     .sdma_has_cache_policies = false,
@@ -50,6 +51,7 @@ constexpr Dialect kVega{
     .release_mem_dwords = 7,
     .dma_data_byte_mask = 0x3ffffff,
     .hdp_flush_request = 0xe26,
+    .sequencer_events = SequencerEvents::kVega,
     .sdma_counts_less_one = true,
     .sdma_has_dummy_trap = true,
     .sdma_has_cache_policies = false,
@@ -81,6 +83,7 @@ constexpr Dialect kRdna = [] {
   dialect.sdma_has_cache_policies = true;
   dialect.sdma_depth_mask = 0x1fff;
   dialect.sdma_copies_backwards = true;
+  dialect.sequencer_events = SequencerEvents::kNavi;
   return dialect;
 }();
 

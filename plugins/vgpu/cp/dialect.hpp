@@ -11,6 +11,9 @@
 
 namespace rigel::vgpu {
 
+/// Numbers of the sequencer's performance events (SQ_PERF_SEL).
+enum class SequencerEvents : uint8_t { kVega, kNavi };
+
 struct Dialect {
   // Queues.
   /// Doorbells and write pointers have 64 bits and only grow. Otherwise they have 32 bits that wrap, and the
@@ -34,6 +37,7 @@ struct Dialect {
   /// Dword address of GPU_HDP_FLUSH_REQ, which flushes the host's writes. The next register is
   /// GPU_HDP_FLUSH_DONE. Sources: oss_3_0_d.h and nbio_*_offset.h; the latter count from NBIO's base 0xd20.
   uint32_t hdp_flush_request;
+  SequencerEvents sequencer_events;
   // SDMA.
   bool sdma_counts_less_one;  ///< Count fields hold the count minus one.
   bool sdma_has_dummy_trap;

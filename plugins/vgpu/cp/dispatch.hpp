@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "plugins/vgpu/cp/device_bus.hpp"
+#include "plugins/vgpu/cp/wave_events.hpp"
 
 namespace rigel::vgpu {
 
@@ -64,6 +65,7 @@ struct Dispatch {
 
   bool acquire_system = false;  ///< The packet has an acquire scope: discard cached code and data.
   bool trap_handler = false;    ///< queue_properties: waves start with traps enabled.
+  bool counts_events = false;   ///< Performance counters are running: the result has the events.
 };
 
 /// Outcome of a dispatch.
@@ -77,8 +79,9 @@ struct DispatchResult {
   Kind kind = Kind::kDone;
   QueueError error = QueueError::kIllegalInstruction;
   VmFault fault;
-  uint64_t instructions = 0;  ///< Executed by all waves.
-  std::string reason;         ///< For kError and kFault: names the instruction, register or field.
+  uint64_t instructions = 0;                 ///< Executed by all waves.
+  std::shared_ptr<const WaveEvents> events;  ///< With Dispatch::counts_events, unless the host has no memory.
+  std::string reason;  ///< For kError and kFault: names the instruction, register or field.
 };
 
 /// Receives dispatches. One object serves all queues of one GPU.

@@ -20,6 +20,7 @@
 #include "plugins/vgpu/cp/command_processor.hpp"
 #include "plugins/vgpu/cp/dialect.hpp"
 #include "plugins/vgpu/cp/gpu_memory.hpp"
+#include "plugins/vgpu/cp/performance_counters.hpp"
 
 namespace rigel::vgpu {
 
@@ -30,12 +31,14 @@ struct QueueContext {
   DeviceBus& bus;
   DispatchSink& sink;
   std::atomic<uint64_t> scratch_base{0};
+  PerformanceCounters counters;
 
   QueueContext(const DeviceConfig& device, DeviceBus& device_bus, DispatchSink& device_sink)
       : config(device),
         dialect(*find_dialect(device.gfx_target_version)),
         bus(device_bus),
-        sink(device_sink) {}
+        sink(device_sink),
+        counters(dialect.sequencer_events, device.shader_engines) {}
 };
 
 /// Result of a step.

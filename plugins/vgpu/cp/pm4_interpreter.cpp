@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -542,6 +543,10 @@ bool Pm4Interpreter::read_register(uint32_t address, uint32_t& value) const {
     value = compute_[address - pm4::kComputeStart];
     return true;
   }
+  if (PerformanceCounters::has_register(address)) {
+    value = queue_.context_.counters.read(address);
+    return true;
+  }
   if (address >= pm4::kUconfigStart && address < pm4::kUconfigEnd) {
     const auto found = uconfig_.find(address);
     value = found == uconfig_.end() ? 0 : found->second;
@@ -557,6 +562,16 @@ bool Pm4Interpreter::read_register(uint32_t address, uint32_t& value) const {
 bool Pm4Interpreter::write_register(uint32_t address, uint32_t value) {
   if (address >= pm4::kComputeStart && address < pm4::kComputeEnd) {
     compute_[address - pm4::kComputeStart] = value;
+    if (address == pm4::kPerfcountEnable) queue_.counts_events_ = (value & 1) != 0;
+    return true;
+  }
+  if (PerformanceCounters::has_register(address)) {
+    const std::optional<uint32_t> unknown = queue_.context_.counters.write(address, value);
+    if (unknown && !std::exchange(warned_of_event_, true)) {
+      queue_.context_.bus.report(
+          Severity::kWarning, queue_.id(),
+          fmt::format("performance event {} of SQ is not counted; the counter reads 0", *unknown));
+    }
     return true;
   }
   if (address >= pm4::kUconfigStart && address < pm4::kUconfigEnd) {

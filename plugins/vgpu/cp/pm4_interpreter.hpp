@@ -90,6 +90,7 @@ class Pm4Interpreter {
   uint32_t skip_ = 0;    // dwords to skip after the current packet (COND_EXEC, PRED_EXEC)
   uint64_t dispatches_ = 0;
   bool released_slot_ = false;
+  bool warned_of_event_ = false;
 };
 
 }  // namespace rigel::vgpu

@@ -75,6 +75,7 @@ constexpr uint32_t kUconfigStart = 0xc000, kUconfigEnd = 0x10000;
 enum Register : uint32_t {
   kStartX = 0x2e04,
   kNumThreadX = 0x2e07,
+  kPerfcountEnable = 0x2e0b,  ///< Bit 0: performance counters count the queue's dispatches.
   kPgmLo = 0x2e0c,
   kPgmHi = 0x2e0d,
   kScratchBaseLo = 0x2e10,  ///< gfx9 on: address >> 8.

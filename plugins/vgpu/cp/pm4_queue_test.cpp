@@ -425,6 +425,53 @@ TEST_P(Pm4Queue, TracesPackets) {
   EXPECT_NE(bus.lines()[0].find("WRITE_DATA 0x500"), std::string::npos) << bus.lines()[0];
 }
 
+// The order of packets is that of AMD's aqlprofile: reset, select, start; dispatches; stop, read.
+TEST_P(Pm4Queue, PerformanceCountersCountDispatchesOfEnabledQueue) {
+  constexpr uint32_t kIndex = 0xc200, kCounterLow = 0xd1c0, kControl = 0xd808, kSelect = 0xd9c0;
+  const auto set = [&](uint32_t address, uint32_t value) {
+    queue.submit({header(pm4::kSetUconfigReg, 3), address - pm4::kUconfigStart, value});
+  };
+  const auto enable = [&](uint32_t value) {
+    queue.submit({header(pm4::kSetShReg, 3), pm4::kPerfcountEnable - pm4::kShStart, value});
+  };
+  const auto run_dispatch = [&](uint64_t waves) {
+    launch();
+    cp.run();
+    ASSERT_EQ(shaders.count(), 1u);
+    EXPECT_EQ(shaders.get(0).counts_events, waves != 0);
+    DispatchResult result;
+    if (waves != 0) {
+      WaveEvents events;
+      events[WaveEvent::kWaves] = waves;
+      result.events = std::make_shared<const WaveEvents>(events);
+    }
+    shaders.end(0, std::move(result));
+    cp.run();
+  };
+  set(kIndex, 0xe0000000);
+  set(kControl, 0);
+  set(kSelect + 3, 4);  // SQ_PERF_SEL_WAVES on all generations
+  set(kControl, 1);
+  run_dispatch(0);  // The queue is not enabled.
+  enable(1);
+  run_dispatch(5);
+  run_dispatch(6);
+  set(kControl, 2);
+  run_dispatch(0);
+  set(kIndex, 0x60000000);
+  queue.submit({header(pm4::kCopyData, 6), 4 | 5u << 8 | 1u << 16, kCounterLow + 6, 0, lo(), hi()});
+  run();
+  EXPECT_EQ(word(0), 11u);
+  EXPECT_EQ(word(4), 0u);
+}
+
+TEST_P(Pm4Queue, PerformanceEventThatCannotBeCountedIsReportedOnce) {
+  for (int i = 0; i < 2; ++i) queue.submit({header(pm4::kSetUconfigReg, 3), 0xd9c0 - pm4::kUconfigStart, 2});
+  run();
+  ASSERT_EQ(bus.warnings().size(), 1u);
+  EXPECT_NE(bus.warnings()[0].find("performance event 2 of SQ is not counted"), std::string::npos);
+}
+
 INSTANTIATE_TEST_SUITE_P(Generations, Pm4Queue, ::testing::Values(kGfx8, kGfx9, kGfx103), generation_name);
 
 }  // namespace

@@ -61,6 +61,7 @@ bool Group::reserve(std::shared_ptr<Launch> launch) {
   if (launch_->is_checked() && checker_ == nullptr)
     checker_ = std::make_unique<GroupChecker>(check::Findings::of_process());
   work_group_.checker = launch_->is_checked() ? checker_.get() : nullptr;
+  work_group_.counters = launch_->profile() != nullptr ? &counters_ : nullptr;
   return true;
 }
 

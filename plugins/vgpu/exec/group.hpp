@@ -14,6 +14,7 @@
 #include "plugins/vgpu/exec/check/group_checker.hpp"
 #include "plugins/vgpu/exec/float_environment.hpp"
 #include "plugins/vgpu/exec/launch.hpp"
+#include "plugins/vgpu/exec/profile/counters.hpp"
 #include "plugins/vgpu/exec/report/activity.hpp"
 #include "plugins/vgpu/exec/wave.hpp"
 #include "plugins/vgpu/exec/wave_memory.hpp"
@@ -64,6 +65,7 @@ class Group {
   WorkGroup& work_group() { return work_group_; }
   /// Null: its waves are not checked.
   GroupChecker* checker() { return work_group_.checker; }
+  GroupCounters& counters() { return counters_; }
   const Wave& failed_wave() const { return *failed_; }
   /// Appends the positions of the waves that have not ended. Not during run().
   void append_waves(std::vector<WaveAt>& to) const;
@@ -88,6 +90,7 @@ class Group {
   std::vector<Wave> waves_;
   std::vector<uint32_t> slots_;  // scratch slots by wave
   WorkGroup work_group_;
+  GroupCounters counters_;
   std::unique_ptr<GroupChecker> checker_;  // created for the first launch that is checked
   std::shared_ptr<Launch> launch_;
   uint64_t index_ = 0;

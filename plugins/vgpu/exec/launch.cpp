@@ -378,6 +378,7 @@ void Launch::finish() {
     result = std::move(result_);
   }
   result.instructions = instructions();
+  if (profile_ != nullptr) profile_->finish(*this, *code_, bus_, result);
   const DispatchSink::Done done = std::move(done_);
   done(std::move(result));
 }

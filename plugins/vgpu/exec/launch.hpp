@@ -22,6 +22,7 @@
 #include "plugins/vgpu/exec/global_data_share.hpp"
 #include "plugins/vgpu/exec/global_wave_sync.hpp"
 #include "plugins/vgpu/exec/group_shape.hpp"
+#include "plugins/vgpu/exec/profile/launch_profile.hpp"
 #include "plugins/vgpu/exec/report/failure.hpp"
 #include "plugins/vgpu/exec/report/work_items.hpp"
 #include "plugins/vgpu/exec/scratch_slots.hpp"
@@ -72,6 +73,9 @@ class Launch final : public Core {
   check::Allocations* allocations() const { return allocations_; }
   /// The accesses of its work-groups; null if races are not checked.
   const std::shared_ptr<LaunchRaces>& races() const { return races_; }
+  /// The counts of its instructions, or null. set_profiled(): call before the launch is shared.
+  LaunchProfile* profile() const { return profile_.get(); }
+  void set_profiled() { profile_ = std::make_unique<LaunchProfile>(); }
   const Schedule& schedule() const { return device_.schedule; }
   /// Where its waves yield. Waves of work-groups with one wave never yield.
   analysis::Yields yields() const;
@@ -194,6 +198,7 @@ class Launch final : public Core {
   bool is_checked_ = false;
   check::Allocations* allocations_ = nullptr;
   std::shared_ptr<LaunchRaces> races_;
+  std::unique_ptr<LaunchProfile> profile_;
   std::vector<uint16_t> units_;  // compute units in the mask; empty: all
   const int64_t begin_ns_;
   std::shared_ptr<const GroupShape> full_;  // shape of work-groups that are not at the ends of the grid

@@ -170,6 +170,7 @@ std::shared_ptr<TranslatedCode> Scheduler::code_for(const Launch& launch) {
   key.target.wave32 = launch.layout().wave_size == 32;
   key.yields = launch.yields();
   key.checked = launch.is_checked();
+  key.counted = launch.profile() != nullptr;
   if (key.checked) key.compilation = Compilation::kNone;
   return codes_.get(key, compiler::perf_map_wanted() ? kernel_of(launch.dispatch(), bus_) : "");
 }
@@ -196,6 +197,7 @@ std::shared_ptr<Launch> Scheduler::make_launch(const Dispatch& dispatch, Done& d
   }
   const auto launch = std::make_shared<Launch>(device_, bus_, dispatch, std::move(slots));
   if (is_to_be_checked(dispatch, bus_)) launch->set_checked();
+  if (dispatch.counts_events || LaunchProfile::is_wanted(dispatch, bus_)) launch->set_profiled();
   const std::shared_ptr<TranslatedCode> code = code_for(*launch);
   if (checks_waits() && code->begin_wait_check()) check_waits(*code, *launch, bus_);
   launch->set_code(code);
@@ -527,6 +529,7 @@ void Scheduler::run_slice(Executor& executor, GroupPointer group, int64_t time_s
   try {
     if (group->checker() != nullptr && group->checker()->has_findings())
       describe_findings(group->checker()->take_findings(), *launch, bus_);
+    if (launch->profile() != nullptr) launch->profile()->add(group->counters());
   } catch (const std::bad_alloc&) {
     has_memory = false;
   }

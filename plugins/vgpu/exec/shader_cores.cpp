@@ -5,11 +5,13 @@
 #include "plugins/vgpu/check/findings.hpp"
 #include "plugins/vgpu/exec/native/compiler_process.hpp"
 #include "plugins/vgpu/exec/scheduler.hpp"
+#include "plugins/vgpu/profile/profile.hpp"
 
 namespace rigel::vgpu::exec {
 
 Device device_of(const Board& board) {
   check::Findings::of_process();  // prints its summary even if no kernel runs
+  profile::Profile::of_process();
   Device device;
   device.target = board.target();
   device.compute_units = board.units_in_order();

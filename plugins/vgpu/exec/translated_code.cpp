@@ -61,6 +61,11 @@ void yield(const MicroOp* op, Wave* wave, std::byte*, uint64_t) {
   RIGEL_LEAVE(op + 1, wave);
 }
 
+void count_instruction(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
+  wave->group->counters->count(op->aux, static_cast<unsigned>(__builtin_popcountll(exec)));
+  RIGEL_NEXT(op + 1, wave, registers, exec);
+}
+
 void trace_instruction(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
   wave->core->trace(*wave, pc_of(op));
   RIGEL_NEXT(op + 1, wave, registers, exec);
@@ -153,8 +158,8 @@ class CodeSnapshot {
 struct TranslatedCode::Translation final : Emitter {
   /// yields_after: see TranslatedCode::yields_after_; must live until run() returns.
   Translation(const CodeKey& code_key, DeviceBus& bus, uint64_t pc, uint32_t variant,
-              const std::unordered_map<uint64_t, bool>& yields_after)
-      : key(code_key), yields(yields_after), fetcher(bus, pc) {
+              const std::unordered_map<uint64_t, bool>& yields_after, CountedPlaces& counted_places)
+      : key(code_key), yields(yields_after), places_of_counters(counted_places), fetcher(bus, pc) {
     block.pc = pc;
     block.variant = variant;
   }
@@ -233,6 +238,7 @@ struct TranslatedCode::Translation final : Emitter {
     end = std::max(end, offset + instruction.bytes);
     if (key.traced) emit(trace_instruction);
     if (key.checked) emit_note_site(instruction);
+    if (key.counted) emit(count_instruction).aux = places_of_counters.add(block.pc + offset);
     const size_t before = emitted.size();
     context.pc = block.pc + offset;
     context.position = position;
@@ -345,6 +351,7 @@ struct TranslatedCode::Translation final : Emitter {
 
  private:
   const std::unordered_map<uint64_t, bool>& yields;
+  CountedPlaces& places_of_counters;
   Fetcher fetcher;
   size_t allocated = 0;
   LoweringContext context;
@@ -431,7 +438,7 @@ const Block* TranslatedCode::find_or_translate(uint64_t pc, uint32_t variant) {
   const auto found = blocks_.find({pc, variant});
   if (found != blocks_.end()) return found->second;
   if (may_yield_) find_yields(pc);
-  auto translation = std::make_unique<Translation>(key_, bus_, pc, variant, yields_after_);
+  auto translation = std::make_unique<Translation>(key_, bus_, pc, variant, yields_after_, *places_);
   translation->block.code = this;
   translation->run();
   if (translation->first_missing_register != Translation::kNone &&
@@ -604,7 +611,7 @@ void TranslatedCode::publish(std::shared_ptr<Compiled> planned, compiler::Compil
     if (!is_function) why_not_compiled_ = std::move(result.error);
     return;
   }
-  compiler::attach(*planned->plan, *this, result.run);
+  compiler::attach(*planned->plan, *this, *places_, result.run);
   if (compiler::perf_map_wanted()) {
     compiler::write_perf_map({result.memory.get(), result.bytes}, is_function ? std::string() : kernel_,
                              planned->request.entry_va);
@@ -630,6 +637,7 @@ compiler::Request TranslatedCode::request(uint64_t pc, uint32_t variant) {
   request.level = key_.level;
   request.variant = variant;
   request.as_large = key_.as_large;
+  request.is_counted = key_.counted;
   request.entry_va = pc;
   request.is_function = pc != key_.entry_va;
   if (may_yield_) request.yields = key_.yields;
@@ -829,6 +837,7 @@ void TranslatedCode::renew() {
   const MutexLock lock(newest_code.mutex_);
   if (newest_code.successor_owner_ != nullptr) return;
   newest_code.successor_owner_ = std::make_unique<TranslatedCode>(key_, bus_, kernel_);
+  newest_code.successor_owner_->places_ = places_;
   newest_code.successor_.store(newest_code.successor_owner_.get(), std::memory_order_release);
 }
 

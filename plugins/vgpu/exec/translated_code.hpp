@@ -33,6 +33,7 @@
 #include "plugins/vgpu/exec/lowering.hpp"
 #include "plugins/vgpu/exec/native/compiler_process.hpp"
 #include "plugins/vgpu/exec/native/plan.hpp"
+#include "plugins/vgpu/exec/profile/counters.hpp"
 #include "plugins/vgpu/isa/target.hpp"
 
 namespace rigel::vgpu::exec {
@@ -51,6 +52,8 @@ struct CodeKey {
   analysis::Yields yields = analysis::Yields::kNone;
   /// Memory operations and barriers report to WorkGroup::checker.
   bool checked = false;
+  /// Each instruction is counted in WorkGroup::counters.
+  bool counted = false;
 
   friend bool operator==(const CodeKey&, const CodeKey&) = default;
 };
@@ -137,6 +140,8 @@ class TranslatedCode {
 
   /// Reads the flow graph of the code at `pc`. Call inside a translation scope.
   tl::expected<analysis::FlowGraph, std::string> read_graph(uint64_t pc);
+  /// Returns the instructions of its counters (CodeKey::counted).
+  CountedPlaces& counted_places() { return *places_; }
   /// Returns true at the first call, so that the kernel's waits are checked once.
   bool begin_wait_check() { return !has_checked_waits_.exchange(true, std::memory_order_relaxed); }
 
@@ -202,6 +207,8 @@ class TranslatedCode {
 
   static constexpr size_t kCached = 256;
   std::array<std::atomic<const Block*>, kCached> cache_{};  // by hash: the block that was found last
+
+  std::shared_ptr<CountedPlaces> places_ = std::make_shared<CountedPlaces>();  // shared with successors
 
   Block no_memory_;
   MicroOp no_memory_op_;

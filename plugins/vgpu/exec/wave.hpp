@@ -15,6 +15,7 @@ namespace rigel::vgpu::exec {
 class WaveMemory;
 class Core;
 class GroupChecker;
+class GroupCounters;
 struct WorkGroup;
 
 enum class Stop : uint8_t {
@@ -103,8 +104,9 @@ struct WorkGroup {
   uint32_t scalars[kMostStartScalars + 1] = {};
   Wave* waves = nullptr;
   uint32_t wave_count = 0;
-  Wave* running = nullptr;          ///< The present wave, or the last one
-  GroupChecker* checker = nullptr;  ///< Null: its waves are not checked
+  Wave* running = nullptr;            ///< The present wave, or the last one
+  GroupChecker* checker = nullptr;    ///< Null: its waves are not checked
+  GroupCounters* counters = nullptr;  ///< Null: its instructions are not counted
 
   // Waves by state: bit i is wave i. The running wave and waves that have ended are in none of the sets. A
   // *pass* runs each ready wave once. Waves that have yielded are ready for the next pass.

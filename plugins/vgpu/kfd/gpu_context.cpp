@@ -162,6 +162,7 @@ CommandProcessor& GpuContext::processor() {
     config.gfx_target_version = board.gfx_target_version;
     config.sdma_engines = board.sdma_engines();
     config.xcc_count = board.shader.xcc_count;
+    config.shader_engines = board.shader_engines();
     config.max_lds_bytes = board.shader.lds_kb * 1024;
     config.flat_group_base = apertures().lds_base;
     config.flat_private_base = apertures().scratch_base;

@@ -11,6 +11,7 @@
 #include "plugins/vgpu/check/check_options.hpp"
 #include "plugins/vgpu/cp/schedule.hpp"
 #include "plugins/vgpu/devices/remedy.hpp"
+#include "plugins/vgpu/profile/profile_options.hpp"
 
 namespace rigel::vgpu {
 namespace {
@@ -22,7 +23,7 @@ struct Variable {
 
 constexpr std::string_view kPrefix = "VGPU_", kThreads = "VGPU_THREADS", kSchedule = "VGPU_SCHEDULE",
                            kCheck = "VGPU_CHECK", kCheckStatus = "VGPU_CHECK_STATUS",
-                           kCheckLimit = "VGPU_CHECK_LIMIT";
+                           kCheckLimit = "VGPU_CHECK_LIMIT", kProfile = "VGPU_PROFILE";
 
 constexpr Variable kVariables[] = {
     {"VGPU_GPUS"},
@@ -43,6 +44,9 @@ constexpr Variable kVariables[] = {
     {kCheckStatus},
     {kCheckLimit},
     {"VGPU_CHECK_KERNEL"},
+    {kProfile},
+    {"VGPU_PROFILE_KERNEL"},
+    {"VGPU_PROFILE_AGAINST"},
     {"VGPU_SIMD", "baseline,avx2"},
     {"VGPU_COMPILER", "beforehand,off"},
     {"VGPU_CACHE"},
@@ -74,6 +78,10 @@ std::string wrong_value(const Variable& variable, std::string_view value) {
   if (variable.name == kCheck) {
     const auto tools = check::parse_tools(value);
     return tools ? std::string() : fmt::format("{}: {}", kCheck, tools.error());
+  }
+  if (variable.name == kProfile) {
+    const auto outputs = profile::parse_outputs(value);
+    return outputs ? std::string() : fmt::format("{}: {}", kProfile, outputs.error());
   }
   if (variable.name == kSchedule && !Schedule::from_text(value)) {
     return fmt::format("{}: invalid value {}; use barriers, random or random:<number>", kSchedule,

@@ -8,8 +8,11 @@
 
 #include "plugins/vgpu/exec/wave.hpp"
 #include "plugins/vgpu/exec/wave_memory.hpp"
+#include "plugins/vgpu/profile/kernel_profile.hpp"
 
 namespace rigel::vgpu::exec::compiler {
+
+struct Linkage;
 
 /// Continues in the interpreter at this operation's instruction, until the wave reaches an entry
 /// (Plan::ways_in).
@@ -23,6 +26,14 @@ bool call_handlers(const MicroOp* first, Wave* wave, std::byte* registers);
 /// the range is not in one extent; the interpreter handles the access.
 std::byte* find_place(WaveMemory* memory, const MicroOp* site, uint64_t va, uint64_t bytes, Access access);
 
+/// Returns the counters of the wave's work-group for this code: those of segments, then those of single
+/// instructions. They are valid until control leaves.
+profile::Count* find_counters(WorkGroup* group, const Linkage* linkage);
+
+/// Counts `times` (1 or -1) executions of the instructions [first, end) with `lanes` active lanes each.
+void count_instructions(WorkGroup* group, const Linkage* linkage, uint64_t nodes, int64_t lanes,
+                        int64_t times);
+
 /// All pointers that compiled code needs of its process. Otherwise the code is position-independent.
 struct Linkage {
   const MicroOp* operations = nullptr;  ///< Plan::operations
@@ -30,6 +41,11 @@ struct Linkage {
   decltype(&call_handlers) call = call_handlers;
   decltype(&resume) hand_over = resume;
   decltype(&find_place) find = find_place;
+  decltype(&find_counters) counters = find_counters;
+  decltype(&count_instructions) count = count_instructions;
+  uint32_t first_counter = 0;  ///< Index in GroupCounters
+  uint32_t segment_count = 0, instruction_count = 0;
+  profile::Count* lost_counts = nullptr;  ///< Used if the host has no memory for a work-group's counters
 };
 
 /// Compiled code: runs a wave from `entry` on, and the waves after it in its batch, until one stops.

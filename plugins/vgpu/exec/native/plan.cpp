@@ -11,6 +11,7 @@
 
 #include "plugins/vgpu/exec/native/lane_shape.hpp"
 #include "plugins/vgpu/exec/native/modes.hpp"
+#include "plugins/vgpu/exec/profile/counters.hpp"
 #include "plugins/vgpu/exec/register_bounds.hpp"
 #include "plugins/vgpu/exec/wave.hpp"
 #include "plugins/vgpu/exec/wave_memory.hpp"
@@ -51,6 +52,7 @@ struct Plan::Storage final : Emitter {
   uint32_t offset = 0;
   std::unique_ptr<MicroOp, decltype(&std::free)> operations{nullptr, std::free};
   Linkage linkage;
+  std::vector<profile::Count> lost_counts;
 };
 
 namespace {
@@ -105,6 +107,29 @@ bool put_off_switches(Plan& plan) {
     }
   }
   return any;
+}
+
+bool writes_exec(const analysis::Node& node) {
+  const auto& written = node.effects.writes.scalars;
+  return written[isa::code::kExecLo] || written[isa::code::kExecHi];
+}
+
+std::vector<Segment> segments_of(const Plan& plan) {
+  std::vector<Segment> segments;
+  for (const analysis::Block& block : plan.graph.blocks) {
+    uint32_t first = block.first;
+    const auto end_at = [&](uint32_t end) {
+      if (end != first) segments.push_back({first, end});
+      first = end;
+    };
+    uint32_t node = block.first;
+    for (; node < block.end && plan.sites[node].kind != Site::Kind::kToInterpreter; ++node) {
+      const Site& site = plan.sites[node];
+      if (writes_exec(plan.graph.nodes[node]) || site.is_wave_switch()) end_at(node + 1);
+    }
+    end_at(node);
+  }
+  return segments;
 }
 
 // With indexing, an operand may be any register from the named one on.
@@ -286,6 +311,8 @@ tl::expected<std::unique_ptr<Plan>, std::string> Planner::run() {
   if (const Success is_worth_it = leave_rest_of_blocks(); !is_worth_it)
     return tl::unexpected(is_worth_it.error());
   if (put_off_switches(plan_)) find_liveness();
+  plan_.is_counted = request_.is_counted;
+  if (plan_.is_counted) plan_.segments = segments_of(plan_);
   if (!keep_operations(plan_)) return tl::unexpected(std::string("not enough memory"));
   number_entries();
   make_entries();
@@ -608,7 +635,44 @@ bool call_handlers(const MicroOp* first, Wave* wave, std::byte* registers) {
   return wave->stop == Stop::kRunning;
 }
 
-void attach(Plan& plan, TranslatedCode& code, Run run) {
+profile::Count* find_counters(WorkGroup* group, const Linkage* linkage) {
+  profile::Count* const counters =
+      group->counters->range(linkage->first_counter, linkage->segment_count + linkage->instruction_count);
+  return counters != nullptr ? counters : linkage->lost_counts;
+}
+
+void count_instructions(WorkGroup* group, const Linkage* linkage, uint64_t nodes, int64_t lanes,
+                        int64_t times) {
+  profile::Count* const counters = find_counters(group, linkage);
+  const auto first = static_cast<uint32_t>(nodes), end = static_cast<uint32_t>(nodes >> 32);
+  for (uint32_t node = first; node < end; ++node) {
+    profile::Count& counter = counters[linkage->segment_count + node];
+    counter.times += static_cast<uint64_t>(times);
+    counter.lanes += static_cast<uint64_t>(lanes * times);
+  }
+}
+
+// Adds a counter for each segment and for each instruction.
+static void add_counters(const Plan& plan, CountedPlaces& places, Linkage& linkage) {
+  linkage.segment_count = static_cast<uint32_t>(plan.segments.size());
+  linkage.instruction_count = static_cast<uint32_t>(plan.graph.nodes.size());
+  std::vector<std::vector<uint64_t>> ranges;
+  for (const Segment& segment : plan.segments) {
+    std::vector<uint64_t>& range = ranges.emplace_back();
+    for (uint32_t node = segment.first; node < segment.end; ++node)
+      range.push_back(plan.graph.nodes[node].pc);
+  }
+  for (const analysis::Node& node : plan.graph.nodes) ranges.push_back({node.pc});
+  linkage.first_counter = places.add_all(ranges);
+}
+
+void attach(Plan& plan, TranslatedCode& code, CountedPlaces& places, Run run) {
+  if (plan.is_counted) {
+    Linkage& linkage = plan.storage->linkage;
+    add_counters(plan, places, linkage);
+    plan.storage->lost_counts.resize(size_t{linkage.segment_count} + linkage.instruction_count);
+    linkage.lost_counts = plan.storage->lost_counts.data();
+  }
   plan.storage->block.code = &code;
   plan.storage->linkage.operations = plan.operations;
   plan.storage->linkage.entries = plan.entries.data();

@@ -43,6 +43,8 @@
 
 namespace rigel::vgpu::exec {
 
+class CountedPlaces;
+
 /// When kernels are compiled.
 enum class Compilation : uint8_t {
   kNone,
@@ -95,6 +97,12 @@ struct Site {
 
 struct Shape;  // lane_shape.hpp
 
+/// Instructions of a block that are executed together, with the same EXEC: the unit of counting. A segment
+/// ends after an instruction that writes EXEC, and where control leaves.
+struct Segment {
+  uint32_t first = 0, end = 0;  ///< Nodes
+};
+
 struct Plan {
   analysis::FlowGraph graph;  ///< Nodes in execution order; some barriers and yields have been sunk.
   analysis::Liveness live;
@@ -108,6 +116,9 @@ struct Plan {
   /// More than kSmallKernel instructions, a function, or many calls.
   bool is_large = false;
   bool is_function = false;
+  /// Executed instructions are counted, by segments.
+  bool is_counted = false;
+  std::vector<Segment> segments;  ///< Sorted by `first`; only if is_counted
   std::vector<Site> sites;
   std::vector<Step> steps;
   uint32_t entry_count = 0;
@@ -159,6 +170,7 @@ struct Request {
   bool as_large = false;  ///< Compiles the kernel as a large one, whatever its size; for tests.
   /// A function that a kernel with this layout calls. It starts with any registers and has no `shape`.
   bool is_function = false;
+  bool is_counted = false;  ///< Executed instructions are counted in WorkGroup::counters.
   analysis::Yields yields = analysis::Yields::kNone;
   analysis::ReadCode read;
   /// Expected shape of the work-groups; null: unknown.
@@ -169,8 +181,9 @@ struct Request {
 /// On failure, returns the reason why the kernel is interpreted.
 tl::expected<std::unique_ptr<Plan>, std::string> make_plan(const Request& request);
 
-/// Makes the micro-ops of `plan.entries` run code that was generated from this plan.
-void attach(Plan& plan, TranslatedCode& code, Run run);
+/// Makes the micro-ops of `plan.entries` run code that was generated from this plan. Adds its counters to
+/// `places`.
+void attach(Plan& plan, TranslatedCode& code, CountedPlaces& places, Run run);
 
 }  // namespace compiler
 }  // namespace rigel::vgpu::exec

@@ -1,0 +1,92 @@
+#include "plugins/vgpu/cp/performance_counters.hpp"
+
+#include <gtest/gtest.h>
+
+namespace rigel::vgpu {
+namespace {
+
+constexpr uint32_t kIndex = 0xc200, kLow = 0xd1c0, kControl = 0xd808, kSelect = 0xd9c0;
+constexpr uint32_t kBroadcast = 0xe0000000;
+constexpr uint32_t engine(uint32_t number) {
+  return 0x60000000 | number << 16;
+}
+
+class PerformanceCountersTest : public ::testing::Test {
+ protected:
+  PerformanceCountersTest() {
+    counters.write(kIndex, kBroadcast);
+    counters.write(kControl, 0);
+    counters.write(kSelect, 0x4);                   // waves
+    counters.write(kSelect + 1, 0x1a | 0xf << 24);  // vector instructions of all SIMDs
+    counters.write(kControl, 1);
+  }
+  void add(uint64_t waves, uint64_t vector) {
+    WaveEvents events;
+    events[WaveEvent::kWaves] = waves;
+    events[WaveEvent::kVector] = vector;
+    counters.add(events);
+  }
+  uint64_t read(uint32_t counter) const {
+    return counters.read(kLow + 2 * counter) | uint64_t{counters.read(kLow + 2 * counter + 1)} << 32;
+  }
+  uint64_t sum(uint32_t counter) {
+    uint64_t all = 0;
+    for (uint32_t i = 0; i < 4; ++i) {
+      counters.write(kIndex, engine(i));
+      all += read(counter);
+    }
+    return all;
+  }
+
+  PerformanceCounters counters{SequencerEvents::kVega, 4};
+};
+
+TEST_F(PerformanceCountersTest, SumOverEnginesIsExact) {
+  add(7, 1'000'000'000'003);
+  add(2, 0);
+  EXPECT_EQ(sum(0), 9u);
+  EXPECT_EQ(sum(1), 1'000'000'000'003u);
+  EXPECT_EQ(sum(2), 0u) << "no event is selected";
+}
+
+TEST_F(PerformanceCountersTest, EngineThatDoesNotExistReadsZero) {
+  add(8, 8);
+  counters.write(kIndex, engine(3));
+  EXPECT_EQ(read(0), 2u);
+  counters.write(kIndex, engine(4));
+  EXPECT_EQ(read(0), 0u);
+}
+
+TEST_F(PerformanceCountersTest, ControlStartsStopsAndResets) {
+  EXPECT_TRUE(counters.is_running());
+  add(4, 4);
+  counters.write(kControl, 2);
+  EXPECT_FALSE(counters.is_running());
+  EXPECT_EQ(sum(0), 4u) << "stopped counters keep their value";
+  counters.write(kControl, 0);
+  EXPECT_EQ(sum(0), 0u);
+}
+
+TEST_F(PerformanceCountersTest, UnknownEventIsReturnedAndReadsZero) {
+  add(4, 4);
+  EXPECT_EQ(counters.write(kSelect, 0x2e), 0x2e) << "cycles of waves";
+  EXPECT_EQ(counters.write(kSelect + 1, 0x1e), std::nullopt);
+  EXPECT_EQ(sum(0), 0u);
+}
+
+TEST_F(PerformanceCountersTest, OwnsItsRegistersOnly) {
+  for (const uint32_t address : {kIndex, kControl, kLow, kLow + 31, kSelect, kSelect + 15})
+    EXPECT_TRUE(PerformanceCounters::has_register(address)) << address;
+  for (const uint32_t address : {kIndex + 1, kControl + 1, kLow - 1, kLow + 32, kSelect - 1, kSelect + 16})
+    EXPECT_FALSE(PerformanceCounters::has_register(address)) << address;
+}
+
+// vega10_enum.h and navi10_enum.h: the numbers of SQ_PERF_SEL_INSTS_VALU differ.
+TEST(SequencerEvent, NumberDependsOnGeneration) {
+  EXPECT_EQ(sequencer_event(SequencerEvents::kVega, 0x1a), WaveEvent::kVector);
+  EXPECT_EQ(sequencer_event(SequencerEvents::kNavi, 0x40), WaveEvent::kVector);
+  EXPECT_EQ(sequencer_event(SequencerEvents::kNavi, 0x1a), std::nullopt);
+}
+
+}  // namespace
+}  // namespace rigel::vgpu

@@ -1,0 +1,276 @@
+#include "plugins/vgpu/exec/profile/launch_profile.hpp"
+
+#include <cstring>
+#include <ctime>
+#include <new>
+#include <optional>
+
+#include "plugins/vgpu/cp/host_fault.hpp"
+#include "plugins/vgpu/exec/launch.hpp"
+#include "plugins/vgpu/exec/report/failure.hpp"
+#include "plugins/vgpu/exec/report/source_lines.hpp"
+#include "plugins/vgpu/exec/translated_code.hpp"
+#include "plugins/vgpu/isa/decoder.hpp"
+#include "plugins/vgpu/isa/disassembler.hpp"
+#include "plugins/vgpu/isa/memory_shape.hpp"
+#include "plugins/vgpu/isa/op_class.hpp"
+#include "plugins/vgpu/profile/profile.hpp"
+
+namespace rigel::vgpu::exec {
+namespace {
+
+using profile::Kind;
+
+int64_t now_ns() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
+}
+
+Kind kind_of_scalar(const isa::Instruction& instruction) {
+  switch (instruction.op) {
+    case isa::Op::s_branch:
+    case isa::Op::s_cbranch_scc0:
+    case isa::Op::s_cbranch_scc1:
+    case isa::Op::s_cbranch_vccz:
+    case isa::Op::s_cbranch_vccnz:
+    case isa::Op::s_cbranch_execz:
+    case isa::Op::s_cbranch_execnz:
+      return Kind::kBranch;
+    case isa::Op::s_barrier:
+      return Kind::kBarrier;
+    default:
+      return instruction.encoding == isa::Encoding::kSopp ? Kind::kOther : Kind::kScalar;
+  }
+}
+
+bool is_message(isa::Op op) {
+  return op == isa::Op::s_sendmsg || op == isa::Op::s_sendmsghalt;
+}
+
+Kind kind_of_memory(const isa::MemoryShape* shape) {
+  if (shape == nullptr) return Kind::kOther;  // caches
+  switch (shape->verb) {
+    case isa::Verb::kLoad:
+      return Kind::kLoad;
+    case isa::Verb::kStore:
+      return Kind::kStore;
+    case isa::Verb::kAtomic:
+      return Kind::kAtomic;
+  }
+  return Kind::kOther;
+}
+
+Kind kind_of(const isa::Instruction& instruction) {
+  switch (isa::op_class(instruction.op)) {
+    case isa::OpClass::kScalar:
+      return kind_of_scalar(instruction);
+    case isa::OpClass::kVector:
+    case isa::OpClass::kTranscendental:
+    case isa::OpClass::kInterpolation:
+      return Kind::kVector;
+    case isa::OpClass::kMatrix:
+      return Kind::kMatrix;
+    case isa::OpClass::kScalarMemory:
+      return Kind::kScalarMemory;
+    case isa::OpClass::kVectorMemory:
+      return kind_of_memory(isa::memory_shape(instruction.op));
+    case isa::OpClass::kDataShare:
+    case isa::OpClass::kGlobalSync:
+      return Kind::kDataShare;
+    case isa::OpClass::kImage:
+      return Kind::kImage;
+    case isa::OpClass::kNone:
+    case isa::OpClass::kExport:
+      return Kind::kOther;
+  }
+  return Kind::kOther;
+}
+
+void set_bytes(const isa::Instruction& instruction, profile::Instruction& described) {
+  const isa::MemoryShape* const shape = isa::memory_shape(instruction.op);
+  if (shape == nullptr) return;
+  const uint32_t bytes = shape->pair ? 2u * shape->bytes : shape->bytes;
+  if (shape->verb != isa::Verb::kStore) described.read_bytes = bytes;
+  if (shape->verb != isa::Verb::kLoad) described.written_bytes = bytes;
+}
+
+// Returns the instruction in memory at `pc`, or nothing if it cannot be read or decoded.
+std::optional<isa::Instruction> instruction_at(uint64_t pc, const isa::Target& target, DeviceBus& bus) {
+  uint32_t words[isa::kMaxInstructionDwords] = {};
+  size_t bytes = 0;
+  const TranslationScope scope(bus);
+  while (bytes < sizeof words) {
+    const Translation memory = bus.translate(pc + bytes, sizeof words - bytes, Access::kExecute);
+    if (memory.host == nullptr ||
+        !guarded_read(reinterpret_cast<std::byte*>(words) + bytes, memory.host, memory.bytes))
+      break;
+    bytes += memory.bytes;
+  }
+  isa::Instruction instruction;
+  if (isa::decode(target, words, bytes / 4, instruction) != isa::DecodeStatus::kOk) return std::nullopt;
+  return instruction;
+}
+
+profile::Instruction describe(uint64_t pc, const isa::Target& target, SourceLines& lines, DeviceBus& bus) {
+  profile::Instruction described;
+  if (const auto instruction = instruction_at(pc, target, bus)) {
+    described.kind = kind_of(*instruction);
+    described.text = isa::disassemble(target, *instruction);
+    set_bytes(*instruction, described);
+  }
+  for (SourceFrame& frame : lines.frames(pc))
+    described.positions.push_back({std::move(frame.function), std::move(frame.file), frame.line});
+  return described;
+}
+
+// The instructions that branches reach from the kernel's entry, with counts of 0.
+void append_reachable(TranslatedCode& code, DeviceBus& bus,
+                      std::vector<std::pair<int64_t, profile::Count>>& to) {
+  const TranslationScope scope(bus);
+  const auto graph = code.read_graph(code.key().entry_va);
+  if (!graph) return;
+  for (const analysis::Node& node : graph->nodes)
+    to.emplace_back(static_cast<int64_t>(node.pc - code.key().entry_va), profile::Count());
+}
+
+profile::Totals totals_of(const Launch& launch) {
+  profile::Totals totals;
+  totals.launches = 1;
+  totals.work_groups = launch.groups();
+  totals.waves = launch.groups() * launch.waves_per_group();
+  totals.work_items = 1;
+  for (const uint32_t size : launch.dispatch().grid_size) totals.work_items *= size;
+  return totals;
+}
+
+// The events of performance counters. gfx9's documentation of SQ_INSTS_FLAT does not tell whether GLOBAL and
+// SCRATCH count; they are FLAT instructions with another segment, so they do here.
+void add_events(const isa::Instruction& instruction, const profile::Count& count, WaveEvents& events) {
+  const auto add = [&](WaveEvent event) { events[event] += count.times; };
+  add(WaveEvent::kInstructions);
+  const isa::MemoryShape* const shape = isa::memory_shape(instruction.op);
+  const bool returns = instruction.vdst.exists();
+  switch (kind_of(instruction)) {
+    case Kind::kVector:
+    case Kind::kMatrix:
+      add(WaveEvent::kVector);
+      events[WaveEvent::kVectorLanes] += count.lanes;
+      break;
+    case Kind::kScalar:
+      add(WaveEvent::kScalar);
+      break;
+    case Kind::kScalarMemory:
+      add(WaveEvent::kScalarMemory);
+      break;
+    case Kind::kLoad:
+      add(WaveEvent::kVectorRead);
+      break;
+    case Kind::kStore:
+      add(WaveEvent::kVectorWrite);
+      break;
+    case Kind::kAtomic:
+    case Kind::kImage:
+      add(returns ? WaveEvent::kVectorRead : WaveEvent::kVectorWrite);
+      break;
+    case Kind::kDataShare:
+      add(instruction.gds ? WaveEvent::kGds : WaveEvent::kLds);
+      break;
+    case Kind::kBranch:
+      add(WaveEvent::kBranch);
+      break;
+    case Kind::kBarrier:
+    case Kind::kOther:
+      if (instruction.encoding == isa::Encoding::kExp) add(WaveEvent::kExport);
+      if (is_message(instruction.op)) add(WaveEvent::kMessage);
+      break;
+  }
+  const bool is_flat = instruction.encoding == isa::Encoding::kFlat ||
+                       instruction.encoding == isa::Encoding::kGlobal ||
+                       instruction.encoding == isa::Encoding::kScratch;
+  if (is_flat && shape != nullptr) add(WaveEvent::kFlat);
+}
+
+}  // namespace
+
+LaunchProfile::LaunchProfile() : begin_ns_(now_ns()) {}
+
+bool LaunchProfile::is_wanted(const Dispatch& dispatch, DeviceBus& bus) {
+  const profile::Options& options = profile::Profile::of_process().options();
+  if (!options.is_on()) return false;
+  return options.kernel.empty() || kernel_of(dispatch, bus).find(options.kernel) != std::string::npos;
+}
+
+void LaunchProfile::add(GroupCounters& counters) {
+  const MutexLock lock(mutex_);
+  is_incomplete_ |= counters.is_incomplete();
+  if (counts_.size() < counters.size()) counts_.resize(counters.size());
+  for (uint32_t i = 0; i < counters.size(); ++i) {
+    counts_[i].times += counters[i].times;
+    counts_[i].lanes += counters[i].lanes;
+  }
+  counters.clear();
+}
+
+void LaunchProfile::finish(const Launch& launch, TranslatedCode& code, DeviceBus& bus,
+                           DispatchResult& result) noexcept {
+  bool is_complete = false;
+  try {
+    const Counts counts = counts_of(code);
+    if (launch.dispatch().counts_events)
+      result.events = std::make_shared<const WaveEvents>(events_of(counts, launch, code, bus));
+    if (is_wanted(launch.dispatch(), bus)) add_to_profile(counts, launch, code, bus);
+    const MutexLock lock(mutex_);
+    is_complete = !is_incomplete_;
+  } catch (const std::bad_alloc&) {
+  }
+  if (is_complete) return;
+  bus.report(Severity::kWarning, launch.dispatch().queue_id,
+             "the counts of a kernel are incomplete: not enough host memory");
+}
+
+LaunchProfile::Counts LaunchProfile::counts_of(TranslatedCode& code) {
+  Counts counts;
+  const MutexLock lock(mutex_);
+  code.counted_places().for_each([&](uint64_t pc, uint32_t index) {
+    if (index < counts_.size() && counts_[index].times != 0) counts.emplace_back(pc, counts_[index]);
+  });
+  return counts;
+}
+
+WaveEvents LaunchProfile::events_of(const Counts& counts, const Launch& launch, TranslatedCode& code,
+                                    DeviceBus& bus) {
+  WaveEvents events;
+  const profile::Totals totals = totals_of(launch);
+  events[WaveEvent::kWaves] = totals.waves;
+  events[launch.layout().wave_size == 32 ? WaveEvent::kWaves32 : WaveEvent::kWaves64] = totals.waves;
+  events[WaveEvent::kItems] = totals.work_items;
+  for (const auto& [pc, count] : counts) {
+    if (const auto instruction = instruction_at(pc, code.key().target, bus))
+      add_events(*instruction, count, events);
+  }
+  return events;
+}
+
+void LaunchProfile::add_to_profile(const Counts& counts, const Launch& launch, TranslatedCode& code,
+                                   DeviceBus& bus) {
+  const Dispatch& dispatch = launch.dispatch();
+  profile::Launch added;
+  added.kernel = kernel_of(dispatch, bus);
+  const RegisterLayout& layout = launch.layout();
+  added.resources = {layout.wave_size, layout.vgprs + layout.agprs, layout.sgprs, dispatch.lds_bytes,
+                     dispatch.private_bytes};
+  added.totals = totals_of(launch);
+  added.totals.nanoseconds = static_cast<uint64_t>(now_ns() - begin_ns_);
+
+  auto& process = profile::Profile::of_process();
+  if (!process.knows(added.kernel)) append_reachable(code, bus, added.counts);
+  for (const auto& [pc, count] : counts)
+    added.counts.emplace_back(static_cast<int64_t>(pc - dispatch.entry_va), count);
+  SourceLines lines(bus.code_objects());
+  process.add(added, [&](int64_t offset) {
+    return describe(dispatch.entry_va + static_cast<uint64_t>(offset), code.key().target, lines, bus);
+  });
+}
+
+}  // namespace rigel::vgpu::exec

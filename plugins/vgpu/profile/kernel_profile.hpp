@@ -1,0 +1,104 @@
+// What a profile knows of a kernel: its launches, and how often each instruction was executed.
+//
+// Counts are exact. They depend on the code and its input only, not on the machine, the number of threads or
+// the schedule, unless the program's waves wait for each other in loops.
+//
+// Threads: one per object.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace rigel::vgpu::profile {
+
+/// Kind of an instruction. Hardware's counters SQ_INSTS_* divide instructions in a similar way.
+enum class Kind : uint8_t {
+  kVector,        ///< VALU, interpolation included
+  kMatrix,        ///< MFMA, and moves to and from accumulation registers
+  kScalar,        ///< SALU
+  kScalarMemory,  ///< SMEM, caches included
+  kLoad,          ///< Vector memory
+  kStore,
+  kAtomic,
+  kImage,
+  kDataShare,  ///< LDS and GDS, lane permutations included
+  kBranch,
+  kBarrier,
+  kOther,  ///< Waits, messages, exports, ends
+};
+constexpr size_t kKinds = 12;
+
+/// "valu", "mfma", "salu", "smem", "load", "store", "atomic", "image", "lds", "branch", "barrier", "other".
+std::string_view name(Kind kind);
+
+struct Position {
+  std::string function;  ///< Demangled; empty: unknown
+  std::string file;
+  int line = 0;  ///< 0: unknown
+};
+
+/// Constant properties of an instruction.
+struct Instruction {
+  Kind kind = Kind::kOther;
+  std::string text;                 ///< As an assembler reads it
+  uint32_t read_bytes = 0;          ///< Read from memory for each active lane; SMEM: for each wave
+  uint32_t written_bytes = 0;       ///< Written to memory for each active lane
+  std::vector<Position> positions;  ///< Innermost first, then those that it was inlined into; empty: unknown
+};
+
+struct Count {
+  uint64_t times = 0;  ///< Waves that have executed it
+  uint64_t lanes = 0;  ///< Sum of their active lanes
+};
+
+struct CountedInstruction {
+  Instruction instruction;
+  Count count;
+};
+
+/// Resources of a kernel.
+struct Resources {
+  uint32_t wave_size = 0;
+  uint32_t vgprs = 0;          ///< Allocated to each lane, AGPRs included
+  uint32_t sgprs = 0;          ///< Allocated to each wave
+  uint32_t lds_bytes = 0;      ///< Of each work-group
+  uint32_t private_bytes = 0;  ///< Scratch of each work-item
+};
+
+/// Totals of launches.
+struct Totals {
+  uint64_t launches = 0;
+  uint64_t work_groups = 0;
+  uint64_t waves = 0;
+  uint64_t work_items = 0;
+  uint64_t nanoseconds = 0;  ///< From the start of each launch to its end, on this machine
+};
+
+struct Kernel {
+  std::string name;
+  Resources resources;
+  Totals totals;
+  /// By offset from the kernel's entry, in bytes. Functions may have negative offsets.
+  std::map<int64_t, CountedInstruction> instructions;
+};
+
+/// Sums over a kernel's instructions.
+struct Summary {
+  uint64_t instructions = 0;
+  std::array<uint64_t, kKinds> by_kind{};
+  uint64_t lanes_of_vector = 0;  ///< Sum of the active lanes of Kind::kVector and Kind::kMatrix
+  uint64_t read_bytes = 0;       ///< By loads, atomics and scalar loads, before caches
+  uint64_t written_bytes = 0;    ///< By stores and atomics
+  uint64_t lds_bytes = 0;        ///< Read and written in LDS
+
+  uint64_t of(Kind kind) const { return by_kind[static_cast<size_t>(kind)]; }
+  /// Mean share of lanes that are active in vector instructions, from 0 to 1; 0 if there are none.
+  double active_lanes(uint32_t wave_size) const;
+};
+Summary summary_of(const Kernel& kernel);
+
+}  // namespace rigel::vgpu::profile

@@ -1,0 +1,166 @@
+#include "plugins/vgpu/profile/profile.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+namespace rigel::vgpu::profile {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+Instruction instruction(Kind kind, int line, uint32_t read = 0, uint32_t written = 0) {
+  return {kind, "x", read, written, {{"inner(int)", "k.hip", line}, {"outer()", "k.hip", 50}}};
+}
+
+// A kernel of two waves: a load of 4 bytes by 64 and 32 lanes, an addition in a loop, a line without waves.
+std::vector<Kernel> two_waves() {
+  Profile profile({});
+  Launch launch;
+  launch.kernel = "k()";
+  launch.resources = {64, 8, 16, 0, 0};
+  launch.totals = {1, 2, 2, 96, 1000};
+  launch.counts = {{0, {2, 96}}, {4, {10, 480}}, {8, {0, 0}}};
+  profile.add(launch, [](int64_t offset) {
+    if (offset == 0) return instruction(Kind::kLoad, 10, 4);
+    return instruction(Kind::kVector, offset == 4 ? 11 : 12);
+  });
+  return profile.kernels();
+}
+
+TEST(Profile, AddsLaunchesOfOneName) {
+  Profile profile({});
+  Launch launch;
+  launch.kernel = "k()";
+  launch.totals = {1, 2, 3, 4, 5};
+  launch.counts = {{0, {2, 100}}};
+  int described = 0;
+  const auto describe = [&](int64_t) {
+    ++described;
+    return instruction(Kind::kScalar, 1);
+  };
+  profile.add(launch, describe);
+  profile.add(launch, describe);
+  const std::vector<Kernel> kernels = profile.kernels();
+  ASSERT_EQ(kernels.size(), 1u);
+  EXPECT_EQ(kernels[0].totals.launches, 2u);
+  EXPECT_EQ(kernels[0].totals.waves, 6u);
+  EXPECT_EQ(kernels[0].instructions.at(0).count.times, 4u);
+  EXPECT_EQ(kernels[0].instructions.at(0).count.lanes, 200u);
+  EXPECT_EQ(described, 1);
+}
+
+TEST(Profile, KernelsWithMostInstructionsAreFirst) {
+  Profile profile({});
+  Launch launch;
+  launch.kernel = "few()";
+  launch.counts = {{0, {2, 2}}};
+  profile.add(launch, [](int64_t) { return Instruction(); });
+  launch.kernel = "many()";
+  launch.counts = {{0, {3, 3}}};
+  profile.add(launch, [](int64_t) { return Instruction(); });
+  const std::vector<Kernel> kernels = profile.kernels();
+  ASSERT_EQ(kernels.size(), 2u);
+  EXPECT_EQ(kernels[0].name, "many()");
+}
+
+TEST(ProfileSummary, AddsLanesAndBytes) {
+  const Summary sum = summary_of(two_waves()[0]);
+  EXPECT_EQ(sum.instructions, 12u);
+  EXPECT_EQ(sum.of(Kind::kLoad), 2u);
+  EXPECT_EQ(sum.of(Kind::kVector), 10u);
+  EXPECT_EQ(sum.read_bytes, 96u * 4);
+  EXPECT_EQ(sum.written_bytes, 0u);
+  EXPECT_DOUBLE_EQ(sum.active_lanes(64), 480.0 / 640);
+}
+
+TEST(ProfileSummary, BytesOfLdsAreSeparate) {
+  Kernel kernel;
+  kernel.instructions[0] = {instruction(Kind::kDataShare, 1, 8), {1, 64}};
+  kernel.instructions[4] = {instruction(Kind::kScalarMemory, 1, 16), {3, 192}};
+  kernel.instructions[8] = {instruction(Kind::kAtomic, 1, 4, 4), {1, 10}};
+  const Summary sum = summary_of(kernel);
+  EXPECT_EQ(sum.lds_bytes, 512u);
+  EXPECT_EQ(sum.read_bytes, 3u * 16 + 40);
+  EXPECT_EQ(sum.written_bytes, 40u);
+}
+
+TEST(ProfileLcov, LineWithoutWavesHasCountZero) {
+  EXPECT_EQ(lcov_of(two_waves()),
+            "TN:gpu\nSF:k.hip\nDA:10,2\nDA:11,10\nDA:12,0\nDA:50,10\nLF:4\nLH:3\nend_of_record\n");
+}
+
+TEST(ProfileFolded, StackBeginsWithKernel) {
+  EXPECT_EQ(folded_of(two_waves()), "k();outer();inner(int) 12\n");
+}
+
+TEST(ProfileCallgrind, InlinedFunctionIsCalled) {
+  const std::string text = callgrind_of(two_waves(), "./a.out");
+  EXPECT_THAT(text, HasSubstr("cmd: ./a.out\n"));
+  EXPECT_THAT(text, HasSubstr("summary: 12 576\n"));
+  EXPECT_THAT(text, HasSubstr("fn=inner(int)\n10 2 96\n11 10 480\n"));
+  EXPECT_THAT(text, HasSubstr("fn=outer()\ncob=k()\ncfi=k.hip\ncfn=inner(int)\ncalls=10 0\n50 12 576\n"));
+}
+
+TEST(ProfileJson, ContainsCountsAndPlaces) {
+  const auto document = nlohmann::json::parse(json_of(two_waves()));
+  const auto& kernel = document.at("kernels").at(0);
+  EXPECT_EQ(kernel.at("name"), "k()");
+  EXPECT_EQ(kernel.at("instructions"), 12);
+  EXPECT_EQ(kernel.at("instructions_by_kind").at("valu"), 10);
+  EXPECT_EQ(kernel.at("code").at(1).at("line"), 11);
+  EXPECT_EQ(kernel.at("code").at(1).at("lanes"), 480);
+}
+
+TEST(ProfileComparison, EqualCountsDoNotGrow) {
+  const std::vector<Kernel> kernels = two_waves();
+  const Comparison comparison = compare(kernels, json_of(kernels), "old.json");
+  EXPECT_FALSE(comparison.grew);
+  EXPECT_TRUE(comparison.is_valid);
+  EXPECT_EQ(comparison.text, "profile: all counts are those of old.json\n");
+}
+
+TEST(ProfileComparison, LargerCountGrows) {
+  std::vector<Kernel> kernels = two_waves();
+  const std::string before = json_of(kernels);
+  kernels[0].instructions[4].count.times = 11;
+  const Comparison comparison = compare(kernels, before, "old.json");
+  EXPECT_TRUE(comparison.grew);
+  EXPECT_THAT(comparison.text, HasSubstr("profile: k(): valu: 10 before, 11 now\n"));
+}
+
+TEST(ProfileComparison, SmallerCountDoesNotGrow) {
+  std::vector<Kernel> kernels = two_waves();
+  const std::string before = json_of(kernels);
+  kernels[0].instructions[4].count.times = 9;
+  const Comparison comparison = compare(kernels, before, "old.json");
+  EXPECT_FALSE(comparison.grew);
+  EXPECT_THAT(comparison.text, HasSubstr("profile: k(): valu: 10 before, 9 now\n"));
+}
+
+TEST(ProfileComparison, NewKernelGrows) {
+  const Comparison comparison = compare(two_waves(), json_of({}), "old.json");
+  EXPECT_TRUE(comparison.grew);
+  EXPECT_THAT(comparison.text, HasSubstr("k(): a new kernel"));
+}
+
+TEST(ProfileComparison, InvalidFileIsAnError) {
+  for (const char* const text : {"", "{}", "[1]", R"({"kernels":[{"name":"k"}]})"}) {
+    const Comparison comparison = compare(two_waves(), text, "old.json");
+    EXPECT_FALSE(comparison.is_valid) << text;
+    EXPECT_THAT(comparison.text, HasSubstr("error: old.json: not a profile")) << text;
+  }
+}
+
+TEST(ProfileTable, LinesAreShort) {
+  const std::string text = table_of(two_waves());
+  EXPECT_THAT(text, HasSubstr("profile: 1 kernel, 1 launch, 12 instructions of waves\n"));
+  EXPECT_THAT(text, HasSubstr("  active lanes  75.0% of vector instructions\n"));
+  EXPECT_THAT(text, HasSubstr("  by kind       valu 10 load 2\n"));
+  EXPECT_THAT(text, Not(HasSubstr("salu")));
+}
+
+}  // namespace
+}  // namespace rigel::vgpu::profile
