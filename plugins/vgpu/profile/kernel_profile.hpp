@@ -47,6 +47,7 @@ struct Instruction {
   std::string text;                 ///< As an assembler reads it
   uint32_t read_bytes = 0;          ///< Read from memory for each active lane; SMEM: for each wave
   uint32_t written_bytes = 0;       ///< Written to memory for each active lane
+  std::string_view approximation;   ///< How the result may differ from hardware's; empty: it is exact. Static
   std::vector<Position> positions;  ///< Innermost first, then those that it was inlined into; empty: unknown
 };
 

@@ -17,6 +17,8 @@ std::string json_of(const std::vector<Kernel>& kernels) {
                                     {"instruction", counted.instruction.text},
                                     {"times", counted.count.times},
                                     {"lanes", counted.count.lanes}};
+      if (!counted.instruction.approximation.empty())
+        row["approximation"] = counted.instruction.approximation;
       if (!counted.instruction.positions.empty()) {
         const Position& position = counted.instruction.positions.front();
         row["file"] = position.file;

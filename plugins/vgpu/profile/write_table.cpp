@@ -28,6 +28,23 @@ double ratio(uint64_t part, uint64_t whole) {
   return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
 }
 
+// Returns a line for each operation whose results may differ from hardware's, with the number of executions.
+std::string approximations_of(const Kernel& kernel) {
+  std::map<std::pair<std::string_view, std::string_view>, uint64_t> times;
+  for (const auto& [offset, counted] : kernel.instructions) {
+    const Instruction& instruction = counted.instruction;
+    const std::string_view text = instruction.text;
+    if (!instruction.approximation.empty())
+      times[{text.substr(0, text.find(' ')), instruction.approximation}] += counted.count.times;
+  }
+  std::string lines;
+  for (const auto& [operation, count] : times) {
+    if (count != 0)
+      lines += fmt::format("  approximate   {} {}: {}\n", count, operation.first, operation.second);
+  }
+  return lines;
+}
+
 }  // namespace
 
 std::string table_of(const std::vector<Kernel>& kernels) {

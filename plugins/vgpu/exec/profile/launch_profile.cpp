@@ -12,6 +12,7 @@
 #include "plugins/vgpu/exec/translated_code.hpp"
 #include "plugins/vgpu/isa/decoder.hpp"
 #include "plugins/vgpu/isa/disassembler.hpp"
+#include "plugins/vgpu/isa/fidelity.hpp"
 #include "plugins/vgpu/isa/memory_shape.hpp"
 #include "plugins/vgpu/isa/op_class.hpp"
 #include "plugins/vgpu/profile/profile.hpp"
@@ -117,6 +118,7 @@ profile::Instruction describe(uint64_t pc, const isa::Target& target, SourceLine
   if (const auto instruction = instruction_at(pc, target, bus)) {
     described.kind = kind_of(*instruction);
     described.text = isa::disassemble(target, *instruction);
+    described.approximation = isa::approximation(instruction->op);
     set_bytes(*instruction, described);
   }
   for (SourceFrame& frame : lines.frames(pc))
