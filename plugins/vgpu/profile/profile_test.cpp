@@ -12,7 +12,7 @@ using testing::HasSubstr;
 using testing::Not;
 
 Instruction instruction(Kind kind, int line, uint32_t read = 0, uint32_t written = 0) {
-  return {kind, "x", read, written, {{"inner(int)", "k.hip", line}, {"outer()", "k.hip", 50}}};
+  return {kind, "x", read, written, "", {{"inner(int)", "k.hip", line}, {"outer()", "k.hip", 50}}};
 }
 
 // A kernel of two waves: a load of 4 bytes by 64 and 32 lanes, an addition in a loop, a line without waves.
@@ -160,6 +160,19 @@ TEST(ProfileTable, LinesAreShort) {
   EXPECT_THAT(text, HasSubstr("  active lanes  75.0% of vector instructions\n"));
   EXPECT_THAT(text, HasSubstr("  by kind       valu 10 load 2\n"));
   EXPECT_THAT(text, Not(HasSubstr("salu")));
+}
+
+TEST(ProfileTable, ApproximateInstructionsAreListed) {
+  Kernel kernel;
+  kernel.name = "k()";
+  for (int64_t offset : {0, 4}) {
+    kernel.instructions[offset] = {instruction(Kind::kVector, 1), {5, 5}};
+    kernel.instructions[offset].instruction.text = "v_exp_f32_e32 v0, v1";
+    kernel.instructions[offset].instruction.approximation = "within one unit in the last place";
+  }
+  EXPECT_THAT(table_of({kernel}),
+              HasSubstr("  approximate   10 v_exp_f32_e32: within one unit in the last place\n"));
+  EXPECT_THAT(json_of({kernel}), HasSubstr("\"approximation\": \"within one unit in the last place\""));
 }
 
 }  // namespace

@@ -1,4 +1,9 @@
 // The table: kernels by instructions, for people.
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <utility>
+
 #include <fmt/core.h>
 
 #include "plugins/vgpu/profile/profile.hpp"
@@ -79,6 +84,7 @@ std::string table_of(const std::vector<Kernel>& kernels) {
                         short_number(sum.lds_bytes));
     text += fmt::format("  resources     {} VGPRs, {} SGPRs, {} bytes of LDS, {} bytes of scratch\n",
                         resources.vgprs, resources.sgprs, resources.lds_bytes, resources.private_bytes);
+    text += approximations_of(kernel);
   }
   return text;
 }
