@@ -11,7 +11,8 @@ expect "$("$run" --version)" '^(kernel compiler: LLVM [0-9.]+|kernels are interp
 expect "$(VGPU_COMPILER=off "$run" --version)" '^kernels are interpreted: VGPU_COMPILER=off$' "no kernel compiler"
 expect "$("$run" --list)" '^vega20 +gfx906 ' "the boards"
 expect "$("$run" --list)" '^rx6800 +gfx1030 +navi21 .*\(rx6800\)$' "the boards' chips and products"
-for option in --gpu --link --log --log-file --runtime --watchdog --list --env --help --version --fidelity; do
+for option in --gpu --link --log --log-file --runtime --watchdog --list --env --help --version --fidelity \
+  --check-suppressions; do
   expect "$("$run" --help)" "^  $option " "the help"
 done
 expect "$("$run" --help)" "^  --check\\[=LIST\\] " "the help"
@@ -37,6 +38,13 @@ VGPU_LINK=xgm refused "VGPU_LINK: .*did you mean 'xgmi'" true
 VGPU_WATCHDOG=soon refused "VGPU_WATCHDOG: invalid value 'soon'; use a number of seconds" true
 VGPU_WATCHDOG=-1 refused "VGPU_WATCHDOG: invalid value '-1'; use a number of seconds" --env
 refused "unknown check 'race'; did you mean 'races'" --check=race true
+suppressions=$(mktemp)
+printf '# comment\nrace: *\n\nsync: f at\n' >"$suppressions"
+refused "--check-suppressions: $suppressions:2: unknown check 'race'; did you mean 'races'" --check-suppressions "$suppressions" true
+refused "--check-suppressions: $suppressions:4: the place after 'at' is missing" --check-suppressions "$suppressions" true
+VGPU_CHECK_SUPPRESSIONS=$suppressions refused "VGPU_CHECK_SUPPRESSIONS: $suppressions:2: " true
+refused '/no/such/file: cannot read: No such file' --check-suppressions /no/such/file true
+rm "$suppressions"
 refused '--watchdog: empty value; use a number of seconds' --watchdog= true
 refused '--log-file: empty value' --log-file '' true
 refused '/tmp: cannot read: not a regular file' --gpu /tmp true

@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -66,6 +67,9 @@ constexpr const char* kHelp =
     "  --check[=LIST]   find mistakes of kernels; checks, separated by commas: memory, races, sync, waits, "
     "all\n"
     "                   (default: all); the status is 66 if there are errors\n"
+    "  --check-suppressions FILES\n"
+    "                   files with findings that are not reported, separated by colons\n"
+    "                   (default: VGPU_CHECK_SUPPRESSIONS)\n"
     "  --list           list the boards (also --boards)\n"
     "  --env            print the environment variables that have the effect of these options, and run "
     "nothing\n"
@@ -236,11 +240,37 @@ int print_environment(const std::string& libraries, const std::string& runtime, 
     std::printf("VGPU_GPUS=%s\n", settings.gpus.c_str());
   if (settings.link != kDefaultLink || std::getenv("VGPU_LINK") != nullptr)
     std::printf("VGPU_LINK=%s\n", settings.link.c_str());
-  for (const char* variable :
-       {"VGPU_BOARD_PATH", "VGPU_LOG", "VGPU_LOG_FILE", "VGPU_WATCHDOG", "VGPU_CHECK", "HSA_TOOLS_LIB"}) {
+  std::vector<const char*> variables = {"VGPU_BOARD_PATH", "VGPU_LOG", "VGPU_LOG_FILE", "VGPU_WATCHDOG"};
+  for (const check::Setting& setting : check::settings()) variables.push_back(setting.variable);
+  variables.push_back("HSA_TOOLS_LIB");
+  for (const char* variable : variables) {
     if (const char* value = std::getenv(variable)) std::printf("%s=%s\n", variable, value);
   }
   return end_output();
+}
+
+const check::Setting* find_check_setting(std::string_view option) {
+  for (const check::Setting& setting : check::settings()) {
+    if (!setting.option.empty() && setting.option == option) return &setting;
+  }
+  return nullptr;
+}
+
+// Reports invalid settings of the checks, by the option if it was given, otherwise by the variable.
+bool complain_about_checks(const std::vector<std::string_view>& options) {
+  check::Options read;
+  bool is_valid = true;
+  for (const check::Setting& setting : check::settings()) {
+    const char* const value = std::getenv(setting.variable);
+    if (value == nullptr || *value == 0) continue;
+    const bool is_option = std::find(options.begin(), options.end(), setting.option) != options.end();
+    const std::string problem = setting.read(value, read);
+    for (const std::string_view line : rigel::split(problem, '\n')) {
+      complain(std::string(is_option ? setting.option : setting.variable) + ": " + std::string(line));
+      is_valid = false;
+    }
+  }
+  return is_valid;
 }
 
 }  // namespace
@@ -250,6 +280,7 @@ int main(int argc, char** argv) {
   const char* const runtime_variable = std::getenv("VGPU_RUNTIME");
   std::string runtime = runtime_variable == nullptr || *runtime_variable == 0 ? "rigel" : runtime_variable;
   bool environment = false;
+  std::vector<std::string_view> check_options;
   int index = 1;
   for (; index < argc && argv[index][0] == '-'; ++index) {
     const std::string_view option = argv[index];
@@ -271,12 +302,16 @@ int main(int argc, char** argv) {
     }
     const size_t equals = option.find('=');
     const std::string_view name = option.substr(0, equals);
+    const check::Setting* const setting = find_check_setting(name);
     if (name != "--gpu" && name != "--link" && name != "--log" && name != "--log-file" &&
-        name != "--runtime" && name != "--watchdog" && name != "--check") {
-      constexpr std::string_view kOptions[] = {"--gpu",     "--link",     "--log",   "--log-file",
-                                               "--runtime", "--watchdog", "--check", "--list",
-                                               "--env",     "--fidelity", "--help",  "--version"};
-      std::string guess = did_you_mean(name, kOptions);
+        name != "--runtime" && name != "--watchdog" && setting == nullptr) {
+      std::vector<std::string_view> known = {"--gpu",      "--link",     "--log",    "--log-file",
+                                             "--runtime",  "--watchdog", "--list",   "--env",
+                                             "--fidelity", "--help",     "--version"};
+      for (const check::Setting& each : check::settings()) {
+        if (!each.option.empty()) known.push_back(each.option);
+      }
+      std::string guess = did_you_mean(name, known);
       if (guess.empty()) guess = "; use vgpu-run --help";
       return complain("unknown option " + rigel::in_quotes(option) + guess);
     }
@@ -291,10 +326,10 @@ int main(int argc, char** argv) {
     if (name == "--gpu") settings.gpus = value, settings.gpus_source = name;
     if (name == "--link") settings.link = value, settings.link_source = name;
     if (name == "--runtime") runtime = value;
-    if (name == "--check") {
-      const auto tools = check::parse_tools(value);
-      if (!tools) return complain("--check: " + tools.error());
-      setenv("VGPU_CHECK", value.c_str(), 1);
+    if (setting != nullptr) {
+      if (value.empty()) return complain(std::string(name) + ": empty value");
+      setenv(setting->variable, (setting->is_path ? absolute_folders(value) : value).c_str(), 1);
+      check_options.push_back(setting->option);
     }
     if (name == "--watchdog") {
       settings.watchdog = value, settings.watchdog_source = name;
@@ -320,7 +355,8 @@ int main(int argc, char** argv) {
   settings.make_machine(diagnostics);
   settings.watchdog_seconds(diagnostics);
   for (const auto& entry : diagnostics.entries()) complain(entry.text);
-  if (diagnostics.has_errors()) return kUsage;
+  const bool has_valid_checks = complain_about_checks(check_options);
+  if (diagnostics.has_errors() || !has_valid_checks) return kUsage;
   if (index == argc && !environment) return std::fputs(kHelp, stderr), kUsage;
 
   const auto found = find_libraries();

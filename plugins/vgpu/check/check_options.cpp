@@ -2,64 +2,87 @@
 
 #include <charconv>
 #include <cstdlib>
-#include <iterator>
-#include <vector>
 
 #include <fmt/core.h>
 
-#include "loader/text/words.hpp"
 #include "plugins/vgpu/devices/remedy.hpp"
 
 namespace rigel::vgpu::check {
 namespace {
 
-constexpr std::string_view kNames[kTools] = {"memory", "races", "sync", "waits"};
-
-std::string_view variable(const char* name) {
-  const char* const value = secure_getenv(name);
-  return value == nullptr ? "" : value;
-}
-
 template <class Number>
-void read_number(const char* name, Number& number) {
-  const std::string_view text = variable(name);
+std::string read_number(std::string_view text, Number least, Number most, Number& number) {
   Number value{};
-  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (!text.empty() && parsed.ec == std::errc() && parsed.ptr == text.data() + text.size()) number = value;
+  const char* const end = text.data() + text.size();
+  const auto parsed = std::from_chars(text.data(), end, value);
+  if (parsed.ec != std::errc() || parsed.ptr != end || value < least || value > most)
+    return fmt::format("invalid value {}; use a number from {} to {}", in_quotes(text), least, most);
+  number = value;
+  return {};
 }
+
+std::string read_tools(std::string_view value, Options& options) {
+  const auto tools = parse_tools(value);
+  if (!tools) return tools.error();
+  options.tools = *tools;
+  return {};
+}
+
+std::string read_output(std::string_view value, Options& options) {
+  constexpr std::string_view kFormats[] = {"text", "json"};
+  if (value != "text" && value != "json")
+    return fmt::format("invalid value {}{}", in_quotes(value), remedy(value, kFormats));
+  options.json = value == "json";
+  return {};
+}
+
+std::string read_log_file(std::string_view value, Options& options) {
+  options.log_file = value;
+  return {};
+}
+
+std::string read_status(std::string_view value, Options& options) {
+  return read_number(value, 0, 255, options.exit_status);
+}
+
+std::string read_limit(std::string_view value, Options& options) {
+  return read_number(value, 1u, 1'000'000u, options.limit);
+}
+
+std::string read_kernel(std::string_view value, Options& options) {
+  options.kernel = value;
+  return {};
+}
+
+std::string read_suppression_files(std::string_view value, Options& options) {
+  std::vector<Suppression> list;
+  std::string wrong = read_suppressions(value, list);
+  if (wrong.empty()) options.suppressions = std::move(list);
+  return wrong;
+}
+
+constexpr Setting kSettings[] = {
+    {"--check", "VGPU_CHECK", read_tools},
+    {"", "VGPU_CHECK_OUTPUT", read_output},
+    {"", "VGPU_CHECK_LOG", read_log_file, true},
+    {"", "VGPU_CHECK_STATUS", read_status},
+    {"", "VGPU_CHECK_LIMIT", read_limit},
+    {"", "VGPU_CHECK_KERNEL", read_kernel},
+    {"--check-suppressions", "VGPU_CHECK_SUPPRESSIONS", read_suppression_files, true},
+};
 
 }  // namespace
 
-std::string_view name(Tool tool) {
-  return kNames[static_cast<uint32_t>(tool)];
-}
-
-tl::expected<uint32_t, std::string> parse_tools(std::string_view list) {
-  constexpr uint32_t kAll = (1u << kTools) - 1;
-  uint32_t tools = 0;
-  for (const std::string_view word : split(list, ',')) {
-    if (word == "all") tools = kAll;
-    uint32_t index = 0;
-    while (index != kTools && kNames[index] != word) ++index;
-    if (index != kTools) {
-      tools |= 1u << index;
-    } else if (word != "all") {
-      std::vector<std::string_view> words(std::begin(kNames), std::end(kNames));
-      words.emplace_back("all");
-      return tl::unexpected(fmt::format("unknown check {}{}", in_quotes(word), remedy(word, words)));
-    }
-  }
-  return tools;
+std::span<const Setting> settings() {
+  return kSettings;
 }
 
 Options Options::from_environment() {
   Options options;
-  options.tools = parse_tools(variable("VGPU_CHECK")).value_or(0);
-  options.json = variable("VGPU_CHECK_OUTPUT") == "json";
-  options.log_file = variable("VGPU_CHECK_LOG");
-  options.kernel = variable("VGPU_CHECK_KERNEL");
-  read_number("VGPU_CHECK_STATUS", options.exit_status);
-  read_number("VGPU_CHECK_LIMIT", options.limit);
+  for (const Setting& setting : kSettings) {
+    const char* const value = secure_getenv(setting.variable);
+    if (value != nullptr && *value != 0) setting.read(value, options);
+  }
   return options;
 }
 

@@ -1,5 +1,9 @@
 #include "plugins/vgpu/check/findings.hpp"
 
+#include <optional>
+#include <string>
+#include <vector>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -7,6 +11,38 @@ namespace rigel::vgpu::check {
 namespace {
 
 using testing::HasSubstr;
+
+// Has no memory; notes reports.
+class ReportedTexts final : public DeviceBus {
+ public:
+  std::vector<std::string> texts;
+
+  void report(Severity, std::optional<uint32_t>, std::string_view problem) noexcept override {
+    texts.emplace_back(problem);
+  }
+  Translation translate(uint64_t, uint64_t, Access) noexcept override { return {}; }
+  uint32_t begin_translations() noexcept override { return 0; }
+  void end_translations(uint32_t) noexcept override {}
+  uint64_t translation_epoch() const noexcept override { return 0; }
+  void report_fault(const VmFault&) noexcept override {}
+  void raise_interrupt(InterruptSource, uint32_t, uint32_t) noexcept override {}
+  bool take_queue_error(uint32_t, QueueError) noexcept override { return false; }
+  void queue_stopped(uint32_t, std::string_view) noexcept override {}
+  uint64_t gpu_clock() noexcept override { return 0; }
+};
+
+Finding overrun(uint64_t pc, std::string kernel) {
+  Finding finding;
+  finding.kind = kind_of(Tool::kMemory, kPastEnd, 0, pc, 0);
+  finding.summary = "out-of-bounds write";
+  finding.kernel = std::move(kernel);
+  return finding;
+}
+
+// Counts and reports a finding, as the executor does.
+void find(Findings& findings, const Finding& finding, DeviceBus& bus) {
+  if (findings.count(finding.kind, finding.severity)) findings.add(finding, bus, 1);
+}
 
 Options all_tools() {
   Options options;
@@ -16,18 +52,18 @@ Options all_tools() {
 
 TEST(Findings, CountReturnsTrueForFirstOfKind) {
   Findings findings(all_tools());
-  const Kind race{Tool::kRaces, 1, 0, 0x100, 0x200};
+  const Kind race = kind_of(Tool::kRaces, kLdsRace, 0, 0x200, 0x100);
   EXPECT_TRUE(findings.count(race, Severity::kError));
   EXPECT_FALSE(findings.count(race, Severity::kError));
-  EXPECT_TRUE(findings.count({Tool::kRaces, 1, 0, 0x100, 0x204}, Severity::kError));
+  EXPECT_TRUE(findings.count(kind_of(Tool::kRaces, kLdsRace, 0, 0x100, 0x204), Severity::kError));
   EXPECT_EQ(findings.errors(), 2u);
 }
 
 TEST(Findings, SummaryCountsKindsAndTimes) {
   Findings findings(all_tools());
   EXPECT_EQ(findings.summary(), "check: 0 errors, 0 warnings by memory, races, sync, waits\n");
-  for (int i = 0; i < 3; ++i) findings.count({Tool::kMemory, 0, 0, 0x100, 0}, Severity::kError);
-  findings.count({Tool::kSync, 0, 0, 0x200, 0}, Severity::kWarning);
+  for (int i = 0; i < 3; ++i) findings.count(kind_of(Tool::kMemory, kPastEnd, 0, 0x100, 0), Severity::kError);
+  findings.count(kind_of(Tool::kSync, kMissedBarrier, 0, 0x200, 0), Severity::kWarning);
   findings.note_unchecked("images");
   findings.note_unchecked("images");
   EXPECT_EQ(findings.summary(),
@@ -35,21 +71,44 @@ TEST(Findings, SummaryCountsKindsAndTimes) {
             "check: not checked: images\n");
 }
 
-TEST(Findings, CountStopsAtLimit) {
+TEST(Findings, ReportsEndAtLimit) {
   Options options = all_tools();
   options.limit = 2;
   Findings findings(options);
-  int described = 0;
-  for (uint64_t pc = 0; pc < 5; ++pc)
-    described += findings.count({Tool::kMemory, 0, 0, pc, 0}, Severity::kError);
-  EXPECT_EQ(described, 2);
+  ReportedTexts bus;
+  for (uint64_t pc = 0; pc < 5; ++pc) find(findings, overrun(pc, "scale(int*)"), bus);
+  EXPECT_EQ(bus.texts.size(), 2u);
   EXPECT_EQ(findings.errors(), 5u);
   EXPECT_THAT(findings.summary(), HasSubstr("3 findings were not printed; raise VGPU_CHECK_LIMIT"));
 }
 
+TEST(Findings, ReportEndsWithItsSuppression) {
+  Findings findings(all_tools());
+  ReportedTexts bus;
+  find(findings, overrun(0x100, "scale(int*)"), bus);
+  EXPECT_THAT(bus.texts,
+              testing::ElementsAre(testing::EndsWith("suppress     memory/out-of-bounds: scale(int*)")));
+}
+
+TEST(Findings, SuppressedFindingsAreOnlyCounted) {
+  Options options = all_tools();
+  options.limit = 1;
+  ASSERT_EQ(parse_suppressions("memory: third_party*\nraces: scale*\n", "s.txt", options.suppressions), "");
+  Findings findings(options);
+  ReportedTexts bus;
+  find(findings, overrun(0x100, "scale(int*)"), bus);
+  for (int i = 0; i < 3; ++i) find(findings, overrun(0x200, "third_party_sort(int*)"), bus);
+  EXPECT_EQ(bus.texts.size(), 1u);
+  EXPECT_EQ(findings.errors(), 1u);
+  EXPECT_EQ(findings.summary(),
+            "check: 1 error, 0 warnings by memory, races, sync, waits\n"
+            "check: 1 suppressed finding (found 3 times)\n"
+            "check: unused suppression: s.txt:2: races: scale*\n");
+}
+
 TEST(Findings, ForgetRemovesFindings) {
   Findings findings(all_tools());
-  findings.count({Tool::kMemory, 0, 0, 0x100, 0}, Severity::kError);
+  findings.count(kind_of(Tool::kMemory, kPastEnd, 0, 0x100, 0), Severity::kError);
   findings.forget();
   EXPECT_EQ(findings.errors(), 0u);
 }

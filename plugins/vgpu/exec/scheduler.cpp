@@ -12,6 +12,7 @@
 
 #include <fmt/core.h>
 
+#include "plugins/vgpu/check/findings.hpp"
 #include "plugins/vgpu/compiler/perf_map.hpp"
 #include "plugins/vgpu/cp/host_fault.hpp"
 #include "plugins/vgpu/cp/own_calls.hpp"

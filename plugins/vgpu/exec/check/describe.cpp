@@ -10,6 +10,7 @@
 #include <fmt/core.h>
 
 #include "plugins/vgpu/analysis/wait_check.hpp"
+#include "plugins/vgpu/check/findings.hpp"
 #include "plugins/vgpu/exec/check/group_checker.hpp"
 #include "plugins/vgpu/exec/launch.hpp"
 #include "plugins/vgpu/exec/report/failure.hpp"
@@ -99,6 +100,24 @@ std::string text_of_address(const RawFinding& raw) {
                      allocation.begin);
 }
 
+// "scale(int*, int)+0x6c": the function of an instruction. Functions that are not listed count as the kernel.
+std::string text_of_code(SourceLines& lines, uint64_t pc, uint64_t entry, std::string_view kernel) {
+  const auto function = lines.function(pc);
+  if (!function || function->begin == entry) return fmt::format("{}+{:#x}", kernel, pc - entry);
+  return fmt::format("{}+{:#x}", demangled(function->name), pc - function->begin);
+}
+
+check::Place place_of(SourceLines& lines, uint64_t pc, uint64_t entry, std::string_view kernel) {
+  check::Place place;
+  place.address = pc;
+  place.code = text_of_code(lines, pc, entry, kernel);
+  for (const SourceFrame& frame : lines.frames(pc))
+    place.frames.push_back({frame.function, frame.file, frame.line, frame.column});
+  if (!place.frames.empty()) return place;
+  if (const auto function = lines.function(pc)) place.frames.push_back({demangled(function->name), {}, 0, 0});
+  return place;
+}
+
 std::string text_of_node(const analysis::FlowGraph& graph, uint32_t index, uint64_t entry) {
   const analysis::Node& node = graph.nodes[index];
   return fmt::format("{}  {}", text_of_pc(node.pc, entry), isa::disassemble(graph.target, node.instruction));
@@ -109,11 +128,13 @@ std::string text_of_node(const analysis::FlowGraph& graph, uint32_t index, uint6
 check::Finding describe_finding(const RawFinding& raw, const Launch& launch, DeviceBus& bus) {
   const uint64_t entry = launch.dispatch().entry_va;
   check::Finding finding;
-  finding.tool = raw.tool;
+  finding.kind = check::kind_of(raw.tool, raw.problem, entry, raw.pc, raw.other.pc);
   finding.severity = raw.severity;
   finding.summary = raw.summary;
   finding.kernel = kernel_of(launch.dispatch(), bus);
   std::string& text = finding.details;
+  SourceLines lines(bus.code_objects());
+  finding.place = place_of(lines, raw.pc, entry, finding.kernel);
   text += line("kernel", finding.kernel);
   text += describe_place(raw.pc, entry, raw.wave, bus);
   text += line("work-group", fmt::format("{}, wave {}, {}", text_of(raw.items.group), raw.items.wave,
@@ -122,8 +143,8 @@ check::Finding describe_finding(const RawFinding& raw, const Launch& launch, Dev
        describe_work_items(raw.items, raw.lanes, raw.has_addresses ? raw.addresses : nullptr)) {
     text += line("work-item", item);
   }
-  SourceLines lines(bus.code_objects());
   if (raw.other.pc != 0) {
+    finding.others.push_back(place_of(lines, raw.other.pc, entry, finding.kernel));
     const std::string other_place = text_of_pc(raw.other.pc, entry);
     text += line(raw.other.label,
                  raw.other.who.empty() ? other_place : fmt::format("{}, {}", raw.other.who, other_place));
@@ -136,8 +157,6 @@ check::Finding describe_finding(const RawFinding& raw, const Launch& launch, Dev
   }
   if (!raw.hint.empty()) text += line("note", raw.hint);
   text += raw.code;
-  if (const auto frames = lines.frames(raw.pc); !frames.empty() && !frames.front().file.empty())
-    finding.source = fmt::format("{}:{}", frames.front().file, frames.front().line);
   return finding;
 }
 
@@ -154,22 +173,21 @@ void check_waits(TranslatedCode& code, const Launch& launch, DeviceBus& bus) {
   SourceLines lines(bus.code_objects());
   for (const analysis::MissingWait& missing : analysis::missing_waits(*graph)) {
     const uint64_t pc = graph->nodes[missing.node].pc, load_pc = graph->nodes[missing.load].pc;
-    if (!findings.count({check::Tool::kWaits, 0, entry, pc, load_pc}, Severity::kError)) continue;
     check::Finding finding;
-    finding.tool = check::Tool::kWaits;
+    finding.kind = check::kind_of(check::Tool::kWaits, check::kMissingWait, entry, pc, load_pc);
+    if (!findings.count(finding.kind, Severity::kError)) continue;
     finding.kernel = kernel;
+    finding.place = place_of(lines, pc, entry, kernel);
+    finding.others.push_back(place_of(lines, load_pc, entry, kernel));
     finding.summary =
         fmt::format("{} is {} before the load that writes it has completed; s_waitcnt {} is missing",
                     missing.register_name, missing.is_read ? "read" : "overwritten", missing.wait);
-    const auto frames = lines.frames(pc);
     std::string& text = finding.details;
     text += line("kernel", kernel);
-    text += lines_of(frames);
+    text += lines_of(lines.frames(pc));
     text += line("instruction", text_of_node(*graph, missing.node, entry));
     text += line("load", text_of_node(*graph, missing.load, entry));
     text += lines_of(lines.frames(load_pc));
-    if (!frames.empty() && !frames.front().file.empty())
-      finding.source = fmt::format("{}:{}", frames.front().file, frames.front().line);
     findings.add(finding, bus, launch.dispatch().queue_id);
   }
 }
