@@ -12,7 +12,7 @@ expect "$(VGPU_COMPILER=off "$run" --version)" '^kernels are interpreted: VGPU_C
 expect "$("$run" --list)" '^vega20 +gfx906 ' "the boards"
 expect "$("$run" --list)" '^rx6800 +gfx1030 +navi21 .*\(rx6800\)$' "the boards' chips and products"
 for option in --gpu --link --log --log-file --runtime --watchdog --list --env --help --version --fidelity \
-  --check-suppressions; do
+  --check-output --check-log --check-suppressions; do
   expect "$("$run" --help)" "^  $option " "the help"
 done
 expect "$("$run" --help)" "^  --check\\[=LIST\\] " "the help"
@@ -38,6 +38,7 @@ VGPU_LINK=xgm refused "VGPU_LINK: .*did you mean 'xgmi'" true
 VGPU_WATCHDOG=soon refused "VGPU_WATCHDOG: invalid value 'soon'; use a number of seconds" true
 VGPU_WATCHDOG=-1 refused "VGPU_WATCHDOG: invalid value '-1'; use a number of seconds" --env
 refused "unknown check 'race'; did you mean 'races'" --check=race true
+refused "--check-output: invalid value 'xml'; use text, json or sarif" --check-output xml true
 suppressions=$(mktemp)
 printf '# comment\nrace: *\n\nsync: f at\n' >"$suppressions"
 refused "--check-suppressions: $suppressions:2: unknown check 'race'; did you mean 'races'" --check-suppressions "$suppressions" true
@@ -72,6 +73,10 @@ expect "$(here shows env VGPU_BOARD_PATH=.:/none "$run")" "^gfx900, pcie, $elsew
 variables=$(here env VGPU_BOARD_PATH=/none "$run" --env --gpu mine.json)
 expect "$variables" "^VGPU_GPUS=$elsewhere/mine.json$" "a board's variable"
 expect "$variables" "^VGPU_BOARD_PATH=/none$" "the variable of the folders of boards"
+
+# A SARIF file is valid without a process that uses a GPU, and starts anew.
+for _ in 1 2; do "$run" --check --check-output sarif --check-log "$elsewhere/check.sarif" true; done
+expect "$(tr -d '\n ' <"$elsewhere/check.sarif")" '"runs":\[\],"version":"2\.1\.0"' "an empty SARIF file"
 
 # Variables are the defaults of options.
 expect "$(shows env VGPU_GPUS=fiji,vega20 VGPU_LINK=xgmi "$run")" '^fiji,vega20, xgmi, $' "variables"

@@ -5,7 +5,7 @@ _vgpu_run() {
   local at run=$1
   for ((at = 1; at < cword; ++at)); do
     case ${words[at]} in
-      --gpu | --link | --log | --log-file | --runtime | --watchdog | --check-suppressions) ((++at)) ;;
+      --gpu | --link | --log | --log-file | --runtime | --watchdog | --check-*) ((++at)) ;;
       --*) ;;
       *) _command_offset "$at"; return ;;
     esac
@@ -25,12 +25,13 @@ _vgpu_run() {
       mapfile -t COMPREPLY < <(compgen -W "all none error warning info file ioctl memory event queue doorbell fault aql pm4 sdma dispatch" -- "$cur")
       return
       ;;
-    --log-file | --check-suppressions) _filedir; return ;;
+    --log-file | --check-log | --check-suppressions) _filedir; return ;;
     --watchdog) return ;;
     --check)
       mapfile -t COMPREPLY < <(compgen -W "all memory races sync waits" -- "${cur##*,}")
       return
       ;;
+    --check-output) mapfile -t COMPREPLY < <(compgen -W "text json sarif" -- "$cur"); return ;;
     --runtime)
       mapfile -t COMPREPLY < <(compgen -W "rigel system" -- "$cur")
       _filedir

@@ -21,6 +21,8 @@
 
 #include "loader/text/words.hpp"
 #include "plugins/vgpu/check/check_options.hpp"
+#include "plugins/vgpu/check/log_file.hpp"
+#include "plugins/vgpu/check/sarif.hpp"
 #include "plugins/vgpu/compiler/compiler_process.hpp"
 #include "plugins/vgpu/cp/packet_fidelity.hpp"
 #include "plugins/vgpu/devices/machine.hpp"
@@ -67,6 +69,10 @@ constexpr const char* kHelp =
     "  --check[=LIST]   find mistakes of kernels; checks, separated by commas: memory, races, sync, waits, "
     "all\n"
     "                   (default: all); the status is 66 if there are errors\n"
+    "  --check-output FORMAT\n"
+    "                   text; json: an object a line; sarif: for code hosts and editors (default:\n"
+    "                   VGPU_CHECK_OUTPUT, else text)\n"
+    "  --check-log FILE file for findings (default: VGPU_CHECK_LOG, else the log)\n"
     "  --check-suppressions FILES\n"
     "                   files with findings that are not reported, separated by colons\n"
     "                   (default: VGPU_CHECK_SUPPRESSIONS)\n"
@@ -256,9 +262,9 @@ const check::Setting* find_check_setting(std::string_view option) {
   return nullptr;
 }
 
-// Reports invalid settings of the checks, by the option if it was given, otherwise by the variable.
-bool complain_about_checks(const std::vector<std::string_view>& options) {
-  check::Options read;
+// Reads the settings of the checks. Reports invalid ones, by the option if it was given, otherwise by the
+// variable.
+bool read_check_settings(const std::vector<std::string_view>& options, check::Options& read) {
   bool is_valid = true;
   for (const check::Setting& setting : check::settings()) {
     const char* const value = std::getenv(setting.variable);
@@ -355,7 +361,8 @@ int main(int argc, char** argv) {
   settings.make_machine(diagnostics);
   settings.watchdog_seconds(diagnostics);
   for (const auto& entry : diagnostics.entries()) complain(entry.text);
-  const bool has_valid_checks = complain_about_checks(check_options);
+  check::Options checks;
+  const bool has_valid_checks = read_check_settings(check_options, checks);
   if (diagnostics.has_errors() || !has_valid_checks) return kUsage;
   if (index == argc && !environment) return std::fputs(kHelp, stderr), kUsage;
 
@@ -369,12 +376,15 @@ int main(int argc, char** argv) {
         vgpu_run::cannot_be_named(*runtime_folder, environment ? "LD_PRELOAD" : "LD_LIBRARY_PATH")}) {
     if (!why.empty()) return complain(why);
   }
-  if (const char* const checks = std::getenv("VGPU_CHECK"); checks != nullptr && *checks != 0)
-    append_tool(libraries + "/libvgpu_check.so");
+  if (checks.tools != 0) append_tool(libraries + "/libvgpu_check.so");
   if (environment) return print_environment(libraries, *runtime_folder, settings);
   if (const std::string why = vgpu_run::cannot_be_preloaded(argv[index]);
       settings.gpus != "none" && !why.empty())
     report("warning", why);
+  if (checks.tools != 0 && checks.format == check::Format::kSarif && !checks.log_file.empty()) {
+    // Processes add to the document; it does not contain those of an earlier command.
+    check::update_log(checks.log_file, [](const std::string&) { return check::empty_sarif_log(); });
+  }
   setenv("VGPU_GPUS", settings.gpus.c_str(), 1);
   setenv("VGPU_LINK", settings.link.c_str(), 1);
   prepend("LD_PRELOAD", libraries + "/libvgpu_preload.so");

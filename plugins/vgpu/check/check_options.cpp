@@ -1,7 +1,9 @@
 #include "plugins/vgpu/check/check_options.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <cstdlib>
+#include <iterator>
 
 #include <fmt/core.h>
 
@@ -29,10 +31,11 @@ std::string read_tools(std::string_view value, Options& options) {
 }
 
 std::string read_output(std::string_view value, Options& options) {
-  constexpr std::string_view kFormats[] = {"text", "json"};
-  if (value != "text" && value != "json")
+  constexpr std::string_view kFormats[] = {"text", "json", "sarif"};
+  const auto* const found = std::find(std::begin(kFormats), std::end(kFormats), value);
+  if (found == std::end(kFormats))
     return fmt::format("invalid value {}{}", in_quotes(value), remedy(value, kFormats));
-  options.json = value == "json";
+  options.format = static_cast<Format>(found - kFormats);
   return {};
 }
 
@@ -63,8 +66,8 @@ std::string read_suppression_files(std::string_view value, Options& options) {
 
 constexpr Setting kSettings[] = {
     {"--check", "VGPU_CHECK", read_tools},
-    {"", "VGPU_CHECK_OUTPUT", read_output},
-    {"", "VGPU_CHECK_LOG", read_log_file, true},
+    {"--check-output", "VGPU_CHECK_OUTPUT", read_output},
+    {"--check-log", "VGPU_CHECK_LOG", read_log_file, true},
     {"", "VGPU_CHECK_STATUS", read_status},
     {"", "VGPU_CHECK_LIMIT", read_limit},
     {"", "VGPU_CHECK_KERNEL", read_kernel},

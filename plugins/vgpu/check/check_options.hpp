@@ -15,9 +15,12 @@
 
 namespace rigel::vgpu::check {
 
+/// Format of the report. kJson: an object a line.
+enum class Format : uint8_t { kText, kJson, kSarif };
+
 struct Options {
-  uint32_t tools = 0;                     ///< Bit i: tool i is selected.
-  bool json = false;                      ///< Findings are JSON objects, one a line.
+  uint32_t tools = 0;  ///< Bit i: tool i is selected.
+  Format format = Format::kText;
   std::string log_file;                   ///< Findings go to this file; empty: to the log of the virtual GPU.
   int exit_status = 66;                   ///< Status of a program with errors; 0: its own.
   uint32_t limit = 100;                   ///< Findings that are printed; further ones are counted.

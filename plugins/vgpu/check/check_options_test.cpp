@@ -30,7 +30,7 @@ TEST(Options, FromEnvironmentReadsVariables) {
   EXPECT_TRUE(options.has(Tool::kSync));
   EXPECT_FALSE(options.has(Tool::kMemory));
   EXPECT_TRUE(options.observes_waves());
-  EXPECT_TRUE(options.json);
+  EXPECT_EQ(options.format, Format::kJson);
   EXPECT_EQ(options.exit_status, 7);
   EXPECT_EQ(options.limit, 100u) << "an invalid number selects the default";
   for (const char* name : {"VGPU_CHECK", "VGPU_CHECK_OUTPUT", "VGPU_CHECK_STATUS", "VGPU_CHECK_LIMIT"})

@@ -80,7 +80,7 @@ void Findings::note_unchecked(std::string_view text) {
     unchecked_.emplace_back(text);
 }
 
-std::string Findings::summary() {
+Summary Findings::summary() {
   const MutexLock lock(mutex_);
   enum Row { kErrors, kWarnings, kSuppressed, kRows };
   uint64_t kinds[kRows] = {}, counts[kRows] = {};
@@ -100,18 +100,21 @@ std::string Findings::summary() {
     if (!options_.has(static_cast<Tool>(i))) continue;
     tools.append(tools.empty() ? "" : ", ").append(check::name(static_cast<Tool>(i)));
   }
-  std::string text = fmt::format("check: {}, {} by {}\n", part(kErrors, "error", "errors"),
+  Summary summary;
+  summary.findings = fmt::format("{}, {} by {}", part(kErrors, "error", "errors"),
                                  part(kWarnings, "warning", "warnings"), tools);
+  for (const auto& [kind, count] : kinds_) summary.counts.emplace_back(kind, count.times);
+  auto& notes = summary.notes;
   if (kinds[kSuppressed] != 0)
-    text += fmt::format("check: {}\n", part(kSuppressed, "suppressed finding", "suppressed findings"));
+    notes.push_back(part(kSuppressed, "suppressed finding", "suppressed findings"));
   for (const Suppression& each : suppressions_) {
-    if (each.uses == 0) text += fmt::format("check: unused suppression: {}: {}\n", each.position, each.text);
+    if (each.uses == 0) notes.push_back(fmt::format("unused suppression: {}: {}", each.position, each.text));
   }
   if (over_limit_ != 0)
-    text += fmt::format("check: {} findings were not printed; raise VGPU_CHECK_LIMIT\n", over_limit_);
+    notes.push_back(fmt::format("{} findings were not printed; raise VGPU_CHECK_LIMIT", over_limit_));
   for (const std::string& part_of_program : unchecked_)
-    text += fmt::format("check: not checked: {}\n", part_of_program);
-  return text;
+    notes.push_back(fmt::format("not checked: {}", part_of_program));
+  return summary;
 }
 
 uint64_t Findings::errors() {

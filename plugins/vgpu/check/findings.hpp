@@ -42,8 +42,7 @@ class Findings {
   /// Notes a part of the program that is not checked, and why. Each text is printed once, in the summary.
   void note_unchecked(std::string_view text);
 
-  /// Returns the summary, one line for each statement.
-  std::string summary();
+  Summary summary();
   /// Returns the number of kinds of errors that are not suppressed.
   uint64_t errors();
 

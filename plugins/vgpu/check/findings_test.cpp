@@ -1,35 +1,16 @@
 #include "plugins/vgpu/check/findings.hpp"
 
-#include <optional>
 #include <string>
-#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "plugins/vgpu/check/test_bus.hpp"
 
 namespace rigel::vgpu::check {
 namespace {
 
 using testing::HasSubstr;
-
-// Has no memory; notes reports.
-class ReportedTexts final : public DeviceBus {
- public:
-  std::vector<std::string> texts;
-
-  void report(Severity, std::optional<uint32_t>, std::string_view problem) noexcept override {
-    texts.emplace_back(problem);
-  }
-  Translation translate(uint64_t, uint64_t, Access) noexcept override { return {}; }
-  uint32_t begin_translations() noexcept override { return 0; }
-  void end_translations(uint32_t) noexcept override {}
-  uint64_t translation_epoch() const noexcept override { return 0; }
-  void report_fault(const VmFault&) noexcept override {}
-  void raise_interrupt(InterruptSource, uint32_t, uint32_t) noexcept override {}
-  bool take_queue_error(uint32_t, QueueError) noexcept override { return false; }
-  void queue_stopped(uint32_t, std::string_view) noexcept override {}
-  uint64_t gpu_clock() noexcept override { return 0; }
-};
 
 Finding overrun(uint64_t pc, std::string kernel) {
   Finding finding;
@@ -61,12 +42,12 @@ TEST(Findings, CountReturnsTrueForFirstOfKind) {
 
 TEST(Findings, SummaryCountsKindsAndTimes) {
   Findings findings(all_tools());
-  EXPECT_EQ(findings.summary(), "check: 0 errors, 0 warnings by memory, races, sync, waits\n");
+  EXPECT_EQ(findings.summary().text(), "check: 0 errors, 0 warnings by memory, races, sync, waits\n");
   for (int i = 0; i < 3; ++i) findings.count(kind_of(Tool::kMemory, kPastEnd, 0, 0x100, 0), Severity::kError);
   findings.count(kind_of(Tool::kSync, kMissedBarrier, 0, 0x200, 0), Severity::kWarning);
   findings.note_unchecked("images");
   findings.note_unchecked("images");
-  EXPECT_EQ(findings.summary(),
+  EXPECT_EQ(findings.summary().text(),
             "check: 1 error (found 3 times), 1 warning by memory, races, sync, waits\n"
             "check: not checked: images\n");
 }
@@ -75,16 +56,16 @@ TEST(Findings, ReportsEndAtLimit) {
   Options options = all_tools();
   options.limit = 2;
   Findings findings(options);
-  ReportedTexts bus;
+  TestBus bus;
   for (uint64_t pc = 0; pc < 5; ++pc) find(findings, overrun(pc, "scale(int*)"), bus);
   EXPECT_EQ(bus.texts.size(), 2u);
   EXPECT_EQ(findings.errors(), 5u);
-  EXPECT_THAT(findings.summary(), HasSubstr("3 findings were not printed; raise VGPU_CHECK_LIMIT"));
+  EXPECT_THAT(findings.summary().text(), HasSubstr("3 findings were not printed; raise VGPU_CHECK_LIMIT"));
 }
 
 TEST(Findings, ReportEndsWithItsSuppression) {
   Findings findings(all_tools());
-  ReportedTexts bus;
+  TestBus bus;
   find(findings, overrun(0x100, "scale(int*)"), bus);
   EXPECT_THAT(bus.texts,
               testing::ElementsAre(testing::EndsWith("suppress     memory/out-of-bounds: scale(int*)")));
@@ -95,12 +76,12 @@ TEST(Findings, SuppressedFindingsAreOnlyCounted) {
   options.limit = 1;
   ASSERT_EQ(parse_suppressions("memory: third_party*\nraces: scale*\n", "s.txt", options.suppressions), "");
   Findings findings(options);
-  ReportedTexts bus;
+  TestBus bus;
   find(findings, overrun(0x100, "scale(int*)"), bus);
   for (int i = 0; i < 3; ++i) find(findings, overrun(0x200, "third_party_sort(int*)"), bus);
   EXPECT_EQ(bus.texts.size(), 1u);
   EXPECT_EQ(findings.errors(), 1u);
-  EXPECT_EQ(findings.summary(),
+  EXPECT_EQ(findings.summary().text(),
             "check: 1 error, 0 warnings by memory, races, sync, waits\n"
             "check: 1 suppressed finding (found 3 times)\n"
             "check: unused suppression: s.txt:2: races: scale*\n");

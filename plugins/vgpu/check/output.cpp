@@ -1,31 +1,15 @@
 #include "plugins/vgpu/check/output.hpp"
 
-#include <fcntl.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
 #include <string>
 
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
-#include "api/support/file_signals.hpp"
+#include "plugins/vgpu/check/log_file.hpp"
+#include "plugins/vgpu/check/sarif.hpp"
 
 namespace rigel::vgpu::check {
 namespace {
-
-// Appends text to the log file, or writes it to stderr. Raw system calls, because the preload front end
-// hooks open().
-void write_text(const std::string& path, std::string_view text) {
-  int fd = STDERR_FILENO;
-  if (!path.empty()) {
-    fd = static_cast<int>(
-        syscall(SYS_openat, AT_FDCWD, path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666));
-    if (fd < 0) fd = STDERR_FILENO;
-  }
-  without_file_signals([&] { return ::write(fd, text.data(), text.size()); });
-  if (fd != STDERR_FILENO) syscall(SYS_close, fd);
-}
 
 class TextOutput final : public Output {
  public:
@@ -36,10 +20,10 @@ class TextOutput final : public Output {
         fmt::format("check {}: {}{}\n  {:<12} {}", name(finding.kind.tool), finding.summary, finding.details,
                     "suppress", suppression_for(finding));
     if (log_file_.empty()) return bus.report(finding.severity, queue_id, text);
-    write_text(log_file_, fmt::format("{}: {}\n", name(finding.severity), text));
+    append_to_log(log_file_, fmt::format("{}: {}\n", name(finding.severity), text));
   }
 
-  void end(std::string_view summary) override { write_text(log_file_, summary); }
+  void end(const Summary& summary) override { append_to_log(log_file_, summary.text()); }
 
  private:
   const std::string log_file_;
@@ -59,10 +43,10 @@ class JsonOutput final : public Output {
     if (const std::string source = source_of(finding.place); !source.empty()) object["source"] = source;
     object["details"] = finding.details;
     object["suppression"] = suppression_for(finding);
-    write_text(log_file_, object.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+    append_to_log(log_file_, object.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
   }
 
-  void end(std::string_view) override {}
+  void end(const Summary&) override {}
 
  private:
   const std::string log_file_;
@@ -70,9 +54,22 @@ class JsonOutput final : public Output {
 
 }  // namespace
 
+std::string Summary::text() const {
+  std::string text = fmt::format("check: {}\n", findings);
+  for (const std::string& note : notes) text += fmt::format("check: {}\n", note);
+  return text;
+}
+
 std::unique_ptr<Output> make_output(const Options& options) {
-  if (options.json) return std::make_unique<JsonOutput>(options.log_file);
-  return std::make_unique<TextOutput>(options.log_file);
+  switch (options.format) {
+    case Format::kText:
+      return std::make_unique<TextOutput>(options.log_file);
+    case Format::kJson:
+      return std::make_unique<JsonOutput>(options.log_file);
+    case Format::kSarif:
+      return make_sarif_output(options);
+  }
+  return nullptr;
 }
 
 }  // namespace rigel::vgpu::check

@@ -22,11 +22,15 @@
 namespace rigel::vgpu::exec {
 namespace {
 
-constexpr int kMostHostFrames = 3;
+constexpr size_t kMostHostFrames = 3;
 
 std::string_view file_of(const char* path) {
   const std::string_view text = path == nullptr ? "" : path;
   return text.substr(text.rfind('/') + 1);
+}
+
+check::Frame frame_of(const SourceFrame& frame) {
+  return {frame.function, frame.file, frame.line, frame.column};
 }
 
 // Whether frames of this library are between the program and the runtime's allocation functions.
@@ -40,7 +44,7 @@ bool is_of_runtime(std::string_view file) {
 }
 
 // Returns the source position of a host address, from the debugging information of its file.
-std::string host_source(const char* path, uint64_t offset) {
+SourceFrame host_source(const char* path, uint64_t offset) {
   struct File {
     std::vector<char> contents;
     std::unique_ptr<DebugInformation> information;
@@ -58,15 +62,14 @@ std::string host_source(const char* path, uint64_t offset) {
   if (file.information == nullptr) return {};
   const std::vector<SourceFrame> frames = file.information->frames(offset);
   // The outermost position: inlined wrappers of the runtime's functions are of no interest.
-  return frames.empty() ? std::string() : text_of(frames.back());
+  return frames.empty() ? SourceFrame() : frames.back();
 }
 
-// Returns a line for each of the program's innermost frames.
-std::string lines_of_stack(const check::HostStack& stack, std::string_view label) {
-  std::string text;
-  int count = 0;
+// Returns the program's innermost frames.
+std::vector<check::Place> places_of_stack(const check::HostStack& stack, std::string_view role) {
+  std::vector<check::Place> places;
   for (const void* const frame : stack) {
-    if (frame == nullptr || count == kMostHostFrames) break;
+    if (frame == nullptr || places.size() == kMostHostFrames) break;
     Dl_info info{};
     // A return address is after the call.
     if (dladdr(static_cast<const char*>(frame) - 1, &info) == 0) continue;
@@ -74,16 +77,38 @@ std::string lines_of_stack(const check::HostStack& stack, std::string_view label
     if (is_of_runtime(file)) continue;
     const auto offset =
         static_cast<uint64_t>(static_cast<const char*>(frame) - static_cast<const char*>(info.dli_fbase));
-    const std::string place = fmt::format("{}+{:#x}", file, offset);
-    std::string frame_text = host_source(info.dli_fname, offset - 1);
-    if (frame_text.empty() && info.dli_sname == nullptr && count != 0) continue;
-    if (frame_text.empty())
-      frame_text =
-          info.dli_sname == nullptr ? place : fmt::format("{} ({})", demangled(info.dli_sname), place);
-    text += line(count == 0 ? label : "", frame_text);
-    ++count;
+    const SourceFrame source = host_source(info.dli_fname, offset - 1);
+    if (source.file.empty() && info.dli_sname == nullptr && !places.empty()) continue;
+    check::Place place;
+    place.role = role;
+    place.address = reinterpret_cast<uint64_t>(frame);
+    place.code = fmt::format("{}+{:#x}", file, offset);
+    if (!source.file.empty()) {
+      place.frames.push_back(frame_of(source));
+    } else if (info.dli_sname != nullptr) {
+      place.frames.push_back({demangled(info.dli_sname), {}, 0, 0});
+    }
+    places.push_back(std::move(place));
   }
-  return text;
+  return places;
+}
+
+// "main at a.cpp:3:7", "main (a.out+0x100)" or "a.out+0x100".
+std::string text_of_call(const check::Place& place) {
+  if (place.frames.empty()) return place.code;
+  const check::Frame& frame = place.frames.front();
+  if (!frame.file.empty()) return text_of({frame.function, frame.file, frame.line, frame.column});
+  return fmt::format("{} ({})", frame.function, place.code);
+}
+
+// Adds the calls to a finding, and a line for each to its text.
+void add_stack(const check::HostStack& stack, std::string_view role, check::Finding& finding) {
+  bool is_first = true;
+  for (check::Place& place : places_of_stack(stack, role)) {
+    finding.details += line(is_first ? role : "", text_of_call(place));
+    finding.host.push_back(std::move(place));
+    is_first = false;
+  }
 }
 
 std::string text_of_address(const RawFinding& raw) {
@@ -107,12 +132,13 @@ std::string text_of_code(SourceLines& lines, uint64_t pc, uint64_t entry, std::s
   return fmt::format("{}+{:#x}", demangled(function->name), pc - function->begin);
 }
 
-check::Place place_of(SourceLines& lines, uint64_t pc, uint64_t entry, std::string_view kernel) {
+check::Place place_of(SourceLines& lines, uint64_t pc, uint64_t entry, std::string_view kernel,
+                      std::string_view role) {
   check::Place place;
+  place.role = role;
   place.address = pc;
   place.code = text_of_code(lines, pc, entry, kernel);
-  for (const SourceFrame& frame : lines.frames(pc))
-    place.frames.push_back({frame.function, frame.file, frame.line, frame.column});
+  for (const SourceFrame& frame : lines.frames(pc)) place.frames.push_back(frame_of(frame));
   if (!place.frames.empty()) return place;
   if (const auto function = lines.function(pc)) place.frames.push_back({demangled(function->name), {}, 0, 0});
   return place;
@@ -134,17 +160,19 @@ check::Finding describe_finding(const RawFinding& raw, const Launch& launch, Dev
   finding.kernel = kernel_of(launch.dispatch(), bus);
   std::string& text = finding.details;
   SourceLines lines(bus.code_objects());
-  finding.place = place_of(lines, raw.pc, entry, finding.kernel);
+  const std::vector<std::string> work_items =
+      describe_work_items(raw.items, raw.lanes, raw.has_addresses ? raw.addresses : nullptr);
+  finding.place = place_of(lines, raw.pc, entry, finding.kernel,
+                           fmt::format("by work-item {}", work_items.empty() ? "" : work_items.front()));
   text += line("kernel", finding.kernel);
   text += describe_place(raw.pc, entry, raw.wave, bus);
   text += line("work-group", fmt::format("{}, wave {}, {}", text_of(raw.items.group), raw.items.wave,
                                          text_of_pc(raw.pc, entry)));
-  for (const std::string& item :
-       describe_work_items(raw.items, raw.lanes, raw.has_addresses ? raw.addresses : nullptr)) {
-    text += line("work-item", item);
-  }
+  for (const std::string& item : work_items) text += line("work-item", item);
   if (raw.other.pc != 0) {
-    finding.others.push_back(place_of(lines, raw.other.pc, entry, finding.kernel));
+    finding.others.push_back(place_of(
+        lines, raw.other.pc, entry, finding.kernel,
+        raw.other.who.empty() ? raw.other.label : fmt::format("{} by {}", raw.other.label, raw.other.who)));
     const std::string other_place = text_of_pc(raw.other.pc, entry);
     text += line(raw.other.label,
                  raw.other.who.empty() ? other_place : fmt::format("{}, {}", raw.other.who, other_place));
@@ -152,8 +180,8 @@ check::Finding describe_finding(const RawFinding& raw, const Launch& launch, Dev
   }
   if (raw.has_allocation) {
     text += line("address", text_of_address(raw));
-    text += lines_of_stack(raw.allocation.allocated, "allocated by");
-    if (raw.allocation.is_freed) text += lines_of_stack(raw.allocation.freed, "freed by");
+    add_stack(raw.allocation.allocated, "allocated by", finding);
+    if (raw.allocation.is_freed) add_stack(raw.allocation.freed, "freed by", finding);
   }
   if (!raw.hint.empty()) text += line("note", raw.hint);
   text += raw.code;
@@ -177,8 +205,8 @@ void check_waits(TranslatedCode& code, const Launch& launch, DeviceBus& bus) {
     finding.kind = check::kind_of(check::Tool::kWaits, check::kMissingWait, entry, pc, load_pc);
     if (!findings.count(finding.kind, Severity::kError)) continue;
     finding.kernel = kernel;
-    finding.place = place_of(lines, pc, entry, kernel);
-    finding.others.push_back(place_of(lines, load_pc, entry, kernel));
+    finding.place = place_of(lines, pc, entry, kernel, "use");
+    finding.others.push_back(place_of(lines, load_pc, entry, kernel, "load"));
     finding.summary =
         fmt::format("{} is {} before the load that writes it has completed; s_waitcnt {} is missing",
                     missing.register_name, missing.is_read ? "read" : "overwritten", missing.wait);
