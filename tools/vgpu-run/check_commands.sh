@@ -12,7 +12,8 @@ expect "$(VGPU_COMPILER=off "$run" --version)" '^kernels are interpreted: VGPU_C
 expect "$("$run" --list)" '^vega20 +gfx906 ' "the boards"
 expect "$("$run" --list)" '^rx6800 +gfx1030 +navi21 .*\(rx6800\)$' "the boards' chips and products"
 for option in --gpu --link --log --log-file --runtime --watchdog --list --env --help --version --fidelity \
-  --check-output --check-log --check-suppressions; do
+  --check-output --check-log --check-suppressions --check-kernel --check-launch --check-children --check-limit --error-exitcode \
+  --padding --quarantine; do
   expect "$("$run" --help)" "^  $option " "the help"
 done
 expect "$("$run" --help)" "^  --check\\[=LIST\\] " "the help"
@@ -39,6 +40,11 @@ VGPU_WATCHDOG=soon refused "VGPU_WATCHDOG: invalid value 'soon'; use a number of
 VGPU_WATCHDOG=-1 refused "VGPU_WATCHDOG: invalid value '-1'; use a number of seconds" --env
 refused "unknown check 'race'; did you mean 'races'" --check=race true
 refused "--check-output: invalid value 'xml'; use text, json or sarif" --check-output xml true
+refused "--check-launch: invalid value '0'; use launches from 1 such as 3, 5-8 or 10-" --check-launch 3,0 true
+refused "--check-children: invalid value 'some'; use yes or no" --check-children some true
+refused "--error-exitcode: invalid value '256'; use a number from 0 to 255" --error-exitcode 256 true
+refused "--padding: invalid value '4K'; use a number from 0 to " --padding=4K true
+VGPU_CHECK_LIMIT=0 refused "VGPU_CHECK_LIMIT: invalid value '0'; use a number from 1 to 1000000" true
 suppressions=$(mktemp)
 printf '# comment\nrace: *\n\nsync: f at\n' >"$suppressions"
 refused "--check-suppressions: $suppressions:2: unknown check 'race'; did you mean 'races'" --check-suppressions "$suppressions" true

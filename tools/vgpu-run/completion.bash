@@ -5,7 +5,7 @@ _vgpu_run() {
   local at run=$1
   for ((at = 1; at < cword; ++at)); do
     case ${words[at]} in
-      --gpu | --link | --log | --log-file | --runtime | --watchdog | --check-*) ((++at)) ;;
+      --gpu | --link | --log | --log-file | --runtime | --watchdog | --check-* | --error-exitcode | --padding | --quarantine) ((++at)) ;;
       --*) ;;
       *) _command_offset "$at"; return ;;
     esac
@@ -31,6 +31,8 @@ _vgpu_run() {
       mapfile -t COMPREPLY < <(compgen -W "all memory races sync waits" -- "${cur##*,}")
       return
       ;;
+    --check-children) mapfile -t COMPREPLY < <(compgen -W "yes no" -- "$cur"); return ;;
+    --check-kernel | --check-launch | --check-limit | --error-exitcode | --padding | --quarantine) return ;;
     --check-output) mapfile -t COMPREPLY < <(compgen -W "text json sarif" -- "$cur"); return ;;
     --runtime)
       mapfile -t COMPREPLY < <(compgen -W "rigel system" -- "$cur")

@@ -76,6 +76,21 @@ constexpr const char* kHelp =
     "  --check-suppressions FILES\n"
     "                   files with findings that are not reported, separated by colons\n"
     "                   (default: VGPU_CHECK_SUPPRESSIONS)\n"
+    "  --check-kernel TEXT\n"
+    "                   check only kernels whose names contain TEXT (default: VGPU_CHECK_KERNEL, else all)\n"
+    "  --check-launch LIST\n"
+    "                   check only these launches of each process, for example 3,5-8,10- (default:\n"
+    "                   VGPU_CHECK_LAUNCH, else all)\n"
+    "  --check-children yes|no\n"
+    "                   check processes that the program starts (default: VGPU_CHECK_CHILDREN, else yes)\n"
+    "  --check-limit N  findings that are printed (default: VGPU_CHECK_LIMIT, else 100)\n"
+    "  --error-exitcode N\n"
+    "                   status if there are errors and the program reports success; 0: its own (default:\n"
+    "                   VGPU_CHECK_STATUS, else 66)\n"
+    "  --padding BYTES  unused memory after each allocation, which no access may touch (default:\n"
+    "                   VGPU_CHECK_PADDING, else 4096)\n"
+    "  --quarantine BYTES\n"
+    "                   freed memory that is not reused yet (default: VGPU_CHECK_QUARANTINE, else 67108864)\n"
     "  --list           list the boards (also --boards)\n"
     "  --env            print the environment variables that have the effect of these options, and run "
     "nothing\n"
@@ -377,6 +392,8 @@ int main(int argc, char** argv) {
     if (!why.empty()) return complain(why);
   }
   if (checks.tools != 0) append_tool(libraries + "/libvgpu_check.so");
+  // The program keeps this process's ID.
+  if (!checks.checks_children) setenv("VGPU_CHECK_CHILDREN", std::to_string(getpid()).c_str(), 1);
   if (environment) return print_environment(libraries, *runtime_folder, settings);
   if (const std::string why = vgpu_run::cannot_be_preloaded(argv[index]);
       settings.gpus != "none" && !why.empty())

@@ -18,6 +18,12 @@ namespace rigel::vgpu::check {
 /// Format of the report. kJson: an object a line.
 enum class Format : uint8_t { kText, kJson, kSarif };
 
+/// Numbers of launches, which begin at 1.
+struct LaunchRange {
+  uint64_t first = 1;
+  uint64_t last = UINT64_MAX;
+};
+
 struct Options {
   uint32_t tools = 0;  ///< Bit i: tool i is selected.
   Format format = Format::kText;
@@ -25,9 +31,16 @@ struct Options {
   int exit_status = 66;                   ///< Status of a program with errors; 0: its own.
   uint32_t limit = 100;                   ///< Findings that are printed; further ones are counted.
   std::string kernel;                     ///< Checks only kernels whose names contain this text.
+  std::vector<LaunchRange> launches;      ///< Checks only these launches; empty: all
+  uint64_t padding = 4096;                ///< Bytes after each allocation that no other one gets
+  uint64_t quarantine = 64 << 20;         ///< Bytes of freed memory that are not reused
+  bool checks_children = true;            ///< Whether other processes of the command are checked.
+  int only_process = 0;                   ///< Checks only the process with this ID; 0: all
   std::vector<Suppression> suppressions;  ///< Findings that are only counted
 
   bool has(Tool tool) const { return (tools >> static_cast<uint32_t>(tool) & 1) != 0; }
+  /// Whether the launch is checked.
+  bool selects(uint64_t launch, std::string_view kernel_name) const;
   /// Whether a tool observes the accesses and barriers of waves.
   bool observes_waves() const { return has(Tool::kMemory) || has(Tool::kRaces) || has(Tool::kSync); }
 

@@ -44,6 +44,7 @@ Findings& Findings::of_process() {
 }
 
 bool Findings::count(const Kind& kind, Severity severity) {
+  if (output_ == nullptr) return false;
   const MutexLock lock(mutex_);
   const auto [found, is_new] = kinds_.try_emplace(kind, Count{severity, 0});
   ++found->second.times;
@@ -71,7 +72,7 @@ void Findings::add(const Finding& finding, DeviceBus& bus, uint32_t queue_id) {
     }
     ++reported_;
   }
-  output_->add(finding, bus, queue_id);
+  if (output_ != nullptr) output_->add(finding, bus, queue_id);
 }
 
 void Findings::note_unchecked(std::string_view text) {
@@ -111,7 +112,14 @@ Summary Findings::summary() {
     if (each.uses == 0) notes.push_back(fmt::format("unused suppression: {}: {}", each.position, each.text));
   }
   if (over_limit_ != 0)
-    notes.push_back(fmt::format("{} findings were not printed; raise VGPU_CHECK_LIMIT", over_limit_));
+    notes.push_back(
+        fmt::format("findings over the limit, which were not printed: {}; use --check-limit", over_limit_));
+  if (launches_ == 0) notes.emplace_back("not checked: the process has launched no kernels");
+  if (const uint64_t count = unselected_launches_; count != 0) {
+    notes.push_back(
+        fmt::format("not checked: {} of {} launches, which --check-kernel or --check-launch leaves out",
+                    count, launches_.load()));
+  }
   for (const std::string& part_of_program : unchecked_)
     notes.push_back(fmt::format("not checked: {}", part_of_program));
   return summary;
@@ -125,7 +133,7 @@ uint64_t Findings::errors() {
 }
 
 void Findings::end() {
-  output_->end(summary());
+  if (output_ != nullptr) output_->end(summary());
 }
 
 void Findings::forget() {
@@ -136,7 +144,8 @@ void Findings::forget() {
   unchecked_.clear();
   suppressions_ = options_.suppressions;
   reported_ = over_limit_ = 0;
-  output_ = make_output(options_);
+  launches_ = unselected_launches_ = 0;
+  output_ = options_.only_process == 0 ? make_output(options_) : nullptr;
 }
 
 }  // namespace rigel::vgpu::check

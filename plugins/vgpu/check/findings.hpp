@@ -7,6 +7,7 @@
 // Lifetime: one object for each process, from the first use on. A child of fork starts without findings.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -31,6 +32,11 @@ class Findings {
 
   const Options& options() const { return options_; }
 
+  /// Returns the number of a launch, from 1. Call for each launch.
+  uint64_t number_launch() { return launches_.fetch_add(1) + 1; }
+  /// Notes a launch that the options do not select.
+  void note_unselected_launch() { unselected_launches_.fetch_add(1); }
+
   /// Counts a finding. Returns true if it is to be described with add(): it is the first of its kind, and
   /// it may be reported. Cheap for known kinds.
   bool count(const Kind& kind, Severity severity);
@@ -46,7 +52,7 @@ class Findings {
   /// Returns the number of kinds of errors that are not suppressed.
   uint64_t errors();
 
-  /// Reports the summary.
+  /// Reports the summary, unless the process is a child that is not checked.
   void end();
 
   /// Forgets all findings, in a child of fork.
@@ -67,13 +73,15 @@ class Findings {
   };
 
   const Options options_;
+  std::atomic<uint64_t> launches_{0};
+  std::atomic<uint64_t> unselected_launches_{0};
   Mutex mutex_;
   std::unordered_map<Kind, Count, Hash> kinds_ RIGEL_GUARDED_BY(mutex_);
   std::vector<Suppression> suppressions_ RIGEL_GUARDED_BY(mutex_);
   uint64_t reported_ RIGEL_GUARDED_BY(mutex_) = 0;
   uint64_t over_limit_ RIGEL_GUARDED_BY(mutex_) = 0;
   std::vector<std::string> unchecked_ RIGEL_GUARDED_BY(mutex_);
-  std::unique_ptr<Output> output_;
+  std::unique_ptr<Output> output_;  // null in a child that is not checked
 };
 
 }  // namespace rigel::vgpu::check

@@ -42,6 +42,10 @@ TEST(Findings, CountReturnsTrueForFirstOfKind) {
 
 TEST(Findings, SummaryCountsKindsAndTimes) {
   Findings findings(all_tools());
+  EXPECT_EQ(findings.summary().text(),
+            "check: 0 errors, 0 warnings by memory, races, sync, waits\n"
+            "check: not checked: the process has launched no kernels\n");
+  EXPECT_EQ(findings.number_launch(), 1u);
   EXPECT_EQ(findings.summary().text(), "check: 0 errors, 0 warnings by memory, races, sync, waits\n");
   for (int i = 0; i < 3; ++i) findings.count(kind_of(Tool::kMemory, kPastEnd, 0, 0x100, 0), Severity::kError);
   findings.count(kind_of(Tool::kSync, kMissedBarrier, 0, 0x200, 0), Severity::kWarning);
@@ -60,7 +64,8 @@ TEST(Findings, ReportsEndAtLimit) {
   for (uint64_t pc = 0; pc < 5; ++pc) find(findings, overrun(pc, "scale(int*)"), bus);
   EXPECT_EQ(bus.texts.size(), 2u);
   EXPECT_EQ(findings.errors(), 5u);
-  EXPECT_THAT(findings.summary().text(), HasSubstr("3 findings were not printed; raise VGPU_CHECK_LIMIT"));
+  EXPECT_THAT(findings.summary().text(),
+              HasSubstr("findings over the limit, which were not printed: 3; use --check-limit"));
 }
 
 TEST(Findings, ReportEndsWithItsSuppression) {
@@ -76,6 +81,7 @@ TEST(Findings, SuppressedFindingsAreOnlyCounted) {
   options.limit = 1;
   ASSERT_EQ(parse_suppressions("memory: third_party*\nraces: scale*\n", "s.txt", options.suppressions), "");
   Findings findings(options);
+  findings.number_launch();
   TestBus bus;
   find(findings, overrun(0x100, "scale(int*)"), bus);
   for (int i = 0; i < 3; ++i) find(findings, overrun(0x200, "third_party_sort(int*)"), bus);
@@ -85,6 +91,22 @@ TEST(Findings, SuppressedFindingsAreOnlyCounted) {
             "check: 1 error, 0 warnings by memory, races, sync, waits\n"
             "check: 1 suppressed finding (found 3 times)\n"
             "check: unused suppression: s.txt:2: races: scale*\n");
+}
+
+TEST(Findings, SummaryCountsUnselectedLaunches) {
+  Findings findings(all_tools());
+  for (int i = 0; i < 3; ++i) findings.number_launch();
+  findings.note_unselected_launch();
+  EXPECT_THAT(findings.summary().text(), HasSubstr("not checked: 1 of 3 launches, which --check-kernel or"));
+}
+
+TEST(Findings, ChildOfForkIsSilentIfOnlyItsParentIsChecked) {
+  Options options = all_tools();
+  options.only_process = 1;
+  Findings findings(options);
+  findings.forget();
+  EXPECT_FALSE(findings.count(kind_of(Tool::kMemory, kPastEnd, 0, 0x100, 0), Severity::kError));
+  EXPECT_EQ(findings.errors(), 0u);
 }
 
 TEST(Findings, ForgetRemovesFindings) {

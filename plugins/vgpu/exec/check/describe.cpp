@@ -144,6 +144,10 @@ check::Place place_of(SourceLines& lines, uint64_t pc, uint64_t entry, std::stri
   return place;
 }
 
+std::string text_of_kernel(const check::Finding& finding) {
+  return fmt::format("{}, launch {}", finding.kernel, finding.launch);
+}
+
 std::string text_of_node(const analysis::FlowGraph& graph, uint32_t index, uint64_t entry) {
   const analysis::Node& node = graph.nodes[index];
   return fmt::format("{}  {}", text_of_pc(node.pc, entry), isa::disassemble(graph.target, node.instruction));
@@ -158,13 +162,14 @@ check::Finding describe_finding(const RawFinding& raw, const Launch& launch, Dev
   finding.severity = raw.severity;
   finding.summary = raw.summary;
   finding.kernel = kernel_of(launch.dispatch(), bus);
+  finding.launch = launch.number();
   std::string& text = finding.details;
   SourceLines lines(bus.code_objects());
   const std::vector<std::string> work_items =
       describe_work_items(raw.items, raw.lanes, raw.has_addresses ? raw.addresses : nullptr);
   finding.place = place_of(lines, raw.pc, entry, finding.kernel,
                            fmt::format("by work-item {}", work_items.empty() ? "" : work_items.front()));
-  text += line("kernel", finding.kernel);
+  text += line("kernel", text_of_kernel(finding));
   text += describe_place(raw.pc, entry, raw.wave, bus);
   text += line("work-group", fmt::format("{}, wave {}, {}", text_of(raw.items.group), raw.items.wave,
                                          text_of_pc(raw.pc, entry)));
@@ -205,13 +210,14 @@ void check_waits(TranslatedCode& code, const Launch& launch, DeviceBus& bus) {
     finding.kind = check::kind_of(check::Tool::kWaits, check::kMissingWait, entry, pc, load_pc);
     if (!findings.count(finding.kind, Severity::kError)) continue;
     finding.kernel = kernel;
+    finding.launch = launch.number();
     finding.place = place_of(lines, pc, entry, kernel, "use");
     finding.others.push_back(place_of(lines, load_pc, entry, kernel, "load"));
     finding.summary =
         fmt::format("{} is {} before the load that writes it has completed; s_waitcnt {} is missing",
                     missing.register_name, missing.is_read ? "read" : "overwritten", missing.wait);
     std::string& text = finding.details;
-    text += line("kernel", kernel);
+    text += line("kernel", text_of_kernel(finding));
     text += lines_of(lines.frames(pc));
     text += line("instruction", text_of_node(*graph, missing.node, entry));
     text += line("load", text_of_node(*graph, missing.load, entry));

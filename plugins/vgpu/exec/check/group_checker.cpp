@@ -97,6 +97,12 @@ void GroupChecker::at(const MicroOp* op, Wave& wave, uint64_t exec, uint32_t sit
   const bool completes_acquire = (site & kSiteInvalidates) != 0 && has_loaded_[w];
   if ((site & (kSiteIsBarrier | kSiteInvalidates)) != 0) has_loaded_[w] = false;
   if (may_acquire_[w] || completes_acquire) {
+    if (!synchronizes_ && options_.has(Tool::kRaces)) {
+      findings_.note_unchecked(
+          "races of waves after an atomic operation on memory or a load that bypasses the cache, because it "
+          "may "
+          "have ordered them");
+    }
     synchronizes_ = true;
     clocks_.acquire_all(w);
   }
@@ -182,6 +188,11 @@ void GroupChecker::check_bounds(const Wave& wave, const LaneAccesses& accesses) 
     const uint64_t va = accesses.at[lane];
     if (allocation.room_bytes == 0 || va - allocation.begin >= allocation.room_bytes) {
       is_allocation = allocations_->find(va, allocation);
+      // Scalar loads read the dispatch packet and arguments, which are the runtime's memory.
+      if (!is_allocation && !accesses.is_scalar) {
+        findings_.note_unchecked(
+            "bounds of memory that is not allocated by functions of the HSA API, such as global variables");
+      }
       const bool may_use = !is_allocation || !allocation.is_freed;
       if (may_use) {
         const uint64_t bytes = is_allocation ? allocation.bytes : allocation.room_bytes;
