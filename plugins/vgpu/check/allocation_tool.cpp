@@ -11,6 +11,7 @@
 #include <deque>
 
 #include "hsa/hsa_api_trace.h"
+#include "hsa_rigel/check.h"
 
 #include "api/support/mutex.hpp"
 #include "plugins/vgpu/check/allocation_map.hpp"
@@ -166,8 +167,51 @@ hsa_status_t ipc_attach(const hsa_amd_ipc_memory_t* handle, size_t size, uint32_
   });
 }
 
+// Functions for custom allocators (hsa_rigel/check.h).
+
+void client_poison(const void* address, size_t bytes) {
+  Allocation region;
+  region.begin = address_of(address);
+  region.room_bytes = bytes;
+  region.is_poisoned = true;
+  region.allocated = caller_stack();
+  state().map.add_region(region);
+}
+
+void client_unpoison(const void* address, size_t bytes) {
+  state().map.remove_regions(address_of(address), bytes);
+}
+
+void client_allocate(const void* address, size_t bytes, const char* name) {
+  Allocation region;
+  region.begin = address_of(address);
+  region.bytes = region.room_bytes = bytes;
+  region.allocated = caller_stack();
+  region.set_name(name);
+  state().map.add_region(region);
+}
+
+void client_free(const void* address) {
+  state().map.mark_region_freed(address_of(address), caller_stack());
+}
+
+void client_name(const void* address, const char* name) {
+  state().map.set_name(address_of(address), name);
+}
+
+constexpr hsa_rigel_check_client_t kClient = {sizeof(hsa_rigel_check_client_t),
+                                              client_poison,
+                                              client_unpoison,
+                                              client_allocate,
+                                              client_free,
+                                              client_name};
+
 }  // namespace
 }  // namespace rigel::vgpu::check
+
+extern "C" [[gnu::visibility("default")]] const hsa_rigel_check_client_t* hsa_rigel_check_client_v1() {
+  return &rigel::vgpu::check::kClient;
+}
 
 using rigel::vgpu::check::state;
 

@@ -9,6 +9,7 @@
 
 #include <fmt/core.h>
 
+#include "loader/text/words.hpp"
 #include "plugins/vgpu/analysis/wait_check.hpp"
 #include "plugins/vgpu/check/findings.hpp"
 #include "plugins/vgpu/exec/check/group_checker.hpp"
@@ -115,14 +116,17 @@ std::string text_of_address(const RawFinding& raw) {
   const check::Allocation& allocation = raw.allocation;
   const uint64_t va = raw.addresses[__builtin_ctzll(raw.lanes)];
   const uint64_t offset = va - allocation.begin;
-  if (allocation.is_freed)
-    return fmt::format("byte {} of the freed {} bytes at {:#x}", offset, allocation.bytes, allocation.begin);
-  if (offset < allocation.bytes) {
-    return fmt::format("starts {} bytes before the end of the {} bytes at {:#x}", allocation.bytes - offset,
-                       allocation.bytes, allocation.begin);
+  if (allocation.is_poisoned) {
+    return fmt::format("byte {} of {} bytes at {:#x}, which the program has made inaccessible", offset,
+                       allocation.room_bytes, allocation.begin);
   }
-  return fmt::format("{} bytes past the {} bytes at {:#x}", offset - allocation.bytes, allocation.bytes,
-                     allocation.begin);
+  const std::string name =
+      allocation.name[0] == 0 ? std::string() : fmt::format(" ({})", in_quotes(allocation.name));
+  const std::string bytes = fmt::format("{} bytes at {:#x}{}", allocation.bytes, allocation.begin, name);
+  if (allocation.is_freed) return fmt::format("byte {} of the freed {}", offset, bytes);
+  if (offset < allocation.bytes)
+    return fmt::format("starts {} bytes before the end of the {}", allocation.bytes - offset, bytes);
+  return fmt::format("{} bytes past the {}", offset - allocation.bytes, bytes);
 }
 
 // "scale(int*, int)+0x6c": the function of an instruction. Functions that are not listed count as the kernel.
@@ -185,7 +189,7 @@ check::Finding describe_finding(const RawFinding& raw, const Launch& launch, Dev
   }
   if (raw.has_allocation) {
     text += line("address", text_of_address(raw));
-    add_stack(raw.allocation.allocated, "allocated by", finding);
+    add_stack(raw.allocation.allocated, raw.allocation.is_poisoned ? "poisoned by" : "allocated by", finding);
     if (raw.allocation.is_freed) add_stack(raw.allocation.freed, "freed by", finding);
   }
   if (!raw.hint.empty()) text += line("note", raw.hint);
