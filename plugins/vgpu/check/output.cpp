@@ -78,6 +78,7 @@ class JsonOutput final : public Output {
     object["kernel"] = finding.kernel;
     if (const std::string source = source_of(finding.place); !source.empty()) object["source"] = source;
     object["launch"] = finding.launch;
+    object["code"] = finding.place.code;
     object["details"] = finding.details;
     object["suppression"] = suppression_for(finding);
     append_to_log(log_file_, object.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");

@@ -148,6 +148,11 @@ check::Place place_of(SourceLines& lines, uint64_t pc, uint64_t entry, std::stri
   return place;
 }
 
+// Returns a line with the function and the instruction's offset, if there is no source line.
+std::string text_without_source(const check::Place& place) {
+  return check::source_of(place).empty() ? line("at", place.code) : std::string();
+}
+
 std::string text_of_kernel(const check::Finding& finding) {
   return fmt::format("{}, launch {}", finding.kernel, finding.launch);
 }
@@ -174,7 +179,7 @@ check::Finding describe_finding(const RawFinding& raw, const Launch& launch, Dev
   finding.place = place_of(lines, raw.pc, entry, finding.kernel,
                            fmt::format("by work-item {}", work_items.empty() ? "" : work_items.front()));
   text += line("kernel", text_of_kernel(finding));
-  text += describe_place(raw.pc, entry, raw.wave, bus);
+  text += text_without_source(finding.place) + describe_place(raw.pc, entry, raw.wave, bus);
   text += line("work-group", fmt::format("{}, wave {}, {}", text_of(raw.items.group), raw.items.wave,
                                          text_of_pc(raw.pc, entry)));
   for (const std::string& item : work_items) text += line("work-item", item);
@@ -185,7 +190,7 @@ check::Finding describe_finding(const RawFinding& raw, const Launch& launch, Dev
     const std::string other_place = text_of_pc(raw.other.pc, entry);
     text += line(raw.other.label,
                  raw.other.who.empty() ? other_place : fmt::format("{}, {}", raw.other.who, other_place));
-    text += lines_of(lines.frames(raw.other.pc));
+    text += text_without_source(finding.others.front()) + lines_of(lines.frames(raw.other.pc));
   }
   if (raw.has_allocation) {
     text += line("address", text_of_address(raw));
@@ -222,10 +227,10 @@ void check_waits(TranslatedCode& code, const Launch& launch, DeviceBus& bus) {
                     missing.register_name, missing.is_read ? "read" : "overwritten", missing.wait);
     std::string& text = finding.details;
     text += line("kernel", text_of_kernel(finding));
-    text += lines_of(lines.frames(pc));
+    text += text_without_source(finding.place) + lines_of(lines.frames(pc));
     text += line("instruction", text_of_node(*graph, missing.node, entry));
     text += line("load", text_of_node(*graph, missing.load, entry));
-    text += lines_of(lines.frames(load_pc));
+    text += text_without_source(finding.others.front()) + lines_of(lines.frames(load_pc));
     findings.add(finding, bus, launch.dispatch().queue_id);
   }
 }
