@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""check_mistakes.py <vgpu-run> <board> <program> <mistakes.hip> [lines] [optimised]
+"""check_mistakes.py <vgpu-run> <board> <source> [lines] [optimised] [-- <program> <argument>...]
 
-Runs the program with vgpu-run --check and compares the findings with the comments of its source. `lines`: the program
-has debugging information, so the lines are compared too.
+Runs the program with vgpu-run --check and compares the findings with the comments of its source. Kernels are <name><false>
+or <name>_wrong with a mistake, and <name><true> or <name>_right without. `lines`: the kernels have debugging information,
+so the lines are compared too. Otherwise each finding must name the function and the offset of the instruction.
 """
 import collections
 import json
@@ -31,20 +32,28 @@ def lines_in(details, source):
 
 
 def main():
-    run, board, program, source = sys.argv[1:5]
-    has_lines = "lines" in sys.argv[5:]
+    separator = sys.argv.index("--")
+    run, board, source, *words = sys.argv[1:separator]
+    has_lines = "lines" in words
     log = tempfile.NamedTemporaryFile(suffix=".json")
     environment = dict(os.environ, VGPU_CHECK_OUTPUT="json", VGPU_CHECK_LOG=log.name, VGPU_CHECK_LIMIT="1000")
-    result = subprocess.run([run, "--gpu", board, "--check", program], env=environment, text=True, capture_output=True)
+    # A mistake of the suite skips the usual padding.
+    command = [run, "--gpu", board, "--check", "--padding", "65536", *sys.argv[separator + 1:]]
+    result = subprocess.run(command, env=environment, text=True, capture_output=True)
     problems = []
     if result.returncode != 66:
         problems.append(f"status {result.returncode}, expected 66: {result.stdout}{result.stderr}")
-    expected = expected_findings(source, "optimised" in sys.argv[5:])
+    expected = expected_findings(source, "optimised" in words)
     found = collections.defaultdict(list)
     for line in open(log.name):
         finding = json.loads(line)
-        match = re.match(r"void (\w+)<(true|false)>", finding["kernel"])
-        kernel, is_right = (match[1], match[2] == "true") if match else (finding["kernel"], True)
+        match = re.match(r"(?:void )?(\w+)(?:<(true|false)>|_(right|wrong)$)", finding["kernel"])
+        kernel = match[1] if match else finding["kernel"]
+        is_right = match is None or "true" in match.groups() or "right" in match.groups()
+        if not re.search(r".\+0x[0-9a-f]+$", finding["code"]):
+            problems.append(f"{kernel}: no function with an offset: {finding['code']}")
+        if "source" not in finding and f"\n  at           {finding['code']}" not in finding["details"]:
+            problems.append(f"{kernel}: the text has neither source line nor function: {finding['details']}")
         text = f"{finding['tool']} {finding['severity']} at {finding.get('source', 'unknown')}: {finding['summary']}"
         if is_right:
             problems.append(f"{kernel} is right, but: {text}")

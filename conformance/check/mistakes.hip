@@ -175,6 +175,92 @@ __global__ void adds_past_lds(int* out) {
   out[i] = lds[i];
 }
 
+struct Particle {
+  float position[3];
+  float mass;
+};
+
+template <bool kRight>
+__global__ void writes_member_past_end(Particle* particles, int count) {
+  const int i = global_id();
+  if (i < count + (kRight ? 0 : 1)) particles[i].mass = 1;  // mistake: writes_member_past_end memory
+}
+
+template <bool kRight>
+__global__ void skips_padding(int* out) {
+  const int i = global_id();
+  if (i < kSize) out[i + (kRight ? 0 : 10 * kSize)] = i;  // mistake: skips_padding memory
+}
+
+__device__ __attribute__((noinline)) int value_of(const int* in, int i) {
+  return in[i];  // mistake: calls_with_wrong_index memory
+}
+
+template <bool kRight>
+__global__ void calls_with_wrong_index(const int* in, int* out) {
+  const int i = global_id();
+  if (i < kSize) out[i] = value_of(in, kRight ? i : kSize - i);
+}
+
+template <bool kRight>
+__global__ void strides_past_end(int* out) {
+  const int stride = static_cast<int>(gridDim.x * blockDim.x);
+  for (int i = global_id(); kRight ? i < 2 * kSize : i <= 2 * kSize; i += stride) {
+    out[i] = i;  // mistake: strides_past_end memory
+  }
+}
+
+template <bool kRight>
+__global__ void exchanges_past_end(int* out) {
+  const int i = global_id();
+  if (i < kSize) atomicCAS(out + (kRight ? i : i + 1), 0, i);  // mistake: exchanges_past_end memory
+}
+
+template <bool kRight>
+__global__ void adds_64_bits_past_end(unsigned long long* out, int count) {
+  const int i = global_id();
+  if (i < count + (kRight ? 0 : 1)) atomicAdd(out + i, 1ull);  // mistake: adds_64_bits_past_end memory
+}
+
+template <bool kRight>
+__global__ void confuses_bytes_and_elements(const int* in, int* out) {
+  const int i = global_id();
+  if (i < kSize) out[i] = in[kRight ? i : i * static_cast<int>(sizeof(int))];  // mistake: confuses_bytes_and_elements memory
+}
+
+template <bool kRight>
+__global__ void reads_row_below_picture(const int* in, int* out, int width, int height) {
+  const int x = static_cast<int>(threadIdx.x), y = static_cast<int>(blockIdx.x);
+  const int below = kRight && y + 1 == height ? y : y + 1;
+  out[y * width + x] = in[below * width + x];  // mistake: reads_row_below_picture memory
+}
+
+template <bool kRight>
+__global__ void copies_too_many(const int* in, int* out) {
+  if (global_id() != 0) return;
+  for (int i = 0; i < kSize + (kRight ? 0 : 8); ++i) {
+    out[i] = in[i] + 1;  // mistake: copies_too_many memory
+  }
+}
+
+template <bool kRight>
+__global__ void trusts_index_in_memory(const int* indices, int* out) {
+  const int i = global_id();
+  if (i >= kSize) return;
+  const int at = indices[i] + (kRight ? 0 : kSize);
+  out[at] = i;  // mistake: trusts_index_in_memory memory
+}
+
+template <bool kRight>
+__global__ void reads_past_lds_row(int* out) {
+  __shared__ int tile[16][16];
+  const unsigned x = threadIdx.x % 16, y = threadIdx.x / 16;
+  tile[y][x] = static_cast<int>(x);
+  __syncthreads();
+  volatile int* const from = tile[y];
+  out[threadIdx.x] = from[kRight ? x : x + 16];  // mistake: reads_past_lds_row memory
+}
+
 // Races in LDS
 // -----------------------------------------------------------------------------------------------------
 
@@ -313,6 +399,51 @@ __global__ void writes_halves_of_word(int* data) {
   data[i] = to[i % 128];
 }
 
+template <bool kRight>
+__global__ void overlaps_dynamic_arrays(int* data) {
+  extern __shared__ int arrays[];
+  int* const first = arrays;
+  int* const second = arrays + (kRight ? kGroup : kGroup / 2);
+  const unsigned i = threadIdx.x;
+  first[i] = data[i];  // mistake: overlaps_dynamic_arrays races
+  second[i] = data[i + kGroup] + 1;  // mistake: overlaps_dynamic_arrays races
+  __syncthreads();
+  data[i] = first[i] + second[i];
+}
+
+template <bool kRight>
+__global__ void broadcasts_without_barrier(int* data) {
+  __shared__ int value;
+  const unsigned i = threadIdx.x;
+  if (i == 0) value = data[0];  // mistake: broadcasts_without_barrier races
+  if (kRight) __syncthreads();
+  data[i + 1] = value;  // mistake: broadcasts_without_barrier races
+}
+
+template <bool kRight>
+__global__ void transposes_tile_without_barrier(int* data) {
+  __shared__ int tile[16][17];
+  const unsigned x = threadIdx.x % 16, y = threadIdx.x / 16;
+  tile[y][x] = data[threadIdx.x];  // mistake: transposes_tile_without_barrier races
+  if (kRight) __syncthreads();
+  data[threadIdx.x] = tile[x][y];  // mistake: transposes_tile_without_barrier races
+}
+
+template <bool kRight>
+__global__ void counts_in_lds_without_atomics(int* data) {
+  __shared__ int bins[8];
+  const unsigned i = threadIdx.x;
+  if (i < 8) bins[i] = 0;
+  __syncthreads();
+  if (kRight) {
+    atomicAdd(bins + i % 8, 1);
+  } else {
+    bins[i % 8] += 1;  // mistake: counts_in_lds_without_atomics races
+  }
+  __syncthreads();
+  if (i < 8) data[i] = bins[i];
+}
+
 // Races in global memory
 // -----------------------------------------------------------------------------------------------------
 
@@ -391,6 +522,30 @@ __global__ void last_group_sums_without_atomic(int* partial, unsigned* done, int
   *sum = total;
 }
 
+template <bool kRight>
+__global__ void groups_share_boundary(int* data) {
+  const int i = global_id();
+  if (i + 1 >= kSize) return;
+  const int to = kRight ? i : i + (threadIdx.x == kGroup - 1 ? 1 : 0);
+  data[to] = i;  // mistake: groups_share_boundary races
+}
+
+template <bool kRight>
+__global__ void reads_flag_of_other_group(int* data, int* out) {
+  if (threadIdx.x != 0) return;
+  data[blockIdx.x] = 1;  // mistake: reads_flag_of_other_group races
+  out[blockIdx.x] = data[kRight ? blockIdx.x : (blockIdx.x + 1) % gridDim.x];  // mistake: reads_flag_of_other_group races
+}
+
+template <bool kRight>
+__global__ void accumulates_in_global_memory(int* data) {
+  const unsigned i = threadIdx.x;
+  for (unsigned step = kGroup / 2; step != 0; step /= 2) {
+    if (i < step) data[i] += data[i + step];  // mistake: accumulates_in_global_memory races
+    if (kRight) __syncthreads();
+  }
+}
+
 // Barriers
 // -----------------------------------------------------------------------------------------------------
 
@@ -436,6 +591,27 @@ __global__ void barrier_in_uneven_loop(int* data) {
     __syncthreads();  // mistake: barrier_in_uneven_loop sync
   }
   data[i] = sum;  // mistake: barrier_in_uneven_loop sync
+}
+
+template <bool kRight>
+__global__ void barrier_in_helper(int* data) {
+  const unsigned i = threadIdx.x;
+  const auto publish = [&] {
+    data[i] = 1;
+    __syncthreads();  // mistake: barrier_in_helper sync
+  };
+  if (kRight || i % 64 < 40) publish();
+  data[i] += 2;  // mistake: barrier_in_helper sync
+}
+
+template <bool kRight>
+__global__ void leaves_loop_before_barrier(int* data) {
+  const unsigned i = threadIdx.x;
+  for (unsigned round = 0; round < 4; ++round) {
+    if (!kRight && i >= 128 && round == 2) break;
+    data[i] += 1;
+    __syncthreads();  // mistake: leaves_loop_before_barrier sync warning
+  }
 }
 
 // Waits
@@ -510,6 +686,52 @@ __global__ void overwrites_pending_register(int* data) {
   data[threadIdx.x] = value;
 }
 
+template <bool kRight>
+__global__ void waits_for_other_counter(int* data) {
+  __shared__ int lds[kGroup];
+  const unsigned i = threadIdx.x;
+  lds[i] = data[i];
+  __syncthreads();
+  int value;
+  const auto at = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(lds + i));
+  if (kRight) {
+    asm volatile("s_mov_b32 m0, -1\n\tds_read_b32 %0, %1\n\ts_waitcnt lgkmcnt(0)\n\tv_mov_b32 %0, %0" : "=&v"(value) : "v"(at));
+  } else {
+    asm volatile("s_mov_b32 m0, -1\n\tds_read_b32 %0, %1\n\ts_waitcnt vmcnt(0)\n\tv_mov_b32 %0, %0" : "=&v"(value) : "v"(at));  // mistake: waits_for_other_counter waits
+  }
+  data[i] = value;
+}
+
+template <bool kRight>
+__global__ void uses_result_of_atomic_without_wait(int* data) {
+  int value = 1;
+  int* const at = data + threadIdx.x;
+  if (kRight) {
+    asm volatile("flat_atomic_add %0, %1, %2 glc\n\ts_waitcnt vmcnt(0) lgkmcnt(0)\n\tv_mov_b32 %0, %0" : "=&v"(value) : "v"(at), "v"(1));
+  } else {
+    asm volatile("flat_atomic_add %0, %1, %2 glc\n\tv_mov_b32 %0, %0" : "=&v"(value) : "v"(at), "v"(1));  // mistake: uses_result_of_atomic_without_wait waits
+  }
+  data[threadIdx.x] = value;
+}
+
+template <bool kRight>
+__global__ void uses_second_lds_load_too_early(int* data) {
+  __shared__ int lds[2 * kGroup];
+  const unsigned i = threadIdx.x;
+  lds[i] = lds[i + kGroup] = data[i];
+  __syncthreads();
+  int first, second;
+  const auto at = static_cast<uint32_t>(reinterpret_cast<uintptr_t>(lds + i));
+  if (kRight) {
+    asm volatile("s_mov_b32 m0, -1\n\tds_read_b32 %0, %2\n\tds_read_b32 %1, %2 offset:4\n\ts_waitcnt lgkmcnt(0)\n\tv_mov_b32 %1, %1"
+                 : "=&v"(first), "=&v"(second) : "v"(at));
+  } else {
+    asm volatile("s_mov_b32 m0, -1\n\tds_read_b32 %0, %2\n\tds_read_b32 %1, %2 offset:4\n\ts_waitcnt lgkmcnt(1)\n\tv_mov_b32 %1, %1"  // mistake: uses_second_lds_load_too_early waits
+                 : "=&v"(first), "=&v"(second) : "v"(at));
+  }
+  data[i] = first + second;
+}
+
 // -----------------------------------------------------------------------------------------------------
 
 template <class T = int>
@@ -539,6 +761,21 @@ void run_all() {
     swaps_dimensions<kRight><<<10, 128>>>(out, 10, 100);
     allocated_too_few_bytes<kRight><<<kGroups, kGroup>>>(few);
     reads_uniformly_past_end<kRight><<<kGroups, kGroup>>>(in, out, kRight ? 0 : kSize);
+  }
+  {
+    Buffer<> in(kSize), out(kSize), twice(2 * kSize), picture(10 * 64), filtered(10 * 64);
+    Buffer<Particle> particles(100);
+    Buffer<unsigned long long> sums(100);
+    writes_member_past_end<kRight><<<1, kGroup>>>(particles, 100);
+    skips_padding<kRight><<<kGroups, kGroup>>>(out);
+    calls_with_wrong_index<kRight><<<kGroups, kGroup>>>(in, out);
+    strides_past_end<kRight><<<1, kGroup>>>(twice);
+    exchanges_past_end<kRight><<<kGroups, kGroup>>>(out);
+    adds_64_bits_past_end<kRight><<<1, kGroup>>>(sums, 100);
+    confuses_bytes_and_elements<kRight><<<kGroups, kGroup>>>(in, out);
+    reads_row_below_picture<kRight><<<10, 64>>>(picture, filtered, 64, 10);
+    copies_too_many<kRight><<<1, 64>>>(in, out);
+    trusts_index_in_memory<kRight><<<1, 1>>>(in, out);
   }
   {
     Buffer<short> out(2 * kSize);
@@ -576,6 +813,11 @@ void run_all() {
     writes_past_lds<kRight><<<1, kGroup>>>(out);
     too_little_dynamic_lds<kRight><<<1, kGroup, kRight ? kGroup * 4 : kGroup * 2>>>(out);
     adds_past_lds<kRight><<<1, kGroup>>>(out);
+    reads_past_lds_row<kRight><<<1, kGroup>>>(out);
+    overlaps_dynamic_arrays<kRight><<<1, kGroup, 2 * kGroup * sizeof(int)>>>(data);
+    broadcasts_without_barrier<kRight><<<1, kGroup>>>(data);
+    transposes_tile_without_barrier<kRight><<<1, kGroup>>>(data);
+    counts_in_lds_without_atomics<kRight><<<1, kGroup>>>(data);
     reverses_without_barrier<kRight><<<1, kGroup>>>(data);
     overwrites_before_read<kRight><<<1, kGroup>>>(data);
     reduces_without_barrier<kRight><<<1, kGroup>>>(data);
@@ -596,11 +838,19 @@ void run_all() {
     transposes_in_place<kRight><<<20, 64>>>(data, 20);
     HIP_OK(hipMemset(data, 0, kSize * sizeof(int)));
     last_group_sums_without_atomic<kRight><<<kGroups, kGroup>>>(out, reinterpret_cast<unsigned*>(data.data), data + 1);
+    groups_share_boundary<kRight><<<kGroups, kGroup>>>(data);
+    reads_flag_of_other_group<kRight><<<kGroups, kGroup>>>(data, out);
+    accumulates_in_global_memory<kRight><<<1, kGroup>>>(data);
     barrier_for_odd_items<kRight><<<1, kGroup>>>(data);
+    barrier_in_helper<kRight><<<1, kGroup>>>(data);
+    leaves_loop_before_barrier<kRight><<<1, kGroup>>>(data);
     two_barriers<kRight><<<1, kGroup>>>(data);
     wave_ends_before_barrier<kRight><<<1, kGroup>>>(data);
     barrier_in_uneven_loop<kRight><<<1, kGroup>>>(data);
     lds_load_without_wait<kRight><<<1, kGroup>>>(data);
+    waits_for_other_counter<kRight><<<1, kGroup>>>(data);
+    uses_result_of_atomic_without_wait<kRight><<<1, kGroup>>>(data);
+    uses_second_lds_load_too_early<kRight><<<1, kGroup>>>(data);
     flat_load_without_wait<kRight><<<1, kGroup>>>(data);
     scalar_load_without_wait<kRight><<<1, kGroup>>>(data);
     waits_for_too_few<kRight><<<1, kGroup>>>(data);

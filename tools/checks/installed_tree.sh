@@ -79,7 +79,7 @@ CMAKE
     rm -rf "$prefix"
     mv "$scratch/whole" "$prefix"
     for header in hsa/hsa.h hsa/hsa_ext_amd.h hsa_backend/hsa_backend.h hsa_plugin/hsa_driver.h hsa_plugin/hsa_tool.hpp hsa_plugin/hsa_tool_calls.h hsa_cpu/kernel.hpp \
-      hsa_rigel/hsa_ven_rigel_report.h; do
+      hsa_rigel/check.h hsa_rigel/hsa_ven_rigel_report.h; do
       [ -f "$prefix/include/$header" ] || complain "$header is not installed"
     done
     ;;

@@ -11,7 +11,9 @@ expect "$("$run" --version)" '^(kernel compiler: LLVM [0-9.]+|kernels are interp
 expect "$(VGPU_COMPILER=off "$run" --version)" '^kernels are interpreted: VGPU_COMPILER=off$' "no kernel compiler"
 expect "$("$run" --list)" '^vega20 +gfx906 ' "the boards"
 expect "$("$run" --list)" '^rx6800 +gfx1030 +navi21 .*\(rx6800\)$' "the boards' chips and products"
-for option in --gpu --link --log --log-file --runtime --watchdog --list --env --help --version --fidelity; do
+for option in --gpu --link --log --log-file --runtime --watchdog --list --env --help --version --fidelity \
+  --check-output --check-log --check-suppressions --check-kernel --check-launch --check-children --check-limit --error-exitcode \
+  --padding --quarantine; do
   expect "$("$run" --help)" "^  $option " "the help"
 done
 expect "$("$run" --help)" "^  --check\\[=LIST\\] " "the help"
@@ -37,6 +39,19 @@ VGPU_LINK=xgm refused "VGPU_LINK: .*did you mean 'xgmi'" true
 VGPU_WATCHDOG=soon refused "VGPU_WATCHDOG: invalid value 'soon'; use a number of seconds" true
 VGPU_WATCHDOG=-1 refused "VGPU_WATCHDOG: invalid value '-1'; use a number of seconds" --env
 refused "unknown check 'race'; did you mean 'races'" --check=race true
+refused "--check-output: invalid value 'xml'; use text, json or sarif" --check-output xml true
+refused "--check-launch: invalid value '0'; use launches from 1 such as 3, 5-8 or 10-" --check-launch 3,0 true
+refused "--check-children: invalid value 'some'; use yes or no" --check-children some true
+refused "--error-exitcode: invalid value '256'; use a number from 0 to 255" --error-exitcode 256 true
+refused "--padding: invalid value '4K'; use a number from 0 to " --padding=4K true
+VGPU_CHECK_LIMIT=0 refused "VGPU_CHECK_LIMIT: invalid value '0'; use a number from 1 to 1000000" true
+suppressions=$(mktemp)
+printf '# comment\nrace: *\n\nsync: f at\n' >"$suppressions"
+refused "--check-suppressions: $suppressions:2: unknown check 'race'; did you mean 'races'" --check-suppressions "$suppressions" true
+refused "--check-suppressions: $suppressions:4: the place after 'at' is missing" --check-suppressions "$suppressions" true
+VGPU_CHECK_SUPPRESSIONS=$suppressions refused "VGPU_CHECK_SUPPRESSIONS: $suppressions:2: " true
+refused '/no/such/file: cannot read: No such file' --check-suppressions /no/such/file true
+rm "$suppressions"
 refused '--watchdog: empty value; use a number of seconds' --watchdog= true
 refused '--log-file: empty value' --log-file '' true
 refused '/tmp: cannot read: not a regular file' --gpu /tmp true
@@ -64,6 +79,10 @@ expect "$(here shows env VGPU_BOARD_PATH=.:/none "$run")" "^gfx900, pcie, $elsew
 variables=$(here env VGPU_BOARD_PATH=/none "$run" --env --gpu mine.json)
 expect "$variables" "^VGPU_GPUS=$elsewhere/mine.json$" "a board's variable"
 expect "$variables" "^VGPU_BOARD_PATH=/none$" "the variable of the folders of boards"
+
+# A SARIF file is valid without a process that uses a GPU, and starts anew.
+for _ in 1 2; do "$run" --check --check-output sarif --check-log "$elsewhere/check.sarif" true; done
+expect "$(tr -d '\n ' <"$elsewhere/check.sarif")" '"runs":\[\],"version":"2\.1\.0"' "an empty SARIF file"
 
 # Variables are the defaults of options.
 expect "$(shows env VGPU_GPUS=fiji,vega20 VGPU_LINK=xgmi "$run")" '^fiji,vega20, xgmi, $' "variables"

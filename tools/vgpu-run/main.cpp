@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -20,6 +21,8 @@
 
 #include "loader/text/words.hpp"
 #include "plugins/vgpu/check/check_options.hpp"
+#include "plugins/vgpu/check/log_file.hpp"
+#include "plugins/vgpu/check/sarif.hpp"
 #include "plugins/vgpu/cp/packet_fidelity.hpp"
 #include "plugins/vgpu/devices/machine.hpp"
 #include "plugins/vgpu/devices/product_names.hpp"
@@ -67,6 +70,28 @@ constexpr const char* kHelp =
     "  --check[=LIST]   find mistakes of kernels; checks, separated by commas: memory, races, sync, waits, "
     "all\n"
     "                   (default: all); the status is 66 if there are errors\n"
+    "  --check-output FORMAT\n"
+    "                   text; json: an object a line; sarif: for code hosts and editors (default:\n"
+    "                   VGPU_CHECK_OUTPUT, else text)\n"
+    "  --check-log FILE file for findings (default: VGPU_CHECK_LOG, else the log)\n"
+    "  --check-suppressions FILES\n"
+    "                   files with findings that are not reported, separated by colons\n"
+    "                   (default: VGPU_CHECK_SUPPRESSIONS)\n"
+    "  --check-kernel TEXT\n"
+    "                   check only kernels whose names contain TEXT (default: VGPU_CHECK_KERNEL, else all)\n"
+    "  --check-launch LIST\n"
+    "                   check only these launches of each process, for example 3,5-8,10- (default:\n"
+    "                   VGPU_CHECK_LAUNCH, else all)\n"
+    "  --check-children yes|no\n"
+    "                   check processes that the program starts (default: VGPU_CHECK_CHILDREN, else yes)\n"
+    "  --check-limit N  findings that are printed (default: VGPU_CHECK_LIMIT, else 100)\n"
+    "  --error-exitcode N\n"
+    "                   status if there are errors and the program reports success; 0: its own (default:\n"
+    "                   VGPU_CHECK_STATUS, else 66)\n"
+    "  --padding BYTES  unused memory after each allocation, which no access may touch (default:\n"
+    "                   VGPU_CHECK_PADDING, else 4096)\n"
+    "  --quarantine BYTES\n"
+    "                   freed memory that is not reused yet (default: VGPU_CHECK_QUARANTINE, else 67108864)\n"
     "  --profile[=LIST] count the instructions of kernels; files, separated by commas: *.txt, *.json, "
     "*.callgrind,\n"
     "                   *.info (lcov), *.folded; - is a table on stderr (default: -)\n"
@@ -250,11 +275,38 @@ int print_environment(const std::string& libraries, const std::string& runtime, 
     std::printf("VGPU_GPUS=%s\n", settings.gpus.c_str());
   if (settings.link != kDefaultLink || std::getenv("VGPU_LINK") != nullptr)
     std::printf("VGPU_LINK=%s\n", settings.link.c_str());
-  for (const char* variable : {"VGPU_BOARD_PATH", "VGPU_LOG", "VGPU_LOG_FILE", "VGPU_WATCHDOG", "VGPU_CHECK",
-                               "VGPU_PROFILE", "VGPU_PROFILE_AGAINST", "HSA_TOOLS_LIB"}) {
+  std::vector<const char*> variables = {"VGPU_BOARD_PATH", "VGPU_LOG",     "VGPU_LOG_FILE",
+                                        "VGPU_WATCHDOG",   "VGPU_PROFILE", "VGPU_PROFILE_AGAINST"};
+  for (const check::Setting& setting : check::settings()) variables.push_back(setting.variable);
+  variables.push_back("HSA_TOOLS_LIB");
+  for (const char* variable : variables) {
     if (const char* value = std::getenv(variable)) std::printf("%s=%s\n", variable, value);
   }
   return end_output();
+}
+
+const check::Setting* find_check_setting(std::string_view option) {
+  for (const check::Setting& setting : check::settings()) {
+    if (!setting.option.empty() && setting.option == option) return &setting;
+  }
+  return nullptr;
+}
+
+// Reads the settings of the checks. Reports invalid ones, by the option if it was given, otherwise by the
+// variable.
+bool read_check_settings(const std::vector<std::string_view>& options, check::Options& read) {
+  bool is_valid = true;
+  for (const check::Setting& setting : check::settings()) {
+    const char* const value = std::getenv(setting.variable);
+    if (value == nullptr || *value == 0) continue;
+    const bool is_option = std::find(options.begin(), options.end(), setting.option) != options.end();
+    const std::string problem = setting.read(value, read);
+    for (const std::string_view line : rigel::split(problem, '\n')) {
+      complain(std::string(is_option ? setting.option : setting.variable) + ": " + std::string(line));
+      is_valid = false;
+    }
+  }
+  return is_valid;
 }
 
 }  // namespace
@@ -264,6 +316,7 @@ int main(int argc, char** argv) {
   const char* const runtime_variable = std::getenv("VGPU_RUNTIME");
   std::string runtime = runtime_variable == nullptr || *runtime_variable == 0 ? "rigel" : runtime_variable;
   bool environment = false;
+  std::vector<std::string_view> check_options;
   int index = 1;
   for (; index < argc && argv[index][0] == '-'; ++index) {
     const std::string_view option = argv[index];
@@ -289,14 +342,17 @@ int main(int argc, char** argv) {
     }
     const size_t equals = option.find('=');
     const std::string_view name = option.substr(0, equals);
+    const check::Setting* const setting = find_check_setting(name);
     if (name != "--gpu" && name != "--link" && name != "--log" && name != "--log-file" &&
-        name != "--runtime" && name != "--watchdog" && name != "--check" && name != "--profile" &&
-        name != "--profile-against") {
-      constexpr std::string_view kOptions[] = {
-          "--gpu",      "--link",     "--log",     "--log-file",        "--runtime",
-          "--watchdog", "--check",    "--profile", "--profile-against", "--list",
-          "--env",      "--fidelity", "--help",    "--version"};
-      std::string guess = did_you_mean(name, kOptions);
+        name != "--runtime" && name != "--watchdog" && name != "--profile" && name != "--profile-against" &&
+        setting == nullptr) {
+      std::vector<std::string_view> known = {
+          "--gpu", "--link",     "--log",  "--log-file", "--runtime", "--watchdog",       "--list",
+          "--env", "--fidelity", "--help", "--version",  "--profile", "--profile-against"};
+      for (const check::Setting& each : check::settings()) {
+        if (!each.option.empty()) known.push_back(each.option);
+      }
+      std::string guess = did_you_mean(name, known);
       if (guess.empty()) guess = "; use vgpu-run --help";
       return complain("unknown option " + rigel::in_quotes(option) + guess);
     }
@@ -311,10 +367,10 @@ int main(int argc, char** argv) {
     if (name == "--gpu") settings.gpus = value, settings.gpus_source = name;
     if (name == "--link") settings.link = value, settings.link_source = name;
     if (name == "--runtime") runtime = value;
-    if (name == "--check") {
-      const auto tools = check::parse_tools(value);
-      if (!tools) return complain("--check: " + tools.error());
-      setenv("VGPU_CHECK", value.c_str(), 1);
+    if (setting != nullptr) {
+      if (value.empty()) return complain(std::string(name) + ": empty value");
+      setenv(setting->variable, (setting->is_path ? absolute_folders(value) : value).c_str(), 1);
+      check_options.push_back(setting->option);
     }
     if (name == "--profile") {
       const std::string files = absolute_files(value);
@@ -351,7 +407,9 @@ int main(int argc, char** argv) {
   settings.make_machine(diagnostics);
   settings.watchdog_seconds(diagnostics);
   for (const auto& entry : diagnostics.entries()) complain(entry.text);
-  if (diagnostics.has_errors()) return kUsage;
+  check::Options checks;
+  const bool has_valid_checks = read_check_settings(check_options, checks);
+  if (diagnostics.has_errors() || !has_valid_checks) return kUsage;
   if (index == argc && !environment) return std::fputs(kHelp, stderr), kUsage;
 
   const auto found = find_libraries();
@@ -364,12 +422,17 @@ int main(int argc, char** argv) {
         vgpu_run::cannot_be_named(*runtime_folder, environment ? "LD_PRELOAD" : "LD_LIBRARY_PATH")}) {
     if (!why.empty()) return complain(why);
   }
-  if (const char* const checks = std::getenv("VGPU_CHECK"); checks != nullptr && *checks != 0)
-    append_tool(libraries + "/libvgpu_check.so");
+  if (checks.tools != 0) append_tool(libraries + "/libvgpu_check.so");
+  // The program keeps this process's ID.
+  if (!checks.checks_children) setenv("VGPU_CHECK_CHILDREN", std::to_string(getpid()).c_str(), 1);
   if (environment) return print_environment(libraries, *runtime_folder, settings);
   if (const std::string why = vgpu_run::cannot_be_preloaded(argv[index]);
       settings.gpus != "none" && !why.empty())
     report("warning", why);
+  if (checks.tools != 0 && checks.format == check::Format::kSarif && !checks.log_file.empty()) {
+    // Processes add to the document; it does not contain those of an earlier command.
+    check::update_log(checks.log_file, [](const std::string&) { return check::empty_sarif_log(); });
+  }
   setenv("VGPU_GPUS", settings.gpus.c_str(), 1);
   setenv("VGPU_LINK", settings.link.c_str(), 1);
   prepend("LD_PRELOAD", libraries + "/libvgpu_preload.so");

@@ -1,11 +1,18 @@
 #include "plugins/vgpu/check/allocation_map.hpp"
 
+#include <algorithm>
 #include <iterator>
 
 namespace rigel::vgpu::check {
 
 bool AllocationMap::find(uint64_t va, Allocation& allocation) {
   const MutexLock lock(mutex_);
+  const bool is_allocation = find_allocation(va, allocation);
+  if (regions_.empty() || allocation.is_freed) return is_allocation;
+  return find_region(va, allocation) || is_allocation;
+}
+
+bool AllocationMap::find_allocation(uint64_t va, Allocation& allocation) const {
   const auto above = allocations_.upper_bound(va);
   uint64_t gap_begin = 0;
   if (above != allocations_.begin()) {
@@ -22,8 +29,93 @@ bool AllocationMap::find(uint64_t va, Allocation& allocation) {
   return false;
 }
 
+bool AllocationMap::find_region(uint64_t va, Allocation& allocation) const {
+  const auto above = regions_.upper_bound(va);
+  auto begin = allocation.begin;
+  if (above != regions_.begin()) {
+    const auto found = std::prev(above);
+    const Allocation& region = found->second;
+    const uint64_t end = region.begin + region.room_bytes;
+    if (va < end) {
+      allocation = region;
+      // Poisoned bytes after a suballocation count as its padding.
+      if (!region.is_poisoned || found == regions_.begin()) return true;
+      const Allocation& below = std::prev(found)->second;
+      if (below.is_poisoned || below.is_freed || below.begin + below.room_bytes != region.begin) return true;
+      allocation = below;
+      allocation.room_bytes += region.room_bytes;
+      return true;
+    }
+    begin = std::max(begin, end);
+  }
+  const uint64_t last = allocation.begin + allocation.room_bytes;
+  const uint64_t end = above == regions_.end() ? last : std::min(last, above->first);
+  const uint64_t usable_end = std::min(end, allocation.begin + allocation.bytes);
+  allocation.begin = begin;
+  allocation.room_bytes = end - begin;
+  allocation.bytes = usable_end > begin ? usable_end - begin : 0;
+  return false;
+}
+
+void AllocationMap::carve(uint64_t begin, uint64_t end) {
+  auto region = regions_.lower_bound(begin);
+  if (region != regions_.begin()) --region;
+  while (region != regions_.end() && region->first < end) {
+    Allocation part = region->second;
+    const uint64_t part_begin = part.begin, part_end = part.begin + part.room_bytes;
+    if (part_end <= begin) {
+      ++region;
+      continue;
+    }
+    region = regions_.erase(region);
+    const auto keep = [&](uint64_t from, uint64_t to) {
+      if (from >= to) return;
+      part.begin = from;
+      part.room_bytes = to - from;
+      part.bytes = part.is_poisoned ? 0 : part.room_bytes;
+      regions_[from] = part;
+    };
+    keep(part_begin, std::min(begin, part_end));
+    keep(end, part_end);
+  }
+}
+
+void AllocationMap::add_region(const Allocation& region) {
+  const MutexLock lock(mutex_);
+  if (region.room_bytes == 0) return;
+  carve(region.begin, region.begin + region.room_bytes);
+  regions_[region.begin] = region;
+  changed();
+}
+
+void AllocationMap::remove_regions(uint64_t va, uint64_t bytes) {
+  const MutexLock lock(mutex_);
+  carve(va, va + bytes);
+  changed();
+}
+
+void AllocationMap::mark_region_freed(uint64_t va, const HostStack& stack) {
+  const MutexLock lock(mutex_);
+  const auto found = regions_.find(va);
+  if (found == regions_.end() || found->second.is_poisoned) return;
+  found->second.is_freed = true;
+  found->second.freed = stack;
+  changed();
+}
+
+void AllocationMap::set_name(uint64_t va, const char* name) {
+  const MutexLock lock(mutex_);
+  for (ByBegin* const map : {&regions_, &allocations_}) {
+    const auto found = map->find(va);
+    if (found == map->end() || found->second.is_poisoned) continue;
+    found->second.set_name(name);
+    return changed();
+  }
+}
+
 void AllocationMap::add(const Allocation& allocation) {
   const MutexLock lock(mutex_);
+  carve(allocation.begin, allocation.begin + allocation.room_bytes);
   auto overlapped = allocations_.lower_bound(allocation.begin);
   if (overlapped != allocations_.begin()) {
     const auto below = std::prev(overlapped);
@@ -48,6 +140,7 @@ std::optional<Allocation> AllocationMap::mark_freed(uint64_t va, const HostStack
   if (found == allocations_.end() || found->second.is_freed) return std::nullopt;
   found->second.is_freed = true;
   found->second.freed = stack;
+  carve(va, va + found->second.room_bytes);
   changed();
   return found->second;
 }

@@ -1,4 +1,5 @@
-// The record of allocations in libvgpu_check.so.
+// The record of allocations in libvgpu_check.so: those of the runtime, and regions in them that the program
+// has declared (hsa_rigel/check.h): poisoned bytes and suballocations.
 //
 // Threads: any.
 #pragma once
@@ -18,7 +19,8 @@ class AllocationMap final : public Allocations {
   uint64_t version() const noexcept override { return version_.load(std::memory_order_acquire); }
   bool find(uint64_t va, Allocation& allocation) override;
 
-  /// Adds an allocation. Removes freed ones whose room it overlaps, because the runtime has reused them.
+  /// Adds an allocation. Removes freed ones whose room it overlaps, because the runtime has reused them, and
+  /// regions.
   void add(const Allocation& allocation);
 
   /// Returns the live allocation that begins at `va`.
@@ -30,13 +32,28 @@ class AllocationMap final : public Allocations {
   /// Removes the allocation that begins at `va`.
   void remove(uint64_t va);
 
+  /// Adds a region: a suballocation, or poisoned bytes. Its room is its extent. It replaces parts of others.
+  void add_region(const Allocation& region);
+  /// Removes regions and parts of them in [va, va + bytes).
+  void remove_regions(uint64_t va, uint64_t bytes);
+  /// Marks the suballocation that begins at `va` as freed.
+  void mark_region_freed(uint64_t va, const HostStack& stack);
+  /// Names the suballocation that begins at `va`, otherwise the allocation.
+  void set_name(uint64_t va, const char* name);
+
  private:
   using ByBegin = std::map<uint64_t, Allocation>;
 
   void changed() { version_.fetch_add(1, std::memory_order_release); }
+  bool find_allocation(uint64_t va, Allocation& allocation) const RIGEL_REQUIRES(mutex_);
+  /// Replaces `allocation`, which contains `va`, by the region there, or narrows it to the bytes between regions.
+  /// Returns whether a region contains `va`.
+  bool find_region(uint64_t va, Allocation& allocation) const RIGEL_REQUIRES(mutex_);
+  void carve(uint64_t begin, uint64_t end) RIGEL_REQUIRES(mutex_);
 
   Mutex mutex_;
   ByBegin allocations_ RIGEL_GUARDED_BY(mutex_);
+  ByBegin regions_ RIGEL_GUARDED_BY(mutex_);
   std::atomic<uint64_t> version_{1};
 };
 

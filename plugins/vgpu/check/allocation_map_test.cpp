@@ -62,5 +62,74 @@ TEST_F(AllocationMapTest, VersionChangesWithEveryChange) {
   EXPECT_NE(map.version(), after_free);
 }
 
+Allocation poison(uint64_t begin, uint64_t bytes) {
+  Allocation made = allocation(begin, 0, bytes);
+  made.is_poisoned = true;
+  return made;
+}
+
+TEST_F(AllocationMapTest, PoisonedBytesAfterSuballocationAreItsPadding) {
+  map.add_region(poison(0x4000, 0x1000));
+  map.add_region(allocation(0x4100, 0x40, 0x40));
+  map.add_region(allocation(0x4200, 0x40, 0x40));
+  map.set_name(0x4100, "particles");
+  EXPECT_TRUE(map.find(0x4140, found));
+  EXPECT_EQ(found.begin, 0x4100u);
+  EXPECT_EQ(found.bytes, 0x40u);
+  EXPECT_EQ(found.room_bytes, 0x100u) << "up to the next suballocation";
+  EXPECT_STREQ(found.name, "particles");
+  EXPECT_TRUE(map.find(0x40ff, found));
+  EXPECT_TRUE(found.is_poisoned) << "no suballocation precedes it";
+  EXPECT_EQ(found.bytes, 0u);
+  map.mark_region_freed(0x4100, {});
+  EXPECT_TRUE(map.find(0x4140, found));
+  EXPECT_TRUE(found.is_poisoned) << "the preceding suballocation is freed";
+}
+
+TEST_F(AllocationMapTest, FreedSuballocationStaysUntilItsBytesAreReused) {
+  map.add_region(allocation(0x4100, 0x40, 0x40));
+  map.mark_region_freed(0x4100, {});
+  EXPECT_TRUE(map.find(0x4120, found));
+  EXPECT_TRUE(found.is_freed);
+  map.add_region(allocation(0x4110, 0x20, 0x20));
+  EXPECT_TRUE(map.find(0x4120, found));
+  EXPECT_FALSE(found.is_freed);
+  EXPECT_EQ(found.begin, 0x4110u);
+  EXPECT_TRUE(map.find(0x4130, found));
+  EXPECT_TRUE(found.is_freed) << "the rest";
+}
+
+TEST_F(AllocationMapTest, BytesBetweenRegionsBelongToAllocation) {
+  map.add_region(poison(0x4100, 0x100));
+  map.add_region(poison(0x4400, 0x100));
+  EXPECT_TRUE(map.find(0x4300, found));
+  EXPECT_FALSE(found.is_poisoned);
+  EXPECT_EQ(found.begin, 0x4200u);
+  EXPECT_EQ(found.bytes, 0x200u);
+  EXPECT_EQ(found.room_bytes, 0x200u);
+  map.remove_regions(0x4100, 0x80);
+  EXPECT_TRUE(map.find(0x4100, found));
+  EXPECT_FALSE(found.is_poisoned);
+  EXPECT_TRUE(map.find(0x4180, found));
+  EXPECT_TRUE(found.is_poisoned);
+}
+
+TEST_F(AllocationMapTest, RegionsEndWithTheirAllocation) {
+  map.add_region(poison(0x4000, 0x1000));
+  map.mark_freed(0x4000, {});
+  map.add(allocation(0x4000, 0x1000, 0x1000));
+  EXPECT_TRUE(map.find(0x4000, found));
+  EXPECT_FALSE(found.is_poisoned);
+}
+
+TEST_F(AllocationMapTest, RegionIsFoundOutsideOfAllocations) {
+  map.add_region(allocation(0x3000, 0x40, 0x40));
+  EXPECT_TRUE(map.find(0x3020, found));
+  EXPECT_EQ(found.bytes, 0x40u);
+  EXPECT_FALSE(map.find(0x3040, found));
+  EXPECT_EQ(found.begin, 0x3040u);
+  EXPECT_EQ(found.begin + found.room_bytes, 0x4000u);
+}
+
 }  // namespace
 }  // namespace rigel::vgpu::check

@@ -11,18 +11,18 @@
 #include <deque>
 
 #include "hsa/hsa_api_trace.h"
+#include "hsa_rigel/check.h"
 
 #include "api/support/mutex.hpp"
 #include "plugins/vgpu/check/allocation_map.hpp"
+#include "plugins/vgpu/check/check_options.hpp"
 
 namespace rigel::vgpu::check {
 namespace {
 
 constexpr uint64_t kPage = 4096;
-constexpr uint64_t kPadding = 4096;
 // Size of AmdExtTable in ROCm 5.6, which its version contains.
 constexpr uint32_t kTableOfRocm56 = sizeof(ApiTableVersion) + 53 * sizeof(void*);
-constexpr uint64_t kMostQuarantined = uint64_t{64} << 20;  // bytes of freed memory that is not yet released
 
 struct Freed {
   void* pointer;
@@ -31,6 +31,7 @@ struct Freed {
 
 // Leaked, because programs free memory in destructors of static objects.
 struct State {
+  const Options options = Options::from_environment();
   CoreApiTable core{};
   AmdExtTable amd{};
   AllocationMap map;
@@ -86,8 +87,8 @@ void release_until(uint64_t most) {
 hsa_status_t pool_allocate(hsa_amd_memory_pool_t pool, size_t size, uint32_t flags, void** pointer) {
   State& s = state();
   // Code is read by the instruction fetch only, so it gets no padding.
-  const uint64_t padding =
-      (flags & HSA_AMD_MEMORY_POOL_EXECUTABLE_FLAG) == 0 && size <= SIZE_MAX - kPadding ? kPadding : 0;
+  const bool is_code = (flags & HSA_AMD_MEMORY_POOL_EXECUTABLE_FLAG) != 0;
+  const uint64_t padding = !is_code && size <= SIZE_MAX - s.options.padding ? s.options.padding : 0;
   hsa_status_t status = s.amd.hsa_amd_memory_pool_allocate_fn(pool, size + padding, flags, pointer);
   if (status == HSA_STATUS_ERROR_OUT_OF_RESOURCES) {
     release_until(0);
@@ -112,7 +113,7 @@ hsa_status_t pool_free(void* pointer) {
     s.quarantine.push_back({pointer, freed->room_bytes});
     s.quarantined += freed->room_bytes;
   }
-  release_until(kMostQuarantined);
+  release_until(s.options.quarantine);
   return HSA_STATUS_SUCCESS;
 }
 
@@ -124,13 +125,9 @@ hsa_status_t region_allocate(hsa_region_t region, size_t size, void** pointer) {
 }
 
 hsa_status_t region_free(void* pointer) {
-  State& s = state();
-  // Memory of a pool, because both functions free both kinds.
-  if (const auto found = s.map.live_at(address_of(pointer));
-      found && found->room_bytes > found->bytes + kPage)
-    return pool_free(pointer);
-  s.map.mark_freed(address_of(pointer), caller_stack());
-  return s.core.hsa_memory_free_fn(pointer);
+  // Both functions free memory of regions and of pools.
+  if (state().map.live_at(address_of(pointer))) return pool_free(pointer);
+  return state().core.hsa_memory_free_fn(pointer);
 }
 
 hsa_status_t pointer_info(const void* pointer, hsa_amd_pointer_info_t* info, void* (*allocate)(size_t),
@@ -151,7 +148,8 @@ template <class Call>
 hsa_status_t with_whole_size(size_t size, Call call) {
   hsa_status_t status = call(size);
   if (status != HSA_STATUS_ERROR_INVALID_ARGUMENT) return status;
-  for (const size_t whole : {size + kPadding, (size + kPage - 1) / kPage * kPage + kPadding}) {
+  const uint64_t padding = state().options.padding;
+  for (const size_t whole : {size + padding, (size + kPage - 1) / kPage * kPage + padding}) {
     if (call(whole) == HSA_STATUS_SUCCESS) return HSA_STATUS_SUCCESS;
   }
   return status;
@@ -169,8 +167,51 @@ hsa_status_t ipc_attach(const hsa_amd_ipc_memory_t* handle, size_t size, uint32_
   });
 }
 
+// Functions for custom allocators (hsa_rigel/check.h).
+
+void client_poison(const void* address, size_t bytes) {
+  Allocation region;
+  region.begin = address_of(address);
+  region.room_bytes = bytes;
+  region.is_poisoned = true;
+  region.allocated = caller_stack();
+  state().map.add_region(region);
+}
+
+void client_unpoison(const void* address, size_t bytes) {
+  state().map.remove_regions(address_of(address), bytes);
+}
+
+void client_allocate(const void* address, size_t bytes, const char* name) {
+  Allocation region;
+  region.begin = address_of(address);
+  region.bytes = region.room_bytes = bytes;
+  region.allocated = caller_stack();
+  region.set_name(name);
+  state().map.add_region(region);
+}
+
+void client_free(const void* address) {
+  state().map.mark_region_freed(address_of(address), caller_stack());
+}
+
+void client_name(const void* address, const char* name) {
+  state().map.set_name(address_of(address), name);
+}
+
+constexpr hsa_rigel_check_client_t kClient = {sizeof(hsa_rigel_check_client_t),
+                                              client_poison,
+                                              client_unpoison,
+                                              client_allocate,
+                                              client_free,
+                                              client_name};
+
 }  // namespace
 }  // namespace rigel::vgpu::check
+
+extern "C" [[gnu::visibility("default")]] const hsa_rigel_check_client_t* hsa_rigel_check_client_v1() {
+  return &rigel::vgpu::check::kClient;
+}
 
 using rigel::vgpu::check::state;
 

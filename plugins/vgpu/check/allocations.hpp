@@ -9,6 +9,7 @@
 
 #include <array>
 #include <cstdint>
+#include <cstring>
 
 namespace rigel::vgpu::check {
 
@@ -23,8 +24,13 @@ struct Allocation {
   /// The program's bytes and the padding after them. No other allocation is there.
   uint64_t room_bytes = 0;
   bool is_freed = false;
-  HostStack allocated{};
+  bool is_poisoned = false;  ///< The program has declared these bytes inaccessible (hsa_rigel/check.h).
+  char name[40] = {};        ///< The program's name for it; empty: none
+  HostStack allocated{};     ///< If it is poisoned: the call that poisoned it
   HostStack freed{};
+
+  /// Keeps as many bytes as fit. Null removes the name.
+  void set_name(const char* text) { std::strncpy(name, text == nullptr ? "" : text, sizeof name - 1); }
 };
 
 class Allocations {

@@ -1,8 +1,6 @@
 #include "plugins/vgpu/check/findings.hpp"
 
-#include <fcntl.h>
 #include <pthread.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,52 +8,28 @@
 #include <cstdlib>
 
 #include <fmt/core.h>
-#include <nlohmann/json.hpp>
-
-#include "api/support/file_signals.hpp"
 
 namespace rigel::vgpu::check {
 namespace {
 
-std::string_view name(Severity severity) {
-  return severity == Severity::kError ? "error" : "warning";
-}
-
-// Appends text to the log file, or writes it to stderr. Raw system calls, because the preload front end
-// hooks open().
-void write_text(const std::string& path, std::string_view text) {
-  int fd = STDERR_FILENO;
-  if (!path.empty()) {
-    fd = static_cast<int>(
-        syscall(SYS_openat, AT_FDCWD, path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666));
-    if (fd < 0) fd = STDERR_FILENO;
-  }
-  without_file_signals([&] { return ::write(fd, text.data(), text.size()); });
-  if (fd != STDERR_FILENO) syscall(SYS_close, fd);
-}
-
-std::string json_of(const Finding& finding) {
-  nlohmann::json object;
-  object["tool"] = check::name(finding.tool);
-  object["severity"] = name(finding.severity);
-  object["summary"] = finding.summary;
-  object["kernel"] = finding.kernel;
-  if (!finding.source.empty()) object["source"] = finding.source;
-  object["details"] = finding.details;
-  return object.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
-}
-
 // Called by exit(). The program's own status stays if it reports a failure.
 void end_process(int status, void*) {
   Findings& findings = Findings::of_process();
-  const Options& options = findings.options();
-  if (!options.json) write_text(options.log_file, findings.summary());
-  if (findings.errors() == 0 || options.exit_status == 0 || status != 0) return;
+  findings.end();
+  const int own_status = findings.options().exit_status;
+  if (findings.errors() == 0 || own_status == 0 || status != 0) return;
   std::fflush(nullptr);
-  _exit(options.exit_status);
+  _exit(own_status);
+}
+
+std::string times(uint64_t kinds, uint64_t count) {
+  return count > kinds ? fmt::format(" (found {} times)", count) : std::string();
 }
 
 }  // namespace
+
+Findings::Findings(Options options)
+    : options_(std::move(options)), suppressions_(options_.suppressions), output_(make_output(options_)) {}
 
 Findings& Findings::of_process() {
   static Findings* const findings = [] {
@@ -70,18 +44,35 @@ Findings& Findings::of_process() {
 }
 
 bool Findings::count(const Kind& kind, Severity severity) {
+  if (output_ == nullptr) return false;
   const MutexLock lock(mutex_);
   const auto [found, is_new] = kinds_.try_emplace(kind, Count{severity, 0});
   ++found->second.times;
-  return is_new && kinds_.size() <= options_.limit;
+  if (!is_new) return false;
+  // Only a description shows whether a finding is suppressed.
+  if (reported_ < options_.limit || !suppressions_.empty()) return true;
+  ++over_limit_;
+  return false;
 }
 
 void Findings::add(const Finding& finding, DeviceBus& bus, uint32_t queue_id) {
-  if (options_.json) return write_text(options_.log_file, json_of(finding));
-  const std::string text =
-      fmt::format("check {}: {}{}", check::name(finding.tool), finding.summary, finding.details);
-  if (options_.log_file.empty()) return bus.report(finding.severity, queue_id, text);
-  write_text(options_.log_file, fmt::format("{}: {}\n", name(finding.severity), text));
+  {
+    const MutexLock lock(mutex_);
+    const auto used = std::find_if(suppressions_.begin(), suppressions_.end(),
+                                   [&](const Suppression& each) { return matches(each, finding); });
+    if (used != suppressions_.end()) {
+      ++used->uses;
+      if (const auto counted = kinds_.find(finding.kind); counted != kinds_.end())
+        counted->second.is_suppressed = true;
+      return;
+    }
+    if (reported_ == options_.limit) {
+      ++over_limit_;
+      return;
+    }
+    ++reported_;
+  }
+  if (output_ != nullptr) output_->add(finding, bus, queue_id);
 }
 
 void Findings::note_unchecked(std::string_view text) {
@@ -90,40 +81,59 @@ void Findings::note_unchecked(std::string_view text) {
     unchecked_.emplace_back(text);
 }
 
-std::string Findings::summary() {
+Summary Findings::summary() {
   const MutexLock lock(mutex_);
-  uint64_t kinds[2] = {}, times[2] = {};
+  enum Row { kErrors, kWarnings, kSuppressed, kRows };
+  uint64_t kinds[kRows] = {}, counts[kRows] = {};
   for (const auto& [kind, count] : kinds_) {
-    ++kinds[static_cast<size_t>(count.severity)];
-    times[static_cast<size_t>(count.severity)] += count.times;
+    const Row row = count.is_suppressed                  ? kSuppressed
+                    : count.severity == Severity::kError ? kErrors
+                                                         : kWarnings;
+    ++kinds[row];
+    counts[row] += count.times;
   }
-  const auto part = [&](Severity severity, std::string_view one, std::string_view more) {
-    const auto i = static_cast<size_t>(severity);
-    std::string text = fmt::format("{} {}", kinds[i], kinds[i] == 1 ? one : more);
-    if (times[i] > kinds[i]) text += fmt::format(" (found {} times)", times[i]);
-    return text;
+  const auto part = [&](Row row, std::string_view singular, std::string_view plural) {
+    return fmt::format("{} {}{}", kinds[row], kinds[row] == 1 ? singular : plural,
+                       times(kinds[row], counts[row]));
   };
   std::string tools;
   for (uint32_t i = 0; i < kTools; ++i) {
     if (!options_.has(static_cast<Tool>(i))) continue;
     tools.append(tools.empty() ? "" : ", ").append(check::name(static_cast<Tool>(i)));
   }
-  std::string text = fmt::format("check: {}, {} by {}\n", part(Severity::kError, "error", "errors"),
-                                 part(Severity::kWarning, "warning", "warnings"), tools);
-  if (kinds_.size() > options_.limit) {
-    text += fmt::format("check: {} findings were not printed; raise VGPU_CHECK_LIMIT\n",
-                        kinds_.size() - options_.limit);
+  Summary summary;
+  summary.findings = fmt::format("{}, {} by {}", part(kErrors, "error", "errors"),
+                                 part(kWarnings, "warning", "warnings"), tools);
+  for (const auto& [kind, count] : kinds_) summary.counts.emplace_back(kind, count.times);
+  auto& notes = summary.notes;
+  if (kinds[kSuppressed] != 0)
+    notes.push_back(part(kSuppressed, "suppressed finding", "suppressed findings"));
+  for (const Suppression& each : suppressions_) {
+    if (each.uses == 0) notes.push_back(fmt::format("unused suppression: {}: {}", each.position, each.text));
+  }
+  if (over_limit_ != 0)
+    notes.push_back(
+        fmt::format("findings over the limit, which were not printed: {}; use --check-limit", over_limit_));
+  if (launches_ == 0) notes.emplace_back("not checked: the process has launched no kernels");
+  if (const uint64_t count = unselected_launches_; count != 0) {
+    notes.push_back(
+        fmt::format("not checked: {} of {} launches, which --check-kernel or --check-launch leaves out",
+                    count, launches_.load()));
   }
   for (const std::string& part_of_program : unchecked_)
-    text += fmt::format("check: not checked: {}\n", part_of_program);
-  return text;
+    notes.push_back(fmt::format("not checked: {}", part_of_program));
+  return summary;
 }
 
 uint64_t Findings::errors() {
   const MutexLock lock(mutex_);
   return static_cast<uint64_t>(std::count_if(kinds_.begin(), kinds_.end(), [](const auto& entry) {
-    return entry.second.severity == Severity::kError;
+    return entry.second.severity == Severity::kError && !entry.second.is_suppressed;
   }));
+}
+
+void Findings::end() {
+  if (output_ != nullptr) output_->end(summary());
 }
 
 void Findings::forget() {
@@ -132,6 +142,10 @@ void Findings::forget() {
   const MutexLock lock(mutex_);
   kinds_.clear();
   unchecked_.clear();
+  suppressions_ = options_.suppressions;
+  reported_ = over_limit_ = 0;
+  launches_ = unselected_launches_ = 0;
+  output_ = options_.only_process == 0 ? make_output(options_) : nullptr;
 }
 
 }  // namespace rigel::vgpu::check

@@ -5,6 +5,7 @@
 #include <new>
 #include <utility>
 
+#include "plugins/vgpu/check/findings.hpp"
 #include "plugins/vgpu/cp/host_fault.hpp"
 #include "plugins/vgpu/exec/wave_row.hpp"
 

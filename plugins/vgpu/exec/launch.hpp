@@ -69,6 +69,9 @@ class Launch final : public Core {
   /// Whether its waves report to the checks. set_checked(): call before the launch is shared.
   bool is_checked() const { return is_checked_; }
   void set_checked();
+  /// Number of the launch in the process, from 1; 0 if nothing is checked.
+  uint64_t number() const { return number_; }
+  void set_number(uint64_t number) { number_ = number; }
   /// The record of the program's allocations, or null if there is none.
   check::Allocations* allocations() const { return allocations_; }
   /// The accesses of its work-groups; null if races are not checked.
@@ -196,6 +199,7 @@ class Launch final : public Core {
   uint32_t waves_per_group_ = 0;
   uint64_t resident_limit_ = 0;
   bool is_checked_ = false;
+  uint64_t number_ = 0;
   check::Allocations* allocations_ = nullptr;
   std::shared_ptr<LaunchRaces> races_;
   std::unique_ptr<LaunchProfile> profile_;

@@ -13,6 +13,7 @@
 #include <fmt/core.h>
 
 #include "api/support/program_signals.hpp"
+#include "plugins/vgpu/check/findings.hpp"
 #include "plugins/vgpu/cp/host_fault.hpp"
 #include "plugins/vgpu/cp/own_calls.hpp"
 #include "plugins/vgpu/exec/native/perf_map.hpp"
@@ -75,15 +76,19 @@ DispatchResult result_of(Failure failure, DeviceBus& bus) noexcept {
   }
 }
 
-bool is_to_be_checked(const Dispatch& dispatch, DeviceBus& bus) {
-  static const bool observes_waves = check::Findings::of_process().options().observes_waves();
-  if (!observes_waves) return false;
-  const std::string& wanted = check::Findings::of_process().options().kernel;
-  return wanted.empty() || kernel_of(dispatch, bus).find(wanted) != std::string::npos;
+// Returns the options if there are checks, otherwise null.
+const check::Options* check_options() {
+  static const check::Options& options = check::Findings::of_process().options();
+  return options.tools == 0 ? nullptr : &options;
 }
 
-bool checks_waits() {
-  static const bool is_selected = check::Findings::of_process().options().has(check::Tool::kWaits);
+// Numbers the launch. Returns whether the user wants it to be checked.
+bool select_launch(const check::Options& options, Launch& launch, DeviceBus& bus) {
+  check::Findings& findings = check::Findings::of_process();
+  launch.set_number(findings.number_launch());
+  const bool is_selected = options.selects(
+      launch.number(), options.kernel.empty() ? std::string() : kernel_of(launch.dispatch(), bus));
+  if (!is_selected) findings.note_unselected_launch();
   return is_selected;
 }
 
@@ -196,10 +201,13 @@ std::shared_ptr<Launch> Scheduler::make_launch(const Dispatch& dispatch, Done& d
         fmt::format("scratch for {} waves, but a work-group has {}", dispatch.scratch_waves, waves));
   }
   const auto launch = std::make_shared<Launch>(device_, bus_, dispatch, std::move(slots));
-  if (is_to_be_checked(dispatch, bus_)) launch->set_checked();
+  const check::Options* const checks = check_options();
+  const bool is_selected = checks != nullptr && select_launch(*checks, *launch, bus_);
+  if (is_selected && checks->observes_waves()) launch->set_checked();
   if (dispatch.counts_events || LaunchProfile::is_wanted(dispatch, bus_)) launch->set_profiled();
   const std::shared_ptr<TranslatedCode> code = code_for(*launch);
-  if (checks_waits() && code->begin_wait_check()) check_waits(*code, *launch, bus_);
+  if (is_selected && checks->has(check::Tool::kWaits) && code->begin_wait_check())
+    check_waits(*code, *launch, bus_);
   launch->set_code(code);
   const MutexLock lock(mutex_);
   live_.push_back(launch);

@@ -22,8 +22,7 @@ struct Variable {
 };
 
 constexpr std::string_view kPrefix = "VGPU_", kThreads = "VGPU_THREADS", kSchedule = "VGPU_SCHEDULE",
-                           kCheck = "VGPU_CHECK", kCheckStatus = "VGPU_CHECK_STATUS",
-                           kCheckLimit = "VGPU_CHECK_LIMIT", kProfile = "VGPU_PROFILE";
+                           kProfile = "VGPU_PROFILE";
 
 constexpr Variable kVariables[] = {
     {"VGPU_GPUS"},
@@ -38,12 +37,6 @@ constexpr Variable kVariables[] = {
     {"VGPU_EVENTS", "exact"},
     {kThreads},
     {kSchedule},
-    {kCheck},
-    {"VGPU_CHECK_OUTPUT", "text,json"},
-    {"VGPU_CHECK_LOG"},
-    {kCheckStatus},
-    {kCheckLimit},
-    {"VGPU_CHECK_KERNEL"},
     {kProfile},
     {"VGPU_PROFILE_KERNEL"},
     {"VGPU_PROFILE_AGAINST"},
@@ -60,6 +53,7 @@ std::string wrong_name(std::string_view name) {
   std::vector<std::string_view> known_names;
   std::transform(std::begin(kVariables), std::end(kVariables), std::back_inserter(known_names),
                  [](const Variable& variable) { return variable.name; });
+  for (const check::Setting& setting : check::settings()) known_names.emplace_back(setting.variable);
   const std::string guess = did_you_mean(name, known_names);
   return guess.empty() ? "" : fmt::format("{}: unknown variable{}", name, guess);
 }
@@ -73,12 +67,6 @@ std::string wrong_number(std::string_view name, std::string_view value, unsigned
 
 std::string wrong_value(const Variable& variable, std::string_view value) {
   if (variable.name == kThreads) return wrong_number(kThreads, value, 1, kMostThreads);
-  if (variable.name == kCheckStatus) return wrong_number(kCheckStatus, value, 0, 255);
-  if (variable.name == kCheckLimit) return wrong_number(kCheckLimit, value, 1, 1'000'000);
-  if (variable.name == kCheck) {
-    const auto tools = check::parse_tools(value);
-    return tools ? std::string() : fmt::format("{}: {}", kCheck, tools.error());
-  }
   if (variable.name == kProfile) {
     const auto outputs = profile::parse_outputs(value);
     return outputs ? std::string() : fmt::format("{}: {}", kProfile, outputs.error());
@@ -92,6 +80,18 @@ std::string wrong_value(const Variable& variable, std::string_view value) {
   return fmt::format("{}: invalid value {}{}", variable.name, in_quotes(value), remedy(value, values));
 }
 
+// Appends what is wrong with a setting of the checks. Returns false if the variable is another one.
+bool append_wrong_check(std::string_view name, std::string_view value, std::vector<std::string>& all) {
+  const auto settings = check::settings();
+  const auto setting = std::find_if(settings.begin(), settings.end(),
+                                    [&](const check::Setting& each) { return each.variable == name; });
+  if (setting == settings.end()) return false;
+  check::Options options;
+  const std::string problem = value.empty() ? std::string() : setting->read(value, options);
+  for (const std::string_view line : split(problem, '\n')) all.push_back(fmt::format("{}: {}", name, line));
+  return true;
+}
+
 }  // namespace
 
 std::vector<std::string> useless_variables(const char* const* environment) {
@@ -101,6 +101,7 @@ std::vector<std::string> useless_variables(const char* const* environment) {
     const size_t equals = entry.find('=');
     if (!entry.starts_with(kPrefix) || equals == std::string_view::npos) continue;
     const std::string_view name = entry.substr(0, equals), value = entry.substr(equals + 1);
+    if (append_wrong_check(name, value, all)) continue;
     const auto* const entry_found =
         std::find_if(std::begin(kVariables), std::end(kVariables),
                      [&](const Variable& variable) { return variable.name == name; });

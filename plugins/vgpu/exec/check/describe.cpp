@@ -9,7 +9,9 @@
 
 #include <fmt/core.h>
 
+#include "loader/text/words.hpp"
 #include "plugins/vgpu/analysis/wait_check.hpp"
+#include "plugins/vgpu/check/findings.hpp"
 #include "plugins/vgpu/exec/check/group_checker.hpp"
 #include "plugins/vgpu/exec/launch.hpp"
 #include "plugins/vgpu/exec/report/failure.hpp"
@@ -21,11 +23,15 @@
 namespace rigel::vgpu::exec {
 namespace {
 
-constexpr int kMostHostFrames = 3;
+constexpr size_t kMostHostFrames = 3;
 
 std::string_view file_of(const char* path) {
   const std::string_view text = path == nullptr ? "" : path;
   return text.substr(text.rfind('/') + 1);
+}
+
+check::Frame frame_of(const SourceFrame& frame) {
+  return {frame.function, frame.file, frame.line, frame.column};
 }
 
 // Whether frames of this library are between the program and the runtime's allocation functions.
@@ -39,7 +45,7 @@ bool is_of_runtime(std::string_view file) {
 }
 
 // Returns the source position of a host address, from the debugging information of its file.
-std::string host_source(const char* path, uint64_t offset) {
+SourceFrame host_source(const char* path, uint64_t offset) {
   struct File {
     std::vector<char> contents;
     std::unique_ptr<DebugInformation> information;
@@ -57,15 +63,14 @@ std::string host_source(const char* path, uint64_t offset) {
   if (file.information == nullptr) return {};
   const std::vector<SourceFrame> frames = file.information->frames(offset);
   // The outermost position: inlined wrappers of the runtime's functions are of no interest.
-  return frames.empty() ? std::string() : text_of(frames.back());
+  return frames.empty() ? SourceFrame() : frames.back();
 }
 
-// Returns a line for each of the program's innermost frames.
-std::string lines_of_stack(const check::HostStack& stack, std::string_view label) {
-  std::string text;
-  int count = 0;
+// Returns the program's innermost frames.
+std::vector<check::Place> places_of_stack(const check::HostStack& stack, std::string_view role) {
+  std::vector<check::Place> places;
   for (const void* const frame : stack) {
-    if (frame == nullptr || count == kMostHostFrames) break;
+    if (frame == nullptr || places.size() == kMostHostFrames) break;
     Dl_info info{};
     // A return address is after the call.
     if (dladdr(static_cast<const char*>(frame) - 1, &info) == 0) continue;
@@ -73,30 +78,83 @@ std::string lines_of_stack(const check::HostStack& stack, std::string_view label
     if (is_of_runtime(file)) continue;
     const auto offset =
         static_cast<uint64_t>(static_cast<const char*>(frame) - static_cast<const char*>(info.dli_fbase));
-    const std::string place = fmt::format("{}+{:#x}", file, offset);
-    std::string frame_text = host_source(info.dli_fname, offset - 1);
-    if (frame_text.empty() && info.dli_sname == nullptr && count != 0) continue;
-    if (frame_text.empty())
-      frame_text =
-          info.dli_sname == nullptr ? place : fmt::format("{} ({})", demangled(info.dli_sname), place);
-    text += line(count == 0 ? label : "", frame_text);
-    ++count;
+    const SourceFrame source = host_source(info.dli_fname, offset - 1);
+    if (source.file.empty() && info.dli_sname == nullptr && !places.empty()) continue;
+    check::Place place;
+    place.role = role;
+    place.address = reinterpret_cast<uint64_t>(frame);
+    place.code = fmt::format("{}+{:#x}", file, offset);
+    if (!source.file.empty()) {
+      place.frames.push_back(frame_of(source));
+    } else if (info.dli_sname != nullptr) {
+      place.frames.push_back({demangled(info.dli_sname), {}, 0, 0});
+    }
+    places.push_back(std::move(place));
   }
-  return text;
+  return places;
+}
+
+// "main at a.cpp:3:7", "main (a.out+0x100)" or "a.out+0x100".
+std::string text_of_call(const check::Place& place) {
+  if (place.frames.empty()) return place.code;
+  const check::Frame& frame = place.frames.front();
+  if (!frame.file.empty()) return text_of({frame.function, frame.file, frame.line, frame.column});
+  return fmt::format("{} ({})", frame.function, place.code);
+}
+
+// Adds the calls to a finding, and a line for each to its text.
+void add_stack(const check::HostStack& stack, std::string_view role, check::Finding& finding) {
+  bool is_first = true;
+  for (check::Place& place : places_of_stack(stack, role)) {
+    finding.details += line(is_first ? role : "", text_of_call(place));
+    finding.host.push_back(std::move(place));
+    is_first = false;
+  }
 }
 
 std::string text_of_address(const RawFinding& raw) {
   const check::Allocation& allocation = raw.allocation;
   const uint64_t va = raw.addresses[__builtin_ctzll(raw.lanes)];
   const uint64_t offset = va - allocation.begin;
-  if (allocation.is_freed)
-    return fmt::format("byte {} of the freed {} bytes at {:#x}", offset, allocation.bytes, allocation.begin);
-  if (offset < allocation.bytes) {
-    return fmt::format("starts {} bytes before the end of the {} bytes at {:#x}", allocation.bytes - offset,
-                       allocation.bytes, allocation.begin);
+  if (allocation.is_poisoned) {
+    return fmt::format("byte {} of {} bytes at {:#x}, which the program has made inaccessible", offset,
+                       allocation.room_bytes, allocation.begin);
   }
-  return fmt::format("{} bytes past the {} bytes at {:#x}", offset - allocation.bytes, allocation.bytes,
-                     allocation.begin);
+  const std::string name =
+      allocation.name[0] == 0 ? std::string() : fmt::format(" ({})", in_quotes(allocation.name));
+  const std::string bytes = fmt::format("{} bytes at {:#x}{}", allocation.bytes, allocation.begin, name);
+  if (allocation.is_freed) return fmt::format("byte {} of the freed {}", offset, bytes);
+  if (offset < allocation.bytes)
+    return fmt::format("starts {} bytes before the end of the {}", allocation.bytes - offset, bytes);
+  return fmt::format("{} bytes past the {}", offset - allocation.bytes, bytes);
+}
+
+// "scale(int*, int)+0x6c": the function of an instruction. Functions that are not listed count as the kernel.
+std::string text_of_code(SourceLines& lines, uint64_t pc, uint64_t entry, std::string_view kernel) {
+  const auto function = lines.function(pc);
+  if (!function || function->begin == entry) return fmt::format("{}+{:#x}", kernel, pc - entry);
+  return fmt::format("{}+{:#x}", demangled(function->name), pc - function->begin);
+}
+
+check::Place place_of(SourceLines& lines, uint64_t pc, uint64_t entry, std::string_view kernel,
+                      std::string_view role) {
+  check::Place place;
+  place.role = role;
+  place.address = pc;
+  place.code = text_of_code(lines, pc, entry, kernel);
+  for (const SourceFrame& frame : lines.frames(pc)) place.frames.push_back(frame_of(frame));
+  if (!place.frames.empty()) return place;
+  if (const auto function = lines.function(pc)) place.frames.push_back({demangled(function->name), {}, 0, 0});
+  return place;
+}
+
+// Returns a line with the function and the instruction's offset, if there is no source line.
+std::string text_without_source(const check::Place& place) {
+  return check::source_of(place).empty() ? line("at", place.code) : std::string();
+}
+
+std::string text_of_kernel(const check::Finding& finding) {
+  return fmt::format("{}, launch {}", finding.kernel, finding.launch);
 }
 
 std::string text_of_node(const analysis::FlowGraph& graph, uint32_t index, uint64_t entry) {
@@ -109,35 +167,38 @@ std::string text_of_node(const analysis::FlowGraph& graph, uint32_t index, uint6
 check::Finding describe_finding(const RawFinding& raw, const Launch& launch, DeviceBus& bus) {
   const uint64_t entry = launch.dispatch().entry_va;
   check::Finding finding;
-  finding.tool = raw.tool;
+  finding.kind = check::kind_of(raw.tool, raw.problem, entry, raw.pc, raw.other.pc);
   finding.severity = raw.severity;
   finding.summary = raw.summary;
   finding.kernel = kernel_of(launch.dispatch(), bus);
+  finding.launch = launch.number();
   std::string& text = finding.details;
-  text += line("kernel", finding.kernel);
-  text += describe_place(raw.pc, entry, raw.wave, bus);
+  SourceLines lines(bus.code_objects());
+  const std::vector<std::string> work_items =
+      describe_work_items(raw.items, raw.lanes, raw.has_addresses ? raw.addresses : nullptr);
+  finding.place = place_of(lines, raw.pc, entry, finding.kernel,
+                           fmt::format("by work-item {}", work_items.empty() ? "" : work_items.front()));
+  text += line("kernel", text_of_kernel(finding));
+  text += text_without_source(finding.place) + describe_place(raw.pc, entry, raw.wave, bus);
   text += line("work-group", fmt::format("{}, wave {}, {}", text_of(raw.items.group), raw.items.wave,
                                          text_of_pc(raw.pc, entry)));
-  for (const std::string& item :
-       describe_work_items(raw.items, raw.lanes, raw.has_addresses ? raw.addresses : nullptr)) {
-    text += line("work-item", item);
-  }
-  SourceLines lines(bus.code_objects());
+  for (const std::string& item : work_items) text += line("work-item", item);
   if (raw.other.pc != 0) {
+    finding.others.push_back(place_of(
+        lines, raw.other.pc, entry, finding.kernel,
+        raw.other.who.empty() ? raw.other.label : fmt::format("{} by {}", raw.other.label, raw.other.who)));
     const std::string other_place = text_of_pc(raw.other.pc, entry);
     text += line(raw.other.label,
                  raw.other.who.empty() ? other_place : fmt::format("{}, {}", raw.other.who, other_place));
-    text += lines_of(lines.frames(raw.other.pc));
+    text += text_without_source(finding.others.front()) + lines_of(lines.frames(raw.other.pc));
   }
   if (raw.has_allocation) {
     text += line("address", text_of_address(raw));
-    text += lines_of_stack(raw.allocation.allocated, "allocated by");
-    if (raw.allocation.is_freed) text += lines_of_stack(raw.allocation.freed, "freed by");
+    add_stack(raw.allocation.allocated, raw.allocation.is_poisoned ? "poisoned by" : "allocated by", finding);
+    if (raw.allocation.is_freed) add_stack(raw.allocation.freed, "freed by", finding);
   }
   if (!raw.hint.empty()) text += line("note", raw.hint);
   text += raw.code;
-  if (const auto frames = lines.frames(raw.pc); !frames.empty() && !frames.front().file.empty())
-    finding.source = fmt::format("{}:{}", frames.front().file, frames.front().line);
   return finding;
 }
 
@@ -154,22 +215,22 @@ void check_waits(TranslatedCode& code, const Launch& launch, DeviceBus& bus) {
   SourceLines lines(bus.code_objects());
   for (const analysis::MissingWait& missing : analysis::missing_waits(*graph)) {
     const uint64_t pc = graph->nodes[missing.node].pc, load_pc = graph->nodes[missing.load].pc;
-    if (!findings.count({check::Tool::kWaits, 0, entry, pc, load_pc}, Severity::kError)) continue;
     check::Finding finding;
-    finding.tool = check::Tool::kWaits;
+    finding.kind = check::kind_of(check::Tool::kWaits, check::kMissingWait, entry, pc, load_pc);
+    if (!findings.count(finding.kind, Severity::kError)) continue;
     finding.kernel = kernel;
+    finding.launch = launch.number();
+    finding.place = place_of(lines, pc, entry, kernel, "use");
+    finding.others.push_back(place_of(lines, load_pc, entry, kernel, "load"));
     finding.summary =
         fmt::format("{} is {} before the load that writes it has completed; s_waitcnt {} is missing",
                     missing.register_name, missing.is_read ? "read" : "overwritten", missing.wait);
-    const auto frames = lines.frames(pc);
     std::string& text = finding.details;
-    text += line("kernel", kernel);
-    text += lines_of(frames);
+    text += line("kernel", text_of_kernel(finding));
+    text += text_without_source(finding.place) + lines_of(lines.frames(pc));
     text += line("instruction", text_of_node(*graph, missing.node, entry));
     text += line("load", text_of_node(*graph, missing.load, entry));
-    text += lines_of(lines.frames(load_pc));
-    if (!frames.empty() && !frames.front().file.empty())
-      finding.source = fmt::format("{}:{}", frames.front().file, frames.front().line);
+    text += text_without_source(finding.others.front()) + lines_of(lines.frames(load_pc));
     findings.add(finding, bus, launch.dispatch().queue_id);
   }
 }

@@ -6,6 +6,7 @@
 
 #include <fmt/core.h>
 
+#include "plugins/vgpu/check/findings.hpp"
 #include "plugins/vgpu/exec/block.hpp"
 #include "plugins/vgpu/exec/launch.hpp"
 #include "plugins/vgpu/exec/report/place.hpp"
@@ -14,21 +15,8 @@
 namespace rigel::vgpu::exec {
 namespace {
 
-using check::Tool;
-
-// Numbers of problems, for check::Kind.
-enum Problem : uint32_t {
-  kPastEnd,
-  kFreed,
-  kOutsideLds,
-  kOutsidePrivate,
-  kLdsRace,
-  kMemoryRace,
-  kGroupRace,
-  kPartialBarrier,
-  kDifferentBarriers,
-  kMissedBarrier,
-};
+using check::Problem, check::Tool;
+using enum check::Problem;
 
 constexpr uint64_t bit_of(uint32_t lane) {
   return uint64_t{1} << lane;
@@ -80,17 +68,15 @@ void GroupChecker::start(const Launch& launch, WorkGroup& group) {
   std::fill(std::begin(arrivals_), std::end(arrivals_), nullptr);
 }
 
-RawFinding* GroupChecker::find(Tool tool, uint32_t problem, Severity severity, const Wave& wave,
+RawFinding* GroupChecker::find(Tool tool, Problem problem, Severity severity, const Wave& wave,
                                uint64_t lanes, uint64_t other_pc) {
   const MicroOp* const op = sites_[wave.id_in_group];
   const uint64_t pc = pc_of(op);
-  // A race is one finding, whichever of its accesses comes first.
-  const bool is_swapped = other_pc != 0 && other_pc < pc;
-  const check::Kind kind{tool, problem, launch_->dispatch().entry_va, is_swapped ? other_pc : pc,
-                         is_swapped ? pc : other_pc};
-  if (!findings_.count(kind, severity)) return nullptr;
+  if (!findings_.count(check::kind_of(tool, problem, launch_->dispatch().entry_va, pc, other_pc), severity))
+    return nullptr;
   RawFinding& raw = found_.emplace_back();
   raw.tool = tool;
+  raw.problem = problem;
   raw.severity = severity;
   raw.pc = pc;
   raw.items = launch_->work_items(*group_, wave.id_in_group);
@@ -111,6 +97,12 @@ void GroupChecker::at(const MicroOp* op, Wave& wave, uint64_t exec, uint32_t sit
   const bool completes_acquire = (site & kSiteInvalidates) != 0 && has_loaded_[w];
   if ((site & (kSiteIsBarrier | kSiteInvalidates)) != 0) has_loaded_[w] = false;
   if (may_acquire_[w] || completes_acquire) {
+    if (!synchronizes_ && options_.has(Tool::kRaces)) {
+      findings_.note_unchecked(
+          "races of waves after an atomic operation on memory or a load that bypasses the cache, because it "
+          "may "
+          "have ordered them");
+    }
     synchronizes_ = true;
     clocks_.acquire_all(w);
   }
@@ -196,6 +188,11 @@ void GroupChecker::check_bounds(const Wave& wave, const LaneAccesses& accesses) 
     const uint64_t va = accesses.at[lane];
     if (allocation.room_bytes == 0 || va - allocation.begin >= allocation.room_bytes) {
       is_allocation = allocations_->find(va, allocation);
+      // Scalar loads read the dispatch packet and arguments, which are the runtime's memory.
+      if (!is_allocation && !accesses.is_scalar) {
+        findings_.note_unchecked(
+            "bounds of memory that is not allocated by functions of the HSA API, such as global variables");
+      }
       const bool may_use = !is_allocation || !allocation.is_freed;
       if (may_use) {
         const uint64_t bytes = is_allocation ? allocation.bytes : allocation.room_bytes;

@@ -12,13 +12,20 @@
 #include <vector>
 
 #include "plugins/vgpu/check/allocations.hpp"
-#include "plugins/vgpu/check/findings.hpp"
+#include "plugins/vgpu/check/problem.hpp"
+#include "plugins/vgpu/cp/device_bus.hpp"
 #include "plugins/vgpu/exec/check/access.hpp"
 #include "plugins/vgpu/exec/check/launch_races.hpp"
 #include "plugins/vgpu/exec/check/race_cells.hpp"
 #include "plugins/vgpu/exec/report/call_stack.hpp"
 #include "plugins/vgpu/exec/report/work_items.hpp"
 #include "plugins/vgpu/exec/wave.hpp"
+
+namespace rigel::vgpu::check {
+struct Finding;
+class Findings;
+struct Options;
+}  // namespace rigel::vgpu::check
 
 namespace rigel::vgpu::exec {
 
@@ -28,6 +35,7 @@ class TranslatedCode;
 /// A mistake with a copy of the state that its description needs.
 struct RawFinding {
   check::Tool tool{};
+  check::Problem problem{};
   Severity severity = Severity::kError;
   std::string summary;
   uint64_t pc = 0;
@@ -85,8 +93,8 @@ class GroupChecker {
                    ClockAt clock_at);
   /// Counts a finding at the wave's present instruction. Returns a new RawFinding to be completed, or null if it
   /// is known.
-  RawFinding* find(check::Tool tool, uint32_t problem, Severity severity, const Wave& wave, uint64_t lanes,
-                   uint64_t other_pc = 0);
+  RawFinding* find(check::Tool tool, check::Problem problem, Severity severity, const Wave& wave,
+                   uint64_t lanes, uint64_t other_pc = 0);
   void report_race(const Wave& wave, const LaneAccesses& accesses, const Race& race, bool is_lds,
                    bool is_same_value);
   std::string text_of_lane(uint32_t wave, uint32_t lane) const;
