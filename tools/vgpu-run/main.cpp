@@ -64,7 +64,7 @@ constexpr const char* kHelp =
     "0.5;\n"
     "                   0: no limit (default: VGPU_WATCHDOG, else 0)\n"
     "  --check[=LIST]   find mistakes of kernels; checks, separated by commas: memory, races, sync, waits, "
-    "all\n"
+    "init, all\n"
     "                   (default: all); the status is 66 if there are errors\n"
     "  --list           list the boards (also --boards)\n"
     "  --env            print the environment variables that have the effect of these options, and run "

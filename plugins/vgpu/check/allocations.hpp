@@ -23,6 +23,9 @@ struct Allocation {
   /// The program's bytes and the padding after them. No other allocation is there.
   uint64_t room_bytes = 0;
   bool is_freed = false;
+  /// Each dword had this value after the allocation; 0: the contents are unknown.
+  uint32_t fill = 0;
+  uint64_t serial = 0;  ///< Identifies the allocation, because addresses are reused.
   HostStack allocated{};
   HostStack freed{};
 };

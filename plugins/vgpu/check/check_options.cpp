@@ -13,7 +13,7 @@
 namespace rigel::vgpu::check {
 namespace {
 
-constexpr std::string_view kNames[kTools] = {"memory", "races", "sync", "waits"};
+constexpr std::string_view kNames[kTools] = {"memory", "races", "sync", "waits", "init"};
 
 std::string_view variable(const char* name) {
   const char* const value = secure_getenv(name);

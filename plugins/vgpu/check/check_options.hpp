@@ -13,10 +13,10 @@
 namespace rigel::vgpu::check {
 
 /// A kind of mistake that the virtual GPU looks for.
-enum class Tool : uint8_t { kMemory, kRaces, kSync, kWaits };
-constexpr uint32_t kTools = 4;
+enum class Tool : uint8_t { kMemory, kRaces, kSync, kWaits, kInit };
+constexpr uint32_t kTools = 5;
 
-/// "memory", "races", "sync", "waits".
+/// "memory", "races", "sync", "waits", "init".
 std::string_view name(Tool tool);
 
 struct Options {
@@ -29,7 +29,9 @@ struct Options {
 
   bool has(Tool tool) const { return (tools >> static_cast<uint32_t>(tool) & 1) != 0; }
   /// Whether a tool observes the accesses and barriers of waves.
-  bool observes_waves() const { return has(Tool::kMemory) || has(Tool::kRaces) || has(Tool::kSync); }
+  bool observes_waves() const {
+    return has(Tool::kMemory) || has(Tool::kRaces) || has(Tool::kSync) || has(Tool::kInit);
+  }
 
   /// Reads VGPU_CHECK, VGPU_CHECK_OUTPUT, VGPU_CHECK_LOG, VGPU_CHECK_STATUS, VGPU_CHECK_LIMIT and
   /// VGPU_CHECK_KERNEL. Ignores the environment in a process with elevated privileges. An invalid value

@@ -10,7 +10,7 @@ using testing::HasSubstr;
 
 Options all_tools() {
   Options options;
-  options.tools = 0xf;
+  options.tools = (1u << kTools) - 1;
   return options;
 }
 
@@ -25,13 +25,13 @@ TEST(Findings, CountReturnsTrueForFirstOfKind) {
 
 TEST(Findings, SummaryCountsKindsAndTimes) {
   Findings findings(all_tools());
-  EXPECT_EQ(findings.summary(), "check: 0 errors, 0 warnings by memory, races, sync, waits\n");
+  EXPECT_EQ(findings.summary(), "check: 0 errors, 0 warnings by memory, races, sync, waits, init\n");
   for (int i = 0; i < 3; ++i) findings.count({Tool::kMemory, 0, 0, 0x100, 0}, Severity::kError);
   findings.count({Tool::kSync, 0, 0, 0x200, 0}, Severity::kWarning);
   findings.note_unchecked("images");
   findings.note_unchecked("images");
   EXPECT_EQ(findings.summary(),
-            "check: 1 error (found 3 times), 1 warning by memory, races, sync, waits\n"
+            "check: 1 error (found 3 times), 1 warning by memory, races, sync, waits, init\n"
             "check: not checked: images\n");
 }
 
