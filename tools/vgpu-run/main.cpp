@@ -68,7 +68,7 @@ constexpr const char* kHelp =
     "0.5;\n"
     "                   0: no limit (default: VGPU_WATCHDOG, else 0)\n"
     "  --check[=LIST]   find mistakes of kernels; checks, separated by commas: memory, races, sync, waits, "
-    "all\n"
+    "init, all\n"
     "                   (default: all); the status is 66 if there are errors\n"
     "  --check-output FORMAT\n"
     "                   text; json: an object a line; sarif: for code hosts and editors (default:\n"

@@ -4,11 +4,17 @@
 // Each allocation gets padding, so that an access past its end does not reach another allocation. Freed
 // memory is released later, so that an access after the release does not reach a new allocation.
 //
+// For the check `init`, new device memory is filled with a value that nothing else writes.
+//
 // Threads: any. Lifetime: OnLoad() to the end of the process; the record remains after OnUnload().
 #include <execinfo.h>
+#include <sys/uio.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <deque>
+#include <vector>
 
 #include "hsa/hsa_api_trace.h"
 #include "hsa_rigel/check.h"
@@ -24,6 +30,9 @@ constexpr uint64_t kPage = 4096;
 // Size of AmdExtTable in ROCm 5.6, which its version contains.
 constexpr uint32_t kTableOfRocm56 = sizeof(ApiTableVersion) + 53 * sizeof(void*);
 
+// Larger allocations are not filled, because that would need as much host memory.
+constexpr uint64_t kMostFilled = uint64_t{256} << 20;
+
 struct Freed {
   void* pointer;
   uint64_t bytes;
@@ -35,6 +44,8 @@ struct State {
   CoreApiTable core{};
   AmdExtTable amd{};
   AllocationMap map;
+  const bool fills = Options::from_environment().has(Tool::kInit);
+  std::atomic<uint64_t> allocations{0};
   Mutex mutex;
   std::deque<Freed> quarantine RIGEL_GUARDED_BY(mutex);
   uint64_t quarantined RIGEL_GUARDED_BY(mutex) = 0;
@@ -58,12 +69,54 @@ uint64_t address_of(const void* pointer) {
   return stack;
 }
 
-void record(void* pointer, uint64_t bytes, uint64_t padding) {
+// Whether a pool is local memory of a GPU. Host memory may be written before the program gets its address.
+bool is_device_pool(hsa_amd_memory_pool_t pool) {
+  static const std::vector<uint64_t>* const pools = [] {
+    auto* const found = new std::vector<uint64_t>;
+    const auto add_pools = [](hsa_agent_t agent, void* list) {
+      hsa_device_type_t type{};
+      state().core.hsa_agent_get_info_fn(agent, HSA_AGENT_INFO_DEVICE, &type);
+      if (type != HSA_DEVICE_TYPE_GPU) return HSA_STATUS_SUCCESS;
+      const auto add_pool = [](hsa_amd_memory_pool_t of_agent, void* to) {
+        static_cast<std::vector<uint64_t>*>(to)->push_back(of_agent.handle);
+        return HSA_STATUS_SUCCESS;
+      };
+      return state().amd.hsa_amd_agent_iterate_memory_pools_fn(agent, add_pool, list);
+    };
+    state().core.hsa_iterate_agents_fn(add_pools, found);
+    return found;
+  }();
+  return std::find(pools->begin(), pools->end(), pool.handle) != pools->end();
+}
+
+// Returns a value that programs hardly use, different for successive allocations.
+uint32_t fill_of(uint64_t serial) {
+  uint64_t mixed = (serial + 1) * 0x9e3779b97f4a7c15u;
+  mixed = (mixed ^ mixed >> 30) * 0xbf58476d1ce4e5b9u;
+  return static_cast<uint32_t>(mixed >> 32) | 1;
+}
+
+// Fills memory. Returns false if the host cannot write it: the system call reports that, a store would crash.
+bool fill(void* pointer, uint64_t bytes, uint32_t value) {
+  constexpr uint64_t kBlock = uint64_t{1} << 16;
+  const std::vector<uint32_t> block(kBlock / sizeof value, value);
+  for (uint64_t done = 0; done < bytes; done += kBlock) {
+    const uint64_t size = std::min(kBlock, bytes - done);
+    const iovec from{const_cast<uint32_t*>(block.data()), size}, to{static_cast<char*>(pointer) + done, size};
+    if (process_vm_writev(getpid(), &from, 1, &to, 1, 0) != static_cast<ssize_t>(size)) return false;
+  }
+  return true;
+}
+
+void record(void* pointer, uint64_t bytes, uint64_t padding, bool is_to_be_filled = false) {
   Allocation allocation;
   allocation.begin = address_of(pointer);
   allocation.bytes = bytes;
   allocation.room_bytes = (bytes + padding + kPage - 1) / kPage * kPage;
   allocation.allocated = caller_stack();
+  allocation.serial = state().allocations.fetch_add(1, std::memory_order_relaxed) + 1;
+  const uint32_t value = fill_of(allocation.serial);
+  if (is_to_be_filled && bytes <= kMostFilled && fill(pointer, bytes, value)) allocation.fill = value;
   state().map.add(allocation);
 }
 
@@ -89,6 +142,7 @@ hsa_status_t pool_allocate(hsa_amd_memory_pool_t pool, size_t size, uint32_t fla
   // Code is read by the instruction fetch only, so it gets no padding.
   const bool is_code = (flags & HSA_AMD_MEMORY_POOL_EXECUTABLE_FLAG) != 0;
   const uint64_t padding = !is_code && size <= SIZE_MAX - s.options.padding ? s.options.padding : 0;
+  const bool fills = s.fills && !is_code && padding != 0 && is_device_pool(pool);
   hsa_status_t status = s.amd.hsa_amd_memory_pool_allocate_fn(pool, size + padding, flags, pointer);
   if (status == HSA_STATUS_ERROR_OUT_OF_RESOURCES) {
     release_until(0);
@@ -97,10 +151,10 @@ hsa_status_t pool_allocate(hsa_amd_memory_pool_t pool, size_t size, uint32_t fla
   if (status != HSA_STATUS_SUCCESS && padding != 0) {
     // The padding may exceed a limit that the program's size does not exceed.
     status = s.amd.hsa_amd_memory_pool_allocate_fn(pool, size, flags, pointer);
-    if (status == HSA_STATUS_SUCCESS) record(*pointer, size, 0);
+    if (status == HSA_STATUS_SUCCESS) record(*pointer, size, 0, fills);
     return status;
   }
-  if (status == HSA_STATUS_SUCCESS) record(*pointer, size, padding);
+  if (status == HSA_STATUS_SUCCESS) record(*pointer, size, padding, fills);
   return status;
 }
 
@@ -231,6 +285,9 @@ extern "C" [[gnu::visibility("default")]] bool OnLoad(void* runtime_table, uint6
     entry = wrapper;
   };
   AmdExtTable& amd = *table.amd_ext_;
+  saved.core.hsa_iterate_agents_fn = table.core_->hsa_iterate_agents_fn;
+  saved.core.hsa_agent_get_info_fn = table.core_->hsa_agent_get_info_fn;
+  saved.amd.hsa_amd_agent_iterate_memory_pools_fn = amd.hsa_amd_agent_iterate_memory_pools_fn;
   wrap(table.core_->hsa_memory_allocate_fn, saved.core.hsa_memory_allocate_fn, &check::region_allocate);
   wrap(table.core_->hsa_memory_free_fn, saved.core.hsa_memory_free_fn, &check::region_free);
   wrap(amd.hsa_amd_memory_pool_allocate_fn, saved.amd.hsa_amd_memory_pool_allocate_fn, &check::pool_allocate);

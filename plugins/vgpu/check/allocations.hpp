@@ -26,6 +26,9 @@ struct Allocation {
   bool is_freed = false;
   bool is_poisoned = false;  ///< The program has declared these bytes inaccessible (hsa_rigel/check.h).
   char name[40] = {};        ///< The program's name for it; empty: none
+  /// Each dword had this value after the allocation; 0: the contents are unknown.
+  uint32_t fill = 0;
+  uint64_t serial = 0;  ///< Identifies the allocation, because addresses are reused.
   HostStack allocated{};     ///< If it is poisoned: the call that poisoned it
   HostStack freed{};
 

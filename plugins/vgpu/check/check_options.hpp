@@ -42,7 +42,9 @@ struct Options {
   /// Whether the launch is checked.
   bool selects(uint64_t launch, std::string_view kernel_name) const;
   /// Whether a tool observes the accesses and barriers of waves.
-  bool observes_waves() const { return has(Tool::kMemory) || has(Tool::kRaces) || has(Tool::kSync); }
+  bool observes_waves() const {
+    return has(Tool::kMemory) || has(Tool::kRaces) || has(Tool::kSync) || has(Tool::kInit);
+  }
 
   /// Reads the variables of settings(). Ignores the environment in a process with elevated privileges. An
   /// invalid value selects the default; kfd/variables.cpp reports it.

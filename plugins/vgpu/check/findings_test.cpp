@@ -27,7 +27,7 @@ void find(Findings& findings, const Finding& finding, DeviceBus& bus) {
 
 Options all_tools() {
   Options options;
-  options.tools = 0xf;
+  options.tools = (1u << kTools) - 1;
   return options;
 }
 
@@ -43,16 +43,16 @@ TEST(Findings, CountReturnsTrueForFirstOfKind) {
 TEST(Findings, SummaryCountsKindsAndTimes) {
   Findings findings(all_tools());
   EXPECT_EQ(findings.summary().text(),
-            "check: 0 errors, 0 warnings by memory, races, sync, waits\n"
+            "check: 0 errors, 0 warnings by memory, races, sync, waits, init\n"
             "check: not checked: the process has launched no kernels\n");
   EXPECT_EQ(findings.number_launch(), 1u);
-  EXPECT_EQ(findings.summary().text(), "check: 0 errors, 0 warnings by memory, races, sync, waits\n");
+  EXPECT_EQ(findings.summary().text(), "check: 0 errors, 0 warnings by memory, races, sync, waits, init\n");
   for (int i = 0; i < 3; ++i) findings.count(kind_of(Tool::kMemory, kPastEnd, 0, 0x100, 0), Severity::kError);
   findings.count(kind_of(Tool::kSync, kMissedBarrier, 0, 0x200, 0), Severity::kWarning);
   findings.note_unchecked("images");
   findings.note_unchecked("images");
   EXPECT_EQ(findings.summary().text(),
-            "check: 1 error (found 3 times), 1 warning by memory, races, sync, waits\n"
+            "check: 1 error (found 3 times), 1 warning by memory, races, sync, waits, init\n"
             "check: not checked: images\n");
 }
 
@@ -88,7 +88,7 @@ TEST(Findings, SuppressedFindingsAreOnlyCounted) {
   EXPECT_EQ(bus.texts.size(), 1u);
   EXPECT_EQ(findings.errors(), 1u);
   EXPECT_EQ(findings.summary().text(),
-            "check: 1 error, 0 warnings by memory, races, sync, waits\n"
+            "check: 1 error, 0 warnings by memory, races, sync, waits, init\n"
             "check: 1 suppressed finding (found 3 times)\n"
             "check: unused suppression: s.txt:2: races: scale*\n");
 }

@@ -10,7 +10,7 @@
 namespace rigel::vgpu::check {
 namespace {
 
-constexpr std::string_view kNames[kTools] = {"memory", "races", "sync", "waits"};
+constexpr std::string_view kNames[kTools] = {"memory", "races", "sync", "waits", "init"};
 
 constexpr ProblemEntry kProblems[] = {
     {kPastEnd, Tool::kMemory, "memory/out-of-bounds",
@@ -35,6 +35,8 @@ constexpr ProblemEntry kProblems[] = {
      "Waves end before a barrier for which other waves wait."},
     {kMissingWait, Tool::kWaits, "waits/missing-wait",
      "An instruction uses a register before the load that writes it has completed."},
+    {kUndefinedUse, Tool::kInit, "init/undefined-value",
+     "A branch, an address or an atomic operation depends on bits that were never written."},
 };
 
 constexpr bool is_ordered() {

@@ -13,10 +13,10 @@
 namespace rigel::vgpu::check {
 
 /// A kind of mistake that the virtual GPU looks for.
-enum class Tool : uint8_t { kMemory, kRaces, kSync, kWaits };
-constexpr uint32_t kTools = 4;
+enum class Tool : uint8_t { kMemory, kRaces, kSync, kWaits, kInit };
+constexpr uint32_t kTools = 5;
 
-/// "memory", "races", "sync", "waits".
+/// "memory", "races", "sync", "waits", "init".
 std::string_view name(Tool tool);
 
 /// Returns the tools of a list such as "memory,races"; "all" selects every tool. An error names the unknown
@@ -36,6 +36,7 @@ enum Problem : uint8_t {
   kDifferentBarriers,
   kMissedBarrier,
   kMissingWait,
+  kUndefinedUse,
 };
 
 struct ProblemEntry {

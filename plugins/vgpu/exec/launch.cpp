@@ -1,6 +1,7 @@
 #include "plugins/vgpu/exec/launch.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <ctime>
 #include <new>
@@ -123,11 +124,12 @@ void Launch::set_checked() {
   check::Findings& findings = check::Findings::of_process();
   is_checked_ = true;
   if (findings.options().has(check::Tool::kRaces) && groups_ > 1) races_ = std::make_shared<LaunchRaces>();
-  if (!findings.options().has(check::Tool::kMemory)) return;
+  const check::Options& options = findings.options();
+  if (!options.has(check::Tool::kMemory) && !options.has(check::Tool::kInit)) return;
   allocations_ = check::find_allocations();
   if (allocations_ == nullptr) {
     findings.note_unchecked(
-        "bounds of allocations: the HSA runtime has not loaded libvgpu_check.so; use vgpu-run --check");
+        "allocations: the HSA runtime has not loaded libvgpu_check.so; use vgpu-run --check");
   }
 }
 
@@ -291,6 +293,12 @@ uint32_t Launch::hardware_id(const Wave& wave) {
 
 uint32_t Launch::hardware_id2(const Wave& wave) {
   return (dispatch_.queue_id & 15) | (wave.group->place & 31) << 16;
+}
+
+uint32_t Launch::initial_scalars() const {
+  constexpr uint32_t kIds = 7u << 7, kWaveCount = 1u << 10, kScratchOffset = 1;
+  return dispatch_.user_sgpr_count +
+         static_cast<uint32_t>(std::popcount(dispatch_.pgm_rsrc2 & (kIds | kWaveCount | kScratchOffset)));
 }
 
 Launch::Range Launch::take(uint64_t most, uint32_t sharers) {

@@ -120,6 +120,9 @@ class Launch final : public Core {
   /// must be set. `slots`: the waves' scratch slots, or null.
   void prepare_group(WorkGroup& group, const uint32_t* slots);
   WorkItems work_items(const WorkGroup& group, uint32_t wave) const;
+  /// Number of SGPRs, and of VGPRs, that waves start with.
+  uint32_t initial_scalars() const;
+  uint32_t initial_rows() const { return id_rows_; }
   /// Initialises the waves of work-group `index`. A wave batch may continue up to `end` (exclusive).
   void start_group(WorkGroup& group, uint64_t index, uint64_t end);
   /// Counts executed instructions; compiles the kernel when it is hot. Call inside a translation scope.

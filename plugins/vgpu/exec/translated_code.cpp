@@ -172,6 +172,13 @@ struct TranslatedCode::Translation final : Emitter {
     return op;
   }
 
+  void identify(const KnownOperation& operation) override {
+    using Named = NamedOperation;
+    const Named name = operation.named;
+    if (name == Named::kFetchDpp || name == Named::kSwizzle32 || name == Named::kSwizzle64)
+      moves_lanes = emitted.size();
+  }
+
   void* allocate(uint64_t bytes, uint64_t alignment) override {
     allocated += bytes;
     return arena.allocate(bytes, alignment);
@@ -237,7 +244,7 @@ struct TranslatedCode::Translation final : Emitter {
     }
     end = std::max(end, offset + instruction.bytes);
     if (key.traced) emit(trace_instruction);
-    if (key.checked) emit_note_site(instruction);
+    if (key.checked) emit_note_site(instruction, *this);
     if (key.counted) emit(count_instruction).aux = places_of_counters.add(block.pc + offset);
     const size_t before = emitted.size();
     context.pc = block.pc + offset;
@@ -245,10 +252,18 @@ struct TranslatedCode::Translation final : Emitter {
     context.ends_block = false;
     const Bounds bounds = bound_registers(instruction, key.layout, context.gpr_index);
     if (bounds != Bounds::kWithin && first_missing_register == kNone) first_missing_register = offset;
+    InitRule* rule = nullptr;
+    if (key.tracks_undefined && bounds != Bounds::kIgnored) rule = emit_init_rule(instruction);
+    moves_lanes = 0;
     const Refusal refusal = bounds == Bounds::kIgnored ? Refusal() : lower(instruction, context, *this);
     if (!refusal.empty()) {
       emitted.resize(before);
       return reject(refusal);
+    }
+    if (rule != nullptr && moves_lanes != 0) {
+      auto* const map = static_cast<LaneMap*>(allocate(sizeof(LaneMap), alignof(LaneMap)));
+      *map = lanes_moved_by(emitted[moves_lanes - 1], instruction, key.layout.wave_size);
+      rule->lanes = map;
     }
     if (indexes && !context.ends_block && changes_indexed_operands(instruction))
       scalar::emit_change_variant(instruction, context, *this);
@@ -259,22 +274,14 @@ struct TranslatedCode::Translation final : Emitter {
     return !context.ends_block || skip_to_next_path();
   }
 
-  void emit_note_site(const isa::Instruction& instruction) {
-    const isa::MemoryShape* const shape = isa::memory_shape(instruction.op);
-    const bool is_barrier = instruction.op == isa::Op::s_barrier;
-    const bool is_memory =
-        !isa::is_scalar_alu(instruction.encoding) && !isa::is_vector_alu(instruction.encoding);
-    if (!is_memory && !is_barrier) return;
-    uint32_t site = is_barrier ? kSiteIsBarrier : 0;
-    if (shape == nullptr) {
-      const bool is_data_share = isa::op_class(instruction.op) == isa::OpClass::kDataShare;
-      if (is_memory && !is_data_share) site |= kSiteInvalidates;
-    } else if (shape->verb == isa::Verb::kLoad) {
-      site |= instruction.glc ? kSiteAcquires : 0;
-    } else if (shape->verb == isa::Verb::kAtomic && shape->space != isa::Space::kLds) {
-      site |= kSiteAcquires;
-    }
-    emit(note_site).aux = site;
+  // Returns null if the instruction has no rule.
+  InitRule* emit_init_rule(const isa::Instruction& instruction) {
+    const InitRule rule = init_rule(instruction, context);
+    if (rule.kind == InitRule::Kind::kNone) return nullptr;
+    auto* const kept = static_cast<InitRule*>(allocate(sizeof rule, alignof(InitRule)));
+    *kept = rule;
+    emit(apply_init_rule).imm = reinterpret_cast<uint64_t>(kept);
+    return kept;
   }
 
   // Ends a path because memory ends within the instruction or before it.
@@ -358,6 +365,7 @@ struct TranslatedCode::Translation final : Emitter {
   bool indexes = false;  // GPR_IDX_EN is on
   std::pmr::monotonic_buffer_resource arena;
   std::vector<MicroOp> emitted;
+  size_t moves_lanes = 0;  // after the present instruction's micro-operation that moves data between lanes
   std::vector<Link*> links;
   std::unordered_map<uint32_t, Place> places;  // by offset
   std::set<uint64_t> forward;                  // targets of forward branches

@@ -52,6 +52,8 @@ struct CodeKey {
   analysis::Yields yields = analysis::Yields::kNone;
   /// Memory operations and barriers report to WorkGroup::checker.
   bool checked = false;
+  /// Each instruction applies its InitRule (exec/check/init_rule.hpp).
+  bool tracks_undefined = false;
   /// Each instruction is counted in WorkGroup::counters.
   bool counted = false;
 

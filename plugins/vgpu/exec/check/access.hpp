@@ -1,4 +1,5 @@
-// An access of a wave, as the checks see it.
+// An access of a wave, as the checks see it, and the functions that checked memory operations (simd.hpp) call
+// before they access memory.
 #pragma once
 
 #include <cstdint>
@@ -6,6 +7,8 @@
 #include "plugins/vgpu/isa/memory_shape.hpp"
 
 namespace rigel::vgpu::exec {
+
+struct Wave;
 
 /// Effect of an access on memory. An atomic operation reads and writes.
 enum class AccessKind : uint8_t { kRead, kWrite, kAtomic };
@@ -27,6 +30,26 @@ struct LaneAccesses {
   /// By lane: the first dword that it writes; null if it is not known.
   const uint32_t* data = nullptr;
 };
+
+/// The registers between which an instruction and memory move data.
+struct MovedData {
+  const isa::MemoryShape* shape = nullptr;
+  uint32_t data = 0;     ///< Offset of the first row that is stored
+  uint32_t result = 0;   ///< Offset of the first row that is loaded
+  bool returns = false;  ///< Atomics: the old value is loaded.
+};
+
+/// The functions of GroupChecker and InitChecker for the wave's work-group. They do nothing if it has none.
+namespace checks {
+void access_memory(const Wave& wave, const LaneAccesses& accesses);
+void access_lds(const Wave& wave, const LaneAccesses& accesses, uint32_t limit);
+void access_private(const Wave& wave, const LaneAccesses& accesses);
+void move_memory(const Wave& wave, const MovedData& moved, const uint64_t* at, const uint64_t* active,
+                 uint64_t stride);
+void move_lds(const Wave& wave, const MovedData& moved, const uint32_t* at, uint64_t lanes);
+void move_scalars(const Wave& wave, bool stores, uint64_t va, uint32_t dwords, uint32_t scalar);
+void define(const Wave& wave, uint64_t va, uint32_t bytes);
+}  // namespace checks
 
 // Properties of an instruction for GroupChecker::at(), as bits.
 constexpr uint32_t kSiteIsBarrier = 1;

@@ -8,24 +8,18 @@
 
 #include "plugins/vgpu/check/findings.hpp"
 #include "plugins/vgpu/exec/block.hpp"
+#include "plugins/vgpu/exec/check/lane_sets.hpp"
 #include "plugins/vgpu/exec/launch.hpp"
 #include "plugins/vgpu/exec/report/place.hpp"
 #include "plugins/vgpu/exec/translated_code.hpp"
+#include "plugins/vgpu/isa/memory_shape.hpp"
+#include "plugins/vgpu/isa/op_class.hpp"
 
 namespace rigel::vgpu::exec {
 namespace {
 
 using check::Problem, check::Tool;
 using enum check::Problem;
-
-constexpr uint64_t bit_of(uint32_t lane) {
-  return uint64_t{1} << lane;
-}
-
-template <class Visit>
-void for_each_lane(uint64_t lanes, Visit visit) {
-  for (; lanes != 0; lanes &= lanes - 1) visit(static_cast<uint32_t>(std::countr_zero(lanes)));
-}
 
 // Calls visit(dword, bytes of it as bits) for each dword of [at, at + bytes).
 template <class Visit>
@@ -50,7 +44,10 @@ std::string bytes_text(uint64_t bytes) {
 
 }  // namespace
 
-GroupChecker::GroupChecker(check::Findings& findings) : findings_(findings), options_(findings.options()) {}
+GroupChecker::GroupChecker(check::Findings& findings) : findings_(findings), options_(findings.options()) {
+  if (options_.has(Tool::kInit))
+    init_ = std::make_unique<InitChecker>(static_cast<UndefinedUseListener&>(*this));
+}
 
 void GroupChecker::start(const Launch& launch, WorkGroup& group) {
   launch_ = &launch;
@@ -66,14 +63,17 @@ void GroupChecker::start(const Launch& launch, WorkGroup& group) {
   std::fill(std::begin(has_loaded_), std::end(has_loaded_), false);
   std::fill(std::begin(awaited_), std::end(awaited_), 0);
   std::fill(std::begin(arrivals_), std::end(arrivals_), nullptr);
+  if (init_ != nullptr) init_->start(group, {launch.initial_scalars(), launch.initial_rows(), allocations_});
 }
 
 RawFinding* GroupChecker::find(Tool tool, Problem problem, Severity severity, const Wave& wave,
-                               uint64_t lanes, uint64_t other_pc) {
+                               uint64_t lanes, uint64_t other_pc, uint64_t kind_pc) {
   const MicroOp* const op = sites_[wave.id_in_group];
   const uint64_t pc = pc_of(op);
-  if (!findings_.count(check::kind_of(tool, problem, launch_->dispatch().entry_va, pc, other_pc), severity))
-    return nullptr;
+  const uint64_t entry = launch_->dispatch().entry_va;
+  const check::Kind kind = kind_pc != 0 ? check::kind_of(tool, problem, entry, kind_pc, 0)
+                                        : check::kind_of(tool, problem, entry, pc, other_pc);
+  if (!findings_.count(kind, severity)) return nullptr;
   RawFinding& raw = found_.emplace_back();
   raw.tool = tool;
   raw.problem = problem;
@@ -352,6 +352,113 @@ void GroupChecker::access_memory(const Wave& wave, const LaneAccesses& accesses)
     });
   });
 }
+
+// Undefined values
+// ---------------------------------------------------------------------------------------------------
+
+void GroupChecker::at_rule(const MicroOp* op, Wave& wave, uint64_t exec, const InitRule& rule) {
+  sites_[wave.id_in_group] = op;
+  init_->execute(rule, wave, exec, pc_of(op));
+}
+
+void GroupChecker::undefined_use(const Wave& wave, UndefinedUse use, uint64_t lanes,
+                                 const UndefinedOrigin& origin) {
+  // All uses of the values that one instruction has loaded are one finding.
+  RawFinding* const raw =
+      find(Tool::kInit, kUndefinedUse, Severity::kError, wave, lanes, origin.pc, origin.pc);
+  if (raw == nullptr) return;
+  using From = UndefinedOrigin::From;
+  const std::string place = origin.from == From::kMemory    ? fmt::format("{:#x}", origin.at)
+                            : origin.from == From::kLds     ? fmt::format("byte {} of LDS", origin.at)
+                            : origin.from == From::kPrivate ? std::string("private memory")
+                                                            : std::string();
+  switch (use) {
+    case UndefinedUse::kBranch:
+      raw->summary = "a branch depends on an uninitialized value";
+      break;
+    case UndefinedUse::kActiveLanes:
+      raw->summary = "a condition depends on an uninitialized value";
+      break;
+    case UndefinedUse::kJump:
+      raw->summary = "the target of a call or return depends on an uninitialized value";
+      break;
+    case UndefinedUse::kAddress:
+      raw->summary = "an address depends on an uninitialized value";
+      break;
+    case UndefinedUse::kAtomic:
+      raw->summary = fmt::format("atomic operation on uninitialized memory at {}", place);
+      raw->other = {};
+      break;
+  }
+  if (origin.pc == 0) {
+    raw->hint = "the value was never written to a register";
+  } else if (use != UndefinedUse::kAtomic) {
+    raw->other.label = "read";
+    raw->other.who = place;
+  }
+}
+
+void apply_init_rule(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
+  wave->group->checker->at_rule(op, *wave, exec, *reinterpret_cast<const InitRule*>(op->imm));
+  RIGEL_NEXT(op + 1, wave, registers, exec);
+}
+
+void emit_note_site(const isa::Instruction& instruction, Emitter& out) {
+  const isa::MemoryShape* const shape = isa::memory_shape(instruction.op);
+  const bool is_barrier = instruction.op == isa::Op::s_barrier;
+  const bool is_memory = !isa::is_scalar_alu(instruction.encoding) &&
+                         !isa::is_vector_alu(instruction.encoding) && !is_lane_exchange(instruction.op);
+  if (!is_memory && !is_barrier) return;
+  uint32_t site = is_barrier ? kSiteIsBarrier : 0;
+  if (shape == nullptr) {
+    const bool is_data_share = isa::op_class(instruction.op) == isa::OpClass::kDataShare;
+    if (is_memory && !is_data_share) site |= kSiteInvalidates;
+  } else if (shape->verb == isa::Verb::kLoad) {
+    site |= instruction.glc ? kSiteAcquires : 0;
+  } else if (shape->verb == isa::Verb::kAtomic && shape->space != isa::Space::kLds) {
+    site |= kSiteAcquires;
+  }
+  out.emit(note_site).aux = site;
+}
+
+namespace checks {
+
+void access_memory(const Wave& wave, const LaneAccesses& accesses) {
+  if (GroupChecker* const checker = wave.group->checker) checker->access_memory(wave, accesses);
+}
+
+void access_lds(const Wave& wave, const LaneAccesses& accesses, uint32_t limit) {
+  if (GroupChecker* const checker = wave.group->checker) checker->access_lds(wave, accesses, limit);
+}
+
+void access_private(const Wave& wave, const LaneAccesses& accesses) {
+  if (GroupChecker* const checker = wave.group->checker) checker->access_private(wave, accesses);
+}
+
+namespace {
+InitChecker* init_of(const Wave& wave) {
+  return wave.group->checker == nullptr ? nullptr : wave.group->checker->init();
+}
+}  // namespace
+
+void move_memory(const Wave& wave, const MovedData& moved, const uint64_t* at, const uint64_t* active,
+                 uint64_t stride) {
+  if (InitChecker* const init = init_of(wave)) init->move_memory(wave, moved, at, active, stride);
+}
+
+void move_lds(const Wave& wave, const MovedData& moved, const uint32_t* at, uint64_t lanes) {
+  if (InitChecker* const init = init_of(wave)) init->move_lds(wave, moved, at, lanes);
+}
+
+void move_scalars(const Wave& wave, bool stores, uint64_t va, uint32_t dwords, uint32_t scalar) {
+  if (InitChecker* const init = init_of(wave)) init->move_scalars(wave, stores, va, dwords, scalar);
+}
+
+void define(const Wave& wave, uint64_t va, uint32_t bytes) {
+  if (InitChecker* const init = init_of(wave)) init->define(wave, va, bytes);
+}
+
+}  // namespace checks
 
 void note_site(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec) {
   wave->group->checker->at(op, *wave, exec, op->aux);

@@ -1,6 +1,6 @@
 // Checks of one resident work-group: bounds of accesses, data races, barriers (docs/guide/checking.md).
 //
-// Handlers of the checked memory operations (simd.hpp) call the access functions before they access memory.
+// Checked memory operations call the access functions through access.hpp before they access memory.
 // A note_site micro-operation calls at() before each of these instructions and before barriers.
 //
 // Threads: the worker of the work-group, inside a scope of its memory. Findings are described outside.
@@ -15,6 +15,7 @@
 #include "plugins/vgpu/check/problem.hpp"
 #include "plugins/vgpu/cp/device_bus.hpp"
 #include "plugins/vgpu/exec/check/access.hpp"
+#include "plugins/vgpu/exec/check/init_checker.hpp"
 #include "plugins/vgpu/exec/check/launch_races.hpp"
 #include "plugins/vgpu/exec/check/race_cells.hpp"
 #include "plugins/vgpu/exec/report/call_stack.hpp"
@@ -57,7 +58,7 @@ struct RawFinding {
   std::string hint;  ///< The order or size that would be correct
 };
 
-class GroupChecker {
+class GroupChecker final : private UndefinedUseListener {
  public:
   explicit GroupChecker(check::Findings& findings);
 
@@ -71,6 +72,11 @@ class GroupChecker {
   /// `limit`: bytes of LDS that the instruction can access.
   void access_lds(const Wave& wave, const LaneAccesses& accesses, uint32_t limit);
   void access_private(const Wave& wave, const LaneAccesses& accesses);
+
+  /// The wave is about to execute an instruction with this rule.
+  void at_rule(const MicroOp* op, Wave& wave, uint64_t exec, const InitRule& rule);
+  /// Null: the check is not selected.
+  InitChecker* init() { return init_.get(); }
 
   /// The wave has arrived at a barrier.
   void arrive(const Wave& wave);
@@ -91,13 +97,15 @@ class GroupChecker {
   template <class CellAt, class ClockAt>
   void check_races(const Wave& wave, const LaneAccesses& accesses, bool is_lds, CellAt cell_at,
                    ClockAt clock_at);
-  /// Counts a finding at the wave's present instruction. Returns a new RawFinding to be completed, or null if it
-  /// is known.
-  RawFinding* find(check::Tool tool, check::Problem problem, Severity severity, const Wave& wave,
-                   uint64_t lanes, uint64_t other_pc = 0);
+  /// Counts a finding at the wave's present instruction, or at `kind_pc`. Returns a new RawFinding to be
+  /// completed, or null if it is known.
+  RawFinding* find(check::Tool tool, check::Problem problem, Severity severity, const Wave& wave, uint64_t lanes,
+                   uint64_t other_pc = 0, uint64_t kind_pc = 0);
   void report_race(const Wave& wave, const LaneAccesses& accesses, const Race& race, bool is_lds,
                    bool is_same_value);
   std::string text_of_lane(uint32_t wave, uint32_t lane) const;
+  void undefined_use(const Wave& wave, UndefinedUse use, uint64_t lanes,
+                     const UndefinedOrigin& origin) override;
 
   check::Findings& findings_;
   const check::Options& options_;
@@ -123,6 +131,8 @@ class GroupChecker {
   std::unordered_map<uint64_t, WaveClocks::Clock> lds_locations_, memory_locations_;  // of atomics
   std::shared_ptr<LaunchRaces> launch_races_;
 
+  std::unique_ptr<InitChecker> init_;  // null: not selected
+
   std::vector<RawFinding> found_;
 };
 
@@ -134,5 +144,11 @@ void check_waits(TranslatedCode& code, const Launch& launch, DeviceBus& bus);
 
 /// Handler of the micro-operation that calls GroupChecker::at(). `aux`: kSite… bits.
 void note_site(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec);
+
+/// Emits note_site before an instruction that accesses memory, and before a barrier.
+void emit_note_site(const isa::Instruction& instruction, Emitter& out);
+
+/// Handler of the micro-operation that calls GroupChecker::at_rule(). `imm`: the InitRule.
+void apply_init_rule(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec);
 
 }  // namespace rigel::vgpu::exec

@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "plugins/vgpu/exec/check/group_checker.hpp"
+#include "plugins/vgpu/exec/check/access.hpp"
 #include "plugins/vgpu/exec/core.hpp"
 #include "plugins/vgpu/exec/global_data_share.hpp"
 #include "plugins/vgpu/exec/memory_ops/atomics.hpp"
@@ -88,9 +88,11 @@ void access_elements(const Wave* wave, const Shape& shape, const uint32_t* offse
     accesses.lanes = exec;
     for (unsigned lane = 0; lane < W; ++lane) accesses.at[lane] = offsets[lane];
     if (shape.verb == Verb::kStore) accesses.data = row(wave->registers, operands.first);
-    if (wave->group->checker != nullptr) wave->group->checker->access_lds(*wave, accesses, limit);
+    checks::access_lds(*wave, accesses, limit);
   }
   const uint64_t inside = lanes_in_range<W>(offsets, exec, shape.bytes, limit);
+  if constexpr (kChecked)
+    checks::move_lds(*wave, {&shape, operands.first, operands.result, operands.returns}, offsets, inside);
   const auto lds = reinterpret_cast<uintptr_t>(wave->group->lds);
   switch (shape.verb) {
     case Verb::kLoad:

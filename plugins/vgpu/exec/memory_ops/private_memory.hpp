@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "plugins/vgpu/exec/check/group_checker.hpp"
+#include "plugins/vgpu/exec/check/access.hpp"
 #include "plugins/vgpu/exec/memory_ops/span.hpp"
 
 namespace rigel::vgpu::exec::RIGEL_SIMD_NAMESPACE {
@@ -20,7 +20,7 @@ bool ends_in_private(Wave* wave, const Shape& shape, uint64_t base, const Offset
     accesses.bytes = shape.bytes;
     accesses.lanes = lanes;
     for (const unsigned lane : lanes_of(lanes)) accesses.at[lane] = base + offsets[lane];
-    wave->group->checker->access_private(*wave, accesses);
+    checks::access_private(*wave, accesses);
   }
   const auto is_inside = [&](unsigned lane) {
     return base + offsets[lane] + shape.bytes <= wave->scratch_lane_bytes;

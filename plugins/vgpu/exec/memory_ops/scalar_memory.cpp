@@ -4,7 +4,7 @@
 // per dword. Dwords out of range load as zero and are not stored.
 #include <algorithm>
 
-#include "plugins/vgpu/exec/check/group_checker.hpp"
+#include "plugins/vgpu/exec/check/access.hpp"
 #include "plugins/vgpu/exec/core.hpp"
 #include "plugins/vgpu/exec/memory_ops/atomics.hpp"
 #include "plugins/vgpu/exec/memory_ops/memory_handlers.hpp"
@@ -51,7 +51,7 @@ Place place_of(const ScalarAccess& access, const std::byte* registers) {
   accesses.lanes = 1;
   accesses.is_scalar = true;
   accesses.at[0] = va;
-  wave.group->checker->access_memory(wave, accesses);
+  checks::access_memory(wave, accesses);
 }
 
 [[gnu::noinline]] bool load_general(const MicroOp* op, Wave* wave) {
@@ -60,7 +60,10 @@ Place place_of(const ScalarAccess& access, const std::byte* registers) {
   const uint64_t bytes = std::min<uint64_t>(access.shape.bytes, place.bytes & ~uint64_t{3});
   uint32_t values[16] = {};
   VmFault fault;
-  if constexpr (kChecked) report_to_checks(*wave, Verb::kLoad, place.va, bytes);
+  if constexpr (kChecked) {
+    report_to_checks(*wave, Verb::kLoad, place.va, bytes);
+    checks::move_scalars(*wave, false, place.va, static_cast<uint32_t>(bytes / 4), access.data / 4);
+  }
   if (!wave->memory->read(place.va, values, bytes, fault)) return stop_with(wave, fault);
   std::memcpy(wave->registers + access.data, values, access.shape.bytes);
   return true;
@@ -106,7 +109,10 @@ bool store_general(const MicroOp* op, Wave* wave) {
   const auto& access = details<ScalarAccess>(op);
   const Place place = place_of(access, wave->registers);
   const uint64_t bytes = std::min<uint64_t>(access.shape.bytes, place.bytes & ~uint64_t{3});
-  if constexpr (kChecked) report_to_checks(*wave, Verb::kStore, place.va, bytes);
+  if constexpr (kChecked) {
+    report_to_checks(*wave, Verb::kStore, place.va, bytes);
+    checks::move_scalars(*wave, true, place.va, static_cast<uint32_t>(bytes / 4), access.data / 4);
+  }
   VmFault fault;
   return wave->memory->write(place.va, wave->registers + access.data, bytes, fault) || stop_with(wave, fault);
 }

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "plugins/vgpu/exec/check/group_checker.hpp"
+#include "plugins/vgpu/exec/check/access.hpp"
 #include "plugins/vgpu/exec/memory_ops/atomics.hpp"
 #include "plugins/vgpu/exec/memory_ops/rows.hpp"
 #include "plugins/vgpu/images/halves.hpp"
@@ -303,6 +303,9 @@ bool access_bytes(const void* site, Wave* wave, const Shape& shape, const Swizzl
   }
   for (unsigned i = 0; i < (shape.bytes < 4 ? shape.bytes : count * 4); ++i) {
     const uint64_t va = span.address(lane, span.offset[lane] + i);
+    if constexpr (kChecked) {
+      if (stores) checks::define(*wave, va, 1);
+    }
     std::byte* const byte = reinterpret_cast<std::byte*>(values) + i;
     if (!(stores ? move_piece<Access::kWrite>(site, wave, va, byte, 1)
                  : move_piece<Access::kRead>(site, wave, va, byte, 1))) {
@@ -375,8 +378,12 @@ void store_at_distance(const Shape& shape, const Span& span, uint64_t distance, 
   width == 64 ? store_all<64>(shape, span, distance, from) : store_all<32>(shape, span, distance, from);
 }
 
-// Reports the lanes' accesses to the checks. Swizzled memory is the queue's scratch, which has other checks.
-[[maybe_unused]] void report_to_checks(const Wave& wave, const Shape& shape, const Span& span) {
+// Reports the lanes' accesses to the checks. Swizzled memory is the queue's scratch, whose bounds have other
+// checks.
+[[maybe_unused]] static void report_to_checks(const Wave& wave, const Shape& shape, const Span& span,
+                                              const DataRows& rows) {
+  checks::move_memory(wave, {&shape, rows.data, rows.result, rows.returns}, span.va, span.active,
+                      span.dword_stride);
   if (span.dword_stride != 4) return;
   LaneAccesses accesses;
   accesses.kind = access_kind(shape.verb);
@@ -386,13 +393,13 @@ void store_at_distance(const Shape& shape, const Span& span, uint64_t distance, 
     const uint64_t longer = dwords == shape.dwords() ? 0 : span.active[dwords];
     accesses.lanes = span.active[dwords - 1] & ~longer;
     accesses.bytes = shape.bytes < 4 ? shape.bytes : dwords * 4;
-    if (accesses.lanes != 0) wave.group->checker->access_memory(wave, accesses);
+    if (accesses.lanes != 0) checks::access_memory(wave, accesses);
   }
 }
 
 bool access_span(const void* site, Wave* wave, const Shape& shape, const Span& span, const DataRows& rows) {
   if (span.active[0] == 0) return true;
-  if constexpr (kChecked) report_to_checks(*wave, shape, span);
+  if constexpr (kChecked) report_to_checks(*wave, shape, span, rows);
   return wave->layout.wave_size == 64 ? access_lanes<64>(site, wave, shape, span, rows)
                                       : access_lanes<32>(site, wave, shape, span, rows);
 }
