@@ -96,7 +96,8 @@ Board read(ObjectReader root) {
   const bool good_so_far = !diagnostics.has_errors();
   board.gfx_target_version = number(root, hardware, kFirst, kLast);
   const DriverTraits* const traits = find_driver_traits(board.gfx_target_version);
-  if (good_so_far && !diagnostics.has_errors() && (isa::chip_bit(board.target()) == 0 || traits == nullptr)) {
+  if (good_so_far && !diagnostics.has_errors() &&
+      (isa::chip_set(board.target()).is_empty() || traits == nullptr)) {
     complain(root, hardware,
              fmt::format("unknown chip {}: its code cannot be executed", board.gfx_target_version));
   }

@@ -731,13 +731,13 @@ std::string_view reason(DecodeStatus status) {
 }
 
 DecodeStatus decode(const Target& target, const uint32_t* words, size_t count, Instruction& instruction) {
-  const uint32_t chip = chip_bit(target);
-  if (chip == 0) return DecodeStatus::kUnknownTarget;
+  const ChipSet chip = chip_set(target);
+  if (chip.is_empty()) return DecodeStatus::kUnknownTarget;
   if (count == 0) return DecodeStatus::kTruncated;
   const uint64_t bits = words[0] | (count > 1 ? uint64_t{words[1]} << 32 : 0);
   DecodeStatus status = DecodeStatus::kIllegal;
   for (const tables::Candidate& candidate : tables::candidates(target.family(), bits)) {
-    if ((candidate.chips & chip) == 0) continue;
+    if (!candidate.chips.intersects(chip)) continue;
     const uint64_t differ = (bits ^ candidate.value) & candidate.mask;
     if (candidate.dwords > count) {
       const bool dpp8 = (bits & 0x1ff) == kDpp8Code || (bits & 0x1ff) == kDpp8FetchInactiveCode;

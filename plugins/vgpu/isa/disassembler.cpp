@@ -71,7 +71,8 @@ class Writer {
 std::string_view Writer::suffix() const {
   switch (in_.lanes) {
     case LaneMode::kSdwa:  // gfx8 comparisons have no SDWA suffix.
-      return shape_.src[0].file == File::kNone || (in_.encoding == Encoding::kVopc && target_.major == 8)
+      return shape_.src[0].file == File::kNone ||
+                     (in_.encoding == Encoding::kVopc && target_.family() == Family::kGfx8)
                  ? ""
                  : "_sdwa";
     case LaneMode::kDpp:
@@ -320,7 +321,7 @@ void Writer::smem() {
   if (in_.soffset.exists()) append_operand(text_, target_, in_.soffset, 0);
   const bool both = in_.soffset.exists() && in_.offen;
   if (both) text_ += " offset:";
-  if (!in_.soffset.exists() && in_.offset == 0 && target_.major == 10) {
+  if (!in_.soffset.exists() && in_.offset == 0 && target_.family() == Family::kGfx10) {
     text_ += "null";  // The bits also mean an offset of 0; LLVM prints null.
   } else if (both || !in_.soffset.exists()) {
     append_hex(text_, in_.offset);

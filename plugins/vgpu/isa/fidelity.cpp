@@ -44,7 +44,7 @@ struct Tally {
 bool plain_instruction(const Target& target, uint16_t row, Instruction& instruction) {
   const tables::Row& line = tables::rows()[row];
   const tables::Shape& shape = tables::shapes()[line.shape];
-  if ((line.chips & chip_bit(target)) == 0) return false;
+  if (!line.chips.intersects(chip_set(target))) return false;
   // Bits that turn source fields into VGPRs, in instructions of eight and of four bytes. Some operands
   // require them, others reject them.
   constexpr uint64_t kLong[] = {1ull << 40, 1ull << 49, 1ull << 58};

@@ -31,7 +31,7 @@ enum ShapeIndex : uint16_t {
 
 constexpr Row kRows[] = {
 #define RIGEL_INSTRUCTION(op, mnemonic, shape, chips, word0, word1) \
-  {word0 | (uint64_t{word1} << 32), chips, shape, Op::op},
+  {word0 | (uint64_t{word1} << 32), ChipSet(chips), shape, Op::op},
 #include "plugins/vgpu/isa/instructions.inc"
 #undef RIGEL_INSTRUCTION
 };
@@ -49,7 +49,18 @@ constexpr Image kImages[] = {
 #undef RIGEL_IMAGE
 };
 
-constexpr uint32_t kGfx10Chips = 0xffe000;
+/// Fields and opcodes that families have in common.
+enum class Opcodes : uint8_t { kGcn, kGfx10 };
+
+constexpr ChipSet chips_of(Opcodes opcodes) {
+  switch (opcodes) {
+    case Opcodes::kGcn:
+      return chip_set(Family::kGfx8) | chip_set(Family::kGfx9);
+    case Opcodes::kGfx10:
+      return chip_set(Family::kGfx10);
+  }
+  return {};
+}
 
 // A slot is an encoding and an opcode. These are the first slots of the encodings. Encodings that start with
 // a 0 bit are identified by the top bits of the first dword.
@@ -80,7 +91,7 @@ constexpr unsigned field(uint64_t bits, unsigned low, unsigned width) {
   return static_cast<unsigned>(bits >> low) & ((1u << width) - 1);
 }
 
-constexpr unsigned slot(bool gfx10, uint64_t bits) {
+constexpr unsigned slot(Opcodes opcodes, uint64_t bits) {
   switch (field(bits, 30, 2)) {
     case 0:
     case 1: {
@@ -100,7 +111,7 @@ constexpr unsigned slot(bool gfx10, uint64_t bits) {
     default:
       break;
   }
-  switch (field(bits, 26, 4) | (gfx10 ? 0x10 : 0)) {
+  switch (field(bits, 26, 4) | static_cast<unsigned>(opcodes) << 4) {
     case 0x00:
       return kSmemSlots + field(bits, 18, 8);
     case 0x01:
@@ -143,25 +154,27 @@ constexpr unsigned slot(bool gfx10, uint64_t bits) {
   }
 }
 
-constexpr size_t count_rows(bool gfx10) {
+constexpr size_t count_rows(Opcodes opcodes) {
+  const ChipSet chips = chips_of(opcodes);
   size_t count = 0;
-  for (const Row& row : kRows) count += ((row.chips & kGfx10Chips) != 0) == gfx10 ? 1 : 0;
+  for (const Row& row : kRows) count += row.chips.intersects(chips) ? 1 : 0;
   return count;
 }
 
-// The rows of one family, sorted by slot: slot s has rows[first[s]] to rows[first[s + 1]].
-template <bool kGfx10>
+// The rows with these opcodes, sorted by slot: slot s has rows[first[s]] to rows[first[s + 1]].
+template <Opcodes kOpcodes>
 struct Index {
   std::array<uint16_t, kSlots + 1> first{};
-  std::array<Candidate, count_rows(kGfx10)> rows{};
+  std::array<Candidate, count_rows(kOpcodes)> rows{};
 };
 
-template <bool gfx10>
-constexpr Index<gfx10> make_index() {
-  Index<gfx10> index;
+template <Opcodes kOpcodes>
+constexpr Index<kOpcodes> make_index() {
+  constexpr ChipSet kChips = chips_of(kOpcodes);
+  Index<kOpcodes> index;
   std::array<uint16_t, kSlots + 1> next{};
   for (const Row& row : kRows) {
-    if (((row.chips & kGfx10Chips) != 0) == gfx10) ++index.first[slot(gfx10, row.value) + 1];
+    if (row.chips.intersects(kChips)) ++index.first[slot(kOpcodes, row.value) + 1u];
   }
   for (size_t s = 0; s != kSlots; ++s) {
     index.first[s + 1] = static_cast<uint16_t>(index.first[s + 1] + index.first[s]);
@@ -169,9 +182,9 @@ constexpr Index<gfx10> make_index() {
   }
   for (size_t i = 0; i != std::size(kRows); ++i) {
     const Row& row = kRows[i];
-    if (((row.chips & kGfx10Chips) != 0) != gfx10) continue;
+    if (!row.chips.intersects(kChips)) continue;
     // Inserts it among the slot's rows, those with more fixed bits first.
-    const unsigned s = slot(gfx10, row.value);
+    const unsigned s = slot(kOpcodes, row.value);
     const Shape& shape = kShapes[row.shape];
     uint16_t at = next[s]++;
     for (; at != index.first[s]; --at) {
@@ -185,8 +198,12 @@ constexpr Index<gfx10> make_index() {
   return index;
 }
 
-constexpr Index kGcnIndex = make_index<false>();
-constexpr Index kGfx10Index = make_index<true>();
+template <Opcodes kOpcodes>
+std::span<const Candidate> candidates(uint64_t bits) {
+  static constexpr Index kIndex = make_index<kOpcodes>();
+  const unsigned s = slot(kOpcodes, bits);
+  return {kIndex.rows.data() + kIndex.first[s], kIndex.rows.data() + kIndex.first[s + 1]};
+}
 
 }  // namespace
 
@@ -209,12 +226,16 @@ const Image* image(Op op) {
 }
 
 std::span<const Candidate> candidates(Family family, uint64_t bits) {
-  const bool gfx10 = family == Family::kGfx10;
-  const unsigned s = slot(gfx10, bits);
-  if (gfx10)
-    return {kGfx10Index.rows.data() + kGfx10Index.first[s],
-            kGfx10Index.rows.data() + kGfx10Index.first[s + 1]};
-  return {kGcnIndex.rows.data() + kGcnIndex.first[s], kGcnIndex.rows.data() + kGcnIndex.first[s + 1]};
+  switch (family) {
+    case Family::kGfx8:
+    case Family::kGfx9:
+      return candidates<Opcodes::kGcn>(bits);
+    case Family::kGfx10:
+      return candidates<Opcodes::kGfx10>(bits);
+    case Family::kNone:
+      break;
+  }
+  return {};
 }
 
 }  // namespace rigel::vgpu::isa::tables

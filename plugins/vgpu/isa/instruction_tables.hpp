@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "plugins/vgpu/isa/instruction.hpp"
+#include "plugins/vgpu/isa/target.hpp"
 
 namespace rigel::vgpu::isa::tables {
 
@@ -74,7 +75,7 @@ struct Shape {
 /// An instruction in one encoding. Instruction::row is its index.
 struct Row {
   uint64_t value;  ///< Values of the fixed bits.
-  uint32_t chips;  ///< One bit for each chip; see chip_bit().
+  ChipSet chips;
   uint16_t shape;
   Op op;
 };
@@ -96,7 +97,7 @@ const Image* image(Op op);
 /// The part of a row that the search needs, stored contiguously.
 struct Candidate {
   uint64_t mask, value;  ///< Mask and values of the fixed bits.
-  uint32_t chips;
+  ChipSet chips;
   uint16_t row;
   uint8_t dwords;
   bool dpp8;  ///< The first nine bits must be one of two codes; they are not in the mask.

@@ -17,7 +17,7 @@ std::vector<uint32_t> program_of_rows(const Target& target) {
   for (size_t i = 0; i != tables::rows().size(); ++i) {
     const tables::Row& row = tables::rows()[i];
     const tables::Shape& shape = tables::shapes()[row.shape];
-    if ((row.chips & chip_bit(target)) == 0) continue;
+    if (!row.chips.intersects(chip_set(target))) continue;
     seed = seed * 6364136223846793005u + 1442695040888963407u;
     const uint64_t bits = row.value | (seed & shape.live & 0x0000070707000707u);
     const uint32_t words[] = {static_cast<uint32_t>(bits), static_cast<uint32_t>(bits >> 32), 0, 0, 0};

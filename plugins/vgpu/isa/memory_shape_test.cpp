@@ -289,9 +289,8 @@ TEST(IsaMemoryShape, MatchesRegistersOfEveryEncoding) {
   for (uint16_t row = 0; row != rows.size(); ++row) {
     const MemoryShape* const shape = memory_shape(rows[row].op);
     if (shape == nullptr) continue;
-    for (uint32_t bit = 1; target_of_bit(bit); bit <<= 1) {
-      if ((rows[row].chips & bit) == 0) continue;
-      const Target target = *target_of_bit(bit);
+    for (const Target& target : all_targets()) {
+      if (!rows[row].chips.intersects(chip_set(target))) continue;
       Instruction in;
       ASSERT_TRUE(plain_instruction(target, row, in)) << tables::mnemonic(row);
       const std::string label = std::string(name(in.op)) + " of " + name(target);

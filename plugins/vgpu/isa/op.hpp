@@ -25,8 +25,14 @@
 
 namespace rigel::vgpu::isa {
 
-/// Instruction sets. Chips of a family can differ in which instructions they have; see Target.
-enum class Family : uint8_t { kGfx8, kGfx9, kGfx10 };
+/// Instruction sets. Chips of a family can differ in which instructions they have; see Target. The values are
+/// bits of op.inc's second column.
+enum class Family : uint8_t {
+  kGfx8,
+  kGfx9,
+  kGfx10,
+  kNone = 0xff,  ///< Of an unknown chip.
+};
 
 enum class Op : uint16_t {
   none,  ///< No operation: an instruction that was not decoded.
@@ -62,7 +68,8 @@ constexpr std::string_view name(Op op) {
 /// Whether a chip of the family has the operation.
 constexpr bool exists_on(Op op, Family family) {
   const auto index = static_cast<size_t>(op);
-  return index < kOpCount && ((detail::kOpFamilies[index] >> static_cast<unsigned>(family)) & 1) != 0;
+  return index < kOpCount && family != Family::kNone &&
+         ((detail::kOpFamilies[index] >> static_cast<unsigned>(family)) & 1) != 0;
 }
 
 }  // namespace rigel::vgpu::isa

@@ -229,7 +229,7 @@ void append_constant(std::string& text, uint32_t value) {
 void append_operand(std::string& text, const Target& target, const Operand& operand, uint32_t literal) {
   const uint16_t code = operand.code;
   const unsigned dwords = operand.dwords;
-  const unsigned first_ttmp = target.major == 8 ? 112 : 108;
+  const unsigned first_ttmp = target.family() == Family::kGfx8 ? 112 : 108;
   if (operand.is_agpr()) {
     append_group(text, "a", code - code::kAgpr, dwords);
   } else if (operand.is_vgpr()) {
@@ -242,7 +242,7 @@ void append_operand(std::string& text, const Target& target, const Operand& oper
     append_number(text, code <= 192 ? code - 128 : 192 - code);
   } else if (code >= first_ttmp && code <= 123) {
     append_group(text, "ttmp", code - first_ttmp, dwords);
-  } else if (code <= (target.major == 10 ? 105 : 101)) {
+  } else if (code <= (target.family() == Family::kGfx10 ? 105 : 101)) {
     append_group(text, "s", code, dwords);
   } else {
     text += special_name(code, dwords == 2);

@@ -14,7 +14,7 @@ TEST(IsaTarget, RoundTripsNames) {
     const auto target = target_of(text);
     ASSERT_TRUE(target) << text;
     EXPECT_EQ(name(*target), text);
-    EXPECT_NE(chip_bit(*target), 0u) << text;
+    EXPECT_FALSE(chip_set(*target).is_empty()) << text;
   }
   EXPECT_EQ(target_of("gfx906:sramecc+:xnack-"), (Target{9, 0, 6}));
 }
@@ -23,15 +23,26 @@ TEST(IsaTarget, RejectsUnknownNames) {
   for (const char* text : {"", "gfx", "gfx9", "gfx700", "gfx1100", "gfx1200", "gfx9x0", "sm_80", "gfx90z",
                            "gfx10300", "gfx804", "gfx1020"})
     EXPECT_FALSE(target_of(text)) << text;
-  EXPECT_EQ(chip_bit({9, 4, 2}), 0u);
+  for (const Target& target : {Target{9, 4, 2}, Target{8, 0, 16}, Target{255, 255, 255}}) {
+    EXPECT_TRUE(chip_set(target).is_empty()) << name(target);
+    EXPECT_EQ(target.family(), Family::kNone) << name(target);
+  }
+}
+
+TEST(IsaTarget, EachChipHasItsOwnBitAndFamily) {
+  ChipSet seen;
+  for (const Target& target : all_targets()) {
+    const ChipSet chip = chip_set(target);
+    EXPECT_FALSE(seen.intersects(chip)) << name(target);
+    EXPECT_EQ(target_of(name(target)), target);
+    for (const Family family : {Family::kGfx8, Family::kGfx9, Family::kGfx10})
+      EXPECT_EQ(chip_set(family).intersects(chip), target.family() == family) << name(target);
+    seen |= chip;
+  }
 }
 
 TEST(IsaTraits, ExistExactlyForChipsOfTheTables) {
-  for (uint32_t bit = 1; bit != 0; bit <<= 1) {
-    const auto target = target_of_bit(bit);
-    if (!target) break;
-    EXPECT_NE(find_traits(*target), nullptr) << name(*target);
-  }
+  for (const Target& target : all_targets()) EXPECT_NE(find_traits(target), nullptr) << name(target);
   for (const Target& target : {Target{8, 0, 4}, Target{9, 4, 2}, Target{10, 2, 0}, Target{11, 0, 0}}) {
     EXPECT_EQ(find_traits(target), nullptr) << name(target);
   }

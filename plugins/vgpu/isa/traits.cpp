@@ -1,7 +1,6 @@
 #include "plugins/vgpu/isa/traits.hpp"
 
 #include <array>
-#include <bit>
 #include <cstddef>
 
 namespace rigel::vgpu::isa {
@@ -154,15 +153,13 @@ constexpr Row kRows[] = {
 }  // namespace
 
 const Traits* find_traits(const Target& target) {
-  // Indexed by the chip's bit, since lowering calls this for every instruction.
-  static constexpr size_t kBits = 32;
-  static const std::array<const Traits*, kBits> by_bit = [] {
-    std::array<const Traits*, kBits> table{};
-    for (const Row& row : kRows) table[std::countr_zero(chip_bit(row.chip))] = &row.traits;
+  // Indexed by the chip's number, since lowering calls this for every instruction. 0: an unknown chip.
+  static constexpr auto kByNumber = [] {
+    std::array<const Traits*, std::size(detail::kChips) + 1> table{};
+    for (const Row& row : kRows) table[detail::chip_number(row.chip)] = &row.traits;
     return table;
   }();
-  const uint32_t bit = chip_bit(target);
-  return bit == 0 ? nullptr : by_bit[std::countr_zero(bit)];
+  return kByNumber[detail::chip_number(target)];
 }
 
 }  // namespace rigel::vgpu::isa

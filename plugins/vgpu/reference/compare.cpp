@@ -57,7 +57,7 @@ isa::Target target_of(const Chip& chip) {
 void for_each_row(const Chip& chip, const std::set<isa::Encoding>& encodings,
                   const std::function<void(uint16_t row, isa::Op op)>& visit) {
   const char* const wanted = std::getenv("RIGEL_OP");
-  const uint32_t bit = isa::chip_bit(target_of(chip));
+  const isa::ChipSet chips = isa::chip_set(target_of(chip));
   const auto rows = isa::tables::rows();
   if (wanted != nullptr &&
       std::ranges::none_of(rows, [&](const auto& row) { return isa::name(row.op) == wanted; }))
@@ -65,7 +65,7 @@ void for_each_row(const Chip& chip, const std::set<isa::Encoding>& encodings,
   for (uint16_t row = 0; row < rows.size(); ++row) {
     const isa::Op op = rows[row].op;
     const bool chosen = wanted == nullptr || isa::name(op) == wanted;
-    if (chosen && (rows[row].chips & bit) != 0 &&
+    if (chosen && rows[row].chips.intersects(chips) &&
         encodings.contains(isa::tables::shapes()[rows[row].shape].encoding)) {
       visit(row, op);
     }

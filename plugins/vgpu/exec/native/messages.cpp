@@ -134,7 +134,7 @@ tl::expected<ReceivedRequest, std::string> request_from(std::span<const std::byt
   }
   if (request.layout.wave_size != 32 && request.layout.wave_size != 64) return invalid;
   if (request.layout.vgprs > 256 || request.layout.agprs > 256 || request.layout.sgprs > kAllSgprs ||
-      isa::chip_bit(request.target) == 0)
+      isa::chip_set(request.target).is_empty())
     return invalid;
   auto images = std::make_shared<std::vector<Image>>();
   for (uint64_t left = reader.value<uint64_t>(); left != 0 && !reader.is_short(); --left) {

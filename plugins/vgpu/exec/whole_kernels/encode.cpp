@@ -27,7 +27,7 @@ Encoder::Encoder(const isa::Target& target) : target_(target) {
   namespace flag = isa::tables::flag;
   const auto rows = isa::tables::rows();
   for (uint16_t row = 0; size_t{row} < rows.size(); ++row) {
-    if ((rows[row].chips & isa::chip_bit(target)) == 0) continue;
+    if (!rows[row].chips.intersects(isa::chip_set(target))) continue;
     const isa::tables::Shape& shape = isa::tables::shapes()[rows[row].shape];
     if (shape.has(flag::kSdwa | flag::kDpp | flag::kDpp8)) continue;
     rows_[{rows[row].op, shape.encoding}].push_back(row);
@@ -111,6 +111,8 @@ Words Encoder::smem(Op op, uint32_t data, uint32_t base, int32_t offset, uint32_
     case Family::kGfx10:
       fields |= uint64_t{has_register ? soffset : isa::code::kNull} << 57;
       if (!has_register) fields |= uint64_t{static_cast<uint32_t>(offset) & 0x1fffff} << 32;
+      break;
+    case Family::kNone:
       break;
   }
   return first(op, Encoding::kSmem, fields, false, 0);

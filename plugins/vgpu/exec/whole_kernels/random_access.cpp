@@ -38,7 +38,7 @@ bool is_excluded(const isa::tables::Row& row) {
 RandomAccess::RandomAccess(const isa::Target& target) : target_(target), encoder_(target) {
   const auto rows = isa::tables::rows();
   for (uint16_t row = 0; size_t{row} < rows.size(); ++row) {
-    if ((rows[row].chips & isa::chip_bit(target)) == 0 || is_excluded(rows[row])) continue;
+    if (!rows[row].chips.intersects(isa::chip_set(target)) || is_excluded(rows[row])) continue;
     switch (isa::tables::shapes()[rows[row].shape].encoding) {
       case Encoding::kDs:
         rows_.push_back(row);

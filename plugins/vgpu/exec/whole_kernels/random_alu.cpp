@@ -92,7 +92,7 @@ RandomAlu::RandomAlu(const isa::Target& target) : target_(target) {
   const std::set<std::string_view> common(std::begin(kCommon), std::end(kCommon));
   const auto rows = isa::tables::rows();
   for (uint16_t row = 0; size_t{row} < rows.size(); ++row) {
-    if ((rows[row].chips & isa::chip_bit(target)) == 0) continue;
+    if (!rows[row].chips.intersects(isa::chip_set(target))) continue;
     const Op op = rows[row].op;
     const isa::tables::Shape& shape = isa::tables::shapes()[rows[row].shape];
     const bool has_modifiers =

@@ -74,7 +74,7 @@ void put_selects(std::span<uint32_t> words, const std::array<uint32_t, 4>& selec
 RandomImage::RandomImage(const isa::Target& target) : target_(target) {
   const auto rows = isa::tables::rows();
   for (uint16_t row = 0; size_t{row} < rows.size(); ++row) {
-    if ((rows[row].chips & isa::chip_bit(target)) == 0) continue;
+    if (!rows[row].chips.intersects(isa::chip_set(target))) continue;
     if (isa::tables::shapes()[rows[row].shape].encoding != Encoding::kMimg) continue;
     const isa::ImageShape* const shape = isa::image_shape(rows[row].op);
     if (shape == nullptr) continue;
