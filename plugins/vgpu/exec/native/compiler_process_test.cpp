@@ -21,7 +21,7 @@
 namespace rigel::vgpu::exec::compiler {
 namespace {
 
-constexpr uint64_t kVa = 0x1000;
+constexpr uint64_t kKernelVa = 0x1000;
 const std::vector<uint32_t> kKernel = {0x24020082,
                                        0xbf810000};  // gfx900: v_lshlrev_b32_e32 v1, 2, v0; s_endpgm
 
@@ -34,17 +34,17 @@ class CompilerProcess : public ::testing::Test {
   }
 
   static Compiled compile_kernel() {
-    Image image{kVa, std::vector<std::byte>(kKernel.size() * 4)};
+    Image image{kKernelVa, std::vector<std::byte>(kKernel.size() * 4)};
     std::memcpy(image.bytes.data(), kKernel.data(), image.bytes.size());
     Request request;
     request.target = *isa::target_of("gfx900");
     request.layout = {64, 8};
     request.level = SimdLevel::kAvx2;
-    request.entry_va = kVa;
+    request.entry_va = kKernelVa;
     request.read = [&image](uint64_t va, std::span<std::byte> to) -> size_t {
-      if (va - kVa >= image.bytes.size()) return 0;
-      const size_t size = std::min<size_t>(to.size(), image.bytes.size() - (va - kVa));
-      std::memcpy(to.data(), image.bytes.data() + (va - kVa), size);
+      if (va - kKernelVa >= image.bytes.size()) return 0;
+      const size_t size = std::min<size_t>(to.size(), image.bytes.size() - (va - kKernelVa));
+      std::memcpy(to.data(), image.bytes.data() + (va - kKernelVa), size);
       return size;
     };
     request.cache_name = cache_name(request);
