@@ -27,10 +27,10 @@ constexpr uint32_t kMaxExecutedStores = 8;
 
 using std::chrono::microseconds;
 
-// Polling, if stores cannot be stopped. A poll costs about 10 us, most of it for the wake-up. The interval
-// therefore grows with the time since the last store.
+// Polling, if stores cannot be stopped. A poll costs 10 to 20 us, most of it for the wake-up. The interval
+// therefore grows with the time since the last store: at most 1/256 of it is the delay of the next one.
 constexpr auto kIdleInterval = microseconds(1000);
-constexpr auto kLongestIdleInterval = microseconds(4000);
+constexpr auto kLongestIdleInterval = microseconds(32000);
 constexpr int kPollsPerPause = 256;
 
 bool is_rung(const void* address, uint32_t bytes) {

@@ -13,7 +13,7 @@
 // all slots of the GPU (Engine) and makes the page read-only before it sleeps.
 //
 // If signals are not allowed, or another handler has replaced this one, the thread `vgpu-doorbells` polls the
-// slots while engines sleep, every one to four milliseconds. A program that rings a doorbell usually waits for
+// slots while engines sleep, at intervals from 1 to 32 ms. A program that rings a doorbell usually waits for
 // an event next; that ioctl polls as well.
 //
 // Threads: all functions from any thread that holds no lock of an engine. The signal handler takes mutex_ as
