@@ -34,8 +34,9 @@ plugins/vgpu/devices    api/support loader/text plugins/vgpu/isa
 plugins/vgpu/cp         api/support
 plugins/vgpu/images     api/support plugins/vgpu/devices plugins/vgpu/isa
 plugins/vgpu/check      api/support loader/text plugins/vgpu/cp plugins/vgpu/devices
-plugins/vgpu/exec       api/support plugins/vgpu/analysis plugins/vgpu/check plugins/vgpu/cp plugins/vgpu/devices plugins/vgpu/images plugins/vgpu/isa
-plugins/vgpu/kfd        api/support loader/text plugins/vgpu/check plugins/vgpu/cp plugins/vgpu/devices plugins/vgpu/exec
+plugins/vgpu/profile    api/support loader/text
+plugins/vgpu/exec       api/support loader/text plugins/vgpu/analysis plugins/vgpu/check plugins/vgpu/cp plugins/vgpu/devices plugins/vgpu/images plugins/vgpu/isa plugins/vgpu/profile
+plugins/vgpu/kfd        api/support loader/text plugins/vgpu/check plugins/vgpu/cp plugins/vgpu/devices plugins/vgpu/exec plugins/vgpu/profile
 plugins/vgpu/runner     api/support plugins/vgpu/cp plugins/vgpu/devices plugins/vgpu/kfd
 plugins/vgpu/compiler   api/support loader/text plugins/vgpu/analysis plugins/vgpu/cp plugins/vgpu/devices plugins/vgpu/exec plugins/vgpu/isa plugins/vgpu/runner
 plugins/vgpu/preload    api/support plugins/vgpu/cp plugins/vgpu/devices plugins/vgpu/kfd

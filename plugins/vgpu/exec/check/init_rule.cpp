@@ -36,10 +36,6 @@ bool is_packed(Type type) {
   return type == Type::kV2F16 || type == Type::kV2B16 || type == Type::kV2I16 || type == Type::kV2U16;
 }
 
-bool is_integer(Type type) {
-  return type != Type::kF16 && type != Type::kF32 && type != Type::kF64;
-}
-
 RulePart part_of(isa::SdwaSel sel) {
   const auto number = static_cast<uint8_t>(sel);
   if (sel <= isa::SdwaSel::kByte3) return {static_cast<uint8_t>(number * 8), 8};
@@ -236,6 +232,38 @@ constexpr MaskRule kMaskRules[] = {
     {Op::s_orn1_saveexec_b32, Op::s_orn1_saveexec_b64, BitRule::kOrNot, true},
 };
 
+bool compares_integers_for_equality(Op op) {
+  switch (op) {
+    case Op::v_cmp_eq_i16:
+    case Op::v_cmp_eq_i32:
+    case Op::v_cmp_eq_i64:
+    case Op::v_cmp_eq_u16:
+    case Op::v_cmp_eq_u32:
+    case Op::v_cmp_eq_u64:
+    case Op::v_cmp_ne_i16:
+    case Op::v_cmp_ne_i32:
+    case Op::v_cmp_ne_i64:
+    case Op::v_cmp_ne_u16:
+    case Op::v_cmp_ne_u32:
+    case Op::v_cmp_ne_u64:
+    case Op::v_cmpx_eq_i16:
+    case Op::v_cmpx_eq_i32:
+    case Op::v_cmpx_eq_i64:
+    case Op::v_cmpx_eq_u16:
+    case Op::v_cmpx_eq_u32:
+    case Op::v_cmpx_eq_u64:
+    case Op::v_cmpx_ne_i16:
+    case Op::v_cmpx_ne_i32:
+    case Op::v_cmpx_ne_i64:
+    case Op::v_cmpx_ne_u16:
+    case Op::v_cmpx_ne_u32:
+    case Op::v_cmpx_ne_u64:
+      return true;
+    default:
+      return false;
+  }
+}
+
 class Reader {
  public:
   Reader(const Instruction& instruction, const LoweringContext& context)
@@ -356,8 +384,8 @@ class Reader {
       rule_.bits = candidate.bits;
       rule_.scc = Scc::kDefined;
       rule_.results[1] = rule_.results[0];
-      rule_.results[0] = exec();
-      rule_.sources[1] = exec();
+      // Waves of 32 lanes execute instructions of 64 bits with EXEC_HI.
+      rule_.results[0] = rule_.sources[1] = scalars(code::kExecLo, in_.dst[0].dwords);
       if (candidate.is_reversed) std::swap(rule_.sources[0], rule_.sources[1]);
       return true;
     }
@@ -552,11 +580,9 @@ class Reader {
 
   // A comparison's result is a mask.
   void compares() {
-    const std::string_view name = isa::name(in_.op);
-    if (!name.starts_with("v_cmp")) return;
+    if (in_.dst[0].type != isa::Type::kMask) return;
     rule_.width = std::max(rule_.sources[0].part.width, rule_.sources[1].part.width);
-    const bool is_equality = name.find("_eq_") != name.npos || name.find("_ne_") != name.npos;
-    if (is_equality && is_integer(in_.src[0].type)) rule_.bits = BitRule::kEqual;
+    if (compares_integers_for_equality(in_.op)) rule_.bits = BitRule::kEqual;
   }
 
   void vector_details() {
