@@ -361,7 +361,9 @@ void InitChecker::compute_scalar(const InitRule& rule, const Wave& wave, WaveSha
   if (rule.is_pair)
     bits = {0, apply(rule.bits, a, {}, {}, 16).undefined | apply(rule.bits, b, {}, {}, 16).undefined << 16};
   write_scalars(wave, shadow, rule.results[0], bits.undefined, origin);
-  write_scalars(wave, shadow, rule.results[1], 0, {});
+  // Undefined bits of lanes have been reported.
+  const uint64_t left = rule.has_equal_results ? bits.undefined & ~wave.launched_exec : 0;
+  write_scalars(wave, shadow, rule.results[1], left, origin);
   if (rule.scc == InitRule::Scc::kStays) return;
   shadow.scc = rule.scc == InitRule::Scc::kOfResult    ? bits.undefined != 0
                : rule.scc == InitRule::Scc::kNonzero   ? is_zero_undefined(bits)

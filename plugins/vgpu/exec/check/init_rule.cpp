@@ -216,6 +216,7 @@ struct MaskRule {
   Op b32, b64;
   BitRule bits;
   bool is_reversed = false;  // EXEC is the first source.
+  bool returns_new = false;
 };
 constexpr MaskRule kMaskRules[] = {
     {Op::s_and_saveexec_b32, Op::s_and_saveexec_b64, BitRule::kAnd},
@@ -225,10 +226,10 @@ constexpr MaskRule kMaskRules[] = {
     {Op::s_xor_saveexec_b32, Op::s_xor_saveexec_b64, BitRule::kXor},
     {Op::s_xnor_saveexec_b32, Op::s_xnor_saveexec_b64, BitRule::kXor},
     {Op::s_andn2_saveexec_b32, Op::s_andn2_saveexec_b64, BitRule::kAndNot},
-    {Op::s_andn2_wrexec_b32, Op::s_andn2_wrexec_b64, BitRule::kAndNot},
+    {Op::s_andn2_wrexec_b32, Op::s_andn2_wrexec_b64, BitRule::kAndNot, false, true},
     {Op::s_orn2_saveexec_b32, Op::s_orn2_saveexec_b64, BitRule::kOrNot},
     {Op::s_andn1_saveexec_b32, Op::s_andn1_saveexec_b64, BitRule::kAndNot, true},
-    {Op::s_andn1_wrexec_b32, Op::s_andn1_wrexec_b64, BitRule::kAndNot, true},
+    {Op::s_andn1_wrexec_b32, Op::s_andn1_wrexec_b64, BitRule::kAndNot, true, true},
     {Op::s_orn1_saveexec_b32, Op::s_orn1_saveexec_b64, BitRule::kOrNot, true},
 };
 
@@ -382,6 +383,7 @@ class Reader {
     for (const MaskRule& candidate : kMaskRules) {
       if (candidate.b32 != in_.op && candidate.b64 != in_.op) continue;
       rule_.bits = candidate.bits;
+      rule_.has_equal_results = candidate.returns_new;
       rule_.scc = Scc::kDefined;
       rule_.results[1] = rule_.results[0];
       // Waves of 32 lanes execute instructions of 64 bits with EXEC_HI.

@@ -77,16 +77,17 @@ struct InitRule {
   uint8_t width = 32;  ///< Bits in which the result is computed
   /// Each half of the result is computed separately. `high`: the parts of the sources for the high half.
   bool is_packed = false;
-  bool is_pair = false;          ///< The low half depends on sources[0], the high half on sources[1].
-  bool counts_below = false;     ///< Only bits of sources[0] below the lane's count (v_mbcnt).
-  uint8_t first_lane = 0;        ///< v_mbcnt: the lane of bit 0
-  bool within_halves = false;    ///< ds_permute of waves of 64 stays within 32 lanes.
-  bool reads_other_row = false;  ///< v_permlanex16
-  bool reads_inactive = false;   ///< v_permlane16: inactive lanes are read.
-  bool reads_zero = false;       ///< v_permlane16: lanes without a source read 0.
-  bool changes_sign = false;     ///< kSelect: modifiers of the sources
-  bool keeps_rest = false;       ///< results[0]: the bits outside of its part stay.
-  uint32_t offset = 0;           ///< ds_permute: bytes added to the addresses
+  bool is_pair = false;            ///< The low half depends on sources[0], the high half on sources[1].
+  bool has_equal_results = false;  ///< The second result is the new EXEC too (s_andn2_wrexec).
+  bool counts_below = false;       ///< Only bits of sources[0] below the lane's count (v_mbcnt).
+  uint8_t first_lane = 0;          ///< v_mbcnt: the lane of bit 0
+  bool within_halves = false;      ///< ds_permute of waves of 64 stays within 32 lanes.
+  bool reads_other_row = false;    ///< v_permlanex16
+  bool reads_inactive = false;     ///< v_permlane16: inactive lanes are read.
+  bool reads_zero = false;         ///< v_permlane16: lanes without a source read 0.
+  bool changes_sign = false;       ///< kSelect: modifiers of the sources
+  bool keeps_rest = false;         ///< results[0]: the bits outside of its part stay.
+  uint32_t offset = 0;             ///< ds_permute: bytes added to the addresses
   RulePart high[3];
   RuleOperand sources[4];
   /// The second result is a mask that depends on all bits of the sources (kLanes), or is defined (kScalar).
