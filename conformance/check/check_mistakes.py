@@ -14,14 +14,17 @@ import sys
 import tempfile
 
 
+MISTAKE = r'// mistake: (\w+) (\w+)( warning)?( optimised)?(?: "(.*)")?'
+
+
 def expected_findings(source, is_optimised):
-    """{kernel: (check, severity, lines)}"""
+    """{kernel: (check, severity, lines, text that the report contains)}"""
     expected = {}
     for number, line in enumerate(open(source), 1):
-        for kernel, check, severity, optimised in re.findall(r"// mistake: (\w+) (\w+)( warning)?( optimised)?", line):
+        for kernel, check, severity, optimised, text in re.findall(MISTAKE, line):
             if optimised and not is_optimised:
                 continue
-            entry = expected.setdefault(kernel, (check, "warning" if severity else "error", []))
+            entry = expected.setdefault(kernel, (check, "warning" if severity else "error", [], text))
             entry[2].append(number)
     return expected
 
@@ -58,13 +61,15 @@ def main():
         if is_right:
             problems.append(f"{kernel} is right, but: {text}")
         else:
-            found[kernel].append((finding["tool"], finding["severity"], lines_in(finding["details"], source), text))
-    for kernel, (check, severity, lines) in expected.items():
+            found[kernel].append((finding["tool"], finding["severity"], lines_in(finding["details"], source), text, finding["details"]))
+    for kernel, (check, severity, lines, said) in expected.items():
         matches = [entry for entry in found[kernel] if entry[:2] == (check, severity)]
         if not matches:
             problems.append(f"{kernel}: no {severity} of {check}; found: {[entry[3] for entry in found[kernel]]}")
         elif has_lines and not any(entry[2] & set(lines) for entry in matches):
             problems.append(f"{kernel}: expected line {lines}: {[entry[3] for entry in matches]}")
+        if said and not any(re.search(said, entry[3] + entry[4]) for entry in matches):
+            problems.append(f"{kernel}: no report contains '{said}': {[entry[3] + entry[4] for entry in matches]}")
         for entry in found[kernel]:
             if entry[0] != check:
                 problems.append(f"{kernel}: a finding of another check: {entry[3]}")

@@ -38,7 +38,7 @@ KERNEL(cl_ignores_size)(ARGUMENTS) {
 KERNEL(cl_loads_vector_past_end)(ARGUMENTS) {
   const int i = get_global_id(0);
   if (i >= n / 4) return;
-  const int4 value = vload4(0, a + 4 * i + (RIGHT ? 0 : 2));  // mistake: cl_loads_vector_past_end memory
+  const int4 value = vload4(0, a + 4 * i + (RIGHT ? 0 : 2));  // mistake: cl_loads_vector_past_end memory "starts 8 bytes before the end of the 4000 bytes at "
   b[i] = value.x + value.y + value.z + value.w;
 }
 
@@ -51,7 +51,7 @@ KERNEL(cl_stores_vector_past_end)(ARGUMENTS) {
 KERNEL(cl_reads_byte_past_end)(ARGUMENTS) {
   const int i = get_global_id(0);
   __global const uchar* const bytes = (__global const uchar*)a;
-  if (i < n) b[i] = bytes[(RIGHT ? 0 : 3 * n + 1) + i];  // mistake: cl_reads_byte_past_end memory
+  if (i < n) b[i] = bytes[(RIGHT ? 0 : 3 * n + 1) + i];  // mistake: cl_reads_byte_past_end memory "read of 1 byte at "
 }
 
 KERNEL(cl_counts_past_end)(ARGUMENTS) {
@@ -62,7 +62,7 @@ KERNEL(cl_counts_past_end)(ARGUMENTS) {
 KERNEL(cl_reads_freed)(ARGUMENTS) {
   const int i = get_global_id(0);
   __global int* const from = RIGHT ? a : freed;
-  if (i < n) b[i] = from[i];  // mistake: cl_reads_freed memory
+  if (i < n) b[i] = from[i];  // mistake: cl_reads_freed memory "byte \d+ of the freed 4000 bytes at "
 }
 
 KERNEL(cl_writes_freed)(ARGUMENTS) {
@@ -74,7 +74,7 @@ KERNEL(cl_writes_freed)(ARGUMENTS) {
 KERNEL(cl_writes_past_host_memory)(ARGUMENTS) {
   const int i = get_global_id(0);
   if (i < n + (RIGHT ? 0 : 1)) {
-    host[i] = i;  // mistake: cl_writes_past_host_memory memory
+    host[i] = i;  // mistake: cl_writes_past_host_memory memory " 0 bytes past the 4000 bytes at "
   }
 }
 

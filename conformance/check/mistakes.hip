@@ -1,9 +1,9 @@
 // Kernels with one mistake each, for vgpu-run --check. check_mistakes.py compares the findings with the
 // comments:
 //
-//   // mistake: <kernel> <check> [warning] [optimised]
+//   // mistake: <kernel> <check> [warning] [optimised] ["<pattern>"]
 //
-// names the kernel and the check that must report a finding on this line. `optimised`: not with -O0, which
+// names the kernel and the check that must report a finding on this line, with a text that the pattern matches. `optimised`: not with -O0, which
 // accesses LDS by FLAT instructions, or whose code the assembler rejects. Each kernel is a template:
 // kernel<false> has the mistake, and kernel<true> is right and must cause no finding.
 #include <hip/hip_runtime.h>
@@ -37,14 +37,14 @@ __global__ void reads_past_end(const int* in, int* out) {
   const int i = global_id();
   if (i >= kSize) return;
   const int next = kRight && i + 1 == kSize ? i : i + 1;
-  out[i] = in[next];  // mistake: reads_past_end memory
+  out[i] = in[next];  // mistake: reads_past_end memory " 0 bytes past the 4000 bytes at "
 }
 
 template <bool kRight>
 __global__ void writes_past_end(int* out) {
   const int i = global_id();
   if (kRight ? i < kSize : i <= kSize) {
-    out[i] = i;  // mistake: writes_past_end memory
+    out[i] = i;  // mistake: writes_past_end memory " 0 bytes past the 4000 bytes at "
   }
 }
 
@@ -59,28 +59,28 @@ template <bool kRight>
 __global__ void reads_byte_past_end(const unsigned char* in, int* out) {
   const int i = global_id();
   if (i >= kSize) return;
-  out[i] = in[i + (kRight ? 0 : 3 * kSize + 1)];  // mistake: reads_byte_past_end memory
+  out[i] = in[i + (kRight ? 0 : 3 * kSize + 1)];  // mistake: reads_byte_past_end memory "read of 1 byte at "
 }
 
 template <bool kRight>
 __global__ void writes_short_past_end(short* out) {
   const int i = global_id();
   if (i >= kSize) return;
-  out[i + (kRight ? 0 : kSize + 1)] = 1;  // mistake: writes_short_past_end memory
+  out[i + (kRight ? 0 : kSize + 1)] = 1;  // mistake: writes_short_past_end memory "write of 2 bytes at "
 }
 
 template <bool kRight>
 __global__ void writes_half_of_double_past_end(double* out, int count) {
   const int i = global_id();
   if (i >= (kRight ? count : count + 1)) return;
-  out[i] = i;  // mistake: writes_half_of_double_past_end memory
+  out[i] = i;  // mistake: writes_half_of_double_past_end memory " the 804 bytes at "
 }
 
 template <bool kRight>
 __global__ void reads_vector_past_end(const float4* in, float* out, int count) {
   const int i = global_id();
   if (i >= (kRight ? count : count + 1)) return;
-  const float4 value = in[i];  // mistake: reads_vector_past_end memory
+  const float4 value = in[i];  // mistake: reads_vector_past_end memory " the 1608 bytes at "
   out[i] = value.x + value.y + value.z + value.w;
 }
 
@@ -103,13 +103,13 @@ template <bool kRight>
 __global__ void reads_freed(const int* in, int* out) {
   const int i = global_id();
   if (i >= kSize) return;
-  out[i] = in[i];  // mistake: reads_freed memory
+  out[i] = in[i];  // mistake: reads_freed memory "byte \d+ of the freed 4000 bytes at "
 }
 
 template <bool kRight>
 __global__ void writes_freed(int* out) {
   const int i = global_id();
-  if (i < kSize) out[i] = i;  // mistake: writes_freed memory
+  if (i < kSize) out[i] = i;  // mistake: writes_freed memory "\n  freed by     "
 }
 
 template <bool kRight>
@@ -124,7 +124,7 @@ template <bool kRight>
 __global__ void allocated_too_few_bytes(int* out) {
   const int i = global_id();
   if (i < kSize) {
-    out[i] = i;  // mistake: allocated_too_few_bytes memory
+    out[i] = i;  // mistake: allocated_too_few_bytes memory " \d+ bytes past the 1000 bytes at "
   }
 }
 
@@ -142,7 +142,7 @@ __global__ void reads_past_lds(int* out) {
   lds[i] = static_cast<int>(i);
   __syncthreads();
   volatile int* const copy = lds;
-  out[i] = copy[kRight ? i : i + 1];  // mistake: reads_past_lds memory
+  out[i] = copy[kRight ? i : i + 1];  // mistake: reads_past_lds memory "read of 4 bytes at byte 1024 of LDS; the work-group has 1024 bytes"
 }
 
 template <bool kRight>
@@ -159,7 +159,7 @@ template <bool kRight>
 __global__ void too_little_dynamic_lds(int* out) {
   extern __shared__ int dynamic[];
   const unsigned i = threadIdx.x;
-  dynamic[i] = static_cast<int>(i);  // mistake: too_little_dynamic_lds memory
+  dynamic[i] = static_cast<int>(i);  // mistake: too_little_dynamic_lds memory "the work-group has 512 bytes"
   __syncthreads();
   out[i] = dynamic[i];
 }
@@ -189,7 +189,7 @@ __global__ void writes_member_past_end(Particle* particles, int count) {
 template <bool kRight>
 __global__ void skips_padding(int* out) {
   const int i = global_id();
-  if (i < kSize) out[i + (kRight ? 0 : 10 * kSize)] = i;  // mistake: skips_padding memory
+  if (i < kSize) out[i + (kRight ? 0 : 10 * kSize)] = i;  // mistake: skips_padding memory " \d+ bytes past the 4000 bytes at "
 }
 
 __device__ __attribute__((noinline)) int value_of(const int* in, int i) {
@@ -219,7 +219,7 @@ __global__ void exchanges_past_end(int* out) {
 template <bool kRight>
 __global__ void adds_64_bits_past_end(unsigned long long* out, int count) {
   const int i = global_id();
-  if (i < count + (kRight ? 0 : 1)) atomicAdd(out + i, 1ull);  // mistake: adds_64_bits_past_end memory
+  if (i < count + (kRight ? 0 : 1)) atomicAdd(out + i, 1ull);  // mistake: adds_64_bits_past_end memory "atomic operation of 8 bytes"
 }
 
 template <bool kRight>
@@ -248,7 +248,7 @@ __global__ void trusts_index_in_memory(const int* indices, int* out) {
   const int i = global_id();
   if (i >= kSize) return;
   const int at = indices[i] + (kRight ? 0 : kSize);
-  out[at] = i;  // mistake: trusts_index_in_memory memory
+  out[at] = i;  // mistake: trusts_index_in_memory memory " 0 bytes past the 4000 bytes at "
 }
 
 template <bool kRight>

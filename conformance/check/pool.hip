@@ -53,18 +53,24 @@ class Pool {
 template <bool kRight>
 __global__ void writes_past_suballocation(int* out) {
   const int i = static_cast<int>(threadIdx.x);
-  if (kRight ? i < kSize : i <= kSize) out[i] = i;  // mistake: writes_past_suballocation memory
+  if (kRight ? i < kSize : i <= kSize) out[i] = i;  // mistake: writes_past_suballocation memory " 0 bytes past the 400 bytes at 0x[0-9a-f]+ \('particles'\)"
+}
+
+template <bool kRight>
+__global__ void reads_before_suballocation(const int* in, int* out) {
+  const int i = static_cast<int>(threadIdx.x);
+  if (i < kSize) out[i] = in[kRight ? i : i - 1];  // mistake: reads_before_suballocation memory " 4 bytes before the 400 bytes at 0x[0-9a-f]+ \('cells'\)"
 }
 
 template <bool kRight>
 __global__ void reads_freed_suballocation(const int* in, int* out) {
   const int i = static_cast<int>(threadIdx.x);
-  if (i < kSize) out[i] = in[i];  // mistake: reads_freed_suballocation memory
+  if (i < kSize) out[i] = in[i];  // mistake: reads_freed_suballocation memory "byte \d+ of the freed 400 bytes at 0x[0-9a-f]+ \('cells'\)"
 }
 
 template <bool kRight>
 __global__ void writes_unused_part_of_pool(int* out) {
-  out[threadIdx.x] = 1;  // mistake: writes_unused_part_of_pool memory
+  out[threadIdx.x] = 1;  // mistake: writes_unused_part_of_pool memory "which the program has made inaccessible"
 }
 
 template <bool kRight>
@@ -74,6 +80,8 @@ void run(Pool& pool) {
   int* const second = pool.allocate(kSize, nullptr);
   hsa_rigel_check_name(second, "cells");
   writes_past_suballocation<kRight><<<1, kGroup>>>(first);
+  reads_before_suballocation<kRight><<<1, kGroup>>>(second, first);
+  HIP_OK(hipDeviceSynchronize());
   if (!kRight) pool.free(second);
   reads_freed_suballocation<kRight><<<1, kGroup>>>(second, first);
   if (kRight) pool.use_directly();

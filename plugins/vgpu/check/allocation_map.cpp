@@ -61,23 +61,24 @@ void AllocationMap::carve(uint64_t begin, uint64_t end) {
   auto region = regions_.lower_bound(begin);
   if (region != regions_.begin()) --region;
   while (region != regions_.end() && region->first < end) {
-    Allocation part = region->second;
-    const uint64_t part_begin = part.begin, part_end = part.begin + part.room_bytes;
-    if (part_end <= begin) {
+    const Allocation whole = region->second;
+    const uint64_t whole_end = whole.begin + whole.room_bytes;
+    if (whole_end <= begin) {
       ++region;
       continue;
     }
     region = regions_.erase(region);
-    const auto keep = [&](uint64_t from, uint64_t to) {
-      if (from >= to) return;
-      part.begin = from;
-      part.room_bytes = to - from;
-      part.bytes = part.is_poisoned ? 0 : part.room_bytes;
-      regions_[from] = part;
-    };
-    keep(part_begin, std::min(begin, part_end));
-    keep(end, part_end);
+    keep_part(whole, whole.begin, std::min(begin, whole_end));
+    keep_part(whole, end, whole_end);
   }
+}
+
+void AllocationMap::keep_part(Allocation region, uint64_t begin, uint64_t end) {
+  if (begin >= end) return;
+  region.begin = begin;
+  region.room_bytes = end - begin;
+  region.bytes = region.is_poisoned ? 0 : region.room_bytes;
+  regions_[begin] = region;
 }
 
 void AllocationMap::add_region(const Allocation& region) {

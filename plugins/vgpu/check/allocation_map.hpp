@@ -49,7 +49,10 @@ class AllocationMap final : public Allocations {
   /// Replaces `allocation`, which contains `va`, by the region there, or narrows it to the bytes between regions.
   /// Returns whether a region contains `va`.
   bool find_region(uint64_t va, Allocation& allocation) const RIGEL_REQUIRES(mutex_);
+  /// Removes what regions have in [begin, end).
   void carve(uint64_t begin, uint64_t end) RIGEL_REQUIRES(mutex_);
+  /// Adds the part of a removed region in [begin, end), if there is one.
+  void keep_part(Allocation region, uint64_t begin, uint64_t end) RIGEL_REQUIRES(mutex_);
 
   Mutex mutex_;
   ByBegin allocations_ RIGEL_GUARDED_BY(mutex_);

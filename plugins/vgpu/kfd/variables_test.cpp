@@ -59,7 +59,7 @@ TEST(Variables, DocumentedVariablesAreKnown) {
     const char* const environment[] = {misspelt.c_str(), nullptr};
     EXPECT_THAT(useless_variables(environment), ElementsAre(EndsWith("did you mean '" + name + "'?")));
   }
-  EXPECT_EQ(rows, 33);
+  EXPECT_GT(rows, 20) << "the table was not found";
 }
 
 }  // namespace

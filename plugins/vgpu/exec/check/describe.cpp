@@ -5,6 +5,7 @@
 #include <fstream>
 #include <iterator>
 #include <map>
+#include <optional>
 #include <string_view>
 
 #include <fmt/core.h>
@@ -112,6 +113,13 @@ void add_stack(const check::HostStack& stack, std::string_view role, check::Find
   }
 }
 
+// "4000 bytes at 0x7fb10b400000 ('particles')".
+std::string text_of_size(const check::Allocation& allocation) {
+  const std::string name =
+      allocation.name[0] == 0 ? std::string() : fmt::format(" ({})", in_quotes(allocation.name));
+  return fmt::format("{} bytes at {:#x}{}", allocation.bytes, allocation.begin, name);
+}
+
 std::string text_of_address(const RawFinding& raw) {
   const check::Allocation& allocation = raw.allocation;
   const uint64_t va = raw.addresses[__builtin_ctzll(raw.lanes)];
@@ -120,13 +128,37 @@ std::string text_of_address(const RawFinding& raw) {
     return fmt::format("byte {} of {} bytes at {:#x}, which the program has made inaccessible", offset,
                        allocation.room_bytes, allocation.begin);
   }
-  const std::string name =
-      allocation.name[0] == 0 ? std::string() : fmt::format(" ({})", in_quotes(allocation.name));
-  const std::string bytes = fmt::format("{} bytes at {:#x}{}", allocation.bytes, allocation.begin, name);
+  const std::string bytes = text_of_size(allocation);
   if (allocation.is_freed) return fmt::format("byte {} of the freed {}", offset, bytes);
   if (offset < allocation.bytes)
     return fmt::format("starts {} bytes before the end of the {}", allocation.bytes - offset, bytes);
   return fmt::format("{} bytes past the {}", offset - allocation.bytes, bytes);
+}
+
+// Returns the allocation above `allocation`, which precedes it in the record; nothing if there is none.
+std::optional<check::Allocation> next_allocation(check::Allocations& allocations,
+                                                 const check::Allocation& allocation) {
+  check::Allocation next = allocation;
+  // The second step skips memory without allocations.
+  for (int step = 0; step < 2; ++step) {
+    const uint64_t end = next.begin + next.room_bytes;
+    if (end <= allocation.begin) return std::nullopt;
+    if (allocations.find(end, next)) return next;
+  }
+  return std::nullopt;
+}
+
+// Adds the allocation above to a finding if the address is closer to it: its index may be negative.
+void add_next_allocation(const RawFinding& raw, const Launch& launch, check::Finding& finding) {
+  const check::Allocation& below = raw.allocation;
+  const uint64_t va = raw.addresses[__builtin_ctzll(raw.lanes)];
+  if (below.is_freed || below.is_poisoned || va < below.begin + below.bytes ||
+      launch.allocations() == nullptr)
+    return;
+  const auto next = next_allocation(*launch.allocations(), below);
+  if (!next || next->is_freed || next->begin - va >= va - below.begin - below.bytes) return;
+  finding.details += line("or", fmt::format("{} bytes before the {}", next->begin - va, text_of_size(*next)));
+  add_stack(next->allocated, "allocated by", finding);
 }
 
 // "scale(int*, int)+0x6c": the function of an instruction. Functions that are not listed count as the kernel.
@@ -196,6 +228,7 @@ check::Finding describe_finding(const RawFinding& raw, const Launch& launch, Dev
     text += line("address", text_of_address(raw));
     add_stack(raw.allocation.allocated, raw.allocation.is_poisoned ? "poisoned by" : "allocated by", finding);
     if (raw.allocation.is_freed) add_stack(raw.allocation.freed, "freed by", finding);
+    add_next_allocation(raw, launch, finding);
   }
   if (!raw.hint.empty()) text += line("note", raw.hint);
   text += raw.code;
