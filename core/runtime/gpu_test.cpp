@@ -192,9 +192,8 @@ TEST_P(GpuBoards, RingDoorbellsByCalls) {
   const TestMachine machine(GetParam());
   ASSERT_FALSE(machine.gpus.empty());
   hsa_queue_t* const queue = make_queue(machine.gpus[0]);
-  const auto* const doorbell = rigel::Signal::from_handle(queue->doorbell_signal);
-  ASSERT_NE(doorbell, nullptr);
-  EXPECT_TRUE(doorbell->has_attribute(rigel::kSignalDoorbellIsCalled));
+  const auto& doorbell = rigel::Signal::of_live(queue->doorbell_signal);
+  EXPECT_TRUE(doorbell.has_attribute(rigel::kSignalDoorbellIsCalled));
   hsa_signal_t done{};
   ASSERT_EQ(hsa_signal_create(1, 0, nullptr, &done), HSA_STATUS_SUCCESS);
   for (int i = 0; i < 50; ++i) {
