@@ -576,6 +576,8 @@ void KernelBuilder::build_block(uint32_t index) {
         build_lds_atomic(node);
         break;
       case Site::Kind::kBarrier:
+        if (plan_.is_checked) build_call(node);
+        [[fallthrough]];
       case Site::Kind::kYield:
       case Site::Kind::kSleep:
         count(node + 1 - counted);

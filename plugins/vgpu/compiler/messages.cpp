@@ -77,6 +77,7 @@ std::vector<std::byte> to_message(const Request& request, std::span<const Image>
   writer.value(request.variant);
   writer.value(uint8_t{request.as_large});
   writer.value(uint8_t{request.is_function});
+  writer.value(uint8_t{request.checked});
   writer.value(static_cast<uint8_t>(request.yields));
   writer.value(request.entry_va);
   writer.value(uint8_t{request.shape != nullptr});
@@ -114,6 +115,7 @@ tl::expected<ReceivedRequest, std::string> request_from(std::span<const std::byt
   request.variant = reader.value<uint32_t>();
   request.as_large = reader.value<uint8_t>() != 0;
   request.is_function = reader.value<uint8_t>() != 0;
+  request.checked = reader.value<uint8_t>() != 0;
   const auto yields = reader.value<uint8_t>();
   if (yields > static_cast<uint8_t>(analysis::Yields::kAtWaits)) return invalid;
   request.yields = static_cast<analysis::Yields>(yields);

@@ -11,6 +11,7 @@
 
 #include "plugins/vgpu/compiler/modes.hpp"
 #include "plugins/vgpu/compiler/shapes.hpp"
+#include "plugins/vgpu/exec/check/group_checker.hpp"
 #include "plugins/vgpu/exec/register_bounds.hpp"
 #include "plugins/vgpu/exec/wave.hpp"
 #include "plugins/vgpu/exec/wave_memory.hpp"
@@ -351,6 +352,7 @@ tl::expected<std::unique_ptr<Plan>, std::string> make_plan(const Request& reques
   plan->is_large = request.as_large || request.is_function || plan->graph.nodes.size() > kSmallKernel ||
                    static_cast<size_t>(calls) * request.layout.vgprs > kMostRowsCopied;
   plan->is_function = request.is_function;
+  plan->is_checked = request.checked;
   plan->m0_limits_lds = plan->traits().m0_limits_lds;
   if (const GroupShape* const group = request.shape.get(); group != nullptr && group->waves_are_alike) {
     for (uint32_t i = 0; i < group->key.id_rows; ++i) {
@@ -378,6 +380,7 @@ tl::expected<std::unique_ptr<Plan>, std::string> make_plan(const Request& reques
   context.target = request.target;
   context.layout = request.layout;
   context.level = request.level;
+  context.checked = request.checked;
   const auto& nodes = plan->graph.nodes;
   const std::vector<bool> yields_behind = analysis::yield_points(plan->graph, request.yields);
   plan->sites.resize(nodes.size());
@@ -397,7 +400,11 @@ tl::expected<std::unique_ptr<Plan>, std::string> make_plan(const Request& reques
       site.kind = Site::Kind::kToInterpreter;
       plan->left.push_back(text(why));
     };
-    const Refusal refusal = is_ignored[i] ? Refusal() : lower(in, context, storage);
+    // A checked barrier calls the checks, and then control leaves.
+    const bool is_checked_barrier = request.checked && in.op == Op::s_barrier;
+    if (request.checked && !is_ignored[i]) emit_note_site(in, storage);
+    const bool reports = storage.emitted.size() != first;
+    const Refusal refusal = is_ignored[i] || is_checked_barrier ? Refusal() : lower(in, context, storage);
     const size_t count = storage.emitted.size() - first;
     storage.emit(return_control);
     if (!refusal.empty()) {
@@ -424,7 +431,8 @@ tl::expected<std::unique_ptr<Plan>, std::string> make_plan(const Request& reques
     } else if (may_leave(in)) {
       leave("a wave may stop at it");
     } else {
-      site.kind = accesses_agprs(nodes[i].effects) ? Site::Kind::kCall : kind_of(in, *plan);
+      const bool is_call = reports || accesses_agprs(nodes[i].effects);
+      site.kind = is_call ? Site::Kind::kCall : kind_of(in, *plan);
       if (site.kind == Site::Kind::kCall) {
         site.first_step = static_cast<uint32_t>(plan->steps.size());
         bool known = !has_sign_to_keep(in, plan->modes[i]), narrowed = false;

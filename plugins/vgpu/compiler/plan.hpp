@@ -108,6 +108,7 @@ struct Plan {
   /// More than kSmallKernel instructions, a function, or many calls.
   bool is_large = false;
   bool is_function = false;
+  bool is_checked = false;
   std::vector<Site> sites;
   std::vector<Step> steps;
   uint32_t entry_count = 0;
@@ -159,6 +160,8 @@ struct Request {
   bool as_large = false;  ///< Compiles the kernel as a large one, whatever its size; for tests.
   /// A function that a kernel with this layout calls. It starts with any registers and has no `shape`.
   bool is_function = false;
+  /// Memory operations and barriers report to WorkGroup::checker.
+  bool checked = false;
   analysis::Yields yields = analysis::Yields::kNone;
   analysis::ReadCode read;
   /// Expected shape of the work-groups; null: unknown.
