@@ -598,6 +598,8 @@ void KernelBuilder::build_block(uint32_t index) {
     flush();
     switch (site.kind) {
       case Site::Kind::kBarrier:
+        if (plan_.is_checked) build_call(node);
+        [[fallthrough]];
       case Site::Kind::kYield:
       case Site::Kind::kSleep:
         charge(node + 1 - charged);

@@ -123,6 +123,7 @@ Launch::Launch(const Device& device, DeviceBus& bus, const Dispatch& dispatch,
 void Launch::set_checked() {
   check::Findings& findings = check::Findings::of_process();
   is_checked_ = true;
+  starts_alike_ = false;  // A wave batch would start work-groups that the checks do not know.
   if (findings.options().has(check::Tool::kRaces) && groups_ > 1) races_ = std::make_shared<LaunchRaces>();
   const check::Options& options = findings.options();
   if (!options.has(check::Tool::kMemory) && !options.has(check::Tool::kInit)) return;

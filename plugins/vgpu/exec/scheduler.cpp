@@ -177,7 +177,7 @@ std::shared_ptr<TranslatedCode> Scheduler::code_for(const Launch& launch) {
   key.checked = launch.is_checked();
   key.counted = launch.profile() != nullptr;
   key.tracks_undefined = key.checked && check::Findings::of_process().options().has(check::Tool::kInit);
-  if (key.checked) key.compilation = Compilation::kNone;
+  if (key.tracks_undefined) key.compilation = Compilation::kNone;  // Compiled code does not apply rules.
   return codes_.get(key, compiler::perf_map_wanted() ? kernel_of(launch.dispatch(), bus_) : "");
 }
 

@@ -9,6 +9,7 @@
 
 #include <fmt/core.h>
 
+#include "plugins/vgpu/exec/check/group_checker.hpp"
 #include "plugins/vgpu/exec/native/lane_shape.hpp"
 #include "plugins/vgpu/exec/native/modes.hpp"
 #include "plugins/vgpu/exec/profile/counters.hpp"
@@ -370,6 +371,7 @@ void Planner::describe_waves() {
   plan_.is_large = request_.as_large || request_.is_function || plan_.graph.nodes.size() > kSmallKernel ||
                    static_cast<size_t>(calls) * request_.layout.vgprs > kMostRowsCopied;
   plan_.is_function = request_.is_function;
+  plan_.is_checked = request_.checked;
   plan_.m0_limits_lds = plan_.traits().m0_limits_lds;
   const GroupShape* const group = request_.shape.get();
   if (group == nullptr || !group->waves_are_alike) return;
@@ -401,6 +403,7 @@ Planner::Success Planner::lower_nodes() {
   context.target = request_.target;
   context.layout = request_.layout;
   context.level = request_.level;
+  context.checked = request_.checked;
   const std::vector<bool> yields_behind = analysis::yield_points(plan_.graph, request_.yields);
   plan_.sites.resize(plan_.graph.nodes.size());
   for (uint32_t i = 0; i < plan_.sites.size(); ++i) {
@@ -427,7 +430,11 @@ Planner::Success Planner::lower_node(uint32_t index, LoweringContext& context, b
     site.kind = Site::Kind::kToInterpreter;
     plan_.left.push_back(text(why));
   };
-  const Refusal refusal = is_ignored_[index] ? Refusal() : lower(in, context, storage);
+  // A checked barrier calls the checks, and then control leaves.
+  const bool is_checked_barrier = request_.checked && in.op == Op::s_barrier;
+  if (request_.checked && !is_ignored_[index]) emit_note_site(in, storage);
+  const bool reports = storage.emitted.size() != first;
+  const Refusal refusal = is_ignored_[index] || is_checked_barrier ? Refusal() : lower(in, context, storage);
   const size_t count = storage.emitted.size() - first;
   storage.emit(return_control);
   if (!refusal.empty()) {
@@ -454,7 +461,8 @@ Planner::Success Planner::lower_node(uint32_t index, LoweringContext& context, b
   } else if (may_leave(in)) {
     leave("a wave may stop at it");
   } else {
-    site.kind = accesses_agprs(node.effects) ? Site::Kind::kCall : kind_of(in, plan_);
+    const bool is_call = reports || accesses_agprs(node.effects);
+    site.kind = is_call ? Site::Kind::kCall : kind_of(in, plan_);
     if (site.kind == Site::Kind::kCall && inline_handlers(index, first, count))
       site.kind = Site::Kind::kInline;
   }

@@ -119,6 +119,7 @@ struct Plan {
   /// Executed instructions are counted, by segments.
   bool is_counted = false;
   std::vector<Segment> segments;  ///< Sorted by `first`; only if is_counted
+  bool is_checked = false;
   std::vector<Site> sites;
   std::vector<Step> steps;
   uint32_t entry_count = 0;
@@ -171,6 +172,8 @@ struct Request {
   /// A function that a kernel with this layout calls. It starts with any registers and has no `shape`.
   bool is_function = false;
   bool is_counted = false;  ///< Executed instructions are counted in WorkGroup::counters.
+  /// Memory operations and barriers report to WorkGroup::checker.
+  bool checked = false;
   analysis::Yields yields = analysis::Yields::kNone;
   analysis::ReadCode read;
   /// Expected shape of the work-groups; null: unknown.

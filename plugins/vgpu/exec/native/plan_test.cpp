@@ -44,6 +44,19 @@ TEST_F(Plans, SkipCodeAfterInterpretedInstructions) {
   EXPECT_LT(plan->sites[3].entry_after, 0);
 }
 
+TEST_F(Plans, CallMemoryOperationsAndBarriersOfCheckedKernels) {
+  const std::vector<uint32_t> code = {kMove, 0xdc708000, 0x007f0304, kBarrier, kMove};  // global_store_dword
+  EXPECT_EQ(plan_of(code)->sites[1].kind, What::kGlobal);
+  Request request = request_of(code);
+  request.checked = true;
+  const auto plan = make_plan(request);
+  ASSERT_TRUE(plan) << plan.error();
+  EXPECT_TRUE((*plan)->is_checked);
+  EXPECT_EQ((*plan)->sites[0].kind, What::kInline);
+  EXPECT_EQ((*plan)->sites[1].kind, What::kCall);
+  EXPECT_EQ((*plan)->sites[2].kind, What::kBarrier);
+}
+
 TEST_F(Plans, FailIfFirstBlockLeaves) {
   for (const uint32_t leaves : {kJump, kMessage}) {
     const auto plan = make_plan(request_of({kMove, leaves}));
