@@ -164,12 +164,17 @@ void GroupChecker::release(uint32_t waves) {
 
 bool GroupChecker::is_known(const LaneAccesses& accesses) const {
   if (allocations_ == nullptr || allocations_->version() != version_) return false;
+  if (accesses.lanes == 0) return true;
+  const uint64_t first = accesses.at[std::countr_zero(accesses.lanes)];
+  const auto lanes = static_cast<uint32_t>(std::bit_width(accesses.lanes));
   for (const KnownRange& range : known_) {
-    bool all = range.end - range.begin >= accesses.bytes;
-    for_each_lane(accesses.lanes, [&](uint32_t lane) {
-      all &= accesses.at[lane] - range.begin <= range.end - range.begin - accesses.bytes;
-    });
-    if (all) return true;
+    const uint64_t size = range.end - range.begin;
+    if (first - range.begin >= size || size < accesses.bytes) continue;
+    // Without branches, because this is executed for each access.
+    uint64_t outside = 0;
+    for (uint32_t lane = 0; lane < lanes; ++lane)
+      outside |= uint64_t{accesses.at[lane] - range.begin > size - accesses.bytes} << lane;
+    return (outside & accesses.lanes) == 0;
   }
   return false;
 }
