@@ -156,8 +156,9 @@ class SarifOutput final : public Output {
   void end(const Summary& summary) override {
     const MutexLock lock(mutex_);
     for (size_t i = 0; i < kinds_.size(); ++i) {
+      const Kind& kind = kinds_[i];
       const auto count = std::find_if(summary.counts.begin(), summary.counts.end(),
-                                      [&](const auto& each) { return each.first == kinds_[i]; });
+                                      [&](const auto& each) { return each.first == kind; });
       if (count != summary.counts.end()) run_["results"][i]["occurrenceCount"] = count->second;
     }
     Json notes = Json::array();
@@ -171,8 +172,9 @@ class SarifOutput final : public Output {
  private:
   Json log_with(Json log) RIGEL_REQUIRES(mutex_) {
     Json& runs = log["runs"];
+    const Json details = run_["automationDetails"];
     const auto own = std::find_if(runs.begin(), runs.end(), [&](const Json& run) {
-      return run.is_object() && run.value("automationDetails", Json()) == run_["automationDetails"];
+      return run.is_object() && run.value("automationDetails", Json()) == details;
     });
     if (own == runs.end()) {
       runs.push_back(run_);
@@ -184,7 +186,7 @@ class SarifOutput final : public Output {
 
   void write() RIGEL_REQUIRES(mutex_) {
     if (log_file_.empty()) return;
-    update_log(log_file_, [&](const std::string& text) {
+    update_log(log_file_, [this](const std::string& text) RIGEL_REQUIRES(mutex_) {
       Json log = Json::parse(text, nullptr, false);
       const bool is_log = log.is_object() && log.value("runs", Json()).is_array();
       return text_of(log_with(is_log ? std::move(log) : log_without_runs()));
