@@ -99,8 +99,8 @@ class GroupChecker final : private UndefinedUseListener {
                    ClockAt clock_at);
   /// Counts a finding at the wave's present instruction, or at `kind_pc`. Returns a new RawFinding to be
   /// completed, or null if it is known.
-  RawFinding* find(check::Tool tool, check::Problem problem, Severity severity, const Wave& wave, uint64_t lanes,
-                   uint64_t other_pc = 0, uint64_t kind_pc = 0);
+  RawFinding* find(check::Tool tool, check::Problem problem, Severity severity, const Wave& wave,
+                   uint64_t lanes, uint64_t other_pc = 0, uint64_t kind_pc = 0);
   void report_race(const Wave& wave, const LaneAccesses& accesses, const Race& race, bool is_lds,
                    bool is_same_value);
   std::string text_of_lane(uint32_t wave, uint32_t lane) const;
