@@ -8,12 +8,11 @@
 
 #include "plugins/vgpu/isa/memory_shape.hpp"
 #include "plugins/vgpu/isa/op_class.hpp"
-#include "plugins/vgpu/isa/wait_counts.hpp"
+#include "plugins/vgpu/isa/waits.hpp"
 
 namespace rigel::vgpu::analysis {
 namespace {
 
-using isa::Op;
 using isa::OpClass;
 
 using Counters = uint8_t;
@@ -64,24 +63,11 @@ struct WaitRole {
 
 WaitRole wait_role_of(const FlowGraph& graph, const isa::Instruction& in) {
   WaitRole role;
-  switch (in.op) {
-    case Op::s_waitcnt: {
-      const isa::WaitCounts counts = isa::wait_counts(graph.target.family(), in.simm16);
-      role.waits = true;
-      if (counts.vm < counts.most_vm) role.vm = counts.vm;
-      if (counts.lgkm < counts.most_lgkm) role.lgkm = counts.lgkm;
-      return role;
-    }
-    case Op::s_waitcnt_vmcnt:
-      role.waits = true;
-      role.vm = in.simm16;
-      return role;
-    case Op::s_waitcnt_lgkmcnt:
-      role.waits = true;
-      role.lgkm = in.simm16;
-      return role;
-    default:
-      break;
+  if (const isa::Waits waits = isa::waits_of(in, graph.target); !waits.is_empty()) {
+    role.waits = true;
+    role.vm = waits.limit(isa::WaitCounter::kVector).value_or(kOldest);
+    role.lgkm = waits.limit(isa::WaitCounter::kShared).value_or(kOldest);
+    return role;
   }
   const OpClass op_class = isa::op_class(in.op);
   const isa::MemoryShape* const shape = isa::memory_shape(in.op);

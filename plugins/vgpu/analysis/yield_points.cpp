@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "plugins/vgpu/isa/memory_shape.hpp"
-#include "plugins/vgpu/isa/wait_counts.hpp"
+#include "plugins/vgpu/isa/waits.hpp"
 
 namespace rigel::vgpu::analysis {
 namespace {
@@ -40,27 +40,15 @@ Spaces spaces_of(const isa::Instruction& in, isa::Space space) {
 
 Role wait_of(const FlowGraph& graph, const isa::Instruction& in) {
   Role role;
-  const auto counter = [&](Spaces spaces, unsigned count, unsigned most) {
-    if (count < most) role.waits |= spaces;
-    if (count == 0) role.waits_all |= spaces;
+  const isa::Waits waits = isa::waits_of(in, graph.target);
+  const auto add = [&](isa::WaitCounter counter, Spaces spaces) {
+    const std::optional<unsigned> limit = waits.limit(counter);
+    if (!limit) return;
+    role.waits |= spaces;
+    if (*limit == 0) role.waits_all |= spaces;
   };
-  constexpr unsigned kMostOfOne = 63;  // of s_waitcnt_vmcnt and s_waitcnt_lgkmcnt
-  switch (in.op) {
-    case Op::s_waitcnt: {
-      const isa::WaitCounts counts = isa::wait_counts(graph.target.family(), in.simm16);
-      counter(kGlobal, counts.vm, counts.most_vm);
-      counter(kLds, counts.lgkm, counts.most_lgkm);
-      break;
-    }
-    case Op::s_waitcnt_vmcnt:
-      counter(kGlobal, in.simm16, kMostOfOne);
-      break;
-    case Op::s_waitcnt_lgkmcnt:
-      counter(kLds, in.simm16, kMostOfOne);
-      break;
-    default:
-      break;
-  }
+  add(isa::WaitCounter::kVector, kGlobal);
+  add(isa::WaitCounter::kShared, kLds);
   return role;
 }
 

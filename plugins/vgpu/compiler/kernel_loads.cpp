@@ -10,7 +10,7 @@
 #include <iterator>
 #include <span>
 
-#include "plugins/vgpu/isa/wait_counts.hpp"
+#include "plugins/vgpu/isa/waits.hpp"
 
 namespace rigel::vgpu::exec::compiler {
 
@@ -159,15 +159,18 @@ void KernelBuilder::do_loads_now(size_t count) {
 
 void KernelBuilder::do_due_loads(uint32_t node) {
   if (pending_.empty()) return;
-  const isa::Instruction& in = plan_.graph.nodes[node].instruction;
-  if (in.op != Op::s_waitcnt || plan_.sites[node].is_wave_switch()) {
+  const isa::Waits waits = isa::waits_of(plan_.graph.nodes[node].instruction, plan_.graph.target);
+  if (waits.is_empty() || plan_.sites[node].is_wave_switch()) {
     if (needs_pending_loads(node)) do_loads_in_run();
     return;
   }
-  const isa::WaitCounts counts = isa::wait_counts(plan_.graph.target.family(), in.simm16);
+  const auto is_past = [&](isa::WaitCounter counter, auto number, auto issued) {
+    const std::optional<unsigned> limit = waits.limit(counter);
+    return number != 0 && limit && issued - number >= *limit;
+  };
   const auto is_due = [&](const PendingLoad& load) {
-    return (load.vm != 0 && issued_vm_ - load.vm >= counts.vm) ||
-           (load.lgkm != 0 && issued_lgkm_ - load.lgkm >= counts.lgkm);
+    return is_past(isa::WaitCounter::kVector, load.vm, issued_vm_) ||
+           is_past(isa::WaitCounter::kShared, load.lgkm, issued_lgkm_);
   };
   if (std::none_of(pending_.begin(), pending_.end(), is_due)) return;
   // The guard refers to the first pending loads by their number; do not change their order before.

@@ -129,7 +129,9 @@ TEST(Board, FoundByProductName) {
                                     {"AMD Radeon RX 5700 XT", "navi10"},
                                     {"AMD Instinct MI100", "mi100"},
                                     {"aldebaran", "mi210"},
-                                    {"Instinct MI250X", "mi250x"}}) {
+                                    {"Instinct MI250X", "mi250x"},
+                                    {"AMD Instinct MI300X", "mi300x"},
+                                    {"MI300A", "mi300a"}}) {
     const BoardOr found_board = find_board(word);
     ASSERT_TRUE(found_board) << word << ": " << found_board.error();
     EXPECT_EQ(found_board->name, board) << word;
@@ -279,9 +281,9 @@ TEST(Board, MaskBitsAlternateBetweenEngines) {
 TEST(Board, UnitsInOrderHasEachComputeUnitOnce) {
   for (const std::string_view name : built_in_board_names()) {
     const BoardOr board = find_board(name);
-    std::set<std::tuple<int, int, int>> places;
+    std::set<std::tuple<int, int, int, int>> places;
     for (const auto& at : board->units_in_order()) {
-      places.insert({at.engine, at.array, at.unit});
+      places.insert({at.xcc, at.engine, at.array, at.unit});
       EXPECT_LT(at.engine, board->shader_engines()) << name;
       EXPECT_LT(at.array, board->shader.arrays_per_engine) << name;
       EXPECT_LT(at.unit, board->shader.cu_per_array) << name;

@@ -12,6 +12,7 @@ bool fits(std::string_view target, std::string_view gfx) {
     return processor == family && std::find(members.begin(), members.end(), gfx) != members.end();
   };
   return is_in_family("gfx9-generic", {"gfx900", "gfx902", "gfx904", "gfx906", "gfx909", "gfx90c"}) ||
+         is_in_family("gfx9-4-generic", {"gfx942"}) ||
          is_in_family("gfx10-1-generic", {"gfx1010", "gfx1011", "gfx1012", "gfx1013"}) ||
          is_in_family("gfx10-3-generic",
                       {"gfx1030", "gfx1031", "gfx1032", "gfx1033", "gfx1034", "gfx1035", "gfx1036"});

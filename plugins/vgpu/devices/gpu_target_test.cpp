@@ -10,6 +10,8 @@ TEST(GpuTarget, FitsProcessorAndFamily) {
   EXPECT_FALSE(fits("gfx906", "gfx900"));
   EXPECT_FALSE(fits("gfx90", "gfx906"));
   EXPECT_TRUE(fits("gfx9-generic", "gfx90c"));
+  EXPECT_FALSE(fits("gfx9-generic", "gfx942"));
+  EXPECT_TRUE(fits("gfx9-4-generic", "gfx942"));
   EXPECT_TRUE(fits("gfx10-3-generic:xnack-", "gfx1032"));
   EXPECT_FALSE(fits("gfx10-1-generic", "gfx1030"));
 }

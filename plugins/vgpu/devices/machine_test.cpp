@@ -101,6 +101,17 @@ TEST(Machine, RejectsInvalidPartitions) {
   EXPECT_TRUE(parse_machine("mi210:partition=spx", PeerLink::kPcie));
 }
 
+// Linux's modes of an MI300X: each partition has the same number of XCCs.
+TEST(Machine, PartitionsBoardOfManyXccs) {
+  for (const auto& [mode, partitions] : {std::pair{"spx", 1u}, {"dpx", 2u}, {"qpx", 4u}, {"cpx", 8u}}) {
+    const auto machine = parse_machine(std::string("mi300x:partition=") + mode, PeerLink::kPcie);
+    ASSERT_TRUE(machine) << mode << ": " << machine.error();
+    ASSERT_EQ(machine->gpus.size(), partitions) << mode;
+    EXPECT_EQ(machine->gpus[0].board.shader.xcc_count, 8 / partitions) << mode;
+    EXPECT_EQ(machine->gpus[0].board.shader.simd_count, 1216 / partitions) << mode;
+  }
+}
+
 TEST(Machine, HostLinkOverXgmiNeedsALargeBar) {
   EXPECT_THAT(parse_machine("mi250x:bar=small", PeerLink::kPcie).error(), HasSubstr("mi250x: bar: "));
 }

@@ -31,6 +31,8 @@ constexpr Name kRembrandt[] = {"680m"};
 constexpr Name kMi100[] = {"mi100", "arcturus"};
 constexpr Name kMi210[] = {"mi210", "aldebaran"};
 constexpr Name kMi250x[] = {"mi250x"};
+constexpr Name kMi300x[] = {"mi300x", "aquavanjaram"};
+constexpr Name kMi300a[] = {"mi300a"};
 
 constexpr ProductNames kNames[] = {
     {"fiji", "fiji", kFiji},        {"polaris10", "polaris10", kPolaris10},
@@ -44,6 +46,7 @@ constexpr ProductNames kNames[] = {
     {"navi24", "navi24", kNavi24},  {"rembrandt", "rembrandt", kRembrandt},
     {"raphael", "raphael", {}},     {"mi100", "mi100", kMi100},
     {"mi210", "mi210", kMi210},     {"mi250x", "mi210", kMi250x},
+    {"mi300x", "mi300x", kMi300x},  {"mi300a", "mi300x", kMi300a},
 };
 
 /// Returns the word in lower case, without spaces, hyphens and underscores.

@@ -102,10 +102,10 @@ TEST(BoardRecords, FieldsMatchRecords) {
 // nv_common_early_init of Linux.
 uint32_t first_external_revision(const Board& board) {
   const std::map<std::string_view, uint32_t> first = {
-      {"fiji", 0x3c},    {"tonga", 0x14},  {"polaris10", 0x50}, {"rx570", 0x50},
-      {"vega20", 0x28},  {"raven", 0x20},  {"renoir", 0xa1},    {"navi10", 0x01},
-      {"navi14", 0x14},  {"navi22", 0x32}, {"navi23", 0x3c},    {"navi24", 0x46},
-      {"raphael", 0x01}, {"mi100", 0x32},  {"mi210", 0x3c},     {"mi250x", 0x3c}};
+      {"fiji", 0x3c},   {"tonga", 0x14},  {"polaris10", 0x50}, {"rx570", 0x50},  {"vega20", 0x28},
+      {"raven", 0x20},  {"renoir", 0xa1}, {"navi10", 0x01},    {"navi14", 0x14}, {"navi22", 0x32},
+      {"navi23", 0x3c}, {"navi24", 0x46}, {"raphael", 0x01},   {"mi100", 0x32},  {"mi210", 0x3c},
+      {"mi250x", 0x3c}, {"mi300x", 0x46}, {"mi300a", 0x46}};
   const auto found = first.find(board.name);
   return found != first.end() ? found->second : 0x28;  // the variants of Navi 21
 }
@@ -126,6 +126,7 @@ TEST(BoardRecords, DerivedFieldsMatchDriverFormulas) {
     const uint32_t minimum_firmware = version < 90000    ? ~0u
                                       : version == 90008 ? 0x30
                                       : version == 90010 ? 0x28
+                                      : version == 90402 ? 0
                                       : version < 100100 ? 0x1b3
                                       : version < 100300 ? 0
                                                          : 0x6b;

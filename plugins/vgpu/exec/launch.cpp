@@ -156,6 +156,9 @@ void Launch::prepare_group(WorkGroup& group, const uint32_t* slots) {
     wave.private_va = slots == nullptr ? 0 : dispatch_.scratch_va + wave.scratch_offset;
     wave.scratch_base = dispatch_.scratch_base;
     wave.scratch_lane_bytes = dispatch_.scratch_wave_bytes / layout_.wave_size;
+    // Kernels cannot change it.
+    if (isa::traits_of(device_.target).has_launched_flat_scratch)
+      std::memcpy(wave.scalars() + kFlatScratchSlot, &wave.private_va, sizeof wave.private_va);
   }
 }
 
@@ -265,7 +268,8 @@ void Launch::fill_registers(Wave& wave, uint32_t scalar_count, uint32_t index) c
   std::memcpy(s, wave.group->scalars, sizeof wave.group->scalars);
   uint32_t next = scalar_count;
   if ((rsrc2 >> 10 & 1) != 0) s[next++] = wave.group->wave_count | (index == 0 ? 1u << 31 : 0);
-  if ((rsrc2 & 1) != 0) s[next++] = wave.scratch_offset;
+  if ((rsrc2 & 1) != 0 && !isa::traits_of(device_.target).has_launched_flat_scratch)
+    s[next++] = wave.scratch_offset;
   const uint64_t zero = 0;
   std::memcpy(s + isa::code::kVccLo, &zero, 8);
   std::memcpy(s + isa::code::kExecLo, &wave.launched_exec, 8);

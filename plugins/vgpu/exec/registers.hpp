@@ -13,8 +13,9 @@ constexpr uint32_t kScalarTemporary = 128;  ///< 128 to 143: temporaries within 
 constexpr uint32_t kSinkSlot = 144;         ///< 144 to 159: written, never read
 constexpr uint32_t kAllSgprs = 106;         ///< Those past 101 are special registers on gfx8 and gfx9.
 constexpr uint32_t kFlatScratchSgpr = 102;  ///< 102, 103: FLAT_SCRATCH of gfx8 and gfx9
-constexpr uint32_t kFlatScratchSlot = 160;  ///< 160, 161: FLAT_SCRATCH of gfx10, a hardware register there
-constexpr uint32_t kScalarSlots = 256;      ///< Higher slots are reserved.
+constexpr uint32_t kFlatScratchSlot =
+    160;                                ///< 160, 161: FLAT_SCRATCH of gfx10 and gfx942, a hardware register
+constexpr uint32_t kScalarSlots = 256;  ///< Higher slots are reserved.
 constexpr uint32_t kScalarBytes = kScalarSlots * 4;
 constexpr uint32_t kTemporaryRows = 16;  ///< After the wave's VGPRs: temporaries within one instruction
 

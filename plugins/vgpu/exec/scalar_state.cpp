@@ -15,6 +15,8 @@ using u64 = uint64_t;
 // s_getreg, s_setreg
 // ---------------------------------------------------------------------------------------------------
 
+constexpr u32 kReadsAsZero = 0;
+
 bool register_exists(u32 id, const isa::Traits& traits) {
   return id < 32 && (traits.hardware_registers >> id & 1) != 0;
 }
@@ -108,8 +110,10 @@ void set_register(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t 
 }
 
 Refusal lower_register(const isa::Instruction& instruction, LoweringContext& context, Emitter& out) {
-  const auto [id, shift, mask] = isa::register_field(instruction);
+  auto [id, shift, mask] = isa::register_field(instruction);
   if (!register_exists(id, context.traits())) return "hardware register does not exist on this GPU";
+  // XCC_ID has the number of FLAT_SCRATCH. All XCCs execute as one, number 0.
+  if (id == hwreg::kXccId && context.traits().has_xcc_id) id = kReadsAsZero;
   if (instruction.op == Op::s_getreg_b32) {
     uint32_t dst = 0;
     if (!destination_offset(instruction.dst[0], context, dst)) return "destination is not a register";

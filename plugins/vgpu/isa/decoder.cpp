@@ -32,7 +32,8 @@ class Reader {
          uint64_t bits, Instruction& out)
       : target_(target),
         family_(target.family()),
-        unified_(traits_of(target).has_unified_vgprs),
+        traits_(traits_of(target)),
+        unified_(traits_.has_unified_vgprs),
         row_(row),
         shape_(shape),
         words_(words),
@@ -81,6 +82,7 @@ class Reader {
 
   const Target& target_;
   const Family family_;
+  const Traits& traits_;
   const bool unified_;  // VGPRs and AGPRs are one file.
   const Row& row_;
   const Shape& shape_;
@@ -324,7 +326,9 @@ bool Reader::vop3() {
     out_.cbsz = static_cast<uint8_t>(field(8, 3));
     out_.abid = static_cast<uint8_t>(field(11, 4));
     out_.blgp = static_cast<uint8_t>(field(61, 3));
-    return dst(0, field(0, 8)) && src(0, field(32, 9) | field(59, 1) << 9) &&
+    OperandShape result = shape_.dst[0];
+    if (shape_.has(flag::kSparse) && bit(15)) result.file = File::kAcc;
+    return operand(out_.dst[0], result, field(0, 8)) && src(0, field(32, 9) | field(59, 1) << 9) &&
            src(1, field(41, 9) | field(60, 1) << 9) && src(2, field(50, 9));
   }
   if (!two) {
@@ -478,7 +482,7 @@ bool Reader::flat() {
       const OperandShape shape{File::kScalar, dwords == 2 ? Type::kB64 : Type::kB32,
                                static_cast<uint8_t>(dwords)};
       if (!operand(out_.saddr, shape, saddr)) return false;
-      if (scratch) has_vaddr = false;
+      if (scratch && !traits_.scratch_adds_registers) has_vaddr = false;
     }
   }
   if (has_vaddr) {

@@ -3,7 +3,9 @@
 #include <utility>
 
 #include "plugins/vgpu/isa/instruction_tables.hpp"
+#include "plugins/vgpu/isa/matrix_shape.hpp"
 #include "plugins/vgpu/isa/operand_text.hpp"
+#include "plugins/vgpu/isa/traits.hpp"
 
 namespace rigel::vgpu::isa {
 
@@ -50,6 +52,7 @@ class Writer {
   void lane_modifiers();
   void per_source(std::string_view name, unsigned bits, unsigned by_default, unsigned count);
   unsigned sources() const;
+  bool negates_doubles() const;
   void interpolation();
   void smem();
   void ds();
@@ -157,11 +160,20 @@ void Writer::vector() {
   }
 }
 
+bool Writer::negates_doubles() const {
+  const MatrixShape* const shape = matrix_shape(in_.op);
+  return traits_of(target_).matrix_negates_doubles && shape != nullptr && shape->type == MatrixType::kF64;
+}
+
 void Writer::vector_modifiers() {
   if (shape_.has(flag::kMatrix)) {
     if (in_.cbsz != 0) modifier(" cbsz:", in_.cbsz);
     if (in_.abid != 0) modifier(" abid:", in_.abid);
-    if (in_.blgp != 0) modifier(" blgp:", in_.blgp);
+    if (in_.blgp != 0 && negates_doubles()) {
+      per_source(" neg:", in_.blgp, 0, 3);
+    } else if (in_.blgp != 0) {
+      modifier(" blgp:", in_.blgp);
+    }
     return;
   }
   unsigned count = sources();
@@ -177,6 +189,8 @@ void Writer::vector_modifiers() {
     per_source(" op_sel:", in_.op_sel, 0, 2);
   } else if (shape_.has(flag::kOpSel)) {
     const bool destination = shape_.has(flag::kOpSelOfDst);
+    // v_cvt_sr has a bit of the destination's byte in the place of a third source.
+    if (((shape_.live >> 13) & 1) != 0) count = 3;
     const unsigned low = in_.op_sel & ((1u << count) - 1);
     const unsigned top = destination ? (in_.op_sel >> 3 & 1u) << count : 0;
     per_source(" op_sel:", low | top, 0, count + (destination ? 1 : 0));
@@ -302,10 +316,11 @@ void Writer::scalar() {
 }
 
 void Writer::cache_policy() {
-  modifier(in_.glc, " glc");
-  modifier(in_.slc, " slc");
+  const bool has_scopes = traits_of(target_).has_cache_scopes;
+  modifier(in_.glc, has_scopes && in_.encoding != Encoding::kSmem ? " sc0" : " glc");
+  modifier(in_.slc, has_scopes ? " nt" : " slc");
   modifier(in_.dlc, " dlc");
-  modifier(in_.scc, " scc");
+  modifier(in_.scc, has_scopes ? " sc1" : " scc");
 }
 
 void Writer::smem() {
@@ -366,11 +381,14 @@ void Writer::flat() {
   }
   if (in_.offset != 0) modifier(" offset:", in_.offset);
   cache_policy();
-  modifier(in_.lds, " lds");
+  modifier(in_.lds && !shape_.has(flag::kNamesLds), " lds");
 }
 
 void Writer::buffer() {
-  if (!in_.saddr.exists()) return;
+  if (!in_.saddr.exists()) {
+    if (traits_of(target_).has_cache_scopes) cache_policy();  // Scopes of buffer_inv and buffer_wbl2.
+    return;
+  }
   const Operand& data = in_.vdata.exists() ? in_.vdata : in_.vdst;
   operand_if(data);
   const bool from_lds = in_.op == Op::buffer_store_lds_dword;

@@ -356,7 +356,9 @@ class Reader {
   }
 
   void vector() {
-    const bool is_matrix = matrix_shape(in_.op) != nullptr;  // ignores EXEC
+    const MatrixShape* const matrix = matrix_shape(in_.op);
+    const bool is_matrix = matrix != nullptr;                             // ignores EXEC
+    if (is_matrix && matrix->is_sparse) add(effects_.reads, in_.dst[0]);  // C
     effects_.lanes = is_matrix || uses_other_lanes(in_) ? LaneUse::kAcross : LaneUse::kApart;
     if (!ignores_exec(in_.op)) read_mask(code::kExecLo);
     if (in_.op == Op::v_div_fmas_f32 || in_.op == Op::v_div_fmas_f64) read_mask(code::kVccLo);
@@ -419,6 +421,8 @@ bool keeps_other_half(const Instruction& instruction, const Traits& traits) {
     case Op::v_min3_u16:
     case Op::v_max3_u16:
     case Op::v_med3_u16:
+    case Op::v_cvt_pk_fp8_f32:
+    case Op::v_cvt_pk_bf8_f32:
       return instruction.encoding == Encoding::kVop3;
     default:
       return false;

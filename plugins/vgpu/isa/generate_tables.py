@@ -18,15 +18,16 @@ import pathlib
 import re
 import sys
 
-# The chips of the tables, in the order of the bits of a chip set.
+# The chips of the tables, in the order of the bits of a chip set: a new chip is the last one.
 CHIPS = ["gfx801", "gfx802", "gfx803", "gfx805", "gfx810",
          "gfx900", "gfx902", "gfx904", "gfx906", "gfx908", "gfx909", "gfx90a", "gfx90c",
          "gfx1010", "gfx1011", "gfx1012", "gfx1013",
-         "gfx1030", "gfx1031", "gfx1032", "gfx1033", "gfx1034", "gfx1035", "gfx1036"]
+         "gfx1030", "gfx1031", "gfx1032", "gfx1033", "gfx1034", "gfx1035", "gfx1036",
+         "gfx942"]
 FAMILIES = ["gfx8", "gfx9", "gfx10"]
 OPCODES = {"gfx8": "gfx8", "gfx9": "gfx8", "gfx10": "gfx10"}  # The family whose opcodes a family has.
 # LLVM's decoder tables, in the order of its search; the last ones serve all chips of a family.
-NAMESPACES = {"GFX10_B", "GFX80_UNPACKED", "GFX9_DL", "GFX90A", "GFX8", "GFX9", "GFX10"}
+NAMESPACES = {"GFX10_B", "GFX80_UNPACKED", "GFX9_DL", "GFX90A", "GFX940", "GFX8", "GFX9", "GFX10"}
 KINDS = ["SDWA", "DPP", "VOP3P", "VOP3", "VOP1", "VOP2", "VOPC", "VINTRP", "SOP1", "SOP2", "SOPC", "SOPK", "SOPP",
          "SMRD", "DS", "FLAT", "MUBUF", "MTBUF", "MIMG", "EXP"]
 MEMORY = {"SMRD", "DS", "FLAT", "MUBUF", "MTBUF", "MIMG", "EXP"}
@@ -103,9 +104,14 @@ def mnemonic_of(record):
     return re.sub("_e32$", "", re.match(r"[a-z0-9_]+", record["AsmString"]).group(0))
 
 
+def names_lds(text):
+    """Whether the mnemonic names LDS as the destination; others have a modifier."""
+    return "_load_lds_" in text
+
+
 def moves_lds(text):
     """Whether data is transferred between memory and LDS, not registers."""
-    return text.endswith(" lds") or " lds$" in text
+    return text.endswith(" lds") or " lds$" in text or names_lds(text)
 
 
 def operation_of_pseudo(name):
@@ -404,6 +410,9 @@ class Row:
             self.flags.add("kInterpolation")
         if record["IsMAI"] == 1 or "$cbsz" in text:
             self.flags.add("kMatrix")
+        if "$idx" in text:  # v_smfmac: the indices of A's elements are S2, and the destination is also C.
+            self.slots["src2"] = self.named["idx"]
+            self.flags.add("kSparse")
         for field, flag in (("SOPPBrTarget", "kBranch"), ("SWaitCnt", "kWaitCount"), ("SendMsg", "kMessage"),
                             ("hwreg", "kHardwareRegister"), ("DepCtr", "kDependency"), ("Endpgm", "kEndProgram"),
                             ("VersionImm", "kVersion"), ("GPRIdxMode", "kIndexMode"), ("s16imm", "kSigned"),
@@ -439,6 +448,8 @@ class Row:
             self.flags.add("kStore")
         if moves_lds(text):
             self.flags.add("kLds")
+            if names_lds(text):
+                self.flags.add("kNamesLds")
         if self.kind == "MIMG":
             for field, flag in (("ssamp", "kSampler"), ("d16", "kD16"), ("vdst", "kAtomic"), ("dim", "kDim")):
                 if field in named or field in self.layout.fields:
@@ -608,6 +619,8 @@ class Access:
 
     def _atomic(self):
         word, type_ = self.words[1], self.words[-1][0]
+        if self.words[-1] == "bf16":
+            return "kPackedAddBf16"
         is_float = type_ == "f"
         if self.kind != "DS":
             word, is_float = self.words[self.words.index("atomic") + 1], self.pseudo["FPAtomic"] == 1

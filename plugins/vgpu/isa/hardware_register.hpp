@@ -22,6 +22,7 @@ enum : uint32_t {
   kTbaHi = 17,
   kTmaLo = 18,
   kTmaHi = 19,
+  kXccId = 20,  ///< Traits::has_xcc_id
   kFlatScratchLo = 20,
   kFlatScratchHi = 21,
   kXnackMask = 22,

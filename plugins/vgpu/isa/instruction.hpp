@@ -91,7 +91,7 @@ constexpr uint16_t kVccz = 251, kExecz = 252, kScc = 253;
 constexpr uint16_t kLdsDirect = 254;
 constexpr uint16_t kLiteral = 255;
 constexpr uint16_t kVgpr = 256;  ///< 256 … 511: v0 … v255
-constexpr uint16_t kAgpr = 512;  ///< 512 … 767: a0 … a255 of gfx908 and gfx90a; not a hardware code.
+constexpr uint16_t kAgpr = 512;  ///< 512 … 767: a0 … a255 of CDNA; not a hardware code.
 constexpr uint16_t kNone = 0xffff;
 }  // namespace code
 
@@ -199,9 +199,9 @@ struct Instruction {
   // Interpolation
   uint8_t attribute = 0, channel = 0;
   bool high = false;
-  // MFMA of gfx908 and gfx90a
+  // MFMA of CDNA. BLGP of F64 on gfx942 negates A, B and C.
   uint8_t cbsz = 0, abid = 0, blgp = 0;
-  bool scc = false;  ///< Cache policy of gfx90a.
+  bool scc = false;  ///< Cache policy of gfx90a; sc1 on gfx942, where glc is sc0 and slc is nt.
 
   uint16_t row = 0;  ///< Row of the family's table; for the disassembler.
 };

@@ -55,7 +55,9 @@ constexpr uint64_t kSigned = 1u << 21, kUnsigned = 1u << 22, kConstant = 1ull <<
 constexpr uint64_t kAtomic = 1u << 23, kStore = 1u << 24, kLds = 1u << 25, kTwoOffsets = 1u << 26;
 constexpr uint64_t kAlwaysGds = 1u << 27, kSwizzle = 1u << 28, kImmediateData = 1u << 29;
 constexpr uint64_t kSampler = 1u << 30, kD16 = 1u << 31;
-constexpr uint64_t kPair = 1ull << 37;  // An atomic with two operands.
+constexpr uint64_t kPair = 1ull << 37;      // An atomic with two operands.
+constexpr uint64_t kNamesLds = 1ull << 38;  // The mnemonic names LDS as the destination.
+constexpr uint64_t kSparse = 1ull << 39;    // S2 of a matrix instruction has the indices of A's elements.
 constexpr uint64_t kDim = 1ull << 32, kGather = 1ull << 33, kNsa = 1ull << 34, kRay = 1ull << 35;
 }  // namespace flag
 

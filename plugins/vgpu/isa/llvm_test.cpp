@@ -183,8 +183,9 @@ TEST_P(IsaAgainstLlvm, DisassemblesRandomEncodingsAlike) {
 INSTANTIATE_TEST_SUITE_P(Chips, IsaAgainstLlvm,
                          ::testing::Values("gfx801", "gfx802", "gfx803", "gfx805", "gfx810", "gfx900",
                                            "gfx902", "gfx904", "gfx906", "gfx908", "gfx909", "gfx90a",
-                                           "gfx90c", "gfx1010", "gfx1011", "gfx1012", "gfx1013", "gfx1030",
-                                           "gfx1031", "gfx1032", "gfx1033", "gfx1034", "gfx1035", "gfx1036"),
+                                           "gfx90c", "gfx942", "gfx1010", "gfx1011", "gfx1012", "gfx1013",
+                                           "gfx1030", "gfx1031", "gfx1032", "gfx1033", "gfx1034", "gfx1035",
+                                           "gfx1036"),
                          [](const auto& chip) { return chip.param; });
 
 /// Assembly that is valid exactly on the chips with a trait.
@@ -207,7 +208,13 @@ constexpr Claim kClaims[] = {
     {"v_mov_b32_dpp v0, v1 row_xmask:1 row_mask:0xf bank_mask:0xf",
      [](const Traits& t) { return t.dpp == DppControls::kRowShares; }},
     {"buffer_store_format_d16_xyzw v[0:1], off, s[4:7], s1", [](const Traits& t) { return t.packs_d16; }},
-    {"s_getreg_b32 s0, hwreg(HW_REG_FLAT_SCR_LO)", [](const Traits& t) { return t.flat_scratch_is_hidden; }},
+    {"s_getreg_b32 s0, hwreg(HW_REG_FLAT_SCR_LO)",
+     [](const Traits& t) { return has_register<20>(t) && !t.has_xcc_id; }},
+    {"s_getreg_b32 s0, hwreg(HW_REG_XCC_ID)", [](const Traits& t) { return t.has_xcc_id; }},
+    {"global_load_dword v0, v[0:1], off sc0", [](const Traits& t) { return t.has_cache_scopes; }},
+    {"scratch_load_dword v0, v1, s2", [](const Traits& t) { return t.scratch_adds_registers; }},
+    {"v_mfma_f64_16x16x4_f64 a[0:7], v[0:1], v[2:3], a[0:7] neg:[1,0,0]",
+     [](const Traits& t) { return t.matrix_negates_doubles; }},
     {"s_sendmsg sendmsg(MSG_GET_DOORBELL)", [](const Traits& t) { return t.has_get_doorbell; }},
     {"s_getreg_b32 s0, hwreg(HW_REG_SH_MEM_BASES)", has_register<15>},
     {"s_getreg_b32 s0, hwreg(HW_REG_TBA_LO)", has_register<16>},

@@ -1,4 +1,5 @@
-// Sizes and types of matrix instructions (MFMA): D = A × B + C for one or several blocks.
+// Sizes and types of matrix instructions (MFMA): D = A × B + C for one or several blocks; and of those with a
+// sparse A (SMFMAC): D = A × B + D.
 //
 // Register layout, checked with AMD's matrix instruction calculator (ROCm/amd_matrix_instruction_calculator),
 // for lane l and waves of 64. A lane has `per_lane` elements of A and B, with consecutive k:
@@ -10,6 +11,9 @@
 //   C and D, 4×4, 32 bits: j = l % 4, i = v, b = l / 4
 //   C and D, 64 bits: j = l % n; for 16×16 i = l / 16 + 4 × v, for 4×4 i = l / 16 and b = l / 4 % 4
 //
+// Sparse: `per_lane` is for B. A lane has half that number of elements of A, two of each four with consecutive k, and two
+// bits of index for each (CDNA 3 ISA manual, "Sparse matrices").
+//
 // Threads: any; constants.
 #pragma once
 
@@ -19,13 +23,37 @@
 
 namespace rigel::vgpu::isa {
 
-enum class MatrixType : uint8_t { kF32, kF16, kBf16, kI8, kF64 };
+/// F8 (1 + 4 + 3 bits) and BF8 (1 + 5 + 2 bits) are those of CDNA 3: without infinities and a negative zero. XF32
+/// is F32 whose last 13 bits are ignored.
+enum class MatrixType : uint8_t { kF32, kF16, kBf16, kI8, kF64, kXf32, kFp8, kBf8 };
+
+/// Bits of an element.
+constexpr unsigned bits_of(MatrixType type) {
+  switch (type) {
+    case MatrixType::kF64:
+      return 64;
+    case MatrixType::kF32:
+    case MatrixType::kXf32:
+      return 32;
+    case MatrixType::kF16:
+    case MatrixType::kBf16:
+      return 16;
+    case MatrixType::kI8:
+    case MatrixType::kFp8:
+    case MatrixType::kBf8:
+      break;
+  }
+  return 8;
+}
 
 struct MatrixShape {
   uint8_t m = 0, n = 0, k = 0;
   uint8_t blocks = 1;
   uint8_t per_lane = 1;  ///< Elements of A and B in a lane
-  MatrixType type{};     ///< Of A and B. C and D are F32, I32 for kI8, F64 for kF64.
+  MatrixType type{};     ///< Of A. C and D are F32, I32 for kI8, F64 for kF64.
+  MatrixType b_type{};
+  bool is_sparse = false;
+  bool has_lane_controls = false;  ///< CBSZ and ABID choose blocks of A, and BLGP lanes of B.
 
   /// Elements of C and D in a lane.
   constexpr unsigned results() const { return unsigned{m} * n * blocks / 64; }

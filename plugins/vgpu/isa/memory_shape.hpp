@@ -48,11 +48,13 @@ enum class Atomic : uint8_t {
   kFloatMax,
   kFloatAdd,
   kPackedAddF16,
+  kPackedAddBf16,
 };
 
 constexpr bool is_float(Atomic atomic) {
   return atomic == Atomic::kFloatAdd || atomic == Atomic::kFloatMin || atomic == Atomic::kFloatMax ||
-         atomic == Atomic::kFloatCmpSwap || atomic == Atomic::kPackedAddF16;
+         atomic == Atomic::kFloatCmpSwap || atomic == Atomic::kPackedAddF16 ||
+         atomic == Atomic::kPackedAddBf16;
 }
 
 constexpr bool has_two_operands(Atomic atomic) {

@@ -100,6 +100,7 @@ constexpr AtomicName kAtomics[] = {
     {"min_f64", Atomic::kFloatMin},
     {"max_f64", Atomic::kFloatMax},
     {"pk_add_f16", Atomic::kPackedAddF16},
+    {"pk_add_bf16", Atomic::kPackedAddBf16},
 };
 
 bool take_atomic(Name name, std::string_view text, MemoryShape& shape) {
@@ -163,6 +164,13 @@ bool take_ds(Name name, MemoryShape& shape) {
     const bool wide = plain.take("_b64");
     shape.bytes = wide ? 8 : 4;
     return wide ? plain.done() : plain.take("_b32") && plain.done();
+  }
+  plain = name;
+  if (plain.take("pk_add_")) {
+    shape.bytes = 4;
+    shape.returns = plain.take("rtn_");
+    shape.atomic = plain.take("b") ? Atomic::kPackedAddBf16 : Atomic::kPackedAddF16;
+    return plain.take("f16") && plain.done();
   }
   for (const DsAtomicName& known : kDsAtomics) {
     Name rest = name;
@@ -234,7 +242,7 @@ std::optional<MemoryShape> read_name(std::string_view text) {
     return std::nullopt;
   }
   if (take_format(name, shape)) return shape;
-  if (shape.verb == Verb::kStore) name.take("lds_");
+  if (shape.verb != Verb::kAtomic) name.take("lds_");
   if (is_typed || !take_width(name, kWidths, shape)) return std::nullopt;
   return shape;
 }
@@ -373,7 +381,8 @@ TEST(IsaOpClass, MatchesEncodings) {
           approximate = approximate || text.starts_with(start);
         }
         EXPECT_EQ(actual == OpClass::kTranscendental, approximate) << text;
-        EXPECT_EQ(actual == OpClass::kMatrix, text.starts_with("v_mfma") || text.starts_with("v_accvgpr"))
+        EXPECT_EQ(actual == OpClass::kMatrix,
+                  text.starts_with("v_mfma") || text.starts_with("v_smfmac") || text.starts_with("v_accvgpr"))
             << text;
         EXPECT_EQ(actual == OpClass::kInterpolation, text.starts_with("v_interp")) << text;
         EXPECT_TRUE(actual == OpClass::kVector || actual == OpClass::kTranscendental ||

@@ -4,6 +4,7 @@
 #include <iterator>
 #include <string_view>
 
+#include "plugins/vgpu/isa/traits.hpp"
 #include "plugins/vgpu/isa/wait_counts.hpp"
 
 namespace rigel::vgpu::isa {
@@ -330,19 +331,39 @@ void append_message(std::string& text, Family family, uint16_t value) {
 void append_hardware_register(std::string& text, const Target& target, uint16_t value) {
   struct Register {
     uint8_t id;
-    uint8_t families;  // Bit 0: gfx8, 1: gfx9, 2: gfx1010 …, 3: gfx1030 …
+    uint8_t families;  // Bit 0: gfx8, 1: gfx9, 2: gfx1010 …, 3: gfx1030 …, 4: gfx942
     std::string_view name;
   };
-  constexpr Register kRegisters[] = {
-      {1, 15, "HW_REG_MODE"},         {2, 15, "HW_REG_STATUS"},        {3, 15, "HW_REG_TRAPSTS"},
-      {4, 3, "HW_REG_HW_ID"},         {5, 15, "HW_REG_GPR_ALLOC"},     {6, 15, "HW_REG_LDS_ALLOC"},
-      {7, 15, "HW_REG_IB_STS"},       {15, 14, "HW_REG_SH_MEM_BASES"}, {16, 14, "HW_REG_TBA_LO"},
-      {17, 14, "HW_REG_TBA_HI"},      {18, 14, "HW_REG_TMA_LO"},       {19, 14, "HW_REG_TMA_HI"},
-      {20, 12, "HW_REG_FLAT_SCR_LO"}, {21, 12, "HW_REG_FLAT_SCR_HI"},  {22, 4, "HW_REG_XNACK_MASK"},
-      {23, 12, "HW_REG_HW_ID1"},      {24, 12, "HW_REG_HW_ID2"},       {25, 12, "HW_REG_POPS_PACKER"},
-      {29, 8, "HW_REG_SHADER_CYCLES"}};
+  constexpr Register kRegisters[] = {{1, 31, "HW_REG_MODE"},
+                                     {2, 31, "HW_REG_STATUS"},
+                                     {3, 31, "HW_REG_TRAPSTS"},
+                                     {4, 19, "HW_REG_HW_ID"},
+                                     {5, 31, "HW_REG_GPR_ALLOC"},
+                                     {6, 31, "HW_REG_LDS_ALLOC"},
+                                     {7, 31, "HW_REG_IB_STS"},
+                                     {15, 30, "HW_REG_SH_MEM_BASES"},
+                                     {16, 30, "HW_REG_TBA_LO"},
+                                     {17, 30, "HW_REG_TBA_HI"},
+                                     {18, 30, "HW_REG_TMA_LO"},
+                                     {19, 30, "HW_REG_TMA_HI"},
+                                     {20, 12, "HW_REG_FLAT_SCR_LO"},
+                                     {21, 12, "HW_REG_FLAT_SCR_HI"},
+                                     {22, 4, "HW_REG_XNACK_MASK"},
+                                     {23, 12, "HW_REG_HW_ID1"},
+                                     {24, 12, "HW_REG_HW_ID2"},
+                                     {25, 12, "HW_REG_POPS_PACKER"},
+                                     {29, 8, "HW_REG_SHADER_CYCLES"},
+                                     {20, 16, "HW_REG_XCC_ID"},
+                                     {21, 16, "HW_REG_SQ_PERF_SNAPSHOT_DATA"},
+                                     {22, 16, "HW_REG_SQ_PERF_SNAPSHOT_DATA1"},
+                                     {23, 16, "HW_REG_SQ_PERF_SNAPSHOT_PC_LO"},
+                                     {24, 16, "HW_REG_SQ_PERF_SNAPSHOT_PC_HI"}};
   const unsigned id = bits_of(value, 0, 6), offset = bits_of(value, 6, 5), width = bits_of(value, 11, 5) + 1;
-  const unsigned family = target.major == 8 ? 0 : target.major == 9 ? 1 : target.minor < 3 ? 2 : 3;
+  const unsigned family = traits_of(target).has_xcc_id                     ? 4
+                          : target.family() == Family::kGfx8               ? 0
+                          : target.family() == Family::kGfx9               ? 1
+                          : traits_of(target).hardware_registers >> 29 & 1 ? 3
+                                                                           : 2;
   text += "hwreg(";
   std::string_view name;
   for (const Register& candidate : kRegisters) {

@@ -11,8 +11,8 @@ constexpr uint32_t kUsual = 0xfe;
 constexpr uint32_t reg(unsigned id) {
   return 1u << id;
 }
-constexpr uint32_t kHwId = reg(4), kShMemBases = reg(15), kTrapBases = 0xfu << 16, kFlatScratch = 3u << 20,
-                   kXnackMask = reg(22), kHwId12 = 3u << 23, kShaderCycles = reg(29);
+constexpr uint32_t kHwId = reg(4), kShMemBases = reg(15), kTrapBases = 0xfu << 16, kXccId = reg(20),
+                   kFlatScratch = 3u << 20, kXnackMask = reg(22), kHwId12 = 3u << 23, kShaderCycles = reg(29);
 
 constexpr Traits kVolcanicIslands{
     .has_null = false,
@@ -33,15 +33,20 @@ constexpr Traits kVolcanicIslands{
     .image_has_dimension = false,
     .packs_d16 = true,
     .flat_scratch_is_hidden = false,
+    .has_cache_scopes = false,
     .flat_scratch_counts_from_base = true,
+    .has_launched_flat_scratch = false,
+    .scratch_adds_registers = false,
     .flat_drops_offset = false,
     .packs_work_item_ids = false,
     .vgpr_granule = 4,
     .matrix_sums = MatrixSums::kExact,
+    .matrix_negates_doubles = false,
     .has_agprs = false,
     .has_unified_vgprs = false,
     .allocates_sgprs = true,
     .has_wave_placement_ids = false,
+    .has_xcc_id = false,
     .has_get_doorbell = false,
     .mode_bits = ~0u,
     .hardware_registers = kUsual,
@@ -84,6 +89,19 @@ constexpr Traits kAldebaran = [] {
   traits.vgpr_granule = 8;
   traits.has_unified_vgprs = true;
   traits.matrix_sums = MatrixSums::kFlushed;
+  return traits;
+}();
+
+constexpr Traits kAquaVanjaram = [] {
+  Traits traits = kAldebaran;
+  traits.flat_scratch_is_hidden = true;
+  traits.has_launched_flat_scratch = true;
+  traits.has_cache_scopes = true;
+  traits.scratch_adds_registers = true;
+  traits.matrix_sums = MatrixSums::kTruncated;
+  traits.matrix_negates_doubles = true;
+  traits.has_xcc_id = true;
+  traits.hardware_registers |= kXccId;
   return traits;
 }();
 
@@ -137,6 +155,7 @@ constexpr Row kRows[] = {
     {{9, 0, 9}, kVega},
     {{9, 0, 10}, kAldebaran},
     {{9, 0, 12}, kVega},
+    {{9, 4, 2}, kAquaVanjaram},
     {{10, 1, 0}, kRdna},
     {{10, 1, 1}, kRdna},
     {{10, 1, 2}, kRdna},

@@ -2,7 +2,7 @@
 // row for each chip. Code that executes instructions uses these columns and does not compare generations, so
 // a new chip is a new row. Decoder and disassembler, which handle encodings, may use families.
 //
-// Sources: AMD's ISA manuals (GCN 3, Vega, RDNA, RDNA 2, CDNA 2), LLVM's AMDGPU.td and SIDefines.h, and the
+// Sources: AMD's ISA manuals (GCN 3, Vega, RDNA, RDNA 2, CDNA 2, CDNA 3), LLVM's AMDGPU.td and SIDefines.h, and the
 // sources noted at columns.
 //
 // *Threads:* any; constants.
@@ -37,11 +37,12 @@ enum class DppControls : uint8_t {
   kRowShares,   ///< row_share, row_xmask
 };
 
-/// Sums of matrix instructions with F16 and BF16, in single precision. Other types: a fused multiply-add for
-/// each k, in order.
+/// Sums of matrix instructions with F16 and BF16, in single precision. F32 and F64: a fused multiply-add for each
+/// k, in order.
 enum class MatrixSums : uint8_t {
   kExact,    ///< Four products (BF16: two) and C are added exactly and rounded once.
   kFlushed,  ///< Four products (BF16 without _1K: two) are added in pairs, then to C. Denormals are flushed.
+  kTruncated,  ///< Products are truncated to the largest one's unit, and the sum is rounded down to C's.
 };
 
 /// Registers of a trap handler.
@@ -70,16 +71,21 @@ struct Traits {
   bool image_has_dimension;     ///< Image instructions have a dimension field; otherwise resources do.
   bool packs_d16;               ///< Two 16-bit components share a register.
   bool flat_scratch_is_hidden;  ///< FLAT_SCRATCH is a hardware register, not two SGPRs.
+  bool has_cache_scopes;        ///< sc0, sc1 and nt replace GLC, SCC and SLC of vector memory instructions.
   /// FLAT_SCRATCH has an offset in units of 256 bytes and a lane's bytes.
   bool flat_scratch_counts_from_base;
-  bool flat_drops_offset;       ///< FLAT accesses to global memory ignore their offset: a bug of gfx10.1.
-  bool packs_work_item_ids;     ///< The three ids share v0.
-  uint8_t vgpr_granule;         ///< Unit of VGPRs in COMPUTE_PGM_RSRC1, for waves of 64.
-  MatrixSums matrix_sums;       ///< Of matrix instructions with F16 and BF16
+  bool has_launched_flat_scratch;  ///< FLAT_SCRATCH is set at launch; kernels get no scratch offset.
+  bool scratch_adds_registers;     ///< Scratch instructions have a VGPR and an SGPR; otherwise one of them.
+  bool flat_drops_offset;          ///< FLAT accesses to global memory ignore their offset: a bug of gfx10.1.
+  bool packs_work_item_ids;        ///< The three ids share v0.
+  uint8_t vgpr_granule;            ///< Unit of VGPRs in COMPUTE_PGM_RSRC1, for waves of 64.
+  MatrixSums matrix_sums;       ///< Of matrix instructions with F16 and BF16; kTruncated: also XF32, FP8, BF8
+  bool matrix_negates_doubles;  ///< BLGP of matrix instructions with F64 negates A, B and C.
   bool has_agprs;               ///< Accumulation registers, which matrix instructions use
   bool has_unified_vgprs;       ///< VGPRs and AGPRs are one file; memory instructions may use either.
   bool allocates_sgprs;         ///< SGPRs are allocated in units of 16; otherwise kernels have all of them.
   bool has_wave_placement_ids;  ///< HW_ID1 and HW_ID2 exist, and HW_ID does not.
+  bool has_xcc_id;              ///< Hardware register 20 is XCC_ID; otherwise, if it exists, FLAT_SCRATCH.
   bool has_get_doorbell;        ///< s_sendmsg(MSG_GET_DOORBELL)
   uint32_t mode_bits;           ///< Bits of MODE that s_setreg writes.
   uint32_t hardware_registers;  ///< Bit n: s_getreg and s_setreg support register n.

@@ -133,7 +133,7 @@ void set_flat_scratch(Draw& draw, State& state, uint64_t va) {
     world.scratch_base = va - units * uint64_t{256};
     state.scalar[102] = draw.value();
     state.scalar[103] = units;
-  } else if (state.target.family() == isa::Family::kGfx9) {
+  } else if (state.target.family() == isa::Family::kGfx9 && !state.is_gfx942()) {
     state.set_pair(102, va);
   } else {
     world.flat_scratch[0] = static_cast<uint32_t>(va);

@@ -272,7 +272,7 @@ void access_with_lds(const isa::Instruction& in, const Element& element, const B
 
 bool is_of_caches(Op op) {
   return op == Op::buffer_wbinvl1 || op == Op::buffer_wbinvl1_vol || op == Op::buffer_gl0_inv ||
-         op == Op::buffer_gl1_inv || op == Op::buffer_wbl2 || op == Op::buffer_invl2;
+         op == Op::buffer_gl1_inv || op == Op::buffer_wbl2 || op == Op::buffer_invl2 || op == Op::buffer_inv;
 }
 
 }  // namespace

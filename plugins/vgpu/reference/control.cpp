@@ -286,6 +286,7 @@ class Control {
         return hardware_.trap_data >> 40;
       case 20:
       case 21:
+        if (state_.is_gfx942()) return 0;  // XCC_ID
         return hardware_.flat_scratch[(in_.simm16 & 63) - 20];
       default:
         return 0;
@@ -312,6 +313,7 @@ class Control {
         break;
       case 20:
       case 21:
+        if (state_.is_gfx942()) break;
         put(hardware_.flat_scratch[(in_.simm16 & 63) - 20], ~0u);
         break;
       default:

@@ -54,6 +54,12 @@ bool parse(std::string_view name, DataShare& out) {
   out.returns = drop("rtn");
   out.source2 = drop("src2");
   out.add_tid = drop("addtid");
+  if (drop("pk")) {  // ds_pk_add_f16
+    out.element.kind = Kind::kAtomic;
+    out.element.bytes = 4;
+    out.element.change = words.back() == "bf16" ? Change::kPackedAddBf16 : Change::kPackedAdd;
+    return words.size() == 2 && words[0] == "add";
+  }
   const bool hi = drop("hi"), d16 = drop("d16");
   if (d16) out.element.part = hi ? Part::kHigh : Part::kLow;
   if (words.size() != 2) return false;
@@ -162,10 +168,11 @@ class Lanes {
   State& after_;
 };
 
-/// Rounds to nearest, with the mode's denormals; additions of doubles keep them.
+/// Rounds to nearest, with the mode's denormals; additions of doubles and of pairs of halves keep them.
 Rules rules_of_sharing(const Element& element, const State& state) {
   const Rules mode = element.bytes == 8 ? state.other() : state.single();
   if (element.bytes == 8 && element.change == Change::kFloatAdd) return {};
+  if (element.change == Change::kPackedAdd || element.change == Change::kPackedAddBf16) return {};
   return {0, mode.keep_inputs, mode.keep_results};
 }
 

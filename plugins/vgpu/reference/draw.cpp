@@ -39,7 +39,13 @@ bool Draw::instruction(const isa::Target& target, uint16_t row, isa::Instruction
     static constexpr uint16_t kOthers[] = {0x130, 0x134, 0x138, 0x13c, 0x140, 0x141, 0x142, 0x143};
     const bool gfx10 = target.family() == isa::Family::kGfx10;
     const uint16_t n = static_cast<uint16_t>(1 + below(15));
-    switch (below(6)) {
+    const bool has_new_broadcast = target == isa::Target{9, 0, 10} || target == isa::Target{9, 4, 2};
+    const auto is_double = [](const isa::Operand& operand) {
+      return operand.dwords == 2 && operand.type != isa::Type::kMask;
+    };
+    const bool needs_new_broadcast = is_double(out.dst[0]) || is_double(out.src[0]) || is_double(out.src[1]);
+    const unsigned kind = has_new_broadcast && (needs_new_broadcast || one_in(6)) ? 6 : below(6);
+    switch (kind) {
       case 0:
         out.dpp_ctrl = static_cast<uint16_t>(below(256));
         break;
@@ -55,9 +61,12 @@ bool Draw::instruction(const isa::Target& target, uint16_t row, isa::Instruction
       case 4:
         out.dpp_ctrl = gfx10 ? static_cast<uint16_t>(0x150 | n) : kOthers[below(8)];
         break;
-      default:
+      case 5:
         out.dpp_ctrl =
             gfx10 ? static_cast<uint16_t>(one_in(2) ? 0x160 | n : 0x140 | (n & 1)) : kOthers[below(8)];
+        break;
+      default:  // row_newbcast
+        out.dpp_ctrl = static_cast<uint16_t>(0x150 | n);
         break;
     }
   }

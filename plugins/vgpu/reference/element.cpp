@@ -64,6 +64,7 @@ constexpr KnownAtomic kAtomics[] = {
     {"fmax", Change::kFloatMax},
     {"add_f32", Change::kFloatAdd, 4},
     {"pk_add_f16", Change::kPackedAdd, 4},
+    {"pk_add_bf16", Change::kPackedAddBf16, 4},
     {"add_f64", Change::kFloatAdd, 8},
     {"min_f64", Change::kFloatMin, 8},
     {"max_f64", Change::kFloatMax, 8},
@@ -173,6 +174,9 @@ uint64_t changed(Change change, unsigned bytes, uint64_t memory, uint64_t source
       return float_equal(f, flushed_input(f, memory, rules), flushed_input(f, other, rules))
                  ? flushed_input(f, source, rules)
                  : memory;
+    case Change::kPackedAddBf16:
+      return add(kBf16, memory & 0xffff, source & 0xffff, rules) |
+             add(kBf16, memory >> 16, source >> 16, rules) << 16;
     case Change::kPackedAdd:
       return add(kHalf, memory & 0xffff, source & 0xffff, rules) |
              add(kHalf, memory >> 16, source >> 16, rules) << 16;

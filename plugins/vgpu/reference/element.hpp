@@ -35,6 +35,7 @@ enum class Change : uint8_t {
   kFloatMax,
   kFloatCompareSwap,
   kPackedAdd,
+  kPackedAddBf16,
 };
 
 struct Element {

@@ -100,9 +100,10 @@ constexpr Exception kMemoryNotCompared[] = {
     {isa::Op::image_bvh64_intersect_ray, "rejected: graphics"},
 };
 
-/// Matrix operations and AGPR moves of gfx908 and gfx90a, which matrix_test.cpp tests.
+/// Matrix operations and AGPR moves of CDNA, which matrix_test.cpp tests.
 inline bool is_of_matrices(isa::Op op) {
-  return isa::name(op).starts_with("v_mfma") || isa::name(op).starts_with("v_accvgpr");
+  return isa::name(op).starts_with("v_mfma") || isa::name(op).starts_with("v_smfmac") ||
+         isa::name(op).starts_with("v_accvgpr");
 }
 
 template <typename List>

@@ -8,9 +8,10 @@ using isa::Encoding;
 using isa::Family;
 
 // FLAT_SCRATCH: on gfx8, s103 counts 256 bytes from the driver's base; on gfx9, s[102:103] is an address; on
-// gfx10, two hardware registers are.
+// gfx942 and gfx10, two hardware registers are.
 uint64_t flat_scratch(const State& state) {
   const World& world = state.world;
+  if (state.is_gfx942()) return world.flat_scratch[0] + (uint64_t{world.flat_scratch[1]} << 32);
   if (state.target.family() == Family::kGfx8) return world.scratch_base + state.scalar[103] * uint64_t{256};
   if (state.target.family() == Family::kGfx9) return state.scalar[102] + (uint64_t{state.scalar[103]} << 32);
   return world.flat_scratch[0] + (uint64_t{world.flat_scratch[1]} << 32);
@@ -69,7 +70,9 @@ Outcome execute_flat(const isa::Instruction& in, State& state) {
   name.remove_prefix(name.find('_') + 1);
   const bool add_tid = name.ends_with("_addtid");
   if (add_tid) name.remove_suffix(7);
-  const auto element = element_of(name);
+  std::string words(name);
+  if (const size_t lds = words.find("lds_"); lds != std::string::npos) words.erase(lds, 4);  // load_lds_dword
+  const auto element = element_of(words);
   if (!element) return Outcome::kNotModelled;
 
   const State before = state;

@@ -8,11 +8,13 @@
 #include <bit>
 #include <cmath>
 #include <cstdlib>
+#include <optional>
 #include <regex>
 
 #include <boost/multiprecision/cpp_int.hpp>
 
 #include "plugins/vgpu/isa/effects.hpp"
+#include "plugins/vgpu/isa/traits.hpp"
 #include "plugins/vgpu/reference/compare.hpp"
 #include "plugins/vgpu/reference/expected.hpp"
 #include "plugins/vgpu/reference/handler_run.hpp"
@@ -30,19 +32,32 @@ struct Matrices {
   explicit Matrices(const std::string& name) {
     std::smatch parts;
     EXPECT_TRUE(std::regex_match(
-        name, parts, std::regex("v_mfma_(f32|i32|f64)_(\\d+)x(\\d+)x(\\d+)_?(f32|f16|bf16|i8|f64)(_1k)?")))
+        name, parts,
+        std::regex("v_(mfma|smfmac)_(f32|i32|f64)_(\\d+)x(\\d+)x(\\d+)_?(xf32|f32|f16|bf16|i8|f64|fp8|bf8)"
+                   "(_1k|_fp8|_bf8)?")))
         << name;
-    m = static_cast<unsigned>(std::stoul(parts[2]));
-    n = static_cast<unsigned>(std::stoul(parts[3]));
-    k = static_cast<unsigned>(std::stoul(parts[4]));
-    result = parts[1];
-    element = parts[5];
-    bits = element == "f64" ? 64 : element == "f32" ? 32 : element == "i8" ? 8 : 16;
-    // A lane has one or two registers of A; BF16 without _1K has one.
-    const bool has_one_register = bits == 32 || bits == 8 || (element == "bf16" && !parts[6].matched);
-    per_lane = bits == 64 ? 1 : (has_one_register ? 32 : 64) / bits;
+    m = static_cast<unsigned>(std::stoul(parts[3]));
+    n = static_cast<unsigned>(std::stoul(parts[4]));
+    k = static_cast<unsigned>(std::stoul(parts[5]));
+    result = parts[2];
+    element = parts[6];
+    other = element == "fp8" || element == "bf8" ? parts[7].str().substr(1) : element;
+    is_sparse = parts[1] == "smfmac";
+    bits = element == "f64"                                          ? 64
+           : element == "f32" || element == "xf32"                   ? 32
+           : element == "i8" || element == "fp8" || element == "bf8" ? 8
+                                                                     : 16;
+    // A lane has one or two registers of A; BF16 without _1K has one. Operands of gfx942's I8 with more than 8 k of
+    // 32×32, or 16 of 16×16, have two, as XF32.
+    const bool is_wide = element == "i8" && m * k > 256;
+    const bool has_one_register =
+        element == "f32" || (element == "i8" && !is_wide) || (element == "bf16" && !parts[7].matched);
+    per_lane = bits == 64 ? 1 : (has_one_register && !is_sparse ? 32 : 64) / bits;
+    if (is_sparse) per_lane *= 2;  // of B
     blocks = 64 * per_lane / (m * k);
   }
+  bool is_sparse;
+  std::string other;  // elements of B
   unsigned per_lane;
 
   struct Place {
@@ -105,6 +120,17 @@ class ExactSum {
 };
 
 float single_of(const std::string& element, uint64_t bits, bool flushes) {
+  if (element == "xf32") return std::bit_cast<float>(static_cast<uint32_t>(bits & ~uint64_t{0x1fff}));
+  if (element == "fp8" || element == "bf8") {
+    if (bits == 0x80) return NAN;
+    const bool is_fp8 = element == "fp8";
+    const int fraction = is_fp8 ? 3 : 2, bias = is_fp8 ? 8 : 16;
+    const auto size = static_cast<int>(bits & 0x7f);
+    const double part = std::ldexp(size & ((1 << fraction) - 1), -fraction);
+    const int exponent = size >> fraction;
+    const double value = exponent == 0 ? std::ldexp(part, 1 - bias) : std::ldexp(1 + part, exponent - bias);
+    return static_cast<float>((bits & 0x80) != 0 ? -value : value);
+  }
   if (element == "f32") return std::bit_cast<float>(static_cast<uint32_t>(bits));
   const unsigned exponent = element == "f16" ? bits >> 10 & 31 : bits >> 7 & 255;
   if (flushes && exponent == 0 && (bits & 0x7fff) != 0) bits = 0;
@@ -126,14 +152,75 @@ unsigned lane_of_b(unsigned lane, unsigned pattern) {
   return pattern == 3 ? (lane + 16) % 64 : lane % 16 + 16 * (pattern - 4);
 }
 
-constexpr unsigned kA = 0, kB = 8, kC = 16, kD = 64;
+// gfx942's sums, as formulas of MMA-Sim on fractions between 1 and 2 with their exponents.
+struct Scientific {
+  double fraction;
+  int exponent;
+};
+
+Scientific scientific(double value, const std::string& element) {
+  if (value == 0) return {0, -126};
+  const int least = element == "f16" ? -14 : element == "fp8" ? -7 : element == "bf8" ? -15 : -126;
+  const int exponent = std::max(std::ilogb(value), least);
+  return {std::ldexp(value, -exponent), exponent};
+}
+
+double cut(double value, int bits, int exponent, double (*round)(double)) {
+  return std::ldexp(round(std::ldexp(value, bits + exponent)), -bits);
+}
+
+Scientific truncated_products(const std::vector<Scientific>& products) {
+  int largest = products[0].exponent;
+  for (const Scientific& product : products) largest = std::max(largest, product.exponent);
+  double sum = 0;
+  for (const Scientific& product : products)
+    sum += cut(product.fraction, 24, product.exponent - largest, std::trunc);
+  return {sum, largest};
+}
+
+float truncated(const std::vector<float>& xs, const std::vector<float>& ys, const std::string& x_type,
+                const std::string& y_type, float start) {
+  double plain = start;
+  bool over = false, under = false;
+  std::vector<Scientific> products, halves[2];
+  for (size_t k = 0; k < xs.size(); ++k) {
+    const double product = double{xs[k]} * ys[k];
+    plain += product;
+    over = over || product >= 0x1p128;
+    under = under || product <= -0x1p128;
+    const Scientific x = scientific(xs[k], x_type), y = scientific(ys[k], y_type);
+    products.push_back({x.fraction * y.fraction, x.exponent + y.exponent});
+    halves[k % 2].push_back(products.back());
+  }
+  if (!std::isfinite(plain)) return static_cast<float>(plain);
+  if (over || under) return over && under ? NAN : over ? INFINITY : -INFINITY;
+  const Scientific c = scientific(start, "f32");
+  const bool is_of_bytes = x_type == "fp8" || x_type == "bf8";
+  Scientific sum{};
+  if (is_of_bytes) {
+    const Scientific even = truncated_products(halves[0]), odd = truncated_products(halves[1]);
+    sum.exponent = std::max(even.exponent, odd.exponent);
+    sum.fraction = cut(even.fraction, 24, even.exponent - sum.exponent, std::floor) +
+                   cut(odd.fraction, 24, odd.exponent - sum.exponent, std::floor);
+  } else {
+    sum = truncated_products(products);
+  }
+  const int exponent = std::max(sum.exponent, c.exponent);
+  double all = cut(sum.fraction, 31, sum.exponent - exponent, std::floor);
+  if (!is_of_bytes || c.exponent >= exponent - 25)
+    all += cut(c.fraction, 24, c.exponent - exponent, std::floor);
+  return static_cast<float>(std::ldexp(all, exponent));
+}
+
+constexpr unsigned kA = 0, kB = 8, kC = 16, kD = 64, kIndices = 112;
 
 class MatrixInstructions : public testing::Test {
  protected:
   /// Runs a drawn form of the instruction and compares all of D.
   void compare(const Chip& chip, Draw& draw, uint16_t row) {
     const isa::Target target = target_of(chip);
-    const bool is_unified = chip.name == std::string("gfx90a");
+    const bool is_unified = chip.name != std::string("gfx908"),
+               is_gfx942 = chip.name == std::string("gfx942");
     isa::Instruction in;
     uint32_t words[5];
     if (!draw.instruction(target, row, in, words)) return;
@@ -147,13 +234,15 @@ class MatrixInstructions : public testing::Test {
         for (uint32_t& value : lanes) value = source(draw, sizes);
       }
     }
+    for (uint32_t& value : state.vgpr[kIndices]) value = indices(draw);
     const bool accumulates_in_vgprs = is_unified && draw.one_in(2);
     const auto& base = accumulates_in_vgprs ? isa::code::kVgpr : isa::code::kAgpr;
     in.src[0].code = static_cast<uint16_t>((draw.one_in(2) ? isa::code::kVgpr : isa::code::kAgpr) + kA);
     in.src[1].code = static_cast<uint16_t>((draw.one_in(2) ? isa::code::kVgpr : isa::code::kAgpr) + kB);
-    const bool has_constant = draw.one_in(4);
-    const bool in_place = !has_constant && draw.one_in(3);
+    const bool has_constant = !sizes.is_sparse && draw.one_in(4);
+    const bool in_place = sizes.is_sparse || (!has_constant && draw.one_in(3));
     in.src[2].code = static_cast<uint16_t>(has_constant ? isa::code::kZero : base + kC);
+    if (sizes.is_sparse) in.src[2].code = isa::code::kVgpr + kIndices;
     in.dst[0].code = static_cast<uint16_t>(base + (in_place ? kC : kD));
     const State before = state;
     for (const SimdLevel level : simd_levels()) {
@@ -162,9 +251,11 @@ class MatrixInstructions : public testing::Test {
       ASSERT_EQ(result.refusal, "") << isa::name(in.op);
       const auto& a = in.src[0].is_agpr() ? before.agpr : before.vgpr;
       const auto& b = in.src[1].is_agpr() ? before.agpr : before.vgpr;
-      const auto& c = in.src[2].is_agpr() ? before.agpr : before.vgpr;
+      const auto& c = in.dst[0].is_agpr() ? before.agpr : before.vgpr;
       const auto& d = in.dst[0].is_agpr() ? actual.agpr : actual.vgpr;
-      expect_product(sizes, in, a, b, has_constant ? nullptr : &c, d, in_place ? kC : kD, is_unified);
+      const Sums sums = is_gfx942 ? Sums::kTruncated : is_unified ? Sums::kFlushed : Sums::kExact;
+      expect_product(sizes, in, a, b, has_constant ? nullptr : &c, d, in_place ? kC : kD, sums,
+                     before.vgpr[kIndices]);
       if (HasFailure()) {
         ADD_FAILURE() << isa::name(in.op) << " on " << chip.name << ", cbsz " << int{in.cbsz} << ", abid "
                       << int{in.abid} << ", blgp " << int{in.blgp};
@@ -175,11 +266,21 @@ class MatrixInstructions : public testing::Test {
 
  private:
   using File = std::vector<std::array<uint32_t, 64>>;
+  enum class Sums { kExact, kFlushed, kTruncated };
+
+  // Of each pair the first index is less than the second.
+  static uint32_t indices(Draw& draw) {
+    constexpr uint32_t kPairs[] = {0b0100, 0b1000, 0b1100, 0b1001, 0b1101, 0b1110};
+    uint32_t value = 0;
+    for (unsigned bit = 0; bit < 32; bit += 4) value |= kPairs[draw.below(6)] << bit;
+    return value;
+  }
 
   // Mostly small numbers, so that errors are not hidden by infinities.
   static uint32_t source(Draw& draw, const Matrices& sizes) {
     const uint32_t value = draw.value();
     if (sizes.element == "i8" || draw.one_in(50)) return value;
+    if (sizes.bits == 8) return value & ~0x40404040u;  // below 2
     if (sizes.element == "f16") return (value & 0x83ff83ff) | 0x38003c00;
     if (sizes.element == "f64") return (value & 0x800fffff) | 0x3fe00000;
     return (value & 0x807fffff) | (0x3e000000 + (value & 3) * 0x00800000);
@@ -211,11 +312,27 @@ class MatrixInstructions : public testing::Test {
   }
 
   void expect_product(const Matrices& sizes, const isa::Instruction& in, const File& a, const File& b,
-                      const File* c, const File& d, unsigned first_d, bool is_unified) {
+                      const File* c, const File& d, unsigned first_d, Sums sums,
+                      const std::array<uint32_t, 64>& indices) {
     const bool is_double = sizes.result == "f64";
-    const bool flushes = is_unified && (sizes.element == "f16" || sizes.element == "bf16");
-    const unsigned group = is_double ? 1 : std::min(1u << in.cbsz, sizes.blocks);
-    const unsigned pattern = is_double ? 0 : in.blgp;
+    const bool is_half = sizes.element == "f16" || sizes.element == "bf16";
+    const bool flushes = sums == Sums::kFlushed && is_half;
+    const bool is_wide = sizes.element == "xf32" || (sizes.bits == 8 && sizes.per_lane > 4);
+    const bool has_controls = !is_double && !is_wide && !sizes.is_sparse;
+    const unsigned group = has_controls ? std::min(1u << in.cbsz, sizes.blocks) : 1;
+    const unsigned pattern = has_controls ? in.blgp : 0;
+    const unsigned negations = is_double && sums == Sums::kTruncated ? in.blgp : 0;
+    // Whether k is stored in a sparse row, and where in the lane.
+    const auto stored_at = [&](unsigned lane, unsigned element) -> std::optional<unsigned> {
+      if (!sizes.is_sparse) return element;
+      const unsigned width = sizes.per_lane;  // bits of a lane's indices
+      const unsigned set = (in.cbsz & 3) != 0 ? 0 : in.abid % (32 / width);
+      for (unsigned n = 0; n < 2; ++n) {
+        const unsigned stored = element / 4 * 2 + n;
+        if ((indices[lane] >> (set * width + 2 * stored) & 3) == element % 4) return stored;
+      }
+      return std::nullopt;
+    };
     for (unsigned block = 0; block < sizes.blocks; ++block) {
       const unsigned a_block = block / group * group + in.abid % group;
       for (unsigned i = 0; i < sizes.m; ++i) {
@@ -227,27 +344,37 @@ class MatrixInstructions : public testing::Test {
           float single = std::bit_cast<float>(static_cast<uint32_t>(start));
           auto integer = static_cast<uint32_t>(start);
           double wide = std::bit_cast<double>(start);
-          const bool is_half = sizes.bits == 16;
+          if ((negations & 4) != 0) wide = -wide;
           if (flushes && std::fpclassify(single) == FP_SUBNORMAL) single = 0;
-          const unsigned step = sizes.element == "bf16" && (!is_unified || sizes.per_lane == 2) ? 2 : 4;
+          const bool has_pairs = sizes.element == "bf16" && (sums == Sums::kExact || sizes.per_lane == 2);
+          unsigned step = has_pairs ? 2 : 4;
+          if (sums == Sums::kTruncated && is_half) step = 8;
+          if (sizes.element == "fp8" || sizes.element == "bf8") step = 16;
+          if (sizes.m == 4 || sizes.blocks > 1) step = std::min(step, sizes.k);
           std::vector<float> xs, ys;
           for (unsigned k = 0; k < sizes.k; ++k) {
             const Matrices::Place from_a = sizes.of_source(sizes.m, i, k, a_block);
             const Matrices::Place from_b = sizes.of_source(sizes.n, j, k, block);
-            const uint64_t x = read(a, kA, from_a.lane, from_a.element, sizes.bits);
+            const std::optional<unsigned> stored = stored_at(from_a.lane, from_a.element);
+            if (!stored) continue;
+            const uint64_t x = read(a, kA, from_a.lane, *stored, sizes.bits);
             const uint64_t y = read(b, kB, lane_of_b(from_b.lane, pattern), from_b.element, sizes.bits);
             if (sizes.element == "i8") {
               integer += static_cast<uint32_t>(static_cast<int8_t>(x) * static_cast<int8_t>(y));
             } else if (is_double) {
-              wide = std::fma(std::bit_cast<double>(x), std::bit_cast<double>(y), wide);
-            } else if (!is_half) {
+              const double left = std::bit_cast<double>(x), right = std::bit_cast<double>(y);
+              wide =
+                  std::fma((negations & 1) != 0 ? -left : left, (negations & 2) != 0 ? -right : right, wide);
+            } else if (sizes.element == "f32") {
               single = std::fma(std::bit_cast<float>(static_cast<uint32_t>(x)),
                                 std::bit_cast<float>(static_cast<uint32_t>(y)), single);
             } else {
               xs.push_back(single_of(sizes.element, x, flushes));
-              ys.push_back(single_of(sizes.element, y, flushes));
+              ys.push_back(single_of(sizes.other, y, flushes));
               if (xs.size() < step) continue;
-              single = flushes ? pairwise(xs, ys, single) : exact(xs, ys, single);
+              single = sums == Sums::kTruncated ? truncated(xs, ys, sizes.element, sizes.other, single)
+                       : flushes                ? pairwise(xs, ys, single)
+                                                : exact(xs, ys, single);
               xs.clear();
               ys.clear();
             }
@@ -267,11 +394,12 @@ class MatrixInstructions : public testing::Test {
 
 TEST_F(MatrixInstructions, MatchModel) {
   for (const Chip& chip : kChipsCompared) {
-    if (chip.name != std::string("gfx908") && chip.name != std::string("gfx90a")) continue;
+    if (!isa::traits_of(target_of(chip)).has_agprs) continue;
     Draw draw = draw_for(chip);
     unsigned compared = 0;
     for_each_row(chip, {Encoding::kVop3, Encoding::kVop3p}, [&](uint16_t row, Op op) {
-      if (!isa::name(op).starts_with("v_mfma") || HasFailure()) return;
+      const bool is_product = isa::name(op).starts_with("v_mfma") || isa::name(op).starts_with("v_smfmac");
+      if (!is_product || HasFailure()) return;
       for (uint64_t i = 0; i < draws_per_row(); ++i) compare(chip, draw, row);
       ++compared;
     });

@@ -24,7 +24,7 @@ struct Format {
   constexpr uint64_t largest() const { return infinity() - 1; }
   constexpr bool operator==(const Format&) const = default;
 };
-constexpr Format kHalf{5, 10}, kSingle{8, 23}, kDouble{11, 52};
+constexpr Format kHalf{5, 10}, kBf16{8, 7}, kSingle{8, 23}, kDouble{11, 52};
 
 /// Rounding and denormals of a format, as in MODE.
 struct Rules {

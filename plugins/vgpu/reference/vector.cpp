@@ -291,6 +291,7 @@ class Vector {
 
   uint64_t placed(uint64_t x, uint64_t old) const {
     const Type type = in_.dst[0].type;
+    if (in_.lanes == LaneMode::kSdwa && in_.dst[0].dwords == 2) return x;  // has no selection
     if (in_.lanes == LaneMode::kSdwa) return inserted(old, x, in_.dst_sel, in_.dst_unused);
     if (!is_16_bit(type)) return in_.dst[0].dwords == 2 ? x : x & 0xffffffff;
     x &= 0xffff;
@@ -334,8 +335,10 @@ class Vector {
       note.any_nan = is_nan(f, x) && !l.exact_nan;
       note.shift = goes_high() ? 16 : 0;
     }
+    // Pairs of singles have no output modifiers.
+    const bool is_pair = in_.op == Op::v_cvt_pk_f32_fp8 || in_.op == Op::v_cvt_pk_f32_bf8;
     const bool is_float =
-        format_of(dst.type, f) && in_.encoding != Encoding::kVop3p && in_.op != Op::v_mov_b32;
+        format_of(dst.type, f) && in_.encoding != Encoding::kVop3p && in_.op != Op::v_mov_b32 && !is_pair;
     if (is_float) {
       const uint64_t raw = x;
       x = modified_result(f, x, in_, before_);

@@ -1,5 +1,8 @@
 // Conversions and comparisons of one lane.
 #include <algorithm>
+#include <bit>
+#include <cmath>
+#include <optional>
 
 #include "plugins/vgpu/reference/lane.hpp"
 
@@ -22,6 +25,48 @@ uint64_t normalised(Format f, uint64_t x, bool is_signed, const Rules& rules) {
 
 uint64_t saturated(int64_t x, int64_t low, int64_t high) {
   return static_cast<uint64_t>(std::clamp(x, low, high)) & 0xffff;
+}
+
+// FP8 (1 + 4 + 3 bits) and BF8 (1 + 5 + 2 bits) of CDNA 3. The code of -0 is the NaN; there is no infinity.
+struct ByteFormat {
+  int fraction_bits, bias;
+};
+constexpr ByteFormat kFp8{3, 8}, kBf8{2, 16};
+constexpr unsigned kByteNaN = 0x80, kLargestByte = 0x7f;
+
+// The value of a positive code. Code 0x80 continues the sequence: the limit of rounding.
+double value_of(ByteFormat f, unsigned code) {
+  const int exponent = static_cast<int>(code) >> f.fraction_bits;
+  const double fraction = std::ldexp(code & ((1u << f.fraction_bits) - 1), -f.fraction_bits);
+  return exponent == 0 ? std::ldexp(fraction, 1 - f.bias) : std::ldexp(1 + fraction, exponent - f.bias);
+}
+
+uint64_t single_of_byte(ByteFormat f, uint64_t byte) {
+  const auto code = static_cast<unsigned>(byte & 0xff);
+  if (code == kByteNaN) return 0x7fc00000;
+  const auto value = static_cast<float>(value_of(f, code & kLargestByte));
+  return std::bit_cast<uint32_t>((code & 0x80) != 0 ? -value : value);
+}
+
+// Rounds to nearest even, or adds 20 or 21 bits of noise to the fraction of a unit and truncates.
+uint64_t byte_of_single(ByteFormat f, uint64_t single, bool stay_finite, std::optional<uint64_t> noise = {}) {
+  if (is_nan(kSingle, single)) return kByteNaN;
+  const uint64_t sign = is_negative(kSingle, single) ? 0x80 : 0;
+  const uint64_t overflow = stay_finite ? sign | kLargestByte : kByteNaN;
+  const double size = std::fabs(double{std::bit_cast<float>(static_cast<uint32_t>(single))});
+  if (size >= value_of(f, kLargestByte + 1)) return overflow;
+  unsigned code = 0;
+  while (value_of(f, code + 1) <= size) ++code;
+  const double unit = value_of(f, code + 1) - value_of(f, code), rest = (size - value_of(f, code)) / unit;
+  if (noise) {
+    const int bits = 23 - f.fraction_bits;
+    const double limit = std::ldexp(1, bits);
+    if (std::floor(rest * limit) + std::fmod(static_cast<double>(*noise), limit) >= limit) ++code;
+  } else if (rest > 0.5 || (rest == 0.5 && code % 2 != 0)) {
+    ++code;
+  }
+  if (code > kLargestByte) return overflow;
+  return code == 0 ? 0 : code | sign;
 }
 
 // Rounding to nearest or truncation of fractions is not specified.
@@ -162,6 +207,33 @@ bool compute_conversion(Lane& lane) {
       lane.set(saturated(static_cast<int32_t>(a), -32768, 32767) |
                saturated(static_cast<int32_t>(b), -32768, 32767) << 16);
       return true;
+    case Op::v_cvt_f32_fp8:
+    case Op::v_cvt_f32_bf8:
+      lane.set_exactly(single_of_byte(lane.in.op == Op::v_cvt_f32_fp8 ? kFp8 : kBf8, a));
+      return true;
+    case Op::v_cvt_pk_f32_fp8:
+    case Op::v_cvt_pk_f32_bf8: {
+      const ByteFormat f = lane.in.op == Op::v_cvt_pk_f32_fp8 ? kFp8 : kBf8;
+      lane.set(single_of_byte(f, a) | single_of_byte(f, a >> 8) << 32);
+      return true;
+    }
+    case Op::v_cvt_pk_fp8_f32:
+    case Op::v_cvt_pk_bf8_f32: {
+      const ByteFormat f = lane.in.op == Op::v_cvt_pk_fp8_f32 ? kFp8 : kBf8;
+      const uint64_t pair = byte_of_single(f, a, half.stay_finite) | byte_of_single(f, b, half.stay_finite)
+                                                                         << 8;
+      const unsigned shift = (lane.in.op_sel & 8) != 0 ? 16 : 0;
+      lane.set((lane.old & ~(uint64_t{0xffff} << shift) & 0xffffffff) | pair << shift);
+      return true;
+    }
+    case Op::v_cvt_sr_fp8_f32:
+    case Op::v_cvt_sr_bf8_f32: {
+      const ByteFormat f = lane.in.op == Op::v_cvt_sr_fp8_f32 ? kFp8 : kBf8;
+      const unsigned shift = lane.in.op_sel / 4u * 8;
+      lane.set((lane.old & ~(uint64_t{0xff} << shift) & 0xffffffff) |
+               byte_of_single(f, a, half.stay_finite, b) << shift);
+      return true;
+    }
     case Op::v_sat_pk_u8_i16:
       lane.set(saturated(static_cast<int16_t>(a), 0, 255) | saturated(static_cast<int16_t>(a >> 16), 0, 255)
                                                                 << 8);

@@ -74,6 +74,7 @@ bool compute_integer(Lane& lane) {
   const Int128 wa = a, wb = b;
   switch (lane.in.op) {
     case Op::v_mov_b32:
+    case Op::v_mov_b64:
       lane.set(a);
       return true;
     case Op::v_cndmask_b32:
@@ -183,6 +184,9 @@ bool compute_integer(Lane& lane) {
       return true;
     case Op::v_lshl_or_b32:
       lane.set(u32(a << (b & 31)) | c);
+      return true;
+    case Op::v_lshl_add_u64:
+      lane.set((a << (b & 7)) + c);
       return true;
     case Op::v_lshl_add_u32:
       lane.set(u32((a << (b & 31)) + c));

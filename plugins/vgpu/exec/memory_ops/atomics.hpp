@@ -70,6 +70,8 @@ inline T float_extreme(T old, T source) {
 
 /// Adds halves in single precision, which is exact enough to round once.
 uint32_t add_packed_halves(uint32_t a, uint32_t b);
+/// The same for BF16.
+uint32_t add_packed_bf16(uint32_t a, uint32_t b);
 
 /// Returns the new value. Compare-and-swap stores `source` if the old value equals `other`.
 template <Atomic kAtomic, class T>
@@ -114,6 +116,9 @@ inline T next_value(T old, T source, [[maybe_unused]] T other) {
   if constexpr (kAtomic == Atomic::kFloatAdd) return float_sum(old, source);
   if constexpr (kAtomic == Atomic::kPackedAddF16) {
     return add_packed_halves(static_cast<uint32_t>(old), static_cast<uint32_t>(source));
+  }
+  if constexpr (kAtomic == Atomic::kPackedAddBf16) {
+    return add_packed_bf16(static_cast<uint32_t>(old), static_cast<uint32_t>(source));
   }
 }
 
@@ -171,6 +176,7 @@ inline void with_atomic(Atomic atomic, With with) {
     RIGEL_CASE(kFloatMax);
     RIGEL_CASE(kFloatAdd);
     RIGEL_CASE(kPackedAddF16);
+    RIGEL_CASE(kPackedAddBf16);
   }
 #undef RIGEL_CASE
 }

@@ -185,7 +185,7 @@ bool buffer_format(const MicroOp* op, Wave* wave, uint64_t exec) {
 bool is_cache_operation(isa::Op op) {
   using isa::Op;
   return op == Op::buffer_wbinvl1 || op == Op::buffer_wbinvl1_vol || op == Op::buffer_gl0_inv ||
-         op == Op::buffer_gl1_inv || op == Op::buffer_wbl2 || op == Op::buffer_invl2;
+         op == Op::buffer_gl1_inv || op == Op::buffer_wbl2 || op == Op::buffer_invl2 || op == Op::buffer_inv;
 }
 
 }  // namespace
@@ -226,7 +226,7 @@ Refusal lower_buffer(const isa::Instruction& instruction, LoweringContext& conte
       !in_file(instruction.vdst, (verb == Verb::kAtomic ? access.shape.dwords() : registers) + access.tfe,
                layout) ||
       !in_file(instruction.vdata, registers, layout) || !instruction.saddr.is_scalar_register() ||
-      (!lds && !data.is_vgpr()) || !scalar_source(instruction, context.traits(), access.soffset)) {
+      (!lds && !data.is_row()) || !scalar_source(instruction, context.traits(), access.soffset)) {
     return kRefuseRegister;
   }
   access.resource = scalar_offset(instruction.saddr.code);
@@ -239,7 +239,7 @@ Refusal lower_buffer(const isa::Instruction& instruction, LoweringContext& conte
   }
   row_offset(instruction.vdata, layout, access.rows.data);
   row_offset(instruction.vdst, layout, access.rows.result);
-  access.rows.returns = instruction.glc && instruction.vdst.is_vgpr();
+  access.rows.returns = instruction.glc && instruction.vdst.is_row();
   access.checks_whole_access = format.has_value() || verb == Verb::kAtomic;
 
   if (instruction.glc && verb == Verb::kLoad) out.emit(fence);

@@ -642,7 +642,7 @@ TEST(BufferFormat, DecodesUnifiedFormatsOfGfx10) {
 TEST_P(BufferMemory, CacheOperationsExecute) {
   Machine m(GetParam(), target());
   for (const Op op : {Op::buffer_wbinvl1, Op::buffer_wbinvl1_vol, Op::buffer_gl0_inv, Op::buffer_gl1_inv,
-                      Op::buffer_wbl2, Op::buffer_invl2}) {
+                      Op::buffer_wbl2, Op::buffer_invl2, Op::buffer_inv}) {
     Instruction i;
     i.op = op;
     i.encoding = Encoding::kMubuf;

@@ -153,7 +153,7 @@ Refusal lower_flat(const isa::Instruction& instruction, LoweringContext& context
   if (access.has_saddr) access.saddr = scalar_offset(instruction.saddr.code);
   row_offset(instruction.vdata, layout, access.rows.data);
   row_offset(instruction.vdst, layout, access.rows.result);
-  access.rows.returns = instruction.glc && instruction.vdst.is_vgpr();
+  access.rows.returns = instruction.glc && instruction.vdst.is_row();
   if (instruction.lds) access.rows.result = layout.temporary_offset(0);
 
   if (instruction.glc && shape->verb == Verb::kLoad && encoding != isa::Encoding::kScratch) out.emit(fence);

@@ -370,7 +370,8 @@ Refusal lower_lds(const isa::Instruction& instruction, LoweringContext& context,
   access.m0_limits = m0_limits && !access.global;
   if (m0_limits || shape->verb == Verb::kAtomic) access.alignment = shape->bytes == 12 ? 16 : shape->bytes;
   uint8_t denormals = shape->bytes == 8 ? context.mode.denorm64 : context.mode.denorm32;
-  if (shape->bytes == 8 && shape->atomic == Atomic::kFloatAdd) denormals = 3;
+  const bool is_packed = shape->atomic == Atomic::kPackedAddF16 || shape->atomic == Atomic::kPackedAddBf16;
+  if ((shape->bytes == 8 && shape->atomic == Atomic::kFloatAdd) || is_packed) denormals = 3;
   access.mxcsr = 0x1f80u | ((denormals & 1) == 0 ? 0x40u : 0u) | ((denormals & 2) == 0 ? 0x8000u : 0u);
 
   out.emit(access.global ? general_handler<gds_general> : general_handler<lds_general>).imm =

@@ -434,4 +434,17 @@ uint32_t add_packed_halves(uint32_t a, uint32_t b) {
   return half(a, b) | half(a >> 16, b >> 16) << 16;
 }
 
+uint32_t add_packed_bf16(uint32_t a, uint32_t b) {
+  const auto half = [](uint32_t x, uint32_t y) {
+    for (const uint32_t bits : {x & 0xffff, y & 0xffff}) {
+      if ((bits & 0x7fff) > 0x7f80) return bits | 0x40;
+    }
+    const float sum = std::bit_cast<float>(x << 16) + std::bit_cast<float>(y << 16);
+    const auto bits = std::bit_cast<uint32_t>(sum);
+    if (sum != sum) return bits >> 16 | 0x40;
+    return (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
+  };
+  return half(a & 0xffff, b & 0xffff) | half(a >> 16, b >> 16) << 16;
+}
+
 }  // namespace rigel::vgpu::exec::RIGEL_SIMD_NAMESPACE

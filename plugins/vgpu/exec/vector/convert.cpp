@@ -104,6 +104,93 @@ U32 half_toward_zero(F32 a, Control control) {
   return control.flush_results16() ? flush_half(bits) : bits;
 }
 
+// FP8 (1 + 4 + 3 bits) and BF8 (1 + 5 + 2 bits) of CDNA 3. Both have no infinities and no negative zero; its
+// code is the NaN.
+struct Bytes {
+  int fraction, bias;
+};
+constexpr Bytes kFp8{3, 8}, kBf8{2, 16};
+constexpr uint32_t kByteNaN = 0x80, kMostOfByte = 0x7f;
+constexpr int kSingleFraction = 23, kSingleBias = 127;
+
+constexpr uint32_t rebias(Bytes format) {
+  return static_cast<uint32_t>(kSingleBias - format.bias);
+}
+
+template <Bytes kFormat>
+F32 from_small(U32 byte) {
+  constexpr int kDropped = kSingleFraction - kFormat.fraction;
+  constexpr uint32_t kImplicit = 1u << kFormat.fraction;
+  const U32 magnitude = byte & kMostOfByte;
+  const U32 normal = (magnitude << kDropped) + (rebias(kFormat) << kSingleFraction);
+  constexpr float kUnit = kFormat.bias == kFp8.bias ? 0x1p-10f : 0x1p-17f;  // 2^(1 - bias - fraction)
+  const U32 denormal = bits_as<U32>(from_positive(magnitude) * kUnit);
+  const U32 value = (magnitude < kImplicit ? denormal : normal) | ((byte & 0x80) << 24);
+  return bits_as<F32>((byte & 0xff) == kByteNaN ? U32{} + 0x7fc00000 : value);
+}
+
+// Returns the byte of a number whose magnitude rounds to the code `magnitude`.
+U32 finished_byte(F32 a, U32 magnitude, Control control) {
+  const U32 bits = bits_as<U32>(a), sign = (bits >> 24) & 0x80;
+  const U32 overflow = control.finite_halves() ? sign | kMostOfByte : U32{} + kByteNaN;
+  const U32 number = magnitude == 0 ? U32{} : magnitude | sign;
+  const U32 finite = magnitude > kMostOfByte ? overflow : number;
+  return (bits & 0x7fffffff) > 0x7f800000 ? U32{} + kByteNaN : finite;
+}
+
+template <Bytes kFormat>
+U32 to_small(F32 a, Control control) {
+  constexpr int kDropped = kSingleFraction - kFormat.fraction;
+  constexpr uint32_t kLeastNormal = (rebias(kFormat) + 1) << kSingleFraction;
+  const U32 size = bits_as<U32>(a) & 0x7fffffff;
+  const U32 rounded = size + ((size >> kDropped) & 1) + ((1u << (kDropped - 1)) - 1);
+  const U32 normal = (rounded >> kDropped) - (rebias(kFormat) << kFormat.fraction);
+  constexpr float kUnits = kFormat.bias == kFp8.bias ? 0x1p10f : 0x1p17f;
+  const U32 is_small = bits_as<U32>(size < kLeastNormal);
+  const F32 units = bits_as<F32>(size & is_small) * kUnits;
+  const U32 denormal = bits_as<U32>(convert<I32>(round_to_integer<Rounding::kNearestEven>(units)));
+  return finished_byte(a, size < kLeastNormal ? denormal : normal, control);
+}
+
+// Stochastic rounding: adds the low bits of `noise` to the bits that are dropped.
+template <Bytes kFormat>
+U32 to_small_with_noise(F32 a, U32 noise, Control control) {
+  constexpr int kDropped = kSingleFraction - kFormat.fraction;
+  constexpr uint32_t kLeastNormal = (rebias(kFormat) + 1) << kSingleFraction;
+  const U32 size = bits_as<U32>(a) & 0x7fffffff, added = noise & ((1u << kDropped) - 1);
+  const U32 normal = ((size + added) >> kDropped) - (rebias(kFormat) << kFormat.fraction);
+  const U32 exponent = size >> kSingleFraction;
+  const U32 whole = (size & 0x7fffff) | (exponent == 0 ? U32{} : U32{} + (1u << kSingleFraction));
+  const U32 denormal = (shift_right(whole, rebias(kFormat) + 1 - exponent) + added) >> kDropped;
+  return finished_byte(a, size < kLeastNormal ? denormal : normal, control);
+}
+
+template <Bytes kFormat>
+Rows<2> from_small_pair(U32 bytes) {
+  return {{bits_as<U32>(from_small<kFormat>(bytes & 0xff)),
+           bits_as<U32>(from_small<kFormat>((bytes >> 8) & 0xff))}};
+}
+
+template <Bytes kFormat>
+U16 to_small_pair(F32 a, F32 b, Control control) {
+  return {to_small<kFormat>(a, control) | (to_small<kFormat>(b, control) << 8)};
+}
+
+// OP_SEL[3:2] is the number of the destination's byte.
+template <Bytes kFormat>
+U32 with_small(F32 a, U32 noise, Old into, Control control) {
+  const uint32_t shift =
+      ((control.aux & aux::kHighResult) != 0 ? 16 : 0) + ((control.aux & aux::kHigh << 2) != 0 ? 8 : 0);
+  const uint32_t kept = ~(0xffu << shift);
+  return (into.v & kept) | (to_small_with_noise<kFormat>(a, noise, control) << static_cast<int>(shift));
+}
+
+// SDWA's clamp and omod have no effect on pairs (CDNA manuals, "Converts from 8-bit formats").
+constexpr Entry ignoring_clamp(Entry entry) {
+  entry.takes_clamp = true;
+  return entry;
+}
+
 constexpr Entry to_nearest(Entry entry) {
   return with_unit(entry, FloatUnit::kNearest);
 }
@@ -169,6 +256,14 @@ constexpr Entry kTable[] = {
     rare<with_byte>(Op::v_cvt_pk_u8_f32),
     rare<([](F32 a, U32 byte, Old into) { return with_byte(a, byte, into.v); })>(Op::v_cvt_pkaccum_u8_f32),
     rare<([](HalfBits a, HalfBits b) { return pair(a.v, b.v); })>(Op::v_pack_b32_f16),
+    rare<([](U32 a) { return from_small<kFp8>(a & 0xff); })>(Op::v_cvt_f32_fp8),
+    rare<([](U32 a) { return from_small<kBf8>(a & 0xff); })>(Op::v_cvt_f32_bf8),
+    ignoring_clamp(rare<from_small_pair<kFp8>>(Op::v_cvt_pk_f32_fp8)),
+    ignoring_clamp(rare<from_small_pair<kBf8>>(Op::v_cvt_pk_f32_bf8)),
+    rare<to_small_pair<kFp8>>(Op::v_cvt_pk_fp8_f32),
+    rare<to_small_pair<kBf8>>(Op::v_cvt_pk_bf8_f32),
+    rare<with_small<kFp8>>(Op::v_cvt_sr_fp8_f32),
+    rare<with_small<kBf8>>(Op::v_cvt_sr_bf8_f32),
     rare<([](U32 a) {
       const U32 low = bits_as<U32>(limited(bits_as<I32>(a << 16) >> 16, 0, 255));
       const U32 high = bits_as<U32>(limited(bits_as<I32>(a) >> 16, 0, 255));

@@ -92,6 +92,8 @@ constexpr Entry kTable[] = {
     rare<([](I16 a, I16 b, I16 c) { return I16{middle_of(a.v, b.v, c.v)}; })>(Op::v_med3_i16),
 
     hot<shifted_left>(Op::v_lshlrev_b64),
+    hot<([](Rows<2> a) { return a; })>(Op::v_mov_b64),
+    hot<([](U64 a, U32h b, U64 c) { return (a << (zero_extended(b) & 7)) + c; })>(Op::v_lshl_add_u64),
     hot<shifted_right>(Op::v_lshrrev_b64),
     hot<shifted_right_signed>(Op::v_ashrrev_i64),
 };

@@ -39,7 +39,7 @@ bool fill_sources(DppPlan& plan, const isa::Instruction& instruction, isa::DppCo
       source = row | (15 - position);
     } else if (ctrl == 0x141) {
       source = (lane & ~7) | (7 - (lane & 7));
-    } else if (shares && ctrl >= 0x150 && ctrl < 0x160) {
+    } else if (ctrl >= 0x150 && ctrl < 0x160) {  // row_share; row_newbcast of gfx90a and gfx942
       source = row | n;
     } else if (shares && ctrl >= 0x160 && ctrl < 0x170) {
       source = row | (position ^ n);
@@ -179,7 +179,6 @@ void end_indexed_destination(Lowering& lowering, uint32_t dst, uint32_t rows) {
 
 Refusal begin_dpp(Lowering& lowering) {
   const isa::Instruction& instruction = lowering.instruction;
-  if (instruction.src[0].dwords == 2) return "DPP on a 64-bit operand";
   if (lowering.src[0].is_uniform) return "DPP on an operand that is not a vector register";
   auto* const plan = static_cast<DppPlan*>(lowering.out.allocate(sizeof(DppPlan), alignof(DppPlan)));
   *plan = {};
@@ -196,12 +195,17 @@ Refusal begin_dpp(Lowering& lowering) {
   plan->zero_if_none = dpp8 || instruction.bound_ctrl;
   plan->fetch_inactive = instruction.fetch_inactive;
 
-  MicroOp& op = emit_named(lowering.out, kDppHandlers, NamedOperation::kFetchDpp);
-  op.src[0] = lowering.src[0].source;
-  op.dst = lowering.context.layout.temporary_offset(kScratchRow);
-  op.aux = lowering.aux;
-  op.imm = reinterpret_cast<uint64_t>(plan);
-  lowering.src[0].source.offset = op.dst;
+  const RegisterLayout& layout = lowering.context.layout;
+  const uint32_t source = lowering.src[0].source.offset, copy = layout.temporary_offset(kScratchRow);
+  for (uint32_t row = instruction.src[0].dwords; row-- != 0;) {
+    MicroOp& op = emit_named(lowering.out, kDppHandlers, NamedOperation::kFetchDpp);
+    op.src[0].offset = source + row * layout.row_bytes();
+    op.dst = copy + row * layout.row_bytes();
+    op.aux = lowering.aux;
+    op.imm = reinterpret_cast<uint64_t>(plan);
+    if (row != 0) reload_exec(lowering);  // A fetch deactivates lanes.
+  }
+  lowering.src[0].source.offset = copy;
   return {};
 }
 

@@ -89,7 +89,9 @@ void select_parts(Lowering& lowering, const Entry& entry) {
       }
     }
   } else if (instruction.encoding == isa::Encoding::kVop3) {
-    lowering.aux |= (instruction.op_sel & 7u) * aux::kHigh;
+    // Results that are a byte of the destination have its number in the upper two bits.
+    const unsigned selects = entry.reads_destination ? 15 : 7;
+    lowering.aux |= (instruction.op_sel & selects) * aux::kHigh;
   }
 }
 

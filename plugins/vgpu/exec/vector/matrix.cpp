@@ -1,4 +1,4 @@
-// Matrix instructions (MFMA), and moves between VGPRs and accumulation registers.
+// Matrix instructions (MFMA, SMFMAC), and moves between VGPRs and accumulation registers.
 //
 // Arithmetic (isa::MatrixSums): AMD does not document it. The rules are those of MMA-Sim (arXiv 2511.10909), which
 // was compared with hardware. A NaN result is 0x7fc00000 (F64: 0x7ff8000000000000). Integers wrap around. MFMA
@@ -22,12 +22,15 @@ using isa::MatrixType;
 using isa::Op;
 
 constexpr unsigned kLanesOfWave = 64;
-constexpr unsigned kMostSide = 32, kMostInner = 16;
+constexpr unsigned kMostSide = 32, kMostInner = 64;
 
 struct MatrixAccess {
   MatrixShape shape;
   uint32_t a = 0, b = 0, c = 0, d = 0;  // offsets of the first rows
-  bool has_constant = false;            // C is `constant` in all elements.
+  uint32_t indices = 0;                 // of a sparse A
+  uint8_t first_index_bit = 0;
+  uint8_t negations = 0;      // bits 0 to 2: A, B, C
+  bool has_constant = false;  // C is `constant` in all elements.
   uint64_t constant = 0;
   uint8_t broadcast = 0;  // CBSZ: groups of 2^CBSZ blocks use one block of A.
   uint8_t block = 0;      // ABID: which one
@@ -86,7 +89,7 @@ typename Element<kType>::Value element(const std::byte* registers, uint32_t offs
   } else if constexpr (kType == MatrixType::kF32) {
     return std::bit_cast<float>(row_at(registers, offset, 0)[lane]);
   } else if constexpr (kType == MatrixType::kI8) {
-    return static_cast<int8_t>(row_at(registers, offset, 0)[lane] >> 8 * e);
+    return static_cast<int8_t>(row_at(registers, offset, e / 4)[lane] >> 8 * (e % 4));
   } else {
     const uint32_t half = row_at(registers, offset, e / 2)[lane] >> 16 * (e % 2) & 0xffff;
     if constexpr (kType == MatrixType::kF16) return images::float_from_half(half);
@@ -191,6 +194,205 @@ float grouped_sum(const MatrixAccess& access, const float* a, const float* b, fl
   return sum;
 }
 
+// The stored elements of a row of A, and the k of each.
+template <class Value>
+struct RowOfA {
+  Value value[kMostInner];
+  uint8_t k[kMostInner];
+};
+
+// Returns the k of a sparse A's stored element: two of each four have an index of two bits.
+unsigned sparse_k(const MatrixAccess& access, const std::byte* registers, unsigned lane, unsigned e) {
+  const uint32_t indices = row_at(registers, access.indices, 0)[lane] >> access.first_index_bit;
+  return e / 2 * 4 + (indices >> 2 * e & 3);
+}
+
+// Reads row i of A: read(lane, element) returns an element. Returns the number of elements.
+template <class Value, class Read>
+unsigned read_row_of_a(const MatrixAccess& access, const std::byte* registers, unsigned i, unsigned block,
+                       RowOfA<Value>& row, Read read) {
+  const MatrixShape& shape = access.shape;
+  const unsigned stored = shape.is_sparse ? shape.per_lane / 2u : shape.per_lane;
+  const unsigned lanes = shape.k / shape.per_lane;
+  for (unsigned group = 0; group < lanes; ++group) {
+    const unsigned lane = i + shape.m * (block + group * shape.blocks);
+    for (unsigned e = 0; e < stored; ++e) {
+      const unsigned place = shape.is_sparse ? sparse_k(access, registers, lane, e) : e;
+      row.value[group * stored + e] = read(lane, e);
+      row.k[group * stored + e] = static_cast<uint8_t>(group * shape.per_lane + place);
+    }
+  }
+  return lanes * stored;
+}
+
+// Sums of MatrixSums::kTruncated. An element is mantissa × 2^(exponent - fraction of its format).
+struct Number {
+  int32_t mantissa;
+  int32_t exponent;
+  float value;
+};
+
+struct Format {
+  int fraction;        // bits after the binary point
+  int least_exponent;  // of normal numbers
+};
+
+constexpr Format format_of(MatrixType type) {
+  switch (type) {
+    case MatrixType::kF16:
+      return {10, -14};
+    case MatrixType::kBf16:
+      return {7, -126};
+    case MatrixType::kFp8:
+      return {3, -7};
+    case MatrixType::kBf8:
+      return {2, -15};
+    default:
+      return {10, -126};
+  }
+}
+
+constexpr int kExponentOfZero = -126;
+constexpr unsigned kSingleFraction = 23;
+
+Number number_of(float value, Format format) {
+  const auto bits = std::bit_cast<uint32_t>(value);
+  const auto biased = static_cast<int>(bits >> kSingleFraction & 0xff);
+  if (value == 0 || biased == 0xff) return {0, kExponentOfZero, value};
+  auto mantissa = static_cast<int32_t>(bits & 0x7fffff) | (biased != 0 ? 1 << kSingleFraction : 0);
+  int exponent = std::max(biased, 1) - 127;
+  if (exponent < format.least_exponent) {
+    mantissa >>= format.least_exponent - exponent;
+    exponent = format.least_exponent;
+  }
+  mantissa >>= static_cast<int>(kSingleFraction) - format.fraction;
+  return {value < 0 ? -mantissa : mantissa, exponent, value};
+}
+
+float eight_bits(MatrixType type, uint32_t byte) {
+  if (byte == 0x80) return std::numeric_limits<float>::quiet_NaN();
+  const bool is_fp8 = type == MatrixType::kFp8;
+  const int fraction = is_fp8 ? 3 : 2, bias = is_fp8 ? 8 : 16;
+  const auto magnitude = static_cast<int>(byte & 0x7f);
+  const int exponent = magnitude >> fraction, rest = magnitude & ((1 << fraction) - 1);
+  const float value = std::ldexp(static_cast<float>(exponent == 0 ? rest : rest | 1 << fraction),
+                                 std::max(exponent, 1) - bias - fraction);
+  return (byte & 0x80) != 0 ? -value : value;
+}
+
+Number number_at(MatrixType type, const std::byte* registers, uint32_t offset, unsigned lane, unsigned e) {
+  const Format format = format_of(type);
+  switch (type) {
+    case MatrixType::kF16:
+      return number_of(element<MatrixType::kF16>(registers, offset, lane, e), format);
+    case MatrixType::kBf16:
+      return number_of(element<MatrixType::kBf16>(registers, offset, lane, e), format);
+    case MatrixType::kFp8:
+    case MatrixType::kBf8:
+      return number_of(eight_bits(type, row_at(registers, offset, e / 4)[lane] >> 8 * (e % 4) & 0xff),
+                       format);
+    default:
+      break;
+  }
+  constexpr uint32_t kIgnored = 0x1fff;  // XF32
+  return number_of(std::bit_cast<float>(row_at(registers, offset, e)[lane] & ~kIgnored), format);
+}
+
+// Returns value × 2^by, rounded down; if `to_zero`, toward zero.
+int64_t scaled(int64_t value, int by, bool to_zero = false) {
+  if (by >= 0) return value << by;
+  const int right = std::min(-by, 63);
+  return to_zero && value < 0 ? -(-value >> right) : value >> right;
+}
+
+constexpr int kUnit = 24, kFineUnit = 31;  // fraction bits of aligned products and of the sum
+
+// sum × 2^(exponent - kUnit)
+struct Aligned {
+  int64_t sum;
+  int exponent;
+};
+
+// Adds every step-th product, truncated to the unit of the largest.
+Aligned aligned_products(const int64_t* mantissas, const int* exponents, unsigned first, unsigned count,
+                         unsigned step, int fraction) {
+  int largest = exponents[first];
+  for (unsigned k = first; k < count; k += step) largest = std::max(largest, exponents[k]);
+  int64_t sum = 0;
+  for (unsigned k = first; k < count; k += step)
+    sum += scaled(mantissas[k], kUnit - fraction + exponents[k] - largest, true);
+  return {sum, largest};
+}
+
+// Returns c plus `count` products; b has a column's elements at the row's k.
+float truncated_sum(const Number* a, const uint8_t* k, const Number (*b)[kMostSide], unsigned j,
+                    unsigned count, int fraction, bool by_halves, float c) {
+  constexpr unsigned kMostProducts = 16;
+  int64_t mantissas[kMostProducts];
+  int exponents[kMostProducts];
+  double plain = c;
+  bool overflows = false, underflows = false;
+  for (unsigned i = 0; i < count; ++i) {
+    const Number& other = b[k[i]][j];
+    const double product = double{a[i].value} * double{other.value};
+    plain += product;
+    overflows = overflows || product >= 0x1p128;
+    underflows = underflows || product <= -0x1p128;
+    mantissas[i] = int64_t{a[i].mantissa} * other.mantissa;
+    exponents[i] = a[i].exponent + other.exponent;
+  }
+  if (!std::isfinite(plain)) return static_cast<float>(plain);
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  if (overflows) return underflows ? std::numeric_limits<float>::quiet_NaN() : kInfinity;
+  if (underflows) return -kInfinity;
+  Aligned products{};
+  if (by_halves) {
+    const Aligned even = aligned_products(mantissas, exponents, 0, count, 2, fraction);
+    const Aligned odd = aligned_products(mantissas, exponents, 1, count, 2, fraction);
+    products.exponent = std::max(even.exponent, odd.exponent);
+    products.sum = scaled(even.sum, even.exponent - products.exponent) +
+                   scaled(odd.sum, odd.exponent - products.exponent);
+  } else {
+    products = aligned_products(mantissas, exponents, 0, count, 1, fraction);
+  }
+  const Number start = number_of(c, {kSingleFraction, kExponentOfZero});
+  const int exponent = std::max(products.exponent, start.exponent);
+  int64_t sum = scaled(products.sum, kFineUnit - kUnit + products.exponent - exponent);
+  if (!by_halves || start.exponent >= exponent - kUnit - 1) {
+    const int64_t rounded = scaled(start.mantissa, kUnit - int{kSingleFraction} + start.exponent - exponent);
+    sum += rounded << (kFineUnit - kUnit);
+  }
+  return static_cast<float>(std::ldexp(static_cast<double>(sum), exponent - kFineUnit));
+}
+
+void multiply_truncated(const MatrixAccess& access, const std::byte* registers, unsigned block,
+                        unsigned a_block, float* sums) {
+  const MatrixShape& shape = access.shape;
+  Number b[kMostInner][kMostSide];
+  for (unsigned k = 0; k < shape.k; ++k) {
+    for (unsigned j = 0; j < shape.n; ++j) {
+      const unsigned lane = j + shape.n * (block + k / shape.per_lane * shape.blocks);
+      b[k][j] =
+          number_at(shape.b_type, registers, access.b, source_lane(access.pattern, lane), k % shape.per_lane);
+    }
+  }
+  const int fraction = format_of(shape.type).fraction + format_of(shape.b_type).fraction;
+  const bool is_of_bytes = isa::bits_of(shape.type) == 8;
+  for (unsigned i = 0; i < shape.m; ++i) {
+    RowOfA<Number> row;
+    const unsigned count = read_row_of_a(access, registers, i, a_block, row, [&](unsigned lane, unsigned e) {
+      return number_at(shape.type, registers, access.a, lane, e);
+    });
+    for (unsigned j = 0; j < shape.n; ++j) {
+      float& sum = sums[i * shape.n + j];
+      for (unsigned first = 0; first < count; first += access.group) {
+        sum = truncated_sum(row.value + first, row.k + first, b, j,
+                            std::min<unsigned>(access.group, count - first), fraction, is_of_bytes, sum);
+      }
+    }
+  }
+}
+
 template <MatrixType kType, unsigned kSide>
 void multiply(const MatrixAccess& access, std::byte* registers) {
   using Value = typename Element<kType>::Value;
@@ -210,6 +412,7 @@ void multiply(const MatrixAccess& access, std::byte* registers) {
         bits = row_at(registers, access.c, v * kDwords)[lane];
         if (kDwords == 2) bits |= uint64_t{row_at(registers, access.c, v * kDwords + 1)[lane]} << 32;
       }
+      if ((access.negations & 4) != 0) bits ^= uint64_t{1} << (8 * sizeof(Sum) - 1);
       const isa::MatrixPlace place = isa::place_of_result(shape, lane, v);
       std::memcpy(&sum_at(place.block, place.i, place.j), &bits, sizeof(Sum));
     }
@@ -217,13 +420,25 @@ void multiply(const MatrixAccess& access, std::byte* registers) {
   const unsigned broadcast_mask = std::min((1u << access.broadcast) - 1, blocks - 1);
   for (unsigned block = 0; block < blocks; ++block) {
     const unsigned a_block = (block & ~broadcast_mask) | (access.block & broadcast_mask);
+    if constexpr (std::is_same_v<Sum, float> && kType != MatrixType::kF32) {
+      if (access.sums == isa::MatrixSums::kTruncated) {
+        multiply_truncated(access, registers, block, a_block, &sum_at(block, 0, 0));
+        continue;
+      }
+    }
     Value a[kMostInner][kSide], b[kMostInner][kSide];
     for (unsigned k = 0; k < shape.k; ++k) {
       const unsigned group = k / per_lane * blocks, e = k % per_lane;
       for (unsigned i = 0; i < kSide; ++i) {
-        a[k][i] = element<kType>(registers, access.a, i + kSide * (a_block + group), e);
+        // The elements of a sparse A, which are half of these, are read below.
+        const unsigned stored = shape.is_sparse ? e / 2 : e;
+        a[k][i] = element<kType>(registers, access.a, i + kSide * (a_block + group), stored);
         const unsigned lane = source_lane(access.pattern, i + kSide * (block + group));
         b[k][i] = element<kType>(registers, access.b, lane, e);
+        if constexpr (kType == MatrixType::kF64) {
+          if ((access.negations & 1) != 0) a[k][i] = -a[k][i];
+          if ((access.negations & 2) != 0) b[k][i] = -b[k][i];
+        }
         if constexpr (kIsHalf) {
           if (access.sums != isa::MatrixSums::kFlushed) continue;
           a[k][i] = positive_if_denormal_half<kType>(a[k][i]);
@@ -236,6 +451,18 @@ void multiply(const MatrixAccess& access, std::byte* registers) {
       if constexpr (kIsHalf) {
         for (unsigned j = 0; j < kSide; ++j)
           sum[j] = grouped_sum<kType, kSide>(access, &a[0][i], &b[0][j], sum[j]);
+        continue;
+      }
+      if (shape.is_sparse) {
+        RowOfA<Value> row;
+        const unsigned count = read_row_of_a(access, registers, i, 0, row, [&](unsigned lane, unsigned e) {
+          return element<kType>(registers, access.a, lane, e);
+        });
+        for (unsigned e = 0; e < count; ++e) {
+          for (unsigned j = 0; j < kSide; ++j)
+            sum[j] =
+                multiply_add<Sum>(static_cast<Sum>(row.value[e]), static_cast<Sum>(b[row.k[e]][j]), sum[j]);
+        }
         continue;
       }
       for (unsigned k = 0; k < shape.k; ++k) {
@@ -292,6 +519,11 @@ Handler matrix_handler(MatrixType type) {
       return matrix<MatrixType::kBf16>;
     case MatrixType::kI8:
       return matrix<MatrixType::kI8>;
+    case MatrixType::kXf32:
+      return matrix<MatrixType::kXf32>;
+    case MatrixType::kFp8:
+    case MatrixType::kBf8:  // The shape has the types.
+      return matrix<MatrixType::kFp8>;
     case MatrixType::kF64:
       break;
   }
@@ -312,31 +544,49 @@ void move_row(const MicroOp* op, Wave* wave, std::byte* registers, uint64_t exec
   RIGEL_NEXT(op + 1, wave, registers, exec);
 }
 
+// Returns how many products are added at once (MMA-Sim).
+uint8_t products_of_group(const MatrixShape& shape, isa::MatrixSums sums) {
+  if (sums == isa::MatrixSums::kTruncated) {
+    if (shape.type == MatrixType::kXf32) return 4;
+    return isa::bits_of(shape.type) == 8 ? 16 : 8;
+  }
+  // Lanes of one register add their two elements.
+  const bool has_pairs =
+      shape.type == MatrixType::kBf16 && (shape.per_lane == 2 || sums == isa::MatrixSums::kExact);
+  return has_pairs ? 2 : 4;
+}
+
 Refusal lower_multiplication(Lowering& lowering, const MatrixShape& shape) {
   const isa::Instruction& in = lowering.instruction;
   const RegisterLayout& layout = lowering.context.layout;
   if (layout.wave_size != kLanesOfWave) return "matrix instructions need waves of 64";
+  const isa::Traits& traits = lowering.context.traits();
   MatrixAccess access;
   access.shape = shape;
   if (!row_offset(in.src[0], layout, access.a) || !row_offset(in.src[1], layout, access.b) ||
       !row_offset(in.dst[0], layout, access.d)) {
     return kRefuseRegister;
   }
-  if (!row_offset(in.src[2], layout, access.c)) {
+  if (shape.is_sparse) {
+    access.c = access.d;
+    if (!row_offset(in.src[2], layout, access.indices)) return kRefuseRegister;
+  } else if (!row_offset(in.src[2], layout, access.c)) {
     access.has_constant = constant_of(in.src[2], in, access.constant);
     if (!access.has_constant) return kRefuseRegister;
   }
-  // F64 has neither broadcasts nor patterns (AMD's matrix instruction calculator).
-  if (shape.type != MatrixType::kF64) {
+  if (shape.has_lane_controls) {
     access.broadcast = in.cbsz;
     access.block = in.abid;
     access.pattern = in.blgp;
   }
-  access.sums = lowering.context.traits().matrix_sums;
-  // Lanes of one register add their two elements.
-  const bool has_pairs =
-      shape.type == MatrixType::kBf16 && (shape.per_lane == 2 || access.sums == isa::MatrixSums::kExact);
-  access.group = has_pairs ? 2 : 4;
+  if (shape.type == MatrixType::kF64 && traits.matrix_negates_doubles) access.negations = in.blgp;
+  if (shape.is_sparse) {
+    // CBSZ other than 0 selects the first set of indices, otherwise ABID does.
+    const unsigned bits = 2 * (shape.per_lane / 2u), sets = 32 / bits;
+    access.first_index_bit = static_cast<uint8_t>((in.cbsz & 3) != 0 ? 0 : bits * (in.abid % sets));
+  }
+  access.sums = traits.matrix_sums;
+  access.group = products_of_group(shape, access.sums);
   lowering.out.emit(matrix_handler(shape.type)).imm =
       reinterpret_cast<uint64_t>(&allocate(lowering.out, access));
   return {};
