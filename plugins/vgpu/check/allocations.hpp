@@ -28,8 +28,8 @@ struct Allocation {
   char name[40] = {};        ///< The program's name for it; empty: none
   /// Each dword had this value after the allocation; 0: the contents are unknown.
   uint32_t fill = 0;
-  uint64_t serial = 0;  ///< Identifies the allocation, because addresses are reused.
-  HostStack allocated{};     ///< If it is poisoned: the call that poisoned it
+  uint64_t serial = 0;    ///< Identifies the allocation, because addresses are reused.
+  HostStack allocated{};  ///< If it is poisoned: the call that poisoned it
   HostStack freed{};
 
   /// Keeps as many bytes as fit. Null removes the name.
