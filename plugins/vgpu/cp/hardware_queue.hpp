@@ -38,7 +38,7 @@ struct QueueContext {
         dialect(*find_dialect(device.gfx_target_version)),
         bus(device_bus),
         sink(device_sink),
-        counters(dialect.sequencer_events, device.shader_engines) {}
+        counters(dialect.sequencer_events, device.shader_engines, device.xcc_count) {}
 };
 
 /// Result of a step.

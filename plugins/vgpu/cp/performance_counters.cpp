@@ -70,22 +70,23 @@ std::optional<uint32_t> PerformanceCounters::write(uint32_t address, uint32_t va
   return std::nullopt;
 }
 
-uint64_t PerformanceCounters::value(uint32_t counter) const {
+uint64_t PerformanceCounters::value(uint32_t counter, uint32_t die) const {
   const auto event = sequencer_event(numbers_, selected_[counter] & kEventMask);
   if (!event) return 0;
   const uint32_t engine = index_ >> 16 & 0xff;  // SE_INDEX; 0 if SE_BROADCAST_WRITES is set
   const bool is_broadcast = index_ >> 31 != 0;
   if (!is_broadcast && engine >= engines_) return 0;
-  const uint64_t sum = events_[*event];
-  return sum / engines_ + ((is_broadcast ? 0 : engine) < sum % engines_ ? 1 : 0);
+  const uint64_t sum = events_[*event], all = uint64_t{engines_} * dies_;
+  const uint64_t place = uint64_t{die} * engines_ + (is_broadcast ? 0 : engine);
+  return sum / all + (place < sum % all ? 1 : 0);
 }
 
-uint32_t PerformanceCounters::read(uint32_t address) const {
+uint32_t PerformanceCounters::read(uint32_t address, uint32_t die) const {
   const MutexLock lock(mutex_);
   if (address == kGrbmIndex) return index_;
   if (address == kControl) return control_;
   if (address >= kSelect) return selected_[address - kSelect];
-  const uint64_t count = value((address - kCounterLow) / 2);
+  const uint64_t count = value((address - kCounterLow) / 2, die);
   return static_cast<uint32_t>((address & 1) != 0 ? count >> 32 : count);
 }
 

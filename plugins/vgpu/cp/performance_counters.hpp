@@ -30,14 +30,16 @@ std::optional<WaveEvent> sequencer_event(SequencerEvents numbers, uint32_t numbe
 
 class PerformanceCounters {
  public:
-  PerformanceCounters(SequencerEvents numbers, uint32_t shader_engines)
-      : numbers_(numbers), engines_(shader_engines) {}
+  /// `shader_engines`: of each of `dies` dies.
+  PerformanceCounters(SequencerEvents numbers, uint32_t shader_engines, uint32_t dies)
+      : numbers_(numbers), engines_(shader_engines), dies_(dies) {}
 
   /// Whether a register has an effect on counters, or is one. Its address is in dwords.
   static bool has_register(uint32_t address);
   /// Writes such a register. Returns the number of a selected event that cannot be counted.
   std::optional<uint32_t> write(uint32_t address, uint32_t value);
-  uint32_t read(uint32_t address) const;
+  /// `die`: the die that reads. On a GPU of several dies, packets select it (PRED_EXEC).
+  uint32_t read(uint32_t address, uint32_t die = 0) const;
 
   bool is_running() const;
   /// Adds the events of a dispatch, also if the counters have been stopped since it started.
@@ -46,10 +48,11 @@ class PerformanceCounters {
  private:
   static constexpr uint32_t kCounters = 16;
 
-  uint64_t value(uint32_t counter) const RIGEL_REQUIRES(mutex_);
+  uint64_t value(uint32_t counter, uint32_t die) const RIGEL_REQUIRES(mutex_);
 
   const SequencerEvents numbers_;
   const uint32_t engines_;
+  const uint32_t dies_;
   mutable Mutex mutex_;
   bool is_running_ RIGEL_GUARDED_BY(mutex_) = false;
   uint32_t control_ RIGEL_GUARDED_BY(mutex_) = 0;

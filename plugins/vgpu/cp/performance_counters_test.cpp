@@ -38,7 +38,7 @@ class PerformanceCountersTest : public ::testing::Test {
     return all;
   }
 
-  PerformanceCounters counters{SequencerEvents::kVega, 4};
+  PerformanceCounters counters{SequencerEvents::kVega, 4, 1};
 };
 
 TEST_F(PerformanceCountersTest, SumOverEnginesIsExact) {
@@ -79,6 +79,22 @@ TEST_F(PerformanceCountersTest, OwnsItsRegistersOnly) {
     EXPECT_TRUE(PerformanceCounters::has_register(address)) << address;
   for (const uint32_t address : {kIndex + 1, kControl + 1, kLow - 1, kLow + 32, kSelect - 1, kSelect + 16})
     EXPECT_FALSE(PerformanceCounters::has_register(address)) << address;
+}
+
+TEST(PerformanceCountersOfDies, SumOverDiesIsExact) {
+  PerformanceCounters counters(SequencerEvents::kVega, 4, 8);
+  counters.write(kSelect, 4);
+  WaveEvents events;
+  events[WaveEvent::kWaves] = 70;
+  counters.add(events);
+  uint64_t all = 0;
+  for (uint32_t die = 0; die < 8; ++die) {
+    for (uint32_t i = 0; i < 4; ++i) {
+      counters.write(kIndex, engine(i));
+      all += counters.read(kLow, die);
+    }
+  }
+  EXPECT_EQ(all, 70u);
 }
 
 // vega10_enum.h and navi10_enum.h: the numbers of SQ_PERF_SEL_INSTS_VALU differ.

@@ -164,9 +164,7 @@ Outcome Pm4Interpreter::execute(uint32_t header, std::span<const uint32_t> body)
     case pm4::kPredExec:
       if (!dialect.has_pred_exec) break;
       if (!takes(1, 1)) return wrong_size();
-      // A mask of the dies that execute the next dwords. Here one processor acts for all dies.
-      if ((body[0] >> 24 & ((1u << queue_.context_.config.xcc_count) - 1)) == 0) skip_ = body[0] & 0x3fff;
-      return Outcome::kProgress;
+      return pred_exec(body[0]);
     case pm4::kSetShRegIndex:
       if (!dialect.has_set_sh_reg_index) break;
       [[fallthrough]];
@@ -470,6 +468,18 @@ Outcome Pm4Interpreter::set_sh_registers(std::span<const uint32_t> body) {
   return Outcome::kProgress;
 }
 
+// A mask of the dies that execute the next dwords. Here one processor acts for all dies. Performance counters
+// are those of the first die of the mask, until the next mask.
+Outcome Pm4Interpreter::pred_exec(uint32_t word) {
+  const uint32_t dies = word >> 24 & ((1u << queue_.context_.config.xcc_count) - 1);
+  if (dies == 0) {
+    skip_ = word & 0x3fff;
+  } else {
+    die_ = static_cast<uint32_t>(__builtin_ctz(dies));
+  }
+  return Outcome::kProgress;
+}
+
 Outcome Pm4Interpreter::set_uconfig_registers(std::span<const uint32_t> body) {
   const uint32_t start = pm4::kUconfigStart + (body[0] & 0xffff);
   for (uint32_t i = 1; i < body.size(); ++i) {
@@ -544,7 +554,7 @@ bool Pm4Interpreter::read_register(uint32_t address, uint32_t& value) const {
     return true;
   }
   if (PerformanceCounters::has_register(address)) {
-    value = queue_.context_.counters.read(address);
+    value = queue_.context_.counters.read(address, die_);
     return true;
   }
   if (address >= pm4::kUconfigStart && address < pm4::kUconfigEnd) {

@@ -70,6 +70,7 @@ class Pm4Interpreter {
   Outcome cond_exec(std::span<const uint32_t> body);
   Outcome set_sh_registers(std::span<const uint32_t> body);
   Outcome set_uconfig_registers(std::span<const uint32_t> body);
+  Outcome pred_exec(uint32_t word);
   Outcome dispatch(const uint32_t (&dims)[3], uint32_t initiator);
 
   bool read_register(uint32_t address, uint32_t& value) const;
@@ -91,6 +92,7 @@ class Pm4Interpreter {
   uint64_t dispatches_ = 0;
   bool released_slot_ = false;
   bool warned_of_event_ = false;
+  uint32_t die_ = 0;  // The die that the last PRED_EXEC has selected
 };
 
 }  // namespace rigel::vgpu
