@@ -232,10 +232,14 @@ void LaunchProfile::finish(const Launch& launch, TranslatedCode& code, DeviceBus
 }
 
 LaunchProfile::Counts LaunchProfile::counts_of(TranslatedCode& code) {
+  std::vector<profile::Count> all;
+  {
+    const MutexLock lock(mutex_);
+    all.swap(counts_);
+  }
   Counts counts;
-  const MutexLock lock(mutex_);
   code.counted_places().for_each([&](uint64_t pc, uint32_t index) {
-    if (index < counts_.size() && counts_[index].times != 0) counts.emplace_back(pc, counts_[index]);
+    if (index < all.size() && all[index].times != 0) counts.emplace_back(pc, all[index]);
   });
   return counts;
 }
