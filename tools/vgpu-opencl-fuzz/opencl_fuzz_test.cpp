@@ -1,6 +1,6 @@
 // OpenCL C programs of fixed seeds, run on all execution paths of the virtual GPU and compiled for the host.
 //
-// RIGEL_PROGRAMS is the number of programs per chip (default 12). tools/stress kernels runs others for
+// RIGEL_PROGRAMS is the number of programs per chip (default 20). tools/stress kernels runs others for
 // longer.
 #include <gtest/gtest.h>
 
@@ -15,7 +15,7 @@ class OpenClPrograms : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(OpenClPrograms, ResultsAreEqualOnAllPathsAndHost) {
   const char* const text = std::getenv("RIGEL_PROGRAMS");
-  const uint64_t count = text == nullptr ? 12 : std::strtoull(text, nullptr, 10);
+  const uint64_t count = text == nullptr ? 20 : std::strtoull(text, nullptr, 10);
   ProgramCompiler compiler;
   const Count result = compare_many(
       compiler, GetParam(), 0, count,
