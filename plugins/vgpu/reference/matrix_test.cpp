@@ -160,6 +160,7 @@ struct Scientific {
 
 Scientific scientific(double value, const std::string& element) {
   if (value == 0) return {0, -126};
+  if (!std::isfinite(value)) return {value, 0};  // The sum is then not finite either.
   const int least = element == "f16" ? -14 : element == "fp8" ? -7 : element == "bf8" ? -15 : -126;
   const int exponent = std::max(std::ilogb(value), least);
   return {std::ldexp(value, -exponent), exponent};
