@@ -97,7 +97,7 @@ struct Summary {
   uint64_t lds_bytes = 0;        ///< Read and written in LDS
 
   uint64_t of(Kind kind) const { return by_kind[static_cast<size_t>(kind)]; }
-  /// Mean share of lanes that are active in vector instructions, from 0 to 1; 0 if there are none.
+  /// Mean share of lanes that are active in vector instructions, from 0 to 1. 0 without vector instructions.
   double active_lanes(uint32_t wave_size) const;
 };
 Summary summary_of(const Kernel& kernel);

@@ -43,7 +43,7 @@ bool is_unspecified(const isa::Instruction& in, const State& state) {
   const std::string_view name = isa::name(in.op);
   const bool has_index = name.starts_with("v_movrel") || name.starts_with("v_swap");
   if (has_index && state.indexes_vgprs()) return true;
-  // An index past the VGPRs: it is not implemented that carries do not occur.
+  // An index past the VGPRs drops the result. The model writes the carry nevertheless.
   isa::Instruction indexed = with_indices(in, state);
   if (state.indexes_vgprs() && in.dst[1].exists() && !resolve_registers(indexed, state)) return true;
   // The index of an accumulator that is also the destination is not specified.

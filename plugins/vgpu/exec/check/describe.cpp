@@ -135,7 +135,7 @@ std::string text_of_address(const RawFinding& raw) {
   return fmt::format("{} bytes past the {}", offset - allocation.bytes, bytes);
 }
 
-// Returns the allocation above `allocation`, which precedes it in the record; nothing if there is none.
+// Returns the allocation at the next higher address, or nothing.
 std::optional<check::Allocation> next_allocation(check::Allocations& allocations,
                                                  const check::Allocation& allocation) {
   check::Allocation next = allocation;

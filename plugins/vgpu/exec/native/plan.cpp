@@ -16,6 +16,7 @@
 #include "plugins/vgpu/exec/register_bounds.hpp"
 #include "plugins/vgpu/exec/wave.hpp"
 #include "plugins/vgpu/exec/wave_memory.hpp"
+#include "plugins/vgpu/isa/branches.hpp"
 #include "plugins/vgpu/isa/op_class.hpp"
 
 namespace rigel::vgpu::exec::compiler {
@@ -168,21 +169,6 @@ isa::Registers registers_held_in_code(const analysis::FlowGraph& graph, bool is_
     }
   }
   return registers;
-}
-
-bool is_branch(Op op) {
-  switch (op) {
-    case Op::s_branch:
-    case Op::s_cbranch_scc0:
-    case Op::s_cbranch_scc1:
-    case Op::s_cbranch_vccz:
-    case Op::s_cbranch_vccnz:
-    case Op::s_cbranch_execz:
-    case Op::s_cbranch_execnz:
-      return true;
-    default:
-      return false;
-  }
 }
 
 bool is_long_branch(const analysis::FlowGraph& graph, uint32_t node) {
@@ -450,7 +436,7 @@ Planner::Success Planner::lower_node(uint32_t index, LoweringContext& context, b
     site.kind = Site::Kind::kSleep;
   } else if (in.op == Op::s_endpgm) {
     site.kind = Site::Kind::kEnd;
-  } else if (is_branch(in.op) || is_long_branch(plan_.graph, index)) {
+  } else if (isa::is_branch(in.op) || is_long_branch(plan_.graph, index)) {
     site.kind = Site::Kind::kBranch;
   } else if (node.effects.goes_elsewhere) {
     leave("it jumps to an unknown address");

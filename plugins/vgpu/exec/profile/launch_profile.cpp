@@ -10,6 +10,7 @@
 #include "plugins/vgpu/exec/report/failure.hpp"
 #include "plugins/vgpu/exec/report/source_lines.hpp"
 #include "plugins/vgpu/exec/translated_code.hpp"
+#include "plugins/vgpu/isa/branches.hpp"
 #include "plugins/vgpu/isa/decoder.hpp"
 #include "plugins/vgpu/isa/disassembler.hpp"
 #include "plugins/vgpu/isa/fidelity.hpp"
@@ -29,20 +30,9 @@ int64_t now_ns() {
 }
 
 Kind kind_of_scalar(const isa::Instruction& instruction) {
-  switch (instruction.op) {
-    case isa::Op::s_branch:
-    case isa::Op::s_cbranch_scc0:
-    case isa::Op::s_cbranch_scc1:
-    case isa::Op::s_cbranch_vccz:
-    case isa::Op::s_cbranch_vccnz:
-    case isa::Op::s_cbranch_execz:
-    case isa::Op::s_cbranch_execnz:
-      return Kind::kBranch;
-    case isa::Op::s_barrier:
-      return Kind::kBarrier;
-    default:
-      return instruction.encoding == isa::Encoding::kSopp ? Kind::kOther : Kind::kScalar;
-  }
+  if (isa::is_branch(instruction.op)) return Kind::kBranch;
+  if (instruction.op == isa::Op::s_barrier) return Kind::kBarrier;
+  return instruction.encoding == isa::Encoding::kSopp ? Kind::kOther : Kind::kScalar;
 }
 
 bool is_message(isa::Op op) {
