@@ -18,10 +18,10 @@ constexpr std::string_view kBegin = "<!-- rules: written by validate_rules -->\n
 constexpr std::string_view kEnd = "<!-- end of the rules -->\n";
 
 std::string table() {
-  std::string out = "\n| rule | requirement | source |\n| --- | --- | --- |\n";
+  std::string out = "\n| rule | requirement |\n| --- | --- |\n";
   for (const validate::RuleText& rule : validate::all_rules()) {
     out += "| V" + std::to_string(rule.number) + (rule.usual ? "" : " (on request)") + " | " +
-           std::string(rule.sentence) + " | " + std::string(rule.source) + " |\n";
+           std::string(rule.sentence) + " |\n";
   }
   return out + "\n";
 }
