@@ -76,7 +76,8 @@ struct Page {
         "\n"
         "## Aliases\n"
         "\n"
-        "Functions whose names end in `_acquire`, `_release` or `_acq_rel` are deprecated aliases of those in "
+        "Functions whose names end in `_acquire`, `_release` or `_acq_rel` are deprecated aliases of those "
+        "in "
         "`_scacquire`,\n"
         "`_screlease` and `_scacq_screl`.");
   }
