@@ -47,24 +47,20 @@ struct Page {
         "The functions of the HSA API and AMD's extensions that this version does not support.\n"
         "`api_status` generates this page from `api/entry/functions.inc`.\n"
         "\n"
-        "| functions | number |\n"
-        "| --- | --- |\n"
-        "| exported and working | %d |\n"
-        "| working, for tools only | %zu |\n"
-        "| aliases of exported functions | %d |\n"
-        "| not supported | %d |\n",
+        "- exported and working: %d\n"
+        "- working, for tools only: %zu\n"
+        "- aliases of exported functions: %d\n"
+        "- not supported: %d\n",
         working, table_only.size(), aliases, unsupported_functions);
     std::puts(
         "\n"
         "## Functions that are not supported\n"
         "\n"
-        "Each returns the status that its documentation gives for an agent or a system without the feature.\n"
-        "\n"
-        "| header | functions | status | reason |\n"
-        "| --- | --- | --- | --- |");
+        "Each returns the status that its documentation gives for an agent or a system without the "
+        "feature.\n");
     for (const Unsupported& row : unsupported) {
-      std::printf("| `%s` | %s | `%s` | %s |\n", row.header.c_str(), row.functions.c_str(),
-                  row.status.c_str(), row.reason.c_str());
+      std::printf("- `%s`: %s: `%s` (%s)\n", row.header.c_str(), row.functions.c_str(), row.status.c_str(),
+                  row.reason.c_str());
     }
     std::puts(
         "\n"
