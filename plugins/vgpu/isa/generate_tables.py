@@ -23,9 +23,10 @@ CHIPS = ["gfx801", "gfx802", "gfx803", "gfx805", "gfx810",
          "gfx900", "gfx902", "gfx904", "gfx906", "gfx908", "gfx909", "gfx90a", "gfx90c",
          "gfx1010", "gfx1011", "gfx1012", "gfx1013",
          "gfx1030", "gfx1031", "gfx1032", "gfx1033", "gfx1034", "gfx1035", "gfx1036",
-         "gfx942"]
-FAMILIES = ["gfx8", "gfx9", "gfx10"]
-OPCODES = {"gfx8": "gfx8", "gfx9": "gfx8", "gfx10": "gfx10"}  # The family whose opcodes a family has.
+         "gfx942",
+         "gfx1100", "gfx1101", "gfx1102", "gfx1103", "gfx1150", "gfx1151"]
+FAMILIES = ["gfx8", "gfx9", "gfx10", "gfx11"]
+OPCODES = {"gfx8": "gfx8", "gfx9": "gfx8", "gfx10": "gfx10", "gfx11": "gfx11"}  # The family whose opcodes a family has.
 # LLVM's decoder tables, in the order of its search; the last ones serve all chips of a family.
 NAMESPACES = {"GFX10_B", "GFX80_UNPACKED", "GFX9_DL", "GFX90A", "GFX940", "GFX8", "GFX9", "GFX10"}
 KINDS = ["SDWA", "DPP", "VOP3P", "VOP3", "VOP1", "VOP2", "VOPC", "VINTRP", "SOP1", "SOP2", "SOPC", "SOPK", "SOPP",

@@ -50,7 +50,7 @@ constexpr Image kImages[] = {
 };
 
 /// Fields and opcodes that families have in common.
-enum class Opcodes : uint8_t { kGcn, kGfx10 };
+enum class Opcodes : uint8_t { kGcn, kGfx10, kGfx11 };
 
 constexpr ChipSet chips_of(Opcodes opcodes) {
   switch (opcodes) {
@@ -58,6 +58,8 @@ constexpr ChipSet chips_of(Opcodes opcodes) {
       return chip_set(Family::kGfx8) | chip_set(Family::kGfx9);
     case Opcodes::kGfx10:
       return chip_set(Family::kGfx10);
+    case Opcodes::kGfx11:
+      return chip_set(Family::kGfx11);
   }
   return {};
 }
@@ -75,7 +77,7 @@ enum Base : uint16_t {
   kSoppSlots = kSopcSlots + 128,
   kSmemSlots = kSoppSlots + 128,
   kVintrpSlots = kSmemSlots + 256,
-  kVop3Slots = kVintrpSlots + 4,
+  kVop3Slots = kVintrpSlots + 8,
   kVop3pSlots = kVop3Slots + 1024,
   kDsSlots = kVop3pSlots + 128,
   kFlatSlots = kDsSlots + 256,
@@ -83,7 +85,9 @@ enum Base : uint16_t {
   kMtbufSlots = kMubufSlots + 256,
   kMimgSlots = kMtbufSlots + 16,
   kExpSlot = kMimgSlots + 256,
-  kNoSlot,
+  kVopdSlots,
+  kLdsDirectSlots = kVopdSlots + 16,
+  kNoSlot = kLdsDirectSlots + 4,
   kSlots
 };
 
@@ -148,7 +152,27 @@ constexpr unsigned slot(Opcodes opcodes, uint64_t bits) {
     case 0x08:
       return kMubufSlots + field(bits, 18, 7);  // Before gfx10, the top bit is not part of the opcode.
     case 0x18:
+    case 0x28:
       return kMubufSlots + field(bits, 18, 8);
+    case 0x22:
+      return kVopdSlots + field(bits, 22, 4);
+    case 0x23:
+      if (field(bits, 24, 2) == 2) return kLdsDirectSlots + field(bits, 20, 2);
+      return field(bits, 24, 2) == 1 ? kVintrpSlots + field(bits, 16, 3) : kVop3pSlots + field(bits, 16, 7);
+    case 0x25:
+      return kVop3Slots + field(bits, 16, 10);
+    case 0x26:
+      return kDsSlots + field(bits, 18, 8);
+    case 0x27:
+      return kFlatSlots + field(bits, 18, 7) + (field(bits, 16, 2) << 7);
+    case 0x2a:
+      return kMtbufSlots + field(bits, 15, 4);
+    case 0x2c:
+      return kMimgSlots + field(bits, 18, 8);
+    case 0x2d:
+      return kSmemSlots + field(bits, 18, 8);
+    case 0x2e:
+      return kExpSlot;
     default:
       return kNoSlot;
   }
@@ -232,6 +256,8 @@ std::span<const Candidate> candidates(Family family, uint64_t bits) {
       return candidates<Opcodes::kGcn>(bits);
     case Family::kGfx10:
       return candidates<Opcodes::kGfx10>(bits);
+    case Family::kGfx11:
+      return candidates<Opcodes::kGfx11>(bits);
     case Family::kNone:
       break;
   }
