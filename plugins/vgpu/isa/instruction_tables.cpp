@@ -43,10 +43,16 @@ constexpr std::string_view kMnemonics[] = {
 };
 
 constexpr Image kImages[] = {
-#define RIGEL_IMAGE(op, further, gradients, half, coordinates, level, gfx8, gfx90a, gfx10, addresses, nsa) \
-  {Op::op, further, gradients, half, coordinates, level, gfx8, gfx90a, gfx10, addresses, nsa},
+#define RIGEL_IMAGE(op, further, gradients, half, coordinates, level, ...) \
+  {Op::op, further, gradients, half, coordinates, level, __VA_ARGS__},
 #include "plugins/vgpu/isa/image_shapes.inc"
 #undef RIGEL_IMAGE
+};
+
+constexpr Dual kDuals[] = {
+#define RIGEL_DUAL(code, op, mnemonic, shape) {code, Op::op, #mnemonic, shape},
+#include "plugins/vgpu/isa/dual_operations.inc"
+#undef RIGEL_DUAL
 };
 
 /// Fields and opcodes that families have in common.
@@ -63,6 +69,39 @@ constexpr ChipSet chips_of(Opcodes opcodes) {
   }
   return {};
 }
+
+struct Positions {
+  Opcodes opcodes;
+  Encoding encoding;
+  FieldPositions fields;
+};
+
+constexpr Positions kPositions[] = {
+#define RIGEL_FIELDS(opcodes, encoding, ...) {Opcodes::opcodes, Encoding::encoding, {__VA_ARGS__}},
+#include "plugins/vgpu/isa/field_positions.inc"
+#undef RIGEL_FIELDS
+};
+
+constexpr Opcodes opcodes_of(Family family) {
+  return family == Family::kGfx11   ? Opcodes::kGfx11
+         : family == Family::kGfx10 ? Opcodes::kGfx10
+                                    : Opcodes::kGcn;
+}
+
+constexpr size_t kEncodings = static_cast<size_t>(Encoding::kLdsDirect) + 1;
+
+/// By opcodes and encoding.
+constexpr auto kFieldPositions = [] {
+  std::array<std::array<FieldPositions, kEncodings>, 3> table{};
+  for (const Positions& row : kPositions) {
+    auto& of_opcodes = table[static_cast<size_t>(row.opcodes)];
+    of_opcodes[static_cast<size_t>(row.encoding)] = row.fields;
+    if (row.encoding != Encoding::kFlat) continue;
+    of_opcodes[static_cast<size_t>(Encoding::kGlobal)] = row.fields;
+    of_opcodes[static_cast<size_t>(Encoding::kScratch)] = row.fields;
+  }
+  return table;
+}();
 
 // A slot is an encoding and an opcode. These are the first slots of the encodings. Encodings that start with
 // a 0 bit are identified by the top bits of the first dword.
@@ -247,6 +286,17 @@ const Image* image(Op op) {
   const auto* found = std::lower_bound(std::begin(kImages), std::end(kImages), op,
                                        [](const Image& image, Op wanted) { return image.op < wanted; });
   return found != std::end(kImages) && found->op == op ? found : nullptr;
+}
+
+const FieldPositions& field_positions(Family family, Encoding encoding) {
+  return kFieldPositions[static_cast<size_t>(opcodes_of(family))][static_cast<size_t>(encoding)];
+}
+
+const Dual* dual(unsigned code) {
+  for (const Dual& dual : kDuals) {
+    if (dual.code == code) return &dual;
+  }
+  return nullptr;
 }
 
 std::span<const Candidate> candidates(Family family, uint64_t bits) {

@@ -10,8 +10,7 @@ namespace rigel::vgpu::isa {
 namespace {
 
 TEST(IsaTarget, RoundTripsNames) {
-  for (const char* text :
-       {"gfx803", "gfx900", "gfx906", "gfx90a", "gfx90c", "gfx942", "gfx1010", "gfx1030",
+  for (const char* text : {"gfx803", "gfx900", "gfx906", "gfx90a", "gfx90c", "gfx942", "gfx1010", "gfx1030",
                            "gfx1100", "gfx1151"}) {
     const auto target = target_of(text);
     ASSERT_TRUE(target) << text;
